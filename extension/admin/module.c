@@ -1,0 +1,19 @@
+/*
+ * module.c
+ *		Loading of the module: settings and hooks of all rooms.
+ */
+#include "profstore.h"
+
+#include "fmgr.h"
+
+#include "admin/module.h"
+
+PG_MODULE_MAGIC;
+
+/*
+ * Each room that has settings or hooks exports one pfs_<room>_init; they run in the order of the rooms.
+ */
+void
+_PG_init(void)
+{
+}

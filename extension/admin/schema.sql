@@ -1,0 +1,2 @@
+\echo Use "CREATE EXTENSION profstore" to load this file. \quit
+

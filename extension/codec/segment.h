@@ -1,0 +1,119 @@
+/*
+ * segment.h
+ *		A segment: up to PFS_SEGMENT_MAX_ROWS rows of fixed-width columns as compressed, checked streams of bytes.
+ *
+ * Every column is handled as int64 lanes, whatever its SQL type: integers, bool, date, timestamptz and oid by
+ * value (sign-extended as their type is signed or not), float4 and float8 by their bits. A segment is one
+ * *header* (row count, one entry per stream with encoding, lengths and CRC32C) and one run of bytes per
+ * *stream*; a column has a value stream and, where it holds NULLs, a null stream. A stream is cut in blocks of
+ * PFS_BLOCK_ROWS values, which decode alone and carry their minimum and maximum.
+ * The bytes themselves are described in format.h alone.
+ *
+ * This room knows no server header. Functions return a PfsStatus and fill in PfsError; they never abort on
+ * stored bytes. Memory comes from the caller's allocator, so that the server can pass palloc.
+ */
+#ifndef PFS_SEGMENT_H
+#define PFS_SEGMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PFS_BLOCK_ROWS		 1024
+#define PFS_SEGMENT_MAX_ROWS (1 << 21)
+
+typedef enum PfsStatus
+{
+	PFS_OK = 0,
+	PFS_CORRUPT,	 /* bytes that no encoder of ours wrote: message and offset tell */
+	PFS_UNSUPPORTED, /* a newer format version, or a codec that this build lacks */
+	PFS_NO_MEMORY	 /* the allocator returned NULL */
+} PfsStatus;
+
+typedef struct PfsError
+{
+	const char *message; /* static text, PostgreSQL message style */
+	int stream;			 /* stream number, -1 for the header */
+	size_t offset;		 /* byte offset within the stream or header */
+} PfsError;
+
+/* realloc semantics: (NULL, n) allocates, (p, 0) frees and returns NULL. */
+typedef void *(*PfsReallocFn)(void *context, void *pointer, size_t bytes);
+
+typedef struct PfsAllocator
+{
+	PfsReallocFn realloc;
+	void *context;
+} PfsAllocator;
+
+/* One column of rows to encode. */
+typedef struct PfsColumn
+{
+	int16_t attnum;		   /* the table's attribute number, stored with the stream */
+	uint8_t width;		   /* bytes of the SQL type: 1, 2, 4 or 8 */
+	const int64_t *values; /* one lane per row; ignored where null */
+	const bool *nulls;	   /* one flag per row, or NULL where the column has no null */
+} PfsColumn;
+
+typedef struct PfsBytes
+{
+	uint8_t *data;
+	size_t length;
+} PfsBytes;
+
+/* An encoded segment. All memory is of the allocator that encode got; pfs_segment_free gives it back. */
+typedef struct PfsSegment
+{
+	PfsBytes header;
+	uint32_t stream_count;
+	PfsBytes *streams;
+} PfsSegment;
+
+typedef enum PfsEffort
+{
+	PFS_EFFORT_FAST,  /* L0: zstd level 1, only where it saves more than a tenth */
+	PFS_EFFORT_DENSE  /* L1 and later */
+} PfsEffort;
+
+/* Encodes rows 0 .. row_count-1 of all columns; 1 <= row_count <= PFS_SEGMENT_MAX_ROWS. */
+PfsStatus pfs_segment_encode(const PfsColumn *columns, uint32_t column_count, uint32_t row_count, PfsEffort effort,
+							 PfsAllocator allocator, PfsSegment *segment, PfsError *error);
+void pfs_segment_free(PfsSegment *segment, PfsAllocator allocator);
+
+/* Reading. The reader keeps pointers into header and stream bytes: they must outlive it. */
+typedef struct PfsSegmentReader PfsSegmentReader;
+
+/* Checks the whole header; no stream byte is needed yet. */
+PfsStatus pfs_reader_open(const uint8_t *header, size_t length, PfsAllocator allocator, PfsSegmentReader **reader,
+						  PfsError *error);
+void pfs_reader_close(PfsSegmentReader *reader); /* accepts NULL */
+
+uint32_t pfs_reader_row_count(const PfsSegmentReader *reader);
+uint32_t pfs_reader_block_count(const PfsSegmentReader *reader);
+uint32_t pfs_reader_stream_count(const PfsSegmentReader *reader);
+size_t pfs_reader_stream_length(const PfsSegmentReader *reader, uint32_t stream);
+
+/* Number of columns stored, and the position (0 ..) of an attribute, -1 where the segment lacks it. */
+uint32_t pfs_reader_column_count(const PfsSegmentReader *reader);
+int pfs_reader_find_column(const PfsSegmentReader *reader, int16_t attnum);
+
+/* The streams of a column: value stream number, and null stream number or -1. */
+void pfs_reader_column_streams(const PfsSegmentReader *reader, int column, int *values, int *nulls);
+
+/* Hands a stream's bytes to the reader, which checks the CRC and undoes zstd; needed before its blocks are read. */
+PfsStatus pfs_reader_load_stream(PfsSegmentReader *reader, uint32_t stream, const uint8_t *bytes, size_t length,
+								 PfsError *error);
+
+/* Smallest and largest non-null value of a column in a block, of a loaded stream; false where all are null. */
+bool pfs_reader_block_range(const PfsSegmentReader *reader, int column, uint32_t block, int64_t *min, int64_t *max);
+/* The same over the whole segment; known from the header alone. */
+bool pfs_reader_column_range(const PfsSegmentReader *reader, int column, int64_t *min, int64_t *max);
+
+/*
+ * Decodes one block of a column: writes its values (PFS_BLOCK_ROWS, fewer in the last block) and, where the
+ * column has nulls, its flags; *has_nulls tells whether nulls[] was written.
+ */
+PfsStatus pfs_reader_block(PfsSegmentReader *reader, int column, uint32_t block, int64_t *values, bool *nulls,
+						   bool *has_nulls, PfsError *error);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * dictionary.h
+ *		Reading the stack-trace dictionary: from a stack id to frames, through caches of this backend.
+ *
+ * A stack id is (dictionary partition << PFS_NODE_BITS) | node number; 0 is the empty stack. Node numbers come from
+ * one sequence, so within a partition a parent's id is always less than its child's. A cached partition is a
+ * PfsTree: nodes in id order under dense indexes 1 .. node_count, index 0 being the root (no frame).
+ *
+ * Caches hold committed rows, and the rows of this transaction in an overlay that goes with its (sub)abort.
+ * Nothing cached ever changes under its id, except that a new epoch (dictionary_epoch) drops names and collected
+ * partitions. Pointers that these functions return hold until the end of the calling SQL function: caches
+ * are only dropped at the start of one, by pfs_dictionary_begin.
+ */
+#ifndef PFS_DICTIONARY_H
+#define PFS_DICTIONARY_H
+
+#include "profstore.h"
+
+#define PFS_NODE_BITS 40
+
+typedef struct PfsTree
+{
+	int32 partition_id;
+	uint32 node_count;		/* dense indexes 1 .. node_count; 0 is the root */
+	const int64 *ids;		/* ids[index], ascending; ids[0] = 0 */
+	const uint32 *parents;	/* parents[index] < index; 0 where the parent is the root */
+	const int32 *locations; /* location id of the node's frame */
+} PfsTree;
+
+typedef struct PfsLine
+{
+	int32 function_id;
+	int32 line; /* 0: not known */
+} PfsLine;
+
+typedef struct PfsLocation
+{
+	int32 id;
+	int32 mapping_id; /* 0: none */
+	uint64 address;	  /* ELF virtual address; 0 for a frame known by name only */
+	uint32 line_count; /* 0: not symbolized */
+	const PfsLine *lines; /* innermost first, as in pprof */
+} PfsLocation;
+
+typedef struct PfsFunction
+{
+	int32 id;
+	const char *name; /* demangled */
+	const char *system_name;
+	const char *filename; /* "" where not known */
+	int32 start_line;
+} PfsFunction;
+
+typedef struct PfsMapping
+{
+	int32 id;
+	const char *build_id; /* hexadecimal, "" where not known */
+	const char *file;
+} PfsMapping;
+
+static inline int32
+pfs_stack_partition(int64 stack_id)
+{
+	return (int32) (stack_id >> PFS_NODE_BITS);
+}
+
+/* Call first in every SQL function that uses the dictionary: looks at the epoch, drops what is stale. */
+void pfs_dictionary_begin(void);
+
+/* The partition's nodes that are committed or this transaction's own; brought up to date by this call. */
+const PfsTree *pfs_tree_get(int32 partition_id);
+
+/* Dense index of a stack id of this tree; raises DATA_CORRUPTED where the tree does not hold it. */
+uint32 pfs_tree_index(const PfsTree *tree, int64 stack_id);
+
+/* Brings these locations, and the functions and mappings that they name, into the cache. */
+void pfs_locations_load(const int32 *ids, uint32 count);
+
+/* Cached rows; loaded one by one where pfs_locations_load has not seen them. Raise DATA_CORRUPTED when absent. */
+const PfsLocation *pfs_location_get(int32 id);
+const PfsFunction *pfs_function_get(int32 id);
+const PfsMapping *pfs_mapping_get(int32 id); /* id 0: an empty mapping */
+
+#endif

@@ -1,0 +1,14 @@
+/*
+ * profstore.h
+ *		What every room of the extension may use: the server's base header and version shims.
+ *
+ * codec/ does not include this file: it knows no server header.
+ */
+#ifndef PFS_PROFSTORE_H
+#define PFS_PROFSTORE_H
+
+#include "postgres.h"
+
+#include "compat.h"
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * block_scan.h
+ *		The one way to read columns: blocks of int64 lanes, pruned and filtered.
+ *
+ * Used by the access method's scan, and by queries and (later) custom nodes. A scan reads the directory rows
+ * that its snapshot sees, in a list made at begin; pending rows of this transaction are flushed first, so a
+ * function that scans is PARALLEL RESTRICTED. The caller keeps the snapshot active or registered until end,
+ * has the relation open with at least AccessShareLock, and has checked privileges and row security.
+ */
+#ifndef PFS_BLOCK_SCAN_H
+#define PFS_BLOCK_SCAN_H
+
+#include "profstore.h"
+
+#include "access/attnum.h"
+#include "utils/relcache.h"
+#include "utils/snapshot.h"
+
+/* Keeps rows whose column lies in [low, high] and, where keys is not NULL, is one of keys; never NULL rows. */
+typedef struct PfsBlockFilter
+{
+	AttrNumber attnum;
+	int64 low;		   /* inclusive */
+	int64 high;		   /* inclusive */
+	const int64 *keys; /* sorted ascending, distinct, or NULL */
+	uint32 key_count;
+} PfsBlockFilter;
+
+/* Rows that passed all filters; arrays belong to the scan and hold until the next call. */
+typedef struct PfsBlock
+{
+	uint32 row_count;	   /* 1 .. PFS_BLOCK_ROWS */
+	const int64 **values;  /* values[i]: lanes of the i-th attribute asked for */
+	const bool **nulls;	   /* nulls[i]: flags of it, or NULL where the block has no null in it */
+} PfsBlock;
+
+/* What a scan touched, for EXPLAIN and tests. */
+typedef struct PfsScanCounters
+{
+	uint64 segments_total;
+	uint64 segments_skipped;
+	uint64 blocks_read;
+	uint64 blocks_skipped;
+	uint64 bytes_read;
+} PfsScanCounters;
+
+typedef struct PfsBlockScan PfsBlockScan;
+
+/*
+ * The scan and all that it returns live in a memory context of its own, child of CurrentMemoryContext.
+ * Raises DATA_CORRUPTED with relation, segment, stream and offset where stored bytes are damaged.
+ */
+PfsBlockScan *pfs_block_scan_begin(Relation relation, Snapshot snapshot, int attribute_count,
+								   const AttrNumber *attnums, int filter_count, const PfsBlockFilter *filters);
+bool pfs_block_scan_next(PfsBlockScan *scan, PfsBlock *block);
+const PfsScanCounters *pfs_block_scan_counters(const PfsBlockScan *scan);
+void pfs_block_scan_end(PfsBlockScan *scan);
+
+#endif
