@@ -1,8 +1,11 @@
-# profstore: the extension (PGXS), the BPF programs and the collector.
-# Every generated file goes under build/; "make help" lists the targets.
+# profstore: the extension (PGXS), the BPF programs and the collector. "make help" lists the targets.
+#
+# Every generated file goes under build/. CC=clang builds with clang, WERROR=1 makes warnings errors, V=1 shows
+# the commands, PG_CONFIG=... picks the PostgreSQL to build for.
 
 PG_CONFIG ?= pg_config
-BUILD := $(CURDIR)/build
+BUILD     ?= $(CURDIR)/build
+SECONDS   ?= 600
 
 ifeq ($(V),1)
 QUIET :=
@@ -10,16 +13,19 @@ else
 QUIET := @
 MAKEFLAGS += --no-print-directory -s
 endif
-export V PG_CONFIG BUILD
+export V PG_CONFIG BUILD WERROR
+
+EXTENSION_MAKE = $(MAKE) -C $(BUILD)/extension -f $(CURDIR)/extension/Makefile VPATH=$(CURDIR)/extension
 
 .DELETE_ON_ERROR:
-.PHONY: all extension collector bpf install uninstall clean
+.PHONY: all extension bpf collector install uninstall deps demo demo-stop psql check installcheck bench fuzz \
+        lint format format-check clean help
 
-all: extension collector
+all: extension collector ## Build extension and collector
 
 extension:
 	$(QUIET)mkdir -p $(BUILD)/extension
-	$(QUIET)$(MAKE) -C $(BUILD)/extension -f $(CURDIR)/extension/Makefile VPATH=$(CURDIR)/extension all
+	$(QUIET)$(EXTENSION_MAKE) all
 
 bpf:
 	$(QUIET)$(MAKE) -C bpf
@@ -27,8 +33,55 @@ bpf:
 collector: bpf
 	$(QUIET)$(MAKE) -C collector
 
-install uninstall: extension
-	$(QUIET)$(MAKE) -C $(BUILD)/extension -f $(CURDIR)/extension/Makefile VPATH=$(CURDIR)/extension $@
+install uninstall: extension ## Install the extension into the PostgreSQL of PG_CONFIG, or remove it
+	$(QUIET)$(EXTENSION_MAKE) $@
 
-clean:
+deps: ## Install the Debian packages that building, testing and linting need
+	$(QUIET).dev/deps build check lint
+
+demo: ## Profile this machine for 20 s into a private PostgreSQL and show the result
+	$(QUIET).dev/deps build
+	$(QUIET).dev/demo
+
+demo-stop: ## Stop the demo's PostgreSQL (its data stays until make clean)
+	$(QUIET).dev/cluster stop
+
+psql: ## Open psql on the demo's PostgreSQL; ARGS="-c 'SELECT 1'" passes arguments
+	$(QUIET).dev/cluster psql $(ARGS)
+
+check: ## Build with warnings as errors and run every test
+	$(QUIET).dev/deps build check
+	$(QUIET).dev/check
+
+installcheck: ## Run the tests that need a server: regress, isolation, TAP
+	$(QUIET).dev/deps build check
+	$(QUIET).dev/check regress isolation tap
+
+bench: ## Measure against heap in the same run, and the agent's own cost
+	$(QUIET).dev/deps build check
+	$(QUIET).dev/bench
+
+fuzz: ## Fuzz for SECONDS (600) per target
+	$(QUIET).dev/deps build check
+	$(QUIET)$(MAKE) -C extension/test fuzz SECONDS=$(SECONDS)
+
+lint: ## clang-tidy and cppcheck
+	$(QUIET).dev/deps build lint
+	$(QUIET).dev/lint
+
+format: ## Format every C file
+	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r clang-format -i
+
+format-check: ## Tell which C files are not formatted
+	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r clang-format --dry-run -Werror
+
+clean: ## Stop and remove the private clusters, remove build/
+	$(QUIET)for link in $(CURDIR)/build/cluster-*; do \
+		[ ! -L "$$link" ] || .dev/cluster purge --name "$${link##*/cluster-}" || exit 1; \
+	done
 	$(QUIET)rm -rf $(BUILD)
+
+help: ## This list
+	@sed -n 's/^\([a-z][a-z -]*\):.* ## \(.*\)/\1|\2/p' Makefile | while IFS='|' read -r target what; do \
+		printf '  make %-18s %s\n' "$$target" "$$what"; \
+	done
