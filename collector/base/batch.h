@@ -2,10 +2,16 @@
  * batch.h
  *		What one interval sampled, ready to be written: a small profile with indexes instead of database ids.
  *
- * The agent adds, the writer reads. Each add returns the index of an equal item that is there already, so a
- * batch holds everything once; sums land on (time, series, stack). A batch owns all its memory: strings are copied.
+ * The agent adds, the writer reads. Each add returns the index of an equal item that is there already,
+ * so a batch holds everything once; sums land on (time, series, stack). A batch owns all its memory:
+ * strings are copied, each distinct string once. Strings are never NULL.
  * Not thread-safe: one owner at a time (agent until it is queued, then writer).
- * Functions return -ENOMEM where memory or the batch's byte budget is out; the batch stays as it was.
+ *
+ * Functions that add return
+ *		-ENOMEM		memory or the batch's byte budget is out
+ *		-EINVAL		an index that the batch does not hold, a label twice, or more than BATCH_MAX_LABELS
+ *		-EOVERFLOW	the sum of a sample or loss leaves its type
+ * and the batch then holds the same items as before.
  */
 #ifndef COLLECTOR_BATCH_H
 #define COLLECTOR_BATCH_H
@@ -51,8 +57,8 @@ typedef struct BatchLocation
 
 typedef struct BatchStack
 {
-	const char *partition; /* dictionary partition: build ID of the process's executable */
-	uint32_t depth;
+	const char *partition;	   /* dictionary partition: build ID of the process's executable */
+	uint32_t depth;			   /* 0: the empty stack */
 	const uint32_t *locations; /* indexes, leaf first */
 } BatchStack;
 
@@ -79,6 +85,7 @@ typedef struct BatchLoss
 } BatchLoss;
 
 #define BATCH_NO_MAPPING UINT32_MAX
+#define BATCH_MAX_LABELS 64
 
 int batch_create(size_t budget_bytes, Batch **batch);
 void batch_free(Batch *batch); /* accepts NULL */
@@ -89,7 +96,9 @@ int batch_add_function(Batch *batch, const BatchFunction *function, uint32_t *in
 int batch_add_location(Batch *batch, const BatchLocation *location, uint32_t *index);
 int batch_add_stack(Batch *batch, const BatchStack *stack, uint32_t *index);
 int batch_add_series(Batch *batch, const BatchSeries *series, uint32_t *index);
-int batch_add_sample(Batch *batch, const BatchSample *sample); /* adds to the value of an equal (time, series, stack) */
+int batch_add_sample(
+	Batch *batch,
+	const BatchSample *sample); /* adds to the value of an equal (time, series, stack) */
 int batch_add_loss(Batch *batch, const char *reason, uint64_t count);
 
 /* Arrays as they stand; pointers hold until the next add. */
@@ -100,6 +109,6 @@ size_t batch_stacks(const Batch *batch, const BatchStack **items);
 size_t batch_series(const Batch *batch, const BatchSeries **items);
 size_t batch_samples(const Batch *batch, const BatchSample **items);
 size_t batch_losses(const Batch *batch, const BatchLoss **items);
-size_t batch_bytes(const Batch *batch);
+size_t batch_bytes(const Batch *batch); /* memory held, what growth has set aside included */
 
 #endif

@@ -8,13 +8,14 @@
 typedef enum ExitCode
 {
 	EXIT_OK = 0,
-	EXIT_USAGE = 2,		 /* unrecognized flag or sub-command, missing argument */
-	EXIT_CONFIG = 3,	 /* a value that cannot be used */
-	EXIT_PRIVILEGE = 4,	 /* the kernel lacks a feature, or the process a capability */
-	EXIT_BPF = 5,		 /* a BPF program could not be loaded or attached */
-	EXIT_DATABASE = 6,	 /* permanent: no such database, wrong password, extension missing or of another version */
-	EXIT_IO = 7,		 /* files, spool */
-	EXIT_INTERNAL = 8	 /* out of memory, broken invariant */
+	EXIT_USAGE = 2,		/* unrecognized flag or sub-command, missing argument */
+	EXIT_CONFIG = 3,	/* a value that cannot be used */
+	EXIT_PRIVILEGE = 4, /* the kernel lacks a feature, or the process a capability */
+	EXIT_BPF = 5,		/* a BPF program could not be loaded or attached */
+	EXIT_DATABASE =
+		6, /* permanent: no such database, wrong password, extension missing or of another version */
+	EXIT_IO = 7,	  /* files, spool */
+	EXIT_INTERNAL = 8 /* out of memory, broken invariant */
 } ExitCode;
 
 #endif

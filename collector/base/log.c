@@ -1,0 +1,369 @@
+/*
+ * log.c
+ *		Log lines: rendering, and the limit on repeated warnings.
+ *
+ * One lock guards the table of repeats and the writing of a line. The kernel alone does not keep lines
+ * apart: neither a long write to a pipe nor two to a file without O_APPEND. The table is small and fixed: a message that finds no place takes the
+ * one of the message that has been silent longest, whose count is written out first.
+ */
+#include "base/log.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define REPEAT_SLOTS 64
+
+/* Room kept at the end of a line for truncated=true and the closing brace. */
+#define LINE_RESERVE 32
+
+typedef struct Line
+{
+	bool json;
+	bool truncated;
+	size_t length;
+	char bytes[LOG_LINE_BYTES];
+} Line;
+
+typedef struct Repeat
+{
+	const char *module; /* NULL: slot is free */
+	const char *message;
+	int64_t window_start_s; /* monotonic */
+	uint32_t written;		/* lines in this window */
+	uint64_t suppressed;	/* lines held back since the last one written */
+} Repeat;
+
+static const char *const level_names[] = { "debug", "info", "warning", "error" };
+
+static LogLevel log_threshold = LOG_INFO;
+static bool log_json = false;
+static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
+static Repeat repeats[REPEAT_SLOTS];
+
+static void
+line_append(Line *line, const char *bytes, size_t length)
+{
+	if (line->truncated || line->length + length > sizeof(line->bytes) - LINE_RESERVE)
+	{
+		line->truncated = true;
+		return;
+	}
+	memcpy(line->bytes + line->length, bytes, length);
+	line->length += length;
+}
+
+static void
+line_append_string(Line *line, const char *text)
+{
+	line_append(line, text, strlen(text));
+}
+
+/* Length of the valid UTF-8 sequence at text, 0 where there is none (RFC 3629, table 3-7). */
+static size_t
+utf8_sequence_length(const unsigned char *text)
+{
+	unsigned char low = 0x80;
+	unsigned char high = 0xBF;
+	size_t length;
+
+	if (text[0] < 0x80)
+		return 1;
+	if (text[0] < 0xC2 || text[0] > 0xF4)
+		return 0;
+	length = text[0] < 0xE0 ? 2 : text[0] < 0xF0 ? 3 : 4;
+	if (text[0] == 0xE0)
+		low = 0xA0; /* overlong */
+	else if (text[0] == 0xED)
+		high = 0x9F; /* surrogates */
+	else if (text[0] == 0xF0)
+		low = 0x90; /* overlong */
+	else if (text[0] == 0xF4)
+		high = 0x8F; /* beyond U+10FFFF */
+	if (text[1] < low || text[1] > high)
+		return 0;
+	for (size_t i = 2; i < length; i++)
+		if ((text[i] & 0xC0) != 0x80)
+			return 0;
+	return length;
+}
+
+/* The inside of a quoted string; the same escapes serve logfmt and JSON. */
+static void
+line_append_escaped(Line *line, const char *text)
+{
+	const unsigned char *cursor = (const unsigned char *) text;
+	char escape[8];
+
+	while (*cursor != '\0')
+	{
+		size_t length = utf8_sequence_length(cursor);
+
+		if (length == 0)
+		{
+			line_append_string(line, "\xEF\xBF\xBD");
+			length = 1;
+		}
+		else if (*cursor == '"' || *cursor == '\\')
+		{
+			escape[0] = '\\';
+			escape[1] = (char) *cursor;
+			line_append(line, escape, 2);
+		}
+		else if (*cursor == '\n' || *cursor == '\t' || *cursor == '\r')
+			line_append_string(line, *cursor == '\n' ? "\\n" : *cursor == '\t' ? "\\t" : "\\r");
+		else if (*cursor < 0x20 || *cursor == 0x7F)
+		{
+			snprintf(escape, sizeof(escape), "\\u%04x", *cursor);
+			line_append_string(line, escape);
+		}
+		else
+			line_append(line, (const char *) cursor, length);
+		cursor += length;
+	}
+}
+
+static bool
+needs_quotes(const char *text)
+{
+	for (const unsigned char *c = (const unsigned char *) text; *c != '\0'; c++)
+		if (*c <= ' ' || *c >= 0x7F || *c == '"' || *c == '=' || *c == '\\')
+			return true;
+	return text[0] == '\0';
+}
+
+static void
+line_append_key(Line *line, const char *key)
+{
+	if (line->length > 0 && !(line->json && line->length == 1))
+		line_append_string(line, line->json ? "," : " ");
+	if (line->json)
+		line_append_string(line, "\"");
+	line_append_string(line, key);
+	line_append_string(line, line->json ? "\":" : "=");
+}
+
+static void
+line_append_text(Line *line, const char *key, const char *value)
+{
+	bool quoted = line->json || needs_quotes(value);
+	size_t start = line->length;
+
+	line_append_key(line, key);
+	if (quoted)
+		line_append_string(line, "\"");
+	line_append_escaped(line, value);
+	if (quoted)
+		line_append_string(line, "\"");
+
+	/* a field that does not fit goes as a whole: half of one would not parse */
+	if (line->truncated)
+		line->length = start;
+}
+
+static void
+line_append_plain(Line *line, const char *key, const char *value)
+{
+	size_t start = line->length;
+
+	line_append_key(line, key);
+	line_append_string(line, value);
+	if (line->truncated)
+		line->length = start;
+}
+
+static void
+line_append_field(Line *line, const LogField *field)
+{
+	char number[32];
+
+	if (field->key == NULL)
+		return;
+	switch (field->kind)
+	{
+		case LOG_KIND_TEXT:
+			if (field->text != NULL && field->text[0] != '\0')
+				line_append_text(line, field->key, field->text);
+			return;
+		case LOG_KIND_NUMBER:
+			snprintf(number, sizeof(number), "%" PRId64, field->number);
+			break;
+		case LOG_KIND_REAL:
+			/* JSON knows neither infinity nor NaN */
+			if (__builtin_isfinite(field->real))
+				snprintf(number, sizeof(number), "%.6g", field->real);
+			else
+				snprintf(number, sizeof(number), "null");
+			break;
+		case LOG_KIND_FLAG:
+			snprintf(number, sizeof(number), "%s", field->number ? "true" : "false");
+			break;
+	}
+	line_append_plain(line, field->key, number);
+}
+
+static void
+line_append_time(Line *line)
+{
+	struct timespec now;
+	struct tm utc;
+	char text[40];
+	size_t length;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	gmtime_r(&now.tv_sec, &utc);
+	length = strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S", &utc);
+	snprintf(text + length, sizeof(text) - length, ".%03dZ", (int) (now.tv_nsec / 1000000));
+	line_append_text(line, "ts", text);
+}
+
+static void
+line_write(Line *line)
+{
+	ssize_t written;
+
+	if (line->truncated)
+	{
+		line->truncated = false;
+		/* LINE_RESERVE was kept for this */
+		line->length += (size_t) snprintf(line->bytes + line->length, LINE_RESERVE,
+										  line->json ? ",\"truncated\":true" : " truncated=true");
+	}
+	if (line->json)
+		line->bytes[line->length++] = '}';
+	line->bytes[line->length++] = '\n';
+
+	/* nowhere is left to tell that the log itself cannot be written */
+	written = write(STDERR_FILENO, line->bytes, line->length);
+	(void) written;
+}
+
+static void
+render(LogLevel level, const char *module, const char *message, const LogField *fields,
+	   size_t field_count, uint64_t suppressed)
+{
+	Line line;
+
+	line.json = log_json;
+	line.truncated = false;
+	line.length = 0;
+	if (line.json)
+		line_append_string(&line, "{");
+	line_append_time(&line);
+	line_append_text(&line, "level", level_names[level]);
+	line_append_text(&line, "mod", module);
+	line_append_text(&line, "msg", message);
+	if (suppressed > 0)
+	{
+		LogField field = log_number("suppressed", (int64_t) suppressed);
+
+		line_append_field(&line, &field);
+	}
+	for (size_t i = 0; i < field_count; i++)
+		line_append_field(&line, &fields[i]);
+	line_write(&line);
+}
+
+/* The slot of this warning, or one for it to take: a free one, else the one silent longest. */
+static Repeat *
+repeat_slot(const char *module, const char *message)
+{
+	Repeat *victim = &repeats[0];
+
+	for (int i = 0; i < REPEAT_SLOTS; i++)
+	{
+		Repeat *slot = &repeats[i];
+
+		if (slot->module == NULL)
+			return slot;
+		if (strcmp(slot->module, module) == 0 && strcmp(slot->message, message) == 0)
+			return slot;
+		if (slot->window_start_s < victim->window_start_s)
+			victim = slot;
+	}
+	if (victim->suppressed > 0)
+		render(LOG_WARNING, victim->module, victim->message, NULL, 0, victim->suppressed);
+	victim->module = NULL;
+	return victim;
+}
+
+/* True where a warning may be written now; *suppressed is how many like it were held back. */
+static bool
+repeat_allowed(const char *module, const char *message, uint64_t *suppressed)
+{
+	struct timespec now;
+	Repeat *slot;
+	bool allowed;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	slot = repeat_slot(module, message);
+	if (slot->module == NULL)
+		*slot = (Repeat){ .module = module, .message = message, .window_start_s = now.tv_sec };
+	if (now.tv_sec - slot->window_start_s >= LOG_WINDOW_S)
+	{
+		slot->window_start_s = now.tv_sec;
+		slot->written = 0;
+	}
+	allowed = slot->written < LOG_BURST;
+	if (allowed)
+	{
+		slot->written++;
+		*suppressed = slot->suppressed;
+		slot->suppressed = 0;
+	}
+	else
+		slot->suppressed++;
+	return allowed;
+}
+
+void
+log_configure(LogLevel threshold, bool json)
+{
+	log_threshold = threshold;
+	log_json = json;
+}
+
+bool
+log_level_parse(const char *name, LogLevel *level)
+{
+	for (LogLevel i = LOG_DEBUG; i <= LOG_ERROR; i++)
+	{
+		if (strcmp(name, level_names[i]) == 0)
+		{
+			*level = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+void
+log_write(LogLevel level, const char *module, const char *message, const LogField *fields,
+		  size_t field_count)
+{
+	uint64_t suppressed = 0;
+
+	if (level < log_threshold)
+		return;
+	pthread_mutex_lock(&log_lock);
+	if (level != LOG_WARNING || repeat_allowed(module, message, &suppressed))
+		render(level, module, message, fields, field_count, suppressed);
+	pthread_mutex_unlock(&log_lock);
+}
+
+void
+log_flush(void)
+{
+	pthread_mutex_lock(&log_lock);
+	for (int i = 0; i < REPEAT_SLOTS; i++)
+	{
+		if (repeats[i].module != NULL && repeats[i].suppressed > 0)
+			render(LOG_WARNING, repeats[i].module, repeats[i].message, NULL, 0,
+				   repeats[i].suppressed);
+		repeats[i].suppressed = 0;
+	}
+	pthread_mutex_unlock(&log_lock);
+}

@@ -1,0 +1,134 @@
+/*
+ * table.c
+ *		Array plus hash index: open addressing, linear probing, at most two thirds full.
+ */
+#include "base/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/hash.h"
+
+#define TABLE_MIN_ITEMS 16
+#define TABLE_MAX_ITEMS (UINT32_C(1) << 30)
+
+void
+table_init(Table *table, Budget *budget, size_t item_bytes)
+{
+	*table = (Table){ .budget = budget, .item_bytes = item_bytes, .seed = hash_seed() };
+}
+
+void
+table_fini(Table *table)
+{
+	budget_release(table->budget, (size_t) table->capacity * table->item_bytes +
+									  (size_t) table->slot_count * sizeof(TableSlot));
+	free(table->items);
+	free(table->slots);
+	table->items = NULL;
+	table->slots = NULL;
+	table->count = table->capacity = table->slot_count = 0;
+}
+
+static uint32_t
+fold(uint64_t hash)
+{
+	return (uint32_t) (hash ^ hash >> 32);
+}
+
+bool
+table_find(const Table *table, uint64_t hash, TableEqual equal, const void *key, uint32_t *position)
+{
+	uint32_t folded = fold(hash);
+	uint32_t mask = table->slot_count - 1;
+
+	if (table->slot_count == 0)
+		return false;
+	for (uint32_t i = folded & mask; table->slots[i].position != 0; i = (i + 1) & mask)
+	{
+		const TableSlot *slot = &table->slots[i];
+
+		if (slot->hash == folded && equal(table_item(table, slot->position - 1), key))
+		{
+			*position = slot->position - 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void
+slots_insert(TableSlot *slots, uint32_t slot_count, TableSlot slot)
+{
+	uint32_t mask = slot_count - 1;
+	uint32_t i = slot.hash & mask;
+
+	while (slots[i].position != 0)
+		i = (i + 1) & mask;
+	slots[i] = slot;
+}
+
+static int
+grow_items(Table *table)
+{
+	size_t added = table->capacity ? table->capacity / 2 : TABLE_MIN_ITEMS;
+	char *items;
+
+	if (table->capacity >= TABLE_MAX_ITEMS ||
+		!budget_charge(table->budget, added * table->item_bytes))
+		return -ENOMEM;
+	items = realloc(table->items, (table->capacity + added) * table->item_bytes);
+	if (items == NULL)
+	{
+		budget_release(table->budget, added * table->item_bytes);
+		return -ENOMEM;
+	}
+	table->items = items;
+	table->capacity += (uint32_t) added;
+	return 0;
+}
+
+static int
+grow_slots(Table *table)
+{
+	uint32_t slot_count = table->slot_count ? table->slot_count * 2 : TABLE_MIN_ITEMS * 2;
+	TableSlot *slots;
+
+	if (!budget_charge(table->budget, slot_count * sizeof(TableSlot)))
+		return -ENOMEM;
+	slots = calloc(slot_count, sizeof(TableSlot));
+	if (slots == NULL)
+	{
+		budget_release(table->budget, slot_count * sizeof(TableSlot));
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < table->slot_count; i++)
+		if (table->slots[i].position != 0)
+			slots_insert(slots, slot_count, table->slots[i]);
+	budget_release(table->budget, table->slot_count * sizeof(TableSlot));
+	free(table->slots);
+	table->slots = slots;
+	table->slot_count = slot_count;
+	return 0;
+}
+
+int
+table_reserve(Table *table)
+{
+	int err;
+
+	if (table->count == table->capacity && (err = grow_items(table)) != 0)
+		return err;
+	if (table->count >= table->slot_count / 3 * 2)
+		return grow_slots(table);
+	return 0;
+}
+
+void *
+table_append(Table *table, uint64_t hash)
+{
+	TableSlot slot = { .hash = fold(hash), .position = ++table->count };
+
+	slots_insert(table->slots, table->slot_count, slot);
+	return table_item(table, table->count - 1);
+}

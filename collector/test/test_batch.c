@@ -1,0 +1,335 @@
+/*
+ * test_batch.c
+ *		A batch holds everything once, sums samples, and stays whole when its budget is out.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/batch.h"
+
+#define BUDGET_BYTES (8 * 1024 * 1024)
+
+static Batch *
+new_batch(size_t budget_bytes)
+{
+	Batch *batch = NULL;
+
+	assert_int_equal(batch_create(budget_bytes, &batch), 0);
+	assert_non_null(batch);
+	return batch;
+}
+
+static uint32_t
+add_mapping(Batch *batch, const char *build_id, const char *file)
+{
+	uint32_t index = 99;
+
+	assert_int_equal(batch_add_mapping(batch, &(BatchMapping){ .build_id = build_id, .file = file },
+									   &index),
+					 0);
+	return index;
+}
+
+static uint32_t
+add_function(Batch *batch, const char *name, int32_t start_line)
+{
+	BatchFunction function = { name, name, "file.c", start_line };
+	uint32_t index = 99;
+
+	assert_int_equal(batch_add_function(batch, &function, &index), 0);
+	return index;
+}
+
+static uint32_t
+add_series(Batch *batch, uint32_t label_count, const BatchLabel *labels)
+{
+	BatchSeries series = { "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta", label_count, labels,
+						   52631578 };
+	uint32_t index = 99;
+
+	assert_int_equal(batch_add_series(batch, &series, &index), 0);
+	return index;
+}
+
+static void
+test_strings_are_copied(void **state)
+{
+	Batch *batch = new_batch(BUDGET_BYTES);
+	const BatchMapping *mappings;
+	char build_id[] = "aa";
+	char file[] = "/bin/x";
+
+	assert_int_equal(add_mapping(batch, build_id, file), 0);
+	build_id[0] = 'b';
+	file[1] = 'c';
+	assert_int_equal(add_mapping(batch, "aa", "/bin/x"), 0);
+	assert_int_equal(add_mapping(batch, "", "/bin/x"), 1);
+	assert_int_equal(add_mapping(batch, "/bin/x", ""), 2);
+	assert_int_equal(batch_mappings(batch, &mappings), 3);
+	assert_string_equal(mappings[0].build_id, "aa");
+	assert_string_equal(mappings[0].file, "/bin/x");
+	assert_string_equal(mappings[1].build_id, "");
+	assert_ptr_equal(mappings[1].file, mappings[0].file);
+	batch_free(batch);
+}
+
+static void
+test_locations(void **state)
+{
+	Batch *batch = new_batch(BUDGET_BYTES);
+	BatchLine lines[2];
+	BatchLocation location = { 0, 0x1000, 2, lines };
+	const BatchLocation *locations;
+	uint32_t index = 99;
+
+	lines[0] = (BatchLine){ add_function(batch, "inner", 1), 10 };
+	lines[1] = (BatchLine){ add_function(batch, "outer", 5), 20 };
+	assert_int_equal(batch_add_location(batch, &location, &index), -EINVAL);
+	assert_int_equal(index, 99);
+	add_mapping(batch, "aa", "/bin/x");
+	assert_int_equal(batch_add_location(batch, &location, &index), 0);
+	assert_int_equal(index, 0);
+	lines[1].line = 21;
+	assert_int_equal(batch_add_location(batch, &location, &index), 0);
+	assert_int_equal(index, 1);
+	lines[1].line = 20;
+	assert_int_equal(batch_add_location(batch, &location, &index), 0);
+	assert_int_equal(index, 0);
+
+	location.line_count = 0;
+	location.lines = NULL;
+	assert_int_equal(batch_add_location(batch, &location, &index), 0);
+	assert_int_equal(index, 2);
+	assert_int_equal(batch_add_location(batch, &location, &index), 0);
+	assert_int_equal(index, 2);
+	location.mapping = BATCH_NO_MAPPING;
+	assert_int_equal(batch_add_location(batch, &location, &index), 0);
+	assert_int_equal(index, 3);
+	location.mapping = 1;
+	assert_int_equal(batch_add_location(batch, &location, &index), -EINVAL);
+	lines[0].function = 2;
+	location = (BatchLocation){ 0, 0x1000, 2, lines };
+	assert_int_equal(batch_add_location(batch, &location, &index), -EINVAL);
+
+	assert_int_equal(batch_locations(batch, &locations), 4);
+	assert_int_equal(locations[1].lines[1].line, 21);
+	assert_int_equal(locations[0].lines[1].line, 20);
+	assert_int_equal(locations[0].lines[1].function, 1);
+	batch_free(batch);
+}
+
+static void
+test_stacks(void **state)
+{
+	Batch *batch = new_batch(BUDGET_BYTES);
+	BatchLocation location = { BATCH_NO_MAPPING, 1, 0, NULL };
+	uint32_t frames[3] = { 0, 1, 0 };
+	BatchStack stack = { "aa", 3, frames };
+	const BatchStack *stacks;
+	uint32_t index;
+
+	assert_int_equal(batch_add_location(batch, &location, &index), 0);
+	assert_int_equal(batch_add_stack(batch, &stack, &index), -EINVAL);
+	location.address = 2;
+	assert_int_equal(batch_add_location(batch, &location, &index), 0);
+	assert_int_equal(batch_add_stack(batch, &stack, &index), 0);
+	assert_int_equal(index, 0);
+	stack.depth = 2;
+	assert_int_equal(batch_add_stack(batch, &stack, &index), 0);
+	assert_int_equal(index, 1);
+	stack.partition = "bb";
+	assert_int_equal(batch_add_stack(batch, &stack, &index), 0);
+	assert_int_equal(index, 2);
+	stack = (BatchStack){ "", 0, NULL };
+	assert_int_equal(batch_add_stack(batch, &stack, &index), 0);
+	assert_int_equal(index, 3);
+	assert_int_equal(batch_add_stack(batch, &stack, &index), 0);
+	assert_int_equal(index, 3);
+	stack = (BatchStack){ "aa", 3, frames };
+	assert_int_equal(batch_add_stack(batch, &stack, &index), 0);
+	assert_int_equal(index, 0);
+	frames[0] = 1;
+	assert_int_equal(batch_stacks(batch, &stacks), 4);
+	assert_int_equal(stacks[0].locations[0], 0);
+	assert_string_equal(stacks[2].partition, "bb");
+	batch_free(batch);
+}
+
+static void
+test_series_labels_are_sorted(void **state)
+{
+	Batch *batch = new_batch(BUDGET_BYTES);
+	BatchLabel labels[] = { { "node", "a" }, { "comm", "b" }, { "exe", "c" } };
+	BatchLabel other_order[] = { { "exe", "c" }, { "node", "a" }, { "comm", "b" } };
+	BatchLabel twice[] = { { "exe", "c" }, { "node", "a" }, { "exe", "b" } };
+	BatchLabel many[BATCH_MAX_LABELS + 1];
+	BatchSeries series = { "p", 3, twice, 1 };
+	char names[BATCH_MAX_LABELS + 1][8];
+	const BatchSeries *items;
+	uint32_t index;
+
+	assert_int_equal(add_series(batch, 3, labels), 0);
+	assert_int_equal(add_series(batch, 3, other_order), 0);
+	assert_int_equal(add_series(batch, 2, labels), 1);
+	assert_int_equal(add_series(batch, 0, NULL), 2);
+	assert_int_equal(batch_add_series(batch, &series, &index), -EINVAL);
+	for (int i = 0; i <= BATCH_MAX_LABELS; i++)
+	{
+		snprintf(names[i], sizeof(names[i]), "l%d", i);
+		many[i] = (BatchLabel){ names[i], "v" };
+	}
+	assert_int_equal(add_series(batch, BATCH_MAX_LABELS, many), 3);
+	series = (BatchSeries){ "p", BATCH_MAX_LABELS + 1, many, 1 };
+	assert_int_equal(batch_add_series(batch, &series, &index), -EINVAL);
+
+	assert_int_equal(batch_series(batch, &items), 4);
+	assert_string_equal(items[0].labels[0].name, "comm");
+	assert_string_equal(items[0].labels[1].name, "exe");
+	assert_string_equal(items[0].labels[2].value, "a");
+	batch_free(batch);
+}
+
+/* Random samples against a dense array that is trusted as the oracle. */
+static void
+test_samples_are_summed(void **state)
+{
+	static int64_t sums[5][40][300];
+	Batch *batch = new_batch(BUDGET_BYTES);
+	BatchLocation location = { BATCH_NO_MAPPING, 0, 0, NULL };
+	const BatchSample *samples;
+	size_t distinct = 0;
+	size_t count;
+	uint32_t index;
+	unsigned int seed = 42;
+
+	for (uint32_t i = 0; i < 300; i++)
+	{
+		location.address = i;
+		assert_int_equal(batch_add_location(batch, &location, &index), 0);
+		assert_int_equal(batch_add_stack(batch, &(BatchStack){ "p", 1, &i }, &index), 0);
+		assert_int_equal(index, i);
+	}
+	for (uint32_t i = 0; i < 40; i++)
+	{
+		char value[16];
+
+		snprintf(value, sizeof(value), "%u", i);
+		assert_int_equal(add_series(batch, 1, &(BatchLabel){ "comm", value }), i);
+	}
+	for (int i = 0; i < 200000; i++)
+	{
+		BatchSample sample = { .time_us = rand_r(&seed) % 5,
+							   .series = (uint32_t) rand_r(&seed) % 40,
+							   .stack = (uint32_t) rand_r(&seed) % 300,
+							   .value = 1 + rand_r(&seed) % 1000 };
+		int64_t *sum = &sums[sample.time_us][sample.series][sample.stack];
+
+		distinct += *sum == 0;
+		*sum += sample.value;
+		assert_int_equal(batch_add_sample(batch, &sample), 0);
+	}
+	count = batch_samples(batch, &samples);
+	assert_int_equal(count, distinct);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(samples[i].value,
+						 sums[samples[i].time_us][samples[i].series][samples[i].stack]);
+	assert_int_equal(batch_add_sample(batch, &(BatchSample){ 0, 40, 0, 1 }), -EINVAL);
+	assert_int_equal(batch_add_sample(batch, &(BatchSample){ 0, 0, 300, 1 }), -EINVAL);
+	batch_free(batch);
+}
+
+static void
+test_sums_do_not_overflow(void **state)
+{
+	Batch *batch = new_batch(BUDGET_BYTES);
+	BatchSample sample = { .value = INT64_MAX };
+	const BatchSample *samples;
+	const BatchLoss *losses;
+	uint32_t index;
+
+	add_series(batch, 0, NULL);
+	assert_int_equal(batch_add_stack(batch, &(BatchStack){ "", 0, NULL }, &index), 0);
+	assert_int_equal(batch_add_sample(batch, &sample), 0);
+	sample.value = 1;
+	assert_int_equal(batch_add_sample(batch, &sample), -EOVERFLOW);
+	assert_int_equal(batch_samples(batch, &samples), 1);
+	assert_int_equal(samples[0].value, INT64_MAX);
+
+	assert_int_equal(batch_add_loss(batch, "ring_full", 3), 0);
+	assert_int_equal(batch_add_loss(batch, "process_gone", 1), 0);
+	assert_int_equal(batch_add_loss(batch, "ring_full", 4), 0);
+	assert_int_equal(batch_add_loss(batch, "ring_full", INT64_MAX), -EOVERFLOW);
+	assert_int_equal(batch_add_loss(batch, "huge", UINT64_MAX), -EOVERFLOW);
+	assert_int_equal(batch_losses(batch, &losses), 2);
+	assert_string_equal(losses[0].reason, "ring_full");
+	assert_int_equal(losses[0].count, 7);
+	batch_free(batch);
+}
+
+/* Fills a batch to its budget, for a row of budgets, so that each kind of growth fails once. */
+static void
+test_budget(void **state)
+{
+	assert_int_equal(batch_create(10, &(Batch *){ NULL }), -ENOMEM);
+	for (size_t budget = 1500; budget < 40000; budget += 97)
+	{
+		Batch *batch = new_batch(budget);
+		const BatchLocation *locations;
+		const BatchStack *stacks;
+		uint32_t added = 0;
+		int err = 0;
+
+		for (uint32_t i = 0; err == 0; i++)
+		{
+			BatchLine line = { 0, (int32_t) i };
+			BatchLocation location = { BATCH_NO_MAPPING, i, 1, &line };
+			BatchFunction function = { "f", "f", "", 0 };
+			BatchStack stack = { "p", 1, &i };
+			char reason[16];
+			uint32_t index;
+
+			snprintf(reason, sizeof(reason), "r%u", i);
+			err = batch_add_function(batch, &function, &index);
+			err = err ? err : batch_add_location(batch, &location, &index);
+			err = err ? err : batch_add_stack(batch, &stack, &index);
+			err = err ? err : batch_add_loss(batch, reason, 1);
+			added += err == 0;
+		}
+		assert_int_equal(err, -ENOMEM);
+		assert_true(batch_bytes(batch) <= budget);
+		assert_in_range(batch_locations(batch, &locations), added, added + 1);
+		assert_in_range(batch_stacks(batch, &stacks), added, added + 1);
+		for (uint32_t i = 0; i < added; i++)
+		{
+			assert_int_equal(locations[i].lines[0].line, i);
+			assert_int_equal(stacks[i].locations[0], i);
+		}
+		batch_free(batch);
+	}
+	batch_free(NULL);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_strings_are_copied),
+		cmocka_unit_test(test_locations),
+		cmocka_unit_test(test_stacks),
+		cmocka_unit_test(test_series_labels_are_sorted),
+		cmocka_unit_test(test_samples_are_summed),
+		cmocka_unit_test(test_sums_do_not_overflow),
+		cmocka_unit_test(test_budget),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
