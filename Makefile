@@ -67,7 +67,9 @@ fuzz: ## Fuzz for SECONDS (600) per target
 
 lint: ## clang-tidy and cppcheck
 	$(QUIET).dev/deps build lint
-	$(QUIET).dev/lint
+	$(QUIET)$(MAKE) extension collector
+	$(QUIET)$(EXTENSION_MAKE) lint
+	$(QUIET)$(MAKE) -C collector lint
 
 format: ## Format every C file
 	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r clang-format -i
