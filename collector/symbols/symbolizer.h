@@ -19,9 +19,10 @@ typedef struct Binary Binary;
 
 typedef struct SymbolizerOptions
 {
-	size_t cache_bytes;		  /* budget of symbol tables and results; least recently used go first */
-	const char *debug_directory; /* separate debug files: DIR/.build-id/xx/yyyy.debug and by .gnu_debuglink */
-	bool inlined_lines;		  /* read DWARF for inlined calls and line numbers */
+	size_t cache_bytes; /* budget of symbol tables and results; least recently used go first */
+	const char *
+		debug_directory; /* separate debug files: DIR/.build-id/xx/yyyy.debug and by .gnu_debuglink */
+	bool inlined_lines; /* read DWARF for inlined calls and line numbers */
 } SymbolizerOptions;
 
 typedef struct SymbolLine
@@ -36,16 +37,20 @@ typedef struct SymbolLine
 typedef struct SymbolLines
 {
 	uint32_t count; /* 0: no symbol covers the address */
-	const SymbolLine *lines; /* innermost first; owned by the symbolizer, hold until its next call */
+	const SymbolLine
+		*lines; /* innermost first; owned by the symbolizer, hold until its next call */
 } SymbolLines;
 
 typedef struct SymbolizerStats
 {
 	uint64_t binaries_opened;
 	uint64_t binaries_unreadable; /* could not be opened or is not ELF */
-	uint64_t addresses_resolved;
-	uint64_t addresses_unknown;
-	uint64_t worker_failures; /* DWARF worker killed by a limit, or ended */
+	uint64_t addresses_resolved;  /* looked up and found, not counting what the cache knew */
+	uint64_t addresses_unknown;	  /* looked up, no symbol covers them */
+	uint64_t worker_failures;	  /* DWARF worker killed by a limit, or ended */
+	uint64_t results_evicted;	  /* dropped from the cache to keep the budget */
+	uint64_t tables_evicted;	  /* symbol tables dropped likewise; read again when needed */
+	size_t cache_bytes;			  /* in use: results, symbol tables, kernel symbols */
 } SymbolizerStats;
 
 int symbolizer_create(const SymbolizerOptions *options, Symbolizer **symbolizer);
@@ -76,7 +81,8 @@ int binary_symbolize(Binary *binary, uint64_t address, SymbolLines *lines);
  * Kernel symbols of /proc/kallsyms. module is "" for the kernel proper, without brackets otherwise; start is
  * the symbol's own address. False where unknown, or where the kernel hides addresses (kallsyms_readable).
  */
-bool kernel_symbolize(Symbolizer *symbolizer, uint64_t address, const char **name, const char **module, uint64_t *start);
+bool kernel_symbolize(Symbolizer *symbolizer, uint64_t address, const char **name,
+					  const char **module, uint64_t *start);
 bool kallsyms_readable(Symbolizer *symbolizer);
 
 #endif

@@ -1,0 +1,418 @@
+/*
+ * kallsyms.c
+ *		Parses, sorts and searches kernel symbols.
+ *
+ * Text symbols are kept; of the others only that something else begins, so that the last function before data
+ * does not seem to go on for ever. Addresses are kept as 32 bits beside a table of the few 4 GiB regions in use.
+ */
+#include "symbols/kallsyms.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "symbols/symbol_name.h"
+
+#define KALLSYMS_MODULE_BYTES 64		   /* MODULE_NAME_LEN of the kernel is less */
+#define KALLSYMS_SYMBOLS_MAX  (8U << 20)   /* what no kernel has */
+#define KALLSYMS_NAMES_MAX	  (512U << 20) /* bytes of names */
+#define KALLSYMS_SPAN_MAX	  (1U << 20) /* bytes that a symbol covers at most: modules lie apart */
+
+#define NO_NAME UINT32_MAX
+
+typedef struct Symbol
+{
+	uint32_t low;  /* of the address */
+	uint32_t name; /* offset in names, or NO_NAME: here something begins that is not text */
+	uint16_t module;
+} Symbol;
+
+typedef struct Region
+{
+	uint32_t high; /* of the address */
+	uint32_t first;
+} Region;
+
+struct Kallsyms
+{
+	char *path;
+	bool loaded;
+	time_t loaded_at; /* monotonic seconds */
+	uint32_t count;
+	uint32_t region_count;
+	uint32_t module_count;
+	size_t names_bytes;
+	Symbol *symbols;
+	Region *regions;
+	char *names;
+	char (*modules)[KALLSYMS_MODULE_BYTES]; /* [0] is "" */
+};
+
+/* A line of the file, while loading. */
+typedef struct Parsed
+{
+	uint64_t address;
+	uint32_t name;
+	uint16_t module;
+	char type;
+} Parsed;
+
+typedef struct Loader
+{
+	Parsed *items;
+	size_t count;
+	size_t room;
+	char *names;
+	size_t names_bytes;
+	size_t names_room;
+	char (*modules)[KALLSYMS_MODULE_BYTES];
+	uint32_t module_count;
+} Loader;
+
+static time_t
+monotonic_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec;
+}
+
+/* Makes room for one more item of an array that doubles. */
+static int
+grow(void **items, size_t needed, size_t *room, size_t item_bytes)
+{
+	size_t wanted = *room == 0 ? 4096 : *room;
+	void *grown;
+
+	if (needed <= *room)
+		return 0;
+	while (wanted < needed)
+		wanted *= 2;
+	grown = realloc(*items, wanted * item_bytes);
+	if (grown == NULL)
+		return -ENOMEM;
+	*items = grown;
+	*room = wanted;
+	return 0;
+}
+
+/* Modules come one after the other in the file, so the last one is nearly always the right one. */
+static int
+intern_module(Loader *loader, const char *name, uint16_t *module)
+{
+	void *grown;
+
+	for (uint32_t i = loader->module_count; i > 0; i--)
+	{
+		if (strcmp(loader->modules[i - 1], name) == 0)
+		{
+			*module = (uint16_t) (i - 1);
+			return 0;
+		}
+	}
+	if (loader->module_count == UINT16_MAX)
+	{
+		*module = 0;
+		return 0;
+	}
+	grown = realloc(loader->modules, (loader->module_count + 1) * sizeof(*loader->modules));
+	if (grown == NULL)
+		return -ENOMEM;
+	loader->modules = grown;
+	*module = (uint16_t) loader->module_count;
+	snprintf(loader->modules[loader->module_count++], KALLSYMS_MODULE_BYTES, "%s", name);
+	return 0;
+}
+
+static bool
+is_text(char type)
+{
+	return strchr("tTwW", type) != NULL;
+}
+
+/* Splits "ffffffff81000000 T name\t[module]"; false where the line has another form. */
+static bool
+split_line(char *line, uint64_t *address, char *type, char **name, char **module)
+{
+	char *end;
+
+	errno = 0;
+	*address = strtoull(line, &end, 16);
+	if (end == line || errno != 0 || end[0] != ' ' || end[1] == '\0' || end[2] != ' ')
+		return false;
+	*type = end[1];
+	*name = end + 3;
+	end = *name + strcspn(*name, "\t\n");
+	*module = end; /* empty, once the name ends there */
+	if (*end == '\t' && end[1] == '[')
+	{
+		*module = end + 2;
+		(*module)[strcspn(*module, "]\n")] = '\0';
+	}
+	*end = '\0';
+	return (*name)[0] != '\0';
+}
+
+static int
+load_line(Loader *loader, char *line)
+{
+	Parsed parsed = { .name = NO_NAME };
+	uint64_t address;
+	size_t length;
+	char *name;
+	char *module;
+	int err;
+
+	if (!split_line(line, &address, &parsed.type, &name, &module) || address == 0 ||
+		loader->count == KALLSYMS_SYMBOLS_MAX || symbol_name_is_mark(name) ||
+		strchr("aA", parsed.type) != NULL)
+		return 0;
+	parsed.address = address;
+	length = strlen(name) + 1;
+	err = grow((void **) &loader->items, loader->count + 1, &loader->room, sizeof(*loader->items));
+	if (err == 0 && is_text(parsed.type))
+	{
+		if (loader->names_bytes + length > KALLSYMS_NAMES_MAX)
+			return 0;
+		err = intern_module(loader, module, &parsed.module);
+		if (err == 0)
+			err = grow((void **) &loader->names, loader->names_bytes + length, &loader->names_room,
+					   1);
+		if (err == 0)
+		{
+			parsed.name = (uint32_t) loader->names_bytes;
+			memcpy(loader->names + loader->names_bytes, name, length);
+			loader->names_bytes += length;
+		}
+	}
+	if (err == 0)
+		loader->items[loader->count++] = parsed;
+	return err;
+}
+
+/* By address; of one address the text symbols first, and of these the best name: exported, weak, local. */
+static int
+compare_parsed(const void *a, const void *b, void *names)
+{
+	const Parsed *left = a;
+	const Parsed *right = b;
+	const char *order = "TWwt";
+
+	if (left->address != right->address)
+		return left->address < right->address ? -1 : 1;
+	if (left->name == NO_NAME || right->name == NO_NAME)
+		return (left->name == NO_NAME) - (right->name == NO_NAME);
+	if (left->type != right->type)
+		return strchr(order, left->type) < strchr(order, right->type) ? -1 : 1;
+	return symbol_name_compare((const char *) names + left->name,
+							   (const char *) names + right->name);
+}
+
+/* Copies the names that are still referred to into a pool of just their size, and makes the final arrays. */
+static int
+finish(Kallsyms *kallsyms, Loader *loader)
+{
+	uint32_t regions = 0;
+	uint32_t kept = 0;
+	size_t names_bytes = 0;
+
+	for (size_t i = 0; i < loader->count; i++)
+	{
+		const Parsed *item = &loader->items[i];
+
+		if (kept > 0 && (item->address == loader->items[kept - 1].address ||
+						 (item->name == NO_NAME && loader->items[kept - 1].name == NO_NAME)))
+			continue;
+		if (kept == 0 || item->address >> 32 != loader->items[kept - 1].address >> 32)
+			regions++;
+		if (item->name != NO_NAME)
+			names_bytes += strlen(loader->names + item->name) + 1;
+		loader->items[kept++] = *item;
+	}
+
+	kallsyms->symbols = malloc((kept + 1) * sizeof(*kallsyms->symbols));
+	kallsyms->regions = malloc((regions + 1) * sizeof(*kallsyms->regions));
+	kallsyms->names = malloc(names_bytes + 1);
+	if (kallsyms->symbols == NULL || kallsyms->regions == NULL || kallsyms->names == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < kept; i++)
+	{
+		const Parsed *item = &loader->items[i];
+		uint32_t high = (uint32_t) (item->address >> 32);
+		Symbol *symbol = &kallsyms->symbols[i];
+
+		*symbol = (Symbol){ (uint32_t) item->address, NO_NAME, item->module };
+		if (item->name != NO_NAME)
+		{
+			const char *name = loader->names + item->name;
+
+			symbol->name = (uint32_t) kallsyms->names_bytes;
+			strcpy(kallsyms->names + kallsyms->names_bytes, name);
+			kallsyms->names_bytes += strlen(name) + 1;
+		}
+		if (kallsyms->region_count == 0 ||
+			kallsyms->regions[kallsyms->region_count - 1].high != high)
+			kallsyms->regions[kallsyms->region_count++] = (Region){ high, i };
+	}
+	kallsyms->count = kept;
+	kallsyms->modules = loader->modules;
+	kallsyms->module_count = loader->module_count;
+	loader->modules = NULL;
+	return 0;
+}
+
+static void
+discard(Kallsyms *kallsyms)
+{
+	free(kallsyms->symbols);
+	free(kallsyms->regions);
+	free(kallsyms->names);
+	free(kallsyms->modules);
+	kallsyms->symbols = NULL;
+	kallsyms->regions = NULL;
+	kallsyms->names = NULL;
+	kallsyms->modules = NULL;
+	kallsyms->count = 0;
+	kallsyms->region_count = 0;
+	kallsyms->module_count = 0;
+	kallsyms->names_bytes = 0;
+}
+
+/* On failure no symbols are there; the next reload may do better. */
+static void
+load(Kallsyms *kallsyms)
+{
+	Loader loader = { 0 };
+	FILE *file = fopen(kallsyms->path, "re");
+	char *line = NULL;
+	size_t line_room = 0;
+	uint16_t proper;
+	int err = 0;
+
+	discard(kallsyms);
+	kallsyms->loaded = true;
+	kallsyms->loaded_at = monotonic_seconds();
+	if (file == NULL)
+		return;
+	err = intern_module(&loader, "", &proper);
+	while (err == 0 && getline(&line, &line_room, file) > 0)
+		err = load_line(&loader, line);
+	if (err == 0 && loader.count > 0)
+	{
+		qsort_r(loader.items, loader.count, sizeof(*loader.items), compare_parsed, loader.names);
+		err = finish(kallsyms, &loader);
+	}
+	if (err != 0)
+		discard(kallsyms);
+	free(line);
+	free(loader.items);
+	free(loader.names);
+	free(loader.modules);
+	fclose(file);
+}
+
+int
+kallsyms_create(const char *path, Kallsyms **kallsyms)
+{
+	Kallsyms *made = calloc(1, sizeof(*made));
+
+	if (made == NULL)
+		return -ENOMEM;
+	made->path = strdup(path);
+	if (made->path == NULL)
+	{
+		free(made);
+		return -ENOMEM;
+	}
+	*kallsyms = made;
+	return 0;
+}
+
+void
+kallsyms_free(Kallsyms *kallsyms)
+{
+	if (kallsyms == NULL)
+		return;
+	discard(kallsyms);
+	free(kallsyms->path);
+	free(kallsyms);
+}
+
+/* The last symbol that starts at or before an address, as an index; false where there is none in its region. */
+static bool
+search(const Kallsyms *kallsyms, uint64_t address, uint32_t *index)
+{
+	uint32_t high_half = (uint32_t) (address >> 32);
+
+	for (uint32_t i = 0; i < kallsyms->region_count; i++)
+	{
+		uint32_t low = kallsyms->regions[i].first;
+		uint32_t high =
+			i + 1 < kallsyms->region_count ? kallsyms->regions[i + 1].first : kallsyms->count;
+		uint32_t first = low;
+
+		if (kallsyms->regions[i].high != high_half)
+			continue;
+		while (low < high)
+		{
+			uint32_t middle = low + (high - low) / 2;
+
+			if (kallsyms->symbols[middle].low <= (uint32_t) address)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		*index = low - 1;
+		return low > first;
+	}
+	return false;
+}
+
+static bool
+find_loaded(const Kallsyms *kallsyms, uint64_t address, KernelSymbol *symbol)
+{
+	const Symbol *found;
+	uint32_t index;
+
+	if (!search(kallsyms, address, &index))
+		return false;
+	found = &kallsyms->symbols[index];
+	if (found->name == NO_NAME || (uint32_t) address - found->low >= KALLSYMS_SPAN_MAX)
+		return false;
+	symbol->name = kallsyms->names + found->name;
+	symbol->module = kallsyms->modules[found->module];
+	symbol->start = address - ((uint32_t) address - found->low);
+	return true;
+}
+
+bool
+kallsyms_find(Kallsyms *kallsyms, uint64_t address, KernelSymbol *symbol)
+{
+	if (!kallsyms->loaded)
+		load(kallsyms);
+	if (find_loaded(kallsyms, address, symbol))
+		return true;
+	if (monotonic_seconds() - kallsyms->loaded_at < KALLSYMS_RELOAD_SECONDS)
+		return false;
+	load(kallsyms);
+	return find_loaded(kallsyms, address, symbol);
+}
+
+bool
+kallsyms_has_addresses(Kallsyms *kallsyms)
+{
+	if (!kallsyms->loaded)
+		load(kallsyms);
+	return kallsyms->count > 0;
+}
+
+size_t
+kallsyms_bytes(const Kallsyms *kallsyms)
+{
+	return sizeof(*kallsyms) + kallsyms->count * sizeof(*kallsyms->symbols) +
+		   kallsyms->region_count * sizeof(*kallsyms->regions) + kallsyms->names_bytes +
+		   kallsyms->module_count * sizeof(*kallsyms->modules);
+}

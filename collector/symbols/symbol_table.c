@@ -1,0 +1,338 @@
+/*
+ * symbol_table.c
+ *		Builds and searches the sorted symbol array of a binary.
+ *
+ * Building: 1. candidates of all tables with what decides between them, 2. sorted by address, best first, 3. one survivor
+ * per address; untyped labels inside of a sized function are its own business and go.
+ */
+#include "symbols/symbol_table.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/plt.h"
+#include "symbols/symbol_name.h"
+
+#define SYMBOL_BLOCK	   256
+#define SYMBOL_NESTING_MAX 16 /* enclosing functions looked at before giving up */
+
+/* Where a symbol stands: 2 bits file, 1 bit table, 29 bits index. */
+#define PLACE_INDEX_BITS 29
+#define PLACE_INDEX_MAX	 ((1U << PLACE_INDEX_BITS) - 1)
+
+typedef struct Entry
+{
+	uint32_t start; /* address - base */
+	uint32_t place;
+} Entry;
+
+struct SymbolTable
+{
+	uint64_t base;
+	uint32_t count;
+	Entry entries[];
+};
+
+typedef struct Candidate
+{
+	uint64_t start;
+	uint32_t size_bytes; /* saturated */
+	uint32_t place;
+	SymbolRank rank;
+} Candidate;
+
+typedef struct Candidates
+{
+	const ElfFile *const *files;
+	Candidate *items;
+	size_t count;
+	size_t room;
+} Candidates;
+
+static const ElfFile *
+place_file(const ElfFile *const *files, uint32_t place)
+{
+	return files[place >> (PLACE_INDEX_BITS + 1)];
+}
+
+static ElfSymbolsKind
+place_kind(uint32_t place)
+{
+	return (place >> PLACE_INDEX_BITS & 1) != 0 ? ELF_DYNSYM : ELF_SYMTAB;
+}
+
+static bool
+read_place(const ElfFile *const *files, uint32_t place, ElfSymbol *symbol)
+{
+	return elf_file_read_symbols(place_file(files, place), place_kind(place),
+								 place & PLACE_INDEX_MAX, symbol, 1) == 1;
+}
+
+static bool
+read_name(const ElfFile *const *files, uint32_t place, const ElfSymbol *symbol, char *name,
+		  size_t size_bytes)
+{
+	const ElfFile *file = place_file(files, place);
+
+	return elf_file_read_string(file, &file->symbols[place_kind(place)].strings,
+								symbol->name_offset, name, size_bytes) &&
+		   name[0] != '\0';
+}
+
+/* Whether a symbol names code; untyped ones do where they lie in an executable section and are no marks. */
+static bool
+symbol_is_code(const ElfFile *file, ElfSymbolsKind kind, const ElfSymbol *symbol, SymbolRank *rank)
+{
+	char name[64];
+
+	if (symbol->section == SHN_UNDEF || symbol->name_offset == 0 || symbol->address == 0)
+		return false;
+	if (symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC)
+	{
+		*rank = symbol->binding == STB_LOCAL ? SYMBOL_RANK_LOCAL : SYMBOL_RANK_EXPORTED;
+		return symbol->section != SHN_ABS;
+	}
+	*rank = SYMBOL_RANK_LABEL;
+	return symbol->type == STT_NOTYPE && symbol->section < SHN_LORESERVE &&
+		   elf_file_section(file, symbol->address) != NULL &&
+		   elf_file_read_string(file, &file->symbols[kind].strings, symbol->name_offset, name,
+								sizeof(name)) &&
+		   !symbol_name_is_mark(name);
+}
+
+static int
+candidates_add(Candidates *candidates, const Candidate *candidate)
+{
+	if (candidates->count == candidates->room)
+	{
+		size_t room = candidates->room == 0 ? 1024 : candidates->room * 2;
+		Candidate *items = realloc(candidates->items, room * sizeof(*items));
+
+		if (items == NULL)
+			return -ENOMEM;
+		candidates->items = items;
+		candidates->room = room;
+	}
+	candidates->items[candidates->count++] = *candidate;
+	return 0;
+}
+
+static int
+collect(Candidates *candidates, uint32_t file_index, ElfSymbolsKind kind)
+{
+	const ElfFile *file = candidates->files[file_index];
+	uint32_t count = file->symbols[kind].count;
+	uint32_t got;
+
+	if (count > PLACE_INDEX_MAX)
+		count = PLACE_INDEX_MAX;
+	for (uint32_t at = 0; at < count; at += got)
+	{
+		ElfSymbol symbols[SYMBOL_BLOCK];
+
+		got = elf_file_read_symbols(file, kind, at, symbols, SYMBOL_BLOCK);
+		if (got == 0)
+			break;
+		for (uint32_t i = 0; i < got; i++)
+		{
+			uint64_t size = symbols[i].size_bytes;
+			Candidate candidate = {
+				.start = symbols[i].address,
+				.size_bytes = size > UINT32_MAX ? UINT32_MAX : (uint32_t) size,
+				.place = file_index << (PLACE_INDEX_BITS + 1) |
+						 (kind == ELF_DYNSYM ? 1U : 0U) << PLACE_INDEX_BITS | (at + i),
+			};
+
+			if (!symbol_is_code(file, kind, &symbols[i], &candidate.rank))
+				continue;
+			if (candidates_add(candidates, &candidate) != 0)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static int
+compare_candidates(const void *a, const void *b)
+{
+	const Candidate *left = a;
+	const Candidate *right = b;
+
+	if (left->start != right->start)
+		return left->start < right->start ? -1 : 1;
+	if (left->rank != right->rank)
+		return left->rank > right->rank ? -1 : 1;
+	if ((left->size_bytes == 0) != (right->size_bytes == 0))
+		return left->size_bytes != 0 ? -1 : 1;
+	return (left->place > right->place) - (left->place < right->place);
+}
+
+/* The best of candidates first … end - 1, which share one address: by name among the equals of the first. */
+static const Candidate *
+choose(const ElfFile *const *files, const Candidate *first, const Candidate *end)
+{
+	const Candidate *best = first;
+	char best_name[256] = "";
+
+	if (first + 1 == end || first[1].rank != first->rank)
+		return first;
+	for (const Candidate *at = first; at < end && at->rank == first->rank; at++)
+	{
+		ElfSymbol symbol;
+		char name[256];
+
+		if ((at->size_bytes == 0) != (first->size_bytes == 0) ||
+			!read_place(files, at->place, &symbol) ||
+			!read_name(files, at->place, &symbol, name, sizeof(name)))
+			continue;
+		symbol_name_cut_version(name);
+		if (best_name[0] == '\0' || symbol_name_compare(name, best_name) < 0)
+		{
+			best = at;
+			memcpy(best_name, name, sizeof(name));
+		}
+	}
+	return best;
+}
+
+/* Moves the survivors to the front; returns how many. */
+static size_t
+reduce(Candidates *candidates)
+{
+	Candidate *items = candidates->items;
+	uint64_t covered_until = 0; /* end of the sized functions so far */
+	size_t kept = 0;
+	size_t end;
+
+	for (size_t at = 0; at < candidates->count; at = end)
+	{
+		Candidate best;
+
+		for (end = at + 1; end < candidates->count && items[end].start == items[at].start; end++)
+			;
+		best = *choose(candidates->files, &items[at], &items[end]);
+		if (best.rank == SYMBOL_RANK_LABEL && best.start < covered_until)
+			continue;
+		if (best.rank != SYMBOL_RANK_LABEL && best.start + best.size_bytes > covered_until)
+			covered_until = best.start + best.size_bytes;
+		items[kept++] = best;
+	}
+	return kept;
+}
+
+int
+symbol_table_create(const ElfFile *const *files, uint32_t file_count, SymbolTable **table)
+{
+	Candidates candidates = { .files = files };
+	bool has_symtab = false;
+	SymbolTable *made;
+	size_t kept;
+	int err = 0;
+
+	for (uint32_t i = 0; i < file_count && err == 0; i++)
+	{
+		/* mini debug information holds just what .dynsym does not */
+		has_symtab =
+			has_symtab || (files[i]->symbols[ELF_SYMTAB].count > 0 && files[i]->source.fd >= 0);
+		err = collect(&candidates, i, ELF_SYMTAB);
+	}
+	if (err == 0 && !has_symtab && file_count > 0)
+		err = collect(&candidates, 0, ELF_DYNSYM);
+	if (err != 0)
+		goto cleanup;
+
+	qsort(candidates.items, candidates.count, sizeof(*candidates.items), compare_candidates);
+	kept = reduce(&candidates);
+	made = malloc(sizeof(*made) + kept * sizeof(made->entries[0]));
+	if (made == NULL)
+	{
+		err = -ENOMEM;
+		goto cleanup;
+	}
+	made->base = kept > 0 ? candidates.items[0].start : 0;
+	made->count = 0;
+	for (size_t i = 0; i < kept && candidates.items[i].start - made->base <= UINT32_MAX; i++)
+		made->entries[made->count++] = (Entry){ (uint32_t) (candidates.items[i].start - made->base),
+												candidates.items[i].place };
+	*table = made;
+
+cleanup:
+	free(candidates.items);
+	return err;
+}
+
+void
+symbol_table_free(SymbolTable *table)
+{
+	free(table);
+}
+
+size_t
+symbol_table_bytes(const SymbolTable *table)
+{
+	return sizeof(*table) + table->count * sizeof(table->entries[0]);
+}
+
+uint32_t
+symbol_table_count(const SymbolTable *table)
+{
+	return table->count;
+}
+
+/* Index after the last entry that starts at or before an address. */
+static uint32_t
+search(const SymbolTable *table, uint32_t start)
+{
+	uint32_t low = 0;
+	uint32_t high = table->count;
+
+	while (low < high)
+	{
+		uint32_t middle = low + (high - low) / 2;
+
+		if (table->entries[middle].start <= start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+bool
+symbol_table_find(const SymbolTable *table, const ElfFile *const *files, uint64_t address,
+				  char *name, uint64_t *start)
+{
+	const ElfSection *section = elf_file_section(files[0], address);
+	uint32_t after;
+
+	if (section != NULL && section->kind == ELF_SECTION_PLT &&
+		plt_find(files[0], section, address, name, SYMBOL_NAME_MAX_BYTES, start))
+		return true;
+	if (address < table->base || address - table->base > UINT32_MAX)
+		return false;
+	after = search(table, (uint32_t) (address - table->base));
+	for (uint32_t i = after; i > 0 && after - i < SYMBOL_NESTING_MAX; i--)
+	{
+		const Entry *entry = &table->entries[i - 1];
+		uint64_t at = table->base + entry->start;
+		ElfSymbol symbol;
+		bool covers;
+
+		if (!read_place(files, entry->place, &symbol))
+			return false;
+		if (symbol.size_bytes > 0)
+			covers = address - at < symbol.size_bytes;
+		else
+			covers = i == after && section == elf_file_section(files[0], at);
+		if (!covers)
+			continue;
+		if (!read_name(files, entry->place, &symbol, name, SYMBOL_NAME_MAX_BYTES))
+			return false;
+		symbol_name_cut_version(name);
+		*start = at;
+		return true;
+	}
+	return false;
+}

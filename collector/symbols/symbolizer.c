@@ -1,0 +1,357 @@
+/*
+ * symbolizer.c
+ *		Life of the symbolizer and of its binaries, and the way from an address to its lines.
+ */
+#include "symbols/symbolizer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <utlist.h>
+
+#include "symbols/binary.h"
+
+#define KALLSYMS_PATH	  "/proc/kallsyms"
+#define IDLE_BINARIES_MAX 256 /* released binaries that are kept for whoever maps them next */
+
+int
+symbolizer_create(const SymbolizerOptions *options, Symbolizer **symbolizer)
+{
+	Symbolizer *made = calloc(1, sizeof(*made));
+	int err = made == NULL ? -ENOMEM : 0;
+
+	if (err == 0)
+		err = result_cache_create(options->cache_bytes / 2, &made->results);
+	if (err == 0)
+		err = kallsyms_create(KALLSYMS_PATH, &made->kallsyms);
+	if (err == 0)
+	{
+		made->table_budget_bytes = options->cache_bytes / 2;
+		made->inlined_lines = options->inlined_lines;
+		made->debug_directory =
+			strdup(options->debug_directory != NULL ? options->debug_directory : "");
+		if (made->debug_directory == NULL)
+			err = -ENOMEM;
+	}
+	if (err == 0)
+		*symbolizer = made;
+	else
+		symbolizer_free(made);
+	return err;
+}
+
+static void
+drop_table(Binary *binary)
+{
+	Symbolizer *symbolizer = binary->symbolizer;
+
+	if (binary->table == NULL)
+		return;
+	DL_DELETE2(symbolizer->tables, binary, table_prev, table_next);
+	symbolizer->table_bytes -= symbol_table_bytes(binary->table);
+	symbol_table_free(binary->table);
+	binary->table = NULL;
+}
+
+/* Ends a binary that nobody holds, found by the hash tables or not yet. */
+static void
+binary_free(Binary *binary)
+{
+	if (binary->file.source.fd >= 0)
+		close(binary->file.source.fd);
+	elf_file_fini(&binary->file);
+	free(binary->name);
+	free(binary);
+}
+
+static void
+forget(Binary *binary)
+{
+	Symbolizer *symbolizer = binary->symbolizer;
+
+	drop_table(binary);
+	HASH_DELETE(by_file, symbolizer->by_file, binary);
+	HASH_DELETE(by_content, symbolizer->by_content, binary);
+	binary_free(binary);
+}
+
+void
+symbolizer_free(Symbolizer *symbolizer)
+{
+	Binary *binary;
+	Binary *next;
+
+	if (symbolizer == NULL)
+		return;
+	HASH_ITER(by_file, symbolizer->by_file, binary, next)
+	{
+		forget(binary);
+	}
+	result_cache_free(symbolizer->results);
+	kallsyms_free(symbolizer->kallsyms);
+	free(symbolizer->debug_directory);
+	free(symbolizer);
+}
+
+void
+symbolizer_stats(const Symbolizer *symbolizer, SymbolizerStats *stats)
+{
+	*stats = symbolizer->stats;
+	stats->results_evicted = result_cache_evictions(symbolizer->results);
+	stats->cache_bytes = result_cache_bytes(symbolizer->results) + symbolizer->table_bytes +
+						 kallsyms_bytes(symbolizer->kallsyms);
+}
+
+/* Opens a regular file for reading; -errno. Never waits for a writer of a pipe that someone put there. */
+static int
+open_file(const char *path, FileIdentity *identity)
+{
+	struct stat status;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &status) != 0)
+	{
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	if (!S_ISREG(status.st_mode))
+	{
+		close(fd);
+		return -ENOEXEC;
+	}
+	memset(identity, 0, sizeof(*identity));
+	identity->device = status.st_dev;
+	identity->inode = status.st_ino;
+	identity->size_bytes = status.st_size;
+	identity->changed = status.st_ctim;
+	return fd;
+}
+
+static uint64_t
+hash_header(const ElfSource *source)
+{
+	uint8_t page[4096];
+	size_t size_bytes = source->size_bytes < sizeof(page) ? source->size_bytes : sizeof(page);
+	uint64_t hash = 0xcbf29ce484222325;
+
+	if (!elf_source_read(source, 0, page, size_bytes))
+		return 0;
+	for (size_t i = 0; i < size_bytes; i++)
+		hash = (hash ^ page[i]) * 0x100000001b3;
+	return hash;
+}
+
+/* Takes one more reference; an idle binary comes back to life with the descriptor, which is closed otherwise. */
+static void
+reuse(Binary *binary, int fd)
+{
+	Symbolizer *symbolizer = binary->symbolizer;
+
+	if (binary->references++ > 0)
+	{
+		close(fd);
+		return;
+	}
+	DL_DELETE(symbolizer->idle, binary);
+	symbolizer->idle_count--;
+	binary->file.source.fd = fd;
+}
+
+/* Describes a file that is not known by its identity; takes the descriptor also on failure. */
+static int
+read_binary(Symbolizer *symbolizer, int fd, const FileIdentity *identity, const char *name,
+			Binary **binary)
+{
+	ElfSource source = { .fd = fd, .size_bytes = (uint64_t) identity->size_bytes };
+	Binary *made = calloc(1, sizeof(*made));
+	Binary *known;
+	int err;
+
+	if (made == NULL)
+	{
+		close(fd);
+		return -ENOMEM;
+	}
+	made->symbolizer = symbolizer;
+	made->file_identity = *identity;
+	made->file.source.fd = fd;
+	made->name = strdup(name);
+	err = made->name == NULL ? -ENOMEM : elf_file_init(&made->file, &source);
+	if (err != 0)
+	{
+		made->file.source.fd = fd;
+		binary_free(made);
+		return err;
+	}
+	memcpy(made->content.build_id, made->file.build_id, made->file.build_id_bytes);
+	made->content.build_id_bytes = made->file.build_id_bytes;
+	made->content.size_bytes = source.size_bytes;
+	made->content.header_hash = hash_header(&source);
+
+	HASH_FIND(by_content, symbolizer->by_content, &made->content, sizeof(made->content), known);
+	if (known != NULL && made->file.build_id_bytes > 0)
+	{
+		made->file.source.fd = -1;
+		binary_free(made);
+		reuse(known, fd);
+		*binary = known;
+		return 0;
+	}
+	for (uint32_t i = 0; i < made->file.build_id_bytes; i++)
+	{
+		static const char digits[] = "0123456789abcdef";
+
+		made->build_id[2 * i] = digits[made->file.build_id[i] >> 4];
+		made->build_id[2 * i + 1] = digits[made->file.build_id[i] & 15];
+	}
+	made->number = ++symbolizer->last_number;
+	made->references = 1;
+	HASH_ADD(by_file, symbolizer->by_file, file_identity, sizeof(made->file_identity), made);
+	HASH_ADD(by_content, symbolizer->by_content, content, sizeof(made->content), made);
+	*binary = made;
+	return 0;
+}
+
+int
+binary_open(Symbolizer *symbolizer, const char *path, const char *name, Binary **binary)
+{
+	FileIdentity identity;
+	Binary *known = NULL;
+	int fd = open_file(path, &identity);
+	int err = fd < 0 ? fd : 0;
+
+	if (err == 0)
+	{
+		HASH_FIND(by_file, symbolizer->by_file, &identity, sizeof(identity), known);
+		if (known != NULL)
+		{
+			reuse(known, fd);
+			*binary = known;
+		}
+		else
+			err = read_binary(symbolizer, fd, &identity, name, binary);
+	}
+	if (err == 0)
+		symbolizer->stats.binaries_opened++;
+	else
+		symbolizer->stats.binaries_unreadable++;
+	return err;
+}
+
+void
+binary_release(Binary *binary)
+{
+	Symbolizer *symbolizer = binary->symbolizer;
+
+	if (--binary->references > 0)
+		return;
+	/* an open descriptor would keep a deleted file's space on disk */
+	close(binary->file.source.fd);
+	binary->file.source.fd = -1;
+	DL_APPEND(symbolizer->idle, binary);
+	if (++symbolizer->idle_count > IDLE_BINARIES_MAX)
+	{
+		Binary *oldest = symbolizer->idle;
+
+		DL_DELETE(symbolizer->idle, oldest);
+		symbolizer->idle_count--;
+		forget(oldest);
+	}
+}
+
+const char *
+binary_build_id(const Binary *binary)
+{
+	return binary->build_id;
+}
+
+const char *
+binary_name(const Binary *binary)
+{
+	return binary->name;
+}
+
+bool
+binary_address(const Binary *binary, uint64_t file_offset, uint64_t *address)
+{
+	return elf_file_address(&binary->file, file_offset, address);
+}
+
+/* The binary's symbol table, read when first needed; others make room for it. */
+static int
+use_table(Binary *binary)
+{
+	Symbolizer *symbolizer = binary->symbolizer;
+	const ElfFile *files[] = { &binary->file };
+
+	if (binary->table == NULL)
+	{
+		int err = symbol_table_create(files, 1, &binary->table);
+
+		if (err != 0)
+			return err;
+		symbolizer->table_bytes += symbol_table_bytes(binary->table);
+		while (symbolizer->table_bytes > symbolizer->table_budget_bytes &&
+			   symbolizer->tables != NULL)
+		{
+			drop_table(symbolizer->tables);
+			symbolizer->stats.tables_evicted++;
+		}
+	}
+	else
+		DL_DELETE2(symbolizer->tables, binary, table_prev, table_next);
+	DL_APPEND2(symbolizer->tables, binary, table_prev, table_next);
+	return 0;
+}
+
+int
+binary_symbolize(Binary *binary, uint64_t address, SymbolLines *lines)
+{
+	Symbolizer *symbolizer = binary->symbolizer;
+	const ElfFile *files[] = { &binary->file };
+	char name[SYMBOL_NAME_MAX_BYTES];
+	SymbolLine line = { .name = name, .system_name = name, .filename = "" };
+	SymbolLines found = { .lines = &line };
+	uint64_t start;
+	int err;
+
+	if (result_cache_find(symbolizer->results, binary->number, address, lines))
+		return 0;
+	err = use_table(binary);
+	if (err != 0)
+		return err;
+	found.count = symbol_table_find(binary->table, files, address, name, &start);
+	if (found.count > 0)
+		symbolizer->stats.addresses_resolved++;
+	else
+		symbolizer->stats.addresses_unknown++;
+	return result_cache_add(symbolizer->results, binary->number, address, &found, lines);
+}
+
+bool
+kernel_symbolize(Symbolizer *symbolizer, uint64_t address, const char **name, const char **module,
+				 uint64_t *start)
+{
+	KernelSymbol symbol;
+
+	if (!kallsyms_find(symbolizer->kallsyms, address, &symbol))
+		return false;
+	*name = symbol.name;
+	*module = symbol.module;
+	*start = symbol.start;
+	return true;
+}
+
+bool
+kallsyms_readable(Symbolizer *symbolizer)
+{
+	return kallsyms_has_addresses(symbolizer->kallsyms);
+}
