@@ -71,21 +71,22 @@ typedef struct PfsSegment
 
 typedef enum PfsEffort
 {
-	PFS_EFFORT_FAST,  /* L0: zstd level 1, only where it saves more than a tenth */
-	PFS_EFFORT_DENSE  /* L1 and later */
+	PFS_EFFORT_FAST, /* L0: zstd level 1, only where it saves more than a tenth */
+	PFS_EFFORT_DENSE /* L1 and later */
 } PfsEffort;
 
 /* Encodes rows 0 .. row_count-1 of all columns; 1 <= row_count <= PFS_SEGMENT_MAX_ROWS. */
-PfsStatus pfs_segment_encode(const PfsColumn *columns, uint32_t column_count, uint32_t row_count, PfsEffort effort,
-							 PfsAllocator allocator, PfsSegment *segment, PfsError *error);
+PfsStatus pfs_segment_encode(const PfsColumn *columns, uint32_t column_count, uint32_t row_count,
+							 PfsEffort effort, PfsAllocator allocator, PfsSegment *segment,
+							 PfsError *error);
 void pfs_segment_free(PfsSegment *segment, PfsAllocator allocator);
 
 /* Reading. The reader keeps pointers into header and stream bytes: they must outlive it. */
 typedef struct PfsSegmentReader PfsSegmentReader;
 
 /* Checks the whole header; no stream byte is needed yet. */
-PfsStatus pfs_reader_open(const uint8_t *header, size_t length, PfsAllocator allocator, PfsSegmentReader **reader,
-						  PfsError *error);
+PfsStatus pfs_reader_open(const uint8_t *header, size_t length, PfsAllocator allocator,
+						  PfsSegmentReader **reader, PfsError *error);
 void pfs_reader_close(PfsSegmentReader *reader); /* accepts NULL */
 
 uint32_t pfs_reader_row_count(const PfsSegmentReader *reader);
@@ -100,20 +101,26 @@ int pfs_reader_find_column(const PfsSegmentReader *reader, int16_t attnum);
 /* The streams of a column: value stream number, and null stream number or -1. */
 void pfs_reader_column_streams(const PfsSegmentReader *reader, int column, int *values, int *nulls);
 
-/* Hands a stream's bytes to the reader, which checks the CRC and undoes zstd; needed before its blocks are read. */
-PfsStatus pfs_reader_load_stream(PfsSegmentReader *reader, uint32_t stream, const uint8_t *bytes, size_t length,
-								 PfsError *error);
+/*
+ * Hands a stream's bytes to the reader, which checks length and CRC, and parses them; needed before its blocks
+ * are read. A stream of length 0 (the header tells its one value) needs no bytes and may be left out.
+ */
+PfsStatus pfs_reader_load_stream(PfsSegmentReader *reader, uint32_t stream, const uint8_t *bytes,
+								 size_t length, PfsError *error);
 
 /* Smallest and largest non-null value of a column in a block, of a loaded stream; false where all are null. */
-bool pfs_reader_block_range(const PfsSegmentReader *reader, int column, uint32_t block, int64_t *min, int64_t *max);
+bool pfs_reader_block_range(const PfsSegmentReader *reader, int column, uint32_t block,
+							int64_t *min, int64_t *max);
 /* The same over the whole segment; known from the header alone. */
-bool pfs_reader_column_range(const PfsSegmentReader *reader, int column, int64_t *min, int64_t *max);
+bool pfs_reader_column_range(const PfsSegmentReader *reader, int column, int64_t *min,
+							 int64_t *max);
 
 /*
- * Decodes one block of a column: writes its values (PFS_BLOCK_ROWS, fewer in the last block) and, where the
- * column has nulls, its flags; *has_nulls tells whether nulls[] was written.
+ * Decodes one block of a column: writes its values (PFS_BLOCK_ROWS, fewer in the last block) and, where some of
+ * them are null, its flags; *has_nulls tells whether nulls[] was written. Both arrays must have room for
+ * PFS_BLOCK_ROWS. A null row's value is any number. Both streams of the column must be loaded.
  */
-PfsStatus pfs_reader_block(PfsSegmentReader *reader, int column, uint32_t block, int64_t *values, bool *nulls,
-						   bool *has_nulls, PfsError *error);
+PfsStatus pfs_reader_block(PfsSegmentReader *reader, int column, uint32_t block, int64_t *values,
+						   bool *nulls, bool *has_nulls, PfsError *error);
 
 #endif

@@ -1,0 +1,194 @@
+/*
+ * bitpack.c
+ *		Bit-packing. The layouts are drawn in bitpack.h.
+ *
+ * All lanes of a row share word and shift, so the inner loops have no condition in them and vectorise; a
+ * template per width, as published codecs have, would gain little over that for 64 times the code.
+ */
+#include "codec/bitpack.h"
+
+#include <string.h>
+
+#include "codec/bytes.h"
+#include "codec/clones.h"
+
+#define LANES_32 32 /* lanes of 32-bit words */
+#define LANES_64 16 /* lanes of 64-bit words */
+
+static inline uint64_t
+width_mask(unsigned width)
+{
+	return width == 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1;
+}
+
+size_t
+pfs_bitpack_size(uint32_t count, unsigned width)
+{
+	return ((size_t) count * width + 7) / 8;
+}
+
+static void
+pack_lanes_32(const uint64_t *values, unsigned width, uint8_t *bytes)
+{
+	memset(bytes, 0, pfs_bitpack_size(PFS_BLOCK_ROWS, width));
+	for (unsigned row = 0; row < PFS_BLOCK_ROWS / LANES_32; row++, values += LANES_32)
+	{
+		unsigned shift = row * width % 32;
+		uint8_t *words = bytes + (size_t) (row * width / 32) * LANES_32 * 4;
+
+		for (unsigned lane = 0; lane < LANES_32; lane++)
+		{
+			uint8_t *word = words + lane * 4;
+
+			pfs_store32(word, pfs_load32(word) | (uint32_t) values[lane] << shift);
+			if (shift + width > 32)
+				pfs_store32(word + LANES_32 * 4, (uint32_t) (values[lane] >> (32 - shift)));
+		}
+	}
+}
+
+static void
+pack_lanes_64(const uint64_t *values, unsigned width, uint8_t *bytes)
+{
+	memset(bytes, 0, pfs_bitpack_size(PFS_BLOCK_ROWS, width));
+	for (unsigned row = 0; row < PFS_BLOCK_ROWS / LANES_64; row++, values += LANES_64)
+	{
+		unsigned shift = row * width % 64;
+		uint8_t *words = bytes + (size_t) (row * width / 64) * LANES_64 * 8;
+
+		for (unsigned lane = 0; lane < LANES_64; lane++)
+		{
+			uint8_t *word = words + lane * 8;
+
+			pfs_store64(word, pfs_load64(word) | values[lane] << shift);
+			if (shift + width > 64)
+				pfs_store64(word + LANES_64 * 8, values[lane] >> (64 - shift));
+		}
+	}
+}
+
+static void
+pack_stream(const uint64_t *values, uint32_t count, unsigned width, uint8_t *bytes)
+{
+	size_t bit = 0;
+
+	memset(bytes, 0, pfs_bitpack_size(count, width));
+	for (uint32_t i = 0; i < count; i++)
+	{
+		uint64_t value = values[i];
+		unsigned left = width;
+
+		while (left > 0)
+		{
+			unsigned used = (unsigned) (bit % 8);
+			unsigned taken = left < 8 - used ? left : 8 - used;
+
+			bytes[bit / 8] |= (uint8_t) (value << used);
+			value >>= taken;
+			left -= taken;
+			bit += taken;
+		}
+	}
+}
+
+void
+pfs_bitpack(const uint64_t *values, uint32_t count, unsigned width, uint8_t *bytes)
+{
+	if (width == 0)
+		return;
+	if (count != PFS_BLOCK_ROWS)
+		pack_stream(values, count, width, bytes);
+	else if (width <= 32)
+		pack_lanes_32(values, width, bytes);
+	else
+		pack_lanes_64(values, width, bytes);
+}
+
+PFS_CLONES static void
+unpack_lanes_32(const uint8_t *bytes, unsigned width, uint64_t *values)
+{
+	uint32_t mask = (uint32_t) width_mask(width);
+
+	for (unsigned row = 0; row < PFS_BLOCK_ROWS / LANES_32; row++, values += LANES_32)
+	{
+		unsigned shift = row * width % 32;
+		const uint8_t *low = bytes + (size_t) (row * width / 32) * LANES_32 * 4;
+		const uint8_t *high = low + LANES_32 * 4;
+
+		if (shift + width <= 32)
+			for (unsigned lane = 0; lane < LANES_32; lane++)
+				values[lane] = pfs_load32(low + lane * 4) >> shift & mask;
+		else
+			for (unsigned lane = 0; lane < LANES_32; lane++)
+				values[lane] = (pfs_load32(low + lane * 4) >> shift | pfs_load32(high + lane * 4)
+																		  << (32 - shift)) &
+							   mask;
+	}
+}
+
+PFS_CLONES static void
+unpack_lanes_64(const uint8_t *bytes, unsigned width, uint64_t *values)
+{
+	uint64_t mask = width_mask(width);
+
+	for (unsigned row = 0; row < PFS_BLOCK_ROWS / LANES_64; row++, values += LANES_64)
+	{
+		unsigned shift = row * width % 64;
+		const uint8_t *low = bytes + (size_t) (row * width / 64) * LANES_64 * 8;
+		const uint8_t *high = low + LANES_64 * 8;
+
+		if (shift + width <= 64)
+			for (unsigned lane = 0; lane < LANES_64; lane++)
+				values[lane] = pfs_load64(low + lane * 8) >> shift & mask;
+		else
+			for (unsigned lane = 0; lane < LANES_64; lane++)
+				values[lane] = (pfs_load64(low + lane * 8) >> shift | pfs_load64(high + lane * 8)
+																		  << (64 - shift)) &
+							   mask;
+	}
+}
+
+/* Value at a bit position; next to the end byte by byte, so as not to read past it. */
+static inline uint64_t
+stream_value(const uint8_t *bytes, size_t length, size_t bit, unsigned width)
+{
+	size_t first = bit / 8;
+	unsigned shift = (unsigned) (bit % 8);
+	uint64_t value = 0;
+
+	if (first + 9 <= length)
+	{
+		value = pfs_load64(bytes + first) >> shift;
+		if (shift + width > 64)
+			value |= (uint64_t) bytes[first + 8] << (64 - shift);
+	}
+	else
+	{
+		for (size_t i = first; i < length && i < first + 8; i++)
+			value |= (uint64_t) bytes[i] << (8 * (i - first));
+		value >>= shift;
+	}
+	return value & width_mask(width);
+}
+
+static void
+unpack_stream(const uint8_t *bytes, uint32_t count, unsigned width, uint64_t *values)
+{
+	size_t length = pfs_bitpack_size(count, width);
+
+	for (uint32_t i = 0; i < count; i++)
+		values[i] = stream_value(bytes, length, (size_t) i * width, width);
+}
+
+void
+pfs_bitunpack(const uint8_t *bytes, uint32_t count, unsigned width, uint64_t *values)
+{
+	if (width == 0)
+		memset(values, 0, count * sizeof(*values));
+	else if (count != PFS_BLOCK_ROWS)
+		unpack_stream(bytes, count, width, values);
+	else if (width <= 32)
+		unpack_lanes_32(bytes, width, values);
+	else
+		unpack_lanes_64(bytes, width, values);
+}

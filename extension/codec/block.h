@@ -1,0 +1,75 @@
+/*
+ * block.h
+ *		One block: from up to PFS_BLOCK_ROWS values to a shape and symbols, and back.
+ *
+ * What a shape's fields mean on disk, and how symbols come from values, is told in format.h.
+ */
+#ifndef PFS_BLOCK_H
+#define PFS_BLOCK_H
+
+#include "codec/bytes.h"
+#include "codec/format.h"
+
+/* A block entry of a stream, with what follows from it. */
+typedef struct PfsBlockShape
+{
+	PfsTransform transform;
+	bool has_runs;
+	uint8_t symbol_bits;   /* 0 .. 64 */
+	uint8_t length_bits;   /* bits of a run length - 1 */
+	uint32_t row_count;	   /* 1 .. PFS_BLOCK_ROWS */
+	uint32_t symbol_count; /* 0 for NULLS and CONSTANT; runs, or rows */
+	int64_t least;		   /* smallest value */
+	uint64_t range;		   /* units from the smallest to the largest value */
+	uint64_t divisor;	   /* size of a unit */
+	uint64_t first;		   /* q[0], for DELTA and DELTA2 */
+	int64_t step;		   /* q[1] - q[0], for DELTA2 */
+	int64_t least_delta;   /* of deltas, or of deltas of deltas */
+} PfsBlockShape;
+
+/* A block on its way to the bytes. */
+typedef struct PfsBlockDraft
+{
+	PfsBlockShape shape;
+	uint64_t symbols[PFS_BLOCK_ROWS];
+	uint64_t lengths[PFS_BLOCK_ROWS]; /* of runs, minus 1 */
+} PfsBlockDraft;
+
+/* What one entry takes over from those before it. */
+typedef struct PfsEntryContext
+{
+	int64_t least;
+	uint64_t divisor;
+} PfsEntryContext;
+
+#define PFS_ENTRY_CONTEXT_INIT \
+	{                          \
+		0, 1                   \
+	}
+
+static inline int64_t
+pfs_block_greatest(const PfsBlockShape *shape)
+{
+	return (int64_t) ((uint64_t) shape->least + shape->range * shape->divisor);
+}
+
+/*
+ * Fills in the draft so that its symbols take the fewest bytes in the given packing. nulls may be NULL; the
+ * values of null rows are not looked at.
+ */
+void pfs_block_draft(const int64_t *values, const bool *nulls, uint32_t row_count,
+					 PfsPacking packing, PfsBlockDraft *draft);
+
+/* Writes the block entry; reads it, for a block of that many rows. False: not an entry that we write. */
+void pfs_entry_write(PfsBuffer *buffer, const PfsBlockShape *shape, PfsEntryContext *context);
+bool pfs_entry_read(PfsCursor *cursor, uint32_t row_count, PfsEntryContext *context,
+					PfsBlockShape *shape);
+
+/*
+ * Values from symbols, undoing the steps in reverse. symbols[] is overwritten; values may be the same array
+ * where the block has no runs. lengths is NULL where it has none. False: the runs do not add up to row_count.
+ */
+bool pfs_block_restore(const PfsBlockShape *shape, uint64_t *symbols, const uint64_t *lengths,
+					   int64_t *values);
+
+#endif

@@ -1,0 +1,14 @@
+/*
+ * crc32c.h
+ *		CRC-32C (Castagnoli), as iSCSI, ext4 and PostgreSQL use it.
+ */
+#ifndef PFS_CRC32C_H
+#define PFS_CRC32C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The finished checksum of the bytes; "123456789" gives e3069283. */
+uint32_t pfs_crc32c(const void *bytes, size_t length);
+
+#endif

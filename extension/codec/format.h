@@ -1,0 +1,145 @@
+/*
+ * format.h
+ *		Every byte of a segment: the one description of the format, and its constants.
+ *
+ * A segment is a header and, per column, a value stream and perhaps a null stream. The header tells enough to
+ * prune and to find bytes; a stream tells enough to prune and to decode its blocks one by one.
+ *
+ *	 header				  value stream of a column				  null stream
+ *	 +--------+---------+-----+  +------+--------------+---------+------+   the same form,
+ *	 | prefix | column… | CRC |  | head | block entry… | section…| data |   lanes 0 and 1
+ *	 +--------+---------+-----+  +------+--------------+---------+------+
+ *
+ * All numbers are little-endian. "varint" is LEB128 in its shortest form, "zigzag" a varint of a signed number
+ * (bytes.h). Whatever these tables do not allow is corrupt. Version 1 is the only one so far; a reader refuses
+ * any other, and flag or kind bits that it does not know, as unsupported.
+ *
+ * Header
+ *	 OFFSET	SIZE	DESCRIPTION
+ *	 0		4		magic "PFSG"
+ *	 4		1		format version, 1
+ *	 5		1		flags, 0
+ *	 6		2		number of columns, 1 .. PFS_SEGMENT_MAX_COLUMNS
+ *	 8		4		number of rows, 1 .. PFS_SEGMENT_MAX_ROWS
+ *	 12		-		columns
+ *	 -		4		CRC-32C of all before it
+ *
+ * Column, in the header
+ *	 SIZE	DESCRIPTION
+ *	 2		attribute number, signed
+ *	 1		bits 0-3 bytes of the type (1, 2, 4, 8); bit 4 a null stream follows; bit 5 null in every row
+ *	 zigzag	least value that is not null	(not where bit 5 is set)
+ *	 varint	greatest minus least value		(not where bit 5 is set)
+ *	 varint	length of the value stream		(absent, like the stream, where bit 5 is set, or where bit 4 is
+ *	 4		CRC-32C of the value stream		 not and greatest equals least)
+ *	 varint	length of the null stream		(where bit 4 is set)
+ *	 4		CRC-32C of the null stream		(where bit 4 is set)
+ *
+ * Bits 4 and 5 exclude each other. Example: one row, attribute 3 of type int4, the value 300:
+ *	 50 46 53 47  01 00  01 00  01 00 00 00	  prefix
+ *	 03 00	04	d8 04  00					  attribute 3, 4 bytes, least 300, range 0, so no stream
+ *	 xx xx xx xx							  CRC
+ *
+ * Stream
+ *	 SIZE	DESCRIPTION
+ *	 1		head: bits 0-1 packing, 0 bits or 1 planes; the rest 0
+ *	 -		one entry per block of PFS_BLOCK_ROWS rows, the last one shorter
+ *	 -		planes only: the section table
+ *	 -		data, up to the end of the stream
+ *
+ * A block stores *symbols*: what is left of its values after three steps, each undone by the reader.
+ *	 1. units: q = (value - least) / divisor, an unsigned number; the divisor is common to the block
+ *	 2. runs, if bit 3 is set: of equal neighbours one q is kept, and beside it the run's length - 1
+ *	 3. transform of the q that are left:
+ *		PLAIN	symbol[i] = q[i]
+ *		DELTA	symbol[i] = q[i] - q[i-1] - least delta,						 symbol[0] = 0
+ *		DELTA2	symbol[i] = (q[i] - q[i-1]) - (q[i-1] - q[i-2]) - least delta,	 symbol[0] = symbol[1] = 0
+ *	 all modulo 2^64.
+ *
+ * Block entry
+ *	 SIZE	DESCRIPTION
+ *	 1		bits 0-2 transform: 0 NULLS, 1 CONSTANT, 2 PLAIN, 3 DELTA, 4 DELTA2; bit 3 runs (PLAIN and DELTA);
+ *			bit 4 a divisor follows (not for NULLS, CONSTANT), else it is that of the entry before, at first 1
+ *	 zigzag	least value, minus that of the entry before that has one (at first 0), modulo 2^64	 (not for NULLS)
+ *	 varint	range, (greatest - least) / divisor, at least 1			(PLAIN, DELTA, DELTA2; as all that follows)
+ *	 varint	divisor, at least 1										(bit 4)
+ *	 varint	number of runs, 1 .. rows of the block					(bit 3)
+ *	 1		bits of a run length - 1, 0 .. 10						(bit 3)
+ *	 varint	q[0]													(DELTA, DELTA2)
+ *	 zigzag	q[1] - q[0]												(DELTA2)
+ *	 zigzag	least delta												(DELTA, DELTA2)
+ *	 1		bits of a symbol, 0 .. 64								(DELTA, DELTA2)
+ *
+ * NULLS is a block without a value, CONSTANT one with a single one; neither has symbols. PLAIN symbols have just
+ * the bits that the range needs. Rows that are null hold some value that another row of the block has.
+ *
+ * Packing "bits": the data are, block after block, the symbols and then the run lengths, each bit-packed as
+ * bitpack.h draws it.
+ *
+ * Packing "planes": every array is cut in planes of one byte per symbol, as many as its bits need, least
+ * significant first. PFS_GROUP_BLOCKS blocks make a group; within it the same plane of all blocks that have it
+ * makes a section: section 0 .. 7 the planes of symbols, 8 .. 9 those of run lengths. The section table lists,
+ * group after group, the sections that are not empty:
+ *	 SIZE	DESCRIPTION
+ *	 1		code: 0 raw, 1 one byte repeated, 2 a zstd frame without content size and checksum
+ *	 varint	length of the frame											(code 2)
+ * and the data are the sections in that order; one group decodes alone.
+ */
+#ifndef PFS_FORMAT_H
+#define PFS_FORMAT_H
+
+#include "codec/segment.h"
+
+#define PFS_SEGMENT_MAGIC		0x47534650u /* "PFSG" */
+#define PFS_FORMAT_VERSION		1
+#define PFS_SEGMENT_MAX_COLUMNS 1664 /* a table's own limit, 1600, and some air */
+
+/* far above what an encoder writes for the largest segment, far below where sizes overflow */
+#define PFS_STREAM_MAX_BYTES ((size_t) PFS_SEGMENT_MAX_ROWS * 32)
+
+#define PFS_HEADER_CRC_BYTES 4
+#define PFS_COLUMN_MIN_BYTES 3
+
+#define PFS_COLUMN_WIDTH_MASK 0x0f
+#define PFS_COLUMN_HAS_NULLS  0x10
+#define PFS_COLUMN_ALL_NULL	  0x20
+
+typedef enum PfsPacking
+{
+	PFS_PACKING_BITS = 0,
+	PFS_PACKING_PLANES = 1
+} PfsPacking;
+
+typedef enum PfsTransform
+{
+	PFS_TRANSFORM_NULLS = 0,
+	PFS_TRANSFORM_CONSTANT = 1,
+	PFS_TRANSFORM_PLAIN = 2,
+	PFS_TRANSFORM_DELTA = 3,
+	PFS_TRANSFORM_DELTA2 = 4
+} PfsTransform;
+
+#define PFS_ENTRY_TRANSFORM_MASK 0x07
+#define PFS_ENTRY_RUNS			 0x08
+#define PFS_ENTRY_DIVISOR		 0x10
+#define PFS_ENTRY_KNOWN_BITS	 0x1f
+
+#define PFS_RUN_LENGTH_MAX_BITS 10
+
+#define PFS_GROUP_BLOCKS	32
+#define PFS_SECTION_SYMBOLS 0
+#define PFS_SECTION_LENGTHS 8
+#define PFS_SECTION_COUNT	10
+
+typedef enum PfsSectionCode
+{
+	PFS_SECTION_RAW = 0,
+	PFS_SECTION_REPEAT = 1,
+	PFS_SECTION_ZSTD = 2
+} PfsSectionCode;
+
+_Static_assert(PFS_BLOCK_ROWS == 1024, "bitpack.h and run lengths of 10 bits rest on it");
+_Static_assert(PFS_BLOCK_ROWS == 1 << PFS_RUN_LENGTH_MAX_BITS, "a run may fill a block");
+_Static_assert(PFS_SEGMENT_MAX_ROWS % PFS_BLOCK_ROWS == 0, "the largest segment has whole blocks");
+
+#endif

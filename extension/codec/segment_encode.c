@@ -1,0 +1,149 @@
+/*
+ * segment_encode.c
+ *		From columns of rows to a header and streams.
+ */
+#include "codec/segment.h"
+
+#include <string.h>
+
+#include "codec/crc32c.h"
+#include "codec/stream.h"
+
+/* Range of a column's values that are not null; false where there is none. */
+static bool
+column_range(const PfsColumn *column, uint32_t row_count, int64_t *least, int64_t *greatest,
+			 bool *has_nulls)
+{
+	bool found = false;
+
+	*has_nulls = false;
+	*least = INT64_MAX;
+	*greatest = INT64_MIN;
+	for (uint32_t row = 0; row < row_count; row++)
+	{
+		int64_t value = column->values[row];
+
+		if (column->nulls != NULL && column->nulls[row])
+		{
+			*has_nulls = true;
+			continue;
+		}
+		found = true;
+		*least = value < *least ? value : *least;
+		*greatest = value > *greatest ? value : *greatest;
+	}
+	return found;
+}
+
+/* Encodes the null flags as lanes 0 and 1. */
+static bool
+encode_nulls(const bool *nulls, uint32_t row_count, PfsEffort effort, PfsAllocator allocator,
+			 PfsBytes *bytes)
+{
+	int64_t *lanes = allocator.realloc(allocator.context, NULL, row_count * sizeof(*lanes));
+	bool done;
+
+	if (lanes == NULL)
+		return false;
+	for (uint32_t row = 0; row < row_count; row++)
+		lanes[row] = nulls[row];
+	done = pfs_stream_encode(lanes, NULL, row_count, effort, allocator, bytes);
+	allocator.realloc(allocator.context, lanes, 0);
+	return done;
+}
+
+static void
+put_stream(PfsBuffer *header, const PfsBytes *stream)
+{
+	pfs_buffer_put_varint(header, stream->length);
+	pfs_buffer_put32(header, pfs_crc32c(stream->data, stream->length));
+}
+
+/* Writes a column's part of the header, and encodes its streams; counts them as it goes. */
+static bool
+encode_column(const PfsColumn *column, uint32_t row_count, PfsEffort effort, PfsAllocator allocator,
+			  PfsBuffer *header, PfsSegment *segment)
+{
+	int64_t least;
+	int64_t greatest;
+	bool has_nulls;
+	bool has_values = column_range(column, row_count, &least, &greatest, &has_nulls);
+	PfsBytes *values = &segment->streams[segment->stream_count++];
+	int shape = column->width;
+
+	if (!has_values)
+		shape |= PFS_COLUMN_ALL_NULL;
+	else if (has_nulls)
+		shape |= PFS_COLUMN_HAS_NULLS;
+	pfs_buffer_put16(header, (uint16_t) column->attnum);
+	pfs_buffer_put_byte(header, (uint8_t) shape);
+	if (!has_values)
+		return true;
+	pfs_buffer_put_varint(header, pfs_zigzag(least));
+	pfs_buffer_put_varint(header, (uint64_t) greatest - (uint64_t) least);
+	if (has_nulls || least != greatest)
+	{
+		if (!pfs_stream_encode(column->values, has_nulls ? column->nulls : NULL, row_count, effort,
+							   allocator, values))
+			return false;
+		put_stream(header, values);
+	}
+	if (has_nulls)
+	{
+		PfsBytes *nulls = &segment->streams[segment->stream_count++];
+
+		if (!encode_nulls(column->nulls, row_count, effort, allocator, nulls))
+			return false;
+		put_stream(header, nulls);
+	}
+	return true;
+}
+
+PfsStatus
+pfs_segment_encode(const PfsColumn *columns, uint32_t column_count, uint32_t row_count,
+				   PfsEffort effort, PfsAllocator allocator, PfsSegment *segment, PfsError *error)
+{
+	size_t streams_bytes = 2 * column_count * sizeof(PfsBytes);
+	bool done;
+	PfsBuffer header;
+
+	memset(segment, 0, sizeof(*segment));
+	pfs_buffer_init(&header, allocator);
+	segment->streams = allocator.realloc(allocator.context, NULL, streams_bytes);
+	done = segment->streams != NULL;
+	if (done)
+	{
+		memset(segment->streams, 0, streams_bytes);
+		pfs_buffer_put32(&header, PFS_SEGMENT_MAGIC);
+		pfs_buffer_put_byte(&header, PFS_FORMAT_VERSION);
+		pfs_buffer_put_byte(&header, 0);
+		pfs_buffer_put16(&header, (uint16_t) column_count);
+		pfs_buffer_put32(&header, row_count);
+	}
+	for (uint32_t i = 0; done && i < column_count; i++)
+		done = encode_column(&columns[i], row_count, effort, allocator, &header, segment);
+	if (done && !header.failed)
+		pfs_buffer_put32(&header, pfs_crc32c(header.data, header.length));
+	if (done && !header.failed)
+	{
+		segment->header = pfs_buffer_take(&header);
+		return PFS_OK;
+	}
+	pfs_buffer_fini(&header);
+	pfs_segment_free(segment, allocator);
+	*error = (PfsError){ "out of memory", -1, 0 };
+	return PFS_NO_MEMORY;
+}
+
+void
+pfs_segment_free(PfsSegment *segment, PfsAllocator allocator)
+{
+	for (uint32_t i = 0; i < segment->stream_count; i++)
+		if (segment->streams[i].data != NULL)
+			allocator.realloc(allocator.context, segment->streams[i].data, 0);
+	if (segment->streams != NULL)
+		allocator.realloc(allocator.context, segment->streams, 0);
+	if (segment->header.data != NULL)
+		allocator.realloc(allocator.context, segment->header.data, 0);
+	memset(segment, 0, sizeof(*segment));
+}

@@ -1,0 +1,336 @@
+/*
+ * segment_read.c
+ *		Reading a segment: its header, checked as a whole, then streams as they are handed in.
+ */
+#include "codec/segment.h"
+
+#include <string.h>
+
+#include "codec/crc32c.h"
+#include "codec/stream.h"
+
+typedef struct Stream
+{
+	size_t length; /* bytes; 0: there are none, the header tells all */
+	uint32_t crc;
+	PfsStreamDecoder *decoder; /* NULL until loaded */
+} Stream;
+
+typedef struct Column
+{
+	int16_t attnum;
+	bool has_values; /* some row is not null */
+	bool has_nulls;	 /* some row is null */
+	int value_stream;
+	int null_stream; /* -1: none */
+	int64_t least;
+	int64_t greatest;
+} Column;
+
+struct PfsSegmentReader
+{
+	PfsAllocator allocator;
+	uint32_t row_count;
+	uint32_t column_count;
+	uint32_t stream_count;
+	Column *columns; /* in the reader's own allocation, as streams[] */
+	Stream *streams;
+};
+
+static PfsStatus
+fail(PfsError *error, PfsStatus status, const char *message, size_t offset)
+{
+	*error = (PfsError){ message, -1, offset };
+	return status;
+}
+
+/* Checks the prefix; the counts it returns are within limits, and the header is long enough for the columns. */
+static PfsStatus
+read_prefix(PfsCursor *cursor, uint32_t *column_count, uint32_t *row_count, PfsError *error)
+{
+	uint32_t magic = pfs_cursor_get32(cursor);
+	uint8_t version = pfs_cursor_byte(cursor);
+	uint8_t flags = pfs_cursor_byte(cursor);
+
+	*column_count = pfs_cursor_get16(cursor);
+	*row_count = pfs_cursor_get32(cursor);
+	if (cursor->failed)
+		return fail(error, PFS_CORRUPT, "segment header is too short", cursor->offset);
+	if (magic != PFS_SEGMENT_MAGIC)
+		return fail(error, PFS_CORRUPT, "segment header does not begin with the magic number", 0);
+	if (version != PFS_FORMAT_VERSION || flags != 0)
+		return fail(error, PFS_UNSUPPORTED, "segment has a format that this version does not know",
+					4);
+	if (*column_count == 0 || *column_count > PFS_SEGMENT_MAX_COLUMNS ||
+		*column_count * PFS_COLUMN_MIN_BYTES > cursor->length - cursor->offset)
+		return fail(error, PFS_CORRUPT, "number of columns is out of range", 6);
+	if (*row_count == 0 || *row_count > PFS_SEGMENT_MAX_ROWS)
+		return fail(error, PFS_CORRUPT, "number of rows is out of range", 8);
+	return PFS_OK;
+}
+
+/* Reads a stream's length and CRC; a stream without bytes has neither. */
+static bool
+read_stream(PfsSegmentReader *reader, PfsCursor *cursor, bool has_bytes)
+{
+	Stream *stream = &reader->streams[reader->stream_count++];
+	uint64_t length;
+
+	memset(stream, 0, sizeof(*stream));
+	if (!has_bytes)
+		return true;
+	length = pfs_cursor_varint(cursor);
+	stream->crc = pfs_cursor_get32(cursor);
+	stream->length = (size_t) length;
+	return !cursor->failed && length > 0 && length <= PFS_STREAM_MAX_BYTES;
+}
+
+static bool
+read_column(PfsSegmentReader *reader, PfsCursor *cursor, Column *column)
+{
+	uint8_t shape;
+	uint8_t width;
+	uint64_t range = 0;
+
+	memset(column, 0, sizeof(*column));
+	column->attnum = (int16_t) pfs_cursor_get16(cursor);
+	shape = pfs_cursor_byte(cursor);
+	width = shape & PFS_COLUMN_WIDTH_MASK;
+	if (width != 1 && width != 2 && width != 4 && width != 8)
+		return false;
+	if ((shape & ~(PFS_COLUMN_WIDTH_MASK | PFS_COLUMN_HAS_NULLS | PFS_COLUMN_ALL_NULL)) != 0 ||
+		((shape & PFS_COLUMN_HAS_NULLS) && (shape & PFS_COLUMN_ALL_NULL)))
+		return false;
+	column->has_values = (shape & PFS_COLUMN_ALL_NULL) == 0;
+	column->has_nulls = (shape & (PFS_COLUMN_ALL_NULL | PFS_COLUMN_HAS_NULLS)) != 0;
+	column->null_stream = -1;
+	column->value_stream = (int) reader->stream_count;
+	if (column->has_values)
+	{
+		column->least = pfs_unzigzag(pfs_cursor_varint(cursor));
+		range = pfs_cursor_varint(cursor);
+		if (range > (uint64_t) INT64_MAX - (uint64_t) column->least)
+			return false;
+		column->greatest = (int64_t) ((uint64_t) column->least + range);
+	}
+	if (!read_stream(reader, cursor, column->has_values && (column->has_nulls || range > 0)))
+		return false;
+	if (column->has_values && column->has_nulls)
+	{
+		column->null_stream = (int) reader->stream_count;
+		if (!read_stream(reader, cursor, true))
+			return false;
+	}
+	return !cursor->failed;
+}
+
+static PfsStatus
+read_columns(PfsSegmentReader *reader, PfsCursor *cursor, PfsError *error)
+{
+	for (uint32_t i = 0; i < reader->column_count; i++)
+	{
+		size_t start = cursor->offset;
+
+		if (!read_column(reader, cursor, &reader->columns[i]))
+			return fail(error, PFS_CORRUPT, "column entry of the segment header is damaged", start);
+	}
+	if (cursor->offset != cursor->length)
+		return fail(error, PFS_CORRUPT, "segment header is longer than its columns",
+					cursor->offset);
+	return PFS_OK;
+}
+
+PfsStatus
+pfs_reader_open(const uint8_t *header, size_t length, PfsAllocator allocator,
+				PfsSegmentReader **reader_out, PfsError *error)
+{
+	PfsCursor cursor =
+		pfs_cursor(header, length < PFS_HEADER_CRC_BYTES ? 0 : length - PFS_HEADER_CRC_BYTES);
+	uint32_t column_count;
+	uint32_t row_count;
+	PfsSegmentReader *reader;
+	PfsStatus status = read_prefix(&cursor, &column_count, &row_count, error);
+
+	if (status != PFS_OK)
+		return status;
+	if (pfs_crc32c(header, cursor.length) != pfs_load32(header + cursor.length))
+		return fail(error, PFS_CORRUPT, "checksum of the segment header does not match",
+					cursor.length);
+	reader =
+		allocator.realloc(allocator.context, NULL,
+						  sizeof(*reader) + column_count * (sizeof(Column) + 2 * sizeof(Stream)));
+	if (reader == NULL)
+		return fail(error, PFS_NO_MEMORY, "out of memory", 0);
+	reader->allocator = allocator;
+	reader->row_count = row_count;
+	reader->column_count = column_count;
+	reader->stream_count = 0;
+	reader->streams = (Stream *) (reader + 1);
+	reader->columns = (Column *) (reader->streams + 2 * column_count);
+	status = read_columns(reader, &cursor, error);
+	if (status == PFS_OK)
+		*reader_out = reader;
+	else
+		pfs_reader_close(reader);
+	return status;
+}
+
+void
+pfs_reader_close(PfsSegmentReader *reader)
+{
+	if (reader == NULL)
+		return;
+	for (uint32_t i = 0; i < reader->stream_count; i++)
+		pfs_stream_close(reader->streams[i].decoder);
+	reader->allocator.realloc(reader->allocator.context, reader, 0);
+}
+
+uint32_t
+pfs_reader_row_count(const PfsSegmentReader *reader)
+{
+	return reader->row_count;
+}
+
+uint32_t
+pfs_reader_block_count(const PfsSegmentReader *reader)
+{
+	return pfs_block_count(reader->row_count);
+}
+
+uint32_t
+pfs_reader_stream_count(const PfsSegmentReader *reader)
+{
+	return reader->stream_count;
+}
+
+size_t
+pfs_reader_stream_length(const PfsSegmentReader *reader, uint32_t stream)
+{
+	return reader->streams[stream].length;
+}
+
+uint32_t
+pfs_reader_column_count(const PfsSegmentReader *reader)
+{
+	return reader->column_count;
+}
+
+int
+pfs_reader_find_column(const PfsSegmentReader *reader, int16_t attnum)
+{
+	for (uint32_t i = 0; i < reader->column_count; i++)
+		if (reader->columns[i].attnum == attnum)
+			return (int) i;
+	return -1;
+}
+
+void
+pfs_reader_column_streams(const PfsSegmentReader *reader, int column, int *values, int *nulls)
+{
+	*values = reader->columns[column].value_stream;
+	*nulls = reader->columns[column].null_stream;
+}
+
+PfsStatus
+pfs_reader_load_stream(PfsSegmentReader *reader, uint32_t stream, const uint8_t *bytes,
+					   size_t length, PfsError *error)
+{
+	Stream *target = &reader->streams[stream];
+	PfsStatus status = PFS_OK;
+
+	if (length != target->length)
+		status = fail(error, PFS_CORRUPT, "length of the stream does not match the segment header",
+					  length);
+	else if (target->decoder == NULL && length > 0)
+	{
+		if (pfs_crc32c(bytes, length) != target->crc)
+			status = fail(error, PFS_CORRUPT, "checksum of the stream does not match", 0);
+		else
+			status = pfs_stream_open(bytes, length, reader->row_count, reader->allocator,
+									 &target->decoder, error);
+	}
+	if (status != PFS_OK)
+		error->stream = (int) stream;
+	return status;
+}
+
+bool
+pfs_reader_block_range(const PfsSegmentReader *reader, int column, uint32_t block, int64_t *min,
+					   int64_t *max)
+{
+	const Column *source = &reader->columns[column];
+	const PfsStreamDecoder *decoder = reader->streams[source->value_stream].decoder;
+	const PfsBlockShape *shape;
+
+	if (decoder == NULL)
+		return pfs_reader_column_range(reader, column, min, max);
+	shape = pfs_stream_shape(decoder, block);
+	if (shape->transform == PFS_TRANSFORM_NULLS)
+		return false;
+	*min = shape->least;
+	*max = pfs_block_greatest(shape);
+	return true;
+}
+
+bool
+pfs_reader_column_range(const PfsSegmentReader *reader, int column, int64_t *min, int64_t *max)
+{
+	const Column *source = &reader->columns[column];
+
+	if (!source->has_values)
+		return false;
+	*min = source->least;
+	*max = source->greatest;
+	return true;
+}
+
+/* Decodes a block of a null stream into flags; values[] is scratch. */
+static PfsStatus
+read_nulls(PfsSegmentReader *reader, const Column *column, uint32_t block, int64_t *values,
+		   bool *nulls, bool *has_nulls, PfsError *error)
+{
+	PfsStreamDecoder *decoder = reader->streams[column->null_stream].decoder;
+	const PfsBlockShape *shape = pfs_stream_shape(decoder, block);
+	PfsStatus status;
+
+	*has_nulls = pfs_block_greatest(shape) != 0;
+	if (!*has_nulls)
+		return PFS_OK;
+	status = pfs_stream_block(decoder, block, values, error);
+	if (status != PFS_OK)
+	{
+		error->stream = column->null_stream;
+		return status;
+	}
+	for (uint32_t row = 0; row < shape->row_count; row++)
+		nulls[row] = values[row] != 0;
+	return PFS_OK;
+}
+
+PfsStatus
+pfs_reader_block(PfsSegmentReader *reader, int column, uint32_t block, int64_t *values, bool *nulls,
+				 bool *has_nulls, PfsError *error)
+{
+	const Column *source = &reader->columns[column];
+	PfsStreamDecoder *decoder = reader->streams[source->value_stream].decoder;
+	uint32_t rows = pfs_block_rows(reader->row_count, block);
+	PfsStatus status = PFS_OK;
+
+	*has_nulls = !source->has_values;
+	if (!source->has_values)
+		memset(nulls, true, rows);
+	if (source->null_stream >= 0)
+		status = read_nulls(reader, source, block, values, nulls, has_nulls, error);
+	if (status != PFS_OK)
+		return status;
+	if (decoder == NULL)
+	{
+		for (uint32_t row = 0; row < rows; row++)
+			values[row] = source->least;
+		return PFS_OK;
+	}
+	status = pfs_stream_block(decoder, block, values, error);
+	if (status != PFS_OK)
+		error->stream = source->value_stream;
+	return status;
+}

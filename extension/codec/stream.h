@@ -1,0 +1,67 @@
+/*
+ * stream.h
+ *		A stream: all blocks of one array of lanes. What the bytes are is told in format.h.
+ */
+#ifndef PFS_STREAM_H
+#define PFS_STREAM_H
+
+#include "codec/block.h"
+
+/*
+ * Encodes 1 .. PFS_SEGMENT_MAX_ROWS lanes; nulls may be NULL. The bytes are the caller's to free. False: out of
+ * memory, and nothing to free.
+ */
+bool pfs_stream_encode(const int64_t *values, const bool *nulls, uint32_t row_count,
+					   PfsEffort effort, PfsAllocator allocator, PfsBytes *bytes);
+
+/* A decoder of a stream: the block entries, parsed, and for packing "planes" one decoded group. */
+typedef struct PfsStreamDecoder PfsStreamDecoder;
+
+/*
+ * Parses head, entries and section table; checks that their sizes add up to the stream's. Keeps the pointer to
+ * the bytes, whose CRC the caller has checked. error->stream is the caller's to set.
+ */
+PfsStatus pfs_stream_open(const uint8_t *bytes, size_t length, uint32_t row_count,
+						  PfsAllocator allocator, PfsStreamDecoder **decoder, PfsError *error);
+void pfs_stream_close(PfsStreamDecoder *decoder); /* accepts NULL */
+
+const PfsBlockShape *pfs_stream_shape(const PfsStreamDecoder *decoder, uint32_t block);
+
+/* Writes the block's values: PFS_BLOCK_ROWS, fewer in the last block. */
+PfsStatus pfs_stream_block(PfsStreamDecoder *decoder, uint32_t block, int64_t *values,
+						   PfsError *error);
+
+static inline uint32_t
+pfs_block_count(uint32_t row_count)
+{
+	return (row_count + PFS_BLOCK_ROWS - 1) / PFS_BLOCK_ROWS;
+}
+
+/* Rows of a block of a segment of that many rows. */
+static inline uint32_t
+pfs_block_rows(uint32_t row_count, uint32_t block)
+{
+	uint32_t left = row_count - block * PFS_BLOCK_ROWS;
+
+	return left < PFS_BLOCK_ROWS ? left : PFS_BLOCK_ROWS;
+}
+
+/* Planes of one byte that an array of that many bits has. */
+static inline uint32_t
+pfs_plane_count(unsigned bits)
+{
+	return (bits + 7) / 8;
+}
+
+/* Symbols of the block in that section: 0 where it has no such plane. */
+static inline uint32_t
+pfs_section_part(const PfsBlockShape *shape, uint32_t section)
+{
+	uint32_t planes =
+		pfs_plane_count(section < PFS_SECTION_LENGTHS ? shape->symbol_bits : shape->length_bits);
+	uint32_t plane = section < PFS_SECTION_LENGTHS ? section : section - PFS_SECTION_LENGTHS;
+
+	return plane < planes ? shape->symbol_count : 0;
+}
+
+#endif

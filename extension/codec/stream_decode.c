@@ -1,0 +1,332 @@
+/*
+ * stream_decode.c
+ *		Parsing a stream, and decoding its blocks in any order.
+ *
+ * Everything that an entry or the section table promises is checked against the stream's length when it is
+ * opened, so that decoding a block has no bound left to look at but the sum of run lengths and zstd's verdict.
+ */
+#include "codec/stream.h"
+
+#include <string.h>
+
+#include "codec/bitpack.h"
+#include "codec/clones.h"
+#include "codec/zstd_context.h"
+
+#define NO_GROUP UINT32_MAX
+
+typedef struct Section
+{
+	PfsSectionCode code;
+	uint32_t raw_length;	/* bytes when unpacked; 0: no such section */
+	uint32_t stored_length; /* bytes in the stream */
+	size_t offset;			/* in the stream */
+} Section;
+
+struct PfsStreamDecoder
+{
+	PfsAllocator allocator;
+	const uint8_t *bytes;
+	PfsPacking packing;
+	uint32_t block_count;
+	PfsBlockShape *shapes; /* one per block */
+	size_t *offsets;	   /* bits: of each block's data in the stream */
+	Section *sections;	   /* planes: PFS_SECTION_COUNT per group */
+	uint32_t group;		   /* planes: the group in group_bytes, or NO_GROUP */
+	uint8_t *group_bytes;  /* planes: sections of the group, unpacked, one after another */
+	size_t group_capacity; /* bytes of the largest group */
+	uint64_t symbols[PFS_BLOCK_ROWS];
+	uint64_t lengths[PFS_BLOCK_ROWS];
+};
+
+static PfsStatus
+fail(PfsError *error, PfsStatus status, const char *message, size_t offset)
+{
+	error->message = message;
+	error->offset = offset;
+	return status;
+}
+
+static void *
+allocate(PfsStreamDecoder *decoder, size_t bytes)
+{
+	return decoder->allocator.realloc(decoder->allocator.context, NULL, bytes);
+}
+
+/* Packing "bits": follows from the shapes where each block's data begin. */
+static PfsStatus
+locate_blocks(PfsStreamDecoder *decoder, PfsCursor *cursor, PfsError *error)
+{
+	decoder->offsets = allocate(decoder, decoder->block_count * sizeof(*decoder->offsets));
+	if (decoder->offsets == NULL)
+		return fail(error, PFS_NO_MEMORY, "out of memory", 0);
+	for (uint32_t block = 0; block < decoder->block_count; block++)
+	{
+		const PfsBlockShape *shape = &decoder->shapes[block];
+
+		decoder->offsets[block] = cursor->offset;
+		pfs_cursor_take(cursor, pfs_bitpack_size(shape->symbol_count, shape->symbol_bits) +
+									pfs_bitpack_size(shape->symbol_count, shape->length_bits));
+	}
+	if (cursor->failed)
+		return fail(error, PFS_CORRUPT, "block data exceed the stream", cursor->offset);
+	return PFS_OK;
+}
+
+/* Reads one line of the section table. */
+static bool
+read_section(PfsCursor *cursor, Section *section)
+{
+	uint8_t code = pfs_cursor_byte(cursor);
+	uint64_t length;
+
+	if (cursor->failed || code > PFS_SECTION_ZSTD)
+		return false;
+	section->code = (PfsSectionCode) code;
+	if (section->code == PFS_SECTION_RAW)
+		length = section->raw_length;
+	else if (section->code == PFS_SECTION_REPEAT)
+		length = 1;
+	else
+		length = pfs_cursor_varint(cursor);
+	/* a frame that is longer than what it holds is never written */
+	if (length > section->raw_length)
+		return false;
+	section->stored_length = (uint32_t) length;
+	return !cursor->failed;
+}
+
+/* Packing "planes": reads the section table and follows where each section begins. */
+static PfsStatus
+locate_sections(PfsStreamDecoder *decoder, PfsCursor *cursor, PfsError *error)
+{
+	uint32_t group_count = (decoder->block_count + PFS_GROUP_BLOCKS - 1) / PFS_GROUP_BLOCKS;
+	size_t section_count = (size_t) group_count * PFS_SECTION_COUNT;
+	size_t raw_length = 0;
+
+	decoder->sections = allocate(decoder, section_count * sizeof(Section));
+	if (decoder->sections == NULL)
+		return fail(error, PFS_NO_MEMORY, "out of memory", 0);
+	memset(decoder->sections, 0, section_count * sizeof(Section));
+	for (uint32_t block = 0; block < decoder->block_count; block++)
+		for (uint32_t i = 0; i < PFS_SECTION_COUNT; i++)
+			decoder->sections[block / PFS_GROUP_BLOCKS * PFS_SECTION_COUNT + i].raw_length +=
+				pfs_section_part(&decoder->shapes[block], i);
+	for (size_t i = 0; i < section_count; i++)
+	{
+		raw_length = i % PFS_SECTION_COUNT == 0 ? 0 : raw_length;
+		raw_length += decoder->sections[i].raw_length;
+		if (raw_length > decoder->group_capacity)
+			decoder->group_capacity = raw_length;
+		if (decoder->sections[i].raw_length > 0 && !read_section(cursor, &decoder->sections[i]))
+			return fail(error, PFS_CORRUPT, "section table is damaged", cursor->offset);
+	}
+	for (size_t i = 0; i < section_count; i++)
+	{
+		decoder->sections[i].offset = cursor->offset;
+		pfs_cursor_take(cursor, decoder->sections[i].stored_length);
+	}
+	if (cursor->failed)
+		return fail(error, PFS_CORRUPT, "sections exceed the stream", cursor->offset);
+	return PFS_OK;
+}
+
+static PfsStatus
+parse_stream(PfsStreamDecoder *decoder, size_t length, uint32_t row_count, PfsError *error)
+{
+	PfsCursor cursor = pfs_cursor(decoder->bytes, length);
+	PfsEntryContext context = PFS_ENTRY_CONTEXT_INIT;
+	uint8_t head = pfs_cursor_byte(&cursor);
+	PfsStatus status;
+
+	if (cursor.failed)
+		return fail(error, PFS_CORRUPT, "stream is empty", 0);
+	if (head > PFS_PACKING_PLANES)
+		return fail(error, PFS_UNSUPPORTED, "stream has a packing that this version does not know",
+					0);
+	decoder->packing = (PfsPacking) head;
+	/* an entry has at least one byte: no more memory is asked for than the stream accounts for */
+	if (length - cursor.offset < decoder->block_count)
+		return fail(error, PFS_CORRUPT, "stream is too short for its blocks", cursor.offset);
+	decoder->shapes = allocate(decoder, decoder->block_count * sizeof(*decoder->shapes));
+	if (decoder->shapes == NULL)
+		return fail(error, PFS_NO_MEMORY, "out of memory", 0);
+	for (uint32_t block = 0; block < decoder->block_count; block++)
+		if (!pfs_entry_read(&cursor, pfs_block_rows(row_count, block), &context,
+							&decoder->shapes[block]))
+			return fail(error, PFS_CORRUPT, "block entry is damaged", cursor.offset);
+	if (decoder->packing == PFS_PACKING_BITS)
+		status = locate_blocks(decoder, &cursor, error);
+	else
+		status = locate_sections(decoder, &cursor, error);
+	if (status == PFS_OK && cursor.offset != length)
+		return fail(error, PFS_CORRUPT, "stream is longer than its blocks", cursor.offset);
+	return status;
+}
+
+PfsStatus
+pfs_stream_open(const uint8_t *bytes, size_t length, uint32_t row_count, PfsAllocator allocator,
+				PfsStreamDecoder **decoder_out, PfsError *error)
+{
+	PfsStreamDecoder *decoder = allocator.realloc(allocator.context, NULL, sizeof(*decoder));
+	PfsStatus status;
+
+	if (decoder == NULL)
+		return fail(error, PFS_NO_MEMORY, "out of memory", 0);
+	decoder->allocator = allocator;
+	decoder->bytes = bytes;
+	decoder->block_count = pfs_block_count(row_count);
+	decoder->shapes = NULL;
+	decoder->offsets = NULL;
+	decoder->sections = NULL;
+	decoder->group = NO_GROUP;
+	decoder->group_bytes = NULL;
+	decoder->group_capacity = 1;
+	status = parse_stream(decoder, length, row_count, error);
+	if (status == PFS_OK)
+		*decoder_out = decoder;
+	else
+		pfs_stream_close(decoder);
+	return status;
+}
+
+void
+pfs_stream_close(PfsStreamDecoder *decoder)
+{
+	PfsAllocator allocator;
+
+	if (decoder == NULL)
+		return;
+	allocator = decoder->allocator;
+	if (decoder->shapes != NULL)
+		allocator.realloc(allocator.context, decoder->shapes, 0);
+	if (decoder->offsets != NULL)
+		allocator.realloc(allocator.context, decoder->offsets, 0);
+	if (decoder->sections != NULL)
+		allocator.realloc(allocator.context, decoder->sections, 0);
+	if (decoder->group_bytes != NULL)
+		allocator.realloc(allocator.context, decoder->group_bytes, 0);
+	allocator.realloc(allocator.context, decoder, 0);
+}
+
+const PfsBlockShape *
+pfs_stream_shape(const PfsStreamDecoder *decoder, uint32_t block)
+{
+	return &decoder->shapes[block];
+}
+
+/* Unpacks all sections of a group into group_bytes. */
+static PfsStatus
+load_group(PfsStreamDecoder *decoder, uint32_t group, PfsError *error)
+{
+	const Section *sections = decoder->sections + (size_t) group * PFS_SECTION_COUNT;
+	uint8_t *target;
+
+	if (decoder->group_bytes == NULL)
+		decoder->group_bytes = allocate(decoder, decoder->group_capacity);
+	if (decoder->group_bytes == NULL)
+		return fail(error, PFS_NO_MEMORY, "out of memory", 0);
+	decoder->group = NO_GROUP;
+	target = decoder->group_bytes;
+	for (uint32_t i = 0; i < PFS_SECTION_COUNT; i++)
+	{
+		const Section *section = &sections[i];
+		const uint8_t *source = decoder->bytes + section->offset;
+		PfsZstdResult result = PFS_ZSTD_OK;
+
+		if (section->raw_length == 0)
+			continue;
+		if (section->code == PFS_SECTION_RAW)
+			memcpy(target, source, section->raw_length);
+		else if (section->code == PFS_SECTION_REPEAT)
+			memset(target, source[0], section->raw_length);
+		else
+			result =
+				pfs_zstd_decompress(target, section->raw_length, source, section->stored_length);
+		if (result == PFS_ZSTD_NO_MEMORY)
+			return fail(error, PFS_NO_MEMORY, "out of memory", section->offset);
+		if (result == PFS_ZSTD_CORRUPT)
+			return fail(error, PFS_CORRUPT, "compressed section is damaged", section->offset);
+		target += section->raw_length;
+	}
+	decoder->group = group;
+	return PFS_OK;
+}
+
+PFS_CLONES static void
+add_plane(const uint8_t *bytes, uint32_t count, unsigned shift, uint64_t *array)
+{
+	if (shift == 0)
+		for (uint32_t i = 0; i < count; i++)
+			array[i] = bytes[i];
+	else
+		for (uint32_t i = 0; i < count; i++)
+			array[i] |= (uint64_t) bytes[i] << shift;
+}
+
+/* Puts the block's symbols and lengths together from the planes of its group, which is loaded. */
+static void
+read_planes(PfsStreamDecoder *decoder, uint32_t block, uint64_t *symbols)
+{
+	const PfsBlockShape *shape = &decoder->shapes[block];
+	const uint8_t *section_bytes = decoder->group_bytes;
+	const Section *sections = decoder->sections + (size_t) decoder->group * PFS_SECTION_COUNT;
+
+	if (shape->symbol_bits == 0)
+		memset(symbols, 0, shape->symbol_count * sizeof(*symbols));
+	if (shape->length_bits == 0)
+		memset(decoder->lengths, 0, shape->symbol_count * sizeof(*decoder->lengths));
+	for (uint32_t i = 0; i < PFS_SECTION_COUNT; i++)
+	{
+		size_t place = 0;
+
+		if (pfs_section_part(shape, i) > 0)
+		{
+			for (uint32_t before = decoder->group * PFS_GROUP_BLOCKS; before < block; before++)
+				place += pfs_section_part(&decoder->shapes[before], i);
+			if (i < PFS_SECTION_LENGTHS)
+				add_plane(section_bytes + place, shape->symbol_count, 8 * i, symbols);
+			else
+				add_plane(section_bytes + place, shape->symbol_count, 8 * (i - PFS_SECTION_LENGTHS),
+						  decoder->lengths);
+		}
+		section_bytes += sections[i].raw_length;
+	}
+}
+
+static void
+read_bits(PfsStreamDecoder *decoder, uint32_t block, uint64_t *symbols)
+{
+	const PfsBlockShape *shape = &decoder->shapes[block];
+	const uint8_t *bytes = decoder->bytes + decoder->offsets[block];
+
+	pfs_bitunpack(bytes, shape->symbol_count, shape->symbol_bits, symbols);
+	if (shape->has_runs)
+		pfs_bitunpack(bytes + pfs_bitpack_size(shape->symbol_count, shape->symbol_bits),
+					  shape->symbol_count, shape->length_bits, decoder->lengths);
+}
+
+PfsStatus
+pfs_stream_block(PfsStreamDecoder *decoder, uint32_t block, int64_t *values, PfsError *error)
+{
+	const PfsBlockShape *shape = &decoder->shapes[block];
+	uint64_t *symbols = shape->has_runs ? decoder->symbols : (uint64_t *) values;
+	uint32_t group = block / PFS_GROUP_BLOCKS;
+
+	if (shape->symbol_count > 0)
+	{
+		if (decoder->packing == PFS_PACKING_BITS)
+			read_bits(decoder, block, symbols);
+		else
+		{
+			PfsStatus status = decoder->group == group ? PFS_OK : load_group(decoder, group, error);
+
+			if (status != PFS_OK)
+				return status;
+			read_planes(decoder, block, symbols);
+		}
+	}
+	if (!pfs_block_restore(shape, symbols, decoder->lengths, values))
+		return fail(error, PFS_CORRUPT, "run lengths do not add up", 0);
+	return PFS_OK;
+}

@@ -1,0 +1,193 @@
+/*
+ * stream_encode.c
+ *		From lanes to a stream, in the packing that is the smaller.
+ */
+#include "codec/stream.h"
+
+#include <string.h>
+
+#include "codec/bitpack.h"
+#include "codec/zstd_context.h"
+
+/* below this length zstd's own frame eats what it saves */
+#define PLANES_MIN_BYTES 128
+
+/* planes cost more to decode: they must save a tenth */
+#define PLANES_MAX_SHARE_PERCENT 90
+
+#define ZSTD_LEVEL_FAST	 1
+#define ZSTD_LEVEL_DENSE 6
+
+typedef struct StreamEncoder
+{
+	PfsPacking packing;
+	int zstd_level;
+	PfsBuffer entries; /* head and block entries */
+	PfsBuffer table;   /* section table */
+	PfsBuffer data;
+	PfsBuffer sections[PFS_SECTION_COUNT]; /* planes of the group that is being filled */
+	PfsBlockDraft draft;
+} StreamEncoder;
+
+static void
+encoder_init(StreamEncoder *encoder, PfsPacking packing, PfsEffort effort, PfsAllocator allocator)
+{
+	encoder->packing = packing;
+	encoder->zstd_level = effort == PFS_EFFORT_FAST ? ZSTD_LEVEL_FAST : ZSTD_LEVEL_DENSE;
+	pfs_buffer_init(&encoder->entries, allocator);
+	pfs_buffer_init(&encoder->table, allocator);
+	pfs_buffer_init(&encoder->data, allocator);
+	for (int section = 0; section < PFS_SECTION_COUNT; section++)
+		pfs_buffer_init(&encoder->sections[section], allocator);
+}
+
+static void
+encoder_fini(StreamEncoder *encoder)
+{
+	pfs_buffer_fini(&encoder->entries);
+	pfs_buffer_fini(&encoder->table);
+	pfs_buffer_fini(&encoder->data);
+	for (int section = 0; section < PFS_SECTION_COUNT; section++)
+		pfs_buffer_fini(&encoder->sections[section]);
+}
+
+static void
+put_bits(PfsBuffer *data, const uint64_t *array, uint32_t count, unsigned bits)
+{
+	uint8_t *bytes = pfs_buffer_extend(data, pfs_bitpack_size(count, bits));
+
+	if (bytes != NULL)
+		pfs_bitpack(array, count, bits, bytes);
+}
+
+static void
+put_planes(PfsBuffer *sections, const uint64_t *array, uint32_t count, unsigned bits)
+{
+	for (uint32_t plane = 0; plane < pfs_plane_count(bits); plane++)
+	{
+		uint8_t *bytes = pfs_buffer_extend(&sections[plane], count);
+
+		for (uint32_t i = 0; bytes != NULL && i < count; i++)
+			bytes[i] = (uint8_t) (array[i] >> (8 * plane));
+	}
+}
+
+/* Puts one section to the data in the shortest of its codes, and empties it. */
+static bool
+flush_section(StreamEncoder *encoder, PfsBuffer *section)
+{
+	size_t length = section->length;
+	size_t capacity = pfs_zstd_bound(length);
+	uint8_t *target;
+	size_t written = 0;
+
+	if (length == 0)
+		return true;
+	section->length = 0;
+	if (memcmp(section->data, section->data + 1, length - 1) == 0)
+	{
+		pfs_buffer_put_byte(&encoder->table, PFS_SECTION_REPEAT);
+		pfs_buffer_put_byte(&encoder->data, section->data[0]);
+		return true;
+	}
+	target = pfs_buffer_reserve(&encoder->data, capacity);
+	if (target == NULL ||
+		!pfs_zstd_compress(target, capacity, section->data, length, encoder->zstd_level, &written))
+		return false;
+	if (written != 0 && written * 100 < length * PLANES_MAX_SHARE_PERCENT)
+	{
+		pfs_buffer_put_byte(&encoder->table, PFS_SECTION_ZSTD);
+		pfs_buffer_put_varint(&encoder->table, written);
+		pfs_buffer_extend(&encoder->data, written);
+		return true;
+	}
+	pfs_buffer_put_byte(&encoder->table, PFS_SECTION_RAW);
+	pfs_buffer_put(&encoder->data, section->data, length);
+	return true;
+}
+
+static bool
+flush_group(StreamEncoder *encoder)
+{
+	for (int section = 0; section < PFS_SECTION_COUNT; section++)
+		if (encoder->sections[section].failed ||
+			!flush_section(encoder, &encoder->sections[section]))
+			return false;
+	return true;
+}
+
+/* Encodes all blocks in the encoder's packing; false where memory is out. */
+static bool
+encode_blocks(StreamEncoder *encoder, const int64_t *values, const bool *nulls, uint32_t row_count)
+{
+	PfsEntryContext context = PFS_ENTRY_CONTEXT_INIT;
+	PfsBlockDraft *draft = &encoder->draft;
+	const PfsBlockShape *shape = &draft->shape;
+	uint32_t block_count = pfs_block_count(row_count);
+
+	pfs_buffer_put_byte(&encoder->entries, (uint8_t) encoder->packing);
+	for (uint32_t block = 0; block < block_count; block++)
+	{
+		uint32_t start = block * PFS_BLOCK_ROWS;
+
+		pfs_block_draft(values + start, nulls == NULL ? NULL : nulls + start,
+						pfs_block_rows(row_count, block), encoder->packing, draft);
+		pfs_entry_write(&encoder->entries, shape, &context);
+		if (encoder->packing == PFS_PACKING_BITS)
+		{
+			put_bits(&encoder->data, draft->symbols, shape->symbol_count, shape->symbol_bits);
+			put_bits(&encoder->data, draft->lengths, shape->symbol_count, shape->length_bits);
+			continue;
+		}
+		put_planes(encoder->sections + PFS_SECTION_SYMBOLS, draft->symbols, shape->symbol_count,
+				   shape->symbol_bits);
+		put_planes(encoder->sections + PFS_SECTION_LENGTHS, draft->lengths, shape->symbol_count,
+				   shape->length_bits);
+		if ((block + 1) % PFS_GROUP_BLOCKS == 0 && !flush_group(encoder))
+			return false;
+	}
+	if (!flush_group(encoder))
+		return false;
+	return !encoder->entries.failed && !encoder->table.failed && !encoder->data.failed;
+}
+
+static size_t
+encoder_length(const StreamEncoder *encoder)
+{
+	return encoder->entries.length + encoder->table.length + encoder->data.length;
+}
+
+bool
+pfs_stream_encode(const int64_t *values, const bool *nulls, uint32_t row_count, PfsEffort effort,
+				  PfsAllocator allocator, PfsBytes *bytes)
+{
+	StreamEncoder *encoders = allocator.realloc(allocator.context, NULL, 2 * sizeof(StreamEncoder));
+	StreamEncoder *bits = encoders;
+	StreamEncoder *planes = encoders + 1;
+	StreamEncoder *best = bits;
+	bool done;
+
+	if (encoders == NULL)
+		return false;
+	encoder_init(bits, PFS_PACKING_BITS, effort, allocator);
+	encoder_init(planes, PFS_PACKING_PLANES, effort, allocator);
+	done = encode_blocks(bits, values, nulls, row_count);
+	if (done && bits->data.length >= PLANES_MIN_BYTES)
+	{
+		done = encode_blocks(planes, values, nulls, row_count);
+		if (encoder_length(planes) * 100 < encoder_length(bits) * PLANES_MAX_SHARE_PERCENT)
+			best = planes;
+	}
+	if (done)
+	{
+		pfs_buffer_put(&best->entries, best->table.data, best->table.length);
+		pfs_buffer_put(&best->entries, best->data.data, best->data.length);
+		done = !best->entries.failed;
+	}
+	if (done)
+		*bytes = pfs_buffer_take(&best->entries);
+	encoder_fini(bits);
+	encoder_fini(planes);
+	allocator.realloc(allocator.context, encoders, 0);
+	return done;
+}

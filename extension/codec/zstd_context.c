@@ -1,0 +1,52 @@
+/*
+ * zstd_context.c
+ *		The zstd contexts of this process.
+ */
+#include "codec/zstd_context.h"
+
+#include <zstd.h>
+#include <zstd_errors.h>
+
+static ZSTD_CCtx *compressor;
+static ZSTD_DCtx *decompressor;
+
+size_t
+pfs_zstd_bound(size_t length)
+{
+	return ZSTD_compressBound(length);
+}
+
+bool
+pfs_zstd_compress(void *target, size_t capacity, const void *source, size_t length, int level,
+				  size_t *written)
+{
+	size_t result;
+
+	if (compressor == NULL)
+		compressor = ZSTD_createCCtx();
+	if (compressor == NULL)
+		return false;
+	ZSTD_CCtx_reset(compressor, ZSTD_reset_session_and_parameters);
+	ZSTD_CCtx_setParameter(compressor, ZSTD_c_compressionLevel, level);
+	ZSTD_CCtx_setParameter(compressor, ZSTD_c_contentSizeFlag, 0);
+	result = ZSTD_compress2(compressor, target, capacity, source, length);
+	if (ZSTD_isError(result) && ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
+		return false;
+	*written = ZSTD_isError(result) ? 0 : result;
+	return true;
+}
+
+PfsZstdResult
+pfs_zstd_decompress(void *target, size_t length, const void *source, size_t source_length)
+{
+	size_t result;
+
+	if (decompressor == NULL)
+		decompressor = ZSTD_createDCtx();
+	if (decompressor == NULL)
+		return PFS_ZSTD_NO_MEMORY;
+	result = ZSTD_decompressDCtx(decompressor, target, length, source, source_length);
+	if (ZSTD_isError(result) && ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)
+		return PFS_ZSTD_NO_MEMORY;
+	return result == length ? PFS_ZSTD_OK : PFS_ZSTD_CORRUPT;
+}

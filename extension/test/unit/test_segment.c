@@ -1,0 +1,459 @@
+/*
+ * test_segment.c
+ *		Segments: round trips of every shape and row count, damage of every bit, failure of every allocation.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "codec/crc32c.h"
+#include "codec/format.h"
+#include "test/unit/codec_harness.h"
+#include "test/unit/lanes.h"
+
+#define MAX_COLUMNS 4
+
+/* Columns of test data, and what a reader must say about them. */
+typedef struct Table
+{
+	uint32_t column_count;
+	uint32_t row_count;
+	PfsColumn columns[MAX_COLUMNS];
+	int64_t *values[MAX_COLUMNS];
+	bool *nulls[MAX_COLUMNS];
+} Table;
+
+static void
+table_make(Table *table, Random *random, uint32_t column_count, uint32_t row_count)
+{
+	table->column_count = column_count;
+	table->row_count = row_count;
+	for (uint32_t i = 0; i < column_count; i++)
+	{
+		table->values[i] = malloc(row_count * sizeof(int64_t));
+		table->nulls[i] = calloc(row_count, sizeof(bool));
+		assert_non_null(table->values[i]);
+		assert_non_null(table->nulls[i]);
+		lanes_fill(random, (LaneShape) random_below(random, LANE_SHAPE_COUNT),
+				   (unsigned) random_below(random, 65), table->values[i], row_count);
+		table->columns[i] = (PfsColumn){ (int16_t) (10 - 3 * (int) i), 8, table->values[i], NULL };
+	}
+}
+
+/* Makes rows of the column null: every one, or about one in `one_in`, or whole blocks. */
+static void
+table_add_nulls(Table *table, Random *random, uint32_t column, uint64_t one_in, bool whole_blocks)
+{
+	bool block_is_null = false;
+
+	for (uint32_t row = 0; row < table->row_count; row++)
+	{
+		if (row % PFS_BLOCK_ROWS == 0)
+			block_is_null = random_below(random, one_in) == 0;
+		table->nulls[column][row] =
+			whole_blocks ? block_is_null : random_below(random, one_in) == 0;
+	}
+	table->columns[column].nulls = table->nulls[column];
+}
+
+static void
+table_free(Table *table)
+{
+	for (uint32_t i = 0; i < table->column_count; i++)
+	{
+		free(table->values[i]);
+		free(table->nulls[i]);
+	}
+}
+
+/* Compares rows [start, start + rows) of a column with what the reader says; the naive oracle for ranges. */
+static void
+check_rows(const Table *table, uint32_t column, uint32_t start, uint32_t rows,
+		   const int64_t *values, const bool *nulls, int64_t *least, int64_t *greatest, bool *found)
+{
+	for (uint32_t i = 0; i < rows; i++)
+	{
+		bool is_null = table->columns[column].nulls != NULL && table->nulls[column][start + i];
+		int64_t value = table->values[column][start + i];
+
+		assert_int_equal(nulls != NULL && nulls[i], is_null);
+		if (is_null)
+			continue;
+		if (values[i] != value)
+			fail_msg("column %u row %u: %lld instead of %lld", column, start + i,
+					 (long long) values[i], (long long) value);
+		*least = !*found || value < *least ? value : *least;
+		*greatest = !*found || value > *greatest ? value : *greatest;
+		*found = true;
+	}
+}
+
+static void
+check_block(const Table *table, PfsSegmentReader *reader, uint32_t column, uint32_t block)
+{
+	uint32_t start = block * PFS_BLOCK_ROWS;
+	uint32_t rows = table->row_count - start;
+	int64_t values[PFS_BLOCK_ROWS];
+	bool nulls[PFS_BLOCK_ROWS];
+	bool has_nulls;
+	int64_t oracle_least = 0;
+	int64_t oracle_greatest = 0;
+	bool oracle_found = false;
+	int64_t least;
+	int64_t greatest;
+	PfsError error = { 0 };
+
+	rows = rows < PFS_BLOCK_ROWS ? rows : PFS_BLOCK_ROWS;
+	memset(values, 0x5a, sizeof(values));
+	assert_int_equal(pfs_reader_block(reader, (int) column, block, values, nulls, &has_nulls,
+									  &error),
+					 PFS_OK);
+	for (uint32_t i = rows; i < PFS_BLOCK_ROWS; i++)
+		assert_int_equal(values[i], 0x5a5a5a5a5a5a5a5a);
+	check_rows(table, column, start, rows, values, has_nulls ? nulls : NULL, &oracle_least,
+			   &oracle_greatest, &oracle_found);
+	assert_int_equal(pfs_reader_block_range(reader, (int) column, block, &least, &greatest),
+					 oracle_found);
+	if (oracle_found)
+	{
+		assert_int_equal(least, oracle_least);
+		assert_int_equal(greatest, oracle_greatest);
+	}
+}
+
+/* Encodes, decodes, compares; returns the bytes that the segment takes. */
+static size_t
+round_trip(const Table *table, PfsEffort effort)
+{
+	TestHeap heap = { 0 };
+	PfsAllocator allocator = test_allocator(&heap);
+	PfsSegment segment;
+	PfsSegmentReader *reader;
+	PfsError error = { 0 };
+	size_t bytes;
+
+	assert_int_equal(pfs_segment_encode(table->columns, table->column_count, table->row_count,
+										effort, allocator, &segment, &error),
+					 PFS_OK);
+	bytes = segment.header.length;
+	for (uint32_t i = 0; i < segment.stream_count; i++)
+		bytes += segment.streams[i].length;
+	assert_int_equal(test_open(&segment, allocator, &reader, &error), PFS_OK);
+	assert_int_equal(pfs_reader_row_count(reader), table->row_count);
+	assert_int_equal(pfs_reader_column_count(reader), table->column_count);
+	assert_int_equal(pfs_reader_find_column(reader, 999), -1);
+	for (uint32_t column = 0; column < table->column_count; column++)
+	{
+		assert_int_equal(pfs_reader_find_column(reader, table->columns[column].attnum), column);
+		/* backwards, so that groups and blocks are met out of order */
+		for (uint32_t block = pfs_reader_block_count(reader); block-- > 0;)
+			check_block(table, reader, column, block);
+	}
+	pfs_reader_close(reader);
+	pfs_segment_free(&segment, allocator);
+	assert_int_equal(heap.live, 0);
+	return bytes;
+}
+
+static void
+test_round_trip_of_every_shape(void **state)
+{
+	Random random = { 1 };
+
+	(void) state;
+	for (LaneShape shape = 0; shape < LANE_SHAPE_COUNT; shape++)
+		for (unsigned width = 0; width <= 64; width++)
+		{
+			Table table;
+
+			table_make(&table, &random, 1, 2 * PFS_BLOCK_ROWS + 17);
+			lanes_fill(&random, shape, width, table.values[0], table.row_count);
+			round_trip(&table, width % 2 == 0 ? PFS_EFFORT_FAST : PFS_EFFORT_DENSE);
+			table_free(&table);
+		}
+}
+
+static void
+test_round_trip_of_every_row_count(void **state)
+{
+	static const uint32_t around[] = { 0, 1024, 2048, 32 * 1024, 64 * 1024 };
+	Random random = { 2 };
+
+	(void) state;
+	for (size_t i = 0; i < sizeof(around) / sizeof(around[0]); i++)
+		for (int offset = -3; offset <= 40; offset++)
+		{
+			Table table;
+
+			if ((int) around[i] + offset <= 0 || (around[i] > 2048 && offset > 2))
+				continue;
+			table_make(&table, &random, 2, around[i] + (uint32_t) offset);
+			round_trip(&table, PFS_EFFORT_DENSE);
+			table_free(&table);
+		}
+}
+
+static void
+test_round_trip_with_nulls(void **state)
+{
+	static const uint64_t one_in[] = { 1, 2, 3, 20, 3000 };
+	Random random = { 3 };
+
+	(void) state;
+	for (int round = 0; round < 200; round++)
+	{
+		Table table;
+
+		table_make(&table, &random, 3, 1 + (uint32_t) random_below(&random, 6000));
+		for (uint32_t column = 0; column < 2; column++)
+			table_add_nulls(&table, &random, column, one_in[random_below(&random, 5)],
+							round % 4 == 0);
+		round_trip(&table, round % 2 == 0 ? PFS_EFFORT_FAST : PFS_EFFORT_DENSE);
+		table_free(&table);
+	}
+}
+
+static void
+test_one_row_is_small(void **state)
+{
+	int64_t values[4] = { 123456, INT64_C(817000000000000), INT64_C(5) << 40 | 77777, 52631578 };
+	Table table = { 4, 1, { { 0 } }, { 0 }, { 0 } };
+
+	(void) state;
+	for (int i = 0; i < 4; i++)
+	{
+		table.values[i] = &values[i];
+		table.columns[i] = (PfsColumn){ (int16_t) (i + 1), 8, &values[i], NULL };
+	}
+	assert_in_range(round_trip(&table, PFS_EFFORT_FAST), 30, 60);
+}
+
+/* Encodes a small segment in which streams of both packings and nulls occur. */
+static void
+make_small(PfsSegment *segment, PfsAllocator allocator, uint32_t row_count)
+{
+	Random random = { 4 };
+	PfsError error = { 0 };
+	Table table;
+
+	table_make(&table, &random, 4, row_count);
+	lanes_fill(&random, LANES_SAWTOOTH, 0, table.values[0], row_count);
+	lanes_fill(&random, LANES_RUNS, 12, table.values[1], row_count);
+	lanes_fill(&random, LANES_SKEWED, 30, table.values[2], row_count);
+	lanes_fill(&random, LANES_UNIFORM_BITS, 44, table.values[3], row_count);
+	table_add_nulls(&table, &random, 3, 4, false);
+	assert_int_equal(pfs_segment_encode(table.columns, 4, row_count, PFS_EFFORT_DENSE, allocator,
+										segment, &error),
+					 PFS_OK);
+	table_free(&table);
+}
+
+static PfsBytes *
+segment_part(PfsSegment *segment, uint32_t part)
+{
+	return part == 0 ? &segment->header : &segment->streams[part - 1];
+}
+
+/* Opens and reads a damaged segment; it must say so, and leave nothing allocated. */
+static void
+expect_refusal(const PfsSegment *segment, TestHeap *heap)
+{
+	uint64_t live = heap->live;
+	PfsSegmentReader *reader;
+	PfsError error = { 0 };
+	PfsStatus status = test_open(segment, test_allocator(heap), &reader, &error);
+
+	assert_true(status == PFS_CORRUPT || status == PFS_UNSUPPORTED);
+	assert_non_null(error.message);
+	assert_int_equal(heap->live, live);
+}
+
+static void
+test_every_flipped_bit_is_noticed(void **state)
+{
+	TestHeap heap = { 0 };
+	PfsSegment segment;
+
+	(void) state;
+	make_small(&segment, test_allocator(&heap), 300);
+	for (uint32_t part = 0; part <= segment.stream_count; part++)
+	{
+		PfsBytes *bytes = segment_part(&segment, part);
+
+		for (size_t bit = 0; bit < bytes->length * 8; bit++)
+		{
+			bytes->data[bit / 8] ^= (uint8_t) (1 << bit % 8);
+			expect_refusal(&segment, &heap);
+			bytes->data[bit / 8] ^= (uint8_t) (1 << bit % 8);
+		}
+	}
+	pfs_segment_free(&segment, test_allocator(&heap));
+	assert_int_equal(heap.live, 0);
+}
+
+static void
+test_every_truncation_is_noticed(void **state)
+{
+	TestHeap heap = { 0 };
+	PfsSegment segment;
+
+	(void) state;
+	make_small(&segment, test_allocator(&heap), 300);
+	for (uint32_t part = 0; part <= segment.stream_count; part++)
+	{
+		PfsBytes *bytes = segment_part(&segment, part);
+		uint8_t *whole = bytes->data;
+		size_t length = bytes->length;
+
+		for (size_t shorter = 0; shorter < length; shorter++)
+		{
+			/* a copy of just that size lets the address sanitizer see a read past the end */
+			bytes->data = malloc(shorter);
+			assert_non_null(bytes->data);
+			memcpy(bytes->data, whole, shorter);
+			bytes->length = shorter;
+			expect_refusal(&segment, &heap);
+			free(bytes->data);
+		}
+		bytes->data = whole;
+		bytes->length = length;
+	}
+	pfs_segment_free(&segment, test_allocator(&heap));
+}
+
+static void
+header_sign(PfsBytes *header)
+{
+	uint32_t crc = pfs_crc32c(header->data, header->length - PFS_HEADER_CRC_BYTES);
+
+	for (int i = 0; i < 4; i++)
+		header->data[header->length - PFS_HEADER_CRC_BYTES + (size_t) i] =
+			(uint8_t) (crc >> (8 * i));
+}
+
+/* A forged header, with a CRC that is right: must be refused, or read without any harm. */
+static void
+test_forged_headers_do_no_harm(void **state)
+{
+	TestHeap heap = { 0 };
+	PfsSegment segment;
+
+	(void) state;
+	make_small(&segment, test_allocator(&heap), 300);
+	for (size_t i = 0; i < segment.header.length - PFS_HEADER_CRC_BYTES; i++)
+	{
+		uint8_t saved = segment.header.data[i];
+
+		for (int byte = 0; byte < 256; byte++)
+		{
+			PfsSegmentReader *reader;
+			PfsError error = { 0 };
+
+			segment.header.data[i] = (uint8_t) byte;
+			header_sign(&segment.header);
+			if (test_open(&segment, test_allocator(&heap), &reader, &error) == PFS_OK)
+				test_read_all(reader, &error);
+			pfs_reader_close(reader);
+		}
+		segment.header.data[i] = saved;
+	}
+	pfs_segment_free(&segment, test_allocator(&heap));
+	assert_int_equal(heap.live, 0);
+}
+
+static void
+test_newer_format_is_unsupported(void **state)
+{
+	TestHeap heap = { 0 };
+	PfsSegment segment;
+	PfsSegmentReader *reader;
+	PfsError error = { 0 };
+
+	(void) state;
+	make_small(&segment, test_allocator(&heap), 10);
+	segment.header.data[4] = PFS_FORMAT_VERSION + 1;
+	header_sign(&segment.header);
+	assert_int_equal(test_open(&segment, test_allocator(&heap), &reader, &error), PFS_UNSUPPORTED);
+	assert_int_equal(error.stream, -1);
+	assert_int_equal(error.offset, 4);
+	pfs_segment_free(&segment, test_allocator(&heap));
+}
+
+/* Fails the n-th allocation of open and read, for every n. */
+static void
+test_every_allocation_of_read_may_fail(void **state)
+{
+	TestHeap good = { 0 };
+	TestHeap heap = { 0 };
+	PfsSegment segment;
+
+	(void) state;
+	make_small(&segment, test_allocator(&good), 1500);
+	for (uint64_t n = 1; n == 1 || heap.allocations >= n - 1; n++)
+	{
+		PfsSegmentReader *reader;
+		PfsError error = { 0 };
+		PfsStatus status;
+
+		heap = (TestHeap){ 0, 0, n };
+		status = test_open(&segment, test_allocator(&heap), &reader, &error);
+		if (status == PFS_OK)
+			status = test_read_all(reader, &error);
+		assert_int_equal(status, heap.allocations >= n ? PFS_NO_MEMORY : PFS_OK);
+		pfs_reader_close(reader);
+		assert_int_equal(heap.live, 0);
+	}
+	pfs_segment_free(&segment, test_allocator(&good));
+}
+
+/* The same for encode, which may go on where only the cutting of a buffer to its length failed. */
+static void
+test_every_allocation_of_encode_may_fail(void **state)
+{
+	Random random = { 5 };
+	TestHeap heap = { 0 };
+	Table table;
+
+	(void) state;
+	table_make(&table, &random, 2, 3000);
+	lanes_fill(&random, LANES_SAWTOOTH, 0, table.values[0], table.row_count);
+	table_add_nulls(&table, &random, 1, 5, false);
+	for (uint64_t n = 1; n == 1 || heap.allocations >= n - 1; n++)
+	{
+		PfsSegment segment;
+		PfsError error = { 0 };
+		PfsStatus status;
+
+		heap = (TestHeap){ 0, 0, n };
+		status = pfs_segment_encode(table.columns, 2, table.row_count, PFS_EFFORT_DENSE,
+									test_allocator(&heap), &segment, &error);
+		assert_true(status == PFS_OK || (status == PFS_NO_MEMORY && heap.allocations >= n));
+		pfs_segment_free(&segment, test_allocator(&heap));
+		assert_int_equal(heap.live, 0);
+	}
+	table_free(&table);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round_trip_of_every_shape),
+		cmocka_unit_test(test_round_trip_of_every_row_count),
+		cmocka_unit_test(test_round_trip_with_nulls),
+		cmocka_unit_test(test_one_row_is_small),
+		cmocka_unit_test(test_every_flipped_bit_is_noticed),
+		cmocka_unit_test(test_every_truncation_is_noticed),
+		cmocka_unit_test(test_forged_headers_do_no_harm),
+		cmocka_unit_test(test_newer_format_is_unsupported),
+		cmocka_unit_test(test_every_allocation_of_read_may_fail),
+		cmocka_unit_test(test_every_allocation_of_encode_may_fail),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
