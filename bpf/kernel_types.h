@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * kernel_types.h
+ *		The kernel's structures, cut down to the fields that the programs read.
+ *
+ * preserve_access_index makes the loader look up each field's offset in the running kernel's BTF (CO-RE), so neither
+ * the order nor the size here matters, and the build needs no BTF of its own. Names and types are the kernel's.
+ */
+#ifndef PFS_KERNEL_TYPES_H
+#define PFS_KERNEL_TYPES_H
+
+#include <linux/types.h>
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct mm_struct {
+	unsigned long start_stack; /* where the image's stack began; random for each exec */
+};
+
+struct task_struct {
+	unsigned int flags; /* PF_* */
+	int pid;
+	int tgid;
+	struct mm_struct *mm; /* NULL for kernel threads and in the last part of exit */
+	struct task_struct *real_parent;
+	struct task_struct *group_leader;
+	__u64 start_boottime; /* ns since boot, suspend included; what /proc/PID/stat shows in ticks */
+	__u64 self_exec_id;	  /* + 1 for each exec, copied by fork */
+	char comm[16];
+};
+
+#pragma clang attribute pop
+
+#define PFS_PF_KTHREAD 0x00200000 /* PF_KTHREAD, include/linux/sched.h */
+
+#endif

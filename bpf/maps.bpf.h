@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * maps.bpf.h
+ *		The maps of the BPF programs.
+ */
+#ifndef PFS_MAPS_BPF_H
+#define PFS_MAPS_BPF_H
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
+
+#include "events.h"
+
+/* Space for one sample while it is put together: the BPF stack has 512 bytes only. */
+struct pfs_scratch {
+	struct pfs_sample sample;
+	__u64 stack[2 * PFS_MAX_FRAMES];
+};
+
+/* The image of a process that the collector has been told of. */
+struct pfs_image {
+	__u64 start_time_ns;
+	__u64 exec_id;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct pfs_scratch);
+} pfs_scratches SEC(".maps");
+
+/* Samples on their way to the collector, which sets the size before loading. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 20);
+} pfs_ring SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, PFS_COUNTER_COUNT);
+	__type(key, __u32);
+	__type(value, __u64);
+} pfs_counters SEC(".maps");
+
+/*
+ * Processes sampled before, by pid. A process met for the first time wakes the collector at once, so that a
+ * short-lived one is still there when its mappings are read.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 8192);
+	__type(key, __u32);
+	__type(value, struct pfs_image);
+} pfs_images SEC(".maps");
+
+static __always_inline void
+pfs_count(enum pfs_counter counter)
+{
+	__u32 key = counter;
+	__u64 *value = bpf_map_lookup_elem(&pfs_counters, &key);
+
+	if (value)
+		*value += 1;
+}
+
+#endif

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * profiler.bpf.c
+ *		On-CPU sampling: one perf event per CPU runs pfs_on_cpu at every tick of its clock.
+ *
+ * Each tick becomes one ring buffer record with the raw stack: nothing is hashed, deduplicated or resolved here.
+ * The user stack is walked by frame pointer. A tick ends in exactly one of the counters IDLE, SAMPLES,
+ * RING_FULL and NO_SCRATCH, so these add up to EVENTS.
+ *
+ * Runs on kernels from 5.10: bpf_get_current_task instead of its BTF twin, no bpf_task_pt_regs, no kprobes.
+ */
+#include <linux/bpf.h>
+#include <linux/types.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "events.h"
+#include "kernel_types.h"
+#include "maps.bpf.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+/* Bytes in the ring above which the collector is woken; set before loading. */
+const volatile __u64 pfs_wakeup_bytes = 1 << 18;
+
+#define PFS_HALF_BYTES (PFS_MAX_FRAMES * sizeof(__u64))
+
+/* Fills in who is running. */
+static __always_inline void
+pfs_describe_task(struct pfs_sample *sample, struct task_struct *task)
+{
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+
+	sample->time_ns = bpf_ktime_get_ns();
+	sample->cgroup_id = bpf_get_current_cgroup_id();
+	sample->pid = (__u32) (pid_tgid >> 32);
+	sample->tid = (__u32) pid_tgid;
+	sample->cpu = bpf_get_smp_processor_id();
+	sample->start_time_ns = BPF_CORE_READ(leader, start_boottime);
+	sample->exec_id = BPF_CORE_READ(leader, self_exec_id);
+	sample->parent_pid = (__u32) BPF_CORE_READ(leader, real_parent, tgid);
+	sample->stack_top = 0;
+	sample->flags = 0;
+	sample->unused = 0;
+	sample->reserved = 0;
+	if (BPF_CORE_READ(task, flags) & PFS_PF_KTHREAD)
+		sample->flags = PFS_SAMPLE_KERNEL_THREAD;
+	else if (!mm)
+		sample->flags = PFS_SAMPLE_EXITING;
+	else
+		sample->stack_top = BPF_CORE_READ(mm, start_stack);
+	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
+	BPF_CORE_READ_INTO(&sample->process_comm, leader, comm);
+}
+
+/* Walks both halves of the stack into the scratch. */
+static __always_inline void
+pfs_walk_stacks(void *context, struct pfs_scratch *scratch)
+{
+	struct pfs_sample *sample = &scratch->sample;
+	__u64 kernel_count = 0;
+	long length;
+
+	sample->kernel_count = 0;
+	sample->user_count = 0;
+	sample->kernel_error = 0;
+	sample->user_error = 0;
+
+	length = bpf_get_stack(context, scratch->stack, PFS_HALF_BYTES, 0);
+	if (length < 0)
+	{
+		sample->kernel_error = (__u8) -length;
+		pfs_count(PFS_COUNTER_KERNEL_STACK_FAILED);
+	}
+	else
+	{
+		kernel_count = (__u64) length / sizeof(__u64);
+		if (kernel_count > PFS_MAX_FRAMES)
+			kernel_count = PFS_MAX_FRAMES;
+		sample->kernel_count = (__u16) kernel_count;
+	}
+
+	if (sample->flags)
+		return;
+	length = bpf_get_stack(context, &scratch->stack[kernel_count], PFS_HALF_BYTES,
+						   BPF_F_USER_STACK);
+	if (length < 0)
+	{
+		sample->user_error = (__u8) -length;
+		pfs_count(PFS_COUNTER_USER_STACK_FAILED);
+	}
+	else
+		sample->user_count = (__u16) ((__u64) length / sizeof(__u64));
+}
+
+/* True where the collector has not been told of this image of the process yet. */
+static __always_inline int
+pfs_image_is_new(const struct pfs_sample *sample)
+{
+	struct pfs_image image = { sample->start_time_ns, sample->exec_id };
+	struct pfs_image *known;
+	__u32 pid = sample->pid;
+
+	if (sample->flags)
+		return 0;
+	known = bpf_map_lookup_elem(&pfs_images, &pid);
+	if (known && known->start_time_ns == image.start_time_ns && known->exec_id == image.exec_id)
+		return 0;
+	bpf_map_update_elem(&pfs_images, &pid, &image, BPF_ANY);
+	return 1;
+}
+
+/* Sends the sample; the collector is woken only where waiting for its timer would lose something. */
+static __always_inline void
+pfs_emit(struct pfs_scratch *scratch)
+{
+	const struct pfs_sample *sample = &scratch->sample;
+	__u64 frames = (__u64) sample->kernel_count + sample->user_count;
+	__u64 flags = BPF_RB_NO_WAKEUP;
+
+	if (frames > 2 * PFS_MAX_FRAMES)
+		frames = 2 * PFS_MAX_FRAMES;
+	if (pfs_image_is_new(sample) ||
+		bpf_ringbuf_query(&pfs_ring, BPF_RB_AVAIL_DATA) > pfs_wakeup_bytes)
+	{
+		flags = BPF_RB_FORCE_WAKEUP;
+		pfs_count(PFS_COUNTER_WAKEUPS);
+	}
+	if (bpf_ringbuf_output(&pfs_ring, scratch, sizeof(*sample) + frames * sizeof(__u64), flags))
+		pfs_count(PFS_COUNTER_RING_FULL);
+	else
+		pfs_count(PFS_COUNTER_SAMPLES);
+}
+
+SEC("perf_event")
+int
+pfs_on_cpu(void *context)
+{
+	struct task_struct *task;
+	struct pfs_scratch *scratch;
+	__u32 zero = 0;
+
+	pfs_count(PFS_COUNTER_EVENTS);
+	if (!(__u32) bpf_get_current_pid_tgid())
+	{
+		pfs_count(PFS_COUNTER_IDLE);
+		return 0;
+	}
+	scratch = bpf_map_lookup_elem(&pfs_scratches, &zero);
+	if (!scratch)
+	{
+		pfs_count(PFS_COUNTER_NO_SCRATCH);
+		return 0;
+	}
+	task = (struct task_struct *) bpf_get_current_task();
+	pfs_describe_task(&scratch->sample, task);
+	pfs_walk_stacks(context, scratch);
+	pfs_emit(scratch);
+	return 0;
+}

@@ -1,0 +1,358 @@
+/*
+ * image.c
+ *		Table of mapped files, by what fstat says about them.
+ */
+#include "agent/image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <elf.h>
+#include <uthash.h>
+
+typedef struct ImageKey
+{
+	uint64_t device;
+	uint64_t inode;
+	uint64_t size_bytes;
+	int64_t mtime_s;
+	int64_t mtime_ns;
+} ImageKey;
+
+struct Image
+{
+	ImageKey key;
+	char *name;
+	char *path;			 /* by which the file may be opened while the process lives */
+	int fd;				 /* -1 once the binary was opened, or could not be */
+	uint32_t references; /* under the table's mutex */
+	bool opened;		 /* the attempt was made; main thread */
+	Binary *binary;		 /* main thread; NULL where unreadable */
+	UT_hash_handle hh;
+};
+
+struct ImageTable
+{
+	pthread_mutex_t mutex; /* guards all but the images' binaries */
+	Image *images;
+	Image *vdso;
+	bool pending; /* some image has its descriptor still */
+	ImageStats stats;
+};
+
+static void
+image_close(Image *image)
+{
+	if (image->fd >= 0)
+		close(image->fd);
+	image->fd = -1;
+}
+
+static void
+image_free(Image *image)
+{
+	image_close(image);
+	if (image->binary != NULL)
+		binary_release(image->binary);
+	free(image->name);
+	free(image->path);
+	free(image);
+}
+
+/* Takes the descriptor over, also on failure. Mutex not held. */
+static int
+image_intern(ImageTable *table, int fd, const char *name, const char *path, Image **result)
+{
+	struct stat status;
+	ImageKey key;
+	Image *image;
+
+	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+	{
+		close(fd);
+		return -ENOEXEC;
+	}
+	memset(&key, 0, sizeof(key));
+	key.device = status.st_dev;
+	key.inode = status.st_ino;
+	key.size_bytes = (uint64_t) status.st_size;
+	key.mtime_s = status.st_mtim.tv_sec;
+	key.mtime_ns = status.st_mtim.tv_nsec;
+
+	pthread_mutex_lock(&table->mutex);
+	HASH_FIND(hh, table->images, &key, sizeof(key), image);
+	if (image != NULL)
+		close(fd);
+	else
+	{
+		image = calloc(1, sizeof(*image));
+		if (image != NULL)
+		{
+			image->key = key;
+			image->fd = fd;
+			image->name = strdup(name);
+			image->path = strdup(path);
+		}
+		if (image == NULL || image->name == NULL || image->path == NULL)
+		{
+			pthread_mutex_unlock(&table->mutex);
+			if (image != NULL)
+				image_free(image);
+			else
+				close(fd);
+			return -ENOMEM;
+		}
+		HASH_ADD(hh, table->images, key, sizeof(key), image);
+		table->pending = true;
+		table->stats.count++;
+	}
+	image->references++;
+	pthread_mutex_unlock(&table->mutex);
+	*result = image;
+	return 0;
+}
+
+/* A copy of our vDSO as a file in memory; -1 where there is none. */
+static int
+vdso_copy(void)
+{
+	const char *start = (const char *) getauxval(AT_SYSINFO_EHDR);
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *) (const void *) start;
+	size_t size;
+	int fd;
+
+	if (start == NULL || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+		header->e_ident[EI_CLASS] != ELFCLASS64)
+		return -1;
+	/* the section headers come last in the image that the kernel maps */
+	size = header->e_shoff + (size_t) header->e_shentsize * header->e_shnum;
+	fd = memfd_create("vdso", MFD_CLOEXEC);
+	if (fd >= 0 && write(fd, start, size) != (ssize_t) size)
+	{
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+int
+image_table_create(ImageTable **result)
+{
+	ImageTable *table = calloc(1, sizeof(*table));
+	int fd;
+
+	if (table == NULL)
+		return -ENOMEM;
+	pthread_mutex_init(&table->mutex, NULL);
+	fd = vdso_copy();
+	if (fd >= 0 && image_intern(table, fd, "[vdso]", "", &table->vdso) == -ENOMEM)
+	{
+		image_table_free(table);
+		return -ENOMEM;
+	}
+	*result = table;
+	return 0;
+}
+
+void
+image_table_free(ImageTable *table)
+{
+	Image *image;
+	Image *next;
+
+	if (table == NULL)
+		return;
+	HASH_ITER(hh, table->images, image, next)
+	{
+		HASH_DEL(table->images, image);
+		image_free(image);
+	}
+	pthread_mutex_destroy(&table->mutex);
+	free(table);
+}
+
+int
+image_acquire_mapping(ImageTable *table, uint32_t pid, const ProcMapping *mapping, Image **image)
+{
+	char path[4096 + 64];
+	struct stat status;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid,
+			 (unsigned long long) mapping->start, (unsigned long long) mapping->end);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, mapping->name);
+	if (fd < 0 && !mapping->deleted && mapping->name[0] == '/')
+	{
+		/* without CAP_CHECKPOINT_RESTORE, or with the mapping changed since: by name */
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (fd >= 0 && (fstat(fd, &status) != 0 || status.st_ino != mapping->inode))
+		{
+			close(fd);
+			return -ESTALE;
+		}
+	}
+	if (fd < 0)
+		return -errno;
+	return image_intern(table, fd, mapping->name, mapping->deleted ? "" : path, image);
+}
+
+int
+image_acquire_executable(ImageTable *table, uint32_t pid, const char *name, Image **image)
+{
+	char path[4096 + 64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, name);
+	return image_intern(table, fd, name, path, image);
+}
+
+Image *
+image_acquire_vdso(ImageTable *table)
+{
+	if (table->vdso != NULL)
+		image_retain(table, table->vdso);
+	return table->vdso;
+}
+
+void
+image_retain(ImageTable *table, Image *image)
+{
+	pthread_mutex_lock(&table->mutex);
+	image->references++;
+	pthread_mutex_unlock(&table->mutex);
+}
+
+void
+image_release(ImageTable *table, Image *image)
+{
+	if (image == NULL)
+		return;
+	pthread_mutex_lock(&table->mutex);
+	image->references--;
+	pthread_mutex_unlock(&table->mutex);
+}
+
+/*
+ * Opens the binary through the descriptor, which is sure to be the file that was mapped. The name under the
+ * process's root is better where it is the same file: separate debug files are then looked for in its container.
+ * The mutex is not held: reading an ELF file may take a while.
+ */
+static void
+image_open(ImageTable *table, Image *image, Symbolizer *symbolizer)
+{
+	char path[64];
+	struct stat status;
+	int result = -1;
+
+	if (image->path[0] != '\0' && stat(image->path, &status) == 0 &&
+		status.st_dev == image->key.device && status.st_ino == image->key.inode)
+		result = binary_open(symbolizer, image->path, image->name, &image->binary);
+	if (result != 0)
+	{
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int) getpid(), image->fd);
+		result = binary_open(symbolizer, path, image->name, &image->binary);
+	}
+	image->opened = true;
+	if (result != 0)
+		image->binary = NULL;
+	pthread_mutex_lock(&table->mutex);
+	if (result == 0)
+		table->stats.opened++;
+	else
+		table->stats.unreadable++;
+	image_close(image);
+	pthread_mutex_unlock(&table->mutex);
+}
+
+/* The next image to open, with a reference. */
+static Image *
+next_pending(ImageTable *table)
+{
+	Image *found = NULL;
+
+	pthread_mutex_lock(&table->mutex);
+	if (table->pending)
+	{
+		Image *image;
+		Image *next;
+
+		HASH_ITER(hh, table->images, image, next)
+		{
+			if (image->fd >= 0)
+			{
+				found = image;
+				found->references++;
+				break;
+			}
+		}
+		table->pending = found != NULL;
+	}
+	pthread_mutex_unlock(&table->mutex);
+	return found;
+}
+
+void
+image_table_open_pending(ImageTable *table, Symbolizer *symbolizer)
+{
+	Image *image;
+
+	while ((image = next_pending(table)) != NULL)
+	{
+		image_open(table, image, symbolizer);
+		image_release(table, image);
+	}
+}
+
+void
+image_table_sweep(ImageTable *table)
+{
+	Image *image;
+	Image *next;
+
+	pthread_mutex_lock(&table->mutex);
+	HASH_ITER(hh, table->images, image, next)
+	{
+		if (image->references == 0)
+		{
+			HASH_DEL(table->images, image);
+			image_free(image);
+			table->stats.count--;
+		}
+	}
+	pthread_mutex_unlock(&table->mutex);
+}
+
+void
+image_table_stats(ImageTable *table, ImageStats *stats)
+{
+	pthread_mutex_lock(&table->mutex);
+	*stats = table->stats;
+	pthread_mutex_unlock(&table->mutex);
+}
+
+Binary *
+image_binary(ImageTable *table, Image *image, Symbolizer *symbolizer)
+{
+	if (!image->opened)
+		image_open(table, image, symbolizer);
+	return image->binary;
+}
+
+const char *
+image_name(const Image *image)
+{
+	return image->name;
+}

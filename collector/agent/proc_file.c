@@ -1,0 +1,208 @@
+/*
+ * proc_file.c
+ *		Readers of /proc/PID/stat, maps and exe.
+ */
+#include "agent/proc_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define READ_STEP_BYTES 4096
+#define STAT_LIMIT_BYTES 4096
+
+/* Fields of /proc/PID/stat counted from 1, as proc(5) does; those after the name start with 3. */
+#define STAT_FIELD_START_TIME 22
+#define STAT_FIELD_START_STACK 28
+
+static const char deleted_suffix[] = " (deleted)";
+
+int
+proc_file_read(const char *path, size_t limit_bytes, char **text, size_t *length)
+{
+	size_t capacity = READ_STEP_BYTES;
+	size_t used = 0;
+	char *buffer = malloc(capacity + 1);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int result = 0;
+
+	if (buffer == NULL || fd < 0)
+		result = buffer == NULL ? -ENOMEM : -errno;
+	while (result == 0)
+	{
+		ssize_t got = read(fd, buffer + used, capacity - used);
+
+		if (got == 0)
+			break;
+		if (got < 0 && errno != EINTR)
+			result = -errno;
+		if (got <= 0)
+			continue;
+		used += (size_t) got;
+		if (used > limit_bytes)
+			result = -EFBIG;
+		else if (used == capacity)
+		{
+			char *larger = realloc(buffer, 2 * capacity + 1);
+
+			if (larger == NULL)
+				result = -ENOMEM;
+			else
+			{
+				buffer = larger;
+				capacity *= 2;
+			}
+		}
+	}
+	if (fd >= 0)
+		close(fd);
+	if (result != 0)
+	{
+		free(buffer);
+		return result;
+	}
+	buffer[used] = '\0';
+	*text = buffer;
+	if (length != NULL)
+		*length = used;
+	return 0;
+}
+
+int
+proc_stat_parse(const char *text, ProcStat *stat)
+{
+	/* the name in parentheses may hold spaces and parentheses itself: the last ')' ends it */
+	const char *cursor = strrchr(text, ')');
+	ProcStat parsed = { 0 };
+
+	if (cursor == NULL)
+		return -EINVAL;
+	cursor++;
+	for (int field = 3; field <= STAT_FIELD_START_STACK; field++)
+	{
+		char *end;
+		uint64_t value;
+
+		while (*cursor == ' ')
+			cursor++;
+		if (*cursor == '\0' || *cursor == '\n')
+			return -EINVAL;
+		errno = 0;
+		value = strtoull(cursor, &end, 10);
+		if (field == STAT_FIELD_START_TIME || field == STAT_FIELD_START_STACK)
+		{
+			if (errno != 0 || end == cursor)
+				return -EINVAL;
+			if (field == STAT_FIELD_START_TIME)
+				parsed.start_ticks = value;
+			else
+				parsed.stack_top = value;
+		}
+		while (*cursor != ' ' && *cursor != '\0')
+			cursor++;
+	}
+	*stat = parsed;
+	return 0;
+}
+
+int
+proc_stat_read(uint32_t pid, ProcStat *stat)
+{
+	char path[64];
+	char *text;
+	int result;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	result = proc_file_read(path, STAT_LIMIT_BYTES, &text, NULL);
+	if (result != 0)
+		return result;
+	result = proc_stat_parse(text, stat);
+	free(text);
+	return result;
+}
+
+/* Undoes the kernel's octal escape of newline and backslash ("\012", "\134"), in place. */
+static void
+unescape(char *name)
+{
+	char *to = name;
+
+	for (const char *from = name; *from != '\0';)
+	{
+		if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] >= '0' &&
+			from[2] <= '7' && from[3] >= '0' && from[3] <= '7')
+		{
+			*to++ = (char) ((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
+			from += 4;
+		}
+		else
+			*to++ = *from++;
+	}
+	*to = '\0';
+}
+
+/* Cuts " (deleted)" off; true where it was there. */
+static bool
+cut_deleted(char *name)
+{
+	size_t length = strlen(name);
+	size_t suffix = sizeof(deleted_suffix) - 1;
+
+	if (length <= suffix || strcmp(name + length - suffix, deleted_suffix) != 0)
+		return false;
+	name[length - suffix] = '\0';
+	return true;
+}
+
+int
+proc_maps_parse_line(char *line, ProcMapping *mapping, bool *executable)
+{
+	unsigned long long start;
+	unsigned long long end;
+	unsigned long long offset;
+	unsigned long long inode;
+	unsigned int major_number;
+	unsigned int minor_number;
+	char permissions[5];
+	char *name;
+	int name_at = 0;
+
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu%n", &start, &end, permissions, &offset,
+			   &major_number, &minor_number, &inode, &name_at) != 7)
+		return -EINVAL;
+	if (start >= end || strlen(permissions) != 4)
+		return -EINVAL;
+	name = line + name_at;
+	while (*name == ' ')
+		name++;
+	mapping->start = start;
+	mapping->end = end;
+	mapping->file_offset = offset;
+	mapping->device = makedev(major_number, minor_number);
+	mapping->inode = (ino_t) inode;
+	mapping->deleted = cut_deleted(name);
+	unescape(name);
+	mapping->name = name;
+	*executable = permissions[2] == 'x';
+	return 0;
+}
+
+int
+proc_exe_read(uint32_t pid, char *path, size_t size)
+{
+	char link[64];
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/%u/exe", pid);
+	length = readlink(link, path, size - 1);
+	if (length < 0)
+		return -errno;
+	path[length] = '\0';
+	cut_deleted(path);
+	return 0;
+}

@@ -1,0 +1,49 @@
+/*
+ * proc_file.h
+ *		What the kernel says about one process under /proc, read and parsed.
+ *
+ * Text comes from the kernel, but names in it come from processes: everything is bounds-checked. All functions
+ * return 0 or -errno; a process that has ended gives -ENOENT or -ESRCH.
+ */
+#ifndef COLLECTOR_PROC_FILE_H
+#define COLLECTOR_PROC_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * The whole file as a string of its own, which the caller frees. -EFBIG beyond limit_bytes.
+ * length may be NULL.
+ */
+int proc_file_read(const char *path, size_t limit_bytes, char **text, size_t *length);
+
+typedef struct ProcStat
+{
+	uint64_t start_ticks; /* since boot, USER_HZ */
+	uint64_t stack_top;	  /* mm->start_stack; 0 without the right to see it */
+} ProcStat;
+
+int proc_stat_parse(const char *text, ProcStat *stat);
+int proc_stat_read(uint32_t pid, ProcStat *stat);
+
+/* One executable line of /proc/PID/maps. */
+typedef struct ProcMapping
+{
+	uint64_t start;
+	uint64_t end;
+	uint64_t file_offset;
+	dev_t device;
+	ino_t inode;	  /* 0: no file behind it */
+	const char *name; /* as the process's mount namespace names it, without " (deleted)"; "" for none */
+	bool deleted;
+} ProcMapping;
+
+/* Parses one line without its newline, in place: mapping->name points into line. *executable tells its x bit. */
+int proc_maps_parse_line(char *line, ProcMapping *mapping, bool *executable);
+
+/* Target of /proc/PID/exe without " (deleted)". */
+int proc_exe_read(uint32_t pid, char *path, size_t size);
+
+#endif

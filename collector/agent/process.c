@@ -1,0 +1,484 @@
+/*
+ * process.c
+ *		The table of sampled processes.
+ *
+ * A mapping's image is opened when the first sample falls into it: most mappings of most processes never have one.
+ */
+#include "agent/process.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <uthash.h>
+
+#define MAPS_LIMIT_BYTES (64 * 1024 * 1024)
+#define CGROUP_LIMIT_BYTES (64 * 1024)
+#define EXE_PATH_BYTES 4096
+
+#define NS_PER_S UINT64_C(1000000000)
+#define REREAD_FIRST_NS (NS_PER_S / 10)		/* after an address that nothing covers */
+#define REREAD_LAST_NS (10 * NS_PER_S)		/* the delay doubles up to here */
+#define REFRESH_NS (60 * NS_PER_S)			/* mappings change unnoticed where an address is used again */
+#define FORGET_UNSEEN_NS (300 * NS_PER_S)
+
+typedef struct ProcessKey
+{
+	uint64_t start_time_ns;
+	uint64_t exec_id;
+	uint64_t pid;
+} ProcessKey;
+
+typedef struct Mapping
+{
+	ProcMapping map; /* name points into the process's names */
+	MappingKind kind;
+	bool image_tried;
+	Image *image;
+} Mapping;
+
+struct Process
+{
+	ProcessKey key;
+	ProcessState state;
+	uint64_t stack_top;
+	uint64_t seen_ns;
+	uint64_t read_ns;
+	uint64_t reread_delay_ns;
+	Mapping *mappings; /* executable ones, by ascending start */
+	size_t mapping_count;
+	char *names; /* of the mappings */
+	char *exe;
+	Image *executable;
+	CgroupLabels cgroup;
+	UT_hash_handle hh; /* the table's order is that of the last sample: oldest first */
+};
+
+struct ProcessTable
+{
+	ImageTable *images;
+	size_t limit;
+	uint64_t ticks_per_s;
+	Process *processes;
+	ProcessTableStats stats;
+};
+
+static void
+release_mappings(ProcessTable *table, Process *process)
+{
+	for (size_t i = 0; i < process->mapping_count; i++)
+		image_release(table->images, process->mappings[i].image);
+	free(process->mappings);
+	free(process->names);
+	process->mappings = NULL;
+	process->mapping_count = 0;
+	process->names = NULL;
+}
+
+static void
+process_free(ProcessTable *table, Process *process)
+{
+	release_mappings(table, process);
+	image_release(table->images, process->executable);
+	free(process->exe);
+	free(process);
+}
+
+static MappingKind
+mapping_kind(const ProcMapping *map)
+{
+	if (strcmp(map->name, "[vdso]") == 0)
+		return MAPPING_VDSO;
+	if (map->inode != 0)
+		return MAPPING_FILE;
+	/* "[anon:…]" is memory that was named with prctl; "[heap]" and "[stack]" may be executable too */
+	if (map->name[0] == '\0' || strncmp(map->name, "[anon", 5) == 0 ||
+		strcmp(map->name, "[heap]") == 0 || strncmp(map->name, "[stack", 6) == 0)
+		return MAPPING_ANONYMOUS;
+	return MAPPING_OTHER;
+}
+
+static bool
+same_mapping(const ProcMapping *a, const ProcMapping *b)
+{
+	return a->start == b->start && a->end == b->end && a->file_offset == b->file_offset &&
+		   a->device == b->device && a->inode == b->inode && strcmp(a->name, b->name) == 0;
+}
+
+/* Images that were opened already move over to the mappings read anew; both lists ascend. */
+static void
+carry_images(Process *process, Mapping *mappings, size_t count)
+{
+	size_t old = 0;
+
+	for (size_t i = 0; i < count; i++)
+	{
+		while (old < process->mapping_count &&
+			   process->mappings[old].map.start < mappings[i].map.start)
+			old++;
+		if (old < process->mapping_count &&
+			same_mapping(&process->mappings[old].map, &mappings[i].map))
+		{
+			mappings[i].image = process->mappings[old].image;
+			mappings[i].image_tried = process->mappings[old].image_tried;
+			process->mappings[old].image = NULL;
+		}
+	}
+}
+
+/* Replaces the names, which point into the text of the maps file, by copies in one block. */
+static int
+keep_names(Mapping *mappings, size_t count, char **block)
+{
+	size_t bytes = 1;
+	char *next;
+
+	for (size_t i = 0; i < count; i++)
+		bytes += strlen(mappings[i].map.name) + 1;
+	*block = malloc(bytes);
+	if (*block == NULL)
+		return -ENOMEM;
+	next = *block;
+	for (size_t i = 0; i < count; i++)
+	{
+		size_t length = strlen(mappings[i].map.name) + 1;
+
+		memcpy(next, mappings[i].map.name, length);
+		mappings[i].map.name = next;
+		next += length;
+	}
+	return 0;
+}
+
+/* Executable lines of a maps file; text is changed. */
+static int
+parse_mappings(char *text, Mapping **mappings, size_t *count)
+{
+	size_t capacity = 0;
+	char *line = text;
+
+	*mappings = NULL;
+	*count = 0;
+	while (*line != '\0')
+	{
+		char *newline = strchr(line, '\n');
+		Mapping mapping = { 0 };
+		bool executable;
+
+		if (newline != NULL)
+			*newline = '\0';
+		if (proc_maps_parse_line(line, &mapping.map, &executable) == 0 && executable)
+		{
+			if (*count == capacity)
+			{
+				Mapping *larger;
+
+				capacity = capacity == 0 ? 16 : 2 * capacity;
+				larger = realloc(*mappings, capacity * sizeof(Mapping));
+				if (larger == NULL)
+				{
+					free(*mappings);
+					return -ENOMEM;
+				}
+				*mappings = larger;
+			}
+			mapping.kind = mapping_kind(&mapping.map);
+			(*mappings)[(*count)++] = mapping;
+		}
+		line = newline != NULL ? newline + 1 : line + strlen(line);
+	}
+	return 0;
+}
+
+static int
+read_mappings(ProcessTable *table, Process *process)
+{
+	char path[64];
+	char *text;
+	char *names;
+	Mapping *mappings;
+	size_t count;
+	int result;
+
+	table->stats.map_reads++;
+	snprintf(path, sizeof(path), "/proc/%u/maps", (uint32_t) process->key.pid);
+	result = proc_file_read(path, MAPS_LIMIT_BYTES, &text, NULL);
+	if (result != 0)
+		return result;
+	result = parse_mappings(text, &mappings, &count);
+	if (result == 0)
+	{
+		result = keep_names(mappings, count, &names);
+		if (result != 0)
+			free(mappings);
+	}
+	free(text);
+	if (result != 0)
+		return result;
+	carry_images(process, mappings, count);
+	release_mappings(table, process);
+	process->mappings = mappings;
+	process->mapping_count = count;
+	process->names = names;
+	return 0;
+}
+
+static void
+read_cgroup(Process *process)
+{
+	char path[64];
+	char *text;
+
+	snprintf(path, sizeof(path), "/proc/%u/cgroup", (uint32_t) process->key.pid);
+	if (proc_file_read(path, CGROUP_LIMIT_BYTES, &text, NULL) != 0)
+		return;
+	cgroup_parse(text, &process->cgroup);
+	free(text);
+}
+
+static void
+read_executable(ProcessTable *table, Process *process)
+{
+	char path[EXE_PATH_BYTES];
+
+	if (process->exe != NULL ||
+		proc_exe_read((uint32_t) process->key.pid, path, sizeof(path)) != 0)
+		return;
+	process->exe = strdup(path);
+	if (process->exe != NULL && process->executable == NULL &&
+		image_acquire_executable(table->images, (uint32_t) process->key.pid, path,
+								 &process->executable) != 0)
+		process->executable = NULL;
+}
+
+/* Is /proc/PID still about the image that was sampled? Asked after reading: images never come back. */
+static bool
+still_same_image(const ProcessTable *table, const Process *process)
+{
+	ProcStat stat;
+	uint64_t ticks = process->key.start_time_ns / (NS_PER_S / table->ticks_per_s);
+
+	if (proc_stat_read((uint32_t) process->key.pid, &stat) != 0 || stat.start_ticks != ticks)
+		return false;
+	return stat.stack_top == 0 || process->stack_top == 0 ||
+		   stat.stack_top == process->stack_top;
+}
+
+/* Reads all about a process. What was read of another image is thrown away. */
+static void
+read_process(ProcessTable *table, Process *process, uint64_t now_ns)
+{
+	int result = read_mappings(table, process);
+
+	process->read_ns = now_ns;
+	if (result == 0)
+	{
+		read_executable(table, process);
+		read_cgroup(process);
+	}
+	if (result == 0 && still_same_image(table, process))
+		process->state = PROCESS_LIVE;
+	else if (result == -EACCES || result == -EPERM)
+		process->state = PROCESS_UNREADABLE;
+	else if (process->state != PROCESS_LIVE)
+	{
+		process->state = PROCESS_GONE;
+		release_mappings(table, process);
+		image_release(table->images, process->executable);
+		process->executable = NULL;
+		free(process->exe);
+		process->exe = NULL;
+	}
+}
+
+int
+process_table_create(ImageTable *images, size_t limit, ProcessTable **result)
+{
+	ProcessTable *table = calloc(1, sizeof(*table));
+
+	if (table == NULL)
+		return -ENOMEM;
+	table->images = images;
+	table->limit = limit;
+	table->ticks_per_s = (uint64_t) sysconf(_SC_CLK_TCK);
+	*result = table;
+	return 0;
+}
+
+static void
+remove_process(ProcessTable *table, Process *process)
+{
+	HASH_DEL(table->processes, process);
+	process_free(table, process);
+	table->stats.count--;
+}
+
+void
+process_table_free(ProcessTable *table)
+{
+	Process *process;
+	Process *next;
+
+	if (table == NULL)
+		return;
+	HASH_ITER(hh, table->processes, process, next)
+		remove_process(table, process);
+	free(table);
+}
+
+Process *
+process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t now_ns)
+{
+	ProcessKey key = { sample->start_time_ns, sample->exec_id, sample->pid };
+	Process *process;
+
+	HASH_FIND(hh, table->processes, &key, sizeof(key), process);
+	if (process != NULL)
+	{
+		/* to the end of the table's order */
+		HASH_DEL(table->processes, process);
+		HASH_ADD(hh, table->processes, key, sizeof(key), process);
+		process->seen_ns = now_ns;
+		if (process->state == PROCESS_LIVE && now_ns - process->read_ns > REFRESH_NS)
+			read_process(table, process, now_ns);
+		return process;
+	}
+	process = calloc(1, sizeof(*process));
+	if (process == NULL)
+		return NULL;
+	process->key = key;
+	process->stack_top = sample->stack_top;
+	process->seen_ns = now_ns;
+	process->reread_delay_ns = REREAD_FIRST_NS;
+	if (sample->flags & PFS_SAMPLE_KERNEL_THREAD)
+		process->state = PROCESS_KERNEL;
+	else
+	{
+		process->state = PROCESS_GONE;
+		read_process(table, process, now_ns);
+	}
+	while (table->stats.count >= table->limit)
+	{
+		remove_process(table, table->processes);
+		table->stats.evicted++;
+	}
+	HASH_ADD(hh, table->processes, key, sizeof(key), process);
+	table->stats.count++;
+	table->stats.created++;
+	return process;
+}
+
+static Mapping *
+find_mapping(const Process *process, uint64_t address)
+{
+	size_t low = 0;
+	size_t high = process->mapping_count;
+
+	while (low < high)
+	{
+		size_t middle = low + (high - low) / 2;
+
+		if (process->mappings[middle].map.end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < process->mapping_count && process->mappings[low].map.start <= address)
+		return &process->mappings[low];
+	return NULL;
+}
+
+static Mapping *
+find_mapping_or_reread(ProcessTable *table, Process *process, uint64_t address, uint64_t now_ns)
+{
+	Mapping *mapping = find_mapping(process, address);
+
+	if (mapping != NULL || now_ns - process->read_ns < process->reread_delay_ns)
+		return mapping;
+	read_process(table, process, now_ns);
+	mapping = find_mapping(process, address);
+	if (mapping != NULL)
+		process->reread_delay_ns = REREAD_FIRST_NS;
+	else if (process->reread_delay_ns < REREAD_LAST_NS)
+		process->reread_delay_ns *= 2;
+	return mapping;
+}
+
+bool
+process_resolve(ProcessTable *table, Process *process, uint64_t address, uint64_t now_ns,
+				ProcessAddress *result)
+{
+	Mapping *mapping;
+
+	if (process->state != PROCESS_LIVE)
+		return false;
+	mapping = find_mapping_or_reread(table, process, address, now_ns);
+	if (mapping == NULL)
+		return false;
+	if (!mapping->image_tried)
+	{
+		mapping->image_tried = true;
+		if (mapping->kind == MAPPING_VDSO)
+			mapping->image = image_acquire_vdso(table->images);
+		else if (mapping->kind == MAPPING_FILE &&
+				 image_acquire_mapping(table->images, (uint32_t) process->key.pid, &mapping->map,
+									   &mapping->image) != 0)
+			mapping->image = NULL;
+	}
+	result->kind = mapping->kind;
+	result->image = mapping->image;
+	result->address = address;
+	if (mapping->image != NULL)
+		result->address = address - mapping->map.start + mapping->map.file_offset;
+	return true;
+}
+
+void
+process_table_sweep(ProcessTable *table, uint64_t now_ns)
+{
+	Process *process;
+	Process *next;
+
+	HASH_ITER(hh, table->processes, process, next)
+	{
+		uint64_t unseen_ns = now_ns - process->seen_ns;
+
+		if (unseen_ns > FORGET_UNSEEN_NS ||
+			(unseen_ns > REFRESH_NS && process->state != PROCESS_KERNEL &&
+			 kill((pid_t) process->key.pid, 0) != 0 && errno == ESRCH))
+			remove_process(table, process);
+	}
+}
+
+void
+process_table_stats(const ProcessTable *table, ProcessTableStats *stats)
+{
+	*stats = table->stats;
+}
+
+ProcessState
+process_state(const Process *process)
+{
+	return process->state;
+}
+
+Image *
+process_executable(const Process *process)
+{
+	return process->executable;
+}
+
+const char *
+process_exe(const Process *process)
+{
+	return process->exe != NULL ? process->exe : "";
+}
+
+const CgroupLabels *
+process_cgroup(const Process *process)
+{
+	return &process->cgroup;
+}

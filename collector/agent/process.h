@@ -1,0 +1,82 @@
+/*
+ * process.h
+ *		Processes that were sampled: their executable mappings and what labels need to know.
+ *
+ * A process is known by pid, start time and exec count, so neither a pid that is used again nor an exec can
+ * mix two images up. What /proc says is taken only where it is about the image that was sampled: the start
+ * time and the random top of its stack, which the sample carries, are compared after reading.
+ * All functions belong to the reader thread.
+ */
+#ifndef COLLECTOR_PROCESS_H
+#define COLLECTOR_PROCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/image.h"
+#include "events.h"
+#include "labels/cgroup.h"
+
+typedef enum ProcessState
+{
+	PROCESS_LIVE,		/* mappings were read */
+	PROCESS_KERNEL,		/* kernel thread: there are none */
+	PROCESS_GONE,		/* ended, or executed another image, before they could be read */
+	PROCESS_UNREADABLE, /* no right to read them */
+} ProcessState;
+
+typedef enum MappingKind
+{
+	MAPPING_FILE,
+	MAPPING_VDSO,
+	MAPPING_ANONYMOUS, /* executable memory without a file: a JIT compiler's */
+	MAPPING_OTHER,	   /* [vsyscall], [uprobes] */
+} MappingKind;
+
+typedef struct Process Process;
+typedef struct ProcessTable ProcessTable;
+
+typedef struct ProcessTableStats
+{
+	size_t count;
+	uint64_t created;
+	uint64_t evicted; /* table full */
+	uint64_t map_reads;
+} ProcessTableStats;
+
+/* Where a user address lies. */
+typedef struct ProcessAddress
+{
+	MappingKind kind;
+	Image *image;	  /* MAPPING_FILE, MAPPING_VDSO: held by the process; NULL where it cannot be opened */
+	uint64_t address; /* with an image the offset in the file, else as it was */
+} ProcessAddress;
+
+/* limit: processes kept; beyond it the one unseen for longest goes. The image table outlives this one. */
+int process_table_create(ImageTable *images, size_t limit, ProcessTable **table);
+void process_table_free(ProcessTable *table); /* accepts NULL */
+
+/*
+ * The process of a sample; reads /proc where it is new. Never NULL but without memory. Holds until the next call
+ * of a table function. now_ns is CLOCK_MONOTONIC.
+ */
+Process *process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t now_ns);
+
+/*
+ * False where no executable mapping covers the address; the mappings are then read again, at most every
+ * 100 ms, more and more rarely where that does not help.
+ */
+bool process_resolve(ProcessTable *table, Process *process, uint64_t address, uint64_t now_ns,
+					 ProcessAddress *result);
+
+/* Forgets processes that ended or were not seen for some minutes. Call about once a minute. */
+void process_table_sweep(ProcessTable *table, uint64_t now_ns);
+void process_table_stats(const ProcessTable *table, ProcessTableStats *stats);
+
+ProcessState process_state(const Process *process);
+Image *process_executable(const Process *process); /* NULL where not known; held by the process */
+const char *process_exe(const Process *process);   /* path, "" where not known */
+const CgroupLabels *process_cgroup(const Process *process);
+
+#endif

@@ -1,0 +1,185 @@
+/*
+ * cgroup.c
+ *		Parser of /proc/PID/cgroup.
+ *
+ * Lines read "hierarchy:controllers:path". Path components that carry a container, by runtime:
+ *
+ *		docker/ID, docker-ID.scope, cri-containerd-ID.scope, crio-ID.scope, libpod-ID.scope	hexadecimal ID
+ *		kubepods/burstable/podUID/ID, kubepods-burstable-podUID.slice:cri-containerd:ID		hexadecimal ID
+ *		garden/ID, ecs/TASK/ID, system.slice:docker:ID										hexadecimal ID
+ *		lxc/NAME, lxc.payload.NAME, lxc.payload/NAME, machine.slice/machine-NAME.scope			name
+ */
+#include "labels/cgroup.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+#define CONTAINER_ID_DIGITS 64
+#define CONTAINER_ID_SHORTEST 32 /* ECS and some garden versions */
+
+static void
+copy_part(char *to, size_t size, const char *from, size_t length)
+{
+	if (length >= size)
+		length = size - 1;
+	memcpy(to, from, length);
+	to[length] = '\0';
+}
+
+static bool
+starts_with(const char *text, size_t length, const char *prefix)
+{
+	size_t prefix_length = strlen(prefix);
+
+	return length >= prefix_length && memcmp(text, prefix, prefix_length) == 0;
+}
+
+static bool
+ends_with(const char *text, size_t length, const char *suffix)
+{
+	size_t suffix_length = strlen(suffix);
+
+	return length >= suffix_length &&
+		   memcmp(text + length - suffix_length, suffix, suffix_length) == 0;
+}
+
+/* A runtime's container ID at the end of a component, behind '-' or ':' or alone. */
+static bool
+find_hex_id(const char *part, size_t length, const char **id, size_t *id_length)
+{
+	size_t digits = 0;
+
+	if (ends_with(part, length, ".scope"))
+		length -= strlen(".scope");
+	while (digits < length && isxdigit((unsigned char) part[length - digits - 1]) &&
+		   !isupper((unsigned char) part[length - digits - 1]))
+		digits++;
+	if (digits != CONTAINER_ID_DIGITS && digits != CONTAINER_ID_SHORTEST)
+		return false;
+	if (digits < length && part[length - digits - 1] != '-' && part[length - digits - 1] != ':')
+		return false;
+	*id = part + length - digits;
+	*id_length = digits;
+	return true;
+}
+
+/* The name that LXC and systemd-nspawn give instead of an ID; previous is the component before. */
+static bool
+find_named_id(const char *previous, size_t previous_length, const char *part, size_t length,
+			  const char **id, size_t *id_length)
+{
+	static const char *const prefixes[] = { "lxc.payload.", "machine-" };
+
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+	{
+		size_t prefix_length = strlen(prefixes[i]);
+
+		if (starts_with(part, length, prefixes[i]) && length > prefix_length)
+		{
+			*id = part + prefix_length;
+			*id_length = length - prefix_length;
+			if (ends_with(*id, *id_length, ".scope"))
+				*id_length -= strlen(".scope");
+			return true;
+		}
+	}
+	if ((previous_length == 3 && memcmp(previous, "lxc", 3) == 0) ||
+		(previous_length == 11 && memcmp(previous, "lxc.payload", 11) == 0))
+	{
+		*id = part;
+		*id_length = length;
+		return true;
+	}
+	return false;
+}
+
+/* Reads a path from the root inwards; what lies deeper wins. */
+static void
+parse_path(const char *path, size_t path_length, CgroupLabels *labels)
+{
+	const char *end = path + path_length;
+	const char *part = path;
+	const char *previous = path;
+	size_t previous_length = 0;
+	bool unit_is_service = false;
+
+	memset(labels, 0, sizeof(*labels));
+	if (path_length > 1)
+		copy_part(labels->path, sizeof(labels->path), path, path_length);
+	while (part < end)
+	{
+		const char *slash = memchr(part, '/', (size_t) (end - part));
+		size_t length = (size_t) ((slash != NULL ? slash : end) - part);
+		const char *id;
+		size_t id_length;
+
+		if (find_hex_id(part, length, &id, &id_length) ||
+			(labels->container_id[0] == '\0' &&
+			 find_named_id(previous, previous_length, part, length, &id, &id_length)))
+			copy_part(labels->container_id, sizeof(labels->container_id), id, id_length);
+		if (ends_with(part, length, ".service"))
+		{
+			copy_part(labels->systemd_unit, sizeof(labels->systemd_unit), part, length);
+			unit_is_service = true;
+		}
+		else if (ends_with(part, length, ".scope") && !unit_is_service)
+			copy_part(labels->systemd_unit, sizeof(labels->systemd_unit), part, length);
+		previous = part;
+		previous_length = length;
+		part += length + 1;
+	}
+}
+
+/* How much a hierarchy's line is worth; higher counts. */
+static int
+rank_line(const char *controllers, size_t length, const CgroupLabels *labels)
+{
+	int rank = 0;
+
+	if (labels->path[0] == '\0')
+		return 0;
+	if (length == 0)
+		rank = 3; /* unified */
+	else if (length == strlen("name=systemd") && memcmp(controllers, "name=systemd", length) == 0)
+		rank = 2;
+	else
+		rank = 1;
+	return labels->container_id[0] != '\0' ? rank + 3 : rank;
+}
+
+void
+cgroup_parse(const char *text, CgroupLabels *labels)
+{
+	int best = 0;
+
+	memset(labels, 0, sizeof(*labels));
+	while (*text != '\0')
+	{
+		size_t length = strcspn(text, "\n");
+		const char *controllers = memchr(text, ':', length);
+		const char *path = NULL;
+
+		if (controllers != NULL)
+		{
+			controllers++;
+			path = memchr(controllers, ':', length - (size_t) (controllers - text));
+		}
+		if (path != NULL)
+		{
+			CgroupLabels found;
+			int rank;
+
+			parse_path(path + 1, length - (size_t) (path + 1 - text), &found);
+			rank = rank_line(controllers, (size_t) (path - controllers), &found);
+			if (rank > best)
+			{
+				best = rank;
+				*labels = found;
+			}
+		}
+		text += length;
+		if (*text == '\n')
+			text++;
+	}
+}

@@ -1,0 +1,29 @@
+/*
+ * cgroup.h
+ *		What a control group's path tells about a process: container, systemd unit.
+ *
+ * Understands the unified hierarchy (v2), the old ones (v1) and both side by side, with the path shapes of Docker,
+ * containerd, CRI-O, Podman, Kubernetes (cgroupfs and systemd drivers), LXC and systemd-nspawn.
+ */
+#ifndef COLLECTOR_CGROUP_H
+#define COLLECTOR_CGROUP_H
+
+#include <stddef.h>
+
+#define CGROUP_PATH_BYTES 1024
+#define CGROUP_NAME_BYTES 256
+
+typedef struct CgroupLabels
+{
+	char path[CGROUP_PATH_BYTES];		  /* "" for the root group */
+	char container_id[CGROUP_NAME_BYTES]; /* "" outside containers; hexadecimal, LXC and nspawn: the name */
+	char systemd_unit[CGROUP_NAME_BYTES]; /* the innermost .service, else .scope; "" for none */
+} CgroupLabels;
+
+/*
+ * From the text of /proc/PID/cgroup. Of several hierarchies the one that tells most counts: the unified one unless
+ * it is the root, then systemd's own, then any other. Never fails: what is not understood stays "".
+ */
+void cgroup_parse(const char *text, CgroupLabels *labels);
+
+#endif
