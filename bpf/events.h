@@ -5,7 +5,7 @@
  *
  * One ring buffer record is a struct pfs_sample followed by its stack, leaf first:
  *
- *		| struct pfs_sample (112 bytes) | kernel_count × u64 | user_count × u64 |
+ *		| struct pfs_sample (96 bytes) | kernel_count × u64 | user_count × u64 |
  *
  * Addresses are absolute, in the kernel's and the process's address space. A stack that could not be walked leaves
  * count 0 and the errno beside it; the sample is sent all the same.
@@ -40,11 +40,10 @@ struct pfs_sample {
 	__u8 unused;
 	char comm[PFS_COMM_BYTES];			/* of the thread */
 	char process_comm[PFS_COMM_BYTES];	/* of the thread group's leader */
-	__u64 reserved;						/* 0; keeps the stack on a 16-byte boundary */
 };
 
 #ifndef __bpf__
-_Static_assert(sizeof(struct pfs_sample) == 112, "the ring buffer record has no hidden padding");
+_Static_assert(sizeof(struct pfs_sample) == 96, "the ring buffer record has no hidden padding");
 #endif
 
 /* Counters of the programs, one per-CPU array slot each. Every early return bumps one: X(identifier, name, what) */

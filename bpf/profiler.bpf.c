@@ -45,7 +45,6 @@ pfs_describe_task(struct pfs_sample *sample, struct task_struct *task)
 	sample->stack_top = 0;
 	sample->flags = 0;
 	sample->unused = 0;
-	sample->reserved = 0;
 	if (BPF_CORE_READ(task, flags) & PFS_PF_KTHREAD)
 		sample->flags = PFS_SAMPLE_KERNEL_THREAD;
 	else if (!mm)

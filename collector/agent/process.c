@@ -153,7 +153,7 @@ keep_names(Mapping *mappings, size_t count, char **block)
 	return 0;
 }
 
-/* Executable lines of a maps file; text is changed. */
+/* Executable lines of a maps file; text is changed. What was parsed is the caller's to free, also on failure. */
 static int
 parse_mappings(char *text, Mapping **mappings, size_t *count)
 {
@@ -179,10 +179,7 @@ parse_mappings(char *text, Mapping **mappings, size_t *count)
 				capacity = capacity == 0 ? 16 : 2 * capacity;
 				larger = realloc(*mappings, capacity * sizeof(Mapping));
 				if (larger == NULL)
-				{
-					free(*mappings);
 					return -ENOMEM;
-				}
 				*mappings = larger;
 			}
 			mapping.kind = mapping_kind(&mapping.map);
@@ -193,65 +190,47 @@ parse_mappings(char *text, Mapping **mappings, size_t *count)
 	return 0;
 }
 
+/* What /proc tells about a process, until it is known to be about the image that was sampled. */
+typedef struct Snapshot
+{
+	Mapping *mappings;
+	size_t mapping_count;
+	char *names;
+	char exe[EXE_PATH_BYTES]; /* "" where not known */
+	Image *executable;
+	CgroupLabels cgroup;
+} Snapshot;
+
 static int
-read_mappings(ProcessTable *table, Process *process)
+read_mappings(ProcessTable *table, uint32_t pid, Snapshot *snapshot)
 {
 	char path[64];
 	char *text;
-	char *names;
-	Mapping *mappings;
-	size_t count;
 	int result;
 
 	table->stats.map_reads++;
-	snprintf(path, sizeof(path), "/proc/%u/maps", (uint32_t) process->key.pid);
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
 	result = proc_file_read(path, MAPS_LIMIT_BYTES, &text, NULL);
 	if (result != 0)
 		return result;
-	result = parse_mappings(text, &mappings, &count);
+	result = parse_mappings(text, &snapshot->mappings, &snapshot->mapping_count);
 	if (result == 0)
-	{
-		result = keep_names(mappings, count, &names);
-		if (result != 0)
-			free(mappings);
-	}
+		result = keep_names(snapshot->mappings, snapshot->mapping_count, &snapshot->names);
 	free(text);
-	if (result != 0)
-		return result;
-	carry_images(process, mappings, count);
-	release_mappings(table, process);
-	process->mappings = mappings;
-	process->mapping_count = count;
-	process->names = names;
-	return 0;
+	return result;
 }
 
 static void
-read_cgroup(Process *process)
+read_cgroup(uint32_t pid, CgroupLabels *cgroup)
 {
 	char path[64];
 	char *text;
 
-	snprintf(path, sizeof(path), "/proc/%u/cgroup", (uint32_t) process->key.pid);
+	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
 	if (proc_file_read(path, CGROUP_LIMIT_BYTES, &text, NULL) != 0)
 		return;
-	cgroup_parse(text, &process->cgroup);
+	cgroup_parse(text, cgroup);
 	free(text);
-}
-
-static void
-read_executable(ProcessTable *table, Process *process)
-{
-	char path[EXE_PATH_BYTES];
-
-	if (process->exe != NULL ||
-		proc_exe_read((uint32_t) process->key.pid, path, sizeof(path)) != 0)
-		return;
-	process->exe = strdup(path);
-	if (process->exe != NULL && process->executable == NULL &&
-		image_acquire_executable(table->images, (uint32_t) process->key.pid, path,
-								 &process->executable) != 0)
-		process->executable = NULL;
 }
 
 /* Is /proc/PID still about the image that was sampled? Asked after reading: images never come back. */
@@ -267,31 +246,67 @@ still_same_image(const ProcessTable *table, const Process *process)
 		   stat.stack_top == process->stack_top;
 }
 
-/* Reads all about a process. What was read of another image is thrown away. */
+/* 0, or why /proc tells nothing about the image. The snapshot is to be discarded or installed either way. */
+static int
+take_snapshot(ProcessTable *table, const Process *process, Snapshot *snapshot)
+{
+	uint32_t pid = (uint32_t) process->key.pid;
+	int result;
+
+	memset(snapshot, 0, sizeof(*snapshot));
+	result = read_mappings(table, pid, snapshot);
+	if (result != 0)
+		return result;
+	read_cgroup(pid, &snapshot->cgroup);
+	if (proc_exe_read(pid, snapshot->exe, sizeof(snapshot->exe)) != 0)
+		snapshot->exe[0] = '\0';
+	else if (process->executable == NULL &&
+			 image_acquire_executable(table->images, pid, snapshot->exe, &snapshot->executable) != 0)
+		snapshot->executable = NULL;
+	return still_same_image(table, process) ? 0 : -ESRCH;
+}
+
+static void
+discard_snapshot(ProcessTable *table, Snapshot *snapshot)
+{
+	free(snapshot->mappings);
+	free(snapshot->names);
+	image_release(table->images, snapshot->executable);
+}
+
+static void
+install_snapshot(ProcessTable *table, Process *process, const Snapshot *snapshot)
+{
+	carry_images(process, snapshot->mappings, snapshot->mapping_count);
+	release_mappings(table, process);
+	process->mappings = snapshot->mappings;
+	process->mapping_count = snapshot->mapping_count;
+	process->names = snapshot->names;
+	process->cgroup = snapshot->cgroup;
+	if (process->exe == NULL && snapshot->exe[0] != '\0')
+		process->exe = strdup(snapshot->exe);
+	if (process->executable == NULL)
+		process->executable = snapshot->executable;
+	process->state = PROCESS_LIVE;
+}
+
+/* Reads all about a process; what is known stays where it has ended since. */
 static void
 read_process(ProcessTable *table, Process *process, uint64_t now_ns)
 {
-	int result = read_mappings(table, process);
+	Snapshot snapshot;
+	int result = take_snapshot(table, process, &snapshot);
 
 	process->read_ns = now_ns;
 	if (result == 0)
 	{
-		read_executable(table, process);
-		read_cgroup(process);
+		install_snapshot(table, process, &snapshot);
+		return;
 	}
-	if (result == 0 && still_same_image(table, process))
-		process->state = PROCESS_LIVE;
-	else if (result == -EACCES || result == -EPERM)
-		process->state = PROCESS_UNREADABLE;
-	else if (process->state != PROCESS_LIVE)
-	{
-		process->state = PROCESS_GONE;
-		release_mappings(table, process);
-		image_release(table->images, process->executable);
-		process->executable = NULL;
-		free(process->exe);
-		process->exe = NULL;
-	}
+	discard_snapshot(table, &snapshot);
+	if (process->state != PROCESS_LIVE)
+		process->state =
+			result == -EACCES || result == -EPERM ? PROCESS_UNREADABLE : PROCESS_GONE;
 }
 
 int

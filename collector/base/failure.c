@@ -10,16 +10,12 @@
 #include "base/log.h"
 
 ExitCode
-failure_set(Failure *failure, ExitCode code, const char *format, ...)
+failure_set(Failure *failure, ExitCode code, const char *message)
 {
-	va_list arguments;
-
 	failure->code = code;
+	failure->message = message;
 	failure->detail[0] = '\0';
 	failure->hint[0] = '\0';
-	va_start(arguments, format);
-	vsnprintf(failure->message, sizeof(failure->message), format, arguments);
-	va_end(arguments);
 	return code;
 }
 
@@ -46,13 +42,6 @@ failure_hint(Failure *failure, const char *format, ...)
 void
 failure_log(const Failure *failure, const char *module)
 {
-	if (failure->detail[0] != '\0' && failure->hint[0] != '\0')
-		log_event(LOG_ERROR, module, failure->message, "detail", "%s", failure->detail, "hint",
-				  "%s", failure->hint, NULL);
-	else if (failure->detail[0] != '\0')
-		log_event(LOG_ERROR, module, failure->message, "detail", "%s", failure->detail, NULL);
-	else if (failure->hint[0] != '\0')
-		log_event(LOG_ERROR, module, failure->message, "hint", "%s", failure->hint, NULL);
-	else
-		log_event(LOG_ERROR, module, failure->message, NULL);
+	log_event(LOG_ERROR, module, failure->message, log_text("detail", failure->detail),
+			  log_text("hint", failure->hint));
 }

@@ -12,18 +12,18 @@
 typedef struct Failure
 {
 	ExitCode code;
-	char message[256]; /* PostgreSQL message style: lower case, no full stop */
-	char detail[512];  /* full sentences, "" for none */
+	const char *message; /* a literal in PostgreSQL's message style: lower case, no full stop */
+	char detail[512];	 /* full sentences, "" for none */
 	char hint[512];
 } Failure;
 
-/* Sets code and message (printf style), clears detail and hint; returns code. */
-ExitCode failure_set(Failure *failure, ExitCode code, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-void failure_detail(Failure *failure, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Sets code and message, clears detail and hint; returns code. */
+ExitCode failure_set(Failure *failure, ExitCode code, const char *message);
+void failure_detail(Failure *failure, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 void failure_hint(Failure *failure, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Logs at level error; module as in log_event. */
+/* Logs at level error; module is a literal. */
 void failure_log(const Failure *failure, const char *module);
 
 #endif

@@ -1,0 +1,37 @@
+/*
+ * features.h
+ *		What this host and this process must have for sampling: found out by trying, never by version numbers.
+ */
+#ifndef COLLECTOR_FEATURES_H
+#define COLLECTOR_FEATURES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/failure.h"
+
+typedef enum FeatureNeed
+{
+	FEATURE_REQUIRED,
+	FEATURE_WANTED, /* without it something is missing from profiles, and the consequence says what */
+} FeatureNeed;
+
+typedef struct Feature
+{
+	const char *group; /* "kernel", "privilege" */
+	const char *name;
+	FeatureNeed need;
+	bool present;
+	const char *consequence; /* of its absence, a full sentence */
+	char detail[128];		 /* what was found, "" for nothing to say */
+} Feature;
+
+#define FEATURES_MAX 24
+
+/* All features in the order in which "check" prints them; their number. */
+size_t features_probe(Feature features[FEATURES_MAX]);
+
+/* EXIT_OK where all that is required is there; else EXIT_PRIVILEGE, naming everything that is missing. */
+ExitCode features_check(Failure *failure);
+
+#endif

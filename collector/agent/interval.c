@@ -1,0 +1,224 @@
+/*
+ * interval.c
+ *		Tables of series, images, stacks and samples under one byte budget.
+ */
+#include "agent/interval.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/table.h"
+
+struct Interval
+{
+	ImageTable *image_table;
+	Budget budget;
+	Arena arena;  /* labels and frames */
+	Table series; /* of IntervalSeries */
+	Table images; /* of Image * */
+	Table stacks; /* of IntervalStack */
+	Table samples; /* of IntervalSample */
+};
+
+int
+interval_create(ImageTable *images, size_t budget_bytes, Interval **result)
+{
+	Interval *interval = calloc(1, sizeof(*interval));
+
+	if (interval == NULL)
+		return -ENOMEM;
+	interval->image_table = images;
+	interval->budget.limit_bytes = budget_bytes;
+	arena_init(&interval->arena, &interval->budget);
+	table_init(&interval->series, &interval->budget, sizeof(IntervalSeries));
+	table_init(&interval->images, &interval->budget, sizeof(Image *));
+	table_init(&interval->stacks, &interval->budget, sizeof(IntervalStack));
+	table_init(&interval->samples, &interval->budget, sizeof(IntervalSample));
+	*result = interval;
+	return 0;
+}
+
+void
+interval_free(Interval *interval)
+{
+	if (interval == NULL)
+		return;
+	for (uint32_t i = 0; i < interval->images.count; i++)
+		image_release(interval->image_table, interval_image(interval, i));
+	table_fini(&interval->series);
+	table_fini(&interval->images);
+	table_fini(&interval->stacks);
+	table_fini(&interval->samples);
+	arena_fini(&interval->arena);
+	free(interval);
+}
+
+static bool
+series_equal(const void *item, const void *key)
+{
+	const IntervalSeries *a = item;
+	const IntervalSeries *b = key;
+
+	if (a->label_count != b->label_count)
+		return false;
+	for (uint32_t i = 0; i < a->label_count; i++)
+	{
+		if (strcmp(a->labels[i].name, b->labels[i].name) != 0 ||
+			strcmp(a->labels[i].value, b->labels[i].value) != 0)
+			return false;
+	}
+	return true;
+}
+
+static char *
+copy_string(Interval *interval, const char *text)
+{
+	size_t bytes = strlen(text) + 1;
+	char *copy = arena_alloc(&interval->arena, bytes);
+
+	return copy != NULL ? memcpy(copy, text, bytes) : NULL;
+}
+
+int
+interval_add_series(Interval *interval, const IntervalSeries *series, uint32_t *index)
+{
+	Table *table = &interval->series;
+	uint64_t hash = table->seed;
+	BatchLabel *labels;
+
+	for (uint32_t i = 0; i < series->label_count; i++)
+	{
+		hash = hash_bytes(hash, series->labels[i].name, strlen(series->labels[i].name));
+		hash = hash_bytes(hash, series->labels[i].value, strlen(series->labels[i].value));
+	}
+	if (table_find(table, hash, series_equal, series, index))
+		return 0;
+	labels = arena_alloc(&interval->arena, series->label_count * sizeof(BatchLabel));
+	if (labels == NULL || table_reserve(table) != 0)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < series->label_count; i++)
+	{
+		labels[i].name = copy_string(interval, series->labels[i].name);
+		labels[i].value = copy_string(interval, series->labels[i].value);
+		if (labels[i].name == NULL || labels[i].value == NULL)
+			return -ENOMEM;
+	}
+	*(IntervalSeries *) table_append(table, hash) =
+		(IntervalSeries){ .labels = labels, .label_count = series->label_count };
+	*index = table->count - 1;
+	return 0;
+}
+
+static bool
+image_equal(const void *item, const void *key)
+{
+	return *(Image *const *) item == key;
+}
+
+int
+interval_add_image(Interval *interval, Image *image, uint32_t *index)
+{
+	Table *table = &interval->images;
+	uint64_t hash = hash_word(table->seed, (uintptr_t) image);
+
+	if (table_find(table, hash, image_equal, image, index))
+		return 0;
+	if (table_reserve(table) != 0)
+		return -ENOMEM;
+	image_retain(interval->image_table, image);
+	*(Image **) table_append(table, hash) = image;
+	*index = table->count - 1;
+	return 0;
+}
+
+static bool
+stack_equal(const void *item, const void *key)
+{
+	const IntervalStack *a = item;
+	const IntervalStack *b = key;
+
+	return a->executable == b->executable && a->end == b->end && a->depth == b->depth &&
+		   memcmp(a->frames, b->frames, a->depth * sizeof(Frame)) == 0;
+}
+
+int
+interval_add_stack(Interval *interval, const IntervalStack *stack, uint32_t *index)
+{
+	Table *table = &interval->stacks;
+	size_t bytes = stack->depth * sizeof(Frame);
+	uint64_t hash = hash_bytes(table->seed, stack->frames, bytes);
+	IntervalStack added = *stack;
+	Frame *frames;
+
+	hash = hash_word(hash, (uint64_t) stack->executable << 16 | stack->end);
+	if (table_find(table, hash, stack_equal, stack, index))
+		return 0;
+	if (table_reserve(table) != 0)
+		return -ENOMEM;
+	frames = arena_alloc(&interval->arena, bytes);
+	if (frames == NULL)
+		return -ENOMEM;
+	memcpy(frames, stack->frames, bytes);
+	added.frames = frames;
+	*(IntervalStack *) table_append(table, hash) = added;
+	*index = table->count - 1;
+	return 0;
+}
+
+static bool
+sample_equal(const void *item, const void *key)
+{
+	const IntervalSample *a = item;
+	const IntervalSample *b = key;
+
+	return a->window_us == b->window_us && a->series == b->series && a->stack == b->stack;
+}
+
+int
+interval_add_sample(Interval *interval, const IntervalSample *sample)
+{
+	Table *table = &interval->samples;
+	uint64_t hash = hash_word(table->seed, (uint64_t) sample->series << 32 | sample->stack);
+	uint32_t position;
+
+	hash = hash_word(hash, (uint64_t) sample->window_us);
+	if (table_find(table, hash, sample_equal, sample, &position))
+	{
+		((IntervalSample *) table_item(table, position))->count += sample->count;
+		return 0;
+	}
+	if (table_reserve(table) != 0)
+		return -ENOMEM;
+	*(IntervalSample *) table_append(table, hash) = *sample;
+	return 0;
+}
+
+uint32_t
+interval_series(const Interval *interval, const IntervalSeries **items)
+{
+	*items = (const IntervalSeries *) (const void *) interval->series.items;
+	return interval->series.count;
+}
+
+uint32_t
+interval_stacks(const Interval *interval, const IntervalStack **items)
+{
+	*items = (const IntervalStack *) (const void *) interval->stacks.items;
+	return interval->stacks.count;
+}
+
+uint32_t
+interval_samples(const Interval *interval, const IntervalSample **items)
+{
+	*items = (const IntervalSample *) (const void *) interval->samples.items;
+	return interval->samples.count;
+}
+
+Image *
+interval_image(const Interval *interval, uint32_t index)
+{
+	return *(Image **) table_item(&interval->images, index);
+}

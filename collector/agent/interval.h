@@ -1,0 +1,86 @@
+/*
+ * interval.h
+ *		What was sampled between two flushes: equal stacks once, their samples counted. Nothing is symbolized yet.
+ *
+ * The reader thread fills one interval while the main thread works off the one before, so an interval has one owner
+ * at a time and no lock. It holds a reference to each image that its frames name.
+ * Functions that add return 0 or -ENOMEM where memory or the byte budget is out; the interval stays as it was.
+ */
+#ifndef COLLECTOR_INTERVAL_H
+#define COLLECTOR_INTERVAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/image.h"
+#include "base/batch.h"
+
+#define INTERVAL_NO_IMAGE UINT32_MAX
+
+typedef enum FrameKind
+{
+	FRAME_KERNEL,	/* address: in the kernel */
+	FRAME_IMAGE,	/* address: offset in the file */
+	FRAME_JIT,		/* code without a file; address: 0 */
+	FRAME_UNKNOWN,	/* nothing executable is mapped there, or its file cannot be opened; address: 0 */
+	FRAME_GONE,		/* stands for the user side of a process that ended before it was looked at */
+} FrameKind;
+
+/*
+ * A call frame's address lies inside the call instruction (return address - 1), so that an address alone tells
+ * function and line, whoever looks it up.
+ */
+typedef struct Frame
+{
+	uint64_t address;
+	uint32_t image; /* index, or INTERVAL_NO_IMAGE */
+	uint32_t kind;	/* FrameKind; 32 bits, so that frames compare as bytes */
+} Frame;
+
+/* How the walk of the user side ended. */
+typedef enum StackEnd
+{
+	STACK_NO_USER_SIDE, /* kernel threads, processes that gave up their memory: nothing is missing */
+	STACK_WALKED,		/* to where the frame pointers end; the last function tells whether that is the root */
+	STACK_BROKEN,		/* could not be walked, left mapped code, or reached the limit of frames */
+} StackEnd;
+
+typedef struct IntervalStack
+{
+	uint32_t executable; /* image of the process's executable: its build ID names the dictionary partition */
+	uint16_t end;		 /* StackEnd */
+	uint16_t depth;
+	const Frame *frames; /* leaf first */
+} IntervalStack;
+
+typedef struct IntervalSeries
+{
+	const BatchLabel *labels;
+	uint32_t label_count;
+} IntervalSeries;
+
+typedef struct IntervalSample
+{
+	int64_t window_us; /* start, microseconds since 1970 UTC */
+	uint32_t series;
+	uint32_t stack;
+	uint64_t count;
+} IntervalSample;
+
+typedef struct Interval Interval;
+
+int interval_create(ImageTable *images, size_t budget_bytes, Interval **interval);
+void interval_free(Interval *interval); /* accepts NULL; gives the references to images back */
+
+/* Each finds an equal item or adds a copy, and returns its index. */
+int interval_add_series(Interval *interval, const IntervalSeries *series, uint32_t *index);
+int interval_add_image(Interval *interval, Image *image, uint32_t *index);
+int interval_add_stack(Interval *interval, const IntervalStack *stack, uint32_t *index);
+int interval_add_sample(Interval *interval, const IntervalSample *sample);
+
+uint32_t interval_series(const Interval *interval, const IntervalSeries **items);
+uint32_t interval_stacks(const Interval *interval, const IntervalStack **items);
+uint32_t interval_samples(const Interval *interval, const IntervalSample **items);
+Image *interval_image(const Interval *interval, uint32_t index);
+
+#endif

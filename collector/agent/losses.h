@@ -1,0 +1,97 @@
+/*
+ * losses.h
+ *		Everything that the agent drops, or stores in part, from the kernel to the batch: counted by reason.
+ *
+ * The counts only rise; losses_take gives what was added since it was last asked, which goes into the log and, with
+ * the batch, into the table profstore.losses. Any thread may add.
+ */
+#ifndef COLLECTOR_LOSSES_H
+#define COLLECTOR_LOSSES_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+/* What a reason means for the samples that it counts. */
+typedef enum LossKind
+{
+	LOSS_LOST,	  /* not stored */
+	LOSS_PARTIAL, /* stored with some frames missing */
+	LOSS_NOTE,	  /* counts something else than samples */
+} LossKind;
+
+/* X(identifier, reason, kind, what) */
+#define LOSS_REASONS(X)                                                                          \
+	X(RING_FULL, "ring_full", LOSS_LOST, "the kernel's ring buffer was full")                    \
+	X(NO_SCRATCH, "no_scratch", LOSS_LOST, "the BPF program had no scratch memory")              \
+	X(RECORD_MALFORMED, "record_malformed", LOSS_LOST, "a record of unexpected size")            \
+	X(INTERVAL_FULL, "interval_full", LOSS_LOST, "memory of the interval is out")                \
+	X(BATCH_FULL, "batch_full", LOSS_LOST, "memory of the batch is out")                         \
+	X(KERNEL_STACK_FAILED, "kernel_stack_failed", LOSS_PARTIAL, "no kernel frames")              \
+	X(USER_STACK_FAILED, "user_stack_failed", LOSS_PARTIAL, "no user frames")                    \
+	X(PROCESS_GONE, "process_gone", LOSS_PARTIAL, "the process ended before it was looked at")   \
+	X(PROCESS_UNREADABLE, "process_unreadable", LOSS_PARTIAL, "no right to read its mappings")   \
+	X(ADDRESS_UNMAPPED, "address_unmapped", LOSS_NOTE, "frames in no executable mapping")        \
+	X(CPU_NOT_SAMPLED, "cpu_not_sampled", LOSS_NOTE, "online CPUs without a clock, per interval")
+
+typedef enum Loss
+{
+#define LOSS_ID(identifier, reason, kind, what) LOSS_##identifier,
+	LOSS_REASONS(LOSS_ID)
+#undef LOSS_ID
+	LOSS_COUNT
+} Loss;
+
+typedef struct Losses
+{
+	_Atomic uint64_t counts[LOSS_COUNT];
+	uint64_t taken[LOSS_COUNT]; /* main thread */
+} Losses;
+
+static inline void
+losses_add(Losses *losses, Loss loss, uint64_t count)
+{
+	atomic_fetch_add_explicit(&losses->counts[loss], count, memory_order_relaxed);
+}
+
+static inline uint64_t
+losses_total(Losses *losses, Loss loss)
+{
+	return atomic_load_explicit(&losses->counts[loss], memory_order_relaxed);
+}
+
+/* Main thread. */
+static inline uint64_t
+losses_take(Losses *losses, Loss loss)
+{
+	uint64_t total = losses_total(losses, loss);
+	uint64_t added = total - losses->taken[loss];
+
+	losses->taken[loss] = total;
+	return added;
+}
+
+static inline const char *
+loss_reason(Loss loss)
+{
+	static const char *const reasons[LOSS_COUNT] = {
+#define LOSS_REASON(identifier, reason, kind, what) reason,
+		LOSS_REASONS(LOSS_REASON)
+#undef LOSS_REASON
+	};
+
+	return reasons[loss];
+}
+
+static inline LossKind
+loss_kind(Loss loss)
+{
+	static const LossKind kinds[LOSS_COUNT] = {
+#define LOSS_KIND(identifier, reason, kind, what) kind,
+		LOSS_REASONS(LOSS_KIND)
+#undef LOSS_KIND
+	};
+
+	return kinds[loss];
+}
+
+#endif

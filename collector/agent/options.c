@@ -1,0 +1,92 @@
+/*
+ * options.c
+ *		Tables of flags.
+ */
+#include "agent/options.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+static const char *const log_levels[] = { "debug", "info", "warning", "error", NULL };
+static const char *const log_formats[] = { "logfmt", "json", NULL };
+
+static void
+set_defaults(AgentOptions *options)
+{
+	memset(options, 0, sizeof(*options));
+	options->database = "";
+	options->frequency_hz = AGENT_FREQUENCY_HZ_DEFAULT;
+	options->interval_ms = AGENT_INTERVAL_MS_DEFAULT;
+	options->queue_bytes = AGENT_QUEUE_BYTES_DEFAULT;
+	options->debug_directory = "/usr/lib/debug";
+	options->log_level = LOG_INFO;
+	if (gethostname(options->host_name, sizeof(options->host_name) - 1) != 0)
+		strcpy(options->host_name, "localhost");
+	options->node = options->host_name;
+}
+
+static size_t
+common_flags(AgentOptions *options, Flag *flags)
+{
+	size_t count = 0;
+
+	flags[count++] = (Flag){ "db", FLAG_TEXT, &options->database, "CONNINFO",
+							 "database, as libpq takes it; default: the PG* environment" };
+	flags[count++] =
+		(Flag){ "node", FLAG_TEXT, &options->node, "NAME", "name of this host; default: its own" };
+	flags[count++] = (Flag){ .name = "log-level",
+							 .kind = FLAG_CHOICE,
+							 .value = &options->log_level,
+							 .argument = "LEVEL",
+							 .help = "debug, info (default), warning or error",
+							 .choices = log_levels };
+	flags[count++] = (Flag){ .name = "log-format",
+							 .kind = FLAG_CHOICE,
+							 .value = &options->log_format,
+							 .argument = "FORMAT",
+							 .help = "logfmt (default) or json",
+							 .choices = log_formats };
+	return count;
+}
+
+size_t
+check_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
+{
+	set_defaults(options);
+	return common_flags(options, flags);
+}
+
+size_t
+agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
+{
+	size_t count;
+
+	set_defaults(options);
+	count = common_flags(options, flags);
+	flags[count++] =
+		(Flag){ "frequency", FLAG_NUMBER, &options->frequency_hz, "HZ",
+				"samples a second on each CPU; default 19", 1, AGENT_FREQUENCY_HZ_MAX };
+	flags[count++] = (Flag){ "duration", FLAG_DURATION, &options->duration_ms, "TIME",
+							 "stop after this time; default: on SIGTERM", 1, INT64_MAX / 1000000 };
+	flags[count++] =
+		(Flag){ "interval", FLAG_DURATION, &options->interval_ms, "TIME",
+				"window that samples are summed over and stored after; default 10s",
+				AGENT_INTERVAL_MS_MIN, AGENT_INTERVAL_MS_MAX };
+	flags[count++] = (Flag){ "label-pid", FLAG_SWITCH, &options->label_pid, NULL,
+							 "add the label pid: a series for each process" };
+	flags[count++] = (Flag){ "label-thread", FLAG_SWITCH, &options->label_thread, NULL,
+							 "add the label thread_name" };
+	flags[count++] = (Flag){ "queue-size", FLAG_SIZE, &options->queue_bytes, "SIZE",
+							 "kept while the database is away; default 64MB" };
+	flags[count++] = (Flag){ "debug-directory", FLAG_TEXT, &options->debug_directory, "DIR",
+							 "separate debug files; default /usr/lib/debug" };
+	flags[count++] = (Flag){ "no-inlined", FLAG_SWITCH, &options->no_inlined, NULL,
+							 "symbol tables alone: no inlined functions, no line numbers" };
+	flags[count++] = (Flag){ "progress", FLAG_SWITCH, &options->progress, NULL,
+							 "draw a progress bar on a terminal; needs --duration" };
+	flags[count++] = (Flag){ "summary", FLAG_TEXT, &options->summary_file, "FILE",
+							 "write totals as key=value lines at the end" };
+	return count;
+}

@@ -1,0 +1,48 @@
+/*
+ * options.h
+ *		The flags of "agent" and "check".
+ */
+#ifndef COLLECTOR_OPTIONS_H
+#define COLLECTOR_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/flags.h"
+
+#define AGENT_FREQUENCY_HZ_DEFAULT 19 /* prime: falls into step with nothing that ticks */
+#define AGENT_FREQUENCY_HZ_MAX	   1000
+#define AGENT_INTERVAL_MS_DEFAULT  10000
+#define AGENT_INTERVAL_MS_MIN	   1000
+#define AGENT_INTERVAL_MS_MAX	   3600000
+#define AGENT_QUEUE_BYTES_DEFAULT  ((size_t) 64 * 1024 * 1024)
+
+typedef struct AgentOptions
+{
+	const char *database; /* libpq connection string */
+	int64_t frequency_hz;
+	int64_t duration_ms; /* 0: until a signal comes */
+	int64_t interval_ms;
+	const char *node;
+	bool label_pid;
+	bool label_thread;
+	size_t queue_bytes;
+	const char *debug_directory;
+	bool no_inlined;
+	bool progress;
+	const char *summary_file; /* NULL: none */
+	int log_level;			  /* LogLevel */
+	int log_format;			  /* 0 logfmt, 1 JSON */
+	char host_name[256];	  /* default of node */
+} AgentOptions;
+
+#define AGENT_FLAGS_MAX 24
+
+/* Sets the defaults and describes the flags, which point into options; their number. */
+size_t agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX]);
+
+/* Those of "check": what is needed to reach the database, and the log. */
+size_t check_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX]);
+
+#endif

@@ -1,0 +1,336 @@
+/*
+ * resolve.c
+ *		Symbolization of an interval.
+ *
+ * Each distinct frame is looked up once. Frames without a file have address 0 and are told apart by name: kernel
+ * functions (so that neither a reboot nor another kernel build makes new locations of them) and the placeholders
+ * in brackets. A stack that does not reach a root hangs under the frame "[incomplete]", never under a
+ * function that did not call it.
+ */
+#include "agent/resolve.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/roots.h"
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/table.h"
+#include "events.h"
+
+#define PROFILE_TYPE "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta"
+
+#define KERNEL_FILE		 "[kernel.kallsyms]"
+#define KERNEL_PARTITION "kernel"
+#define NO_PARTITION	 "unknown"
+
+#define FRAME_NAME_INCOMPLETE "[incomplete]"
+#define FRAME_NAME_JIT		  "[jit]"
+#define FRAME_NAME_UNKNOWN	  "[unknown]"
+#define FRAME_NAME_GONE		  "[process gone]"
+#define FRAME_NAME_KERNEL	  "[kernel]"
+
+#define MAX_LINES	 64 /* inlined calls at one address */
+#define MAX_FRAMES	 (2 * PFS_MAX_FRAMES + 2)
+#define TABLES_BYTES (64 * 1024 * 1024)
+
+/* A frame that was looked up. */
+typedef struct Resolved
+{
+	Frame frame;
+	uint32_t location; /* in the batch */
+	bool root;		   /* its outermost function is a root */
+} Resolved;
+
+typedef struct Resolution
+{
+	const ResolveContext *context;
+	const Interval *interval;
+	Batch *batch;
+	Budget budget;
+	Table frames; /* of Resolved */
+} Resolution;
+
+/* A location with one function and no address. mapping is an index or BATCH_NO_MAPPING. */
+static int
+add_named_location(Batch *batch, uint32_t mapping, const char *name, uint32_t *location)
+{
+	BatchFunction function = { .name = name, .system_name = name, .filename = "" };
+	BatchLine line = { 0 };
+	BatchLocation added = { .mapping = mapping, .line_count = 1, .lines = &line };
+	int result = batch_add_function(batch, &function, &line.function);
+
+	return result != 0 ? result : batch_add_location(batch, &added, location);
+}
+
+static int
+add_kernel_location(const Resolution *resolution, uint64_t address, uint32_t *location)
+{
+	const char *name;
+	const char *module;
+	uint64_t start;
+	char file[128];
+	BatchMapping mapping = { .build_id = "", .file = KERNEL_FILE };
+	uint32_t mapping_index;
+	int result;
+
+	if (!kernel_symbolize(resolution->context->symbolizer, address, &name, &module, &start))
+		name = FRAME_NAME_KERNEL;
+	else if (module[0] != '\0')
+	{
+		snprintf(file, sizeof(file), "[%s]", module);
+		mapping.file = file;
+	}
+	result = batch_add_mapping(resolution->batch, &mapping, &mapping_index);
+	if (result != 0)
+		return result;
+	return add_named_location(resolution->batch, mapping_index, name, location);
+}
+
+/* Functions and lines of the symbolizer into the batch. *root tells of the outermost one. */
+static int
+add_lines(Batch *batch, const SymbolLines *symbols, BatchLine lines[MAX_LINES],
+		  uint32_t *line_count, bool *root)
+{
+	uint32_t count = symbols->count < MAX_LINES ? symbols->count : MAX_LINES;
+
+	for (uint32_t i = 0; i < count; i++)
+	{
+		const SymbolLine *symbol = &symbols->lines[i];
+		BatchFunction function = {
+			.name = symbol->name,
+			.system_name = symbol->system_name,
+			.filename = symbol->filename,
+			.start_line = symbol->start_line,
+		};
+		int result = batch_add_function(batch, &function, &lines[i].function);
+
+		if (result != 0)
+			return result;
+		lines[i].line = symbol->line;
+	}
+	*line_count = count;
+	*root = symbols->count > 0 &&
+			root_function(symbols->lines[symbols->count - 1].system_name);
+	return 0;
+}
+
+static int
+add_image_location(const Resolution *resolution, const Frame *frame, Resolved *resolved)
+{
+	const ResolveContext *context = resolution->context;
+	Image *image = interval_image(resolution->interval, frame->image);
+	Binary *binary = image_binary(context->images, image, context->symbolizer);
+	BatchLine lines[MAX_LINES];
+	BatchMapping mapping = { .build_id = "", .file = image_name(image) };
+	BatchLocation location = { .lines = lines };
+	SymbolLines symbols = { 0 };
+	int result;
+
+	if (binary != NULL)
+		mapping.build_id = binary_build_id(binary);
+	result = batch_add_mapping(resolution->batch, &mapping, &location.mapping);
+	if (result != 0)
+		return result;
+	if (binary == NULL || !binary_address(binary, frame->address, &location.address))
+		return add_named_location(resolution->batch, location.mapping, FRAME_NAME_UNKNOWN,
+								  &resolved->location);
+	/* a failure leaves binary and address, as a missing symbol does; the symbolizer counts it */
+	if (binary_symbolize(binary, location.address, &symbols) != 0)
+		symbols.count = 0;
+	result = add_lines(resolution->batch, &symbols, lines, &location.line_count, &resolved->root);
+	if (result != 0)
+		return result;
+	return batch_add_location(resolution->batch, &location, &resolved->location);
+}
+
+static bool
+frame_equal(const void *item, const void *key)
+{
+	return memcmp(&((const Resolved *) item)->frame, key, sizeof(Frame)) == 0;
+}
+
+static int
+resolve_frame(Resolution *resolution, const Frame *frame, Resolved *result)
+{
+	static const char *const names[] = {
+		[FRAME_JIT] = FRAME_NAME_JIT,
+		[FRAME_UNKNOWN] = FRAME_NAME_UNKNOWN,
+		[FRAME_GONE] = FRAME_NAME_GONE,
+	};
+	Table *table = &resolution->frames;
+	uint64_t hash = hash_bytes(table->seed, frame, sizeof(*frame));
+	Resolved resolved = { .frame = *frame };
+	uint32_t position;
+	int error;
+
+	if (table_find(table, hash, frame_equal, frame, &position))
+	{
+		*result = *(Resolved *) table_item(table, position);
+		return 0;
+	}
+	if (frame->kind == FRAME_KERNEL)
+		error = add_kernel_location(resolution, frame->address, &resolved.location);
+	else if (frame->kind == FRAME_IMAGE)
+		error = add_image_location(resolution, frame, &resolved);
+	else
+		error = add_named_location(resolution->batch, BATCH_NO_MAPPING, names[frame->kind],
+								   &resolved.location);
+	if (error == 0)
+		error = table_reserve(table);
+	if (error != 0)
+		return error;
+	*(Resolved *) table_append(table, hash) = resolved;
+	*result = resolved;
+	return 0;
+}
+
+/* Build ID of the executable; where it has none its path; "kernel" for kernel threads. */
+static const char *
+stack_partition(const Resolution *resolution, const IntervalStack *stack)
+{
+	const ResolveContext *context = resolution->context;
+	Image *image;
+	Binary *binary;
+
+	if (stack->executable == INTERVAL_NO_IMAGE)
+		return stack->end == STACK_NO_USER_SIDE ? KERNEL_PARTITION : NO_PARTITION;
+	image = interval_image(resolution->interval, stack->executable);
+	binary = image_binary(context->images, image, context->symbolizer);
+	if (binary != NULL && binary_build_id(binary)[0] != '\0')
+		return binary_build_id(binary);
+	return image_name(image);
+}
+
+/* Adds one stack; *complete where its user side reaches a root, or where it has none. */
+static int
+resolve_stack(Resolution *resolution, const IntervalStack *stack, uint32_t *index, bool *complete)
+{
+	uint32_t locations[MAX_FRAMES];
+	Resolved resolved = { .root = false };
+	BatchStack added = {
+		.partition = stack_partition(resolution, stack),
+		.depth = stack->depth,
+		.locations = locations,
+	};
+	int result;
+
+	for (uint32_t i = 0; i < stack->depth; i++)
+	{
+		result = resolve_frame(resolution, &stack->frames[i], &resolved);
+		if (result != 0)
+			return result;
+		locations[i] = resolved.location;
+	}
+	*complete =
+		stack->end == STACK_NO_USER_SIDE || (stack->end == STACK_WALKED && resolved.root);
+	if (!*complete)
+	{
+		result = add_named_location(resolution->batch, BATCH_NO_MAPPING, FRAME_NAME_INCOMPLETE,
+									&locations[added.depth]);
+		if (result != 0)
+			return result;
+		added.depth++;
+	}
+	return batch_add_stack(resolution->batch, &added, index);
+}
+
+/* Database indexes of an interval's series, all of them. */
+static int
+resolve_series(Resolution *resolution, uint32_t *indexes)
+{
+	const IntervalSeries *series;
+	uint32_t count = interval_series(resolution->interval, &series);
+
+	for (uint32_t i = 0; i < count; i++)
+	{
+		BatchSeries added = {
+			.profile_type = PROFILE_TYPE,
+			.label_count = series[i].label_count,
+			.labels = series[i].labels,
+			.period = resolution->context->period_ns,
+		};
+		int result = batch_add_series(resolution->batch, &added, &indexes[i]);
+
+		if (result != 0)
+			return result;
+	}
+	return 0;
+}
+
+/* A stack of the interval as the batch knows it. */
+typedef struct StackResult
+{
+	int error;
+	uint32_t index;
+	bool complete;
+} StackResult;
+
+static void
+resolve_samples(Resolution *resolution, const uint32_t *series, const StackResult *results,
+				ResolveStats *stats)
+{
+	const IntervalSample *samples;
+	const IntervalStack *stacks;
+	uint32_t count = interval_samples(resolution->interval, &samples);
+
+	interval_stacks(resolution->interval, &stacks);
+	for (uint32_t i = 0; i < count; i++)
+	{
+		const StackResult *stack = &results[samples[i].stack];
+		BatchSample added = {
+			.time_us = samples[i].window_us,
+			.series = series[samples[i].series],
+			.stack = stack->index,
+			.value = (int64_t) samples[i].count * resolution->context->period_ns,
+		};
+
+		if (stack->error != 0 || batch_add_sample(resolution->batch, &added) != 0)
+		{
+			stats->samples_failed += samples[i].count;
+			continue;
+		}
+		stats->samples += samples[i].count;
+		if (stacks[samples[i].stack].end == STACK_NO_USER_SIDE)
+			continue;
+		stats->user_samples += samples[i].count;
+		if (stack->complete)
+			stats->complete += samples[i].count;
+	}
+}
+
+int
+resolve_interval(const ResolveContext *context, const Interval *interval, Batch *batch,
+				 ResolveStats *stats)
+{
+	Resolution resolution = {
+		.context = context,
+		.interval = interval,
+		.batch = batch,
+		.budget = { .limit_bytes = TABLES_BYTES },
+	};
+	const IntervalSeries *series;
+	const IntervalStack *stacks;
+	uint32_t series_count = interval_series(interval, &series);
+	uint32_t stack_count = interval_stacks(interval, &stacks);
+	uint32_t *series_indexes = calloc(series_count + 1, sizeof(*series_indexes));
+	StackResult *results = calloc(stack_count + 1, sizeof(*results));
+	int error = -ENOMEM;
+
+	table_init(&resolution.frames, &resolution.budget, sizeof(Resolved));
+	if (series_indexes != NULL && results != NULL)
+		error = resolve_series(&resolution, series_indexes);
+	if (error == 0)
+	{
+		for (uint32_t i = 0; i < stack_count; i++)
+			results[i].error =
+				resolve_stack(&resolution, &stacks[i], &results[i].index, &results[i].complete);
+		resolve_samples(&resolution, series_indexes, results, stats);
+	}
+	table_fini(&resolution.frames);
+	free(series_indexes);
+	free(results);
+	return error;
+}

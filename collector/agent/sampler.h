@@ -1,0 +1,52 @@
+/*
+ * sampler.h
+ *		The BPF program in the kernel: load it, give it a perf event on each online CPU, read its ring buffer.
+ *
+ * sampler_poll belongs to the reader thread; all else to the main thread. The functions that are called
+ * while the reader polls touch perf events and counters only, never the ring.
+ */
+#ifndef COLLECTOR_SAMPLER_H
+#define COLLECTOR_SAMPLER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/failure.h"
+#include "events.h"
+
+typedef struct Sampler Sampler;
+
+/* Called for each ring buffer record; length_bytes is the record's. */
+typedef void (*SamplerHandler)(void *context, const void *record, size_t length_bytes);
+
+/*
+ * Loads the program. Failures: EXIT_PRIVILEGE where the kernel lacks something or the process a right, EXIT_BPF where
+ * the kernel refuses the program.
+ */
+ExitCode sampler_create(uint32_t frequency_hz, SamplerHandler handler, void *context,
+						Sampler **sampler, Failure *failure);
+void sampler_free(Sampler *sampler); /* accepts NULL */
+
+/* Opens a perf event on each CPU that is online and has none. EXIT_BPF where none could be opened at all. */
+ExitCode sampler_attach(Sampler *sampler, Failure *failure);
+
+/*
+ * Follows CPUs that came or went since; to be called about once a second. Returns the number of online CPUs that
+ * cannot be sampled, each of which was logged once.
+ */
+uint32_t sampler_follow_cpus(Sampler *sampler);
+uint32_t sampler_cpu_count(const Sampler *sampler); /* with a perf event */
+
+/* Closes all perf events: no sample is taken from here on. */
+void sampler_stop(Sampler *sampler);
+
+/* Waits for at most timeout_ms, hands over what is there. Number of records, or -errno. */
+int sampler_poll(Sampler *sampler, int timeout_ms);
+
+/* Sums over CPUs since the start. */
+int sampler_counters(const Sampler *sampler, uint64_t counters[PFS_COUNTER_COUNT]);
+
+/* What the BPF program took: nanoseconds and runs, where kernel.bpf_stats_enabled is on, else 0. */
+void sampler_cost(const Sampler *sampler, uint64_t *runs, uint64_t *time_ns);
+
+#endif

@@ -1,0 +1,254 @@
+/*
+ * flags.c
+ *		Parser and help of command-line flags.
+ */
+#include "base/flags.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/parse.h"
+
+#define NEAREST_LENGTH	 64
+#define NEAREST_DISTANCE 3
+#define FLAGS_MAX		 64
+
+static size_t
+smallest(size_t a, size_t b, size_t c)
+{
+	size_t least = a < b ? a : b;
+
+	return least < c ? least : c;
+}
+
+/* Edits (Levenshtein) that make one text of the other; NEAREST_LENGTH where one of them is too long. */
+static size_t
+edit_distance(const char *a, const char *b)
+{
+	size_t row[NEAREST_LENGTH + 1];
+	size_t a_length = strlen(a);
+	size_t b_length = strlen(b);
+
+	if (a_length > NEAREST_LENGTH || b_length > NEAREST_LENGTH)
+		return NEAREST_LENGTH;
+	for (size_t j = 0; j <= b_length; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= a_length; i++)
+	{
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= b_length; j++)
+		{
+			size_t above = row[j];
+
+			row[j] = smallest(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+			diagonal = above;
+		}
+	}
+	return row[b_length];
+}
+
+const char *
+flags_nearest(const char *text, const char *const *names)
+{
+	const char *nearest = NULL;
+	size_t least = NEAREST_DISTANCE + 1;
+
+	for (; *names != NULL; names++)
+	{
+		size_t distance = edit_distance(text, *names);
+
+		if (distance < least)
+		{
+			least = distance;
+			nearest = *names;
+		}
+	}
+	return nearest;
+}
+
+static ExitCode
+unrecognized(const Flag *flags, size_t flag_count, const char *name, Failure *failure)
+{
+	const char *names[FLAGS_MAX + 1];
+	const char *nearest;
+	size_t count = 0;
+
+	for (; count < flag_count && count < FLAGS_MAX; count++)
+		names[count] = flags[count].name;
+	names[count] = NULL;
+	nearest = flags_nearest(name, names);
+	failure_set(failure, EXIT_USAGE, "unrecognized flag");
+	failure_detail(failure, "There is no flag --%s.", name);
+	if (nearest != NULL)
+		failure_hint(failure, "Perhaps you meant --%s; --help lists all flags.", nearest);
+	else
+		failure_hint(failure, "--help lists all flags.");
+	return failure->code;
+}
+
+static ExitCode
+unusable(const Flag *flag, const char *text, Failure *failure)
+{
+	failure_set(failure, EXIT_CONFIG, "a flag's value cannot be used");
+	failure_detail(failure, "--%s does not take \"%s\".", flag->name, text);
+	return failure->code;
+}
+
+static ExitCode
+out_of_range(const Flag *flag, const char *text, Failure *failure)
+{
+	const char *unit = flag->kind == FLAG_DURATION ? " ms" : "";
+
+	unusable(flag, text, failure);
+	failure_hint(failure, "It takes from %" PRId64 "%s to %" PRId64 "%s.", flag->minimum, unit,
+				 flag->maximum, unit);
+	return failure->code;
+}
+
+static ExitCode
+read_number(const Flag *flag, const char *text, Failure *failure)
+{
+	char *end;
+	long long number;
+
+	errno = 0;
+	number = strtoll(text, &end, 10);
+	if (end == text || *end != '\0' || errno != 0)
+	{
+		unusable(flag, text, failure);
+		failure_hint(failure, "It takes a whole number.");
+		return failure->code;
+	}
+	if (number < flag->minimum || number > flag->maximum)
+		return out_of_range(flag, text, failure);
+	*(int64_t *) flag->value = number;
+	return EXIT_OK;
+}
+
+static ExitCode
+read_duration(const Flag *flag, const char *text, Failure *failure)
+{
+	int64_t duration_ms;
+
+	if (parse_duration_ms(text, &duration_ms) != 0)
+	{
+		unusable(flag, text, failure);
+		failure_hint(failure, "It takes a duration such as 500ms, 10s or 1m30s.");
+		return failure->code;
+	}
+	if (duration_ms < flag->minimum || duration_ms > flag->maximum)
+		return out_of_range(flag, text, failure);
+	*(int64_t *) flag->value = duration_ms;
+	return EXIT_OK;
+}
+
+static ExitCode
+read_choice(const Flag *flag, const char *text, Failure *failure)
+{
+	char all[256] = "";
+
+	for (int i = 0; flag->choices[i] != NULL; i++)
+	{
+		size_t used = strlen(all);
+
+		if (strcmp(flag->choices[i], text) == 0)
+		{
+			*(int *) flag->value = i;
+			return EXIT_OK;
+		}
+		snprintf(all + used, sizeof(all) - used, "%s%s", i > 0 ? ", " : "", flag->choices[i]);
+	}
+	unusable(flag, text, failure);
+	failure_hint(failure, "It takes one of: %s.", all);
+	return failure->code;
+}
+
+static ExitCode
+read_value(const Flag *flag, const char *text, Failure *failure)
+{
+	switch (flag->kind)
+	{
+		case FLAG_TEXT:
+			*(const char **) flag->value = text;
+			return EXIT_OK;
+		case FLAG_NUMBER:
+			return read_number(flag, text, failure);
+		case FLAG_DURATION:
+			return read_duration(flag, text, failure);
+		case FLAG_SIZE:
+			if (parse_size_bytes(text, flag->value) == 0)
+				return EXIT_OK;
+			unusable(flag, text, failure);
+			failure_hint(failure, "It takes a size such as 64MB.");
+			return failure->code;
+		case FLAG_CHOICE:
+			return read_choice(flag, text, failure);
+		case FLAG_SWITCH:
+			break;
+	}
+	return unusable(flag, text, failure);
+}
+
+ExitCode
+flags_parse(const Flag *flags, size_t flag_count, int count, char **arguments, Failure *failure)
+{
+	for (int i = 0; i < count; i++)
+	{
+		const char *name = arguments[i] + 2;
+		const char *value = strchr(arguments[i], '=');
+		const Flag *flag = NULL;
+		char bare[NEAREST_LENGTH];
+		ExitCode code;
+
+		if (strncmp(arguments[i], "--", 2) != 0)
+		{
+			failure_set(failure, EXIT_USAGE, "unexpected argument");
+			failure_detail(failure, "\"%s\" is no flag.", arguments[i]);
+			failure_hint(failure, "--help lists all flags.");
+			return failure->code;
+		}
+		snprintf(bare, sizeof(bare), "%.*s",
+				 (int) (value != NULL ? value - name : (ptrdiff_t) strlen(name)), name);
+		for (size_t j = 0; j < flag_count && flag == NULL; j++)
+			flag = strcmp(flags[j].name, bare) == 0 ? &flags[j] : NULL;
+		if (flag == NULL)
+			return unrecognized(flags, flag_count, bare, failure);
+		if (flag->kind == FLAG_SWITCH && value == NULL)
+		{
+			*(bool *) flag->value = true;
+			continue;
+		}
+		if (value != NULL)
+			value++;
+		else if (i + 1 < count)
+			value = arguments[++i];
+		else
+		{
+			failure_set(failure, EXIT_USAGE, "a flag's value is missing");
+			failure_detail(failure, "--%s takes %s.", flag->name, flag->argument);
+			return failure->code;
+		}
+		code = read_value(flag, value, failure);
+		if (code != EXIT_OK)
+			return code;
+	}
+	return EXIT_OK;
+}
+
+void
+flags_help(const Flag *flags, size_t flag_count, FILE *output)
+{
+	for (size_t i = 0; i < flag_count; i++)
+	{
+		char left[64];
+
+		snprintf(left, sizeof(left), "--%s%s%s", flags[i].name, flags[i].argument ? " " : "",
+				 flags[i].argument ? flags[i].argument : "");
+		fprintf(output, "  %-24s %s\n", left, flags[i].help);
+	}
+}
