@@ -15,7 +15,8 @@
 
 #include <linux/types.h>
 
-#define PFS_MAX_FRAMES 127 /* per half of the stack: kernel.perf_event_max_stack's default, bpf_get_stack's limit */
+#define PFS_MAX_FRAMES \
+	127 /* per half of the stack: kernel.perf_event_max_stack's default, bpf_get_stack's limit */
 #define PFS_COMM_BYTES 16
 
 /* struct pfs_sample.flags */
@@ -23,23 +24,23 @@
 #define PFS_SAMPLE_EXITING		 0x02 /* the process has given up its memory: no user side any more */
 
 struct pfs_sample {
-	__u64 time_ns;			/* CLOCK_MONOTONIC */
-	__u64 cgroup_id;		/* in the unified hierarchy */
-	__u64 start_time_ns;	/* of the process, since boot */
-	__u64 exec_id;			/* tells the images apart that one process executes in turn */
-	__u64 stack_top;		/* mm->start_stack: identifies the image in /proc/PID/stat; 0 without memory */
-	__u32 pid;				/* of the process (tgid), as the initial pid namespace sees it */
+	__u64 time_ns;		 /* CLOCK_MONOTONIC */
+	__u64 cgroup_id;	 /* in the unified hierarchy */
+	__u64 start_time_ns; /* of the process, since boot */
+	__u64 exec_id;		 /* tells the images apart that one process executes in turn */
+	__u64 stack_top; /* mm->start_stack: identifies the image in /proc/PID/stat; 0 without memory */
+	__u32 pid;		 /* of the process (tgid), as the initial pid namespace sees it */
 	__u32 tid;
 	__u32 parent_pid;
 	__u32 cpu;
-	__u16 kernel_count;		/* frames */
+	__u16 kernel_count; /* frames */
 	__u16 user_count;
-	__u8 kernel_error;		/* errno of the walk, 0 where it went well */
+	__u8 kernel_error; /* errno of the walk, 0 where it went well */
 	__u8 user_error;
-	__u8 flags;				/* PFS_SAMPLE_* */
+	__u8 flags; /* PFS_SAMPLE_* */
 	__u8 unused;
-	char comm[PFS_COMM_BYTES];			/* of the thread */
-	char process_comm[PFS_COMM_BYTES];	/* of the thread group's leader */
+	char comm[PFS_COMM_BYTES];		   /* of the thread */
+	char process_comm[PFS_COMM_BYTES]; /* of the thread group's leader */
 };
 
 #ifndef __bpf__
@@ -47,14 +48,14 @@ _Static_assert(sizeof(struct pfs_sample) == 96, "the ring buffer record has no h
 #endif
 
 /* Counters of the programs, one per-CPU array slot each. Every early return bumps one: X(identifier, name, what) */
-#define PFS_COUNTERS(X) \
-	X(EVENTS, "events", "timer ticks that reached the program") \
-	X(IDLE, "idle", "ticks that found the CPU idle") \
-	X(SAMPLES, "samples", "samples put into the ring buffer") \
-	X(RING_FULL, "ring_full", "samples lost because the ring buffer was full") \
+#define PFS_COUNTERS(X)                                                                 \
+	X(EVENTS, "events", "timer ticks that reached the program")                         \
+	X(IDLE, "idle", "ticks that found the CPU idle")                                    \
+	X(SAMPLES, "samples", "samples put into the ring buffer")                           \
+	X(RING_FULL, "ring_full", "samples lost because the ring buffer was full")          \
 	X(NO_SCRATCH, "no_scratch", "samples lost because the per-CPU scratch was missing") \
 	X(KERNEL_STACK_FAILED, "kernel_stack_failed", "samples without their kernel stack") \
-	X(USER_STACK_FAILED, "user_stack_failed", "samples without their user stack") \
+	X(USER_STACK_FAILED, "user_stack_failed", "samples without their user stack")       \
 	X(WAKEUPS, "wakeups", "times the collector was woken ahead of its timer")
 
 enum pfs_counter {

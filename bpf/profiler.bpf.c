@@ -19,7 +19,8 @@
 #include "kernel_types.h"
 #include "maps.bpf.h"
 
-char LICENSE[] SEC("license") = "Dual BSD/GPL";
+char LICENSE[] SEC("license")
+= "Dual BSD/GPL";
 
 /* Bytes in the ring above which the collector is woken; set before loading. */
 const volatile __u64 pfs_wakeup_bytes = 1 << 18;
@@ -84,8 +85,8 @@ pfs_walk_stacks(void *context, struct pfs_scratch *scratch)
 
 	if (sample->flags)
 		return;
-	length = bpf_get_stack(context, &scratch->stack[kernel_count], PFS_HALF_BYTES,
-						   BPF_F_USER_STACK);
+	length =
+		bpf_get_stack(context, &scratch->stack[kernel_count], PFS_HALF_BYTES, BPF_F_USER_STACK);
 	if (length < 0)
 	{
 		sample->user_error = (__u8) -length;

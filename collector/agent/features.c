@@ -52,8 +52,7 @@ has_capability(uint64_t capabilities, int capability)
 static bool
 has_capability_or_admin(uint64_t capabilities, int capability)
 {
-	return has_capability(capabilities, capability) ||
-		   has_capability(capabilities, CAP_SYS_ADMIN);
+	return has_capability(capabilities, capability) || has_capability(capabilities, CAP_SYS_ADMIN);
 }
 
 static Feature *
@@ -113,9 +112,9 @@ probe_kernel(Feature *features, size_t *count)
 	add(features, count, "kernel", "bpf_ring_buffer", FEATURE_REQUIRED,
 		libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL) > 0,
 		"BPF ring buffers need kernel 5.8 and the right to load BPF.");
-	feature = add(features, count, "kernel", "perf_event", FEATURE_REQUIRED,
-				  probe_perf_event(&error),
-				  "perf events on all processes need CAP_PERFMON; see kernel.perf_event_paranoid.");
+	feature =
+		add(features, count, "kernel", "perf_event", FEATURE_REQUIRED, probe_perf_event(&error),
+			"perf events on all processes need CAP_PERFMON; see kernel.perf_event_paranoid.");
 	if (error != 0)
 		snprintf(feature->detail, sizeof(feature->detail), "%s", strerror(error));
 	add(features, count, "kernel", "host_pid_namespace", FEATURE_REQUIRED,

@@ -16,10 +16,10 @@ struct Interval
 {
 	ImageTable *image_table;
 	Budget budget;
-	Arena arena;  /* labels and frames */
-	Table series; /* of IntervalSeries */
-	Table images; /* of Image * */
-	Table stacks; /* of IntervalStack */
+	Arena arena;   /* labels and frames */
+	Table series;  /* of IntervalSeries */
+	Table images;  /* of Image * */
+	Table stacks;  /* of IntervalStack */
 	Table samples; /* of IntervalSample */
 };
 

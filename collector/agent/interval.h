@@ -19,11 +19,11 @@
 
 typedef enum FrameKind
 {
-	FRAME_KERNEL,	/* address: in the kernel */
-	FRAME_IMAGE,	/* address: offset in the file */
-	FRAME_JIT,		/* code without a file; address: 0 */
-	FRAME_UNKNOWN,	/* nothing executable is mapped there, or its file cannot be opened; address: 0 */
-	FRAME_GONE,		/* stands for the user side of a process that ended before it was looked at */
+	FRAME_KERNEL,  /* address: in the kernel */
+	FRAME_IMAGE,   /* address: offset in the file */
+	FRAME_JIT,	   /* code without a file; address: 0 */
+	FRAME_UNKNOWN, /* nothing executable is mapped there, or its file cannot be opened; address: 0 */
+	FRAME_GONE,	   /* stands for the user side of a process that ended before it was looked at */
 } FrameKind;
 
 /*
@@ -41,14 +41,15 @@ typedef struct Frame
 typedef enum StackEnd
 {
 	STACK_NO_USER_SIDE, /* kernel threads, processes that gave up their memory: nothing is missing */
-	STACK_WALKED,		/* to where the frame pointers end; the last function tells whether that is the root */
-	STACK_BROKEN,		/* could not be walked, left mapped code, or reached the limit of frames */
+	STACK_WALKED, /* to where the frame pointers end; the last function tells whether that is the root */
+	STACK_BROKEN, /* could not be walked, left mapped code, or reached the limit of frames */
 } StackEnd;
 
 typedef struct IntervalStack
 {
-	uint32_t executable; /* image of the process's executable: its build ID names the dictionary partition */
-	uint16_t end;		 /* StackEnd */
+	uint32_t
+		executable; /* image of the process's executable: its build ID names the dictionary partition */
+	uint16_t end; /* StackEnd */
 	uint16_t depth;
 	const Frame *frames; /* leaf first */
 } IntervalStack;

@@ -20,17 +20,17 @@ typedef enum LossKind
 } LossKind;
 
 /* X(identifier, reason, kind, what) */
-#define LOSS_REASONS(X)                                                                          \
-	X(RING_FULL, "ring_full", LOSS_LOST, "the kernel's ring buffer was full")                    \
-	X(NO_SCRATCH, "no_scratch", LOSS_LOST, "the BPF program had no scratch memory")              \
-	X(RECORD_MALFORMED, "record_malformed", LOSS_LOST, "a record of unexpected size")            \
-	X(INTERVAL_FULL, "interval_full", LOSS_LOST, "memory of the interval is out")                \
-	X(BATCH_FULL, "batch_full", LOSS_LOST, "memory of the batch is out")                         \
-	X(KERNEL_STACK_FAILED, "kernel_stack_failed", LOSS_PARTIAL, "no kernel frames")              \
-	X(USER_STACK_FAILED, "user_stack_failed", LOSS_PARTIAL, "no user frames")                    \
-	X(PROCESS_GONE, "process_gone", LOSS_PARTIAL, "the process ended before it was looked at")   \
-	X(PROCESS_UNREADABLE, "process_unreadable", LOSS_PARTIAL, "no right to read its mappings")   \
-	X(ADDRESS_UNMAPPED, "address_unmapped", LOSS_NOTE, "frames in no executable mapping")        \
+#define LOSS_REASONS(X)                                                                        \
+	X(RING_FULL, "ring_full", LOSS_LOST, "the kernel's ring buffer was full")                  \
+	X(NO_SCRATCH, "no_scratch", LOSS_LOST, "the BPF program had no scratch memory")            \
+	X(RECORD_MALFORMED, "record_malformed", LOSS_LOST, "a record of unexpected size")          \
+	X(INTERVAL_FULL, "interval_full", LOSS_LOST, "memory of the interval is out")              \
+	X(BATCH_FULL, "batch_full", LOSS_LOST, "memory of the batch is out")                       \
+	X(KERNEL_STACK_FAILED, "kernel_stack_failed", LOSS_PARTIAL, "no kernel frames")            \
+	X(USER_STACK_FAILED, "user_stack_failed", LOSS_PARTIAL, "no user frames")                  \
+	X(PROCESS_GONE, "process_gone", LOSS_PARTIAL, "the process ended before it was looked at") \
+	X(PROCESS_UNREADABLE, "process_unreadable", LOSS_PARTIAL, "no right to read its mappings") \
+	X(ADDRESS_UNKNOWN, "address_unknown", LOSS_NOTE, "frames in no executable file known")     \
 	X(CPU_NOT_SAMPLED, "cpu_not_sampled", LOSS_NOTE, "online CPUs without a clock, per interval")
 
 typedef enum Loss

@@ -65,15 +65,27 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 
 	set_defaults(options);
 	count = common_flags(options, flags);
-	flags[count++] =
-		(Flag){ "frequency", FLAG_NUMBER, &options->frequency_hz, "HZ",
-				"samples a second on each CPU; default 19", 1, AGENT_FREQUENCY_HZ_MAX };
-	flags[count++] = (Flag){ "duration", FLAG_DURATION, &options->duration_ms, "TIME",
-							 "stop after this time; default: on SIGTERM", 1, INT64_MAX / 1000000 };
-	flags[count++] =
-		(Flag){ "interval", FLAG_DURATION, &options->interval_ms, "TIME",
-				"window that samples are summed over and stored after; default 10s",
-				AGENT_INTERVAL_MS_MIN, AGENT_INTERVAL_MS_MAX };
+	flags[count++] = (Flag){ "frequency",
+							 FLAG_NUMBER,
+							 &options->frequency_hz,
+							 "HZ",
+							 "samples a second on each CPU; default 19",
+							 1,
+							 AGENT_FREQUENCY_HZ_MAX };
+	flags[count++] = (Flag){ "duration",
+							 FLAG_DURATION,
+							 &options->duration_ms,
+							 "TIME",
+							 "stop after this time; default: on SIGTERM",
+							 1,
+							 INT64_MAX / 1000000 };
+	flags[count++] = (Flag){ "interval",
+							 FLAG_DURATION,
+							 &options->interval_ms,
+							 "TIME",
+							 "window that samples are summed over and stored after; default 10s",
+							 AGENT_INTERVAL_MS_MIN,
+							 AGENT_INTERVAL_MS_MAX };
 	flags[count++] = (Flag){ "label-pid", FLAG_SWITCH, &options->label_pid, NULL,
 							 "add the label pid: a series for each process" };
 	flags[count++] = (Flag){ "label-thread", FLAG_SWITCH, &options->label_thread, NULL,

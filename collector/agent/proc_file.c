@@ -13,11 +13,11 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#define READ_STEP_BYTES 4096
+#define READ_STEP_BYTES	 4096
 #define STAT_LIMIT_BYTES 4096
 
 /* Fields of /proc/PID/stat counted from 1, as proc(5) does; those after the name start with 3. */
-#define STAT_FIELD_START_TIME 22
+#define STAT_FIELD_START_TIME  22
 #define STAT_FIELD_START_STACK 28
 
 static const char deleted_suffix[] = " (deleted)";

@@ -35,8 +35,9 @@ typedef struct ProcMapping
 	uint64_t end;
 	uint64_t file_offset;
 	dev_t device;
-	ino_t inode;	  /* 0: no file behind it */
-	const char *name; /* as the process's mount namespace names it, without " (deleted)"; "" for none */
+	ino_t inode; /* 0: no file behind it */
+	const char
+		*name; /* as the process's mount namespace names it, without " (deleted)"; "" for none */
 	bool deleted;
 } ProcMapping;
 

@@ -15,14 +15,14 @@
 
 #include <uthash.h>
 
-#define MAPS_LIMIT_BYTES (64 * 1024 * 1024)
+#define MAPS_LIMIT_BYTES   (64 * 1024 * 1024)
 #define CGROUP_LIMIT_BYTES (64 * 1024)
-#define EXE_PATH_BYTES 4096
+#define EXE_PATH_BYTES	   4096
 
-#define NS_PER_S UINT64_C(1000000000)
-#define REREAD_FIRST_NS (NS_PER_S / 10)		/* after an address that nothing covers */
-#define REREAD_LAST_NS (10 * NS_PER_S)		/* the delay doubles up to here */
-#define REFRESH_NS (60 * NS_PER_S)			/* mappings change unnoticed where an address is used again */
+#define NS_PER_S		 UINT64_C(1000000000)
+#define REREAD_FIRST_NS	 (NS_PER_S / 10) /* after an address that nothing covers */
+#define REREAD_LAST_NS	 (10 * NS_PER_S) /* the delay doubles up to here */
+#define REFRESH_NS		 (60 * NS_PER_S) /* mappings change unnoticed where an address is used again */
 #define FORGET_UNSEEN_NS (300 * NS_PER_S)
 
 typedef struct ProcessKey
@@ -242,8 +242,7 @@ still_same_image(const ProcessTable *table, const Process *process)
 
 	if (proc_stat_read((uint32_t) process->key.pid, &stat) != 0 || stat.start_ticks != ticks)
 		return false;
-	return stat.stack_top == 0 || process->stack_top == 0 ||
-		   stat.stack_top == process->stack_top;
+	return stat.stack_top == 0 || process->stack_top == 0 || stat.stack_top == process->stack_top;
 }
 
 /* 0, or why /proc tells nothing about the image. The snapshot is to be discarded or installed either way. */
@@ -261,7 +260,8 @@ take_snapshot(ProcessTable *table, const Process *process, Snapshot *snapshot)
 	if (proc_exe_read(pid, snapshot->exe, sizeof(snapshot->exe)) != 0)
 		snapshot->exe[0] = '\0';
 	else if (process->executable == NULL &&
-			 image_acquire_executable(table->images, pid, snapshot->exe, &snapshot->executable) != 0)
+			 image_acquire_executable(table->images, pid, snapshot->exe, &snapshot->executable) !=
+				 0)
 		snapshot->executable = NULL;
 	return still_same_image(table, process) ? 0 : -ESRCH;
 }
@@ -305,8 +305,7 @@ read_process(ProcessTable *table, Process *process, uint64_t now_ns)
 	}
 	discard_snapshot(table, &snapshot);
 	if (process->state != PROCESS_LIVE)
-		process->state =
-			result == -EACCES || result == -EPERM ? PROCESS_UNREADABLE : PROCESS_GONE;
+		process->state = result == -EACCES || result == -EPERM ? PROCESS_UNREADABLE : PROCESS_GONE;
 }
 
 int

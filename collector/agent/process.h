@@ -49,7 +49,8 @@ typedef struct ProcessTableStats
 typedef struct ProcessAddress
 {
 	MappingKind kind;
-	Image *image;	  /* MAPPING_FILE, MAPPING_VDSO: held by the process; NULL where it cannot be opened */
+	Image *
+		image; /* MAPPING_FILE, MAPPING_VDSO: held by the process; NULL where it cannot be opened */
 	uint64_t address; /* with an image the offset in the file, else as it was */
 } ProcessAddress;
 

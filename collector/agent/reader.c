@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 
 #define POLL_MS			  100
@@ -31,23 +31,15 @@ struct Reader
 	pthread_t thread;
 	bool started;
 	atomic_bool stopping;
-	pthread_mutex_t mutex; /* guards interval, and processes where the main thread asks for figures */
-	Interval *interval;	   /* NULL without memory */
+	pthread_mutex_t
+		mutex;			/* guards interval, and processes where the main thread asks for figures */
+	Interval *interval; /* NULL without memory */
 	ProcessTable *processes;
 	uint64_t swept_ns;
 	uint64_t now_ns;			/* CLOCK_MONOTONIC, at the last poll */
 	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
 	Frame frames[MAX_FRAMES];
 };
-
-static int64_t
-clock_ns(clockid_t clock)
-{
-	struct timespec time;
-
-	clock_gettime(clock, &time);
-	return (int64_t) time.tv_sec * 1000000000 + time.tv_nsec;
-}
 
 int
 reader_create(const ReaderOptions *options, ImageTable *images, Losses *losses, Reader **result)
@@ -99,8 +91,7 @@ copy_comm(char to[PFS_COMM_BYTES + 1], const char from[PFS_COMM_BYTES], bool ker
 }
 
 static int
-add_series(Reader *reader, const struct pfs_sample *sample, const Process *process,
-		   uint32_t *index)
+add_series(Reader *reader, const struct pfs_sample *sample, const Process *process, uint32_t *index)
 {
 	bool kernel_thread = (sample->flags & PFS_SAMPLE_KERNEL_THREAD) != 0;
 	const CgroupLabels *cgroup = process_cgroup(process);
@@ -136,10 +127,7 @@ resolve_user_frame(Reader *reader, Process *process, uint64_t address, Frame *fr
 	frame->address = 0;
 	frame->kind = FRAME_UNKNOWN;
 	if (!process_resolve(reader->processes, process, address, reader->now_ns, &where))
-	{
-		losses_add(reader->losses, LOSS_ADDRESS_UNMAPPED, 1);
 		return 0;
-	}
 	if (where.kind == MAPPING_ANONYMOUS)
 		frame->kind = FRAME_JIT;
 	else if (where.image != NULL)
@@ -164,10 +152,10 @@ resolve_user_stack(Reader *reader, const struct pfs_sample *sample, const uint64
 		stack->end = STACK_NO_USER_SIDE;
 		return 0;
 	}
-	stack->end = sample->user_error != 0 || sample->user_count == 0 ||
-						 sample->user_count >= PFS_MAX_FRAMES
-					 ? STACK_BROKEN
-					 : STACK_WALKED;
+	stack->end =
+		sample->user_error != 0 || sample->user_count == 0 || sample->user_count >= PFS_MAX_FRAMES
+			? STACK_BROKEN
+			: STACK_WALKED;
 	if (process_state(process) != PROCESS_LIVE)
 	{
 		losses_add(reader->losses,
@@ -187,6 +175,11 @@ resolve_user_stack(Reader *reader, const struct pfs_sample *sample, const uint64
 	/* beyond code there is no caller: a frame pointer that was something else led there */
 	while (stack->depth > first + 1 && reader->frames[stack->depth - 1].kind == FRAME_UNKNOWN)
 		stack->depth--;
+	for (uint32_t i = first; i < stack->depth; i++)
+	{
+		if (reader->frames[i].kind == FRAME_UNKNOWN)
+			losses_add(reader->losses, LOSS_ADDRESS_UNKNOWN, 1);
+	}
 	return result;
 }
 
@@ -214,8 +207,9 @@ static int64_t
 window_start(const Reader *reader, uint64_t time_ns)
 {
 	int64_t time_us = ((int64_t) time_ns + reader->realtime_offset_ns) / NS_PER_US;
+	int64_t aligned_us = time_us - time_us % reader->options.window_us;
 
-	return time_us - time_us % reader->options.window_us;
+	return aligned_us > reader->options.start_us ? aligned_us : reader->options.start_us;
 }
 
 static void
@@ -244,8 +238,8 @@ reader_handle_record(void *context, const void *record, size_t length_bytes)
 
 	if (length_bytes < sizeof(*sample) || sample->kernel_count > PFS_MAX_FRAMES ||
 		sample->user_count > PFS_MAX_FRAMES ||
-		length_bytes < sizeof(*sample) + ((size_t) sample->kernel_count + sample->user_count) *
-											 sizeof(uint64_t))
+		length_bytes < sizeof(*sample) +
+						   ((size_t) sample->kernel_count + sample->user_count) * sizeof(uint64_t))
 	{
 		losses_add(reader->losses, LOSS_RECORD_MALFORMED, 1);
 		return;

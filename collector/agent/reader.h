@@ -22,11 +22,12 @@ typedef struct Reader Reader;
 
 typedef struct ReaderOptions
 {
-	const char *node;		/* label */
-	bool label_pid;			/* adds the label pid */
-	bool label_thread;		/* adds the label thread_name */
-	int64_t window_us;		/* samples are summed per window; windows are aligned to the epoch */
-	size_t interval_bytes;	/* budget of the samples between two flushes */
+	const char *node;  /* label */
+	bool label_pid;	   /* adds the label pid */
+	bool label_thread; /* adds the label thread_name */
+	int64_t window_us; /* samples are summed per window; windows are aligned to the epoch … */
+	int64_t start_us; /* … but the first begins when sampling does (microseconds since 1970 UTC) */
+	size_t interval_bytes; /* budget of the samples between two flushes */
 	size_t process_limit;
 } ReaderOptions;
 

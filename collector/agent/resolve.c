@@ -112,8 +112,7 @@ add_lines(Batch *batch, const SymbolLines *symbols, BatchLine lines[MAX_LINES],
 		lines[i].line = symbol->line;
 	}
 	*line_count = count;
-	*root = symbols->count > 0 &&
-			root_function(symbols->lines[symbols->count - 1].system_name);
+	*root = symbols->count > 0 && root_function(symbols->lines[symbols->count - 1].system_name);
 	return 0;
 }
 
@@ -224,8 +223,7 @@ resolve_stack(Resolution *resolution, const IntervalStack *stack, uint32_t *inde
 			return result;
 		locations[i] = resolved.location;
 	}
-	*complete =
-		stack->end == STACK_NO_USER_SIDE || (stack->end == STACK_WALKED && resolved.root);
+	*complete = stack->end == STACK_NO_USER_SIDE || (stack->end == STACK_WALKED && resolved.root);
 	if (!*complete)
 	{
 		result = add_named_location(resolution->batch, BATCH_NO_MAPPING, FRAME_NAME_INCOMPLETE,

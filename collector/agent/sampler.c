@@ -186,8 +186,8 @@ attach_cpu(Sampler *sampler, uint32_t cpu)
 		.freq = 1,
 	};
 	struct bpf_link *link;
-	int fd = (int) syscall(SYS_perf_event_open, &attributes, -1, (int) cpu, -1,
-						   PERF_FLAG_FD_CLOEXEC);
+	int fd =
+		(int) syscall(SYS_perf_event_open, &attributes, -1, (int) cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
 	if (fd < 0)
 		return -errno;
@@ -251,8 +251,8 @@ sampler_follow_cpus(Sampler *sampler)
 			result = attach_cpu(sampler, cpu);
 			sampler->states[cpu] = result == 0 ? CPU_SAMPLED : CPU_FAILED;
 			if (result != 0)
-				log_event(LOG_WARNING, "sampler", "could not sample a CPU",
-						  log_number("cpu", cpu), log_text("detail", strerror(-result)));
+				log_event(LOG_WARNING, "sampler", "could not sample a CPU", log_number("cpu", cpu),
+						  log_text("detail", strerror(-result)));
 		}
 		if (sampler->states[cpu] == CPU_FAILED)
 			failed++;

@@ -16,19 +16,19 @@
 
 typedef enum FlagKind
 {
-	FLAG_SWITCH,	/* bool */
-	FLAG_TEXT,		/* const char *, points into argv */
-	FLAG_NUMBER,	/* int64_t within minimum and maximum */
-	FLAG_DURATION,	/* int64_t, milliseconds, within minimum and maximum */
-	FLAG_SIZE,		/* size_t, bytes */
-	FLAG_CHOICE,	/* int, index into choices */
+	FLAG_SWITCH,   /* bool */
+	FLAG_TEXT,	   /* const char *, points into argv */
+	FLAG_NUMBER,   /* int64_t within minimum and maximum */
+	FLAG_DURATION, /* int64_t, milliseconds, within minimum and maximum */
+	FLAG_SIZE,	   /* size_t, bytes */
+	FLAG_CHOICE,   /* int, index into choices */
 } FlagKind;
 
 typedef struct Flag
 {
 	const char *name; /* without the dashes */
 	FlagKind kind;
-	void *value;	  /* holds the default until the flag is met */
+	void *value;		  /* holds the default until the flag is met */
 	const char *argument; /* what the help calls the value; NULL for a switch */
 	const char *help;
 	int64_t minimum;

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define CONTAINER_ID_DIGITS 64
+#define CONTAINER_ID_DIGITS	  64
 #define CONTAINER_ID_SHORTEST 32 /* ECS and some garden versions */
 
 static void

@@ -1,0 +1,17 @@
+/*
+ * agent.h
+ *		The sub-command "agent": samples this host until told to stop.
+ */
+#ifndef COLLECTOR_AGENT_H
+#define COLLECTOR_AGENT_H
+
+#include "agent/options.h"
+#include "base/exit_code.h"
+
+/* Runs to the end and logs why it ended; the process's exit code. */
+ExitCode agent_run(const AgentOptions *options);
+
+/* The sub-command "check": a line for each feature, privilege and database object on standard output. */
+ExitCode check_run(const AgentOptions *options);
+
+#endif

@@ -1,0 +1,84 @@
+/*
+ * report.c
+ *		Progress bar and summary file.
+ */
+#include "agent/report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#define BAR_WIDTH 40
+
+void
+report_progress(int64_t elapsed_ms, int64_t duration_ms, uint64_t samples)
+{
+	char bar[BAR_WIDTH + 1];
+	int64_t filled = elapsed_ms * BAR_WIDTH / duration_ms;
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	for (int64_t i = 0; i < BAR_WIDTH; i++)
+		bar[i] = i < filled ? '#' : '.';
+	bar[BAR_WIDTH] = '\0';
+	fprintf(stderr, "\r[%s] %" PRId64 " of %" PRId64 " s, %" PRIu64 " samples ", bar,
+			elapsed_ms / 1000, duration_ms / 1000, samples);
+	fflush(stderr);
+}
+
+void
+report_progress_end(void)
+{
+	if (isatty(STDERR_FILENO))
+		fputc('\n', stderr);
+}
+
+void
+report_own_cost(Report *report)
+{
+	struct rusage usage;
+
+	if (getrusage(RUSAGE_SELF, &usage) != 0)
+		return;
+	report->cpu_us = (int64_t) (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
+					 usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
+	report->max_resident_kb = usage.ru_maxrss;
+}
+
+int
+report_write(const char *path, const Report *report, Losses *losses)
+{
+	FILE *file = fopen(path, "we");
+	uint64_t lost = report->writer.samples_dropped;
+
+	if (file == NULL)
+		return -errno;
+	for (Loss loss = 0; loss < LOSS_COUNT; loss++)
+	{
+		if (loss_kind(loss) == LOSS_LOST)
+			lost += losses_total(losses, loss);
+	}
+	fprintf(file, "duration_ms=%" PRId64 "\n", report->duration_ms);
+	fprintf(file, "frequency_hz=%" PRId64 "\n", report->frequency_hz);
+	fprintf(file, "cpus=%" PRIu32 "\n", report->cpus);
+	fprintf(file, "ticks=%" PRIu64 "\n", report->counters[PFS_COUNTER_EVENTS]);
+	fprintf(file, "ticks_idle=%" PRIu64 "\n", report->counters[PFS_COUNTER_IDLE]);
+	fprintf(file, "samples=%" PRIu64 "\n", report->resolved.samples);
+	fprintf(file, "samples_lost=%" PRIu64 "\n", lost);
+	for (Loss loss = 0; loss < LOSS_COUNT; loss++)
+		fprintf(file, "%s.%s=%" PRIu64 "\n", loss_kind(loss) == LOSS_LOST ? "lost" : "incomplete",
+				loss_reason(loss), losses_total(losses, loss));
+	fprintf(file, "lost.queue_full=%" PRIu64 "\n", report->writer.samples_dropped);
+	fprintf(file, "stacks=%" PRIu64 "\n", report->resolved.user_samples);
+	fprintf(file, "stacks_complete=%" PRIu64 "\n", report->resolved.complete);
+	fprintf(file, "rows_stored=%" PRIu64 "\n", report->writer.samples_written);
+	fprintf(file, "batches_stored=%" PRIu64 "\n", report->writer.batches_written);
+	fprintf(file, "collector_cpu_ms=%" PRId64 "\n", report->cpu_us / 1000);
+	fprintf(file, "collector_max_rss_kb=%" PRId64 "\n", report->max_resident_kb);
+	if (ferror(file) != 0 || fclose(file) != 0)
+		return -EIO;
+	return 0;
+}

@@ -1,0 +1,37 @@
+/*
+ * report.h
+ *		What a run tells people: the progress bar, and the summary at the end.
+ */
+#ifndef COLLECTOR_REPORT_H
+#define COLLECTOR_REPORT_H
+
+#include <stdint.h>
+
+#include "agent/losses.h"
+#include "agent/resolve.h"
+#include "events.h"
+#include "writer/writer.h"
+
+typedef struct Report
+{
+	int64_t duration_ms;
+	int64_t frequency_hz;
+	uint32_t cpus;
+	uint64_t counters[PFS_COUNTER_COUNT];
+	ResolveStats resolved;
+	WriterStats writer;
+	int64_t cpu_us; /* CPU time that the collector took itself */
+	int64_t max_resident_kb;
+} Report;
+
+/* Redraws the bar on standard error; nothing where that is no terminal. */
+void report_progress(int64_t elapsed_ms, int64_t duration_ms, uint64_t samples);
+void report_progress_end(void);
+
+/* key=value lines; collector/README.md lists the keys. 0 or -errno. */
+int report_write(const char *path, const Report *report, Losses *losses);
+
+/* Fills in cpu_us and max_resident_kb. */
+void report_own_cost(Report *report);
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * clock.h
+ *		Clocks as nanoseconds.
+ */
+#ifndef COLLECTOR_CLOCK_H
+#define COLLECTOR_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+/* Cannot fail for the clocks that Linux always has. */
+static inline int64_t
+clock_ns(clockid_t clock)
+{
+	struct timespec time;
+
+	clock_gettime(clock, &time);
+	return (int64_t) time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
+#endif
