@@ -18,4 +18,21 @@
 #define RelFileNumber  Oid
 #endif
 
+#if PG_VERSION_NUM >= 150000
+#include "access/xlogrecovery.h"
+#else
+#include "access/xlog.h"
+#define GetWALInsertionTimeLine()	  ThisTimeLineID
+#define MarkGUCPrefixReserved(prefix) EmitWarningsOnPlaceholders(prefix)
+#endif
+
+/* The fourth argument of PostgreSQL 18 gathers counters for EXPLAIN. */
+#if PG_VERSION_NUM >= 180000
+#define pfs_index_beginscan(table, index, snapshot, key_count) \
+	index_beginscan(table, index, snapshot, NULL, key_count, 0)
+#else
+#define pfs_index_beginscan(table, index, snapshot, key_count) \
+	index_beginscan(table, index, snapshot, key_count, 0)
+#endif
+
 #endif

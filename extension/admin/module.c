@@ -5,8 +5,10 @@
 #include "profstore.h"
 
 #include "fmgr.h"
+#include "utils/guc.h"
 
 #include "admin/module.h"
+#include "dictionary/dictionary.h"
 
 PG_MODULE_MAGIC;
 
@@ -16,4 +18,6 @@ PG_MODULE_MAGIC;
 void
 _PG_init(void)
 {
+	pfs_dictionary_init();
+	MarkGUCPrefixReserved("profstore");
 }

@@ -64,10 +64,19 @@ pfs_stack_partition(int64 stack_id)
 	return (int32) (stack_id >> PFS_NODE_BITS);
 }
 
-/* Call first in every SQL function that uses the dictionary: looks at the epoch, drops what is stale. */
+/* Settings and transaction callbacks; called once when the module is loaded. */
+void pfs_dictionary_init(void);
+
+/*
+ * Call first in every SQL function that uses the dictionary: looks at the epoch, drops what is stale. Raises
+ * INSUFFICIENT_PRIVILEGE unless the current user may SELECT from the dictionary's tables.
+ */
 void pfs_dictionary_begin(void);
 
-/* The partition's nodes that are committed or this transaction's own; brought up to date by this call. */
+/*
+ * The partition's nodes that are committed or this transaction's own; brought up to date by this call. Unless
+ * something was added meanwhile, a second call for the same partition leaves the arrays where they are.
+ */
 const PfsTree *pfs_tree_get(int32 partition_id);
 
 /* Dense index of a stack id of this tree; raises DATA_CORRUPTED where the tree does not hold it. */

@@ -1,0 +1,29 @@
+-- Privileges. Both functions run as their caller, who must own the extension's objects or be a superuser.
+
+CREATE FUNCTION profstore.grant_read(role regrole) RETURNS void
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	EXECUTE format('GRANT USAGE ON SCHEMA profstore TO %s', role);
+	EXECUTE format('GRANT SELECT ON profstore.samples, profstore.profile_types, profstore.series, profstore.mappings,
+		profstore.functions, profstore.locations, profstore.dictionary_partitions, profstore.stack_chunks,
+		profstore.stacks, profstore.epoch, profstore.writers, profstore.losses, profstore.targets TO %s', role);
+END
+$$;
+COMMENT ON FUNCTION profstore.grant_read(regrole) IS 'gives a role what it needs to query: for dashboards and people';
+REVOKE EXECUTE ON FUNCTION profstore.grant_read(regrole) FROM PUBLIC;
+
+CREATE FUNCTION profstore.grant_write(role regrole) RETURNS void
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	EXECUTE format('GRANT USAGE ON SCHEMA profstore TO %s', role);
+	EXECUTE format('GRANT INSERT ON profstore.samples, profstore.losses TO %s', role);
+	EXECUTE format('GRANT SELECT, INSERT, UPDATE ON profstore.targets TO %s', role);
+	EXECUTE format('GRANT EXECUTE ON FUNCTION profstore.intern_profile_types, profstore.intern_series,
+		profstore.touch_series, profstore.intern_mappings, profstore.intern_functions, profstore.intern_locations,
+		profstore.intern_stacks, profstore.epoch, profstore.begin_batch, profstore.ensure_partitions TO %s', role);
+END
+$$;
+COMMENT ON FUNCTION profstore.grant_write(regrole) IS 'gives a role what it needs to store samples, and nothing to read them: for collectors';
+REVOKE EXECUTE ON FUNCTION profstore.grant_write(regrole) FROM PUBLIC;

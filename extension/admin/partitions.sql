@@ -1,0 +1,20 @@
+-- Samples, a partition for each UTC day.
+
+CREATE TABLE profstore.samples
+(
+	time      timestamptz NOT NULL,
+	series_id int4 NOT NULL,
+	stack_id  int8 NOT NULL,
+	value     int8 NOT NULL
+) PARTITION BY RANGE (time);
+COMMENT ON TABLE profstore.samples IS 'the samples; partitioned by UTC day (samples_YYYYMMDD), see ensure_partitions';
+COMMENT ON COLUMN profstore.samples.time IS 'start of the window in which the value was gathered';
+COMMENT ON COLUMN profstore.samples.series_id IS 'id in series';
+COMMENT ON COLUMN profstore.samples.stack_id IS 'id in stacks of the leaf frame, 0 for the empty stack';
+COMMENT ON COLUMN profstore.samples.value IS 'in the unit of the profile type';
+
+CREATE FUNCTION profstore.ensure_partitions(from_ts timestamptz, to_ts timestamptz) RETURNS int4
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'profstore_ensure_partitions';
+COMMENT ON FUNCTION profstore.ensure_partitions(timestamptz, timestamptz) IS 'makes the partitions of samples for the UTC day of from_ts and those that begin before to_ts; returns how many it made';
+REVOKE EXECUTE ON FUNCTION profstore.ensure_partitions(timestamptz, timestamptz) FROM PUBLIC;

@@ -1,0 +1,83 @@
+/*
+ * arrays.c
+ *		Arrays that writers pass: checked once, here, before anything is stored.
+ */
+#include "profstore.h"
+
+#include "access/xact.h"
+#include "fmgr.h"
+#include "utils/builtins.h"
+
+#include "dictionary/arrays.h"
+
+PG_FUNCTION_INFO_V1(profstore_begin_interning);
+PG_FUNCTION_INFO_V1(profstore_check_counts);
+
+uint32
+pfs_array_check(const char *caller, const ArrayType *array)
+{
+	if (ARR_NDIM(array) > 1)
+		ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+						errmsg("%s: arrays must have one dimension", caller)));
+	if (array_contains_nulls(unconstify(ArrayType *, array)))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("%s: arrays must not contain nulls", caller)));
+	return ARR_NDIM(array) == 0 ? 0 : (uint32) ARR_DIMS(array)[0];
+}
+
+void
+pfs_counts_check(const char *caller, const int32 *counts, uint32 count, uint32 total)
+{
+	uint64 sum = 0;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		if (counts[i] < 0)
+			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+							errmsg("%s: count %d is negative", caller, counts[i]),
+							errdetail("It is element %u.", i + 1)));
+		sum += (uint32) counts[i];
+	}
+	if (sum != total)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: counts add up to " UINT64_FORMAT ", but %u elements are given",
+							   caller, sum, total)));
+}
+
+/*
+ * begin_interning(caller, VARIADIC arrays): arrays of one length, of any types.
+ *
+ * A writer keeps the ids that it gets once its transaction has committed. So that a crash cannot take back such a
+ * commit and give its ids to other content, the commit waits for the disk even under synchronous_commit = off.
+ */
+PGDLLEXPORT Datum
+profstore_begin_interning(PG_FUNCTION_ARGS)
+{
+	char *caller = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	uint32 expected = 0;
+
+	for (int i = 1; i < PG_NARGS(); i++)
+	{
+		uint32 count = pfs_array_check(caller, PG_GETARG_ARRAYTYPE_P(i));
+
+		if (i > 1 && count != expected)
+			ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+							errmsg("%s: arrays must be of one length", caller),
+							errdetail("One has %u elements, another has %u.", expected, count)));
+		expected = count;
+	}
+	ForceSyncCommit();
+	PG_RETURN_VOID();
+}
+
+PGDLLEXPORT Datum
+profstore_check_counts(PG_FUNCTION_ARGS)
+{
+	char *caller = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	ArrayType *counts = PG_GETARG_ARRAYTYPE_P(1);
+	uint32 count = pfs_array_check(caller, counts);
+
+	pfs_counts_check(caller, (const int32 *) ARR_DATA_PTR(counts), count,
+					 (uint32) PG_GETARG_INT32(2));
+	PG_RETURN_VOID();
+}

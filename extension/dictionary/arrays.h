@@ -1,0 +1,18 @@
+/*
+ * arrays.h
+ *		Arrays that writers pass; internal to the room.
+ */
+#ifndef PFS_ARRAYS_H
+#define PFS_ARRAYS_H
+
+#include "profstore.h"
+
+#include "utils/array.h"
+
+/* Number of elements; raises ARRAY_SUBSCRIPT_ERROR for several dimensions and NULL_VALUE_NOT_ALLOWED for nulls. */
+uint32 pfs_array_check(const char *caller, const ArrayType *array);
+
+/* Raises INVALID_PARAMETER_VALUE where a count is negative, or they do not add up to total. */
+void pfs_counts_check(const char *caller, const int32 *counts, uint32 count, uint32 total);
+
+#endif

@@ -1,0 +1,181 @@
+/*
+ * cache.c
+ *		Lifecycle of the dictionary's caches: when they are dropped, and who may look.
+ */
+#include "profstore.h"
+
+#include <limits.h>
+
+#include "access/genam.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/namespace.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/rls.h"
+#include "utils/snapmgr.h"
+
+#include "dictionary/cache.h"
+#include "dictionary/dictionary.h"
+
+#define SCHEMA_NAME "profstore"
+
+/* Columns of profstore.epoch. */
+#define EPOCH_IDS	2
+#define EPOCH_NAMES 3
+
+static int cache_size_mb = 1024;
+
+static MemoryContext cache_context;
+static Oid cached_for; /* OID of profstore.epoch when the caches were filled */
+static PfsEpoch cached_epoch;
+
+MemoryContext
+pfs_cache_context(void)
+{
+	if (cache_context == NULL)
+		cache_context =
+			AllocSetContextCreate(TopMemoryContext, "profstore dictionary", ALLOCSET_DEFAULT_SIZES);
+	return cache_context;
+}
+
+Oid
+pfs_relation_oid(const char *name)
+{
+	Oid oid = get_relname_relid(name, get_namespace_oid(SCHEMA_NAME, false));
+
+	if (!OidIsValid(oid))
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_UNDEFINED_TABLE),
+			 errmsg("relation \"%s.%s\" does not exist", SCHEMA_NAME, name),
+			 errhint(
+				 "Install the extension again: DROP EXTENSION profstore, then CREATE EXTENSION profstore.")));
+	return oid;
+}
+
+Relation
+pfs_table_open(const char *name, LOCKMODE lock)
+{
+	return table_open(pfs_relation_oid(name), lock);
+}
+
+PfsEpoch
+pfs_epoch_read(void)
+{
+	Relation table = pfs_table_open("epoch", AccessShareLock);
+	SysScanDesc scan = systable_beginscan(table, InvalidOid, false, GetActiveSnapshot(), 0, NULL);
+	HeapTuple tuple = systable_getnext(scan);
+	PfsEpoch epoch;
+	bool is_null;
+
+	if (!HeapTupleIsValid(tuple))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED), errmsg("table \"profstore.epoch\" is empty"),
+				 errhint("Run INSERT INTO profstore.epoch DEFAULT VALUES.")));
+	epoch.ids = DatumGetInt64(heap_getattr(tuple, EPOCH_IDS, RelationGetDescr(table), &is_null));
+	epoch.names =
+		DatumGetInt64(heap_getattr(tuple, EPOCH_NAMES, RelationGetDescr(table), &is_null));
+	systable_endscan(scan);
+	table_close(table, NoLock);
+	return epoch;
+}
+
+static void
+forget_all(void)
+{
+	pfs_trees_forget();
+	pfs_names_forget();
+	pfs_intern_forget();
+	if (cache_context != NULL)
+		MemoryContextReset(cache_context);
+}
+
+/* The caches are read behind the executor's back: its checks are made here. */
+static void
+check_privileges(const char *name)
+{
+	Oid oid = pfs_relation_oid(name);
+	AclResult result = pg_class_aclcheck(oid, GetUserId(), ACL_SELECT);
+
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, OBJECT_TABLE, name);
+	if (check_enable_rls(oid, InvalidOid, true) == RLS_ENABLED)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("row-level security on table \"%s\" is not supported", name),
+				 errhint(
+					 "Put policies on profstore.series: they decide which samples a role sees.")));
+}
+
+void
+pfs_dictionary_begin(void)
+{
+	Oid epoch_oid = pfs_relation_oid("epoch");
+	PfsEpoch epoch;
+
+	check_privileges("stack_chunks");
+	check_privileges("locations");
+	check_privileges("functions");
+	check_privileges("mappings");
+
+	epoch = pfs_epoch_read();
+	if (epoch_oid != cached_for || epoch.ids != cached_epoch.ids ||
+		MemoryContextMemAllocated(pfs_cache_context(), true) / (1024 * 1024) >=
+			(Size) cache_size_mb)
+		forget_all();
+	else if (epoch.names != cached_epoch.names)
+		pfs_names_forget();
+	cached_for = epoch_oid;
+	cached_epoch = epoch;
+}
+
+static void
+end_transaction(XactEvent event, void *arg)
+{
+	switch (event)
+	{
+		case XACT_EVENT_COMMIT:
+		case XACT_EVENT_PARALLEL_COMMIT:
+			pfs_trees_commit();
+			pfs_intern_commit();
+			break;
+		case XACT_EVENT_ABORT:
+		case XACT_EVENT_PARALLEL_ABORT:
+		case XACT_EVENT_PREPARE: /* committed or not later, by whoever: read again then */
+			pfs_trees_abort();
+			pfs_intern_abort();
+			break;
+		case XACT_EVENT_PRE_COMMIT:
+		case XACT_EVENT_PARALLEL_PRE_COMMIT:
+		case XACT_EVENT_PRE_PREPARE:
+			break;
+	}
+}
+
+static void
+end_subtransaction(SubXactEvent event, SubTransactionId subid, SubTransactionId parent_subid,
+				   void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+	{
+		pfs_trees_abort();
+		pfs_intern_abort();
+	}
+}
+
+void
+pfs_dictionary_init(void)
+{
+	DefineCustomIntVariable(
+		"profstore.dictionary_cache_size",
+		"Sets how much of the stack dictionary a session keeps in memory.",
+		"A session whose cache has outgrown this drops it before the next query, and reads again what it needs.",
+		&cache_size_mb, 1024, 16, INT_MAX, PGC_USERSET, GUC_UNIT_MB, NULL, NULL, NULL);
+	RegisterXactCallback(end_transaction, NULL);
+	RegisterSubXactCallback(end_subtransaction, NULL);
+}

@@ -1,0 +1,48 @@
+/*
+ * cache.h
+ *		Lifecycle of the dictionary's caches in this backend; internal to the room.
+ *
+ * All cached memory hangs under one memory context. It is dropped when the epoch moves, when the extension was
+ * made anew, and when it outgrows profstore.dictionary_cache_size; each of these only in pfs_dictionary_begin.
+ * At the abort of a (sub)transaction, trees and keys that hold rows of the transaction go at once.
+ */
+#ifndef PFS_DICTIONARY_CACHE_H
+#define PFS_DICTIONARY_CACHE_H
+
+#include "profstore.h"
+
+#include "storage/lockdefs.h"
+#include "utils/relcache.h"
+
+/* Parent of all cached memory; made on first use. */
+MemoryContext pfs_cache_context(void);
+
+/* OID of a relation of schema profstore; raises UNDEFINED_TABLE. */
+Oid pfs_relation_oid(const char *name);
+
+/* Opens a table of schema profstore; the caller closes it. */
+Relation pfs_table_open(const char *name, LOCKMODE lock);
+
+/* The epoch row, as the active snapshot sees it. */
+typedef struct PfsEpoch
+{
+	int64 ids;
+	int64 names;
+} PfsEpoch;
+
+PfsEpoch pfs_epoch_read(void);
+
+/*
+ * Parts of the cache. _forget frees all (its context is about to go); _abort drops what holds rows of the
+ * transaction that aborts (or one of its subtransactions), _commit makes them rows like any other. These two run in
+ * transaction callbacks: they raise no error and read no table.
+ */
+void pfs_trees_forget(void);
+void pfs_trees_abort(void);
+void pfs_trees_commit(void);
+void pfs_names_forget(void);
+void pfs_intern_forget(void);
+void pfs_intern_abort(void);
+void pfs_intern_commit(void);
+
+#endif

@@ -1,0 +1,207 @@
+-- The dictionary: what the numbers in a sample mean. No content is unique: two transactions may store the same
+-- content under two ids, so that neither waits for the other. Ids are unique and never used again.
+
+CREATE TABLE profstore.epoch
+(
+	one   bool PRIMARY KEY DEFAULT true CHECK (one),
+	ids   int8 NOT NULL DEFAULT extract(epoch FROM clock_timestamp())::int8,
+	names int8 NOT NULL DEFAULT 0
+);
+INSERT INTO profstore.epoch DEFAULT VALUES;
+COMMENT ON TABLE profstore.epoch IS 'one row: tells caches, here and on standbys, that what they hold is out of date';
+COMMENT ON COLUMN profstore.epoch.one IS 'keeps it at one row';
+COMMENT ON COLUMN profstore.epoch.ids IS 'grows when ids go away; starts at the second of creation, so that a new database never repeats the epoch of an old one';
+COMMENT ON COLUMN profstore.epoch.names IS 'grows when functions, lines or files of stored locations change';
+
+CREATE SEQUENCE profstore.profile_type_ids AS int4;
+CREATE TABLE profstore.profile_types
+(
+	id          int4 PRIMARY KEY DEFAULT nextval('profstore.profile_type_ids'),
+	name        text NOT NULL,
+	sample_type text NOT NULL,
+	sample_unit text NOT NULL,
+	period_type text NOT NULL,
+	period_unit text NOT NULL,
+	delta       bool NOT NULL
+);
+CREATE INDEX profile_types_content ON profstore.profile_types
+	(name, sample_type, sample_unit, period_type, period_unit, delta);
+COMMENT ON SEQUENCE profstore.profile_type_ids IS 'ids of profile types';
+COMMENT ON TABLE profstore.profile_types IS 'what is measured: the parts of name:sample_type:sample_unit:period_type:period_unit[:delta]';
+COMMENT ON COLUMN profstore.profile_types.id IS 'number in series.profile_type';
+COMMENT ON COLUMN profstore.profile_types.name IS 'for example process_cpu';
+COMMENT ON COLUMN profstore.profile_types.sample_type IS 'for example cpu';
+COMMENT ON COLUMN profstore.profile_types.sample_unit IS 'unit of the values, for example nanoseconds';
+COMMENT ON COLUMN profstore.profile_types.period_type IS 'what elapses between samples, for example cpu';
+COMMENT ON COLUMN profstore.profile_types.period_unit IS 'unit of series.period';
+COMMENT ON COLUMN profstore.profile_types.delta IS 'true: values add up over time; false: each scrape is a state';
+
+CREATE FUNCTION profstore.content_hash(profile_type int4, labels jsonb, period int8) RETURNS int8
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+	RETURN jsonb_hash_extended(labels, hashint8extended(period, profile_type));
+COMMENT ON FUNCTION profstore.content_hash(int4, jsonb, int8) IS 'hash by which a series is found';
+
+CREATE SEQUENCE profstore.series_ids AS int4;
+CREATE TABLE profstore.series
+(
+	id           int4 PRIMARY KEY DEFAULT nextval('profstore.series_ids'),
+	profile_type int4 NOT NULL,
+	labels       jsonb NOT NULL,
+	period       int8 NOT NULL,
+	first_seen   timestamptz NOT NULL DEFAULT now(),
+	last_seen    timestamptz NOT NULL DEFAULT now()
+) WITH (fillfactor = 70);
+CREATE INDEX series_content ON profstore.series (profstore.content_hash(profile_type, labels, period));
+COMMENT ON SEQUENCE profstore.series_ids IS 'ids of series';
+COMMENT ON TABLE profstore.series IS 'profile type and label set; equal ones under two ids are one series, named by the smaller id';
+COMMENT ON COLUMN profstore.series.id IS 'number in samples.series_id';
+COMMENT ON COLUMN profstore.series.profile_type IS 'id in profile_types';
+COMMENT ON COLUMN profstore.series.labels IS 'object of text values; none is empty';
+COMMENT ON COLUMN profstore.series.period IS 'amount of period_type between two samples, 0 where not known';
+COMMENT ON COLUMN profstore.series.first_seen IS 'no sample is older';
+COMMENT ON COLUMN profstore.series.last_seen IS 'kept to within a minute; see touch_series';
+
+CREATE FUNCTION profstore.content_hash(build_id text, file text) RETURNS int8
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+	RETURN hashtextextended(build_id, hashtextextended(file, 0));
+COMMENT ON FUNCTION profstore.content_hash(text, text) IS 'hash by which a mapping is found';
+
+CREATE SEQUENCE profstore.mapping_ids AS int4;
+CREATE TABLE profstore.mappings
+(
+	id       int4 PRIMARY KEY DEFAULT nextval('profstore.mapping_ids'),
+	build_id text NOT NULL,
+	file     text NOT NULL
+);
+CREATE INDEX mappings_content ON profstore.mappings (profstore.content_hash(build_id, file));
+COMMENT ON SEQUENCE profstore.mapping_ids IS 'ids of mappings';
+COMMENT ON TABLE profstore.mappings IS 'binaries: executables, libraries, the kernel';
+COMMENT ON COLUMN profstore.mappings.id IS 'number in locations.mapping';
+COMMENT ON COLUMN profstore.mappings.build_id IS 'hexadecimal, empty where not known';
+COMMENT ON COLUMN profstore.mappings.file IS 'path as the process saw it';
+
+CREATE FUNCTION profstore.content_hash(name text, system_name text, filename text, start_line int4) RETURNS int8
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+	RETURN hashtextextended(name, hashtextextended(system_name, hashtextextended(filename, start_line)));
+COMMENT ON FUNCTION profstore.content_hash(text, text, text, int4) IS 'hash by which a function is found';
+
+CREATE SEQUENCE profstore.function_ids AS int4;
+CREATE TABLE profstore.functions
+(
+	id          int4 PRIMARY KEY DEFAULT nextval('profstore.function_ids'),
+	name        text NOT NULL,
+	system_name text NOT NULL,
+	filename    text NOT NULL,
+	start_line  int4 NOT NULL
+);
+CREATE INDEX functions_content ON profstore.functions
+	(profstore.content_hash(name, system_name, filename, start_line));
+COMMENT ON SEQUENCE profstore.function_ids IS 'ids of functions';
+COMMENT ON TABLE profstore.functions IS 'functions of the profiled programs';
+COMMENT ON COLUMN profstore.functions.id IS 'number in locations.function_ids';
+COMMENT ON COLUMN profstore.functions.name IS 'for people: demangled';
+COMMENT ON COLUMN profstore.functions.system_name IS 'as the linker knows it';
+COMMENT ON COLUMN profstore.functions.filename IS 'source file, empty where not known';
+COMMENT ON COLUMN profstore.functions.start_line IS 'first line of the function, 0 where not known';
+
+CREATE SEQUENCE profstore.location_ids AS int4;
+CREATE TABLE profstore.locations
+(
+	id            int4 PRIMARY KEY DEFAULT nextval('profstore.location_ids'),
+	mapping       int4 NOT NULL,
+	address       int8 NOT NULL,
+	function_ids  int4[] NOT NULL,
+	lines         int4[] NOT NULL,
+	symbolization "char" NOT NULL CHECK (symbolization IN ('p', 's', 'x')),
+	CHECK (cardinality(function_ids) = cardinality(lines))
+);
+CREATE INDEX locations_content ON profstore.locations
+	(mapping, address, hash_array_extended(function_ids, 0));
+COMMENT ON SEQUENCE profstore.location_ids IS 'ids of locations';
+COMMENT ON TABLE profstore.locations IS 'frames of stack traces: places in programs';
+COMMENT ON COLUMN profstore.locations.id IS 'number in stacks.location';
+COMMENT ON COLUMN profstore.locations.mapping IS 'id in mappings, 0 for none';
+COMMENT ON COLUMN profstore.locations.address IS 'ELF virtual address, the same on every host, as the bits of an unsigned number; 0 for a frame known by name only';
+COMMENT ON COLUMN profstore.locations.function_ids IS 'ids in functions, innermost inlined one first; empty where not symbolized';
+COMMENT ON COLUMN profstore.locations.lines IS 'line in the file of each of function_ids, 0 where not known';
+COMMENT ON COLUMN profstore.locations.symbolization IS 'p: pending, s: symbolized, x: no symbols to be found';
+
+CREATE SEQUENCE profstore.dictionary_partition_ids AS int4 MAXVALUE 8388607;
+CREATE TABLE profstore.dictionary_partitions
+(
+	id      int4 PRIMARY KEY DEFAULT nextval('profstore.dictionary_partition_ids'),
+	key     text NOT NULL,
+	created timestamptz NOT NULL DEFAULT now()
+);
+CREATE INDEX dictionary_partitions_content ON profstore.dictionary_partitions (hashtextextended(key, 0));
+COMMENT ON SEQUENCE profstore.dictionary_partition_ids IS 'ids of dictionary partitions: 23 bits of a stack id';
+COMMENT ON TABLE profstore.dictionary_partitions IS 'parts of the stack dictionary that are read, cached and dropped as a whole';
+COMMENT ON COLUMN profstore.dictionary_partitions.id IS 'upper bits of the stack ids in it: id << 40';
+COMMENT ON COLUMN profstore.dictionary_partitions.key IS 'build ID of the process''s executable; for imports that of the first mapping, else the service';
+COMMENT ON COLUMN profstore.dictionary_partitions.created IS 'time of its first stack';
+
+CREATE SEQUENCE profstore.node_numbers INCREMENT BY 64 MAXVALUE 1099511627712;
+CREATE TABLE profstore.stack_chunks
+(
+	partition_id int4 NOT NULL,
+	node_count   int4 NOT NULL,
+	first_node   int8 NOT NULL,
+	last_node    int8 NOT NULL,
+	xid          xid8 NOT NULL,
+	payload      bytea NOT NULL
+);
+ALTER TABLE profstore.stack_chunks ALTER COLUMN payload SET STORAGE EXTERNAL;
+CREATE INDEX stack_chunks_partition ON profstore.stack_chunks (partition_id, xid);
+COMMENT ON SEQUENCE profstore.node_numbers IS 'node numbers of the stack tree: each value is the first of a run of 64 that one backend uses up';
+COMMENT ON TABLE profstore.stack_chunks IS 'the stack tree, many nodes packed in one row; read it through the view stacks';
+COMMENT ON COLUMN profstore.stack_chunks.partition_id IS 'id in dictionary_partitions';
+COMMENT ON COLUMN profstore.stack_chunks.node_count IS 'number of nodes in it';
+COMMENT ON COLUMN profstore.stack_chunks.first_node IS 'smallest node number in it';
+COMMENT ON COLUMN profstore.stack_chunks.last_node IS 'largest node number in it';
+COMMENT ON COLUMN profstore.stack_chunks.xid IS 'transaction that stored it here: caches re-read only what may have been in progress when they looked last';
+COMMENT ON COLUMN profstore.stack_chunks.payload IS 'packed nodes; the format stands in dictionary/chunk_format.h';
+
+-- A restored row is new to this server's caches, whatever transaction wrote it elsewhere.
+CREATE FUNCTION profstore.stamp_chunk() RETURNS trigger
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	NEW.xid := pg_current_xact_id();
+	RETURN NEW;
+END
+$$;
+COMMENT ON FUNCTION profstore.stamp_chunk() IS 'trigger: sets xid of restored stack chunks';
+REVOKE EXECUTE ON FUNCTION profstore.stamp_chunk() FROM PUBLIC;
+CREATE TRIGGER stamp BEFORE INSERT ON profstore.stack_chunks
+	FOR EACH ROW EXECUTE FUNCTION profstore.stamp_chunk();
+COMMENT ON TRIGGER stamp ON profstore.stack_chunks IS 'sets xid of restored rows';
+
+CREATE FUNCTION profstore.chunk_nodes(partition_id int4, node_count int4, first_node int8, last_node int8, payload bytea,
+									  OUT id int8, OUT parent int8, OUT location int4)
+	RETURNS SETOF record
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE ROWS 1000
+	AS 'MODULE_PATHNAME', 'profstore_chunk_nodes';
+COMMENT ON FUNCTION profstore.chunk_nodes(int4, int4, int8, int8, bytea) IS 'unpacks one row of stack_chunks';
+
+CREATE VIEW profstore.stacks AS
+	SELECT n.id, n.parent, n.location
+	FROM profstore.stack_chunks AS c,
+		profstore.chunk_nodes(c.partition_id, c.node_count, c.first_node, c.last_node, c.payload) AS n;
+COMMENT ON VIEW profstore.stacks IS 'the stack dictionary, a tree: a stack trace is the id of its leaf node, 0 is the empty stack';
+COMMENT ON COLUMN profstore.stacks.id IS 'dictionary partition << 40 | node number';
+COMMENT ON COLUMN profstore.stacks.parent IS 'the caller''s node, always a smaller id; 0 above the outermost frame';
+COMMENT ON COLUMN profstore.stacks.location IS 'id in locations';
+
+-- The epoch is left out: a restored database begins one of its own.
+DO
+$$
+DECLARE
+	name text;
+BEGIN
+	FOREACH name IN ARRAY '{profile_type_ids,profile_types,series_ids,series,mapping_ids,mappings,function_ids,functions,
+		location_ids,locations,dictionary_partition_ids,dictionary_partitions,node_numbers,stack_chunks}'::text[]
+	LOOP
+		PERFORM pg_extension_config_dump('profstore.' || name, '');
+	END LOOP;
+END
+$$;

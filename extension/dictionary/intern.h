@@ -1,0 +1,22 @@
+/*
+ * intern.h
+ *		What interning keeps between calls; internal to the room.
+ */
+#ifndef PFS_INTERN_H
+#define PFS_INTERN_H
+
+#include "profstore.h"
+
+/* Longest key of a dictionary partition, in bytes. */
+#define PFS_PARTITION_KEY_MAX 255
+
+/* Id of a dictionary partition, stored if it is not there. Runs SQL: with the owner's privileges, in SPI. */
+int32 pfs_partition_intern(const char *key);
+
+/* Next node number that is larger than a parent's, from this backend's run of them. */
+int64 pfs_node_number_next(int64 parent_number);
+
+/* Raises FOREIGN_KEY_VIOLATION where one of these locations (sorted, distinct) is not stored. */
+void pfs_locations_require(const int32 *ids, uint32 count);
+
+#endif

@@ -1,0 +1,325 @@
+/*
+ * tree.c
+ *		One dictionary partition in memory: nodes in id order, and a hash to find children.
+ */
+#include "profstore.h"
+
+#include "port/pg_bitutils.h"
+#include "utils/memutils.h"
+
+#include "dictionary/tree.h"
+
+#define MIN_CAPACITY 64
+
+void
+pfs_tree_init(PfsTreeCache *cache, int32 partition_id, MemoryContext context)
+{
+	memset(cache, 0, sizeof(*cache));
+	cache->partition_id = partition_id;
+	cache->context = context;
+	cache->tree.partition_id = partition_id;
+}
+
+static void *
+grow(PfsTreeCache *cache, void *array, uint32 capacity, Size element)
+{
+	if (array == NULL)
+		return MemoryContextAllocHuge(cache->context, mul_size(capacity, element));
+	return repalloc_huge(array, mul_size(capacity, element));
+}
+
+static void
+reserve(PfsTreeCache *cache)
+{
+	uint32 capacity;
+
+	if (cache->capacity > PG_UINT32_MAX / 2)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("dictionary partition %d has too many nodes", cache->partition_id)));
+	capacity = Max(MIN_CAPACITY, cache->capacity * 2);
+	cache->tree.ids = cache->ids = grow(cache, cache->ids, capacity, sizeof(int64));
+	cache->tree.parents = cache->parents = grow(cache, cache->parents, capacity, sizeof(uint32));
+	cache->tree.locations = cache->locations =
+		grow(cache, cache->locations, capacity, sizeof(int32));
+	if (cache->canonical != NULL)
+		cache->canonical = grow(cache, cache->canonical, capacity, sizeof(uint32));
+	if (cache->capacity == 0)
+	{
+		cache->ids[0] = 0;
+		cache->parents[0] = 0;
+		cache->locations[0] = 0;
+	}
+	cache->capacity = capacity;
+}
+
+uint32
+pfs_tree_append(PfsTreeCache *cache, int64 id, uint32 parent, int32 location)
+{
+	uint32 index;
+
+	if (cache->tree.node_count + 1 >= cache->capacity)
+		reserve(cache);
+	index = ++cache->tree.node_count;
+	cache->ids[index] = id;
+	cache->parents[index] = parent;
+	cache->locations[index] = location;
+	return index;
+}
+
+/* First index whose id is not less; node_count + 1 where all are. */
+static uint32
+lower_bound(const PfsTreeCache *cache, uint32 node_count, int64 id)
+{
+	uint32 low = 1;
+	uint32 high = node_count + 1;
+
+	while (low < high)
+	{
+		uint32 middle = low + (high - low) / 2;
+
+		if (cache->ids[middle] < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+uint32
+pfs_tree_search(const PfsTreeCache *cache, uint32 node_count, int64 id)
+{
+	uint32 index = lower_bound(cache, node_count, id);
+
+	return index <= node_count && cache->ids[index] == id ? index : 0;
+}
+
+/* Hash of children */
+
+/* Multiplicative hashing: the upper half of the product depends on every bit of the key. */
+static inline uint32
+child_home(const PfsTreeCache *cache, uint32 parent, int32 location)
+{
+	uint64 key = (uint64) parent << 32 | (uint32) location;
+
+	key = (key ^ key >> 32) * UINT64CONST(0x9E3779B97F4A7C15);
+	return (uint32) (key >> 32) & (cache->slot_count - 1);
+}
+
+static inline PfsChildSlot *
+find_slot(const PfsTreeCache *cache, uint32 parent, int32 location)
+{
+	uint32 at = child_home(cache, parent, location);
+
+	while (cache->slots[at].index != 0 &&
+		   (cache->slots[at].parent != parent || cache->slots[at].location != location))
+		at = (at + 1) & (cache->slot_count - 1);
+	return &cache->slots[at];
+}
+
+static void
+drop_hash(PfsTreeCache *cache)
+{
+	if (cache->slots != NULL)
+		pfree(cache->slots);
+	cache->slots = NULL;
+	cache->slot_count = 0;
+	cache->hashed = 0;
+	cache->taken = 0;
+}
+
+/* Frees a slot and moves up what probing would no longer find. */
+static void
+free_slot(PfsTreeCache *cache, uint32 hole)
+{
+	uint32 mask = cache->slot_count - 1;
+	uint32 at = hole;
+
+	for (;;)
+	{
+		uint32 home;
+
+		at = (at + 1) & mask;
+		if (cache->slots[at].index == 0)
+			break;
+		home = child_home(cache, cache->slots[at].parent, cache->slots[at].location);
+		if (((at - home) & mask) >= ((at - hole) & mask))
+		{
+			cache->slots[hole] = cache->slots[at];
+			hole = at;
+		}
+	}
+	cache->slots[hole].index = 0;
+	cache->taken--;
+}
+
+/* Takes the nodes from an index on out of the hash. Where they are many, the hash goes as a whole. */
+static void
+unhash_from(PfsTreeCache *cache, uint32 first)
+{
+	if (cache->hashed < first)
+		return;
+	if (cache->hashed - first > cache->hashed / 2)
+	{
+		drop_hash(cache);
+		return;
+	}
+	for (uint32 index = cache->hashed; index >= first; index--)
+		if (cache->canonical[index] == index)
+		{
+			uint32 parent = cache->canonical[cache->parents[index]];
+
+			free_slot(cache,
+					  (uint32) (find_slot(cache, parent, cache->locations[index]) - cache->slots));
+		}
+	cache->hashed = first - 1;
+}
+
+/* Makes the hash, or a larger one, with no node in it, for all the nodes that there are now and some to come. */
+static void
+make_hash(PfsTreeCache *cache)
+{
+	uint64 wanted = pg_nextpower2_64(Max((uint64) cache->tree.node_count * 2, 1024));
+
+	if (wanted > PG_UINT32_MAX)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("dictionary partition %d has too many nodes", cache->partition_id)));
+	drop_hash(cache);
+	cache->slots = MemoryContextAllocExtended(cache->context, wanted * sizeof(PfsChildSlot),
+											  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	cache->slot_count = (uint32) wanted;
+	if (cache->canonical == NULL)
+		cache->canonical = grow(cache, NULL, cache->capacity, sizeof(uint32));
+	cache->canonical[0] = 0;
+}
+
+/* Brings the hash up to date: nodes hashed + 1 .. node_count. */
+static void
+hash_rest(PfsTreeCache *cache)
+{
+	if (cache->slot_count == 0 || (uint64) cache->taken + (cache->tree.node_count - cache->hashed) >
+									  (uint64) cache->slot_count / 4 * 3)
+		make_hash(cache);
+	while (cache->hashed < cache->tree.node_count)
+	{
+		uint32 index = ++cache->hashed;
+		uint32 parent = cache->canonical[cache->parents[index]];
+		PfsChildSlot *slot = find_slot(cache, parent, cache->locations[index]);
+
+		if (slot->index != 0)
+			cache->canonical[index] = slot->index;
+		else
+		{
+			slot->parent = parent;
+			slot->location = cache->locations[index];
+			slot->index = cache->canonical[index] = index;
+			cache->taken++;
+		}
+	}
+}
+
+uint32
+pfs_tree_child(PfsTreeCache *cache, uint32 parent, int32 location)
+{
+	if (cache->tree.node_count == 0)
+		return 0;
+	if (cache->hashed < cache->tree.node_count)
+		hash_rest(cache);
+	return find_slot(cache, cache->canonical[parent], location)->index;
+}
+
+/* Settling */
+
+typedef struct TailNode
+{
+	int64 id;
+	uint32 index;
+} TailNode;
+
+static int
+compare_tail_nodes(const void *a, const void *b)
+{
+	int64 left = ((const TailNode *) a)->id;
+	int64 right = ((const TailNode *) b)->id;
+
+	return (left > right) - (left < right);
+}
+
+/* Order in which nodes start .. node_count shall stand: the old ones are in order, the tail is sorted here. */
+static uint32 *
+merge_order(const PfsTreeCache *cache, uint32 start, uint32 first)
+{
+	uint32 tail_count = cache->tree.node_count - first + 1;
+	uint32 count = cache->tree.node_count - start + 1;
+	TailNode *tail = palloc_extended(mul_size(tail_count, sizeof(TailNode)), MCXT_ALLOC_HUGE);
+	uint32 *order = palloc_extended(mul_size(count, sizeof(uint32)), MCXT_ALLOC_HUGE);
+	uint32 old = start;
+	uint32 next = 0;
+
+	for (uint32 i = 0; i < tail_count; i++)
+		tail[i] = (TailNode){ cache->ids[first + i], first + i };
+	qsort(tail, tail_count, sizeof(TailNode), compare_tail_nodes);
+	for (uint32 i = 0; i < count; i++)
+	{
+		if (next == tail_count || (old < first && cache->ids[old] < tail[next].id))
+			order[i] = old++;
+		else
+			order[i] = tail[next++].index;
+	}
+	pfree(tail);
+	return order;
+}
+
+uint32
+pfs_tree_settle(PfsTreeCache *cache, uint32 first, uint32 **moved_to)
+{
+	uint32 end = cache->tree.node_count + 1;
+	uint32 count;
+	int64 smallest = PG_INT64_MAX;
+	bool sorted = true;
+	uint32 start;
+	uint32 *order;
+	uint32 *map;
+	int64 *ids;
+	uint32 *parents;
+	int32 *locations;
+
+	*moved_to = NULL;
+	for (uint32 i = first; i < end; i++)
+	{
+		smallest = Min(smallest, cache->ids[i]);
+		sorted = sorted && cache->ids[i] > cache->ids[i - 1];
+	}
+	if (sorted)
+		return end;
+
+	/* 1. find the order of all that moves, and where each node goes */
+	start = lower_bound(cache, first - 1, smallest);
+	count = end - start;
+	unhash_from(cache, start);
+	order = merge_order(cache, start, first);
+	map = palloc_extended(mul_size(count, sizeof(uint32)), MCXT_ALLOC_HUGE);
+	for (uint32 i = 0; i < count; i++)
+		map[order[i] - start] = start + i;
+
+	/* 2. copy out in the new order, with parents renamed, and back */
+	ids = palloc_extended(mul_size(count, sizeof(int64)), MCXT_ALLOC_HUGE);
+	parents = palloc_extended(mul_size(count, sizeof(uint32)), MCXT_ALLOC_HUGE);
+	locations = palloc_extended(mul_size(count, sizeof(int32)), MCXT_ALLOC_HUGE);
+	for (uint32 i = 0; i < count; i++)
+	{
+		uint32 parent = cache->parents[order[i]];
+
+		ids[i] = cache->ids[order[i]];
+		parents[i] = parent < start ? parent : map[parent - start];
+		locations[i] = cache->locations[order[i]];
+	}
+	memcpy(cache->ids + start, ids, count * sizeof(int64));
+	memcpy(cache->parents + start, parents, count * sizeof(uint32));
+	memcpy(cache->locations + start, locations, count * sizeof(int32));
+	pfree(ids);
+	pfree(parents);
+	pfree(locations);
+	pfree(order);
+	*moved_to = map;
+	return start;
+}

@@ -1,0 +1,68 @@
+/*
+ * tree.h
+ *		One dictionary partition in memory: nodes in id order, and a hash to find children; internal to the room.
+ *
+ * Pure memory: reading and writing of chunks is tree_store.c's. Nodes are appended in any order of ids, parents first,
+ * and settled afterwards: pfs_tree_settle puts them where their ids belong. That moves only what lies behind the
+ * smallest new id, which is little, since ids grow with time.
+ */
+#ifndef PFS_TREE_H
+#define PFS_TREE_H
+
+#include "profstore.h"
+
+#include "dictionary/dictionary.h"
+
+/* Slot of the hash of children: open addressing, linear probing. */
+typedef struct PfsChildSlot
+{
+	uint32 parent; /* canonical index */
+	int32 location;
+	uint32 index; /* 0: free */
+} PfsChildSlot;
+
+typedef struct PfsTreeCache
+{
+	int32 partition_id; /* key of the table of trees */
+	bool changing;		/* set while nodes are added: an error in between leaves it set */
+	bool own;			/* holds nodes of the running transaction */
+	uint64 horizon;		/* chunks of transactions before this one are all here */
+	MemoryContext context;
+
+	PfsTree tree; /* as readers see it; its arrays are these: */
+	int64 *ids;
+	uint32 *parents;
+	int32 *locations;
+	uint32 capacity; /* elements of each array */
+
+	/*
+	 * Children of a node by location, for interning; made on first use. Where a node is there twice (two
+	 * transactions added it), the smaller index is the canonical one, and children of either are found
+	 * under it.
+	 */
+	PfsChildSlot *slots;
+	uint32 slot_count; /* a power of two, 0 where there is no hash */
+	uint32 *canonical; /* by index; capacity elements */
+	uint32 hashed;	   /* nodes 1 .. hashed are in the hash */
+	uint32 taken;	   /* slots in use */
+} PfsTreeCache;
+
+/* Sets up an empty tree; memory is taken from context. */
+void pfs_tree_init(PfsTreeCache *cache, int32 partition_id, MemoryContext context);
+
+/* Appends a node, raising PROGRAM_LIMIT_EXCEEDED beyond 2^32 - 2 of them; its index holds until the tree is settled. */
+uint32 pfs_tree_append(PfsTreeCache *cache, int64 id, uint32 parent, int32 location);
+
+/*
+ * Sorts nodes first .. node_count, the last ones appended, in between the others. Returns the smallest index that moved
+ * and the new index of each from there on (*moved_to, in CurrentMemoryContext), or NULL there if none did.
+ */
+uint32 pfs_tree_settle(PfsTreeCache *cache, uint32 first, uint32 **moved_to);
+
+/* Index of an id among the nodes 1 .. node_count, which are settled; 0 where it is not there. */
+uint32 pfs_tree_search(const PfsTreeCache *cache, uint32 node_count, int64 id);
+
+/* Index of the child of a node (0: of the root) at a location, 0 where it is not there. */
+uint32 pfs_tree_child(PfsTreeCache *cache, uint32 parent, int32 location);
+
+#endif

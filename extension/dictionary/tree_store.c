@@ -1,0 +1,406 @@
+/*
+ * tree_store.c
+ *		Trees and their rows in profstore.stack_chunks: loading, refreshing, storing.
+ *
+ * A refresh reads only chunks of transactions that may have been in progress at the last one. The horizon is the
+ * xmin of the snapshot that was read then: every transaction before it had ended, so its chunks were all visible,
+ * or never will be. This holds whatever the order in which transactions commit, and on a standby as
+ * well, whose snapshots have such an xmin too. Chunks that were seen already are told by their first node.
+ *
+ * A chunk's nodes may hang on nodes of a chunk that is read later, since its writer may have begun earlier. So
+ * parents outside a chunk are looked up when all chunks are in and settled. Their writer saw them committed, so
+ * whoever sees the child sees them.
+ */
+#include "profstore.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "catalog/indexing.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/xid8.h"
+
+#include "dictionary/cache.h"
+#include "dictionary/chunk.h"
+#include "dictionary/chunk_format.h"
+#include "dictionary/tree_store.h"
+
+/* Columns of profstore.stack_chunks. */
+enum
+{
+	CHUNK_PARTITION_ID = 1,
+	CHUNK_NODE_COUNT,
+	CHUNK_FIRST_NODE,
+	CHUNK_LAST_NODE,
+	CHUNK_XID,
+	CHUNK_PAYLOAD,
+	CHUNK_COLUMNS = CHUNK_PAYLOAD
+};
+
+#define NODE_NUMBER_MASK ((INT64CONST(1) << PFS_NODE_BITS) - 1)
+
+/* All trees of this backend, by partition. */
+static HTAB *trees;
+static bool some_are_own;
+
+/* A node whose parent is not in its chunk. */
+typedef struct External
+{
+	uint32 index;
+	int64 parent; /* node number */
+} External;
+
+/* What a refresh gathers before it settles the tree. */
+typedef struct Loading
+{
+	PfsTreeCache *cache;
+	uint32 known;		 /* nodes that were there before */
+	PfsChunkNodes nodes; /* of one chunk; made for the first one */
+	External *externals;
+	uint32 external_count;
+	uint32 external_capacity;
+} Loading;
+
+static void
+drop_tree(PfsTreeCache *cache)
+{
+	MemoryContextDelete(cache->context);
+	hash_search(trees, &cache->partition_id, HASH_REMOVE, NULL);
+}
+
+void
+pfs_trees_forget(void)
+{
+	trees = NULL;
+	some_are_own = false;
+}
+
+void
+pfs_trees_abort(void)
+{
+	HASH_SEQ_STATUS status;
+	PfsTreeCache *cache;
+
+	if (!some_are_own)
+		return;
+	hash_seq_init(&status, trees);
+	while ((cache = hash_seq_search(&status)) != NULL)
+		if (cache->own)
+			drop_tree(cache);
+	some_are_own = false;
+}
+
+void
+pfs_trees_commit(void)
+{
+	HASH_SEQ_STATUS status;
+	PfsTreeCache *cache;
+
+	if (!some_are_own)
+		return;
+	hash_seq_init(&status, trees);
+	while ((cache = hash_seq_search(&status)) != NULL)
+		cache->own = false;
+	some_are_own = false;
+}
+
+static void
+mark_own(PfsTreeCache *cache)
+{
+	cache->own = true;
+	some_are_own = true;
+}
+
+static void
+make_trees(void)
+{
+	HASHCTL control = { .keysize = sizeof(int32),
+						.entrysize = sizeof(PfsTreeCache),
+						.hcxt = pfs_cache_context() };
+
+	trees =
+		hash_create("profstore stack trees", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+/* Loading */
+
+static void
+add_external(Loading *loading, uint32 index, int64 parent)
+{
+	if (loading->external_count == loading->external_capacity)
+	{
+		loading->external_capacity = Max(256, loading->external_capacity * 2);
+		if (loading->externals == NULL)
+			loading->externals = palloc(loading->external_capacity * sizeof(External));
+		else
+			loading->externals =
+				repalloc_huge(loading->externals, loading->external_capacity * sizeof(External));
+	}
+	loading->externals[loading->external_count++] = (External){ index, parent };
+}
+
+static void
+append_chunk(Loading *loading, const PfsChunkRow *row, const struct varlena *payload)
+{
+	PfsTreeCache *cache = loading->cache;
+	const PfsChunkNodes *nodes = &loading->nodes;
+	int64 partition = (int64) row->partition_id << PFS_NODE_BITS;
+
+	if (loading->nodes.numbers == NULL)
+		pfs_chunk_nodes_init(&loading->nodes, PFS_CHUNK_MAX_NODES);
+	pfs_chunk_decode(row, payload, &loading->nodes);
+	for (uint32 i = 0; i < nodes->node_count; i++)
+	{
+		uint32 index =
+			pfs_tree_append(cache, partition | nodes->numbers[i], 0, nodes->locations[i]);
+
+		if (nodes->distances[i] != 0)
+			cache->parents[index] = index - nodes->distances[i];
+		else if (nodes->parents[i] != 0)
+			add_external(loading, index, partition | nodes->parents[i]);
+	}
+}
+
+static void
+load_row(Loading *loading, HeapTuple tuple, TupleDesc descriptor)
+{
+	PfsTreeCache *cache = loading->cache;
+	Datum values[CHUNK_COLUMNS];
+	bool nulls[CHUNK_COLUMNS];
+	PfsChunkRow row;
+	FullTransactionId xid;
+	struct varlena *payload;
+
+	heap_deform_tuple(tuple, descriptor, values, nulls);
+	row.partition_id = DatumGetInt32(values[CHUNK_PARTITION_ID - 1]);
+	row.node_count = DatumGetInt32(values[CHUNK_NODE_COUNT - 1]);
+	row.first_node = DatumGetInt64(values[CHUNK_FIRST_NODE - 1]);
+	row.last_node = DatumGetInt64(values[CHUNK_LAST_NODE - 1]);
+	xid = DatumGetFullTransactionId(values[CHUNK_XID - 1]);
+
+	if (pfs_tree_search(cache, loading->known,
+						(int64) row.partition_id << PFS_NODE_BITS | row.first_node) != 0)
+		return;
+	if (FullTransactionIdEquals(xid, GetTopFullTransactionIdIfAny()))
+		mark_own(cache);
+	payload = PG_DETOAST_DATUM_PACKED(values[CHUNK_PAYLOAD - 1]);
+	append_chunk(loading, &row, payload);
+	if ((Pointer) payload != DatumGetPointer(values[CHUNK_PAYLOAD - 1]))
+		pfree(payload);
+}
+
+static void
+resolve_externals(const Loading *loading, uint32 start, const uint32 *moved_to)
+{
+	PfsTreeCache *cache = loading->cache;
+
+	for (uint32 i = 0; i < loading->external_count; i++)
+	{
+		External external = loading->externals[i];
+		uint32 index = moved_to == NULL ? external.index : moved_to[external.index - start];
+		uint32 parent = pfs_tree_search(cache, cache->tree.node_count, external.parent);
+
+		if (parent == 0)
+			ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+							errmsg("node " INT64_FORMAT " of dictionary partition %d has no parent",
+								   cache->ids[index] & NODE_NUMBER_MASK, cache->partition_id),
+							errdetail("No chunk holds node " INT64_FORMAT ".",
+									  external.parent & NODE_NUMBER_MASK),
+							errhint("Restore profstore.stack_chunks from a backup.")));
+		cache->parents[index] = parent;
+	}
+}
+
+/* Chunks of transactions before this one are all visible to the snapshot, or never will be. */
+static uint64
+snapshot_horizon(Snapshot snapshot)
+{
+	uint64 next = U64FromFullTransactionId(ReadNextFullTransactionId());
+	uint64 horizon = (next & ~(uint64) PG_UINT32_MAX) | snapshot->xmin;
+
+	return horizon > next ? horizon - ((uint64) 1 << 32) : horizon;
+}
+
+static void
+read_chunks(Loading *loading, Snapshot snapshot)
+{
+	PfsTreeCache *cache = loading->cache;
+	Relation table = pfs_table_open("stack_chunks", AccessShareLock);
+	ScanKeyData keys[2];
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	ScanKeyInit(&keys[0], CHUNK_PARTITION_ID, BTEqualStrategyNumber, F_INT4EQ,
+				Int32GetDatum(cache->partition_id));
+	ScanKeyInit(&keys[1], CHUNK_XID, BTGreaterEqualStrategyNumber, F_XID8GE,
+				FullTransactionIdGetDatum(FullTransactionIdFromU64(cache->horizon)));
+	scan = systable_beginscan(table, pfs_relation_oid("stack_chunks_partition"), true, snapshot, 2,
+							  keys);
+	while ((tuple = systable_getnext(scan)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		load_row(loading, tuple, RelationGetDescr(table));
+	}
+	systable_endscan(scan);
+	table_close(table, NoLock);
+}
+
+void
+pfs_tree_refresh(PfsTreeCache *cache)
+{
+	MemoryContext scratch =
+		AllocSetContextCreate(CurrentMemoryContext, "profstore stack tree loading",
+							  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(scratch);
+	Snapshot snapshot = GetActiveSnapshot();
+	Loading loading = { .cache = cache, .known = cache->tree.node_count };
+	uint32 start;
+	uint32 *moved_to;
+
+	cache->changing = true;
+	read_chunks(&loading, snapshot);
+	if (cache->tree.node_count > loading.known)
+	{
+		start = pfs_tree_settle(cache, loading.known + 1, &moved_to);
+		resolve_externals(&loading, start, moved_to);
+	}
+	cache->horizon = Max(cache->horizon, snapshot_horizon(snapshot));
+	cache->changing = false;
+
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(scratch);
+}
+
+/* The cached tree of a partition. Loads it and sets *loaded if it was not there. */
+static PfsTreeCache *
+find_tree(int32 partition_id, bool *loaded)
+{
+	PfsTreeCache *cache;
+
+	if (trees == NULL)
+		make_trees();
+	cache = hash_search(trees, &partition_id, HASH_FIND, NULL);
+	if (cache != NULL && cache->changing)
+	{
+		drop_tree(cache);
+		cache = NULL;
+	}
+	*loaded = cache == NULL;
+	if (*loaded)
+	{
+		MemoryContext context = AllocSetContextCreate(pfs_cache_context(), "profstore stack tree",
+													  ALLOCSET_SMALL_SIZES);
+
+		cache = hash_search(trees, &partition_id, HASH_ENTER, NULL);
+		pfs_tree_init(cache, partition_id, context);
+		pfs_tree_refresh(cache);
+	}
+	return cache;
+}
+
+PfsTreeCache *
+pfs_tree_cached(int32 partition_id)
+{
+	bool loaded;
+
+	return find_tree(partition_id, &loaded);
+}
+
+const PfsTree *
+pfs_tree_get(int32 partition_id)
+{
+	bool loaded;
+	PfsTreeCache *cache = find_tree(partition_id, &loaded);
+
+	if (!loaded)
+		pfs_tree_refresh(cache);
+	return &cache->tree;
+}
+
+uint32
+pfs_tree_index(const PfsTree *tree, int64 stack_id)
+{
+	/* The tree is a member of its cache: see find_tree. */
+	const PfsTreeCache *cache =
+		(const PfsTreeCache *) ((const char *) tree - offsetof(PfsTreeCache, tree));
+	uint32 index = stack_id == 0 ? 0 : pfs_tree_search(cache, tree->node_count, stack_id);
+
+	if (index == 0 && stack_id != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("stack " INT64_FORMAT " is not in the dictionary", stack_id),
+				 errdetail("Dictionary partition %d holds %u nodes.", tree->partition_id,
+						   tree->node_count),
+				 errhint(
+					 "Restore profstore.stack_chunks from the backup that the samples are from.")));
+	return index;
+}
+
+/* Storing */
+
+static void
+store_chunk(PfsTreeCache *cache, Relation table, uint32 first, uint32 node_count,
+			PfsChunkNodes *nodes)
+{
+	Datum values[CHUNK_COLUMNS];
+	bool nulls[CHUNK_COLUMNS] = { false };
+	HeapTuple tuple;
+	bytea *payload;
+
+	nodes->node_count = node_count;
+	for (uint32 i = 0; i < node_count; i++)
+	{
+		uint32 parent = cache->parents[first + i];
+
+		nodes->numbers[i] = cache->ids[first + i] & NODE_NUMBER_MASK;
+		nodes->parents[i] = cache->ids[parent] & NODE_NUMBER_MASK;
+		nodes->distances[i] = parent >= first ? first + i - parent : 0;
+		nodes->locations[i] = cache->locations[first + i];
+	}
+	payload = pfs_chunk_encode(nodes);
+
+	values[CHUNK_PARTITION_ID - 1] = Int32GetDatum(cache->partition_id);
+	values[CHUNK_NODE_COUNT - 1] = Int32GetDatum((int32) node_count);
+	values[CHUNK_FIRST_NODE - 1] = Int64GetDatum(nodes->numbers[0]);
+	values[CHUNK_LAST_NODE - 1] = Int64GetDatum(nodes->numbers[node_count - 1]);
+	values[CHUNK_XID - 1] = FullTransactionIdGetDatum(GetTopFullTransactionId());
+	values[CHUNK_PAYLOAD - 1] = PointerGetDatum(payload);
+	tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
+	CatalogTupleInsert(table, tuple);
+	heap_freetuple(tuple);
+	pfree(payload);
+}
+
+void
+pfs_tree_begin_append(PfsTreeCache *cache)
+{
+	cache->changing = true;
+	mark_own(cache);
+}
+
+void
+pfs_tree_end_append(PfsTreeCache *cache, uint32 first)
+{
+	Relation table = pfs_table_open("stack_chunks", RowExclusiveLock);
+	PfsChunkNodes nodes;
+	uint32 *moved_to;
+
+	pfs_chunk_nodes_init(&nodes, Min(cache->tree.node_count - first + 1, PFS_CHUNK_MAX_NODES));
+	for (uint32 at = first; at <= cache->tree.node_count; at += PFS_CHUNK_MAX_NODES)
+		store_chunk(cache, table, at, Min(cache->tree.node_count - at + 1, PFS_CHUNK_MAX_NODES),
+					&nodes);
+	table_close(table, NoLock);
+
+	pfs_tree_settle(cache, first, &moved_to);
+	if (moved_to != NULL)
+		pfree(moved_to);
+	cache->changing = false;
+}

@@ -1,0 +1,298 @@
+-- What writers call. Interning functions take arrays and return an id for each element, in order; a repeated call
+-- returns ids of equal content. They run as the extension's owner and are granted by grant_write alone.
+
+CREATE FUNCTION profstore.begin_interning(caller text, VARIADIC arrays "any") RETURNS void
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'profstore_begin_interning';
+COMMENT ON FUNCTION profstore.begin_interning(text, "any") IS 'internal: checks that arrays are of one length and without nulls; makes the transaction''s commit wait for the disk';
+REVOKE EXECUTE ON FUNCTION profstore.begin_interning(text, "any") FROM PUBLIC;
+
+CREATE FUNCTION profstore.refuse_ids(kind text, ids int8[]) RETURNS void
+	LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	RAISE foreign_key_violation USING
+		MESSAGE = format('%s with id %s does not exist', kind, ids[1]),
+		HINT = 'Intern it first, in this database and under its present epoch.';
+END
+$$;
+COMMENT ON FUNCTION profstore.refuse_ids(text, int8[]) IS 'internal: raises an error that names the first of these ids; null passes';
+REVOKE EXECUTE ON FUNCTION profstore.refuse_ids(text, int8[]) FROM PUBLIC;
+
+CREATE FUNCTION profstore.check_counts(caller text, counts int4[], total int4) RETURNS void
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+	AS 'MODULE_PATHNAME', 'profstore_check_counts';
+COMMENT ON FUNCTION profstore.check_counts(text, int4[], int4) IS 'internal: checks that counts are not negative and add up to total';
+REVOKE EXECUTE ON FUNCTION profstore.check_counts(text, int4[], int4) FROM PUBLIC;
+
+CREATE FUNCTION profstore.parse_profile_type(profile_type text,
+											 OUT name text, OUT sample_type text, OUT sample_unit text,
+											 OUT period_type text, OUT period_unit text, OUT delta bool)
+	LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	parts text[] := string_to_array(profile_type, ':');
+BEGIN
+	IF cardinality(parts) NOT IN (5, 6) OR coalesce(parts[6], 'delta') <> 'delta'
+		OR profile_type !~ '^([^[:space:][:cntrl:]:{}",]{1,255}:){3}[^[:space:][:cntrl:]:{}",]{0,255}:[^[:space:][:cntrl:]:{}",]{0,255}(:delta)?$'
+	THEN
+		RAISE invalid_parameter_value USING
+			MESSAGE = format('invalid profile type: "%s"', profile_type),
+			HINT = 'A profile type has the form name:sample_type:sample_unit:period_type:period_unit[:delta].';
+	END IF;
+	name := parts[1];
+	sample_type := parts[2];
+	sample_unit := parts[3];
+	period_type := parts[4];
+	period_unit := parts[5];
+	delta := cardinality(parts) = 6;
+END
+$$;
+COMMENT ON FUNCTION profstore.parse_profile_type(text) IS 'parts of name:sample_type:sample_unit:period_type:period_unit[:delta]';
+
+CREATE FUNCTION profstore.normalize_labels(labels jsonb) RETURNS jsonb
+	LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	label record;
+BEGIN
+	IF jsonb_typeof(labels) <> 'object' THEN
+		RAISE invalid_parameter_value USING
+			MESSAGE = format('labels must be a JSON object, not %s', jsonb_typeof(labels));
+	END IF;
+	FOR label IN SELECT l.key, l.value FROM jsonb_each(labels) AS l LOOP
+		IF label.key !~ '^[a-zA-Z_][a-zA-Z0-9_]*$' THEN
+			RAISE invalid_parameter_value USING
+				MESSAGE = format('invalid label name: "%s"', label.key),
+				HINT = 'A label name has letters, digits and underscores, and does not begin with a digit.';
+		ELSIF jsonb_typeof(label.value) <> 'string' THEN
+			RAISE invalid_parameter_value USING
+				MESSAGE = format('value of label "%s" must be a string, not %s', label.key, jsonb_typeof(label.value));
+		ELSIF label.value = '""' THEN
+			labels := labels - label.key;
+		END IF;
+	END LOOP;
+	RETURN labels;
+END
+$$;
+COMMENT ON FUNCTION profstore.normalize_labels(jsonb) IS 'checks a label set; an empty value means the label is absent, so it goes';
+
+-- Each of these is one statement: known content is found by its hash, the rest is stored, and both are put together
+-- in the order of the input. A commit of another transaction in between makes a second row of equal content.
+
+CREATE FUNCTION profstore.intern_profile_types(profile_types text[]) RETURNS int4[]
+	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	SELECT profstore.begin_interning('intern_profile_types', profile_types);
+
+	WITH input AS MATERIALIZED
+		(SELECT t.*, i.ord,
+			(SELECT min(k.id) FROM profstore.profile_types AS k
+			 WHERE (k.name, k.sample_type, k.sample_unit, k.period_type, k.period_unit, k.delta)
+				 = (t.name, t.sample_type, t.sample_unit, t.period_type, t.period_unit, t.delta)) AS id
+		 FROM unnest(profile_types) WITH ORDINALITY AS i(profile_type, ord),
+			 profstore.parse_profile_type(i.profile_type) AS t),
+	added AS
+		(INSERT INTO profstore.profile_types (name, sample_type, sample_unit, period_type, period_unit, delta)
+		 SELECT DISTINCT i.name, i.sample_type, i.sample_unit, i.period_type, i.period_unit, i.delta
+		 FROM input AS i WHERE i.id IS NULL
+		 RETURNING *)
+	SELECT coalesce(array_agg(coalesce(i.id, a.id) ORDER BY i.ord), '{}')
+	FROM input AS i
+		LEFT JOIN added AS a ON (a.name, a.sample_type, a.sample_unit, a.period_type, a.period_unit, a.delta)
+			= (i.name, i.sample_type, i.sample_unit, i.period_type, i.period_unit, i.delta);
+END;
+COMMENT ON FUNCTION profstore.intern_profile_types(text[]) IS 'ids of profile types given in their string form';
+
+CREATE FUNCTION profstore.intern_series(profile_types text[], labels jsonb[], periods int8[]) RETURNS int4[]
+	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	SELECT profstore.begin_interning('intern_series', profile_types, labels, periods);
+
+	WITH input AS MATERIALIZED
+		(SELECT i.profile_type, n.labels, i.period, i.ord,
+			(SELECT min(k.id) FROM profstore.series AS k
+			 WHERE profstore.content_hash(k.profile_type, k.labels, k.period)
+				 = profstore.content_hash(i.profile_type, n.labels, i.period)
+				 AND (k.profile_type, k.labels, k.period) = (i.profile_type, n.labels, i.period)) AS id
+		 FROM unnest(profstore.intern_profile_types(profile_types), labels, periods)
+				 WITH ORDINALITY AS i(profile_type, labels, period, ord),
+			 profstore.normalize_labels(i.labels) AS n(labels)),
+	added AS
+		(INSERT INTO profstore.series (profile_type, labels, period)
+		 SELECT DISTINCT i.profile_type, i.labels, i.period FROM input AS i WHERE i.id IS NULL
+		 RETURNING *)
+	SELECT coalesce(array_agg(coalesce(i.id, a.id) ORDER BY i.ord), '{}')
+	FROM input AS i
+		LEFT JOIN added AS a ON (a.profile_type, a.labels, a.period) = (i.profile_type, i.labels, i.period);
+END;
+COMMENT ON FUNCTION profstore.intern_series(text[], jsonb[], int8[]) IS 'ids of series: profile type in its string form, labels, period';
+
+CREATE FUNCTION profstore.touch_series(series_ids int4[], first_time timestamptz, last_time timestamptz) RETURNS void
+	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	UPDATE profstore.series AS s
+	SET first_seen = least(s.first_seen, first_time), last_seen = greatest(s.last_seen, last_time)
+	FROM (SELECT k.id
+		  FROM profstore.series AS k
+		  WHERE k.id = ANY (series_ids)
+			  AND (k.first_seen > first_time OR k.last_seen < last_time - interval '1 minute')
+		  FOR NO KEY UPDATE SKIP LOCKED) AS stale
+	WHERE s.id = stale.id;
+END;
+COMMENT ON FUNCTION profstore.touch_series(int4[], timestamptz, timestamptz) IS 'tells that these series have samples between these times; waits for nobody: a row that another transaction touches is left to it';
+
+CREATE FUNCTION profstore.intern_mappings(build_ids text[], files text[]) RETURNS int4[]
+	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	SELECT profstore.begin_interning('intern_mappings', build_ids, files);
+
+	WITH input AS MATERIALIZED
+		(SELECT i.*,
+			(SELECT min(k.id) FROM profstore.mappings AS k
+			 WHERE profstore.content_hash(k.build_id, k.file) = profstore.content_hash(i.build_id, i.file)
+				 AND (k.build_id, k.file) = (i.build_id, i.file)) AS id
+		 FROM unnest(build_ids, files) WITH ORDINALITY AS i(build_id, file, ord)),
+	added AS
+		(INSERT INTO profstore.mappings (build_id, file)
+		 SELECT DISTINCT i.build_id, i.file FROM input AS i WHERE i.id IS NULL
+		 RETURNING *)
+	SELECT coalesce(array_agg(coalesce(i.id, a.id) ORDER BY i.ord), '{}')
+	FROM input AS i
+		LEFT JOIN added AS a ON (a.build_id, a.file) = (i.build_id, i.file);
+END;
+COMMENT ON FUNCTION profstore.intern_mappings(text[], text[]) IS 'ids of mappings';
+
+CREATE FUNCTION profstore.intern_functions(names text[], system_names text[], filenames text[], start_lines int4[])
+	RETURNS int4[]
+	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	SELECT profstore.begin_interning('intern_functions', names, system_names, filenames, start_lines);
+
+	WITH input AS MATERIALIZED
+		(SELECT i.*,
+			(SELECT min(k.id) FROM profstore.functions AS k
+			 WHERE profstore.content_hash(k.name, k.system_name, k.filename, k.start_line)
+				 = profstore.content_hash(i.name, i.system_name, i.filename, i.start_line)
+				 AND (k.name, k.system_name, k.filename, k.start_line)
+				 = (i.name, i.system_name, i.filename, i.start_line)) AS id
+		 FROM unnest(names, system_names, filenames, start_lines)
+			 WITH ORDINALITY AS i(name, system_name, filename, start_line, ord)),
+	added AS
+		(INSERT INTO profstore.functions (name, system_name, filename, start_line)
+		 SELECT DISTINCT i.name, i.system_name, i.filename, i.start_line FROM input AS i WHERE i.id IS NULL
+		 RETURNING *)
+	SELECT coalesce(array_agg(coalesce(i.id, a.id) ORDER BY i.ord), '{}')
+	FROM input AS i
+		LEFT JOIN added AS a ON (a.name, a.system_name, a.filename, a.start_line)
+			= (i.name, i.system_name, i.filename, i.start_line);
+END;
+COMMENT ON FUNCTION profstore.intern_functions(text[], text[], text[], int4[]) IS 'ids of functions';
+
+-- A location that comes with an address and without lines is any stored one at that address, a symbolized one where
+-- there is one: what a symbolizer found out is not lost on a writer that sees less.
+CREATE FUNCTION profstore.intern_locations(mappings int4[], addresses int8[], line_counts int4[],
+										   function_ids int4[], lines int4[])
+	RETURNS int4[]
+	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	SELECT profstore.begin_interning('intern_locations', mappings, addresses, line_counts),
+		profstore.begin_interning('intern_locations', function_ids, lines),
+		profstore.check_counts('intern_locations', line_counts, cardinality(function_ids));
+	SELECT profstore.refuse_ids('mapping', (SELECT array_agg(i.id) FROM unnest(mappings) AS i(id)
+			WHERE i.id <> 0 AND NOT EXISTS (SELECT FROM profstore.mappings AS k WHERE k.id = i.id))),
+		profstore.refuse_ids('function', (SELECT array_agg(i.id) FROM unnest(function_ids) AS i(id)
+			WHERE NOT EXISTS (SELECT FROM profstore.functions AS k WHERE k.id = i.id)));
+
+	WITH input AS MATERIALIZED
+		(SELECT i.mapping, i.address, i.ord, function_ids[i.stop - i.line_count + 1 : i.stop] AS function_ids,
+			lines[i.stop - i.line_count + 1 : i.stop] AS lines
+		 FROM (SELECT u.*, sum(u.line_count) OVER (ORDER BY u.ord)::int4 AS stop
+			   FROM unnest(mappings, addresses, line_counts)
+				   WITH ORDINALITY AS u(mapping, address, line_count, ord)) AS i),
+	found AS MATERIALIZED
+		(SELECT i.*, coalesce(
+			(SELECT k.id FROM profstore.locations AS k
+			 WHERE k.mapping = i.mapping AND k.address = i.address AND i.address <> 0 AND i.lines = '{}'
+			 ORDER BY k.lines = '{}', k.id LIMIT 1),
+			(SELECT min(k.id) FROM profstore.locations AS k
+			 WHERE k.mapping = i.mapping AND k.address = i.address
+				 AND hash_array_extended(k.function_ids, 0) = hash_array_extended(i.function_ids, 0)
+				 AND (k.function_ids, k.lines) = (i.function_ids, i.lines))) AS id
+		 FROM input AS i),
+	added AS
+		(INSERT INTO profstore.locations (mapping, address, function_ids, lines, symbolization)
+		 SELECT DISTINCT i.mapping, i.address, i.function_ids, i.lines,
+			 CASE WHEN i.lines = '{}' THEN 'p' ELSE 's' END::"char"
+		 FROM found AS i WHERE i.id IS NULL
+		 RETURNING *)
+	SELECT coalesce(array_agg(coalesce(i.id, a.id) ORDER BY i.ord), '{}')
+	FROM found AS i
+		LEFT JOIN added AS a ON (a.mapping, a.address, a.function_ids, a.lines)
+			= (i.mapping, i.address, i.function_ids, i.lines);
+END;
+COMMENT ON FUNCTION profstore.intern_locations(int4[], int8[], int4[], int4[], int4[]) IS 'ids of locations; function_ids and lines hold line_counts[i] elements for each, innermost first';
+
+CREATE FUNCTION profstore.intern_stacks(partition text, depths int4[], location_ids int4[]) RETURNS int8[]
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'profstore_intern_stacks';
+COMMENT ON FUNCTION profstore.intern_stacks(text, int4[], int4[]) IS 'ids of stack traces in a dictionary partition; location_ids holds depths[i] elements for each, leaf first; depth 0 is stack 0';
+
+CREATE FUNCTION profstore.epoch() RETURNS int8
+	LANGUAGE c VOLATILE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'profstore_epoch';
+COMMENT ON FUNCTION profstore.epoch() IS 'under which ids are valid; another one after ids went away, in a restored database, and after a standby took over';
+
+CREATE FUNCTION profstore.bump_epoch() RETURNS int8
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	UPDATE profstore.epoch SET ids = ids + 1;
+	SELECT profstore.epoch();
+END;
+COMMENT ON FUNCTION profstore.bump_epoch() IS 'makes caches and writers forget all ids; call it in the transaction that removes some';
+REVOKE EXECUTE ON FUNCTION profstore.bump_epoch() FROM PUBLIC;
+
+CREATE FUNCTION profstore.bump_names() RETURNS void
+	LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	UPDATE profstore.epoch SET names = names + 1;
+END;
+COMMENT ON FUNCTION profstore.bump_names() IS 'makes caches forget names; call it in the transaction that changes stored locations or functions';
+REVOKE EXECUTE ON FUNCTION profstore.bump_names() FROM PUBLIC;
+
+CREATE FUNCTION profstore.begin_batch(writer uuid, batch int8, epoch int8) RETURNS bool
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	-- The lock on the table lets whoever removes ids wait for the batches that use them.
+	LOCK TABLE profstore.epoch IN ROW SHARE MODE;
+	IF profstore.epoch() <> begin_batch.epoch THEN
+		RAISE object_not_in_prerequisite_state USING
+			MESSAGE = format('epoch %s is over', begin_batch.epoch),
+			DETAIL = format('The present epoch is %s: ids that were interned earlier may have gone.', profstore.epoch()),
+			HINT = 'Forget all ids, intern again, and repeat the batch.';
+	END IF;
+	INSERT INTO profstore.writers AS w (writer, last_batch)
+	VALUES (begin_batch.writer, begin_batch.batch)
+	ON CONFLICT ON CONSTRAINT writers_pkey DO UPDATE
+		SET last_batch = EXCLUDED.last_batch, last_seen = EXCLUDED.last_seen
+		WHERE w.last_batch < EXCLUDED.last_batch;
+	RETURN FOUND;
+END
+$$;
+COMMENT ON FUNCTION profstore.begin_batch(uuid, int8, int8) IS 'first in the transaction of a batch: false if the batch is stored already; SQLSTATE 55000 if the epoch under which its ids were interned is over; locks the writer''s row until the end of the transaction';
+
+DO
+$$
+DECLARE
+	signature text;
+BEGIN
+	FOREACH signature IN ARRAY '{"intern_profile_types(text[])", "intern_series(text[], jsonb[], int8[])",
+		"touch_series(int4[], timestamptz, timestamptz)", "intern_mappings(text[], text[])",
+		"intern_functions(text[], text[], text[], int4[])", "intern_locations(int4[], int8[], int4[], int4[], int4[])",
+		"intern_stacks(text, int4[], int4[])", "epoch()", "begin_batch(uuid, int8, int8)"}'::text[]
+	LOOP
+		EXECUTE format('REVOKE EXECUTE ON FUNCTION profstore.%s FROM PUBLIC', signature);
+	END LOOP;
+END
+$$;
