@@ -1,0 +1,199 @@
+/*
+ * test_agent_proc.c
+ *		Parsers of what the kernel says about processes and CPUs.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "agent/cpu_list.h"
+#include "agent/proc_file.h"
+
+static void
+test_cpu_lists(void **state)
+{
+	CpuList list;
+
+	assert_int_equal(cpu_list_parse("0-3,8,10-11\n", &list), 0);
+	assert_int_equal(cpu_list_count(&list), 7);
+	assert_true(cpu_list_has(&list, 0));
+	assert_true(cpu_list_has(&list, 3));
+	assert_false(cpu_list_has(&list, 4));
+	assert_true(cpu_list_has(&list, 11));
+	assert_false(cpu_list_has(&list, CPU_LIST_MAX + 1));
+	assert_int_equal(cpu_list_parse("0\n", &list), 0);
+	assert_int_equal(cpu_list_count(&list), 1);
+	assert_int_equal(cpu_list_parse("\n", &list), 0);
+	assert_int_equal(cpu_list_count(&list), 0);
+	assert_int_equal(cpu_list_parse("4095", &list), 0);
+	assert_true(cpu_list_has(&list, 4095));
+}
+
+static void
+test_cpu_list_errors(void **state)
+{
+	static const char *const bad[] = { "x",		 "1-",	 "-1",
+									   "3-1",	 "1,,2", "1,",
+									   "1 2",	 "4096", "99999999999999999999",
+									   "0-3\n4", "1-2-3" };
+	CpuList list = { { 42 } };
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	{
+		if (cpu_list_parse(bad[i], &list) != -EINVAL)
+			fail_msg("\"%s\" was taken for a CPU list", bad[i]);
+		assert_int_equal(list.bits[0], 42);
+	}
+}
+
+static void
+test_online_cpus(void **state)
+{
+	CpuList list;
+
+	assert_int_equal(cpu_list_read("/sys/devices/system/cpu/online", &list), 0);
+	assert_int_equal(cpu_list_count(&list), sysconf(_SC_NPROCESSORS_ONLN));
+	assert_int_equal(cpu_list_read("/nonexistent", &list), -ENOENT);
+}
+
+static void
+test_stat(void **state)
+{
+	ProcStat stat;
+
+	/* the name of a process may hold anything */
+	assert_int_equal(proc_stat_parse("7 (a) R 9 (b)) S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 "
+									 "98765 1000 10 18446744073709551615 1 1 140721 0 0\n",
+									 &stat),
+					 0);
+	assert_int_equal(stat.start_ticks, 98765);
+	assert_int_equal(stat.stack_top, 140721);
+	assert_int_equal(proc_stat_parse("", &stat), -EINVAL);
+	assert_int_equal(proc_stat_parse("7 (x", &stat), -EINVAL);
+	assert_int_equal(proc_stat_parse("7 (x) S 1 2 3", &stat), -EINVAL);
+	assert_int_equal(stat.start_ticks, 98765);
+	assert_int_equal(proc_stat_read((uint32_t) getpid(), &stat), 0);
+	assert_true(stat.start_ticks > 0 && stat.stack_top > 0);
+}
+
+static void
+check_line(const char *text, uint64_t start, uint64_t end, uint64_t offset, ino_t inode,
+		   const char *name, bool deleted, bool executable)
+{
+	char line[512];
+	ProcMapping mapping;
+	bool is_executable;
+
+	snprintf(line, sizeof(line), "%s", text);
+	if (proc_maps_parse_line(line, &mapping, &is_executable) != 0)
+		fail_msg("could not parse \"%s\"", text);
+	assert_int_equal(mapping.start, start);
+	assert_int_equal(mapping.end, end);
+	assert_int_equal(mapping.file_offset, offset);
+	assert_int_equal(mapping.inode, inode);
+	assert_string_equal(mapping.name, name);
+	assert_int_equal(mapping.deleted, deleted);
+	assert_int_equal(is_executable, executable);
+}
+
+static void
+test_maps_lines(void **state)
+{
+	check_line("55d0a7a00000-55d0a7b00000 r-xp 0000f000 fd:01 1234   /usr/bin/x", 0x55d0a7a00000,
+			   0x55d0a7b00000, 0xf000, 1234, "/usr/bin/x", false, true);
+	check_line("7f0000000000-7f0000001000 r--p 00000000 00:1f 5 /a b (c)", 0x7f0000000000,
+			   0x7f0000001000, 0, 5, "/a b (c)", false, false);
+	check_line("7f0000000000-7f0000001000 r-xp 00000000 00:1f 5 /lib/old.so (deleted)",
+			   0x7f0000000000, 0x7f0000001000, 0, 5, "/lib/old.so", true, true);
+	check_line("7f0000000000-7f0000001000 r-xp 00000000 00:1f 5 /new\\012line", 0x7f0000000000,
+			   0x7f0000001000, 0, 5, "/new\nline", false, true);
+	check_line("7f0000000000-7f0000001000 rwxp 00000000 00:00 0", 0x7f0000000000, 0x7f0000001000, 0,
+			   0, "", false, true);
+	check_line("7ffd1b5f0000-7ffd1b5f2000 r-xp 00000000 00:00 0      [vdso]", 0x7ffd1b5f0000,
+			   0x7ffd1b5f2000, 0, 0, "[vdso]", false, true);
+	check_line("ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]",
+			   0xffffffffff600000, 0xffffffffff601000, 0, 0, "[vsyscall]", false, true);
+}
+
+static void
+test_maps_device(void **state)
+{
+	char line[] = "1000-2000 r-xp 00000000 fd:1a 99 /x";
+	ProcMapping mapping;
+	bool executable;
+
+	assert_int_equal(proc_maps_parse_line(line, &mapping, &executable), 0);
+	assert_int_equal(mapping.device, makedev(0xfd, 0x1a));
+}
+
+static void
+test_maps_errors(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"hello",
+		"1000-2000",
+		"1000-2000 r-xp",
+		"1000-2000 r-xp 0 fd:01",
+		"2000-1000 r-xp 00000000 fd:01 1 /x",
+		"1000-1000 r-xp 00000000 fd:01 1 /x",
+		"1000-2000 r 00000000 fd:01 1 /x",
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+	{
+		char line[128];
+		ProcMapping mapping;
+		bool executable;
+
+		snprintf(line, sizeof(line), "%s", bad[i]);
+		if (proc_maps_parse_line(line, &mapping, &executable) != -EINVAL)
+			fail_msg("\"%s\" was taken for a mapping", bad[i]);
+	}
+}
+
+static void
+test_files(void **state)
+{
+	char exe[4096];
+	char own[4096];
+	ssize_t length;
+	char *text;
+	size_t bytes;
+
+	assert_int_equal(proc_file_read("/nonexistent", 100, &text, NULL), -ENOENT);
+	assert_int_equal(proc_file_read("/proc/self/maps", 10, &text, NULL), -EFBIG);
+	assert_int_equal(proc_file_read("/proc/self/maps", 1 << 20, &text, &bytes), 0);
+	assert_int_equal(strlen(text), bytes);
+	assert_non_null(strstr(text, "[stack]"));
+	free(text);
+	length = readlink("/proc/self/exe", own, sizeof(own) - 1);
+	assert_true(length > 0);
+	own[length] = '\0';
+	assert_int_equal(proc_exe_read((uint32_t) getpid(), exe, sizeof(exe)), 0);
+	assert_string_equal(exe, own);
+	assert_int_equal(proc_exe_read(0x7fffffff, exe, sizeof(exe)), -ENOENT);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_cpu_lists),	cmocka_unit_test(test_cpu_list_errors),
+		cmocka_unit_test(test_online_cpus), cmocka_unit_test(test_stat),
+		cmocka_unit_test(test_maps_lines),	cmocka_unit_test(test_maps_device),
+		cmocka_unit_test(test_maps_errors), cmocka_unit_test(test_files),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,124 @@
+/*
+ * test_flags.c
+ *		Command-line flags: what is taken, and what is said about the rest.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "agent/options.h"
+#include "base/log.h"
+
+static AgentOptions options;
+static Failure failure;
+
+static ExitCode
+parse(int count, const char *const *arguments)
+{
+	Flag flags[AGENT_FLAGS_MAX];
+	size_t flag_count = agent_flags(&options, flags);
+
+	memset(&failure, 0, sizeof(failure));
+	return flags_parse(flags, flag_count, count, (char **) (uintptr_t) arguments, &failure);
+}
+
+#define PARSE(...)                                                          \
+	parse((int) (sizeof((const char *[]){ __VA_ARGS__ }) / sizeof(char *)), \
+		  (const char *[]){ __VA_ARGS__ })
+
+static void
+test_defaults(void **state)
+{
+	assert_int_equal(parse(0, NULL), EXIT_OK);
+	assert_int_equal(options.frequency_hz, 19);
+	assert_int_equal(options.interval_ms, 10000);
+	assert_int_equal(options.duration_ms, 0);
+	assert_int_equal(options.queue_bytes, 64 << 20);
+	assert_string_equal(options.database, "");
+	assert_true(strlen(options.node) > 0);
+	assert_false(options.label_pid);
+	assert_int_equal(options.log_level, LOG_INFO);
+}
+
+static void
+test_values(void **state)
+{
+	assert_int_equal(PARSE("--db", "host=/tmp dbname=x", "--frequency=97", "--duration", "1m30s",
+						   "--interval=1s", "--label-pid", "--label-thread", "--node", "n1",
+						   "--log-level", "debug", "--log-format=json", "--queue-size", "1MB",
+						   "--summary=/tmp/s", "--progress"),
+					 EXIT_OK);
+	assert_string_equal(options.database, "host=/tmp dbname=x");
+	assert_int_equal(options.frequency_hz, 97);
+	assert_int_equal(options.duration_ms, 90000);
+	assert_int_equal(options.interval_ms, 1000);
+	assert_true(options.label_pid && options.label_thread && options.progress);
+	assert_string_equal(options.node, "n1");
+	assert_int_equal(options.log_level, LOG_DEBUG);
+	assert_int_equal(options.log_format, 1);
+	assert_int_equal(options.queue_bytes, 1 << 20);
+	assert_string_equal(options.summary_file, "/tmp/s");
+	assert_int_equal(PARSE("--frequency", "5", "--frequency", "7"), EXIT_OK);
+	assert_int_equal(options.frequency_hz, 7);
+	/* a value may look like a flag, and may hold '=' */
+	assert_int_equal(PARSE("--db=host=/tmp port=1", "--node", "--x"), EXIT_OK);
+	assert_string_equal(options.database, "host=/tmp port=1");
+	assert_string_equal(options.node, "--x");
+}
+
+static void
+test_usage_errors(void **state)
+{
+	assert_int_equal(PARSE("--frequenzy", "3"), EXIT_USAGE);
+	assert_string_equal(failure.message, "unrecognized flag");
+	assert_non_null(strstr(failure.detail, "--frequenzy"));
+	assert_non_null(strstr(failure.hint, "--frequency"));
+	assert_int_equal(PARSE("--completely-different"), EXIT_USAGE);
+	assert_null(strstr(failure.hint, "Perhaps"));
+	assert_int_equal(PARSE("--duration"), EXIT_USAGE);
+	assert_string_equal(failure.message, "a flag's value is missing");
+	assert_int_equal(PARSE("stray"), EXIT_USAGE);
+	assert_string_equal(failure.message, "unexpected argument");
+	assert_int_equal(PARSE("-f"), EXIT_USAGE);
+	assert_int_equal(PARSE("--"), EXIT_USAGE);
+	assert_int_equal(PARSE("--freq", "3"), EXIT_USAGE);
+}
+
+static void
+test_value_errors(void **state)
+{
+	assert_int_equal(PARSE("--frequency", "0"), EXIT_CONFIG);
+	assert_non_null(strstr(failure.hint, "from 1 to 1000"));
+	assert_int_equal(PARSE("--frequency", "1001"), EXIT_CONFIG);
+	assert_int_equal(PARSE("--frequency", "fast"), EXIT_CONFIG);
+	assert_int_equal(PARSE("--frequency", "19x"), EXIT_CONFIG);
+	assert_int_equal(PARSE("--frequency", "99999999999999999999"), EXIT_CONFIG);
+	assert_int_equal(PARSE("--frequency="), EXIT_CONFIG);
+	assert_int_equal(PARSE("--interval", "10"), EXIT_CONFIG);
+	assert_non_null(strstr(failure.detail, "--interval does not take \"10\""));
+	assert_int_equal(PARSE("--interval", "500ms"), EXIT_CONFIG);
+	assert_int_equal(PARSE("--duration", "-1s"), EXIT_CONFIG);
+	assert_int_equal(PARSE("--log-level", "loud"), EXIT_CONFIG);
+	assert_non_null(strstr(failure.hint, "debug, info, warning, error"));
+	assert_int_equal(PARSE("--queue-size", "64"), EXIT_CONFIG);
+	assert_int_equal(PARSE("--label-pid=yes"), EXIT_CONFIG);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_usage_errors),
+		cmocka_unit_test(test_value_errors),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,346 @@
+/*
+ * test_process.c
+ *		The table of sampled processes, with real ones: exec, pids used again, deleted files, mappings that come later.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/proc_file.h"
+#include "agent/process.h"
+
+#define MS UINT64_C(1000000)
+
+typedef struct Fixture
+{
+	ImageTable *images;
+	ProcessTable *processes;
+} Fixture;
+
+static int
+setup(void **state)
+{
+	Fixture *fixture = calloc(1, sizeof(*fixture));
+
+	assert_int_equal(image_table_create(&fixture->images), 0);
+	assert_int_equal(process_table_create(fixture->images, 4, &fixture->processes), 0);
+	*state = fixture;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	Fixture *fixture = *state;
+
+	process_table_free(fixture->processes);
+	image_table_free(fixture->images);
+	free(fixture);
+	return 0;
+}
+
+/* A sample as the kernel would take it of a process that runs. */
+static struct pfs_sample
+sample_of(pid_t pid)
+{
+	struct pfs_sample sample = { .pid = (uint32_t) pid, .tid = (uint32_t) pid };
+	ProcStat stat;
+
+	assert_int_equal(proc_stat_read((uint32_t) pid, &stat), 0);
+	sample.start_time_ns =
+		stat.start_ticks * (UINT64_C(1000000000) / (uint64_t) sysconf(_SC_CLK_TCK)) + 1234;
+	sample.stack_top = stat.stack_top;
+	return sample;
+}
+
+/* Runs a program that sleeps; returns when it has been executed. */
+static pid_t
+start_sleeper(const char *path)
+{
+	int fds[2];
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0)
+	{
+		execl(path, "sleep", "100", (char *) NULL);
+		_exit(1);
+	}
+	close(fds[1]);
+	assert_int_equal(read(fds[0], &byte, 1), 0); /* closed by exec */
+	close(fds[0]);
+	return pid;
+}
+
+static void
+stop_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+}
+
+static void
+test_own_process(void **state)
+{
+	Fixture *fixture = *state;
+	struct pfs_sample sample = sample_of(getpid());
+	Process *process = process_table_get(fixture->processes, &sample, 1);
+	uint64_t code = (uint64_t) (uintptr_t) test_own_process;
+	ProcessAddress where;
+	char exe[4096];
+
+	assert_int_equal(process_state(process), PROCESS_LIVE);
+	assert_int_equal(proc_exe_read((uint32_t) getpid(), exe, sizeof(exe)), 0);
+	assert_string_equal(process_exe(process), exe);
+	assert_non_null(process_executable(process));
+	assert_true(process_resolve(fixture->processes, process, code, 1, &where));
+	assert_int_equal(where.kind, MAPPING_FILE);
+	assert_ptr_equal(where.image, process_executable(process));
+	assert_int_equal(where.address % 4096, code % 4096);
+	assert_ptr_equal(process_table_get(fixture->processes, &sample, 2), process);
+}
+
+/* The same pid with another start time, stack or exec count is another image. */
+static void
+test_pid_used_again(void **state)
+{
+	Fixture *fixture = *state;
+	struct pfs_sample sample = sample_of(getpid());
+	struct pfs_sample older = sample;
+	struct pfs_sample other_image = sample;
+	Process *process = process_table_get(fixture->processes, &sample, 1);
+	ProcessTableStats stats;
+
+	older.start_time_ns -= 1000 * MS;
+	other_image.stack_top -= 4096;
+	other_image.exec_id = 7;
+	assert_int_equal(process_state(process), PROCESS_LIVE);
+	assert_int_equal(process_state(process_table_get(fixture->processes, &older, 1)), PROCESS_GONE);
+	assert_int_equal(process_state(process_table_get(fixture->processes, &other_image, 1)),
+					 PROCESS_GONE);
+	assert_string_equal(process_exe(process_table_get(fixture->processes, &other_image, 1)), "");
+	assert_ptr_equal(process_table_get(fixture->processes, &sample, 1), process);
+	process_table_stats(fixture->processes, &stats);
+	assert_int_equal(stats.count, 3);
+}
+
+/* A process that executes something else after it was sampled must not lend its new mappings to old samples. */
+static void
+test_exec(void **state)
+{
+	Fixture *fixture = *state;
+	int fds[2];
+	struct pfs_sample before;
+	struct pfs_sample after;
+	Process *process;
+	pid_t pid;
+
+	assert_int_equal(pipe(fds), 0);
+	pid = fork();
+	if (pid == 0)
+	{
+		char byte;
+
+		close(fds[1]);
+		if (read(fds[0], &byte, 1) == 0)
+			execl("/bin/sleep", "sleep", "100", (char *) NULL);
+		_exit(1);
+	}
+	close(fds[0]);
+	before = sample_of(pid);
+	close(fds[1]);
+	do
+	{
+		usleep(1000);
+		after = sample_of(pid);
+	} while (after.stack_top == before.stack_top || after.stack_top == 0);
+	after.exec_id = before.exec_id + 1;
+	process = process_table_get(fixture->processes, &before, 1);
+	assert_int_equal(process_state(process), PROCESS_GONE);
+	process = process_table_get(fixture->processes, &after, 1);
+	assert_int_equal(process_state(process), PROCESS_LIVE);
+	assert_non_null(strstr(process_exe(process), "sleep"));
+	stop_child(pid);
+}
+
+static void
+test_ended(void **state)
+{
+	Fixture *fixture = *state;
+	pid_t pid = start_sleeper("/bin/sleep");
+	struct pfs_sample sample = sample_of(pid);
+	ProcessAddress where;
+	Process *process;
+
+	stop_child(pid);
+	process = process_table_get(fixture->processes, &sample, 1);
+	assert_int_equal(process_state(process), PROCESS_GONE);
+	assert_false(process_resolve(fixture->processes, process, 0x1000, 1, &where));
+}
+
+/* What was read while the process lived stays after its end. */
+static void
+test_ends_later(void **state)
+{
+	Fixture *fixture = *state;
+	pid_t pid = start_sleeper("/bin/sleep");
+	struct pfs_sample sample = sample_of(pid);
+	Process *process = process_table_get(fixture->processes, &sample, 1);
+
+	assert_int_equal(process_state(process), PROCESS_LIVE);
+	stop_child(pid);
+	process = process_table_get(fixture->processes, &sample, UINT64_C(100000) * MS);
+	assert_int_equal(process_state(process), PROCESS_LIVE);
+	assert_non_null(strstr(process_exe(process), "sleep"));
+}
+
+static void
+test_kernel_thread(void **state)
+{
+	Fixture *fixture = *state;
+	struct pfs_sample sample = { .pid = 2, .flags = PFS_SAMPLE_KERNEL_THREAD };
+	Process *process = process_table_get(fixture->processes, &sample, 1);
+
+	assert_int_equal(process_state(process), PROCESS_KERNEL);
+	assert_null(process_executable(process));
+}
+
+/* A program that was deleted while it runs keeps its name and can still be opened. */
+static void
+test_deleted_file(void **state)
+{
+	Fixture *fixture = *state;
+	char path[] = "/tmp/profstore-test-XXXXXX";
+	char command[128];
+	struct pfs_sample sample;
+	Process *process;
+	pid_t pid;
+	int fd = mkstemp(path);
+
+	close(fd);
+	snprintf(command, sizeof(command), "cp /bin/sleep %s && chmod 755 %s", path, path);
+	assert_int_equal(system(command), 0);
+	pid = start_sleeper(path);
+	unlink(path);
+	sample = sample_of(pid);
+	process = process_table_get(fixture->processes, &sample, 1);
+	assert_string_equal(process_exe(process), path);
+	assert_non_null(process_executable(process));
+	assert_string_equal(image_name(process_executable(process)), path);
+	stop_child(pid);
+}
+
+/* Code that is mapped later is found, but /proc is not read again at every address that is none. */
+static void
+test_mappings_read_again(void **state)
+{
+	Fixture *fixture = *state;
+	struct pfs_sample sample = sample_of(getpid());
+	Process *process = process_table_get(fixture->processes, &sample, 1000 * MS);
+	void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t address = (uint64_t) (uintptr_t) code;
+	ProcessTableStats before;
+	ProcessTableStats after;
+	ProcessAddress where;
+
+	assert_ptr_not_equal(code, MAP_FAILED);
+	assert_false(process_resolve(fixture->processes, process, address, 1050 * MS, &where));
+	assert_true(process_resolve(fixture->processes, process, address, 1101 * MS, &where));
+	assert_int_equal(where.kind, MAPPING_ANONYMOUS);
+	assert_int_equal(where.address, address);
+	assert_null(where.image);
+	munmap(code, 4096);
+
+	process_table_stats(fixture->processes, &before);
+	for (uint64_t ms = 2000; ms < 12000; ms++)
+		assert_false(process_resolve(fixture->processes, process, 0x1000, ms * MS, &where));
+	process_table_stats(fixture->processes, &after);
+	assert_in_range(after.map_reads - before.map_reads, 2, 8);
+}
+
+static void
+test_eviction(void **state)
+{
+	Fixture *fixture = *state;
+	struct pfs_sample sample = { .flags = PFS_SAMPLE_KERNEL_THREAD };
+	ProcessTableStats stats;
+	Process *first;
+
+	for (uint32_t pid = 1; pid <= 4; pid++)
+	{
+		sample.pid = pid;
+		process_table_get(fixture->processes, &sample, pid);
+	}
+	sample.pid = 1;
+	first = process_table_get(fixture->processes, &sample, 5); /* now 2 is the oldest */
+	sample.pid = 5;
+	process_table_get(fixture->processes, &sample, 6);
+	process_table_stats(fixture->processes, &stats);
+	assert_int_equal(stats.count, 4);
+	assert_int_equal(stats.evicted, 1);
+	assert_int_equal(stats.created, 5);
+	sample.pid = 1;
+	assert_ptr_equal(process_table_get(fixture->processes, &sample, 7), first);
+	process_table_sweep(fixture->processes, UINT64_C(301000) * MS + 7);
+	process_table_stats(fixture->processes, &stats);
+	assert_int_equal(stats.count, 0);
+}
+
+static void
+test_vdso(void **state)
+{
+	Fixture *fixture = *state;
+	struct pfs_sample sample = sample_of(getpid());
+	Process *process = process_table_get(fixture->processes, &sample, 1);
+	char line[512];
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long start = 0;
+	ProcessAddress where;
+
+	while (fgets(line, sizeof(line), maps) != NULL)
+	{
+		if (strstr(line, "[vdso]") != NULL)
+			start = strtoul(line, NULL, 16);
+	}
+	fclose(maps);
+	if (start == 0)
+		skip();
+	assert_true(process_resolve(fixture->processes, process, start + 0x600, 1, &where));
+	assert_int_equal(where.kind, MAPPING_VDSO);
+	assert_string_equal(image_name(where.image), "[vdso]");
+	assert_int_equal(where.address, 0x600);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_own_process, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_pid_used_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_exec, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ended, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_ends_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_kernel_thread, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_deleted_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_mappings_read_again, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_eviction, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_vdso, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,405 @@
+/*
+ * test_reader.c
+ *		From ring buffer records to a batch: labels, sums, windows, functions, what is marked incomplete.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/proc_file.h"
+#include "agent/reader.h"
+#include "agent/resolve.h"
+#include "base/clock.h"
+
+#define WINDOW_US INT64_C(10000000)
+
+typedef struct Fixture
+{
+	ReaderOptions options;
+	ImageTable *images;
+	Symbolizer *symbolizer;
+	Losses losses;
+	Reader *reader;
+	ResolveStats stats;
+	Batch *batch;
+} Fixture;
+
+typedef struct Record
+{
+	struct pfs_sample sample;
+	uint64_t stack[2 * PFS_MAX_FRAMES];
+} Record;
+
+static int
+setup(void **state)
+{
+	Fixture *fixture = calloc(1, sizeof(*fixture));
+	SymbolizerOptions symbolizer = { .cache_bytes = 16 << 20, .debug_directory = "" };
+
+	fixture->options = (ReaderOptions){
+		.node = "host",
+		.window_us = WINDOW_US,
+		.interval_bytes = 1 << 20,
+		.process_limit = 16,
+	};
+	assert_int_equal(image_table_create(&fixture->images), 0);
+	assert_int_equal(symbolizer_create(&symbolizer, &fixture->symbolizer), 0);
+	*state = fixture;
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	Fixture *fixture = *state;
+
+	batch_free(fixture->batch);
+	reader_free(fixture->reader);
+	image_table_free(fixture->images);
+	symbolizer_free(fixture->symbolizer);
+	free(fixture);
+	return 0;
+}
+
+/* A sample of this very process, without a stack. */
+static Record
+own_record(void)
+{
+	Record record = { .sample = { .pid = (uint32_t) getpid(), .tid = (uint32_t) getpid() } };
+	ProcStat stat;
+
+	assert_int_equal(proc_stat_read((uint32_t) getpid(), &stat), 0);
+	record.sample.start_time_ns =
+		stat.start_ticks * (UINT64_C(1000000000) / (uint64_t) sysconf(_SC_CLK_TCK));
+	record.sample.stack_top = stat.stack_top;
+	record.sample.time_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	strcpy(record.sample.process_comm, "tester");
+	memcpy(record.sample.comm, "sixteen bytes 16", PFS_COMM_BYTES); /* no NUL at the end */
+	return record;
+}
+
+static void
+send(Fixture *fixture, const Record *record)
+{
+	size_t frames = (size_t) record->sample.kernel_count + record->sample.user_count;
+
+	if (fixture->reader == NULL)
+		assert_int_equal(reader_create(&fixture->options, fixture->images, &fixture->losses,
+									   &fixture->reader),
+						 0);
+	reader_handle_record(fixture->reader, record,
+						 sizeof(record->sample) + frames * sizeof(uint64_t));
+}
+
+static void
+finish(Fixture *fixture)
+{
+	ResolveContext context = { fixture->images, fixture->symbolizer, 1000 };
+	Interval *interval = reader_take(fixture->reader);
+
+	assert_non_null(interval);
+	assert_int_equal(batch_create(8 << 20, &fixture->batch), 0);
+	assert_int_equal(resolve_interval(&context, interval, fixture->batch, &fixture->stats), 0);
+	interval_free(interval);
+}
+
+/* Functions of a stack of the batch, leaf first, joined by ';'. */
+static void
+stack_text(const Batch *batch, uint32_t stack, char *text, size_t size)
+{
+	const BatchStack *stacks;
+	const BatchLocation *locations;
+	const BatchFunction *functions;
+
+	batch_stacks(batch, &stacks);
+	batch_locations(batch, &locations);
+	batch_functions(batch, &functions);
+	text[0] = '\0';
+	for (uint32_t i = 0; i < stacks[stack].depth; i++)
+	{
+		const BatchLocation *location = &locations[stacks[stack].locations[i]];
+		size_t used = strlen(text);
+
+		snprintf(text + used, size - used, "%s%s", i > 0 ? ";" : "",
+				 location->line_count > 0
+					 ? functions[location->lines[location->line_count - 1].function].name
+					 : "?");
+	}
+}
+
+static const char *
+label_value(const Batch *batch, uint32_t series, const char *name)
+{
+	const BatchSeries *items;
+
+	batch_series(batch, &items);
+	for (uint32_t i = 0; i < items[series].label_count; i++)
+	{
+		if (strcmp(items[series].labels[i].name, name) == 0)
+			return items[series].labels[i].value;
+	}
+	return "";
+}
+
+/* Public functions, so that a symbol table of any kind has them. */
+void test_leaf(void);
+void start_thread(void);
+
+__attribute__((noinline)) void
+test_leaf(void)
+{
+	__asm__ volatile("nop; nop; nop; nop");
+}
+
+/* Named like a root, so that a stack which ends here is whole. */
+__attribute__((noinline)) void
+start_thread(void)
+{
+	__asm__ volatile("nop; nop; nop; nop");
+}
+
+static uint64_t
+address_of(void (*function)(void))
+{
+	return (uint64_t) (uintptr_t) function;
+}
+
+static void
+test_sums(void **state)
+{
+	Fixture *fixture = *state;
+	Record record = own_record();
+	const BatchSample *samples;
+	const BatchSeries *series;
+	char text[256];
+
+	record.sample.user_count = 2;
+	record.stack[0] = address_of(test_leaf);
+	record.stack[1] = address_of(start_thread) + 1; /* a return address: one less is looked up */
+	send(fixture, &record);
+	send(fixture, &record);
+	send(fixture, &record);
+	finish(fixture);
+	assert_int_equal(batch_samples(fixture->batch, &samples), 1);
+	assert_int_equal(samples[0].value, 3000);
+	assert_int_equal(samples[0].time_us % WINDOW_US, 0);
+	stack_text(fixture->batch, samples[0].stack, text, sizeof(text));
+	assert_string_equal(text, "test_leaf;start_thread");
+	assert_int_equal(fixture->stats.samples, 3);
+	assert_int_equal(fixture->stats.user_samples, 3);
+	assert_int_equal(fixture->stats.complete, 3);
+	assert_int_equal(batch_series(fixture->batch, &series), 1);
+	assert_string_equal(series[0].profile_type,
+						"process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta");
+	assert_int_equal(series[0].period, 1000);
+	assert_string_equal(label_value(fixture->batch, 0, "node"), "host");
+	assert_string_equal(label_value(fixture->batch, 0, "comm"), "tester");
+	assert_string_equal(label_value(fixture->batch, 0, "pid"), "");
+	assert_string_equal(label_value(fixture->batch, 0, "thread_name"), "");
+	assert_true(label_value(fixture->batch, 0, "exe")[0] == '/');
+}
+
+/* Without a root the stack hangs under a frame that says so. */
+static void
+test_incomplete(void **state)
+{
+	Fixture *fixture = *state;
+	Record record = own_record();
+	const BatchSample *samples;
+	char text[256];
+
+	record.sample.user_count = 3;
+	record.stack[0] = address_of(test_leaf);
+	record.stack[1] = 0x10; /* no code: a register that was no frame pointer led there */
+	record.stack[2] = 0x20;
+	send(fixture, &record);
+	finish(fixture);
+	assert_int_equal(batch_samples(fixture->batch, &samples), 1);
+	stack_text(fixture->batch, samples[0].stack, text, sizeof(text));
+	assert_string_equal(text, "test_leaf;[incomplete]");
+	assert_int_equal(fixture->stats.complete, 0);
+	assert_int_equal(losses_total(&fixture->losses, LOSS_ADDRESS_UNKNOWN), 0);
+}
+
+/* A walk that stopped at the limit of frames has not reached the root, whatever function is last. */
+static void
+test_deepest(void **state)
+{
+	Fixture *fixture = *state;
+	Record record = own_record();
+	const BatchSample *samples;
+	const BatchStack *stacks;
+
+	record.sample.user_count = PFS_MAX_FRAMES;
+	for (int i = 0; i < PFS_MAX_FRAMES; i++)
+		record.stack[i] = address_of(start_thread) + 1;
+	send(fixture, &record);
+	finish(fixture);
+	assert_int_equal(batch_samples(fixture->batch, &samples), 1);
+	batch_stacks(fixture->batch, &stacks);
+	assert_int_equal(stacks[samples[0].stack].depth, PFS_MAX_FRAMES + 1);
+	assert_int_equal(fixture->stats.complete, 0);
+}
+
+static void
+test_process_gone(void **state)
+{
+	Fixture *fixture = *state;
+	Record record = own_record();
+	const BatchSample *samples;
+	const BatchStack *stacks;
+	char text[256];
+
+	record.sample.start_time_ns += 1000000000;
+	record.sample.user_count = 1;
+	record.stack[0] = address_of(test_leaf);
+	send(fixture, &record);
+	finish(fixture);
+	assert_int_equal(batch_samples(fixture->batch, &samples), 1);
+	stack_text(fixture->batch, samples[0].stack, text, sizeof(text));
+	assert_string_equal(text, "[process gone];[incomplete]");
+	assert_string_equal(label_value(fixture->batch, 0, "comm"), "tester");
+	batch_stacks(fixture->batch, &stacks);
+	assert_string_equal(stacks[0].partition, "unknown");
+	assert_int_equal(losses_total(&fixture->losses, LOSS_PROCESS_GONE), 1);
+}
+
+static void
+test_kernel_thread(void **state)
+{
+	Fixture *fixture = *state;
+	Record record = own_record();
+	const BatchStack *stacks;
+	const BatchSample *samples;
+
+	record.sample.flags = PFS_SAMPLE_KERNEL_THREAD;
+	strcpy(record.sample.process_comm, "kworker/u8:3");
+	record.sample.kernel_count = 1;
+	record.stack[0] = UINT64_C(0xffffffff81000000);
+	send(fixture, &record);
+	strcpy(record.sample.process_comm, "kworker/1:0");
+	send(fixture, &record);
+	finish(fixture);
+	assert_int_equal(batch_samples(fixture->batch, &samples), 1);
+	assert_string_equal(label_value(fixture->batch, 0, "comm"), "kworker");
+	assert_string_equal(label_value(fixture->batch, 0, "exe"), "");
+	assert_int_equal(batch_stacks(fixture->batch, &stacks), 1);
+	assert_int_equal(stacks[0].depth, 1);
+	assert_string_equal(stacks[0].partition, "kernel");
+	assert_int_equal(fixture->stats.user_samples, 0);
+}
+
+static void
+test_labels(void **state)
+{
+	Fixture *fixture = *state;
+	Record record = own_record();
+	char pid[16];
+
+	fixture->options.label_pid = true;
+	fixture->options.label_thread = true;
+	record.sample.user_count = 1;
+	record.stack[0] = address_of(test_leaf);
+	send(fixture, &record);
+	finish(fixture);
+	snprintf(pid, sizeof(pid), "%d", (int) getpid());
+	assert_string_equal(label_value(fixture->batch, 0, "pid"), pid);
+	assert_string_equal(label_value(fixture->batch, 0, "thread_name"), "sixteen bytes 16");
+}
+
+/* Windows are aligned, but the first begins with the sampling. */
+static void
+test_windows(void **state)
+{
+	Fixture *fixture = *state;
+	Record record = own_record();
+	int64_t now_us = clock_ns(CLOCK_REALTIME) / 1000;
+	const BatchSample *samples;
+
+	fixture->options.start_us = now_us - 3 * WINDOW_US;
+	record.sample.user_count = 1;
+	record.stack[0] = address_of(test_leaf);
+	send(fixture, &record);
+	record.sample.time_ns -= (uint64_t) WINDOW_US * 1000;
+	send(fixture, &record);
+	record.sample.time_ns -= (uint64_t) WINDOW_US * 9000;
+	send(fixture, &record);
+	finish(fixture);
+	assert_int_equal(batch_samples(fixture->batch, &samples), 3);
+	assert_int_equal(samples[0].time_us % WINDOW_US, 0);
+	assert_int_equal(samples[0].time_us - samples[1].time_us, WINDOW_US);
+	assert_int_equal(samples[2].time_us, fixture->options.start_us);
+}
+
+static void
+test_malformed(void **state)
+{
+	Fixture *fixture = *state;
+	Record record = own_record();
+
+	record.sample.user_count = 5;
+	send(fixture, &record);
+	reader_handle_record(fixture->reader, &record, sizeof(record.sample) + 4 * sizeof(uint64_t));
+	reader_handle_record(fixture->reader, &record, 10);
+	record.sample.user_count = PFS_MAX_FRAMES + 1;
+	reader_handle_record(fixture->reader, &record, sizeof(record));
+	assert_int_equal(losses_total(&fixture->losses, LOSS_RECORD_MALFORMED), 3);
+}
+
+/* What does not fit any more is counted, and what was there before stays whole. */
+static void
+test_budget(void **state)
+{
+	Fixture *fixture = *state;
+	Record record = own_record();
+	const BatchSample *samples;
+	size_t count;
+	uint64_t lost;
+
+	fixture->options.interval_bytes = 128 * 1024;
+	record.sample.kernel_count = PFS_MAX_FRAMES;
+	record.sample.flags = PFS_SAMPLE_KERNEL_THREAD;
+	for (uint64_t i = 0; i < 200; i++)
+	{
+		record.stack[0] = i;
+		send(fixture, &record);
+	}
+	finish(fixture);
+	lost = losses_total(&fixture->losses, LOSS_INTERVAL_FULL);
+	count = batch_samples(fixture->batch, &samples);
+	assert_true(lost > 0 && lost < 200);
+	assert_int_equal(fixture->stats.samples, 200 - lost);
+	assert_true(count > 0);
+	/* the next interval has room again */
+	batch_free(fixture->batch);
+	fixture->batch = NULL;
+	send(fixture, &record);
+	assert_int_equal(losses_total(&fixture->losses, LOSS_INTERVAL_FULL), lost);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_sums, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_incomplete, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_deepest, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_process_gone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_kernel_thread, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_labels, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_windows, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_malformed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_budget, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,140 @@
+/*
+ * test_sampler.c
+ *		The BPF program in this machine's kernel: it loads, and what it sends adds up. Skipped without the right.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/features.h"
+#include "agent/proc_file.h"
+#include "agent/sampler.h"
+#include "base/clock.h"
+
+#define FREQUENCY_HZ 199
+#define SPIN_NS		 UINT64_C(500000000)
+
+typedef struct Seen
+{
+	uint64_t records;
+	uint64_t own;
+	uint64_t own_with_user_stack;
+	uint64_t own_in_spin;
+	struct pfs_sample last_own;
+} Seen;
+
+__attribute__((noinline)) static void
+spin(void)
+{
+	uint64_t until = (uint64_t) clock_ns(CLOCK_MONOTONIC) + SPIN_NS;
+
+	while ((uint64_t) clock_ns(CLOCK_MONOTONIC) < until)
+	{
+		for (volatile int i = 0; i < 1000000; i++)
+			;
+	}
+}
+
+static void
+on_record(void *context, const void *record, size_t length_bytes)
+{
+	Seen *seen = context;
+	const struct pfs_sample *sample = record;
+	const uint64_t *stack = (const uint64_t *) (const void *) (sample + 1);
+	uint64_t begin = (uint64_t) (uintptr_t) spin;
+
+	seen->records++;
+	assert_true(length_bytes >=
+				sizeof(*sample) +
+					((size_t) sample->kernel_count + sample->user_count) * sizeof(uint64_t));
+	assert_int_not_equal(sample->tid, 0);
+	if (sample->pid != (uint32_t) getpid())
+		return;
+	seen->own++;
+	seen->last_own = *sample;
+	if (sample->user_count > 0)
+	{
+		uint64_t leaf = stack[sample->kernel_count];
+
+		seen->own_with_user_stack++;
+		seen->own_in_spin += leaf >= begin && leaf < begin + 256;
+	}
+}
+
+static void
+test_live(void **state)
+{
+	Sampler *sampler;
+	Failure failure;
+	Seen seen = { 0 };
+	uint64_t counters[PFS_COUNTER_COUNT];
+	ProcStat stat;
+	uint64_t tick_ns = UINT64_C(1000000000) / (uint64_t) sysconf(_SC_CLK_TCK);
+
+	if (sampler_create(FREQUENCY_HZ, on_record, &seen, &sampler, &failure) != EXIT_OK)
+	{
+		print_message("skipped: %s: %s\n", failure.message, failure.detail);
+		assert_int_equal(failure.code, EXIT_PRIVILEGE);
+		skip();
+	}
+	assert_int_equal(sampler_attach(sampler, &failure), EXIT_OK);
+	assert_int_equal(sampler_cpu_count(sampler), sysconf(_SC_NPROCESSORS_ONLN));
+	assert_int_equal(sampler_follow_cpus(sampler), 0);
+	spin();
+	sampler_stop(sampler);
+	assert_int_equal(sampler_cpu_count(sampler), 0);
+	while (sampler_poll(sampler, 0) > 0)
+		;
+	assert_int_equal(sampler_counters(sampler, counters), 0);
+	assert_int_equal(counters[PFS_COUNTER_SAMPLES], seen.records);
+	assert_int_equal(counters[PFS_COUNTER_EVENTS],
+					 counters[PFS_COUNTER_IDLE] + counters[PFS_COUNTER_SAMPLES] +
+						 counters[PFS_COUNTER_RING_FULL] + counters[PFS_COUNTER_NO_SCRATCH]);
+
+	/* other work may share the CPU, so no more than a fifth of what an idle machine gives is asked for */
+	assert_true(seen.own >= FREQUENCY_HZ / 2 / 5);
+	assert_int_equal(seen.own_with_user_stack, seen.own);
+	assert_true(seen.own_in_spin * 2 > seen.own);
+	assert_int_equal(proc_stat_read((uint32_t) getpid(), &stat), 0);
+	assert_int_equal(seen.last_own.start_time_ns / tick_ns, stat.start_ticks);
+	assert_int_equal(seen.last_own.stack_top, stat.stack_top);
+	assert_int_equal(seen.last_own.parent_pid, getppid());
+	assert_string_equal(seen.last_own.process_comm, "test_sampler");
+	sampler_free(sampler);
+}
+
+/* What is missing is told by name. */
+static void
+test_features(void **state)
+{
+	Feature features[FEATURES_MAX];
+	size_t count = features_probe(features);
+	Failure failure;
+	bool all = true;
+
+	assert_true(count > 8);
+	for (size_t i = 0; i < count; i++)
+	{
+		assert_true(features[i].consequence[0] != '\0');
+		all = all && (features[i].present || features[i].need != FEATURE_REQUIRED);
+	}
+	assert_int_equal(features_check(&failure), all ? EXIT_OK : EXIT_PRIVILEGE);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_live),
+		cmocka_unit_test(test_features),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
