@@ -12,10 +12,62 @@
 #endif
 
 #if PG_VERSION_NUM < 160000
-#define RelFileLocator RelFileNode
-#define rd_locator	   rd_node
-#define relNumber	   relNode
-#define RelFileNumber  Oid
+#define RelFileLocator				 RelFileNode
+#define rd_locator					 rd_node
+#define relNumber					 relNode
+#define RelFileNumber				 Oid
+#define relation_set_new_filelocator relation_set_new_filenode
+#define PFS_UPDATE_INDEXES			 bool
+#else
+#define PFS_UPDATE_INDEXES TU_UpdateIndexes
+#endif
+
+#if PG_VERSION_NUM < 150000
+#define pfs_create_storage(locator, persistence) RelationCreateStorage(locator, persistence)
+#else
+#define pfs_create_storage(locator, persistence) RelationCreateStorage(locator, persistence, true)
+#endif
+
+/* Relation statistics after VACUUM, of a table without a visibility map and without indexes. */
+#if PG_VERSION_NUM < 150000
+#define pfs_update_relstats(rel, pages, rows, frozen_xid, min_multi) \
+	vac_update_relstats(rel, pages, rows, 0, false, frozen_xid, min_multi, false)
+#elif PG_VERSION_NUM < 180000
+#define pfs_update_relstats(rel, pages, rows, frozen_xid, min_multi) \
+	vac_update_relstats(rel, pages, rows, 0, false, frozen_xid, min_multi, NULL, NULL, false)
+#else
+#define pfs_update_relstats(rel, pages, rows, frozen_xid, min_multi) \
+	vac_update_relstats(rel, pages, rows, 0, 0, false, frozen_xid, min_multi, NULL, NULL, false)
+#endif
+
+#if PG_VERSION_NUM < 180000
+#define pfs_report_vacuum(relid, shared, rows, start_time) \
+	pgstat_report_vacuum(relid, shared, rows, 0)
+#else
+#define pfs_report_vacuum(relid, shared, rows, start_time) \
+	pgstat_report_vacuum(relid, shared, rows, 0, start_time)
+#endif
+
+/* ANALYZE names physical blocks, from 17 on through a read stream that the access method must drain. */
+#if PG_VERSION_NUM < 170000
+#define PFS_ANALYZE_BLOCK_PARAMS BlockNumber block, BufferAccessStrategy strategy
+#define PFS_ANALYZE_TAKE_BLOCK() true
+#else
+#include "storage/bufmgr.h"
+#include "storage/read_stream.h"
+#define PFS_ANALYZE_BLOCK_PARAMS ReadStream *stream
+#define PFS_ANALYZE_TAKE_BLOCK() pfs_read_stream_skip(stream)
+
+static inline bool
+pfs_read_stream_skip(ReadStream *stream)
+{
+	Buffer buffer = read_stream_next_buffer(stream, NULL);
+
+	if (!BufferIsValid(buffer))
+		return false;
+	ReleaseBuffer(buffer);
+	return true;
+}
 #endif
 
 #if PG_VERSION_NUM >= 150000

@@ -7,8 +7,10 @@
 #include "fmgr.h"
 #include "utils/guc.h"
 
+#include "access/access.h"
 #include "admin/module.h"
 #include "dictionary/dictionary.h"
+#include "store/store.h"
 
 PG_MODULE_MAGIC;
 
@@ -18,6 +20,8 @@ PG_MODULE_MAGIC;
 void
 _PG_init(void)
 {
+	pfs_store_init();
+	pfs_access_init();
 	pfs_dictionary_init();
 	MarkGUCPrefixReserved("profstore");
 }

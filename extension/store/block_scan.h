@@ -2,10 +2,11 @@
  * block_scan.h
  *		The one way to read columns: blocks of int64 lanes, pruned and filtered.
  *
- * Used by the access method's scan, and by queries and (later) custom nodes. A scan reads the directory rows
- * that its snapshot sees, in a list made at begin; pending rows of this transaction are flushed first, so a
- * function that scans is PARALLEL RESTRICTED. The caller keeps the snapshot active or registered until end,
- * has the relation open with at least AccessShareLock, and has checked privileges and row security.
+ * Used by the access method's scan, and by queries and (later) custom nodes. A scan sees the segments whose
+ * directory rows its snapshot sees, in a list made at begin, and rows of this transaction that still wait in memory,
+ * copied at begin; since other processes cannot see those, a function that scans is PARALLEL RESTRICTED. The
+ * caller keeps the snapshot active or registered until end, has the relation open with at least
+ * AccessShareLock, and has checked privileges and row security.
  */
 #ifndef PFS_BLOCK_SCAN_H
 #define PFS_BLOCK_SCAN_H
@@ -20,18 +21,18 @@
 typedef struct PfsBlockFilter
 {
 	AttrNumber attnum;
-	int64 low;		   /* inclusive */
+	int64 low;		   /* inclusive; lanes, see lane.h */
 	int64 high;		   /* inclusive */
-	const int64 *keys; /* sorted ascending, distinct, or NULL */
+	const int64 *keys; /* sorted ascending, distinct, or NULL; must outlive the scan */
 	uint32 key_count;
 } PfsBlockFilter;
 
 /* Rows that passed all filters; arrays belong to the scan and hold until the next call. */
 typedef struct PfsBlock
 {
-	uint32 row_count;	   /* 1 .. PFS_BLOCK_ROWS */
-	const int64 **values;  /* values[i]: lanes of the i-th attribute asked for */
-	const bool **nulls;	   /* nulls[i]: flags of it, or NULL where the block has no null in it */
+	uint32 row_count;	  /* 1 .. PFS_BLOCK_ROWS */
+	const int64 **values; /* values[i]: lanes of the i-th attribute asked for */
+	const bool **nulls;	  /* nulls[i]: flags of it, or NULL where the block has no null in it */
 } PfsBlock;
 
 /* What a scan touched, for EXPLAIN and tests. */
@@ -48,12 +49,36 @@ typedef struct PfsBlockScan PfsBlockScan;
 
 /*
  * The scan and all that it returns live in a memory context of its own, child of CurrentMemoryContext.
- * Raises DATA_CORRUPTED with relation, segment, stream and offset where stored bytes are damaged.
+ * Raises DATA_CORRUPTED with relation, segment, stream and offset where stored bytes are damaged. A column that
+ * a segment lacks, added to the table later, has its missing value (the ADD COLUMN's DEFAULT, or null).
  */
 PfsBlockScan *pfs_block_scan_begin(Relation relation, Snapshot snapshot, int attribute_count,
-								   const AttrNumber *attnums, int filter_count, const PfsBlockFilter *filters);
+								   const AttrNumber *attnums, int filter_count,
+								   const PfsBlockFilter *filters);
 bool pfs_block_scan_next(PfsBlockScan *scan, PfsBlock *block);
 const PfsScanCounters *pfs_block_scan_counters(const PfsBlockScan *scan);
 void pfs_block_scan_end(PfsBlockScan *scan);
+
+/* The block before; where next has found the end, the last one. Not for shared scans. */
+bool pfs_block_scan_previous(PfsBlockScan *scan, PfsBlock *block);
+/* Back to the start, over the same rows. */
+void pfs_block_scan_rewind(PfsBlockScan *scan);
+/* Leaves out that many blocks, unread. */
+void pfs_block_scan_skip(PfsBlockScan *scan, uint64 block_count);
+/* Rows and blocks that the scan covers, filters and pruning aside. */
+uint64 pfs_block_scan_row_count(const PfsBlockScan *scan);
+uint64 pfs_block_scan_block_count(const PfsBlockScan *scan);
+
+/*
+ * A scan that several processes share: each block comes to one of them. The struct lies in shared memory and
+ * carries the leader's waiting rows; all attach under the same snapshot.
+ */
+typedef struct PfsSharedScan PfsSharedScan;
+
+Size pfs_shared_scan_bytes(Relation relation);
+void pfs_shared_scan_init(Relation relation, PfsSharedScan *shared);
+void pfs_shared_scan_rewind(PfsSharedScan *shared);
+PfsBlockScan *pfs_block_scan_begin_shared(Relation relation, Snapshot snapshot, int attribute_count,
+										  const AttrNumber *attnums, PfsSharedScan *shared);
 
 #endif

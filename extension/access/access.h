@@ -1,0 +1,12 @@
+/*
+ * access.h
+ *		Loading of the room: its hooks.
+ */
+#ifndef PFS_ACCESS_H
+#define PFS_ACCESS_H
+
+#include "profstore.h"
+
+void pfs_access_init(void);
+
+#endif

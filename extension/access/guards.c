@@ -1,0 +1,233 @@
+/*
+ * guards.c
+ *		What DDL may do to a profstore table: refused early, with a reason, and dropped without a rest.
+ *
+ * Everything hangs on object_access_hook. The hook is there once the module is loaded, which opening any
+ * profstore table does; DROP alone can get by without opening one, so an event trigger loads the module
+ * before each command that drops tables.
+ */
+#include "access/access.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "catalog/dependency.h"
+#include "catalog/indexing.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_publication_rel.h"
+#include "catalog/pg_trigger.h"
+#include "commands/defrem.h"
+#include "fmgr.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "access/table_am.h"
+#include "store/lane.h"
+
+PG_FUNCTION_INFO_V1(profstore_load_module);
+
+static object_access_hook_type previous_hook = NULL;
+
+/*
+ * Opens a table if it uses the access method, else returns NULL. The relation may be so new that only this
+ * backend's cache knows it. Commands hold their lock already.
+ */
+static Relation
+open_profstore_table(Oid relation_id)
+{
+	Relation relation = RelationIdGetRelation(relation_id);
+
+	if (RelationIsValid(relation) && !pfs_is_profstore_table(relation))
+	{
+		RelationClose(relation);
+		return NULL;
+	}
+	return relation;
+}
+
+static void
+check_new_table(Oid relation_id)
+{
+	Relation relation = open_profstore_table(relation_id);
+
+	if (relation == NULL)
+		return;
+	pfs_lane_check_columns(RelationGetRelationName(relation), RelationGetDescr(relation));
+	RelationClose(relation);
+}
+
+/* A catalog row that this very command has written, as SnapshotSelf sees it; the caller frees the copy. */
+static HeapTuple
+fetch_own_row(Oid catalog, Oid index, ScanKey keys, int key_count)
+{
+	Relation relation = table_open(catalog, AccessShareLock);
+	SysScanDesc scan = systable_beginscan(relation, index, true, SnapshotSelf, key_count, keys);
+	HeapTuple tuple = systable_getnext(scan);
+
+	if (HeapTupleIsValid(tuple))
+		tuple = heap_copytuple(tuple);
+	systable_endscan(scan);
+	table_close(relation, AccessShareLock);
+	return tuple;
+}
+
+static void
+check_column(Oid relation_id, int attnum)
+{
+	Relation relation = open_profstore_table(relation_id);
+	ScanKeyData keys[2];
+	HeapTuple tuple;
+
+	if (relation == NULL)
+		return;
+	ScanKeyInit(&keys[0], Anum_pg_attribute_attrelid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(relation_id));
+	ScanKeyInit(&keys[1], Anum_pg_attribute_attnum, BTEqualStrategyNumber, F_INT2EQ,
+				Int16GetDatum((int16) attnum));
+	tuple = fetch_own_row(AttributeRelationId, AttributeRelidNumIndexId, keys, 2);
+	if (HeapTupleIsValid(tuple))
+	{
+		Form_pg_attribute attribute = (Form_pg_attribute) GETSTRUCT(tuple);
+
+		if (!attribute->attisdropped)
+			pfs_lane_check_column(RelationGetRelationName(relation), NameStr(attribute->attname),
+								  attribute->atttypid);
+		heap_freetuple(tuple);
+	}
+	RelationClose(relation);
+}
+
+/* Row triggers that run later look their row up by its address; foreign keys are made of such triggers. */
+static void
+check_trigger(Oid trigger_id)
+{
+	ScanKeyData key;
+	HeapTuple tuple;
+	Form_pg_trigger trigger;
+	Relation relation;
+
+	ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(trigger_id));
+	tuple = fetch_own_row(TriggerRelationId, TriggerOidIndexId, &key, 1);
+	if (!HeapTupleIsValid(tuple))
+		return;
+
+	trigger = (Form_pg_trigger) GETSTRUCT(tuple);
+	relation = open_profstore_table(trigger->tgrelid);
+	if (relation != NULL && OidIsValid(trigger->tgconstrrelid))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("foreign keys are not supported on table \"%s\", which uses access method "
+						"\"profstore\"",
+						RelationGetRelationName(relation)),
+				 errhint("Check references when rows are written, or when they are joined.")));
+	if (relation != NULL && TRIGGER_FOR_ROW(trigger->tgtype) && TRIGGER_FOR_AFTER(trigger->tgtype))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("AFTER ROW triggers are not supported on table \"%s\", which uses access "
+						"method \"profstore\"",
+						RelationGetRelationName(relation)),
+				 errhint(
+					 "Use a BEFORE ROW trigger, or an AFTER STATEMENT trigger with a transition "
+					 "table.")));
+	if (relation != NULL)
+		RelationClose(relation);
+	heap_freetuple(tuple);
+}
+
+static void
+check_publication(Oid member_id)
+{
+	ScanKeyData key;
+	HeapTuple tuple;
+	Relation relation;
+
+	ScanKeyInit(&key, Anum_pg_publication_rel_oid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(member_id));
+	tuple = fetch_own_row(PublicationRelRelationId, PublicationRelObjectIndexId, &key, 1);
+	if (!HeapTupleIsValid(tuple))
+		return;
+
+	relation = open_profstore_table(((Form_pg_publication_rel) GETSTRUCT(tuple))->prrelid);
+	if (relation != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("logical replication is not supported for table \"%s\", which uses access "
+						"method \"profstore\"",
+						RelationGetRelationName(relation)),
+				 errhint(
+					 "Use streaming replication, or let the collector write to both servers.")));
+	heap_freetuple(tuple);
+}
+
+static void
+on_create(Oid class_id, Oid object_id, int sub_id)
+{
+	if (class_id == RelationRelationId && sub_id == 0)
+		check_new_table(object_id);
+	else if (class_id == RelationRelationId)
+		check_column(object_id, sub_id);
+	else if (class_id == TriggerRelationId)
+		check_trigger(object_id);
+	else if (class_id == PublicationRelRelationId)
+		check_publication(object_id);
+}
+
+/* Not every relation that is dropped is opened for this: only what pg_class calls a table of ours. */
+static void
+on_drop(Oid relation_id)
+{
+	Oid access_method = get_table_am_oid("profstore", true);
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation_id));
+	bool is_ours = false;
+	Relation relation;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		Form_pg_class class = (Form_pg_class) GETSTRUCT(tuple);
+
+		is_ours = OidIsValid(access_method) && class->relam == access_method &&
+				  (class->relkind == RELKIND_RELATION || class->relkind == RELKIND_MATVIEW);
+		ReleaseSysCache(tuple);
+	}
+	if (!is_ours)
+		return;
+	relation = relation_open(relation_id, NoLock);
+	pfs_relation_dropped(relation);
+	relation_close(relation, NoLock);
+}
+
+static void
+object_access(ObjectAccessType access, Oid class_id, Oid object_id, int sub_id, void *arg)
+{
+	if (previous_hook != NULL)
+		previous_hook(access, class_id, object_id, sub_id, arg);
+
+	if (access == OAT_POST_CREATE)
+		on_create(class_id, object_id, sub_id);
+	else if (access == OAT_POST_ALTER && class_id == RelationRelationId && sub_id != 0)
+		check_column(object_id, sub_id);
+	else if (access == OAT_DROP && class_id == RelationRelationId && sub_id == 0)
+		on_drop(object_id);
+}
+
+/* An event trigger whose work is done when the module has been loaded to call it. */
+Datum
+profstore_load_module(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_NULL();
+}
+
+void
+pfs_access_init(void)
+{
+	pfs_table_am_init();
+	previous_hook = object_access_hook;
+	object_access_hook = object_access;
+}

@@ -1,0 +1,220 @@
+/*
+ * table_ddl.c
+ *		A table's files: created, truncated, copied, rewritten, dropped; VACUUM and the planner's estimate.
+ */
+#include "access/table_am.h"
+
+#include <math.h>
+
+#include "access/detoast.h"
+#include "access/multixact.h"
+#include "access/toast_internals.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "catalog/storage.h"
+#include "commands/vacuum.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "storage/procarray.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "store/directory.h"
+#include "store/segment_io.h"
+#include "store/storage.h"
+#include "store/write_buffer.h"
+
+/* How long the planner goes on with the totals that it has counted. */
+#define ESTIMATE_LIFETIME_US (10 * INT64CONST(1000000))
+
+/* VACUUM FULL has handed this storage id on to a new file; the old file is dropped without its rows. */
+static int64 moved_storage_id = 0;
+static TransactionId moved_by_xid = InvalidTransactionId;
+
+static void
+drop_storage(int64 storage_id)
+{
+	pfs_write_buffer_drop(storage_id);
+	pfs_directory_delete(storage_id);
+}
+
+/*
+ * TRUNCATE calls this with the relation's old file still in the cache entry: its rows go with this transaction. Wherever else
+ * a file is replaced, the old one passes through pfs_relation_dropped.
+ */
+void
+pfs_relation_set_new_file(Relation relation, const RelFileLocator *locator, char persistence,
+						  TransactionId *frozen_xid, MultiXactId *min_multi)
+{
+	if (persistence != RELPERSISTENCE_PERMANENT)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("access method \"profstore\" stores neither temporary nor unlogged tables"),
+				 errhint("Create an ordinary table, or use access method heap.")));
+
+	if (relation->rd_locator.relNumber != locator->relNumber)
+		drop_storage(pfs_storage_id(relation));
+	pfs_storage_create(locator, persistence);
+
+	/* the main fork holds no transaction id; directory and TOAST have their own horizons */
+	*frozen_xid = InvalidTransactionId;
+	*min_multi = InvalidMultiXactId;
+}
+
+/* The file was made by the current subtransaction, so nobody can want its rows back. */
+void
+pfs_relation_nontransactional_truncate(Relation relation)
+{
+	int64 storage_id = pfs_storage_id(relation);
+
+	pfs_write_buffer_forget(storage_id);
+	pfs_directory_delete(storage_id);
+	pfs_storage_cache(relation)->counted_at_us = 0;
+}
+
+void
+pfs_relation_dropped(Relation relation)
+{
+	int64 storage_id = pfs_storage_id_if_readable(relation);
+
+	if (storage_id == 0)
+		return;
+	if (storage_id == moved_storage_id && moved_by_xid == GetTopTransactionIdIfAny())
+	{
+		moved_storage_id = 0;
+		return;
+	}
+	drop_storage(storage_id);
+}
+
+/* ALTER TABLE SET TABLESPACE: the page moves with its storage id. Core moves the TOAST relation. */
+void
+pfs_relation_copy_data(Relation relation, const RelFileLocator *locator)
+{
+	SMgrRelation target;
+
+	FlushRelationBuffers(relation);
+	target = pfs_create_storage(*locator, relation->rd_rel->relpersistence);
+	RelationCopyStorage(RelationGetSmgr(relation), target, MAIN_FORKNUM,
+						relation->rd_rel->relpersistence);
+	RelationDropStorage(relation);
+	smgrclose(target);
+}
+
+/* Copies a segment's streams into the new table's TOAST relation under the ids that they have. */
+static void
+copy_streams(Relation old_table, Relation new_table, const PfsSegmentRow *row)
+{
+	PfsSegmentInput *input = pfs_segment_open(old_table, row);
+
+	for (uint32 i = 0; i < row->stream_count; i++)
+	{
+		struct varlena *pointer = pfs_segment_stream_pointer(input, i);
+		struct varlena *value = detoast_external_attr(pointer);
+
+		toast_save_datum(new_table, PointerGetDatum(value), pointer, 0);
+		pfree(value);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/*
+ * VACUUM FULL. Transactions with older snapshots must go on seeing what they saw, so directory rows stay as they are
+ * and the new file takes over the storage id; only the streams in the table's TOAST relation are
+ * copied, of every segment that any snapshot may still see.
+ */
+void
+pfs_relation_copy_for_cluster(Relation old_table, Relation new_table, Relation old_index,
+							  bool use_sort, TransactionId oldest_xmin, TransactionId *xid_cutoff,
+							  MultiXactId *multi_cutoff, double *row_count, double *vacuumed_count,
+							  double *recently_dead_count)
+{
+	int64 storage_id = pfs_storage_id(old_table);
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "profstore rewrite", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext outer;
+	PfsDirectoryScan *scan;
+	PfsSegmentRow row;
+
+	if (old_index != NULL)
+		elog(ERROR, "table \"%s\" cannot have an index", RelationGetRelationName(old_table));
+
+	*row_count = *vacuumed_count = *recently_dead_count = 0;
+	scan = pfs_directory_scan_begin_nonvacuumable(storage_id);
+	while (pfs_directory_scan_next(scan, &row))
+	{
+		outer = MemoryContextSwitchTo(context);
+		if (row.stream_ids != NULL)
+			copy_streams(old_table, new_table, &row);
+		*row_count += row.row_count;
+		MemoryContextSwitchTo(outer);
+		MemoryContextReset(context);
+	}
+	pfs_directory_scan_end(scan);
+	MemoryContextDelete(context);
+
+	pfs_storage_set_id(new_table, storage_id);
+	moved_storage_id = storage_id;
+	moved_by_xid = GetTopTransactionId();
+	*xid_cutoff = InvalidTransactionId;
+	*multi_cutoff = InvalidMultiXactId;
+}
+
+static BlockNumber
+pages_of_bytes(double byte_count)
+{
+	double pages = ceil(byte_count / BLCKSZ);
+
+	return (BlockNumber) Max(1.0, Min(pages, (double) MaxBlockNumber));
+}
+
+/*
+ * VACUUM only counts: core vacuums the TOAST relation and the directory. Rows must not be written here, since
+ * other snapshots ignore the transaction id of a VACUUM. A rewrite sets relfrozenxid although no page of
+ * ours holds one, so it is moved on.
+ */
+void
+pfs_relation_vacuum(Relation relation, struct VacuumParams *params, BufferAccessStrategy strategy)
+{
+	TransactionId frozen_xid = InvalidTransactionId;
+	MultiXactId min_multi = InvalidMultiXactId;
+	PfsDirectoryTotals totals;
+
+	totals = pfs_directory_totals(pfs_storage_id(relation), GetActiveSnapshot());
+	if (TransactionIdIsNormal(relation->rd_rel->relfrozenxid))
+		frozen_xid = GetOldestNonRemovableTransactionId(relation);
+	if (MultiXactIdIsValid(relation->rd_rel->relminmxid))
+		min_multi = GetOldestMultiXactId();
+	pfs_update_relstats(relation, pages_of_bytes(totals.byte_count), totals.row_count, frozen_xid,
+						min_multi);
+	pfs_report_vacuum(RelationGetRelid(relation), relation->rd_rel->relisshared,
+					  (PgStat_Counter) totals.row_count, GetCurrentTimestamp());
+}
+
+/* Pages are the encoded bytes, wherever they lie: that is what a scan reads. */
+void
+pfs_relation_estimate_size(Relation relation, int32 *attr_widths, BlockNumber *pages,
+						   double *row_count, double *all_visible_share)
+{
+	PfsStorageCache *cache = pfs_storage_cache(relation);
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (ActiveSnapshotSet() &&
+		(cache->counted_at_us == 0 || now - cache->counted_at_us > ESTIMATE_LIFETIME_US))
+	{
+		int64 storage_id = cache->storage_id;
+		PfsDirectoryTotals totals = pfs_directory_totals(storage_id, GetActiveSnapshot());
+
+		/* reading the directory may have rebuilt the cache entry */
+		cache = pfs_storage_cache(relation);
+		cache->row_count = totals.row_count;
+		cache->byte_count = totals.byte_count;
+		cache->counted_at_us = now;
+	}
+	*pages = pages_of_bytes(cache->byte_count);
+	*row_count = cache->row_count;
+	*all_visible_share = 0;
+}

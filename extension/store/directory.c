@@ -1,0 +1,308 @@
+/*
+ * directory.c
+ *		Inserting, listing and deleting rows of profstore.segments.
+ *
+ * The rows are ordinary heap rows with one index. They are written by heap_insert rather than through the
+ * executor, because they carry a command id of the caller's choice.
+ */
+#include "store/directory.h"
+
+#include "access/genam.h"
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "catalog/indexing.h"
+#include "catalog/pg_type.h"
+#include "utils/array.h"
+#include "utils/fmgroids.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "store/storage.h"
+
+/* Columns of profstore.segments, in the order of store.sql. */
+enum
+{
+	COL_STORAGE_ID = 1,
+	COL_SEGMENT_NO,
+	COL_BYTE_COUNT,
+	COL_TIME_MIN,
+	COL_TIME_MAX,
+	COL_KEY_MIN,
+	COL_KEY_MAX,
+	COL_ROW_COUNT,
+	COL_LEVEL,
+	COL_HEADER,
+	COL_STREAM_IDS,
+	COL_PAYLOAD,
+	COL_COUNT = COL_PAYLOAD
+};
+
+#define SEGMENT_NO_BITS 16
+
+struct PfsDirectoryWriter
+{
+	Relation heap;
+	Relation index;
+	IndexInfo *index_info;
+};
+
+struct PfsDirectoryScan
+{
+	Relation heap;
+	Relation index;
+	SysScanDesc scan;
+	SnapshotData nonvacuumable;
+	bytea *header;	  /* detoasted copy of the current row's, or NULL */
+	ArrayType *array; /* the same of its stream ids */
+};
+
+PfsDirectoryWriter *
+pfs_directory_writer_open(void)
+{
+	PfsDirectoryWriter *writer = palloc(sizeof(PfsDirectoryWriter));
+
+	writer->heap = table_open(pfs_extension_relation("segments", false), RowExclusiveLock);
+	writer->index = index_open(RelationGetPrimaryKeyIndex(writer->heap), RowExclusiveLock);
+	writer->index_info = BuildIndexInfo(writer->index);
+	return writer;
+}
+
+void
+pfs_directory_writer_close(PfsDirectoryWriter *writer)
+{
+	index_close(writer->index, NoLock);
+	table_close(writer->heap, NoLock);
+	pfree(writer->index_info);
+	pfree(writer);
+}
+
+/*
+ * Unique without a sequence, which parallel mode forbids: the writing (sub)transaction's id and a count. The
+ * count runs on through subtransactions, since control returns to the parent's id after a child's.
+ */
+static int64
+next_segment_no(void)
+{
+	static TransactionId top_xid = InvalidTransactionId;
+	static uint32 count = 0;
+	uint64 xid = U64FromFullTransactionId(GetCurrentFullTransactionId());
+
+	if (top_xid != GetTopTransactionId())
+	{
+		top_xid = GetTopTransactionId();
+		count = 0;
+	}
+	if (count >= 1 << SEGMENT_NO_BITS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("a transaction cannot write more than %d segments", 1 << SEGMENT_NO_BITS),
+				 errhint("Insert many rows per statement, or commit more often.")));
+	return (int64) (xid << SEGMENT_NO_BITS | count++);
+}
+
+static void
+set_range(Datum *values, bool *nulls, int column, const PfsRange *range)
+{
+	values[column - 1] = Int64GetDatum(range->min);
+	values[column] = Int64GetDatum(range->max);
+	nulls[column - 1] = nulls[column] = !range->known;
+}
+
+static Datum
+oid_array(const Oid *ids, uint32 count)
+{
+	Datum *elements = palloc(sizeof(Datum) * count);
+
+	for (uint32 i = 0; i < count; i++)
+		elements[i] = ObjectIdGetDatum(ids[i]);
+	return PointerGetDatum(
+		construct_array(elements, (int) count, OIDOID, sizeof(Oid), true, TYPALIGN_INT));
+}
+
+void
+pfs_directory_insert(PfsDirectoryWriter *writer, int64 storage_id, PfsSegmentRow *row,
+					 CommandId command_id)
+{
+	Datum values[COL_COUNT] = { 0 };
+	bool nulls[COL_COUNT] = { 0 };
+	HeapTuple tuple;
+
+	row->segment_no = next_segment_no();
+	values[COL_STORAGE_ID - 1] = Int64GetDatum(storage_id);
+	values[COL_SEGMENT_NO - 1] = Int64GetDatum(row->segment_no);
+	values[COL_BYTE_COUNT - 1] = Int64GetDatum(row->byte_count);
+	set_range(values, nulls, COL_TIME_MIN, &row->time);
+	set_range(values, nulls, COL_KEY_MIN, &row->key);
+	values[COL_ROW_COUNT - 1] = Int32GetDatum(row->row_count);
+	values[COL_LEVEL - 1] = Int16GetDatum(row->level);
+	values[COL_HEADER - 1] = PointerGetDatum(row->header);
+	nulls[COL_STREAM_IDS - 1] = row->stream_ids == NULL;
+	if (row->stream_ids != NULL)
+		values[COL_STREAM_IDS - 1] = oid_array(row->stream_ids, row->stream_count);
+	nulls[COL_PAYLOAD - 1] = row->payload == NULL;
+	values[COL_PAYLOAD - 1] = PointerGetDatum(row->payload);
+
+	tuple = heap_form_tuple(RelationGetDescr(writer->heap), values, nulls);
+	heap_insert(writer->heap, tuple, command_id, 0, NULL);
+	index_insert(writer->index, values, nulls, &tuple->t_self, writer->heap, UNIQUE_CHECK_YES,
+				 false, writer->index_info);
+	heap_freetuple(tuple);
+}
+
+/* Without a snapshot: all rows that are not surely dead. */
+static PfsDirectoryScan *
+scan_begin(int64 storage_id, Snapshot snapshot)
+{
+	PfsDirectoryScan *scan = palloc0(sizeof(PfsDirectoryScan));
+	ScanKeyData key;
+
+	scan->heap = table_open(pfs_extension_relation("segments", false), AccessShareLock);
+	if (snapshot == NULL)
+	{
+		InitNonVacuumableSnapshot(scan->nonvacuumable, GlobalVisTestFor(scan->heap));
+		snapshot = &scan->nonvacuumable;
+	}
+	scan->index = index_open(RelationGetPrimaryKeyIndex(scan->heap), AccessShareLock);
+	ScanKeyInit(&key, COL_STORAGE_ID, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(storage_id));
+	scan->scan = systable_beginscan_ordered(scan->heap, scan->index, snapshot, 1, &key);
+	return scan;
+}
+
+PfsDirectoryScan *
+pfs_directory_scan_begin(int64 storage_id, Snapshot snapshot)
+{
+	Assert(snapshot != NULL);
+	return scan_begin(storage_id, snapshot);
+}
+
+PfsDirectoryScan *
+pfs_directory_scan_begin_nonvacuumable(int64 storage_id)
+{
+	return scan_begin(storage_id, NULL);
+}
+
+static void
+free_row(PfsDirectoryScan *scan)
+{
+	if (scan->header != NULL)
+		pfree(scan->header);
+	if (scan->array != NULL)
+		pfree(scan->array);
+	scan->header = NULL;
+	scan->array = NULL;
+}
+
+static PfsRange
+get_range(const Datum *values, const bool *nulls, int column)
+{
+	PfsRange range = { !nulls[column - 1] && !nulls[column], 0, 0 };
+
+	if (range.known)
+	{
+		range.min = DatumGetInt64(values[column - 1]);
+		range.max = DatumGetInt64(values[column]);
+	}
+	return range;
+}
+
+bool
+pfs_directory_scan_next(PfsDirectoryScan *scan, PfsSegmentRow *row)
+{
+	HeapTuple tuple = systable_getnext_ordered(scan->scan, ForwardScanDirection);
+	Datum values[COL_COUNT];
+	bool nulls[COL_COUNT];
+
+	free_row(scan);
+	if (!HeapTupleIsValid(tuple))
+		return false;
+
+	heap_deform_tuple(tuple, RelationGetDescr(scan->heap), values, nulls);
+	row->segment_no = DatumGetInt64(values[COL_SEGMENT_NO - 1]);
+	row->byte_count = DatumGetInt64(values[COL_BYTE_COUNT - 1]);
+	row->time = get_range(values, nulls, COL_TIME_MIN);
+	row->key = get_range(values, nulls, COL_KEY_MIN);
+	row->row_count = DatumGetInt32(values[COL_ROW_COUNT - 1]);
+	row->level = DatumGetInt16(values[COL_LEVEL - 1]);
+	scan->header = row->header = DatumGetByteaPCopy(values[COL_HEADER - 1]);
+	row->stream_ids = NULL;
+	row->stream_count = 0;
+	if (!nulls[COL_STREAM_IDS - 1])
+	{
+		scan->array = DatumGetArrayTypePCopy(values[COL_STREAM_IDS - 1]);
+		row->stream_ids = (const Oid *) ARR_DATA_PTR(scan->array);
+		row->stream_count = (uint32) ArrayGetNItems(ARR_NDIM(scan->array), ARR_DIMS(scan->array));
+	}
+	row->payload =
+		nulls[COL_PAYLOAD - 1] ? NULL : (struct varlena *) DatumGetPointer(values[COL_PAYLOAD - 1]);
+	return true;
+}
+
+void
+pfs_directory_scan_end(PfsDirectoryScan *scan)
+{
+	free_row(scan);
+	systable_endscan_ordered(scan->scan);
+	index_close(scan->index, AccessShareLock);
+	table_close(scan->heap, AccessShareLock);
+	pfree(scan);
+}
+
+static void *
+copy_bytes(const void *bytes, Size size)
+{
+	return bytes == NULL ? NULL : memcpy(palloc(size), bytes, size);
+}
+
+void
+pfs_segment_row_copy(PfsSegmentRow *copy, const PfsSegmentRow *row)
+{
+	*copy = *row;
+	copy->header = copy_bytes(row->header, VARSIZE(row->header));
+	copy->stream_ids = copy_bytes(row->stream_ids, sizeof(Oid) * row->stream_count);
+	copy->payload = copy_bytes(row->payload, row->payload == NULL ? 0 : VARSIZE_ANY(row->payload));
+}
+
+/*
+ * SnapshotSelf also sees rows that this very command has written; nobody else can be writing any.
+ */
+void
+pfs_directory_delete(int64 storage_id)
+{
+	Oid directory_id = pfs_extension_relation("segments", true);
+	Relation heap;
+	SysScanDesc scan;
+	ScanKeyData key;
+	HeapTuple tuple;
+
+	if (!OidIsValid(directory_id))
+		return;
+
+	heap = table_open(directory_id, RowExclusiveLock);
+	ScanKeyInit(&key, COL_STORAGE_ID, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(storage_id));
+	scan = systable_beginscan(heap, RelationGetPrimaryKeyIndex(heap), true, SnapshotSelf, 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+		simple_heap_delete(heap, &tuple->t_self);
+	systable_endscan(scan);
+	table_close(heap, NoLock);
+}
+
+PfsDirectoryTotals
+pfs_directory_totals(int64 storage_id, Snapshot snapshot)
+{
+	PfsDirectoryTotals totals = { 0, 0, 0 };
+	PfsDirectoryScan *scan = pfs_directory_scan_begin(storage_id, snapshot);
+	PfsSegmentRow row;
+
+	while (pfs_directory_scan_next(scan, &row))
+	{
+		totals.segment_count++;
+		totals.row_count += row.row_count;
+		totals.byte_count += (double) row.byte_count;
+	}
+	pfs_directory_scan_end(scan);
+	return totals;
+}

@@ -1,0 +1,75 @@
+/*
+ * directory.h
+ *		Rows of profstore.segments: one per segment, and the only thing that decides a segment's visibility.
+ *
+ * Rows are inserted under the command id of the rows that they stand for, so a snapshot sees a segment
+ * exactly where it would see heap rows. Inserting takes no lock but RowExclusiveLock on the directory.
+ */
+#ifndef PFS_DIRECTORY_H
+#define PFS_DIRECTORY_H
+
+#include "profstore.h"
+
+#include "utils/relcache.h"
+#include "utils/snapshot.h"
+
+/* Smallest and largest lane of a column over a segment. */
+typedef struct PfsRange
+{
+	bool known; /* false: the table lacks the column, or it is null in all rows */
+	int64 min;
+	int64 max;
+} PfsRange;
+
+typedef struct PfsSegmentRow
+{
+	int64 segment_no;
+	int64 byte_count; /* of all streams */
+	PfsRange time;
+	PfsRange key;
+	int32 row_count;
+	int16 level;
+	bytea *header;		   /* plain: detoasted and with a 4-byte length word */
+	uint32 stream_count;   /* length of stream_ids */
+	const Oid *stream_ids; /* values in the table's TOAST relation, or NULL: see payload */
+	struct varlena
+		*payload; /* all streams: inline, or a TOAST pointer; NULL where stream_ids is not */
+} PfsSegmentRow;
+
+typedef struct PfsDirectoryWriter PfsDirectoryWriter;
+
+/* Opens the directory for inserts by the current (sub)transaction; needs an active snapshot. */
+PfsDirectoryWriter *pfs_directory_writer_open(void);
+/* Inserts a row and sets its segment_no. */
+void pfs_directory_insert(PfsDirectoryWriter *writer, int64 storage_id, PfsSegmentRow *row,
+						  CommandId command_id);
+void pfs_directory_writer_close(PfsDirectoryWriter *writer); /* keeps the lock */
+
+typedef struct PfsDirectoryScan PfsDirectoryScan;
+
+/*
+ * Rows of a storage that the snapshot sees, in order of segment_no. The snapshot stays active or registered
+ * until the last payload has been read. A row's pointers hold until the next call; pfs_segment_row_copy makes
+ * a copy in CurrentMemoryContext.
+ */
+PfsDirectoryScan *pfs_directory_scan_begin(int64 storage_id, Snapshot snapshot);
+/* All rows that any snapshot may still see; the caller keeps the rows' table from being written. */
+PfsDirectoryScan *pfs_directory_scan_begin_nonvacuumable(int64 storage_id);
+bool pfs_directory_scan_next(PfsDirectoryScan *scan, PfsSegmentRow *row);
+void pfs_directory_scan_end(PfsDirectoryScan *scan);
+void pfs_segment_row_copy(PfsSegmentRow *copy, const PfsSegmentRow *row);
+
+/* Deletes all rows of a storage, whoever wrote them; the caller holds AccessExclusiveLock on its table.
+ * Does nothing where the directory itself is gone, as in DROP EXTENSION … CASCADE. */
+void pfs_directory_delete(int64 storage_id);
+
+typedef struct PfsDirectoryTotals
+{
+	double segment_count;
+	double row_count;
+	double byte_count;
+} PfsDirectoryTotals;
+
+PfsDirectoryTotals pfs_directory_totals(int64 storage_id, Snapshot snapshot);
+
+#endif

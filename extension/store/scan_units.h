@@ -1,0 +1,50 @@
+/*
+ * scan_units.h
+ *		What a block scan goes over: segments of the directory, and images of rows waiting in memory.
+ */
+#ifndef PFS_SCAN_UNITS_H
+#define PFS_SCAN_UNITS_H
+
+#include "profstore.h"
+
+#include "port/atomics.h"
+
+#include "store/block_scan.h"
+#include "store/directory.h"
+#include "store/row_buffer.h"
+
+struct PfsSharedScan
+{
+	pg_atomic_uint32 next_unit;
+	Size image_bytes;
+	/* MAXALIGNed: row images */
+};
+
+/* Either a segment, or, where image is not NULL, rows waiting in memory. */
+typedef struct PfsScanUnit
+{
+	const PfsRowImage *image;
+	PfsSegmentRow row;
+} PfsScanUnit;
+
+typedef struct PfsScanUnits
+{
+	uint32 count;
+	PfsScanUnit *units;
+	uint32 skipped_count; /* segments that the filters ruled out by the directory alone */
+	uint64 row_count;	  /* of the units listed */
+	uint64 block_count;
+} PfsScanUnits;
+
+/*
+ * Lists what the snapshot sees of the relation, in CurrentMemoryContext. Every process that shares a scan comes to
+ * the same list. Image rows are not checked against the snapshot here.
+ */
+void pfs_scan_units_list(Relation relation, Snapshot snapshot, int filter_count,
+						 const PfsBlockFilter *filters, const PfsSharedScan *shared,
+						 PfsScanUnits *units);
+
+uint32 pfs_scan_unit_row_count(const PfsScanUnit *unit);
+uint32 pfs_scan_unit_block_count(const PfsScanUnit *unit);
+
+#endif

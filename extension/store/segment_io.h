@@ -1,0 +1,56 @@
+/*
+ * segment_io.h
+ *		Writing a segment and reading its streams, wherever its bytes lie.
+ *
+ * Up to PFS_PACKED_MAX_ROWS rows make a level 0 segment: all streams in one value beside the directory row,
+ * in the row itself where it is small, else in the directory's TOAST relation, whose space VACUUM recycles. More rows
+ * make a level 1 segment: one value per stream in the table's own TOAST relation. A table without one (heap
+ * tables of fixed-width columns have none, and SET ACCESS METHOD does not add it) packs at every level.
+ */
+#ifndef PFS_SEGMENT_IO_H
+#define PFS_SEGMENT_IO_H
+
+#include "profstore.h"
+
+#include "utils/relcache.h"
+
+#include "codec/segment.h"
+#include "store/directory.h"
+
+#define PFS_PACKED_MAX_ROWS 16384
+
+/* Raises DATA_CORRUPTED, FEATURE_NOT_SUPPORTED or OUT_OF_MEMORY for a status other than PFS_OK. */
+void pfs_segment_error(Relation relation, int64 segment_no, PfsStatus status, const PfsError *error)
+	pg_attribute_noreturn();
+
+/* Memory of the current context for the codecs. */
+PfsAllocator pfs_palloc_allocator(MemoryContext context);
+
+/* Rows to write: columns as the codec takes them, and what the directory keeps of them. */
+typedef struct PfsRows
+{
+	const PfsColumn *columns;
+	uint32 column_count;
+	uint32 row_count;
+	PfsRange time;
+	PfsRange key;
+} PfsRows;
+
+/* Encodes the rows and writes payload and directory row. Needs an active snapshot. */
+void pfs_segment_write(Relation relation, int64 storage_id, PfsDirectoryWriter *writer,
+					   const PfsRows *rows, CommandId command_id);
+
+/* A segment being read; lives in the memory context that was current at open. */
+typedef struct PfsSegmentInput PfsSegmentInput;
+
+/* The row must outlive the input. */
+PfsSegmentInput *pfs_segment_open(Relation relation, const PfsSegmentRow *row);
+PfsSegmentReader *pfs_segment_reader(PfsSegmentInput *input);
+
+/* A TOAST pointer to a stream of a segment whose streams have values of their own. */
+struct varlena *pfs_segment_stream_pointer(PfsSegmentInput *input, uint32 stream);
+
+/* Brings a column's streams into the reader, once. Returns the bytes read by this call. */
+uint64 pfs_segment_load_column(PfsSegmentInput *input, int column);
+
+#endif

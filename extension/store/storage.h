@@ -1,0 +1,51 @@
+/*
+ * storage.h
+ *		The main fork of a profstore table: one page that names the table's storage id.
+ *
+ *		OFFSET  SIZE  DESCRIPTION (block 0, after the page header)
+ *		     0     4  magic
+ *		     4     4  format version
+ *		     8     8  storage id: the key of this file's rows in profstore.segments
+ *
+ * The page is written once, when the file is made, and never changes. Every new file (CREATE, TRUNCATE, a
+ * rewrite) draws a new id from profstore.storage_ids, so a rolled back TRUNCATE finds its old rows again.
+ * Only VACUUM FULL hands an id on to a new file, because there old snapshots must go on seeing old rows.
+ */
+#ifndef PFS_STORAGE_H
+#define PFS_STORAGE_H
+
+#include "profstore.h"
+
+#include "storage/smgr.h"
+#include "utils/relcache.h"
+
+#define PFS_STORAGE_MAGIC	0x50465331 /* "PFS1", so that a dump of the page tells what it is */
+#define PFS_STORAGE_VERSION 1
+
+/* What a backend keeps with the relation's cache entry. */
+typedef struct PfsStorageCache
+{
+	RelFileNumber file; /* the file that the rest describes */
+	int64 storage_id;
+	int64 counted_at_us; /* when the totals were counted, 0: never */
+	double row_count;
+	double byte_count;
+} PfsStorageCache;
+
+/* Makes the file with its page under a new id. */
+void pfs_storage_create(const RelFileLocator *locator, char persistence);
+
+/* Gives the relation's file, made by this transaction, another id. */
+void pfs_storage_set_id(Relation relation, int64 storage_id);
+
+/* The relation's id, read once per relation cache entry. Raises DATA_CORRUPTED where the page is damaged. */
+int64 pfs_storage_id(Relation relation);
+PfsStorageCache *pfs_storage_cache(Relation relation);
+
+/* The id, or 0 with a WARNING where file or page are damaged or gone: a broken table can still be dropped. */
+int64 pfs_storage_id_if_readable(Relation relation);
+
+/* Oid of a relation of the extension's schema; raises UNDEFINED_TABLE unless missing_ok. */
+Oid pfs_extension_relation(const char *name, bool missing_ok);
+
+#endif

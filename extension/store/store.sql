@@ -1,0 +1,48 @@
+-- The directory of the columnar access method: one row per segment of every profstore table.
+--
+-- Rows are written and read from C alone, whatever the caller's privileges: a row is visible exactly where the
+-- rows that it stands for are. It is no configuration table: pg_dump saves the tables, not the segments.
+
+CREATE SEQUENCE profstore.storage_ids;
+COMMENT ON SEQUENCE profstore.storage_ids IS 'key of a table''s segments; a new one for every new file of a table';
+
+CREATE TABLE profstore.segments
+(
+	storage_id int8 NOT NULL,
+	segment_no int8 NOT NULL,
+	byte_count int8 NOT NULL,
+	time_min int8,
+	time_max int8,
+	key_min int8,
+	key_max int8,
+	row_count int4 NOT NULL,
+	level int2 NOT NULL,
+	header bytea NOT NULL,
+	stream_ids oid[],
+	payload bytea,
+	PRIMARY KEY (storage_id, segment_no)
+)
+WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.5,
+	  toast.autovacuum_vacuum_scale_factor = 0.05);
+
+-- The bytes are compressed already.
+ALTER TABLE profstore.segments
+	ALTER COLUMN header SET STORAGE EXTERNAL,
+	ALTER COLUMN payload SET STORAGE EXTERNAL,
+	ALTER COLUMN stream_ids SET STORAGE PLAIN;
+
+REVOKE ALL ON profstore.segments FROM PUBLIC;
+
+COMMENT ON TABLE profstore.segments IS 'directory of the columnar segments of all tables using profstore';
+COMMENT ON COLUMN profstore.segments.storage_id IS 'the table file that the segment belongs to';
+COMMENT ON COLUMN profstore.segments.segment_no IS 'writing transaction << 16 | count within it';
+COMMENT ON COLUMN profstore.segments.byte_count IS 'encoded bytes of all streams, header excluded';
+COMMENT ON COLUMN profstore.segments.time_min IS 'smallest value of the column "time", as stored';
+COMMENT ON COLUMN profstore.segments.time_max IS 'largest value of the column "time", as stored';
+COMMENT ON COLUMN profstore.segments.key_min IS 'smallest value of the column "series_id"';
+COMMENT ON COLUMN profstore.segments.key_max IS 'largest value of the column "series_id"';
+COMMENT ON COLUMN profstore.segments.row_count IS 'rows in the segment';
+COMMENT ON COLUMN profstore.segments.level IS '0: as written by a small COPY or INSERT; 1 and up: merged or large';
+COMMENT ON COLUMN profstore.segments.header IS 'encoding, lengths and checksums of the streams';
+COMMENT ON COLUMN profstore.segments.stream_ids IS 'TOAST value of each stream in the table''s own TOAST relation';
+COMMENT ON COLUMN profstore.segments.payload IS 'level 0: all streams, one after the other';

@@ -1,0 +1,42 @@
+/*
+ * write_buffer.h
+ *		Inserted rows wait in memory, and become segments when their transaction prepares or commits.
+ *
+ * Rows are written earlier where memory or rows exceed their limits, and at the end of a bulk load into a new
+ * file. Only the current subtransaction's rows can be written, since they must carry its transaction id; those
+ * of outer ones wait. A scan of this transaction reads waiting rows from memory.
+ *
+ * Rows written before the end of the transaction make one segment per command, under that command's id, so
+ * that every cursor of this transaction sees what it should. At the end nobody is left to look, and a table's
+ * rows make as few segments as possible however many commands inserted them.
+ */
+#ifndef PFS_WRITE_BUFFER_H
+#define PFS_WRITE_BUFFER_H
+
+#include "profstore.h"
+
+#include "executor/tuptable.h"
+#include "utils/relcache.h"
+
+#include "store/row_buffer.h"
+
+/* Rows of one segment that an insert fills before it writes it. */
+#define PFS_BUFFER_MAX_ROWS 131072
+
+void pfs_write_buffer_append(Relation relation, TupleTableSlot **slots, uint32 count,
+							 CommandId command_id);
+
+/* Writes the current subtransaction's rows of the relation's file. */
+void pfs_write_buffer_flush(Relation relation);
+
+/* The current subtransaction has dropped the file: its rows go, and come back should it abort. */
+void pfs_write_buffer_drop(int64 storage_id);
+
+/* Forgets rows of a file for good; only where the current subtransaction has made the file itself. */
+void pfs_write_buffer_forget(int64 storage_id);
+
+/* Copies of all waiting rows of a file, one after the other: bytes needed (0: none wait), and the copies. */
+Size pfs_write_buffer_image_bytes(int64 storage_id);
+void pfs_write_buffer_image_make(int64 storage_id, void *images);
+
+#endif
