@@ -30,6 +30,7 @@
 #include "access/table_am.h"
 #include "store/lane.h"
 
+PGDLLEXPORT Datum profstore_load_module(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(profstore_load_module);
 
 static object_access_hook_type previous_hook = NULL;

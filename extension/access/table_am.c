@@ -13,6 +13,7 @@
 
 #include "store/write_buffer.h"
 
+PGDLLEXPORT Datum profstore_table_am_handler(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(profstore_table_am_handler);
 
 /*

@@ -4,6 +4,7 @@
  */
 #include "store/row_order.h"
 
+#include "miscadmin.h"
 #include "utils/rel.h"
 
 /* What a row sorts by, drawn together so that a comparison touches one cache line. */
@@ -35,7 +36,6 @@ compare_items(const SortItem *a, const SortItem *b)
 #define ST_DECLARE
 #define ST_DEFINE
 #include "lib/sort_template.h"
-#include "miscadmin.h"
 
 PfsRowKey
 pfs_row_key(Relation relation)
