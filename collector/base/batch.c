@@ -2,8 +2,8 @@
  * batch.c
  *		A batch: one table for each kind of item, one arena for strings and arrays.
  *
- * Strings are interned first, so that items are hashed and compared by pointer. An add that fails later
- * leaves its strings behind; they serve the next add and go with the batch.
+ * Strings are interned first, so that items are hashed and compared by pointer. An add that fails
+ * later leaves its strings behind; they serve the next add and go with the batch.
  */
 #include "base/batch.h"
 
@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/hash.h"
 #include "base/table.h"
+#include "base/utf8.h"
 
 struct Batch
 {
@@ -72,8 +73,8 @@ batch_free(Batch *batch)
 }
 
 /*
- * Finds an item equal to *item or appends a copy of it; *index is its position. For items whose pointers
- * all lead into the batch already.
+ * Finds an item equal to *item or appends a copy of it; *index is its position. For items whose
+ * pointers all lead into the batch already.
  */
 static int
 find_or_append(Table *table, uint64_t hash, TableEqual equal, const void *item, uint32_t *index)
@@ -96,7 +97,10 @@ string_equal(const void *item, const void *key)
 	return strcmp(*(const char *const *) item, key) == 0;
 }
 
-/* The batch's own copy of a string: equal strings give the same pointer. NULL where out of memory. */
+/*
+ * The batch's own copy of a string: equal strings give the same pointer. NULL where out of memory.
+ * Only text that is UTF-8 is ever in the table, so what is found there needs no check.
+ */
 static const char *
 intern_string(Batch *batch, const char *text)
 {
@@ -107,6 +111,14 @@ intern_string(Batch *batch, const char *text)
 
 	if (table_find(&batch->strings, hash, string_equal, text, &position))
 		return *(const char **) table_item(&batch->strings, position);
+	if (!utf8_valid(text))
+	{
+		char *replaced = utf8_replace_invalid(text);
+		const char *interned = replaced ? intern_string(batch, replaced) : NULL;
+
+		free(replaced);
+		return interned;
+	}
 	if (table_reserve(&batch->strings) != 0)
 		return NULL;
 	copy = arena_alloc(&batch->arena, length + 1);

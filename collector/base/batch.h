@@ -1,10 +1,12 @@
 /*
  * batch.h
- *		What one interval sampled, ready to be written: a small profile with indexes instead of database ids.
+ *		What one interval sampled, ready to be written: a small profile with indexes instead of
+ *		database ids.
  *
- * The agent adds, the writer reads. Each add returns the index of an equal item that is there already,
- * so a batch holds everything once; sums land on (time, series, stack). A batch owns all its memory:
- * strings are copied, each distinct string once. Strings are never NULL.
+ * The agent adds, the writer reads. Each add returns the index of an equal item that is there
+ * already, so a batch holds everything once; sums land on (time, series, stack). A batch owns all
+ * its memory: each distinct string is copied once, with U+FFFD for bytes that are not UTF-8, since
+ * the database takes only text. Strings are never NULL.
  * Not thread-safe: one owner at a time (agent until it is queued, then writer).
  *
  * Functions that add return

@@ -2,9 +2,9 @@
  * hash.h
  *		A 64-bit hash for tables in memory: fast, seeded, never stored.
  *
- * Each step multiplies to 128 bits and folds the halves, so every input bit reaches every output bit.
- * What is hashed comes from processes that we profile and may be hostile: each table draws its own
- * seed, so that nobody can prepare names that collide.
+ * Each step multiplies to 128 bits and folds the halves, so every input bit reaches every output
+ * bit. What is hashed comes from processes that we profile and may be hostile: each table draws its
+ * own seed, so that nobody can prepare names that collide.
  */
 #ifndef COLLECTOR_HASH_H
 #define COLLECTOR_HASH_H

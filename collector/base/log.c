@@ -2,9 +2,10 @@
  * log.c
  *		Log lines: rendering, and the limit on repeated warnings.
  *
- * One lock guards the table of repeats and the writing of a line. The kernel alone does not keep lines
- * apart: neither a long write to a pipe nor two to a file without O_APPEND. The table is small and fixed: a message that finds no place takes the
- * one of the message that has been silent longest, whose count is written out first.
+ * One lock guards the table of repeats and the writing of a line. The kernel alone does not keep
+ * lines apart: neither a long write to a pipe nor two to a file without O_APPEND. The table is
+ * small and fixed: a message that finds no place takes the one of the message that has been silent
+ * longest, whose count is written out first.
  */
 #include "base/log.h"
 
@@ -14,6 +15,9 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/json.h"
+#include "base/utf8.h"
 
 #define REPEAT_SLOTS 64
 
@@ -62,67 +66,26 @@ line_append_string(Line *line, const char *text)
 	line_append(line, text, strlen(text));
 }
 
-/* Length of the valid UTF-8 sequence at text, 0 where there is none (RFC 3629, table 3-7). */
-static size_t
-utf8_sequence_length(const unsigned char *text)
-{
-	unsigned char low = 0x80;
-	unsigned char high = 0xBF;
-	size_t length;
-
-	if (text[0] < 0x80)
-		return 1;
-	if (text[0] < 0xC2 || text[0] > 0xF4)
-		return 0;
-	length = text[0] < 0xE0 ? 2 : text[0] < 0xF0 ? 3 : 4;
-	if (text[0] == 0xE0)
-		low = 0xA0; /* overlong */
-	else if (text[0] == 0xED)
-		high = 0x9F; /* surrogates */
-	else if (text[0] == 0xF0)
-		low = 0x90; /* overlong */
-	else if (text[0] == 0xF4)
-		high = 0x8F; /* beyond U+10FFFF */
-	if (text[1] < low || text[1] > high)
-		return 0;
-	for (size_t i = 2; i < length; i++)
-		if ((text[i] & 0xC0) != 0x80)
-			return 0;
-	return length;
-}
-
 /* The inside of a quoted string; the same escapes serve logfmt and JSON. */
 static void
 line_append_escaped(Line *line, const char *text)
 {
-	const unsigned char *cursor = (const unsigned char *) text;
-	char escape[8];
+	char escape[JSON_ESCAPE_BYTES];
 
-	while (*cursor != '\0')
+	while (*text != '\0')
 	{
-		size_t length = utf8_sequence_length(cursor);
+		size_t length = utf8_length(text);
 
 		if (length == 0)
 		{
-			line_append_string(line, "\xEF\xBF\xBD");
+			line_append_string(line, UTF8_REPLACEMENT);
 			length = 1;
 		}
-		else if (*cursor == '"' || *cursor == '\\')
-		{
-			escape[0] = '\\';
-			escape[1] = (char) *cursor;
-			line_append(line, escape, 2);
-		}
-		else if (*cursor == '\n' || *cursor == '\t' || *cursor == '\r')
-			line_append_string(line, *cursor == '\n' ? "\\n" : *cursor == '\t' ? "\\t" : "\\r");
-		else if (*cursor < 0x20 || *cursor == 0x7F)
-		{
-			snprintf(escape, sizeof(escape), "\\u%04x", *cursor);
+		else if (json_escape((unsigned char) *text, escape))
 			line_append_string(line, escape);
-		}
 		else
-			line_append(line, (const char *) cursor, length);
-		cursor += length;
+			line_append(line, text, length);
+		text += length;
 	}
 }
 

@@ -15,8 +15,8 @@
 int parse_duration_ms(const char *text, int64_t *ms);
 
 /*
- * "64MB", with PostgreSQL's units B, kB, MB, GB, TB, each 1024 of the one before. A unit is required.
- * Errors as above.
+ * "64MB", with PostgreSQL's units B, kB, MB, GB, TB, each 1024 of the one before. A unit is
+ * required. Errors as above.
  */
 int parse_size_bytes(const char *text, size_t *bytes);
 

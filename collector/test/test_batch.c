@@ -83,6 +83,28 @@ test_strings_are_copied(void **state)
 }
 
 static void
+test_strings_are_utf8(void **state)
+{
+	Batch *batch = new_batch(BUDGET_BYTES);
+	const BatchMapping *mappings;
+	size_t bytes;
+
+	assert_int_equal(add_mapping(batch, "",
+								 "/tmp/\xff\xc3\xa9\xe0\x80\xed\xa0\x80\xf0\x9f\x98\x80\xc3"),
+					 0);
+	bytes = batch_bytes(batch);
+	for (int i = 0; i < 10000; i++)
+		assert_int_equal(add_mapping(batch, "",
+									 "/tmp/\xff\xc3\xa9\xe0\x80\xed\xa0\x80\xf0\x9f\x98\x80\xc3"),
+						 0);
+	assert_int_equal(batch_bytes(batch), bytes);
+	assert_int_equal(batch_mappings(batch, &mappings), 1);
+	assert_string_equal(mappings[0].file,
+						"/tmp/\uFFFD\u00e9\uFFFD\uFFFD\uFFFD\uFFFD\uFFFD\U0001F600\uFFFD");
+	batch_free(batch);
+}
+
+static void
 test_locations(void **state)
 {
 	Batch *batch = new_batch(BUDGET_BYTES);
@@ -323,6 +345,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_strings_are_copied),
+		cmocka_unit_test(test_strings_are_utf8),
 		cmocka_unit_test(test_locations),
 		cmocka_unit_test(test_stacks),
 		cmocka_unit_test(test_series_labels_are_sorted),

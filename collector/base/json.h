@@ -1,0 +1,36 @@
+/*
+ * json.h
+ *		How a byte stands inside a JSON string.
+ */
+#ifndef COLLECTOR_JSON_H
+#define COLLECTOR_JSON_H
+
+#include <stdbool.h>
+
+#define JSON_ESCAPE_BYTES 7 /* backslash, u, four digits, NUL */
+
+/* True, and the escape, where a byte must not stand for itself: quote, backslash, control. */
+static inline bool
+json_escape(unsigned char byte, char escape[JSON_ESCAPE_BYTES])
+{
+	static const char hexadecimal[] = "0123456789abcdef";
+	char letter = byte == '\n' ? 'n' : byte == '\t' ? 't' : byte == '\r' ? 'r' : (char) byte;
+
+	if (byte >= 0x20 && byte != 0x7F && byte != '"' && byte != '\\')
+		return false;
+	escape[0] = '\\';
+	if (letter != (char) byte || byte == '"' || byte == '\\')
+	{
+		escape[1] = letter;
+		escape[2] = '\0';
+		return true;
+	}
+	escape[1] = 'u';
+	escape[2] = escape[3] = '0';
+	escape[4] = hexadecimal[byte >> 4];
+	escape[5] = hexadecimal[byte & 15];
+	escape[6] = '\0';
+	return true;
+}
+
+#endif
