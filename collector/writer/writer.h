@@ -2,10 +2,15 @@
  * writer.h
  *		Batches into the database: the only room that speaks SQL.
  *
- * A writer has one thread, one connection and a bounded queue. For each batch it interns what the database does
- * not know yet (a short transaction of its own), then stores all in one transaction: begin_batch, samples by binary COPY,
- * losses. begin_batch makes a repeated batch harmless, so a lost connection is answered by trying again. While
- * the database is away the queue holds batches up to its byte budget; beyond it the oldest batch goes, counted.
+ * A writer has one thread, one connection and a bounded queue. For each batch it interns what the
+ * database does not know yet (a short transaction of its own), then stores all in one transaction:
+ * begin_batch, losses, samples by binary COPY. begin_batch makes a repeated batch harmless, so a
+ * lost connection is answered by trying again. While the database is away the queue holds batches up
+ * to its byte budget; beyond it the oldest that is not being written goes.
+ *
+ * What goes is counted, here and in the database: the next batch that is stored carries the losses of
+ * those that were not, and how many sample rows they had (reasons writer_queue_full and
+ * database_refused).
  */
 #ifndef COLLECTOR_WRITER_H
 #define COLLECTOR_WRITER_H
@@ -37,34 +42,43 @@ typedef struct WriterStats
 {
 	uint64_t batches_written;
 	uint64_t samples_written;
-	uint64_t batches_dropped; /* queue over its budget */
+	uint64_t batches_dropped; /* queue over its budget, or left over at the end */
 	uint64_t samples_dropped;
+	uint64_t
+		batches_refused; /* the server did not take them: a fault in the batch or the database */
+	uint64_t samples_refused;
 	uint64_t retries;
 	size_t queued_bytes;
 } WriterStats;
 
 /*
- * Connects once and checks database, extension, its version and privileges. Returns EXIT_OK, or EXIT_DATABASE /
- * EXIT_CONFIG with *error filled in. A database that is merely away (connection refused, starting up) is reported
- * with EXIT_DATABASE at start: later it is retried.
+ * Connects once and checks database, extension, its version and privileges. Returns EXIT_OK, or
+ * EXIT_DATABASE / EXIT_CONFIG / EXIT_INTERNAL with *error filled in. A database that is merely away
+ * (connection refused, starting up) is EXIT_DATABASE too at the start: later it is retried. Takes at
+ * most 10 s, and what the resolver takes.
  */
 ExitCode writer_create(const WriterOptions *options, Writer **writer, WriterError *error);
 
-/* Starts the thread. Logs through log_event. */
+/* Starts the thread, once. Logs through log_event. 0 or -errno. */
 int writer_start(Writer *writer);
 
 /* Gives a batch to the writer, which frees it. Never blocks, never fails: what does not fit is counted. */
 void writer_submit(Writer *writer, Batch *batch);
 
 /*
- * Waits until the queue is empty or deadline_ms has passed, stops the thread. Returns true where everything was
- * stored; what was not is counted in stats as dropped.
+ * Waits until the queue is empty or deadline_ms has passed, stops the thread. Returns true where everything
+ * was stored; what was not is counted in stats as dropped. Nothing may be submitted afterwards.
  */
 bool writer_drain(Writer *writer, int deadline_ms);
 void writer_stats(Writer *writer, WriterStats *stats);
 
-/* A permanent error met while running (password changed, extension dropped): EXIT_OK while there is none. */
+/*
+ * A permanent error met while running (password changed, extension dropped), which ended the thread:
+ * EXIT_OK while there is none. The queue goes on to hold and to drop.
+ */
 ExitCode writer_failure(Writer *writer, WriterError *error);
-void writer_free(Writer *writer); /* accepts NULL */
+
+/* Stops a thread that still runs, as writer_drain with no time left. Accepts NULL. */
+void writer_free(Writer *writer);
 
 #endif

@@ -1,0 +1,43 @@
+/*
+ * intern.h
+ *		From a batch's own indexes to the database's ids, through caches of what was interned before.
+ */
+#ifndef COLLECTOR_INTERN_H
+#define COLLECTOR_INTERN_H
+
+#include "base/batch.h"
+#include "writer/connection.h"
+#include "writer/id_cache.h"
+
+typedef struct Interner
+{
+	IdCache series;
+	IdCache mappings;
+	IdCache functions;
+	IdCache locations;
+	IdCache stacks;
+	Buffer key; /* scratch */
+} Interner;
+
+/* Ids of a batch's items, by index. */
+typedef struct BatchIds
+{
+	int64_t *series;
+	int64_t *stacks;
+} BatchIds;
+
+void interner_init(Interner *interner); /* must not move afterwards */
+void interner_fini(Interner *interner);
+void interner_clear(
+	Interner *interner); /* forgets all ids: they are another database's, or their epoch is over */
+
+/*
+ * Finds the ids of all of a batch's series and stacks. What the caches lack is interned in one transaction of its
+ * own, which is committed when this returns DB_OK, and only then are its ids remembered. The ids are the caller's,
+ * to be freed with batch_ids_fini.
+ */
+DbOutcome intern_batch(Interner *interner, Connection *connection, const Batch *batch,
+					   BatchIds *ids, DbError *error);
+void batch_ids_fini(BatchIds *ids); /* accepts a zeroed one */
+
+#endif

@@ -1,0 +1,150 @@
+/*
+ * session.c
+ *		Settings of the session, and what the database must have.
+ */
+#include "writer/session.h"
+
+#include <endian.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Every name in our statements is qualified; an empty search path makes sure that it stays so. The timeouts
+ * bound what a forgotten lock or a lost collector can hold up.
+ */
+static const Statement settings[] = {
+	{ .sql = "SET search_path = ''" },
+	{ .sql = "SET statement_timeout = '60s'" },
+	{ .sql = "SET lock_timeout = '30s'" },
+	{ .sql = "SET idle_in_transaction_session_timeout = '60s'" },
+	{ .sql = "SELECT x.extversion, pg_catalog.pg_is_in_recovery(), pg_catalog.current_database()"
+			 "    FROM (VALUES (1)) AS one(n)"
+			 "    LEFT JOIN pg_catalog.pg_extension AS x ON x.extname = 'profstore'" },
+};
+
+#define SETTING_COUNT (sizeof(settings) / sizeof(settings[0]))
+
+static const Statement identity_query = {
+	.sql = "SELECT profstore.epoch(), d.oid::int8, x.oid::int8,"
+		   "    pg_catalog.has_table_privilege('profstore.samples', 'INSERT'),"
+		   "    CURRENT_USER::text"
+		   " FROM pg_catalog.pg_database AS d, pg_catalog.pg_extension AS x"
+		   " WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
+		   "    AND x.extname OPERATOR(pg_catalog.=) 'profstore'",
+	.failure = "could not read the state of extension \"profstore\"",
+};
+
+static int64_t
+int8_of(const PGresult *result, int column)
+{
+	uint64_t big;
+
+	if (PQgetlength(result, 0, column) != (int) sizeof(big))
+		return 0;
+	memcpy(&big, PQgetvalue(result, 0, column), sizeof(big));
+	return (int64_t) be64toh(big);
+}
+
+static bool
+bool_of(const PGresult *result, int column)
+{
+	return PQgetlength(result, 0, column) == 1 && PQgetvalue(result, 0, column)[0] != 0;
+}
+
+/* From version, recovery state and database name to what is wrong with them. */
+static DbOutcome
+check_extension(const PGresult *result, DbError *error)
+{
+	const char *version = PQgetvalue(result, 0, 0);
+	const char *database = PQgetvalue(result, 0, 2);
+	char detail[sizeof(error->text.detail)];
+
+	if (PQgetisnull(result, 0, 0))
+	{
+		snprintf(detail, sizeof(detail), "The database is \"%s\".", database);
+		db_error_set(
+			error, NULL, "extension \"profstore\" is not in the database", detail,
+			"Connect to this database as its owner and run \"CREATE EXTENSION profstore\".");
+		return DB_PERMANENT;
+	}
+	if (strcmp(version, EXTENSION_VERSION) != 0)
+	{
+		snprintf(detail, sizeof(detail), "Database \"%s\" has version %s; this collector needs %s.",
+				 database, version, EXTENSION_VERSION);
+		db_error_set(
+			error, NULL, "extension \"profstore\" has another version", detail,
+			"Run \"ALTER EXTENSION profstore UPDATE\", or use the collector of that version.");
+		return DB_PERMANENT;
+	}
+	if (bool_of(result, 1))
+	{
+		db_error_set(error, NULL, "database is read-only", "The server is a standby.",
+					 "Name the primary, or several hosts and \"target_session_attrs=read-write\".");
+		return DB_AWAY;
+	}
+	return DB_OK;
+}
+
+DbOutcome
+session_refresh(Session *session, DbError *error)
+{
+	PGresult *result;
+	DbOutcome outcome = connection_run(&session->connection, &identity_query, 1, &result, error);
+	char detail[sizeof(error->text.detail)];
+	char hint[sizeof(error->text.hint)];
+
+	if (outcome != DB_OK)
+		return outcome;
+	if (PQntuples(result) != 1)
+	{
+		db_error_set(error, NULL, identity_query.failure, "It has gone.", NULL);
+		outcome = DB_PERMANENT;
+	}
+	else if (!bool_of(result, 3))
+	{
+		snprintf(detail, sizeof(detail), "Role \"%s\" may not insert into \"profstore.samples\".",
+				 PQgetvalue(result, 0, 4));
+		snprintf(hint, sizeof(hint),
+				 "Let the owner of the extension run \"SELECT profstore.grant_write('%s')\".",
+				 PQgetvalue(result, 0, 4));
+		db_error_set(error, "42501", "permission to store samples denied", detail, hint);
+		outcome = DB_PERMANENT;
+	}
+	else
+	{
+		session->identity.epoch = int8_of(result, 0);
+		session->identity.database_oid = int8_of(result, 1);
+		session->identity.extension_oid = int8_of(result, 2);
+	}
+	PQclear(result);
+	return outcome;
+}
+
+DbOutcome
+session_open(Session *session, const char *conninfo, DbError *error)
+{
+	Statement statements[SETTING_COUNT];
+	PGresult *results[SETTING_COUNT];
+	DbOutcome outcome;
+
+	if (session->connection.pg != NULL)
+		return DB_OK;
+	outcome = connection_open(&session->connection, conninfo, error);
+	if (outcome != DB_OK)
+		return outcome;
+	memcpy(statements, settings, sizeof(settings));
+	for (size_t i = 0; i < SETTING_COUNT; i++)
+		statements[i].failure = "could not prepare the session";
+	outcome = connection_run(&session->connection, statements, SETTING_COUNT, results, error);
+	if (outcome != DB_OK)
+		return outcome;
+	outcome = check_extension(results[SETTING_COUNT - 1], error);
+	for (size_t i = 0; i < SETTING_COUNT; i++)
+		PQclear(results[i]);
+	if (outcome == DB_OK)
+		outcome = session_refresh(session, error);
+	if (outcome != DB_OK)
+		connection_close(&session->connection);
+	return outcome;
+}
