@@ -68,8 +68,7 @@ fuzz: ## Fuzz for SECONDS (600) per target
 lint: ## clang-tidy and cppcheck
 	$(QUIET).dev/deps build lint
 	$(QUIET)$(MAKE) extension collector
-	$(QUIET)$(EXTENSION_MAKE) lint
-	$(QUIET)$(MAKE) -C collector lint
+	$(QUIET)status=0; $(EXTENSION_MAKE) lint || status=$$?; $(MAKE) -C collector lint || status=$$?; exit $$status
 
 format: ## Format every C file
 	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r clang-format -i
