@@ -1,0 +1,76 @@
+# shellcheck shell=bash
+# Each exit code of collector/README.md's table but 8 (out of memory, which nobody can order), with the message that
+# comes with it. Sourced by run: $collector, $work and the database are there.
+
+# exits CODE WORDS NAME COMMAND...: the command ends with CODE, and says WORDS (an extended regular expression).
+exits()
+{
+	local code=$1 words=$2 name=$3 status
+	shift 3
+	timeout 60 "$@" >"$work/out" 2>&1 </dev/null
+	status=$?
+	if [ "$status" != "$code" ]; then
+		ok 1 "exit code $code: $name" "got $status" "$(cat "$work/out")"
+	else
+		ok "$(grep -Eq "$words" "$work/out"; echo $?)" "exit code $code: $name" "$(head -c 2000 "$work/out")"
+	fi
+}
+
+# The same where some file of /sys is another one: "without PATH" hides it, "with PATH TEXT" replaces what it says.
+without() { local path=$1; shift; unshare -m bash -c 'mount -t tmpfs none "$0" && exec "$@"' "$path" "$@"; }
+with()
+{
+	local path=$1 text=$2
+	shift 2
+	printf '%s\n' "$text" >"$work/file"
+	unshare -m bash -c 'mount --bind "$0" "$1" && shift && exec "$@"' "$work/file" "$path" "$@"
+}
+export -f without with
+export work
+
+exits 0 'agent: sample' "--help" "$collector" --help
+exits 0 '^profstore-collector [0-9]' "--version" "$collector" --version
+exits 0 '' "a run of a second" "$collector" agent --duration 1s
+exits 0 'database +profstore +ok' "check" "$collector" check
+exits 2 'no command given' "no command" "$collector"
+exits 2 'Perhaps you meant ."agent' "unrecognized command" "$collector" agnet
+exits 2 'Perhaps you meant --frequency' "unrecognized flag" "$collector" agent --frequenzy 19
+exits 2 'value is missing' "missing value" "$collector" agent --duration
+exits 2 'unexpected argument' "stray argument" "$collector" agent now
+exits 3 'from 1 to 1000' "frequency out of range" "$collector" agent --frequency 0
+exits 3 'duration such as' "a duration without its unit" "$collector" agent --interval 10
+exits 4 'CAP_BPF' "no capability" setpriv --reuid=65534 --regid=65534 --clear-groups "$collector" agent --duration 1s
+exits 4 'CAP_PERFMON +missing' "check without capability" setpriv --reuid=65534 --regid=65534 --clear-groups "$collector" check
+if unshare -m true 2>/dev/null; then
+	exits 4 'CONFIG_DEBUG_INFO_BTF' "a kernel without BTF" bash -c 'without "$@"' - /sys/kernel/btf "$collector" agent --duration 1s
+	exits 5 'perf event on any CPU' "no CPU can be sampled" bash -c 'with "$@"' - /sys/devices/system/cpu/online 4000 "$collector" agent --duration 1s
+else
+	skip "exit code 4: a kernel without BTF" "no mount namespaces"
+	skip "exit code 5: no CPU can be sampled" "no mount namespaces"
+fi
+exits 6 'does not exist' "no such database" "$collector" agent --db "dbname=nosuch" --duration 1s
+exits 6 'hint' "no server" "$collector" agent --db "host=/nonexistent" --duration 1s
+exits 6 'CREATE EXTENSION' "extension missing" "$collector" agent --db "dbname=postgres" --duration 1s
+exits 6 'database +profstore +missing' "check without server" "$collector" check --db "host=/nonexistent"
+exits 7 'could not write the summary' "summary cannot be written" "$collector" agent --duration 1s --summary /nonexistent/file
+
+# SIGTERM stores what was sampled; a second one does not wait.
+stop_with()
+{
+	"$collector" agent --node "$1" --interval 1h --log-level warning >"$work/out" 2>&1 &
+	local pid=$! status
+	sleep 3
+	shift
+	for signal in "$@"; do
+		kill "-$signal" "$pid"
+	done
+	wait "$pid"
+	status=$?
+	return "$status"
+}
+busy() { timeout 4 bash -c 'while :; do :; done'; }
+busy &
+stop_with terminated TERM
+is "$?" 0 "exit code 0: SIGTERM"
+rows=$(sql -c "SELECT count(*) FROM profstore.samples s JOIN profstore.series r ON r.id = s.series_id WHERE r.labels ->> 'node' = 'terminated'")
+ok "$([ "$rows" -gt 0 ]; echo $?)" "SIGTERM: the interval that was begun is stored" "$rows rows"

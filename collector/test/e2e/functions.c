@@ -1,0 +1,23 @@
+/*
+ * functions.c
+ *		Three functions that burn 60, 30 and 10 parts of the CPU time: the same loop, run as many times.
+ */
+#include "functions.h"
+
+#define ROUNDS 20000
+
+static volatile unsigned sink;
+
+#define BURN(name, parts)                              \
+	BURN_LINKAGE void name(void)                       \
+	{                                                  \
+		unsigned value = sink;                         \
+                                                       \
+		for (unsigned i = 0; i < (parts) *ROUNDS; i++) \
+			value = value * 1664525u + 1013904223u;    \
+		sink = value;                                  \
+	}
+
+BURN(burn_sixty, 60)
+BURN(burn_thirty, 30)
+BURN(burn_ten, 10)
