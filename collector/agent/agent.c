@@ -1,0 +1,411 @@
+/*
+ * agent.c
+ *		Life of the agent: start the parts, flush every interval, stop in the order in which samples flow.
+ *
+ * The main thread symbolizes. The reader thread fills the interval meanwhile, the writer thread stores batches.
+ */
+#include "agent/agent.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "agent/image.h"
+#include "agent/interval.h"
+#include "agent/losses.h"
+#include "agent/reader.h"
+#include "agent/report.h"
+#include "agent/resolve.h"
+#include "agent/sampler.h"
+#include "base/batch.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "symbols/symbolizer.h"
+#include "writer/writer.h"
+
+#define NS_PER_S  INT64_C(1000000000)
+#define NS_PER_MS INT64_C(1000000)
+
+#define TICK_NS		   (100 * NS_PER_MS)
+#define FIRST_FLUSH_NS NS_PER_S /* the first samples are stored soon: it shows that all works */
+#define FLUSH_GRACE_NS \
+	(200 * NS_PER_MS) /* after the end of a window, for what is in the ring still */
+#define FOLLOW_CPUS_NS NS_PER_S
+#define SWEEP_NS	   (60 * NS_PER_S)
+#define DRAIN_MS	   10000
+
+#define INTERVAL_BYTES	   ((size_t) 32 * 1024 * 1024)
+#define BATCH_BYTES		   ((size_t) 64 * 1024 * 1024)
+#define SYMBOL_CACHE_BYTES ((size_t) 24 * 1024 * 1024)
+#define PROCESS_LIMIT	   4096
+
+typedef struct Agent
+{
+	const AgentOptions *options;
+	Losses losses;
+	Report report;
+	uint64_t counters_taken[PFS_COUNTER_COUNT];
+	Symbolizer *symbolizer;
+	ImageTable *images;
+	Writer *writer;
+	Sampler *sampler;
+	Reader *reader;
+	int64_t started_ns; /* CLOCK_MONOTONIC, as all below */
+	int64_t flush_ns;
+	int64_t follow_cpus_ns;
+	int64_t sweep_ns;
+	uint32_t cpus_not_sampled;
+} Agent;
+
+static volatile sig_atomic_t stop_signals;
+
+/* The first signal asks to stop, the second does not wait for what is queued. */
+static void
+on_stop_signal(int signal_number)
+{
+	(void) signal_number;
+	stop_signals++;
+	if (stop_signals > 1)
+		_exit(EXIT_IO);
+}
+
+static void
+catch_signals(void)
+{
+	struct sigaction action = { .sa_handler = on_stop_signal };
+
+	sigemptyset(&action.sa_mask);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+/* Every mapped file with samples has a descriptor for a moment. */
+static void
+raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max)
+	{
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static ExitCode
+out_of_memory(Failure *failure)
+{
+	return failure_set(failure, EXIT_INTERNAL, "out of memory");
+}
+
+static ExitCode
+start_writer(Agent *agent, Failure *failure)
+{
+	WriterOptions options = {
+		.conninfo = agent->options->database,
+		.node = agent->options->node,
+		.queue_bytes = agent->options->queue_bytes,
+	};
+	WriterError error;
+	ExitCode code = writer_create(&options, &agent->writer, &error);
+
+	if (code != EXIT_OK)
+	{
+		failure_set(failure, code, "cannot store profiles in the database");
+		failure_detail(failure, "%s: %s", error.message, error.detail);
+		failure_hint(failure, "%s", error.hint);
+	}
+	return code;
+}
+
+/*
+ * Whatever can be missing is found out before the first thread starts. The symbolizer comes first since it may
+ * fork.
+ */
+static ExitCode
+start_parts(Agent *agent, Failure *failure)
+{
+	const AgentOptions *options = agent->options;
+	SymbolizerOptions symbolizer = {
+		.cache_bytes = SYMBOL_CACHE_BYTES,
+		.debug_directory = options->debug_directory,
+		.inlined_lines = !options->no_inlined,
+	};
+	ReaderOptions reader = {
+		.node = options->node,
+		.label_pid = options->label_pid,
+		.label_thread = options->label_thread,
+		.window_us = options->interval_ms * 1000,
+		.start_us = clock_ns(CLOCK_REALTIME) / 1000,
+		.interval_bytes = INTERVAL_BYTES,
+		.process_limit = PROCESS_LIMIT,
+	};
+	ExitCode code;
+
+	if (symbolizer_create(&symbolizer, &agent->symbolizer) != 0 ||
+		image_table_create(&agent->images) != 0 ||
+		reader_create(&reader, agent->images, &agent->losses, &agent->reader) != 0)
+		return out_of_memory(failure);
+	code = sampler_create((uint32_t) options->frequency_hz, reader_handle_record, agent->reader,
+						  &agent->sampler, failure);
+	if (code == EXIT_OK)
+		code = start_writer(agent, failure);
+	if (code == EXIT_OK && writer_start(agent->writer) != 0)
+		code = failure_set(failure, EXIT_INTERNAL, "could not start the writer's thread");
+	if (code == EXIT_OK && reader_start(agent->reader, agent->sampler) != 0)
+		code = failure_set(failure, EXIT_INTERNAL, "could not start the reader's thread");
+	if (code == EXIT_OK)
+		code = sampler_attach(agent->sampler, failure);
+	return code;
+}
+
+static void
+free_parts(Agent *agent)
+{
+	reader_free(agent->reader);
+	sampler_free(agent->sampler);
+	writer_free(agent->writer);
+	image_table_free(agent->images);
+	symbolizer_free(agent->symbolizer);
+}
+
+/* What the BPF program counted since the last time becomes losses. */
+static void
+take_kernel_losses(Agent *agent)
+{
+	static const struct
+	{
+		enum pfs_counter counter;
+		Loss loss;
+	} pairs[] = {
+		{ PFS_COUNTER_RING_FULL, LOSS_RING_FULL },
+		{ PFS_COUNTER_NO_SCRATCH, LOSS_NO_SCRATCH },
+		{ PFS_COUNTER_KERNEL_STACK_FAILED, LOSS_KERNEL_STACK_FAILED },
+		{ PFS_COUNTER_USER_STACK_FAILED, LOSS_USER_STACK_FAILED },
+	};
+	uint64_t *counters = agent->report.counters;
+
+	if (sampler_counters(agent->sampler, counters) != 0)
+		return;
+	for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
+	{
+		enum pfs_counter counter = pairs[i].counter;
+
+		losses_add(&agent->losses, pairs[i].loss,
+				   counters[counter] - agent->counters_taken[counter]);
+		agent->counters_taken[counter] = counters[counter];
+	}
+	losses_add(&agent->losses, LOSS_CPU_NOT_SAMPLED, agent->cpus_not_sampled);
+}
+
+/* Puts what was lost since the last flush into the batch and the log. */
+static void
+report_losses(Agent *agent, Batch *batch)
+{
+	take_kernel_losses(agent);
+	for (Loss loss = 0; loss < LOSS_COUNT; loss++)
+	{
+		uint64_t count = losses_take(&agent->losses, loss);
+
+		if (count == 0)
+			continue;
+		if (loss_kind(loss) == LOSS_LOST)
+			log_event(LOG_WARNING, "agent", "samples were lost",
+					  log_text("reason", loss_reason(loss)), log_number("count", (int64_t) count));
+		else
+			log_event(LOG_INFO, "agent", "profiles are incomplete",
+					  log_text("reason", loss_reason(loss)), log_number("count", (int64_t) count));
+		if (batch_add_loss(batch, loss_reason(loss), count) != 0)
+			log_event(LOG_WARNING, "agent", "could not add a loss to its batch",
+					  log_text("reason", loss_reason(loss)));
+	}
+}
+
+/* Hands what was sampled so far to the writer. */
+static void
+flush(Agent *agent)
+{
+	ResolveContext context = {
+		.images = agent->images,
+		.symbolizer = agent->symbolizer,
+		.period_ns = NS_PER_S / agent->options->frequency_hz,
+	};
+	ResolveStats stats = { 0 };
+	Interval *interval = reader_take(agent->reader);
+	const BatchLoss *losses;
+	Batch *batch = NULL;
+
+	if (interval == NULL || batch_create(BATCH_BYTES, &batch) != 0)
+	{
+		log_event(LOG_ERROR, "agent", "out of memory: an interval's samples are lost");
+		interval_free(interval);
+		return;
+	}
+	if (resolve_interval(&context, interval, batch, &stats) != 0)
+		log_event(LOG_ERROR, "agent", "out of memory while symbolizing");
+	interval_free(interval);
+	losses_add(&agent->losses, LOSS_BATCH_FULL, stats.samples_failed);
+	agent->report.resolved.samples += stats.samples;
+	agent->report.resolved.samples_failed += stats.samples_failed;
+	agent->report.resolved.user_samples += stats.user_samples;
+	agent->report.resolved.complete += stats.complete;
+	report_losses(agent, batch);
+	log_event(LOG_DEBUG, "agent", "flushed an interval",
+			  log_number("samples", (int64_t) stats.samples),
+			  log_number("batch_bytes", (int64_t) batch_bytes(batch)));
+	if (stats.samples > 0 || batch_losses(batch, &losses) > 0)
+		writer_submit(agent->writer, batch);
+	else
+		batch_free(batch);
+}
+
+/* The next flush comes a little after the end of the window that is running now. */
+static int64_t
+next_flush(const Agent *agent)
+{
+	int64_t interval_ns = agent->options->interval_ms * NS_PER_MS;
+	int64_t into_ns = (clock_ns(CLOCK_REALTIME) - FLUSH_GRACE_NS) % interval_ns;
+
+	return clock_ns(CLOCK_MONOTONIC) + interval_ns - into_ns;
+}
+
+/* What is due at this moment. */
+static void
+tick(Agent *agent, int64_t now_ns)
+{
+	image_table_open_pending(agent->images, agent->symbolizer);
+	if (now_ns >= agent->follow_cpus_ns)
+	{
+		agent->cpus_not_sampled = sampler_follow_cpus(agent->sampler);
+		agent->follow_cpus_ns = now_ns + FOLLOW_CPUS_NS;
+	}
+	if (now_ns >= agent->flush_ns)
+	{
+		flush(agent);
+		agent->flush_ns = next_flush(agent);
+	}
+	if (now_ns >= agent->sweep_ns)
+	{
+		image_table_sweep(agent->images);
+		agent->sweep_ns = now_ns + SWEEP_NS;
+	}
+	if (agent->options->progress && agent->options->duration_ms > 0)
+	{
+		uint64_t counters[PFS_COUNTER_COUNT] = { 0 };
+
+		if (sampler_counters(agent->sampler, counters) == 0)
+			report_progress((now_ns - agent->started_ns) / NS_PER_MS, agent->options->duration_ms,
+							counters[PFS_COUNTER_SAMPLES]);
+	}
+}
+
+/* Samples until a signal, the end of the duration, or an error that will not go away. */
+static ExitCode
+run(Agent *agent)
+{
+	const struct timespec pause = { 0, TICK_NS };
+	int64_t duration_ns = agent->options->duration_ms * NS_PER_MS;
+
+	agent->started_ns = clock_ns(CLOCK_MONOTONIC);
+	agent->flush_ns = agent->started_ns + FIRST_FLUSH_NS;
+	agent->follow_cpus_ns = agent->started_ns + FOLLOW_CPUS_NS;
+	agent->sweep_ns = agent->started_ns + SWEEP_NS;
+	while (stop_signals == 0)
+	{
+		int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+		WriterError error;
+		ExitCode code = writer_failure(agent->writer, &error);
+
+		if (code != EXIT_OK)
+		{
+			log_event(LOG_ERROR, "agent", "the database takes no more profiles",
+					  log_text("detail", error.message), log_text("hint", error.hint));
+			return code;
+		}
+		if (duration_ns > 0 && now_ns - agent->started_ns >= duration_ns)
+			break;
+		tick(agent, now_ns);
+		nanosleep(&pause, NULL);
+	}
+	return EXIT_OK;
+}
+
+/* Stops in the order in which samples flow, so that none is left on the road. */
+static ExitCode
+stop(Agent *agent, ExitCode code)
+{
+	int64_t stopped_ns = clock_ns(CLOCK_MONOTONIC);
+	int result;
+
+	agent->report.cpus = sampler_cpu_count(agent->sampler);
+	sampler_stop(agent->sampler);
+	reader_stop(agent->reader);
+	flush(agent);
+	if (agent->options->progress && agent->options->duration_ms > 0)
+		report_progress_end();
+	if (!writer_drain(agent->writer, DRAIN_MS) && code == EXIT_OK)
+	{
+		log_event(LOG_ERROR, "agent", "could not store all samples before the end",
+				  log_text("hint",
+						   "The database did not answer in time; what was queued is lost."));
+		code = EXIT_IO;
+	}
+	writer_stats(agent->writer, &agent->report.writer);
+	agent->report.duration_ms = (stopped_ns - agent->started_ns) / NS_PER_MS;
+	agent->report.frequency_hz = agent->options->frequency_hz;
+	report_own_cost(&agent->report);
+	log_event(LOG_INFO, "agent", "stopped",
+			  log_number("samples", (int64_t) agent->report.resolved.samples),
+			  log_number("rows_stored", (int64_t) agent->report.writer.samples_written));
+	if (agent->options->summary_file == NULL)
+		return code;
+	result = report_write(agent->options->summary_file, &agent->report, &agent->losses);
+	if (result != 0)
+	{
+		log_event(LOG_ERROR, "agent", "could not write the summary",
+				  log_text("file", agent->options->summary_file),
+				  log_text("detail", strerror(-result)));
+		code = code == EXIT_OK ? EXIT_IO : code;
+	}
+	return code;
+}
+
+ExitCode
+agent_run(const AgentOptions *options)
+{
+	Agent *agent = calloc(1, sizeof(*agent));
+	Failure failure;
+	ExitCode code;
+
+	if (agent == NULL)
+	{
+		code = out_of_memory(&failure);
+		failure_log(&failure, "agent");
+		return code;
+	}
+	agent->options = options;
+	catch_signals();
+	raise_descriptor_limit();
+	code = start_parts(agent, &failure);
+	if (code == EXIT_OK)
+	{
+		log_event(LOG_INFO, "agent", "sampling",
+				  log_number("cpus", sampler_cpu_count(agent->sampler)),
+				  log_number("frequency_hz", options->frequency_hz));
+		code = stop(agent, run(agent));
+	}
+	else
+	{
+		failure_log(&failure, "agent");
+		if (agent->reader != NULL)
+			reader_stop(agent->reader);
+	}
+	free_parts(agent);
+	free(agent);
+	return code;
+}

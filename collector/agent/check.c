@@ -1,0 +1,122 @@
+/*
+ * check.c
+ *		The sub-command "check": can this host be profiled, and can the profiles be stored?
+ *
+ * Prints "group name state detail", one line for each thing; what is missing is followed by what that means.
+ */
+#include <stdio.h>
+
+#include "agent/agent.h"
+#include "agent/features.h"
+#include "agent/sampler.h"
+#include "symbols/symbolizer.h"
+#include "writer/writer.h"
+
+static void
+print_line(const char *group, const char *name, const char *state, const char *detail)
+{
+	printf("%-10s %-24s %-9s%s%s\n", group, name, state, detail[0] != '\0' ? " " : "", detail);
+}
+
+static ExitCode
+check_host(void)
+{
+	Feature features[FEATURES_MAX];
+	size_t count = features_probe(features);
+	ExitCode code = EXIT_OK;
+
+	for (size_t i = 0; i < count; i++)
+	{
+		const Feature *feature = &features[i];
+
+		if (feature->present)
+		{
+			print_line(feature->group, feature->name, "ok", feature->detail);
+			continue;
+		}
+		print_line(feature->group, feature->name,
+				   feature->need == FEATURE_REQUIRED ? "missing" : "wanted",
+				   feature->detail[0] != '\0' ? feature->detail : feature->consequence);
+		if (feature->need == FEATURE_REQUIRED)
+			code = EXIT_PRIVILEGE;
+	}
+	return code;
+}
+
+static void
+ignore_record(void *context, const void *record, size_t length_bytes)
+{
+	(void) context;
+	(void) record;
+	(void) length_bytes;
+}
+
+static ExitCode
+check_program(void)
+{
+	Failure failure;
+	Sampler *sampler = NULL;
+	ExitCode code = sampler_create(1, ignore_record, NULL, &sampler, &failure);
+
+	if (code == EXIT_OK)
+		print_line("kernel", "bpf_program", "ok", "");
+	else
+		print_line("kernel", "bpf_program", "missing", failure.detail);
+	sampler_free(sampler);
+	return code;
+}
+
+static void
+check_kallsyms(void)
+{
+	SymbolizerOptions options = { .cache_bytes = (size_t) 1 << 24, .debug_directory = "" };
+	Symbolizer *symbolizer;
+
+	if (symbolizer_create(&options, &symbolizer) != 0)
+		return;
+	if (kallsyms_readable(symbolizer))
+		print_line("kernel", "kallsyms", "ok", "");
+	else
+		print_line("kernel", "kallsyms", "wanted",
+				   "Kernel addresses are hidden: kernel frames stay without names.");
+	symbolizer_free(symbolizer);
+}
+
+static ExitCode
+check_database(const AgentOptions *options)
+{
+	WriterOptions writer_options = {
+		.conninfo = options->database,
+		.node = options->node,
+		.queue_bytes = options->queue_bytes,
+	};
+	WriterError error;
+	Writer *writer = NULL;
+	ExitCode code = writer_create(&writer_options, &writer, &error);
+
+	if (code == EXIT_OK)
+		print_line("database", "profstore", "ok", "");
+	else
+	{
+		print_line("database", "profstore", "missing", error.message);
+		if (error.detail[0] != '\0')
+			printf("%-45s %s\n", "", error.detail);
+		if (error.hint[0] != '\0')
+			printf("%-45s %s\n", "", error.hint);
+	}
+	writer_free(writer);
+	return code;
+}
+
+ExitCode
+check_run(const AgentOptions *options)
+{
+	ExitCode host = check_host();
+	ExitCode database;
+
+	if (host == EXIT_OK)
+		host = check_program();
+	check_kallsyms();
+	database = check_database(options);
+	return host != EXIT_OK ? host : database;
+}
