@@ -25,7 +25,7 @@ all: extension collector ## Build extension and collector
 
 extension:
 	$(QUIET)mkdir -p $(BUILD)/extension
-	$(QUIET)$(EXTENSION_MAKE) all
+	+$(QUIET)$(EXTENSION_MAKE) all
 
 bpf:
 	$(QUIET)$(MAKE) -C bpf
@@ -34,7 +34,7 @@ collector: bpf
 	$(QUIET)$(MAKE) -C collector
 
 install uninstall: extension ## Install the extension into the PostgreSQL of PG_CONFIG, or remove it
-	$(QUIET)$(EXTENSION_MAKE) $@
+	+$(QUIET)$(EXTENSION_MAKE) $@
 
 deps: ## Install the Debian packages that building, testing and linting need
 	$(QUIET).dev/deps build check lint
@@ -68,7 +68,7 @@ fuzz: ## Fuzz for SECONDS (600) per target
 lint: ## clang-tidy and cppcheck
 	$(QUIET).dev/deps build lint
 	$(QUIET)$(MAKE) extension collector
-	$(QUIET)status=0; $(EXTENSION_MAKE) lint || status=$$?; $(MAKE) -C collector lint || status=$$?; exit $$status
+	+$(QUIET)status=0; $(EXTENSION_MAKE) lint || status=$$?; $(MAKE) -C collector lint || status=$$?; exit $$status
 
 format: ## Format every C file
 	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r clang-format -i
