@@ -9,4 +9,7 @@
 
 void pfs_access_init(void);
 
+/* executor_guard.c */
+void pfs_executor_guard_init(void);
+
 #endif

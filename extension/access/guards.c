@@ -231,4 +231,5 @@ pfs_access_init(void)
 	pfs_table_am_init();
 	previous_hook = object_access_hook;
 	object_access_hook = object_access;
+	pfs_executor_guard_init();
 }

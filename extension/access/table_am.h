@@ -42,7 +42,14 @@ void pfs_relation_estimate_size(Relation relation, int32 *attr_widths, BlockNumb
 /* The table is about to be dropped: deletes what the directory has of its file. */
 void pfs_relation_dropped(Relation relation);
 
-/* unsupported.c: each raises FEATURE_NOT_SUPPORTED and says what to do instead. */
+/* unsupported.c: raises FEATURE_NOT_SUPPORTED for an operation, and says what to do instead. */
+void pfs_unsupported(Relation relation, const char *operation, const char *hint)
+	pg_attribute_noreturn();
+
+#define PFS_APPEND_ONLY_HINT \
+	"Rows leave by partition: drop or detach one, or TRUNCATE the table. To change rows, write them into a new table."
+
+/* Callbacks that do just that. */
 struct IndexFetchTableData *pfs_index_fetch_begin(Relation relation);
 void pfs_index_fetch_reset(struct IndexFetchTableData *data);
 void pfs_index_fetch_end(struct IndexFetchTableData *data);

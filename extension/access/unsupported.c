@@ -6,19 +6,12 @@
 
 #include "utils/rel.h"
 
-#define APPEND_ONLY_HINT                                                                              \
-	"Rows leave by partition: drop or detach one, or TRUNCATE the table. To change rows, write them " \
-	"into a new table."
-
-static void unsupported(Relation relation, const char *operation, const char *hint)
-	pg_attribute_noreturn();
-
-static void
-unsupported(Relation relation, const char *operation, const char *hint)
+void
+pfs_unsupported(Relation relation, const char *operation, const char *hint)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("%s not supported on table \"%s\", which uses access method \"profstore\"",
+			 errmsg("%s is not supported on table \"%s\", which uses access method \"profstore\"",
 					operation, RelationGetRelationName(relation)),
 			 errhint("%s", hint)));
 }
@@ -28,9 +21,10 @@ static void no_index(Relation relation) pg_attribute_noreturn();
 static void
 no_index(Relation relation)
 {
-	unsupported(relation, "indexes and unique constraints are",
-				"Segments are pruned by time and series_id without an index; keep data that needs "
-				"other keys in a heap table.");
+	pfs_unsupported(
+		relation, "an index or unique constraint",
+		"Segments are pruned by time and series_id without an index; keep data that needs "
+		"other keys in a heap table.");
 }
 
 static void no_row_address(Relation relation) pg_attribute_noreturn();
@@ -38,8 +32,8 @@ static void no_row_address(Relation relation) pg_attribute_noreturn();
 static void
 no_row_address(Relation relation)
 {
-	unsupported(relation, "fetching a row by its address is",
-				"Rows have no fixed address: select them by their columns.");
+	pfs_unsupported(relation, "fetching a row by its address",
+					"Rows have no fixed address: select them by their columns.");
 }
 
 struct IndexFetchTableData *
@@ -132,7 +126,7 @@ TM_Result
 pfs_tuple_delete(Relation relation, ItemPointer tid, CommandId command_id, Snapshot snapshot,
 				 Snapshot crosscheck, bool wait, TM_FailureData *failure, bool changing_partition)
 {
-	unsupported(relation, "DELETE is", APPEND_ONLY_HINT);
+	pfs_unsupported(relation, "DELETE", PFS_APPEND_ONLY_HINT);
 }
 
 TM_Result
@@ -140,7 +134,7 @@ pfs_tuple_update(Relation relation, ItemPointer tid, TupleTableSlot *slot, Comma
 				 Snapshot snapshot, Snapshot crosscheck, bool wait, TM_FailureData *failure,
 				 LockTupleMode *lock_mode, PFS_UPDATE_INDEXES *update_indexes)
 {
-	unsupported(relation, "UPDATE is", APPEND_ONLY_HINT);
+	pfs_unsupported(relation, "UPDATE", PFS_APPEND_ONLY_HINT);
 }
 
 TM_Result
@@ -148,18 +142,18 @@ pfs_tuple_lock(Relation relation, ItemPointer tid, Snapshot snapshot, TupleTable
 			   CommandId command_id, LockTupleMode mode, LockWaitPolicy wait_policy, uint8 flags,
 			   TM_FailureData *failure)
 {
-	unsupported(relation, "locking rows is",
-				"Rows never change, so plain SELECT is enough; LOCK TABLE keeps writers out.");
+	pfs_unsupported(relation, "locking a row",
+					"Rows never change, so plain SELECT is enough; LOCK TABLE keeps writers out.");
 }
 
 bool
 pfs_scan_sample_next_block(TableScanDesc scan, struct SampleScanState *state)
 {
-	unsupported(scan->rs_rd, "TABLESAMPLE is", "Use WHERE random() < fraction.");
+	pfs_unsupported(scan->rs_rd, "TABLESAMPLE", "Use WHERE random() < fraction.");
 }
 
 bool
 pfs_scan_sample_next_tuple(TableScanDesc scan, struct SampleScanState *state, TupleTableSlot *slot)
 {
-	unsupported(scan->rs_rd, "TABLESAMPLE is", "Use WHERE random() < fraction.");
+	pfs_unsupported(scan->rs_rd, "TABLESAMPLE", "Use WHERE random() < fraction.");
 }

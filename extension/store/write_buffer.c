@@ -17,6 +17,7 @@
 #include "utils/snapmgr.h"
 
 #include "store/directory.h"
+#include "store/observers.h"
 #include "store/row_order.h"
 #include "store/segment_io.h"
 #include "store/storage.h"
@@ -119,27 +120,44 @@ write_rows(Relation relation, PfsDirectoryWriter *writer, const PendingTable *ta
 	MemoryContextDelete(context);
 }
 
+/* Writes the rows from first on, in as few parts as the running queries allow. */
 static void
 write_runs(Relation relation, PfsDirectoryWriter *writer, const PendingTable *table, uint32 first)
 {
 	const PfsRowBuffer *rows = &table->rows;
+	uint32 run = rows->run_count;
 
-	for (uint32 i = 0; i < rows->run_count; i++)
+	while (run > 0 && rows->runs[run - 1].first_row >= first)
+		run--;
+	while (run < rows->run_count)
 	{
-		uint32 end = i + 1 < rows->run_count ? rows->runs[i + 1].first_row : rows->row_count;
+		CommandId min = rows->runs[run].command_id;
+		CommandId max = min;
+		uint32 end = rows->row_count;
 
-		if (rows->runs[i].first_row >= first)
-			write_rows(relation, writer, table, rows->runs[i].first_row, end,
-					   rows->runs[i].command_id);
+		while (++run < rows->run_count)
+		{
+			CommandId command_id = rows->runs[run].command_id;
+
+			if (pfs_observers_between(Min(min, command_id), Max(max, command_id)))
+			{
+				end = rows->runs[run].first_row;
+				break;
+			}
+			min = Min(min, command_id);
+			max = Max(max, command_id);
+		}
+		write_rows(relation, writer, table, first, end, max);
+		first = end;
 	}
 }
 
 /*
- * Writes the current subtransaction's rows of a table: one segment per command, or all together where the
- * transaction ends. No snapshot is active at that end, but TOAST wants one.
+ * Writes the current subtransaction's rows of a table. At the end of a transaction no snapshot is active, but
+ * TOAST wants one.
  */
 static void
-flush_table(PendingTable *table, bool at_end)
+flush_table(PendingTable *table)
 {
 	uint32 first = pfs_row_buffer_first_row(&table->rows, GetCurrentSubTransactionId());
 	bool push_snapshot = !ActiveSnapshotSet();
@@ -159,11 +177,7 @@ flush_table(PendingTable *table, bool at_end)
 	if (push_snapshot)
 		PushActiveSnapshot(GetTransactionSnapshot());
 	writer = pfs_directory_writer_open();
-	if (at_end)
-		write_rows(relation, writer, table, first, table->rows.row_count,
-				   GetCurrentCommandId(true));
-	else
-		write_runs(relation, writer, table, first);
+	write_runs(relation, writer, table, first);
 	pfs_directory_writer_close(writer);
 	if (push_snapshot)
 		PopActiveSnapshot();
@@ -205,7 +219,7 @@ limit_memory(void)
 		}
 		if (bytes <= (Size) write_buffer_kb * 1024 || largest == NULL)
 			return;
-		flush_table(largest, false);
+		flush_table(largest);
 	}
 }
 
@@ -225,7 +239,7 @@ pfs_write_buffer_append(Relation relation, TupleTableSlot **slots, uint32 count,
 
 		if (taken == 0)
 		{
-			flush_table(table, false);
+			flush_table(table);
 			continue;
 		}
 		pfs_row_buffer_append(&table->rows, slots, taken, command_id, subxact);
@@ -235,6 +249,12 @@ pfs_write_buffer_append(Relation relation, TupleTableSlot **slots, uint32 count,
 	}
 	if (bytes > 0)
 		limit_memory();
+}
+
+bool
+pfs_write_buffer_has_rows(void)
+{
+	return pending_tables != NULL;
 }
 
 void
@@ -250,7 +270,7 @@ pfs_write_buffer_flush(Relation relation)
 	hash_seq_init(&status, pending_tables);
 	while ((table = hash_seq_search(&status)) != NULL)
 		if (table->key.storage_id == storage_id && table->dropped_by == InvalidSubTransactionId)
-			flush_table(table, false);
+			flush_table(table);
 }
 
 void
@@ -326,7 +346,7 @@ flush_all(void)
 	hash_seq_init(&status, pending_tables);
 	while ((table = hash_seq_search(&status)) != NULL)
 		if (table->dropped_by == InvalidSubTransactionId)
-			flush_table(table, true);
+			flush_table(table);
 }
 
 static void
@@ -336,6 +356,7 @@ on_transaction_event(XactEvent event, void *arg)
 	{
 		case XACT_EVENT_PRE_COMMIT:
 		case XACT_EVENT_PRE_PREPARE:
+			pfs_observers_clear();
 			flush_all();
 			break;
 		case XACT_EVENT_COMMIT:
@@ -344,6 +365,7 @@ on_transaction_event(XactEvent event, void *arg)
 			/* the memory goes with TopTransactionContext */
 			pending_tables = NULL;
 			pending_context = NULL;
+			pfs_observers_clear();
 			break;
 		case XACT_EVENT_PARALLEL_PRE_COMMIT:
 		case XACT_EVENT_PARALLEL_COMMIT:

@@ -6,9 +6,9 @@
  * file. Only the current subtransaction's rows can be written, since they must carry its transaction id; those
  * of outer ones wait. A scan of this transaction reads waiting rows from memory.
  *
- * Rows written before the end of the transaction make one segment per command, under that command's id, so
- * that every cursor of this transaction sees what it should. At the end nobody is left to look, and a table's
- * rows make as few segments as possible however many commands inserted them.
+ * Rows of many commands make one segment, under the last command's id, where no running query could tell them
+ * apart (observers.h); at the end of the transaction nobody is left to look. So a transaction of many small INSERTs
+ * makes as few segments as one COPY.
  */
 #ifndef PFS_WRITE_BUFFER_H
 #define PFS_WRITE_BUFFER_H
@@ -25,6 +25,9 @@
 
 void pfs_write_buffer_append(Relation relation, TupleTableSlot **slots, uint32 count,
 							 CommandId command_id);
+
+/* Whether any row waits in this transaction. */
+bool pfs_write_buffer_has_rows(void);
 
 /* Writes the current subtransaction's rows of the relation's file. */
 void pfs_write_buffer_flush(Relation relation);
