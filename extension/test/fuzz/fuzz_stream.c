@@ -1,0 +1,54 @@
+/*
+ * fuzz_stream.c
+ *		Fuzzes the decoding of a stream, below its CRC. Input: row count - 1 in 3 bytes, then the stream.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "codec/stream.h"
+#include "test/unit/codec_harness.h"
+
+#define PREFIX_BYTES 3
+#define MAX_ROWS	 (1 << 17)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	TestHeap heap = { 0 };
+	PfsStreamDecoder *decoder = NULL;
+	PfsError error = { 0 };
+	uint32_t row_count;
+	uint8_t *stream;
+
+	if (size < PREFIX_BYTES)
+		return 0;
+	row_count = (pfs_load16(data) | (uint32_t) data[2] << 16) % MAX_ROWS + 1;
+	size -= PREFIX_BYTES;
+	/* a copy, so that a read past the end is seen */
+	stream = malloc(size);
+	if (stream == NULL)
+		abort();
+	memcpy(stream, data + PREFIX_BYTES, size);
+	if (pfs_stream_open(stream, size, row_count, test_allocator(&heap), &decoder, &error) == PFS_OK)
+	{
+		for (uint32_t block = 0; block < pfs_block_count(row_count); block++)
+		{
+			int64_t values[PFS_BLOCK_ROWS];
+			const PfsBlockShape *shape = pfs_stream_shape(decoder, block);
+
+			if (shape->transform != PFS_TRANSFORM_NULLS && pfs_block_greatest(shape) < shape->least)
+				abort();
+			if (pfs_stream_block(decoder, block, values, &error) != PFS_OK && error.message == NULL)
+				abort();
+		}
+	}
+	else if (error.message == NULL)
+		abort();
+	pfs_stream_close(decoder);
+	free(stream);
+	if (heap.live != 0)
+		abort();
+	return 0;
+}
