@@ -70,25 +70,23 @@ pack_lanes_64(const uint64_t *values, unsigned width, uint8_t *bytes)
 static void
 pack_stream(const uint64_t *values, uint32_t count, unsigned width, uint8_t *bytes)
 {
-	size_t bit = 0;
+	uint64_t word = 0;
+	unsigned used = 0; /* bits of the word */
 
-	memset(bytes, 0, pfs_bitpack_size(count, width));
 	for (uint32_t i = 0; i < count; i++)
 	{
-		uint64_t value = values[i];
-		unsigned left = width;
-
-		while (left > 0)
+		word |= values[i] << used;
+		used += width;
+		if (used >= 64)
 		{
-			unsigned used = (unsigned) (bit % 8);
-			unsigned taken = left < 8 - used ? left : 8 - used;
-
-			bytes[bit / 8] |= (uint8_t) (value << used);
-			value >>= taken;
-			left -= taken;
-			bit += taken;
+			pfs_store64(bytes, word);
+			bytes += 8;
+			used -= 64;
+			word = used == 0 ? 0 : values[i] >> (width - used);
 		}
 	}
+	for (unsigned bit = 0; bit < used; bit += 8)
+		*bytes++ = (uint8_t) (word >> bit);
 }
 
 void

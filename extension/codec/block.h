@@ -9,22 +9,21 @@
 
 #include "codec/bytes.h"
 #include "codec/format.h"
+#include "codec/patched.h"
 
 /* A block entry of a stream, with what follows from it. */
 typedef struct PfsBlockShape
 {
 	PfsTransform transform;
-	bool has_runs;
-	uint8_t symbol_bits;   /* 0 .. 64 */
-	uint8_t length_bits;   /* bits of a run length - 1 */
 	uint32_t row_count;	   /* 1 .. PFS_BLOCK_ROWS */
-	uint32_t symbol_count; /* 0 for NULLS and CONSTANT; runs, or rows */
+	PfsArrayShape symbols; /* none for NULLS and CONSTANT; of runs, or of rows */
+	PfsArrayShape lengths; /* of runs, minus 1; none where the block has no runs */
 	int64_t least;		   /* smallest value */
 	uint64_t range;		   /* units from the smallest to the largest value */
 	uint64_t divisor;	   /* size of a unit */
 	uint64_t first;		   /* q[0], for DELTA and DELTA2 */
 	int64_t step;		   /* q[1] - q[0], for DELTA2 */
-	int64_t least_delta;   /* of deltas, or of deltas of deltas */
+	int64_t base;		   /* of deltas, or of deltas of deltas */
 } PfsBlockShape;
 
 /* A block on its way to the bytes. */
@@ -32,7 +31,7 @@ typedef struct PfsBlockDraft
 {
 	PfsBlockShape shape;
 	uint64_t symbols[PFS_BLOCK_ROWS];
-	uint64_t lengths[PFS_BLOCK_ROWS]; /* of runs, minus 1 */
+	uint64_t lengths[PFS_BLOCK_ROWS];
 } PfsBlockDraft;
 
 /* What one entry takes over from those before it. */
@@ -59,6 +58,15 @@ pfs_block_greatest(const PfsBlockShape *shape)
  */
 void pfs_block_draft(const int64_t *values, const bool *nulls, uint32_t row_count,
 					 PfsPacking packing, PfsBlockDraft *draft);
+
+/* Bits that the draft's planes take, once an entropy coder has been over them. */
+uint64_t pfs_block_planes_cost(const PfsBlockDraft *draft);
+
+static inline bool
+pfs_block_has_runs(const PfsBlockShape *shape)
+{
+	return shape->lengths.count > 0;
+}
 
 /* Writes the block entry; reads it, for a block of that many rows. False: not an entry that we write. */
 void pfs_entry_write(PfsBuffer *buffer, const PfsBlockShape *shape, PfsEntryContext *context);

@@ -8,46 +8,88 @@
 
 #define RUN_COPY_LANES 8 /* lanes written at once while a run is spread */
 
+static void
+write_patches(PfsBuffer *buffer, const PfsArrayShape *array)
+{
+	if (array->patch_count == 0)
+		return;
+	pfs_buffer_put_byte(buffer, array->kept_bits);
+	pfs_buffer_put_varint(buffer, array->patch_count);
+	pfs_buffer_put_byte(buffer, array->gap_bits);
+}
+
+static uint8_t
+entry_kind(const PfsBlockShape *shape, const PfsEntryContext *context)
+{
+	unsigned kind = (unsigned) shape->transform;
+
+	if (pfs_block_has_runs(shape))
+		kind |= PFS_ENTRY_RUNS;
+	if (shape->transform >= PFS_TRANSFORM_PLAIN && shape->divisor != context->divisor)
+		kind |= PFS_ENTRY_DIVISOR;
+	if (shape->symbols.patch_count > 0)
+		kind |= PFS_ENTRY_SYMBOL_PATCHES;
+	if (shape->lengths.patch_count > 0)
+		kind |= PFS_ENTRY_LENGTH_PATCHES;
+	return (uint8_t) kind;
+}
+
 void
 pfs_entry_write(PfsBuffer *buffer, const PfsBlockShape *shape, PfsEntryContext *context)
 {
-	bool has_symbols = shape->transform >= PFS_TRANSFORM_PLAIN;
-	bool new_divisor = has_symbols && shape->divisor != context->divisor;
-	int kind = (int) shape->transform;
+	uint8_t kind = entry_kind(shape, context);
 
-	if (shape->has_runs)
-		kind |= PFS_ENTRY_RUNS;
-	if (new_divisor)
-		kind |= PFS_ENTRY_DIVISOR;
-	pfs_buffer_put_byte(buffer, (uint8_t) kind);
+	pfs_buffer_put_byte(buffer, kind);
 	if (shape->transform == PFS_TRANSFORM_NULLS)
 		return;
 	pfs_buffer_put_varint(buffer, pfs_zigzag((int64_t) ((uint64_t) shape->least -
 														(uint64_t) context->least)));
 	context->least = shape->least;
-	if (!has_symbols)
+	if (shape->transform == PFS_TRANSFORM_CONSTANT)
 		return;
 	pfs_buffer_put_varint(buffer, shape->range);
-	if (new_divisor)
+	if (kind & PFS_ENTRY_DIVISOR)
 		pfs_buffer_put_varint(buffer, shape->divisor);
 	context->divisor = shape->divisor;
-	if (shape->has_runs)
+	if (kind & PFS_ENTRY_RUNS)
 	{
-		pfs_buffer_put_varint(buffer, shape->symbol_count);
-		pfs_buffer_put_byte(buffer, shape->length_bits);
+		pfs_buffer_put_varint(buffer, shape->lengths.count);
+		pfs_buffer_put_byte(buffer, shape->lengths.bits);
 	}
-	if (shape->transform == PFS_TRANSFORM_PLAIN)
-		return;
-	pfs_buffer_put_varint(buffer, shape->first);
-	if (shape->transform == PFS_TRANSFORM_DELTA2)
-		pfs_buffer_put_varint(buffer, pfs_zigzag(shape->step));
-	pfs_buffer_put_varint(buffer, pfs_zigzag(shape->least_delta));
-	pfs_buffer_put_byte(buffer, shape->symbol_bits);
+	if (shape->transform != PFS_TRANSFORM_PLAIN)
+	{
+		pfs_buffer_put_varint(buffer, shape->first);
+		if (shape->transform == PFS_TRANSFORM_DELTA2)
+			pfs_buffer_put_varint(buffer, pfs_zigzag(shape->step));
+		pfs_buffer_put_varint(buffer, pfs_zigzag(shape->base));
+		pfs_buffer_put_byte(buffer, shape->symbols.bits);
+	}
+	write_patches(buffer, &shape->symbols);
+	write_patches(buffer, &shape->lengths);
 }
 
-/* The part of an entry that only blocks with symbols have. */
+/* Reads the patch fields of an array, whose count and bits are known. */
 static bool
-read_symbol_fields(PfsCursor *cursor, uint8_t kind, PfsEntryContext *context, PfsBlockShape *shape)
+read_patches(PfsCursor *cursor, bool patched, PfsArrayShape *array)
+{
+	uint64_t patch_count;
+
+	array->kept_bits = array->bits;
+	if (!patched)
+		return true;
+	array->kept_bits = pfs_cursor_byte(cursor);
+	patch_count = pfs_cursor_varint(cursor);
+	array->gap_bits = pfs_cursor_byte(cursor);
+	if (array->kept_bits >= array->bits || patch_count == 0 || patch_count > array->count ||
+		array->gap_bits > PFS_RUN_LENGTH_MAX_BITS)
+		return false;
+	array->patch_count = (uint32_t) patch_count;
+	return true;
+}
+
+/* Least value, range and divisor; the largest value must be an int64 too. */
+static bool
+read_units(PfsCursor *cursor, uint8_t kind, PfsEntryContext *context, PfsBlockShape *shape)
 {
 	uint64_t greatest_range = (uint64_t) INT64_MAX - (uint64_t) shape->least;
 
@@ -55,31 +97,57 @@ read_symbol_fields(PfsCursor *cursor, uint8_t kind, PfsEntryContext *context, Pf
 	if (kind & PFS_ENTRY_DIVISOR)
 		context->divisor = pfs_cursor_varint(cursor);
 	shape->divisor = context->divisor;
-	if (shape->divisor == 0 || shape->range == 0 || shape->range > greatest_range / shape->divisor)
-		return false;
-	shape->symbol_count = shape->row_count;
+	return shape->divisor > 0 && shape->range > 0 &&
+		   shape->range <= greatest_range / shape->divisor;
+}
+
+/* The part of an entry that only blocks with symbols have. */
+static bool
+read_symbol_fields(PfsCursor *cursor, uint8_t kind, PfsBlockShape *shape)
+{
+	unsigned range_bits = pfs_bit_width(shape->range);
+
+	shape->symbols.count = shape->row_count;
 	if (kind & PFS_ENTRY_RUNS)
 	{
 		uint64_t run_count = pfs_cursor_varint(cursor);
 
-		shape->has_runs = true;
-		shape->length_bits = pfs_cursor_byte(cursor);
-		if (run_count == 0 || run_count > shape->row_count ||
-			shape->length_bits > PFS_RUN_LENGTH_MAX_BITS)
+		if (run_count == 0 || run_count > shape->row_count)
 			return false;
-		shape->symbol_count = (uint32_t) run_count;
+		shape->symbols.count = shape->lengths.count = (uint32_t) run_count;
+		shape->lengths.bits = pfs_cursor_byte(cursor);
+		if (shape->lengths.bits > PFS_RUN_LENGTH_MAX_BITS)
+			return false;
 	}
-	if (shape->transform == PFS_TRANSFORM_PLAIN)
+	shape->symbols.bits = (uint8_t) range_bits;
+	if (shape->transform != PFS_TRANSFORM_PLAIN)
 	{
-		shape->symbol_bits = (uint8_t) pfs_bit_width(shape->range);
-		return true;
+		shape->first = pfs_cursor_varint(cursor);
+		if (shape->transform == PFS_TRANSFORM_DELTA2)
+			shape->step = pfs_unzigzag(pfs_cursor_varint(cursor));
+		shape->base = pfs_unzigzag(pfs_cursor_varint(cursor));
+		shape->symbols.bits = pfs_cursor_byte(cursor);
+		if (shape->symbols.bits > range_bits)
+			return false;
 	}
-	shape->first = pfs_cursor_varint(cursor);
-	if (shape->transform == PFS_TRANSFORM_DELTA2)
-		shape->step = pfs_unzigzag(pfs_cursor_varint(cursor));
-	shape->least_delta = pfs_unzigzag(pfs_cursor_varint(cursor));
-	shape->symbol_bits = pfs_cursor_byte(cursor);
-	return shape->symbol_bits <= 64;
+	return read_patches(cursor, kind & PFS_ENTRY_SYMBOL_PATCHES, &shape->symbols) &&
+		   read_patches(cursor, kind & PFS_ENTRY_LENGTH_PATCHES, &shape->lengths);
+}
+
+/* What may stand together in an entry's first byte. */
+static bool
+kind_is_valid(uint8_t kind)
+{
+	unsigned transform = kind & PFS_ENTRY_TRANSFORM_MASK;
+	bool has_runs = kind & PFS_ENTRY_RUNS;
+
+	if ((kind & ~PFS_ENTRY_KNOWN_BITS) != 0 || transform > PFS_TRANSFORM_DELTA2)
+		return false;
+	if (transform < PFS_TRANSFORM_PLAIN)
+		return kind == transform;
+	if (has_runs && transform == PFS_TRANSFORM_DELTA2)
+		return false;
+	return has_runs || (kind & PFS_ENTRY_LENGTH_PATCHES) == 0;
 }
 
 bool
@@ -87,62 +155,29 @@ pfs_entry_read(PfsCursor *cursor, uint32_t row_count, PfsEntryContext *context,
 			   PfsBlockShape *shape)
 {
 	uint8_t kind = pfs_cursor_byte(cursor);
-	unsigned transform = kind & PFS_ENTRY_TRANSFORM_MASK;
+	uint64_t change;
 
 	*shape = (PfsBlockShape){ .row_count = row_count, .divisor = 1 };
-	if ((kind & ~PFS_ENTRY_KNOWN_BITS) != 0 || transform > PFS_TRANSFORM_DELTA2)
+	if (!kind_is_valid(kind))
 		return false;
-	if ((kind & PFS_ENTRY_RUNS) && transform != PFS_TRANSFORM_PLAIN &&
-		transform != PFS_TRANSFORM_DELTA)
+	shape->transform = (PfsTransform) (kind & PFS_ENTRY_TRANSFORM_MASK);
+	if (shape->transform == PFS_TRANSFORM_NULLS)
+		return !cursor->failed;
+	change = (uint64_t) pfs_unzigzag(pfs_cursor_varint(cursor));
+	shape->least = context->least = (int64_t) ((uint64_t) context->least + change);
+	if (shape->transform != PFS_TRANSFORM_CONSTANT &&
+		(!read_units(cursor, kind, context, shape) || !read_symbol_fields(cursor, kind, shape)))
 		return false;
-	if ((kind & PFS_ENTRY_DIVISOR) && transform < PFS_TRANSFORM_PLAIN)
-		return false;
-	shape->transform = (PfsTransform) transform;
-	if (shape->transform != PFS_TRANSFORM_NULLS)
-	{
-		uint64_t change = (uint64_t) pfs_unzigzag(pfs_cursor_varint(cursor));
-
-		shape->least = context->least = (int64_t) ((uint64_t) context->least + change);
-		if (shape->transform != PFS_TRANSFORM_CONSTANT &&
-			!read_symbol_fields(cursor, kind, context, shape))
-			return false;
-	}
 	return !cursor->failed;
 }
 
-/* Turns symbols into q, in place. */
-static void
-undo_transform(const PfsBlockShape *shape, uint64_t *symbols)
-{
-	uint64_t least_delta = (uint64_t) shape->least_delta;
-	uint64_t value = shape->first;
-	uint64_t delta = (uint64_t) shape->step;
-
-	if (shape->transform == PFS_TRANSFORM_PLAIN)
-		return;
-	symbols[0] = value;
-	if (shape->transform == PFS_TRANSFORM_DELTA)
-	{
-		for (uint32_t i = 1; i < shape->symbol_count; i++)
-			symbols[i] = value += symbols[i] + least_delta;
-		return;
-	}
-	if (shape->symbol_count > 1)
-		symbols[1] = value += delta;
-	for (uint32_t i = 2; i < shape->symbol_count; i++)
-	{
-		delta += symbols[i] + least_delta;
-		symbols[i] = value += delta;
-	}
-}
-
-/* Turns q into values. Where both factors have 32 bits the product is one vector instruction, else several. */
+/* PLAIN: values from q. Where both factors have 32 bits the product is one vector instruction, else several. */
 PFS_CLONES static void
-undo_units(const PfsBlockShape *shape, const uint64_t *units, int64_t *values)
+restore_plain(const PfsBlockShape *shape, const uint64_t *units, int64_t *values)
 {
 	uint64_t least = (uint64_t) shape->least;
 	uint64_t divisor = shape->divisor;
-	uint32_t count = shape->symbol_count;
+	uint32_t count = shape->symbols.count;
 
 	if (divisor == 1)
 		for (uint32_t i = 0; i < count; i++)
@@ -153,6 +188,37 @@ undo_units(const PfsBlockShape *shape, const uint64_t *units, int64_t *values)
 	else
 		for (uint32_t i = 0; i < count; i++)
 			values[i] = (int64_t) (least + units[i] * divisor);
+}
+
+/* DELTA and DELTA2: running sums; only one addition a value waits for the value before. */
+static void
+restore_deltas(const PfsBlockShape *shape, const uint64_t *symbols, int64_t *values)
+{
+	uint64_t mask = UINT64_MAX >> (64 - pfs_bit_width(shape->range));
+	uint64_t least = (uint64_t) shape->least;
+	uint64_t divisor = shape->divisor;
+	uint64_t base = (uint64_t) shape->base;
+	uint64_t unit = shape->first;
+	uint64_t delta = (uint64_t) shape->step;
+	uint32_t count = shape->symbols.count;
+
+	values[0] = (int64_t) (least + (unit & mask) * divisor);
+	if (shape->transform == PFS_TRANSFORM_DELTA)
+	{
+		for (uint32_t i = 1; i < count; i++)
+		{
+			unit += symbols[i] + base;
+			values[i] = (int64_t) (least + (unit & mask) * divisor);
+		}
+		return;
+	}
+	for (uint32_t i = 1; i < count; i++)
+	{
+		if (i > 1)
+			delta += symbols[i] + base;
+		unit += delta;
+		values[i] = (int64_t) (least + (unit & mask) * divisor);
+	}
 }
 
 /*
@@ -166,7 +232,7 @@ spread_runs(const PfsBlockShape *shape, const int64_t *run_values, const uint64_
 	uint32_t row_count = shape->row_count;
 	uint32_t row = 0;
 
-	for (uint32_t run = 0; run < shape->symbol_count; run++)
+	for (uint32_t run = 0; run < shape->symbols.count; run++)
 	{
 		int64_t value = run_values[run];
 		uint32_t end;
@@ -187,6 +253,15 @@ spread_runs(const PfsBlockShape *shape, const int64_t *run_values, const uint64_
 	return row == row_count;
 }
 
+static void
+restore_symbols(const PfsBlockShape *shape, const uint64_t *symbols, int64_t *values)
+{
+	if (shape->transform == PFS_TRANSFORM_PLAIN)
+		restore_plain(shape, symbols, values);
+	else
+		restore_deltas(shape, symbols, values);
+}
+
 bool
 pfs_block_restore(const PfsBlockShape *shape, uint64_t *symbols, const uint64_t *lengths,
 				  int64_t *values)
@@ -197,12 +272,11 @@ pfs_block_restore(const PfsBlockShape *shape, uint64_t *symbols, const uint64_t 
 			values[i] = shape->least;
 		return true;
 	}
-	undo_transform(shape, symbols);
-	if (!shape->has_runs)
+	if (!pfs_block_has_runs(shape))
 	{
-		undo_units(shape, symbols, values);
+		restore_symbols(shape, symbols, values);
 		return true;
 	}
-	undo_units(shape, symbols, (int64_t *) symbols);
+	restore_symbols(shape, symbols, (int64_t *) symbols);
 	return spread_runs(shape, (int64_t *) symbols, lengths, values);
 }

@@ -2,28 +2,23 @@
  * block_encode.c
  *		From values to the shape with the fewest bytes.
  *
- * Outline: fill null rows, take out least value and divisor, then cost each candidate (plain, delta, delta of
- * deltas, runs, runs with delta) and write down the cheapest. The cost of bits is exact. That of planes is the
- * entropy of each plane's bytes, which zstd comes close to: what counts there is how uneven the bytes are.
+ * Outline: fill null rows, take out least value and divisor, fold runs, then cost each candidate that has a
+ * chance and keep the cheapest. The cost of bits is that of the packed arrays. That of planes is the entropy of
+ * each plane's bytes, which zstd comes close to: what counts there is how uneven the bytes are.
  */
 #include "codec/block.h"
 
 #include <string.h>
 
-#include "codec/bitpack.h"
+/* what a run may cost in bits beside its own bytes: a branch that the processor cannot foretell */
+#define RUN_PENALTY_BITS 4
 
-typedef struct Candidate
+/* Which delta becomes symbol 0. */
+typedef enum BaseRule
 {
-	PfsTransform transform;
-	bool has_runs;
-} Candidate;
-
-static const Candidate candidates[] = {
-	{ PFS_TRANSFORM_PLAIN, false }, { PFS_TRANSFORM_DELTA, false }, { PFS_TRANSFORM_DELTA2, false },
-	{ PFS_TRANSFORM_PLAIN, true },	{ PFS_TRANSFORM_DELTA, true },
-};
-
-#define CANDIDATE_COUNT (sizeof(candidates) / sizeof(candidates[0]))
+	BASE_LEAST,	  /* the least: all deltas lie in a narrow range */
+	BASE_FORWARD, /* the least that is not negative: values rise, and at times begin again */
+} BaseRule;
 
 /* A block without its least value and divisor, both as it is and with runs of equals folded. */
 typedef struct Units
@@ -36,53 +31,37 @@ typedef struct Units
 	uint64_t longest;				  /* largest of lengths[] */
 } Units;
 
-/* Copies the values, each null row taking over its neighbour's, and finds their range; false: all are null. */
+/* The cheapest draft so far, and room for the next one. */
+typedef struct Contest
+{
+	PfsPacking packing;
+	const Units *units;
+	PfsBlockDraft *best;
+	PfsBlockDraft *trial;
+	uint64_t best_cost;
+} Contest;
+
+/* Copies the values, each null row taking over its neighbour's; false: all are null. */
 static bool
-fill_nulls(const int64_t *values, const bool *nulls, uint32_t row_count, int64_t *filled,
-		   int64_t *least, int64_t *greatest)
+fill_nulls(const int64_t *values, const bool *nulls, uint32_t row_count, int64_t *filled)
 {
 	uint32_t first = 0;
 	int64_t last;
 
-	while (nulls != NULL && first < row_count && nulls[first])
+	while (first < row_count && nulls[first])
 		first++;
 	if (first == row_count)
 		return false;
-	last = *least = *greatest = values[first];
-	for (uint32_t i = 0; i < row_count; i++)
+	last = values[first];
+	for (uint32_t row = 0; row < row_count; row++)
 	{
-		if (nulls == NULL || !nulls[i])
-			last = values[i];
-		filled[i] = last;
-		*least = last < *least ? last : *least;
-		*greatest = last > *greatest ? last : *greatest;
+		last = nulls[row] ? last : values[row];
+		filled[row] = last;
 	}
 	return true;
 }
 
-static uint64_t
-common_divisor(const int64_t *values, uint32_t count, int64_t least)
-{
-	uint64_t divisor = 0;
-
-	for (uint32_t i = 0; i < count && divisor != 1; i++)
-	{
-		uint64_t rest = (uint64_t) values[i] - (uint64_t) least;
-
-		while (divisor != 0 && rest != 0)
-		{
-			uint64_t next = rest % divisor;
-
-			rest = divisor;
-			divisor = next;
-		}
-		if (divisor == 0)
-			divisor = rest;
-	}
-	return divisor;
-}
-
-/* The number that, times an odd number, gives 1 modulo 2^64: dividing what divides evenly is multiplying by it. */
+/* The number that, times an odd number, gives 1 modulo 2^64: what it divides evenly, it divides by a product. */
 static uint64_t
 odd_inverse(uint64_t odd)
 {
@@ -93,88 +72,118 @@ odd_inverse(uint64_t odd)
 	return inverse;
 }
 
+static uint64_t
+greatest_common_divisor(uint64_t left, uint64_t right)
+{
+	while (right != 0)
+	{
+		uint64_t rest = left % right;
+
+		left = right;
+		right = rest;
+	}
+	return left;
+}
+
+/* Greatest common divisor of value - least over all values, of which some differ. */
+static uint64_t
+common_divisor(const int64_t *values, uint32_t count, int64_t least)
+{
+	uint64_t divisor = 0;
+	uint64_t inverse = 0;
+	uint64_t limit = 0; /* products of multiples of the divisor's odd part do not exceed it */
+	unsigned shift = 0;
+
+	for (uint32_t i = 0; i < count && divisor != 1; i++)
+	{
+		uint64_t distance = (uint64_t) values[i] - (uint64_t) least;
+
+		if (distance == 0 || (divisor != 0 && distance >> shift << shift == distance &&
+							  (distance >> shift) * inverse <= limit))
+			continue;
+		divisor = greatest_common_divisor(divisor, distance);
+		shift = (unsigned) __builtin_ctzll(divisor);
+		inverse = odd_inverse(divisor >> shift);
+		limit = UINT64_MAX / (divisor >> shift);
+	}
+	return divisor;
+}
+
 static void
 take_units(const int64_t *values, uint32_t count, const PfsBlockShape *shape, Units *units)
 {
 	unsigned shift = (unsigned) __builtin_ctzll(shape->divisor);
 	uint64_t inverse = odd_inverse(shape->divisor >> shift);
-	uint32_t run = 0;
+	uint64_t least = (uint64_t) shape->least;
 
-	for (uint32_t i = 0; i < count; i++)
-		units->rows[i] = (((uint64_t) values[i] - (uint64_t) shape->least) >> shift) * inverse;
 	units->row_count = count;
-	units->runs[0] = units->rows[0];
-	units->lengths[0] = 0;
-	units->longest = 0;
-	for (uint32_t i = 1; i < count; i++)
-	{
-		if (units->rows[i] == units->runs[run])
-		{
-			units->lengths[run]++;
-			if (units->lengths[run] > units->longest)
-				units->longest = units->lengths[run];
-			continue;
-		}
-		run++;
-		units->runs[run] = units->rows[i];
-		units->lengths[run] = 0;
-	}
-	units->run_count = run + 1;
+	if (shape->divisor == 1)
+		for (uint32_t i = 0; i < count; i++)
+			units->rows[i] = (uint64_t) values[i] - least;
+	else
+		for (uint32_t i = 0; i < count; i++)
+			units->rows[i] = (((uint64_t) values[i] - least) >> shift) * inverse;
 }
 
 static void
-transform_delta(const uint64_t *units, PfsBlockDraft *draft)
+fold_runs(Units *units)
+{
+	uint32_t starts[PFS_BLOCK_ROWS + 1];
+	uint32_t run = 0;
+
+	starts[0] = 0;
+	units->runs[0] = units->rows[0];
+	for (uint32_t i = 1; i < units->row_count; i++)
+	{
+		run += units->rows[i] != units->rows[i - 1];
+		units->runs[run] = units->rows[i];
+		starts[run + 1] = i + 1;
+		if (units->rows[i] != units->rows[i - 1])
+			starts[run] = i;
+	}
+	units->run_count = run + 1;
+	starts[units->run_count] = units->row_count;
+	units->longest = 0;
+	for (uint32_t i = 0; i < units->run_count; i++)
+	{
+		units->lengths[i] = starts[i + 1] - starts[i] - 1;
+		units->longest |= units->lengths[i];
+	}
+}
+
+/* Writes deltas of q, or deltas of those, as symbols modulo 2^k. */
+static void
+transform_delta(const uint64_t *units, BaseRule base_rule, PfsBlockDraft *draft)
 {
 	PfsBlockShape *shape = &draft->shape;
+	uint64_t mask = UINT64_MAX >> (64 - pfs_bit_width(shape->range));
 	uint64_t *symbols = draft->symbols;
-	uint32_t count = shape->symbol_count;
+	uint32_t count = shape->symbols.count;
 	uint32_t start = shape->transform == PFS_TRANSFORM_DELTA ? 1 : 2;
-	int64_t least = count > start ? INT64_MAX : 0;
-	int64_t greatest = count > start ? INT64_MIN : 0;
+	int64_t floor = base_rule == BASE_LEAST ? INT64_MIN : 0;
+	int64_t base = INT64_MAX;
+	uint64_t most = 0;
 
 	shape->first = units[0];
 	shape->step = start == 2 && count > 1 ? (int64_t) (units[1] - units[0]) : 0;
+	symbols[0] = 0;
+	if (start == 2 && count > 1)
+		symbols[1] = 0;
 	for (uint32_t i = start; i < count; i++)
 	{
-		int64_t delta = (int64_t) (units[i] - units[i - 1]);
+		uint64_t before = start == 2 ? units[i - 1] - units[i - 2] : 0;
+		int64_t delta = (int64_t) (units[i] - units[i - 1] - before);
 
-		if (start == 2)
-			delta = (int64_t) ((uint64_t) delta - (units[i - 1] - units[i - 2]));
 		symbols[i] = (uint64_t) delta;
-		least = delta < least ? delta : least;
-		greatest = delta > greatest ? delta : greatest;
+		base = delta < base && delta >= floor ? delta : base;
 	}
-	shape->least_delta = least;
-	shape->symbol_bits = (uint8_t) pfs_bit_width((uint64_t) greatest - (uint64_t) least);
-	for (uint32_t i = 0; i < count; i++)
-		symbols[i] = i < start ? 0 : symbols[i] - (uint64_t) least;
-}
-
-/* Fills in the draft for one candidate; least, range, divisor and row count are there already. */
-static void
-apply_candidate(const Candidate *candidate, const Units *units, PfsBlockDraft *draft)
-{
-	PfsBlockShape *shape = &draft->shape;
-	const uint64_t *source = candidate->has_runs ? units->runs : units->rows;
-
-	shape->transform = candidate->transform;
-	shape->has_runs = candidate->has_runs;
-	shape->symbol_count = candidate->has_runs ? units->run_count : units->row_count;
-	shape->length_bits = 0;
-	shape->first = 0;
-	shape->step = shape->least_delta = 0;
-	if (candidate->has_runs)
+	shape->base = base == INT64_MAX ? 0 : base;
+	for (uint32_t i = start; i < count; i++)
 	{
-		shape->length_bits = (uint8_t) pfs_bit_width(units->longest);
-		memcpy(draft->lengths, units->lengths, units->run_count * sizeof(draft->lengths[0]));
+		symbols[i] = (symbols[i] - (uint64_t) shape->base) & mask;
+		most |= symbols[i];
 	}
-	if (candidate->transform == PFS_TRANSFORM_PLAIN)
-	{
-		shape->symbol_bits = (uint8_t) pfs_bit_width(shape->range);
-		memcpy(draft->symbols, source, shape->symbol_count * sizeof(draft->symbols[0]));
-	}
-	else
-		transform_delta(source, draft);
+	shape->symbols.bits = shape->symbols.kept_bits = (uint8_t) pfs_bit_width(most);
 }
 
 /* log2 in 256ths, linear between powers of two: at most 0.09 too low, and the same on every machine. */
@@ -188,21 +197,28 @@ log2_scaled(uint32_t number)
 
 /* Bits that an entropy coder needs for the planes of an array, at best. */
 static uint64_t
-planes_cost(const uint64_t *array, uint32_t count, unsigned bits)
+planes_cost(const uint64_t *numbers, const PfsArrayShape *array)
 {
 	uint64_t cost = 0;
 
-	for (unsigned shift = 0; shift < bits; shift += 8)
+	for (unsigned shift = 0; shift < array->bits; shift += 8)
 	{
 		uint32_t counts[256] = { 0 };
 
-		for (uint32_t i = 0; i < count; i++)
-			counts[array[i] >> shift & 0xff]++;
+		for (uint32_t i = 0; i < array->count; i++)
+			counts[numbers[i] >> shift & 0xff]++;
 		for (int byte = 0; byte < 256; byte++)
 			if (counts[byte] != 0)
-				cost += counts[byte] * (log2_scaled(count) - log2_scaled(counts[byte]));
+				cost += counts[byte] * (log2_scaled(array->count) - log2_scaled(counts[byte]));
 	}
 	return cost / 256;
+}
+
+uint64_t
+pfs_block_planes_cost(const PfsBlockDraft *draft)
+{
+	return planes_cost(draft->symbols, &draft->shape.symbols) +
+		   planes_cost(draft->lengths, &draft->shape.lengths);
 }
 
 /* Bits that the draft takes, with what its entry has more than the smallest. */
@@ -210,49 +226,123 @@ static uint64_t
 draft_cost(const PfsBlockDraft *draft, PfsPacking packing)
 {
 	const PfsBlockShape *shape = &draft->shape;
-	uint32_t count = shape->symbol_count;
-	uint64_t cost = 16 * (uint64_t) shape->transform + (shape->has_runs ? 16 : 0);
+	uint64_t cost = 16 * (uint64_t) shape->transform;
 
+	if (pfs_block_has_runs(shape))
+		cost += 16 + RUN_PENALTY_BITS * shape->lengths.count;
 	if (packing == PFS_PACKING_PLANES)
-		cost += planes_cost(draft->symbols, count, shape->symbol_bits) +
-				planes_cost(draft->lengths, count, shape->length_bits);
+		return cost + pfs_block_planes_cost(draft);
+	return cost + 8 * (pfs_array_size(&shape->symbols) + pfs_array_size(&shape->lengths));
+}
+
+/* Drafts the block in one way, and keeps it if it is the cheapest yet. The base rule is for deltas. */
+static void
+try_candidate(Contest *contest, PfsTransform transform, BaseRule base_rule, bool with_runs)
+{
+	const Units *units = contest->units;
+	PfsBlockDraft *trial = contest->trial;
+	PfsBlockShape *shape = &trial->shape;
+	uint32_t count = with_runs ? units->run_count : units->row_count;
+	const uint64_t *source = with_runs ? units->runs : units->rows;
+	uint8_t range_bits = (uint8_t) pfs_bit_width(shape->range);
+	uint8_t length_bits = (uint8_t) pfs_bit_width(units->longest);
+	uint64_t cost;
+
+	shape->transform = transform;
+	shape->symbols = (PfsArrayShape){ count, 0, range_bits, range_bits, 0 };
+	shape->lengths = (PfsArrayShape){ 0 };
+	shape->first = 0;
+	shape->step = shape->base = 0;
+	if (transform == PFS_TRANSFORM_PLAIN)
+		memcpy(trial->symbols, source, count * sizeof(*source));
 	else
-		cost += 8 * (pfs_bitpack_size(count, shape->symbol_bits) +
-					 pfs_bitpack_size(count, shape->length_bits));
-	return cost;
+		transform_delta(source, base_rule, trial);
+	if (with_runs)
+	{
+		shape->lengths = (PfsArrayShape){ count, 0, length_bits, length_bits, 0 };
+		memcpy(trial->lengths, units->lengths, count * sizeof(units->lengths[0]));
+	}
+	if (contest->packing == PFS_PACKING_BITS)
+	{
+		shape->symbols = pfs_array_plan(trial->symbols, count, shape->symbols.bits);
+		shape->lengths = pfs_array_plan(trial->lengths, shape->lengths.count, shape->lengths.bits);
+	}
+	cost = draft_cost(trial, contest->packing);
+	if (cost < contest->best_cost)
+	{
+		contest->best_cost = cost;
+		contest->trial = contest->best;
+		contest->best = trial;
+		contest->trial->shape = *shape;
+	}
+}
+
+/* Tries what has a chance: runs where they are worth it, deltas of deltas only for what never repeats. */
+static void
+try_candidates(Contest *contest)
+{
+	const Units *units = contest->units;
+	bool mostly_runs = units->run_count * 8 <= units->row_count;
+
+	if (units->run_count * 2 <= units->row_count)
+	{
+		try_candidate(contest, PFS_TRANSFORM_PLAIN, BASE_LEAST, true);
+		try_candidate(contest, PFS_TRANSFORM_DELTA, BASE_LEAST, true);
+		try_candidate(contest, PFS_TRANSFORM_DELTA, BASE_FORWARD, true);
+	}
+	if (mostly_runs)
+		return;
+	try_candidate(contest, PFS_TRANSFORM_PLAIN, BASE_LEAST, false);
+	try_candidate(contest, PFS_TRANSFORM_DELTA, BASE_LEAST, false);
+	try_candidate(contest, PFS_TRANSFORM_DELTA, BASE_FORWARD, false);
+	if (units->run_count * 4 >= units->row_count * 3)
+		try_candidate(contest, PFS_TRANSFORM_DELTA2, BASE_LEAST, false);
 }
 
 void
 pfs_block_draft(const int64_t *values, const bool *nulls, uint32_t row_count, PfsPacking packing,
 				PfsBlockDraft *draft)
 {
-	PfsBlockShape *shape = &draft->shape;
+	PfsBlockShape shape = { .transform = PFS_TRANSFORM_NULLS,
+							.row_count = row_count,
+							.divisor = 1 };
 	int64_t filled[PFS_BLOCK_ROWS];
+	PfsBlockDraft other;
 	Units units;
+	Contest contest = { packing, &units, draft, &other, UINT64_MAX };
 	int64_t greatest;
-	size_t best = 0;
-	uint64_t best_cost = UINT64_MAX;
 
-	*shape = (PfsBlockShape){ .row_count = row_count, .divisor = 1 };
-	if (!fill_nulls(values, nulls, row_count, filled, &shape->least, &greatest))
-		return;
-	shape->transform = PFS_TRANSFORM_CONSTANT;
-	if (shape->least == greatest)
-		return;
-	shape->divisor = common_divisor(filled, row_count, shape->least);
-	shape->range = ((uint64_t) greatest - (uint64_t) shape->least) / shape->divisor;
-	take_units(filled, row_count, shape, &units);
-	for (size_t i = 0; i < CANDIDATE_COUNT; i++)
+	draft->shape = shape;
+	if (nulls != NULL)
 	{
-		uint64_t cost;
-
-		apply_candidate(&candidates[i], &units, draft);
-		cost = draft_cost(draft, packing);
-		if (cost < best_cost)
-		{
-			best = i;
-			best_cost = cost;
-		}
+		if (!fill_nulls(values, nulls, row_count, filled))
+			return;
+		values = filled;
 	}
-	apply_candidate(&candidates[best], &units, draft);
+	shape.transform = PFS_TRANSFORM_CONSTANT;
+	shape.least = greatest = values[0];
+	for (uint32_t row = 1; row < row_count; row++)
+	{
+		shape.least = values[row] < shape.least ? values[row] : shape.least;
+		greatest = values[row] > greatest ? values[row] : greatest;
+	}
+	draft->shape = shape;
+	if (shape.least == greatest)
+		return;
+	shape.divisor = common_divisor(values, row_count, shape.least);
+	shape.range = ((uint64_t) greatest - (uint64_t) shape.least) / shape.divisor;
+	take_units(values, row_count, &shape, &units);
+	fold_runs(&units);
+	draft->shape = other.shape = shape;
+	try_candidates(&contest);
+	if (contest.best != draft)
+	{
+		const PfsBlockShape *best = &contest.best->shape;
+
+		draft->shape = *best;
+		memcpy(draft->symbols, contest.best->symbols,
+			   best->symbols.count * sizeof(draft->symbols[0]));
+		memcpy(draft->lengths, contest.best->lengths,
+			   best->lengths.count * sizeof(draft->lengths[0]));
+	}
 }

@@ -52,14 +52,16 @@
  *	 2. runs, if bit 3 is set: of equal neighbours one q is kept, and beside it the run's length - 1
  *	 3. transform of the q that are left:
  *		PLAIN	symbol[i] = q[i]
- *		DELTA	symbol[i] = q[i] - q[i-1] - least delta,						 symbol[0] = 0
- *		DELTA2	symbol[i] = (q[i] - q[i-1]) - (q[i-1] - q[i-2]) - least delta,	 symbol[0] = symbol[1] = 0
- *	 all modulo 2^64.
+ *		DELTA	symbol[i] = q[i] - q[i-1] - base,						 symbol[0] = 0
+ *		DELTA2	symbol[i] = (q[i] - q[i-1]) - (q[i-1] - q[i-2]) - base,	 symbol[0] = symbol[1] = 0
+ *	 modulo 2^k, k being the bits of the range: a fall of q, as where times begin again for the next stack, takes
+ *	 no more bits than q itself.
  *
  * Block entry
  *	 SIZE	DESCRIPTION
  *	 1		bits 0-2 transform: 0 NULLS, 1 CONSTANT, 2 PLAIN, 3 DELTA, 4 DELTA2; bit 3 runs (PLAIN and DELTA);
- *			bit 4 a divisor follows (not for NULLS, CONSTANT), else it is that of the entry before, at first 1
+ *			bit 4 a divisor follows, else it is that of the entry before, at first 1; bit 5 symbols are
+ *			patched; bit 6 run lengths are patched; bits 3-6 are 0 for NULLS and CONSTANT
  *	 zigzag	least value, minus that of the entry before that has one (at first 0), modulo 2^64	 (not for NULLS)
  *	 varint	range, (greatest - least) / divisor, at least 1			(PLAIN, DELTA, DELTA2; as all that follows)
  *	 varint	divisor, at least 1										(bit 4)
@@ -67,17 +69,22 @@
  *	 1		bits of a run length - 1, 0 .. 10						(bit 3)
  *	 varint	q[0]													(DELTA, DELTA2)
  *	 zigzag	q[1] - q[0]												(DELTA2)
- *	 zigzag	least delta												(DELTA, DELTA2)
- *	 1		bits of a symbol, 0 .. 64								(DELTA, DELTA2)
+ *	 zigzag	base													(DELTA, DELTA2)
+ *	 1		bits of a symbol, 0 .. k								(DELTA, DELTA2)
+ *	 1		kept bits of a symbol, less than its bits				(bit 5)
+ *	 varint	number of patched symbols, 1 .. number of symbols		(bit 5)
+ *	 1		bits of a gap between patched symbols, 0 .. 10			(bit 5)
+ *			the same three of run lengths							(bit 6)
  *
  * NULLS is a block without a value, CONSTANT one with a single one; neither has symbols. PLAIN symbols have just
  * the bits that the range needs. Rows that are null hold some value that another row of the block has.
  *
  * Packing "bits": the data are, block after block, the symbols and then the run lengths, each bit-packed as
- * bitpack.h draws it.
+ * bitpack.h draws it. A patched array (patched.h) is three in a row: the kept low bits of all numbers; for each
+ * patched number, how many numbers lie between it and the patched one before; and its bits above the kept ones.
  *
  * Packing "planes": every array is cut in planes of one byte per symbol, as many as its bits need, least
- * significant first. PFS_GROUP_BLOCKS blocks make a group; within it the same plane of all blocks that have it
+ * significant first; nothing is patched. PFS_GROUP_BLOCKS blocks make a group; within it the same plane of all blocks that have it
  * makes a section: section 0 .. 7 the planes of symbols, 8 .. 9 those of run lengths. The section table lists,
  * group after group, the sections that are not empty:
  *	 SIZE	DESCRIPTION
@@ -122,7 +129,9 @@ typedef enum PfsTransform
 #define PFS_ENTRY_TRANSFORM_MASK 0x07
 #define PFS_ENTRY_RUNS			 0x08
 #define PFS_ENTRY_DIVISOR		 0x10
-#define PFS_ENTRY_KNOWN_BITS	 0x1f
+#define PFS_ENTRY_SYMBOL_PATCHES 0x20
+#define PFS_ENTRY_LENGTH_PATCHES 0x40
+#define PFS_ENTRY_KNOWN_BITS	 0x7f
 
 #define PFS_RUN_LENGTH_MAX_BITS 10
 

@@ -57,11 +57,10 @@ pfs_plane_count(unsigned bits)
 static inline uint32_t
 pfs_section_part(const PfsBlockShape *shape, uint32_t section)
 {
-	uint32_t planes =
-		pfs_plane_count(section < PFS_SECTION_LENGTHS ? shape->symbol_bits : shape->length_bits);
+	const PfsArrayShape *array = section < PFS_SECTION_LENGTHS ? &shape->symbols : &shape->lengths;
 	uint32_t plane = section < PFS_SECTION_LENGTHS ? section : section - PFS_SECTION_LENGTHS;
 
-	return plane < planes ? shape->symbol_count : 0;
+	return plane < pfs_plane_count(array->bits) ? array->count : 0;
 }
 
 #endif

@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "codec/bitpack.h"
 #include "codec/clones.h"
 #include "codec/zstd_context.h"
 
@@ -65,8 +64,7 @@ locate_blocks(PfsStreamDecoder *decoder, PfsCursor *cursor, PfsError *error)
 		const PfsBlockShape *shape = &decoder->shapes[block];
 
 		decoder->offsets[block] = cursor->offset;
-		pfs_cursor_take(cursor, pfs_bitpack_size(shape->symbol_count, shape->symbol_bits) +
-									pfs_bitpack_size(shape->symbol_count, shape->length_bits));
+		pfs_cursor_take(cursor, pfs_array_size(&shape->symbols) + pfs_array_size(&shape->lengths));
 	}
 	if (cursor->failed)
 		return fail(error, PFS_CORRUPT, "block data exceed the stream", cursor->offset);
@@ -131,6 +129,19 @@ locate_sections(PfsStreamDecoder *decoder, PfsCursor *cursor, PfsError *error)
 	return PFS_OK;
 }
 
+/* Reads an entry; planes have no patches. */
+static bool
+read_entry(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_count,
+		   PfsEntryContext *context, uint32_t block)
+{
+	PfsBlockShape *shape = &decoder->shapes[block];
+
+	if (!pfs_entry_read(cursor, row_count, context, shape))
+		return false;
+	return decoder->packing == PFS_PACKING_BITS ||
+		   (shape->symbols.patch_count == 0 && shape->lengths.patch_count == 0);
+}
+
 static PfsStatus
 parse_stream(PfsStreamDecoder *decoder, size_t length, uint32_t row_count, PfsError *error)
 {
@@ -152,8 +163,7 @@ parse_stream(PfsStreamDecoder *decoder, size_t length, uint32_t row_count, PfsEr
 	if (decoder->shapes == NULL)
 		return fail(error, PFS_NO_MEMORY, "out of memory", 0);
 	for (uint32_t block = 0; block < decoder->block_count; block++)
-		if (!pfs_entry_read(&cursor, pfs_block_rows(row_count, block), &context,
-							&decoder->shapes[block]))
+		if (!read_entry(decoder, &cursor, pfs_block_rows(row_count, block), &context, block))
 			return fail(error, PFS_CORRUPT, "block entry is damaged", cursor.offset);
 	if (decoder->packing == PFS_PACKING_BITS)
 		status = locate_blocks(decoder, &cursor, error);
@@ -272,10 +282,10 @@ read_planes(PfsStreamDecoder *decoder, uint32_t block, uint64_t *symbols)
 	const uint8_t *section_bytes = decoder->group_bytes;
 	const Section *sections = decoder->sections + (size_t) decoder->group * PFS_SECTION_COUNT;
 
-	if (shape->symbol_bits == 0)
-		memset(symbols, 0, shape->symbol_count * sizeof(*symbols));
-	if (shape->length_bits == 0)
-		memset(decoder->lengths, 0, shape->symbol_count * sizeof(*decoder->lengths));
+	if (shape->symbols.bits == 0)
+		memset(symbols, 0, shape->symbols.count * sizeof(*symbols));
+	if (shape->lengths.bits == 0)
+		memset(decoder->lengths, 0, shape->lengths.count * sizeof(*decoder->lengths));
 	for (uint32_t i = 0; i < PFS_SECTION_COUNT; i++)
 	{
 		size_t place = 0;
@@ -285,46 +295,46 @@ read_planes(PfsStreamDecoder *decoder, uint32_t block, uint64_t *symbols)
 			for (uint32_t before = decoder->group * PFS_GROUP_BLOCKS; before < block; before++)
 				place += pfs_section_part(&decoder->shapes[before], i);
 			if (i < PFS_SECTION_LENGTHS)
-				add_plane(section_bytes + place, shape->symbol_count, 8 * i, symbols);
+				add_plane(section_bytes + place, shape->symbols.count, 8 * i, symbols);
 			else
-				add_plane(section_bytes + place, shape->symbol_count, 8 * (i - PFS_SECTION_LENGTHS),
-						  decoder->lengths);
+				add_plane(section_bytes + place, shape->lengths.count,
+						  8 * (i - PFS_SECTION_LENGTHS), decoder->lengths);
 		}
 		section_bytes += sections[i].raw_length;
 	}
 }
 
-static void
+static bool
 read_bits(PfsStreamDecoder *decoder, uint32_t block, uint64_t *symbols)
 {
 	const PfsBlockShape *shape = &decoder->shapes[block];
 	const uint8_t *bytes = decoder->bytes + decoder->offsets[block];
 
-	pfs_bitunpack(bytes, shape->symbol_count, shape->symbol_bits, symbols);
-	if (shape->has_runs)
-		pfs_bitunpack(bytes + pfs_bitpack_size(shape->symbol_count, shape->symbol_bits),
-					  shape->symbol_count, shape->length_bits, decoder->lengths);
+	return pfs_array_unpack(bytes, &shape->symbols, symbols) &&
+		   pfs_array_unpack(bytes + pfs_array_size(&shape->symbols), &shape->lengths,
+							decoder->lengths);
 }
 
 PfsStatus
 pfs_stream_block(PfsStreamDecoder *decoder, uint32_t block, int64_t *values, PfsError *error)
 {
 	const PfsBlockShape *shape = &decoder->shapes[block];
-	uint64_t *symbols = shape->has_runs ? decoder->symbols : (uint64_t *) values;
+	uint64_t *symbols = pfs_block_has_runs(shape) ? decoder->symbols : (uint64_t *) values;
 	uint32_t group = block / PFS_GROUP_BLOCKS;
 
-	if (shape->symbol_count > 0)
+	if (decoder->packing == PFS_PACKING_BITS)
 	{
-		if (decoder->packing == PFS_PACKING_BITS)
-			read_bits(decoder, block, symbols);
-		else
-		{
-			PfsStatus status = decoder->group == group ? PFS_OK : load_group(decoder, group, error);
+		if (!read_bits(decoder, block, symbols))
+			return fail(error, PFS_CORRUPT, "patch lies outside its block",
+						decoder->offsets[block]);
+	}
+	else if (shape->symbols.count > 0)
+	{
+		PfsStatus status = decoder->group == group ? PFS_OK : load_group(decoder, group, error);
 
-			if (status != PFS_OK)
-				return status;
-			read_planes(decoder, block, symbols);
-		}
+		if (status != PFS_OK)
+			return status;
+		read_planes(decoder, block, symbols);
 	}
 	if (!pfs_block_restore(shape, symbols, decoder->lengths, values))
 		return fail(error, PFS_CORRUPT, "run lengths do not add up", 0);

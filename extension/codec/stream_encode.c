@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "codec/bitpack.h"
 #include "codec/zstd_context.h"
 
 /* below this length zstd's own frame eats what it saves */
@@ -15,6 +14,10 @@
 /* planes cost more to decode: they must save a tenth */
 #define PLANES_MAX_SHARE_PERCENT 90
 
+/* when in a hurry, one block in some tells whether planes are worth trying; zstd never quite keeps the promise */
+#define PLANES_SAMPLE_BLOCKS		4
+#define PLANES_MAX_ESTIMATE_PERCENT 75
+
 #define ZSTD_LEVEL_FAST	 1
 #define ZSTD_LEVEL_DENSE 6
 
@@ -22,8 +25,10 @@ typedef struct StreamEncoder
 {
 	PfsPacking packing;
 	int zstd_level;
-	PfsBuffer entries; /* head and block entries */
-	PfsBuffer table;   /* section table */
+	uint64_t sampled_bytes; /* bits: of the sampled blocks, as packed */
+	uint64_t planes_bytes;	/* bits: the same blocks as planes, estimated */
+	PfsBuffer entries;		/* head and block entries */
+	PfsBuffer table;		/* section table */
 	PfsBuffer data;
 	PfsBuffer sections[PFS_SECTION_COUNT]; /* planes of the group that is being filled */
 	PfsBlockDraft draft;
@@ -33,6 +38,7 @@ static void
 encoder_init(StreamEncoder *encoder, PfsPacking packing, PfsEffort effort, PfsAllocator allocator)
 {
 	encoder->packing = packing;
+	encoder->sampled_bytes = encoder->planes_bytes = 0;
 	encoder->zstd_level = effort == PFS_EFFORT_FAST ? ZSTD_LEVEL_FAST : ZSTD_LEVEL_DENSE;
 	pfs_buffer_init(&encoder->entries, allocator);
 	pfs_buffer_init(&encoder->table, allocator);
@@ -52,23 +58,23 @@ encoder_fini(StreamEncoder *encoder)
 }
 
 static void
-put_bits(PfsBuffer *data, const uint64_t *array, uint32_t count, unsigned bits)
+put_bits(PfsBuffer *data, const uint64_t *numbers, const PfsArrayShape *array)
 {
-	uint8_t *bytes = pfs_buffer_extend(data, pfs_bitpack_size(count, bits));
+	uint8_t *bytes = pfs_buffer_extend(data, pfs_array_size(array));
 
 	if (bytes != NULL)
-		pfs_bitpack(array, count, bits, bytes);
+		pfs_array_pack(numbers, array, bytes);
 }
 
 static void
-put_planes(PfsBuffer *sections, const uint64_t *array, uint32_t count, unsigned bits)
+put_planes(PfsBuffer *sections, const uint64_t *numbers, const PfsArrayShape *array)
 {
-	for (uint32_t plane = 0; plane < pfs_plane_count(bits); plane++)
+	for (uint32_t plane = 0; plane < pfs_plane_count(array->bits); plane++)
 	{
-		uint8_t *bytes = pfs_buffer_extend(&sections[plane], count);
+		uint8_t *bytes = pfs_buffer_extend(&sections[plane], array->count);
 
-		for (uint32_t i = 0; bytes != NULL && i < count; i++)
-			bytes[i] = (uint8_t) (array[i] >> (8 * plane));
+		for (uint32_t i = 0; bytes != NULL && i < array->count; i++)
+			bytes[i] = (uint8_t) (numbers[i] >> (8 * plane));
 	}
 }
 
@@ -116,6 +122,15 @@ flush_group(StreamEncoder *encoder)
 	return true;
 }
 
+static void
+sample_planes(StreamEncoder *encoder)
+{
+	const PfsBlockShape *shape = &encoder->draft.shape;
+
+	encoder->sampled_bytes += pfs_array_size(&shape->symbols) + pfs_array_size(&shape->lengths);
+	encoder->planes_bytes += pfs_block_planes_cost(&encoder->draft) / 8;
+}
+
 /* Encodes all blocks in the encoder's packing; false where memory is out. */
 static bool
 encode_blocks(StreamEncoder *encoder, const int64_t *values, const bool *nulls, uint32_t row_count)
@@ -135,14 +150,14 @@ encode_blocks(StreamEncoder *encoder, const int64_t *values, const bool *nulls, 
 		pfs_entry_write(&encoder->entries, shape, &context);
 		if (encoder->packing == PFS_PACKING_BITS)
 		{
-			put_bits(&encoder->data, draft->symbols, shape->symbol_count, shape->symbol_bits);
-			put_bits(&encoder->data, draft->lengths, shape->symbol_count, shape->length_bits);
+			put_bits(&encoder->data, draft->symbols, &shape->symbols);
+			put_bits(&encoder->data, draft->lengths, &shape->lengths);
+			if (block % PLANES_SAMPLE_BLOCKS == 0)
+				sample_planes(encoder);
 			continue;
 		}
-		put_planes(encoder->sections + PFS_SECTION_SYMBOLS, draft->symbols, shape->symbol_count,
-				   shape->symbol_bits);
-		put_planes(encoder->sections + PFS_SECTION_LENGTHS, draft->lengths, shape->symbol_count,
-				   shape->length_bits);
+		put_planes(encoder->sections + PFS_SECTION_SYMBOLS, draft->symbols, &shape->symbols);
+		put_planes(encoder->sections + PFS_SECTION_LENGTHS, draft->lengths, &shape->lengths);
 		if ((block + 1) % PFS_GROUP_BLOCKS == 0 && !flush_group(encoder))
 			return false;
 	}
@@ -155,6 +170,16 @@ static size_t
 encoder_length(const StreamEncoder *encoder)
 {
 	return encoder->entries.length + encoder->table.length + encoder->data.length;
+}
+
+/* Whether it is worth trying planes, bits being packed. */
+static bool
+planes_may_pay(const StreamEncoder *bits, PfsEffort effort)
+{
+	if (bits->data.length < PLANES_MIN_BYTES)
+		return false;
+	return effort == PFS_EFFORT_DENSE ||
+		   bits->planes_bytes * 100 < bits->sampled_bytes * PLANES_MAX_ESTIMATE_PERCENT;
 }
 
 bool
@@ -172,7 +197,7 @@ pfs_stream_encode(const int64_t *values, const bool *nulls, uint32_t row_count, 
 	encoder_init(bits, PFS_PACKING_BITS, effort, allocator);
 	encoder_init(planes, PFS_PACKING_PLANES, effort, allocator);
 	done = encode_blocks(bits, values, nulls, row_count);
-	if (done && bits->data.length >= PLANES_MIN_BYTES)
+	if (done && planes_may_pay(bits, effort))
 	{
 		done = encode_blocks(planes, values, nulls, row_count);
 		if (encoder_length(planes) * 100 < encoder_length(bits) * PLANES_MAX_SHARE_PERCENT)
