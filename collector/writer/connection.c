@@ -38,6 +38,9 @@ conninfo_check(const char *conninfo, DbError *error)
 		PQconninfoFree(options);
 		return true;
 	}
+	if (words != NULL)
+		words[strcspn(words, "\n")] = '\0';
+
 	/* libpq quotes the piece that it cannot read, which may be part of a password */
 	db_error_set(error, NULL, "invalid connection string", secret ? NULL : words,
 				 "Use \"host=... dbname=... user=...\" or a postgresql:// URI.");

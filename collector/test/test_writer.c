@@ -1,0 +1,810 @@
+/*
+ * test_writer.c
+ *		The writer against a real PostgreSQL: what it stores, exactly once, whatever happens in between.
+ */
+#include "private_server.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "writer/writer.h"
+
+#define QUEUE_BYTES	   ((size_t) 64 << 20)
+#define BATCH_BYTES	   ((size_t) 16 << 20)
+#define DRAIN_MS	   60000
+#define KILLED_BATCHES 100
+#define PROFILE_TYPE   "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta"
+
+/* 2026-11-21 00:00:00 UTC */
+#define START_US INT64_C(1795219200000000)
+
+static PrivateServer server;
+
+static void
+sleep_ms(long ms)
+{
+	nanosleep(&(struct timespec){ .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 }, NULL);
+}
+
+/* A fresh database with the extension. */
+static void
+create_database(const char *name)
+{
+	char sql[256];
+
+	snprintf(sql, sizeof(sql), "DROP DATABASE IF EXISTS %s (FORCE)", name);
+	sql_in("postgres", sql);
+	snprintf(sql, sizeof(sql), "CREATE DATABASE %s", name);
+	sql_in("postgres", sql);
+	sql_in(name, "CREATE EXTENSION profstore");
+}
+
+static Writer *
+open_writer(const char *conninfo, size_t queue_bytes)
+{
+	WriterOptions options = { .conninfo = conninfo,
+							  .node = "test-node",
+							  .queue_bytes = queue_bytes };
+	WriterError error = { "" };
+	Writer *writer = NULL;
+
+	if (writer_create(&options, &writer, &error) != EXIT_OK)
+		fail_msg("%s: %s", error.message, error.detail);
+	assert_int_equal(writer_start(writer), 0);
+	return writer;
+}
+
+/* Adds a location with one line for a function of that name; its address is the name's number. */
+static uint32_t
+add_frame(Batch *batch, const char *mapping, const char *name, uint64_t address)
+{
+	BatchLine line = { .line = (int32_t) address + 1 };
+	BatchLocation location = { .address = address, .line_count = 1, .lines = &line };
+	uint32_t index;
+
+	assert_int_equal(batch_add_mapping(batch, &(BatchMapping){ "abcd", mapping },
+									   &location.mapping),
+					 0);
+	assert_int_equal(batch_add_function(batch, &(BatchFunction){ name, name, "f.c", 7 },
+										&line.function),
+					 0);
+	assert_int_equal(batch_add_location(batch, &location, &index), 0);
+	return index;
+}
+
+static uint32_t
+add_series(Batch *batch, const char *comm)
+{
+	BatchLabel labels[] = { { "node", "test-node" }, { "comm", comm } };
+	BatchSeries series = { PROFILE_TYPE, 2, labels, 52631578 };
+	uint32_t index;
+
+	assert_int_equal(batch_add_series(batch, &series, &index), 0);
+	return index;
+}
+
+/*
+ * Batch number n of a workload: 100 samples of value 1, each with the batch's own time, over stacks
+ * some of which are new in each batch.
+ */
+static Batch *
+make_batch(int n)
+{
+	Batch *batch = NULL;
+	char name[32];
+
+	assert_int_equal(batch_create(BATCH_BYTES, &batch), 0);
+	for (uint32_t i = 0; i < 100; i++)
+	{
+		uint32_t frames[3];
+		BatchStack stack = { .depth = 3, .locations = frames };
+		BatchSample sample = { .time_us = START_US + n, .value = 1 };
+
+		snprintf(name, sizeof(name), "leaf_%u", i % 10 ? i : i + 1000 * (uint32_t) n);
+		frames[0] = add_frame(batch, "/bin/x", name, 1000 + i);
+		frames[1] = add_frame(batch, "/bin/x", "middle", 100 + i % 3);
+		frames[2] = add_frame(batch, "/bin/x", "main", 1);
+		stack.partition = i % 2 ? "abcd" : "ef01";
+		snprintf(name, sizeof(name), "comm_%d", n % 7);
+		sample.series = add_series(batch, name);
+		assert_int_equal(batch_add_stack(batch, &stack, &sample.stack), 0);
+		assert_int_equal(batch_add_sample(batch, &sample), 0);
+	}
+	assert_int_equal(batch_add_loss(batch, "test", 1), 0);
+	return batch;
+}
+
+/* Every batch of make_batch from 0 to count - 1 is there once, and its losses. */
+static void
+assert_stored_once(const char *database, int count)
+{
+	char expected[64];
+
+	snprintf(expected, sizeof(expected), "%d %d %d %d", count, count * 100, count * 100, count);
+	assert_string_equal(
+		sql_in(database, "SELECT format('%s %s %s %s', count(DISTINCT time), count(*), sum(value),"
+						 "   (SELECT sum(count) FROM profstore.losses WHERE reason = 'test'))"
+						 " FROM profstore.samples"),
+		expected);
+
+	/* every stack leads to its leaf through both its callers */
+	assert_string_equal(sql_in(database,
+							   "SELECT count(*) FROM profstore.samples AS s"
+							   " JOIN profstore.stacks AS leaf ON leaf.id = s.stack_id"
+							   " JOIN profstore.stacks AS middle ON middle.id = leaf.parent"
+							   " JOIN profstore.stacks AS root ON root.id = middle.parent"
+							   " JOIN profstore.locations AS l ON l.id = root.location"
+							   " JOIN profstore.functions AS f ON f.id = l.function_ids[1]"
+							   " WHERE root.parent = 0 AND f.name = 'main'"),
+						sql_in(database, "SELECT count(*) FROM profstore.samples"));
+}
+
+static void
+test_stores_a_batch(void **state)
+{
+	Writer *writer;
+	Batch *batch = NULL;
+	uint32_t frames[2];
+	BatchStack stack = { "abcd", 2, frames };
+	BatchSample sample = { .time_us = START_US + 123456, .value = -5 };
+	WriterStats stats;
+
+	create_database("stores");
+	writer = open_writer("dbname=stores", QUEUE_BYTES);
+	assert_int_equal(batch_create(BATCH_BYTES, &batch), 0);
+	frames[0] = add_frame(batch, "/bin/x", "leaf \"quoted\" \xc3\xa9", 0x10);
+	frames[1] = add_frame(batch, "/bin/x", "root", UINT64_C(0xffffffff81000000));
+	sample.series = add_series(batch, "a\"b\\c\n\xff");
+	assert_int_equal(batch_add_stack(batch, &stack, &sample.stack), 0);
+	assert_int_equal(batch_add_sample(batch, &sample), 0);
+	assert_int_equal(batch_add_stack(batch, &(BatchStack){ "", 0, NULL }, &sample.stack), 0);
+	sample.value = INT64_MAX;
+	assert_int_equal(batch_add_sample(batch, &sample), 0);
+	assert_int_equal(batch_add_loss(batch, "ring_full", 12), 0);
+	writer_submit(writer, batch);
+	assert_true(writer_drain(writer, DRAIN_MS));
+	writer_stats(writer, &stats);
+	assert_int_equal(stats.batches_written, 1);
+	assert_int_equal(stats.samples_written, 2);
+	assert_int_equal(stats.queued_bytes, 0);
+	assert_int_equal(stats.retries, 0);
+	writer_free(writer);
+
+	assert_string_equal(
+		sql_in("stores", "SELECT string_agg(format('%s %s %s', extract(epoch FROM s.time), s.value,"
+						 "   s.stack_id <> 0), ', ' ORDER BY s.value) FROM profstore.samples AS s"),
+		"1795219200.123456 -5 t, 1795219200.123456 9223372036854775807 f");
+	assert_string_equal(
+		sql_in("stores",
+			   "SELECT format('%s:%s:%s:%s:%s:%s %s', t.name, t.sample_type, t.sample_unit,"
+			   "   t.period_type, t.period_unit, t.delta, s.period)"
+			   " FROM profstore.series AS s JOIN profstore.profile_types AS t"
+			   "   ON t.id = s.profile_type"),
+		"process_cpu:cpu:nanoseconds:cpu:nanoseconds:t 52631578");
+	assert_string_equal(sql_in("stores", "SELECT labels->>'comm' FROM profstore.series"),
+						"a\"b\\c\n\xEF\xBF\xBD");
+	assert_string_equal(
+		sql_in("stores", "SELECT string_agg(format('%s %s %s %s:%s:%s %s', m.build_id, m.file,"
+						 "   to_hex(l.address), f.name, f.filename, f.start_line, l.lines),"
+						 "   '; ' ORDER BY n.id DESC)"
+						 " FROM profstore.stacks AS n"
+						 " JOIN profstore.locations AS l ON l.id = n.location"
+						 " JOIN profstore.mappings AS m ON m.id = l.mapping"
+						 " JOIN profstore.functions AS f ON f.id = l.function_ids[1]"),
+		"abcd /bin/x 10 leaf \"quoted\" \xc3\xa9:f.c:7 {17}; "
+		"abcd /bin/x ffffffff81000000 root:f.c:7 {-2130706431}");
+	assert_string_equal(sql_in("stores",
+							   "SELECT string_agg(format('%s %s %s %s', extract(epoch FROM time),"
+							   "   node, reason, count), ',') FROM profstore.losses"),
+						"1795219200.123456 test-node ring_full 12");
+	assert_string_equal(sql_in("stores",
+							   "SELECT count(*)::text || max(last_batch) FROM profstore.writers"),
+						"11");
+}
+
+/* The same content again costs no new row anywhere; another writer finds the same ids. */
+static void
+test_interns_once(void **state)
+{
+	Writer *writer;
+	char counts[2][64];
+
+	create_database("interns");
+	for (int i = 0; i < 2; i++)
+	{
+		writer = open_writer("dbname=interns", QUEUE_BYTES);
+		for (int j = 0; j < 3; j++)
+			writer_submit(writer, make_batch(j * 7));
+		assert_true(writer_drain(writer, DRAIN_MS));
+		writer_free(writer);
+		snprintf(counts[i], sizeof(counts[i]), "%s",
+				 sql_in("interns", "SELECT format('%s %s %s %s %s',"
+								   "   (SELECT count(*) FROM profstore.series),"
+								   "   (SELECT count(*) FROM profstore.mappings),"
+								   "   (SELECT count(*) FROM profstore.functions),"
+								   "   (SELECT count(*) FROM profstore.locations),"
+								   "   (SELECT count(*) FROM profstore.stacks))"));
+	}
+	/* leaves: 90 that recur, 10 for each of 3 batches; in two partitions 3 times middle, and main */
+	assert_string_equal(counts[0], "1 1 122 124 128");
+	assert_string_equal(counts[1], counts[0]);
+	assert_string_equal(sql_in("interns", "SELECT count(*) FROM profstore.writers"), "2");
+}
+
+/* Ends the writer's backend again and again, each time at a moment drawn from a seed after some progress. */
+typedef struct Killer
+{
+	Writer *writer;
+	unsigned int seed;
+	int kills;
+	volatile bool stop;
+} Killer;
+
+static void *
+kill_backends(void *arg)
+{
+	Killer *killer = arg;
+	PGconn *connection = server_connect("postgres");
+	uint64_t seen = 0;
+	WriterStats stats;
+
+	while (!killer->stop)
+	{
+		writer_stats(killer->writer, &stats);
+		if (stats.batches_written > seen)
+		{
+			sleep_ms(rand_r(&killer->seed) % 40);
+			killer->kills +=
+				atoi(sql_on(connection, "SELECT count(pg_terminate_backend(pid))"
+										" FROM pg_stat_activity WHERE datname = 'kills'"
+										" AND application_name = 'profstore-collector'"));
+			seen = stats.batches_written + 1;
+		}
+		sleep_ms(1);
+	}
+	PQfinish(connection);
+	return NULL;
+}
+
+static void
+test_exactly_once_when_backends_end(void **state)
+{
+	Killer killer = { .seed = 7 };
+	pthread_t thread;
+	Writer *writer;
+	WriterStats stats;
+
+	create_database("kills");
+	writer = open_writer("dbname=kills", QUEUE_BYTES);
+	killer.writer = writer;
+	assert_int_equal(pthread_create(&thread, NULL, kill_backends, &killer), 0);
+	for (int i = 0; i < KILLED_BATCHES; i++)
+		writer_submit(writer, make_batch(i));
+	for (;;)
+	{
+		writer_stats(writer, &stats);
+		if (stats.queued_bytes == 0)
+			break;
+		sleep_ms(10);
+	}
+	killer.stop = true;
+	pthread_join(thread, NULL);
+	assert_true(writer_drain(writer, DRAIN_MS));
+	writer_stats(writer, &stats);
+	writer_free(writer);
+	print_message("# %d backends ended, %d retries\n", killer.kills, (int) stats.retries);
+	assert_true(killer.kills >= 10);
+	assert_true(stats.retries >= 5);
+	assert_int_equal(stats.batches_written, KILLED_BATCHES);
+	assert_stored_once("kills", KILLED_BATCHES);
+}
+
+/*
+ * The worst moment: the server has committed and the connection ends before it can say so. A commit that
+ * waits for a synchronous standby is such a one: it is done, and its session can be ended.
+ */
+static void
+test_commit_without_an_answer(void **state)
+{
+	PGconn *connection;
+	Writer *writer;
+	WriterStats stats;
+	int ended = 0;
+
+	create_database("unsure");
+	writer = open_writer("dbname=unsure", QUEUE_BYTES);
+	connection = server_connect("unsure");
+	sql_on(connection, "ALTER SYSTEM SET synchronous_standby_names = 'nobody'");
+	sql_on(connection, "SELECT pg_reload_conf()");
+	sleep_ms(300);
+	writer_submit(writer, make_batch(0));
+	for (int i = 0;
+		 i < 300 && strcmp(sql_on(connection, "SELECT count(*) FROM profstore.samples"), "100");
+		 i++)
+	{
+		ended +=
+			atoi(sql_on(connection, "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+									" WHERE wait_event = 'SyncRep' AND datname = 'unsure'"));
+		sleep_ms(50);
+	}
+	sql_on(connection, "ALTER SYSTEM RESET synchronous_standby_names");
+	sql_on(connection, "SELECT pg_reload_conf()");
+	PQfinish(connection);
+	assert_true(writer_drain(writer, DRAIN_MS));
+	writer_stats(writer, &stats);
+	writer_free(writer);
+	assert_true(ended >= 2); /* interning and samples */
+	assert_true(stats.retries >= 2);
+	assert_int_equal(stats.batches_written, 1);
+	assert_stored_once("unsure", 1);
+}
+
+/* The server ends as in a crash, and recovers. */
+static void
+test_crash_of_the_server(void **state)
+{
+	Writer *writer;
+
+	create_database("crashes");
+	writer = open_writer("dbname=crashes", QUEUE_BYTES);
+	for (int i = 0; i < 30; i++)
+	{
+		writer_submit(writer, make_batch(i));
+		if (i % 10 == 5)
+		{
+			sleep_ms(5 + i);
+			assert_int_equal(kill(server_pid(&server), SIGQUIT), 0);
+			sleep_ms(300);
+			assert_int_equal(server_control(&server, "start", NULL), 0);
+		}
+	}
+	assert_true(writer_drain(writer, DRAIN_MS));
+	writer_free(writer);
+	assert_stored_once("crashes", 30);
+}
+
+/* While the server is stopped the queue keeps its budget, and what went is told afterwards. */
+static void
+test_queue_overflow(void **state)
+{
+	Writer *writer;
+	WriterStats stats;
+	char expected[64];
+	int submitted = 0;
+
+	create_database("overflow");
+	writer = open_writer("dbname=overflow", 1 << 20);
+	assert_int_equal(server_control(&server, "stop", NULL), 0);
+	do
+	{
+		writer_submit(writer, make_batch(submitted++));
+		writer_stats(writer, &stats);
+		assert_true(stats.queued_bytes <= 1 << 20);
+	} while (stats.batches_dropped < 5);
+	assert_int_equal(stats.samples_dropped, 500);
+	assert_int_equal(server_control(&server, "start", NULL), 0);
+	assert_true(writer_drain(writer, DRAIN_MS));
+	writer_stats(writer, &stats);
+	assert_int_equal(stats.batches_dropped, 5);
+	assert_int_equal(stats.batches_written, submitted - 5);
+	assert_true(stats.retries > 0);
+	writer_free(writer);
+
+	snprintf(expected, sizeof(expected), "%d %d 500", (submitted - 5) * 100, submitted);
+	assert_string_equal(sql_in("overflow",
+							   "SELECT format('%s %s %s', (SELECT count(*) FROM profstore.samples),"
+							   "   (SELECT sum(count) FROM profstore.losses WHERE reason = 'test'),"
+							   "   (SELECT sum(count) FROM profstore.losses"
+							   "    WHERE reason = 'writer_queue_full'))"),
+						expected);
+}
+
+static void
+test_drain_keeps_its_deadline(void **state)
+{
+	Writer *writer;
+	WriterStats stats;
+	struct timespec before;
+	struct timespec after;
+
+	create_database("deadline");
+	writer = open_writer("dbname=deadline", QUEUE_BYTES);
+	assert_int_equal(server_control(&server, "stop", NULL), 0);
+	writer_submit(writer, make_batch(0));
+	writer_submit(writer, make_batch(1));
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	assert_false(writer_drain(writer, 500));
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	assert_in_range(after.tv_sec - before.tv_sec, 0, 2);
+	writer_stats(writer, &stats);
+	assert_int_equal(stats.batches_dropped, 2);
+	assert_int_equal(stats.samples_dropped, 200);
+	writer_free(writer);
+	assert_int_equal(server_control(&server, "start", NULL), 0);
+}
+
+/* A server that holds the connection and answers no more must not hold up the end. */
+static void
+test_drain_from_a_stalled_server(void **state)
+{
+	PGconn *locker;
+	Writer *writer;
+
+	create_database("stalls");
+	writer = open_writer("dbname=stalls", QUEUE_BYTES);
+	locker = server_connect("stalls");
+	sql_on(locker, "BEGIN; LOCK TABLE profstore.losses IN ACCESS EXCLUSIVE MODE");
+	writer_submit(writer, make_batch(0));
+	assert_false(writer_drain(writer, 300));
+	writer_free(writer);
+	PQfinish(locker);
+}
+
+/* Waits until the writer has written or refused that many batches. */
+static void
+wait_until_done(Writer *writer, uint64_t batches)
+{
+	WriterStats stats;
+	WriterError error;
+
+	for (int i = 0; i < 600; i++)
+	{
+		writer_stats(writer, &stats);
+		if (stats.batches_written + stats.batches_refused >= batches ||
+			writer_failure(writer, &error) != EXIT_OK)
+			return;
+		sleep_ms(100);
+	}
+	fail_msg("the writer did not come to an end");
+}
+
+/* Ids that the writer remembers must not outlive the rows that they name. */
+static void
+test_epoch_makes_ids_void(void **state)
+{
+	Writer *writer;
+	WriterStats stats;
+
+	create_database("epochs");
+	writer = open_writer("dbname=epochs", QUEUE_BYTES);
+	writer_submit(writer, make_batch(0));
+	wait_until_done(writer, 1);
+	sql_in(
+		"epochs",
+		"BEGIN; TRUNCATE profstore.samples; DELETE FROM profstore.series; DELETE FROM profstore.mappings;"
+		" DELETE FROM profstore.functions; DELETE FROM profstore.locations;"
+		" DELETE FROM profstore.stack_chunks; DELETE FROM profstore.losses;"
+		" SELECT profstore.bump_epoch(); COMMIT");
+	writer_submit(writer, make_batch(0));
+	assert_true(writer_drain(writer, DRAIN_MS));
+	writer_stats(writer, &stats);
+	assert_int_equal(stats.batches_written, 2);
+	assert_int_equal(stats.retries, 1);
+	writer_free(writer);
+	assert_stored_once("epochs", 1);
+	assert_string_equal(sql_in("epochs", "SELECT count(*) FROM profstore.samples AS s"
+										 " JOIN profstore.series AS k ON k.id = s.series_id"),
+						"100");
+}
+
+/* The extension made anew behind an open connection. */
+static void
+test_extension_made_anew(void **state)
+{
+	Writer *writer;
+	WriterStats stats;
+
+	create_database("anew");
+	writer = open_writer("dbname=anew", QUEUE_BYTES);
+	writer_submit(writer, make_batch(0));
+	wait_until_done(writer, 1);
+	sleep_ms(1100); /* the epoch of a new extension is the second of its creation */
+	sql_in("anew",
+		   "BEGIN; DROP EXTENSION profstore CASCADE; DROP SCHEMA IF EXISTS profstore CASCADE;"
+		   " CREATE EXTENSION profstore; COMMIT");
+	writer_submit(writer, make_batch(0));
+	writer_submit(writer, make_batch(1));
+	assert_true(writer_drain(writer, DRAIN_MS));
+	writer_stats(writer, &stats);
+	assert_int_equal(stats.batches_written, 3);
+	writer_free(writer);
+	assert_stored_once("anew", 2);
+}
+
+/* A partition that went after the writer had seen it is made again. */
+static void
+test_partition_dropped(void **state)
+{
+	Writer *writer;
+
+	create_database("dropped");
+	writer = open_writer("dbname=dropped", QUEUE_BYTES);
+	writer_submit(writer, make_batch(0));
+	wait_until_done(writer, 1);
+	sql_in("dropped", "DROP TABLE profstore.samples_20261121; DELETE FROM profstore.losses");
+	writer_submit(writer, make_batch(1));
+	assert_true(writer_drain(writer, DRAIN_MS));
+	writer_free(writer);
+	assert_stored_once("dropped", 1);
+}
+
+/* What the server does not take must not hold up what comes after it. */
+static void
+test_refused_batch(void **state)
+{
+	BatchLabel label = { "not-a-label-name", "x" };
+	BatchSeries series = { PROFILE_TYPE, 1, &label, 1 };
+	BatchSample sample = { .time_us = START_US, .value = 1 };
+	Batch *batch = NULL;
+	Writer *writer;
+	WriterStats stats;
+
+	create_database("refuses");
+	writer = open_writer("dbname=refuses", QUEUE_BYTES);
+	assert_int_equal(batch_create(BATCH_BYTES, &batch), 0);
+	assert_int_equal(batch_add_series(batch, &series, &sample.series), 0);
+	assert_int_equal(batch_add_stack(batch, &(BatchStack){ "", 0, NULL }, &sample.stack), 0);
+	assert_int_equal(batch_add_sample(batch, &sample), 0);
+	assert_int_equal(batch_add_loss(batch, "ring_full", 3), 0);
+	writer_submit(writer, batch);
+	writer_submit(writer, make_batch(0));
+	assert_true(writer_drain(writer, DRAIN_MS));
+	writer_stats(writer, &stats);
+	assert_int_equal(stats.batches_refused, 1);
+	assert_int_equal(stats.samples_refused, 1);
+	assert_int_equal(stats.batches_written, 1);
+	writer_free(writer);
+	assert_stored_once("refuses", 1);
+	assert_string_equal(sql_in("refuses", "SELECT string_agg(reason || count, ' ' ORDER BY reason)"
+										  " FROM profstore.losses"),
+						"database_refused1 ring_full3 test1");
+}
+
+/* A time that no partition can hold is refused, not looped over. */
+static void
+test_absurd_time(void **state)
+{
+	const int64_t times[] = { INT64_MIN, INT64_MAX, -1 };
+	Writer *writer;
+	WriterStats stats;
+
+	create_database("absurd");
+	writer = open_writer("dbname=absurd", QUEUE_BYTES);
+	for (int i = 0; i < 3; i++)
+	{
+		BatchSample sample = { .time_us = times[i], .value = 1 };
+		Batch *batch = NULL;
+
+		assert_int_equal(batch_create(BATCH_BYTES, &batch), 0);
+		sample.series = add_series(batch, "x");
+		assert_int_equal(batch_add_stack(batch, &(BatchStack){ "", 0, NULL }, &sample.stack), 0);
+		assert_int_equal(batch_add_sample(batch, &sample), 0);
+		writer_submit(writer, batch);
+	}
+	assert_true(writer_drain(writer, DRAIN_MS));
+	writer_stats(writer, &stats);
+	assert_int_equal(stats.batches_refused + stats.batches_written, 3);
+	assert_true(stats.batches_refused >= 2);
+	writer_free(writer);
+}
+
+/* A role with grant_write and nothing else can write. */
+static void
+test_least_privilege(void **state)
+{
+	Writer *writer;
+
+	create_database("least");
+	sql_in("postgres", "DROP ROLE IF EXISTS test_collector");
+	sql_in("least",
+		   "CREATE ROLE test_collector LOGIN; SELECT profstore.grant_write('test_collector')");
+	writer = open_writer("dbname=least user=test_collector", QUEUE_BYTES);
+	writer_submit(writer, make_batch(0));
+	writer_submit(writer, make_batch(1));
+	assert_true(writer_drain(writer, DRAIN_MS));
+	writer_free(writer);
+	assert_stored_once("least", 2);
+}
+
+/* --- errors: each with its code, the server's words, and a way out; never a password --- */
+
+static void
+assert_create_fails(const char *conninfo, ExitCode code, const char *message, const char *detail,
+					const char *hint)
+{
+	WriterOptions options = { .conninfo = conninfo, .node = "n", .queue_bytes = QUEUE_BYTES };
+	WriterError error = { "" };
+	Writer *writer = NULL;
+
+	assert_int_equal(writer_create(&options, &writer, &error), code);
+	assert_null(writer);
+	assert_string_equal(error.message, message);
+	if (strstr(error.detail, detail) == NULL)
+		fail_msg("\"%s\" is not in \"%s\"", detail, error.detail);
+	if (strstr(error.hint, hint) == NULL)
+		fail_msg("\"%s\" is not in \"%s\"", hint, error.hint);
+	assert_null(strstr(error.detail, "s3cret"));
+	assert_null(strstr(error.detail, "LOCATION"));
+	assert_null(strchr(error.detail, '\n'));
+}
+
+static const char connect_failure[] = "could not connect to database";
+
+static void
+test_no_database(void **state)
+{
+	assert_create_fails("dbname=nowhere", EXIT_DATABASE, connect_failure,
+						"The server says: database \"nowhere\" does not exist",
+						"Create the database");
+}
+
+static void
+test_no_server(void **state)
+{
+	assert_create_fails("host=/nonexistent", EXIT_DATABASE, connect_failure,
+						"No such file or directory", "");
+	assert_create_fails("host=/nonexistent,/neither dbname=x", EXIT_DATABASE, connect_failure,
+						"/neither", "");
+}
+
+static void
+test_invalid_conninfo(void **state)
+{
+	assert_create_fails("dbname=x nonsense", EXIT_CONFIG, "invalid connection string", "nonsense",
+						"postgresql://");
+	assert_create_fails("password=x s3cret", EXIT_CONFIG, "invalid connection string", "", "");
+	assert_create_fails("postgresql://u:s3cret@h/x?nonsense=s3cret", EXIT_CONFIG,
+						"invalid connection string", "", "");
+}
+
+/* Has the server ask this role for its password. */
+static void
+require_password(const char *role)
+{
+	char command[PATH_MAX + 128];
+
+	snprintf(command, sizeof(command), "sed -i '1i local all %s scram-sha-256' '%s/pg_hba.conf'",
+			 role, server.data);
+	assert_int_equal(system(command), 0);
+	sql_in("postgres", "SELECT pg_reload_conf()");
+	sleep_ms(300);
+}
+
+static void
+test_wrong_password(void **state)
+{
+	sql_in("postgres", "DROP ROLE IF EXISTS test_password");
+	sql_in("postgres", "CREATE ROLE test_password LOGIN PASSWORD 'right'");
+	require_password("test_password");
+	assert_create_fails("user=test_password password=s3cret", EXIT_DATABASE, connect_failure,
+						"password authentication failed for user \"test_password\"", "PGPASSFILE");
+	assert_create_fails("user=test_password", EXIT_DATABASE, connect_failure,
+						"no password supplied", "PGPASSFILE");
+	assert_create_fails("user=test_norole", EXIT_DATABASE, connect_failure,
+						"role \"test_norole\" does not exist", "Check the user");
+}
+
+static void
+test_extension_missing(void **state)
+{
+	sql_in("postgres", "DROP DATABASE IF EXISTS plain (FORCE)");
+	sql_in("postgres", "CREATE DATABASE plain");
+	assert_create_fails("dbname=plain", EXIT_DATABASE,
+						"extension \"profstore\" is not in the database", "\"plain\"",
+						"CREATE EXTENSION profstore");
+}
+
+static void
+test_extension_of_another_version(void **state)
+{
+	create_database("version");
+	sql_in("version", "UPDATE pg_extension SET extversion = '0.9' WHERE extname = 'profstore'");
+	assert_create_fails("dbname=version", EXIT_DATABASE,
+						"extension \"profstore\" has another version", "version 0.9",
+						"ALTER EXTENSION profstore UPDATE");
+}
+
+static void
+test_no_privilege(void **state)
+{
+	create_database("denied");
+	sql_in("postgres", "DROP ROLE IF EXISTS test_denied");
+	sql_in("denied", "CREATE ROLE test_denied LOGIN");
+	assert_create_fails("dbname=denied user=test_denied", EXIT_DATABASE,
+						"could not read the state of extension \"profstore\"", "permission denied",
+						"grant_write");
+	sql_in("denied", "GRANT USAGE ON SCHEMA profstore TO test_denied;"
+					 " GRANT EXECUTE ON FUNCTION profstore.epoch TO test_denied");
+	assert_create_fails("dbname=denied user=test_denied", EXIT_DATABASE,
+						"permission to store samples denied", "\"test_denied\"",
+						"grant_write('test_denied')");
+}
+
+static void
+test_extension_dropped_while_running(void **state)
+{
+	Writer *writer;
+	WriterError error = { "" };
+
+	create_database("gone");
+	writer = open_writer("dbname=gone", QUEUE_BYTES);
+	writer_submit(writer, make_batch(0));
+	wait_until_done(writer, 1);
+	assert_int_equal(writer_failure(writer, &error), EXIT_OK);
+	sql_in("gone", "DROP EXTENSION profstore CASCADE");
+	writer_submit(writer, make_batch(1));
+	wait_until_done(writer, 2);
+	assert_int_equal(writer_failure(writer, &error), EXIT_DATABASE);
+	assert_non_null(strstr(error.detail, "The server says: "));
+	assert_false(writer_drain(writer, DRAIN_MS));
+	writer_free(writer);
+}
+
+/* A password that was changed while the writer had no connection. */
+static void
+test_password_changed_while_running(void **state)
+{
+	Writer *writer;
+	WriterError error = { "" };
+
+	create_database("changed");
+	sql_in("postgres", "DROP ROLE IF EXISTS test_changed");
+	sql_in("changed", "CREATE ROLE test_changed LOGIN PASSWORD 's3cret';"
+					  " SELECT profstore.grant_write('test_changed')");
+	require_password("test_changed");
+	writer = open_writer("dbname=changed user=test_changed password=s3cret", QUEUE_BYTES);
+	sql_in("changed", "ALTER ROLE test_changed PASSWORD 'other'");
+	sql_in("changed", "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+					  " WHERE usename = 'test_changed'");
+	writer_submit(writer, make_batch(0));
+	wait_until_done(writer, 1);
+	assert_int_equal(writer_failure(writer, &error), EXIT_DATABASE);
+	assert_non_null(strstr(error.detail, "password authentication failed"));
+	writer_free(writer);
+}
+
+static int
+setup_server(void **state)
+{
+	server_start(&server, "writer-test");
+	return 0;
+}
+
+static int
+stop_server(void **state)
+{
+	return server_control(&server, "purge", NULL);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stores_a_batch),
+		cmocka_unit_test(test_interns_once),
+		cmocka_unit_test(test_exactly_once_when_backends_end),
+		cmocka_unit_test(test_commit_without_an_answer),
+		cmocka_unit_test(test_crash_of_the_server),
+		cmocka_unit_test(test_queue_overflow),
+		cmocka_unit_test(test_drain_keeps_its_deadline),
+		cmocka_unit_test(test_drain_from_a_stalled_server),
+		cmocka_unit_test(test_epoch_makes_ids_void),
+		cmocka_unit_test(test_extension_made_anew),
+		cmocka_unit_test(test_partition_dropped),
+		cmocka_unit_test(test_refused_batch),
+		cmocka_unit_test(test_absurd_time),
+		cmocka_unit_test(test_least_privilege),
+		cmocka_unit_test(test_no_database),
+		cmocka_unit_test(test_no_server),
+		cmocka_unit_test(test_invalid_conninfo),
+		cmocka_unit_test(test_wrong_password),
+		cmocka_unit_test(test_extension_missing),
+		cmocka_unit_test(test_extension_of_another_version),
+		cmocka_unit_test(test_no_privilege),
+		cmocka_unit_test(test_extension_dropped_while_running),
+		cmocka_unit_test(test_password_changed_while_running),
+	};
+
+	return cmocka_run_group_tests(tests, setup_server, stop_server);
+}
