@@ -1,0 +1,85 @@
+/*
+ * folded.c
+ *		folded(): one line per stack, as flamegraph.pl, inferno and speedscope read it.
+ */
+#include "query/flame_rows.h"
+
+#include "lib/stringinfo.h"
+#include "query/srf.h"
+#include "utils/builtins.h"
+
+enum
+{
+	ARG_SELECTOR = 0,
+	ARG_FILTERS = 3
+};
+
+PG_FUNCTION_INFO_V1(profstore_folded);
+
+/* A name without what separates frames and lines. */
+static void
+append_name(StringInfo stack, const char *name)
+{
+	for (const char *c = name; *c != '\0'; c++)
+	{
+		if (*c == ';')
+			appendStringInfoChar(stack, ':');
+		else if ((unsigned char) *c < ' ')
+			appendStringInfoChar(stack, ' ');
+		else
+			appendStringInfoChar(stack, *c);
+	}
+}
+
+static void
+put_row(const PfsRows *rows, const char *stack, int length, int64 value)
+{
+	Datum values[2] = { PointerGetDatum(cstring_to_text_with_len(stack, length)),
+						Int64GetDatum(value) };
+	bool nulls[2] = { false, false };
+
+	pfs_rows_put(rows, values, nulls);
+	pfree(DatumGetPointer(values[0]));
+}
+
+/*
+ * folded(selector, from_ts, to_ts, focus, ignore, show, hide)
+ *
+ * Rows come depth first, so the text of a stack is its parent's text and one name more: ends[level] is the length up to a
+ * level.
+ */
+Datum
+profstore_folded(PG_FUNCTION_ARGS)
+{
+	static const char no_frames[] = "[empty stack]";
+	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsFilters filters;
+	PfsFrameTree *tree = pfs_frame_tree_query(fcinfo, ARG_SELECTOR, ARG_FILTERS, false, &filters);
+	PfsFlameRows flame = pfs_flame_rows(tree, PFS_NO_ROW_LIMIT);
+	StringInfoData stack;
+	int32 capacity = 64;
+	int *ends = palloc(capacity * sizeof(int));
+
+	initStringInfo(&stack);
+	ends[0] = 0;
+	if (flame.rows[0].self != 0)
+		put_row(&rows, no_frames, (int) strlen(no_frames), flame.rows[0].self);
+	for (uint32 i = 1; i < flame.count; i++)
+	{
+		const PfsFlameRow *row = &flame.rows[i];
+
+		if (row->level == capacity)
+		{
+			capacity *= 2;
+			ends = repalloc_huge(ends, (Size) capacity * sizeof(int));
+		}
+		stack.len = ends[row->level - 1];
+		if (row->level > 1)
+			appendStringInfoChar(&stack, ';');
+		append_name(&stack, pfs_symbol_name(tree->symbols, row->node->symbol));
+		ends[row->level] = stack.len;
+		if (row->self != 0)
+			put_row(&rows, stack.data, stack.len, row->self);
+	}
+	return (Datum) 0;
+}

@@ -1,0 +1,341 @@
+/*
+ * sample_scan.c
+ *		Privileges, partition pruning, and one scan over partitions of any access method.
+ */
+#include "query/sample_scan.h"
+
+#include "access/table.h"
+#include "access/tableam.h"
+#include "catalog/namespace.h"
+#include "commands/defrem.h"
+#include "executor/tuptable.h"
+#include "miscadmin.h"
+#include "nodes/pg_list.h"
+#include "partitioning/partbounds.h"
+#include "partitioning/partdesc.h"
+#include "store/block_scan.h"
+#include "utils/acl.h"
+#include "utils/lsyscache.h"
+#include "utils/partcache.h"
+#include "utils/rel.h"
+#include "utils/rls.h"
+#include "utils/snapmgr.h"
+
+#define COLUMN_COUNT   4
+#define ROWS_PER_BLOCK 1024
+#define NOT_READ	   (-1)
+
+/* The columns in the order of their bits in PfsSampleColumns. */
+enum
+{
+	TIME,
+	SERIES,
+	STACK,
+	VALUE
+};
+
+static const char *const COLUMN_NAMES[COLUMN_COUNT] = { "time", "series_id", "stack_id", "value" };
+
+struct PfsSampleScan
+{
+	const PfsSelection *selection;
+	Snapshot snapshot;
+	List *partitions; /* Oids of the leaves to read */
+	int next_partition;
+	int positions[COLUMN_COUNT]; /* of a column among those asked for, or NOT_READ */
+	int column_count;
+
+	/* the open partition */
+	Relation relation;
+	AttrNumber attnums[COLUMN_COUNT];
+	PfsBlockScan *block_scan; /* access method profstore, … */
+	TableScanDesc table_scan; /* … or any other */
+	TupleTableSlot *slot;
+	int64 *rows[COLUMN_COUNT]; /* ROWS_PER_BLOCK lanes, for the table scan */
+};
+
+static Oid
+samples_oid(void)
+{
+	return get_relname_relid("samples", get_namespace_oid("profstore", false));
+}
+
+static void
+check_access(Oid relid)
+{
+	AclResult result = pg_class_aclcheck(relid, GetUserId(), ACL_SELECT);
+
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, OBJECT_TABLE, get_rel_name(relid));
+	if (check_enable_rls(relid, InvalidOid, true) == RLS_ENABLED)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+			 errmsg("row security on profstore.samples is not supported"),
+			 errdetail("Queries read blocks of samples, not rows."),
+			 errhint(
+				 "Put the row policies on profstore.series: queries see the samples of visible series alone.")));
+}
+
+static bool
+range_is_empty(const PfsSelection *selection)
+{
+	return selection->series_count == 0 || selection->from >= selection->to;
+}
+
+/*
+ * Whether the partition between two bounds of the time column can hold rows of the range.
+ */
+static bool
+bounds_meet_range(const PartitionBoundInfo bounds, int lower, const PfsSelection *selection)
+{
+	int upper = lower + 1;
+
+	if (lower >= 0)
+	{
+		PartitionRangeDatumKind kind = bounds->kind[lower][0];
+
+		if (kind == PARTITION_RANGE_DATUM_MAXVALUE ||
+			(kind == PARTITION_RANGE_DATUM_VALUE &&
+			 DatumGetInt64(bounds->datums[lower][0]) >= selection->to))
+			return false;
+	}
+	if (upper < bounds->ndatums)
+	{
+		PartitionRangeDatumKind kind = bounds->kind[upper][0];
+
+		if (kind == PARTITION_RANGE_DATUM_MINVALUE ||
+			(kind == PARTITION_RANGE_DATUM_VALUE &&
+			 DatumGetInt64(bounds->datums[upper][0]) <= selection->from))
+			return false;
+	}
+	return true;
+}
+
+static bool
+is_partitioned_by_time(Relation relation)
+{
+	PartitionKey key = RelationGetPartitionKey(relation);
+
+	return key->strategy == PARTITION_STRATEGY_RANGE && key->partnatts == 1 &&
+		   key->partattrs[0] == get_attnum(RelationGetRelid(relation), COLUMN_NAMES[TIME]);
+}
+
+/*
+ * Appends the leaves below a table that can hold rows of the range; the table itself where it is no parent.
+ */
+static List *
+collect_partitions(List *leaves, Oid relid, const PfsSelection *selection)
+{
+	Relation relation = table_open(relid, AccessShareLock);
+	PartitionDesc partitions;
+
+	if (relation->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
+	{
+		leaves = lappend_oid(leaves, relid);
+		table_close(relation, NoLock);
+		return leaves;
+	}
+	partitions = RelationGetPartitionDesc(relation, true);
+	if (partitions->nparts > 0 && is_partitioned_by_time(relation))
+	{
+		const PartitionBoundInfo bounds = partitions->boundinfo;
+
+		/* indexes[i] is the partition that ends at bound i; the last one has no upper bound */
+		for (int i = 0; i <= bounds->ndatums; i++)
+		{
+			int part = bounds->indexes[i];
+
+			if (part >= 0 && bounds_meet_range(bounds, i - 1, selection))
+				leaves = collect_partitions(leaves, partitions->oids[part], selection);
+		}
+		if (partition_bound_has_default(bounds))
+			leaves = collect_partitions(leaves, partitions->oids[bounds->default_index], selection);
+	}
+	else
+	{
+		for (int i = 0; i < partitions->nparts; i++)
+			leaves = collect_partitions(leaves, partitions->oids[i], selection);
+	}
+	table_close(relation, NoLock);
+	return leaves;
+}
+
+PfsSampleScan *
+pfs_sample_scan_begin(const PfsSelection *selection, int columns)
+{
+	PfsSampleScan *scan = palloc0(sizeof(PfsSampleScan));
+	Oid relid = samples_oid();
+
+	check_access(relid);
+	scan->selection = selection;
+	scan->snapshot = GetActiveSnapshot();
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		scan->positions[i] = (columns & (1 << i)) ? scan->column_count++ : NOT_READ;
+	if (!range_is_empty(selection))
+		scan->partitions = collect_partitions(NIL, relid, selection);
+	return scan;
+}
+
+static void
+open_block_scan(PfsSampleScan *scan)
+{
+	const PfsSelection *selection = scan->selection;
+	PfsBlockFilter filters[2] = {
+		{ scan->attnums[TIME], selection->from, selection->to - 1, NULL, 0 },
+		{ scan->attnums[SERIES], PG_INT64_MIN, PG_INT64_MAX, selection->series_ids,
+		  (uint32) selection->series_count },
+	};
+	AttrNumber attnums[COLUMN_COUNT];
+
+	for (int i = 0; i < COLUMN_COUNT; i++)
+	{
+		if (scan->positions[i] != NOT_READ)
+			attnums[scan->positions[i]] = scan->attnums[i];
+	}
+	scan->block_scan = pfs_block_scan_begin(scan->relation, scan->snapshot, scan->column_count,
+											attnums, lengthof(filters), filters);
+}
+
+static void
+open_table_scan(PfsSampleScan *scan)
+{
+	scan->table_scan = table_beginscan(scan->relation, scan->snapshot, 0, NULL);
+	scan->slot = table_slot_create(scan->relation, NULL);
+	for (int i = 0; i < COLUMN_COUNT; i++)
+	{
+		if (scan->rows[i] == NULL)
+			scan->rows[i] = palloc(ROWS_PER_BLOCK * sizeof(int64));
+	}
+}
+
+static void
+open_partition(PfsSampleScan *scan, Oid relid)
+{
+	/* locked by collect_partitions */
+	scan->relation = table_open(relid, NoLock);
+	if (scan->relation->rd_rel->relkind != RELKIND_RELATION)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("partition \"%s\" is not a table", RelationGetRelationName(scan->relation)),
+				 errhint("Detach it, or query it in SQL of your own.")));
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		scan->attnums[i] = get_attnum(relid, COLUMN_NAMES[i]);
+	if (scan->relation->rd_rel->relam == get_table_am_oid("profstore", false))
+		open_block_scan(scan);
+	else
+		open_table_scan(scan);
+}
+
+static void
+close_partition(PfsSampleScan *scan)
+{
+	if (scan->block_scan != NULL)
+		pfs_block_scan_end(scan->block_scan);
+	if (scan->table_scan != NULL)
+	{
+		ExecDropSingleTupleTableSlot(scan->slot);
+		table_endscan(scan->table_scan);
+	}
+	scan->block_scan = NULL;
+	scan->table_scan = NULL;
+	table_close(scan->relation, NoLock);
+	scan->relation = NULL;
+}
+
+/*
+ * The current row as lanes; false where the range or the selection leaves it out.
+ */
+static bool
+read_row(PfsSampleScan *scan, int64 *lanes)
+{
+	Datum datums[COLUMN_COUNT];
+
+	for (int i = 0; i < COLUMN_COUNT; i++)
+	{
+		bool is_null;
+
+		datums[i] = slot_getattr(scan->slot, scan->attnums[i], &is_null);
+		if (is_null)
+			return false;
+	}
+	lanes[TIME] = DatumGetTimestampTz(datums[TIME]);
+	lanes[SERIES] = DatumGetInt32(datums[SERIES]);
+	lanes[STACK] = DatumGetInt64(datums[STACK]);
+	lanes[VALUE] = DatumGetInt64(datums[VALUE]);
+	return lanes[TIME] >= scan->selection->from && lanes[TIME] < scan->selection->to &&
+		   pfs_selection_series(scan->selection, lanes[SERIES]) != NULL;
+}
+
+static uint32
+fill_from_table(PfsSampleScan *scan, const int64 **columns)
+{
+	uint32 count = 0;
+	int64 lanes[COLUMN_COUNT];
+
+	while (count < ROWS_PER_BLOCK &&
+		   table_scan_getnextslot(scan->table_scan, ForwardScanDirection, scan->slot))
+	{
+		if (!read_row(scan, lanes))
+			continue;
+		for (int i = 0; i < COLUMN_COUNT; i++)
+			scan->rows[i][count] = lanes[i];
+		count++;
+	}
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		columns[i] = scan->positions[i] == NOT_READ ? NULL : scan->rows[i];
+	return count;
+}
+
+static uint32
+fill_from_blocks(PfsSampleScan *scan, const int64 **columns)
+{
+	PfsBlock block;
+
+	if (!pfs_block_scan_next(scan->block_scan, &block))
+		return 0;
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		columns[i] = scan->positions[i] == NOT_READ ? NULL : block.values[scan->positions[i]];
+	return block.row_count;
+}
+
+bool
+pfs_sample_scan_next(PfsSampleScan *scan, PfsSampleBlock *block)
+{
+	const int64 *columns[COLUMN_COUNT];
+
+	for (;;)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (scan->relation == NULL)
+		{
+			if (scan->next_partition == list_length(scan->partitions))
+				return false;
+			open_partition(scan, list_nth_oid(scan->partitions, scan->next_partition++));
+		}
+		block->row_count =
+			scan->block_scan ? fill_from_blocks(scan, columns) : fill_from_table(scan, columns);
+		if (block->row_count > 0)
+			break;
+		close_partition(scan);
+	}
+	block->times = columns[TIME];
+	block->series = columns[SERIES];
+	block->stacks = columns[STACK];
+	block->values = columns[VALUE];
+	return true;
+}
+
+void
+pfs_sample_scan_end(PfsSampleScan *scan)
+{
+	if (scan->relation != NULL)
+		close_partition(scan);
+	for (int i = 0; i < COLUMN_COUNT; i++)
+	{
+		if (scan->rows[i] != NULL)
+			pfree(scan->rows[i]);
+	}
+	list_free(scan->partitions);
+	pfree(scan);
+}

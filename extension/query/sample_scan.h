@@ -1,0 +1,45 @@
+/*
+ * sample_scan.h
+ *		The samples of a selection, block by block, whatever partitions they lie in.
+ *
+ * Only partitions whose bounds meet the range are opened. Partitions of access method profstore go through the
+ * block scan; others (a user may attach a heap table) through the table access method's own scan.
+ */
+#ifndef PFS_SAMPLE_SCAN_H
+#define PFS_SAMPLE_SCAN_H
+
+#include "profstore.h"
+
+#include "query/selection.h"
+
+/* Columns to read, as bits. */
+typedef enum PfsSampleColumns
+{
+	PFS_SAMPLE_TIME = 1,
+	PFS_SAMPLE_SERIES = 2,
+	PFS_SAMPLE_STACK = 4,
+	PFS_SAMPLE_VALUE = 8
+} PfsSampleColumns;
+
+/* Rows in range and selection, in no particular order; the arrays hold until the next call. */
+typedef struct PfsSampleBlock
+{
+	uint32 row_count;
+	const int64 *times; /* NULL where the column was not asked for; so the others */
+	const int64 *series;
+	const int64 *stacks;
+	const int64 *values;
+} PfsSampleBlock;
+
+typedef struct PfsSampleScan PfsSampleScan;
+
+/*
+ * Checks that the caller may read profstore.samples: SELECT on the table, and no row security, which a scan of blocks
+ * would bypass (INSUFFICIENT_PRIVILEGE). Uses the active snapshot; takes AccessShareLock on what it reads,
+ * until the end of the transaction.
+ */
+PfsSampleScan *pfs_sample_scan_begin(const PfsSelection *selection, int columns);
+bool pfs_sample_scan_next(PfsSampleScan *scan, PfsSampleBlock *block);
+void pfs_sample_scan_end(PfsSampleScan *scan);
+
+#endif

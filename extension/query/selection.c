@@ -1,0 +1,169 @@
+/*
+ * selection.c
+ *		From a selector and a range to series ids.
+ */
+#include "query/selection.h"
+
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "query/arrays.h"
+#include "query/selector.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+/* Columns of the statement below. */
+enum
+{
+	SERIES_ID = 1,
+	SERIES_UNIT,
+	SERIES_DELTA,
+	SERIES_LABELS,
+	SERIES_PERIOD
+};
+
+static const char SERIES_QUERY[] =
+	"SELECT series_id, unit, delta, labels, period FROM profstore.matching_series($1) ORDER BY 1";
+
+static void
+require_argument(FunctionCallInfo fcinfo, int argument, const char *name)
+{
+	if (PG_ARGISNULL(argument))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("argument %s must not be null", name),
+				 errhint("A range is half open; '-infinity' and 'infinity' leave an end open.")));
+}
+
+static void
+read_series(PfsSelection *selection, HeapTuple tuple, TupleDesc descriptor, PfsSeries *series)
+{
+	bool is_null;
+
+	series->id = DatumGetInt32(SPI_getbinval(tuple, descriptor, SERIES_ID, &is_null));
+	series->period = DatumGetInt64(SPI_getbinval(tuple, descriptor, SERIES_PERIOD, &is_null));
+	series->labels = DatumGetJsonbPCopy(SPI_getbinval(tuple, descriptor, SERIES_LABELS, &is_null));
+	selection->delta = DatumGetBool(SPI_getbinval(tuple, descriptor, SERIES_DELTA, &is_null));
+	if (*selection->unit == '\0')
+		selection->unit = SPI_getvalue(tuple, descriptor, SERIES_UNIT);
+}
+
+/*
+ * Runs the statement as the caller. The plan stays with the backend; the plan cache renews it when the role or
+ * the row policies change.
+ */
+static void
+find_series(PfsSelection *selection, Datum selector)
+{
+	static SPIPlanPtr plan = NULL;
+	MemoryContext caller = CurrentMemoryContext;
+	Oid type = TEXTOID;
+
+	SPI_connect();
+	if (plan == NULL)
+	{
+		SPIPlanPtr prepared = SPI_prepare(SERIES_QUERY, 1, &type);
+
+		if (prepared == NULL || SPI_keepplan(prepared) != 0)
+			elog(ERROR, "could not prepare the series query: %s",
+				 SPI_result_code_string(SPI_result));
+		plan = prepared;
+	}
+	if (SPI_execute_plan(plan, &selector, NULL, true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not run the series query: %s", SPI_result_code_string(SPI_result));
+
+	MemoryContextSwitchTo(caller);
+	selection->series_count = (int) SPI_processed;
+	selection->series = PFS_ARRAY(PfsSeries, SPI_processed);
+	selection->series_ids = PFS_ARRAY(int64, SPI_processed);
+	for (int i = 0; i < selection->series_count; i++)
+	{
+		read_series(selection, SPI_tuptable->vals[i], SPI_tuptable->tupdesc, &selection->series[i]);
+		selection->series_ids[i] = selection->series[i].id;
+	}
+	SPI_finish();
+}
+
+/* Any total order in which equal series are neighbours; equal labels have equal bytes. */
+static int
+compare_identity(const void *a, const void *b)
+{
+	const PfsSeries *left = *(PfsSeries *const *) a;
+	const PfsSeries *right = *(PfsSeries *const *) b;
+
+	if (left->period != right->period)
+		return left->period < right->period ? -1 : 1;
+	if (VARSIZE(left->labels) != VARSIZE(right->labels))
+		return VARSIZE(left->labels) < VARSIZE(right->labels) ? -1 : 1;
+	return memcmp(left->labels, right->labels, VARSIZE(left->labels));
+}
+
+static void
+index_distinct_series(PfsSelection *selection)
+{
+	PfsSeries **sorted = PFS_ARRAY(PfsSeries *, selection->series_count);
+
+	for (int i = 0; i < selection->series_count; i++)
+		sorted[i] = &selection->series[i];
+	qsort(sorted, (size_t) selection->series_count, sizeof(PfsSeries *), compare_identity);
+	for (int i = 0; i < selection->series_count; i++)
+	{
+		if (i == 0 || compare_identity(&sorted[i - 1], &sorted[i]) != 0)
+			selection->distinct_count++;
+		sorted[i]->index = selection->distinct_count - 1;
+	}
+	pfree(sorted);
+}
+
+PfsSelection *
+pfs_selection_get(FunctionCallInfo fcinfo, int first_argument)
+{
+	PfsSelection *selection = palloc0(sizeof(PfsSelection));
+
+	require_argument(fcinfo, first_argument, "selector");
+	require_argument(fcinfo, first_argument + 1, "from_ts");
+	require_argument(fcinfo, first_argument + 2, "to_ts");
+	selection->from = PG_GETARG_TIMESTAMPTZ(first_argument + 1);
+	selection->to = PG_GETARG_TIMESTAMPTZ(first_argument + 2);
+	if (selection->from > selection->to)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("the time range ends before it begins"),
+						errdetail("from_ts is %s, to_ts is %s.",
+								  pstrdup(timestamptz_to_str(selection->from)),
+								  pstrdup(timestamptz_to_str(selection->to)))));
+
+	/* rows at an infinite time are in no range, and no bucket could hold them */
+	if (selection->from == DT_NOBEGIN)
+		selection->from = DT_NOBEGIN + 1;
+	selection->unit = "";
+	selection->delta = true;
+	selection->profile_type =
+		pfs_selector_parse(text_to_cstring(PG_GETARG_TEXT_PP(first_argument)))->profile_type;
+	if (selection->profile_type == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("selector names no profile type"),
+				 errdetail("Values of different profile types do not add up."),
+				 errhint("Put one of profstore.profile_types() before the braces.")));
+	find_series(selection, PG_GETARG_DATUM(first_argument));
+	index_distinct_series(selection);
+	return selection;
+}
+
+const PfsSeries *
+pfs_selection_series(const PfsSelection *selection, int64 id)
+{
+	int low = 0;
+	int high = selection->series_count - 1;
+
+	while (low < high)
+	{
+		int middle = low + (high - low) / 2;
+
+		if (selection->series_ids[middle] < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (high < 0 || selection->series_ids[low] != id)
+		return NULL;
+	return &selection->series[low];
+}

@@ -1,0 +1,52 @@
+/*
+ * selector.h
+ *		The text that picks series: profile_type{label="v", l2!="v", l3=~"re", l4!~"re"}.
+ *
+ * Grammar (blanks between tokens are free):
+ *
+ *		selector := profile_type [ matchers ] | matchers
+ *		matchers := '{' [ matcher { ',' matcher } [ ',' ] ] '}'
+ *		matcher  := label ( '=' | '!=' | '=~' | '!~' ) value
+ *		label    := [A-Za-z_][A-Za-z0-9_.]* | quoted
+ *		value    := quoted
+ *		quoted   := "…" or '…' with the escapes of PromQL (\n \t \\ \" \' \xHH \ooo \uHHHH …), `…` without
+ *
+ * The rules of PromQL hold: a label that a series lacks is an empty string, and regular expressions match the
+ * whole value. The profile type is the full string that profile_types() prints, and is compared as it is.
+ */
+#ifndef PFS_SELECTOR_H
+#define PFS_SELECTOR_H
+
+#include "profstore.h"
+
+typedef enum PfsMatchOperator
+{
+	PFS_MATCH_EQUAL,
+	PFS_MATCH_NOT_EQUAL,
+	PFS_MATCH_REGEX,
+	PFS_MATCH_NOT_REGEX
+} PfsMatchOperator;
+
+typedef struct PfsMatcher
+{
+	const char *label;
+	PfsMatchOperator op;
+	const char *value; /* text to be equal to, or an anchored regular expression of PostgreSQL */
+} PfsMatcher;
+
+typedef struct PfsSelector
+{
+	const char *profile_type; /* NULL: any */
+	int matcher_count;
+	PfsMatcher *matchers;
+} PfsSelector;
+
+/*
+ * Parses a selector in the database's encoding; the result lives in CurrentMemoryContext. Raises SYNTAX_ERROR or
+ * INVALID_REGULAR_EXPRESSION with the position in the detail.
+ */
+PfsSelector *pfs_selector_parse(const char *text);
+
+const char *pfs_match_operator_name(PfsMatchOperator op);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * srf.c
+ *		Materialised results.
+ */
+#include "query/srf.h"
+
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "nodes/execnodes.h"
+#include "utils/builtins.h"
+
+PfsRows
+pfs_rows_begin(FunctionCallInfo fcinfo)
+{
+	ReturnSetInfo *info = (ReturnSetInfo *) fcinfo->resultinfo;
+	PfsRows rows;
+	MemoryContext caller;
+
+	if (info == NULL || !IsA(info, ReturnSetInfo) || !(info->allowedModes & SFRM_Materialize))
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("set-valued function called in context that cannot accept a set")));
+	caller = MemoryContextSwitchTo(info->econtext->ecxt_per_query_memory);
+	if (get_call_result_type(fcinfo, NULL, &rows.descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	rows.descriptor = CreateTupleDescCopy(rows.descriptor);
+	rows.store =
+		tuplestore_begin_heap((info->allowedModes & SFRM_Materialize_Random) != 0, false, work_mem);
+	MemoryContextSwitchTo(caller);
+	info->returnMode = SFRM_Materialize;
+	info->setResult = rows.store;
+	info->setDesc = rows.descriptor;
+	return rows;
+}
+
+void
+pfs_rows_put(const PfsRows *rows, const Datum *values, const bool *nulls)
+{
+	/* the function wants pointers to what it only reads */
+	tuplestore_putvalues(rows->store, rows->descriptor, unconstify(Datum *, values),
+						 unconstify(bool *, nulls));
+}
+
+Datum
+pfs_text_or_null(const char *text, bool *is_null)
+{
+	*is_null = text == NULL;
+	return text == NULL ? (Datum) 0 : CStringGetTextDatum(text);
+}

@@ -1,0 +1,29 @@
+/*
+ * srf.h
+ *		Set-returning functions that hand over all their rows at once.
+ */
+#ifndef PFS_SRF_H
+#define PFS_SRF_H
+
+#include "profstore.h"
+
+#include "fmgr.h"
+#include "utils/tuplestore.h"
+
+typedef struct PfsRows
+{
+	Tuplestorestate *store;
+	TupleDesc descriptor;
+} PfsRows;
+
+/*
+ * Prepares the result of the calling function; rows go in with pfs_rows_put, and the function returns (Datum) 0. Raises
+ * FEATURE_NOT_SUPPORTED where the caller takes no set.
+ */
+PfsRows pfs_rows_begin(FunctionCallInfo fcinfo);
+void pfs_rows_put(const PfsRows *rows, const Datum *values, const bool *nulls);
+
+/* text of a C string; sets *is_null where it is NULL. */
+Datum pfs_text_or_null(const char *text, bool *is_null);
+
+#endif

@@ -1,0 +1,46 @@
+/*
+ * symbols.h
+ *		Names of frames for one query: every location becomes a run of frames, every name a small number.
+ *
+ * All views merge by function name, whatever the binary, build or address: that is what makes two deploys comparable.
+ * A symbol is a distinct name; the filters judge it once, when it is first seen. A frame without a function is
+ * named after its binary and address, as in "libfoo.so 0x1a2b".
+ */
+#ifndef PFS_SYMBOLS_H
+#define PFS_SYMBOLS_H
+
+#include "profstore.h"
+
+#include "query/filters.h"
+
+typedef struct PfsFrame
+{
+	uint32 symbol;
+	uint32 line; /* index among the location's lines; 0 where it has none */
+} PfsFrame;
+
+/* The frames of one location that hide and show leave, outermost first, and the verdict over all its names. */
+typedef struct PfsFrames
+{
+	const PfsFrame *frames;
+	uint32 count;
+	bool focused;
+	bool ignored;
+} PfsFrames;
+
+typedef struct PfsSymbols PfsSymbols;
+
+/* Lives in CurrentMemoryContext. filters must outlive it. pfs_dictionary_begin has been called. */
+PfsSymbols *pfs_symbols_create(const PfsFilters *filters);
+
+/* Resolves those of the locations that are not yet known, in one batch. */
+void pfs_symbols_load(PfsSymbols *symbols, const int32 *location_ids, uint32 count);
+
+/* The frames of a loaded location; what it points to holds until the next load. */
+PfsFrames pfs_symbols_frames(const PfsSymbols *symbols, int32 location_id);
+
+const PfsFilters *pfs_symbols_filters(const PfsSymbols *symbols);
+uint32 pfs_symbol_count(const PfsSymbols *symbols);
+const char *pfs_symbol_name(const PfsSymbols *symbols, uint32 symbol);
+
+#endif

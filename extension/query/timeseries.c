@@ -1,0 +1,329 @@
+/*
+ * timeseries.c
+ *		timeseries(): rates over time, one line per group of series.
+ *
+ * Delta types: sums per (group, bucket), divided by the seconds of the bucket that the range covers. Instant types: sums per
+ * (series, bucket), divided by the scrapes of that series in the bucket, then added up per group.
+ */
+#include "query/series_groups.h"
+
+#include "catalog/pg_type.h"
+#include "dictionary/dictionary.h"
+#include "query/arrays.h"
+#include "query/filters.h"
+#include "query/sample_scan.h"
+#include "query/series_table.h"
+#include "query/srf.h"
+#include "query/touched.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+enum
+{
+	ARG_SELECTOR = 0,
+	ARG_STEP = 3,
+	ARG_BY,
+	ARG_FILTERS
+};
+
+enum
+{
+	COL_TIME,
+	COL_METRIC,
+	COL_LABELS,
+	COL_VALUE,
+	COL_COUNT
+};
+
+/* A chosen step gives at most so many buckets. */
+#define MAX_CHOSEN_BUCKETS 300
+
+/* Microseconds from the Unix epoch, which buckets align to, to the server's. */
+#define EPOCH_SHIFT_US ((int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY)
+
+typedef struct Point
+{
+	TimestampTz bucket; /* its start */
+	int32 group;
+	double value;
+} Point;
+
+typedef struct SeriesGraph
+{
+	const PfsSelection *selection;
+	PfsSeriesGroups groups;
+	int64 step_us;
+	pfs_series_table_hash
+		*stacks; /* by (0, stack id): 1 where the filters let it pass; NULL: no filters */
+	pfs_series_table_hash *sums;	/* by (group, bucket), or for instant types (series, bucket) */
+	pfs_series_table_hash *scrapes; /* by (series, bucket), instant types alone */
+	pfs_series_table_hash *times;	/* the (series, time) that have been counted as scrapes */
+} SeriesGraph;
+
+PG_FUNCTION_INFO_V1(profstore_timeseries);
+
+/*
+ * The least round step that cuts the range in at most MAX_CHOSEN_BUCKETS.
+ */
+static int64
+choose_step(const PfsSelection *selection)
+{
+	static const int seconds[] = { 10,	 15,   30,	 60,	120,   300,	  600,	900,
+								   1800, 3600, 7200, 10800, 21600, 43200, 86400 };
+	int64 length_us;
+	int64 days;
+
+	if (TIMESTAMP_NOT_FINITE(selection->from) || TIMESTAMP_NOT_FINITE(selection->to))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("an open time range needs a step"),
+						errhint("Pass step, such as step => '1 hour'.")));
+	length_us = selection->to - selection->from;
+	for (size_t i = 0; i < lengthof(seconds); i++)
+	{
+		if (length_us <= seconds[i] * USECS_PER_SEC * MAX_CHOSEN_BUCKETS)
+			return seconds[i] * USECS_PER_SEC;
+	}
+	days = length_us / (USECS_PER_DAY * MAX_CHOSEN_BUCKETS) + 1;
+	return days * USECS_PER_DAY;
+}
+
+static int64
+get_step(FunctionCallInfo fcinfo, const PfsSelection *selection)
+{
+	const Interval *step;
+	int64 step_us;
+
+	if (PG_ARGISNULL(ARG_STEP))
+		return choose_step(selection);
+	step = PG_GETARG_INTERVAL_P(ARG_STEP);
+	step_us = step->day * USECS_PER_DAY + step->time;
+	if (step->month != 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("step must not contain months or years"),
+						errdetail("All buckets are of one length."),
+						errhint("Give days, hours, minutes or seconds.")));
+	if (step_us <= 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("step must be greater than zero")));
+	return step_us;
+}
+
+static TimestampTz
+bucket_start(TimestampTz time, int64 step_us)
+{
+	int64 offset = (time + EPOCH_SHIFT_US) % step_us;
+
+	return time - (offset < 0 ? offset + step_us : offset);
+}
+
+static int
+compare_stack_ids(const void *a, const void *b)
+{
+	int64 left = ((const PfsStackSum *) a)->stack_id;
+	int64 right = ((const PfsStackSum *) b)->stack_id;
+
+	return (left > right) - (left < right);
+}
+
+/*
+ * The stacks of the selection, each with whether the filters let it pass: a scan of its own, since the filters
+ * look at many stacks at once.
+ */
+static pfs_series_table_hash *
+judge_stacks(const PfsSelection *selection, const PfsFilters *filters)
+{
+	pfs_series_table_hash *stacks =
+		pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
+	PfsSampleScan *scan = pfs_sample_scan_begin(selection, PFS_SAMPLE_STACK);
+	PfsStackSums sums = { 0, NULL };
+	PfsSymbols *symbols;
+	PfsSampleBlock block;
+	PfsTouched touched;
+	pfs_series_table_iterator iterator;
+	PfsSeriesEntry *entry;
+	uint32 next = 0;
+	bool found;
+
+	while (pfs_sample_scan_next(scan, &block))
+	{
+		for (uint32 row = 0; row < block.row_count; row++)
+		{
+			if (row == 0 || block.stacks[row] != block.stacks[row - 1])
+				pfs_series_table_get(stacks, 0, block.stacks[row], &found);
+		}
+	}
+	pfs_sample_scan_end(scan);
+
+	sums.sums = PFS_ARRAY(PfsStackSum, stacks->members);
+	pfs_series_table_start_iterate(stacks, &iterator);
+	while ((entry = pfs_series_table_iterate(stacks, &iterator)) != NULL)
+		sums.sums[sums.count++] = (PfsStackSum){ entry->key.id, 0 };
+	qsort(sums.sums, sums.count, sizeof(PfsStackSum), compare_stack_ids);
+
+	pfs_dictionary_begin();
+	symbols = pfs_symbols_create(filters);
+	while (pfs_touched_next(&sums, &next, &touched))
+	{
+		const bool *passing = pfs_touched_passing(&touched, symbols);
+
+		for (uint32 i = 0; i < touched.stack_count; i++)
+			pfs_series_table_get(stacks, 0, touched.stacks[i].stack_id, &found)->value = passing[i];
+	}
+	return stacks;
+}
+
+static void
+count_scrape(SeriesGraph *graph, int32 series, TimestampTz time, TimestampTz bucket)
+{
+	bool found;
+
+	pfs_series_table_get(graph->times, series, time, &found);
+	if (!found)
+		pfs_series_table_get(graph->scrapes, series, bucket, &found)->value++;
+}
+
+/*
+ * Adds all rows. A row of a stack that does not pass still makes its bucket exist, with nothing in it.
+ */
+static void
+sum_rows(SeriesGraph *graph)
+{
+	const PfsSelection *selection = graph->selection;
+	PfsSampleScan *scan = pfs_sample_scan_begin(selection, PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES |
+															   PFS_SAMPLE_STACK | PFS_SAMPLE_VALUE);
+	const PfsSeries *series = NULL;
+	PfsSampleBlock block;
+
+	while (pfs_sample_scan_next(scan, &block))
+	{
+		for (uint32 row = 0; row < block.row_count; row++)
+		{
+			TimestampTz bucket = bucket_start(block.times[row], graph->step_us);
+			PfsSeriesEntry *entry;
+			bool found;
+			bool passes;
+
+			if (series == NULL || series->id != block.series[row])
+				series = pfs_selection_series(selection, block.series[row]);
+			if (!selection->delta)
+				count_scrape(graph, series->index, block.times[row], bucket);
+			passes = graph->stacks == NULL ||
+					 pfs_series_table_get(graph->stacks, 0, block.stacks[row], &found)->value;
+			entry = pfs_series_table_get(graph->sums,
+										 selection->delta ? graph->groups.of_series[series->index]
+														  : series->index,
+										 bucket, &found);
+			if (passes)
+				entry->value = pfs_add_values(entry->value, block.values[row]);
+		}
+	}
+	pfs_sample_scan_end(scan);
+}
+
+/* Seconds of a bucket that lie in the range. */
+static double
+covered_seconds(const SeriesGraph *graph, TimestampTz bucket)
+{
+	TimestampTz from = Max(bucket, graph->selection->from);
+	TimestampTz to = Min(bucket + graph->step_us, graph->selection->to);
+
+	return (double) (to - from) / USECS_PER_SEC;
+}
+
+static int
+compare_points(const void *a, const void *b)
+{
+	const Point *left = a;
+	const Point *right = b;
+
+	if (left->bucket != right->bucket)
+		return left->bucket < right->bucket ? -1 : 1;
+	return left->group - right->group;
+}
+
+/*
+ * Turns sums into points, by time and group; points of one place are not yet added up.
+ */
+static Point *
+make_points(const SeriesGraph *graph, uint32 *count)
+{
+	const PfsSelection *selection = graph->selection;
+	double unit = strcmp(selection->unit, "nanoseconds") == 0 ? 1e9 : 1;
+	Point *points = PFS_ARRAY(Point, graph->sums->members);
+	pfs_series_table_iterator iterator;
+	PfsSeriesEntry *entry;
+
+	*count = 0;
+	pfs_series_table_start_iterate(graph->sums, &iterator);
+	while ((entry = pfs_series_table_iterate(graph->sums, &iterator)) != NULL)
+	{
+		TimestampTz bucket = entry->key.id;
+		Point point = { bucket, entry->key.series, (double) entry->value };
+
+		if (selection->delta)
+			point.value /= covered_seconds(graph, bucket) * unit;
+		else
+		{
+			bool found;
+
+			point.group = graph->groups.of_series[entry->key.series];
+			point.value /=
+				(double) pfs_series_table_get(graph->scrapes, entry->key.series, bucket, &found)
+					->value;
+		}
+		points[(*count)++] = point;
+	}
+	qsort(points, *count, sizeof(Point), compare_points);
+	return points;
+}
+
+static void
+put_points(const PfsRows *rows, const SeriesGraph *graph, const Point *points, uint32 count)
+{
+	static const bool nulls[COL_COUNT] = { false };
+	uint32 next;
+
+	for (uint32 first = 0; first < count; first = next)
+	{
+		const PfsSeriesGroup *group = &graph->groups.groups[points[first].group];
+		double value = points[first].value;
+		Datum values[COL_COUNT];
+
+		for (next = first + 1; next < count && compare_points(&points[first], &points[next]) == 0;
+			 next++)
+			value += points[next].value;
+		values[COL_TIME] = TimestampTzGetDatum(points[first].bucket);
+		values[COL_METRIC] = CStringGetTextDatum(group->metric);
+		values[COL_LABELS] = JsonbPGetDatum(group->labels);
+		values[COL_VALUE] = Float8GetDatum(value);
+		pfs_rows_put(rows, values, nulls);
+		pfree(DatumGetPointer(values[COL_METRIC]));
+	}
+}
+
+/*
+ * timeseries(selector, from_ts, to_ts, step, by, focus, ignore, show, hide)
+ */
+Datum
+profstore_timeseries(PG_FUNCTION_ARGS)
+{
+	PfsRows rows = pfs_rows_begin(fcinfo);
+	SeriesGraph graph = { .selection = pfs_selection_get(fcinfo, ARG_SELECTOR) };
+	PfsFilters filters = pfs_filters_get(fcinfo, ARG_FILTERS);
+	ArrayType *by =
+		PG_ARGISNULL(ARG_BY) ? construct_empty_array(TEXTOID) : PG_GETARG_ARRAYTYPE_P(ARG_BY);
+	Point *points;
+	uint32 point_count;
+
+	graph.step_us = get_step(fcinfo, graph.selection);
+	graph.groups = pfs_series_groups(graph.selection, by);
+	graph.sums = pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
+	graph.scrapes = pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
+	graph.times = pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
+	if (pfs_filters_any(&filters))
+		graph.stacks = judge_stacks(graph.selection, &filters);
+	sum_rows(&graph);
+	points = make_points(&graph, &point_count);
+	put_points(&rows, &graph, points, point_count);
+	return (Datum) 0;
+}
