@@ -18,8 +18,7 @@ get_expression(FunctionCallInfo fcinfo, int argument)
 	if (VARSIZE(expression) == VARHDRSZ)
 		return NULL;
 	/* raises now what is wrong with it, rather than at the first frame, which may never come */
-	RE_compile_and_execute(expression, unconstify(char *, ""), 0, REG_ADVANCED, C_COLLATION_OID, 0,
-						   NULL);
+	RE_compile_and_cache(expression, REG_ADVANCED, C_COLLATION_OID);
 	return expression;
 }
 

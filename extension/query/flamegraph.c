@@ -6,15 +6,6 @@
 
 #include "query/srf.h"
 
-/* Arguments of flamegraph() and of all functions that draw one. */
-enum
-{
-	ARG_SELECTOR = 0,
-	ARG_MAX_NODES = 3,
-	ARG_INVERTED,
-	ARG_FILTERS
-};
-
 /* Result columns. */
 enum
 {
@@ -38,9 +29,9 @@ get_max_nodes(FunctionCallInfo fcinfo)
 {
 	int32 max_nodes;
 
-	if (PG_ARGISNULL(ARG_MAX_NODES))
+	if (PG_ARGISNULL(PFS_FLAME_ARG_MAX_NODES))
 		return PFS_NO_ROW_LIMIT;
-	max_nodes = PG_GETARG_INT32(ARG_MAX_NODES);
+	max_nodes = PG_GETARG_INT32(PFS_FLAME_ARG_MAX_NODES);
 	if (max_nodes < 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("max_nodes must be at least 1"),
@@ -48,15 +39,20 @@ get_max_nodes(FunctionCallInfo fcinfo)
 	return (uint32) max_nodes;
 }
 
-PfsFlameRows
+PfsFlamegraph
 pfs_flamegraph_query(FunctionCallInfo fcinfo)
 {
+	PfsFlamegraph flame;
+	PfsFilters filters = pfs_filters_get(fcinfo, PFS_FLAME_ARG_FILTERS);
 	uint32 max_nodes = get_max_nodes(fcinfo);
-	bool inverted = !PG_ARGISNULL(ARG_INVERTED) && PG_GETARG_BOOL(ARG_INVERTED);
-	PfsFilters *filters = palloc(sizeof(PfsFilters));
-	PfsFrameTree *tree = pfs_frame_tree_query(fcinfo, ARG_SELECTOR, ARG_FILTERS, inverted, filters);
+	PfsFrameTree *tree;
 
-	return pfs_flame_rows(tree, max_nodes);
+	flame.selection = pfs_selection_get(fcinfo, PFS_FLAME_ARG_SELECTOR);
+	flame.inverted =
+		!PG_ARGISNULL(PFS_FLAME_ARG_INVERTED) && PG_GETARG_BOOL(PFS_FLAME_ARG_INVERTED);
+	tree = pfs_frame_tree_query(flame.selection, &filters, flame.inverted);
+	flame.rows = pfs_flame_rows(tree, max_nodes);
+	return flame;
 }
 
 static void
@@ -93,9 +89,9 @@ Datum
 profstore_flamegraph(PG_FUNCTION_ARGS)
 {
 	PfsRows rows = pfs_rows_begin(fcinfo);
-	PfsFlameRows flame = pfs_flamegraph_query(fcinfo);
+	PfsFlamegraph flame = pfs_flamegraph_query(fcinfo);
 
-	for (uint32 i = 0; i < flame.count; i++)
-		put_row(&rows, (int32) i, &flame.rows[i]);
+	for (uint32 i = 0; i < flame.rows.count; i++)
+		put_row(&rows, (int32) i, &flame.rows.rows[i]);
 	return (Datum) 0;
 }

@@ -9,11 +9,26 @@
 
 #include "fmgr.h"
 #include "query/flame_rows.h"
+#include "query/selection.h"
 
-/*
- * Runs the query for a function whose arguments begin with (selector, from_ts, to_ts, max_nodes, inverted, focus,
- * ignore, show, hide). At least the root row. Lives in CurrentMemoryContext; nodes may be asked for their source.
- */
-PfsFlameRows pfs_flamegraph_query(FunctionCallInfo fcinfo);
+/* First arguments of such a function, with those of pfs_filters_get from PFS_FLAME_ARG_FILTERS on. */
+enum
+{
+	PFS_FLAME_ARG_SELECTOR = 0,
+	PFS_FLAME_ARG_MAX_NODES = 3,
+	PFS_FLAME_ARG_INVERTED = 4,
+	PFS_FLAME_ARG_FILTERS = 5,
+	PFS_FLAME_ARG_COUNT = 9
+};
+
+typedef struct PfsFlamegraph
+{
+	const PfsSelection *selection;
+	bool inverted;
+	PfsFlameRows rows; /* at least the root's; nodes may be asked for their source */
+} PfsFlamegraph;
+
+/* Lives in CurrentMemoryContext. */
+PfsFlamegraph pfs_flamegraph_query(FunctionCallInfo fcinfo);
 
 #endif

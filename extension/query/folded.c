@@ -53,8 +53,9 @@ profstore_folded(PG_FUNCTION_ARGS)
 {
 	static const char no_frames[] = "[empty stack]";
 	PfsRows rows = pfs_rows_begin(fcinfo);
-	PfsFilters filters;
-	PfsFrameTree *tree = pfs_frame_tree_query(fcinfo, ARG_SELECTOR, ARG_FILTERS, false, &filters);
+	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
+	PfsFilters filters = pfs_filters_get(fcinfo, ARG_FILTERS);
+	PfsFrameTree *tree = pfs_frame_tree_query(selection, &filters, false);
 	PfsFlameRows flame = pfs_flame_rows(tree, PFS_NO_ROW_LIMIT);
 	StringInfoData stack;
 	int32 capacity = 64;

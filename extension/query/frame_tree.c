@@ -9,10 +9,10 @@
  */
 #include "query/frame_tree.h"
 
-#include "common/hashfn.h"
 #include "dictionary/dictionary.h"
 #include "miscadmin.h"
 #include "query/arrays.h"
+#include "query/hash.h"
 #include "query/selection.h"
 #include "query/touched.h"
 #include "utils/memutils.h"
@@ -33,7 +33,7 @@ typedef struct ChildEntry
 #define SH_ELEMENT_TYPE	   ChildEntry
 #define SH_KEY_TYPE		   uint64
 #define SH_KEY			   key
-#define SH_HASH_KEY(tb, k) ((uint32) murmurhash64(k))
+#define SH_HASH_KEY(tb, k) pfs_hash64(k)
 #define SH_EQUAL(tb, a, b) ((a) == (b))
 #define SH_SCOPE		   static inline
 #define SH_DECLARE
@@ -207,14 +207,10 @@ pfs_frame_tree_build(const PfsStackSums *sums, PfsSymbols *symbols, bool inverte
 }
 
 PfsFrameTree *
-pfs_frame_tree_query(FunctionCallInfo fcinfo, int first_argument, int first_filter, bool inverted,
-					 PfsFilters *filters)
+pfs_frame_tree_query(const PfsSelection *selection, const PfsFilters *filters, bool inverted)
 {
-	PfsSelection *selection = pfs_selection_get(fcinfo, first_argument);
-	PfsStackSums sums;
+	PfsStackSums sums = pfs_stack_sums(selection);
 
-	*filters = pfs_filters_get(fcinfo, first_filter);
-	sums = pfs_stack_sums(selection);
 	pfs_dictionary_begin();
 	return pfs_frame_tree_build(&sums, pfs_symbols_create(filters), inverted);
 }

@@ -38,11 +38,10 @@ typedef struct PfsFrameTree
 PfsFrameTree *pfs_frame_tree_build(const PfsStackSums *sums, PfsSymbols *symbols, bool inverted);
 
 /*
- * Selection, filters and tree in one: the arguments selector, from_ts, to_ts stand at first_argument, the filters at
- * first_filter. filters is the caller's storage and must outlive the tree.
+ * Sums, symbols and tree in one. filters must outlive the tree. Begins the use of the dictionary.
  */
-PfsFrameTree *pfs_frame_tree_query(FunctionCallInfo fcinfo, int first_argument, int first_filter,
-								   bool inverted, PfsFilters *filters);
+PfsFrameTree *pfs_frame_tree_query(const PfsSelection *selection, const PfsFilters *filters,
+								   bool inverted);
 
 /* Source of a node for people; NULL where not known. */
 typedef struct PfsFrameSource

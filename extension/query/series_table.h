@@ -7,7 +7,7 @@
 
 #include "profstore.h"
 
-#include "common/hashfn.h"
+#include "query/hash.h"
 #include "utils/memutils.h"
 
 #define PFS_SERIES_TABLE_INITIAL 1024
@@ -25,12 +25,11 @@ typedef struct PfsSeriesEntry
 	char status;
 } PfsSeriesEntry;
 
-#define SH_PREFIX		pfs_series_table
-#define SH_ELEMENT_TYPE PfsSeriesEntry
-#define SH_KEY_TYPE		PfsSeriesKey
-#define SH_KEY			key
-#define SH_HASH_KEY(tb, k) \
-	((uint32) murmurhash64((uint64) (k).id ^ ((uint64) (uint32) (k).series << 40)))
+#define SH_PREFIX		   pfs_series_table
+#define SH_ELEMENT_TYPE	   PfsSeriesEntry
+#define SH_KEY_TYPE		   PfsSeriesKey
+#define SH_KEY			   key
+#define SH_HASH_KEY(tb, k) pfs_hash64((uint64) (k).id ^ ((uint64) (uint32) (k).series << 40))
 #define SH_EQUAL(tb, a, b) ((a).id == (b).id && (a).series == (b).series)
 #define SH_SCOPE		   static inline
 #define SH_DECLARE

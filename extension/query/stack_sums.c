@@ -8,8 +8,8 @@
 
 #include <math.h>
 
-#include "common/hashfn.h"
 #include "common/int.h"
+#include "query/hash.h"
 #include "query/sample_scan.h"
 #include "query/series_table.h"
 #include "utils/memutils.h"
@@ -29,7 +29,7 @@ typedef struct StackEntry
 #define SH_ELEMENT_TYPE	   StackEntry
 #define SH_KEY_TYPE		   int64
 #define SH_KEY			   stack_id
-#define SH_HASH_KEY(tb, k) ((uint32) murmurhash64((uint64) (k)))
+#define SH_HASH_KEY(tb, k) pfs_hash64((uint64) (k))
 #define SH_EQUAL(tb, a, b) ((a) == (b))
 #define SH_SCOPE		   static inline
 #define SH_DECLARE

@@ -150,7 +150,8 @@ profstore_top(PG_FUNCTION_ARGS)
 {
 	PfsRows rows = pfs_rows_begin(fcinfo);
 	int64 max_rows = PG_ARGISNULL(ARG_MAX_ROWS) ? PG_INT64_MAX : PG_GETARG_INT32(ARG_MAX_ROWS);
-	PfsFilters filters;
+	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
+	PfsFilters filters = pfs_filters_get(fcinfo, ARG_FILTERS);
 	PfsFrameTree *tree;
 	FunctionTotal *functions;
 	uint32 count = 0;
@@ -159,7 +160,7 @@ profstore_top(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("max_rows must not be negative"),
 				 errhint("NULL takes the limit away.")));
-	tree = pfs_frame_tree_query(fcinfo, ARG_SELECTOR, ARG_FILTERS, false, &filters);
+	tree = pfs_frame_tree_query(selection, &filters, false);
 	functions = sum_functions(tree);
 	for (uint32 i = 0; i < pfs_symbol_count(tree->symbols); i++)
 	{

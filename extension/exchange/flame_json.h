@@ -1,0 +1,22 @@
+/*
+ * flame_json.h
+ *		A flame graph as the nested JSON of d3-flame-graph.
+ */
+#ifndef PFS_FLAME_JSON_H
+#define PFS_FLAME_JSON_H
+
+#include "profstore.h"
+
+#include "lib/stringinfo.h"
+#include "query/flame_rows.h"
+
+/*
+ * Appends the tree as one object: name, value, children, and where known file, line, binary; truncated where the node
+ * stands in for cut ones. Raises PROGRAM_LIMIT_EXCEEDED beyond 1 GB.
+ */
+void pfs_flame_json_append(StringInfo json, const PfsFlameRows *rows);
+
+/* Appends "key":"text" and, where it is not the first of its object, a comma before. */
+void pfs_json_append_text(StringInfo json, const char *key, const char *text, bool first);
+
+#endif
