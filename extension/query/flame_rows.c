@@ -6,7 +6,7 @@
 
 #include "lib/binaryheap.h"
 #include "mb/pg_wchar.h"
-#include "query/arrays.h"
+#include "query/allocate.h"
 #include "utils/memutils.h"
 
 typedef struct Cut

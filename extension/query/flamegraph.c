@@ -85,7 +85,7 @@ put_row(const PfsRows *rows, int32 ord, const PfsFlameRow *row)
 /*
  * flamegraph(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide)
  */
-Datum
+PGDLLEXPORT Datum
 profstore_flamegraph(PG_FUNCTION_ARGS)
 {
 	PfsRows rows = pfs_rows_begin(fcinfo);

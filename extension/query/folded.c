@@ -48,7 +48,7 @@ put_row(const PfsRows *rows, const char *stack, int length, int64 value)
  * Rows come depth first, so the text of a stack is its parent's text and one name more: ends[level] is the length up to a
  * level.
  */
-Datum
+PGDLLEXPORT Datum
 profstore_folded(PG_FUNCTION_ARGS)
 {
 	static const char no_frames[] = "[empty stack]";

@@ -11,7 +11,7 @@
 
 #include "dictionary/dictionary.h"
 #include "miscadmin.h"
-#include "query/arrays.h"
+#include "query/allocate.h"
 #include "query/hash.h"
 #include "query/selection.h"
 #include "query/touched.h"

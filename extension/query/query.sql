@@ -1,16 +1,15 @@
-/* query: selectors, and the views over samples that people type */
+-- query: selectors, and the views over samples that people type
 
-CREATE FUNCTION parse_selector(selector text, OUT profile_type text, OUT labels text[], OUT operators text[],
+CREATE FUNCTION profstore.parse_selector(selector text, OUT profile_type text, OUT labels text[], OUT operators text[],
 							   OUT "values" text[])
-LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
-AS 'MODULE_PATHNAME', 'profstore_parse_selector';
-COMMENT ON FUNCTION parse_selector(text) IS
-'the parts of a selector; the value of =~ and !~ is an anchored regular expression';
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+	AS 'MODULE_PATHNAME', 'profstore_parse_selector';
+COMMENT ON FUNCTION profstore.parse_selector(text) IS 'the parts of a selector; the value of =~ and !~ is an anchored regular expression';
 
-CREATE FUNCTION matching_series(selector text)
-RETURNS TABLE (series_id int4, profile_type text, unit text, delta bool, labels jsonb, period int8,
+CREATE FUNCTION profstore.matching_series(selector text)
+	RETURNS TABLE (series_id int4, profile_type text, unit text, delta bool, labels jsonb, period int8,
 			   first_seen timestamptz, last_seen timestamptz)
-LANGUAGE sql STABLE PARALLEL SAFE
+	LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 SELECT s.id, n.profile_type, t.sample_unit, t.delta, s.labels, s.period, s.first_seen, s.last_seen
 FROM profstore.parse_selector(selector) p
@@ -28,23 +27,22 @@ WHERE (p.profile_type IS NULL OR n.profile_type = p.profile_type)
 		WHEN '!~' THEN coalesce(s.labels ->> m.label, '') !~ (m.value COLLATE "C")
 	END);
 END;
-COMMENT ON FUNCTION matching_series(text) IS
-'all series rows that a selector (NULL: every series) picks, as the caller sees them; one series may be stored under several ids';
+COMMENT ON FUNCTION profstore.matching_series(text) IS 'all series rows that a selector (NULL: every series) picks, as the caller sees them; one series may be stored under several ids';
 
-CREATE FUNCTION profile_types()
-RETURNS TABLE (profile_type text, unit text, delta bool, first_seen timestamptz, last_seen timestamptz)
-LANGUAGE sql STABLE PARALLEL SAFE
+CREATE FUNCTION profstore.profile_types()
+	RETURNS TABLE (profile_type text, unit text, delta bool, first_seen timestamptz, last_seen timestamptz)
+	LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 SELECT m.profile_type, m.unit, m.delta, min(m.first_seen), max(m.last_seen)
 FROM profstore.matching_series(NULL) m
 GROUP BY m.profile_type, m.unit, m.delta
 ORDER BY m.profile_type COLLATE "C";
 END;
-COMMENT ON FUNCTION profile_types() IS 'the profile types that have series; profile_type is what a selector begins with';
+COMMENT ON FUNCTION profstore.profile_types() IS 'the profile types that have series; profile_type is what a selector begins with';
 
-CREATE FUNCTION series(selector text DEFAULT NULL, from_ts timestamptz DEFAULT NULL, to_ts timestamptz DEFAULT NULL)
-RETURNS TABLE (series_id int4, profile_type text, labels jsonb, first_seen timestamptz, last_seen timestamptz)
-LANGUAGE sql STABLE PARALLEL SAFE
+CREATE FUNCTION profstore.series(selector text DEFAULT NULL, from_ts timestamptz DEFAULT NULL, to_ts timestamptz DEFAULT NULL)
+	RETURNS TABLE (series_id int4, profile_type text, labels jsonb, first_seen timestamptz, last_seen timestamptz)
+	LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 SELECT min(m.series_id), m.profile_type, m.labels, min(m.first_seen), max(m.last_seen)
 FROM profstore.matching_series(selector) m
@@ -52,70 +50,63 @@ GROUP BY m.profile_type, m.labels, m.period
 HAVING (from_ts IS NULL OR max(m.last_seen) >= from_ts) AND (to_ts IS NULL OR min(m.first_seen) < to_ts)
 ORDER BY m.profile_type COLLATE "C", m.labels, min(m.series_id);
 END;
-COMMENT ON FUNCTION series(text, timestamptz, timestamptz) IS
-'series that a selector picks (NULL: all) and that were seen in [from_ts, to_ts)';
+COMMENT ON FUNCTION profstore.series(text, timestamptz, timestamptz) IS 'series that a selector picks (NULL: all) and that were seen in [from_ts, to_ts)';
 
-CREATE FUNCTION label_names(selector text DEFAULT NULL, from_ts timestamptz DEFAULT NULL,
+CREATE FUNCTION profstore.label_names(selector text DEFAULT NULL, from_ts timestamptz DEFAULT NULL,
 							to_ts timestamptz DEFAULT NULL)
-RETURNS TABLE (label text)
-LANGUAGE sql STABLE PARALLEL SAFE
+	RETURNS TABLE (label text)
+	LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 SELECT DISTINCT k.label COLLATE "C"
 FROM profstore.series(selector, from_ts, to_ts) s
 CROSS JOIN LATERAL jsonb_object_keys(s.labels) k(label)
 ORDER BY 1;
 END;
-COMMENT ON FUNCTION label_names(text, timestamptz, timestamptz) IS
-'names of the labels of the series that a selector picks (NULL: all) and that were seen in [from_ts, to_ts)';
+COMMENT ON FUNCTION profstore.label_names(text, timestamptz, timestamptz) IS 'names of the labels of the series that a selector picks (NULL: all) and that were seen in [from_ts, to_ts)';
 
-CREATE FUNCTION label_values(label text, selector text DEFAULT NULL, from_ts timestamptz DEFAULT NULL,
+CREATE FUNCTION profstore.label_values(label text, selector text DEFAULT NULL, from_ts timestamptz DEFAULT NULL,
 							 to_ts timestamptz DEFAULT NULL)
-RETURNS TABLE (value text)
-LANGUAGE sql STABLE PARALLEL SAFE
+	RETURNS TABLE (value text)
+	LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 SELECT DISTINCT (s.labels ->> label) COLLATE "C"
 FROM profstore.series(selector, from_ts, to_ts) s
 WHERE s.labels ->> label IS NOT NULL
 ORDER BY 1;
 END;
-COMMENT ON FUNCTION label_values(text, text, timestamptz, timestamptz) IS
-'values of a label among the series that a selector picks (NULL: all) and that were seen in [from_ts, to_ts)';
+COMMENT ON FUNCTION profstore.label_values(text, text, timestamptz, timestamptz) IS 'values of a label among the series that a selector picks (NULL: all) and that were seen in [from_ts, to_ts)';
 
-/* Functions that scan samples flush this transaction's own rows first, which only the leader can: PARALLEL RESTRICTED. */
+-- Functions that scan samples flush this transaction's own rows first, which only the leader can: PARALLEL RESTRICTED.
 
-CREATE FUNCTION timeseries(selector text, from_ts timestamptz, to_ts timestamptz, step interval DEFAULT NULL,
+CREATE FUNCTION profstore.timeseries(selector text, from_ts timestamptz, to_ts timestamptz, step interval DEFAULT NULL,
 						   by text[] DEFAULT '{}', focus text DEFAULT NULL, ignore text DEFAULT NULL,
 						   show text DEFAULT NULL, hide text DEFAULT NULL)
-RETURNS TABLE ("time" timestamptz, metric text, labels jsonb, value float8)
-LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000
-AS 'MODULE_PATHNAME', 'profstore_timeseries';
-COMMENT ON FUNCTION timeseries(text, timestamptz, timestamptz, interval, text[], text, text, text, text) IS
-'rate per second in buckets of step (NULL: chosen from the range), nanoseconds as seconds; of instant types the value; one line per combination of the labels in by';
+	RETURNS TABLE ("time" timestamptz, metric text, labels jsonb, value float8)
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000
+	AS 'MODULE_PATHNAME', 'profstore_timeseries';
+COMMENT ON FUNCTION profstore.timeseries(text, timestamptz, timestamptz, interval, text[], text, text, text, text) IS 'rate per second in buckets of step (NULL: chosen from the range), nanoseconds as seconds; of instant types the value; one line per combination of the labels in by';
 
-CREATE FUNCTION flamegraph(selector text, from_ts timestamptz, to_ts timestamptz, max_nodes int4 DEFAULT 8192,
+CREATE FUNCTION profstore.flamegraph(selector text, from_ts timestamptz, to_ts timestamptz, max_nodes int4 DEFAULT 8192,
 						   inverted bool DEFAULT false, focus text DEFAULT NULL, ignore text DEFAULT NULL,
 						   show text DEFAULT NULL, hide text DEFAULT NULL)
-RETURNS TABLE (ord int4, level int4, value int8, self int8, label text, truncated bool, file text, line int4,
+	RETURNS TABLE (ord int4, level int4, value int8, self int8, label text, truncated bool, file text, line int4,
 			   "binary" text)
-LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 8192
-AS 'MODULE_PATHNAME', 'profstore_flamegraph';
-COMMENT ON FUNCTION flamegraph(text, timestamptz, timestamptz, int4, bool, text, text, text, text) IS
-'merged stacks as a tree in depth-first order (ORDER BY ord), as the flame-graph panel of Grafana takes it; inverted: from the leaves';
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 8192
+	AS 'MODULE_PATHNAME', 'profstore_flamegraph';
+COMMENT ON FUNCTION profstore.flamegraph(text, timestamptz, timestamptz, int4, bool, text, text, text, text) IS 'merged stacks as a tree in depth-first order (ORDER BY ord), as the flame-graph panel of Grafana takes it; inverted: from the leaves';
 
-CREATE FUNCTION top(selector text, from_ts timestamptz, to_ts timestamptz, max_rows int4 DEFAULT 100,
+CREATE FUNCTION profstore.top(selector text, from_ts timestamptz, to_ts timestamptz, max_rows int4 DEFAULT 100,
 					focus text DEFAULT NULL, ignore text DEFAULT NULL, show text DEFAULT NULL, hide text DEFAULT NULL)
-RETURNS TABLE ("function" text, self int8, total int8, self_share float8, total_share float8, file text,
+	RETURNS TABLE ("function" text, self int8, total int8, self_share float8, total_share float8, file text,
 			   "binary" text)
-LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 100
-AS 'MODULE_PATHNAME', 'profstore_top';
-COMMENT ON FUNCTION top(text, timestamptz, timestamptz, int4, text, text, text, text) IS
-'functions by their own value (self), with all below them (total, a recursive function counted once), and both as shares of the whole';
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 100
+	AS 'MODULE_PATHNAME', 'profstore_top';
+COMMENT ON FUNCTION profstore.top(text, timestamptz, timestamptz, int4, text, text, text, text) IS 'functions by their own value (self), with all below them (total, a recursive function counted once), and both as shares of the whole';
 
-CREATE FUNCTION folded(selector text, from_ts timestamptz, to_ts timestamptz, focus text DEFAULT NULL,
+CREATE FUNCTION profstore.folded(selector text, from_ts timestamptz, to_ts timestamptz, focus text DEFAULT NULL,
 					   ignore text DEFAULT NULL, show text DEFAULT NULL, hide text DEFAULT NULL)
-RETURNS TABLE (stack text, value int8)
-LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 10000
-AS 'MODULE_PATHNAME', 'profstore_folded';
-COMMENT ON FUNCTION folded(text, timestamptz, timestamptz, text, text, text, text) IS
-'merged stacks as text, root first, frames joined by ";": the folded format of flamegraph.pl and speedscope';
+	RETURNS TABLE (stack text, value int8)
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 10000
+	AS 'MODULE_PATHNAME', 'profstore_folded';
+COMMENT ON FUNCTION profstore.folded(text, timestamptz, timestamptz, text, text, text, text) IS 'merged stacks as text, root first, frames joined by ";": the folded format of flamegraph.pl and speedscope';
 

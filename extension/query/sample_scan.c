@@ -50,6 +50,7 @@ struct PfsSampleScan
 	AttrNumber attnums[COLUMN_COUNT];
 	PfsBlockScan *block_scan; /* access method profstore, … */
 	TableScanDesc table_scan; /* … or any other */
+	bool table_scan_ended;	  /* asked for more, a heap scan would begin again */
 	TupleTableSlot *slot;
 	int64 *rows[COLUMN_COUNT]; /* ROWS_PER_BLOCK lanes, for the table scan */
 };
@@ -202,6 +203,7 @@ open_table_scan(PfsSampleScan *scan)
 {
 	scan->table_scan = table_beginscan(scan->relation, scan->snapshot, 0, NULL);
 	scan->slot = table_slot_create(scan->relation, NULL);
+	scan->table_scan_ended = false;
 	for (int i = 0; i < COLUMN_COUNT; i++)
 	{
 		if (scan->rows[i] == NULL)
@@ -221,7 +223,7 @@ open_partition(PfsSampleScan *scan, Oid relid)
 				 errhint("Detach it, or query it in SQL of your own.")));
 	for (int i = 0; i < COLUMN_COUNT; i++)
 		scan->attnums[i] = get_attnum(relid, COLUMN_NAMES[i]);
-	if (scan->relation->rd_rel->relam == get_table_am_oid("profstore", false))
+	if (scan->relation->rd_rel->relam == get_table_am_oid("profstore", true))
 		open_block_scan(scan);
 	else
 		open_table_scan(scan);
@@ -273,9 +275,12 @@ fill_from_table(PfsSampleScan *scan, const int64 **columns)
 	uint32 count = 0;
 	int64 lanes[COLUMN_COUNT];
 
-	while (count < ROWS_PER_BLOCK &&
-		   table_scan_getnextslot(scan->table_scan, ForwardScanDirection, scan->slot))
+	while (count < ROWS_PER_BLOCK && !scan->table_scan_ended)
 	{
+		scan->table_scan_ended =
+			!table_scan_getnextslot(scan->table_scan, ForwardScanDirection, scan->slot);
+		if (scan->table_scan_ended)
+			break;
 		if (!read_row(scan, lanes))
 			continue;
 		for (int i = 0; i < COLUMN_COUNT; i++)

@@ -6,7 +6,7 @@
 
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "query/arrays.h"
+#include "query/allocate.h"
 #include "query/selector.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"

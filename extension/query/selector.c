@@ -107,10 +107,11 @@ is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
+/* What a profile type may have in it, as profstore.parse_profile_type takes it. */
 static bool
 is_type_char(char c)
 {
-	return is_letter(c) || is_digit(c) || IS_HIGHBIT_SET(c) || (c != '\0' && strchr(":.-/%", c));
+	return (unsigned char) c > ' ' && c != 0x7F && strchr("{}\",", c) == NULL;
 }
 
 /* Reads up to max_digits digits of a base; fails where there are fewer than min_digits. */
@@ -234,17 +235,9 @@ read_label(Parser *parser)
 {
 	const char *start = parser->at;
 
-	if (at_quote(parser))
-	{
-		const char *label = read_quoted(parser);
-
-		if (*label == '\0')
-			fail(parser, start, "label name is empty");
-		return label;
-	}
 	if (!is_letter(*start))
 		fail(parser, start, "expected a label name");
-	while (is_letter(*parser->at) || is_digit(*parser->at) || *parser->at == '.')
+	while (is_letter(*parser->at) || is_digit(*parser->at))
 		parser->at++;
 	return pnstrdup(start, (Size) (parser->at - start));
 }
@@ -391,7 +384,7 @@ pfs_selector_parse(const char *text)
 /*
  * parse_selector(selector text, OUT profile_type text, OUT labels text[], OUT operators text[], OUT "values" text[])
  */
-Datum
+PGDLLEXPORT Datum
 profstore_parse_selector(PG_FUNCTION_ARGS)
 {
 	PfsSelector *selector = pfs_selector_parse(text_to_cstring(PG_GETARG_TEXT_PP(0)));

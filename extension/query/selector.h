@@ -7,10 +7,11 @@
  *		selector := profile_type [ matchers ] | matchers
  *		matchers := '{' [ matcher { ',' matcher } [ ',' ] ] '}'
  *		matcher  := label ( '=' | '!=' | '=~' | '!~' ) value
- *		label    := [A-Za-z_][A-Za-z0-9_.]* | quoted
+ *		label    := [A-Za-z_][A-Za-z0-9_]*
  *		value    := quoted
  *		quoted   := "…" or '…' with the escapes of PromQL (\n \t \\ \" \' \xHH \ooo \uHHHH …), `…` without
  *
+ * A profile type is any run of characters but blanks, control characters, braces, quotes and commas.
  * The rules of PromQL hold: a label that a series lacks is an empty string, and regular expressions match the
  * whole value. The profile type is the full string that profile_types() prints, and is compared as it is.
  */

@@ -6,7 +6,7 @@
 
 #include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
-#include "query/arrays.h"
+#include "query/allocate.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/numeric.h"

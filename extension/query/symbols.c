@@ -8,7 +8,7 @@
 
 #include "common/hashfn.h"
 #include "dictionary/dictionary.h"
-#include "query/arrays.h"
+#include "query/allocate.h"
 #include "utils/memutils.h"
 
 #define PAGE_BITS	  12

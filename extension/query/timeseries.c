@@ -9,7 +9,7 @@
 
 #include "catalog/pg_type.h"
 #include "dictionary/dictionary.h"
-#include "query/arrays.h"
+#include "query/allocate.h"
 #include "query/filters.h"
 #include "query/sample_scan.h"
 #include "query/series_table.h"
@@ -304,7 +304,7 @@ put_points(const PfsRows *rows, const SeriesGraph *graph, const Point *points, u
 /*
  * timeseries(selector, from_ts, to_ts, step, by, focus, ignore, show, hide)
  */
-Datum
+PGDLLEXPORT Datum
 profstore_timeseries(PG_FUNCTION_ARGS)
 {
 	PfsRows rows = pfs_rows_begin(fcinfo);

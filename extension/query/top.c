@@ -4,7 +4,7 @@
  */
 #include "query/frame_tree.h"
 
-#include "query/arrays.h"
+#include "query/allocate.h"
 #include "query/srf.h"
 
 enum
@@ -145,7 +145,7 @@ put_row(const PfsRows *rows, const FunctionTotal *function, int64 whole)
 /*
  * top(selector, from_ts, to_ts, max_rows, focus, ignore, show, hide)
  */
-Datum
+PGDLLEXPORT Datum
 profstore_top(PG_FUNCTION_ARGS)
 {
 	PfsRows rows = pfs_rows_begin(fcinfo);

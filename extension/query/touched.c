@@ -6,7 +6,7 @@
 
 #include "dictionary/dictionary.h"
 #include "port/pg_bitutils.h"
-#include "query/arrays.h"
+#include "query/allocate.h"
 
 #define WORD_BITS 64
 

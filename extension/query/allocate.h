@@ -1,9 +1,9 @@
 /*
- * arrays.h
+ * allocate.h
  *		Allocation of arrays that may be larger than palloc's usual limit, or empty.
  */
-#ifndef PFS_ARRAYS_H
-#define PFS_ARRAYS_H
+#ifndef PFS_ALLOCATE_H
+#define PFS_ALLOCATE_H
 
 #include "profstore.h"
 
