@@ -17,6 +17,7 @@
 #include "catalog/objectaccess.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_publication.h"
 #include "catalog/pg_publication_rel.h"
 #include "catalog/pg_trigger.h"
 #include "commands/defrem.h"
@@ -52,14 +53,30 @@ open_profstore_table(Oid relation_id)
 	return relation;
 }
 
+/*
+ * A rewrite makes its new file as a relation named after the one that it is for; that one's name is what the user
+ * knows.
+ */
+static const char *
+name_for_user(Relation relation, bool is_internal)
+{
+	const char *name = RelationGetRelationName(relation);
+	const char *rewritten = NULL;
+	Oid relation_id;
+
+	if (is_internal && sscanf(name, "pg_temp_%u", &relation_id) == 1)
+		rewritten = get_rel_name(relation_id);
+	return rewritten != NULL ? rewritten : name;
+}
+
 static void
-check_new_table(Oid relation_id)
+check_new_table(Oid relation_id, bool is_internal)
 {
 	Relation relation = open_profstore_table(relation_id);
 
 	if (relation == NULL)
 		return;
-	pfs_lane_check_columns(RelationGetRelationName(relation), RelationGetDescr(relation));
+	pfs_lane_check_columns(name_for_user(relation, is_internal), RelationGetDescr(relation));
 	RelationClose(relation);
 }
 
@@ -122,62 +139,58 @@ check_trigger(Oid trigger_id)
 	trigger = (Form_pg_trigger) GETSTRUCT(tuple);
 	relation = open_profstore_table(trigger->tgrelid);
 	if (relation != NULL && OidIsValid(trigger->tgconstrrelid))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("foreign keys are not supported on table \"%s\", which uses access method "
-						"\"profstore\"",
-						RelationGetRelationName(relation)),
-				 errhint("Check references when rows are written, or when they are joined.")));
+		pfs_unsupported(relation, "a foreign key",
+						"Check references when rows are written, or when they are joined.");
 	if (relation != NULL && TRIGGER_FOR_ROW(trigger->tgtype) && TRIGGER_FOR_AFTER(trigger->tgtype))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("AFTER ROW triggers are not supported on table \"%s\", which uses access "
-						"method \"profstore\"",
-						RelationGetRelationName(relation)),
-				 errhint(
-					 "Use a BEFORE ROW trigger, or an AFTER STATEMENT trigger with a transition "
-					 "table.")));
+		pfs_unsupported(relation, "an AFTER ROW trigger",
+						"Use a BEFORE ROW trigger, or an AFTER STATEMENT trigger with a transition "
+						"table.");
 	if (relation != NULL)
 		RelationClose(relation);
 	heap_freetuple(tuple);
 }
 
+/*
+ * The tables of a publication, seen when the publication is made, or of one entry, when a table is added later.
+ * There is no index for both, and few rows.
+ */
 static void
-check_publication(Oid member_id)
+check_publication(AttrNumber key_column, Oid key_value)
 {
+	Relation catalog = table_open(PublicationRelRelationId, AccessShareLock);
 	ScanKeyData key;
+	SysScanDesc scan;
 	HeapTuple tuple;
-	Relation relation;
 
-	ScanKeyInit(&key, Anum_pg_publication_rel_oid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(member_id));
-	tuple = fetch_own_row(PublicationRelRelationId, PublicationRelObjectIndexId, &key, 1);
-	if (!HeapTupleIsValid(tuple))
-		return;
+	ScanKeyInit(&key, key_column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(key_value));
+	scan = systable_beginscan(catalog, InvalidOid, false, SnapshotSelf, 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Oid relation_id = ((Form_pg_publication_rel) GETSTRUCT(tuple))->prrelid;
+		Relation relation = open_profstore_table(relation_id);
 
-	relation = open_profstore_table(((Form_pg_publication_rel) GETSTRUCT(tuple))->prrelid);
-	if (relation != NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("logical replication is not supported for table \"%s\", which uses access "
-						"method \"profstore\"",
-						RelationGetRelationName(relation)),
-				 errhint(
-					 "Use streaming replication, or let the collector write to both servers.")));
-	heap_freetuple(tuple);
+		if (relation != NULL)
+			pfs_unsupported(
+				relation, "logical replication",
+				"Use streaming replication, or let the collector write to both servers.");
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
 }
 
 static void
-on_create(Oid class_id, Oid object_id, int sub_id)
+on_create(Oid class_id, Oid object_id, int sub_id, bool is_internal)
 {
 	if (class_id == RelationRelationId && sub_id == 0)
-		check_new_table(object_id);
+		check_new_table(object_id, is_internal);
 	else if (class_id == RelationRelationId)
 		check_column(object_id, sub_id);
 	else if (class_id == TriggerRelationId)
 		check_trigger(object_id);
+	else if (class_id == PublicationRelationId)
+		check_publication(Anum_pg_publication_rel_prpubid, object_id);
 	else if (class_id == PublicationRelRelationId)
-		check_publication(object_id);
+		check_publication(Anum_pg_publication_rel_oid, object_id);
 }
 
 /* Not every relation that is dropped is opened for this: only what pg_class calls a table of ours. */
@@ -211,7 +224,8 @@ object_access(ObjectAccessType access, Oid class_id, Oid object_id, int sub_id, 
 		previous_hook(access, class_id, object_id, sub_id, arg);
 
 	if (access == OAT_POST_CREATE)
-		on_create(class_id, object_id, sub_id);
+		on_create(class_id, object_id, sub_id,
+				  arg != NULL && ((ObjectAccessPostCreate *) arg)->is_internal);
 	else if (access == OAT_POST_ALTER && class_id == RelationRelationId && sub_id != 0)
 		check_column(object_id, sub_id);
 	else if (access == OAT_DROP && class_id == RelationRelationId && sub_id == 0)

@@ -112,9 +112,13 @@ copy_streams(Relation old_table, Relation new_table, const PfsSegmentRow *row)
 
 	for (uint32 i = 0; i < row->stream_count; i++)
 	{
-		struct varlena *pointer = pfs_segment_stream_pointer(input, i);
-		struct varlena *value = detoast_external_attr(pointer);
+		struct varlena *pointer;
+		struct varlena *value;
 
+		if (!OidIsValid(row->stream_ids[i]))
+			continue;
+		pointer = pfs_segment_stream_pointer(input, i);
+		value = detoast_external_attr(pointer);
 		toast_save_datum(new_table, PointerGetDatum(value), pointer, 0);
 		pfree(value);
 		CHECK_FOR_INTERRUPTS();

@@ -133,6 +133,10 @@ step_row(PfsTableScan *scan, bool forward)
 	return true;
 }
 
+/*
+ * A row's address is its place in this scan: unique in it, and in order, but another snapshot may find another
+ * row there.
+ */
 static void
 store_row(PfsTableScan *scan, TupleTableSlot *slot)
 {
@@ -148,7 +152,9 @@ store_row(PfsTableScan *scan, TupleTableSlot *slot)
 		slot->tts_isnull[attribute] = block->nulls[i] != NULL && block->nulls[i][scan->row];
 	}
 	slot->tts_tableOid = RelationGetRelid(scan->base.rs_rd);
-	ItemPointerSet(&slot->tts_tid, 0, FirstOffsetNumber);
+	slot->tts_tid.ip_blkid.bi_hi = (uint16) (block->number >> 16);
+	slot->tts_tid.ip_blkid.bi_lo = (uint16) block->number;
+	slot->tts_tid.ip_posid = (OffsetNumber) (scan->row + 1);
 	ExecStoreVirtualTuple(slot);
 }
 
@@ -234,9 +240,5 @@ pfs_scan_analyze_next_tuple(TableScanDesc base, TransactionId oldest_xmin, doubl
 	if (!step_row(scan, true))
 		return false;
 	store_row(scan, slot);
-	/* the sample is put in order of addresses, to see how values correlate with their place */
-	slot->tts_tid.ip_blkid.bi_hi = (uint16) (scan->analyze_block >> 16);
-	slot->tts_tid.ip_blkid.bi_lo = (uint16) scan->analyze_block;
-	slot->tts_tid.ip_posid = (OffsetNumber) (scan->row + 1);
 	return true;
 }

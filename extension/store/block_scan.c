@@ -405,6 +405,7 @@ read_block(PfsBlockScan *scan, PfsBlock *block)
 		scan->result_values[i] = scan->attributes[i]->block_values;
 		scan->result_nulls[i] = scan->attributes[i]->block_nulls;
 	}
+	block->number = current_unit(scan)->first_block + (uint64) scan->block;
 	block->row_count = scan->selected_count;
 	block->values = scan->result_values;
 	block->nulls = scan->result_nulls;

@@ -30,6 +30,7 @@ typedef struct PfsBlockFilter
 /* Rows that passed all filters; arrays belong to the scan and hold until the next call. */
 typedef struct PfsBlock
 {
+	uint64 number;		  /* of the block, counted from 0 over all that the scan covers */
 	uint32 row_count;	  /* 1 .. PFS_BLOCK_ROWS */
 	const int64 **values; /* values[i]: lanes of the i-th attribute asked for */
 	const bool **nulls;	  /* nulls[i]: flags of it, or NULL where the block has no null in it */

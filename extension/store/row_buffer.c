@@ -19,8 +19,8 @@ pfs_row_buffer_init(PfsRowBuffer *buffer, Relation relation, MemoryContext paren
 	memset(buffer, 0, sizeof(*buffer));
 	buffer->context =
 		AllocSetContextCreate(parent, "profstore row buffer", ALLOCSET_START_SMALL_SIZES);
-	buffer->columns = MemoryContextAllocZero(buffer->context,
-											 sizeof(PfsBufferColumn) * (Size) Max(desc->natts, 1));
+	buffer->columns =
+		MemoryContextAllocZero(buffer->context, sizeof(PfsBufferColumn) * (Size) desc->natts);
 	for (int i = 0; i < desc->natts; i++)
 	{
 		Form_pg_attribute attribute = TupleDescAttr(desc, i);
@@ -31,6 +31,14 @@ pfs_row_buffer_init(PfsRowBuffer *buffer, Relation relation, MemoryContext paren
 		buffer->columns[buffer->column_count].kind = pfs_lane_kind(attribute->atttypid);
 		buffer->column_count++;
 	}
+	if (buffer->column_count == 0)
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg(
+				 "table \"%s\" has no column, so access method \"profstore\" cannot store rows in it",
+				 RelationGetRelationName(relation)),
+			 errhint("Add a column first.")));
 }
 
 void

@@ -122,6 +122,7 @@ pfs_scan_units_list(Relation relation, Snapshot snapshot, int filter_count,
 	}
 	for (uint32 i = 0; i < units->count; i++)
 	{
+		units->units[i].first_block = units->block_count;
 		units->row_count += pfs_scan_unit_row_count(&units->units[i]);
 		units->block_count += pfs_scan_unit_block_count(&units->units[i]);
 	}

@@ -24,6 +24,7 @@ struct PfsSharedScan
 typedef struct PfsScanUnit
 {
 	const PfsRowImage *image;
+	uint64 first_block; /* blocks of the units before */
 	PfsSegmentRow row;
 } PfsScanUnit;
 

@@ -104,7 +104,7 @@ pack_streams(const PfsSegment *segment, size_t byte_count)
 	return value;
 }
 
-/* Saves every stream in the table's TOAST relation; returns the values' ids. */
+/* Saves every stream in the table's TOAST relation; returns the values' ids, InvalidOid for an empty stream. */
 static Oid *
 save_streams(Relation relation, const PfsSegment *segment)
 {
@@ -112,10 +112,15 @@ save_streams(Relation relation, const PfsSegment *segment)
 
 	for (uint32 i = 0; i < segment->stream_count; i++)
 	{
-		struct varlena *value = value_of(&segment->streams[i]);
+		struct varlena *value;
 		struct varatt_external pointer;
-		Datum saved = toast_save_datum(relation, PointerGetDatum(value), NULL, 0);
+		Datum saved;
 
+		ids[i] = InvalidOid;
+		if (segment->streams[i].length == 0)
+			continue;
+		value = value_of(&segment->streams[i]);
+		saved = toast_save_datum(relation, PointerGetDatum(value), NULL, 0);
 		VARATT_EXTERNAL_GET_POINTER(pointer, (struct varlena *) DatumGetPointer(saved));
 		ids[i] = pointer.va_valueid;
 		pfree(DatumGetPointer(saved));
@@ -268,7 +273,9 @@ load_stream(PfsSegmentInput *input, int stream)
 	if (stream < 0 || input->loaded[stream])
 		return 0;
 	length = pfs_reader_stream_length(input->reader, (uint32) stream);
-	if (input->row->stream_ids == NULL)
+	if (length == 0)
+		bytes = (const uint8 *) "";
+	else if (input->row->stream_ids == NULL)
 		bytes = packed_stream(input, (uint32) stream);
 	else
 		bytes = fetch_stream(input, (uint32) stream);

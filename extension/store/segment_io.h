@@ -47,7 +47,7 @@ typedef struct PfsSegmentInput PfsSegmentInput;
 PfsSegmentInput *pfs_segment_open(Relation relation, const PfsSegmentRow *row);
 PfsSegmentReader *pfs_segment_reader(PfsSegmentInput *input);
 
-/* A TOAST pointer to a stream of a segment whose streams have values of their own. */
+/* A TOAST pointer to a stream that is not empty, of a segment whose streams have values of their own. */
 struct varlena *pfs_segment_stream_pointer(PfsSegmentInput *input, uint32 stream);
 
 /* Brings a column's streams into the reader, once. Returns the bytes read by this call. */

@@ -1,0 +1,134 @@
+-- What DDL does to stored rows, and that dropped files leave nothing in the directory.
+CREATE VIEW segments_left AS SELECT count(*) AS segments, coalesce(sum(row_count), 0) AS rows FROM profstore.segments;
+
+-- ADD COLUMN with and without default, over stored and waiting rows; DROP COLUMN.
+CREATE TABLE t (a int4, b int4) USING profstore;
+INSERT INTO t VALUES (1, 10);
+ALTER TABLE t ADD COLUMN c int8;
+INSERT INTO t VALUES (2, 20, 200);
+BEGIN;
+INSERT INTO t VALUES (3, 30, 300);
+ALTER TABLE t ADD COLUMN d int8 DEFAULT 99;
+INSERT INTO t VALUES (4, 40, 400, 4);
+SELECT * FROM t ORDER BY a;
+ALTER TABLE t DROP COLUMN b;
+INSERT INTO t VALUES (5, 500, 5);
+SELECT * FROM t ORDER BY a;
+COMMIT;
+SELECT * FROM t ORDER BY a;
+ALTER TABLE t ADD COLUMN b date DEFAULT '2026-01-01';
+SELECT * FROM t WHERE b = '2026-01-01' ORDER BY a;
+ALTER TABLE t ALTER COLUMN d SET DEFAULT 7;
+INSERT INTO t (a) VALUES (6);
+SELECT * FROM t ORDER BY a;
+
+-- Adding a column in a subtransaction that fails.
+BEGIN;
+INSERT INTO t (a) VALUES (7);
+SAVEPOINT s;
+ALTER TABLE t ADD COLUMN e int4;
+INSERT INTO t (a, e) VALUES (8, 8);
+ROLLBACK TO s;
+INSERT INTO t (a) VALUES (9);
+COMMIT;
+SELECT a FROM t WHERE a > 6 ORDER BY a;
+
+-- Rewrites: another type, a volatile default, another access method, waiting rows included.
+BEGIN;
+INSERT INTO t (a) VALUES (10);
+ALTER TABLE t ALTER COLUMN a TYPE int8;
+INSERT INTO t (a) VALUES (11);
+COMMIT;
+ALTER TABLE t ADD COLUMN r float8 DEFAULT random();
+SELECT count(*), count(DISTINCT r) FROM t;
+ALTER TABLE t DROP COLUMN r;
+ALTER TABLE t SET ACCESS METHOD heap;
+SELECT * FROM segments_left;
+SELECT count(*), sum(a) FROM t;
+ALTER TABLE t SET ACCESS METHOD profstore;
+SELECT count(*), sum(a) FROM t;
+SELECT * FROM segments_left;
+
+-- A rewrite that is rolled back.
+BEGIN;
+ALTER TABLE t ALTER COLUMN a TYPE int4;
+INSERT INTO t (a) VALUES (12);
+ROLLBACK;
+SELECT count(*), sum(a) FROM t;
+SELECT * FROM segments_left;
+
+-- A large segment in heap's stead: a table that came from heap has no TOAST relation.
+CREATE TABLE from_heap AS SELECT g AS a FROM generate_series(1, 20000) g;
+ALTER TABLE from_heap SET ACCESS METHOD profstore;
+INSERT INTO from_heap SELECT * FROM from_heap;
+SELECT count(*), sum(a::int8) FROM from_heap;
+
+-- CREATE TABLE AS, SELECT INTO, materialized views.
+CREATE TABLE ctas USING profstore AS SELECT g AS a FROM generate_series(1, 20000) g;
+SET default_table_access_method = profstore;
+SELECT a INTO into_table FROM ctas WHERE a <= 10;
+CREATE MATERIALIZED VIEW mv AS SELECT a / 100 AS hundred, count(*) AS n FROM ctas GROUP BY 1;
+RESET default_table_access_method;
+SELECT count(*), sum(n) FROM mv;
+INSERT INTO ctas SELECT 5;
+REFRESH MATERIALIZED VIEW mv;
+SELECT count(*), sum(n) FROM mv;
+CREATE TABLE no_data USING profstore AS SELECT 1 AS a WITH NO DATA;
+SELECT count(*) FROM no_data;
+
+-- Inheritance and LIKE.
+CREATE TABLE child () INHERITS (ctas) USING profstore;
+INSERT INTO child VALUES (-1);
+SELECT count(*), min(a) FROM ctas;
+DROP TABLE child;
+
+-- Views, rules of privileges, row security: as for any table.
+CREATE ROLE columnar_reader;
+SET ROLE columnar_reader;
+SELECT count(*) FROM ctas;
+SELECT count(*) FROM profstore.segments;
+RESET ROLE;
+GRANT SELECT, INSERT ON ctas TO columnar_reader;
+ALTER TABLE ctas ENABLE ROW LEVEL SECURITY;
+CREATE POLICY small ON ctas USING (a <= 3);
+SET ROLE columnar_reader;
+SELECT count(*) FROM ctas;
+INSERT INTO ctas VALUES (2);
+INSERT INTO ctas VALUES (4);
+SELECT count(*) FROM ctas;
+RESET ROLE;
+
+-- Everything goes.
+CREATE SCHEMA s CREATE TABLE st (a int4);
+ALTER TABLE s.st SET ACCESS METHOD profstore;
+INSERT INTO s.st VALUES (1);
+\c
+DROP SCHEMA s CASCADE;
+\c
+DROP TABLE t, from_heap;
+\c
+DROP MATERIALIZED VIEW mv;
+\c
+CREATE TABLE owned (a int4) USING profstore;
+ALTER TABLE owned OWNER TO columnar_reader;
+INSERT INTO owned VALUES (1);
+\c
+DROP OWNED BY columnar_reader;
+DROP ROLE columnar_reader;
+DROP TABLE ctas, into_table, no_data;
+SELECT * FROM segments_left;
+
+-- The extension with its tables.
+CREATE TABLE last (a int4) USING profstore;
+INSERT INTO last VALUES (1);
+DROP VIEW segments_left;
+DROP EXTENSION profstore;
+SET client_min_messages = warning;
+\c
+SET client_min_messages = warning;
+DROP EXTENSION profstore CASCADE;
+SELECT count(*) FROM pg_class WHERE relname = 'last';
+CREATE EXTENSION profstore;
+CREATE TABLE again (a int4) USING profstore;
+INSERT INTO again VALUES (1);
+SELECT * FROM again;

@@ -1,0 +1,149 @@
+-- Rows are visible exactly where rows of a heap table would be.
+CREATE TABLE t (a int4) USING profstore;
+
+-- Rollback, savepoints, nested.
+BEGIN;
+INSERT INTO t VALUES (1);
+ROLLBACK;
+SELECT * FROM t;
+
+BEGIN;
+INSERT INTO t VALUES (1);
+SAVEPOINT s1;
+INSERT INTO t VALUES (2);
+SAVEPOINT s2;
+INSERT INTO t VALUES (3);
+SELECT * FROM t ORDER BY a;
+ROLLBACK TO s2;
+SELECT * FROM t ORDER BY a;
+INSERT INTO t VALUES (4);
+RELEASE s1;
+INSERT INTO t VALUES (5);
+SAVEPOINT s3;
+INSERT INTO t VALUES (6);
+ROLLBACK TO s3;
+SELECT * FROM t ORDER BY a;
+COMMIT;
+SELECT * FROM t ORDER BY a;
+SELECT row_count FROM profstore.segments;
+
+-- Rows of an outer level that wait while an inner one writes its own.
+TRUNCATE t;
+BEGIN;
+INSERT INTO t VALUES (1);
+SAVEPOINT s1;
+SET LOCAL profstore.write_buffer_size = '64kB';
+INSERT INTO t SELECT g FROM generate_series(1001, 40000) g;
+SELECT count(*), min(a), max(a) FROM t;
+SELECT count(*) > 1 AS written FROM profstore.segments;
+ROLLBACK TO s1;
+SELECT count(*), min(a), max(a) FROM t;
+COMMIT;
+SELECT * FROM t;
+
+-- TRUNCATE and DROP come back.
+BEGIN;
+INSERT INTO t VALUES (2);
+SAVEPOINT s1;
+TRUNCATE t;
+INSERT INTO t VALUES (3);
+SELECT * FROM t ORDER BY a;
+ROLLBACK TO s1;
+SELECT * FROM t ORDER BY a;
+TRUNCATE t;
+INSERT INTO t VALUES (4);
+COMMIT;
+SELECT * FROM t ORDER BY a;
+
+BEGIN;
+INSERT INTO t VALUES (5);
+SAVEPOINT s1;
+DROP TABLE t;
+ROLLBACK TO s1;
+SELECT * FROM t ORDER BY a;
+COMMIT;
+SELECT * FROM t ORDER BY a;
+
+-- A table made and truncated in one transaction.
+BEGIN;
+CREATE TABLE fresh (a int4) USING profstore;
+INSERT INTO fresh VALUES (1);
+TRUNCATE fresh;
+INSERT INTO fresh VALUES (2);
+SAVEPOINT s1;
+TRUNCATE fresh;
+INSERT INTO fresh VALUES (3);
+ROLLBACK TO s1;
+SELECT * FROM fresh;
+COMMIT;
+SELECT * FROM fresh;
+BEGIN;
+TRUNCATE fresh;
+INSERT INTO fresh VALUES (4);
+TRUNCATE fresh;
+INSERT INTO fresh VALUES (5);
+ROLLBACK;
+SELECT * FROM fresh;
+
+-- A volatile function sees what its caller has inserted before, the caller's own command apart.
+CREATE FUNCTION count_t() RETURNS int8 LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+	RETURN (SELECT count(*) FROM t);
+END $$;
+CREATE FUNCTION insert_t(value int4) RETURNS int8 LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+	INSERT INTO t VALUES (value);
+	RETURN (SELECT count(*) FROM t);
+END $$;
+CREATE TABLE heap_t (a int4);
+TRUNCATE t;
+BEGIN;
+INSERT INTO t SELECT count_t() FROM generate_series(1, 3);
+SELECT array_agg(a ORDER BY a) FROM t;
+SELECT insert_t(100) AS seen, (SELECT count(*) FROM t) AS by_caller;
+SELECT insert_t(g) FROM generate_series(101, 103) g;
+INSERT INTO t SELECT insert_t(200 + g) FROM generate_series(1, 2) g;
+SELECT array_agg(a ORDER BY a) FROM t;
+COMMIT;
+SELECT array_agg(a ORDER BY a) FROM t;
+
+-- An exception block per row.
+TRUNCATE t;
+DO $$
+BEGIN
+	FOR i IN 1..1000 LOOP
+		BEGIN
+			INSERT INTO t VALUES (i);
+			IF i % 10 = 0 THEN
+				RAISE division_by_zero;
+			END IF;
+		EXCEPTION WHEN division_by_zero THEN
+			NULL;
+		END;
+	END LOOP;
+END $$;
+SELECT count(*), sum(a) FROM t;
+
+-- More single-row commands in one transaction than a segment holds rows.
+TRUNCATE t;
+DO $$
+BEGIN
+	FOR i IN 1..140000 LOOP
+		INSERT INTO t VALUES (i);
+	END LOOP;
+END $$;
+SELECT count(*), sum(a::int8), count(DISTINCT a) FROM t;
+SELECT count(*) FROM profstore.segments s
+WHERE storage_id = (SELECT max(storage_id) FROM profstore.segments);
+
+-- Deferred work at commit still gets in.
+CREATE FUNCTION insert_late() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+	INSERT INTO t VALUES (NEW.a);
+	RETURN NULL;
+END $$;
+CREATE CONSTRAINT TRIGGER late AFTER INSERT ON heap_t DEFERRABLE INITIALLY DEFERRED
+	FOR EACH ROW EXECUTE FUNCTION insert_late();
+TRUNCATE t;
+INSERT INTO heap_t VALUES (77);
+SELECT * FROM t;

@@ -1,0 +1,69 @@
+-- What a columnar table does not do, each with SQLSTATE 0A000 and a way out.
+CREATE TABLE t (a int4, b int4) USING profstore;
+CREATE TABLE h (a int4 PRIMARY KEY, b int4);
+INSERT INTO h VALUES (1, 1);
+
+-- Refused whether or not there is a row.
+UPDATE t SET b = 2;
+\echo :SQLSTATE
+DELETE FROM t;
+\echo :SQLSTATE
+MERGE INTO t USING h ON t.a = h.a WHEN MATCHED THEN UPDATE SET b = 1;
+\echo :SQLSTATE
+SELECT * FROM t FOR UPDATE;
+\echo :SQLSTATE
+SELECT * FROM t JOIN h USING (a) FOR KEY SHARE;
+\echo :SQLSTATE
+WITH gone AS (DELETE FROM t RETURNING *) SELECT * FROM gone;
+\echo :SQLSTATE
+EXPLAIN (COSTS OFF) UPDATE t SET b = 2;
+\echo :SQLSTATE
+
+INSERT INTO t VALUES (1, 1);
+CREATE INDEX ON t (a);
+\echo :SQLSTATE
+CREATE INDEX CONCURRENTLY ON t (a);
+\echo :SQLSTATE
+ALTER TABLE t ADD PRIMARY KEY (a);
+\echo :SQLSTATE
+ALTER TABLE t ADD UNIQUE (a);
+\echo :SQLSTATE
+ALTER TABLE t ADD FOREIGN KEY (a) REFERENCES h;
+\echo :SQLSTATE
+ALTER TABLE h ADD FOREIGN KEY (b) REFERENCES t (a);
+\echo :SQLSTATE
+INSERT INTO t VALUES (1, 2) ON CONFLICT (a) DO NOTHING;
+\echo :SQLSTATE
+SELECT * FROM t TABLESAMPLE SYSTEM (10);
+\echo :SQLSTATE
+SELECT * FROM t TABLESAMPLE BERNOULLI (10);
+\echo :SQLSTATE
+SET enable_seqscan = off;
+SELECT * FROM t WHERE ctid = '(0,1)';
+\echo :SQLSTATE
+RESET enable_seqscan;
+CLUSTER t;
+\echo :SQLSTATE
+CREATE TEMP TABLE x (a int4) USING profstore;
+\echo :SQLSTATE
+CREATE UNLOGGED TABLE x (a int4) USING profstore;
+\echo :SQLSTATE
+ALTER TABLE t SET UNLOGGED;
+\echo :SQLSTATE
+CREATE FUNCTION nothing() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+CREATE TRIGGER x AFTER INSERT ON t FOR EACH ROW EXECUTE FUNCTION nothing();
+\echo :SQLSTATE
+SET client_min_messages = error;
+CREATE PUBLICATION x FOR TABLE t;
+\echo :SQLSTATE
+CREATE PUBLICATION x FOR TABLE h;
+ALTER PUBLICATION x ADD TABLE t;
+\echo :SQLSTATE
+DROP PUBLICATION x;
+RESET client_min_messages;
+
+-- Heap tables go on as before, also joined with columnar ones.
+UPDATE h SET b = t.b + 1 FROM t WHERE t.a = h.a RETURNING h.*;
+DELETE FROM h USING t WHERE t.a = h.a;
+SELECT count(*) FROM h;
+TABLE t;

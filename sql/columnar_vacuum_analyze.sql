@@ -1,0 +1,68 @@
+-- VACUUM, ANALYZE, VACUUM FULL, SET TABLESPACE, and what the planner expects.
+CREATE TABLE t (time timestamptz, series_id int4, stack_id int8, value int8) USING profstore;
+ANALYZE t;
+VACUUM t;
+SELECT reltuples FROM pg_class WHERE relname = 't';
+INSERT INTO t
+SELECT '2026-01-01Z'::timestamptz + i * interval '1 s', i % 20, i % 5000, CASE WHEN i % 4 = 0 THEN NULL ELSE i END
+FROM generate_series(1, 60000) i;
+INSERT INTO t SELECT '2026-01-02Z', 21, g, 1 FROM generate_series(1, 500) g;
+VACUUM t;
+SELECT reltuples, relfrozenxid, relminmxid FROM pg_class WHERE relname = 't';
+ANALYZE t;
+SELECT reltuples FROM pg_class WHERE relname = 't';
+SELECT attname, n_distinct BETWEEN 19 AND 22 AS twenty, n_distinct BETWEEN 4000 AND 6000 AS five_thousand,
+	   null_frac BETWEEN 0.2 AND 0.3 AS quarter_null
+FROM pg_stats WHERE tablename = 't' ORDER BY attname;
+
+-- The planner knows the number of rows without ANALYZE.
+CREATE TABLE fresh (a int4) USING profstore;
+INSERT INTO fresh SELECT generate_series(1, 12345);
+CREATE FUNCTION planned_rows(query text) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
+	RETURN plan -> 0 -> 'Plan' ->> 'Plan Rows';
+END $$;
+SELECT planned_rows('SELECT * FROM fresh');
+
+-- A larger table than ANALYZE reads whole.
+INSERT INTO fresh SELECT g % 100 FROM generate_series(1, 1200000) g;
+ANALYZE fresh;
+SELECT reltuples FROM pg_class WHERE relname = 'fresh';
+SELECT n_distinct BETWEEN -0.02 AND 13000 AS plausible FROM pg_stats WHERE tablename = 'fresh';
+VACUUM (ANALYZE) fresh;
+
+-- VACUUM FULL keeps every row; its large segments move to a new TOAST relation.
+SELECT pg_relation_filenode('t') AS file_before, sum(row_count) AS rows FROM profstore.segments \gset
+VACUUM FULL t;
+SELECT pg_relation_filenode('t') <> :file_before AS new_file;
+SELECT count(*), count(value), sum(value) FROM t;
+SELECT relfrozenxid, relminmxid FROM pg_class WHERE relname = 't';
+SELECT sum(row_count) = :rows AS same_rows FROM profstore.segments;
+INSERT INTO t VALUES ('2026-01-03Z', 1, 1, 1);
+SELECT count(*) FROM t;
+VACUUM FULL t;
+VACUUM FULL t;
+SELECT count(*), count(value), sum(value) FROM t;
+
+-- A rewrite leaves a frozen xid behind that VACUUM moves on.
+ALTER TABLE t ALTER COLUMN value TYPE int4;
+SELECT relfrozenxid <> '0' AS has_horizon FROM pg_class WHERE relname = 't';
+VACUUM t;
+SELECT age(relfrozenxid) < 100 AS recent FROM pg_class WHERE relname = 't';
+
+-- Sizes: the metapage, and what lies in the table's TOAST relation.
+SELECT pg_relation_size('t') = current_setting('block_size')::int8 AS one_page, pg_table_size('t') > 4 * current_setting('block_size')::int8 AS toast;
+
+SET allow_in_place_tablespaces = on;
+CREATE TABLESPACE columnar_space LOCATION '';
+ALTER TABLE t SET TABLESPACE columnar_space;
+SELECT count(*), sum(value::int8) FROM t;
+INSERT INTO t VALUES ('2026-01-03Z', 1, 1, 1);
+ALTER TABLE t SET TABLESPACE pg_default;
+SELECT count(*) FROM t;
+DROP TABLESPACE columnar_space;
+DROP TABLE t;
+SELECT sum(row_count) FROM profstore.segments;
