@@ -140,7 +140,7 @@ stack_equal(const void *item, const void *key)
 	const IntervalStack *a = item;
 	const IntervalStack *b = key;
 
-	return a->executable == b->executable && a->end == b->end && a->depth == b->depth &&
+	return a->executable == b->executable && a->side == b->side && a->depth == b->depth &&
 		   memcmp(a->frames, b->frames, a->depth * sizeof(Frame)) == 0;
 }
 
@@ -153,7 +153,7 @@ interval_add_stack(Interval *interval, const IntervalStack *stack, uint32_t *ind
 	IntervalStack added = *stack;
 	Frame *frames;
 
-	hash = hash_word(hash, (uint64_t) stack->executable << 16 | stack->end);
+	hash = hash_word(hash, (uint64_t) stack->executable << 16 | stack->side);
 	if (table_find(table, hash, stack_equal, stack, index))
 		return 0;
 	if (table_reserve(table) != 0)

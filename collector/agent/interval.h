@@ -37,19 +37,18 @@ typedef struct Frame
 	uint32_t kind;	/* FrameKind; 32 bits, so that frames compare as bytes */
 } Frame;
 
-/* How the walk of the user side ended. */
-typedef enum StackEnd
+/* What the user side is. */
+typedef enum StackSide
 {
 	STACK_NO_USER_SIDE, /* kernel threads, processes that gave up their memory: nothing is missing */
-	STACK_WALKED, /* to where the frame pointers end; the last function tells whether that is the root */
-	STACK_BROKEN, /* could not be walked, left mapped code, or reached the limit of frames */
-} StackEnd;
+	STACK_USER_SIDE,	/* its functions tell whether it reaches a root */
+} StackSide;
 
 typedef struct IntervalStack
 {
 	uint32_t
 		executable; /* image of the process's executable: its build ID names the dictionary partition */
-	uint16_t end; /* StackEnd */
+	uint16_t side; /* StackSide */
 	uint16_t depth;
 	const Frame *frames; /* leaf first */
 } IntervalStack;

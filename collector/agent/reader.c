@@ -139,7 +139,7 @@ resolve_user_frame(Reader *reader, Process *process, uint64_t address, Frame *fr
 	return 0;
 }
 
-/* Appends the user side to the frames; says how its walk ended. */
+/* Appends the user side to the frames. */
 static int
 resolve_user_stack(Reader *reader, const struct pfs_sample *sample, const uint64_t *addresses,
 				   Process *process, IntervalStack *stack)
@@ -149,20 +149,16 @@ resolve_user_stack(Reader *reader, const struct pfs_sample *sample, const uint64
 
 	if (sample->flags)
 	{
-		stack->end = STACK_NO_USER_SIDE;
+		stack->side = STACK_NO_USER_SIDE;
 		return 0;
 	}
-	stack->end =
-		sample->user_error != 0 || sample->user_count == 0 || sample->user_count >= PFS_MAX_FRAMES
-			? STACK_BROKEN
-			: STACK_WALKED;
+	stack->side = STACK_USER_SIDE;
 	if (process_state(process) != PROCESS_LIVE)
 	{
 		losses_add(reader->losses,
 				   process_state(process) == PROCESS_UNREADABLE ? LOSS_PROCESS_UNREADABLE
 																: LOSS_PROCESS_GONE,
 				   1);
-		stack->end = STACK_BROKEN;
 		reader->frames[stack->depth++] = (Frame){ 0, INTERVAL_NO_IMAGE, FRAME_GONE };
 		return 0;
 	}

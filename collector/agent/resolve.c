@@ -195,7 +195,7 @@ stack_partition(const Resolution *resolution, const IntervalStack *stack)
 	Binary *binary;
 
 	if (stack->executable == INTERVAL_NO_IMAGE)
-		return stack->end == STACK_NO_USER_SIDE ? KERNEL_PARTITION : NO_PARTITION;
+		return stack->side == STACK_NO_USER_SIDE ? KERNEL_PARTITION : NO_PARTITION;
 	image = interval_image(resolution->interval, stack->executable);
 	binary = image_binary(context->images, image, context->symbolizer);
 	if (binary != NULL && binary_build_id(binary)[0] != '\0')
@@ -203,27 +203,35 @@ stack_partition(const Resolution *resolution, const IntervalStack *stack)
 	return image_name(image);
 }
 
-/* Adds one stack; *complete where its user side reaches a root, or where it has none. */
+/*
+ * Adds one stack; *complete where its user side reaches a root, or where it has none. What lies beyond a root is cut
+ * off: start code keeps no frame pointers, and a register that is none led there.
+ */
 static int
 resolve_stack(Resolution *resolution, const IntervalStack *stack, uint32_t *index, bool *complete)
 {
 	uint32_t locations[MAX_FRAMES];
-	Resolved resolved = { .root = false };
 	BatchStack added = {
 		.partition = stack_partition(resolution, stack),
-		.depth = stack->depth,
 		.locations = locations,
 	};
 	int result;
 
-	for (uint32_t i = 0; i < stack->depth; i++)
+	*complete = stack->side == STACK_NO_USER_SIDE;
+	while (added.depth < stack->depth)
 	{
-		result = resolve_frame(resolution, &stack->frames[i], &resolved);
+		Resolved resolved;
+
+		result = resolve_frame(resolution, &stack->frames[added.depth], &resolved);
 		if (result != 0)
 			return result;
-		locations[i] = resolved.location;
+		locations[added.depth++] = resolved.location;
+		if (resolved.root)
+		{
+			*complete = true;
+			break;
+		}
 	}
-	*complete = stack->end == STACK_NO_USER_SIDE || (stack->end == STACK_WALKED && resolved.root);
 	if (!*complete)
 	{
 		result = add_named_location(resolution->batch, BATCH_NO_MAPPING, FRAME_NAME_INCOMPLETE,
@@ -291,7 +299,7 @@ resolve_samples(Resolution *resolution, const uint32_t *series, const StackResul
 			continue;
 		}
 		stats->samples += samples[i].count;
-		if (stacks[samples[i].stack].end == STACK_NO_USER_SIDE)
+		if (stacks[samples[i].stack].side == STACK_NO_USER_SIDE)
 			continue;
 		stats->user_samples += samples[i].count;
 		if (stack->complete)

@@ -3,7 +3,8 @@
  *		The table of root functions.
  *
  * glibc's own start code keeps no frame pointers, so a walk by frame pointers ends in the function that called main
- * or the thread's function; these are taken for roots as well.
+ * or the thread's function; these are taken for roots as well. A name that a program may use for something else,
+ * such as musl's "start", must not stand here: what called it would be cut off.
  */
 #include "agent/roots.h"
 
@@ -24,8 +25,6 @@ static const char *const roots[] = {
 	"clone3",
 	"__clone",
 	"__clone3",
-	"start", /* musl's threads */
-	"start_c11",
 	"runtime.rt0_go", /* Go: process, system threads, goroutines */
 	"runtime.rt0_go.abi0",
 	"runtime.mstart",

@@ -230,7 +230,7 @@ test_incomplete(void **state)
 	assert_int_equal(losses_total(&fixture->losses, LOSS_ADDRESS_UNKNOWN), 0);
 }
 
-/* A walk that stopped at the limit of frames has not reached the root, whatever function is last. */
+/* A stack that fills the record to its limit. */
 static void
 test_deepest(void **state)
 {
@@ -241,13 +241,34 @@ test_deepest(void **state)
 
 	record.sample.user_count = PFS_MAX_FRAMES;
 	for (int i = 0; i < PFS_MAX_FRAMES; i++)
-		record.stack[i] = address_of(start_thread) + 1;
+		record.stack[i] = address_of(test_leaf) + 1;
 	send(fixture, &record);
 	finish(fixture);
 	assert_int_equal(batch_samples(fixture->batch, &samples), 1);
 	batch_stacks(fixture->batch, &stacks);
 	assert_int_equal(stacks[samples[0].stack].depth, PFS_MAX_FRAMES + 1);
 	assert_int_equal(fixture->stats.complete, 0);
+}
+
+/* Start code keeps no frame pointers: what a walk finds beyond a root is not its caller. */
+static void
+test_beyond_root(void **state)
+{
+	Fixture *fixture = *state;
+	Record record = own_record();
+	const BatchSample *samples;
+	char text[256];
+
+	record.sample.user_count = 3;
+	record.stack[0] = address_of(test_leaf);
+	record.stack[1] = address_of(start_thread) + 1;
+	record.stack[2] = address_of(test_leaf) + 2;
+	send(fixture, &record);
+	finish(fixture);
+	assert_int_equal(batch_samples(fixture->batch, &samples), 1);
+	stack_text(fixture->batch, samples[0].stack, text, sizeof(text));
+	assert_string_equal(text, "test_leaf;start_thread");
+	assert_int_equal(fixture->stats.complete, 1);
 }
 
 static void
@@ -393,6 +414,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_sums, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_incomplete, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_deepest, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_beyond_root, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_process_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kernel_thread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_labels, setup, teardown),

@@ -49,7 +49,7 @@ else
 	skip "exit code 5: no CPU can be sampled" "no mount namespaces"
 fi
 exits 6 'does not exist' "no such database" "$collector" agent --db "dbname=nosuch" --duration 1s
-exits 6 'hint' "no server" "$collector" agent --db "host=/nonexistent" --duration 1s
+exits 6 'could not connect to database' "no server" "$collector" agent --db "host=/nonexistent" --duration 1s
 exits 6 'CREATE EXTENSION' "extension missing" "$collector" agent --db "dbname=postgres" --duration 1s
 exits 6 'database +profstore +missing' "check without server" "$collector" check --db "host=/nonexistent"
 exits 7 'could not write the summary' "summary cannot be written" "$collector" agent --duration 1s --summary /nonexistent/file
