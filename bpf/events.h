@@ -7,21 +7,21 @@
  *
  *		| struct pfs_sample (96 bytes) | kernel_count × u64 | user_count × u64 |
  *
- * Addresses are absolute, in the kernel's and the process's address space. A stack that could not be walked leaves
- * count 0 and the errno beside it; the sample is sent all the same.
+ * Addresses are absolute, in the kernel's and the process's address space. A stack that could not
+ * be walked leaves count 0 and the errno beside it; the sample is sent all the same.
  */
 #ifndef PFS_EVENTS_H
 #define PFS_EVENTS_H
 
 #include <linux/types.h>
 
-#define PFS_MAX_FRAMES \
-	127 /* per half of the stack: kernel.perf_event_max_stack's default, bpf_get_stack's limit */
+/* Per half of the stack: kernel.perf_event_max_stack's default, and so bpf_get_stack's limit. */
+#define PFS_MAX_FRAMES 127
 #define PFS_COMM_BYTES 16
 
 /* struct pfs_sample.flags */
 #define PFS_SAMPLE_KERNEL_THREAD 0x01 /* no user side by nature */
-#define PFS_SAMPLE_EXITING		 0x02 /* the process has given up its memory: no user side any more */
+#define PFS_SAMPLE_EXITING		 0x02 /* gave up its memory: no user side any more */
 
 struct pfs_sample {
 	__u64 time_ns;		 /* CLOCK_MONOTONIC */
@@ -47,7 +47,10 @@ struct pfs_sample {
 _Static_assert(sizeof(struct pfs_sample) == 96, "the ring buffer record has no hidden padding");
 #endif
 
-/* Counters of the programs, one per-CPU array slot each. Every early return bumps one: X(identifier, name, what) */
+/*
+ * Counters of the programs, one per-CPU array slot each. Every early return bumps one:
+ * X(identifier, name, what)
+ */
 #define PFS_COUNTERS(X)                                                                 \
 	X(EVENTS, "events", "timer ticks that reached the program")                         \
 	X(IDLE, "idle", "ticks that found the CPU idle")                                    \

@@ -3,8 +3,9 @@
  * kernel_types.h
  *		The kernel's structures, cut down to the fields that the programs read.
  *
- * preserve_access_index makes the loader look up each field's offset in the running kernel's BTF (CO-RE), so neither
- * the order nor the size here matters, and the build needs no BTF of its own. Names and types are the kernel's.
+ * preserve_access_index makes the loader look up each field's offset in the running kernel's BTF
+ * (CO-RE), so neither the order nor the size here matters, and the build needs no BTF of its own.
+ * Names and types are the kernel's.
  */
 #ifndef PFS_KERNEL_TYPES_H
 #define PFS_KERNEL_TYPES_H

@@ -45,8 +45,8 @@ struct {
 } pfs_counters SEC(".maps");
 
 /*
- * Processes sampled before, by pid. A process met for the first time wakes the collector at once, so that a
- * short-lived one is still there when its mappings are read.
+ * Processes sampled before, by pid. A process met for the first time wakes the collector at once,
+ * so that a short-lived one is still there when its mappings are read.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

@@ -3,11 +3,12 @@
  * profiler.bpf.c
  *		On-CPU sampling: one perf event per CPU runs pfs_on_cpu at every tick of its clock.
  *
- * Each tick becomes one ring buffer record with the raw stack: nothing is hashed, deduplicated or resolved here.
- * The user stack is walked by frame pointer. A tick ends in exactly one of the counters IDLE, SAMPLES,
- * RING_FULL and NO_SCRATCH, so these add up to EVENTS.
+ * Each tick becomes one ring buffer record with the raw stack: nothing is hashed, deduplicated or
+ * resolved here. The user stack is walked by frame pointer. A tick ends in exactly one of the
+ * counters IDLE, SAMPLES, RING_FULL and NO_SCRATCH, so these add up to EVENTS.
  *
- * Runs on kernels from 5.10: bpf_get_current_task instead of its BTF twin, no bpf_task_pt_regs, no kprobes.
+ * Runs on kernels from 5.10: bpf_get_current_task instead of its BTF twin, no bpf_task_pt_regs, no
+ * kprobes.
  */
 #include <linux/bpf.h>
 #include <linux/types.h>
@@ -113,7 +114,9 @@ pfs_image_is_new(const struct pfs_sample *sample)
 	return 1;
 }
 
-/* Sends the sample; the collector is woken only where waiting for its timer would lose something. */
+/*
+ * Sends the sample; the collector is woken only where waiting for its timer would lose something.
+ */
 static __always_inline void
 pfs_emit(struct pfs_scratch *scratch)
 {

@@ -1,8 +1,9 @@
 /*
  * agent.c
- *		Life of the agent: start the parts, flush every interval, stop in the order in which samples flow.
+ *		Life of the agent: start the parts, flush every interval, stop in the order of the flow.
  *
- * The main thread symbolizes. The reader thread fills the interval meanwhile, the writer thread stores batches.
+ * The main thread symbolizes. The reader thread fills the interval meanwhile, the writer thread
+ * stores batches.
  */
 #include "agent/agent.h"
 
@@ -77,11 +78,11 @@ static void
 catch_signals(void)
 {
 	struct sigaction action = { .sa_handler = on_stop_signal };
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
 
-	sigemptyset(&action.sa_mask);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
-	signal(SIGPIPE, SIG_IGN);
+	sigaction(SIGPIPE, &ignore, NULL);
 }
 
 /* Every mapped file with samples has a descriptor for a moment. */
@@ -124,8 +125,8 @@ start_writer(Agent *agent, Failure *failure)
 }
 
 /*
- * Whatever can be missing is found out before the first thread starts. The symbolizer comes first since it may
- * fork.
+ * Whatever can be missing is found out before the first thread starts. The symbolizer comes first
+ * since it may fork.
  */
 static ExitCode
 start_parts(Agent *agent, Failure *failure)

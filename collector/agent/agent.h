@@ -11,7 +11,10 @@
 /* Runs to the end and logs why it ended; the process's exit code. */
 ExitCode agent_run(const AgentOptions *options);
 
-/* The sub-command "check": a line for each feature, privilege and database object on standard output. */
+/*
+ * The sub-command "check": a line for each feature, privilege and database object on standard
+ * output.
+ */
 ExitCode check_run(const AgentOptions *options);
 
 #endif

@@ -2,7 +2,8 @@
  * check.c
  *		The sub-command "check": can this host be profiled, and can the profiles be stored?
  *
- * Prints "group name state detail", one line for each thing; what is missing is followed by what that means.
+ * Prints "group name state detail", one line for each thing; what is missing is followed by what
+ * that means.
  */
 #include <stdio.h>
 

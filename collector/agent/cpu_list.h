@@ -15,7 +15,10 @@ typedef struct CpuList
 	uint64_t bits[CPU_LIST_MAX / 64];
 } CpuList;
 
-/* 0, or -EINVAL where text is no CPU list; *list is then untouched. A newline at the end is allowed. */
+/*
+ * 0, or -EINVAL where text is no CPU list; *list is then untouched. A newline at the end is
+ * allowed.
+ */
 int cpu_list_parse(const char *text, CpuList *list);
 
 /* Reads a file such as /sys/devices/system/cpu/online. */

@@ -1,6 +1,6 @@
 /*
  * features.h
- *		What this host and this process must have for sampling: found out by trying, never by version numbers.
+ *		What sampling needs of host and process: found out by trying, never by version numbers.
  */
 #ifndef COLLECTOR_FEATURES_H
 #define COLLECTOR_FEATURES_H
@@ -13,7 +13,7 @@
 typedef enum FeatureNeed
 {
 	FEATURE_REQUIRED,
-	FEATURE_WANTED, /* without it something is missing from profiles, and the consequence says what */
+	FEATURE_WANTED, /* profiles lack something without it; the consequence says what */
 } FeatureNeed;
 
 typedef struct Feature
@@ -31,7 +31,10 @@ typedef struct Feature
 /* All features in the order in which "check" prints them; their number. */
 size_t features_probe(Feature features[FEATURES_MAX]);
 
-/* EXIT_OK where all that is required is there; else EXIT_PRIVILEGE, naming everything that is missing. */
+/*
+ * EXIT_OK where all that is required is there; else EXIT_PRIVILEGE, naming everything that is
+ * missing.
+ */
 ExitCode features_check(Failure *failure);
 
 #endif

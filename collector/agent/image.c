@@ -246,9 +246,9 @@ image_release(ImageTable *table, Image *image)
 }
 
 /*
- * Opens the binary through the descriptor, which is sure to be the file that was mapped. The name under the
- * process's root is better where it is the same file: separate debug files are then looked for in its container.
- * The mutex is not held: reading an ELF file may take a while.
+ * Opens the binary through the descriptor, which is sure to be the file that was mapped. The name
+ * under the process's root is better where it is the same file: separate debug files are then
+ * looked for in its container. The mutex is not held: reading an ELF file may take a while.
  */
 static void
 image_open(ImageTable *table, Image *image, Symbolizer *symbolizer)

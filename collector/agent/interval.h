@@ -1,10 +1,11 @@
 /*
  * interval.h
- *		What was sampled between two flushes: equal stacks once, their samples counted. Nothing is symbolized yet.
+ *		What was sampled between two flushes: equal stacks once, counted, not symbolized yet.
  *
- * The reader thread fills one interval while the main thread works off the one before, so an interval has one owner
- * at a time and no lock. It holds a reference to each image that its frames name.
- * Functions that add return 0 or -ENOMEM where memory or the byte budget is out; the interval stays as it was.
+ * The reader thread fills one interval while the main thread works off the one before, so an
+ * interval has one owner at a time and no lock. It holds a reference to each image that its frames
+ * name. Functions that add return 0 or -ENOMEM where memory or the byte budget is out; the interval
+ * stays as it was.
  */
 #ifndef COLLECTOR_INTERVAL_H
 #define COLLECTOR_INTERVAL_H
@@ -22,13 +23,13 @@ typedef enum FrameKind
 	FRAME_KERNEL,  /* address: in the kernel */
 	FRAME_IMAGE,   /* address: offset in the file */
 	FRAME_JIT,	   /* code without a file; address: 0 */
-	FRAME_UNKNOWN, /* nothing executable is mapped there, or its file cannot be opened; address: 0 */
+	FRAME_UNKNOWN, /* no code is mapped there, or its file cannot be opened; address: 0 */
 	FRAME_GONE,	   /* stands for the user side of a process that ended before it was looked at */
 } FrameKind;
 
 /*
- * A call frame's address lies inside the call instruction (return address - 1), so that an address alone tells
- * function and line, whoever looks it up.
+ * A call frame's address lies inside the call instruction (return address - 1), so that an address
+ * alone tells function and line, whoever looks it up.
  */
 typedef struct Frame
 {
@@ -40,15 +41,14 @@ typedef struct Frame
 /* What the user side is. */
 typedef enum StackSide
 {
-	STACK_NO_USER_SIDE, /* kernel threads, processes that gave up their memory: nothing is missing */
+	STACK_NO_USER_SIDE, /* kernel threads, processes without memory: nothing is missing */
 	STACK_USER_SIDE,	/* its functions tell whether it reaches a root */
 } StackSide;
 
 typedef struct IntervalStack
 {
-	uint32_t
-		executable; /* image of the process's executable: its build ID names the dictionary partition */
-	uint16_t side; /* StackSide */
+	uint32_t executable; /* image; its build ID names the dictionary partition */
+	uint16_t side;		 /* StackSide */
 	uint16_t depth;
 	const Frame *frames; /* leaf first */
 } IntervalStack;

@@ -1,9 +1,9 @@
 /*
  * losses.h
- *		Everything that the agent drops, or stores in part, from the kernel to the batch: counted by reason.
+ *		Everything that is dropped, or stored in part, from the kernel to the batch, by reason.
  *
- * The counts only rise; losses_take gives what was added since it was last asked, which goes into the log and, with
- * the batch, into the table profstore.losses. Any thread may add.
+ * The counts only rise; losses_take gives what was added since it was last asked, which goes into
+ * the log and, with the batch, into the table profstore.losses. Any thread may add.
  */
 #ifndef COLLECTOR_LOSSES_H
 #define COLLECTOR_LOSSES_H

@@ -4,6 +4,7 @@
  */
 #include "agent/options.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -23,7 +24,7 @@ set_defaults(AgentOptions *options)
 	options->debug_directory = "/usr/lib/debug";
 	options->log_level = LOG_INFO;
 	if (gethostname(options->host_name, sizeof(options->host_name) - 1) != 0)
-		strcpy(options->host_name, "localhost");
+		snprintf(options->host_name, sizeof(options->host_name), "localhost");
 	options->node = options->host_name;
 }
 

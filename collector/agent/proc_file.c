@@ -4,9 +4,9 @@
  */
 #include "agent/proc_file.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +15,7 @@
 
 #define READ_STEP_BYTES	 4096
 #define STAT_LIMIT_BYTES 4096
+#define PERMISSION_COUNT 4 /* "r-xp" */
 
 /* Fields of /proc/PID/stat counted from 1, as proc(5) does; those after the name start with 3. */
 #define STAT_FIELD_START_TIME  22
@@ -159,6 +160,23 @@ cut_deleted(char *name)
 	return true;
 }
 
+/* Reads a number that the character end follows, and moves behind it. */
+static bool
+take_number(char **cursor, int base, char end, unsigned long long *number)
+{
+	char *stop;
+
+	if (!isxdigit((unsigned char) **cursor))
+		return false;
+	errno = 0;
+	*number = strtoull(*cursor, &stop, base);
+	if (errno != 0 || *stop != end)
+		return false;
+	*cursor = stop + 1;
+	return true;
+}
+
+/* "start-end perms offset major:minor inode", then spaces and the name where there is one. */
 int
 proc_maps_parse_line(char *line, ProcMapping *mapping, bool *executable)
 {
@@ -166,28 +184,37 @@ proc_maps_parse_line(char *line, ProcMapping *mapping, bool *executable)
 	unsigned long long end;
 	unsigned long long offset;
 	unsigned long long inode;
-	unsigned int major_number;
-	unsigned int minor_number;
-	char permissions[5];
-	char *name;
-	int name_at = 0;
+	unsigned long long major_number;
+	unsigned long long minor_number;
+	char *cursor = line;
+	const char *permissions;
 
-	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu%n", &start, &end, permissions, &offset,
-			   &major_number, &minor_number, &inode, &name_at) != 7)
+	if (!take_number(&cursor, 16, '-', &start) || !take_number(&cursor, 16, ' ', &end) ||
+		start >= end || strcspn(cursor, " ") != PERMISSION_COUNT)
 		return -EINVAL;
-	if (start >= end || strlen(permissions) != 4)
+	permissions = cursor;
+	cursor += PERMISSION_COUNT;
+	if (*cursor++ != ' ' || !take_number(&cursor, 16, ' ', &offset) ||
+		!take_number(&cursor, 16, ':', &major_number) ||
+		!take_number(&cursor, 16, ' ', &minor_number))
 		return -EINVAL;
-	name = line + name_at;
-	while (*name == ' ')
-		name++;
+	if (!take_number(&cursor, 10, ' ', &inode))
+	{
+		/* without a name the line may end here */
+		if (!take_number(&cursor, 10, '\0', &inode))
+			return -EINVAL;
+		cursor--;
+	}
+	while (*cursor == ' ')
+		cursor++;
 	mapping->start = start;
 	mapping->end = end;
 	mapping->file_offset = offset;
-	mapping->device = makedev(major_number, minor_number);
+	mapping->device = makedev((unsigned int) major_number, (unsigned int) minor_number);
 	mapping->inode = (ino_t) inode;
-	mapping->deleted = cut_deleted(name);
-	unescape(name);
-	mapping->name = name;
+	mapping->deleted = cut_deleted(cursor);
+	unescape(cursor);
+	mapping->name = cursor;
 	*executable = permissions[2] == 'x';
 	return 0;
 }

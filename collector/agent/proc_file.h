@@ -2,8 +2,8 @@
  * proc_file.h
  *		What the kernel says about one process under /proc, read and parsed.
  *
- * Text comes from the kernel, but names in it come from processes: everything is bounds-checked. All functions
- * return 0 or -errno; a process that has ended gives -ENOENT or -ESRCH.
+ * Text comes from the kernel, but names in it come from processes: everything is bounds-checked.
+ * All functions return 0 or -errno; a process that has ended gives -ENOENT or -ESRCH.
  */
 #ifndef COLLECTOR_PROC_FILE_H
 #define COLLECTOR_PROC_FILE_H
@@ -41,7 +41,10 @@ typedef struct ProcMapping
 	bool deleted;
 } ProcMapping;
 
-/* Parses one line without its newline, in place: mapping->name points into line. *executable tells its x bit. */
+/*
+ * Parses one line without its newline, in place: mapping->name points into line. *executable tells
+ * its x bit.
+ */
 int proc_maps_parse_line(char *line, ProcMapping *mapping, bool *executable);
 
 /* Target of /proc/PID/exe without " (deleted)". */

@@ -2,7 +2,8 @@
  * process.c
  *		The table of sampled processes.
  *
- * A mapping's image is opened when the first sample falls into it: most mappings of most processes never have one.
+ * A mapping's image is opened when the first sample falls into it: most mappings of most processes
+ * never have one.
  */
 #include "agent/process.h"
 
@@ -22,7 +23,7 @@
 #define NS_PER_S		 UINT64_C(1000000000)
 #define REREAD_FIRST_NS	 (NS_PER_S / 10) /* after an address that nothing covers */
 #define REREAD_LAST_NS	 (10 * NS_PER_S) /* the delay doubles up to here */
-#define REFRESH_NS		 (60 * NS_PER_S) /* mappings change unnoticed where an address is used again */
+#define REFRESH_NS		 (60 * NS_PER_S) /* a mapping may be replaced unnoticed */
 #define FORGET_UNSEEN_NS (300 * NS_PER_S)
 
 typedef struct ProcessKey
@@ -94,7 +95,9 @@ mapping_kind(const ProcMapping *map)
 		return MAPPING_VDSO;
 	if (map->inode != 0)
 		return MAPPING_FILE;
-	/* "[anon:…]" is memory that was named with prctl; "[heap]" and "[stack]" may be executable too */
+	/*
+	 * "[anon:…]" is memory that was named with prctl; "[heap]" and "[stack]" may be executable too
+	 */
 	if (map->name[0] == '\0' || strncmp(map->name, "[anon", 5) == 0 ||
 		strcmp(map->name, "[heap]") == 0 || strncmp(map->name, "[stack", 6) == 0)
 		return MAPPING_ANONYMOUS;
@@ -153,7 +156,10 @@ keep_names(Mapping *mappings, size_t count, char **block)
 	return 0;
 }
 
-/* Executable lines of a maps file; text is changed. What was parsed is the caller's to free, also on failure. */
+/*
+ * Executable lines of a maps file; text is changed. What was parsed is the caller's to free, also
+ * on failure.
+ */
 static int
 parse_mappings(char *text, Mapping **mappings, size_t *count)
 {
@@ -233,7 +239,9 @@ read_cgroup(uint32_t pid, CgroupLabels *cgroup)
 	free(text);
 }
 
-/* Is /proc/PID still about the image that was sampled? Asked after reading: images never come back. */
+/*
+ * Is /proc/PID still about the image that was sampled? Asked after reading: images never come back.
+ */
 static bool
 still_same_image(const ProcessTable *table, const Process *process)
 {
@@ -245,7 +253,10 @@ still_same_image(const ProcessTable *table, const Process *process)
 	return stat.stack_top == 0 || process->stack_top == 0 || stat.stack_top == process->stack_top;
 }
 
-/* 0, or why /proc tells nothing about the image. The snapshot is to be discarded or installed either way. */
+/*
+ * 0, or why /proc tells nothing about the image. The snapshot is to be discarded or installed
+ * either way.
+ */
 static int
 take_snapshot(ProcessTable *table, const Process *process, Snapshot *snapshot)
 {

@@ -2,10 +2,10 @@
  * process.h
  *		Processes that were sampled: their executable mappings and what labels need to know.
  *
- * A process is known by pid, start time and exec count, so neither a pid that is used again nor an exec can
- * mix two images up. What /proc says is taken only where it is about the image that was sampled: the start
- * time and the random top of its stack, which the sample carries, are compared after reading.
- * All functions belong to the reader thread.
+ * A process is known by pid, start time and exec count, so neither a pid that is used again nor an
+ * exec can mix two images up. What /proc says is taken only where it is about the image that was
+ * sampled: the start time and the random top of its stack, which the sample carries, are compared
+ * after reading. All functions belong to the reader thread.
  */
 #ifndef COLLECTOR_PROCESS_H
 #define COLLECTOR_PROCESS_H
@@ -54,19 +54,22 @@ typedef struct ProcessAddress
 	uint64_t address; /* with an image the offset in the file, else as it was */
 } ProcessAddress;
 
-/* limit: processes kept; beyond it the one unseen for longest goes. The image table outlives this one. */
+/*
+ * limit: processes kept; beyond it the one unseen for longest goes. The image table outlives this
+ * one.
+ */
 int process_table_create(ImageTable *images, size_t limit, ProcessTable **table);
 void process_table_free(ProcessTable *table); /* accepts NULL */
 
 /*
- * The process of a sample; reads /proc where it is new. Never NULL but without memory. Holds until the next call
- * of a table function. now_ns is CLOCK_MONOTONIC.
+ * The process of a sample; reads /proc where it is new. Never NULL but without memory. Holds until
+ * the next call of a table function. now_ns is CLOCK_MONOTONIC.
  */
 Process *process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t now_ns);
 
 /*
- * False where no executable mapping covers the address; the mappings are then read again, at most every
- * 100 ms, more and more rarely where that does not help.
+ * False where no executable mapping covers the address; the mappings are then read again, at most
+ * every 100 ms, more and more rarely where that does not help.
  */
 bool process_resolve(ProcessTable *table, Process *process, uint64_t address, uint64_t now_ns,
 					 ProcessAddress *result);

@@ -80,7 +80,10 @@ add_label(IntervalSeries *series, BatchLabel *labels, const char *name, const ch
 		labels[series->label_count++] = (BatchLabel){ .name = name, .value = value };
 }
 
-/* Kernel workers are named for the queue they serve at the moment ("kworker/1:2"): that part is cut off. */
+/*
+ * Kernel workers are named for the queue they serve at the moment ("kworker/1:2"): that part is cut
+ * off.
+ */
 static void
 copy_comm(char to[PFS_COMM_BYTES + 1], const char from[PFS_COMM_BYTES], bool kernel_thread)
 {
@@ -253,7 +256,10 @@ reader_run(void *argument)
 {
 	Reader *reader = argument;
 
-	/* under full load a short-lived process would else be gone before we run; without the right we are later */
+	/*
+	 * under full load a short-lived process would else be gone before we run; without the right we
+	 * are later
+	 */
 	setpriority(PRIO_PROCESS, 0, READER_NICE_LEVEL);
 	for (;;)
 	{

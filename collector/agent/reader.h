@@ -2,8 +2,9 @@
  * reader.h
  *		The reader thread: ring buffer records become samples of the current interval.
  *
- * It is the only thread that reads the ring and the process table. It waits for nobody: not for symbols, not for the
- * database; the only lock that it shares is held by others for as long as it takes to swap two pointers.
+ * It is the only thread that reads the ring and the process table. It waits for nobody: not for
+ * symbols, not for the database; the only lock that it shares is held by others for as long as it
+ * takes to swap two pointers.
  */
 #ifndef COLLECTOR_READER_H
 #define COLLECTOR_READER_H
@@ -22,11 +23,11 @@ typedef struct Reader Reader;
 
 typedef struct ReaderOptions
 {
-	const char *node;  /* label */
-	bool label_pid;	   /* adds the label pid */
-	bool label_thread; /* adds the label thread_name */
-	int64_t window_us; /* samples are summed per window; windows are aligned to the epoch … */
-	int64_t start_us; /* … but the first begins when sampling does (microseconds since 1970 UTC) */
+	const char *node;	   /* label */
+	bool label_pid;		   /* adds the label pid */
+	bool label_thread;	   /* adds the label thread_name */
+	int64_t window_us;	   /* samples are summed per window; windows are aligned to the epoch … */
+	int64_t start_us;	   /* … but the first begins here, when sampling does */
 	size_t interval_bytes; /* budget of the samples between two flushes */
 	size_t process_limit;
 } ReaderOptions;

@@ -28,8 +28,9 @@ typedef struct ResolveContext
 } ResolveContext;
 
 /*
- * Adds all samples of the interval to the batch, as nanoseconds of CPU time. What does not fit is left out and counted.
- * -ENOMEM where not even the tables that this needs can be had; the batch then has some of the samples.
+ * Adds all samples of the interval to the batch, as nanoseconds of CPU time. What does not fit is
+ * left out and counted. -ENOMEM where not even the tables that this needs can be had; the batch
+ * then has some of the samples.
  */
 int resolve_interval(const ResolveContext *context, const Interval *interval, Batch *batch,
 					 ResolveStats *stats);

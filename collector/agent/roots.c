@@ -2,9 +2,10 @@
  * roots.c
  *		The table of root functions.
  *
- * glibc's own start code keeps no frame pointers, so a walk by frame pointers ends in the function that called main
- * or the thread's function; these are taken for roots as well. A name that a program may use for something else,
- * such as musl's "start", must not stand here: what called it would be cut off.
+ * glibc's own start code keeps no frame pointers, so a walk by frame pointers ends in the function
+ * that called main or the thread's function; these are taken for roots as well. A name that a
+ * program may use for something else, such as musl's "start", must not stand here: what called it
+ * would be cut off.
  */
 #include "agent/roots.h"
 

@@ -7,7 +7,10 @@
 
 #include <stdbool.h>
 
-/* True where nobody calls this function: the entry point of a process, a thread or a goroutine, or what it runs through. */
+/*
+ * True where nobody calls this function: the entry point of a process, a thread or a goroutine, or
+ * what it runs through.
+ */
 bool root_function(const char *system_name);
 
 #endif

@@ -34,7 +34,7 @@ typedef enum CpuState
 {
 	CPU_OFF,
 	CPU_SAMPLED,
-	CPU_FAILED, /* online, but the perf event could not be opened; tried again after it was offline */
+	CPU_FAILED, /* online without a perf event; tried again after it was offline */
 } CpuState;
 
 struct Sampler
@@ -58,7 +58,10 @@ on_record(void *context, void *record, size_t length_bytes)
 	return 0;
 }
 
-/* libbpf's own words are for developers: they go to the log at level debug, and what matters is told by us. */
+/*
+ * libbpf's own words are for developers: they go to the log at level debug, and what matters is
+ * told by us.
+ */
 static int
 on_libbpf_message(enum libbpf_print_level level, const char *format, va_list arguments)
 {
@@ -74,7 +77,10 @@ on_libbpf_message(enum libbpf_print_level level, const char *format, va_list arg
 	return 0;
 }
 
-/* Kernels before 5.11 charge BPF memory against this limit; later ones ignore it, so failure is no matter. */
+/*
+ * Kernels before 5.11 charge BPF memory against this limit; later ones ignore it, so failure is no
+ * matter.
+ */
 static void
 raise_memlock(void)
 {

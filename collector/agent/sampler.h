@@ -1,9 +1,9 @@
 /*
  * sampler.h
- *		The BPF program in the kernel: load it, give it a perf event on each online CPU, read its ring buffer.
+ *		The BPF program: load it, give it a perf event on each online CPU, read its ring buffer.
  *
- * sampler_poll belongs to the reader thread; all else to the main thread. The functions that are called
- * while the reader polls touch perf events and counters only, never the ring.
+ * sampler_poll belongs to the reader thread; all else to the main thread. The functions that are
+ * called while the reader polls touch perf events and counters only, never the ring.
  */
 #ifndef COLLECTOR_SAMPLER_H
 #define COLLECTOR_SAMPLER_H
@@ -20,19 +20,22 @@ typedef struct Sampler Sampler;
 typedef void (*SamplerHandler)(void *context, const void *record, size_t length_bytes);
 
 /*
- * Loads the program. Failures: EXIT_PRIVILEGE where the kernel lacks something or the process a right, EXIT_BPF where
- * the kernel refuses the program.
+ * Loads the program. Failures: EXIT_PRIVILEGE where the kernel lacks something or the process a
+ * right, EXIT_BPF where the kernel refuses the program.
  */
 ExitCode sampler_create(uint32_t frequency_hz, SamplerHandler handler, void *context,
 						Sampler **sampler, Failure *failure);
 void sampler_free(Sampler *sampler); /* accepts NULL */
 
-/* Opens a perf event on each CPU that is online and has none. EXIT_BPF where none could be opened at all. */
+/*
+ * Opens a perf event on each CPU that is online and has none. EXIT_BPF where none could be opened
+ * at all.
+ */
 ExitCode sampler_attach(Sampler *sampler, Failure *failure);
 
 /*
- * Follows CPUs that came or went since; to be called about once a second. Returns the number of online CPUs that
- * cannot be sampled, each of which was logged once.
+ * Follows CPUs that came or went since; to be called about once a second. Returns the number of
+ * online CPUs that cannot be sampled, each of which was logged once.
  */
 uint32_t sampler_follow_cpus(Sampler *sampler);
 uint32_t sampler_cpu_count(const Sampler *sampler); /* with a perf event */

@@ -24,7 +24,10 @@ smallest(size_t a, size_t b, size_t c)
 	return least < c ? least : c;
 }
 
-/* Edits (Levenshtein) that make one text of the other; NEAREST_LENGTH where one of them is too long. */
+/*
+ * Edits (Levenshtein) that make one text of the other; NEAREST_LENGTH where one of them is too
+ * long.
+ */
 static size_t
 edit_distance(const char *a, const char *b)
 {

@@ -2,8 +2,8 @@
  * flags.h
  *		Command-line flags: one table says what there is, how it is read and what the help prints.
  *
- * "--name value" and "--name=value" are the same; a switch takes no value. There are no short flags and no
- * abbreviations. A flag that is given twice counts as given last.
+ * "--name value" and "--name=value" are the same; a switch takes no value. There are no short flags
+ * and no abbreviations. A flag that is given twice counts as given last.
  */
 #ifndef COLLECTOR_FLAGS_H
 #define COLLECTOR_FLAGS_H
@@ -37,8 +37,8 @@ typedef struct Flag
 } Flag;
 
 /*
- * Reads arguments[0 … count - 1]. EXIT_USAGE for an unrecognized flag (the hint names the nearest one), a stray argument or
- * a missing value; EXIT_CONFIG for a value that cannot be used.
+ * Reads arguments[0 … count - 1]. EXIT_USAGE for an unrecognized flag (the hint names the nearest
+ * one), a stray argument or a missing value; EXIT_CONFIG for a value that cannot be used.
  */
 ExitCode flags_parse(const Flag *flags, size_t flag_count, int count, char **arguments,
 					 Failure *failure);

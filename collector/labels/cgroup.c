@@ -4,9 +4,9 @@
  *
  * Lines read "hierarchy:controllers:path". Path components that carry a container, by runtime:
  *
- *		docker/ID, docker-ID.scope, cri-containerd-ID.scope, crio-ID.scope, libpod-ID.scope	hexadecimal ID
- *		kubepods/burstable/podUID/ID, kubepods-burstable-podUID.slice:cri-containerd:ID		hexadecimal ID
- *		garden/ID, ecs/TASK/ID, system.slice:docker:ID										hexadecimal ID
+ *		docker/ID, docker-ID.scope, cri-containerd-ID.scope, crio-ID.scope, libpod-ID.scope	hex ID
+ *		kubepods/burstable/podUID/ID, kubepods-burstable-podUID.slice:cri-containerd:ID		hex ID
+ *		garden/ID, ecs/TASK/ID, system.slice:docker:ID										hex ID
  *		lxc/NAME, lxc.payload.NAME, lxc.payload/NAME, machine.slice/machine-NAME.scope			name
  */
 #include "labels/cgroup.h"

@@ -2,8 +2,9 @@
  * cgroup.h
  *		What a control group's path tells about a process: container, systemd unit.
  *
- * Understands the unified hierarchy (v2), the old ones (v1) and both side by side, with the path shapes of Docker,
- * containerd, CRI-O, Podman, Kubernetes (cgroupfs and systemd drivers), LXC and systemd-nspawn.
+ * Understands the unified hierarchy (v2), the old ones (v1) and both side by side, with the path
+ * shapes of Docker, containerd, CRI-O, Podman, Kubernetes (cgroupfs and systemd drivers), LXC and
+ * systemd-nspawn.
  */
 #ifndef COLLECTOR_CGROUP_H
 #define COLLECTOR_CGROUP_H
@@ -22,8 +23,9 @@ typedef struct CgroupLabels
 } CgroupLabels;
 
 /*
- * From the text of /proc/PID/cgroup. Of several hierarchies the one that tells most counts: the unified one unless
- * it is the root, then systemd's own, then any other. Never fails: what is not understood stays "".
+ * From the text of /proc/PID/cgroup. Of several hierarchies the one that tells most counts: the
+ * unified one unless it is the root, then systemd's own, then any other. Never fails: what is not
+ * understood stays "".
  */
 void cgroup_parse(const char *text, CgroupLabels *labels);
 

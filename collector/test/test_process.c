@@ -1,6 +1,6 @@
 /*
  * test_process.c
- *		The table of sampled processes, with real ones: exec, pids used again, deleted files, mappings that come later.
+ *		The table of sampled processes, with real ones: exec, reused pids, deleted files.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -139,7 +139,10 @@ test_pid_used_again(void **state)
 	assert_int_equal(stats.count, 3);
 }
 
-/* A process that executes something else after it was sampled must not lend its new mappings to old samples. */
+/*
+ * A process that executes something else after it was sampled must not lend its new mappings to old
+ * samples.
+ */
 static void
 test_exec(void **state)
 {

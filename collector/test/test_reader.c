@@ -1,6 +1,6 @@
 /*
  * test_reader.c
- *		From ring buffer records to a batch: labels, sums, windows, functions, what is marked incomplete.
+ *		From ring buffer records to a batch: labels, sums, windows, functions, incompleteness.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /*
  * test_sampler.c
- *		The BPF program in this machine's kernel: it loads, and what it sends adds up. Skipped without the right.
+ *		The BPF program in this machine's kernel: it loads, and what it sends adds up.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -98,7 +98,10 @@ test_live(void **state)
 					 counters[PFS_COUNTER_IDLE] + counters[PFS_COUNTER_SAMPLES] +
 						 counters[PFS_COUNTER_RING_FULL] + counters[PFS_COUNTER_NO_SCRATCH]);
 
-	/* other work may share the CPU, so no more than a fifth of what an idle machine gives is asked for */
+	/*
+	 * other work may share the CPU, so no more than a fifth of what an idle machine gives is asked
+	 * for
+	 */
 	assert_true(seen.own >= FREQUENCY_HZ / 2 / 5);
 	assert_int_equal(seen.own_with_user_stack, seen.own);
 	assert_true(seen.own_in_spin * 2 > seen.own);
