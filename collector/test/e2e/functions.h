@@ -1,7 +1,6 @@
 /*
  * functions.h
  *		The functions that the test programs spend their time in. BURN_INLINED makes them part of main.
- * /
  */
 #ifndef E2E_FUNCTIONS_H
 #define E2E_FUNCTIONS_H
