@@ -112,7 +112,7 @@ profstore_ensure_partitions(PG_FUNCTION_ARGS)
 	TimestampTz to = PG_GETARG_TIMESTAMPTZ(1);
 	Oid samples = pfs_relation_oid("samples");
 	int64 first = day_of(from);
-	int64 last = to > from ? day_of(to - 1) : first;
+	int64 last = Max(first, day_of(TIMESTAMP_NOT_FINITE(to) ? to : to - 1));
 	int32 made = 0;
 
 	if (to < from)

@@ -351,6 +351,8 @@ pfs_chunk_decode(const PfsChunkRow *row, const struct varlena *payload, PfsChunk
 						header[0], PFS_CHUNK_VERSION),
 				 errhint("Install a newer release of profstore.")));
 
+	if ((header[1] & ~PFS_CHUNK_FLAG_ZSTD) != 0 || header[2] != 0 || header[3] != 0)
+		corrupt(row, "A reserved bit is set.");
 	body_length = get_u32(header + 4);
 	nodes->node_count = get_u32(header + 8);
 	if (nodes->node_count < 1 || nodes->node_count > PFS_CHUNK_MAX_NODES ||

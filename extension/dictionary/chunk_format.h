@@ -34,7 +34,7 @@
  * adds a stack writes caller before callee, so nearly every distance is 1 and compresses to nothing.
  *
  * Example: nodes 65, 66 and 67 with locations 7, 9 and 8, where 65 hangs on the root and the others on 65; not compressed:
- *	01 00 0000 | 0c000000 | 03000000 | crc | 02 03 02 | 00 03 | 00 01 02 | 81 01 | 0e 04 01
+ *	01 00 0000 | 0d000000 | 03000000 | crc | 02 03 02 | 00 03 | 00 01 02 | 81 01 | 0e 04 01
  */
 #ifndef PFS_CHUNK_FORMAT_H
 #define PFS_CHUNK_FORMAT_H

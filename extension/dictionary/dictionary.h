@@ -36,9 +36,9 @@ typedef struct PfsLine
 typedef struct PfsLocation
 {
 	int32 id;
-	int32 mapping_id; /* 0: none */
-	uint64 address;	  /* ELF virtual address; 0 for a frame known by name only */
-	uint32 line_count; /* 0: not symbolized */
+	int32 mapping_id;	  /* 0: none */
+	uint64 address;		  /* ELF virtual address; 0 for a frame known by name only */
+	uint32 line_count;	  /* 0: not symbolized */
 	const PfsLine *lines; /* innermost first, as in pprof */
 } PfsLocation;
 

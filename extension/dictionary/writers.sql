@@ -94,8 +94,9 @@ BEGIN ATOMIC
 			 profstore.parse_profile_type(i.profile_type) AS t),
 	added AS
 		(INSERT INTO profstore.profile_types (name, sample_type, sample_unit, period_type, period_unit, delta)
-		 SELECT DISTINCT i.name, i.sample_type, i.sample_unit, i.period_type, i.period_unit, i.delta
+		 SELECT i.name, i.sample_type, i.sample_unit, i.period_type, i.period_unit, i.delta
 		 FROM input AS i WHERE i.id IS NULL
+		 GROUP BY i.name, i.sample_type, i.sample_unit, i.period_type, i.period_unit, i.delta ORDER BY min(i.ord)
 		 RETURNING *)
 	SELECT coalesce(array_agg(coalesce(i.id, a.id) ORDER BY i.ord), '{}')
 	FROM input AS i
@@ -120,7 +121,9 @@ BEGIN ATOMIC
 			 profstore.normalize_labels(i.labels) AS n(labels)),
 	added AS
 		(INSERT INTO profstore.series (profile_type, labels, period)
-		 SELECT DISTINCT i.profile_type, i.labels, i.period FROM input AS i WHERE i.id IS NULL
+		 SELECT i.profile_type, i.labels, i.period
+		 FROM input AS i WHERE i.id IS NULL
+		 GROUP BY i.profile_type, i.labels, i.period ORDER BY min(i.ord)
 		 RETURNING *)
 	SELECT coalesce(array_agg(coalesce(i.id, a.id) ORDER BY i.ord), '{}')
 	FROM input AS i
@@ -155,7 +158,9 @@ BEGIN ATOMIC
 		 FROM unnest(build_ids, files) WITH ORDINALITY AS i(build_id, file, ord)),
 	added AS
 		(INSERT INTO profstore.mappings (build_id, file)
-		 SELECT DISTINCT i.build_id, i.file FROM input AS i WHERE i.id IS NULL
+		 SELECT i.build_id, i.file
+		 FROM input AS i WHERE i.id IS NULL
+		 GROUP BY i.build_id, i.file ORDER BY min(i.ord)
 		 RETURNING *)
 	SELECT coalesce(array_agg(coalesce(i.id, a.id) ORDER BY i.ord), '{}')
 	FROM input AS i
@@ -180,7 +185,9 @@ BEGIN ATOMIC
 			 WITH ORDINALITY AS i(name, system_name, filename, start_line, ord)),
 	added AS
 		(INSERT INTO profstore.functions (name, system_name, filename, start_line)
-		 SELECT DISTINCT i.name, i.system_name, i.filename, i.start_line FROM input AS i WHERE i.id IS NULL
+		 SELECT i.name, i.system_name, i.filename, i.start_line
+		 FROM input AS i WHERE i.id IS NULL
+		 GROUP BY i.name, i.system_name, i.filename, i.start_line ORDER BY min(i.ord)
 		 RETURNING *)
 	SELECT coalesce(array_agg(coalesce(i.id, a.id) ORDER BY i.ord), '{}')
 	FROM input AS i
@@ -222,9 +229,9 @@ BEGIN ATOMIC
 		 FROM input AS i),
 	added AS
 		(INSERT INTO profstore.locations (mapping, address, function_ids, lines, symbolization)
-		 SELECT DISTINCT i.mapping, i.address, i.function_ids, i.lines,
-			 CASE WHEN i.lines = '{}' THEN 'p' ELSE 's' END::"char"
+		 SELECT i.mapping, i.address, i.function_ids, i.lines, CASE WHEN i.lines = '{}' THEN 'p' ELSE 's' END::"char"
 		 FROM found AS i WHERE i.id IS NULL
+		 GROUP BY i.mapping, i.address, i.function_ids, i.lines ORDER BY min(i.ord)
 		 RETURNING *)
 	SELECT coalesce(array_agg(coalesce(i.id, a.id) ORDER BY i.ord), '{}')
 	FROM found AS i

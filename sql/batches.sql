@@ -1,0 +1,47 @@
+-- begin_batch: each batch once, and only under the present epoch.
+SET search_path = profstore, public;
+\set writer '\'00000000-0000-0000-0000-00000000000a\''
+SELECT begin_batch(:writer, 1, epoch());
+SELECT begin_batch(:writer, 1, epoch());
+SELECT begin_batch(:writer, 3, epoch());
+SELECT begin_batch(:writer, 2, epoch());
+SELECT begin_batch('00000000-0000-0000-0000-00000000000b', 1, epoch());
+SELECT writer, last_batch, first_seen <= last_seen AS ordered FROM writers ORDER BY writer;
+
+-- rolled back with its transaction
+BEGIN;
+SELECT begin_batch(:writer, 4, epoch());
+ROLLBACK;
+SELECT begin_batch(:writer, 4, epoch());
+
+-- an older epoch is refused with a code of its own, and nothing is written
+SELECT epoch() AS old \gset
+SELECT bump_epoch() > :old AS bumped;
+\set VERBOSITY sqlstate
+SELECT begin_batch(:writer, 5, :old);
+SELECT begin_batch(:writer, 5, 0);
+\set VERBOSITY default
+SELECT last_batch FROM writers WHERE writer = :writer;
+SELECT begin_batch(:writer, 5, epoch());
+-- other names are no reason to refuse
+SELECT epoch() AS old \gset
+SELECT bump_names();
+SELECT begin_batch(:writer, 6, :old);
+
+-- what a writer stores beside its samples
+SELECT ensure_partitions('2026-03-01 00:00Z', '2026-03-01 00:00Z');
+BEGIN;
+SELECT begin_batch(:writer, 7, epoch());
+COPY samples FROM stdin;
+2026-03-01 00:00:00Z	1	0	5
+\.
+COPY losses FROM stdin;
+2026-03-01 00:00:00Z	n1	ring buffer full	3
+\.
+COMMIT;
+SELECT count(*) FROM samples;
+SELECT node, reason, count FROM losses;
+\set VERBOSITY terse
+INSERT INTO losses (node, reason, count) VALUES ('n1', 'negative', -1);
+INSERT INTO targets (name, labels) VALUES ('n1', '[]');
+INSERT INTO targets (name, health) VALUES ('n1', 'fine');

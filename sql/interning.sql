@@ -1,0 +1,116 @@
+-- Interning: arrays in, ids out; equal content has one id.
+SET search_path = profstore, public;
+
+-- profile types and series
+SELECT intern_profile_types('{process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta,memory:inuse_space:bytes:space:bytes,process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta}');
+SELECT * FROM profile_types ORDER BY id;
+SELECT intern_series('{process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta,process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta,goroutine:goroutine:count::}',
+	array['{"service": "a", "node": "n1"}', '{"node": "n1", "service": "a", "zone": ""}', '{}']::jsonb[], '{1,1,0}');
+SELECT intern_series('{goroutine:goroutine:count::,process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta}',
+	array['{}', '{"node": "n1", "service": "a"}']::jsonb[], '{0,2}');
+SELECT id, profile_type, labels, period, first_seen = last_seen AS untouched FROM series ORDER BY id;
+
+-- touching widens, to within a minute
+SELECT touch_series('{1,2}', '2020-01-01 00:00Z', '2020-01-02 00:00Z');
+SELECT id, first_seen = '2020-01-01 00:00Z' AS widened, last_seen > '2020-01-02 00:00Z' AS kept FROM series ORDER BY id;
+SELECT touch_series('{1}', '2100-01-01 00:00Z', '2100-01-01 00:00Z');
+SELECT touch_series('{1}', '2100-01-01 00:00Z', '2100-01-01 00:00:59Z');
+SELECT last_seen = '2100-01-01 00:00Z' AS within_a_minute FROM series WHERE id = 1;
+
+-- mappings, functions
+SELECT intern_mappings('{aa,bb,aa,""}', '{/bin/a,/bin/b,/bin/a,[vdso]}');
+SELECT intern_mappings('{bb,bb}', '{/bin/b,/bin/c}');
+SELECT intern_functions('{main,f,main}', '{main,_Z1fv,main}', '{a.c,a.cc,a.c}', '{1,2,1}');
+SELECT intern_functions('{main,main}', '{main,main}', '{a.c,a.c}', '{1,7}');
+
+-- locations: line counts cut functions and lines
+SELECT intern_locations('{1,1,2,0}', '{16,32,16,0}', '{1,2,0,1}', '{1,2,1,2}', '{5,6,7,0}') AS first \gset
+SELECT mapping, address, function_ids, lines, symbolization FROM locations ORDER BY mapping, address;
+SELECT intern_locations('{1,1,2,0}', '{16,32,16,0}', '{1,2,0,1}', '{1,2,1,2}', '{5,6,7,0}') = :'first' AS same;
+-- without lines: what is known at the address is taken, a symbolized one first
+SELECT intern_locations('{2}', '{16}', '{1}', '{2}', '{9}') AS symbolized \gset
+SELECT intern_locations('{2,1}', '{16,32}', '{0,0}', '{}', '{}') = :'symbolized'::int4[] || (:'first'::int4[])[2] AS same;
+-- frames known by name only differ by their lines; the top half of addresses is negative
+SELECT cardinality(array(SELECT DISTINCT unnest(intern_locations('{0,0,0}', '{0,0,0}', '{1,1,1}', '{1,2,1}', '{0,0,1}'))));
+SELECT intern_locations('{1}', '{-2130706432}', '{0}', '{}', '{}') = intern_locations('{1}', '{-2130706432}', '{0}', '{}', '{}') AS same;
+
+-- nothing in, nothing out
+SELECT intern_series('{}', '{}', '{}'), intern_mappings('{}', '{}'), intern_functions('{}', '{}', '{}', '{}'),
+	intern_locations('{}', '{}', '{}', '{}', '{}'), intern_stacks('p', '{}', '{}');
+
+-- stacks come leaf first; a leaf's node stands for the stack, and a stack's outer frames are its prefix
+SELECT intern_stacks('exe', '{2,1,0,3}', '{1,2,2,3,1,2}') AS ids \gset
+SELECT id % (1::int8 << 40) AS node, parent % (1::int8 << 40) AS parent, location FROM stacks ORDER BY id;
+SELECT array(SELECT unnest(:'ids'::int8[]) % (1::int8 << 40)) AS nodes;
+SELECT intern_stacks('exe', '{3,1,2}', '{3,1,2,2,1,2}') = array[(:'ids'::int8[])[4], (:'ids'::int8[])[2], (:'ids'::int8[])[1]] AS same;
+-- another partition, other ids
+SELECT array(SELECT unnest(intern_stacks('other', '{2}', '{1,2}')) >> 40) AS partition;
+SELECT id, key FROM dictionary_partitions ORDER BY id;
+
+-- what is refused
+\set VERBOSITY terse
+SELECT intern_profile_types('{a:b:c:d}');
+SELECT intern_profile_types('{a:b:c:d:e:f}');
+SELECT intern_profile_types('{"a:b{:c:d:e"}');
+SELECT intern_profile_types('{":b:c:d:e"}');
+SELECT intern_series('{a:b:c:d:e}', array['[]']::jsonb[], '{1}');
+SELECT intern_series('{a:b:c:d:e}', array['{"0a": "x"}']::jsonb[], '{1}');
+SELECT intern_series('{a:b:c:d:e}', array['{"a": 1}']::jsonb[], '{1}');
+SELECT intern_series('{a:b:c:d:e}', array['{}', '{}']::jsonb[], '{1}');
+SELECT intern_mappings('{a,NULL}', '{b,c}');
+SELECT intern_mappings('{{a},{b}}', '{{a},{b}}');
+SELECT intern_locations('{1}', '{1}', '{2}', '{1}', '{1}');
+SELECT intern_locations('{1}', '{1}', '{-1}', '{1}', '{1}');
+SELECT intern_locations('{1}', '{1}', '{1}', '{99}', '{1}');
+SELECT intern_locations('{99}', '{1}', '{0}', '{}', '{}');
+SELECT intern_stacks('', '{1}', '{1}');
+SELECT intern_stacks(repeat('x', 256), '{1}', '{1}');
+SELECT intern_stacks('exe', '{2}', '{1}');
+SELECT intern_stacks('exe', '{-1}', '{}');
+SELECT intern_stacks('exe', '{1}', '{NULL}');
+SELECT intern_stacks('exe', '{2}', '{1,9999}');
+SELECT intern_stacks('exe', '{1}', '{-5}');
+SELECT intern_stacks('exe', '{1}', '{0}');
+\set VERBOSITY default
+-- an error leaves nothing behind
+SELECT count(*) FROM stacks;
+
+-- random stacks, and the view rebuilds each of them frame by frame
+SELECT setseed(0.25);
+SELECT count(*) FROM unnest(intern_locations((SELECT array_agg(1) FROM generate_series(1, 200)),
+	(SELECT array_agg(1000 + g) FROM generate_series(1, 200) AS g), (SELECT array_agg(0) FROM generate_series(1, 200)), '{}', '{}'));
+CREATE TABLE public.wanted AS
+	SELECT n, d.depth, array(SELECT (1 + floor(random() * (3 + 2 * (d.depth % 4))))::int4 + 6 FROM generate_series(1, d.depth)) AS frames
+	FROM generate_series(1, 3000) AS n, LATERAL (SELECT (floor(random() * 12) + 0 * n)::int4 AS depth) AS d;
+ALTER TABLE public.wanted ADD COLUMN id int8;
+-- in calls of 500 stacks, from fresh and from warm caches
+DO $$
+DECLARE
+	first int;
+	ids int8[];
+BEGIN
+	FOR first IN SELECT generate_series(1, 3000, 500) LOOP
+		SELECT profstore.intern_stacks('random', array_agg(w.depth ORDER BY w.n),
+			coalesce((SELECT array_agg(f.frame ORDER BY v.n, f.ord) FROM public.wanted AS v, unnest(v.frames) WITH ORDINALITY AS f(frame, ord)
+					  WHERE v.n BETWEEN first AND first + 499), '{}'))
+		INTO ids FROM public.wanted AS w WHERE w.n BETWEEN first AND first + 499;
+		UPDATE public.wanted SET id = ids[n - first + 1] WHERE n BETWEEN first AND first + 499;
+	END LOOP;
+END
+$$;
+WITH RECURSIVE tree AS MATERIALIZED (SELECT * FROM stacks),
+walk AS (
+	SELECT DISTINCT w.id AS leaf, w.id AS at, '{}'::int4[] AS frames FROM public.wanted AS w
+	UNION ALL
+	SELECT walk.leaf, t.parent, walk.frames || t.location FROM walk JOIN tree AS t ON t.id = walk.at)
+SELECT count(*) AS stacks, count(*) FILTER (WHERE w.frames <> b.frames) AS wrong, count(DISTINCT w.frames) = count(DISTINCT w.id) AS one_id_each
+FROM public.wanted AS w JOIN walk AS b ON b.leaf = w.id AND b.at = 0;
+SELECT bool_and(parent < id) AS parents_first FROM stacks;
+\c
+SET search_path = profstore, public;
+-- a fresh session knows them all
+SELECT intern_stacks('random', array_agg(w.depth ORDER BY w.n),
+	(SELECT array_agg(f.frame ORDER BY v.n, f.ord) FROM public.wanted AS v, unnest(v.frames) WITH ORDINALITY AS f(frame, ord)))
+	= array_agg(w.id ORDER BY w.n) AS same
+FROM public.wanted AS w;
+DROP TABLE public.wanted;

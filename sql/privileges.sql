@@ -1,0 +1,72 @@
+-- What grant_read and grant_write give, and what nobody has without them.
+CREATE ROLE regress_pfs_reader;
+CREATE ROLE regress_pfs_writer;
+CREATE ROLE regress_pfs_nobody;
+SELECT profstore.grant_read('regress_pfs_reader');
+SELECT profstore.grant_write('regress_pfs_writer');
+SELECT profstore.ensure_partitions('2026-03-01 00:00Z', '2026-03-01 00:00Z');
+\set VERBOSITY terse
+
+SET ROLE regress_pfs_writer;
+SELECT profstore.ensure_partitions('2026-03-02 00:00Z', '2026-03-02 00:00Z');
+SELECT profstore.begin_batch('00000000-0000-0000-0000-00000000000a', 1, profstore.epoch());
+SELECT profstore.intern_series('{a:b:c:d:e}', array['{}']::jsonb[], '{1}'), profstore.intern_mappings('{a}', '{b}'),
+	profstore.intern_functions('{f}', '{f}', '{}'::text[] || ''::text, '{1}');
+SELECT profstore.intern_locations('{1}', '{16}', '{1}', '{1}', '{1}');
+SELECT cardinality(profstore.intern_stacks('exe', '{1}', '{1}'));
+SELECT profstore.touch_series('{1}', '2026-03-01', '2026-03-01');
+INSERT INTO profstore.samples VALUES ('2026-03-01 12:00Z', 1, (1::int8 << 40) + 1, 1);
+COPY profstore.samples FROM stdin;
+2026-03-02 00:00:00Z	1	0	5
+\.
+INSERT INTO profstore.losses (node, reason, count) VALUES ('n1', 'x', 1);
+INSERT INTO profstore.targets (name) VALUES ('n1') ON CONFLICT (name) DO UPDATE SET last_seen = now();
+-- but it reads and removes nothing
+SELECT count(*) FROM profstore.samples;
+SELECT count(*) FROM profstore.stacks;
+SELECT count(*) FROM profstore.series;
+DELETE FROM profstore.losses;
+UPDATE profstore.writers SET last_batch = 0;
+SELECT profstore.bump_epoch();
+SELECT profstore.bump_names();
+SELECT profstore.grant_read('regress_pfs_writer');
+SELECT profstore.begin_interning('x', '{}'::text[]);
+RESET ROLE;
+
+SET ROLE regress_pfs_reader;
+SELECT count(*) FROM profstore.samples;
+SELECT count(*) FROM profstore.stacks;
+SELECT count(*) FROM profstore.series;
+SELECT count(*) FROM profstore.losses;
+SELECT profstore.epoch();
+SELECT profstore.ensure_partitions('2026-03-01 00:00Z', '2026-03-01 00:00Z');
+SELECT profstore.intern_stacks('exe', '{1}', '{1}');
+INSERT INTO profstore.samples VALUES ('2026-03-01 12:00Z', 1, 1, 1);
+RESET ROLE;
+
+SET ROLE regress_pfs_nobody;
+SELECT count(*) FROM profstore.samples;
+RESET ROLE;
+
+-- no function takes a name that is no role
+SELECT profstore.grant_read('no_such_role');
+
+-- functions that run as their owner pin their search path; every object has a comment
+SELECT proname FROM pg_proc
+WHERE pronamespace = 'profstore'::regnamespace AND prosecdef
+	AND NOT coalesce(proconfig @> array['search_path=pg_catalog, pg_temp'], false);
+SELECT pg_describe_object(d.classid, d.objid, 0) AS lacks_a_comment
+FROM pg_depend AS d
+WHERE d.refclassid = 'pg_extension'::regclass AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'profstore') AND d.deptype = 'e'
+	AND d.classid IN ('pg_class'::regclass, 'pg_proc'::regclass, 'pg_am'::regclass, 'pg_type'::regclass)
+	AND obj_description(d.objid, (SELECT relname FROM pg_class WHERE oid = d.classid)) IS NULL
+	AND NOT EXISTS (SELECT FROM pg_type AS t WHERE d.classid = 'pg_type'::regclass AND t.oid = d.objid AND (t.typrelid <> 0 OR t.typelem <> 0))
+ORDER BY 1;
+SELECT a.attrelid::regclass || '.' || a.attname AS lacks_a_comment
+FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid
+WHERE c.relnamespace = 'profstore'::regnamespace AND c.relkind IN ('r', 'p', 'v') AND NOT c.relispartition AND a.attnum > 0 AND NOT a.attisdropped
+	AND col_description(a.attrelid, a.attnum) IS NULL
+ORDER BY 1;
+
+DROP OWNED BY regress_pfs_reader, regress_pfs_writer;
+DROP ROLE regress_pfs_reader, regress_pfs_writer, regress_pfs_nobody;
