@@ -10,11 +10,14 @@
 
 #include <uthash.h>
 
+#include "symbols/debug_files.h"
 #include "symbols/elf_file.h"
 #include "symbols/kallsyms.h"
 #include "symbols/result_cache.h"
 #include "symbols/symbol_table.h"
 #include "symbols/symbolizer.h"
+#include "symbols/worker_client.h"
+#include "symbols/worker_protocol.h"
 
 /* The same file for as long as these are equal: a change of the content changes ctime. Compared by bytes. */
 typedef struct FileIdentity
@@ -44,8 +47,12 @@ struct Binary
 	UT_hash_handle by_file;
 	UT_hash_handle by_content;
 	char *name;
+	char root[32]; /* of the process that it was opened from, "" where not known */
 	char build_id[2 * ELF_BUILD_ID_MAX_BYTES + 1];
 	ElfFile file; /* its descriptor is open while references > 0 */
+	DebugFiles debug_files;
+	bool debug_files_known;		  /* looked for since the file was opened */
+	int64_t dwarf_pause_until_ns; /* CLOCK_MONOTONIC: the worker failed with this binary */
 	SymbolTable *table;
 	struct Binary *prev, *next; /* among the idle ones, least recently released first */
 	struct Binary *table_prev,
@@ -67,6 +74,12 @@ struct Symbolizer
 	Binary *tables;
 	ResultCache *results;
 	Kallsyms *kallsyms;
+	WorkerClient *worker;
+	SymbolLine lines[WORKER_FRAMES_MAX]; /* a result that is not in the cache */
+	char name[SYMBOL_NAME_MAX_BYTES];	 /* and its name */
 };
+
+/* Frees a binary's symbol table; it is read again when needed. */
+void symbolizer_drop_table(Binary *binary);
 
 #endif

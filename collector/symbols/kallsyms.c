@@ -11,8 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "symbols/symbol_name.h"
 
 #define KALLSYMS_MODULE_BYTES 64		   /* MODULE_NAME_LEN of the kernel is less */
@@ -39,7 +39,7 @@ struct Kallsyms
 {
 	char *path;
 	bool loaded;
-	time_t loaded_at; /* monotonic seconds */
+	int64_t loaded_ns; /* CLOCK_MONOTONIC */
 	uint32_t count;
 	uint32_t region_count;
 	uint32_t module_count;
@@ -70,15 +70,6 @@ typedef struct Loader
 	char (*modules)[KALLSYMS_MODULE_BYTES];
 	uint32_t module_count;
 } Loader;
-
-static time_t
-monotonic_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
-}
 
 /* Makes room for one more item of an array that doubles. */
 static int
@@ -294,7 +285,7 @@ load(Kallsyms *kallsyms)
 
 	discard(kallsyms);
 	kallsyms->loaded = true;
-	kallsyms->loaded_at = monotonic_seconds();
+	kallsyms->loaded_ns = clock_ns(CLOCK_MONOTONIC);
 	if (file == NULL)
 		return;
 	err = intern_module(&loader, "", &proper);
@@ -395,7 +386,7 @@ kallsyms_find(Kallsyms *kallsyms, uint64_t address, KernelSymbol *symbol)
 		load(kallsyms);
 	if (find_loaded(kallsyms, address, symbol))
 		return true;
-	if (monotonic_seconds() - kallsyms->loaded_at < KALLSYMS_RELOAD_SECONDS)
+	if (clock_ns(CLOCK_MONOTONIC) - kallsyms->loaded_ns < KALLSYMS_RELOAD_NS)
 		return false;
 	load(kallsyms);
 	return find_loaded(kallsyms, address, symbol);

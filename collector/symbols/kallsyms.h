@@ -2,7 +2,7 @@
  * kallsyms.h
  *		Kernel symbols, from /proc/kallsyms or a file of its format.
  *
- * Loaded at the first question; read again, at most once in KALLSYMS_RELOAD_SECONDS, when an address lies
+ * Loaded at the first question; read again, at most once in KALLSYMS_RELOAD_NS, when an address lies
  * in no symbol, since modules and BPF programs come and go. About 35 bytes per text symbol.
  */
 #ifndef COLLECTOR_KALLSYMS_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define KALLSYMS_RELOAD_SECONDS 30
+#define KALLSYMS_RELOAD_NS INT64_C(30000000000)
 
 typedef struct Kallsyms Kallsyms;
 

@@ -2,8 +2,8 @@
  * result_cache.c
  *		The two generations of symbolized addresses.
  *
- * A generation holds blobs (strings, and arrays of lines), each once, in chunks that are freed together; entries lead from
- * (binary, address) to a blob of lines. Both are found by open addressing, at most half full.
+ * In a generation strings, arrays of lines, and (binary, address) are each held once, so addresses of one function that differ
+ * in nothing share all but the last.
  */
 #include "symbols/result_cache.h"
 
@@ -11,23 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CHUNK_BYTES		 65536
-#define FIRST_SLOTS		 256
-#define BUDGET_MIN_BYTES (4 * CHUNK_BYTES)
+#include "base/hash.h"
+#include "base/table.h"
 
-typedef struct Chunk
-{
-	struct Chunk *next;
-	size_t used;
-	size_t room;
-	uint64_t bytes[];
-} Chunk;
+#define BUDGET_MIN_BYTES (256 * 1024)
 
+/* Bytes that are held once: a string with its end, or an array of SymbolLine. */
 typedef struct Blob
 {
-	uint32_t hash;
-	uint32_t size_bytes;
-	uint64_t bytes[];
+	const void *bytes;
+	size_t size_bytes;
 } Blob;
 
 typedef struct Entry
@@ -41,175 +34,83 @@ typedef struct Entry
 
 typedef struct Generation
 {
-	Chunk *chunks;
-	Blob **blobs; /* slots */
-	size_t blob_slots;
-	size_t blob_count;
-	Entry *entries; /* slots; empty where lines is NULL */
-	size_t entry_slots;
-	size_t entry_count;
-	size_t bytes;
+	Budget budget;
+	Arena arena;
+	Table blobs;
+	Table entries;
 } Generation;
 
 struct ResultCache
 {
-	size_t budget_bytes;
+	size_t generation_bytes; /* budget of each */
 	uint64_t evictions;
-	Generation young;
-	Generation old;
+	Generation generations[2];
+	Generation *young;
+	Generation *old;
 };
 
-/* Stands for "no lines" where NULL would mean an empty slot. */
-static const SymbolLine no_lines[1];
-
-static uint32_t
-hash_bytes(const void *data, size_t size_bytes)
+static void
+generation_init(Generation *generation)
 {
-	const uint8_t *bytes = data;
-	uint64_t hash = 0xcbf29ce484222325; /* FNV-1a, 64 bits, folded */
-
-	for (size_t i = 0; i < size_bytes; i++)
-		hash = (hash ^ bytes[i]) * 0x100000001b3;
-	return (uint32_t) (hash ^ hash >> 32);
-}
-
-static size_t
-hash_key(uint64_t binary, uint64_t address)
-{
-	uint64_t hash = (address + binary * 0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd;
-
-	return (size_t) (hash ^ hash >> 32);
+	/* the budget counts only: what is over is found out between two results */
+	generation->budget = (Budget){ 0, SIZE_MAX };
+	arena_init(&generation->arena, &generation->budget);
+	table_init(&generation->blobs, &generation->budget, sizeof(Blob));
+	table_init(&generation->entries, &generation->budget, sizeof(Entry));
 }
 
 static void
-generation_clear(Generation *generation)
+generation_fini(Generation *generation)
 {
-	while (generation->chunks != NULL)
-	{
-		Chunk *next = generation->chunks->next;
-
-		free(generation->chunks);
-		generation->chunks = next;
-	}
-	free(generation->blobs);
-	free(generation->entries);
-	memset(generation, 0, sizeof(*generation));
+	table_fini(&generation->entries);
+	table_fini(&generation->blobs);
+	arena_fini(&generation->arena);
 }
 
-static void *
-generation_alloc(Generation *generation, size_t size_bytes)
+static bool
+blob_equal(const void *item, const void *key)
 {
-	Chunk *chunk = generation->chunks;
-	void *made;
+	const Blob *left = item;
+	const Blob *right = key;
 
-	size_bytes = (size_bytes + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t);
-	if (chunk == NULL || chunk->room - chunk->used < size_bytes)
-	{
-		size_t room = CHUNK_BYTES - sizeof(*chunk);
-
-		if (room < size_bytes)
-			room = size_bytes;
-		chunk = malloc(sizeof(*chunk) + room);
-		if (chunk == NULL)
-			return NULL;
-		*chunk = (Chunk){ .next = generation->chunks, .room = room };
-		generation->chunks = chunk;
-		generation->bytes += sizeof(*chunk) + room;
-	}
-	made = (char *) chunk->bytes + chunk->used;
-	chunk->used += size_bytes;
-	return made;
+	return left->size_bytes == right->size_bytes &&
+		   memcmp(left->bytes, right->bytes, left->size_bytes) == 0;
 }
 
-static int
-grow_blobs(Generation *generation)
+static bool
+entry_equal(const void *item, const void *key)
 {
-	size_t slots = generation->blob_slots == 0 ? FIRST_SLOTS : generation->blob_slots * 2;
-	Blob **grown = calloc(slots, sizeof(Blob *));
+	const Entry *left = item;
+	const Entry *right = key;
 
-	if (grown == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < generation->blob_slots; i++)
-	{
-		size_t at;
-
-		if (generation->blobs[i] == NULL)
-			continue;
-		for (at = generation->blobs[i]->hash & (slots - 1); grown[at] != NULL;
-			 at = (at + 1) & (slots - 1))
-			;
-		grown[at] = generation->blobs[i];
-	}
-	generation->bytes += (slots - generation->blob_slots) * sizeof(Blob *);
-	free(generation->blobs);
-	generation->blobs = grown;
-	generation->blob_slots = slots;
-	return 0;
+	return left->binary == right->binary && left->address == right->address;
 }
 
 /* The generation's copy of some bytes, or NULL when memory is out. */
 static const void *
-intern(Generation *generation, const void *data, size_t size_bytes)
+intern(Generation *generation, const void *bytes, size_t size_bytes)
 {
-	uint32_t hash = hash_bytes(data, size_bytes);
-	size_t at;
-	Blob *blob;
+	const Blob key = { bytes, size_bytes };
+	uint64_t hash = hash_bytes(generation->blobs.seed, bytes, size_bytes);
+	uint32_t position;
+	void *copy;
 
-	if (size_bytes > UINT32_MAX ||
-		(generation->blob_count * 2 >= generation->blob_slots && grow_blobs(generation) != 0))
+	if (table_find(&generation->blobs, hash, blob_equal, &key, &position))
+		return ((const Blob *) table_item(&generation->blobs, position))->bytes;
+	if (table_reserve(&generation->blobs) != 0)
 		return NULL;
-	for (at = hash & (generation->blob_slots - 1); generation->blobs[at] != NULL;
-		 at = (at + 1) & (generation->blob_slots - 1))
-	{
-		blob = generation->blobs[at];
-		if (blob->hash == hash && blob->size_bytes == size_bytes &&
-			memcmp(blob->bytes, data, size_bytes) == 0)
-			return blob->bytes;
-	}
-	blob = generation_alloc(generation, sizeof(*blob) + size_bytes);
-	if (blob == NULL)
+	copy = arena_alloc(&generation->arena, size_bytes);
+	if (copy == NULL)
 		return NULL;
-	blob->hash = hash;
-	blob->size_bytes = (uint32_t) size_bytes;
-	memcpy(blob->bytes, data, size_bytes);
-	generation->blobs[at] = blob;
-	generation->blob_count++;
-	return blob->bytes;
+	memcpy(copy, bytes, size_bytes);
+	*(Blob *) table_append(&generation->blobs, hash) = (Blob){ copy, size_bytes };
+	return copy;
 }
 
-/* The slot of a key: its entry, or the empty one where it would go. The table is never full. */
-static Entry *
-entry_slot(const Generation *generation, uint64_t binary, uint64_t address)
+static const char *
+intern_string(Generation *generation, const char *string)
 {
-	size_t mask = generation->entry_slots - 1;
-	size_t at = hash_key(binary, address) & mask;
-
-	while (generation->entries[at].lines != NULL &&
-		   (generation->entries[at].binary != binary || generation->entries[at].address != address))
-		at = (at + 1) & mask;
-	return &generation->entries[at];
-}
-
-static int
-grow_entries(Generation *generation)
-{
-	Generation grown = *generation;
-
-	grown.entry_slots = generation->entry_slots == 0 ? FIRST_SLOTS : generation->entry_slots * 2;
-	grown.entries = calloc(grown.entry_slots, sizeof(Entry));
-	if (grown.entries == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < generation->entry_slots; i++)
-	{
-		const Entry *entry = &generation->entries[i];
-
-		if (entry->lines != NULL)
-			*entry_slot(&grown, entry->binary, entry->address) = *entry;
-	}
-	grown.bytes += (grown.entry_slots - generation->entry_slots) * sizeof(Entry);
-	free(generation->entries);
-	*generation = grown;
-	return 0;
+	return intern(generation, string, strlen(string) + 1);
 }
 
 /* Copies lines and their strings into a generation; NULL when memory is out. */
@@ -217,28 +118,33 @@ static const SymbolLine *
 intern_lines(Generation *generation, const SymbolLines *lines)
 {
 	const SymbolLine *stored = NULL;
-	SymbolLine *copy;
-	bool whole = true;
+	SymbolLine *copy = malloc((lines->count + 1) * sizeof(*copy));
+	bool whole = copy != NULL;
 
-	if (lines->count == 0)
-		return no_lines;
-	copy = malloc(lines->count * sizeof(*copy));
-	if (copy == NULL)
-		return NULL;
 	for (uint32_t i = 0; i < lines->count && whole; i++)
 	{
-		const SymbolLine *line = &lines->lines[i];
-
-		copy[i] = *line;
-		copy[i].name = intern(generation, line->name, strlen(line->name) + 1);
-		copy[i].system_name = intern(generation, line->system_name, strlen(line->system_name) + 1);
-		copy[i].filename = intern(generation, line->filename, strlen(line->filename) + 1);
+		copy[i] = lines->lines[i];
+		copy[i].name = intern_string(generation, lines->lines[i].name);
+		copy[i].system_name = intern_string(generation, lines->lines[i].system_name);
+		copy[i].filename = intern_string(generation, lines->lines[i].filename);
 		whole = copy[i].name != NULL && copy[i].system_name != NULL && copy[i].filename != NULL;
 	}
 	if (whole)
 		stored = intern(generation, copy, lines->count * sizeof(*copy));
 	free(copy);
 	return stored;
+}
+
+static Entry *
+find_entry(const Generation *generation, uint64_t binary, uint64_t address, uint64_t *hash)
+{
+	const Entry key = { .binary = binary, .address = address };
+	uint32_t position;
+
+	*hash = hash_word(hash_word(generation->entries.seed, binary), address);
+	if (!table_find(&generation->entries, *hash, entry_equal, &key, &position))
+		return NULL;
+	return table_item(&generation->entries, position);
 }
 
 int
@@ -248,7 +154,12 @@ result_cache_create(size_t budget_bytes, ResultCache **cache)
 
 	if (made == NULL)
 		return -ENOMEM;
-	made->budget_bytes = budget_bytes > BUDGET_MIN_BYTES ? budget_bytes : BUDGET_MIN_BYTES;
+	made->generation_bytes =
+		(budget_bytes > BUDGET_MIN_BYTES ? budget_bytes : BUDGET_MIN_BYTES) / 2;
+	made->young = &made->generations[0];
+	made->old = &made->generations[1];
+	generation_init(made->young);
+	generation_init(made->old);
 	*cache = made;
 	return 0;
 }
@@ -258,8 +169,8 @@ result_cache_free(ResultCache *cache)
 {
 	if (cache == NULL)
 		return;
-	generation_clear(&cache->young);
-	generation_clear(&cache->old);
+	generation_fini(cache->young);
+	generation_fini(cache->old);
 	free(cache);
 }
 
@@ -267,43 +178,36 @@ result_cache_free(ResultCache *cache)
 static void
 turn_over(ResultCache *cache)
 {
-	for (size_t i = 0; i < cache->old.entry_slots; i++)
-		cache->evictions += cache->old.entries[i].lines != NULL && !cache->old.entries[i].moved;
-	generation_clear(&cache->old);
+	Generation *emptied = cache->old;
+
+	for (uint32_t i = 0; i < emptied->entries.count; i++)
+		cache->evictions += !((const Entry *) table_item(&emptied->entries, i))->moved;
+	generation_fini(emptied);
+	generation_init(emptied);
 	cache->old = cache->young;
-	memset(&cache->young, 0, sizeof(cache->young));
+	cache->young = emptied;
 }
 
 bool
 result_cache_find(ResultCache *cache, uint64_t binary, uint64_t address, SymbolLines *lines)
 {
-	Entry *entry;
+	uint64_t hash;
+	Entry *entry = find_entry(cache->young, binary, address, &hash);
 
-	if (cache->young.entry_slots > 0)
+	if (entry == NULL)
 	{
-		entry = entry_slot(&cache->young, binary, address);
-		if (entry->lines != NULL)
+		entry = find_entry(cache->old, binary, address, &hash);
+		if (entry == NULL)
+			return false;
+		/* only while it fits: making room would free what is being copied */
+		if (!entry->moved && cache->young->budget.used_bytes < cache->generation_bytes)
 		{
-			*lines = (SymbolLines){ entry->count, entry->lines };
-			return true;
+			SymbolLines kept = { entry->count, entry->lines };
+
+			entry->moved = result_cache_add(cache, binary, address, &kept, lines) == 0;
 		}
 	}
-	if (cache->old.entry_slots == 0)
-		return false;
-	entry = entry_slot(&cache->old, binary, address);
-	if (entry->lines == NULL)
-		return false;
 	*lines = (SymbolLines){ entry->count, entry->lines };
-	if (!entry->moved && cache->young.bytes < cache->budget_bytes / 2)
-	{
-		SymbolLines stored;
-
-		if (result_cache_add(cache, binary, address, lines, &stored) == 0)
-		{
-			entry->moved = true;
-			*lines = stored;
-		}
-	}
 	return true;
 }
 
@@ -311,29 +215,27 @@ int
 result_cache_add(ResultCache *cache, uint64_t binary, uint64_t address, const SymbolLines *lines,
 				 SymbolLines *stored)
 {
-	Generation *young = &cache->young;
-	const SymbolLine *copy;
+	Entry made = { .binary = binary, .address = address, .count = lines->count };
 	Entry *entry;
+	uint64_t hash;
 
-	if (young->bytes >= cache->budget_bytes / 2)
+	if (cache->young->budget.used_bytes >= cache->generation_bytes)
 		turn_over(cache);
-	if (young->entry_count * 2 >= young->entry_slots && grow_entries(young) != 0)
+	made.lines = intern_lines(cache->young, lines);
+	if (made.lines == NULL || table_reserve(&cache->young->entries) != 0)
 		return -ENOMEM;
-	copy = intern_lines(young, lines);
-	if (copy == NULL)
-		return -ENOMEM;
-	entry = entry_slot(young, binary, address);
-	if (entry->lines == NULL)
-		young->entry_count++;
-	*entry = (Entry){ binary, address, copy, lines->count, false };
-	*stored = (SymbolLines){ lines->count, copy };
+	entry = find_entry(cache->young, binary, address, &hash);
+	if (entry == NULL)
+		entry = table_append(&cache->young->entries, hash);
+	*entry = made;
+	*stored = (SymbolLines){ made.count, made.lines };
 	return 0;
 }
 
 size_t
 result_cache_bytes(const ResultCache *cache)
 {
-	return sizeof(*cache) + cache->young.bytes + cache->old.bytes;
+	return sizeof(*cache) + cache->young->budget.used_bytes + cache->old->budget.used_bytes;
 }
 
 uint64_t

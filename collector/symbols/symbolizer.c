@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,6 +30,8 @@ symbolizer_create(const SymbolizerOptions *options, Symbolizer **symbolizer)
 	if (err == 0)
 		err = kallsyms_create(KALLSYMS_PATH, &made->kallsyms);
 	if (err == 0)
+		err = worker_client_create(&made->worker);
+	if (err == 0)
 	{
 		made->table_budget_bytes = options->cache_bytes / 2;
 		made->inlined_lines = options->inlined_lines;
@@ -44,8 +47,8 @@ symbolizer_create(const SymbolizerOptions *options, Symbolizer **symbolizer)
 	return err;
 }
 
-static void
-drop_table(Binary *binary)
+void
+symbolizer_drop_table(Binary *binary)
 {
 	Symbolizer *symbolizer = binary->symbolizer;
 
@@ -64,6 +67,7 @@ binary_free(Binary *binary)
 	if (binary->file.source.fd >= 0)
 		close(binary->file.source.fd);
 	elf_file_fini(&binary->file);
+	debug_files_close(&binary->debug_files);
 	free(binary->name);
 	free(binary);
 }
@@ -73,7 +77,7 @@ forget(Binary *binary)
 {
 	Symbolizer *symbolizer = binary->symbolizer;
 
-	drop_table(binary);
+	symbolizer_drop_table(binary);
 	HASH_DELETE(by_file, symbolizer->by_file, binary);
 	HASH_DELETE(by_content, symbolizer->by_content, binary);
 	binary_free(binary);
@@ -93,6 +97,7 @@ symbolizer_free(Symbolizer *symbolizer)
 	}
 	result_cache_free(symbolizer->results);
 	kallsyms_free(symbolizer->kallsyms);
+	worker_client_free(symbolizer->worker);
 	free(symbolizer->debug_directory);
 	free(symbolizer);
 }
@@ -101,6 +106,7 @@ void
 symbolizer_stats(const Symbolizer *symbolizer, SymbolizerStats *stats)
 {
 	*stats = symbolizer->stats;
+	stats->worker_failures = worker_client_failures(symbolizer->worker);
 	stats->results_evicted = result_cache_evictions(symbolizer->results);
 	stats->cache_bytes = result_cache_bytes(symbolizer->results) + symbolizer->table_bytes +
 						 kallsyms_bytes(symbolizer->kallsyms);
@@ -149,9 +155,21 @@ hash_header(const ElfSource *source)
 	return hash;
 }
 
+/* A process sees its debug files under its own root. */
+static void
+note_root(Binary *binary, const char *path)
+{
+	int pid;
+	int length = 0;
+
+	binary->root[0] = '\0';
+	if (sscanf(path, "/proc/%d/%n", &pid, &length) == 1 && length > 0)
+		snprintf(binary->root, sizeof(binary->root), "/proc/%d/root", pid);
+}
+
 /* Takes one more reference; an idle binary comes back to life with the descriptor, which is closed otherwise. */
 static void
-reuse(Binary *binary, int fd)
+reuse(Binary *binary, int fd, const char *path)
 {
 	Symbolizer *symbolizer = binary->symbolizer;
 
@@ -163,12 +181,13 @@ reuse(Binary *binary, int fd)
 	DL_DELETE(symbolizer->idle, binary);
 	symbolizer->idle_count--;
 	binary->file.source.fd = fd;
+	note_root(binary, path);
 }
 
 /* Describes a file that is not known by its identity; takes the descriptor also on failure. */
 static int
-read_binary(Symbolizer *symbolizer, int fd, const FileIdentity *identity, const char *name,
-			Binary **binary)
+read_binary(Symbolizer *symbolizer, int fd, const FileIdentity *identity, const char *path,
+			const char *name, Binary **binary)
 {
 	ElfSource source = { .fd = fd, .size_bytes = (uint64_t) identity->size_bytes };
 	Binary *made = calloc(1, sizeof(*made));
@@ -183,6 +202,8 @@ read_binary(Symbolizer *symbolizer, int fd, const FileIdentity *identity, const 
 	made->symbolizer = symbolizer;
 	made->file_identity = *identity;
 	made->file.source.fd = fd;
+	made->debug_files = DEBUG_FILES_NONE;
+	note_root(made, path);
 	made->name = strdup(name);
 	err = made->name == NULL ? -ENOMEM : elf_file_init(&made->file, &source);
 	if (err != 0)
@@ -201,7 +222,7 @@ read_binary(Symbolizer *symbolizer, int fd, const FileIdentity *identity, const 
 	{
 		made->file.source.fd = -1;
 		binary_free(made);
-		reuse(known, fd);
+		reuse(known, fd, path);
 		*binary = known;
 		return 0;
 	}
@@ -233,11 +254,11 @@ binary_open(Symbolizer *symbolizer, const char *path, const char *name, Binary *
 		HASH_FIND(by_file, symbolizer->by_file, &identity, sizeof(identity), known);
 		if (known != NULL)
 		{
-			reuse(known, fd);
+			reuse(known, fd, path);
 			*binary = known;
 		}
 		else
-			err = read_binary(symbolizer, fd, &identity, name, binary);
+			err = read_binary(symbolizer, fd, &identity, path, name, binary);
 	}
 	if (err == 0)
 		symbolizer->stats.binaries_opened++;
@@ -256,6 +277,10 @@ binary_release(Binary *binary)
 	/* an open descriptor would keep a deleted file's space on disk */
 	close(binary->file.source.fd);
 	binary->file.source.fd = -1;
+	if (binary->debug_files.debug.source.fd >= 0 || binary->debug_files.mini_bytes != NULL)
+		symbolizer_drop_table(binary); /* it points into files that may be others next time */
+	debug_files_close(&binary->debug_files);
+	binary->debug_files_known = false;
 	DL_APPEND(symbolizer->idle, binary);
 	if (++symbolizer->idle_count > IDLE_BINARIES_MAX)
 	{
@@ -283,57 +308,6 @@ bool
 binary_address(const Binary *binary, uint64_t file_offset, uint64_t *address)
 {
 	return elf_file_address(&binary->file, file_offset, address);
-}
-
-/* The binary's symbol table, read when first needed; others make room for it. */
-static int
-use_table(Binary *binary)
-{
-	Symbolizer *symbolizer = binary->symbolizer;
-	const ElfFile *files[] = { &binary->file };
-
-	if (binary->table == NULL)
-	{
-		int err = symbol_table_create(files, 1, &binary->table);
-
-		if (err != 0)
-			return err;
-		symbolizer->table_bytes += symbol_table_bytes(binary->table);
-		while (symbolizer->table_bytes > symbolizer->table_budget_bytes &&
-			   symbolizer->tables != NULL)
-		{
-			drop_table(symbolizer->tables);
-			symbolizer->stats.tables_evicted++;
-		}
-	}
-	else
-		DL_DELETE2(symbolizer->tables, binary, table_prev, table_next);
-	DL_APPEND2(symbolizer->tables, binary, table_prev, table_next);
-	return 0;
-}
-
-int
-binary_symbolize(Binary *binary, uint64_t address, SymbolLines *lines)
-{
-	Symbolizer *symbolizer = binary->symbolizer;
-	const ElfFile *files[] = { &binary->file };
-	char name[SYMBOL_NAME_MAX_BYTES];
-	SymbolLine line = { .name = name, .system_name = name, .filename = "" };
-	SymbolLines found = { .lines = &line };
-	uint64_t start;
-	int err;
-
-	if (result_cache_find(symbolizer->results, binary->number, address, lines))
-		return 0;
-	err = use_table(binary);
-	if (err != 0)
-		return err;
-	found.count = symbol_table_find(binary->table, files, address, name, &start);
-	if (found.count > 0)
-		symbolizer->stats.addresses_resolved++;
-	else
-		symbolizer->stats.addresses_unknown++;
-	return result_cache_add(symbolizer->results, binary->number, address, &found, lines);
 }
 
 bool

@@ -53,6 +53,12 @@ typedef struct SymbolizerStats
 	size_t cache_bytes;			  /* in use: results, symbol tables, kernel symbols */
 } SymbolizerStats;
 
+/*
+ * Call it first in main(): where this process was started as a worker it serves and never returns. A program that leaves it out gets
+ * symbol tables only, and names as they are mangled.
+ */
+void symbolizer_worker_main(int argc, char **argv);
+
 int symbolizer_create(const SymbolizerOptions *options, Symbolizer **symbolizer);
 void symbolizer_free(Symbolizer *symbolizer);
 void symbolizer_stats(const Symbolizer *symbolizer, SymbolizerStats *stats);

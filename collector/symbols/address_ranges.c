@@ -1,0 +1,86 @@
+/*
+ * address_ranges.c
+ *		A sorted array, searched by halves and then backwards.
+ */
+#include "symbols/address_ranges.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int
+address_ranges_add(AddressRanges *ranges, uint64_t low, uint64_t high, uint64_t value)
+{
+	if (high <= low)
+		return 0;
+	if (ranges->count == ranges->room)
+	{
+		size_t room = ranges->room == 0 ? 64 : ranges->room * 2;
+		AddressRange *items = realloc(ranges->items, room * sizeof(*items));
+
+		if (items == NULL)
+			return -ENOMEM;
+		ranges->items = items;
+		ranges->room = room;
+	}
+	ranges->items[ranges->count++] = (AddressRange){ low, high, high, value };
+	return 0;
+}
+
+/* By begin; of one begin the longest first, so that going backwards meets the innermost first. */
+static int
+compare_ranges(const void *a, const void *b)
+{
+	const AddressRange *left = a;
+	const AddressRange *right = b;
+
+	if (left->low != right->low)
+		return left->low < right->low ? -1 : 1;
+	if (left->high != right->high)
+		return left->high > right->high ? -1 : 1;
+	return (left->value < right->value) - (left->value > right->value);
+}
+
+void
+address_ranges_sort(AddressRanges *ranges)
+{
+	if (ranges->count > 0)
+		qsort(ranges->items, ranges->count, sizeof(*ranges->items), compare_ranges);
+	for (size_t i = 1; i < ranges->count; i++)
+		if (ranges->items[i].reach < ranges->items[i - 1].reach)
+			ranges->items[i].reach = ranges->items[i - 1].reach;
+}
+
+void
+address_ranges_fini(AddressRanges *ranges)
+{
+	free(ranges->items);
+	memset(ranges, 0, sizeof(*ranges));
+}
+
+bool
+address_ranges_find(const AddressRanges *ranges, uint64_t address, uint64_t *value)
+{
+	size_t low = 0;
+	size_t high = ranges->count;
+
+	while (low < high)
+	{
+		size_t middle = low + (high - low) / 2;
+
+		if (ranges->items[middle].low <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	while (low > 0 && ranges->items[low - 1].reach > address)
+	{
+		low--;
+		if (ranges->items[low].high > address)
+		{
+			*value = ranges->items[low].value;
+			return true;
+		}
+	}
+	return false;
+}

@@ -1,0 +1,39 @@
+/*
+ * debug_files.h
+ *		What belongs to a binary but lies elsewhere: its separate debug file, that one's supplement (dwz), and the symbols
+ *		that it carries compressed (.gnu_debugdata).
+ */
+#ifndef COLLECTOR_DEBUG_FILES_H
+#define COLLECTOR_DEBUG_FILES_H
+
+#include <stdbool.h>
+
+#include "symbols/elf_file.h"
+
+/* Where to look. */
+typedef struct DebugPlaces
+{
+	const char *root; /* of the process, such as /proc/PID/root: looked into first; "" for none */
+	const char *name; /* the binary's path in there */
+	const char *directory; /* such as /usr/lib/debug, in there and on the host */
+} DebugPlaces;
+
+typedef struct DebugFiles
+{
+	ElfFile debug;		 /* source.fd -1 where there is none */
+	ElfFile mini;		 /* of mini_bytes */
+	uint8_t *mini_bytes; /* NULL where there are none */
+	int alt_fd;			 /* supplement of the file with DWARF, or -1 */
+} DebugFiles;
+
+/*
+ * Looks for a binary's files, in the order of GDB: by build ID, then by the name in .gnu_debuglink beside the binary, in
+ * .debug beside it, and under directory. A file by name must have the same build ID or, without one, the checksum of the
+ * link. Nothing found is no error. Ended by debug_files_close, which also accepts what DEBUG_FILES_NONE made.
+ */
+void debug_files_open(DebugFiles *files, const ElfFile *binary, const DebugPlaces *places);
+void debug_files_close(DebugFiles *files);
+
+#define DEBUG_FILES_NONE ((DebugFiles){ .debug.source.fd = -1, .mini.source.fd = -1, .alt_fd = -1 })
+
+#endif

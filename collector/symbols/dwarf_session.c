@@ -1,0 +1,436 @@
+/*
+ * dwarf_session.c
+ *		Address to frames by libdw.
+ *
+ * libdw can find scopes by itself, but walks a whole unit for each address and trusts .debug_aranges, which objects of some
+ * compilers lack. So two indexes of ranges are made here: units of a file when it is opened, functions of a unit when
+ * it is first asked for. Only the inlined calls of one function are then walked.
+ */
+#include "symbols/dwarf_session.h"
+
+#include <dwarf.h>
+#include <elfutils/libdw.h>
+#include <errno.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbols/address_ranges.h"
+
+#define DIE_DEPTH_MAX	 128 /* nested scopes; deeper ones are left out */
+#define INLINE_DEPTH_MAX 256
+
+static const DwarfFrame no_frame = { .name = "", .directory = "", .filename = "" };
+
+typedef struct Unit
+{
+	Dwarf_Die die;	   /* with the line table */
+	Dwarf_Die content; /* with the functions: in another file where DWARF is split */
+	bool indexed;
+	AddressRanges functions; /* values: offsets of DIEs */
+} Unit;
+
+struct DwarfSession
+{
+	int fd;
+	int alt_fd;
+	Elf *elf;
+	Elf *alt_elf;
+	Dwarf *dwarf;
+	Dwarf *alt;
+	AddressRanges code;	  /* executable sections */
+	AddressRanges ranges; /* of units; values: indexes of units */
+	Unit *units;
+	size_t unit_count;
+	size_t unit_room;
+};
+
+/* Linkers leave DWARF of discarded functions at addresses near 0, which must not hide what really is there. */
+static bool
+is_code(const DwarfSession *session, uint64_t address)
+{
+	uint64_t value;
+
+	return address_ranges_find(&session->code, address, &value);
+}
+
+static int
+index_code(DwarfSession *session)
+{
+	Elf_Scn *section = NULL;
+	int err = 0;
+
+	while (err == 0 && (section = elf_nextscn(session->elf, section)) != NULL)
+	{
+		GElf_Shdr header;
+
+		if (gelf_getshdr(section, &header) != NULL && (header.sh_flags & SHF_EXECINSTR) != 0)
+			err = address_ranges_add(&session->code, header.sh_addr,
+									 header.sh_addr + header.sh_size, 0);
+	}
+	address_ranges_sort(&session->code);
+	return err;
+}
+
+static int
+add_die_ranges(DwarfSession *session, Dwarf_Die *die, AddressRanges *ranges, uint64_t value,
+			   bool *any)
+{
+	Dwarf_Addr base;
+	Dwarf_Addr low;
+	Dwarf_Addr high;
+	ptrdiff_t offset = 0;
+	int err = 0;
+
+	while (err == 0 && (offset = dwarf_ranges(die, offset, &base, &low, &high)) > 0)
+	{
+		*any = true;
+		if (is_code(session, low))
+			err = address_ranges_add(ranges, low, high, value);
+	}
+	return err;
+}
+
+/* Whether scopes with code can lie inside of a DIE. */
+static bool
+holds_functions(int tag)
+{
+	switch (tag)
+	{
+		case DW_TAG_namespace:
+		case DW_TAG_module:
+		case DW_TAG_class_type:
+		case DW_TAG_structure_type:
+		case DW_TAG_union_type:
+		case DW_TAG_interface_type:
+		case DW_TAG_subprogram:
+		case DW_TAG_lexical_block:
+		case DW_TAG_common_block:
+			return true;
+		default:
+			return false;
+	}
+}
+
+static int
+index_functions(DwarfSession *session, Unit *unit, Dwarf_Die *parent, int depth)
+{
+	Dwarf_Die die;
+	bool any = false;
+	int err = 0;
+
+	if (depth > DIE_DEPTH_MAX || dwarf_child(parent, &die) != 0)
+		return 0;
+	do
+	{
+		int tag = dwarf_tag(&die);
+
+		if (tag == DW_TAG_subprogram)
+			err = add_die_ranges(session, &die, &unit->functions, dwarf_dieoffset(&die), &any);
+		if (err == 0 && holds_functions(tag))
+			err = index_functions(session, unit, &die, depth + 1);
+	} while (err == 0 && dwarf_siblingof(&die, &die) == 0);
+	return err;
+}
+
+static int
+index_unit(DwarfSession *session, Unit *unit)
+{
+	int err;
+
+	if (unit->indexed)
+		return 0;
+	err = index_functions(session, unit, &unit->content, 0);
+	address_ranges_sort(&unit->functions);
+	unit->indexed = err == 0;
+	return err;
+}
+
+static int
+add_unit(DwarfSession *session, const Dwarf_Die *die, const Dwarf_Die *content)
+{
+	Unit *unit;
+	bool any = false;
+	int err;
+
+	if (session->unit_count == session->unit_room)
+	{
+		size_t room = session->unit_room == 0 ? 64 : session->unit_room * 2;
+		Unit *units = realloc(session->units, room * sizeof(*units));
+
+		if (units == NULL)
+			return -ENOMEM;
+		session->units = units;
+		session->unit_room = room;
+	}
+	unit = &session->units[session->unit_count++];
+	*unit = (Unit){ .die = *die, .content = *content };
+	err = add_die_ranges(session, &unit->die, &session->ranges, session->unit_count - 1, &any);
+	if (err != 0 || any)
+		return err;
+
+	/* a unit that does not tell its ranges: those of its functions */
+	err = index_unit(session, unit);
+	for (size_t i = 0; i < unit->functions.count && err == 0; i++)
+		err = address_ranges_add(&session->ranges, unit->functions.items[i].low,
+								 unit->functions.items[i].high, session->unit_count - 1);
+	return err;
+}
+
+static int
+index_units(DwarfSession *session)
+{
+	Dwarf_CU *cu = NULL;
+	Dwarf_Die die;
+	Dwarf_Die split;
+	uint8_t type;
+	int err = 0;
+
+	while (err == 0 && dwarf_get_units(session->dwarf, cu, &cu, NULL, &type, &die, &split) == 0)
+	{
+		if (type == DW_UT_compile)
+			err = add_unit(session, &die, &die);
+		else if (type == DW_UT_skeleton)
+			err = add_unit(session, &die, split.addr != NULL ? &split : &die);
+	}
+	address_ranges_sort(&session->ranges);
+	return err;
+}
+
+int
+dwarf_session_open(int fd, int alt_fd, DwarfSession **session)
+{
+	DwarfSession *made = calloc(1, sizeof(*made));
+	int err = -ENODATA;
+
+	if (made == NULL)
+	{
+		close(fd);
+		if (alt_fd >= 0)
+			close(alt_fd);
+		return -ENOMEM;
+	}
+	made->fd = fd;
+	made->alt_fd = alt_fd;
+	elf_version(EV_CURRENT);
+	made->elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
+	if (made->elf != NULL)
+		made->dwarf = dwarf_begin_elf(made->elf, DWARF_C_READ, NULL);
+	if (made->dwarf != NULL && alt_fd >= 0)
+	{
+		made->alt_elf = elf_begin(alt_fd, ELF_C_READ_MMAP, NULL);
+		if (made->alt_elf != NULL)
+			made->alt = dwarf_begin_elf(made->alt_elf, DWARF_C_READ, NULL);
+	}
+	if (made->dwarf != NULL)
+	{
+		if (made->alt != NULL)
+			dwarf_setalt(made->dwarf, made->alt);
+		err = index_code(made);
+		if (err == 0)
+			err = index_units(made);
+	}
+	if (err == 0)
+		*session = made;
+	else
+		dwarf_session_close(made);
+	return err;
+}
+
+void
+dwarf_session_close(DwarfSession *session)
+{
+	if (session == NULL)
+		return;
+	for (size_t i = 0; i < session->unit_count; i++)
+		address_ranges_fini(&session->units[i].functions);
+	free(session->units);
+	address_ranges_fini(&session->ranges);
+	address_ranges_fini(&session->code);
+	dwarf_end(session->dwarf);
+	dwarf_end(session->alt);
+	elf_end(session->elf);
+	elf_end(session->alt_elf);
+	close(session->fd);
+	if (session->alt_fd >= 0)
+		close(session->alt_fd);
+	free(session);
+}
+
+static bool
+attribute_number(Dwarf_Die *die, unsigned int name, Dwarf_Word *number)
+{
+	Dwarf_Attribute attribute;
+
+	return dwarf_attr(die, name, &attribute) != NULL && dwarf_formudata(&attribute, number) == 0;
+}
+
+/* Sets a frame's path, which libdw leaves relative where the unit's line table does; unit is its DIE. */
+static void
+set_path(DwarfFrame *frame, Dwarf_Die *unit, const char *path)
+{
+	Dwarf_Attribute attribute;
+	const char *directory = NULL;
+
+	frame->filename = path != NULL ? path : "";
+	frame->directory = "";
+	if (frame->filename[0] == '/' || frame->filename[0] == '\0')
+		return;
+	if (dwarf_attr(unit, DW_AT_comp_dir, &attribute) != NULL)
+		directory = dwarf_formstring(&attribute);
+	if (directory != NULL)
+		frame->directory = directory;
+}
+
+/* The file in which an inlined call stands. */
+static void
+set_call_file(DwarfFrame *frame, Dwarf_Die *call)
+{
+	Dwarf_Die unit;
+	Dwarf_Files *files;
+	Dwarf_Word number;
+	size_t count;
+
+	if (attribute_number(call, DW_AT_call_file, &number) &&
+		dwarf_cu_die(call->cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) != NULL &&
+		dwarf_getsrcfiles(&unit, &files, &count) == 0 && number < count)
+		set_path(frame, &unit, dwarf_filesrc(files, number, NULL, NULL));
+}
+
+static const char *
+attribute_string(Dwarf_Die *die, unsigned int name)
+{
+	Dwarf_Attribute attribute;
+
+	return dwarf_attr_integrate(die, name, &attribute) != NULL ? dwarf_formstring(&attribute)
+															   : NULL;
+}
+
+/* Fills in what a function or an inlined copy of it says about itself; filename and line are there already. */
+static void
+describe_function(Dwarf_Die *die, DwarfFrame *frame)
+{
+	const char *name = attribute_string(die, DW_AT_name);
+	const char *declared_in;
+	int line;
+
+	frame->linkage_name = attribute_string(die, DW_AT_linkage_name);
+	if (frame->linkage_name == NULL)
+		frame->linkage_name = attribute_string(die, DW_AT_MIPS_linkage_name);
+	frame->name = name != NULL ? name : "";
+
+	/* a start line is about the frame's file, which is another one where code was included into the function */
+	declared_in = dwarf_decl_file(die);
+	if (dwarf_decl_line(die, &line) == 0 &&
+		(frame->filename[0] == '\0' ||
+		 (declared_in != NULL && strcmp(declared_in, frame->filename) == 0)))
+		frame->start_line = line;
+}
+
+/* Looks for inlined calls around an address, outermost first. */
+typedef struct InlineWalk
+{
+	Dwarf_Addr address;
+	int count;
+	Dwarf_Die calls[INLINE_DEPTH_MAX];
+} InlineWalk;
+
+/*
+ * The child that covers the address and may hold inlined calls. Blocks that say nothing about their addresses are
+ * entered where nothing better is found.
+ */
+static bool
+covering_child(Dwarf_Die *parent, Dwarf_Addr address, Dwarf_Die *found)
+{
+	Dwarf_Die die;
+	bool vague = false;
+
+	if (dwarf_child(parent, &die) != 0)
+		return false;
+	do
+	{
+		int tag = dwarf_tag(&die);
+
+		if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block &&
+			tag != DW_TAG_try_block && tag != DW_TAG_catch_block && tag != DW_TAG_with_stmt)
+			continue;
+		if (dwarf_haspc(&die, address) > 0)
+		{
+			*found = die;
+			return true;
+		}
+		if (!vague && tag == DW_TAG_lexical_block && !dwarf_hasattr(&die, DW_AT_low_pc) &&
+			!dwarf_hasattr(&die, DW_AT_ranges))
+		{
+			*found = die;
+			vague = true;
+		}
+	} while (dwarf_siblingof(&die, &die) == 0);
+	return vague;
+}
+
+static void
+walk_inlined(InlineWalk *walk, const Dwarf_Die *function)
+{
+	Dwarf_Die die = *function;
+
+	for (int depth = 0; depth < DIE_DEPTH_MAX; depth++)
+	{
+		Dwarf_Die child;
+
+		if (!covering_child(&die, walk->address, &child))
+			return;
+		if (dwarf_tag(&child) == DW_TAG_inlined_subroutine && walk->count < INLINE_DEPTH_MAX)
+			walk->calls[walk->count++] = child;
+		die = child;
+	}
+}
+
+int
+dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames, int max)
+{
+	InlineWalk walk = { .address = address };
+	DwarfFrame frame = no_frame;
+	Dwarf_Die function;
+	Dwarf_Line *line;
+	uint64_t value;
+	Unit *unit;
+	int count = 0;
+
+	if (!address_ranges_find(&session->ranges, address, &value))
+		return 0;
+	unit = &session->units[value];
+	if (index_unit(session, unit) != 0)
+		return -ENOMEM;
+	line = dwarf_getsrc_die(&unit->die, address);
+	if (line != NULL)
+	{
+		set_path(&frame, &unit->die, dwarf_linesrc(line, NULL, NULL));
+		(void) dwarf_lineno(line, &frame.line);
+	}
+	if (!address_ranges_find(&unit->functions, address, &value) ||
+		dwarf_offdie(dwarf_cu_getdwarf(unit->content.cu), value, &function) == NULL)
+	{
+		frames[0] = frame;
+		return frame.filename[0] != '\0';
+	}
+
+	/* from the innermost out: each call tells where the next frame stands; too many: the middle ones go */
+	walk_inlined(&walk, &function);
+	for (int i = walk.count - 1; i >= 0; i--)
+	{
+		Dwarf_Word number;
+
+		describe_function(&walk.calls[i], &frame);
+		if (count < max - 1)
+			frames[count++] = frame;
+		frame = no_frame;
+		set_call_file(&frame, &walk.calls[i]);
+		if (attribute_number(&walk.calls[i], DW_AT_call_line, &number) && number <= INT32_MAX)
+			frame.line = (int32_t) number;
+	}
+	describe_function(&function, &frame);
+	frames[count++] = frame;
+	return count;
+}

@@ -1,0 +1,37 @@
+/*
+ * dwarf_session.h
+ *		One file's DWARF, open in the worker process: functions, inlined calls and lines at an address.
+ *
+ * Only the worker uses it: libdw trusts files more than a collector may.
+ */
+#ifndef COLLECTOR_DWARF_SESSION_H
+#define COLLECTOR_DWARF_SESSION_H
+
+#include <stdint.h>
+
+typedef struct DwarfSession DwarfSession;
+
+typedef struct DwarfFrame
+{
+	const char *name;		  /* "" where DWARF knows lines but no function, as for assembly */
+	const char *linkage_name; /* mangled; NULL where the name is not */
+	const char *directory;	  /* of the compilation, where filename is relative to it; else "" */
+	const char *filename;
+	int32_t start_line;
+	int32_t line;
+} DwarfFrame;
+
+/*
+ * Takes both descriptors, also on failure; alt_fd is that of the supplementary file (.gnu_debugaltlink) or -1.
+ * 0; -ENODATA where the file has no DWARF that can be read; -ENOMEM.
+ */
+int dwarf_session_open(int fd, int alt_fd, DwarfSession **session);
+void dwarf_session_close(DwarfSession *session); /* accepts NULL */
+
+/*
+ * Frames at an ELF virtual address, innermost first, at most max; strings hold until the session is closed. Returns their number, 0
+ * where DWARF does not cover the address, -ENOMEM.
+ */
+int dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames, int max);
+
+#endif

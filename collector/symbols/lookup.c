@@ -1,0 +1,167 @@
+/*
+ * lookup.c
+ *		The way from an address to its lines: cache, DWARF, symbol table, demangling.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include <utlist.h>
+
+#include "base/clock.h"
+#include "symbols/binary.h"
+#include "symbols/symbol_name.h"
+
+#define DWARF_PAUSE_NS INT64_C(600000000000) /* after a binary made the worker fail */
+
+static uint32_t
+binary_files(const Binary *binary, const ElfFile *files[SYMBOL_TABLE_FILES_MAX])
+{
+	uint32_t count = 0;
+
+	files[count++] = &binary->file;
+	if (binary->debug_files.debug.source.fd >= 0)
+		files[count++] = &binary->debug_files.debug;
+	if (binary->debug_files.mini_bytes != NULL)
+		files[count++] = &binary->debug_files.mini;
+	return count;
+}
+
+static void
+look_for_debug_files(Binary *binary)
+{
+	const DebugPlaces places = { binary->root, binary->name, binary->symbolizer->debug_directory };
+
+	if (binary->debug_files_known)
+		return;
+	debug_files_open(&binary->debug_files, &binary->file, &places);
+	binary->debug_files_known = true;
+}
+
+static size_t
+table_bytes(const Binary *binary)
+{
+	return symbol_table_bytes(binary->table);
+}
+
+/* The binary's symbol table, read when first needed; the others make room for it. */
+static int
+use_table(Binary *binary)
+{
+	Symbolizer *symbolizer = binary->symbolizer;
+	const ElfFile *files[SYMBOL_TABLE_FILES_MAX];
+	int err;
+
+	if (binary->table != NULL)
+	{
+		DL_DELETE2(symbolizer->tables, binary, table_prev, table_next);
+		DL_APPEND2(symbolizer->tables, binary, table_prev, table_next);
+		return 0;
+	}
+	err = symbol_table_create(files, binary_files(binary, files), &binary->table);
+	if (err != 0)
+		return err;
+	while (symbolizer->tables != NULL &&
+		   symbolizer->table_bytes + table_bytes(binary) > symbolizer->table_budget_bytes)
+	{
+		symbolizer_drop_table(symbolizer->tables);
+		symbolizer->stats.tables_evicted++;
+	}
+	symbolizer->table_bytes += table_bytes(binary);
+	DL_APPEND2(symbolizer->tables, binary, table_prev, table_next);
+	return 0;
+}
+
+/*
+ * Lines by DWARF, none where it does not cover the address. False where it might, but the worker is not to be had now:
+ * the answer then is good enough to show, and not to keep.
+ */
+static bool
+ask_dwarf(Binary *binary, uint64_t address, SymbolLines *lines)
+{
+	Symbolizer *symbolizer = binary->symbolizer;
+	const ElfFile *file = binary->file.has_dwarf ? &binary->file : &binary->debug_files.debug;
+	int err;
+
+	if (!symbolizer->inlined_lines || file->source.fd < 0 || !file->has_dwarf)
+		return true;
+	if (binary->dwarf_pause_until_ns > clock_ns(CLOCK_MONOTONIC))
+		return false;
+	err = worker_client_lookup(symbolizer->worker, binary->number, file->source.fd,
+							   binary->debug_files.alt_fd, address, lines);
+	if (err == -EIO)
+		binary->dwarf_pause_until_ns = clock_ns(CLOCK_MONOTONIC) + DWARF_PAUSE_NS;
+	return err != -EIO && err != -EAGAIN;
+}
+
+static bool
+is_mangled(const char *name)
+{
+	return strncmp(name, "_Z", 2) == 0 || strncmp(name, "_R", 2) == 0 ||
+		   strncmp(name, "_D", 2) == 0 || strncmp(name, "_GLOBAL_", 8) == 0;
+}
+
+/* Adds what the symbol table knows where DWARF does not: everything, or the name of a function written in assembly. */
+static int
+complete(Binary *binary, uint64_t address, SymbolLines *lines, bool *lasting)
+{
+	Symbolizer *symbolizer = binary->symbolizer;
+	const ElfFile *files[SYMBOL_TABLE_FILES_MAX];
+	char *name = symbolizer->name;
+	SymbolLine *last;
+	uint64_t start;
+	int err;
+
+	if (lines->count > 0 && lines->lines[lines->count - 1].name[0] != '\0')
+		return 0;
+	err = use_table(binary);
+	if (err != 0)
+		return err;
+	(void) binary_files(binary, files);
+	if (!symbol_table_find(binary->table, files, address, name, &start))
+	{
+		lines->count -= lines->count > 0;
+		return 0;
+	}
+	symbol_name_make_text(name);
+	if (lines->count == 0)
+	{
+		symbolizer->lines[0] = (SymbolLine){ .name = name, .system_name = name, .filename = "" };
+		*lines = (SymbolLines){ 1, symbolizer->lines };
+		if (is_mangled(name))
+		{
+			err = worker_client_demangle(symbolizer->worker, name, lines);
+			*lasting = *lasting && err != -EAGAIN && err != -EIO;
+		}
+		return 0;
+	}
+	memcpy(symbolizer->lines, lines->lines, lines->count * sizeof(SymbolLine));
+	last = &symbolizer->lines[lines->count - 1];
+	last->name = name;
+	last->system_name = name;
+	lines->lines = symbolizer->lines;
+	return 0;
+}
+
+int
+binary_symbolize(Binary *binary, uint64_t address, SymbolLines *lines)
+{
+	Symbolizer *symbolizer = binary->symbolizer;
+	SymbolLines found = { 0, NULL };
+	bool lasting;
+	int err;
+
+	if (result_cache_find(symbolizer->results, binary->number, address, lines))
+		return 0;
+	look_for_debug_files(binary);
+	lasting = ask_dwarf(binary, address, &found);
+	err = complete(binary, address, &found, &lasting);
+	if (err != 0)
+		return err;
+	if (found.count > 0)
+		symbolizer->stats.addresses_resolved++;
+	else
+		symbolizer->stats.addresses_unknown++;
+	*lines = found;
+	return lasting ? result_cache_add(symbolizer->results, binary->number, address, &found, lines)
+				   : 0;
+}

@@ -1,0 +1,351 @@
+/*
+ * worker.c
+ *		The worker process: reads DWARF and demangles, where a hostile file can do no harm.
+ *
+ * It starts with nothing but a socket as standard input, drops every privilege, and limits itself: a request that takes too
+ * much CPU time ends it by a signal, memory beyond the limit by failed allocations. It ends by itself
+ * when the other end closes the socket or asks nothing for a while, so an idle collector has no worker.
+ */
+#include "symbols/symbolizer.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <linux/capability.h>
+#include <malloc.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <libiberty/demangle.h>
+
+#include "symbols/dwarf_session.h"
+#include "symbols/worker_protocol.h"
+
+#define WORKER_SOCKET		 STDIN_FILENO
+#define WORKER_SESSIONS		 8 /* binaries open at a time */
+#define WORKER_IDLE_TRIM_MS	 1000
+#define WORKER_IDLE_EXIT_MS	 20000
+#define WORKER_CPU_SECONDS	 4 /* of one request */
+#define WORKER_DATA_BYTES	 (512UL << 20)
+#define WORKER_RESIDENT_KEPT (24UL << 20) /* what an idle worker may hold */
+#define WORKER_NICE			 5
+#define WORKER_USER			 65534 /* nobody */
+
+typedef struct Session
+{
+	uint64_t binary;
+	uint64_t used; /* clock of the last use; 0: slot is free */
+	DwarfSession *dwarf;
+} Session;
+
+typedef struct Worker
+{
+	Session sessions[WORKER_SESSIONS];
+	uint64_t clock;
+	char paths[WORKER_FRAMES_MAX][WORKER_STRING_MAX];
+	char message[WORKER_MESSAGE_BYTES];
+} Worker;
+
+/* Pages of resident or of private writable memory, from the second or sixth field of /proc/self/statm. */
+static size_t
+memory_bytes(int field)
+{
+	FILE *file = fopen("/proc/self/statm", "re");
+	unsigned long pages = 0;
+
+	for (int i = 0; file != NULL && i < field; i++)
+		if (fscanf(file, "%lu", &pages) != 1)
+			pages = 0;
+	if (file != NULL)
+		fclose(file);
+	return pages * (size_t) sysconf(_SC_PAGESIZE);
+}
+
+static void
+set_limit(int resource, rlim_t value)
+{
+	struct rlimit limit = { value, value };
+
+	(void) setrlimit(resource, &limit);
+}
+
+/*
+ * No privilege outlives this. Steps may be refused to a process that has nothing to drop; only that no capability
+ * is left is insisted on.
+ */
+static bool
+drop_privileges(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	(void) prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	(void) prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	if (geteuid() == 0 &&
+		(setgroups(0, NULL) != 0 || setresgid(WORKER_USER, WORKER_USER, WORKER_USER) != 0 ||
+		 setresuid(WORKER_USER, WORKER_USER, WORKER_USER) != 0))
+	{
+		/* a user namespace need not map nobody; there, having no capability must do */
+	}
+	(void) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	return syscall(SYS_capset, &header, none) == 0;
+}
+
+static void
+set_limits(void)
+{
+	(void) setpriority(PRIO_PROCESS, 0, WORKER_NICE);
+	set_limit(RLIMIT_CORE, 0);
+	set_limit(RLIMIT_FSIZE, 0);
+	set_limit(RLIMIT_NOFILE, 4 * WORKER_SESSIONS + 16);
+	/* a sanitizer's shadow is larger from the start */
+	if (memory_bytes(6) < WORKER_DATA_BYTES)
+		set_limit(RLIMIT_DATA, WORKER_DATA_BYTES);
+}
+
+/* Ends the process by SIGPROF when the time is over; 0 seconds: no more. */
+static void
+limit_cpu_time(int seconds)
+{
+	struct itimerval timer = { .it_value.tv_sec = seconds };
+
+	(void) setitimer(ITIMER_PROF, &timer, NULL);
+}
+
+static Session *
+find_session(Worker *worker, uint64_t binary)
+{
+	for (int i = 0; i < WORKER_SESSIONS; i++)
+	{
+		Session *session = &worker->sessions[i];
+
+		if (session->used != 0 && session->binary == binary)
+		{
+			session->used = ++worker->clock;
+			return session;
+		}
+	}
+	return NULL;
+}
+
+static void
+close_session(Session *session)
+{
+	dwarf_session_close(session->dwarf);
+	memset(session, 0, sizeof(*session));
+}
+
+static void
+close_sessions(Worker *worker)
+{
+	for (int i = 0; i < WORKER_SESSIONS; i++)
+		if (worker->sessions[i].used != 0)
+			close_session(&worker->sessions[i]);
+	malloc_trim(0);
+}
+
+/* Opens a binary in the slot that was used least recently. */
+static int
+open_session(Worker *worker, uint64_t binary, int fd, int alt_fd)
+{
+	Session *oldest = &worker->sessions[0];
+	int err;
+
+	if (memory_bytes(2) > WORKER_RESIDENT_KEPT)
+		close_sessions(worker);
+	for (int i = 1; i < WORKER_SESSIONS; i++)
+		if (worker->sessions[i].used < oldest->used)
+			oldest = &worker->sessions[i];
+	if (oldest->used != 0)
+		close_session(oldest);
+	err = dwarf_session_open(fd, alt_fd, &oldest->dwarf);
+	if (err != 0)
+		return err;
+	oldest->binary = binary;
+	oldest->used = ++worker->clock;
+	return 0;
+}
+
+/* Allocated, or NULL where the name is not a mangled one. A stub keeps its mark: f(int)@plt. */
+static char *
+demangle(const char *name)
+{
+	const char *mark = strchr(name, '@');
+	char *plain;
+	char *demangled;
+	char *marked;
+
+	if (mark == NULL)
+		return cplus_demangle(name, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO);
+	plain = strndup(name, (size_t) (mark - name));
+	demangled = plain != NULL ? cplus_demangle(plain, DMGL_PARAMS | DMGL_ANSI | DMGL_AUTO) : NULL;
+	free(plain);
+	if (demangled == NULL || asprintf(&marked, "%s%s", demangled, mark) < 0)
+		marked = NULL;
+	free(demangled);
+	return marked;
+}
+
+static size_t
+answer_lookup(Worker *worker, const WorkerRequest *request)
+{
+	Session *session = find_session(worker, request->binary);
+	DwarfFrame frames[WORKER_FRAMES_MAX];
+	SymbolLine lines[WORKER_FRAMES_MAX];
+	char *demangled[WORKER_FRAMES_MAX];
+	size_t size_bytes;
+	int count;
+
+	if (session == NULL)
+		return worker_reply_encode(worker->message, -ESTALE, NULL, 0);
+	count = dwarf_session_lookup(session->dwarf, request->address, frames, WORKER_FRAMES_MAX);
+	if (count < 0)
+		return worker_reply_encode(worker->message, count, NULL, 0);
+	for (int i = 0; i < count; i++)
+	{
+		const char *linkage = frames[i].linkage_name;
+
+		demangled[i] = linkage != NULL ? demangle(linkage) : NULL;
+		lines[i].name = demangled[i] != NULL ? demangled[i] : frames[i].name;
+		lines[i].system_name = linkage != NULL ? linkage : frames[i].name;
+		lines[i].filename = frames[i].filename;
+		if (frames[i].directory[0] != '\0')
+		{
+			snprintf(worker->paths[i], sizeof(worker->paths[i]), "%s/%s", frames[i].directory,
+					 frames[i].filename);
+			lines[i].filename = worker->paths[i];
+		}
+		lines[i].start_line = frames[i].start_line;
+		lines[i].line = frames[i].line;
+	}
+	size_bytes = worker_reply_encode(worker->message, 0, lines, (uint32_t) count);
+	for (int i = 0; i < count; i++)
+		free(demangled[i]);
+	return size_bytes;
+}
+
+static size_t
+answer_demangle(Worker *worker, const char *name)
+{
+	char *demangled = demangle(name);
+	SymbolLine line = { .name = demangled != NULL ? demangled : name,
+						.system_name = name,
+						.filename = "" };
+	size_t size_bytes = worker_reply_encode(worker->message, 0, &line, 1);
+
+	free(demangled);
+	return size_bytes;
+}
+
+/* Answers the request in worker->message into the same place; returns the reply's size. */
+static size_t
+answer(Worker *worker, size_t size_bytes, int fd, int alt_fd)
+{
+	WorkerRequest request;
+	char name[WORKER_NAME_MAX];
+
+	memcpy(&request, worker->message, sizeof(request));
+	switch ((WorkerRequestKind) request.kind)
+	{
+		case WORKER_OPEN:
+			return worker_reply_encode(worker->message,
+									   fd < 0 ? -EINVAL
+											  : open_session(worker, request.binary, fd, alt_fd),
+									   NULL, 0);
+		case WORKER_LOOKUP:
+			return answer_lookup(worker, &request);
+		case WORKER_DEMANGLE:
+			if (request.name_bytes == 0 || request.name_bytes > sizeof(name) ||
+				request.name_bytes != size_bytes - sizeof(request))
+				break;
+			memcpy(name, worker->message + sizeof(request), request.name_bytes);
+			name[request.name_bytes - 1] = '\0';
+			return answer_demangle(worker, name);
+	}
+	return worker_reply_encode(worker->message, -EINVAL, NULL, 0);
+}
+
+/* Waits for a request; false when it is time to end. */
+static bool
+wait_for_request(Worker *worker)
+{
+	struct pollfd waiting = { .fd = WORKER_SOCKET, .events = POLLIN };
+
+	if (poll(&waiting, 1, WORKER_IDLE_TRIM_MS) > 0)
+		return true;
+	if (memory_bytes(2) > WORKER_RESIDENT_KEPT)
+		close_sessions(worker);
+	return poll(&waiting, 1, WORKER_IDLE_EXIT_MS) > 0;
+}
+
+/* Receives a request and its descriptors, -1 where there are none; its size, 0 at the end of all. */
+static size_t
+receive(Worker *worker, int fds[2])
+{
+	union
+	{
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(2 * sizeof(int))];
+	} control;
+	struct iovec part = { worker->message, sizeof(worker->message) };
+	struct msghdr message = { .msg_iov = &part,
+							  .msg_iovlen = 1,
+							  .msg_control = control.bytes,
+							  .msg_controllen = sizeof(control.bytes) };
+	ssize_t got = recvmsg(WORKER_SOCKET, &message, MSG_CMSG_CLOEXEC);
+	struct cmsghdr *header;
+
+	fds[0] = -1;
+	fds[1] = -1;
+	if (got < (ssize_t) sizeof(WorkerRequest))
+		return 0;
+	header = CMSG_FIRSTHDR(&message);
+	if (header != NULL && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
+		memcpy(fds, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
+	return (size_t) got;
+}
+
+static int
+serve(void)
+{
+	Worker *worker = calloc(1, sizeof(*worker));
+
+	if (worker == NULL)
+		return EXIT_FAILURE;
+	while (wait_for_request(worker))
+	{
+		int fds[2];
+		size_t size_bytes = receive(worker, fds);
+
+		if (size_bytes == 0)
+			break;
+		limit_cpu_time(WORKER_CPU_SECONDS);
+		size_bytes = answer(worker, size_bytes, fds[0], fds[1]);
+		limit_cpu_time(0);
+		if (send(WORKER_SOCKET, worker->message, size_bytes, MSG_NOSIGNAL) < 0)
+			break;
+	}
+	close_sessions(worker);
+	free(worker);
+	return EXIT_SUCCESS;
+}
+
+void
+symbolizer_worker_main(int argc, char **argv)
+{
+	if (argc != 2 || strcmp(argv[1], WORKER_ARGUMENT) != 0)
+		return;
+	/* the terminal's interrupt is for the collector, which closes the socket when it ends */
+	(void) signal(SIGINT, SIG_IGN);
+	(void) signal(SIGTERM, SIG_IGN);
+	set_limits();
+	_exit(drop_privileges() ? serve() : EXIT_FAILURE);
+}

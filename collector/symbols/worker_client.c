@@ -1,0 +1,268 @@
+/*
+ * worker_client.c
+ *		Starts, asks and ends the worker process.
+ */
+#include "symbols/worker_client.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "symbols/worker_protocol.h"
+
+#define ANSWER_TIMEOUT_MS	  10000 /* the worker's own limit is one of CPU time */
+#define PAUSE_FIRST_NS		  INT64_C(1000000000)
+#define PAUSE_MAX_NS		  INT64_C(300000000000)
+#define FAILURES_BEFORE_PAUSE 3
+
+struct WorkerClient
+{
+	int socket; /* -1: no worker */
+	pid_t pid;
+	uint64_t failures;
+	uint32_t failures_in_row;
+	int64_t pause_until_ns; /* CLOCK_MONOTONIC */
+	SymbolLine lines[WORKER_FRAMES_MAX];
+	char message[WORKER_MESSAGE_BYTES];
+};
+
+int
+worker_client_create(WorkerClient **client)
+{
+	WorkerClient *made = calloc(1, sizeof(*made));
+
+	if (made == NULL)
+		return -ENOMEM;
+	made->socket = -1;
+	*client = made;
+	return 0;
+}
+
+/* Ends the worker, if there is one. Returns its status, as waitpid tells it. */
+static int
+end_worker(WorkerClient *client)
+{
+	int status = 0;
+
+	if (client->socket < 0)
+		return 0;
+	(void) kill(client->pid, SIGKILL);
+	while (waitpid(client->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	close(client->socket);
+	client->socket = -1;
+	return status;
+}
+
+void
+worker_client_free(WorkerClient *client)
+{
+	if (client == NULL)
+		return;
+	(void) end_worker(client);
+	free(client);
+}
+
+static int
+spawn(WorkerClient *client, int socket)
+{
+	char program[] = "/proc/self/exe";
+	char name[] = "profstore-collector";
+	char argument[] = WORKER_ARGUMENT;
+	char *arguments[] = { name, argument, NULL };
+	char *environment[] = { NULL };
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none;
+	sigset_t all;
+	int err;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	err = posix_spawn_file_actions_init(&actions);
+	if (err != 0)
+		return -err;
+	err = posix_spawnattr_init(&attributes);
+	if (err == 0)
+	{
+		(void) posix_spawnattr_setsigmask(&attributes, &none);
+		(void) posix_spawnattr_setsigdefault(&attributes, &all);
+		(void) posix_spawnattr_setflags(&attributes,
+										POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+		err = posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO);
+		if (err == 0)
+			err = posix_spawn(&client->pid, program, &actions, &attributes, arguments, environment);
+		posix_spawnattr_destroy(&attributes);
+	}
+	posix_spawn_file_actions_destroy(&actions);
+	return -err;
+}
+
+static void
+count_failure(WorkerClient *client)
+{
+	int64_t pause_ns = PAUSE_FIRST_NS;
+
+	client->failures++;
+	if (++client->failures_in_row < FAILURES_BEFORE_PAUSE)
+		return;
+	for (uint32_t i = FAILURES_BEFORE_PAUSE; i < client->failures_in_row && pause_ns < PAUSE_MAX_NS;
+		 i++)
+		pause_ns *= 2;
+	client->pause_until_ns = clock_ns(CLOCK_MONOTONIC) + pause_ns;
+}
+
+/* A worker, if there is none; -EAGAIN where none can be had now. */
+static int
+start_worker(WorkerClient *client)
+{
+	int sockets[2];
+	int err;
+
+	if (client->socket >= 0)
+		return 0;
+	if (client->pause_until_ns > clock_ns(CLOCK_MONOTONIC))
+		return -EAGAIN;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
+		return -EAGAIN;
+	err = spawn(client, sockets[1]);
+	close(sockets[1]);
+	if (err != 0)
+	{
+		close(sockets[0]);
+		count_failure(client);
+		return -EAGAIN;
+	}
+	client->socket = sockets[0];
+	return 0;
+}
+
+/* Sends a request, with up to two descriptors. */
+static int
+send_request(WorkerClient *client, const WorkerRequest *request, const char *name, const int *fds,
+			 size_t fd_count)
+{
+	union
+	{
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(2 * sizeof(int))];
+	} control;
+	WorkerRequest head = *request;
+	char *text = client->message;
+	struct iovec parts[] = { { &head, sizeof(head) }, { text, head.name_bytes } };
+	struct msghdr message = { .msg_iov = parts, .msg_iovlen = head.name_bytes > 0 ? 2 : 1 };
+
+	if (head.name_bytes > 0)
+		memcpy(text, name, head.name_bytes);
+	if (fd_count > 0)
+	{
+		memset(&control, 0, sizeof(control));
+		message.msg_control = control.bytes;
+		message.msg_controllen = CMSG_SPACE(fd_count * sizeof(int));
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(fd_count * sizeof(int));
+		memcpy(CMSG_DATA(&control.header), fds, fd_count * sizeof(int));
+	}
+	return sendmsg(client->socket, &message, MSG_NOSIGNAL) < 0 ? -EPIPE : 0;
+}
+
+/* Waits for the answer and decodes it; -EPIPE where the worker has gone, -ETIMEDOUT where it is of no use any more. */
+static int
+receive_reply(WorkerClient *client, SymbolLines *lines)
+{
+	struct pollfd waiting = { .fd = client->socket, .events = POLLIN };
+	ssize_t got;
+	uint32_t count;
+	int ready;
+	int err;
+
+	do
+		ready = poll(&waiting, 1, ANSWER_TIMEOUT_MS);
+	while (ready < 0 && errno == EINTR);
+	if (ready <= 0)
+		return -ETIMEDOUT;
+	got = recv(client->socket, client->message, sizeof(client->message), 0);
+	if (got <= 0)
+		return -EPIPE;
+	err = worker_reply_decode(client->message, (size_t) got, client->lines, &count);
+	if (err == -EPROTO || err == -EPIPE)
+		return -ETIMEDOUT;
+	if (err == 0)
+		*lines = (SymbolLines){ count, client->lines };
+	return err;
+}
+
+/*
+ * One question and its answer. A worker that had just ended because it was idle (or was caught by our signal while it ended) is
+ * replaced once, without counting.
+ */
+static int
+ask(WorkerClient *client, const WorkerRequest *request, const char *name, const int *fds,
+	size_t fd_count, SymbolLines *lines)
+{
+	for (int attempt = 0;; attempt++)
+	{
+		int err = start_worker(client);
+		int status;
+
+		if (err != 0)
+			return err;
+		err = send_request(client, request, name, fds, fd_count);
+		if (err == 0)
+			err = receive_reply(client, lines);
+		if (err != -EPIPE && err != -ETIMEDOUT)
+		{
+			client->failures_in_row = 0;
+			return err;
+		}
+		status = end_worker(client);
+		if (err == -ETIMEDOUT || attempt > 0 ||
+			!(WIFEXITED(status) ? WEXITSTATUS(status) == 0 : WTERMSIG(status) == SIGKILL))
+		{
+			count_failure(client);
+			return -EIO;
+		}
+	}
+}
+
+int
+worker_client_lookup(WorkerClient *client, uint64_t binary, int fd, int alt_fd, uint64_t address,
+					 SymbolLines *lines)
+{
+	WorkerRequest lookup = { .kind = WORKER_LOOKUP, .binary = binary, .address = address };
+	WorkerRequest open = { .kind = WORKER_OPEN, .binary = binary };
+	int fds[] = { fd, alt_fd };
+	int err = ask(client, &lookup, NULL, NULL, 0, lines);
+
+	if (err != -ESTALE)
+		return err;
+	err = ask(client, &open, NULL, fds, alt_fd >= 0 ? 2 : 1, lines);
+	if (err == 0)
+		err = ask(client, &lookup, NULL, NULL, 0, lines);
+	return err == -ESTALE ? -EIO : err;
+}
+
+int
+worker_client_demangle(WorkerClient *client, const char *name, SymbolLines *lines)
+{
+	size_t name_bytes = strlen(name) + 1;
+	WorkerRequest request = { .kind = WORKER_DEMANGLE, .name_bytes = (uint32_t) name_bytes };
+
+	if (name_bytes > WORKER_NAME_MAX)
+		return -ENAMETOOLONG;
+	return ask(client, &request, name, NULL, 0, lines);
+}
+
+uint64_t
+worker_client_failures(const WorkerClient *client)
+{
+	return client->failures;
+}

@@ -1,0 +1,88 @@
+/*
+ * worker_protocol.c
+ *		Encodes and decodes the worker's replies.
+ */
+#include "symbols/worker_protocol.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "symbols/symbol_name.h"
+
+/* Appends a string, cut to limit_bytes; returns its offset. */
+static uint32_t
+put_string(char *text, uint32_t *text_bytes, const char *string, size_t limit_bytes)
+{
+	uint32_t offset = *text_bytes;
+	size_t length = strnlen(string, limit_bytes - 1);
+
+	memcpy(text + offset, string, length);
+	text[offset + length] = '\0';
+	*text_bytes += (uint32_t) length + 1;
+	return offset;
+}
+
+size_t
+worker_reply_encode(void *message, int32_t status, const SymbolLine *lines, uint32_t count)
+{
+	WorkerReply reply = { .status = status, .frame_count = count };
+	WorkerFrame frames[WORKER_FRAMES_MAX];
+	char *text = (char *) message + sizeof(reply) + count * sizeof(frames[0]);
+	size_t room = WORKER_MESSAGE_BYTES - sizeof(reply) - count * sizeof(frames[0]);
+	size_t limit_bytes = count > 0 ? room / (3 * count) : 0;
+
+	if (limit_bytes > WORKER_STRING_MAX)
+		limit_bytes = WORKER_STRING_MAX;
+	for (uint32_t i = 0; i < count; i++)
+	{
+		frames[i].name = put_string(text, &reply.text_bytes, lines[i].name, limit_bytes);
+		frames[i].system_name =
+			strcmp(lines[i].system_name, lines[i].name) == 0
+				? frames[i].name
+				: put_string(text, &reply.text_bytes, lines[i].system_name, limit_bytes);
+		frames[i].filename = put_string(text, &reply.text_bytes, lines[i].filename, limit_bytes);
+		frames[i].start_line = lines[i].start_line;
+		frames[i].line = lines[i].line;
+	}
+	memcpy(message, &reply, sizeof(reply));
+	memcpy((char *) message + sizeof(reply), frames, count * sizeof(frames[0]));
+	return sizeof(reply) + count * sizeof(frames[0]) + reply.text_bytes;
+}
+
+int
+worker_reply_decode(void *message, size_t size_bytes, SymbolLine *lines, uint32_t *count)
+{
+	WorkerReply reply;
+	char *text;
+
+	if (size_bytes < sizeof(reply))
+		return -EPROTO;
+	memcpy(&reply, message, sizeof(reply));
+	if (reply.status > 0 || reply.frame_count > WORKER_FRAMES_MAX ||
+		size_bytes - sizeof(reply) !=
+			(uint64_t) reply.frame_count * sizeof(WorkerFrame) + reply.text_bytes)
+		return -EPROTO;
+	text = (char *) message + sizeof(reply) + reply.frame_count * sizeof(WorkerFrame);
+	if (reply.frame_count > 0 && (reply.text_bytes == 0 || text[reply.text_bytes - 1] != '\0'))
+		return -EPROTO;
+	for (uint32_t at = 0; at < reply.text_bytes; at += (uint32_t) strlen(text + at) + 1)
+		symbol_name_make_text(text + at);
+	for (uint32_t i = 0; i < reply.frame_count; i++)
+	{
+		WorkerFrame frame;
+
+		memcpy(&frame, (char *) message + sizeof(reply) + i * sizeof(frame), sizeof(frame));
+		if (frame.name >= reply.text_bytes || frame.system_name >= reply.text_bytes ||
+			frame.filename >= reply.text_bytes)
+			return -EPROTO;
+		lines[i] = (SymbolLine){
+			.name = text + frame.name,
+			.system_name = text + frame.system_name,
+			.filename = text + frame.filename,
+			.start_line = frame.start_line,
+			.line = frame.line,
+		};
+	}
+	*count = reply.frame_count;
+	return reply.status;
+}

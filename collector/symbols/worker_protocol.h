@@ -1,0 +1,79 @@
+/*
+ * worker_protocol.h
+ *		Messages between the symbolizer and its worker process, over a socket that keeps message boundaries.
+ *
+ * One request, one reply. Both ends run the same program on the same machine, so numbers are in its byte order; but
+ * the worker reads hostile files, so the symbolizer believes no length in a reply.
+ *
+ *		request				reply
+ *		open: fds			0, or why not
+ *		lookup: address		frames, innermost first; -ESTALE where the binary is not open (any more)
+ *		demangle: name		one frame
+ *
+ *		reply	OFFSET				SIZE		DESCRIPTION
+ *				0					12			WorkerReply
+ *				12					20 * n		WorkerFrames
+ *				12 + 20 * n			text_bytes	strings, each ended by NUL, at the offsets that frames tell
+ */
+#ifndef COLLECTOR_WORKER_PROTOCOL_H
+#define COLLECTOR_WORKER_PROTOCOL_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbols/symbolizer.h"
+
+#define WORKER_ARGUMENT	  "symbol-worker" /* argv[1] of a worker */
+#define WORKER_FRAMES_MAX 64			  /* of one address; the outermost and the innermost stay */
+#define WORKER_NAME_MAX	  8192			  /* bytes of a name to demangle, NUL included */
+#define WORKER_STRING_MAX 2048 /* bytes of a string in a reply, NUL included; longer ones are cut */
+#define WORKER_MESSAGE_BYTES \
+	(96 * 1024) /* of a whole message; fits into a socket's default buffer */
+
+typedef enum WorkerRequestKind
+{
+	WORKER_OPEN =
+		1, /* carries the descriptors of the file with DWARF and perhaps of its supplement */
+	WORKER_LOOKUP,
+	WORKER_DEMANGLE, /* followed by the name and its NUL */
+} WorkerRequestKind;
+
+typedef struct WorkerRequest
+{
+	uint32_t kind;
+	uint32_t name_bytes;
+	uint64_t binary; /* number by which open and lookup agree */
+	uint64_t address;
+} WorkerRequest;
+
+typedef struct WorkerReply
+{
+	int32_t status; /* 0 or -errno */
+	uint32_t frame_count;
+	uint32_t text_bytes;
+} WorkerReply;
+
+typedef struct WorkerFrame
+{
+	uint32_t name; /* offsets in the text */
+	uint32_t system_name;
+	uint32_t filename;
+	int32_t start_line;
+	int32_t line;
+} WorkerFrame;
+
+static_assert(sizeof(WorkerRequest) == 24, "requests have no padding");
+static_assert(sizeof(WorkerReply) == 12, "replies have no padding");
+static_assert(sizeof(WorkerFrame) == 20, "frames have no padding");
+
+/* Writes a reply of at most WORKER_FRAMES_MAX lines into WORKER_MESSAGE_BYTES; returns its size. Strings that are too long are cut. */
+size_t worker_reply_encode(void *message, int32_t status, const SymbolLine *lines, uint32_t count);
+
+/*
+ * Checks a reply and points lines (WORKER_FRAMES_MAX) into it. Strings become valid UTF-8 without control characters, in place.
+ * The reply's status, -EPROTO where the message is not a reply.
+ */
+int worker_reply_decode(void *message, size_t size_bytes, SymbolLine *lines, uint32_t *count);
+
+#endif
