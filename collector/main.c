@@ -9,6 +9,7 @@
 #include "base/failure.h"
 #include "base/flags.h"
 #include "base/log.h"
+#include "symbols/symbolizer.h"
 
 #define VERSION "1.0"
 
@@ -82,6 +83,7 @@ main(int argc, char **argv)
 	const char *nearest;
 	Failure failure;
 
+	symbolizer_worker_main(argc, argv);
 	if (argc >= 2 && strcmp(argv[1], "--version") == 0)
 	{
 		printf("profstore-collector %s\n", VERSION);

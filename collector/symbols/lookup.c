@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "symbols/binary.h"
-#include "symbols/symbol_name.h"
 
 #define DWARF_PAUSE_NS INT64_C(600000000000) /* after a binary made the worker fail */
 
@@ -122,7 +121,6 @@ complete(Binary *binary, uint64_t address, SymbolLines *lines, bool *lasting)
 		lines->count -= lines->count > 0;
 		return 0;
 	}
-	symbol_name_make_text(name);
 	if (lines->count == 0)
 	{
 		symbolizer->lines[0] = (SymbolLine){ .name = name, .system_name = name, .filename = "" };

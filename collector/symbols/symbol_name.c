@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#include "base/utf8.h"
-
 bool
 symbol_name_is_mark(const char *name)
 {
@@ -24,24 +22,6 @@ symbol_name_cut_version(char *name)
 
 	if (at != NULL && at != name)
 		*at = '\0';
-}
-
-void
-symbol_name_make_text(char *name)
-{
-	unsigned char *at = (unsigned char *) name;
-
-	while (*at != '\0')
-	{
-		size_t length = utf8_sequence_length(at);
-
-		if (length == 0 || *at < 0x20 || *at == 0x7f)
-		{
-			*at = '?';
-			length = 1;
-		}
-		at += length;
-	}
 }
 
 int

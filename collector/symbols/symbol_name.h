@@ -20,9 +20,6 @@ bool symbol_name_is_mark(const char *name);
 /* Cuts a symbol version: memcpy@@GLIBC_2.14. */
 void symbol_name_cut_version(char *name);
 
-/* Makes a name valid UTF-8 without control characters, in place: what is not becomes a question mark. */
-void symbol_name_make_text(char *name);
-
 /*
  * Orders names of equal rank, best first like strcmp: fewer leading underscores, then shorter, then by bytes, so that the
  * choice is the same on every host.

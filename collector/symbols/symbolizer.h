@@ -27,7 +27,7 @@ typedef struct SymbolizerOptions
 
 typedef struct SymbolLine
 {
-	const char *name; /* demangled */
+	const char *name; /* demangled; bytes as the file has them, which need not be UTF-8 */
 	const char *system_name;
 	const char *filename; /* "" where not known */
 	int32_t start_line;

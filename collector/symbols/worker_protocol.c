@@ -7,8 +7,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "symbols/symbol_name.h"
-
 /* Appends a string, cut to limit_bytes; returns its offset. */
 static uint32_t
 put_string(char *text, uint32_t *text_bytes, const char *string, size_t limit_bytes)
@@ -65,8 +63,6 @@ worker_reply_decode(void *message, size_t size_bytes, SymbolLine *lines, uint32_
 	text = (char *) message + sizeof(reply) + reply.frame_count * sizeof(WorkerFrame);
 	if (reply.frame_count > 0 && (reply.text_bytes == 0 || text[reply.text_bytes - 1] != '\0'))
 		return -EPROTO;
-	for (uint32_t at = 0; at < reply.text_bytes; at += (uint32_t) strlen(text + at) + 1)
-		symbol_name_make_text(text + at);
 	for (uint32_t i = 0; i < reply.frame_count; i++)
 	{
 		WorkerFrame frame;

@@ -71,8 +71,8 @@ static_assert(sizeof(WorkerFrame) == 20, "frames have no padding");
 size_t worker_reply_encode(void *message, int32_t status, const SymbolLine *lines, uint32_t count);
 
 /*
- * Checks a reply and points lines (WORKER_FRAMES_MAX) into it. Strings become valid UTF-8 without control characters, in place.
- * The reply's status, -EPROTO where the message is not a reply.
+ * Checks a reply and points lines (WORKER_FRAMES_MAX) into it. The reply's status, -EPROTO where the message is not
+ * a reply.
  */
 int worker_reply_decode(void *message, size_t size_bytes, SymbolLine *lines, uint32_t *count);
 
