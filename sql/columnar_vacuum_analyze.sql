@@ -39,7 +39,9 @@ SELECT pg_relation_filenode('t') AS file_before, sum(row_count) AS rows FROM pro
 VACUUM FULL t;
 SELECT pg_relation_filenode('t') <> :file_before AS new_file;
 SELECT count(*), count(value), sum(value) FROM t;
-SELECT relfrozenxid, relminmxid FROM pg_class WHERE relname = 't';
+SELECT age(relfrozenxid) < 100000 AS table_is_recent,
+	   (SELECT age(t.relfrozenxid) < 100000 FROM pg_class t WHERE t.oid = c.reltoastrelid) AS toast_is_recent
+FROM pg_class c WHERE relname = 't';
 SELECT sum(row_count) = :rows AS same_rows FROM profstore.segments;
 INSERT INTO t VALUES ('2026-01-03Z', 1, 1, 1);
 SELECT count(*) FROM t;
@@ -51,7 +53,7 @@ SELECT count(*), count(value), sum(value) FROM t;
 ALTER TABLE t ALTER COLUMN value TYPE int4;
 SELECT relfrozenxid <> '0' AS has_horizon FROM pg_class WHERE relname = 't';
 VACUUM t;
-SELECT age(relfrozenxid) < 100 AS recent FROM pg_class WHERE relname = 't';
+SELECT age(relfrozenxid) < 100000 AS recent FROM pg_class WHERE relname = 't';
 
 -- Sizes: the metapage, and what lies in the table's TOAST relation.
 SELECT pg_relation_size('t') = current_setting('block_size')::int8 AS one_page, pg_table_size('t') > 4 * current_setting('block_size')::int8 AS toast;

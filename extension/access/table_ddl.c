@@ -128,7 +128,8 @@ copy_streams(Relation old_table, Relation new_table, const PfsSegmentRow *row)
 /*
  * VACUUM FULL. Transactions with older snapshots must go on seeing what they saw, so directory rows stay as they are
  * and the new file takes over the storage id; only the streams in the table's TOAST relation are
- * copied, of every segment that any snapshot may still see.
+ * copied, of every segment that any snapshot may still see. The cutoffs stay as they are, because core sets
+ * them for the new TOAST relation too.
  */
 void
 pfs_relation_copy_for_cluster(Relation old_table, Relation new_table, Relation old_index,
@@ -163,8 +164,6 @@ pfs_relation_copy_for_cluster(Relation old_table, Relation new_table, Relation o
 	pfs_storage_set_id(new_table, storage_id);
 	moved_storage_id = storage_id;
 	moved_by_xid = GetTopTransactionId();
-	*xid_cutoff = InvalidTransactionId;
-	*multi_cutoff = InvalidMultiXactId;
 }
 
 static BlockNumber
