@@ -112,5 +112,11 @@ pfs_crc32c(const void *bytes, size_t length)
 {
 	if (have_hardware())
 		return ~crc32c_hardware(~0u, bytes, length);
+	return pfs_crc32c_portable(bytes, length);
+}
+
+uint32_t
+pfs_crc32c_portable(const void *bytes, size_t length)
+{
 	return ~crc32c_tables(~0u, bytes, length);
 }

@@ -11,4 +11,7 @@
 /* The finished checksum of the bytes; "123456789" gives e3069283. */
 uint32_t pfs_crc32c(const void *bytes, size_t length);
 
+/* The same without the processor's help; pfs_crc32c falls back to it. */
+uint32_t pfs_crc32c_portable(const void *bytes, size_t length);
+
 #endif

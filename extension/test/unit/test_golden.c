@@ -1,0 +1,312 @@
+/*
+ * test_golden.c
+ *		Frozen bytes: segments as stored once must decode for ever, and be encoded the same way.
+ *
+ * golden/NAME holds a segment in hexadecimal, the header in the first line and a stream in each further one. A
+ * change of the encoder's choices shows here; if it is meant, run the program with PFS_WRITE_GOLDEN=1 and look at
+ * the difference. Segments with zstd frames are only decoded, as another zstd may pack them otherwise.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "test/unit/codec_harness.h"
+
+#define MAX_ROWS	3000
+#define MAX_STREAMS 8
+#define LINE_BYTES	16384
+
+typedef int64_t (*LaneFn)(int64_t row);
+typedef bool (*NullFn)(int64_t row);
+
+/* A segment of one column of type int8. */
+typedef struct Golden
+{
+	const char *name;
+	uint32_t row_count;
+	LaneFn lane;
+	NullFn is_null;
+	bool has_zstd;
+} Golden;
+
+static int64_t
+lane_constant(int64_t row)
+{
+	(void) row;
+	return 300;
+}
+
+static int64_t
+lane_plain(int64_t row)
+{
+	return row * 7919 % 1500 - 20;
+}
+
+static int64_t
+lane_units(int64_t row)
+{
+	return (row * 31 % 13 + 1) * 52631578;
+}
+
+static int64_t
+lane_linear(int64_t row)
+{
+	return INT64_C(817000000000000) + row * 10000000;
+}
+
+static int64_t
+lane_ascending(int64_t row)
+{
+	return INT64_C(5000000) * row + row * 37 % 11;
+}
+
+static int64_t
+lane_quadratic(int64_t row)
+{
+	return row * row * 3 - 7 * row;
+}
+
+static int64_t
+lane_sawtooth(int64_t row)
+{
+	return row * 3 % 360 * 10000000;
+}
+
+static int64_t
+lane_runs(int64_t row)
+{
+	return row / 9 * 7919 % 100;
+}
+
+static int64_t
+lane_rising_runs(int64_t row)
+{
+	return (row < 150 ? row / 5 : row / 100 + 40) * 2;
+}
+
+static int64_t
+lane_outliers(int64_t row)
+{
+	return row % 50 == 49 ? row * 1000003 : row * 7 % 4;
+}
+
+static int64_t
+lane_extremes(int64_t row)
+{
+	return row % 3 == 0 ? INT64_MIN : row % 3 == 1 ? INT64_MAX : row;
+}
+
+static int64_t
+lane_scrambled(int64_t row)
+{
+	return (int64_t) ((uint64_t) row * row * UINT64_C(0x9e3779b97f4a7c15) >> 57);
+}
+
+static int64_t
+lane_skewed(int64_t row)
+{
+	uint64_t mixed = (uint64_t) row * UINT64_C(0x9e3779b97f4a7c15);
+
+	return (int64_t) (mixed >> 40 & mixed >> 20 & mixed >> 50 & mixed >> 30 & 0x7f);
+}
+
+static bool
+null_some(int64_t row)
+{
+	return row * 7 % 5 == 0;
+}
+
+static bool
+null_first_block(int64_t row)
+{
+	return row < PFS_BLOCK_ROWS;
+}
+
+static bool
+null_all(int64_t row)
+{
+	return row >= 0;
+}
+
+static const Golden goldens[] = {
+	{ "constant", 1000, lane_constant, NULL, false },
+	{ "plain", 200, lane_plain, NULL, false },
+	{ "units", 200, lane_units, NULL, false },
+	{ "linear", 1500, lane_linear, NULL, false },
+	{ "ascending", 200, lane_ascending, NULL, false },
+	{ "quadratic", 300, lane_quadratic, NULL, false },
+	{ "sawtooth", 300, lane_sawtooth, NULL, false },
+	{ "runs", 300, lane_runs, NULL, false },
+	{ "rising_runs", 1000, lane_rising_runs, NULL, false },
+	{ "outliers", 300, lane_outliers, NULL, false },
+	{ "extremes", 30, lane_extremes, NULL, false },
+	{ "full_block", 1024, lane_scrambled, NULL, false },
+	{ "null_some", 100, lane_plain, null_some, false },
+	{ "null_block", 1200, lane_units, null_first_block, false },
+	{ "null_all", 100, lane_constant, null_all, false },
+	{ "planes", 3000, lane_skewed, NULL, true },
+};
+
+static FILE *
+golden_open(const char *name, const char *mode)
+{
+	char path[1024];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", GOLDEN_DIR, name);
+	file = fopen(path, mode);
+	if (file == NULL)
+		fail_msg("could not open \"%s\"", path);
+	return file;
+}
+
+static void
+write_line(FILE *file, PfsBytes bytes)
+{
+	for (size_t i = 0; i < bytes.length; i++)
+		fprintf(file, "%02x", bytes.data[i]);
+	fprintf(file, "\n");
+}
+
+static PfsBytes
+read_line(FILE *file)
+{
+	static char line[LINE_BYTES];
+	PfsBytes bytes;
+
+	assert_non_null(fgets(line, sizeof(line), file));
+	bytes.length = strcspn(line, "\n") / 2;
+	bytes.data = malloc(bytes.length + 1);
+	assert_non_null(bytes.data);
+	for (size_t i = 0; i < bytes.length; i++)
+	{
+		unsigned byte;
+
+		assert_int_equal(sscanf(line + 2 * i, "%2x", &byte), 1);
+		bytes.data[i] = (uint8_t) byte;
+	}
+	return bytes;
+}
+
+static void
+golden_write(const char *name, const PfsSegment *segment)
+{
+	FILE *file = golden_open(name, "w");
+
+	write_line(file, segment->header);
+	for (uint32_t i = 0; i < segment->stream_count; i++)
+		write_line(file, segment->streams[i]);
+	fclose(file);
+}
+
+/* Reads the stored segment; as many streams as the fresh one has. */
+static void
+golden_read(const char *name, uint32_t stream_count, PfsSegment *segment)
+{
+	FILE *file = golden_open(name, "r");
+
+	segment->header = read_line(file);
+	segment->stream_count = stream_count;
+	segment->streams = calloc(MAX_STREAMS, sizeof(PfsBytes));
+	assert_non_null(segment->streams);
+	for (uint32_t i = 0; i < stream_count; i++)
+		segment->streams[i] = read_line(file);
+	assert_int_equal(fgetc(file), EOF);
+	fclose(file);
+}
+
+static void
+compare_bytes(const char *name, PfsBytes stored, PfsBytes fresh)
+{
+	if (stored.length != fresh.length ||
+		(stored.length > 0 && memcmp(stored.data, fresh.data, stored.length) != 0))
+		fail_msg("golden segment \"%s\" is encoded otherwise now", name);
+}
+
+static void
+compare_values(const Golden *golden, PfsSegmentReader *reader)
+{
+	for (uint32_t block = 0; block < pfs_reader_block_count(reader); block++)
+	{
+		uint32_t start = block * PFS_BLOCK_ROWS;
+		int64_t values[PFS_BLOCK_ROWS];
+		bool nulls[PFS_BLOCK_ROWS];
+		bool has_nulls;
+		PfsError error = { 0 };
+
+		assert_int_equal(pfs_reader_block(reader, 0, block, values, nulls, &has_nulls, &error),
+						 PFS_OK);
+		for (uint32_t i = 0; i < PFS_BLOCK_ROWS && start + i < golden->row_count; i++)
+		{
+			bool is_null = golden->is_null != NULL && golden->is_null(start + i);
+
+			assert_int_equal(has_nulls && nulls[i], is_null);
+			if (!is_null)
+				assert_int_equal(values[i], golden->lane(start + i));
+		}
+	}
+}
+
+static void
+check_golden(const Golden *golden)
+{
+	static int64_t values[MAX_ROWS];
+	static bool nulls[MAX_ROWS];
+	PfsColumn column = { 1, 8, values, golden->is_null == NULL ? NULL : nulls };
+	TestHeap heap = { 0 };
+	PfsAllocator allocator = test_allocator(&heap);
+	PfsSegment fresh;
+	PfsSegment stored;
+	PfsSegmentReader *reader;
+	PfsError error = { 0 };
+
+	for (uint32_t row = 0; row < golden->row_count; row++)
+	{
+		values[row] = golden->lane(row);
+		nulls[row] = golden->is_null != NULL && golden->is_null(row);
+	}
+	assert_int_equal(pfs_segment_encode(&column, 1, golden->row_count, PFS_EFFORT_DENSE, allocator,
+										&fresh, &error),
+					 PFS_OK);
+	if (getenv("PFS_WRITE_GOLDEN") != NULL)
+		golden_write(golden->name, &fresh);
+	golden_read(golden->name, fresh.stream_count, &stored);
+	if (!golden->has_zstd)
+	{
+		compare_bytes(golden->name, stored.header, fresh.header);
+		for (uint32_t i = 0; i < fresh.stream_count; i++)
+			compare_bytes(golden->name, stored.streams[i], fresh.streams[i]);
+	}
+	assert_int_equal(test_open(&stored, allocator, &reader, &error), PFS_OK);
+	compare_values(golden, reader);
+	pfs_reader_close(reader);
+	pfs_segment_free(&fresh, allocator);
+	for (uint32_t i = 0; i < stored.stream_count; i++)
+		free(stored.streams[i].data);
+	free(stored.streams);
+	free(stored.header.data);
+}
+
+static void
+test_goldens(void **state)
+{
+	(void) state;
+	for (size_t i = 0; i < sizeof(goldens) / sizeof(goldens[0]); i++)
+		check_golden(&goldens[i]);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_goldens),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
