@@ -28,8 +28,8 @@ struct pfs_sample {
 	__u64 cgroup_id;	 /* in the unified hierarchy */
 	__u64 start_time_ns; /* of the process, since boot */
 	__u64 exec_id;		 /* tells the images apart that one process executes in turn */
-	__u64 stack_top; /* mm->start_stack: identifies the image in /proc/PID/stat; 0 without memory */
-	__u32 pid;		 /* of the process (tgid), as the initial pid namespace sees it */
+	__u64 arg_start;	 /* mm->arg_start, which /proc/PID/stat shows too; 0 if none yet */
+	__u32 pid;			 /* of the process (tgid), as the initial pid namespace sees it */
 	__u32 tid;
 	__u32 parent_pid;
 	__u32 cpu;

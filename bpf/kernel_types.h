@@ -15,7 +15,7 @@
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct mm_struct {
-	unsigned long start_stack; /* where the image's stack began; random for each exec */
+	unsigned long arg_start; /* of the image's arguments, near the random top of its stack */
 };
 
 struct task_struct {

@@ -18,10 +18,11 @@ struct pfs_scratch {
 	__u64 stack[2 * PFS_MAX_FRAMES];
 };
 
-/* The image of a process that the collector has been told of. */
+/* The image of a process that was sampled before. */
 struct pfs_image {
 	__u64 start_time_ns;
 	__u64 exec_id;
+	__u64 samples;
 };
 
 struct {
@@ -45,8 +46,8 @@ struct {
 } pfs_counters SEC(".maps");
 
 /*
- * Processes sampled before, by pid. A process met for the first time wakes the collector at once,
- * so that a short-lived one is still there when its mappings are read.
+ * Processes sampled before, by pid: the first samples of an image wake the collector at once, so
+ * that a short-lived process is still there when its mappings are read.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

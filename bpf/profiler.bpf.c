@@ -44,7 +44,7 @@ pfs_describe_task(struct pfs_sample *sample, struct task_struct *task)
 	sample->start_time_ns = BPF_CORE_READ(leader, start_boottime);
 	sample->exec_id = BPF_CORE_READ(leader, self_exec_id);
 	sample->parent_pid = (__u32) BPF_CORE_READ(leader, real_parent, tgid);
-	sample->stack_top = 0;
+	sample->arg_start = 0;
 	sample->flags = 0;
 	sample->unused = 0;
 	if (BPF_CORE_READ(task, flags) & PFS_PF_KTHREAD)
@@ -52,7 +52,7 @@ pfs_describe_task(struct pfs_sample *sample, struct task_struct *task)
 	else if (!mm)
 		sample->flags = PFS_SAMPLE_EXITING;
 	else
-		sample->stack_top = BPF_CORE_READ(mm, start_stack);
+		sample->arg_start = BPF_CORE_READ(mm, arg_start);
 	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
 	BPF_CORE_READ_INTO(&sample->process_comm, leader, comm);
 }
@@ -97,21 +97,29 @@ pfs_walk_stacks(void *context, struct pfs_scratch *scratch)
 		sample->user_count = (__u16) ((__u64) length / sizeof(__u64));
 }
 
-/* True where the collector has not been told of this image of the process yet. */
+/*
+ * True for the first sample of an image, and for its 2nd, 4th and 8th: it maps its libraries after it
+ * has begun to run, and may be gone before the collector's timer next fires.
+ */
 static __always_inline int
-pfs_image_is_new(const struct pfs_sample *sample)
+pfs_image_is_young(const struct pfs_sample *sample)
 {
-	struct pfs_image image = { sample->start_time_ns, sample->exec_id };
+	struct pfs_image image = { sample->start_time_ns, sample->exec_id, 1 };
 	struct pfs_image *known;
 	__u32 pid = sample->pid;
+	__u64 samples;
 
 	if (sample->flags)
 		return 0;
 	known = bpf_map_lookup_elem(&pfs_images, &pid);
-	if (known && known->start_time_ns == image.start_time_ns && known->exec_id == image.exec_id)
-		return 0;
-	bpf_map_update_elem(&pfs_images, &pid, &image, BPF_ANY);
-	return 1;
+	if (!known || known->start_time_ns != image.start_time_ns || known->exec_id != image.exec_id)
+	{
+		bpf_map_update_elem(&pfs_images, &pid, &image, BPF_ANY);
+		return 1;
+	}
+	/* threads of one process may miss each other's count: no matter */
+	samples = ++known->samples;
+	return samples <= 8 && !(samples & (samples - 1));
 }
 
 /*
@@ -126,7 +134,7 @@ pfs_emit(struct pfs_scratch *scratch)
 
 	if (frames > 2 * PFS_MAX_FRAMES)
 		frames = 2 * PFS_MAX_FRAMES;
-	if (pfs_image_is_new(sample) ||
+	if (pfs_image_is_young(sample) ||
 		bpf_ringbuf_query(&pfs_ring, BPF_RB_AVAIL_DATA) > pfs_wakeup_bytes)
 	{
 		flags = BPF_RB_FORCE_WAKEUP;

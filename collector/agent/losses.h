@@ -30,7 +30,7 @@ typedef enum LossKind
 	X(USER_STACK_FAILED, "user_stack_failed", LOSS_PARTIAL, "no user frames")                  \
 	X(PROCESS_GONE, "process_gone", LOSS_PARTIAL, "the process ended before it was looked at") \
 	X(PROCESS_UNREADABLE, "process_unreadable", LOSS_PARTIAL, "no right to read its mappings") \
-	X(ADDRESS_UNKNOWN, "address_unknown", LOSS_NOTE, "frames in no executable file known")     \
+	X(ADDRESS_UNKNOWN, "address_unknown", LOSS_NOTE, "leaf frames in no code that is known")   \
 	X(CPU_NOT_SAMPLED, "cpu_not_sampled", LOSS_NOTE, "online CPUs without a clock, per interval")
 
 typedef enum Loss

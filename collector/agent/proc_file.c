@@ -18,8 +18,8 @@
 #define PERMISSION_COUNT 4 /* "r-xp" */
 
 /* Fields of /proc/PID/stat counted from 1, as proc(5) does; those after the name start with 3. */
-#define STAT_FIELD_START_TIME  22
-#define STAT_FIELD_START_STACK 28
+#define STAT_FIELD_START_TIME 22
+#define STAT_FIELD_ARG_START  48
 
 static const char deleted_suffix[] = " (deleted)";
 
@@ -84,7 +84,7 @@ proc_stat_parse(const char *text, ProcStat *stat)
 	if (cursor == NULL)
 		return -EINVAL;
 	cursor++;
-	for (int field = 3; field <= STAT_FIELD_START_STACK; field++)
+	for (int field = 3; field <= STAT_FIELD_ARG_START; field++)
 	{
 		char *end;
 		uint64_t value;
@@ -95,14 +95,14 @@ proc_stat_parse(const char *text, ProcStat *stat)
 			return -EINVAL;
 		errno = 0;
 		value = strtoull(cursor, &end, 10);
-		if (field == STAT_FIELD_START_TIME || field == STAT_FIELD_START_STACK)
+		if (field == STAT_FIELD_START_TIME || field == STAT_FIELD_ARG_START)
 		{
 			if (errno != 0 || end == cursor)
 				return -EINVAL;
 			if (field == STAT_FIELD_START_TIME)
 				parsed.start_ticks = value;
 			else
-				parsed.stack_top = value;
+				parsed.arg_start = value;
 		}
 		while (*cursor != ' ' && *cursor != '\0')
 			cursor++;

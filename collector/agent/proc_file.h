@@ -22,7 +22,7 @@ int proc_file_read(const char *path, size_t limit_bytes, char **text, size_t *le
 typedef struct ProcStat
 {
 	uint64_t start_ticks; /* since boot, USER_HZ */
-	uint64_t stack_top;	  /* mm->start_stack; 0 without the right to see it */
+	uint64_t arg_start;	  /* mm->arg_start; 0 without the right to see it */
 } ProcStat;
 
 int proc_stat_parse(const char *text, ProcStat *stat);

@@ -21,9 +21,9 @@
 #define EXE_PATH_BYTES	   4096
 
 #define NS_PER_S		 UINT64_C(1000000000)
-#define REREAD_FIRST_NS	 (NS_PER_S / 10) /* after an address that nothing covers */
-#define REREAD_LAST_NS	 (10 * NS_PER_S) /* the delay doubles up to here */
-#define REFRESH_NS		 (60 * NS_PER_S) /* a mapping may be replaced unnoticed */
+#define REREAD_FIRST_NS	 (NS_PER_S / 100) /* after an address that nothing covers */
+#define REREAD_LAST_NS	 (10 * NS_PER_S)  /* the delay doubles up to here */
+#define REFRESH_NS		 (60 * NS_PER_S)  /* a mapping may be replaced unnoticed */
 #define FORGET_UNSEEN_NS (300 * NS_PER_S)
 
 typedef struct ProcessKey
@@ -45,7 +45,8 @@ struct Process
 {
 	ProcessKey key;
 	ProcessState state;
-	uint64_t stack_top;
+	uint64_t arg_start;
+	uint32_t files_pid; /* process by which mapped files are opened: itself, or its parent */
 	uint64_t seen_ns;
 	uint64_t read_ns;
 	uint64_t reread_delay_ns;
@@ -250,7 +251,7 @@ still_same_image(const ProcessTable *table, const Process *process)
 
 	if (proc_stat_read((uint32_t) process->key.pid, &stat) != 0 || stat.start_ticks != ticks)
 		return false;
-	return stat.stack_top == 0 || process->stack_top == 0 || stat.stack_top == process->stack_top;
+	return stat.arg_start == 0 || process->arg_start == 0 || stat.arg_start == process->arg_start;
 }
 
 /*
@@ -265,6 +266,8 @@ take_snapshot(ProcessTable *table, const Process *process, Snapshot *snapshot)
 
 	memset(snapshot, 0, sizeof(*snapshot));
 	result = read_mappings(table, pid, snapshot);
+	if (result == 0 && snapshot->mapping_count == 0)
+		result = -ESRCH; /* it has given up its memory and waits for its parent */
 	if (result != 0)
 		return result;
 	read_cgroup(pid, &snapshot->cgroup);
@@ -317,6 +320,53 @@ read_process(ProcessTable *table, Process *process, uint64_t now_ns)
 	discard_snapshot(table, &snapshot);
 	if (process->state != PROCESS_LIVE)
 		process->state = result == -EACCES || result == -EPERM ? PROCESS_UNREADABLE : PROCESS_GONE;
+}
+
+/*
+ * A process that ended too early has its parent's control group, as a rule; and where it was forked and executed
+ * nothing, which the random place of its arguments tells, its parent's image as well.
+ */
+static void
+inherit(ProcessTable *table, Process *process, uint32_t parent_pid)
+{
+	Process *parent = NULL;
+	Snapshot snapshot;
+	Process *each;
+	Process *next;
+
+	HASH_ITER(hh, table->processes, each, next)
+	{
+		if (each->key.pid == parent_pid && each->state == PROCESS_LIVE)
+			parent = each;
+	}
+	if (parent == NULL)
+		return;
+	process->cgroup = parent->cgroup;
+	process->files_pid = parent->files_pid;
+	if (parent->arg_start != process->arg_start || parent->key.exec_id != process->key.exec_id)
+		return;
+	memset(&snapshot, 0, sizeof(snapshot));
+	snapshot.mappings = calloc(parent->mapping_count + 1, sizeof(Mapping));
+	if (snapshot.mappings == NULL)
+		return;
+	memcpy(snapshot.mappings, parent->mappings, parent->mapping_count * sizeof(Mapping));
+	snapshot.mapping_count = parent->mapping_count;
+	snapshot.cgroup = parent->cgroup;
+	snprintf(snapshot.exe, sizeof(snapshot.exe), "%s", process_exe(parent));
+	snapshot.executable = parent->executable;
+	if (keep_names(snapshot.mappings, snapshot.mapping_count, &snapshot.names) != 0)
+	{
+		free(snapshot.mappings);
+		return;
+	}
+	for (size_t i = 0; i < snapshot.mapping_count; i++)
+	{
+		if (snapshot.mappings[i].image != NULL)
+			image_retain(table->images, snapshot.mappings[i].image);
+	}
+	if (snapshot.executable != NULL)
+		image_retain(table->images, snapshot.executable);
+	install_snapshot(table, process, &snapshot);
 }
 
 int
@@ -375,7 +425,8 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 	if (process == NULL)
 		return NULL;
 	process->key = key;
-	process->stack_top = sample->stack_top;
+	process->arg_start = sample->arg_start;
+	process->files_pid = sample->pid;
 	process->seen_ns = now_ns;
 	process->reread_delay_ns = REREAD_FIRST_NS;
 	if (sample->flags & PFS_SAMPLE_KERNEL_THREAD)
@@ -384,6 +435,8 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 	{
 		process->state = PROCESS_GONE;
 		read_process(table, process, now_ns);
+		if (process->state == PROCESS_GONE)
+			inherit(table, process, sample->parent_pid);
 	}
 	while (table->stats.count >= table->limit)
 	{
@@ -433,14 +486,15 @@ find_mapping_or_reread(ProcessTable *table, Process *process, uint64_t address, 
 }
 
 bool
-process_resolve(ProcessTable *table, Process *process, uint64_t address, uint64_t now_ns,
-				ProcessAddress *result)
+process_resolve(ProcessTable *table, Process *process, uint64_t address, bool is_leaf,
+				uint64_t now_ns, ProcessAddress *result)
 {
 	Mapping *mapping;
 
 	if (process->state != PROCESS_LIVE)
 		return false;
-	mapping = find_mapping_or_reread(table, process, address, now_ns);
+	mapping = is_leaf ? find_mapping_or_reread(table, process, address, now_ns)
+					  : find_mapping(process, address);
 	if (mapping == NULL)
 		return false;
 	if (!mapping->image_tried)
@@ -449,7 +503,7 @@ process_resolve(ProcessTable *table, Process *process, uint64_t address, uint64_
 		if (mapping->kind == MAPPING_VDSO)
 			mapping->image = image_acquire_vdso(table->images);
 		else if (mapping->kind == MAPPING_FILE &&
-				 image_acquire_mapping(table->images, (uint32_t) process->key.pid, &mapping->map,
+				 image_acquire_mapping(table->images, process->files_pid, &mapping->map,
 									   &mapping->image) != 0)
 			mapping->image = NULL;
 	}

@@ -4,7 +4,7 @@
  *
  * A process is known by pid, start time and exec count, so neither a pid that is used again nor an
  * exec can mix two images up. What /proc says is taken only where it is about the image that was
- * sampled: the start time and the random top of its stack, which the sample carries, are compared
+ * sampled: the start time and where its arguments lie near the random top of its stack, which the sample carries, are compared
  * after reading. All functions belong to the reader thread.
  */
 #ifndef COLLECTOR_PROCESS_H
@@ -20,7 +20,7 @@
 
 typedef enum ProcessState
 {
-	PROCESS_LIVE,		/* mappings were read */
+	PROCESS_LIVE,		/* mappings are known */
 	PROCESS_KERNEL,		/* kernel thread: there are none */
 	PROCESS_GONE,		/* ended, or executed another image, before they could be read */
 	PROCESS_UNREADABLE, /* no right to read them */
@@ -68,11 +68,12 @@ void process_table_free(ProcessTable *table); /* accepts NULL */
 Process *process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t now_ns);
 
 /*
- * False where no executable mapping covers the address; the mappings are then read again, at most
- * every 100 ms, more and more rarely where that does not help.
+ * False where no executable mapping covers the address. For an address that was executing (is_leaf)
+ * the mappings are then read again, at most every 10 ms, more and more rarely where that does not
+ * help; what a broken walk took for a caller is no reason to.
  */
-bool process_resolve(ProcessTable *table, Process *process, uint64_t address, uint64_t now_ns,
-					 ProcessAddress *result);
+bool process_resolve(ProcessTable *table, Process *process, uint64_t address, bool is_leaf,
+					 uint64_t now_ns, ProcessAddress *result);
 
 /* Forgets processes that ended or were not seen for some minutes. Call about once a minute. */
 void process_table_sweep(ProcessTable *table, uint64_t now_ns);

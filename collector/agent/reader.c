@@ -122,14 +122,14 @@ add_series(Reader *reader, const struct pfs_sample *sample, const Process *proce
 
 /* One user frame. -ENOMEM where the interval is full. */
 static int
-resolve_user_frame(Reader *reader, Process *process, uint64_t address, Frame *frame)
+resolve_user_frame(Reader *reader, Process *process, uint64_t address, bool is_leaf, Frame *frame)
 {
 	ProcessAddress where;
 
 	frame->image = INTERVAL_NO_IMAGE;
 	frame->address = 0;
 	frame->kind = FRAME_UNKNOWN;
-	if (!process_resolve(reader->processes, process, address, reader->now_ns, &where))
+	if (!process_resolve(reader->processes, process, address, is_leaf, reader->now_ns, &where))
 		return 0;
 	if (where.kind == MAPPING_ANONYMOUS)
 		frame->kind = FRAME_JIT;
@@ -147,7 +147,6 @@ static int
 resolve_user_stack(Reader *reader, const struct pfs_sample *sample, const uint64_t *addresses,
 				   Process *process, IntervalStack *stack)
 {
-	uint32_t first = stack->depth;
 	int result = 0;
 
 	if (sample->flags)
@@ -169,15 +168,16 @@ resolve_user_stack(Reader *reader, const struct pfs_sample *sample, const uint64
 	{
 		uint64_t address = i == 0 ? addresses[i] : addresses[i] - 1;
 
-		result = resolve_user_frame(reader, process, address, &reader->frames[stack->depth++]);
-	}
-	/* beyond code there is no caller: a frame pointer that was something else led there */
-	while (stack->depth > first + 1 && reader->frames[stack->depth - 1].kind == FRAME_UNKNOWN)
-		stack->depth--;
-	for (uint32_t i = first; i < stack->depth; i++)
-	{
-		if (reader->frames[i].kind == FRAME_UNKNOWN)
+		result =
+			resolve_user_frame(reader, process, address, i == 0, &reader->frames[stack->depth]);
+		if (result == 0 && reader->frames[stack->depth].kind == FRAME_UNKNOWN)
+		{
+			/* no caller there: a frame pointer that was none led astray, and all beyond is as wrong */
+			if (i > 0)
+				break;
 			losses_add(reader->losses, LOSS_ADDRESS_UNKNOWN, 1);
+		}
+		stack->depth++;
 	}
 	return result;
 }

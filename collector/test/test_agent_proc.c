@@ -73,17 +73,18 @@ test_stat(void **state)
 
 	/* the name of a process may hold anything */
 	assert_int_equal(proc_stat_parse("7 (a) R 9 (b)) S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 "
-									 "98765 1000 10 18446744073709551615 1 1 140721 0 0\n",
+									 "98765 1000 10 18446744073709551615 1 1 140721 0 0 "
+									 "0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 140999 0 0 0 0\n",
 									 &stat),
 					 0);
 	assert_int_equal(stat.start_ticks, 98765);
-	assert_int_equal(stat.stack_top, 140721);
+	assert_int_equal(stat.arg_start, 140999);
 	assert_int_equal(proc_stat_parse("", &stat), -EINVAL);
 	assert_int_equal(proc_stat_parse("7 (x", &stat), -EINVAL);
 	assert_int_equal(proc_stat_parse("7 (x) S 1 2 3", &stat), -EINVAL);
 	assert_int_equal(stat.start_ticks, 98765);
 	assert_int_equal(proc_stat_read((uint32_t) getpid(), &stat), 0);
-	assert_true(stat.start_ticks > 0 && stat.stack_top > 0);
+	assert_true(stat.start_ticks > 0 && stat.arg_start > 0);
 }
 
 static void

@@ -62,7 +62,7 @@ sample_of(pid_t pid)
 	assert_int_equal(proc_stat_read((uint32_t) pid, &stat), 0);
 	sample.start_time_ns =
 		stat.start_ticks * (UINT64_C(1000000000) / (uint64_t) sysconf(_SC_CLK_TCK)) + 1234;
-	sample.stack_top = stat.stack_top;
+	sample.arg_start = stat.arg_start;
 	return sample;
 }
 
@@ -108,7 +108,7 @@ test_own_process(void **state)
 	assert_int_equal(proc_exe_read((uint32_t) getpid(), exe, sizeof(exe)), 0);
 	assert_string_equal(process_exe(process), exe);
 	assert_non_null(process_executable(process));
-	assert_true(process_resolve(fixture->processes, process, code, 1, &where));
+	assert_true(process_resolve(fixture->processes, process, code, true, 1, &where));
 	assert_int_equal(where.kind, MAPPING_FILE);
 	assert_ptr_equal(where.image, process_executable(process));
 	assert_int_equal(where.address % 4096, code % 4096);
@@ -127,7 +127,7 @@ test_pid_used_again(void **state)
 	ProcessTableStats stats;
 
 	older.start_time_ns -= 1000 * MS;
-	other_image.stack_top -= 4096;
+	other_image.arg_start -= 4096;
 	other_image.exec_id = 7;
 	assert_int_equal(process_state(process), PROCESS_LIVE);
 	assert_int_equal(process_state(process_table_get(fixture->processes, &older, 1)), PROCESS_GONE);
@@ -171,7 +171,7 @@ test_exec(void **state)
 	{
 		usleep(1000);
 		after = sample_of(pid);
-	} while (after.stack_top == before.stack_top || after.stack_top == 0);
+	} while (after.arg_start == before.arg_start || after.arg_start == 0);
 	after.exec_id = before.exec_id + 1;
 	process = process_table_get(fixture->processes, &before, 1);
 	assert_int_equal(process_state(process), PROCESS_GONE);
@@ -193,7 +193,39 @@ test_ended(void **state)
 	stop_child(pid);
 	process = process_table_get(fixture->processes, &sample, 1);
 	assert_int_equal(process_state(process), PROCESS_GONE);
-	assert_false(process_resolve(fixture->processes, process, 0x1000, 1, &where));
+	assert_false(process_resolve(fixture->processes, process, 0x1000, true, 1, &where));
+}
+
+/* A child that executed nothing and ended has its parent's mappings; one that did has not. */
+static void
+test_inherits(void **state)
+{
+	Fixture *fixture = *state;
+	struct pfs_sample parent = sample_of(getpid());
+	struct pfs_sample child;
+	ProcessAddress where;
+	Process *process;
+	pid_t pid = fork();
+
+	if (pid == 0)
+	{
+		pause();
+		_exit(0);
+	}
+	child = sample_of(pid);
+	child.parent_pid = (uint32_t) getpid();
+	stop_child(pid);
+	process_table_get(fixture->processes, &parent, 1);
+	process = process_table_get(fixture->processes, &child, 2);
+	assert_int_equal(process_state(process), PROCESS_LIVE);
+	assert_true(process_resolve(fixture->processes, process, (uint64_t) (uintptr_t) test_inherits,
+								true, 3, &where));
+	assert_ptr_equal(where.image, process_executable(process));
+
+	child.exec_id = parent.exec_id + 1;
+	child.arg_start += 4096;
+	process = process_table_get(fixture->processes, &child, 4);
+	assert_int_equal(process_state(process), PROCESS_GONE);
 }
 
 /* What was read while the process lived stays after its end. */
@@ -262,18 +294,19 @@ test_mappings_read_again(void **state)
 	ProcessAddress where;
 
 	assert_ptr_not_equal(code, MAP_FAILED);
-	assert_false(process_resolve(fixture->processes, process, address, 1050 * MS, &where));
-	assert_true(process_resolve(fixture->processes, process, address, 1101 * MS, &where));
+	assert_false(process_resolve(fixture->processes, process, address, true, 1005 * MS, &where));
+	assert_true(process_resolve(fixture->processes, process, address, true, 1011 * MS, &where));
 	assert_int_equal(where.kind, MAPPING_ANONYMOUS);
 	assert_int_equal(where.address, address);
 	assert_null(where.image);
 	munmap(code, 4096);
 
 	process_table_stats(fixture->processes, &before);
+	assert_false(process_resolve(fixture->processes, process, 0x1000, false, 1900 * MS, &where));
 	for (uint64_t ms = 2000; ms < 12000; ms++)
-		assert_false(process_resolve(fixture->processes, process, 0x1000, ms * MS, &where));
+		assert_false(process_resolve(fixture->processes, process, 0x1000, true, ms * MS, &where));
 	process_table_stats(fixture->processes, &after);
-	assert_in_range(after.map_reads - before.map_reads, 2, 8);
+	assert_in_range(after.map_reads - before.map_reads, 2, 12);
 }
 
 static void
@@ -323,7 +356,7 @@ test_vdso(void **state)
 	fclose(maps);
 	if (start == 0)
 		skip();
-	assert_true(process_resolve(fixture->processes, process, start + 0x600, 1, &where));
+	assert_true(process_resolve(fixture->processes, process, start + 0x600, true, 1, &where));
 	assert_int_equal(where.kind, MAPPING_VDSO);
 	assert_string_equal(image_name(where.image), "[vdso]");
 	assert_int_equal(where.address, 0x600);
@@ -337,6 +370,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_pid_used_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_exec, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ended, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_inherits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ends_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kernel_thread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_deleted_file, setup, teardown),

@@ -80,7 +80,7 @@ own_record(void)
 	assert_int_equal(proc_stat_read((uint32_t) getpid(), &stat), 0);
 	record.sample.start_time_ns =
 		stat.start_ticks * (UINT64_C(1000000000) / (uint64_t) sysconf(_SC_CLK_TCK));
-	record.sample.stack_top = stat.stack_top;
+	record.sample.arg_start = stat.arg_start;
 	record.sample.time_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	strcpy(record.sample.process_comm, "tester");
 	memcpy(record.sample.comm, "sixteen bytes 16", PFS_COMM_BYTES); /* no NUL at the end */
@@ -220,7 +220,7 @@ test_incomplete(void **state)
 	record.sample.user_count = 3;
 	record.stack[0] = address_of(test_leaf);
 	record.stack[1] = 0x10; /* no code: a register that was no frame pointer led there */
-	record.stack[2] = 0x20;
+	record.stack[2] = address_of(start_thread) + 1;
 	send(fixture, &record);
 	finish(fixture);
 	assert_int_equal(batch_samples(fixture->batch, &samples), 1);

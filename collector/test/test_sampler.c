@@ -107,7 +107,7 @@ test_live(void **state)
 	assert_true(seen.own_in_spin * 2 > seen.own);
 	assert_int_equal(proc_stat_read((uint32_t) getpid(), &stat), 0);
 	assert_int_equal(seen.last_own.start_time_ns / tick_ns, stat.start_ticks);
-	assert_int_equal(seen.last_own.stack_top, stat.stack_top);
+	assert_int_equal(seen.last_own.arg_start, stat.arg_start);
 	assert_int_equal(seen.last_own.parent_pid, getppid());
 	assert_string_equal(seen.last_own.process_comm, "test_sampler");
 	sampler_free(sampler);
