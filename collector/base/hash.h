@@ -54,7 +54,8 @@ hash_bytes(uint64_t hash, const void *bytes, size_t length)
 		left -= sizeof(word);
 	}
 	word = 0;
-	memcpy(&word, cursor, left);
+	if (left > 0) /* cursor may be null where there are no bytes */
+		memcpy(&word, cursor, left);
 	return hash_word(hash_word(hash, word), length);
 }
 

@@ -5,6 +5,7 @@
 #include "private_server.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <time.h>
 
 #include "base/log.h"
@@ -238,7 +239,7 @@ typedef struct Killer
 	Writer *writer;
 	unsigned int seed;
 	int kills;
-	volatile bool stop;
+	atomic_bool stop;
 } Killer;
 
 static void *
