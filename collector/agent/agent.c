@@ -112,16 +112,8 @@ start_writer(Agent *agent, Failure *failure)
 		.node = agent->options->node,
 		.queue_bytes = agent->options->queue_bytes,
 	};
-	WriterError error;
-	ExitCode code = writer_create(&options, &agent->writer, &error);
 
-	if (code != EXIT_OK)
-	{
-		failure_set(failure, code, "cannot store profiles in the database");
-		failure_detail(failure, "%s: %s", error.message, error.detail);
-		failure_hint(failure, "%s", error.hint);
-	}
-	return code;
+	return writer_create(&options, &agent->writer, failure);
 }
 
 /*
@@ -319,13 +311,12 @@ run(Agent *agent)
 	while (stop_signals == 0)
 	{
 		int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-		WriterError error;
-		ExitCode code = writer_failure(agent->writer, &error);
+		Failure failure;
+		ExitCode code = writer_failure(agent->writer, &failure);
 
 		if (code != EXIT_OK)
 		{
-			log_event(LOG_ERROR, "agent", "the database takes no more profiles",
-					  log_text("detail", error.message), log_text("hint", error.hint));
+			failure_log(&failure, "writer");
 			return code;
 		}
 		if (duration_ns > 0 && now_ns - agent->started_ns >= duration_ns)

@@ -91,19 +91,19 @@ check_database(const AgentOptions *options)
 		.node = options->node,
 		.queue_bytes = options->queue_bytes,
 	};
-	WriterError error;
+	Failure failure;
 	Writer *writer = NULL;
-	ExitCode code = writer_create(&writer_options, &writer, &error);
+	ExitCode code = writer_create(&writer_options, &writer, &failure);
 
 	if (code == EXIT_OK)
 		print_line("database", "profstore", "ok", "");
 	else
 	{
-		print_line("database", "profstore", "missing", error.message);
-		if (error.detail[0] != '\0')
-			printf("%-45s %s\n", "", error.detail);
-		if (error.hint[0] != '\0')
-			printf("%-45s %s\n", "", error.hint);
+		print_line("database", "profstore", "missing", failure.message);
+		if (failure.detail[0] != '\0')
+			printf("%-45s %s\n", "", failure.detail);
+		if (failure.hint[0] != '\0')
+			printf("%-45s %s\n", "", failure.hint);
 	}
 	writer_free(writer);
 	return code;

@@ -143,11 +143,11 @@ static Writer *
 open_writer(void)
 {
 	WriterOptions options = { .conninfo = "", .node = "bench", .queue_bytes = (size_t) 2 << 30 };
-	WriterError error = { "" };
+	Failure failure = { 0 };
 	Writer *writer = NULL;
 
-	if (writer_create(&options, &writer, &error) != EXIT_OK)
-		die(error.message, error.detail);
+	if (writer_create(&options, &writer, &failure) != EXIT_OK)
+		die(failure.message, failure.detail);
 	check(writer_start(writer), "thread");
 	return writer;
 }

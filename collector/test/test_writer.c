@@ -47,11 +47,11 @@ open_writer(const char *conninfo, size_t queue_bytes)
 	WriterOptions options = { .conninfo = conninfo,
 							  .node = "test-node",
 							  .queue_bytes = queue_bytes };
-	WriterError error = { "" };
+	Failure failure = { 0 };
 	Writer *writer = NULL;
 
-	if (writer_create(&options, &writer, &error) != EXIT_OK)
-		fail_msg("%s: %s", error.message, error.detail);
+	if (writer_create(&options, &writer, &failure) != EXIT_OK)
+		fail_msg("%s: %s", failure.message, failure.detail);
 	assert_int_equal(writer_start(writer), 0);
 	return writer;
 }
@@ -447,13 +447,13 @@ static void
 wait_until_done(Writer *writer, uint64_t batches)
 {
 	WriterStats stats;
-	WriterError error;
+	Failure failure;
 
 	for (int i = 0; i < 600; i++)
 	{
 		writer_stats(writer, &stats);
 		if (stats.batches_written + stats.batches_refused >= batches ||
-			writer_failure(writer, &error) != EXIT_OK)
+			writer_failure(writer, &failure) != EXIT_OK)
 			return;
 		sleep_ms(100);
 	}
@@ -615,19 +615,20 @@ assert_create_fails(const char *conninfo, ExitCode code, const char *message, co
 					const char *hint)
 {
 	WriterOptions options = { .conninfo = conninfo, .node = "n", .queue_bytes = QUEUE_BYTES };
-	WriterError error = { "" };
+	Failure failure = { 0 };
 	Writer *writer = NULL;
 
-	assert_int_equal(writer_create(&options, &writer, &error), code);
+	assert_int_equal(writer_create(&options, &writer, &failure), code);
+	assert_int_equal(failure.code, code);
 	assert_null(writer);
-	assert_string_equal(error.message, message);
-	if (strstr(error.detail, detail) == NULL)
-		fail_msg("\"%s\" is not in \"%s\"", detail, error.detail);
-	if (strstr(error.hint, hint) == NULL)
-		fail_msg("\"%s\" is not in \"%s\"", hint, error.hint);
-	assert_null(strstr(error.detail, "s3cret"));
-	assert_null(strstr(error.detail, "LOCATION"));
-	assert_null(strchr(error.detail, '\n'));
+	assert_string_equal(failure.message, message);
+	if (strstr(failure.detail, detail) == NULL)
+		fail_msg("\"%s\" is not in \"%s\"", detail, failure.detail);
+	if (strstr(failure.hint, hint) == NULL)
+		fail_msg("\"%s\" is not in \"%s\"", hint, failure.hint);
+	assert_null(strstr(failure.detail, "s3cret"));
+	assert_null(strstr(failure.detail, "LOCATION"));
+	assert_null(strchr(failure.detail, '\n'));
 }
 
 static const char connect_failure[] = "could not connect to database";
@@ -726,18 +727,18 @@ static void
 test_extension_dropped_while_running(void **state)
 {
 	Writer *writer;
-	WriterError error = { "" };
+	Failure failure = { 0 };
 
 	create_database("gone");
 	writer = open_writer("dbname=gone", QUEUE_BYTES);
 	writer_submit(writer, make_batch(0));
 	wait_until_done(writer, 1);
-	assert_int_equal(writer_failure(writer, &error), EXIT_OK);
+	assert_int_equal(writer_failure(writer, &failure), EXIT_OK);
 	sql_in("gone", "DROP EXTENSION profstore CASCADE");
 	writer_submit(writer, make_batch(1));
 	wait_until_done(writer, 2);
-	assert_int_equal(writer_failure(writer, &error), EXIT_DATABASE);
-	assert_non_null(strstr(error.detail, "The server says: "));
+	assert_int_equal(writer_failure(writer, &failure), EXIT_DATABASE);
+	assert_non_null(strstr(failure.detail, "The server says: "));
 	assert_false(writer_drain(writer, DRAIN_MS));
 	writer_free(writer);
 }
@@ -747,7 +748,7 @@ static void
 test_password_changed_while_running(void **state)
 {
 	Writer *writer;
-	WriterError error = { "" };
+	Failure failure = { 0 };
 
 	create_database("changed");
 	sql_in("postgres", "DROP ROLE IF EXISTS test_changed");
@@ -760,8 +761,8 @@ test_password_changed_while_running(void **state)
 					  " WHERE usename = 'test_changed'");
 	writer_submit(writer, make_batch(0));
 	wait_until_done(writer, 1);
-	assert_int_equal(writer_failure(writer, &error), EXIT_DATABASE);
-	assert_non_null(strstr(error.detail, "password authentication failed"));
+	assert_int_equal(writer_failure(writer, &failure), EXIT_DATABASE);
+	assert_non_null(strstr(failure.detail, "password authentication failed"));
 	writer_free(writer);
 }
 

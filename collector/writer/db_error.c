@@ -47,20 +47,14 @@ rule_of(const char *sqlstate)
 	return NULL;
 }
 
-static void
-copy_text(char *to, size_t size, const char *from)
-{
-	snprintf(to, size, "%s", from ? from : "");
-}
-
 void
 db_error_set(DbError *error, const char *sqlstate, const char *message, const char *detail,
 			 const char *hint)
 {
-	copy_text(error->sqlstate, sizeof(error->sqlstate), sqlstate);
-	copy_text(error->text.message, sizeof(error->text.message), message);
-	copy_text(error->text.detail, sizeof(error->text.detail), detail);
-	copy_text(error->text.hint, sizeof(error->text.hint), hint);
+	snprintf(error->sqlstate, sizeof(error->sqlstate), "%s", sqlstate ? sqlstate : "");
+	failure_set(&error->failure, EXIT_DATABASE, message);
+	failure_detail(&error->failure, "%s", detail ? detail : "");
+	failure_hint(&error->failure, "%s", hint ? hint : "");
 }
 
 DbOutcome
@@ -79,7 +73,7 @@ db_error_from_result(DbError *error, const char *message, const PGresult *result
 	const char *detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
 	const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
 	const StateRule *rule;
-	char words[sizeof(error->text.detail)];
+	char words[sizeof(error->failure.detail)];
 
 	if (sqlstate == NULL)
 	{
@@ -138,7 +132,7 @@ db_error_from_connection(DbError *error, const char *message, PGconn *connection
 	const char *text = PQerrorMessage(connection);
 	const StateRule *rule = NULL;
 	DbOutcome outcome = DB_PERMANENT;
-	char detail[sizeof(error->text.detail)] = "";
+	char detail[sizeof(error->failure.detail)] = "";
 	char sqlstate[6] = "";
 
 	for (const char *line = text; *line != '\0'; line += strspn(line, "\n"))

@@ -8,7 +8,7 @@
 #include <libpq-fe.h>
 #include <stdbool.h>
 
-#include "writer/writer.h"
+#include "base/failure.h"
 
 typedef enum DbOutcome
 {
@@ -23,10 +23,10 @@ typedef enum DbOutcome
 typedef struct DbError
 {
 	char sqlstate[6]; /* "" where the error did not come from the server */
-	WriterError text;
+	Failure failure;  /* of code EXIT_DATABASE */
 } DbError;
 
-/* Fills in all texts, each of which may be NULL; hint and detail are cut at the end of their room. */
+/* Fills in all texts; message is a literal, the others may be NULL and are cut at the end of their room. */
 void db_error_set(DbError *error, const char *sqlstate, const char *message, const char *detail,
 				  const char *hint);
 

@@ -58,7 +58,7 @@ check_extension(const PGresult *result, DbError *error)
 {
 	const char *version = PQgetvalue(result, 0, 0);
 	const char *database = PQgetvalue(result, 0, 2);
-	char detail[sizeof(error->text.detail)];
+	char detail[sizeof(error->failure.detail)];
 
 	if (PQgetisnull(result, 0, 0))
 	{
@@ -91,8 +91,8 @@ session_refresh(Session *session, DbError *error)
 {
 	PGresult *result;
 	DbOutcome outcome = connection_run(&session->connection, &identity_query, 1, &result, error);
-	char detail[sizeof(error->text.detail)];
-	char hint[sizeof(error->text.hint)];
+	char detail[sizeof(error->failure.detail)];
+	char hint[sizeof(error->failure.hint)];
 
 	if (outcome != DB_OK)
 		return outcome;

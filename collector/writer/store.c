@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 
 #define DAY_US		   (INT64_C(24) * 60 * 60 * 1000000)
@@ -57,10 +57,7 @@ day_of(int64_t time_us)
 static int64_t
 now_us(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t) now.tv_sec * 1000000 + now.tv_nsec / 1000;
+	return clock_ns(CLOCK_REALTIME) / 1000;
 }
 
 static bool

@@ -63,8 +63,7 @@ struct Writer
 	bool finished;	   /* the thread has ended */
 	Batch *unreported; /* losses that no queued batch carries yet, or NULL */
 	WriterStats stats;
-	ExitCode failure;
-	WriterError failure_text;
+	Failure failure; /* of code EXIT_OK while there is none */
 };
 
 /* --- the queue; all with the lock held --- */
@@ -283,9 +282,10 @@ write_batch(Writer *writer, const Batch *batch, DbError *error)
 			return DB_REFUSED;
 		wait_ms = at_once ? 0 : jitter(delay_ms);
 		log_event(LOG_WARNING, "writer", "could not store a batch and will try again",
-				  log_text("reason", error->text.message), log_text("detail", error->text.detail),
-				  log_text("hint", error->text.hint), log_text("sqlstate", error->sqlstate),
-				  log_number("attempt", attempt), log_number("retry_ms", wait_ms));
+				  log_text("reason", error->failure.message),
+				  log_text("detail", error->failure.detail), log_text("hint", error->failure.hint),
+				  log_text("sqlstate", error->sqlstate), log_number("attempt", attempt),
+				  log_number("retry_ms", wait_ms));
 		if (!wait_for_retry(writer, wait_ms))
 			return DB_STOPPED;
 		if (!at_once)
@@ -353,8 +353,7 @@ finish_batch(Writer *writer, DbOutcome outcome, const DbError *error)
 	count = batch_samples(writer->head->batch, &samples);
 	if (outcome == DB_PERMANENT)
 	{
-		writer->failure = EXIT_DATABASE;
-		writer->failure_text = error->text;
+		writer->failure = error->failure;
 	}
 	if (outcome == DB_OK || outcome == DB_REFUSED)
 	{
@@ -377,13 +376,12 @@ finish_batch(Writer *writer, DbOutcome outcome, const DbError *error)
 	pthread_cond_broadcast(&writer->changed);
 	pthread_mutex_unlock(&writer->lock);
 
-	if (outcome == DB_PERMANENT || outcome == DB_REFUSED)
-		log_event(LOG_ERROR, "writer",
-				  outcome == DB_REFUSED ? "could not store a batch and dropped it"
-										: "could not store a batch and gave up",
-				  log_text("reason", error->text.message), log_text("detail", error->text.detail),
-				  log_text("hint", error->text.hint), log_text("sqlstate", error->sqlstate),
-				  log_number("samples", (int64_t) count));
+	/* a permanent failure is for whoever asks writer_failure */
+	if (outcome == DB_REFUSED)
+		log_event(LOG_ERROR, "writer", "could not store a batch and dropped it",
+				  log_text("reason", error->failure.message),
+				  log_text("detail", error->failure.detail), log_text("hint", error->failure.hint),
+				  log_text("sqlstate", error->sqlstate), log_number("samples", (int64_t) count));
 }
 
 static void *
@@ -434,25 +432,26 @@ writer_init(Writer *writer, const WriterOptions *options)
 }
 
 ExitCode
-writer_create(const WriterOptions *options, Writer **writer, WriterError *error)
+writer_create(const WriterOptions *options, Writer **writer, Failure *failure)
 {
 	Writer *self = calloc(1, sizeof(Writer));
 	ExitCode code = EXIT_OK;
-	DbError db_error = { "" };
+	DbError error = { "" };
 	int err = self ? writer_init(self, options) : -ENOMEM;
 
 	if (err != 0)
 	{
-		db_error_set(&db_error, NULL, "could not set up the writer", strerror(-err), NULL);
 		code = EXIT_INTERNAL;
+		db_error_set(&error, NULL, "could not set up the writer", strerror(-err), NULL);
 	}
-	else if (!conninfo_check(options->conninfo, &db_error))
+	else if (!conninfo_check(options->conninfo, &error))
 		code = EXIT_CONFIG;
-	else if (session_open(&self->session, self->conninfo, &db_error) != DB_OK)
+	else if (session_open(&self->session, self->conninfo, &error) != DB_OK)
 		code = EXIT_DATABASE;
 	if (code != EXIT_OK)
 	{
-		*error = db_error.text;
+		*failure = error.failure;
+		failure->code = code;
 		writer_free(self);
 		return code;
 	}
@@ -544,16 +543,16 @@ writer_stats(Writer *writer, WriterStats *stats)
 }
 
 ExitCode
-writer_failure(Writer *writer, WriterError *error)
+writer_failure(Writer *writer, Failure *failure)
 {
-	ExitCode failure;
+	ExitCode code;
 
 	pthread_mutex_lock(&writer->lock);
-	failure = writer->failure;
-	if (failure != EXIT_OK)
-		*error = writer->failure_text;
+	code = writer->failure.code;
+	if (code != EXIT_OK)
+		*failure = writer->failure;
 	pthread_mutex_unlock(&writer->lock);
-	return failure;
+	return code;
 }
 
 void

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "base/batch.h"
-#include "base/exit_code.h"
+#include "base/failure.h"
 
 typedef struct Writer Writer;
 
@@ -30,13 +30,6 @@ typedef struct WriterOptions
 	const char *node;	  /* name of this host, stored with losses */
 	size_t queue_bytes;	  /* budget of the queue */
 } WriterOptions;
-
-typedef struct WriterError
-{
-	char message[256]; /* PostgreSQL message style */
-	char detail[512];
-	char hint[256];
-} WriterError;
 
 typedef struct WriterStats
 {
@@ -53,11 +46,11 @@ typedef struct WriterStats
 
 /*
  * Connects once and checks database, extension, its version and privileges. Returns EXIT_OK, or
- * EXIT_DATABASE / EXIT_CONFIG / EXIT_INTERNAL with *error filled in. A database that is merely away
+ * EXIT_DATABASE / EXIT_CONFIG / EXIT_INTERNAL with *failure filled in. A database that is merely away
  * (connection refused, starting up) is EXIT_DATABASE too at the start: later it is retried. Takes at
  * most 10 s, and what the resolver takes.
  */
-ExitCode writer_create(const WriterOptions *options, Writer **writer, WriterError *error);
+ExitCode writer_create(const WriterOptions *options, Writer **writer, Failure *failure);
 
 /* Starts the thread, once. Logs through log_event. 0 or -errno. */
 int writer_start(Writer *writer);
@@ -76,7 +69,7 @@ void writer_stats(Writer *writer, WriterStats *stats);
  * A permanent error met while running (password changed, extension dropped), which ended the thread:
  * EXIT_OK while there is none. The queue goes on to hold and to drop.
  */
-ExitCode writer_failure(Writer *writer, WriterError *error);
+ExitCode writer_failure(Writer *writer, Failure *failure);
 
 /* Stops a thread that still runs, as writer_drain with no time left. Accepts NULL. */
 void writer_free(Writer *writer);
