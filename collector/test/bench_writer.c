@@ -181,14 +181,15 @@ main(void)
 		die("connection", PQerrorMessage(connection));
 	start_us = (int64_t) (time(NULL) / 86400) * 86400 * 1000000;
 
+	printf("\nWriter: stacks of %d frames, batches of %d samples\n", DEPTH, ROWS_PER_STEP);
 	writer = open_writer();
 	seconds = write_through(writer, make_batch(0, 1), &stats);
-	printf("%-44s %12.0f\n", "new stacks interned per second", STACKS / seconds);
+	printf("  %-44s %12.0f\n", "new stacks interned per second", STACKS / seconds);
 	writer_free(writer);
 
 	writer = open_writer();
 	seconds = write_through(writer, make_batch(0, 1), &stats);
-	printf("%-44s %12.0f\n", "stacks that the database knows, per second", STACKS / seconds);
+	printf("  %-44s %12.0f\n", "stacks that the database knows, per second", STACKS / seconds);
 
 	own_s = backend_s = seconds = 0;
 	for (int step = 1; step <= STEPS; step++)
@@ -201,11 +202,11 @@ main(void)
 		own_s += own_cpu_s();
 		backend_s += backend_cpu_s(connection);
 	}
-	printf("%-44s %12.0f\n", "samples stored per second, stacks known",
+	printf("  %-44s %12.0f\n", "samples stored per second, stacks known",
 		   (double) (stats.samples_written - 1) / seconds);
-	printf("%-44s %12.2f\n", "processor seconds per million, collector",
+	printf("  %-44s %12.2f\n", "processor seconds per million, collector",
 		   own_s / (double) (stats.samples_written - 1) * 1e6);
-	printf("%-44s %12.2f\n", "processor seconds per million, server",
+	printf("  %-44s %12.2f\n", "processor seconds per million, server",
 		   backend_s / (double) (stats.samples_written - 1) * 1e6);
 	writer_free(writer);
 	PQfinish(connection);

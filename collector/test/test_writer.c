@@ -645,7 +645,7 @@ static void
 test_no_server(void **state)
 {
 	assert_create_fails("host=/nonexistent", EXIT_DATABASE, connect_failure,
-						"No such file or directory", "");
+						"No such file or directory", "Check that the server runs");
 	assert_create_fails("host=/nonexistent,/neither dbname=x", EXIT_DATABASE, connect_failure,
 						"/neither", "");
 }

@@ -19,6 +19,9 @@ static const char password_hint[] =
 	"Check the user, the server's pg_hba.conf, and the password in a password file (PGPASSFILE) or "
 	"connection service; other users can read one that stands on the command line.";
 
+static const char address_hint[] =
+	"Check that the server runs, and the host and port in the connection string or the environment.";
+
 /* The first rule that fits counts. What no rule names is refused. */
 static const StateRule rules[] = {
 	{ "28", DB_PERMANENT, password_hint },
@@ -163,6 +166,9 @@ db_error_from_connection(DbError *error, const char *message, PGconn *connection
 	else if (detail[0] == '\0')
 		outcome = DB_AWAY;
 	rule = rule_of(sqlstate);
-	db_error_set(error, sqlstate, message, detail, rule ? rule->hint : NULL);
+	db_error_set(error, sqlstate, message, detail,
+				 sqlstate[0] == '\0' ? address_hint
+				 : rule				 ? rule->hint
+									 : NULL);
 	return outcome;
 }
