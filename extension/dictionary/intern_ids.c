@@ -4,12 +4,14 @@
  */
 #include "profstore.h"
 
+#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "commands/sequence.h"
 #include "executor/spi.h"
 #include "utils/builtins.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 
 #include "dictionary/cache.h"
 #include "dictionary/intern.h"
@@ -26,7 +28,14 @@ typedef struct KnownPartition
 {
 	char key[PFS_PARTITION_KEY_MAX + 1];
 	int32 id;
+	TimestampTz until; /* start of a statement that looks again */
 } KnownPartition;
+
+/*
+ * How long the id of a key is taken from memory. Two transactions may have stored one key under two ids; everybody
+ * moves to the smaller one after this time, so that writers of one program share its stacks.
+ */
+#define KEY_SECONDS 60
 
 /* Keys and locations seen in the running transaction: an abort may take them back, so it drops the lot. */
 static bool some_are_own;
@@ -98,6 +107,7 @@ partition_id_by_sql(const char *sql, const char *key)
 int32
 pfs_partition_intern(const char *key)
 {
+	TimestampTz now = GetCurrentStatementStartTimestamp();
 	KnownPartition *entry;
 	int32 id;
 
@@ -115,7 +125,7 @@ pfs_partition_intern(const char *key)
 									 HASH_ELEM | HASH_STRINGS | HASH_CONTEXT);
 	}
 	entry = hash_search(partition_keys, key, HASH_FIND, NULL);
-	if (entry != NULL)
+	if (entry != NULL && now < entry->until)
 		return entry->id;
 
 	SPI_connect();
@@ -124,13 +134,18 @@ pfs_partition_intern(const char *key)
 							"WHERE hashtextextended(key, 0) = hashtextextended($1, 0) AND key = $1",
 							key);
 	if (id == 0)
+	{
 		id = partition_id_by_sql(
 			"INSERT INTO profstore.dictionary_partitions (key) VALUES ($1) RETURNING id", key);
+		SPI_finish();
+		return id;
+	}
 	SPI_finish();
 
 	some_are_own = true;
 	entry = hash_search(partition_keys, key, HASH_ENTER, NULL);
 	entry->id = id;
+	entry->until = TimestampTzPlusMilliseconds(now, KEY_SECONDS * 1000);
 	return id;
 }
 

@@ -1,0 +1,85 @@
+# A standby's session, whose caches are warm, sees what its primary adds, also when commits come out of order; and
+# writers are told when a standby takes over.
+use strict;
+use warnings;
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $type = 'cpu:cpu:nanoseconds:cpu:nanoseconds:delta';
+
+my $primary = PostgreSQL::Test::Cluster->new('primary');
+$primary->init(allows_streaming => 1);
+$primary->append_conf('postgresql.conf', 'autovacuum = off');
+$primary->start;
+$primary->safe_psql('postgres', "
+	CREATE EXTENSION profstore;
+	SELECT profstore.ensure_partitions('2026-03-01 00:00Z', '2026-03-01 00:00Z');
+	SELECT profstore.intern_series('{$type}', array['{}'::jsonb], '{1}');
+	SELECT profstore.intern_functions('{a,b,c,d}', '{a,b,c,d}', '{f,f,f,f}', '{0,0,0,0}');
+	SELECT profstore.intern_locations('{0,0,0,0}', '{0,0,0,0}', '{1,1,1,1}', '{1,2,3,4}', '{0,0,0,0}');");
+$primary->backup('backup');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($primary, 'backup', has_streaming => 1);
+$standby->start;
+
+# A stack with a sample of one unit, given by its locations, leaf first.
+sub sample
+{
+	my (@locations) = @_;
+	return sprintf "INSERT INTO profstore.samples SELECT '2026-03-01 00:00Z', 1, ids[1], 1
+		FROM profstore.intern_stacks('exe', '{%d}', '{%s}') AS ids", scalar @locations, join(',', @locations);
+}
+
+my $old = $primary->background_psql('postgres');
+my $reader = $standby->background_psql('postgres');
+my $folded = "SELECT string_agg(stack, ' ' ORDER BY stack) FROM profstore.folded('$type\{}', '2026-03-01 00:00Z', '2026-03-02 00:00Z')";
+
+sub standby_sees
+{
+	my ($expected, $name) = @_;
+	$primary->wait_for_catchup($standby);
+	is($reader->query_safe($folded), $expected, $name);
+}
+
+$primary->safe_psql('postgres', sample(1));
+standby_sees('a', 'first stack');
+
+$old->query_safe('BEGIN');
+$old->query_safe(sample(2, 1));
+$primary->safe_psql('postgres', sample(3, 1));
+standby_sees('a a;c', 'a younger transaction committed first');
+$old->query_safe('COMMIT');
+standby_sees('a a;b a;c', 'the older one committed after the cache was filled');
+
+$old->query_safe('BEGIN');
+$old->query_safe(sample(4));
+$primary->safe_psql('postgres', sample(4, 3, 1));
+$old->query_safe(sample(2, 4, 3, 1));
+$old->query_safe('ROLLBACK');
+standby_sees('a a;b a;c a;c;d', 'nothing of a transaction that was rolled back');
+
+$primary->safe_psql('postgres', "
+	UPDATE profstore.functions SET name = 'renamed' WHERE name = 'c';
+	SELECT profstore.bump_names();");
+standby_sees('a a;b a;renamed a;renamed;d', 'names change with the epoch of names');
+
+my $epoch = $primary->safe_psql('postgres', 'SELECT profstore.epoch()');
+is($standby->safe_psql('postgres', 'SELECT profstore.epoch()'), $epoch, 'one epoch on primary and standby');
+
+my ($status, $stdout, $stderr) = $standby->psql('postgres', "SELECT profstore.intern_stacks('exe', '{1}', '{2}')");
+like($stderr, qr/cannot .* (during recovery|in a read-only transaction)/, 'a standby interns nothing');
+
+$old->quit;
+$primary->stop('immediate');
+$standby->promote;
+isnt($reader->query_safe('SELECT profstore.epoch()'), $epoch, 'another epoch once the standby took over');
+($status, $stdout, $stderr) = $standby->psql('postgres',
+	"SELECT profstore.begin_batch('00000000-0000-0000-0000-00000000000a', 1, $epoch)", on_error_stop => 0);
+like($stderr, qr/epoch $epoch is over/, 'a batch of the old epoch is refused');
+$standby->safe_psql('postgres', sample(2));
+is($reader->query_safe($folded), 'a a;b a;renamed a;renamed;d b', 'the promoted standby stores and reads');
+$reader->quit;
+
+done_testing();
