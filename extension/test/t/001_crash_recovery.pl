@@ -1,0 +1,115 @@
+# kill -9 of the server while clients copy into a columnar table: every acknowledged transaction is there once
+# and whole, and of the others nothing or all of it.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use POSIX ();
+use Test::More;
+use Time::HiRes qw(sleep time);
+
+my $clients = 4;
+my $crashes = 3;
+my @sizes = (1, 100, 3000, 20000);    # inline, packed, packed in TOAST, streams of their own
+
+my $node = PostgreSQL::Test::Cluster->new('crash');
+$node->init;
+$node->append_conf('postgresql.conf', "autovacuum_naptime = 1s\nrestart_after_crash = off\n");
+$node->start;
+$node->safe_psql('postgres',
+	'CREATE EXTENSION profstore; CREATE TABLE t (client int4, batch int4, row_no int4) USING profstore');
+
+my $directory = PostgreSQL::Test::Utils::tempdir();
+
+# Copies batch after batch until the server goes away; notes each that was acknowledged.
+sub run_client
+{
+	my ($client, $round) = @_;
+	open my $log, '>>', "$directory/$client" or die $!;
+	$log->autoflush(1);
+	for (my $batch = $round * 100_000;; $batch++)
+	{
+		my $size = $sizes[ ($batch + $client) % @sizes ];
+		my $copy = "COPY t FROM PROGRAM 'seq $size | awk ''{ print \"$client\\t$batch\\t\" \$1 }'''";
+		my $insert = "INSERT INTO t SELECT $client, $batch, g FROM generate_series(1, $size) g";
+		my $ok = $node->psql('postgres', $batch % 3 == 0 ? $copy : $insert);
+		last if $ok != 0;
+		print $log "$batch\n";
+	}
+	close $log;
+}
+
+# Starts the server after its postmaster was killed: that one may not be reaped yet, and backends that have
+# not noticed keep the shared memory.
+sub start_again
+{
+	my ($pid) = @_;
+	my $deadline = time() + 60;
+	sleep(0.1) while kill(0, $pid) && time() < $deadline;
+	until ($node->start(fail_ok => 1))
+	{
+		die 'the server does not start' if time() > $deadline;
+		$node->stop('fast', fail_ok => 1);
+		sleep(0.2);
+	}
+	return;
+}
+
+for my $round (1 .. $crashes)
+{
+	my @children;
+	for my $client (1 .. $clients)
+	{
+		my $pid = fork // die "fork: $!";
+		if ($pid == 0)
+		{
+			open STDERR, '>', '/dev/null';
+			run_client($client, $round);
+			POSIX::_exit(0);
+		}
+		push @children, $pid;
+	}
+	sleep(1 + $round);
+	my ($pid) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
+	$node->kill9;
+	waitpid($_, 0) for @children;
+	start_again($pid);
+
+	my %found = map { my ($client, $batch, $count, $distinct) = split /\|/; ("$client/$batch" => [ $count, $distinct ]) }
+	  split /\n/, $node->safe_psql('postgres',
+		'SELECT client, batch, count(*), count(DISTINCT row_no) FROM t GROUP BY 1, 2');
+	my ($acknowledged, $lost, $torn) = (0, 0, 0);
+	for my $client (1 .. $clients)
+	{
+		for my $batch (split /\n/, slurp_file("$directory/$client"))
+		{
+			$acknowledged++;
+			$lost++ unless exists $found{"$client/$batch"};
+		}
+	}
+	for my $key (keys %found)
+	{
+		my ($client, $batch) = split m{/}, $key;
+		my $size = $sizes[ ($batch + $client) % @sizes ];
+		$torn++ if $found{$key}[0] != $size || $found{$key}[1] != $size;
+	}
+	cmp_ok($acknowledged, '>', 0, "crash $round: $acknowledged transactions were acknowledged");
+	is($lost, 0, "crash $round: all of them are there");
+	is($torn, 0, "crash $round: each once and whole");
+	cmp_ok(scalar(keys %found) - $acknowledged, '<=', $clients * $round,
+		"crash $round: at most one more per client");
+}
+
+# what the crashes left behind is vacuumed away, and a transaction open during one has left nothing
+$node->safe_psql('postgres', 'VACUUM t; VACUUM profstore.segments');
+my $before = $node->safe_psql('postgres', 'SELECT count(*) FROM t');
+my $session = $node->background_psql('postgres');
+$session->query_safe('BEGIN');
+$session->query_safe('INSERT INTO t SELECT 0, 0, g FROM generate_series(1, 50000) g');
+$session->query_safe('CREATE TABLE gone (a int4) USING profstore');
+$node->stop('immediate');
+$node->start;
+is($node->safe_psql('postgres', 'SELECT count(*) FROM t'), $before, 'an open transaction leaves no row');
+is($node->safe_psql('postgres', q(SELECT count(*) FROM pg_class WHERE relname = 'gone')), '0', 'nor a table');
+$node->stop;
+done_testing();

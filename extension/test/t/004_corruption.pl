@@ -1,0 +1,102 @@
+# Damaged bytes end in SQLSTATE XX001, never in a crash or in wrong rows.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('corruption');
+$node->init;
+$node->append_conf('postgresql.conf', "restart_after_crash = off\nautovacuum = off\n");
+$node->start;
+$node->safe_psql('postgres', q(
+	CREATE EXTENSION profstore;
+	CREATE TABLE small (time timestamptz, series_id int4, stack_id int8, value int8) USING profstore;
+	INSERT INTO small SELECT '2026-01-01Z', g % 7, hashint4(g), nullif(g % 10, 3) FROM generate_series(1, 2000) g;
+	CREATE TABLE large (LIKE small) USING profstore;
+	INSERT INTO large SELECT '2026-01-01Z', g % 7, hashint4(g), nullif(g % 10, 3) FROM generate_series(1, 40000) g;
+	CREATE TABLE good AS SELECT * FROM small;
+
+	-- Reads a table whose directory row has been damaged: says how that ends.
+	CREATE FUNCTION outcome(tab regclass) RETURNS text LANGUAGE plpgsql AS $$
+	DECLARE
+		same bool;
+	BEGIN
+		EXECUTE format('SELECT NOT EXISTS (SELECT * FROM good EXCEPT ALL SELECT * FROM %s)', tab) INTO same;
+		RETURN CASE WHEN same THEN 'same rows' ELSE 'WRONG ROWS' END;
+	EXCEPTION WHEN OTHERS THEN
+		RETURN SQLSTATE;
+	END $$;
+
+	-- Changes the directory row of "small" by an expression, looks, and puts it back.
+	CREATE FUNCTION damage(change text) RETURNS text LANGUAGE plpgsql AS $$
+	DECLARE
+		saved profstore.segments;
+		result text;
+	BEGIN
+		SELECT * INTO saved FROM profstore.segments WHERE row_count = 2000;
+		EXECUTE 'UPDATE profstore.segments SET ' || change || ' WHERE row_count = 2000';
+		result := outcome('small');
+		DELETE FROM profstore.segments WHERE storage_id = saved.storage_id AND segment_no = saved.segment_no;
+		INSERT INTO profstore.segments SELECT (saved).*;
+		RETURN result;
+	END $$;
+));
+is($node->safe_psql('postgres', q(SELECT outcome('small'))), 'same rows', 'the undamaged table');
+
+# every byte of header and payload, one bit each; version and flags have an answer of their own
+is($node->safe_psql('postgres', 'SELECT damage($$header = set_byte(header, 4, 99)$$)'), '0A000', 'a format version of the future');
+for my $part (qw(header payload))
+{
+	is($node->safe_psql('postgres', qq(
+		SELECT string_agg(DISTINCT o, ',') FROM (
+			SELECT damage(format('$part = set_bit($part, %s, 1 - get_bit($part, %s))', i * 8 + i % 8, i * 8 + i % 8)) AS o
+			FROM profstore.segments, generate_series(0, length($part) - 1, greatest(1, length($part) / 1000)) i
+			WHERE row_count = 2000 AND ('$part', i) NOT IN (('header', 4), ('header', 5))) x)), 'XX001', "a flipped bit anywhere in the $part");
+	is($node->safe_psql('postgres', qq(
+		SELECT string_agg(DISTINCT o, ',') FROM (
+			SELECT damage(format('$part = substr($part, 1, %s)', i)) AS o
+			FROM profstore.segments, generate_series(0, length($part) - 1, greatest(1, length($part) / 100)) i
+			WHERE row_count = 2000) x)), 'XX001', "a $part cut off anywhere");
+}
+for my $change (
+	'payload = NULL', "payload = payload || '\\x00'", "header = header || '\\x00'", "stream_ids = '{1,2,3,4}', payload = NULL",
+	"stream_ids = '{}', payload = NULL", "stream_ids = '{1}'", "payload = ''", "header = ''",
+	"header = (SELECT header FROM profstore.segments WHERE row_count = 40000)")
+{
+	is($node->safe_psql('postgres', "SELECT damage(\$x\$$change\$x\$)"), 'XX001', $change);
+}
+my ($status, $out, $err) = $node->psql('postgres',
+	'UPDATE profstore.segments SET row_count = 1999 WHERE row_count = 2000; SELECT count(*) FROM small');
+like($err, qr/a segment of table "small" is damaged: directory and header disagree on the number of rows\nDETAIL:  Segment \d+/,
+	'the message tells table and segment');
+is($node->safe_psql('postgres', 'SELECT count(*) FROM good'), '2000', 'the server is up');
+
+# the table's own files: the metapage, and chunks of TOAST
+sub overwrite
+{
+	my ($path, $offset, $bytes) = @_;
+	my $file = $node->data_dir . "/$path";
+	open my $handle, '+<', $file or die "$file: $!";
+	binmode $handle;
+	seek $handle, $offset, 0;
+	print $handle $bytes;
+	close $handle;
+}
+
+my $toast = $node->safe_psql('postgres', q(SELECT pg_relation_filepath(reltoastrelid) FROM pg_class WHERE relname = 'large'));
+my $main = $node->safe_psql('postgres', q(SELECT pg_relation_filepath('small')));
+$node->stop;
+overwrite($toast, 8192 - 300, 'damage' x 20);
+overwrite($main, 24, 'XXXX');
+$node->start;
+($status, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\nSELECT count(*), sum(stack_id), sum(value) FROM large");
+like($err, qr/ERROR:  XX001: a segment of table "large" is damaged/, 'a damaged TOAST chunk');
+($status, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\nSELECT count(*) FROM small");
+like($err, qr/ERROR:  XX001: the metapage of table "small" is damaged/, 'a damaged metapage');
+($status, $out, $err) = $node->psql('postgres', 'DROP TABLE small');
+is($status, 0, 'a table with a damaged metapage can be dropped');
+like($err, qr/WARNING:  the metapage of table "small" is damaged/, 'with a warning');
+is($node->safe_psql('postgres', 'DROP TABLE large; SELECT count(*) FROM profstore.segments'), '1', 'the other leaves nothing behind');
+$node->stop;
+done_testing();
