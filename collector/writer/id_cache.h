@@ -2,9 +2,9 @@
  * id_cache.h
  *		From content to the database's id: what this writer interned, within a budget of memory.
  *
- * Keys are whole contents, not hashes, so an answer is never another's. Two generations: when the young
- * one has filled its half of the budget it becomes the old one, and what was not asked for since
- * goes with the old one before it. An entry found in the old generation moves to the young one.
+ * Keys are compared whole, so an answer is as exact as the key. Two generations: when the young one
+ * has filled its half of the budget it becomes the old one, and what was not asked for since goes
+ * with the old one before it. An entry found in the old generation moves to the young one.
  * Only ids whose transaction is committed may be put in.
  */
 #ifndef COLLECTOR_ID_CACHE_H

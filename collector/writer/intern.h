@@ -16,6 +16,7 @@ typedef struct Interner
 	IdCache functions;
 	IdCache locations;
 	IdCache stacks;
+	uint64_t stack_seeds[2];
 	Buffer key; /* scratch */
 } Interner;
 
