@@ -45,7 +45,7 @@ describe_view(FunctionCallInfo fcinfo, const PfsFlamegraph *flame)
 		char *value = PG_ARGISNULL(argument) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(argument));
 
 		if (value != NULL && *value != '\0')
-			appendStringInfo(&view, "%s%s %s", view.len > 0 ? " · " : "", names[i], value);
+			appendStringInfo(&view, "%s%s %s", view.len > 0 ? ", " : "", names[i], value);
 	}
 	return view.data;
 }

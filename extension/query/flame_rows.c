@@ -13,6 +13,7 @@ typedef struct Cut
 {
 	const PfsFrameTree *tree;
 	bool *kept;
+	uint32 *child_count;
 	uint32 *cut_children; /* children of a node that are not kept */
 	uint32 row_count;	  /* kept nodes, and one for each of them that has cut children */
 } Cut;
@@ -104,11 +105,20 @@ largest_nodes(const PfsFrameTree *tree, uint32 count)
 	return nodes;
 }
 
-static void
-keep_root(Cut *cut)
+static Cut
+begin_cut(const PfsFrameTree *tree)
 {
-	cut->kept[0] = true;
-	cut->row_count = 1 + (cut->cut_children[0] > 0);
+	Cut cut = { .tree = tree };
+
+	cut.kept = PFS_ARRAY0(bool, tree->count);
+	cut.child_count = PFS_ARRAY0(uint32, tree->count);
+	cut.cut_children = PFS_ARRAY(uint32, tree->count);
+	for (uint32 node = 1; node < tree->count; node++)
+		cut.child_count[tree->nodes[node].parent]++;
+	memcpy(cut.cut_children, cut.child_count, tree->count * sizeof(uint32));
+	cut.kept[0] = true;
+	cut.row_count = 1 + (cut.cut_children[0] > 0);
+	return cut;
 }
 
 /*
@@ -129,17 +139,27 @@ keep_node(Cut *cut, uint32 node, uint32 max_rows)
 	return true;
 }
 
+/*
+ * Shows a leaf in place of a row "other" that would stand for it alone.
+ */
+static void
+keep_single_leaves(Cut *cut)
+{
+	for (uint32 node = 1; node < cut->tree->count; node++)
+	{
+		uint32 parent = cut->tree->nodes[node].parent;
+
+		if (!cut->kept[node] && cut->kept[parent] && cut->child_count[node] == 0 &&
+			cut->cut_children[parent] == 1)
+			keep_node(cut, node, cut->row_count);
+	}
+}
+
 static Cut
 choose_nodes(const PfsFrameTree *tree, uint32 max_rows)
 {
-	Cut cut = { .tree = tree };
+	Cut cut = begin_cut(tree);
 	uint32 *nodes;
-
-	cut.kept = PFS_ARRAY0(bool, tree->count);
-	cut.cut_children = PFS_ARRAY0(uint32, tree->count);
-	for (uint32 node = 1; node < tree->count; node++)
-		cut.cut_children[tree->nodes[node].parent]++;
-	keep_root(&cut);
 
 	if (max_rows == PFS_NO_ROW_LIMIT || tree->count <= max_rows)
 	{
@@ -159,6 +179,7 @@ choose_nodes(const PfsFrameTree *tree, uint32 max_rows)
 			break;
 	}
 	pfree(nodes);
+	keep_single_leaves(&cut);
 	return cut;
 }
 
@@ -294,6 +315,7 @@ pfs_flame_rows(const PfsFrameTree *tree, uint32 max_rows)
 	walk_children(&rows, tree, children, cut.row_count - 1);
 	pfree(children);
 	pfree(cut.kept);
+	pfree(cut.child_count);
 	pfree(cut.cut_children);
 	return rows;
 }

@@ -183,7 +183,7 @@ open_block_scan(PfsSampleScan *scan)
 {
 	const PfsSelection *selection = scan->selection;
 	PfsBlockFilter filters[2] = {
-		{ scan->attnums[TIME], selection->from, selection->to - 1, NULL, 0 },
+		{ scan->attnums[TIME], Max(selection->from, DT_NOBEGIN + 1), selection->to - 1, NULL, 0 },
 		{ scan->attnums[SERIES], PG_INT64_MIN, PG_INT64_MAX, selection->series_ids,
 		  (uint32) selection->series_count },
 	};
@@ -265,7 +265,8 @@ read_row(PfsSampleScan *scan, int64 *lanes)
 	lanes[SERIES] = DatumGetInt32(datums[SERIES]);
 	lanes[STACK] = DatumGetInt64(datums[STACK]);
 	lanes[VALUE] = DatumGetInt64(datums[VALUE]);
-	return lanes[TIME] >= scan->selection->from && lanes[TIME] < scan->selection->to &&
+	return !TIMESTAMP_IS_NOBEGIN(lanes[TIME]) && lanes[TIME] >= scan->selection->from &&
+		   lanes[TIME] < scan->selection->to &&
 		   pfs_selection_series(scan->selection, lanes[SERIES]) != NULL;
 }
 

@@ -21,7 +21,10 @@ typedef enum PfsSampleColumns
 	PFS_SAMPLE_VALUE = 8
 } PfsSampleColumns;
 
-/* Rows in range and selection, in no particular order; the arrays hold until the next call. */
+/*
+ * Rows in range and selection, in no particular order; the arrays hold until the next call. Rows at an infinite time
+ * are in no range.
+ */
 typedef struct PfsSampleBlock
 {
 	uint32 row_count;

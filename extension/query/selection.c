@@ -131,9 +131,6 @@ pfs_selection_get(FunctionCallInfo fcinfo, int first_argument)
 								  pstrdup(timestamptz_to_str(selection->from)),
 								  pstrdup(timestamptz_to_str(selection->to)))));
 
-	/* rows at an infinite time are in no range, and no bucket could hold them */
-	if (selection->from == DT_NOBEGIN)
-		selection->from = DT_NOBEGIN + 1;
 	selection->unit = "";
 	selection->delta = true;
 	selection->profile_type =

@@ -236,7 +236,7 @@ read_label(Parser *parser)
 	const char *start = parser->at;
 
 	if (!is_letter(*start))
-		fail(parser, start, "expected a label name");
+		fail(parser, start, "expected a label name or }");
 	while (is_letter(*parser->at) || is_digit(*parser->at))
 		parser->at++;
 	return pnstrdup(start, (Size) (parser->at - start));

@@ -19,7 +19,7 @@ const bundle = async (entry) => {
 		keepNames: true,
 		format: "iife",
 		target: "es2020",
-		charset: "utf8",
+		charset: "ascii",
 		legalComments: "none",
 		write: false,
 		outdir: "out",

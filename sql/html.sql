@@ -1,0 +1,30 @@
+-- flamegraph_html(): one page with everything inside. extension/test/page opens one in a browser.
+\getenv src PG_ABS_SRCDIR
+\set ECHO none
+\o /dev/null
+\i :src/sql/fixtures/profiles.sql
+\o
+\set ECHO all
+SET timezone = 'UTC';
+\set cpu '\'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta\''
+
+-- the data that a page carries
+CREATE FUNCTION page_data(page text) RETURNS jsonb LANGUAGE sql AS
+$$
+SELECT substring(page FROM '<script type="application/json" id="profile">(.*?)</script>')::jsonb
+$$;
+
+-- an empty one is a page as well
+SELECT page_data(profstore.flamegraph_html(:cpu, '2026-01-01', '2026-01-02'));
+
+SELECT put_scrape(:cpu, '{"node": "a"}', '2026-01-01 10:00Z', '{"main;foo;bar": 50, "main;foo": 30, "main;baz;bar": 20, "": 2}');
+SELECT put_scrape(:cpu, '{"node": "b"}', '2026-01-01 10:00Z', jsonb_build_object('</script><script>alert(1)</script>;"x"\', 1, '<!-- --><b>&amp;', 2));
+SELECT jsonb_pretty(page_data(profstore.flamegraph_html(:cpu || '{node="a"}', '2026-01-01', '2026-01-02')));
+SELECT page_data(profstore.flamegraph_html(:cpu || '{node="a"}', '2026-01-01', '2026-01-02', max_nodes => 3, inverted => true,
+	hide => 'baz', focus => 'b', title => 'Title </script>'));
+SELECT page_data(profstore.flamegraph_html(:cpu || '{node="b"}', '-infinity', 'infinity')) -> 'tree' -> 'children';
+
+-- it stands alone: nothing is fetched, and data cannot end its element
+SELECT page ~ '^<!doctype html>' AS html, page !~* '(src|href)\s*=' AS no_links, page ~ 'Content-Security-Policy.*default-src ''none''' AS closed, page !~ '[^[:ascii:]]' AS plain,
+	(length(page) - length(replace(page, '</script', ''))) / 8 AS script_ends, length(page) BETWEEN 50000 AND 200000 AS size
+FROM profstore.flamegraph_html(:cpu, '2026-01-01', '2026-01-02') AS page;

@@ -1,0 +1,56 @@
+-- Selectors: what they mean, and where a bad one is wrong.
+
+SELECT * FROM profstore.parse_selector('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta');
+SELECT * FROM profstore.parse_selector('  memory:alloc_space:bytes:space:bytes { } ');
+SELECT * FROM profstore.parse_selector('t:a:b:c:d{service="web",node!="a",pod=~"x.*",zone!~"eu|us",}');
+SELECT * FROM profstore.parse_selector(E't:a:b:c:d {\n\tservice = "web" ,\n\tnode != ''a''\n}');
+SELECT * FROM profstore.parse_selector('{service="web"}');
+SELECT * FROM profstore.parse_selector('{}');
+SELECT * FROM profstore.parse_selector('t{a="1",a!="2"}');
+SELECT * FROM profstore.parse_selector(NULL);
+
+-- quotes and escapes
+SELECT "values" FROM profstore.parse_selector($$t{a="it's", b='say "hi"', c=`no \n escape`, d="line\nbreak", e="tab\there", f="\\ \" \'"}$$);
+SELECT "values" FROM profstore.parse_selector($$t{a="\x41\101\u00e9\U0001F525", b="\xc3\xa9", c="", d="a,b}{=~"}$$);
+
+-- regular expressions match the whole value; their flags keep working
+SELECT "values" FROM profstore.parse_selector('t{a=~"web", b=~"", c!~"a|b", d=~"(?i)WEB", e=~"(?:a)b"}');
+
+-- bad ones
+DO $$
+DECLARE
+	s text;
+	code text;
+	message text;
+	detail text;
+	hint text;
+BEGIN
+	FOREACH s IN ARRAY ARRAY['', '   ', 't{', 't{a', 't{a=', 't{a="1', 't{a="1"', 't{a="1"}}', 't{a="1"} x', 't a', '"t"', '{a="1" b="2"}', 't{,}', 't{a="1",,}',
+		't{1a="x"}', 't{a-b="x"}', 't{"a"="x"}', 't{a==“x”}', 't{a>"1"}', 't{a=x}', 't{a=~x}', 't{a="\q"}', 't{a="\x4"}', 't{a="\400"}', 't{a="\x00"}', 't{a="\ud800"}',
+		't{a="\xff"}', 't{a="\u12"}', E't{a="1\n"}', 't{a=~"("}', 't{a=~"x)|(y"}', 't{a!~"*"}', 't{a=~"[z-a]"}', E't{\n\ta="1",\n\tb:"2"\n}', 't{número="é", zwei="ü" drei}',
+		't{' || repeat('label="a long value", ', 10) || 'bad}'] LOOP
+		BEGIN
+			PERFORM profstore.parse_selector(s);
+			RAISE EXCEPTION 'selector % was taken', s;
+		EXCEPTION WHEN syntax_error OR invalid_regular_expression THEN
+			GET STACKED DIAGNOSTICS code = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+			RAISE INFO E'% %\n%', code, message, detail;
+		END;
+	END LOOP;
+	RAISE INFO '%', hint;
+END
+$$;
+SELECT profstore.parse_selector('t{a=~"("}');
+SELECT profstore.parse_selector('t{a="1"');
+
+-- matching: a label that is not there is an empty text, as in PromQL
+SELECT profstore.intern_series(array_fill('t:a:b:c:d'::text, ARRAY[4]),
+	ARRAY['{"service": "web", "node": "a"}', '{"service": "web2", "node": "b"}', '{"service": "db"}', '{}']::jsonb[],
+	ARRAY[1, 1, 1, 1]) IS NOT NULL AS interned;
+SELECT profstore.intern_series('{t:a:b:c:d:delta}', ARRAY['{"service": "web"}']::jsonb[], '{1}') IS NOT NULL AS interned;
+SELECT q AS selector, (SELECT string_agg(labels::text, ' ' ORDER BY labels::text COLLATE "C") FROM profstore.matching_series(q)) AS picked
+FROM unnest(ARRAY['t:a:b:c:d', 't:a:b:c:d:delta', 't:a:b:c', 't:a:b:c:d{service="web"}', 't:a:b:c:d{service!="web"}', 't:a:b:c:d{node=""}', 't:a:b:c:d{node!=""}',
+	't:a:b:c:d{service=~"web"}', 't:a:b:c:d{service=~"web.*"}', 't:a:b:c:d{service!~"web.*"}', 't:a:b:c:d{node=~"a|"}', 't:a:b:c:d{node=~".+"}', 't:a:b:c:d{node!~".+"}',
+	't:a:b:c:d{service=~"WEB"}', 't:a:b:c:d{service=~"(?i)WEB"}', 't:a:b:c:d{service="web",node="a"}', 't:a:b:c:d{service="web",node="b"}', 't:a:b:c:d{absent="x"}',
+	't:a:b:c:d{absent!="x"}', '{service="web"}', '{}']) WITH ORDINALITY AS u(q, ord)
+ORDER BY ord;
