@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,40 @@
 #include "base/batch.h"
 
 #define BUDGET_BYTES (8 * 1024 * 1024)
+
+/*
+ * Allocation n from now on fails, once; -1: none does. These stand before the library's own functions, which glibc
+ * offers under another name as well.
+ */
+static long fail_countdown = -1;
+
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *old, size_t size);
+
+static bool
+must_fail(void)
+{
+	return fail_countdown >= 0 && fail_countdown-- == 0;
+}
+
+void *
+malloc(size_t size)
+{
+	return must_fail() ? NULL : __libc_malloc(size);
+}
+
+void *
+calloc(size_t count, size_t size)
+{
+	return must_fail() ? NULL : __libc_calloc(count, size);
+}
+
+void *
+realloc(void *old, size_t size)
+{
+	return must_fail() ? NULL : __libc_realloc(old, size);
+}
 
 static Batch *
 new_batch(size_t budget_bytes)
@@ -340,6 +375,77 @@ test_budget(void **state)
 	batch_free(NULL);
 }
 
+/* One item of each kind; adding it a second time changes nothing. */
+static int
+add_one_of_each(Batch *batch, uint32_t n)
+{
+	char name[32];
+	BatchLine line;
+	BatchLocation location = { .address = n, .line_count = 1, .lines = &line };
+	BatchLabel label = { "comm", name };
+	BatchSeries series = { "p", 1, &label, 1 };
+	BatchSample sample = { .value = 0 };
+	uint32_t frame;
+	int err;
+
+	snprintf(name, sizeof(name), "name \xff %u", n);
+	line.line = 1;
+	err = batch_add_mapping(batch, &(BatchMapping){ "", name }, &location.mapping);
+	if (err == 0)
+		err = batch_add_function(batch, &(BatchFunction){ name, name, "", 1 }, &line.function);
+	if (err == 0)
+		err = batch_add_location(batch, &location, &frame);
+	if (err == 0)
+		err = batch_add_stack(batch, &(BatchStack){ name, 1, &frame }, &sample.stack);
+	if (err == 0)
+		err = batch_add_series(batch, &series, &sample.series);
+	if (err == 0)
+		err = batch_add_sample(batch, &sample);
+	if (err == 0)
+		err = batch_add_loss(batch, name, 0);
+	return err;
+}
+
+/* Fails each allocation once: the add that met it says so, and goes well when it is repeated. */
+static void
+test_out_of_memory(void **state)
+{
+	bool failed = true;
+
+	for (long n = 0; failed; n++)
+	{
+		Batch *batch = NULL;
+		const BatchSample *samples;
+		int err;
+
+		failed = false;
+		fail_countdown = n;
+		err = batch_create(BUDGET_BYTES, &batch);
+		if (err != 0)
+		{
+			assert_int_equal(err, -ENOMEM);
+			assert_null(batch);
+			failed = true;
+			continue;
+		}
+		for (uint32_t i = 0; i < 200; i++)
+		{
+			err = add_one_of_each(batch, i);
+			if (err != 0)
+			{
+				assert_int_equal(err, -ENOMEM);
+				assert_false(failed);
+				failed = true;
+				assert_int_equal(add_one_of_each(batch, i), 0);
+			}
+		}
+		failed = failed || fail_countdown < 0;
+		fail_countdown = -1;
+		assert_int_equal(batch_samples(batch, &samples), 200);
+		batch_free(batch);
+	}
+}
+
 int
 main(void)
 {
@@ -352,6 +458,7 @@ main(void)
 		cmocka_unit_test(test_samples_are_summed),
 		cmocka_unit_test(test_sums_do_not_overflow),
 		cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_out_of_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
