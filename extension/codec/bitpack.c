@@ -146,26 +146,18 @@ unpack_lanes_64(const uint8_t *bytes, unsigned width, uint64_t *values)
 	}
 }
 
-/* Value at a bit position; next to the end byte by byte, so as not to read past it. */
-static inline uint64_t
-stream_value(const uint8_t *bytes, size_t length, size_t bit, unsigned width)
+/* Value at a bit position, byte by byte, so as not to read past the end. */
+static uint64_t
+careful_value(const uint8_t *bytes, size_t length, size_t bit, unsigned width)
 {
-	size_t first = bit / 8;
 	unsigned shift = (unsigned) (bit % 8);
 	uint64_t value = 0;
 
-	if (first + 9 <= length)
-	{
-		value = pfs_load64(bytes + first) >> shift;
-		if (shift + width > 64)
-			value |= (uint64_t) bytes[first + 8] << (64 - shift);
-	}
-	else
-	{
-		for (size_t i = first; i < length && i < first + 8; i++)
-			value |= (uint64_t) bytes[i] << (8 * (i - first));
-		value >>= shift;
-	}
+	for (size_t i = 0; i < 8 && bit / 8 + i < length; i++)
+		value |= (uint64_t) bytes[bit / 8 + i] << (8 * i);
+	value >>= shift;
+	if (shift + width > 64)
+		value |= (uint64_t) bytes[bit / 8 + 8] << (64 - shift);
 	return value & width_mask(width);
 }
 
@@ -173,9 +165,15 @@ static void
 unpack_stream(const uint8_t *bytes, uint32_t count, unsigned width, uint64_t *values)
 {
 	size_t length = pfs_bitpack_size(count, width);
+	uint64_t mask = width_mask(width);
+	uint32_t i = 0;
 
-	for (uint32_t i = 0; i < count; i++)
-		values[i] = stream_value(bytes, length, (size_t) i * width, width);
+	/* up to 57 bits lie in the eight bytes from where they begin, as long as there are eight */
+	if (width <= 57)
+		for (size_t bit = 0; i < count && bit / 8 + 8 <= length; i++, bit += width)
+			values[i] = pfs_load64(bytes + bit / 8) >> bit % 8 & mask;
+	for (; i < count; i++)
+		values[i] = careful_value(bytes, length, (size_t) i * width, width);
 }
 
 void

@@ -68,10 +68,13 @@ pfs_block_has_runs(const PfsBlockShape *shape)
 	return shape->lengths.count > 0;
 }
 
-/* Writes the block entry; reads it, for a block of that many rows. False: not an entry that we write. */
+/*
+ * Writes the block entry; reads it, for a block of that many rows. PFS_CORRUPT: not an entry that we write;
+ * PFS_UNSUPPORTED: a transform or flag of a later version.
+ */
 void pfs_entry_write(PfsBuffer *buffer, const PfsBlockShape *shape, PfsEntryContext *context);
-bool pfs_entry_read(PfsCursor *cursor, uint32_t row_count, PfsEntryContext *context,
-					PfsBlockShape *shape);
+PfsStatus pfs_entry_read(PfsCursor *cursor, uint32_t row_count, PfsEntryContext *context,
+						 PfsBlockShape *shape);
 
 /*
  * Values from symbols, undoing the steps in reverse. symbols[] is overwritten; values may be the same array

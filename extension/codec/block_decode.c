@@ -135,40 +135,42 @@ read_symbol_fields(PfsCursor *cursor, uint8_t kind, PfsBlockShape *shape)
 }
 
 /* What may stand together in an entry's first byte. */
-static bool
-kind_is_valid(uint8_t kind)
+static PfsStatus
+check_kind(uint8_t kind)
 {
 	unsigned transform = kind & PFS_ENTRY_TRANSFORM_MASK;
 	bool has_runs = kind & PFS_ENTRY_RUNS;
 
 	if ((kind & ~PFS_ENTRY_KNOWN_BITS) != 0 || transform > PFS_TRANSFORM_DELTA2)
-		return false;
+		return PFS_UNSUPPORTED;
 	if (transform < PFS_TRANSFORM_PLAIN)
-		return kind == transform;
+		return kind == transform ? PFS_OK : PFS_CORRUPT;
 	if (has_runs && transform == PFS_TRANSFORM_DELTA2)
-		return false;
-	return has_runs || (kind & PFS_ENTRY_LENGTH_PATCHES) == 0;
+		return PFS_CORRUPT;
+	return has_runs || (kind & PFS_ENTRY_LENGTH_PATCHES) == 0 ? PFS_OK : PFS_CORRUPT;
 }
 
-bool
+PfsStatus
 pfs_entry_read(PfsCursor *cursor, uint32_t row_count, PfsEntryContext *context,
 			   PfsBlockShape *shape)
 {
 	uint8_t kind = pfs_cursor_byte(cursor);
+	PfsStatus status = check_kind(kind);
 	uint64_t change;
 
 	*shape = (PfsBlockShape){ .row_count = row_count, .divisor = 1 };
-	if (!kind_is_valid(kind))
-		return false;
+	if (status != PFS_OK)
+		return status;
 	shape->transform = (PfsTransform) (kind & PFS_ENTRY_TRANSFORM_MASK);
-	if (shape->transform == PFS_TRANSFORM_NULLS)
-		return !cursor->failed;
-	change = (uint64_t) pfs_unzigzag(pfs_cursor_varint(cursor));
-	shape->least = context->least = (int64_t) ((uint64_t) context->least + change);
-	if (shape->transform != PFS_TRANSFORM_CONSTANT &&
+	if (shape->transform != PFS_TRANSFORM_NULLS)
+	{
+		change = (uint64_t) pfs_unzigzag(pfs_cursor_varint(cursor));
+		shape->least = context->least = (int64_t) ((uint64_t) context->least + change);
+	}
+	if (shape->transform >= PFS_TRANSFORM_PLAIN &&
 		(!read_units(cursor, kind, context, shape) || !read_symbol_fields(cursor, kind, shape)))
-		return false;
-	return !cursor->failed;
+		return PFS_CORRUPT;
+	return cursor->failed ? PFS_CORRUPT : PFS_OK;
 }
 
 /* PLAIN: values from q. Where both factors have 32 bits the product is one vector instruction, else several. */

@@ -129,24 +129,34 @@ locate_sections(PfsStreamDecoder *decoder, PfsCursor *cursor, PfsError *error)
 	return PFS_OK;
 }
 
-/* Reads an entry; planes have no patches. */
-static bool
-read_entry(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_count,
-		   PfsEntryContext *context, uint32_t block)
+/* Reads all block entries; planes have no patches. */
+static PfsStatus
+read_entries(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_count, PfsError *error)
 {
-	PfsBlockShape *shape = &decoder->shapes[block];
+	PfsEntryContext context = PFS_ENTRY_CONTEXT_INIT;
 
-	if (!pfs_entry_read(cursor, row_count, context, shape))
-		return false;
-	return decoder->packing == PFS_PACKING_BITS ||
-		   (shape->symbols.patch_count == 0 && shape->lengths.patch_count == 0);
+	for (uint32_t block = 0; block < decoder->block_count; block++)
+	{
+		PfsBlockShape *shape = &decoder->shapes[block];
+		size_t start = cursor->offset;
+		PfsStatus status =
+			pfs_entry_read(cursor, pfs_block_rows(row_count, block), &context, shape);
+
+		if (status == PFS_UNSUPPORTED)
+			return fail(error, status, "block has an encoding that this version does not know",
+						start);
+		if (status != PFS_OK ||
+			(decoder->packing == PFS_PACKING_PLANES &&
+			 (shape->symbols.patch_count > 0 || shape->lengths.patch_count > 0)))
+			return fail(error, PFS_CORRUPT, "block entry is damaged", start);
+	}
+	return PFS_OK;
 }
 
 static PfsStatus
 parse_stream(PfsStreamDecoder *decoder, size_t length, uint32_t row_count, PfsError *error)
 {
 	PfsCursor cursor = pfs_cursor(decoder->bytes, length);
-	PfsEntryContext context = PFS_ENTRY_CONTEXT_INIT;
 	uint8_t head = pfs_cursor_byte(&cursor);
 	PfsStatus status;
 
@@ -162,9 +172,9 @@ parse_stream(PfsStreamDecoder *decoder, size_t length, uint32_t row_count, PfsEr
 	decoder->shapes = allocate(decoder, decoder->block_count * sizeof(*decoder->shapes));
 	if (decoder->shapes == NULL)
 		return fail(error, PFS_NO_MEMORY, "out of memory", 0);
-	for (uint32_t block = 0; block < decoder->block_count; block++)
-		if (!read_entry(decoder, &cursor, pfs_block_rows(row_count, block), &context, block))
-			return fail(error, PFS_CORRUPT, "block entry is damaged", cursor.offset);
+	status = read_entries(decoder, &cursor, row_count, error);
+	if (status != PFS_OK)
+		return status;
 	if (decoder->packing == PFS_PACKING_BITS)
 		status = locate_blocks(decoder, &cursor, error);
 	else

@@ -192,7 +192,7 @@ static void
 test_patch_outside_is_refused(void **state)
 {
 	PfsArrayShape shape = { 10, 2, 8, 0, 4 };
-	uint8_t bytes[] = { 0x55, 1, 1 }; /* gaps 5 and 5: positions 5 and 11 */
+	uint8_t bytes[] = { 0x45, 1, 1 }; /* gaps 5 and 4: positions 5 and 10 */
 	uint64_t numbers[10];
 
 	(void) state;

@@ -164,6 +164,16 @@ test_runs_must_add_up(void **state)
 }
 
 static void
+compare_arrays(const PfsArrayShape *array, const PfsArrayShape *expected)
+{
+	assert_int_equal(array->count, expected->count);
+	assert_int_equal(array->bits, expected->bits);
+	assert_int_equal(array->kept_bits, expected->kept_bits);
+	assert_int_equal(array->patch_count, expected->patch_count);
+	assert_int_equal(array->gap_bits, expected->gap_bits);
+}
+
+static void
 test_entries_come_back(void **state)
 {
 	Random random = { 34 };
@@ -187,10 +197,10 @@ test_entries_come_back(void **state)
 		pfs_buffer_init(&buffer, test_allocator(&heap));
 		pfs_entry_write(&buffer, &draft.shape, &written);
 		cursor = pfs_cursor(buffer.data, buffer.length);
-		assert_true(pfs_entry_read(&cursor, count, &read, &shape));
+		assert_int_equal(pfs_entry_read(&cursor, count, &read, &shape), PFS_OK);
 		assert_int_equal(cursor.offset, buffer.length);
-		assert_memory_equal(&shape.symbols, &draft.shape.symbols, sizeof(shape.symbols));
-		assert_memory_equal(&shape.lengths, &draft.shape.lengths, sizeof(shape.lengths));
+		compare_arrays(&shape.symbols, &draft.shape.symbols);
+		compare_arrays(&shape.lengths, &draft.shape.lengths);
 		assert_int_equal(shape.transform, draft.shape.transform);
 		assert_int_equal(shape.least, draft.shape.least);
 		assert_int_equal(shape.range, draft.shape.range);
@@ -204,42 +214,43 @@ test_entries_come_back(void **state)
 }
 
 static void
-expect_bad_entry(const uint8_t *bytes, size_t length, uint32_t row_count)
+expect_bad_entry(PfsStatus expected, const uint8_t *bytes, size_t length, uint32_t row_count)
 {
 	PfsEntryContext context = PFS_ENTRY_CONTEXT_INIT;
 	PfsCursor cursor = pfs_cursor(bytes, length);
 	PfsBlockShape shape;
 
-	assert_false(pfs_entry_read(&cursor, row_count, &context, &shape));
+	assert_int_equal(pfs_entry_read(&cursor, row_count, &context, &shape), expected);
 }
 
-#define EXPECT_BAD_ENTRY(row_count, ...)                                                         \
-	expect_bad_entry((const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }), \
-					 row_count)
+#define EXPECT_BAD_ENTRY(expected, row_count, ...)               \
+	expect_bad_entry(expected, (const uint8_t[]){ __VA_ARGS__ }, \
+					 sizeof((const uint8_t[]){ __VA_ARGS__ }), row_count)
 
 static void
 test_bad_entries_are_refused(void **state)
 {
 	(void) state;
-	EXPECT_BAD_ENTRY(5, 0x05);						   /* no such transform */
-	EXPECT_BAD_ENTRY(5, 0x82, 0, 1);				   /* a bit that has no meaning */
-	EXPECT_BAD_ENTRY(5, 0x10);						   /* NULLS with a divisor */
-	EXPECT_BAD_ENTRY(5, 0x09, 0);					   /* CONSTANT with runs */
-	EXPECT_BAD_ENTRY(5, 0x01);						   /* cut off */
-	EXPECT_BAD_ENTRY(5, 0x02, 0, 0);				   /* range 0 */
-	EXPECT_BAD_ENTRY(5, 0x12, 0, 1, 0);				   /* divisor 0 */
-	EXPECT_BAD_ENTRY(5, 0x0a, 0, 1, 0, 1);			   /* no run */
-	EXPECT_BAD_ENTRY(5, 0x0a, 0, 1, 6, 1);			   /* more runs than rows */
-	EXPECT_BAD_ENTRY(5, 0x0a, 0, 1, 2, 11);			   /* run lengths too wide */
-	EXPECT_BAD_ENTRY(5, 0x0c, 0, 1, 2, 1, 0, 0, 0, 0); /* DELTA2 with runs */
-	EXPECT_BAD_ENTRY(5, 0x03, 0, 1, 0, 0, 2);		   /* a symbol wider than the range */
-	EXPECT_BAD_ENTRY(5, 0x22, 0, 3, 2, 1, 1);		   /* kept bits not less than bits */
-	EXPECT_BAD_ENTRY(5, 0x22, 0, 3, 1, 0, 1);		   /* no patch */
-	EXPECT_BAD_ENTRY(5, 0x22, 0, 3, 1, 6, 1);		   /* more patches than symbols */
-	EXPECT_BAD_ENTRY(5, 0x22, 0, 3, 1, 1, 11);		   /* gaps too wide */
-	EXPECT_BAD_ENTRY(5, 0x42, 0, 3, 1, 1, 1);		   /* run lengths patched, but no runs */
+	EXPECT_BAD_ENTRY(PFS_UNSUPPORTED, 5, 0x05);						/* no such transform */
+	EXPECT_BAD_ENTRY(PFS_UNSUPPORTED, 5, 0x82, 0, 1);				/* a bit that has no meaning */
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x10);							/* NULLS with a divisor */
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x09, 0);						/* CONSTANT with runs */
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x01);							/* cut off */
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x02, 0, 0);					/* range 0 */
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x12, 0, 1, 0);				/* divisor 0 */
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x0a, 0, 1, 0, 1);				/* no run */
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x0a, 0, 1, 6, 1);				/* more runs than rows */
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x0a, 0, 1, 2, 11);			/* run lengths too wide */
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x0c, 0, 1, 2, 1, 0, 0, 0, 0); /* DELTA2 with runs */
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x03, 0, 1, 0, 0, 2);	/* a symbol wider than the range */
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x22, 0, 3, 2, 1, 1);	/* kept bits not less than bits */
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x22, 0, 3, 1, 0, 1);	/* no patch */
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x22, 0, 3, 1, 6, 1);	/* more patches than symbols */
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x22, 0, 3, 1, 1, 11); /* gaps too wide */
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x42, 0, 3, 1, 1, 1);	/* run lengths patched, but no runs */
 	/* least value INT64_MAX and range 1: the greatest is no int64 */
-	EXPECT_BAD_ENTRY(5, 0x02, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 1);
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x02, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+					 0x01, 1);
 }
 
 int

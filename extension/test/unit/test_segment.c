@@ -367,6 +367,27 @@ test_forged_headers_do_no_harm(void **state)
 }
 
 static void
+test_longer_header_is_refused(void **state)
+{
+	TestHeap heap = { 0 };
+	PfsSegment segment;
+	PfsBytes header;
+
+	(void) state;
+	make_small(&segment, test_allocator(&heap), 300);
+	header = segment.header;
+	segment.header.data = calloc(header.length + 1, 1);
+	assert_non_null(segment.header.data);
+	memcpy(segment.header.data, header.data, header.length);
+	segment.header.length++;
+	header_sign(&segment.header);
+	expect_refusal(&segment, &heap);
+	free(segment.header.data);
+	segment.header = header;
+	pfs_segment_free(&segment, test_allocator(&heap));
+}
+
+static void
 test_newer_format_is_unsupported(void **state)
 {
 	TestHeap heap = { 0 };
@@ -450,6 +471,7 @@ main(void)
 		cmocka_unit_test(test_every_flipped_bit_is_noticed),
 		cmocka_unit_test(test_every_truncation_is_noticed),
 		cmocka_unit_test(test_forged_headers_do_no_harm),
+		cmocka_unit_test(test_longer_header_is_refused),
 		cmocka_unit_test(test_newer_format_is_unsupported),
 		cmocka_unit_test(test_every_allocation_of_read_may_fail),
 		cmocka_unit_test(test_every_allocation_of_encode_may_fail),

@@ -1,0 +1,141 @@
+/*
+ * test_stream.c
+ *		Streams below their CRC: forged bytes must be refused or decoded without harm, never read past the end.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "codec/stream.h"
+#include "test/unit/codec_harness.h"
+#include "test/unit/lanes.h"
+
+#define ROW_COUNT 1500
+
+/* Opens a copy that ends where its heap block ends, and decodes every block if that works. */
+static PfsStatus
+read_copy(const uint8_t *bytes, size_t length, uint32_t row_count, PfsError *error)
+{
+	TestHeap heap = { 0 };
+	PfsStreamDecoder *decoder = NULL;
+	uint8_t *copy = malloc(length);
+	PfsStatus status;
+
+	assert_true(copy != NULL || length == 0);
+	if (length > 0)
+		memcpy(copy, bytes, length);
+	*error = (PfsError){ 0 };
+	status = pfs_stream_open(copy, length, row_count, test_allocator(&heap), &decoder, error);
+	for (uint32_t block = 0; status == PFS_OK && block < pfs_block_count(row_count); block++)
+	{
+		int64_t values[PFS_BLOCK_ROWS];
+
+		status = pfs_stream_block(decoder, block, values, error);
+	}
+	pfs_stream_close(decoder);
+	free(copy);
+	assert_int_equal(heap.live, 0);
+	assert_true(status == PFS_OK || (error->message != NULL && error->offset <= length));
+	return status;
+}
+
+static PfsBytes
+encode(LaneShape shape, unsigned width, PfsEffort effort)
+{
+	Random random = { 41 };
+	TestHeap heap = { 0 };
+	int64_t lanes[ROW_COUNT];
+	PfsBytes bytes;
+
+	lanes_fill(&random, shape, width, lanes, ROW_COUNT);
+	assert_true(pfs_stream_encode(lanes, NULL, ROW_COUNT, effort, test_allocator(&heap), &bytes));
+	return bytes;
+}
+
+/* Every byte replaced by some others, in streams of every shape and both packings. */
+static void
+test_forged_bytes_do_no_harm(void **state)
+{
+	static const uint8_t changes[] = { 0x01, 0x02, 0x08, 0x10, 0x80, 0x7f, 0xff };
+
+	(void) state;
+	for (LaneShape shape = 0; shape < LANE_SHAPE_COUNT; shape++)
+	{
+		PfsBytes bytes = encode(shape, 9, shape % 2 == 0 ? PFS_EFFORT_DENSE : PFS_EFFORT_FAST);
+		size_t stride = 1 + bytes.length / 300;
+		PfsError error;
+
+		assert_int_equal(read_copy(bytes.data, bytes.length, ROW_COUNT, &error), PFS_OK);
+		for (size_t i = 0; i < bytes.length; i += i < 40 ? 1 : stride)
+			for (size_t change = 0; change < sizeof(changes); change++)
+			{
+				bytes.data[i] ^= changes[change];
+				read_copy(bytes.data, bytes.length, ROW_COUNT, &error);
+				bytes.data[i] ^= changes[change];
+			}
+		free(bytes.data);
+	}
+}
+
+static void
+test_wrong_lengths_are_refused(void **state)
+{
+	(void) state;
+	for (LaneShape shape = 0; shape < LANE_SHAPE_COUNT; shape++)
+	{
+		PfsBytes bytes = encode(shape, 9, PFS_EFFORT_DENSE);
+		uint8_t *longer = calloc(bytes.length + 1, 1);
+		PfsError error;
+
+		assert_non_null(longer);
+		memcpy(longer, bytes.data, bytes.length);
+		assert_int_equal(read_copy(longer, bytes.length + 1, ROW_COUNT, &error), PFS_CORRUPT);
+		for (size_t length = 0; length < bytes.length; length++)
+			assert_int_equal(read_copy(bytes.data, length, ROW_COUNT, &error), PFS_CORRUPT);
+		free(longer);
+		free(bytes.data);
+	}
+}
+
+static void
+test_unknown_encodings_are_unsupported(void **state)
+{
+	const uint8_t packing[] = { 0x02, 0x01, 0x00 };
+	const uint8_t transform[] = { 0x00, 0x06, 0x00 };
+	PfsError error;
+
+	(void) state;
+	assert_int_equal(read_copy(packing, sizeof(packing), 1, &error), PFS_UNSUPPORTED);
+	assert_int_equal(error.offset, 0);
+	assert_int_equal(read_copy(transform, sizeof(transform), 1, &error), PFS_UNSUPPORTED);
+	assert_int_equal(error.offset, 1);
+}
+
+static void
+test_planes_have_no_patches(void **state)
+{
+	/* two rows, PLAIN of 2 bits, kept 1, one patch; as planes, one raw section of two bytes would follow */
+	const uint8_t bytes[] = { 0x01, 0x22, 0x00, 0x03, 0x01, 0x01, 0x00, 0x00, 0x00, 0x03 };
+	PfsError error;
+
+	(void) state;
+	assert_int_equal(read_copy(bytes, sizeof(bytes), 2, &error), PFS_CORRUPT);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_forged_bytes_do_no_harm),
+		cmocka_unit_test(test_wrong_lengths_are_refused),
+		cmocka_unit_test(test_unknown_encodings_are_unsupported),
+		cmocka_unit_test(test_planes_have_no_patches),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
