@@ -52,14 +52,17 @@ pfs_block_greatest(const PfsBlockShape *shape)
 	return (int64_t) ((uint64_t) shape->least + shape->range * shape->divisor);
 }
 
+/* Smallest and largest of at least one lane. */
+void pfs_lane_range(const int64_t *lanes, uint32_t count, int64_t *least, int64_t *greatest);
+
 /*
- * Fills in the draft so that its symbols take the fewest bytes in the given packing. nulls may be NULL; the
- * values of null rows are not looked at.
+ * Fills in the drafts so that their symbols take the fewest bytes in each packing; a packing whose draft is NULL
+ * is not asked for. nulls may be NULL; the values of null rows are not looked at.
  */
 void pfs_block_draft(const int64_t *values, const bool *nulls, uint32_t row_count,
-					 PfsPacking packing, PfsBlockDraft *draft);
+					 PfsBlockDraft *bits, PfsBlockDraft *planes);
 
-/* Bits that the draft's planes take, once an entropy coder has been over them. */
+/* Bits that the draft's arrays take as planes, once an entropy coder has been over them. */
 uint64_t pfs_block_planes_cost(const PfsBlockDraft *draft);
 
 static inline bool

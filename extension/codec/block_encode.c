@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "codec/clones.h"
+
 /* what a run may cost in bits beside its own bytes: a branch that the processor cannot foretell */
 #define RUN_PENALTY_BITS 4
 
@@ -31,15 +33,31 @@ typedef struct Units
 	uint64_t longest;				  /* largest of lengths[] */
 } Units;
 
-/* The cheapest draft so far, and room for the next one. */
+/* The cheapest drafts so far, and room for the next one. */
 typedef struct Contest
 {
-	PfsPacking packing;
 	const Units *units;
-	PfsBlockDraft *best;
 	PfsBlockDraft *trial;
-	uint64_t best_cost;
+	PfsBlockDraft *bits; /* NULL: not asked for */
+	PfsBlockDraft *planes;
+	uint64_t bits_cost;
+	uint64_t planes_cost;
 } Contest;
+
+PFS_CLONES void
+pfs_lane_range(const int64_t *lanes, uint32_t count, int64_t *least, int64_t *greatest)
+{
+	int64_t low = lanes[0];
+	int64_t high = lanes[0];
+
+	for (uint32_t i = 1; i < count; i++)
+	{
+		low = lanes[i] < low ? lanes[i] : low;
+		high = lanes[i] > high ? lanes[i] : high;
+	}
+	*least = low;
+	*greatest = high;
+}
 
 /* Copies the values, each null row taking over its neighbour's; false: all are null. */
 static bool
@@ -221,21 +239,57 @@ pfs_block_planes_cost(const PfsBlockDraft *draft)
 		   planes_cost(draft->lengths, &draft->shape.lengths);
 }
 
-/* Bits that the draft takes, with what its entry has more than the smallest. */
+/* What the entry has more than the smallest, in bits, and what runs cost beside bytes. */
 static uint64_t
-draft_cost(const PfsBlockDraft *draft, PfsPacking packing)
+entry_cost(const PfsBlockShape *shape)
 {
-	const PfsBlockShape *shape = &draft->shape;
 	uint64_t cost = 16 * (uint64_t) shape->transform;
 
 	if (pfs_block_has_runs(shape))
 		cost += 16 + RUN_PENALTY_BITS * shape->lengths.count;
-	if (packing == PFS_PACKING_PLANES)
-		return cost + pfs_block_planes_cost(draft);
-	return cost + 8 * (pfs_array_size(&shape->symbols) + pfs_array_size(&shape->lengths));
+	return cost;
 }
 
-/* Drafts the block in one way, and keeps it if it is the cheapest yet. The base rule is for deltas. */
+static void
+copy_draft(PfsBlockDraft *target, const PfsBlockDraft *source, const PfsBlockShape *shape)
+{
+	target->shape = *shape;
+	memcpy(target->symbols, source->symbols, shape->symbols.count * sizeof(source->symbols[0]));
+	memcpy(target->lengths, source->lengths, shape->lengths.count * sizeof(source->lengths[0]));
+}
+
+/* Keeps the trial where it is the cheapest yet. */
+static void
+judge_trial(Contest *contest)
+{
+	const PfsBlockDraft *trial = contest->trial;
+	PfsBlockShape shape = trial->shape;
+	uint64_t cost;
+
+	if (contest->planes != NULL)
+	{
+		cost = entry_cost(&shape) + pfs_block_planes_cost(trial);
+		if (cost < contest->planes_cost)
+		{
+			contest->planes_cost = cost;
+			copy_draft(contest->planes, trial, &shape);
+		}
+	}
+	if (contest->bits != NULL)
+	{
+		shape.symbols = pfs_array_plan(trial->symbols, shape.symbols.count, shape.symbols.bits);
+		shape.lengths = pfs_array_plan(trial->lengths, shape.lengths.count, shape.lengths.bits);
+		cost = entry_cost(&shape) +
+			   8 * (pfs_array_size(&shape.symbols) + pfs_array_size(&shape.lengths));
+		if (cost < contest->bits_cost)
+		{
+			contest->bits_cost = cost;
+			copy_draft(contest->bits, trial, &shape);
+		}
+	}
+}
+
+/* Drafts the block in one way, and has it judged. The base rule is for deltas. */
 static void
 try_candidate(Contest *contest, PfsTransform transform, BaseRule base_rule, bool with_runs)
 {
@@ -246,7 +300,6 @@ try_candidate(Contest *contest, PfsTransform transform, BaseRule base_rule, bool
 	const uint64_t *source = with_runs ? units->runs : units->rows;
 	uint8_t range_bits = (uint8_t) pfs_bit_width(shape->range);
 	uint8_t length_bits = (uint8_t) pfs_bit_width(units->longest);
-	uint64_t cost;
 
 	shape->transform = transform;
 	shape->symbols = (PfsArrayShape){ count, 0, range_bits, range_bits, 0 };
@@ -262,87 +315,78 @@ try_candidate(Contest *contest, PfsTransform transform, BaseRule base_rule, bool
 		shape->lengths = (PfsArrayShape){ count, 0, length_bits, length_bits, 0 };
 		memcpy(trial->lengths, units->lengths, count * sizeof(units->lengths[0]));
 	}
-	if (contest->packing == PFS_PACKING_BITS)
-	{
-		shape->symbols = pfs_array_plan(trial->symbols, count, shape->symbols.bits);
-		shape->lengths = pfs_array_plan(trial->lengths, shape->lengths.count, shape->lengths.bits);
-	}
-	cost = draft_cost(trial, contest->packing);
-	if (cost < contest->best_cost)
-	{
-		contest->best_cost = cost;
-		contest->trial = contest->best;
-		contest->best = trial;
-		contest->trial->shape = *shape;
-	}
+	judge_trial(contest);
 }
 
-/* Tries what has a chance: runs where they are worth it, deltas of deltas only for what never repeats. */
+/*
+ * Tries what has a chance: runs where values repeat; where values also fall, deltas that go forward only; where
+ * they never fall nor repeat much, deltas of deltas.
+ */
 static void
 try_candidates(Contest *contest)
 {
 	const Units *units = contest->units;
-	bool mostly_runs = units->run_count * 8 <= units->row_count;
 
 	if (units->run_count * 2 <= units->row_count)
 	{
 		try_candidate(contest, PFS_TRANSFORM_PLAIN, BASE_LEAST, true);
 		try_candidate(contest, PFS_TRANSFORM_DELTA, BASE_LEAST, true);
-		try_candidate(contest, PFS_TRANSFORM_DELTA, BASE_FORWARD, true);
+		if (contest->trial->shape.base < 0)
+			try_candidate(contest, PFS_TRANSFORM_DELTA, BASE_FORWARD, true);
 	}
-	if (mostly_runs)
+	if (units->run_count * 8 <= units->row_count)
 		return;
 	try_candidate(contest, PFS_TRANSFORM_PLAIN, BASE_LEAST, false);
 	try_candidate(contest, PFS_TRANSFORM_DELTA, BASE_LEAST, false);
-	try_candidate(contest, PFS_TRANSFORM_DELTA, BASE_FORWARD, false);
-	if (units->run_count * 4 >= units->row_count * 3)
+	if (contest->trial->shape.base < 0)
+		try_candidate(contest, PFS_TRANSFORM_DELTA, BASE_FORWARD, false);
+	else if (units->run_count * 4 >= units->row_count * 3)
 		try_candidate(contest, PFS_TRANSFORM_DELTA2, BASE_LEAST, false);
 }
 
+static void
+set_shape(const Contest *contest, const PfsBlockShape *shape)
+{
+	contest->trial->shape = *shape;
+	if (contest->bits != NULL)
+		contest->bits->shape = *shape;
+	if (contest->planes != NULL)
+		contest->planes->shape = *shape;
+}
+
 void
-pfs_block_draft(const int64_t *values, const bool *nulls, uint32_t row_count, PfsPacking packing,
-				PfsBlockDraft *draft)
+pfs_block_draft(const int64_t *values, const bool *nulls, uint32_t row_count, PfsBlockDraft *bits,
+				PfsBlockDraft *planes)
 {
 	PfsBlockShape shape = { .transform = PFS_TRANSFORM_NULLS,
 							.row_count = row_count,
 							.divisor = 1 };
 	int64_t filled[PFS_BLOCK_ROWS];
-	PfsBlockDraft other;
 	Units units;
-	Contest contest = { packing, &units, draft, &other, UINT64_MAX };
+	PfsBlockDraft trial;
+	Contest contest = { &units, &trial, bits, planes, UINT64_MAX, UINT64_MAX };
 	int64_t greatest;
 
-	draft->shape = shape;
 	if (nulls != NULL)
 	{
 		if (!fill_nulls(values, nulls, row_count, filled))
+		{
+			set_shape(&contest, &shape);
 			return;
+		}
 		values = filled;
 	}
-	shape.transform = PFS_TRANSFORM_CONSTANT;
-	shape.least = greatest = values[0];
-	for (uint32_t row = 1; row < row_count; row++)
-	{
-		shape.least = values[row] < shape.least ? values[row] : shape.least;
-		greatest = values[row] > greatest ? values[row] : greatest;
-	}
-	draft->shape = shape;
+	pfs_lane_range(values, row_count, &shape.least, &greatest);
 	if (shape.least == greatest)
+	{
+		shape.transform = PFS_TRANSFORM_CONSTANT;
+		set_shape(&contest, &shape);
 		return;
+	}
 	shape.divisor = common_divisor(values, row_count, shape.least);
 	shape.range = ((uint64_t) greatest - (uint64_t) shape.least) / shape.divisor;
 	take_units(values, row_count, &shape, &units);
 	fold_runs(&units);
-	draft->shape = other.shape = shape;
+	trial.shape = shape;
 	try_candidates(&contest);
-	if (contest.best != draft)
-	{
-		const PfsBlockShape *best = &contest.best->shape;
-
-		draft->shape = *best;
-		memcpy(draft->symbols, contest.best->symbols,
-			   best->symbols.count * sizeof(draft->symbols[0]));
-		memcpy(draft->lengths, contest.best->lengths,
-			   best->lengths.count * sizeof(draft->lengths[0]));
-	}
 }

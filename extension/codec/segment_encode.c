@@ -16,21 +16,21 @@ column_range(const PfsColumn *column, uint32_t row_count, int64_t *least, int64_
 {
 	bool found = false;
 
-	*has_nulls = false;
-	*least = INT64_MAX;
-	*greatest = INT64_MIN;
+	*has_nulls = column->nulls != NULL && memchr(column->nulls, true, row_count) != NULL;
+	if (!*has_nulls)
+	{
+		pfs_lane_range(column->values, row_count, least, greatest);
+		return true;
+	}
 	for (uint32_t row = 0; row < row_count; row++)
 	{
 		int64_t value = column->values[row];
 
-		if (column->nulls != NULL && column->nulls[row])
-		{
-			*has_nulls = true;
+		if (column->nulls[row])
 			continue;
-		}
+		*least = !found || value < *least ? value : *least;
+		*greatest = !found || value > *greatest ? value : *greatest;
 		found = true;
-		*least = value < *least ? value : *least;
-		*greatest = value > *greatest ? value : *greatest;
 	}
 	return found;
 }
@@ -64,8 +64,8 @@ static bool
 encode_column(const PfsColumn *column, uint32_t row_count, PfsEffort effort, PfsAllocator allocator,
 			  PfsBuffer *header, PfsSegment *segment)
 {
-	int64_t least;
-	int64_t greatest;
+	int64_t least = 0;
+	int64_t greatest = 0;
 	bool has_nulls;
 	bool has_values = column_range(column, row_count, &least, &greatest, &has_nulls);
 	PfsBytes *values = &segment->streams[segment->stream_count++];

@@ -10,6 +10,7 @@
 
 /* below this length zstd's own frame eats what it saves */
 #define PLANES_MIN_BYTES 128
+#define PLANES_MIN_ROWS	 64
 
 /* planes cost more to decode: they must save a tenth */
 #define PLANES_MAX_SHARE_PERCENT 90
@@ -23,7 +24,6 @@
 
 typedef struct StreamEncoder
 {
-	PfsPacking packing;
 	int zstd_level;
 	uint64_t sampled_bytes; /* bits: of the sampled blocks, as packed */
 	uint64_t planes_bytes;	/* bits: the same blocks as planes, estimated */
@@ -32,12 +32,13 @@ typedef struct StreamEncoder
 	PfsBuffer data;
 	PfsBuffer sections[PFS_SECTION_COUNT]; /* planes of the group that is being filled */
 	PfsBlockDraft draft;
+	PfsEntryContext context;
 } StreamEncoder;
 
 static void
 encoder_init(StreamEncoder *encoder, PfsPacking packing, PfsEffort effort, PfsAllocator allocator)
 {
-	encoder->packing = packing;
+	encoder->context = (PfsEntryContext) PFS_ENTRY_CONTEXT_INIT;
 	encoder->sampled_bytes = encoder->planes_bytes = 0;
 	encoder->zstd_level = effort == PFS_EFFORT_FAST ? ZSTD_LEVEL_FAST : ZSTD_LEVEL_DENSE;
 	pfs_buffer_init(&encoder->entries, allocator);
@@ -45,6 +46,7 @@ encoder_init(StreamEncoder *encoder, PfsPacking packing, PfsEffort effort, PfsAl
 	pfs_buffer_init(&encoder->data, allocator);
 	for (int section = 0; section < PFS_SECTION_COUNT; section++)
 		pfs_buffer_init(&encoder->sections[section], allocator);
+	pfs_buffer_put_byte(&encoder->entries, (uint8_t) packing);
 }
 
 static void
@@ -131,39 +133,52 @@ sample_planes(StreamEncoder *encoder)
 	encoder->planes_bytes += pfs_block_planes_cost(&encoder->draft) / 8;
 }
 
-/* Encodes all blocks in the encoder's packing; false where memory is out. */
-static bool
-encode_blocks(StreamEncoder *encoder, const int64_t *values, const bool *nulls, uint32_t row_count)
+/* Writes the draft of one block, in bits. */
+static void
+put_block_bits(StreamEncoder *encoder, uint32_t block)
 {
-	PfsEntryContext context = PFS_ENTRY_CONTEXT_INIT;
-	PfsBlockDraft *draft = &encoder->draft;
-	const PfsBlockShape *shape = &draft->shape;
-	uint32_t block_count = pfs_block_count(row_count);
+	const PfsBlockDraft *draft = &encoder->draft;
 
-	pfs_buffer_put_byte(&encoder->entries, (uint8_t) encoder->packing);
-	for (uint32_t block = 0; block < block_count; block++)
+	pfs_entry_write(&encoder->entries, &draft->shape, &encoder->context);
+	put_bits(&encoder->data, draft->symbols, &draft->shape.symbols);
+	put_bits(&encoder->data, draft->lengths, &draft->shape.lengths);
+	if (block % PLANES_SAMPLE_BLOCKS == 0)
+		sample_planes(encoder);
+}
+
+/* The same in planes; false where memory is out. */
+static bool
+put_block_planes(StreamEncoder *encoder, uint32_t block)
+{
+	const PfsBlockDraft *draft = &encoder->draft;
+
+	pfs_entry_write(&encoder->entries, &draft->shape, &encoder->context);
+	put_planes(encoder->sections + PFS_SECTION_SYMBOLS, draft->symbols, &draft->shape.symbols);
+	put_planes(encoder->sections + PFS_SECTION_LENGTHS, draft->lengths, &draft->shape.lengths);
+	return (block + 1) % PFS_GROUP_BLOCKS != 0 || flush_group(encoder);
+}
+
+/* Encodes all blocks with one encoder or with both at once; false where memory is out. */
+static bool
+encode_blocks(StreamEncoder *bits, StreamEncoder *planes, const int64_t *values, const bool *nulls,
+			  uint32_t row_count)
+{
+	for (uint32_t block = 0; block < pfs_block_count(row_count); block++)
 	{
 		uint32_t start = block * PFS_BLOCK_ROWS;
 
 		pfs_block_draft(values + start, nulls == NULL ? NULL : nulls + start,
-						pfs_block_rows(row_count, block), encoder->packing, draft);
-		pfs_entry_write(&encoder->entries, shape, &context);
-		if (encoder->packing == PFS_PACKING_BITS)
-		{
-			put_bits(&encoder->data, draft->symbols, &shape->symbols);
-			put_bits(&encoder->data, draft->lengths, &shape->lengths);
-			if (block % PLANES_SAMPLE_BLOCKS == 0)
-				sample_planes(encoder);
-			continue;
-		}
-		put_planes(encoder->sections + PFS_SECTION_SYMBOLS, draft->symbols, &shape->symbols);
-		put_planes(encoder->sections + PFS_SECTION_LENGTHS, draft->lengths, &shape->lengths);
-		if ((block + 1) % PFS_GROUP_BLOCKS == 0 && !flush_group(encoder))
+						pfs_block_rows(row_count, block), bits == NULL ? NULL : &bits->draft,
+						planes == NULL ? NULL : &planes->draft);
+		if (bits != NULL)
+			put_block_bits(bits, block);
+		if (planes != NULL && !put_block_planes(planes, block))
 			return false;
 	}
-	if (!flush_group(encoder))
+	if (planes != NULL && (!flush_group(planes) || planes->entries.failed || planes->table.failed ||
+						   planes->data.failed))
 		return false;
-	return !encoder->entries.failed && !encoder->table.failed && !encoder->data.failed;
+	return bits == NULL || (!bits->entries.failed && !bits->data.failed);
 }
 
 static size_t
@@ -172,14 +187,32 @@ encoder_length(const StreamEncoder *encoder)
 	return encoder->entries.length + encoder->table.length + encoder->data.length;
 }
 
-/* Whether it is worth trying planes, bits being packed. */
+/* Whether planes are worth trying after bits, in a hurry. */
 static bool
-planes_may_pay(const StreamEncoder *bits, PfsEffort effort)
+planes_may_pay(const StreamEncoder *bits)
 {
-	if (bits->data.length < PLANES_MIN_BYTES)
-		return false;
-	return effort == PFS_EFFORT_DENSE ||
+	return bits->data.length >= PLANES_MIN_BYTES &&
 		   bits->planes_bytes * 100 < bits->sampled_bytes * PLANES_MAX_ESTIMATE_PERCENT;
+}
+
+/* Encodes the lanes; *best is the encoder to take. False where memory is out. */
+static bool
+encode_lanes(StreamEncoder *bits, StreamEncoder *planes, const int64_t *values, const bool *nulls,
+			 uint32_t row_count, PfsEffort effort, StreamEncoder **best)
+{
+	bool both = effort == PFS_EFFORT_DENSE && row_count >= PLANES_MIN_ROWS;
+
+	*best = bits;
+	if (!encode_blocks(bits, both ? planes : NULL, values, nulls, row_count))
+		return false;
+	if (!both && !planes_may_pay(bits))
+		return true;
+	if (!both && !encode_blocks(NULL, planes, values, nulls, row_count))
+		return false;
+	if (bits->data.length >= PLANES_MIN_BYTES &&
+		encoder_length(planes) * 100 < encoder_length(bits) * PLANES_MAX_SHARE_PERCENT)
+		*best = planes;
+	return true;
 }
 
 bool
@@ -187,22 +220,14 @@ pfs_stream_encode(const int64_t *values, const bool *nulls, uint32_t row_count, 
 				  PfsAllocator allocator, PfsBytes *bytes)
 {
 	StreamEncoder *encoders = allocator.realloc(allocator.context, NULL, 2 * sizeof(StreamEncoder));
-	StreamEncoder *bits = encoders;
-	StreamEncoder *planes = encoders + 1;
-	StreamEncoder *best = bits;
+	StreamEncoder *best;
 	bool done;
 
 	if (encoders == NULL)
 		return false;
-	encoder_init(bits, PFS_PACKING_BITS, effort, allocator);
-	encoder_init(planes, PFS_PACKING_PLANES, effort, allocator);
-	done = encode_blocks(bits, values, nulls, row_count);
-	if (done && planes_may_pay(bits, effort))
-	{
-		done = encode_blocks(planes, values, nulls, row_count);
-		if (encoder_length(planes) * 100 < encoder_length(bits) * PLANES_MAX_SHARE_PERCENT)
-			best = planes;
-	}
+	encoder_init(&encoders[0], PFS_PACKING_BITS, effort, allocator);
+	encoder_init(&encoders[1], PFS_PACKING_PLANES, effort, allocator);
+	done = encode_lanes(&encoders[0], &encoders[1], values, nulls, row_count, effort, &best);
 	if (done)
 	{
 		pfs_buffer_put(&best->entries, best->table.data, best->table.length);
@@ -211,8 +236,8 @@ pfs_stream_encode(const int64_t *values, const bool *nulls, uint32_t row_count, 
 	}
 	if (done)
 		*bytes = pfs_buffer_take(&best->entries);
-	encoder_fini(bits);
-	encoder_fini(planes);
+	encoder_fini(&encoders[0]);
+	encoder_fini(&encoders[1]);
 	allocator.realloc(allocator.context, encoders, 0);
 	return done;
 }

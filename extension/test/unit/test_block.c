@@ -16,6 +16,13 @@
 
 static PfsBlockDraft draft;
 
+static void
+draft_one(const int64_t *values, uint32_t count, PfsPacking packing)
+{
+	pfs_block_draft(values, NULL, count, packing == PFS_PACKING_BITS ? &draft : NULL,
+					packing == PFS_PACKING_PLANES ? &draft : NULL);
+}
+
 /* Drafts a block, restores it, compares; leaves the draft for the caller to look at. */
 static void
 draft_and_restore(const int64_t *values, uint32_t count, PfsPacking packing)
@@ -23,7 +30,7 @@ draft_and_restore(const int64_t *values, uint32_t count, PfsPacking packing)
 	uint64_t symbols[PFS_BLOCK_ROWS];
 	int64_t restored[PFS_BLOCK_ROWS];
 
-	pfs_block_draft(values, NULL, count, packing, &draft);
+	draft_one(values, count, packing);
 	memcpy(symbols, draft.symbols, sizeof(symbols));
 	assert_true(pfs_block_restore(&draft.shape, symbols, draft.lengths, restored));
 	assert_memory_equal(restored, values, count * sizeof(values[0]));
@@ -193,7 +200,7 @@ test_entries_come_back(void **state)
 
 		lanes_fill(&random, (LaneShape) random_below(&random, LANE_SHAPE_COUNT),
 				   (unsigned) random_below(&random, 65), values, count);
-		pfs_block_draft(values, NULL, count, packing, &draft);
+		draft_one(values, count, packing);
 		pfs_buffer_init(&buffer, test_allocator(&heap));
 		pfs_entry_write(&buffer, &draft.shape, &written);
 		cursor = pfs_cursor(buffer.data, buffer.length);

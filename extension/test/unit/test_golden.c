@@ -69,7 +69,7 @@ lane_ascending(int64_t row)
 static int64_t
 lane_quadratic(int64_t row)
 {
-	return row * row * 3 - 7 * row;
+	return row * row * 3 + 7 * row;
 }
 
 static int64_t
