@@ -62,7 +62,7 @@ on_record(void *context, void *record, size_t length_bytes)
  * libbpf's own words are for developers: they go to the log at level debug, and what matters is
  * told by us.
  */
-static int
+static int __attribute__((format(printf, 2, 0)))
 on_libbpf_message(enum libbpf_print_level level, const char *format, va_list arguments)
 {
 	char text[1024];
