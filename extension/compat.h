@@ -22,6 +22,10 @@
 #define PFS_UPDATE_INDEXES TU_UpdateIndexes
 #endif
 
+#if PG_VERSION_NUM < 180000
+#define pg_noreturn __attribute__((noreturn))
+#endif
+
 #if PG_VERSION_NUM < 150000
 #define pfs_create_storage(locator, persistence) RelationCreateStorage(locator, persistence)
 #else

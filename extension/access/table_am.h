@@ -43,8 +43,7 @@ void pfs_relation_estimate_size(Relation relation, int32 *attr_widths, BlockNumb
 void pfs_relation_dropped(Relation relation);
 
 /* unsupported.c: raises FEATURE_NOT_SUPPORTED for an operation, and says what to do instead. */
-void pfs_unsupported(Relation relation, const char *operation, const char *hint)
-	pg_attribute_noreturn();
+pg_noreturn void pfs_unsupported(Relation relation, const char *operation, const char *hint);
 
 #define PFS_APPEND_ONLY_HINT \
 	"Rows leave by partition: drop or detach one, or TRUNCATE the table. To change rows, write them into a new table."

@@ -16,7 +16,7 @@ pfs_unsupported(Relation relation, const char *operation, const char *hint)
 			 errhint("%s", hint)));
 }
 
-static void no_index(Relation relation) pg_attribute_noreturn();
+pg_noreturn static void no_index(Relation relation);
 
 static void
 no_index(Relation relation)
@@ -27,7 +27,7 @@ no_index(Relation relation)
 		"other keys in a heap table.");
 }
 
-static void no_row_address(Relation relation) pg_attribute_noreturn();
+pg_noreturn static void no_row_address(Relation relation);
 
 static void
 no_row_address(Relation relation)

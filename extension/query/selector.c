@@ -78,8 +78,8 @@ describe_position(const Parser *parser, const char *position)
 	return detail.data;
 }
 
-static void
-pg_attribute_noreturn() fail(const Parser *parser, const char *position, const char *reason)
+pg_noreturn static void
+fail(const Parser *parser, const char *position, const char *reason)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_SYNTAX_ERROR), errmsg("invalid selector: %s", reason),

@@ -20,8 +20,8 @@
 #define PFS_PACKED_MAX_ROWS 16384
 
 /* Raises DATA_CORRUPTED, FEATURE_NOT_SUPPORTED or OUT_OF_MEMORY for a status other than PFS_OK. */
-void pfs_segment_error(Relation relation, int64 segment_no, PfsStatus status, const PfsError *error)
-	pg_attribute_noreturn();
+pg_noreturn void pfs_segment_error(Relation relation, int64 segment_no, PfsStatus status,
+								   const PfsError *error);
 
 /* Memory of the current context for the codecs. */
 PfsAllocator pfs_palloc_allocator(MemoryContext context);

@@ -112,4 +112,30 @@ $node->start;
 is($node->safe_psql('postgres', 'SELECT count(*) FROM t'), $before, 'an open transaction leaves no row');
 is($node->safe_psql('postgres', q(SELECT count(*) FROM pg_class WHERE relname = 'gone')), '0', 'nor a table');
 $node->stop;
+
+# with wal_level minimal a new file is synced at commit instead of logged
+my $minimal = PostgreSQL::Test::Cluster->new('minimal');
+$minimal->init;
+$minimal->append_conf('postgresql.conf', "wal_level = minimal\nmax_wal_senders = 0\n");
+$minimal->start;
+$minimal->safe_psql('postgres', q(
+	CREATE EXTENSION profstore;
+	BEGIN;
+	CREATE TABLE small (a int4) USING profstore;
+	INSERT INTO small SELECT generate_series(1, 10);
+	CREATE TABLE large (a int4) USING profstore;
+	INSERT INTO large SELECT hashint4(g) FROM generate_series(1, 300000) g;
+	COMMIT;
+	TRUNCATE small;
+	BEGIN;
+	TRUNCATE small;
+	INSERT INTO small SELECT generate_series(1, 20);
+	COMMIT;
+));
+$minimal->stop('immediate');
+$minimal->start;
+is($minimal->safe_psql('postgres', 'SELECT (SELECT count(*) FROM small), count(*), count(DISTINCT a) FROM large'),
+	'20|300000|' . $minimal->safe_psql('postgres', 'SELECT count(DISTINCT hashint4(g)) FROM generate_series(1, 300000) g'),
+	'new files survive a crash with wal_level minimal');
+$minimal->stop;
 done_testing();
