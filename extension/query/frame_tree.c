@@ -17,7 +17,9 @@
 #include "query/touched.h"
 #include "utils/memutils.h"
 
-#define INITIAL_NODES 1024
+/* The first guess at the size of a tree, from the number of its stacks. */
+#define MIN_NODES		1024
+#define NODES_PER_STACK 8
 
 /* Stacks between two looks at interrupts, in loops that walk whole stacks. */
 #define STACKS_PER_CHECK 4096
@@ -176,7 +178,7 @@ pfs_frame_tree_build(const PfsStackSums *sums, PfsSymbols *symbols, bool inverte
 {
 	static const PfsFrameNode root = { 0 };
 	PfsFrameTree *tree = palloc0(sizeof(PfsFrameTree));
-	Builder builder = { tree, child_table_create(CurrentMemoryContext, INITIAL_NODES, NULL) };
+	Builder builder = { .tree = tree };
 	MemoryContext caller = CurrentMemoryContext;
 	MemoryContext context =
 		AllocSetContextCreate(caller, "profstore partition", ALLOCSET_DEFAULT_SIZES);
@@ -184,8 +186,10 @@ pfs_frame_tree_build(const PfsStackSums *sums, PfsSymbols *symbols, bool inverte
 	uint32 next = 0;
 
 	tree->symbols = symbols;
-	tree->capacity = INITIAL_NODES;
-	tree->nodes = palloc(tree->capacity * sizeof(PfsFrameNode));
+	tree->capacity =
+		Max(MIN_NODES, Min(sums->count, PG_UINT32_MAX / 4 / NODES_PER_STACK) * NODES_PER_STACK);
+	tree->nodes = PFS_ARRAY(PfsFrameNode, tree->capacity);
+	builder.children = child_table_create(CurrentMemoryContext, tree->capacity, NULL);
 	append_node(tree, &root);
 	MemoryContextSwitchTo(context);
 	while (pfs_touched_next(sums, &next, &touched))

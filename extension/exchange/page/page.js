@@ -18,12 +18,12 @@ const profile = JSON.parse(byId("profile").textContent);
 const whole = profile.tree.value;
 const functions = sumFunctions(profile.tree);
 
-const state = { term: "", icicle: profile.inverted, sort: "self", zoomed: false };
+const state = { term: "", icicle: profile.inverted, sort: "self" };
 
-const valueText = (value) => `${formatValue(value, profile.unit)}`;
+const valueText = (value) => formatValue(value, profile.unit);
 const shareText = (value) => formatShare(value, whole);
 
-/* --- colours: a hue per binary, so that what belongs together looks alike; the kernel and the unknown stay grey --- */
+/* --- colours: a hue per binary, so that what belongs together looks alike --- */
 
 const hash = (text) => {
 	let h = 2166136261;
@@ -33,6 +33,30 @@ const hash = (text) => {
 	return h >>> 0;
 };
 
+/* The largest binaries get the hues that differ most. */
+const HUES = [24, 48, 8, 140, 190, 88, 268, 215, 330, 170, 64, 300];
+const UNKNOWN_HUE = 36;
+
+const chooseHues = (root) => {
+	const selfs = new Map();
+	const walk = [...(root.children ?? [])];
+	while (walk.length > 0) {
+		const frame = walk.pop();
+		const children = frame.children ?? [];
+		const self = frame.value - children.reduce((sum, child) => sum + child.value, 0);
+		if (frame.binary) {
+			selfs.set(frame.binary, (selfs.get(frame.binary) ?? 0) + self);
+		}
+		for (const child of children) {
+			walk.push(child);
+		}
+	}
+	const binaries = [...selfs.keys()].sort((a, b) => selfs.get(b) - selfs.get(a));
+	return new Map(binaries.map((binary, i) => [binary, HUES[i % HUES.length]]));
+};
+
+const hues = chooseHues(profile.tree);
+
 const isDark = () => document.documentElement.dataset.theme === "dark";
 
 const frameColor = (node) => {
@@ -40,17 +64,12 @@ const frameColor = (node) => {
 	if (node.highlight) {
 		return getComputedStyle(document.documentElement).getPropertyValue("--match").trim();
 	}
-	const shade = (hash(frame.name) % 100) / 100;
-	const lightness = (isDark() ? 58 : 70) + shade * 12;
 	if (node.depth === 0 || frame.truncated) {
-		return `hsl(220 8% ${isDark() ? 52 : 82}%)`;
+		return `hsl(220 8% ${isDark() ? 52 : 84}%)`;
 	}
-	if (!frame.binary) {
-		return `hsl(28 ${55 + shade * 15}% ${lightness}%)`;
-	}
-	/* warm half of the circle: from red over yellow to green */
-	const hue = (hash(frame.binary) % 36) * 4;
-	return `hsl(${hue} ${58 + shade * 14}% ${lightness}%)`;
+	const shade = (hash(frame.name) % 100) / 100;
+	const hue = frame.binary ? hues.get(frame.binary) : UNKNOWN_HUE;
+	return `hsl(${hue + (shade - 0.5) * 10} ${62 + shade * 18}% ${(isDark() ? 60 : 69) + shade * 9}%)`;
 };
 
 /* --- tooltip --- */
@@ -72,7 +91,7 @@ const showTip = (event, node) => {
 
 	tipRow(list, "total", `${valueText(frame.value)} · ${shareText(frame.value)}`);
 	tipRow(list, "self", `${valueText(self)} · ${shareText(self)}`);
-	tipRow(list, "of caller", node.parent && node.parent.depth > 0 ? formatShare(frame.value, node.parent.data.value) : "");
+	tipRow(list, "of parent", node.parent && node.parent.depth > 0 ? formatShare(frame.value, node.parent.data.value) : "");
 	tipRow(list, "source", frame.file && (frame.line ? `${frame.file}:${frame.line}` : frame.file));
 	tipRow(list, "binary", frame.binary);
 	tipRow(list, "", frame.truncated ? "small frames that were cut: ask for more nodes, or focus" : "");
@@ -95,12 +114,14 @@ const tooltip = Object.assign(() => {}, {
 
 /* --- search --- */
 
+const literally = (text) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+
 const matcher = (term) => {
 	try {
 		return new RegExp(term, "i");
 	} catch {
 		/* an unfinished expression is looked for as it stands */
-		return new RegExp(term.replace(/[.*+?^${}()|[\]\\]/g, "\\$&"), "i");
+		return new RegExp(literally(term), "i");
 	}
 };
 
@@ -127,12 +148,10 @@ const draw = () => {
 			byId("matches").textContent = pattern === null ? "" : `${found.length} frames, ${shareText(sum)}`;
 		})
 		.onClick((node) => {
-			state.zoomed = node.depth > 0;
-			byId("reset").disabled = !state.zoomed;
+			byId("reset").disabled = node.depth === 0;
 		});
 	select(box).datum(structuredClone(profile.tree)).call(chart);
 	byId("reset").disabled = true;
-	state.zoomed = false;
 	search(state.term);
 };
 
@@ -145,6 +164,29 @@ const search = (term) => {
 	} else {
 		chart.search(term);
 	}
+};
+
+/* Searches for a whole text, as if it had been typed. */
+const searchFor = (text) => {
+	byId("search").value = `^${literally(text)}$`;
+	search(byId("search").value);
+};
+
+/* --- legend: the binaries by self value --- */
+
+const LEGEND_ENTRIES = 8;
+
+const fillLegend = () => {
+	const chips = [...hues].slice(0, LEGEND_ENTRIES).map(([binary, hue]) => {
+		const chip = document.createElement("button");
+		chip.type = "button";
+		chip.title = `Search for ${binary}`;
+		chip.style.setProperty("--hue", hue);
+		chip.textContent = binary.slice(binary.lastIndexOf("/") + 1);
+		chip.addEventListener("click", () => searchFor(binary));
+		return chip;
+	});
+	byId("legend").replaceChildren(...chips);
 };
 
 /* --- table of functions --- */
@@ -169,8 +211,7 @@ const fillTable = () => {
 		name.textContent = f.name;
 		name.title = "Search for this function";
 		name.addEventListener("click", () => {
-			byId("search").value = `^${f.name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$`;
-			search(byId("search").value);
+			searchFor(f.name);
 			scrollTo({ top: 0, behavior: "smooth" });
 		});
 		tr.append(name, cell(f.self), cell(f.total));
@@ -244,4 +285,5 @@ byId("title").textContent = profile.title;
 byId("subtitle").textContent = [`${profile.from} – ${profile.to}`, valueText(whole), profile.detail].filter(Boolean).join(" · ");
 wire();
 drawAgain();
+fillLegend();
 fillTable();

@@ -81,8 +81,10 @@ const check_zoom = async (page) => {
 };
 
 const check_tip = async (page) => {
+	await page.mouse.move(5, 5);
+	test("no tooltip stays behind", await page.locator("#tip").isHidden());
 	await frame_named(page, hottest).first().locator("rect").hover();
-	const tip = await page.textContent("#tip");
+	const tip = (await page.locator("#tip").isVisible()) ? await page.textContent("#tip") : "hidden";
 	test("the tooltip names the function and its share", tip.includes(hottest) && tip.includes("%"), tip);
 	if (screenshot) {
 		await page.screenshot({ path: screenshot });
