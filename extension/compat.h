@@ -20,6 +20,7 @@
 #define PFS_UPDATE_INDEXES			 bool
 #else
 #define PFS_UPDATE_INDEXES TU_UpdateIndexes
+#include "varatt.h"
 #endif
 
 #if PG_VERSION_NUM < 180000

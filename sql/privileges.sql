@@ -44,6 +44,22 @@ SELECT profstore.intern_stacks('exe', '{1}', '{1}');
 INSERT INTO profstore.samples VALUES ('2026-03-01 12:00Z', 1, 1, 1);
 RESET ROLE;
 
+-- queries read the dictionary with the caller's privileges, and not behind row security
+SELECT profstore.intern_stacks('exe', '{1}', '{1}') IS NOT NULL AS warm;
+SET ROLE regress_pfs_reader;
+SELECT stack, value FROM profstore.folded('a:b:c:d:e{}', '2026-03-01 00:00Z', '2026-03-02 00:00Z');
+RESET ROLE;
+REVOKE SELECT ON profstore.functions FROM regress_pfs_reader;
+SET ROLE regress_pfs_reader;
+SELECT stack, value FROM profstore.folded('a:b:c:d:e{}', '2026-03-01 00:00Z', '2026-03-02 00:00Z');
+RESET ROLE;
+GRANT SELECT ON profstore.functions TO regress_pfs_reader;
+ALTER TABLE profstore.locations ENABLE ROW LEVEL SECURITY;
+SET ROLE regress_pfs_reader;
+SELECT stack, value FROM profstore.folded('a:b:c:d:e{}', '2026-03-01 00:00Z', '2026-03-02 00:00Z');
+RESET ROLE;
+ALTER TABLE profstore.locations DISABLE ROW LEVEL SECURITY;
+
 SET ROLE regress_pfs_nobody;
 SELECT count(*) FROM profstore.samples;
 RESET ROLE;

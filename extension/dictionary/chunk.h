@@ -33,8 +33,8 @@ void pfs_chunk_nodes_init(PfsChunkNodes *nodes, uint32 capacity);
 bytea *pfs_chunk_encode(const PfsChunkNodes *nodes);
 
 /*
- * Unpacks a detoasted payload into nodes, whose arrays hold at least PFS_CHUNK_MAX_NODES elements. Raises
- * DATA_CORRUPTED where the bytes are damaged, and FEATURE_NOT_SUPPORTED for a newer format.
+ * Unpacks a detoasted payload into nodes, whose arrays hold at least row->node_count elements (PFS_CHUNK_MAX_NODES
+ * suffice for any). Raises DATA_CORRUPTED where the bytes are damaged, and FEATURE_NOT_SUPPORTED for a newer format.
  */
 void pfs_chunk_decode(const PfsChunkRow *row, const struct varlena *payload, PfsChunkNodes *nodes);
 
