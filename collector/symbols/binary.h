@@ -17,7 +17,6 @@
 #include "symbols/symbol_table.h"
 #include "symbols/symbolizer.h"
 #include "symbols/worker_client.h"
-#include "symbols/worker_protocol.h"
 
 /* The same file for as long as these are equal: a change of the content changes ctime. Compared by bytes. */
 typedef struct FileIdentity
@@ -75,8 +74,8 @@ struct Symbolizer
 	ResultCache *results;
 	Kallsyms *kallsyms;
 	WorkerClient *worker;
-	SymbolLine lines[WORKER_FRAMES_MAX]; /* a result that is not in the cache */
-	char name[SYMBOL_NAME_MAX_BYTES];	 /* and its name */
+	SymbolLine line;				  /* a result that is not in the cache */
+	char name[SYMBOL_NAME_MAX_BYTES]; /* the symbol last found */
 };
 
 /* Frees a binary's symbol table; it is read again when needed. */

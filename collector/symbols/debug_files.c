@@ -208,46 +208,54 @@ find_supplement(DebugFiles *files, const ElfFile *with_dwarf, const DebugPlaces 
 	}
 }
 
-/* Unpacks .gnu_debugdata: an ELF file of symbols that .dynsym lacks. */
+/* Unpacks xz into a buffer of MINI_MAX_BYTES; returns how many bytes, 0 where it is no sound xz stream. */
+static size_t
+unpack(const uint8_t *packed, size_t packed_bytes, uint8_t *bytes)
+{
+	lzma_stream stream = LZMA_STREAM_INIT;
+	size_t size_bytes = 0;
+
+	if (lzma_stream_decoder(&stream, MINI_MEMORY_BYTES, 0) != LZMA_OK)
+		return 0;
+	stream.next_in = packed;
+	stream.avail_in = packed_bytes;
+	stream.next_out = bytes;
+	stream.avail_out = MINI_MAX_BYTES;
+	if (lzma_code(&stream, LZMA_FINISH) == LZMA_STREAM_END)
+		size_bytes = stream.total_out;
+	lzma_end(&stream);
+	return size_bytes;
+}
+
+/* Reads .gnu_debugdata: an ELF file of symbols that .dynsym lacks. */
 static void
-unpack_mini(DebugFiles *files, const ElfFile *binary)
+read_mini(DebugFiles *files, const ElfFile *binary)
 {
 	const ElfExtent *section = &binary->debug_data;
-	lzma_stream stream = LZMA_STREAM_INIT;
-	uint8_t *packed = NULL;
-	uint8_t *bytes = NULL;
 	ElfSource source = { .fd = -1 };
-	lzma_ret result = LZMA_DATA_ERROR;
+	uint8_t *packed;
+	uint8_t *bytes;
 
 	if (section->size_bytes == 0 || section->size_bytes > MINI_PACKED_MAX_BYTES)
 		return;
 	packed = malloc(section->size_bytes);
 	bytes = malloc(MINI_MAX_BYTES);
 	if (packed != NULL && bytes != NULL &&
-		elf_source_read(&binary->source, section->offset, packed, section->size_bytes) &&
-		lzma_stream_decoder(&stream, MINI_MEMORY_BYTES, 0) == LZMA_OK)
+		elf_source_read(&binary->source, section->offset, packed, section->size_bytes))
+		source.size_bytes = unpack(packed, section->size_bytes, bytes);
+	if (source.size_bytes > 0)
+		files->mini_bytes = malloc(source.size_bytes);
+	if (files->mini_bytes != NULL)
 	{
-		stream.next_in = packed;
-		stream.avail_in = section->size_bytes;
-		stream.next_out = bytes;
-		stream.avail_out = MINI_MAX_BYTES;
-		result = lzma_code(&stream, LZMA_FINISH);
-	}
-	source.size_bytes = stream.total_out;
-	lzma_end(&stream);
-	free(packed);
-	if (result == LZMA_STREAM_END && source.size_bytes > 0)
-	{
-		uint8_t *shrunk = realloc(bytes, source.size_bytes);
-
-		bytes = shrunk != NULL ? shrunk : bytes;
-		source.memory = bytes;
-		if (elf_file_init(&files->mini, &source) == 0)
+		memcpy(files->mini_bytes, bytes, source.size_bytes);
+		source.memory = files->mini_bytes;
+		if (elf_file_init(&files->mini, &source) != 0)
 		{
-			files->mini_bytes = bytes;
-			return;
+			free(files->mini_bytes);
+			files->mini_bytes = NULL;
 		}
 	}
+	free(packed);
 	free(bytes);
 }
 
@@ -271,7 +279,7 @@ debug_files_open(DebugFiles *files, const ElfFile *binary, const DebugPlaces *pl
 	find_supplement(files, binary->has_dwarf ? binary : &files->debug, places, root_fds,
 					root_count);
 	if (files->debug.source.fd < 0 && binary->symbols[ELF_SYMTAB].count == 0)
-		unpack_mini(files, binary);
+		read_mini(files, binary);
 	for (int i = 0; i < root_count; i++)
 		close(root_fds[i]);
 }

@@ -258,14 +258,6 @@ dwarf_session_close(DwarfSession *session)
 	free(session);
 }
 
-static bool
-attribute_number(Dwarf_Die *die, unsigned int name, Dwarf_Word *number)
-{
-	Dwarf_Attribute attribute;
-
-	return dwarf_attr(die, name, &attribute) != NULL && dwarf_formudata(&attribute, number) == 0;
-}
-
 /* Sets a frame's path, which libdw leaves relative where the unit's line table does; unit is its DIE. */
 static void
 set_path(DwarfFrame *frame, Dwarf_Die *unit, const char *path)
@@ -283,17 +275,21 @@ set_path(DwarfFrame *frame, Dwarf_Die *unit, const char *path)
 		frame->directory = directory;
 }
 
-/* The file in which an inlined call stands. */
+/*
+ * Sets a frame's path to the file whose number an attribute holds. The table of files is that of the attribute's unit, which
+ * is another one where a function comes from elsewhere (link-time optimization). dwarf_decl_file does as much, but
+ * aborts on split units.
+ */
 static void
-set_call_file(DwarfFrame *frame, Dwarf_Die *call)
+set_path_by_number(DwarfFrame *frame, Dwarf_Attribute *attribute)
 {
 	Dwarf_Die unit;
 	Dwarf_Files *files;
 	Dwarf_Word number;
 	size_t count;
 
-	if (attribute_number(call, DW_AT_call_file, &number) &&
-		dwarf_cu_die(call->cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) != NULL &&
+	if (dwarf_formudata(attribute, &number) == 0 &&
+		dwarf_cu_die(attribute->cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) != NULL &&
 		dwarf_getsrcfiles(&unit, &files, &count) == 0 && number < count)
 		set_path(frame, &unit, dwarf_filesrc(files, number, NULL, NULL));
 }
@@ -307,24 +303,52 @@ attribute_string(Dwarf_Die *die, unsigned int name)
 															   : NULL;
 }
 
+/* Whether the linker's names differ from those in the source, so that a function without the former is not fully named. */
+static bool
+is_mangling_language(Dwarf_Die *die)
+{
+	Dwarf_Die unit;
+
+	if (dwarf_cu_die(die->cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) == NULL)
+		return false;
+	switch (dwarf_srclang(&unit))
+	{
+		case DW_LANG_C_plus_plus:
+		case DW_LANG_C_plus_plus_03:
+		case DW_LANG_C_plus_plus_11:
+		case DW_LANG_C_plus_plus_14:
+		case DW_LANG_ObjC_plus_plus:
+		case DW_LANG_Rust:
+		case DW_LANG_D:
+		case DW_LANG_Swift:
+			return true;
+		default:
+			return false;
+	}
+}
+
 /* Fills in what a function or an inlined copy of it says about itself; filename and line are there already. */
 static void
 describe_function(Dwarf_Die *die, DwarfFrame *frame)
 {
 	const char *name = attribute_string(die, DW_AT_name);
-	const char *declared_in;
+	DwarfFrame declared = no_frame;
+	Dwarf_Attribute attribute;
 	int line;
 
 	frame->linkage_name = attribute_string(die, DW_AT_linkage_name);
 	if (frame->linkage_name == NULL)
 		frame->linkage_name = attribute_string(die, DW_AT_MIPS_linkage_name);
 	frame->name = name != NULL ? name : "";
+	frame->needs_symbol =
+		name == NULL || (frame->linkage_name == NULL && is_mangling_language(die));
 
 	/* a start line is about the frame's file, which is another one where code was included into the function */
-	declared_in = dwarf_decl_file(die);
+	if (dwarf_attr_integrate(die, DW_AT_decl_file, &attribute) != NULL)
+		set_path_by_number(&declared, &attribute);
 	if (dwarf_decl_line(die, &line) == 0 &&
-		(frame->filename[0] == '\0' ||
-		 (declared_in != NULL && strcmp(declared_in, frame->filename) == 0)))
+		(frame->filename[0] == '\0' || (strcmp(declared.filename, frame->filename) == 0 &&
+										strcmp(declared.directory, frame->directory) == 0)))
 		frame->start_line = line;
 }
 
@@ -412,6 +436,7 @@ dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames
 	if (!address_ranges_find(&unit->functions, address, &value) ||
 		dwarf_offdie(dwarf_cu_getdwarf(unit->content.cu), value, &function) == NULL)
 	{
+		frame.needs_symbol = true;
 		frames[0] = frame;
 		return frame.filename[0] != '\0';
 	}
@@ -420,14 +445,17 @@ dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames
 	walk_inlined(&walk, &function);
 	for (int i = walk.count - 1; i >= 0; i--)
 	{
+		Dwarf_Attribute attribute;
 		Dwarf_Word number;
 
 		describe_function(&walk.calls[i], &frame);
 		if (count < max - 1)
 			frames[count++] = frame;
 		frame = no_frame;
-		set_call_file(&frame, &walk.calls[i]);
-		if (attribute_number(&walk.calls[i], DW_AT_call_line, &number) && number <= INT32_MAX)
+		if (dwarf_attr(&walk.calls[i], DW_AT_call_file, &attribute) != NULL)
+			set_path_by_number(&frame, &attribute);
+		if (dwarf_attr(&walk.calls[i], DW_AT_call_line, &attribute) != NULL &&
+			dwarf_formudata(&attribute, &number) == 0 && number <= INT32_MAX)
 			frame.line = (int32_t) number;
 	}
 	describe_function(&function, &frame);

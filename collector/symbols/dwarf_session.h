@@ -7,6 +7,7 @@
 #ifndef COLLECTOR_DWARF_SESSION_H
 #define COLLECTOR_DWARF_SESSION_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef struct DwarfSession DwarfSession;
@@ -19,6 +20,7 @@ typedef struct DwarfFrame
 	const char *filename;
 	int32_t start_line;
 	int32_t line;
+	bool needs_symbol; /* the symbol table may name it better */
 } DwarfFrame;
 
 /*

@@ -239,10 +239,11 @@ finish(Kallsyms *kallsyms, Loader *loader)
 		if (item->name != NO_NAME)
 		{
 			const char *name = loader->names + item->name;
+			size_t length = strlen(name) + 1;
 
 			symbol->name = (uint32_t) kallsyms->names_bytes;
-			strcpy(kallsyms->names + kallsyms->names_bytes, name);
-			kallsyms->names_bytes += strlen(name) + 1;
+			memcpy(kallsyms->names + kallsyms->names_bytes, name, length);
+			kallsyms->names_bytes += length;
 		}
 		if (kallsyms->region_count == 0 ||
 			kallsyms->regions[kallsyms->region_count - 1].high != high)

@@ -70,26 +70,52 @@ use_table(Binary *binary)
 	return 0;
 }
 
+/* The symbol that covers an address, "" where none does; held by the symbolizer until the next one. */
+static int
+find_symbol(Binary *binary, uint64_t address, const char **symbol)
+{
+	char *name = binary->symbolizer->name;
+	const ElfFile *files[SYMBOL_TABLE_FILES_MAX];
+	uint64_t start;
+	int err = use_table(binary);
+
+	if (err != 0)
+		return err;
+	(void) binary_files(binary, files);
+	if (!symbol_table_find(binary->table, files, address, name, &start))
+		name[0] = '\0';
+	*symbol = name;
+	return 0;
+}
+
 /*
- * Lines by DWARF, none where it does not cover the address. False where it might, but the worker is not to be had now:
- * the answer then is good enough to show, and not to keep.
+ * Lines by DWARF, none where it does not cover the address. -EAGAIN or -EIO where it might, but the worker is not to be had
+ * now: what else is found then is good enough to show, and not to keep.
  */
-static bool
+static int
 ask_dwarf(Binary *binary, uint64_t address, SymbolLines *lines)
 {
 	Symbolizer *symbolizer = binary->symbolizer;
 	const ElfFile *file = binary->file.has_dwarf ? &binary->file : &binary->debug_files.debug;
+	const char *symbol;
 	int err;
 
 	if (!symbolizer->inlined_lines || file->source.fd < 0 || !file->has_dwarf)
-		return true;
+		return 0;
 	if (binary->dwarf_pause_until_ns > clock_ns(CLOCK_MONOTONIC))
-		return false;
+		return -EAGAIN;
 	err = worker_client_lookup(symbolizer->worker, binary->number, file->source.fd,
-							   binary->debug_files.alt_fd, address, lines);
+							   binary->debug_files.alt_fd, address, NULL, lines);
+	if (err == -ENOKEY)
+	{
+		err = find_symbol(binary, address, &symbol);
+		if (err == 0)
+			err = worker_client_lookup(symbolizer->worker, binary->number, file->source.fd,
+									   binary->debug_files.alt_fd, address, symbol, lines);
+	}
 	if (err == -EIO)
 		binary->dwarf_pause_until_ns = clock_ns(CLOCK_MONOTONIC) + DWARF_PAUSE_NS;
-	return err != -EIO && err != -EAGAIN;
+	return err;
 }
 
 static bool
@@ -99,45 +125,19 @@ is_mangled(const char *name)
 		   strncmp(name, "_D", 2) == 0 || strncmp(name, "_GLOBAL_", 8) == 0;
 }
 
-/* Adds what the symbol table knows where DWARF does not: everything, or the name of a function written in assembly. */
+/* One line by the symbol table, or none. Returns like ask_dwarf, where a name could not be demangled. */
 static int
-complete(Binary *binary, uint64_t address, SymbolLines *lines, bool *lasting)
+ask_symbol_table(Binary *binary, uint64_t address, SymbolLines *lines)
 {
 	Symbolizer *symbolizer = binary->symbolizer;
-	const ElfFile *files[SYMBOL_TABLE_FILES_MAX];
-	char *name = symbolizer->name;
-	SymbolLine *last;
-	uint64_t start;
-	int err;
+	const char *symbol;
+	int err = find_symbol(binary, address, &symbol);
 
-	if (lines->count > 0 && lines->lines[lines->count - 1].name[0] != '\0')
-		return 0;
-	err = use_table(binary);
-	if (err != 0)
+	if (err != 0 || symbol[0] == '\0')
 		return err;
-	(void) binary_files(binary, files);
-	if (!symbol_table_find(binary->table, files, address, name, &start))
-	{
-		lines->count -= lines->count > 0;
-		return 0;
-	}
-	if (lines->count == 0)
-	{
-		symbolizer->lines[0] = (SymbolLine){ .name = name, .system_name = name, .filename = "" };
-		*lines = (SymbolLines){ 1, symbolizer->lines };
-		if (is_mangled(name))
-		{
-			err = worker_client_demangle(symbolizer->worker, name, lines);
-			*lasting = *lasting && err != -EAGAIN && err != -EIO;
-		}
-		return 0;
-	}
-	memcpy(symbolizer->lines, lines->lines, lines->count * sizeof(SymbolLine));
-	last = &symbolizer->lines[lines->count - 1];
-	last->name = name;
-	last->system_name = name;
-	lines->lines = symbolizer->lines;
-	return 0;
+	symbolizer->line = (SymbolLine){ .name = symbol, .system_name = symbol, .filename = "" };
+	*lines = (SymbolLines){ 1, &symbolizer->line };
+	return is_mangled(symbol) ? worker_client_demangle(symbolizer->worker, symbol, lines) : 0;
 }
 
 int
@@ -151,10 +151,15 @@ binary_symbolize(Binary *binary, uint64_t address, SymbolLines *lines)
 	if (result_cache_find(symbolizer->results, binary->number, address, lines))
 		return 0;
 	look_for_debug_files(binary);
-	lasting = ask_dwarf(binary, address, &found);
-	err = complete(binary, address, &found, &lasting);
-	if (err != 0)
-		return err;
+	err = ask_dwarf(binary, address, &found);
+	lasting = err != -EAGAIN && err != -EIO;
+	if (found.count == 0)
+	{
+		err = ask_symbol_table(binary, address, &found);
+		if (err == -ENOMEM)
+			return err;
+		lasting = lasting && err != -EAGAIN && err != -EIO;
+	}
 	if (found.count > 0)
 		symbolizer->stats.addresses_resolved++;
 	else

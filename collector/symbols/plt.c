@@ -56,14 +56,15 @@ bool
 plt_find(const ElfFile *file, const ElfSection *section, uint64_t address, char *name,
 		 size_t size_bytes, uint64_t *start)
 {
+	static const char mark[] = "@plt";
 	uint64_t inside = (address - section->range.address) / section->entry_bytes;
 	uint64_t stub = section->range.address + inside * section->entry_bytes;
 	uint64_t offset = section->range.offset + (stub - section->range.address);
 	uint8_t code[PLT_STUB_BYTES] = { 0 };
-	uint64_t slot;
+	uint64_t slot = 0;
 	bool found;
 
-	if (size_bytes < sizeof("@plt") ||
+	if (size_bytes < sizeof(mark) ||
 		!elf_source_read(&file->source, offset, code, section->entry_bytes))
 		return false;
 	if (file->machine == EM_X86_64)
@@ -72,9 +73,9 @@ plt_find(const ElfFile *file, const ElfSection *section, uint64_t address, char 
 		found = slot_of_aarch64(code, section->entry_bytes, stub, &slot);
 	else
 		found = false;
-	if (!found || !elf_file_slot_symbol(file, slot, name, size_bytes - (sizeof("@plt") - 1)))
+	if (!found || !elf_file_slot_symbol(file, slot, name, size_bytes - (sizeof(mark) - 1)))
 		return false;
-	strcat(name, "@plt");
+	memcpy(name + strlen(name), mark, sizeof(mark));
 	*start = stub;
 	return true;
 }

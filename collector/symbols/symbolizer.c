@@ -86,15 +86,10 @@ forget(Binary *binary)
 void
 symbolizer_free(Symbolizer *symbolizer)
 {
-	Binary *binary;
-	Binary *next;
-
 	if (symbolizer == NULL)
 		return;
-	HASH_ITER(by_file, symbolizer->by_file, binary, next)
-	{
-		forget(binary);
-	}
+	while (symbolizer->by_file != NULL)
+		forget(symbolizer->by_file);
 	result_cache_free(symbolizer->results);
 	kallsyms_free(symbolizer->kallsyms);
 	worker_client_free(symbolizer->worker);
@@ -159,12 +154,15 @@ hash_header(const ElfSource *source)
 static void
 note_root(Binary *binary, const char *path)
 {
-	int pid;
-	int length = 0;
+	static const char proc[] = "/proc/";
+	size_t length = sizeof(proc) - 1;
 
 	binary->root[0] = '\0';
-	if (sscanf(path, "/proc/%d/%n", &pid, &length) == 1 && length > 0)
-		snprintf(binary->root, sizeof(binary->root), "/proc/%d/root", pid);
+	if (strncmp(path, proc, length) != 0)
+		return;
+	length += strspn(path + length, "0123456789");
+	if (path[length] == '/' && path[length - 1] != '/')
+		snprintf(binary->root, sizeof(binary->root), "%.*s/root", (int) length, path);
 }
 
 /* Takes one more reference; an idle binary comes back to life with the descriptor, which is closed otherwise. */

@@ -12,7 +12,6 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <malloc.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,18 +53,21 @@ typedef struct Worker
 	char message[WORKER_MESSAGE_BYTES];
 } Worker;
 
-/* Pages of resident or of private writable memory, from the second or sixth field of /proc/self/statm. */
+/* Resident memory (second field of /proc/self/statm) or private writable memory (sixth). */
 static size_t
 memory_bytes(int field)
 {
 	FILE *file = fopen("/proc/self/statm", "re");
+	char line[256] = "";
+	char *at = line;
 	unsigned long pages = 0;
 
-	for (int i = 0; file != NULL && i < field; i++)
-		if (fscanf(file, "%lu", &pages) != 1)
-			pages = 0;
-	if (file != NULL)
-		fclose(file);
+	if (file == NULL)
+		return 0;
+	if (fgets(line, sizeof(line), file) != NULL)
+		for (int i = 0; i < field; i++)
+			pages = strtoul(at, &at, 10);
+	(void) fclose(file);
 	return pages * (size_t) sysconf(_SC_PAGESIZE);
 }
 
@@ -111,7 +113,7 @@ set_limits(void)
 		set_limit(RLIMIT_DATA, WORKER_DATA_BYTES);
 }
 
-/* Ends the process by SIGPROF when the time is over; 0 seconds: no more. */
+/* Ends the process by SIGPROF once it has used so much CPU time from now on. */
 static void
 limit_cpu_time(int seconds)
 {
@@ -194,8 +196,29 @@ demangle(const char *name)
 	return marked;
 }
 
+/* One frame as a line; the demangled name, which is to be freed, or NULL. */
+static char *
+make_line(Worker *worker, int index, const DwarfFrame *frame, SymbolLine *line)
+{
+	char *demangled = frame->linkage_name != NULL ? demangle(frame->linkage_name) : NULL;
+
+	line->name = demangled != NULL ? demangled : frame->name;
+	line->system_name = frame->linkage_name != NULL ? frame->linkage_name : frame->name;
+	line->filename = frame->filename;
+	line->start_line = frame->start_line;
+	line->line = frame->line;
+	if (frame->directory[0] != '\0')
+	{
+		(void) snprintf(worker->paths[index], sizeof(worker->paths[index]), "%s/%s",
+						frame->directory, frame->filename);
+		line->filename = worker->paths[index];
+	}
+	return demangled;
+}
+
+/* symbol: NULL where it was not asked for yet. */
 static size_t
-answer_lookup(Worker *worker, const WorkerRequest *request)
+answer_lookup(Worker *worker, const WorkerRequest *request, const char *symbol)
 {
 	Session *session = find_session(worker, request->binary);
 	DwarfFrame frames[WORKER_FRAMES_MAX];
@@ -209,23 +232,23 @@ answer_lookup(Worker *worker, const WorkerRequest *request)
 	count = dwarf_session_lookup(session->dwarf, request->address, frames, WORKER_FRAMES_MAX);
 	if (count < 0)
 		return worker_reply_encode(worker->message, count, NULL, 0);
-	for (int i = 0; i < count; i++)
+	if (count > 0 && frames[count - 1].needs_symbol)
 	{
-		const char *linkage = frames[i].linkage_name;
+		DwarfFrame *outermost = &frames[count - 1];
 
-		demangled[i] = linkage != NULL ? demangle(linkage) : NULL;
-		lines[i].name = demangled[i] != NULL ? demangled[i] : frames[i].name;
-		lines[i].system_name = linkage != NULL ? linkage : frames[i].name;
-		lines[i].filename = frames[i].filename;
-		if (frames[i].directory[0] != '\0')
+		if (symbol == NULL)
+			return worker_reply_encode(worker->message, -ENOKEY, NULL, 0);
+		if (symbol[0] != '\0')
 		{
-			snprintf(worker->paths[i], sizeof(worker->paths[i]), "%s/%s", frames[i].directory,
-					 frames[i].filename);
-			lines[i].filename = worker->paths[i];
+			outermost->linkage_name = symbol;
+			if (outermost->name[0] == '\0')
+				outermost->name = symbol;
 		}
-		lines[i].start_line = frames[i].start_line;
-		lines[i].line = frames[i].line;
+		else if (outermost->name[0] == '\0')
+			count--; /* lines without a function */
 	}
+	for (int i = 0; i < count; i++)
+		demangled[i] = make_line(worker, i, &frames[i], &lines[i]);
 	size_bytes = worker_reply_encode(worker->message, 0, lines, (uint32_t) count);
 	for (int i = 0; i < count; i++)
 		free(demangled[i]);
@@ -253,6 +276,10 @@ answer(Worker *worker, size_t size_bytes, int fd, int alt_fd)
 	char name[WORKER_NAME_MAX];
 
 	memcpy(&request, worker->message, sizeof(request));
+	if (request.name_bytes > sizeof(name) || request.name_bytes != size_bytes - sizeof(request))
+		return worker_reply_encode(worker->message, -EINVAL, NULL, 0);
+	memcpy(name, worker->message + sizeof(request), request.name_bytes);
+	name[request.name_bytes > 0 ? request.name_bytes - 1 : 0] = '\0';
 	switch ((WorkerRequestKind) request.kind)
 	{
 		case WORKER_OPEN:
@@ -261,33 +288,24 @@ answer(Worker *worker, size_t size_bytes, int fd, int alt_fd)
 											  : open_session(worker, request.binary, fd, alt_fd),
 									   NULL, 0);
 		case WORKER_LOOKUP:
-			return answer_lookup(worker, &request);
+			return answer_lookup(worker, &request, request.name_bytes > 0 ? name : NULL);
 		case WORKER_DEMANGLE:
-			if (request.name_bytes == 0 || request.name_bytes > sizeof(name) ||
-				request.name_bytes != size_bytes - sizeof(request))
-				break;
-			memcpy(name, worker->message + sizeof(request), request.name_bytes);
-			name[request.name_bytes - 1] = '\0';
 			return answer_demangle(worker, name);
 	}
 	return worker_reply_encode(worker->message, -EINVAL, NULL, 0);
 }
 
-/* Waits for a request; false when it is time to end. */
-static bool
-wait_for_request(Worker *worker)
+/* How long receive waits. */
+static void
+set_patience(int ms)
 {
-	struct pollfd waiting = { .fd = WORKER_SOCKET, .events = POLLIN };
+	struct timeval patience = { .tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000 };
 
-	if (poll(&waiting, 1, WORKER_IDLE_TRIM_MS) > 0)
-		return true;
-	if (memory_bytes(2) > WORKER_RESIDENT_KEPT)
-		close_sessions(worker);
-	return poll(&waiting, 1, WORKER_IDLE_EXIT_MS) > 0;
+	(void) setsockopt(WORKER_SOCKET, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 }
 
-/* Receives a request and its descriptors, -1 where there are none; its size, 0 at the end of all. */
-static size_t
+/* Receives a request and its descriptors, -1 where there are none. Its size; 0 at the end of all; -1 after waiting in vain. */
+static ssize_t
 receive(Worker *worker, int fds[2])
 {
 	union
@@ -305,32 +323,49 @@ receive(Worker *worker, int fds[2])
 
 	fds[0] = -1;
 	fds[1] = -1;
+	if (got < 0 && errno == EAGAIN)
+		return -1;
 	if (got < (ssize_t) sizeof(WorkerRequest))
 		return 0;
 	header = CMSG_FIRSTHDR(&message);
 	if (header != NULL && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS)
 		memcpy(fds, CMSG_DATA(header), header->cmsg_len - CMSG_LEN(0));
-	return (size_t) got;
+	return got;
+}
+
+/* Waits for a request: briefly with everything open, then with little memory held; 0 when it is time to end. */
+static ssize_t
+wait_for_request(Worker *worker, int fds[2])
+{
+	ssize_t size_bytes = receive(worker, fds);
+
+	if (size_bytes >= 0)
+		return size_bytes;
+	if (memory_bytes(2) > WORKER_RESIDENT_KEPT)
+		close_sessions(worker);
+	set_patience(WORKER_IDLE_EXIT_MS);
+	size_bytes = receive(worker, fds);
+	set_patience(WORKER_IDLE_TRIM_MS);
+	return size_bytes > 0 ? size_bytes : 0;
 }
 
 static int
 serve(void)
 {
 	Worker *worker = calloc(1, sizeof(*worker));
+	ssize_t size_bytes;
+	int fds[2];
 
 	if (worker == NULL)
 		return EXIT_FAILURE;
-	while (wait_for_request(worker))
+	set_patience(WORKER_IDLE_TRIM_MS);
+	while ((size_bytes = wait_for_request(worker, fds)) > 0)
 	{
-		int fds[2];
-		size_t size_bytes = receive(worker, fds);
+		size_t reply_bytes;
 
-		if (size_bytes == 0)
-			break;
 		limit_cpu_time(WORKER_CPU_SECONDS);
-		size_bytes = answer(worker, size_bytes, fds[0], fds[1]);
-		limit_cpu_time(0);
-		if (send(WORKER_SOCKET, worker->message, size_bytes, MSG_NOSIGNAL) < 0)
+		reply_bytes = answer(worker, (size_t) size_bytes, fds[0], fds[1]);
+		if (send(WORKER_SOCKET, worker->message, reply_bytes, MSG_NOSIGNAL) < 0)
 			break;
 	}
 	close_sessions(worker);

@@ -5,22 +5,22 @@
 #include "symbols/worker_client.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "symbols/worker_protocol.h"
 
-#define ANSWER_TIMEOUT_MS	  10000 /* the worker's own limit is one of CPU time */
-#define PAUSE_FIRST_NS		  INT64_C(1000000000)
-#define PAUSE_MAX_NS		  INT64_C(300000000000)
-#define FAILURES_BEFORE_PAUSE 3
+#define ANSWER_TIMEOUT_SECONDS 10 /* the worker's own limit is one of CPU time */
+#define PAUSE_FIRST_NS		   INT64_C(1000000000)
+#define PAUSE_MAX_NS		   INT64_C(300000000000)
+#define FAILURES_BEFORE_PAUSE  3
 
 struct WorkerClient
 {
@@ -123,6 +123,7 @@ count_failure(WorkerClient *client)
 static int
 start_worker(WorkerClient *client)
 {
+	const struct timeval patience = { .tv_sec = ANSWER_TIMEOUT_SECONDS };
 	int sockets[2];
 	int err;
 
@@ -140,6 +141,7 @@ start_worker(WorkerClient *client)
 		count_failure(client);
 		return -EAGAIN;
 	}
+	(void) setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	client->socket = sockets[0];
 	return 0;
 }
@@ -178,20 +180,15 @@ send_request(WorkerClient *client, const WorkerRequest *request, const char *nam
 static int
 receive_reply(WorkerClient *client, SymbolLines *lines)
 {
-	struct pollfd waiting = { .fd = client->socket, .events = POLLIN };
 	ssize_t got;
 	uint32_t count;
-	int ready;
 	int err;
 
 	do
-		ready = poll(&waiting, 1, ANSWER_TIMEOUT_MS);
-	while (ready < 0 && errno == EINTR);
-	if (ready <= 0)
-		return -ETIMEDOUT;
-	got = recv(client->socket, client->message, sizeof(client->message), 0);
+		got = recv(client->socket, client->message, sizeof(client->message), 0);
+	while (got < 0 && errno == EINTR);
 	if (got <= 0)
-		return -EPIPE;
+		return got < 0 && errno == EAGAIN ? -ETIMEDOUT : -EPIPE;
 	err = worker_reply_decode(client->message, (size_t) got, client->lines, &count);
 	if (err == -EPROTO || err == -EPIPE)
 		return -ETIMEDOUT;
@@ -235,18 +232,21 @@ ask(WorkerClient *client, const WorkerRequest *request, const char *name, const 
 
 int
 worker_client_lookup(WorkerClient *client, uint64_t binary, int fd, int alt_fd, uint64_t address,
-					 SymbolLines *lines)
+					 const char *symbol, SymbolLines *lines)
 {
 	WorkerRequest lookup = { .kind = WORKER_LOOKUP, .binary = binary, .address = address };
 	WorkerRequest open = { .kind = WORKER_OPEN, .binary = binary };
 	int fds[] = { fd, alt_fd };
-	int err = ask(client, &lookup, NULL, NULL, 0, lines);
+	int err;
 
+	if (symbol != NULL && strlen(symbol) < WORKER_NAME_MAX)
+		lookup.name_bytes = (uint32_t) strlen(symbol) + 1;
+	err = ask(client, &lookup, symbol, NULL, 0, lines);
 	if (err != -ESTALE)
 		return err;
 	err = ask(client, &open, NULL, fds, alt_fd >= 0 ? 2 : 1, lines);
 	if (err == 0)
-		err = ask(client, &lookup, NULL, NULL, 0, lines);
+		err = ask(client, &lookup, symbol, NULL, 0, lines);
 	return err == -ESTALE ? -EIO : err;
 }
 

@@ -21,12 +21,12 @@ void worker_client_free(WorkerClient *client); /* accepts NULL; ends the worker 
 
 /*
  * Frames at an address of a binary, by its DWARF: fd is the file, alt_fd its supplement or -1. count 0 where DWARF does not
- * cover it. Lines hold until the next call.
- * 0; -ENODATA where there is no DWARF; -EAGAIN while no worker can be had; -EIO where the worker failed with this question;
- * another -errno that the worker answered.
+ * cover it. symbol is NULL, or the name of the symbol that covers the address, "" for none. Lines hold until the next call.
+ * 0; -ENOKEY where the symbol is wanted; -ENODATA where there is no DWARF; -EAGAIN while no worker can be had; -EIO where the worker
+ * failed with this question; another -errno that the worker answered.
  */
 int worker_client_lookup(WorkerClient *client, uint64_t binary, int fd, int alt_fd,
-						 uint64_t address, SymbolLines *lines);
+						 uint64_t address, const char *symbol, SymbolLines *lines);
 
 /* A symbol's name made readable, or as it is. Returns like worker_client_lookup. */
 int worker_client_demangle(WorkerClient *client, const char *name, SymbolLines *lines);

@@ -24,27 +24,27 @@ size_t
 worker_reply_encode(void *message, int32_t status, const SymbolLine *lines, uint32_t count)
 {
 	WorkerReply reply = { .status = status, .frame_count = count };
-	WorkerFrame frames[WORKER_FRAMES_MAX];
-	char *text = (char *) message + sizeof(reply) + count * sizeof(frames[0]);
-	size_t room = WORKER_MESSAGE_BYTES - sizeof(reply) - count * sizeof(frames[0]);
+	WorkerFrame frame;
+	char *text = (char *) message + sizeof(reply) + count * sizeof(frame);
+	size_t room = WORKER_MESSAGE_BYTES - sizeof(reply) - count * sizeof(frame);
 	size_t limit_bytes = count > 0 ? room / (3 * count) : 0;
 
 	if (limit_bytes > WORKER_STRING_MAX)
 		limit_bytes = WORKER_STRING_MAX;
 	for (uint32_t i = 0; i < count; i++)
 	{
-		frames[i].name = put_string(text, &reply.text_bytes, lines[i].name, limit_bytes);
-		frames[i].system_name =
+		frame.name = put_string(text, &reply.text_bytes, lines[i].name, limit_bytes);
+		frame.system_name =
 			strcmp(lines[i].system_name, lines[i].name) == 0
-				? frames[i].name
+				? frame.name
 				: put_string(text, &reply.text_bytes, lines[i].system_name, limit_bytes);
-		frames[i].filename = put_string(text, &reply.text_bytes, lines[i].filename, limit_bytes);
-		frames[i].start_line = lines[i].start_line;
-		frames[i].line = lines[i].line;
+		frame.filename = put_string(text, &reply.text_bytes, lines[i].filename, limit_bytes);
+		frame.start_line = lines[i].start_line;
+		frame.line = lines[i].line;
+		memcpy((char *) message + sizeof(reply) + i * sizeof(frame), &frame, sizeof(frame));
 	}
 	memcpy(message, &reply, sizeof(reply));
-	memcpy((char *) message + sizeof(reply), frames, count * sizeof(frames[0]));
-	return sizeof(reply) + count * sizeof(frames[0]) + reply.text_bytes;
+	return sizeof(reply) + count * sizeof(frame) + reply.text_bytes;
 }
 
 int

@@ -7,7 +7,8 @@
  *
  *		request				reply
  *		open: fds			0, or why not
- *		lookup: address		frames, innermost first; -ESTALE where the binary is not open (any more)
+ *		lookup: address		frames, innermost first; -ESTALE where the binary is not open (any more); -ENOKEY where the
+ *							outermost function's symbol is wanted: ask again with it, "" where there is none
  *		demangle: name		one frame
  *
  *		reply	OFFSET				SIZE		DESCRIPTION
@@ -35,8 +36,8 @@ typedef enum WorkerRequestKind
 {
 	WORKER_OPEN =
 		1, /* carries the descriptors of the file with DWARF and perhaps of its supplement */
-	WORKER_LOOKUP,
-	WORKER_DEMANGLE, /* followed by the name and its NUL */
+	WORKER_LOOKUP,	 /* perhaps followed by a symbol and its NUL */
+	WORKER_DEMANGLE, /* followed by a name and its NUL */
 } WorkerRequestKind;
 
 typedef struct WorkerRequest

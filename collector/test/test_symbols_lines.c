@@ -1,0 +1,719 @@
+/*
+ * test_symbols_lines.c
+ *		Functions, inlined calls and lines of programs compiled here, against addr2line for every address.
+ *
+ * Deliberate differences from addr2line: a clone that the compiler made of a C function (f.cold, f.constprop.0) goes by the
+ * function's own name; padding between functions belongs to none; and the file is always that of the line, where addr2line
+ * prefers the one that the symbol table tells.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbols/elf_file.h"
+#include "symbols/symbolizer.h"
+
+static const char c_source[] =
+	"#include <stdio.h>\n"
+	"#include <stdlib.h>\n"
+	"#define ALWAYS static inline __attribute__((always_inline))\n"
+	"static volatile unsigned sink;\n"
+	"ALWAYS unsigned mix(unsigned a, unsigned b)\n"
+	"{\n"
+	"	a ^= b << 7;\n"
+	"	a *= 2654435761u;\n"
+	"	return a ^ a >> 15;\n"
+	"}\n"
+	"ALWAYS unsigned twice(unsigned a)\n"
+	"{\n"
+	"	unsigned b = mix(a, 3);\n"
+	"	return mix(b, a);\n"
+	"}\n"
+	"ALWAYS unsigned loop(unsigned n)\n"
+	"{\n"
+	"	unsigned sum = 0;\n"
+	"	for (unsigned i = 0; i < n; i++)\n"
+	"	{\n"
+	"		unsigned inner = twice(i);\n"
+	"		sum += inner + twice(sum);\n"
+	"	}\n"
+	"	return sum;\n"
+	"}\n"
+	"__attribute__((noinline)) unsigned burn_a(unsigned n) { return loop(n) + 1; }\n"
+	"__attribute__((noinline)) static unsigned burn_b(unsigned n, unsigned times)\n"
+	"{\n"
+	"	unsigned sum = 0;\n"
+	"	while (times-- > 0)\n"
+	"		sum += loop(n);\n"
+	"	if (__builtin_expect(sum == 42, 0))\n"
+	"	{\n"
+	"		fprintf(stderr, \"cold %u\\n\", sum);\n"
+	"		abort();\n"
+	"	}\n"
+	"	return sum;\n"
+	"}\n"
+	"unsigned burn_c(unsigned n) { return burn_b(n, 3) + burn_b(n + 1, 3); }\n"
+	"int main(int argc, char **argv)\n"
+	"{\n"
+	"	sink = burn_a((unsigned) argc) + burn_c((unsigned) argc);\n"
+	"	return 0;\n"
+	"}\n";
+
+static const char cpp_source[] =
+	"#include <algorithm>\n"
+	"#include <map>\n"
+	"#include <string>\n"
+	"#include <vector>\n"
+	"namespace shop {\n"
+	"template <typename T> struct Basket {\n"
+	"	std::vector<T> items;\n"
+	"	Basket() : items{} { items.reserve(16); }\n"
+	"	~Basket() { items.clear(); }\n"
+	"	void add(const T &item) { items.push_back(item); }\n"
+	"	template <typename F> T fold(T start, F f) const {\n"
+	"		for (const T &item : items)\n"
+	"			start = f(start, item);\n"
+	"		return start;\n"
+	"	}\n"
+	"};\n"
+	"namespace {\n"
+	"int hidden(int a, const std::string &s) { return a + (int) s.size(); }\n"
+	"}\n"
+	"struct Base { virtual ~Base() {} virtual int price(int) const = 0; };\n"
+	"struct Apple : Base { int price(int n) const override { return n * 3; } };\n"
+	"__attribute__((noinline)) int total(const Base &b, int n) {\n"
+	"	Basket<int> basket;\n"
+	"	for (int i = 0; i < n; i++)\n"
+	"		basket.add(b.price(i));\n"
+	"	std::sort(basket.items.begin(), basket.items.end(), [](int l, int r) { return l > r; });\n"
+	"	return basket.fold(0, [&](int s, int i) { return s + hidden(i, \"x\"); });\n"
+	"}\n"
+	"}\n"
+	"int operator+(const shop::Apple &a, int n) { return shop::total(a, n); }\n"
+	"int main(int argc, char **) {\n"
+	"	std::map<std::string, int> prices;\n"
+	"	prices[\"apple\"] = shop::Apple() + argc;\n"
+	"	return prices.begin()->second == 7;\n"
+	"}\n";
+
+static char directory[64];
+
+__attribute__((format(printf, 1, 2))) static void
+run(const char *format, ...)
+{
+	char command[2048];
+	va_list arguments;
+	int length;
+
+	va_start(arguments, format);
+	length = vsnprintf(command, sizeof(command), format, arguments);
+	va_end(arguments);
+	assert_in_range(length, 1, sizeof(command) - 1);
+	if (system(command) != 0)
+		fail_msg("command failed: %s", command);
+}
+
+static void
+write_source(const char *name, const char *text)
+{
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	assert_int_equal(fputs(text, file) < 0, 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static int
+make_directory(void **state)
+{
+	strcpy(directory, "/tmp/test_symbols_XXXXXX");
+	if (mkdtemp(directory) == NULL)
+		return -1;
+	write_source("program.c", c_source);
+	write_source("program.cpp", cpp_source);
+	return 0;
+}
+
+static int
+remove_directory(void **state)
+{
+	run("rm -r %s", directory);
+	return 0;
+}
+
+static Symbolizer *
+create(void)
+{
+	SymbolizerOptions options = { .cache_bytes = 8 << 20, .inlined_lines = true };
+	static char debug_directory[128];
+	Symbolizer *symbolizer;
+
+	snprintf(debug_directory, sizeof(debug_directory), "%s/debug", directory);
+	options.debug_directory = debug_directory;
+	assert_int_equal(symbolizer_create(&options, &symbolizer), 0);
+	return symbolizer;
+}
+
+static Binary *
+open_binary(Symbolizer *symbolizer, const char *name)
+{
+	char path[128];
+	Binary *binary;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	assert_int_equal(binary_open(symbolizer, path, path, &binary), 0);
+	return binary;
+}
+
+/* Code of a file: its .text, as another reader of ELF files tells it. */
+static void
+find_text(const char *name, uint64_t *begin, uint64_t *end)
+{
+	char command[256];
+	unsigned long long address;
+	unsigned long long size;
+	FILE *output;
+
+	snprintf(command, sizeof(command),
+			 "readelf -SW %s/%s | sed -n 's/.* \\.text *[A-Z]* *\\([0-9a-f]*\\) [0-9a-f]* "
+			 "\\([0-9a-f]*\\) .*/\\1 \\2/p'",
+			 directory, name);
+	output = popen(command, "r");
+	assert_non_null(output);
+	assert_int_equal(fscanf(output, "%llx %llx", &address, &size), 2);
+	assert_int_equal(pclose(output), 0);
+	*begin = address;
+	*end = address + size;
+}
+
+static uint64_t
+main_address(void)
+{
+	char command[128];
+	unsigned long long address;
+	FILE *output;
+
+	snprintf(command, sizeof(command), "nm %s/program | grep -w 'T main'", directory);
+	output = popen(command, "r");
+	assert_non_null(output);
+	assert_int_equal(fscanf(output, "%llx", &address), 1);
+	assert_int_equal(pclose(output), 0);
+	return address;
+}
+
+/* A frame as addr2line prints it: function, then file:line. */
+static void
+read_frame(FILE *oracle, char *function, char *file, int *line)
+{
+	char *colon;
+	char *note;
+
+	assert_non_null(fgets(function, 4096, oracle));
+	assert_non_null(fgets(file, 4096, oracle));
+	function[strcspn(function, "\n")] = '\0';
+	file[strcspn(file, "\n")] = '\0';
+	note = strstr(file, " (discriminator");
+	if (note != NULL)
+		*note = '\0';
+	colon = strrchr(file, ':');
+	assert_non_null(colon);
+	*colon = '\0';
+	*line = atoi(colon + 1);
+	if (*line == 0)
+		file[0] = '\0'; /* addr2line then names the source by the symbol table */
+}
+
+/* Cuts what names a clone of a C function; C++ clones are demangled with a mark of their own. */
+static void
+cut_clone(char *function)
+{
+	static const char *const marks[] = { ".cold", ".part.", ".constprop.", ".isra." };
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]) && strchr(function, '[') == NULL; i++)
+	{
+		char *at = strstr(function, marks[i]);
+
+		if (at != NULL)
+			*at = '\0';
+	}
+}
+
+/* One frame with addr2line's; innermost is 0. */
+static void
+compare_frame(const SymbolLine *mine, char *function, const char *file, int line, uint32_t depth,
+			  bool outermost, bool expect_lines)
+{
+	char name[4096];
+
+	if (!expect_lines && !outermost)
+		return;
+	snprintf(name, sizeof(name), "%s", mine->name);
+	if (outermost)
+	{
+		cut_clone(name);
+		cut_clone(function);
+	}
+	if (outermost && strchr(")]", name[strlen(name) - 1]) != NULL &&
+		strchr(")]", function[strlen(function) - 1]) == NULL)
+	{
+		/* a C++ function that DWARF gives no linker's name: addr2line takes it from the symbol table just sometimes */
+		function[strcspn(function, "<")] = '\0';
+		assert_non_null(strstr(name, function));
+	}
+	else if (depth > 0 || outermost || strcmp(mine->name, mine->system_name) != 0)
+		assert_string_equal(name, function);
+	/* else an inlined one likewise, which addr2line gives the name of the symbol around it */
+	if (!expect_lines)
+		return;
+	assert_int_equal(mine->line, line);
+	if (line > 0 && strcmp(mine->filename, file) != 0)
+		assert_int_equal(access(mine->filename, R_OK), 0);
+}
+
+typedef struct Tally
+{
+	uint32_t addresses;
+	uint32_t covered;
+	uint32_t inlined;
+	uint32_t with_lines;
+} Tally;
+
+/*
+ * Compares every address of the .text of a file with addr2line's answer for the oracle's file. expect_lines: from DWARF;
+ * otherwise function names only.
+ */
+static void
+compare_file(Symbolizer *symbolizer, const char *name, const char *oracle_name, bool expect_lines,
+			 Tally *tally)
+{
+	Binary *binary = open_binary(symbolizer, name);
+	char command[512];
+	char function[4096];
+	char file[4096];
+	char next[32];
+	uint64_t begin;
+	uint64_t end;
+	FILE *oracle;
+	int line;
+
+	memset(tally, 0, sizeof(*tally));
+	find_text(oracle_name, &begin, &end);
+	snprintf(
+		command, sizeof(command),
+		"seq %llu %llu | awk '{ printf \"%%x\\n\", $1 }' | timeout 60 addr2line -a -i -f -C -e %s/%s",
+		(unsigned long long) begin, (unsigned long long) end - 1, directory, oracle_name);
+	oracle = popen(command, "r");
+	assert_non_null(oracle);
+	assert_non_null(fgets(next, sizeof(next), oracle));
+	for (uint64_t address = begin; address < end; address++)
+	{
+		SymbolLines lines;
+		uint32_t at = 0;
+
+		assert_int_equal(strtoull(next, NULL, 16), address);
+		assert_int_equal(binary_symbolize(binary, address, &lines), 0);
+		tally->addresses++;
+		tally->covered += lines.count > 0;
+		tally->inlined += lines.count > 1;
+		tally->with_lines += lines.count > 0 && lines.lines[0].line > 0;
+		do
+		{
+			const SymbolLine *mine = &lines.lines[at];
+			int peek;
+
+			read_frame(oracle, function, file, &line);
+			peek = fgetc(oracle);
+			if (peek != EOF)
+				ungetc(peek, oracle);
+			if (at < lines.count)
+				compare_frame(mine, function, file, line, at, peek == '0' || peek == EOF,
+							  expect_lines);
+			at++;
+			if (peek == '0' || peek == EOF)
+				break;
+		} while (true);
+		if (lines.count > 0 && expect_lines)
+			assert_int_equal(at, lines.count);
+		if (fgets(next, sizeof(next), oracle) == NULL)
+			next[0] = '\0';
+	}
+	assert_int_equal(pclose(oracle), 0);
+	binary_release(binary);
+}
+
+static void
+expect_same(const char *flags, const char *language)
+{
+	Symbolizer *symbolizer = create();
+	Tally tally;
+
+	run("cd %s && %s %s -o program program.%s", directory,
+		strcmp(language, "c") == 0 ? "gcc" : "g++", flags, language);
+	compare_file(symbolizer, "program", "program", true, &tally);
+	assert_true(tally.covered > tally.addresses / 2);
+	assert_true(tally.inlined > 50);
+	assert_true(tally.with_lines > 300);
+	symbolizer_free(symbolizer);
+}
+
+static void
+agrees_on_c(void **state)
+{
+	expect_same("-O2 -g", "c");
+}
+
+static void
+agrees_without_pie(void **state)
+{
+	expect_same("-O2 -g -no-pie", "c");
+}
+
+static void
+agrees_on_shared_library(void **state)
+{
+	expect_same("-O2 -g -shared -fPIC", "c");
+}
+
+static void
+agrees_on_dwarf_4(void **state)
+{
+	expect_same("-O3 -gdwarf-4", "c");
+}
+
+static void
+agrees_on_compressed_sections(void **state)
+{
+	expect_same("-O2 -g -gz=zlib", "c");
+}
+
+static void
+agrees_on_old_compressed_sections(void **state)
+{
+	expect_same("-O2 -gdwarf-4 -gz=zlib-gnu", "c");
+}
+
+static void
+agrees_on_function_sections(void **state)
+{
+	expect_same("-O2 -g -ffunction-sections -Wl,--gc-sections", "c");
+}
+
+static void
+agrees_on_split_dwarf(void **state)
+{
+	Symbolizer *symbolizer = create();
+	Tally tally;
+
+	/* the same code twice, since addr2line knows no .dwo; the worker is nobody, and finds them by their paths */
+	run("cd %s && chmod 755 . && gcc -O2 -g -o program program.c && "
+		"gcc -O2 -g -gsplit-dwarf -o split program.c",
+		directory);
+	compare_file(symbolizer, "split", "program", true, &tally);
+	assert_true(tally.inlined > 50);
+	symbolizer_free(symbolizer);
+}
+
+static void
+agrees_on_link_time_optimization(void **state)
+{
+	expect_same("-O2 -g -flto", "c");
+}
+
+static void
+agrees_on_cpp(void **state)
+{
+	expect_same("-O2 -g", "cpp");
+}
+
+static void
+agrees_on_cpp_without_optimization(void **state)
+{
+	Symbolizer *symbolizer = create();
+	Tally tally;
+
+	run("cd %s && g++ -O0 -g -o program program.cpp", directory);
+	compare_file(symbolizer, "program", "program", true, &tally);
+	assert_true(tally.covered > tally.addresses * 9 / 10);
+	assert_true(tally.with_lines > tally.addresses * 8 / 10);
+	symbolizer_free(symbolizer);
+}
+
+/* All of the C library is in it: functions without DWARF, in assembly, with many names. */
+static void
+agrees_on_static_pie(void **state)
+{
+	static const char *const functions[] = { "main", "burn_a", "burn_b", "burn_c" };
+	Symbolizer *symbolizer = create();
+	Binary *binary;
+
+	run("cd %s && gcc -O2 -g -static-pie -o program program.c && nm program > symbols", directory);
+	binary = open_binary(symbolizer, "program");
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+	{
+		char command[256];
+		unsigned long long address;
+		SymbolLines lines;
+		FILE *output;
+
+		snprintf(command, sizeof(command), "grep -w '[tT] %s' %s/symbols", functions[i], directory);
+		output = popen(command, "r");
+		assert_non_null(output);
+		assert_int_equal(fscanf(output, "%llx", &address), 1);
+		assert_int_equal(pclose(output), 0);
+		assert_int_equal(binary_symbolize(binary, address, &lines), 0);
+		assert_true(lines.count >= 1);
+		assert_string_equal(lines.lines[lines.count - 1].name, functions[i]);
+		assert_true(lines.lines[0].line > 0);
+		assert_true(lines.lines[lines.count - 1].start_line > 20);
+	}
+	binary_release(binary);
+	symbolizer_free(symbolizer);
+}
+
+/* The debug file stands where the linker's note or the build ID leads; then everything is as if never stripped. */
+static void
+expect_debug_file(const char *place)
+{
+	Symbolizer *symbolizer = create();
+	Tally tally;
+
+	compare_file(symbolizer, "stripped", "program", true, &tally);
+	if (tally.inlined < 50)
+		fail_msg("no inlined calls by the debug file %s", place);
+	symbolizer_free(symbolizer);
+}
+
+static void
+strip_program(const char *flags)
+{
+	run("cd %s && rm -rf debug .debug program.debug && gcc -O2 -g %s -o program program.c && "
+		"objcopy --only-keep-debug program program.debug && strip -o stripped program && "
+		"objcopy --add-gnu-debuglink=program.debug stripped",
+		directory, flags);
+}
+
+static void
+finds_debug_file_by_link(void **state)
+{
+	strip_program("-Wl,--build-id=none");
+	expect_debug_file("beside the program");
+	run("cd %s && mkdir .debug && mv program.debug .debug", directory);
+	expect_debug_file("in .debug");
+	run("cd %s && mkdir -p debug%s && mv .debug/program.debug debug%s", directory, directory,
+		directory);
+	expect_debug_file("in the debug directory");
+}
+
+static void
+finds_debug_file_by_build_id(void **state)
+{
+	strip_program("-Wl,--build-id=0x1234567890abcdef");
+	run("cd %s && mkdir -p debug/.build-id/12 && "
+		"mv program.debug debug/.build-id/12/34567890abcdef.debug",
+		directory);
+	expect_debug_file("by build ID");
+}
+
+/* Only names of exported functions are left where the debug file is another build's. */
+static void
+expect_no_debug_file(void)
+{
+	Symbolizer *symbolizer = create();
+	Tally tally;
+
+	compare_file(symbolizer, "stripped", "stripped", false, &tally);
+	assert_int_equal(tally.inlined, 0);
+	assert_int_equal(tally.with_lines, 0);
+	symbolizer_free(symbolizer);
+}
+
+static void
+refuses_a_wrong_debug_file(void **state)
+{
+	strip_program("-Wl,--build-id=none -rdynamic");
+	run("cd %s && printf x >> program.debug", directory);
+	expect_no_debug_file();
+	strip_program("-Wl,--build-id=0x1234567890abcdef -rdynamic");
+	run("cd %s && gcc -O1 -g -Wl,--build-id=0x1234567890abcdff -o program.debug program.c",
+		directory);
+	expect_no_debug_file();
+}
+
+/* Nobody writes into the pipe: opening it must not wait. */
+static void
+never_waits_for_a_pipe(void **state)
+{
+	Symbolizer *symbolizer = create();
+	SymbolLines lines;
+	Binary *binary;
+
+	strip_program("");
+	run("cd %s && rm program.debug && mkfifo program.debug", directory);
+	binary = open_binary(symbolizer, "stripped");
+	assert_int_equal(binary_symbolize(binary, main_address(), &lines), 0);
+	assert_int_equal(lines.count, 0);
+	binary_release(binary);
+	assert_int_equal(binary_open(symbolizer, "/dev/null", "null", &binary), -ENOEXEC);
+	symbolizer_free(symbolizer);
+}
+
+/* Mini debug information, as Fedora makes it: the symbols that .dynsym lacks, compressed. */
+static void
+reads_mini_debug_information(void **state)
+{
+	Symbolizer *symbolizer = create();
+	Tally tally;
+
+	if (system("command -v xz > /dev/null") != 0)
+	{
+		print_message("xz is not there to make mini debug information\n");
+		skip();
+	}
+	strip_program("-rdynamic");
+	run("cd %s && nm -D program --format=posix --defined-only | awk '{ print $1 }' | sort > exported"
+		" && nm program --format=posix --defined-only |"
+		" awk '$2 == \"T\" || $2 == \"t\" { print $1 }' | sort > all"
+		" && comm -13 exported all > missing"
+		" && objcopy -S --remove-section .gdb_index --remove-section .comment"
+		" --keep-symbols=missing program.debug mini && xz mini && rm program.debug"
+		" && objcopy --add-section .gnu_debugdata=mini.xz stripped",
+		directory);
+	compare_file(symbolizer, "stripped", "program", false, &tally);
+	assert_true(tally.covered > tally.addresses / 2);
+	assert_int_equal(tally.with_lines, 0);
+	symbolizer_free(symbolizer);
+}
+
+/* The worker, if there is one. */
+static pid_t
+worker_pid(void)
+{
+	char path[64];
+	FILE *file;
+	int pid = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int) getpid());
+	file = fopen(path, "r");
+	if (file == NULL || fscanf(file, "%d", &pid) != 1)
+		pid = 0;
+	if (file != NULL)
+		fclose(file);
+	return pid;
+}
+
+static void
+expect_main(Binary *binary, uint64_t address, bool with_line)
+{
+	SymbolLines lines;
+
+	assert_int_equal(binary_symbolize(binary, address, &lines), 0);
+	assert_true(lines.count >= 1);
+	assert_string_equal(lines.lines[lines.count - 1].name, "main");
+	assert_int_equal(lines.lines[0].line > 0, with_line);
+}
+
+static void
+survives_its_worker(void **state)
+{
+	Symbolizer *symbolizer = create();
+	SymbolizerStats stats;
+	Binary *binary;
+	uint64_t address;
+
+	run("cd %s && gcc -O2 -g -o program program.c", directory);
+	address = main_address();
+	binary = open_binary(symbolizer, "program");
+	expect_main(binary, address, true);
+	assert_true(worker_pid() > 0);
+
+	/* gone without a fault of its own: another one answers, and nothing is counted */
+	assert_int_equal(kill(worker_pid(), SIGKILL), 0);
+	expect_main(binary, address + 1, true);
+	symbolizer_stats(symbolizer, &stats);
+	assert_int_equal(stats.worker_failures, 0);
+
+	/* died of a question: counted, and the symbol table answers, now and for a while */
+	assert_int_equal(kill(worker_pid(), SIGSEGV), 0);
+	expect_main(binary, address + 2, false);
+	symbolizer_stats(symbolizer, &stats);
+	assert_int_equal(stats.worker_failures, 1);
+	expect_main(binary, address + 3, false);
+	expect_main(binary, address, true);
+	symbolizer_stats(symbolizer, &stats);
+	assert_int_equal(stats.worker_failures, 1);
+	binary_release(binary);
+
+	symbolizer_free(symbolizer);
+	assert_int_equal(worker_pid(), 0);
+}
+
+/* The worker runs as nobody, holds no capability, and no descriptor of this process. */
+static void
+worker_has_no_privilege(void **state)
+{
+	Symbolizer *symbolizer = create();
+	Binary *binary;
+	char text[4096] = "";
+	char path[64];
+	FILE *file;
+
+	run("cd %s && gcc -O2 -g -o program program.c", directory);
+	binary = open_binary(symbolizer, "program");
+	expect_main(binary, main_address(), true);
+	snprintf(path, sizeof(path), "/proc/%d/status", (int) worker_pid());
+	file = fopen(path, "r");
+	assert_non_null(file);
+	assert_true(fread(text, 1, sizeof(text) - 1, file) > 0);
+	fclose(file);
+	assert_non_null(strstr(text, "CapEff:\t0000000000000000"));
+	assert_non_null(strstr(text, "CapPrm:\t0000000000000000"));
+	assert_non_null(strstr(text, "NoNewPrivs:\t1"));
+	if (geteuid() == 0)
+		assert_non_null(strstr(text, "Uid:\t65534\t65534\t65534\t65534"));
+	binary_release(binary);
+	symbolizer_free(symbolizer);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(agrees_on_c),
+		cmocka_unit_test(agrees_without_pie),
+		cmocka_unit_test(agrees_on_shared_library),
+		cmocka_unit_test(agrees_on_dwarf_4),
+		cmocka_unit_test(agrees_on_compressed_sections),
+		cmocka_unit_test(agrees_on_old_compressed_sections),
+		cmocka_unit_test(agrees_on_function_sections),
+		cmocka_unit_test(agrees_on_split_dwarf),
+		cmocka_unit_test(agrees_on_link_time_optimization),
+		cmocka_unit_test(agrees_on_cpp),
+		cmocka_unit_test(agrees_on_cpp_without_optimization),
+		cmocka_unit_test(agrees_on_static_pie),
+		cmocka_unit_test(finds_debug_file_by_link),
+		cmocka_unit_test(finds_debug_file_by_build_id),
+		cmocka_unit_test(refuses_a_wrong_debug_file),
+		cmocka_unit_test(never_waits_for_a_pipe),
+		cmocka_unit_test(reads_mini_debug_information),
+		cmocka_unit_test(survives_its_worker),
+		cmocka_unit_test(worker_has_no_privilege),
+	};
+
+	symbolizer_worker_main(argc, argv);
+	return cmocka_run_group_tests(tests, make_directory, remove_directory);
+}
