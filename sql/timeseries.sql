@@ -65,5 +65,8 @@ SELECT * FROM profstore.folded(:inuse || '{node="a"}', '2026-01-01 10:00Z', '202
 SELECT profstore.timeseries(:cpu, '2026-01-01', '2026-01-02', '0 s');
 SELECT profstore.timeseries(:cpu, '2026-01-01', '2026-01-02', '-1 min');
 SELECT profstore.timeseries(:cpu, '2026-01-01', '2026-01-02', '1 month');
+SELECT profstore.timeseries(:cpu, '2026-01-01', '2026-01-02', '2000000000 days');
+SELECT profstore.timeseries(:cpu, '2026-01-01', '2026-01-02', '-2000000000 hours');
+SELECT count(*) FROM profstore.timeseries(:cpu, '2026-01-01', '2026-01-02', '36500 days');
 SELECT profstore.timeseries(:cpu, '-infinity', '2026-01-02');
 SELECT profstore.timeseries(:cpu, '2026-01-01', '2026-01-02', '1 min', '{node,NULL}');

@@ -38,6 +38,8 @@ enum
 /* A chosen step gives at most so many buckets. */
 #define MAX_CHOSEN_BUCKETS 300
 
+#define MAX_STEP_DAYS 36500
+
 /* Microseconds from the Unix epoch, which buckets align to, to the server's. */
 #define EPOCH_SHIFT_US ((int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY)
 
@@ -96,12 +98,15 @@ get_step(FunctionCallInfo fcinfo, const PfsSelection *selection)
 	if (PG_ARGISNULL(ARG_STEP))
 		return choose_step(selection);
 	step = PG_GETARG_INTERVAL_P(ARG_STEP);
-	step_us = step->day * USECS_PER_DAY + step->time;
 	if (step->month != 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("step must not contain months or years"),
 						errdetail("All buckets are of one length."),
 						errhint("Give days, hours, minutes or seconds.")));
+	if (Abs((int64) step->day) > MAX_STEP_DAYS || Abs(step->time / USECS_PER_DAY) > MAX_STEP_DAYS)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("step must not be longer than %d days", MAX_STEP_DAYS)));
+	step_us = step->day * USECS_PER_DAY + step->time;
 	if (step_us <= 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("step must be greater than zero")));
