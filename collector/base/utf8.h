@@ -12,13 +12,18 @@
 /* What stands in the place of a byte that belongs to no character: U+FFFD. */
 #define UTF8_REPLACEMENT "\xEF\xBF\xBD"
 
-/* Bytes of the character at text, which ends with a NUL somewhere; 0 where there is no valid one. */
+/*
+ * Bytes of the character at text, which ends with a NUL somewhere; 0 where there is no valid one.
+ */
 size_t utf8_length(const char *text);
 
 /* True where the whole string is valid. */
 bool utf8_valid(const char *text);
 
-/* A copy, to be freed by the caller, with U+FFFD for each byte of no character; NULL without memory. */
+/*
+ * A copy, to be freed by the caller, with U+FFFD for each byte of no character; NULL without
+ * memory.
+ */
 char *utf8_replace_invalid(const char *text);
 
 #endif

@@ -2,8 +2,8 @@
  * private_server.h
  *		A real PostgreSQL for tests: this checkout's private cluster, started by the test itself.
  *
- * The checkout is found from the test program's own path, so tests run from any directory. All functions fail
- * the test where something goes wrong.
+ * The checkout is found from the test program's own path, so tests run from any directory. All
+ * functions fail the test where something goes wrong.
  */
 #ifndef COLLECTOR_TEST_PRIVATE_SERVER_H
 #define COLLECTOR_TEST_PRIVATE_SERVER_H
@@ -129,7 +129,10 @@ server_connect(const char *database)
 	return connection;
 }
 
-/* Runs SQL over a connection; returns the first value of its last result: it holds for 7 more calls. */
+/*
+ * Runs SQL over a connection; returns the first value of its last result: it holds for 7 more
+ * calls.
+ */
 static inline const char *
 sql_on(PGconn *connection, const char *sql)
 {

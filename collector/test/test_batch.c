@@ -20,8 +20,8 @@
 #define BUDGET_BYTES (8 * 1024 * 1024)
 
 /*
- * Allocation n from now on fails, once; -1: none does. These stand before the library's own functions, which glibc
- * offers under another name as well.
+ * Allocation n from now on fails, once; -1: none does. These stand before the library's own
+ * functions, which glibc offers under another name as well.
  */
 static long fail_countdown = -1;
 

@@ -74,7 +74,9 @@ test_copy(void **state)
 	assert_false(wire_timestamp(INT64_MIN, &timestamp_us));
 }
 
-/* Every cut and every changed byte of a good answer is refused, unless the byte is part of a value. */
+/*
+ * Every cut and every changed byte of a good answer is refused, unless the byte is part of a value.
+ */
 static void
 test_results(void **state)
 {

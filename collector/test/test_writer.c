@@ -227,13 +227,18 @@ test_interns_once(void **state)
 								   "   (SELECT count(*) FROM profstore.locations),"
 								   "   (SELECT count(*) FROM profstore.stacks))"));
 	}
-	/* leaves: 90 that recur, 10 for each of 3 batches; in two partitions 3 times middle, and main */
+	/*
+	 * leaves: 90 that recur, 10 for each of 3 batches; in two partitions 3 times middle, and main
+	 */
 	assert_string_equal(counts[0], "1 1 122 124 128");
 	assert_string_equal(counts[1], counts[0]);
 	assert_string_equal(sql_in("interns", "SELECT count(*) FROM profstore.writers"), "2");
 }
 
-/* Ends the writer's backend again and again, each time at a moment drawn from a seed after some progress. */
+/*
+ * Ends the writer's backend again and again, each time at a moment drawn from a seed after some
+ * progress.
+ */
 typedef struct Killer
 {
 	Writer *writer;
@@ -302,8 +307,8 @@ test_exactly_once_when_backends_end(void **state)
 }
 
 /*
- * The worst moment: the server has committed and the connection ends before it can say so. A commit that
- * waits for a synchronous standby is such a one: it is done, and its session can be ended.
+ * The worst moment: the server has committed and the connection ends before it can say so. A commit
+ * that waits for a synchronous standby is such a one: it is done, and its session can be ended.
  */
 static void
 test_commit_without_an_answer(void **state)

@@ -13,7 +13,9 @@
 
 #define CONNECT_TIMEOUT_MS 10000
 
-/* Longer than the server's own statement timeout: it ends waits on a server that answers no more. */
+/*
+ * Longer than the server's own statement timeout: it ends waits on a server that answers no more.
+ */
 #define ANSWER_TIMEOUT_MS 120000
 
 #define APPLICATION_NAME "profstore-collector"
@@ -136,7 +138,10 @@ connection_open(Connection *connection, const char *conninfo, DbError *error)
 	return DB_OK;
 }
 
-/* Sends all that libpq holds back, and reads meanwhile: a server that answers may not take more before. */
+/*
+ * Sends all that libpq holds back, and reads meanwhile: a server that answers may not take more
+ * before.
+ */
 static DbOutcome
 connection_flush(Connection *connection, const char *failure, DbError *error)
 {
@@ -186,8 +191,8 @@ result_is_good(const PGresult *result)
 }
 
 /*
- * Reads results up to the end of a simple query, keeping the first failure. DB_OK where all were good.
- * The text of the last command tag goes to *tag, where asked for.
+ * Reads results up to the end of a simple query, keeping the first failure. DB_OK where all were
+ * good. The text of the last command tag goes to *tag, where asked for.
  */
 static DbOutcome
 read_to_end(Connection *connection, const char *failure, char tag[64], DbError *error)
@@ -232,7 +237,9 @@ connection_rollback(Connection *connection, DbError *error)
 	return outcome != DB_OK ? outcome : read_to_end(connection, failure, NULL, error);
 }
 
-/* After a failure that left the connection open: rolls back, and closes it where even that fails. */
+/*
+ * After a failure that left the connection open: rolls back, and closes it where even that fails.
+ */
 static DbOutcome
 connection_recover(Connection *connection, DbOutcome failure)
 {

@@ -46,15 +46,16 @@ DbOutcome connection_open(Connection *connection, const char *conninfo, DbError 
 void connection_close(Connection *connection); /* a closed one is fine */
 
 /*
- * Runs statements in one round trip, as one transaction unless they say BEGIN or COMMIT. On DB_OK results[i] is
- * the result of statements[i], in binary, for the caller to clear; otherwise there are no results.
+ * Runs statements in one round trip, as one transaction unless they say BEGIN or COMMIT. On DB_OK
+ * results[i] is the result of statements[i], in binary, for the caller to clear; otherwise there
+ * are no results.
  */
 DbOutcome connection_run(Connection *connection, const Statement *statements, size_t count,
 						 PGresult **results, DbError *error);
 
 /*
- * COPY FROM STDIN: begin, data in pieces, end. What follows the COPY in sql (such as "; COMMIT") has
- * been done where copy_end returns DB_OK. data empties the buffer.
+ * COPY FROM STDIN: begin, data in pieces, end. What follows the COPY in sql (such as "; COMMIT")
+ * has been done where copy_end returns DB_OK. data empties the buffer.
  */
 DbOutcome connection_copy_begin(Connection *connection, const char *sql, DbError *error);
 DbOutcome connection_copy_data(Connection *connection, Buffer *data, DbError *error);

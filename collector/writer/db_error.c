@@ -92,8 +92,9 @@ db_error_from_result(DbError *error, const char *message, const PGresult *result
 }
 
 /*
- * The SQLSTATE in a verbose message such as "FATAL:  28P01: password authentication failed". Returns what
- * follows it, NULL where there is none. The word before it depends on the server's language.
+ * The SQLSTATE in a verbose message such as "FATAL:  28P01: password authentication failed".
+ * Returns what follows it, NULL where there is none. The word before it depends on the server's
+ * language.
  */
 static const char *
 find_sqlstate(const char *text, char sqlstate[6])
@@ -125,8 +126,8 @@ append_line(char *to, size_t size, const char *text)
 }
 
 /*
- * libpq tries each host and address of a connection string, and its message has a line for each: permanent
- * only where the last word of every one of them is.
+ * libpq tries each host and address of a connection string, and its message has a line for each:
+ * permanent only where the last word of every one of them is.
  */
 DbOutcome
 db_error_from_connection(DbError *error, const char *message, PGconn *connection)

@@ -13,9 +13,9 @@
 typedef enum DbOutcome
 {
 	DB_OK,
-	DB_AWAY,  /* may work later, the batch is not at fault: try again */
-	DB_EPOCH, /* ids were interned under an epoch that is over */
-	DB_REFUSED, /* the server does not take this batch, for a reason that lies in it or in what we remember */
+	DB_AWAY,	  /* may work later, the batch is not at fault: try again */
+	DB_EPOCH,	  /* ids were interned under an epoch that is over */
+	DB_REFUSED,	  /* the batch is at fault, or what we remember */
 	DB_PERMANENT, /* nothing will work until somebody changes something */
 	DB_STOPPED	  /* the writer was told to stop */
 } DbOutcome;
@@ -26,7 +26,10 @@ typedef struct DbError
 	Failure failure;  /* of code EXIT_DATABASE */
 } DbError;
 
-/* Fills in all texts; message is a literal, the others may be NULL and are cut at the end of their room. */
+/*
+ * Fills in all texts; message is a literal, the others may be NULL and are cut at the end of their
+ * room.
+ */
 void db_error_set(DbError *error, const char *sqlstate, const char *message, const char *detail,
 				  const char *hint);
 
@@ -37,8 +40,8 @@ DbOutcome db_outcome_of(const char *sqlstate);
 DbOutcome db_error_from_result(DbError *error, const char *message, const PGresult *result);
 
 /*
- * From a connection that failed or got lost. The connection must have been opened with verbose messages,
- * since libpq tells the SQLSTATE of a refused connection nowhere else.
+ * From a connection that failed or got lost. The connection must have been opened with verbose
+ * messages, since libpq tells the SQLSTATE of a refused connection nowhere else.
  */
 DbOutcome db_error_from_connection(DbError *error, const char *message, PGconn *connection);
 

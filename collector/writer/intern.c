@@ -6,8 +6,9 @@
  *		2. locations, which name mappings and functions
  *		3. stacks, which name locations
  *
- * A round looks its items up in the cache and asks the database for the rest, all in one round trip. Where the
- * caches know everything, which is the rule after some intervals, nothing is sent at all.
+ * A round looks its items up in the cache and asks the database for the rest, all in one round
+ * trip. Where the caches know everything, which is the rule after some intervals, nothing is sent
+ * at all.
  */
 #include "writer/intern.h"
 
@@ -24,7 +25,9 @@
 #define LOCATION_CACHE_BYTES ((size_t) 6 << 20)
 #define STACK_CACHE_BYTES	 ((size_t) 8 << 20)
 
-/* Items that one call interns: keeps statements short, and parameters far below PostgreSQL's 1 GB. */
+/*
+ * Items that one call interns: keeps statements short, and parameters far below PostgreSQL's 1 GB.
+ */
 #define REQUEST_MAX_ITEMS 20000
 
 typedef struct Work Work;
@@ -177,9 +180,9 @@ make_location_key(const Work *work, uint32_t index, Buffer *key)
 }
 
 /*
- * A stack is known by 128 bits: whole contents would take ten times the memory. Two hashes under secret
- * seeds are both equal for two stacks that differ with a probability of about 2^-128: for the sixty
- * thousand in the cache less than 10^-28.
+ * A stack is known by 128 bits: whole contents would take ten times the memory. Two hashes under
+ * secret seeds are both equal for two stacks that differ with a probability of about 2^-128: for
+ * the sixty thousand in the cache less than 10^-28.
  */
 static void
 make_stack_key(const Work *work, uint32_t index, Buffer *key)

@@ -33,9 +33,9 @@ void interner_clear(
 	Interner *interner); /* forgets all ids: they are another database's, or their epoch is over */
 
 /*
- * Finds the ids of all of a batch's series and stacks. What the caches lack is interned in one transaction of its
- * own, which is committed when this returns DB_OK, and only then are its ids remembered. The ids are the caller's,
- * to be freed with batch_ids_fini.
+ * Finds the ids of all of a batch's series and stacks. What the caches lack is interned in one
+ * transaction of its own, which is committed when this returns DB_OK, and only then are its ids
+ * remembered. The ids are the caller's, to be freed with batch_ids_fini.
  */
 DbOutcome intern_batch(Interner *interner, Connection *connection, const Batch *batch,
 					   BatchIds *ids, DbError *error);

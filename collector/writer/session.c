@@ -10,8 +10,8 @@
 #include <string.h>
 
 /*
- * Every name in our statements is qualified; an empty search path makes sure that it stays so. The timeouts
- * bound what a forgotten lock or a lost collector can hold up.
+ * Every name in our statements is qualified; an empty search path makes sure that it stays so. The
+ * timeouts bound what a forgotten lock or a lost collector can hold up.
  */
 static const Statement settings[] = {
 	{ .sql = "SET search_path = ''" },

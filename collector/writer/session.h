@@ -11,8 +11,8 @@
 #define EXTENSION_VERSION "1.0"
 
 /*
- * Under which ids are valid. Another database, or the extension created anew, differs in an OID or in the epoch, which
- * begins at the time of creation.
+ * Under which ids are valid. Another database, or the extension created anew, differs in an OID or
+ * in the epoch, which begins at the time of creation.
  */
 typedef struct Identity
 {
@@ -28,8 +28,8 @@ typedef struct Session
 } Session;
 
 /*
- * Opens the connection where it is closed: settings, extension and its version, privileges, identity. DB_OK,
- * DB_AWAY, DB_PERMANENT or DB_STOPPED.
+ * Opens the connection where it is closed: settings, extension and its version, privileges,
+ * identity. DB_OK, DB_AWAY, DB_PERMANENT or DB_STOPPED.
  */
 DbOutcome session_open(Session *session, const char *conninfo, DbError *error);
 

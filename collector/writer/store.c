@@ -2,7 +2,8 @@
  * store.c
  *		Partitions, begin_batch, losses, COPY.
  *
- * Three round trips for a batch: BEGIN with begin_batch, the series' times and losses; COPY; data and COMMIT.
+ * Three round trips for a batch: BEGIN with begin_batch, the series' times and losses; COPY; data
+ * and COMMIT.
  */
 #include "writer/store.h"
 
@@ -17,7 +18,9 @@
 #define DAY_US		   (INT64_C(24) * 60 * 60 * 1000000)
 #define DAYS_MAX_BYTES (64 * 1024)
 
-/* What goes to libpq at once: large enough for few calls, small enough for the processor's cache. */
+/*
+ * What goes to libpq at once: large enough for few calls, small enough for the processor's cache.
+ */
 #define COPY_PIECE_BYTES (64 * 1024)
 
 int
@@ -222,8 +225,9 @@ opening_init(Opening *opening, const Store *store, const Session *session, const
 }
 
 /*
- * Opens the transaction and stores what is not a sample. *known where the batch was stored before; the
- * transaction is then to be rolled back, since the statements after begin_batch ran all the same.
+ * Opens the transaction and stores what is not a sample. *known where the batch was stored before;
+ * the transaction is then to be rolled back, since the statements after begin_batch ran all the
+ * same.
  */
 static DbOutcome
 open_transaction(Opening *opening, Connection *connection, bool *known, DbError *error)

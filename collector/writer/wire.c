@@ -183,7 +183,9 @@ wire_end(Buffer *buffer, size_t begun)
 		store_int4(buffer->bytes + begun - sizeof(int32_t), (int32_t) (buffer->length - begun));
 }
 
-/* The elements of an array of that type, count and width; NULL where the bytes are anything else. */
+/*
+ * The elements of an array of that type, count and width; NULL where the bytes are anything else.
+ */
 static const char *
 array_elements(const char *bytes, size_t length, int32_t element_type, size_t count, size_t width)
 {

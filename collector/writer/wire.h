@@ -37,8 +37,8 @@
 #define WIRE_COPY_HEADER_BYTES 19
 
 /*
- * Bytes that grow. Where memory is out the buffer says so in "failed" and swallows what comes after, so
- * that a message is checked once, when it is complete.
+ * Bytes that grow. Where memory is out the buffer says so in "failed" and swallows what comes
+ * after, so that a message is checked once, when it is complete.
  */
 typedef struct Buffer
 {
@@ -64,7 +64,9 @@ void wire_int4_element(Buffer *buffer, int32_t value);
 void wire_int8_element(Buffer *buffer, int64_t value);
 void wire_text_element(Buffer *buffer, const char *text);
 
-/* An element of an array whose length is known only afterwards: wire_end gets what wire_begin gave. */
+/*
+ * An element of an array whose length is known only afterwards: wire_end gets what wire_begin gave.
+ */
 size_t wire_begin(Buffer *buffer);
 void wire_end(Buffer *buffer, size_t begun);
 

@@ -2,9 +2,10 @@
  * writer.c
  *		The writer's thread, its queue, and when to try again.
  *
- * The lock guards queue, statistics, failure and the losses to be reported; it is never held while the
- * database is asked. The batch that is being written stays at the head of the queue, marked in flight: only
- * the thread may touch it. Session, interner and store belong to the thread once it runs.
+ * The lock guards queue, statistics, failure and the losses to be reported; it is never held while
+ * the database is asked. The batch that is being written stays at the head of the queue, marked in
+ * flight: only the thread may touch it. Session, interner and store belong to the thread once it
+ * runs.
  */
 #include "writer/writer.h"
 
@@ -24,7 +25,10 @@
 #define RETRY_MIN_MS 100
 #define RETRY_MAX_MS 30000
 
-/* A batch that the server refuses is tried anew with fresh ids and partitions before it is given up. */
+/*
+ * A batch that the server refuses is tried anew with fresh ids and partitions before it is given
+ * up.
+ */
 #define REFUSALS_MAX 3
 
 /* Losses of dropped batches, by reason. */
@@ -110,8 +114,8 @@ queued_batch_create(Batch *batch, bool is_report)
 }
 
 /*
- * Notes that a batch will not be stored, and why, for the next report. What does not fit there (64 kB of
- * reasons, or memory is out) is in the statistics alone.
+ * Notes that a batch will not be stored, and why, for the next report. What does not fit there (64
+ * kB of reasons, or memory is out) is in the statistics alone.
  */
 static void
 report_loss(Writer *writer, const Batch *batch, const char *reason)
@@ -367,7 +371,7 @@ finish_batch(Writer *writer, DbOutcome outcome, const DbError *error)
 		{
 			writer->stats.batches_refused++;
 			writer->stats.samples_refused += count;
-			if (!item->is_report) /* or a server that refuses losses would be told of them for ever */
+			if (!item->is_report) /* a server that refuses losses is not told of them for ever */
 				report_loss(writer, item->batch, "database_refused");
 		}
 		batch_free(item->batch);

@@ -5,11 +5,11 @@
  * A writer has one thread, one connection and a bounded queue. For each batch it interns what the
  * database does not know yet (a short transaction of its own), then stores all in one transaction:
  * begin_batch, losses, samples by binary COPY. begin_batch makes a repeated batch harmless, so a
- * lost connection is answered by trying again. While the database is away the queue holds batches up
- * to its byte budget; beyond it the oldest that is not being written goes.
+ * lost connection is answered by trying again. While the database is away the queue holds batches
+ * up to its byte budget; beyond it the oldest that is not being written goes.
  *
- * What goes is counted, here and in the database: the next batch that is stored carries the losses of
- * those that were not, and how many sample rows they had (reasons writer_queue_full and
+ * What goes is counted, here and in the database: the next batch that is stored carries the losses
+ * of those that were not, and how many sample rows they had (reasons writer_queue_full and
  * database_refused).
  */
 #ifndef COLLECTOR_WRITER_H
@@ -46,28 +46,32 @@ typedef struct WriterStats
 
 /*
  * Connects once and checks database, extension, its version and privileges. Returns EXIT_OK, or
- * EXIT_DATABASE / EXIT_CONFIG / EXIT_INTERNAL with *failure filled in. A database that is merely away
- * (connection refused, starting up) is EXIT_DATABASE too at the start: later it is retried. Takes at
- * most 10 s, and what the resolver takes.
+ * EXIT_DATABASE / EXIT_CONFIG / EXIT_INTERNAL with *failure filled in. A database that is merely
+ * away (connection refused, starting up) is EXIT_DATABASE too at the start: later it is retried.
+ * Takes at most 10 s, and what the resolver takes.
  */
 ExitCode writer_create(const WriterOptions *options, Writer **writer, Failure *failure);
 
 /* Starts the thread, once. Logs through log_event. 0 or -errno. */
 int writer_start(Writer *writer);
 
-/* Gives a batch to the writer, which frees it. Never blocks, never fails: what does not fit is counted. */
+/*
+ * Gives a batch to the writer, which frees it. Never blocks, never fails: what does not fit is
+ * counted.
+ */
 void writer_submit(Writer *writer, Batch *batch);
 
 /*
- * Waits until the queue is empty or deadline_ms has passed, stops the thread. Returns true where everything
- * was stored; what was not is counted in stats as dropped. Nothing may be submitted afterwards.
+ * Waits until the queue is empty or deadline_ms has passed, stops the thread. Returns true where
+ * everything was stored; what was not is counted in stats as dropped. Nothing may be submitted
+ * afterwards.
  */
 bool writer_drain(Writer *writer, int deadline_ms);
 void writer_stats(Writer *writer, WriterStats *stats);
 
 /*
- * A permanent error met while running (password changed, extension dropped), which ended the thread:
- * EXIT_OK while there is none. The queue goes on to hold and to drop.
+ * A permanent error met while running (password changed, extension dropped), which ended the
+ * thread: EXIT_OK while there is none. The queue goes on to hold and to drop.
  */
 ExitCode writer_failure(Writer *writer, Failure *failure);
 
