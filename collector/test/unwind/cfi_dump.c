@@ -1,0 +1,114 @@
+/*
+ * cfi_dump.c
+ *		Prints the compiled unwind table of an ELF file, one row a line, in the terms of readelf -wF.
+ *
+ *		ADDRESS CFA FP RA      "-" where the rule says nothing of it; "?" for UNWIND_INVALID
+ *
+ * compare_readelf.pl holds it against readelf's own reading.
+ */
+#include <elf.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "unwind/cfi_image.h"
+
+static const char *
+register_name(uint16_t machine, int number)
+{
+	static const char *const x86_64[] = { "rax", "rdx", "rcx", "rbx", "rsi", "rdi",
+										  "rbp", "rsp", "r8",  "r9",  "r10", "r11",
+										  "r12", "r13", "r14", "r15", "rip" };
+	static char name[8];
+
+	if (machine == EM_X86_64 && number >= 0 && number < (int) (sizeof(x86_64) / sizeof(x86_64[0])))
+		return x86_64[number];
+	if (machine == EM_AARCH64 && number == 31)
+		return "sp";
+	snprintf(name, sizeof(name), "x%d", number);
+	return name;
+}
+
+static void
+print_row(uint16_t machine, const UnwindRow *row)
+{
+	const UnwindRule *rule = &row->rule;
+
+	printf("%016" PRIx64 " ", row->address);
+	switch ((UnwindKind) rule->kind)
+	{
+		case UNWIND_INVALID:
+			puts("?");
+			return;
+		case UNWIND_END_OF_STACK:
+			puts("end");
+			return;
+		case UNWIND_SIGNAL:
+			puts("signal");
+			return;
+		case UNWIND_PLT:
+			puts("exp");
+			return;
+		case UNWIND_CFI:
+			break;
+	}
+
+	if (rule->flags & UNWIND_CFA_DEREF)
+		printf("exp");
+	else
+		printf("%s%+d", register_name(machine, rule->cfa_register), rule->cfa_offset);
+	switch ((UnwindFp) rule->fp)
+	{
+		case UNWIND_FP_SAME:
+			printf(" u");
+			break;
+		case UNWIND_FP_AT_CFA:
+			printf(" c%+d", rule->fp_offset);
+			break;
+		case UNWIND_FP_AT_FP:
+			printf(" exp");
+			break;
+		case UNWIND_FP_LOST:
+			printf(" lost");
+			break;
+	}
+	if (rule->flags & UNWIND_RA_IN_REGISTER)
+		printf(" %s\n", register_name(machine, rule->ra_register));
+	else
+		printf(" c%+d\n", rule->ra_offset);
+}
+
+int
+main(int argc, char **argv)
+{
+	CfiImage image;
+	UnwindTable table;
+	int fd;
+	int err;
+
+	if (argc != 2)
+	{
+		fprintf(stderr, "usage: cfi_dump FILE\n");
+		return 2;
+	}
+	fd = open(argv[1], O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || (err = cfi_image_init(&image, fd)) != 0 ||
+		(err = cfi_compile(&image.input, &table)) != 0)
+	{
+		fprintf(stderr, "cfi_dump: could not read \"%s\"\n", argv[1]);
+		return 1;
+	}
+	for (size_t i = 0; i < table.count; i++)
+		print_row(image.input.machine, &table.rows[i]);
+	fprintf(stderr,
+			"fdes %" PRIu64 " malformed %" PRIu64 " overlapped %" PRIu64 " unsupported %" PRIu64
+			" cut %" PRIu64 " rows %zu\n",
+			table.stats.fdes, table.stats.fdes_malformed, table.stats.fdes_overlapped,
+			table.stats.rows_unsupported, table.stats.sections_cut, table.count);
+	unwind_table_free(&table);
+	cfi_image_fini(&image);
+	close(fd);
+	return 0;
+}

@@ -1,0 +1,131 @@
+#!/usr/bin/perl
+# Holds the CFI compiler's table of an ELF file against readelf -wF, row by row.
+#
+#	compare_readelf.pl CFI_DUMP FILE...
+#
+# For every row that readelf interprets, the compiled rule at its address must say the same of CFA, frame pointer and
+# return address; where readelf prints "exp" (it does not evaluate expressions) any expression of ours, or "not
+# expressed", agrees. And every row of ours must start where some row of readelf's starts, or at the end of an FDE.
+# Prints one line per file and exits 1 where anything differs.
+use strict;
+use warnings;
+
+my $dump = shift or die "usage: compare_readelf.pl CFI_DUMP FILE...\n";
+my ($failed, $total_rows, $total_unexpressed) = (0, 0, 0);
+
+sub read_ours
+{
+	my ($file) = @_;
+	my (@addresses, @rules);
+	open(my $out, '-|', "$dump '$file' 2>/dev/null") or die "could not run $dump: $!\n";
+	while (<$out>)
+	{
+		chomp;
+		my ($address, $rule) = split / /, $_, 2;
+		push @addresses, hex $address;
+		push @rules, $rule;
+	}
+	return close($out) ? (\@addresses, \@rules) : ();
+}
+
+# Rows of readelf, first FDE first; .eh_frame is printed before .debug_frame.
+sub read_oracle
+{
+	my ($file) = @_;
+	my (@rows, @columns, $fde, %cie_signal, $cie_offset, $aarch64);
+	open(my $out, '-|', "readelf -wF '$file' 2>/dev/null") or die "could not run readelf: $!\n";
+	while (<$out>)
+	{
+		if (/^([0-9a-f]+) [0-9a-f]+ [0-9a-f]+ CIE "([^"]*)"/)
+		{
+			$cie_signal{ hex $1 } = index($2, 'S') >= 0;
+			undef $fde;
+		}
+		elsif (/^[0-9a-f]+ [0-9a-f]+ [0-9a-f]+ FDE cie=([0-9a-f]+) pc=([0-9a-f]+)\.\.([0-9a-f]+)/)
+		{
+			$fde = { start => hex $2, end => hex $3, signal => $cie_signal{ hex $1 }, rows => [] };
+			push @rows, $fde if $fde->{end} > $fde->{start};
+		}
+		elsif (/^\s+LOC\s+CFA\s+(.*)$/)
+		{
+			@columns = split ' ', $1;
+		}
+		elsif ($fde && /^([0-9a-f]{16}) (\S+)\s+(.*)$/)
+		{
+			my ($address, $cfa, $rest, %register) = (hex $1, $2, $3);
+			$rest =~ s/\br\d+ \((\w+)\)/$1/g;    # a register by number and name
+			@register{@columns} = split ' ', $rest;
+			push @{ $fde->{rows} }, [ $address, $cfa, \%register ];
+		}
+	}
+	close $out;
+	return \@rows;
+}
+
+sub agrees
+{
+	my ($ours, $fde, $cfa, $register) = @_;
+	my $fp = $register->{rbp} // $register->{x29} // 'u';
+	my $ra = $register->{ra} // 'u';
+	my $aarch64 = $cfa =~ /^(sp|x\d)/;
+
+	return $ours eq 'signal' if $fde->{signal};
+	return $ours eq 'end' if $ra eq 'u' && !$aarch64;
+	if ($ours eq '?')
+	{
+		$total_unexpressed++;
+		# we may decline only what is an expression or a register that cannot be followed
+		return $cfa eq 'exp' || $ra =~ /^(exp|vexp|v|s)/ || $cfa =~ /^(k|r)\d/;
+	}
+	return $cfa eq 'exp' if $ours eq 'exp';
+
+	my ($our_cfa, $our_fp, $our_ra) = split / /, $ours;
+	return 0 unless defined $our_ra;
+	$fp = 'u' if $fp eq 's';
+	$ra = 'x30' if $aarch64 && $ra eq 'u';
+	$our_fp = $fp if $our_fp eq 'lost' && $fp !~ /^(u|c[-+])/;
+	return ($our_cfa eq $cfa || $our_cfa eq 'exp' && $cfa eq 'exp')
+	  && ($our_fp eq $fp || $our_fp eq 'exp' && $fp eq 'exp')
+	  && $our_ra eq $ra;
+}
+
+sub compare
+{
+	my ($file) = @_;
+	my ($addresses, $rules) = read_ours($file);
+	my $fdes = read_oracle($file);
+	my ($rows, $differ, $unknown_start, $at) = (0, 0, 0, 0);
+	my %starts;
+
+	return printf("not compared: %s\n", $file) unless $addresses;
+
+	my $covered = 0;
+	for my $fde (sort { $a->{start} <=> $b->{start} } @$fdes)
+	{
+		$starts{ $fde->{start} } = $starts{ $fde->{end} } = 1;
+		next if $fde->{start} < $covered;
+		$covered = $fde->{end};
+		for my $row (@{ $fde->{rows} })
+		{
+			my ($address, $cfa, $register) = @$row;
+			$starts{$address} = 1;
+			next if $address >= $fde->{end};
+			$at++ while $at + 1 < @$addresses && $addresses->[ $at + 1 ] <= $address;
+			$rows++;
+			# rows that begin at one address: the last of them counts
+			next if $row != $fde->{rows}[-1] && (grep { $_ != $row && $_->[0] == $address } @{ $fde->{rows} }[ -2 .. -1 ]);
+			next if @$addresses && agrees($rules->[$at], $fde, $cfa, $register);
+			printf("  %x: readelf %s %s, compiled %s\n", $address, $cfa, join(',', %$register), $rules->[$at] // 'nothing')
+			  if $differ++ < 5;
+		}
+	}
+	$unknown_start = grep { !$starts{$_} } @$addresses;
+	$total_rows += $rows;
+	$failed++ if $differ || $unknown_start || ($rows && !@$addresses);
+	printf("%s %s: %d rows compared, %d differ, %d compiled rows start elsewhere\n",
+		$differ || $unknown_start ? 'FAILED' : 'ok', $file, $rows, $differ, $unknown_start);
+}
+
+compare($_) for @ARGV;
+printf("%d files, %d failed, %d rows compared, %d not expressed\n", scalar @ARGV, $failed, $total_rows, $total_unexpressed);
+exit($failed ? 1 : 0);

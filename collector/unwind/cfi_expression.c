@@ -1,0 +1,115 @@
+/*
+ * cfi_expression.c
+ *		DWARF expressions that occur in CFI, told by their form.
+ *
+ * A walker in the kernel cannot run a stack machine, and need not: compilers and linkers emit three forms.
+ *
+ *		breg R off                              a plain sum that an assembler chose to write as an expression
+ *		breg R off; deref [; plus_uconst n]     realigned stacks (gcc's DRAP), hand-written crypto code
+ *		breg sp 8; breg pc 0; lit15; and; litT; ge; lit3; shl; plus      the linker's lazy PLT entries
+ */
+#include <dwarf.h>
+#include <elf.h>
+#include <string.h>
+
+#include "unwind/cfi_program.h"
+
+#define X86_64_SP 7
+#define X86_64_PC 16
+
+static bool
+fits_int16(int64_t value)
+{
+	return value >= INT16_MIN && value <= INT16_MAX;
+}
+
+static bool
+fits_int32(int64_t value)
+{
+	return value >= INT32_MIN && value <= INT32_MAX;
+}
+
+/* DW_OP_breg0 .. breg31, or bregx with a number. */
+static bool
+read_register_plus_offset(CfiCursor *cursor, uint8_t *dwarf_register, int64_t *offset)
+{
+	uint8_t opcode = cfi_read_u8(cursor);
+
+	if (opcode >= DW_OP_breg0 && opcode <= DW_OP_breg31)
+		*dwarf_register = (uint8_t) (opcode - DW_OP_breg0);
+	else if (opcode == DW_OP_bregx)
+	{
+		uint64_t number = cfi_read_uleb128(cursor);
+
+		if (number > UINT8_MAX)
+			return false;
+		*dwarf_register = (uint8_t) number;
+	}
+	else
+		return false;
+	*offset = cfi_read_sleb128(cursor);
+	return !cursor->failed;
+}
+
+bool
+cfi_recognize_address(const uint8_t *expression, size_t length, uint8_t *dwarf_register,
+					  int64_t *offset)
+{
+	CfiCursor cursor = { expression, 0, length, false };
+
+	return read_register_plus_offset(&cursor, dwarf_register, offset) && cursor.offset == length;
+}
+
+static bool
+recognize_plt(const uint8_t *expression, size_t length, UnwindRule *rule)
+{
+	static const uint8_t before[] = {
+		DW_OP_breg0 + X86_64_SP, 8, DW_OP_breg0 + X86_64_PC, 0, DW_OP_lit15, DW_OP_and
+	};
+	static const uint8_t after[] = { DW_OP_ge, DW_OP_lit3, DW_OP_shl, DW_OP_plus };
+	uint8_t threshold;
+
+	if (length != sizeof(before) + 1 + sizeof(after) ||
+		memcmp(expression, before, sizeof(before)) != 0 ||
+		memcmp(expression + sizeof(before) + 1, after, sizeof(after)) != 0)
+		return false;
+
+	threshold = expression[sizeof(before)];
+	if (threshold < DW_OP_lit0 || threshold > DW_OP_lit15)
+		return false;
+
+	rule->kind = UNWIND_PLT;
+	rule->cfa_register = X86_64_SP;
+	rule->cfa_offset = 8;
+	rule->plt_threshold = (int16_t) (threshold - DW_OP_lit0);
+	return true;
+}
+
+bool
+cfi_recognize_cfa(const uint8_t *expression, size_t length, uint16_t machine, UnwindRule *rule)
+{
+	CfiCursor cursor = { expression, 0, length, false };
+	uint64_t add = 0;
+	int64_t offset;
+
+	if (machine == EM_X86_64 && recognize_plt(expression, length, rule))
+		return true;
+
+	if (!read_register_plus_offset(&cursor, &rule->cfa_register, &offset) || !fits_int32(offset))
+		return false;
+	rule->kind = UNWIND_CFI;
+	rule->cfa_offset = (int32_t) offset;
+	if (cursor.offset == length)
+		return true;
+
+	if (cfi_read_u8(&cursor) != DW_OP_deref)
+		return false;
+	rule->flags |= UNWIND_CFA_DEREF;
+	if (cursor.offset < length && (cfi_read_u8(&cursor) != DW_OP_plus_uconst ||
+								   (add = cfi_read_uleb128(&cursor), cursor.failed)))
+		return false;
+	if (cursor.offset != length || add > INT16_MAX || !fits_int16((int64_t) add))
+		return false;
+	rule->cfa_add = (int16_t) add;
+	return true;
+}

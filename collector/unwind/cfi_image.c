@@ -1,0 +1,83 @@
+/*
+ * cfi_image.c
+ *		CFI sections by libelf.
+ */
+#include "unwind/cfi_image.h"
+
+#include <errno.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <string.h>
+
+static CfiSection
+read_section(Elf_Scn *section, const GElf_Shdr *header)
+{
+	CfiSection result = { .address = header->sh_addr };
+	Elf_Data *data;
+
+	if (header->sh_type == SHT_NOBITS)
+		return result;
+	if ((header->sh_flags & SHF_COMPRESSED) && elf_compress(section, 0, 0) < 0)
+		return result;
+	data = elf_rawdata(section, NULL);
+	if (data == NULL || data->d_buf == NULL)
+		return result;
+	result.data = data->d_buf;
+	result.length = data->d_size;
+	return result;
+}
+
+static void
+read_sections(Elf *elf, size_t names, CfiInput *input)
+{
+	for (Elf_Scn *section = elf_nextscn(elf, NULL); section != NULL;
+		 section = elf_nextscn(elf, section))
+	{
+		GElf_Shdr header;
+		const char *name;
+
+		if (gelf_getshdr(section, &header) == NULL ||
+			(name = elf_strptr(elf, names, header.sh_name)) == NULL)
+			continue;
+		if (strcmp(name, ".eh_frame") == 0)
+			input->eh_frame = read_section(section, &header);
+		else if (strcmp(name, ".debug_frame") == 0)
+		{
+			input->debug_frame = read_section(section, &header);
+			input->debug_frame.address = 0;
+		}
+		else if (strcmp(name, ".got") == 0 || strcmp(name, ".got.plt") == 0)
+			input->got_address = header.sh_addr;
+	}
+}
+
+int
+cfi_image_init(CfiImage *image, int fd)
+{
+	GElf_Ehdr header;
+	size_t names;
+	Elf *elf;
+
+	memset(image, 0, sizeof(*image));
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	image->elf = elf;
+	if (elf == NULL || elf_kind(elf) != ELF_K_ELF || gelf_getehdr(elf, &header) == NULL ||
+		header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
+		elf_getshdrstrndx(elf, &names) != 0)
+	{
+		cfi_image_fini(image);
+		return -ENOEXEC;
+	}
+	image->input.machine = header.e_machine;
+	read_sections(elf, names, &image->input);
+	return 0;
+}
+
+void
+cfi_image_fini(CfiImage *image)
+{
+	if (image->elf != NULL)
+		elf_end(image->elf);
+	memset(image, 0, sizeof(*image));
+}

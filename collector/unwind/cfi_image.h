@@ -1,0 +1,23 @@
+/*
+ * cfi_image.h
+ *		The CFI sections of an ELF file, read into memory for the compiler.
+ */
+#ifndef COLLECTOR_CFI_IMAGE_H
+#define COLLECTOR_CFI_IMAGE_H
+
+#include "unwind/cfi.h"
+
+typedef struct CfiImage
+{
+	CfiInput input; /* points into the handle's memory */
+	void *elf;		/* libelf's handle */
+} CfiImage;
+
+/*
+ * Reads the sections of a 64-bit little-endian ELF file from a descriptor, which stays the caller's and open until
+ * cfi_image_fini. Sections are read, never mapped: a file cut short under us must not raise SIGBUS. 0 or -ENOEXEC.
+ */
+int cfi_image_init(CfiImage *image, int fd);
+void cfi_image_fini(CfiImage *image);
+
+#endif

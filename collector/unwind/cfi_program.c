@@ -1,0 +1,508 @@
+/*
+ * cfi_program.c
+ *		The abstract machine of CFI, kept to what unwinding follows: CFA, frame pointer, return address.
+ *
+ * 1. The CIE's instructions give the initial state, to which DW_CFA_restore goes back.
+ * 2. The FDE's instructions change the state and move the location; each move ends a row.
+ * 3. A row is turned into an UnwindRule: what the rule cannot say makes the row UNWIND_INVALID.
+ */
+#include "unwind/cfi_program.h"
+
+#include <dwarf.h>
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+
+#define MAX_REMEMBERED 32
+
+#define X86_64_FP  6
+#define X86_64_SP  7
+#define AARCH64_FP 29
+#define AARCH64_LR 30
+#define AARCH64_SP 31
+
+#ifndef DW_CFA_GNU_window_save
+#define DW_CFA_GNU_window_save 0x2d
+#endif
+#ifndef DW_CFA_GNU_args_size
+#define DW_CFA_GNU_args_size 0x2e
+#endif
+#ifndef DW_CFA_GNU_negative_offset_extended
+#define DW_CFA_GNU_negative_offset_extended 0x2f
+#endif
+
+/* How one register of the caller is recovered. */
+typedef enum SavedKind
+{
+	SAVED_SAME, /* never mentioned, or DW_CFA_same_value */
+	SAVED_UNDEFINED,
+	SAVED_AT_CFA,	   /* at CFA + offset */
+	SAVED_IN_REGISTER, /* number in offset */
+	SAVED_AT_REGISTER, /* at register + offset */
+	SAVED_OTHERWISE	   /* an expression or val_offset that we do not express */
+} SavedKind;
+
+typedef struct Saved
+{
+	SavedKind kind;
+	uint8_t dwarf_register; /* SAVED_AT_REGISTER */
+	int64_t offset;
+} Saved;
+
+typedef struct State
+{
+	bool cfa_is_expression;
+	uint64_t cfa_register;
+	int64_t cfa_offset;
+	const uint8_t *cfa_expression;
+	size_t cfa_expression_length;
+	Saved fp;
+	Saved ra;
+} State;
+
+typedef struct Machine
+{
+	const CfiFde *fde;
+	uint16_t machine;
+	uint64_t fp_register;
+	uint64_t location;
+	State state;
+	State initial;
+	State remembered[MAX_REMEMBERED];
+	unsigned remembered_count;
+	CfiRowSink sink;
+	void *sink_context;
+	uint64_t *unsupported;
+} Machine;
+
+static bool
+fits_int16(int64_t value)
+{
+	return value >= INT16_MIN && value <= INT16_MAX;
+}
+
+/* The CFA part of a rule; false where it cannot be said. */
+static bool
+set_rule_cfa(const Machine *machine, UnwindRule *rule)
+{
+	const State *state = &machine->state;
+
+	if (state->cfa_is_expression)
+		return cfi_recognize_cfa(state->cfa_expression, state->cfa_expression_length,
+								 machine->machine, rule);
+	if (state->cfa_register > UINT8_MAX || state->cfa_offset < INT32_MIN ||
+		state->cfa_offset > INT32_MAX)
+		return false;
+	rule->kind = UNWIND_CFI;
+	rule->cfa_register = (uint8_t) state->cfa_register;
+	rule->cfa_offset = (int32_t) state->cfa_offset;
+	return true;
+}
+
+/* A frame pointer that we cannot follow only matters to frames above that need it: the row stays usable. */
+static void
+set_rule_fp(const Machine *machine, UnwindRule *rule)
+{
+	const Saved *fp = &machine->state.fp;
+
+	if (fp->kind == SAVED_SAME)
+		rule->fp = UNWIND_FP_SAME;
+	else if (fp->kind == SAVED_AT_CFA && fits_int16(fp->offset))
+	{
+		rule->fp = UNWIND_FP_AT_CFA;
+		rule->fp_offset = (int16_t) fp->offset;
+	}
+	else if (fp->kind == SAVED_AT_REGISTER && fp->dwarf_register == machine->fp_register &&
+			 fits_int16(fp->offset))
+	{
+		rule->fp = UNWIND_FP_AT_FP;
+		rule->fp_offset = (int16_t) fp->offset;
+	}
+	else
+		rule->fp = UNWIND_FP_LOST;
+}
+
+static bool
+set_rule_ra(const Machine *machine, UnwindRule *rule)
+{
+	const Saved *ra = &machine->state.ra;
+
+	switch (ra->kind)
+	{
+		case SAVED_AT_CFA:
+			rule->ra_offset = (int16_t) ra->offset;
+			return fits_int16(ra->offset);
+		case SAVED_IN_REGISTER:
+			rule->flags |= UNWIND_RA_IN_REGISTER;
+			rule->ra_register = (int16_t) ra->offset;
+			return ra->offset >= 0 && ra->offset <= UINT8_MAX;
+		case SAVED_SAME:
+			/* AArch64 leaf code leaves it in the link register; on x86-64 there is no such place */
+			rule->flags |= UNWIND_RA_IN_REGISTER;
+			rule->ra_register = AARCH64_LR;
+			return machine->machine == EM_AARCH64;
+		case SAVED_UNDEFINED:
+		case SAVED_AT_REGISTER:
+		case SAVED_OTHERWISE:
+			return false;
+	}
+	return false;
+}
+
+static UnwindRule
+make_rule(const Machine *machine)
+{
+	static const UnwindRule invalid = { .kind = UNWIND_INVALID };
+	UnwindRule rule;
+
+	memset(&rule, 0, sizeof(rule));
+	if (machine->fde->cie.signal_frame)
+		rule.kind = UNWIND_SIGNAL;
+	else if (machine->state.ra.kind == SAVED_UNDEFINED)
+		rule.kind = UNWIND_END_OF_STACK;
+	else
+	{
+		if (!set_rule_cfa(machine, &rule))
+			return invalid;
+		if (rule.kind == UNWIND_PLT)
+			return rule;
+		set_rule_fp(machine, &rule);
+		if (!set_rule_ra(machine, &rule))
+			return invalid;
+	}
+	return rule;
+}
+
+static int
+emit_row(Machine *machine)
+{
+	UnwindRule rule = make_rule(machine);
+
+	if (rule.kind == UNWIND_INVALID)
+		(*machine->unsupported)++;
+	return machine->sink(machine->sink_context, machine->location, &rule);
+}
+
+static int
+advance_to(Machine *machine, uint64_t location)
+{
+	int err;
+
+	if (location <= machine->location)
+		return location == machine->location ? 0 : -EBADMSG;
+	err = emit_row(machine);
+	machine->location = location;
+	return err;
+}
+
+static int
+advance_by(Machine *machine, uint64_t units)
+{
+	uint64_t delta;
+
+	if (__builtin_mul_overflow(units, machine->fde->cie.code_alignment, &delta) ||
+		delta > machine->fde->end - machine->location)
+		return -EBADMSG;
+	return advance_to(machine, machine->location + delta);
+}
+
+static Saved *
+followed(Machine *machine, State *state, uint64_t dwarf_register)
+{
+	if (dwarf_register == machine->fp_register)
+		return &state->fp;
+	if (dwarf_register == machine->fde->cie.return_register)
+		return &state->ra;
+	return NULL;
+}
+
+static void
+save(Machine *machine, uint64_t dwarf_register, SavedKind kind, int64_t offset)
+{
+	Saved *saved = followed(machine, &machine->state, dwarf_register);
+
+	if (saved != NULL)
+		*saved = (Saved){ .kind = kind, .offset = offset };
+}
+
+static void
+save_factored(Machine *machine, uint64_t dwarf_register, SavedKind kind, int64_t factor)
+{
+	int64_t offset;
+
+	if (__builtin_mul_overflow(factor, machine->fde->cie.data_alignment, &offset))
+		kind = SAVED_OTHERWISE, offset = 0;
+	save(machine, dwarf_register, kind, offset);
+}
+
+static void
+restore(Machine *machine, uint64_t dwarf_register)
+{
+	Saved *saved = followed(machine, &machine->state, dwarf_register);
+
+	if (saved != NULL)
+		*saved = *followed(machine, &machine->initial, dwarf_register);
+}
+
+static void
+save_expression(Machine *machine, CfiCursor *cursor)
+{
+	uint64_t dwarf_register = cfi_read_uleb128(cursor);
+	uint64_t length = cfi_read_uleb128(cursor);
+	const uint8_t *expression = cfi_read_block(cursor, length);
+	Saved *saved = followed(machine, &machine->state, dwarf_register);
+
+	if (expression == NULL || saved == NULL)
+		return;
+	saved->kind = cfi_recognize_address(expression, length, &saved->dwarf_register, &saved->offset)
+					  ? SAVED_AT_REGISTER
+					  : SAVED_OTHERWISE;
+}
+
+static void
+define_cfa(Machine *machine, uint64_t dwarf_register, int64_t offset)
+{
+	machine->state.cfa_is_expression = false;
+	machine->state.cfa_register = dwarf_register;
+	machine->state.cfa_offset = offset;
+}
+
+static int
+define_cfa_offset(Machine *machine, int64_t offset)
+{
+	if (machine->state.cfa_is_expression)
+		return -EBADMSG;
+	machine->state.cfa_offset = offset;
+	return 0;
+}
+
+static int
+factored_offset(const Machine *machine, int64_t factor, int64_t *offset)
+{
+	return __builtin_mul_overflow(factor, machine->fde->cie.data_alignment, offset) ? -EBADMSG : 0;
+}
+
+/* CFA instructions (DW_CFA_def_cfa …). *known is false where the opcode is none of them. */
+static int
+run_cfa_instruction(Machine *machine, CfiCursor *cursor, uint8_t opcode, bool *known)
+{
+	uint64_t dwarf_register;
+	uint64_t length;
+	int64_t offset;
+	int err;
+
+	*known = true;
+	switch (opcode)
+	{
+		case DW_CFA_def_cfa:
+			dwarf_register = cfi_read_uleb128(cursor);
+			define_cfa(machine, dwarf_register, (int64_t) cfi_read_uleb128(cursor));
+			return 0;
+		case DW_CFA_def_cfa_sf:
+			dwarf_register = cfi_read_uleb128(cursor);
+			err = factored_offset(machine, cfi_read_sleb128(cursor), &offset);
+			if (err == 0)
+				define_cfa(machine, dwarf_register, offset);
+			return err;
+		case DW_CFA_def_cfa_register:
+			dwarf_register = cfi_read_uleb128(cursor);
+			if (machine->state.cfa_is_expression)
+				return -EBADMSG;
+			machine->state.cfa_register = dwarf_register;
+			return 0;
+		case DW_CFA_def_cfa_offset:
+			return define_cfa_offset(machine, (int64_t) cfi_read_uleb128(cursor));
+		case DW_CFA_def_cfa_offset_sf:
+			err = factored_offset(machine, cfi_read_sleb128(cursor), &offset);
+			return err != 0 ? err : define_cfa_offset(machine, offset);
+		case DW_CFA_def_cfa_expression:
+			length = cfi_read_uleb128(cursor);
+			machine->state.cfa_expression = cfi_read_block(cursor, length);
+			machine->state.cfa_expression_length = length;
+			machine->state.cfa_is_expression = true;
+			return 0;
+		default:
+			*known = false;
+			return 0;
+	}
+}
+
+/* Register instructions (DW_CFA_offset_extended …). */
+static int
+run_register_instruction(Machine *machine, CfiCursor *cursor, uint8_t opcode, bool *known)
+{
+	uint64_t dwarf_register;
+
+	*known = true;
+	switch (opcode)
+	{
+		case DW_CFA_offset_extended:
+			dwarf_register = cfi_read_uleb128(cursor);
+			save_factored(machine, dwarf_register, SAVED_AT_CFA,
+						  (int64_t) cfi_read_uleb128(cursor));
+			return 0;
+		case DW_CFA_offset_extended_sf:
+			dwarf_register = cfi_read_uleb128(cursor);
+			save_factored(machine, dwarf_register, SAVED_AT_CFA, cfi_read_sleb128(cursor));
+			return 0;
+		case DW_CFA_GNU_negative_offset_extended:
+			dwarf_register = cfi_read_uleb128(cursor);
+			save_factored(machine, dwarf_register, SAVED_AT_CFA,
+						  -(int64_t) cfi_read_uleb128(cursor));
+			return 0;
+		case DW_CFA_val_offset:
+		case DW_CFA_val_offset_sf:
+			dwarf_register = cfi_read_uleb128(cursor);
+			(void) cfi_read_uleb128(cursor);
+			save(machine, dwarf_register, SAVED_OTHERWISE, 0);
+			return 0;
+		case DW_CFA_restore_extended:
+			restore(machine, cfi_read_uleb128(cursor));
+			return 0;
+		case DW_CFA_undefined:
+			save(machine, cfi_read_uleb128(cursor), SAVED_UNDEFINED, 0);
+			return 0;
+		case DW_CFA_same_value:
+			save(machine, cfi_read_uleb128(cursor), SAVED_SAME, 0);
+			return 0;
+		case DW_CFA_register:
+			dwarf_register = cfi_read_uleb128(cursor);
+			save(machine, dwarf_register, SAVED_IN_REGISTER, (int64_t) cfi_read_uleb128(cursor));
+			return 0;
+		case DW_CFA_expression:
+			save_expression(machine, cursor);
+			return 0;
+		case DW_CFA_val_expression:
+			dwarf_register = cfi_read_uleb128(cursor);
+			(void) cfi_read_block(cursor, cfi_read_uleb128(cursor));
+			save(machine, dwarf_register, SAVED_OTHERWISE, 0);
+			return 0;
+		default:
+			*known = false;
+			return 0;
+	}
+}
+
+/* Location and state instructions; anything else is no instruction that we know. */
+static int
+run_other_instruction(Machine *machine, CfiCursor *cursor, uint8_t opcode)
+{
+	switch (opcode)
+	{
+		case DW_CFA_nop:
+			return 0;
+		case DW_CFA_set_loc:
+			/* no producer that we met emits it; its pointer would need the section's bases */
+			return -EBADMSG;
+		case DW_CFA_advance_loc1:
+			return advance_by(machine, cfi_read_u8(cursor));
+		case DW_CFA_advance_loc2:
+			return advance_by(machine, cfi_read_unsigned(cursor, 2));
+		case DW_CFA_advance_loc4:
+			return advance_by(machine, cfi_read_unsigned(cursor, 4));
+		case DW_CFA_MIPS_advance_loc8:
+			return advance_by(machine, cfi_read_unsigned(cursor, 8));
+		case DW_CFA_remember_state:
+			if (machine->remembered_count == MAX_REMEMBERED)
+				return -EBADMSG;
+			machine->remembered[machine->remembered_count++] = machine->state;
+			return 0;
+		case DW_CFA_restore_state:
+			if (machine->remembered_count == 0)
+				return -EBADMSG;
+			machine->state = machine->remembered[--machine->remembered_count];
+			return 0;
+		case DW_CFA_GNU_args_size:
+			(void) cfi_read_uleb128(cursor);
+			return 0;
+		case DW_CFA_GNU_window_save:
+			/* on AArch64 DW_CFA_AARCH64_negate_ra_state: the walker strips pointer authentication always */
+			return machine->machine == EM_AARCH64 ? 0 : -EBADMSG;
+		default:
+			return -EBADMSG;
+	}
+}
+
+static int
+run_instruction(Machine *machine, CfiCursor *cursor)
+{
+	uint8_t opcode = cfi_read_u8(cursor);
+	uint8_t operand = opcode & 0x3f;
+	bool known;
+	int err;
+
+	switch (opcode & 0xc0)
+	{
+		case DW_CFA_advance_loc:
+			return advance_by(machine, operand);
+		case DW_CFA_offset:
+			save_factored(machine, operand, SAVED_AT_CFA, (int64_t) cfi_read_uleb128(cursor));
+			return 0;
+		case DW_CFA_restore:
+			restore(machine, operand);
+			return 0;
+		default:
+			break;
+	}
+
+	err = run_cfa_instruction(machine, cursor, opcode, &known);
+	if (!known)
+		err = run_register_instruction(machine, cursor, opcode, &known);
+	if (!known)
+		err = run_other_instruction(machine, cursor, opcode);
+	return err;
+}
+
+static int
+run_instructions(Machine *machine, const uint8_t *instructions, size_t length)
+{
+	CfiCursor cursor = { instructions, 0, length, false };
+
+	while (cursor.offset < length)
+	{
+		int err = run_instruction(machine, &cursor);
+
+		if (cursor.failed)
+			return -EBADMSG;
+		if (err != 0)
+			return err;
+	}
+	return 0;
+}
+
+static int
+discard_row(void *context, uint64_t address, const UnwindRule *rule)
+{
+	(void) context;
+	(void) address;
+	(void) rule;
+	return -EBADMSG; /* a CIE's instructions do not move the location */
+}
+
+int
+cfi_program_run(const CfiFde *fde, uint16_t machine_id, CfiRowSink sink, void *context,
+				uint64_t *unsupported)
+{
+	Machine machine;
+	int err;
+
+	memset(&machine, 0, sizeof(machine));
+	machine.fde = fde;
+	machine.machine = machine_id;
+	machine.fp_register = machine_id == EM_AARCH64 ? AARCH64_FP : X86_64_FP;
+	machine.location = fde->start;
+	machine.unsupported = unsupported;
+
+	machine.sink = discard_row;
+	err = run_instructions(&machine, fde->cie.instructions, fde->cie.instructions_length);
+	if (err != 0)
+		return err;
+	machine.initial = machine.state;
+
+	machine.sink = sink;
+	machine.sink_context = context;
+	err = run_instructions(&machine, fde->instructions, fde->instructions_length);
+	if (err != 0)
+		return err;
+	return emit_row(&machine);
+}

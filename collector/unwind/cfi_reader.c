@@ -1,0 +1,347 @@
+/*
+ * cfi_reader.c
+ *		Entries of .eh_frame and .debug_frame.
+ *
+ * Both hold a sequence of CIEs and FDEs, each with its length in front. They differ in how an FDE names its CIE (distance
+ * backwards against offset in the section), in what marks a CIE (0 against all ones), and in the augmentation that
+ * tells .eh_frame how addresses are encoded.
+ */
+#include "unwind/cfi_reader.h"
+
+#include <dwarf.h>
+#include <string.h>
+
+#ifndef DW_EH_PE_absptr
+#define DW_EH_PE_absptr	  0x00
+#define DW_EH_PE_uleb128  0x01
+#define DW_EH_PE_udata2	  0x02
+#define DW_EH_PE_udata4	  0x03
+#define DW_EH_PE_udata8	  0x04
+#define DW_EH_PE_sleb128  0x09
+#define DW_EH_PE_sdata2	  0x0a
+#define DW_EH_PE_sdata4	  0x0b
+#define DW_EH_PE_sdata8	  0x0c
+#define DW_EH_PE_pcrel	  0x10
+#define DW_EH_PE_datarel  0x30
+#define DW_EH_PE_indirect 0x80
+#define DW_EH_PE_omit	  0xff
+#endif
+#define ENCODING_FORMAT_MASK	  0x0f
+#define ENCODING_APPLICATION_MASK 0x70
+
+uint8_t
+cfi_read_u8(CfiCursor *cursor)
+{
+	if (cursor->failed || cursor->offset >= cursor->end)
+	{
+		cursor->failed = true;
+		return 0;
+	}
+	return cursor->data[cursor->offset++];
+}
+
+uint64_t
+cfi_read_unsigned(CfiCursor *cursor, unsigned bytes)
+{
+	const uint8_t *at = cfi_read_block(cursor, bytes);
+	uint64_t value = 0;
+
+	for (unsigned i = 0; at != NULL && i < bytes; i++)
+		value |= (uint64_t) at[i] << (8 * i);
+	return value;
+}
+
+/* Bits past 64 are dropped, as other readers do: producers pad LEB128 with zero bytes. */
+uint64_t
+cfi_read_uleb128(CfiCursor *cursor)
+{
+	uint64_t value = 0;
+
+	for (unsigned shift = 0;; shift += 7)
+	{
+		uint8_t byte = cfi_read_u8(cursor);
+
+		if (shift < 64)
+			value |= (uint64_t) (byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return value;
+	}
+}
+
+int64_t
+cfi_read_sleb128(CfiCursor *cursor)
+{
+	uint64_t value = 0;
+	unsigned shift = 0;
+	uint8_t byte;
+
+	do
+	{
+		byte = cfi_read_u8(cursor);
+		if (shift < 64)
+			value |= (uint64_t) (byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+
+	if (shift < 64 && (byte & 0x40))
+		value |= ~UINT64_C(0) << shift;
+	return (int64_t) value;
+}
+
+const uint8_t *
+cfi_read_block(CfiCursor *cursor, uint64_t length)
+{
+	const uint8_t *at;
+
+	if (cursor->failed || length > cursor->end - cursor->offset)
+	{
+		cursor->failed = true;
+		return NULL;
+	}
+	at = cursor->data + cursor->offset;
+	cursor->offset += length;
+	return at;
+}
+
+static int64_t
+sign_extend(uint64_t value, unsigned bits)
+{
+	return (int64_t) (value << (64 - bits)) >> (64 - bits);
+}
+
+/* The number that an encoded pointer holds, before its base is added. */
+static uint64_t
+read_pointer_number(CfiCursor *cursor, uint8_t encoding)
+{
+	switch (encoding & ENCODING_FORMAT_MASK)
+	{
+		case DW_EH_PE_absptr:
+		case DW_EH_PE_udata8:
+		case DW_EH_PE_sdata8:
+			return cfi_read_unsigned(cursor, 8);
+		case DW_EH_PE_udata2:
+			return cfi_read_unsigned(cursor, 2);
+		case DW_EH_PE_udata4:
+			return cfi_read_unsigned(cursor, 4);
+		case DW_EH_PE_sdata2:
+			return (uint64_t) sign_extend(cfi_read_unsigned(cursor, 2), 16);
+		case DW_EH_PE_sdata4:
+			return (uint64_t) sign_extend(cfi_read_unsigned(cursor, 4), 32);
+		case DW_EH_PE_uleb128:
+			return cfi_read_uleb128(cursor);
+		case DW_EH_PE_sleb128:
+			return (uint64_t) cfi_read_sleb128(cursor);
+		default:
+			cursor->failed = true;
+			return 0;
+	}
+}
+
+static uint64_t
+read_pointer(const CfiEntries *entries, CfiCursor *cursor, uint8_t encoding)
+{
+	uint64_t place = entries->section->address + cursor->offset;
+	uint64_t number;
+
+	/* an indirect pointer needs the process's memory: only personality routines use it */
+	if (encoding & DW_EH_PE_indirect)
+	{
+		cursor->failed = true;
+		return 0;
+	}
+
+	number = read_pointer_number(cursor, encoding);
+	switch (encoding & ENCODING_APPLICATION_MASK)
+	{
+		case 0:
+			return number;
+		case DW_EH_PE_pcrel:
+			return place + number;
+		case DW_EH_PE_datarel:
+			return entries->input->got_address + number;
+		default:
+			cursor->failed = true;
+			return 0;
+	}
+}
+
+/* Entry header: 4-byte length, or the escape and 8 bytes (64-bit DWARF). */
+typedef struct EntryHeader
+{
+	size_t body;	/* offset of the identifier */
+	size_t end;		/* offset past the entry */
+	unsigned width; /* bytes of identifiers: 4 or 8 */
+} EntryHeader;
+
+static bool
+read_entry_header(const CfiEntries *entries, size_t offset, EntryHeader *header)
+{
+	CfiCursor cursor = { entries->section->data, offset, entries->section->length, false };
+	uint64_t length = cfi_read_unsigned(&cursor, 4);
+
+	header->width = 4;
+	if (length == 0xffffffff)
+	{
+		length = cfi_read_unsigned(&cursor, 8);
+		header->width = 8;
+	}
+	header->body = cursor.offset;
+	if (cursor.failed || length > cursor.end - cursor.offset)
+		return false;
+	header->end = cursor.offset + length;
+	return true;
+}
+
+/* The augmentation string says what augmentation data a CIE holds: R, P, L, S, B (AArch64 key B), G (MTE). */
+static void
+parse_augmentation(CfiCursor *cursor, const char *string, CfiCie *cie)
+{
+	uint64_t length = cfi_read_uleb128(cursor);
+	CfiCursor data = { cursor->data, cursor->offset, cursor->offset, cursor->failed };
+
+	if (cfi_read_block(cursor, length) == NULL)
+		return;
+	data.end = cursor->offset;
+	cie->has_augmentation_data = true;
+
+	for (const char *letter = string; *letter != '\0'; letter++)
+	{
+		if (*letter == 'R')
+			cie->pointer_encoding = cfi_read_u8(&data);
+		else if (*letter == 'L')
+			(void) cfi_read_u8(&data);
+		else if (*letter == 'P')
+		{
+			uint8_t encoding = cfi_read_u8(&data);
+
+			(void) read_pointer_number(&data, encoding);
+		}
+		else if (*letter == 'S')
+			cie->signal_frame = true;
+		else if (*letter != 'B' && *letter != 'G')
+			break; /* unknown: its length is known, so what follows is still readable */
+	}
+	cursor->failed |= data.failed;
+}
+
+static bool
+parse_cie(CfiEntries *entries, size_t offset, CfiCie *cie)
+{
+	EntryHeader header;
+	CfiCursor cursor;
+	uint64_t id;
+	uint8_t version;
+	const char *augmentation;
+	const uint8_t *zero;
+
+	if (offset >= entries->section->length || !read_entry_header(entries, offset, &header))
+		return false;
+
+	memset(cie, 0, sizeof(*cie));
+	cie->offset = offset;
+	cursor = (CfiCursor){ entries->section->data, header.body, header.end, false };
+	id = cfi_read_unsigned(&cursor, header.width);
+	if (id != (entries->is_eh_frame ? 0 : (header.width == 8 ? UINT64_MAX : UINT32_MAX)))
+		return false;
+
+	version = cfi_read_u8(&cursor);
+	if (version != 1 && version != 3 && version != 4)
+		return false;
+
+	augmentation = (const char *) cursor.data + cursor.offset;
+	zero = memchr(augmentation, '\0', cursor.end - cursor.offset);
+	if (cursor.failed || zero == NULL)
+		return false;
+	cursor.offset = (size_t) (zero - cursor.data) + 1;
+
+	/* version 4 names address and segment selector sizes */
+	if (version == 4 && (cfi_read_u8(&cursor) != 8 || cfi_read_u8(&cursor) != 0))
+		return false;
+
+	cie->code_alignment = cfi_read_uleb128(&cursor);
+	cie->data_alignment = cfi_read_sleb128(&cursor);
+	cie->return_register = version == 1 ? cfi_read_u8(&cursor) : cfi_read_uleb128(&cursor);
+	cie->pointer_encoding = DW_EH_PE_absptr;
+	if (augmentation[0] == 'z')
+		parse_augmentation(&cursor, augmentation + 1, cie);
+	else if (augmentation[0] != '\0')
+		return false; /* without a length what follows cannot be found */
+
+	cie->instructions_length = cursor.end - cursor.offset;
+	cie->instructions = cfi_read_block(&cursor, cie->instructions_length);
+	return !cursor.failed;
+}
+
+static bool
+find_cie(CfiEntries *entries, size_t offset)
+{
+	if (entries->has_last_cie && entries->last_cie.offset == offset)
+		return true;
+	entries->has_last_cie = parse_cie(entries, offset, &entries->last_cie);
+	return entries->has_last_cie;
+}
+
+static bool
+parse_fde(CfiEntries *entries, CfiCursor *cursor, size_t cie_offset, CfiFde *fde)
+{
+	uint64_t length;
+
+	if (!find_cie(entries, cie_offset))
+		return false;
+
+	fde->cie = entries->last_cie;
+	fde->from_eh_frame = entries->is_eh_frame;
+	fde->start = read_pointer(entries, cursor, fde->cie.pointer_encoding);
+	length = read_pointer_number(cursor, fde->cie.pointer_encoding & ENCODING_FORMAT_MASK);
+	fde->end = fde->start + length;
+	if (fde->cie.has_augmentation_data)
+		(void) cfi_read_block(cursor, cfi_read_uleb128(cursor));
+
+	fde->instructions_length = cursor->end - cursor->offset;
+	fde->instructions = cfi_read_block(cursor, fde->instructions_length);
+	return !cursor->failed && length > 0 && fde->end > fde->start;
+}
+
+void
+cfi_entries_begin(CfiEntries *entries, const CfiInput *input, bool eh_frame)
+{
+	memset(entries, 0, sizeof(*entries));
+	entries->input = input;
+	entries->section = eh_frame ? &input->eh_frame : &input->debug_frame;
+	entries->is_eh_frame = eh_frame;
+}
+
+/* An FDE whose linker-discarded code was resolved to address 0 has nothing to say; neither has one of length 0. */
+CfiNext
+cfi_entries_next(CfiEntries *entries, CfiFde *fde)
+{
+	while (entries->section->data != NULL && entries->offset < entries->section->length)
+	{
+		EntryHeader header;
+		CfiCursor cursor;
+		size_t id_offset;
+		uint64_t id;
+		size_t cie_offset;
+
+		/* a zero length ends .eh_frame as crtend.o has it, but linkers may leave more behind it */
+		if (!read_entry_header(entries, entries->offset, &header))
+			return CFI_CUT;
+		entries->offset = header.end;
+		if (header.end == header.body)
+			continue;
+
+		cursor = (CfiCursor){ entries->section->data, header.body, header.end, false };
+		id_offset = cursor.offset;
+		id = cfi_read_unsigned(&cursor, header.width);
+		if (cursor.failed)
+			return CFI_MALFORMED;
+		if (entries->is_eh_frame ? id == 0 : id == (header.width == 8 ? UINT64_MAX : UINT32_MAX))
+			continue;
+
+		if (entries->is_eh_frame && id > id_offset)
+			return CFI_MALFORMED;
+		cie_offset = entries->is_eh_frame ? id_offset - id : id;
+		return parse_fde(entries, &cursor, cie_offset, fde) ? CFI_FDE : CFI_MALFORMED;
+	}
+	return CFI_END;
+}
