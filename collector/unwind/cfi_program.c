@@ -268,21 +268,16 @@ define_cfa(Machine *machine, uint64_t dwarf_register, int64_t offset)
 }
 
 static int
-define_cfa_offset(Machine *machine, int64_t offset)
-{
-	if (machine->state.cfa_is_expression)
-		return -EBADMSG;
-	machine->state.cfa_offset = offset;
-	return 0;
-}
-
-static int
 factored_offset(const Machine *machine, int64_t factor, int64_t *offset)
 {
 	return __builtin_mul_overflow(factor, machine->fde->cie.data_alignment, offset) ? -EBADMSG : 0;
 }
 
-/* CFA instructions (DW_CFA_def_cfa …). *known is false where the opcode is none of them. */
+/*
+ * CFA instructions (DW_CFA_def_cfa …). *known is false where the opcode is none of them. Like libgcc and readelf, and
+ * unlike the letter of DWARF, a register or an offset alone may follow an expression: hand-written code (libgcrypt's)
+ * counts on the offset from before it.
+ */
 static int
 run_cfa_instruction(Machine *machine, CfiCursor *cursor, uint8_t opcode, bool *known)
 {
@@ -305,16 +300,16 @@ run_cfa_instruction(Machine *machine, CfiCursor *cursor, uint8_t opcode, bool *k
 				define_cfa(machine, dwarf_register, offset);
 			return err;
 		case DW_CFA_def_cfa_register:
-			dwarf_register = cfi_read_uleb128(cursor);
-			if (machine->state.cfa_is_expression)
-				return -EBADMSG;
-			machine->state.cfa_register = dwarf_register;
+			define_cfa(machine, cfi_read_uleb128(cursor), machine->state.cfa_offset);
 			return 0;
 		case DW_CFA_def_cfa_offset:
-			return define_cfa_offset(machine, (int64_t) cfi_read_uleb128(cursor));
+			machine->state.cfa_offset = (int64_t) cfi_read_uleb128(cursor);
+			return 0;
 		case DW_CFA_def_cfa_offset_sf:
 			err = factored_offset(machine, cfi_read_sleb128(cursor), &offset);
-			return err != 0 ? err : define_cfa_offset(machine, offset);
+			if (err == 0)
+				machine->state.cfa_offset = offset;
+			return err;
 		case DW_CFA_def_cfa_expression:
 			length = cfi_read_uleb128(cursor);
 			machine->state.cfa_expression = cfi_read_block(cursor, length);
