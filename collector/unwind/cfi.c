@@ -5,7 +5,7 @@
  * 1. Collect the FDEs of .eh_frame and .debug_frame and sort them by start address; .eh_frame goes first where both
  *    speak of the same code.
  * 2. Run each FDE and append its rows. An FDE that starts in code which is covered already is dropped.
- * 3. Between two FDEs that do not touch, a row UNWIND_INVALID says that nothing is known, unless the gap is padding.
+ * 3. Between two FDEs that do not touch, a row PFS_UNWIND_INVALID says that nothing is known, unless the gap is padding.
  *
  * Memory is bounded by the input: an FDE takes at least 12 bytes of it, a row at least one.
  */
@@ -93,7 +93,7 @@ compare_fdes(const void *left, const void *right)
 }
 
 static int
-append_row(void *context, uint64_t address, const UnwindRule *rule)
+append_row(void *context, uint64_t address, const struct pfs_unwind_rule *rule)
 {
 	Builder *builder = context;
 	UnwindTable *table = builder->table;
@@ -120,7 +120,7 @@ append_row(void *context, uint64_t address, const UnwindRule *rule)
 static int
 append_gap(Builder *builder, uint64_t address)
 {
-	static const UnwindRule invalid = { .kind = UNWIND_INVALID };
+	static const struct pfs_unwind_rule invalid = { .kind = PFS_UNWIND_INVALID };
 
 	builder->limit = UINT64_MAX;
 	return append_row(builder, address, &invalid);

@@ -3,7 +3,7 @@
  *		The CFI compiler: .eh_frame and .debug_frame of one ELF file become a table of unwind rules.
  *
  * A pure function of bytes: no file, no process, no global state. The bytes are foreign, so every read is bounded; what
- * cannot be understood becomes UNWIND_INVALID for its stretch of code and is counted, never an error for the rest.
+ * cannot be understood becomes PFS_UNWIND_INVALID for its stretch of code and is counted, never an error for the rest.
  * Format: DWARF 5 section 6.4 (call frame information) and the LSB core specification's chapter on .eh_frame.
  */
 #ifndef COLLECTOR_CFI_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind/unwind_rule.h"
+#include "unwind_types.h"
 
 typedef struct CfiSection
 {
@@ -33,7 +33,7 @@ typedef struct CfiInput
 typedef struct UnwindRow
 {
 	uint64_t address; /* ELF virtual address */
-	UnwindRule rule;
+	struct pfs_unwind_rule rule;
 } UnwindRow;
 
 typedef struct CfiStats
@@ -42,14 +42,14 @@ typedef struct CfiStats
 	uint64_t fdes_malformed;  /* skipped: bytes that are not CFI */
 	uint64_t fdes_overlapped; /* cut or dropped because an earlier one covers their code */
 	uint64_t
-		rows_unsupported; /* UNWIND_INVALID because of an expression or register that we do not express */
+		rows_unsupported; /* PFS_UNWIND_INVALID because of an expression or register that we do not express */
 	uint64_t sections_cut; /* a section ended inside an entry */
 } CfiStats;
 
 typedef struct UnwindTable
 {
 	UnwindRow *
-		rows; /* ascending by address, neighbours differ; the last is UNWIND_INVALID at the end of all code */
+		rows; /* ascending by address, neighbours differ; the last is PFS_UNWIND_INVALID at the end of all code */
 	size_t count;
 	CfiStats stats;
 } UnwindTable;

@@ -61,7 +61,7 @@ cfi_recognize_address(const uint8_t *expression, size_t length, uint8_t *dwarf_r
 }
 
 static bool
-recognize_plt(const uint8_t *expression, size_t length, UnwindRule *rule)
+recognize_plt(const uint8_t *expression, size_t length, struct pfs_unwind_rule *rule)
 {
 	static const uint8_t before[] = {
 		DW_OP_breg0 + X86_64_SP, 8, DW_OP_breg0 + X86_64_PC, 0, DW_OP_lit15, DW_OP_and
@@ -78,7 +78,7 @@ recognize_plt(const uint8_t *expression, size_t length, UnwindRule *rule)
 	if (threshold < DW_OP_lit0 || threshold > DW_OP_lit15)
 		return false;
 
-	rule->kind = UNWIND_PLT;
+	rule->kind = PFS_UNWIND_PLT;
 	rule->cfa_register = X86_64_SP;
 	rule->cfa_offset = 8;
 	rule->plt_threshold = (int16_t) (threshold - DW_OP_lit0);
@@ -86,7 +86,8 @@ recognize_plt(const uint8_t *expression, size_t length, UnwindRule *rule)
 }
 
 bool
-cfi_recognize_cfa(const uint8_t *expression, size_t length, uint16_t machine, UnwindRule *rule)
+cfi_recognize_cfa(const uint8_t *expression, size_t length, uint16_t machine,
+				  struct pfs_unwind_rule *rule)
 {
 	CfiCursor cursor = { expression, 0, length, false };
 	uint64_t add = 0;
@@ -97,14 +98,14 @@ cfi_recognize_cfa(const uint8_t *expression, size_t length, uint16_t machine, Un
 
 	if (!read_register_plus_offset(&cursor, &rule->cfa_register, &offset) || !fits_int32(offset))
 		return false;
-	rule->kind = UNWIND_CFI;
+	rule->kind = PFS_UNWIND_CFI;
 	rule->cfa_offset = (int32_t) offset;
 	if (cursor.offset == length)
 		return true;
 
 	if (cfi_read_u8(&cursor) != DW_OP_deref)
 		return false;
-	rule->flags |= UNWIND_CFA_DEREF;
+	rule->flags |= PFS_UNWIND_CFA_DEREF;
 	if (cursor.offset < length && (cfi_read_u8(&cursor) != DW_OP_plus_uconst ||
 								   (add = cfi_read_uleb128(&cursor), cursor.failed)))
 		return false;

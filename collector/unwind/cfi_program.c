@@ -4,7 +4,7 @@
  *
  * 1. The CIE's instructions give the initial state, to which DW_CFA_restore goes back.
  * 2. The FDE's instructions change the state and move the location; each move ends a row.
- * 3. A row is turned into an UnwindRule: what the rule cannot say makes the row UNWIND_INVALID.
+ * 3. A row is turned into an struct pfs_unwind_rule: what the rule cannot say makes the row PFS_UNWIND_INVALID.
  */
 #include "unwind/cfi_program.h"
 
@@ -83,7 +83,7 @@ fits_int16(int64_t value)
 
 /* The CFA part of a rule; false where it cannot be said. */
 static bool
-set_rule_cfa(const Machine *machine, UnwindRule *rule)
+set_rule_cfa(const Machine *machine, struct pfs_unwind_rule *rule)
 {
 	const State *state = &machine->state;
 
@@ -93,7 +93,7 @@ set_rule_cfa(const Machine *machine, UnwindRule *rule)
 	if (state->cfa_register > UINT8_MAX || state->cfa_offset < INT32_MIN ||
 		state->cfa_offset > INT32_MAX)
 		return false;
-	rule->kind = UNWIND_CFI;
+	rule->kind = PFS_UNWIND_CFI;
 	rule->cfa_register = (uint8_t) state->cfa_register;
 	rule->cfa_offset = (int32_t) state->cfa_offset;
 	return true;
@@ -101,29 +101,29 @@ set_rule_cfa(const Machine *machine, UnwindRule *rule)
 
 /* A frame pointer that we cannot follow only matters to frames above that need it: the row stays usable. */
 static void
-set_rule_fp(const Machine *machine, UnwindRule *rule)
+set_rule_fp(const Machine *machine, struct pfs_unwind_rule *rule)
 {
 	const Saved *fp = &machine->state.fp;
 
 	if (fp->kind == SAVED_SAME)
-		rule->fp = UNWIND_FP_SAME;
+		rule->fp = PFS_FP_SAME;
 	else if (fp->kind == SAVED_AT_CFA && fits_int16(fp->offset))
 	{
-		rule->fp = UNWIND_FP_AT_CFA;
+		rule->fp = PFS_FP_AT_CFA;
 		rule->fp_offset = (int16_t) fp->offset;
 	}
 	else if (fp->kind == SAVED_AT_REGISTER && fp->dwarf_register == machine->fp_register &&
 			 fits_int16(fp->offset))
 	{
-		rule->fp = UNWIND_FP_AT_FP;
+		rule->fp = PFS_FP_AT_FP;
 		rule->fp_offset = (int16_t) fp->offset;
 	}
 	else
-		rule->fp = UNWIND_FP_LOST;
+		rule->fp = PFS_FP_LOST;
 }
 
 static bool
-set_rule_ra(const Machine *machine, UnwindRule *rule)
+set_rule_ra(const Machine *machine, struct pfs_unwind_rule *rule)
 {
 	const Saved *ra = &machine->state.ra;
 
@@ -133,12 +133,12 @@ set_rule_ra(const Machine *machine, UnwindRule *rule)
 			rule->ra_offset = (int16_t) ra->offset;
 			return fits_int16(ra->offset);
 		case SAVED_IN_REGISTER:
-			rule->flags |= UNWIND_RA_IN_REGISTER;
+			rule->flags |= PFS_UNWIND_RA_IN_REGISTER;
 			rule->ra_register = (int16_t) ra->offset;
 			return ra->offset >= 0 && ra->offset <= UINT8_MAX;
 		case SAVED_SAME:
 			/* AArch64 leaf code leaves it in the link register; on x86-64 there is no such place */
-			rule->flags |= UNWIND_RA_IN_REGISTER;
+			rule->flags |= PFS_UNWIND_RA_IN_REGISTER;
 			rule->ra_register = AARCH64_LR;
 			return machine->machine == EM_AARCH64;
 		case SAVED_UNDEFINED:
@@ -149,22 +149,22 @@ set_rule_ra(const Machine *machine, UnwindRule *rule)
 	return false;
 }
 
-static UnwindRule
+static struct pfs_unwind_rule
 make_rule(const Machine *machine)
 {
-	static const UnwindRule invalid = { .kind = UNWIND_INVALID };
-	UnwindRule rule;
+	static const struct pfs_unwind_rule invalid = { .kind = PFS_UNWIND_INVALID };
+	struct pfs_unwind_rule rule;
 
 	memset(&rule, 0, sizeof(rule));
 	if (machine->fde->cie.signal_frame)
-		rule.kind = UNWIND_SIGNAL;
+		rule.kind = PFS_UNWIND_SIGNAL;
 	else if (machine->state.ra.kind == SAVED_UNDEFINED)
-		rule.kind = UNWIND_END_OF_STACK;
+		rule.kind = PFS_UNWIND_END_OF_STACK;
 	else
 	{
 		if (!set_rule_cfa(machine, &rule))
 			return invalid;
-		if (rule.kind == UNWIND_PLT)
+		if (rule.kind == PFS_UNWIND_PLT)
 			return rule;
 		set_rule_fp(machine, &rule);
 		if (!set_rule_ra(machine, &rule))
@@ -176,9 +176,9 @@ make_rule(const Machine *machine)
 static int
 emit_row(Machine *machine)
 {
-	UnwindRule rule = make_rule(machine);
+	struct pfs_unwind_rule rule = make_rule(machine);
 
-	if (rule.kind == UNWIND_INVALID)
+	if (rule.kind == PFS_UNWIND_INVALID)
 		(*machine->unsupported)++;
 	return machine->sink(machine->sink_context, machine->location, &rule);
 }
@@ -466,7 +466,7 @@ run_instructions(Machine *machine, const uint8_t *instructions, size_t length)
 }
 
 static int
-discard_row(void *context, uint64_t address, const UnwindRule *rule)
+discard_row(void *context, uint64_t address, const struct pfs_unwind_rule *rule)
 {
 	(void) context;
 	(void) address;

@@ -10,18 +10,18 @@
 #include "unwind/cfi_reader.h"
 
 /* Receives each row of the FDE in ascending order; returns 0 or -errno, which ends the run. */
-typedef int (*CfiRowSink)(void *context, uint64_t address, const UnwindRule *rule);
+typedef int (*CfiRowSink)(void *context, uint64_t address, const struct pfs_unwind_rule *rule);
 
 /*
  * 0, -EBADMSG where the bytes are no CFI program (rows that came before hold), or the sink's error. *unsupported
- * counts rows that had to become UNWIND_INVALID.
+ * counts rows that had to become PFS_UNWIND_INVALID.
  */
 int cfi_program_run(const CfiFde *fde, uint16_t machine, CfiRowSink sink, void *context,
 					uint64_t *unsupported);
 
 /* A CFA given as an expression; false where its form is none that we express. */
 bool cfi_recognize_cfa(const uint8_t *expression, size_t length, uint16_t machine,
-					   UnwindRule *rule);
+					   struct pfs_unwind_rule *rule);
 
 /*
  * A saved register given as an expression of one register and an offset (DW_OP_breg): the forms that compilers

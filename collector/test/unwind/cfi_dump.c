@@ -2,7 +2,7 @@
  * cfi_dump.c
  *		Prints the compiled unwind table of an ELF file, one row a line, in the terms of readelf -wF.
  *
- *		ADDRESS CFA FP RA      "-" where the rule says nothing of it; "?" for UNWIND_INVALID
+ *		ADDRESS CFA FP RA      "-" where the rule says nothing of it; "?" for PFS_UNWIND_INVALID
  *
  * compare_readelf.pl holds it against readelf's own reading.
  */
@@ -34,47 +34,47 @@ register_name(uint16_t machine, int number)
 static void
 print_row(uint16_t machine, const UnwindRow *row)
 {
-	const UnwindRule *rule = &row->rule;
+	const struct pfs_unwind_rule *rule = &row->rule;
 
 	printf("%016" PRIx64 " ", row->address);
-	switch ((UnwindKind) rule->kind)
+	switch ((enum pfs_unwind_kind) rule->kind)
 	{
-		case UNWIND_INVALID:
+		case PFS_UNWIND_INVALID:
 			puts("?");
 			return;
-		case UNWIND_END_OF_STACK:
+		case PFS_UNWIND_END_OF_STACK:
 			puts("end");
 			return;
-		case UNWIND_SIGNAL:
+		case PFS_UNWIND_SIGNAL:
 			puts("signal");
 			return;
-		case UNWIND_PLT:
+		case PFS_UNWIND_PLT:
 			puts("exp");
 			return;
-		case UNWIND_CFI:
+		case PFS_UNWIND_CFI:
 			break;
 	}
 
-	if (rule->flags & UNWIND_CFA_DEREF)
+	if (rule->flags & PFS_UNWIND_CFA_DEREF)
 		printf("exp");
 	else
 		printf("%s%+d", register_name(machine, rule->cfa_register), rule->cfa_offset);
-	switch ((UnwindFp) rule->fp)
+	switch ((enum pfs_unwind_fp) rule->fp)
 	{
-		case UNWIND_FP_SAME:
+		case PFS_FP_SAME:
 			printf(" u");
 			break;
-		case UNWIND_FP_AT_CFA:
+		case PFS_FP_AT_CFA:
 			printf(" c%+d", rule->fp_offset);
 			break;
-		case UNWIND_FP_AT_FP:
+		case PFS_FP_AT_FP:
 			printf(" exp");
 			break;
-		case UNWIND_FP_LOST:
+		case PFS_FP_LOST:
 			printf(" lost");
 			break;
 	}
-	if (rule->flags & UNWIND_RA_IN_REGISTER)
+	if (rule->flags & PFS_UNWIND_RA_IN_REGISTER)
 		printf(" %s\n", register_name(machine, rule->ra_register));
 	else
 		printf(" c%+d\n", rule->ra_offset);

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * unwind_types.h
+ *		Unwind tables as the walker reads them: the part of events.h that is about unwinding.
+ *
+ * A process has a sorted run of *mappings*; a mapping leads to a *binary*; a binary's code is cut in pages of 64 KiB of
+ * ELF addresses; a page has a sorted run of *rows*; a row names a *rule*, which all binaries share:
+ *
+ *		pid ──► pfs_unwind_process ──► pfs_unwind_mapping[first .. first + count)
+ *		(binary, address >> 16) ──► pfs_unwind_page ──► pfs_unwind_line[first_line ..], 16 rows each
+ *		row.rule ──► pfs_unwind_rule
+ *
+ * Rows take 4 bytes (a page offset and a rule number), rules are few: the union over a system's binaries is some
+ * thousands. Runs are written before the entry that leads to them and reused some time after it is gone, so a walker
+ * never follows an entry into another run.
+ */
+#ifndef PFS_UNWIND_TYPES_H
+#define PFS_UNWIND_TYPES_H
+
+#include <linux/types.h>
+
+/*
+ * With the registers of a frame at hand:
+ *
+ *		CFA       = value(cfa_register) + cfa_offset               for PFS_UNWIND_CFI
+ *		CFA       = *(value(cfa_register) + cfa_offset) + cfa_add   with PFS_UNWIND_CFA_DEREF
+ *		caller pc = *(CFA + ra_offset), or the register ra_register where PFS_UNWIND_RA_IN_REGISTER is set
+ *		caller fp = fp (PFS_FP_SAME), *(CFA + fp_offset) (PFS_FP_AT_CFA), *(fp + fp_offset) (PFS_FP_AT_FP)
+ *		caller sp = CFA
+ *
+ * Registers carry their DWARF numbers (System V x86-64 psABI table 3.36; AArch64 DWARF ABI section 4.1). Only stack
+ * and frame pointer are followed from frame to frame; a rule on any other register holds for the innermost frame
+ * alone, where the kernel has saved all of them.
+ */
+enum pfs_unwind_kind {
+	PFS_UNWIND_INVALID = 0,	 /* nothing known here: no CFI covers it, or CFI that rules do not express */
+	PFS_UNWIND_CFI,			 /* the formulas above */
+	PFS_UNWIND_END_OF_STACK, /* the return address is undefined: a proven root */
+	PFS_UNWIND_PLT,			 /* a lazy PLT entry: CFA = sp + 8, 8 more from byte plt_threshold of each 16 on */
+	PFS_UNWIND_SIGNAL		 /* signal trampoline: the registers lie in the frame that the kernel pushed */
+};
+
+enum pfs_unwind_fp {
+	PFS_FP_SAME = 0,
+	PFS_FP_AT_CFA,
+	PFS_FP_AT_FP,
+	PFS_FP_LOST /* overwritten, or saved in a way that rules do not express */
+};
+
+#define PFS_UNWIND_CFA_DEREF	  0x01
+#define PFS_UNWIND_RA_IN_REGISTER 0x02
+
+struct pfs_unwind_rule {
+	__u8 kind; /* enum pfs_unwind_kind */
+	__u8 cfa_register;
+	__u8 fp; /* enum pfs_unwind_fp */
+	__u8 flags;
+	__s32 cfa_offset; /* bytes */
+	__s16 fp_offset;  /* bytes */
+	union {
+		__s16 ra_offset;	 /* bytes, from the CFA */
+		__s16 ra_register;	 /* with PFS_UNWIND_RA_IN_REGISTER */
+		__s16 plt_threshold; /* PFS_UNWIND_PLT */
+	};
+	__s16 cfa_add; /* bytes, with PFS_UNWIND_CFA_DEREF */
+	__s16 unused;  /* 0: rules are compared by their bytes */
+};
+
+#define PFS_UNWIND_PAGE_BITS 16
+#define PFS_UNWIND_LINE_ROWS 16
+
+/* A rule holds from its offset in the page up to the next row's; each page has a row at the offset of its first code. */
+struct pfs_unwind_row {
+	__u16 offset;
+	__u16 rule;
+};
+
+/* A cache line of rows: the walker finds the line by halving, then the row inside it. */
+struct pfs_unwind_line {
+	struct pfs_unwind_row rows[PFS_UNWIND_LINE_ROWS]; /* unused ones at the end repeat the last row */
+};
+
+struct pfs_unwind_page_key {
+	__u32 binary;
+	__u32 page; /* ELF virtual address >> PFS_UNWIND_PAGE_BITS */
+};
+
+struct pfs_unwind_page {
+	__u32 first_line;
+	__u32 line_count; /* 1 .. 4096 */
+};
+
+enum pfs_mapping_kind {
+	PFS_MAPPING_PENDING = 0, /* its binary's table is not loaded yet */
+	PFS_MAPPING_TABLE,		 /* by rules of .binary */
+	PFS_MAPPING_FRAME_POINTER /* code built with frame pointers throughout (Go, JIT compilers), or without any CFI */
+};
+
+struct pfs_unwind_mapping {
+	__u64 start; /* process addresses, half-open */
+	__u64 end;
+	__u64 bias; /* process address - bias = ELF virtual address */
+	__u32 binary;
+	__u32 kind; /* enum pfs_mapping_kind */
+};
+
+struct pfs_unwind_process {
+	__u32 first;
+	__u32 count; /* mappings, ascending and disjoint */
+};
+
+/* How a walk ended. */
+#define PFS_WALK_STATUSES(X) \
+	X(RUNNING, "running", "not ended") \
+	X(END_OF_STACK, "end_of_stack", "at a frame whose return address is undefined: whole") \
+	X(END_OF_FRAMES, "end_of_frames", "at a zero frame pointer or return address in code with frame pointers: whole") \
+	X(TOO_DEEP, "too_deep", "after PFS_MAX_FRAMES frames") \
+	X(NO_PROCESS, "no_process", "the collector has not described this process yet") \
+	X(NO_MAPPING, "no_mapping", "no executable mapping is known at the address") \
+	X(NO_TABLE, "no_table", "the table of the binary is not loaded yet") \
+	X(NO_RULE, "no_rule", "no rule covers the address, and frame pointers do not help") \
+	X(READ_FAILED, "read_failed", "the stack could not be read (paged out, or not a stack)") \
+	X(BAD_FRAME, "bad_frame", "a rule led to a frame that cannot be") \
+	X(NO_REGISTERS, "no_registers", "the user registers could not be had")
+
+enum pfs_walk_status {
+#define PFS_WALK_ID(identifier, name, what) PFS_WALK_##identifier,
+	PFS_WALK_STATUSES(PFS_WALK_ID)
+#undef PFS_WALK_ID
+	PFS_WALK_STATUS_COUNT
+};
+
+/* User frames carry what is known of them in their top byte, which no user address reaches. */
+#define PFS_FRAME_ADDRESS(frame)	((frame) & 0x00ffffffffffffffULL)
+#define PFS_FRAME_RETURN_ADDRESS	(1ULL << 56) /* points behind a call */
+#define PFS_FRAME_BY_FRAME_POINTER	(1ULL << 57) /* found by frame pointer, not by a rule */
+
+#ifndef __bpf__
+_Static_assert(sizeof(struct pfs_unwind_rule) == 16, "rules are compared and shared by their bytes");
+_Static_assert(sizeof(struct pfs_unwind_line) == 64, "a line of rows is a cache line");
+_Static_assert(sizeof(struct pfs_unwind_mapping) == 32, "two mappings share a cache line");
+#endif
+
+#endif
