@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * unwind.bpf.h
+ *		The walker: from the registers of a sample to its user stack, by unwind rules.
+ *
+ * This file is compiled twice: into the BPF programs, and into a user-space library that replays recorded processes
+ * (bpf/test). What differs stands behind five functions that the includer defines first: pfs_read_user for a word of the
+ * process's memory, and pfs_get_{mapping,page,line,rule} for table entries; each answers NULL (or non-zero) where it has nothing.
+ *
+ * One step, for the frame at walk->pc:
+ *
+ *	1. Find the mapping: the one of the frame before, else by halving the process's run.
+ *	2. Record the frame.
+ *	3. Find the row: page by hash, line by halving, row by halving. A return address looks up the byte before it, so
+ *	   that a call at the very end of a function finds its own function's rule.
+ *	4. Apply the rule; where there is none, or the mapping says so, follow the frame pointer with checks.
+ *
+ * The kernel verifies a step once, as a global function, and the loop around it is plain: no tail calls, so nothing bounds
+ * the depth but the record's size.
+ */
+#ifndef PFS_UNWIND_BPF_H
+#define PFS_UNWIND_BPF_H
+
+#include "unwind_types.h"
+
+#if defined(__TARGET_ARCH_arm64)
+#define PFS_REGISTER_COUNT	 33
+#define PFS_REGISTER_FP		 29
+#define PFS_REGISTER_LR		 30
+#define PFS_REGISTER_SP		 31
+#define PFS_REGISTER_PC		 32
+#define PFS_SIGNAL_REGISTERS 312 /* from sp: siginfo 128, ucontext up to uc_mcontext.regs 184 */
+#else
+#define PFS_REGISTER_COUNT	 17
+#define PFS_REGISTER_FP		 6
+#define PFS_REGISTER_SP		 7
+#define PFS_REGISTER_PC		 16
+#define PFS_SIGNAL_REGISTERS 40 /* from sp: ucontext up to uc_mcontext.gregs */
+#endif
+
+#define PFS_MAX_FRAME_BYTES	  (16ULL << 20) /* a rule may not move the stack pointer by more */
+#define PFS_MAX_FP_FRAME_BYTES (1ULL << 20)
+
+struct pfs_walk {
+	__u64 pc;
+	__u64 sp;
+	__u64 fp;
+	__u64 registers[PFS_REGISTER_COUNT]; /* of the innermost frame, by DWARF number */
+	struct pfs_unwind_mapping mapping;	 /* of the current pc */
+	struct pfs_unwind_process process;
+	__u16 count;	/* frames recorded */
+	__u8 status;	/* enum pfs_walk_status */
+	__u8 innermost; /* registers[] hold: the first frame, or the one that a signal interrupted */
+	__u8 is_return; /* pc is a return address */
+	__u8 by_fp;		/* pc was found by frame pointer */
+};
+
+/* Sets the walk up for a frame whose registers are all known. */
+static __always_inline void
+pfs_walk_enter_innermost(struct pfs_walk *walk)
+{
+	walk->pc = walk->registers[PFS_REGISTER_PC];
+	walk->sp = walk->registers[PFS_REGISTER_SP];
+	walk->fp = walk->registers[PFS_REGISTER_FP];
+	walk->innermost = 1;
+	walk->is_return = 0;
+	walk->by_fp = 0;
+}
+
+static __always_inline int
+pfs_walk_end(struct pfs_walk *walk, enum pfs_walk_status status)
+{
+	walk->status = (__u8) status;
+	return 1;
+}
+
+static __always_inline int
+pfs_find_mapping(struct pfs_walk *walk, __u64 address)
+{
+	__u32 low = walk->process.first;
+	__u32 high = low + walk->process.count;
+
+	if (address >= walk->mapping.start && address < walk->mapping.end)
+		return 1;
+
+	/* 2^16 mappings are the kernel's default limit for a process */
+	for (int i = 0; i < 17 && low < high; i++)
+	{
+		__u32 middle = low + (high - low) / 2;
+		const struct pfs_unwind_mapping *mapping = pfs_get_mapping(middle);
+
+		if (!mapping)
+			return 0;
+		if (address < mapping->start)
+			high = middle;
+		else if (address >= mapping->end)
+			low = middle + 1;
+		else
+		{
+			walk->mapping = *mapping;
+			return 1;
+		}
+	}
+	return 0;
+}
+
+/* The line that holds the last row at or before the offset: lines are ascending, the first one starts the page. */
+static __always_inline const struct pfs_unwind_line *
+pfs_find_line(const struct pfs_unwind_page *page, __u32 offset)
+{
+	__u32 low = page->first_line;
+	__u32 high = low + page->line_count;
+
+	/* 65,536 rows at most in a page: 4,096 lines */
+	for (int i = 0; i < 13 && high - low > 1; i++)
+	{
+		__u32 middle = low + (high - low) / 2;
+		const struct pfs_unwind_line *line = pfs_get_line(middle);
+
+		if (!line)
+			return 0;
+		if (line->rows[0].offset <= offset)
+			low = middle;
+		else
+			high = middle;
+	}
+	return pfs_get_line(low);
+}
+
+static __always_inline const struct pfs_unwind_rule *
+pfs_find_rule(const struct pfs_walk *walk, __u64 address)
+{
+	__u64 elf_address = address - walk->mapping.bias;
+	struct pfs_unwind_page_key key = { walk->mapping.binary,
+									   (__u32) (elf_address >> PFS_UNWIND_PAGE_BITS) };
+	__u32 offset = (__u32) elf_address & ((1U << PFS_UNWIND_PAGE_BITS) - 1);
+	const struct pfs_unwind_page *page = pfs_get_page(&key);
+	const struct pfs_unwind_line *line;
+	__u32 at = 0;
+
+	if (!page)
+		return 0;
+	line = pfs_find_line(page, offset);
+	if (!line || line->rows[0].offset > offset)
+		return 0;
+	for (__u32 step = PFS_UNWIND_LINE_ROWS / 2; step > 0; step /= 2)
+	{
+		if (line->rows[(at + step) & (PFS_UNWIND_LINE_ROWS - 1)].offset <= offset)
+			at += step;
+	}
+	return pfs_get_rule(line->rows[at & (PFS_UNWIND_LINE_ROWS - 1)].rule);
+}
+
+/* Moves to the caller; pointer authentication codes of arm64 lie above the address bits. */
+static __always_inline int
+pfs_walk_to_caller(struct pfs_walk *walk, __u64 pc, __u64 sp, __u64 fp)
+{
+#if defined(__TARGET_ARCH_arm64)
+	pc &= (1ULL << 48) - 1;
+#endif
+	walk->pc = pc;
+	walk->sp = sp;
+	walk->fp = fp;
+	walk->innermost = 0;
+	walk->is_return = 1;
+	return 0;
+}
+
+/*
+ * The frame record at fp: caller's fp, then return address. In code with frame pointers throughout a zero ends the
+ * stack; elsewhere the frame pointer is a guess, and anything odd about it ends the walk as unknown.
+ */
+static __always_inline int
+pfs_step_by_frame_pointer(struct pfs_walk *walk)
+{
+	int proven = walk->mapping.kind == PFS_MAPPING_FRAME_POINTER;
+	__u64 fp = walk->fp;
+	__u64 caller_fp;
+	__u64 pc;
+
+	if (fp == 0)
+		return pfs_walk_end(walk, proven ? PFS_WALK_END_OF_FRAMES : PFS_WALK_NO_RULE);
+	if (fp < walk->sp || fp - walk->sp > PFS_MAX_FP_FRAME_BYTES || (fp & 7))
+		return pfs_walk_end(walk, proven ? PFS_WALK_BAD_FRAME : PFS_WALK_NO_RULE);
+	if (pfs_read_user(fp, &caller_fp) || pfs_read_user(fp + 8, &pc))
+		return pfs_walk_end(walk, PFS_WALK_READ_FAILED);
+	if (pc == 0)
+		return pfs_walk_end(walk, proven ? PFS_WALK_END_OF_FRAMES : PFS_WALK_NO_RULE);
+	if (caller_fp != 0 && caller_fp <= fp)
+		caller_fp = 0;
+	walk->by_fp = 1;
+	return pfs_walk_to_caller(walk, pc, fp + 16, caller_fp);
+}
+
+/* The kernel pushed all registers before it called the signal's handler. */
+static __always_inline int
+pfs_step_over_signal(struct pfs_walk *walk)
+{
+	__u64 base = walk->sp + PFS_SIGNAL_REGISTERS;
+
+#if defined(__TARGET_ARCH_arm64)
+	for (int i = 0; i < PFS_REGISTER_COUNT; i++)
+	{
+		if (pfs_read_user(base + 8 * (__u64) i, &walk->registers[i]))
+			return pfs_walk_end(walk, PFS_WALK_READ_FAILED);
+	}
+#else
+	/* uc_mcontext: r8 … r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip, here by DWARF number */
+	static const __u8 slots[PFS_REGISTER_COUNT] = { 13, 12, 14, 11, 9, 8, 10, 15, 0,
+													1,	2,	3,	4,	5, 6, 7,  16 };
+
+	for (int i = 0; i < PFS_REGISTER_COUNT; i++)
+	{
+		if (pfs_read_user(base + 8 * (__u64) slots[i], &walk->registers[i]))
+			return pfs_walk_end(walk, PFS_WALK_READ_FAILED);
+	}
+#endif
+	pfs_walk_enter_innermost(walk);
+	return 0;
+}
+
+/* Value of a register in this frame; false where it is not known any more. */
+static __always_inline int
+pfs_register(const struct pfs_walk *walk, __u32 number, __u64 *value)
+{
+	if (number == PFS_REGISTER_SP)
+		*value = walk->sp;
+	else if (number == PFS_REGISTER_FP)
+		*value = walk->fp;
+	else if (walk->innermost && number < PFS_REGISTER_COUNT)
+		*value = walk->registers[number];
+	else
+		return 0;
+	return 1;
+}
+
+static __always_inline int
+pfs_rule_cfa(const struct pfs_walk *walk, const struct pfs_unwind_rule *rule, __u64 *cfa)
+{
+	__u64 base;
+
+	if (!pfs_register(walk, rule->cfa_register, &base))
+		return PFS_WALK_NO_RULE;
+	*cfa = base + (__u64) (__s64) rule->cfa_offset;
+	if (rule->kind == PFS_UNWIND_PLT && (walk->pc & 15) >= (__u64) (__s64) rule->plt_threshold)
+		*cfa += 8;
+	if (rule->flags & PFS_UNWIND_CFA_DEREF)
+	{
+		if (pfs_read_user(*cfa, cfa))
+			return PFS_WALK_READ_FAILED;
+		*cfa += (__u64) (__s64) rule->cfa_add;
+	}
+
+	/* stacks grow downwards: a caller's frame lies above, but for leaf code that has pushed nothing */
+	if (*cfa < walk->sp || *cfa - walk->sp > PFS_MAX_FRAME_BYTES || (*cfa & 7) ||
+		(*cfa == walk->sp && !(rule->flags & PFS_UNWIND_RA_IN_REGISTER)))
+		return PFS_WALK_BAD_FRAME;
+	return 0;
+}
+
+static __always_inline int
+pfs_step_by_rule(struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
+{
+	__u64 fp = walk->fp;
+	__u64 cfa;
+	__u64 pc;
+	int status = pfs_rule_cfa(walk, rule, &cfa);
+
+	if (status)
+		return pfs_walk_end(walk, status);
+
+	if (rule->flags & PFS_UNWIND_RA_IN_REGISTER)
+	{
+		if (!pfs_register(walk, (__u32) (__s32) rule->ra_register, &pc))
+			return pfs_walk_end(walk, PFS_WALK_NO_RULE);
+	}
+	else
+	{
+		__s64 offset = rule->kind == PFS_UNWIND_PLT ? -8 : rule->ra_offset;
+
+		if (pfs_read_user(cfa + (__u64) offset, &pc))
+			return pfs_walk_end(walk, PFS_WALK_READ_FAILED);
+	}
+
+	if (rule->fp == PFS_FP_LOST)
+		fp = 0;
+	else if (rule->fp != PFS_FP_SAME)
+	{
+		__u64 base = rule->fp == PFS_FP_AT_CFA ? cfa : walk->fp;
+
+		if (pfs_read_user(base + (__u64) (__s64) rule->fp_offset, &fp))
+			return pfs_walk_end(walk, PFS_WALK_READ_FAILED);
+	}
+	if (pc == 0)
+		return pfs_walk_end(walk, PFS_WALK_BAD_FRAME);
+	walk->by_fp = 0;
+	return pfs_walk_to_caller(walk, pc, cfa, fp);
+}
+
+/* One frame. Returns 0 to go on; else walk->status says how the walk ended. */
+static __always_inline int
+pfs_walk_step(struct pfs_walk *walk, __u64 *frame)
+{
+	__u64 address = walk->pc - walk->is_return;
+	const struct pfs_unwind_rule *rule;
+
+	*frame = walk->pc & PFS_FRAME_ADDRESS(~0ULL);
+	if (walk->is_return)
+		*frame |= PFS_FRAME_RETURN_ADDRESS;
+	if (walk->by_fp)
+		*frame |= PFS_FRAME_BY_FRAME_POINTER;
+
+	/* an address outside of code is no frame; the innermost one is, wherever the CPU says it runs */
+	if (!pfs_find_mapping(walk, address))
+	{
+		walk->count += walk->innermost;
+		return pfs_walk_end(walk, PFS_WALK_NO_MAPPING);
+	}
+	walk->count++;
+
+	if (walk->mapping.kind == PFS_MAPPING_PENDING)
+		return pfs_walk_end(walk, PFS_WALK_NO_TABLE);
+	if (walk->mapping.kind == PFS_MAPPING_FRAME_POINTER)
+		return pfs_step_by_frame_pointer(walk);
+
+	rule = pfs_find_rule(walk, address);
+	if (!rule || rule->kind == PFS_UNWIND_INVALID)
+		return pfs_step_by_frame_pointer(walk);
+	if (rule->kind == PFS_UNWIND_END_OF_STACK)
+		return pfs_walk_end(walk, PFS_WALK_END_OF_STACK);
+	if (rule->kind == PFS_UNWIND_SIGNAL)
+		return pfs_step_over_signal(walk);
+	return pfs_step_by_rule(walk, rule);
+}
+
+#endif
