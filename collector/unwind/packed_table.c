@@ -1,0 +1,152 @@
+/*
+ * packed_table.c
+ *		From rows with whole rules to pages of lines.
+ */
+#include "unwind/packed_table.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PAGE_BYTES (UINT64_C(1) << PFS_UNWIND_PAGE_BITS)
+
+typedef struct Packer
+{
+	PackedTable *packed;
+	RuleSet *rules;
+	size_t line_capacity;
+	size_t page_capacity;
+	uint32_t page; /* the page being filled */
+	bool page_is_open;
+	uint32_t row_count; /* in its last line */
+} Packer;
+
+static int
+reserve(void **items, size_t *capacity, size_t count, size_t item_bytes)
+{
+	size_t wanted = *capacity == 0 ? 64 : *capacity * 2;
+	void *grown;
+
+	if (count < *capacity)
+		return 0;
+	grown = reallocarray(*items, wanted, item_bytes);
+	if (grown == NULL)
+		return -ENOMEM;
+	*items = grown;
+	*capacity = wanted;
+	return 0;
+}
+
+/* The unused rows of a page's last line repeat its last row, so that halving a line needs no count. */
+static void
+close_page(Packer *packer)
+{
+	PackedTable *packed = packer->packed;
+
+	if (packer->page_is_open)
+	{
+		struct pfs_unwind_line *line = &packed->lines[packed->line_count - 1];
+
+		for (uint32_t i = packer->row_count; i < PFS_UNWIND_LINE_ROWS; i++)
+			line->rows[i] = line->rows[packer->row_count - 1];
+	}
+	packer->page_is_open = false;
+}
+
+static int
+open_page(Packer *packer, uint32_t page)
+{
+	PackedTable *packed = packer->packed;
+	int err = reserve((void **) &packed->pages, &packer->page_capacity, packed->page_count,
+					  sizeof(PackedPage));
+
+	if (err != 0)
+		return err;
+	packed->pages[packed->page_count++] =
+		(PackedPage){ .page = page, .first_line = (uint32_t) packed->line_count };
+	packer->page = page;
+	packer->page_is_open = true;
+	packer->row_count = PFS_UNWIND_LINE_ROWS; /* the first row starts a line */
+	return 0;
+}
+
+static int
+append_row(Packer *packer, uint64_t address, const struct pfs_unwind_rule *rule)
+{
+	PackedTable *packed = packer->packed;
+	uint32_t page = (uint32_t) (address >> PFS_UNWIND_PAGE_BITS);
+	int err = 0;
+
+	if (packer->page_is_open && packer->page != page)
+		close_page(packer);
+	if (!packer->page_is_open)
+		err = open_page(packer, page);
+	if (err == 0 && packer->row_count == PFS_UNWIND_LINE_ROWS)
+	{
+		err = reserve((void **) &packed->lines, &packer->line_capacity, packed->line_count,
+					  sizeof(struct pfs_unwind_line));
+		if (err == 0)
+		{
+			packed->line_count++;
+			packed->pages[packed->page_count - 1].line_count++;
+			packer->row_count = 0;
+		}
+	}
+	if (err == 0)
+		packed->lines[packed->line_count - 1].rows[packer->row_count++] = (struct pfs_unwind_row){
+			.offset = (uint16_t) (address & (PAGE_BYTES - 1)),
+			.rule = rule_set_add(packer->rules, rule),
+		};
+	return err;
+}
+
+/* Rows at the starts of the pages that a rule reaches into, up to the address where the next rule begins. */
+static int
+append_continuations(Packer *packer, const UnwindRow *row, uint64_t end)
+{
+	uint64_t address = (row->address | (PAGE_BYTES - 1)) + 1;
+	int err = 0;
+
+	if (row->rule.kind == PFS_UNWIND_INVALID)
+		return 0;
+	for (; err == 0 && address < end; address += PAGE_BYTES)
+		err = append_row(packer, address, &row->rule);
+	return err;
+}
+
+int
+packed_table_build(const UnwindTable *table, RuleSet *rules, PackedTable *packed)
+{
+	Packer packer = { .packed = packed, .rules = rules };
+	const uint64_t limit = UINT64_C(1) << (32 + PFS_UNWIND_PAGE_BITS);
+	int err = 0;
+
+	memset(packed, 0, sizeof(*packed));
+	for (size_t i = 0; err == 0 && i < table->count; i++)
+	{
+		const UnwindRow *row = &table->rows[i];
+		uint64_t end = i + 1 < table->count ? table->rows[i + 1].address : row->address;
+
+		if (row->address >= limit || end >= limit)
+		{
+			packed->rows_outside++;
+			continue;
+		}
+		err = append_row(&packer, row->address, &row->rule);
+		if (err == 0)
+			err = append_continuations(&packer, row, end);
+	}
+	close_page(&packer);
+	if (err != 0)
+		packed_table_free(packed);
+	return err;
+}
+
+void
+packed_table_free(PackedTable *packed)
+{
+	free(packed->lines);
+	free(packed->pages);
+	memset(packed, 0, sizeof(*packed));
+}

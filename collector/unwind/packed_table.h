@@ -1,0 +1,37 @@
+/*
+ * packed_table.h
+ *		An unwind table as the kernel side reads it: rows of 4 bytes in cache lines, by pages of 64 KiB.
+ */
+#ifndef COLLECTOR_PACKED_TABLE_H
+#define COLLECTOR_PACKED_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/cfi.h"
+#include "unwind/rule_set.h"
+
+typedef struct PackedPage
+{
+	uint32_t page;		 /* ELF virtual address >> PFS_UNWIND_PAGE_BITS */
+	uint32_t first_line; /* relative to the table's own lines */
+	uint32_t line_count;
+} PackedPage;
+
+typedef struct PackedTable
+{
+	struct pfs_unwind_line *lines;
+	size_t line_count;
+	PackedPage *pages; /* ascending; pages without any rule are absent */
+	size_t page_count;
+	uint64_t rows_outside; /* rows at addresses that page numbers cannot express, left out */
+} PackedTable;
+
+/*
+ * A page's first row repeats the rule in force where the page begins inside of it, so that each page is complete
+ * by itself. 0 or -ENOMEM.
+ */
+int packed_table_build(const UnwindTable *table, RuleSet *rules, PackedTable *packed);
+void packed_table_free(PackedTable *packed);
+
+#endif

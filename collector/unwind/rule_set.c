@@ -1,0 +1,52 @@
+/*
+ * rule_set.c
+ *		Numbering of unwind rules.
+ */
+#include "unwind/rule_set.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/hash.h"
+
+static bool
+rule_equal(const void *item, const void *key)
+{
+	return memcmp(item, key, sizeof(struct pfs_unwind_rule)) == 0;
+}
+
+int
+rule_set_init(RuleSet *set)
+{
+	static const struct pfs_unwind_rule invalid = { .kind = PFS_UNWIND_INVALID };
+
+	memset(set, 0, sizeof(*set));
+	set->budget.limit_bytes = SIZE_MAX;
+	table_init(&set->rules, &set->budget, sizeof(struct pfs_unwind_rule));
+	(void) rule_set_add(set, &invalid);
+	return set->rules.count == 1 ? 0 : -ENOMEM;
+}
+
+void
+rule_set_fini(RuleSet *set)
+{
+	table_fini(&set->rules);
+}
+
+uint16_t
+rule_set_add(RuleSet *set, const struct pfs_unwind_rule *rule)
+{
+	uint64_t hash = hash_bytes(set->rules.seed, rule, sizeof(*rule));
+	uint32_t number;
+
+	if (table_find(&set->rules, hash, rule_equal, rule, &number))
+		return (uint16_t) number;
+	if (set->rules.count == RULE_SET_MAX || table_reserve(&set->rules) != 0)
+	{
+		set->refused++;
+		return 0;
+	}
+	number = set->rules.count;
+	memcpy(table_append(&set->rules, hash), rule, sizeof(*rule));
+	return (uint16_t) number;
+}

@@ -1,0 +1,43 @@
+/*
+ * rule_set.h
+ *		The rules of all binaries, each once, under 16-bit numbers.
+ *
+ * Compilers use few prologues: some thousand rules cover a whole system. Numbers are never given back, so rows in
+ * the kernel stay true; number 0 is PFS_UNWIND_INVALID.
+ */
+#ifndef COLLECTOR_RULE_SET_H
+#define COLLECTOR_RULE_SET_H
+
+#include "base/arena.h"
+#include "base/table.h"
+#include "unwind_types.h"
+
+#define RULE_SET_MAX 16384
+
+typedef struct RuleSet
+{
+	Budget budget;
+	Table rules;	  /* of struct pfs_unwind_rule; a rule's number is its position */
+	uint64_t refused; /* rules that found the set full */
+} RuleSet;
+
+/* 0 or -ENOMEM. */
+int rule_set_init(RuleSet *set);
+void rule_set_fini(RuleSet *set);
+
+/* The rule's number; 0 (invalid) where the set is full or memory is out, which is counted. */
+uint16_t rule_set_add(RuleSet *set, const struct pfs_unwind_rule *rule);
+
+static inline uint32_t
+rule_set_count(const RuleSet *set)
+{
+	return set->rules.count;
+}
+
+static inline const struct pfs_unwind_rule *
+rule_set_get(const RuleSet *set, uint16_t number)
+{
+	return table_item(&set->rules, number);
+}
+
+#endif
