@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "unwind/cfi_program.h"
 
 /* Compilers align functions to 16 bytes: shorter gaps hold no code that runs, and no row is spent on them. */
@@ -36,22 +37,6 @@ typedef struct Builder
 } Builder;
 
 static int
-grow(void **items, size_t *capacity, size_t count, size_t item_bytes)
-{
-	size_t wanted = *capacity == 0 ? 64 : *capacity * 2;
-	void *grown;
-
-	if (count < *capacity)
-		return 0;
-	grown = reallocarray(*items, wanted, item_bytes);
-	if (grown == NULL)
-		return -ENOMEM;
-	*items = grown;
-	*capacity = wanted;
-	return 0;
-}
-
-static int
 collect_fdes(const CfiInput *input, bool eh_frame, FdeList *list, CfiStats *stats)
 {
 	CfiEntries entries;
@@ -59,7 +44,7 @@ collect_fdes(const CfiInput *input, bool eh_frame, FdeList *list, CfiStats *stat
 	cfi_entries_begin(&entries, input, eh_frame);
 	for (;;)
 	{
-		int err = grow((void **) &list->items, &list->capacity, list->count, sizeof(CfiFde));
+		int err = grow_array(&list->items, &list->capacity, list->count, sizeof(CfiFde));
 
 		if (err != 0)
 			return err;
@@ -111,7 +96,7 @@ append_row(void *context, uint64_t address, const struct pfs_unwind_rule *rule)
 		return 0;
 	if (table->count == CFI_MAX_ROWS)
 		return -E2BIG;
-	err = grow((void **) &table->rows, &builder->capacity, table->count, sizeof(UnwindRow));
+	err = grow_array(&table->rows, &builder->capacity, table->count, sizeof(UnwindRow));
 	if (err == 0)
 		table->rows[table->count++] = (UnwindRow){ .address = address, .rule = *rule };
 	return err;

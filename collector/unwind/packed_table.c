@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 #define PAGE_BYTES (UINT64_C(1) << PFS_UNWIND_PAGE_BITS)
 
 typedef struct Packer
@@ -21,22 +23,6 @@ typedef struct Packer
 	bool page_is_open;
 	uint32_t row_count; /* in its last line */
 } Packer;
-
-static int
-reserve(void **items, size_t *capacity, size_t count, size_t item_bytes)
-{
-	size_t wanted = *capacity == 0 ? 64 : *capacity * 2;
-	void *grown;
-
-	if (count < *capacity)
-		return 0;
-	grown = reallocarray(*items, wanted, item_bytes);
-	if (grown == NULL)
-		return -ENOMEM;
-	*items = grown;
-	*capacity = wanted;
-	return 0;
-}
 
 /* The unused rows of a page's last line repeat its last row, so that halving a line needs no count. */
 static void
@@ -58,8 +44,8 @@ static int
 open_page(Packer *packer, uint32_t page)
 {
 	PackedTable *packed = packer->packed;
-	int err = reserve((void **) &packed->pages, &packer->page_capacity, packed->page_count,
-					  sizeof(PackedPage));
+	int err =
+		grow_array(&packed->pages, &packer->page_capacity, packed->page_count, sizeof(PackedPage));
 
 	if (err != 0)
 		return err;
@@ -84,8 +70,8 @@ append_row(Packer *packer, uint64_t address, const struct pfs_unwind_rule *rule)
 		err = open_page(packer, page);
 	if (err == 0 && packer->row_count == PFS_UNWIND_LINE_ROWS)
 	{
-		err = reserve((void **) &packed->lines, &packer->line_capacity, packed->line_count,
-					  sizeof(struct pfs_unwind_line));
+		err = grow_array(&packed->lines, &packer->line_capacity, packed->line_count,
+						 sizeof(struct pfs_unwind_line));
 		if (err == 0)
 		{
 			packed->line_count++;

@@ -1,0 +1,33 @@
+/*
+ * grow.h
+ *		Room for one more item in a plain growing array.
+ */
+#ifndef COLLECTOR_GROW_H
+#define COLLECTOR_GROW_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+/*
+ * Makes *items, an array of *capacity items of which count are used, hold at least one more; it doubles. *items is the
+ * address of a pointer of any type. 0, or -ENOMEM and nothing changed.
+ */
+static inline int
+grow_array(void *items, size_t *capacity, size_t count, size_t item_bytes)
+{
+	size_t wanted = *capacity == 0 ? 16 : *capacity * 2;
+	void **array = items;
+	void *grown;
+
+	if (count < *capacity)
+		return 0;
+	grown = reallocarray(*array, wanted, item_bytes);
+	if (grown == NULL)
+		return -ENOMEM;
+	*array = grown;
+	*capacity = wanted;
+	return 0;
+}
+
+#endif

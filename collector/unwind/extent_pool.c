@@ -1,0 +1,126 @@
+/*
+ * extent_pool.c
+ *		Best fit over a sorted array of free runs; neighbours are joined when a run comes back.
+ *
+ * Pools hold some hundred runs, so plain arrays beat trees, and are easy to trust.
+ */
+#include "unwind/extent_pool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+void
+extent_pool_init(ExtentPool *pool, uint32_t limit)
+{
+	memset(pool, 0, sizeof(*pool));
+	pool->limit = limit;
+}
+
+void
+extent_pool_fini(ExtentPool *pool)
+{
+	free(pool->free);
+	free(pool->resting);
+	memset(pool, 0, sizeof(*pool));
+}
+
+static void
+remove_free(ExtentPool *pool, size_t at)
+{
+	pool->free_count--;
+	memmove(&pool->free[at], &pool->free[at + 1], (pool->free_count - at) * sizeof(Extent));
+}
+
+static int
+insert_free(ExtentPool *pool, Extent extent)
+{
+	size_t at = 0;
+	bool joins_before;
+	bool joins_after;
+
+	while (at < pool->free_count && pool->free[at].first < extent.first)
+		at++;
+	joins_before = at > 0 && pool->free[at - 1].first + pool->free[at - 1].count == extent.first;
+	joins_after = at < pool->free_count && extent.first + extent.count == pool->free[at].first;
+
+	if (joins_before)
+	{
+		pool->free[at - 1].count += extent.count;
+		if (joins_after)
+		{
+			pool->free[at - 1].count += pool->free[at].count;
+			remove_free(pool, at);
+		}
+		return 0;
+	}
+	if (joins_after)
+	{
+		pool->free[at].first = extent.first;
+		pool->free[at].count += extent.count;
+		return 0;
+	}
+	if (grow_array(&pool->free, &pool->free_capacity, pool->free_count, sizeof(Extent)) != 0)
+		return -ENOMEM;
+	memmove(&pool->free[at + 1], &pool->free[at], (pool->free_count - at) * sizeof(Extent));
+	pool->free[at] = extent;
+	pool->free_count++;
+	return 0;
+}
+
+static void
+wake_resting(ExtentPool *pool, uint64_t now_ns)
+{
+	size_t woken = 0;
+
+	while (woken < pool->resting_count && pool->resting[woken].free_at_ns <= now_ns &&
+		   insert_free(pool, pool->resting[woken].extent) == 0)
+		woken++;
+	pool->resting_count -= woken;
+	memmove(pool->resting, pool->resting + woken, pool->resting_count * sizeof(RestingExtent));
+}
+
+int
+extent_pool_take(ExtentPool *pool, uint32_t count, uint64_t now_ns, uint32_t *first)
+{
+	size_t best = SIZE_MAX;
+
+	wake_resting(pool, now_ns);
+	for (size_t i = 0; i < pool->free_count; i++)
+	{
+		if (pool->free[i].count >= count &&
+			(best == SIZE_MAX || pool->free[i].count < pool->free[best].count))
+			best = i;
+	}
+
+	if (best != SIZE_MAX)
+	{
+		*first = pool->free[best].first;
+		pool->free[best].first += count;
+		pool->free[best].count -= count;
+		if (pool->free[best].count == 0)
+			remove_free(pool, best);
+	}
+	else if (count <= pool->limit - pool->used_end)
+	{
+		*first = pool->used_end;
+		pool->used_end += count;
+	}
+	else
+		return -ENOSPC;
+	pool->used_count += count;
+	return 0;
+}
+
+void
+extent_pool_give(ExtentPool *pool, uint32_t first, uint32_t count, uint64_t now_ns)
+{
+	pool->used_count -= count;
+	if (count == 0 || grow_array(&pool->resting, &pool->resting_capacity, pool->resting_count,
+								 sizeof(RestingExtent)) != 0)
+		return;
+	pool->resting[pool->resting_count++] =
+		(RestingExtent){ { first, count }, now_ns + EXTENT_GRACE_NS };
+}

@@ -1,0 +1,70 @@
+/*
+ * unwinder.h
+ *		What the walker knows: unwind tables of binaries, mappings of processes.
+ *
+ * A binary's table is compiled once, whichever processes map it, and lies in the kernel's tables while anybody holds
+ * the binary. A process may be described before the tables of its binaries are there: walks then end at such a
+ * binary (PFS_WALK_NO_TABLE) until unwinder_binary_load has run.
+ * Not thread-safe: the caller serializes.
+ */
+#ifndef COLLECTOR_UNWINDER_H
+#define COLLECTOR_UNWINDER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/kernel_tables.h"
+
+typedef struct Unwinder Unwinder;
+typedef struct UnwindBinary UnwindBinary;
+
+typedef struct UnwinderStats
+{
+	uint64_t binaries;		   /* held now */
+	uint64_t processes;		   /* described now */
+	uint64_t lines;			   /* in the kernel now, of 64 bytes */
+	uint64_t mappings;		   /* in the kernel now, of 32 bytes */
+	uint64_t rules;			   /* in the kernel now, of 16 bytes */
+	uint64_t load_failures;	   /* binaries whose CFI could not be read, or had no room */
+	uint64_t process_failures; /* processes that had no room */
+	uint64_t rows_unsupported;
+	uint64_t fdes_malformed;
+} UnwinderStats;
+
+/* Executable mapping of a process. */
+typedef struct UnwindSpan
+{
+	uint64_t start; /* process addresses, half-open */
+	uint64_t end;
+	uint64_t bias; /* process address - bias = ELF virtual address; unused without a binary */
+	UnwindBinary *binary; /* NULL: code without a file, walked by frame pointer */
+} UnwindSpan;
+
+/* The tables outlive the unwinder. 0 or -ENOMEM. */
+int unwinder_create(KernelTables *tables, Unwinder **unwinder);
+void unwinder_free(Unwinder *unwinder); /* accepts NULL */
+void unwinder_stats(const Unwinder *unwinder, UnwinderStats *stats);
+
+/* A new binary with one reference; its table is not loaded yet. NULL without memory. */
+UnwindBinary *unwinder_binary_create(Unwinder *unwinder);
+void unwinder_binary_retain(UnwindBinary *binary);
+void unwinder_binary_release(Unwinder *unwinder, UnwindBinary *binary,
+							 uint64_t now_ns); /* accepts NULL */
+
+/*
+ * Compiles the CFI of the file behind fd (borrowed) and puts it into the kernel's tables; processes that map the binary
+ * are walked through it from now on. A file without any CFI is walked by frame pointer. 0, -ENOEXEC, -ENOSPC, -ENOMEM;
+ * counted. To be called once for a binary.
+ */
+int unwinder_binary_load(Unwinder *unwinder, UnwindBinary *binary, int fd, uint64_t now_ns);
+
+/*
+ * Describes a process anew: spans ascending and disjoint. Binaries named are held until the process is described
+ * again or forgotten. 0, -ENOSPC, -ENOMEM; on failure the process is not known at all.
+ */
+int unwinder_process_set(Unwinder *unwinder, uint32_t pid, const UnwindSpan *spans, uint32_t count,
+						 uint64_t now_ns);
+void unwinder_process_forget(Unwinder *unwinder, uint32_t pid, uint64_t now_ns);
+
+#endif
