@@ -3,11 +3,12 @@
  * unwind.bpf.h
  *		The walker: from the registers of a sample to its user stack, by unwind rules.
  *
- * This file is compiled twice: into the BPF programs, and into a user-space library that replays recorded processes
- * (bpf/test). What differs stands behind five functions that the includer defines first: pfs_read_user for a word of the
- * process's memory, and pfs_get_{mapping,page,line,rule} for table entries; each answers NULL (or non-zero) where it has nothing.
+ * This file is compiled twice: into the BPF programs, and into the collector (unwind/late_walk.c), which walks what the
+ * kernel could not, and replays recorded processes in tests. What differs stands behind five functions that the
+ * includer defines first: pfs_read_user for a word of the process's memory (0 where it was read), and
+ * pfs_get_{mapping,page,line,rule} for table entries, which may answer NULL.
  *
- * One step, for the frame at walk->pc:
+ * One step, for the frame at walk->at.pc:
  *
  *	1. Find the mapping: the one of the frame before, else by halving the process's run.
  *	2. Record the frame.
@@ -23,48 +24,27 @@
 
 #include "unwind_types.h"
 
-#if defined(__TARGET_ARCH_arm64)
-#define PFS_REGISTER_COUNT	 33
-#define PFS_REGISTER_FP		 29
-#define PFS_REGISTER_LR		 30
-#define PFS_REGISTER_SP		 31
-#define PFS_REGISTER_PC		 32
-#define PFS_SIGNAL_REGISTERS 312 /* from sp: siginfo 128, ucontext up to uc_mcontext.regs 184 */
-#else
-#define PFS_REGISTER_COUNT	 17
-#define PFS_REGISTER_FP		 6
-#define PFS_REGISTER_SP		 7
-#define PFS_REGISTER_PC		 16
-#define PFS_SIGNAL_REGISTERS 40 /* from sp: ucontext up to uc_mcontext.gregs */
-#endif
-
 #define PFS_MAX_FRAME_BYTES	  (16ULL << 20) /* a rule may not move the stack pointer by more */
 #define PFS_MAX_FP_FRAME_BYTES (1ULL << 20)
 
 struct pfs_walk {
-	__u64 pc;
-	__u64 sp;
-	__u64 fp;
-	__u64 registers[PFS_REGISTER_COUNT]; /* of the innermost frame, by DWARF number */
-	struct pfs_unwind_mapping mapping;	 /* of the current pc */
+	struct pfs_walk_state at;
+	struct pfs_unwind_mapping mapping; /* of the current pc */
 	struct pfs_unwind_process process;
-	__u16 count;	/* frames recorded */
-	__u8 status;	/* enum pfs_walk_status */
-	__u8 innermost; /* registers[] hold: the first frame, or the one that a signal interrupted */
-	__u8 is_return; /* pc is a return address */
-	__u8 by_fp;		/* pc was found by frame pointer */
+	__u16 count; /* frames recorded */
+	__u8 status; /* enum pfs_walk_status */
 };
 
 /* Sets the walk up for a frame whose registers are all known. */
 static __always_inline void
 pfs_walk_enter_innermost(struct pfs_walk *walk)
 {
-	walk->pc = walk->registers[PFS_REGISTER_PC];
-	walk->sp = walk->registers[PFS_REGISTER_SP];
-	walk->fp = walk->registers[PFS_REGISTER_FP];
-	walk->innermost = 1;
-	walk->is_return = 0;
-	walk->by_fp = 0;
+	walk->at.pc = walk->at.registers[PFS_REGISTER_PC];
+	walk->at.sp = walk->at.registers[PFS_REGISTER_SP];
+	walk->at.fp = walk->at.registers[PFS_REGISTER_FP];
+	walk->at.innermost = 1;
+	walk->at.is_return = 0;
+	walk->at.by_fp = 0;
 }
 
 static __always_inline int
@@ -155,14 +135,14 @@ pfs_find_rule(const struct pfs_walk *walk, __u64 address)
 static __always_inline int
 pfs_walk_to_caller(struct pfs_walk *walk, __u64 pc, __u64 sp, __u64 fp)
 {
-#if defined(__TARGET_ARCH_arm64)
+#ifdef PFS_ARM64
 	pc &= (1ULL << 48) - 1;
 #endif
-	walk->pc = pc;
-	walk->sp = sp;
-	walk->fp = fp;
-	walk->innermost = 0;
-	walk->is_return = 1;
+	walk->at.pc = pc;
+	walk->at.sp = sp;
+	walk->at.fp = fp;
+	walk->at.innermost = 0;
+	walk->at.is_return = 1;
 	return 0;
 }
 
@@ -174,13 +154,13 @@ static __always_inline int
 pfs_step_by_frame_pointer(struct pfs_walk *walk)
 {
 	int proven = walk->mapping.kind == PFS_MAPPING_FRAME_POINTER;
-	__u64 fp = walk->fp;
+	__u64 fp = walk->at.fp;
 	__u64 caller_fp;
 	__u64 pc;
 
 	if (fp == 0)
 		return pfs_walk_end(walk, proven ? PFS_WALK_END_OF_FRAMES : PFS_WALK_NO_RULE);
-	if (fp < walk->sp || fp - walk->sp > PFS_MAX_FP_FRAME_BYTES || (fp & 7))
+	if (fp < walk->at.sp || fp - walk->at.sp > PFS_MAX_FP_FRAME_BYTES || (fp & 7))
 		return pfs_walk_end(walk, proven ? PFS_WALK_BAD_FRAME : PFS_WALK_NO_RULE);
 	if (pfs_read_user(fp, &caller_fp) || pfs_read_user(fp + 8, &pc))
 		return pfs_walk_end(walk, PFS_WALK_READ_FAILED);
@@ -188,7 +168,7 @@ pfs_step_by_frame_pointer(struct pfs_walk *walk)
 		return pfs_walk_end(walk, proven ? PFS_WALK_END_OF_FRAMES : PFS_WALK_NO_RULE);
 	if (caller_fp != 0 && caller_fp <= fp)
 		caller_fp = 0;
-	walk->by_fp = 1;
+	walk->at.by_fp = 1;
 	return pfs_walk_to_caller(walk, pc, fp + 16, caller_fp);
 }
 
@@ -196,12 +176,12 @@ pfs_step_by_frame_pointer(struct pfs_walk *walk)
 static __always_inline int
 pfs_step_over_signal(struct pfs_walk *walk)
 {
-	__u64 base = walk->sp + PFS_SIGNAL_REGISTERS;
+	__u64 base = walk->at.sp + PFS_SIGNAL_REGISTERS;
 
-#if defined(__TARGET_ARCH_arm64)
+#ifdef PFS_ARM64
 	for (int i = 0; i < PFS_REGISTER_COUNT; i++)
 	{
-		if (pfs_read_user(base + 8 * (__u64) i, &walk->registers[i]))
+		if (pfs_read_user(base + 8 * (__u64) i, &walk->at.registers[i]))
 			return pfs_walk_end(walk, PFS_WALK_READ_FAILED);
 	}
 #else
@@ -211,7 +191,7 @@ pfs_step_over_signal(struct pfs_walk *walk)
 
 	for (int i = 0; i < PFS_REGISTER_COUNT; i++)
 	{
-		if (pfs_read_user(base + 8 * (__u64) slots[i], &walk->registers[i]))
+		if (pfs_read_user(base + 8 * (__u64) slots[i], &walk->at.registers[i]))
 			return pfs_walk_end(walk, PFS_WALK_READ_FAILED);
 	}
 #endif
@@ -224,11 +204,11 @@ static __always_inline int
 pfs_register(const struct pfs_walk *walk, __u32 number, __u64 *value)
 {
 	if (number == PFS_REGISTER_SP)
-		*value = walk->sp;
+		*value = walk->at.sp;
 	else if (number == PFS_REGISTER_FP)
-		*value = walk->fp;
-	else if (walk->innermost && number < PFS_REGISTER_COUNT)
-		*value = walk->registers[number];
+		*value = walk->at.fp;
+	else if (walk->at.innermost && number < PFS_REGISTER_COUNT)
+		*value = walk->at.registers[number];
 	else
 		return 0;
 	return 1;
@@ -242,7 +222,7 @@ pfs_rule_cfa(const struct pfs_walk *walk, const struct pfs_unwind_rule *rule, __
 	if (!pfs_register(walk, rule->cfa_register, &base))
 		return PFS_WALK_NO_RULE;
 	*cfa = base + (__u64) (__s64) rule->cfa_offset;
-	if (rule->kind == PFS_UNWIND_PLT && (walk->pc & 15) >= (__u64) (__s64) rule->plt_threshold)
+	if (rule->kind == PFS_UNWIND_PLT && (walk->at.pc & 15) >= (__u64) (__s64) rule->plt_threshold)
 		*cfa += 8;
 	if (rule->flags & PFS_UNWIND_CFA_DEREF)
 	{
@@ -252,8 +232,8 @@ pfs_rule_cfa(const struct pfs_walk *walk, const struct pfs_unwind_rule *rule, __
 	}
 
 	/* stacks grow downwards: a caller's frame lies above, but for leaf code that has pushed nothing */
-	if (*cfa < walk->sp || *cfa - walk->sp > PFS_MAX_FRAME_BYTES || (*cfa & 7) ||
-		(*cfa == walk->sp && !(rule->flags & PFS_UNWIND_RA_IN_REGISTER)))
+	if (*cfa < walk->at.sp || *cfa - walk->at.sp > PFS_MAX_FRAME_BYTES || (*cfa & 7) ||
+		(*cfa == walk->at.sp && !(rule->flags & PFS_UNWIND_RA_IN_REGISTER)))
 		return PFS_WALK_BAD_FRAME;
 	return 0;
 }
@@ -261,7 +241,7 @@ pfs_rule_cfa(const struct pfs_walk *walk, const struct pfs_unwind_rule *rule, __
 static __always_inline int
 pfs_step_by_rule(struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
 {
-	__u64 fp = walk->fp;
+	__u64 fp = walk->at.fp;
 	__u64 cfa;
 	__u64 pc;
 	int status = pfs_rule_cfa(walk, rule, &cfa);
@@ -286,14 +266,14 @@ pfs_step_by_rule(struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
 		fp = 0;
 	else if (rule->fp != PFS_FP_SAME)
 	{
-		__u64 base = rule->fp == PFS_FP_AT_CFA ? cfa : walk->fp;
+		__u64 base = rule->fp == PFS_FP_AT_CFA ? cfa : walk->at.fp;
 
 		if (pfs_read_user(base + (__u64) (__s64) rule->fp_offset, &fp))
 			return pfs_walk_end(walk, PFS_WALK_READ_FAILED);
 	}
 	if (pc == 0)
 		return pfs_walk_end(walk, PFS_WALK_BAD_FRAME);
-	walk->by_fp = 0;
+	walk->at.by_fp = 0;
 	return pfs_walk_to_caller(walk, pc, cfa, fp);
 }
 
@@ -301,19 +281,19 @@ pfs_step_by_rule(struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
 static __always_inline int
 pfs_walk_step(struct pfs_walk *walk, __u64 *frame)
 {
-	__u64 address = walk->pc - walk->is_return;
+	__u64 address = walk->at.pc - walk->at.is_return;
 	const struct pfs_unwind_rule *rule;
 
-	*frame = walk->pc & PFS_FRAME_ADDRESS(~0ULL);
-	if (walk->is_return)
+	*frame = walk->at.pc & PFS_FRAME_ADDRESS(~0ULL);
+	if (walk->at.is_return)
 		*frame |= PFS_FRAME_RETURN_ADDRESS;
-	if (walk->by_fp)
+	if (walk->at.by_fp)
 		*frame |= PFS_FRAME_BY_FRAME_POINTER;
 
 	/* an address outside of code is no frame; the innermost one is, wherever the CPU says it runs */
 	if (!pfs_find_mapping(walk, address))
 	{
-		walk->count += walk->innermost;
+		walk->count += walk->at.innermost;
 		return pfs_walk_end(walk, PFS_WALK_NO_MAPPING);
 	}
 	walk->count++;

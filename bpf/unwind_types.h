@@ -109,6 +109,35 @@ struct pfs_unwind_process {
 	__u32 count; /* mappings, ascending and disjoint */
 };
 
+/* Registers by DWARF number, and where a signal frame keeps them. */
+#if defined(__TARGET_ARCH_arm64) || defined(__aarch64__)
+#define PFS_ARM64			 1
+#define PFS_REGISTER_COUNT	 33
+#define PFS_REGISTER_FP		 29
+#define PFS_REGISTER_LR		 30
+#define PFS_REGISTER_SP		 31
+#define PFS_REGISTER_PC		 32
+#define PFS_SIGNAL_REGISTERS 312 /* from sp: siginfo 128, ucontext up to uc_mcontext.regs 184 */
+#else
+#define PFS_REGISTER_COUNT	 17
+#define PFS_REGISTER_FP		 6
+#define PFS_REGISTER_SP		 7
+#define PFS_REGISTER_PC		 16
+#define PFS_SIGNAL_REGISTERS 40 /* from sp: ucontext up to uc_mcontext.gregs */
+#endif
+
+/* Where a walk is: the registers of one frame. Enough to go on elsewhere. */
+struct pfs_walk_state {
+	__u64 pc;
+	__u64 sp;
+	__u64 fp;
+	__u64 registers[PFS_REGISTER_COUNT]; /* by DWARF number; hold while innermost is set */
+	__u8 innermost; /* the frame that was sampled, or that a signal interrupted */
+	__u8 is_return; /* pc is a return address */
+	__u8 by_fp;		/* pc was found by frame pointer */
+	__u8 unused[5];
+};
+
 /* How a walk ended. */
 #define PFS_WALK_STATUSES(X) \
 	X(RUNNING, "running", "not ended") \

@@ -1,6 +1,6 @@
 /*
  * kernel_tables.h
- *		The memory that the walker reads, behind an interface: BPF maps in the agent, plain arrays in the replay harness.
+ *		The memory that the walker reads, behind an interface: BPF maps in the agent, plain arrays in tests.
  *
  * Slots are addressed by number. Writing lines and mappings is plain stores into shared memory; the entries that lead
  * to them (pages, processes) are set only after that.
@@ -19,6 +19,8 @@ typedef struct KernelTablesOps
 {
 	int (*write_lines)(KernelTables *tables, uint32_t first, uint32_t count,
 					   const struct pfs_unwind_line *lines);
+	/* the shared memory of one line that was written; NULL where it cannot be had */
+	const struct pfs_unwind_line *(*line)(KernelTables *tables, uint32_t number);
 	int (*write_rule)(KernelTables *tables, uint32_t number, const struct pfs_unwind_rule *rule);
 	int (*set_page)(KernelTables *tables, const struct pfs_unwind_page_key *key,
 					const struct pfs_unwind_page *page);

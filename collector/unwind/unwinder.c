@@ -19,6 +19,12 @@
 #include "unwind/packed_table.h"
 #include "unwind/rule_set.h"
 
+typedef struct BinaryPage
+{
+	uint32_t page;
+	struct pfs_unwind_page place;
+} BinaryPage;
+
 struct UnwindBinary
 {
 	uint32_t number; /* its name in the kernel's tables, never used again */
@@ -26,8 +32,9 @@ struct UnwindBinary
 	enum pfs_mapping_kind kind;
 	uint32_t first_line;
 	uint32_t line_count;
-	uint32_t *pages;
+	BinaryPage *pages; /* ascending */
 	size_t page_count;
+	UT_hash_handle hh; /* by number */
 };
 
 typedef struct Described
@@ -48,6 +55,7 @@ struct Unwinder
 	RuleSet rules;
 	uint32_t rules_written;
 	uint32_t next_number;
+	UnwindBinary *binaries;
 	Described *processes;
 	UnwinderStats stats;
 };
@@ -91,6 +99,7 @@ void
 unwinder_stats(const Unwinder *unwinder, UnwinderStats *stats)
 {
 	*stats = unwinder->stats;
+	stats->binaries = HASH_COUNT(unwinder->binaries);
 	stats->processes = HASH_COUNT(unwinder->processes);
 	stats->lines = unwinder->lines.used_count;
 	stats->mappings = unwinder->mappings.used_count;
@@ -107,7 +116,7 @@ unwinder_binary_create(Unwinder *unwinder)
 	binary->number = ++unwinder->next_number;
 	binary->references = 1;
 	binary->kind = PFS_MAPPING_PENDING;
-	unwinder->stats.binaries++;
+	HASH_ADD(hh, unwinder->binaries, number, sizeof(binary->number), binary);
 	return binary;
 }
 
@@ -122,7 +131,7 @@ remove_pages(Unwinder *unwinder, const UnwindBinary *binary)
 {
 	for (size_t i = 0; i < binary->page_count; i++)
 	{
-		struct pfs_unwind_page_key key = { binary->number, binary->pages[i] };
+		struct pfs_unwind_page_key key = { binary->number, binary->pages[i].page };
 
 		unwinder->tables->ops->remove_page(unwinder->tables, &key);
 	}
@@ -135,9 +144,9 @@ unwinder_binary_release(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_n
 		return;
 	remove_pages(unwinder, binary);
 	extent_pool_give(&unwinder->lines, binary->first_line, binary->line_count, now_ns);
+	HASH_DEL(unwinder->binaries, binary);
 	free(binary->pages);
 	free(binary);
-	unwinder->stats.binaries--;
 }
 
 static int
@@ -175,7 +184,7 @@ write_pages(Unwinder *unwinder, UnwindBinary *binary, const PackedTable *packed)
 
 		err = tables->ops->set_page(tables, &key, &page);
 		if (err == 0)
-			binary->pages[binary->page_count++] = key.page;
+			binary->pages[binary->page_count++] = (BinaryPage){ key.page, page };
 	}
 	if (err != 0)
 	{
@@ -388,4 +397,57 @@ unwinder_process_forget(Unwinder *unwinder, uint32_t pid, uint64_t now_ns)
 	unwinder->tables->ops->remove_process(unwinder->tables, pid);
 	HASH_DEL(unwinder->processes, process);
 	discard(unwinder, process, now_ns);
+}
+
+bool
+unwinder_find_process(const Unwinder *unwinder, uint32_t pid, struct pfs_unwind_process *process)
+{
+	Described *found;
+
+	HASH_FIND(hh, unwinder->processes, &pid, sizeof(pid), found);
+	if (found != NULL)
+		*process = (struct pfs_unwind_process){ found->first, found->slot_count };
+	return found != NULL;
+}
+
+const struct pfs_unwind_mapping *
+unwinder_mapping(const Unwinder *unwinder, uint32_t slot)
+{
+	return unwinder->tables->ops->mapping(unwinder->tables, slot);
+}
+
+static int
+compare_page(const void *key, const void *item)
+{
+	uint32_t page = *(const uint32_t *) key;
+	const BinaryPage *entry = item;
+
+	return (page > entry->page) - (page < entry->page);
+}
+
+const struct pfs_unwind_page *
+unwinder_page(const Unwinder *unwinder, const struct pfs_unwind_page_key *key)
+{
+	UnwindBinary *binary;
+	const BinaryPage *entry = NULL;
+
+	HASH_FIND(hh, unwinder->binaries, &key->binary, sizeof(key->binary), binary);
+	if (binary != NULL && binary->page_count > 0)
+		entry =
+			bsearch(&key->page, binary->pages, binary->page_count, sizeof(*entry), compare_page);
+	return entry != NULL ? &entry->place : NULL;
+}
+
+const struct pfs_unwind_line *
+unwinder_line(const Unwinder *unwinder, uint32_t number)
+{
+	return unwinder->tables->ops->line(unwinder->tables, number);
+}
+
+const struct pfs_unwind_rule *
+unwinder_rule(const Unwinder *unwinder, uint32_t number)
+{
+	return number < rule_set_count(&unwinder->rules)
+			   ? rule_set_get(&unwinder->rules, (uint16_t) number)
+			   : NULL;
 }

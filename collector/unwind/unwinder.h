@@ -67,4 +67,13 @@ int unwinder_process_set(Unwinder *unwinder, uint32_t pid, const UnwindSpan *spa
 						 uint64_t now_ns);
 void unwinder_process_forget(Unwinder *unwinder, uint32_t pid, uint64_t now_ns);
 
+/* What the walker looks up, for walks in user space. False, or NULL, where there is nothing. */
+bool unwinder_find_process(const Unwinder *unwinder, uint32_t pid,
+						   struct pfs_unwind_process *process);
+const struct pfs_unwind_mapping *unwinder_mapping(const Unwinder *unwinder, uint32_t slot);
+const struct pfs_unwind_page *unwinder_page(const Unwinder *unwinder,
+											const struct pfs_unwind_page_key *key);
+const struct pfs_unwind_line *unwinder_line(const Unwinder *unwinder, uint32_t number);
+const struct pfs_unwind_rule *unwinder_rule(const Unwinder *unwinder, uint32_t number);
+
 #endif

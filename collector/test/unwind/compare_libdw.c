@@ -25,8 +25,8 @@
 #include <elfutils/libdwfl.h>
 #include <gelf.h>
 
-#include "replay.h"
-#include "unwind/unwinder.h"
+#include "memory_tables.h"
+#include "unwind/late_walk.h"
 
 #define MAX_FRAMES 512
 #define MAX_SPANS  4096
@@ -202,26 +202,32 @@ collect_frame(Dwfl_Frame *frame, void *context)
 }
 
 static void
-registers_by_dwarf_number(const struct user_regs_struct *user, uint64_t *registers)
+innermost_frame(const struct user_regs_struct *user, struct pfs_walk_state *state)
 {
 	const uint64_t values[] = { user->rax, user->rdx, user->rcx, user->rbx, user->rsi, user->rdi,
 								user->rbp, user->rsp, user->r8,	 user->r9,	user->r10, user->r11,
 								user->r12, user->r13, user->r14, user->r15, user->rip };
 
-	memcpy(registers, values, sizeof(values));
+	memset(state, 0, sizeof(*state));
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+		state->registers[i] = values[i];
+	state->pc = user->rip;
+	state->sp = user->rsp;
+	state->fp = user->rbp;
+	state->innermost = 1;
 }
 
 static int
 compare_thread(Dwfl_Thread *thread, void *context)
 {
 	void **arguments = context;
-	Replay *replay = arguments[0];
+	const Unwinder *unwinder = arguments[0];
 	Sums *sums = arguments[1];
 	pid_t pid = *(pid_t *) arguments[2];
 	pid_t tid = dwfl_thread_tid(thread);
 	struct user_regs_struct user;
 	struct iovec io = { &user, sizeof(user) };
-	uint64_t registers[REPLAY_REGISTERS] = { 0 };
+	struct pfs_walk_state state;
 	uint64_t frames[MAX_FRAMES];
 	Stack theirs = { .count = 0 };
 	size_t count;
@@ -230,10 +236,10 @@ compare_thread(Dwfl_Thread *thread, void *context)
 
 	if (ptrace(PTRACE_GETREGSET, tid, (void *) NT_PRSTATUS, &io) != 0)
 		return DWARF_CB_OK;
-	registers_by_dwarf_number(&user, registers);
+	innermost_frame(&user, &state);
 	dwfl_thread_getframes(thread, collect_frame, &theirs);
-	count = replay_walk(replay, (uint32_t) pid, registers, read_memory, &pid, frames, MAX_FRAMES,
-						&status);
+	count =
+		late_walk(unwinder, (uint32_t) pid, &state, read_memory, &pid, frames, MAX_FRAMES, &status);
 
 	while (same < count && same < theirs.count &&
 		   PFS_FRAME_ADDRESS(frames[same]) == theirs.pcs[same])
@@ -281,14 +287,14 @@ for_each_thread(pid_t pid, bool stop)
 }
 
 static int
-compare_process(pid_t pid, Replay *replay, Unwinder *unwinder, Sums *sums)
+compare_process(pid_t pid, Unwinder *unwinder, Sums *sums)
 {
 	static char *debug_path;
 	static const Dwfl_Callbacks callbacks = { .find_elf = dwfl_linux_proc_find_elf,
 											  .find_debuginfo = dwfl_standard_find_debuginfo,
 											  .debuginfo_path = &debug_path };
 	Dwfl *dwfl = dwfl_begin(&callbacks);
-	void *arguments[] = { replay, sums, &pid };
+	void *arguments[] = { unwinder, sums, &pid };
 	int result = -1;
 
 	for_each_thread(pid, true);
@@ -306,15 +312,14 @@ int
 main(int argc, char **argv)
 {
 	Sums sums = { 0 };
-	Replay *replay;
+	KernelTables *tables = memory_tables_create();
 	Unwinder *unwinder;
 
 	elf_version(EV_CURRENT);
-	if (argc < 2 || replay_create(&replay) != 0 ||
-		unwinder_create(replay_tables(replay), &unwinder) != 0)
+	if (argc < 2 || tables == NULL || unwinder_create(tables, &unwinder) != 0)
 		return 2;
 	for (int i = 1; i < argc; i++)
-		(void) compare_process(atoi(argv[i]), replay, unwinder, &sums);
+		(void) compare_process(atoi(argv[i]), unwinder, &sums);
 	printf("%u threads, %u complete, %u differ\n", sums.threads, sums.complete, sums.differ);
 	for (int i = 0; i < PFS_WALK_STATUS_COUNT; i++)
 		if (sums.statuses[i] != 0)

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * memory_tables.c
+ *		Arrays for lines and mappings; rules, pages and processes are the unwinder's own to look up.
+ */
+#include "memory_tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LINE_LIMIT	  (1 << 20)
+#define MAPPING_LIMIT (1 << 17)
+
+typedef struct MemoryTables {
+	KernelTables tables; /* first: the operations get its address */
+	struct pfs_unwind_line *lines;
+	struct pfs_unwind_mapping *mappings;
+} MemoryTables;
+
+static int
+write_lines(KernelTables *tables, uint32_t first, uint32_t count,
+			const struct pfs_unwind_line *lines)
+{
+	memcpy(((MemoryTables *) tables)->lines + first, lines, count * sizeof(*lines));
+	return 0;
+}
+
+static const struct pfs_unwind_line *
+line(KernelTables *tables, uint32_t number)
+{
+	return number < LINE_LIMIT ? &((MemoryTables *) tables)->lines[number] : NULL;
+}
+
+static struct pfs_unwind_mapping *
+mapping(KernelTables *tables, uint32_t slot)
+{
+	return slot < MAPPING_LIMIT ? &((MemoryTables *) tables)->mappings[slot] : NULL;
+}
+
+static int
+write_rule(KernelTables *tables, uint32_t number, const struct pfs_unwind_rule *rule)
+{
+	(void) tables;
+	(void) number;
+	(void) rule;
+	return 0;
+}
+
+static int
+set_page(KernelTables *tables, const struct pfs_unwind_page_key *key,
+		 const struct pfs_unwind_page *page)
+{
+	(void) tables;
+	(void) key;
+	(void) page;
+	return 0;
+}
+
+static void
+remove_page(KernelTables *tables, const struct pfs_unwind_page_key *key)
+{
+	(void) tables;
+	(void) key;
+}
+
+static int
+set_process(KernelTables *tables, uint32_t pid, const struct pfs_unwind_process *process)
+{
+	(void) tables;
+	(void) pid;
+	(void) process;
+	return 0;
+}
+
+static void
+remove_process(KernelTables *tables, uint32_t pid)
+{
+	(void) tables;
+	(void) pid;
+}
+
+static const KernelTablesOps operations = {
+	.write_lines = write_lines,
+	.line = line,
+	.write_rule = write_rule,
+	.set_page = set_page,
+	.remove_page = remove_page,
+	.mapping = mapping,
+	.set_process = set_process,
+	.remove_process = remove_process,
+};
+
+KernelTables *
+memory_tables_create(void)
+{
+	MemoryTables *memory = calloc(1, sizeof(*memory));
+
+	if (memory == NULL)
+		return NULL;
+	memory->tables = (KernelTables){ &operations, LINE_LIMIT, MAPPING_LIMIT };
+	memory->lines = calloc(LINE_LIMIT, sizeof(*memory->lines));
+	memory->mappings = calloc(MAPPING_LIMIT, sizeof(*memory->mappings));
+	if (memory->lines != NULL && memory->mappings != NULL)
+		return &memory->tables;
+	memory_tables_free(&memory->tables);
+	return NULL;
+}
+
+void
+memory_tables_free(KernelTables *tables)
+{
+	MemoryTables *memory = (MemoryTables *) tables;
+
+	if (memory == NULL)
+		return;
+	free(memory->lines);
+	free(memory->mappings);
+	free(memory);
+}

@@ -1,0 +1,98 @@
+/*
+ * late_walk.c
+ *		What unwind.bpf.h asks of its surroundings, in user space.
+ */
+#include "unwind/late_walk.h"
+
+#include <string.h>
+
+/* The walk that is running: the walker's functions take no context, as in BPF. */
+static _Thread_local struct
+{
+	const Unwinder *unwinder;
+	LateRead read;
+	void *context;
+} current;
+
+static int
+pfs_read_user(__u64 address, __u64 *value)
+{
+	uint64_t word;
+	int result = current.read(current.context, address, &word);
+
+	if (result == 0)
+		*value = word;
+	return result;
+}
+
+static const struct pfs_unwind_mapping *
+pfs_get_mapping(__u32 slot)
+{
+	return unwinder_mapping(current.unwinder, slot);
+}
+
+static const struct pfs_unwind_page *
+pfs_get_page(const struct pfs_unwind_page_key *key)
+{
+	return unwinder_page(current.unwinder, key);
+}
+
+static const struct pfs_unwind_line *
+pfs_get_line(__u32 number)
+{
+	return unwinder_line(current.unwinder, number);
+}
+
+static const struct pfs_unwind_rule *
+pfs_get_rule(__u32 number)
+{
+	return unwinder_rule(current.unwinder, number);
+}
+
+/* as libbpf's header defines it; the C library's own lacks "inline" */
+#undef __always_inline
+#define __always_inline inline __attribute__((always_inline))
+#include "unwind.bpf.h"
+
+int
+late_memory_read(void *memory, uint64_t address, uint64_t *value)
+{
+	const LateMemory *copy = memory;
+	uint64_t offset = address - copy->address;
+
+	if (address < copy->address || copy->length < sizeof(*value) ||
+		offset > copy->length - sizeof(*value))
+		return -1;
+	memcpy(value, copy->bytes + offset, sizeof(*value));
+	return 0;
+}
+
+size_t
+late_walk(const Unwinder *unwinder, uint32_t pid, const struct pfs_walk_state *state, LateRead read,
+		  void *context, uint64_t *frames, size_t capacity, int *status)
+{
+	struct pfs_walk walk;
+	__u64 frame;
+
+	memset(&walk, 0, sizeof(walk));
+	if (!unwinder_find_process(unwinder, pid, &walk.process))
+	{
+		*status = PFS_WALK_NO_PROCESS;
+		return 0;
+	}
+	current.unwinder = unwinder;
+	current.read = read;
+	current.context = context;
+
+	walk.at = *state;
+	while (walk.status == PFS_WALK_RUNNING && walk.count < capacity)
+	{
+		size_t at = walk.count;
+
+		(void) pfs_walk_step(&walk, &frame);
+		if (walk.count > at)
+			frames[at] = frame;
+	}
+	*status = walk.status == PFS_WALK_RUNNING ? PFS_WALK_TOO_DEEP : walk.status;
+	return walk.count;
+}

@@ -1,0 +1,38 @@
+/*
+ * late_walk.h
+ *		The walker in user space: goes on with walks that the kernel could not end, and replays recorded ones.
+ *
+ * The code is the kernel's own (unwind.bpf.h) over the same tables. A process that has just started is sampled before
+ * anything is known of it; the kernel then hands over registers and a copy of the stack, and the walk is made
+ * as soon as the process is described.
+ */
+#ifndef COLLECTOR_LATE_WALK_H
+#define COLLECTOR_LATE_WALK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "unwind/unwinder.h"
+
+/* Reads 8 bytes of the process's memory: 0, or non-zero where they cannot be had. */
+typedef int (*LateRead)(void *context, uint64_t address, uint64_t *value);
+
+/* A piece of memory, copied when the sample was taken. */
+typedef struct LateMemory
+{
+	uint64_t address;
+	const uint8_t *bytes;
+	size_t length;
+} LateMemory;
+
+/* A LateRead over a LateMemory. */
+int late_memory_read(void *memory, uint64_t address, uint64_t *value);
+
+/*
+ * Walks from the state on. frames takes up to capacity frames as the kernel records them, with PFS_FRAME_* bits. Returns
+ * their number; *status is an enum pfs_walk_status.
+ */
+size_t late_walk(const Unwinder *unwinder, uint32_t pid, const struct pfs_walk_state *state,
+				 LateRead read, void *context, uint64_t *frames, size_t capacity, int *status);
+
+#endif
