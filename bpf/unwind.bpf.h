@@ -6,13 +6,13 @@
  * This file is compiled twice: into the BPF programs, and into the collector (unwind/late_walk.c), which walks what the
  * kernel could not, and replays recorded processes in tests. What differs stands behind five functions that the
  * includer defines first: pfs_read_user for a word of the process's memory (0 where it was read), and
- * pfs_get_{mapping,page,line,rule} for table entries, which may answer NULL.
+ * pfs_get_{mapping,entry,line,rule} for table entries, which may answer NULL.
  *
  * One step, for the frame at walk->at.pc:
  *
  *	1. Find the mapping: the one of the frame before, else by halving the process's run.
  *	2. Record the frame.
- *	3. Find the row: page by hash, line by halving, row by halving. A return address looks up the byte before it, so
+ *	3. Find the row: page by its number, line by halving, row by halving. A return address looks up the byte before it, so
  *	   that a call at the very end of a function finds its own function's rule.
  *	4. Apply the rule; where there is none, or the mapping says so, follow the frame pointer with checks.
  *
@@ -24,7 +24,7 @@
 
 #include "unwind_types.h"
 
-#define PFS_MAX_FRAME_BYTES	  (16ULL << 20) /* a rule may not move the stack pointer by more */
+#define PFS_MAX_FRAME_BYTES	   (16ULL << 20) /* a rule may not move the stack pointer by more */
 #define PFS_MAX_FP_FRAME_BYTES (1ULL << 20)
 
 struct pfs_walk {
@@ -107,14 +107,26 @@ pfs_find_line(const struct pfs_unwind_page *page, __u32 offset)
 	return pfs_get_line(low);
 }
 
+/* The page of an ELF address in the directory of the current mapping; NULL where no rule speaks of it. */
+static __always_inline const struct pfs_unwind_page *
+pfs_find_page(const struct pfs_walk *walk, __u64 elf_address)
+{
+	const union pfs_unwind_entry *entry = pfs_get_entry(walk->mapping.directory);
+	__u64 page = elf_address >> PFS_UNWIND_PAGE_BITS;
+
+	if (!entry || page < entry->head.low_page ||
+		page - entry->head.low_page >= entry->head.page_count)
+		return 0;
+	entry = pfs_get_entry(walk->mapping.directory + 1 + (__u32) (page - entry->head.low_page));
+	return entry && entry->page.line_count > 0 ? &entry->page : 0;
+}
+
 static __always_inline const struct pfs_unwind_rule *
 pfs_find_rule(const struct pfs_walk *walk, __u64 address)
 {
 	__u64 elf_address = address - walk->mapping.bias;
-	struct pfs_unwind_page_key key = { walk->mapping.binary,
-									   (__u32) (elf_address >> PFS_UNWIND_PAGE_BITS) };
 	__u32 offset = (__u32) elf_address & ((1U << PFS_UNWIND_PAGE_BITS) - 1);
-	const struct pfs_unwind_page *page = pfs_get_page(&key);
+	const struct pfs_unwind_page *page = pfs_find_page(walk, elf_address);
 	const struct pfs_unwind_line *line;
 	__u32 at = 0;
 

@@ -3,12 +3,12 @@
  * unwind_types.h
  *		Unwind tables as the walker reads them: the part of events.h that is about unwinding.
  *
- * A process has a sorted run of *mappings*; a mapping leads to a *binary*; a binary's code is cut in pages of 64 KiB of
- * ELF addresses; a page has a sorted run of *rows*; a row names a *rule*, which all binaries share:
+ * A process has a sorted run of *mappings*; a mapping leads to its binary's *directory*, which has an entry for each
+ * page, 64 KiB of ELF addresses; a page has a sorted run of *rows*; a row names a *rule*, which all binaries share:
  *
  *		pid ──► pfs_unwind_process ──► pfs_unwind_mapping[first .. first + count)
- *		(binary, address >> 16) ──► pfs_unwind_page ──► pfs_unwind_line[first_line ..], 16 rows each
- *		row.rule ──► pfs_unwind_rule
+ *		mapping.directory ──► pfs_unwind_page: head { low page, pages }, then one entry per page
+ *		page ──► pfs_unwind_line[first_line ..], 16 rows each; row.rule ──► pfs_unwind_rule
  *
  * Rows take 4 bytes (a page offset and a rule number), rules are few: the union over a system's binaries is some
  * thousands. Runs are written before the entry that leads to them and reused some time after it is gone, so a walker
@@ -33,11 +33,12 @@
  * alone, where the kernel has saved all of them.
  */
 enum pfs_unwind_kind {
-	PFS_UNWIND_INVALID = 0,	 /* nothing known here: no CFI covers it, or CFI that rules do not express */
-	PFS_UNWIND_CFI,			 /* the formulas above */
+	PFS_UNWIND_INVALID =
+		0,			/* nothing known here: no CFI covers it, or CFI that rules do not express */
+	PFS_UNWIND_CFI, /* the formulas above */
 	PFS_UNWIND_END_OF_STACK, /* the return address is undefined: a proven root */
-	PFS_UNWIND_PLT,			 /* a lazy PLT entry: CFA = sp + 8, 8 more from byte plt_threshold of each 16 on */
-	PFS_UNWIND_SIGNAL		 /* signal trampoline: the registers lie in the frame that the kernel pushed */
+	PFS_UNWIND_PLT, /* a lazy PLT entry: CFA = sp + 8, 8 more from byte plt_threshold of each 16 on */
+	PFS_UNWIND_SIGNAL /* signal trampoline: the registers lie in the frame that the kernel pushed */
 };
 
 enum pfs_unwind_fp {
@@ -66,6 +67,14 @@ struct pfs_unwind_rule {
 	__s16 unused;  /* 0: rules are compared by their bytes */
 };
 
+/* Sizes of the kernel's tables. */
+#define PFS_UNWIND_CHUNK_LINES 16384 /* 1 MiB */
+#define PFS_UNWIND_CHUNKS	   32
+#define PFS_UNWIND_ENTRIES	   131072 /* 1 MiB */
+#define PFS_UNWIND_MAPPINGS	   65536  /* 2 MiB */
+#define PFS_UNWIND_RULES	   16384  /* 256 KiB */
+#define PFS_UNWIND_PROCESSES   8192
+
 #define PFS_UNWIND_PAGE_BITS 16
 #define PFS_UNWIND_LINE_ROWS 16
 
@@ -77,31 +86,39 @@ struct pfs_unwind_row {
 
 /* A cache line of rows: the walker finds the line by halving, then the row inside it. */
 struct pfs_unwind_line {
-	struct pfs_unwind_row rows[PFS_UNWIND_LINE_ROWS]; /* unused ones at the end repeat the last row */
+	struct pfs_unwind_row
+		rows[PFS_UNWIND_LINE_ROWS]; /* unused ones at the end repeat the last row */
 };
 
-struct pfs_unwind_page_key {
-	__u32 binary;
-	__u32 page; /* ELF virtual address >> PFS_UNWIND_PAGE_BITS */
-};
-
+/* Entry of a binary's directory. */
 struct pfs_unwind_page {
 	__u32 first_line;
-	__u32 line_count; /* 1 .. 4096 */
+	__u32 line_count; /* 1 .. 4096; 0: no rule speaks of the page */
+};
+
+/* A directory's first entry: which pages the entries after it are about. */
+struct pfs_unwind_directory {
+	__u32 low_page; /* ELF virtual address >> PFS_UNWIND_PAGE_BITS */
+	__u32 page_count;
+};
+
+union pfs_unwind_entry {
+	struct pfs_unwind_directory head;
+	struct pfs_unwind_page page;
 };
 
 enum pfs_mapping_kind {
 	PFS_MAPPING_PENDING = 0, /* its binary's table is not loaded yet */
-	PFS_MAPPING_TABLE,		 /* by rules of .binary */
+	PFS_MAPPING_TABLE,		 /* by the rules that .directory leads to */
 	PFS_MAPPING_FRAME_POINTER /* code built with frame pointers throughout (Go, JIT compilers), or without any CFI */
 };
 
 struct pfs_unwind_mapping {
 	__u64 start; /* process addresses, half-open */
 	__u64 end;
-	__u64 bias; /* process address - bias = ELF virtual address */
-	__u32 binary;
-	__u32 kind; /* enum pfs_mapping_kind */
+	__u64 bias;		 /* process address - bias = ELF virtual address */
+	__u32 directory; /* number of its first entry, with PFS_MAPPING_TABLE */
+	__u32 kind;		 /* enum pfs_mapping_kind */
 };
 
 struct pfs_unwind_process {
@@ -139,17 +156,18 @@ struct pfs_walk_state {
 };
 
 /* How a walk ended. */
-#define PFS_WALK_STATUSES(X) \
-	X(RUNNING, "running", "not ended") \
-	X(END_OF_STACK, "end_of_stack", "at a frame whose return address is undefined: whole") \
-	X(END_OF_FRAMES, "end_of_frames", "at a zero frame pointer or return address in code with frame pointers: whole") \
-	X(TOO_DEEP, "too_deep", "after PFS_MAX_FRAMES frames") \
-	X(NO_PROCESS, "no_process", "the collector has not described this process yet") \
-	X(NO_MAPPING, "no_mapping", "no executable mapping is known at the address") \
-	X(NO_TABLE, "no_table", "the table of the binary is not loaded yet") \
-	X(NO_RULE, "no_rule", "no rule covers the address, and frame pointers do not help") \
+#define PFS_WALK_STATUSES(X)                                                                 \
+	X(RUNNING, "running", "not ended")                                                       \
+	X(END_OF_STACK, "end_of_stack", "at a frame whose return address is undefined: whole")   \
+	X(END_OF_FRAMES, "end_of_frames",                                                        \
+	  "at a zero frame pointer or return address in code with frame pointers: whole")        \
+	X(TOO_DEEP, "too_deep", "after PFS_MAX_FRAMES frames")                                   \
+	X(NO_PROCESS, "no_process", "the collector has not described this process yet")          \
+	X(NO_MAPPING, "no_mapping", "no executable mapping is known at the address")             \
+	X(NO_TABLE, "no_table", "the table of the binary is not loaded yet")                     \
+	X(NO_RULE, "no_rule", "no rule covers the address, and frame pointers do not help")      \
 	X(READ_FAILED, "read_failed", "the stack could not be read (paged out, or not a stack)") \
-	X(BAD_FRAME, "bad_frame", "a rule led to a frame that cannot be") \
+	X(BAD_FRAME, "bad_frame", "a rule led to a frame that cannot be")                        \
 	X(NO_REGISTERS, "no_registers", "the user registers could not be had")
 
 enum pfs_walk_status {
@@ -160,12 +178,14 @@ enum pfs_walk_status {
 };
 
 /* User frames carry what is known of them in their top byte, which no user address reaches. */
-#define PFS_FRAME_ADDRESS(frame)	((frame) & 0x00ffffffffffffffULL)
-#define PFS_FRAME_RETURN_ADDRESS	(1ULL << 56) /* points behind a call */
-#define PFS_FRAME_BY_FRAME_POINTER	(1ULL << 57) /* found by frame pointer, not by a rule */
+#define PFS_FRAME_ADDRESS(frame)   ((frame) &0x00ffffffffffffffULL)
+#define PFS_FRAME_RETURN_ADDRESS   (1ULL << 56) /* points behind a call */
+#define PFS_FRAME_BY_FRAME_POINTER (1ULL << 57) /* found by frame pointer, not by a rule */
 
 #ifndef __bpf__
-_Static_assert(sizeof(struct pfs_unwind_rule) == 16, "rules are compared and shared by their bytes");
+_Static_assert(sizeof(struct pfs_unwind_rule) == 16,
+			   "rules are compared and shared by their bytes");
+_Static_assert(sizeof(union pfs_unwind_entry) == 8, "directories are arrays of 8-byte entries");
 _Static_assert(sizeof(struct pfs_unwind_line) == 64, "a line of rows is a cache line");
 _Static_assert(sizeof(struct pfs_unwind_mapping) == 32, "two mappings share a cache line");
 #endif

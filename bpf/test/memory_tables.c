@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * memory_tables.c
- *		Arrays for lines and mappings; rules, pages and processes are the unwinder's own to look up.
+ *		Arrays; rules and processes are the unwinder's own to look up.
  */
 #include "memory_tables.h"
 
@@ -9,11 +9,13 @@
 #include <string.h>
 
 #define LINE_LIMIT	  (1 << 20)
+#define ENTRY_LIMIT	  (1 << 18)
 #define MAPPING_LIMIT (1 << 17)
 
 typedef struct MemoryTables {
 	KernelTables tables; /* first: the operations get its address */
 	struct pfs_unwind_line *lines;
+	union pfs_unwind_entry *entries;
 	struct pfs_unwind_mapping *mappings;
 } MemoryTables;
 
@@ -46,21 +48,10 @@ write_rule(KernelTables *tables, uint32_t number, const struct pfs_unwind_rule *
 	return 0;
 }
 
-static int
-set_page(KernelTables *tables, const struct pfs_unwind_page_key *key,
-		 const struct pfs_unwind_page *page)
+static union pfs_unwind_entry *
+entry(KernelTables *tables, uint32_t slot)
 {
-	(void) tables;
-	(void) key;
-	(void) page;
-	return 0;
-}
-
-static void
-remove_page(KernelTables *tables, const struct pfs_unwind_page_key *key)
-{
-	(void) tables;
-	(void) key;
+	return slot < ENTRY_LIMIT ? &((MemoryTables *) tables)->entries[slot] : NULL;
 }
 
 static int
@@ -83,8 +74,7 @@ static const KernelTablesOps operations = {
 	.write_lines = write_lines,
 	.line = line,
 	.write_rule = write_rule,
-	.set_page = set_page,
-	.remove_page = remove_page,
+	.entry = entry,
 	.mapping = mapping,
 	.set_process = set_process,
 	.remove_process = remove_process,
@@ -97,10 +87,11 @@ memory_tables_create(void)
 
 	if (memory == NULL)
 		return NULL;
-	memory->tables = (KernelTables){ &operations, LINE_LIMIT, MAPPING_LIMIT };
+	memory->tables = (KernelTables){ &operations, LINE_LIMIT, ENTRY_LIMIT, MAPPING_LIMIT };
 	memory->lines = calloc(LINE_LIMIT, sizeof(*memory->lines));
+	memory->entries = calloc(ENTRY_LIMIT, sizeof(*memory->entries));
 	memory->mappings = calloc(MAPPING_LIMIT, sizeof(*memory->mappings));
-	if (memory->lines != NULL && memory->mappings != NULL)
+	if (memory->lines != NULL && memory->entries != NULL && memory->mappings != NULL)
 		return &memory->tables;
 	memory_tables_free(&memory->tables);
 	return NULL;
@@ -114,6 +105,7 @@ memory_tables_free(KernelTables *tables)
 	if (memory == NULL)
 		return;
 	free(memory->lines);
+	free(memory->entries);
 	free(memory->mappings);
 	free(memory);
 }

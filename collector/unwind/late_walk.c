@@ -31,10 +31,10 @@ pfs_get_mapping(__u32 slot)
 	return unwinder_mapping(current.unwinder, slot);
 }
 
-static const struct pfs_unwind_page *
-pfs_get_page(const struct pfs_unwind_page_key *key)
+static const union pfs_unwind_entry *
+pfs_get_entry(__u32 slot)
 {
-	return unwinder_page(current.unwinder, key);
+	return unwinder_entry(current.unwinder, slot);
 }
 
 static const struct pfs_unwind_line *

@@ -41,7 +41,7 @@ rule_set_add(RuleSet *set, const struct pfs_unwind_rule *rule)
 
 	if (table_find(&set->rules, hash, rule_equal, rule, &number))
 		return (uint16_t) number;
-	if (set->rules.count == RULE_SET_MAX || table_reserve(&set->rules) != 0)
+	if (set->rules.count == PFS_UNWIND_RULES || table_reserve(&set->rules) != 0)
 	{
 		set->refused++;
 		return 0;

@@ -12,8 +12,6 @@
 #include "base/table.h"
 #include "unwind_types.h"
 
-#define RULE_SET_MAX 16384
-
 typedef struct RuleSet
 {
 	Budget budget;

@@ -2,7 +2,7 @@
  * unwinder.c
  *		Keeping the kernel's unwind tables.
  *
- * Order of writing: rules, then lines, then pages, then the kind of mappings; mappings, then the process. The way back is
+ * Order of writing: rules, lines, the directory, then the kind of mappings; mappings, then the process. The way back is
  * the reverse, and slots rest before they are used again (extent_pool.h), so a walk that runs meanwhile sees an old
  * table or a new one, never a mixture.
  */
@@ -19,22 +19,12 @@
 #include "unwind/packed_table.h"
 #include "unwind/rule_set.h"
 
-typedef struct BinaryPage
-{
-	uint32_t page;
-	struct pfs_unwind_page place;
-} BinaryPage;
-
 struct UnwindBinary
 {
-	uint32_t number; /* its name in the kernel's tables, never used again */
 	uint32_t references;
-	enum pfs_mapping_kind kind;
-	uint32_t first_line;
-	uint32_t line_count;
-	BinaryPage *pages; /* ascending */
-	size_t page_count;
-	UT_hash_handle hh; /* by number */
+	uint32_t kind; /* enum pfs_mapping_kind */
+	Extent lines;
+	Extent directory;
 };
 
 typedef struct Described
@@ -51,11 +41,10 @@ struct Unwinder
 {
 	KernelTables *tables;
 	ExtentPool lines;
+	ExtentPool entries;
 	ExtentPool mappings;
 	RuleSet rules;
 	uint32_t rules_written;
-	uint32_t next_number;
-	UnwindBinary *binaries;
 	Described *processes;
 	UnwinderStats stats;
 };
@@ -74,6 +63,7 @@ unwinder_create(KernelTables *tables, Unwinder **result)
 	}
 	unwinder->tables = tables;
 	extent_pool_init(&unwinder->lines, tables->line_limit);
+	extent_pool_init(&unwinder->entries, tables->entry_limit);
 	extent_pool_init(&unwinder->mappings, tables->mapping_limit);
 	*result = unwinder;
 	return 0;
@@ -90,6 +80,7 @@ unwinder_free(Unwinder *unwinder)
 	HASH_ITER(hh, unwinder->processes, process, next)
 		unwinder_process_forget(unwinder, process->pid, 0);
 	extent_pool_fini(&unwinder->lines);
+	extent_pool_fini(&unwinder->entries);
 	extent_pool_fini(&unwinder->mappings);
 	rule_set_fini(&unwinder->rules);
 	free(unwinder);
@@ -99,9 +90,9 @@ void
 unwinder_stats(const Unwinder *unwinder, UnwinderStats *stats)
 {
 	*stats = unwinder->stats;
-	stats->binaries = HASH_COUNT(unwinder->binaries);
 	stats->processes = HASH_COUNT(unwinder->processes);
 	stats->lines = unwinder->lines.used_count;
+	stats->entries = unwinder->entries.used_count;
 	stats->mappings = unwinder->mappings.used_count;
 	stats->rules = rule_set_count(&unwinder->rules);
 }
@@ -113,10 +104,9 @@ unwinder_binary_create(Unwinder *unwinder)
 
 	if (binary == NULL)
 		return NULL;
-	binary->number = ++unwinder->next_number;
 	binary->references = 1;
 	binary->kind = PFS_MAPPING_PENDING;
-	HASH_ADD(hh, unwinder->binaries, number, sizeof(binary->number), binary);
+	unwinder->stats.binaries++;
 	return binary;
 }
 
@@ -126,27 +116,15 @@ unwinder_binary_retain(UnwindBinary *binary)
 	binary->references++;
 }
 
-static void
-remove_pages(Unwinder *unwinder, const UnwindBinary *binary)
-{
-	for (size_t i = 0; i < binary->page_count; i++)
-	{
-		struct pfs_unwind_page_key key = { binary->number, binary->pages[i].page };
-
-		unwinder->tables->ops->remove_page(unwinder->tables, &key);
-	}
-}
-
 void
 unwinder_binary_release(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
 {
 	if (binary == NULL || --binary->references > 0)
 		return;
-	remove_pages(unwinder, binary);
-	extent_pool_give(&unwinder->lines, binary->first_line, binary->line_count, now_ns);
-	HASH_DEL(unwinder->binaries, binary);
-	free(binary->pages);
+	extent_pool_give(&unwinder->entries, binary->directory.first, binary->directory.count, now_ns);
+	extent_pool_give(&unwinder->lines, binary->lines.first, binary->lines.count, now_ns);
 	free(binary);
+	unwinder->stats.binaries--;
 }
 
 static int
@@ -166,61 +144,67 @@ write_new_rules(Unwinder *unwinder)
 	return err;
 }
 
-/* On failure the pages set so far are taken back. */
 static int
-write_pages(Unwinder *unwinder, UnwindBinary *binary, const PackedTable *packed)
+write_directory(Unwinder *unwinder, const UnwindBinary *binary, const PackedTable *packed)
 {
 	KernelTables *tables = unwinder->tables;
-	int err = 0;
+	uint32_t low_page = packed->pages[0].page;
+	uint32_t slot = binary->directory.first;
+	size_t next = 0;
 
-	binary->pages = calloc(packed->page_count, sizeof(*binary->pages));
-	if (binary->pages == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; err == 0 && i < packed->page_count; i++)
+	for (uint32_t i = 0; i < binary->directory.count; i++)
 	{
-		struct pfs_unwind_page_key key = { binary->number, packed->pages[i].page };
-		struct pfs_unwind_page page = { binary->first_line + packed->pages[i].first_line,
-										packed->pages[i].line_count };
+		union pfs_unwind_entry *entry = tables->ops->entry(tables, slot + i);
 
-		err = tables->ops->set_page(tables, &key, &page);
-		if (err == 0)
-			binary->pages[binary->page_count++] = (BinaryPage){ key.page, page };
+		if (entry == NULL)
+			return -ENOMEM;
+		if (i == 0)
+			entry->head = (struct pfs_unwind_directory){ low_page, binary->directory.count - 1 };
+		else if (packed->pages[next].page == low_page + i - 1)
+		{
+			entry->page = (struct pfs_unwind_page){
+				binary->lines.first + packed->pages[next].first_line,
+				packed->pages[next].line_count,
+			};
+			next++;
+		}
+		else
+			entry->page = (struct pfs_unwind_page){ 0, 0 };
 	}
-	if (err != 0)
-	{
-		remove_pages(unwinder, binary);
-		binary->page_count = 0;
-	}
+	return 0;
+}
+
+static int
+take_extent(ExtentPool *pool, uint64_t count, uint64_t now_ns, Extent *extent)
+{
+	uint32_t first;
+	int err;
+
+	if (count > pool->limit)
+		return -ENOSPC;
+	err = extent_pool_take(pool, (uint32_t) count, now_ns, &first);
+	if (err == 0)
+		*extent = (Extent){ first, (uint32_t) count };
 	return err;
 }
 
+/* What was taken is the binary's also on failure, and goes back with it. */
 static int
 write_table(Unwinder *unwinder, UnwindBinary *binary, const PackedTable *packed, uint64_t now_ns)
 {
 	KernelTables *tables = unwinder->tables;
-	uint32_t line_count = (uint32_t) packed->line_count;
-	uint32_t first_line;
-	int err;
+	uint64_t page_count =
+		(uint64_t) packed->pages[packed->page_count - 1].page - packed->pages[0].page + 1;
+	int err = take_extent(&unwinder->lines, packed->line_count, now_ns, &binary->lines);
 
-	if (packed->line_count > tables->line_limit)
-		return -ENOSPC;
-	err = extent_pool_take(&unwinder->lines, line_count, now_ns, &first_line);
-	if (err != 0)
-		return err;
-
-	binary->first_line = first_line;
-	err = write_new_rules(unwinder);
 	if (err == 0)
-		err = tables->ops->write_lines(tables, first_line, line_count, packed->lines);
+		err = take_extent(&unwinder->entries, page_count + 1, now_ns, &binary->directory);
 	if (err == 0)
-		err = write_pages(unwinder, binary, packed);
-	if (err != 0)
-	{
-		extent_pool_give(&unwinder->lines, first_line, line_count, now_ns);
-		return err;
-	}
-	binary->line_count = line_count;
-	return 0;
+		err = write_new_rules(unwinder);
+	if (err == 0)
+		err = tables->ops->write_lines(tables, binary->lines.first, binary->lines.count,
+									   packed->lines);
+	return err == 0 ? write_directory(unwinder, binary, packed) : err;
 }
 
 static int
@@ -234,7 +218,7 @@ load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiInput *input, uint
 		return err;
 	unwinder->stats.rows_unsupported += table.stats.rows_unsupported;
 	unwinder->stats.fdes_malformed += table.stats.fdes_malformed;
-	if (table.count == 0)
+	if (table.count == 0) /* without any CFI */
 		binary->kind = PFS_MAPPING_FRAME_POINTER;
 	else
 	{
@@ -251,7 +235,7 @@ load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiInput *input, uint
 	return err;
 }
 
-/* The kind is one aligned word: a walk sees the old one or the new one. */
+/* The kind is one aligned word, stored last: a walk sees a mapping without its table, or with all of it. */
 static void
 publish_kind(Unwinder *unwinder, const UnwindBinary *binary)
 {
@@ -268,7 +252,10 @@ publish_kind(Unwinder *unwinder, const UnwindBinary *binary)
 				continue;
 			slot = unwinder->tables->ops->mapping(unwinder->tables, process->first + i);
 			if (slot != NULL)
-				__atomic_store_n(&slot->kind, (uint32_t) binary->kind, __ATOMIC_RELEASE);
+			{
+				slot->directory = binary->directory.first;
+				__atomic_store_n(&slot->kind, binary->kind, __ATOMIC_RELEASE);
+			}
 		}
 	}
 }
@@ -296,8 +283,8 @@ fill_slot(struct pfs_unwind_mapping *slot, const UnwindSpan *span)
 	slot->start = span->start;
 	slot->end = span->end;
 	slot->bias = span->bias;
-	slot->binary = span->binary != NULL ? span->binary->number : 0;
-	slot->kind = (uint32_t) (span->binary != NULL ? span->binary->kind : PFS_MAPPING_FRAME_POINTER);
+	slot->directory = span->binary != NULL ? span->binary->directory.first : 0;
+	slot->kind = span->binary != NULL ? span->binary->kind : PFS_MAPPING_FRAME_POINTER;
 }
 
 static int
@@ -416,26 +403,10 @@ unwinder_mapping(const Unwinder *unwinder, uint32_t slot)
 	return unwinder->tables->ops->mapping(unwinder->tables, slot);
 }
 
-static int
-compare_page(const void *key, const void *item)
+const union pfs_unwind_entry *
+unwinder_entry(const Unwinder *unwinder, uint32_t slot)
 {
-	uint32_t page = *(const uint32_t *) key;
-	const BinaryPage *entry = item;
-
-	return (page > entry->page) - (page < entry->page);
-}
-
-const struct pfs_unwind_page *
-unwinder_page(const Unwinder *unwinder, const struct pfs_unwind_page_key *key)
-{
-	UnwindBinary *binary;
-	const BinaryPage *entry = NULL;
-
-	HASH_FIND(hh, unwinder->binaries, &key->binary, sizeof(key->binary), binary);
-	if (binary != NULL && binary->page_count > 0)
-		entry =
-			bsearch(&key->page, binary->pages, binary->page_count, sizeof(*entry), compare_page);
-	return entry != NULL ? &entry->place : NULL;
+	return unwinder->tables->ops->entry(unwinder->tables, slot);
 }
 
 const struct pfs_unwind_line *

@@ -24,6 +24,7 @@ typedef struct UnwinderStats
 	uint64_t binaries;		   /* held now */
 	uint64_t processes;		   /* described now */
 	uint64_t lines;			   /* in the kernel now, of 64 bytes */
+	uint64_t entries;		   /* of directories, in the kernel now, of 8 bytes */
 	uint64_t mappings;		   /* in the kernel now, of 32 bytes */
 	uint64_t rules;			   /* in the kernel now, of 16 bytes */
 	uint64_t load_failures;	   /* binaries whose CFI could not be read, or had no room */
@@ -71,8 +72,7 @@ void unwinder_process_forget(Unwinder *unwinder, uint32_t pid, uint64_t now_ns);
 bool unwinder_find_process(const Unwinder *unwinder, uint32_t pid,
 						   struct pfs_unwind_process *process);
 const struct pfs_unwind_mapping *unwinder_mapping(const Unwinder *unwinder, uint32_t slot);
-const struct pfs_unwind_page *unwinder_page(const Unwinder *unwinder,
-											const struct pfs_unwind_page_key *key);
+const union pfs_unwind_entry *unwinder_entry(const Unwinder *unwinder, uint32_t slot);
 const struct pfs_unwind_line *unwinder_line(const Unwinder *unwinder, uint32_t number);
 const struct pfs_unwind_rule *unwinder_rule(const Unwinder *unwinder, uint32_t number);
 

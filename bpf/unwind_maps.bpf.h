@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * unwind_maps.bpf.h
+ *		The maps behind the walker: what unwind.bpf.h looks up.
+ *
+ * Arrays that user space maps and writes by plain stores: no system call for each entry. Lines come in chunks of
+ * a megabyte, made when they are needed, so a small system pays for what it has.
+ */
+#ifndef PFS_UNWIND_MAPS_BPF_H
+#define PFS_UNWIND_MAPS_BPF_H
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf_helpers.h>
+
+#include "unwind_types.h"
+
+struct pfs_line_chunk {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PFS_UNWIND_CHUNK_LINES);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct pfs_unwind_line);
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, PFS_UNWIND_CHUNKS);
+	__type(key, __u32);
+	__array(values, struct pfs_line_chunk);
+} pfs_lines SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PFS_UNWIND_ENTRIES);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, union pfs_unwind_entry);
+} pfs_entries SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PFS_UNWIND_MAPPINGS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct pfs_unwind_mapping);
+} pfs_mappings SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PFS_UNWIND_RULES);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, struct pfs_unwind_rule);
+} pfs_rules SEC(".maps");
+
+/* Preallocated: before 6.1 the kernel wants that of maps that a perf event program uses. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, PFS_UNWIND_PROCESSES);
+	__type(key, __u32);
+	__type(value, struct pfs_unwind_process);
+} pfs_processes SEC(".maps");
+
+static __always_inline const struct pfs_unwind_mapping *
+pfs_get_mapping(__u32 slot)
+{
+	return bpf_map_lookup_elem(&pfs_mappings, &slot);
+}
+
+static __always_inline const union pfs_unwind_entry *
+pfs_get_entry(__u32 slot)
+{
+	return bpf_map_lookup_elem(&pfs_entries, &slot);
+}
+
+static __always_inline const struct pfs_unwind_line *
+pfs_get_line(__u32 number)
+{
+	__u32 chunk = number / PFS_UNWIND_CHUNK_LINES;
+	__u32 line = number % PFS_UNWIND_CHUNK_LINES;
+	void *lines = bpf_map_lookup_elem(&pfs_lines, &chunk);
+
+	return lines ? bpf_map_lookup_elem(lines, &line) : 0;
+}
+
+static __always_inline const struct pfs_unwind_rule *
+pfs_get_rule(__u32 number)
+{
+	return bpf_map_lookup_elem(&pfs_rules, &number);
+}
+
+static __always_inline int
+pfs_read_user(__u64 address, __u64 *value)
+{
+	return (int) bpf_probe_read_user(value, sizeof(*value), (void *) address);
+}
+
+#endif
