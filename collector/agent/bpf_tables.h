@@ -1,0 +1,29 @@
+/*
+ * bpf_tables.h
+ *		The walker's tables in BPF maps, mapped into this process.
+ */
+#ifndef COLLECTOR_BPF_TABLES_H
+#define COLLECTOR_BPF_TABLES_H
+
+#include <stddef.h>
+
+#include "unwind/kernel_tables.h"
+
+/* Descriptors of the maps in bpf/unwind_maps.bpf.h; they stay the caller's. */
+typedef struct BpfTableMaps
+{
+	int lines;
+	int entries;
+	int mappings;
+	int rules;
+	int processes;
+} BpfTableMaps;
+
+/* 0 or -errno. Ended by bpf_tables_free, which accepts NULL. */
+int bpf_tables_create(const BpfTableMaps *maps, KernelTables **tables);
+void bpf_tables_free(KernelTables *tables);
+
+/* Bytes of kernel memory that the tables take now. */
+size_t bpf_tables_bytes(const KernelTables *tables);
+
+#endif
