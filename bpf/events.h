@@ -5,23 +5,33 @@
  *
  * One ring buffer record is a struct pfs_sample followed by its stack, leaf first:
  *
- *		| struct pfs_sample (96 bytes) | kernel_count × u64 | user_count × u64 |
+ *		| struct pfs_sample (96 bytes) | kernel_count × u64 | user_count × u64 | struct pfs_late |
  *
- * Addresses are absolute, in the kernel's and the process's address space. A stack that could not
- * be walked leaves count 0 and the errno beside it; the sample is sent all the same.
+ * Addresses are absolute, in the kernel's and the process's address space; those of user frames
+ * carry PFS_FRAME_* bits. A stack that could not be walked to its end leaves the frames found so far
+ * and the reason; the sample is sent all the same. With PFS_SAMPLE_LATE the walk ended because the
+ * kernel's tables lacked something: pfs_late has what the collector needs to go on with it.
  */
 #ifndef PFS_EVENTS_H
 #define PFS_EVENTS_H
 
 #include <linux/types.h>
 
+#include "unwind_types.h"
+
 /* Per half of the stack: kernel.perf_event_max_stack's default, and so bpf_get_stack's limit. */
-#define PFS_MAX_FRAMES 127
-#define PFS_COMM_BYTES 16
+#define PFS_MAX_FRAMES		127
+#define PFS_MAX_USER_FRAMES 512
+#define PFS_COMM_BYTES		16
+
+/* Copies of user stacks: as much as a per-CPU map's 32 KiB leave room for. */
+#define PFS_LATE_CHUNK_BYTES 2048
+#define PFS_LATE_CHUNKS		 12
 
 /* struct pfs_sample.flags */
 #define PFS_SAMPLE_KERNEL_THREAD 0x01 /* no user side by nature */
 #define PFS_SAMPLE_EXITING		 0x02 /* gave up its memory: no user side any more */
+#define PFS_SAMPLE_LATE			 0x04 /* struct pfs_late follows the frames */
 
 struct pfs_sample {
 	__u64 time_ns;		 /* CLOCK_MONOTONIC */
@@ -36,11 +46,18 @@ struct pfs_sample {
 	__u16 kernel_count; /* frames */
 	__u16 user_count;
 	__u8 kernel_error; /* errno of the walk, 0 where it went well */
-	__u8 user_error;
-	__u8 flags; /* PFS_SAMPLE_* */
+	__u8 user_status;  /* enum pfs_walk_status */
+	__u8 flags;		   /* PFS_SAMPLE_* */
 	__u8 unused;
 	char comm[PFS_COMM_BYTES];		   /* of the thread */
 	char process_comm[PFS_COMM_BYTES]; /* of the thread group's leader */
+};
+
+/* Where the walk stopped, and the stack from there on as it was then. */
+struct pfs_late {
+	struct pfs_walk_state at;
+	__u64 length; /* of bytes; the first one is at address at.sp */
+	__u8 bytes[PFS_LATE_CHUNKS * PFS_LATE_CHUNK_BYTES]; /* only length of them are sent */
 };
 
 #ifndef __bpf__
@@ -58,7 +75,8 @@ _Static_assert(sizeof(struct pfs_sample) == 96, "the ring buffer record has no h
 	X(RING_FULL, "ring_full", "samples lost because the ring buffer was full")          \
 	X(NO_SCRATCH, "no_scratch", "samples lost because the per-CPU scratch was missing") \
 	X(KERNEL_STACK_FAILED, "kernel_stack_failed", "samples without their kernel stack") \
-	X(USER_STACK_FAILED, "user_stack_failed", "samples without their user stack")       \
+	X(USER_STACK_FAILED, "user_stack_failed", "samples without their user registers")   \
+	X(LATE, "late", "stacks handed over to be walked in user space")                    \
 	X(WAKEUPS, "wakeups", "times the collector was woken ahead of its timer")
 
 enum pfs_counter {

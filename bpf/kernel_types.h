@@ -22,6 +22,7 @@ struct task_struct {
 	unsigned int flags; /* PF_* */
 	int pid;
 	int tgid;
+	void *stack;		  /* lowest address of the kernel stack */
 	struct mm_struct *mm; /* NULL for kernel threads and in the last part of exit */
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;

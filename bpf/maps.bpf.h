@@ -13,9 +13,13 @@
 #include "events.h"
 
 /* Space for one sample while it is put together: the BPF stack has 512 bytes only. */
+#define PFS_FRAME_WORDS (PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES)
+#define PFS_LATE_WORDS	((sizeof(struct pfs_late) + 7) / 8)
+
 struct pfs_scratch {
 	struct pfs_sample sample;
-	__u64 stack[2 * PFS_MAX_FRAMES];
+	__u64 words[PFS_FRAME_WORDS + PFS_LATE_WORDS]; /* frames, and the hand-over behind them */
+	struct pfs_walk walk;
 };
 
 /* The image of a process that was sampled before. */

@@ -19,14 +19,13 @@
 #include "events.h"
 #include "kernel_types.h"
 #include "maps.bpf.h"
+#include "user_stack.bpf.h"
 
 char LICENSE[] SEC("license")
 = "Dual BSD/GPL";
 
 /* Bytes in the ring above which the collector is woken; set before loading. */
 const volatile __u64 pfs_wakeup_bytes = 1 << 18;
-
-#define PFS_HALF_BYTES (PFS_MAX_FRAMES * sizeof(__u64))
 
 /* Fills in who is running. */
 static __always_inline void
@@ -45,6 +44,10 @@ pfs_describe_task(struct pfs_sample *sample, struct task_struct *task)
 	sample->exec_id = BPF_CORE_READ(leader, self_exec_id);
 	sample->parent_pid = (__u32) BPF_CORE_READ(leader, real_parent, tgid);
 	sample->arg_start = 0;
+	sample->kernel_count = 0;
+	sample->user_count = 0;
+	sample->kernel_error = 0;
+	sample->user_status = 0;
 	sample->flags = 0;
 	sample->unused = 0;
 	if (BPF_CORE_READ(task, flags) & PFS_PF_KTHREAD)
@@ -57,44 +60,20 @@ pfs_describe_task(struct pfs_sample *sample, struct task_struct *task)
 	BPF_CORE_READ_INTO(&sample->process_comm, leader, comm);
 }
 
-/* Walks both halves of the stack into the scratch. */
+/* Walks the kernel side of the stack into the scratch. */
 static __always_inline void
-pfs_walk_stacks(void *context, struct pfs_scratch *scratch)
+pfs_walk_kernel(void *context, struct pfs_scratch *scratch)
 {
 	struct pfs_sample *sample = &scratch->sample;
-	__u64 kernel_count = 0;
-	long length;
+	long length = bpf_get_stack(context, scratch->words, PFS_MAX_FRAMES * sizeof(__u64), 0);
 
-	sample->kernel_count = 0;
-	sample->user_count = 0;
-	sample->kernel_error = 0;
-	sample->user_error = 0;
-
-	length = bpf_get_stack(context, scratch->stack, PFS_HALF_BYTES, 0);
 	if (length < 0)
 	{
 		sample->kernel_error = (__u8) -length;
 		pfs_count(PFS_COUNTER_KERNEL_STACK_FAILED);
 	}
 	else
-	{
-		kernel_count = (__u64) length / sizeof(__u64);
-		if (kernel_count > PFS_MAX_FRAMES)
-			kernel_count = PFS_MAX_FRAMES;
-		sample->kernel_count = (__u16) kernel_count;
-	}
-
-	if (sample->flags)
-		return;
-	length =
-		bpf_get_stack(context, &scratch->stack[kernel_count], PFS_HALF_BYTES, BPF_F_USER_STACK);
-	if (length < 0)
-	{
-		sample->user_error = (__u8) -length;
-		pfs_count(PFS_COUNTER_USER_STACK_FAILED);
-	}
-	else
-		sample->user_count = (__u16) ((__u64) length / sizeof(__u64));
+		sample->kernel_count = (__u16) ((__u64) length / sizeof(__u64));
 }
 
 /*
@@ -123,24 +102,41 @@ pfs_image_is_young(const struct pfs_sample *sample)
 }
 
 /*
- * Sends the sample; the collector is woken only where waiting for its timer would lose something.
+ * Sends the sample; the collector is woken only where waiting for its timer would lose something. Where
+ * the ring has no room for a copy of the stack the sample goes without it.
  */
 static __always_inline void
 pfs_emit(struct pfs_scratch *scratch)
 {
-	const struct pfs_sample *sample = &scratch->sample;
-	__u64 frames = (__u64) sample->kernel_count + sample->user_count;
+	struct pfs_sample *sample = &scratch->sample;
+	__u64 words = (__u64) sample->kernel_count + sample->user_count;
 	__u64 flags = BPF_RB_NO_WAKEUP;
+	__u64 frame_bytes;
 
-	if (frames > 2 * PFS_MAX_FRAMES)
-		frames = 2 * PFS_MAX_FRAMES;
+	if (words > PFS_FRAME_WORDS)
+		words = PFS_FRAME_WORDS;
+	frame_bytes = sizeof(*sample) + words * sizeof(__u64);
 	if (pfs_image_is_young(sample) ||
 		bpf_ringbuf_query(&pfs_ring, BPF_RB_AVAIL_DATA) > pfs_wakeup_bytes)
 	{
 		flags = BPF_RB_FORCE_WAKEUP;
 		pfs_count(PFS_COUNTER_WAKEUPS);
 	}
-	if (bpf_ringbuf_output(&pfs_ring, scratch, sizeof(*sample) + frames * sizeof(__u64), flags))
+	if (pfs_walk_is_late(sample))
+	{
+		__u64 late_bytes = pfs_hand_over(scratch, (__u32) words);
+
+		sample->flags |= PFS_SAMPLE_LATE;
+		if (late_bytes <= sizeof(struct pfs_late) &&
+			!bpf_ringbuf_output(&pfs_ring, scratch, frame_bytes + late_bytes, flags))
+		{
+			pfs_count(PFS_COUNTER_LATE);
+			pfs_count(PFS_COUNTER_SAMPLES);
+			return;
+		}
+		sample->flags &= (__u8) ~PFS_SAMPLE_LATE;
+	}
+	if (bpf_ringbuf_output(&pfs_ring, scratch, frame_bytes, flags))
 		pfs_count(PFS_COUNTER_RING_FULL);
 	else
 		pfs_count(PFS_COUNTER_SAMPLES);
@@ -148,7 +144,7 @@ pfs_emit(struct pfs_scratch *scratch)
 
 SEC("perf_event")
 int
-pfs_on_cpu(void *context)
+pfs_on_cpu(struct bpf_perf_event_data *context)
 {
 	struct task_struct *task;
 	struct pfs_scratch *scratch;
@@ -168,7 +164,11 @@ pfs_on_cpu(void *context)
 	}
 	task = (struct task_struct *) bpf_get_current_task();
 	pfs_describe_task(&scratch->sample, task);
-	pfs_walk_stacks(context, scratch);
+	pfs_walk_kernel(context, scratch);
+	if (!scratch->sample.flags)
+		pfs_walk_user(context, task, scratch);
+	if (scratch->sample.user_status == PFS_WALK_NO_REGISTERS)
+		pfs_count(PFS_COUNTER_USER_STACK_FAILED);
 	pfs_emit(scratch);
 	return 0;
 }

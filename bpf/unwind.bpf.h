@@ -27,14 +27,6 @@
 #define PFS_MAX_FRAME_BYTES	   (16ULL << 20) /* a rule may not move the stack pointer by more */
 #define PFS_MAX_FP_FRAME_BYTES (1ULL << 20)
 
-struct pfs_walk {
-	struct pfs_walk_state at;
-	struct pfs_unwind_mapping mapping; /* of the current pc */
-	struct pfs_unwind_process process;
-	__u16 count; /* frames recorded */
-	__u8 status; /* enum pfs_walk_status */
-};
-
 /* Sets the walk up for a frame whose registers are all known. */
 static __always_inline void
 pfs_walk_enter_innermost(struct pfs_walk *walk)

@@ -19,8 +19,8 @@ struct pfs_line_chunk {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, PFS_UNWIND_CHUNK_LINES);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, struct pfs_unwind_line);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct pfs_unwind_line));
 };
 
 struct {

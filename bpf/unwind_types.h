@@ -155,6 +155,15 @@ struct pfs_walk_state {
 	__u8 unused[5];
 };
 
+/* A walk under way. */
+struct pfs_walk {
+	struct pfs_walk_state at;
+	struct pfs_unwind_mapping mapping; /* of the current pc */
+	struct pfs_unwind_process process;
+	__u16 count; /* frames recorded */
+	__u8 status; /* enum pfs_walk_status */
+};
+
 /* How a walk ended. */
 #define PFS_WALK_STATUSES(X)                                                                 \
 	X(RUNNING, "running", "not ended")                                                       \

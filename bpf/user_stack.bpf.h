@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * user_stack.bpf.h
+ *		The user side of a sample: registers, the walk, and what is handed over where the walk cannot go on.
+ */
+#ifndef PFS_USER_STACK_BPF_H
+#define PFS_USER_STACK_BPF_H
+
+#include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "events.h"
+#include "kernel_types.h"
+#include "maps.bpf.h"
+#include "unwind_maps.bpf.h"
+
+#include "unwind.bpf.h"
+
+/* Kernel stacks end in the registers that user mode left; kernels before 5.15 have no helper to find them. */
+#define PFS_KERNEL_STACK_BYTES 16384
+
+#ifdef PFS_ARM64
+
+typedef struct user_pt_regs pfs_registers;
+
+static __always_inline int
+pfs_in_user_mode(const pfs_registers *registers)
+{
+	return (registers->pstate & 0xf) == 0; /* PSR_MODE_EL0t */
+}
+
+/* 64-bit code; PSR_MODE32_BIT marks the other. */
+static __always_inline int
+pfs_is_64_bit(const pfs_registers *registers)
+{
+	return !(registers->pstate & 0x10);
+}
+
+static __always_inline void
+pfs_number_registers(struct pfs_walk_state *at, const pfs_registers *registers)
+{
+	for (int i = 0; i < 31; i++)
+		at->registers[i] = registers->regs[i];
+	at->registers[PFS_REGISTER_SP] = registers->sp;
+	at->registers[PFS_REGISTER_PC] = registers->pc;
+}
+
+#else
+
+typedef struct pt_regs pfs_registers;
+
+static __always_inline int
+pfs_in_user_mode(const pfs_registers *registers)
+{
+	return (registers->cs & 3) == 3;
+}
+
+static __always_inline int
+pfs_is_64_bit(const pfs_registers *registers)
+{
+	return registers->cs == 0x33; /* __USER_CS */
+}
+
+static __always_inline void
+pfs_number_registers(struct pfs_walk_state *at, const pfs_registers *registers)
+{
+	at->registers[0] = registers->rax;
+	at->registers[1] = registers->rdx;
+	at->registers[2] = registers->rcx;
+	at->registers[3] = registers->rbx;
+	at->registers[4] = registers->rsi;
+	at->registers[5] = registers->rdi;
+	at->registers[6] = registers->rbp;
+	at->registers[7] = registers->rsp;
+	at->registers[8] = registers->r8;
+	at->registers[9] = registers->r9;
+	at->registers[10] = registers->r10;
+	at->registers[11] = registers->r11;
+	at->registers[12] = registers->r12;
+	at->registers[13] = registers->r13;
+	at->registers[14] = registers->r14;
+	at->registers[15] = registers->r15;
+	at->registers[16] = registers->rip;
+}
+
+#endif
+
+/* Registers that the task left user mode with, from the end of its kernel stack. */
+static __always_inline int
+pfs_saved_registers(struct task_struct *task, pfs_registers *registers)
+{
+	void *saved;
+
+	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
+		saved = (void *) bpf_task_pt_regs(bpf_get_current_task_btf());
+	else
+		saved = (char *) BPF_CORE_READ(task, stack) + PFS_KERNEL_STACK_BYTES - sizeof(*registers);
+	return (int) bpf_probe_read_kernel(registers, sizeof(*registers), saved);
+}
+
+/* True where the task is in the middle of a system call, whose next user instruction counts as a return address. */
+static __always_inline int
+pfs_in_system_call(const pfs_registers *registers)
+{
+#ifdef PFS_ARM64
+	(void) registers; /* user_pt_regs does not tell; "svc" never ends a function */
+	return 0;
+#else
+	return registers->orig_rax != ~0UL;
+#endif
+}
+
+/* The innermost user frame; false where its registers cannot be had. */
+static __always_inline int
+pfs_innermost_frame(struct bpf_perf_event_data *context, struct task_struct *task,
+					struct pfs_walk *walk)
+{
+	pfs_registers saved;
+
+	if (pfs_in_user_mode(&context->regs))
+	{
+		if (!pfs_is_64_bit(&context->regs))
+			return 0;
+		pfs_number_registers(&walk->at, &context->regs);
+		pfs_walk_enter_innermost(walk);
+		return 1;
+	}
+	if (pfs_saved_registers(task, &saved) || !pfs_is_64_bit(&saved))
+		return 0;
+	pfs_number_registers(&walk->at, &saved);
+	pfs_walk_enter_innermost(walk);
+	walk->at.is_return = (__u8) pfs_in_system_call(&saved);
+	return 1;
+}
+
+/*
+ * One step of the walk in the scratch. A global function: the kernel verifies it once, whatever loop calls it. first is the
+ * number of stack words in front of the user frames.
+ */
+__attribute__((noinline)) int
+pfs_user_step(__u32 first)
+{
+	__u32 zero = 0;
+	struct pfs_scratch *scratch = bpf_map_lookup_elem(&pfs_scratches, &zero);
+	__u32 at;
+
+	if (!scratch)
+		return 1;
+	at = first + scratch->walk.count;
+	if (at >= PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES)
+		return 1;
+	return pfs_walk_step(&scratch->walk, &scratch->words[at]);
+}
+
+/*
+ * Copies the stack from the walk's place on behind the frames, for a walk in user space. Chunks that are not resident end
+ * the copy. Returns the bytes of the hand-over.
+ */
+static __always_inline __u64
+pfs_hand_over(struct pfs_scratch *scratch, __u32 words)
+{
+	struct pfs_late *late;
+	__u64 length = 0;
+
+	if (words > PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES)
+		return 0;
+	late = (struct pfs_late *) &scratch->words[words];
+	late->at = scratch->walk.at;
+	for (int i = 0; i < PFS_LATE_CHUNKS; i++)
+	{
+		if (bpf_probe_read_user(&late->bytes[i * PFS_LATE_CHUNK_BYTES], PFS_LATE_CHUNK_BYTES,
+								(void *) (late->at.sp + length)))
+			break;
+		length += PFS_LATE_CHUNK_BYTES;
+	}
+	late->length = length;
+	return sizeof(*late) - sizeof(late->bytes) + length;
+}
+
+/* Walks the user stack into the scratch, behind the kernel's frames. */
+static __always_inline void
+pfs_walk_user(struct bpf_perf_event_data *context, struct task_struct *task,
+			  struct pfs_scratch *scratch)
+{
+	struct pfs_sample *sample = &scratch->sample;
+	struct pfs_walk *walk = &scratch->walk;
+	const struct pfs_unwind_process *process;
+	__u32 pid = sample->pid;
+
+	walk->count = 0;
+	walk->status = PFS_WALK_RUNNING;
+	walk->mapping.start = 0;
+	walk->mapping.end = 0;
+	if (!pfs_innermost_frame(context, task, walk))
+	{
+		sample->user_status = PFS_WALK_NO_REGISTERS;
+		return;
+	}
+
+	process = bpf_map_lookup_elem(&pfs_processes, &pid);
+	if (!process)
+		walk->status = PFS_WALK_NO_PROCESS;
+	else
+	{
+		walk->process = *process;
+		for (int i = 0; i < PFS_MAX_USER_FRAMES; i++)
+		{
+			if (pfs_user_step(sample->kernel_count))
+				break;
+		}
+		if (walk->status == PFS_WALK_RUNNING)
+			walk->status = PFS_WALK_TOO_DEEP;
+	}
+	sample->user_status = walk->status;
+	sample->user_count = walk->count;
+}
+
+/* The collector can do better where the kernel knew too little. */
+static __always_inline int
+pfs_walk_is_late(const struct pfs_sample *sample)
+{
+	return sample->user_status == PFS_WALK_NO_PROCESS ||
+		   sample->user_status == PFS_WALK_NO_MAPPING || sample->user_status == PFS_WALK_NO_TABLE;
+}
+
+#endif
