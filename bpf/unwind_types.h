@@ -122,6 +122,8 @@ struct pfs_unwind_mapping {
 };
 
 struct pfs_unwind_process {
+	__u64 start_time_ns; /* of the image described, as in struct pfs_sample */
+	__u64 exec_id;
 	__u32 first;
 	__u32 count; /* mappings, ascending and disjoint */
 };

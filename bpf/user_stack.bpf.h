@@ -201,7 +201,8 @@ pfs_walk_user(struct bpf_perf_event_data *context, struct task_struct *task,
 	}
 
 	process = bpf_map_lookup_elem(&pfs_processes, &pid);
-	if (!process)
+	if (!process || process->start_time_ns != sample->start_time_ns ||
+		process->exec_id != sample->exec_id)
 		walk->status = PFS_WALK_NO_PROCESS;
 	else
 	{

@@ -27,6 +27,8 @@ typedef struct CfiInput
 	CfiSection eh_frame;
 	CfiSection debug_frame; /* used where .eh_frame does not cover */
 	uint64_t got_address;	/* base of DW_EH_PE_datarel pointers; 0 where there is none */
+	uint64_t code_start; /* ELF virtual addresses, half-open: FDEs that reach beyond are no CFI */
+	uint64_t code_end;
 } CfiInput;
 
 /* A rule holds from its address up to the next row's. */

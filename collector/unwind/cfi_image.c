@@ -8,6 +8,7 @@
 #include <gelf.h>
 #include <libelf.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static CfiSection
 read_section(Elf_Scn *section, const GElf_Shdr *header)
@@ -51,10 +52,35 @@ read_sections(Elf *elf, size_t names, CfiInput *input)
 	}
 }
 
+/* The span of the executable segments, as far as the file has bytes for them. */
+static void
+read_code_range(Elf *elf, uint64_t file_bytes, CfiInput *input)
+{
+	size_t count = 0;
+
+	input->code_start = UINT64_MAX;
+	if (elf_getphdrnum(elf, &count) != 0)
+		return;
+	for (size_t i = 0; i < count; i++)
+	{
+		GElf_Phdr header;
+
+		if (gelf_getphdr(elf, (int) i, &header) == NULL || header.p_type != PT_LOAD ||
+			!(header.p_flags & PF_X) || header.p_filesz > file_bytes ||
+			header.p_vaddr + header.p_filesz < header.p_vaddr)
+			continue;
+		if (header.p_vaddr < input->code_start)
+			input->code_start = header.p_vaddr;
+		if (header.p_vaddr + header.p_filesz > input->code_end)
+			input->code_end = header.p_vaddr + header.p_filesz;
+	}
+}
+
 int
 cfi_image_init(CfiImage *image, int fd)
 {
 	GElf_Ehdr header;
+	struct stat status;
 	size_t names;
 	Elf *elf;
 
@@ -62,14 +88,15 @@ cfi_image_init(CfiImage *image, int fd)
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
 	image->elf = elf;
-	if (elf == NULL || elf_kind(elf) != ELF_K_ELF || gelf_getehdr(elf, &header) == NULL ||
-		header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
-		elf_getshdrstrndx(elf, &names) != 0)
+	if (elf == NULL || fstat(fd, &status) != 0 || elf_kind(elf) != ELF_K_ELF ||
+		gelf_getehdr(elf, &header) == NULL || header.e_ident[EI_CLASS] != ELFCLASS64 ||
+		header.e_ident[EI_DATA] != ELFDATA2LSB || elf_getshdrstrndx(elf, &names) != 0)
 	{
 		cfi_image_fini(image);
 		return -ENOEXEC;
 	}
 	image->input.machine = header.e_machine;
+	read_code_range(elf, (uint64_t) status.st_size, &image->input);
 	read_sections(elf, names, &image->input);
 	return 0;
 }

@@ -299,7 +299,8 @@ parse_fde(CfiEntries *entries, CfiCursor *cursor, size_t cie_offset, CfiFde *fde
 
 	fde->instructions_length = cursor->end - cursor->offset;
 	fde->instructions = cfi_read_block(cursor, fde->instructions_length);
-	return !cursor->failed && length > 0 && fde->end > fde->start;
+	return !cursor->failed && fde->end > fde->start && fde->start >= entries->input->code_start &&
+		   fde->end <= entries->input->code_end;
 }
 
 void

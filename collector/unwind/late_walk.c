@@ -68,14 +68,15 @@ late_memory_read(void *memory, uint64_t address, uint64_t *value)
 }
 
 size_t
-late_walk(const Unwinder *unwinder, uint32_t pid, const struct pfs_walk_state *state, LateRead read,
-		  void *context, uint64_t *frames, size_t capacity, int *status)
+late_walk(const Unwinder *unwinder, const UnwindProcess *process,
+		  const struct pfs_walk_state *state, LateRead read, void *context, uint64_t *frames,
+		  size_t capacity, int *status)
 {
 	struct pfs_walk walk;
 	__u64 frame;
 
 	memset(&walk, 0, sizeof(walk));
-	if (!unwinder_find_process(unwinder, pid, &walk.process))
+	if (!unwinder_find_process(unwinder, process, &walk.process))
 	{
 		*status = PFS_WALK_NO_PROCESS;
 		return 0;

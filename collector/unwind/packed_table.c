@@ -11,7 +11,8 @@
 
 #include "base/grow.h"
 
-#define PAGE_BYTES (UINT64_C(1) << PFS_UNWIND_PAGE_BITS)
+#define PAGE_BYTES	   (UINT64_C(1) << PFS_UNWIND_PAGE_BITS)
+#define MAX_RULE_PAGES 16384 /* one rule over more than 1 GiB of code is no compiler's */
 
 typedef struct Packer
 {
@@ -96,6 +97,11 @@ append_continuations(Packer *packer, const UnwindRow *row, uint64_t end)
 
 	if (row->rule.kind == PFS_UNWIND_INVALID)
 		return 0;
+	if ((end - address) / PAGE_BYTES > MAX_RULE_PAGES)
+	{
+		packer->packed->rows_outside++;
+		return 0;
+	}
 	for (; err == 0 && address < end; address += PAGE_BYTES)
 		err = append_row(packer, address, &row->rule);
 	return err;

@@ -30,9 +30,8 @@ struct UnwindBinary
 typedef struct Described
 {
 	uint32_t pid;
-	uint32_t first;
-	uint32_t slot_count;	 /* count, or 0 while it has no slots */
-	uint32_t count;			 /* of spans */
+	struct pfs_unwind_process entry; /* as the kernel has it; .count is 0 while it has no slots */
+	uint32_t span_count;
 	UnwindBinary **binaries; /* held; one for each span, NULL for code without a file */
 	UT_hash_handle hh;
 } Described;
@@ -67,23 +66,6 @@ unwinder_create(KernelTables *tables, Unwinder **result)
 	extent_pool_init(&unwinder->mappings, tables->mapping_limit);
 	*result = unwinder;
 	return 0;
-}
-
-void
-unwinder_free(Unwinder *unwinder)
-{
-	Described *process;
-	Described *next;
-
-	if (unwinder == NULL)
-		return;
-	HASH_ITER(hh, unwinder->processes, process, next)
-		unwinder_process_forget(unwinder, process->pid, 0);
-	extent_pool_fini(&unwinder->lines);
-	extent_pool_fini(&unwinder->entries);
-	extent_pool_fini(&unwinder->mappings);
-	rule_set_fini(&unwinder->rules);
-	free(unwinder);
 }
 
 void
@@ -244,13 +226,13 @@ publish_kind(Unwinder *unwinder, const UnwindBinary *binary)
 
 	HASH_ITER(hh, unwinder->processes, process, next)
 	{
-		for (uint32_t i = 0; i < process->slot_count; i++)
+		for (uint32_t i = 0; i < process->entry.count; i++)
 		{
 			struct pfs_unwind_mapping *slot;
 
 			if (process->binaries[i] != binary)
 				continue;
-			slot = unwinder->tables->ops->mapping(unwinder->tables, process->first + i);
+			slot = unwinder->tables->ops->mapping(unwinder->tables, process->entry.first + i);
 			if (slot != NULL)
 			{
 				slot->directory = binary->directory.first;
@@ -288,113 +270,152 @@ fill_slot(struct pfs_unwind_mapping *slot, const UnwindSpan *span)
 }
 
 static int
-write_process(Unwinder *unwinder, Described *process, const UnwindSpan *spans)
+write_process(Unwinder *unwinder, const Described *described, const UnwindSpan *spans)
 {
 	KernelTables *tables = unwinder->tables;
-	struct pfs_unwind_process entry = { process->first, process->count };
 
-	for (uint32_t i = 0; i < process->count; i++)
+	for (uint32_t i = 0; i < described->entry.count; i++)
 	{
-		struct pfs_unwind_mapping *slot = tables->ops->mapping(tables, process->first + i);
+		struct pfs_unwind_mapping *slot = tables->ops->mapping(tables, described->entry.first + i);
 
 		if (slot == NULL)
 			return -ENOMEM;
 		fill_slot(slot, &spans[i]);
 	}
-	return tables->ops->set_process(tables, process->pid, &entry);
+	return tables->ops->set_process(tables, described->pid, &described->entry);
 }
 
 static Described *
-describe(uint32_t pid, const UnwindSpan *spans, uint32_t count)
+describe(const UnwindProcess *process, const UnwindSpan *spans, uint32_t count)
 {
-	Described *process = calloc(1, sizeof(*process));
+	Described *described = calloc(1, sizeof(*described));
 
-	if (process == NULL)
+	if (described == NULL)
 		return NULL;
-	process->pid = pid;
-	process->count = count;
-	process->binaries = calloc(count + 1, sizeof(*process->binaries));
-	if (process->binaries == NULL)
+	described->pid = process->pid;
+	described->entry.start_time_ns = process->start_time_ns;
+	described->entry.exec_id = process->exec_id;
+	described->span_count = count;
+	described->binaries = calloc(count + 1, sizeof(*described->binaries));
+	if (described->binaries == NULL)
 	{
-		free(process);
+		free(described);
 		return NULL;
 	}
 	for (uint32_t i = 0; i < count; i++)
 	{
 		if (spans[i].binary != NULL)
 			unwinder_binary_retain(spans[i].binary);
-		process->binaries[i] = spans[i].binary;
+		described->binaries[i] = spans[i].binary;
 	}
-	return process;
+	return described;
 }
 
 /* Gives back what a description holds; the kernel's entry is gone or leads elsewhere. */
 static void
-discard(Unwinder *unwinder, Described *process, uint64_t now_ns)
+discard(Unwinder *unwinder, Described *described, uint64_t now_ns)
 {
-	extent_pool_give(&unwinder->mappings, process->first, process->slot_count, now_ns);
-	for (uint32_t i = 0; i < process->count; i++)
-		unwinder_binary_release(unwinder, process->binaries[i], now_ns);
-	free(process->binaries);
-	free(process);
+	extent_pool_give(&unwinder->mappings, described->entry.first, described->entry.count, now_ns);
+	for (uint32_t i = 0; i < described->span_count; i++)
+		unwinder_binary_release(unwinder, described->binaries[i], now_ns);
+	free(described->binaries);
+	free(described);
+}
+
+static Described *
+find_described(const Unwinder *unwinder, uint32_t pid)
+{
+	Described *described;
+
+	HASH_FIND(hh, unwinder->processes, &pid, sizeof(pid), described);
+	return described;
+}
+
+static void
+forget(Unwinder *unwinder, Described *described, uint64_t now_ns)
+{
+	unwinder->tables->ops->remove_process(unwinder->tables, described->pid);
+	HASH_DEL(unwinder->processes, described);
+	discard(unwinder, described, now_ns);
+}
+
+void
+unwinder_free(Unwinder *unwinder)
+{
+	Described *process;
+	Described *next;
+
+	if (unwinder == NULL)
+		return;
+	HASH_ITER(hh, unwinder->processes, process, next)
+		forget(unwinder, process, 0);
+	extent_pool_fini(&unwinder->lines);
+	extent_pool_fini(&unwinder->entries);
+	extent_pool_fini(&unwinder->mappings);
+	rule_set_fini(&unwinder->rules);
+	free(unwinder);
 }
 
 int
-unwinder_process_set(Unwinder *unwinder, uint32_t pid, const UnwindSpan *spans, uint32_t count,
-					 uint64_t now_ns)
+unwinder_process_set(Unwinder *unwinder, const UnwindProcess *process, const UnwindSpan *spans,
+					 uint32_t count, uint64_t now_ns)
 {
-	Described *process = describe(pid, spans, count);
-	Described *old;
+	Described *described = describe(process, spans, count);
+	Described *old = find_described(unwinder, process->pid);
 	int err;
 
-	if (process == NULL)
+	if (described == NULL)
 		return -ENOMEM;
-	err = extent_pool_take(&unwinder->mappings, count, now_ns, &process->first);
+	err = extent_pool_take(&unwinder->mappings, count, now_ns, &described->entry.first);
 	if (err == 0)
 	{
-		process->slot_count = count;
-		err = write_process(unwinder, process, spans);
+		described->entry.count = count;
+		err = write_process(unwinder, described, spans);
 	}
 	if (err != 0)
 	{
-		discard(unwinder, process, now_ns);
-		unwinder_process_forget(unwinder, pid, now_ns);
+		discard(unwinder, described, now_ns);
+		if (old != NULL)
+			forget(unwinder, old, now_ns);
 		unwinder->stats.process_failures++;
 		return err;
 	}
 
-	HASH_FIND(hh, unwinder->processes, &pid, sizeof(pid), old);
 	if (old != NULL)
 	{
 		HASH_DEL(unwinder->processes, old);
 		discard(unwinder, old, now_ns);
 	}
-	HASH_ADD(hh, unwinder->processes, pid, sizeof(process->pid), process);
+	HASH_ADD(hh, unwinder->processes, pid, sizeof(described->pid), described);
 	return 0;
 }
 
-void
-unwinder_process_forget(Unwinder *unwinder, uint32_t pid, uint64_t now_ns)
+static bool
+is_about(const Described *described, const UnwindProcess *process)
 {
-	Described *process;
+	return described != NULL && described->entry.start_time_ns == process->start_time_ns &&
+		   described->entry.exec_id == process->exec_id;
+}
 
-	HASH_FIND(hh, unwinder->processes, &pid, sizeof(pid), process);
-	if (process == NULL)
-		return;
-	unwinder->tables->ops->remove_process(unwinder->tables, pid);
-	HASH_DEL(unwinder->processes, process);
-	discard(unwinder, process, now_ns);
+void
+unwinder_process_forget(Unwinder *unwinder, const UnwindProcess *process, uint64_t now_ns)
+{
+	Described *described = find_described(unwinder, process->pid);
+
+	if (is_about(described, process))
+		forget(unwinder, described, now_ns);
 }
 
 bool
-unwinder_find_process(const Unwinder *unwinder, uint32_t pid, struct pfs_unwind_process *process)
+unwinder_find_process(const Unwinder *unwinder, const UnwindProcess *process,
+					  struct pfs_unwind_process *entry)
 {
-	Described *found;
+	const Described *described = find_described(unwinder, process->pid);
 
-	HASH_FIND(hh, unwinder->processes, &pid, sizeof(pid), found);
-	if (found != NULL)
-		*process = (struct pfs_unwind_process){ found->first, found->slot_count };
-	return found != NULL;
+	if (!is_about(described, process))
+		return false;
+	*entry = described->entry;
+	return true;
 }
 
 const struct pfs_unwind_mapping *

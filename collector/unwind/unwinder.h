@@ -60,17 +60,27 @@ void unwinder_binary_release(Unwinder *unwinder, UnwindBinary *binary,
  */
 int unwinder_binary_load(Unwinder *unwinder, UnwindBinary *binary, int fd, uint64_t now_ns);
 
+/* An image that a process executes: what the kernel compares before it uses a description. */
+typedef struct UnwindProcess
+{
+	uint32_t pid;
+	uint64_t start_time_ns;
+	uint64_t exec_id;
+} UnwindProcess;
+
 /*
  * Describes a process anew: spans ascending and disjoint. Binaries named are held until the process is described
  * again or forgotten. 0, -ENOSPC, -ENOMEM; on failure the process is not known at all.
  */
-int unwinder_process_set(Unwinder *unwinder, uint32_t pid, const UnwindSpan *spans, uint32_t count,
-						 uint64_t now_ns);
-void unwinder_process_forget(Unwinder *unwinder, uint32_t pid, uint64_t now_ns);
+int unwinder_process_set(Unwinder *unwinder, const UnwindProcess *process, const UnwindSpan *spans,
+						 uint32_t count, uint64_t now_ns);
+
+/* Nothing happens where the process is not known, or its pid is another image's by now. */
+void unwinder_process_forget(Unwinder *unwinder, const UnwindProcess *process, uint64_t now_ns);
 
 /* What the walker looks up, for walks in user space. False, or NULL, where there is nothing. */
-bool unwinder_find_process(const Unwinder *unwinder, uint32_t pid,
-						   struct pfs_unwind_process *process);
+bool unwinder_find_process(const Unwinder *unwinder, const UnwindProcess *process,
+						   struct pfs_unwind_process *entry);
 const struct pfs_unwind_mapping *unwinder_mapping(const Unwinder *unwinder, uint32_t slot);
 const union pfs_unwind_entry *unwinder_entry(const Unwinder *unwinder, uint32_t slot);
 const struct pfs_unwind_line *unwinder_line(const Unwinder *unwinder, uint32_t number);

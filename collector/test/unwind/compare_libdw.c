@@ -150,6 +150,7 @@ static int
 describe_process(Unwinder *unwinder, pid_t pid)
 {
 	static UnwindSpan spans[MAX_SPANS];
+	UnwindProcess process = { .pid = (uint32_t) pid };
 	uint32_t count = 0;
 	char line[1024];
 	char path[64];
@@ -186,7 +187,7 @@ describe_process(Unwinder *unwinder, pid_t pid)
 		count++;
 	}
 	fclose(maps);
-	return unwinder_process_set(unwinder, (uint32_t) pid, spans, count, 0);
+	return unwinder_process_set(unwinder, &process, spans, count, 0);
 }
 
 static int
@@ -227,6 +228,7 @@ compare_thread(Dwfl_Thread *thread, void *context)
 	pid_t tid = dwfl_thread_tid(thread);
 	struct user_regs_struct user;
 	struct iovec io = { &user, sizeof(user) };
+	UnwindProcess process = { .pid = (uint32_t) pid };
 	struct pfs_walk_state state;
 	uint64_t frames[MAX_FRAMES];
 	Stack theirs = { .count = 0 };
@@ -238,8 +240,7 @@ compare_thread(Dwfl_Thread *thread, void *context)
 		return DWARF_CB_OK;
 	innermost_frame(&user, &state);
 	dwfl_thread_getframes(thread, collect_frame, &theirs);
-	count =
-		late_walk(unwinder, (uint32_t) pid, &state, read_memory, &pid, frames, MAX_FRAMES, &status);
+	count = late_walk(unwinder, &process, &state, read_memory, &pid, frames, MAX_FRAMES, &status);
 
 	while (same < count && same < theirs.count &&
 		   PFS_FRAME_ADDRESS(frames[same]) == theirs.pcs[same])
