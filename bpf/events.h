@@ -75,7 +75,6 @@ _Static_assert(sizeof(struct pfs_sample) == 96, "the ring buffer record has no h
 	X(RING_FULL, "ring_full", "samples lost because the ring buffer was full")          \
 	X(NO_SCRATCH, "no_scratch", "samples lost because the per-CPU scratch was missing") \
 	X(KERNEL_STACK_FAILED, "kernel_stack_failed", "samples without their kernel stack") \
-	X(USER_STACK_FAILED, "user_stack_failed", "samples without their user registers")   \
 	X(LATE, "late", "stacks handed over to be walked in user space")                    \
 	X(WAKEUPS, "wakeups", "times the collector was woken ahead of its timer")
 

@@ -167,8 +167,6 @@ pfs_on_cpu(struct bpf_perf_event_data *context)
 	pfs_walk_kernel(context, scratch);
 	if (!scratch->sample.flags)
 		pfs_walk_user(context, task, scratch);
-	if (scratch->sample.user_status == PFS_WALK_NO_REGISTERS)
-		pfs_count(PFS_COUNTER_USER_STACK_FAILED);
 	pfs_emit(scratch);
 	return 0;
 }

@@ -179,7 +179,6 @@ take_kernel_losses(Agent *agent)
 		{ PFS_COUNTER_RING_FULL, LOSS_RING_FULL },
 		{ PFS_COUNTER_NO_SCRATCH, LOSS_NO_SCRATCH },
 		{ PFS_COUNTER_KERNEL_STACK_FAILED, LOSS_KERNEL_STACK_FAILED },
-		{ PFS_COUNTER_USER_STACK_FAILED, LOSS_USER_STACK_FAILED },
 	};
 	uint64_t *counters = agent->report.counters;
 
@@ -243,6 +242,9 @@ flush(Agent *agent)
 		log_event(LOG_ERROR, "agent", "out of memory while symbolizing");
 	interval_free(interval);
 	losses_add(&agent->losses, LOSS_BATCH_FULL, stats.samples_failed);
+	for (int status = PFS_WALK_TOO_DEEP; status < PFS_WALK_STATUS_COUNT; status++)
+		losses_add(&agent->losses, (Loss) (LOSS_WALK_TOO_DEEP + status - PFS_WALK_TOO_DEEP),
+				   stats.incomplete[status]);
 	agent->report.resolved.samples += stats.samples;
 	agent->report.resolved.samples_failed += stats.samples_failed;
 	agent->report.resolved.user_samples += stats.user_samples;

@@ -219,6 +219,31 @@ image_acquire_executable(ImageTable *table, uint32_t pid, const char *name, Imag
 	return image_intern(table, fd, name, path, image);
 }
 
+int
+image_descriptor(ImageTable *table, Image *image)
+{
+	struct stat status;
+	int fd;
+
+	pthread_mutex_lock(&table->mutex);
+	fd = image->fd >= 0 ? fcntl(image->fd, F_DUPFD_CLOEXEC, 0) : -1;
+	pthread_mutex_unlock(&table->mutex);
+	if (fd >= 0)
+		return fd;
+
+	/* the main thread has opened the binary meanwhile: by name, where the name still is this file's */
+	fd = open(image->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &status) != 0 || status.st_dev != image->key.device ||
+		status.st_ino != image->key.inode)
+	{
+		close(fd);
+		return -ESTALE;
+	}
+	return fd;
+}
+
 Image *
 image_acquire_vdso(ImageTable *table)
 {

@@ -44,6 +44,12 @@ int image_acquire_mapping(ImageTable *table, uint32_t pid, const ProcMapping *ma
 						  Image **image);
 int image_acquire_executable(ImageTable *table, uint32_t pid, const char *name, Image **image);
 
+/*
+ * Reader thread. A descriptor of the file, which the caller closes; -errno where the file is gone. Sure to succeed soon
+ * after the image was met, while its process lives.
+ */
+int image_descriptor(ImageTable *table, Image *image);
+
 /* The vDSO, with a reference; NULL where this machine has none. */
 Image *image_acquire_vdso(ImageTable *table);
 

@@ -140,8 +140,8 @@ stack_equal(const void *item, const void *key)
 	const IntervalStack *a = item;
 	const IntervalStack *b = key;
 
-	return a->executable == b->executable && a->side == b->side && a->depth == b->depth &&
-		   memcmp(a->frames, b->frames, a->depth * sizeof(Frame)) == 0;
+	return a->executable == b->executable && a->side == b->side && a->walk == b->walk &&
+		   a->depth == b->depth && memcmp(a->frames, b->frames, a->depth * sizeof(Frame)) == 0;
 }
 
 int
@@ -153,7 +153,8 @@ interval_add_stack(Interval *interval, const IntervalStack *stack, uint32_t *ind
 	IntervalStack added = *stack;
 	Frame *frames;
 
-	hash = hash_word(hash, (uint64_t) stack->executable << 16 | stack->side);
+	hash = hash_word(hash, (uint64_t) stack->executable << 16 | (uint32_t) stack->walk << 8 |
+							   stack->side);
 	if (table_find(table, hash, stack_equal, stack, index))
 		return 0;
 	if (table_reserve(table) != 0)

@@ -15,6 +15,7 @@
 
 #include "agent/image.h"
 #include "base/batch.h"
+#include "events.h"
 
 #define INTERVAL_NO_IMAGE UINT32_MAX
 
@@ -42,13 +43,14 @@ typedef struct Frame
 typedef enum StackSide
 {
 	STACK_NO_USER_SIDE, /* kernel threads, processes without memory: nothing is missing */
-	STACK_USER_SIDE,	/* its functions tell whether it reaches a root */
+	STACK_USER_SIDE,
 } StackSide;
 
 typedef struct IntervalStack
 {
 	uint32_t executable; /* image; its build ID names the dictionary partition */
-	uint16_t side;		 /* StackSide */
+	uint8_t side;		 /* StackSide */
+	uint8_t walk;		 /* enum pfs_walk_status: how the user side's walk ended */
 	uint16_t depth;
 	const Frame *frames; /* leaf first */
 } IntervalStack;

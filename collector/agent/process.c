@@ -62,6 +62,7 @@ struct Process
 struct ProcessTable
 {
 	ImageTable *images;
+	UnwindTables *unwind; /* NULL: processes are not described */
 	size_t limit;
 	uint64_t ticks_per_s;
 	Process *processes;
@@ -288,8 +289,52 @@ discard_snapshot(ProcessTable *table, Snapshot *snapshot)
 	image_release(table->images, snapshot->executable);
 }
 
+/* NULL where the mapping has no file, or it cannot be opened; tried once. */
+static Image *
+mapping_image(ProcessTable *table, const Process *process, Mapping *mapping)
+{
+	if (!mapping->image_tried)
+	{
+		mapping->image_tried = true;
+		if (mapping->kind == MAPPING_VDSO)
+			mapping->image = image_acquire_vdso(table->images);
+		else if (mapping->kind == MAPPING_FILE &&
+				 image_acquire_mapping(table->images, process->files_pid, &mapping->map,
+									   &mapping->image) != 0)
+			mapping->image = NULL;
+	}
+	return mapping->image;
+}
+
+/* Tells the walker about the process's code, where it is a file's or a JIT compiler's. */
 static void
-install_snapshot(ProcessTable *table, Process *process, const Snapshot *snapshot)
+describe(ProcessTable *table, Process *process, uint64_t now_ns)
+{
+	UnwindProcess identity = process_identity(process);
+	UnwindMapping *described;
+	size_t count = 0;
+
+	if (table->unwind == NULL)
+		return;
+	described = calloc(process->mapping_count + 1, sizeof(*described));
+	if (described == NULL)
+		return;
+	for (size_t i = 0; i < process->mapping_count; i++)
+	{
+		Mapping *mapping = &process->mappings[i];
+		Image *image = mapping_image(table, process, mapping);
+
+		if (mapping->kind == MAPPING_OTHER || (mapping->kind != MAPPING_ANONYMOUS && image == NULL))
+			continue;
+		described[count++] = (UnwindMapping){ mapping->map.start, mapping->map.end,
+											  mapping->map.file_offset, image };
+	}
+	unwind_tables_describe(table->unwind, &identity, described, count, now_ns);
+	free(described);
+}
+
+static void
+install_snapshot(ProcessTable *table, Process *process, const Snapshot *snapshot, uint64_t now_ns)
 {
 	carry_images(process, snapshot->mappings, snapshot->mapping_count);
 	release_mappings(table, process);
@@ -302,6 +347,7 @@ install_snapshot(ProcessTable *table, Process *process, const Snapshot *snapshot
 	if (process->executable == NULL)
 		process->executable = snapshot->executable;
 	process->state = PROCESS_LIVE;
+	describe(table, process, now_ns);
 }
 
 /* Reads all about a process; what is known stays where it has ended since. */
@@ -314,7 +360,7 @@ read_process(ProcessTable *table, Process *process, uint64_t now_ns)
 	process->read_ns = now_ns;
 	if (result == 0)
 	{
-		install_snapshot(table, process, &snapshot);
+		install_snapshot(table, process, &snapshot, now_ns);
 		return;
 	}
 	discard_snapshot(table, &snapshot);
@@ -327,7 +373,7 @@ read_process(ProcessTable *table, Process *process, uint64_t now_ns)
  * nothing, which the random place of its arguments tells, its parent's image as well.
  */
 static void
-inherit(ProcessTable *table, Process *process, uint32_t parent_pid)
+inherit(ProcessTable *table, Process *process, uint32_t parent_pid, uint64_t now_ns)
 {
 	Process *parent = NULL;
 	Snapshot snapshot;
@@ -366,7 +412,7 @@ inherit(ProcessTable *table, Process *process, uint32_t parent_pid)
 	}
 	if (snapshot.executable != NULL)
 		image_retain(table->images, snapshot.executable);
-	install_snapshot(table, process, &snapshot);
+	install_snapshot(table, process, &snapshot, now_ns);
 }
 
 int
@@ -383,9 +429,19 @@ process_table_create(ImageTable *images, size_t limit, ProcessTable **result)
 	return 0;
 }
 
-static void
-remove_process(ProcessTable *table, Process *process)
+void
+process_table_set_unwind(ProcessTable *table, UnwindTables *unwind)
 {
+	table->unwind = unwind;
+}
+
+static void
+remove_process(ProcessTable *table, Process *process, uint64_t now_ns)
+{
+	UnwindProcess identity = process_identity(process);
+
+	if (table->unwind != NULL)
+		unwind_tables_forget(table->unwind, &identity, now_ns);
 	HASH_DEL(table->processes, process);
 	process_free(table, process);
 	table->stats.count--;
@@ -400,7 +456,7 @@ process_table_free(ProcessTable *table)
 	if (table == NULL)
 		return;
 	HASH_ITER(hh, table->processes, process, next)
-		remove_process(table, process);
+		remove_process(table, process, 0);
 	free(table);
 }
 
@@ -436,11 +492,11 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 		process->state = PROCESS_GONE;
 		read_process(table, process, now_ns);
 		if (process->state == PROCESS_GONE)
-			inherit(table, process, sample->parent_pid);
+			inherit(table, process, sample->parent_pid, now_ns);
 	}
 	while (table->stats.count >= table->limit)
 	{
-		remove_process(table, table->processes);
+		remove_process(table, table->processes, now_ns);
 		table->stats.evicted++;
 	}
 	HASH_ADD(hh, table->processes, key, sizeof(key), process);
@@ -497,18 +553,8 @@ process_resolve(ProcessTable *table, Process *process, uint64_t address, bool is
 					  : find_mapping(process, address);
 	if (mapping == NULL)
 		return false;
-	if (!mapping->image_tried)
-	{
-		mapping->image_tried = true;
-		if (mapping->kind == MAPPING_VDSO)
-			mapping->image = image_acquire_vdso(table->images);
-		else if (mapping->kind == MAPPING_FILE &&
-				 image_acquire_mapping(table->images, process->files_pid, &mapping->map,
-									   &mapping->image) != 0)
-			mapping->image = NULL;
-	}
 	result->kind = mapping->kind;
-	result->image = mapping->image;
+	result->image = mapping_image(table, process, mapping);
 	result->address = address;
 	if (mapping->image != NULL)
 		result->address = address - mapping->map.start + mapping->map.file_offset;
@@ -528,7 +574,7 @@ process_table_sweep(ProcessTable *table, uint64_t now_ns)
 		if (unseen_ns > FORGET_UNSEEN_NS ||
 			(unseen_ns > REFRESH_NS && process->state != PROCESS_KERNEL &&
 			 kill((pid_t) process->key.pid, 0) != 0 && errno == ESRCH))
-			remove_process(table, process);
+			remove_process(table, process, now_ns);
 	}
 }
 
@@ -536,6 +582,13 @@ void
 process_table_stats(const ProcessTable *table, ProcessTableStats *stats)
 {
 	*stats = table->stats;
+}
+
+UnwindProcess
+process_identity(const Process *process)
+{
+	return (UnwindProcess){ (uint32_t) process->key.pid, process->key.start_time_ns,
+							process->key.exec_id };
 }
 
 ProcessState

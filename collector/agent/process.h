@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "agent/image.h"
+#include "agent/unwind_tables.h"
 #include "events.h"
 #include "labels/cgroup.h"
 
@@ -61,6 +62,9 @@ typedef struct ProcessAddress
 int process_table_create(ImageTable *images, size_t limit, ProcessTable **table);
 void process_table_free(ProcessTable *table); /* accepts NULL */
 
+/* From now on processes are described to these tables, which outlive this one. */
+void process_table_set_unwind(ProcessTable *table, UnwindTables *unwind);
+
 /*
  * The process of a sample; reads /proc where it is new. Never NULL but without memory. Holds until
  * the next call of a table function. now_ns is CLOCK_MONOTONIC.
@@ -78,6 +82,9 @@ bool process_resolve(ProcessTable *table, Process *process, uint64_t address, bo
 /* Forgets processes that ended or were not seen for some minutes. Call about once a minute. */
 void process_table_sweep(ProcessTable *table, uint64_t now_ns);
 void process_table_stats(const ProcessTable *table, ProcessTableStats *stats);
+
+/* The image that the process executes, as the kernel's tables know it. */
+UnwindProcess process_identity(const Process *process);
 
 ProcessState process_state(const Process *process);
 Image *process_executable(const Process *process); /* NULL where not known; held by the process */

@@ -19,7 +19,8 @@
 #define SWEEP_NS		  UINT64_C(60000000000)
 #define NS_PER_US		  1000
 #define MAX_LABELS		  10
-#define MAX_FRAMES		  (2 * PFS_MAX_FRAMES + 1) /* one may stand for a process that is gone */
+/* one may stand for a process that is gone */
+#define MAX_FRAMES		  (PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES + 1)
 #define READER_NICE_LEVEL (-10)
 
 struct Reader
@@ -38,8 +39,19 @@ struct Reader
 	uint64_t swept_ns;
 	uint64_t now_ns;			/* CLOCK_MONOTONIC, at the last poll */
 	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
+	UnwindTables *unwind;
+	uint64_t user_frames[PFS_MAX_USER_FRAMES];
 	Frame frames[MAX_FRAMES];
 };
+
+/* A record of the ring buffer, by its parts. */
+typedef struct Record
+{
+	const struct pfs_sample *sample;
+	const uint64_t *kernel_frames;
+	const uint64_t *user_frames;
+	const struct pfs_late *late; /* NULL: none */
+} Record;
 
 int
 reader_create(const ReaderOptions *options, ImageTable *images, Losses *losses, Reader **result)
@@ -68,6 +80,7 @@ reader_free(Reader *reader)
 	if (reader == NULL)
 		return;
 	process_table_free(reader->processes);
+	unwind_tables_free(reader->unwind);
 	interval_free(reader->interval);
 	pthread_mutex_destroy(&reader->mutex);
 	free(reader);
@@ -142,19 +155,51 @@ resolve_user_frame(Reader *reader, Process *process, uint64_t address, bool is_l
 	return 0;
 }
 
+/*
+ * The user side as walked: by the kernel, and from where it could not go on by us. The frame at which the kernel
+ * stopped is walked again.
+ */
+static uint32_t
+walk_user_stack(Reader *reader, const Record *record, Process *process, uint8_t *status)
+{
+	const struct pfs_late *late = record->late;
+	UnwindProcess identity = process_identity(process);
+	uint32_t count = record->sample->user_count;
+	ProcessAddress where;
+	int late_status;
+
+	memcpy(reader->user_frames, record->user_frames, count * sizeof(uint64_t));
+	*status = record->sample->user_status;
+	if (late == NULL || reader->unwind == NULL)
+		return count;
+
+	/* code that was mapped since the process was described is found by reading its mappings again */
+	(void) process_resolve(reader->processes, process, late->at.pc - late->at.is_return, true,
+						   reader->now_ns, &where);
+	if (count > 0 && PFS_FRAME_ADDRESS(reader->user_frames[count - 1]) == late->at.pc)
+		count--;
+	count +=
+		(uint32_t) unwind_tables_walk(reader->unwind, &identity, late, reader->user_frames + count,
+									  PFS_MAX_USER_FRAMES - count, &late_status);
+	*status = (uint8_t) late_status;
+	return count;
+}
+
 /* Appends the user side to the frames. */
 static int
-resolve_user_stack(Reader *reader, const struct pfs_sample *sample, const uint64_t *addresses,
-				   Process *process, IntervalStack *stack)
+resolve_user_stack(Reader *reader, const Record *record, Process *process, IntervalStack *stack)
 {
+	const struct pfs_sample *sample = record->sample;
+	uint32_t count;
 	int result = 0;
 
-	if (sample->flags)
+	if (sample->flags & (PFS_SAMPLE_KERNEL_THREAD | PFS_SAMPLE_EXITING))
 	{
 		stack->side = STACK_NO_USER_SIDE;
 		return 0;
 	}
 	stack->side = STACK_USER_SIDE;
+	stack->walk = PFS_WALK_NO_PROCESS;
 	if (process_state(process) != PROCESS_LIVE)
 	{
 		losses_add(reader->losses,
@@ -164,9 +209,12 @@ resolve_user_stack(Reader *reader, const struct pfs_sample *sample, const uint64
 		reader->frames[stack->depth++] = (Frame){ 0, INTERVAL_NO_IMAGE, FRAME_GONE };
 		return 0;
 	}
-	for (uint32_t i = 0; i < sample->user_count && result == 0; i++)
+	count = walk_user_stack(reader, record, process, &stack->walk);
+	for (uint32_t i = 0; i < count && result == 0; i++)
 	{
-		uint64_t address = i == 0 ? addresses[i] : addresses[i] - 1;
+		uint64_t frame = reader->user_frames[i];
+		uint64_t address =
+			PFS_FRAME_ADDRESS(frame) - ((frame & PFS_FRAME_RETURN_ADDRESS) != 0 ? 1 : 0);
 
 		result =
 			resolve_user_frame(reader, process, address, i == 0, &reader->frames[stack->depth]);
@@ -174,7 +222,10 @@ resolve_user_stack(Reader *reader, const struct pfs_sample *sample, const uint64
 		{
 			/* no caller there: a frame pointer that was none led astray, and all beyond is as wrong */
 			if (i > 0)
+			{
+				stack->walk = PFS_WALK_NO_MAPPING;
 				break;
+			}
 			losses_add(reader->losses, LOSS_ADDRESS_UNKNOWN, 1);
 		}
 		stack->depth++;
@@ -183,17 +234,17 @@ resolve_user_stack(Reader *reader, const struct pfs_sample *sample, const uint64
 }
 
 static int
-add_stack(Reader *reader, const struct pfs_sample *sample, const uint64_t *addresses,
-		  Process *process, uint32_t *index)
+add_stack(Reader *reader, const Record *record, Process *process, uint32_t *index)
 {
+	const uint64_t *addresses = record->kernel_frames;
 	IntervalStack stack = { .executable = INTERVAL_NO_IMAGE, .frames = reader->frames };
 	Image *executable = process_executable(process);
 	int result;
 
-	for (uint32_t i = 0; i < sample->kernel_count; i++)
+	for (uint32_t i = 0; i < record->sample->kernel_count; i++)
 		reader->frames[stack.depth++] =
 			(Frame){ i == 0 ? addresses[i] : addresses[i] - 1, INTERVAL_NO_IMAGE, FRAME_KERNEL };
-	result = resolve_user_stack(reader, sample, addresses + sample->kernel_count, process, &stack);
+	result = resolve_user_stack(reader, record, process, &stack);
 	if (result == 0 && executable != NULL)
 		result = interval_add_image(reader->interval, executable, &stack.executable);
 	if (result == 0)
@@ -212,14 +263,15 @@ window_start(const Reader *reader, uint64_t time_ns)
 }
 
 static void
-handle_sample(Reader *reader, const struct pfs_sample *sample, const uint64_t *addresses)
+handle_sample(Reader *reader, const Record *record)
 {
+	const struct pfs_sample *sample = record->sample;
 	IntervalSample added = { .count = 1 };
 	Process *process = process_table_get(reader->processes, sample, reader->now_ns);
 
 	if (process == NULL || reader->interval == NULL ||
 		add_series(reader, sample, process, &added.series) != 0 ||
-		add_stack(reader, sample, addresses, process, &added.stack) != 0)
+		add_stack(reader, record, process, &added.stack) != 0)
 	{
 		losses_add(reader->losses, LOSS_INTERVAL_FULL, 1);
 		return;
@@ -229,16 +281,42 @@ handle_sample(Reader *reader, const struct pfs_sample *sample, const uint64_t *a
 		losses_add(reader->losses, LOSS_INTERVAL_FULL, 1);
 }
 
+/* The parts of a record; false where its size does not fit what it says. */
+static bool
+parse_record(const void *bytes, size_t length_bytes, Record *record)
+{
+	const struct pfs_sample *sample = bytes;
+	size_t frame_bytes;
+
+	if (length_bytes < sizeof(*sample) || sample->kernel_count > PFS_MAX_FRAMES ||
+		sample->user_count > PFS_MAX_USER_FRAMES)
+		return false;
+	frame_bytes = ((size_t) sample->kernel_count + sample->user_count) * sizeof(uint64_t);
+	if (length_bytes < sizeof(*sample) + frame_bytes)
+		return false;
+	record->sample = sample;
+	record->kernel_frames = (const uint64_t *) (const void *) (sample + 1);
+	record->user_frames = record->kernel_frames + sample->kernel_count;
+	record->late = NULL;
+	if (sample->flags & PFS_SAMPLE_LATE)
+	{
+		size_t late_bytes = length_bytes - sizeof(*sample) - frame_bytes;
+
+		record->late = (const void *) (record->user_frames + sample->user_count);
+		if (late_bytes < offsetof(struct pfs_late, bytes) ||
+			record->late->length > late_bytes - offsetof(struct pfs_late, bytes))
+			return false;
+	}
+	return true;
+}
+
 void
 reader_handle_record(void *context, const void *record, size_t length_bytes)
 {
 	Reader *reader = context;
-	const struct pfs_sample *sample = record;
+	Record parsed;
 
-	if (length_bytes < sizeof(*sample) || sample->kernel_count > PFS_MAX_FRAMES ||
-		sample->user_count > PFS_MAX_FRAMES ||
-		length_bytes < sizeof(*sample) +
-						   ((size_t) sample->kernel_count + sample->user_count) * sizeof(uint64_t))
+	if (!parse_record(record, length_bytes, &parsed))
 	{
 		losses_add(reader->losses, LOSS_RECORD_MALFORMED, 1);
 		return;
@@ -246,7 +324,7 @@ reader_handle_record(void *context, const void *record, size_t length_bytes)
 	pthread_mutex_lock(&reader->mutex);
 	reader->now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	reader->realtime_offset_ns = clock_ns(CLOCK_REALTIME) - (int64_t) reader->now_ns;
-	handle_sample(reader, sample, (const uint64_t *) (const void *) (sample + 1));
+	handle_sample(reader, &parsed);
 	pthread_mutex_unlock(&reader->mutex);
 }
 
@@ -276,6 +354,7 @@ reader_run(void *argument)
 		{
 			pthread_mutex_lock(&reader->mutex);
 			process_table_sweep(reader->processes, now_ns);
+			unwind_tables_sweep(reader->unwind, now_ns);
 			pthread_mutex_unlock(&reader->mutex);
 			reader->swept_ns = now_ns;
 		}
@@ -288,6 +367,10 @@ reader_start(Reader *reader, Sampler *sampler)
 {
 	int result;
 
+	result = unwind_tables_create(reader->images, sampler_tables(sampler), &reader->unwind);
+	if (result != 0)
+		return result;
+	process_table_set_unwind(reader->processes, reader->unwind);
 	reader->sampler = sampler;
 	reader->swept_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	result = pthread_create(&reader->thread, NULL, reader_run, reader);

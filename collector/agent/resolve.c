@@ -33,7 +33,7 @@
 #define FRAME_NAME_KERNEL	  "[kernel]"
 
 #define MAX_LINES	 64 /* inlined calls at one address */
-#define MAX_FRAMES	 (2 * PFS_MAX_FRAMES + 2)
+#define MAX_FRAMES	 (PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES + 2)
 #define TABLES_BYTES (64 * 1024 * 1024)
 
 /* A frame that was looked up. */
@@ -204,9 +204,9 @@ stack_partition(const Resolution *resolution, const IntervalStack *stack)
 }
 
 /*
- * Adds one stack; *complete where its user side reaches a root, or where it has none. What lies
- * beyond a root is cut off: start code keeps no frame pointers, and a register that is none led
- * there.
+ * Adds one stack; *complete where its user side reaches a root, or where it has none: the walk has
+ * proven it, or the frame is a function at which stacks begin. What lies beyond such a function is cut
+ * off: start code keeps no frame pointers, and a register that is none led there.
  */
 static int
 resolve_stack(Resolution *resolution, const IntervalStack *stack, uint32_t *index, bool *complete)
@@ -218,7 +218,8 @@ resolve_stack(Resolution *resolution, const IntervalStack *stack, uint32_t *inde
 	};
 	int result;
 
-	*complete = stack->side == STACK_NO_USER_SIDE;
+	*complete = stack->side == STACK_NO_USER_SIDE || stack->walk == PFS_WALK_END_OF_STACK ||
+				stack->walk == PFS_WALK_END_OF_FRAMES;
 	while (added.depth < stack->depth)
 	{
 		Resolved resolved;
@@ -305,6 +306,8 @@ resolve_samples(Resolution *resolution, const uint32_t *series, const StackResul
 		stats->user_samples += samples[i].count;
 		if (stack->complete)
 			stats->complete += samples[i].count;
+		else
+			stats->incomplete[stacks[samples[i].stack].walk] += samples[i].count;
 	}
 }
 

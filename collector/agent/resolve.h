@@ -14,10 +14,11 @@
 
 typedef struct ResolveStats
 {
-	uint64_t samples;		 /* put into the batch */
-	uint64_t samples_failed; /* did not fit */
-	uint64_t user_samples;	 /* of those put in: with a user side */
-	uint64_t complete;		 /* … whose user side reaches a root */
+	uint64_t samples;							/* put into the batch */
+	uint64_t samples_failed;					/* did not fit */
+	uint64_t user_samples;						/* of those put in: with a user side */
+	uint64_t complete;							/* … whose user side reaches a root */
+	uint64_t incomplete[PFS_WALK_STATUS_COUNT]; /* … and the others, by how the walk ended */
 } ResolveStats;
 
 typedef struct ResolveContext

@@ -18,6 +18,7 @@
 #include <bpf/libbpf.h>
 #include <linux/perf_event.h>
 
+#include "agent/bpf_tables.h"
 #include "agent/cpu_list.h"
 #include "agent/features.h"
 #include "base/log.h"
@@ -44,6 +45,7 @@ struct Sampler
 	void *context;
 	struct profiler *skeleton;
 	struct ring_buffer *ring;
+	KernelTables *tables;
 	struct bpf_link *links[CPU_LIST_MAX];
 	uint8_t states[CPU_LIST_MAX]; /* CpuState */
 	int possible_cpus;
@@ -129,6 +131,25 @@ load_program(Sampler *sampler, Failure *failure)
 	return failure->code;
 }
 
+static ExitCode
+map_tables(Sampler *sampler, Failure *failure)
+{
+	const BpfTableMaps maps = {
+		.lines = bpf_map__fd(sampler->skeleton->maps.pfs_lines),
+		.entries = bpf_map__fd(sampler->skeleton->maps.pfs_entries),
+		.mappings = bpf_map__fd(sampler->skeleton->maps.pfs_mappings),
+		.rules = bpf_map__fd(sampler->skeleton->maps.pfs_rules),
+		.processes = bpf_map__fd(sampler->skeleton->maps.pfs_processes),
+	};
+	int result = bpf_tables_create(&maps, &sampler->tables);
+
+	if (result == 0)
+		return EXIT_OK;
+	failure_set(failure, EXIT_BPF, "could not map the unwind tables");
+	failure_detail(failure, "%s.", strerror(-result));
+	return failure->code;
+}
+
 ExitCode
 sampler_create(uint32_t frequency_hz, SamplerHandler handler, void *context, Sampler **result,
 			   Failure *failure)
@@ -150,6 +171,8 @@ sampler_create(uint32_t frequency_hz, SamplerHandler handler, void *context, Sam
 	sampler->possible_cpus = libbpf_num_possible_cpus();
 	raise_memlock();
 	code = load_program(sampler, failure);
+	if (code == EXIT_OK)
+		code = map_tables(sampler, failure);
 	if (code == EXIT_OK)
 	{
 		sampler->ring = ring_buffer__new(bpf_map__fd(sampler->skeleton->maps.pfs_ring), on_record,
@@ -176,6 +199,7 @@ sampler_free(Sampler *sampler)
 		return;
 	sampler_stop(sampler);
 	ring_buffer__free(sampler->ring);
+	bpf_tables_free(sampler->tables);
 	profiler__destroy(sampler->skeleton);
 	free(sampler);
 }
@@ -292,6 +316,12 @@ sampler_poll(Sampler *sampler, int timeout_ms)
 	if (result == 0)
 		result = ring_buffer__consume(sampler->ring);
 	return result == -EINTR ? 0 : result;
+}
+
+KernelTables *
+sampler_tables(Sampler *sampler)
+{
+	return sampler->tables;
 }
 
 int

@@ -13,6 +13,7 @@
 
 #include "base/failure.h"
 #include "events.h"
+#include "unwind/kernel_tables.h"
 
 typedef struct Sampler Sampler;
 
@@ -45,6 +46,9 @@ void sampler_stop(Sampler *sampler);
 
 /* Waits for at most timeout_ms, hands over what is there. Number of records, or -errno. */
 int sampler_poll(Sampler *sampler, int timeout_ms);
+
+/* The walker's tables; the sampler's own. Reader thread. */
+KernelTables *sampler_tables(Sampler *sampler);
 
 /* Sums over CPUs since the start. */
 int sampler_counters(const Sampler *sampler, uint64_t counters[PFS_COUNTER_COUNT]);

@@ -97,7 +97,7 @@ append_continuations(Packer *packer, const UnwindRow *row, uint64_t end)
 
 	if (row->rule.kind == PFS_UNWIND_INVALID)
 		return 0;
-	if ((end - address) / PAGE_BYTES > MAX_RULE_PAGES)
+	if (end > address && (end - address) / PAGE_BYTES > MAX_RULE_PAGES)
 	{
 		packer->packed->rows_outside++;
 		return 0;

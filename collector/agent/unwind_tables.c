@@ -1,0 +1,222 @@
+/*
+ * unwind_tables.c
+ *		From images to unwind tables.
+ */
+#include "agent/unwind_tables.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <uthash.h>
+
+#include "symbols/elf_file.h"
+#include "unwind/late_walk.h"
+
+#define KEEP_UNUSED_NS UINT64_C(600000000000)
+
+/* What is known of one image. */
+typedef struct Entry
+{
+	Image *image;		  /* held */
+	UnwindBinary *binary; /* held; NULL where the file cannot be read */
+	ElfRange *segments;	  /* executable ones */
+	uint32_t segment_count;
+	uint64_t used_ns;
+	UT_hash_handle hh;
+} Entry;
+
+struct UnwindTables
+{
+	ImageTable *images;
+	Unwinder *unwinder;
+	Entry *entries;
+};
+
+int
+unwind_tables_create(ImageTable *images, KernelTables *kernel, UnwindTables **result)
+{
+	UnwindTables *tables = calloc(1, sizeof(*tables));
+
+	if (tables == NULL || unwinder_create(kernel, &tables->unwinder) != 0)
+	{
+		free(tables);
+		return -ENOMEM;
+	}
+	tables->images = images;
+	*result = tables;
+	return 0;
+}
+
+static void
+drop_entry(UnwindTables *tables, Entry *entry, uint64_t now_ns)
+{
+	HASH_DEL(tables->entries, entry);
+	unwinder_binary_release(tables->unwinder, entry->binary, now_ns);
+	image_release(tables->images, entry->image);
+	free(entry->segments);
+	free(entry);
+}
+
+void
+unwind_tables_free(UnwindTables *tables)
+{
+	Entry *entry;
+	Entry *next;
+
+	if (tables == NULL)
+		return;
+	HASH_ITER(hh, tables->entries, entry, next)
+		drop_entry(tables, entry, 0);
+	unwinder_free(tables->unwinder);
+	free(tables);
+}
+
+/* Copies the places of the executable segments. */
+static void
+read_segments(Entry *entry, int fd)
+{
+	struct stat status;
+	ElfFile file;
+	ElfSource source = { .fd = fd };
+
+	if (fstat(fd, &status) != 0)
+		return;
+	source.size_bytes = (uint64_t) status.st_size;
+	memset(&file, 0, sizeof(file));
+	if (elf_file_init(&file, &source) == 0 && file.segment_count > 0)
+	{
+		entry->segments = calloc(file.segment_count, sizeof(*entry->segments));
+		if (entry->segments != NULL)
+		{
+			memcpy(entry->segments, file.segments, file.segment_count * sizeof(*entry->segments));
+			entry->segment_count = file.segment_count;
+		}
+	}
+	elf_file_fini(&file);
+}
+
+/* A file that cannot be read, or has no usable CFI, is remembered as such. */
+static Entry *
+make_entry(UnwindTables *tables, Image *image, uint64_t now_ns)
+{
+	Entry *entry = calloc(1, sizeof(*entry));
+	int fd;
+
+	if (entry == NULL)
+		return NULL;
+	entry->image = image;
+	image_retain(tables->images, image);
+	HASH_ADD_PTR(tables->entries, image, entry);
+
+	fd = image_descriptor(tables->images, image);
+	if (fd < 0)
+		return entry;
+	read_segments(entry, fd);
+	entry->binary = unwinder_binary_create(tables->unwinder);
+	if (entry->binary != NULL)
+		(void) unwinder_binary_load(tables->unwinder, entry->binary, fd, now_ns);
+	close(fd);
+	return entry;
+}
+
+static Entry *
+get_entry(UnwindTables *tables, Image *image, uint64_t now_ns)
+{
+	Entry *entry;
+
+	HASH_FIND_PTR(tables->entries, &image, entry);
+	if (entry == NULL)
+		entry = make_entry(tables, image, now_ns);
+	if (entry != NULL)
+		entry->used_ns = now_ns;
+	return entry;
+}
+
+/* The segment that a mapping shows; the kernel maps whole pages, so a mapping may begin before its segment. */
+static bool
+segment_bias(const Entry *entry, const UnwindMapping *mapping, uint64_t *bias)
+{
+	uint64_t length = mapping->end - mapping->start;
+
+	for (uint32_t i = 0; i < entry->segment_count; i++)
+	{
+		const ElfRange *segment = &entry->segments[i];
+
+		if (mapping->file_offset < segment->offset + segment->size_bytes &&
+			segment->offset < mapping->file_offset + length)
+		{
+			*bias = mapping->start - mapping->file_offset + segment->offset - segment->address;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* False where nothing can be said about the mapping's code. */
+static bool
+make_span(UnwindTables *tables, const UnwindMapping *mapping, uint64_t now_ns, UnwindSpan *span)
+{
+	const Entry *entry;
+
+	*span = (UnwindSpan){ .start = mapping->start, .end = mapping->end };
+	if (mapping->image == NULL)
+		return true;
+	entry = get_entry(tables, mapping->image, now_ns);
+	if (entry == NULL || entry->binary == NULL || !segment_bias(entry, mapping, &span->bias))
+		return false;
+	span->binary = entry->binary;
+	return true;
+}
+
+void
+unwind_tables_describe(UnwindTables *tables, const UnwindProcess *process,
+					   const UnwindMapping *mappings, size_t count, uint64_t now_ns)
+{
+	UnwindSpan *spans = calloc(count + 1, sizeof(*spans));
+	uint32_t span_count = 0;
+
+	if (spans == NULL)
+		return;
+	for (size_t i = 0; i < count; i++)
+		span_count += make_span(tables, &mappings[i], now_ns, &spans[span_count]);
+	(void) unwinder_process_set(tables->unwinder, process, spans, span_count, now_ns);
+	free(spans);
+}
+
+void
+unwind_tables_forget(UnwindTables *tables, const UnwindProcess *process, uint64_t now_ns)
+{
+	unwinder_process_forget(tables->unwinder, process, now_ns);
+}
+
+size_t
+unwind_tables_walk(const UnwindTables *tables, const UnwindProcess *process,
+				   const struct pfs_late *late, uint64_t *frames, size_t capacity, int *status)
+{
+	LateMemory memory = { late->at.sp, late->bytes, late->length };
+
+	return late_walk(tables->unwinder, process, &late->at, late_memory_read, &memory, frames,
+					 capacity, status);
+}
+
+void
+unwind_tables_sweep(UnwindTables *tables, uint64_t now_ns)
+{
+	Entry *entry;
+	Entry *next;
+
+	HASH_ITER(hh, tables->entries, entry, next)
+	{
+		if (now_ns - entry->used_ns > KEEP_UNUSED_NS)
+			drop_entry(tables, entry, now_ns);
+	}
+}
+
+void
+unwind_tables_stats(const UnwindTables *tables, UnwinderStats *stats)
+{
+	unwinder_stats(tables->unwinder, stats);
+}
