@@ -371,9 +371,13 @@ test_malformed(void **state)
 	send(fixture, &record);
 	reader_handle_record(fixture->reader, &record, sizeof(record.sample) + 4 * sizeof(uint64_t));
 	reader_handle_record(fixture->reader, &record, 10);
-	record.sample.user_count = PFS_MAX_FRAMES + 1;
+	record.sample.user_count = PFS_MAX_USER_FRAMES + 1;
 	reader_handle_record(fixture->reader, &record, sizeof(record));
-	assert_int_equal(losses_total(&fixture->losses, LOSS_RECORD_MALFORMED), 3);
+	/* a stack's copy that is said to follow, and does not */
+	record.sample.user_count = 5;
+	record.sample.flags = PFS_SAMPLE_LATE;
+	reader_handle_record(fixture->reader, &record, sizeof(record.sample) + 5 * sizeof(uint64_t));
+	assert_int_equal(losses_total(&fixture->losses, LOSS_RECORD_MALFORMED), 4);
 }
 
 /* What does not fit any more is counted, and what was there before stays whole. */
