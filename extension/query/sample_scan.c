@@ -88,7 +88,7 @@ range_is_empty(const PfsSelection *selection)
  * Whether the partition between two bounds of the time column can hold rows of the range.
  */
 static bool
-bounds_meet_range(const PartitionBoundInfo bounds, int lower, const PfsSelection *selection)
+bounds_meet_range(PartitionBoundInfo bounds, int lower, const PfsSelection *selection)
 {
 	int upper = lower + 1;
 
@@ -140,7 +140,7 @@ collect_partitions(List *leaves, Oid relid, const PfsSelection *selection)
 	partitions = RelationGetPartitionDesc(relation, true);
 	if (partitions->nparts > 0 && is_partitioned_by_time(relation))
 	{
-		const PartitionBoundInfo bounds = partitions->boundinfo;
+		PartitionBoundInfo bounds = partitions->boundinfo;
 
 		/* indexes[i] is the partition that ends at bound i; the last one has no upper bound */
 		for (int i = 0; i <= bounds->ndatums; i++)

@@ -123,7 +123,7 @@ read_number(Parser *parser, const char *escape, int base, int min_digits, int ma
 
 	for (; digits < max_digits; digits++, parser->at++)
 	{
-		char c = pg_ascii_tolower((unsigned char) *parser->at);
+		char c = (char) pg_ascii_tolower((unsigned char) *parser->at);
 		int digit;
 
 		if (is_digit(c))
