@@ -2,8 +2,8 @@
  * agent.c
  *		Life of the agent: start the parts, flush every interval, stop in the order of the flow.
  *
- * The main thread symbolizes. The reader thread fills the interval meanwhile, the writer thread
- * stores batches.
+ * The main thread only keeps time, so that it is never late: the reader thread fills the interval,
+ * the flusher thread symbolizes it, the writer thread stores it.
  */
 #include "agent/agent.h"
 
@@ -15,14 +15,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "agent/flusher.h"
 #include "agent/image.h"
-#include "agent/interval.h"
 #include "agent/losses.h"
 #include "agent/reader.h"
 #include "agent/report.h"
-#include "agent/resolve.h"
 #include "agent/sampler.h"
-#include "base/batch.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "symbols/symbolizer.h"
@@ -33,14 +31,11 @@
 
 #define TICK_NS		   (100 * NS_PER_MS)
 #define FIRST_FLUSH_NS NS_PER_S /* the first samples are stored soon: it shows that all works */
-#define FLUSH_GRACE_NS \
-	(200 * NS_PER_MS) /* after the end of a window, for what is in the ring still */
+#define FLUSH_GRACE_NS (200 * NS_PER_MS) /* after a window's end, for what is in the ring still */
 #define FOLLOW_CPUS_NS NS_PER_S
-#define SWEEP_NS	   (60 * NS_PER_S)
 #define DRAIN_MS	   10000
 
 #define INTERVAL_BYTES	   ((size_t) 32 * 1024 * 1024)
-#define BATCH_BYTES		   ((size_t) 64 * 1024 * 1024)
 #define SYMBOL_CACHE_BYTES ((size_t) 24 * 1024 * 1024)
 #define PROCESS_LIMIT	   4096
 
@@ -55,10 +50,10 @@ typedef struct Agent
 	Writer *writer;
 	Sampler *sampler;
 	Reader *reader;
+	Flusher *flusher;
 	int64_t started_ns; /* CLOCK_MONOTONIC, as all below */
 	int64_t flush_ns;
 	int64_t follow_cpus_ns;
-	int64_t sweep_ns;
 	uint32_t cpus_not_sampled;
 } Agent;
 
@@ -116,6 +111,25 @@ start_writer(Agent *agent, Failure *failure)
 	return writer_create(&options, &agent->writer, failure);
 }
 
+static ExitCode
+start_flusher(Agent *agent, Failure *failure)
+{
+	FlusherParts parts = {
+		.images = agent->images,
+		.symbolizer = agent->symbolizer,
+		.reader = agent->reader,
+		.losses = &agent->losses,
+		.writer = agent->writer,
+		.period_ns = NS_PER_S / agent->options->frequency_hz,
+	};
+
+	if (flusher_create(&parts, &agent->flusher) != 0)
+		return out_of_memory(failure);
+	if (flusher_start(agent->flusher) != 0)
+		return failure_set(failure, EXIT_INTERNAL, "could not start the flusher's thread");
+	return EXIT_OK;
+}
+
 /*
  * Whatever can be missing is found out before the first thread starts. The symbolizer comes first
  * since it may fork.
@@ -150,6 +164,8 @@ start_parts(Agent *agent, Failure *failure)
 		code = start_writer(agent, failure);
 	if (code == EXIT_OK && writer_start(agent->writer) != 0)
 		code = failure_set(failure, EXIT_INTERNAL, "could not start the writer's thread");
+	if (code == EXIT_OK)
+		code = start_flusher(agent, failure);
 	if (code == EXIT_OK && reader_start(agent->reader, agent->sampler) != 0)
 		code = failure_set(failure, EXIT_INTERNAL, "could not start the reader's thread");
 	if (code == EXIT_OK)
@@ -160,6 +176,7 @@ start_parts(Agent *agent, Failure *failure)
 static void
 free_parts(Agent *agent)
 {
+	flusher_free(agent->flusher);
 	reader_free(agent->reader);
 	sampler_free(agent->sampler);
 	writer_free(agent->writer);
@@ -195,70 +212,6 @@ take_kernel_losses(Agent *agent)
 	losses_add(&agent->losses, LOSS_CPU_NOT_SAMPLED, agent->cpus_not_sampled);
 }
 
-/* Puts what was lost since the last flush into the batch and the log. */
-static void
-report_losses(Agent *agent, Batch *batch)
-{
-	take_kernel_losses(agent);
-	for (Loss loss = 0; loss < LOSS_COUNT; loss++)
-	{
-		uint64_t count = losses_take(&agent->losses, loss);
-
-		if (count == 0)
-			continue;
-		if (loss_kind(loss) == LOSS_LOST)
-			log_event(LOG_WARNING, "agent", "samples were lost",
-					  log_text("reason", loss_reason(loss)), log_number("count", (int64_t) count));
-		else
-			log_event(LOG_INFO, "agent", "profiles are incomplete",
-					  log_text("reason", loss_reason(loss)), log_number("count", (int64_t) count));
-		if (batch_add_loss(batch, loss_reason(loss), count) != 0)
-			log_event(LOG_WARNING, "agent", "could not add a loss to its batch",
-					  log_text("reason", loss_reason(loss)));
-	}
-}
-
-/* Hands what was sampled so far to the writer. */
-static void
-flush(Agent *agent)
-{
-	ResolveContext context = {
-		.images = agent->images,
-		.symbolizer = agent->symbolizer,
-		.period_ns = NS_PER_S / agent->options->frequency_hz,
-	};
-	ResolveStats stats = { 0 };
-	Interval *interval = reader_take(agent->reader);
-	const BatchLoss *losses;
-	Batch *batch = NULL;
-
-	if (interval == NULL || batch_create(BATCH_BYTES, &batch) != 0)
-	{
-		log_event(LOG_ERROR, "agent", "out of memory: an interval's samples are lost");
-		interval_free(interval);
-		return;
-	}
-	if (resolve_interval(&context, interval, batch, &stats) != 0)
-		log_event(LOG_ERROR, "agent", "out of memory while symbolizing");
-	interval_free(interval);
-	losses_add(&agent->losses, LOSS_BATCH_FULL, stats.samples_failed);
-	for (int status = PFS_WALK_TOO_DEEP; status < PFS_WALK_STATUS_COUNT; status++)
-		losses_add(&agent->losses, (Loss) (LOSS_WALK_TOO_DEEP + status - PFS_WALK_TOO_DEEP),
-				   stats.incomplete[status]);
-	agent->report.resolved.samples += stats.samples;
-	agent->report.resolved.samples_failed += stats.samples_failed;
-	agent->report.resolved.user_samples += stats.user_samples;
-	agent->report.resolved.complete += stats.complete;
-	report_losses(agent, batch);
-	log_event(LOG_DEBUG, "agent", "flushed an interval",
-			  log_number("samples", (int64_t) stats.samples),
-			  log_number("batch_bytes", (int64_t) batch_bytes(batch)));
-	if (stats.samples > 0 || batch_losses(batch, &losses) > 0)
-		writer_submit(agent->writer, batch);
-	else
-		batch_free(batch);
-}
-
 /* The next flush comes a little after the end of the window that is running now. */
 static int64_t
 next_flush(const Agent *agent)
@@ -273,7 +226,6 @@ next_flush(const Agent *agent)
 static void
 tick(Agent *agent, int64_t now_ns)
 {
-	image_table_open_pending(agent->images, agent->symbolizer);
 	if (now_ns >= agent->follow_cpus_ns)
 	{
 		agent->cpus_not_sampled = sampler_follow_cpus(agent->sampler);
@@ -281,13 +233,9 @@ tick(Agent *agent, int64_t now_ns)
 	}
 	if (now_ns >= agent->flush_ns)
 	{
-		flush(agent);
+		take_kernel_losses(agent);
+		flusher_request(agent->flusher);
 		agent->flush_ns = next_flush(agent);
-	}
-	if (now_ns >= agent->sweep_ns)
-	{
-		image_table_sweep(agent->images);
-		agent->sweep_ns = now_ns + SWEEP_NS;
 	}
 	if (agent->options->progress && agent->options->duration_ms > 0)
 	{
@@ -309,7 +257,6 @@ run(Agent *agent)
 	agent->started_ns = clock_ns(CLOCK_MONOTONIC);
 	agent->flush_ns = agent->started_ns + FIRST_FLUSH_NS;
 	agent->follow_cpus_ns = agent->started_ns + FOLLOW_CPUS_NS;
-	agent->sweep_ns = agent->started_ns + SWEEP_NS;
 	while (stop_signals == 0)
 	{
 		int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
@@ -339,7 +286,9 @@ stop(Agent *agent, ExitCode code)
 	agent->report.cpus = sampler_cpu_count(agent->sampler);
 	sampler_stop(agent->sampler);
 	reader_stop(agent->reader);
-	flush(agent);
+	take_kernel_losses(agent);
+	flusher_stop(agent->flusher);
+	flusher_stats(agent->flusher, &agent->report.resolved);
 	if (agent->options->progress && agent->options->duration_ms > 0)
 		report_progress_end();
 	if (!writer_drain(agent->writer, DRAIN_MS) && code == EXIT_OK)
@@ -398,6 +347,8 @@ agent_run(const AgentOptions *options)
 		failure_log(&failure, "agent");
 		if (agent->reader != NULL)
 			reader_stop(agent->reader);
+		if (agent->flusher != NULL)
+			flusher_stop(agent->flusher);
 	}
 	free_parts(agent);
 	free(agent);

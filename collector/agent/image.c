@@ -34,8 +34,8 @@ struct Image
 	char *path;			 /* by which the file may be opened while the process lives */
 	int fd;				 /* -1 once the binary was opened, or could not be */
 	uint32_t references; /* under the table's mutex */
-	bool opened;		 /* the attempt was made; main thread */
-	Binary *binary;		 /* main thread; NULL where unreadable */
+	bool opened;		 /* the attempt was made; flusher thread */
+	Binary *binary;		 /* flusher thread; NULL where unreadable */
 	UT_hash_handle hh;
 };
 

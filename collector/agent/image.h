@@ -3,12 +3,12 @@
  *		Mapped files: each file that a sampled address fell into, once, whichever processes map it.
  *
  * The thread that reads samples meets files first and must catch them while the process lives: it
- * opens them and leaves the descriptor here. The main thread, which owns the symbolizer, turns
+ * opens them and leaves the descriptor here. The flusher thread, which owns the symbolizer, turns
  * descriptors into Binaries soon after and closes them, so that no file system stays pinned. An
  * image is known by what fstat says (device, inode, size, mtime), so an inode that is used again
  * for another file makes another image.
  *
- * The table has a mutex of its own; an image's binary belongs to the main thread alone.
+ * The table has a mutex of its own; an image's binary belongs to the flusher thread alone.
  */
 #ifndef COLLECTOR_IMAGE_H
 #define COLLECTOR_IMAGE_H
@@ -57,12 +57,12 @@ Image *image_acquire_vdso(ImageTable *table);
 void image_retain(ImageTable *table, Image *image);
 void image_release(ImageTable *table, Image *image); /* accepts NULL */
 
-/* Main thread. Opens what the reader left; frees what nobody refers to. */
+/* Flusher thread. Opens what the reader left; frees what nobody refers to. */
 void image_table_open_pending(ImageTable *table, Symbolizer *symbolizer);
 void image_table_sweep(ImageTable *table);
 void image_table_stats(ImageTable *table, ImageStats *stats);
 
-/* Main thread. NULL where the file is unreadable. Opens the image if it is still pending. */
+/* Flusher thread. NULL where the file is unreadable. Opens the image if it is still pending. */
 Binary *image_binary(ImageTable *table, Image *image, Symbolizer *symbolizer);
 
 /* As people know it: the path in the process's mount namespace. */

@@ -218,6 +218,18 @@ interval_samples(const Interval *interval, const IntervalSample **items)
 	return interval->samples.count;
 }
 
+uint64_t
+interval_sample_count(const Interval *interval)
+{
+	const IntervalSample *samples;
+	uint32_t rows = interval_samples(interval, &samples);
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < rows; i++)
+		count += samples[i].count;
+	return count;
+}
+
 Image *
 interval_image(const Interval *interval, uint32_t index)
 {

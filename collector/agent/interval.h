@@ -2,7 +2,7 @@
  * interval.h
  *		What was sampled between two flushes: equal stacks once, counted, not symbolized yet.
  *
- * The reader thread fills one interval while the main thread works off the one before, so an
+ * The reader thread fills one interval while the flusher thread works off the one before, so an
  * interval has one owner at a time and no lock. It holds a reference to each image that its frames
  * name. Functions that add return 0 or -ENOMEM where memory or the byte budget is out; the interval
  * stays as it was.
@@ -83,6 +83,7 @@ int interval_add_sample(Interval *interval, const IntervalSample *sample);
 uint32_t interval_series(const Interval *interval, const IntervalSeries **items);
 uint32_t interval_stacks(const Interval *interval, const IntervalStack **items);
 uint32_t interval_samples(const Interval *interval, const IntervalSample **items);
+uint64_t interval_sample_count(const Interval *interval); /* sum of the samples' counts */
 Image *interval_image(const Interval *interval, uint32_t index);
 
 #endif

@@ -51,7 +51,7 @@ typedef enum Loss
 typedef struct Losses
 {
 	_Atomic uint64_t counts[LOSS_COUNT];
-	uint64_t taken[LOSS_COUNT]; /* main thread */
+	uint64_t taken[LOSS_COUNT]; /* flusher thread */
 } Losses;
 
 static inline void
@@ -66,7 +66,7 @@ losses_total(Losses *losses, Loss loss)
 	return atomic_load_explicit(&losses->counts[loss], memory_order_relaxed);
 }
 
-/* Main thread. */
+/* Flusher thread. */
 static inline uint64_t
 losses_take(Losses *losses, Loss loss)
 {

@@ -43,7 +43,7 @@ void reader_handle_record(void *reader, const void *record, size_t length_bytes)
 /* Starts the thread, which polls the sampler. */
 int reader_start(Reader *reader, Sampler *sampler);
 
-/* Main thread. What was sampled since the last call; NULL without memory. The caller frees it. */
+/* Flusher thread. What was sampled since the last call; NULL without memory. The caller frees it. */
 Interval *reader_take(Reader *reader);
 
 /* Main thread. Call after sampler_stop: empties the ring, then ends the thread. */

@@ -1,6 +1,6 @@
 /*
  * resolve.h
- *		An interval's raw frames become the functions and lines of a batch. Main thread.
+ *		An interval's raw frames become the functions and lines of a batch. Flusher thread.
  */
 #ifndef COLLECTOR_RESOLVE_H
 #define COLLECTOR_RESOLVE_H

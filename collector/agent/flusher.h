@@ -1,0 +1,48 @@
+/*
+ * flusher.h
+ *		The flusher thread: takes the reader's interval when it is due, symbolizes it, hands it to the
+ *		writer.
+ *
+ * It owns the symbolizer, which may take its time; sampling goes on meanwhile. A flush that falls due
+ * while one is running is not queued: the interval goes on summing until the next.
+ */
+#ifndef COLLECTOR_FLUSHER_H
+#define COLLECTOR_FLUSHER_H
+
+#include <stdint.h>
+
+#include "agent/image.h"
+#include "agent/losses.h"
+#include "agent/reader.h"
+#include "agent/resolve.h"
+#include "symbols/symbolizer.h"
+#include "writer/writer.h"
+
+typedef struct Flusher Flusher;
+
+typedef struct FlusherParts
+{
+	ImageTable *images;
+	Symbolizer *symbolizer; /* the flusher's alone from flusher_start to flusher_stop */
+	Reader *reader;
+	Losses *losses;
+	Writer *writer;
+	int64_t period_ns; /* CPU time that one sample stands for */
+} FlusherParts;
+
+/* All parts must outlive the flusher. 0 or -errno. */
+int flusher_create(const FlusherParts *parts, Flusher **flusher);
+void flusher_free(Flusher *flusher); /* accepts NULL; the thread must have been stopped */
+
+int flusher_start(Flusher *flusher);
+
+/* Asks for a flush; returns at once. */
+void flusher_request(Flusher *flusher);
+
+/* Flushes what is there for the last time, ends the thread. */
+void flusher_stop(Flusher *flusher);
+
+/* Sums over all flushes. After flusher_stop. */
+void flusher_stats(const Flusher *flusher, ResolveStats *stats);
+
+#endif
