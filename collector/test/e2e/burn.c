@@ -1,7 +1,10 @@
 /*
  * burn.c
- *		Burns CPU until it is told to stop.
+ *		burn SECONDS: burns so many seconds of CPU time, however long that takes.
  */
+#include <stdlib.h>
+#include <time.h>
+
 #include "functions.h"
 
 #ifdef BURN_INLINED
@@ -9,12 +12,15 @@
 #endif
 
 int
-main(void)
+main(int argc, char **argv)
 {
-	for (;;)
+	clock_t until = (clock_t) (argc > 1 ? atoi(argv[1]) : 1) * CLOCKS_PER_SEC;
+
+	while (clock() < until)
 	{
 		burn_sixty();
 		burn_thirty();
 		burn_ten();
 	}
+	return 0;
 }
