@@ -64,7 +64,8 @@ get_u32(const uint8 *at)
 	return (uint32) at[0] | (uint32) at[1] << 8 | (uint32) at[2] << 16 | (uint32) at[3] << 24;
 }
 
-pg_noreturn static void corrupt(const PfsChunkRow *row, const char *detail)
+pg_noreturn static void
+corrupt(const PfsChunkRow *row, const char *detail)
 {
 	ereport(
 		ERROR,
