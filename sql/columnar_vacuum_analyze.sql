@@ -49,6 +49,26 @@ VACUUM FULL t;
 VACUUM FULL t;
 SELECT count(*), count(value), sum(value) FROM t;
 
+-- Rows from before an ADD COLUMN keep its default, although a rewrite makes core forget it.
+CREATE TABLE altered (a int4) USING profstore;
+INSERT INTO altered VALUES (1);
+ALTER TABLE altered ADD COLUMN b int8 DEFAULT -7;
+INSERT INTO altered VALUES (2, 2);
+VACUUM FULL altered;
+ALTER TABLE altered ADD COLUMN c float4 DEFAULT 1.5, ADD COLUMN d date;
+INSERT INTO altered VALUES (3, NULL, NULL, NULL);
+VACUUM FULL altered;
+VACUUM FULL altered;
+SELECT * FROM altered ORDER BY a;
+SELECT attname FROM pg_attribute WHERE attrelid = 'altered'::regclass AND atthasmissing;
+ALTER TABLE altered DROP COLUMN b;
+VACUUM FULL altered;
+ALTER TABLE altered ADD COLUMN b int8;
+SELECT * FROM altered ORDER BY a;
+ALTER TABLE altered ALTER COLUMN a TYPE int8;
+SELECT * FROM altered ORDER BY a;
+DROP TABLE altered;
+
 -- A rewrite leaves a frozen xid behind that VACUUM moves on.
 ALTER TABLE t ALTER COLUMN value TYPE int4;
 SELECT relfrozenxid <> '0' AS has_horizon FROM pg_class WHERE relname = 't';

@@ -161,7 +161,7 @@ pfs_relation_copy_for_cluster(Relation old_table, Relation new_table, Relation o
 	pfs_directory_scan_end(scan);
 	MemoryContextDelete(context);
 
-	pfs_storage_set_id(new_table, storage_id);
+	pfs_storage_take_over(old_table, new_table);
 	moved_storage_id = storage_id;
 	moved_by_xid = GetTopTransactionId();
 }

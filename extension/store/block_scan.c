@@ -8,7 +8,6 @@
  */
 #include "store/block_scan.h"
 
-#include "access/htup_details.h"
 #include "access/tupdesc.h"
 #include "miscadmin.h"
 #include "storage/predicate.h"
@@ -21,6 +20,7 @@
 #include "store/lane.h"
 #include "store/scan_units.h"
 #include "store/segment_io.h"
+#include "store/storage.h"
 
 /* A column that is asked for or filtered by. */
 typedef struct ScanColumn
@@ -89,14 +89,9 @@ add_column(PfsBlockScan *scan, AttrNumber attnum, bool is_wanted)
 	column = palloc0(sizeof(ScanColumn));
 	column->attnum = attnum;
 	column->is_wanted = is_wanted;
-	column->missing_is_null = true;
-	if (!attribute->attisdropped)
-	{
-		Datum missing = getmissingattr(desc, attnum, &column->missing_is_null);
-
-		if (!column->missing_is_null)
-			column->missing_value = pfs_lane_of_datum(pfs_lane_kind(attribute->atttypid), missing);
-	}
+	column->missing_is_null =
+		attribute->attisdropped ||
+		!pfs_storage_missing_value(scan->relation, attnum, &column->missing_value);
 	scan->columns[scan->column_count++] = column;
 	return column;
 }

@@ -4,6 +4,7 @@
  */
 #include "store/storage.h"
 
+#include "access/htup_details.h"
 #include "access/xlog.h"
 #include "access/xloginsert.h"
 #include "access/xlogutils.h"
@@ -16,14 +17,23 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "store/lane.h"
+
 typedef struct PfsMetapage
 {
 	uint32 magic;
 	uint32 version;
 	int64 storage_id;
+	uint32 missing_count;
+	uint32 unused;
+	PfsMissingValue missing[FLEXIBLE_ARRAY_MEMBER];
 } PfsMetapage;
 
-StaticAssertDecl(sizeof(PfsMetapage) == 16, "the metapage's layout is fixed");
+StaticAssertDecl(sizeof(PfsMetapage) == 24, "the metapage's layout is fixed");
+StaticAssertDecl(sizeof(PfsMissingValue) == 16, "the metapage's layout is fixed");
+
+#define METAPAGE_BYTES	   (BLCKSZ - SizeOfPageHeaderData)
+#define MAX_MISSING_VALUES ((METAPAGE_BYTES - sizeof(PfsMetapage)) / sizeof(PfsMissingValue))
 
 Oid
 pfs_extension_relation(const char *name, bool missing_ok)
@@ -50,10 +60,13 @@ next_storage_id(void)
 	return nextval_internal(pfs_extension_relation("storage_ids", false), false);
 }
 
-/* Fills in and logs the page of an exclusively locked buffer. A file made by this transaction needs no WAL
- * at wal_level minimal: it is synced at commit. */
+/*
+ * Fills in and logs the page of an exclusively locked buffer. A file made by this transaction needs no WAL
+ * at wal_level minimal: it is synced at commit.
+ */
 static void
-write_metapage(Buffer buffer, int64 storage_id)
+write_metapage(Buffer buffer, int64 storage_id, const PfsMissingValue *missing,
+			   uint32 missing_count)
 {
 	Page page = BufferGetPage(buffer);
 	PfsMetapage *meta;
@@ -64,7 +77,11 @@ write_metapage(Buffer buffer, int64 storage_id)
 	meta->magic = PFS_STORAGE_MAGIC;
 	meta->version = PFS_STORAGE_VERSION;
 	meta->storage_id = storage_id;
-	((PageHeader) page)->pd_lower = (LocationIndex) ((char *) (meta + 1) - (char *) page);
+	meta->missing_count = missing_count;
+	if (missing_count > 0)
+		memcpy(meta->missing, missing, sizeof(PfsMissingValue) * missing_count);
+	((PageHeader) page)->pd_lower =
+		(LocationIndex) ((char *) &meta->missing[missing_count] - (char *) page);
 	MarkBufferDirty(buffer);
 	if (XLogIsNeeded())
 		log_newpage_buffer(buffer, true);
@@ -83,92 +100,132 @@ pfs_storage_create(const RelFileLocator *locator, char persistence)
 	/* the relation's own cache entry still names the old file, or none */
 	relation = CreateFakeRelcacheEntry(*locator);
 	buffer = ReadBufferExtended(relation, MAIN_FORKNUM, P_NEW, RBM_ZERO_AND_LOCK, NULL);
-	write_metapage(buffer, storage_id);
+	write_metapage(buffer, storage_id, NULL, 0);
 	UnlockReleaseBuffer(buffer);
 	FreeFakeRelcacheEntry(relation);
 }
 
 void
-pfs_storage_set_id(Relation relation, int64 storage_id)
+pfs_storage_take_over(Relation old_table, Relation new_table)
 {
-	Buffer buffer = ReadBuffer(relation, 0);
+	TupleDesc desc = RelationGetDescr(old_table);
+	PfsMissingValue missing[MAX_MISSING_VALUES] = { 0 };
+	uint32 count = 0;
+	Buffer buffer;
 
+	for (AttrNumber attnum = 1; attnum <= desc->natts; attnum++)
+	{
+		int64 value;
+
+		if (TupleDescAttr(desc, attnum - 1)->attisdropped ||
+			!pfs_storage_missing_value(old_table, attnum, &value))
+			continue;
+		if (count == MAX_MISSING_VALUES)
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("table \"%s\" has more than %zu columns added with a default",
+							RelationGetRelationName(old_table), MAX_MISSING_VALUES),
+					 errhint("Rewrite it by ALTER TABLE SET ACCESS METHOD heap and back.")));
+		missing[count].attnum = attnum;
+		missing[count].value = value;
+		count++;
+	}
+
+	buffer = ReadBuffer(new_table, 0);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	write_metapage(buffer, storage_id);
+	write_metapage(buffer, pfs_storage_id(old_table), missing, count);
 	UnlockReleaseBuffer(buffer);
-	pfs_storage_cache(relation)->storage_id = storage_id;
 }
 
-/* Fills in zeros where there is no page. */
-static PfsMetapage
+/* A copy of the page's contents in the current context; all zeros where there is no page. */
+static PfsMetapage *
 read_metapage(Relation relation)
 {
+	PfsMetapage *meta = palloc0(METAPAGE_BYTES);
 	Buffer buffer;
-	PfsMetapage meta = { 0 };
 
 	if (RelationGetNumberOfBlocks(relation) > 0)
 	{
 		buffer = ReadBuffer(relation, 0);
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
-		memcpy(&meta, PageGetContents(BufferGetPage(buffer)), sizeof(meta));
+		memcpy(meta, PageGetContents(BufferGetPage(buffer)), METAPAGE_BYTES);
 		UnlockReleaseBuffer(buffer);
 	}
 	return meta;
 }
 
+static bool
+is_readable(const PfsMetapage *meta)
+{
+	return meta->magic == PFS_STORAGE_MAGIC && meta->version == PFS_STORAGE_VERSION &&
+		   meta->missing_count <= MAX_MISSING_VALUES;
+}
+
 int64
 pfs_storage_id_if_readable(Relation relation)
 {
-	PfsMetapage meta = { 0 };
+	int64 storage_id = 0;
+	PfsMetapage *meta;
 
 	if (smgrexists(RelationGetSmgr(relation), MAIN_FORKNUM))
+	{
 		meta = read_metapage(relation);
-	if (meta.magic == PFS_STORAGE_MAGIC && meta.version == PFS_STORAGE_VERSION)
-		return meta.storage_id;
-	ereport(WARNING,
-			(errcode(ERRCODE_DATA_CORRUPTED),
-			 errmsg("the metapage of table \"%s\" is damaged", RelationGetRelationName(relation)),
-			 errdetail("The table's rows in profstore.segments cannot be found and stay behind.")));
-	return 0;
+		if (is_readable(meta))
+			storage_id = meta->storage_id;
+		pfree(meta);
+	}
+	if (storage_id == 0)
+		ereport(WARNING,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("the metapage of table \"%s\" is damaged",
+						RelationGetRelationName(relation)),
+				 errdetail("The table's rows in profstore.segments cannot be found and stay "
+						   "behind.")));
+	return storage_id;
 }
 
-static int64
-read_storage_id(Relation relation)
+static void
+check_metapage(Relation relation, const PfsMetapage *meta)
 {
-	PfsMetapage meta = read_metapage(relation);
-
-	if (meta.magic != PFS_STORAGE_MAGIC)
-		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
-						errmsg("the metapage of table \"%s\" is damaged",
-							   RelationGetRelationName(relation)),
-						errdetail("Expected magic %08X in block 0, found %08X.", PFS_STORAGE_MAGIC,
-								  meta.magic),
-						errhint("Restore the table's file from a backup.")));
-	if (meta.version != PFS_STORAGE_VERSION)
+	if (meta->magic == PFS_STORAGE_MAGIC && meta->version > PFS_STORAGE_VERSION)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("table \"%s\" has storage format %u, this module reads format %u",
-						RelationGetRelationName(relation), meta.version, PFS_STORAGE_VERSION),
+						RelationGetRelationName(relation), meta->version, PFS_STORAGE_VERSION),
 				 errhint(
 					 "Install the version of profstore that wrote the table, or a later one.")));
-	return meta.storage_id;
+	if (!is_readable(meta))
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("the metapage of table \"%s\" is damaged", RelationGetRelationName(relation)),
+			 errdetail("Expected magic %08X in block 0, found %08X, format %u, %u missing values.",
+					   PFS_STORAGE_MAGIC, meta->magic, meta->version, meta->missing_count),
+			 errhint("Restore the table's file from a backup.")));
 }
 
 PfsStorageCache *
 pfs_storage_cache(Relation relation)
 {
 	PfsStorageCache *cache = relation->rd_amcache;
-	int64 storage_id;
+	PfsMetapage *meta;
+	Size missing_bytes;
 
 	if (cache != NULL && cache->file == relation->rd_locator.relNumber)
 		return cache;
 
-	storage_id = read_storage_id(relation);
-	if (cache == NULL)
-		cache = MemoryContextAllocZero(CacheMemoryContext, sizeof(PfsStorageCache));
-	memset(cache, 0, sizeof(PfsStorageCache));
+	meta = read_metapage(relation);
+	check_metapage(relation, meta);
+	missing_bytes = sizeof(PfsMissingValue) * meta->missing_count;
+	cache = MemoryContextAllocZero(CacheMemoryContext, sizeof(PfsStorageCache) + missing_bytes);
 	cache->file = relation->rd_locator.relNumber;
-	cache->storage_id = storage_id;
+	cache->storage_id = meta->storage_id;
+	cache->missing_count = meta->missing_count;
+	memcpy(cache->missing, meta->missing, missing_bytes);
+	pfree(meta);
+
+	if (relation->rd_amcache != NULL)
+		pfree(relation->rd_amcache);
 	relation->rd_amcache = cache;
 	return cache;
 }
@@ -177,4 +234,28 @@ int64
 pfs_storage_id(Relation relation)
 {
 	return pfs_storage_cache(relation)->storage_id;
+}
+
+bool
+pfs_storage_missing_value(Relation relation, AttrNumber attnum, int64 *value)
+{
+	TupleDesc desc = RelationGetDescr(relation);
+	const PfsStorageCache *cache;
+	bool is_null;
+	Datum missing = getmissingattr(desc, attnum, &is_null);
+
+	if (!is_null)
+	{
+		*value =
+			pfs_lane_of_datum(pfs_lane_kind(TupleDescAttr(desc, attnum - 1)->atttypid), missing);
+		return true;
+	}
+	cache = pfs_storage_cache(relation);
+	for (uint32 i = 0; i < cache->missing_count; i++)
+		if (cache->missing[i].attnum == attnum)
+		{
+			*value = cache->missing[i].value;
+			return true;
+		}
+	return false;
 }

@@ -101,10 +101,10 @@ sub next_statement
 		my ($column) = grep { $_->[1] eq 'int4' } @columns[ 1 .. $#columns ];
 		return "ALTER TABLE t ALTER COLUMN $column->[0] TYPE int8" if $column;
 	}
-	return 'VACUUM t' if $r < 0.905 && !$in_transaction;
-	return 'ANALYZE t' if $r < 0.91;
+	return pick('VACUUM t', 'VACUUM FULL t') if $r < 0.915 && !$in_transaction;
+	return 'ANALYZE t' if $r < 0.92;
 	return 'DO $$ BEGIN FOR i IN 1..50 LOOP BEGIN INSERT INTO t (' . $columns[0][0] . ') VALUES (i); IF i % 7 = 0 THEN PERFORM 1/0; END IF; '
-	  . 'EXCEPTION WHEN division_by_zero THEN NULL; END; END LOOP; END $$' if $r < 0.93;
+	  . 'EXCEPTION WHEN division_by_zero THEN NULL; END; END LOOP; END $$' if $r < 0.935;
 	if ($in_transaction)
 	{
 		return 'DECLARE k' . ++$serial . " CURSOR FOR SELECT * FROM t ORDER BY $list" if $r < 0.96;
