@@ -50,8 +50,8 @@ struct Binary
 	char build_id[2 * ELF_BUILD_ID_MAX_BYTES + 1];
 	ElfFile file; /* its descriptor is open while references > 0 */
 	DebugFiles debug_files;
-	bool debug_files_known;		  /* looked for since the file was opened */
-	int64_t dwarf_pause_until_ns; /* CLOCK_MONOTONIC: the worker failed with this binary */
+	bool debug_files_known;		   /* looked for since the file was opened */
+	int64_t worker_pause_until_ns; /* CLOCK_MONOTONIC: the worker failed with this binary */
 	SymbolTable *table;
 	struct Binary *prev, *next; /* among the idle ones, least recently released first */
 	struct Binary *table_prev,

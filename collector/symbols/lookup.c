@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "symbols/binary.h"
 
-#define DWARF_PAUSE_NS INT64_C(600000000000) /* after a binary made the worker fail */
+#define WORKER_PAUSE_NS INT64_C(600000000000) /* after a binary made the worker fail */
 
 static uint32_t
 binary_files(const Binary *binary, const ElfFile *files[SYMBOL_TABLE_FILES_MAX])
@@ -70,6 +70,21 @@ use_table(Binary *binary)
 	return 0;
 }
 
+/* A binary that made the worker fail is kept away from it for a while. */
+static bool
+worker_pauses(const Binary *binary)
+{
+	return binary->worker_pause_until_ns > clock_ns(CLOCK_MONOTONIC);
+}
+
+static int
+note_worker(Binary *binary, int err)
+{
+	if (err == -EIO)
+		binary->worker_pause_until_ns = clock_ns(CLOCK_MONOTONIC) + WORKER_PAUSE_NS;
+	return err;
+}
+
 /* The symbol that covers an address, "" where none does; held by the symbolizer until the next one. */
 static int
 find_symbol(Binary *binary, uint64_t address, const char **symbol)
@@ -102,7 +117,7 @@ ask_dwarf(Binary *binary, uint64_t address, SymbolLines *lines)
 
 	if (!symbolizer->inlined_lines || file->source.fd < 0 || !file->has_dwarf)
 		return 0;
-	if (binary->dwarf_pause_until_ns > clock_ns(CLOCK_MONOTONIC))
+	if (worker_pauses(binary))
 		return -EAGAIN;
 	err = worker_client_lookup(symbolizer->worker, binary->number, file->source.fd,
 							   binary->debug_files.alt_fd, address, NULL, lines);
@@ -113,9 +128,7 @@ ask_dwarf(Binary *binary, uint64_t address, SymbolLines *lines)
 			err = worker_client_lookup(symbolizer->worker, binary->number, file->source.fd,
 									   binary->debug_files.alt_fd, address, symbol, lines);
 	}
-	if (err == -EIO)
-		binary->dwarf_pause_until_ns = clock_ns(CLOCK_MONOTONIC) + DWARF_PAUSE_NS;
-	return err;
+	return note_worker(binary, err);
 }
 
 static bool
@@ -137,7 +150,11 @@ ask_symbol_table(Binary *binary, uint64_t address, SymbolLines *lines)
 		return err;
 	symbolizer->line = (SymbolLine){ .name = symbol, .system_name = symbol, .filename = "" };
 	*lines = (SymbolLines){ 1, &symbolizer->line };
-	return is_mangled(symbol) ? worker_client_demangle(symbolizer->worker, symbol, lines) : 0;
+	if (!is_mangled(symbol))
+		return 0;
+	if (worker_pauses(binary))
+		return -EAGAIN;
+	return note_worker(binary, worker_client_demangle(symbolizer->worker, symbol, lines));
 }
 
 int

@@ -243,7 +243,8 @@ symbol_table_create(const ElfFile *const *files, uint32_t file_count, SymbolTabl
 	if (err != 0)
 		goto cleanup;
 
-	qsort(candidates.items, candidates.count, sizeof(*candidates.items), compare_candidates);
+	if (candidates.count > 0)
+		qsort(candidates.items, candidates.count, sizeof(*candidates.items), compare_candidates);
 	kept = reduce(&candidates);
 	made = malloc(sizeof(*made) + kept * sizeof(made->entries[0]));
 	if (made == NULL)

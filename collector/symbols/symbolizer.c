@@ -79,7 +79,8 @@ forget(Binary *binary)
 
 	symbolizer_drop_table(binary);
 	HASH_DELETE(by_file, symbolizer->by_file, binary);
-	HASH_DELETE(by_content, symbolizer->by_content, binary);
+	if (binary->file.build_id_bytes > 0)
+		HASH_DELETE(by_content, symbolizer->by_content, binary);
 	binary_free(binary);
 }
 
@@ -189,7 +190,7 @@ read_binary(Symbolizer *symbolizer, int fd, const FileIdentity *identity, const 
 {
 	ElfSource source = { .fd = fd, .size_bytes = (uint64_t) identity->size_bytes };
 	Binary *made = calloc(1, sizeof(*made));
-	Binary *known;
+	Binary *known = NULL;
 	int err;
 
 	if (made == NULL)
@@ -215,8 +216,9 @@ read_binary(Symbolizer *symbolizer, int fd, const FileIdentity *identity, const 
 	made->content.size_bytes = source.size_bytes;
 	made->content.header_hash = hash_header(&source);
 
-	HASH_FIND(by_content, symbolizer->by_content, &made->content, sizeof(made->content), known);
-	if (known != NULL && made->file.build_id_bytes > 0)
+	if (made->file.build_id_bytes > 0)
+		HASH_FIND(by_content, symbolizer->by_content, &made->content, sizeof(made->content), known);
+	if (known != NULL)
 	{
 		made->file.source.fd = -1;
 		binary_free(made);
@@ -234,7 +236,8 @@ read_binary(Symbolizer *symbolizer, int fd, const FileIdentity *identity, const 
 	made->number = ++symbolizer->last_number;
 	made->references = 1;
 	HASH_ADD(by_file, symbolizer->by_file, file_identity, sizeof(made->file_identity), made);
-	HASH_ADD(by_content, symbolizer->by_content, content, sizeof(made->content), made);
+	if (made->file.build_id_bytes > 0)
+		HASH_ADD(by_content, symbolizer->by_content, content, sizeof(made->content), made);
 	*binary = made;
 	return 0;
 }

@@ -28,15 +28,17 @@
 #include "symbols/dwarf_session.h"
 #include "symbols/worker_protocol.h"
 
-#define WORKER_SOCKET		 STDIN_FILENO
-#define WORKER_SESSIONS		 8 /* binaries open at a time */
-#define WORKER_IDLE_TRIM_MS	 1000
-#define WORKER_IDLE_EXIT_MS	 20000
-#define WORKER_CPU_SECONDS	 4 /* of one request */
-#define WORKER_DATA_BYTES	 (512UL << 20)
-#define WORKER_RESIDENT_KEPT (24UL << 20) /* what an idle worker may hold */
-#define WORKER_NICE			 5
-#define WORKER_USER			 65534 /* nobody */
+#define WORKER_SOCKET		   STDIN_FILENO
+#define WORKER_SESSIONS		   8 /* binaries open at a time */
+#define WORKER_IDLE_TRIM_MS	   1000
+#define WORKER_IDLE_EXIT_MS	   20000
+#define WORKER_CPU_OPEN_MS	   4000 /* CPU time of one request */
+#define WORKER_CPU_LOOKUP_MS   2000
+#define WORKER_CPU_DEMANGLE_MS 250
+#define WORKER_DATA_BYTES	   (512UL << 20)
+#define WORKER_RESIDENT_KEPT   (24UL << 20) /* what an idle worker may hold */
+#define WORKER_NICE			   5
+#define WORKER_USER			   65534 /* nobody */
 
 typedef struct Session
 {
@@ -113,11 +115,11 @@ set_limits(void)
 		set_limit(RLIMIT_DATA, WORKER_DATA_BYTES);
 }
 
-/* Ends the process by SIGPROF once it has used so much CPU time from now on. */
+/* The process ends by SIGPROF once it has used so much CPU time from now on. */
 static void
-limit_cpu_time(int seconds)
+limit_cpu_time(int ms)
 {
-	struct itimerval timer = { .it_value.tv_sec = seconds };
+	struct itimerval timer = { .it_value = { ms / 1000, ms % 1000 * 1000 } };
 
 	(void) setitimer(ITIMER_PROF, &timer, NULL);
 }
@@ -283,13 +285,16 @@ answer(Worker *worker, size_t size_bytes, int fd, int alt_fd)
 	switch ((WorkerRequestKind) request.kind)
 	{
 		case WORKER_OPEN:
+			limit_cpu_time(WORKER_CPU_OPEN_MS);
 			return worker_reply_encode(worker->message,
 									   fd < 0 ? -EINVAL
 											  : open_session(worker, request.binary, fd, alt_fd),
 									   NULL, 0);
 		case WORKER_LOOKUP:
+			limit_cpu_time(WORKER_CPU_LOOKUP_MS);
 			return answer_lookup(worker, &request, request.name_bytes > 0 ? name : NULL);
 		case WORKER_DEMANGLE:
+			limit_cpu_time(WORKER_CPU_DEMANGLE_MS);
 			return answer_demangle(worker, name);
 	}
 	return worker_reply_encode(worker->message, -EINVAL, NULL, 0);
@@ -363,7 +368,6 @@ serve(void)
 	{
 		size_t reply_bytes;
 
-		limit_cpu_time(WORKER_CPU_SECONDS);
 		reply_bytes = answer(worker, (size_t) size_bytes, fds[0], fds[1]);
 		if (send(WORKER_SOCKET, worker->message, reply_bytes, MSG_NOSIGNAL) < 0)
 			break;

@@ -1,0 +1,56 @@
+/*
+ * fuzz_elf.c
+ *		Everything that the collector itself reads of an ELF file: headers, notes, symbols, stubs, strings.
+ *
+ * DWARF is libdw's, in a worker process, and not fuzzed here.
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbols/debug_files.h"
+#include "symbols/elf_file.h"
+#include "symbols/symbol_table.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void
+look_up(const ElfFile *file)
+{
+	const ElfFile *files[] = { file };
+	char name[SYMBOL_NAME_MAX_BYTES];
+	SymbolTable *table;
+	uint64_t start;
+
+	if (symbol_table_create(files, 1, &table) != 0)
+		return;
+	for (uint32_t i = 0; i < file->section_count; i++)
+	{
+		const ElfRange *range = &file->sections[i].range;
+
+		for (uint64_t at = 0; at < range->size_bytes && at < 512; at += 8)
+			(void) symbol_table_find(table, files, range->address + at, name, &start);
+	}
+	symbol_table_free(table);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const DebugPlaces nowhere = { "", "", "" };
+	ElfSource source = { .fd = -1, .memory = data, .size_bytes = size };
+	DebugFiles debug_files;
+	uint64_t address;
+	ElfFile file;
+
+	if (elf_file_init(&file, &source) != 0)
+		return 0;
+	for (uint64_t offset = 0; offset < size; offset += 512)
+		(void) elf_file_address(&file, offset, &address);
+	look_up(&file);
+	debug_files_open(&debug_files, &file, &nowhere);
+	if (debug_files.mini_bytes != NULL)
+		look_up(&debug_files.mini);
+	debug_files_close(&debug_files);
+	elf_file_fini(&file);
+	return 0;
+}

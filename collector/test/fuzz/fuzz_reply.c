@@ -1,0 +1,33 @@
+/*
+ * fuzz_reply.c
+ *		What a symbol worker may answer after a hostile file has taken it over.
+ */
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/worker_protocol.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	SymbolLine lines[WORKER_FRAMES_MAX];
+	size_t length = 0;
+	uint32_t count;
+	char *message = malloc(size + 1);
+
+	if (message == NULL)
+		return 0;
+	memcpy(message, data, size);
+	message =
+		realloc(message, size > 0 ? size : 1); /* no byte too many, for the sanitizer to see */
+	if (message != NULL && worker_reply_decode(message, size, lines, &count) == 0)
+		for (uint32_t i = 0; i < count; i++)
+			length +=
+				strlen(lines[i].name) + strlen(lines[i].system_name) + strlen(lines[i].filename);
+	free(message);
+	return length > (size_t) 3 * WORKER_FRAMES_MAX * WORKER_MESSAGE_BYTES;
+}

@@ -1,0 +1,342 @@
+/*
+ * test_symbols_hostile.c
+ *		Files that are cut short or spoilt, answers of a worker that lies, and names that explode: errors, never a crash.
+ *
+ * Spoiling is random with a fixed seed. make fuzz goes on where this ends.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbols/elf_file.h"
+#include "symbols/symbol_table.h"
+#include "symbols/symbolizer.h"
+#include "symbols/worker_client.h"
+#include "symbols/worker_protocol.h"
+
+static const char source[] =
+	"static volatile int sink;\n"
+	"static inline __attribute__((always_inline)) void f(int a) { sink += a; }\n"
+	"__attribute__((noinline)) static void g(int a) { f(a); f(a + 1); }\n"
+	"int main(int argc, char **argv) { g(argc); return 0; }\n";
+
+static char directory[64];
+static uint8_t *program; /* bytes of a sound file */
+static size_t program_bytes;
+static uint64_t main_address;
+static uint32_t seed = 1;
+
+static uint32_t
+next_random(void)
+{
+	seed = seed * 1664525 + 1013904223;
+	return seed >> 8;
+}
+
+static int
+build_program(void **state)
+{
+	char command[512];
+	unsigned long long address;
+	FILE *file;
+
+	strcpy(directory, "/tmp/test_hostile_XXXXXX");
+	if (mkdtemp(directory) == NULL)
+		return -1;
+	snprintf(command, sizeof(command), "%s/program.c", directory);
+	file = fopen(command, "w");
+	if (file == NULL || fputs(source, file) < 0 || fclose(file) != 0)
+		return -1;
+	snprintf(
+		command, sizeof(command),
+		"cd %s && gcc -O2 -g -Wl,--build-id=none -o program program.c && nm program | grep ' main$' > main",
+		directory);
+	if (system(command) != 0)
+		return -1;
+	snprintf(command, sizeof(command), "%s/main", directory);
+	file = fopen(command, "r");
+	if (file == NULL || fscanf(file, "%llx", &address) != 1 || fclose(file) != 0)
+		return -1;
+	main_address = address;
+	snprintf(command, sizeof(command), "%s/program", directory);
+	file = fopen(command, "r");
+	program = malloc(1 << 20);
+	if (file == NULL || program == NULL)
+		return -1;
+	program_bytes = fread(program, 1, 1 << 20, file);
+	return fclose(file);
+}
+
+static int
+remove_program(void **state)
+{
+	char command[128];
+
+	free(program);
+	snprintf(command, sizeof(command), "rm -r %s", directory);
+	return system(command);
+}
+
+/* Asks everything of a file in memory; true where main is found under its name. */
+static bool
+exercise(const uint8_t *bytes, size_t size_bytes)
+{
+	ElfSource source_of = { .fd = -1, .memory = bytes, .size_bytes = size_bytes };
+	char name[SYMBOL_NAME_MAX_BYTES];
+	const ElfFile *files[1];
+	SymbolTable *table;
+	ElfFile file;
+	uint64_t address;
+	uint64_t start;
+	bool found;
+	int err = elf_file_init(&file, &source_of);
+
+	if (err != 0)
+	{
+		assert_int_equal(err, -ENOEXEC);
+		return false;
+	}
+	files[0] = &file;
+	(void) elf_file_address(&file, main_address, &address);
+	assert_int_equal(symbol_table_create(files, 1, &table), 0);
+	for (address = 0x1000; address < 0x1200; address += 4)
+		(void) symbol_table_find(table, files, address, name, &start);
+	found =
+		symbol_table_find(table, files, main_address, name, &start) && strcmp(name, "main") == 0;
+	symbol_table_free(table);
+	elf_file_fini(&file);
+	return found;
+}
+
+static void
+stands_truncated_files(void **state)
+{
+	assert_true(exercise(program, program_bytes));
+	for (size_t size_bytes = 0; size_bytes < program_bytes; size_bytes += 1 + size_bytes / 64)
+	{
+		/* a copy of just this size, so that a sanitizer sees any byte read beyond */
+		uint8_t *cut = malloc(size_bytes + 1);
+
+		assert_non_null(cut);
+		memcpy(cut, program, size_bytes);
+		cut = realloc(cut, size_bytes > 0 ? size_bytes : 1);
+		(void) exercise(cut, size_bytes);
+		free(cut);
+	}
+}
+
+/* Spoils some bytes, mostly in the headers at both ends. */
+static void
+spoil(uint8_t *bytes, size_t size_bytes)
+{
+	uint32_t count = 1 + next_random() % 8;
+
+	for (uint32_t i = 0; i < count; i++)
+	{
+		size_t at = next_random() % size_bytes;
+
+		switch (next_random() % 4)
+		{
+			case 0:
+				at = next_random() % 1024;
+				break;
+			case 1:
+				at = size_bytes - 1 - next_random() % 2048;
+				break;
+			default:
+				break;
+		}
+		bytes[at] = next_random() % 3 == 0 ? 0xff : (uint8_t) (bytes[at] ^ 1 << next_random() % 8);
+	}
+}
+
+static void
+stands_spoilt_files(void **state)
+{
+	uint8_t *bytes = malloc(program_bytes);
+	uint32_t sound = 0;
+
+	assert_non_null(bytes);
+	for (uint32_t i = 0; i < 4000; i++)
+	{
+		memcpy(bytes, program, program_bytes);
+		spoil(bytes, program_bytes);
+		sound += exercise(bytes, program_bytes);
+	}
+	free(bytes);
+	assert_in_range(sound, 1, 3999);
+}
+
+/* DWARF lies in the third quarter of the file. The whole way, with it read by the worker: whatever becomes of it, every question has an answer. */
+static void
+stands_spoilt_dwarf(void **state)
+{
+	SymbolizerOptions options = { 1 << 20, "", true };
+	uint8_t *bytes = malloc(program_bytes);
+	Symbolizer *symbolizer;
+	SymbolizerStats stats;
+	char path[128];
+
+	assert_non_null(bytes);
+	assert_int_equal(symbolizer_create(&options, &symbolizer), 0);
+	snprintf(path, sizeof(path), "%s/spoilt", directory);
+	for (uint32_t i = 0; i < 200; i++)
+	{
+		FILE *file = fopen(path, "w");
+		SymbolLines lines;
+		Binary *binary;
+
+		memcpy(bytes, program, program_bytes);
+		for (int j = 0; j < 20; j++)
+			bytes[program_bytes * 3 / 4 + next_random() % (program_bytes / 8)] =
+				(uint8_t) next_random();
+		assert_non_null(file);
+		assert_int_equal(fwrite(bytes, 1, program_bytes, file), program_bytes);
+		assert_int_equal(fclose(file), 0);
+		if (binary_open(symbolizer, path, path, &binary) != 0)
+			continue;
+		for (uint64_t address = main_address - 64; address < main_address + 256; address += 16)
+			assert_int_equal(binary_symbolize(binary, address, &lines), 0);
+		binary_release(binary);
+		assert_int_equal(unlink(path), 0);
+	}
+	symbolizer_stats(symbolizer, &stats);
+	assert_true(stats.addresses_resolved > 0);
+	print_message("%llu worker failures in 200 spoilt files\n",
+				  (unsigned long long) stats.worker_failures);
+	symbolizer_free(symbolizer);
+	free(bytes);
+}
+
+/* A file that is cut while it is in use: reads fail, and nothing gets a signal. */
+static void
+stands_a_file_that_shrinks(void **state)
+{
+	SymbolizerOptions options = { 1 << 20, "", false };
+	Symbolizer *symbolizer;
+	SymbolLines lines;
+	char command[256];
+	char path[128];
+	Binary *binary;
+
+	snprintf(command, sizeof(command), "cd %s && cp program shrinking", directory);
+	assert_int_equal(system(command), 0);
+	snprintf(path, sizeof(path), "%s/shrinking", directory);
+	assert_int_equal(symbolizer_create(&options, &symbolizer), 0);
+	assert_int_equal(binary_open(symbolizer, path, path, &binary), 0);
+	assert_int_equal(binary_symbolize(binary, main_address, &lines), 0);
+	assert_int_equal(lines.count, 1);
+	assert_int_equal(truncate(path, 100), 0);
+	assert_int_equal(binary_symbolize(binary, main_address + 1, &lines), 0);
+	assert_int_equal(lines.count, 0);
+	binary_release(binary);
+	symbolizer_free(symbolizer);
+}
+
+/*
+ * Each parameter is a pair of the one before: written out it would be 2^36 times as long as the first. The worker ends, this process
+ * goes on.
+ */
+static void
+stands_an_exploding_name(void **state)
+{
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	char name[1024] = "_Z1fSt4pairIiiE";
+	WorkerClient *client;
+	SymbolLines lines;
+	size_t length = strlen(name);
+
+	for (int i = 0; i < 36; i++)
+		length += (size_t) snprintf(name + length, sizeof(name) - length, "S_IS%c_S%c_E", digits[i],
+									digits[i]);
+	assert_int_equal(worker_client_create(&client), 0);
+	assert_int_equal(worker_client_demangle(client, name, &lines), -EIO);
+	assert_int_equal(worker_client_failures(client), 1);
+	assert_int_equal(worker_client_demangle(client, "_Z1gi", &lines), 0);
+	assert_string_equal(lines.lines[0].name, "g(int)");
+	worker_client_free(client);
+}
+
+static void
+refuses_lying_replies(void **state)
+{
+	const SymbolLine told[] = { { "inner(int)", "_Z5inneri", "/a/b.c", 3, 5 },
+								{ "outer", "outer", "", 0, 0 } };
+	static char message[WORKER_MESSAGE_BYTES];
+	static char spoilt[WORKER_MESSAGE_BYTES];
+	SymbolLine lines[WORKER_FRAMES_MAX];
+	size_t size_bytes = worker_reply_encode(message, 0, told, 2);
+	uint32_t count;
+
+	assert_int_equal(worker_reply_decode(message, size_bytes, lines, &count), 0);
+	assert_int_equal(count, 2);
+	assert_string_equal(lines[0].name, "inner(int)");
+	assert_string_equal(lines[0].system_name, "_Z5inneri");
+	assert_string_equal(lines[0].filename, "/a/b.c");
+	assert_int_equal(lines[0].start_line, 3);
+	assert_int_equal(lines[0].line, 5);
+	assert_string_equal(lines[1].system_name, "outer");
+	for (size_t cut = 0; cut < size_bytes; cut++)
+		assert_int_equal(worker_reply_decode(message, cut, lines, &count), -EPROTO);
+	for (uint32_t i = 0; i < 100000; i++)
+	{
+		memcpy(spoilt, message, size_bytes);
+		spoilt[next_random() % size_bytes] = (char) next_random();
+		spoilt[next_random() % size_bytes] = (char) next_random();
+		if (worker_reply_decode(spoilt, size_bytes, lines, &count) != 0)
+			continue;
+		assert_true(count <= WORKER_FRAMES_MAX);
+		for (uint32_t j = 0; j < count; j++)
+			assert_true(lines[j].name + strlen(lines[j].name) < spoilt + size_bytes &&
+						lines[j].filename + strlen(lines[j].filename) < spoilt + size_bytes &&
+						lines[j].system_name >= spoilt);
+	}
+}
+
+/* As many frames as there can be, each of names that do not fit: cut, and still a reply. */
+static void
+cuts_long_names(void **state)
+{
+	static char message[WORKER_MESSAGE_BYTES];
+	static char name[20000];
+	SymbolLine told[WORKER_FRAMES_MAX];
+	SymbolLine lines[WORKER_FRAMES_MAX];
+	size_t size_bytes;
+	uint32_t count;
+
+	memset(name, 'x', sizeof(name) - 1);
+	for (uint32_t i = 0; i < WORKER_FRAMES_MAX; i++)
+		told[i] = (SymbolLine){ name, name + 1, name + 2, 0, (int32_t) i };
+	size_bytes = worker_reply_encode(message, 0, told, WORKER_FRAMES_MAX);
+	assert_in_range(size_bytes, 1, WORKER_MESSAGE_BYTES);
+	assert_int_equal(worker_reply_decode(message, size_bytes, lines, &count), 0);
+	assert_int_equal(count, WORKER_FRAMES_MAX);
+	assert_in_range(strlen(lines[63].name), 100, WORKER_STRING_MAX - 1);
+	size_bytes = worker_reply_encode(message, 0, told, 1);
+	assert_int_equal(worker_reply_decode(message, size_bytes, lines, &count), 0);
+	assert_int_equal(strlen(lines[0].name), WORKER_STRING_MAX - 1);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stands_truncated_files),	cmocka_unit_test(stands_spoilt_files),
+		cmocka_unit_test(stands_spoilt_dwarf),		cmocka_unit_test(stands_a_file_that_shrinks),
+		cmocka_unit_test(stands_an_exploding_name), cmocka_unit_test(refuses_lying_replies),
+		cmocka_unit_test(cuts_long_names),
+	};
+
+	symbolizer_worker_main(argc, argv);
+	return cmocka_run_group_tests(tests, build_program, remove_program);
+}
