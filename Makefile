@@ -64,6 +64,7 @@ bench: ## Measure against heap in the same run, and the agent's own cost
 fuzz: ## Fuzz for SECONDS (600) per target
 	$(QUIET).dev/deps build check
 	$(QUIET)$(MAKE) -C extension/test fuzz SECONDS=$(SECONDS)
+	$(QUIET)$(MAKE) -C collector/test fuzz SECONDS=$(SECONDS)
 
 lint: ## clang-tidy and cppcheck
 	$(QUIET).dev/deps build lint
