@@ -17,6 +17,7 @@
 
 /* when in a hurry, one block in some tells whether planes are worth trying; zstd never quite keeps the promise */
 #define PLANES_SAMPLE_BLOCKS		4
+#define GROUP_OVERHEAD_BYTES		128 /* about what frames and their tables take */
 #define PLANES_MAX_ESTIMATE_PERCENT 75
 
 #define ZSTD_LEVEL_FAST	 1
@@ -25,10 +26,9 @@
 typedef struct StreamEncoder
 {
 	int zstd_level;
-	uint64_t sampled_bytes; /* bits: of the sampled blocks, as packed */
-	uint64_t planes_bytes;	/* bits: the same blocks as planes, estimated */
-	PfsBuffer entries;		/* head and block entries */
-	PfsBuffer table;		/* section table */
+	uint64_t planes_bytes; /* bits: what the data would be as planes, estimated */
+	PfsBuffer entries;	   /* head and block entries */
+	PfsBuffer table;	   /* section table */
 	PfsBuffer data;
 	PfsBuffer sections[PFS_SECTION_COUNT]; /* planes of the group that is being filled */
 	PfsBlockDraft draft;
@@ -39,7 +39,7 @@ static void
 encoder_init(StreamEncoder *encoder, PfsPacking packing, PfsEffort effort, PfsAllocator allocator)
 {
 	encoder->context = (PfsEntryContext) PFS_ENTRY_CONTEXT_INIT;
-	encoder->sampled_bytes = encoder->planes_bytes = 0;
+	encoder->planes_bytes = 0;
 	encoder->zstd_level = effort == PFS_EFFORT_FAST ? ZSTD_LEVEL_FAST : ZSTD_LEVEL_DENSE;
 	pfs_buffer_init(&encoder->entries, allocator);
 	pfs_buffer_init(&encoder->table, allocator);
@@ -124,15 +124,6 @@ flush_group(StreamEncoder *encoder)
 	return true;
 }
 
-static void
-sample_planes(StreamEncoder *encoder)
-{
-	const PfsBlockShape *shape = &encoder->draft.shape;
-
-	encoder->sampled_bytes += pfs_array_size(&shape->symbols) + pfs_array_size(&shape->lengths);
-	encoder->planes_bytes += pfs_block_planes_cost(&encoder->draft) / 8;
-}
-
 /* Writes the draft of one block, in bits. */
 static void
 put_block_bits(StreamEncoder *encoder, uint32_t block)
@@ -142,8 +133,10 @@ put_block_bits(StreamEncoder *encoder, uint32_t block)
 	pfs_entry_write(&encoder->entries, &draft->shape, &encoder->context);
 	put_bits(&encoder->data, draft->symbols, &draft->shape.symbols);
 	put_bits(&encoder->data, draft->lengths, &draft->shape.lengths);
+	if (block % PFS_GROUP_BLOCKS == 0)
+		encoder->planes_bytes += GROUP_OVERHEAD_BYTES;
 	if (block % PLANES_SAMPLE_BLOCKS == 0)
-		sample_planes(encoder);
+		encoder->planes_bytes += pfs_block_planes_cost(draft) / 8 * PLANES_SAMPLE_BLOCKS;
 }
 
 /* The same in planes; false where memory is out. */
@@ -192,7 +185,7 @@ static bool
 planes_may_pay(const StreamEncoder *bits)
 {
 	return bits->data.length >= PLANES_MIN_BYTES &&
-		   bits->planes_bytes * 100 < bits->sampled_bytes * PLANES_MAX_ESTIMATE_PERCENT;
+		   bits->planes_bytes * 100 < bits->data.length * PLANES_MAX_ESTIMATE_PERCENT;
 }
 
 /* Encodes the lanes; *best is the encoder to take. False where memory is out. */

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "codec/segment.h"
+#include "codec/format.h"
 #include "test/unit/lanes.h"
 
 #define STACKS_PER_SERVICE 5000
@@ -125,30 +125,34 @@ make_rows(uint32_t row_count, int windows)
 	return rows;
 }
 
-/* Seconds to decode all blocks of a column once, the stream being loaded. */
+/*
+ * Seconds to decode all blocks of a column once, the stream being loaded: the sum of each block's fastest round.
+ */
 static double
 time_decode(PfsSegmentReader *reader, int column)
 {
 	static int64_t values[PFS_BLOCK_ROWS];
 	static bool nulls[PFS_BLOCK_ROWS];
+	static double best[PFS_SEGMENT_MAX_ROWS / PFS_BLOCK_ROWS];
 	double deadline = now() + MIN_SECONDS;
-	double best = 1e9;
+	double sum = 0;
 
+	for (uint32_t block = 0; block < pfs_reader_block_count(reader); block++)
+		best[block] = HUGE_VAL;
 	while (now() < deadline)
-	{
-		double start = now();
-
 		for (uint32_t block = 0; block < pfs_reader_block_count(reader); block++)
 		{
+			double start = now();
 			bool has_nulls;
 			PfsError error;
 
 			check(pfs_reader_block(reader, column, block, values, nulls, &has_nulls, &error),
 				  &error);
+			best[block] = fmin(best[block], now() - start);
 		}
-		best = fmin(best, now() - start);
-	}
-	return best;
+	for (uint32_t block = 0; block < pfs_reader_block_count(reader); block++)
+		sum += best[block];
+	return sum;
 }
 
 /* Seconds to open a segment of one column and load its stream. */
@@ -156,7 +160,7 @@ static double
 time_load(const PfsSegment *segment)
 {
 	double deadline = now() + MIN_SECONDS;
-	double best = 1e9;
+	double best = HUGE_VAL;
 
 	while (now() < deadline)
 	{
@@ -181,7 +185,7 @@ static double
 time_encode(const PfsColumn *column, uint32_t row_count, PfsEffort effort, PfsSegment *segment)
 {
 	double deadline = now() + MIN_SECONDS;
-	double best = 1e9;
+	double best = HUGE_VAL;
 
 	while (now() < deadline)
 	{
@@ -189,12 +193,20 @@ time_encode(const PfsColumn *column, uint32_t row_count, PfsEffort effort, PfsSe
 
 		PfsError error;
 
-		if (best < 1e9)
+		if (best < HUGE_VAL)
 			pfs_segment_free(segment, allocator);
 		check(pfs_segment_encode(column, 1, row_count, effort, allocator, segment, &error), &error);
 		best = fmin(best, now() - start);
 	}
 	return best;
+}
+
+static const char *
+packing_name(const PfsBytes *stream)
+{
+	if (stream->length == 0)
+		return "none";
+	return stream->data[0] == PFS_PACKING_BITS ? "bits" : "planes";
 }
 
 static void
@@ -230,9 +242,7 @@ bench_segment(uint32_t row_count, int windows, PfsEffort effort)
 									 &error),
 			  &error);
 		figures[3] = time_decode(reader, 0) * 1e9;
-		printf("| %s | %s |", column_names[i],
-			   segment.streams[0].length > 0 && segment.streams[0].data[0] == 0 ? "bits"
-																				: "planes");
+		printf("| %s | %s |", column_names[i], packing_name(&segment.streams[0]));
 		for (int figure = 0; figure < 4; figure++)
 		{
 			sums[figure] += figures[figure];
@@ -255,7 +265,6 @@ main(void)
 {
 	bench_segment(3000, 1, PFS_EFFORT_FAST);
 	bench_segment(131072, 90, PFS_EFFORT_DENSE);
-	bench_segment(2000000, 360, PFS_EFFORT_FAST);
-	bench_segment(2000000, 360, PFS_EFFORT_DENSE);
+	bench_segment(1048576, 360, PFS_EFFORT_DENSE);
 	return 0;
 }

@@ -19,6 +19,7 @@ heap_realloc(void *context, void *pointer, size_t bytes)
 		return NULL;
 	}
 	heap->allocations++;
+	heap->largest = bytes > heap->largest ? bytes : heap->largest;
 	if (heap->allocations == heap->fail_after)
 		return NULL;
 	if (pointer == NULL)

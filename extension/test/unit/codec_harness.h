@@ -13,6 +13,7 @@ typedef struct TestHeap
 	uint64_t allocations;
 	uint64_t live; /* blocks not given back */
 	uint64_t fail_after;
+	size_t largest; /* bytes of the largest allocation */
 } TestHeap;
 
 PfsAllocator test_allocator(TestHeap *heap);

@@ -70,6 +70,8 @@ next_lane(Random *random, LaneShape shape, unsigned width, uint32_t index, uint6
 			return random_below(random, 50) == 0 ? random_bits(random, width) : 7;
 		case LANES_EXTREMES:
 			return extreme(random);
+		case LANES_PARTITIONED:
+			return (int64_t) (random_below(random, 3) << 40 | random_below(random, 40));
 		default:
 			return (int64_t) before;
 	}

@@ -31,6 +31,7 @@ typedef enum LaneShape
 	LANES_SAWTOOTH,		/* ascending times that start again */
 	LANES_EXTREMES,		/* INT64_MIN, INT64_MAX and their neighbours */
 	LANES_SKEWED,		/* mostly one small value, some large ones */
+	LANES_PARTITIONED,	/* small numbers in one of few ranges that lie far apart, as stack ids do */
 	LANE_SHAPE_COUNT
 } LaneShape;
 

@@ -141,7 +141,7 @@ test_bad_varints_are_refused(void **state)
 static void
 test_buffer_remembers_failure(void **state)
 {
-	TestHeap heap = { 0, 0, 1 };
+	TestHeap heap = { .fail_after = 1 };
 	PfsBuffer buffer;
 
 	(void) state;

@@ -119,6 +119,12 @@ lane_skewed(int64_t row)
 	return (int64_t) (mixed >> 40 & mixed >> 20 & mixed >> 50 & mixed >> 30 & 0x7f);
 }
 
+static int64_t
+lane_partitioned(int64_t row)
+{
+	return row % 3 << 40 | lane_scrambled(row);
+}
+
 static bool
 null_some(int64_t row)
 {
@@ -154,6 +160,7 @@ static const Golden goldens[] = {
 	{ "null_block", 1200, lane_units, null_first_block, false },
 	{ "null_all", 100, lane_constant, null_all, false },
 	{ "planes", 3000, lane_skewed, NULL, true },
+	{ "planes_partitioned", 2000, lane_partitioned, NULL, true },
 };
 
 static FILE *

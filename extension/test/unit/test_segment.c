@@ -421,7 +421,7 @@ test_every_allocation_of_read_may_fail(void **state)
 		PfsError error = { 0 };
 		PfsStatus status;
 
-		heap = (TestHeap){ 0, 0, n };
+		heap = (TestHeap){ .fail_after = n };
 		status = test_open(&segment, test_allocator(&heap), &reader, &error);
 		if (status == PFS_OK)
 			status = test_read_all(reader, &error);
@@ -450,7 +450,7 @@ test_every_allocation_of_encode_may_fail(void **state)
 		PfsError error = { 0 };
 		PfsStatus status;
 
-		heap = (TestHeap){ 0, 0, n };
+		heap = (TestHeap){ .fail_after = n };
 		status = pfs_segment_encode(table.columns, 2, table.row_count, PFS_EFFORT_DENSE,
 									test_allocator(&heap), &segment, &error);
 		assert_true(status == PFS_OK || (status == PFS_NO_MEMORY && heap.allocations >= n));

@@ -116,6 +116,23 @@ test_unknown_encodings_are_unsupported(void **state)
 	assert_int_equal(error.offset, 1);
 }
 
+/* What a header claims must not make the reader ask for memory that the bytes do not account for. */
+static void
+test_short_stream_asks_for_little_memory(void **state)
+{
+	const uint8_t bytes[] = { 0x00, 0x01, 0x00, 0x01, 0x00 };
+	TestHeap heap = { 0 };
+	PfsStreamDecoder *decoder;
+	PfsError error;
+
+	(void) state;
+	assert_int_equal(pfs_stream_open(bytes, sizeof(bytes), PFS_SEGMENT_MAX_ROWS,
+									 test_allocator(&heap), &decoder, &error),
+					 PFS_CORRUPT);
+	assert_in_range(heap.largest, 0, 32 * 1024);
+	assert_int_equal(heap.live, 0);
+}
+
 static void
 test_planes_have_no_patches(void **state)
 {
@@ -134,6 +151,7 @@ main(void)
 		cmocka_unit_test(test_forged_bytes_do_no_harm),
 		cmocka_unit_test(test_wrong_lengths_are_refused),
 		cmocka_unit_test(test_unknown_encodings_are_unsupported),
+		cmocka_unit_test(test_short_stream_asks_for_little_memory),
 		cmocka_unit_test(test_planes_have_no_patches),
 	};
 
