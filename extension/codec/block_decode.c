@@ -224,8 +224,8 @@ restore_deltas(const PfsBlockShape *shape, const uint64_t *symbols, int64_t *val
 }
 
 /*
- * Writes each run's value as often as its length says. Short runs are the usual ones, so a run's first lanes
- * are written without a look at its length, as long as there is room; the next run overwrites the surplus.
+ * Writes each run's value as often as its length says: several lanes at once, without a look at how many are left,
+ * as long as there is room. The next run overwrites the surplus; most runs are done at one go.
  */
 static bool
 spread_runs(const PfsBlockShape *shape, const int64_t *run_values, const uint64_t *lengths,
@@ -242,12 +242,9 @@ spread_runs(const PfsBlockShape *shape, const int64_t *run_values, const uint64_
 		if (lengths[run] >= row_count - row)
 			return false;
 		end = row + (uint32_t) lengths[run] + 1;
-		if (row + RUN_COPY_LANES <= row_count)
-		{
+		for (; row < end && row + RUN_COPY_LANES <= row_count; row += RUN_COPY_LANES)
 			for (uint32_t lane = 0; lane < RUN_COPY_LANES; lane++)
 				values[row + lane] = value;
-			row += RUN_COPY_LANES;
-		}
 		for (; row < end; row++)
 			values[row] = value;
 		row = end;
