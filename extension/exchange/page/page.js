@@ -18,7 +18,8 @@ const profile = JSON.parse(byId("profile").textContent);
 const whole = profile.tree.value;
 const functions = sumFunctions(profile.tree);
 
-const state = { term: "", icicle: profile.inverted, sort: "self" };
+/* The root stands on top, where it is seen however deep the stacks are. */
+const state = { term: "", icicle: true, sort: "self" };
 
 const valueText = (value) => formatValue(value, profile.unit);
 const shareText = (value) => formatShare(value, whole);
@@ -246,6 +247,7 @@ const wire = () => {
 		search(byId("search").value);
 	});
 	byId("reset").addEventListener("click", () => chart.resetZoom());
+	byId("to-functions").addEventListener("click", () => byId("functions").scrollIntoView({ behavior: "smooth" }));
 	byId("direction").addEventListener("click", () => {
 		state.icicle = !state.icicle;
 		drawAgain();
@@ -282,7 +284,10 @@ const wire = () => {
 setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 document.title = profile.title;
 byId("title").textContent = profile.title;
-byId("subtitle").textContent = [`${profile.from} – ${profile.to}`, valueText(whole), profile.detail].filter(Boolean).join(" · ");
+const toSeconds = (time) => time.replace(/\.\d+/, "");
+byId("subtitle").textContent = [`${toSeconds(profile.from)} – ${toSeconds(profile.to)}`, valueText(whole), profile.detail]
+	.filter(Boolean)
+	.join(" · ");
 wire();
 drawAgain();
 fillLegend();
