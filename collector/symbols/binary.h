@@ -18,7 +18,10 @@
 #include "symbols/symbolizer.h"
 #include "symbols/worker_client.h"
 
-/* The same file for as long as these are equal: a change of the content changes ctime. Compared by bytes. */
+/*
+ * The same file for as long as these are equal: a change of the content changes ctime. Compared by
+ * bytes.
+ */
 typedef struct FileIdentity
 {
 	dev_t device;
@@ -27,7 +30,10 @@ typedef struct FileIdentity
 	struct timespec changed;
 } FileIdentity;
 
-/* The same content, whatever the file: containers hold many copies of one library. Compared by bytes. */
+/*
+ * The same content, whatever the file: containers hold many copies of one library. Compared by
+ * bytes.
+ */
 typedef struct ContentIdentity
 {
 	uint8_t build_id[ELF_BUILD_ID_MAX_BYTES];
@@ -53,9 +59,10 @@ struct Binary
 	bool debug_files_known;		   /* looked for since the file was opened */
 	int64_t worker_pause_until_ns; /* CLOCK_MONOTONIC: the worker failed with this binary */
 	SymbolTable *table;
-	struct Binary *prev, *next; /* among the idle ones, least recently released first */
-	struct Binary *table_prev,
-		*table_next; /* among those with a table, least recently used first */
+	struct Binary *prev; /* among the idle ones, least recently released first */
+	struct Binary *next;
+	struct Binary *table_prev; /* among those with a table, least recently used first */
+	struct Binary *table_next;
 };
 
 struct Symbolizer

@@ -2,8 +2,8 @@
  * debug_files.c
  *		Finds separate debug files, and unpacks mini debug information.
  *
- * A container's file system belongs to whoever runs in it: paths are resolved inside of its root, so that a link cannot
- * lead to the host's files, and only regular files are read.
+ * A container's file system belongs to whoever runs in it: paths are resolved inside of its root,
+ * so that a link cannot lead to the host's files, and only regular files are read.
  */
 #include "symbols/debug_files.h"
 
@@ -84,7 +84,10 @@ is_proven(const ElfFile *file, const Proof *proof)
 	return proof->has_checksum && checksum_matches(&file->source, proof->checksum);
 }
 
-/* Opens the file at a path if it is the right one; file is as debug_files_close expects it either way. */
+/*
+ * Opens the file at a path if it is the right one; file is as debug_files_close expects it either
+ * way.
+ */
 static bool
 try_path(ElfFile *file, int root_fd, const char *path, const Proof *proof)
 {
@@ -178,7 +181,9 @@ find_debug_file(DebugFiles *files, const ElfFile *binary, const DebugPlaces *pla
 			return;
 }
 
-/* .gnu_debugaltlink: path, NUL, build ID of the supplement that dwz made for several debug files. */
+/*
+ * .gnu_debugaltlink: path, NUL, build ID of the supplement that dwz made for several debug files.
+ */
 static void
 find_supplement(DebugFiles *files, const ElfFile *with_dwarf, const DebugPlaces *places,
 				const int *root_fds, int root_count)
@@ -208,7 +213,10 @@ find_supplement(DebugFiles *files, const ElfFile *with_dwarf, const DebugPlaces 
 	}
 }
 
-/* Unpacks xz into a buffer of MINI_MAX_BYTES; returns how many bytes, 0 where it is no sound xz stream. */
+/*
+ * Unpacks xz into a buffer of MINI_MAX_BYTES; returns how many bytes, 0 where it is no sound xz
+ * stream.
+ */
 static size_t
 unpack(const uint8_t *packed, size_t packed_bytes, uint8_t *bytes)
 {

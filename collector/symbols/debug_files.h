@@ -1,7 +1,7 @@
 /*
  * debug_files.h
- *		What belongs to a binary but lies elsewhere: its separate debug file, that one's supplement (dwz), and the symbols
- *		that it carries compressed (.gnu_debugdata).
+ *		What belongs to a binary but lies elsewhere: its separate debug file, that one's supplement
+ *		(dwz), and the symbols that it carries compressed (.gnu_debugdata).
  */
 #ifndef COLLECTOR_DEBUG_FILES_H
 #define COLLECTOR_DEBUG_FILES_H
@@ -27,9 +27,10 @@ typedef struct DebugFiles
 } DebugFiles;
 
 /*
- * Looks for a binary's files, in the order of GDB: by build ID, then by the name in .gnu_debuglink beside the binary, in
- * .debug beside it, and under directory. A file by name must have the same build ID or, without one, the checksum of the
- * link. Nothing found is no error. Ended by debug_files_close, which also accepts what DEBUG_FILES_NONE made.
+ * Looks for a binary's files, in the order of GDB: by build ID, then by the name in .gnu_debuglink
+ * beside the binary, in .debug beside it, and under directory. A file by name must have the same
+ * build ID or, without one, the checksum of the link. Nothing found is no error. Ended by
+ * debug_files_close, which also accepts what DEBUG_FILES_NONE made.
  */
 void debug_files_open(DebugFiles *files, const ElfFile *binary, const DebugPlaces *places);
 void debug_files_close(DebugFiles *files);

@@ -2,9 +2,10 @@
  * dwarf_session.c
  *		Address to frames by libdw.
  *
- * libdw can find scopes by itself, but walks a whole unit for each address and trusts .debug_aranges, which objects of some
- * compilers lack. So two indexes of ranges are made here: units of a file when it is opened, functions of a unit when
- * it is first asked for. Only the inlined calls of one function are then walked.
+ * libdw can find scopes by itself, but walks a whole unit for each address and trusts
+ * .debug_aranges, which objects of some compilers lack. So two indexes of ranges are made here:
+ * units of a file when it is opened, functions of a unit when it is first asked for. Only the
+ * inlined calls of one function are then walked.
  */
 #include "symbols/dwarf_session.h"
 
@@ -46,7 +47,10 @@ struct DwarfSession
 	size_t unit_room;
 };
 
-/* Linkers leave DWARF of discarded functions at addresses near 0, which must not hide what really is there. */
+/*
+ * Linkers leave DWARF of discarded functions at addresses near 0, which must not hide what really
+ * is there.
+ */
 static bool
 is_code(const DwarfSession *session, uint64_t address)
 {
@@ -258,7 +262,10 @@ dwarf_session_close(DwarfSession *session)
 	free(session);
 }
 
-/* Sets a frame's path, which libdw leaves relative where the unit's line table does; unit is its DIE. */
+/*
+ * Sets a frame's path, which libdw leaves relative where the unit's line table does; unit is its
+ * DIE.
+ */
 static void
 set_path(DwarfFrame *frame, Dwarf_Die *unit, const char *path)
 {
@@ -276,9 +283,9 @@ set_path(DwarfFrame *frame, Dwarf_Die *unit, const char *path)
 }
 
 /*
- * Sets a frame's path to the file whose number an attribute holds. The table of files is that of the attribute's unit, which
- * is another one where a function comes from elsewhere (link-time optimization). dwarf_decl_file does as much, but
- * aborts on split units.
+ * Sets a frame's path to the file whose number an attribute holds. The table of files is that of
+ * the attribute's unit, which is another one where a function comes from elsewhere (link-time
+ * optimization). dwarf_decl_file does as much, but aborts on split units.
  */
 static void
 set_path_by_number(DwarfFrame *frame, Dwarf_Attribute *attribute)
@@ -303,7 +310,10 @@ attribute_string(Dwarf_Die *die, unsigned int name)
 															   : NULL;
 }
 
-/* Whether the linker's names differ from those in the source, so that a function without the former is not fully named. */
+/*
+ * Whether the linker's names differ from those in the source, so that a function without the former
+ * is not fully named.
+ */
 static bool
 is_mangling_language(Dwarf_Die *die)
 {
@@ -327,7 +337,10 @@ is_mangling_language(Dwarf_Die *die)
 	}
 }
 
-/* Fills in what a function or an inlined copy of it says about itself; filename and line are there already. */
+/*
+ * Fills in what a function or an inlined copy of it says about itself; filename and line are there
+ * already.
+ */
 static void
 describe_function(Dwarf_Die *die, DwarfFrame *frame)
 {
@@ -343,7 +356,10 @@ describe_function(Dwarf_Die *die, DwarfFrame *frame)
 	frame->needs_symbol =
 		name == NULL || (frame->linkage_name == NULL && is_mangling_language(die));
 
-	/* a start line is about the frame's file, which is another one where code was included into the function */
+	/*
+	 * a start line is about the frame's file, which is another one where code was included into the
+	 * function
+	 */
 	if (dwarf_attr_integrate(die, DW_AT_decl_file, &attribute) != NULL)
 		set_path_by_number(&declared, &attribute);
 	if (dwarf_decl_line(die, &line) == 0 &&
@@ -361,8 +377,8 @@ typedef struct InlineWalk
 } InlineWalk;
 
 /*
- * The child that covers the address and may hold inlined calls. Blocks that say nothing about their addresses are
- * entered where nothing better is found.
+ * The child that covers the address and may hold inlined calls. Blocks that say nothing about their
+ * addresses are entered where nothing better is found.
  */
 static bool
 covering_child(Dwarf_Die *parent, Dwarf_Addr address, Dwarf_Die *found)
@@ -441,7 +457,10 @@ dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames
 		return frame.filename[0] != '\0';
 	}
 
-	/* from the innermost out: each call tells where the next frame stands; too many: the middle ones go */
+	/*
+	 * from the innermost out: each call tells where the next frame stands; too many: the middle
+	 * ones go
+	 */
 	walk_inlined(&walk, &function);
 	for (int i = walk.count - 1; i >= 0; i--)
 	{

@@ -1,6 +1,7 @@
 /*
  * dwarf_session.h
- *		One file's DWARF, open in the worker process: functions, inlined calls and lines at an address.
+ *		One file's DWARF, open in the worker process: functions, inlined calls and lines at an
+ *		address.
  *
  * Only the worker uses it: libdw trusts files more than a collector may.
  */
@@ -24,15 +25,15 @@ typedef struct DwarfFrame
 } DwarfFrame;
 
 /*
- * Takes both descriptors, also on failure; alt_fd is that of the supplementary file (.gnu_debugaltlink) or -1.
- * 0; -ENODATA where the file has no DWARF that can be read; -ENOMEM.
+ * Takes both descriptors, also on failure; alt_fd is that of the supplementary file
+ * (.gnu_debugaltlink) or -1. 0; -ENODATA where the file has no DWARF that can be read; -ENOMEM.
  */
 int dwarf_session_open(int fd, int alt_fd, DwarfSession **session);
 void dwarf_session_close(DwarfSession *session); /* accepts NULL */
 
 /*
- * Frames at an ELF virtual address, innermost first, at most max; strings hold until the session is closed. Returns their number, 0
- * where DWARF does not cover the address, -ENOMEM.
+ * Frames at an ELF virtual address, innermost first, at most max; strings hold until the session is
+ * closed. Returns their number, 0 where DWARF does not cover the address, -ENOMEM.
  */
 int dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames, int max);
 

@@ -113,8 +113,9 @@ read_section_header(const ElfFile *file, const Header *header, uint32_t index, E
 }
 
 /*
- * Fills header and the file's class and machine. Counts that do not fit into the ELF header stand in section 0
- * (System V gABI, "ELF Header"); a table that does not fit into the file becomes empty.
+ * Fills header and the file's class and machine. Counts that do not fit into the ELF header stand
+ * in section 0 (System V gABI, "ELF Header"); a table that does not fit into the file becomes
+ * empty.
  */
 static int
 read_header(ElfFile *file, Header *header)
@@ -388,7 +389,10 @@ elf_file_address(const ElfFile *file, uint64_t offset, uint64_t *address)
 {
 	const uint64_t page_mask = 4095;
 
-	/* the kernel maps whole pages: code may run in what surrounds a segment, but what a segment holds wins */
+	/*
+	 * the kernel maps whole pages: code may run in what surrounds a segment, but what a segment
+	 * holds wins
+	 */
 	for (int whole_pages = 0; whole_pages < 2; whole_pages++)
 	{
 		for (uint32_t i = 0; i < file->segment_count; i++)

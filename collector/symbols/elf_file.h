@@ -2,10 +2,11 @@
  * elf_file.h
  *		What the collector needs to know of one ELF file, read without trusting it.
  *
- * Everything is read with pread (or from memory) and checked against the file's size first: a mapped file that
- * someone truncates would end the process with SIGBUS, and mapped pages would count as its memory. Only
- * little descriptions are kept; symbols and strings stay in the file and are read when asked for.
- * ELF of both classes, in this machine's byte order, executables and shared objects.
+ * Everything is read with pread (or from memory) and checked against the file's size first: a
+ * mapped file that someone truncates would end the process with SIGBUS, and mapped pages would
+ * count as its memory. Only little descriptions are kept; symbols and strings stay in the file and
+ * are read when asked for. ELF of both classes, in this machine's byte order, executables and
+ * shared objects.
  */
 #ifndef COLLECTOR_ELF_FILE_H
 #define COLLECTOR_ELF_FILE_H
@@ -16,7 +17,10 @@
 
 #define ELF_BUILD_ID_MAX_BYTES 64
 
-/* The bytes of a file: behind a descriptor, or in memory where fd is -1. Borrowed, never closed or freed. */
+/*
+ * The bytes of a file: behind a descriptor, or in memory where fd is -1. Borrowed, never closed or
+ * freed.
+ */
 typedef struct ElfSource
 {
 	int fd;
@@ -109,8 +113,9 @@ typedef struct ElfSymbol
 bool elf_source_read(const ElfSource *source, uint64_t offset, void *buffer, size_t size_bytes);
 
 /*
- * Describes the file. 0; -ENOEXEC where it is not an ELF file that can be used; -ENOMEM. Tables that lie outside of the file
- * count as absent. Ended by elf_file_fini, which also accepts a zeroed ElfFile.
+ * Describes the file. 0; -ENOEXEC where it is not an ELF file that can be used; -ENOMEM. Tables
+ * that lie outside of the file count as absent. Ended by elf_file_fini, which also accepts a zeroed
+ * ElfFile.
  */
 int elf_file_init(ElfFile *file, const ElfSource *source);
 void elf_file_fini(ElfFile *file);
@@ -126,13 +131,16 @@ uint32_t elf_file_read_symbols(const ElfFile *file, ElfSymbolsKind kind, uint32_
 							   ElfSymbol *symbols, uint32_t count);
 
 /*
- * The string at an offset of a string table, cut to size_bytes - 1. False where it has no bytes in the table or
- * does not end there.
+ * The string at an offset of a string table, cut to size_bytes - 1. False where it has no bytes in
+ * the table or does not end there.
  */
 bool elf_file_read_string(const ElfFile *file, const ElfExtent *strings, uint64_t offset,
 						  char *text, size_t size_bytes);
 
-/* Name of the dynamic symbol that a relocation of the given slot is about; false where there is none. */
+/*
+ * Name of the dynamic symbol that a relocation of the given slot is about; false where there is
+ * none.
+ */
 bool elf_file_slot_symbol(const ElfFile *file, uint64_t slot, char *name, size_t size_bytes);
 
 #endif

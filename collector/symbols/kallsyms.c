@@ -2,8 +2,9 @@
  * kallsyms.c
  *		Parses, sorts and searches kernel symbols.
  *
- * Text symbols are kept; of the others only that something else begins, so that the last function before data
- * does not seem to go on for ever. Addresses are kept as 32 bits beside a table of the few 4 GiB regions in use.
+ * Text symbols are kept; of the others only that something else begins, so that the last function
+ * before data does not seem to go on for ever. Addresses are kept as 32 bits beside a table of the
+ * few 4 GiB regions in use.
  */
 #include "symbols/kallsyms.h"
 
@@ -184,7 +185,10 @@ load_line(Loader *loader, char *line)
 	return err;
 }
 
-/* By address; of one address the text symbols first, and of these the best name: exported, weak, local. */
+/*
+ * By address; of one address the text symbols first, and of these the best name: exported, weak,
+ * local.
+ */
 static int
 compare_parsed(const void *a, const void *b, void *names)
 {
@@ -202,7 +206,10 @@ compare_parsed(const void *a, const void *b, void *names)
 							   (const char *) names + right->name);
 }
 
-/* Copies the names that are still referred to into a pool of just their size, and makes the final arrays. */
+/*
+ * Copies the names that are still referred to into a pool of just their size, and makes the final
+ * arrays.
+ */
 static int
 finish(Kallsyms *kallsyms, Loader *loader)
 {
@@ -333,7 +340,10 @@ kallsyms_free(Kallsyms *kallsyms)
 	free(kallsyms);
 }
 
-/* The last symbol that starts at or before an address, as an index; false where there is none in its region. */
+/*
+ * The last symbol that starts at or before an address, as an index; false where there is none in
+ * its region.
+ */
 static bool
 search(const Kallsyms *kallsyms, uint64_t address, uint32_t *index)
 {

@@ -2,8 +2,8 @@
  * kallsyms.h
  *		Kernel symbols, from /proc/kallsyms or a file of its format.
  *
- * Loaded at the first question; read again, at most once in KALLSYMS_RELOAD_NS, when an address lies
- * in no symbol, since modules and BPF programs come and go. About 35 bytes per text symbol.
+ * Loaded at the first question; read again, at most once in KALLSYMS_RELOAD_NS, when an address
+ * lies in no symbol, since modules and BPF programs come and go. About 35 bytes per text symbol.
  */
 #ifndef COLLECTOR_KALLSYMS_H
 #define COLLECTOR_KALLSYMS_H
@@ -27,10 +27,16 @@ typedef struct KernelSymbol
 int kallsyms_create(const char *path, Kallsyms **kallsyms);
 void kallsyms_free(Kallsyms *kallsyms); /* accepts NULL */
 
-/* The symbol's strings hold until the next call. False where nothing covers the address or addresses are hidden. */
+/*
+ * The symbol's strings hold until the next call. False where nothing covers the address or
+ * addresses are hidden.
+ */
 bool kallsyms_find(Kallsyms *kallsyms, uint64_t address, KernelSymbol *symbol);
 
-/* False where the file cannot be read or every address in it is zero (kptr_restrict, no CAP_SYSLOG). */
+/*
+ * False where the file cannot be read or every address in it is zero (kptr_restrict, no
+ * CAP_SYSLOG).
+ */
 bool kallsyms_has_addresses(Kallsyms *kallsyms);
 
 size_t kallsyms_bytes(const Kallsyms *kallsyms);

@@ -85,7 +85,9 @@ note_worker(Binary *binary, int err)
 	return err;
 }
 
-/* The symbol that covers an address, "" where none does; held by the symbolizer until the next one. */
+/*
+ * The symbol that covers an address, "" where none does; held by the symbolizer until the next one.
+ */
 static int
 find_symbol(Binary *binary, uint64_t address, const char **symbol)
 {
@@ -104,8 +106,8 @@ find_symbol(Binary *binary, uint64_t address, const char **symbol)
 }
 
 /*
- * Lines by DWARF, none where it does not cover the address. -EAGAIN or -EIO where it might, but the worker is not to be had
- * now: what else is found then is good enough to show, and not to keep.
+ * Lines by DWARF, none where it does not cover the address. -EAGAIN or -EIO where it might, but the
+ * worker is not to be had now: what else is found then is good enough to show, and not to keep.
  */
 static int
 ask_dwarf(Binary *binary, uint64_t address, SymbolLines *lines)
@@ -138,7 +140,10 @@ is_mangled(const char *name)
 		   strncmp(name, "_D", 2) == 0 || strncmp(name, "_GLOBAL_", 8) == 0;
 }
 
-/* One line by the symbol table, or none. Returns like ask_dwarf, where a name could not be demangled. */
+/*
+ * One line by the symbol table, or none. Returns like ask_dwarf, where a name could not be
+ * demangled.
+ */
 static int
 ask_symbol_table(Binary *binary, uint64_t address, SymbolLines *lines)
 {

@@ -1,8 +1,10 @@
 /*
  * plt.c
- *		Reads the machine code of a stub, finds its slot of the global offset table, and by its relocation the function.
+ *		Reads the machine code of a stub, finds its slot of the global offset table, and by its
+ *		relocation the function.
  *
- * Counting stubs would be simpler, but linkers order .plt, .plt.got and .plt.sec each in its own way.
+ * Counting stubs would be simpler, but linkers order .plt, .plt.got and .plt.sec each in its own
+ * way.
  */
 #include "symbols/plt.h"
 

@@ -2,8 +2,8 @@
  * result_cache.c
  *		The two generations of symbolized addresses.
  *
- * In a generation strings, arrays of lines, and (binary, address) are each held once, so addresses of one function that differ
- * in nothing share all but the last.
+ * In a generation strings, arrays of lines, and (binary, address) are each held once, so addresses
+ * of one function that differ in nothing share all but the last.
  */
 #include "symbols/result_cache.h"
 

@@ -2,9 +2,10 @@
  * result_cache.h
  *		Symbolized addresses under a budget of bytes.
  *
- * Two generations: results enter the young one; when it holds half of the budget, the old one goes as a whole and
- * the young one becomes old. A result found in the old one moves to the young one. So what is asked for
- * stays, strings are shared within a generation, and nothing is freed piece by piece.
+ * Two generations: results enter the young one; when it holds half of the budget, the old one goes
+ * as a whole and the young one becomes old. A result found in the old one moves to the young one.
+ * So what is asked for stays, strings are shared within a generation, and nothing is freed piece by
+ * piece.
  */
 #ifndef COLLECTOR_RESULT_CACHE_H
 #define COLLECTOR_RESULT_CACHE_H
@@ -21,7 +22,10 @@ typedef struct ResultCache ResultCache;
 int result_cache_create(size_t budget_bytes, ResultCache **cache);
 void result_cache_free(ResultCache *cache); /* accepts NULL */
 
-/* Lines hold until the next call of either function. Binaries are told apart by a number that is never used again. */
+/*
+ * Lines hold until the next call of either function. Binaries are told apart by a number that is
+ * never used again.
+ */
 bool result_cache_find(ResultCache *cache, uint64_t binary, uint64_t address, SymbolLines *lines);
 
 /* Copies lines (which may not point into the cache) and gives back the copy. 0 or -ENOMEM. */

@@ -2,8 +2,9 @@
  * symbol_table.c
  *		Builds and searches the sorted symbol array of a binary.
  *
- * Building: 1. candidates of all tables with what decides between them, 2. sorted by address, best first, 3. one survivor
- * per address; untyped labels inside of a sized function are its own business and go.
+ * Building: 1. candidates of all tables with what decides between them, 2. sorted by address, best
+ * first, 3. one survivor per address; untyped labels inside of a sized function are its own
+ * business and go.
  */
 #include "symbols/symbol_table.h"
 
@@ -81,7 +82,10 @@ read_name(const ElfFile *const *files, uint32_t place, const ElfSymbol *symbol, 
 		   name[0] != '\0';
 }
 
-/* Whether a symbol names code; untyped ones do where they lie in an executable section and are no marks. */
+/*
+ * Whether a symbol names code; untyped ones do where they lie in an executable section and are no
+ * marks.
+ */
 static bool
 symbol_is_code(const ElfFile *file, ElfSymbolsKind kind, const ElfSymbol *symbol, SymbolRank *rank)
 {
@@ -169,7 +173,10 @@ compare_candidates(const void *a, const void *b)
 	return (left->place > right->place) - (left->place < right->place);
 }
 
-/* The best of candidates first … end - 1, which share one address: by name among the equals of the first. */
+/*
+ * The best of candidates first … end - 1, which share one address: by name among the equals of the
+ * first.
+ */
 static const Candidate *
 choose(const ElfFile *const *files, const Candidate *first, const Candidate *end)
 {

@@ -14,7 +14,9 @@
 
 #include <utlist.h>
 
+#include "base/hash.h"
 #include "symbols/binary.h"
+#include "symbols/file_id.h"
 
 #define KALLSYMS_PATH	  "/proc/kallsyms"
 #define IDLE_BINARIES_MAX 256 /* released binaries that are kept for whoever maps them next */
@@ -108,7 +110,10 @@ symbolizer_stats(const Symbolizer *symbolizer, SymbolizerStats *stats)
 						 kallsyms_bytes(symbolizer->kallsyms);
 }
 
-/* Opens a regular file for reading; -errno. Never waits for a writer of a pipe that someone put there. */
+/*
+ * Opens a regular file for reading; -errno. Never waits for a writer of a pipe that someone put
+ * there.
+ */
 static int
 open_file(const char *path, FileIdentity *identity)
 {
@@ -142,13 +147,8 @@ hash_header(const ElfSource *source)
 {
 	uint8_t page[4096];
 	size_t size_bytes = source->size_bytes < sizeof(page) ? source->size_bytes : sizeof(page);
-	uint64_t hash = 0xcbf29ce484222325;
 
-	if (!elf_source_read(source, 0, page, size_bytes))
-		return 0;
-	for (size_t i = 0; i < size_bytes; i++)
-		hash = (hash ^ page[i]) * 0x100000001b3;
-	return hash;
+	return elf_source_read(source, 0, page, size_bytes) ? hash_bytes(0, page, size_bytes) : 0;
 }
 
 /* A process sees its debug files under its own root. */
@@ -166,7 +166,10 @@ note_root(Binary *binary, const char *path)
 		snprintf(binary->root, sizeof(binary->root), "%.*s/root", (int) length, path);
 }
 
-/* Takes one more reference; an idle binary comes back to life with the descriptor, which is closed otherwise. */
+/*
+ * Takes one more reference; an idle binary comes back to life with the descriptor, which is closed
+ * otherwise.
+ */
 static void
 reuse(Binary *binary, int fd, const char *path)
 {
@@ -181,6 +184,27 @@ reuse(Binary *binary, int fd, const char *path)
 	symbolizer->idle_count--;
 	binary->file.source.fd = fd;
 	note_root(binary, path);
+}
+
+/* In hexadecimal; a file's own, or what stands for it. */
+static void
+set_build_id(Binary *binary)
+{
+	static const char digits[] = "0123456789abcdef";
+	const uint8_t *id = binary->file.build_id;
+	uint32_t id_bytes = binary->file.build_id_bytes;
+	uint8_t computed[FILE_ID_BYTES];
+
+	if (id_bytes == 0 && file_id_compute(&binary->file.source, computed))
+	{
+		id = computed;
+		id_bytes = sizeof(computed);
+	}
+	for (uint32_t i = 0; i < id_bytes; i++)
+	{
+		binary->build_id[2 * i] = digits[id[i] >> 4];
+		binary->build_id[2 * i + 1] = digits[id[i] & 15];
+	}
 }
 
 /* Describes a file that is not known by its identity; takes the descriptor also on failure. */
@@ -226,13 +250,7 @@ read_binary(Symbolizer *symbolizer, int fd, const FileIdentity *identity, const 
 		*binary = known;
 		return 0;
 	}
-	for (uint32_t i = 0; i < made->file.build_id_bytes; i++)
-	{
-		static const char digits[] = "0123456789abcdef";
-
-		made->build_id[2 * i] = digits[made->file.build_id[i] >> 4];
-		made->build_id[2 * i + 1] = digits[made->file.build_id[i] & 15];
-	}
+	set_build_id(made);
 	made->number = ++symbolizer->last_number;
 	made->references = 1;
 	HASH_ADD(by_file, symbolizer->by_file, file_identity, sizeof(made->file_identity), made);

@@ -2,10 +2,12 @@
  * symbolizer.h
  *		From (binary, address) to functions and lines, and from a kernel address to its symbol.
  *
- * A Binary is one ELF file, shared by all processes that map it, found again by build ID, or by device, inode and mtime
- * where it has none. All functions are called from one thread. DWARF is read in a worker process with limits
- * on time and memory, so that a huge or hostile file cannot take the collector down; the symbol table is the
- * fallback, and a missing symbol leaves binary + address.
+ * A Binary is one ELF file, shared by all processes that map it, found again by device, inode, size
+ * and ctime, or else by build ID, size and first page; it holds one descriptor while it is
+ * referenced, two more with separate debug files. All functions are called from one thread. DWARF
+ * is read in a worker process with limits on time and memory, so that a huge or hostile file cannot
+ * take the collector down; the symbol table is the fallback, and a missing symbol leaves binary +
+ * address.
  */
 #ifndef COLLECTOR_SYMBOLIZER_H
 #define COLLECTOR_SYMBOLIZER_H
@@ -20,14 +22,13 @@ typedef struct Binary Binary;
 typedef struct SymbolizerOptions
 {
 	size_t cache_bytes; /* budget of symbol tables and results; least recently used go first */
-	const char *
-		debug_directory; /* separate debug files: DIR/.build-id/xx/yyyy.debug and by .gnu_debuglink */
-	bool inlined_lines; /* read DWARF for inlined calls and line numbers */
+	const char *debug_directory; /* of separate debug files, such as /usr/lib/debug */
+	bool inlined_lines;			 /* read DWARF for inlined calls and line numbers */
 } SymbolizerOptions;
 
 typedef struct SymbolLine
 {
-	const char *name; /* demangled; bytes as the file has them, which need not be UTF-8 */
+	const char *name; /* demangled; bytes of a file, not always UTF-8 */
 	const char *system_name;
 	const char *filename; /* "" where not known */
 	int32_t start_line;
@@ -36,9 +37,8 @@ typedef struct SymbolLine
 
 typedef struct SymbolLines
 {
-	uint32_t count; /* 0: no symbol covers the address */
-	const SymbolLine
-		*lines; /* innermost first; owned by the symbolizer, hold until its next call */
+	uint32_t count;			 /* 0: no symbol covers the address */
+	const SymbolLine *lines; /* innermost first; hold until the symbolizer's next call */
 } SymbolLines;
 
 typedef struct SymbolizerStats
@@ -54,8 +54,8 @@ typedef struct SymbolizerStats
 } SymbolizerStats;
 
 /*
- * Call it first in main(): where this process was started as a worker it serves and never returns. A program that leaves it out gets
- * symbol tables only, and names as they are mangled.
+ * Call it first in main(): where this process was started as a worker it serves and never returns.
+ * A program that leaves it out gets symbol tables only, and names as they are mangled.
  */
 void symbolizer_worker_main(int argc, char **argv);
 
@@ -64,28 +64,33 @@ void symbolizer_free(Symbolizer *symbolizer);
 void symbolizer_stats(const Symbolizer *symbolizer, SymbolizerStats *stats);
 
 /*
- * The binary behind a path that this process can open (such as /proc/PID/map_files/… or /proc/PID/root/…);
- * name is what people know it by. -errno where it cannot be read; -ENOEXEC where it is not a usable ELF file. Counted.
- * Each success is paired with binary_release.
+ * The binary behind a path that this process can open (such as /proc/PID/map_files/… or
+ * /proc/PID/root/…); name is what people know it by. -errno where it cannot be read; -ENOEXEC where
+ * it is not a usable ELF file. Counted. Each success is paired with binary_release.
  */
 int binary_open(Symbolizer *symbolizer, const char *path, const char *name, Binary **binary);
 void binary_release(Binary *binary);
 
-const char *binary_build_id(const Binary *binary); /* hexadecimal, "" where it has none */
+/*
+ * Hexadecimal: the GNU build ID, or where the file has none (Go, say), OpenTelemetry's hash of its
+ * head, tail and length. "" only for a file that could not be read any more.
+ */
+const char *binary_build_id(const Binary *binary);
 const char *binary_name(const Binary *binary);
 
 /* ELF virtual address of a file offset that an executable PT_LOAD covers; false where none does. */
 bool binary_address(const Binary *binary, uint64_t file_offset, uint64_t *address);
 
 /*
- * Functions and lines at an ELF virtual address, inlined calls included. For a return address pass address - 1.
- * Returns 0 also where nothing covers it (count 0), -errno on failure.
+ * Functions and lines at an ELF virtual address, inlined calls included. For a return address pass
+ * address - 1. Returns 0 also where nothing covers it (count 0), -errno on failure.
  */
 int binary_symbolize(Binary *binary, uint64_t address, SymbolLines *lines);
 
 /*
- * Kernel symbols of /proc/kallsyms. module is "" for the kernel proper, without brackets otherwise; start is
- * the symbol's own address. False where unknown, or where the kernel hides addresses (kallsyms_readable).
+ * Kernel symbols of /proc/kallsyms. module is "" for the kernel proper, without brackets otherwise;
+ * start is the symbol's own address. False where unknown, or where the kernel hides addresses
+ * (kallsyms_readable).
  */
 bool kernel_symbolize(Symbolizer *symbolizer, uint64_t address, const char **name,
 					  const char **module, uint64_t *start);

@@ -2,9 +2,10 @@
  * worker.c
  *		The worker process: reads DWARF and demangles, where a hostile file can do no harm.
  *
- * It starts with nothing but a socket as standard input, drops every privilege, and limits itself: a request that takes too
- * much CPU time ends it by a signal, memory beyond the limit by failed allocations. It ends by itself
- * when the other end closes the socket or asks nothing for a while, so an idle collector has no worker.
+ * It starts with nothing but a socket as standard input, drops every privilege, and limits itself:
+ * a request that takes too much CPU time ends it by a signal, memory beyond the limit by failed
+ * allocations. It ends by itself when the other end closes the socket or asks nothing for a while,
+ * so an idle collector has no worker.
  */
 #include "symbols/symbolizer.h"
 
@@ -82,8 +83,8 @@ set_limit(int resource, rlim_t value)
 }
 
 /*
- * No privilege outlives this. Steps may be refused to a process that has nothing to drop; only that no capability
- * is left is insisted on.
+ * No privilege outlives this. Steps may be refused to a process that has nothing to drop; only that
+ * no capability is left is insisted on.
  */
 static bool
 drop_privileges(void)
@@ -309,7 +310,10 @@ set_patience(int ms)
 	(void) setsockopt(WORKER_SOCKET, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 }
 
-/* Receives a request and its descriptors, -1 where there are none. Its size; 0 at the end of all; -1 after waiting in vain. */
+/*
+ * Receives a request and its descriptors, -1 where there are none. Its size; 0 at the end of all;
+ * -1 after waiting in vain.
+ */
 static ssize_t
 receive(Worker *worker, int fds[2])
 {
@@ -338,7 +342,10 @@ receive(Worker *worker, int fds[2])
 	return got;
 }
 
-/* Waits for a request: briefly with everything open, then with little memory held; 0 when it is time to end. */
+/*
+ * Waits for a request: briefly with everything open, then with little memory held; 0 when it is
+ * time to end.
+ */
 static ssize_t
 wait_for_request(Worker *worker, int fds[2])
 {

@@ -176,7 +176,10 @@ send_request(WorkerClient *client, const WorkerRequest *request, const char *nam
 	return sendmsg(client->socket, &message, MSG_NOSIGNAL) < 0 ? -EPIPE : 0;
 }
 
-/* Waits for the answer and decodes it; -EPIPE where the worker has gone, -ETIMEDOUT where it is of no use any more. */
+/*
+ * Waits for the answer and decodes it; -EPIPE where the worker has gone, -ETIMEDOUT where it is of
+ * no use any more.
+ */
 static int
 receive_reply(WorkerClient *client, SymbolLines *lines)
 {
@@ -198,8 +201,8 @@ receive_reply(WorkerClient *client, SymbolLines *lines)
 }
 
 /*
- * One question and its answer. A worker that had just ended because it was idle (or was caught by our signal while it ended) is
- * replaced once, without counting.
+ * One question and its answer. A worker that had just ended because it was idle (or was caught by
+ * our signal while it ended) is replaced once, without counting.
  */
 static int
 ask(WorkerClient *client, const WorkerRequest *request, const char *name, const int *fds,

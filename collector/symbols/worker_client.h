@@ -2,8 +2,8 @@
  * worker_client.h
  *		The symbolizer's end of its worker process: starts it when needed, asks it, survives it.
  *
- * A worker that dies or does not answer in time is ended and counted; the next one starts at once, after
- * repeated failures after a growing pause, in which questions are refused.
+ * A worker that dies or does not answer in time is ended and counted; the next one starts at once,
+ * after repeated failures after a growing pause, in which questions are refused.
  */
 #ifndef COLLECTOR_WORKER_CLIENT_H
 #define COLLECTOR_WORKER_CLIENT_H
@@ -20,9 +20,10 @@ int worker_client_create(WorkerClient **client);
 void worker_client_free(WorkerClient *client); /* accepts NULL; ends the worker */
 
 /*
- * Frames at an address of a binary, by its DWARF: fd is the file, alt_fd its supplement or -1. count 0 where DWARF does not
- * cover it. symbol is NULL, or the name of the symbol that covers the address, "" for none. Lines hold until the next call.
- * 0; -ENOKEY where the symbol is wanted; -ENODATA where there is no DWARF; -EAGAIN while no worker can be had; -EIO where the worker
+ * Frames at an address of a binary, by its DWARF: fd is the file, alt_fd its supplement or -1.
+ * count 0 where DWARF does not cover it. symbol is NULL, or the name of the symbol that covers the
+ * address, "" for none. Lines hold until the next call. 0; -ENOKEY where the symbol is wanted;
+ * -ENODATA where there is no DWARF; -EAGAIN while no worker can be had; -EIO where the worker
  * failed with this question; another -errno that the worker answered.
  */
 int worker_client_lookup(WorkerClient *client, uint64_t binary, int fd, int alt_fd,

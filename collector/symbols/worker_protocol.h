@@ -1,14 +1,15 @@
 /*
  * worker_protocol.h
- *		Messages between the symbolizer and its worker process, over a socket that keeps message boundaries.
+ *		Messages between the symbolizer and its worker process, over a socket that keeps message
+ *		boundaries.
  *
- * One request, one reply. Both ends run the same program on the same machine, so numbers are in its byte order; but
- * the worker reads hostile files, so the symbolizer believes no length in a reply.
+ * One request, one reply. Both ends run the same program on the same machine, so numbers are in its
+ * byte order; but the worker reads hostile files, so the symbolizer believes no length in a reply.
  *
  *		request				reply
  *		open: fds			0, or why not
- *		lookup: address		frames, innermost first; -ESTALE where the binary is not open (any more); -ENOKEY where the
- *							outermost function's symbol is wanted: ask again with it, "" where there is none
+ *		lookup: address		frames, innermost first; -ESTALE: the binary is not open (any more);
+ *							-ENOKEY: ask again with the outermost function's symbol, "" for none
  *		demangle: name		one frame
  *
  *		reply	OFFSET				SIZE		DESCRIPTION
@@ -25,17 +26,15 @@
 
 #include "symbols/symbolizer.h"
 
-#define WORKER_ARGUMENT	  "symbol-worker" /* argv[1] of a worker */
-#define WORKER_FRAMES_MAX 64			  /* of one address; the outermost and the innermost stay */
-#define WORKER_NAME_MAX	  8192			  /* bytes of a name to demangle, NUL included */
-#define WORKER_STRING_MAX 2048 /* bytes of a string in a reply, NUL included; longer ones are cut */
-#define WORKER_MESSAGE_BYTES \
-	(96 * 1024) /* of a whole message; fits into a socket's default buffer */
+#define WORKER_ARGUMENT		 "symbol-worker" /* argv[1] of a worker */
+#define WORKER_FRAMES_MAX	 64	  /* of one address; the outermost and the innermost stay */
+#define WORKER_NAME_MAX		 8192 /* bytes of a name to demangle, NUL included */
+#define WORKER_STRING_MAX	 2048 /* bytes of a string in a reply, NUL included; longer ones are cut */
+#define WORKER_MESSAGE_BYTES 98304 /* of a whole message; fits into a socket's default buffer */
 
 typedef enum WorkerRequestKind
 {
-	WORKER_OPEN =
-		1, /* carries the descriptors of the file with DWARF and perhaps of its supplement */
+	WORKER_OPEN = 1, /* carries descriptors: the file with DWARF, perhaps its supplement */
 	WORKER_LOOKUP,	 /* perhaps followed by a symbol and its NUL */
 	WORKER_DEMANGLE, /* followed by a name and its NUL */
 } WorkerRequestKind;
@@ -68,12 +67,15 @@ static_assert(sizeof(WorkerRequest) == 24, "requests have no padding");
 static_assert(sizeof(WorkerReply) == 12, "replies have no padding");
 static_assert(sizeof(WorkerFrame) == 20, "frames have no padding");
 
-/* Writes a reply of at most WORKER_FRAMES_MAX lines into WORKER_MESSAGE_BYTES; returns its size. Strings that are too long are cut. */
+/*
+ * Writes a reply of at most WORKER_FRAMES_MAX lines into WORKER_MESSAGE_BYTES; returns its size.
+ * Strings that are too long are cut.
+ */
 size_t worker_reply_encode(void *message, int32_t status, const SymbolLine *lines, uint32_t count);
 
 /*
- * Checks a reply and points lines (WORKER_FRAMES_MAX) into it. The reply's status, -EPROTO where the message is not
- * a reply.
+ * Checks a reply and points lines (WORKER_FRAMES_MAX) into it. The reply's status, -EPROTO where
+ * the message is not a reply.
  */
 int worker_reply_decode(void *message, size_t size_bytes, SymbolLine *lines, uint32_t *count);
 

@@ -1,6 +1,7 @@
 /*
  * test_symbols_hostile.c
- *		Files that are cut short or spoilt, answers of a worker that lies, and names that explode: errors, never a crash.
+ *		Files that are cut short or spoilt, answers of a worker that lies, and names that explode:
+ *		errors, never a crash.
  *
  * Spoiling is random with a fixed seed. make fuzz goes on where this ends.
  */
@@ -177,7 +178,10 @@ stands_spoilt_files(void **state)
 	assert_in_range(sound, 1, 3999);
 }
 
-/* DWARF lies in the third quarter of the file. The whole way, with it read by the worker: whatever becomes of it, every question has an answer. */
+/*
+ * DWARF lies in the third quarter of the file. The whole way, with it read by the worker: whatever
+ * becomes of it, every question has an answer.
+ */
 static void
 stands_spoilt_dwarf(void **state)
 {
@@ -244,8 +248,8 @@ stands_a_file_that_shrinks(void **state)
 }
 
 /*
- * Each parameter is a pair of the one before: written out it would be 2^36 times as long as the first. The worker ends, this process
- * goes on.
+ * Each parameter is a pair of the one before: written out it would be 2^36 times as long as the
+ * first. The worker ends, this process goes on.
  */
 static void
 stands_an_exploding_name(void **state)

@@ -113,7 +113,9 @@ tells_hidden_addresses(void **state)
 	kallsyms_free(kallsyms);
 }
 
-/* Every text symbol of the running kernel, looked up at its start and found under one of its names. */
+/*
+ * Every text symbol of the running kernel, looked up at its start and found under one of its names.
+ */
 static void
 agrees_with_the_kernel(void **state)
 {

@@ -1,10 +1,11 @@
 /*
  * test_symbols_lines.c
- *		Functions, inlined calls and lines of programs compiled here, against addr2line for every address.
+ *		Functions, inlined calls and lines of programs compiled here, against addr2line for every
+ *		address.
  *
- * Deliberate differences from addr2line: a clone that the compiler made of a C function (f.cold, f.constprop.0) goes by the
- * function's own name; padding between functions belongs to none; and the file is always that of the line, where addr2line
- * prefers the one that the symbol table tells.
+ * Deliberate differences from addr2line: a clone that the compiler made of a C function (f.cold,
+ * f.constprop.0) goes by the function's own name; padding between functions belongs to none; and
+ * the file is always that of the line, where addr2line prefers the one that the symbol table tells.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -271,7 +272,10 @@ compare_frame(const SymbolLine *mine, char *function, const char *file, int line
 	if (outermost && strchr(")]", name[strlen(name) - 1]) != NULL &&
 		strchr(")]", function[strlen(function) - 1]) == NULL)
 	{
-		/* a C++ function that DWARF gives no linker's name: addr2line takes it from the symbol table just sometimes */
+		/*
+		 * a C++ function that DWARF gives no linker's name: addr2line takes it from the symbol
+		 * table just sometimes
+		 */
 		function[strcspn(function, "<")] = '\0';
 		assert_non_null(strstr(name, function));
 	}
@@ -294,8 +298,8 @@ typedef struct Tally
 } Tally;
 
 /*
- * Compares every address of the .text of a file with addr2line's answer for the oracle's file. expect_lines: from DWARF;
- * otherwise function names only.
+ * Compares every address of the .text of a file with addr2line's answer for the oracle's file.
+ * expect_lines: from DWARF; otherwise function names only.
  */
 static void
 compare_file(Symbolizer *symbolizer, const char *name, const char *oracle_name, bool expect_lines,
@@ -419,7 +423,10 @@ agrees_on_split_dwarf(void **state)
 	Symbolizer *symbolizer = create();
 	Tally tally;
 
-	/* the same code twice, since addr2line knows no .dwo; the worker is nobody, and finds them by their paths */
+	/*
+	 * the same code twice, since addr2line knows no .dwo; the worker is nobody, and finds them by
+	 * their paths
+	 */
 	run("cd %s && chmod 755 . && gcc -O2 -g -o program program.c && "
 		"gcc -O2 -g -gsplit-dwarf -o split program.c",
 		directory);
@@ -485,7 +492,10 @@ agrees_on_static_pie(void **state)
 	symbolizer_free(symbolizer);
 }
 
-/* The debug file stands where the linker's note or the build ID leads; then everything is as if never stripped. */
+/*
+ * The debug file stands where the linker's note or the build ID leads; then everything is as if
+ * never stripped.
+ */
 static void
 expect_debug_file(const char *place)
 {
@@ -599,6 +609,86 @@ reads_mini_debug_information(void **state)
 	symbolizer_free(symbolizer);
 }
 
+static void
+expect_main(Binary *binary, uint64_t address, bool with_line)
+{
+	SymbolLines lines;
+
+	assert_int_equal(binary_symbolize(binary, address, &lines), 0);
+	assert_true(lines.count >= 1);
+	assert_string_equal(lines.lines[lines.count - 1].name, "main");
+	assert_int_equal(lines.lines[0].line > 0, with_line);
+}
+
+/* Against the tools of coreutils, for files of less than a page, of less than two, and of more. */
+static void
+names_files_without_build_id(void **state)
+{
+	static const char *const flags[] = { "-static -nostdlib -Wl,-e,0 -Wl,-z,noseparate-code -s",
+										 "-shared -nostdlib", "-static" };
+	Symbolizer *symbolizer = create();
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(flags[0]); i++)
+	{
+		char command[1024];
+		char expected[64] = "";
+		Binary *binary;
+		FILE *output;
+
+		run("cd %s && echo 'int f(int a) { return a + 1; } int main(void) { return f(2); }' > tiny.c && "
+			"gcc %s -Wl,--build-id=none -o program tiny.c",
+			directory, flags[i]);
+		snprintf(command, sizeof(command),
+				 "cd %s && (head -c 4096 program; tail -c 4096 program; "
+				 "printf %%016x $(stat -c %%s program) | sed 's/../\\\\x&/g' | xargs -0 printf) | "
+				 "sha256sum | cut -c 1-32",
+				 directory);
+		output = popen(command, "r");
+		assert_non_null(output);
+		assert_int_equal(fscanf(output, "%63s", expected), 1);
+		assert_int_equal(pclose(output), 0);
+		binary = open_binary(symbolizer, "program");
+		assert_string_equal(binary_build_id(binary), expected);
+		binary_release(binary);
+		run("rm %s/program", directory);
+	}
+	symbolizer_free(symbolizer);
+}
+
+/* One Binary for copies with a build ID, and for one file however often; two for other contents. */
+static void
+shares_binaries(void **state)
+{
+	Symbolizer *symbolizer = create();
+	Binary *first;
+	Binary *again;
+	Binary *copy;
+	Binary *other;
+	uint64_t address;
+
+	run("cd %s && gcc -O2 -g -o program program.c && cp program copy && cp program other && strip other",
+		directory);
+	first = open_binary(symbolizer, "program");
+	again = open_binary(symbolizer, "program");
+	copy = open_binary(symbolizer, "copy");
+	other = open_binary(symbolizer, "other");
+	assert_ptr_equal(first, again);
+	assert_ptr_equal(first, copy);
+	assert_ptr_not_equal(first, other);
+	assert_string_equal(binary_build_id(first), binary_build_id(other));
+	assert_int_equal(strlen(binary_build_id(first)), 40);
+	binary_release(again);
+	binary_release(copy);
+	binary_release(first);
+	address = main_address();
+	copy = open_binary(symbolizer, "copy");
+	assert_ptr_equal(first, copy);
+	expect_main(copy, address, true);
+	binary_release(copy);
+	binary_release(other);
+	symbolizer_free(symbolizer);
+}
+
 /* The worker, if there is one. */
 static pid_t
 worker_pid(void)
@@ -614,17 +704,6 @@ worker_pid(void)
 	if (file != NULL)
 		fclose(file);
 	return pid;
-}
-
-static void
-expect_main(Binary *binary, uint64_t address, bool with_line)
-{
-	SymbolLines lines;
-
-	assert_int_equal(binary_symbolize(binary, address, &lines), 0);
-	assert_true(lines.count >= 1);
-	assert_string_equal(lines.lines[lines.count - 1].name, "main");
-	assert_int_equal(lines.lines[0].line > 0, with_line);
 }
 
 static void
@@ -710,6 +789,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(refuses_a_wrong_debug_file),
 		cmocka_unit_test(never_waits_for_a_pipe),
 		cmocka_unit_test(reads_mini_debug_information),
+		cmocka_unit_test(names_files_without_build_id),
+		cmocka_unit_test(shares_binaries),
 		cmocka_unit_test(survives_its_worker),
 		cmocka_unit_test(worker_has_no_privilege),
 	};

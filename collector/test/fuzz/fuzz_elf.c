@@ -1,6 +1,7 @@
 /*
  * fuzz_elf.c
- *		Everything that the collector itself reads of an ELF file: headers, notes, symbols, stubs, strings.
+ *		Everything that the collector itself reads of an ELF file: headers, notes, symbols, stubs,
+ *		strings.
  *
  * DWARF is libdw's, in a worker process, and not fuzzed here.
  */
