@@ -1,6 +1,6 @@
 /*
  * flusher.c
- *		Flushes on request, opens binaries in between.
+ *		Flushes on request, in slices; opens binaries in between.
  */
 #include "agent/flusher.h"
 
@@ -16,14 +16,18 @@
 #define NS_PER_MS INT64_C(1000000)
 #define NS_PER_S  INT64_C(1000000000)
 
-#define OPEN_BINARIES_NS (100 * NS_PER_MS) /* descriptors of mapped files are kept no longer */
+#define OPEN_BINARIES_NS (100 * NS_PER_MS) /* so that their symbols are there when a flush is due */
 #define SWEEP_NS		 (60 * NS_PER_S)
+#define SLICE_NS		 (500 * NS_PER_MS) /* of symbolizing before what is done is stored */
+#define STOP_NS			 (15 * NS_PER_S)   /* for symbols after the end of sampling */
 #define BATCH_BYTES		 ((size_t) 64 * 1024 * 1024)
 
 struct Flusher
 {
 	FlusherParts parts;
-	ResolveStats stats; /* of the thread */
+	ResolveStats stats;	 /* this and what follows: of the thread */
+	Interval *interval;	 /* in work, or NULL */
+	uint32_t next_stack; /* of it */
 	int64_t sweep_ns;
 	pthread_t thread;
 	bool started;
@@ -56,6 +60,7 @@ flusher_free(Flusher *flusher)
 {
 	if (flusher == NULL)
 		return;
+	interval_free(flusher->interval);
 	pthread_cond_destroy(&flusher->wakeup);
 	pthread_mutex_destroy(&flusher->mutex);
 	free(flusher);
@@ -83,53 +88,73 @@ report_losses(Flusher *flusher, Batch *batch)
 	}
 }
 
-/* Interval into batch. NULL, and everything counted, where memory is out. */
-static Batch *
-make_batch(Flusher *flusher, Interval *interval)
+static void
+take_interval(Flusher *flusher)
+{
+	flusher->interval = reader_take(flusher->parts.reader);
+	flusher->next_stack = 0;
+}
+
+/* Without memory the rest of the interval is lost. */
+static void
+give_up_interval(Flusher *flusher)
+{
+	losses_add(flusher->parts.losses, LOSS_BATCH_FULL,
+			   interval_sample_count(flusher->interval, flusher->next_stack));
+	interval_free(flusher->interval);
+	flusher->interval = NULL;
+}
+
+/*
+ * Adds to the batch what can be symbolized until the deadline; everything that does not fit is
+ * counted.
+ */
+static void
+fill_batch(Flusher *flusher, Batch *batch, int64_t deadline_ns, bool addresses_only)
 {
 	ResolveContext context = {
 		.images = flusher->parts.images,
 		.symbolizer = flusher->parts.symbolizer,
 		.period_ns = flusher->parts.period_ns,
+		.deadline_ns = deadline_ns,
+		.addresses_only = addresses_only,
 	};
 	ResolveStats stats = { 0 };
-	Batch *batch = NULL;
+	Losses *losses = flusher->parts.losses;
 
-	if (batch_create(BATCH_BYTES, &batch) != 0)
-		stats.samples_failed = interval_sample_count(interval);
-	else if (resolve_interval(&context, interval, batch, &stats) != 0)
-		stats.samples_failed = interval_sample_count(interval) - stats.samples;
-	losses_add(flusher->parts.losses, LOSS_BATCH_FULL, stats.samples_failed);
+	if (resolve_interval(&context, flusher->interval, &flusher->next_stack, batch, &stats) != 0)
+		give_up_interval(flusher);
+	losses_add(losses, LOSS_BATCH_FULL, stats.samples_failed);
+	losses_add(losses, LOSS_SYMBOLS_LATE, stats.addresses_only);
 	for (int status = PFS_WALK_TOO_DEEP; status < PFS_WALK_STATUS_COUNT; status++)
-		losses_add(flusher->parts.losses, (Loss) (LOSS_WALK_TOO_DEEP + status - PFS_WALK_TOO_DEEP),
+		losses_add(losses, (Loss) (LOSS_WALK_TOO_DEEP + status - PFS_WALK_TOO_DEEP),
 				   stats.incomplete[status]);
 	flusher->stats.samples += stats.samples;
 	flusher->stats.samples_failed += stats.samples_failed;
 	flusher->stats.user_samples += stats.user_samples;
 	flusher->stats.complete += stats.complete;
-	return batch;
 }
 
+/*
+ * Works at the interval for a while; what is done goes to the writer, so that no sample waits for
+ * all others' symbols.
+ */
 static void
-flush(Flusher *flusher)
+work(Flusher *flusher, int64_t deadline_ns, bool addresses_only)
 {
 	int64_t began_ns = clock_ns(CLOCK_MONOTONIC);
-	Interval *interval = reader_take(flusher->parts.reader);
 	const BatchSample *samples;
 	const BatchLoss *losses;
 	Batch *batch;
 
-	if (interval == NULL)
-		return; /* there was no memory for it: its samples were counted as they came */
-	batch = make_batch(flusher, interval);
-	interval_free(interval);
-	if (batch == NULL)
+	if (batch_create(BATCH_BYTES, &batch) != 0)
 	{
-		log_event(LOG_ERROR, "agent", "out of memory");
+		give_up_interval(flusher);
 		return;
 	}
+	fill_batch(flusher, batch, deadline_ns, addresses_only);
 	report_losses(flusher, batch);
-	log_event(LOG_DEBUG, "agent", "flushed an interval",
+	log_event(LOG_DEBUG, "agent", "flushed",
 			  log_number("rows", (int64_t) batch_samples(batch, &samples)),
 			  log_number("bytes", (int64_t) batch_bytes(batch)),
 			  log_number("took_ms", (clock_ns(CLOCK_MONOTONIC) - began_ns) / NS_PER_MS));
@@ -137,25 +162,53 @@ flush(Flusher *flusher)
 		writer_submit(flusher->parts.writer, batch);
 	else
 		batch_free(batch);
+	if (flusher->interval != NULL && flusher->next_stack == interval_stack_count(flusher->interval))
+	{
+		interval_free(flusher->interval);
+		flusher->interval = NULL;
+	}
 }
 
-/* Waits for a request, for as long as binaries may stay unopened. */
+/*
+ * Finishes what is under way and what was sampled since; addresses alone are stored when time is
+ * out.
+ */
 static void
-wait_for_request(Flusher *flusher, bool *requested, bool *stopping)
+finish(Flusher *flusher)
+{
+	int64_t deadline_ns = clock_ns(CLOCK_MONOTONIC) + STOP_NS;
+
+	for (int round = 0; round < 2; round++)
+	{
+		if (flusher->interval == NULL)
+			take_interval(flusher);
+		while (flusher->interval != NULL)
+			work(flusher, deadline_ns, clock_ns(CLOCK_MONOTONIC) >= deadline_ns);
+	}
+}
+
+/*
+ * Waits for a request, until binaries are to be opened; not at all where there is work.
+ * True: stop.
+ */
+static bool
+wait_for_request(Flusher *flusher, bool *requested)
 {
 	int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + OPEN_BINARIES_NS;
 	struct timespec until = { until_ns / NS_PER_S, until_ns % NS_PER_S };
+	bool stopping;
 
 	pthread_mutex_lock(&flusher->mutex);
-	while (!flusher->requested && !flusher->stopping)
+	while (flusher->interval == NULL && !flusher->requested && !flusher->stopping)
 	{
 		if (pthread_cond_timedwait(&flusher->wakeup, &flusher->mutex, &until) == ETIMEDOUT)
 			break;
 	}
 	*requested = flusher->requested;
-	*stopping = flusher->stopping;
-	flusher->requested = false;
+	flusher->requested = flusher->requested && flusher->interval != NULL;
+	stopping = flusher->stopping;
 	pthread_mutex_unlock(&flusher->mutex);
+	return stopping;
 }
 
 static void *
@@ -163,23 +216,24 @@ flusher_run(void *argument)
 {
 	Flusher *flusher = argument;
 	bool requested;
-	bool stopping;
 
-	do
+	while (!wait_for_request(flusher, &requested))
 	{
 		int64_t now_ns;
 
-		wait_for_request(flusher, &requested, &stopping);
 		image_table_open_pending(flusher->parts.images, flusher->parts.symbolizer);
-		if (requested || stopping)
-			flush(flusher);
+		if (flusher->interval == NULL && requested)
+			take_interval(flusher);
 		now_ns = clock_ns(CLOCK_MONOTONIC);
+		if (flusher->interval != NULL)
+			work(flusher, now_ns + SLICE_NS, false);
 		if (now_ns >= flusher->sweep_ns)
 		{
 			image_table_sweep(flusher->parts.images);
 			flusher->sweep_ns = now_ns + SWEEP_NS;
 		}
-	} while (!stopping);
+	}
+	finish(flusher);
 	return NULL;
 }
 

@@ -32,10 +32,10 @@ struct Image
 	ImageKey key;
 	char *name;
 	char *path;			 /* by which the file may be opened while the process lives */
-	int fd;				 /* -1 once the binary was opened, or could not be */
+	int fd;				 /* of the file, as long as the image lives */
 	uint32_t references; /* under the table's mutex */
-	bool opened;		 /* the attempt was made; flusher thread */
-	Binary *binary;		 /* flusher thread; NULL where unreadable */
+	bool opened;	/* the symbolizer was asked; under the mutex, changed by the flusher thread */
+	Binary *binary; /* flusher thread; NULL where unreadable */
 	UT_hash_handle hh;
 };
 
@@ -44,22 +44,14 @@ struct ImageTable
 	pthread_mutex_t mutex; /* guards all but the images' binaries */
 	Image *images;
 	Image *vdso;
-	bool pending; /* some image has its descriptor still */
+	bool pending; /* the symbolizer was not asked for some image */
 	ImageStats stats;
 };
 
 static void
-image_close(Image *image)
-{
-	if (image->fd >= 0)
-		close(image->fd);
-	image->fd = -1;
-}
-
-static void
 image_free(Image *image)
 {
-	image_close(image);
+	close(image->fd);
 	if (image->binary != NULL)
 		binary_release(image->binary);
 	free(image->name);
@@ -220,28 +212,9 @@ image_acquire_executable(ImageTable *table, uint32_t pid, const char *name, Imag
 }
 
 int
-image_descriptor(ImageTable *table, Image *image)
+image_descriptor(const Image *image)
 {
-	struct stat status;
-	int fd;
-
-	pthread_mutex_lock(&table->mutex);
-	fd = image->fd >= 0 ? fcntl(image->fd, F_DUPFD_CLOEXEC, 0) : -1;
-	pthread_mutex_unlock(&table->mutex);
-	if (fd >= 0)
-		return fd;
-
-	/* the main thread has opened the binary meanwhile: by name, where the name still is this file's */
-	fd = open(image->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &status) != 0 || status.st_dev != image->key.device ||
-		status.st_ino != image->key.inode)
-	{
-		close(fd);
-		return -ESTALE;
-	}
-	return fd;
+	return image->fd;
 }
 
 Image *
@@ -290,15 +263,14 @@ image_open(ImageTable *table, Image *image, Symbolizer *symbolizer)
 		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int) getpid(), image->fd);
 		result = binary_open(symbolizer, path, image->name, &image->binary);
 	}
-	image->opened = true;
 	if (result != 0)
 		image->binary = NULL;
 	pthread_mutex_lock(&table->mutex);
+	image->opened = true;
 	if (result == 0)
 		table->stats.opened++;
 	else
 		table->stats.unreadable++;
-	image_close(image);
 	pthread_mutex_unlock(&table->mutex);
 }
 
@@ -316,7 +288,7 @@ next_pending(ImageTable *table)
 
 		HASH_ITER(hh, table->images, image, next)
 		{
-			if (image->fd >= 0)
+			if (!image->opened)
 			{
 				found = image;
 				found->references++;

@@ -3,10 +3,10 @@
  *		Mapped files: each file that a sampled address fell into, once, whichever processes map it.
  *
  * The thread that reads samples meets files first and must catch them while the process lives: it
- * opens them and leaves the descriptor here. The flusher thread, which owns the symbolizer, turns
- * descriptors into Binaries soon after and closes them, so that no file system stays pinned. An
- * image is known by what fstat says (device, inode, size, mtime), so an inode that is used again
- * for another file makes another image.
+ * opens them, and the descriptor stays here for as long as a process that maps the file is known. The
+ * flusher thread, which owns the symbolizer, makes a Binary of each soon after. An image is known by
+ * what fstat says (device, inode, size, mtime), so an inode that is used again for another file makes
+ * another image.
  *
  * The table has a mutex of its own; an image's binary belongs to the flusher thread alone.
  */
@@ -44,11 +44,8 @@ int image_acquire_mapping(ImageTable *table, uint32_t pid, const ProcMapping *ma
 						  Image **image);
 int image_acquire_executable(ImageTable *table, uint32_t pid, const char *name, Image **image);
 
-/*
- * Reader thread. A descriptor of the file, which the caller closes; -errno where the file is gone. Sure to succeed soon
- * after the image was met, while its process lives.
- */
-int image_descriptor(ImageTable *table, Image *image);
+/* Any thread that holds a reference. A descriptor of the file, the image's own. */
+int image_descriptor(const Image *image);
 
 /* The vDSO, with a reference; NULL where this machine has none. */
 Image *image_acquire_vdso(ImageTable *table);

@@ -218,15 +218,21 @@ interval_samples(const Interval *interval, const IntervalSample **items)
 	return interval->samples.count;
 }
 
+uint32_t
+interval_stack_count(const Interval *interval)
+{
+	return interval->stacks.count;
+}
+
 uint64_t
-interval_sample_count(const Interval *interval)
+interval_sample_count(const Interval *interval, uint32_t first_stack)
 {
 	const IntervalSample *samples;
 	uint32_t rows = interval_samples(interval, &samples);
 	uint64_t count = 0;
 
 	for (uint32_t i = 0; i < rows; i++)
-		count += samples[i].count;
+		count += samples[i].stack >= first_stack ? samples[i].count : 0;
 	return count;
 }
 

@@ -83,7 +83,10 @@ int interval_add_sample(Interval *interval, const IntervalSample *sample);
 uint32_t interval_series(const Interval *interval, const IntervalSeries **items);
 uint32_t interval_stacks(const Interval *interval, const IntervalStack **items);
 uint32_t interval_samples(const Interval *interval, const IntervalSample **items);
-uint64_t interval_sample_count(const Interval *interval); /* sum of the samples' counts */
+uint32_t interval_stack_count(const Interval *interval);
+
+/* Sum of the counts of all samples whose stack is first_stack or a later one. */
+uint64_t interval_sample_count(const Interval *interval, uint32_t first_stack);
 Image *interval_image(const Interval *interval, uint32_t index);
 
 #endif

@@ -16,6 +16,7 @@
 
 #include "agent/roots.h"
 #include "base/arena.h"
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/table.h"
 #include "events.h"
@@ -50,7 +51,9 @@ typedef struct Resolution
 	const Interval *interval;
 	Batch *batch;
 	Budget budget;
-	Table frames; /* of Resolved */
+	Table frames;		 /* of Resolved */
+	uint64_t looked_up;	 /* addresses given to the symbolizer */
+	uint64_t not_looked; /* addresses that were not, for want of time */
 } Resolution;
 
 /* A location with one function and no address. mapping is an index or BATCH_NO_MAPPING. */
@@ -117,7 +120,7 @@ add_lines(Batch *batch, const SymbolLines *symbols, BatchLine lines[MAX_LINES],
 }
 
 static int
-add_image_location(const Resolution *resolution, const Frame *frame, Resolved *resolved)
+add_image_location(Resolution *resolution, const Frame *frame, Resolved *resolved)
 {
 	const ResolveContext *context = resolution->context;
 	Image *image = interval_image(resolution->interval, frame->image);
@@ -128,6 +131,9 @@ add_image_location(const Resolution *resolution, const Frame *frame, Resolved *r
 	SymbolLines symbols = { 0 };
 	int result;
 
+	if (!context->addresses_only && resolution->looked_up > 0 &&
+		clock_ns(CLOCK_MONOTONIC) >= context->deadline_ns)
+		return -EAGAIN;
 	if (binary != NULL)
 		mapping.build_id = binary_build_id(binary);
 	result = batch_add_mapping(resolution->batch, &mapping, &location.mapping);
@@ -137,8 +143,11 @@ add_image_location(const Resolution *resolution, const Frame *frame, Resolved *r
 		return add_named_location(resolution->batch, location.mapping, FRAME_NAME_UNKNOWN,
 								  &resolved->location);
 	/* a failure leaves binary and address, as a missing symbol does; the symbolizer counts it */
-	if (binary_symbolize(binary, location.address, &symbols) != 0)
+	if (context->addresses_only)
+		resolution->not_looked++;
+	else if (binary_symbolize(binary, location.address, &symbols) != 0)
 		symbols.count = 0;
+	resolution->looked_up++;
 	result = add_lines(resolution->batch, &symbols, lines, &location.line_count, &resolved->root);
 	if (result != 0)
 		return result;
@@ -204,7 +213,7 @@ stack_partition(const Resolution *resolution, const IntervalStack *stack)
 }
 
 /*
- * Adds one stack; *complete where its user side reaches a root, or where it has none: the walk has
+ * Adds one stack, -EAGAIN where time is over; *complete where its user side reaches a root, or where it has none: the walk has
  * proven it, or the frame is a function at which stacks begin. What lies beyond such a function is cut
  * off: start code keeps no frame pointers, and a register that is none led there.
  */
@@ -276,9 +285,10 @@ typedef struct StackResult
 	bool complete;
 } StackResult;
 
+/* Adds the samples of the stacks from first to before end. */
 static void
 resolve_samples(Resolution *resolution, const uint32_t *series, const StackResult *results,
-				ResolveStats *stats)
+				uint32_t first, uint32_t end, ResolveStats *stats)
 {
 	const IntervalSample *samples;
 	const IntervalStack *stacks;
@@ -295,6 +305,8 @@ resolve_samples(Resolution *resolution, const uint32_t *series, const StackResul
 			.value = (int64_t) samples[i].count * resolution->context->period_ns,
 		};
 
+		if (samples[i].stack < first || samples[i].stack >= end)
+			continue;
 		if (stack->error != 0 || batch_add_sample(resolution->batch, &added) != 0)
 		{
 			stats->samples_failed += samples[i].count;
@@ -312,8 +324,8 @@ resolve_samples(Resolution *resolution, const uint32_t *series, const StackResul
 }
 
 int
-resolve_interval(const ResolveContext *context, const Interval *interval, Batch *batch,
-				 ResolveStats *stats)
+resolve_interval(const ResolveContext *context, const Interval *interval, uint32_t *next_stack,
+				 Batch *batch, ResolveStats *stats)
 {
 	Resolution resolution = {
 		.context = context,
@@ -334,10 +346,19 @@ resolve_interval(const ResolveContext *context, const Interval *interval, Batch 
 		error = resolve_series(&resolution, series_indexes);
 	if (error == 0)
 	{
-		for (uint32_t i = 0; i < stack_count; i++)
-			results[i].error =
-				resolve_stack(&resolution, &stacks[i], &results[i].index, &results[i].complete);
-		resolve_samples(&resolution, series_indexes, results, stats);
+		uint32_t first = *next_stack;
+
+		for (; *next_stack < stack_count; ++*next_stack)
+		{
+			StackResult *stack = &results[*next_stack];
+
+			stack->error =
+				resolve_stack(&resolution, &stacks[*next_stack], &stack->index, &stack->complete);
+			if (stack->error == -EAGAIN)
+				break;
+		}
+		resolve_samples(&resolution, series_indexes, results, first, *next_stack, stats);
+		stats->addresses_only += resolution.not_looked;
 	}
 	table_fini(&resolution.frames);
 	free(series_indexes);

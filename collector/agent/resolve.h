@@ -5,6 +5,7 @@
 #ifndef COLLECTOR_RESOLVE_H
 #define COLLECTOR_RESOLVE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/image.h"
@@ -18,6 +19,7 @@ typedef struct ResolveStats
 	uint64_t samples_failed;					/* did not fit */
 	uint64_t user_samples;						/* of those put in: with a user side */
 	uint64_t complete;							/* … whose user side reaches a root */
+	uint64_t addresses_only;					/* frames that were not looked up */
 	uint64_t incomplete[PFS_WALK_STATUS_COUNT]; /* … and the others, by how the walk ended */
 } ResolveStats;
 
@@ -26,14 +28,18 @@ typedef struct ResolveContext
 	ImageTable *images;
 	Symbolizer *symbolizer;
 	int64_t period_ns; /* CPU time that one sample stands for */
+	int64_t
+		deadline_ns; /* CLOCK_MONOTONIC: nothing more is looked up then, after a first address */
+	bool addresses_only; /* look nothing up: frames are stored by binary and address */
 } ResolveContext;
 
 /*
- * Adds all samples of the interval to the batch, as nanoseconds of CPU time. What does not fit is
- * left out and counted. -ENOMEM where not even the tables that this needs can be had; the batch
- * then has some of the samples.
+ * Adds the samples of the interval's stacks from *next_stack on to the batch, as nanoseconds of CPU
+ * time, and moves *next_stack: to the end, or to the stack at which the deadline passed. What does not
+ * fit is left out and counted. -ENOMEM, and *next_stack as it was, where not even the tables that this
+ * needs can be had.
  */
-int resolve_interval(const ResolveContext *context, const Interval *interval, Batch *batch,
-					 ResolveStats *stats);
+int resolve_interval(const ResolveContext *context, const Interval *interval, uint32_t *next_stack,
+					 Batch *batch, ResolveStats *stats);
 
 #endif

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <uthash.h>
 
@@ -103,7 +102,7 @@ static Entry *
 make_entry(UnwindTables *tables, Image *image, uint64_t now_ns)
 {
 	Entry *entry = calloc(1, sizeof(*entry));
-	int fd;
+	int fd = image_descriptor(image);
 
 	if (entry == NULL)
 		return NULL;
@@ -111,14 +110,10 @@ make_entry(UnwindTables *tables, Image *image, uint64_t now_ns)
 	image_retain(tables->images, image);
 	HASH_ADD_PTR(tables->entries, image, entry);
 
-	fd = image_descriptor(tables->images, image);
-	if (fd < 0)
-		return entry;
 	read_segments(entry, fd);
 	entry->binary = unwinder_binary_create(tables->unwinder);
 	if (entry->binary != NULL)
 		(void) unwinder_binary_load(tables->unwinder, entry->binary, fd, now_ns);
-	close(fd);
 	return entry;
 }
 

@@ -103,12 +103,21 @@ send(Fixture *fixture, const Record *record)
 static void
 finish(Fixture *fixture)
 {
-	ResolveContext context = { fixture->images, fixture->symbolizer, 1000 };
+	ResolveContext context = {
+		.images = fixture->images,
+		.symbolizer = fixture->symbolizer,
+		.period_ns = 1000,
+		.deadline_ns = INT64_MAX,
+	};
+	uint32_t next_stack = 0;
 	Interval *interval = reader_take(fixture->reader);
 
 	assert_non_null(interval);
 	assert_int_equal(batch_create(8 << 20, &fixture->batch), 0);
-	assert_int_equal(resolve_interval(&context, interval, fixture->batch, &fixture->stats), 0);
+	assert_int_equal(resolve_interval(&context, interval, &next_stack, fixture->batch,
+									  &fixture->stats),
+					 0);
+	assert_int_equal(next_stack, interval_stack_count(interval));
 	interval_free(interval);
 }
 
