@@ -1,6 +1,7 @@
 /*
  * executor_guard.c
- *		At the start of a statement: refuses what a profstore table cannot do, whether or not it would meet a
+ *		At the start of a statement: refuses what a profstore table cannot do, whether or not it
+ *		would meet a
  *		row; and tells the write buffer which queries are running.
  */
 #include "access/access.h"
@@ -17,7 +18,10 @@
 static ExecutorStart_hook_type previous_start = NULL;
 static ExecutorEnd_hook_type previous_end = NULL;
 
-/* Raises if a relation of the range table is a profstore table; the planner has opened and locked it. */
+/*
+ * Raises if a relation of the range table is a profstore table; the planner has opened and locked
+ * it.
+ */
 static void
 refuse(const List *range_table, Index index, const char *operation, const char *hint)
 {

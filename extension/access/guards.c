@@ -1,10 +1,11 @@
 /*
  * guards.c
- *		What DDL may do to a profstore table: refused early, with a reason, and dropped without a rest.
+ *		What DDL may do to a profstore table: refused early, with a reason, and dropped without a
+ *		rest.
  *
- * Everything hangs on object_access_hook. The hook is there once the module is loaded, which opening any
- * profstore table does; DROP alone can get by without opening one, so an event trigger loads the module
- * before each command that drops tables.
+ * Everything hangs on object_access_hook. The hook is there once the module is loaded, which
+ * opening any profstore table does; DROP alone can get by without opening one, so an event trigger
+ * loads the module before each command that drops tables.
  */
 #include "access/access.h"
 
@@ -37,8 +38,8 @@ PG_FUNCTION_INFO_V1(profstore_load_module);
 static object_access_hook_type previous_hook = NULL;
 
 /*
- * Opens a table if it uses the access method, else returns NULL. The relation may be so new that only this
- * backend's cache knows it. Commands hold their lock already.
+ * Opens a table if it uses the access method, else returns NULL. The relation may be so new that
+ * only this backend's cache knows it. Commands hold their lock already.
  */
 static Relation
 open_profstore_table(Oid relation_id)
@@ -54,8 +55,8 @@ open_profstore_table(Oid relation_id)
 }
 
 /*
- * A rewrite makes its new file as a relation named after the one that it is for; that one's name is what the user
- * knows.
+ * A rewrite makes its new file as a relation named after the one that it is for; that one's name is
+ * what the user knows.
  */
 static const char *
 name_for_user(Relation relation, bool is_internal)
@@ -80,7 +81,10 @@ check_new_table(Oid relation_id, bool is_internal)
 	RelationClose(relation);
 }
 
-/* A catalog row that this very command has written, as SnapshotSelf sees it; the caller frees the copy. */
+/*
+ * A catalog row that this very command has written, as SnapshotSelf sees it; the caller frees the
+ * copy.
+ */
 static HeapTuple
 fetch_own_row(Oid catalog, Oid index, ScanKey keys, int key_count)
 {
@@ -121,7 +125,10 @@ check_column(Oid relation_id, int attnum)
 	RelationClose(relation);
 }
 
-/* Row triggers that run later look their row up by its address; foreign keys are made of such triggers. */
+/*
+ * Row triggers that run later look their row up by its address; foreign keys are made of such
+ * triggers.
+ */
 static void
 check_trigger(Oid trigger_id)
 {
@@ -151,8 +158,8 @@ check_trigger(Oid trigger_id)
 }
 
 /*
- * The tables of a publication, seen when the publication is made, or of one entry, when a table is added later.
- * There is no index for both, and few rows.
+ * The tables of a publication, seen when the publication is made, or of one entry, when a table is
+ * added later. There is no index for both, and few rows.
  */
 static void
 check_publication(AttrNumber key_column, Oid key_value)
@@ -193,7 +200,9 @@ on_create(Oid class_id, Oid object_id, int sub_id, bool is_internal)
 		check_publication(Anum_pg_publication_rel_oid, object_id);
 }
 
-/* Not every relation that is dropped is opened for this: only what pg_class calls a table of ours. */
+/*
+ * Not every relation that is dropped is opened for this: only what pg_class calls a table of ours.
+ */
 static void
 on_drop(Oid relation_id)
 {

@@ -17,7 +17,8 @@ PGDLLEXPORT Datum profstore_table_am_handler(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(profstore_table_am_handler);
 
 /*
- * Virtual slots, except that a heap tuple made of one keeps the row's position: ANALYZE sorts by it.
+ * Virtual slots, except that a heap tuple made of one keeps the row's position: ANALYZE sorts by
+ * it.
  */
 static TupleTableSlotOps slot_ops;
 
@@ -38,8 +39,8 @@ slot_callbacks(Relation relation)
 }
 
 /*
- * Rows have no address: the item pointer only has to be a valid one, for AFTER STATEMENT triggers' transition
- * tables and RETURNING ctid.
+ * Rows have no address: the item pointer only has to be a valid one, for AFTER STATEMENT triggers'
+ * transition tables and RETURNING ctid.
  */
 static void
 mark_inserted(Relation relation, TupleTableSlot *slot)
@@ -69,9 +70,10 @@ tuple_insert(Relation relation, TupleTableSlot *slot, CommandId command_id, int 
 }
 
 /*
- * A bulk load into a file of this transaction must be complete here, because the file may change hands next
- * (ALTER TABLE that rewrites, REFRESH MATERIALIZED VIEW). COPY into an older table goes on waiting: it ends its
- * inserts partition by partition, many times over, and small segments would be the result.
+ * A bulk load into a file of this transaction must be complete here, because the file may change
+ * hands next (ALTER TABLE that rewrites, REFRESH MATERIALIZED VIEW). COPY into an older table goes
+ * on waiting: it ends its inserts partition by partition, many times over, and small segments would
+ * be the result.
  */
 static void
 finish_bulk_insert(Relation relation, int options)

@@ -1,6 +1,7 @@
 /*
  * table_ddl.c
- *		A table's files: created, truncated, copied, rewritten, dropped; VACUUM and the planner's estimate.
+ *		A table's files: created, truncated, copied, rewritten, dropped; VACUUM and the planner's
+ *		estimate.
  */
 #include "access/table_am.h"
 
@@ -30,7 +31,10 @@
 /* How long the planner goes on with the totals that it has counted. */
 #define ESTIMATE_LIFETIME_US (10 * INT64CONST(1000000))
 
-/* VACUUM FULL has handed this storage id on to a new file; the old file is dropped without its rows. */
+/*
+ * VACUUM FULL has handed this storage id on to a new file; the old file is dropped without its
+ * rows.
+ */
 static int64 moved_storage_id = 0;
 static TransactionId moved_by_xid = InvalidTransactionId;
 
@@ -42,8 +46,8 @@ drop_storage(int64 storage_id)
 }
 
 /*
- * TRUNCATE calls this with the relation's old file still in the cache entry: its rows go with this transaction. Wherever else
- * a file is replaced, the old one passes through pfs_relation_dropped.
+ * TRUNCATE calls this with the relation's old file still in the cache entry: its rows go with this
+ * transaction. Wherever else a file is replaced, the old one passes through pfs_relation_dropped.
  */
 void
 pfs_relation_set_new_file(Relation relation, const RelFileLocator *locator, char persistence,
@@ -126,10 +130,10 @@ copy_streams(Relation old_table, Relation new_table, const PfsSegmentRow *row)
 }
 
 /*
- * VACUUM FULL. Transactions with older snapshots must go on seeing what they saw, so directory rows stay as they are
- * and the new file takes over the storage id; only the streams in the table's TOAST relation are
- * copied, of every segment that any snapshot may still see. The cutoffs stay as they are, because core sets
- * them for the new TOAST relation too.
+ * VACUUM FULL. Transactions with older snapshots must go on seeing what they saw, so directory rows
+ * stay as they are and the new file takes over the storage id; only the streams in the table's
+ * TOAST relation are copied, of every segment that any snapshot may still see. The cutoffs stay as
+ * they are, because core sets them for the new TOAST relation too.
  */
 void
 pfs_relation_copy_for_cluster(Relation old_table, Relation new_table, Relation old_index,
@@ -175,9 +179,9 @@ pages_of_bytes(double byte_count)
 }
 
 /*
- * VACUUM only counts: core vacuums the TOAST relation and the directory. Rows must not be written here, since
- * other snapshots ignore the transaction id of a VACUUM. A rewrite sets relfrozenxid although no page of
- * ours holds one, so it is moved on.
+ * VACUUM only counts: core vacuums the TOAST relation and the directory. Rows must not be written
+ * here, since other snapshots ignore the transaction id of a VACUUM. A rewrite sets relfrozenxid
+ * although no page of ours holds one, so it is moved on.
  */
 void
 pfs_relation_vacuum(Relation relation, struct VacuumParams *params, BufferAccessStrategy strategy)

@@ -1,6 +1,7 @@
 /*
  * table_scan.c
- *		Sequential scans: rows out of blocks, in both directions, alone or in parallel; and ANALYZE's sample.
+ *		Sequential scans: rows out of blocks, in both directions, alone or in parallel; and
+ *		ANALYZE's sample.
  */
 #include "access/table_am.h"
 
@@ -92,7 +93,9 @@ pfs_scan_rescan(TableScanDesc base, struct ScanKeyData *keys, bool set_params, b
 	pgstat_count_heap_scan(base->rs_rd);
 }
 
-/* Makes the block scan when the first row is asked for: a plan may begin scans that it never reads. */
+/*
+ * Makes the block scan when the first row is asked for: a plan may begin scans that it never reads.
+ */
 static void
 begin_blocks(PfsTableScan *scan)
 {
@@ -134,8 +137,8 @@ step_row(PfsTableScan *scan, bool forward)
 }
 
 /*
- * A row's address is its place in this scan: unique in it, and in order, but another snapshot may find another
- * row there.
+ * A row's address is its place in this scan: unique in it, and in order, but another snapshot may
+ * find another row there.
  */
 static void
 store_row(PfsTableScan *scan, TupleTableSlot *slot)
@@ -194,8 +197,9 @@ pfs_parallelscan_reinitialize(Relation relation, ParallelTableScanDesc parallel)
 }
 
 /*
- * ANALYZE sees a table of one block. All rows of that block are those of up to about ANALYZE_BLOCKS of our blocks,
- * evenly spread from a random start; core draws its sample from them. The row count is the true one.
+ * ANALYZE sees a table of one block. All rows of that block are those of up to about ANALYZE_BLOCKS
+ * of our blocks, evenly spread from a random start; core draws its sample from them. The row count
+ * is the true one.
  */
 bool
 pfs_scan_analyze_next_block(TableScanDesc base, PFS_ANALYZE_BLOCK_PARAMS)

@@ -1,10 +1,11 @@
 /*
  * block_scan.c
- *		Reading blocks: choosing units and blocks, filtering rows, and only then decoding what is asked for.
+ *		Reading blocks: choosing units and blocks, filtering rows, and only then decoding what is
+ *		asked for.
  *
- * A scan stands on a block of a unit, before the first (unit -1) or behind the last (unit = count). Streams
- * are fetched when their first block is needed, so a segment whose header or filter columns rule it
- * out costs no more than those.
+ * A scan stands on a block of a unit, before the first (unit -1) or behind the last (unit = count).
+ * Streams are fetched when their first block is needed, so a segment whose header or filter columns
+ * rule it out costs no more than those.
  */
 #include "store/block_scan.h"
 

@@ -2,11 +2,12 @@
  * block_scan.h
  *		The one way to read columns: blocks of int64 lanes, pruned and filtered.
  *
- * Used by the access method's scan, and by queries and (later) custom nodes. A scan sees the segments whose
- * directory rows its snapshot sees, in a list made at begin, and rows of this transaction that still wait in memory,
- * copied at begin; since other processes cannot see those, a function that scans is PARALLEL RESTRICTED. The
- * caller keeps the snapshot active or registered until end, has the relation open with at least
- * AccessShareLock, and has checked privileges and row security.
+ * Used by the access method's scan, and by queries and (later) custom nodes. A scan sees the
+ * segments whose directory rows its snapshot sees, in a list made at begin, and rows of this
+ * transaction that still wait in memory, copied at begin; since other processes cannot see those, a
+ * function that scans is PARALLEL RESTRICTED. The caller keeps the snapshot active or registered
+ * until end, has the relation open with at least AccessShareLock, and has checked privileges and
+ * row security.
  */
 #ifndef PFS_BLOCK_SCAN_H
 #define PFS_BLOCK_SCAN_H
@@ -17,7 +18,10 @@
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
-/* Keeps rows whose column lies in [low, high] and, where keys is not NULL, is one of keys; never NULL rows. */
+/*
+ * Keeps rows whose column lies in [low, high] and, where keys is not NULL, is one of keys; never
+ * NULL rows.
+ */
 typedef struct PfsBlockFilter
 {
 	AttrNumber attnum;
@@ -49,9 +53,10 @@ typedef struct PfsScanCounters
 typedef struct PfsBlockScan PfsBlockScan;
 
 /*
- * The scan and all that it returns live in a memory context of its own, child of CurrentMemoryContext.
- * Raises DATA_CORRUPTED with relation, segment, stream and offset where stored bytes are damaged. A column that
- * a segment lacks, added to the table later, has its missing value (the ADD COLUMN's DEFAULT, or null).
+ * The scan and all that it returns live in a memory context of its own, child of
+ * CurrentMemoryContext. Raises DATA_CORRUPTED with relation, segment, stream and offset where
+ * stored bytes are damaged. A column that a segment lacks, added to the table later, has its
+ * missing value (the ADD COLUMN's DEFAULT, or null).
  */
 PfsBlockScan *pfs_block_scan_begin(Relation relation, Snapshot snapshot, int attribute_count,
 								   const AttrNumber *attnums, int filter_count,
@@ -71,8 +76,8 @@ uint64 pfs_block_scan_row_count(const PfsBlockScan *scan);
 uint64 pfs_block_scan_block_count(const PfsBlockScan *scan);
 
 /*
- * A scan that several processes share: each block comes to one of them. The struct lies in shared memory and
- * carries the leader's waiting rows; all attach under the same snapshot.
+ * A scan that several processes share: each block comes to one of them. The struct lies in shared
+ * memory and carries the leader's waiting rows; all attach under the same snapshot.
  */
 typedef struct PfsSharedScan PfsSharedScan;
 

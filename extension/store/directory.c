@@ -2,8 +2,8 @@
  * directory.c
  *		Inserting, listing and deleting rows of profstore.segments.
  *
- * The rows are ordinary heap rows with one index. They are written by heap_insert rather than through the
- * executor, because they carry a command id of the caller's choice.
+ * The rows are ordinary heap rows with one index. They are written by heap_insert rather than
+ * through the executor, because they carry a command id of the caller's choice.
  */
 #include "store/directory.h"
 
@@ -81,8 +81,9 @@ pfs_directory_writer_close(PfsDirectoryWriter *writer)
 }
 
 /*
- * Unique without a sequence, which parallel mode forbids: the writing (sub)transaction's id and a count. The
- * count runs on through subtransactions, since control returns to the parent's id after a child's.
+ * Unique without a sequence, which parallel mode forbids: the writing (sub)transaction's id and a
+ * count. The count runs on through subtransactions, since control returns to the parent's id after
+ * a child's.
  */
 static int64
 next_segment_no(void)

@@ -1,9 +1,11 @@
 /*
  * directory.h
- *		Rows of profstore.segments: one per segment, and the only thing that decides a segment's visibility.
+ *		Rows of profstore.segments: one per segment, and the only thing that decides a segment's
+ *		visibility.
  *
- * Rows are inserted under the command id of the rows that they stand for, so a snapshot sees a segment
- * exactly where it would see heap rows. Inserting takes no lock but RowExclusiveLock on the directory.
+ * Rows are inserted under the command id of the rows that they stand for, so a snapshot sees a
+ * segment exactly where it would see heap rows. Inserting takes no lock but RowExclusiveLock on the
+ * directory.
  */
 #ifndef PFS_DIRECTORY_H
 #define PFS_DIRECTORY_H
@@ -48,9 +50,9 @@ void pfs_directory_writer_close(PfsDirectoryWriter *writer); /* keeps the lock *
 typedef struct PfsDirectoryScan PfsDirectoryScan;
 
 /*
- * Rows of a storage that the snapshot sees, in order of segment_no. The snapshot stays active or registered
- * until the last payload has been read. A row's pointers hold until the next call; pfs_segment_row_copy makes
- * a copy in CurrentMemoryContext.
+ * Rows of a storage that the snapshot sees, in order of segment_no. The snapshot stays active or
+ * registered until the last payload has been read. A row's pointers hold until the next call;
+ * pfs_segment_row_copy makes a copy in CurrentMemoryContext.
  */
 PfsDirectoryScan *pfs_directory_scan_begin(int64 storage_id, Snapshot snapshot);
 /* All rows that any snapshot may still see; the caller keeps the rows' table from being written. */
@@ -59,8 +61,10 @@ bool pfs_directory_scan_next(PfsDirectoryScan *scan, PfsSegmentRow *row);
 void pfs_directory_scan_end(PfsDirectoryScan *scan);
 void pfs_segment_row_copy(PfsSegmentRow *copy, const PfsSegmentRow *row);
 
-/* Deletes all rows of a storage, whoever wrote them; the caller holds AccessExclusiveLock on its table.
- * Does nothing where the directory itself is gone, as in DROP EXTENSION … CASCADE. */
+/*
+ * Deletes all rows of a storage, whoever wrote them; the caller holds AccessExclusiveLock on its
+ * table. Does nothing where the directory itself is gone, as in DROP EXTENSION … CASCADE.
+ */
 void pfs_directory_delete(int64 storage_id);
 
 typedef struct PfsDirectoryTotals

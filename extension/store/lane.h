@@ -2,9 +2,10 @@
  * lane.h
  *		Lanes: the int64 form in which the extension stores and computes every column type.
  *
- * A lane is the value itself, sign-extended where its type is signed; float4 and float8 are their bits. On a
- * 64-bit server that is also the type's Datum, so reading a lane as a Datum costs nothing. Writing goes
- * through pfs_lane_of_datum, because a Datum's upper bits are not defined for narrow types.
+ * A lane is the value itself, sign-extended where its type is signed; float4 and float8 are their
+ * bits. On a 64-bit server that is also the type's Datum, so reading a lane as a Datum costs
+ * nothing. Writing goes through pfs_lane_of_datum, because a Datum's upper bits are not defined for
+ * narrow types.
  */
 #ifndef PFS_LANE_H
 #define PFS_LANE_H
@@ -27,7 +28,9 @@ typedef enum PfsLaneKind
 	PFS_LANE_FLOAT64
 } PfsLaneKind;
 
-/* The kind of a type, domains resolved to their base type; PFS_LANE_NONE where it cannot be stored. */
+/*
+ * The kind of a type, domains resolved to their base type; PFS_LANE_NONE where it cannot be stored.
+ */
 PfsLaneKind pfs_lane_kind(Oid type_id);
 
 /* Bytes of the SQL type: 1, 2, 4 or 8. */

@@ -1,6 +1,7 @@
 /*
  * observers.c
- *		A small list of running queries. One that ends by an error in a subtransaction stays on it until the
+ *		A small list of running queries. One that ends by an error in a subtransaction stays on it
+ *		until the
  *		transaction ends, which costs a segment or two, never a wrong row.
  */
 #include "store/observers.h"

@@ -2,9 +2,9 @@
  * row_buffer.h
  *		Rows of one table that a transaction has inserted and not yet written: arrays of lanes.
  *
- * Rows only ever go on and off at the end, as subtransactions do. Runs of rows remember the command and the
- * subtransaction that inserted them: an aborted subtransaction's rows are cut off, a committed one's become
- * its parent's, and a scan sees the rows of commands before its snapshot's.
+ * Rows only ever go on and off at the end, as subtransactions do. Runs of rows remember the command
+ * and the subtransaction that inserted them: an aborted subtransaction's rows are cut off, a
+ * committed one's become its parent's, and a scan sees the rows of commands before its snapshot's.
  */
 #ifndef PFS_ROW_BUFFER_H
 #define PFS_ROW_BUFFER_H
@@ -28,8 +28,7 @@ typedef struct PfsBufferColumn
 typedef struct PfsRun
 {
 	uint32 first_row;
-	uint32
-		group_row; /* first row of the unbroken runs of this subtransaction that this run belongs to */
+	uint32 group_row; /* first row of the unbroken runs of this run's subtransaction */
 	CommandId command_id;
 	SubTransactionId subxact;
 } PfsRun;
@@ -55,13 +54,16 @@ void pfs_row_buffer_append(PfsRowBuffer *buffer, TupleTableSlot **slots, uint32 
 						   CommandId command_id, SubTransactionId subxact);
 void pfs_row_buffer_truncate(PfsRowBuffer *buffer, uint32 row_count);
 
-/* First row of a subtransaction, which is the current one or just ended; row_count where it has none. */
+/*
+ * First row of a subtransaction, which is the current one or just ended; row_count where it has
+ * none.
+ */
 uint32 pfs_row_buffer_first_row(const PfsRowBuffer *buffer, SubTransactionId subxact);
 void pfs_row_buffer_reparent(PfsRowBuffer *buffer, SubTransactionId child, SubTransactionId parent);
 
 /*
- * An image is a copy in one piece, for a scan: of this backend in its own memory, or of parallel workers in
- * shared memory. Pointers into an image are computed, never stored.
+ * An image is a copy in one piece, for a scan: of this backend in its own memory, or of parallel
+ * workers in shared memory. Pointers into an image are computed, never stored.
  */
 typedef struct PfsRowImage
 {

@@ -38,7 +38,10 @@ add_unit(PfsScanUnits *units, uint32 *capacity)
 	return &units->units[units->count++];
 }
 
-/* Whether the directory's ranges leave any row to the filters. A null range means that all are null. */
+/*
+ * Whether the directory's ranges leave any row to the filters. A null range means that all are
+ * null.
+ */
 static bool
 may_match(const PfsSegmentRow *row, const PfsRowKey *key, int filter_count,
 		  const PfsBlockFilter *filters)

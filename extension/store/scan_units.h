@@ -1,6 +1,7 @@
 /*
  * scan_units.h
- *		What a block scan goes over: segments of the directory, and images of rows waiting in memory.
+ *		What a block scan goes over: segments of the directory, and images of rows waiting in
+ *		memory.
  */
 #ifndef PFS_SCAN_UNITS_H
 #define PFS_SCAN_UNITS_H
@@ -38,8 +39,8 @@ typedef struct PfsScanUnits
 } PfsScanUnits;
 
 /*
- * Lists what the snapshot sees of the relation, in CurrentMemoryContext. Every process that shares a scan comes to
- * the same list. Image rows are not checked against the snapshot here.
+ * Lists what the snapshot sees of the relation, in CurrentMemoryContext. Every process that shares
+ * a scan comes to the same list. Image rows are not checked against the snapshot here.
  */
 void pfs_scan_units_list(Relation relation, Snapshot snapshot, int filter_count,
 						 const PfsBlockFilter *filters, const PfsSharedScan *shared,

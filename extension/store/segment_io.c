@@ -104,7 +104,10 @@ pack_streams(const PfsSegment *segment, size_t byte_count)
 	return value;
 }
 
-/* Saves every stream in the table's TOAST relation; returns the values' ids, InvalidOid for an empty stream. */
+/*
+ * Saves every stream in the table's TOAST relation; returns the values' ids, InvalidOid for an
+ * empty stream.
+ */
 static Oid *
 save_streams(Relation relation, const PfsSegment *segment)
 {

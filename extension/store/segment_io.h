@@ -2,10 +2,11 @@
  * segment_io.h
  *		Writing a segment and reading its streams, wherever its bytes lie.
  *
- * Up to PFS_PACKED_MAX_ROWS rows make a level 0 segment: all streams in one value beside the directory row,
- * in the row itself where it is small, else in the directory's TOAST relation, whose space VACUUM recycles. More rows
- * make a level 1 segment: one value per stream in the table's own TOAST relation. A table without one (heap
- * tables of fixed-width columns have none, and SET ACCESS METHOD does not add it) packs at every level.
+ * Up to PFS_PACKED_MAX_ROWS rows make a level 0 segment: all streams in one value beside the
+ * directory row, in the row itself where it is small, else in the directory's TOAST relation, whose
+ * space VACUUM recycles. More rows make a level 1 segment: one value per stream in the table's own
+ * TOAST relation. A table without one (heap tables of fixed-width columns have none, and SET ACCESS
+ * METHOD does not add it) packs at every level.
  */
 #ifndef PFS_SEGMENT_IO_H
 #define PFS_SEGMENT_IO_H
@@ -47,7 +48,10 @@ typedef struct PfsSegmentInput PfsSegmentInput;
 PfsSegmentInput *pfs_segment_open(Relation relation, const PfsSegmentRow *row);
 PfsSegmentReader *pfs_segment_reader(PfsSegmentInput *input);
 
-/* A TOAST pointer to a stream that is not empty, of a segment whose streams have values of their own. */
+/*
+ * A TOAST pointer to a stream that is not empty, of a segment whose streams have values of their
+ * own.
+ */
 struct varlena *pfs_segment_stream_pointer(PfsSegmentInput *input, uint32 stream);
 
 /* Brings a column's streams into the reader, once. Returns the bytes read by this call. */

@@ -49,8 +49,8 @@ pfs_extension_relation(const char *name, bool missing_ok)
 }
 
 /*
- * Under pg_upgrade the id does not matter, as the old cluster's file replaces this one; the sequence may not
- * exist yet there.
+ * Under pg_upgrade the id does not matter, as the old cluster's file replaces this one; the
+ * sequence may not exist yet there.
  */
 static int64
 next_storage_id(void)
@@ -61,8 +61,8 @@ next_storage_id(void)
 }
 
 /*
- * Fills in and logs the page of an exclusively locked buffer. A file made by this transaction needs no WAL
- * at wal_level minimal: it is synced at commit.
+ * Fills in and logs the page of an exclusively locked buffer. A file made by this transaction needs
+ * no WAL at wal_level minimal: it is synced at commit.
  */
 static void
 write_metapage(Buffer buffer, int64 storage_id, const PfsMissingValue *missing,
@@ -121,11 +121,10 @@ pfs_storage_take_over(Relation old_table, Relation new_table)
 			!pfs_storage_missing_value(old_table, attnum, &value))
 			continue;
 		if (count == MAX_MISSING_VALUES)
-			ereport(ERROR,
-					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-					 errmsg("table \"%s\" has more than %zu columns added with a default",
-							RelationGetRelationName(old_table), MAX_MISSING_VALUES),
-					 errhint("Rewrite it by ALTER TABLE SET ACCESS METHOD heap and back.")));
+			ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+							errmsg("table \"%s\" has more than %zu columns added with a default",
+								   RelationGetRelationName(old_table), MAX_MISSING_VALUES),
+							errhint("Rewrite it by ALTER TABLE SET ACCESS METHOD heap and back.")));
 		missing[count].attnum = attnum;
 		missing[count].value = value;
 		count++;

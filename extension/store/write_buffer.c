@@ -2,8 +2,9 @@
  * write_buffer.c
  *		The transaction's row buffers, and when they are written.
  *
- * A buffer belongs to a file (storage id) and to a column layout: a table that is altered between inserts gets
- * a second buffer. All memory is a child of TopTransactionContext and goes with the transaction.
+ * A buffer belongs to a file (storage id) and to a column layout: a table that is altered between
+ * inserts gets a second buffer. All memory is a child of TopTransactionContext and goes with the
+ * transaction.
  */
 #include "store/write_buffer.h"
 
@@ -153,8 +154,8 @@ write_runs(Relation relation, PfsDirectoryWriter *writer, const PendingTable *ta
 }
 
 /*
- * Writes the current subtransaction's rows of a table. At the end of a transaction no snapshot is active, but
- * TOAST wants one.
+ * Writes the current subtransaction's rows of a table. At the end of a transaction no snapshot is
+ * active, but TOAST wants one.
  */
 static void
 flush_table(PendingTable *table)

@@ -1,14 +1,16 @@
 /*
  * write_buffer.h
- *		Inserted rows wait in memory, and become segments when their transaction prepares or commits.
+ *		Inserted rows wait in memory, and become segments when their transaction prepares or
+ *		commits.
  *
- * Rows are written earlier where memory or rows exceed their limits, and at the end of a bulk load into a new
- * file. Only the current subtransaction's rows can be written, since they must carry its transaction id; those
- * of outer ones wait. A scan of this transaction reads waiting rows from memory.
+ * Rows are written earlier where memory or rows exceed their limits, and at the end of a bulk load
+ * into a new file. Only the current subtransaction's rows can be written, since they must carry its
+ * transaction id; those of outer ones wait. A scan of this transaction reads waiting rows from
+ * memory.
  *
- * Rows of many commands make one segment, under the last command's id, where no running query could tell them
- * apart (observers.h); at the end of the transaction nobody is left to look. So a transaction of many small INSERTs
- * makes as few segments as one COPY.
+ * Rows of many commands make one segment, under the last command's id, where no running query could
+ * tell them apart (observers.h); at the end of the transaction nobody is left to look. So a
+ * transaction of many small INSERTs makes as few segments as one COPY.
  */
 #ifndef PFS_WRITE_BUFFER_H
 #define PFS_WRITE_BUFFER_H
@@ -35,10 +37,15 @@ void pfs_write_buffer_flush(Relation relation);
 /* The current subtransaction has dropped the file: its rows go, and come back should it abort. */
 void pfs_write_buffer_drop(int64 storage_id);
 
-/* Forgets rows of a file for good; only where the current subtransaction has made the file itself. */
+/*
+ * Forgets rows of a file for good; only where the current subtransaction has made the file itself.
+ */
 void pfs_write_buffer_forget(int64 storage_id);
 
-/* Copies of all waiting rows of a file, one after the other: bytes needed (0: none wait), and the copies. */
+/*
+ * Copies of all waiting rows of a file, one after the other: bytes needed (0: none wait), and the
+ * copies.
+ */
 Size pfs_write_buffer_image_bytes(int64 storage_id);
 void pfs_write_buffer_image_make(int64 storage_id, void *images);
 
