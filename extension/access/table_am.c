@@ -17,8 +17,7 @@ PGDLLEXPORT Datum profstore_table_am_handler(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(profstore_table_am_handler);
 
 /*
- * Virtual slots, except that a heap tuple made of one keeps the row's position: ANALYZE sorts by
- * it.
+ * Virtual slots, but a heap tuple made of one keeps the row's position: ANALYZE sorts by it.
  */
 static TupleTableSlotOps slot_ops;
 

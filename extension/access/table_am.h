@@ -45,8 +45,9 @@ void pfs_relation_dropped(Relation relation);
 /* unsupported.c: raises FEATURE_NOT_SUPPORTED for an operation, and says what to do instead. */
 pg_noreturn void pfs_unsupported(Relation relation, const char *operation, const char *hint);
 
-#define PFS_APPEND_ONLY_HINT \
-	"Rows leave by partition: drop or detach one, or TRUNCATE the table. To change rows, write them into a new table."
+#define PFS_APPEND_ONLY_HINT                                                                     \
+	"Rows leave by partition: drop or detach one, or TRUNCATE the table. To change rows, write " \
+	"them into a new table."
 
 /* Callbacks that do just that. */
 struct IndexFetchTableData *pfs_index_fetch_begin(Relation relation);

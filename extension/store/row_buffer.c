@@ -32,13 +32,10 @@ pfs_row_buffer_init(PfsRowBuffer *buffer, Relation relation, MemoryContext paren
 		buffer->column_count++;
 	}
 	if (buffer->column_count == 0)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg(
-				 "table \"%s\" has no column, so access method \"profstore\" cannot store rows in it",
-				 RelationGetRelationName(relation)),
-			 errhint("Add a column first.")));
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("cannot store rows in table \"%s\", which has no column",
+							   RelationGetRelationName(relation)),
+						errhint("Add a column first.")));
 }
 
 void

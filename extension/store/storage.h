@@ -14,8 +14,8 @@
  * TRUNCATE, a rewrite) draws a new id from profstore.storage_ids, so a rolled back TRUNCATE finds
  * its old rows again. Only VACUUM FULL hands an id on to a new file, because there old snapshots
  * must go on seeing old rows. It keeps segments as they are, while core takes it for a rewrite and
- * forgets the values that rows from before an ADD COLUMN … DEFAULT have; so the new page takes them
- * over.
+ * forgets the values that rows from before an ADD COLUMN with a DEFAULT have; so the new page
+ * takes them over.
  */
 #ifndef PFS_STORAGE_H
 #define PFS_STORAGE_H
@@ -55,20 +55,14 @@ void pfs_storage_create(const RelFileLocator *locator, char persistence);
 /* Lets a new file, made by this transaction, take over id and missing values of an old one. */
 void pfs_storage_take_over(Relation old_table, Relation new_table);
 
-/*
- * The relation's id, read once per relation cache entry. Raises DATA_CORRUPTED where the page is
- * damaged.
- */
+/* The relation's id, read once per cache entry. Raises DATA_CORRUPTED where the page is damaged. */
 int64 pfs_storage_id(Relation relation);
 PfsStorageCache *pfs_storage_cache(Relation relation);
 
 /* The lane that rows from before the column have; false: null. */
 bool pfs_storage_missing_value(Relation relation, AttrNumber attnum, int64 *value);
 
-/*
- * The id, or 0 with a WARNING where file or page are damaged or gone: a broken table can still be
- * dropped.
- */
+/* The id, or 0 with a WARNING where the page is damaged or gone: such a table can be dropped. */
 int64 pfs_storage_id_if_readable(Relation relation);
 
 /* Oid of a relation of the extension's schema; raises UNDEFINED_TABLE unless missing_ok. */

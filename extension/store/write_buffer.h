@@ -1,7 +1,6 @@
 /*
  * write_buffer.h
- *		Inserted rows wait in memory, and become segments when their transaction prepares or
- *		commits.
+ *		Inserted rows wait in memory and become segments at the end of their transaction.
  *
  * Rows are written earlier where memory or rows exceed their limits, and at the end of a bulk load
  * into a new file. Only the current subtransaction's rows can be written, since they must carry its
