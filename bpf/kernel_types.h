@@ -15,7 +15,8 @@
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct mm_struct {
-	unsigned long arg_start; /* of the image's arguments, near the random top of its stack */
+	unsigned long start_stack; /* where the first thread's stack began */
+	unsigned long arg_start;   /* of the image's arguments, near the random top of its stack */
 };
 
 struct task_struct {

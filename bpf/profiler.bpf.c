@@ -106,7 +106,7 @@ pfs_image_is_young(const struct pfs_sample *sample)
  * the ring has no room for a copy of the stack the sample goes without it.
  */
 static __always_inline void
-pfs_emit(struct pfs_scratch *scratch)
+pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 {
 	struct pfs_sample *sample = &scratch->sample;
 	__u64 words = (__u64) sample->kernel_count + sample->user_count;
@@ -124,7 +124,7 @@ pfs_emit(struct pfs_scratch *scratch)
 	}
 	if (pfs_walk_is_late(sample))
 	{
-		__u64 late_bytes = pfs_hand_over(scratch, (__u32) words);
+		__u64 late_bytes = pfs_hand_over(scratch, task, (__u32) words);
 
 		sample->flags |= PFS_SAMPLE_LATE;
 		if (late_bytes <= sizeof(struct pfs_late) &&
@@ -167,6 +167,6 @@ pfs_on_cpu(struct bpf_perf_event_data *context)
 	pfs_walk_kernel(context, scratch);
 	if (!scratch->sample.flags)
 		pfs_walk_user(context, task, scratch);
-	pfs_emit(scratch);
+	pfs_emit(scratch, task);
 	return 0;
 }

@@ -155,15 +155,25 @@ pfs_user_step(__u32 first)
 	return pfs_walk_step(&scratch->walk, &scratch->words[at]);
 }
 
+/* Bytes between the stack pointer and the end of the stack, where that is the first thread's and near; else a full copy. */
+static __always_inline __u64
+pfs_stack_bytes(struct task_struct *task, __u64 sp)
+{
+	__u64 top = BPF_CORE_READ(task, mm, start_stack);
+
+	return top > sp ? top - sp : ~0ULL;
+}
+
 /*
  * Copies the stack from the walk's place on behind the frames, for a walk in user space. Chunks that are not resident end
  * the copy. Returns the bytes of the hand-over.
  */
 static __always_inline __u64
-pfs_hand_over(struct pfs_scratch *scratch, __u32 words)
+pfs_hand_over(struct pfs_scratch *scratch, struct task_struct *task, __u32 words)
 {
 	struct pfs_late *late;
 	__u64 length = 0;
+	__u64 wanted = pfs_stack_bytes(task, scratch->walk.at.sp);
 
 	if (words > PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES)
 		return 0;
@@ -171,7 +181,8 @@ pfs_hand_over(struct pfs_scratch *scratch, __u32 words)
 	late->at = scratch->walk.at;
 	for (int i = 0; i < PFS_LATE_CHUNKS; i++)
 	{
-		if (bpf_probe_read_user(&late->bytes[i * PFS_LATE_CHUNK_BYTES], PFS_LATE_CHUNK_BYTES,
+		if (length >= wanted ||
+			bpf_probe_read_user(&late->bytes[i * PFS_LATE_CHUNK_BYTES], PFS_LATE_CHUNK_BYTES,
 								(void *) (late->at.sp + length)))
 			break;
 		length += PFS_LATE_CHUNK_BYTES;

@@ -28,7 +28,7 @@
 
 /* The ring holds one second of samples of this size each, more than the mean of real stacks. */
 #define RING_SAMPLE_BYTES 2048
-#define RING_MIN_BYTES	  (1u << 20)
+#define RING_MIN_BYTES	  (1u << 21) /* room for the copies of stacks when all is new */
 #define RING_MAX_BYTES	  (1u << 28)
 
 typedef enum CpuState

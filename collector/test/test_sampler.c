@@ -9,6 +9,9 @@
 
 #include <cmocka.h>
 
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,8 +22,7 @@
 #include "base/clock.h"
 
 #define FREQUENCY_HZ 199
-#define SPIN_NS		 UINT64_C(50000000) /* of CPU time, however busy the machine is */
-#define SPINS		 10
+#define SPIN_NS		 UINT64_C(500000000) /* of CPU time, however busy the machine is */
 
 typedef struct Seen
 {
@@ -71,10 +73,34 @@ on_record(void *context, const void *record, size_t length_bytes)
 	}
 }
 
+typedef struct Polling
+{
+	Sampler *sampler;
+	atomic_bool stopping;
+} Polling;
+
+/* Copies of stacks fill the ring within a second: somebody has to read it meanwhile. */
+static void *
+poll_until_stopped(void *argument)
+{
+	Polling *polling = argument;
+	bool stopping;
+
+	do
+	{
+		stopping = atomic_load(&polling->stopping);
+		while (sampler_poll(polling->sampler, stopping ? 0 : 20) > 0)
+			;
+	} while (!stopping);
+	return NULL;
+}
+
 static void
 test_live(void **state)
 {
 	Sampler *sampler;
+	Polling polling = { 0 };
+	pthread_t thread;
 	Failure failure;
 	Seen seen = { 0 };
 	uint64_t counters[PFS_COUNTER_COUNT];
@@ -87,19 +113,16 @@ test_live(void **state)
 		assert_int_equal(failure.code, EXIT_PRIVILEGE);
 		skip();
 	}
+	polling.sampler = sampler;
 	assert_int_equal(sampler_attach(sampler, &failure), EXIT_OK);
 	assert_int_equal(sampler_cpu_count(sampler), sysconf(_SC_NPROCESSORS_ONLN));
 	assert_int_equal(sampler_follow_cpus(sampler), 0);
-	for (int i = 0; i < SPINS; i++)
-	{
-		spin();
-		while (sampler_poll(sampler, 0) > 0)
-			;
-	}
+	assert_int_equal(pthread_create(&thread, NULL, poll_until_stopped, &polling), 0);
+	spin();
 	sampler_stop(sampler);
+	atomic_store(&polling.stopping, true);
+	pthread_join(thread, NULL);
 	assert_int_equal(sampler_cpu_count(sampler), 0);
-	while (sampler_poll(sampler, 0) > 0)
-		;
 	assert_int_equal(sampler_counters(sampler, counters), 0);
 	assert_int_equal(counters[PFS_COUNTER_SAMPLES], seen.records);
 	assert_int_equal(counters[PFS_COUNTER_EVENTS],
