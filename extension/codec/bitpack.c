@@ -2,8 +2,9 @@
  * bitpack.c
  *		Bit-packing. The layouts are drawn in bitpack.h.
  *
- * All lanes of a row share word and shift, so the inner loops have no condition in them and vectorise; a
- * template per width, as published codecs have, would gain little over that for 64 times the code.
+ * All lanes of a row share word and shift, so the inner loops have no condition in them and
+ * vectorise; a template per width, as published codecs have, would gain little over that for 64
+ * times the code.
  */
 #include "codec/bitpack.h"
 
@@ -14,12 +15,6 @@
 
 #define LANES_32 32 /* lanes of 32-bit words */
 #define LANES_64 16 /* lanes of 64-bit words */
-
-static inline uint64_t
-width_mask(unsigned width)
-{
-	return width == 64 ? UINT64_MAX : (UINT64_C(1) << width) - 1;
-}
 
 size_t
 pfs_bitpack_size(uint32_t count, unsigned width)
@@ -105,7 +100,7 @@ pfs_bitpack(const uint64_t *values, uint32_t count, unsigned width, uint8_t *byt
 PFS_CLONES static void
 unpack_lanes_32(const uint8_t *bytes, unsigned width, uint64_t *values)
 {
-	uint32_t mask = (uint32_t) width_mask(width);
+	uint32_t mask = (uint32_t) pfs_bit_mask(width);
 
 	for (unsigned row = 0; row < PFS_BLOCK_ROWS / LANES_32; row++, values += LANES_32)
 	{
@@ -127,7 +122,7 @@ unpack_lanes_32(const uint8_t *bytes, unsigned width, uint64_t *values)
 PFS_CLONES static void
 unpack_lanes_64(const uint8_t *bytes, unsigned width, uint64_t *values)
 {
-	uint64_t mask = width_mask(width);
+	uint64_t mask = pfs_bit_mask(width);
 
 	for (unsigned row = 0; row < PFS_BLOCK_ROWS / LANES_64; row++, values += LANES_64)
 	{
@@ -158,14 +153,14 @@ careful_value(const uint8_t *bytes, size_t length, size_t bit, unsigned width)
 	value >>= shift;
 	if (shift + width > 64)
 		value |= (uint64_t) bytes[bit / 8 + 8] << (64 - shift);
-	return value & width_mask(width);
+	return value & pfs_bit_mask(width);
 }
 
 static void
 unpack_stream(const uint8_t *bytes, uint32_t count, unsigned width, uint64_t *values)
 {
 	size_t length = pfs_bitpack_size(count, width);
-	uint64_t mask = width_mask(width);
+	uint64_t mask = pfs_bit_mask(width);
 	uint32_t i = 0;
 
 	/* up to 57 bits lie in the eight bytes from where they begin, as long as there are eight */

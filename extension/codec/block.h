@@ -56,8 +56,8 @@ pfs_block_greatest(const PfsBlockShape *shape)
 void pfs_lane_range(const int64_t *lanes, uint32_t count, int64_t *least, int64_t *greatest);
 
 /*
- * Fills in the drafts so that their symbols take the fewest bytes in each packing; a packing whose draft is NULL
- * is not asked for. nulls may be NULL; the values of null rows are not looked at.
+ * Fills in the drafts so that their symbols take the fewest bytes in each packing; a packing whose
+ * draft is NULL is not asked for. nulls may be NULL; the values of null rows are not looked at.
  */
 void pfs_block_draft(const int64_t *values, const bool *nulls, uint32_t row_count,
 					 PfsBlockDraft *bits, PfsBlockDraft *planes);
@@ -72,16 +72,17 @@ pfs_block_has_runs(const PfsBlockShape *shape)
 }
 
 /*
- * Writes the block entry; reads it, for a block of that many rows. PFS_CORRUPT: not an entry that we write;
- * PFS_UNSUPPORTED: a transform or flag of a later version.
+ * Writes the block entry; reads it, for a block of that many rows. PFS_CORRUPT: not an entry that
+ * we write; PFS_UNSUPPORTED: a transform or flag of a later version.
  */
 void pfs_entry_write(PfsBuffer *buffer, const PfsBlockShape *shape, PfsEntryContext *context);
 PfsStatus pfs_entry_read(PfsCursor *cursor, uint32_t row_count, PfsEntryContext *context,
 						 PfsBlockShape *shape);
 
 /*
- * Values from symbols, undoing the steps in reverse. symbols[] is overwritten; values may be the same array
- * where the block has no runs. lengths is NULL where it has none. False: the runs do not add up to row_count.
+ * Values from symbols, undoing the steps in reverse. symbols[] is overwritten; values may be the
+ * same array where the block has no runs. lengths is NULL where it has none. False: the runs do not
+ * add up to row_count.
  */
 bool pfs_block_restore(const PfsBlockShape *shape, uint64_t *symbols, const uint64_t *lengths,
 					   int64_t *values);

@@ -173,7 +173,10 @@ pfs_entry_read(PfsCursor *cursor, uint32_t row_count, PfsEntryContext *context,
 	return cursor->failed ? PFS_CORRUPT : PFS_OK;
 }
 
-/* PLAIN: values from q. Where both factors have 32 bits the product is one vector instruction, else several. */
+/*
+ * PLAIN: values from q. Where both factors have 32 bits the product is one vector instruction, else
+ * several.
+ */
 PFS_CLONES static void
 restore_plain(const PfsBlockShape *shape, const uint64_t *units, int64_t *values)
 {
@@ -196,7 +199,7 @@ restore_plain(const PfsBlockShape *shape, const uint64_t *units, int64_t *values
 static void
 restore_deltas(const PfsBlockShape *shape, const uint64_t *symbols, int64_t *values)
 {
-	uint64_t mask = UINT64_MAX >> (64 - pfs_bit_width(shape->range));
+	uint64_t mask = pfs_bit_mask(pfs_bit_width(shape->range));
 	uint64_t least = (uint64_t) shape->least;
 	uint64_t divisor = shape->divisor;
 	uint64_t base = (uint64_t) shape->base;
@@ -224,8 +227,9 @@ restore_deltas(const PfsBlockShape *shape, const uint64_t *symbols, int64_t *val
 }
 
 /*
- * Writes each run's value as often as its length says: several lanes at once, without a look at how many are left,
- * as long as there is room. The next run overwrites the surplus; most runs are done at one go.
+ * Writes each run's value as often as its length says: several lanes at once, without a look at how
+ * many are left, as long as there is room. The next run overwrites the surplus; most runs are done
+ * at one go.
  */
 static bool
 spread_runs(const PfsBlockShape *shape, const int64_t *run_values, const uint64_t *lengths,

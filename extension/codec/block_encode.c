@@ -2,9 +2,10 @@
  * block_encode.c
  *		From values to the shape with the fewest bytes.
  *
- * Outline: fill null rows, take out least value and divisor, fold runs, then cost each candidate that has a
- * chance and keep the cheapest. The cost of bits is that of the packed arrays. That of planes is the entropy of
- * each plane's bytes, which zstd comes close to: what counts there is how uneven the bytes are.
+ * Outline: fill null rows, take out least value and divisor, fold runs, then cost each candidate
+ * that has a chance and keep the cheapest. The cost of bits is that of the packed arrays. That of
+ * planes is the entropy of each plane's bytes, which zstd comes close to: what counts there is how
+ * uneven the bytes are.
  */
 #include "codec/block.h"
 
@@ -79,7 +80,10 @@ fill_nulls(const int64_t *values, const bool *nulls, uint32_t row_count, int64_t
 	return true;
 }
 
-/* The number that, times an odd number, gives 1 modulo 2^64: what it divides evenly, it divides by a product. */
+/*
+ * The number that, times an odd number, gives 1 modulo 2^64: what it divides evenly, it divides by
+ * a product.
+ */
 static uint64_t
 odd_inverse(uint64_t odd)
 {
@@ -103,21 +107,20 @@ greatest_common_divisor(uint64_t left, uint64_t right)
 	return left;
 }
 
-/* Greatest common divisor of value - least over all values, of which some differ. */
+/* Greatest common divisor of value - least over all values; spread is the largest, and not 0. */
 static uint64_t
-common_divisor(const int64_t *values, uint32_t count, int64_t least)
+common_divisor(const int64_t *values, uint32_t count, int64_t least, uint64_t spread)
 {
-	uint64_t divisor = 0;
-	uint64_t inverse = 0;
-	uint64_t limit = 0; /* products of multiples of the divisor's odd part do not exceed it */
-	unsigned shift = 0;
+	uint64_t divisor = spread;
+	unsigned shift = (unsigned) __builtin_ctzll(divisor);
+	uint64_t inverse = odd_inverse(divisor >> shift);
+	uint64_t limit = UINT64_MAX / (divisor >> shift); /* multiples of the odd part, times inverse */
 
 	for (uint32_t i = 0; i < count && divisor != 1; i++)
 	{
 		uint64_t distance = (uint64_t) values[i] - (uint64_t) least;
 
-		if (distance == 0 || (divisor != 0 && distance >> shift << shift == distance &&
-							  (distance >> shift) * inverse <= limit))
+		if (distance >> shift << shift == distance && (distance >> shift) * inverse <= limit)
 			continue;
 		divisor = greatest_common_divisor(divisor, distance);
 		shift = (unsigned) __builtin_ctzll(divisor);
@@ -174,7 +177,7 @@ static void
 transform_delta(const uint64_t *units, BaseRule base_rule, PfsBlockDraft *draft)
 {
 	PfsBlockShape *shape = &draft->shape;
-	uint64_t mask = UINT64_MAX >> (64 - pfs_bit_width(shape->range));
+	uint64_t mask = pfs_bit_mask(pfs_bit_width(shape->range));
 	uint64_t *symbols = draft->symbols;
 	uint32_t count = shape->symbols.count;
 	uint32_t start = shape->transform == PFS_TRANSFORM_DELTA ? 1 : 2;
@@ -204,7 +207,10 @@ transform_delta(const uint64_t *units, BaseRule base_rule, PfsBlockDraft *draft)
 	shape->symbols.bits = shape->symbols.kept_bits = (uint8_t) pfs_bit_width(most);
 }
 
-/* log2 in 256ths, linear between powers of two: at most 0.09 too low, and the same on every machine. */
+/*
+ * log2 in 256ths, linear between powers of two: at most 0.09 too low, and the same on every
+ * machine.
+ */
 static uint64_t
 log2_scaled(uint32_t number)
 {
@@ -319,8 +325,8 @@ try_candidate(Contest *contest, PfsTransform transform, BaseRule base_rule, bool
 }
 
 /*
- * Tries what has a chance: runs where values repeat; where values also fall, deltas that go forward only; where
- * they never fall nor repeat much, deltas of deltas.
+ * Tries what has a chance: runs where values repeat; where values also fall, deltas that go forward
+ * only; where they never fall nor repeat much, deltas of deltas.
  */
 static void
 try_candidates(Contest *contest)
@@ -366,6 +372,7 @@ pfs_block_draft(const int64_t *values, const bool *nulls, uint32_t row_count, Pf
 	PfsBlockDraft trial;
 	Contest contest = { &units, &trial, bits, planes, UINT64_MAX, UINT64_MAX };
 	int64_t greatest;
+	uint64_t spread;
 
 	if (nulls != NULL)
 	{
@@ -383,8 +390,9 @@ pfs_block_draft(const int64_t *values, const bool *nulls, uint32_t row_count, Pf
 		set_shape(&contest, &shape);
 		return;
 	}
-	shape.divisor = common_divisor(values, row_count, shape.least);
-	shape.range = ((uint64_t) greatest - (uint64_t) shape.least) / shape.divisor;
+	spread = (uint64_t) greatest - (uint64_t) shape.least;
+	shape.divisor = common_divisor(values, row_count, shape.least, spread);
+	shape.range = spread / shape.divisor;
 	take_units(values, row_count, &shape, &units);
 	fold_runs(&units);
 	trial.shape = shape;

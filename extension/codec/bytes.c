@@ -181,7 +181,10 @@ pfs_cursor_varint(PfsCursor *cursor)
 	{
 		uint8_t byte = pfs_cursor_byte(cursor);
 
-		/* the tenth byte has one bit left to give; a trailing zero byte would be a second way to say it */
+		/*
+		 * the tenth byte has one bit left to give; a trailing zero byte would be a second way to
+		 * say it
+		 */
 		if (cursor->failed || (shift == 63 && byte > 1) || (shift > 0 && byte == 0))
 			break;
 		value |= (uint64_t) (byte & 0x7f) << shift;

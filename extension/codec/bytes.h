@@ -2,8 +2,9 @@
  * bytes.h
  *		Bytes out and bytes in: a growing buffer to encode into, a checked cursor to decode from.
  *
- * Both remember failure, so that a caller may write or read several fields and look once. Numbers are
- * little-endian; varints are LEB128 (seven bits a byte, least significant first, at most ten bytes).
+ * Both remember failure, so that a caller may write or read several fields and look once. Numbers
+ * are little-endian; varints are LEB128 (seven bits a byte, least significant first, at most ten
+ * bytes).
  */
 #ifndef PFS_BYTES_H
 #define PFS_BYTES_H
@@ -85,6 +86,13 @@ pfs_bit_width(uint64_t most)
 	return most == 0 ? 0 : 64 - (unsigned) __builtin_clzll(most);
 }
 
+/* The largest number of that many bits. */
+static inline uint64_t
+pfs_bit_mask(unsigned width)
+{
+	return width == 0 ? 0 : UINT64_MAX >> (64 - width);
+}
+
 typedef struct PfsBuffer
 {
 	PfsAllocator allocator;
@@ -97,7 +105,10 @@ typedef struct PfsBuffer
 void pfs_buffer_init(PfsBuffer *buffer, PfsAllocator allocator);
 void pfs_buffer_fini(PfsBuffer *buffer);
 
-/* Room for that many more bytes, at the returned place until the next call; NULL where memory is out. */
+/*
+ * Room for that many more bytes, at the returned place until the next call; NULL where memory is
+ * out.
+ */
 uint8_t *pfs_buffer_reserve(PfsBuffer *buffer, size_t bytes);
 
 /* The same, and counts the bytes as written: the caller fills them. */
@@ -109,7 +120,9 @@ void pfs_buffer_put16(PfsBuffer *buffer, uint16_t value);
 void pfs_buffer_put32(PfsBuffer *buffer, uint32_t value);
 void pfs_buffer_put_varint(PfsBuffer *buffer, uint64_t value);
 
-/* Hands the bytes over, cut to their length; they are the caller's, and the buffer is empty again. */
+/*
+ * Hands the bytes over, cut to their length; they are the caller's, and the buffer is empty again.
+ */
 PfsBytes pfs_buffer_take(PfsBuffer *buffer);
 
 typedef struct PfsCursor

@@ -71,8 +71,8 @@ have_hardware(void)
 #endif
 
 /*
- * Slicing by eight: table k holds what a byte contributes from k bytes further back. Made at first use; two
- * threads that race would write the same words.
+ * Slicing by eight: table k holds what a byte contributes from k bytes further back. Made at first
+ * use; two threads that race would write the same words.
  */
 static uint32_t
 crc32c_tables(uint32_t crc, const uint8_t *bytes, size_t length)

@@ -2,17 +2,18 @@
  * format.h
  *		Every byte of a segment: the one description of the format, and its constants.
  *
- * A segment is a header and, per column, a value stream and perhaps a null stream. The header tells enough to
- * prune and to find bytes; a stream tells enough to prune and to decode its blocks one by one.
+ * A segment is a header and, per column, a value stream and perhaps a null stream. The header tells
+ * enough to prune and to find bytes; a stream tells enough to prune and to decode its blocks one by
+ * one.
  *
  *	 header				  value stream of a column				  null stream
  *	 +--------+---------+-----+  +------+--------------+---------+------+   the same form,
  *	 | prefix | column… | CRC |  | head | block entry… | section…| data |   lanes 0 and 1
  *	 +--------+---------+-----+  +------+--------------+---------+------+
  *
- * All numbers are little-endian. "varint" is LEB128 in its shortest form, "zigzag" a varint of a signed number
- * (bytes.h). Whatever these tables do not allow is corrupt. Version 1 is the only one so far; a reader refuses
- * any other, and flag or kind bits that it does not know, as unsupported.
+ * All numbers are little-endian. "varint" is LEB128 in its shortest form, "zigzag" a varint of a
+ * signed number (bytes.h). Whatever these tables do not allow is corrupt. Version 1 is the only one
+ * so far; a reader refuses any other, and flag or kind bits that it does not know, as unsupported.
  *
  * Header
  *	 OFFSET	SIZE	DESCRIPTION
@@ -27,13 +28,13 @@
  * Column, in the header
  *	 SIZE	DESCRIPTION
  *	 2		attribute number, signed
- *	 1		bits 0-3 bytes of the type (1, 2, 4, 8); bit 4 a null stream follows; bit 5 null in every row
- *	 zigzag	least value that is not null	(not where bit 5 is set)
- *	 varint	greatest minus least value		(not where bit 5 is set)
- *	 varint	length of the value stream		(absent, like the stream, where bit 5 is set, or where bit 4 is
- *	 4		CRC-32C of the value stream		 not and greatest equals least)
- *	 varint	length of the null stream		(where bit 4 is set)
- *	 4		CRC-32C of the null stream		(where bit 4 is set)
+ *	 1		bits 0-3 bytes of the type: 1, 2, 4, 8; bit 4 some rows are null; bit 5 all are
+ *	 zigzag	least value that is not null	(unless bit 5)
+ *	 varint	greatest minus least value		(unless bit 5)
+ *	 varint	length of the value stream		(unless bit 5, or greatest equals least without bit 4:
+ *	 4		CRC-32C of the value stream		 then there is no value stream)
+ *	 varint	length of the null stream		(bit 4)
+ *	 4		CRC-32C of the null stream		(bit 4)
  *
  * Bits 4 and 5 exclude each other. Example: one row, attribute 3 of type int4, the value 300:
  *	 50 46 53 47  01 00  01 00  01 00 00 00	  prefix
@@ -47,23 +48,28 @@
  *	 -		planes only: the section table
  *	 -		data, up to the end of the stream
  *
- * A block stores *symbols*: what is left of its values after three steps, each undone by the reader.
+ * A block stores *symbols*: what is left of its values after three steps, each undone by the
+ * reader.
  *	 1. units: q = (value - least) / divisor, an unsigned number; the divisor is common to the block
  *	 2. runs, if bit 3 is set: of equal neighbours one q is kept, and beside it the run's length - 1
  *	 3. transform of the q that are left:
  *		PLAIN	symbol[i] = q[i]
  *		DELTA	symbol[i] = q[i] - q[i-1] - base,						 symbol[0] = 0
  *		DELTA2	symbol[i] = (q[i] - q[i-1]) - (q[i-1] - q[i-2]) - base,	 symbol[0] = symbol[1] = 0
- *	 modulo 2^k, k being the bits of the range: a fall of q, as where times begin again for the next stack, takes
- *	 no more bits than q itself.
+ *	 modulo 2^k, k being the bits of the range: a fall of q, as where times begin again for the next
+ *	 stack, takes no more bits than q itself.
  *
  * Block entry
  *	 SIZE	DESCRIPTION
- *	 1		bits 0-2 transform: 0 NULLS, 1 CONSTANT, 2 PLAIN, 3 DELTA, 4 DELTA2; bit 3 runs (PLAIN and DELTA);
- *			bit 4 a divisor follows, else it is that of the entry before, at first 1; bit 5 symbols are
- *			patched; bit 6 run lengths are patched; bits 3-6 are 0 for NULLS and CONSTANT
- *	 zigzag	least value, minus that of the entry before that has one (at first 0), modulo 2^64	 (not for NULLS)
- *	 varint	range, (greatest - least) / divisor, at least 1			(PLAIN, DELTA, DELTA2; as all that follows)
+ *	 1		bits 0-2 transform: 0 NULLS, 1 CONSTANT, 2 PLAIN, 3 DELTA, 4 DELTA2
+ *			bit 3 runs (PLAIN and DELTA)
+ *			bit 4 a divisor follows, else it is that of the entry before, at first 1
+ *			bit 5 symbols are patched; bit 6 run lengths are patched
+ *			bits 3-6 are 0 for NULLS and CONSTANT
+ *	 zigzag	least value, minus that of the last entry that had one,
+ *			at first 0, modulo 2^64									(not for NULLS)
+ *	 varint	range, (greatest - least) / divisor, at least 1			(this and all that follows not
+ *																	 for NULLS and CONSTANT)
  *	 varint	divisor, at least 1										(bit 4)
  *	 varint	number of runs, 1 .. rows of the block					(bit 3)
  *	 1		bits of a run length - 1, 0 .. 10						(bit 3)
@@ -76,17 +82,20 @@
  *	 1		bits of a gap between patched symbols, 0 .. 10			(bit 5)
  *			the same three of run lengths							(bit 6)
  *
- * NULLS is a block without a value, CONSTANT one with a single one; neither has symbols. PLAIN symbols have just
- * the bits that the range needs. Rows that are null hold some value that another row of the block has.
+ * NULLS is a block without a value, CONSTANT one with a single one; neither has symbols. PLAIN
+ * symbols have just the bits that the range needs. Rows that are null hold some value that another
+ * row of the block has.
  *
- * Packing "bits": the data are, block after block, the symbols and then the run lengths, each bit-packed as
- * bitpack.h draws it. A patched array (patched.h) is three in a row: the kept low bits of all numbers; for each
- * patched number, how many numbers lie between it and the patched one before; and its bits above the kept ones.
+ * Packing "bits": the data are, block after block, the symbols and then the run lengths, each
+ * bit-packed as bitpack.h draws it. A patched array (patched.h) is three in a row: the kept low
+ * bits of all numbers; for each patched number, how many numbers lie between it and the patched one
+ * before; and its bits above the kept ones.
  *
- * Packing "planes": every array is cut in planes of one byte per symbol, as many as its bits need, least
- * significant first; nothing is patched. PFS_GROUP_BLOCKS blocks make a group; within it the same plane of all blocks that have it
- * makes a section: section 0 .. 7 the planes of symbols, 8 .. 9 those of run lengths. The section table lists,
- * group after group, the sections that are not empty:
+ * Packing "planes": every array is cut in planes of one byte per symbol, as many as its bits need,
+ * least significant first; nothing is patched. PFS_GROUP_BLOCKS blocks make a group; within it the
+ * same plane of all blocks that have it makes a section: section 0 .. 7 the planes of symbols, 8 ..
+ * 9 those of run lengths. The section table lists, group after group, the sections that are not
+ * empty:
  *	 SIZE	DESCRIPTION
  *	 1		code: 0 raw, 1 one byte repeated, 2 a zstd frame without content size and checksum
  *	 varint	length of the frame											(code 2)

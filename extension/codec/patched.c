@@ -45,7 +45,10 @@ pfs_array_plan(const uint64_t *numbers, uint32_t count, unsigned bits)
 		wider += counts[0][kept_bits + 1] + counts[1][kept_bits + 1];
 		if (wider == 0)
 			continue;
-		/* the widest gap is not known yet: take twice the mean; 24 bits are the entry's three fields */
+		/*
+		 * the widest gap is not known yet: take twice the mean; 24 bits are the entry's three
+		 * fields
+		 */
 		cost = (uint64_t) count * kept_bits + 24 +
 			   (uint64_t) wider * (bits - kept_bits + pfs_bit_width(2 * count / wider));
 		if (cost < best_cost)

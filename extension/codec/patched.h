@@ -2,8 +2,9 @@
  * patched.h
  *		Bit-packed arrays in which a few large numbers do not widen all others.
  *
- * Of every number the lowest kept_bits are bit-packed; numbers with more bits are *patched*: their positions, as
- * gaps, and what lies above the kept bits follow in two bit-packed arrays of patch_count.
+ * Of every number the lowest kept_bits are bit-packed; numbers with more bits are *patched*: their
+ * positions, as gaps, and what lies above the kept bits follow in two bit-packed arrays of
+ * patch_count.
  */
 #ifndef PFS_PATCHED_H
 #define PFS_PATCHED_H
@@ -19,7 +20,10 @@ typedef struct PfsArrayShape
 	uint8_t gap_bits;	  /* of the numbers between one patch and the next, 0 .. 10 */
 } PfsArrayShape;
 
-/* The shape that takes the fewest bytes, and how many bytes. bits may be more than the numbers need. */
+/*
+ * The shape that takes the fewest bytes, and how many bytes. bits may be more than the numbers
+ * need.
+ */
 PfsArrayShape pfs_array_plan(const uint64_t *numbers, uint32_t count, unsigned bits);
 size_t pfs_array_size(const PfsArrayShape *shape);
 

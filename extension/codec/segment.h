@@ -1,16 +1,18 @@
 /*
  * segment.h
- *		A segment: up to PFS_SEGMENT_MAX_ROWS rows of fixed-width columns as compressed, checked streams of bytes.
+ *		A segment: up to PFS_SEGMENT_MAX_ROWS rows of fixed-width columns as compressed, checked
+ *		streams of bytes.
  *
- * Every column is handled as int64 lanes, whatever its SQL type: integers, bool, date, timestamptz and oid by
- * value (sign-extended as their type is signed or not), float4 and float8 by their bits. A segment is one
- * *header* (row count, one entry per stream with encoding, lengths and CRC32C) and one run of bytes per
- * *stream*; a column has a value stream and, where it holds NULLs, a null stream. A stream is cut in blocks of
- * PFS_BLOCK_ROWS values, which decode alone and carry their minimum and maximum.
- * The bytes themselves are described in format.h alone.
+ * Every column is handled as int64 lanes, whatever its SQL type: integers, bool, date, timestamptz
+ * and oid by value (sign-extended as their type is signed or not), float4 and float8 by their bits.
+ * A segment is one *header* (row count, one entry per stream with encoding, lengths and CRC32C) and
+ * one run of bytes per *stream*; a column has a value stream and, where it holds NULLs, a null
+ * stream. A stream is cut in blocks of PFS_BLOCK_ROWS values, which decode alone and carry their
+ * minimum and maximum. The bytes themselves are described in format.h alone.
  *
- * This room knows no server header. Functions return a PfsStatus and fill in PfsError; they never abort on
- * stored bytes. Memory comes from the caller's allocator, so that the server can pass palloc.
+ * This room knows no server header. Functions return a PfsStatus and fill in PfsError; they never
+ * abort on stored bytes. Memory comes from the caller's allocator, so that the server can pass
+ * palloc.
  */
 #ifndef PFS_SEGMENT_H
 #define PFS_SEGMENT_H
@@ -61,7 +63,10 @@ typedef struct PfsBytes
 	size_t length;
 } PfsBytes;
 
-/* An encoded segment. All memory is of the allocator that encode got; pfs_segment_free gives it back. */
+/*
+ * An encoded segment. All memory is of the allocator that encode got; pfs_segment_free gives it
+ * back.
+ */
 typedef struct PfsSegment
 {
 	PfsBytes header;
@@ -94,7 +99,9 @@ uint32_t pfs_reader_block_count(const PfsSegmentReader *reader);
 uint32_t pfs_reader_stream_count(const PfsSegmentReader *reader);
 size_t pfs_reader_stream_length(const PfsSegmentReader *reader, uint32_t stream);
 
-/* Number of columns stored, and the position (0 ..) of an attribute, -1 where the segment lacks it. */
+/*
+ * Number of columns stored, and the position (0 ..) of an attribute, -1 where the segment lacks it.
+ */
 uint32_t pfs_reader_column_count(const PfsSegmentReader *reader);
 int pfs_reader_find_column(const PfsSegmentReader *reader, int16_t attnum);
 
@@ -102,13 +109,17 @@ int pfs_reader_find_column(const PfsSegmentReader *reader, int16_t attnum);
 void pfs_reader_column_streams(const PfsSegmentReader *reader, int column, int *values, int *nulls);
 
 /*
- * Hands a stream's bytes to the reader, which checks length and CRC, and parses them; needed before its blocks
- * are read. A stream of length 0 (the header tells its one value) needs no bytes and may be left out.
+ * Hands a stream's bytes to the reader, which checks length and CRC, and parses them; needed before
+ * its blocks are read. A stream of length 0 (the header tells its one value) needs no bytes and may
+ * be left out.
  */
 PfsStatus pfs_reader_load_stream(PfsSegmentReader *reader, uint32_t stream, const uint8_t *bytes,
 								 size_t length, PfsError *error);
 
-/* Smallest and largest non-null value of a column in a block, of a loaded stream; false where all are null. */
+/*
+ * Smallest and largest non-null value of a column in a block, of a loaded stream; false where all
+ * are null.
+ */
 bool pfs_reader_block_range(const PfsSegmentReader *reader, int column, uint32_t block,
 							int64_t *min, int64_t *max);
 /* The same over the whole segment; known from the header alone. */
@@ -116,9 +127,10 @@ bool pfs_reader_column_range(const PfsSegmentReader *reader, int column, int64_t
 							 int64_t *max);
 
 /*
- * Decodes one block of a column: writes its values (PFS_BLOCK_ROWS, fewer in the last block) and, where some of
- * them are null, its flags; *has_nulls tells whether nulls[] was written. Both arrays must have room for
- * PFS_BLOCK_ROWS. A null row's value is any number. Both streams of the column must be loaded.
+ * Decodes one block of a column: writes its values (PFS_BLOCK_ROWS, fewer in the last block) and,
+ * where some of them are null, its flags; *has_nulls tells whether nulls[] was written. Both arrays
+ * must have room for PFS_BLOCK_ROWS. A null row's value is any number. Both streams of the column
+ * must be loaded.
  */
 PfsStatus pfs_reader_block(PfsSegmentReader *reader, int column, uint32_t block, int64_t *values,
 						   bool *nulls, bool *has_nulls, PfsError *error);

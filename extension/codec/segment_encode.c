@@ -16,7 +16,7 @@ column_range(const PfsColumn *column, uint32_t row_count, int64_t *least, int64_
 {
 	bool found = false;
 
-	*has_nulls = column->nulls != NULL && memchr(column->nulls, true, row_count) != NULL;
+	*has_nulls = column->nulls != NULL && memchr(column->nulls, 1, row_count) != NULL;
 	if (!*has_nulls)
 	{
 		pfs_lane_range(column->values, row_count, least, greatest);
@@ -138,11 +138,13 @@ pfs_segment_encode(const PfsColumn *columns, uint32_t column_count, uint32_t row
 void
 pfs_segment_free(PfsSegment *segment, PfsAllocator allocator)
 {
-	for (uint32_t i = 0; i < segment->stream_count; i++)
-		if (segment->streams[i].data != NULL)
-			allocator.realloc(allocator.context, segment->streams[i].data, 0);
 	if (segment->streams != NULL)
+	{
+		for (uint32_t i = 0; i < segment->stream_count; i++)
+			if (segment->streams[i].data != NULL)
+				allocator.realloc(allocator.context, segment->streams[i].data, 0);
 		allocator.realloc(allocator.context, segment->streams, 0);
+	}
 	if (segment->header.data != NULL)
 		allocator.realloc(allocator.context, segment->header.data, 0);
 	memset(segment, 0, sizeof(*segment));

@@ -44,7 +44,10 @@ fail(PfsError *error, PfsStatus status, const char *message, size_t offset)
 	return status;
 }
 
-/* Checks the prefix; the counts it returns are within limits, and the header is long enough for the columns. */
+/*
+ * Checks the prefix; the counts it returns are within limits, and the header is long enough for the
+ * columns.
+ */
 static PfsStatus
 read_prefix(PfsCursor *cursor, uint32_t *column_count, uint32_t *row_count, PfsError *error)
 {

@@ -8,8 +8,8 @@
 #include "codec/block.h"
 
 /*
- * Encodes 1 .. PFS_SEGMENT_MAX_ROWS lanes; nulls may be NULL. The bytes are the caller's to free. False: out of
- * memory, and nothing to free.
+ * Encodes 1 .. PFS_SEGMENT_MAX_ROWS lanes; nulls may be NULL. The bytes are the caller's to free.
+ * False: out of memory, and nothing to free.
  */
 bool pfs_stream_encode(const int64_t *values, const bool *nulls, uint32_t row_count,
 					   PfsEffort effort, PfsAllocator allocator, PfsBytes *bytes);
@@ -18,8 +18,8 @@ bool pfs_stream_encode(const int64_t *values, const bool *nulls, uint32_t row_co
 typedef struct PfsStreamDecoder PfsStreamDecoder;
 
 /*
- * Parses head, entries and section table; checks that their sizes add up to the stream's. Keeps the pointer to
- * the bytes, whose CRC the caller has checked. error->stream is the caller's to set.
+ * Parses head, entries and section table; checks that their sizes add up to the stream's. Keeps the
+ * pointer to the bytes, whose CRC the caller has checked. error->stream is the caller's to set.
  */
 PfsStatus pfs_stream_open(const uint8_t *bytes, size_t length, uint32_t row_count,
 						  PfsAllocator allocator, PfsStreamDecoder **decoder, PfsError *error);

@@ -2,8 +2,9 @@
  * stream_decode.c
  *		Parsing a stream, and decoding its blocks in any order.
  *
- * Everything that an entry or the section table promises is checked against the stream's length when it is
- * opened, so that decoding a block has no bound left to look at but the sum of run lengths and zstd's verdict.
+ * Everything that an entry or the section table promises is checked against the stream's length
+ * when it is opened, so that decoding a block has no bound left to look at but the sum of run
+ * lengths and zstd's verdict.
  */
 #include "codec/stream.h"
 

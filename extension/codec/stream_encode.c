@@ -15,7 +15,10 @@
 /* planes cost more to decode: they must save a tenth */
 #define PLANES_MAX_SHARE_PERCENT 90
 
-/* when in a hurry, one block in some tells whether planes are worth trying; zstd never quite keeps the promise */
+/*
+ * when in a hurry, one block in some tells whether planes are worth trying; zstd never quite keeps
+ * the promise
+ */
 #define PLANES_SAMPLE_BLOCKS		4
 #define GROUP_OVERHEAD_BYTES		128 /* about what frames and their tables take */
 #define PLANES_MAX_ESTIMATE_PERCENT 75

@@ -2,8 +2,8 @@
  * zstd_context.h
  *		The zstd contexts of this process.
  *
- * They are made at first use and kept: an error that unwinds the server's stack cannot leak them, and a context
- * costs more than most streams. Not for use by several threads.
+ * They are made at first use and kept: an error that unwinds the server's stack cannot leak them,
+ * and a context costs more than most streams. Not for use by several threads.
  */
 #ifndef PFS_ZSTD_CONTEXT_H
 #define PFS_ZSTD_CONTEXT_H

@@ -2,9 +2,9 @@
  * codec_bench.c
  *		Bytes and nanoseconds per row of each stream, on data like a fleet's.
  *
- * The fleet: services of 5,000 stacks each (leaves of a tree of 75,000 nodes), popular by Zipf's law, sampled at
- * 19 Hz into windows of 10 s; a series is one service on one node. A segment holds the rows sorted by series,
- * stack and time. Prints a Markdown table per segment size.
+ * The fleet: services of 5,000 stacks each (leaves of a tree of 75,000 nodes), popular by Zipf's
+ * law, sampled at 19 Hz into windows of 10 s; a series is one service on one node. A segment holds
+ * the rows sorted by series, stack and time. Prints a Markdown table per segment size.
  */
 #include <math.h>
 #include <stdio.h>
@@ -32,7 +32,10 @@ typedef struct Row
 	int64_t lanes[COLUMNS];
 } Row;
 
-/* Seconds. What is timed runs again and again, and the fastest counts: the machine may have other work. */
+/*
+ * Seconds. What is timed runs again and again, and the fastest counts: the machine may have other
+ * work.
+ */
 static double
 now(void)
 {
@@ -77,7 +80,9 @@ compare_rows(const void *left, const void *right)
 	return 0;
 }
 
-/* The stack of a sample: rank by Zipf's law with exponent 1, rank to leaf node by a fixed scramble. */
+/*
+ * The stack of a sample: rank by Zipf's law with exponent 1, rank to leaf node by a fixed scramble.
+ */
 static int64_t
 draw_stack(Random *random, int service)
 {
@@ -89,7 +94,10 @@ draw_stack(Random *random, int service)
 	return (int64_t) (service + 1) << 40 | (int64_t) node;
 }
 
-/* Samples `windows` windows of every service on as many nodes as it takes; returns sorted, summed rows. */
+/*
+ * Samples `windows` windows of every service on as many nodes as it takes; returns sorted, summed
+ * rows.
+ */
 static Row *
 make_rows(uint32_t row_count, int windows)
 {
@@ -126,7 +134,8 @@ make_rows(uint32_t row_count, int windows)
 }
 
 /*
- * Seconds to decode all blocks of a column once, the stream being loaded: the sum of each block's fastest round.
+ * Seconds to decode all blocks of a column once, the stream being loaded: the sum of each block's
+ * fastest round.
  */
 static double
 time_decode(PfsSegmentReader *reader, int column)
@@ -218,10 +227,10 @@ bench_segment(uint32_t row_count, int windows, PfsEffort effort)
 
 	if (lanes == NULL)
 		abort();
-	printf(
-		"\n%u rows, %s\n\n| column | packing | bytes/row | encode ns/row | load ns/row | decode ns/row |\n"
-		"|---|---|---|---|---|---|\n",
-		row_count, effort == PFS_EFFORT_FAST ? "fast" : "dense");
+	printf("\n%u rows, %s\n\n"
+		   "| column | packing | bytes/row | encode ns/row | load ns/row | decode ns/row |\n"
+		   "|---|---|---|---|---|---|\n",
+		   row_count, effort == PFS_EFFORT_FAST ? "fast" : "dense");
 	for (int i = 0; i < COLUMNS; i++)
 	{
 		PfsColumn column = { 1, 8, lanes, NULL };

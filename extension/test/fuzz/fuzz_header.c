@@ -1,6 +1,7 @@
 /*
  * fuzz_header.c
- *		Fuzzes the segment header: the input is signed with the right CRC, so that its fields are what is judged.
+ *		Fuzzes the segment header: the input is signed with the right CRC, so that its fields are
+ *		what is judged.
  */
 #include <stdlib.h>
 #include <string.h>

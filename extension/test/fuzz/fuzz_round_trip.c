@@ -1,9 +1,10 @@
 /*
  * fuzz_round_trip.c
- *		Fuzzes encode and decode: lanes grow from the input by small instructions, and must come back the same.
+ *		Fuzzes encode and decode: lanes grow from the input by small instructions, and must come
+ *		back the same.
  *
- * Input: effort in one byte, then instructions of two bytes, repeat count and operation; an operation adds to
- * the value, shifts it, replaces it by bytes of the input, or makes rows null.
+ * Input: effort in one byte, then instructions of two bytes, repeat count and operation; an
+ * operation adds to the value, shifts it, replaces it by bytes of the input, or makes rows null.
  */
 #include <stdlib.h>
 #include <string.h>

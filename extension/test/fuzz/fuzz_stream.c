@@ -1,6 +1,7 @@
 /*
  * fuzz_stream.c
- *		Fuzzes the decoding of a stream, below its CRC. Input: row count - 1 in 3 bytes, then the stream.
+ *		Fuzzes the decoding of a stream, below its CRC. Input: row count - 1 in 3 bytes, then the
+ *		stream.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /*
  * codec_harness.h
- *		What the codec's tests share: allocators that count and fail, and a segment in one piece of memory.
+ *		What the codec's tests share: allocators that count and fail, and a segment in one piece of
+ *		memory.
  */
 #ifndef PFS_TEST_CODEC_HARNESS_H
 #define PFS_TEST_CODEC_HARNESS_H

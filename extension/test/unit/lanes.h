@@ -1,6 +1,7 @@
 /*
  * lanes.h
- *		Arrays of lanes of many shapes, seeded: what tests, fuzz seeds and the benchmark feed the codec with.
+ *		Arrays of lanes of many shapes, seeded: what tests, fuzz seeds and the benchmark feed the
+ *		codec with.
  */
 #ifndef PFS_TEST_LANES_H
 #define PFS_TEST_LANES_H

@@ -1,6 +1,7 @@
 /*
  * test_block.c
- *		Blocks: that each kind of data gets the encoding meant for it, and that entries refuse what is never written.
+ *		Blocks: that each kind of data gets the encoding meant for it, and that entries refuse what
+ *		is never written.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -110,7 +111,10 @@ test_times_that_begin_again_stay_narrow(void **state)
 	for (uint32_t i = 0; i < PFS_BLOCK_ROWS; i++)
 		values[i] = 10 * (int64_t) (i * 3 % 360);
 	draft_and_restore(values, PFS_BLOCK_ROWS, PFS_PACKING_BITS);
-	/* 0 .. 357 by threes is 7 bits of units; a fall takes no more, and all but the falls are the same step */
+	/*
+	 * 0 .. 357 by threes is 7 bits of units; a fall takes no more, and all but the falls are the
+	 * same step
+	 */
 	expect_shape(PFS_TRANSFORM_DELTA, false, 4, 30);
 	assert_int_equal(draft.shape.base, 1);
 	assert_int_equal(draft.shape.symbols.kept_bits, 0);
@@ -120,7 +124,7 @@ static void
 test_runs_are_folded(void **state)
 {
 	Random random = { 32 };
-	int64_t values[PFS_BLOCK_ROWS];
+	int64_t values[PFS_BLOCK_ROWS] = { 0 };
 
 	(void) state;
 	for (uint32_t i = 0; i < PFS_BLOCK_ROWS; i++)

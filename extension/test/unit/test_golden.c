@@ -2,9 +2,10 @@
  * test_golden.c
  *		Frozen bytes: segments as stored once must decode for ever, and be encoded the same way.
  *
- * golden/NAME holds a segment in hexadecimal, the header in the first line and a stream in each further one. A
- * change of the encoder's choices shows here; if it is meant, run the program with PFS_WRITE_GOLDEN=1 and look at
- * the difference. Segments with zstd frames are only decoded, as another zstd may pack them otherwise.
+ * golden/NAME holds a segment in hexadecimal, the header in the first line and a stream in each
+ * further one. A change of the encoder's choices shows here; if it is meant, run the program with
+ * PFS_WRITE_GOLDEN=1 and look at the difference. Segments with zstd frames are only decoded, as
+ * another zstd may pack them otherwise.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /*
  * test_segment.c
- *		Segments: round trips of every shape and row count, damage of every bit, failure of every allocation.
+ *		Segments: round trips of every shape and row count, damage of every bit, failure of every
+ *		allocation.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -71,7 +72,10 @@ table_free(Table *table)
 	}
 }
 
-/* Compares rows [start, start + rows) of a column with what the reader says; the naive oracle for ranges. */
+/*
+ * Compares rows [start, start + rows) of a column with what the reader says; the naive oracle for
+ * ranges.
+ */
 static void
 check_rows(const Table *table, uint32_t column, uint32_t start, uint32_t rows,
 		   const int64_t *values, const bool *nulls, int64_t *least, int64_t *greatest, bool *found)

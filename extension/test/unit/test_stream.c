@@ -1,6 +1,7 @@
 /*
  * test_stream.c
- *		Streams below their CRC: forged bytes must be refused or decoded without harm, never read past the end.
+ *		Streams below their CRC: forged bytes must be refused or decoded without harm, never read
+ *		past the end.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -116,7 +117,9 @@ test_unknown_encodings_are_unsupported(void **state)
 	assert_int_equal(error.offset, 1);
 }
 
-/* What a header claims must not make the reader ask for memory that the bytes do not account for. */
+/*
+ * What a header claims must not make the reader ask for memory that the bytes do not account for.
+ */
 static void
 test_short_stream_asks_for_little_memory(void **state)
 {
@@ -136,7 +139,10 @@ test_short_stream_asks_for_little_memory(void **state)
 static void
 test_planes_have_no_patches(void **state)
 {
-	/* two rows, PLAIN of 2 bits, kept 1, one patch; as planes, one raw section of two bytes would follow */
+	/*
+	 * two rows, PLAIN of 2 bits, kept 1, one patch; as planes, one raw section of two bytes would
+	 * follow
+	 */
 	const uint8_t bytes[] = { 0x01, 0x22, 0x00, 0x03, 0x01, 0x01, 0x00, 0x00, 0x00, 0x03 };
 	PfsError error;
 
