@@ -76,6 +76,7 @@ test_single_values(void **state)
 	Random random = { 1 };
 	int64 keys[MAX_KEYS];
 
+	(void) state;
 	for (int round = 0; round < ROUNDS; round++)
 	{
 		PfsBlockFilter filter = random_filter(&random, keys);
@@ -91,6 +92,7 @@ test_ranges(void **state)
 	Random random = { 2 };
 	int64 keys[MAX_KEYS];
 
+	(void) state;
 	for (int round = 0; round < ROUNDS; round++)
 	{
 		PfsBlockFilter filter = random_filter(&random, keys);
@@ -114,6 +116,7 @@ test_blocks(void **state)
 	uint16 selection[PFS_BLOCK_ROWS];
 	uint16 before[PFS_BLOCK_ROWS];
 
+	(void) state;
 	for (int round = 0; round < ROUNDS; round++)
 	{
 		PfsBlockFilter filter = random_filter(&random, keys);
