@@ -158,7 +158,7 @@ start_parts(Agent *agent, Failure *failure)
 		image_table_create(&agent->images) != 0 ||
 		reader_create(&reader, agent->images, &agent->losses, &agent->reader) != 0)
 		return out_of_memory(failure);
-	code = sampler_create((uint32_t) options->frequency_hz, reader_handle_record, agent->reader,
+	code = sampler_create((uint32_t) options->frequency_hz, reader_queue_record, agent->reader,
 						  &agent->sampler, failure);
 	if (code == EXIT_OK)
 		code = start_writer(agent, failure);

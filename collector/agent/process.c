@@ -45,6 +45,7 @@ struct Process
 {
 	ProcessKey key;
 	ProcessState state;
+	bool described; /* to the unwinder, with the mappings as they are */
 	uint64_t arg_start;
 	uint32_t files_pid; /* process by which mapped files are opened: itself, or its parent */
 	uint64_t seen_ns;
@@ -306,16 +307,24 @@ mapping_image(ProcessTable *table, const Process *process, Mapping *mapping)
 	return mapping->image;
 }
 
-/* Tells the walker about the process's code, where it is a file's or a JIT compiler's. */
+/* Files are opened while the process lives; their unwind tables may come later. */
 static void
-describe(ProcessTable *table, Process *process, uint64_t now_ns)
+open_images(ProcessTable *table, Process *process)
+{
+	for (size_t i = 0; i < process->mapping_count; i++)
+		(void) mapping_image(table, process, &process->mappings[i]);
+}
+
+void
+process_describe(ProcessTable *table, Process *process, uint64_t now_ns)
 {
 	UnwindProcess identity = process_identity(process);
 	UnwindMapping *described;
 	size_t count = 0;
 
-	if (table->unwind == NULL)
+	if (table->unwind == NULL || process->described || process->state != PROCESS_LIVE)
 		return;
+	process->described = true;
 	described = calloc(process->mapping_count + 1, sizeof(*described));
 	if (described == NULL)
 		return;
@@ -334,7 +343,7 @@ describe(ProcessTable *table, Process *process, uint64_t now_ns)
 }
 
 static void
-install_snapshot(ProcessTable *table, Process *process, const Snapshot *snapshot, uint64_t now_ns)
+install_snapshot(ProcessTable *table, Process *process, const Snapshot *snapshot)
 {
 	carry_images(process, snapshot->mappings, snapshot->mapping_count);
 	release_mappings(table, process);
@@ -347,7 +356,8 @@ install_snapshot(ProcessTable *table, Process *process, const Snapshot *snapshot
 	if (process->executable == NULL)
 		process->executable = snapshot->executable;
 	process->state = PROCESS_LIVE;
-	describe(table, process, now_ns);
+	process->described = false;
+	open_images(table, process);
 }
 
 /* Reads all about a process; what is known stays where it has ended since. */
@@ -360,7 +370,7 @@ read_process(ProcessTable *table, Process *process, uint64_t now_ns)
 	process->read_ns = now_ns;
 	if (result == 0)
 	{
-		install_snapshot(table, process, &snapshot, now_ns);
+		install_snapshot(table, process, &snapshot);
 		return;
 	}
 	discard_snapshot(table, &snapshot);
@@ -369,11 +379,11 @@ read_process(ProcessTable *table, Process *process, uint64_t now_ns)
 }
 
 /*
- * A process that ended too early has its parent's control group, as a rule; and where it was forked and executed
- * nothing, which the random place of its arguments tells, its parent's image as well.
+ * A process that ended too early has its parent's control group, as a rule; and where it was forked
+ * and executed nothing, which the random place of its arguments tells, its parent's image as well.
  */
 static void
-inherit(ProcessTable *table, Process *process, uint32_t parent_pid, uint64_t now_ns)
+inherit(ProcessTable *table, Process *process, uint32_t parent_pid)
 {
 	Process *parent = NULL;
 	Snapshot snapshot;
@@ -412,7 +422,7 @@ inherit(ProcessTable *table, Process *process, uint32_t parent_pid, uint64_t now
 	}
 	if (snapshot.executable != NULL)
 		image_retain(table->images, snapshot.executable);
-	install_snapshot(table, process, &snapshot, now_ns);
+	install_snapshot(table, process, &snapshot);
 }
 
 int
@@ -492,7 +502,7 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 		process->state = PROCESS_GONE;
 		read_process(table, process, now_ns);
 		if (process->state == PROCESS_GONE)
-			inherit(table, process, sample->parent_pid, now_ns);
+			inherit(table, process, sample->parent_pid);
 	}
 	while (table->stats.count >= table->limit)
 	{
@@ -533,6 +543,7 @@ find_mapping_or_reread(ProcessTable *table, Process *process, uint64_t address, 
 	if (mapping != NULL || now_ns - process->read_ns < process->reread_delay_ns)
 		return mapping;
 	read_process(table, process, now_ns);
+	process_describe(table, process, now_ns);
 	mapping = find_mapping(process, address);
 	if (mapping != NULL)
 		process->reread_delay_ns = REREAD_FIRST_NS;

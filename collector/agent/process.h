@@ -86,6 +86,13 @@ void process_table_stats(const ProcessTable *table, ProcessTableStats *stats);
 /* The image that the process executes, as the kernel's tables know it. */
 UnwindProcess process_identity(const Process *process);
 
+/*
+ * Gives the unwinder the mappings, where it has not got them as they are. The unwind tables of binaries
+ * that are new to it are made then, which takes its time: process_table_get has not done it for that
+ * reason.
+ */
+void process_describe(ProcessTable *table, Process *process, uint64_t now_ns);
+
 ProcessState process_state(const Process *process);
 Image *process_executable(const Process *process); /* NULL where not known; held by the process */
 const char *process_exe(const Process *process);   /* path, "" where not known */

@@ -17,11 +17,20 @@
 
 #define POLL_MS			  100
 #define SWEEP_NS		  UINT64_C(60000000000)
+#define QUEUE_BYTES		  ((size_t) 4 * 1024 * 1024)
 #define NS_PER_US		  1000
 #define MAX_LABELS		  10
 /* one may stand for a process that is gone */
 #define MAX_FRAMES		  (PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES + 1)
 #define READER_NICE_LEVEL (-10)
+
+/* A record that was read out of the ring and waits to be handled. */
+typedef struct QueuedRecord
+{
+	struct QueuedRecord *next;
+	size_t length_bytes;
+	uint64_t bytes[]; /* of any size; aligned */
+} QueuedRecord;
 
 struct Reader
 {
@@ -40,6 +49,9 @@ struct Reader
 	uint64_t now_ns;			/* CLOCK_MONOTONIC, at the last poll */
 	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
 	UnwindTables *unwind;
+	QueuedRecord *queue; /* oldest first; of the reader thread */
+	QueuedRecord **queue_end;
+	size_t queue_bytes;
 	uint64_t user_frames[PFS_MAX_USER_FRAMES];
 	Frame frames[MAX_FRAMES];
 };
@@ -53,6 +65,21 @@ typedef struct Record
 	const struct pfs_late *late; /* NULL: none */
 } Record;
 
+/* The oldest record of the queue, or NULL; the caller frees it. */
+static QueuedRecord *
+take_queued(Reader *reader)
+{
+	QueuedRecord *record = reader->queue;
+
+	if (record == NULL)
+		return NULL;
+	reader->queue = record->next;
+	if (reader->queue == NULL)
+		reader->queue_end = &reader->queue;
+	reader->queue_bytes -= record->length_bytes;
+	return record;
+}
+
 int
 reader_create(const ReaderOptions *options, ImageTable *images, Losses *losses, Reader **result)
 {
@@ -63,6 +90,7 @@ reader_create(const ReaderOptions *options, ImageTable *images, Losses *losses, 
 	reader->options = *options;
 	reader->images = images;
 	reader->losses = losses;
+	reader->queue_end = &reader->queue;
 	pthread_mutex_init(&reader->mutex, NULL);
 	if (process_table_create(images, options->process_limit, &reader->processes) != 0 ||
 		interval_create(images, options->interval_bytes, &reader->interval) != 0)
@@ -79,6 +107,8 @@ reader_free(Reader *reader)
 {
 	if (reader == NULL)
 		return;
+	while (reader->queue != NULL)
+		free(take_queued(reader));
 	process_table_free(reader->processes);
 	unwind_tables_free(reader->unwind);
 	interval_free(reader->interval);
@@ -156,8 +186,8 @@ resolve_user_frame(Reader *reader, Process *process, uint64_t address, bool is_l
 }
 
 /*
- * The user side as walked: by the kernel, and from where it could not go on by us. The frame at which the kernel
- * stopped is walked again.
+ * The user side as walked: by the kernel, and from where it could not go on by us. The frame at
+ * which the kernel stopped is walked again.
  */
 static uint32_t
 walk_user_stack(Reader *reader, const Record *record, Process *process, uint8_t *status)
@@ -173,7 +203,9 @@ walk_user_stack(Reader *reader, const Record *record, Process *process, uint8_t 
 	if (late == NULL || reader->unwind == NULL)
 		return count;
 
-	/* code that was mapped since the process was described is found by reading its mappings again */
+	/*
+	 * code that was mapped since the process was described is found by reading its mappings again
+	 */
 	(void) process_resolve(reader->processes, process, late->at.pc - late->at.is_return, true,
 						   reader->now_ns, &where);
 	if (count > 0 && PFS_FRAME_ADDRESS(reader->user_frames[count - 1]) == late->at.pc)
@@ -220,7 +252,9 @@ resolve_user_stack(Reader *reader, const Record *record, Process *process, Inter
 			resolve_user_frame(reader, process, address, i == 0, &reader->frames[stack->depth]);
 		if (result == 0 && reader->frames[stack->depth].kind == FRAME_UNKNOWN)
 		{
-			/* no caller there: a frame pointer that was none led astray, and all beyond is as wrong */
+			/*
+			 * no caller there: a frame pointer that was none led astray, and all beyond is as wrong
+			 */
 			if (i > 0)
 			{
 				stack->walk = PFS_WALK_NO_MAPPING;
@@ -269,6 +303,8 @@ handle_sample(Reader *reader, const Record *record)
 	IntervalSample added = { .count = 1 };
 	Process *process = process_table_get(reader->processes, sample, reader->now_ns);
 
+	if (process != NULL)
+		process_describe(reader->processes, process, reader->now_ns);
 	if (process == NULL || reader->interval == NULL ||
 		add_series(reader, sample, process, &added.series) != 0 ||
 		add_stack(reader, record, process, &added.stack) != 0)
@@ -310,6 +346,13 @@ parse_record(const void *bytes, size_t length_bytes, Record *record)
 	return true;
 }
 
+static void
+set_clocks(Reader *reader)
+{
+	reader->now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	reader->realtime_offset_ns = clock_ns(CLOCK_REALTIME) - (int64_t) reader->now_ns;
+}
+
 void
 reader_handle_record(void *context, const void *record, size_t length_bytes)
 {
@@ -322,13 +365,55 @@ reader_handle_record(void *context, const void *record, size_t length_bytes)
 		return;
 	}
 	pthread_mutex_lock(&reader->mutex);
-	reader->now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
-	reader->realtime_offset_ns = clock_ns(CLOCK_REALTIME) - (int64_t) reader->now_ns;
+	set_clocks(reader);
 	handle_sample(reader, &parsed);
 	pthread_mutex_unlock(&reader->mutex);
 }
 
-/* Reads until told to stop, and then until the ring is empty. */
+static bool
+handle_queued(Reader *reader)
+{
+	QueuedRecord *record = take_queued(reader);
+
+	if (record == NULL)
+		return false;
+	reader_handle_record(reader, record->bytes, record->length_bytes);
+	free(record);
+	return true;
+}
+
+void
+reader_queue_record(void *context, const void *record, size_t length_bytes)
+{
+	Reader *reader = context;
+	QueuedRecord *queued = malloc(sizeof(*queued) + length_bytes);
+
+	if (length_bytes >= sizeof(struct pfs_sample))
+	{
+		pthread_mutex_lock(&reader->mutex);
+		set_clocks(reader);
+		(void) process_table_get(reader->processes, record, reader->now_ns);
+		pthread_mutex_unlock(&reader->mutex);
+	}
+	while (reader->queue_bytes + length_bytes > QUEUE_BYTES && handle_queued(reader))
+		;
+	if (queued == NULL)
+	{
+		losses_add(reader->losses, LOSS_INTERVAL_FULL, 1);
+		return;
+	}
+	queued->next = NULL;
+	queued->length_bytes = length_bytes;
+	memcpy(queued->bytes, record, length_bytes);
+	*reader->queue_end = queued;
+	reader->queue_end = &queued->next;
+	reader->queue_bytes += length_bytes;
+}
+
+/*
+ * Reads until told to stop, and then until ring and queue are empty. The ring is looked at after
+ * each record.
+ */
 static void *
 reader_run(void *argument)
 {
@@ -342,13 +427,14 @@ reader_run(void *argument)
 	for (;;)
 	{
 		bool stopping = atomic_load(&reader->stopping);
-		int result = sampler_poll(reader->sampler, stopping ? 0 : POLL_MS);
+		bool idle = !handle_queued(reader);
+		int result = sampler_poll(reader->sampler, stopping || !idle ? 0 : POLL_MS);
 		uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 
 		if (result < 0)
 			log_event(LOG_WARNING, "reader", "could not read the ring buffer",
 					  log_text("detail", strerror(-result)));
-		if (stopping && result <= 0)
+		if (stopping && result <= 0 && reader->queue == NULL)
 			break;
 		if (now_ns - reader->swept_ns > SWEEP_NS)
 		{

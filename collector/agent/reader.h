@@ -37,13 +37,21 @@ int reader_create(const ReaderOptions *options, ImageTable *images, Losses *loss
 				  Reader **reader);
 void reader_free(Reader *reader); /* accepts NULL; the thread must have been stopped */
 
-/* One record of the ring: a SamplerHandler whose context is the reader. Reader thread. */
+/*
+ * One record of the ring: SamplerHandlers whose context is the reader. Reader thread. Handling a
+ * record may take long, where unwind tables are made for it; processes that are sampled meanwhile
+ * must not be gone after it. So a record is queued first, and its process looked up under /proc at
+ * once.
+ */
+void reader_queue_record(void *reader, const void *record, size_t length_bytes);
 void reader_handle_record(void *reader, const void *record, size_t length_bytes);
 
 /* Starts the thread, which polls the sampler. */
 int reader_start(Reader *reader, Sampler *sampler);
 
-/* Flusher thread. What was sampled since the last call; NULL without memory. The caller frees it. */
+/*
+ * Flusher thread. What was sampled since the last call; NULL without memory. The caller frees it.
+ */
 Interval *reader_take(Reader *reader);
 
 /* Main thread. Call after sampler_stop: empties the ring, then ends the thread. */
