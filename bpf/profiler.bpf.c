@@ -77,8 +77,8 @@ pfs_walk_kernel(void *context, struct pfs_scratch *scratch)
 }
 
 /*
- * True for the first sample of an image, and for its 2nd, 4th and 8th: it maps its libraries after it
- * has begun to run, and may be gone before the collector's timer next fires.
+ * True for the first sample of an image, and for its 2nd, 4th and 8th: it maps its libraries
+ * after it has begun to run, and may be gone before the collector's timer next fires.
  */
 static __always_inline int
 pfs_image_is_young(const struct pfs_sample *sample)
@@ -102,8 +102,8 @@ pfs_image_is_young(const struct pfs_sample *sample)
 }
 
 /*
- * Sends the sample; the collector is woken only where waiting for its timer would lose something. Where
- * the ring has no room for a copy of the stack the sample goes without it.
+ * Sends the sample; the collector is woken only where waiting for its timer would lose something.
+ * Where the ring has no room for a copy of the stack the sample goes without it.
  */
 static __always_inline void
 pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)

@@ -3,9 +3,9 @@
  *		The flusher thread: takes the reader's interval when it is due, symbolizes it, hands it to the
  *		writer.
  *
- * It owns the symbolizer, which may take its time; sampling goes on meanwhile. What is symbolized is
- * stored in batches of half a second of work, so the first samples come soon. A flush that falls due
- * while one is under way waits: the reader's interval goes on summing.
+ * It owns the symbolizer, which may take its time; sampling goes on meanwhile. What is symbolized
+ * is stored in batches of half a second of work, so the first samples come soon. A flush that
+ * falls due while one is under way waits: the reader's interval goes on summing.
  */
 #ifndef COLLECTOR_FLUSHER_H
 #define COLLECTOR_FLUSHER_H

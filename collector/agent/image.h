@@ -3,10 +3,10 @@
  *		Mapped files: each file that a sampled address fell into, once, whichever processes map it.
  *
  * The thread that reads samples meets files first and must catch them while the process lives: it
- * opens them, and the descriptor stays here for as long as a process that maps the file is known. The
- * flusher thread, which owns the symbolizer, makes a Binary of each soon after. An image is known by
- * what fstat says (device, inode, size, mtime), so an inode that is used again for another file makes
- * another image.
+ * opens them, and the descriptor stays here for as long as a process that maps the file is known.
+ * The flusher thread, which owns the symbolizer, makes a Binary of each soon after. An image is
+ * known by what fstat says (device, inode, size, mtime), so an inode that is used again for
+ * another file makes another image.
  *
  * The table has a mutex of its own; an image's binary belongs to the flusher thread alone.
  */
@@ -36,9 +36,9 @@ void image_table_free(ImageTable *table); /* accepts NULL; releases all binaries
 
 /*
  * Reader thread. The image behind a mapping of a process, or behind its executable, with a
- * reference for the caller. -errno where the file cannot be opened any more. The file is looked for
- * under /proc/PID/map_files, which also has deleted ones, then by name under /proc/PID/root with
- * its inode compared.
+ * reference for the caller. -errno where the file cannot be opened any more. The file is looked
+ * for under /proc/PID/map_files, which also has deleted ones, then by name under /proc/PID/root
+ * with its inode compared.
  */
 int image_acquire_mapping(ImageTable *table, uint32_t pid, const ProcMapping *mapping,
 						  Image **image);

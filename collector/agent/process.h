@@ -2,10 +2,10 @@
  * process.h
  *		Processes that were sampled: their executable mappings and what labels need to know.
  *
- * A process is known by pid, start time and exec count, so neither a pid that is used again nor an
- * exec can mix two images up. What /proc says is taken only where it is about the image that was
- * sampled: the start time and where its arguments lie near the random top of its stack, which the sample carries, are compared
- * after reading. All functions belong to the reader thread.
+ * A process is known by pid, start time and exec count, so neither a pid that is used again nor
+ * an exec can mix two images up. What /proc says is taken only where it is about the image that
+ * was sampled: the start time and where its arguments lie near the random top of its stack, which
+ * the sample carries, are compared after reading. All functions belong to the reader thread.
  */
 #ifndef COLLECTOR_PROCESS_H
 #define COLLECTOR_PROCESS_H
@@ -72,9 +72,9 @@ void process_table_set_unwind(ProcessTable *table, UnwindTables *unwind);
 Process *process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t now_ns);
 
 /*
- * False where no executable mapping covers the address. For an address that was executing (is_leaf)
- * the mappings are then read again, at most every 10 ms, more and more rarely where that does not
- * help; what a broken walk took for a caller is no reason to.
+ * False where no executable mapping covers the address. For an address that was executing
+ * (is_leaf) the mappings are then read again, at most every 10 ms, more and more rarely where
+ * that does not help; what a broken walk took for a caller is no reason to.
  */
 bool process_resolve(ProcessTable *table, Process *process, uint64_t address, bool is_leaf,
 					 uint64_t now_ns, ProcessAddress *result);
@@ -87,9 +87,9 @@ void process_table_stats(const ProcessTable *table, ProcessTableStats *stats);
 UnwindProcess process_identity(const Process *process);
 
 /*
- * Gives the unwinder the mappings, where it has not got them as they are. The unwind tables of binaries
- * that are new to it are made then, which takes its time: process_table_get has not done it for that
- * reason.
+ * Gives the unwinder the mappings, where it has not got them as they are. The unwind tables of
+ * binaries that are new to it are made then, which takes its time: process_table_get has not done
+ * it for that reason.
  */
 void process_describe(ProcessTable *table, Process *process, uint64_t now_ns);
 

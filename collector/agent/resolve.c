@@ -2,10 +2,10 @@
  * resolve.c
  *		Symbolization of an interval.
  *
- * Each distinct frame is looked up once. Frames without a file have address 0 and are told apart by
- * name: kernel functions (so that neither a reboot nor another kernel build makes new locations of
- * them) and the placeholders in brackets. A stack that does not reach a root hangs under the frame
- * "[incomplete]", never under a function that did not call it.
+ * Each distinct frame is looked up once. Frames without a file have address 0 and are told apart
+ * by name: kernel functions (so that neither a reboot nor another kernel build makes new
+ * locations of them) and the placeholders in brackets. A stack that does not reach a root hangs
+ * under the frame "[incomplete]", never under a function that did not call it.
  */
 #include "agent/resolve.h"
 
@@ -213,9 +213,10 @@ stack_partition(const Resolution *resolution, const IntervalStack *stack)
 }
 
 /*
- * Adds one stack, -EAGAIN where time is over; *complete where its user side reaches a root, or where it has none: the walk has
- * proven it, or the frame is a function at which stacks begin. What lies beyond such a function is cut
- * off: start code keeps no frame pointers, and a register that is none led there.
+ * Adds one stack, -EAGAIN where time is over; *complete where its user side reaches a root, or
+ * where it has none: the walk has proven it, or the frame is a function at which stacks begin.
+ * What lies beyond such a function is cut off: start code keeps no frame pointers, and a register
+ * that is none led there.
  */
 static int
 resolve_stack(Resolution *resolution, const IntervalStack *stack, uint32_t *index, bool *complete)
