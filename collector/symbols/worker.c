@@ -38,8 +38,8 @@
 #define WORKER_CPU_DEMANGLE_MS 250
 #define WORKER_DATA_BYTES	   (512UL << 20)
 #define WORKER_RESIDENT_KEPT   (24UL << 20) /* what an idle worker may hold */
-#define WORKER_NICE			   5
-#define WORKER_USER			   65534 /* nobody */
+#define WORKER_NICE			   2			/* gives way, but a busy machine must not starve it */
+#define WORKER_USER			   65534		/* nobody */
 
 typedef struct Session
 {
