@@ -45,8 +45,8 @@ typedef struct Contest
 	uint64_t planes_cost;
 } Contest;
 
-PFS_CLONES void
-pfs_lane_range(const int64_t *lanes, uint32_t count, int64_t *least, int64_t *greatest)
+PFS_CLONES static void
+lane_range(const int64_t *lanes, uint32_t count, int64_t *least, int64_t *greatest)
 {
 	int64_t low = lanes[0];
 	int64_t high = lanes[0];
@@ -58,6 +58,12 @@ pfs_lane_range(const int64_t *lanes, uint32_t count, int64_t *least, int64_t *gr
 	}
 	*least = low;
 	*greatest = high;
+}
+
+void
+pfs_lane_range(const int64_t *lanes, uint32_t count, int64_t *least, int64_t *greatest)
+{
+	lane_range(lanes, count, least, greatest);
 }
 
 /* Copies the values, each null row taking over its neighbour's; false: all are null. */

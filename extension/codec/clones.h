@@ -1,6 +1,8 @@
 /*
  * clones.h
  *		PFS_CLONES marks a hot loop that is also compiled for AVX2; the loader picks by processor.
+ *
+ * For static functions only: gcc exports the resolver of any other, whatever its visibility.
  */
 #ifndef PFS_CLONES_H
 #define PFS_CLONES_H
