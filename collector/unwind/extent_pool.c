@@ -70,6 +70,19 @@ insert_free(ExtentPool *pool, Extent extent)
 	return 0;
 }
 
+/* A free run at the end of what was ever handed out joins the slots beyond. */
+static void
+trim_end(ExtentPool *pool)
+{
+	const Extent *last = pool->free_count > 0 ? &pool->free[pool->free_count - 1] : NULL;
+
+	if (last != NULL && last->first + last->count == pool->used_end)
+	{
+		pool->used_end = last->first;
+		pool->free_count--;
+	}
+}
+
 static void
 wake_resting(ExtentPool *pool, uint64_t now_ns)
 {
@@ -80,6 +93,7 @@ wake_resting(ExtentPool *pool, uint64_t now_ns)
 		woken++;
 	pool->resting_count -= woken;
 	memmove(pool->resting, pool->resting + woken, pool->resting_count * sizeof(RestingExtent));
+	trim_end(pool);
 }
 
 int

@@ -1,0 +1,513 @@
+/*
+ * test_unwind.c
+ *		The unwind room without a kernel: slots, packed tables and walks, each held against something that knows better.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <link.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "memory_tables.h"
+#include "unwind/cfi_image.h"
+#include "unwind/extent_pool.h"
+#include "unwind/late_walk.h"
+#include "unwind/packed_table.h"
+
+#define POOL_SLOTS 256
+#define MAX_SPANS  256
+#define MAX_FRAMES 128
+
+/* A map of who has each slot is the oracle: runs never overlap, and come back no earlier than they may. */
+static void
+test_extent_pool(void **state)
+{
+	ExtentPool pool;
+	uint64_t busy_until[POOL_SLOTS] = { 0 }; /* UINT64_MAX: taken */
+	Extent taken[POOL_SLOTS];
+	size_t taken_count = 0;
+	uint64_t now = 0;
+	uint32_t first;
+
+	srand(1);
+	extent_pool_init(&pool, POOL_SLOTS);
+	for (int step = 0; step < 20000; step++)
+	{
+		now += EXTENT_GRACE_NS / 16;
+		if (rand() % 2 == 0)
+		{
+			uint32_t count = 1 + (uint32_t) rand() % 24;
+
+			if (taken_count == POOL_SLOTS || extent_pool_take(&pool, count, now, &first) != 0)
+				continue;
+			assert_true(first + count <= POOL_SLOTS);
+			for (uint32_t i = first; i < first + count; i++)
+			{
+				assert_true(busy_until[i] <= now);
+				busy_until[i] = UINT64_MAX;
+			}
+			taken[taken_count++] = (Extent){ first, count };
+		}
+		else if (taken_count > 0)
+		{
+			size_t at = (size_t) rand() % taken_count;
+			Extent extent = taken[at];
+
+			taken[at] = taken[--taken_count];
+			for (uint32_t i = extent.first; i < extent.first + extent.count; i++)
+				busy_until[i] = now + EXTENT_GRACE_NS;
+			extent_pool_give(&pool, extent.first, extent.count, now);
+		}
+	}
+	/* all given back: after the rest the pool is whole again */
+	while (taken_count > 0)
+	{
+		taken_count--;
+		extent_pool_give(&pool, taken[taken_count].first, taken[taken_count].count, now);
+	}
+	now += EXTENT_GRACE_NS;
+	assert_int_equal(extent_pool_take(&pool, POOL_SLOTS, now, &first), 0);
+	assert_int_equal(first, 0);
+	assert_int_equal(extent_pool_take(&pool, 1, now, &first), -ENOSPC);
+	assert_int_equal(pool.used_count, POOL_SLOTS);
+	extent_pool_fini(&pool);
+}
+
+/* This program, or a library that it has mapped. */
+static int
+compile_file(const char *path, UnwindTable *table)
+{
+	CfiImage image;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int result;
+
+	assert_true(fd >= 0);
+	assert_int_equal(cfi_image_init(&image, fd), 0);
+	result = cfi_compile(&image.input, table);
+	cfi_image_fini(&image);
+	close(fd);
+	return result;
+}
+
+static const struct pfs_unwind_rule *
+find_packed(const PackedTable *packed, const RuleSet *rules, uint64_t address)
+{
+	for (size_t i = 0; i < packed->page_count; i++)
+	{
+		const struct pfs_unwind_row *found = NULL;
+
+		if (packed->pages[i].page != address >> PFS_UNWIND_PAGE_BITS)
+			continue;
+		for (uint32_t line = 0; line < packed->pages[i].line_count; line++)
+		{
+			for (int row = 0; row < PFS_UNWIND_LINE_ROWS; row++)
+			{
+				const struct pfs_unwind_row *each =
+					&packed->lines[packed->pages[i].first_line + line].rows[row];
+
+				if (each->offset <= (address & 0xffff) &&
+					(found == NULL || each->offset >= found->offset))
+					found = each;
+			}
+		}
+		return found != NULL ? rule_set_get(rules, found->rule) : NULL;
+	}
+	return NULL;
+}
+
+/* Packing changes where rules stand, not what they say: at the edges of every row and between them. */
+static void
+test_packed_table(void **state)
+{
+	static const struct pfs_unwind_rule invalid = { .kind = PFS_UNWIND_INVALID };
+	UnwindTable table;
+	PackedTable packed;
+	RuleSet rules;
+
+	assert_int_equal(compile_file("/proc/self/exe", &table), 0);
+	assert_true(table.count > 1000);
+	assert_int_equal(rule_set_init(&rules), 0);
+	assert_int_equal(packed_table_build(&table, &rules, &packed), 0);
+	assert_int_equal(packed.rows_outside, 0);
+	for (size_t i = 0; i + 1 < table.count; i++)
+	{
+		uint64_t probes[] = { table.rows[i].address,
+							  table.rows[i].address +
+								  (table.rows[i + 1].address - table.rows[i].address) / 2,
+							  table.rows[i + 1].address - 1 };
+
+		for (size_t probe = 0; probe < 3; probe++)
+		{
+			const UnwindRow *row = unwind_table_find(&table, probes[probe]);
+			const struct pfs_unwind_rule *rule = find_packed(&packed, &rules, probes[probe]);
+
+			assert_memory_equal(rule != NULL ? rule : &invalid, &row->rule, sizeof(*rule));
+		}
+	}
+	assert_null(unwind_table_find(&table, table.rows[0].address - 1));
+	packed_table_free(&packed);
+	rule_set_fini(&rules);
+	unwind_table_free(&table);
+}
+
+/* No bytes make the compiler read beyond them or loop: each section cut short, and with bits flipped. */
+static void
+test_hostile_cfi(void **state)
+{
+	CfiImage image;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	size_t length;
+	uint8_t *bytes;
+
+	srand(2);
+	assert_int_equal(cfi_image_init(&image, fd), 0);
+	length = image.input.eh_frame.length;
+	for (int i = 0; i < 300; i++)
+	{
+		CfiInput input = image.input;
+		UnwindTable table;
+		size_t cut = (size_t) rand() % length;
+
+		/* memory of exactly that size, so that a checker of memory sees a read past it */
+		bytes = malloc(cut + 1);
+		memcpy(bytes, image.input.eh_frame.data, cut);
+		for (int flip = 0; flip < i % 4 && cut > 0; flip++)
+			bytes[(size_t) rand() % cut] ^= (uint8_t) (1 << rand() % 8);
+		input.eh_frame.data = bytes;
+		input.eh_frame.length = cut;
+		if (cfi_compile(&input, &table) == 0)
+		{
+			for (size_t row = 1; row < table.count; row++)
+				assert_true(table.rows[row - 1].address < table.rows[row].address);
+			unwind_table_free(&table);
+		}
+		free(bytes);
+	}
+	cfi_image_fini(&image);
+	close(fd);
+}
+
+/* This process, described to an unwinder. */
+typedef struct World
+{
+	KernelTables *tables;
+	Unwinder *unwinder;
+	UnwindProcess process;
+	UnwindSpan spans[MAX_SPANS];
+	uint32_t span_count;
+} World;
+
+static int
+add_object(struct dl_phdr_info *info, size_t size, void *context)
+{
+	World *world = context;
+	const char *path = info->dlpi_name[0] != '\0' ? info->dlpi_name : "/proc/self/exe";
+	UnwindBinary *binary;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	(void) size;
+	if (fd < 0)
+		return 0; /* the vDSO */
+	binary = unwinder_binary_create(world->unwinder);
+	assert_non_null(binary);
+	assert_int_equal(unwinder_binary_load(world->unwinder, binary, fd, 0), 0);
+	close(fd);
+	for (int i = 0; i < info->dlpi_phnum; i++)
+	{
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+
+		if (header->p_type == PT_LOAD && (header->p_flags & PF_X))
+			world->spans[world->span_count++] =
+				(UnwindSpan){ info->dlpi_addr + header->p_vaddr,
+							  info->dlpi_addr + header->p_vaddr + header->p_memsz, info->dlpi_addr,
+							  binary };
+	}
+	unwinder_binary_retain(binary); /* the test's own reference goes with the unwinder */
+	return 0;
+}
+
+static int
+compare_spans(const void *left, const void *right)
+{
+	const UnwindSpan *a = left;
+	const UnwindSpan *b = right;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+static int
+setup_world(void **state)
+{
+	World *world = calloc(1, sizeof(*world));
+
+	world->tables = memory_tables_create();
+	assert_non_null(world->tables);
+	assert_int_equal(unwinder_create(world->tables, &world->unwinder), 0);
+	dl_iterate_phdr(add_object, world);
+	qsort(world->spans, world->span_count, sizeof(UnwindSpan), compare_spans);
+	world->process = (UnwindProcess){ (uint32_t) getpid(), 1, 1 };
+	assert_int_equal(unwinder_process_set(world->unwinder, &world->process, world->spans,
+										  world->span_count, 0),
+					 0);
+	*state = world;
+	return 0;
+}
+
+static int
+teardown_world(void **state)
+{
+	World *world = *state;
+
+	unwinder_free(world->unwinder);
+	memory_tables_free(world->tables);
+	free(world);
+	return 0;
+}
+
+static int
+read_own_memory(void *context, uint64_t address, uint64_t *value)
+{
+	(void) context;
+	memcpy(value, (const void *) (uintptr_t) address, sizeof(*value));
+	return 0;
+}
+
+typedef struct Walked
+{
+	World *world;
+	LateRead read;
+	void *context;
+	uint64_t frames[MAX_FRAMES];
+	size_t count;
+	int status;
+	void *oracle[MAX_FRAMES];
+	int oracle_count;
+} Walked;
+
+static void
+innermost(const ucontext_t *context, struct pfs_walk_state *at)
+{
+	static const int order[] = { REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI,
+								 REG_RBP, REG_RSP, REG_R8,	REG_R9,	 REG_R10, REG_R11,
+								 REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP };
+
+	memset(at, 0, sizeof(*at));
+	for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		at->registers[i] = (uint64_t) context->uc_mcontext.gregs[order[i]];
+	at->pc = at->registers[PFS_REGISTER_PC];
+	at->sp = at->registers[PFS_REGISTER_SP];
+	at->fp = at->registers[PFS_REGISTER_FP];
+	at->innermost = 1;
+}
+
+/* Walks from here by our tables, and asks the C library's unwinder, which reads the same CFI with code of its own. */
+__attribute__((noinline)) static void
+walk_here(Walked *walked)
+{
+	struct pfs_walk_state at;
+	ucontext_t context;
+
+	walked->oracle_count = backtrace(walked->oracle, MAX_FRAMES);
+	getcontext(&context);
+	innermost(&context, &at);
+	walked->count = late_walk(walked->world->unwinder, &walked->world->process, &at, walked->read,
+							  walked->context, walked->frames, MAX_FRAMES, &walked->status);
+}
+
+__attribute__((noinline)) static int
+recurse(Walked *walked, int depth)
+{
+	volatile char space[64];
+
+	space[0] = (char) depth;
+	if (depth == 0)
+		walk_here(walked);
+	else
+		recurse(walked, depth - 1);
+	return space[0];
+}
+
+static int
+call_back(const void *left, const void *right)
+{
+	Walked *walked = *(Walked *const *) left;
+
+	if (walked->count == 0)
+		recurse(walked, 5);
+	return left < right;
+}
+
+/* Frames agree but for the innermost, whose address lies where each was called from. */
+static void
+assert_same_frames(const Walked *walked)
+{
+	assert_int_equal(walked->status, PFS_WALK_END_OF_STACK);
+	assert_true(walked->oracle_count > 8);
+	assert_int_equal(walked->count, walked->oracle_count);
+	for (size_t i = 1; i < walked->count; i++)
+		assert_int_equal(PFS_FRAME_ADDRESS(walked->frames[i]), (uintptr_t) walked->oracle[i]);
+}
+
+static void
+assert_same_stack(const Walked *walked)
+{
+	assert_same_frames(walked);
+	for (size_t i = 1; i < walked->count; i++)
+		assert_true(walked->frames[i] & PFS_FRAME_RETURN_ADDRESS);
+}
+
+static void
+test_walk(void **state)
+{
+	Walked walked = { .world = *state, .read = read_own_memory };
+	Walked *pair[2] = { &walked, &walked };
+
+	recurse(&walked, 20);
+	assert_same_stack(&walked);
+
+	/* through the C library's own frames */
+	walked.count = 0;
+	qsort(pair, 2, sizeof(pair[0]), call_back);
+	assert_same_stack(&walked);
+}
+
+static Walked *volatile signal_walked;
+
+static void
+on_signal(int signal_number)
+{
+	(void) signal_number;
+	walk_here(signal_walked);
+}
+
+/* The frame that a signal interrupted is found behind the trampoline. */
+static void
+test_walk_over_signal(void **state)
+{
+	Walked walked = { .world = *state, .read = read_own_memory };
+	unsigned interrupted = 0;
+
+	signal_walked = &walked;
+	signal(SIGUSR1, on_signal);
+	raise(SIGUSR1);
+	signal(SIGUSR1, SIG_DFL);
+	assert_same_frames(&walked);
+	for (size_t i = 1; i < walked.count; i++)
+		interrupted += (walked.frames[i] & PFS_FRAME_RETURN_ADDRESS) == 0;
+	assert_int_equal(interrupted, 1);
+}
+
+typedef struct FailingRead
+{
+	int reads_left;
+} FailingRead;
+
+static int
+read_some(void *context, uint64_t address, uint64_t *value)
+{
+	FailingRead *failing = context;
+
+	return failing->reads_left-- > 0 ? read_own_memory(NULL, address, value) : -1;
+}
+
+/* Memory that cannot be read ends the walk there, with the frames so far and the reason. */
+static void
+test_read_failures(void **state)
+{
+	Walked whole = { .world = *state, .read = read_own_memory };
+
+	recurse(&whole, 10);
+	for (int reads = 0;; reads++)
+	{
+		FailingRead failing = { reads };
+		Walked walked = { .world = *state, .read = read_some, .context = &failing };
+
+		recurse(&walked, 10);
+		assert_true(walked.count >= 1);
+		if (walked.status == PFS_WALK_END_OF_STACK)
+		{
+			assert_int_equal(walked.count, whole.count);
+			break;
+		}
+		assert_int_equal(walked.status, PFS_WALK_READ_FAILED);
+		assert_true(walked.count < whole.count);
+		for (size_t i = 1; i < walked.count; i++)
+			assert_int_equal(PFS_FRAME_ADDRESS(walked.frames[i]), (uintptr_t) walked.oracle[i]);
+	}
+}
+
+/* A copy of memory answers for all of its bytes and for none beyond. */
+static void
+test_late_memory(void **state)
+{
+	uint8_t bytes[24] = { 0 };
+	LateMemory memory = { 1000, bytes, sizeof(bytes) };
+	uint64_t value;
+
+	bytes[16] = 7;
+	assert_int_equal(late_memory_read(&memory, 1016, &value), 0);
+	assert_int_equal(value, 7);
+	assert_int_not_equal(late_memory_read(&memory, 1017, &value), 0);
+	assert_int_not_equal(late_memory_read(&memory, 999, &value), 0);
+	assert_int_not_equal(late_memory_read(&memory, UINT64_MAX, &value), 0);
+	memory.length = 7;
+	assert_int_not_equal(late_memory_read(&memory, 1000, &value), 0);
+}
+
+/* Another image under the same pid is not this process, and forgetting the old one leaves the new one alone. */
+static void
+test_images_of_a_pid(void **state)
+{
+	World *world = *state;
+	UnwindProcess later = { world->process.pid, 1, 2 };
+	struct pfs_unwind_process entry;
+	UnwinderStats before;
+	UnwinderStats after;
+
+	unwinder_stats(world->unwinder, &before);
+	assert_true(unwinder_find_process(world->unwinder, &world->process, &entry));
+	assert_false(unwinder_find_process(world->unwinder, &later, &entry));
+	assert_int_equal(unwinder_process_set(world->unwinder, &later, world->spans, world->span_count,
+										  0),
+					 0);
+	assert_false(unwinder_find_process(world->unwinder, &world->process, &entry));
+	unwinder_process_forget(world->unwinder, &world->process, 0);
+	assert_true(unwinder_find_process(world->unwinder, &later, &entry));
+	unwinder_stats(world->unwinder, &after);
+	assert_int_equal(after.mappings, before.mappings);
+	unwinder_process_forget(world->unwinder, &later, 0);
+	unwinder_stats(world->unwinder, &after);
+	assert_int_equal(after.mappings, 0);
+	assert_int_equal(after.processes, 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_extent_pool),
+		cmocka_unit_test(test_packed_table),
+		cmocka_unit_test(test_hostile_cfi),
+		cmocka_unit_test_setup_teardown(test_walk, setup_world, teardown_world),
+		cmocka_unit_test_setup_teardown(test_walk_over_signal, setup_world, teardown_world),
+		cmocka_unit_test_setup_teardown(test_read_failures, setup_world, teardown_world),
+		cmocka_unit_test(test_late_memory),
+		cmocka_unit_test_setup_teardown(test_images_of_a_pid, setup_world, teardown_world),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
