@@ -157,7 +157,12 @@ pfs_relation_copy_for_cluster(Relation old_table, Relation new_table, Relation o
 	{
 		outer = MemoryContextSwitchTo(context);
 		if (row.stream_ids != NULL)
-			copy_streams(old_table, new_table, &row);
+		{
+			PfsSegmentRow copy;
+
+			pfs_segment_row_copy(&copy, &row);
+			copy_streams(old_table, new_table, &copy);
+		}
 		*row_count += row.row_count;
 		MemoryContextSwitchTo(outer);
 		MemoryContextReset(context);

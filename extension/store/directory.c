@@ -56,8 +56,6 @@ struct PfsDirectoryScan
 	Relation index;
 	SysScanDesc scan;
 	SnapshotData nonvacuumable;
-	bytea *header;	  /* detoasted copy of the current row's, or NULL */
-	ArrayType *array; /* the same of its stream ids */
 };
 
 PfsDirectoryWriter *
@@ -186,17 +184,6 @@ pfs_directory_scan_begin_nonvacuumable(int64 storage_id)
 	return scan_begin(storage_id, NULL);
 }
 
-static void
-free_row(PfsDirectoryScan *scan)
-{
-	if (scan->header != NULL)
-		pfree(scan->header);
-	if (scan->array != NULL)
-		pfree(scan->array);
-	scan->header = NULL;
-	scan->array = NULL;
-}
-
 static PfsRange
 get_range(const Datum *values, const bool *nulls, int column)
 {
@@ -217,7 +204,6 @@ pfs_directory_scan_next(PfsDirectoryScan *scan, PfsSegmentRow *row)
 	Datum values[COL_COUNT];
 	bool nulls[COL_COUNT];
 
-	free_row(scan);
 	if (!HeapTupleIsValid(tuple))
 		return false;
 
@@ -228,14 +214,15 @@ pfs_directory_scan_next(PfsDirectoryScan *scan, PfsSegmentRow *row)
 	row->key = get_range(values, nulls, COL_KEY_MIN);
 	row->row_count = DatumGetInt32(values[COL_ROW_COUNT - 1]);
 	row->level = DatumGetInt16(values[COL_LEVEL - 1]);
-	scan->header = row->header = DatumGetByteaPCopy(values[COL_HEADER - 1]);
+	row->header = (bytea *) DatumGetPointer(values[COL_HEADER - 1]);
 	row->stream_ids = NULL;
 	row->stream_count = 0;
 	if (!nulls[COL_STREAM_IDS - 1])
 	{
-		scan->array = DatumGetArrayTypePCopy(values[COL_STREAM_IDS - 1]);
-		row->stream_ids = (const Oid *) ARR_DATA_PTR(scan->array);
-		row->stream_count = (uint32) ArrayGetNItems(ARR_NDIM(scan->array), ARR_DIMS(scan->array));
+		ArrayType *array = DatumGetArrayTypeP(values[COL_STREAM_IDS - 1]);
+
+		row->stream_ids = (const Oid *) ARR_DATA_PTR(array);
+		row->stream_count = (uint32) ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
 	}
 	row->payload =
 		nulls[COL_PAYLOAD - 1] ? NULL : (struct varlena *) DatumGetPointer(values[COL_PAYLOAD - 1]);
@@ -245,7 +232,6 @@ pfs_directory_scan_next(PfsDirectoryScan *scan, PfsSegmentRow *row)
 void
 pfs_directory_scan_end(PfsDirectoryScan *scan)
 {
-	free_row(scan);
 	systable_endscan_ordered(scan->scan);
 	index_close(scan->index, AccessShareLock);
 	table_close(scan->heap, AccessShareLock);
@@ -262,7 +248,7 @@ void
 pfs_segment_row_copy(PfsSegmentRow *copy, const PfsSegmentRow *row)
 {
 	*copy = *row;
-	copy->header = copy_bytes(row->header, VARSIZE(row->header));
+	copy->header = DatumGetByteaPCopy(PointerGetDatum(row->header));
 	copy->stream_ids = copy_bytes(row->stream_ids, sizeof(Oid) * row->stream_count);
 	copy->payload = copy_bytes(row->payload, row->payload == NULL ? 0 : VARSIZE_ANY(row->payload));
 }

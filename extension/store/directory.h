@@ -31,11 +31,10 @@ typedef struct PfsSegmentRow
 	PfsRange key;
 	int32 row_count;
 	int16 level;
-	bytea *header;		   /* plain: detoasted and with a 4-byte length word */
-	uint32 stream_count;   /* length of stream_ids */
-	const Oid *stream_ids; /* values in the table's TOAST relation, or NULL: see payload */
-	struct varlena
-		*payload; /* all streams: inline, or a TOAST pointer; NULL where stream_ids is not */
+	bytea *header;			 /* in a copy: detoasted, with a 4-byte length word */
+	uint32 stream_count;	 /* length of stream_ids */
+	const Oid *stream_ids;	 /* values in the table's TOAST relation, or NULL: see payload */
+	struct varlena *payload; /* all streams, inline or a TOAST pointer; NULL: see stream_ids */
 } PfsSegmentRow;
 
 typedef struct PfsDirectoryWriter PfsDirectoryWriter;

@@ -44,7 +44,7 @@ void pfs_segment_write(Relation relation, int64 storage_id, PfsDirectoryWriter *
 /* A segment being read; lives in the memory context that was current at open. */
 typedef struct PfsSegmentInput PfsSegmentInput;
 
-/* The row must outlive the input. */
+/* The row is a copy (pfs_segment_row_copy) and must outlive the input. */
 PfsSegmentInput *pfs_segment_open(Relation relation, const PfsSegmentRow *row);
 PfsSegmentReader *pfs_segment_reader(PfsSegmentInput *input);
 
