@@ -91,6 +91,8 @@ wake_resting(ExtentPool *pool, uint64_t now_ns)
 	while (woken < pool->resting_count && pool->resting[woken].free_at_ns <= now_ns &&
 		   insert_free(pool, pool->resting[woken].extent) == 0)
 		woken++;
+	if (woken == 0)
+		return;
 	pool->resting_count -= woken;
 	memmove(pool->resting, pool->resting + woken, pool->resting_count * sizeof(RestingExtent));
 	trim_end(pool);
