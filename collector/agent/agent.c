@@ -33,7 +33,7 @@
 #define FIRST_FLUSH_NS NS_PER_S /* the first samples are stored soon: it shows that all works */
 #define FLUSH_GRACE_NS (200 * NS_PER_MS) /* after a window's end, for what is in the ring still */
 #define FOLLOW_CPUS_NS NS_PER_S
-#define DRAIN_MS	   10000
+#define DRAIN_MIN_MS   1000
 
 #define INTERVAL_BYTES	   ((size_t) 32 * 1024 * 1024)
 #define SYMBOL_CACHE_BYTES ((size_t) 24 * 1024 * 1024)
@@ -276,6 +276,30 @@ run(Agent *agent)
 	return EXIT_OK;
 }
 
+/*
+ * Whoever sends a signal may lose patience (Kubernetes after 30 s, systemd after 90 s): of the time that
+ * is given, symbols may take six tenths. A run that ends by itself takes the time that it needs.
+ */
+static int64_t
+symbols_deadline(const Agent *agent, int64_t stopped_ns)
+{
+	if (stop_signals == 0)
+		return INT64_MAX;
+	return stopped_ns + agent->options->stop_timeout_ms * NS_PER_MS / 10 * 6;
+}
+
+/* What is left of that time for the queue. */
+static int
+drain_ms(const Agent *agent, int64_t stopped_ns)
+{
+	int64_t spent_ms = (clock_ns(CLOCK_MONOTONIC) - stopped_ns) / NS_PER_MS;
+	int64_t left_ms = agent->options->stop_timeout_ms;
+
+	if (stop_signals > 0)
+		left_ms -= spent_ms;
+	return (int) (left_ms > DRAIN_MIN_MS ? left_ms : DRAIN_MIN_MS);
+}
+
 /* Stops in the order in which samples flow, so that none is left on the road. */
 static ExitCode
 stop(Agent *agent, ExitCode code)
@@ -287,11 +311,11 @@ stop(Agent *agent, ExitCode code)
 	sampler_stop(agent->sampler);
 	reader_stop(agent->reader);
 	take_kernel_losses(agent);
-	flusher_stop(agent->flusher);
+	flusher_stop(agent->flusher, symbols_deadline(agent, stopped_ns));
 	flusher_stats(agent->flusher, &agent->report.resolved);
 	if (agent->options->progress && agent->options->duration_ms > 0)
 		report_progress_end();
-	if (!writer_drain(agent->writer, DRAIN_MS) && code == EXIT_OK)
+	if (!writer_drain(agent->writer, drain_ms(agent, stopped_ns)) && code == EXIT_OK)
 	{
 		log_event(LOG_ERROR, "agent", "could not store all samples before the end",
 				  log_text("hint",
@@ -348,7 +372,7 @@ agent_run(const AgentOptions *options)
 		if (agent->reader != NULL)
 			reader_stop(agent->reader);
 		if (agent->flusher != NULL)
-			flusher_stop(agent->flusher);
+			flusher_stop(agent->flusher, 0);
 	}
 	free_parts(agent);
 	free(agent);

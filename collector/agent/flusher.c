@@ -19,7 +19,6 @@
 #define OPEN_BINARIES_NS (100 * NS_PER_MS) /* so that their symbols are there when a flush is due */
 #define SWEEP_NS		 (60 * NS_PER_S)
 #define SLICE_NS		 (500 * NS_PER_MS) /* of symbolizing before what is done is stored */
-#define STOP_NS			 (15 * NS_PER_S)   /* for symbols after the end of sampling */
 #define BATCH_BYTES		 ((size_t) 64 * 1024 * 1024)
 
 struct Flusher
@@ -35,6 +34,7 @@ struct Flusher
 	pthread_cond_t wakeup;
 	bool requested;
 	bool stopping;
+	int64_t deadline_ns; /* of the last flush, CLOCK_MONOTONIC */
 };
 
 int
@@ -176,7 +176,7 @@ work(Flusher *flusher, int64_t deadline_ns, bool addresses_only)
 static void
 finish(Flusher *flusher)
 {
-	int64_t deadline_ns = clock_ns(CLOCK_MONOTONIC) + STOP_NS;
+	int64_t deadline_ns = flusher->deadline_ns;
 
 	for (int round = 0; round < 2; round++)
 	{
@@ -265,10 +265,13 @@ flusher_request(Flusher *flusher)
 }
 
 void
-flusher_stop(Flusher *flusher)
+flusher_stop(Flusher *flusher, int64_t deadline_ns)
 {
 	if (!flusher->started)
 		return;
+	pthread_mutex_lock(&flusher->mutex);
+	flusher->deadline_ns = deadline_ns;
+	pthread_mutex_unlock(&flusher->mutex);
 	wake(flusher, true);
 	pthread_join(flusher->thread, NULL);
 	flusher->started = false;

@@ -40,8 +40,11 @@ int flusher_start(Flusher *flusher);
 /* Asks for a flush; returns at once. */
 void flusher_request(Flusher *flusher);
 
-/* Flushes what is there for the last time, ends the thread. */
-void flusher_stop(Flusher *flusher);
+/*
+ * Flushes what is there for the last time, ends the thread. What is not symbolized when the deadline
+ * (CLOCK_MONOTONIC) has passed is stored by binary and address.
+ */
+void flusher_stop(Flusher *flusher, int64_t deadline_ns);
 
 /* Sums over all flushes. After flusher_stop. */
 void flusher_stats(const Flusher *flusher, ResolveStats *stats);

@@ -20,6 +20,7 @@ set_defaults(AgentOptions *options)
 	options->database = "";
 	options->frequency_hz = AGENT_FREQUENCY_HZ_DEFAULT;
 	options->interval_ms = AGENT_INTERVAL_MS_DEFAULT;
+	options->stop_timeout_ms = AGENT_STOP_MS_DEFAULT;
 	options->queue_bytes = AGENT_QUEUE_BYTES_DEFAULT;
 	options->debug_directory = "/usr/lib/debug";
 	options->log_level = LOG_INFO;
@@ -87,6 +88,13 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 							 "window that samples are summed over and stored after; default 10s",
 							 AGENT_INTERVAL_MS_MIN,
 							 AGENT_INTERVAL_MS_MAX };
+	flags[count++] = (Flag){ "stop-timeout",
+							 FLAG_DURATION,
+							 &options->stop_timeout_ms,
+							 "TIME",
+							 "for what is not stored yet, after a signal; default 25s",
+							 1,
+							 AGENT_STOP_MS_MAX };
 	flags[count++] = (Flag){ "label-pid", FLAG_SWITCH, &options->label_pid, NULL,
 							 "add the label pid: a series for each process" };
 	flags[count++] = (Flag){ "label-thread", FLAG_SWITCH, &options->label_thread, NULL,

@@ -16,6 +16,8 @@
 #define AGENT_INTERVAL_MS_DEFAULT  10000
 #define AGENT_INTERVAL_MS_MIN	   1000
 #define AGENT_INTERVAL_MS_MAX	   3600000
+#define AGENT_STOP_MS_DEFAULT	   25000
+#define AGENT_STOP_MS_MAX		   3600000
 #define AGENT_QUEUE_BYTES_DEFAULT  ((size_t) 64 * 1024 * 1024)
 
 typedef struct AgentOptions
@@ -24,6 +26,7 @@ typedef struct AgentOptions
 	int64_t frequency_hz;
 	int64_t duration_ms; /* 0: until a signal comes */
 	int64_t interval_ms;
+	int64_t stop_timeout_ms;
 	const char *node;
 	bool label_pid;
 	bool label_thread;
