@@ -56,7 +56,8 @@ struct Binary
 	char build_id[2 * ELF_BUILD_ID_MAX_BYTES + 1];
 	ElfFile file; /* its descriptor is open while references > 0 */
 	DebugFiles debug_files;
-	bool debug_files_known;		   /* looked for since the file was opened */
+	bool debug_files_known; /* looked for since the file was opened */
+	bool dwarf_unusable;	/* since the file was opened: the worker can make nothing of it */
 	int64_t worker_pause_until_ns; /* CLOCK_MONOTONIC: the worker failed with this binary */
 	SymbolTable *table;
 	struct Binary *prev; /* among the idle ones, least recently released first */

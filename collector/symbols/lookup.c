@@ -117,7 +117,8 @@ ask_dwarf(Binary *binary, uint64_t address, SymbolLines *lines)
 	const char *symbol;
 	int err;
 
-	if (!symbolizer->inlined_lines || file->source.fd < 0 || !file->has_dwarf)
+	if (!symbolizer->inlined_lines || file->source.fd < 0 || !file->has_dwarf ||
+		binary->dwarf_unusable)
 		return 0;
 	if (worker_pauses(binary))
 		return -EAGAIN;
@@ -130,6 +131,7 @@ ask_dwarf(Binary *binary, uint64_t address, SymbolLines *lines)
 			err = worker_client_lookup(symbolizer->worker, binary->number, file->source.fd,
 									   binary->debug_files.alt_fd, address, symbol, lines);
 	}
+	binary->dwarf_unusable = err == -ENODATA;
 	return note_worker(binary, err);
 }
 

@@ -300,6 +300,7 @@ binary_release(Binary *binary)
 		symbolizer_drop_table(binary); /* it points into files that may be others next time */
 	debug_files_close(&binary->debug_files);
 	binary->debug_files_known = false;
+	binary->dwarf_unusable = false;
 	DL_APPEND(symbolizer->idle, binary);
 	if (++symbolizer->idle_count > IDLE_BINARIES_MAX)
 	{

@@ -37,6 +37,8 @@
 #define WORKER_CPU_LOOKUP_MS   2000
 #define WORKER_CPU_DEMANGLE_MS 250
 #define WORKER_DATA_BYTES	   (512UL << 20)
+#define WORKER_RESIDENT_BUSY   (64UL << 20) /* from here on binaries are closed to open others */
+#define WORKER_RESIDENT_GROWTH (32UL << 20) /* of caches since the last binary was opened */
 #define WORKER_RESIDENT_KEPT   (24UL << 20) /* what an idle worker may hold */
 #define WORKER_NICE			   2			/* gives way, but a busy machine must not starve it */
 #define WORKER_USER			   65534		/* nobody */
@@ -52,6 +54,8 @@ typedef struct Worker
 {
 	Session sessions[WORKER_SESSIONS];
 	uint64_t clock;
+	size_t
+		resident_limit; /* bytes; over it all binaries are closed, and open again when asked for */
 	char paths[WORKER_FRAMES_MAX][WORKER_STRING_MAX];
 	char message[WORKER_MESSAGE_BYTES];
 } Worker;
@@ -144,6 +148,8 @@ find_session(Worker *worker, uint64_t binary)
 static void
 close_session(Session *session)
 {
+	if (session->used == 0)
+		return;
 	dwarf_session_close(session->dwarf);
 	memset(session, 0, sizeof(*session));
 }
@@ -152,31 +158,50 @@ static void
 close_sessions(Worker *worker)
 {
 	for (int i = 0; i < WORKER_SESSIONS; i++)
-		if (worker->sessions[i].used != 0)
-			close_session(&worker->sessions[i]);
+		close_session(&worker->sessions[i]);
 	malloc_trim(0);
 }
 
-/* Opens a binary in the slot that was used least recently. */
+static int
+compare_use(const void *a, const void *b)
+{
+	uint64_t left = ((const Session *) a)->used;
+	uint64_t right = ((const Session *) b)->used;
+
+	return (left > right) - (left < right);
+}
+
+/* Opens a binary in the slot that was used least recently; more of them are closed to make room. */
 static int
 open_session(Worker *worker, uint64_t binary, int fd, int alt_fd)
 {
-	Session *oldest = &worker->sessions[0];
+	Session *session = &worker->sessions[0];
 	int err;
 
-	if (memory_bytes(2) > WORKER_RESIDENT_KEPT)
-		close_sessions(worker);
-	for (int i = 1; i < WORKER_SESSIONS; i++)
-		if (worker->sessions[i].used < oldest->used)
-			oldest = &worker->sessions[i];
-	if (oldest->used != 0)
-		close_session(oldest);
-	err = dwarf_session_open(fd, alt_fd, &oldest->dwarf);
+	qsort(worker->sessions, WORKER_SESSIONS, sizeof(worker->sessions[0]), compare_use);
+	close_session(session);
+	for (int i = 1; i < WORKER_SESSIONS && memory_bytes(2) > WORKER_RESIDENT_BUSY; i++)
+	{
+		close_session(&worker->sessions[i]);
+		malloc_trim(0);
+	}
+	err = dwarf_session_open(fd, alt_fd, &session->dwarf);
 	if (err != 0)
 		return err;
-	oldest->binary = binary;
-	oldest->used = ++worker->clock;
+	session->binary = binary;
+	session->used = ++worker->clock;
+	worker->resident_limit = memory_bytes(2) + WORKER_RESIDENT_GROWTH;
+	if (worker->resident_limit < WORKER_RESIDENT_BUSY)
+		worker->resident_limit = WORKER_RESIDENT_BUSY;
 	return 0;
+}
+
+/* Now and then: caches of libdw only grow. */
+static void
+limit_resident(Worker *worker)
+{
+	if (worker->clock % 64 == 0 && memory_bytes(2) > worker->resident_limit)
+		close_sessions(worker);
 }
 
 /* Allocated, or NULL where the name is not a mangled one. A stub keeps its mark: f(int)@plt. */
@@ -378,6 +403,7 @@ serve(void)
 		reply_bytes = answer(worker, (size_t) size_bytes, fds[0], fds[1]);
 		if (send(WORKER_SOCKET, worker->message, reply_bytes, MSG_NOSIGNAL) < 0)
 			break;
+		limit_resident(worker);
 	}
 	close_sessions(worker);
 	free(worker);
