@@ -23,6 +23,13 @@
 #include "varatt.h"
 #endif
 
+#if PG_VERSION_NUM < 160000
+#define pfs_relation_ownercheck(relation_id) pg_class_ownercheck(relation_id, GetUserId())
+#else
+#define pfs_relation_ownercheck(relation_id) \
+	object_ownercheck(RelationRelationId, relation_id, GetUserId())
+#endif
+
 #if PG_VERSION_NUM < 180000
 #define pg_noreturn __attribute__((noreturn))
 #endif

@@ -152,6 +152,16 @@ pfs_directory_insert(PfsDirectoryWriter *writer, int64 storage_id, PfsSegmentRow
 	heap_freetuple(tuple);
 }
 
+bool
+pfs_directory_remove(PfsDirectoryWriter *writer, const ItemPointerData *address)
+{
+	ItemPointerData tid = *address;
+	TM_FailureData failure;
+
+	return heap_delete(writer->heap, &tid, GetCurrentCommandId(true), InvalidSnapshot, false,
+					   &failure, false) == TM_Ok;
+}
+
 /* Without a snapshot: all rows that are not surely dead. */
 static PfsDirectoryScan *
 scan_begin(int64 storage_id, Snapshot snapshot)
@@ -208,6 +218,7 @@ pfs_directory_scan_next(PfsDirectoryScan *scan, PfsSegmentRow *row)
 		return false;
 
 	heap_deform_tuple(tuple, RelationGetDescr(scan->heap), values, nulls);
+	row->address = tuple->t_self;
 	row->segment_no = DatumGetInt64(values[COL_SEGMENT_NO - 1]);
 	row->byte_count = DatumGetInt64(values[COL_BYTE_COUNT - 1]);
 	row->time = get_range(values, nulls, COL_TIME_MIN);

@@ -12,6 +12,7 @@
 
 #include "profstore.h"
 
+#include "storage/itemptr.h"
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
@@ -25,6 +26,7 @@ typedef struct PfsRange
 
 typedef struct PfsSegmentRow
 {
+	ItemPointerData address; /* of the directory row, where it was read */
 	int64 segment_no;
 	int64 byte_count; /* of all streams */
 	PfsRange time;
@@ -44,6 +46,8 @@ PfsDirectoryWriter *pfs_directory_writer_open(void);
 /* Inserts a row and sets its segment_no. */
 void pfs_directory_insert(PfsDirectoryWriter *writer, int64 storage_id, PfsSegmentRow *row,
 						  CommandId command_id);
+/* Deletes the row at an address; false, with nothing done, where another transaction has touched it. */
+bool pfs_directory_remove(PfsDirectoryWriter *writer, const ItemPointerData *address);
 void pfs_directory_writer_close(PfsDirectoryWriter *writer); /* keeps the lock */
 
 typedef struct PfsDirectoryScan PfsDirectoryScan;

@@ -62,8 +62,8 @@ grow(MemoryContext context, void *pointer, Size bytes)
 	return repalloc_huge(pointer, bytes);
 }
 
-static void
-reserve_rows(PfsRowBuffer *buffer, uint32 row_count)
+void
+pfs_row_buffer_reserve(PfsRowBuffer *buffer, uint32 row_count)
 {
 	uint32 capacity = Max(buffer->row_capacity, ROWS_AT_FIRST);
 
@@ -94,8 +94,8 @@ reserve_run(PfsRowBuffer *buffer)
 }
 
 /* Notes a null; the first one of a column makes its array of flags. */
-static void
-set_null(PfsRowBuffer *buffer, PfsBufferColumn *column, uint32 row)
+void
+pfs_row_buffer_set_null(PfsRowBuffer *buffer, PfsBufferColumn *column, uint32 row)
 {
 	if (column->nulls == NULL)
 	{
@@ -118,7 +118,7 @@ append_column(PfsRowBuffer *buffer, PfsBufferColumn *column, TupleTableSlot **sl
 		uint32 row = buffer->row_count + i;
 
 		if (slots[i]->tts_isnull[attribute])
-			set_null(buffer, column, row);
+			pfs_row_buffer_set_null(buffer, column, row);
 		else
 		{
 			column->values[row] = pfs_lane_of_datum(kind, slots[i]->tts_values[attribute]);
@@ -137,7 +137,7 @@ pfs_row_buffer_append(PfsRowBuffer *buffer, TupleTableSlot **slots, uint32 count
 	for (uint32 i = 0; i < count; i++)
 		slot_getallattrs(slots[i]);
 
-	reserve_rows(buffer, buffer->row_count + count);
+	pfs_row_buffer_reserve(buffer, buffer->row_count + count);
 	reserve_run(buffer);
 	last = buffer->run_count > 0 ? &buffer->runs[buffer->run_count - 1] : NULL;
 	for (uint32 i = 0; i < buffer->column_count; i++)

@@ -89,6 +89,20 @@ column_range(const PfsBufferColumn *column, uint32 first, uint32 count)
 	return range;
 }
 
+static bool
+in_order(const int64 *series, const int64 *stack, const int64 *time, uint32 count)
+{
+	for (uint32 i = 1; i < count; i++)
+	{
+		SortItem before = { series[i - 1], stack[i - 1], time[i - 1], 0 };
+		SortItem item = { series[i], stack[i], time[i], 0 };
+
+		if (compare_items(&before, &item) > 0)
+			return false;
+	}
+	return true;
+}
+
 /* The sorted order as row numbers, or NULL where the rows are in order already. */
 static SortItem *
 sorted_items(const PfsRowBuffer *buffer, const PfsRowKey *key, uint32 first, uint32 count)
@@ -97,9 +111,9 @@ sorted_items(const PfsRowBuffer *buffer, const PfsRowKey *key, uint32 first, uin
 	const PfsBufferColumn *stack = find_column(buffer, key->stack);
 	const PfsBufferColumn *time = find_column(buffer, key->time);
 	SortItem *items;
-	bool in_order = true;
 
-	if (series == NULL || stack == NULL || time == NULL || count < 2)
+	if (series == NULL || stack == NULL || time == NULL ||
+		in_order(series->values + first, stack->values + first, time->values + first, count))
 		return NULL;
 
 	items = palloc_extended(sizeof(SortItem) * (Size) count, MCXT_ALLOC_HUGE);
@@ -108,13 +122,6 @@ sorted_items(const PfsRowBuffer *buffer, const PfsRowKey *key, uint32 first, uin
 		uint32 row = first + i;
 
 		items[i] = (SortItem){ series->values[row], stack->values[row], time->values[row], row };
-		if (i > 0 && compare_items(&items[i - 1], &items[i]) > 0)
-			in_order = false;
-	}
-	if (in_order)
-	{
-		pfree(items);
-		return NULL;
 	}
 	sort_items(items, count);
 	return items;

@@ -132,11 +132,10 @@ save_streams(Relation relation, const PfsSegment *segment)
 	return ids;
 }
 
-void
-pfs_segment_write(Relation relation, int64 storage_id, PfsDirectoryWriter *writer,
-				  const PfsRows *rows, CommandId command_id)
+static void
+write_segment(Relation relation, int64 storage_id, PfsDirectoryWriter *writer, const PfsRows *rows,
+			  CommandId command_id, int16 level, PfsEffort effort, bool packed)
 {
-	bool small = rows->row_count <= PFS_PACKED_MAX_ROWS;
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "profstore segment write",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext outer = MemoryContextSwitchTo(context);
@@ -145,8 +144,7 @@ pfs_segment_write(Relation relation, int64 storage_id, PfsDirectoryWriter *write
 	PfsStatus status;
 	PfsSegmentRow row = { 0 };
 
-	status = pfs_segment_encode(rows->columns, rows->column_count, rows->row_count,
-								small ? PFS_EFFORT_FAST : PFS_EFFORT_DENSE,
+	status = pfs_segment_encode(rows->columns, rows->column_count, rows->row_count, effort,
 								pfs_palloc_allocator(context), &segment, &error);
 	if (status != PFS_OK)
 		pfs_segment_error(relation, 0, status, &error);
@@ -154,12 +152,12 @@ pfs_segment_write(Relation relation, int64 storage_id, PfsDirectoryWriter *write
 	for (uint32 i = 0; i < segment.stream_count; i++)
 		row.byte_count += (int64) segment.streams[i].length;
 	row.row_count = (int32) rows->row_count;
-	row.level = small ? 0 : 1;
+	row.level = level;
 	row.time = rows->time;
 	row.key = rows->key;
 	row.header = (bytea *) value_of(&segment.header);
 	row.stream_count = segment.stream_count;
-	if (small || !OidIsValid(relation->rd_rel->reltoastrelid))
+	if (packed || !OidIsValid(relation->rd_rel->reltoastrelid))
 		row.payload = pack_streams(&segment, (size_t) row.byte_count);
 	else
 		row.stream_ids = save_streams(relation, &segment);
@@ -167,6 +165,26 @@ pfs_segment_write(Relation relation, int64 storage_id, PfsDirectoryWriter *write
 
 	MemoryContextSwitchTo(outer);
 	MemoryContextDelete(context);
+}
+
+void
+pfs_segment_write(Relation relation, int64 storage_id, PfsDirectoryWriter *writer,
+				  const PfsRows *rows, CommandId command_id)
+{
+	bool small = rows->row_count <= PFS_PACKED_MAX_ROWS;
+
+	write_segment(relation, storage_id, writer, rows, command_id, small ? 0 : 1,
+				  small ? PFS_EFFORT_FAST : PFS_EFFORT_DENSE, small);
+}
+
+void
+pfs_segment_write_merged(Relation relation, int64 storage_id, PfsDirectoryWriter *writer,
+						 const PfsRows *rows, CommandId command_id, int16 level)
+{
+	bool final = level >= 2;
+
+	write_segment(relation, storage_id, writer, rows, command_id, level,
+				  final ? PFS_EFFORT_DENSE : PFS_EFFORT_FAST, !final);
 }
 
 /* A damaged directory row, found before any stream was read. */
@@ -297,4 +315,18 @@ pfs_segment_load_column(PfsSegmentInput *input, int column)
 
 	pfs_reader_column_streams(input->reader, column, &values, &nulls);
 	return load_stream(input, values) + load_stream(input, nulls);
+}
+
+void
+pfs_segment_delete_streams(Relation relation, const PfsSegmentRow *row)
+{
+	PfsSegmentInput *input;
+
+	if (row->stream_ids == NULL)
+		return;
+	input = pfs_segment_open(relation, row);
+	for (uint32 i = 0; i < row->stream_count; i++)
+		if (OidIsValid(row->stream_ids[i]))
+			toast_delete_datum(relation, PointerGetDatum(pfs_segment_stream_pointer(input, i)),
+							   false);
 }

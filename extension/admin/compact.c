@@ -1,0 +1,143 @@
+/*
+ * compact.c
+ *		profstore.compact(): merges the segments of a table, or of all partitions of one.
+ */
+#include "profstore.h"
+
+#include "access/relation.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "storage/proc.h"
+#include "utils/acl.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "access/table_am.h"
+#include "admin/compact.h"
+#include "store/compaction.h"
+
+PG_FUNCTION_INFO_V1(profstore_compact);
+
+/* Whoever calls the function wants all done that can be. */
+#define OPEN_INPUTS 2
+
+int64
+pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments)
+{
+	Relation relation;
+	int64 merged = 0;
+
+	if (!ConditionalLockRelationOid(relation_id, ShareUpdateExclusiveLock))
+	{
+		char *name = get_rel_name(relation_id);
+
+		if (name != NULL)
+			ereport(NOTICE, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+							 errmsg("skipping table \"%s\": its lock is taken", name),
+							 errhint("Compact it again later.")));
+		return 0;
+	}
+	/* only now it is certain which table, and which file, it is */
+	relation = try_relation_open(relation_id, NoLock);
+	if (relation == NULL)
+	{
+		UnlockRelationOid(relation_id, ShareUpdateExclusiveLock);
+		return 0;
+	}
+	while (pfs_is_profstore_table(relation) && merged < max_segments)
+	{
+		uint32 step_merged;
+		PfsCompactionStep step =
+			pfs_compaction_step(relation, open_inputs,
+								(uint32) Min(max_segments - merged, PG_INT32_MAX), &step_merged);
+
+		CHECK_FOR_INTERRUPTS();
+		if (step == PFS_COMPACTION_GIVEN_UP)
+			ereport(NOTICE,
+					(errmsg("stopped compacting table \"%s\": another transaction has changed its "
+							"segments",
+							RelationGetRelationName(relation))));
+		if (step != PFS_COMPACTION_MERGED)
+			break;
+		merged += step_merged;
+	}
+	relation_close(relation, NoLock);
+	return merged;
+}
+
+static void
+check_relation(Oid relation_id)
+{
+	char kind = get_rel_relkind(relation_id);
+	Relation relation;
+
+	if (kind == '\0')
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+						errmsg("relation with OID %u does not exist", relation_id)));
+	if (!pfs_relation_ownercheck(relation_id))
+		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(kind), get_rel_name(relation_id));
+	if (kind == RELKIND_PARTITIONED_TABLE)
+		return;
+	relation = relation_open(relation_id, AccessShareLock);
+	if (!pfs_is_profstore_table(relation))
+		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+						errmsg("\"%s\" is not a table of access method \"profstore\"",
+							   RelationGetRelationName(relation))));
+	relation_close(relation, AccessShareLock);
+}
+
+/*
+ * A merge of a transaction with one snapshot for all would miss rows that were committed since; its deletion of
+ * old segments would then lose them. And other snapshots take no notice of a VACUUM's transaction.
+ */
+static void
+check_transaction(void)
+{
+	PreventCommandIfReadOnly("profstore.compact()");
+	PreventCommandDuringRecovery("profstore.compact()");
+	PreventCommandIfParallelMode("profstore.compact()");
+	if (IsolationUsesXactSnapshot())
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("cannot compact in a REPEATABLE READ or SERIALIZABLE transaction"),
+						errhint("Use READ COMMITTED.")));
+	if (MyProc->statusFlags & PROC_IN_VACUUM)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("cannot compact during VACUUM")));
+}
+
+PGDLLEXPORT Datum
+profstore_compact(PG_FUNCTION_ARGS)
+{
+	Oid relation_id;
+	int64 max_segments = PG_INT64_MAX;
+	int64 merged = 0;
+	List *tables;
+	ListCell *cell;
+
+	if (PG_ARGISNULL(0))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("rel must not be null")));
+	relation_id = PG_GETARG_OID(0);
+	if (!PG_ARGISNULL(1))
+		max_segments = PG_GETARG_INT32(1);
+	if (max_segments < 1)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("max_segments must be at least 1")));
+	check_transaction();
+	check_relation(relation_id);
+
+	tables = get_rel_relkind(relation_id) == RELKIND_PARTITIONED_TABLE
+				 ? find_all_inheritors(relation_id, NoLock, NULL)
+				 : list_make1_oid(relation_id);
+	foreach(cell, tables)
+	{
+		char kind = get_rel_relkind(lfirst_oid(cell));
+
+		if ((kind == RELKIND_RELATION || kind == RELKIND_MATVIEW) && merged < max_segments)
+			merged += pfs_compact_table(lfirst_oid(cell), OPEN_INPUTS, max_segments - merged);
+	}
+	PG_RETURN_INT64(merged);
+}
