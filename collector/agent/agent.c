@@ -8,6 +8,7 @@
 #include "agent/agent.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,6 +92,17 @@ raise_descriptor_limit(void)
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
 	}
+}
+
+/*
+ * Compiling a large library's unwind table takes tens of megabytes for a moment. Big blocks go back to the kernel when
+ * they are freed, which the C library else gives up after the first one; and threads share their heaps.
+ */
+static void
+keep_memory_small(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+	mallopt(M_ARENA_MAX, 2);
 }
 
 static ExitCode
@@ -357,6 +369,7 @@ agent_run(const AgentOptions *options)
 	}
 	agent->options = options;
 	catch_signals();
+	keep_memory_small();
 	raise_descriptor_limit();
 	code = start_parts(agent, &failure);
 	if (code == EXIT_OK)
