@@ -41,6 +41,8 @@ struct Kallsyms
 	char *path;
 	bool loaded;
 	int64_t loaded_ns; /* CLOCK_MONOTONIC */
+	int64_t reload_min_ns;
+	int64_t reload_ns; /* after which it may be read again */
 	uint32_t count;
 	uint32_t region_count;
 	uint32_t module_count;
@@ -314,7 +316,7 @@ load(Kallsyms *kallsyms)
 }
 
 int
-kallsyms_create(const char *path, Kallsyms **kallsyms)
+kallsyms_create(const char *path, int64_t reload_ns, Kallsyms **kallsyms)
 {
 	Kallsyms *made = calloc(1, sizeof(*made));
 
@@ -326,6 +328,8 @@ kallsyms_create(const char *path, Kallsyms **kallsyms)
 		free(made);
 		return -ENOMEM;
 	}
+	made->reload_min_ns = reload_ns;
+	made->reload_ns = reload_ns;
 	*kallsyms = made;
 	return 0;
 }
@@ -393,14 +397,20 @@ find_loaded(const Kallsyms *kallsyms, uint64_t address, KernelSymbol *symbol)
 bool
 kallsyms_find(Kallsyms *kallsyms, uint64_t address, KernelSymbol *symbol)
 {
+	bool found;
+
 	if (!kallsyms->loaded)
 		load(kallsyms);
 	if (find_loaded(kallsyms, address, symbol))
 		return true;
-	if (clock_ns(CLOCK_MONOTONIC) - kallsyms->loaded_ns < KALLSYMS_RELOAD_NS)
+	if (clock_ns(CLOCK_MONOTONIC) - kallsyms->loaded_ns < kallsyms->reload_ns)
 		return false;
 	load(kallsyms);
-	return find_loaded(kallsyms, address, symbol);
+	found = find_loaded(kallsyms, address, symbol);
+	kallsyms->reload_ns = found ? kallsyms->reload_min_ns : kallsyms->reload_ns * 2;
+	if (kallsyms->reload_ns > KALLSYMS_RELOAD_MAX_NS)
+		kallsyms->reload_ns = KALLSYMS_RELOAD_MAX_NS;
+	return found;
 }
 
 bool

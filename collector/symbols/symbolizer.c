@@ -30,7 +30,7 @@ symbolizer_create(const SymbolizerOptions *options, Symbolizer **symbolizer)
 	if (err == 0)
 		err = result_cache_create(options->cache_bytes / 2, &made->results);
 	if (err == 0)
-		err = kallsyms_create(KALLSYMS_PATH, &made->kallsyms);
+		err = kallsyms_create(KALLSYMS_PATH, KALLSYMS_RELOAD_MIN_NS, &made->kallsyms);
 	if (err == 0)
 		err = worker_client_create(&made->worker);
 	if (err == 0)
@@ -145,7 +145,7 @@ open_file(const char *path, FileIdentity *identity)
 static uint64_t
 hash_header(const ElfSource *source)
 {
-	uint8_t page[4096];
+	uint8_t page[4096] = { 0 };
 	size_t size_bytes = source->size_bytes < sizeof(page) ? source->size_bytes : sizeof(page);
 
 	return elf_source_read(source, 0, page, size_bytes) ? hash_bytes(0, page, size_bytes) : 0;
@@ -163,7 +163,7 @@ note_root(Binary *binary, const char *path)
 		return;
 	length += strspn(path + length, "0123456789");
 	if (path[length] == '/' && path[length - 1] != '/')
-		snprintf(binary->root, sizeof(binary->root), "%.*s/root", (int) length, path);
+		(void) snprintf(binary->root, sizeof(binary->root), "%.*s/root", (int) length, path);
 }
 
 /*
