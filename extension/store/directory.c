@@ -16,6 +16,7 @@
 #include "catalog/index.h"
 #include "catalog/indexing.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
@@ -54,7 +55,7 @@ struct PfsDirectoryScan
 {
 	Relation heap;
 	Relation index;
-	SysScanDesc scan;
+	SysScanDesc scan; /* NULL: there is nothing to read */
 	SnapshotData nonvacuumable;
 };
 
@@ -169,6 +170,10 @@ scan_begin(int64 storage_id, Snapshot snapshot)
 	PfsDirectoryScan *scan = palloc0(sizeof(PfsDirectoryScan));
 	ScanKeyData key;
 
+	/* pg_upgrade brings the rows later, and the index after the tables that it tests for emptiness */
+	if (IsBinaryUpgrade)
+		return scan;
+
 	scan->heap = table_open(pfs_extension_relation("segments", false), AccessShareLock);
 	if (snapshot == NULL)
 	{
@@ -210,10 +215,13 @@ get_range(const Datum *values, const bool *nulls, int column)
 bool
 pfs_directory_scan_next(PfsDirectoryScan *scan, PfsSegmentRow *row)
 {
-	HeapTuple tuple = systable_getnext_ordered(scan->scan, ForwardScanDirection);
+	HeapTuple tuple;
 	Datum values[COL_COUNT];
 	bool nulls[COL_COUNT];
 
+	if (scan->scan == NULL)
+		return false;
+	tuple = systable_getnext_ordered(scan->scan, ForwardScanDirection);
 	if (!HeapTupleIsValid(tuple))
 		return false;
 
@@ -243,9 +251,12 @@ pfs_directory_scan_next(PfsDirectoryScan *scan, PfsSegmentRow *row)
 void
 pfs_directory_scan_end(PfsDirectoryScan *scan)
 {
-	systable_endscan_ordered(scan->scan);
-	index_close(scan->index, AccessShareLock);
-	table_close(scan->heap, AccessShareLock);
+	if (scan->scan != NULL)
+	{
+		systable_endscan_ordered(scan->scan);
+		index_close(scan->index, AccessShareLock);
+		table_close(scan->heap, AccessShareLock);
+	}
 	pfree(scan);
 }
 

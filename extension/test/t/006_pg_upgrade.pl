@@ -1,0 +1,54 @@
+# pg_upgrade takes the files of tables and of the directory over as they are, and the counters behind both.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $old = PostgreSQL::Test::Cluster->new('old');
+$old->init;
+$old->start;
+$old->safe_psql('postgres', q(
+	CREATE EXTENSION profstore;
+	CREATE TABLE t (time timestamptz, series_id int4, stack_id int8, value int8, b bool) USING profstore;
+	INSERT INTO t
+	SELECT '2026-01-01Z'::timestamptz + g * interval '1 s', g % 7, g % 100, nullif(g % 10, 3), g % 2 = 0
+	FROM generate_series(1, 30000) g;
+	ALTER TABLE t ADD COLUMN added int4 DEFAULT 17;
+	ALTER TABLE t DROP COLUMN b;
+	INSERT INTO t VALUES (NULL, 1, 2, 3, 4);
+	CREATE TABLE p (a int4, CHECK (a >= 0)) PARTITION BY RANGE (a);
+	CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (0) TO (10) USING profstore;
+	CREATE TABLE p2 PARTITION OF p FOR VALUES FROM (10) TO (20);
+	INSERT INTO p SELECT generate_series(0, 19);
+	CREATE MATERIALIZED VIEW mv USING profstore AS SELECT count(*) AS n FROM t;
+	SELECT profstore.ensure_partitions('2026-01-01Z', '2026-01-02Z');
+	INSERT INTO profstore.samples SELECT '2026-01-01Z', 1, 0, g FROM generate_series(1, 100) g;
+));
+my $rows = q(SELECT md5(string_agg(t::text, ',' ORDER BY t.time, t.stack_id, t.value)) FROM t);
+my $others = q(SELECT (SELECT sum(a) FROM p), (SELECT n FROM mv), (SELECT count(*) FROM profstore.segments),
+	(SELECT sum(value) FROM profstore.samples));
+my $expected_rows = $old->safe_psql('postgres', $rows);
+my $expected_others = $old->safe_psql('postgres', $others);
+my $last_storage = $old->safe_psql('postgres', 'SELECT last_value FROM profstore.storage_ids');
+$old->stop;
+
+my $new = PostgreSQL::Test::Cluster->new('new');
+$new->init;
+my ($bindir) = grep { -x "$_/pg_upgrade" } split /:/, $ENV{PATH};
+chdir PostgreSQL::Test::Utils::tempdir();
+command_ok([ 'pg_upgrade', '-d', $old->data_dir, '-D', $new->data_dir, '-b', $bindir, '-B', $bindir,
+	'-s', $new->host, '-p', $old->port, '-P', $new->port ], 'pg_upgrade');
+$new->start;
+is($new->safe_psql('postgres', $rows), $expected_rows, 'the same rows');
+is($new->safe_psql('postgres', $others), $expected_others, 'partitions, a materialized view, segments, samples');
+$new->safe_psql('postgres', q(
+	CREATE TABLE later (a int4) USING profstore;
+	INSERT INTO later VALUES (1);
+	INSERT INTO t VALUES (NULL, 1, 2, 3, 5);
+));
+is($new->safe_psql('postgres', 'SELECT max(storage_id) > ' . $last_storage . ' FROM profstore.segments'), 't',
+	'a new table gets a new storage');
+is($new->safe_psql('postgres', q(SELECT count(*), sum(added) FROM t)), '30002|510009', 'old tables take new rows');
+$new->stop;
+done_testing();
