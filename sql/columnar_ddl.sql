@@ -117,6 +117,13 @@ DROP OWNED BY columnar_reader;
 DROP ROLE columnar_reader;
 DROP TABLE ctas, into_table, no_data;
 SELECT * FROM segments_left;
+CREATE TABLE in_replica_role (a int4) USING profstore;
+INSERT INTO in_replica_role VALUES (1);
+\c
+SET session_replication_role = replica;
+DROP TABLE in_replica_role;
+SELECT * FROM segments_left;
+RESET session_replication_role;
 
 -- The extension with its tables.
 CREATE TABLE last (a int4) USING profstore;
@@ -132,3 +139,26 @@ CREATE EXTENSION profstore;
 CREATE TABLE again (a int4) USING profstore;
 INSERT INTO again VALUES (1);
 SELECT * FROM again;
+
+-- A new extension counts storages from the start again, in a transaction that has rows waiting for the old one's.
+BEGIN;
+INSERT INTO again VALUES (2);
+SAVEPOINT s;
+SET LOCAL client_min_messages = warning;
+DROP EXTENSION profstore CASCADE;
+CREATE EXTENSION profstore;
+CREATE TABLE anew (a int4) USING profstore;
+INSERT INTO anew VALUES (3);
+SELECT * FROM anew;
+SAVEPOINT deeper;
+TRUNCATE anew;
+INSERT INTO anew VALUES (4);
+SELECT * FROM anew;
+ROLLBACK TO s;
+SELECT * FROM again ORDER BY a;
+DROP EXTENSION profstore CASCADE;
+CREATE EXTENSION profstore;
+CREATE TABLE anew (a int4) USING profstore;
+INSERT INTO anew VALUES (5);
+COMMIT;
+SELECT * FROM anew;

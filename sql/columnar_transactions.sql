@@ -147,3 +147,27 @@ CREATE CONSTRAINT TRIGGER late AFTER INSERT ON heap_t DEFERRABLE INITIALLY DEFER
 TRUNCATE t;
 INSERT INTO heap_t VALUES (77);
 SELECT * FROM t;
+
+-- A file made by SET TABLESPACE holds rows from before, which come back when its truncation is rolled back.
+SET allow_in_place_tablespaces = on;
+CREATE TABLESPACE columnar_truncated LOCATION '';
+CREATE TABLE moved (a int4) USING profstore;
+INSERT INTO moved VALUES (1);
+BEGIN;
+INSERT INTO moved VALUES (2);
+SAVEPOINT s1;
+INSERT INTO moved VALUES (3);
+ALTER TABLE moved SET TABLESPACE columnar_truncated;
+INSERT INTO moved VALUES (4);
+TRUNCATE moved;
+INSERT INTO moved VALUES (5);
+TRUNCATE moved;
+INSERT INTO moved VALUES (6);
+SELECT * FROM moved;
+ROLLBACK TO s1;
+INSERT INTO moved VALUES (7);
+SELECT * FROM moved ORDER BY a;
+COMMIT;
+SELECT * FROM moved ORDER BY a;
+DROP TABLE moved;
+DROP TABLESPACE columnar_truncated;

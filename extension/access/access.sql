@@ -20,4 +20,5 @@ CREATE EVENT TRIGGER profstore_load_module ON ddl_command_start
 	WHEN TAG IN ('DROP TABLE', 'DROP MATERIALIZED VIEW', 'DROP SCHEMA', 'DROP OWNED', 'DROP TYPE',
 				 'DROP EXTENSION', 'DROP ACCESS METHOD')
 	EXECUTE FUNCTION profstore.load_module();
+ALTER EVENT TRIGGER profstore_load_module ENABLE ALWAYS;
 COMMENT ON EVENT TRIGGER profstore_load_module IS 'loads the module before commands that can drop its tables';

@@ -68,15 +68,15 @@ pfs_relation_set_new_file(Relation relation, const RelFileLocator *locator, char
 	*min_multi = InvalidMultiXactId;
 }
 
-/* The file was made by the current subtransaction, so nobody can want its rows back. */
+/*
+ * The file goes should the current subtransaction abort, but not always what is in it: SET
+ * TABLESPACE has made the file, and moved a storage into it that was there before.
+ */
 void
 pfs_relation_nontransactional_truncate(Relation relation)
 {
-	int64 storage_id = pfs_storage_id(relation);
-
-	pfs_write_buffer_forget(storage_id);
-	pfs_directory_delete(storage_id);
-	pfs_storage_cache(relation)->counted_at_us = 0;
+	drop_storage(pfs_storage_id(relation));
+	pfs_storage_renew(relation);
 }
 
 void

@@ -136,6 +136,20 @@ pfs_storage_take_over(Relation old_table, Relation new_table)
 	UnlockReleaseBuffer(buffer);
 }
 
+void
+pfs_storage_renew(Relation relation)
+{
+	int64 storage_id = next_storage_id();
+	Buffer buffer = ReadBuffer(relation, 0);
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	write_metapage(buffer, storage_id, NULL, 0);
+	UnlockReleaseBuffer(buffer);
+	if (relation->rd_amcache != NULL)
+		pfree(relation->rd_amcache);
+	relation->rd_amcache = NULL;
+}
+
 /* A copy of the page's contents in the current context; all zeros where there is no page. */
 static PfsMetapage *
 read_metapage(Relation relation)

@@ -10,8 +10,8 @@
  *		    20     4  0
  *		    24  16 n  missing values: lane (8), attribute number (4), 0 (4)
  *
- * The page is written once, when the file is made, and never changes. Every new file (CREATE,
- * TRUNCATE, a rewrite) draws a new id from profstore.storage_ids, so a rolled back TRUNCATE finds
+ * The page is written when the file is made, and again only by the transaction that has made it.
+ * Every new or emptied file (CREATE, TRUNCATE, a rewrite) draws a new id from profstore.storage_ids, so a rolled back TRUNCATE finds
  * its old rows again. Only VACUUM FULL hands an id on to a new file, because there old snapshots
  * must go on seeing old rows. It keeps segments as they are, while core takes it for a rewrite and
  * forgets the values that rows from before an ADD COLUMN with a DEFAULT have; so the new page
@@ -54,6 +54,9 @@ void pfs_storage_create(const RelFileLocator *locator, char persistence);
 
 /* Lets a new file, made by this transaction, take over id and missing values of an old one. */
 void pfs_storage_take_over(Relation old_table, Relation new_table);
+
+/* Gives a file that the current subtransaction has made a new id, and so no rows. */
+void pfs_storage_renew(Relation relation);
 
 /* The relation's id, read once per cache entry. Raises DATA_CORRUPTED where the page is damaged. */
 int64 pfs_storage_id(Relation relation);

@@ -31,9 +31,12 @@
 typedef struct BufferKey
 {
 	int64 storage_id;
-	int32 attribute_count; /* ADD COLUMN raises it */
-	int32 live_count;	   /* DROP COLUMN lowers it */
+	RelFileNumber file; /* storage ids start again where the extension is dropped and made anew */
+	int16 attribute_count; /* ADD COLUMN raises it */
+	int16 live_count;	   /* DROP COLUMN lowers it */
 } BufferKey;
+
+StaticAssertDecl(sizeof(BufferKey) == 16, "a hash key has no padding");
 
 typedef struct PendingTable
 {
@@ -67,7 +70,8 @@ static PendingTable *
 get_table(Relation relation)
 {
 	TupleDesc desc = RelationGetDescr(relation);
-	BufferKey key = { pfs_storage_id(relation), desc->natts, 0 };
+	BufferKey key = { pfs_storage_id(relation), relation->rd_locator.relNumber, (int16) desc->natts,
+					  0 };
 	PfsRowBuffer rows;
 	PendingTable *table;
 
@@ -87,6 +91,13 @@ get_table(Relation relation)
 	table->dropped_by = InvalidSubTransactionId;
 	table->rows = rows;
 	return table;
+}
+
+/* Whether the buffer holds rows of the storage, and of a file that has not been dropped. */
+static bool
+is_waiting(const PendingTable *table, int64 storage_id)
+{
+	return table->key.storage_id == storage_id && table->dropped_by == InvalidSubTransactionId;
 }
 
 static void
@@ -270,13 +281,15 @@ pfs_write_buffer_flush(Relation relation)
 	storage_id = pfs_storage_id(relation);
 	hash_seq_init(&status, pending_tables);
 	while ((table = hash_seq_search(&status)) != NULL)
-		if (table->key.storage_id == storage_id && table->dropped_by == InvalidSubTransactionId)
+		if (is_waiting(table, storage_id))
 			flush_table(table);
 }
 
+/* The current subtransaction's own rows go at once: nothing that happens to it brings them back. */
 void
 pfs_write_buffer_drop(int64 storage_id)
 {
+	SubTransactionId subxact = GetCurrentSubTransactionId();
 	HASH_SEQ_STATUS status;
 	PendingTable *table;
 
@@ -284,22 +297,19 @@ pfs_write_buffer_drop(int64 storage_id)
 		return;
 	hash_seq_init(&status, pending_tables);
 	while ((table = hash_seq_search(&status)) != NULL)
-		if (table->key.storage_id == storage_id)
-			table->dropped_by = GetCurrentSubTransactionId();
-}
+	{
+		uint32 first = pfs_row_buffer_first_row(&table->rows, subxact);
 
-void
-pfs_write_buffer_forget(int64 storage_id)
-{
-	HASH_SEQ_STATUS status;
-	PendingTable *table;
-
-	if (pending_tables == NULL)
-		return;
-	hash_seq_init(&status, pending_tables);
-	while ((table = hash_seq_search(&status)) != NULL)
-		if (table->key.storage_id == storage_id)
+		if (!is_waiting(table, storage_id))
+			continue;
+		if (first == 0)
 			remove_table(table);
+		else
+		{
+			pfs_row_buffer_truncate(&table->rows, first);
+			table->dropped_by = subxact;
+		}
+	}
 }
 
 Size
@@ -313,7 +323,7 @@ pfs_write_buffer_image_bytes(int64 storage_id)
 		return 0;
 	hash_seq_init(&status, pending_tables);
 	while ((table = hash_seq_search(&status)) != NULL)
-		if (table->key.storage_id == storage_id)
+		if (is_waiting(table, storage_id))
 			bytes = add_size(bytes, pfs_row_image_bytes(&table->rows));
 	return bytes;
 }
@@ -329,7 +339,7 @@ pfs_write_buffer_image_make(int64 storage_id, void *images)
 		return;
 	hash_seq_init(&status, pending_tables);
 	while ((table = hash_seq_search(&status)) != NULL)
-		if (table->key.storage_id == storage_id)
+		if (is_waiting(table, storage_id))
 		{
 			pfs_row_image_make(&table->rows, (PfsRowImage *) end);
 			end += ((PfsRowImage *) end)->bytes;

@@ -33,13 +33,11 @@ bool pfs_write_buffer_has_rows(void);
 /* Writes the current subtransaction's rows of the relation's file. */
 void pfs_write_buffer_flush(Relation relation);
 
-/* The current subtransaction has dropped the file: its rows go, and come back should it abort. */
-void pfs_write_buffer_drop(int64 storage_id);
-
 /*
- * Forgets rows of a file for good; only where the current subtransaction has made the file itself.
+ * The current subtransaction has dropped the storage: its rows go, and those of outer ones come back
+ * should it abort.
  */
-void pfs_write_buffer_forget(int64 storage_id);
+void pfs_write_buffer_drop(int64 storage_id);
 
 /*
  * Copies of all waiting rows of a file, one after the other: bytes needed (0: none wait), and the
