@@ -114,6 +114,27 @@ tells_hidden_addresses(void **state)
 	kallsyms_free(kallsyms);
 }
 
+/* A module that was loaded since is found, but not before the time to read again. */
+static void
+reads_again_what_is_missing(void **state)
+{
+	Kallsyms *eager;
+	Kallsyms *patient;
+	KernelSymbol symbol;
+
+	write_file("ffffffff81000000 T _text\n");
+	assert_int_equal(kallsyms_create(path, 1, &eager), 0);
+	assert_int_equal(kallsyms_create(path, KALLSYMS_RELOAD_MIN_NS, &patient), 0);
+	assert_false(kallsyms_find(eager, 0xffffffffc0000001, &symbol));
+	assert_false(kallsyms_find(patient, 0xffffffffc0000001, &symbol));
+	write_file("ffffffff81000000 T _text\nffffffffc0000000 t added\t[module]\n");
+	expect(eager, 0xffffffffc0000001, "added", "module", 0xffffffffc0000000);
+	assert_false(kallsyms_find(patient, 0xffffffffc0000001, &symbol));
+	expect(patient, 0xffffffff81000001, "_text", "", 0xffffffff81000000);
+	kallsyms_free(eager);
+	kallsyms_free(patient);
+}
+
 /*
  * Every text symbol of the running kernel, looked up at its start and found under one of its names.
  */
