@@ -45,7 +45,9 @@ struct Process
 {
 	ProcessKey key;
 	ProcessState state;
-	bool described; /* to the unwinder, with the mappings as they are */
+	bool described;	  /* to the unwinder, with the mappings as they are */
+	bool in_unwinder; /* was ever described */
+	struct Process *next_forgotten;
 	uint64_t arg_start;
 	uint32_t files_pid; /* process by which mapped files are opened: itself, or its parent */
 	uint64_t seen_ns;
@@ -63,7 +65,7 @@ struct Process
 struct ProcessTable
 {
 	ImageTable *images;
-	UnwindTables *unwind; /* NULL: processes are not described */
+	Process *forgotten; /* removed, but for what the unwinder knows; most recent first */
 	size_t limit;
 	uint64_t ticks_per_s;
 	Process *processes;
@@ -82,13 +84,15 @@ release_mappings(ProcessTable *table, Process *process)
 	process->names = NULL;
 }
 
+/* Everything but the process itself. */
 static void
-process_free(ProcessTable *table, Process *process)
+release_process(ProcessTable *table, Process *process)
 {
 	release_mappings(table, process);
 	image_release(table->images, process->executable);
 	free(process->exe);
-	free(process);
+	process->executable = NULL;
+	process->exe = NULL;
 }
 
 static MappingKind
@@ -243,7 +247,8 @@ read_cgroup(uint32_t pid, CgroupLabels *cgroup)
 }
 
 /*
- * Is /proc/PID still about the image that was sampled? Asked after reading: images never come back.
+ * Is /proc/PID still about the image that was sampled? Asked after reading: images never come
+ * back.
  */
 static bool
 still_same_image(const ProcessTable *table, const Process *process)
@@ -315,19 +320,16 @@ open_images(ProcessTable *table, Process *process)
 		(void) mapping_image(table, process, &process->mappings[i]);
 }
 
-void
-process_describe(ProcessTable *table, Process *process, uint64_t now_ns)
+bool
+process_take_description(ProcessTable *table, Process *process, ProcessDescription *description)
 {
-	UnwindProcess identity = process_identity(process);
-	UnwindMapping *described;
-	size_t count = 0;
-
-	if (table->unwind == NULL || process->described || process->state != PROCESS_LIVE)
-		return;
-	process->described = true;
-	described = calloc(process->mapping_count + 1, sizeof(*described));
-	if (described == NULL)
-		return;
+	if (process->described || process->state != PROCESS_LIVE)
+		return false;
+	description->mappings = calloc(process->mapping_count + 1, sizeof(*description->mappings));
+	if (description->mappings == NULL)
+		return false;
+	description->identity = process_identity(process);
+	description->count = 0;
 	for (size_t i = 0; i < process->mapping_count; i++)
 	{
 		Mapping *mapping = &process->mappings[i];
@@ -335,11 +337,23 @@ process_describe(ProcessTable *table, Process *process, uint64_t now_ns)
 
 		if (mapping->kind == MAPPING_OTHER || (mapping->kind != MAPPING_ANONYMOUS && image == NULL))
 			continue;
-		described[count++] = (UnwindMapping){ mapping->map.start, mapping->map.end,
-											  mapping->map.file_offset, image };
+		if (image != NULL)
+			image_retain(table->images, image);
+		description->mappings[description->count++] =
+			(UnwindMapping){ mapping->map.start, mapping->map.end, mapping->map.file_offset,
+							 image };
 	}
-	unwind_tables_describe(table->unwind, &identity, described, count, now_ns);
-	free(described);
+	process->described = true;
+	process->in_unwinder = true;
+	return true;
+}
+
+void
+process_description_fini(ImageTable *images, ProcessDescription *description)
+{
+	for (size_t i = 0; i < description->count; i++)
+		image_release(images, description->mappings[i].image);
+	free(description->mappings);
 }
 
 static void
@@ -379,8 +393,9 @@ read_process(ProcessTable *table, Process *process, uint64_t now_ns)
 }
 
 /*
- * A process that ended too early has its parent's control group, as a rule; and where it was forked
- * and executed nothing, which the random place of its arguments tells, its parent's image as well.
+ * A process that ended too early has its parent's control group, as a rule; and where it was
+ * forked and executed nothing, which the random place of its arguments tells, its parent's image
+ * as well.
  */
 static void
 inherit(ProcessTable *table, Process *process, uint32_t parent_pid)
@@ -439,22 +454,33 @@ process_table_create(ImageTable *images, size_t limit, ProcessTable **result)
 	return 0;
 }
 
-void
-process_table_set_unwind(ProcessTable *table, UnwindTables *unwind)
+/* What the unwinder knows outlives the process until process_table_take_forgotten. */
+static void
+remove_process(ProcessTable *table, Process *process)
 {
-	table->unwind = unwind;
+	HASH_DEL(table->processes, process);
+	table->stats.count--;
+	release_process(table, process);
+	if (!process->in_unwinder)
+	{
+		free(process);
+		return;
+	}
+	process->next_forgotten = table->forgotten;
+	table->forgotten = process;
 }
 
-static void
-remove_process(ProcessTable *table, Process *process, uint64_t now_ns)
+bool
+process_table_take_forgotten(ProcessTable *table, UnwindProcess *identity)
 {
-	UnwindProcess identity = process_identity(process);
+	Process *process = table->forgotten;
 
-	if (table->unwind != NULL)
-		unwind_tables_forget(table->unwind, &identity, now_ns);
-	HASH_DEL(table->processes, process);
-	process_free(table, process);
-	table->stats.count--;
+	if (process == NULL)
+		return false;
+	table->forgotten = process->next_forgotten;
+	*identity = process_identity(process);
+	free(process);
+	return true;
 }
 
 void
@@ -466,7 +492,13 @@ process_table_free(ProcessTable *table)
 	if (table == NULL)
 		return;
 	HASH_ITER(hh, table->processes, process, next)
-		remove_process(table, process, 0);
+		remove_process(table, process);
+	while (table->forgotten != NULL)
+	{
+		process = table->forgotten;
+		table->forgotten = process->next_forgotten;
+		free(process);
+	}
 	free(table);
 }
 
@@ -506,7 +538,7 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 	}
 	while (table->stats.count >= table->limit)
 	{
-		remove_process(table, table->processes, now_ns);
+		remove_process(table, table->processes);
 		table->stats.evicted++;
 	}
 	HASH_ADD(hh, table->processes, key, sizeof(key), process);
@@ -543,7 +575,6 @@ find_mapping_or_reread(ProcessTable *table, Process *process, uint64_t address, 
 	if (mapping != NULL || now_ns - process->read_ns < process->reread_delay_ns)
 		return mapping;
 	read_process(table, process, now_ns);
-	process_describe(table, process, now_ns);
 	mapping = find_mapping(process, address);
 	if (mapping != NULL)
 		process->reread_delay_ns = REREAD_FIRST_NS;
@@ -585,7 +616,7 @@ process_table_sweep(ProcessTable *table, uint64_t now_ns)
 		if (unseen_ns > FORGET_UNSEEN_NS ||
 			(unseen_ns > REFRESH_NS && process->state != PROCESS_KERNEL &&
 			 kill((pid_t) process->key.pid, 0) != 0 && errno == ESRCH))
-			remove_process(table, process, now_ns);
+			remove_process(table, process);
 	}
 }
 

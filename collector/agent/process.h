@@ -5,7 +5,7 @@
  * A process is known by pid, start time and exec count, so neither a pid that is used again nor
  * an exec can mix two images up. What /proc says is taken only where it is about the image that
  * was sampled: the start time and where its arguments lie near the random top of its stack, which
- * the sample carries, are compared after reading. All functions belong to the reader thread.
+ * the sample carries, are compared after reading. A table has no lock: its owner has one.
  */
 #ifndef COLLECTOR_PROCESS_H
 #define COLLECTOR_PROCESS_H
@@ -62,9 +62,6 @@ typedef struct ProcessAddress
 int process_table_create(ImageTable *images, size_t limit, ProcessTable **table);
 void process_table_free(ProcessTable *table); /* accepts NULL */
 
-/* From now on processes are described to these tables, which outlive this one. */
-void process_table_set_unwind(ProcessTable *table, UnwindTables *unwind);
-
 /*
  * The process of a sample; reads /proc where it is new. Never NULL but without memory. Holds until
  * the next call of a table function. now_ns is CLOCK_MONOTONIC.
@@ -87,11 +84,26 @@ void process_table_stats(const ProcessTable *table, ProcessTableStats *stats);
 UnwindProcess process_identity(const Process *process);
 
 /*
- * Gives the unwinder the mappings, where it has not got them as they are. The unwind tables of
- * binaries that are new to it are made then, which takes its time: process_table_get has not done
- * it for that reason.
+ * What the unwinder has to know of a process: a copy, so that it can be worked off without a
+ * lock.
  */
-void process_describe(ProcessTable *table, Process *process, uint64_t now_ns);
+typedef struct ProcessDescription
+{
+	UnwindProcess identity;
+	UnwindMapping *mappings; /* their images are held */
+	size_t count;
+} ProcessDescription;
+
+/*
+ * True where the unwinder has not got the mappings as they are: the caller gives it the
+ * description and ends that with process_description_fini.
+ */
+bool process_take_description(ProcessTable *table, Process *process,
+							  ProcessDescription *description);
+void process_description_fini(ImageTable *images, ProcessDescription *description);
+
+/* One process after the other that was described and is no longer in the table; false: no more. */
+bool process_table_take_forgotten(ProcessTable *table, UnwindProcess *identity);
 
 ProcessState process_state(const Process *process);
 Image *process_executable(const Process *process); /* NULL where not known; held by the process */

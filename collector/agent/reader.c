@@ -1,6 +1,9 @@
 /*
  * reader.c
  *		From ring buffer records to interval samples.
+ *
+ * Two threads: one empties the ring and looks new processes up, the other walks stacks and sums.
+ * They meet in a queue. The lock is never held while unwind tables are made.
  */
 #include "agent/reader.h"
 
@@ -15,14 +18,14 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define POLL_MS			  100
-#define SWEEP_NS		  UINT64_C(60000000000)
-#define QUEUE_BYTES		  ((size_t) 4 * 1024 * 1024)
-#define NS_PER_US		  1000
-#define MAX_LABELS		  10
+#define POLL_MS			100
+#define SWEEP_NS		UINT64_C(60000000000)
+#define QUEUE_BYTES		((size_t) 64 * 1024 * 1024)
+#define NS_PER_US		1000
+#define MAX_LABELS		10
 /* one may stand for a process that is gone */
-#define MAX_FRAMES		  (PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES + 1)
-#define READER_NICE_LEVEL (-10)
+#define MAX_FRAMES		(PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES + 1)
+#define RING_NICE_LEVEL (-10)
 
 /* A record that was read out of the ring and waits to be handled. */
 typedef struct QueuedRecord
@@ -38,20 +41,22 @@ struct Reader
 	ImageTable *images;
 	Losses *losses;
 	Sampler *sampler;
-	pthread_t thread;
+	UnwindTables *unwind; /* of the walker thread; NULL: stacks are taken as they come */
+	pthread_t ring_thread;
+	pthread_t walker_thread;
 	bool started;
 	atomic_bool stopping;
-	pthread_mutex_t
-		mutex;			/* guards interval, and processes where the main thread asks for figures */
-	Interval *interval; /* NULL without memory */
-	ProcessTable *processes;
-	uint64_t swept_ns;
-	uint64_t now_ns;			/* CLOCK_MONOTONIC, at the last poll */
-	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
-	UnwindTables *unwind;
-	QueuedRecord *queue; /* oldest first; of the reader thread */
+
+	pthread_mutex_t mutex; /* guards all that follows */
+	pthread_cond_t queued;
+	QueuedRecord *queue; /* oldest first */
 	QueuedRecord **queue_end;
 	size_t queue_bytes;
+	bool queue_complete; /* the ring is empty, and stays so */
+	Interval *interval;	 /* NULL without memory */
+	ProcessTable *processes;
+	uint64_t now_ns;			/* CLOCK_MONOTONIC, when the lock was taken */
+	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
 	uint64_t user_frames[PFS_MAX_USER_FRAMES];
 	Frame frames[MAX_FRAMES];
 };
@@ -92,6 +97,7 @@ reader_create(const ReaderOptions *options, ImageTable *images, Losses *losses, 
 	reader->losses = losses;
 	reader->queue_end = &reader->queue;
 	pthread_mutex_init(&reader->mutex, NULL);
+	pthread_cond_init(&reader->queued, NULL);
 	if (process_table_create(images, options->process_limit, &reader->processes) != 0 ||
 		interval_create(images, options->interval_bytes, &reader->interval) != 0)
 	{
@@ -112,6 +118,7 @@ reader_free(Reader *reader)
 	process_table_free(reader->processes);
 	unwind_tables_free(reader->unwind);
 	interval_free(reader->interval);
+	pthread_cond_destroy(&reader->queued);
 	pthread_mutex_destroy(&reader->mutex);
 	free(reader);
 }
@@ -124,8 +131,8 @@ add_label(IntervalSeries *series, BatchLabel *labels, const char *name, const ch
 }
 
 /*
- * Kernel workers are named for the queue they serve at the moment ("kworker/1:2"): that part is cut
- * off.
+ * Kernel workers are named for the queue they serve at the moment ("kworker/1:2"): that part is
+ * cut off.
  */
 static void
 copy_comm(char to[PFS_COMM_BYTES + 1], const char from[PFS_COMM_BYTES], bool kernel_thread)
@@ -195,7 +202,6 @@ walk_user_stack(Reader *reader, const Record *record, Process *process, uint8_t 
 	const struct pfs_late *late = record->late;
 	UnwindProcess identity = process_identity(process);
 	uint32_t count = record->sample->user_count;
-	ProcessAddress where;
 	int late_status;
 
 	memcpy(reader->user_frames, record->user_frames, count * sizeof(uint64_t));
@@ -203,11 +209,6 @@ walk_user_stack(Reader *reader, const Record *record, Process *process, uint8_t 
 	if (late == NULL || reader->unwind == NULL)
 		return count;
 
-	/*
-	 * code that was mapped since the process was described is found by reading its mappings again
-	 */
-	(void) process_resolve(reader->processes, process, late->at.pc - late->at.is_return, true,
-						   reader->now_ns, &where);
 	if (count > 0 && PFS_FRAME_ADDRESS(reader->user_frames[count - 1]) == late->at.pc)
 		count--;
 	count +=
@@ -253,7 +254,8 @@ resolve_user_stack(Reader *reader, const Record *record, Process *process, Inter
 		if (result == 0 && reader->frames[stack->depth].kind == FRAME_UNKNOWN)
 		{
 			/*
-			 * no caller there: a frame pointer that was none led astray, and all beyond is as wrong
+			 * no caller there: a frame pointer that was none led astray, and all beyond is as
+			 * wrong
 			 */
 			if (i > 0)
 			{
@@ -303,8 +305,6 @@ handle_sample(Reader *reader, const Record *record)
 	IntervalSample added = { .count = 1 };
 	Process *process = process_table_get(reader->processes, sample, reader->now_ns);
 
-	if (process != NULL)
-		process_describe(reader->processes, process, reader->now_ns);
 	if (process == NULL || reader->interval == NULL ||
 		add_series(reader, sample, process, &added.series) != 0 ||
 		add_stack(reader, record, process, &added.stack) != 0)
@@ -347,16 +347,54 @@ parse_record(const void *bytes, size_t length_bytes, Record *record)
 }
 
 static void
-set_clocks(Reader *reader)
+lock(Reader *reader)
 {
+	pthread_mutex_lock(&reader->mutex);
 	reader->now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	reader->realtime_offset_ns = clock_ns(CLOCK_REALTIME) - (int64_t) reader->now_ns;
 }
 
-void
-reader_handle_record(void *context, const void *record, size_t length_bytes)
+static void
+unlock(Reader *reader)
 {
-	Reader *reader = context;
+	pthread_mutex_unlock(&reader->mutex);
+}
+
+/*
+ * Sees to it that the unwinder knows the record's process as it is. Called with the lock, which is
+ * given back while unwind tables are made.
+ */
+static void
+describe_process(Reader *reader, const Record *record)
+{
+	Process *process = process_table_get(reader->processes, record->sample, reader->now_ns);
+	const struct pfs_late *late = record->late;
+	ProcessDescription description;
+	UnwindProcess forgotten;
+	ProcessAddress where;
+
+	if (process == NULL || reader->unwind == NULL)
+		return;
+	while (process_table_take_forgotten(reader->processes, &forgotten))
+		unwind_tables_forget(reader->unwind, &forgotten, reader->now_ns);
+	/*
+	 * code that was mapped since the process was described is found by reading its mappings again
+	 */
+	if (late != NULL)
+		(void) process_resolve(reader->processes, process, late->at.pc - late->at.is_return, true,
+							   reader->now_ns, &where);
+	if (!process_take_description(reader->processes, process, &description))
+		return;
+	unlock(reader);
+	unwind_tables_describe(reader->unwind, &description.identity, description.mappings,
+						   description.count, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+	process_description_fini(reader->images, &description);
+	lock(reader);
+}
+
+void
+reader_handle_record(Reader *reader, const void *record, size_t length_bytes)
+{
 	Record parsed;
 
 	if (!parse_record(record, length_bytes, &parsed))
@@ -364,22 +402,10 @@ reader_handle_record(void *context, const void *record, size_t length_bytes)
 		losses_add(reader->losses, LOSS_RECORD_MALFORMED, 1);
 		return;
 	}
-	pthread_mutex_lock(&reader->mutex);
-	set_clocks(reader);
+	lock(reader);
+	describe_process(reader, &parsed);
 	handle_sample(reader, &parsed);
-	pthread_mutex_unlock(&reader->mutex);
-}
-
-static bool
-handle_queued(Reader *reader)
-{
-	QueuedRecord *record = take_queued(reader);
-
-	if (record == NULL)
-		return false;
-	reader_handle_record(reader, record->bytes, record->length_bytes);
-	free(record);
-	return true;
+	unlock(reader);
 }
 
 void
@@ -388,61 +414,86 @@ reader_queue_record(void *context, const void *record, size_t length_bytes)
 	Reader *reader = context;
 	QueuedRecord *queued = malloc(sizeof(*queued) + length_bytes);
 
+	lock(reader);
 	if (length_bytes >= sizeof(struct pfs_sample))
-	{
-		pthread_mutex_lock(&reader->mutex);
-		set_clocks(reader);
 		(void) process_table_get(reader->processes, record, reader->now_ns);
-		pthread_mutex_unlock(&reader->mutex);
-	}
-	while (reader->queue_bytes + length_bytes > QUEUE_BYTES && handle_queued(reader))
-		;
-	if (queued == NULL)
+	if (queued == NULL || reader->queue_bytes + length_bytes > QUEUE_BYTES)
 	{
-		losses_add(reader->losses, LOSS_INTERVAL_FULL, 1);
-		return;
+		losses_add(reader->losses, LOSS_RECORDS_FULL, 1);
+		free(queued);
 	}
-	queued->next = NULL;
-	queued->length_bytes = length_bytes;
-	memcpy(queued->bytes, record, length_bytes);
-	*reader->queue_end = queued;
-	reader->queue_end = &queued->next;
-	reader->queue_bytes += length_bytes;
+	else
+	{
+		queued->next = NULL;
+		queued->length_bytes = length_bytes;
+		memcpy(queued->bytes, record, length_bytes);
+		*reader->queue_end = queued;
+		reader->queue_end = &queued->next;
+		reader->queue_bytes += length_bytes;
+		pthread_cond_signal(&reader->queued);
+	}
+	unlock(reader);
 }
 
-/*
- * Reads until told to stop, and then until ring and queue are empty. The ring is looked at after
- * each record.
- */
+/* Reads until told to stop, and then until the ring is empty. */
 static void *
-reader_run(void *argument)
+ring_run(void *argument)
 {
 	Reader *reader = argument;
+	bool stopping;
+	int result;
 
-	/*
-	 * under full load a short-lived process would else be gone before we run; without the right we
-	 * are later
-	 */
-	setpriority(PRIO_PROCESS, 0, READER_NICE_LEVEL);
-	for (;;)
+	/* under full load a short-lived process would else be gone before we look */
+	(void) setpriority(PRIO_PROCESS, 0, RING_NICE_LEVEL);
+	do
 	{
-		bool stopping = atomic_load(&reader->stopping);
-		bool idle = !handle_queued(reader);
-		int result = sampler_poll(reader->sampler, stopping || !idle ? 0 : POLL_MS);
-		uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
-
+		stopping = atomic_load(&reader->stopping);
+		result = sampler_poll(reader->sampler, stopping ? 0 : POLL_MS);
 		if (result < 0)
 			log_event(LOG_WARNING, "reader", "could not read the ring buffer",
 					  log_text("detail", strerror(-result)));
-		if (stopping && result <= 0 && reader->queue == NULL)
-			break;
-		if (now_ns - reader->swept_ns > SWEEP_NS)
+	} while (!stopping || result > 0);
+	lock(reader);
+	reader->queue_complete = true;
+	pthread_cond_signal(&reader->queued);
+	unlock(reader);
+	return NULL;
+}
+
+/* The next record; NULL where there are no more. */
+static QueuedRecord *
+wait_for_record(Reader *reader)
+{
+	QueuedRecord *record;
+
+	lock(reader);
+	while (reader->queue == NULL && !reader->queue_complete)
+		pthread_cond_wait(&reader->queued, &reader->mutex);
+	record = take_queued(reader);
+	unlock(reader);
+	return record;
+}
+
+static void *
+walker_run(void *argument)
+{
+	Reader *reader = argument;
+	uint64_t swept_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	QueuedRecord *record;
+
+	while ((record = wait_for_record(reader)) != NULL)
+	{
+		uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+
+		reader_handle_record(reader, record->bytes, record->length_bytes);
+		free(record);
+		if (now_ns - swept_ns > SWEEP_NS)
 		{
-			pthread_mutex_lock(&reader->mutex);
+			lock(reader);
 			process_table_sweep(reader->processes, now_ns);
+			unlock(reader);
 			unwind_tables_sweep(reader->unwind, now_ns);
-			pthread_mutex_unlock(&reader->mutex);
-			reader->swept_ns = now_ns;
+			swept_ns = now_ns;
 		}
 	}
 	return NULL;
@@ -451,17 +502,23 @@ reader_run(void *argument)
 int
 reader_start(Reader *reader, Sampler *sampler)
 {
-	int result;
+	int result = unwind_tables_create(reader->images, sampler_tables(sampler), &reader->unwind);
 
-	result = unwind_tables_create(reader->images, sampler_tables(sampler), &reader->unwind);
 	if (result != 0)
 		return result;
-	process_table_set_unwind(reader->processes, reader->unwind);
 	reader->sampler = sampler;
-	reader->swept_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
-	result = pthread_create(&reader->thread, NULL, reader_run, reader);
-	reader->started = result == 0;
-	return -result;
+	result = pthread_create(&reader->ring_thread, NULL, ring_run, reader);
+	if (result != 0)
+		return -result;
+	result = pthread_create(&reader->walker_thread, NULL, walker_run, reader);
+	if (result != 0)
+	{
+		atomic_store(&reader->stopping, true);
+		pthread_join(reader->ring_thread, NULL);
+		return -result;
+	}
+	reader->started = true;
+	return 0;
 }
 
 Interval *
@@ -485,14 +542,7 @@ reader_stop(Reader *reader)
 	if (!reader->started)
 		return;
 	atomic_store(&reader->stopping, true);
-	pthread_join(reader->thread, NULL);
+	pthread_join(reader->ring_thread, NULL);
+	pthread_join(reader->walker_thread, NULL);
 	reader->started = false;
-}
-
-void
-reader_process_stats(Reader *reader, ProcessTableStats *stats)
-{
-	pthread_mutex_lock(&reader->mutex);
-	process_table_stats(reader->processes, stats);
-	pthread_mutex_unlock(&reader->mutex);
 }

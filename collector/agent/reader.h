@@ -1,10 +1,10 @@
 /*
  * reader.h
- *		The reader thread: ring buffer records become samples of the current interval.
+ *		The reader: ring buffer records become samples of the current interval.
  *
- * It is the only thread that reads the ring and the process table. It waits for nobody: not for
- * symbols, not for the database; the only lock that it shares is held by others for as long as it
- * takes to swap two pointers.
+ * Its ring thread takes records out of the ring, and waits for nobody. Its walker thread finishes
+ * the stacks that the kernel could not walk, resolves addresses to files, and sums equal stacks;
+ * symbols and database are others' business.
  */
 #ifndef COLLECTOR_READER_H
 #define COLLECTOR_READER_H
@@ -38,15 +38,18 @@ int reader_create(const ReaderOptions *options, ImageTable *images, Losses *loss
 void reader_free(Reader *reader); /* accepts NULL; the thread must have been stopped */
 
 /*
- * One record of the ring: SamplerHandlers whose context is the reader. Reader thread. Handling a
- * record may take long, where unwind tables are made for it; processes that are sampled meanwhile
- * must not be gone after it. So a record is queued first, and its process looked up under /proc at
- * once.
+ * A SamplerHandler whose context is the reader: looks the record's process up under /proc at
+ * once, while it lives, and queues the record. Ring thread.
  */
 void reader_queue_record(void *reader, const void *record, size_t length_bytes);
-void reader_handle_record(void *reader, const void *record, size_t length_bytes);
 
-/* Starts the thread, which polls the sampler. */
+/*
+ * Adds one record to the interval. May take long, where unwind tables are made for it. Walker
+ * thread.
+ */
+void reader_handle_record(Reader *reader, const void *record, size_t length_bytes);
+
+/* Starts the threads, which poll the sampler. */
 int reader_start(Reader *reader, Sampler *sampler);
 
 /*
@@ -54,10 +57,7 @@ int reader_start(Reader *reader, Sampler *sampler);
  */
 Interval *reader_take(Reader *reader);
 
-/* Main thread. Call after sampler_stop: empties the ring, then ends the thread. */
+/* Main thread. Call after sampler_stop: empties ring and queue, then ends the threads. */
 void reader_stop(Reader *reader);
-
-/* Main thread. */
-void reader_process_stats(Reader *reader, ProcessTableStats *stats);
 
 #endif

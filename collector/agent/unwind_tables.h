@@ -3,7 +3,7 @@
  *		Unwind tables for the images and processes of the agent: each image is compiled once, when a process that
  *		maps it is first described.
  *
- * All functions belong to the reader thread.
+ * All functions belong to the reader's walker thread.
  */
 #ifndef COLLECTOR_UNWIND_TABLES_H
 #define COLLECTOR_UNWIND_TABLES_H
