@@ -89,7 +89,7 @@ main(int argc, char **argv)
 		printf("profstore-collector %s\n", VERSION);
 		return EXIT_OK;
 	}
-	if (argc >= 2 && strcmp(argv[1], "--help") == 0)
+	if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0))
 	{
 		print_help(stdout);
 		return EXIT_OK;
@@ -102,6 +102,8 @@ main(int argc, char **argv)
 	}
 	failure_set(&failure, EXIT_USAGE, argc < 2 ? "no command given" : "unrecognized command");
 	nearest = argc >= 2 ? flags_nearest(argv[1], names) : NULL;
+	if (argc >= 2)
+		failure_detail(&failure, "There is no command \"%s\".", argv[1]);
 	if (nearest != NULL)
 		failure_hint(&failure, "Perhaps you meant \"%s\"; --help lists all commands.", nearest);
 	else

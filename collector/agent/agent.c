@@ -45,6 +45,7 @@ typedef struct Agent
 	const AgentOptions *options;
 	Losses losses;
 	Report report;
+	FILE *summary; /* NULL: none asked for, or written */
 	uint64_t counters_taken[PFS_COUNTER_COUNT];
 	Symbolizer *symbolizer;
 	ImageTable *images;
@@ -142,6 +143,22 @@ start_flusher(Agent *agent, Failure *failure)
 	return EXIT_OK;
 }
 
+/* A summary that cannot be written is better known before the run than after it. */
+static ExitCode
+open_summary(Agent *agent, Failure *failure)
+{
+	const char *path = agent->options->summary_file;
+
+	if (path == NULL)
+		return EXIT_OK;
+	agent->summary = fopen(path, "we");
+	if (agent->summary != NULL)
+		return EXIT_OK;
+	failure_set(failure, EXIT_IO, "could not open the summary");
+	failure_detail(failure, "\"%s\": %s.", path, strerror(errno));
+	return failure->code;
+}
+
 /*
  * Whatever can be missing is found out before the first thread starts. The symbolizer comes first
  * since it may fork.
@@ -170,8 +187,10 @@ start_parts(Agent *agent, Failure *failure)
 		image_table_create(&agent->images) != 0 ||
 		reader_create(&reader, agent->images, &agent->losses, &agent->reader) != 0)
 		return out_of_memory(failure);
-	code = sampler_create((uint32_t) options->frequency_hz, reader_queue_record, agent->reader,
-						  &agent->sampler, failure);
+	code = open_summary(agent, failure);
+	if (code == EXIT_OK)
+		code = sampler_create((uint32_t) options->frequency_hz, reader_queue_record, agent->reader,
+							  &agent->sampler, failure);
 	if (code == EXIT_OK)
 		code = start_writer(agent, failure);
 	if (code == EXIT_OK && writer_start(agent->writer) != 0)
@@ -188,6 +207,8 @@ start_parts(Agent *agent, Failure *failure)
 static void
 free_parts(Agent *agent)
 {
+	if (agent->summary != NULL)
+		fclose(agent->summary);
 	flusher_free(agent->flusher);
 	reader_free(agent->reader);
 	sampler_free(agent->sampler);
@@ -341,9 +362,10 @@ stop(Agent *agent, ExitCode code)
 	log_event(LOG_INFO, "agent", "stopped",
 			  log_number("samples", (int64_t) agent->report.resolved.samples),
 			  log_number("rows_stored", (int64_t) agent->report.writer.samples_written));
-	if (agent->options->summary_file == NULL)
+	if (agent->summary == NULL)
 		return code;
-	result = report_write(agent->options->summary_file, &agent->report, &agent->losses);
+	result = report_write(agent->summary, &agent->report, &agent->losses);
+	agent->summary = NULL;
 	if (result != 0)
 	{
 		log_event(LOG_ERROR, "agent", "could not write the summary",

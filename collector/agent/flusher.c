@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/batch.h"
@@ -66,23 +67,26 @@ flusher_free(Flusher *flusher)
 	free(flusher);
 }
 
-/* Puts what was lost since the last flush into the batch and the log. */
+/* Puts what was lost since the last flush into the batch and the log; marks what is stored all the same. */
 static void
 report_losses(Flusher *flusher, Batch *batch)
 {
 	for (Loss loss = 0; loss < LOSS_COUNT; loss++)
 	{
 		uint64_t count = losses_take(flusher->parts.losses, loss);
+		bool is_lost = loss_kind(loss) == LOSS_LOST;
+		char reason[64];
 
 		if (count == 0)
 			continue;
-		if (loss_kind(loss) == LOSS_LOST)
+		snprintf(reason, sizeof(reason), "%s%s", is_lost ? "" : "incomplete.", loss_reason(loss));
+		if (is_lost)
 			log_event(LOG_WARNING, "agent", "samples were lost",
 					  log_text("reason", loss_reason(loss)), log_number("count", (int64_t) count));
 		else
 			log_event(LOG_INFO, "agent", "profiles are incomplete",
 					  log_text("reason", loss_reason(loss)), log_number("count", (int64_t) count));
-		if (batch_add_loss(batch, loss_reason(loss), count) != 0)
+		if (batch_add_loss(batch, reason, count) != 0)
 			log_event(LOG_WARNING, "agent", "could not add a loss to its batch",
 					  log_text("reason", loss_reason(loss)));
 	}

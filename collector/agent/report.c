@@ -49,13 +49,11 @@ report_own_cost(Report *report)
 }
 
 int
-report_write(const char *path, const Report *report, Losses *losses)
+report_write(FILE *file, const Report *report, Losses *losses)
 {
-	FILE *file = fopen(path, "we");
 	uint64_t lost = report->writer.samples_dropped;
+	int failed;
 
-	if (file == NULL)
-		return -errno;
 	for (Loss loss = 0; loss < LOSS_COUNT; loss++)
 	{
 		if (loss_kind(loss) == LOSS_LOST)
@@ -78,7 +76,8 @@ report_write(const char *path, const Report *report, Losses *losses)
 	fprintf(file, "batches_stored=%" PRIu64 "\n", report->writer.batches_written);
 	fprintf(file, "collector_cpu_ms=%" PRId64 "\n", report->cpu_us / 1000);
 	fprintf(file, "collector_max_rss_kb=%" PRId64 "\n", report->max_resident_kb);
-	if (ferror(file) != 0 || fclose(file) != 0)
-		return -EIO;
-	return 0;
+	failed = ferror(file) != 0 ? EIO : 0;
+	if (fclose(file) != 0 && failed == 0)
+		failed = errno;
+	return -failed;
 }

@@ -6,6 +6,7 @@
 #define COLLECTOR_REPORT_H
 
 #include <stdint.h>
+#include <stdio.h>
 
 #include "agent/losses.h"
 #include "agent/resolve.h"
@@ -28,8 +29,8 @@ typedef struct Report
 void report_progress(int64_t elapsed_ms, int64_t duration_ms, uint64_t samples);
 void report_progress_end(void);
 
-/* key=value lines; collector/README.md lists the keys. 0 or -errno. */
-int report_write(const char *path, const Report *report, Losses *losses);
+/* key=value lines; collector/README.md lists the keys. Closes the file. 0 or -errno. */
+int report_write(FILE *file, const Report *report, Losses *losses);
 
 /* Fills in cpu_us and max_resident_kb. */
 void report_own_cost(Report *report);

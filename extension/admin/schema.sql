@@ -25,10 +25,10 @@ CREATE TABLE profstore.losses
 	count  int8 NOT NULL CHECK (count >= 0)
 );
 CREATE INDEX losses_time ON profstore.losses (time);
-COMMENT ON TABLE profstore.losses IS 'everything that was dropped anywhere on the road from the kernel to the samples';
+COMMENT ON TABLE profstore.losses IS 'everything that was dropped, or stored in part, on the road from the kernel to the samples';
 COMMENT ON COLUMN profstore.losses.time IS 'start of the interval in which it was lost';
 COMMENT ON COLUMN profstore.losses.node IS 'host that lost it';
-COMMENT ON COLUMN profstore.losses.reason IS 'counter that saw it go';
+COMMENT ON COLUMN profstore.losses.reason IS 'counter that saw it go; those that begin with incomplete. count what was stored with frames missing';
 COMMENT ON COLUMN profstore.losses.count IS 'how many; the unit is the counter''s own';
 
 CREATE TABLE profstore.targets

@@ -29,6 +29,7 @@ export -f without with
 export work
 
 exits 0 'agent: sample' "--help" "$collector" --help
+exits 0 'agent: sample' "help" "$collector" help
 exits 0 '^profstore-collector [0-9]' "--version" "$collector" --version
 exits 0 '' "a run of a second" "$collector" agent --duration 1s
 exits 0 'database +profstore +ok' "check" "$collector" check
@@ -52,7 +53,8 @@ exits 6 'does not exist' "no such database" "$collector" agent --db "dbname=nosu
 exits 6 'could not connect to database' "no server" "$collector" agent --db "host=/nonexistent" --duration 1s
 exits 6 'CREATE EXTENSION' "extension missing" "$collector" agent --db "dbname=postgres" --duration 1s
 exits 6 'database +profstore +missing' "check without server" "$collector" check --db "host=/nonexistent"
-exits 7 'could not write the summary' "summary cannot be written" "$collector" agent --duration 1s --summary /nonexistent/file
+exits 7 'could not open the summary' "summary cannot be opened: told before sampling" "$collector" agent --duration 1h --summary /nonexistent/file
+exits 7 'could not write the summary' "summary cannot be written" "$collector" agent --duration 1s --summary /dev/full
 
 # SIGTERM stores what was sampled; a second one does not wait.
 stop_with()
