@@ -25,13 +25,11 @@ static const char SERIES_QUERY[] =
 	"SELECT series_id, unit, delta, labels, period FROM profstore.matching_series($1) ORDER BY 1";
 
 static void
-require_argument(FunctionCallInfo fcinfo, int argument, const char *name)
+require_argument(FunctionCallInfo fcinfo, int argument, const char *name, const char *hint)
 {
 	if (PG_ARGISNULL(argument))
-		ereport(ERROR,
-				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-				 errmsg("argument %s must not be null", name),
-				 errhint("A range is half open; '-infinity' and 'infinity' leave an end open.")));
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("argument %s must not be null", name), errhint("%s", hint)));
 }
 
 static void
@@ -117,11 +115,14 @@ index_distinct_series(PfsSelection *selection)
 PfsSelection *
 pfs_selection_get(FunctionCallInfo fcinfo, int first_argument)
 {
+	static const char any_series[] = "A profile type followed by {} selects all of its series.";
+	static const char open_range[] =
+		"A range is half open; '-infinity' and 'infinity' leave an end open.";
 	PfsSelection *selection = palloc0(sizeof(PfsSelection));
 
-	require_argument(fcinfo, first_argument, "selector");
-	require_argument(fcinfo, first_argument + 1, "from_ts");
-	require_argument(fcinfo, first_argument + 2, "to_ts");
+	require_argument(fcinfo, first_argument, "selector", any_series);
+	require_argument(fcinfo, first_argument + 1, "from_ts", open_range);
+	require_argument(fcinfo, first_argument + 2, "to_ts", open_range);
 	selection->from = PG_GETARG_TIMESTAMPTZ(first_argument + 1);
 	selection->to = PG_GETARG_TIMESTAMPTZ(first_argument + 2);
 	if (selection->from > selection->to)
