@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <limits.h>
 #include <linux/capability.h>
 #include <malloc.h>
 #include <signal.h>
@@ -419,5 +420,6 @@ symbolizer_worker_main(int argc, char **argv)
 	(void) signal(SIGINT, SIG_IGN);
 	(void) signal(SIGTERM, SIG_IGN);
 	set_limits();
+	(void) close_range(STDERR_FILENO + 1, UINT_MAX, 0);
 	_exit(drop_privileges() ? serve() : EXIT_FAILURE);
 }

@@ -751,6 +751,7 @@ worker_has_no_privilege(void **state)
 	char path[64];
 	FILE *file;
 
+	assert_int_equal(dup2(STDOUT_FILENO, 50), 50);
 	run("cd %s && gcc -O2 -g -o program program.c", directory);
 	binary = open_binary(symbolizer, "program");
 	expect_main(binary, main_address(), true);
@@ -763,7 +764,12 @@ worker_has_no_privilege(void **state)
 	assert_non_null(strstr(text, "CapPrm:\t0000000000000000"));
 	assert_non_null(strstr(text, "NoNewPrivs:\t1"));
 	if (geteuid() == 0)
+	{
 		assert_non_null(strstr(text, "Uid:\t65534\t65534\t65534\t65534"));
+		snprintf(path, sizeof(path), "/proc/%d/fd/50", (int) worker_pid());
+		assert_int_equal(access(path, F_OK), -1);
+	}
+	close(50);
 	binary_release(binary);
 	symbolizer_free(symbolizer);
 }
