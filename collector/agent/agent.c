@@ -31,7 +31,7 @@
 #define NS_PER_MS INT64_C(1000000)
 
 #define TICK_NS		   (100 * NS_PER_MS)
-#define FIRST_FLUSH_NS NS_PER_S /* the first samples are stored soon: it shows that all works */
+#define FIRST_FLUSH_NS (500 * NS_PER_MS) /* the first samples are stored soon: all works */
 #define FLUSH_GRACE_NS (200 * NS_PER_MS) /* after a window's end, for what is in the ring still */
 #define FOLLOW_CPUS_NS NS_PER_S
 #define DRAIN_MIN_MS   1000
@@ -204,17 +204,28 @@ start_parts(Agent *agent, Failure *failure)
 	return code;
 }
 
+/* What stands between sampler and writer, and the symbol workers with it. */
 static void
-free_parts(Agent *agent)
+free_middle(Agent *agent)
 {
 	if (agent->summary != NULL)
 		fclose(agent->summary);
 	flusher_free(agent->flusher);
 	reader_free(agent->reader);
-	sampler_free(agent->sampler);
-	writer_free(agent->writer);
 	image_table_free(agent->images);
 	symbolizer_free(agent->symbolizer);
+	agent->flusher = NULL;
+	agent->reader = NULL;
+	agent->images = NULL;
+	agent->symbolizer = NULL;
+}
+
+static void
+free_parts(Agent *agent)
+{
+	free_middle(agent);
+	sampler_free(agent->sampler);
+	writer_free(agent->writer);
 }
 
 /* What the BPF program counted since the last time becomes losses. */
@@ -358,6 +369,10 @@ stop(Agent *agent, ExitCode code)
 	writer_stats(agent->writer, &agent->report.writer);
 	agent->report.duration_ms = (stopped_ns - agent->started_ns) / NS_PER_MS;
 	agent->report.frequency_hz = agent->options->frequency_hz;
+	reader_process_stats(agent->reader, &agent->report.processes);
+	image_table_stats(agent->images, &agent->report.images);
+	sampler_cost(agent->sampler, &agent->report.bpf_runs, &agent->report.bpf_time_ns);
+	free_middle(agent);
 	report_own_cost(&agent->report);
 	log_event(LOG_INFO, "agent", "stopped",
 			  log_number("samples", (int64_t) agent->report.resolved.samples),

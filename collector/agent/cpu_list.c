@@ -82,13 +82,3 @@ cpu_list_has(const CpuList *list, uint32_t cpu)
 {
 	return cpu < CPU_LIST_MAX && (list->bits[cpu / 64] >> (cpu % 64) & 1) != 0;
 }
-
-uint32_t
-cpu_list_count(const CpuList *list)
-{
-	uint32_t count = 0;
-
-	for (size_t i = 0; i < CPU_LIST_MAX / 64; i++)
-		count += (uint32_t) __builtin_popcountll(list->bits[i]);
-	return count;
-}

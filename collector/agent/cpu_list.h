@@ -25,6 +25,5 @@ int cpu_list_parse(const char *text, CpuList *list);
 int cpu_list_read(const char *path, CpuList *list);
 
 bool cpu_list_has(const CpuList *list, uint32_t cpu);
-uint32_t cpu_list_count(const CpuList *list);
 
 #endif

@@ -546,3 +546,9 @@ reader_stop(Reader *reader)
 	pthread_join(reader->walker_thread, NULL);
 	reader->started = false;
 }
+
+void
+reader_process_stats(const Reader *reader, ProcessTableStats *stats)
+{
+	process_table_stats(reader->processes, stats);
+}

@@ -60,4 +60,7 @@ Interval *reader_take(Reader *reader);
 /* Main thread. Call after sampler_stop: empties ring and queue, then ends the threads. */
 void reader_stop(Reader *reader);
 
+/* Main thread. After reader_stop. */
+void reader_process_stats(const Reader *reader, ProcessTableStats *stats);
+
 #endif

@@ -36,16 +36,23 @@ report_progress_end(void)
 		fputc('\n', stderr);
 }
 
+static int64_t
+timeval_us(struct timeval time)
+{
+	return (int64_t) time.tv_sec * 1000000 + time.tv_usec;
+}
+
 void
 report_own_cost(Report *report)
 {
-	struct rusage usage;
+	struct rusage own;
+	struct rusage workers;
 
-	if (getrusage(RUSAGE_SELF, &usage) != 0)
+	if (getrusage(RUSAGE_SELF, &own) != 0 || getrusage(RUSAGE_CHILDREN, &workers) != 0)
 		return;
-	report->cpu_us = (int64_t) (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000 +
-					 usage.ru_utime.tv_usec + usage.ru_stime.tv_usec;
-	report->max_resident_kb = usage.ru_maxrss;
+	report->cpu_us = timeval_us(own.ru_utime) + timeval_us(own.ru_stime) +
+					 timeval_us(workers.ru_utime) + timeval_us(workers.ru_stime);
+	report->max_resident_kb = own.ru_maxrss;
 }
 
 int
@@ -72,8 +79,13 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "lost.queue_full=%" PRIu64 "\n", report->writer.samples_dropped);
 	fprintf(file, "stacks=%" PRIu64 "\n", report->resolved.user_samples);
 	fprintf(file, "stacks_complete=%" PRIu64 "\n", report->resolved.complete);
+	fprintf(file, "processes=%" PRIu64 "\n", report->processes.created);
+	fprintf(file, "binaries=%" PRIu64 "\n", report->images.opened);
+	fprintf(file, "binaries_unreadable=%" PRIu64 "\n", report->images.unreadable);
 	fprintf(file, "rows_stored=%" PRIu64 "\n", report->writer.samples_written);
 	fprintf(file, "batches_stored=%" PRIu64 "\n", report->writer.batches_written);
+	fprintf(file, "bpf_runs=%" PRIu64 "\n", report->bpf_runs);
+	fprintf(file, "bpf_time_us=%" PRIu64 "\n", report->bpf_time_ns / 1000);
 	fprintf(file, "collector_cpu_ms=%" PRId64 "\n", report->cpu_us / 1000);
 	fprintf(file, "collector_max_rss_kb=%" PRId64 "\n", report->max_resident_kb);
 	failed = ferror(file) != 0 ? EIO : 0;

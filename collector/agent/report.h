@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "agent/losses.h"
+#include "agent/process.h"
 #include "agent/resolve.h"
 #include "events.h"
 #include "writer/writer.h"
@@ -20,8 +21,12 @@ typedef struct Report
 	uint32_t cpus;
 	uint64_t counters[PFS_COUNTER_COUNT];
 	ResolveStats resolved;
+	ProcessTableStats processes;
+	ImageStats images;
 	WriterStats writer;
-	int64_t cpu_us; /* CPU time that the collector took itself */
+	uint64_t bpf_runs;	  /* of the BPF program, and their time, … */
+	uint64_t bpf_time_ns; /* … where kernel.bpf_stats_enabled is on */
+	int64_t cpu_us;		  /* CPU time that the collector took itself, its symbol workers included */
 	int64_t max_resident_kb;
 } Report;
 
@@ -32,7 +37,7 @@ void report_progress_end(void);
 /* key=value lines; collector/README.md lists the keys. Closes the file. 0 or -errno. */
 int report_write(FILE *file, const Report *report, Losses *losses);
 
-/* Fills in cpu_us and max_resident_kb. */
+/* Fills in cpu_us and max_resident_kb; workers count once they have ended. */
 void report_own_cost(Report *report);
 
 #endif

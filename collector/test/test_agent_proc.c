@@ -19,22 +19,32 @@
 #include "agent/cpu_list.h"
 #include "agent/proc_file.h"
 
+static long
+count(const CpuList *list)
+{
+	long number = 0;
+
+	for (uint32_t cpu = 0; cpu < CPU_LIST_MAX; cpu++)
+		number += cpu_list_has(list, cpu);
+	return number;
+}
+
 static void
 test_cpu_lists(void **state)
 {
 	CpuList list;
 
 	assert_int_equal(cpu_list_parse("0-3,8,10-11\n", &list), 0);
-	assert_int_equal(cpu_list_count(&list), 7);
+	assert_int_equal(count(&list), 7);
 	assert_true(cpu_list_has(&list, 0));
 	assert_true(cpu_list_has(&list, 3));
 	assert_false(cpu_list_has(&list, 4));
 	assert_true(cpu_list_has(&list, 11));
 	assert_false(cpu_list_has(&list, CPU_LIST_MAX + 1));
 	assert_int_equal(cpu_list_parse("0\n", &list), 0);
-	assert_int_equal(cpu_list_count(&list), 1);
+	assert_int_equal(count(&list), 1);
 	assert_int_equal(cpu_list_parse("\n", &list), 0);
-	assert_int_equal(cpu_list_count(&list), 0);
+	assert_int_equal(count(&list), 0);
 	assert_int_equal(cpu_list_parse("4095", &list), 0);
 	assert_true(cpu_list_has(&list, 4095));
 }
@@ -62,7 +72,7 @@ test_online_cpus(void **state)
 	CpuList list;
 
 	assert_int_equal(cpu_list_read("/sys/devices/system/cpu/online", &list), 0);
-	assert_int_equal(cpu_list_count(&list), sysconf(_SC_NPROCESSORS_ONLN));
+	assert_int_equal(count(&list), sysconf(_SC_NPROCESSORS_ONLN));
 	assert_int_equal(cpu_list_read("/nonexistent", &list), -ENOENT);
 }
 
