@@ -89,7 +89,7 @@ test_extent_pool(void **state)
 
 /* This program, or a library that it has mapped. */
 static int
-compile_file(const char *path, UnwindTable *table)
+compile_file(const char *path, RuleSet *rules, UnwindTable *table)
 {
 	CfiImage image;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -97,7 +97,7 @@ compile_file(const char *path, UnwindTable *table)
 
 	assert_true(fd >= 0);
 	assert_int_equal(cfi_image_init(&image, fd), 0);
-	result = cfi_compile(&image.input, table);
+	result = cfi_compile(&image.input, rules, table);
 	cfi_image_fini(&image);
 	close(fd);
 	return result;
@@ -138,27 +138,27 @@ test_packed_table(void **state)
 	PackedTable packed;
 	RuleSet rules;
 
-	assert_int_equal(compile_file("/proc/self/exe", &table), 0);
-	assert_true(table.count > 1000);
 	assert_int_equal(rule_set_init(&rules), 0);
-	assert_int_equal(packed_table_build(&table, &rules, &packed), 0);
+	assert_int_equal(compile_file("/proc/self/exe", &rules, &table), 0);
+	assert_true(table.count > 1000);
+	assert_int_equal(packed_table_build(&table, &packed), 0);
 	assert_int_equal(packed.rows_outside, 0);
 	for (size_t i = 0; i + 1 < table.count; i++)
 	{
-		uint64_t probes[] = { table.rows[i].address,
-							  table.rows[i].address +
-								  (table.rows[i + 1].address - table.rows[i].address) / 2,
-							  table.rows[i + 1].address - 1 };
+		uint64_t start = unwind_row_address(&table, i);
+		uint64_t end = unwind_row_address(&table, i + 1);
+		uint64_t probes[] = { start, start + (end - start) / 2, end - 1 };
 
 		for (size_t probe = 0; probe < 3; probe++)
 		{
 			const UnwindRow *row = unwind_table_find(&table, probes[probe]);
 			const struct pfs_unwind_rule *rule = find_packed(&packed, &rules, probes[probe]);
 
-			assert_memory_equal(rule != NULL ? rule : &invalid, &row->rule, sizeof(*rule));
+			assert_memory_equal(rule != NULL ? rule : &invalid, rule_set_get(&rules, row->rule),
+								sizeof(*rule));
 		}
 	}
-	assert_null(unwind_table_find(&table, table.rows[0].address - 1));
+	assert_null(unwind_table_find(&table, unwind_row_address(&table, 0) - 1));
 	packed_table_free(&packed);
 	rule_set_fini(&rules);
 	unwind_table_free(&table);
@@ -169,11 +169,13 @@ static void
 test_hostile_cfi(void **state)
 {
 	CfiImage image;
+	RuleSet rules;
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	size_t length;
 	uint8_t *bytes;
 
 	srand(2);
+	assert_int_equal(rule_set_init(&rules), 0);
 	assert_int_equal(cfi_image_init(&image, fd), 0);
 	length = image.input.eh_frame.length;
 	for (int i = 0; i < 300; i++)
@@ -189,14 +191,15 @@ test_hostile_cfi(void **state)
 			bytes[(size_t) rand() % cut] ^= (uint8_t) (1 << rand() % 8);
 		input.eh_frame.data = bytes;
 		input.eh_frame.length = cut;
-		if (cfi_compile(&input, &table) == 0)
+		if (cfi_compile(&input, &rules, &table) == 0)
 		{
 			for (size_t row = 1; row < table.count; row++)
-				assert_true(table.rows[row - 1].address < table.rows[row].address);
+				assert_true(table.rows[row - 1].offset < table.rows[row].offset);
 			unwind_table_free(&table);
 		}
 		free(bytes);
 	}
+	rule_set_fini(&rules);
 	cfi_image_fini(&image);
 	close(fd);
 }

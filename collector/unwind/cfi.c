@@ -22,36 +22,50 @@
 /* Compilers align functions to 16 bytes: shorter gaps hold no code that runs, and no row is spent on them. */
 #define PADDING_BYTES 15
 
+/* Where an FDE stands; it is read again when its turn comes, which costs less than keeping it. */
+typedef struct FdePlace
+{
+	uint64_t start;	 /* of its code, ELF virtual address */
+	uint32_t offset; /* in its section */
+	uint32_t debug;	 /* 1: in .debug_frame */
+} FdePlace;
+
 typedef struct FdeList
 {
-	CfiFde *items;
+	FdePlace *items;
 	size_t count;
 	size_t capacity;
 } FdeList;
 
 typedef struct Builder
 {
+	const CfiInput *input;
 	UnwindTable *table;
+	RuleSet *rules;
+	CfiEntries entries[2]; /* .eh_frame, .debug_frame */
 	size_t capacity;
 	uint64_t limit; /* an FDE's rows end here, whatever its program says */
 } Builder;
 
 static int
-collect_fdes(const CfiInput *input, bool eh_frame, FdeList *list, CfiStats *stats)
+collect_fdes(Builder *builder, uint32_t debug, FdeList *list)
 {
-	CfiEntries entries;
+	CfiEntries *entries = &builder->entries[debug];
+	CfiStats *stats = &builder->table->stats;
 
-	cfi_entries_begin(&entries, input, eh_frame);
-	for (;;)
+	cfi_entries_begin(entries, builder->input, debug == 0);
+	while (entries->offset <= UINT32_MAX)
 	{
-		int err = grow_array(&list->items, &list->capacity, list->count, sizeof(CfiFde));
+		CfiFde fde;
+		int err;
 
-		if (err != 0)
-			return err;
-		switch (cfi_entries_next(&entries, &list->items[list->count]))
+		switch (cfi_entries_next(entries, &fde))
 		{
 			case CFI_FDE:
-				list->count++;
+				err = grow_array(&list->items, &list->capacity, list->count, sizeof(FdePlace));
+				if (err != 0)
+					return err;
+				list->items[list->count++] = (FdePlace){ fde.start, (uint32_t) fde.offset, debug };
 				stats->fdes++;
 				break;
 			case CFI_MALFORMED:
@@ -64,56 +78,68 @@ collect_fdes(const CfiInput *input, bool eh_frame, FdeList *list, CfiStats *stat
 				return 0;
 		}
 	}
+	return 0;
 }
 
 static int
-compare_fdes(const void *left, const void *right)
+compare_places(const void *left, const void *right)
 {
-	const CfiFde *a = left;
-	const CfiFde *b = right;
+	const FdePlace *a = left;
+	const FdePlace *b = right;
 
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
-	return (int) b->from_eh_frame - (int) a->from_eh_frame;
+	return (a->debug > b->debug) - (a->debug < b->debug);
+}
+
+/* Linkers write .eh_frame in the order of the code, or nearly so. */
+static void
+sort_places(FdeList *list)
+{
+	for (size_t i = 1; i < list->count; i++)
+	{
+		if (compare_places(&list->items[i - 1], &list->items[i]) > 0)
+		{
+			qsort(list->items, list->count, sizeof(FdePlace), compare_places);
+			return;
+		}
+	}
+}
+
+static int
+append_rule(Builder *builder, uint64_t address, uint16_t rule)
+{
+	UnwindTable *table = builder->table;
+	uint32_t offset = (uint32_t) (address - table->base);
+	UnwindRow *last = table->count > 0 ? &table->rows[table->count - 1] : NULL;
+	int err;
+
+	if (last != NULL && last->offset == offset)
+	{
+		last->rule = rule;
+		return 0;
+	}
+	if (last != NULL && last->rule == rule)
+		return 0;
+	err = grow_array(&table->rows, &builder->capacity, table->count, sizeof(UnwindRow));
+	if (err == 0)
+		table->rows[table->count++] = (UnwindRow){ .offset = offset, .rule = rule };
+	return err;
 }
 
 static int
 append_row(void *context, uint64_t address, const struct pfs_unwind_rule *rule)
 {
 	Builder *builder = context;
-	UnwindTable *table = builder->table;
-	UnwindRow *last = table->count > 0 ? &table->rows[table->count - 1] : NULL;
-	int err;
 
 	if (address >= builder->limit)
 		return 0;
-	if (last != NULL && last->address == address)
-	{
-		last->rule = *rule;
-		return 0;
-	}
-	if (last != NULL && memcmp(&last->rule, rule, sizeof(*rule)) == 0)
-		return 0;
-	if (table->count == CFI_MAX_ROWS)
-		return -E2BIG;
-	err = grow_array(&table->rows, &builder->capacity, table->count, sizeof(UnwindRow));
-	if (err == 0)
-		table->rows[table->count++] = (UnwindRow){ .address = address, .rule = *rule };
-	return err;
-}
-
-static int
-append_gap(Builder *builder, uint64_t address)
-{
-	static const struct pfs_unwind_rule invalid = { .kind = PFS_UNWIND_INVALID };
-
-	builder->limit = UINT64_MAX;
-	return append_row(builder, address, &invalid);
+	return append_rule(builder, address, rule_set_add(builder->rules, rule));
 }
 
 /* One FDE's rows; where its program is broken the rows that it gave are taken back and its code is unknown. */
 static int
-append_fde(Builder *builder, const CfiFde *fde, uint16_t machine)
+append_fde(Builder *builder, const CfiFde *fde)
 {
 	UnwindTable *table = builder->table;
 	size_t before = table->count;
@@ -121,7 +147,8 @@ append_fde(Builder *builder, const CfiFde *fde, uint16_t machine)
 	int err;
 
 	builder->limit = fde->end;
-	err = cfi_program_run(fde, machine, append_row, builder, &table->stats.rows_unsupported);
+	err = cfi_program_run(fde, builder->input->machine, append_row, builder,
+						  &table->stats.rows_unsupported);
 	if (err != -EBADMSG)
 		return err;
 
@@ -129,53 +156,60 @@ append_fde(Builder *builder, const CfiFde *fde, uint16_t machine)
 	table->count = before;
 	if (before > 0)
 		table->rows[before - 1] = last_before;
-	return append_gap(builder, fde->start);
+	return append_rule(builder, fde->start, 0);
 }
 
 static int
-build_rows(const FdeList *list, uint16_t machine, Builder *builder)
+build_rows(Builder *builder, const FdeList *list)
 {
 	uint64_t covered = 0; /* end of the code that has rows */
 
 	for (size_t i = 0; i < list->count; i++)
 	{
-		const CfiFde *fde = &list->items[i];
+		CfiEntries *entries = &builder->entries[list->items[i].debug];
+		CfiFde fde;
 		int err = 0;
 
-		if (fde->start < covered)
+		if (list->items[i].start < covered)
 		{
 			builder->table->stats.fdes_overlapped++;
 			continue;
 		}
-		if (covered != 0 && fde->start - covered > PADDING_BYTES)
-			err = append_gap(builder, covered);
+		entries->offset = list->items[i].offset;
+		if (cfi_entries_next(entries, &fde) != CFI_FDE)
+			return -EBADMSG;
+		if (covered != 0 && fde.start - covered > PADDING_BYTES)
+			err = append_rule(builder, covered, 0);
 		if (err == 0)
-			err = append_fde(builder, fde, machine);
+			err = append_fde(builder, &fde);
 		if (err != 0)
 			return err;
-		covered = fde->end;
+		covered = fde.end;
 	}
-	return covered == 0 ? 0 : append_gap(builder, covered);
+	return covered == 0 ? 0 : append_rule(builder, covered, 0);
 }
 
 int
-cfi_compile(const CfiInput *input, UnwindTable *table)
+cfi_compile(const CfiInput *input, RuleSet *rules, UnwindTable *table)
 {
 	FdeList list = { 0 };
-	Builder builder = { .table = table };
+	Builder builder = { .input = input, .table = table, .rules = rules };
 	int err;
 
 	memset(table, 0, sizeof(*table));
 	if (input->machine != EM_X86_64 && input->machine != EM_AARCH64)
 		return -ENOTSUP;
+	if (input->code_end > input->code_start && input->code_end - input->code_start > UINT32_MAX)
+		return -E2BIG;
+	table->base = input->code_start;
 
-	err = collect_fdes(input, true, &list, &table->stats);
+	err = collect_fdes(&builder, 0, &list);
 	if (err == 0)
-		err = collect_fdes(input, false, &list, &table->stats);
+		err = collect_fdes(&builder, 1, &list);
 	if (err == 0)
 	{
-		qsort(list.items, list.count, sizeof(CfiFde), compare_fdes);
-		err = build_rows(&list, input->machine, &builder);
+		sort_places(&list);
+		err = build_rows(&builder, &list);
 	}
 	free(list.items);
 	if (err != 0)
@@ -194,13 +228,13 @@ const UnwindRow *
 unwind_table_find(const UnwindTable *table, uint64_t address)
 {
 	size_t low = 0;
-	size_t high = table->count;
+	size_t high = address >= table->base ? table->count : 0;
 
 	while (low < high)
 	{
 		size_t middle = low + (high - low) / 2;
 
-		if (table->rows[middle].address <= address)
+		if (unwind_row_address(table, middle) <= address)
 			low = middle + 1;
 		else
 			high = middle;

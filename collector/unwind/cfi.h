@@ -2,7 +2,7 @@
  * cfi.h
  *		The CFI compiler: .eh_frame and .debug_frame of one ELF file become a table of unwind rules.
  *
- * A pure function of bytes: no file, no process, no global state. The bytes are foreign, so every read is bounded; what
+ * A function of bytes alone: no file, no process, no global state. The bytes are foreign, so every read is bounded; what
  * cannot be understood becomes PFS_UNWIND_INVALID for its stretch of code and is counted, never an error for the rest.
  * Format: DWARF 5 section 6.4 (call frame information) and the LSB core specification's chapter on .eh_frame.
  */
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind_types.h"
+#include "unwind/rule_set.h"
 
 typedef struct CfiSection
 {
@@ -31,35 +31,43 @@ typedef struct CfiInput
 	uint64_t code_end;
 } CfiInput;
 
-/* A rule holds from its address up to the next row's. */
+/* A rule holds from its place up to the next row's. */
 typedef struct UnwindRow
 {
-	uint64_t address; /* ELF virtual address */
-	struct pfs_unwind_rule rule;
+	uint32_t offset; /* ELF virtual address - the table's base */
+	uint16_t rule;	 /* number in the rule set */
 } UnwindRow;
 
 typedef struct CfiStats
 {
 	uint64_t fdes;
-	uint64_t fdes_malformed;  /* skipped: bytes that are not CFI */
-	uint64_t fdes_overlapped; /* cut or dropped because an earlier one covers their code */
-	uint64_t
-		rows_unsupported; /* PFS_UNWIND_INVALID because of an expression or register that we do not express */
-	uint64_t sections_cut; /* a section ended inside an entry */
+	uint64_t fdes_malformed;   /* skipped: bytes that are not CFI */
+	uint64_t fdes_overlapped;  /* dropped because an earlier one covers their code */
+	uint64_t rows_unsupported; /* without a rule, as none expresses what the CFI says */
+	uint64_t sections_cut;	   /* a section ended inside an entry */
 } CfiStats;
 
 typedef struct UnwindTable
 {
-	UnwindRow *
-		rows; /* ascending by address, neighbours differ; the last is PFS_UNWIND_INVALID at the end of all code */
+	uint64_t base; /* ELF virtual address */
+	UnwindRow
+		*rows; /* ascending, neighbours differ; the last one ends all code with rule 0 (invalid) */
 	size_t count;
 	CfiStats stats;
 } UnwindTable;
 
-/* 0, -ENOTSUP for another machine, -ENOMEM, -E2BIG past CFI_MAX_ROWS. An input without CFI gives an empty table. */
-#define CFI_MAX_ROWS (16 * 1000 * 1000)
-int cfi_compile(const CfiInput *input, UnwindTable *table);
+/*
+ * Rules go into the set, which outlives the table. 0, -ENOTSUP for another machine, -ENOMEM, -E2BIG where code spans more
+ * than 4 GiB. An input without CFI gives an empty table.
+ */
+int cfi_compile(const CfiInput *input, RuleSet *rules, UnwindTable *table);
 void unwind_table_free(UnwindTable *table);
+
+static inline uint64_t
+unwind_row_address(const UnwindTable *table, size_t row)
+{
+	return table->base + table->rows[row].offset;
+}
 
 /* The row that covers an address, NULL before the first. */
 const UnwindRow *unwind_table_find(const UnwindTable *table, uint64_t address);

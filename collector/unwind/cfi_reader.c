@@ -290,7 +290,6 @@ parse_fde(CfiEntries *entries, CfiCursor *cursor, size_t cie_offset, CfiFde *fde
 		return false;
 
 	fde->cie = entries->last_cie;
-	fde->from_eh_frame = entries->is_eh_frame;
 	fde->start = read_pointer(entries, cursor, fde->cie.pointer_encoding);
 	length = read_pointer_number(cursor, fde->cie.pointer_encoding & ENCODING_FORMAT_MASK);
 	fde->end = fde->start + length;
@@ -325,6 +324,7 @@ cfi_entries_next(CfiEntries *entries, CfiFde *fde)
 		size_t cie_offset;
 
 		/* a zero length ends .eh_frame as crtend.o has it, but linkers may leave more behind it */
+		fde->offset = entries->offset;
 		if (!read_entry_header(entries, entries->offset, &header))
 			return CFI_CUT;
 		entries->offset = header.end;

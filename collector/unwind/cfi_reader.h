@@ -45,7 +45,7 @@ typedef struct CfiFde
 {
 	uint64_t start; /* ELF virtual addresses, half-open */
 	uint64_t end;
-	bool from_eh_frame;
+	size_t offset; /* of the entry in its section */
 	CfiCie cie;
 	const uint8_t *instructions;
 	size_t instructions_length;

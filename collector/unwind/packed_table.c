@@ -1,6 +1,6 @@
 /*
  * packed_table.c
- *		From rows with whole rules to pages of lines.
+ *		From one list of rows to pages of lines.
  */
 #include "unwind/packed_table.h"
 
@@ -17,7 +17,6 @@
 typedef struct Packer
 {
 	PackedTable *packed;
-	RuleSet *rules;
 	size_t line_capacity;
 	size_t page_capacity;
 	uint32_t page; /* the page being filled */
@@ -59,7 +58,7 @@ open_page(Packer *packer, uint32_t page)
 }
 
 static int
-append_row(Packer *packer, uint64_t address, const struct pfs_unwind_rule *rule)
+append_row(Packer *packer, uint64_t address, uint16_t rule)
 {
 	PackedTable *packed = packer->packed;
 	uint32_t page = (uint32_t) (address >> PFS_UNWIND_PAGE_BITS);
@@ -83,19 +82,19 @@ append_row(Packer *packer, uint64_t address, const struct pfs_unwind_rule *rule)
 	if (err == 0)
 		packed->lines[packed->line_count - 1].rows[packer->row_count++] = (struct pfs_unwind_row){
 			.offset = (uint16_t) (address & (PAGE_BYTES - 1)),
-			.rule = rule_set_add(packer->rules, rule),
+			.rule = rule,
 		};
 	return err;
 }
 
 /* Rows at the starts of the pages that a rule reaches into, up to the address where the next rule begins. */
 static int
-append_continuations(Packer *packer, const UnwindRow *row, uint64_t end)
+append_continuations(Packer *packer, uint64_t start, uint64_t end, uint16_t rule)
 {
-	uint64_t address = (row->address | (PAGE_BYTES - 1)) + 1;
+	uint64_t address = (start | (PAGE_BYTES - 1)) + 1;
 	int err = 0;
 
-	if (row->rule.kind == PFS_UNWIND_INVALID)
+	if (rule == 0)
 		return 0;
 	if (end > address && (end - address) / PAGE_BYTES > MAX_RULE_PAGES)
 	{
@@ -103,31 +102,32 @@ append_continuations(Packer *packer, const UnwindRow *row, uint64_t end)
 		return 0;
 	}
 	for (; err == 0 && address < end; address += PAGE_BYTES)
-		err = append_row(packer, address, &row->rule);
+		err = append_row(packer, address, rule);
 	return err;
 }
 
 int
-packed_table_build(const UnwindTable *table, RuleSet *rules, PackedTable *packed)
+packed_table_build(const UnwindTable *table, PackedTable *packed)
 {
-	Packer packer = { .packed = packed, .rules = rules };
+	Packer packer = { .packed = packed };
 	const uint64_t limit = UINT64_C(1) << (32 + PFS_UNWIND_PAGE_BITS);
 	int err = 0;
 
 	memset(packed, 0, sizeof(*packed));
 	for (size_t i = 0; err == 0 && i < table->count; i++)
 	{
-		const UnwindRow *row = &table->rows[i];
-		uint64_t end = i + 1 < table->count ? table->rows[i + 1].address : row->address;
+		uint64_t start = unwind_row_address(table, i);
+		uint64_t end = i + 1 < table->count ? unwind_row_address(table, i + 1) : start;
+		uint16_t rule = table->rows[i].rule;
 
-		if (row->address >= limit || end >= limit)
+		if (start >= limit || end >= limit)
 		{
 			packed->rows_outside++;
 			continue;
 		}
-		err = append_row(&packer, row->address, &row->rule);
+		err = append_row(&packer, start, rule);
 		if (err == 0)
-			err = append_continuations(&packer, row, end);
+			err = append_continuations(&packer, start, end, rule);
 	}
 	close_page(&packer);
 	if (err != 0)

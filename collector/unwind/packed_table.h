@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "unwind/cfi.h"
-#include "unwind/rule_set.h"
 
 typedef struct PackedPage
 {
@@ -31,7 +30,7 @@ typedef struct PackedTable
  * A page's first row repeats the rule in force where the page begins inside of it, so that each page is complete
  * by itself. 0 or -ENOMEM.
  */
-int packed_table_build(const UnwindTable *table, RuleSet *rules, PackedTable *packed);
+int packed_table_build(const UnwindTable *table, PackedTable *packed);
 void packed_table_free(PackedTable *packed);
 
 #endif

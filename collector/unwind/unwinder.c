@@ -194,7 +194,7 @@ load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiInput *input, uint
 {
 	UnwindTable table;
 	PackedTable packed;
-	int err = cfi_compile(input, &table);
+	int err = cfi_compile(input, &unwinder->rules, &table);
 
 	if (err != 0)
 		return err;
@@ -204,7 +204,7 @@ load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiInput *input, uint
 		binary->kind = PFS_MAPPING_FRAME_POINTER;
 	else
 	{
-		err = packed_table_build(&table, &unwinder->rules, &packed);
+		err = packed_table_build(&table, &packed);
 		if (err == 0)
 		{
 			err = write_table(unwinder, binary, &packed, now_ns);

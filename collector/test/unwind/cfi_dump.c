@@ -32,11 +32,9 @@ register_name(uint16_t machine, int number)
 }
 
 static void
-print_row(uint16_t machine, const UnwindRow *row)
+print_row(uint16_t machine, uint64_t address, const struct pfs_unwind_rule *rule)
 {
-	const struct pfs_unwind_rule *rule = &row->rule;
-
-	printf("%016" PRIx64 " ", row->address);
+	printf("%016" PRIx64 " ", address);
 	switch ((enum pfs_unwind_kind) rule->kind)
 	{
 		case PFS_UNWIND_INVALID:
@@ -85,6 +83,7 @@ main(int argc, char **argv)
 {
 	CfiImage image;
 	UnwindTable table;
+	RuleSet rules;
 	int fd;
 	int err;
 
@@ -94,14 +93,15 @@ main(int argc, char **argv)
 		return 2;
 	}
 	fd = open(argv[1], O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || (err = cfi_image_init(&image, fd)) != 0 ||
-		(err = cfi_compile(&image.input, &table)) != 0)
+	if (fd < 0 || rule_set_init(&rules) != 0 || (err = cfi_image_init(&image, fd)) != 0 ||
+		(err = cfi_compile(&image.input, &rules, &table)) != 0)
 	{
 		fprintf(stderr, "cfi_dump: could not read \"%s\"\n", argv[1]);
 		return 1;
 	}
 	for (size_t i = 0; i < table.count; i++)
-		print_row(image.input.machine, &table.rows[i]);
+		print_row(image.input.machine, unwind_row_address(&table, i),
+				  rule_set_get(&rules, table.rows[i].rule));
 	fprintf(stderr,
 			"fdes %" PRIu64 " malformed %" PRIu64 " overlapped %" PRIu64 " unsupported %" PRIu64
 			" cut %" PRIu64 " rows %zu\n",
