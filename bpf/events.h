@@ -76,6 +76,7 @@ _Static_assert(sizeof(struct pfs_sample) == 96, "the ring buffer record has no h
 	X(NO_SCRATCH, "no_scratch", "samples lost because the per-CPU scratch was missing") \
 	X(KERNEL_STACK_FAILED, "kernel_stack_failed", "samples without their kernel stack") \
 	X(LATE, "late", "stacks handed over to be walked in user space")                    \
+	X(LATE_SKIPPED, "late_skipped", "stacks that were not, as the ring was filling up") \
 	X(WAKEUPS, "wakeups", "times the collector was woken ahead of its timer")
 
 enum pfs_counter {

@@ -27,6 +27,9 @@ char LICENSE[] SEC("license")
 /* Bytes in the ring above which the collector is woken; set before loading. */
 const volatile __u64 pfs_wakeup_bytes = 1 << 18;
 
+/* Bytes in the ring above which no more stacks are copied into it; set before loading. */
+const volatile __u64 pfs_late_limit_bytes = 1 << 19;
+
 /* Fills in who is running. */
 static __always_inline void
 pfs_describe_task(struct pfs_sample *sample, struct task_struct *task)
@@ -102,13 +105,34 @@ pfs_image_is_young(const struct pfs_sample *sample)
 }
 
 /*
- * Sends the sample; the collector is woken only where waiting for its timer would lose something.
- * Where the ring has no room for a copy of the stack the sample goes without it.
+ * Sends the sample with a copy of its stack. False where the ring is filling up: samples matter more
+ * than copies, which leave half of it to them.
  */
+static __always_inline int
+pfs_emit_with_stack(struct pfs_scratch *scratch, struct task_struct *task, __u64 frame_bytes,
+					__u64 waiting_bytes, __u64 flags)
+{
+	__u64 late_bytes;
+
+	if (waiting_bytes > pfs_late_limit_bytes)
+		return 0;
+	late_bytes = pfs_hand_over(scratch, task,
+							   (__u32) ((frame_bytes - sizeof(scratch->sample)) / sizeof(__u64)));
+	if (late_bytes == 0 || late_bytes > sizeof(struct pfs_late))
+		return 0;
+	scratch->sample.flags |= PFS_SAMPLE_LATE;
+	if (!bpf_ringbuf_output(&pfs_ring, scratch, frame_bytes + late_bytes, flags))
+		return 1;
+	scratch->sample.flags &= (__u8) ~PFS_SAMPLE_LATE;
+	return 0;
+}
+
+/* Sends the sample; the collector is woken only where waiting for its timer would lose something. */
 static __always_inline void
 pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 {
-	struct pfs_sample *sample = &scratch->sample;
+	const struct pfs_sample *sample = &scratch->sample;
+	__u64 waiting_bytes = bpf_ringbuf_query(&pfs_ring, BPF_RB_AVAIL_DATA);
 	__u64 words = (__u64) sample->kernel_count + sample->user_count;
 	__u64 flags = BPF_RB_NO_WAKEUP;
 	__u64 frame_bytes;
@@ -116,25 +140,20 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 	if (words > PFS_FRAME_WORDS)
 		words = PFS_FRAME_WORDS;
 	frame_bytes = sizeof(*sample) + words * sizeof(__u64);
-	if (pfs_image_is_young(sample) ||
-		bpf_ringbuf_query(&pfs_ring, BPF_RB_AVAIL_DATA) > pfs_wakeup_bytes)
+	if (pfs_image_is_young(sample) || waiting_bytes > pfs_wakeup_bytes)
 	{
 		flags = BPF_RB_FORCE_WAKEUP;
 		pfs_count(PFS_COUNTER_WAKEUPS);
 	}
 	if (pfs_walk_is_late(sample))
 	{
-		__u64 late_bytes = pfs_hand_over(scratch, task, (__u32) words);
-
-		sample->flags |= PFS_SAMPLE_LATE;
-		if (late_bytes <= sizeof(struct pfs_late) &&
-			!bpf_ringbuf_output(&pfs_ring, scratch, frame_bytes + late_bytes, flags))
+		if (pfs_emit_with_stack(scratch, task, frame_bytes, waiting_bytes, flags))
 		{
 			pfs_count(PFS_COUNTER_LATE);
 			pfs_count(PFS_COUNTER_SAMPLES);
 			return;
 		}
-		sample->flags &= (__u8) ~PFS_SAMPLE_LATE;
+		pfs_count(PFS_COUNTER_LATE_SKIPPED);
 	}
 	if (bpf_ringbuf_output(&pfs_ring, scratch, frame_bytes, flags))
 		pfs_count(PFS_COUNTER_RING_FULL);

@@ -118,6 +118,7 @@ load_program(Sampler *sampler, Failure *failure)
 		return failure->code;
 	}
 	sampler->skeleton->rodata->pfs_wakeup_bytes = bytes / 4;
+	sampler->skeleton->rodata->pfs_late_limit_bytes = bytes / 2;
 	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_ring, bytes);
 	result = profiler__load(sampler->skeleton);
 	if (result == 0)
