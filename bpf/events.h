@@ -30,8 +30,9 @@
 
 /* struct pfs_sample.flags */
 #define PFS_SAMPLE_KERNEL_THREAD 0x01 /* no user side by nature */
-#define PFS_SAMPLE_EXITING		 0x02 /* gave up its memory: no user side any more */
-#define PFS_SAMPLE_LATE			 0x04 /* struct pfs_late follows the frames */
+#define PFS_SAMPLE_NO_IMAGE \
+	0x02					 /* exiting, or inside exec: old user side gone, new one not begun */
+#define PFS_SAMPLE_LATE 0x04 /* struct pfs_late follows the frames */
 
 struct pfs_sample {
 	__u64 time_ns;		 /* CLOCK_MONOTONIC */

@@ -15,6 +15,7 @@
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct mm_struct {
+	unsigned long start_code;  /* 0 until an image is in place that can be run */
 	unsigned long start_stack; /* where the first thread's stack began */
 	unsigned long arg_start;   /* of the image's arguments, near the random top of its stack */
 };

@@ -55,8 +55,8 @@ pfs_describe_task(struct pfs_sample *sample, struct task_struct *task)
 	sample->unused = 0;
 	if (BPF_CORE_READ(task, flags) & PFS_PF_KTHREAD)
 		sample->flags = PFS_SAMPLE_KERNEL_THREAD;
-	else if (!mm)
-		sample->flags = PFS_SAMPLE_EXITING;
+	else if (!mm || !BPF_CORE_READ(mm, start_code))
+		sample->flags = PFS_SAMPLE_NO_IMAGE;
 	else
 		sample->arg_start = BPF_CORE_READ(mm, arg_start);
 	bpf_get_current_comm(sample->comm, sizeof(sample->comm));

@@ -208,8 +208,6 @@ start_parts(Agent *agent, Failure *failure)
 static void
 free_middle(Agent *agent)
 {
-	if (agent->summary != NULL)
-		fclose(agent->summary);
 	flusher_free(agent->flusher);
 	reader_free(agent->reader);
 	image_table_free(agent->images);
@@ -223,6 +221,8 @@ free_middle(Agent *agent)
 static void
 free_parts(Agent *agent)
 {
+	if (agent->summary != NULL)
+		fclose(agent->summary);
 	free_middle(agent);
 	sampler_free(agent->sampler);
 	writer_free(agent->writer);

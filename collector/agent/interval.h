@@ -42,7 +42,7 @@ typedef struct Frame
 /* What the user side is. */
 typedef enum StackSide
 {
-	STACK_NO_USER_SIDE, /* kernel threads, processes without memory: nothing is missing */
+	STACK_NO_USER_SIDE, /* kernel threads, processes in exec or exit: nothing is missing */
 	STACK_USER_SIDE,
 } StackSide;
 

@@ -226,7 +226,7 @@ resolve_user_stack(Reader *reader, const Record *record, Process *process, Inter
 	uint32_t count;
 	int result = 0;
 
-	if (sample->flags & (PFS_SAMPLE_KERNEL_THREAD | PFS_SAMPLE_EXITING))
+	if (sample->flags & (PFS_SAMPLE_KERNEL_THREAD | PFS_SAMPLE_NO_IMAGE))
 	{
 		stack->side = STACK_NO_USER_SIDE;
 		return 0;
