@@ -200,6 +200,10 @@ test_stores_a_batch(void **state)
 							   "   node, reason, count), ',') FROM profstore.losses"),
 						"1795219200.123456 test-node ring_full 12");
 	assert_string_equal(sql_in("stores",
+							   "SELECT format('%s %s %s', name, health, last_error IS NULL)"
+							   " FROM profstore.targets"),
+						"test-node up t");
+	assert_string_equal(sql_in("stores",
 							   "SELECT count(*)::text || max(last_batch) FROM profstore.writers"),
 						"11");
 }

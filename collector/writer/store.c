@@ -1,8 +1,8 @@
 /*
  * store.c
- *		Partitions, begin_batch, losses, COPY.
+ *		Partitions, begin_batch, losses, the target's state, COPY.
  *
- * Three round trips for a batch: BEGIN with begin_batch, the series' times and losses; COPY; data
+ * Three round trips for a batch: BEGIN with begin_batch, the series' times, losses and the target's state; COPY; data
  * and COMMIT.
  */
 #include "writer/store.h"
@@ -256,6 +256,13 @@ open_transaction(Opening *opening, Connection *connection, bool *known, DbError 
 					  { WIRE_TEXT, &opening->node },
 					  { WIRE_TEXT_ARRAY, &opening->reasons },
 					  { WIRE_INT8_ARRAY, &opening->counts } } },
+		{ .sql =
+			  "INSERT INTO profstore.targets AS t (name, health, last_seen) VALUES ($1, 'up', $2)"
+			  " ON CONFLICT (name) DO UPDATE SET health = 'up', last_error = NULL,"
+			  " last_seen = GREATEST(t.last_seen, excluded.last_seen)",
+		  .failure = "could not store the state of the target",
+		  .param_count = 2,
+		  .params = { { WIRE_TEXT, &opening->node }, { WIRE_TIMESTAMPTZ, &opening->last_time } } },
 	};
 	const size_t count = sizeof(statements) / sizeof(statements[0]);
 	PGresult *results[sizeof(statements) / sizeof(statements[0])];
