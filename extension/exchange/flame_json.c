@@ -23,7 +23,7 @@ append_node(StringInfo json, const PfsFlameRow *row)
 
 	appendStringInfoChar(json, '{');
 	pfs_json_append_text(json, "name", row->label, true);
-	appendStringInfo(json, ",\"value\":" INT64_FORMAT, row->value);
+	appendStringInfo(json, ",\"value\":" INT64_FORMAT, row->total.value);
 	if (row->node == NULL)
 		appendStringInfoString(json, ",\"truncated\":true");
 	else

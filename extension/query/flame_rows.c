@@ -4,26 +4,34 @@
  */
 #include "query/flame_rows.h"
 
-#include "lib/binaryheap.h"
+#include "lib/pairingheap.h"
 #include "mb/pg_wchar.h"
 #include "query/allocate.h"
 #include "utils/memutils.h"
 
 typedef struct Cut
 {
-	const PfsFrameTree *tree;
-	bool *kept;
-	uint32 *child_count;
-	uint32 *cut_children; /* children of a node that are not kept */
-	uint32 row_count;	  /* kept nodes, and one for each of them that has cut children */
+	PfsFrameTree *tree;
+	uint32 *cut_children; /* children of a kept node that are not kept; NOT_KEPT for others */
+	uint32 capacity;
+	uint32 row_count;		 /* kept nodes, and one for each of them that has cut children */
+	pairingheap *candidates; /* children of kept nodes, the largest first */
 } Cut;
+
+#define NOT_KEPT PG_UINT32_MAX
+
+typedef struct Candidate
+{
+	pairingheap_node heap_node;
+	uint32 node;
+} Candidate;
 
 /* A row before it has its place: child of a node. */
 typedef struct Child
 {
 	uint32 parent;
 	uint32 node; /* OTHER: stands in for what is cut */
-	int64 value;
+	PfsSides total;
 	const char *label;
 } Child;
 
@@ -60,82 +68,75 @@ pfs_flame_label(const char *name)
 	return label;
 }
 
-/* Orders nodes by falling size; parents come before children of equal size. */
-static int
-compare_size(const PfsFrameTree *tree, uint32 a, uint32 b)
+static int128
+size_of(PfsSides total)
 {
-	int64 left = tree->nodes[a].total;
-	int64 right = tree->nodes[b].total;
-	uint64 left_size = left < 0 ? 0 - (uint64) left : (uint64) left;
-	uint64 right_size = right < 0 ? 0 - (uint64) right : (uint64) right;
+	int128 value = total.value;
+	int128 base = total.base;
+
+	return (value < 0 ? -value : value) + (base < 0 ? -base : base);
+}
+
+/* The heap's first is the largest node, the oldest among equals. */
+static int
+compare_candidates(const pairingheap_node *a, const pairingheap_node *b, void *tree)
+{
+	const PfsFrameNode *nodes = ((PfsFrameTree *) tree)->nodes;
+	uint32 left = pairingheap_const_container(Candidate, heap_node, a)->node;
+	uint32 right = pairingheap_const_container(Candidate, heap_node, b)->node;
+	int128 left_size = size_of(nodes[left].total);
+	int128 right_size = size_of(nodes[right].total);
 
 	if (left_size != right_size)
-		return left_size > right_size ? -1 : 1;
-	return (a > b) - (a < b);
+		return left_size > right_size ? 1 : -1;
+	if (nodes[left].oldest != nodes[right].oldest)
+		return nodes[left].oldest < nodes[right].oldest ? 1 : -1;
+	return left < right ? 1 : -1;
 }
 
-/* The heap's first is the least of the largest nodes. */
-static int
-compare_heap(Datum a, Datum b, void *tree)
+/* Expands a node, which may make the tree larger. */
+static const PfsFrameNode *
+expand(Cut *cut, uint32 node)
 {
-	return compare_size(tree, DatumGetUInt32(a), DatumGetUInt32(b));
-}
+	PfsFrameTree *tree = cut->tree;
 
-/*
- * The count largest nodes, the root among them, by falling size.
- */
-static uint32 *
-largest_nodes(const PfsFrameTree *tree, uint32 count)
-{
-	binaryheap *heap =
-		binaryheap_allocate((int) count, compare_heap, unconstify(PfsFrameTree *, tree));
-	uint32 *nodes = PFS_ARRAY(uint32, count);
-
-	for (uint32 node = 0; node < count; node++)
-		binaryheap_add_unordered(heap, UInt32GetDatum(node));
-	binaryheap_build(heap);
-	for (uint32 node = count; node < tree->count; node++)
+	pfs_frame_tree_expand(tree, node);
+	if (tree->count > cut->capacity)
 	{
-		if (compare_size(tree, node, DatumGetUInt32(binaryheap_first(heap))) < 0)
-			binaryheap_replace_first(heap, UInt32GetDatum(node));
+		uint32 old = cut->capacity;
+
+		cut->capacity = tree->capacity;
+		cut->cut_children = repalloc_huge(cut->cut_children, (Size) cut->capacity * sizeof(uint32));
+		for (uint32 i = old; i < cut->capacity; i++)
+			cut->cut_children[i] = NOT_KEPT;
 	}
-	for (uint32 i = count; i > 0; i--)
-		nodes[i - 1] = DatumGetUInt32(binaryheap_remove_first(heap));
-	binaryheap_free(heap);
-	return nodes;
-}
-
-static Cut
-begin_cut(const PfsFrameTree *tree)
-{
-	Cut cut = { .tree = tree };
-
-	cut.kept = PFS_ARRAY0(bool, tree->count);
-	cut.child_count = PFS_ARRAY0(uint32, tree->count);
-	cut.cut_children = PFS_ARRAY(uint32, tree->count);
-	for (uint32 node = 1; node < tree->count; node++)
-		cut.child_count[tree->nodes[node].parent]++;
-	memcpy(cut.cut_children, cut.child_count, tree->count * sizeof(uint32));
-	cut.kept[0] = true;
-	cut.row_count = 1 + (cut.cut_children[0] > 0);
-	return cut;
+	return &tree->nodes[node];
 }
 
 /*
- * Keeps a node whose parent is kept, unless that takes more than max_rows.
+ * Keeps a node whose parent is kept, unless that takes more than max_rows; its children become candidates.
  */
 static bool
 keep_node(Cut *cut, uint32 node, uint32 max_rows)
 {
-	uint32 parent = cut->tree->nodes[node].parent;
-	uint32 row_count =
-		cut->row_count + 1 + (cut->cut_children[node] > 0) - (cut->cut_children[parent] == 1);
+	const PfsFrameNode *kept = expand(cut, node);
+	uint32 row_count = cut->row_count + 1 + (kept->child_count > 0);
 
+	if (node != 0)
+		row_count -= cut->cut_children[kept->parent] == 1;
 	if (row_count > max_rows)
 		return false;
+	if (node != 0)
+		cut->cut_children[kept->parent]--;
 	cut->row_count = row_count;
-	cut->kept[node] = true;
-	cut->cut_children[parent]--;
+	cut->cut_children[node] = kept->child_count;
+	for (uint32 i = 0; i < kept->child_count; i++)
+	{
+		Candidate *candidate = palloc(sizeof(Candidate));
+
+		candidate->node = kept->first_child + i;
+		pairingheap_add(cut->candidates, &candidate->heap_node);
+	}
 	return true;
 }
 
@@ -149,36 +150,40 @@ keep_single_leaves(Cut *cut)
 	{
 		uint32 parent = cut->tree->nodes[node].parent;
 
-		if (!cut->kept[node] && cut->kept[parent] && cut->child_count[node] == 0 &&
-			cut->cut_children[parent] == 1)
+		if (cut->cut_children[node] == NOT_KEPT && cut->cut_children[parent] == 1 &&
+			expand(cut, node)->child_count == 0)
 			keep_node(cut, node, cut->row_count);
 	}
 }
 
+/*
+ * Best first: no node is larger than its parent, so the largest of all nodes are the largest candidates. (With
+ * values of both signs a child may be larger; then it follows its parent.)
+ */
 static Cut
-choose_nodes(const PfsFrameTree *tree, uint32 max_rows)
+choose_nodes(PfsFrameTree *tree, uint32 max_rows)
 {
-	Cut cut = begin_cut(tree);
-	uint32 *nodes;
+	Cut cut = { .tree = tree };
 
-	if (max_rows == PFS_NO_ROW_LIMIT || tree->count <= max_rows)
+	if (max_rows == PFS_NO_ROW_LIMIT)
 	{
-		for (uint32 node = 1; node < tree->count; node++)
-			keep_node(&cut, node, PG_UINT32_MAX);
+		pfs_frame_tree_expand_all(tree);
+		cut.row_count = tree->count;
+		cut.cut_children = PFS_ARRAY0(uint32, tree->count);
 		return cut;
 	}
-	nodes = largest_nodes(tree, max_rows);
-	for (uint32 i = 0; i < max_rows; i++)
+	cut.cut_children = PFS_ARRAY(uint32, 1);
+	cut.candidates = pairingheap_allocate(compare_candidates, tree);
+	keep_node(&cut, 0, max_rows);
+	while (!pairingheap_is_empty(cut.candidates))
 	{
-		uint32 node = nodes[i];
+		Candidate *candidate =
+			pairingheap_container(Candidate, heap_node, pairingheap_remove_first(cut.candidates));
 
-		/* with negative values a child may be larger than its parent: such a child is cut */
-		if (node == 0 || !cut.kept[tree->nodes[node].parent])
-			continue;
-		if (!keep_node(&cut, node, max_rows))
+		if (!keep_node(&cut, candidate->node, max_rows))
 			break;
+		pfree(candidate);
 	}
-	pfree(nodes);
 	keep_single_leaves(&cut);
 	return cut;
 }
@@ -188,12 +193,14 @@ compare_children(const void *a, const void *b)
 {
 	const Child *left = a;
 	const Child *right = b;
+	int128 left_total = (int128) left->total.value + left->total.base;
+	int128 right_total = (int128) right->total.value + right->total.base;
 	int order;
 
 	if (left->parent != right->parent)
 		return left->parent < right->parent ? -1 : 1;
-	if (left->value != right->value)
-		return left->value > right->value ? -1 : 1;
+	if (left_total != right_total)
+		return left_total > right_total ? -1 : 1;
 	order = strcmp(left->label, right->label);
 	return order != 0 ? order : (left->node > right->node) - (left->node < right->node);
 }
@@ -206,26 +213,27 @@ collect_children(const Cut *cut)
 {
 	const PfsFrameTree *tree = cut->tree;
 	const char **labels = PFS_ARRAY0(const char *, pfs_symbol_count(tree->symbols));
-	int64 *rest = PFS_ARRAY(int64, tree->count); /* not yet shown below */
+	PfsSides *rest = PFS_ARRAY(PfsSides, tree->count); /* not yet shown below */
 	Child *children = PFS_ARRAY(Child, cut->row_count);
 	uint32 count = 0;
 
 	for (uint32 i = 0; i < tree->count; i++)
-		rest[i] = tree->nodes[i].total - tree->nodes[i].self;
-	for (uint32 i = 1; i < tree->count; i++)
 	{
 		const PfsFrameNode *node = &tree->nodes[i];
 
-		if (!cut->kept[i])
+		if (cut->cut_children[i] == NOT_KEPT)
+			continue;
+		rest[i] = pfs_subtract_sides(node->total, node->self);
+		if (i == 0)
 			continue;
 		if (labels[node->symbol] == NULL)
 			labels[node->symbol] = pfs_flame_label(pfs_symbol_name(tree->symbols, node->symbol));
 		children[count++] = (Child){ node->parent, i, node->total, labels[node->symbol] };
-		rest[node->parent] -= node->total;
+		rest[node->parent] = pfs_subtract_sides(rest[node->parent], node->total);
 	}
 	for (uint32 i = 0; i < tree->count; i++)
 	{
-		if (cut->kept[i] && cut->cut_children[i] > 0)
+		if (cut->cut_children[i] != NOT_KEPT && cut->cut_children[i] > 0)
 			children[count++] = (Child){ i, OTHER, rest[i], "other" };
 	}
 	Assert(count == cut->row_count - 1);
@@ -254,7 +262,7 @@ append_row(PfsFlameRows *rows, const PfsFrameTree *tree, const Child *child, int
 	const PfsFrameNode *node = child->node == OTHER ? NULL : &tree->nodes[child->node];
 
 	rows->rows[rows->count++] =
-		(PfsFlameRow){ level, child->value, node ? node->self : child->value, child->label, node };
+		(PfsFlameRow){ level, child->total, node ? node->self : child->total, child->label, node };
 }
 
 /*
@@ -295,27 +303,27 @@ walk_children(PfsFlameRows *rows, const PfsFrameTree *tree, const Child *childre
 }
 
 PfsFlameRows
-pfs_flame_rows(const PfsFrameTree *tree, uint32 max_rows)
+pfs_flame_rows(PfsFrameTree *tree, uint32 max_rows)
 {
-	const PfsFrameNode *root = &tree->nodes[0];
 	PfsFlameRows rows = { 0, NULL };
+	const PfsFrameNode *root;
 	Child *children;
 	Cut cut;
 
 	if (max_rows == 1)
 	{
+		root = &tree->nodes[0];
 		rows.rows = palloc(sizeof(PfsFlameRow));
 		rows.rows[rows.count++] = (PfsFlameRow){ 0, root->total, root->total, "total", root };
 		return rows;
 	}
 	cut = choose_nodes(tree, max_rows);
+	root = &tree->nodes[0];
 	children = collect_children(&cut);
 	rows.rows = PFS_ARRAY(PfsFlameRow, cut.row_count);
 	rows.rows[rows.count++] = (PfsFlameRow){ 0, root->total, root->self, "total", root };
 	walk_children(&rows, tree, children, cut.row_count - 1);
 	pfree(children);
-	pfree(cut.kept);
-	pfree(cut.child_count);
 	pfree(cut.cut_children);
 	return rows;
 }

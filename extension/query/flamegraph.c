@@ -66,8 +66,8 @@ put_row(const PfsRows *rows, int32 ord, const PfsFlameRow *row)
 		source = pfs_frame_source(row->node);
 	values[COL_ORD] = Int32GetDatum(ord);
 	values[COL_LEVEL] = Int32GetDatum(row->level);
-	values[COL_VALUE] = Int64GetDatum(row->value);
-	values[COL_SELF] = Int64GetDatum(row->self);
+	values[COL_VALUE] = Int64GetDatum(row->total.value);
+	values[COL_SELF] = Int64GetDatum(row->self.value);
 	values[COL_LABEL] = pfs_text_or_null(row->label, &nulls[COL_LABEL]);
 	values[COL_TRUNCATED] = BoolGetDatum(row->node == NULL);
 	values[COL_FILE] = pfs_text_or_null(source.file, &nulls[COL_FILE]);

@@ -63,8 +63,8 @@ profstore_folded(PG_FUNCTION_ARGS)
 
 	initStringInfo(&stack);
 	ends[0] = 0;
-	if (flame.rows[0].self != 0)
-		put_row(&rows, no_frames, (int) strlen(no_frames), flame.rows[0].self);
+	if (flame.rows[0].self.value != 0)
+		put_row(&rows, no_frames, (int) strlen(no_frames), flame.rows[0].self.value);
 	for (uint32 i = 1; i < flame.count; i++)
 	{
 		const PfsFlameRow *row = &flame.rows[i];
@@ -79,8 +79,8 @@ profstore_folded(PG_FUNCTION_ARGS)
 			appendStringInfoChar(&stack, ';');
 		append_name(&stack, pfs_symbol_name(tree->symbols, row->node->symbol));
 		ends[row->level] = stack.len;
-		if (row->self != 0)
-			put_row(&rows, stack.data, stack.len, row->self);
+		if (row->self.value != 0)
+			put_row(&rows, stack.data, stack.len, row->self.value);
 	}
 	return (Datum) 0;
 }

@@ -2,8 +2,9 @@
  * frame_tree.h
  *		The tree that people see: nodes merged by function name, inlined calls as frames of their own.
  *
- * Built from sums per stack, root first (flame graph) or leaf first (inverted). Exact and untruncated; every view but
- * the series graph reads it.
+ * Built from sums per stack, root first (flame graph) or leaf first (inverted). The tree grows on demand: totals are known
+ * when a node appears, its children and its self value when it is expanded. So a view that shows some thousand nodes pays
+ * for these, and what it shows is exact.
  */
 #ifndef PFS_FRAME_TREE_H
 #define PFS_FRAME_TREE_H
@@ -11,37 +12,49 @@
 #include "profstore.h"
 
 #include "query/stack_sums.h"
+#include "query/stack_walk.h"
 #include "query/symbols.h"
 
 typedef struct PfsFrameNode
 {
 	uint32 parent;	/* index; less than the node's own. The root's is 0 */
 	uint32 symbol;	/* meaningless for the root */
-	int32 location; /* the first location that became this node; 0 for the root */
+	int32 location; /* the oldest location that became this node; 0 for the root */
 	uint32 line;	/* index among its lines */
-	int64 self;
-	int64 total; /* self and all below */
+	uint32 oldest;	/* orders nodes by the age of their stacks */
+	uint32 walkers; /* those that have come here; PFS_NO_WALKER once expanded */
+	uint32 first_child;
+	uint32 child_count; /* children are neighbours; meaningful once expanded */
+	PfsSides self;		/* meaningful once expanded */
+	PfsSides total;		/* self and all below */
 } PfsFrameNode;
 
 typedef struct PfsFrameTree
 {
 	PfsSymbols *symbols;
-	uint32 count; /* at least 1: nodes[0] is the root */
+	PfsStackWalk *walk;
+	uint32 *latest; /* for each symbol the latest node of that name, or 0 */
+	uint32 count;	/* at least 1: nodes[0] is the root */
 	uint32 capacity;
-	PfsFrameNode *nodes; /* parents first */
+	PfsFrameNode *nodes; /* parents first; move when the tree grows */
 } PfsFrameTree;
 
 /*
- * Builds the tree of the stacks that the filters of symbols let pass. Lives in CurrentMemoryContext. Raises
- * NUMERIC_VALUE_OUT_OF_RANGE where a total does not fit int8.
+ * A tree of the stacks that the filters let pass, its root not yet expanded. function names where stacks begin, as
+ * for pfs_stack_walk_begin; NULL: at their root or leaf. filters and function must outlive the tree. Begins the use
+ * of the dictionary. Lives in CurrentMemoryContext. Raises NUMERIC_VALUE_OUT_OF_RANGE where a total does not
+ * fit int8.
  */
-PfsFrameTree *pfs_frame_tree_build(const PfsStackSums *sums, PfsSymbols *symbols, bool inverted);
+PfsFrameTree *pfs_frame_tree_build(const PfsStackSums *sums, const PfsFilters *filters,
+								   bool inverted, const char *function);
 
-/*
- * Sums, symbols and tree in one. filters must outlive the tree. Begins the use of the dictionary.
- */
+/* Sums and tree of one selection. */
 PfsFrameTree *pfs_frame_tree_query(const PfsSelection *selection, const PfsFilters *filters,
 								   bool inverted);
+
+/* Finds the node's children and its self value, once. */
+void pfs_frame_tree_expand(PfsFrameTree *tree, uint32 node);
+void pfs_frame_tree_expand_all(PfsFrameTree *tree);
 
 /* Source of a node for people; NULL where not known. */
 typedef struct PfsFrameSource

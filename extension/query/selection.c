@@ -112,38 +112,64 @@ index_distinct_series(PfsSelection *selection)
 	pfree(sorted);
 }
 
-PfsSelection *
-pfs_selection_get(FunctionCallInfo fcinfo, int first_argument)
+/* Positions and names of the arguments of one selection; to follows from. */
+typedef struct SelectionArguments
+{
+	int selector;
+	int from;
+	const char *from_name;
+	const char *to_name;
+} SelectionArguments;
+
+static PfsSelection *
+get_selection(FunctionCallInfo fcinfo, const SelectionArguments *arguments)
 {
 	static const char any_series[] = "A profile type followed by {} selects all of its series.";
 	static const char open_range[] =
 		"A range is half open; '-infinity' and 'infinity' leave an end open.";
 	PfsSelection *selection = palloc0(sizeof(PfsSelection));
 
-	require_argument(fcinfo, first_argument, "selector", any_series);
-	require_argument(fcinfo, first_argument + 1, "from_ts", open_range);
-	require_argument(fcinfo, first_argument + 2, "to_ts", open_range);
-	selection->from = PG_GETARG_TIMESTAMPTZ(first_argument + 1);
-	selection->to = PG_GETARG_TIMESTAMPTZ(first_argument + 2);
+	require_argument(fcinfo, arguments->selector, "selector", any_series);
+	require_argument(fcinfo, arguments->from, arguments->from_name, open_range);
+	require_argument(fcinfo, arguments->from + 1, arguments->to_name, open_range);
+	selection->from = PG_GETARG_TIMESTAMPTZ(arguments->from);
+	selection->to = PG_GETARG_TIMESTAMPTZ(arguments->from + 1);
 	if (selection->from > selection->to)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("the time range ends before it begins"),
-						errdetail("from_ts is %s, to_ts is %s.",
-								  pstrdup(timestamptz_to_str(selection->from)),
+						errdetail("%s is %s, %s is %s.", arguments->from_name,
+								  pstrdup(timestamptz_to_str(selection->from)), arguments->to_name,
 								  pstrdup(timestamptz_to_str(selection->to)))));
 
 	selection->unit = "";
 	selection->delta = true;
 	selection->profile_type =
-		pfs_selector_parse(text_to_cstring(PG_GETARG_TEXT_PP(first_argument)))->profile_type;
+		pfs_selector_parse(text_to_cstring(PG_GETARG_TEXT_PP(arguments->selector)))->profile_type;
 	if (selection->profile_type == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("selector names no profile type"),
 				 errdetail("Values of different profile types do not add up."),
 				 errhint("Put one of profstore.profile_types() before the braces.")));
-	find_series(selection, PG_GETARG_DATUM(first_argument));
+	find_series(selection, PG_GETARG_DATUM(arguments->selector));
 	index_distinct_series(selection);
 	return selection;
+}
+
+PfsSelection *
+pfs_selection_get(FunctionCallInfo fcinfo, int first_argument)
+{
+	const SelectionArguments arguments = { first_argument, first_argument + 1, "from_ts", "to_ts" };
+
+	return get_selection(fcinfo, &arguments);
+}
+
+PfsSelection *
+pfs_selection_get_base(FunctionCallInfo fcinfo, int selector_argument, int from_argument)
+{
+	const SelectionArguments arguments = { selector_argument, from_argument, "base_from",
+										   "base_to" };
+
+	return get_selection(fcinfo, &arguments);
 }
 
 const PfsSeries *

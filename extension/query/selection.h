@@ -43,6 +43,12 @@ typedef struct PfsSelection
  */
 PfsSelection *pfs_selection_get(FunctionCallInfo fcinfo, int first_argument);
 
+/*
+ * The same from a selector and a range, base_from and base_to, that stand apart.
+ */
+PfsSelection *pfs_selection_get_base(FunctionCallInfo fcinfo, int selector_argument,
+									 int from_argument);
+
 /* The series of an id; NULL where the selection has no such series. */
 const PfsSeries *pfs_selection_series(const PfsSelection *selection, int64 id);
 

@@ -9,10 +9,12 @@
 #include <math.h>
 
 #include "common/int.h"
+#include "query/allocate.h"
 #include "query/hash.h"
 #include "query/sample_scan.h"
 #include "query/series_table.h"
 #include "utils/memutils.h"
+#include "utils/timestamp.h"
 
 #define INITIAL_STACKS 1024
 
@@ -166,10 +168,107 @@ pfs_stack_sums(const PfsSelection *selection)
 		int64 value = pfs_add_values(entry->value, (int64) round(entry->fraction));
 
 		if (value != 0)
-			result.sums[result.count++] = (PfsStackSum){ entry->stack_id, value };
+			result.sums[result.count++] = (PfsStackSum){ entry->stack_id, { value, 0 } };
 	}
 	MemoryContextSwitchTo(result_context);
 	MemoryContextDelete(context);
 	qsort(result.sums, result.count, sizeof(PfsStackSum), compare_stack_ids);
 	return result;
+}
+
+static int64
+range_length(const PfsSelection *selection)
+{
+	if (TIMESTAMP_NOT_FINITE(selection->from) || TIMESTAMP_NOT_FINITE(selection->to))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("a rate needs time ranges with two ends"),
+						errhint("With absolute => true, sums are compared, whatever the ranges.")));
+	return selection->to - selection->from;
+}
+
+/*
+ * Multiplies by numerator / denominator, which is at least 1, and rounds halves away from 0.
+ */
+static int64
+scale_value(int64 value, int64 numerator, int64 denominator)
+{
+	int128 product = (int128) value * numerator;
+	int128 half = denominator / 2;
+	int128 scaled = (product + (product < 0 ? -half : half)) / denominator;
+
+	if (scaled > PG_INT64_MAX || scaled < PG_INT64_MIN)
+		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+						errmsg("scaled sum of sample values is out of range for bigint"),
+						errhint("Compare ranges of similar length.")));
+	return (int64) scaled;
+}
+
+static void
+scale_sums(PfsStackSums *sums, int64 numerator, int64 denominator)
+{
+	/* an empty range has no values */
+	if (numerator == denominator || denominator == 0)
+		return;
+	for (uint32 i = 0; i < sums->count; i++)
+		sums->sums[i].sides.value = scale_value(sums->sums[i].sides.value, numerator, denominator);
+}
+
+/* Merges two sorted lists. */
+static PfsStackSums
+merge_sides(const PfsStackSums *values, const PfsStackSums *bases)
+{
+	PfsStackSums merged = { 0, PFS_ARRAY(PfsStackSum, (Size) values->count + bases->count) };
+	uint32 i = 0;
+	uint32 j = 0;
+
+	while (i < values->count || j < bases->count)
+	{
+		const PfsStackSum *value = i < values->count ? &values->sums[i] : NULL;
+		const PfsStackSum *base = j < bases->count ? &bases->sums[j] : NULL;
+		PfsStackSum *sum = &merged.sums[merged.count++];
+
+		if (value != NULL && base != NULL && value->stack_id != base->stack_id)
+		{
+			if (value->stack_id < base->stack_id)
+				base = NULL;
+			else
+				value = NULL;
+		}
+		sum->stack_id = value != NULL ? value->stack_id : base->stack_id;
+		sum->sides.value = value != NULL ? value->sides.value : 0;
+		sum->sides.base = base != NULL ? base->sides.value : 0;
+		i += value != NULL;
+		j += base != NULL;
+	}
+	return merged;
+}
+
+PfsStackSums
+pfs_stack_sums_compare(const PfsSelection *selection, const PfsSelection *base, bool by_rate)
+{
+	PfsStackSums values;
+	PfsStackSums bases;
+	PfsStackSums merged;
+
+	if (strcmp(selection->profile_type, base->profile_type) != 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("selectors name different profile types"),
+						errdetail("Values of %s and %s do not compare.", base->profile_type,
+								  selection->profile_type)));
+	by_rate = by_rate && selection->delta && base->delta;
+	values = pfs_stack_sums(selection);
+	bases = pfs_stack_sums(base);
+	if (by_rate)
+	{
+		int64 value_length = range_length(selection);
+		int64 base_length = range_length(base);
+		int64 longer = Max(value_length, base_length);
+
+		scale_sums(&values, longer, value_length);
+		scale_sums(&bases, longer, base_length);
+	}
+	merged = merge_sides(&values, &bases);
+	pfree(values.sums);
+	pfree(bases.sums);
+	return merged;
 }

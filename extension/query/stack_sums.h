@@ -12,10 +12,17 @@
 
 #include "query/selection.h"
 
+/* What is compared, and what with; without a comparison the base is 0. */
+typedef struct PfsSides
+{
+	int64 value;
+	int64 base;
+} PfsSides;
+
 typedef struct PfsStackSum
 {
 	int64 stack_id;
-	int64 value;
+	PfsSides sides;
 } PfsStackSum;
 
 typedef struct PfsStackSums
@@ -30,7 +37,32 @@ typedef struct PfsStackSums
  */
 PfsStackSums pfs_stack_sums(const PfsSelection *selection);
 
+/*
+ * Both sides in one list, each stack that has a value on either. By rate, both are scaled to the longer of the two ranges
+ * (so nothing is rounded away, and equal ranges stay exact); averages of an instant type are rates already. Raises
+ * INVALID_PARAMETER_VALUE where the profile types differ, or where a rate is asked for a range without an end.
+ */
+PfsStackSums pfs_stack_sums_compare(const PfsSelection *selection, const PfsSelection *base,
+									bool by_rate);
+
 /* a + b, or NUMERIC_VALUE_OUT_OF_RANGE. */
 int64 pfs_add_values(int64 a, int64 b);
+
+static inline PfsSides
+pfs_add_sides(PfsSides a, PfsSides b)
+{
+	return (PfsSides){ pfs_add_values(a.value, b.value), pfs_add_values(a.base, b.base) };
+}
+
+/*
+ * a - b, modulo 2^64: for what is left of a total, which fits where it is a sum of stacks, even if the way there
+ * does not.
+ */
+static inline PfsSides
+pfs_subtract_sides(PfsSides a, PfsSides b)
+{
+	return (PfsSides){ (int64) ((uint64) a.value - (uint64) b.value),
+					   (int64) ((uint64) a.base - (uint64) b.base) };
+}
 
 #endif

@@ -119,9 +119,8 @@ pfs_symbols_create(const PfsFilters *filters)
 	return symbols;
 }
 
-/* The symbol of a name, which must live as long as the table. */
-static uint32
-intern_name(PfsSymbols *symbols, const char *name)
+uint32
+pfs_symbol_intern(PfsSymbols *symbols, const char *name)
 {
 	bool found;
 	NameEntry *entry = name_table_insert(symbols->names, name, &found);
@@ -150,7 +149,7 @@ function_symbol(PfsSymbols *symbols, int32 function_id)
 		const PfsFunction *function = pfs_function_get(function_id);
 		const char *name = *function->name ? function->name : function->system_name;
 
-		*slot = 1 + intern_name(symbols, *name ? name : "[unknown]");
+		*slot = 1 + pfs_symbol_intern(symbols, *name ? name : "[unknown]");
 	}
 	return *slot - 1;
 }
@@ -163,9 +162,9 @@ address_symbol(PfsSymbols *symbols, const PfsLocation *location)
 	const char *binary = slash ? slash + 1 : file;
 
 	if (*binary == '\0' && location->address == 0)
-		return intern_name(symbols, "[unknown]");
-	return intern_name(symbols, psprintf("%s%s0x%" INT64_MODIFIER "x", binary, *binary ? " " : "",
-										 location->address));
+		return pfs_symbol_intern(symbols, "[unknown]");
+	return pfs_symbol_intern(symbols, psprintf("%s%s0x%" INT64_MODIFIER "x", binary,
+											   *binary ? " " : "", location->address));
 }
 
 static void

@@ -13,6 +13,8 @@
 
 #include "query/filters.h"
 
+#define PFS_NO_SYMBOL PG_UINT32_MAX
+
 typedef struct PfsFrame
 {
 	uint32 symbol;
@@ -38,6 +40,9 @@ void pfs_symbols_load(PfsSymbols *symbols, const int32 *location_ids, uint32 cou
 
 /* The frames of a loaded location; what it points to holds until the next load. */
 PfsFrames pfs_symbols_frames(const PfsSymbols *symbols, int32 location_id);
+
+/* The symbol of a name, which must live as long as the table; a new one if no frame has it so far. */
+uint32 pfs_symbol_intern(PfsSymbols *symbols, const char *name);
 
 const PfsFilters *pfs_symbols_filters(const PfsSymbols *symbols);
 uint32 pfs_symbol_count(const PfsSymbols *symbols);

@@ -162,7 +162,7 @@ judge_stacks(const PfsSelection *selection, const PfsFilters *filters)
 	sums.sums = PFS_ARRAY(PfsStackSum, stacks->members);
 	pfs_series_table_start_iterate(stacks, &iterator);
 	while ((entry = pfs_series_table_iterate(stacks, &iterator)) != NULL)
-		sums.sums[sums.count++] = (PfsStackSum){ entry->key.id, 0 };
+		sums.sums[sums.count++] = (PfsStackSum){ entry->key.id, { 0, 0 } };
 	qsort(sums.sums, sums.count, sizeof(PfsStackSum), compare_stack_ids);
 
 	pfs_dictionary_begin();

@@ -1,0 +1,52 @@
+/*
+ * stack_walk.h
+ *		Stacks on their way, frame by frame, from the root or from the leaf.
+ *
+ * A walker stands for some stacks that have the same way behind them; it carries their values. Root first there is a
+ * walker per touched node, and the one at a node hands over to those of the node's children. Leaf first there is
+ * one per stack. Lists of walkers are chained through them, so that a walker is in one list at a time, and splitting a
+ * list by the next frame costs nothing but the walk.
+ */
+#ifndef PFS_STACK_WALK_H
+#define PFS_STACK_WALK_H
+
+#include "profstore.h"
+
+#include "query/stack_sums.h"
+#include "query/symbols.h"
+
+#define PFS_NO_WALKER PG_UINT32_MAX
+
+typedef struct PfsStackWalk PfsStackWalk;
+
+/* A walker that has come to its next frame. */
+typedef struct PfsStep
+{
+	uint32 walker; /* less for older nodes (leaf first: stacks) */
+	PfsSides total;
+	int32 location;
+	PfsFrame frame;
+} PfsStep;
+
+/*
+ * All stacks that the filters of symbols let pass, whose frames it loads. Where function is a symbol, and not
+ * PFS_NO_SYMBOL, the way begins at that function's outermost frame in each stack, and other stacks have none: root
+ * first come what it calls, leaf first its callers. Lives in CurrentMemoryContext. Raises NUMERIC_VALUE_OUT_OF_RANGE
+ * where a total does not fit int8.
+ */
+PfsStackWalk *pfs_stack_walk_begin(const PfsStackSums *sums, PfsSymbols *symbols, bool inverted,
+								   uint32 function);
+
+/* The list of all walkers before their first frame, which may be taken once, and the sum of their values. */
+uint32 pfs_stack_walk_start(const PfsStackWalk *walk, PfsSides *total);
+
+/*
+ * Takes walkers off the list until one has a next frame. False when the list is empty. What ends before another frame is
+ * added to ended.
+ */
+bool pfs_stack_walk_next(PfsStackWalk *walk, uint32 *list, PfsStep *step, PfsSides *ended);
+
+/* Puts the walker of a step before a list. */
+void pfs_stack_walk_link(PfsStackWalk *walk, uint32 walker, uint32 *list);
+
+#endif
