@@ -1,12 +1,13 @@
 /*
  * flamegraph.c
- *		flamegraph(): the rows of Grafana's flame-graph panel.
+ *		flamegraph() and flamegraph_diff(): the rows of Grafana's flame-graph panel.
  */
 #include "query/flamegraph.h"
 
+#include "query/comparison.h"
 #include "query/srf.h"
 
-/* Result columns. */
+/* Result columns. In a comparison value and self are the base's, and what it is compared with stands in the last two. */
 enum
 {
 	COL_ORD,
@@ -18,20 +19,27 @@ enum
 	COL_FILE,
 	COL_LINE,
 	COL_BINARY,
-	COL_COUNT
+	COL_COUNT,
+	COL_VALUE_RIGHT = COL_COUNT,
+	COL_SELF_RIGHT,
+	COL_DIFF_COUNT
 };
 
+/* Stands beside what is compared, so that both sides have the same total. */
+#define PADDING_LABEL "(padding)"
+
 PG_FUNCTION_INFO_V1(profstore_flamegraph);
+PG_FUNCTION_INFO_V1(profstore_flamegraph_diff);
 
 /* NULL is no limit. */
 static uint32
-get_max_nodes(FunctionCallInfo fcinfo)
+get_max_nodes(FunctionCallInfo fcinfo, int argument)
 {
 	int32 max_nodes;
 
-	if (PG_ARGISNULL(PFS_FLAME_ARG_MAX_NODES))
+	if (PG_ARGISNULL(argument))
 		return PFS_NO_ROW_LIMIT;
-	max_nodes = PG_GETARG_INT32(PFS_FLAME_ARG_MAX_NODES);
+	max_nodes = PG_GETARG_INT32(argument);
 	if (max_nodes < 1)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("max_nodes must be at least 1"),
@@ -44,7 +52,7 @@ pfs_flamegraph_query(FunctionCallInfo fcinfo)
 {
 	PfsFlamegraph flame;
 	PfsFilters filters = pfs_filters_get(fcinfo, PFS_FLAME_ARG_FILTERS);
-	uint32 max_nodes = get_max_nodes(fcinfo);
+	uint32 max_nodes = get_max_nodes(fcinfo, PFS_FLAME_ARG_MAX_NODES);
 	PfsFrameTree *tree;
 
 	flame.selection = pfs_selection_get(fcinfo, PFS_FLAME_ARG_SELECTOR);
@@ -56,24 +64,26 @@ pfs_flamegraph_query(FunctionCallInfo fcinfo)
 }
 
 static void
-put_row(const PfsRows *rows, int32 ord, const PfsFlameRow *row)
+put_row(const PfsRows *rows, int32 ord, const PfsFlameRow *row, bool is_diff)
 {
-	Datum values[COL_COUNT];
-	bool nulls[COL_COUNT] = { false };
+	Datum values[COL_DIFF_COUNT];
+	bool nulls[COL_DIFF_COUNT] = { false };
 	PfsFrameSource source = { NULL, 0, NULL };
 
 	if (row->node != NULL)
 		source = pfs_frame_source(row->node);
 	values[COL_ORD] = Int32GetDatum(ord);
 	values[COL_LEVEL] = Int32GetDatum(row->level);
-	values[COL_VALUE] = Int64GetDatum(row->total.value);
-	values[COL_SELF] = Int64GetDatum(row->self.value);
+	values[COL_VALUE] = Int64GetDatum(is_diff ? row->total.base : row->total.value);
+	values[COL_SELF] = Int64GetDatum(is_diff ? row->self.base : row->self.value);
 	values[COL_LABEL] = pfs_text_or_null(row->label, &nulls[COL_LABEL]);
 	values[COL_TRUNCATED] = BoolGetDatum(row->node == NULL);
 	values[COL_FILE] = pfs_text_or_null(source.file, &nulls[COL_FILE]);
 	values[COL_LINE] = Int32GetDatum(source.line);
 	nulls[COL_LINE] = source.line == 0;
 	values[COL_BINARY] = pfs_text_or_null(source.binary, &nulls[COL_BINARY]);
+	values[COL_VALUE_RIGHT] = Int64GetDatum(row->total.value);
+	values[COL_SELF_RIGHT] = Int64GetDatum(row->self.value);
 	pfs_rows_put(rows, values, nulls);
 	for (int i = 0; i < COL_COUNT; i++)
 	{
@@ -92,6 +102,57 @@ profstore_flamegraph(PG_FUNCTION_ARGS)
 	PfsFlamegraph flame = pfs_flamegraph_query(fcinfo);
 
 	for (uint32 i = 0; i < flame.rows.count; i++)
-		put_row(&rows, (int32) i, &flame.rows.rows[i]);
+		put_row(&rows, (int32) i, &flame.rows.rows[i], false);
+	return (Datum) 0;
+}
+
+/*
+ * The panel colours by shares of the totals. With a padding that makes the totals equal, the shares of equal values are
+ * equal, so the colours tell of the values themselves. The padding is one of max_nodes rows.
+ */
+static void
+put_padded(const PfsRows *rows, PfsFrameTree *tree, uint32 max_nodes)
+{
+	PfsSides total = tree->nodes[0].total;
+	int64 larger = Max(total.value, total.base);
+	PfsSides padded = { larger, larger };
+	PfsSides padding = pfs_subtract_sides(padded, total);
+	PfsFlameRows flame = pfs_flame_rows(tree, max_nodes > 1 ? max_nodes - 1 : max_nodes);
+
+	flame.rows[0].total = padded;
+	if (max_nodes == 1)
+		flame.rows[0].self = padded;
+	for (uint32 i = 0; i < flame.count; i++)
+		put_row(rows, (int32) i, &flame.rows[i], true);
+	if (max_nodes != 1)
+	{
+		const PfsFlameRow row = { 1, padding, padding, PADDING_LABEL, &tree->nodes[0] };
+
+		put_row(rows, (int32) flame.count, &row, true);
+	}
+}
+
+/*
+ * flamegraph_diff(selector, base_from, base_to, from_ts, to_ts, base_selector, absolute, max_nodes, focus, ignore, show,
+ * hide)
+ */
+PGDLLEXPORT Datum
+profstore_flamegraph_diff(PG_FUNCTION_ARGS)
+{
+	PfsRows rows = pfs_rows_begin(fcinfo);
+	uint32 max_nodes = get_max_nodes(fcinfo, PFS_COMPARISON_ARG_LIMIT);
+	PfsFilters filters = pfs_filters_get(fcinfo, PFS_COMPARISON_ARG_FILTERS);
+	PfsFrameTree *tree = pfs_comparison_tree(fcinfo, &filters);
+	PfsSides total = tree->nodes[0].total;
+
+	if (pfs_comparison_is_absolute(fcinfo) && total.value != total.base)
+		put_padded(&rows, tree, max_nodes);
+	else
+	{
+		PfsFlameRows flame = pfs_flame_rows(tree, max_nodes);
+
+		for (uint32 i = 0; i < flame.count; i++)
+			put_row(&rows, (int32) i, &flame.rows[i], true);
+	}
 	return (Datum) 0;
 }

@@ -112,45 +112,37 @@ index_distinct_series(PfsSelection *selection)
 	pfree(sorted);
 }
 
-/* Positions and names of the arguments of one selection; to follows from. */
-typedef struct SelectionArguments
-{
-	int selector;
-	int from;
-	const char *from_name;
-	const char *to_name;
-} SelectionArguments;
-
-static PfsSelection *
-get_selection(FunctionCallInfo fcinfo, const SelectionArguments *arguments)
+PfsSelection *
+pfs_selection_get_range(FunctionCallInfo fcinfo, int selector, int from, const char *from_name,
+						const char *to_name)
 {
 	static const char any_series[] = "A profile type followed by {} selects all of its series.";
 	static const char open_range[] =
 		"A range is half open; '-infinity' and 'infinity' leave an end open.";
 	PfsSelection *selection = palloc0(sizeof(PfsSelection));
 
-	require_argument(fcinfo, arguments->selector, "selector", any_series);
-	require_argument(fcinfo, arguments->from, arguments->from_name, open_range);
-	require_argument(fcinfo, arguments->from + 1, arguments->to_name, open_range);
-	selection->from = PG_GETARG_TIMESTAMPTZ(arguments->from);
-	selection->to = PG_GETARG_TIMESTAMPTZ(arguments->from + 1);
+	require_argument(fcinfo, selector, "selector", any_series);
+	require_argument(fcinfo, from, from_name, open_range);
+	require_argument(fcinfo, from + 1, to_name, open_range);
+	selection->from = PG_GETARG_TIMESTAMPTZ(from);
+	selection->to = PG_GETARG_TIMESTAMPTZ(from + 1);
 	if (selection->from > selection->to)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("the time range ends before it begins"),
-						errdetail("%s is %s, %s is %s.", arguments->from_name,
-								  pstrdup(timestamptz_to_str(selection->from)), arguments->to_name,
+						errdetail("%s is %s, %s is %s.", from_name,
+								  pstrdup(timestamptz_to_str(selection->from)), to_name,
 								  pstrdup(timestamptz_to_str(selection->to)))));
 
 	selection->unit = "";
 	selection->delta = true;
 	selection->profile_type =
-		pfs_selector_parse(text_to_cstring(PG_GETARG_TEXT_PP(arguments->selector)))->profile_type;
+		pfs_selector_parse(text_to_cstring(PG_GETARG_TEXT_PP(selector)))->profile_type;
 	if (selection->profile_type == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("selector names no profile type"),
 				 errdetail("Values of different profile types do not add up."),
 				 errhint("Put one of profstore.profile_types() before the braces.")));
-	find_series(selection, PG_GETARG_DATUM(arguments->selector));
+	find_series(selection, PG_GETARG_DATUM(selector));
 	index_distinct_series(selection);
 	return selection;
 }
@@ -158,18 +150,7 @@ get_selection(FunctionCallInfo fcinfo, const SelectionArguments *arguments)
 PfsSelection *
 pfs_selection_get(FunctionCallInfo fcinfo, int first_argument)
 {
-	const SelectionArguments arguments = { first_argument, first_argument + 1, "from_ts", "to_ts" };
-
-	return get_selection(fcinfo, &arguments);
-}
-
-PfsSelection *
-pfs_selection_get_base(FunctionCallInfo fcinfo, int selector_argument, int from_argument)
-{
-	const SelectionArguments arguments = { selector_argument, from_argument, "base_from",
-										   "base_to" };
-
-	return get_selection(fcinfo, &arguments);
+	return pfs_selection_get_range(fcinfo, first_argument, first_argument + 1, "from_ts", "to_ts");
 }
 
 const PfsSeries *

@@ -44,10 +44,11 @@ typedef struct PfsSelection
 PfsSelection *pfs_selection_get(FunctionCallInfo fcinfo, int first_argument);
 
 /*
- * The same from a selector and a range, base_from and base_to, that stand apart.
+ * The same from a selector and a range that may stand apart; the end follows the beginning, and both have names for
+ * errors.
  */
-PfsSelection *pfs_selection_get_base(FunctionCallInfo fcinfo, int selector_argument,
-									 int from_argument);
+PfsSelection *pfs_selection_get_range(FunctionCallInfo fcinfo, int selector, int from,
+									  const char *from_name, const char *to_name);
 
 /* The series of an id; NULL where the selection has no such series. */
 const PfsSeries *pfs_selection_series(const PfsSelection *selection, int64 id);

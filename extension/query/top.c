@@ -1,9 +1,11 @@
 /*
  * top.c
- *		top(): functions by what they cost.
+ *		top() and top_diff(): functions by what they cost, and by what changed.
  */
 #include "query/function_totals.h"
 
+#include "common/int.h"
+#include "query/comparison.h"
 #include "query/srf.h"
 
 enum
@@ -25,7 +27,35 @@ enum
 	COL_COUNT
 };
 
+enum
+{
+	DIFF_FUNCTION,
+	DIFF_BASE_SELF,
+	DIFF_SELF,
+	DIFF_SELF_DELTA,
+	DIFF_BASE_TOTAL,
+	DIFF_TOTAL,
+	DIFF_TOTAL_DELTA,
+	DIFF_FILE,
+	DIFF_BINARY,
+	DIFF_COUNT
+};
+
 PG_FUNCTION_INFO_V1(profstore_top);
+PG_FUNCTION_INFO_V1(profstore_top_diff);
+
+/* NULL is no limit. */
+static int64
+get_max_rows(FunctionCallInfo fcinfo, int argument)
+{
+	int64 max_rows = PG_ARGISNULL(argument) ? PG_INT64_MAX : PG_GETARG_INT32(argument);
+
+	if (max_rows < 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("max_rows must not be negative"),
+				 errhint("NULL takes the limit away.")));
+	return max_rows;
+}
 
 /* By falling self, then total, then name. */
 static int
@@ -68,21 +98,90 @@ PGDLLEXPORT Datum
 profstore_top(PG_FUNCTION_ARGS)
 {
 	PfsRows rows = pfs_rows_begin(fcinfo);
-	int64 max_rows = PG_ARGISNULL(ARG_MAX_ROWS) ? PG_INT64_MAX : PG_GETARG_INT32(ARG_MAX_ROWS);
+	int64 max_rows = get_max_rows(fcinfo, ARG_MAX_ROWS);
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
 	PfsFilters filters = pfs_filters_get(fcinfo, ARG_FILTERS);
 	PfsFrameTree *tree;
 	PfsFunctionTotal *functions;
 	uint32 count;
 
-	if (max_rows < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("max_rows must not be negative"),
-				 errhint("NULL takes the limit away.")));
 	tree = pfs_frame_tree_query(selection, &filters, false);
 	count = pfs_function_totals(tree, &functions);
 	qsort(functions, count, sizeof(PfsFunctionTotal), compare_functions);
 	for (uint32 i = 0; i < count && i < max_rows; i++)
 		put_row(&rows, &functions[i], tree->nodes[0].total.value);
+	return (Datum) 0;
+}
+
+static int128
+change_of(PfsSides sides)
+{
+	int128 change = (int128) sides.value - sides.base;
+
+	return change < 0 ? -change : change;
+}
+
+/* By falling change of self, then of total, growth before shrinkage; then name. */
+static int
+compare_changes(const void *a, const void *b)
+{
+	const PfsFunctionTotal *left = a;
+	const PfsFunctionTotal *right = b;
+
+	if (change_of(left->self) != change_of(right->self))
+		return change_of(left->self) > change_of(right->self) ? -1 : 1;
+	if (change_of(left->total) != change_of(right->total))
+		return change_of(left->total) > change_of(right->total) ? -1 : 1;
+	if ((left->total.value > left->total.base) != (right->total.value > right->total.base))
+		return left->total.value > left->total.base ? -1 : 1;
+	return strcmp(left->name, right->name);
+}
+
+static int64
+delta_of(PfsSides sides)
+{
+	int64 delta;
+
+	if (pg_sub_s64_overflow(sides.value, sides.base, &delta))
+		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+						errmsg("difference of values is out of range for bigint")));
+	return delta;
+}
+
+static void
+put_change(const PfsRows *rows, const PfsFunctionTotal *function)
+{
+	Datum values[DIFF_COUNT];
+	bool nulls[DIFF_COUNT] = { false };
+	PfsFrameSource source = pfs_frame_source(function->node);
+
+	values[DIFF_FUNCTION] = pfs_text_or_null(function->name, &nulls[DIFF_FUNCTION]);
+	values[DIFF_BASE_SELF] = Int64GetDatum(function->self.base);
+	values[DIFF_SELF] = Int64GetDatum(function->self.value);
+	values[DIFF_SELF_DELTA] = Int64GetDatum(delta_of(function->self));
+	values[DIFF_BASE_TOTAL] = Int64GetDatum(function->total.base);
+	values[DIFF_TOTAL] = Int64GetDatum(function->total.value);
+	values[DIFF_TOTAL_DELTA] = Int64GetDatum(delta_of(function->total));
+	values[DIFF_FILE] = pfs_text_or_null(source.file, &nulls[DIFF_FILE]);
+	values[DIFF_BINARY] = pfs_text_or_null(source.binary, &nulls[DIFF_BINARY]);
+	pfs_rows_put(rows, values, nulls);
+}
+
+/*
+ * top_diff(selector, base_from, base_to, from_ts, to_ts, base_selector, absolute, max_rows, focus, ignore, show, hide)
+ */
+PGDLLEXPORT Datum
+profstore_top_diff(PG_FUNCTION_ARGS)
+{
+	PfsRows rows = pfs_rows_begin(fcinfo);
+	int64 max_rows = get_max_rows(fcinfo, PFS_COMPARISON_ARG_LIMIT);
+	PfsFilters filters = pfs_filters_get(fcinfo, PFS_COMPARISON_ARG_FILTERS);
+	PfsFrameTree *tree = pfs_comparison_tree(fcinfo, &filters);
+	PfsFunctionTotal *functions;
+	uint32 count = pfs_function_totals(tree, &functions);
+
+	qsort(functions, count, sizeof(PfsFunctionTotal), compare_changes);
+	for (uint32 i = 0; i < count && i < max_rows; i++)
+		put_change(&rows, &functions[i]);
 	return (Datum) 0;
 }

@@ -1,0 +1,31 @@
+/*
+ * comparison.c
+ *		Two selections, one tree: stacks have the same ids on both sides, so nothing needs to be aligned.
+ */
+#include "query/comparison.h"
+
+#include "query/selection.h"
+
+bool
+pfs_comparison_is_absolute(FunctionCallInfo fcinfo)
+{
+	return !PG_ARGISNULL(PFS_COMPARISON_ARG_ABSOLUTE) &&
+		   PG_GETARG_BOOL(PFS_COMPARISON_ARG_ABSOLUTE);
+}
+
+PfsFrameTree *
+pfs_comparison_tree(FunctionCallInfo fcinfo, const PfsFilters *filters)
+{
+	int base_selector = PG_ARGISNULL(PFS_COMPARISON_ARG_BASE_SELECTOR)
+							? PFS_COMPARISON_ARG_SELECTOR
+							: PFS_COMPARISON_ARG_BASE_SELECTOR;
+	PfsSelection *selection = pfs_selection_get_range(fcinfo, PFS_COMPARISON_ARG_SELECTOR,
+													  PFS_COMPARISON_ARG_FROM, "from_ts", "to_ts");
+	PfsSelection *base =
+		pfs_selection_get_range(fcinfo, base_selector, PFS_COMPARISON_ARG_BASE_FROM, "base_from",
+								"base_to");
+	PfsStackSums sums =
+		pfs_stack_sums_compare(selection, base, !pfs_comparison_is_absolute(fcinfo));
+
+	return pfs_frame_tree_build(&sums, filters, false, NULL);
+}

@@ -1,0 +1,33 @@
+/*
+ * comparison.h
+ *		The query behind every function that compares two selections.
+ */
+#ifndef PFS_COMPARISON_H
+#define PFS_COMPARISON_H
+
+#include "profstore.h"
+
+#include "fmgr.h"
+#include "query/frame_tree.h"
+
+/* First arguments of such a function, with those of pfs_filters_get from PFS_COMPARISON_ARG_FILTERS on. */
+enum
+{
+	PFS_COMPARISON_ARG_SELECTOR = 0,
+	PFS_COMPARISON_ARG_BASE_FROM = 1,
+	PFS_COMPARISON_ARG_FROM = 3,
+	PFS_COMPARISON_ARG_BASE_SELECTOR = 5, /* NULL: the selector */
+	PFS_COMPARISON_ARG_ABSOLUTE = 6,
+	PFS_COMPARISON_ARG_LIMIT = 7,
+	PFS_COMPARISON_ARG_FILTERS = 8
+};
+
+/*
+ * One tree of both, by rate unless absolute; see pfs_stack_sums_compare. filters must outlive it. Lives in
+ * CurrentMemoryContext.
+ */
+PfsFrameTree *pfs_comparison_tree(FunctionCallInfo fcinfo, const PfsFilters *filters);
+
+bool pfs_comparison_is_absolute(FunctionCallInfo fcinfo);
+
+#endif
