@@ -328,6 +328,26 @@ test_kernel_thread(void **state)
 	assert_int_equal(fixture->stats.user_samples, 0);
 }
 
+/* Inside exec the old user side is gone and the new one has not begun: nothing is missing. */
+static void
+test_inside_exec(void **state)
+{
+	Fixture *fixture = *state;
+	Record record = own_record();
+	const BatchStack *stacks;
+
+	record.sample.flags = PFS_SAMPLE_NO_IMAGE;
+	record.sample.kernel_count = 1;
+	record.stack[0] = UINT64_C(0xffffffff81000000);
+	send(fixture, &record);
+	finish(fixture);
+	assert_int_equal(batch_stacks(fixture->batch, &stacks), 1);
+	assert_int_equal(stacks[0].depth, 1);
+	assert_int_equal(fixture->stats.samples, 1);
+	assert_int_equal(fixture->stats.user_samples, 0);
+	assert_int_equal(losses_total(&fixture->losses, LOSS_PROCESS_GONE), 0);
+}
+
 static void
 test_labels(void **state)
 {
@@ -430,6 +450,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_beyond_root, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_process_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kernel_thread, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_inside_exec, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_labels, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_windows, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_malformed, setup, teardown),
