@@ -76,3 +76,5 @@ stop_with terminated TERM
 is "$?" 0 "exit code 0: SIGTERM"
 rows=$(sql -c "SELECT count(*) FROM profstore.samples s JOIN profstore.series r ON r.id = s.series_id WHERE r.labels ->> 'node' = 'terminated'")
 ok "$([ "$rows" -gt 0 ]; echo $?)" "SIGTERM: the interval that was begun is stored" "$rows rows"
+stop_with forced TERM INT
+is "$?" 7 "exit code 7: a second signal"
