@@ -31,9 +31,8 @@ enum
 PG_FUNCTION_INFO_V1(profstore_flamegraph);
 PG_FUNCTION_INFO_V1(profstore_flamegraph_diff);
 
-/* NULL is no limit. */
-static uint32
-get_max_nodes(FunctionCallInfo fcinfo, int argument)
+uint32
+pfs_max_nodes_get(FunctionCallInfo fcinfo, int argument)
 {
 	int32 max_nodes;
 
@@ -52,7 +51,7 @@ pfs_flamegraph_query(FunctionCallInfo fcinfo)
 {
 	PfsFlamegraph flame;
 	PfsFilters filters = pfs_filters_get(fcinfo, PFS_FLAME_ARG_FILTERS);
-	uint32 max_nodes = get_max_nodes(fcinfo, PFS_FLAME_ARG_MAX_NODES);
+	uint32 max_nodes = pfs_max_nodes_get(fcinfo, PFS_FLAME_ARG_MAX_NODES);
 	PfsFrameTree *tree;
 
 	flame.selection = pfs_selection_get(fcinfo, PFS_FLAME_ARG_SELECTOR);
@@ -140,7 +139,7 @@ PGDLLEXPORT Datum
 profstore_flamegraph_diff(PG_FUNCTION_ARGS)
 {
 	PfsRows rows = pfs_rows_begin(fcinfo);
-	uint32 max_nodes = get_max_nodes(fcinfo, PFS_COMPARISON_ARG_LIMIT);
+	uint32 max_nodes = pfs_max_nodes_get(fcinfo, PFS_COMPARISON_ARG_LIMIT);
 	PfsFilters filters = pfs_filters_get(fcinfo, PFS_COMPARISON_ARG_FILTERS);
 	PfsFrameTree *tree = pfs_comparison_tree(fcinfo, &filters);
 	PfsSides total = tree->nodes[0].total;

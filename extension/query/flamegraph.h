@@ -31,4 +31,7 @@ typedef struct PfsFlamegraph
 /* Lives in CurrentMemoryContext. */
 PfsFlamegraph pfs_flamegraph_query(FunctionCallInfo fcinfo);
 
+/* The limit of an argument max_nodes; NULL is PFS_NO_ROW_LIMIT. Raises INVALID_PARAMETER_VALUE. */
+uint32 pfs_max_nodes_get(FunctionCallInfo fcinfo, int argument);
+
 #endif

@@ -122,6 +122,22 @@ CREATE FUNCTION profstore.top_diff(selector text, base_from timestamptz, base_to
 	AS 'MODULE_PATHNAME', 'profstore_top_diff';
 COMMENT ON FUNCTION profstore.top_diff(text, timestamptz, timestamptz, timestamptz, timestamptz, text, bool, int4, text, text, text, text) IS 'functions by how much their own value changed against the base; by rate, as over the longer of the two ranges, unless absolute';
 
+CREATE FUNCTION profstore.callers(selector text, from_ts timestamptz, to_ts timestamptz, "function" text,
+						max_nodes int4 DEFAULT 8192, focus text DEFAULT NULL, ignore text DEFAULT NULL,
+						show text DEFAULT NULL, hide text DEFAULT NULL)
+	RETURNS TABLE ("function" text, self int8, total int8, share float8, level int4)
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000
+	AS 'MODULE_PATHNAME', 'profstore_callers';
+COMMENT ON FUNCTION profstore.callers(text, timestamptz, timestamptz, text, int4, text, text, text, text) IS 'who calls a function, as a tree in depth-first order: level 0 is the function, level 1 its callers; total is the value of what comes through, share its part of the function, self what has no further caller';
+
+CREATE FUNCTION profstore.callees(selector text, from_ts timestamptz, to_ts timestamptz, "function" text,
+						max_nodes int4 DEFAULT 8192, focus text DEFAULT NULL, ignore text DEFAULT NULL,
+						show text DEFAULT NULL, hide text DEFAULT NULL)
+	RETURNS TABLE ("function" text, self int8, total int8, share float8, level int4)
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000
+	AS 'MODULE_PATHNAME', 'profstore_callees';
+COMMENT ON FUNCTION profstore.callees(text, timestamptz, timestamptz, text, int4, text, text, text, text) IS 'what a function calls, as a tree in depth-first order: level 0 is the function, level 1 what it calls; share is the part of the function''s total';
+
 CREATE FUNCTION profstore.folded(selector text, from_ts timestamptz, to_ts timestamptz, focus text DEFAULT NULL,
 					   ignore text DEFAULT NULL, show text DEFAULT NULL, hide text DEFAULT NULL)
 	RETURNS TABLE (stack text, value int8)
@@ -129,3 +145,9 @@ CREATE FUNCTION profstore.folded(selector text, from_ts timestamptz, to_ts times
 	AS 'MODULE_PATHNAME', 'profstore_folded';
 COMMENT ON FUNCTION profstore.folded(text, timestamptz, timestamptz, text, text, text, text) IS 'merged stacks as text, root first, frames joined by ";": the folded format of flamegraph.pl and speedscope';
 
+CREATE FUNCTION profstore.stacks_of(selector text, from_ts timestamptz, to_ts timestamptz, focus text DEFAULT NULL,
+						  ignore text DEFAULT NULL, show text DEFAULT NULL, hide text DEFAULT NULL)
+	RETURNS TABLE (stack text[], value int8)
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 10000
+	AS 'MODULE_PATHNAME', 'profstore_stacks_of';
+COMMENT ON FUNCTION profstore.stacks_of(text, timestamptz, timestamptz, text, text, text, text) IS 'merged stacks as arrays of function names, root first, with their values';

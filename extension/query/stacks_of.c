@@ -1,0 +1,71 @@
+/*
+ * stacks_of.c
+ *		stacks_of(): merged stacks as arrays of names.
+ */
+#include "query/flame_rows.h"
+
+#include "catalog/pg_type.h"
+#include "query/allocate.h"
+#include "query/srf.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+
+enum
+{
+	ARG_SELECTOR = 0,
+	ARG_FILTERS = 3
+};
+
+PG_FUNCTION_INFO_V1(profstore_stacks_of);
+
+static void
+put_row(const PfsRows *rows, Datum *names, int count, int64 value)
+{
+	ArrayType *stack = count == 0 ? construct_empty_array(TEXTOID)
+								  : construct_array(names, count, TEXTOID, -1, false, TYPALIGN_INT);
+	Datum values[2] = { PointerGetDatum(stack), Int64GetDatum(value) };
+	bool nulls[2] = { false, false };
+
+	pfs_rows_put(rows, values, nulls);
+	pfree(stack);
+}
+
+/*
+ * stacks_of(selector, from_ts, to_ts, focus, ignore, show, hide)
+ *
+ * Rows come depth first: names[level - 1] is the latest of a level, so the first ones are the way to a row.
+ */
+PGDLLEXPORT Datum
+profstore_stacks_of(PG_FUNCTION_ARGS)
+{
+	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
+	PfsFilters filters = pfs_filters_get(fcinfo, ARG_FILTERS);
+	PfsFrameTree *tree = pfs_frame_tree_query(selection, &filters, false);
+	PfsFlameRows flame = pfs_flame_rows(tree, PFS_NO_ROW_LIMIT);
+	Datum *by_symbol = PFS_ARRAY0(Datum, pfs_symbol_count(tree->symbols));
+	int32 capacity = 64;
+	Datum *names = palloc((Size) capacity * sizeof(Datum));
+
+	for (uint32 i = 0; i < flame.count; i++)
+	{
+		const PfsFlameRow *row = &flame.rows[i];
+
+		if (row->level > capacity)
+		{
+			capacity *= 2;
+			names = repalloc_huge(names, (Size) capacity * sizeof(Datum));
+		}
+		if (row->level > 0)
+		{
+			Datum *name = &by_symbol[row->node->symbol];
+
+			if (*name == (Datum) 0)
+				*name = CStringGetTextDatum(pfs_symbol_name(tree->symbols, row->node->symbol));
+			names[row->level - 1] = *name;
+		}
+		if (row->self.value != 0)
+			put_row(&rows, names, row->level, row->self.value);
+	}
+	return (Datum) 0;
+}
