@@ -193,16 +193,3 @@ bpf_tables_free(KernelTables *tables)
 	unmap(bpf->rules, PFS_UNWIND_RULES, sizeof(*bpf->rules));
 	free(bpf);
 }
-
-size_t
-bpf_tables_bytes(const KernelTables *tables)
-{
-	const BpfTables *bpf = (const BpfTables *) tables;
-	size_t bytes = map_bytes(PFS_UNWIND_ENTRIES, sizeof(*bpf->entries)) +
-				   map_bytes(PFS_UNWIND_MAPPINGS, sizeof(*bpf->mappings)) +
-				   map_bytes(PFS_UNWIND_RULES, sizeof(*bpf->rules));
-
-	for (uint32_t i = 0; i < PFS_UNWIND_CHUNKS; i++)
-		bytes += bpf->chunks[i] != NULL ? CHUNK_BYTES : 0;
-	return bytes;
-}

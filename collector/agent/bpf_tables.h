@@ -5,8 +5,6 @@
 #ifndef COLLECTOR_BPF_TABLES_H
 #define COLLECTOR_BPF_TABLES_H
 
-#include <stddef.h>
-
 #include "unwind/kernel_tables.h"
 
 /* Descriptors of the maps in bpf/unwind_maps.bpf.h; they stay the caller's. */
@@ -22,8 +20,5 @@ typedef struct BpfTableMaps
 /* 0 or -errno. Ended by bpf_tables_free, which accepts NULL. */
 int bpf_tables_create(const BpfTableMaps *maps, KernelTables **tables);
 void bpf_tables_free(KernelTables *tables);
-
-/* Bytes of kernel memory that the tables take now. */
-size_t bpf_tables_bytes(const KernelTables *tables);
 
 #endif

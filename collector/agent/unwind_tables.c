@@ -209,9 +209,3 @@ unwind_tables_sweep(UnwindTables *tables, uint64_t now_ns)
 			drop_entry(tables, entry, now_ns);
 	}
 }
-
-void
-unwind_tables_stats(const UnwindTables *tables, UnwinderStats *stats)
-{
-	unwinder_stats(tables->unwinder, stats);
-}

@@ -45,6 +45,5 @@ size_t unwind_tables_walk(const UnwindTables *tables, const UnwindProcess *proce
 
 /* Drops tables of images that no process has used for some minutes. */
 void unwind_tables_sweep(UnwindTables *tables, uint64_t now_ns);
-void unwind_tables_stats(const UnwindTables *tables, UnwinderStats *stats);
 
 #endif
