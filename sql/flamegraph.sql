@@ -113,3 +113,25 @@ SELECT failure(format($$SELECT profstore.flamegraph('%s{node="large"}', '2026-01
 SELECT failure(format($$SELECT profstore.top('%s{node="large"}', '2026-01-01', '2026-01-02', show => 'y')$$, :cpu));
 INSERT INTO profstore.samples SELECT '2026-01-01 15:00Z', (profstore.intern_series(ARRAY[:cpu], ARRAY['{"node": "lost"}'::jsonb], '{0}'))[1], 1234567, 1;
 SELECT regexp_replace(failure(format($$SELECT profstore.flamegraph('%s{node="lost"}', '2026-01-01', '2026-01-02')$$, :cpu)), '\n.*', '');
+
+-- names that were rolled back are forgotten, though the next transaction counts the epoch up to the same number
+SELECT put_scrape(:cpu, '{"node": "names"}', '2026-01-01 16:00Z', '{"main;renamed": 1}');
+\set names '(SELECT string_agg(label, '' '' ORDER BY ord) FROM profstore.flamegraph(''process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{node="names"}'', ''2026-01-01'', ''2026-01-02''))'
+BEGIN;
+UPDATE profstore.functions SET name = 'never' WHERE name = 'renamed';
+SELECT profstore.bump_names();
+SELECT :names;
+ROLLBACK;
+UPDATE profstore.functions SET name = 'again' WHERE name = 'renamed';
+SELECT profstore.bump_names();
+SELECT :names;
+BEGIN;
+SAVEPOINT s;
+UPDATE profstore.functions SET name = 'never' WHERE name = 'again';
+SELECT profstore.bump_names();
+SELECT :names;
+ROLLBACK TO s;
+UPDATE profstore.functions SET name = 'at last' WHERE name = 'again';
+SELECT profstore.bump_names();
+COMMIT;
+SELECT :names;

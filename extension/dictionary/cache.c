@@ -80,6 +80,7 @@ pfs_epoch_read(void)
 	epoch.ids = DatumGetInt64(heap_getattr(tuple, EPOCH_IDS, RelationGetDescr(table), &is_null));
 	epoch.names =
 		DatumGetInt64(heap_getattr(tuple, EPOCH_NAMES, RelationGetDescr(table), &is_null));
+	epoch.own = TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
 	systable_endscan(scan);
 	table_close(table, NoLock);
 	return epoch;
@@ -134,6 +135,18 @@ pfs_dictionary_begin(void)
 	cached_epoch = epoch;
 }
 
+/*
+ * An epoch that is rolled back comes again with other content when the next transaction counts it up: what was
+ * cached under it must not pass for that.
+ */
+static void
+abort_epoch(void)
+{
+	if (cached_epoch.own)
+		cached_for = InvalidOid;
+	cached_epoch.own = false;
+}
+
 static void
 end_transaction(XactEvent event, void *arg)
 {
@@ -141,12 +154,14 @@ end_transaction(XactEvent event, void *arg)
 	{
 		case XACT_EVENT_COMMIT:
 		case XACT_EVENT_PARALLEL_COMMIT:
+			cached_epoch.own = false;
 			pfs_trees_commit();
 			pfs_intern_commit();
 			break;
 		case XACT_EVENT_ABORT:
 		case XACT_EVENT_PARALLEL_ABORT:
 		case XACT_EVENT_PREPARE: /* committed or not later, by whoever: read again then */
+			abort_epoch();
 			pfs_trees_abort();
 			pfs_intern_abort();
 			break;
@@ -163,6 +178,7 @@ end_subtransaction(SubXactEvent event, SubTransactionId subid, SubTransactionId 
 {
 	if (event == SUBXACT_EVENT_ABORT_SUB)
 	{
+		abort_epoch();
 		pfs_trees_abort();
 		pfs_intern_abort();
 	}

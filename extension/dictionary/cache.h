@@ -28,6 +28,7 @@ typedef struct PfsEpoch
 {
 	int64 ids;
 	int64 names;
+	bool own; /* written by the transaction that reads it */
 } PfsEpoch;
 
 PfsEpoch pfs_epoch_read(void);
