@@ -24,9 +24,9 @@ SELECT * FROM profstore.series('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delt
 SELECT * FROM profstore.series('memory:inuse_space:bytes::');
 SELECT * FROM profstore.series('{service=~"web|db", node=""}');
 SELECT * FROM profstore.series('no:such:type:at:all');
--- ranges are half open
-SELECT series_id FROM profstore.series(NULL, '2026-01-01 11:00Z', '2026-01-02 10:00Z');
-SELECT series_id FROM profstore.series(NULL, '2026-01-01 11:00:00.000001Z', '2026-01-01 12:00Z');
+-- ranges are half open; last_seen may be a minute old
+SELECT series_id FROM profstore.series(NULL, '2026-01-01 11:01Z', '2026-01-02 10:00Z');
+SELECT series_id FROM profstore.series(NULL, '2026-01-01 11:01:00.000001Z', '2026-01-01 12:00Z');
 SELECT series_id FROM profstore.series(from_ts => '2026-01-02 12:00Z');
 SELECT * FROM profstore.label_names();
 SELECT * FROM profstore.label_names('{service="db"}');
@@ -35,6 +35,13 @@ SELECT * FROM profstore.label_values('node');
 SELECT * FROM profstore.label_values('node', '{service="db"}');
 SELECT * FROM profstore.label_values('node', from_ts => '2026-01-02', to_ts => '2026-01-04');
 SELECT * FROM profstore.label_values('absent');
+
+-- a series with samples in the last half minute is seen there, though touching it wrote nothing
+BEGIN;
+SELECT profstore.intern_series('{memory:live:bytes::}', ARRAY['{"service": "live"}']::jsonb[], '{0}') AS live \gset
+SELECT profstore.touch_series(:'live', now(), now() + interval '50 s');
+SELECT value FROM profstore.label_values('service', 'memory:live:bytes::', now() + interval '30 s', now() + interval '1 min');
+ROLLBACK;
 SELECT * FROM profstore.label_names('{');
 
 -- row policies on series hold for the one who asks; the one on samples is refused
