@@ -27,7 +27,7 @@ DECLARE
 BEGIN
 	FOREACH s IN ARRAY ARRAY['', '   ', 't{', 't{a', 't{a=', 't{a="1', 't{a="1"', 't{a="1"}}', 't{a="1"} x', 't a', '"t"', '{a="1" b="2"}', 't{,}', 't{a="1",,}',
 		't{1a="x"}', 't{a-b="x"}', 't{"a"="x"}', 't{a==“x”}', 't{a>"1"}', 't{a=x}', 't{a=~x}', 't{a="\q"}', 't{a="\x4"}', 't{a="\400"}', 't{a="\x00"}', 't{a="\ud800"}',
-		't{a="\xff"}', 't{a="\u12"}', E't{a="1\n"}', 't{a=~"("}', 't{a=~"x)|(y"}', 't{a!~"*"}', 't{a=~"[z-a]"}', E't{\n\ta="1",\n\tb:"2"\n}', 't{número="é", zwei="ü" drei}',
+		't{a="\xff"}', 't{a="\u12"}', E't{a="1\n"}', 't{a=~"("}', 't{a=~"x)|(y"}', 't{a!~"*"}', 't{a=~"[z-a]"}', 't{a=~"***=x"}', 't{a=~"(?q)a.b"}', 't{a=~"(?ix)a # b"}', 't{a!~"(?n)x"}', E't{\n\ta="1",\n\tb:"2"\n}', 't{número="é", zwei="ü" drei}',
 		't{' || repeat('label="a long value", ', 10) || 'bad}'] LOOP
 		BEGIN
 			PERFORM profstore.parse_selector(s);

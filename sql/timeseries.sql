@@ -32,6 +32,8 @@ SELECT * FROM profstore.timeseries(:cpu || '{node="a"}', '2026-01-01 10:00Z', '2
 SELECT count(*), min(time), max(time) FROM profstore.timeseries(:cpu, '2026-01-01 10:00Z', '2026-01-01 10:50Z');
 SELECT count(*), min(time), max(time) FROM profstore.timeseries(:cpu, '2026-01-01 10:00Z', '2026-01-01 15:00Z');
 SELECT count(*), min(time), max(time) FROM profstore.timeseries(:cpu, '2025-01-01', '2027-01-01');
+-- the length of the widest range exceeds int8
+SELECT count(*) FROM profstore.timeseries(:cpu, '4713-01-01 BC', '294276-12-31');
 SELECT time, value FROM profstore.timeseries(:cpu, '-infinity', 'infinity', '1 hour');
 -- filters keep the buckets
 SELECT time, value FROM profstore.timeseries(:cpu, '2026-01-01 10:00Z', '2026-01-01 10:10Z', '1 min', focus => '^g$');

@@ -10,6 +10,7 @@
 #include "funcapi.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
 #include "nodes/pg_list.h"
 #include "regex/regex.h"
 #include "utils/array.h"
@@ -262,6 +263,14 @@ read_operator(Parser *parser)
 	fail(parser, parser->at, "expected =, !=, =~ or !~");
 }
 
+pg_noreturn static void
+fail_regex(const Parser *parser, const char *position, const char *reason)
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_REGULAR_EXPRESSION),
+					errmsg("invalid selector: invalid regular expression: %s", reason),
+					errdetail_internal("%s", describe_position(parser, position))));
+}
+
 /*
  * Checks a regular expression alone, so that the anchors around it cannot close or complete it.
  */
@@ -280,15 +289,16 @@ check_regex(const Parser *parser, const char *position, const char *regex)
 		pg_regfree(&compiled);
 		return;
 	}
+	/* a cancelled compilation is no fault of the expression */
+	CHECK_FOR_INTERRUPTS();
 	pg_regerror(status, &compiled, reason, sizeof(reason));
-	ereport(ERROR, (errcode(ERRCODE_INVALID_REGULAR_EXPRESSION),
-					errmsg("invalid selector: invalid regular expression: %s", reason),
-					errdetail_internal("%s", describe_position(parser, position))));
+	fail_regex(parser, position, reason);
 }
 
 /*
  * A regular expression that must match the whole value. PostgreSQL takes flags such as (?i) only at the very
- * beginning, so they move before the anchor.
+ * beginning, so they move before the anchor. Those that give the anchors another meaning are refused: another
+ * syntax, comments, and lines.
  */
 static const char *
 anchor_regex(const Parser *parser, const char *position, const char *regex)
@@ -296,8 +306,14 @@ anchor_regex(const Parser *parser, const char *position, const char *regex)
 	size_t flags_length = 0;
 
 	check_regex(parser, position, regex);
+	if (strncmp(regex, "***", 3) == 0)
+		fail_regex(parser, position, "*** is not supported here");
 	if (regex[0] == '(' && regex[1] == '?' && is_letter(regex[2]))
+	{
 		flags_length = strcspn(regex, ")") + 1;
+		if (strspn(regex + 2, "cipst") != flags_length - 3)
+			fail_regex(parser, position, "only the flags c, i, p, s and t are supported here");
+	}
 	return psprintf("%.*s^(?:%s)$", (int) flags_length, regex, regex + flags_length);
 }
 

@@ -72,21 +72,21 @@ choose_step(const PfsSelection *selection)
 {
 	static const int seconds[] = { 10,	 15,   30,	 60,	120,   300,	  600,	900,
 								   1800, 3600, 7200, 10800, 21600, 43200, 86400 };
-	int64 length_us;
-	int64 days;
+	uint64 length_us;
+	uint64 days;
 
 	if (TIMESTAMP_NOT_FINITE(selection->from) || TIMESTAMP_NOT_FINITE(selection->to))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("an open time range needs a step"),
 						errhint("Pass step, such as step => '1 hour'.")));
-	length_us = selection->to - selection->from;
+	length_us = (uint64) selection->to - (uint64) selection->from;
 	for (size_t i = 0; i < lengthof(seconds); i++)
 	{
-		if (length_us <= seconds[i] * USECS_PER_SEC * MAX_CHOSEN_BUCKETS)
+		if (length_us <= (uint64) (seconds[i] * USECS_PER_SEC * MAX_CHOSEN_BUCKETS))
 			return seconds[i] * USECS_PER_SEC;
 	}
 	days = length_us / (USECS_PER_DAY * MAX_CHOSEN_BUCKETS) + 1;
-	return days * USECS_PER_DAY;
+	return (int64) (days * USECS_PER_DAY);
 }
 
 static int64
