@@ -27,6 +27,9 @@
 #define PFS_MAX_FRAME_BYTES	   (16ULL << 20) /* a rule may not move the stack pointer by more */
 #define PFS_MAX_FP_FRAME_BYTES (1ULL << 20)
 
+/* Odd, so that no check lets it pass; not zero, which in code with frame pointers proves a root. */
+#define PFS_FP_UNKNOWN 1ULL
+
 /* Sets the walk up for a frame whose registers are all known. */
 static __always_inline void
 pfs_walk_enter_innermost(struct pfs_walk *walk)
@@ -171,7 +174,7 @@ pfs_step_by_frame_pointer(struct pfs_walk *walk)
 	if (pc == 0)
 		return pfs_walk_end(walk, proven ? PFS_WALK_END_OF_FRAMES : PFS_WALK_NO_RULE);
 	if (caller_fp != 0 && caller_fp <= fp)
-		caller_fp = 0;
+		caller_fp = PFS_FP_UNKNOWN;
 	walk->at.by_fp = 1;
 	return pfs_walk_to_caller(walk, pc, fp + 16, caller_fp);
 }
@@ -267,7 +270,7 @@ pfs_step_by_rule(struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
 	}
 
 	if (rule->fp == PFS_FP_LOST)
-		fp = 0;
+		fp = PFS_FP_UNKNOWN;
 	else if (rule->fp != PFS_FP_SAME)
 	{
 		__u64 base = rule->fp == PFS_FP_AT_CFA ? cfa : walk->at.fp;

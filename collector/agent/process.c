@@ -611,7 +611,8 @@ process_table_sweep(ProcessTable *table, uint64_t now_ns)
 
 	HASH_ITER(hh, table->processes, process, next)
 	{
-		uint64_t unseen_ns = now_ns - process->seen_ns;
+		/* it may have been seen after the caller looked at the clock */
+		uint64_t unseen_ns = now_ns > process->seen_ns ? now_ns - process->seen_ns : 0;
 
 		if (unseen_ns > FORGET_UNSEEN_NS ||
 			(unseen_ns > REFRESH_NS && process->state != PROCESS_KERNEL &&

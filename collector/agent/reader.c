@@ -483,10 +483,11 @@ walker_run(void *argument)
 
 	while ((record = wait_for_record(reader)) != NULL)
 	{
-		uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+		uint64_t now_ns;
 
 		reader_handle_record(reader, record->bytes, record->length_bytes);
 		free(record);
+		now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC); /* later than what was just used */
 		if (now_ns - swept_ns > SWEEP_NS)
 		{
 			lock(reader);

@@ -453,6 +453,35 @@ test_read_failures(void **state)
 	}
 }
 
+/* In code with frame pointers a zero ends the stack; a frame pointer that leads down is none, and proves nothing. */
+static void
+test_frame_pointers(void **state)
+{
+	World *world = *state;
+	const UnwindSpan code = { .start = 0x400000, .end = 0x500000 };
+	uint64_t stack[] = { 0, 0, 0, 0x400200, 0, 0x400300 };
+	const uint64_t sp = 0x7000;
+	LateMemory memory = { sp, (const uint8_t *) stack, sizeof(stack) };
+	struct pfs_walk_state at = { .pc = 0x400100, .sp = sp, .fp = sp + 16, .innermost = 1 };
+	uint64_t frames[MAX_FRAMES];
+	size_t count;
+	int status;
+
+	assert_int_equal(unwinder_process_set(world->unwinder, &world->process, &code, 1, 0), 0);
+	stack[2] = sp + 32;
+	count = late_walk(world->unwinder, &world->process, &at, late_memory_read, &memory, frames,
+					  MAX_FRAMES, &status);
+	assert_int_equal(status, PFS_WALK_END_OF_FRAMES);
+	assert_int_equal(count, 3);
+	assert_int_equal(PFS_FRAME_ADDRESS(frames[2]), 0x400300);
+
+	stack[2] = 8; /* a register that the caller used for something else */
+	count = late_walk(world->unwinder, &world->process, &at, late_memory_read, &memory, frames,
+					  MAX_FRAMES, &status);
+	assert_int_equal(status, PFS_WALK_BAD_FRAME);
+	assert_int_equal(count, 2);
+}
+
 /* A copy of memory answers for all of its bytes and for none beyond. */
 static void
 test_late_memory(void **state)
@@ -508,6 +537,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_walk, setup_world, teardown_world),
 		cmocka_unit_test_setup_teardown(test_walk_over_signal, setup_world, teardown_world),
 		cmocka_unit_test_setup_teardown(test_read_failures, setup_world, teardown_world),
+		cmocka_unit_test_setup_teardown(test_frame_pointers, setup_world, teardown_world),
 		cmocka_unit_test(test_late_memory),
 		cmocka_unit_test_setup_teardown(test_images_of_a_pid, setup_world, teardown_world),
 	};
