@@ -160,6 +160,8 @@ make_span(UnwindTables *tables, const UnwindMapping *mapping, uint64_t now_ns, U
 	if (mapping->image == NULL)
 		return true;
 	entry = get_entry(tables, mapping->image, now_ns);
+	if (entry != NULL && entry->segment_count == 0)
+		return true; /* no program: code that a JIT compiler keeps in shared memory */
 	if (entry == NULL || entry->binary == NULL || !segment_bias(entry, mapping, &span->bias))
 		return false;
 	span->binary = entry->binary;

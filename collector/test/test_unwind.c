@@ -18,10 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "agent/unwind_tables.h"
 #include "memory_tables.h"
 #include "unwind/cfi_image.h"
 #include "unwind/extent_pool.h"
@@ -482,6 +484,46 @@ test_frame_pointers(void **state)
 	assert_int_equal(count, 2);
 }
 
+/* Code in a file that is no program, as JIT compilers keep it in shared memory, is walked like their private memory. */
+static void
+test_shared_memory(void **state)
+{
+	static const char text[4096];
+	KernelTables *kernel = memory_tables_create();
+	ProcMapping map = { .name = "/memfd:code" };
+	UnwindProcess process = { (uint32_t) getpid(), 1, 1 };
+	struct pfs_late late = { .at = { .innermost = 1 } };
+	int fd = memfd_create("code", MFD_CLOEXEC);
+	UnwindMapping mapping = { 0 };
+	UnwindTables *tables;
+	ImageTable *images;
+	uint64_t frames[MAX_FRAMES];
+	void *code;
+	int status;
+
+	assert_int_equal(write(fd, text, sizeof(text)), sizeof(text));
+	code = mmap(NULL, sizeof(text), PROT_READ, MAP_SHARED, fd, 0);
+	assert_ptr_not_equal(code, MAP_FAILED);
+	map.start = (uint64_t) (uintptr_t) code;
+	map.end = map.start + sizeof(text);
+	assert_int_equal(image_table_create(&images), 0);
+	if (image_acquire_mapping(images, process.pid, &map, &mapping.image) != 0)
+		skip(); /* no right to see /proc/PID/map_files */
+	mapping.start = map.start;
+	mapping.end = map.end;
+	assert_int_equal(unwind_tables_create(images, kernel, &tables), 0);
+	unwind_tables_describe(tables, &process, &mapping, 1, 0);
+	late.at.pc = map.start + 16;
+	assert_int_equal(unwind_tables_walk(tables, &process, &late, frames, MAX_FRAMES, &status), 1);
+	assert_int_equal(status, PFS_WALK_END_OF_FRAMES);
+	unwind_tables_free(tables);
+	image_release(images, mapping.image);
+	image_table_free(images);
+	memory_tables_free(kernel);
+	munmap(code, sizeof(text));
+	close(fd);
+}
+
 /* A copy of memory answers for all of its bytes and for none beyond. */
 static void
 test_late_memory(void **state)
@@ -538,6 +580,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_walk_over_signal, setup_world, teardown_world),
 		cmocka_unit_test_setup_teardown(test_read_failures, setup_world, teardown_world),
 		cmocka_unit_test_setup_teardown(test_frame_pointers, setup_world, teardown_world),
+		cmocka_unit_test(test_shared_memory),
 		cmocka_unit_test(test_late_memory),
 		cmocka_unit_test_setup_teardown(test_images_of_a_pid, setup_world, teardown_world),
 	};
