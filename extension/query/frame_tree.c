@@ -74,11 +74,35 @@ pfs_frame_tree_expand(PfsFrameTree *tree, uint32 node)
 	tree->nodes[node].self = self;
 }
 
+uint32
+pfs_frame_tree_sibling(const PfsFrameTree *tree, uint32 node)
+{
+	const PfsFrameNode *parent = &tree->nodes[tree->nodes[node].parent];
+
+	return node + 1 < parent->first_child + parent->child_count ? node + 1 : 0;
+}
+
+/*
+ * Depth first, since the stack nodes of a subtree lie close to each other.
+ */
 void
 pfs_frame_tree_expand_all(PfsFrameTree *tree)
 {
-	for (uint32 node = 0; node < tree->count; node++)
+	uint32 node = 0;
+
+	do
+	{
+		uint32 next;
+
 		pfs_frame_tree_expand(tree, node);
+		next = tree->nodes[node].child_count > 0 ? tree->nodes[node].first_child : 0;
+		while (next == 0 && node != 0)
+		{
+			next = pfs_frame_tree_sibling(tree, node);
+			node = tree->nodes[node].parent;
+		}
+		node = next;
+	} while (node != 0);
 }
 
 PfsFrameTree *

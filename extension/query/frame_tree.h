@@ -56,6 +56,9 @@ PfsFrameTree *pfs_frame_tree_query(const PfsSelection *selection, const PfsFilte
 void pfs_frame_tree_expand(PfsFrameTree *tree, uint32 node);
 void pfs_frame_tree_expand_all(PfsFrameTree *tree);
 
+/* The next child of the node's parent, which has been expanded; 0 where there is none. */
+uint32 pfs_frame_tree_sibling(const PfsFrameTree *tree, uint32 node);
+
 /* Source of a node for people; NULL where not known. */
 typedef struct PfsFrameSource
 {

@@ -27,36 +27,26 @@ enter_node(Totals *totals, uint32 index)
 		function->total = pfs_add_sides(function->total, node->total);
 }
 
-/*
- * Depth first. The children of a node are neighbours, so the next sibling of a node is the next one of the tree, up to the
- * end of the parent's children.
- */
 static void
-walk_tree(Totals *totals)
+walk_depth_first(Totals *totals)
 {
 	const PfsFrameNode *nodes = totals->tree->nodes;
 	uint32 node = 0;
 
-	for (;;)
+	do
 	{
-		if (nodes[node].child_count > 0)
-			node = nodes[node].first_child;
-		else
-		{
-			while (node != 0)
-			{
-				const PfsFrameNode *parent = &nodes[nodes[node].parent];
+		uint32 next = nodes[node].child_count > 0 ? nodes[node].first_child : 0;
 
-				totals->open_frames[nodes[node].symbol]--;
-				if (++node < parent->first_child + parent->child_count)
-					break;
-				node = nodes[node - 1].parent;
-			}
+		while (next == 0 && node != 0)
+		{
+			totals->open_frames[nodes[node].symbol]--;
+			next = pfs_frame_tree_sibling(totals->tree, node);
+			node = nodes[node].parent;
 		}
-		if (node == 0)
-			break;
-		enter_node(totals, node);
-	}
+		node = next;
+		if (node != 0)
+			enter_node(totals, node);
+	} while (node != 0);
 }
 
 uint32
@@ -69,7 +59,7 @@ pfs_function_totals(PfsFrameTree *tree, PfsFunctionTotal **functions)
 	pfs_frame_tree_expand_all(tree);
 	totals.functions = PFS_ARRAY0(PfsFunctionTotal, symbol_count);
 	totals.open_frames = PFS_ARRAY0(uint32, symbol_count);
-	walk_tree(&totals);
+	walk_depth_first(&totals);
 	for (uint32 symbol = 0; symbol < symbol_count; symbol++)
 	{
 		PfsFunctionTotal function = totals.functions[symbol];
