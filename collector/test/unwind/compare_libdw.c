@@ -92,14 +92,16 @@ file_address(int fd, uint64_t offset, uint64_t *address)
 }
 
 static UnwindBinary *
-load_binary(Unwinder *unwinder, pid_t pid, const char *range, const char *path, uint64_t offset,
-			uint64_t *address)
+load_binary(Unwinder *unwinder, pid_t pid, const UnwindSpan *span, const char *path,
+			uint64_t offset, uint64_t *address)
 {
 	Loaded *entry;
 	char name[600];
 	int fd;
 
-	snprintf(name, sizeof(name), "/proc/%d/map_files/%s", pid, range);
+	/* named without the leading zeros that "maps" writes */
+	snprintf(name, sizeof(name), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, pid, span->start,
+			 span->end);
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || !file_address(fd, offset, address))
 	{
@@ -177,7 +179,7 @@ describe_process(Unwinder *unwinder, pid_t pid)
 		span->binary = NULL;
 		span->bias = 0;
 		if (name[0] == '/' &&
-			(span->binary = load_binary(unwinder, pid, range, name, offset, &address)) != NULL)
+			(span->binary = load_binary(unwinder, pid, span, name, offset, &address)) != NULL)
 			span->bias = span->start - address;
 		else if (strcmp(name, "[vdso]") == 0)
 		{
