@@ -188,6 +188,7 @@ choose_nodes(PfsFrameTree *tree, uint32 max_rows)
 	return cut;
 }
 
+/* Orders siblings. */
 static int
 compare_children(const void *a, const void *b)
 {
@@ -197,8 +198,6 @@ compare_children(const void *a, const void *b)
 	int128 right_total = (int128) right->total.value + right->total.base;
 	int order;
 
-	if (left->parent != right->parent)
-		return left->parent < right->parent ? -1 : 1;
 	if (left_total != right_total)
 		return left_total > right_total ? -1 : 1;
 	order = strcmp(left->label, right->label);
@@ -206,40 +205,42 @@ compare_children(const void *a, const void *b)
 }
 
 /*
- * All rows but the root, sorted by parent and then as siblings stand.
+ * All rows but the root: children of a node are neighbours, in the order in which they are shown.
  */
 static Child *
 collect_children(const Cut *cut)
 {
 	const PfsFrameTree *tree = cut->tree;
 	const char **labels = PFS_ARRAY0(const char *, pfs_symbol_count(tree->symbols));
-	PfsSides *rest = PFS_ARRAY(PfsSides, tree->count); /* not yet shown below */
 	Child *children = PFS_ARRAY(Child, cut->row_count);
 	uint32 count = 0;
 
-	for (uint32 i = 0; i < tree->count; i++)
+	for (uint32 parent = 0; parent < tree->count; parent++)
 	{
-		const PfsFrameNode *node = &tree->nodes[i];
+		const PfsFrameNode *above = &tree->nodes[parent];
+		PfsSides rest = pfs_subtract_sides(above->total, above->self); /* not yet shown */
+		uint32 first = count;
 
-		if (cut->cut_children[i] == NOT_KEPT)
+		if (cut->cut_children[parent] == NOT_KEPT)
 			continue;
-		rest[i] = pfs_subtract_sides(node->total, node->self);
-		if (i == 0)
-			continue;
-		if (labels[node->symbol] == NULL)
-			labels[node->symbol] = pfs_flame_label(pfs_symbol_name(tree->symbols, node->symbol));
-		children[count++] = (Child){ node->parent, i, node->total, labels[node->symbol] };
-		rest[node->parent] = pfs_subtract_sides(rest[node->parent], node->total);
-	}
-	for (uint32 i = 0; i < tree->count; i++)
-	{
-		if (cut->cut_children[i] != NOT_KEPT && cut->cut_children[i] > 0)
-			children[count++] = (Child){ i, OTHER, rest[i], "other" };
+		for (uint32 i = above->first_child; i < above->first_child + above->child_count; i++)
+		{
+			const PfsFrameNode *node = &tree->nodes[i];
+			const char **label = &labels[node->symbol];
+
+			if (cut->cut_children[i] == NOT_KEPT)
+				continue;
+			if (*label == NULL)
+				*label = pfs_flame_label(pfs_symbol_name(tree->symbols, node->symbol));
+			children[count++] = (Child){ parent, i, node->total, *label };
+			rest = pfs_subtract_sides(rest, node->total);
+		}
+		if (cut->cut_children[parent] > 0)
+			children[count++] = (Child){ parent, OTHER, rest, "other" };
+		qsort(children + first, count - first, sizeof(Child), compare_children);
 	}
 	Assert(count == cut->row_count - 1);
-	qsort(children, count, sizeof(Child), compare_children);
 	pfree(labels);
-	pfree(rest);
 	return children;
 }
 
