@@ -284,6 +284,19 @@ pfs_step_by_rule(struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
 	return pfs_walk_to_caller(walk, pc, cfa, fp);
 }
 
+/* The frame that the walk is at, as it is recorded. */
+static __always_inline __u64
+pfs_walk_frame(const struct pfs_walk_state *at)
+{
+	__u64 frame = PFS_FRAME_ADDRESS(at->pc);
+
+	if (at->is_return)
+		frame |= PFS_FRAME_RETURN_ADDRESS;
+	if (at->by_fp)
+		frame |= PFS_FRAME_BY_FRAME_POINTER;
+	return frame;
+}
+
 /* One frame. Returns 0 to go on; else walk->status says how the walk ended. */
 static __always_inline int
 pfs_walk_step(struct pfs_walk *walk, __u64 *frame)
@@ -291,11 +304,7 @@ pfs_walk_step(struct pfs_walk *walk, __u64 *frame)
 	__u64 address = walk->at.pc - walk->at.is_return;
 	const struct pfs_unwind_rule *rule;
 
-	*frame = walk->at.pc & PFS_FRAME_ADDRESS(~0ULL);
-	if (walk->at.is_return)
-		*frame |= PFS_FRAME_RETURN_ADDRESS;
-	if (walk->at.by_fp)
-		*frame |= PFS_FRAME_BY_FRAME_POINTER;
+	*frame = pfs_walk_frame(&walk->at);
 
 	/* an address outside of code is no frame; the innermost one is, wherever the CPU says it runs */
 	if (!pfs_find_mapping(walk, address))

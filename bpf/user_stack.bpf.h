@@ -214,7 +214,13 @@ pfs_walk_user(struct bpf_perf_event_data *context, struct task_struct *task,
 	process = bpf_map_lookup_elem(&pfs_processes, &pid);
 	if (!process || process->start_time_ns != sample->start_time_ns ||
 		process->exec_id != sample->exec_id)
+	{
+		/* whoever cannot go on has the innermost frame at least */
+		if (sample->kernel_count < PFS_FRAME_WORDS)
+			scratch->words[sample->kernel_count] = pfs_walk_frame(&walk->at);
+		walk->count = 1;
 		walk->status = PFS_WALK_NO_PROCESS;
+	}
 	else
 	{
 		walk->process = *process;

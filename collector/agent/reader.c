@@ -202,6 +202,8 @@ walk_user_stack(Reader *reader, const Record *record, Process *process, uint8_t 
 	const struct pfs_late *late = record->late;
 	UnwindProcess identity = process_identity(process);
 	uint32_t count = record->sample->user_count;
+	uint32_t first = count;
+	size_t walked;
 	int late_status;
 
 	memcpy(reader->user_frames, record->user_frames, count * sizeof(uint64_t));
@@ -210,12 +212,12 @@ walk_user_stack(Reader *reader, const Record *record, Process *process, uint8_t 
 		return count;
 
 	if (count > 0 && PFS_FRAME_ADDRESS(reader->user_frames[count - 1]) == late->at.pc)
-		count--;
-	count +=
-		(uint32_t) unwind_tables_walk(reader->unwind, &identity, late, reader->user_frames + count,
-									  PFS_MAX_USER_FRAMES - count, &late_status);
+		first = count - 1;
+	walked = unwind_tables_walk(reader->unwind, &identity, late, reader->user_frames + first,
+								PFS_MAX_USER_FRAMES - first, &late_status);
 	*status = (uint8_t) late_status;
-	return count;
+	/* where there was no room to describe the process, what the kernel found is all there is */
+	return late_status == PFS_WALK_NO_PROCESS ? count : first + (uint32_t) walked;
 }
 
 /* Appends the user side to the frames. */

@@ -29,6 +29,7 @@ typedef struct Seen
 	uint64_t records;
 	uint64_t own;
 	uint64_t own_with_user_stack;
+	uint64_t own_with_leaf;
 	uint64_t own_in_spin;
 	struct pfs_sample last_own;
 } Seen;
@@ -65,10 +66,12 @@ on_record(void *context, const void *record, size_t length_bytes)
 	/* nobody has described this process to the walker: the stack comes as a copy */
 	if (sample->flags & PFS_SAMPLE_LATE)
 	{
-		const struct pfs_late *late = (const void *) (stack + sample->kernel_count);
+		const uint64_t *frames = stack + sample->kernel_count;
+		const struct pfs_late *late = (const void *) (frames + sample->user_count);
 		uint64_t leaf = late->at.pc;
 
 		seen->own_with_user_stack += late->length > 0;
+		seen->own_with_leaf += sample->user_count == 1 && PFS_FRAME_ADDRESS(frames[0]) == leaf;
 		seen->own_in_spin += leaf >= begin && leaf < begin + 256;
 	}
 }
@@ -132,6 +135,7 @@ test_live(void **state)
 	/* each tick of the clock that fell into our CPU time is a sample, but for the edges of our turns */
 	assert_in_range(seen.own, FREQUENCY_HZ / 2 * 7 / 10, FREQUENCY_HZ / 2 * 13 / 10);
 	assert_int_equal(seen.own_with_user_stack, seen.own);
+	assert_int_equal(seen.own_with_leaf, seen.own);
 	assert_true(seen.own_in_spin * 2 > seen.own);
 	assert_int_equal(proc_stat_read((uint32_t) getpid(), &stat), 0);
 	assert_int_equal(seen.last_own.start_time_ns / tick_ns, stat.start_ticks);
