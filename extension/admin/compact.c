@@ -4,10 +4,12 @@
  */
 #include "profstore.h"
 
+#include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
+#include "commands/defrem.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
@@ -15,6 +17,7 @@
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 #include "access/table_am.h"
 #include "admin/compact.h"
@@ -69,25 +72,26 @@ pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments)
 	return merged;
 }
 
+/* Looks in the catalog alone: opening the table could wait for a lock. */
 static void
 check_relation(Oid relation_id)
 {
-	char kind = get_rel_relkind(relation_id);
-	Relation relation;
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation_id));
+	Form_pg_class class;
 
-	if (kind == '\0')
+	if (!HeapTupleIsValid(tuple))
 		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
 						errmsg("relation with OID %u does not exist", relation_id)));
+	class = (Form_pg_class) GETSTRUCT(tuple);
 	if (!pfs_relation_ownercheck(relation_id))
-		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(kind), get_rel_name(relation_id));
-	if (kind == RELKIND_PARTITIONED_TABLE)
-		return;
-	relation = relation_open(relation_id, AccessShareLock);
-	if (!pfs_is_profstore_table(relation))
+		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(class->relkind),
+					   NameStr(class->relname));
+	if (class->relkind != RELKIND_PARTITIONED_TABLE &&
+		class->relam != get_table_am_oid("profstore", false))
 		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
 						errmsg("\"%s\" is not a table of access method \"profstore\"",
-							   RelationGetRelationName(relation))));
-	relation_close(relation, AccessShareLock);
+							   NameStr(class->relname))));
+	ReleaseSysCache(tuple);
 }
 
 /*

@@ -1,0 +1,131 @@
+/*
+ * verify.c
+ *		profstore.verify(), and what maps a table to its segments for views.
+ */
+#include "profstore.h"
+
+#include "access/relation.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "access/table_am.h"
+#include "query/srf.h"
+#include "store/storage.h"
+#include "store/verify.h"
+
+PG_FUNCTION_INFO_V1(profstore_verify);
+PG_FUNCTION_INFO_V1(profstore_storage_id);
+
+enum
+{
+	VERIFY_RELATION,
+	VERIFY_SEGMENT,
+	VERIFY_STREAM,
+	VERIFY_PROBLEM,
+	VERIFY_COLUMNS
+};
+
+typedef struct VerifyResult
+{
+	PfsRows rows;
+	Oid relation_id;
+} VerifyResult;
+
+static void
+put_problem(void *arg, int64 segment_no, int stream, const char *problem)
+{
+	const VerifyResult *result = arg;
+	Datum values[VERIFY_COLUMNS];
+	bool nulls[VERIFY_COLUMNS] = { false };
+
+	values[VERIFY_RELATION] = ObjectIdGetDatum(result->relation_id);
+	values[VERIFY_SEGMENT] = Int64GetDatum(segment_no);
+	nulls[VERIFY_SEGMENT] = segment_no == 0;
+	values[VERIFY_STREAM] = Int32GetDatum(stream);
+	nulls[VERIFY_STREAM] = stream < 0;
+	values[VERIFY_PROBLEM] = CStringGetTextDatum(problem);
+	pfs_rows_put(&result->rows, values, nulls);
+}
+
+/* Verifies one table; those that have gone, and those of other access methods, have no problem. */
+static void
+verify_table(VerifyResult *result, Oid relation_id)
+{
+	Relation relation = try_relation_open(relation_id, AccessShareLock);
+
+	if (relation == NULL)
+		return;
+	result->relation_id = relation_id;
+	if (pfs_is_profstore_table(relation))
+		pfs_verify_table(relation, GetActiveSnapshot(), put_problem, result);
+	relation_close(relation, AccessShareLock);
+}
+
+static void
+check_relation(Oid relation_id)
+{
+	char kind = get_rel_relkind(relation_id);
+	AclResult acl;
+	Relation relation;
+
+	if (kind == '\0')
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+						errmsg("relation with OID %u does not exist", relation_id)));
+	acl = pg_class_aclcheck(relation_id, GetUserId(), ACL_SELECT);
+	if (acl != ACLCHECK_OK)
+		aclcheck_error(acl, get_relkind_objtype(kind), get_rel_name(relation_id));
+	if (kind == RELKIND_PARTITIONED_TABLE)
+		return;
+	relation = relation_open(relation_id, AccessShareLock);
+	if (!pfs_is_profstore_table(relation))
+		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+						errmsg("\"%s\" is not a table of access method \"profstore\"",
+							   RelationGetRelationName(relation))));
+	relation_close(relation, AccessShareLock);
+}
+
+PGDLLEXPORT Datum
+profstore_verify(PG_FUNCTION_ARGS)
+{
+	Oid relation_id = PG_GETARG_OID(0);
+	VerifyResult result = { 0 };
+	List *tables;
+	ListCell *cell;
+
+	PreventCommandIfParallelMode("profstore.verify()");
+	check_relation(relation_id);
+	result.rows = pfs_rows_begin(fcinfo);
+	tables = get_rel_relkind(relation_id) == RELKIND_PARTITIONED_TABLE
+				 ? find_all_inheritors(relation_id, NoLock, NULL)
+				 : list_make1_oid(relation_id);
+	foreach(cell, tables)
+	{
+		char kind = get_rel_relkind(lfirst_oid(cell));
+
+		if (kind == RELKIND_RELATION || kind == RELKIND_MATVIEW)
+			verify_table(&result, lfirst_oid(cell));
+	}
+	return (Datum) 0;
+}
+
+/* The key of a table's rows in the directory; NULL where the table has gone or is none of ours. */
+PGDLLEXPORT Datum
+profstore_storage_id(PG_FUNCTION_ARGS)
+{
+	Relation relation = try_relation_open(PG_GETARG_OID(0), AccessShareLock);
+	bool is_ours = relation != NULL && pfs_is_profstore_table(relation);
+	int64 storage_id = is_ours ? pfs_storage_id(relation) : 0;
+
+	if (relation != NULL)
+		relation_close(relation, AccessShareLock);
+	if (!is_ours)
+		PG_RETURN_NULL();
+	PG_RETURN_INT64(storage_id);
+}
