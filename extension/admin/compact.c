@@ -95,8 +95,9 @@ check_relation(Oid relation_id)
 }
 
 /*
- * A merge of a transaction with one snapshot for all would miss rows that were committed since; its deletion of
- * old segments would then lose them. And other snapshots take no notice of a VACUUM's transaction.
+ * A merge of a transaction with one snapshot for all would miss rows that were committed since; its
+ * deletion of old segments would then lose them. And other snapshots take no notice of a VACUUM's
+ * transaction.
  */
 static void
 check_transaction(void)

@@ -2,8 +2,8 @@
  * compaction.h
  *		Merging the segments of one table, step by step.
  *
- * Rows that are merged keep their visibility: a snapshot from before the transaction sees the old segments, a later one the
- * new. Writers and readers do not wait, nor are they waited for.
+ * Rows that are merged keep their visibility: a snapshot from before the transaction sees the old
+ * segments, a later one the new. Writers and readers do not wait, nor are they waited for.
  */
 #ifndef PFS_COMPACTION_H
 #define PFS_COMPACTION_H
@@ -16,14 +16,16 @@ typedef enum PfsCompactionStep
 {
 	PFS_COMPACTION_IDLE,	/* nothing to do */
 	PFS_COMPACTION_MERGED,	/* one merge is done */
-	PFS_COMPACTION_GIVEN_UP /* a segment was changed by somebody else; the merge has left no trace */
+	PFS_COMPACTION_GIVEN_UP /* somebody else has changed a segment; no trace is left */
 } PfsCompactionStep;
 
 /*
- * Does the next merge that the table needs, in a subtransaction. The caller holds ShareUpdateExclusiveLock on the table, so that
- * nobody else compacts it, and is in no transaction with a snapshot of its own: what is committed now is merged, and what is
- * not stays. open_inputs: so many segments make a merge worth while where rows still come in. max_inputs limits the segments of
- * one merge; *merged is set to how many it had. Memory is bounded by maintenance_work_mem, near enough.
+ * Does the next merge that the table needs, in a subtransaction. The caller holds
+ * ShareUpdateExclusiveLock on the table, so that nobody else compacts it, and is in no transaction
+ * with a snapshot of its own: what is committed now is merged, and what is not stays. open_inputs:
+ * so many segments make a merge worth while where rows still come in. max_inputs limits the
+ * segments of one merge; *merged is set to how many it had. Memory is bounded by
+ * maintenance_work_mem, near enough.
  */
 PfsCompactionStep pfs_compaction_step(Relation relation, uint32 open_inputs, uint32 max_inputs,
 									  uint32 *merged);

@@ -163,8 +163,8 @@ is_full(const PfsPlanSegment *segment, const PfsPlanLimits *limits)
 }
 
 /*
- * All of a closed bucket becomes level 2. Of what is level 2 already, for late rows came, only that is rewritten which is no larger
- * than the rest.
+ * All of a closed bucket becomes level 2. Of what is level 2 already, for late rows came, only that
+ * is rewritten which is no larger than the rest.
  */
 static bool
 plan_closed(const PfsPlanSegment *segments, uint32 count, const PfsPlanLimits *limits,
@@ -190,8 +190,8 @@ plan_closed(const PfsPlanSegment *segments, uint32 count, const PfsPlanLimits *l
 }
 
 /*
- * Smallest first, into one segment of level 1. A segment that is larger than all before it waits until they have grown, so a row is rewritten
- * only when the number of rows with it has doubled.
+ * Smallest first, into one segment of level 1. A segment that is larger than all before it waits
+ * until they have grown, so a row is rewritten only when the number of rows with it has doubled.
  */
 static bool
 plan_open(const PfsPlanSegment *segments, uint32 count, uint32 least_inputs,

@@ -46,7 +46,7 @@ PfsDirectoryWriter *pfs_directory_writer_open(void);
 /* Inserts a row and sets its segment_no. */
 void pfs_directory_insert(PfsDirectoryWriter *writer, int64 storage_id, PfsSegmentRow *row,
 						  CommandId command_id);
-/* Deletes the row at an address; false, with nothing done, where another transaction has touched it. */
+/* Deletes the row at an address; false where another transaction has touched it. */
 bool pfs_directory_remove(PfsDirectoryWriter *writer, const ItemPointerData *address);
 void pfs_directory_writer_close(PfsDirectoryWriter *writer); /* keeps the lock */
 

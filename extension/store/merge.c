@@ -1,10 +1,12 @@
 /*
  * merge.c
- *		The k-way merge of sorted segments: a heap of inputs, and a buffer of rows that becomes the output.
+ *		The k-way merge of sorted segments: a heap of inputs, and a buffer of rows that becomes the
+ *		output.
  *
- * An input is opened when its first row is needed and given up after its last: a table without an order has one
- * open at a time. Rows are put in order once more before they are written, which is a check and no work unless
- * a column was renamed or added since the inputs were written, so that they have another order.
+ * An input is opened when its first row is needed and given up after its last: a table without an
+ * order has one open at a time. Rows are put in order once more before they are written, which is a
+ * check and no work unless a column was renamed or added since the inputs were written, so that
+ * they have another order.
  */
 #include "store/merge.h"
 

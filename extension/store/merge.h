@@ -2,8 +2,9 @@
  * merge.h
  *		Merging segments of one table into fewer, in the order of row_order.h.
  *
- * Inputs are read block by block; what is held in memory are their encoded streams, a decoded block of each, and the rows of
- * the segment that is being filled. A table without an order keeps the order of the inputs.
+ * Inputs are read block by block; what is held in memory are their encoded streams, a decoded block
+ * of each, and the rows of the segment that is being filled. A table without an order keeps the
+ * order of the inputs.
  */
 #ifndef PFS_MERGE_H
 #define PFS_MERGE_H
@@ -30,8 +31,9 @@ int64 pfs_time_bucket(int64 time, int64 width);
 Size pfs_merge_input_bytes(const PfsSegmentRow *row, uint32 column_count);
 
 /*
- * Writes the rows of all inputs as new segments under the current command; the inputs stay. Needs an active snapshot. Raises
- * DATA_CORRUPTED where an input is damaged. Returns the number of segments written.
+ * Writes the rows of all inputs as new segments under the current command; the inputs stay. Needs
+ * an active snapshot. Raises DATA_CORRUPTED where an input is damaged. Returns the number of
+ * segments written.
  */
 uint32 pfs_merge_segments(Relation relation, int64 storage_id, PfsDirectoryWriter *writer,
 						  const PfsMergeSpec *spec);

@@ -42,13 +42,17 @@ void pfs_segment_write(Relation relation, int64 storage_id, PfsDirectoryWriter *
 					   const PfsRows *rows, CommandId command_id);
 
 /*
- * The same for rows that a merge has brought together. Level 1 will be merged again, so it is packed, with little
- * effort; level 2 stays, so it is encoded densely and lies in the table's own TOAST relation.
+ * The same for rows that a merge has brought together. Level 1 will be merged again, so it is
+ * packed, with little effort; level 2 stays, so it is encoded densely and lies in the table's own
+ * TOAST relation.
  */
 void pfs_segment_write_merged(Relation relation, int64 storage_id, PfsDirectoryWriter *writer,
 							  const PfsRows *rows, CommandId command_id, int16 level);
 
-/* Deletes the values that a segment has in the table's TOAST relation; those of the directory go with its row. */
+/*
+ * Deletes the values that a segment has in the table's TOAST relation; those of the directory go
+ * with its row.
+ */
 void pfs_segment_delete_streams(Relation relation, const PfsSegmentRow *row);
 
 /* A segment being read; lives in the memory context that was current at open. */

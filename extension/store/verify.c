@@ -2,8 +2,8 @@
  * verify.c
  *		The checks of a segment, one column after the other, then the order of its rows.
  *
- * Reading code raises errors for damage. So each segment is read in a subtransaction that is rolled back on
- * error, which releases whatever the reading code had open.
+ * Reading code raises errors for damage. So each segment is read in a subtransaction that is rolled
+ * back on error, which releases whatever the reading code had open.
  */
 #include "store/verify.h"
 
@@ -98,7 +98,10 @@ same_range(const PfsRange *a, const PfsRange *b)
 	return a->known == b->known && (!a->known || (a->min == b->min && a->max == b->max));
 }
 
-/* Reads a column and compares its values with the ranges that stand for them; tells the first that does not fit. */
+/*
+ * Reads a column and compares its values with the ranges that stand for them; tells the first that
+ * does not fit.
+ */
 static PfsRange
 check_column(Verification *verification, PfsSegmentInput *input, int column)
 {

@@ -10,14 +10,17 @@
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
-/* segment_no is 0 where the table as a whole is damaged; stream is -1 for header and directory row. */
+/*
+ * segment_no is 0 where the table as a whole is damaged; stream is -1 for header and directory row.
+ */
 typedef void (*PfsReportProblem)(void *arg, int64 segment_no, int stream, const char *problem);
 
 /*
- * Checks every segment that the snapshot sees: checksums, encoding, least and greatest values of blocks, header and directory,
- * numbers of rows and bytes, the order of rows. Damage is reported, at most one problem for a stream, and
- * raised is only what is none (a cancel, no memory). The snapshot is active and the caller holds AccessShareLock. Segments are
- * read in subtransactions, so not in parallel mode.
+ * Checks every segment that the snapshot sees: checksums, encoding, least and greatest values of
+ * blocks, header and directory, numbers of rows and bytes, the order of rows. Damage is reported,
+ * at most one problem for a stream, and raised is only what is none (a cancel, no memory). The
+ * snapshot is active and the caller holds AccessShareLock. Segments are read in subtransactions, so
+ * not in parallel mode.
  */
 void pfs_verify_table(Relation relation, Snapshot snapshot, PfsReportProblem report, void *arg);
 

@@ -34,7 +34,7 @@ for my $round (1 .. 60)
 	my $size = int(exp(rand(10)));
 	my $step = (0, 1, 1000, 60_000_000, 3_600_000_000)[int(rand(5))];
 	my $start = int(rand(3 * 86400));
-	my $rows = "SELECT '2026-01-01Z'::timestamptz + $start * interval '1 s' + g * $step * interval '1 us', nullif(g % 7, 3), hashint4(g) % 100, g * $round FROM generate_series(1, $size) g";
+	my $rows = "SELECT '2026-01-01Z'::timestamptz + $start * interval '1 s' + g::int8 * $step * interval '1 us', nullif(g % 7, 3), hashint4(g) % 100, g * $round FROM generate_series(1, $size) g";
 	my $memory = (1, 4, 64)[int(rand(3))];
 	my $limit = rand() < 0.5 ? 'NULL' : 1 + int(rand(10));
 	my $end = $dice < 0.2 ? 'ROLLBACK' : 'COMMIT';
