@@ -29,7 +29,7 @@ PG_FUNCTION_INFO_V1(profstore_compact);
 #define OPEN_INPUTS 2
 
 int64
-pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments)
+pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments, uint32 max_steps)
 {
 	Relation relation;
 	int64 merged = 0;
@@ -51,7 +51,7 @@ pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments)
 		UnlockRelationOid(relation_id, ShareUpdateExclusiveLock);
 		return 0;
 	}
-	while (pfs_is_profstore_table(relation) && merged < max_segments)
+	while (pfs_is_profstore_table(relation) && merged < max_segments && max_steps-- > 0)
 	{
 		uint32 step_merged;
 		PfsCompactionStep step =
@@ -142,7 +142,8 @@ profstore_compact(PG_FUNCTION_ARGS)
 		char kind = get_rel_relkind(lfirst_oid(cell));
 
 		if ((kind == RELKIND_RELATION || kind == RELKIND_MATVIEW) && merged < max_segments)
-			merged += pfs_compact_table(lfirst_oid(cell), OPEN_INPUTS, max_segments - merged);
+			merged +=
+				pfs_compact_table(lfirst_oid(cell), OPEN_INPUTS, max_segments - merged, UINT32_MAX);
 	}
 	PG_RETURN_INT64(merged);
 }

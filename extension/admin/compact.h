@@ -8,11 +8,11 @@
 #include "profstore.h"
 
 /*
- * Merges what can be merged of a table, in the current transaction, up to max_segments. Takes
- * ShareUpdateExclusiveLock until the transaction ends; where that is not to be had at once it tells
- * so in a NOTICE and does nothing, as where the table has gone or is none of ours. Returns the
- * number of segments merged.
+ * Merges what can be merged of a table, in the current transaction, up to max_segments and in
+ * max_steps merges. Takes ShareUpdateExclusiveLock until the transaction ends; where that is not to
+ * be had at once it tells so in a NOTICE and does nothing, as where the table has gone or is none
+ * of ours. Returns the number of segments merged.
  */
-int64 pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments);
+int64 pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments, uint32 max_steps);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "access/access.h"
 #include "admin/module.h"
+#include "admin/worker.h"
 #include "dictionary/dictionary.h"
 #include "store/store.h"
 
@@ -23,5 +24,6 @@ _PG_init(void)
 	pfs_store_init();
 	pfs_access_init();
 	pfs_dictionary_init();
+	pfs_worker_init();
 	MarkGUCPrefixReserved("profstore");
 }

@@ -1,0 +1,237 @@
+/*
+ * worker.c
+ *		The launcher, which knows only shared catalogs, and the worker of a database.
+ */
+#include "admin/worker.h"
+
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_database.h"
+#include "commands/defrem.h"
+#include "commands/extension.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/ipc.h"
+#include "storage/latch.h"
+#include "tcop/tcopprot.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/wait_event.h"
+
+#include "admin/compact.h"
+
+#define NAPTIME_DEFAULT_S 60
+#define NAPTIME_MAX_S	  86400
+
+/* So many segments in a bucket that still grows are worth a merge. */
+#define OPEN_INPUTS 32
+
+PGDLLEXPORT void profstore_launcher_main(Datum unused);
+PGDLLEXPORT void profstore_worker_main(Datum database_id);
+
+static bool compaction_enabled = true;
+static int naptime_s = NAPTIME_DEFAULT_S;
+
+static void
+setup_process(void)
+{
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGTERM, die);
+	BackgroundWorkerUnblockSignals();
+}
+
+/* Ids of a catalog's rows that pass, in the context that is current at the call. */
+static List *
+list_catalog(Oid catalog, bool (*passes)(HeapTuple tuple, Oid access_method, Oid *id))
+{
+	MemoryContext caller = CurrentMemoryContext;
+	Oid access_method = InvalidOid;
+	List *ids = NIL;
+	Relation relation;
+	TableScanDesc scan;
+	HeapTuple tuple;
+
+	StartTransactionCommand();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	if (OidIsValid(MyDatabaseId) && OidIsValid(get_extension_oid("profstore", true)))
+		access_method = get_table_am_oid("profstore", true);
+	relation = table_open(catalog, AccessShareLock);
+	scan = table_beginscan_catalog(relation, 0, NULL);
+	while (HeapTupleIsValid(tuple = heap_getnext(scan, ForwardScanDirection)))
+	{
+		MemoryContext transaction = MemoryContextSwitchTo(caller);
+		Oid id;
+
+		if (passes(tuple, access_method, &id))
+			ids = lappend_oid(ids, id);
+		MemoryContextSwitchTo(transaction);
+	}
+	table_endscan(scan);
+	table_close(relation, AccessShareLock);
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+	MemoryContextSwitchTo(caller);
+	return ids;
+}
+
+static bool
+is_database(HeapTuple tuple, Oid access_method, Oid *id)
+{
+	Form_pg_database database = (Form_pg_database) GETSTRUCT(tuple);
+
+	*id = database->oid;
+	return database->datallowconn && !database->datistemplate;
+}
+
+static bool
+is_table(HeapTuple tuple, Oid access_method, Oid *id)
+{
+	Form_pg_class class = (Form_pg_class) GETSTRUCT(tuple);
+
+	*id = class->oid;
+	return OidIsValid(access_method) && class->relam == access_method &&
+		   (class->relkind == RELKIND_RELATION || class->relkind == RELKIND_MATVIEW);
+}
+
+/* Runs the worker of a database to its end. */
+static void
+run_worker(Oid database_id)
+{
+	BackgroundWorker worker = { 0 };
+	BackgroundWorkerHandle *handle;
+
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
+	worker.bgw_restart_time = BGW_NEVER_RESTART;
+	worker.bgw_main_arg = ObjectIdGetDatum(database_id);
+	worker.bgw_notify_pid = MyProcPid;
+	strlcpy(worker.bgw_library_name, "profstore", sizeof(worker.bgw_library_name));
+	strlcpy(worker.bgw_function_name, "profstore_worker_main", sizeof(worker.bgw_function_name));
+	snprintf(worker.bgw_name, BGW_MAXLEN, "profstore compaction of database %u", database_id);
+	strlcpy(worker.bgw_type, "profstore compaction", BGW_MAXLEN);
+	if (RegisterDynamicBackgroundWorker(&worker, &handle))
+		WaitForBackgroundWorkerShutdown(handle);
+	else
+		ereport(LOG, (errmsg("no slot is free for a compaction worker"),
+					  errhint("You might need to increase max_worker_processes.")));
+}
+
+void
+profstore_launcher_main(Datum unused)
+{
+	MemoryContext context =
+		AllocSetContextCreate(TopMemoryContext, "profstore launcher", ALLOCSET_DEFAULT_SIZES);
+
+	setup_process();
+	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
+	for (;;)
+	{
+		ListCell *cell;
+
+		MemoryContextSwitchTo(context);
+		if (compaction_enabled)
+			foreach(cell, list_catalog(DatabaseRelationId, is_database))
+				run_worker(lfirst_oid(cell));
+		MemoryContextReset(context);
+
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 naptime_s * 1000L, PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+		if (ConfigReloadPending)
+		{
+			ConfigReloadPending = false;
+			ProcessConfigFile(PGC_SIGHUP);
+		}
+	}
+}
+
+/* One merge in a transaction of its own; false where there was none to do. */
+static bool
+compact_step(Oid table_id)
+{
+	bool merged;
+
+	SetCurrentStatementStartTimestamp();
+	StartTransactionCommand();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	merged = pfs_compact_table(table_id, OPEN_INPUTS, PG_INT64_MAX, 1) > 0;
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+	return merged;
+}
+
+/* A table that fails is reported, and left alone until the next round. */
+static void
+compact_table(Oid table_id)
+{
+	MemoryContext outer = CurrentMemoryContext;
+
+	PG_TRY();
+	{
+		while (compact_step(table_id))
+			CHECK_FOR_INTERRUPTS();
+	}
+	PG_CATCH();
+	{
+		HOLD_INTERRUPTS();
+		EmitErrorReport();
+		AbortOutOfAnyTransaction();
+		FlushErrorState();
+		RESUME_INTERRUPTS();
+	}
+	PG_END_TRY();
+	MemoryContextSwitchTo(outer);
+}
+
+void
+profstore_worker_main(Datum database_id)
+{
+	ListCell *cell;
+
+	setup_process();
+	BackgroundWorkerInitializeConnectionByOid(DatumGetObjectId(database_id), InvalidOid, 0);
+	MemoryContextSwitchTo(
+		AllocSetContextCreate(TopMemoryContext, "profstore worker", ALLOCSET_DEFAULT_SIZES));
+	pgstat_report_activity(STATE_RUNNING, "compacting profstore tables");
+	foreach(cell, list_catalog(RelationRelationId, is_table))
+		compact_table(lfirst_oid(cell));
+	proc_exit(0);
+}
+
+static void
+register_launcher(void)
+{
+	BackgroundWorker worker = { 0 };
+
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
+	worker.bgw_restart_time = NAPTIME_DEFAULT_S;
+	strlcpy(worker.bgw_library_name, "profstore", sizeof(worker.bgw_library_name));
+	strlcpy(worker.bgw_function_name, "profstore_launcher_main", sizeof(worker.bgw_function_name));
+	strlcpy(worker.bgw_name, "profstore compaction launcher", BGW_MAXLEN);
+	strlcpy(worker.bgw_type, "profstore compaction launcher", BGW_MAXLEN);
+	RegisterBackgroundWorker(&worker);
+}
+
+void
+pfs_worker_init(void)
+{
+	DefineCustomBoolVariable("profstore.compaction", "Merges segments in the background.",
+							 "Needs profstore in shared_preload_libraries.", &compaction_enabled,
+							 true, PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("profstore.compaction_naptime",
+							"Time between two rounds of background compaction.", NULL, &naptime_s,
+							NAPTIME_DEFAULT_S, 1, NAPTIME_MAX_S, PGC_SIGHUP, GUC_UNIT_S, NULL, NULL,
+							NULL);
+	if (process_shared_preload_libraries_in_progress)
+		register_launcher();
+}
