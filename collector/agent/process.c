@@ -16,6 +16,8 @@
 
 #include <uthash.h>
 
+#include "base/grow.h"
+
 #define MAPS_LIMIT_BYTES   (64 * 1024 * 1024)
 #define CGROUP_LIMIT_BYTES (64 * 1024)
 #define EXE_PATH_BYTES	   4096
@@ -185,16 +187,8 @@ parse_mappings(char *text, Mapping **mappings, size_t *count)
 			*newline = '\0';
 		if (proc_maps_parse_line(line, &mapping.map, &executable) == 0 && executable)
 		{
-			if (*count == capacity)
-			{
-				Mapping *larger;
-
-				capacity = capacity == 0 ? 16 : 2 * capacity;
-				larger = realloc(*mappings, capacity * sizeof(Mapping));
-				if (larger == NULL)
-					return -ENOMEM;
-				*mappings = larger;
-			}
+			if (grow_array(mappings, &capacity, *count, sizeof(Mapping)) != 0)
+				return -ENOMEM;
 			mapping.kind = mapping_kind(&mapping.map);
 			(*mappings)[(*count)++] = mapping;
 		}
