@@ -54,3 +54,12 @@ FROM unnest(ARRAY['t:a:b:c:d', 't:a:b:c:d:delta', 't:a:b:c', 't:a:b:c:d{service=
 	't:a:b:c:d{service=~"WEB"}', 't:a:b:c:d{service=~"(?i)WEB"}', 't:a:b:c:d{service="web",node="a"}', 't:a:b:c:d{service="web",node="b"}', 't:a:b:c:d{absent="x"}',
 	't:a:b:c:d{absent!="x"}', '{service="web"}', '{}']) WITH ORDINALITY AS u(q, ord)
 ORDER BY ord;
+
+-- selectors written from labels
+SELECT profstore.selector('a:b:c:d:e'), profstore.selector(NULL, '{"x": "1"}');
+SELECT profstore.selector('t', '{"x": "a\\b\"c\nd", "y": ["web", "a.b|c", "é"], "any": null, "one": [null], "none": []}');
+SELECT p.labels, p.operators, p."values"
+FROM profstore.parse_selector(profstore.selector('t', '{"x": "a\\b\"c\nd", "y": ["we\\b", "a.b|c", "\"é\n"]}')) p;
+SELECT v, v ~ (p."values")[1] AS matches
+FROM profstore.parse_selector(profstore.selector('t', '{"y": ["a.b|c", "(?i)*[x]\\", "new\nline"]}')) p,
+	unnest(ARRAY['a.b|c', 'axb|c', 'a.b', '(?i)*[x]\', '(?I)*[x]\', E'new\nline', 'newline']) v;

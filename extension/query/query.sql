@@ -6,6 +6,26 @@ CREATE FUNCTION profstore.parse_selector(selector text, OUT profile_type text, O
 	AS 'MODULE_PATHNAME', 'profstore_parse_selector';
 COMMENT ON FUNCTION profstore.parse_selector(text) IS 'the parts of a selector; the value of =~ and !~ is an anchored regular expression';
 
+-- Dashboards have the values of a variable in a list; this writes the selector, whatever characters are in them.
+CREATE FUNCTION profstore.selector(profile_type text, labels jsonb DEFAULT '{}')
+	RETURNS text
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+SELECT coalesce(profile_type, '') || '{' || coalesce(string_agg(
+	quoted.label || CASE WHEN quoted.count = 1 THEN '=' ELSE '=~' END || '"' ||
+	replace(replace(replace(quoted.value, '\', '\\'), '"', '\"'), E'\n', '\n') || '"', ', ' ORDER BY quoted.label), '') || '}'
+FROM (SELECT l.label, count(*) AS count,
+		-- one value as it is, several as a regular expression in which they stand for themselves
+		CASE WHEN count(*) = 1 THEN min(v.value)
+		ELSE string_agg(regexp_replace(v.value, '([^[:alnum:]_])', '\\\1', 'g'), '|' ORDER BY v.value COLLATE "C") END AS value
+	FROM jsonb_each(labels) l(label, wanted)
+	CROSS JOIN LATERAL jsonb_array_elements_text(
+		CASE jsonb_typeof(l.wanted) WHEN 'array' THEN l.wanted ELSE jsonb_build_array(l.wanted) END) v(value)
+	GROUP BY l.label
+	HAVING bool_and(v.value IS NOT NULL)) quoted;
+END;
+COMMENT ON FUNCTION profstore.selector(text, jsonb) IS 'a selector from a profile type and an object of labels: a text is the value, of an array one of the values, null any value; quotes what needs it';
+
 CREATE FUNCTION profstore.matching_series(selector text)
 	RETURNS TABLE (series_id int4, profile_type text, unit text, delta bool, labels jsonb, period int8,
 			   first_seen timestamptz, last_seen timestamptz)

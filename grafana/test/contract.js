@@ -1,0 +1,109 @@
+/*
+ * contract.js
+ *		What each kind of panel needs of a query's result; every function returns the list of what is wrong.
+ */
+const FLAME = { level: "number", value: "number", self: "number", label: "string" };
+const FLAME_OPTIONAL = { valueRight: "number", selfRight: "number", truncated: "boolean" };
+const CRASHING = new Set(["constructor", "__proto__", "toString", "valueOf", "hasOwnProperty"]);
+const MAX_ROWS = 16384;
+
+const wrong_fields = (fields, needed, optional) => {
+	const problems = [];
+	for (const [name, type] of Object.entries(needed)) {
+		if (!fields.some((field) => field.name === name)) {
+			problems.push(`field ${name} is missing`);
+		}
+	}
+	for (const field of fields) {
+		const wanted = needed[field.name] ?? optional[field.name];
+		if (wanted === undefined) {
+			problems.push(`field ${field.name} is not the panel's`);
+		} else if (wanted !== field.type) {
+			problems.push(`field ${field.name} is ${field.type}, not ${wanted}`);
+		}
+	}
+	return problems;
+};
+
+export const records = ({ fields, rows }) =>
+	rows.map((row) => Object.fromEntries(fields.map((field, i) => [field.name, row[i]])));
+
+const check_levels = (rows) => {
+	const problems = [];
+	if (rows[0].level !== 0 || rows.filter((row) => row.level === 0).length !== 1) {
+		problems.push("the first row must be the only one of level 0");
+	}
+	rows.slice(1).forEach((row, i) => {
+		if (row.level > rows[i].level + 1) {
+			problems.push(`level jumps from ${rows[i].level} to ${row.level} in row ${i + 1}`);
+		}
+	});
+	return problems;
+};
+
+/* value = self + what the children have, in every row, and the self values add up to the root. */
+const check_sums = (rows, value, self) => {
+	const problems = [];
+	const below = rows.map(() => 0);
+	const path = [];
+	rows.forEach((row, i) => {
+		path.length = row.level;
+		if (row.level > 0) {
+			below[path[row.level - 1]] += row[value];
+		}
+		path[row.level] = i;
+	});
+	rows.forEach((row, i) => {
+		if (!(row[self] >= 0 && row[value] === row[self] + below[i])) {
+			problems.push(`${value} ${row[value]} of row ${i} is not ${row[self]} + ${below[i]}`);
+		}
+	});
+	if (rows.reduce((sum, row) => sum + row[self], 0) !== rows[0][value]) {
+		problems.push(`${self} does not add up to the root's ${value}`);
+	}
+	return problems;
+};
+
+const check_labels = (rows) =>
+	rows
+		.filter((row) => !row.label || CRASHING.has(row.label) || /[\n\r]/.test(row.label) || row.label.length > 1024)
+		.map((row) => `label ${JSON.stringify(row.label)} breaks the panel`);
+
+export const check_flame_graph = (frame) => {
+	const problems = wrong_fields(frame.fields, FLAME, FLAME_OPTIONAL);
+	const sides = [["value", "self"]];
+	if (frame.fields.some((field) => field.name.endsWith("Right"))) {
+		sides.push(["valueRight", "selfRight"]);
+	}
+	const rows = records(frame);
+	if (rows.length === 0 || rows.length > MAX_ROWS) {
+		problems.push(`${rows.length} rows`);
+	}
+	if (problems.length > 0) {
+		return problems;
+	}
+	return [check_levels(rows), ...sides.map(([value, self]) => check_sums(rows, value, self)), check_labels(rows)].flat();
+};
+
+export const check_time_series = (frame) => {
+	const problems = wrong_fields(frame.fields, { time: "time", metric: "string", value: "number" }, {});
+	const times = records(frame).map((row) => row.time);
+	if (times.some((time, i) => i > 0 && time < times[i - 1])) {
+		problems.push("rows are not in the order of time");
+	}
+	return problems;
+};
+
+export const check_table = (frame) =>
+	frame.fields.filter((field) => field.type.startsWith("unusable")).map((field) => `field ${field.name} is ${field.type}`);
+
+/* The one row that sets the unit of the others. */
+export const check_unit = (frame) => {
+	const units = new Set(["ns", "bytes", "Bps", "short", "suffix: cores"]);
+	const known = frame.rows.every(([unit]) => units.has(unit));
+	return frame.fields.length === 1 && frame.fields[0].name === "unit" && known ? [] : [`units ${JSON.stringify(frame.rows)}`];
+};
+
+/* A variable takes all values of all columns as texts. */
+export const check_variable = (frame) =>
+	frame.fields.length === 1 && frame.fields[0].type === "string" ? [] : [`fields ${JSON.stringify(frame.fields)}`];

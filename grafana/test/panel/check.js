@@ -1,0 +1,83 @@
+/*
+ * check.js
+ *		Shows every flame graph of the dashboards in Grafana's own panel, in a real browser.
+ *
+ *	node check.js DATABASE ROLE SCREENSHOT.png DASHBOARD.json ...
+ */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+import { run } from "../datasource.js";
+import { SITUATIONS } from "../situations.js";
+
+const [database, role, screenshot, ...dashboards] = process.argv.slice(2);
+
+let count = 0;
+let failed = 0;
+const test = (name, passed, detail) => {
+	count += 1;
+	failed += passed ? 0 : 1;
+	console.log(`${passed ? "ok" : "not ok"} ${count} - ${name}${passed ? "" : ` # ${detail}`}`);
+};
+
+const directory = mkdtempSync(join(tmpdir(), "profstore-chromium-"));
+const browser = await chromium.launchPersistentContext(directory, {
+	executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
+	headless: true,
+	args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync"],
+	viewport: { width: 1400, height: 900 },
+});
+
+/* What a person sees: the graph, all text, or what the panel threw. */
+const show = async (frame, picture) => {
+	const page = await browser.newPage();
+	const errors = [];
+	page.on("pageerror", (error) => errors.push(String(error)));
+	await page.goto(new URL("panel.html", import.meta.url).href);
+	await page.evaluate((data) => window.mount(data), frame);
+	await page.waitForSelector("[data-testid=flameGraph], #thrown", { timeout: 20000 });
+	await page.waitForTimeout(100);
+	const seen = await page.evaluate(() => ({
+		thrown: document.querySelector("#thrown")?.textContent,
+		canvas: document.querySelector("[data-testid=flameGraph]")?.getBoundingClientRect().width ?? 0,
+		text: document.body.innerText,
+	}));
+	if (picture) {
+		await page.screenshot({ path: picture });
+	}
+	await page.close();
+	return { ...seen, errors };
+};
+
+/* The line above the graph tells the total in its unit; a comparison has a table of its own. */
+const UNIT_TITLES = { ns: "Time", bytes: "RAM", short: "Count" };
+const problems = (frame, seen) => {
+	const expected = [`samples (${UNIT_TITLES[frame.unit]})`];
+	if (frame.fields.some((field) => field.name === "valueRight")) {
+		expected.push("Baseline", "Comparison");
+	}
+	return expected.filter((text) => !seen.text.includes(text));
+};
+
+try {
+	for (const file of dashboards) {
+		const dashboard = JSON.parse(readFileSync(file, "utf8"));
+		for (const panel of dashboard.panels.filter((each) => each.type === "flamegraph")) {
+			for (const situation of SITUATIONS) {
+				const [rows, units] = panel.targets.map((target) => run(database, role, target.rawSql, situation));
+				const frame = { ...rows, unit: units.rows[0]?.[0] ?? "short" };
+				const seen = await show(frame, situation === SITUATIONS[0] && panel.title === "Difference" ? screenshot : null);
+				const name = `${dashboard.title}, ${situation.name}: "${panel.title}"`;
+				test(`${name} is drawn`, !seen.thrown && seen.canvas > 300 && seen.errors.length === 0, JSON.stringify(seen));
+				const missing = problems(frame, seen);
+				test(`${name} tells total and unit`, missing.length === 0, `missing: ${missing.join()}`);
+			}
+		}
+	}
+} finally {
+	await browser.close();
+	rmSync(directory, { recursive: true, force: true });
+}
+console.log(`1..${count}`);
+process.exit(failed > 0 ? 1 : 0);

@@ -1,0 +1,24 @@
+-- What the dashboards are tested on: psql -v fixtures=DIR -f profiles.sql. Labels and names hold what SQL, selectors,
+-- regular expressions and the panel could trip over.
+
+\set ON_ERROR_STOP on
+SET client_min_messages = warning;
+CREATE EXTENSION profstore;
+\i :fixtures/profiles.sql
+
+SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', labels, at, stacks)
+FROM (VALUES
+	('{"comm": "web", "node": "a"}'::jsonb, '2026-01-01 09:30Z'::timestamptz, '{"main;serve;parse": 7000000000, "main;serve;old_way": 2000000000, "main;idle": 10000000}'::jsonb),
+	('{"comm": "web", "node": "a"}', '2026-01-01 10:10Z', '{"main;serve;parse": 4000000000, "main;serve;new_way": 3000000000, "main;constructor;__proto__": 50000000}'),
+	('{"comm": "o''brien \"x\" a|b.*\\c", "node": "b"}', '2026-01-01 10:20Z', '{"main;std::vector<int>::push_back(int&&)": 5000000000, "main;recurse;recurse;recurse": 60000000}'),
+	('{"node": "c"}', '2026-01-01 10:20:30Z', '{"main;line\nbreak;with a very long name": 70000000}')) scrapes(labels, at, stacks);
+SELECT put_scrape('memory:inuse_space:bytes:space:bytes', '{"comm": "web", "node": "a"}', at, stacks)
+FROM (VALUES
+	('2026-01-01 10:05Z'::timestamptz, '{"main;serve;cache": 1048576, "main;serve": 4096}'::jsonb),
+	('2026-01-01 10:06Z', '{"main;serve;cache": 3145728}')) scrapes(at, stacks);
+
+-- A dashboard's role, as grafana/README.md makes it.
+DO $$ BEGIN CREATE ROLE profstore_grafana_test LOGIN; EXCEPTION WHEN duplicate_object THEN NULL; END $$;
+ALTER ROLE profstore_grafana_test SET default_transaction_read_only = on;
+ALTER ROLE profstore_grafana_test SET statement_timeout = '30s';
+SELECT profstore.grant_read('profstore_grafana_test');
