@@ -51,7 +51,7 @@ describe_view(FunctionCallInfo fcinfo, const PfsFlamegraph *flame)
 }
 
 /*
- * flamegraph_html(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide, title)
+ * flamegraph_html(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide, granularity, title)
  */
 PGDLLEXPORT Datum
 profstore_flamegraph_html(PG_FUNCTION_ARGS)

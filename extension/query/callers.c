@@ -50,7 +50,7 @@ put_tree(FunctionCallInfo fcinfo, bool inverted)
 	PfsRows rows = pfs_rows_begin(fcinfo);
 	uint32 max_nodes = pfs_max_nodes_get(fcinfo, ARG_MAX_NODES);
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
-	PfsFilters filters = pfs_filters_get(fcinfo, ARG_FILTERS);
+	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
 	const char *function;
 	PfsStackSums sums;
 	PfsFrameTree *tree;
@@ -77,7 +77,7 @@ put_tree(FunctionCallInfo fcinfo, bool inverted)
 }
 
 /*
- * callers(selector, from_ts, to_ts, function, max_nodes, focus, ignore, show, hide)
+ * callers(selector, from_ts, to_ts, function, max_nodes, focus, ignore, show, hide, granularity)
  */
 PGDLLEXPORT Datum
 profstore_callers(PG_FUNCTION_ARGS)
@@ -87,7 +87,7 @@ profstore_callers(PG_FUNCTION_ARGS)
 }
 
 /*
- * callees(selector, from_ts, to_ts, function, max_nodes, focus, ignore, show, hide)
+ * callees(selector, from_ts, to_ts, function, max_nodes, focus, ignore, show, hide, granularity)
  */
 PGDLLEXPORT Datum
 profstore_callees(PG_FUNCTION_ARGS)

@@ -10,7 +10,7 @@
 #include "fmgr.h"
 #include "query/frame_tree.h"
 
-/* First arguments of such a function, with those of pfs_filters_get from PFS_COMPARISON_ARG_FILTERS on. */
+/* First arguments of such a function, with those of pfs_frame_filters_get from PFS_COMPARISON_ARG_FILTERS on. */
 enum
 {
 	PFS_COMPARISON_ARG_SELECTOR = 0,

@@ -1,9 +1,8 @@
 /*
  * filters.h
- *		The named arguments focus, ignore, show and hide: regular expressions on function names.
+ *		The named arguments focus, ignore, show and hide: which stacks and frames a view is about.
  *
- * They mean what they mean in pprof. Names are those of functions, the name of an inlined function too; expressions
- * match anywhere in a name.
+ * They mean what they mean in pprof. Frames of inlined functions count as frames.
  *
  *		focus	keep only stacks with a matching frame
  *		ignore	drop stacks with a matching frame
@@ -12,23 +11,51 @@
  *
  * focus and ignore look at whole stacks, before hide and show. A stack that hide and show leave without any frame
  * is dropped, and so is one without frames under focus.
+ *
+ * A filter is a regular expression that matches anywhere in a function's name; or, in braces, matchers in the syntax
+ * of selectors, all of which one frame must fit: {binary="libc.so.6", function*="alloc"}. An expression that begins with
+ * a brace is written with a backslash before it. So names with colons, equal signs or braces are never taken for syntax.
  */
 #ifndef PFS_FILTERS_H
 #define PFS_FILTERS_H
 
 #include "profstore.h"
 
+#include "dictionary/dictionary.h"
 #include "fmgr.h"
+
+/* What frames are called, and so what merges. */
+typedef enum PfsGranularity
+{
+	PFS_BY_FUNCTION,
+	PFS_BY_LINE,			/* function, file and line */
+	PFS_BY_FILE,			/* neighbours of one file are one frame */
+	PFS_BY_BINARY,			/* neighbours of one binary are one frame */
+	PFS_BY_BINARY_FUNCTION, /* libc.so.6!malloc */
+	PFS_BY_ADDRESS			/* function, binary and address */
+} PfsGranularity;
+
+typedef struct PfsFilter PfsFilter;
 
 typedef struct PfsFilters
 {
-	text *focus; /* NULL: no such filter; so the others */
-	text *ignore;
-	text *show;
-	text *hide;
+	PfsFilter *focus; /* NULL: no such filter; so the others */
+	PfsFilter *ignore;
+	PfsFilter *show;
+	PfsFilter *hide;
+	PfsGranularity granularity; /* by function, unless the view sets it */
 } PfsFilters;
 
-/* What the filters say of one function name. */
+/* A frame as filters see it. */
+typedef struct PfsFrameFacts
+{
+	const char *name;			 /* of the function, or what stands in for it */
+	const PfsLocation *location; /* its mapping is loaded */
+	const PfsLine *line;		 /* NULL where the location has none */
+	const PfsFunction *function; /* the line's, or NULL */
+} PfsFrameFacts;
+
+/* What the filters say of one frame. */
 typedef struct PfsVerdict
 {
 	bool focused; /* true where there is no focus */
@@ -37,11 +64,20 @@ typedef struct PfsVerdict
 } PfsVerdict;
 
 /*
- * Reads the four arguments from first_argument on; NULL and '' are no filter. Raises INVALID_REGULAR_EXPRESSION.
+ * Reads the four arguments from first_argument on; NULL and '' are no filter. Raises INVALID_REGULAR_EXPRESSION,
+ * SYNTAX_ERROR for what stands in braces, and INVALID_PARAMETER_VALUE for an unknown field or what is no number. The
+ * filters live in CurrentMemoryContext, and remember what they said of a function or a binary; so they serve one
+ * query.
  */
 PfsFilters pfs_filters_get(FunctionCallInfo fcinfo, int first_argument);
 
+/* The same and the argument behind them, granularity (NULL: by function), for views that show frames. */
+PfsFilters pfs_frame_filters_get(FunctionCallInfo fcinfo, int first_argument);
+
 bool pfs_filters_any(const PfsFilters *filters);
-PfsVerdict pfs_filters_judge(const PfsFilters *filters, const char *name);
+PfsVerdict pfs_filters_judge(const PfsFilters *filters, const PfsFrameFacts *frame);
+
+/* The last part of a path. */
+const char *pfs_base_name(const char *path);
 
 #endif

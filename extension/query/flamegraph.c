@@ -50,7 +50,7 @@ PfsFlamegraph
 pfs_flamegraph_query(FunctionCallInfo fcinfo)
 {
 	PfsFlamegraph flame;
-	PfsFilters filters = pfs_filters_get(fcinfo, PFS_FLAME_ARG_FILTERS);
+	PfsFilters filters = pfs_frame_filters_get(fcinfo, PFS_FLAME_ARG_FILTERS);
 	uint32 max_nodes = pfs_max_nodes_get(fcinfo, PFS_FLAME_ARG_MAX_NODES);
 	PfsFrameTree *tree;
 
@@ -92,7 +92,7 @@ put_row(const PfsRows *rows, int32 ord, const PfsFlameRow *row, bool is_diff)
 }
 
 /*
- * flamegraph(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide)
+ * flamegraph(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide, granularity)
  */
 PGDLLEXPORT Datum
 profstore_flamegraph(PG_FUNCTION_ARGS)
@@ -140,7 +140,7 @@ profstore_flamegraph_diff(PG_FUNCTION_ARGS)
 {
 	PfsRows rows = pfs_rows_begin(fcinfo);
 	uint32 max_nodes = pfs_max_nodes_get(fcinfo, PFS_COMPARISON_ARG_LIMIT);
-	PfsFilters filters = pfs_filters_get(fcinfo, PFS_COMPARISON_ARG_FILTERS);
+	PfsFilters filters = pfs_frame_filters_get(fcinfo, PFS_COMPARISON_ARG_FILTERS);
 	PfsFrameTree *tree = pfs_comparison_tree(fcinfo, &filters);
 	PfsSides total = tree->nodes[0].total;
 

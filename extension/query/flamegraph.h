@@ -11,14 +11,14 @@
 #include "query/flame_rows.h"
 #include "query/selection.h"
 
-/* First arguments of such a function, with those of pfs_filters_get from PFS_FLAME_ARG_FILTERS on. */
+/* First arguments of such a function, with those of pfs_frame_filters_get from PFS_FLAME_ARG_FILTERS on. */
 enum
 {
 	PFS_FLAME_ARG_SELECTOR = 0,
 	PFS_FLAME_ARG_MAX_NODES = 3,
 	PFS_FLAME_ARG_INVERTED = 4,
 	PFS_FLAME_ARG_FILTERS = 5,
-	PFS_FLAME_ARG_COUNT = 9
+	PFS_FLAME_ARG_COUNT = 10
 };
 
 typedef struct PfsFlamegraph

@@ -43,7 +43,7 @@ put_row(const PfsRows *rows, const char *stack, int length, int64 value)
 }
 
 /*
- * folded(selector, from_ts, to_ts, focus, ignore, show, hide)
+ * folded(selector, from_ts, to_ts, focus, ignore, show, hide, granularity)
  *
  * Rows come depth first, so the text of a stack is its parent's text and one name more: ends[level] is the length up to a
  * level.
@@ -54,7 +54,7 @@ profstore_folded(PG_FUNCTION_ARGS)
 	static const char no_frames[] = "[empty stack]";
 	PfsRows rows = pfs_rows_begin(fcinfo);
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
-	PfsFilters filters = pfs_filters_get(fcinfo, ARG_FILTERS);
+	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
 	PfsFrameTree *tree = pfs_frame_tree_query(selection, &filters, false);
 	PfsFlameRows flame = pfs_flame_rows(tree, PFS_NO_ROW_LIMIT);
 	StringInfoData stack;

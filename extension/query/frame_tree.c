@@ -59,6 +59,7 @@ void
 pfs_frame_tree_expand(PfsFrameTree *tree, uint32 node)
 {
 	uint32 walkers = tree->nodes[node].walkers;
+	uint32 same = tree->folding ? tree->nodes[node].symbol : PFS_NO_SYMBOL;
 	uint32 first_child = tree->count;
 	PfsSides self = { 0, 0 };
 	PfsStep step;
@@ -67,7 +68,12 @@ pfs_frame_tree_expand(PfsFrameTree *tree, uint32 node)
 		return;
 	CHECK_FOR_INTERRUPTS();
 	while (pfs_stack_walk_next(tree->walk, &walkers, &step, &self))
-		add_step(tree, node, &step);
+	{
+		if (step.frame.symbol == same)
+			pfs_stack_walk_link(tree->walk, step.walker, &walkers);
+		else
+			add_step(tree, node, &step);
+	}
 	tree->nodes[node].walkers = PFS_NO_WALKER;
 	tree->nodes[node].first_child = first_child;
 	tree->nodes[node].child_count = tree->count - first_child;
@@ -113,6 +119,7 @@ pfs_frame_tree_build(const PfsStackSums *sums, const PfsFilters *filters, bool i
 	PfsFrameNode root = { 0 };
 	uint32 start = PFS_NO_SYMBOL;
 
+	tree->folding = filters->granularity == PFS_BY_FILE || filters->granularity == PFS_BY_BINARY;
 	pfs_dictionary_begin();
 	tree->symbols = pfs_symbols_create(filters);
 	if (function != NULL)
@@ -121,6 +128,7 @@ pfs_frame_tree_build(const PfsStackSums *sums, const PfsFilters *filters, bool i
 	tree->latest = PFS_ARRAY0(uint32, pfs_symbol_count(tree->symbols));
 	tree->capacity = INITIAL_NODES;
 	tree->nodes = PFS_ARRAY(PfsFrameNode, tree->capacity);
+	root.symbol = start;
 	root.walkers = pfs_stack_walk_start(tree->walk, &root.total);
 	append_node(tree, &root);
 	return tree;

@@ -1,6 +1,6 @@
 /*
  * frame_tree.h
- *		The tree that people see: nodes merged by function name, inlined calls as frames of their own.
+ *		The tree that people see: nodes merged by name, inlined calls as frames of their own.
  *
  * Built from sums per stack, root first (flame graph) or leaf first (inverted). The tree grows on demand: totals are known
  * when a node appears, its children and its self value when it is expanded. So a view that shows some thousand nodes pays
@@ -18,7 +18,7 @@
 typedef struct PfsFrameNode
 {
 	uint32 parent;	/* index; less than the node's own. The root's is 0 */
-	uint32 symbol;	/* meaningless for the root */
+	uint32 symbol;	/* the root's is the function that stacks begin at, or PFS_NO_SYMBOL */
 	int32 location; /* the oldest location that became this node; 0 for the root */
 	uint32 line;	/* index among its lines */
 	uint32 oldest;	/* orders nodes by the age of their stacks */
@@ -33,6 +33,7 @@ typedef struct PfsFrameTree
 {
 	PfsSymbols *symbols;
 	PfsStackWalk *walk;
+	bool folding;	/* frames that follow one of the same name belong to its node */
 	uint32 *latest; /* for each symbol the latest node of that name, or 0 */
 	uint32 count;	/* at least 1: nodes[0] is the root */
 	uint32 capacity;

@@ -24,9 +24,10 @@ typedef struct Parser
 {
 	const char *text;
 	const char *at; /* next byte to read */
+	bool frames;	/* matchers of frames, not of labels */
 } Parser;
 
-static const char *const OPERATOR_NAMES[] = { "=", "!=", "=~", "!~" };
+static const char *const OPERATOR_NAMES[] = { "=", "!=", "=~", "!~", "*=", "!*=" };
 
 PG_FUNCTION_INFO_V1(profstore_parse_selector);
 
@@ -82,6 +83,13 @@ describe_position(const Parser *parser, const char *position)
 pg_noreturn static void
 fail(const Parser *parser, const char *position, const char *reason)
 {
+	if (parser->frames)
+		ereport(ERROR,
+				(errcode(ERRCODE_SYNTAX_ERROR), errmsg("invalid filter: %s", reason),
+				 errdetail_internal("%s", describe_position(parser, position)),
+				 errhint("A filter is a regular expression on function names, a brace at its "
+						 "beginning written \\{, or looks like {binary=\"libc.so.6\", "
+						 "function*=\"alloc\", file=~\"regex\"}.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_SYNTAX_ERROR), errmsg("invalid selector: %s", reason),
 			 errdetail_internal("%s", describe_position(parser, position)),
@@ -237,7 +245,8 @@ read_label(Parser *parser)
 	const char *start = parser->at;
 
 	if (!is_letter(*start))
-		fail(parser, start, "expected a label name or }");
+		fail(parser, start,
+			 parser->frames ? "expected a field name or }" : "expected a label name or }");
 	while (is_letter(*parser->at) || is_digit(*parser->at))
 		parser->at++;
 	return pnstrdup(start, (Size) (parser->at - start));
@@ -246,11 +255,12 @@ read_label(Parser *parser)
 static PfsMatchOperator
 read_operator(Parser *parser)
 {
-	/* "=" comes last, since it begins "=~" */
-	static const PfsMatchOperator order[] = { PFS_MATCH_REGEX, PFS_MATCH_NOT_REGEX,
+	/* "=" comes last, since it begins "=~"; substrings are for frames alone */
+	static const PfsMatchOperator order[] = { PFS_MATCH_SUBSTRING, PFS_MATCH_NOT_SUBSTRING,
+											  PFS_MATCH_REGEX,	   PFS_MATCH_NOT_REGEX,
 											  PFS_MATCH_NOT_EQUAL, PFS_MATCH_EQUAL };
 
-	for (size_t i = 0; i < lengthof(order); i++)
+	for (size_t i = parser->frames ? 0 : 2; i < lengthof(order); i++)
 	{
 		const char *name = OPERATOR_NAMES[order[i]];
 
@@ -260,14 +270,16 @@ read_operator(Parser *parser)
 			return order[i];
 		}
 	}
-	fail(parser, parser->at, "expected =, !=, =~ or !~");
+	fail(parser, parser->at,
+		 parser->frames ? "expected =, !=, =~, !~, *= or !*=" : "expected =, !=, =~ or !~");
 }
 
 pg_noreturn static void
 fail_regex(const Parser *parser, const char *position, const char *reason)
 {
 	ereport(ERROR, (errcode(ERRCODE_INVALID_REGULAR_EXPRESSION),
-					errmsg("invalid selector: invalid regular expression: %s", reason),
+					errmsg("invalid %s: invalid regular expression: %s",
+						   parser->frames ? "filter" : "selector", reason),
 					errdetail_internal("%s", describe_position(parser, position))));
 }
 
@@ -371,7 +383,7 @@ PfsSelector *
 pfs_selector_parse(const char *text)
 {
 	PfsSelector *selector = palloc0(sizeof(PfsSelector));
-	Parser parser = { text, text };
+	Parser parser = { text, text, false };
 	const char *start;
 
 	skip_blanks(&parser);
@@ -394,6 +406,23 @@ pfs_selector_parse(const char *text)
 			 selector->profile_type ? "expected {" : "expected a profile type or {");
 	else if (selector->profile_type == NULL)
 		fail(&parser, start, "text is empty");
+	return selector;
+}
+
+PfsSelector *
+pfs_frame_matchers_parse(const char *text)
+{
+	PfsSelector *selector = palloc0(sizeof(PfsSelector));
+	Parser parser = { text, text, true };
+
+	skip_blanks(&parser);
+	if (*parser.at != '{')
+		return NULL;
+	parser.at++;
+	read_matchers(&parser, selector);
+	skip_blanks(&parser);
+	if (*parser.at != '\0')
+		fail(&parser, parser.at, "unexpected text after }");
 	return selector;
 }
 

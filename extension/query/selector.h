@@ -25,7 +25,9 @@ typedef enum PfsMatchOperator
 	PFS_MATCH_EQUAL,
 	PFS_MATCH_NOT_EQUAL,
 	PFS_MATCH_REGEX,
-	PFS_MATCH_NOT_REGEX
+	PFS_MATCH_NOT_REGEX,
+	PFS_MATCH_SUBSTRING, /* "*=", for frames alone; so the next */
+	PFS_MATCH_NOT_SUBSTRING
 } PfsMatchOperator;
 
 typedef struct PfsMatcher
@@ -47,6 +49,13 @@ typedef struct PfsSelector
  * INVALID_REGULAR_EXPRESSION with the position in the detail.
  */
 PfsSelector *pfs_selector_parse(const char *text);
+
+/*
+ * Parses the braces of a filter on frames, as in {binary="libc.so.6", function*="alloc"}: the same grammar without a
+ * profile type and with two more operators, *= and !*=. What stands for a label is a field, which the caller
+ * checks. NULL where text does not begin with a brace. Raises the same.
+ */
+PfsSelector *pfs_frame_matchers_parse(const char *text);
 
 const char *pfs_match_operator_name(PfsMatchOperator op);
 

@@ -31,7 +31,7 @@ put_row(const PfsRows *rows, Datum *names, int count, int64 value)
 }
 
 /*
- * stacks_of(selector, from_ts, to_ts, focus, ignore, show, hide)
+ * stacks_of(selector, from_ts, to_ts, focus, ignore, show, hide, granularity)
  *
  * Rows come depth first: names[level - 1] is the latest of a level, so the first ones are the way to a row.
  */
@@ -40,7 +40,7 @@ profstore_stacks_of(PG_FUNCTION_ARGS)
 {
 	PfsRows rows = pfs_rows_begin(fcinfo);
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
-	PfsFilters filters = pfs_filters_get(fcinfo, ARG_FILTERS);
+	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
 	PfsFrameTree *tree = pfs_frame_tree_query(selection, &filters, false);
 	PfsFlameRows flame = pfs_flame_rows(tree, PFS_NO_ROW_LIMIT);
 	Datum *by_symbol = PFS_ARRAY0(Datum, pfs_symbol_count(tree->symbols));

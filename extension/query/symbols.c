@@ -1,26 +1,17 @@
 /*
  * symbols.c
  *		Location → frames, function → symbol, name → symbol; each resolved once.
- *
- * Ids of the dictionary come from sequences, so they are dense: paged arrays map them without hashing.
  */
 #include "query/symbols.h"
 
 #include "common/hashfn.h"
 #include "dictionary/dictionary.h"
+#include "miscadmin.h"
 #include "query/allocate.h"
+#include "query/id_map.h"
 #include "utils/memutils.h"
 
-#define PAGE_BITS	  12
-#define PAGE_SLOTS	  (1 << PAGE_BITS)
 #define INITIAL_NAMES 1024
-
-/* Maps ids to uint32 slots, which begin as 0. */
-typedef struct IdMap
-{
-	uint32 **pages;
-	uint32 page_count;
-} IdMap;
 
 /* A resolved location: its frames are frames[first .. first + count - 1] of the table. */
 typedef struct LocationEntry
@@ -52,20 +43,15 @@ typedef struct NameEntry
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-typedef struct Symbol
-{
-	const char *name;
-	PfsVerdict verdict;
-} Symbol;
-
 struct PfsSymbols
 {
 	MemoryContext context;
 	const PfsFilters *filters;
-	IdMap location_map; /* location id → 1 + index in locations */
-	IdMap function_map; /* function id → 1 + symbol */
+	bool judging;		   /* there are some */
+	PfsIdMap location_map; /* location id → 1 + index in locations */
+	PfsIdMap name_map;	   /* id of what names a frame alone, function or mapping → 1 + symbol */
 	name_table_hash *names;
-	Symbol *symbols;
+	const char **symbols; /* their names */
 	uint32 symbol_count;
 	uint32 symbol_capacity;
 	LocationEntry *locations;
@@ -75,27 +61,6 @@ struct PfsSymbols
 	uint32 frame_count;
 	uint32 frame_capacity;
 };
-
-static uint32 *
-id_map_slot(IdMap *map, int32 id)
-{
-	uint32 page = (uint32) id >> PAGE_BITS;
-
-	if (page >= map->page_count)
-	{
-		uint32 page_count = Max(page + 1, map->page_count * 2);
-
-		if (map->pages == NULL)
-			map->pages = palloc(page_count * sizeof(uint32 *));
-		else
-			map->pages = repalloc_huge(map->pages, page_count * sizeof(uint32 *));
-		memset(map->pages + map->page_count, 0, (page_count - map->page_count) * sizeof(uint32 *));
-		map->page_count = page_count;
-	}
-	if (map->pages[page] == NULL)
-		map->pages[page] = palloc0(PAGE_SLOTS * sizeof(uint32));
-	return &map->pages[page][(uint32) id & (PAGE_SLOTS - 1)];
-}
 
 /* Makes room for one more element of an array; returns the array, moved or not. */
 static void *
@@ -115,6 +80,8 @@ pfs_symbols_create(const PfsFilters *filters)
 
 	symbols->context = CurrentMemoryContext;
 	symbols->filters = filters;
+	symbols->judging = pfs_filters_any(filters);
+	symbols->location_map.context = symbols->name_map.context = CurrentMemoryContext;
 	symbols->names = name_table_create(CurrentMemoryContext, INITIAL_NAMES, NULL);
 	return symbols;
 }
@@ -127,58 +94,126 @@ pfs_symbol_intern(PfsSymbols *symbols, const char *name)
 
 	if (!found)
 	{
-		Symbol *symbol;
-
 		symbols->symbols = reserve(symbols->symbols, symbols->symbol_count,
-								   &symbols->symbol_capacity, sizeof(Symbol));
+								   &symbols->symbol_capacity, sizeof(const char *));
 		entry->symbol = symbols->symbol_count++;
-		symbol = &symbols->symbols[entry->symbol];
-		symbol->name = name;
-		symbol->verdict = pfs_filters_judge(symbols->filters, name);
+		symbols->symbols[entry->symbol] = name;
 	}
 	return entry->symbol;
 }
 
-static uint32
-function_symbol(PfsSymbols *symbols, int32 function_id)
+static const char UNKNOWN[] = "[unknown]";
+
+static const char *
+binary_of(const PfsLocation *location)
 {
-	uint32 *slot = id_map_slot(&symbols->function_map, function_id);
+	return pfs_base_name(pfs_mapping_get(location->mapping_id)->file);
+}
 
-	if (*slot == 0)
+/* The first text that says something. */
+static const char *
+first_known(const char *first, const char *second, const char *third)
+{
+	return *first ? first : *second ? second : third;
+}
+
+/* A frame with its name, the function's or what stands in for it; line is an index. */
+static PfsFrameFacts
+frame_facts(const PfsLocation *location, uint32 line)
+{
+	PfsFrameFacts frame = { .location = location };
+
+	if (line < location->line_count)
 	{
-		const PfsFunction *function = pfs_function_get(function_id);
-		const char *name = *function->name ? function->name : function->system_name;
-
-		*slot = 1 + pfs_symbol_intern(symbols, *name ? name : "[unknown]");
+		frame.line = &location->lines[line];
+		frame.function = pfs_function_get(frame.line->function_id);
+		frame.name = first_known(frame.function->name, frame.function->system_name, UNKNOWN);
 	}
+	else
+	{
+		const char *binary = binary_of(location);
+
+		frame.name = *binary == '\0' && location->address == 0
+						 ? UNKNOWN
+						 : psprintf("%s%s0x%" INT64_MODIFIER "x", binary, *binary ? " " : "",
+									location->address);
+	}
+	return frame;
+}
+
+/* The name under which the frame merges. */
+static const char *
+merged_name(PfsGranularity granularity, const PfsFrameFacts *frame)
+{
+	const char *binary = binary_of(frame->location);
+	const char *file = frame->function ? frame->function->filename : "";
+
+	switch (granularity)
+	{
+		case PFS_BY_FUNCTION:
+			return frame->name;
+		case PFS_BY_LINE:
+			if (*file == '\0')
+				return frame->name;
+			return psprintf("%s %s:%d", frame->name, file, frame->line->line);
+		case PFS_BY_FILE:
+			return first_known(file, binary, UNKNOWN);
+		case PFS_BY_BINARY:
+			return first_known(binary, "", UNKNOWN);
+		case PFS_BY_BINARY_FUNCTION:
+			if (frame->function == NULL || *binary == '\0')
+				return frame->name;
+			return psprintf("%s!%s", binary, frame->name);
+		case PFS_BY_ADDRESS:
+			if (frame->function == NULL || frame->location->address == 0)
+				return frame->name;
+			return psprintf("%s %s%s0x%" INT64_MODIFIER "x", frame->name, binary,
+							*binary ? " " : "", frame->location->address);
+	}
+	pg_unreachable();
+}
+
+/* The id that decides the name alone; 0 where there is none. */
+static int32
+naming_id(PfsGranularity granularity, const PfsFrameFacts *frame)
+{
+	if (granularity == PFS_BY_FUNCTION)
+		return frame->function ? frame->function->id : 0;
+	return granularity == PFS_BY_BINARY ? frame->location->mapping_id : 0;
+}
+
+static uint32
+frame_symbol(PfsSymbols *symbols, const PfsFrameFacts *frame)
+{
+	PfsGranularity granularity = symbols->filters->granularity;
+	int32 id = naming_id(granularity, frame);
+	uint32 *slot;
+
+	if (id == 0)
+		return pfs_symbol_intern(symbols, merged_name(granularity, frame));
+	slot = pfs_id_map_slot(&symbols->name_map, id);
+	if (*slot == 0)
+		*slot = 1 + pfs_symbol_intern(symbols, merged_name(granularity, frame));
 	return *slot - 1;
 }
 
-static uint32
-address_symbol(PfsSymbols *symbols, const PfsLocation *location)
-{
-	const char *file = pfs_mapping_get(location->mapping_id)->file;
-	const char *slash = strrchr(file, '/');
-	const char *binary = slash ? slash + 1 : file;
-
-	if (*binary == '\0' && location->address == 0)
-		return pfs_symbol_intern(symbols, "[unknown]");
-	return pfs_symbol_intern(symbols, psprintf("%s%s0x%" INT64_MODIFIER "x", binary,
-											   *binary ? " " : "", location->address));
-}
-
 static void
-append_frame(PfsSymbols *symbols, LocationEntry *entry, uint32 symbol, uint32 line)
+append_frame(PfsSymbols *symbols, LocationEntry *entry, const PfsLocation *location, uint32 line)
 {
-	const PfsVerdict *verdict = &symbols->symbols[symbol].verdict;
+	PfsFrameFacts frame = frame_facts(location, line);
 
-	entry->focused |= verdict->focused;
-	entry->ignored |= verdict->ignored;
-	if (!verdict->visible)
-		return;
+	if (symbols->judging)
+	{
+		PfsVerdict verdict = pfs_filters_judge(symbols->filters, &frame);
+
+		entry->focused |= verdict.focused;
+		entry->ignored |= verdict.ignored;
+		if (!verdict.visible)
+			return;
+	}
 	symbols->frames =
 		reserve(symbols->frames, symbols->frame_count, &symbols->frame_capacity, sizeof(PfsFrame));
-	symbols->frames[symbols->frame_count++] = (PfsFrame){ symbol, line };
+	symbols->frames[symbols->frame_count++] = (PfsFrame){ frame_symbol(symbols, &frame), line };
 	entry->count++;
 }
 
@@ -189,11 +224,10 @@ resolve_location(PfsSymbols *symbols, int32 location_id)
 	LocationEntry entry = { .first = symbols->frame_count };
 
 	if (location->line_count == 0)
-		append_frame(symbols, &entry, address_symbol(symbols, location), 0);
+		append_frame(symbols, &entry, location, 0);
 	/* lines are innermost first */
 	for (uint32 line = location->line_count; line > 0; line--)
-		append_frame(symbols, &entry,
-					 function_symbol(symbols, location->lines[line - 1].function_id), line - 1);
+		append_frame(symbols, &entry, location, line - 1);
 	return entry;
 }
 
@@ -207,7 +241,7 @@ pfs_symbols_load(PfsSymbols *symbols, const int32 *location_ids, uint32 count)
 
 	for (uint32 i = 0; i < count; i++)
 	{
-		uint32 *slot = id_map_slot(&symbols->location_map, location_ids[i]);
+		uint32 *slot = pfs_id_map_slot(&symbols->location_map, location_ids[i]);
 
 		if (*slot == 0)
 		{
@@ -218,7 +252,10 @@ pfs_symbols_load(PfsSymbols *symbols, const int32 *location_ids, uint32 count)
 	pfs_locations_load(new_ids, new_count);
 	for (uint32 i = 0; i < new_count; i++)
 	{
-		LocationEntry entry = resolve_location(symbols, new_ids[i]);
+		LocationEntry entry;
+
+		CHECK_FOR_INTERRUPTS();
+		entry = resolve_location(symbols, new_ids[i]);
 
 		symbols->locations = reserve(symbols->locations, symbols->location_count,
 									 &symbols->location_capacity, sizeof(LocationEntry));
@@ -231,10 +268,8 @@ pfs_symbols_load(PfsSymbols *symbols, const int32 *location_ids, uint32 count)
 PfsFrames
 pfs_symbols_frames(const PfsSymbols *symbols, int32 location_id)
 {
-	uint32 slot =
-		symbols->location_map
-			.pages[(uint32) location_id >> PAGE_BITS][(uint32) location_id & (PAGE_SLOTS - 1)];
-	const LocationEntry *entry = &symbols->locations[slot - 1];
+	const LocationEntry *entry =
+		&symbols->locations[pfs_id_map_get(&symbols->location_map, location_id) - 1];
 
 	return (PfsFrames){ symbols->frames + entry->first, entry->count, entry->focused,
 						entry->ignored };
@@ -255,5 +290,5 @@ pfs_symbol_count(const PfsSymbols *symbols)
 const char *
 pfs_symbol_name(const PfsSymbols *symbols, uint32 symbol)
 {
-	return symbols->symbols[symbol].name;
+	return symbols->symbols[symbol];
 }

@@ -2,9 +2,10 @@
  * symbols.h
  *		Names of frames for one query: every location becomes a run of frames, every name a small number.
  *
- * All views merge by function name, whatever the binary, build or address: that is what makes two deploys comparable.
- * A symbol is a distinct name; the filters judge it once, when it is first seen. A frame without a function is
- * named after its binary and address, as in "libfoo.so 0x1a2b".
+ * Views merge by function name, whatever the binary, build or address, since that is what makes two deploys comparable;
+ * unless the filters' granularity names frames otherwise. A symbol is a distinct name. The filters judge a location's
+ * frames once, when it is loaded. A frame without a function is named after its binary and address, as in
+ * "libfoo.so 0x1a2b".
  */
 #ifndef PFS_SYMBOLS_H
 #define PFS_SYMBOLS_H

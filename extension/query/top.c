@@ -92,7 +92,7 @@ put_row(const PfsRows *rows, const PfsFunctionTotal *function, int64 whole)
 }
 
 /*
- * top(selector, from_ts, to_ts, max_rows, focus, ignore, show, hide)
+ * top(selector, from_ts, to_ts, max_rows, focus, ignore, show, hide, granularity)
  */
 PGDLLEXPORT Datum
 profstore_top(PG_FUNCTION_ARGS)
@@ -100,7 +100,7 @@ profstore_top(PG_FUNCTION_ARGS)
 	PfsRows rows = pfs_rows_begin(fcinfo);
 	int64 max_rows = get_max_rows(fcinfo, ARG_MAX_ROWS);
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
-	PfsFilters filters = pfs_filters_get(fcinfo, ARG_FILTERS);
+	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
 	PfsFrameTree *tree;
 	PfsFunctionTotal *functions;
 	uint32 count;
@@ -168,14 +168,14 @@ put_change(const PfsRows *rows, const PfsFunctionTotal *function)
 }
 
 /*
- * top_diff(selector, base_from, base_to, from_ts, to_ts, base_selector, absolute, max_rows, focus, ignore, show, hide)
+ * top_diff(selector, base_from, base_to, from_ts, to_ts, base_selector, absolute, max_rows, focus, ignore, show, hide, granularity)
  */
 PGDLLEXPORT Datum
 profstore_top_diff(PG_FUNCTION_ARGS)
 {
 	PfsRows rows = pfs_rows_begin(fcinfo);
 	int64 max_rows = get_max_rows(fcinfo, PFS_COMPARISON_ARG_LIMIT);
-	PfsFilters filters = pfs_filters_get(fcinfo, PFS_COMPARISON_ARG_FILTERS);
+	PfsFilters filters = pfs_frame_filters_get(fcinfo, PFS_COMPARISON_ARG_FILTERS);
 	PfsFrameTree *tree = pfs_comparison_tree(fcinfo, &filters);
 	PfsFunctionTotal *functions;
 	uint32 count = pfs_function_totals(tree, &functions);

@@ -127,14 +127,14 @@ pfs_touched_next(const PfsStackSums *stacks, uint32 *next, PfsTouched *touched)
 /*
  * Verdicts flow from the root to the leaves: a stack is what its ancestors made it.
  */
-bool *
-pfs_touched_passing(const PfsTouched *touched, PfsSymbols *symbols)
+PfsStackVerdict *
+pfs_touched_verdicts(const PfsTouched *touched, PfsSymbols *symbols)
 {
 	const PfsFilters *filters = pfs_symbols_filters(symbols);
 	bool *focused;
 	bool *ignored;
 	bool *framed; /* some frame is left */
-	bool *passing;
+	PfsStackVerdict *verdicts;
 
 	pfs_symbols_load(symbols, touched->locations + 1, touched->count - 1);
 	if (!pfs_filters_any(filters))
@@ -142,7 +142,7 @@ pfs_touched_passing(const PfsTouched *touched, PfsSymbols *symbols)
 	focused = PFS_ARRAY0(bool, touched->count);
 	ignored = PFS_ARRAY0(bool, touched->count);
 	framed = PFS_ARRAY0(bool, touched->count);
-	passing = PFS_ARRAY(bool, touched->stack_count);
+	verdicts = PFS_ARRAY(PfsStackVerdict, touched->stack_count);
 	focused[0] = filters->focus == NULL;
 	framed[0] = filters->show == NULL && filters->hide == NULL;
 	for (uint32 i = 1; i < touched->count; i++)
@@ -158,10 +158,28 @@ pfs_touched_passing(const PfsTouched *touched, PfsSymbols *symbols)
 	{
 		uint32 leaf = touched->leaves[i];
 
-		passing[i] = focused[leaf] && !ignored[leaf] && framed[leaf];
+		verdicts[i] = !focused[leaf]  ? PFS_STACK_NOT_FOCUSED
+					  : ignored[leaf] ? PFS_STACK_IGNORED
+					  : framed[leaf]  ? PFS_STACK_PASSES
+									  : PFS_STACK_WITHOUT_FRAMES;
 	}
 	pfree(focused);
 	pfree(ignored);
 	pfree(framed);
+	return verdicts;
+}
+
+bool *
+pfs_touched_passing(const PfsTouched *touched, PfsSymbols *symbols)
+{
+	PfsStackVerdict *verdicts = pfs_touched_verdicts(touched, symbols);
+	bool *passing;
+
+	if (verdicts == NULL)
+		return NULL;
+	passing = PFS_ARRAY(bool, touched->stack_count);
+	for (uint32 i = 0; i < touched->stack_count; i++)
+		passing[i] = verdicts[i] == PFS_STACK_PASSES;
+	pfree(verdicts);
 	return passing;
 }

@@ -31,10 +31,21 @@ typedef struct PfsTouched
  */
 bool pfs_touched_next(const PfsStackSums *stacks, uint32 *next, PfsTouched *touched);
 
+/* What the filters make of a stack; the first that applies. */
+typedef enum PfsStackVerdict
+{
+	PFS_STACK_PASSES,
+	PFS_STACK_NOT_FOCUSED,
+	PFS_STACK_IGNORED,
+	PFS_STACK_WITHOUT_FRAMES /* since show and hide left none */
+} PfsStackVerdict;
+
 /*
- * Loads the locations, and tells for each stack whether focus, ignore, show and hide let it pass. NULL where
- * there are no filters: all pass.
+ * Loads the locations, and judges each stack. NULL where there are no filters.
  */
+PfsStackVerdict *pfs_touched_verdicts(const PfsTouched *touched, PfsSymbols *symbols);
+
+/* The same for who only asks whether a stack passes. */
 bool *pfs_touched_passing(const PfsTouched *touched, PfsSymbols *symbols);
 
 #endif

@@ -1,0 +1,52 @@
+/*
+ * id_map.h
+ *		From ids of the dictionary to small numbers, which begin as 0.
+ *
+ * Ids come from sequences, so they are dense: paged arrays map them without hashing.
+ */
+#ifndef PFS_ID_MAP_H
+#define PFS_ID_MAP_H
+
+#include "profstore.h"
+
+#include "utils/memutils.h"
+
+#define PFS_ID_PAGE_BITS  12
+#define PFS_ID_PAGE_SLOTS (1 << PFS_ID_PAGE_BITS)
+
+typedef struct PfsIdMap
+{
+	MemoryContext context; /* of the pages */
+	uint32 **pages;
+	uint32 page_count;
+} PfsIdMap;
+
+/* The slot of an id, which is not negative; it stays where it is. */
+static inline uint32 *
+pfs_id_map_slot(PfsIdMap *map, int32 id)
+{
+	uint32 page = (uint32) id >> PFS_ID_PAGE_BITS;
+
+	if (page >= map->page_count)
+	{
+		uint32 page_count = Max(page + 1, map->page_count * 2);
+		Size bytes = page_count * sizeof(uint32 *);
+
+		map->pages = map->pages == NULL ? MemoryContextAllocHuge(map->context, bytes)
+										: repalloc_huge(map->pages, bytes);
+		memset(map->pages + map->page_count, 0, (page_count - map->page_count) * sizeof(uint32 *));
+		map->page_count = page_count;
+	}
+	if (map->pages[page] == NULL)
+		map->pages[page] = MemoryContextAllocZero(map->context, PFS_ID_PAGE_SLOTS * sizeof(uint32));
+	return &map->pages[page][(uint32) id & (PFS_ID_PAGE_SLOTS - 1)];
+}
+
+/* The slot of an id that has one. */
+static inline uint32
+pfs_id_map_get(const PfsIdMap *map, int32 id)
+{
+	return map->pages[(uint32) id >> PFS_ID_PAGE_BITS][(uint32) id & (PFS_ID_PAGE_SLOTS - 1)];
+}
+
+#endif

@@ -1,0 +1,131 @@
+-- Filters on function, file, binary and address, names by granularity, and filtered_share(), against an oracle in plain SQL.
+\getenv src PG_ABS_SRCDIR
+\set ECHO none
+\o /dev/null
+\i :src/sql/fixtures/profiles.sql
+\i :src/sql/fixtures/fleet.sql
+\o
+\set ECHO all
+SET timezone = 'UTC';
+SET client_min_messages = warning;
+\set cpu 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'
+
+-- The oracle: every frame of every stack, outermost first, with all that a filter may ask for.
+CREATE TABLE frames AS
+WITH RECURSIVE walk AS
+	(SELECT id AS stack_id, parent, location, 0 AS up FROM profstore.stacks
+	 UNION ALL
+	 SELECT w.stack_id, s.parent, s.location, w.up + 1 FROM walk AS w JOIN profstore.stacks AS s ON s.id = w.parent)
+SELECT w.stack_id, row_number() OVER (PARTITION BY w.stack_id ORDER BY w.up DESC, u.ord DESC) AS ord,
+	coalesce(f.name, regexp_replace(m.file, '.*/', '') || ' 0x' || to_hex(l.address)) AS function,
+	coalesce(f.system_name, '') AS system_name, coalesce(f.filename, '') AS file, coalesce(u.line, 0) AS line,
+	m.file AS lib, m.build_id, '0x' || to_hex(l.address) AS address
+FROM walk AS w JOIN profstore.locations AS l ON l.id = w.location JOIN profstore.mappings AS m ON m.id = l.mapping
+	LEFT JOIN LATERAL unnest(l.function_ids, l.lines) WITH ORDINALITY AS u(id, line, ord) ON true LEFT JOIN profstore.functions AS f ON f.id = u.id;
+CREATE TABLE sums AS
+SELECT stack_id, value FROM oracle_sums(:'cpu', '{}', '2026-01-01', '2026-01-03');
+-- conditions are SQL over a frame; NULL is no filter
+CREATE FUNCTION oracle_stacks(focus text, ignore text, show text, hide text, name text, folding bool DEFAULT false)
+	RETURNS TABLE (stack text[], value numeric) LANGUAGE plpgsql AS
+$$
+BEGIN
+	RETURN QUERY EXECUTE format('
+		WITH judged AS
+			(SELECT s.stack_id, s.value, f.ord, %5$s AS name, coalesce(bool_or(%1$s) OVER (PARTITION BY s.stack_id), false) AS focused,
+				coalesce(bool_or(%2$s) OVER (PARTITION BY s.stack_id), false) AS ignored, f.ord IS NOT NULL AND (%3$s) AND NOT (%4$s) AS shown
+			 FROM sums AS s LEFT JOIN frames AS f USING (stack_id)),
+		visible AS
+			(SELECT *, lag(name) OVER (PARTITION BY stack_id ORDER BY ord) AS outer_name FROM judged WHERE shown AND (%7$L OR focused) AND NOT ignored),
+		named AS
+			(SELECT stack_id, value, array_agg(name ORDER BY ord) AS names FROM visible WHERE NOT %6$L OR name IS DISTINCT FROM outer_name GROUP BY stack_id, value
+			 UNION ALL
+			 SELECT stack_id, value, ''{}'' FROM sums WHERE stack_id = 0 AND %8$L)
+		SELECT names, sum(value) FROM named GROUP BY names',
+		coalesce(focus, 'true'), coalesce(ignore, 'false'), coalesce(show, 'true'), coalesce(hide, 'false'), name, folding, focus IS NULL,
+		focus IS NULL AND show IS NULL AND hide IS NULL);
+END
+$$;
+-- pairs of a filter and what it means
+CREATE TABLE cases (n int GENERATED ALWAYS AS IDENTITY, filter text, condition text);
+INSERT INTO cases (filter, condition) VALUES
+	('fn1', $$function ~ 'fn1'$$), ('^fn2$|^fn3', $$function ~ '^fn2$|^fn3'$$), ('0x10', $$function ~ '0x10'$$),
+	('{function="fn5"}', $$function = 'fn5'$$), ('{function!="fn5"}', $$function <> 'fn5'$$), ('{function=~"fn5"}', $$function = 'fn5'$$),
+	('{function=~"(?i)FN1."}', $$function ~ '^fn1.$'$$), ('{function!~"fn.*"}', $$function !~ '^fn'$$), ('{function*="n2"}', $$function LIKE '%n2%'$$),
+	('{function!*="n2"}', $$function NOT LIKE '%n2%'$$), ('{system_name="fn7"}', $$system_name = 'fn7'$$), ('{file="file3.c"}', $$file = 'file3.c'$$),
+	('{file!="file3.c"}', $$file <> 'file3.c'$$), ('{file=""}', $$file = ''$$), ('{line="7"}', $$line = 7$$), ('{line="0"}', $$line = 0$$),
+	('{line=~"[1-9].*"}', $$line > 0$$), ('{binary="lib1.so"}', $$lib = '/usr/lib/lib1.so'$$), ('{binary="/usr/lib/lib1.so"}', $$lib = '/usr/lib/lib1.so'$$),
+	('{binary="lib"}', 'false'), ('{binary=~"lib[12].so"}', $$lib ~ 'lib[12].so$'$$), ('{binary=~"/usr/.*2.so"}', $$lib ~ 'lib2.so$'$$),
+	('{binary!="lib1.so"}', $$lib <> '/usr/lib/lib1.so'$$), ('{build_id="b2"}', $$build_id = 'b2'$$), ('{build_id!="b2"}', $$build_id <> 'b2'$$),
+	('{address="0x1070"}', $$address = '0x1070'$$), ('{address="4208"}', $$address = '0x1070'$$), ('{address=~"0x10.*"}', $$address LIKE '0x10%'$$),
+	('{address*="13"}', $$address LIKE '%13%'$$), (' { binary = "lib0.so" , function *= "1" , file != ''file1.c'' } ',
+		$$lib ~ 'lib0.so$' AND function LIKE '%1%' AND file <> 'file1.c'$$), ('{}', 'true');
+
+-- each case as each of the four filters, and with another filter beside it
+CREATE FUNCTION differences(focus text, ignore text, show text, hide text, expected text[], granularity text DEFAULT 'function', name text DEFAULT 'function',
+	folding bool DEFAULT false) RETURNS int8 LANGUAGE sql AS
+$$
+WITH got AS MATERIALIZED (SELECT stack, value::numeric FROM profstore.stacks_of('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '2026-01-01', '2026-01-03',
+		focus, ignore, show, hide, granularity)),
+	oracle AS MATERIALIZED (SELECT * FROM oracle_stacks(expected[1], expected[2], expected[3], expected[4], name, folding))
+SELECT (SELECT count(*) FROM (TABLE got EXCEPT ALL TABLE oracle) AS x) + (SELECT count(*) FROM (TABLE oracle EXCEPT ALL TABLE got) AS x)
+$$;
+SELECT filter, condition FROM cases
+WHERE differences(filter, NULL, NULL, NULL, ARRAY[condition, NULL, NULL, NULL]) + differences(NULL, filter, NULL, NULL, ARRAY[NULL, condition, NULL, NULL])
+	+ differences(NULL, NULL, filter, NULL, ARRAY[NULL, NULL, condition, NULL]) + differences(NULL, NULL, NULL, filter, ARRAY[NULL, NULL, NULL, condition]) <> 0;
+SELECT count(*) AS pairs, sum(differences(a.filter, b.filter, NULL, NULL, ARRAY[a.condition, b.condition, NULL, NULL])
+	+ differences(a.filter, NULL, b.filter, NULL, ARRAY[a.condition, NULL, b.condition, NULL])
+	+ differences(NULL, a.filter, b.filter, 'fn4', ARRAY[NULL, a.condition, b.condition, $$function ~ 'fn4'$$])) AS differences
+FROM cases AS a JOIN cases AS b ON b.n = (a.n * 7) % 31 + 1;
+-- most filters pick neither everything nor nothing
+SELECT count(*) > 15 AS selective FROM cases
+WHERE (SELECT kept_share > 0.05 AND kept_share < 0.95 FROM profstore.filtered_share(:'cpu', '2026-01-01', '2026-01-03', filter));
+
+-- names
+SELECT granularity, differences(NULL, NULL, NULL, NULL, '{}', granularity, name, folding) AS differences,
+	differences('fn1', NULL, NULL, '{binary="lib2.so"}', ARRAY[$$function ~ 'fn1'$$, NULL, NULL, $$lib ~ '2.so'$$], granularity, name, folding) AS with_filters
+FROM (VALUES ('function', 'function', false), (NULL, 'function', false),
+	('line', $$CASE WHEN file = '' THEN function ELSE format('%s %s:%s', function, file, line) END$$, false),
+	('file', $$CASE WHEN file = '' THEN regexp_replace(lib, '.*/', '') ELSE file END$$, true),
+	('binary', $$regexp_replace(lib, '.*/', '')$$, true),
+	('binary_function', $$CASE WHEN file = '' THEN function ELSE regexp_replace(lib, '.*/', '') || '!' || function END$$, false),
+	('address', $$CASE WHEN file = '' THEN function ELSE format('%s %s %s', function, regexp_replace(lib, '.*/', ''), address) END$$, false))
+	AS g(granularity, name, folding);
+-- all views take it
+SELECT level, value, label FROM profstore.flamegraph(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-03', granularity => 'binary', max_nodes => 5);
+SELECT function, self, total FROM profstore.top(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-03', granularity => 'file', max_rows => 3);
+SELECT function, base_self, self FROM profstore.top_diff(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-02', '2026-01-02', '2026-01-03', granularity => 'binary', max_rows => 2);
+SELECT level, label, value, "valueRight" FROM profstore.flamegraph_diff(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-02', '2026-01-02', '2026-01-03',
+	granularity => 'binary', max_nodes => 4);
+SELECT level, function, total FROM profstore.callees(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-03', 'lib1.so', granularity => 'binary', max_nodes => 4);
+SELECT level, function, total FROM profstore.callers(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-03', 'lib1.so', granularity => 'binary', max_nodes => 4);
+SELECT count(*) FROM profstore.folded(:'cpu', '2026-01-01', '2026-01-03', granularity => 'binary', hide => '{binary="lib1.so"}') WHERE stack ~ 'lib1';
+
+-- the share: what is kept is what the flame graph shows
+SELECT count(*) FROM cases CROSS JOIN LATERAL profstore.filtered_share(:'cpu', '2026-01-01', '2026-01-03', ignore => filter, hide => 'fn') AS s
+	JOIN LATERAL profstore.flamegraph(:'cpu', '2026-01-01', '2026-01-03', max_nodes => 1, ignore => filter, hide => 'fn') AS f ON true
+WHERE s.kept <> f.value OR s.whole <> s.kept + s.not_focused + s.ignored + s.without_frames OR abs(s.kept_share - s.kept / s.whole::float8) > 1e-12;
+SELECT put_scrape('jobs:run:count:run:count:delta', '{}', '2026-01-01 10:00Z', '{"main;a": 40, "main;b": 30, "main;a;b": 20, "other": 10}');
+SELECT * FROM profstore.filtered_share('jobs:run:count:run:count:delta', '2026-01-01', '2026-01-02');
+SELECT * FROM profstore.filtered_share('jobs:run:count:run:count:delta', '2026-01-01', '2026-01-02', focus => 'main', ignore => 'b', hide => 'main|a');
+SELECT * FROM profstore.filtered_share('jobs:run:count:run:count:delta', '2026-01-03', '2026-01-04', focus => 'main');
+
+-- names that look like the syntax, and errors
+SELECT put_scrape('jobs:run:count:run:count:delta', '{}', '2026-01-01 11:00Z', '{"main;operator{}": 1, "main;file:=/x": 2, "main;std::vector<int>::operator=": 4}');
+SELECT stack, value FROM profstore.folded('jobs:run:count:run:count:delta', '2026-01-01 11:00Z', '2026-01-02', focus => 'file:=');
+SELECT stack, value FROM profstore.folded('jobs:run:count:run:count:delta', '2026-01-01 11:00Z', '2026-01-02', focus => '{function*="{}"}');
+SELECT stack, value FROM profstore.folded('jobs:run:count:run:count:delta', '2026-01-01 11:00Z', '2026-01-02', focus => '***=vector<int>::operator=');
+\set empty 'profstore.filtered_share(\'jobs:run:count:run:count:delta\', \'2026-02-01\', \'2026-02-02\''
+SELECT :empty, focus => '{binary}');
+SELECT :empty, focus => '{binary="x"');
+SELECT :empty, ignore => '{binary^="x"}');
+SELECT :empty, show => '{colour="x"}');
+SELECT :empty, hide => '{address="main"}');
+SELECT :empty, hide => '{line="-1"}');
+SELECT :empty, focus => '{file=~"("}');
+SELECT :empty, focus => '{file="a"} or');
+-- an expression that begins with a brace is written with a backslash
+SELECT :empty, focus => '{{closure}}');
+SELECT stack, value FROM profstore.folded('jobs:run:count:run:count:delta', '2026-01-01 11:00Z', '2026-01-02', focus => '\{}');
+SELECT profstore.top('jobs:run:count:run:count:delta', '2026-02-01', '2026-02-02', granularity => 'word');
+-- a selector has no substrings
+SELECT profstore.top('jobs:run:count:run:count:delta{node*="x"}', '2026-02-01', '2026-02-02');
