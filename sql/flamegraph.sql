@@ -73,7 +73,7 @@ SELECT profstore.ensure_partitions('2025-12-30', '2026-01-05');
 BEGIN;
 SELECT value FROM profstore.flamegraph(:cpu || '{node="a"}', '2026-01-01 00:00Z', '2026-01-02 00:00Z') WHERE ord = 0;
 SELECT value FROM profstore.flamegraph(:cpu || '{node="a"}', '2026-01-03 23:59Z', '2026-01-04 00:00:01Z') WHERE ord = 0;
-SELECT relation::regclass FROM pg_locks WHERE pid = pg_backend_pid() AND relation::regclass::text ~ 'samples_' ORDER BY 1;
+SELECT relation::regclass FROM pg_locks WHERE pid = pg_backend_pid() AND relation::regclass::text ~ 'samples_[0-9]' ORDER BY 1;
 COMMIT;
 
 -- a transaction sees its own samples, and no longer after a rollback

@@ -5,7 +5,7 @@ CREATE FUNCTION profstore.grant_read(role regrole) RETURNS void
 $$
 BEGIN
 	EXECUTE format('GRANT USAGE ON SCHEMA profstore TO %s', role);
-	EXECUTE format('GRANT SELECT ON profstore.samples, profstore.profile_types, profstore.series, profstore.mappings,
+	EXECUTE format('GRANT SELECT ON profstore.samples, profstore.samples_minute, profstore.samples_hour, profstore.profile_types, profstore.series, profstore.mappings,
 		profstore.functions, profstore.locations, profstore.dictionary_partitions, profstore.stack_chunks,
 		profstore.stacks, profstore.epoch, profstore.writers, profstore.losses, profstore.targets TO %s', role);
 END
@@ -27,3 +27,18 @@ END
 $$;
 COMMENT ON FUNCTION profstore.grant_write(regrole) IS 'gives a role what it needs to store samples, and nothing to read them: for collectors';
 REVOKE EXECUTE ON FUNCTION profstore.grant_write(regrole) FROM PUBLIC;
+
+CREATE FUNCTION profstore.grant_maintain(role regrole) RETURNS void
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	EXECUTE format('GRANT USAGE ON SCHEMA profstore TO %s', role);
+	EXECUTE format('GRANT SELECT ON profstore.retention, profstore.retention_log, profstore.tracked_stacks TO %s', role);
+	EXECUTE format('GRANT EXECUTE ON FUNCTION profstore.ensure_partitions, profstore.set_retention, profstore.retention_steps,
+		profstore.retain, profstore.drop_partition, profstore.drop_before, profstore.track_stacks,
+		profstore.untrack_stacks, profstore.stack_references TO %s', role);
+	EXECUTE format('GRANT EXECUTE ON PROCEDURE profstore.apply_retention TO %s', role);
+END
+$$;
+COMMENT ON FUNCTION profstore.grant_maintain(regrole) IS 'gives a role what it needs to set and run retention, to drop old samples and to track stacks: for cron jobs';
+REVOKE EXECUTE ON FUNCTION profstore.grant_maintain(regrole) FROM PUBLIC;

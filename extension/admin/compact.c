@@ -94,24 +94,20 @@ check_relation(Oid relation_id)
 	ReleaseSysCache(tuple);
 }
 
-/*
- * A merge of a transaction with one snapshot for all would miss rows that were committed since; its
- * deletion of old segments would then lose them. And other snapshots take no notice of a VACUUM's
- * transaction.
- */
-static void
-check_transaction(void)
+void
+pfs_check_maintenance_transaction(const char *function)
 {
-	PreventCommandIfReadOnly("profstore.compact()");
-	PreventCommandDuringRecovery("profstore.compact()");
-	PreventCommandIfParallelMode("profstore.compact()");
+	PreventCommandIfReadOnly(function);
+	PreventCommandDuringRecovery(function);
+	PreventCommandIfParallelMode(function);
 	if (IsolationUsesXactSnapshot())
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						errmsg("cannot compact in a REPEATABLE READ or SERIALIZABLE transaction"),
+						errmsg("cannot execute %s in a REPEATABLE READ or SERIALIZABLE transaction",
+							   function),
 						errhint("Use READ COMMITTED.")));
 	if (MyProc->statusFlags & PROC_IN_VACUUM)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("cannot compact during VACUUM")));
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("cannot execute %s during VACUUM", function)));
 }
 
 PGDLLEXPORT Datum
@@ -131,7 +127,7 @@ profstore_compact(PG_FUNCTION_ARGS)
 	if (max_segments < 1)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("max_segments must be at least 1")));
-	check_transaction();
+	pfs_check_maintenance_transaction("profstore.compact()");
 	check_relation(relation_id);
 
 	tables = get_rel_relkind(relation_id) == RELKIND_PARTITIONED_TABLE

@@ -15,4 +15,11 @@
  */
 int64 pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments, uint32 max_steps);
 
+/*
+ * Raises an error in a transaction in which segments cannot be replaced or taken out: one that may
+ * not write; one with a snapshot for all its statements, which would miss rows committed since; and
+ * a VACUUM's, of which other snapshots take no notice. The function's name, with (), is for the message.
+ */
+void pfs_check_maintenance_transaction(const char *function);
+
 #endif

@@ -1,12 +1,12 @@
 /*
  * partitions.c
- *		ensure_partitions: a partition of samples for each UTC day.
+ *		ensure_partitions: a partition of samples for each UTC day; and those of the tiers.
  *
  * A day whose partition is there costs one look into the relation cache and takes no lock. Otherwise the table is
  * made aside and attached, which needs SHARE UPDATE EXCLUSIVE on samples: neither COPY nor queries wait for that.
  * The same lock, taken first, keeps concurrent callers apart, and each looks again once it has it.
  */
-#include "profstore.h"
+#include "admin/partitions.h"
 
 #include "catalog/namespace.h"
 #include "catalog/partition.h"
@@ -14,6 +14,7 @@
 #include "executor/spi.h"
 #include "fmgr.h"
 #include "storage/lmgr.h"
+#include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/datetime.h"
 #include "utils/lsyscache.h"
@@ -26,43 +27,71 @@ PG_FUNCTION_INFO_V1(profstore_ensure_partitions);
 /* Most days in one call: a mistaken year shall not make a million tables. */
 #define MAX_DAYS 1000
 
-/* A UTC day as text: samples_YYYYMMDD for its partition, YYYY-MM-DD for its bounds. */
-typedef struct Day
-{
-	char name[32];
-	char date[16];
-} Day;
+const PfsPartitioned pfs_partitioned_samples = { "samples", "samples", false };
+const PfsPartitioned pfs_partitioned_minute = { "samples_minute", "sums by the minute", false };
+const PfsPartitioned pfs_partitioned_hour = { "samples_hour", "sums by the hour", true };
 
-static Day
-make_day(int64 day)
+/* A UTC day or month as text: samples_YYYYMMDD or …_YYYYMM for its partition, YYYY-MM-DD for its bounds. */
+typedef struct Period
 {
-	Day result;
+	char name[NAMEDATALEN];
+	char begin[16];
+	char end[16];
+	char said[16]; /* for people: a day, or YYYY-MM */
+} Period;
+
+static void
+print_date(char *text, size_t size, int year, int month, int day)
+{
+	snprintf(text, size, "%04d-%02d-%02d", year, month, day);
+}
+
+/* The period that holds a day, counted as dates are. */
+static Period
+make_period(const PfsPartitioned *table, int64 day)
+{
+	Period result;
 	int year;
 	int month;
 	int day_of_month;
 
 	j2date((int) (day + POSTGRES_EPOCH_JDATE), &year, &month, &day_of_month);
-	snprintf(result.name, sizeof(result.name), "samples_%04d%02d%02d", year, month, day_of_month);
-	snprintf(result.date, sizeof(result.date), "%04d-%02d-%02d", year, month, day_of_month);
+	if (table->by_month)
+	{
+		snprintf(result.name, sizeof(result.name), "%s_%04d%02d", table->name, year, month);
+		snprintf(result.said, sizeof(result.said), "%04d-%02d", year, month);
+		print_date(result.begin, sizeof(result.begin), year, month, 1);
+		print_date(result.end, sizeof(result.end), month == 12 ? year + 1 : year, month % 12 + 1,
+				   1);
+		return result;
+	}
+	snprintf(result.name, sizeof(result.name), "%s_%04d%02d%02d", table->name, year, month,
+			 day_of_month);
+	print_date(result.begin, sizeof(result.begin), year, month, day_of_month);
+	strlcpy(result.said, result.begin, sizeof(result.said));
+	j2date((int) (day + 1 + POSTGRES_EPOCH_JDATE), &year, &month, &day_of_month);
+	print_date(result.end, sizeof(result.end), year, month, day_of_month);
 	return result;
 }
 
-static bool
-is_there(Oid samples, int64 day)
+/* The partition of a day, InvalidOid where there is none. */
+static Oid
+find_partition(const PfsPartitioned *table, Oid parent, int64 day)
 {
-	const char *name = make_day(day).name;
-	Oid partition = get_relname_relid(name, get_rel_namespace(samples));
+	const char *name = make_period(table, day).name;
+	Oid partition = get_relname_relid(name, get_rel_namespace(parent));
 
 	if (!OidIsValid(partition))
-		return false;
-	if (!get_rel_relispartition(partition) || get_partition_parent(partition, true) != samples)
+		return InvalidOid;
+	if (!get_rel_relispartition(partition) || get_partition_parent(partition, true) != parent)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_DUPLICATE_TABLE),
-			 errmsg("table \"%s\" exists but is not a partition of \"samples\"", name),
+			 errmsg("table \"%s\" exists but is not a partition of \"%s\"", name, table->name),
 			 errhint(
-				 "Attach it with ALTER TABLE profstore.samples ATTACH PARTITION, rename it or drop it.")));
-	return true;
+				 "Attach it with ALTER TABLE profstore.%s ATTACH PARTITION, rename it or drop it.",
+				 table->name)));
+	return partition;
 }
 
 static void
@@ -73,19 +102,18 @@ run(const char *sql)
 }
 
 static void
-make_partition(int64 day)
+make_partition(const PfsPartitioned *table, int64 day)
 {
-	Day this = make_day(day);
-	Day next = make_day(day + 1);
+	Period period = make_period(table, day);
 
-	run(psprintf(
-		"CREATE TABLE profstore.%s "
-		"(LIKE profstore.samples INCLUDING DEFAULTS INCLUDING CONSTRAINTS) USING profstore",
-		this.name));
-	run(psprintf("ALTER TABLE profstore.samples ATTACH PARTITION profstore.%s "
+	run(psprintf("CREATE TABLE profstore.%s "
+				 "(LIKE profstore.%s INCLUDING DEFAULTS INCLUDING CONSTRAINTS) USING profstore",
+				 period.name, table->name));
+	run(psprintf("ALTER TABLE profstore.%s ATTACH PARTITION profstore.%s "
 				 "FOR VALUES FROM ('%s 00:00:00+00') TO ('%s 00:00:00+00')",
-				 this.name, this.date, next.date));
-	run(psprintf("COMMENT ON TABLE profstore.%s IS 'samples of %s UTC'", this.name, this.date));
+				 table->name, period.name, period.begin, period.end));
+	run(psprintf("COMMENT ON TABLE profstore.%s IS %s", period.name,
+				 quote_literal_cstr(psprintf("%s of %s UTC", table->comment, period.said))));
 }
 
 /* Day number of a time, counted as dates are; raises DATETIME_VALUE_OUT_OF_RANGE outside 1970 .. 9999. */
@@ -104,13 +132,35 @@ day_of(TimestampTz time)
 	return time < day * USECS_PER_DAY ? day - 1 : day;
 }
 
+Oid
+pfs_ensure_partition(const PfsPartitioned *table, TimestampTz time)
+{
+	Oid parent = pfs_relation_oid(table->name);
+	int64 day = day_of(time);
+	Oid partition = find_partition(table, parent, day);
+
+	if (OidIsValid(partition))
+		return partition;
+	LockRelationOid(parent, ShareUpdateExclusiveLock);
+	partition = find_partition(table, parent, day);
+	if (!OidIsValid(partition))
+	{
+		SPI_connect();
+		make_partition(table, day);
+		SPI_finish();
+		partition = find_partition(table, parent, day);
+	}
+	return partition;
+}
+
 /* ensure_partitions(from_ts, to_ts) -> int4, how many were made */
 PGDLLEXPORT Datum
 profstore_ensure_partitions(PG_FUNCTION_ARGS)
 {
+	const PfsPartitioned *table = &pfs_partitioned_samples;
 	TimestampTz from = PG_GETARG_TIMESTAMPTZ(0);
 	TimestampTz to = PG_GETARG_TIMESTAMPTZ(1);
-	Oid samples = pfs_relation_oid("samples");
+	Oid samples = pfs_relation_oid(table->name);
 	int64 first = day_of(from);
 	int64 last = Max(first, day_of(TIMESTAMP_NOT_FINITE(to) ? to : to - 1));
 	int32 made = 0;
@@ -123,7 +173,7 @@ profstore_ensure_partitions(PG_FUNCTION_ARGS)
 						errmsg("cannot make partitions for more than %d days at once", MAX_DAYS),
 						errdetail("The range has " INT64_FORMAT " days.", last - first + 1)));
 
-	while (first <= last && is_there(samples, first))
+	while (first <= last && OidIsValid(find_partition(table, samples, first)))
 		first++;
 	if (first > last)
 		PG_RETURN_INT32(0);
@@ -131,9 +181,9 @@ profstore_ensure_partitions(PG_FUNCTION_ARGS)
 	LockRelationOid(samples, ShareUpdateExclusiveLock);
 	SPI_connect();
 	for (int64 day = first; day <= last; day++)
-		if (!is_there(samples, day))
+		if (!OidIsValid(find_partition(table, samples, day)))
 		{
-			make_partition(day);
+			make_partition(table, day);
 			made++;
 		}
 	SPI_finish();

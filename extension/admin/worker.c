@@ -9,10 +9,12 @@
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_database.h"
 #include "commands/defrem.h"
 #include "commands/extension.h"
+#include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -22,6 +24,7 @@
 #include "storage/latch.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/wait_event.h"
@@ -169,16 +172,22 @@ compact_step(Oid table_id)
 	return merged;
 }
 
-/* A table that fails is reported, and left alone until the next round. */
 static void
 compact_table(Oid table_id)
+{
+	while (compact_step(table_id))
+		CHECK_FOR_INTERRUPTS();
+}
+
+/* What fails is reported, and left alone until the next round. */
+static void
+attempt(void (*work)(Oid), Oid table_id)
 {
 	MemoryContext outer = CurrentMemoryContext;
 
 	PG_TRY();
 	{
-		while (compact_step(table_id))
-			CHECK_FOR_INTERRUPTS();
+		work(table_id);
 	}
 	PG_CATCH();
 	{
@@ -192,6 +201,47 @@ compact_table(Oid table_id)
 	MemoryContextSwitchTo(outer);
 }
 
+/* Whether set_retention was called in this database. */
+static bool
+retention_is_set(void)
+{
+	Oid namespace = get_namespace_oid("profstore", true);
+	Oid settings = OidIsValid(namespace) ? get_relname_relid("retention", namespace) : InvalidOid;
+	bool found = false;
+
+	if (OidIsValid(settings) && OidIsValid(get_extension_oid("profstore", true)))
+	{
+		SPI_connect();
+		if (SPI_execute("SELECT FROM profstore.retention", true, 1) != SPI_OK_SELECT)
+			elog(ERROR, "could not read the retention");
+		found = SPI_processed > 0;
+		SPI_finish();
+	}
+	return found;
+}
+
+/* The procedure commits after each step. */
+static void
+retain(Oid unused)
+{
+	SPIExecuteOptions options = { .allow_nonatomic = true };
+	bool is_set;
+
+	SetCurrentStatementStartTimestamp();
+	StartTransactionCommand();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	is_set = retention_is_set();
+	PopActiveSnapshot();
+	if (is_set)
+	{
+		SPI_connect_ext(SPI_OPT_NONATOMIC);
+		if (SPI_execute_extended("CALL profstore.apply_retention()", &options) != SPI_OK_UTILITY)
+			elog(ERROR, "could not apply the retention");
+		SPI_finish();
+	}
+	CommitTransactionCommand();
+}
+
 void
 profstore_worker_main(Datum database_id)
 {
@@ -203,7 +253,9 @@ profstore_worker_main(Datum database_id)
 		AllocSetContextCreate(TopMemoryContext, "profstore worker", ALLOCSET_DEFAULT_SIZES));
 	pgstat_report_activity(STATE_RUNNING, "compacting profstore tables");
 	foreach(cell, list_catalog(RelationRelationId, is_table))
-		compact_table(lfirst_oid(cell));
+		attempt(compact_table, lfirst_oid(cell));
+	pgstat_report_activity(STATE_RUNNING, "applying the retention of profstore samples");
+	attempt(retain, InvalidOid);
 	proc_exit(0);
 }
 

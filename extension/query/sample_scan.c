@@ -13,7 +13,9 @@
 #include "nodes/pg_list.h"
 #include "partitioning/partbounds.h"
 #include "partitioning/partdesc.h"
+#include "query/tiers.h"
 #include "store/block_scan.h"
+#include "store/tier_sums.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/partcache.h"
@@ -40,8 +42,10 @@ struct PfsSampleScan
 {
 	const PfsSelection *selection;
 	Snapshot snapshot;
-	List *partitions; /* Oids of the leaves to read */
+	List *partitions;	 /* Oids of the leaves to read, those of the tiers last */
+	int tier_partitions; /* so many are of tiers */
 	int next_partition;
+	int asked;					 /* columns that the caller wants, of those that are read */
 	int positions[COLUMN_COUNT]; /* of a column among those asked for, or NOT_READ */
 	int column_count;
 
@@ -52,13 +56,22 @@ struct PfsSampleScan
 	TableScanDesc table_scan; /* … or any other */
 	bool table_scan_ended;	  /* asked for more, a heap scan would begin again */
 	TupleTableSlot *slot;
-	int64 *rows[COLUMN_COUNT]; /* ROWS_PER_BLOCK lanes, for the table scan */
+	int64 *rows
+		[COLUMN_COUNT]; /* ROWS_PER_BLOCK lanes, for the table scan and for sums of instant types */
+
+	/* sums of instant types: the scrapes beside them */
+	bool has_scrapes; /* the open partition's rows are such */
+	uint32 scrape_count;
+	int64 *scrape_buckets; /* ROWS_PER_BLOCK lanes each */
+	int64 *scrape_series;
+	int64 *scrape_times;
+	int64 *zeros;
 };
 
 static Oid
-samples_oid(void)
+table_oid(const char *name)
 {
-	return get_relname_relid("samples", get_namespace_oid("profstore", false));
+	return get_relname_relid(name, get_namespace_oid("profstore", false));
 }
 
 static void
@@ -72,7 +85,7 @@ check_access(Oid relid)
 		ereport(
 			ERROR,
 			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-			 errmsg("row security on profstore.samples is not supported"),
+			 errmsg("row security on profstore.%s is not supported", get_rel_name(relid)),
 			 errdetail("Queries read blocks of samples, not rows."),
 			 errhint(
 				 "Put the row policies on profstore.series: queries see the samples of visible series alone.")));
@@ -162,19 +175,87 @@ collect_partitions(List *leaves, Oid relid, const PfsSelection *selection)
 	return leaves;
 }
 
+/* The partitions of a tier that the range meets, which the caller may read. */
+static List *
+collect_tier(const PfsTier *tier, const PfsSelection *selection)
+{
+	Oid relid = table_oid(tier->table);
+	List *partitions;
+
+	if (!OidIsValid(relid))
+		return NIL;
+	partitions = collect_partitions(NIL, relid, selection);
+	if (partitions != NIL)
+		check_access(relid);
+	return partitions;
+}
+
+int64
+pfs_sample_resolution(const PfsSelection *selection)
+{
+	if (range_is_empty(selection))
+		return 0;
+	for (int i = PFS_TIER_COUNT - 1; i >= 0; i--)
+	{
+		List *partitions = collect_tier(&pfs_tiers[i], selection);
+
+		if (pfs_tier_end(&pfs_tiers[i], partitions, GetActiveSnapshot()) > selection->from)
+			return pfs_tiers[i].width_us;
+	}
+	return 0;
+}
+
+static void
+add_tiers(PfsSampleScan *scan)
+{
+	const PfsSelection *selection = scan->selection;
+
+	for (int i = 0; i < PFS_TIER_COUNT; i++)
+	{
+		List *partitions = collect_tier(&pfs_tiers[i], selection);
+		TimestampTz end = pfs_tier_end(&pfs_tiers[i], partitions, scan->snapshot);
+
+		if (end > selection->from)
+			pfs_tier_notice(&pfs_tiers[i], end);
+		scan->tier_partitions += list_length(partitions);
+		scan->partitions = list_concat(scan->partitions, partitions);
+	}
+}
+
+/* What it takes to tell sums and scrapes apart. */
+static void
+prepare_scrapes(PfsSampleScan *scan)
+{
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		scan->rows[i] = palloc(ROWS_PER_BLOCK * sizeof(int64));
+	scan->scrape_buckets = palloc(ROWS_PER_BLOCK * sizeof(int64));
+	scan->scrape_series = palloc(ROWS_PER_BLOCK * sizeof(int64));
+	scan->scrape_times = palloc(ROWS_PER_BLOCK * sizeof(int64));
+	scan->zeros = palloc0(ROWS_PER_BLOCK * sizeof(int64));
+}
+
 PfsSampleScan *
 pfs_sample_scan_begin(const PfsSelection *selection, int columns)
 {
 	PfsSampleScan *scan = palloc0(sizeof(PfsSampleScan));
-	Oid relid = samples_oid();
+	Oid relid = table_oid("samples");
 
 	check_access(relid);
 	scan->selection = selection;
 	scan->snapshot = GetActiveSnapshot();
+	scan->asked = columns;
+	if (!range_is_empty(selection))
+	{
+		scan->partitions = collect_partitions(NIL, relid, selection);
+		add_tiers(scan);
+	}
+	if (scan->tier_partitions > 0 && !selection->delta)
+	{
+		prepare_scrapes(scan);
+		columns |= PFS_SAMPLE_TIME | PFS_SAMPLE_STACK;
+	}
 	for (int i = 0; i < COLUMN_COUNT; i++)
 		scan->positions[i] = (columns & (1 << i)) ? scan->column_count++ : NOT_READ;
-	if (!range_is_empty(selection))
-		scan->partitions = collect_partitions(NIL, relid, selection);
 	return scan;
 }
 
@@ -223,6 +304,9 @@ open_partition(PfsSampleScan *scan, Oid relid)
 				 errhint("Detach it, or query it in SQL of your own.")));
 	for (int i = 0; i < COLUMN_COUNT; i++)
 		scan->attnums[i] = get_attnum(relid, COLUMN_NAMES[i]);
+	scan->has_scrapes =
+		!scan->selection->delta &&
+		scan->next_partition > list_length(scan->partitions) - scan->tier_partitions;
 	if (scan->relation->rd_rel->relam == get_table_am_oid("profstore", true))
 		open_block_scan(scan);
 	else
@@ -305,6 +389,58 @@ fill_from_blocks(PfsSampleScan *scan, const int64 **columns)
 	return block.row_count;
 }
 
+/*
+ * Puts scrapes aside and leaves the sums, in arrays of the scan. Returns how many sums there are.
+ */
+static uint32
+split_scrapes(PfsSampleScan *scan, const int64 **columns, uint32 row_count)
+{
+	uint32 sum_count = 0;
+
+	for (uint32 row = 0; row < row_count; row++)
+	{
+		if (columns[STACK][row] < 0)
+		{
+			uint32 i = scan->scrape_count++;
+
+			scan->scrape_buckets[i] = columns[TIME][row];
+			scan->scrape_series[i] = columns[SERIES] == NULL ? 0 : columns[SERIES][row];
+			scan->scrape_times[i] = columns[TIME][row] + pfs_scrape_offset(columns[STACK][row]);
+			continue;
+		}
+		for (int i = 0; i < COLUMN_COUNT; i++)
+			if (columns[i] != NULL)
+				scan->rows[i][sum_count] = columns[i][row];
+		sum_count++;
+	}
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		if (columns[i] != NULL)
+			columns[i] = scan->rows[i];
+	return sum_count;
+}
+
+static void
+give_block(const PfsSampleScan *scan, const int64 **columns, const int64 *scrapes,
+		   PfsSampleBlock *block)
+{
+	block->times = scan->asked & PFS_SAMPLE_TIME ? columns[TIME] : NULL;
+	block->series = scan->asked & PFS_SAMPLE_SERIES ? columns[SERIES] : NULL;
+	block->stacks = scan->asked & PFS_SAMPLE_STACK ? columns[STACK] : NULL;
+	block->values = scan->asked & PFS_SAMPLE_VALUE ? columns[VALUE] : NULL;
+	block->scrapes = scan->asked & PFS_SAMPLE_TIME ? scrapes : NULL;
+}
+
+static void
+give_scrapes(PfsSampleScan *scan, PfsSampleBlock *block)
+{
+	const int64 *columns[COLUMN_COUNT] = { scan->scrape_buckets, scan->scrape_series, scan->zeros,
+										   scan->zeros };
+
+	block->row_count = scan->scrape_count;
+	scan->scrape_count = 0;
+	give_block(scan, columns, scan->scrape_times, block);
+}
+
 bool
 pfs_sample_scan_next(PfsSampleScan *scan, PfsSampleBlock *block)
 {
@@ -313,6 +449,11 @@ pfs_sample_scan_next(PfsSampleScan *scan, PfsSampleBlock *block)
 	for (;;)
 	{
 		CHECK_FOR_INTERRUPTS();
+		if (scan->scrape_count > 0)
+		{
+			give_scrapes(scan, block);
+			return true;
+		}
 		if (scan->relation == NULL)
 		{
 			if (scan->next_partition == list_length(scan->partitions))
@@ -321,14 +462,17 @@ pfs_sample_scan_next(PfsSampleScan *scan, PfsSampleBlock *block)
 		}
 		block->row_count =
 			scan->block_scan ? fill_from_blocks(scan, columns) : fill_from_table(scan, columns);
+		if (block->row_count == 0)
+		{
+			close_partition(scan);
+			continue;
+		}
+		if (scan->has_scrapes)
+			block->row_count = split_scrapes(scan, columns, block->row_count);
 		if (block->row_count > 0)
 			break;
-		close_partition(scan);
 	}
-	block->times = columns[TIME];
-	block->series = columns[SERIES];
-	block->stacks = columns[STACK];
-	block->values = columns[VALUE];
+	give_block(scan, columns, scan->has_scrapes ? NULL : columns[TIME], block);
 	return true;
 }
 
@@ -341,6 +485,13 @@ pfs_sample_scan_end(PfsSampleScan *scan)
 	{
 		if (scan->rows[i] != NULL)
 			pfree(scan->rows[i]);
+	}
+	if (scan->zeros != NULL)
+	{
+		pfree(scan->scrape_buckets);
+		pfree(scan->scrape_series);
+		pfree(scan->scrape_times);
+		pfree(scan->zeros);
 	}
 	list_free(scan->partitions);
 	pfree(scan);

@@ -4,6 +4,9 @@
  *
  * Only partitions whose bounds meet the range are opened. Partitions of access method profstore go through the
  * block scan; others (a user may attach a heap table) through the table access method's own scan.
+ *
+ * The sums of the tiers come as samples at the starts of their buckets. Where they are of an instant type, their scrapes
+ * come beside them, as samples of value 0 of the empty stack.
  */
 #ifndef PFS_SAMPLE_SCAN_H
 #define PFS_SAMPLE_SCAN_H
@@ -32,17 +35,29 @@ typedef struct PfsSampleBlock
 	const int64 *series;
 	const int64 *stacks;
 	const int64 *values;
+
+	/*
+	 * When the row was scraped, for counting the scrapes of instant types: the same as times, but for a tier, where
+	 * times are starts of buckets. NULL: these rows are sums, and tell of no scrape; or times were not asked for.
+	 */
+	const int64 *scrapes;
 } PfsSampleBlock;
 
 typedef struct PfsSampleScan PfsSampleScan;
 
 /*
- * Checks that the caller may read profstore.samples: SELECT on the table, and no row security, which a scan of blocks
+ * Checks that the caller may read profstore.samples, and tiers that the range meets: SELECT on the table, and no row security, which a scan of blocks
  * would bypass (INSUFFICIENT_PRIVILEGE). Uses the active snapshot; takes AccessShareLock on what it reads,
- * until the end of the transaction.
+ * until the end of the transaction. A NOTICE tells of each tier that has rows to read.
  */
 PfsSampleScan *pfs_sample_scan_begin(const PfsSelection *selection, int columns);
 bool pfs_sample_scan_next(PfsSampleScan *scan, PfsSampleBlock *block);
 void pfs_sample_scan_end(PfsSampleScan *scan);
+
+/*
+ * The width in microseconds of the coarsest buckets that the range meets; 0 where there are just samples. Checks and locks
+ * as the scan does.
+ */
+int64 pfs_sample_resolution(const PfsSelection *selection);
 
 #endif

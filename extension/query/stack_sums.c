@@ -114,9 +114,12 @@ sum_instant(const PfsSelection *selection, stack_table_hash *table)
 
 			if (series == NULL || series->id != block.series[row])
 				series = pfs_selection_series(selection, block.series[row]);
-			pfs_series_table_get(times, series->index, block.times[row], &found);
-			if (!found)
-				scrape_counts[series->index]++;
+			if (block.scrapes != NULL)
+			{
+				pfs_series_table_get(times, series->index, block.scrapes[row], &found);
+				if (!found)
+					scrape_counts[series->index]++;
+			}
 			entry = pfs_series_table_get(sums, series->index, block.stacks[row], &found);
 			entry->value = pfs_add_values(entry->value, block.values[row]);
 		}
@@ -126,7 +129,8 @@ sum_instant(const PfsSelection *selection, stack_table_hash *table)
 	pfs_series_table_start_iterate(sums, &iterator);
 	while ((entry = pfs_series_table_iterate(sums, &iterator)) != NULL)
 	{
-		int64 scrapes = scrape_counts[entry->key.series];
+		/* sums without a scrape beside them are none that retention has made */
+		int64 scrapes = Max(scrape_counts[entry->key.series], 1);
 
 		add_to_stack(table, entry->key.id, entry->value / scrapes,
 					 (double) (entry->value % scrapes) / (double) scrapes);

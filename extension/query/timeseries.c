@@ -65,7 +65,8 @@ typedef struct SeriesGraph
 PG_FUNCTION_INFO_V1(profstore_timeseries);
 
 /*
- * The least round step that cuts the range in at most MAX_CHOSEN_BUCKETS.
+ * The least round step that cuts the range in at most MAX_CHOSEN_BUCKETS. From a minute on all are whole minutes,
+ * from an hour on whole hours.
  */
 static int64
 choose_step(const PfsSelection *selection)
@@ -95,8 +96,9 @@ get_step(FunctionCallInfo fcinfo, const PfsSelection *selection)
 	const Interval *step;
 	int64 step_us;
 
+	/* a bucket of the graph that is narrower than one of the tier would stand for more than its time */
 	if (PG_ARGISNULL(ARG_STEP))
-		return choose_step(selection);
+		return Max(choose_step(selection), pfs_sample_resolution(selection));
 	step = PG_GETARG_INTERVAL_P(ARG_STEP);
 	if (step->month != 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -210,8 +212,8 @@ sum_rows(SeriesGraph *graph)
 
 			if (series == NULL || series->id != block.series[row])
 				series = pfs_selection_series(selection, block.series[row]);
-			if (!selection->delta)
-				count_scrape(graph, series->index, block.times[row], bucket);
+			if (!selection->delta && block.scrapes != NULL)
+				count_scrape(graph, series->index, block.scrapes[row], bucket);
 			passes = graph->stacks == NULL ||
 					 pfs_series_table_get(graph->stacks, 0, block.stacks[row], &found)->value;
 			entry = pfs_series_table_get(graph->sums,
@@ -272,9 +274,9 @@ make_points(const SeriesGraph *graph, uint32 *count)
 			bool found;
 
 			point.group = graph->groups.of_series[entry->key.series];
-			point.value /=
-				(double) pfs_series_table_get(graph->scrapes, entry->key.series, bucket, &found)
-					->value;
+			point.value /= (double)
+				Max(pfs_series_table_get(graph->scrapes, entry->key.series, bucket, &found)->value,
+					1);
 		}
 		points[(*count)++] = point;
 	}

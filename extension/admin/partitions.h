@@ -1,0 +1,30 @@
+/*
+ * partitions.h
+ *		The partitions of samples and of its tiers: by UTC day, those of the hour tier by month.
+ */
+#ifndef PFS_PARTITIONS_H
+#define PFS_PARTITIONS_H
+
+#include "profstore.h"
+
+#include "datatype/timestamp.h"
+
+typedef struct PfsPartitioned
+{
+	const char *name;	 /* of the table in schema profstore */
+	const char *comment; /* what a partition holds, for its comment */
+	bool by_month;
+} PfsPartitioned;
+
+extern const PfsPartitioned pfs_partitioned_samples;
+extern const PfsPartitioned pfs_partitioned_minute;
+extern const PfsPartitioned pfs_partitioned_hour;
+
+/*
+ * The partition that holds a time, made where it is missing: then with ShareUpdateExclusiveLock on the parent until
+ * the transaction ends. Raises DATETIME_VALUE_OUT_OF_RANGE outside the years 1970 to 9999, and DUPLICATE_TABLE where
+ * a table of its name is none of the parent's partitions.
+ */
+Oid pfs_ensure_partition(const PfsPartitioned *table, TimestampTz time);
+
+#endif

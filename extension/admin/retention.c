@@ -1,0 +1,362 @@
+/*
+ * retention.c
+ *		The steps of retention: a partition's rows become sums of a tier, segments go, tables are empty.
+ */
+#include "profstore.h"
+
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "catalog/partition.h"
+#include "catalog/pg_type.h"
+#include "datatype/timestamp.h"
+#include "executor/spi.h"
+#include "executor/tuptable.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "access/table_am.h"
+#include "admin/compact.h"
+#include "admin/partitions.h"
+#include "dictionary/cache.h"
+#include "query/tiers.h"
+#include "store/retention.h"
+#include "store/storage.h"
+#include "store/tier_sums.h"
+#include "store/write_buffer.h"
+
+PG_FUNCTION_INFO_V1(profstore_move_to_tier);
+PG_FUNCTION_INFO_V1(profstore_remove_segments);
+PG_FUNCTION_INFO_V1(profstore_is_vacated);
+
+#define INSERT_ROWS 1000
+
+/* The partitions of pfs_tiers. */
+static const PfsPartitioned *const TIER_TABLES[PFS_TIER_COUNT] = { &pfs_partitioned_minute,
+																   &pfs_partitioned_hour };
+
+static const PfsTier *
+find_tier(const char *name)
+{
+	for (int i = 0; i < PFS_TIER_COUNT; i++)
+		if (strcmp(pfs_tiers[i].name, name) == 0)
+			return &pfs_tiers[i];
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("there is no tier \"%s\"", name),
+			 errhint("Tiers are \"minute\" and \"hour\".")));
+}
+
+/*
+ * Opens a table of ours for segments to be taken out, without waiting; NULL, with a NOTICE where it is
+ * somebody's turn, where it is not to be had. The lock stays until the transaction ends.
+ */
+static Relation
+open_for_removal(Oid relation_id)
+{
+	Relation relation;
+
+	if (!ConditionalLockRelationOid(relation_id, ShareUpdateExclusiveLock))
+	{
+		char *name = get_rel_name(relation_id);
+
+		if (name != NULL)
+			ereport(NOTICE, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+							 errmsg("skipping table \"%s\": its lock is taken", name),
+							 errhint("Try it again later.")));
+		return NULL;
+	}
+	relation = try_relation_open(relation_id, NoLock);
+	if (relation == NULL)
+	{
+		UnlockRelationOid(relation_id, ShareUpdateExclusiveLock);
+		return NULL;
+	}
+	if (!pfs_is_profstore_table(relation))
+	{
+		ereport(NOTICE, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+						 errmsg("skipping \"%s\": it is not a table of access method \"profstore\"",
+								RelationGetRelationName(relation))));
+		relation_close(relation, NoLock);
+		return NULL;
+	}
+
+	/* what this transaction has inserted must be segments, or it would be read and then written again */
+	pfs_write_buffer_flush(relation);
+	if (pfs_write_buffer_image_bytes(pfs_storage_id(relation)) > 0)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
+						errmsg("rows of table \"%s\" wait to be written",
+							   RelationGetRelationName(relation)),
+						errhint("Commit first.")));
+	return relation;
+}
+
+/* The tier whose sums the rows are, NULL for samples. */
+static const PfsTier *
+tier_of(Relation relation)
+{
+	Oid parent;
+
+	if (!relation->rd_rel->relispartition)
+		return NULL;
+	parent = get_partition_parent(RelationGetRelid(relation), true);
+	for (int i = 0; i < PFS_TIER_COUNT; i++)
+		if (parent == pfs_relation_oid(pfs_tiers[i].table))
+			return &pfs_tiers[i];
+	return NULL;
+}
+
+static AttrNumber
+find_column(Relation relation, const char *name)
+{
+	AttrNumber attnum = get_attnum(RelationGetRelid(relation), name);
+
+	if (attnum == InvalidAttrNumber)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
+						errmsg("table \"%s\" has no column \"%s\"",
+							   RelationGetRelationName(relation), name)));
+	return attnum;
+}
+
+/* The series whose values do not add up over time. */
+static void
+read_instant_series(PfsTierSpec *spec)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	int64 *ids;
+
+	SPI_connect();
+	if (SPI_execute(
+			"SELECT s.id FROM profstore.series AS s JOIN profstore.profile_types AS t ON t.id = "
+			"s.profile_type WHERE NOT t.delta ORDER BY s.id",
+			true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not list the series of instant types");
+	spec->instant_count = (uint32) SPI_processed;
+	ids = MemoryContextAllocHuge(caller, sizeof(int64) * (SPI_processed + 1));
+	for (uint64 i = 0; i < SPI_processed; i++)
+	{
+		bool is_null;
+
+		ids[i] =
+			DatumGetInt32(SPI_getbinval(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1, &is_null));
+	}
+	spec->instant_series = ids;
+	SPI_finish();
+}
+
+static void
+insert_sums(Relation table, const PfsTierRows *sums)
+{
+	TupleTableSlot *slots[INSERT_ROWS];
+	AttrNumber time = find_column(table, "time");
+	AttrNumber series = find_column(table, "series_id");
+	AttrNumber stack = find_column(table, "stack_id");
+	AttrNumber value = find_column(table, "value");
+	int column_count = RelationGetNumberOfAttributes(table);
+	int slot_count = (int) Min(sums->count, INSERT_ROWS);
+
+	for (int i = 0; i < slot_count; i++)
+		slots[i] = table_slot_create(table, NULL);
+	for (uint64 done = 0; done < sums->count; done += (uint64) slot_count)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (int i = 0; i < slot_count; i++)
+			ExecClearTuple(slots[i]);
+		for (int i = 0; i < slot_count && done + (uint64) i < sums->count; i++)
+		{
+			const PfsTierRow *row = &sums->rows[done + (uint64) i];
+
+			memset(slots[i]->tts_isnull, true, (size_t) column_count);
+			slots[i]->tts_values[time - 1] = TimestampTzGetDatum(row->bucket);
+			slots[i]->tts_values[series - 1] = Int32GetDatum((int32) row->series);
+			slots[i]->tts_values[stack - 1] = Int64GetDatum(row->stack);
+			slots[i]->tts_values[value - 1] = Int64GetDatum(row->value);
+			slots[i]->tts_isnull[time - 1] = slots[i]->tts_isnull[series - 1] = false;
+			slots[i]->tts_isnull[stack - 1] = slots[i]->tts_isnull[value - 1] = false;
+			ExecStoreVirtualTuple(slots[i]);
+		}
+		table_multi_insert(table, slots, (int) Min(sums->count - done, (uint64) slot_count),
+						   GetCurrentCommandId(true), 0, NULL);
+	}
+	for (int i = 0; i < slot_count; i++)
+		ExecDropSingleTupleTableSlot(slots[i]);
+}
+
+/*
+ * As many buckets at once as memory is for, were rows even over time; never over the end of a day, where the
+ * next partition of the tier may begin.
+ */
+static int64
+choose_window(const PfsSegmentTotals *totals, int64 width)
+{
+	double rows_in_memory = (double) maintenance_work_mem * 1024 / PFS_TIER_ROW_BYTES;
+	double span = (double) totals->time_max - (double) totals->time_min + (double) width;
+	double buckets = rows_in_memory / ((double) totals->row_count * ((double) width / span));
+
+	return (int64) Max(Min(buckets, (double) (USECS_PER_DAY / width)), 1) * width;
+}
+
+static int64
+floor_to(int64 time, int64 width)
+{
+	int64 rest = time % width;
+
+	return time - (rest < 0 ? rest + width : rest);
+}
+
+/* Sums all rows of the table, which the active snapshot sees, into the tier; returns how many sums it made. */
+static uint64
+fill_tier(Relation source, const PfsTier *tier, const PfsTierSpec *spec,
+		  const PfsSegmentTotals *totals)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "profstore tier", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext outer = MemoryContextSwitchTo(context);
+	int64 window = choose_window(totals, tier->width_us);
+	int64 from = floor_to(totals->time_min, tier->width_us);
+	uint64 read_count = 0;
+	uint64 sum_count = 0;
+
+	while (from <= totals->time_max)
+	{
+		int64 to = Min(from + window, floor_to(from, USECS_PER_DAY) + USECS_PER_DAY);
+		PfsTierRows sums = pfs_tier_sums(source, GetActiveSnapshot(), spec, from, to);
+
+		if (sums.count > 0)
+		{
+			Relation table = table_open(pfs_ensure_partition(TIER_TABLES[tier - pfs_tiers], from),
+										RowExclusiveLock);
+
+			insert_sums(table, &sums);
+			table_close(table, NoLock);
+		}
+		read_count += sums.read_count;
+		sum_count += sums.count;
+		MemoryContextReset(context);
+		from = to;
+	}
+	MemoryContextSwitchTo(outer);
+	MemoryContextDelete(context);
+	if (read_count != totals->row_count)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("table \"%s\" has " UINT64_FORMAT " rows, but " UINT64_FORMAT " were read",
+						RelationGetRelationName(source), totals->row_count, read_count),
+				 errhint("profstore.verify() tells more.")));
+	return sum_count;
+}
+
+static Datum
+make_result(FunctionCallInfo fcinfo, const int64 *numbers, int count)
+{
+	TupleDesc descriptor;
+	Datum values[3];
+	bool nulls[3] = { false };
+
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	for (int i = 0; i < count; i++)
+		values[i] = Int64GetDatum(numbers[i]);
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+}
+
+/*
+ * move_to_tier(part regclass, tier text) -> segments, rows, sums; NULL where the table cannot be had now
+ *
+ * The lock comes first, then the snapshot: what it sees is summed and taken out, what is committed later stays
+ * for the next time. Both are one transaction, so each row counts once, whatever happens.
+ */
+PGDLLEXPORT Datum
+profstore_move_to_tier(PG_FUNCTION_ARGS)
+{
+	const PfsTier *tier = find_tier(text_to_cstring(PG_GETARG_TEXT_PP(1)));
+	int64 result[3] = { 0 };
+	PfsSegmentTotals totals;
+	PfsTierSpec spec = { 0 };
+	const PfsTier *finer;
+	Relation source;
+
+	pfs_check_maintenance_transaction("profstore.move_to_tier()");
+	source = open_for_removal(PG_GETARG_OID(0));
+	if (source == NULL)
+		PG_RETURN_NULL();
+	finer = tier_of(source);
+	if (finer != NULL && finer >= tier)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("table \"%s\" is not finer than tier \"%s\"",
+							   RelationGetRelationName(source), tier->name)));
+	spec.time = find_column(source, "time");
+	spec.series = find_column(source, "series_id");
+	spec.stack = find_column(source, "stack_id");
+	spec.value = find_column(source, "value");
+	spec.width_us = tier->width_us;
+	spec.has_scrapes = finer != NULL;
+
+	PushActiveSnapshot(GetLatestSnapshot());
+	totals = pfs_segment_totals(source, GetActiveSnapshot());
+	if (totals.segment_count > 0 &&
+		(TIMESTAMP_NOT_FINITE(totals.time_min) || TIMESTAMP_NOT_FINITE(totals.time_max)))
+		ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+						errmsg("table \"%s\" has rows at an infinite time, which no bucket holds",
+							   RelationGetRelationName(source)),
+						errhint("Detach the table, or drop it.")));
+	if (totals.segment_count > 0)
+	{
+		read_instant_series(&spec);
+		result[2] = (int64) fill_tier(source, tier, &spec, &totals);
+		(void) pfs_remove_segments(source, GetActiveSnapshot(), PG_INT64_MAX);
+	}
+	PopActiveSnapshot();
+	relation_close(source, NoLock);
+	result[0] = totals.segment_count;
+	result[1] = (int64) totals.row_count;
+	return make_result(fcinfo, result, lengthof(result));
+}
+
+/* remove_segments(rel regclass, before timestamptz) -> segments, rows; NULL as move_to_tier */
+PGDLLEXPORT Datum
+profstore_remove_segments(PG_FUNCTION_ARGS)
+{
+	TimestampTz before = PG_GETARG_TIMESTAMPTZ(1);
+	int64 result[2];
+	PfsSegmentTotals totals;
+	Relation relation;
+
+	pfs_check_maintenance_transaction("profstore.remove_segments()");
+	relation = open_for_removal(PG_GETARG_OID(0));
+	if (relation == NULL)
+		PG_RETURN_NULL();
+	if (get_atttype(RelationGetRelid(relation), find_column(relation, "time")) != TIMESTAMPTZOID)
+		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+						errmsg("column \"time\" of table \"%s\" is not a timestamptz",
+							   RelationGetRelationName(relation))));
+	PushActiveSnapshot(GetLatestSnapshot());
+	totals = pfs_remove_segments(relation, GetActiveSnapshot(), before);
+	PopActiveSnapshot();
+	relation_close(relation, NoLock);
+	result[0] = totals.segment_count;
+	result[1] = (int64) totals.row_count;
+	return make_result(fcinfo, result, lengthof(result));
+}
+
+/* is_vacated(rel regclass) -> bool; true where the table has gone */
+PGDLLEXPORT Datum
+profstore_is_vacated(PG_FUNCTION_ARGS)
+{
+	Relation relation = try_relation_open(PG_GETARG_OID(0), AccessShareLock);
+	bool vacated = true;
+
+	if (relation != NULL)
+	{
+		vacated = pfs_is_profstore_table(relation) && pfs_is_vacated(relation);
+		relation_close(relation, AccessShareLock);
+	}
+	PG_RETURN_BOOL(vacated);
+}

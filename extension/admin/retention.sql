@@ -1,0 +1,347 @@
+-- Retention: samples grow old, become sums by the minute, then by the hour, then go.
+
+CREATE TABLE profstore.samples_minute (LIKE profstore.samples) PARTITION BY RANGE (time);
+COMMENT ON TABLE profstore.samples_minute IS 'sums of old samples by the minute; partitioned by UTC day (samples_minute_YYYYMMDD)';
+
+CREATE TABLE profstore.samples_hour (LIKE profstore.samples) PARTITION BY RANGE (time);
+COMMENT ON TABLE profstore.samples_hour IS 'sums of old samples by the hour; partitioned by UTC month (samples_hour_YYYYMM)';
+
+DO
+$$
+DECLARE
+	tier text;
+BEGIN
+	FOREACH tier IN ARRAY '{samples_minute,samples_hour}'::text[] LOOP
+		EXECUTE format('COMMENT ON COLUMN profstore.%s.time IS ''start of the bucket''', tier);
+		EXECUTE format('COMMENT ON COLUMN profstore.%s.series_id IS ''id in series''', tier);
+		EXECUTE format('COMMENT ON COLUMN profstore.%s.stack_id IS ''id in stacks of the leaf frame, 0 for the empty stack; negative, in series of instant types, for a scrape: -1 - microseconds after the start of the bucket''', tier);
+		EXECUTE format('COMMENT ON COLUMN profstore.%s.value IS ''sum over the bucket, over all scrapes in it for instant types; 0 for a scrape''', tier);
+	END LOOP;
+END
+$$;
+
+CREATE TABLE profstore.retention
+(
+	one    bool PRIMARY KEY DEFAULT true CHECK (one),
+	raw    interval,
+	minute interval,
+	hour   interval
+);
+COMMENT ON TABLE profstore.retention IS 'how long samples and their sums are kept; no row: for ever. Change it with set_retention';
+COMMENT ON COLUMN profstore.retention.one IS 'keeps it at one row';
+COMMENT ON COLUMN profstore.retention.raw IS 'age up to which samples are kept as they are, in whole UTC days; NULL: for ever';
+COMMENT ON COLUMN profstore.retention.minute IS 'age up to which sums by the minute are kept; NULL: none are made';
+COMMENT ON COLUMN profstore.retention.hour IS 'age up to which sums by the hour are kept; NULL: none are made';
+SELECT pg_extension_config_dump('profstore.retention', '');
+
+CREATE TABLE profstore.retention_log
+(
+	time     timestamptz NOT NULL DEFAULT clock_timestamp(),
+	relation text NOT NULL,
+	action   text NOT NULL CHECK (action IN ('minute', 'hour', 'drop', 'empty')),
+	rows     int8 NOT NULL,
+	sums     int8
+);
+COMMENT ON TABLE profstore.retention_log IS 'what retention has done; entries of a year ago go';
+COMMENT ON COLUMN profstore.retention_log.time IS 'when';
+COMMENT ON COLUMN profstore.retention_log.relation IS 'partition that it was done to';
+COMMENT ON COLUMN profstore.retention_log.action IS 'minute, hour: rows became sums of that tier; drop: rows went for good; empty: the emptied partition went';
+COMMENT ON COLUMN profstore.retention_log.rows IS 'rows that were there';
+COMMENT ON COLUMN profstore.retention_log.sums IS 'rows that came to be of them, in the tier';
+SELECT pg_extension_config_dump('profstore.retention_log', '');
+
+CREATE FUNCTION profstore.set_retention(raw interval, minute interval DEFAULT NULL, hour interval DEFAULT NULL) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' AS
+$$
+BEGIN
+	IF least(set_retention.raw, set_retention.minute, set_retention.hour) <= interval '0' THEN
+		RAISE invalid_parameter_value USING MESSAGE = 'retention must be greater than zero';
+	ELSIF set_retention.raw IS NULL AND coalesce(set_retention.minute, set_retention.hour) IS NOT NULL THEN
+		RAISE invalid_parameter_value USING
+			MESSAGE = 'sums are made of samples that grow old, but raw is NULL',
+			HINT = 'Say how long samples are kept as they are.';
+	ELSIF set_retention.raw > set_retention.minute OR greatest(set_retention.raw, set_retention.minute) > set_retention.hour THEN
+		RAISE invalid_parameter_value USING
+			MESSAGE = 'a coarser tier must be kept at least as long as a finer one',
+			DETAIL = format('raw is %s, minute %s, hour %s.', set_retention.raw, coalesce(set_retention.minute::text, 'NULL'), coalesce(set_retention.hour::text, 'NULL'));
+	END IF;
+	INSERT INTO profstore.retention AS r (raw, minute, hour) VALUES (set_retention.raw, set_retention.minute, set_retention.hour)
+	ON CONFLICT ON CONSTRAINT retention_pkey DO UPDATE SET raw = EXCLUDED.raw, minute = EXCLUDED.minute, hour = EXCLUDED.hour;
+END
+$$;
+COMMENT ON FUNCTION profstore.set_retention(interval, interval, interval) IS 'how long samples are kept as they are (NULL: for ever), and their sums by the minute and by the hour (NULL: none are made)';
+REVOKE EXECUTE ON FUNCTION profstore.set_retention(interval, interval, interval) FROM PUBLIC;
+
+-- Bounds are read back from the text that the server makes of them, under settings that make it unambiguous.
+CREATE FUNCTION profstore.partitions()
+	RETURNS TABLE (parent regclass, relation regclass, from_ts timestamptz, to_ts timestamptz)
+	LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO' SET timezone = 'UTC' AS
+$$
+	SELECT i.inhparent::regclass, c.oid::regclass,
+		coalesce(substring(b.bound FROM $re$FROM \('([^']*)'\)$re$)::timestamptz, '-infinity'),
+		coalesce(substring(b.bound FROM $re$TO \('([^']*)'\)$re$)::timestamptz, 'infinity')
+	FROM pg_catalog.pg_inherits AS i
+		JOIN pg_catalog.pg_class AS c ON c.oid = i.inhrelid,
+		pg_catalog.pg_get_expr(c.relpartbound, c.oid) AS b(bound)
+	WHERE i.inhparent IN ('profstore.samples'::regclass, 'profstore.samples_minute'::regclass, 'profstore.samples_hour'::regclass)
+	ORDER BY 1, 3;
+$$;
+COMMENT ON FUNCTION profstore.partitions() IS 'partitions of samples and of its tiers, with the times that they hold';
+
+CREATE FUNCTION profstore.move_to_tier(part regclass, tier text, OUT segments int8, OUT rows int8, OUT sums int8)
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'profstore_move_to_tier';
+COMMENT ON FUNCTION profstore.move_to_tier(regclass, text) IS 'internal: rows of a partition become sums of a tier, minute or hour; the emptied partition stays; NULL: its lock is taken, or it is not a table of ours';
+REVOKE EXECUTE ON FUNCTION profstore.move_to_tier(regclass, text) FROM PUBLIC;
+
+CREATE FUNCTION profstore.remove_segments(rel regclass, before timestamptz, OUT segments int8, OUT rows int8)
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'profstore_remove_segments';
+COMMENT ON FUNCTION profstore.remove_segments(regclass, timestamptz) IS 'internal: removes segments of a table that lie wholly before a time; NULL: as in move_to_tier';
+REVOKE EXECUTE ON FUNCTION profstore.remove_segments(regclass, timestamptz) FROM PUBLIC;
+
+CREATE FUNCTION profstore.is_vacated(rel regclass) RETURNS bool
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'profstore_is_vacated';
+COMMENT ON FUNCTION profstore.is_vacated(regclass) IS 'internal: whether no transaction, however old its snapshot, can see a row of a table';
+REVOKE EXECUTE ON FUNCTION profstore.is_vacated(regclass) FROM PUBLIC;
+
+CREATE FUNCTION profstore.check_partition(part regclass) RETURNS regclass
+	LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	parent regclass;
+BEGIN
+	SELECT i.inhparent INTO parent FROM pg_inherits AS i WHERE i.inhrelid = part;
+	IF parent IN ('profstore.samples'::regclass, 'profstore.samples_minute'::regclass, 'profstore.samples_hour'::regclass) THEN
+		RETURN parent;
+	END IF;
+	RAISE wrong_object_type USING MESSAGE = format('"%s" is not a partition of samples or of one of its tiers', part);
+END
+$$;
+COMMENT ON FUNCTION profstore.check_partition(regclass) IS 'internal: the parent of a partition of samples or of a tier; an error for any other table';
+REVOKE EXECUTE ON FUNCTION profstore.check_partition(regclass) FROM PUBLIC;
+
+-- A partition goes under a lock that everybody waits for, so waiting for that lock is kept short; the parent's comes first, as with
+-- everybody else. An emptied one goes only when no old snapshot can miss what was in it.
+CREATE FUNCTION profstore.drop_partition(part regclass, emptied bool, OUT done bool, OUT blocked bool, OUT rows int8)
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp SET lock_timeout = '200ms' AS
+$$
+DECLARE
+	name text := part::text;
+	parent regclass := profstore.check_partition(part);
+BEGIN
+	done := false;
+	blocked := false;
+	rows := 0;
+	IF emptied AND NOT profstore.is_vacated(part) THEN
+		RAISE NOTICE 'partition % stays for now: rows came late, or an older transaction may still read it', name;
+		RETURN;
+	END IF;
+	BEGIN
+		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', parent);
+		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', part);
+		IF emptied AND NOT profstore.is_vacated(part) THEN
+			RAISE NOTICE 'partition % stays for now: rows came late', name;
+			RETURN;
+		END IF;
+		rows := coalesce((SELECT sum(s.row_count) FROM profstore.segments AS s WHERE s.storage_id = profstore.storage_id(part)), 0);
+		EXECUTE format('DROP TABLE %s', part);
+		INSERT INTO profstore.retention_log (relation, action, rows)
+		VALUES (name, CASE WHEN emptied THEN 'empty' ELSE 'drop' END, drop_partition.rows);
+		done := true;
+	EXCEPTION
+		WHEN lock_not_available THEN
+			blocked := true;
+			RAISE NOTICE 'partition % stays for now: its lock is taken', name;
+		WHEN dependent_objects_still_exist THEN
+			RAISE WARNING 'partition % cannot be dropped: %', name, SQLERRM;
+	END;
+END
+$$;
+COMMENT ON FUNCTION profstore.drop_partition(regclass, bool) IS 'internal: drops a partition, if its locks are to be had and, where it was emptied, nobody can miss its rows';
+REVOKE EXECUTE ON FUNCTION profstore.drop_partition(regclass, bool) FROM PUBLIC;
+
+CREATE FUNCTION profstore.retention_steps()
+	RETURNS TABLE (relation regclass, action text, before timestamptz)
+	LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
+BEGIN ATOMIC
+	WITH cut AS
+		(SELECT CASE p.parent WHEN 'profstore.samples'::regclass THEN now() - r.raw
+					WHEN 'profstore.samples_minute'::regclass THEN now() - r.minute
+					ELSE now() - r.hour END AS before,
+			CASE WHEN p.parent = 'profstore.samples'::regclass AND r.minute IS NOT NULL THEN 'minute'
+				WHEN p.parent <> 'profstore.samples_hour'::regclass AND r.hour IS NOT NULL THEN 'hour'
+				ELSE 'drop' END AS action,
+			p.*
+		 FROM profstore.retention AS r, profstore.partitions() AS p)
+	SELECT c.relation, CASE WHEN c.to_ts <= c.before THEN c.action ELSE 'trim' END, c.before
+	FROM cut AS c
+	WHERE c.to_ts <= c.before OR (c.from_ts < c.before AND c.parent = 'profstore.samples_hour'::regclass)
+	ORDER BY c.parent = 'profstore.samples'::regclass, c.to_ts;
+END;
+COMMENT ON FUNCTION profstore.retention_steps() IS 'internal: partitions that are due, and what becomes of their rows; trim: those of segments that are due go';
+REVOKE EXECUTE ON FUNCTION profstore.retention_steps() FROM PUBLIC;
+
+CREATE FUNCTION profstore.retain(part regclass, action text, before timestamptz, OUT rows int8)
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	made int8;
+BEGIN
+	PERFORM profstore.check_partition(part);
+	IF action = 'trim' THEN
+		SELECT r.rows INTO rows FROM profstore.remove_segments(part, before) AS r;
+	ELSE
+		SELECT m.rows, m.sums INTO rows, made FROM profstore.move_to_tier(part, action) AS m;
+	END IF;
+	IF rows > 0 THEN
+		INSERT INTO profstore.retention_log (relation, action, rows, sums)
+		VALUES (part::text, CASE action WHEN 'trim' THEN 'drop' ELSE retain.action END, retain.rows, made);
+	END IF;
+	DELETE FROM profstore.retention_log AS l WHERE l.time < now() - interval '1 year';
+END
+$$;
+COMMENT ON FUNCTION profstore.retain(regclass, text, timestamptz) IS 'internal: does a step of retention, and logs it; NULL: it could not be done now';
+REVOKE EXECUTE ON FUNCTION profstore.retain(regclass, text, timestamptz) FROM PUBLIC;
+
+-- Each step is a transaction of its own. A partition that fails is reported and left for the next run; the first lock that cannot be had
+-- ends the dropping, so that nobody waits for one attempt after the other.
+CREATE PROCEDURE profstore.apply_retention()
+	LANGUAGE plpgsql AS
+$$
+DECLARE
+	relations pg_catalog.regclass[];
+	actions pg_catalog.text[];
+	cuts pg_catalog.timestamptz[];
+	blocked pg_catalog.bool := false;
+	moved pg_catalog.int8;
+	message pg_catalog.text;
+BEGIN
+	IF pg_catalog.current_setting('transaction_isolation') OPERATOR(pg_catalog.<>) 'read committed' THEN
+		RAISE feature_not_supported USING MESSAGE = 'retention needs READ COMMITTED transactions';
+	END IF;
+	SELECT pg_catalog.array_agg(s.relation), pg_catalog.array_agg(s.action), pg_catalog.array_agg(s.before)
+	INTO relations, actions, cuts FROM profstore.retention_steps() AS s;
+	FOR i IN 1 .. coalesce(pg_catalog.cardinality(relations), 0) LOOP
+		moved := 0;
+		BEGIN
+			IF actions[i] OPERATOR(pg_catalog.<>) 'drop' THEN
+				SELECT r.rows INTO moved FROM profstore.retain(relations[i], actions[i], cuts[i]) AS r;
+			END IF;
+		EXCEPTION WHEN OTHERS THEN
+			GET STACKED DIAGNOSTICS message = MESSAGE_TEXT;
+			RAISE WARNING 'retention of % failed: %', relations[i], message;
+			moved := NULL;
+		END;
+		COMMIT;
+		IF moved IS NOT NULL AND NOT blocked AND actions[i] OPERATOR(pg_catalog.<>) 'trim' THEN
+			SELECT d.blocked INTO blocked
+			FROM profstore.drop_partition(relations[i], actions[i] OPERATOR(pg_catalog.<>) 'drop') AS d;
+			COMMIT;
+		END IF;
+	END LOOP;
+END
+$$;
+COMMENT ON PROCEDURE profstore.apply_retention() IS 'does what set_retention asks for, in short transactions: old samples become sums of the tiers, old sums go; the background worker calls it, else call it from cron';
+REVOKE EXECUTE ON PROCEDURE profstore.apply_retention() FROM PUBLIC;
+
+CREATE FUNCTION profstore.drop_before(before timestamptz)
+	RETURNS TABLE (relation text, dropped bool, rows int8)
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	part record;
+BEGIN
+	FOR part IN SELECT * FROM profstore.partitions() AS p WHERE p.from_ts < drop_before.before ORDER BY p.to_ts LOOP
+		relation := part.relation::text;
+		IF part.to_ts <= drop_before.before THEN
+			SELECT d.done, d.rows INTO dropped, rows FROM profstore.drop_partition(part.relation, false) AS d;
+			IF dropped THEN
+				RETURN NEXT;
+			END IF;
+		ELSE
+			dropped := false;
+			SELECT r.rows INTO rows FROM profstore.retain(part.relation, 'trim', drop_before.before) AS r;
+			IF rows > 0 THEN
+				RETURN NEXT;
+			END IF;
+		END IF;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION profstore.drop_before(timestamptz) IS 'drops partitions of samples and tiers that lie wholly before a time, and segments that do in the others; returns what went: partition, whether as a whole, its rows';
+REVOKE EXECUTE ON FUNCTION profstore.drop_before(timestamptz) FROM PUBLIC;
+
+-- Who refers to stacks, beside samples and tiers.
+
+CREATE TABLE profstore.tracked_stacks
+(
+	relation    regclass NOT NULL,
+	column_name name NOT NULL,
+	PRIMARY KEY (relation, column_name)
+);
+COMMENT ON TABLE profstore.tracked_stacks IS 'tables that refer to stacks, see track_stacks; entries of dropped tables mean nothing';
+COMMENT ON COLUMN profstore.tracked_stacks.relation IS 'the table';
+COMMENT ON COLUMN profstore.tracked_stacks.column_name IS 'its column with ids of stacks';
+SELECT pg_extension_config_dump('profstore.tracked_stacks', '');
+
+CREATE FUNCTION profstore.track_stacks(rel regclass, column_name name) RETURNS void
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	column_type regtype;
+BEGIN
+	IF (SELECT c.relkind NOT IN ('r', 'p', 'm', 'f') FROM pg_class AS c WHERE c.oid = rel) IS NOT FALSE THEN
+		RAISE wrong_object_type USING MESSAGE = format('"%s" is not a table', rel);
+	END IF;
+	SELECT a.atttypid INTO column_type FROM pg_attribute AS a
+	WHERE a.attrelid = rel AND a.attname = track_stacks.column_name AND a.attnum > 0 AND NOT a.attisdropped;
+	IF column_type IS NULL THEN
+		RAISE undefined_column USING MESSAGE = format('column "%s" of table "%s" does not exist', column_name, rel);
+	ELSIF column_type <> 'int8'::regtype THEN
+		RAISE datatype_mismatch USING
+			MESSAGE = format('column "%s" of table "%s" is of type %s', column_name, rel, column_type),
+			HINT = 'Ids of stacks are bigint.';
+	END IF;
+	DELETE FROM profstore.tracked_stacks AS t WHERE NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = t.relation);
+	INSERT INTO profstore.tracked_stacks VALUES (rel, track_stacks.column_name) ON CONFLICT DO NOTHING;
+END
+$$;
+COMMENT ON FUNCTION profstore.track_stacks(regclass, name) IS 'tells that a column refers to stacks, which are then kept in the dictionary as long as it does; dropping the table ends it';
+REVOKE EXECUTE ON FUNCTION profstore.track_stacks(regclass, name) FROM PUBLIC;
+
+CREATE FUNCTION profstore.untrack_stacks(rel regclass) RETURNS bool
+	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	WITH gone AS (DELETE FROM profstore.tracked_stacks AS t WHERE t.relation = rel RETURNING 1)
+	SELECT EXISTS (SELECT FROM gone);
+END;
+COMMENT ON FUNCTION profstore.untrack_stacks(regclass) IS 'ends what track_stacks has begun; false: it was not tracked';
+REVOKE EXECUTE ON FUNCTION profstore.untrack_stacks(regclass) FROM PUBLIC;
+
+CREATE FUNCTION profstore.stack_references()
+	RETURNS TABLE (relation regclass, column_name name)
+	LANGUAGE plpgsql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	tracked record;
+BEGIN
+	RETURN QUERY SELECT t.oid, 'stack_id'::name
+	FROM unnest('{profstore.samples,profstore.samples_minute,profstore.samples_hour}'::regclass[]) AS t(oid);
+	FOR tracked IN SELECT t.* FROM profstore.tracked_stacks AS t JOIN pg_class AS c ON c.oid = t.relation LOOP
+		IF NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = tracked.relation AND a.attname = tracked.column_name
+					   AND a.attnum > 0 AND NOT a.attisdropped AND a.atttypid = 'int8'::regtype) THEN
+			RAISE undefined_column USING
+				MESSAGE = format('tracked column "%s" of table "%s" is not there, or not a bigint', tracked.column_name, tracked.relation),
+				HINT = 'Call profstore.untrack_stacks() and track_stacks() for the table.';
+		END IF;
+		relation := tracked.relation;
+		column_name := tracked.column_name;
+		RETURN NEXT;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION profstore.stack_references() IS 'every column whose ids keep stacks in the dictionary: samples, tiers, tracked tables; negative ids are none. An error where one of them cannot be found';
+REVOKE EXECUTE ON FUNCTION profstore.stack_references() FROM PUBLIC;

@@ -1,0 +1,105 @@
+/*
+ * retention.c
+ *		Listing, removing and missing segments.
+ */
+#include "store/retention.h"
+
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "store/directory.h"
+#include "store/segment_io.h"
+#include "store/storage.h"
+#include "store/write_buffer.h"
+
+static void
+add_to_totals(PfsSegmentTotals *totals, const PfsSegmentRow *row)
+{
+	totals->segment_count++;
+	totals->row_count += (uint64) row->row_count;
+	if (row->time.known)
+	{
+		totals->time_min = Min(totals->time_min, row->time.min);
+		totals->time_max = Max(totals->time_max, row->time.max);
+	}
+}
+
+static PfsSegmentTotals
+no_segments(void)
+{
+	return (PfsSegmentTotals){ 0, 0, PG_INT64_MAX, PG_INT64_MIN };
+}
+
+PfsSegmentTotals
+pfs_segment_totals(Relation relation, Snapshot snapshot)
+{
+	PfsSegmentTotals totals = no_segments();
+	PfsDirectoryScan *scan = pfs_directory_scan_begin(pfs_storage_id(relation), snapshot);
+	PfsSegmentRow row;
+
+	while (pfs_directory_scan_next(scan, &row))
+	{
+		CHECK_FOR_INTERRUPTS();
+		add_to_totals(&totals, &row);
+	}
+	pfs_directory_scan_end(scan);
+	return totals;
+}
+
+PfsSegmentTotals
+pfs_remove_segments(Relation relation, Snapshot snapshot, int64 before)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "profstore removal", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext outer = CurrentMemoryContext;
+	PfsDirectoryWriter *writer = pfs_directory_writer_open();
+	PfsDirectoryScan *scan = pfs_directory_scan_begin(pfs_storage_id(relation), snapshot);
+	PfsSegmentTotals totals = no_segments();
+	PfsSegmentRow row;
+	PfsSegmentRow copy;
+
+	while (pfs_directory_scan_next(scan, &row))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (before != PG_INT64_MAX && (!row.time.known || row.time.max >= before))
+			continue;
+		if (!pfs_directory_remove(writer, &row.address))
+			ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+							errmsg("another transaction has changed the segments of table \"%s\"",
+								   RelationGetRelationName(relation)),
+							errhint("Try again.")));
+		MemoryContextSwitchTo(context);
+		pfs_segment_row_copy(&copy, &row);
+		pfs_segment_delete_streams(relation, &copy);
+		MemoryContextSwitchTo(outer);
+		MemoryContextReset(context);
+		add_to_totals(&totals, &row);
+	}
+	pfs_directory_scan_end(scan);
+	pfs_directory_writer_close(writer);
+	MemoryContextDelete(context);
+	if (totals.segment_count > 0)
+	{
+		pfs_storage_cache(relation)->counted_at_us = 0;
+		CommandCounterIncrement();
+	}
+	return totals;
+}
+
+bool
+pfs_is_vacated(Relation relation)
+{
+	int64 storage_id = pfs_storage_id(relation);
+	PfsDirectoryScan *scan;
+	PfsSegmentRow row;
+	bool found;
+
+	if (pfs_write_buffer_image_bytes(storage_id) > 0)
+		return false;
+	scan = pfs_directory_scan_begin_nonvacuumable(storage_id);
+	found = pfs_directory_scan_next(scan, &row);
+	pfs_directory_scan_end(scan);
+	return !found;
+}
