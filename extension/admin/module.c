@@ -11,6 +11,7 @@
 #include "admin/module.h"
 #include "admin/worker.h"
 #include "dictionary/dictionary.h"
+#include "exchange/exchange.h"
 #include "store/store.h"
 
 PG_MODULE_MAGIC;
@@ -24,6 +25,7 @@ _PG_init(void)
 	pfs_store_init();
 	pfs_access_init();
 	pfs_dictionary_init();
+	pfs_exchange_init();
 	pfs_worker_init();
 	MarkGUCPrefixReserved("profstore");
 }

@@ -9,3 +9,17 @@ CREATE FUNCTION profstore.flamegraph_html(selector text, from_ts timestamptz, to
 	AS 'MODULE_PATHNAME', 'profstore_flamegraph_html';
 COMMENT ON FUNCTION profstore.flamegraph_html(text, timestamptz, timestamptz, int4, bool, text, text, text, text, text, text) IS 'flame graph as one self-contained HTML page with search, zoom and a table of functions; write it to a file with psql -Ato';
 
+
+CREATE FUNCTION profstore.import_pprof(profile bytea, labels jsonb DEFAULT '{}', at timestamptz DEFAULT NULL,
+							 sample_labels text[] DEFAULT NULL)
+	RETURNS int8
+	LANGUAGE c VOLATILE PARALLEL UNSAFE COST 20000
+	AS 'MODULE_PATHNAME', 'profstore_import_pprof';
+COMMENT ON FUNCTION profstore.import_pprof(bytea, jsonb, timestamptz, text[]) IS 'stores a profile in the format of pprof, gzip or not, all or nothing; returns the number of samples. __name__ among labels names the profile type; sample_labels: keys of sample labels that become labels of series (NULL: all)';
+
+CREATE FUNCTION profstore.pprof(selector text, from_ts timestamptz, to_ts timestamptz, focus text DEFAULT NULL, ignore text DEFAULT NULL,
+					  show text DEFAULT NULL, hide text DEFAULT NULL, sample_labels bool DEFAULT false)
+	RETURNS bytea
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000
+	AS 'MODULE_PATHNAME', 'profstore_pprof';
+COMMENT ON FUNCTION profstore.pprof(text, timestamptz, timestamptz, text, text, text, text, bool) IS 'merged stacks in the format of pprof, for go tool pprof and go build -pgo; sample_labels: with the labels of series on samples';

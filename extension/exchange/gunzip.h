@@ -1,0 +1,26 @@
+/*
+ * gunzip.h
+ *		gzip, within bounds; knows no server header.
+ */
+#ifndef PFS_GUNZIP_H
+#define PFS_GUNZIP_H
+
+#include "exchange/profile.h"
+
+bool pfs_is_gzip(const uint8_t *bytes, size_t length);
+
+/*
+ * Unpacks all members of a gzip file. Result and its length belong to the caller, who frees them through the allocator.
+ * PFS_READ_TOO_LARGE beyond max_bytes, PFS_READ_MALFORMED for what is no gzip, is cut or has a wrong checksum.
+ */
+PfsReadStatus pfs_gunzip(const uint8_t *bytes, size_t length, size_t max_bytes,
+						 PfsAllocator allocator, PfsBytes *result, PfsReadError *error);
+
+/*
+ * Packs bytes as one member without name and time, so equal bytes become equal files. PFS_READ_OK, or
+ * PFS_READ_NO_MEMORY.
+ */
+PfsReadStatus pfs_gzip(const uint8_t *bytes, size_t length, PfsAllocator allocator,
+					   PfsBytes *result);
+
+#endif

@@ -1,0 +1,349 @@
+/*
+ * pprof_write.c
+ *		Each message is appended as it is met; the string table and the mappings, which go on changing, come last.
+ */
+#include "exchange/pprof_write.h"
+
+#include "common/hashfn.h"
+#include "dictionary/dictionary.h"
+#include "exchange/profile.pb-c.h"
+#include "mb/pg_wchar.h"
+#include "query/allocate.h"
+#include "query/hash.h"
+
+#define WIRE_VARINT 0
+#define WIRE_BYTES	2
+#define TAG_SHIFT	3
+
+#define INITIAL_ENTRIES 256
+
+/* Numbers that things of the dictionary have in the file. */
+typedef struct NumberEntry
+{
+	int64 id;
+	uint32 number;
+	char status;
+} NumberEntry;
+
+#define SH_PREFIX		   numbers
+#define SH_ELEMENT_TYPE	   NumberEntry
+#define SH_KEY_TYPE		   int64
+#define SH_KEY			   id
+#define SH_HASH_KEY(tb, k) pfs_hash64((uint64) (k))
+#define SH_EQUAL(tb, a, b) ((a) == (b))
+#define SH_SCOPE		   static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+typedef struct StringEntry
+{
+	const char *text;
+	uint32 number;
+	char status;
+} StringEntry;
+
+#define SH_PREFIX		   strings
+#define SH_ELEMENT_TYPE	   StringEntry
+#define SH_KEY_TYPE		   const char *
+#define SH_KEY			   text
+#define SH_HASH_KEY(tb, k) string_hash(k, strlen(k) + 1)
+#define SH_EQUAL(tb, a, b) (strcmp(a, b) == 0)
+#define SH_SCOPE		   static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+struct PfsPprofWriter
+{
+	const PfsSymbols *symbols;
+	StringInfoData messages; /* samples, locations, functions */
+	StringInfoData table;	 /* the string table */
+	strings_hash *strings;
+	numbers_hash *locations;
+	numbers_hash *functions;
+	numbers_hash *mapping_numbers;
+	Pfs__Pprof__Mapping *mappings;
+	uint32 mapping_count;
+	uint64 *location_numbers; /* of the sample that is being added */
+	uint32 location_capacity;
+};
+
+/* --- bytes ------------------------------------------------------------------------------------------------------- */
+
+static void
+append_varint(StringInfo out, uint64 value)
+{
+	for (; value >= 0x80; value >>= 7)
+		appendStringInfoCharMacro(out, (char) (value | 0x80));
+	appendStringInfoCharMacro(out, (char) value);
+}
+
+static void
+append_number(StringInfo out, Pfs__Pprof__Field field, uint64 value)
+{
+	if (value == 0)
+		return;
+	append_varint(out, (uint64) field << TAG_SHIFT | WIRE_VARINT);
+	append_varint(out, value);
+}
+
+static void
+append_message(StringInfo out, Pfs__Pprof__Field field, const ProtobufCMessage *message)
+{
+	size_t length = protobuf_c_message_get_packed_size(message);
+
+	append_varint(out, (uint64) field << TAG_SHIFT | WIRE_BYTES);
+	append_varint(out, length);
+	if (length > MaxAllocSize)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("profile is too large")));
+	enlargeStringInfo(out, (int) length);
+	protobuf_c_message_pack(message, (uint8_t *) out->data + out->len);
+	out->len += (int) length;
+}
+
+static uint32
+string_number(PfsPprofWriter *writer, const char *text)
+{
+	bool found;
+	StringEntry *entry = strings_insert(writer->strings, text, &found);
+	char *utf8;
+	size_t length;
+
+	if (found)
+		return entry->number;
+	entry->number = writer->strings->members - 1;
+	entry->text = pstrdup(text);
+	utf8 = pg_server_to_any(text, (int) strlen(text), PG_UTF8);
+	length = strlen(utf8);
+	append_varint(&writer->table,
+				  (uint64) PFS__PPROF__FIELD__STRING_TABLE << TAG_SHIFT | WIRE_BYTES);
+	append_varint(&writer->table, length);
+	appendBinaryStringInfo(&writer->table, utf8, (int) length);
+	if (utf8 != text)
+		pfree(utf8);
+	return entry->number;
+}
+
+/* --- functions, mappings, locations ------------------------------------------------------------------------------ */
+
+/* The number of an id, from 1 on. */
+static uint32
+number_of(numbers_hash *numbers, int64 id, bool *found)
+{
+	NumberEntry *entry = numbers_insert(numbers, id, found);
+
+	if (!*found)
+		entry->number = numbers->members;
+	return entry->number;
+}
+
+static uint32
+function_number(PfsPprofWriter *writer, int32 id)
+{
+	Pfs__Pprof__Function message = PFS__PPROF__FUNCTION__INIT;
+	bool found;
+	const PfsFunction *function;
+
+	message.id = number_of(writer->functions, id, &found);
+	if (found)
+		return (uint32) message.id;
+	function = pfs_function_get(id);
+	message.name = string_number(writer, function->name);
+	message.system_name = string_number(writer, function->system_name);
+	message.filename = string_number(writer, function->filename);
+	message.start_line = function->start_line;
+	append_message(&writer->messages, PFS__PPROF__FIELD__FUNCTION, &message.base);
+	return (uint32) message.id;
+}
+
+/*
+ * Mappings claim to be symbolized until a location says otherwise: then pprof looks for symbols itself.
+ */
+static Pfs__Pprof__Mapping *
+mapping_message(PfsPprofWriter *writer, int32 id)
+{
+	bool found;
+	uint32 number = number_of(writer->mapping_numbers, id, &found);
+	Pfs__Pprof__Mapping *message;
+
+	if (found)
+		return &writer->mappings[number - 1];
+	if (writer->mapping_count % INITIAL_ENTRIES == 0)
+		writer->mappings =
+			writer->mappings == NULL
+				? PFS_ARRAY(Pfs__Pprof__Mapping, INITIAL_ENTRIES)
+				: repalloc_huge(writer->mappings, (writer->mapping_count + INITIAL_ENTRIES) *
+													  sizeof(Pfs__Pprof__Mapping));
+	message = &writer->mappings[writer->mapping_count++];
+	pfs__pprof__mapping__init(message);
+	message->id = number;
+	message->memory_limit = PG_UINT64_MAX;
+	message->filename = string_number(writer, pfs_mapping_get(id)->file);
+	message->build_id = string_number(writer, pfs_mapping_get(id)->build_id);
+	message->has_functions = true;
+	message->has_filenames = true;
+	message->has_line_numbers = true;
+	message->has_inline_frames = true;
+	return message;
+}
+
+static void
+note_symbols(Pfs__Pprof__Mapping *mapping, const PfsLocation *location)
+{
+	mapping->has_functions &= location->line_count > 0;
+	mapping->has_inline_frames &= location->line_count > 0;
+	for (uint32 i = 0; i < location->line_count; i++)
+	{
+		mapping->has_filenames &= *pfs_function_get(location->lines[i].function_id)->filename != 0;
+		mapping->has_line_numbers &= location->lines[i].line != 0;
+	}
+	mapping->has_filenames &= location->line_count > 0;
+	mapping->has_line_numbers &= location->line_count > 0;
+}
+
+/* The number of a location, 0 where the filters leave none of its frames. */
+static uint32
+location_number(PfsPprofWriter *writer, int32 id)
+{
+	Pfs__Pprof__Location message = PFS__PPROF__LOCATION__INIT;
+	PfsFrames frames = pfs_symbols_frames(writer->symbols, id);
+	const PfsLocation *location;
+	Pfs__Pprof__Line *lines;
+	Pfs__Pprof__Line **line_pointers;
+	bool found;
+
+	if (frames.count == 0)
+		return 0;
+	message.id = number_of(writer->locations, id, &found);
+	if (found)
+		return (uint32) message.id;
+	location = pfs_location_get(id);
+	message.address = location->address;
+	if (location->mapping_id != 0)
+	{
+		Pfs__Pprof__Mapping *mapping = mapping_message(writer, location->mapping_id);
+
+		note_symbols(mapping, location);
+		message.mapping_id = mapping->id;
+	}
+
+	lines = PFS_ARRAY(Pfs__Pprof__Line, frames.count);
+	line_pointers = PFS_ARRAY(Pfs__Pprof__Line *, frames.count);
+	/* frames come outermost first; a location without a function has one that stands for it */
+	message.n_line = location->line_count == 0 ? 0 : frames.count;
+	for (uint32 i = 0; i < message.n_line; i++)
+	{
+		const PfsLine *line = &location->lines[frames.frames[frames.count - 1 - i].line];
+
+		pfs__pprof__line__init(&lines[i]);
+		lines[i].function_id = function_number(writer, line->function_id);
+		lines[i].line = line->line;
+		line_pointers[i] = &lines[i];
+	}
+	message.line = line_pointers;
+	append_message(&writer->messages, PFS__PPROF__FIELD__LOCATION, &message.base);
+	pfree(lines);
+	pfree(line_pointers);
+	return (uint32) message.id;
+}
+
+/* --- samples ----------------------------------------------------------------------------------------------------- */
+
+PfsPprofWriter *
+pfs_pprof_begin(const PfsSymbols *symbols)
+{
+	PfsPprofWriter *writer = palloc0(sizeof(PfsPprofWriter));
+
+	writer->symbols = symbols;
+	initStringInfo(&writer->messages);
+	initStringInfo(&writer->table);
+	writer->strings = strings_create(CurrentMemoryContext, INITIAL_ENTRIES, NULL);
+	writer->locations = numbers_create(CurrentMemoryContext, INITIAL_ENTRIES, NULL);
+	writer->functions = numbers_create(CurrentMemoryContext, INITIAL_ENTRIES, NULL);
+	writer->mapping_numbers = numbers_create(CurrentMemoryContext, INITIAL_ENTRIES, NULL);
+	string_number(writer, "");
+	return writer;
+}
+
+static void
+reserve_locations(PfsPprofWriter *writer, uint32 count)
+{
+	if (count <= writer->location_capacity)
+		return;
+	if (writer->location_numbers != NULL)
+		pfree(writer->location_numbers);
+	writer->location_capacity = Max(count, 64);
+	writer->location_numbers = PFS_ARRAY(uint64, writer->location_capacity);
+}
+
+void
+pfs_pprof_add(PfsPprofWriter *writer, const int32 *location_ids, uint32 count, int64 value,
+			  const PfsSampleLabel *labels, uint32 label_count)
+{
+	Pfs__Pprof__Sample message = PFS__PPROF__SAMPLE__INIT;
+	Pfs__Pprof__Label *messages = PFS_ARRAY(Pfs__Pprof__Label, label_count);
+	Pfs__Pprof__Label **pointers = PFS_ARRAY(Pfs__Pprof__Label *, label_count);
+	uint32 left = 0;
+
+	reserve_locations(writer, count);
+	/* From the root on, so that the program itself is the first mapping. */
+	for (uint32 i = count; i-- > 0;)
+		writer->location_numbers[i] = location_number(writer, location_ids[i]);
+	for (uint32 i = 0; i < count; i++)
+		if (writer->location_numbers[i] != 0)
+			writer->location_numbers[left++] = writer->location_numbers[i];
+	message.n_location_id = left;
+	message.location_id = writer->location_numbers;
+	message.n_value = 1;
+	message.value = &value;
+	for (uint32 i = 0; i < label_count; i++)
+	{
+		pfs__pprof__label__init(&messages[i]);
+		messages[i].key = string_number(writer, labels[i].key);
+		if (labels[i].numeric)
+		{
+			messages[i].num = labels[i].number;
+			messages[i].num_unit = string_number(writer, labels[i].text);
+		}
+		else
+			messages[i].str = string_number(writer, labels[i].text);
+		pointers[i] = &messages[i];
+	}
+	message.n_label = label_count;
+	message.label = pointers;
+	append_message(&writer->messages, PFS__PPROF__FIELD__SAMPLE, &message.base);
+	pfree(messages);
+	pfree(pointers);
+}
+
+static void
+append_value_type(PfsPprofWriter *writer, StringInfo out, Pfs__Pprof__Field field, const char *type,
+				  const char *unit)
+{
+	Pfs__Pprof__ValueType message = PFS__PPROF__VALUE_TYPE__INIT;
+
+	message.type = string_number(writer, type);
+	message.unit = string_number(writer, unit);
+	append_message(out, field, &message.base);
+}
+
+StringInfo
+pfs_pprof_end(PfsPprofWriter *writer, const PfsPprofHeader *header)
+{
+	StringInfo out = makeStringInfo();
+
+	append_value_type(writer, out, PFS__PPROF__FIELD__SAMPLE_TYPE, header->sample_type,
+					  header->sample_unit);
+	appendBinaryStringInfo(out, writer->messages.data, writer->messages.len);
+	for (uint32 i = 0; i < writer->mapping_count; i++)
+		append_message(out, PFS__PPROF__FIELD__MAPPING, &writer->mappings[i].base);
+	if (*header->period_type != '\0' || *header->period_unit != '\0')
+		append_value_type(writer, out, PFS__PPROF__FIELD__PERIOD_TYPE, header->period_type,
+						  header->period_unit);
+	append_number(out, PFS__PPROF__FIELD__PERIOD, (uint64) header->period);
+	append_number(out, PFS__PPROF__FIELD__TIME_NANOS, (uint64) header->time_ns);
+	append_number(out, PFS__PPROF__FIELD__DURATION_NANOS, (uint64) header->duration_ns);
+	appendBinaryStringInfo(out, writer->table.data, writer->table.len);
+	return out;
+}

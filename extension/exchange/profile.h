@@ -1,0 +1,164 @@
+/*
+ * profile.h
+ *		A profile in memory, on its way from a file to the tables: what the readers of all formats fill in.
+ *
+ * This part of the room (profile, gunzip, *_read) knows no server header, so that it is tested and fuzzed alone. Memory comes
+ * from the caller's allocator and is counted against a budget: a small file cannot ask for much. Texts are neither
+ * terminated nor checked; they point into the bytes that were read, which must outlive the profile.
+ */
+#ifndef PFS_PROFILE_H
+#define PFS_PROFILE_H
+
+#include "codec/segment.h"
+
+#define PFS_NONE UINT32_MAX
+
+/* Limits of one profile, beside those that its memory sets. */
+#define PFS_PROFILE_MAX_DEPTH		 65536 /* locations of a stack */
+#define PFS_PROFILE_MAX_LINES		 4096  /* functions that are inlined at one location */
+#define PFS_PROFILE_MAX_SAMPLE_TYPES 64
+#define PFS_PROFILE_MAX_LABELS		 256 /* of a sample */
+
+typedef enum PfsReadStatus
+{
+	PFS_READ_OK = 0,
+	PFS_READ_MALFORMED,	   /* bytes that the format does not allow */
+	PFS_READ_OUT_OF_RANGE, /* a number that has no room in the tables */
+	PFS_READ_TOO_LARGE,	   /* beyond a limit */
+	PFS_READ_NO_MEMORY
+} PfsReadStatus;
+
+typedef struct PfsReadError
+{
+	const char *message; /* static text, PostgreSQL message style */
+	size_t offset;		 /* of the byte at which it was seen */
+} PfsReadError;
+
+/* Memory of a reader: an allocator, and how much may still be asked for. */
+typedef struct PfsBudget
+{
+	PfsAllocator allocator;
+	size_t left;
+	bool exhausted; /* memory was refused because of the budget */
+} PfsBudget;
+
+typedef struct PfsText
+{
+	const char *data;
+	uint32_t length;
+} PfsText;
+
+typedef struct PfsProfileMapping
+{
+	PfsText build_id;
+	PfsText file;
+} PfsProfileMapping;
+
+typedef struct PfsProfileFunction
+{
+	PfsText name;
+	PfsText system_name;
+	PfsText filename;
+	int32_t start_line;
+} PfsProfileFunction;
+
+typedef struct PfsProfileLine
+{
+	uint32_t function;
+	int32_t line;
+} PfsProfileLine;
+
+typedef struct PfsProfileLocation
+{
+	uint32_t mapping; /* or PFS_NONE */
+	uint32_t first_line;
+	uint32_t line_count; /* innermost first */
+	uint64_t address; /* in the mapping's file as far as that can be told; see pfs_file_address */
+} PfsProfileLocation;
+
+typedef struct PfsProfileLabel
+{
+	PfsText key;
+	PfsText text; /* of a number: its unit */
+	int64_t number;
+	bool numeric;
+} PfsProfileLabel;
+
+typedef struct PfsProfileSample
+{
+	size_t first_location; /* in location_indexes, leaf first */
+	uint32_t location_count;
+	uint32_t first_label;
+	uint32_t label_count;
+	int64_t time_offset_ns; /* from the profile's time */
+} PfsProfileSample;
+
+typedef struct PfsValueType
+{
+	PfsText type;
+	PfsText unit;
+} PfsValueType;
+
+/* Counts beside the arrays; capacities are the readers' own. */
+typedef struct PfsProfile
+{
+	PfsBudget *budget;
+	int64_t time_ns;	 /* since 1970; 0: not known */
+	int64_t duration_ns; /* 0: not known */
+	int64_t period;
+	PfsValueType period_type;
+	PfsText drop_frames; /* regular expressions on function names, "" for none */
+	PfsText keep_frames;
+	PfsText doc_url;
+
+	uint32_t type_count;
+	PfsValueType *types;
+	uint32_t default_type; /* index; PFS_NONE where the file names none */
+	uint32_t comment_count;
+	PfsText *comments;
+	uint32_t mapping_count;
+	PfsProfileMapping *mappings;
+	uint32_t function_count;
+	PfsProfileFunction *functions;
+	uint32_t line_count;
+	PfsProfileLine *lines;
+	uint32_t location_count;
+	PfsProfileLocation *locations;
+	uint32_t label_count;
+	PfsProfileLabel *labels;
+	size_t location_index_count;
+	uint32_t *location_indexes;
+	uint32_t sample_count;
+	PfsProfileSample *samples;
+	int64_t *values; /* type_count for each sample */
+} PfsProfile;
+
+/*
+ * Makes room for one more element of an array that doubles: NULL where memory or budget are out, with the array as it
+ * was. Arrays of a profile are grown by this alone.
+ */
+void *pfs_grow(PfsBudget *budget, void *array, size_t count, size_t element_bytes);
+
+/* What a refused pfs_grow means: PFS_READ_TOO_LARGE or PFS_READ_NO_MEMORY. */
+PfsReadStatus pfs_budget_status(const PfsBudget *budget, PfsReadError *error);
+
+void pfs_profile_init(PfsProfile *profile, PfsBudget *budget);
+void pfs_profile_fini(PfsProfile *profile);
+
+bool pfs_text_equals(PfsText text, const char *other);
+
+/*
+ * Address in a file of an address in a process: by the mapping's place where the loader chose it (between 4 GiB and the upper
+ * half), as it is for programs with fixed addresses and for the kernel. It is the ELF address where segments lie
+ * at their offsets in the file.
+ */
+uint64_t pfs_file_address(uint64_t address, uint64_t start, uint64_t limit, uint64_t offset);
+
+/*
+ * Reads the format of pprof, not compressed. On PFS_READ_OK the profile is whole: every index in it is one of its arrays'.
+ * Otherwise error says why; in both cases pfs_profile_fini gives the memory back.
+ */
+PfsReadStatus pfs_pprof_read(const uint8_t *bytes, size_t length, PfsProfile *profile,
+							 PfsReadError *error);
+
+#endif

@@ -1,0 +1,111 @@
+-- import_pprof and pprof
+\getenv src PG_ABS_SRCDIR
+\set ECHO none
+\o /dev/null
+\i :src/sql/fixtures/pprof.sql
+\o
+\set ECHO all
+SET timezone = 'UTC';
+
+-- Two sample types, an inlined call, a position-independent program, labels of every kind, a key that comes twice.
+--             1          2        3      4              5         6       7        8        9          10     11    12        13      14        15
+SELECT strings('', 'samples', 'count', 'cpu', 'nanoseconds', 'main', 'work', 'inner', 'app.c', '/bin/app', 'ab12', 'thread-id', 'seven', 'size', 'bytes', 'host', 'libc.so', '_Z5innerv')
+	|| sample_type(1, 2) || sample_type(3, 4)
+	|| message(11, number(1, 3) || number(2, 4)) || number(12, 10000000)
+	|| number(9, 1700000000123456000) || number(10, 30000000000)
+	|| mapping(1, x'555555554000'::int8, x'555555560000'::int8, x'1000'::int8, 9, 10)
+	|| mapping(2, x'7fff00000000'::int8, x'7fff00100000'::int8, 0, 16, 0)
+	|| location(1, 1, x'555555554010'::int8, '{7,6}', '{12,30}')
+	|| location(2, 1, x'555555554100'::int8, '{5}', '{7}')
+	|| location(3, 2, x'7fff00000abc'::int8, '{}', '{}')
+	|| func(5, 5, 5, 8, 1) || func(6, 6, 6, 8, 20) || func(7, 7, 17, 8, 10)
+	|| sample('{1,2}', '{3,30000000}')
+	|| sample('{1,2}', '{1,10000000}')
+	|| sample('{3,1,2}', '{1,10000000}', label(11, 12) || label(13, 0, 64, 14))
+	|| sample('{3,2}', '{2,20000000}', label(15, 12) || label(15, 2))
+	|| sample('{}', '{5,0}') AS profile \gset
+
+SELECT profstore.import_pprof(:'profile', '{"__name__": "process_cpu", "service": "app"}');
+SELECT profile_type, labels FROM profstore.series();
+SELECT key FROM profstore.dictionary_partitions;
+SELECT m.build_id, m.file, to_hex(l.address) AS address, l.lines, array(SELECT f.name || ' ' || f.system_name || ' ' || f.start_line
+		FROM unnest(l.function_ids) WITH ORDINALITY AS u(id, ord) JOIN profstore.functions f USING (id) ORDER BY ord) AS functions
+FROM profstore.locations l JOIN profstore.mappings m ON m.id = l.mapping ORDER BY l.id;
+SELECT t.sample_type, p.time, s.labels ->> 'size' AS size, p.value, s.period
+FROM profstore.samples p JOIN profstore.series s ON s.id = p.series_id JOIN profstore.profile_types t ON t.id = s.profile_type
+ORDER BY t.sample_type, p.value, size;
+SELECT * FROM profstore.folded('process_cpu:samples:count:cpu:nanoseconds:delta{}', '-infinity', 'infinity') ORDER BY stack;
+
+-- What is exported comes in as the same profile: the same series and stacks.
+SELECT profstore.import_pprof(profstore.pprof('process_cpu:samples:count:cpu:nanoseconds:delta{}', '2023-11-14 22:13:20.123456+00',
+	'2023-11-14 22:13:50.123456+00', sample_labels => true), '{"__name__": "process_cpu"}', '2024-01-01 00:00+00');
+SELECT count(DISTINCT series_id) AS series, sum(value) FILTER (WHERE time < '2024-01-01') AS original,
+	sum(value) FILTER (WHERE time >= '2024-01-01') AS copy
+FROM profstore.samples WHERE series_id IN (SELECT series_id FROM profstore.series('process_cpu:samples:count:cpu:nanoseconds:delta{}'));
+(SELECT series_id, stack_id, value FROM profstore.samples WHERE time < '2024-01-01'
+	AND series_id IN (SELECT series_id FROM profstore.series('process_cpu:samples:count:cpu:nanoseconds:delta{}')))
+EXCEPT SELECT series_id, stack_id, value FROM profstore.samples WHERE time >= '2024-01-01';
+
+-- Equal samples are equal bytes; without labels, stacks merge.
+SELECT profstore.pprof('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{}', '-infinity', 'infinity')
+	= profstore.pprof('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{}', '-infinity', 'infinity') AS equal;
+SELECT profstore.import_pprof(profstore.pprof('process_cpu:samples:count:cpu:nanoseconds:delta{}', '-infinity', '2024-01-01'), '{"__name__": "merged"}');
+SELECT * FROM profstore.folded('merged:samples:count:cpu:nanoseconds:delta{}', '-infinity', 'infinity') ORDER BY stack;
+SELECT profstore.import_pprof(profstore.pprof('process_cpu:samples:count:cpu:nanoseconds:delta{}', '-infinity', '2024-01-01',
+	focus => 'work', hide => '^inner$'), '{"__name__": "filtered"}');
+SELECT * FROM profstore.folded('filtered:samples:count:cpu:nanoseconds:delta{}', '-infinity', 'infinity') ORDER BY stack;
+SELECT profstore.import_pprof(profstore.pprof('none:samples:count::{}', '-infinity', 'infinity'), '{"__name__": "empty"}');
+SELECT m.profile_type, p.stack_id, p.value FROM profstore.samples p JOIN profstore.matching_series('empty:samples:count::{}') m USING (series_id);
+
+-- Only some keys become labels; one that the import has itself gets another name.
+SELECT profstore.import_pprof(:'profile', '{"__name__": "some"}', sample_labels => '{thread-id}');
+SELECT profstore.import_pprof(:'profile', '{"__name__": "some", "host": "h1"}', sample_labels => '{host}');
+SELECT labels FROM profstore.series('some:cpu:nanoseconds:cpu:nanoseconds:delta{}');
+
+-- Nothing of what is refused is stored.
+SELECT count(*) AS before FROM profstore.samples \gset
+SELECT profstore.import_pprof(NULL);
+SELECT profstore.import_pprof(:'profile', NULL);
+SELECT profstore.import_pprof(:'profile', '[]');
+SELECT profstore.import_pprof(:'profile', '{"a-b": "c"}');
+SELECT profstore.import_pprof(strings('', 'a') || sample_type(1, 1), at => '1969-12-31');
+CREATE FUNCTION refusal(profile bytea, OUT code text, OUT message text, OUT detail text, OUT context text) LANGUAGE plpgsql AS
+$$
+BEGIN
+	PERFORM profstore.import_pprof(profile);
+	message := 'imported';
+EXCEPTION WHEN OTHERS THEN
+	GET STACKED DIAGNOSTICS code = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, context = PG_EXCEPTION_CONTEXT;
+	context := substring(context FROM '^text of .*?profile');
+END
+$$;
+SELECT r.* FROM (VALUES
+	(1, ('')::bytea),
+	(2, ('some text')::bytea),
+	(3, (substr(:'profile'::bytea, 1, 400))::bytea),
+	(4, (strings('x'))::bytea),
+	(5, (strings('', 'a') || sample_type(1, 9))::bytea),
+	(6, (strings('', 'a') || sample_type(1, 1) || sample_type(1, 1))::bytea),
+	(7, (strings('', 'a') || sample_type(1, 1) || sample('{}', '{1,2}'))::bytea),
+	(8, (strings('', 'a') || sample_type(1, 1) || sample('{4}', '{1}'))::bytea),
+	(9, (strings('', 'a') || sample_type(1, 1) || location(1, 3, 0, '{}', '{}'))::bytea),
+	(10, (strings('', 'a') || sample_type(1, 1) || location(1, 0, 0, '{1}', '{1}'))::bytea),
+	(11, (strings('', 'a') || sample_type(1, 1) || location(1, 0, 0, '{}', '{}') || location(1, 0, 0, '{}', '{}'))::bytea),
+	(12, (strings('', 'a') || sample_type(1, 1) || location(2, 0, 0, '{}', '{}') || location(2, 0, 0, '{}', '{}'))::bytea),
+	(13, (strings('', 'a') || sample_type(1, 1) || location(0, 0, 0, '{}', '{}'))::bytea),
+	(14, (strings('', 'a') || sample_type(1, 1) || func(1, 1, 1, 1, 3000000000))::bytea),
+	(15, (strings('', 'a') || sample_type(1, 1) || func(1, 1, 1, 1, 1) || location(1, 0, 0, '{1}', '{-1}'))::bytea),
+	(16, (strings('', 'a') || sample_type(1, 1) || sample('{}', '{9223372036854775807}') || sample('{}', '{1}'))::bytea),
+	(17, (message(6, '') || message(6, '\xff') || sample_type(1, 1))::bytea),
+	(18, (message(6, '') || message(6, '\x6100') || sample_type(1, 1))::bytea),
+	(19, (strings('', 'a') || sample_type(1, 1) || '\x12ffffffffffffffff7f')::bytea),
+	(20, (strings('', 'a') || sample_type(1, 1) || number(9, 1) || number(9, 1))::bytea),
+	(21, ('\x1f8b08')::bytea),
+	(22, ('\x1f8b0800000000000003ffff')::bytea)) AS p(ord, profile), refusal(p.profile) AS r ORDER BY ord;
+-- a megabyte of zeros
+\set bomb H4sIAAAAAAAC/+3BAQEAAACCIP+vbkhAAQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAArwaey3kSQEIPAA==
+SET profstore.import_max_size = '64kB';
+SELECT * FROM refusal(decode(:'bomb', 'base64'));
+SELECT * FROM refusal(decode(repeat('00', 70000), 'hex'));
+RESET profstore.import_max_size;
+SELECT count(*) = :before AS untouched FROM profstore.samples;
