@@ -4,24 +4,13 @@
 \o /dev/null
 \i :src/sql/fixtures/profiles.sql
 \i :src/sql/fixtures/fleet.sql
+\i :src/sql/fixtures/frames.sql
 \o
 \set ECHO all
 SET timezone = 'UTC';
 SET client_min_messages = warning;
 \set cpu 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'
 
--- The oracle: every frame of every stack, outermost first, with all that a filter may ask for.
-CREATE TABLE frames AS
-WITH RECURSIVE walk AS
-	(SELECT id AS stack_id, parent, location, 0 AS up FROM profstore.stacks
-	 UNION ALL
-	 SELECT w.stack_id, s.parent, s.location, w.up + 1 FROM walk AS w JOIN profstore.stacks AS s ON s.id = w.parent)
-SELECT w.stack_id, row_number() OVER (PARTITION BY w.stack_id ORDER BY w.up DESC, u.ord DESC) AS ord,
-	coalesce(f.name, regexp_replace(m.file, '.*/', '') || ' 0x' || to_hex(l.address)) AS function,
-	coalesce(f.system_name, '') AS system_name, coalesce(f.filename, '') AS file, coalesce(u.line, 0) AS line,
-	m.file AS lib, m.build_id, '0x' || to_hex(l.address) AS address
-FROM walk AS w JOIN profstore.locations AS l ON l.id = w.location JOIN profstore.mappings AS m ON m.id = l.mapping
-	LEFT JOIN LATERAL unnest(l.function_ids, l.lines) WITH ORDINALITY AS u(id, line, ord) ON true LEFT JOIN profstore.functions AS f ON f.id = u.id;
 CREATE TABLE sums AS
 SELECT stack_id, value FROM oracle_sums(:'cpu', '{}', '2026-01-01', '2026-01-03');
 -- conditions are SQL over a frame; NULL is no filter

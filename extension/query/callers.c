@@ -1,6 +1,6 @@
 /*
  * callers.c
- *		callers() and callees(): who calls a function, and what it calls, as trees.
+ *		callers(), callees() and sandwich(): who calls a function, and what it calls, as trees.
  */
 #include "query/flamegraph.h"
 
@@ -25,8 +25,46 @@ enum
 	COL_COUNT
 };
 
+enum
+{
+	SANDWICH_SIDE,
+	SANDWICH_ORD,
+	SANDWICH_LEVEL,
+	SANDWICH_VALUE,
+	SANDWICH_SELF,
+	SANDWICH_LABEL,
+	SANDWICH_TRUNCATED,
+	SANDWICH_SHARE,
+	SANDWICH_COUNT
+};
+
+typedef struct FunctionQuery
+{
+	const char *function;
+	uint32 max_nodes;
+	PfsFilters filters;
+	PfsStackSums sums;
+} FunctionQuery;
+
 PG_FUNCTION_INFO_V1(profstore_callers);
 PG_FUNCTION_INFO_V1(profstore_callees);
+PG_FUNCTION_INFO_V1(profstore_sandwich);
+
+static FunctionQuery
+get_query(FunctionCallInfo fcinfo)
+{
+	FunctionQuery query;
+
+	query.max_nodes = pfs_max_nodes_get(fcinfo, ARG_MAX_NODES);
+	query.filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
+	if (PG_ARGISNULL(ARG_FUNCTION))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("argument function must not be null"),
+						errhint("profstore.top() lists the functions of a selection.")));
+	query.function = text_to_cstring(PG_GETARG_TEXT_PP(ARG_FUNCTION));
+	query.sums = pfs_stack_sums(pfs_selection_get(fcinfo, ARG_SELECTOR));
+	return query;
+}
 
 static void
 put_row(const PfsRows *rows, const char *name, const PfsFlameRow *row, int64 whole)
@@ -48,23 +86,12 @@ static void
 put_tree(FunctionCallInfo fcinfo, bool inverted)
 {
 	PfsRows rows = pfs_rows_begin(fcinfo);
-	uint32 max_nodes = pfs_max_nodes_get(fcinfo, ARG_MAX_NODES);
-	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
-	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
-	const char *function;
-	PfsStackSums sums;
-	PfsFrameTree *tree;
-	PfsFlameRows flame;
+	FunctionQuery query = get_query(fcinfo);
+	PfsFrameTree *tree =
+		pfs_frame_tree_build(&query.sums, &query.filters, inverted, query.function);
+	PfsFlameRows flame = pfs_flame_rows(tree, query.max_nodes);
 
-	if (PG_ARGISNULL(ARG_FUNCTION))
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						errmsg("argument function must not be null"),
-						errhint("profstore.top() lists the functions of a selection.")));
-	function = text_to_cstring(PG_GETARG_TEXT_PP(ARG_FUNCTION));
-	sums = pfs_stack_sums(selection);
-	tree = pfs_frame_tree_build(&sums, &filters, inverted, function);
-	flame = pfs_flame_rows(tree, max_nodes);
-	put_row(&rows, function, &flame.rows[0], flame.rows[0].total.value);
+	put_row(&rows, query.function, &flame.rows[0], flame.rows[0].total.value);
 	for (uint32 i = 1; i < flame.count; i++)
 	{
 		const PfsFlameRow *row = &flame.rows[i];
@@ -93,5 +120,52 @@ PGDLLEXPORT Datum
 profstore_callees(PG_FUNCTION_ARGS)
 {
 	put_tree(fcinfo, false);
+	return (Datum) 0;
+}
+
+/* One side of the sandwich, a flame graph of its own. */
+static void
+put_side(const PfsRows *rows, const FunctionQuery *query, bool inverted, int32 *ord)
+{
+	PfsFrameTree *tree =
+		pfs_frame_tree_build(&query->sums, &query->filters, inverted, query->function);
+	PfsFlameRows flame = pfs_flame_rows(tree, query->max_nodes);
+	int64 whole = flame.rows[0].total.value;
+	Datum side = CStringGetTextDatum(inverted ? "callers" : "callees");
+
+	flame.rows[0].label = pfs_flame_label(query->function);
+	for (uint32 i = 0; i < flame.count; i++)
+	{
+		const PfsFlameRow *row = &flame.rows[i];
+		Datum values[SANDWICH_COUNT];
+		bool nulls[SANDWICH_COUNT] = { false };
+
+		values[SANDWICH_SIDE] = side;
+		values[SANDWICH_ORD] = Int32GetDatum((*ord)++);
+		values[SANDWICH_LEVEL] = Int32GetDatum(row->level);
+		values[SANDWICH_VALUE] = Int64GetDatum(row->total.value);
+		values[SANDWICH_SELF] = Int64GetDatum(row->self.value);
+		values[SANDWICH_LABEL] = CStringGetTextDatum(row->label);
+		values[SANDWICH_TRUNCATED] = BoolGetDatum(row->node == NULL);
+		nulls[SANDWICH_SHARE] = whole == 0;
+		values[SANDWICH_SHARE] =
+			Float8GetDatum(whole == 0 ? 0 : (double) row->total.value / (double) whole);
+		pfs_rows_put(rows, values, nulls);
+		pfree(DatumGetPointer(values[SANDWICH_LABEL]));
+	}
+}
+
+/*
+ * sandwich(selector, from_ts, to_ts, function, max_nodes, focus, ignore, show, hide, granularity)
+ */
+PGDLLEXPORT Datum
+profstore_sandwich(PG_FUNCTION_ARGS)
+{
+	PfsRows rows = pfs_rows_begin(fcinfo);
+	FunctionQuery query = get_query(fcinfo);
+	int32 ord = 0;
+
+	put_side(&rows, &query, true, &ord);
+	put_side(&rows, &query, false, &ord);
 	return (Datum) 0;
 }

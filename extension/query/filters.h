@@ -32,7 +32,8 @@ typedef enum PfsGranularity
 	PFS_BY_FILE,			/* neighbours of one file are one frame */
 	PFS_BY_BINARY,			/* neighbours of one binary are one frame */
 	PFS_BY_BINARY_FUNCTION, /* libc.so.6!malloc */
-	PFS_BY_ADDRESS			/* function, binary and address */
+	PFS_BY_ADDRESS,			/* function, binary and address */
+	PFS_BY_SOURCE_LINE		/* line number in one file, "" elsewhere; set by source() alone */
 } PfsGranularity;
 
 typedef struct PfsFilter PfsFilter;
@@ -44,6 +45,7 @@ typedef struct PfsFilters
 	PfsFilter *show;
 	PfsFilter *hide;
 	PfsGranularity granularity; /* by function, unless the view sets it */
+	const char *source_file;	/* for PFS_BY_SOURCE_LINE: a path, or its last parts */
 } PfsFilters;
 
 /* A frame as filters see it. */

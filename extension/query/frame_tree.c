@@ -111,6 +111,31 @@ pfs_frame_tree_expand_all(PfsFrameTree *tree)
 	} while (node != 0);
 }
 
+void
+pfs_frame_tree_walk(PfsFrameTree *tree, PfsFrameVisit enter, PfsFrameVisit leave, void *state)
+{
+	const PfsFrameNode *nodes;
+	uint32 node = 0;
+
+	pfs_frame_tree_expand_all(tree);
+	nodes = tree->nodes;
+	do
+	{
+		uint32 next = nodes[node].child_count > 0 ? nodes[node].first_child : 0;
+
+		CHECK_FOR_INTERRUPTS();
+		while (next == 0 && node != 0)
+		{
+			leave(state, node);
+			next = pfs_frame_tree_sibling(tree, node);
+			node = nodes[node].parent;
+		}
+		node = next;
+		if (node != 0)
+			enter(state, node);
+	} while (node != 0);
+}
+
 PfsFrameTree *
 pfs_frame_tree_build(const PfsStackSums *sums, const PfsFilters *filters, bool inverted,
 					 const char *function)
@@ -119,7 +144,8 @@ pfs_frame_tree_build(const PfsStackSums *sums, const PfsFilters *filters, bool i
 	PfsFrameNode root = { 0 };
 	uint32 start = PFS_NO_SYMBOL;
 
-	tree->folding = filters->granularity == PFS_BY_FILE || filters->granularity == PFS_BY_BINARY;
+	tree->folding = filters->granularity == PFS_BY_FILE || filters->granularity == PFS_BY_BINARY ||
+					filters->granularity == PFS_BY_SOURCE_LINE;
 	pfs_dictionary_begin();
 	tree->symbols = pfs_symbols_create(filters);
 	if (function != NULL)

@@ -60,6 +60,13 @@ void pfs_frame_tree_expand_all(PfsFrameTree *tree);
 /* The next child of the node's parent, which has been expanded; 0 where there is none. */
 uint32 pfs_frame_tree_sibling(const PfsFrameTree *tree, uint32 node);
 
+/*
+ * Visits every node but the root, depth first, parents before children; leave comes when all below it is done. Expands
+ * the whole tree before.
+ */
+typedef void (*PfsFrameVisit)(void *state, uint32 node);
+void pfs_frame_tree_walk(PfsFrameTree *tree, PfsFrameVisit enter, PfsFrameVisit leave, void *state);
+
 /* Source of a node for people; NULL where not known. */
 typedef struct PfsFrameSource
 {

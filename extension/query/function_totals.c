@@ -15,8 +15,9 @@ typedef struct Totals
 
 /* The totals of a frame count in its function only where no frame above it has the same name. */
 static void
-enter_node(Totals *totals, uint32 index)
+enter_node(void *state, uint32 index)
 {
+	Totals *totals = state;
 	const PfsFrameNode *node = &totals->tree->nodes[index];
 	PfsFunctionTotal *function = &totals->functions[node->symbol];
 
@@ -28,25 +29,11 @@ enter_node(Totals *totals, uint32 index)
 }
 
 static void
-walk_depth_first(Totals *totals)
+leave_node(void *state, uint32 index)
 {
-	const PfsFrameNode *nodes = totals->tree->nodes;
-	uint32 node = 0;
+	Totals *totals = state;
 
-	do
-	{
-		uint32 next = nodes[node].child_count > 0 ? nodes[node].first_child : 0;
-
-		while (next == 0 && node != 0)
-		{
-			totals->open_frames[nodes[node].symbol]--;
-			next = pfs_frame_tree_sibling(totals->tree, node);
-			node = nodes[node].parent;
-		}
-		node = next;
-		if (node != 0)
-			enter_node(totals, node);
-	} while (node != 0);
+	totals->open_frames[totals->tree->nodes[index].symbol]--;
 }
 
 uint32
@@ -56,16 +43,16 @@ pfs_function_totals(PfsFrameTree *tree, PfsFunctionTotal **functions)
 	Totals totals = { .tree = tree };
 	uint32 count = 0;
 
-	pfs_frame_tree_expand_all(tree);
 	totals.functions = PFS_ARRAY0(PfsFunctionTotal, symbol_count);
 	totals.open_frames = PFS_ARRAY0(uint32, symbol_count);
-	walk_depth_first(&totals);
+	pfs_frame_tree_walk(tree, enter_node, leave_node, &totals);
 	for (uint32 symbol = 0; symbol < symbol_count; symbol++)
 	{
 		PfsFunctionTotal function = totals.functions[symbol];
 
 		if (function.node == NULL)
 			continue;
+		function.symbol = symbol;
 		function.name = pfs_symbol_name(tree->symbols, symbol);
 		totals.functions[count++] = function;
 	}

@@ -11,6 +11,7 @@
 
 typedef struct PfsFunctionTotal
 {
+	uint32 symbol;
 	const char *name;
 	const PfsFrameNode *node; /* one of this function's, for its source */
 	PfsSides self;

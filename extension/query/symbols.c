@@ -141,14 +141,26 @@ frame_facts(const PfsLocation *location, uint32 line)
 	return frame;
 }
 
+/* Whether a path is the file, or ends in it after a slash. */
+static bool
+is_file(const char *path, const char *file)
+{
+	size_t path_length = strlen(path);
+	size_t file_length = strlen(file);
+
+	if (path_length < file_length || strcmp(path + path_length - file_length, file) != 0)
+		return false;
+	return path_length == file_length || path[path_length - file_length - 1] == '/';
+}
+
 /* The name under which the frame merges. */
 static const char *
-merged_name(PfsGranularity granularity, const PfsFrameFacts *frame)
+merged_name(const PfsFilters *filters, const PfsFrameFacts *frame)
 {
 	const char *binary = binary_of(frame->location);
 	const char *file = frame->function ? frame->function->filename : "";
 
-	switch (granularity)
+	switch (filters->granularity)
 	{
 		case PFS_BY_FUNCTION:
 			return frame->name;
@@ -169,6 +181,8 @@ merged_name(PfsGranularity granularity, const PfsFrameFacts *frame)
 				return frame->name;
 			return psprintf("%s %s%s0x%" INT64_MODIFIER "x", frame->name, binary,
 							*binary ? " " : "", frame->location->address);
+		case PFS_BY_SOURCE_LINE:
+			return is_file(file, filters->source_file) ? psprintf("%d", frame->line->line) : "";
 	}
 	pg_unreachable();
 }
@@ -185,15 +199,14 @@ naming_id(PfsGranularity granularity, const PfsFrameFacts *frame)
 static uint32
 frame_symbol(PfsSymbols *symbols, const PfsFrameFacts *frame)
 {
-	PfsGranularity granularity = symbols->filters->granularity;
-	int32 id = naming_id(granularity, frame);
+	int32 id = naming_id(symbols->filters->granularity, frame);
 	uint32 *slot;
 
 	if (id == 0)
-		return pfs_symbol_intern(symbols, merged_name(granularity, frame));
+		return pfs_symbol_intern(symbols, merged_name(symbols->filters, frame));
 	slot = pfs_id_map_slot(&symbols->name_map, id);
 	if (*slot == 0)
-		*slot = 1 + pfs_symbol_intern(symbols, merged_name(granularity, frame));
+		*slot = 1 + pfs_symbol_intern(symbols, merged_name(symbols->filters, frame));
 	return *slot - 1;
 }
 

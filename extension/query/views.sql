@@ -7,3 +7,35 @@ CREATE FUNCTION profstore.filtered_share(selector text, from_ts timestamptz, to_
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000
 	AS 'MODULE_PATHNAME', 'profstore_filtered_share';
 COMMENT ON FUNCTION profstore.filtered_share(text, timestamptz, timestamptz, text, text, text, text) IS 'how much of a selection the filters keep, and what dropped the rest: focus, ignore, or show and hide that left no frame';
+
+CREATE FUNCTION profstore.sandwich(selector text, from_ts timestamptz, to_ts timestamptz, "function" text,
+						 max_nodes int4 DEFAULT 8192, focus text DEFAULT NULL, ignore text DEFAULT NULL,
+						 show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
+	RETURNS TABLE (side text, ord int4, level int4, value int8, self int8, label text, truncated bool, share float8)
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 2000
+	AS 'MODULE_PATHNAME', 'profstore_sandwich';
+COMMENT ON FUNCTION profstore.sandwich(text, timestamptz, timestamptz, text, int4, text, text, text, text, text) IS 'who calls a function and what it calls (ORDER BY ord): the rows of each side, callers or callees, are a flame graph that begins at the function; share is the part of the function''s total';
+
+CREATE FUNCTION profstore.source(selector text, from_ts timestamptz, to_ts timestamptz, filename text,
+					   focus text DEFAULT NULL, ignore text DEFAULT NULL, show text DEFAULT NULL, hide text DEFAULT NULL,
+					   contents text DEFAULT NULL)
+	RETURNS TABLE (line int4, self int8, total int8, "text" text)
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 100
+	AS 'MODULE_PATHNAME', 'profstore_source';
+COMMENT ON FUNCTION profstore.source(text, timestamptz, timestamptz, text, text, text, text, text, text) IS 'what the lines of a source file cost, a line that recurs in a stack counted once; filename is a path or its last parts. With the file''s contents, every line has a row, with its text';
+
+CREATE FUNCTION profstore.callgraph(selector text, from_ts timestamptz, to_ts timestamptz, max_nodes int4 DEFAULT NULL,
+						  focus text DEFAULT NULL, ignore text DEFAULT NULL, show text DEFAULT NULL, hide text DEFAULT NULL,
+						  granularity text DEFAULT 'function')
+	RETURNS TABLE (caller text, callee text, value int8, share float8, indirect bool)
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000
+	AS 'MODULE_PATHNAME', 'profstore_callgraph';
+COMMENT ON FUNCTION profstore.callgraph(text, timestamptz, timestamptz, int4, text, text, text, text, text) IS 'which function calls which, by value; a stack that makes a call more than once counts once. Among the max_nodes functions of the largest totals alone, calls through others are indirect';
+
+CREATE FUNCTION profstore.callgraph_dot(selector text, from_ts timestamptz, to_ts timestamptz, max_nodes int4 DEFAULT 80,
+							  focus text DEFAULT NULL, ignore text DEFAULT NULL, show text DEFAULT NULL,
+							  hide text DEFAULT NULL, granularity text DEFAULT 'function')
+	RETURNS text
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000
+	AS 'MODULE_PATHNAME', 'profstore_callgraph_dot';
+COMMENT ON FUNCTION profstore.callgraph_dot(text, timestamptz, timestamptz, int4, text, text, text, text, text) IS 'the call graph in the DOT language, for Graphviz: dot -Tsvg';

@@ -1,0 +1,237 @@
+/*
+ * callgraph.c
+ *		callgraph() and callgraph_dot(): which function calls which, and what the calls cost.
+ *
+ * A stack counts once in an edge, however often it makes the call. Between the functions that are shown the
+ * graph stays connected: where those between two of them are cut, an indirect edge takes their place.
+ */
+#include "query/callgraph.h"
+
+#include "query/allocate.h"
+#include "query/flamegraph.h"
+#include "query/hash.h"
+#include "query/selection.h"
+#include "query/srf.h"
+#include "utils/builtins.h"
+
+enum
+{
+	ARG_SELECTOR = 0,
+	ARG_MAX_NODES = 3,
+	ARG_FILTERS
+};
+
+enum
+{
+	COL_CALLER,
+	COL_CALLEE,
+	COL_VALUE,
+	COL_SHARE,
+	COL_INDIRECT,
+	COL_COUNT
+};
+
+#define INITIAL_EDGES 1024
+#define NO_EDGE		  PG_UINT32_MAX
+
+typedef struct EdgeEntry
+{
+	uint64 key; /* caller's symbol, callee's symbol */
+	uint32 edge;
+	char status;
+} EdgeEntry;
+
+#define SH_PREFIX		   edge_table
+#define SH_ELEMENT_TYPE	   EdgeEntry
+#define SH_KEY_TYPE		   uint64
+#define SH_KEY			   key
+#define SH_HASH_KEY(tb, k) pfs_hash64(k)
+#define SH_EQUAL(tb, a, b) ((a) == (b))
+#define SH_SCOPE		   static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+typedef struct Building
+{
+	PfsCallgraph *graph;
+	const PfsFrameTree *tree;
+	uint32 *shown_at; /* by symbol: 1 + its place in graph->functions; 0 where it is cut */
+	uint32 *above;	  /* by tree node: the nearest one above that is shown, or 0 */
+	uint32 *edge_of;  /* by tree node: the edge that ends in it, or NO_EDGE */
+	uint32 *open;	  /* by edge: how often the walk is inside it */
+	uint32 capacity;
+	edge_table_hash *table;
+} Building;
+
+PG_FUNCTION_INFO_V1(profstore_callgraph);
+PG_FUNCTION_INFO_V1(profstore_callgraph_dot);
+
+/* By falling total, then self, then name. */
+static int
+compare_functions(const void *a, const void *b)
+{
+	const PfsFunctionTotal *left = a;
+	const PfsFunctionTotal *right = b;
+
+	if (left->total.value != right->total.value)
+		return left->total.value > right->total.value ? -1 : 1;
+	if (left->self.value != right->self.value)
+		return left->self.value > right->self.value ? -1 : 1;
+	return strcmp(left->name, right->name);
+}
+
+static uint32
+find_edge(Building *building, uint32 caller, uint32 callee)
+{
+	PfsCallgraph *graph = building->graph;
+	bool found;
+	EdgeEntry *entry = edge_table_insert(building->table, (uint64) caller << 32 | callee, &found);
+
+	if (!found)
+	{
+		if (graph->edge_count == building->capacity)
+		{
+			building->capacity *= 2;
+			graph->edges =
+				repalloc_huge(graph->edges, (Size) building->capacity * sizeof(PfsCallEdge));
+			building->open =
+				repalloc_huge(building->open, (Size) building->capacity * sizeof(uint32));
+		}
+		entry->edge = graph->edge_count++;
+		building->open[entry->edge] = 0;
+		graph->edges[entry->edge] = (PfsCallEdge){ building->shown_at[caller] - 1,
+												   building->shown_at[callee] - 1, 0, true };
+	}
+	return entry->edge;
+}
+
+static void
+enter_node(void *state, uint32 index)
+{
+	Building *building = state;
+	const PfsFrameNode *nodes = building->tree->nodes;
+	const PfsFrameNode *node = &nodes[index];
+	uint32 parent = node->parent;
+	bool parent_shown = parent != 0 && building->shown_at[nodes[parent].symbol] != 0;
+	uint32 above = parent_shown ? parent : building->above[parent];
+
+	building->above[index] = above;
+	building->edge_of[index] = NO_EDGE;
+	if (above != 0 && building->shown_at[node->symbol] != 0)
+	{
+		uint32 at = find_edge(building, nodes[above].symbol, node->symbol);
+		PfsCallEdge *edge = &building->graph->edges[at];
+
+		building->edge_of[index] = at;
+		edge->indirect &= !parent_shown;
+		if (building->open[at]++ == 0)
+			edge->value = pfs_add_values(edge->value, node->total.value);
+	}
+}
+
+static void
+leave_node(void *state, uint32 index)
+{
+	Building *building = state;
+
+	if (building->edge_of[index] != NO_EDGE)
+		building->open[building->edge_of[index]]--;
+}
+
+/* By falling value, then the callers' and the callees' places. */
+static int
+compare_edges(const void *a, const void *b)
+{
+	const PfsCallEdge *left = a;
+	const PfsCallEdge *right = b;
+
+	if (left->value != right->value)
+		return left->value > right->value ? -1 : 1;
+	if (left->caller != right->caller)
+		return left->caller < right->caller ? -1 : 1;
+	return (left->callee > right->callee) - (left->callee < right->callee);
+}
+
+PfsCallgraph
+pfs_callgraph_build(PfsFrameTree *tree, uint32 max_nodes)
+{
+	PfsCallgraph graph = { .whole = tree->nodes[0].total.value };
+	Building building = { .graph = &graph, .tree = tree, .capacity = INITIAL_EDGES };
+
+	graph.function_count = pfs_function_totals(tree, &graph.functions);
+	qsort(graph.functions, graph.function_count, sizeof(PfsFunctionTotal), compare_functions);
+	if (max_nodes != PFS_NO_ROW_LIMIT)
+		graph.function_count = Min(graph.function_count, max_nodes);
+	graph.edges = PFS_ARRAY(PfsCallEdge, INITIAL_EDGES);
+	building.shown_at = PFS_ARRAY0(uint32, pfs_symbol_count(tree->symbols));
+	for (uint32 i = 0; i < graph.function_count; i++)
+		building.shown_at[graph.functions[i].symbol] = i + 1;
+	building.above = PFS_ARRAY0(uint32, tree->count);
+	building.edge_of = PFS_ARRAY(uint32, tree->count);
+	building.open = PFS_ARRAY(uint32, INITIAL_EDGES);
+	building.table = edge_table_create(CurrentMemoryContext, INITIAL_EDGES, NULL);
+	pfs_frame_tree_walk(tree, enter_node, leave_node, &building);
+	qsort(graph.edges, graph.edge_count, sizeof(PfsCallEdge), compare_edges);
+	edge_table_destroy(building.table);
+	pfree(building.shown_at);
+	pfree(building.above);
+	pfree(building.edge_of);
+	pfree(building.open);
+	return graph;
+}
+
+static PfsCallgraph
+query_graph(FunctionCallInfo fcinfo, const PfsSelection **selection)
+{
+	uint32 max_nodes = pfs_max_nodes_get(fcinfo, ARG_MAX_NODES);
+	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
+
+	*selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
+	return pfs_callgraph_build(pfs_frame_tree_query(*selection, &filters, false), max_nodes);
+}
+
+/*
+ * callgraph(selector, from_ts, to_ts, max_nodes, focus, ignore, show, hide, granularity)
+ */
+PGDLLEXPORT Datum
+profstore_callgraph(PG_FUNCTION_ARGS)
+{
+	PfsRows rows = pfs_rows_begin(fcinfo);
+	const PfsSelection *selection;
+	PfsCallgraph graph = query_graph(fcinfo, &selection);
+
+	for (uint32 i = 0; i < graph.edge_count; i++)
+	{
+		const PfsCallEdge *edge = &graph.edges[i];
+		Datum values[COL_COUNT];
+		bool nulls[COL_COUNT] = { false };
+
+		values[COL_CALLER] = CStringGetTextDatum(graph.functions[edge->caller].name);
+		values[COL_CALLEE] = CStringGetTextDatum(graph.functions[edge->callee].name);
+		values[COL_VALUE] = Int64GetDatum(edge->value);
+		nulls[COL_SHARE] = graph.whole == 0;
+		values[COL_SHARE] =
+			Float8GetDatum(graph.whole == 0 ? 0 : (double) edge->value / (double) graph.whole);
+		values[COL_INDIRECT] = BoolGetDatum(edge->indirect);
+		pfs_rows_put(&rows, values, nulls);
+		pfree(DatumGetPointer(values[COL_CALLER]));
+		pfree(DatumGetPointer(values[COL_CALLEE]));
+	}
+	return (Datum) 0;
+}
+
+/*
+ * callgraph_dot(selector, from_ts, to_ts, max_nodes, focus, ignore, show, hide, granularity)
+ */
+PGDLLEXPORT Datum
+profstore_callgraph_dot(PG_FUNCTION_ARGS)
+{
+	const PfsSelection *selection;
+	PfsCallgraph graph = query_graph(fcinfo, &selection);
+	StringInfoData dot;
+
+	initStringInfo(&dot);
+	pfs_callgraph_dot(&dot, &graph, selection);
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(dot.data, dot.len));
+}
