@@ -20,6 +20,7 @@ COMMENT ON FUNCTION profstore.storage_id(regclass) IS 'the key of a table''s row
 CREATE VIEW profstore.segment_stats AS
 SELECT t.oid::regclass AS relation, s.level, count(*) AS segments, sum(s.row_count)::int8 AS rows,
        sum(s.byte_count + length(s.header))::int8 AS bytes,
+       sum(s.summary_byte_count + coalesce(length(s.summary), 0))::int8 AS summary_bytes,
        CASE WHEN t.has_timestamps THEN timestamptz '2000-01-01 00:00Z' + min(s.time_min) * interval '1 microsecond' END AS time_from,
        CASE WHEN t.has_timestamps THEN timestamptz '2000-01-01 00:00Z' + max(s.time_max) * interval '1 microsecond' END AS time_to,
        min(s.key_min) AS series_from, max(s.key_max) AS series_to
@@ -37,7 +38,8 @@ COMMENT ON COLUMN profstore.segment_stats.relation IS 'the table';
 COMMENT ON COLUMN profstore.segment_stats.level IS '0: as written by COPY and INSERT; 1: merged or large, to be merged again; 2: stays';
 COMMENT ON COLUMN profstore.segment_stats.segments IS 'number of segments';
 COMMENT ON COLUMN profstore.segment_stats.rows IS 'rows in them';
-COMMENT ON COLUMN profstore.segment_stats.bytes IS 'encoded bytes, headers included';
+COMMENT ON COLUMN profstore.segment_stats.bytes IS 'encoded bytes of the rows, headers included';
+COMMENT ON COLUMN profstore.segment_stats.summary_bytes IS 'encoded bytes of the sums beside them, headers included';
 COMMENT ON COLUMN profstore.segment_stats.time_from IS 'least time, where the column is a timestamptz';
 COMMENT ON COLUMN profstore.segment_stats.time_to IS 'greatest time';
 COMMENT ON COLUMN profstore.segment_stats.series_from IS 'least series_id';

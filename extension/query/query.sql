@@ -172,3 +172,9 @@ CREATE FUNCTION profstore.stacks_of(selector text, from_ts timestamptz, to_ts ti
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 10000
 	AS 'MODULE_PATHNAME', 'profstore_stacks_of';
 COMMENT ON FUNCTION profstore.stacks_of(text, timestamptz, timestamptz, text, text, text, text, text) IS 'merged stacks as arrays of function names, root first, with their values';
+
+CREATE FUNCTION profstore.last_scan(OUT segments int8, OUT skipped int8, OUT summed int8, OUT "read" int8,
+						  OUT blocks_read int8, OUT blocks_skipped int8, OUT bytes_read int8)
+	LANGUAGE c VOLATILE STRICT PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'profstore_last_scan';
+COMMENT ON FUNCTION profstore.last_scan() IS 'what this session''s last statement with a query function read of samples: segments in all, those that ranges ruled out, those whose sums stood for their rows, those whose rows were read; blocks and encoded bytes';

@@ -4,11 +4,14 @@
  */
 #include "query/sample_scan.h"
 
+#include "access/htup_details.h"
 #include "access/table.h"
 #include "access/tableam.h"
+#include "access/xact.h"
 #include "catalog/namespace.h"
 #include "commands/defrem.h"
 #include "executor/tuptable.h"
+#include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/pg_list.h"
 #include "partitioning/partbounds.h"
@@ -41,6 +44,7 @@ static const char *const COLUMN_NAMES[COLUMN_COUNT] = { "time", "series_id", "st
 struct PfsSampleScan
 {
 	const PfsSelection *selection;
+	PfsSegmentPart sums;
 	Snapshot snapshot;
 	List *partitions;	 /* Oids of the leaves to read, those of the tiers last */
 	int tier_partitions; /* so many are of tiers */
@@ -67,6 +71,8 @@ struct PfsSampleScan
 	int64 *scrape_times;
 	int64 *zeros;
 };
+
+PG_FUNCTION_INFO_V1(profstore_last_scan);
 
 static Oid
 table_oid(const char *name)
@@ -234,14 +240,63 @@ prepare_scrapes(PfsSampleScan *scan)
 	scan->zeros = palloc0(ROWS_PER_BLOCK * sizeof(int64));
 }
 
+/*
+ * What the last statement that scanned samples has read. A statement may scan several times.
+ */
+static PfsScanCounters last_counters;
+static TimestampTz last_statement;
+
+static void
+add_counters(const PfsScanCounters *counters)
+{
+	last_counters.segments_total += counters->segments_total;
+	last_counters.segments_skipped += counters->segments_skipped;
+	last_counters.segments_summed += counters->segments_summed;
+	last_counters.segments_read += counters->segments_read;
+	last_counters.blocks_read += counters->blocks_read;
+	last_counters.blocks_skipped += counters->blocks_skipped;
+	last_counters.bytes_read += counters->bytes_read;
+}
+
+/*
+ * last_scan()
+ */
+PGDLLEXPORT Datum
+profstore_last_scan(PG_FUNCTION_ARGS)
+{
+	const uint64 counters[] = { last_counters.segments_total,  last_counters.segments_skipped,
+								last_counters.segments_summed, last_counters.segments_read,
+								last_counters.blocks_read,	   last_counters.blocks_skipped,
+								last_counters.bytes_read };
+	Datum values[lengthof(counters)];
+	bool nulls[lengthof(counters)] = { false };
+	TupleDesc descriptor;
+
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	for (size_t i = 0; i < lengthof(counters); i++)
+		values[i] = Int64GetDatum((int64) counters[i]);
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+}
+
 PfsSampleScan *
 pfs_sample_scan_begin(const PfsSelection *selection, int columns)
+{
+	return pfs_sample_scan_begin_sums(selection, columns, PFS_PART_ROWS);
+}
+
+PfsSampleScan *
+pfs_sample_scan_begin_sums(const PfsSelection *selection, int columns, PfsSegmentPart sums)
 {
 	PfsSampleScan *scan = palloc0(sizeof(PfsSampleScan));
 	Oid relid = table_oid("samples");
 
 	check_access(relid);
+	if (last_statement != GetCurrentStatementStartTimestamp())
+		memset(&last_counters, 0, sizeof(last_counters));
+	last_statement = GetCurrentStatementStartTimestamp();
 	scan->selection = selection;
+	scan->sums = sums;
 	scan->snapshot = GetActiveSnapshot();
 	scan->asked = columns;
 	if (!range_is_empty(selection))
@@ -275,8 +330,8 @@ open_block_scan(PfsSampleScan *scan)
 		if (scan->positions[i] != NOT_READ)
 			attnums[scan->positions[i]] = scan->attnums[i];
 	}
-	scan->block_scan = pfs_block_scan_begin(scan->relation, scan->snapshot, scan->column_count,
-											attnums, lengthof(filters), filters);
+	scan->block_scan = pfs_block_scan_begin_sums(scan->relation, scan->snapshot, scan->column_count,
+												 attnums, lengthof(filters), filters, scan->sums);
 }
 
 static void
@@ -317,7 +372,10 @@ static void
 close_partition(PfsSampleScan *scan)
 {
 	if (scan->block_scan != NULL)
+	{
+		add_counters(pfs_block_scan_counters(scan->block_scan));
 		pfs_block_scan_end(scan->block_scan);
+	}
 	if (scan->table_scan != NULL)
 	{
 		ExecDropSingleTupleTableSlot(scan->slot);

@@ -14,6 +14,7 @@
 #include "profstore.h"
 
 #include "query/selection.h"
+#include "store/summary.h"
 
 /* Columns to read, as bits. */
 typedef enum PfsSampleColumns
@@ -51,6 +52,13 @@ typedef struct PfsSampleScan PfsSampleScan;
  * until the end of the transaction. A NOTICE tells of each tier that has rows to read.
  */
 PfsSampleScan *pfs_sample_scan_begin(const PfsSelection *selection, int columns);
+
+/*
+ * The same for who adds up values by (series, stack) or by (series, time), or by part of it: a row of the result may
+ * stand for many samples, whose values it adds up. PFS_PART_PAIRS leaves times out, PFS_PART_SCRAPES stacks.
+ */
+PfsSampleScan *pfs_sample_scan_begin_sums(const PfsSelection *selection, int columns,
+										  PfsSegmentPart sums);
 bool pfs_sample_scan_next(PfsSampleScan *scan, PfsSampleBlock *block);
 void pfs_sample_scan_end(PfsSampleScan *scan);
 

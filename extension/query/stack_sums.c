@@ -68,7 +68,8 @@ add_to_stack(stack_table_hash *table, int64 stack_id, int64 value, double fracti
 static void
 sum_delta(const PfsSelection *selection, stack_table_hash *table)
 {
-	PfsSampleScan *scan = pfs_sample_scan_begin(selection, PFS_SAMPLE_STACK | PFS_SAMPLE_VALUE);
+	PfsSampleScan *scan =
+		pfs_sample_scan_begin_sums(selection, PFS_SAMPLE_STACK | PFS_SAMPLE_VALUE, PFS_PART_PAIRS);
 	PfsSampleBlock block;
 
 	while (pfs_sample_scan_next(scan, &block))
@@ -89,18 +90,50 @@ sum_delta(const PfsSelection *selection, stack_table_hash *table)
 }
 
 /*
- * Sums per (series, stack) and scrapes per series first: a sum can be divided only when all times are known.
+ * Counts the scrapes (distinct times) of each series.
+ */
+static int64 *
+count_scrapes(const PfsSelection *selection)
+{
+	PfsSampleScan *scan = pfs_sample_scan_begin_sums(selection, PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES,
+													 PFS_PART_SCRAPES);
+	pfs_series_table_hash *times =
+		pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
+	int64 *counts = palloc0((Size) (selection->distinct_count + 1) * sizeof(int64));
+	const PfsSeries *series = NULL;
+	PfsSampleBlock block;
+
+	while (pfs_sample_scan_next(scan, &block))
+	{
+		for (uint32 row = 0; row < block.row_count && block.scrapes != NULL; row++)
+		{
+			bool found;
+
+			if (series == NULL || series->id != block.series[row])
+				series = pfs_selection_series(selection, block.series[row]);
+			pfs_series_table_get(times, series->index, block.scrapes[row], &found);
+			if (!found)
+				counts[series->index]++;
+		}
+	}
+	pfs_sample_scan_end(scan);
+	return counts;
+}
+
+/*
+ * Sums per (series, stack) and scrapes per series first: a sum can be divided only when all times are known. Two scans,
+ * since segments have their sums by stack and by time in two tables.
  */
 static void
 sum_instant(const PfsSelection *selection, stack_table_hash *table)
 {
-	PfsSampleScan *scan = pfs_sample_scan_begin(selection, PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES |
-															   PFS_SAMPLE_STACK | PFS_SAMPLE_VALUE);
+	const int64 *scrape_counts = count_scrapes(selection);
+	PfsSampleScan *scan =
+		pfs_sample_scan_begin_sums(selection,
+								   PFS_SAMPLE_SERIES | PFS_SAMPLE_STACK | PFS_SAMPLE_VALUE,
+								   PFS_PART_PAIRS);
 	pfs_series_table_hash *sums =
 		pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
-	pfs_series_table_hash *times =
-		pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
-	int64 *scrape_counts = palloc0((Size) (selection->distinct_count + 1) * sizeof(int64));
 	const PfsSeries *series = NULL;
 	PfsSampleBlock block;
 	pfs_series_table_iterator iterator;
@@ -114,12 +147,6 @@ sum_instant(const PfsSelection *selection, stack_table_hash *table)
 
 			if (series == NULL || series->id != block.series[row])
 				series = pfs_selection_series(selection, block.series[row]);
-			if (block.scrapes != NULL)
-			{
-				pfs_series_table_get(times, series->index, block.scrapes[row], &found);
-				if (!found)
-					scrape_counts[series->index]++;
-			}
 			entry = pfs_series_table_get(sums, series->index, block.stacks[row], &found);
 			entry->value = pfs_add_values(entry->value, block.values[row]);
 		}

@@ -141,7 +141,7 @@ judge_stacks(const PfsSelection *selection, const PfsFilters *filters)
 {
 	pfs_series_table_hash *stacks =
 		pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
-	PfsSampleScan *scan = pfs_sample_scan_begin(selection, PFS_SAMPLE_STACK);
+	PfsSampleScan *scan = pfs_sample_scan_begin_sums(selection, PFS_SAMPLE_STACK, PFS_PART_PAIRS);
 	PfsStackSums sums = { 0, NULL };
 	PfsSymbols *symbols;
 	PfsSampleBlock block;
@@ -190,14 +190,19 @@ count_scrape(SeriesGraph *graph, int32 series, TimestampTz time, TimestampTz buc
 }
 
 /*
- * Adds all rows. A row of a stack that does not pass still makes its bucket exist, with nothing in it.
+ * Adds all rows, or without filters all sums per scrape. A row of a stack that does not pass still makes its bucket exist,
+ * with nothing in it.
  */
 static void
 sum_rows(SeriesGraph *graph)
 {
 	const PfsSelection *selection = graph->selection;
-	PfsSampleScan *scan = pfs_sample_scan_begin(selection, PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES |
-															   PFS_SAMPLE_STACK | PFS_SAMPLE_VALUE);
+	bool filtered = graph->stacks != NULL;
+	PfsSampleScan *scan =
+		pfs_sample_scan_begin_sums(selection,
+								   PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES | PFS_SAMPLE_VALUE |
+									   (filtered ? PFS_SAMPLE_STACK : 0),
+								   filtered ? PFS_PART_ROWS : PFS_PART_SCRAPES);
 	const PfsSeries *series = NULL;
 	PfsSampleBlock block;
 
@@ -214,7 +219,7 @@ sum_rows(SeriesGraph *graph)
 				series = pfs_selection_series(selection, block.series[row]);
 			if (!selection->delta && block.scrapes != NULL)
 				count_scrape(graph, series->index, block.scrapes[row], bucket);
-			passes = graph->stacks == NULL ||
+			passes = !filtered ||
 					 pfs_series_table_get(graph->stacks, 0, block.stacks[row], &found)->value;
 			entry = pfs_series_table_get(graph->sums,
 										 selection->delta ? graph->groups.of_series[series->index]

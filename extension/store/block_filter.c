@@ -44,6 +44,22 @@ pfs_filter_passes(const PfsBlockFilter *filter, int64 value)
 	return pfs_filter_overlaps(filter, value, value);
 }
 
+bool
+pfs_filter_contains(const PfsBlockFilter *filter, int64 min, int64 max)
+{
+	uint64 span = (uint64) max - (uint64) min;
+	uint32 position;
+
+	if (min < filter->low || max > filter->high)
+		return false;
+	if (filter->keys == NULL)
+		return true;
+	/* keys are distinct and sorted: all numbers are there where the last one is so far off */
+	position = lower_bound(filter, min);
+	return span < filter->key_count - position && filter->keys[position] == min &&
+		   filter->keys[position + span] == max;
+}
+
 static uint32
 select_range(const PfsBlockFilter *filter, const int64 *values, uint16 *selection, uint32 count)
 {

@@ -12,6 +12,8 @@
 /* Whether any value in [min, max] can pass. */
 bool pfs_filter_overlaps(const PfsBlockFilter *filter, int64 min, int64 max);
 bool pfs_filter_passes(const PfsBlockFilter *filter, int64 value);
+/* Whether every value in [min, max] passes. */
+bool pfs_filter_contains(const PfsBlockFilter *filter, int64 min, int64 max);
 
 /*
  * Keeps those of the selected rows whose value passes. selection holds ascending row numbers;

@@ -30,7 +30,7 @@ typedef struct ScanColumn
 	int64 missing_value; /* where a unit lacks the column */
 	bool missing_is_null;
 	bool is_wanted;			   /* false: a filter's alone */
-	int position;			   /* in the current unit; -1: missing */
+	int position;			   /* in the part of the current unit; -1: missing */
 	bool is_decoded;		   /* for the current block */
 	const int64 *block_values; /* the current block */
 	const bool *block_nulls;   /* NULL: none */
@@ -55,6 +55,8 @@ struct PfsBlockScan
 	int filter_count;
 	PfsBlockFilter *filters;
 	ScanColumn **filter_columns;
+	bool *filter_is_idle; /* all rows of the open unit pass */
+	PfsSegmentPart sums;  /* PFS_PART_ROWS: rows are wanted one by one */
 
 	PfsScanUnits units;
 	PfsSharedScan *shared;
@@ -63,6 +65,9 @@ struct PfsBlockScan
 	bool unit_is_open;
 	bool unit_is_skipped;	/* the open unit has no row for the filters */
 	PfsSegmentInput *input; /* NULL: the unit is an image */
+	PfsSegmentPart part;	/* what of the input is read … */
+	PfsSegmentReader *reader;
+	uint32 unit_rows; /* … and how many rows that has */
 
 	uint32 block_rows; /* of the current block, before filters */
 	uint32 selected_count;
@@ -83,23 +88,29 @@ add_column(PfsBlockScan *scan, AttrNumber attnum, bool is_wanted)
 			return scan->columns[i];
 		}
 
+	column = palloc0(sizeof(ScanColumn));
+	column->attnum = attnum;
+	column->is_wanted = is_wanted;
+	scan->columns[scan->column_count++] = column;
+	if (attnum == PFS_ROW_COUNT_ATTNUM)
+	{
+		/* a row stands for itself */
+		column->missing_value = 1;
+		return column;
+	}
 	if (attnum <= 0 || attnum > desc->natts)
 		elog(ERROR, "table \"%s\" has no column number %d", RelationGetRelationName(scan->relation),
 			 attnum);
 	attribute = TupleDescAttr(desc, attnum - 1);
-	column = palloc0(sizeof(ScanColumn));
-	column->attnum = attnum;
-	column->is_wanted = is_wanted;
 	column->missing_is_null =
 		attribute->attisdropped ||
 		!pfs_storage_missing_value(scan->relation, attnum, &column->missing_value);
-	scan->columns[scan->column_count++] = column;
 	return column;
 }
 
 static PfsBlockScan *
 begin(Relation relation, Snapshot snapshot, int attribute_count, const AttrNumber *attnums,
-	  int filter_count, const PfsBlockFilter *filters, PfsSharedScan *shared)
+	  int filter_count, const PfsBlockFilter *filters, PfsSegmentPart sums, PfsSharedScan *shared)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "profstore scan", ALLOCSET_DEFAULT_SIZES);
@@ -114,6 +125,7 @@ begin(Relation relation, Snapshot snapshot, int attribute_count, const AttrNumbe
 	scan->relation = relation;
 	scan->snapshot = snapshot;
 	scan->shared = shared;
+	scan->sums = pfs_enable_summaries ? sums : PFS_PART_ROWS;
 	scan->unit = -1;
 
 	scan->columns = palloc(sizeof(ScanColumn *) * (attributes + filter_slots));
@@ -127,6 +139,7 @@ begin(Relation relation, Snapshot snapshot, int attribute_count, const AttrNumbe
 	scan->filter_count = filter_count;
 	scan->filters = palloc(sizeof(PfsBlockFilter) * filter_slots);
 	scan->filter_columns = palloc(sizeof(ScanColumn *) * filter_slots);
+	scan->filter_is_idle = palloc0(sizeof(bool) * filter_slots);
 	for (int i = 0; i < filter_count; i++)
 	{
 		scan->filters[i] = filters[i];
@@ -145,20 +158,65 @@ PfsBlockScan *
 pfs_block_scan_begin(Relation relation, Snapshot snapshot, int attribute_count,
 					 const AttrNumber *attnums, int filter_count, const PfsBlockFilter *filters)
 {
-	return begin(relation, snapshot, attribute_count, attnums, filter_count, filters, NULL);
+	return begin(relation, snapshot, attribute_count, attnums, filter_count, filters, PFS_PART_ROWS,
+				 NULL);
+}
+
+PfsBlockScan *
+pfs_block_scan_begin_sums(Relation relation, Snapshot snapshot, int attribute_count,
+						  const AttrNumber *attnums, int filter_count,
+						  const PfsBlockFilter *filters, PfsSegmentPart sums)
+{
+	return begin(relation, snapshot, attribute_count, attnums, filter_count, filters, sums, NULL);
 }
 
 PfsBlockScan *
 pfs_block_scan_begin_shared(Relation relation, Snapshot snapshot, int attribute_count,
 							const AttrNumber *attnums, PfsSharedScan *shared)
 {
-	return begin(relation, snapshot, attribute_count, attnums, 0, NULL, shared);
+	return begin(relation, snapshot, attribute_count, attnums, 0, NULL, PFS_PART_ROWS, shared);
 }
 
 static const PfsScanUnit *
 current_unit(const PfsBlockScan *scan)
 {
 	return &scan->units.units[scan->unit];
+}
+
+/* Whether a column's range tells that no row of a segment's part is null or fails the filter. */
+static bool
+all_rows_pass(const PfsSegmentReader *reader, const PfsBlockFilter *filter)
+{
+	int column = pfs_reader_find_column(reader, filter->attnum);
+	int values;
+	int nulls;
+	int64 min;
+	int64 max;
+
+	if (column < 0)
+		return false;
+	pfs_reader_column_streams(reader, column, &values, &nulls);
+	return nulls < 0 && pfs_reader_column_range(reader, column, &min, &max) &&
+		   pfs_filter_contains(filter, min, max);
+}
+
+/* Whether the open segment's table of sums tells what is asked for. */
+static bool
+sums_suffice(PfsBlockScan *scan)
+{
+	const PfsSegmentReader *rows = pfs_segment_reader(scan->input);
+	const PfsSegmentReader *sums = pfs_segment_part_reader(scan->input, scan->sums);
+
+	if (sums == NULL)
+		return false;
+	for (int i = 0; i < scan->attribute_count; i++)
+		if (pfs_reader_find_column(sums, scan->attributes[i]->attnum) < 0)
+			return false;
+	for (int i = 0; i < scan->filter_count; i++)
+		if (pfs_reader_find_column(sums, scan->filters[i].attnum) < 0 &&
+			!all_rows_pass(rows, &scan->filters[i]))
+			return false;
+	return true;
 }
 
 /* Whether the filters leave any row of the open unit, as far as its columns' ranges tell. */
@@ -171,6 +229,8 @@ unit_may_match(PfsBlockScan *scan)
 		int64 min;
 		int64 max;
 
+		if (scan->filter_is_idle[i])
+			continue;
 		if (column->position < 0)
 		{
 			if (column->missing_is_null ||
@@ -179,8 +239,7 @@ unit_may_match(PfsBlockScan *scan)
 		}
 		else if (scan->input != NULL)
 		{
-			if (!pfs_reader_column_range(pfs_segment_reader(scan->input), column->position, &min,
-										 &max) ||
+			if (!pfs_reader_column_range(scan->reader, column->position, &min, &max) ||
 				!pfs_filter_overlaps(&scan->filters[i], min, max))
 				return false;
 		}
@@ -188,24 +247,43 @@ unit_may_match(PfsBlockScan *scan)
 	return true;
 }
 
+/* Opens the segment that the scan stands on, and decides what of it to read. */
+static void
+open_segment(PfsBlockScan *scan, const PfsSegmentRow *row)
+{
+	MemoryContext outer = MemoryContextSwitchTo(scan->unit_context);
+	const PfsSegmentReader *rows;
+
+	scan->input = pfs_segment_open(scan->relation, row);
+	rows = pfs_segment_reader(scan->input);
+	for (int i = 0; i < scan->filter_count; i++)
+		scan->filter_is_idle[i] = all_rows_pass(rows, &scan->filters[i]);
+	scan->part = scan->sums != PFS_PART_ROWS && sums_suffice(scan) ? scan->sums : PFS_PART_ROWS;
+	scan->reader = pfs_segment_part_reader(scan->input, scan->part);
+	scan->unit_rows = pfs_reader_row_count(scan->reader);
+	MemoryContextSwitchTo(outer);
+}
+
 static void
 open_unit(PfsBlockScan *scan)
 {
 	const PfsScanUnit *unit = current_unit(scan);
-	MemoryContext outer;
 
 	MemoryContextReset(scan->unit_context);
-	outer = MemoryContextSwitchTo(scan->unit_context);
-	scan->input = unit->image == NULL ? pfs_segment_open(scan->relation, &unit->row) : NULL;
-	MemoryContextSwitchTo(outer);
-
+	scan->input = NULL;
+	if (unit->image == NULL)
+		open_segment(scan, &unit->row);
+	else
+	{
+		memset(scan->filter_is_idle, 0, sizeof(bool) * (Size) scan->filter_count);
+		scan->unit_rows = unit->image->row_count;
+	}
 	for (uint32 i = 0; i < scan->column_count; i++)
 	{
 		ScanColumn *column = scan->columns[i];
 
 		if (scan->input != NULL)
-			column->position =
-				pfs_reader_find_column(pfs_segment_reader(scan->input), column->attnum);
+			column->position = pfs_reader_find_column(scan->reader, column->attnum);
 		else
 			column->position = pfs_row_image_find_column(unit->image, column->attnum);
 	}
@@ -213,6 +291,10 @@ open_unit(PfsBlockScan *scan)
 	scan->unit_is_skipped = !unit_may_match(scan);
 	if (scan->unit_is_skipped)
 		scan->counters.segments_skipped++;
+	else if (scan->input != NULL && scan->part != PFS_PART_ROWS)
+		scan->counters.segments_summed++;
+	else
+		scan->counters.segments_read++;
 }
 
 static void
@@ -220,7 +302,8 @@ load_column(PfsBlockScan *scan, const ScanColumn *column)
 {
 	MemoryContext outer = MemoryContextSwitchTo(scan->unit_context);
 
-	scan->counters.bytes_read += pfs_segment_load_column(scan->input, column->position);
+	scan->counters.bytes_read +=
+		pfs_segment_load_part_column(scan->input, scan->part, column->position);
 	MemoryContextSwitchTo(outer);
 }
 
@@ -254,11 +337,13 @@ decode_segment(PfsBlockScan *scan, ScanColumn *column)
 	bool has_nulls;
 
 	load_column(scan, column);
-	status =
-		pfs_reader_block(pfs_segment_reader(scan->input), column->position, (uint32) scan->block,
-						 column->values, column->nulls, &has_nulls, &error);
+	status = pfs_reader_block(scan->reader, column->position, (uint32) scan->block, column->values,
+							  column->nulls, &has_nulls, &error);
 	if (status != PFS_OK)
+	{
+		error.stream += (int) pfs_segment_first_stream(scan->input, scan->part);
 		pfs_segment_error(scan->relation, current_unit(scan)->row.segment_no, status, &error);
+	}
 	column->block_values = column->values;
 	column->block_nulls = has_nulls ? column->nulls : NULL;
 }
@@ -317,11 +402,11 @@ block_may_match(PfsBlockScan *scan)
 		int64 min;
 		int64 max;
 
-		if (column->position < 0 || scan->input == NULL)
+		if (scan->filter_is_idle[i] || column->position < 0 || scan->input == NULL)
 			continue;
 		load_column(scan, column);
-		if (!pfs_reader_block_range(pfs_segment_reader(scan->input), column->position,
-									(uint32) scan->block, &min, &max) ||
+		if (!pfs_reader_block_range(scan->reader, column->position, (uint32) scan->block, &min,
+									&max) ||
 			!pfs_filter_overlaps(&scan->filters[i], min, max))
 			return false;
 	}
@@ -344,6 +429,8 @@ select_rows(PfsBlockScan *scan)
 	{
 		ScanColumn *column = scan->filter_columns[i];
 
+		if (scan->filter_is_idle[i])
+			continue;
 		decode_column(scan, column);
 		scan->selected_count =
 			pfs_filter_select(&scan->filters[i], column->block_values, column->block_nulls,
@@ -370,9 +457,7 @@ gather_column(PfsBlockScan *scan, ScanColumn *column)
 static bool
 read_block(PfsBlockScan *scan, PfsBlock *block)
 {
-	uint32 unit_rows = pfs_scan_unit_row_count(current_unit(scan));
-
-	scan->block_rows = Min(PFS_BLOCK_ROWS, unit_rows - (uint32) scan->block * PFS_BLOCK_ROWS);
+	scan->block_rows = Min(PFS_BLOCK_ROWS, scan->unit_rows - (uint32) scan->block * PFS_BLOCK_ROWS);
 	for (uint32 i = 0; i < scan->column_count; i++)
 		scan->columns[i]->is_decoded = false;
 
@@ -447,7 +532,7 @@ step(PfsBlockScan *scan, int direction, PfsBlock *block)
 			open_unit(scan);
 		scan->block += direction;
 		if (scan->unit_is_skipped || scan->block < 0 ||
-			scan->block >= pfs_scan_unit_block_count(current_unit(scan)))
+			scan->block * PFS_BLOCK_ROWS >= (int64) scan->unit_rows)
 		{
 			if (!step_unit(scan, direction))
 				return false;

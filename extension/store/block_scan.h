@@ -18,6 +18,8 @@
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
+#include "store/summary.h"
+
 /*
  * Keeps rows whose column lies in [low, high] and, where keys is not NULL, is one of keys; never
  * NULL rows.
@@ -45,6 +47,8 @@ typedef struct PfsScanCounters
 {
 	uint64 segments_total;
 	uint64 segments_skipped;
+	uint64 segments_summed; /* sums stood for their rows */
+	uint64 segments_read;
 	uint64 blocks_read;
 	uint64 blocks_skipped;
 	uint64 bytes_read;
@@ -61,6 +65,17 @@ typedef struct PfsBlockScan PfsBlockScan;
 PfsBlockScan *pfs_block_scan_begin(Relation relation, Snapshot snapshot, int attribute_count,
 								   const AttrNumber *attnums, int filter_count,
 								   const PfsBlockFilter *filters);
+/*
+ * For who adds up rows by (series, stack), PFS_PART_PAIRS, or by (series, time), PFS_PART_SCRAPES,
+ * or by part of it. A row of the result stands for one or more rows of the table: those columns are
+ * the same in all of them, every other that is asked for is their sum, and PFS_ROW_COUNT_ATTNUM, if
+ * asked for, is their number. So sums come from the tables of sums that segments carry where
+ * filters cut through no row of them, and else from rows. Column types that are not summed are not
+ * to be asked for.
+ */
+PfsBlockScan *pfs_block_scan_begin_sums(Relation relation, Snapshot snapshot, int attribute_count,
+										const AttrNumber *attnums, int filter_count,
+										const PfsBlockFilter *filters, PfsSegmentPart sums);
 bool pfs_block_scan_next(PfsBlockScan *scan, PfsBlock *block);
 const PfsScanCounters *pfs_block_scan_counters(const PfsBlockScan *scan);
 void pfs_block_scan_end(PfsBlockScan *scan);

@@ -39,7 +39,9 @@ enum
 	COL_HEADER,
 	COL_STREAM_IDS,
 	COL_PAYLOAD,
-	COL_COUNT = COL_PAYLOAD
+	COL_SUMMARY_BYTE_COUNT,
+	COL_SUMMARY,
+	COL_COUNT = COL_SUMMARY
 };
 
 #define SEGMENT_NO_BITS 16
@@ -145,6 +147,9 @@ pfs_directory_insert(PfsDirectoryWriter *writer, int64 storage_id, PfsSegmentRow
 		values[COL_STREAM_IDS - 1] = oid_array(row->stream_ids, row->stream_count);
 	nulls[COL_PAYLOAD - 1] = row->payload == NULL;
 	values[COL_PAYLOAD - 1] = PointerGetDatum(row->payload);
+	values[COL_SUMMARY_BYTE_COUNT - 1] = Int64GetDatum(row->summary_byte_count);
+	nulls[COL_SUMMARY - 1] = row->summary == NULL;
+	values[COL_SUMMARY - 1] = PointerGetDatum(row->summary);
 
 	tuple = heap_form_tuple(RelationGetDescr(writer->heap), values, nulls);
 	heap_insert(writer->heap, tuple, command_id, 0, NULL);
@@ -245,6 +250,9 @@ pfs_directory_scan_next(PfsDirectoryScan *scan, PfsSegmentRow *row)
 	}
 	row->payload =
 		nulls[COL_PAYLOAD - 1] ? NULL : (struct varlena *) DatumGetPointer(values[COL_PAYLOAD - 1]);
+	row->summary_byte_count = DatumGetInt64(values[COL_SUMMARY_BYTE_COUNT - 1]);
+	row->summary =
+		nulls[COL_SUMMARY - 1] ? NULL : (bytea *) DatumGetPointer(values[COL_SUMMARY - 1]);
 	return true;
 }
 
@@ -271,6 +279,8 @@ pfs_segment_row_copy(PfsSegmentRow *copy, const PfsSegmentRow *row)
 {
 	*copy = *row;
 	copy->header = DatumGetByteaPCopy(PointerGetDatum(row->header));
+	if (row->summary != NULL)
+		copy->summary = DatumGetByteaPCopy(PointerGetDatum(row->summary));
 	copy->stream_ids = copy_bytes(row->stream_ids, sizeof(Oid) * row->stream_count);
 	copy->payload = copy_bytes(row->payload, row->payload == NULL ? 0 : VARSIZE_ANY(row->payload));
 }
@@ -310,7 +320,7 @@ pfs_directory_totals(int64 storage_id, Snapshot snapshot)
 	{
 		totals.segment_count++;
 		totals.row_count += row.row_count;
-		totals.byte_count += (double) row.byte_count;
+		totals.byte_count += (double) (row.byte_count + row.summary_byte_count);
 	}
 	pfs_directory_scan_end(scan);
 	return totals;

@@ -28,12 +28,14 @@ typedef struct PfsSegmentRow
 {
 	ItemPointerData address; /* of the directory row, where it was read */
 	int64 segment_no;
-	int64 byte_count; /* of all streams */
+	int64 byte_count;		  /* of the rows' streams */
+	int64 summary_byte_count; /* of the streams of sums */
 	PfsRange time;
 	PfsRange key;
 	int32 row_count;
 	int16 level;
 	bytea *header;			 /* in a copy: detoasted, with a 4-byte length word */
+	bytea *summary;			 /* the same of the headers of sums, or NULL; see segment_io.c */
 	uint32 stream_count;	 /* length of stream_ids */
 	const Oid *stream_ids;	 /* values in the table's TOAST relation, or NULL: see payload */
 	struct varlena *payload; /* all streams, inline or a TOAST pointer; NULL: see stream_ids */

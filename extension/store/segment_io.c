@@ -9,14 +9,27 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+/*
+ * The headers of sums, in the directory row: for each table its part, the length of its header, and
+ * the header.
+ */
+#define SUMMARY_PREFIX_BYTES (1 + sizeof(uint32))
+
+/* Rows, or a table of sums. */
+typedef struct InputPart
+{
+	PfsSegmentReader *reader; /* NULL: the segment lacks it */
+	uint32 first_stream;
+	bool *loaded;		 /* per stream of its own */
+	const uint8 *packed; /* all its streams, once fetched; NULL where each has a value of its own */
+} InputPart;
+
 struct PfsSegmentInput
 {
 	Relation relation;
 	const PfsSegmentRow *row;
-	PfsSegmentReader *reader;
-	bool *loaded;		  /* per stream */
-	const uint8 *packed;  /* all streams, once fetched; NULL where each has a value of its own */
-	size_t packed_length; /* bytes of packed */
+	InputPart parts[PFS_PART_COUNT];
+	bool has_summary; /* parts other than the rows are open, if there */
 };
 
 static void *
@@ -90,16 +103,16 @@ value_of(const PfsBytes *bytes)
 }
 
 static struct varlena *
-pack_streams(const PfsSegment *segment, size_t byte_count)
+pack_streams(const PfsBytes *streams, uint32 count, size_t byte_count)
 {
 	struct varlena *value = new_value(byte_count);
 	char *end = VARDATA(value);
 
-	for (uint32 i = 0; i < segment->stream_count; i++)
+	for (uint32 i = 0; i < count; i++)
 	{
-		if (segment->streams[i].length > 0)
-			memcpy(end, segment->streams[i].data, segment->streams[i].length);
-		end += segment->streams[i].length;
+		if (streams[i].length > 0)
+			memcpy(end, streams[i].data, streams[i].length);
+		end += streams[i].length;
 	}
 	return value;
 }
@@ -109,20 +122,20 @@ pack_streams(const PfsSegment *segment, size_t byte_count)
  * empty stream.
  */
 static Oid *
-save_streams(Relation relation, const PfsSegment *segment)
+save_streams(Relation relation, const PfsBytes *streams, uint32 count)
 {
-	Oid *ids = palloc(sizeof(Oid) * segment->stream_count);
+	Oid *ids = palloc(sizeof(Oid) * count);
 
-	for (uint32 i = 0; i < segment->stream_count; i++)
+	for (uint32 i = 0; i < count; i++)
 	{
 		struct varlena *value;
 		struct varatt_external pointer;
 		Datum saved;
 
 		ids[i] = InvalidOid;
-		if (segment->streams[i].length == 0)
+		if (streams[i].length == 0)
 			continue;
-		value = value_of(&segment->streams[i]);
+		value = value_of(&streams[i]);
 		saved = toast_save_datum(relation, PointerGetDatum(value), NULL, 0);
 		VARATT_EXTERNAL_GET_POINTER(pointer, (struct varlena *) DatumGetPointer(saved));
 		ids[i] = pointer.va_valueid;
@@ -132,6 +145,88 @@ save_streams(Relation relation, const PfsSegment *segment)
 	return ids;
 }
 
+/* All parts of a segment, encoded. */
+typedef struct EncodedParts
+{
+	uint32 stream_count;
+	PfsBytes *streams;
+	size_t byte_count;
+	bytea *headers[PFS_PART_COUNT]; /* NULL: it has no such part */
+} EncodedParts;
+
+/* Encodes rows or sums; returns the bytes of their streams. */
+static int64
+encode_part(Relation relation, const PfsRows *rows, PfsEffort effort, PfsSegmentPart part,
+			EncodedParts *encoded)
+{
+	size_t before = encoded->byte_count;
+	PfsSegment segment;
+	PfsError error;
+	PfsStatus status =
+		pfs_segment_encode(rows->columns, rows->column_count, rows->row_count, effort,
+						   pfs_palloc_allocator(CurrentMemoryContext), &segment, &error);
+
+	if (status != PFS_OK)
+		pfs_segment_error(relation, 0, status, &error);
+	if (encoded->streams == NULL)
+		encoded->streams = palloc(sizeof(PfsBytes) * Max(segment.stream_count, 1));
+	else
+		encoded->streams =
+			repalloc(encoded->streams,
+					 sizeof(PfsBytes) * Max(encoded->stream_count + segment.stream_count, 1));
+	for (uint32 i = 0; i < segment.stream_count; i++)
+	{
+		encoded->streams[encoded->stream_count++] = segment.streams[i];
+		encoded->byte_count += segment.streams[i].length;
+	}
+	encoded->headers[part] = (bytea *) value_of(&segment.header);
+	return (int64) (encoded->byte_count - before);
+}
+
+/* The headers of sums as one value, NULL where there are none. */
+static bytea *
+join_headers(bytea *const *headers)
+{
+	Size length = 0;
+	bytea *joined;
+	char *end;
+
+	for (int part = PFS_PART_ROWS + 1; part < PFS_PART_COUNT; part++)
+		if (headers[part] != NULL)
+			length += SUMMARY_PREFIX_BYTES + VARSIZE(headers[part]) - VARHDRSZ;
+	if (length == 0)
+		return NULL;
+	joined = (bytea *) new_value(length);
+	end = VARDATA(joined);
+	for (int part = PFS_PART_ROWS + 1; part < PFS_PART_COUNT; part++)
+	{
+		uint32 header_length;
+
+		if (headers[part] == NULL)
+			continue;
+		header_length = VARSIZE(headers[part]) - VARHDRSZ;
+		*end++ = (char) part;
+		memcpy(end, &header_length, sizeof(header_length));
+		memcpy(end + sizeof(header_length), VARDATA(headers[part]), header_length);
+		end += sizeof(header_length) + header_length;
+	}
+	return joined;
+}
+
+static void
+encode_summary(Relation relation, const PfsRows *rows, PfsEffort effort, PfsSegmentRow *row,
+			   EncodedParts *encoded)
+{
+	for (PfsSegmentPart part = PFS_PART_ROWS + 1; part < PFS_PART_COUNT; part++)
+	{
+		PfsRows sums;
+
+		if (pfs_summary_make(relation, rows, part, pfs_summary_limit(part, rows->row_count), &sums))
+			row->summary_byte_count += encode_part(relation, &sums, effort, part, encoded);
+	}
+	row->summary = join_headers(encoded->headers);
+}
+
 static void
 write_segment(Relation relation, int64 storage_id, PfsDirectoryWriter *writer, const PfsRows *rows,
 			  CommandId command_id, int16 level, PfsEffort effort, bool packed)
@@ -139,28 +234,22 @@ write_segment(Relation relation, int64 storage_id, PfsDirectoryWriter *writer, c
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "profstore segment write",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext outer = MemoryContextSwitchTo(context);
-	PfsSegment segment;
-	PfsError error;
-	PfsStatus status;
+	EncodedParts encoded = { 0 };
 	PfsSegmentRow row = { 0 };
 
-	status = pfs_segment_encode(rows->columns, rows->column_count, rows->row_count, effort,
-								pfs_palloc_allocator(context), &segment, &error);
-	if (status != PFS_OK)
-		pfs_segment_error(relation, 0, status, &error);
-
-	for (uint32 i = 0; i < segment.stream_count; i++)
-		row.byte_count += (int64) segment.streams[i].length;
+	row.byte_count = encode_part(relation, rows, effort, PFS_PART_ROWS, &encoded);
+	if (level > 0)
+		encode_summary(relation, rows, effort, &row, &encoded);
 	row.row_count = (int32) rows->row_count;
 	row.level = level;
 	row.time = rows->time;
 	row.key = rows->key;
-	row.header = (bytea *) value_of(&segment.header);
-	row.stream_count = segment.stream_count;
+	row.header = encoded.headers[PFS_PART_ROWS];
+	row.stream_count = encoded.stream_count;
 	if (packed || !OidIsValid(relation->rd_rel->reltoastrelid))
-		row.payload = pack_streams(&segment, (size_t) row.byte_count);
+		row.payload = pack_streams(encoded.streams, encoded.stream_count, encoded.byte_count);
 	else
-		row.stream_ids = save_streams(relation, &segment);
+		row.stream_ids = save_streams(relation, encoded.streams, encoded.stream_count);
 	pfs_directory_insert(writer, storage_id, &row, command_id);
 
 	MemoryContextSwitchTo(outer);
@@ -196,69 +285,172 @@ row_error(PfsSegmentInput *input, const char *message)
 	pfs_segment_error(input->relation, input->row->segment_no, PFS_CORRUPT, &error);
 }
 
-PfsSegmentInput *
-pfs_segment_open(Relation relation, const PfsSegmentRow *row)
+/* Opens the reader of a part whose header this is; returns its number of streams. */
+static uint32
+open_part(PfsSegmentInput *input, InputPart *part, uint32 first_stream, const char *header,
+		  size_t length)
 {
-	PfsSegmentInput *input = palloc0(sizeof(PfsSegmentInput));
 	PfsError error;
 	PfsStatus status;
 	uint32 stream_count;
 
+	status =
+		pfs_reader_open((const uint8 *) header, length,
+						pfs_palloc_allocator(GetMemoryChunkContext(input)), &part->reader, &error);
+	if (status != PFS_OK)
+		pfs_segment_error(input->relation, input->row->segment_no, status, &error);
+	stream_count = pfs_reader_stream_count(part->reader);
+	part->first_stream = first_stream;
+	part->loaded =
+		MemoryContextAllocZero(GetMemoryChunkContext(input), sizeof(bool) * Max(stream_count, 1));
+	return stream_count;
+}
+
+PfsSegmentInput *
+pfs_segment_open(Relation relation, const PfsSegmentRow *row)
+{
+	PfsSegmentInput *input = palloc0(sizeof(PfsSegmentInput));
+	uint32 stream_count;
+
 	input->relation = relation;
 	input->row = row;
-	status = pfs_reader_open((const uint8 *) VARDATA(row->header), VARSIZE(row->header) - VARHDRSZ,
-							 pfs_palloc_allocator(CurrentMemoryContext), &input->reader, &error);
-	if (status != PFS_OK)
-		pfs_segment_error(relation, row->segment_no, status, &error);
-
-	stream_count = pfs_reader_stream_count(input->reader);
-	if (pfs_reader_row_count(input->reader) != (uint32) row->row_count)
+	stream_count = open_part(input, &input->parts[PFS_PART_ROWS], 0, VARDATA(row->header),
+							 VARSIZE(row->header) - VARHDRSZ);
+	if (pfs_reader_row_count(input->parts[PFS_PART_ROWS].reader) != (uint32) row->row_count)
 		row_error(input, "directory and header disagree on the number of rows");
-	if (row->stream_ids != NULL && row->stream_count != stream_count)
+	if (row->stream_ids != NULL && (row->summary == NULL ? row->stream_count != stream_count
+														 : row->stream_count < stream_count))
 		row_error(input, "directory and header disagree on the number of streams");
 	if ((row->stream_ids == NULL) == (row->payload == NULL))
 		row_error(input, "the directory must name either a payload or streams");
-	input->loaded = palloc0(sizeof(bool) * Max(stream_count, 1));
 	return input;
+}
+
+/* Opens the tables of sums, once. */
+static void
+open_summary(PfsSegmentInput *input)
+{
+	const bytea *summary = input->row->summary;
+	uint32 stream_count = pfs_reader_stream_count(input->parts[PFS_PART_ROWS].reader);
+	const char *next;
+	const char *end;
+
+	if (input->has_summary)
+		return;
+	input->has_summary = true;
+	if (summary == NULL)
+		return;
+	next = VARDATA(summary);
+	end = (const char *) summary + VARSIZE(summary);
+	while (next < end)
+	{
+		int part = (unsigned char) *next;
+		uint32 length;
+
+		if ((size_t) (end - next) < SUMMARY_PREFIX_BYTES)
+			row_error(input, "the headers of sums are cut off");
+		memcpy(&length, next + 1, sizeof(length));
+		next += SUMMARY_PREFIX_BYTES;
+		if (length > (size_t) (end - next))
+			row_error(input, "the headers of sums are cut off");
+		if (part <= PFS_PART_ROWS || part >= PFS_PART_COUNT || input->parts[part].reader != NULL)
+			row_error(input, "a table of sums is of no known kind, or there twice");
+		stream_count += open_part(input, &input->parts[part], stream_count, next, length);
+		next += length;
+	}
+	if (input->row->stream_ids != NULL && input->row->stream_count != stream_count)
+		row_error(input, "directory and headers disagree on the number of streams");
+}
+
+PfsSegmentReader *
+pfs_segment_part_reader(PfsSegmentInput *input, PfsSegmentPart part)
+{
+	if (part != PFS_PART_ROWS)
+		open_summary(input);
+	return input->parts[part].reader;
 }
 
 PfsSegmentReader *
 pfs_segment_reader(PfsSegmentInput *input)
 {
-	return input->reader;
+	return pfs_segment_part_reader(input, PFS_PART_ROWS);
 }
 
-static void
-fetch_packed(PfsSegmentInput *input)
+uint32
+pfs_segment_first_stream(PfsSegmentInput *input, PfsSegmentPart part)
 {
-	struct varlena *value = detoast_attr(input->row->payload);
-	size_t expected = 0;
+	return pfs_segment_part_reader(input, part) == NULL ? 0 : input->parts[part].first_stream;
+}
 
-	for (uint32 i = 0; i < pfs_reader_stream_count(input->reader); i++)
-		expected += pfs_reader_stream_length(input->reader, i);
-	input->packed = (const uint8 *) VARDATA_ANY(value);
-	input->packed_length = VARSIZE_ANY_EXHDR(value);
-	if (input->packed_length != expected)
+static size_t
+part_length(const InputPart *part)
+{
+	size_t length = 0;
+
+	for (uint32 i = 0; part->reader != NULL && i < pfs_reader_stream_count(part->reader); i++)
+		length += pfs_reader_stream_length(part->reader, i);
+	return length;
+}
+
+/* Brings in the bytes of one part alone: rows and sums are seldom read together. */
+static void
+fetch_packed(PfsSegmentInput *input, InputPart *part)
+{
+	size_t offset = 0;
+	size_t total = 0;
+	size_t length = part_length(part);
+	struct varlena *value;
+
+	open_summary(input);
+	for (int i = 0; i < PFS_PART_COUNT; i++)
+	{
+		const InputPart *other = &input->parts[i];
+
+		total += part_length(other);
+		if (other->reader != NULL && other->first_stream < part->first_stream)
+			offset += part_length(other);
+	}
+	if (total > MaxAllocSize ||
+		toast_raw_datum_size(PointerGetDatum(input->row->payload)) - VARHDRSZ != total)
+		row_error(input, "the payload has another length than its header says");
+	value = detoast_attr_slice(input->row->payload, (int32) offset, (int32) length);
+	part->packed = (const uint8 *) VARDATA_ANY(value);
+	if (VARSIZE_ANY_EXHDR(value) != length)
 		row_error(input, "the payload has another length than its header says");
 }
 
 static const uint8 *
-packed_stream(PfsSegmentInput *input, uint32 stream)
+packed_stream(PfsSegmentInput *input, InputPart *part, uint32 stream)
 {
 	size_t offset = 0;
 
-	if (input->packed == NULL)
-		fetch_packed(input);
+	if (part->packed == NULL)
+		fetch_packed(input, part);
 	for (uint32 i = 0; i < stream; i++)
-		offset += pfs_reader_stream_length(input->reader, i);
-	return input->packed + offset;
+		offset += pfs_reader_stream_length(part->reader, i);
+	return part->packed + offset;
+}
+
+static size_t
+stream_length(PfsSegmentInput *input, uint32 stream)
+{
+	open_summary(input);
+	for (int i = 0; i < PFS_PART_COUNT; i++)
+	{
+		const InputPart *part = &input->parts[i];
+
+		if (part->reader != NULL && stream >= part->first_stream &&
+			stream - part->first_stream < pfs_reader_stream_count(part->reader))
+			return pfs_reader_stream_length(part->reader, stream - part->first_stream);
+	}
+	elog(ERROR, "segment %lld has no stream %u", (long long) input->row->segment_no, stream);
 }
 
 /* A pointer made here, as only the id is stored: values are saved whole and uncompressed. */
 struct varlena *
 pfs_segment_stream_pointer(PfsSegmentInput *input, uint32 stream)
 {
-	size_t length = pfs_reader_stream_length(input->reader, stream);
+	size_t length = stream_length(input, stream);
 	struct varatt_external pointer;
 	struct varlena *reference = palloc(TOAST_POINTER_SIZE);
 
@@ -284,37 +476,47 @@ fetch_stream(PfsSegmentInput *input, uint32 stream)
 }
 
 static uint64
-load_stream(PfsSegmentInput *input, int stream)
+load_stream(PfsSegmentInput *input, InputPart *part, int stream)
 {
 	PfsError error;
 	PfsStatus status;
 	const uint8 *bytes;
 	size_t length;
 
-	if (stream < 0 || input->loaded[stream])
+	if (stream < 0 || part->loaded[stream])
 		return 0;
-	length = pfs_reader_stream_length(input->reader, (uint32) stream);
+	length = pfs_reader_stream_length(part->reader, (uint32) stream);
 	if (length == 0)
 		bytes = (const uint8 *) "";
 	else if (input->row->stream_ids == NULL)
-		bytes = packed_stream(input, (uint32) stream);
+		bytes = packed_stream(input, part, (uint32) stream);
 	else
-		bytes = fetch_stream(input, (uint32) stream);
-	status = pfs_reader_load_stream(input->reader, (uint32) stream, bytes, length, &error);
+		bytes = fetch_stream(input, part->first_stream + (uint32) stream);
+	status = pfs_reader_load_stream(part->reader, (uint32) stream, bytes, length, &error);
 	if (status != PFS_OK)
+	{
+		error.stream += (int) part->first_stream;
 		pfs_segment_error(input->relation, input->row->segment_no, status, &error);
-	input->loaded[stream] = true;
+	}
+	part->loaded[stream] = true;
 	return length;
+}
+
+uint64
+pfs_segment_load_part_column(PfsSegmentInput *input, PfsSegmentPart part, int column)
+{
+	InputPart *loaded = &input->parts[part];
+	int values;
+	int nulls;
+
+	pfs_reader_column_streams(loaded->reader, column, &values, &nulls);
+	return load_stream(input, loaded, values) + load_stream(input, loaded, nulls);
 }
 
 uint64
 pfs_segment_load_column(PfsSegmentInput *input, int column)
 {
-	int values;
-	int nulls;
-
-	pfs_reader_column_streams(input->reader, column, &values, &nulls);
-	return load_stream(input, values) + load_stream(input, nulls);
+	return pfs_segment_load_part_column(input, PFS_PART_ROWS, column);
 }
 
 void

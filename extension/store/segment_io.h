@@ -7,6 +7,9 @@
  * space VACUUM recycles. More rows make a level 1 segment: one value per stream in the table's own
  * TOAST relation. A table without one (heap tables of fixed-width columns have none, and SET ACCESS
  * METHOD does not add it) packs at every level.
+ *
+ * From level 1 on, tables of sums (summary.h) stand beside the rows: their streams behind those of
+ * the rows, numbered on, their headers in the directory row.
  */
 #ifndef PFS_SEGMENT_IO_H
 #define PFS_SEGMENT_IO_H
@@ -17,6 +20,7 @@
 
 #include "codec/segment.h"
 #include "store/directory.h"
+#include "store/summary.h"
 
 #define PFS_PACKED_MAX_ROWS 16384
 
@@ -60,15 +64,21 @@ typedef struct PfsSegmentInput PfsSegmentInput;
 
 /* The row is a copy (pfs_segment_row_copy) and must outlive the input. */
 PfsSegmentInput *pfs_segment_open(Relation relation, const PfsSegmentRow *row);
+/* Of the rows. */
 PfsSegmentReader *pfs_segment_reader(PfsSegmentInput *input);
+/* Of a part; NULL where the segment lacks it. */
+PfsSegmentReader *pfs_segment_part_reader(PfsSegmentInput *input, PfsSegmentPart part);
 
 /*
  * A TOAST pointer to a stream that is not empty, of a segment whose streams have values of their
- * own.
+ * own. Streams are counted over all parts.
  */
 struct varlena *pfs_segment_stream_pointer(PfsSegmentInput *input, uint32 stream);
 
 /* Brings a column's streams into the reader, once. Returns the bytes read by this call. */
 uint64 pfs_segment_load_column(PfsSegmentInput *input, int column);
+uint64 pfs_segment_load_part_column(PfsSegmentInput *input, PfsSegmentPart part, int column);
+/* Where a part's streams begin, among those of all parts. */
+uint32 pfs_segment_first_stream(PfsSegmentInput *input, PfsSegmentPart part);
 
 #endif

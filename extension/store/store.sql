@@ -20,6 +20,8 @@ CREATE TABLE profstore.segments
 	header bytea NOT NULL,
 	stream_ids oid[],
 	payload bytea,
+	summary_byte_count int8 NOT NULL,
+	summary bytea,
 	PRIMARY KEY (storage_id, segment_no)
 )
 WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.5,
@@ -29,6 +31,7 @@ WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_fact
 ALTER TABLE profstore.segments
 	ALTER COLUMN header SET STORAGE EXTERNAL,
 	ALTER COLUMN payload SET STORAGE EXTERNAL,
+	ALTER COLUMN summary SET STORAGE EXTERNAL,
 	ALTER COLUMN stream_ids SET STORAGE PLAIN;
 
 REVOKE ALL ON profstore.segments FROM PUBLIC;
@@ -36,7 +39,7 @@ REVOKE ALL ON profstore.segments FROM PUBLIC;
 COMMENT ON TABLE profstore.segments IS 'directory of the columnar segments of all tables using profstore';
 COMMENT ON COLUMN profstore.segments.storage_id IS 'the table file that the segment belongs to';
 COMMENT ON COLUMN profstore.segments.segment_no IS 'writing transaction << 16 | count within it';
-COMMENT ON COLUMN profstore.segments.byte_count IS 'encoded bytes of all streams, header excluded';
+COMMENT ON COLUMN profstore.segments.byte_count IS 'encoded bytes of the rows'' streams, header excluded';
 COMMENT ON COLUMN profstore.segments.time_min IS 'smallest value of the column "time", as stored';
 COMMENT ON COLUMN profstore.segments.time_max IS 'largest value of the column "time", as stored';
 COMMENT ON COLUMN profstore.segments.key_min IS 'smallest value of the column "series_id"';
@@ -45,4 +48,6 @@ COMMENT ON COLUMN profstore.segments.row_count IS 'rows in the segment';
 COMMENT ON COLUMN profstore.segments.level IS '0: as written by a small COPY or INSERT; 1 and up: merged or large';
 COMMENT ON COLUMN profstore.segments.header IS 'encoding, lengths and checksums of the streams';
 COMMENT ON COLUMN profstore.segments.stream_ids IS 'TOAST value of each stream in the table''s own TOAST relation';
-COMMENT ON COLUMN profstore.segments.payload IS 'level 0: all streams, one after the other';
+COMMENT ON COLUMN profstore.segments.payload IS 'level 0 and 1: all streams, one after the other';
+COMMENT ON COLUMN profstore.segments.summary_byte_count IS 'encoded bytes of the streams of sums, headers excluded';
+COMMENT ON COLUMN profstore.segments.summary IS 'for each table of sums its kind (1 byte), the length of its header (4) and the header; their streams stand behind those of the rows';

@@ -15,6 +15,7 @@
 
 #include "codec/segment.h"
 #include "store/directory.h"
+#include "store/lane.h"
 #include "store/row_order.h"
 #include "store/segment_io.h"
 #include "store/storage.h"
@@ -59,9 +60,9 @@ read_block(const Verification *verification, PfsSegmentReader *reader, int colum
 }
 
 static uint32
-rows_of_block(const PfsSegmentRow *row, uint32 block)
+rows_of_block(const PfsSegmentReader *reader, uint32 block)
 {
-	return Min(PFS_BLOCK_ROWS, (uint32) row->row_count - block * PFS_BLOCK_ROWS);
+	return Min(PFS_BLOCK_ROWS, pfs_reader_row_count(reader) - block * PFS_BLOCK_ROWS);
 }
 
 static PfsRange
@@ -103,9 +104,9 @@ same_range(const PfsRange *a, const PfsRange *b)
  * does not fit.
  */
 static PfsRange
-check_column(Verification *verification, PfsSegmentInput *input, int column)
+check_column(Verification *verification, PfsSegmentInput *input, PfsSegmentPart part, int column)
 {
-	PfsSegmentReader *reader = pfs_segment_reader(input);
+	PfsSegmentReader *reader = pfs_segment_part_reader(input, part);
 	Lanes *lanes = palloc(sizeof(Lanes));
 	PfsRange whole = { false, 0, 0 };
 	PfsRange claimed = { false, 0, 0 };
@@ -113,14 +114,15 @@ check_column(Verification *verification, PfsSegmentInput *input, int column)
 	int nulls_stream;
 
 	pfs_reader_column_streams(reader, column, &verification->stream, &nulls_stream);
-	pfs_segment_load_column(input, column);
+	verification->stream += (int) pfs_segment_first_stream(input, part);
+	pfs_segment_load_part_column(input, part, column);
 	for (uint32 block = 0; block < pfs_reader_block_count(reader); block++)
 	{
 		PfsRange range;
 
 		CHECK_FOR_INTERRUPTS();
 		read_block(verification, reader, column, block, lanes);
-		range = range_of(lanes, rows_of_block(verification->row, block));
+		range = range_of(lanes, rows_of_block(reader, block));
 		claimed = (PfsRange){ false, 0, 0 };
 		claimed.known = pfs_reader_block_range(reader, column, block, &claimed.min, &claimed.max);
 		if (!told && !same_range(&range, &claimed))
@@ -186,7 +188,7 @@ check_order(Verification *verification, PfsSegmentInput *input)
 		CHECK_FOR_INTERRUPTS();
 		for (int part = 0; part < KEY_PARTS; part++)
 			read_block(verification, reader, columns[part], block, parts[part]);
-		for (uint32 row = 0; row < rows_of_block(verification->row, block); row++)
+		for (uint32 row = 0; row < rows_of_block(reader, block); row++)
 		{
 			if (sorts_before(parts, row, before))
 			{
@@ -199,6 +201,110 @@ check_order(Verification *verification, PfsSegmentInput *input)
 								   : parts[part]->values[row];
 		}
 	}
+}
+
+/* All rows of the table's live columns, which have been loaded. */
+static PfsRows
+decode_rows(const Verification *verification, PfsSegmentInput *input)
+{
+	TupleDesc desc = RelationGetDescr(verification->relation);
+	PfsSegmentReader *reader = pfs_segment_reader(input);
+	PfsRows rows = { 0 };
+	PfsColumn *columns = palloc(sizeof(PfsColumn) * Max(desc->natts, 1));
+	Lanes *lanes = palloc(sizeof(Lanes));
+
+	rows.row_count = pfs_reader_row_count(reader);
+	rows.columns = columns;
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(desc, i);
+		int position = pfs_reader_find_column(reader, attribute->attnum);
+		int64 *values;
+		bool any_null = false;
+
+		if (attribute->attisdropped || position < 0)
+			continue;
+		values = palloc_extended(sizeof(int64) * (Size) rows.row_count, MCXT_ALLOC_HUGE);
+		for (uint32 block = 0; block < pfs_reader_block_count(reader); block++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			read_block(verification, reader, position, block, lanes);
+			any_null |= lanes->has_nulls;
+			memcpy(values + (Size) block * PFS_BLOCK_ROWS, lanes->values,
+				   sizeof(int64) * rows_of_block(reader, block));
+		}
+		/* sums leave out a column with nulls, so which rows are null does not matter */
+		columns[rows.column_count++] =
+			(PfsColumn){ attribute->attnum, pfs_lane_width(pfs_lane_kind(attribute->atttypid)),
+						 values, any_null ? (const bool *) lanes->nulls : NULL };
+	}
+	return rows;
+}
+
+/* Compares a stored column of sums, loaded already, with what the rows add up to. */
+static bool
+equals_column(const Verification *verification, PfsSegmentReader *reader, const PfsColumn *expected)
+{
+	int column = pfs_reader_find_column(reader, expected->attnum);
+	Lanes *lanes = palloc(sizeof(Lanes));
+
+	for (uint32 block = 0; column >= 0 && block < pfs_reader_block_count(reader); block++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		read_block(verification, reader, column, block, lanes);
+		if (lanes->has_nulls ||
+			memcmp(lanes->values, expected->values + (Size) block * PFS_BLOCK_ROWS,
+				   sizeof(int64) * rows_of_block(reader, block)) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Reads a table of sums, and makes it anew from the rows. */
+static void
+check_sums(Verification *verification, PfsSegmentInput *input, const PfsRows *rows,
+		   PfsSegmentPart part)
+{
+	PfsSegmentReader *reader = pfs_segment_part_reader(input, part);
+	PfsRows sums;
+	bool equal;
+
+	for (uint32 column = 0; column < pfs_reader_column_count(reader); column++)
+		check_column(verification, input, part, (int) column);
+	verification->stream = (int) pfs_segment_first_stream(input, part);
+	equal = pfs_summary_make(verification->relation, rows, part, rows->row_count, &sums) &&
+			sums.row_count == pfs_reader_row_count(reader);
+	for (uint32 i = 0; equal && i < sums.column_count; i++)
+		equal = equals_column(verification, reader, &sums.columns[i]);
+	if (!equal)
+		tell(verification, part == PFS_PART_PAIRS
+							   ? "the sums by series and stack are not those of the rows"
+							   : "the sums by series and time are not those of the rows");
+}
+
+static void
+check_summary(Verification *verification, PfsSegmentInput *input)
+{
+	int64 byte_count = 0;
+	PfsRows rows;
+
+	verification->stream = -1;
+	if (verification->row->summary != NULL)
+		rows = decode_rows(verification, input);
+	for (PfsSegmentPart part = PFS_PART_ROWS + 1; part < PFS_PART_COUNT; part++)
+	{
+		PfsSegmentReader *reader = pfs_segment_part_reader(input, part);
+
+		if (reader == NULL)
+			continue;
+		for (uint32 stream = 0; stream < pfs_reader_stream_count(reader); stream++)
+			byte_count += (int64) pfs_reader_stream_length(reader, stream);
+		check_sums(verification, input, &rows, part);
+	}
+	verification->stream = -1;
+	if (byte_count != verification->row->summary_byte_count)
+		tell(verification,
+			 "the directory names another number of bytes of sums than their headers");
 }
 
 static void
@@ -223,7 +329,7 @@ check_segment(Verification *verification)
 
 	for (uint32 column = 0; column < pfs_reader_column_count(reader); column++)
 	{
-		PfsRange range = check_column(verification, input, (int) column);
+		PfsRange range = check_column(verification, input, PFS_PART_ROWS, (int) column);
 
 		if ((int) column == pfs_reader_find_column(reader, verification->key.time))
 			time = range;
@@ -237,6 +343,7 @@ check_segment(Verification *verification)
 		pfs_reader_find_column(reader, verification->key.series) >= 0)
 		check_directory_range(verification, "series_id", &row->key, &series);
 	check_order(verification, input);
+	check_summary(verification, input);
 }
 
 /* Reports the error in hand if it speaks of damage, else raises it again. */

@@ -441,6 +441,7 @@ pfs_store_init(void)
 							"When it is exceeded, the table with most waiting rows is written.",
 							&write_buffer_kb, WRITE_BUFFER_DEFAULT_KB, WRITE_BUFFER_MIN_KB,
 							WRITE_BUFFER_MAX_KB, PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
+	pfs_summary_init();
 	RegisterXactCallback(on_transaction_event, NULL);
 	RegisterSubXactCallback(on_subtransaction_event, NULL);
 }

@@ -1,0 +1,122 @@
+-- Sums beside samples: every query function must tell the same with and without them.
+\getenv src PG_ABS_SRCDIR
+\set ECHO none
+\o /dev/null
+\i :src/sql/fixtures/fleet.sql
+\o
+\set ECHO all
+SET timezone = 'UTC';
+SET client_min_messages = warning;
+\set cpu 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'
+\set memory 'memory:inuse_space:bytes:space:bytes'
+
+-- six large INSERTs of 40 minutes each: segments of level 1, with both tables of sums; some values are negative
+CREATE PROCEDURE insert_dense(from_ts timestamptz, rows int4) LANGUAGE sql AS $$
+WITH ids AS MATERIALIZED
+	(SELECT t.delta, array_agg(s.id ORDER BY s.id) AS series, (SELECT array_agg(id ORDER BY n) FROM fleet_stacks) AS stacks
+	 FROM profstore.series AS s JOIN profstore.profile_types AS t ON t.id = s.profile_type GROUP BY t.delta)
+INSERT INTO profstore.samples (time, series_id, stack_id, value)
+SELECT from_ts + CASE WHEN delta THEN floor(random() * 240) * interval '10 s' ELSE floor(random() * 40) * interval '1 min' END,
+	series[1 + floor(cardinality(series) * random())], stacks[1 + floor(60 * random())], (1e9 * random() - 1e8)::int8
+FROM ids CROSS JOIN generate_series(1, rows / 2)
+$$;
+DO $$ BEGIN FOR n IN 0 .. 5 LOOP CALL insert_dense(timestamptz '2026-01-01 20:00Z' + n * interval '40 min', 24000); COMMIT; END LOOP; END $$;
+SELECT level, sum(segments) AS segments, sum(rows) AS rows, sum(summary_bytes) > 0 AS summed
+FROM profstore.segment_stats WHERE relation = 'profstore.samples_20260101'::regclass GROUP BY level ORDER BY level;
+
+-- the views, as text with three places for selector, from and to
+CREATE TABLE views (n serial, query text);
+INSERT INTO views (query) VALUES
+	('SELECT f FROM profstore.flamegraph(%1$L, %2$L, %3$L, NULL) AS f'),
+	('SELECT f FROM profstore.flamegraph(%1$L, %2$L, %3$L, 50, inverted => true, ignore => ''fn3'') AS f'),
+	('SELECT f FROM profstore.top(%1$L, %2$L, %3$L, NULL) AS f'),
+	('SELECT f FROM profstore.folded(%1$L, %2$L, %3$L, focus => ''fn1'') AS f'),
+	('SELECT f FROM profstore.stacks_of(%1$L, %2$L, %3$L) AS f'),
+	('SELECT f FROM profstore.callers(%1$L, %2$L, %3$L, ''fn1'') AS f'),
+	('SELECT f FROM profstore.callees(%1$L, %2$L, %3$L, ''fn2'') AS f'),
+	('SELECT f FROM profstore.flamegraph_diff(%1$L, ''2026-01-01 20:00Z'', ''2026-01-01 22:00Z'', %2$L, %3$L, absolute => true) AS f'),
+	('SELECT f FROM profstore.top_diff(%1$L, %2$L, %3$L, ''2026-01-01 21:00Z'', ''2026-01-01 23:20Z'') AS f'),
+	('SELECT time, metric, round(value::numeric, 4) FROM profstore.timeseries(%1$L, %2$L, %3$L, ''10 min'', ''{node}'')'),
+	('SELECT time, metric, round(value::numeric, 4) FROM profstore.timeseries(%1$L, %2$L, %3$L, ''7 min'', focus => ''fn1'', ignore => ''fn2'')');
+CREATE TABLE ranges (from_ts timestamptz, to_ts timestamptz);
+INSERT INTO ranges VALUES
+	('2026-01-01', '2026-01-03'), ('2026-01-01 20:00Z', '2026-01-02 00:00Z'), ('2026-01-01 20:40Z', '2026-01-01 22:00Z'),
+	('2026-01-01 20:03:20Z', '2026-01-01 23:01:05Z'), ('2026-01-01 21:20:00.000001Z', '2026-01-01 22:39:50Z'),
+	('2026-01-01 21:20Z', '2026-01-01 22:39:50.000001Z'), ('2026-01-01 21:00Z', '2026-01-01 21:01Z'), ('2026-01-05', '2026-01-06');
+CREATE TABLE selectors (selector text);
+INSERT INTO selectors VALUES (:'cpu' || '{}'), (:'cpu' || '{service="web"}'), (:'cpu' || '{node="c"}'),
+	(:'memory' || '{}'), (:'memory' || '{node="a"}');
+
+CREATE FUNCTION answer(query text, with_sums bool) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	result text;
+BEGIN
+	PERFORM set_config('profstore.enable_summaries', with_sums::text, true);
+	EXECUTE format('SELECT md5(string_agg(r::text, E''\n'' ORDER BY r::text)) FROM (%s) AS r', query) INTO result;
+	RETURN result;
+END
+$$;
+CREATE VIEW differences AS
+SELECT count(*) FILTER (WHERE a.with_sums IS DISTINCT FROM a.without) AS differences, count(*), count(DISTINCT a.without) > 150 AS many_answers
+FROM views AS v CROSS JOIN ranges AS r CROSS JOIN selectors AS s
+	CROSS JOIN LATERAL format(v.query, s.selector, r.from_ts, r.to_ts) AS q(query)
+	CROSS JOIN LATERAL (SELECT answer(q.query, true) AS with_sums, answer(q.query, false) AS without) AS a;
+SELECT * FROM differences;
+
+-- late rows wait in segments without sums, rows of this transaction in memory
+BEGIN;
+CALL insert_dense('2026-01-01 20:30Z', 500);
+SELECT * FROM differences;
+SAVEPOINT s;
+CALL insert_dense('2026-01-01 21:30Z', 18000);
+ROLLBACK TO s;
+SELECT * FROM differences;
+COMMIT;
+-- compaction makes sums anew, of all rows
+SELECT profstore.compact() > 0 AS merged;
+SELECT * FROM differences;
+SELECT * FROM profstore.verify();
+
+-- what was read: all segments from sums; those at the edges from rows
+TRUNCATE profstore.samples_20260101;
+DO $$ BEGIN FOR n IN 0 .. 5 LOOP CALL insert_dense(timestamptz '2026-01-01 20:00Z' + n * interval '40 min', 24000); COMMIT; END LOOP; END $$;
+SELECT count(*) > 100 AS rows FROM profstore.flamegraph(:'cpu' || '{}', '2026-01-01', '2026-01-02');
+SELECT segments, skipped, summed, "read" FROM profstore.last_scan();
+SELECT count(*) > 100 AS rows FROM profstore.flamegraph(:'cpu' || '{}', '2026-01-01 20:10Z', '2026-01-01 22:10Z');
+SELECT segments, skipped, summed, "read" FROM profstore.last_scan();
+SELECT count(*) FROM profstore.timeseries(:'cpu' || '{}', '2026-01-01 20:10Z', '2026-01-01 22:10Z', '1 min');
+SELECT segments, skipped, summed, "read" FROM profstore.last_scan();
+SET profstore.enable_summaries = off;
+SELECT count(*) > 100 AS rows FROM profstore.flamegraph(:'cpu' || '{}', '2026-01-01', '2026-01-02');
+SELECT segments, skipped, summed, "read" FROM profstore.last_scan();
+RESET profstore.enable_summaries;
+
+-- sums beyond int8, columns with nulls, and other types are left out; a key with nulls has no sums
+CREATE TABLE wide (time timestamptz, series_id int4, stack_id int8, a int8, b int2, c float8, d date, e int4) USING profstore;
+INSERT INTO wide SELECT '2026-01-01Z', g % 3, g % 5, 9223372036854775807 - g, g % 7, g, '2026-01-01', nullif(g % 9, 0) FROM generate_series(1, 20000) AS g;
+SELECT row_count, summary_byte_count > 0 AS bytes FROM profstore.segments WHERE storage_id = profstore.storage_id('wide') AND summary IS NOT NULL;
+SELECT * FROM profstore.verify('wide');
+ALTER TABLE wide DROP COLUMN b, ADD COLUMN f int4 DEFAULT 3;
+SELECT * FROM profstore.verify('wide');
+SELECT count(*), sum(f) FROM wide;
+INSERT INTO wide SELECT '2026-01-01Z', nullif(g % 3, 0), g % 5, 1, 2, '2026-01-01', 3, 4 FROM generate_series(1, 20000) AS g;
+SELECT profstore.compact('wide');
+SELECT count(*), count(summary) AS summed FROM profstore.segments WHERE storage_id = profstore.storage_id('wide');
+SELECT * FROM profstore.verify('wide');
+
+-- damaged sums are found by verify and stop a query that reads them
+CREATE TABLE dense (time timestamptz, series_id int4, stack_id int8, value int8) USING profstore;
+INSERT INTO dense SELECT timestamptz '2026-01-01Z' + g % 40 * interval '1 s', g % 3, hashint4(g % 50), g % 11 FROM generate_series(1, 20000) AS g;
+SELECT profstore.compact('dense');
+CREATE FUNCTION damage(change text) RETURNS TABLE (stream int4, problem text) LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('UPDATE profstore.segments SET %s WHERE storage_id = profstore.storage_id(''dense'')', change);
+	RETURN QUERY SELECT v.stream, regexp_replace(v.problem, 'Segment \d+', 'Segment n') FROM profstore.verify('dense') AS v;
+	RAISE EXCEPTION USING errcode = 'PFS00';
+EXCEPTION WHEN SQLSTATE 'PFS00' THEN
+	RETURN;
+END
+$$;
+SELECT d.* FROM unnest(ARRAY['row_count = row_count', 'summary_byte_count = summary_byte_count + 1', 'summary = set_byte(summary, 0, 9)',
+	'summary = set_byte(summary, 0, 2)', 'summary = set_byte(summary, 1, 255)', 'summary = set_byte(summary, 9, 7)', 'summary = substr(summary, 1, length(summary) - 1)',
+	'summary = substr(summary, 1, 3)', 'stream_ids[5] = stream_ids[6]', 'summary = summary || summary', 'summary = NULL']) AS change, damage(change) AS d;
