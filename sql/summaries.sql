@@ -111,7 +111,7 @@ SELECT profstore.compact('dense');
 CREATE FUNCTION damage(change text) RETURNS TABLE (stream int4, problem text) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('UPDATE profstore.segments SET %s WHERE storage_id = profstore.storage_id(''dense'')', change);
-	RETURN QUERY SELECT v.stream, regexp_replace(v.problem, 'Segment \d+', 'Segment n') FROM profstore.verify('dense') AS v;
+	RETURN QUERY SELECT v.stream, regexp_replace(v.problem, '(Segment|value|toast_)( ?)\d+', '\1\2n', 'g') FROM profstore.verify('dense') AS v;
 	RAISE EXCEPTION USING errcode = 'PFS00';
 EXCEPTION WHEN SQLSTATE 'PFS00' THEN
 	RETURN;
