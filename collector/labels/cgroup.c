@@ -94,17 +94,39 @@ find_named_id(const char *previous, size_t previous_length, const char *part, si
 	return false;
 }
 
+/*
+ * The kernel writes paths as the reader's cgroup namespace sees them: a collector in a container meets "/../../x" for
+ * what lies outside of its own group. And a group that was removed under its last process is " (deleted)".
+ */
+static void
+strip_path(const char **path, size_t *length)
+{
+	static const char deleted[] = " (deleted)";
+
+	while (starts_with(*path, *length, "/..") && (*length == 3 || (*path)[3] == '/'))
+	{
+		*path += 3;
+		*length -= 3;
+	}
+	if (ends_with(*path, *length, deleted))
+		*length -= strlen(deleted);
+}
+
 /* Reads a path from the root inwards; what lies deeper wins. */
 static void
 parse_path(const char *path, size_t path_length, CgroupLabels *labels)
 {
-	const char *end = path + path_length;
-	const char *part = path;
-	const char *previous = path;
+	const char *end;
+	const char *part;
+	const char *previous;
 	size_t previous_length = 0;
 	bool unit_is_service = false;
 
 	memset(labels, 0, sizeof(*labels));
+	strip_path(&path, &path_length);
+	end = path + path_length;
+	part = path;
+	previous = path;
 	if (path_length > 1)
 		copy_part(labels->path, sizeof(labels->path), path, path_length);
 	while (part < end)

@@ -36,6 +36,13 @@ test_systemd(void **state)
 	check("0::/user.slice/user-1.slice/user@1.service/app.slice/editor.service\n",
 		  "/user.slice/user-1.slice/user@1.service/app.slice/editor.service", "", "editor.service");
 	check("0::/init.scope\n", "/init.scope", "", "init.scope");
+	/* removed, and seen from a control group namespace beside it */
+	check("0::/system.slice/nginx.service (deleted)\n", "/system.slice/nginx.service", "",
+		  "nginx.service");
+	check("0::/../../system.slice/nginx.service\n", "/system.slice/nginx.service", "",
+		  "nginx.service");
+	check("0::/..\n", "", "", "");
+	check("0::/..hidden\n", "/..hidden", "", "");
 	check("0::/\n", "", "", "");
 	check("", "", "", "");
 }

@@ -1,0 +1,26 @@
+# Runs a program as a container's root: confine.pl ROOT CAPABILITY,... PROGRAM [ARGUMENT ...]
+#
+# Only the named capabilities stay in the bounding set, and no_new_privs is set. Names are those of Kubernetes.
+use strict;
+use warnings;
+
+my ($PR_CAPBSET_DROP, $PR_SET_NO_NEW_PRIVS, $SYS_prctl) = (24, 38, 157);    # x86-64
+my ($root, $names, @command) = @ARGV;
+my %number;
+open my $header, '<', '/usr/include/linux/capability.h' or die "capability.h: $!\n";
+while (<$header>)
+{
+	$number{$1} = $2 if /^#define CAP_(\w+)\s+(\d+)$/;
+}
+my %kept = map { ($number{$_} // die "no capability is named $_\n") => 1 } split /,/, $names;
+
+chroot $root or die "chroot: $!\n";
+chdir '/' or die "chdir: $!\n";
+for my $capability (0 .. 63)
+{
+	next if $kept{$capability};
+	# beyond the kernel's last one there is nothing to drop
+	syscall($SYS_prctl, $PR_CAPBSET_DROP, $capability, 0, 0, 0) == 0 or $!{EINVAL} or die "prctl: $!\n";
+}
+syscall($SYS_prctl, $PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 or die "prctl: $!\n";
+exec @command or die "$command[0]: $!\n";
