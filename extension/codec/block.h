@@ -24,6 +24,8 @@ typedef struct PfsBlockShape
 	uint64_t first;		   /* q[0], for DELTA and DELTA2 */
 	int64_t step;		   /* q[1] - q[0], for DELTA2 */
 	int64_t base;		   /* of deltas, or of deltas of deltas */
+	uint32_t group_bytes;  /* of the group bits, for RISING and BANDED */
+	uint32_t band_bits;	   /* for BANDED: bits of a number in each band, four bits a band */
 } PfsBlockShape;
 
 /* A block on its way to the bytes. */
@@ -32,7 +34,15 @@ typedef struct PfsBlockDraft
 	PfsBlockShape shape;
 	uint64_t symbols[PFS_BLOCK_ROWS];
 	uint64_t lengths[PFS_BLOCK_ROWS];
+	uint8_t group_bits[PFS_GROUP_BITS_MAX_BYTES + 8]; /* with room to store whole words */
 } PfsBlockDraft;
+
+/* The groups of a block of rows. */
+typedef struct PfsBlockGroups
+{
+	uint32_t count;
+	const int64_t *lengths; /* rows of each, minus 1; they add up to the block's */
+} PfsBlockGroups;
 
 /* What one entry takes over from those before it. */
 typedef struct PfsEntryContext
@@ -55,12 +65,16 @@ pfs_block_greatest(const PfsBlockShape *shape)
 /* Smallest and largest of at least one lane. */
 void pfs_lane_range(const int64_t *lanes, uint32_t count, int64_t *least, int64_t *greatest);
 
+/* The greatest; the other number where one is 0. */
+uint64_t pfs_common_divisor(uint64_t left, uint64_t right);
+
 /*
  * Fills in the drafts so that their symbols take the fewest bytes in each packing; a packing whose
  * draft is NULL is not asked for. nulls may be NULL; the values of null rows are not looked at.
+ * groups is NULL where the decoder will not know them.
  */
 void pfs_block_draft(const int64_t *values, const bool *nulls, uint32_t row_count,
-					 PfsBlockDraft *bits, PfsBlockDraft *planes);
+					 const PfsBlockGroups *groups, PfsBlockDraft *bits, PfsBlockDraft *planes);
 
 /* Bits that the draft's arrays take as planes, once an entropy coder has been over them. */
 uint64_t pfs_block_planes_cost(const PfsBlockDraft *draft);
@@ -69,6 +83,13 @@ static inline bool
 pfs_block_has_runs(const PfsBlockShape *shape)
 {
 	return shape->lengths.count > 0;
+}
+
+/* Whether only the groups of the block tell its symbols. */
+static inline bool
+pfs_block_needs_groups(const PfsBlockShape *shape)
+{
+	return shape->transform >= PFS_TRANSFORM_RISING;
 }
 
 /*
@@ -86,5 +107,12 @@ PfsStatus pfs_entry_read(PfsCursor *cursor, uint32_t row_count, PfsEntryContext 
  */
 bool pfs_block_restore(const PfsBlockShape *shape, uint64_t *symbols, const uint64_t *lengths,
 					   int64_t *values);
+
+/*
+ * Writes each of the values as often as its length, plus 1, says. False: that does not make
+ * row_count values.
+ */
+bool pfs_spread_runs(const int64_t *run_values, const uint64_t *lengths, uint32_t run_count,
+					 uint32_t row_count, int64_t *values);
 
 #endif

@@ -56,7 +56,7 @@ pfs_entry_write(PfsBuffer *buffer, const PfsBlockShape *shape, PfsEntryContext *
 		pfs_buffer_put_varint(buffer, shape->lengths.count);
 		pfs_buffer_put_byte(buffer, shape->lengths.bits);
 	}
-	if (shape->transform != PFS_TRANSFORM_PLAIN)
+	if (shape->transform == PFS_TRANSFORM_DELTA || shape->transform == PFS_TRANSFORM_DELTA2)
 	{
 		pfs_buffer_put_varint(buffer, shape->first);
 		if (shape->transform == PFS_TRANSFORM_DELTA2)
@@ -66,6 +66,12 @@ pfs_entry_write(PfsBuffer *buffer, const PfsBlockShape *shape, PfsEntryContext *
 	}
 	write_patches(buffer, &shape->symbols);
 	write_patches(buffer, &shape->lengths);
+	if (shape->transform == PFS_TRANSFORM_RISING)
+		pfs_buffer_put_varint(buffer, shape->symbols.count);
+	if (shape->transform == PFS_TRANSFORM_BANDED)
+		pfs_buffer_put32(buffer, shape->band_bits);
+	if (pfs_block_needs_groups(shape))
+		pfs_buffer_put_varint(buffer, shape->group_bytes);
 }
 
 /* Reads the patch fields of an array, whose count and bits are known. */
@@ -120,7 +126,7 @@ read_symbol_fields(PfsCursor *cursor, uint8_t kind, PfsBlockShape *shape)
 			return false;
 	}
 	shape->symbols.bits = (uint8_t) range_bits;
-	if (shape->transform != PFS_TRANSFORM_PLAIN)
+	if (shape->transform == PFS_TRANSFORM_DELTA || shape->transform == PFS_TRANSFORM_DELTA2)
 	{
 		shape->first = pfs_cursor_varint(cursor);
 		if (shape->transform == PFS_TRANSFORM_DELTA2)
@@ -134,6 +140,36 @@ read_symbol_fields(PfsCursor *cursor, uint8_t kind, PfsBlockShape *shape)
 		   read_patches(cursor, kind & PFS_ENTRY_LENGTH_PATCHES, &shape->lengths);
 }
 
+/* The part of an entry that only blocks beside groups have. */
+static bool
+read_group_fields(PfsCursor *cursor, PfsBlockShape *shape)
+{
+	uint64_t most = PFS_BANDED_MAX_RANGE;
+	uint64_t group_bytes;
+
+	if (shape->transform == PFS_TRANSFORM_RISING)
+	{
+		uint64_t count = pfs_cursor_varint(cursor);
+
+		if (count > shape->row_count)
+			return false;
+		shape->symbols.count = (uint32_t) count;
+		most = PFS_RISING_MAX_RANGE;
+	}
+	else
+	{
+		/* all numbers are group bits, but for the patched ones */
+		if (shape->symbols.patch_count == 0)
+			shape->symbols.kept_bits = 0;
+		shape->band_bits = pfs_cursor_get32(cursor);
+	}
+	group_bytes = pfs_cursor_varint(cursor);
+	shape->group_bytes = (uint32_t) group_bytes;
+	return shape->range <= most && shape->symbols.kept_bits <= shape->symbols.bits &&
+		   (shape->transform == PFS_TRANSFORM_RISING || shape->symbols.kept_bits == 0) &&
+		   group_bytes <= PFS_GROUP_BITS_MAX_BYTES;
+}
+
 /* What may stand together in an entry's first byte. */
 static PfsStatus
 check_kind(uint8_t kind)
@@ -141,11 +177,13 @@ check_kind(uint8_t kind)
 	unsigned transform = kind & PFS_ENTRY_TRANSFORM_MASK;
 	bool has_runs = kind & PFS_ENTRY_RUNS;
 
-	if ((kind & ~PFS_ENTRY_KNOWN_BITS) != 0 || transform > PFS_TRANSFORM_DELTA2)
+	if ((kind & ~PFS_ENTRY_KNOWN_BITS) != 0 || transform > PFS_TRANSFORM_BANDED)
 		return PFS_UNSUPPORTED;
 	if (transform < PFS_TRANSFORM_PLAIN)
 		return kind == transform ? PFS_OK : PFS_CORRUPT;
-	if (has_runs && transform == PFS_TRANSFORM_DELTA2)
+	if (has_runs && transform >= PFS_TRANSFORM_DELTA2)
+		return PFS_CORRUPT;
+	if (transform == PFS_TRANSFORM_RISING && (kind & PFS_ENTRY_SYMBOL_PATCHES) != 0)
 		return PFS_CORRUPT;
 	return has_runs || (kind & PFS_ENTRY_LENGTH_PATCHES) == 0 ? PFS_OK : PFS_CORRUPT;
 }
@@ -170,11 +208,13 @@ pfs_entry_read(PfsCursor *cursor, uint32_t row_count, PfsEntryContext *context,
 	if (shape->transform >= PFS_TRANSFORM_PLAIN &&
 		(!read_units(cursor, kind, context, shape) || !read_symbol_fields(cursor, kind, shape)))
 		return PFS_CORRUPT;
+	if (pfs_block_needs_groups(shape) && !read_group_fields(cursor, shape))
+		return PFS_CORRUPT;
 	return cursor->failed ? PFS_CORRUPT : PFS_OK;
 }
 
 /*
- * PLAIN: values from q. Where both factors have 32 bits the product is one vector instruction, else
+ * PLAIN, and what is as plain beside groups: values from q. Where both factors have 32 bits the product is one vector instruction, else
  * several.
  */
 PFS_CLONES static void
@@ -182,7 +222,7 @@ restore_plain(const PfsBlockShape *shape, const uint64_t *units, int64_t *values
 {
 	uint64_t least = (uint64_t) shape->least;
 	uint64_t divisor = shape->divisor;
-	uint32_t count = shape->symbols.count;
+	uint32_t count = pfs_block_has_runs(shape) ? shape->symbols.count : shape->row_count;
 
 	if (divisor == 1)
 		for (uint32_t i = 0; i < count; i++)
@@ -231,14 +271,13 @@ restore_deltas(const PfsBlockShape *shape, const uint64_t *symbols, int64_t *val
  * many are left, as long as there is room. The next run overwrites the surplus; most runs are done
  * at one go.
  */
-static bool
-spread_runs(const PfsBlockShape *shape, const int64_t *run_values, const uint64_t *lengths,
-			int64_t *values)
+PFS_CLONES static bool
+spread_runs(const int64_t *run_values, const uint64_t *lengths, uint32_t run_count,
+			uint32_t row_count, int64_t *values)
 {
-	uint32_t row_count = shape->row_count;
 	uint32_t row = 0;
 
-	for (uint32_t run = 0; run < shape->symbols.count; run++)
+	for (uint32_t run = 0; run < run_count; run++)
 	{
 		int64_t value = run_values[run];
 		uint32_t end;
@@ -256,10 +295,17 @@ spread_runs(const PfsBlockShape *shape, const int64_t *run_values, const uint64_
 	return row == row_count;
 }
 
+bool
+pfs_spread_runs(const int64_t *run_values, const uint64_t *lengths, uint32_t run_count,
+				uint32_t row_count, int64_t *values)
+{
+	return spread_runs(run_values, lengths, run_count, row_count, values);
+}
+
 static void
 restore_symbols(const PfsBlockShape *shape, const uint64_t *symbols, int64_t *values)
 {
-	if (shape->transform == PFS_TRANSFORM_PLAIN)
+	if (shape->transform == PFS_TRANSFORM_PLAIN || pfs_block_needs_groups(shape))
 		restore_plain(shape, symbols, values);
 	else
 		restore_deltas(shape, symbols, values);
@@ -281,5 +327,6 @@ pfs_block_restore(const PfsBlockShape *shape, uint64_t *symbols, const uint64_t 
 		return true;
 	}
 	restore_symbols(shape, symbols, (int64_t *) symbols);
-	return spread_runs(shape, (int64_t *) symbols, lengths, values);
+	return pfs_spread_runs((int64_t *) symbols, lengths, shape->symbols.count, shape->row_count,
+						   values);
 }

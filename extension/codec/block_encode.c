@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "codec/clones.h"
+#include "codec/group_bits.h"
 
 /* what a run may cost in bits beside its own bytes: a branch that the processor cannot foretell */
 #define RUN_PENALTY_BITS 4
@@ -38,6 +39,7 @@ typedef struct Units
 typedef struct Contest
 {
 	const Units *units;
+	const PfsBlockGroups *groups; /* NULL: not known to the decoder */
 	PfsBlockDraft *trial;
 	PfsBlockDraft *bits; /* NULL: not asked for */
 	PfsBlockDraft *planes;
@@ -100,8 +102,8 @@ odd_inverse(uint64_t odd)
 	return inverse;
 }
 
-static uint64_t
-greatest_common_divisor(uint64_t left, uint64_t right)
+uint64_t
+pfs_common_divisor(uint64_t left, uint64_t right)
 {
 	while (right != 0)
 	{
@@ -128,7 +130,7 @@ common_divisor(const int64_t *values, uint32_t count, int64_t least, uint64_t sp
 
 		if (distance >> shift << shift == distance && (distance >> shift) * inverse <= limit)
 			continue;
-		divisor = greatest_common_divisor(divisor, distance);
+		divisor = pfs_common_divisor(divisor, distance);
 		shift = (unsigned) __builtin_ctzll(divisor);
 		inverse = odd_inverse(divisor >> shift);
 		limit = UINT64_MAX / (divisor >> shift);
@@ -268,6 +270,7 @@ copy_draft(PfsBlockDraft *target, const PfsBlockDraft *source, const PfsBlockSha
 	target->shape = *shape;
 	memcpy(target->symbols, source->symbols, shape->symbols.count * sizeof(source->symbols[0]));
 	memcpy(target->lengths, source->lengths, shape->lengths.count * sizeof(source->lengths[0]));
+	memcpy(target->group_bits, source->group_bits, shape->group_bytes);
 }
 
 /* Keeps the trial where it is the cheapest yet. */
@@ -278,7 +281,7 @@ judge_trial(Contest *contest)
 	PfsBlockShape shape = trial->shape;
 	uint64_t cost;
 
-	if (contest->planes != NULL)
+	if (contest->planes != NULL && !pfs_block_needs_groups(&shape))
 	{
 		cost = entry_cost(&shape) + pfs_block_planes_cost(trial);
 		if (cost < contest->planes_cost)
@@ -289,16 +292,29 @@ judge_trial(Contest *contest)
 	}
 	if (contest->bits != NULL)
 	{
-		shape.symbols = pfs_array_plan(trial->symbols, shape.symbols.count, shape.symbols.bits);
-		shape.lengths = pfs_array_plan(trial->lengths, shape.lengths.count, shape.lengths.bits);
-		cost = entry_cost(&shape) +
-			   8 * (pfs_array_size(&shape.symbols) + pfs_array_size(&shape.lengths));
+		if (!pfs_block_needs_groups(&shape))
+		{
+			shape.symbols = pfs_array_plan(trial->symbols, shape.symbols.count, shape.symbols.bits);
+			shape.lengths = pfs_array_plan(trial->lengths, shape.lengths.count, shape.lengths.bits);
+		}
+		cost = entry_cost(&shape) + 8 * (pfs_array_size(&shape.symbols) +
+										 pfs_array_size(&shape.lengths) + shape.group_bytes);
 		if (cost < contest->bits_cost)
 		{
 			contest->bits_cost = cost;
 			copy_draft(contest->bits, trial, &shape);
 		}
 	}
+}
+
+/* What is left when a trial of another kind was judged before. */
+static void
+reset_shape(PfsBlockShape *shape)
+{
+	shape->lengths = (PfsArrayShape){ 0 };
+	shape->first = 0;
+	shape->step = shape->base = 0;
+	shape->group_bytes = shape->band_bits = 0;
 }
 
 /* Drafts the block in one way, and has it judged. The base rule is for deltas. */
@@ -313,11 +329,9 @@ try_candidate(Contest *contest, PfsTransform transform, BaseRule base_rule, bool
 	uint8_t range_bits = (uint8_t) pfs_bit_width(shape->range);
 	uint8_t length_bits = (uint8_t) pfs_bit_width(units->longest);
 
+	reset_shape(shape);
 	shape->transform = transform;
 	shape->symbols = (PfsArrayShape){ count, 0, range_bits, range_bits, 0 };
-	shape->lengths = (PfsArrayShape){ 0 };
-	shape->first = 0;
-	shape->step = shape->base = 0;
 	if (transform == PFS_TRANSFORM_PLAIN)
 		memcpy(trial->symbols, source, count * sizeof(*source));
 	else
@@ -330,6 +344,18 @@ try_candidate(Contest *contest, PfsTransform transform, BaseRule base_rule, bool
 	judge_trial(contest);
 }
 
+/* The same in the ways that rest on groups, which are for bits only. */
+static void
+try_group_candidates(Contest *contest)
+{
+	reset_shape(&contest->trial->shape);
+	if (pfs_rising_draft(contest->units->rows, contest->groups, contest->trial))
+		judge_trial(contest);
+	reset_shape(&contest->trial->shape);
+	if (pfs_banded_draft(contest->units->rows, contest->groups, contest->trial))
+		judge_trial(contest);
+}
+
 /*
  * Tries what has a chance: runs where values repeat; where values also fall, deltas that go forward
  * only; where they never fall nor repeat much, deltas of deltas.
@@ -339,6 +365,8 @@ try_candidates(Contest *contest)
 {
 	const Units *units = contest->units;
 
+	if (contest->groups != NULL && contest->bits != NULL)
+		try_group_candidates(contest);
 	if (units->run_count * 2 <= units->row_count)
 	{
 		try_candidate(contest, PFS_TRANSFORM_PLAIN, BASE_LEAST, true);
@@ -367,8 +395,8 @@ set_shape(const Contest *contest, const PfsBlockShape *shape)
 }
 
 void
-pfs_block_draft(const int64_t *values, const bool *nulls, uint32_t row_count, PfsBlockDraft *bits,
-				PfsBlockDraft *planes)
+pfs_block_draft(const int64_t *values, const bool *nulls, uint32_t row_count,
+				const PfsBlockGroups *groups, PfsBlockDraft *bits, PfsBlockDraft *planes)
 {
 	PfsBlockShape shape = { .transform = PFS_TRANSFORM_NULLS,
 							.row_count = row_count,
@@ -376,7 +404,7 @@ pfs_block_draft(const int64_t *values, const bool *nulls, uint32_t row_count, Pf
 	int64_t filled[PFS_BLOCK_ROWS];
 	Units units;
 	PfsBlockDraft trial;
-	Contest contest = { &units, &trial, bits, planes, UINT64_MAX, UINT64_MAX };
+	Contest contest = { &units, groups, &trial, bits, planes, UINT64_MAX, UINT64_MAX };
 	int64_t greatest;
 	uint64_t spread;
 

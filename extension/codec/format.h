@@ -19,16 +19,20 @@
  *	 OFFSET	SIZE	DESCRIPTION
  *	 0		4		magic "PFSG"
  *	 4		1		format version, 1
- *	 5		1		flags, 0
+ *	 5		1		flags: bit 0 rows are grouped
  *	 6		2		number of columns, 1 .. PFS_SEGMENT_MAX_COLUMNS
  *	 8		4		number of rows, 1 .. PFS_SEGMENT_MAX_ROWS
  *	 12		-		columns
+ *	 -		varint	number of groups, 1 .. number of rows	(grouped)
+ *	 -		varint	length of the groups stream, at least 1 (grouped)
+ *	 -		4		CRC-32C of the groups stream			(grouped)
  *	 -		4		CRC-32C of all before it
  *
  * Column, in the header
  *	 SIZE	DESCRIPTION
  *	 2		attribute number, signed
- *	 1		bits 0-3 bytes of the type: 1, 2, 4, 8; bit 4 some rows are null; bit 5 all are
+ *	 1		bits 0-3 bytes of the type: 1, 2, 4, 8; bit 4 some rows are null; bit 5 all are;
+ *			bit 6 the value stream has a lane per group
  *	 zigzag	least value that is not null	(unless bit 5)
  *	 varint	greatest minus least value		(unless bit 5)
  *	 varint	length of the value stream		(unless bit 5, or greatest equals least without bit 4:
@@ -36,14 +40,26 @@
  *	 varint	length of the null stream		(bit 4)
  *	 4		CRC-32C of the null stream		(bit 4)
  *
- * Bits 4 and 5 exclude each other. Example: one row, attribute 3 of type int4, the value 300:
+ * Bits 4, 5 and 6 exclude each other. Example: one row, attribute 3 of type int4, the value 300:
  *	 50 46 53 47  01 00  01 00  01 00 00 00	  prefix
  *	 03 00	04	d8 04  00					  attribute 3, 4 bytes, least 300, range 0, so no stream
  *	 xx xx xx xx							  CRC
  *
+ * Groups: neighbouring rows of one block that agree in all key columns make a group. A key column
+ * has one lane per group in its stream, which is cut in blocks of PFS_BLOCK_ROWS groups. The groups
+ * stream is the last of the segment:
+ *	 SIZE	DESCRIPTION
+ *	 varint	length of the first of two streams
+ *	 -		stream of the groups of each block of rows, minus 1; a lane per block of rows
+ *	 -		stream of the rows of each group, minus 1; a lane per group
+ *
  * Stream
  *	 SIZE	DESCRIPTION
- *	 1		head: bits 0-1 packing, 0 bits or 1 planes; the rest 0
+ *	 1		head: bits 0-1 packing, 0 bits or 1 planes; bit 2 a dictionary follows; the rest 0
+ *	 varint	number of distinct values, 1 .. number of lanes					(dictionary)
+ *	 varint	length of their stream											(dictionary)
+ *	 -		stream of the distinct values, ascending, without dictionary	(dictionary);
+ *			the blocks then hold places in it, from 0
  *	 -		one entry per block of PFS_BLOCK_ROWS rows, the last one shorter
  *	 -		planes only: the section table
  *	 -		data, up to the end of the stream
@@ -61,10 +77,11 @@
  *
  * Block entry
  *	 SIZE	DESCRIPTION
- *	 1		bits 0-2 transform: 0 NULLS, 1 CONSTANT, 2 PLAIN, 3 DELTA, 4 DELTA2
+ *	 1		bits 0-2 transform: 0 NULLS, 1 CONSTANT, 2 PLAIN, 3 DELTA, 4 DELTA2, 5 RISING,
+ *			6 BANDED; the last two in packing "bits" beside groups only
  *			bit 3 runs (PLAIN and DELTA)
  *			bit 4 a divisor follows, else it is that of the entry before, at first 1
- *			bit 5 symbols are patched; bit 6 run lengths are patched
+ *			bit 5 symbols are patched (not RISING); bit 6 run lengths are patched
  *			bits 3-6 are 0 for NULLS and CONSTANT
  *	 zigzag	least value, minus that of the last entry that had one,
  *			at first 0, modulo 2^64									(not for NULLS)
@@ -81,6 +98,9 @@
  *	 varint	number of patched symbols, 1 .. number of symbols		(bit 5)
  *	 1		bits of a gap between patched symbols, 0 .. 10			(bit 5)
  *			the same three of run lengths							(bit 6)
+ *	 varint	number of symbols										(RISING)
+ *	 4		bits of a number in each band, four bits a band			(BANDED)
+ *	 varint	bytes of the group bits									(RISING, BANDED)
  *
  * NULLS is a block without a value, CONSTANT one with a single one; neither has symbols. PLAIN
  * symbols have just the bits that the range needs. Rows that are null hold some value that another
@@ -90,6 +110,16 @@
  * bit-packed as bitpack.h draws it. A patched array (patched.h) is three in a row: the kept low
  * bits of all numbers; for each patched number, how many numbers lie between it and the patched one
  * before; and its bits above the kept ones.
+ *
+ * RISING: q rise within each group; k of them out of W = range + 1. What takes the fewest bits
+ * stands for a group (a sixteenth more is allowed to the first): k symbols of as many bits as the
+ * range has; W bits, of which the k of q are set; or, l being the bits of W / k, minus 1, first k +
+ * (range >> l) bits, of which those numbered (q[i] >> l) + i are set, then the l low bits of each q.
+ * The first are in the array of symbols, the others are the group bits, which follow it.
+ *
+ * BANDED: a group of k rows is of band b, b + 1 being the bits of k, but at most 7. The group bits
+ * hold its q with the bits of its band; those that have more are patched: zero there, and whole in
+ * the array of symbols, which keeps no bits.
  *
  * Packing "planes": every array is cut in planes of one byte per symbol, as many as its bits need,
  * least significant first; nothing is patched. PFS_GROUP_BLOCKS blocks make a group; within it the
@@ -119,6 +149,12 @@
 #define PFS_COLUMN_WIDTH_MASK 0x0f
 #define PFS_COLUMN_HAS_NULLS  0x10
 #define PFS_COLUMN_ALL_NULL	  0x20
+#define PFS_COLUMN_GROUPED	  0x40
+
+#define PFS_HEADER_GROUPED 0x01
+
+#define PFS_STREAM_PACKING_MASK 0x03
+#define PFS_STREAM_DICTIONARY	0x04
 
 typedef enum PfsPacking
 {
@@ -132,7 +168,9 @@ typedef enum PfsTransform
 	PFS_TRANSFORM_CONSTANT = 1,
 	PFS_TRANSFORM_PLAIN = 2,
 	PFS_TRANSFORM_DELTA = 3,
-	PFS_TRANSFORM_DELTA2 = 4
+	PFS_TRANSFORM_DELTA2 = 4,
+	PFS_TRANSFORM_RISING = 5,
+	PFS_TRANSFORM_BANDED = 6
 } PfsTransform;
 
 #define PFS_ENTRY_TRANSFORM_MASK 0x07
@@ -143,6 +181,11 @@ typedef enum PfsTransform
 #define PFS_ENTRY_KNOWN_BITS	 0x7f
 
 #define PFS_RUN_LENGTH_MAX_BITS 10
+
+#define PFS_RISING_MAX_RANGE	 4095
+#define PFS_BANDED_MAX_RANGE	 0x7fff
+#define PFS_BAND_COUNT			 8
+#define PFS_GROUP_BITS_MAX_BYTES 2048 /* of a block: its rows, each as wide as a range allows */
 
 #define PFS_GROUP_BLOCKS	32
 #define PFS_SECTION_SYMBOLS 0

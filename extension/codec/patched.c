@@ -85,7 +85,7 @@ pfs_array_pack(const uint64_t *numbers, const PfsArrayShape *shape, uint8_t *byt
 
 	if (shape->patch_count == 0)
 	{
-		pfs_bitpack(numbers, shape->count, shape->bits, bytes);
+		pfs_bitpack(numbers, shape->count, shape->kept_bits, bytes);
 		return;
 	}
 	for (uint32_t i = 0; i < shape->count; i++)

@@ -3,6 +3,10 @@
  *		A segment: up to PFS_SEGMENT_MAX_ROWS rows of fixed-width columns as compressed, checked
  *		streams of bytes.
  *
+ * Rows of a block that agree in all key columns are a *group*. Where groups are large enough to pay,
+ * the segment has one more stream, of their lengths; key columns then hold a lane per group, and
+ * other columns may be encoded beside the groups.
+ *
  * Every column is handled as int64 lanes, whatever its SQL type: integers, bool, date, timestamptz
  * and oid by value (sign-extended as their type is signed or not), float4 and float8 by their bits.
  * A segment is one *header* (row count, one entry per stream with encoding, lengths and CRC32C) and
@@ -55,6 +59,7 @@ typedef struct PfsColumn
 	uint8_t width;		   /* bytes of the SQL type: 1, 2, 4 or 8 */
 	const int64_t *values; /* one lane per row; ignored where null */
 	const bool *nulls;	   /* one flag per row, or NULL where the column has no null */
+	bool is_key;		   /* rows are sorted by it, or by keys before it: equal values are neighbours */
 } PfsColumn;
 
 typedef struct PfsBytes
@@ -109,6 +114,15 @@ int pfs_reader_find_column(const PfsSegmentReader *reader, int16_t attnum);
 void pfs_reader_column_streams(const PfsSegmentReader *reader, int column, int *values, int *nulls);
 
 /*
+ * The stream that tells the groups, -1 where rows are not grouped. It is needed beside the streams
+ * of every column that is encoded by groups, and does no harm to others.
+ */
+int pfs_reader_groups_stream(const PfsSegmentReader *reader);
+
+/* Whether the column has a lane per group. */
+bool pfs_reader_column_is_grouped(const PfsSegmentReader *reader, int column);
+
+/*
  * Hands a stream's bytes to the reader, which checks length and CRC, and parses them; needed before
  * its blocks are read. A stream of length 0 (the header tells its one value) needs no bytes and may
  * be left out.
@@ -118,7 +132,7 @@ PfsStatus pfs_reader_load_stream(PfsSegmentReader *reader, uint32_t stream, cons
 
 /*
  * Smallest and largest non-null value of a column in a block, of a loaded stream; false where all
- * are null.
+ * are null. Those of a grouped column are bounds: blocks nearby may have values beyond the block's.
  */
 bool pfs_reader_block_range(const PfsSegmentReader *reader, int column, uint32_t block,
 							int64_t *min, int64_t *max);
@@ -130,9 +144,21 @@ bool pfs_reader_column_range(const PfsSegmentReader *reader, int column, int64_t
  * Decodes one block of a column: writes its values (PFS_BLOCK_ROWS, fewer in the last block) and,
  * where some of them are null, its flags; *has_nulls tells whether nulls[] was written. Both arrays
  * must have room for PFS_BLOCK_ROWS. A null row's value is any number. Both streams of the column
- * must be loaded.
+ * and that of the groups must be loaded.
  */
 PfsStatus pfs_reader_block(PfsSegmentReader *reader, int column, uint32_t block, int64_t *values,
 						   bool *nulls, bool *has_nulls, PfsError *error);
+
+/* Groups of the segment; 0 where rows are not grouped. */
+uint32_t pfs_reader_group_count(const PfsSegmentReader *reader);
+
+/*
+ * Decodes up to PFS_BLOCK_ROWS groups from any one on: how many rows each has, or their values in a
+ * grouped column. The groups' stream, or that of the column, must be loaded.
+ */
+PfsStatus pfs_reader_group_rows(PfsSegmentReader *reader, uint32_t first, uint32_t count,
+								int64_t *rows, PfsError *error);
+PfsStatus pfs_reader_group_values(PfsSegmentReader *reader, int column, uint32_t first,
+								  uint32_t count, int64_t *values, PfsError *error);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "codec/crc32c.h"
+#include "codec/groups.h"
 #include "codec/stream.h"
 
 /* Range of a column's values that are not null; false where there is none. */
@@ -47,7 +48,7 @@ encode_nulls(const bool *nulls, uint32_t row_count, PfsEffort effort, PfsAllocat
 		return false;
 	for (uint32_t row = 0; row < row_count; row++)
 		lanes[row] = nulls[row];
-	done = pfs_stream_encode(lanes, NULL, row_count, effort, allocator, bytes);
+	done = pfs_stream_encode(lanes, NULL, row_count, NULL, effort, allocator, bytes);
 	allocator.realloc(allocator.context, lanes, 0);
 	return done;
 }
@@ -59,10 +60,36 @@ put_stream(PfsBuffer *header, const PfsBytes *stream)
 	pfs_buffer_put32(header, pfs_crc32c(stream->data, stream->length));
 }
 
+/* Encodes the lanes of the groups. */
+static bool
+encode_key(const PfsColumn *column, const PfsGroups *groups, PfsEffort effort,
+		   PfsAllocator allocator, PfsBytes *bytes)
+{
+	int64_t *lanes = pfs_groups_fold(groups, column->values, allocator);
+	bool done;
+
+	if (lanes == NULL)
+		return false;
+	done = pfs_stream_encode(lanes, NULL, groups->count, NULL, effort, allocator, bytes);
+	allocator.realloc(allocator.context, lanes, 0);
+	return done;
+}
+
+/* Encodes the lanes that are not null, by groups where there are any. */
+static bool
+encode_values(const PfsColumn *column, bool has_nulls, uint32_t row_count, const PfsGroups *groups,
+			  PfsEffort effort, PfsAllocator allocator, PfsBytes *bytes)
+{
+	if (groups->count > 0 && column->is_key)
+		return encode_key(column, groups, effort, allocator, bytes);
+	return pfs_stream_encode(column->values, has_nulls ? column->nulls : NULL, row_count,
+							 groups->blocks, effort, allocator, bytes);
+}
+
 /* Writes a column's part of the header, and encodes its streams; counts them as it goes. */
 static bool
-encode_column(const PfsColumn *column, uint32_t row_count, PfsEffort effort, PfsAllocator allocator,
-			  PfsBuffer *header, PfsSegment *segment)
+encode_column(const PfsColumn *column, uint32_t row_count, const PfsGroups *groups,
+			  PfsEffort effort, PfsAllocator allocator, PfsBuffer *header, PfsSegment *segment)
 {
 	int64_t least = 0;
 	int64_t greatest = 0;
@@ -75,6 +102,8 @@ encode_column(const PfsColumn *column, uint32_t row_count, PfsEffort effort, Pfs
 		shape |= PFS_COLUMN_ALL_NULL;
 	else if (has_nulls)
 		shape |= PFS_COLUMN_HAS_NULLS;
+	else if (groups->count > 0 && column->is_key && least != greatest)
+		shape |= PFS_COLUMN_GROUPED;
 	pfs_buffer_put16(header, (uint16_t) column->attnum);
 	pfs_buffer_put_byte(header, (uint8_t) shape);
 	if (!has_values)
@@ -83,8 +112,7 @@ encode_column(const PfsColumn *column, uint32_t row_count, PfsEffort effort, Pfs
 	pfs_buffer_put_varint(header, (uint64_t) greatest - (uint64_t) least);
 	if (has_nulls || least != greatest)
 	{
-		if (!pfs_stream_encode(column->values, has_nulls ? column->nulls : NULL, row_count, effort,
-							   allocator, values))
+		if (!encode_values(column, has_nulls, row_count, groups, effort, allocator, values))
 			return false;
 		put_stream(header, values);
 	}
@@ -99,32 +127,66 @@ encode_column(const PfsColumn *column, uint32_t row_count, PfsEffort effort, Pfs
 	return true;
 }
 
+/* Writes the groups' part of the header, and encodes their stream. */
+static bool
+encode_groups(const PfsGroups *groups, PfsEffort effort, PfsAllocator allocator, PfsBuffer *header,
+			  PfsSegment *segment)
+{
+	PfsBytes *stream = &segment->streams[segment->stream_count];
+
+	if (groups->count == 0)
+		return true;
+	if (!pfs_groups_encode(groups, effort, allocator, stream))
+		return false;
+	segment->stream_count++;
+	pfs_buffer_put_varint(header, groups->count);
+	put_stream(header, stream);
+	return true;
+}
+
+/* Encodes all streams, and the header beside them. */
+static bool
+encode_parts(const PfsColumn *columns, uint32_t column_count, uint32_t row_count,
+			 const PfsGroups *groups, PfsEffort effort, PfsAllocator allocator, PfsBuffer *header,
+			 PfsSegment *segment)
+{
+	pfs_buffer_put32(header, PFS_SEGMENT_MAGIC);
+	pfs_buffer_put_byte(header, PFS_FORMAT_VERSION);
+	pfs_buffer_put_byte(header, groups->count > 0 ? PFS_HEADER_GROUPED : 0);
+	pfs_buffer_put16(header, (uint16_t) column_count);
+	pfs_buffer_put32(header, row_count);
+	for (uint32_t i = 0; i < column_count; i++)
+		if (!encode_column(&columns[i], row_count, groups, effort, allocator, header, segment))
+			return false;
+	if (!encode_groups(groups, effort, allocator, header, segment) || header->failed)
+		return false;
+	pfs_buffer_put32(header, pfs_crc32c(header->data, header->length));
+	return !header->failed;
+}
+
 PfsStatus
 pfs_segment_encode(const PfsColumn *columns, uint32_t column_count, uint32_t row_count,
 				   PfsEffort effort, PfsAllocator allocator, PfsSegment *segment, PfsError *error)
 {
-	size_t streams_bytes = 2 * column_count * sizeof(PfsBytes);
-	bool done;
+	size_t streams_bytes = (2 * (size_t) column_count + 1) * sizeof(PfsBytes);
+	PfsGroups groups;
 	PfsBuffer header;
+	bool done;
 
 	memset(segment, 0, sizeof(*segment));
 	pfs_buffer_init(&header, allocator);
-	segment->streams = allocator.realloc(allocator.context, NULL, streams_bytes);
+	done = pfs_groups_find(columns, column_count, row_count, allocator, &groups);
+	if (done)
+		segment->streams = allocator.realloc(allocator.context, NULL, streams_bytes);
 	done = segment->streams != NULL;
 	if (done)
 	{
 		memset(segment->streams, 0, streams_bytes);
-		pfs_buffer_put32(&header, PFS_SEGMENT_MAGIC);
-		pfs_buffer_put_byte(&header, PFS_FORMAT_VERSION);
-		pfs_buffer_put_byte(&header, 0);
-		pfs_buffer_put16(&header, (uint16_t) column_count);
-		pfs_buffer_put32(&header, row_count);
+		done = encode_parts(columns, column_count, row_count, &groups, effort, allocator, &header,
+							segment);
 	}
-	for (uint32_t i = 0; done && i < column_count; i++)
-		done = encode_column(&columns[i], row_count, effort, allocator, &header, segment);
-	if (done && !header.failed)
-		pfs_buffer_put32(&header, pfs_crc32c(header.data, header.length));
-	if (done && !header.failed)
+	pfs_groups_free(&groups, allocator);
+	if (done)
 	{
 		segment->header = pfs_buffer_take(&header);
 		return PFS_OK;

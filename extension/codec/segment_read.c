@@ -7,12 +7,14 @@
 #include <string.h>
 
 #include "codec/crc32c.h"
+#include "codec/groups.h"
 #include "codec/stream.h"
 
 typedef struct Stream
 {
 	size_t length; /* bytes; 0: there are none, the header tells all */
 	uint32_t crc;
+	uint32_t lane_count;
 	PfsStreamDecoder *decoder; /* NULL until loaded */
 } Stream;
 
@@ -21,6 +23,7 @@ typedef struct Column
 	int16_t attnum;
 	bool has_values; /* some row is not null */
 	bool has_nulls;	 /* some row is null */
+	bool is_grouped; /* a lane per group */
 	int value_stream;
 	int null_stream; /* -1: none */
 	int64_t least;
@@ -33,6 +36,10 @@ struct PfsSegmentReader
 	uint32_t row_count;
 	uint32_t column_count;
 	uint32_t stream_count;
+	bool is_grouped;
+	uint32_t group_count;
+	int groups_stream;		  /* -1: none */
+	PfsGroupsDecoder *groups; /* NULL until loaded */
 	Column *columns; /* in the reader's own allocation, as streams[] */
 	Stream *streams;
 };
@@ -49,7 +56,8 @@ fail(PfsError *error, PfsStatus status, const char *message, size_t offset)
  * columns.
  */
 static PfsStatus
-read_prefix(PfsCursor *cursor, uint32_t *column_count, uint32_t *row_count, PfsError *error)
+read_prefix(PfsCursor *cursor, uint32_t *column_count, uint32_t *row_count, bool *is_grouped,
+			PfsError *error)
 {
 	uint32_t magic = pfs_cursor_get32(cursor);
 	uint8_t version = pfs_cursor_byte(cursor);
@@ -61,7 +69,8 @@ read_prefix(PfsCursor *cursor, uint32_t *column_count, uint32_t *row_count, PfsE
 		return fail(error, PFS_CORRUPT, "segment header is too short", cursor->offset);
 	if (magic != PFS_SEGMENT_MAGIC)
 		return fail(error, PFS_CORRUPT, "segment header does not begin with the magic number", 0);
-	if (version != PFS_FORMAT_VERSION || flags != 0)
+	*is_grouped = (flags & PFS_HEADER_GROUPED) != 0;
+	if (version != PFS_FORMAT_VERSION || (flags & ~PFS_HEADER_GROUPED) != 0)
 		return fail(error, PFS_UNSUPPORTED, "segment has a format that this version does not know",
 					4);
 	if (*column_count == 0 || *column_count > PFS_SEGMENT_MAX_COLUMNS ||
@@ -80,6 +89,7 @@ read_stream(PfsSegmentReader *reader, PfsCursor *cursor, bool has_bytes)
 	uint64_t length;
 
 	memset(stream, 0, sizeof(*stream));
+	stream->lane_count = reader->row_count;
 	if (!has_bytes)
 		return true;
 	length = pfs_cursor_varint(cursor);
@@ -93,6 +103,7 @@ read_column(PfsSegmentReader *reader, PfsCursor *cursor, Column *column)
 {
 	uint8_t shape;
 	uint8_t width;
+	uint8_t kind;
 	uint64_t range = 0;
 
 	memset(column, 0, sizeof(*column));
@@ -101,9 +112,11 @@ read_column(PfsSegmentReader *reader, PfsCursor *cursor, Column *column)
 	width = shape & PFS_COLUMN_WIDTH_MASK;
 	if (width != 1 && width != 2 && width != 4 && width != 8)
 		return false;
-	if ((shape & ~(PFS_COLUMN_WIDTH_MASK | PFS_COLUMN_HAS_NULLS | PFS_COLUMN_ALL_NULL)) != 0 ||
-		((shape & PFS_COLUMN_HAS_NULLS) && (shape & PFS_COLUMN_ALL_NULL)))
+	kind = shape & ~PFS_COLUMN_WIDTH_MASK;
+	if (kind != 0 && kind != PFS_COLUMN_HAS_NULLS && kind != PFS_COLUMN_ALL_NULL &&
+		(kind != PFS_COLUMN_GROUPED || !reader->is_grouped))
 		return false;
+	column->is_grouped = kind == PFS_COLUMN_GROUPED;
 	column->has_values = (shape & PFS_COLUMN_ALL_NULL) == 0;
 	column->has_nulls = (shape & (PFS_COLUMN_ALL_NULL | PFS_COLUMN_HAS_NULLS)) != 0;
 	column->null_stream = -1;
@@ -127,6 +140,25 @@ read_column(PfsSegmentReader *reader, PfsCursor *cursor, Column *column)
 	return !cursor->failed;
 }
 
+/* Reads the groups' entry, and tells their number to the streams of key columns. */
+static bool
+read_groups(PfsSegmentReader *reader, PfsCursor *cursor)
+{
+	uint64_t group_count;
+
+	if (!reader->is_grouped)
+		return true;
+	group_count = pfs_cursor_varint(cursor);
+	if (group_count < pfs_block_count(reader->row_count) || group_count > reader->row_count)
+		return false;
+	reader->group_count = (uint32_t) group_count;
+	reader->groups_stream = (int) reader->stream_count;
+	for (uint32_t i = 0; i < reader->column_count; i++)
+		if (reader->columns[i].is_grouped)
+			reader->streams[reader->columns[i].value_stream].lane_count = reader->group_count;
+	return read_stream(reader, cursor, true);
+}
+
 static PfsStatus
 read_columns(PfsSegmentReader *reader, PfsCursor *cursor, PfsError *error)
 {
@@ -137,6 +169,9 @@ read_columns(PfsSegmentReader *reader, PfsCursor *cursor, PfsError *error)
 		if (!read_column(reader, cursor, &reader->columns[i]))
 			return fail(error, PFS_CORRUPT, "column entry of the segment header is damaged", start);
 	}
+	if (!read_groups(reader, cursor))
+		return fail(error, PFS_CORRUPT, "groups entry of the segment header is damaged",
+					cursor->offset);
 	if (cursor->offset != cursor->length)
 		return fail(error, PFS_CORRUPT, "segment header is longer than its columns",
 					cursor->offset);
@@ -151,8 +186,9 @@ pfs_reader_open(const uint8_t *header, size_t length, PfsAllocator allocator,
 		pfs_cursor(header, length < PFS_HEADER_CRC_BYTES ? 0 : length - PFS_HEADER_CRC_BYTES);
 	uint32_t column_count;
 	uint32_t row_count;
+	bool is_grouped;
 	PfsSegmentReader *reader;
-	PfsStatus status = read_prefix(&cursor, &column_count, &row_count, error);
+	PfsStatus status = read_prefix(&cursor, &column_count, &row_count, &is_grouped, error);
 
 	if (status != PFS_OK)
 		return status;
@@ -161,15 +197,20 @@ pfs_reader_open(const uint8_t *header, size_t length, PfsAllocator allocator,
 					cursor.length);
 	reader =
 		allocator.realloc(allocator.context, NULL,
-						  sizeof(*reader) + column_count * (sizeof(Column) + 2 * sizeof(Stream)));
+						  sizeof(*reader) + column_count * (sizeof(Column) + 2 * sizeof(Stream)) +
+							  sizeof(Stream));
 	if (reader == NULL)
 		return fail(error, PFS_NO_MEMORY, "out of memory", 0);
 	reader->allocator = allocator;
 	reader->row_count = row_count;
 	reader->column_count = column_count;
 	reader->stream_count = 0;
+	reader->is_grouped = is_grouped;
+	reader->group_count = 0;
+	reader->groups_stream = -1;
+	reader->groups = NULL;
 	reader->streams = (Stream *) (reader + 1);
-	reader->columns = (Column *) (reader->streams + 2 * column_count);
+	reader->columns = (Column *) (reader->streams + 2 * column_count + 1);
 	status = read_columns(reader, &cursor, error);
 	if (status == PFS_OK)
 		*reader_out = reader;
@@ -185,6 +226,7 @@ pfs_reader_close(PfsSegmentReader *reader)
 		return;
 	for (uint32_t i = 0; i < reader->stream_count; i++)
 		pfs_stream_close(reader->streams[i].decoder);
+	pfs_groups_close(reader->groups);
 	reader->allocator.realloc(reader->allocator.context, reader, 0);
 }
 
@@ -234,27 +276,76 @@ pfs_reader_column_streams(const PfsSegmentReader *reader, int column, int *value
 	*nulls = reader->columns[column].null_stream;
 }
 
+int
+pfs_reader_groups_stream(const PfsSegmentReader *reader)
+{
+	return reader->groups_stream;
+}
+
+bool
+pfs_reader_column_is_grouped(const PfsSegmentReader *reader, int column)
+{
+	return reader->columns[column].is_grouped;
+}
+
+uint32_t
+pfs_reader_group_count(const PfsSegmentReader *reader)
+{
+	return reader->group_count;
+}
+
+/* Opens the stream whose length and CRC are right. */
+static PfsStatus
+open_stream(PfsSegmentReader *reader, uint32_t number, const uint8_t *bytes, PfsError *error)
+{
+	Stream *stream = &reader->streams[number];
+
+	if ((int) number == reader->groups_stream)
+		return pfs_groups_open(bytes, stream->length, reader->row_count, reader->group_count,
+							   reader->allocator, &reader->groups, error);
+	return pfs_stream_open(bytes, stream->length, stream->lane_count, reader->allocator,
+						   &stream->decoder, error);
+}
+
 PfsStatus
 pfs_reader_load_stream(PfsSegmentReader *reader, uint32_t stream, const uint8_t *bytes,
 					   size_t length, PfsError *error)
 {
 	Stream *target = &reader->streams[stream];
+	bool is_loaded = target->decoder != NULL ||
+					 ((int) stream == reader->groups_stream && reader->groups != NULL);
 	PfsStatus status = PFS_OK;
 
 	if (length != target->length)
 		status = fail(error, PFS_CORRUPT, "length of the stream does not match the segment header",
 					  length);
-	else if (target->decoder == NULL && length > 0)
+	else if (!is_loaded && length > 0)
 	{
 		if (pfs_crc32c(bytes, length) != target->crc)
 			status = fail(error, PFS_CORRUPT, "checksum of the stream does not match", 0);
 		else
-			status = pfs_stream_open(bytes, length, reader->row_count, reader->allocator,
-									 &target->decoder, error);
+			status = open_stream(reader, stream, bytes, error);
 	}
 	if (status != PFS_OK)
 		error->stream = (int) stream;
 	return status;
+}
+
+/* Bounds of a grouped column in a block: those of the lanes' blocks that its groups touch. */
+static void
+grouped_range(const PfsSegmentReader *reader, const PfsStreamDecoder *decoder, uint32_t block,
+			  int64_t *min, int64_t *max)
+{
+	uint32_t first;
+	uint32_t count;
+	int64_t least;
+	int64_t greatest;
+
+	pfs_groups_place(reader->groups, block, &first, &count);
+	pfs_stream_range(decoder, first / PFS_BLOCK_ROWS, min, max);
+	pfs_stream_range(decoder, (first + count - 1) / PFS_BLOCK_ROWS, &least, &greatest);
+	*min = least < *min ? least : *min;
+	*max = greatest > *max ? greatest : *max;
 }
 
 bool
@@ -263,15 +354,12 @@ pfs_reader_block_range(const PfsSegmentReader *reader, int column, uint32_t bloc
 {
 	const Column *source = &reader->columns[column];
 	const PfsStreamDecoder *decoder = reader->streams[source->value_stream].decoder;
-	const PfsBlockShape *shape;
 
-	if (decoder == NULL)
+	if (decoder == NULL || (source->is_grouped && reader->groups == NULL))
 		return pfs_reader_column_range(reader, column, min, max);
-	shape = pfs_stream_shape(decoder, block);
-	if (shape->transform == PFS_TRANSFORM_NULLS)
-		return false;
-	*min = shape->least;
-	*max = pfs_block_greatest(shape);
+	if (!source->is_grouped)
+		return pfs_stream_range(decoder, block, min, max);
+	grouped_range(reader, decoder, block, min, max);
 	return true;
 }
 
@@ -293,20 +381,76 @@ read_nulls(PfsSegmentReader *reader, const Column *column, uint32_t block, int64
 		   bool *nulls, bool *has_nulls, PfsError *error)
 {
 	PfsStreamDecoder *decoder = reader->streams[column->null_stream].decoder;
-	const PfsBlockShape *shape = pfs_stream_shape(decoder, block);
+	int64_t least;
+	int64_t greatest;
 	PfsStatus status;
 
-	*has_nulls = pfs_block_greatest(shape) != 0;
+	*has_nulls = pfs_stream_range(decoder, block, &least, &greatest) && greatest != 0;
 	if (!*has_nulls)
 		return PFS_OK;
-	status = pfs_stream_block(decoder, block, values, error);
+	status = pfs_stream_block(decoder, block, NULL, values, error);
 	if (status != PFS_OK)
 	{
 		error->stream = column->null_stream;
 		return status;
 	}
-	for (uint32_t row = 0; row < shape->row_count; row++)
+	for (uint32_t row = 0; row < pfs_block_rows(reader->row_count, block); row++)
 		nulls[row] = values[row] != 0;
+	return PFS_OK;
+}
+
+/* The block's groups; none where rows are not grouped. */
+static PfsStatus
+read_block_groups(PfsSegmentReader *reader, uint32_t block, PfsBlockGroups *groups, uint32_t *first,
+				  PfsError *error)
+{
+	PfsStatus status;
+
+	if (reader->groups == NULL)
+		return fail(error, PFS_CORRUPT, "block rests on groups that the segment lacks", 0);
+	status = pfs_groups_block(reader->groups, block, groups, first, error);
+	if (status != PFS_OK)
+		error->stream = reader->groups_stream;
+	return status;
+}
+
+static bool
+all_equal(const int64_t *values, uint32_t count)
+{
+	uint64_t differences = 0;
+
+	for (uint32_t i = 1; i < count; i++)
+		differences |= (uint64_t) (values[i] ^ values[0]);
+	return differences == 0;
+}
+
+static void
+fill(int64_t *values, int64_t value, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		values[i] = value;
+}
+
+/* Decodes a block of a grouped column: the values of its groups, spread over their rows. */
+static PfsStatus
+read_grouped(PfsSegmentReader *reader, PfsStreamDecoder *decoder, uint32_t block, int64_t *values,
+			 PfsError *error)
+{
+	int64_t group_values[PFS_BLOCK_ROWS];
+	PfsBlockGroups groups;
+	uint32_t first;
+	PfsStatus status = read_block_groups(reader, block, &groups, &first, error);
+
+	if (status == PFS_OK)
+		status = pfs_stream_lanes(decoder, first, groups.count, group_values, error);
+	if (status != PFS_OK)
+		return status;
+	/* most blocks have one series */
+	if (all_equal(group_values, groups.count))
+		fill(values, group_values[0], pfs_block_rows(reader->row_count, block));
+	else /* that the lengths add up has been checked */
+		pfs_spread_runs(group_values, (const uint64_t *) groups.lengths, groups.count,
+						pfs_block_rows(reader->row_count, block), values);
 	return PFS_OK;
 }
 
@@ -317,6 +461,8 @@ pfs_reader_block(PfsSegmentReader *reader, int column, uint32_t block, int64_t *
 	const Column *source = &reader->columns[column];
 	PfsStreamDecoder *decoder = reader->streams[source->value_stream].decoder;
 	uint32_t rows = pfs_block_rows(reader->row_count, block);
+	PfsBlockGroups groups;
+	uint32_t first;
 	PfsStatus status = PFS_OK;
 
 	*has_nulls = !source->has_values;
@@ -328,12 +474,43 @@ pfs_reader_block(PfsSegmentReader *reader, int column, uint32_t block, int64_t *
 		return status;
 	if (decoder == NULL)
 	{
-		for (uint32_t row = 0; row < rows; row++)
-			values[row] = source->least;
+		fill(values, source->least, rows);
 		return PFS_OK;
 	}
-	status = pfs_stream_block(decoder, block, values, error);
+	error->stream = source->value_stream;
+	if (source->is_grouped)
+		return read_grouped(reader, decoder, block, values, error);
+	if (!pfs_stream_needs_groups(decoder))
+		return pfs_stream_block(decoder, block, NULL, values, error);
+	status = read_block_groups(reader, block, &groups, &first, error);
 	if (status != PFS_OK)
-		error->stream = source->value_stream;
+		return status;
+	return pfs_stream_block(decoder, block, &groups, values, error);
+}
+
+PfsStatus
+pfs_reader_group_rows(PfsSegmentReader *reader, uint32_t first, uint32_t count, int64_t *rows,
+					  PfsError *error)
+{
+	PfsStatus status;
+
+	error->stream = reader->groups_stream;
+	status = pfs_groups_lengths(reader->groups, first, count, rows, error);
+	for (uint32_t i = 0; status == PFS_OK && i < count; i++)
+		rows[i]++;
 	return status;
+}
+
+PfsStatus
+pfs_reader_group_values(PfsSegmentReader *reader, int column, uint32_t first, uint32_t count,
+						int64_t *values, PfsError *error)
+{
+	const Column *source = &reader->columns[column];
+	PfsStreamDecoder *decoder = reader->streams[source->value_stream].decoder;
+
+	error->stream = source->value_stream;
+	if (decoder != NULL)
+		return pfs_stream_lanes(decoder, first, count, values, error);
+	fill(values, source->least, count);
+	return PFS_OK;
 }

@@ -8,11 +8,13 @@
 #include "codec/block.h"
 
 /*
- * Encodes 1 .. PFS_SEGMENT_MAX_ROWS lanes; nulls may be NULL. The bytes are the caller's to free.
- * False: out of memory, and nothing to free.
+ * Encodes 1 .. PFS_SEGMENT_MAX_ROWS lanes; nulls may be NULL. groups are those of each block, or
+ * NULL where the decoder will not know them. The bytes are the caller's to free. False: out of
+ * memory, and nothing to free.
  */
 bool pfs_stream_encode(const int64_t *values, const bool *nulls, uint32_t row_count,
-					   PfsEffort effort, PfsAllocator allocator, PfsBytes *bytes);
+					   const PfsBlockGroups *groups, PfsEffort effort, PfsAllocator allocator,
+					   PfsBytes *bytes);
 
 /* A decoder of a stream: the block entries, parsed, and for packing "planes" one decoded group. */
 typedef struct PfsStreamDecoder PfsStreamDecoder;
@@ -25,11 +27,23 @@ PfsStatus pfs_stream_open(const uint8_t *bytes, size_t length, uint32_t row_coun
 						  PfsAllocator allocator, PfsStreamDecoder **decoder, PfsError *error);
 void pfs_stream_close(PfsStreamDecoder *decoder); /* accepts NULL */
 
-const PfsBlockShape *pfs_stream_shape(const PfsStreamDecoder *decoder, uint32_t block);
+/* Least and greatest value of a block; false where all are null. */
+bool pfs_stream_range(const PfsStreamDecoder *decoder, uint32_t block, int64_t *least,
+					  int64_t *greatest);
 
-/* Writes the block's values: PFS_BLOCK_ROWS, fewer in the last block. */
-PfsStatus pfs_stream_block(PfsStreamDecoder *decoder, uint32_t block, int64_t *values,
-						   PfsError *error);
+/* Whether blocks can only be decoded beside their groups. */
+bool pfs_stream_needs_groups(const PfsStreamDecoder *decoder);
+
+/*
+ * Writes the block's values: PFS_BLOCK_ROWS, fewer in the last block. groups may be NULL where the
+ * stream does not need them.
+ */
+PfsStatus pfs_stream_block(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *groups,
+						   int64_t *values, PfsError *error);
+
+/* Copies up to PFS_BLOCK_ROWS lanes from any place on; the stream must not need groups. */
+PfsStatus pfs_stream_lanes(PfsStreamDecoder *decoder, uint32_t first, uint32_t count,
+						   int64_t *values, PfsError *error);
 
 static inline uint32_t
 pfs_block_count(uint32_t row_count)

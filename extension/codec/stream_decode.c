@@ -11,9 +11,11 @@
 #include <string.h>
 
 #include "codec/clones.h"
+#include "codec/group_bits.h"
 #include "codec/zstd_context.h"
 
 #define NO_GROUP UINT32_MAX
+#define NO_BLOCK UINT32_MAX
 
 typedef struct Section
 {
@@ -35,8 +37,16 @@ struct PfsStreamDecoder
 	uint32_t group;		   /* planes: the group in group_bytes, or NO_GROUP */
 	uint8_t *group_bytes;  /* planes: sections of the group, unpacked, one after another */
 	size_t group_capacity; /* bytes of the largest group */
-	uint64_t symbols[PFS_BLOCK_ROWS];
+	bool needs_groups;	   /* some block rests on groups */
+	uint32_t distinct_count;
+	int64_t *dictionary;   /* NULL: the blocks hold the values themselves */
+	uint32_t lanes_block;  /* the block in lanes, or NO_BLOCK */
+	int64_t *lanes;		   /* for pfs_stream_lanes; NULL until then */
+	uint64_t symbols[PFS_BLOCK_ROWS + PFS_GROUP_SLACK_LANES];
 	uint64_t lengths[PFS_BLOCK_ROWS];
+	uint64_t units[PFS_BLOCK_ROWS + PFS_GROUP_SLACK_LANES];
+	uint8_t group_bits[PFS_GROUP_BITS_MAX_BYTES + 16];
+	PfsRisingPlan rising;
 };
 
 static PfsStatus
@@ -65,7 +75,8 @@ locate_blocks(PfsStreamDecoder *decoder, PfsCursor *cursor, PfsError *error)
 		const PfsBlockShape *shape = &decoder->shapes[block];
 
 		decoder->offsets[block] = cursor->offset;
-		pfs_cursor_take(cursor, pfs_array_size(&shape->symbols) + pfs_array_size(&shape->lengths));
+		pfs_cursor_take(cursor, pfs_array_size(&shape->symbols) + pfs_array_size(&shape->lengths) +
+									shape->group_bytes);
 	}
 	if (cursor->failed)
 		return fail(error, PFS_CORRUPT, "block data exceed the stream", cursor->offset);
@@ -130,6 +141,46 @@ locate_sections(PfsStreamDecoder *decoder, PfsCursor *cursor, PfsError *error)
 	return PFS_OK;
 }
 
+/* Reads the dictionary, whose stream has none itself. */
+static PfsStatus
+read_dictionary(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_count, PfsError *error)
+{
+	uint64_t count = pfs_cursor_varint(cursor);
+	uint64_t length = pfs_cursor_varint(cursor);
+	size_t start = cursor->offset;
+	const uint8_t *bytes =
+		length > cursor->length ? NULL : pfs_cursor_take(cursor, (size_t) length);
+	PfsStreamDecoder *nested = NULL;
+	PfsStatus status;
+
+	if (bytes == NULL || length == 0 || count == 0 || count > row_count)
+		return fail(error, PFS_CORRUPT, "dictionary is damaged", start);
+	if ((bytes[0] & PFS_STREAM_DICTIONARY) != 0)
+		return fail(error, PFS_CORRUPT, "dictionary has a dictionary", start);
+	decoder->distinct_count = (uint32_t) count;
+	status = pfs_stream_open(bytes, (size_t) length, decoder->distinct_count, decoder->allocator,
+							 &nested, error);
+	if (status == PFS_OK && nested->needs_groups)
+		status = fail(error, PFS_CORRUPT, "dictionary rests on groups", 0);
+	if (status == PFS_OK)
+	{
+		decoder->dictionary = allocate(decoder, (size_t) nested->block_count * PFS_BLOCK_ROWS *
+													sizeof(*decoder->dictionary));
+		if (decoder->dictionary == NULL)
+			status = fail(error, PFS_NO_MEMORY, "out of memory", 0);
+	}
+	for (uint32_t block = 0; status == PFS_OK && block < nested->block_count; block++)
+		status = pfs_stream_block(nested, block, NULL,
+								  decoder->dictionary + (size_t) block * PFS_BLOCK_ROWS, error);
+	for (uint32_t i = 1; status == PFS_OK && i < decoder->distinct_count; i++)
+		if (decoder->dictionary[i] <= decoder->dictionary[i - 1])
+			status = fail(error, PFS_CORRUPT, "dictionary is out of order", 0);
+	if (status != PFS_OK)
+		error->offset += start;
+	pfs_stream_close(nested);
+	return status;
+}
+
 /* Reads all block entries; planes have no patches. */
 static PfsStatus
 read_entries(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_count, PfsError *error)
@@ -148,8 +199,13 @@ read_entries(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_count, P
 						start);
 		if (status != PFS_OK ||
 			(decoder->packing == PFS_PACKING_PLANES &&
-			 (shape->symbols.patch_count > 0 || shape->lengths.patch_count > 0)))
+			 (shape->symbols.patch_count > 0 || shape->lengths.patch_count > 0 ||
+			  pfs_block_needs_groups(shape))) ||
+			(decoder->dictionary != NULL &&
+			 (shape->least < 0 || shape->range * shape->divisor >=
+									  decoder->distinct_count - (uint64_t) shape->least)))
 			return fail(error, PFS_CORRUPT, "block entry is damaged", start);
+		decoder->needs_groups |= pfs_block_needs_groups(shape);
 	}
 	return PFS_OK;
 }
@@ -163,10 +219,17 @@ parse_stream(PfsStreamDecoder *decoder, size_t length, uint32_t row_count, PfsEr
 
 	if (cursor.failed)
 		return fail(error, PFS_CORRUPT, "stream is empty", 0);
-	if (head > PFS_PACKING_PLANES)
+	if ((head & PFS_STREAM_PACKING_MASK) > PFS_PACKING_PLANES ||
+		(head & ~(PFS_STREAM_PACKING_MASK | PFS_STREAM_DICTIONARY)) != 0)
 		return fail(error, PFS_UNSUPPORTED, "stream has a packing that this version does not know",
 					0);
-	decoder->packing = (PfsPacking) head;
+	decoder->packing = (PfsPacking) (head & PFS_STREAM_PACKING_MASK);
+	if (head & PFS_STREAM_DICTIONARY)
+	{
+		status = read_dictionary(decoder, &cursor, row_count, error);
+		if (status != PFS_OK)
+			return status;
+	}
 	/* an entry has at least one byte: no more memory is asked for than the stream accounts for */
 	if (length - cursor.offset < decoder->block_count)
 		return fail(error, PFS_CORRUPT, "stream is too short for its blocks", cursor.offset);
@@ -203,6 +266,13 @@ pfs_stream_open(const uint8_t *bytes, size_t length, uint32_t row_count, PfsAllo
 	decoder->group = NO_GROUP;
 	decoder->group_bytes = NULL;
 	decoder->group_capacity = 1;
+	decoder->needs_groups = false;
+	decoder->distinct_count = 0;
+	decoder->dictionary = NULL;
+	decoder->lanes_block = NO_BLOCK;
+	decoder->lanes = NULL;
+	decoder->rising.range = 0;
+	memset(decoder->group_bits, 0, sizeof(decoder->group_bits));
 	status = parse_stream(decoder, length, row_count, error);
 	if (status == PFS_OK)
 		*decoder_out = decoder;
@@ -227,13 +297,35 @@ pfs_stream_close(PfsStreamDecoder *decoder)
 		allocator.realloc(allocator.context, decoder->sections, 0);
 	if (decoder->group_bytes != NULL)
 		allocator.realloc(allocator.context, decoder->group_bytes, 0);
+	if (decoder->dictionary != NULL)
+		allocator.realloc(allocator.context, decoder->dictionary, 0);
+	if (decoder->lanes != NULL)
+		allocator.realloc(allocator.context, decoder->lanes, 0);
 	allocator.realloc(allocator.context, decoder, 0);
 }
 
-const PfsBlockShape *
-pfs_stream_shape(const PfsStreamDecoder *decoder, uint32_t block)
+bool
+pfs_stream_range(const PfsStreamDecoder *decoder, uint32_t block, int64_t *least,
+				 int64_t *greatest)
 {
-	return &decoder->shapes[block];
+	const PfsBlockShape *shape = &decoder->shapes[block];
+
+	if (shape->transform == PFS_TRANSFORM_NULLS)
+		return false;
+	*least = shape->least;
+	*greatest = pfs_block_greatest(shape);
+	if (decoder->dictionary != NULL)
+	{
+		*least = decoder->dictionary[*least];
+		*greatest = decoder->dictionary[*greatest];
+	}
+	return true;
+}
+
+bool
+pfs_stream_needs_groups(const PfsStreamDecoder *decoder)
+{
+	return decoder->needs_groups;
 }
 
 /* Unpacks all sections of a group into group_bytes. */
@@ -326,28 +418,115 @@ read_bits(PfsStreamDecoder *decoder, uint32_t block, uint64_t *symbols)
 							decoder->lengths);
 }
 
-PfsStatus
-pfs_stream_block(PfsStreamDecoder *decoder, uint32_t block, int64_t *values, PfsError *error)
+/* Puts the block's units together from symbols and group bits. */
+static PfsStatus
+read_group_bits(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *groups,
+				uint64_t *symbols, PfsError *error)
 {
 	const PfsBlockShape *shape = &decoder->shapes[block];
-	uint64_t *symbols = pfs_block_has_runs(shape) ? decoder->symbols : (uint64_t *) values;
+	size_t offset = decoder->offsets[block] + pfs_array_size(&shape->symbols);
+	bool done;
+
+	if (groups == NULL)
+		return fail(error, PFS_CORRUPT, "block rests on groups that the segment lacks", offset);
+	memcpy(decoder->group_bits, decoder->bytes + offset, shape->group_bytes);
+	if (shape->transform == PFS_TRANSFORM_RISING)
+		done = pfs_rising_restore(shape, groups, symbols, decoder->group_bits, &decoder->rising,
+								  decoder->units);
+	else
+		done = pfs_banded_restore(shape, groups, decoder->group_bits, symbols);
+	return done ? PFS_OK : fail(error, PFS_CORRUPT, "block does not fit its groups", offset);
+}
+
+/* Puts the values in the place of their ranks; false: a rank is none. */
+static bool
+look_up(const PfsStreamDecoder *decoder, uint32_t row_count, int64_t *values)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < row_count; i++)
+		most = (uint64_t) values[i] > most ? (uint64_t) values[i] : most;
+	if (most >= decoder->distinct_count)
+		return false;
+	for (uint32_t i = 0; i < row_count; i++)
+		values[i] = decoder->dictionary[values[i]];
+	return true;
+}
+
+/* Reads the block's symbols, and its group bits; *units is where they are then. */
+static PfsStatus
+read_symbols(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *groups,
+			 uint64_t **units, PfsError *error)
+{
+	const PfsBlockShape *shape = &decoder->shapes[block];
 	uint32_t group = block / PFS_GROUP_BLOCKS;
+	PfsStatus status = PFS_OK;
 
 	if (decoder->packing == PFS_PACKING_BITS)
 	{
-		if (!read_bits(decoder, block, symbols))
+		if (!read_bits(decoder, block, *units))
 			return fail(error, PFS_CORRUPT, "patch lies outside its block",
 						decoder->offsets[block]);
+		if (pfs_block_needs_groups(shape))
+			status = read_group_bits(decoder, block, groups, *units, error);
+		if (shape->transform == PFS_TRANSFORM_RISING)
+			*units = decoder->units;
 	}
 	else if (shape->symbols.count > 0)
 	{
-		PfsStatus status = decoder->group == group ? PFS_OK : load_group(decoder, group, error);
+		if (decoder->group != group)
+			status = load_group(decoder, group, error);
+		if (status == PFS_OK)
+			read_planes(decoder, block, *units);
+	}
+	return status;
+}
 
+PfsStatus
+pfs_stream_block(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *groups,
+				 int64_t *values, PfsError *error)
+{
+	const PfsBlockShape *shape = &decoder->shapes[block];
+	bool aside = pfs_block_has_runs(shape) || shape->transform == PFS_TRANSFORM_RISING;
+	uint64_t *units = aside ? decoder->symbols : (uint64_t *) values;
+	PfsStatus status = read_symbols(decoder, block, groups, &units, error);
+
+	if (status != PFS_OK)
+		return status;
+	if (!pfs_block_restore(shape, units, decoder->lengths, values))
+		return fail(error, PFS_CORRUPT, "run lengths do not add up", 0);
+	if (decoder->dictionary != NULL && !look_up(decoder, shape->row_count, values))
+		return fail(error, PFS_CORRUPT, "rank lies outside the dictionary", 0);
+	return PFS_OK;
+}
+
+PfsStatus
+pfs_stream_lanes(PfsStreamDecoder *decoder, uint32_t first, uint32_t count, int64_t *values,
+				 PfsError *error)
+{
+	if (decoder->lanes == NULL)
+		decoder->lanes = allocate(decoder, PFS_BLOCK_ROWS * sizeof(*decoder->lanes));
+	if (decoder->lanes == NULL)
+		return fail(error, PFS_NO_MEMORY, "out of memory", 0);
+	while (count > 0)
+	{
+		uint32_t block = first / PFS_BLOCK_ROWS;
+		uint32_t start = first % PFS_BLOCK_ROWS;
+		uint32_t part = PFS_BLOCK_ROWS - start < count ? PFS_BLOCK_ROWS - start : count;
+		PfsStatus status = PFS_OK;
+
+		if (decoder->lanes_block != block)
+		{
+			decoder->lanes_block = NO_BLOCK;
+			status = pfs_stream_block(decoder, block, NULL, decoder->lanes, error);
+		}
 		if (status != PFS_OK)
 			return status;
-		read_planes(decoder, block, symbols);
+		decoder->lanes_block = block;
+		memcpy(values, decoder->lanes + start, part * sizeof(*values));
+		values += part;
+		first += part;
+		count -= part;
 	}
-	if (!pfs_block_restore(shape, symbols, decoder->lengths, values))
-		return fail(error, PFS_CORRUPT, "run lengths do not add up", 0);
 	return PFS_OK;
 }

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "codec/distinct.h"
 #include "codec/zstd_context.h"
 
 /* below this length zstd's own frame eats what it saves */
@@ -136,9 +137,10 @@ put_block_bits(StreamEncoder *encoder, uint32_t block)
 	pfs_entry_write(&encoder->entries, &draft->shape, &encoder->context);
 	put_bits(&encoder->data, draft->symbols, &draft->shape.symbols);
 	put_bits(&encoder->data, draft->lengths, &draft->shape.lengths);
+	pfs_buffer_put(&encoder->data, draft->group_bits, draft->shape.group_bytes);
 	if (block % PFS_GROUP_BLOCKS == 0)
 		encoder->planes_bytes += GROUP_OVERHEAD_BYTES;
-	if (block % PLANES_SAMPLE_BLOCKS == 0)
+	if (block % PLANES_SAMPLE_BLOCKS == 0 && !pfs_block_needs_groups(&draft->shape))
 		encoder->planes_bytes += pfs_block_planes_cost(draft) / 8 * PLANES_SAMPLE_BLOCKS;
 }
 
@@ -157,14 +159,15 @@ put_block_planes(StreamEncoder *encoder, uint32_t block)
 /* Encodes all blocks with one encoder or with both at once; false where memory is out. */
 static bool
 encode_blocks(StreamEncoder *bits, StreamEncoder *planes, const int64_t *values, const bool *nulls,
-			  uint32_t row_count)
+			  uint32_t row_count, const PfsBlockGroups *groups)
 {
 	for (uint32_t block = 0; block < pfs_block_count(row_count); block++)
 	{
 		uint32_t start = block * PFS_BLOCK_ROWS;
 
 		pfs_block_draft(values + start, nulls == NULL ? NULL : nulls + start,
-						pfs_block_rows(row_count, block), bits == NULL ? NULL : &bits->draft,
+						pfs_block_rows(row_count, block), groups == NULL ? NULL : &groups[block],
+						bits == NULL ? NULL : &bits->draft,
 						planes == NULL ? NULL : &planes->draft);
 		if (bits != NULL)
 			put_block_bits(bits, block);
@@ -194,16 +197,17 @@ planes_may_pay(const StreamEncoder *bits)
 /* Encodes the lanes; *best is the encoder to take. False where memory is out. */
 static bool
 encode_lanes(StreamEncoder *bits, StreamEncoder *planes, const int64_t *values, const bool *nulls,
-			 uint32_t row_count, PfsEffort effort, StreamEncoder **best)
+			 uint32_t row_count, const PfsBlockGroups *groups, PfsEffort effort,
+			 StreamEncoder **best)
 {
 	bool both = effort == PFS_EFFORT_DENSE && row_count >= PLANES_MIN_ROWS;
 
 	*best = bits;
-	if (!encode_blocks(bits, both ? planes : NULL, values, nulls, row_count))
+	if (!encode_blocks(bits, both ? planes : NULL, values, nulls, row_count, groups))
 		return false;
 	if (!both && !planes_may_pay(bits))
 		return true;
-	if (!both && !encode_blocks(NULL, planes, values, nulls, row_count))
+	if (!both && !encode_blocks(NULL, planes, values, nulls, row_count, NULL))
 		return false;
 	if (bits->data.length >= PLANES_MIN_BYTES &&
 		encoder_length(planes) * 100 < encoder_length(bits) * PLANES_MAX_SHARE_PERCENT)
@@ -211,9 +215,11 @@ encode_lanes(StreamEncoder *bits, StreamEncoder *planes, const int64_t *values, 
 	return true;
 }
 
-bool
-pfs_stream_encode(const int64_t *values, const bool *nulls, uint32_t row_count, PfsEffort effort,
-				  PfsAllocator allocator, PfsBytes *bytes)
+/* Encodes without a dictionary. */
+static bool
+encode_stream(const int64_t *values, const bool *nulls, uint32_t row_count,
+			  const PfsBlockGroups *groups, PfsEffort effort, PfsAllocator allocator,
+			  PfsBytes *bytes)
 {
 	StreamEncoder *encoders = allocator.realloc(allocator.context, NULL, 2 * sizeof(StreamEncoder));
 	StreamEncoder *best;
@@ -223,7 +229,8 @@ pfs_stream_encode(const int64_t *values, const bool *nulls, uint32_t row_count, 
 		return false;
 	encoder_init(&encoders[0], PFS_PACKING_BITS, effort, allocator);
 	encoder_init(&encoders[1], PFS_PACKING_PLANES, effort, allocator);
-	done = encode_lanes(&encoders[0], &encoders[1], values, nulls, row_count, effort, &best);
+	done =
+		encode_lanes(&encoders[0], &encoders[1], values, nulls, row_count, groups, effort, &best);
 	if (done)
 	{
 		pfs_buffer_put(&best->entries, best->table.data, best->table.length);
@@ -236,4 +243,76 @@ pfs_stream_encode(const int64_t *values, const bool *nulls, uint32_t row_count, 
 	encoder_fini(&encoders[1]);
 	allocator.realloc(allocator.context, encoders, 0);
 	return done;
+}
+
+/* Puts a stream of ranks and the dictionary together. */
+static bool
+join_dictionary(const PfsBytes *ranks, const PfsBytes *dictionary, uint32_t distinct_count,
+				PfsAllocator allocator, PfsBytes *bytes)
+{
+	PfsBuffer buffer;
+	bool done;
+
+	pfs_buffer_init(&buffer, allocator);
+	pfs_buffer_put_byte(&buffer, ranks->data[0] | PFS_STREAM_DICTIONARY);
+	pfs_buffer_put_varint(&buffer, distinct_count);
+	pfs_buffer_put_varint(&buffer, dictionary->length);
+	pfs_buffer_put(&buffer, dictionary->data, dictionary->length);
+	pfs_buffer_put(&buffer, ranks->data + 1, ranks->length - 1);
+	done = !buffer.failed;
+	if (done)
+		*bytes = pfs_buffer_take(&buffer);
+	pfs_buffer_fini(&buffer);
+	return done;
+}
+
+/* Encodes with a dictionary, and takes that stream instead if it is the smaller. */
+static bool
+try_dictionary(const int64_t *values, uint32_t row_count, const PfsBlockGroups *groups,
+			   PfsEffort effort, PfsAllocator allocator, PfsBytes *bytes)
+{
+	PfsDistinct distinct;
+	PfsBytes ranks = { 0 };
+	PfsBytes dictionary = { 0 };
+	PfsBytes joined = { 0 };
+	bool done = pfs_distinct_find(values, row_count, allocator, &distinct);
+
+	if (!done || distinct.count == 0)
+		return done;
+	done = encode_stream(distinct.ranks, NULL, row_count, groups, effort, allocator, &ranks) &&
+		   encode_stream(distinct.values, NULL, distinct.count, NULL, effort, allocator,
+						 &dictionary) &&
+		   join_dictionary(&ranks, &dictionary, distinct.count, allocator, &joined);
+	if (done && joined.length * 100 < bytes->length * PLANES_MAX_SHARE_PERCENT)
+	{
+		PfsBytes plain = *bytes;
+
+		*bytes = joined;
+		joined = plain;
+	}
+	pfs_distinct_free(&distinct, allocator);
+	if (ranks.data != NULL)
+		allocator.realloc(allocator.context, ranks.data, 0);
+	if (dictionary.data != NULL)
+		allocator.realloc(allocator.context, dictionary.data, 0);
+	if (joined.data != NULL)
+		allocator.realloc(allocator.context, joined.data, 0);
+	return done;
+}
+
+bool
+pfs_stream_encode(const int64_t *values, const bool *nulls, uint32_t row_count,
+				  const PfsBlockGroups *groups, PfsEffort effort, PfsAllocator allocator,
+				  PfsBytes *bytes)
+{
+	if (!encode_stream(values, nulls, row_count, groups, effort, allocator, bytes))
+		return false;
+	if (effort == PFS_EFFORT_DENSE && nulls == NULL &&
+		!try_dictionary(values, row_count, groups, effort, allocator, bytes))
+	{
+		allocator.realloc(allocator.context, bytes->data, 0);
+		*bytes = (PfsBytes){ 0 };
+		return false;
+	}
+	return true;
 }

@@ -23,6 +23,7 @@
 #define WINDOW_US		   INT64_C(10000000)
 #define FIRST_TIME_US	   INT64_C(817000000000000)
 #define COLUMNS			   4
+#define KEYS			   2 /* the first columns */
 #define MIN_SECONDS		   0.2
 
 static const char *const column_names[COLUMNS] = { "series_id", "stack_id", "time", "value" };
@@ -164,9 +165,31 @@ time_decode(PfsSegmentReader *reader, int column)
 	return sum;
 }
 
-/* Seconds to open a segment of one column and load its stream. */
+/* Opens the segment and loads the streams of a column, or the groups' for column -1. */
+static PfsSegmentReader *
+open_column(const PfsSegment *segment, int column)
+{
+	PfsSegmentReader *reader;
+	PfsError error;
+	int numbers[2] = { -1, -1 };
+
+	check(pfs_reader_open(segment->header.data, segment->header.length, allocator, &reader, &error),
+		  &error);
+	numbers[0] = pfs_reader_groups_stream(reader);
+	if (column >= 0)
+		pfs_reader_column_streams(reader, column, &numbers[0], &numbers[1]);
+	for (int i = 0; i < 2; i++)
+		if (numbers[i] >= 0)
+			check(pfs_reader_load_stream(reader, (uint32_t) numbers[i],
+										 segment->streams[numbers[i]].data,
+										 segment->streams[numbers[i]].length, &error),
+				  &error);
+	return reader;
+}
+
+/* Seconds to open a segment and load a column's stream, or the groups'. */
 static double
-time_load(const PfsSegment *segment)
+time_load(const PfsSegment *segment, int column)
 {
 	double deadline = now() + MIN_SECONDS;
 	double best = HUGE_VAL;
@@ -175,23 +198,14 @@ time_load(const PfsSegment *segment)
 	{
 		double start = now();
 
-		PfsSegmentReader *reader;
-		PfsError error;
-
-		check(pfs_reader_open(segment->header.data, segment->header.length, allocator, &reader,
-							  &error),
-			  &error);
-		check(pfs_reader_load_stream(reader, 0, segment->streams[0].data,
-									 segment->streams[0].length, &error),
-			  &error);
-		pfs_reader_close(reader);
+		pfs_reader_close(open_column(segment, column));
 		best = fmin(best, now() - start);
 	}
 	return best;
 }
 
 static double
-time_encode(const PfsColumn *column, uint32_t row_count, PfsEffort effort, PfsSegment *segment)
+time_encode(const PfsColumn *columns, uint32_t row_count, PfsEffort effort, PfsSegment *segment)
 {
 	double deadline = now() + MIN_SECONDS;
 	double best = HUGE_VAL;
@@ -204,68 +218,130 @@ time_encode(const PfsColumn *column, uint32_t row_count, PfsEffort effort, PfsSe
 
 		if (best < HUGE_VAL)
 			pfs_segment_free(segment, allocator);
-		check(pfs_segment_encode(column, 1, row_count, effort, allocator, segment, &error), &error);
+		check(pfs_segment_encode(columns, COLUMNS, row_count, effort, allocator, segment, &error),
+			  &error);
+		best = fmin(best, now() - start);
+	}
+	return best;
+}
+
+/* Seconds to read how many rows every group has. */
+static double
+time_groups(PfsSegmentReader *reader)
+{
+	static int64_t rows[PFS_BLOCK_ROWS];
+	double deadline = now() + MIN_SECONDS;
+	double best = HUGE_VAL;
+
+	while (now() < deadline)
+	{
+		double start = now();
+
+		for (uint32_t first = 0; first < pfs_reader_group_count(reader); first += PFS_BLOCK_ROWS)
+		{
+			uint32_t left = pfs_reader_group_count(reader) - first;
+			PfsError error;
+
+			check(pfs_reader_group_rows(reader, first, left < PFS_BLOCK_ROWS ? left : PFS_BLOCK_ROWS,
+										rows, &error),
+				  &error);
+		}
 		best = fmin(best, now() - start);
 	}
 	return best;
 }
 
 static const char *
-packing_name(const PfsBytes *stream)
+packing_name(const PfsSegment *segment, int stream)
 {
-	if (stream->length == 0)
+	static const char *const names[] = { "bits", "planes", "", "", "ranks in bits", "ranks in planes" };
+
+	if (stream < 0 || segment->streams[stream].length == 0)
 		return "none";
-	return stream->data[0] == PFS_PACKING_BITS ? "bits" : "planes";
+	return names[segment->streams[stream].data[0] % 6];
+}
+
+/* One line of the table; figures are bytes and seconds. */
+static void
+print_line(const char *name, const char *packing, double bytes, double load, double decode,
+		   uint32_t row_count)
+{
+	printf("| %s | %s | %.3f | %.2f | %.2f |\n", name, packing, bytes / row_count,
+		   load * 1e9 / row_count, decode * 1e9 / row_count);
+}
+
+static void
+bench_streams(const PfsSegment *segment, uint32_t row_count)
+{
+	double sums[3] = { (double) segment->header.length, 0, 0 };
+	PfsSegmentReader *whole;
+	int groups;
+
+	PfsSegmentReader *reader = open_column(segment, -1);
+
+	groups = pfs_reader_groups_stream(reader);
+	if (groups >= 0)
+	{
+		double load = time_load(segment, -1);
+		double decode = time_groups(reader);
+
+		print_line("(groups)", "", (double) segment->streams[groups].length, load, decode,
+				   row_count);
+		sums[0] += (double) segment->streams[groups].length;
+		sums[1] += load;
+	}
+	whole = reader;
+	for (int i = 0; i < COLUMNS; i++)
+	{
+		double load = time_load(segment, i);
+		double decode;
+		int values;
+		int nulls;
+		PfsError error;
+
+		pfs_reader_column_streams(whole, i, &values, &nulls);
+		check(pfs_reader_load_stream(whole, (uint32_t) values, segment->streams[values].data,
+									 segment->streams[values].length, &error),
+			  &error);
+		decode = time_decode(whole, i);
+		print_line(column_names[i], packing_name(segment, values),
+				   (double) segment->streams[values].length, load, decode, row_count);
+		sums[0] += (double) segment->streams[values].length;
+		sums[1] += load;
+		sums[2] += decode;
+	}
+	print_line("all", "", sums[0], sums[1], sums[2], row_count);
+	pfs_reader_close(whole);
 }
 
 static void
 bench_segment(uint32_t row_count, int windows, PfsEffort effort)
 {
 	Row *rows = make_rows(row_count, windows);
-	int64_t *lanes = malloc(row_count * sizeof(int64_t));
-	double sums[4] = { 0 };
+	PfsColumn columns[COLUMNS];
+	PfsSegment segment;
+	double encode;
 
-	if (lanes == NULL)
-		abort();
-	printf("\n%u rows, %s\n\n"
-		   "| column | packing | bytes/row | encode ns/row | load ns/row | decode ns/row |\n"
-		   "|---|---|---|---|---|---|\n",
-		   row_count, effort == PFS_EFFORT_FAST ? "fast" : "dense");
 	for (int i = 0; i < COLUMNS; i++)
 	{
-		PfsColumn column = { 1, 8, lanes, NULL };
-		PfsSegment segment;
-		PfsSegmentReader *reader;
-		PfsError error;
-		double figures[4];
+		int64_t *lanes = malloc(row_count * sizeof(int64_t));
 
+		if (lanes == NULL)
+			abort();
 		for (uint32_t row = 0; row < row_count; row++)
 			lanes[row] = rows[row].lanes[i];
-		figures[1] = time_encode(&column, row_count, effort, &segment) * 1e9;
-		figures[0] = (double) (segment.streams[0].length + segment.header.length);
-		figures[2] = time_load(&segment) * 1e9;
-		check(pfs_reader_open(segment.header.data, segment.header.length, allocator, &reader,
-							  &error),
-			  &error);
-		check(pfs_reader_load_stream(reader, 0, segment.streams[0].data, segment.streams[0].length,
-									 &error),
-			  &error);
-		figures[3] = time_decode(reader, 0) * 1e9;
-		printf("| %s | %s |", column_names[i], packing_name(&segment.streams[0]));
-		for (int figure = 0; figure < 4; figure++)
-		{
-			sums[figure] += figures[figure];
-			printf(" %.3f |", figures[figure] / row_count);
-		}
-		printf("\n");
-		pfs_reader_close(reader);
-		pfs_segment_free(&segment, allocator);
+		columns[i] = (PfsColumn){ (int16_t) (i + 1), 8, lanes, NULL, i < KEYS };
 	}
-	printf("| all | |");
-	for (int figure = 0; figure < 4; figure++)
-		printf(" %.3f |", sums[figure] / row_count);
-	printf("\n");
-	free(lanes);
+	encode = time_encode(columns, row_count, effort, &segment);
+	printf("\n%u rows of %d windows, %s: encode %.0f ns/row\n\n"
+		   "| column | packing | bytes/row | load ns/row | decode ns/row |\n"
+		   "|---|---|---|---|---|\n",
+		   row_count, windows, effort == PFS_EFFORT_FAST ? "fast" : "dense",
+		   encode * 1e9 / row_count);
+	bench_streams(&segment, row_count);
+	pfs_segment_free(&segment, allocator);
+	for (int i = 0; i < COLUMNS; i++)
+		free((void *) (uintptr_t) columns[i].values);
 	free(rows);
 }
 
@@ -273,7 +349,9 @@ int
 main(void)
 {
 	bench_segment(3000, 1, PFS_EFFORT_FAST);
-	bench_segment(131072, 90, PFS_EFFORT_DENSE);
-	bench_segment(1048576, 360, PFS_EFFORT_DENSE);
+	bench_segment(131072, 60, PFS_EFFORT_FAST);
+	bench_segment(131072, 60, PFS_EFFORT_DENSE);
+	bench_segment(1500000, 60, PFS_EFFORT_DENSE);
+	bench_segment(1500000, 360, PFS_EFFORT_DENSE);
 	return 0;
 }

@@ -20,7 +20,7 @@ static PfsBlockDraft draft;
 static void
 draft_one(const int64_t *values, uint32_t count, PfsPacking packing)
 {
-	pfs_block_draft(values, NULL, count, packing == PFS_PACKING_BITS ? &draft : NULL,
+	pfs_block_draft(values, NULL, count, NULL, packing == PFS_PACKING_BITS ? &draft : NULL,
 					packing == PFS_PACKING_PLANES ? &draft : NULL);
 }
 
@@ -242,7 +242,13 @@ static void
 test_bad_entries_are_refused(void **state)
 {
 	(void) state;
-	EXPECT_BAD_ENTRY(PFS_UNSUPPORTED, 5, 0x05);						/* no such transform */
+	EXPECT_BAD_ENTRY(PFS_UNSUPPORTED, 5, 0x07);						/* no such transform */
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x25, 0x00, 0x03);				/* patched RISING */
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x0d, 0x00, 0x03);				/* RISING of runs */
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x05, 0x00, 0x03, 0x06, 0x01); /* more symbols than rows */
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x05, 0x00, 0x80, 0x20, 0x01, 0x01); /* range too large */
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x06, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x81, 0x10); /* too many bytes */
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x26, 0x00, 0x03, 0x01, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00); /* keeps bits */
 	EXPECT_BAD_ENTRY(PFS_UNSUPPORTED, 5, 0x82, 0, 1);				/* a bit that has no meaning */
 	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x10);							/* NULLS with a divisor */
 	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x09, 0);						/* CONSTANT with runs */

@@ -42,7 +42,7 @@ table_make(Table *table, Random *random, uint32_t column_count, uint32_t row_cou
 		assert_non_null(table->nulls[i]);
 		lanes_fill(random, (LaneShape) random_below(random, LANE_SHAPE_COUNT),
 				   (unsigned) random_below(random, 65), table->values[i], row_count);
-		table->columns[i] = (PfsColumn){ (int16_t) (10 - 3 * (int) i), 8, table->values[i], NULL };
+		table->columns[i] = (PfsColumn){ (int16_t) (10 - 3 * (int) i), 8, table->values[i], NULL, false };
 	}
 }
 
@@ -97,6 +97,15 @@ check_rows(const Table *table, uint32_t column, uint32_t start, uint32_t rows,
 	}
 }
 
+static bool
+same_keys(const Table *table, uint32_t left, uint32_t right)
+{
+	for (uint32_t i = 0; i < table->column_count; i++)
+		if (table->columns[i].is_key && table->values[i][left] != table->values[i][right])
+			return false;
+	return true;
+}
+
 static void
 check_block(const Table *table, PfsSegmentReader *reader, uint32_t column, uint32_t block)
 {
@@ -123,11 +132,48 @@ check_block(const Table *table, PfsSegmentReader *reader, uint32_t column, uint3
 			   &oracle_greatest, &oracle_found);
 	assert_int_equal(pfs_reader_block_range(reader, (int) column, block, &least, &greatest),
 					 oracle_found);
-	if (oracle_found)
+	if (oracle_found && pfs_reader_column_is_grouped(reader, (int) column))
+	{
+		assert_true(least <= oracle_least);
+		assert_true(greatest >= oracle_greatest);
+	}
+	else if (oracle_found)
 	{
 		assert_int_equal(least, oracle_least);
 		assert_int_equal(greatest, oracle_greatest);
 	}
+}
+
+/* The naive groups: compares rows and values of each with what the reader says. */
+static void
+check_groups(const Table *table, PfsSegmentReader *reader)
+{
+	uint32_t group = 0;
+	uint32_t end;
+	PfsError error = { 0 };
+
+	if (pfs_reader_group_count(reader) == 0)
+		return;
+	for (uint32_t row = 0; row < table->row_count; row = end, group++)
+	{
+		int64_t lane;
+
+		for (end = row + 1; end < table->row_count && end % PFS_BLOCK_ROWS != 0; end++)
+			if (!same_keys(table, row, end))
+				break;
+		assert_true(group < pfs_reader_group_count(reader));
+		assert_int_equal(pfs_reader_group_rows(reader, group, 1, &lane, &error), PFS_OK);
+		assert_int_equal(lane, end - row);
+		for (uint32_t column = 0; column < table->column_count; column++)
+			if (table->columns[column].is_key)
+			{
+				assert_int_equal(pfs_reader_group_values(reader, (int) column, group, 1, &lane,
+														 &error),
+								 PFS_OK);
+				assert_int_equal(lane, table->values[column][row]);
+			}
+	}
+	assert_int_equal(group, pfs_reader_group_count(reader));
 }
 
 /* Encodes, decodes, compares; returns the bytes that the segment takes. */
@@ -158,6 +204,7 @@ round_trip(const Table *table, PfsEffort effort)
 		for (uint32_t block = pfs_reader_block_count(reader); block-- > 0;)
 			check_block(table, reader, column, block);
 	}
+	check_groups(table, reader);
 	pfs_reader_close(reader);
 	pfs_segment_free(&segment, allocator);
 	assert_int_equal(heap.live, 0);
@@ -222,6 +269,94 @@ test_round_trip_with_nulls(void **state)
 	}
 }
 
+/*
+ * Fills four columns with rows like samples': series, stack, time, value. A stack has up to
+ * most_rows rows; its times rise, unless `scrambled`.
+ */
+static void
+table_fill_groups(Table *table, Random *random, uint32_t windows, uint32_t most_rows,
+				  bool scrambled)
+{
+	uint64_t unit = 1 + random_below(random, 1 << 20);
+	uint64_t gap = 1 + random_below(random, 30);
+	uint32_t row = 0;
+	int64_t series = -5;
+	int64_t stack = 0;
+
+	while (row < table->row_count)
+	{
+		uint32_t rows = 1 + (uint32_t) random_below(random, 1 + random_below(random, most_rows));
+		uint32_t left = rows < windows ? rows : windows;
+
+		if (random_below(random, 500) == 0)
+		{
+			series++;
+			stack = 0;
+		}
+		stack += 1 + (int64_t) random_below(random, gap);
+		for (uint32_t window = 0; window < windows && left > 0 && row < table->row_count; window++)
+		{
+			if (random_below(random, windows - window) >= left)
+				continue;
+			left--;
+			table->values[0][row] = series;
+			table->values[1][row] = stack * 7 << 20;
+			table->values[2][row] = INT64_C(1000000) * window - 77;
+			table->values[3][row] =
+				(int64_t) (unit * (1 + random_below(random, 1 + (rows > 12 ? rows : 0))));
+			if (scrambled && random_below(random, 900) == 0)
+				table->values[2][row] = 0;
+			row++;
+		}
+	}
+	table->columns[0].is_key = table->columns[1].is_key = true;
+}
+
+static void
+test_round_trip_of_groups(void **state)
+{
+	static const uint32_t windows[] = { 2, 9, 60, 64, 65, 130, 1000, 4096, 5000 };
+	static const uint32_t most_rows[] = { 3, 12, 70, 700, 3000 };
+	static const uint32_t row_counts[] = { 700, 1024, 1025, 6000, 40000 };
+	Random random = { 6 };
+
+	(void) state;
+	for (size_t i = 0; i < sizeof(windows) / sizeof(windows[0]); i++)
+		for (size_t j = 0; j < sizeof(most_rows) / sizeof(most_rows[0]); j++)
+			for (int round = 0; round < 5; round++)
+			{
+				Table table;
+
+				table_make(&table, &random, 4, row_counts[round]);
+				table_fill_groups(&table, &random, windows[i], most_rows[j], round == 2);
+				if (round == 1)
+					table_add_nulls(&table, &random, 3, 5, false);
+				round_trip(&table, round % 2 == 0 ? PFS_EFFORT_DENSE : PFS_EFFORT_FAST);
+				table_free(&table);
+			}
+}
+
+/* Keys with nulls, keys of one value, and keys that are alone in a group. */
+static void
+test_round_trip_of_odd_keys(void **state)
+{
+	Random random = { 7 };
+
+	(void) state;
+	for (int round = 0; round < 40; round++)
+	{
+		Table table;
+
+		table_make(&table, &random, 3, 1 + (uint32_t) random_below(&random, 9000));
+		for (uint32_t column = 0; column < 3; column++)
+			table.columns[column].is_key = random_below(&random, 2) == 0;
+		if (round % 4 == 0)
+			table_add_nulls(&table, &random, 1, 9, false);
+		round_trip(&table, round % 2 == 0 ? PFS_EFFORT_DENSE : PFS_EFFORT_FAST);
+		table_free(&table);
+	}
+}
+
 static void
 test_one_row_is_small(void **state)
 {
@@ -232,7 +367,7 @@ test_one_row_is_small(void **state)
 	for (int i = 0; i < 4; i++)
 	{
 		table.values[i] = &values[i];
-		table.columns[i] = (PfsColumn){ (int16_t) (i + 1), 8, &values[i], NULL };
+		table.columns[i] = (PfsColumn){ (int16_t) (i + 1), 8, &values[i], NULL, false };
 	}
 	assert_in_range(round_trip(&table, PFS_EFFORT_FAST), 30, 60);
 }
@@ -471,6 +606,8 @@ main(void)
 		cmocka_unit_test(test_round_trip_of_every_shape),
 		cmocka_unit_test(test_round_trip_of_every_row_count),
 		cmocka_unit_test(test_round_trip_with_nulls),
+		cmocka_unit_test(test_round_trip_of_groups),
+		cmocka_unit_test(test_round_trip_of_odd_keys),
 		cmocka_unit_test(test_one_row_is_small),
 		cmocka_unit_test(test_every_flipped_bit_is_noticed),
 		cmocka_unit_test(test_every_truncation_is_noticed),

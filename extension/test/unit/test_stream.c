@@ -36,7 +36,7 @@ read_copy(const uint8_t *bytes, size_t length, uint32_t row_count, PfsError *err
 	{
 		int64_t values[PFS_BLOCK_ROWS];
 
-		status = pfs_stream_block(decoder, block, values, error);
+		status = pfs_stream_block(decoder, block, NULL, values, error);
 	}
 	pfs_stream_close(decoder);
 	free(copy);
@@ -54,7 +54,7 @@ encode(LaneShape shape, unsigned width, PfsEffort effort)
 	PfsBytes bytes;
 
 	lanes_fill(&random, shape, width, lanes, ROW_COUNT);
-	assert_true(pfs_stream_encode(lanes, NULL, ROW_COUNT, effort, test_allocator(&heap), &bytes));
+	assert_true(pfs_stream_encode(lanes, NULL, ROW_COUNT, NULL, effort, test_allocator(&heap), &bytes));
 	return bytes;
 }
 
@@ -106,8 +106,8 @@ test_wrong_lengths_are_refused(void **state)
 static void
 test_unknown_encodings_are_unsupported(void **state)
 {
-	const uint8_t packing[] = { 0x02, 0x01, 0x00 };
-	const uint8_t transform[] = { 0x00, 0x06, 0x00 };
+	const uint8_t packing[] = { 0x08, 0x01, 0x00 };
+	const uint8_t transform[] = { 0x00, 0x07, 0x00 };
 	PfsError error;
 
 	(void) state;

@@ -1,0 +1,342 @@
+/*
+ * group_bits.c
+ *		Times and values of grouped rows as bits.
+ *
+ * Most groups are short, and a branch that the processor cannot foretell costs as much as decoding
+ * five rows: short groups share an array of one width, from which rows are copied several at a
+ * time.
+ */
+#include "codec/group_bits.h"
+
+#include <string.h>
+
+#define MODE_SYMBOLS 0xff /* rows are symbols of the range's width */
+#define MODE_BITMAP	 0xfe /* a bit for each number of the range; any less: low bits of q apart */
+
+#define COPY_LANES 4
+#define WORD_BITS  64
+#define PATCH_BITS 9  /* what the place of a patched number takes, about */
+
+_Static_assert(COPY_LANES <= PFS_GROUP_SLACK_LANES, "copies may write past the last row");
+
+/* At least 57 bits from a position on; reads eight bytes. */
+static inline uint64_t
+load_bits(const uint8_t *bytes, uint32_t bit)
+{
+	return pfs_load64(bytes + bit / 8) >> bit % 8;
+}
+
+/* WORD_BITS bits from a position on; reads nine bytes. */
+static inline uint64_t
+load_word(const uint8_t *bytes, uint32_t bit)
+{
+	return load_bits(bytes, bit) | (uint64_t) bytes[bit / 8 + 8] << 1 << (63 - bit % 8);
+}
+
+/* Sets up to 57 bits that are zero as yet. */
+static inline void
+store_bits(uint8_t *bytes, uint32_t bit, uint64_t value)
+{
+	pfs_store64(bytes + bit / 8, pfs_load64(bytes + bit / 8) | value << bit % 8);
+}
+
+static inline uint32_t
+bytes_of_bits(uint32_t bits)
+{
+	return (bits + 7) / 8;
+}
+
+static void
+plan_rising(PfsRisingPlan *plan, uint64_t range)
+{
+	uint32_t most = (uint32_t) range + 1;
+	uint32_t width = pfs_bit_width(range);
+
+	plan->range = range;
+	memset(plan->modes, MODE_BITMAP, sizeof(plan->modes));
+	plan->most_rows = most < PFS_BLOCK_ROWS ? most : PFS_BLOCK_ROWS;
+	for (uint32_t rows = 1; rows <= plan->most_rows; rows++)
+	{
+		uint32_t low = pfs_bit_width(most / rows) - 1;
+		uint32_t apart = rows * (low + 1) + (uint32_t) (range >> low);
+		uint32_t best = most < apart ? most : apart;
+
+		if (rows * width * 15 <= best * 16)
+			plan->modes[rows] = MODE_SYMBOLS;
+		else
+			plan->modes[rows] = most <= apart ? MODE_BITMAP : (uint8_t) low;
+	}
+}
+
+static bool
+is_rising(const uint64_t *units, const PfsBlockGroups *groups)
+{
+	for (uint32_t group = 0; group < groups->count; group++)
+	{
+		uint32_t rows = (uint32_t) groups->lengths[group] + 1;
+
+		for (uint32_t i = 1; i < rows; i++)
+			if (units[i] <= units[i - 1])
+				return false;
+		units += rows;
+	}
+	return true;
+}
+
+/* Writes a group's bits, and returns how many. */
+static uint32_t
+pack_rising(const uint64_t *units, uint32_t rows, uint64_t range, uint8_t mode, uint8_t *bytes,
+			uint32_t bit)
+{
+	uint32_t high_bits = rows + (uint32_t) (range >> mode % 64);
+
+	if (mode == MODE_BITMAP)
+	{
+		for (uint32_t i = 0; i < rows; i++)
+			store_bits(bytes, bit + (uint32_t) units[i], 1);
+		return (uint32_t) range + 1;
+	}
+	for (uint32_t i = 0; i < rows; i++)
+	{
+		store_bits(bytes, bit + (uint32_t) (units[i] >> mode) + i, 1);
+		store_bits(bytes, bit + high_bits + i * mode, units[i] & pfs_bit_mask(mode));
+	}
+	return high_bits + rows * mode;
+}
+
+bool
+pfs_rising_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDraft *draft)
+{
+	PfsBlockShape *shape = &draft->shape;
+	uint8_t range_bits = (uint8_t) pfs_bit_width(shape->range);
+	PfsRisingPlan plan;
+	uint32_t bits = 0;
+
+	if (shape->range > PFS_RISING_MAX_RANGE || !is_rising(units, groups))
+		return false;
+	plan_rising(&plan, shape->range);
+	memset(draft->group_bits, 0, sizeof(draft->group_bits));
+	shape->transform = PFS_TRANSFORM_RISING;
+	shape->symbols = (PfsArrayShape){ 0, 0, range_bits, range_bits, 0 };
+	for (uint32_t group = 0; group < groups->count; group++)
+	{
+		uint32_t rows = (uint32_t) groups->lengths[group] + 1;
+		uint8_t mode = plan.modes[rows];
+
+		if (mode != MODE_SYMBOLS)
+			bits += pack_rising(units, rows, shape->range, mode, draft->group_bits, bits);
+		else
+			for (uint32_t i = 0; i < rows; i++)
+				draft->symbols[shape->symbols.count++] = units[i];
+		units += rows;
+	}
+	shape->group_bytes = bytes_of_bits(bits);
+	return true;
+}
+
+/*
+ * Reads a group's bits, and moves *bit behind them; false where not just `rows` bits are set. A
+ * bitmap goes the same way, since a branch would cost more: its numbers are the places themselves.
+ */
+static inline bool
+unpack_rising(const uint8_t *bytes, uint32_t *bit, uint32_t rows, uint64_t range, uint8_t mode,
+			  uint64_t *units)
+{
+	uint32_t is_apart = mode != MODE_BITMAP;
+	unsigned low = is_apart ? mode : 0;
+	uint64_t mask = pfs_bit_mask(low);
+	uint32_t bits = is_apart ? rows + (uint32_t) (range >> low) : (uint32_t) range + 1;
+	uint32_t low_bit = *bit + bits;
+	uint32_t row = 0;
+
+	for (uint32_t start = 0; start < bits; start += WORD_BITS)
+	{
+		uint32_t left = bits - start;
+		uint64_t word = load_word(bytes, *bit + start);
+
+		if (left < WORD_BITS)
+			word &= pfs_bit_mask(left);
+		for (; word != 0; word &= word - 1, row++, low_bit += low)
+		{
+			uint32_t place = start + (uint32_t) __builtin_ctzll(word);
+
+			if (row == rows)
+				return false;
+			units[row] = (uint64_t) (place - row * is_apart) << low |
+						 (load_bits(bytes, low_bit) & mask);
+		}
+	}
+	*bit += bits + rows * low;
+	return row == rows;
+}
+
+bool
+pfs_rising_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
+				   const uint64_t *symbols, const uint8_t *group_bits, PfsRisingPlan *plan,
+				   uint64_t *units)
+{
+	uint16_t apart[PFS_BLOCK_ROWS]; /* groups that are not symbols, and where their rows begin */
+	uint16_t starts[PFS_BLOCK_ROWS];
+	uint32_t apart_count = 0;
+	uint32_t symbol = 0;
+	uint32_t row = 0;
+	uint32_t bit = 0;
+
+	if (plan->range != shape->range)
+		plan_rising(plan, shape->range);
+	/* every group copies symbols: those of others are overwritten, by the next one or below */
+	for (uint32_t group = 0; group < groups->count; group++)
+	{
+		uint32_t rows = (uint32_t) groups->lengths[group] + 1;
+		bool is_symbols = plan->modes[rows] == MODE_SYMBOLS;
+
+		apart[apart_count] = (uint16_t) group;
+		starts[apart_count] = (uint16_t) row;
+		apart_count += !is_symbols;
+		memcpy(units + row, symbols + symbol, COPY_LANES * sizeof(*units));
+		if (is_symbols && rows > COPY_LANES)
+		{
+			if (rows > shape->symbols.count - symbol)
+				return false;
+			memcpy(units + row, symbols + symbol, rows * sizeof(*units));
+		}
+		symbol += is_symbols ? rows : 0;
+		if (symbol > shape->symbols.count)
+			return false;
+		row += rows;
+	}
+	for (uint32_t i = 0; i < apart_count; i++)
+	{
+		uint32_t rows = (uint32_t) groups->lengths[apart[i]] + 1;
+
+		if (rows > plan->most_rows || !unpack_rising(group_bits, &bit, rows, shape->range,
+													 plan->modes[rows], units + starts[i]))
+			return false;
+	}
+	return symbol == shape->symbols.count && bytes_of_bits(bit) == shape->group_bytes;
+}
+
+static inline uint32_t
+band_of(uint32_t rows)
+{
+	uint32_t band = pfs_bit_width(rows) - 1;
+
+	return band < PFS_BAND_COUNT ? band : PFS_BAND_COUNT - 1;
+}
+
+static inline uint32_t
+bits_of_band(uint32_t band_bits, uint32_t band)
+{
+	return band_bits >> 4 * band & 15;
+}
+
+/* The bits of each band that make numbers and patches shortest. */
+static uint32_t
+plan_bands(const uint64_t *units, const PfsBlockGroups *groups, uint32_t range_bits)
+{
+	uint32_t counts[PFS_BAND_COUNT][16] = { { 0 } }; /* numbers by their own width */
+	uint32_t band_bits = 0;
+
+	for (uint32_t group = 0; group < groups->count; group++)
+	{
+		uint32_t rows = (uint32_t) groups->lengths[group] + 1;
+		uint32_t band = band_of(rows);
+
+		for (uint32_t i = 0; i < rows; i++)
+			counts[band][pfs_bit_width(units[i])]++;
+		units += rows;
+	}
+	for (uint32_t band = 0; band < PFS_BAND_COUNT; band++)
+	{
+		uint32_t total = 0;
+		uint32_t wider = 0;
+		uint32_t best = range_bits;
+		uint32_t best_cost;
+
+		for (uint32_t bits = 0; bits <= range_bits; bits++)
+			total += counts[band][bits];
+		best_cost = total * range_bits;
+		for (uint32_t bits = range_bits; bits-- > 0;)
+		{
+			wider += counts[band][bits + 1];
+			if (total * bits + wider * (PATCH_BITS + range_bits) < best_cost)
+			{
+				best_cost = total * bits + wider * (PATCH_BITS + range_bits);
+				best = bits;
+			}
+		}
+		band_bits |= (total == 0 ? 0 : best) << 4 * band;
+	}
+	return band_bits;
+}
+
+bool
+pfs_banded_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDraft *draft)
+{
+	PfsBlockShape *shape = &draft->shape;
+	uint32_t range_bits = pfs_bit_width(shape->range);
+	uint32_t next = 0; /* first place that the next patch may have */
+	uint32_t widest = 0;
+	uint32_t row = 0;
+	uint32_t bit = 0;
+
+	if (shape->range > PFS_BANDED_MAX_RANGE)
+		return false;
+	shape->transform = PFS_TRANSFORM_BANDED;
+	shape->band_bits = plan_bands(units, groups, range_bits);
+	shape->symbols = (PfsArrayShape){ shape->row_count, 0, (uint8_t) range_bits, 0, 0 };
+	memset(draft->group_bits, 0, sizeof(draft->group_bits));
+	for (uint32_t group = 0; group < groups->count; group++)
+	{
+		uint32_t end = row + (uint32_t) groups->lengths[group] + 1;
+		uint32_t bits = bits_of_band(shape->band_bits, band_of(end - row));
+
+		for (; row < end; row++, bit += bits)
+		{
+			bool patched = units[row] >> bits != 0;
+
+			draft->symbols[row] = patched ? units[row] : 0;
+			if (!patched)
+			{
+				store_bits(draft->group_bits, bit, units[row]);
+				continue;
+			}
+			widest = row - next > widest ? row - next : widest;
+			next = row + 1;
+			shape->symbols.patch_count++;
+		}
+	}
+	shape->symbols.gap_bits = (uint8_t) pfs_bit_width(widest);
+	shape->group_bytes = bytes_of_bits(bit);
+	return true;
+}
+
+bool
+pfs_banded_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
+				   const uint8_t *group_bits, uint64_t *units)
+{
+	uint16_t wide[PFS_BLOCK_ROWS]; /* groups that have bits, and where their rows begin */
+	uint16_t starts[PFS_BLOCK_ROWS];
+	uint32_t wide_count = 0;
+	uint32_t row = 0;
+	uint32_t bit = 0;
+
+	for (uint32_t group = 0; group < groups->count; group++)
+	{
+		uint32_t rows = (uint32_t) groups->lengths[group] + 1;
+
+		wide[wide_count] = (uint16_t) rows;
+		starts[wide_count] = (uint16_t) row;
+		wide_count += bits_of_band(shape->band_bits, band_of(rows)) > 0;
+		row += rows;
+	}
+	for (uint32_t i = 0; i < wide_count; i++)
+	{
+		uint32_t bits = bits_of_band(shape->band_bits, band_of(wide[i]));
+		uint64_t mask = pfs_bit_mask(bits);
+
+		for (uint32_t end = starts[i] + wide[i], at = starts[i]; at < end; at++, bit += bits)
+			units[at] |= load_bits(group_bits, bit) & mask;
+	}
+	return bytes_of_bits(bit) == shape->group_bytes;
+}

@@ -1,0 +1,318 @@
+/*
+ * groups.c
+ *		Finding groups, and their stream.
+ */
+#include "codec/groups.h"
+
+#include <string.h>
+
+#include "codec/stream.h"
+
+/* a group must have so many rows in the mean, in quarters: below, its length costs what it saves */
+#define MIN_MEAN_QUARTERS 5
+
+/* Whether a row begins a group: at a block's start, and where some key differs from the row before. */
+static bool
+begins_group(const PfsColumn *columns, uint32_t column_count, uint32_t row)
+{
+	if (row % PFS_BLOCK_ROWS == 0)
+		return true;
+	for (uint32_t i = 0; i < column_count; i++)
+		if (columns[i].is_key && columns[i].values[row] != columns[i].values[row - 1])
+			return true;
+	return false;
+}
+
+static bool
+keys_can_group(const PfsColumn *columns, uint32_t column_count)
+{
+	bool any = false;
+
+	for (uint32_t i = 0; i < column_count; i++)
+	{
+		if (columns[i].is_key && columns[i].nulls != NULL)
+			return false;
+		any |= columns[i].is_key;
+	}
+	return any;
+}
+
+static uint32_t
+count_groups(const PfsColumn *columns, uint32_t column_count, uint32_t row_count)
+{
+	uint32_t count = 0;
+
+	for (uint32_t row = 0; row < row_count; row++)
+		count += begins_group(columns, column_count, row);
+	return count;
+}
+
+bool
+pfs_groups_find(const PfsColumn *columns, uint32_t column_count, uint32_t row_count,
+				PfsAllocator allocator, PfsGroups *groups)
+{
+	uint32_t group = 0;
+
+	memset(groups, 0, sizeof(*groups));
+	if (!keys_can_group(columns, column_count))
+		return true;
+	groups->count = count_groups(columns, column_count, row_count);
+	if ((uint64_t) groups->count * MIN_MEAN_QUARTERS > (uint64_t) row_count * 4)
+	{
+		groups->count = 0;
+		return true;
+	}
+	groups->row_count = row_count;
+	groups->lengths =
+		allocator.realloc(allocator.context, NULL, groups->count * sizeof(*groups->lengths));
+	groups->blocks = allocator.realloc(allocator.context, NULL,
+									   pfs_block_count(row_count) * sizeof(*groups->blocks));
+	if (groups->lengths == NULL || groups->blocks == NULL)
+	{
+		pfs_groups_free(groups, allocator);
+		return false;
+	}
+	for (uint32_t row = 0; row < row_count; row++)
+	{
+		if (row % PFS_BLOCK_ROWS == 0)
+			groups->blocks[row / PFS_BLOCK_ROWS] = (PfsBlockGroups){ 0, groups->lengths + group };
+		if (begins_group(columns, column_count, row))
+		{
+			groups->lengths[group++] = 0;
+			groups->blocks[row / PFS_BLOCK_ROWS].count++;
+		}
+		else
+			groups->lengths[group - 1]++;
+	}
+	return true;
+}
+
+void
+pfs_groups_free(PfsGroups *groups, PfsAllocator allocator)
+{
+	if (groups->lengths != NULL)
+		allocator.realloc(allocator.context, groups->lengths, 0);
+	if (groups->blocks != NULL)
+		allocator.realloc(allocator.context, groups->blocks, 0);
+	memset(groups, 0, sizeof(*groups));
+}
+
+int64_t *
+pfs_groups_fold(const PfsGroups *groups, const int64_t *values, PfsAllocator allocator)
+{
+	int64_t *folded =
+		allocator.realloc(allocator.context, NULL, groups->count * sizeof(*folded));
+
+	for (uint32_t group = 0; folded != NULL && group < groups->count; group++)
+	{
+		folded[group] = *values;
+		values += groups->lengths[group] + 1;
+	}
+	return folded;
+}
+
+bool
+pfs_groups_encode(const PfsGroups *groups, PfsEffort effort, PfsAllocator allocator,
+				  PfsBytes *bytes)
+{
+	uint32_t block_count = pfs_block_count(groups->row_count);
+	int64_t *counts = allocator.realloc(allocator.context, NULL, block_count * sizeof(*counts));
+	PfsBytes counts_stream = { 0 };
+	PfsBytes lengths_stream = { 0 };
+	PfsBuffer buffer;
+	bool done = counts != NULL;
+
+	pfs_buffer_init(&buffer, allocator);
+	for (uint32_t block = 0; done && block < block_count; block++)
+		counts[block] = (int64_t) groups->blocks[block].count - 1;
+	done = done &&
+		   pfs_stream_encode(counts, NULL, block_count, NULL, effort, allocator, &counts_stream) &&
+		   pfs_stream_encode(groups->lengths, NULL, groups->count, NULL, PFS_EFFORT_FAST, allocator,
+							 &lengths_stream);
+	if (done)
+	{
+		pfs_buffer_put_varint(&buffer, counts_stream.length);
+		pfs_buffer_put(&buffer, counts_stream.data, counts_stream.length);
+		pfs_buffer_put(&buffer, lengths_stream.data, lengths_stream.length);
+		done = !buffer.failed;
+	}
+	if (done)
+		*bytes = pfs_buffer_take(&buffer);
+	pfs_buffer_fini(&buffer);
+	if (counts != NULL)
+		allocator.realloc(allocator.context, counts, 0);
+	if (counts_stream.data != NULL)
+		allocator.realloc(allocator.context, counts_stream.data, 0);
+	if (lengths_stream.data != NULL)
+		allocator.realloc(allocator.context, lengths_stream.data, 0);
+	return done;
+}
+
+struct PfsGroupsDecoder
+{
+	PfsAllocator allocator;
+	uint32_t row_count;
+	uint32_t block;		/* whose lengths are decoded; UINT32_MAX: none */
+	uint32_t *firsts;	/* first group of each block of rows, and the number of groups */
+	PfsStreamDecoder *lengths;
+	int64_t block_lengths[PFS_BLOCK_ROWS];
+};
+
+static PfsStatus
+fail(PfsError *error, PfsStatus status, const char *message, size_t offset)
+{
+	error->message = message;
+	error->offset = offset;
+	return status;
+}
+
+/* Reads how many groups each block has into firsts[]. */
+static PfsStatus
+read_firsts(PfsGroupsDecoder *decoder, PfsStreamDecoder *counts, uint32_t group_count,
+			PfsError *error)
+{
+	uint32_t block_count = pfs_block_count(decoder->row_count);
+	uint32_t first = 0;
+	uint32_t block = 0;
+
+	for (uint32_t chunk = 0; chunk < pfs_block_count(block_count); chunk++)
+	{
+		PfsStatus status =
+			pfs_stream_block(counts, chunk, NULL, decoder->block_lengths, error);
+
+		if (status != PFS_OK)
+			return status;
+		for (uint32_t i = 0; i < pfs_block_rows(block_count, chunk); i++)
+		{
+			uint32_t rows = pfs_block_rows(decoder->row_count, block);
+			uint64_t count = (uint64_t) decoder->block_lengths[i] + 1;
+
+			if (count == 0 || count > rows)
+				return fail(error, PFS_CORRUPT, "number of groups is out of range", 0);
+			decoder->firsts[block++] = first;
+			first += (uint32_t) count;
+		}
+	}
+	decoder->firsts[block] = first;
+	if (first != group_count)
+		return fail(error, PFS_CORRUPT, "blocks do not have as many groups as the segment", 0);
+	return PFS_OK;
+}
+
+/* Opens both streams, and reads the first. */
+static PfsStatus
+parse_groups(PfsGroupsDecoder *decoder, const uint8_t *bytes, size_t length, uint32_t group_count,
+			 PfsError *error)
+{
+	uint32_t block_count = pfs_block_count(decoder->row_count);
+	PfsCursor cursor = pfs_cursor(bytes, length);
+	uint64_t counts_length = pfs_cursor_varint(&cursor);
+	size_t start = cursor.offset;
+	const uint8_t *place =
+		counts_length > length ? NULL : pfs_cursor_take(&cursor, (size_t) counts_length);
+	PfsStreamDecoder *counts = NULL;
+	PfsStatus status;
+
+	if (place == NULL)
+		return fail(error, PFS_CORRUPT, "groups exceed their stream", start);
+	status = pfs_stream_open(place, (size_t) counts_length, block_count, decoder->allocator,
+							 &counts, error);
+	if (status == PFS_OK && pfs_stream_needs_groups(counts))
+		status = fail(error, PFS_CORRUPT, "groups rest on groups", 0);
+	if (status == PFS_OK)
+	{
+		decoder->firsts =
+			decoder->allocator.realloc(decoder->allocator.context, NULL,
+									   (block_count + 1) * sizeof(*decoder->firsts));
+		status = decoder->firsts == NULL ? fail(error, PFS_NO_MEMORY, "out of memory", 0)
+										 : read_firsts(decoder, counts, group_count, error);
+	}
+	pfs_stream_close(counts);
+	if (status != PFS_OK)
+	{
+		error->offset += start;
+		return status;
+	}
+	start = cursor.offset;
+	status = pfs_stream_open(bytes + start, length - start, group_count, decoder->allocator,
+							 &decoder->lengths, error);
+	if (status == PFS_OK && pfs_stream_needs_groups(decoder->lengths))
+		status = fail(error, PFS_CORRUPT, "groups rest on groups", 0);
+	if (status != PFS_OK)
+		error->offset += start;
+	return status;
+}
+
+PfsStatus
+pfs_groups_open(const uint8_t *bytes, size_t length, uint32_t row_count, uint32_t group_count,
+				PfsAllocator allocator, PfsGroupsDecoder **decoder_out, PfsError *error)
+{
+	PfsGroupsDecoder *decoder = allocator.realloc(allocator.context, NULL, sizeof(*decoder));
+	PfsStatus status;
+
+	if (decoder == NULL)
+		return fail(error, PFS_NO_MEMORY, "out of memory", 0);
+	decoder->allocator = allocator;
+	decoder->row_count = row_count;
+	decoder->block = UINT32_MAX;
+	decoder->firsts = NULL;
+	decoder->lengths = NULL;
+	status = parse_groups(decoder, bytes, length, group_count, error);
+	if (status == PFS_OK)
+		*decoder_out = decoder;
+	else
+		pfs_groups_close(decoder);
+	return status;
+}
+
+void
+pfs_groups_close(PfsGroupsDecoder *decoder)
+{
+	if (decoder == NULL)
+		return;
+	pfs_stream_close(decoder->lengths);
+	if (decoder->firsts != NULL)
+		decoder->allocator.realloc(decoder->allocator.context, decoder->firsts, 0);
+	decoder->allocator.realloc(decoder->allocator.context, decoder, 0);
+}
+
+void
+pfs_groups_place(const PfsGroupsDecoder *decoder, uint32_t block, uint32_t *first, uint32_t *count)
+{
+	*first = decoder->firsts[block];
+	*count = decoder->firsts[block + 1] - *first;
+}
+
+PfsStatus
+pfs_groups_lengths(PfsGroupsDecoder *decoder, uint32_t first, uint32_t count, int64_t *lengths,
+				   PfsError *error)
+{
+	return pfs_stream_lanes(decoder->lengths, first, count, lengths, error);
+}
+
+PfsStatus
+pfs_groups_block(PfsGroupsDecoder *decoder, uint32_t block, PfsBlockGroups *groups,
+				 uint32_t *first, PfsError *error)
+{
+	uint64_t rows = 0;
+	uint64_t most = 0;
+	PfsStatus status;
+
+	pfs_groups_place(decoder, block, first, &groups->count);
+	groups->lengths = decoder->block_lengths;
+	if (decoder->block == block)
+		return PFS_OK;
+	decoder->block = UINT32_MAX;
+	status = pfs_groups_lengths(decoder, *first, groups->count, decoder->block_lengths, error);
+	if (status != PFS_OK)
+		return status;
+	for (uint32_t i = 0; i < groups->count; i++)
+	{
+		rows += (uint64_t) decoder->block_lengths[i] + 1;
+		most |= (uint64_t) decoder->block_lengths[i];
+	}
+	if (most >= PFS_BLOCK_ROWS || rows != pfs_block_rows(decoder->row_count, block))
+		return fail(error, PFS_CORRUPT, "rows of the groups do not add up", 0);
+	decoder->block = block;
+	return PFS_OK;
+}
