@@ -9,11 +9,11 @@
 
 #include "codec/block.h"
 
-#define MIN_LANES		4096
-#define MIN_LANES_EACH	4 /* lanes to a distinct value */
-#define MAX_VALUES		(1u << 18)
-#define MIN_SAVED_BITS	2 /* that ranks must be narrower than values */
-#define NO_RANK			INT64_C(-1)
+#define MIN_LANES	   4096
+#define MIN_LANES_EACH 4 /* lanes to a distinct value */
+#define MAX_VALUES	   (1u << 18)
+#define MIN_SAVED_BITS 2 /* that ranks must be narrower than values */
+#define NO_RANK		   INT64_C(-1)
 
 typedef struct Slot
 {
@@ -86,8 +86,7 @@ static bool
 find_ranks(const int64_t *values, uint32_t count, PfsAllocator allocator, const Table *table,
 		   PfsDistinct *distinct)
 {
-	distinct->ranks =
-		allocator.realloc(allocator.context, NULL, count * sizeof(*distinct->ranks));
+	distinct->ranks = allocator.realloc(allocator.context, NULL, count * sizeof(*distinct->ranks));
 	if (distinct->ranks == NULL)
 		return false;
 	for (uint32_t rank = 0; rank < distinct->count; rank++)

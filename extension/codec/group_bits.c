@@ -15,7 +15,7 @@
 
 #define COPY_LANES 4
 #define WORD_BITS  64
-#define PATCH_BITS 9  /* what the place of a patched number takes, about */
+#define PATCH_BITS 9 /* what the place of a patched number takes, about */
 
 _Static_assert(COPY_LANES <= PFS_GROUP_SLACK_LANES, "copies may write past the last row");
 
@@ -162,8 +162,8 @@ unpack_rising(const uint8_t *bytes, uint32_t *bit, uint32_t rows, uint64_t range
 
 			if (row == rows)
 				return false;
-			units[row] = (uint64_t) (place - row * is_apart) << low |
-						 (load_bits(bytes, low_bit) & mask);
+			units[row] =
+				(uint64_t) (place - row * is_apart) << low | (load_bits(bytes, low_bit) & mask);
 		}
 	}
 	*bit += bits + rows * low;

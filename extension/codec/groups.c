@@ -100,8 +100,7 @@ pfs_groups_free(PfsGroups *groups, PfsAllocator allocator)
 int64_t *
 pfs_groups_fold(const PfsGroups *groups, const int64_t *values, PfsAllocator allocator)
 {
-	int64_t *folded =
-		allocator.realloc(allocator.context, NULL, groups->count * sizeof(*folded));
+	int64_t *folded = allocator.realloc(allocator.context, NULL, groups->count * sizeof(*folded));
 
 	for (uint32_t group = 0; folded != NULL && group < groups->count; group++)
 	{
@@ -152,8 +151,8 @@ struct PfsGroupsDecoder
 {
 	PfsAllocator allocator;
 	uint32_t row_count;
-	uint32_t block;		/* whose lengths are decoded; UINT32_MAX: none */
-	uint32_t *firsts;	/* first group of each block of rows, and the number of groups */
+	uint32_t block;	  /* whose lengths are decoded; UINT32_MAX: none */
+	uint32_t *firsts; /* first group of each block of rows, and the number of groups */
 	PfsStreamDecoder *lengths;
 	int64_t block_lengths[PFS_BLOCK_ROWS];
 };
@@ -177,8 +176,7 @@ read_firsts(PfsGroupsDecoder *decoder, PfsStreamDecoder *counts, uint32_t group_
 
 	for (uint32_t chunk = 0; chunk < pfs_block_count(block_count); chunk++)
 	{
-		PfsStatus status =
-			pfs_stream_block(counts, chunk, NULL, decoder->block_lengths, error);
+		PfsStatus status = pfs_stream_block(counts, chunk, NULL, decoder->block_lengths, error);
 
 		if (status != PFS_OK)
 			return status;
@@ -221,9 +219,8 @@ parse_groups(PfsGroupsDecoder *decoder, const uint8_t *bytes, size_t length, uin
 		status = fail(error, PFS_CORRUPT, "groups rest on groups", 0);
 	if (status == PFS_OK)
 	{
-		decoder->firsts =
-			decoder->allocator.realloc(decoder->allocator.context, NULL,
-									   (block_count + 1) * sizeof(*decoder->firsts));
+		decoder->firsts = decoder->allocator.realloc(decoder->allocator.context, NULL,
+													 (block_count + 1) * sizeof(*decoder->firsts));
 		status = decoder->firsts == NULL ? fail(error, PFS_NO_MEMORY, "out of memory", 0)
 										 : read_firsts(decoder, counts, group_count, error);
 	}
@@ -291,8 +288,8 @@ pfs_groups_lengths(PfsGroupsDecoder *decoder, uint32_t first, uint32_t count, in
 }
 
 PfsStatus
-pfs_groups_block(PfsGroupsDecoder *decoder, uint32_t block, PfsBlockGroups *groups,
-				 uint32_t *first, PfsError *error)
+pfs_groups_block(PfsGroupsDecoder *decoder, uint32_t block, PfsBlockGroups *groups, uint32_t *first,
+				 PfsError *error)
 {
 	uint64_t rows = 0;
 	uint64_t most = 0;

@@ -14,9 +14,9 @@
 /* The groups of rows that are being encoded. */
 typedef struct PfsGroups
 {
-	uint32_t count;		 /* 0: rows are not grouped, and there is nothing to free */
+	uint32_t count; /* 0: rows are not grouped, and there is nothing to free */
 	uint32_t row_count;
-	int64_t *lengths;	 /* rows of each group, minus 1 */
+	int64_t *lengths;		/* rows of each group, minus 1 */
 	PfsBlockGroups *blocks; /* of each block of rows */
 } PfsGroups;
 

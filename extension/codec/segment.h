@@ -59,7 +59,7 @@ typedef struct PfsColumn
 	uint8_t width;		   /* bytes of the SQL type: 1, 2, 4 or 8 */
 	const int64_t *values; /* one lane per row; ignored where null */
 	const bool *nulls;	   /* one flag per row, or NULL where the column has no null */
-	bool is_key;		   /* rows are sorted by it, or by keys before it: equal values are neighbours */
+	bool is_key; /* rows are sorted by it, or by keys before it: equal values are neighbours */
 } PfsColumn;
 
 typedef struct PfsBytes

@@ -40,7 +40,7 @@ struct PfsSegmentReader
 	uint32_t group_count;
 	int groups_stream;		  /* -1: none */
 	PfsGroupsDecoder *groups; /* NULL until loaded */
-	Column *columns; /* in the reader's own allocation, as streams[] */
+	Column *columns;		  /* in the reader's own allocation, as streams[] */
 	Stream *streams;
 };
 

@@ -39,9 +39,9 @@ struct PfsStreamDecoder
 	size_t group_capacity; /* bytes of the largest group */
 	bool needs_groups;	   /* some block rests on groups */
 	uint32_t distinct_count;
-	int64_t *dictionary;   /* NULL: the blocks hold the values themselves */
-	uint32_t lanes_block;  /* the block in lanes, or NO_BLOCK */
-	int64_t *lanes;		   /* for pfs_stream_lanes; NULL until then */
+	int64_t *dictionary;  /* NULL: the blocks hold the values themselves */
+	uint32_t lanes_block; /* the block in lanes, or NO_BLOCK */
+	int64_t *lanes;		  /* for pfs_stream_lanes; NULL until then */
 	uint64_t symbols[PFS_BLOCK_ROWS + PFS_GROUP_SLACK_LANES];
 	uint64_t lengths[PFS_BLOCK_ROWS];
 	uint64_t units[PFS_BLOCK_ROWS + PFS_GROUP_SLACK_LANES];
@@ -202,8 +202,8 @@ read_entries(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_count, P
 			 (shape->symbols.patch_count > 0 || shape->lengths.patch_count > 0 ||
 			  pfs_block_needs_groups(shape))) ||
 			(decoder->dictionary != NULL &&
-			 (shape->least < 0 || shape->range * shape->divisor >=
-									  decoder->distinct_count - (uint64_t) shape->least)))
+			 (shape->least < 0 ||
+			  shape->range * shape->divisor >= decoder->distinct_count - (uint64_t) shape->least)))
 			return fail(error, PFS_CORRUPT, "block entry is damaged", start);
 		decoder->needs_groups |= pfs_block_needs_groups(shape);
 	}
@@ -305,8 +305,7 @@ pfs_stream_close(PfsStreamDecoder *decoder)
 }
 
 bool
-pfs_stream_range(const PfsStreamDecoder *decoder, uint32_t block, int64_t *least,
-				 int64_t *greatest)
+pfs_stream_range(const PfsStreamDecoder *decoder, uint32_t block, int64_t *least, int64_t *greatest)
 {
 	const PfsBlockShape *shape = &decoder->shapes[block];
 

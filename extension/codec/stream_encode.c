@@ -167,8 +167,7 @@ encode_blocks(StreamEncoder *bits, StreamEncoder *planes, const int64_t *values,
 
 		pfs_block_draft(values + start, nulls == NULL ? NULL : nulls + start,
 						pfs_block_rows(row_count, block), groups == NULL ? NULL : &groups[block],
-						bits == NULL ? NULL : &bits->draft,
-						planes == NULL ? NULL : &planes->draft);
+						bits == NULL ? NULL : &bits->draft, planes == NULL ? NULL : &planes->draft);
 		if (bits != NULL)
 			put_block_bits(bits, block);
 		if (planes != NULL && !put_block_planes(planes, block))

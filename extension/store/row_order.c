@@ -167,6 +167,7 @@ pfs_rows_order(const PfsRowBuffer *buffer, const PfsRowKey *key, uint32 first, u
 
 		columns[i].attnum = source->attnum;
 		columns[i].width = pfs_lane_width(source->kind);
+		columns[i].is_key = source->attnum == key->series || source->attnum == key->stack;
 		if (items == NULL)
 		{
 			columns[i].values = source->values + first;

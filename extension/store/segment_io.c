@@ -510,7 +510,8 @@ pfs_segment_load_part_column(PfsSegmentInput *input, PfsSegmentPart part, int co
 	int nulls;
 
 	pfs_reader_column_streams(loaded->reader, column, &values, &nulls);
-	return load_stream(input, loaded, values) + load_stream(input, loaded, nulls);
+	return load_stream(input, loaded, values) + load_stream(input, loaded, nulls) +
+		   load_stream(input, loaded, pfs_reader_groups_stream(loaded->reader));
 }
 
 uint64

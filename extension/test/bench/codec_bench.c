@@ -242,8 +242,9 @@ time_groups(PfsSegmentReader *reader)
 			uint32_t left = pfs_reader_group_count(reader) - first;
 			PfsError error;
 
-			check(pfs_reader_group_rows(reader, first, left < PFS_BLOCK_ROWS ? left : PFS_BLOCK_ROWS,
-										rows, &error),
+			check(pfs_reader_group_rows(reader, first,
+										left < PFS_BLOCK_ROWS ? left : PFS_BLOCK_ROWS, rows,
+										&error),
 				  &error);
 		}
 		best = fmin(best, now() - start);
@@ -254,7 +255,8 @@ time_groups(PfsSegmentReader *reader)
 static const char *
 packing_name(const PfsSegment *segment, int stream)
 {
-	static const char *const names[] = { "bits", "planes", "", "", "ranks in bits", "ranks in planes" };
+	static const char *const names[] = { "bits", "planes",		  "",
+										 "",	 "ranks in bits", "ranks in planes" };
 
 	if (stream < 0 || segment->streams[stream].length == 0)
 		return "none";

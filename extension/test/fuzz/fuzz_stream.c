@@ -42,7 +42,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 			if (pfs_stream_range(decoder, block, &least, &greatest) && greatest < least)
 				abort();
-			if (pfs_stream_block(decoder, block, NULL, values, &error) != PFS_OK && error.message == NULL)
+			if (pfs_stream_block(decoder, block, NULL, values, &error) != PFS_OK &&
+				error.message == NULL)
 				abort();
 		}
 	}

@@ -42,7 +42,8 @@ table_make(Table *table, Random *random, uint32_t column_count, uint32_t row_cou
 		assert_non_null(table->nulls[i]);
 		lanes_fill(random, (LaneShape) random_below(random, LANE_SHAPE_COUNT),
 				   (unsigned) random_below(random, 65), table->values[i], row_count);
-		table->columns[i] = (PfsColumn){ (int16_t) (10 - 3 * (int) i), 8, table->values[i], NULL, false };
+		table->columns[i] =
+			(PfsColumn){ (int16_t) (10 - 3 * (int) i), 8, table->values[i], NULL, false };
 	}
 }
 

@@ -54,7 +54,8 @@ encode(LaneShape shape, unsigned width, PfsEffort effort)
 	PfsBytes bytes;
 
 	lanes_fill(&random, shape, width, lanes, ROW_COUNT);
-	assert_true(pfs_stream_encode(lanes, NULL, ROW_COUNT, NULL, effort, test_allocator(&heap), &bytes));
+	assert_true(
+		pfs_stream_encode(lanes, NULL, ROW_COUNT, NULL, effort, test_allocator(&heap), &bytes));
 	return bytes;
 }
 
