@@ -138,19 +138,22 @@ step_row(PfsTableScan *scan, bool forward)
 
 /*
  * A row's address is its place in this scan: unique in it, and in order, but another snapshot may
- * find another row there.
+ * find another row there. The slot of a rewrite that adds columns has only the old ones.
  */
 static void
 store_row(PfsTableScan *scan, TupleTableSlot *slot)
 {
 	const PfsBlock *block = &scan->block;
+	int slot_natts = slot->tts_tupleDescriptor->natts;
 
-	if (scan->attribute_count < slot->tts_tupleDescriptor->natts)
-		memset(slot->tts_isnull, true, sizeof(bool) * (Size) slot->tts_tupleDescriptor->natts);
+	if (scan->attribute_count < slot_natts)
+		memset(slot->tts_isnull, true, sizeof(bool) * (Size) slot_natts);
 	for (int i = 0; i < scan->attribute_count; i++)
 	{
 		int attribute = scan->attnums[i] - 1;
 
+		if (attribute >= slot_natts)
+			break;
 		slot->tts_values[attribute] = pfs_datum_of_lane(block->values[i][scan->row]);
 		slot->tts_isnull[attribute] = block->nulls[i] != NULL && block->nulls[i][scan->row];
 	}

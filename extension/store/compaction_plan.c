@@ -53,7 +53,8 @@ choose_width(const PfsPlanSegment *segments, uint32 count, Oid time_type)
 		return 0;
 
 	span = Max(max - min, (double) width);
-	while (rows * ((double) width / span) < BUCKET_ROWS)
+	/* infinite times make a span that no width exceeds */
+	while (rows * ((double) width / span) < BUCKET_ROWS && width <= PG_INT64_MAX / WIDTH_GROWTH)
 	{
 		if ((double) width > span && !is_timestamp(time_type))
 			return 0;

@@ -1,0 +1,28 @@
+-- Cases at the edges that random statements have found.
+SET timezone = 'UTC';
+
+-- a rewrite that adds a column keeps the nulls of the others
+CREATE TABLE widened (id int4, a int8, b int2) USING profstore;
+INSERT INTO widened SELECT g, nullif(g % 3, 0), nullif(g % 4, 1) FROM generate_series(1, 4) g;
+ALTER TABLE widened ADD COLUMN c float8 DEFAULT random();
+SELECT id, a, b, c IS NOT NULL AS c FROM widened ORDER BY id;
+ALTER TABLE widened ADD COLUMN d int8 GENERATED ALWAYS AS (id * 10) STORED, ADD COLUMN e int4, ALTER COLUMN a TYPE float4;
+SELECT id, a, b, c IS NOT NULL AS c, d, e FROM widened ORDER BY id;
+DROP TABLE widened;
+
+-- infinite times: compaction ends, and the rows are the same
+CREATE TABLE infinite (time timestamptz, series_id int4, stack_id int8, value int8) USING profstore;
+INSERT INTO infinite VALUES ('-infinity', 1, 1, 1), ('2026-01-01', 1, 1, 2);
+INSERT INTO infinite VALUES ('infinity', 1, 1, 3), (NULL, 2, 1, 4);
+INSERT INTO infinite VALUES ('2026-01-01', 1, 2, 5);
+SELECT profstore.compact('infinite') >= 0 AS ended;
+SELECT * FROM infinite ORDER BY value;
+SELECT * FROM profstore.verify('infinite');
+DROP TABLE infinite;
+CREATE TABLE infinite (time int8, series_id int4, stack_id int8, value int8) USING profstore;
+INSERT INTO infinite VALUES (-9223372036854775808, 1, 1, 1), (0, 1, 1, 2);
+INSERT INTO infinite VALUES (9223372036854775807, 1, 1, 3), (NULL, 2, 1, 4);
+SELECT profstore.compact('infinite') >= 0 AS ended;
+SELECT * FROM infinite ORDER BY value;
+SELECT * FROM profstore.verify('infinite');
+DROP TABLE infinite;
