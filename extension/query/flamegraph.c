@@ -5,6 +5,7 @@
 #include "query/flamegraph.h"
 
 #include "query/comparison.h"
+#include "query/merged.h"
 #include "query/srf.h"
 
 /* Result columns. In a comparison value and self are the base's, and what it is compared with stands in the last two. */
@@ -30,6 +31,7 @@ enum
 
 PG_FUNCTION_INFO_V1(profstore_flamegraph);
 PG_FUNCTION_INFO_V1(profstore_flamegraph_diff);
+PG_FUNCTION_INFO_V1(profstore_flamegraph_of);
 
 uint32
 pfs_max_nodes_get(FunctionCallInfo fcinfo, int argument)
@@ -102,6 +104,25 @@ profstore_flamegraph(PG_FUNCTION_ARGS)
 
 	for (uint32 i = 0; i < flame.rows.count; i++)
 		put_row(&rows, (int32) i, &flame.rows.rows[i], false);
+	return (Datum) 0;
+}
+
+/*
+ * flamegraph_of(sums, max_nodes, inverted, focus, ignore, show, hide, granularity)
+ */
+PGDLLEXPORT Datum
+profstore_flamegraph_of(PG_FUNCTION_ARGS)
+{
+	PfsRows rows = pfs_rows_begin(fcinfo);
+	uint32 max_nodes = pfs_max_nodes_get(fcinfo, 1);
+	bool inverted = !PG_ARGISNULL(2) && PG_GETARG_BOOL(2);
+	PfsFilters filters = pfs_frame_filters_get(fcinfo, 3);
+	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
+	PfsFlameRows flame =
+		pfs_flame_rows(pfs_frame_tree_build(&sums, &filters, inverted, NULL), max_nodes);
+
+	for (uint32 i = 0; i < flame.count; i++)
+		put_row(&rows, (int32) i, &flame.rows[i], false);
 	return (Datum) 0;
 }
 

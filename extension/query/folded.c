@@ -5,6 +5,7 @@
 #include "query/flame_rows.h"
 
 #include "lib/stringinfo.h"
+#include "query/merged.h"
 #include "query/srf.h"
 #include "utils/builtins.h"
 
@@ -15,6 +16,7 @@ enum
 };
 
 PG_FUNCTION_INFO_V1(profstore_folded);
+PG_FUNCTION_INFO_V1(profstore_folded_of);
 
 /* A name without what separates frames and lines. */
 static void
@@ -43,19 +45,13 @@ put_row(const PfsRows *rows, const char *stack, int length, int64 value)
 }
 
 /*
- * folded(selector, from_ts, to_ts, focus, ignore, show, hide, granularity)
- *
  * Rows come depth first, so the text of a stack is its parent's text and one name more: ends[level] is the length up to a
  * level.
  */
-PGDLLEXPORT Datum
-profstore_folded(PG_FUNCTION_ARGS)
+static void
+put_stacks(const PfsRows *rows, PfsFrameTree *tree)
 {
 	static const char no_frames[] = "[empty stack]";
-	PfsRows rows = pfs_rows_begin(fcinfo);
-	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
-	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
-	PfsFrameTree *tree = pfs_frame_tree_query(selection, &filters, false);
 	PfsFlameRows flame = pfs_flame_rows(tree, PFS_NO_ROW_LIMIT);
 	StringInfoData stack;
 	int32 capacity = 64;
@@ -64,7 +60,7 @@ profstore_folded(PG_FUNCTION_ARGS)
 	initStringInfo(&stack);
 	ends[0] = 0;
 	if (flame.rows[0].self.value != 0)
-		put_row(&rows, no_frames, (int) strlen(no_frames), flame.rows[0].self.value);
+		put_row(rows, no_frames, (int) strlen(no_frames), flame.rows[0].self.value);
 	for (uint32 i = 1; i < flame.count; i++)
 	{
 		const PfsFlameRow *row = &flame.rows[i];
@@ -80,7 +76,34 @@ profstore_folded(PG_FUNCTION_ARGS)
 		append_name(&stack, pfs_symbol_name(tree->symbols, row->node->symbol));
 		ends[row->level] = stack.len;
 		if (row->self.value != 0)
-			put_row(&rows, stack.data, stack.len, row->self.value);
+			put_row(rows, stack.data, stack.len, row->self.value);
 	}
+}
+
+/*
+ * folded(selector, from_ts, to_ts, focus, ignore, show, hide, granularity)
+ */
+PGDLLEXPORT Datum
+profstore_folded(PG_FUNCTION_ARGS)
+{
+	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
+	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
+
+	put_stacks(&rows, pfs_frame_tree_query(selection, &filters, false));
+	return (Datum) 0;
+}
+
+/*
+ * folded_of(sums, focus, ignore, show, hide, granularity)
+ */
+PGDLLEXPORT Datum
+profstore_folded_of(PG_FUNCTION_ARGS)
+{
+	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsFilters filters = pfs_frame_filters_get(fcinfo, 1);
+	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
+
+	put_stacks(&rows, pfs_frame_tree_build(&sums, &filters, false, NULL));
 	return (Datum) 0;
 }

@@ -6,6 +6,7 @@
 
 #include "common/int.h"
 #include "query/comparison.h"
+#include "query/merged.h"
 #include "query/srf.h"
 
 enum
@@ -43,6 +44,7 @@ enum
 
 PG_FUNCTION_INFO_V1(profstore_top);
 PG_FUNCTION_INFO_V1(profstore_top_diff);
+PG_FUNCTION_INFO_V1(profstore_top_of);
 
 /* NULL is no limit. */
 static int64
@@ -91,6 +93,17 @@ put_row(const PfsRows *rows, const PfsFunctionTotal *function, int64 whole)
 	pfs_rows_put(rows, values, nulls);
 }
 
+static void
+put_functions(const PfsRows *rows, PfsFrameTree *tree, int64 max_rows)
+{
+	PfsFunctionTotal *functions;
+	uint32 count = pfs_function_totals(tree, &functions);
+
+	qsort(functions, count, sizeof(PfsFunctionTotal), compare_functions);
+	for (uint32 i = 0; i < count && i < max_rows; i++)
+		put_row(rows, &functions[i], tree->nodes[0].total.value);
+}
+
 /*
  * top(selector, from_ts, to_ts, max_rows, focus, ignore, show, hide, granularity)
  */
@@ -101,15 +114,23 @@ profstore_top(PG_FUNCTION_ARGS)
 	int64 max_rows = get_max_rows(fcinfo, ARG_MAX_ROWS);
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
-	PfsFrameTree *tree;
-	PfsFunctionTotal *functions;
-	uint32 count;
 
-	tree = pfs_frame_tree_query(selection, &filters, false);
-	count = pfs_function_totals(tree, &functions);
-	qsort(functions, count, sizeof(PfsFunctionTotal), compare_functions);
-	for (uint32 i = 0; i < count && i < max_rows; i++)
-		put_row(&rows, &functions[i], tree->nodes[0].total.value);
+	put_functions(&rows, pfs_frame_tree_query(selection, &filters, false), max_rows);
+	return (Datum) 0;
+}
+
+/*
+ * top_of(sums, max_rows, focus, ignore, show, hide, granularity)
+ */
+PGDLLEXPORT Datum
+profstore_top_of(PG_FUNCTION_ARGS)
+{
+	PfsRows rows = pfs_rows_begin(fcinfo);
+	int64 max_rows = get_max_rows(fcinfo, 1);
+	PfsFilters filters = pfs_frame_filters_get(fcinfo, 2);
+	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
+
+	put_functions(&rows, pfs_frame_tree_build(&sums, &filters, false, NULL), max_rows);
 	return (Datum) 0;
 }
 
