@@ -17,6 +17,20 @@ CREATE FUNCTION profstore.import_pprof(profile bytea, labels jsonb DEFAULT '{}',
 	AS 'MODULE_PATHNAME', 'profstore_import_pprof';
 COMMENT ON FUNCTION profstore.import_pprof(bytea, jsonb, timestamptz, text[]) IS 'stores a profile in the format of pprof, gzip or not, all or nothing; returns the number of samples. __name__ among labels names the profile type; sample_labels: keys of sample labels that become labels of series (NULL: all)';
 
+CREATE FUNCTION profstore.import_folded(profile text, labels jsonb DEFAULT '{}', at timestamptz DEFAULT NULL,
+							  sample_type text DEFAULT 'samples', sample_unit text DEFAULT 'count')
+	RETURNS int8
+	LANGUAGE c VOLATILE PARALLEL UNSAFE COST 20000
+	AS 'MODULE_PATHNAME', 'profstore_import_folded';
+COMMENT ON FUNCTION profstore.import_folded(text, jsonb, timestamptz, text, text) IS 'stores folded stacks ("main;work 42", a line each), all or nothing; returns the number of samples. __name__ among labels names the profile type';
+
+CREATE FUNCTION profstore.import_perf_script(profile text, labels jsonb DEFAULT '{}', at timestamptz DEFAULT NULL,
+								   sample_labels text[] DEFAULT '{comm}')
+	RETURNS int8
+	LANGUAGE c VOLATILE PARALLEL UNSAFE COST 20000
+	AS 'MODULE_PATHNAME', 'profstore_import_perf_script';
+COMMENT ON FUNCTION profstore.import_perf_script(text, jsonb, timestamptz, text[]) IS 'stores what "perf script" prints, a profile type for each event, all or nothing; returns the number of samples. at: time of the first sample; sample_labels: which of comm, pid, tid, cpu become labels of series';
+
 CREATE FUNCTION profstore.pprof(selector text, from_ts timestamptz, to_ts timestamptz, focus text DEFAULT NULL, ignore text DEFAULT NULL,
 					  show text DEFAULT NULL, hide text DEFAULT NULL, sample_labels bool DEFAULT false)
 	RETURNS bytea

@@ -7,7 +7,7 @@
 #include "access/xact.h"
 #include "exchange/exchange.h"
 #include "exchange/gunzip.h"
-#include "utils/builtins.h"
+#include "mb/pg_wchar.h"
 #include "utils/timestamp.h"
 
 /* Memory that the objects of a profile may take: of dense real ones they take 2 to 8 times its bytes. */
@@ -90,10 +90,15 @@ pfs_import_begin(FunctionCallInfo fcinfo)
 	if (!JB_ROOT_IS_OBJECT(call->import.labels))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("labels must be a JSON object")));
-	call->import.sample_labels = PG_ARGISNULL(PFS_IMPORT_ARG_SAMPLE_LABELS)
-									 ? NULL
-									 : PG_GETARG_ARRAYTYPE_P(PFS_IMPORT_ARG_SAMPLE_LABELS);
+	call->import.encoding = PG_UTF8;
 	return call;
+}
+
+ArrayType *
+pfs_import_sample_labels(FunctionCallInfo fcinfo)
+{
+	return PG_ARGISNULL(PFS_IMPORT_ARG_OTHERS) ? NULL
+											   : PG_GETARG_ARRAYTYPE_P(PFS_IMPORT_ARG_OTHERS);
 }
 
 int64

@@ -17,7 +17,6 @@ enum
 	PFS_IMPORT_ARG_PROFILE = 0, /* bytea or text */
 	PFS_IMPORT_ARG_LABELS,
 	PFS_IMPORT_ARG_AT, /* NULL: the profile's own time, else now */
-	PFS_IMPORT_ARG_SAMPLE_LABELS,
 	PFS_IMPORT_ARG_OTHERS
 };
 
@@ -27,7 +26,8 @@ typedef struct PfsImportCall
 	PfsBudget budget;
 	PfsProfile profile;
 	PfsReadError error;
-	PfsImport import; /* delta and default_name are for the caller to set */
+	PfsImport
+		import; /* delta, default_name, and an encoding other than UTF-8 are for the caller to set */
 } PfsImportCall;
 
 /*
@@ -35,6 +35,9 @@ typedef struct PfsImportCall
  * are null, and what pfs_import_check raises. Lives in CurrentMemoryContext.
  */
 PfsImportCall *pfs_import_begin(FunctionCallInfo fcinfo);
+
+/* The argument PFS_IMPORT_ARG_OTHERS where it is a text[] of keys of sample labels; NULL: all. */
+ArrayType *pfs_import_sample_labels(FunctionCallInfo fcinfo);
 
 /*
  * Raises an error, with the byte offset, unless the status of reading is PFS_READ_OK: INVALID_BINARY_REPRESENTATION for what

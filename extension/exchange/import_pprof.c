@@ -28,6 +28,7 @@ profstore_import_pprof(PG_FUNCTION_ARGS)
 	PfsImportCall *call = pfs_import_begin(fcinfo);
 	const PfsProfile *profile = &call->profile;
 
+	call->import.sample_labels = pfs_import_sample_labels(fcinfo);
 	pfs_import_check(call, pfs_pprof_read(call->bytes.data, call->bytes.length, &call->profile,
 										  &call->error));
 	/* What was sampled over a time adds up, and so does processor time without one. */

@@ -102,7 +102,7 @@ get_text(const PfsImport *import, PfsText text)
 	if (text.length > MaxAllocSize / MAX_CONVERSION_GROWTH)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("text in profile is too long")));
-	converted = pg_any_to_server(text.data, (int) text.length, PG_UTF8);
+	converted = pg_any_to_server(text.data, (int) text.length, import->encoding);
 	error_context_stack = callback.previous;
 	return converted == text.data ? pnstrdup(text.data, text.length) : converted;
 }

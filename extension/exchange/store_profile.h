@@ -16,6 +16,7 @@ typedef struct PfsImport
 {
 	const PfsProfile *profile;
 	const char *bytes; /* that the profile's texts point into: offsets in errors count from here */
+	int encoding;	   /* of its texts */
 	const char *default_name; /* of the profile type where the labels do not name it */
 	Jsonb *labels;			  /* of all series; __name__ is the name of the profile type */
 	TimestampTz time;		  /* of the profile */
@@ -27,7 +28,7 @@ typedef struct PfsImport
 /*
  * Stores all of it as the caller, in the caller's transaction, and returns the number of rows in samples. Samples of equal stack,
  * labels and time add up; values of 0 are left out, but a series without another row gets one of stack 0. Raises what
- * interning raises, CHARACTER_NOT_IN_REPERTOIRE for texts that are no UTF-8, and NUMERIC_VALUE_OUT_OF_RANGE for sums
+ * interning raises, CHARACTER_NOT_IN_REPERTOIRE for texts that are not in their encoding, and NUMERIC_VALUE_OUT_OF_RANGE for sums
  * that do not fit int8.
  */
 int64 pfs_profile_store(const PfsImport *import);

@@ -1,0 +1,135 @@
+/*
+ * fuzz_profile.c
+ *		The readers of foreign profiles, on any bytes: the first one picks the format. What is accepted must be whole: every
+ *		index is checked. Memory must stay within the budget.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "exchange/gunzip.h"
+#include "exchange/lines.h"
+
+#define MAX_UNPACKED (1 << 20)
+
+enum
+{
+	FORMAT_PPROF,
+	FORMAT_FOLDED,
+	FORMAT_PERF_SCRIPT,
+	FORMAT_COUNT
+};
+
+static void *
+plain_realloc(void *context, void *pointer, size_t bytes)
+{
+	if (bytes == 0)
+	{
+		free(pointer);
+		return NULL;
+	}
+	return realloc(pointer, bytes);
+}
+
+static void
+require(bool condition)
+{
+	if (!condition)
+		abort();
+}
+
+static void
+require_text(PfsText text, const uint8_t *bytes, size_t length)
+{
+	/* constants of the readers lie elsewhere, and are short */
+	if (text.length > 32)
+		require((const uint8_t *) text.data >= bytes &&
+				(const uint8_t *) text.data + text.length <= bytes + length);
+}
+
+static void
+require_whole(const PfsProfile *profile, const uint8_t *bytes, size_t length)
+{
+	uint32_t lines = 0;
+
+	require(profile->type_count > 0);
+	for (uint32_t i = 0; i < profile->mapping_count; i++)
+		require_text(profile->mappings[i].file, bytes, length);
+	for (uint32_t i = 0; i < profile->function_count; i++)
+		require_text(profile->functions[i].name, bytes, length);
+	for (uint32_t i = 0; i < profile->line_count; i++)
+		require(profile->lines[i].function < profile->function_count && profile->lines[i].line >= 0);
+	for (uint32_t i = 0; i < profile->location_count; i++)
+	{
+		const PfsProfileLocation *location = &profile->locations[i];
+
+		require(location->mapping == PFS_NONE || location->mapping < profile->mapping_count);
+		require(location->first_line == lines);
+		lines += location->line_count;
+	}
+	require(lines == profile->line_count);
+	for (size_t i = 0; i < profile->location_index_count; i++)
+		require(profile->location_indexes[i] < profile->location_count);
+	for (uint32_t i = 0; i < profile->sample_count; i++)
+	{
+		const PfsProfileSample *sample = &profile->samples[i];
+
+		require(sample->first_location + sample->location_count <= profile->location_index_count);
+		require(sample->first_label + sample->label_count <= profile->label_count);
+	}
+}
+
+static PfsReadStatus
+read_profile(int format, const uint8_t *bytes, size_t length, PfsProfile *profile,
+			 PfsReadError *error)
+{
+	switch (format)
+	{
+		case FORMAT_PPROF:
+			return pfs_pprof_read(bytes, length, profile, error);
+		case FORMAT_FOLDED:
+			return pfs_folded_read((const char *) bytes, length, profile, error);
+		default:
+			return pfs_perf_script_read((const char *) bytes, length, profile, error);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length);
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+	PfsAllocator allocator = { plain_realloc, NULL };
+	PfsBudget budget = { .allocator = allocator };
+	PfsBytes unpacked = { NULL, 0 };
+	PfsReadError error = { NULL, 0 };
+	PfsReadStatus status;
+	PfsProfile profile;
+	int format;
+
+	if (length == 0)
+		return 0;
+	format = bytes[0] % FORMAT_COUNT;
+	bytes++;
+	length--;
+	if (pfs_is_gzip(bytes, length))
+	{
+		status = pfs_gunzip(bytes, length, MAX_UNPACKED, allocator, &unpacked, &error);
+		require(status == PFS_READ_OK || error.message != NULL);
+		require(unpacked.length <= MAX_UNPACKED);
+		if (status != PFS_READ_OK)
+			return 0;
+		bytes = unpacked.data;
+		length = unpacked.length;
+	}
+	budget.left = 65536 + 16 * length;
+	pfs_profile_init(&profile, &budget);
+	status = read_profile(format, bytes, length, &profile, &error);
+	require(status != PFS_READ_NO_MEMORY);
+	if (status == PFS_READ_OK)
+		require_whole(&profile, bytes, length);
+	else
+		require(error.message != NULL && error.offset <= length);
+	pfs_profile_fini(&profile);
+	free(unpacked.data);
+	return 0;
+}
