@@ -37,3 +37,25 @@ CREATE FUNCTION profstore.pprof(selector text, from_ts timestamptz, to_ts timest
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000
 	AS 'MODULE_PATHNAME', 'profstore_pprof';
 COMMENT ON FUNCTION profstore.pprof(text, timestamptz, timestamptz, text, text, text, text, bool) IS 'merged stacks in the format of pprof, for go tool pprof and go build -pgo; sample_labels: with the labels of series on samples';
+
+CREATE FUNCTION profstore.speedscope(selector text, from_ts timestamptz, to_ts timestamptz, focus text DEFAULT NULL, ignore text DEFAULT NULL,
+						   show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
+	RETURNS jsonb
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000
+	AS 'MODULE_PATHNAME', 'profstore_speedscope';
+COMMENT ON FUNCTION profstore.speedscope(text, timestamptz, timestamptz, text, text, text, text, text) IS 'merged stacks in the file format of speedscope.app; values below 0 as a second profile';
+
+CREATE FUNCTION profstore.flamegraph_json(selector text, from_ts timestamptz, to_ts timestamptz, max_nodes int4 DEFAULT 8192,
+								inverted bool DEFAULT false, focus text DEFAULT NULL, ignore text DEFAULT NULL,
+								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
+	RETURNS jsonb
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000
+	AS 'MODULE_PATHNAME', 'profstore_flamegraph_json';
+COMMENT ON FUNCTION profstore.flamegraph_json(text, timestamptz, timestamptz, int4, bool, text, text, text, text, text) IS 'flame graph as nested objects: name, value, children, and where known file, line, binary; for d3-flame-graph';
+
+CREATE FUNCTION profstore.firefox_profile(selector text, from_ts timestamptz, to_ts timestamptz, focus text DEFAULT NULL, ignore text DEFAULT NULL,
+								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
+	RETURNS jsonb
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000
+	AS 'MODULE_PATHNAME', 'profstore_firefox_profile';
+COMMENT ON FUNCTION profstore.firefox_profile(text, timestamptz, timestamptz, text, text, text, text, text) IS 'merged stacks in the processed format of profiler.firefox.com';

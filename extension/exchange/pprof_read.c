@@ -182,13 +182,14 @@ scratch_alloc(void *context, size_t bytes)
 {
 	Reader *reader = context;
 	size_t aligned = (bytes + 16) & ~(size_t) 15;
-	uint8_t *memory = reader->scratch + reader->scratch_used;
+	uint8_t *memory;
 
 	if (aligned < bytes || aligned > reader->scratch_size - reader->scratch_used)
 	{
 		reader->scratch_wanted = aligned;
 		return NULL;
 	}
+	memory = reader->scratch + reader->scratch_used;
 	reader->scratch_used += aligned;
 	return memory;
 }
