@@ -22,7 +22,7 @@ BEGIN
 	EXECUTE format('GRANT SELECT, INSERT, UPDATE ON profstore.targets TO %s', role);
 	EXECUTE format('GRANT EXECUTE ON FUNCTION profstore.intern_profile_types, profstore.intern_series,
 		profstore.touch_series, profstore.intern_mappings, profstore.intern_functions, profstore.intern_locations,
-		profstore.intern_stacks, profstore.epoch, profstore.begin_batch, profstore.ensure_partitions TO %s', role);
+		profstore.intern_stacks, profstore.epoch, profstore.pin_epoch, profstore.begin_batch, profstore.ensure_partitions TO %s', role);
 END
 $$;
 COMMENT ON FUNCTION profstore.grant_write(regrole) IS 'gives a role what it needs to store samples, and nothing to read them: for collectors';

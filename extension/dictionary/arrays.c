@@ -9,6 +9,7 @@
 #include "utils/builtins.h"
 
 #include "dictionary/arrays.h"
+#include "dictionary/epoch.h"
 
 PG_FUNCTION_INFO_V1(profstore_begin_interning);
 PG_FUNCTION_INFO_V1(profstore_check_counts);
@@ -45,7 +46,7 @@ pfs_counts_check(const char *caller, const int32 *counts, uint32 count, uint32 t
 }
 
 /*
- * begin_interning(caller, VARIADIC arrays): arrays of one length, of any types.
+ * begin_interning(caller, VARIADIC arrays): arrays of one length, of any types. Pins the epoch.
  *
  * A writer keeps the ids that it gets once its transaction has committed. So that a crash cannot take back such a
  * commit and give its ids to other content, the commit waits for the disk even under synchronous_commit = off.
@@ -67,6 +68,7 @@ profstore_begin_interning(PG_FUNCTION_ARGS)
 		expected = count;
 	}
 	ForceSyncCommit();
+	pfs_epoch_pin();
 	PG_RETURN_VOID();
 }
 

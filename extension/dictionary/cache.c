@@ -6,7 +6,6 @@
 
 #include <limits.h>
 
-#include "access/genam.h"
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/namespace.h"
@@ -21,14 +20,11 @@
 
 #include "dictionary/cache.h"
 #include "dictionary/dictionary.h"
+#include "dictionary/epoch.h"
 
 #define SCHEMA_NAME "profstore"
 
-/* Columns of profstore.epoch. */
-#define EPOCH_IDS	2
-#define EPOCH_NAMES 3
-
-static int cache_size_mb = 1024;
+static int cache_size_mb = 256;
 
 static MemoryContext cache_context;
 static Oid cached_for; /* OID of profstore.epoch when the caches were filled */
@@ -64,26 +60,16 @@ pfs_table_open(const char *name, LOCKMODE lock)
 	return table_open(pfs_relation_oid(name), lock);
 }
 
-PfsEpoch
-pfs_epoch_read(void)
+static Size
+cache_size_bytes(void)
 {
-	Relation table = pfs_table_open("epoch", AccessShareLock);
-	SysScanDesc scan = systable_beginscan(table, InvalidOid, false, GetActiveSnapshot(), 0, NULL);
-	HeapTuple tuple = systable_getnext(scan);
-	PfsEpoch epoch;
-	bool is_null;
+	return (Size) cache_size_mb * 1024 * 1024;
+}
 
-	if (!HeapTupleIsValid(tuple))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED), errmsg("table \"profstore.epoch\" is empty"),
-				 errhint("Run INSERT INTO profstore.epoch DEFAULT VALUES.")));
-	epoch.ids = DatumGetInt64(heap_getattr(tuple, EPOCH_IDS, RelationGetDescr(table), &is_null));
-	epoch.names =
-		DatumGetInt64(heap_getattr(tuple, EPOCH_NAMES, RelationGetDescr(table), &is_null));
-	epoch.own = TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
-	systable_endscan(scan);
-	table_close(table, NoLock);
-	return epoch;
+Size
+pfs_cache_tree_bytes(void)
+{
+	return cache_size_bytes() - Min(pfs_names_bytes(), cache_size_bytes() / 2);
 }
 
 static void
@@ -124,13 +110,13 @@ pfs_dictionary_begin(void)
 	check_privileges("functions");
 	check_privileges("mappings");
 
-	epoch = pfs_epoch_read();
+	epoch = pfs_epoch_read(GetActiveSnapshot());
 	if (epoch_oid != cached_for || epoch.ids != cached_epoch.ids ||
-		MemoryContextMemAllocated(pfs_cache_context(), true) / (1024 * 1024) >=
-			(Size) cache_size_mb)
+		epoch.removals != cached_epoch.removals)
 		forget_all();
-	else if (epoch.names != cached_epoch.names)
+	else if (epoch.names != cached_epoch.names || pfs_names_bytes() > cache_size_bytes() / 2)
 		pfs_names_forget();
+	pfs_trees_evict();
 	cached_for = epoch_oid;
 	cached_epoch = epoch;
 }
@@ -155,6 +141,7 @@ end_transaction(XactEvent event, void *arg)
 		case XACT_EVENT_COMMIT:
 		case XACT_EVENT_PARALLEL_COMMIT:
 			cached_epoch.own = false;
+			pfs_epoch_unpin();
 			pfs_trees_commit();
 			pfs_intern_commit();
 			break;
@@ -162,6 +149,7 @@ end_transaction(XactEvent event, void *arg)
 		case XACT_EVENT_PARALLEL_ABORT:
 		case XACT_EVENT_PREPARE: /* committed or not later, by whoever: read again then */
 			abort_epoch();
+			pfs_epoch_unpin();
 			pfs_trees_abort();
 			pfs_intern_abort();
 			break;
@@ -179,6 +167,7 @@ end_subtransaction(SubXactEvent event, SubTransactionId subid, SubTransactionId 
 	if (event == SUBXACT_EVENT_ABORT_SUB)
 	{
 		abort_epoch();
+		pfs_epoch_unpin();
 		pfs_trees_abort();
 		pfs_intern_abort();
 	}
@@ -190,8 +179,8 @@ pfs_dictionary_init(void)
 	DefineCustomIntVariable(
 		"profstore.dictionary_cache_size",
 		"Sets how much of the stack dictionary a session keeps in memory.",
-		"A session whose cache has outgrown this drops it before the next query, and reads again what it needs.",
-		&cache_size_mb, 1024, 16, INT_MAX, PGC_USERSET, GUC_UNIT_MB, NULL, NULL, NULL);
+		"Beyond it, the partitions that were not used for the longest time go, and are read again when they are needed.",
+		&cache_size_mb, 256, 16, INT_MAX, PGC_USERSET, GUC_UNIT_MB, NULL, NULL, NULL);
 	RegisterXactCallback(end_transaction, NULL);
 	RegisterSubXactCallback(end_subtransaction, NULL);
 }

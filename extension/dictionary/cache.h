@@ -2,8 +2,9 @@
  * cache.h
  *		Lifecycle of the dictionary's caches in this backend; internal to the room.
  *
- * All cached memory hangs under one memory context. It is dropped when the epoch moves, when the extension was
- * made anew, and when it outgrows profstore.dictionary_cache_size; each of these only in pfs_dictionary_begin.
+ * All cached memory hangs under one memory context. It is dropped when the epoch moves and when the extension was
+ * made anew, both only in pfs_dictionary_begin. Where it outgrows profstore.dictionary_cache_size, trees go one by
+ * one, those first that were not used for the longest time, and at last the names.
  * At the abort of a (sub)transaction, trees and keys that hold rows of the transaction go at once.
  */
 #ifndef PFS_DICTIONARY_CACHE_H
@@ -17,21 +18,14 @@
 /* Parent of all cached memory; made on first use. */
 MemoryContext pfs_cache_context(void);
 
+/* Bytes that trees may take beside the names: what profstore.dictionary_cache_size leaves them. */
+Size pfs_cache_tree_bytes(void);
+
 /* OID of a relation of schema profstore; raises UNDEFINED_TABLE. */
 Oid pfs_relation_oid(const char *name);
 
 /* Opens a table of schema profstore; the caller closes it. */
 Relation pfs_table_open(const char *name, LOCKMODE lock);
-
-/* The epoch row, as the active snapshot sees it. */
-typedef struct PfsEpoch
-{
-	int64 ids;
-	int64 names;
-	bool own; /* written by the transaction that reads it */
-} PfsEpoch;
-
-PfsEpoch pfs_epoch_read(void);
 
 /*
  * Parts of the cache. _forget frees all (its context is about to go); _abort drops what holds rows of the
@@ -39,9 +33,11 @@ PfsEpoch pfs_epoch_read(void);
  * transaction callbacks: they raise no error and read no table.
  */
 void pfs_trees_forget(void);
+void pfs_trees_evict(void); /* frees trees until they take no more than pfs_cache_tree_bytes */
 void pfs_trees_abort(void);
 void pfs_trees_commit(void);
 void pfs_names_forget(void);
+Size pfs_names_bytes(void);
 void pfs_intern_forget(void);
 void pfs_intern_abort(void);
 void pfs_intern_commit(void);

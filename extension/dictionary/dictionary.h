@@ -7,9 +7,8 @@
  * PfsTree: nodes in id order under dense indexes 1 .. node_count, index 0 being the root (no frame).
  *
  * Caches hold committed rows, and the rows of this transaction in an overlay that goes with its (sub)abort.
- * Nothing cached ever changes under its id, except that a new epoch (dictionary_epoch) drops names and collected
- * partitions. Pointers that these functions return hold until the end of the calling SQL function: caches
- * are only dropped at the start of one, by pfs_dictionary_begin.
+ * Nothing cached ever changes under its id, except that a new epoch (profstore.epoch) drops it all. Pointers to names hold until the end of the calling SQL function: they are only dropped at the
+ * start of one, by pfs_dictionary_begin. A tree holds until the next one is asked for, which may take its place.
  */
 #ifndef PFS_DICTIONARY_H
 #define PFS_DICTIONARY_H

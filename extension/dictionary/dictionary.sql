@@ -3,15 +3,19 @@
 
 CREATE TABLE profstore.epoch
 (
-	one   bool PRIMARY KEY DEFAULT true CHECK (one),
-	ids   int8 NOT NULL DEFAULT extract(epoch FROM clock_timestamp())::int8,
-	names int8 NOT NULL DEFAULT 0
+	one       bool PRIMARY KEY DEFAULT true CHECK (one),
+	ids       int8 NOT NULL DEFAULT extract(epoch FROM clock_timestamp())::int8,
+	names     int8 NOT NULL DEFAULT 0,
+	removals  int8 NOT NULL DEFAULT 0,
+	condemned bool NOT NULL DEFAULT false
 );
 INSERT INTO profstore.epoch DEFAULT VALUES;
 COMMENT ON TABLE profstore.epoch IS 'one row: tells caches, here and on standbys, that what they hold is out of date';
 COMMENT ON COLUMN profstore.epoch.one IS 'keeps it at one row';
-COMMENT ON COLUMN profstore.epoch.ids IS 'grows when ids go away; starts at the second of creation, so that a new database never repeats the epoch of an old one';
+COMMENT ON COLUMN profstore.epoch.ids IS 'grows when ids are about to go; starts at the second of creation, so that a new database never repeats the epoch of an old one';
 COMMENT ON COLUMN profstore.epoch.names IS 'grows when functions, lines or files of stored locations change';
+COMMENT ON COLUMN profstore.epoch.removals IS 'grows when rows of the dictionary are removed';
+COMMENT ON COLUMN profstore.epoch.condemned IS 'some rows of the dictionary are condemned, since ids grew last';
 
 CREATE SEQUENCE profstore.profile_type_ids AS int4;
 CREATE TABLE profstore.profile_types
@@ -49,7 +53,8 @@ CREATE TABLE profstore.series
 	labels       jsonb NOT NULL,
 	period       int8 NOT NULL,
 	first_seen   timestamptz NOT NULL DEFAULT now(),
-	last_seen    timestamptz NOT NULL DEFAULT now()
+	last_seen    timestamptz NOT NULL DEFAULT now(),
+	condemned    bool NOT NULL DEFAULT false
 ) WITH (fillfactor = 70);
 CREATE INDEX series_content ON profstore.series (profstore.content_hash(profile_type, labels, period));
 COMMENT ON SEQUENCE profstore.series_ids IS 'ids of series';
@@ -60,6 +65,7 @@ COMMENT ON COLUMN profstore.series.labels IS 'object of text values; none is emp
 COMMENT ON COLUMN profstore.series.period IS 'amount of period_type between two samples, 0 where not known';
 COMMENT ON COLUMN profstore.series.first_seen IS 'no sample is older';
 COMMENT ON COLUMN profstore.series.last_seen IS 'kept to within a minute; see touch_series';
+COMMENT ON COLUMN profstore.series.condemned IS 'nothing referred to it when collect_dictionary() looked last: it is no longer given out, and goes if that stays so';
 
 CREATE FUNCTION profstore.content_hash(build_id text, file text) RETURNS int8
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -69,9 +75,10 @@ COMMENT ON FUNCTION profstore.content_hash(text, text) IS 'hash by which a mappi
 CREATE SEQUENCE profstore.mapping_ids AS int4;
 CREATE TABLE profstore.mappings
 (
-	id       int4 PRIMARY KEY DEFAULT nextval('profstore.mapping_ids'),
-	build_id text NOT NULL,
-	file     text NOT NULL
+	id        int4 PRIMARY KEY DEFAULT nextval('profstore.mapping_ids'),
+	build_id  text NOT NULL,
+	file      text NOT NULL,
+	condemned bool NOT NULL DEFAULT false
 );
 CREATE INDEX mappings_content ON profstore.mappings (profstore.content_hash(build_id, file));
 COMMENT ON SEQUENCE profstore.mapping_ids IS 'ids of mappings';
@@ -79,6 +86,7 @@ COMMENT ON TABLE profstore.mappings IS 'binaries: executables, libraries, the ke
 COMMENT ON COLUMN profstore.mappings.id IS 'number in locations.mapping';
 COMMENT ON COLUMN profstore.mappings.build_id IS 'hexadecimal, empty where not known';
 COMMENT ON COLUMN profstore.mappings.file IS 'path as the process saw it';
+COMMENT ON COLUMN profstore.mappings.condemned IS 'nothing referred to it when collect_dictionary() looked last: it is no longer given out, and goes if that stays so';
 
 CREATE FUNCTION profstore.content_hash(name text, system_name text, filename text, start_line int4) RETURNS int8
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -92,7 +100,8 @@ CREATE TABLE profstore.functions
 	name        text NOT NULL,
 	system_name text NOT NULL,
 	filename    text NOT NULL,
-	start_line  int4 NOT NULL
+	start_line  int4 NOT NULL,
+	condemned   bool NOT NULL DEFAULT false
 );
 CREATE INDEX functions_content ON profstore.functions
 	(profstore.content_hash(name, system_name, filename, start_line));
@@ -103,6 +112,7 @@ COMMENT ON COLUMN profstore.functions.name IS 'for people: demangled';
 COMMENT ON COLUMN profstore.functions.system_name IS 'as the linker knows it';
 COMMENT ON COLUMN profstore.functions.filename IS 'source file, empty where not known';
 COMMENT ON COLUMN profstore.functions.start_line IS 'first line of the function, 0 where not known';
+COMMENT ON COLUMN profstore.functions.condemned IS 'nothing referred to it when collect_dictionary() looked last: it is no longer given out, and goes if that stays so';
 
 CREATE SEQUENCE profstore.location_ids AS int4;
 CREATE TABLE profstore.locations
@@ -113,6 +123,7 @@ CREATE TABLE profstore.locations
 	function_ids  int4[] NOT NULL,
 	lines         int4[] NOT NULL,
 	symbolization "char" NOT NULL CHECK (symbolization IN ('p', 's', 'x')),
+	condemned     bool NOT NULL DEFAULT false,
 	CHECK (cardinality(function_ids) = cardinality(lines))
 );
 CREATE INDEX locations_content ON profstore.locations
@@ -125,13 +136,15 @@ COMMENT ON COLUMN profstore.locations.address IS 'ELF virtual address, the same 
 COMMENT ON COLUMN profstore.locations.function_ids IS 'ids in functions, innermost inlined one first; empty where not symbolized';
 COMMENT ON COLUMN profstore.locations.lines IS 'line in the file of each of function_ids, 0 where not known';
 COMMENT ON COLUMN profstore.locations.symbolization IS 'p: pending, s: symbolized, x: no symbols to be found';
+COMMENT ON COLUMN profstore.locations.condemned IS 'nothing referred to it when collect_dictionary() looked last: it is no longer given out, and goes if that stays so';
 
 CREATE SEQUENCE profstore.dictionary_partition_ids AS int4 MAXVALUE 8388607;
 CREATE TABLE profstore.dictionary_partitions
 (
-	id      int4 PRIMARY KEY DEFAULT nextval('profstore.dictionary_partition_ids'),
-	key     text NOT NULL,
-	created timestamptz NOT NULL DEFAULT now()
+	id        int4 PRIMARY KEY DEFAULT nextval('profstore.dictionary_partition_ids'),
+	key       text NOT NULL,
+	created   timestamptz NOT NULL DEFAULT now(),
+	condemned bool NOT NULL DEFAULT false
 );
 CREATE INDEX dictionary_partitions_content ON profstore.dictionary_partitions (hashtextextended(key, 0));
 COMMENT ON SEQUENCE profstore.dictionary_partition_ids IS 'ids of dictionary partitions: 23 bits of a stack id';
@@ -139,6 +152,7 @@ COMMENT ON TABLE profstore.dictionary_partitions IS 'parts of the stack dictiona
 COMMENT ON COLUMN profstore.dictionary_partitions.id IS 'upper bits of the stack ids in it: id << 40';
 COMMENT ON COLUMN profstore.dictionary_partitions.key IS 'build ID of the process''s executable; for imports that of the first mapping, else the service';
 COMMENT ON COLUMN profstore.dictionary_partitions.created IS 'time of its first stack';
+COMMENT ON COLUMN profstore.dictionary_partitions.condemned IS 'nothing referred to it when collect_dictionary() looked last: it is no longer given out, and goes if that stays so';
 
 CREATE SEQUENCE profstore.node_numbers INCREMENT BY 64 MAXVALUE 1099511627712;
 CREATE TABLE profstore.stack_chunks

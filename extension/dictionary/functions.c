@@ -1,21 +1,18 @@
 /*
  * functions.c
- *		SQL functions that show the dictionary's inside: chunk_nodes and epoch.
+ *		The SQL function that shows the dictionary's inside: chunk_nodes.
  */
 #include "profstore.h"
 
 #include "access/htup_details.h"
-#include "access/xlog.h"
 #include "fmgr.h"
 #include "funcapi.h"
 
-#include "dictionary/cache.h"
 #include "dictionary/chunk.h"
 #include "dictionary/chunk_format.h"
 #include "dictionary/dictionary.h"
 
 PG_FUNCTION_INFO_V1(profstore_chunk_nodes);
-PG_FUNCTION_INFO_V1(profstore_epoch);
 
 /* chunk_nodes(partition_id, node_count, first_node, last_node, payload): its nodes, ids and parents with the partition */
 PGDLLEXPORT Datum
@@ -59,20 +56,4 @@ profstore_chunk_nodes(PG_FUNCTION_ARGS)
 		SRF_RETURN_NEXT(call, HeapTupleGetDatum(heap_form_tuple(call->tuple_desc, values, nulls)));
 	}
 	SRF_RETURN_DONE(call);
-}
-
-/*
- * epoch(): the stored epoch, and below it the timeline. A standby that takes over may lack the last commits of its
- * primary, and would give their ids out again: writers must not go on with what they know.
- */
-PGDLLEXPORT Datum
-profstore_epoch(PG_FUNCTION_ARGS)
-{
-	TimeLineID timeline;
-
-	if (RecoveryInProgress())
-		GetXLogReplayRecPtr(&timeline);
-	else
-		timeline = GetWALInsertionTimeLine();
-	PG_RETURN_INT64(pfs_epoch_read().ids * 65536 + timeline % 65536);
 }

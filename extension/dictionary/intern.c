@@ -20,6 +20,7 @@
 
 #include "dictionary/arrays.h"
 #include "dictionary/dictionary.h"
+#include "dictionary/epoch.h"
 #include "dictionary/intern.h"
 #include "dictionary/rows.h"
 #include "dictionary/tree_store.h"
@@ -212,6 +213,7 @@ profstore_intern_stacks(PG_FUNCTION_ARGS)
 		interning.ids[i] = -1;
 	}
 
+	pfs_epoch_pin();
 	pfs_dictionary_begin();
 	interning.cache = pfs_tree_cached(pfs_partition_intern(partition));
 	interning.path.nodes =

@@ -16,7 +16,10 @@ int32 pfs_partition_intern(const char *key);
 /* Next node number that is larger than a parent's, from this backend's run of them. */
 int64 pfs_node_number_next(int64 parent_number);
 
-/* Raises FOREIGN_KEY_VIOLATION where one of these locations (sorted, distinct) is not stored. */
+/*
+ * Raises FOREIGN_KEY_VIOLATION where one of these locations (sorted, distinct) is not stored, and
+ * OBJECT_NOT_IN_PREREQUISITE_STATE where one is condemned.
+ */
 void pfs_locations_require(const int32 *ids, uint32 count);
 
 #endif

@@ -20,6 +20,9 @@
 /* INCREMENT BY of profstore.node_numbers. */
 #define NODE_NUMBER_RUN 64
 
+/* Column of profstore.locations. */
+#define LOCATION_CONDEMNED 7
+
 /* Locations are marked in words of a page each. */
 #define PAGE_BITS  15
 #define PAGE_WORDS ((1 << PAGE_BITS) / 64)
@@ -131,7 +134,8 @@ pfs_partition_intern(const char *key)
 	SPI_connect();
 	id =
 		partition_id_by_sql("SELECT min(id) FROM profstore.dictionary_partitions "
-							"WHERE hashtextextended(key, 0) = hashtextextended($1, 0) AND key = $1",
+							"WHERE hashtextextended(key, 0) = hashtextextended($1, 0) AND key = $1 "
+							"AND NOT condemned",
 							key);
 	if (id == 0)
 	{
@@ -177,6 +181,11 @@ mark_known(TupleTableSlot *slot, void *argument)
 	uint32 page = (uint32) id >> PAGE_BITS;
 	uint32 bit = (uint32) id & ((1 << PAGE_BITS) - 1);
 
+	if (DatumGetBool(slot->tts_values[LOCATION_CONDEMNED - 1]))
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("location with id %d is about to be collected", id),
+						errdetail("It was interned under an epoch that is over."),
+						errhint("Forget all ids and repeat the transaction.")));
 	if (page >= known_page_count)
 	{
 		uint32 page_count = Max(page + 1, known_page_count * 2);

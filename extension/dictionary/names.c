@@ -58,6 +58,12 @@ pfs_names_forget(void)
 	name_context = NULL;
 }
 
+Size
+pfs_names_bytes(void)
+{
+	return name_context == NULL ? 0 : MemoryContextMemAllocated(name_context, true);
+}
+
 static MemoryContext
 context(void)
 {

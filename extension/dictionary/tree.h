@@ -11,6 +11,8 @@
 
 #include "profstore.h"
 
+#include "lib/ilist.h"
+
 #include "dictionary/dictionary.h"
 
 /* Slot of the hash of children: open addressing, linear probing. */
@@ -28,6 +30,8 @@ typedef struct PfsTreeCache
 	bool own;			/* holds nodes of the running transaction */
 	uint64 horizon;		/* chunks of transactions before this one are all here */
 	MemoryContext context;
+	Size bytes;		/* taken from context when it was looked at last */
+	dlist_node use; /* in the list of trees, latest used first */
 
 	PfsTree tree; /* as readers see it; its arrays are these: */
 	int64 *ids;

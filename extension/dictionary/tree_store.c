@@ -49,6 +49,8 @@ enum
 
 /* All trees of this backend, by partition. */
 static HTAB *trees;
+static dlist_head uses = DLIST_STATIC_INIT(uses); /* latest used first */
+static Size tree_bytes;							  /* of all trees */
 static bool some_are_own;
 
 /* A node whose parent is not in its chunk. */
@@ -72,14 +74,45 @@ typedef struct Loading
 static void
 drop_tree(PfsTreeCache *cache)
 {
+	tree_bytes -= cache->bytes;
+	dlist_delete(&cache->use);
 	MemoryContextDelete(cache->context);
 	hash_search(trees, &cache->partition_id, HASH_REMOVE, NULL);
+}
+
+/* Counts what a tree takes by now. */
+static void
+count_bytes(PfsTreeCache *cache)
+{
+	Size bytes = MemoryContextMemAllocated(cache->context, true);
+
+	tree_bytes = tree_bytes - cache->bytes + bytes;
+	cache->bytes = bytes;
+}
+
+/* Trees that hold nodes of this transaction stay: the snapshot may not see their chunks yet. */
+void
+pfs_trees_evict(void)
+{
+	Size limit = pfs_cache_tree_bytes();
+	dlist_node *at = trees == NULL || dlist_is_empty(&uses) ? NULL : dlist_tail_node(&uses);
+
+	while (tree_bytes > limit && at != NULL)
+	{
+		PfsTreeCache *cache = dlist_container(PfsTreeCache, use, at);
+
+		at = dlist_has_prev(&uses, at) ? dlist_prev_node(&uses, at) : NULL;
+		if (!cache->own)
+			drop_tree(cache);
+	}
 }
 
 void
 pfs_trees_forget(void)
 {
 	trees = NULL;
+	tree_bytes = 0;
+	dlist_init(&uses);
 	some_are_own = false;
 }
 
@@ -274,6 +307,7 @@ pfs_tree_refresh(PfsTreeCache *cache)
 	}
 	cache->horizon = Max(cache->horizon, snapshot_horizon(snapshot));
 	cache->changing = false;
+	count_bytes(cache);
 
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(scratch);
@@ -296,12 +330,20 @@ find_tree(int32 partition_id, bool *loaded)
 	*loaded = cache == NULL;
 	if (*loaded)
 	{
-		MemoryContext context = AllocSetContextCreate(pfs_cache_context(), "profstore stack tree",
-													  ALLOCSET_SMALL_SIZES);
+		MemoryContext context;
 
+		pfs_trees_evict();
+		context = AllocSetContextCreate(pfs_cache_context(), "profstore stack tree",
+										ALLOCSET_SMALL_SIZES);
 		cache = hash_search(trees, &partition_id, HASH_ENTER, NULL);
 		pfs_tree_init(cache, partition_id, context);
+		dlist_push_head(&uses, &cache->use);
 		pfs_tree_refresh(cache);
+	}
+	else
+	{
+		count_bytes(cache);
+		dlist_move_head(&uses, &cache->use);
 	}
 	return cache;
 }

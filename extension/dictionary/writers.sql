@@ -4,7 +4,7 @@
 CREATE FUNCTION profstore.begin_interning(caller text, VARIADIC arrays "any") RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'profstore_begin_interning';
-COMMENT ON FUNCTION profstore.begin_interning(text, "any") IS 'internal: checks that arrays are of one length and without nulls; makes the transaction''s commit wait for the disk';
+COMMENT ON FUNCTION profstore.begin_interning(text, "any") IS 'internal: checks that arrays are of one length and without nulls; pins the epoch; makes the transaction''s commit wait for the disk';
 REVOKE EXECUTE ON FUNCTION profstore.begin_interning(text, "any") FROM PUBLIC;
 
 CREATE FUNCTION profstore.refuse_ids(kind text, ids int8[]) RETURNS void
@@ -113,7 +113,7 @@ BEGIN ATOMIC
 	WITH input AS MATERIALIZED
 		(SELECT i.profile_type, n.labels, i.period, i.ord,
 			(SELECT min(k.id) FROM profstore.series AS k
-			 WHERE profstore.content_hash(k.profile_type, k.labels, k.period)
+			 WHERE NOT k.condemned AND profstore.content_hash(k.profile_type, k.labels, k.period)
 				 = profstore.content_hash(i.profile_type, n.labels, i.period)
 				 AND (k.profile_type, k.labels, k.period) = (i.profile_type, n.labels, i.period)) AS id
 		 FROM unnest(profstore.intern_profile_types(profile_types), labels, periods)
@@ -153,7 +153,7 @@ BEGIN ATOMIC
 	WITH input AS MATERIALIZED
 		(SELECT i.*,
 			(SELECT min(k.id) FROM profstore.mappings AS k
-			 WHERE profstore.content_hash(k.build_id, k.file) = profstore.content_hash(i.build_id, i.file)
+			 WHERE NOT k.condemned AND profstore.content_hash(k.build_id, k.file) = profstore.content_hash(i.build_id, i.file)
 				 AND (k.build_id, k.file) = (i.build_id, i.file)) AS id
 		 FROM unnest(build_ids, files) WITH ORDINALITY AS i(build_id, file, ord)),
 	added AS
@@ -177,7 +177,7 @@ BEGIN ATOMIC
 	WITH input AS MATERIALIZED
 		(SELECT i.*,
 			(SELECT min(k.id) FROM profstore.functions AS k
-			 WHERE profstore.content_hash(k.name, k.system_name, k.filename, k.start_line)
+			 WHERE NOT k.condemned AND profstore.content_hash(k.name, k.system_name, k.filename, k.start_line)
 				 = profstore.content_hash(i.name, i.system_name, i.filename, i.start_line)
 				 AND (k.name, k.system_name, k.filename, k.start_line)
 				 = (i.name, i.system_name, i.filename, i.start_line)) AS id
@@ -207,9 +207,9 @@ BEGIN ATOMIC
 		profstore.begin_interning('intern_locations', function_ids, lines),
 		profstore.check_counts('intern_locations', line_counts, cardinality(function_ids));
 	SELECT profstore.refuse_ids('mapping', (SELECT array_agg(i.id) FROM unnest(mappings) AS i(id)
-			WHERE i.id <> 0 AND NOT EXISTS (SELECT FROM profstore.mappings AS k WHERE k.id = i.id))),
+			WHERE i.id <> 0 AND NOT EXISTS (SELECT FROM profstore.mappings AS k WHERE k.id = i.id AND NOT k.condemned))),
 		profstore.refuse_ids('function', (SELECT array_agg(i.id) FROM unnest(function_ids) AS i(id)
-			WHERE NOT EXISTS (SELECT FROM profstore.functions AS k WHERE k.id = i.id)));
+			WHERE NOT EXISTS (SELECT FROM profstore.functions AS k WHERE k.id = i.id AND NOT k.condemned)));
 
 	WITH input AS MATERIALIZED
 		(SELECT i.mapping, i.address, i.ord, function_ids[i.stop - i.line_count + 1 : i.stop] AS function_ids,
@@ -220,10 +220,10 @@ BEGIN ATOMIC
 	found AS MATERIALIZED
 		(SELECT i.*, coalesce(
 			(SELECT k.id FROM profstore.locations AS k
-			 WHERE k.mapping = i.mapping AND k.address = i.address AND i.address <> 0 AND i.lines = '{}'
+			 WHERE k.mapping = i.mapping AND k.address = i.address AND i.address <> 0 AND i.lines = '{}' AND NOT k.condemned
 			 ORDER BY k.lines = '{}', k.id LIMIT 1),
 			(SELECT min(k.id) FROM profstore.locations AS k
-			 WHERE k.mapping = i.mapping AND k.address = i.address
+			 WHERE k.mapping = i.mapping AND k.address = i.address AND NOT k.condemned
 				 AND hash_array_extended(k.function_ids, 0) = hash_array_extended(i.function_ids, 0)
 				 AND (k.function_ids, k.lines) = (i.function_ids, i.lines))) AS id
 		 FROM input AS i),
@@ -250,13 +250,18 @@ CREATE FUNCTION profstore.epoch() RETURNS int8
 	AS 'MODULE_PATHNAME', 'profstore_epoch';
 COMMENT ON FUNCTION profstore.epoch() IS 'under which ids are valid; another one after ids went away, in a restored database, and after a standby took over';
 
+CREATE FUNCTION profstore.pin_epoch(epoch int8) RETURNS void
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'profstore_pin_epoch';
+COMMENT ON FUNCTION profstore.pin_epoch(int8) IS 'keeps ids of that epoch valid until the transaction ends: call it before what was interned in another transaction is stored; SQLSTATE 55000 if the epoch is over';
+
 CREATE FUNCTION profstore.bump_epoch() RETURNS int8
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
 	UPDATE profstore.epoch SET ids = ids + 1;
 	SELECT profstore.epoch();
 END;
-COMMENT ON FUNCTION profstore.bump_epoch() IS 'makes caches and writers forget all ids; call it in the transaction that removes some';
+COMMENT ON FUNCTION profstore.bump_epoch() IS 'makes caches and writers forget all ids';
 REVOKE EXECUTE ON FUNCTION profstore.bump_epoch() FROM PUBLIC;
 
 CREATE FUNCTION profstore.bump_names() RETURNS void
@@ -271,14 +276,7 @@ CREATE FUNCTION profstore.begin_batch(writer uuid, batch int8, epoch int8) RETUR
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
 $$
 BEGIN
-	-- The lock on the table lets whoever removes ids wait for the batches that use them.
-	LOCK TABLE profstore.epoch IN ROW SHARE MODE;
-	IF profstore.epoch() <> begin_batch.epoch THEN
-		RAISE object_not_in_prerequisite_state USING
-			MESSAGE = format('epoch %s is over', begin_batch.epoch),
-			DETAIL = format('The present epoch is %s: ids that were interned earlier may have gone.', profstore.epoch()),
-			HINT = 'Forget all ids, intern again, and repeat the batch.';
-	END IF;
+	PERFORM profstore.pin_epoch(begin_batch.epoch);
 	INSERT INTO profstore.writers AS w (writer, last_batch)
 	VALUES (begin_batch.writer, begin_batch.batch)
 	ON CONFLICT ON CONSTRAINT writers_pkey DO UPDATE
@@ -297,7 +295,7 @@ BEGIN
 	FOREACH signature IN ARRAY '{"intern_profile_types(text[])", "intern_series(text[], jsonb[], int8[])",
 		"touch_series(int4[], timestamptz, timestamptz)", "intern_mappings(text[], text[])",
 		"intern_functions(text[], text[], text[], int4[])", "intern_locations(int4[], int8[], int4[], int4[], int4[])",
-		"intern_stacks(text, int4[], int4[])", "epoch()", "begin_batch(uuid, int8, int8)"}'::text[]
+		"intern_stacks(text, int4[], int4[])", "epoch()", "pin_epoch(int8)", "begin_batch(uuid, int8, int8)"}'::text[]
 	LOOP
 		EXECUTE format('REVOKE EXECUTE ON FUNCTION profstore.%s FROM PUBLIC', signature);
 	END LOOP;
