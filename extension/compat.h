@@ -90,6 +90,14 @@ pfs_read_stream_skip(ReadStream *stream)
 #define MarkGUCPrefixReserved(prefix) EmitWarningsOnPlaceholders(prefix)
 #endif
 
+/* The fourth argument of PostgreSQL 15 tells to keep the buffer of an invisible row. */
+#if PG_VERSION_NUM >= 150000
+#define pfs_heap_fetch(table, snapshot, tuple, buffer) \
+	heap_fetch(table, snapshot, tuple, buffer, false)
+#else
+#define pfs_heap_fetch(table, snapshot, tuple, buffer) heap_fetch(table, snapshot, tuple, buffer)
+#endif
+
 /* The fourth argument of PostgreSQL 18 gathers counters for EXPLAIN. */
 #if PG_VERSION_NUM >= 180000
 #define pfs_index_beginscan(table, index, snapshot, key_count) \

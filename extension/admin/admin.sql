@@ -36,9 +36,10 @@ BEGIN
 	EXECUTE format('GRANT SELECT ON profstore.retention, profstore.retention_log, profstore.tracked_stacks TO %s', role);
 	EXECUTE format('GRANT EXECUTE ON FUNCTION profstore.ensure_partitions, profstore.set_retention, profstore.retention_steps,
 		profstore.retain, profstore.drop_partition, profstore.drop_before, profstore.track_stacks,
-		profstore.untrack_stacks, profstore.stack_references TO %s', role);
+		profstore.untrack_stacks, profstore.stack_references, profstore.collect_dictionary, profstore.is_collection_due,
+		profstore.compact_dictionary TO %s', role);
 	EXECUTE format('GRANT EXECUTE ON PROCEDURE profstore.apply_retention TO %s', role);
 END
 $$;
-COMMENT ON FUNCTION profstore.grant_maintain(regrole) IS 'gives a role what it needs to set and run retention, to drop old samples and to track stacks: for cron jobs';
+COMMENT ON FUNCTION profstore.grant_maintain(regrole) IS 'gives a role what it needs to set and run retention, to drop old samples, to track stacks and to tend the dictionary: for cron jobs';
 REVOKE EXECUTE ON FUNCTION profstore.grant_maintain(regrole) FROM PUBLIC;

@@ -1,6 +1,7 @@
 /*
  * compact.c
- *		profstore.compact(): merges the segments of a table, or of all partitions of one.
+ *		profstore.compact() and compact_dictionary(): merge the segments of a table, or of all partitions of one, and
+ *		the chunks of the stack tree.
  */
 #include "profstore.h"
 
@@ -21,9 +22,12 @@
 
 #include "access/table_am.h"
 #include "admin/compact.h"
+#include "dictionary/cache.h"
+#include "dictionary/chunk_merge.h"
 #include "store/compaction.h"
 
 PG_FUNCTION_INFO_V1(profstore_compact);
+PG_FUNCTION_INFO_V1(profstore_compact_dictionary);
 
 /* Whoever calls the function wants all done that can be. */
 #define OPEN_INPUTS 2
@@ -141,5 +145,20 @@ profstore_compact(PG_FUNCTION_ARGS)
 			merged +=
 				pfs_compact_table(lfirst_oid(cell), OPEN_INPUTS, max_segments - merged, UINT32_MAX);
 	}
+	if (relation_id == pfs_relation_oid("samples"))
+		(void) pfs_chunks_merge(UINT32_MAX);
 	PG_RETURN_INT64(merged);
+}
+
+/* compact_dictionary(max_partitions) -> int8, chunks merged */
+PGDLLEXPORT Datum
+profstore_compact_dictionary(PG_FUNCTION_ARGS)
+{
+	int32 max_partitions = PG_ARGISNULL(0) ? PG_INT32_MAX : PG_GETARG_INT32(0);
+
+	if (max_partitions < 1)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("max_partitions must be at least 1")));
+	pfs_check_maintenance_transaction("profstore.compact_dictionary()");
+	PG_RETURN_INT64(pfs_chunks_merge((uint32) max_partitions));
 }

@@ -242,9 +242,13 @@ BEGIN
 			COMMIT;
 		END IF;
 	END LOOP;
+	IF profstore.is_collection_due() THEN
+		PERFORM profstore.collect_dictionary();
+		COMMIT;
+	END IF;
 END
 $$;
-COMMENT ON PROCEDURE profstore.apply_retention() IS 'does what set_retention asks for, in short transactions: old samples become sums of the tiers, old sums go; the background worker calls it, else call it from cron';
+COMMENT ON PROCEDURE profstore.apply_retention() IS 'does what set_retention asks for, in short transactions: old samples become sums of the tiers, old sums go, then what they alone referred to in the dictionary; the background worker calls it, else call it from cron';
 REVOKE EXECUTE ON PROCEDURE profstore.apply_retention() FROM PUBLIC;
 
 CREATE FUNCTION profstore.drop_before(before timestamptz)

@@ -30,12 +30,16 @@
 #include "utils/wait_event.h"
 
 #include "admin/compact.h"
+#include "dictionary/chunk_merge.h"
 
 #define NAPTIME_DEFAULT_S 60
 #define NAPTIME_MAX_S	  86400
 
 /* So many segments in a bucket that still grows are worth a merge. */
 #define OPEN_INPUTS 32
+
+/* Dictionary partitions whose chunks are merged in one transaction. */
+#define DICTIONARY_PARTITIONS 64
 
 PGDLLEXPORT void profstore_launcher_main(Datum unused);
 PGDLLEXPORT void profstore_worker_main(Datum database_id);
@@ -179,6 +183,26 @@ compact_table(Oid table_id)
 		CHECK_FOR_INTERRUPTS();
 }
 
+/* The same for chunks of the stack tree, a few partitions at a time. */
+static void
+compact_dictionary(Oid unused)
+{
+	int64 merged;
+
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		SetCurrentStatementStartTimestamp();
+		StartTransactionCommand();
+		PushActiveSnapshot(GetTransactionSnapshot());
+		merged = OidIsValid(get_extension_oid("profstore", true))
+					 ? pfs_chunks_merge(DICTIONARY_PARTITIONS)
+					 : 0;
+		PopActiveSnapshot();
+		CommitTransactionCommand();
+	} while (merged > 0);
+}
+
 /* What fails is reported, and left alone until the next round. */
 static void
 attempt(void (*work)(Oid), Oid table_id)
@@ -254,6 +278,7 @@ profstore_worker_main(Datum database_id)
 	pgstat_report_activity(STATE_RUNNING, "compacting profstore tables");
 	foreach(cell, list_catalog(RelationRelationId, is_table))
 		attempt(compact_table, lfirst_oid(cell));
+	attempt(compact_dictionary, InvalidOid);
 	pgstat_report_activity(STATE_RUNNING, "applying the retention of profstore samples");
 	attempt(retain, InvalidOid);
 	proc_exit(0);

@@ -98,13 +98,22 @@ get_varint(Cursor *cursor)
 }
 
 void
-pfs_chunk_nodes_init(PfsChunkNodes *nodes, uint32 capacity)
+pfs_chunk_nodes_reserve(PfsChunkNodes *nodes, uint32 capacity)
 {
-	nodes->node_count = 0;
+	if (nodes->capacity >= capacity)
+		return;
+	if (nodes->capacity > 0)
+	{
+		pfree(nodes->numbers);
+		pfree(nodes->distances);
+		pfree(nodes->parents);
+		pfree(nodes->locations);
+	}
 	nodes->numbers = palloc(capacity * sizeof(int64));
 	nodes->distances = palloc(capacity * sizeof(uint32));
 	nodes->parents = palloc(capacity * sizeof(int64));
 	nodes->locations = palloc(capacity * sizeof(int32));
+	nodes->capacity = capacity;
 }
 
 static uint8 *

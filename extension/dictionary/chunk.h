@@ -7,10 +7,11 @@
 
 #include "profstore.h"
 
-/* Nodes in ascending order of their numbers. Arrays have node_count elements. */
+/* Nodes in ascending order of their numbers; zeroed: none. */
 typedef struct PfsChunkNodes
 {
 	uint32 node_count;
+	uint32 capacity;   /* elements that each array has room for */
 	int64 *numbers;	   /* node numbers, without the partition */
 	uint32 *distances; /* nodes back to the parent, 0 where the parent is not among these */
 	int64 *parents;	   /* node number of the parent, 0 for the root */
@@ -26,14 +27,16 @@ typedef struct PfsChunkRow
 	int64 last_node;
 } PfsChunkRow;
 
-/* Makes room for as many nodes in CurrentMemoryContext. */
-void pfs_chunk_nodes_init(PfsChunkNodes *nodes, uint32 capacity);
+/*
+ * Makes room for as many nodes, in CurrentMemoryContext where there is not enough; what was in them is lost then.
+ */
+void pfs_chunk_nodes_reserve(PfsChunkNodes *nodes, uint32 capacity);
 
 /* 1 .. PFS_CHUNK_MAX_NODES nodes as payload, in CurrentMemoryContext. */
 bytea *pfs_chunk_encode(const PfsChunkNodes *nodes);
 
 /*
- * Unpacks a detoasted payload into nodes, whose arrays hold at least row->node_count elements (PFS_CHUNK_MAX_NODES
+ * Unpacks a detoasted payload into nodes, which have room for at least row->node_count (PFS_CHUNK_MAX_NODES
  * suffice for any). Raises DATA_CORRUPTED where the bytes are damaged, and FEATURE_NOT_SUPPORTED for a newer format.
  */
 void pfs_chunk_decode(const PfsChunkRow *row, const struct varlena *payload, PfsChunkNodes *nodes);

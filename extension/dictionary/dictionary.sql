@@ -3,11 +3,12 @@
 
 CREATE TABLE profstore.epoch
 (
-	one       bool PRIMARY KEY DEFAULT true CHECK (one),
-	ids       int8 NOT NULL DEFAULT extract(epoch FROM clock_timestamp())::int8,
-	names     int8 NOT NULL DEFAULT 0,
-	removals  int8 NOT NULL DEFAULT 0,
-	condemned bool NOT NULL DEFAULT false
+	one          bool PRIMARY KEY DEFAULT true CHECK (one),
+	ids          int8 NOT NULL DEFAULT extract(epoch FROM clock_timestamp())::int8,
+	names        int8 NOT NULL DEFAULT 0,
+	removals     int8 NOT NULL DEFAULT 0,
+	condemned_by xid8,
+	collected    timestamptz NOT NULL DEFAULT now()
 );
 INSERT INTO profstore.epoch DEFAULT VALUES;
 COMMENT ON TABLE profstore.epoch IS 'one row: tells caches, here and on standbys, that what they hold is out of date';
@@ -15,7 +16,8 @@ COMMENT ON COLUMN profstore.epoch.one IS 'keeps it at one row';
 COMMENT ON COLUMN profstore.epoch.ids IS 'grows when ids are about to go; starts at the second of creation, so that a new database never repeats the epoch of an old one';
 COMMENT ON COLUMN profstore.epoch.names IS 'grows when functions, lines or files of stored locations change';
 COMMENT ON COLUMN profstore.epoch.removals IS 'grows when rows of the dictionary are removed';
-COMMENT ON COLUMN profstore.epoch.condemned IS 'some rows of the dictionary are condemned, since ids grew last';
+COMMENT ON COLUMN profstore.epoch.condemned_by IS 'transaction that condemned rows of the dictionary; NULL: none are';
+COMMENT ON COLUMN profstore.epoch.collected IS 'when collect_dictionary() ran last';
 
 CREATE SEQUENCE profstore.profile_type_ids AS int4;
 CREATE TABLE profstore.profile_types

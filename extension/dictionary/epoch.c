@@ -89,14 +89,13 @@ void
 pfs_epoch_pin(void)
 {
 	if (!pin(pfs_epoch_read(GetActiveSnapshot()).ids))
-		ereport(
-			ERROR,
-			(errcode(IsolationUsesXactSnapshot() ? ERRCODE_T_R_SERIALIZATION_FAILURE
-												 : ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-			 errmsg("a new epoch of the dictionary began meanwhile"),
-			 errdetail(
-				 "The snapshot is from before it, and cannot tell which ids are about to go."),
-			 errhint("Forget all ids and repeat the transaction.")));
+		ereport(ERROR,
+				(errcode(IsolationUsesXactSnapshot() ? ERRCODE_T_R_SERIALIZATION_FAILURE
+													 : ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("a new epoch of the dictionary began meanwhile"),
+				 errdetail(
+					 "The snapshot is from before it, and cannot tell which ids are about to go."),
+				 errhint("Forget all ids and repeat the transaction.")));
 }
 
 void
@@ -136,12 +135,11 @@ profstore_pin_epoch(PG_FUNCTION_ARGS)
 	int64 ids = epoch >> 16;
 
 	if (with_timeline(ids) != epoch || !pin(ids))
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("epoch " INT64_FORMAT " is over", epoch),
-				 errdetail("The present epoch is " INT64_FORMAT
-						   ": ids that were interned earlier may have gone.",
-						   with_timeline(latest_ids())),
-				 errhint("Forget all ids, intern again, and repeat the batch.")));
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("epoch " INT64_FORMAT " is over", epoch),
+						errdetail("The present epoch is " INT64_FORMAT
+								  ": ids that were interned earlier may have gone.",
+								  with_timeline(latest_ids())),
+						errhint("Forget all ids, intern again, and repeat the batch.")));
 	PG_RETURN_VOID();
 }

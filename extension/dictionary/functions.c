@@ -36,7 +36,7 @@ profstore_chunk_nodes(PG_FUNCTION_ARGS)
 			elog(ERROR, "chunk_nodes must return rows");
 		call->tuple_desc = BlessTupleDesc(descriptor);
 		decoded = palloc0(sizeof(PfsChunkNodes));
-		pfs_chunk_nodes_init(decoded, (uint32) Min(Max(row.node_count, 1), PFS_CHUNK_MAX_NODES));
+		pfs_chunk_nodes_reserve(decoded, (uint32) Min(Max(row.node_count, 1), PFS_CHUNK_MAX_NODES));
 		pfs_chunk_decode(&row, PG_GETARG_BYTEA_PP(4), decoded);
 		call->user_fctx = decoded;
 		MemoryContextSwitchTo(caller);

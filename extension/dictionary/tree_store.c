@@ -5,7 +5,8 @@
  * A refresh reads only chunks of transactions that may have been in progress at the last one. The horizon is the
  * xmin of the snapshot that was read then: every transaction before it had ended, so its chunks were all visible,
  * or never will be. This holds whatever the order in which transactions commit, and on a standby as
- * well, whose snapshots have such an xmin too. Chunks that were seen already are told by their first node.
+ * well, whose snapshots have such an xmin too. Chunks that were seen already are told by their first node, except
+ * merged ones, which are read once, see load_row.
  *
  * A chunk's nodes may hang on nodes of a chunk that is read later, since its writer may have begun earlier. So
  * parents outside a chunk are looked up when all chunks are in and settled. Their writer saw them committed, so
@@ -14,11 +15,9 @@
 #include "profstore.h"
 
 #include "access/genam.h"
-#include "access/htup_details.h"
 #include "access/table.h"
 #include "access/transam.h"
 #include "access/xact.h"
-#include "catalog/indexing.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -29,21 +28,9 @@
 #include "utils/xid8.h"
 
 #include "dictionary/cache.h"
-#include "dictionary/chunk.h"
 #include "dictionary/chunk_format.h"
+#include "dictionary/chunk_rows.h"
 #include "dictionary/tree_store.h"
-
-/* Columns of profstore.stack_chunks. */
-enum
-{
-	CHUNK_PARTITION_ID = 1,
-	CHUNK_NODE_COUNT,
-	CHUNK_FIRST_NODE,
-	CHUNK_LAST_NODE,
-	CHUNK_XID,
-	CHUNK_PAYLOAD,
-	CHUNK_COLUMNS = CHUNK_PAYLOAD
-};
 
 #define NODE_NUMBER_MASK ((INT64CONST(1) << PFS_NODE_BITS) - 1)
 
@@ -65,7 +52,10 @@ typedef struct Loading
 {
 	PfsTreeCache *cache;
 	uint32 known;		 /* nodes that were there before */
-	PfsChunkNodes nodes; /* of one chunk; made for the first one */
+	uint64 horizon;		 /* of the snapshot */
+	PfsChunkNodes nodes; /* of one chunk */
+	uint32 *indexes;	 /* where they are in the tree */
+	uint32 index_capacity;
 	External *externals;
 	uint32 external_count;
 	uint32 external_capacity;
@@ -180,25 +170,42 @@ add_external(Loading *loading, uint32 index, int64 parent)
 	loading->externals[loading->external_count++] = (External){ index, parent };
 }
 
+/* Room to remember where the nodes of a chunk are in the tree. */
 static void
-append_chunk(Loading *loading, const PfsChunkRow *row, const struct varlena *payload)
+reserve_indexes(Loading *loading, uint32 count)
+{
+	if (loading->index_capacity >= count)
+		return;
+	if (loading->indexes != NULL)
+		pfree(loading->indexes);
+	loading->indexes = palloc(count * sizeof(uint32));
+	loading->index_capacity = count;
+}
+
+/* Appends those nodes of a chunk that are not there. */
+static void
+append_nodes(Loading *loading, int32 partition_id)
 {
 	PfsTreeCache *cache = loading->cache;
 	const PfsChunkNodes *nodes = &loading->nodes;
-	int64 partition = (int64) row->partition_id << PFS_NODE_BITS;
+	int64 partition = (int64) partition_id << PFS_NODE_BITS;
+	int64 last_known = cache->ids == NULL ? 0 : cache->ids[loading->known];
 
-	if (loading->nodes.numbers == NULL)
-		pfs_chunk_nodes_init(&loading->nodes, PFS_CHUNK_MAX_NODES);
-	pfs_chunk_decode(row, payload, &loading->nodes);
+	reserve_indexes(loading, nodes->node_count);
 	for (uint32 i = 0; i < nodes->node_count; i++)
 	{
-		uint32 index =
-			pfs_tree_append(cache, partition | nodes->numbers[i], 0, nodes->locations[i]);
+		int64 id = partition | nodes->numbers[i];
+		uint32 index = id <= last_known ? pfs_tree_search(cache, loading->known, id) : 0;
 
-		if (nodes->distances[i] != 0)
-			cache->parents[index] = index - nodes->distances[i];
-		else if (nodes->parents[i] != 0)
-			add_external(loading, index, partition | nodes->parents[i]);
+		if (index == 0)
+		{
+			index = pfs_tree_append(cache, id, 0, nodes->locations[i]);
+			if (nodes->distances[i] != 0)
+				cache->parents[index] = loading->indexes[i - nodes->distances[i]];
+			else if (nodes->parents[i] != 0)
+				add_external(loading, index, partition | nodes->parents[i]);
+		}
+		loading->indexes[i] = index;
 	}
 }
 
@@ -206,28 +213,20 @@ static void
 load_row(Loading *loading, HeapTuple tuple, TupleDesc descriptor)
 {
 	PfsTreeCache *cache = loading->cache;
-	Datum values[CHUNK_COLUMNS];
-	bool nulls[CHUNK_COLUMNS];
-	PfsChunkRow row;
-	FullTransactionId xid;
-	struct varlena *payload;
+	PfsStoredChunk chunk;
 
-	heap_deform_tuple(tuple, descriptor, values, nulls);
-	row.partition_id = DatumGetInt32(values[CHUNK_PARTITION_ID - 1]);
-	row.node_count = DatumGetInt32(values[CHUNK_NODE_COUNT - 1]);
-	row.first_node = DatumGetInt64(values[CHUNK_FIRST_NODE - 1]);
-	row.last_node = DatumGetInt64(values[CHUNK_LAST_NODE - 1]);
-	xid = DatumGetFullTransactionId(values[CHUNK_XID - 1]);
+	pfs_stored_chunk_read(tuple, descriptor, &chunk);
 
-	if (pfs_tree_search(cache, loading->known,
-						(int64) row.partition_id << PFS_NODE_BITS | row.first_node) != 0)
+	/* one that was merged from several lies before the horizon, and some of them may not be known */
+	if (chunk.xid >= loading->horizon &&
+		pfs_tree_search(cache, loading->known,
+						(int64) chunk.row.partition_id << PFS_NODE_BITS | chunk.row.first_node) !=
+			0)
 		return;
-	if (FullTransactionIdEquals(xid, GetTopFullTransactionIdIfAny()))
+	if (chunk.xid == U64FromFullTransactionId(GetTopFullTransactionIdIfAny()))
 		mark_own(cache);
-	payload = PG_DETOAST_DATUM_PACKED(values[CHUNK_PAYLOAD - 1]);
-	append_chunk(loading, &row, payload);
-	if ((Pointer) payload != DatumGetPointer(values[CHUNK_PAYLOAD - 1]))
-		pfree(payload);
+	pfs_stored_chunk_decode(&chunk, &loading->nodes);
+	append_nodes(loading, chunk.row.partition_id);
 }
 
 static void
@@ -252,16 +251,6 @@ resolve_externals(const Loading *loading, uint32 start, const uint32 *moved_to)
 	}
 }
 
-/* Chunks of transactions before this one are all visible to the snapshot, or never will be. */
-static uint64
-snapshot_horizon(Snapshot snapshot)
-{
-	uint64 next = U64FromFullTransactionId(ReadNextFullTransactionId());
-	uint64 horizon = (next & ~(uint64) PG_UINT32_MAX) | snapshot->xmin;
-
-	return horizon > next ? horizon - ((uint64) 1 << 32) : horizon;
-}
-
 static void
 read_chunks(Loading *loading, Snapshot snapshot)
 {
@@ -271,9 +260,9 @@ read_chunks(Loading *loading, Snapshot snapshot)
 	SysScanDesc scan;
 	HeapTuple tuple;
 
-	ScanKeyInit(&keys[0], CHUNK_PARTITION_ID, BTEqualStrategyNumber, F_INT4EQ,
+	ScanKeyInit(&keys[0], PFS_CHUNK_PARTITION_ID, BTEqualStrategyNumber, F_INT4EQ,
 				Int32GetDatum(cache->partition_id));
-	ScanKeyInit(&keys[1], CHUNK_XID, BTGreaterEqualStrategyNumber, F_XID8GE,
+	ScanKeyInit(&keys[1], PFS_CHUNK_XID, BTGreaterEqualStrategyNumber, F_XID8GE,
 				FullTransactionIdGetDatum(FullTransactionIdFromU64(cache->horizon)));
 	scan = systable_beginscan(table, pfs_relation_oid("stack_chunks_partition"), true, snapshot, 2,
 							  keys);
@@ -294,7 +283,9 @@ pfs_tree_refresh(PfsTreeCache *cache)
 							  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller = MemoryContextSwitchTo(scratch);
 	Snapshot snapshot = GetActiveSnapshot();
-	Loading loading = { .cache = cache, .known = cache->tree.node_count };
+	Loading loading = { .cache = cache,
+						.known = cache->tree.node_count,
+						.horizon = pfs_chunk_horizon(snapshot) };
 	uint32 start;
 	uint32 *moved_to;
 
@@ -305,7 +296,7 @@ pfs_tree_refresh(PfsTreeCache *cache)
 		start = pfs_tree_settle(cache, loading.known + 1, &moved_to);
 		resolve_externals(&loading, start, moved_to);
 	}
-	cache->horizon = Max(cache->horizon, snapshot_horizon(snapshot));
+	cache->horizon = Max(cache->horizon, loading.horizon);
 	cache->changing = false;
 	count_bytes(cache);
 
@@ -392,11 +383,6 @@ static void
 store_chunk(PfsTreeCache *cache, Relation table, uint32 first, uint32 node_count,
 			PfsChunkNodes *nodes)
 {
-	Datum values[CHUNK_COLUMNS];
-	bool nulls[CHUNK_COLUMNS] = { false };
-	HeapTuple tuple;
-	bytea *payload;
-
 	nodes->node_count = node_count;
 	for (uint32 i = 0; i < node_count; i++)
 	{
@@ -407,18 +393,8 @@ store_chunk(PfsTreeCache *cache, Relation table, uint32 first, uint32 node_count
 		nodes->distances[i] = parent >= first ? first + i - parent : 0;
 		nodes->locations[i] = cache->locations[first + i];
 	}
-	payload = pfs_chunk_encode(nodes);
-
-	values[CHUNK_PARTITION_ID - 1] = Int32GetDatum(cache->partition_id);
-	values[CHUNK_NODE_COUNT - 1] = Int32GetDatum((int32) node_count);
-	values[CHUNK_FIRST_NODE - 1] = Int64GetDatum(nodes->numbers[0]);
-	values[CHUNK_LAST_NODE - 1] = Int64GetDatum(nodes->numbers[node_count - 1]);
-	values[CHUNK_XID - 1] = FullTransactionIdGetDatum(GetTopFullTransactionId());
-	values[CHUNK_PAYLOAD - 1] = PointerGetDatum(payload);
-	tuple = heap_form_tuple(RelationGetDescr(table), values, nulls);
-	CatalogTupleInsert(table, tuple);
-	heap_freetuple(tuple);
-	pfree(payload);
+	pfs_stored_chunk_insert(table, cache->partition_id,
+							U64FromFullTransactionId(GetTopFullTransactionId()), nodes);
 }
 
 void
@@ -432,10 +408,10 @@ void
 pfs_tree_end_append(PfsTreeCache *cache, uint32 first)
 {
 	Relation table = pfs_table_open("stack_chunks", RowExclusiveLock);
-	PfsChunkNodes nodes;
+	PfsChunkNodes nodes = { 0 };
 	uint32 *moved_to;
 
-	pfs_chunk_nodes_init(&nodes, Min(cache->tree.node_count - first + 1, PFS_CHUNK_MAX_NODES));
+	pfs_chunk_nodes_reserve(&nodes, Min(cache->tree.node_count - first + 1, PFS_CHUNK_MAX_NODES));
 	for (uint32 at = first; at <= cache->tree.node_count; at += PFS_CHUNK_MAX_NODES)
 		store_chunk(cache, table, at, Min(cache->tree.node_count - at + 1, PFS_CHUNK_MAX_NODES),
 					&nodes);
