@@ -31,16 +31,18 @@
  * Column, in the header
  *	 SIZE	DESCRIPTION
  *	 2		attribute number, signed
- *	 1		bits 0-3 bytes of the type: 1, 2, 4, 8; bit 4 some rows are null; bit 5 all are;
- *			bit 6 the value stream has a lane per group
- *	 zigzag	least value that is not null	(unless bit 5)
- *	 varint	greatest minus least value		(unless bit 5)
- *	 varint	length of the value stream		(unless bit 5, or greatest equals least without bit 4:
- *	 4		CRC-32C of the value stream		 then there is no value stream)
- *	 varint	length of the null stream		(bit 4)
- *	 4		CRC-32C of the null stream		(bit 4)
+ *	 1		bits 0-3 bytes of the type: 1, 2, 4, 8
+ *			bits 4-7 kind: 0 plain, 1 some rows are null, 2 all are, 4 a lane per group,
+ *			8 shared with the base, 12 what is above a multiple of the groups' rows
+ *	 zigzag	least value that is not null	(unless all are null)
+ *	 varint	greatest minus least value		(unless all are null)
+ *	 varint	unit							(kind 12)
+ *	 varint	length of the value stream		(unless all are null, the column is shared, or
+ *	 4		CRC-32C of the value stream		 greatest equals least and no row is null)
+ *	 varint	length of the null stream		(some rows are null)
+ *	 4		CRC-32C of the null stream		(some rows are null)
  *
- * Bits 4, 5 and 6 exclude each other. Example: one row, attribute 3 of type int4, the value 300:
+ * Example: one row, attribute 3 of type int4, the value 300:
  *	 50 46 53 47  01 00  01 00  01 00 00 00	  prefix
  *	 03 00	04	d8 04  00					  attribute 3, 4 bytes, least 300, range 0, so no stream
  *	 xx xx xx xx							  CRC
@@ -52,6 +54,11 @@
  *	 varint	length of the first of two streams
  *	 -		stream of the groups of each block of rows, minus 1; a lane per block of rows
  *	 -		stream of the rows of each group, minus 1; a lane per group
+ *
+ * A segment may stand beside another, its base, and have a row for each group of that. Kind 8: the
+ * values are those of the groups in the base's key column of the same attribute number, or their
+ * rows where the base has none. Kind 12: lanes are values minus unit times rows of the group, modulo
+ * 2^64.
  *
  * Stream
  *	 SIZE	DESCRIPTION
@@ -150,6 +157,8 @@
 #define PFS_COLUMN_HAS_NULLS  0x10
 #define PFS_COLUMN_ALL_NULL	  0x20
 #define PFS_COLUMN_GROUPED	  0x40
+#define PFS_COLUMN_SHARED	  0x80
+#define PFS_COLUMN_ABOVE	  0xc0
 
 #define PFS_HEADER_GROUPED 0x01
 

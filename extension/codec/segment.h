@@ -59,7 +59,16 @@ typedef struct PfsColumn
 	uint8_t width;		   /* bytes of the SQL type: 1, 2, 4 or 8 */
 	const int64_t *values; /* one lane per row; ignored where null */
 	const bool *nulls;	   /* one flag per row, or NULL where the column has no null */
-	bool is_key; /* rows are sorted by it, or by keys before it: equal values are neighbours */
+	bool is_key;		   /* sorted by it, or by keys before it: equal values are neighbours */
+
+	/*
+	 * Of a segment that stands beside another, its base, and has a row for each group of that:
+	 * is_shared: the values are those of the groups in the base's key column of the same number, or
+	 * their rows where the base has no such column; nothing is stored. row_counts, if not NULL:
+	 * rows of the groups, with which the values grow.
+	 */
+	bool is_shared;
+	const int64_t *row_counts;
 } PfsColumn;
 
 typedef struct PfsBytes
@@ -77,6 +86,7 @@ typedef struct PfsSegment
 	PfsBytes header;
 	uint32_t stream_count;
 	PfsBytes *streams;
+	uint32_t group_count; /* 0: rows are not grouped */
 } PfsSegment;
 
 typedef enum PfsEffort
@@ -119,8 +129,17 @@ void pfs_reader_column_streams(const PfsSegmentReader *reader, int column, int *
  */
 int pfs_reader_groups_stream(const PfsSegmentReader *reader);
 
-/* Whether the column has a lane per group. */
-bool pfs_reader_column_is_grouped(const PfsSegmentReader *reader, int column);
+/*
+ * Names the base of a segment that stands beside it, before any block is read; the base must
+ * outlive the reader.
+ */
+void pfs_reader_set_base(PfsSegmentReader *reader, PfsSegmentReader *base);
+
+/* The streams of the base that the column needs too; -1: none. */
+void pfs_reader_base_streams(const PfsSegmentReader *reader, int column, int *values, int *groups);
+
+/* Whether pfs_reader_block_range gives bounds of the column, and not its very range. */
+bool pfs_reader_range_is_bounds(const PfsSegmentReader *reader, int column);
 
 /*
  * Hands a stream's bytes to the reader, which checks length and CRC, and parses them; needed before
@@ -132,7 +151,7 @@ PfsStatus pfs_reader_load_stream(PfsSegmentReader *reader, uint32_t stream, cons
 
 /*
  * Smallest and largest non-null value of a column in a block, of a loaded stream; false where all
- * are null. Those of a grouped column are bounds: blocks nearby may have values beyond the block's.
+ * are null. They may be bounds only: those of the blocks nearby, or of the whole column.
  */
 bool pfs_reader_block_range(const PfsSegmentReader *reader, int column, uint32_t block,
 							int64_t *min, int64_t *max);

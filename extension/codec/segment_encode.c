@@ -75,6 +75,35 @@ encode_key(const PfsColumn *column, const PfsGroups *groups, PfsEffort effort,
 	return done;
 }
 
+/* The greatest number of which all values are multiples. */
+static uint64_t
+common_unit(const PfsColumn *column, uint32_t row_count)
+{
+	uint64_t unit = 0;
+
+	for (uint32_t row = 0; row < row_count && unit != 1; row++)
+		unit = pfs_common_divisor(unit, (uint64_t) column->values[row]);
+	return unit;
+}
+
+/* Encodes what the values have above so many units as their groups have rows. */
+static bool
+encode_above(const PfsColumn *column, uint64_t unit, uint32_t row_count, PfsEffort effort,
+			 PfsAllocator allocator, PfsBytes *bytes)
+{
+	int64_t *lanes = allocator.realloc(allocator.context, NULL, row_count * sizeof(*lanes));
+	bool done;
+
+	if (lanes == NULL)
+		return false;
+	for (uint32_t row = 0; row < row_count; row++)
+		lanes[row] =
+			(int64_t) ((uint64_t) column->values[row] - unit * (uint64_t) column->row_counts[row]);
+	done = pfs_stream_encode(lanes, NULL, row_count, NULL, effort, allocator, bytes);
+	allocator.realloc(allocator.context, lanes, 0);
+	return done;
+}
+
 /* Encodes the lanes that are not null, by groups where there are any. */
 static bool
 encode_values(const PfsColumn *column, bool has_nulls, uint32_t row_count, const PfsGroups *groups,
@@ -84,6 +113,24 @@ encode_values(const PfsColumn *column, bool has_nulls, uint32_t row_count, const
 		return encode_key(column, groups, effort, allocator, bytes);
 	return pfs_stream_encode(column->values, has_nulls ? column->nulls : NULL, row_count,
 							 groups->blocks, effort, allocator, bytes);
+}
+
+/* The column's kind, in its place in the header. */
+static uint8_t
+column_kind(const PfsColumn *column, bool has_values, bool has_nulls, bool is_constant,
+			const PfsGroups *groups)
+{
+	if (!has_values)
+		return PFS_COLUMN_ALL_NULL;
+	if (has_nulls)
+		return PFS_COLUMN_HAS_NULLS;
+	if (is_constant)
+		return 0;
+	if (column->is_shared)
+		return PFS_COLUMN_SHARED;
+	if (column->row_counts != NULL)
+		return PFS_COLUMN_ABOVE;
+	return groups->count > 0 && column->is_key ? PFS_COLUMN_GROUPED : 0;
 }
 
 /* Writes a column's part of the header, and encodes its streams; counts them as it goes. */
@@ -96,26 +143,27 @@ encode_column(const PfsColumn *column, uint32_t row_count, const PfsGroups *grou
 	bool has_nulls;
 	bool has_values = column_range(column, row_count, &least, &greatest, &has_nulls);
 	PfsBytes *values = &segment->streams[segment->stream_count++];
-	int shape = column->width;
+	uint8_t kind = column_kind(column, has_values, has_nulls, least == greatest, groups);
+	uint64_t unit = kind == PFS_COLUMN_ABOVE ? common_unit(column, row_count) : 0;
+	bool done = true;
 
-	if (!has_values)
-		shape |= PFS_COLUMN_ALL_NULL;
-	else if (has_nulls)
-		shape |= PFS_COLUMN_HAS_NULLS;
-	else if (groups->count > 0 && column->is_key && least != greatest)
-		shape |= PFS_COLUMN_GROUPED;
 	pfs_buffer_put16(header, (uint16_t) column->attnum);
-	pfs_buffer_put_byte(header, (uint8_t) shape);
+	pfs_buffer_put_byte(header, column->width | kind);
 	if (!has_values)
 		return true;
 	pfs_buffer_put_varint(header, pfs_zigzag(least));
 	pfs_buffer_put_varint(header, (uint64_t) greatest - (uint64_t) least);
-	if (has_nulls || least != greatest)
+	if (kind == PFS_COLUMN_ABOVE)
 	{
-		if (!encode_values(column, has_nulls, row_count, groups, effort, allocator, values))
-			return false;
-		put_stream(header, values);
+		pfs_buffer_put_varint(header, unit);
+		done = encode_above(column, unit, row_count, effort, allocator, values);
 	}
+	else if (kind != PFS_COLUMN_SHARED && (has_nulls || least != greatest))
+		done = encode_values(column, has_nulls, row_count, groups, effort, allocator, values);
+	if (!done)
+		return false;
+	if (values->length > 0)
+		put_stream(header, values);
 	if (has_nulls)
 	{
 		PfsBytes *nulls = &segment->streams[segment->stream_count++];
@@ -139,6 +187,7 @@ encode_groups(const PfsGroups *groups, PfsEffort effort, PfsAllocator allocator,
 	if (!pfs_groups_encode(groups, effort, allocator, stream))
 		return false;
 	segment->stream_count++;
+	segment->group_count = groups->count;
 	pfs_buffer_put_varint(header, groups->count);
 	put_stream(header, stream);
 	return true;

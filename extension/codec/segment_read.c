@@ -24,6 +24,9 @@ typedef struct Column
 	bool has_values; /* some row is not null */
 	bool has_nulls;	 /* some row is null */
 	bool is_grouped; /* a lane per group */
+	bool is_shared;	 /* the values are the base's */
+	bool is_above;	 /* lanes are what is above unit times the rows of the base's groups */
+	uint64_t unit;
 	int value_stream;
 	int null_stream; /* -1: none */
 	int64_t least;
@@ -40,6 +43,7 @@ struct PfsSegmentReader
 	uint32_t group_count;
 	int groups_stream;		  /* -1: none */
 	PfsGroupsDecoder *groups; /* NULL until loaded */
+	PfsSegmentReader *base;	  /* NULL: none was named */
 	Column *columns;		  /* in the reader's own allocation, as streams[] */
 	Stream *streams;
 };
@@ -114,11 +118,14 @@ read_column(PfsSegmentReader *reader, PfsCursor *cursor, Column *column)
 		return false;
 	kind = shape & ~PFS_COLUMN_WIDTH_MASK;
 	if (kind != 0 && kind != PFS_COLUMN_HAS_NULLS && kind != PFS_COLUMN_ALL_NULL &&
+		kind != PFS_COLUMN_SHARED && kind != PFS_COLUMN_ABOVE &&
 		(kind != PFS_COLUMN_GROUPED || !reader->is_grouped))
 		return false;
 	column->is_grouped = kind == PFS_COLUMN_GROUPED;
-	column->has_values = (shape & PFS_COLUMN_ALL_NULL) == 0;
-	column->has_nulls = (shape & (PFS_COLUMN_ALL_NULL | PFS_COLUMN_HAS_NULLS)) != 0;
+	column->is_shared = kind == PFS_COLUMN_SHARED;
+	column->is_above = kind == PFS_COLUMN_ABOVE;
+	column->has_values = kind != PFS_COLUMN_ALL_NULL;
+	column->has_nulls = kind == PFS_COLUMN_ALL_NULL || kind == PFS_COLUMN_HAS_NULLS;
 	column->null_stream = -1;
 	column->value_stream = (int) reader->stream_count;
 	if (column->has_values)
@@ -129,7 +136,10 @@ read_column(PfsSegmentReader *reader, PfsCursor *cursor, Column *column)
 			return false;
 		column->greatest = (int64_t) ((uint64_t) column->least + range);
 	}
-	if (!read_stream(reader, cursor, column->has_values && (column->has_nulls || range > 0)))
+	if (column->is_above)
+		column->unit = pfs_cursor_varint(cursor);
+	if (!read_stream(reader, cursor,
+					 column->has_values && !column->is_shared && (column->has_nulls || range > 0)))
 		return false;
 	if (column->has_values && column->has_nulls)
 	{
@@ -209,6 +219,7 @@ pfs_reader_open(const uint8_t *header, size_t length, PfsAllocator allocator,
 	reader->group_count = 0;
 	reader->groups_stream = -1;
 	reader->groups = NULL;
+	reader->base = NULL;
 	reader->streams = (Stream *) (reader + 1);
 	reader->columns = (Column *) (reader->streams + 2 * column_count + 1);
 	status = read_columns(reader, &cursor, error);
@@ -282,10 +293,35 @@ pfs_reader_groups_stream(const PfsSegmentReader *reader)
 	return reader->groups_stream;
 }
 
-bool
-pfs_reader_column_is_grouped(const PfsSegmentReader *reader, int column)
+void
+pfs_reader_set_base(PfsSegmentReader *reader, PfsSegmentReader *base)
 {
-	return reader->columns[column].is_grouped;
+	reader->base = base;
+}
+
+void
+pfs_reader_base_streams(const PfsSegmentReader *reader, int column, int *values, int *groups)
+{
+	const Column *target = &reader->columns[column];
+	int source = -1;
+
+	*values = *groups = -1;
+	if (reader->base == NULL || (!target->is_shared && !target->is_above))
+		return;
+	if (target->is_shared)
+		source = pfs_reader_find_column(reader->base, target->attnum);
+	if (source >= 0)
+		*values = reader->base->columns[source].value_stream;
+	else
+		*groups = reader->base->groups_stream;
+}
+
+bool
+pfs_reader_range_is_bounds(const PfsSegmentReader *reader, int column)
+{
+	const Column *source = &reader->columns[column];
+
+	return source->is_grouped || source->is_shared || source->is_above;
 }
 
 uint32_t
@@ -348,6 +384,22 @@ grouped_range(const PfsSegmentReader *reader, const PfsStreamDecoder *decoder, u
 	*max = greatest > *max ? greatest : *max;
 }
 
+/* Range of a shared column in a block, where the base knows it. */
+static bool
+shared_range(const PfsSegmentReader *reader, const Column *column, uint32_t block, int64_t *min,
+			 int64_t *max)
+{
+	const PfsSegmentReader *base = reader->base;
+	int source = base == NULL ? -1 : pfs_reader_find_column(base, column->attnum);
+	const PfsStreamDecoder *decoder = NULL;
+
+	*min = column->least;
+	*max = column->greatest;
+	if (source >= 0 && base->columns[source].is_grouped && base->group_count == reader->row_count)
+		decoder = base->streams[base->columns[source].value_stream].decoder;
+	return decoder == NULL || pfs_stream_range(decoder, block, min, max);
+}
+
 bool
 pfs_reader_block_range(const PfsSegmentReader *reader, int column, uint32_t block, int64_t *min,
 					   int64_t *max)
@@ -355,7 +407,9 @@ pfs_reader_block_range(const PfsSegmentReader *reader, int column, uint32_t bloc
 	const Column *source = &reader->columns[column];
 	const PfsStreamDecoder *decoder = reader->streams[source->value_stream].decoder;
 
-	if (decoder == NULL || (source->is_grouped && reader->groups == NULL))
+	if (source->is_shared)
+		return shared_range(reader, source, block, min, max);
+	if (decoder == NULL || source->is_above || (source->is_grouped && reader->groups == NULL))
 		return pfs_reader_column_range(reader, column, min, max);
 	if (!source->is_grouped)
 		return pfs_stream_range(decoder, block, min, max);
@@ -454,15 +508,72 @@ read_grouped(PfsSegmentReader *reader, PfsStreamDecoder *decoder, uint32_t block
 	return PFS_OK;
 }
 
+/* Decodes what a column has from the base: the values of groups, or their rows. */
+static PfsStatus
+read_base(PfsSegmentReader *reader, const Column *column, uint32_t block, int64_t *values,
+		  PfsError *error)
+{
+	PfsSegmentReader *base = reader->base;
+	uint32_t first = block * PFS_BLOCK_ROWS;
+	uint32_t count = pfs_block_rows(reader->row_count, block);
+	int source;
+
+	if (base == NULL || base->group_count != reader->row_count)
+		return fail(error, PFS_CORRUPT, "column is shared with rows that have other groups", 0);
+	source = column->is_shared ? pfs_reader_find_column(base, column->attnum) : -1;
+	if (source >= 0)
+		return pfs_reader_group_values(base, source, first, count, values, error);
+	return pfs_reader_group_rows(base, first, count, values, error);
+}
+
+/* Decodes a block of lanes, and adds the units to them. */
+static PfsStatus
+read_above(PfsSegmentReader *reader, const Column *column, uint32_t block, int64_t *values,
+		   PfsError *error)
+{
+	PfsStreamDecoder *decoder = reader->streams[column->value_stream].decoder;
+	int64_t rows[PFS_BLOCK_ROWS];
+	PfsStatus status = read_base(reader, column, block, rows, error);
+
+	if (status != PFS_OK)
+		return status;
+	error->stream = column->value_stream;
+	status = pfs_stream_block(decoder, block, NULL, values, error);
+	for (uint32_t i = 0; status == PFS_OK && i < pfs_block_rows(reader->row_count, block); i++)
+		values[i] = (int64_t) ((uint64_t) values[i] + column->unit * (uint64_t) rows[i]);
+	return status;
+}
+
+/* Decodes a block of a column's value stream, of whatever kind. */
+static PfsStatus
+read_values(PfsSegmentReader *reader, const Column *column, uint32_t block, int64_t *values,
+			PfsError *error)
+{
+	PfsStreamDecoder *decoder = reader->streams[column->value_stream].decoder;
+	PfsBlockGroups groups;
+	uint32_t first;
+	PfsStatus status;
+
+	error->stream = column->value_stream;
+	if (column->is_grouped)
+		return read_grouped(reader, decoder, block, values, error);
+	if (column->is_above)
+		return read_above(reader, column, block, values, error);
+	if (!pfs_stream_needs_groups(decoder))
+		return pfs_stream_block(decoder, block, NULL, values, error);
+	status = read_block_groups(reader, block, &groups, &first, error);
+	if (status != PFS_OK)
+		return status;
+	error->stream = column->value_stream;
+	return pfs_stream_block(decoder, block, &groups, values, error);
+}
+
 PfsStatus
 pfs_reader_block(PfsSegmentReader *reader, int column, uint32_t block, int64_t *values, bool *nulls,
 				 bool *has_nulls, PfsError *error)
 {
 	const Column *source = &reader->columns[column];
-	PfsStreamDecoder *decoder = reader->streams[source->value_stream].decoder;
 	uint32_t rows = pfs_block_rows(reader->row_count, block);
-	PfsBlockGroups groups;
-	uint32_t first;
 	PfsStatus status = PFS_OK;
 
 	*has_nulls = !source->has_values;
@@ -472,33 +583,44 @@ pfs_reader_block(PfsSegmentReader *reader, int column, uint32_t block, int64_t *
 		status = read_nulls(reader, source, block, values, nulls, has_nulls, error);
 	if (status != PFS_OK)
 		return status;
-	if (decoder == NULL)
-	{
-		fill(values, source->least, rows);
-		return PFS_OK;
-	}
-	error->stream = source->value_stream;
-	if (source->is_grouped)
-		return read_grouped(reader, decoder, block, values, error);
-	if (!pfs_stream_needs_groups(decoder))
-		return pfs_stream_block(decoder, block, NULL, values, error);
-	status = read_block_groups(reader, block, &groups, &first, error);
-	if (status != PFS_OK)
-		return status;
-	return pfs_stream_block(decoder, block, &groups, values, error);
+	if (source->is_shared)
+		return read_base(reader, source, block, values, error);
+	if (reader->streams[source->value_stream].length > 0)
+		return read_values(reader, source, block, values, error);
+	fill(values, source->least, rows);
+	return PFS_OK;
+}
+
+/* Whether groups first .. first+count-1 are there. */
+static bool
+has_groups(const PfsSegmentReader *reader, uint32_t first, uint32_t count)
+{
+	return first <= reader->group_count && count <= reader->group_count - first;
 }
 
 PfsStatus
 pfs_reader_group_rows(PfsSegmentReader *reader, uint32_t first, uint32_t count, int64_t *rows,
 					  PfsError *error)
 {
+	uint64_t most = 0;
 	PfsStatus status;
 
+	if (reader->groups == NULL || !has_groups(reader, first, count))
+		return fail(error, PFS_CORRUPT, "segment lacks the groups", 0);
 	error->stream = reader->groups_stream;
 	status = pfs_groups_lengths(reader->groups, first, count, rows, error);
-	for (uint32_t i = 0; status == PFS_OK && i < count; i++)
-		rows[i]++;
-	return status;
+	if (status != PFS_OK)
+		return status;
+	for (uint32_t i = 0; i < count; i++)
+	{
+		most |= (uint64_t) rows[i];
+		rows[i] = (int64_t) ((uint64_t) rows[i] + 1);
+	}
+	if (most < PFS_BLOCK_ROWS)
+		return PFS_OK;
+	error->message = "number of rows of a group is out of range";
+	error->offset = 0;
+	return PFS_CORRUPT;
 }
 
 PfsStatus
@@ -506,11 +628,15 @@ pfs_reader_group_values(PfsSegmentReader *reader, int column, uint32_t first, ui
 						int64_t *values, PfsError *error)
 {
 	const Column *source = &reader->columns[column];
-	PfsStreamDecoder *decoder = reader->streams[source->value_stream].decoder;
+	const Stream *stream = &reader->streams[source->value_stream];
 
+	if (!has_groups(reader, first, count))
+		return fail(error, PFS_CORRUPT, "segment lacks the groups", 0);
 	error->stream = source->value_stream;
-	if (decoder != NULL)
-		return pfs_stream_lanes(decoder, first, count, values, error);
+	if (source->is_grouped && stream->decoder != NULL)
+		return pfs_stream_lanes(stream->decoder, first, count, values, error);
+	if (!source->has_values || stream->length > 0)
+		return fail(error, PFS_CORRUPT, "column has no values of groups", 0);
 	fill(values, source->least, count);
 	return PFS_OK;
 }

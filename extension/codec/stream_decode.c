@@ -512,17 +512,23 @@ pfs_stream_lanes(PfsStreamDecoder *decoder, uint32_t first, uint32_t count, int6
 		uint32_t block = first / PFS_BLOCK_ROWS;
 		uint32_t start = first % PFS_BLOCK_ROWS;
 		uint32_t part = PFS_BLOCK_ROWS - start < count ? PFS_BLOCK_ROWS - start : count;
+		bool is_whole = part == decoder->shapes[block].row_count;
 		PfsStatus status = PFS_OK;
 
-		if (decoder->lanes_block != block)
+		if (is_whole)
+			status = pfs_stream_block(decoder, block, NULL, values, error);
+		else if (decoder->lanes_block != block)
 		{
 			decoder->lanes_block = NO_BLOCK;
 			status = pfs_stream_block(decoder, block, NULL, decoder->lanes, error);
 		}
 		if (status != PFS_OK)
 			return status;
-		decoder->lanes_block = block;
-		memcpy(values, decoder->lanes + start, part * sizeof(*values));
+		if (!is_whole)
+		{
+			decoder->lanes_block = block;
+			memcpy(values, decoder->lanes + start, part * sizeof(*values));
+		}
 		values += part;
 		first += part;
 		count -= part;

@@ -154,10 +154,10 @@ typedef struct EncodedParts
 	bytea *headers[PFS_PART_COUNT]; /* NULL: it has no such part */
 } EncodedParts;
 
-/* Encodes rows or sums; returns the bytes of their streams. */
+/* Encodes rows or sums; returns the bytes of their streams, and tells how many groups rows have. */
 static int64
 encode_part(Relation relation, const PfsRows *rows, PfsEffort effort, PfsSegmentPart part,
-			EncodedParts *encoded)
+			EncodedParts *encoded, uint32 *group_count)
 {
 	size_t before = encoded->byte_count;
 	PfsSegment segment;
@@ -180,6 +180,7 @@ encode_part(Relation relation, const PfsRows *rows, PfsEffort effort, PfsSegment
 		encoded->byte_count += segment.streams[i].length;
 	}
 	encoded->headers[part] = (bytea *) value_of(&segment.header);
+	*group_count = segment.group_count;
 	return (int64) (encoded->byte_count - before);
 }
 
@@ -214,15 +215,17 @@ join_headers(bytea *const *headers)
 }
 
 static void
-encode_summary(Relation relation, const PfsRows *rows, PfsEffort effort, PfsSegmentRow *row,
-			   EncodedParts *encoded)
+encode_summary(Relation relation, const PfsRows *rows, uint32 group_count, PfsEffort effort,
+			   PfsSegmentRow *row, EncodedParts *encoded)
 {
 	for (PfsSegmentPart part = PFS_PART_ROWS + 1; part < PFS_PART_COUNT; part++)
 	{
 		PfsRows sums;
+		uint32 unused;
 
-		if (pfs_summary_make(relation, rows, part, pfs_summary_limit(part, rows->row_count), &sums))
-			row->summary_byte_count += encode_part(relation, &sums, effort, part, encoded);
+		if (pfs_summary_make(relation, rows, part, pfs_summary_limit(part, rows->row_count),
+							 group_count, &sums))
+			row->summary_byte_count += encode_part(relation, &sums, effort, part, encoded, &unused);
 	}
 	row->summary = join_headers(encoded->headers);
 }
@@ -236,17 +239,20 @@ write_segment(Relation relation, int64 storage_id, PfsDirectoryWriter *writer, c
 	MemoryContext outer = MemoryContextSwitchTo(context);
 	EncodedParts encoded = { 0 };
 	PfsSegmentRow row = { 0 };
+	uint32 group_count;
 
-	row.byte_count = encode_part(relation, rows, effort, PFS_PART_ROWS, &encoded);
+	packed |= !OidIsValid(relation->rd_rel->reltoastrelid);
+	row.byte_count = encode_part(relation, rows, effort, PFS_PART_ROWS, &encoded, &group_count);
+	/* what lies in one value is fetched by parts, so they share nothing there */
 	if (level > 0)
-		encode_summary(relation, rows, effort, &row, &encoded);
+		encode_summary(relation, rows, packed ? 0 : group_count, effort, &row, &encoded);
 	row.row_count = (int32) rows->row_count;
 	row.level = level;
 	row.time = rows->time;
 	row.key = rows->key;
 	row.header = encoded.headers[PFS_PART_ROWS];
 	row.stream_count = encoded.stream_count;
-	if (packed || !OidIsValid(relation->rd_rel->reltoastrelid))
+	if (packed)
 		row.payload = pack_streams(encoded.streams, encoded.stream_count, encoded.byte_count);
 	else
 		row.stream_ids = save_streams(relation, encoded.streams, encoded.stream_count);
@@ -356,6 +362,7 @@ open_summary(PfsSegmentInput *input)
 		if (part <= PFS_PART_ROWS || part >= PFS_PART_COUNT || input->parts[part].reader != NULL)
 			row_error(input, "a table of sums is of no known kind, or there twice");
 		stream_count += open_part(input, &input->parts[part], stream_count, next, length);
+		pfs_reader_set_base(input->parts[part].reader, input->parts[PFS_PART_ROWS].reader);
 		next += length;
 	}
 	if (input->row->stream_ids != NULL && input->row->stream_count != stream_count)
@@ -506,12 +513,17 @@ uint64
 pfs_segment_load_part_column(PfsSegmentInput *input, PfsSegmentPart part, int column)
 {
 	InputPart *loaded = &input->parts[part];
+	InputPart *base = &input->parts[PFS_PART_ROWS];
 	int values;
 	int nulls;
+	int base_values;
+	int base_groups;
 
 	pfs_reader_column_streams(loaded->reader, column, &values, &nulls);
+	pfs_reader_base_streams(loaded->reader, column, &base_values, &base_groups);
 	return load_stream(input, loaded, values) + load_stream(input, loaded, nulls) +
-		   load_stream(input, loaded, pfs_reader_groups_stream(loaded->reader));
+		   load_stream(input, loaded, pfs_reader_groups_stream(loaded->reader)) +
+		   load_stream(input, base, base_values) + load_stream(input, base, base_groups);
 }
 
 uint64

@@ -161,16 +161,17 @@ add_row(SumTable *table, uint32 position, uint32 row)
 	}
 }
 
-/* False where there are too many pairs. */
+/* Pairs end where blocks of rows do, if they are to be groups. False where there are too many. */
 static bool
-add_pairs(SumTable *table, uint32 row_count)
+add_pairs(SumTable *table, uint32 row_count, bool by_groups)
 {
 	for (uint32 row = 0; row < row_count; row++)
 	{
 		int64 series = table->series->values[row];
 		int64 stack = table->second->values[row];
 
-		if (row == 0 || series != table->series_lanes[table->count - 1] ||
+		if (row == 0 || (by_groups && row % PFS_BLOCK_ROWS == 0) ||
+			series != table->series_lanes[table->count - 1] ||
 			stack != table->second_lanes[table->count - 1])
 		{
 			if (table->count == table->limit)
@@ -242,12 +243,12 @@ add_scrapes(SumTable *table, uint32 row_count)
 static void
 put_column(PfsColumn *column, AttrNumber attnum, uint8 width, const int64 *values)
 {
-	*column = (PfsColumn){ attnum, width, values, NULL };
+	*column = (PfsColumn){ .attnum = attnum, .width = width, .values = values };
 }
 
 /* The table as columns to encode. */
 static void
-finish_table(const SumTable *table, PfsRows *sums)
+finish_table(const SumTable *table, bool is_shared, PfsRows *sums)
 {
 	PfsColumn *columns = palloc(sizeof(PfsColumn) * (table->column_count + 3));
 	uint32 count = 0;
@@ -255,12 +256,16 @@ finish_table(const SumTable *table, PfsRows *sums)
 	put_column(&columns[count++], table->series->attnum, table->series->width, table->series_lanes);
 	put_column(&columns[count++], table->second->attnum, table->second->width, table->second_lanes);
 	put_column(&columns[count++], PFS_ROW_COUNT_ATTNUM, sizeof(int32), table->row_counts);
+	for (uint32 i = 0; i < count; i++)
+		columns[i].is_shared = is_shared;
 	for (uint32 i = 0; i < table->column_count; i++)
 	{
 		const SumColumn *column = &table->columns[i];
 
-		if (!column->is_out_of_range)
-			put_column(&columns[count++], column->source->attnum, sizeof(int64), column->sums);
+		if (column->is_out_of_range)
+			continue;
+		put_column(&columns[count], column->source->attnum, sizeof(int64), column->sums);
+		columns[count++].row_counts = is_shared ? table->row_counts : NULL;
 	}
 	memset(sums, 0, sizeof(*sums));
 	sums->columns = columns;
@@ -270,14 +275,18 @@ finish_table(const SumTable *table, PfsRows *sums)
 
 bool
 pfs_summary_make(Relation relation, const PfsRows *rows, PfsSegmentPart part, uint32 limit,
-				 PfsRows *sums)
+				 uint32 group_count, PfsRows *sums)
 {
+	bool by_groups = part == PFS_PART_PAIRS && group_count > 0;
 	SumTable table;
 
 	if (!begin_table(relation, rows, part, limit, &table))
 		return false;
-	if (!(part == PFS_PART_PAIRS ? add_pairs : add_scrapes)(&table, rows->row_count))
+	if (part == PFS_PART_PAIRS ? !add_pairs(&table, rows->row_count, by_groups)
+							   : !add_scrapes(&table, rows->row_count))
 		return false;
-	finish_table(&table, sums);
+	if (by_groups && table.count != group_count)
+		elog(ERROR, "segment of %u groups has %u pairs", group_count, table.count);
+	finish_table(&table, by_groups, sums);
 	return true;
 }

@@ -12,6 +12,9 @@
  * in the order of the rows. Sums are those of the int2, int4 and int8 columns that are not in the
  * key, have no null, and add up within int8; others are left out. A table of sums is left out as a
  * whole where a column of the key has nulls, or where it would not be much shorter than the rows.
+ *
+ * Pairs may be the groups of the rows (codec/segment.h): then the keys and row counts are stored with
+ * the rows alone, and a pair that reaches over the end of a block of rows has a row for each block.
  */
 #ifndef PFS_SUMMARY_H
 #define PFS_SUMMARY_H
@@ -45,10 +48,11 @@ uint32 pfs_summary_limit(PfsSegmentPart part, uint32 row_count);
 
 /*
  * Makes a table of sums from a segment's rows, which are in order; false where there is to be none,
- * for one because it would have more rows than the limit. The result lives in CurrentMemoryContext
- * and has no ranges.
+ * for one because it would have more rows than the limit. Pairs are the group_count groups that
+ * the rows are encoded in; 0: they share nothing with them. The result lives in
+ * CurrentMemoryContext and has no ranges.
  */
 bool pfs_summary_make(Relation relation, const struct PfsRows *rows, PfsSegmentPart part,
-					  uint32 limit, struct PfsRows *sums);
+					  uint32 limit, uint32 group_count, struct PfsRows *sums);
 
 #endif

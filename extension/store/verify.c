@@ -135,7 +135,7 @@ check_column(Verification *verification, PfsSegmentInput *input, PfsSegmentPart 
 		range = range_of(lanes, rows_of_block(reader, block));
 		claimed = (PfsRange){ false, 0, 0 };
 		claimed.known = pfs_reader_block_range(reader, column, block, &claimed.min, &claimed.max);
-		holds = claim_holds(&claimed, &range, pfs_reader_column_is_grouped(reader, column));
+		holds = claim_holds(&claimed, &range, pfs_reader_range_is_bounds(reader, column));
 		if (!told && !holds)
 			tell(verification, psprintf("block %u does not have the least and greatest value that "
 										"its entry names",
@@ -271,6 +271,18 @@ equals_column(const Verification *verification, PfsSegmentReader *reader, const 
 	return true;
 }
 
+/*
+ * The number of groups if a table of sums has a row for each, else 0. Where a group for each pair is
+ * chance, it makes no difference.
+ */
+static uint32
+shared_groups(PfsSegmentInput *input, const PfsSegmentReader *sums)
+{
+	uint32 group_count = pfs_reader_group_count(pfs_segment_reader(input));
+
+	return group_count == pfs_reader_row_count(sums) ? group_count : 0;
+}
+
 /* Reads a table of sums, and makes it anew from the rows. */
 static void
 check_sums(Verification *verification, PfsSegmentInput *input, const PfsRows *rows,
@@ -283,7 +295,8 @@ check_sums(Verification *verification, PfsSegmentInput *input, const PfsRows *ro
 	for (uint32 column = 0; column < pfs_reader_column_count(reader); column++)
 		check_column(verification, input, part, (int) column);
 	verification->stream = (int) pfs_segment_first_stream(input, part);
-	equal = pfs_summary_make(verification->relation, rows, part, rows->row_count, &sums) &&
+	equal = pfs_summary_make(verification->relation, rows, part, rows->row_count,
+							 shared_groups(input, reader), &sums) &&
 			sums.row_count == pfs_reader_row_count(reader);
 	for (uint32 i = 0; equal && i < sums.column_count; i++)
 		equal = equals_column(verification, reader, &sums.columns[i]);

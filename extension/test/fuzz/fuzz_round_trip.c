@@ -87,7 +87,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	PfsCursor cursor = pfs_cursor(data, size);
 	PfsEffort effort = pfs_cursor_byte(&cursor) % 2 == 0 ? PFS_EFFORT_FAST : PFS_EFFORT_DENSE;
 	uint32_t row_count = grow_rows(&cursor);
-	PfsColumn column = { 1, 8, lanes, flags, false };
+	PfsColumn column = { 1, 8, lanes, flags, false, false, NULL };
 	TestHeap heap = { 0 };
 	PfsSegment segment;
 	PfsSegmentReader *reader;

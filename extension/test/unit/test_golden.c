@@ -269,7 +269,7 @@ check_golden(const Golden *golden)
 {
 	static int64_t values[MAX_ROWS];
 	static bool nulls[MAX_ROWS];
-	PfsColumn column = { 1, 8, values, golden->is_null == NULL ? NULL : nulls, false };
+	PfsColumn column = { 1, 8, values, golden->is_null == NULL ? NULL : nulls, false, false, NULL };
 	TestHeap heap = { 0 };
 	PfsAllocator allocator = test_allocator(&heap);
 	PfsSegment fresh;

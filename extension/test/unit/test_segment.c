@@ -42,8 +42,9 @@ table_make(Table *table, Random *random, uint32_t column_count, uint32_t row_cou
 		assert_non_null(table->nulls[i]);
 		lanes_fill(random, (LaneShape) random_below(random, LANE_SHAPE_COUNT),
 				   (unsigned) random_below(random, 65), table->values[i], row_count);
-		table->columns[i] =
-			(PfsColumn){ (int16_t) (10 - 3 * (int) i), 8, table->values[i], NULL, false };
+		table->columns[i] = (PfsColumn){
+			(int16_t) (10 - 3 * (int) i), 8, table->values[i], NULL, false, false, NULL
+		};
 	}
 }
 
@@ -133,7 +134,7 @@ check_block(const Table *table, PfsSegmentReader *reader, uint32_t column, uint3
 			   &oracle_greatest, &oracle_found);
 	assert_int_equal(pfs_reader_block_range(reader, (int) column, block, &least, &greatest),
 					 oracle_found);
-	if (oracle_found && pfs_reader_column_is_grouped(reader, (int) column))
+	if (oracle_found && pfs_reader_range_is_bounds(reader, (int) column))
 	{
 		assert_true(least <= oracle_least);
 		assert_true(greatest >= oracle_greatest);
@@ -368,7 +369,8 @@ test_one_row_is_small(void **state)
 	for (int i = 0; i < 4; i++)
 	{
 		table.values[i] = &values[i];
-		table.columns[i] = (PfsColumn){ (int16_t) (i + 1), 8, &values[i], NULL, false };
+		table.columns[i] =
+			(PfsColumn){ (int16_t) (i + 1), 8, &values[i], NULL, false, false, NULL };
 	}
 	assert_in_range(round_trip(&table, PFS_EFFORT_FAST), 30, 60);
 }
