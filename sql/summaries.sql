@@ -119,4 +119,4 @@ END
 $$;
 SELECT d.* FROM unnest(ARRAY['row_count = row_count', 'summary_byte_count = summary_byte_count + 1', 'summary = set_byte(summary, 0, 9)',
 	'summary = set_byte(summary, 0, 2)', 'summary = set_byte(summary, 1, 255)', 'summary = set_byte(summary, 9, 7)', 'summary = substr(summary, 1, length(summary) - 1)',
-	'summary = substr(summary, 1, 3)', 'stream_ids[5] = stream_ids[6]', 'summary = summary || summary', 'summary = NULL']) AS change, damage(change) AS d;
+	'summary = substr(summary, 1, 3)', 'stream_ids[5] = stream_ids[4]', 'summary = summary || summary', 'summary = NULL']) AS change, damage(change) AS d;
