@@ -37,3 +37,9 @@ SELECT profstore.intern_locations('{0,0}', '{0,0}', '{1,1}', :'functions', '{0,0
 INSERT INTO profstore.samples SELECT '2026-01-01 12:00Z', (profstore.intern_series(ARRAY[:cpu], ARRAY['{"node": "c"}'::jsonb], '{0}'))[1], s.id, 3
 	FROM unnest(profstore.intern_stacks('p', '{1,1}', :'locations')) AS s(id);
 SELECT * FROM profstore.top(:cpu || '{node="c"}', '2026-01-01', '2026-01-02');
+
+-- a profile type that no series has is likely mistyped; one whose series do not fit the labels is not
+SELECT * FROM profstore.top('process_cpu:cpu:nanosecond:cpu:nanoseconds:delta', '2026-01-01', '2026-01-02');
+SELECT * FROM profstore.top_diff('process_cpu:cpu:nanoseconds:cpu:nanoseconds', '2026-01-01', '2026-01-02', '2026-01-02', '2026-01-03');
+SELECT * FROM profstore.top('memory:inuse_space:bytes:space:bytes', '2026-01-01', '2026-01-02');
+SELECT * FROM profstore.top(:cpu || '{node="nowhere"}', '2026-01-01', '2026-01-02');

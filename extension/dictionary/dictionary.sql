@@ -45,7 +45,7 @@ COMMENT ON COLUMN profstore.profile_types.delta IS 'true: values add up over tim
 CREATE FUNCTION profstore.content_hash(profile_type int4, labels jsonb, period int8) RETURNS int8
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 	RETURN jsonb_hash_extended(labels, hashint8extended(period, profile_type));
-COMMENT ON FUNCTION profstore.content_hash(int4, jsonb, int8) IS 'hash by which a series is found';
+COMMENT ON FUNCTION profstore.content_hash(int4, jsonb, int8) IS 'internal: hash by which a series is found';
 
 CREATE SEQUENCE profstore.series_ids AS int4;
 CREATE TABLE profstore.series
@@ -72,7 +72,7 @@ COMMENT ON COLUMN profstore.series.condemned IS 'nothing referred to it when col
 CREATE FUNCTION profstore.content_hash(build_id text, file text) RETURNS int8
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 	RETURN hashtextextended(build_id, hashtextextended(file, 0));
-COMMENT ON FUNCTION profstore.content_hash(text, text) IS 'hash by which a mapping is found';
+COMMENT ON FUNCTION profstore.content_hash(text, text) IS 'internal: hash by which a mapping is found';
 
 CREATE SEQUENCE profstore.mapping_ids AS int4;
 CREATE TABLE profstore.mappings
@@ -93,7 +93,7 @@ COMMENT ON COLUMN profstore.mappings.condemned IS 'nothing referred to it when c
 CREATE FUNCTION profstore.content_hash(name text, system_name text, filename text, start_line int4) RETURNS int8
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 	RETURN hashtextextended(name, hashtextextended(system_name, hashtextextended(filename, start_line)));
-COMMENT ON FUNCTION profstore.content_hash(text, text, text, int4) IS 'hash by which a function is found';
+COMMENT ON FUNCTION profstore.content_hash(text, text, text, int4) IS 'internal: hash by which a function is found';
 
 CREATE SEQUENCE profstore.function_ids AS int4;
 CREATE TABLE profstore.functions
@@ -197,7 +197,7 @@ CREATE FUNCTION profstore.chunk_nodes(partition_id int4, node_count int4, first_
 	RETURNS SETOF record
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE ROWS 1000
 	AS 'MODULE_PATHNAME', 'profstore_chunk_nodes';
-COMMENT ON FUNCTION profstore.chunk_nodes(int4, int4, int8, int8, bytea) IS 'unpacks one row of stack_chunks';
+COMMENT ON FUNCTION profstore.chunk_nodes(int4, int4, int8, int8, bytea) IS 'internal: unpacks one row of stack_chunks';
 
 CREATE VIEW profstore.stacks AS
 	SELECT n.id, n.parent, n.location

@@ -24,8 +24,10 @@ pfs_comparison_tree(FunctionCallInfo fcinfo, const PfsFilters *filters)
 	PfsSelection *base =
 		pfs_selection_get_range(fcinfo, base_selector, PFS_COMPARISON_ARG_BASE_FROM, "base_from",
 								"base_to");
-	PfsStackSums sums =
-		pfs_stack_sums_compare(selection, base, !pfs_comparison_is_absolute(fcinfo));
+	PfsStackSums sums;
+
+	pfs_selection_tell_unknown(selection);
+	sums = pfs_stack_sums_compare(selection, base, !pfs_comparison_is_absolute(fcinfo));
 
 	return pfs_frame_tree_build(&sums, filters, false, NULL);
 }

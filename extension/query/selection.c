@@ -10,6 +10,7 @@
 #include "query/selector.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
+#include "utils/varlena.h"
 
 /* Columns of the statement below. */
 enum
@@ -20,6 +21,9 @@ enum
 	SERIES_LABELS,
 	SERIES_PERIOD
 };
+
+/* Names beyond it are not compared by their spelling, which takes the square of their lengths. */
+#define LONGEST_COMPARED_BYTES 255
 
 static const char SERIES_QUERY[] =
 	"SELECT series_id, unit, delta, labels, period FROM profstore.matching_series($1) ORDER BY 1";
@@ -147,10 +151,65 @@ pfs_selection_get_range(FunctionCallInfo fcinfo, int selector, int from, const c
 	return selection;
 }
 
+/*
+ * The stored profile type that is spelled most alike; NULL where none comes near.
+ */
+static const char *
+find_similar_type(const char *profile_type)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	int length = (int) strlen(profile_type);
+	int least = length / 3 + 1;
+	const char *similar = NULL;
+
+	SPI_connect();
+	if (SPI_execute("SELECT profile_type FROM profstore.profile_types()", true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not list the profile types");
+	for (uint64 i = 0; i < SPI_processed && length <= LONGEST_COMPARED_BYTES; i++)
+	{
+		const char *type = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1);
+		int type_length = (int) strlen(type);
+		int distance;
+
+		if (type_length > LONGEST_COMPARED_BYTES)
+			continue;
+		distance = varstr_levenshtein_less_equal(profile_type, length, type, type_length, 1, 1, 1,
+												 least, true);
+		if (distance < least)
+		{
+			least = distance;
+			similar = MemoryContextStrdup(caller, type);
+		}
+	}
+	SPI_finish();
+	return similar;
+}
+
+void
+pfs_selection_tell_unknown(const PfsSelection *selection)
+{
+	PfsSelection all = { .unit = "" };
+	const char *similar;
+
+	if (selection->series_count > 0)
+		return;
+	find_series(&all, CStringGetTextDatum(selection->profile_type));
+	if (all.series_count > 0)
+		return;
+	similar = find_similar_type(selection->profile_type);
+	ereport(NOTICE, (errmsg("no series has profile type \"%s\"", selection->profile_type),
+					 similar != NULL ? errhint("Perhaps you mean \"%s\".", similar)
+									 : errhint("profstore.profile_types() lists what there is.")));
+}
+
 PfsSelection *
 pfs_selection_get(FunctionCallInfo fcinfo, int first_argument)
 {
-	return pfs_selection_get_range(fcinfo, first_argument, first_argument + 1, "from_ts", "to_ts");
+	PfsSelection *selection =
+		pfs_selection_get_range(fcinfo, first_argument, first_argument + 1, "from_ts", "to_ts");
+
+	pfs_selection_tell_unknown(selection);
+	return selection;
 }
 
 const PfsSeries *

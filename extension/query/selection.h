@@ -37,7 +37,7 @@ typedef struct PfsSelection
 
 /*
  * Reads the arguments selector, from_ts and to_ts, which every view has at first_argument and after, and finds
- * the series. Unknown types and labels give no series. Raises NULL_VALUE_NOT_ALLOWED for NULL arguments,
+ * the series. Unknown types and labels give no series, the former with a NOTICE. Raises NULL_VALUE_NOT_ALLOWED for NULL arguments,
  * INVALID_PARAMETER_VALUE for a range that ends before it begins or a selector without a profile type, and what
  * pfs_selector_parse raises. The result lives in CurrentMemoryContext.
  */
@@ -49,6 +49,12 @@ PfsSelection *pfs_selection_get(FunctionCallInfo fcinfo, int first_argument);
  */
 PfsSelection *pfs_selection_get_range(FunctionCallInfo fcinfo, int selector, int from,
 									  const char *from_name, const char *to_name);
+
+/*
+ * A NOTICE where no series that the caller sees has the profile type, which is likely mistyped; pfs_selection_get
+ * gives it by itself.
+ */
+void pfs_selection_tell_unknown(const PfsSelection *selection);
 
 /* The series of an id; NULL where the selection has no such series. */
 const PfsSeries *pfs_selection_series(const PfsSelection *selection, int64 id);
