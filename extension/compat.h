@@ -30,6 +30,30 @@
 	object_ownercheck(RelationRelationId, relation_id, GetUserId())
 #endif
 
+/* What hashing may take, from work_mem and hash_mem_multiplier. */
+#if PG_VERSION_NUM >= 150000
+#define pfs_hash_memory_bytes() get_hash_memory_limit()
+#else
+#define pfs_hash_memory_bytes() ((Size) get_hash_mem() * 1024)
+#endif
+
+/* Fields in the head of a numeric that is part of a serialised transition state. */
+#if PG_VERSION_NUM >= 150000
+#define PFS_SEND_NUMERIC_FIELD(buffer, field) pq_sendint32(buffer, (uint32) (field))
+#else
+#define PFS_SEND_NUMERIC_FIELD(buffer, field) pq_sendint16(buffer, (uint16) (field))
+#endif
+
+/* Before 15, custom nodes were always asked to project. */
+#if PG_VERSION_NUM < 150000
+#define CUSTOMPATH_SUPPORT_PROJECTION 0
+#endif
+
+#if PG_VERSION_NUM >= 180000
+#include "commands/explain_format.h"
+#include "commands/explain_state.h"
+#endif
+
 #if PG_VERSION_NUM < 180000
 #define pg_noreturn __attribute__((noreturn))
 #endif

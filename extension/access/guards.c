@@ -255,4 +255,5 @@ pfs_access_init(void)
 	previous_hook = object_access_hook;
 	object_access_hook = object_access;
 	pfs_executor_guard_init();
+	pfs_custom_nodes_init();
 }

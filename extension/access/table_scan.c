@@ -106,8 +106,9 @@ begin_blocks(PfsTableScan *scan)
 	if (snapshot == NULL)
 		snapshot = GetActiveSnapshot(); /* ANALYZE brings none */
 	if (base->rs_parallel != NULL)
-		scan->blocks = pfs_block_scan_begin_shared(base->rs_rd, snapshot, scan->attribute_count,
-												   scan->attnums, shared_scan(base->rs_parallel));
+		scan->blocks =
+			pfs_block_scan_begin_shared(base->rs_rd, snapshot, scan->attribute_count, scan->attnums,
+										0, NULL, shared_scan(base->rs_parallel));
 	else
 		scan->blocks = pfs_block_scan_begin(base->rs_rd, snapshot, scan->attribute_count,
 											scan->attnums, 0, NULL);

@@ -28,6 +28,8 @@ pfs_filter_overlaps(const PfsBlockFilter *filter, int64 min, int64 max)
 {
 	uint32 position;
 
+	if (filter->keeps_nulls)
+		return false;
 	min = Max(min, filter->low);
 	max = Min(max, filter->high);
 	if (min > max)
@@ -50,7 +52,7 @@ pfs_filter_contains(const PfsBlockFilter *filter, int64 min, int64 max)
 	uint64 span = (uint64) max - (uint64) min;
 	uint32 position;
 
-	if (min < filter->low || max > filter->high)
+	if (filter->keeps_nulls || min < filter->low || max > filter->high)
 		return false;
 	if (filter->keys == NULL)
 		return true;
@@ -98,15 +100,16 @@ select_keys(const PfsBlockFilter *filter, const int64 *values, uint16 *selection
 	return kept;
 }
 
+/* Keeps the rows whose flag is as wanted. */
 static uint32
-select_not_null(const bool *nulls, uint16 *selection, uint32 count)
+select_nulls(const bool *nulls, bool wanted, uint16 *selection, uint32 count)
 {
 	uint32 kept = 0;
 
 	for (uint32 i = 0; i < count; i++)
 	{
 		selection[kept] = selection[i];
-		kept += !nulls[selection[i]];
+		kept += nulls[selection[i]] == wanted;
 	}
 	return kept;
 }
@@ -115,8 +118,10 @@ uint32
 pfs_filter_select(const PfsBlockFilter *filter, const int64 *values, const bool *nulls,
 				  uint16 *selection, uint32 count)
 {
+	if (filter->keeps_nulls)
+		return nulls == NULL ? 0 : select_nulls(nulls, true, selection, count);
 	if (nulls != NULL)
-		count = select_not_null(nulls, selection, count);
+		count = select_nulls(nulls, false, selection, count);
 	if (filter->keys != NULL)
 		return select_keys(filter, values, selection, count);
 	return select_range(filter, values, selection, count);

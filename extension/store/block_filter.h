@@ -9,14 +9,14 @@
 
 #include "store/block_scan.h"
 
-/* Whether any value in [min, max] can pass. */
+/* On keys of lanes: whether any value in [min, max] can pass. */
 bool pfs_filter_overlaps(const PfsBlockFilter *filter, int64 min, int64 max);
 bool pfs_filter_passes(const PfsBlockFilter *filter, int64 value);
 /* Whether every value in [min, max] passes. */
 bool pfs_filter_contains(const PfsBlockFilter *filter, int64 min, int64 max);
 
 /*
- * Keeps those of the selected rows whose value passes. selection holds ascending row numbers;
+ * Keeps those of the selected rows whose key, or null, passes. selection holds ascending row numbers;
  * returns how many are left. nulls may be NULL.
  */
 uint32 pfs_filter_select(const PfsBlockFilter *filter, const int64 *values, const bool *nulls,

@@ -19,6 +19,7 @@
 #include "codec/segment.h"
 #include "store/block_filter.h"
 #include "store/lane.h"
+#include "store/row_order.h"
 #include "store/scan_units.h"
 #include "store/segment_io.h"
 #include "store/storage.h"
@@ -27,16 +28,28 @@
 typedef struct ScanColumn
 {
 	AttrNumber attnum;
+	PfsLaneKind kind;
 	int64 missing_value; /* where a unit lacks the column */
 	bool missing_is_null;
 	bool is_wanted;			   /* false: a filter's alone */
 	int position;			   /* in the part of the current unit; -1: missing */
+	bool may_be_null;		   /* in the current unit */
 	bool is_decoded;		   /* for the current block */
 	const int64 *block_values; /* the current block */
 	const bool *block_nulls;   /* NULL: none */
 	int64 values[PFS_BLOCK_ROWS];
 	bool nulls[PFS_BLOCK_ROWS];
 } ScanColumn;
+
+/* A filter, and where it need not look at rows: all of the unit, or of the block, pass. */
+typedef struct ScanFilter
+{
+	PfsBlockFilter filter;
+	ScanColumn *column;
+	int64 *keys; /* of a block, where lanes are not their own keys; else NULL */
+	bool is_idle_in_unit;
+	bool is_idle_in_block;
+} ScanFilter;
 
 struct PfsBlockScan
 {
@@ -53,15 +66,15 @@ struct PfsBlockScan
 	const int64 **result_values;
 	const bool **result_nulls;
 	int filter_count;
-	PfsBlockFilter *filters;
-	ScanColumn **filter_columns;
-	bool *filter_is_idle; /* all rows of the open unit pass */
-	PfsSegmentPart sums;  /* PFS_PART_ROWS: rows are wanted one by one */
+	ScanFilter *filters;
+	PfsSegmentPart sums; /* PFS_PART_ROWS: rows are wanted one by one */
+	PfsRowKey key;
 
 	PfsScanUnits units;
 	PfsSharedScan *shared;
 	int64 unit;
 	int64 block;
+	int64 block_end; /* of the unit, or in a shared scan of those that have come to this process */
 	bool unit_is_open;
 	bool unit_is_skipped;	/* the open unit has no row for the filters */
 	PfsSegmentInput *input; /* NULL: the unit is an image */
@@ -102,9 +115,12 @@ add_column(PfsBlockScan *scan, AttrNumber attnum, bool is_wanted)
 		elog(ERROR, "table \"%s\" has no column number %d", RelationGetRelationName(scan->relation),
 			 attnum);
 	attribute = TupleDescAttr(desc, attnum - 1);
+	if (!attribute->attisdropped)
+		column->kind = pfs_lane_kind(attribute->atttypid);
 	column->missing_is_null =
 		attribute->attisdropped ||
 		!pfs_storage_missing_value(scan->relation, attnum, &column->missing_value);
+	column->missing_value = pfs_lane_native(column->kind, column->missing_value);
 	return column;
 }
 
@@ -126,6 +142,7 @@ begin(Relation relation, Snapshot snapshot, int attribute_count, const AttrNumbe
 	scan->snapshot = snapshot;
 	scan->shared = shared;
 	scan->sums = pfs_enable_summaries ? sums : PFS_PART_ROWS;
+	scan->key = pfs_row_key(relation);
 	scan->unit = -1;
 
 	scan->columns = palloc(sizeof(ScanColumn *) * (attributes + filter_slots));
@@ -137,13 +154,15 @@ begin(Relation relation, Snapshot snapshot, int attribute_count, const AttrNumbe
 		scan->attributes[i] = add_column(scan, attnums[i], true);
 
 	scan->filter_count = filter_count;
-	scan->filters = palloc(sizeof(PfsBlockFilter) * filter_slots);
-	scan->filter_columns = palloc(sizeof(ScanColumn *) * filter_slots);
-	scan->filter_is_idle = palloc0(sizeof(bool) * filter_slots);
+	scan->filters = palloc0(sizeof(ScanFilter) * filter_slots);
 	for (int i = 0; i < filter_count; i++)
 	{
-		scan->filters[i] = filters[i];
-		scan->filter_columns[i] = add_column(scan, filters[i].attnum, false);
+		ScanFilter *filter = &scan->filters[i];
+
+		filter->filter = filters[i];
+		filter->column = add_column(scan, filters[i].attnum, false);
+		if (!pfs_lane_is_ordered(filter->column->kind))
+			filter->keys = palloc(sizeof(int64) * PFS_BLOCK_ROWS);
 	}
 
 	PredicateLockRelation(relation, snapshot);
@@ -172,9 +191,11 @@ pfs_block_scan_begin_sums(Relation relation, Snapshot snapshot, int attribute_co
 
 PfsBlockScan *
 pfs_block_scan_begin_shared(Relation relation, Snapshot snapshot, int attribute_count,
-							const AttrNumber *attnums, PfsSharedScan *shared)
+							const AttrNumber *attnums, int filter_count,
+							const PfsBlockFilter *filters, PfsSegmentPart sums,
+							PfsSharedScan *shared)
 {
-	return begin(relation, snapshot, attribute_count, attnums, 0, NULL, PFS_PART_ROWS, shared);
+	return begin(relation, snapshot, attribute_count, attnums, filter_count, filters, sums, shared);
 }
 
 static const PfsScanUnit *
@@ -183,28 +204,67 @@ current_unit(const PfsBlockScan *scan)
 	return &scan->units.units[scan->unit];
 }
 
-/* Whether a column's range tells that no row of a segment's part is null or fails the filter. */
+/*
+ * What a filter makes of values between two lanes, or of none where has_values is not set, and
+ * perhaps nulls: false if no row passes, *is_idle if all do.
+ */
 static bool
-all_rows_pass(const PfsSegmentReader *reader, const PfsBlockFilter *filter)
+filter_may_match(const ScanFilter *filter, bool has_values, int64 min, int64 max, bool may_be_null,
+				 bool *is_idle)
 {
-	int column = pfs_reader_find_column(reader, filter->attnum);
-	int values;
-	int nulls;
-	int64 min;
-	int64 max;
-
-	if (column < 0)
+	*is_idle = false;
+	if (filter->filter.keeps_nulls)
+	{
+		*is_idle = !has_values;
+		return !has_values || may_be_null;
+	}
+	if (!has_values)
 		return false;
-	pfs_reader_column_streams(reader, column, &values, &nulls);
-	return nulls < 0 && pfs_reader_column_range(reader, column, &min, &max) &&
-		   pfs_filter_contains(filter, min, max);
+	pfs_lane_key_range(filter->column->kind, &min, &max);
+	*is_idle = !may_be_null && pfs_filter_contains(&filter->filter, min, max);
+	return pfs_filter_overlaps(&filter->filter, min, max);
+}
+
+/*
+ * Whether the filters leave any row of the open unit, as far as the ranges of its columns tell;
+ * marks those that all rows pass.
+ */
+static bool
+unit_may_match(PfsBlockScan *scan)
+{
+	for (int i = 0; i < scan->filter_count; i++)
+	{
+		ScanFilter *filter = &scan->filters[i];
+		const ScanColumn *column = filter->column;
+		int64 min = column->missing_value;
+		int64 max = column->missing_value;
+		bool has_values = !column->missing_is_null;
+
+		filter->is_idle_in_unit = false;
+		if (column->position >= 0 && scan->input == NULL)
+			continue;
+		if (column->position >= 0)
+			has_values = pfs_reader_column_range(scan->reader, column->position, &min, &max);
+		if (!filter_may_match(filter, has_values, min, max, column->may_be_null,
+							  &filter->is_idle_in_unit))
+			return false;
+	}
+	return true;
+}
+
+/* Whether a table of sums has one row for all rows of the same value of the column. */
+static bool
+is_key_of_sums(const PfsBlockScan *scan, AttrNumber attnum)
+{
+	AttrNumber second = scan->sums == PFS_PART_PAIRS ? scan->key.stack : scan->key.time;
+
+	return attnum != InvalidAttrNumber && (attnum == scan->key.series || attnum == second);
 }
 
 /* Whether the open segment's table of sums tells what is asked for. */
 static bool
 sums_suffice(PfsBlockScan *scan)
 {
-	const PfsSegmentReader *rows = pfs_segment_reader(scan->input);
 	const PfsSegmentReader *sums = pfs_segment_part_reader(scan->input, scan->sums);
 
 	if (sums == NULL)
@@ -213,38 +273,60 @@ sums_suffice(PfsBlockScan *scan)
 		if (pfs_reader_find_column(sums, scan->attributes[i]->attnum) < 0)
 			return false;
 	for (int i = 0; i < scan->filter_count; i++)
-		if (pfs_reader_find_column(sums, scan->filters[i].attnum) < 0 &&
-			!all_rows_pass(rows, &scan->filters[i]))
+	{
+		const ScanFilter *filter = &scan->filters[i];
+
+		if (!filter->is_idle_in_unit && (!is_key_of_sums(scan, filter->filter.attnum) ||
+										 pfs_reader_find_column(sums, filter->filter.attnum) < 0))
 			return false;
+	}
 	return true;
 }
 
-/* Whether the filters leave any row of the open unit, as far as its columns' ranges tell. */
-static bool
-unit_may_match(PfsBlockScan *scan)
+/* Where the part of the open unit that is read has a column, and whether it may be null there. */
+static void
+find_column(PfsBlockScan *scan, ScanColumn *column)
 {
-	for (int i = 0; i < scan->filter_count; i++)
-	{
-		const ScanColumn *column = scan->filter_columns[i];
-		int64 min;
-		int64 max;
+	int value_stream;
+	int null_stream;
 
-		if (scan->filter_is_idle[i])
-			continue;
-		if (column->position < 0)
-		{
-			if (column->missing_is_null ||
-				!pfs_filter_passes(&scan->filters[i], column->missing_value))
-				return false;
-		}
-		else if (scan->input != NULL)
-		{
-			if (!pfs_reader_column_range(scan->reader, column->position, &min, &max) ||
-				!pfs_filter_overlaps(&scan->filters[i], min, max))
-				return false;
-		}
+	if (scan->input == NULL)
+	{
+		column->position = pfs_row_image_find_column(current_unit(scan)->image, column->attnum);
+		column->may_be_null = column->position >= 0 || column->missing_is_null;
+		return;
 	}
-	return true;
+	column->position = pfs_reader_find_column(scan->reader, column->attnum);
+	column->may_be_null = column->missing_is_null;
+	if (column->position >= 0)
+	{
+		pfs_reader_column_streams(scan->reader, column->position, &value_stream, &null_stream);
+		column->may_be_null = null_stream >= 0;
+	}
+}
+
+static void
+choose_part(PfsBlockScan *scan, PfsSegmentPart part)
+{
+	scan->part = part;
+	scan->reader = pfs_segment_part_reader(scan->input, part);
+	scan->unit_rows = pfs_reader_row_count(scan->reader);
+	for (uint32 i = 0; i < scan->column_count; i++)
+		find_column(scan, scan->columns[i]);
+}
+
+/*
+ * Where a shared scan reads sums in place of rows, the process that has the unit's first chunk
+ * reads all of them.
+ */
+static void
+set_block_end(PfsBlockScan *scan)
+{
+	int64 block_count = (scan->unit_rows + PFS_BLOCK_ROWS - 1) / PFS_BLOCK_ROWS;
+
+	if (scan->part == PFS_PART_ROWS)
+		return;
+	scan->block_end = scan->block < 0 ? block_count : scan->block;
 }
 
 /* Opens the segment that the scan stands on, and decides what of it to read. */
@@ -252,46 +334,50 @@ static void
 open_segment(PfsBlockScan *scan, const PfsSegmentRow *row)
 {
 	MemoryContext outer = MemoryContextSwitchTo(scan->unit_context);
-	const PfsSegmentReader *rows;
 
 	scan->input = pfs_segment_open(scan->relation, row);
-	rows = pfs_segment_reader(scan->input);
-	for (int i = 0; i < scan->filter_count; i++)
-		scan->filter_is_idle[i] = all_rows_pass(rows, &scan->filters[i]);
-	scan->part = scan->sums != PFS_PART_ROWS && sums_suffice(scan) ? scan->sums : PFS_PART_ROWS;
-	scan->reader = pfs_segment_part_reader(scan->input, scan->part);
-	scan->unit_rows = pfs_reader_row_count(scan->reader);
 	MemoryContextSwitchTo(outer);
+	choose_part(scan, PFS_PART_ROWS);
+	scan->unit_is_skipped = !unit_may_match(scan);
+	if (!scan->unit_is_skipped && scan->sums != PFS_PART_ROWS && sums_suffice(scan))
+	{
+		choose_part(scan, scan->sums);
+		set_block_end(scan);
+	}
+}
+
+static void
+open_image(PfsBlockScan *scan)
+{
+	scan->part = PFS_PART_ROWS;
+	scan->unit_rows = current_unit(scan)->image->row_count;
+	for (uint32 i = 0; i < scan->column_count; i++)
+		find_column(scan, scan->columns[i]);
+	scan->unit_is_skipped = !unit_may_match(scan);
 }
 
 static void
 open_unit(PfsBlockScan *scan)
 {
 	const PfsScanUnit *unit = current_unit(scan);
+	/* of those that share a unit, the process that has its first chunk counts it */
+	bool is_counted = scan->shared == NULL || scan->block < 0;
 
 	MemoryContextReset(scan->unit_context);
-	scan->input = NULL;
-	if (unit->image == NULL)
-		open_segment(scan, &unit->row);
-	else
-	{
-		memset(scan->filter_is_idle, 0, sizeof(bool) * (Size) scan->filter_count);
-		scan->unit_rows = unit->image->row_count;
-	}
-	for (uint32 i = 0; i < scan->column_count; i++)
-	{
-		ScanColumn *column = scan->columns[i];
-
-		if (scan->input != NULL)
-			column->position = pfs_reader_find_column(scan->reader, column->attnum);
-		else
-			column->position = pfs_row_image_find_column(unit->image, column->attnum);
-	}
 	scan->unit_is_open = true;
-	scan->unit_is_skipped = !unit_may_match(scan);
+	scan->input = NULL;
+	if (unit->is_skipped)
+		scan->unit_is_skipped = true;
+	else if (unit->image != NULL)
+		open_image(scan);
+	else
+		open_segment(scan, &unit->row);
+
+	if (!is_counted)
+		return;
 	if (scan->unit_is_skipped)
 		scan->counters.segments_skipped++;
-	else if (scan->input != NULL && scan->part != PFS_PART_ROWS)
+	else if (scan->part != PFS_PART_ROWS)
 		scan->counters.segments_summed++;
 	else
 		scan->counters.segments_read++;
@@ -317,6 +403,15 @@ decode_missing(ScanColumn *column)
 	column->block_nulls = column->missing_is_null ? column->nulls : NULL;
 }
 
+/* Lanes from before a change of the column's type, as they are written now. */
+static void
+make_native(ScanColumn *column, uint32 row_count)
+{
+	for (uint32 row = 0; row < row_count; row++)
+		column->values[row] = pfs_lane_native(column->kind, column->block_values[row]);
+	column->block_values = column->values;
+}
+
 static void
 decode_image(PfsBlockScan *scan, ScanColumn *column)
 {
@@ -327,6 +422,7 @@ decode_image(PfsBlockScan *scan, ScanColumn *column)
 	column->block_nulls = pfs_row_image_nulls(image, column->position) + first;
 	if (memchr(column->block_nulls, true, scan->block_rows) == NULL)
 		column->block_nulls = NULL;
+	make_native(column, scan->block_rows);
 }
 
 static void
@@ -335,6 +431,8 @@ decode_segment(PfsBlockScan *scan, ScanColumn *column)
 	PfsError error;
 	PfsStatus status;
 	bool has_nulls;
+	int64 min;
+	int64 max;
 
 	load_column(scan, column);
 	status = pfs_reader_block(scan->reader, column->position, (uint32) scan->block, column->values,
@@ -346,6 +444,11 @@ decode_segment(PfsBlockScan *scan, ScanColumn *column)
 	}
 	column->block_values = column->values;
 	column->block_nulls = has_nulls ? column->nulls : NULL;
+	/* sums are wider than what they are sums of */
+	if ((scan->part == PFS_PART_ROWS || is_key_of_sums(scan, column->attnum)) &&
+		pfs_reader_block_range(scan->reader, column->position, (uint32) scan->block, &min, &max) &&
+		!pfs_lane_range_is_native(column->kind, min, max))
+		make_native(column, scan->block_rows);
 }
 
 static void
@@ -392,49 +495,67 @@ select_image_rows(PfsBlockScan *scan)
 	}
 }
 
-/* Whether a filter rules the block out by the range of its values. */
+/* Whether the filters leave any row of the block, as far as the ranges of its columns tell. */
 static bool
 block_may_match(PfsBlockScan *scan)
 {
 	for (int i = 0; i < scan->filter_count; i++)
 	{
-		ScanColumn *column = scan->filter_columns[i];
-		int64 min;
-		int64 max;
+		ScanFilter *filter = &scan->filters[i];
+		const ScanColumn *column = filter->column;
+		int64 min = 0;
+		int64 max = 0;
+		bool has_values;
 
-		if (scan->filter_is_idle[i] || column->position < 0 || scan->input == NULL)
+		filter->is_idle_in_block = filter->is_idle_in_unit;
+		if (filter->is_idle_in_unit || scan->input == NULL)
 			continue;
 		load_column(scan, column);
-		if (!pfs_reader_block_range(scan->reader, column->position, (uint32) scan->block, &min,
-									&max) ||
-			!pfs_filter_overlaps(&scan->filters[i], min, max))
+		has_values = pfs_reader_block_range(scan->reader, column->position, (uint32) scan->block,
+											&min, &max);
+		if (!filter_may_match(filter, has_values, min, max, column->may_be_null,
+							  &filter->is_idle_in_block))
 			return false;
 	}
 	return true;
 }
 
+/* The keys of a block's lanes; nulls have some. */
+static const int64 *
+block_keys(PfsBlockScan *scan, ScanFilter *filter)
+{
+	const ScanColumn *column = filter->column;
+
+	if (filter->keys == NULL)
+		return column->block_values;
+	for (uint32 row = 0; row < scan->block_rows; row++)
+		filter->keys[row] = pfs_lane_key(column->kind, column->block_values[row]);
+	return filter->keys;
+}
+
 static void
 select_rows(PfsBlockScan *scan)
 {
+	bool is_selection_made = scan->input == NULL;
+
 	if (scan->input == NULL)
 		select_image_rows(scan);
 	else
-	{
 		scan->selected_count = scan->block_rows;
-		for (uint32 i = 0; i < scan->block_rows && scan->filter_count > 0; i++)
-			scan->selection[i] = (uint16) i;
-	}
 
 	for (int i = 0; i < scan->filter_count && scan->selected_count > 0; i++)
 	{
-		ScanColumn *column = scan->filter_columns[i];
+		ScanFilter *filter = &scan->filters[i];
 
-		if (scan->filter_is_idle[i])
+		if (filter->is_idle_in_block)
 			continue;
-		decode_column(scan, column);
+		for (uint32 row = 0; !is_selection_made && row < scan->block_rows; row++)
+			scan->selection[row] = (uint16) row;
+		is_selection_made = true;
+		decode_column(scan, filter->column);
 		scan->selected_count =
-			pfs_filter_select(&scan->filters[i], column->block_values, column->block_nulls,
-							  scan->selection, scan->selected_count);
+			pfs_filter_select(&filter->filter, block_keys(scan, filter),
+							  filter->column->block_nulls, scan->selection, scan->selected_count);
 	}
 }
 
@@ -493,21 +614,49 @@ read_block(PfsBlockScan *scan, PfsBlock *block)
 	return true;
 }
 
-/* Steps to the next or previous unit; false at the end. */
+/*
+ * Takes the next chunk of a shared scan, which may be one more of the unit that is open; false at
+ * the end. Chunks only rise, so the unit is looked for from the current one on.
+ */
+static bool
+step_chunk(PfsBlockScan *scan)
+{
+	uint64 chunk = pg_atomic_fetch_add_u64(&scan->shared->next_chunk, 1);
+	int64 count = scan->units.count;
+	int64 unit = Max(scan->unit, 0);
+	int64 first;
+
+	while (unit < count && chunk >= scan->units.units[unit].first_chunk +
+										pfs_scan_unit_chunk_count(&scan->units.units[unit]))
+		unit++;
+	if (unit != scan->unit)
+		scan->unit_is_open = false;
+	scan->unit = unit;
+	if (unit >= count)
+		return false;
+	first = (int64) (chunk - current_unit(scan)->first_chunk) * PFS_CHUNK_BLOCKS;
+	scan->block = first - 1;
+	scan->block_end =
+		Min(first + PFS_CHUNK_BLOCKS, (int64) pfs_scan_unit_block_count(current_unit(scan)));
+	if (scan->unit_is_open)
+		set_block_end(scan);
+	return true;
+}
+
+/* Steps to the next or previous unit, or chunk of one; false at the end. */
 static bool
 step_unit(PfsBlockScan *scan, int direction)
 {
 	int64 count = scan->units.count;
 
 	if (scan->shared != NULL)
-		scan->unit = pg_atomic_fetch_add_u32(&scan->shared->next_unit, 1);
-	else
-		scan->unit += direction;
-	scan->unit = Max(-1, Min(scan->unit, count));
+		return step_chunk(scan);
+	scan->unit = Max(-1, Min(scan->unit + direction, count));
 	scan->unit_is_open = false;
 	if (scan->unit < 0 || scan->unit >= count)
 		return false;
-	scan->block = direction > 0 ? -1 : (int64) pfs_scan_unit_block_count(current_unit(scan));
+	scan->block_end = (int64) pfs_scan_unit_block_count(current_unit(scan));
+	scan->block = direction > 0 ? -1 : scan->block_end;
 	return true;
 }
 
@@ -531,8 +680,7 @@ step(PfsBlockScan *scan, int direction, PfsBlock *block)
 		if (!scan->unit_is_open)
 			open_unit(scan);
 		scan->block += direction;
-		if (scan->unit_is_skipped || scan->block < 0 ||
-			scan->block * PFS_BLOCK_ROWS >= (int64) scan->unit_rows)
+		if (scan->unit_is_skipped || scan->block < 0 || scan->block >= scan->block_end)
 		{
 			if (!step_unit(scan, direction))
 				return false;

@@ -22,15 +22,16 @@
 
 /*
  * Keeps rows whose column lies in [low, high] and, where keys is not NULL, is one of keys; never
- * NULL rows.
+ * NULL rows. Or, where keeps_nulls is set, just those.
  */
 typedef struct PfsBlockFilter
 {
 	AttrNumber attnum;
-	int64 low;		   /* inclusive; lanes, see lane.h */
+	int64 low;		   /* inclusive; keys of lanes, see lane.h: lanes themselves but for floats */
 	int64 high;		   /* inclusive */
 	const int64 *keys; /* sorted ascending, distinct, or NULL; must outlive the scan */
 	uint32 key_count;
+	bool keeps_nulls;
 } PfsBlockFilter;
 
 /* Rows that passed all filters; arrays belong to the scan and hold until the next call. */
@@ -70,7 +71,7 @@ PfsBlockScan *pfs_block_scan_begin(Relation relation, Snapshot snapshot, int att
  * or by part of it. A row of the result stands for one or more rows of the table: those columns are
  * the same in all of them, every other that is asked for is their sum, and PFS_ROW_COUNT_ATTNUM, if
  * asked for, is their number. So sums come from the tables of sums that segments carry where
- * filters cut through no row of them, and else from rows. Column types that are not summed are not
+ * filters cut through no row of them, and else from rows. Filters may be on any column. Column types that are not summed are not
  * to be asked for.
  */
 PfsBlockScan *pfs_block_scan_begin_sums(Relation relation, Snapshot snapshot, int attribute_count,
@@ -92,7 +93,9 @@ uint64 pfs_block_scan_block_count(const PfsBlockScan *scan);
 
 /*
  * A scan that several processes share: each block comes to one of them. The struct lies in shared
- * memory and carries the leader's waiting rows; all attach under the same snapshot.
+ * memory and carries the leader's waiting rows; all attach under the same snapshot. Should their
+ * filters differ, each uses its own on the blocks that come to it. sums is PFS_PART_ROWS or as for
+ * pfs_block_scan_begin_sums.
  */
 typedef struct PfsSharedScan PfsSharedScan;
 
@@ -100,6 +103,8 @@ Size pfs_shared_scan_bytes(Relation relation);
 void pfs_shared_scan_init(Relation relation, PfsSharedScan *shared);
 void pfs_shared_scan_rewind(PfsSharedScan *shared);
 PfsBlockScan *pfs_block_scan_begin_shared(Relation relation, Snapshot snapshot, int attribute_count,
-										  const AttrNumber *attnums, PfsSharedScan *shared);
+										  const AttrNumber *attnums, int filter_count,
+										  const PfsBlockFilter *filters, PfsSegmentPart sums,
+										  PfsSharedScan *shared);
 
 #endif

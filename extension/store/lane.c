@@ -4,6 +4,8 @@
  */
 #include "store/lane.h"
 
+#include <math.h>
+
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -72,6 +74,76 @@ bool
 pfs_lane_is_ordered(PfsLaneKind kind)
 {
 	return kind != PFS_LANE_NONE && kind != PFS_LANE_FLOAT32 && kind != PFS_LANE_FLOAT64;
+}
+
+int64
+pfs_lane_native(PfsLaneKind kind, int64 lane)
+{
+	switch (kind)
+	{
+		case PFS_LANE_UINT32:
+			return (int64) (uint32) lane;
+		case PFS_LANE_INT32:
+		case PFS_LANE_FLOAT32:
+			return (int32) lane;
+		default:
+			return lane;
+	}
+}
+
+bool
+pfs_lane_range_is_native(PfsLaneKind kind, int64 min, int64 max)
+{
+	return pfs_lane_native(kind, min) == min && pfs_lane_native(kind, max) == max;
+}
+
+static int64
+float8_key(double value)
+{
+	int64 bits;
+
+	if (isnan(value))
+		return PG_INT64_MAX;
+	if (value == 0)
+		return 0;
+	memcpy(&bits, &value, sizeof(bits));
+	/* the bits of negative numbers rise as the numbers fall */
+	return bits < 0 ? bits ^ PG_INT64_MAX : bits;
+}
+
+int64
+pfs_lane_key(PfsLaneKind kind, int64 lane)
+{
+	switch (kind)
+	{
+		case PFS_LANE_UINT32:
+		case PFS_LANE_INT32:
+			return pfs_lane_native(kind, lane);
+		case PFS_LANE_FLOAT32:
+			return float8_key(DatumGetFloat4(pfs_datum_of_lane(lane)));
+		case PFS_LANE_FLOAT64:
+			return float8_key(DatumGetFloat8(pfs_datum_of_lane(lane)));
+		default:
+			return lane;
+	}
+}
+
+void
+pfs_lane_key_range(PfsLaneKind kind, int64 *min, int64 *max)
+{
+	bool is_float = kind == PFS_LANE_FLOAT32 || kind == PFS_LANE_FLOAT64;
+
+	if (!pfs_lane_range_is_native(kind, *min, *max) || (is_float && *min < 0))
+	{
+		/* negative floats turn the order round, and NaN may be among them */
+		*min = PG_INT64_MIN;
+		*max = PG_INT64_MAX;
+	}
+	else if (is_float)
+	{
+		*min = pfs_lane_key(kind, *min);
+		*max = pfs_lane_key(kind, *max);
+	}
 }
 
 void

@@ -43,6 +43,20 @@ bool pfs_lane_is_ordered(PfsLaneKind kind);
 void pfs_lane_check_columns(const char *relation_name, TupleDesc desc);
 void pfs_lane_check_column(const char *relation_name, const char *column_name, Oid type_id);
 
+/*
+ * The key of a lane: numbers that order and are equal as the SQL type's values are. A lane is its
+ * own key, except for floats (whose NaN are all equal and above all others, whose zeros are equal;
+ * the keys of float4 are those of the same float8), and for lanes of a type that the column had
+ * before a change of type without a rewrite, as integer to oid.
+ */
+int64 pfs_lane_key(PfsLaneKind kind, int64 lane);
+/* Least and greatest key that lanes between *min and *max can have. */
+void pfs_lane_key_range(PfsLaneKind kind, int64 *min, int64 *max);
+/* Whether lanes from min to max are written as the kind writes them. */
+bool pfs_lane_range_is_native(PfsLaneKind kind, int64 min, int64 max);
+/* The lane as the kind writes it, where another type of its width has written it. */
+int64 pfs_lane_native(PfsLaneKind kind, int64 lane);
+
 static inline int64
 pfs_lane_of_datum(PfsLaneKind kind, Datum datum)
 {

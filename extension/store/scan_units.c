@@ -4,13 +4,16 @@
  */
 #include "store/scan_units.h"
 
+#include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "codec/segment.h"
 #include "store/block_filter.h"
+#include "store/lane.h"
 #include "store/row_order.h"
+#include "store/segment_io.h"
 #include "store/storage.h"
 #include "store/write_buffer.h"
 
@@ -26,6 +29,12 @@ pfs_scan_unit_block_count(const PfsScanUnit *unit)
 	return (pfs_scan_unit_row_count(unit) + PFS_BLOCK_ROWS - 1) / PFS_BLOCK_ROWS;
 }
 
+uint64
+pfs_scan_unit_chunk_count(const PfsScanUnit *unit)
+{
+	return (pfs_scan_unit_block_count(unit) + PFS_CHUNK_BLOCKS - 1) / PFS_CHUNK_BLOCKS;
+}
+
 static PfsScanUnit *
 add_unit(PfsScanUnits *units, uint32 *capacity)
 {
@@ -38,23 +47,63 @@ add_unit(PfsScanUnits *units, uint32 *capacity)
 	return &units->units[units->count++];
 }
 
+static bool
+range_overlaps(Relation relation, const PfsBlockFilter *filter, int64 min, int64 max)
+{
+	Oid type = TupleDescAttr(RelationGetDescr(relation), filter->attnum - 1)->atttypid;
+
+	pfs_lane_key_range(pfs_lane_kind(type), &min, &max);
+	return pfs_filter_overlaps(filter, min, max);
+}
+
 /*
- * Whether the directory's ranges leave any row to the filters. A null range means that all are
- * null.
+ * Whether the segment's header says that no row passes the filter. A header that cannot be read is
+ * the reader's to report.
  */
 static bool
-may_match(const PfsSegmentRow *row, const PfsRowKey *key, int filter_count,
+header_rules_out(Relation relation, const PfsBlockFilter *filter, const PfsSegmentRow *row)
+{
+	bytea *header = (bytea *) PG_DETOAST_DATUM_PACKED(PointerGetDatum(row->header));
+	bool rules_out = false;
+	PfsSegmentReader *reader;
+	PfsError error;
+
+	if (pfs_reader_open((const uint8_t *) VARDATA_ANY(header), VARSIZE_ANY_EXHDR(header),
+						pfs_palloc_allocator(CurrentMemoryContext), &reader, &error) == PFS_OK)
+	{
+		int column = pfs_reader_find_column(reader, filter->attnum);
+		int64 min;
+		int64 max;
+
+		if (column >= 0)
+			rules_out = !pfs_reader_column_range(reader, column, &min, &max) ||
+						!range_overlaps(relation, filter, min, max);
+		pfs_reader_close(reader);
+	}
+	if (header != row->header)
+		pfree(header);
+	return rules_out;
+}
+
+/*
+ * Whether a segment is left by the filters. The directory tells quickly, but what it calls time and
+ * series are the columns that had these names when the segment was written; so the header has the
+ * last word.
+ */
+static bool
+may_match(Relation relation, const PfsSegmentRow *row, const PfsRowKey *key, int filter_count,
 		  const PfsBlockFilter *filters)
 {
 	for (int i = 0; i < filter_count; i++)
 	{
 		const PfsBlockFilter *filter = &filters[i];
+		const PfsRange *range = filter->attnum == key->time		? &row->time
+								: filter->attnum == key->series ? &row->key
+																: NULL;
 
-		if (filter->attnum == key->time && row->time.known &&
-			!pfs_filter_overlaps(filter, row->time.min, row->time.max))
-			return false;
-		if (filter->attnum == key->series && row->key.known &&
-			!pfs_filter_overlaps(filter, row->key.min, row->key.max))
+		if (range != NULL && range->known && !filter->keeps_nulls &&
+			!range_overlaps(relation, filter, range->min, range->max) &&
+			header_rules_out(relation, filter, row))
 			return false;
 	}
 	return true;
@@ -62,7 +111,7 @@ may_match(const PfsSegmentRow *row, const PfsRowKey *key, int filter_count,
 
 static void
 list_segments(Relation relation, Snapshot snapshot, int filter_count, const PfsBlockFilter *filters,
-			  PfsScanUnits *units, uint32 *capacity)
+			  bool is_shared, PfsScanUnits *units, uint32 *capacity)
 {
 	PfsRowKey key = pfs_row_key(relation);
 	PfsDirectoryScan *scan = pfs_directory_scan_begin(pfs_storage_id(relation), snapshot);
@@ -71,8 +120,15 @@ list_segments(Relation relation, Snapshot snapshot, int filter_count, const PfsB
 	while (pfs_directory_scan_next(scan, &row))
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (may_match(&row, &key, filter_count, filters))
+		if (may_match(relation, &row, &key, filter_count, filters))
 			pfs_segment_row_copy(&add_unit(units, capacity)->row, &row);
+		else if (is_shared)
+		{
+			PfsScanUnit *unit = add_unit(units, capacity);
+
+			unit->is_skipped = true;
+			unit->row.row_count = row.row_count;
+		}
 		else
 			units->skipped_count++;
 	}
@@ -104,10 +160,11 @@ pfs_scan_units_list(Relation relation, Snapshot snapshot, int filter_count,
 					const PfsBlockFilter *filters, const PfsSharedScan *shared, PfsScanUnits *units)
 {
 	uint32 capacity = 16;
+	uint64 chunk_count = 0;
 
 	memset(units, 0, sizeof(*units));
 	units->units = palloc(sizeof(PfsScanUnit) * capacity);
-	list_segments(relation, snapshot, filter_count, filters, units, &capacity);
+	list_segments(relation, snapshot, filter_count, filters, shared != NULL, units, &capacity);
 	if (shared != NULL)
 		list_images(shared_images(shared), shared->image_bytes, units, &capacity);
 	else
@@ -126,6 +183,8 @@ pfs_scan_units_list(Relation relation, Snapshot snapshot, int filter_count,
 	for (uint32 i = 0; i < units->count; i++)
 	{
 		units->units[i].first_block = units->block_count;
+		units->units[i].first_chunk = chunk_count;
+		chunk_count += pfs_scan_unit_chunk_count(&units->units[i]);
 		units->row_count += pfs_scan_unit_row_count(&units->units[i]);
 		units->block_count += pfs_scan_unit_block_count(&units->units[i]);
 	}
@@ -143,7 +202,7 @@ pfs_shared_scan_init(Relation relation, PfsSharedScan *shared)
 {
 	int64 storage_id = pfs_storage_id(relation);
 
-	pg_atomic_init_u32(&shared->next_unit, 0);
+	pg_atomic_init_u64(&shared->next_chunk, 0);
 	shared->image_bytes = pfs_write_buffer_image_bytes(storage_id);
 	pfs_write_buffer_image_make(storage_id, (char *) shared + MAXALIGN(sizeof(PfsSharedScan)));
 }
@@ -151,5 +210,5 @@ pfs_shared_scan_init(Relation relation, PfsSharedScan *shared)
 void
 pfs_shared_scan_rewind(PfsSharedScan *shared)
 {
-	pg_atomic_write_u32(&shared->next_unit, 0);
+	pg_atomic_write_u64(&shared->next_chunk, 0);
 }

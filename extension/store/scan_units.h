@@ -14,9 +14,16 @@
 #include "store/directory.h"
 #include "store/row_buffer.h"
 
+/*
+ * Processes that share a scan take chunks of a unit in turn: small enough for all to end at about
+ * the same time, large enough for reading a segment's streams in each of them to pay. A multiple of
+ * the blocks that decode together.
+ */
+#define PFS_CHUNK_BLOCKS 128
+
 struct PfsSharedScan
 {
-	pg_atomic_uint32 next_unit;
+	pg_atomic_uint64 next_chunk;
 	Size image_bytes;
 	/* MAXALIGNed: row images */
 };
@@ -26,6 +33,8 @@ typedef struct PfsScanUnit
 {
 	const PfsRowImage *image;
 	uint64 first_block; /* blocks of the units before */
+	uint64 first_chunk; /* chunks of the units before */
+	bool is_skipped;	/* ruled out by the filters; row has no more than its row_count */
 	PfsSegmentRow row;
 } PfsScanUnit;
 
@@ -33,14 +42,15 @@ typedef struct PfsScanUnits
 {
 	uint32 count;
 	PfsScanUnit *units;
-	uint32 skipped_count; /* segments that the filters ruled out by the directory alone */
+	uint32 skipped_count; /* segments that are not listed, since the filters rule them out */
 	uint64 row_count;	  /* of the units listed */
 	uint64 block_count;
 } PfsScanUnits;
 
 /*
  * Lists what the snapshot sees of the relation, in CurrentMemoryContext. Every process that shares
- * a scan comes to the same list. Image rows are not checked against the snapshot here.
+ * a scan comes to the same list, whatever its filters: what they rule out is listed as skipped.
+ * Image rows are not checked against the snapshot here.
  */
 void pfs_scan_units_list(Relation relation, Snapshot snapshot, int filter_count,
 						 const PfsBlockFilter *filters, const PfsSharedScan *shared,
@@ -48,5 +58,6 @@ void pfs_scan_units_list(Relation relation, Snapshot snapshot, int filter_count,
 
 uint32 pfs_scan_unit_row_count(const PfsScanUnit *unit);
 uint32 pfs_scan_unit_block_count(const PfsScanUnit *unit);
+uint64 pfs_scan_unit_chunk_count(const PfsScanUnit *unit);
 
 #endif
