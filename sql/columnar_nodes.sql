@@ -15,7 +15,7 @@ SELECT CASE g % 97 WHEN 0 THEN NULL WHEN 1 THEN 'infinity' WHEN 2 THEN '-infinit
        CASE g % 41 WHEN 0 THEN 'infinity' WHEN 1 THEN '-infinity' WHEN 2 THEN NULL ELSE date '2026-01-01' + g / 400 END,
        CASE WHEN g % 5 > 0 THEN time '00:00' + g * interval '1 s' END,
        CASE g % 43 WHEN 0 THEN 'infinity' WHEN 1 THEN NULL ELSE timestamp '2026-01-01' + g / 7 * interval '10 s' END,
-       CASE g % 61 WHEN 0 THEN 4294967295 WHEN 1 THEN 0 WHEN 2 THEN NULL ELSE 2147483600 + g % 100 END::oid,
+       CASE g % 61 WHEN 0 THEN 4294967295 WHEN 1 THEN 0 WHEN 2 THEN NULL ELSE 2147483600 + g::int8 % 100 END::oid,
        CASE WHEN g % 2 = 0 THEN 'pg_class'::regclass END,
        CASE g % 67 WHEN 0 THEN 'NaN' WHEN 1 THEN 'infinity' WHEN 2 THEN '-infinity' WHEN 3 THEN NULL WHEN 4 THEN -0.0 WHEN 5 THEN 0 WHEN 6 THEN 0.1 ELSE g - 5000 END,
        CASE g % 71 WHEN 0 THEN 'NaN' WHEN 1 THEN 'infinity' WHEN 2 THEN '-infinity' WHEN 3 THEN NULL WHEN 4 THEN -0.0 WHEN 5 THEN 0 WHEN 6 THEN 0.1 ELSE (g - 5000) / 8.0 END,
@@ -64,13 +64,13 @@ UPDATE quals SET constants = (SELECT array_agg(c || '::oid') FROM unnest(constan
 CREATE VIEW queries AS
 SELECT format('SELECT %s, value FROM @ WHERE %s', col, qual) AS query
 FROM (SELECT col, format('%s %s %s', col, op, const) AS qual
-      FROM quals, unnest(columns) AS col, unnest(constants) AS const, unnest('{=,<,<=,>,>=}'::text[]) AS op WHERE const IS NOT NULL AND const <> 'NULL::oid'
+      FROM quals, unnest(columns) AS col, unnest(constants) AS const, unnest('{=,<,<=,>,>=}'::text[]) AS op WHERE const IS NOT NULL AND const NOT LIKE 'NULL%'
       UNION ALL
       SELECT col, format('%s > %s', const, col) FROM quals, unnest(columns) AS col, unnest(constants[1:2]) AS const
       UNION ALL
       SELECT col, format('%s IN (%s, %s)', col, constants[1], constants[2]) FROM quals, unnest(columns) AS col
       UNION ALL
-      SELECT col, format('%s IS %s', col, test) FROM quals, unnest(columns) AS col, unnest('{NULL,NOT NULL}'::text[]) AS test
+      SELECT col, format('%s IS %s', col, test) FROM quals, unnest(columns) AS col, unnest('{"NULL",NOT NULL}'::text[]) AS test
       UNION ALL
       SELECT 'b', qual FROM unnest('{b,NOT b,b IS NULL,b IS NOT NULL,b IS TRUE,b IS FALSE,b = (1 = 1),n IS NULL,n IS NOT NULL,n = 1,n > 0}'::text[]) AS qual
       UNION ALL
@@ -78,7 +78,7 @@ FROM (SELECT col, format('%s %s %s', col, op, const) AS qual
 
 SELECT count(*) FROM queries;
 SELECT (same(array_agg(query ORDER BY query))).* FROM queries;
-SELECT (same(array_agg(replace(query, 'SELECT ', 'SELECT ctid IS NOT NULL, @.tableoid = ''@''::regclass, @, ') ORDER BY query))).* FROM queries WHERE query ~ 'time|f8';
+SELECT (same(array_agg(replace(query, 'SELECT ', 'SELECT ctid IS NOT NULL, @.tableoid = ''@''::regclass, @, ') ORDER BY query))).* FROM queries WHERE query ~ '(time|f8) (=|IN)';
 SELECT (same(array_agg(regexp_replace(query, 'SELECT .*? FROM', 'SELECT count(*), sum(i4), min(time), max(o) FROM') ORDER BY query))).* FROM queries WHERE query !~ ' % |<>|= i2|''NaN''';
 
 -- Aggregates: each over each type, by no key, by each key, with FILTER and HAVING.
@@ -98,7 +98,7 @@ SELECT format('SELECT %s, sum(value), count(*), avg(i4), min(i2), max(time) FROM
 FROM unnest('{series_id,stack_id,value,i2,i4,b,d,t,ts,o,rc,dom,n,time}'::text[]) AS keys
 UNION ALL
 SELECT format('SELECT %s, sum(value) FROM @ WHERE i4 >= 0 GROUP BY %s HAVING count(*) > 3 AND sum(i4) > 1000', keys, keys)
-FROM unnest('{"series_id, b","stack_id, series_id","series_id, b, d","date_bin(''1 h'', time, ''2000-01-01'')","date_trunc(''hour'', time), b","date_bin(''1 h'', ts, ''2026-01-01 00:07'')",stack_id % 10,i4 / 100,"stack_id & 7, i2","time::date","(value > 5) = b","coalesce(i4, 0)"}'::text[]) AS keys;
+FROM unnest('{"series_id, b","stack_id, series_id","series_id, b, d","date_bin(''1 h'', time, ''2000-01-01'')","date_trunc(''hour'', time), b","date_bin(''1 h'', ts, ''2026-01-01 00:07'')",stack_id % 10,i4 / 100,"stack_id & 7, i2","time::date","value > 5, b"}'::text[]) AS keys;
 
 SELECT count(*) FROM aggregates;
 SELECT (same(array_agg(query ORDER BY query))).* FROM aggregates;
@@ -121,15 +121,15 @@ SET min_parallel_table_scan_size = 0;
 EXPLAIN (COSTS OFF) SELECT series_id, sum(value), avg(value) FROM c WHERE i4 > 5 GROUP BY series_id HAVING count(*) > 3 ORDER BY 1;
 EXPLAIN (COSTS OFF) SELECT time FROM c WHERE i4 > 5 AND i4 % 7 = 0;
 SELECT (same(array_agg(query ORDER BY query))).* FROM queries WHERE query ~ 'series_id|f8';
-SELECT (same(array_agg(query ORDER BY query))).* FROM aggregates;
+SELECT checked, differing FROM (SELECT (same(array_agg(query ORDER BY query))).* FROM aggregates) AS result;
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;
 
 -- Empty tables, and tables of nothing but nulls.
 TRUNCATE h, c;
-SELECT (same(array_agg(query ORDER BY query))).* FROM aggregates;
+SELECT checked, differing FROM (SELECT (same(array_agg(query ORDER BY query))).* FROM aggregates) AS result;
 INSERT INTO h (series_id) SELECT NULL FROM generate_series(1, 3000);
 INSERT INTO c SELECT * FROM h;
-SELECT (same(array_agg(query ORDER BY query))).* FROM aggregates;
-SELECT (same(array_agg(query ORDER BY query))).* FROM queries WHERE query ~ 'NULL';
+SELECT checked, differing FROM (SELECT (same(array_agg(query ORDER BY query))).* FROM aggregates) AS result;
+SELECT checked, differing FROM (SELECT (same(array_agg(query ORDER BY query))).* FROM queries WHERE query ~ 'NULL') AS result;

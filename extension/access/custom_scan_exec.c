@@ -86,7 +86,7 @@ begin_blocks(BlockScanState *state)
 		state->blocks =
 			pfs_block_scan_begin_shared(relation, estate->es_snapshot, state->column_count,
 										state->columns, state->pushdown->count, filters,
-										state->shared_scan);
+										PFS_PART_ROWS, state->shared_scan);
 	else
 		state->blocks = pfs_block_scan_begin(relation, estate->es_snapshot, state->column_count,
 											 state->columns, state->pushdown->count, filters);

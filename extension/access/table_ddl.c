@@ -28,8 +28,12 @@
 #include "store/storage.h"
 #include "store/write_buffer.h"
 
-/* How long the planner goes on with the totals that it has counted. */
-#define ESTIMATE_LIFETIME_US (10 * INT64CONST(1000000))
+/*
+ * How long the planner goes on with the totals that it has counted, where the directory has many
+ * rows of the table; few are counted each time.
+ */
+#define ESTIMATE_LIFETIME_US  (10 * INT64CONST(1000000))
+#define ESTIMATE_FEW_SEGMENTS 64
 
 /*
  * VACUUM FULL has handed this storage id on to a new file; the old file is dropped without its
@@ -206,6 +210,16 @@ pfs_relation_vacuum(Relation relation, struct VacuumParams *params, BufferAccess
 					  (PgStat_Counter) totals.row_count, GetCurrentTimestamp());
 }
 
+/* About how many rows of this transaction wait in memory. */
+static double
+waiting_rows(Relation relation, int64 storage_id)
+{
+	double lane_bytes = sizeof(int64) + sizeof(bool);
+
+	return floor((double) pfs_write_buffer_image_bytes(storage_id) /
+				 (lane_bytes * Max(RelationGetNumberOfAttributes(relation), 1)));
+}
+
 /* Pages are the encoded bytes, wherever they lie: that is what a scan reads. */
 void
 pfs_relation_estimate_size(Relation relation, int32 *attr_widths, BlockNumber *pages,
@@ -215,18 +229,20 @@ pfs_relation_estimate_size(Relation relation, int32 *attr_widths, BlockNumber *p
 	TimestampTz now = GetCurrentTimestamp();
 
 	if (ActiveSnapshotSet() &&
-		(cache->counted_at_us == 0 || now - cache->counted_at_us > ESTIMATE_LIFETIME_US))
+		(cache->counted_at_us == 0 || cache->segment_count < ESTIMATE_FEW_SEGMENTS ||
+		 now - cache->counted_at_us > ESTIMATE_LIFETIME_US))
 	{
 		int64 storage_id = cache->storage_id;
 		PfsDirectoryTotals totals = pfs_directory_totals(storage_id, GetActiveSnapshot());
 
 		/* reading the directory may have rebuilt the cache entry */
 		cache = pfs_storage_cache(relation);
+		cache->segment_count = totals.segment_count;
 		cache->row_count = totals.row_count;
 		cache->byte_count = totals.byte_count;
 		cache->counted_at_us = now;
 	}
 	*pages = pages_of_bytes(cache->byte_count);
-	*row_count = cache->row_count;
+	*row_count = cache->row_count + waiting_rows(relation, cache->storage_id);
 	*all_visible_share = 0;
 }

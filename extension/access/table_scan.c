@@ -108,7 +108,7 @@ begin_blocks(PfsTableScan *scan)
 	if (base->rs_parallel != NULL)
 		scan->blocks =
 			pfs_block_scan_begin_shared(base->rs_rd, snapshot, scan->attribute_count, scan->attnums,
-										0, NULL, shared_scan(base->rs_parallel));
+										0, NULL, PFS_PART_ROWS, shared_scan(base->rs_parallel));
 	else
 		scan->blocks = pfs_block_scan_begin(base->rs_rd, snapshot, scan->attribute_count,
 											scan->attnums, 0, NULL);

@@ -43,6 +43,7 @@ typedef struct PfsStorageCache
 	RelFileNumber file; /* the file that the rest describes */
 	int64 storage_id;
 	int64 counted_at_us; /* when the totals were counted, 0: never */
+	double segment_count;
 	double row_count;
 	double byte_count;
 	uint32 missing_count;
