@@ -8,6 +8,19 @@ ALTER TABLE widened ADD COLUMN c float8 DEFAULT random();
 SELECT id, a, b, c IS NOT NULL AS c FROM widened ORDER BY id;
 ALTER TABLE widened ADD COLUMN d int8 GENERATED ALWAYS AS (id * 10) STORED, ADD COLUMN e int4, ALTER COLUMN a TYPE float4;
 SELECT id, a, b, c IS NOT NULL AS c, d, e FROM widened ORDER BY id;
+-- one of another column keeps the default that stored rows lack, and so does what is merged
+ALTER TABLE widened ADD COLUMN f int2 DEFAULT 7;
+INSERT INTO widened (id) VALUES (5);
+ALTER TABLE widened ALTER COLUMN e TYPE int8;
+SELECT id, f FROM widened ORDER BY id;
+ALTER TABLE widened ADD COLUMN g float8 DEFAULT 0.25;
+INSERT INTO widened (id) VALUES (6);
+SELECT profstore.compact('widened');
+ALTER TABLE widened ALTER COLUMN g SET DEFAULT 0.5;
+INSERT INTO widened (id) VALUES (7);
+SELECT id, f, g FROM widened ORDER BY id;
+SELECT profstore.compact('widened');
+SELECT id, f, g FROM widened ORDER BY id;
 DROP TABLE widened;
 
 -- infinite times: compaction ends, and the rows are the same

@@ -97,7 +97,7 @@ pfs_scan_rescan(TableScanDesc base, struct ScanKeyData *keys, bool set_params, b
  * Makes the block scan when the first row is asked for: a plan may begin scans that it never reads.
  */
 static void
-begin_blocks(PfsTableScan *scan)
+begin_blocks(PfsTableScan *scan, TupleDesc desc)
 {
 	TableScanDesc base = &scan->base;
 	MemoryContext outer = MemoryContextSwitchTo(scan->context);
@@ -112,6 +112,8 @@ begin_blocks(PfsTableScan *scan)
 	else
 		scan->blocks = pfs_block_scan_begin(base->rs_rd, snapshot, scan->attribute_count,
 											scan->attnums, 0, NULL);
+	if (desc != RelationGetDescr(base->rs_rd))
+		pfs_block_scan_use_defaults(scan->blocks, desc);
 	scan->row = -1;
 	MemoryContextSwitchTo(outer);
 }
@@ -172,7 +174,7 @@ pfs_scan_getnextslot(TableScanDesc base, ScanDirection direction, TupleTableSlot
 
 	ExecClearTuple(slot);
 	if (scan->blocks == NULL)
-		begin_blocks(scan);
+		begin_blocks(scan, slot->tts_tupleDescriptor);
 	if (!step_row(scan, !ScanDirectionIsBackward(direction)))
 		return false;
 	store_row(scan, slot);
@@ -212,7 +214,7 @@ pfs_scan_analyze_next_block(TableScanDesc base, PFS_ANALYZE_BLOCK_PARAMS)
 
 	if (!PFS_ANALYZE_TAKE_BLOCK() || scan->blocks != NULL)
 		return false;
-	begin_blocks(scan);
+	begin_blocks(scan, RelationGetDescr(base->rs_rd));
 	scan->analyze_stride =
 		Max(1.0, (double) pfs_block_scan_block_count(scan->blocks) / ANALYZE_BLOCKS);
 	scan->analyze_next = anl_random_fract() * (scan->analyze_stride - 1.0);

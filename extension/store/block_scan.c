@@ -198,6 +198,20 @@ pfs_block_scan_begin_shared(Relation relation, Snapshot snapshot, int attribute_
 	return begin(relation, snapshot, attribute_count, attnums, filter_count, filters, sums, shared);
 }
 
+void
+pfs_block_scan_use_defaults(PfsBlockScan *scan, TupleDesc desc)
+{
+	for (uint32 i = 0; i < scan->column_count; i++)
+	{
+		ScanColumn *column = scan->columns[i];
+
+		if (column->missing_is_null && column->attnum > 0 && column->attnum <= desc->natts &&
+			!TupleDescAttr(desc, column->attnum - 1)->attisdropped)
+			column->missing_is_null =
+				!pfs_desc_missing_value(desc, column->attnum, &column->missing_value);
+	}
+}
+
 static const PfsScanUnit *
 current_unit(const PfsBlockScan *scan)
 {

@@ -92,6 +92,12 @@ uint64 pfs_block_scan_row_count(const PfsBlockScan *scan);
 uint64 pfs_block_scan_block_count(const PfsBlockScan *scan);
 
 /*
+ * Before the first block: columns that stored rows lack have the defaults that an older description
+ * of the table names. ALTER TABLE forgets them before it reads the rows that it rewrites.
+ */
+void pfs_block_scan_use_defaults(PfsBlockScan *scan, TupleDesc desc);
+
+/*
  * A scan that several processes share: each block comes to one of them. The struct lies in shared
  * memory and carries the leader's waiting rows; all attach under the same snapshot. Should their
  * filters differ, each uses its own on the blocks that come to it. sums is PFS_PART_ROWS or as for

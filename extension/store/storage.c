@@ -250,19 +250,24 @@ pfs_storage_id(Relation relation)
 }
 
 bool
-pfs_storage_missing_value(Relation relation, AttrNumber attnum, int64 *value)
+pfs_desc_missing_value(TupleDesc desc, AttrNumber attnum, int64 *value)
 {
-	TupleDesc desc = RelationGetDescr(relation);
-	const PfsStorageCache *cache;
 	bool is_null;
 	Datum missing = getmissingattr(desc, attnum, &is_null);
 
 	if (!is_null)
-	{
 		*value =
 			pfs_lane_of_datum(pfs_lane_kind(TupleDescAttr(desc, attnum - 1)->atttypid), missing);
+	return !is_null;
+}
+
+bool
+pfs_storage_missing_value(Relation relation, AttrNumber attnum, int64 *value)
+{
+	const PfsStorageCache *cache;
+
+	if (pfs_desc_missing_value(RelationGetDescr(relation), attnum, value))
 		return true;
-	}
 	cache = pfs_storage_cache(relation);
 	for (uint32 i = 0; i < cache->missing_count; i++)
 		if (cache->missing[i].attnum == attnum)

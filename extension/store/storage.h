@@ -63,7 +63,11 @@ void pfs_storage_renew(Relation relation);
 int64 pfs_storage_id(Relation relation);
 PfsStorageCache *pfs_storage_cache(Relation relation);
 
-/* The lane that rows from before the column have; false: null. */
+/*
+ * The lane that rows from before the column have; false: null. The first looks into a description
+ * of the table alone.
+ */
+bool pfs_desc_missing_value(TupleDesc desc, AttrNumber attnum, int64 *value);
 bool pfs_storage_missing_value(Relation relation, AttrNumber attnum, int64 *value);
 
 /* The id, or 0 with a WARNING where the page is damaged or gone: such a table can be dropped. */

@@ -131,12 +131,17 @@ sub first_difference
 	return { answers => $answers };
 }
 
-# Leaves out what is not needed for the last statement to differ, for a while.
+# Leaves out what is not needed for the last statement to differ, for a while. One that is run on one side
+# alone must go on answering the same.
 sub shrink
 {
-	my @statements = @_;
+	my ($found, @statements) = @_;
 	my $deadline = time() + $shrink_seconds;
-	my $differs = sub { my ($try) = @_; return ((first_difference($try)->{number} // -1) == $#$try) };
+	my $differs = sub {
+		my ($try) = @_;
+		my $now = first_difference($try);
+		return ($now->{number} // -1) == $#$try && (!defined $statements[-1]{only} || $now->{p} eq $found->{p});
+	};
 	for (my $part = int(@statements / 2); $part >= 1; $part = int($part / 2))
 	{
 		for (my $begin = 0; $begin < $#statements && time() < $deadline;)
@@ -173,7 +178,7 @@ for (my $seed = $first_seed; $count < $wanted && $failed < 3; $seed++)
 	$count += @$statements;
 	if (defined $found->{number})
 	{
-		my @needed = shrink(@{$statements}[ 0 .. $found->{number} ]);
+		my @needed = shrink($found, @{$statements}[ 0 .. $found->{number} ]);
 		my $last = first_difference(\@needed);
 		$found = $last if defined $last->{number};
 		$failed++;

@@ -619,7 +619,7 @@ sub episode
 	emit(digest($_)) for qw(t u pt);
 	emit("SELECT profstore.compact('$_') >= 0", only => 'p') for qw(t u pt);
 	emit(digest($_)) for qw(t u pt);
-	emit("SELECT count(*) FROM profstore.verify('$_')", only => 'p', clean => 1) for qw(t u);
+	emit("SELECT count(*) FROM profstore.verify('$_')", only => 'p', clean => 1) for qw(t u pt);
 	return [ grep { ($_->{only} // '') ne 'none' } @out ];
 }
 
