@@ -39,3 +39,19 @@ SELECT profstore.compact('infinite') >= 0 AS ended;
 SELECT * FROM infinite ORDER BY value;
 SELECT * FROM profstore.verify('infinite');
 DROP TABLE infinite;
+
+-- columns of the key that are renamed: what was sorted and summed by others is no damage
+CREATE TABLE renamed (time timestamptz, series_id int4, stack_id int8, value int8) USING profstore;
+INSERT INTO renamed SELECT timestamptz '2026-01-01 00:00Z' + g / 185 * interval '10 s', 8, g % 50, g FROM generate_series(1, 3000) g;
+SELECT profstore.compact('renamed');
+INSERT INTO renamed SELECT timestamptz '2026-01-01 00:00Z' + g / 185 * interval '10 s', 8, g % 50, g FROM generate_series(1, 3000) g;
+ALTER TABLE renamed RENAME stack_id TO other;
+SELECT * FROM profstore.verify('renamed');
+ALTER TABLE renamed RENAME value TO stack_id;
+ALTER TABLE renamed RENAME other TO value;
+SELECT * FROM profstore.verify('renamed');
+SELECT stack_id, count(*), sum(value) FROM renamed GROUP BY 1 ORDER BY 1 LIMIT 2;
+SELECT profstore.compact('renamed');
+SELECT stack_id, count(*), sum(value) FROM renamed GROUP BY 1 ORDER BY 1 LIMIT 2;
+SELECT * FROM profstore.verify('renamed');
+DROP TABLE renamed;

@@ -281,7 +281,7 @@ sums_suffice(PfsBlockScan *scan)
 {
 	const PfsSegmentReader *sums = pfs_segment_part_reader(scan->input, scan->sums);
 
-	if (sums == NULL)
+	if (sums == NULL || !pfs_summary_fits(scan->relation, sums, scan->sums))
 		return false;
 	for (int i = 0; i < scan->attribute_count; i++)
 		if (pfs_reader_find_column(sums, scan->attributes[i]->attnum) < 0)

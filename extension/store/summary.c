@@ -290,3 +290,14 @@ pfs_summary_make(Relation relation, const PfsRows *rows, PfsSegmentPart part, ui
 	finish_table(&table, by_groups, sums);
 	return true;
 }
+
+bool
+pfs_summary_fits(Relation relation, const PfsSegmentReader *sums, PfsSegmentPart part)
+{
+	PfsRowKey key = pfs_row_key(relation);
+	AttrNumber second = part == PFS_PART_PAIRS ? key.stack : key.time;
+	AttrNumber other = part == PFS_PART_PAIRS ? key.time : key.stack;
+
+	return other != InvalidAttrNumber && pfs_reader_find_column(sums, key.series) == 0 &&
+		   pfs_reader_find_column(sums, second) == 1 && pfs_reader_find_column(sums, other) < 0;
+}

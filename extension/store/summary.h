@@ -25,6 +25,7 @@
 #include "utils/relcache.h"
 
 struct PfsRows;
+struct PfsSegmentReader;
 
 /* What of a segment to read. */
 typedef enum PfsSegmentPart
@@ -54,5 +55,11 @@ uint32 pfs_summary_limit(PfsSegmentPart part, uint32 row_count);
  */
 bool pfs_summary_make(Relation relation, const struct PfsRows *rows, PfsSegmentPart part,
 					  uint32 limit, uint32 group_count, struct PfsRows *sums);
+
+/*
+ * Whether stored sums are by the columns that are the table's key now: a column that has been
+ * renamed since may have another part.
+ */
+bool pfs_summary_fits(Relation relation, const struct PfsSegmentReader *sums, PfsSegmentPart part);
 
 #endif

@@ -175,9 +175,11 @@ sorts_before(Lanes *const *parts, uint32 row, const int64 *before)
 	return false;
 }
 
+/* Only sums tell by which columns a segment was sorted when it was written. */
 static void
 check_order(Verification *verification, PfsSegmentInput *input)
 {
+	const PfsSegmentReader *pairs = pfs_segment_part_reader(input, PFS_PART_PAIRS);
 	PfsSegmentReader *reader = pfs_segment_reader(input);
 	AttrNumber key[KEY_PARTS] = { verification->key.series, verification->key.stack,
 								  verification->key.time };
@@ -185,6 +187,8 @@ check_order(Verification *verification, PfsSegmentInput *input)
 	int columns[KEY_PARTS];
 	Lanes *parts[KEY_PARTS];
 
+	if (pairs == NULL || !pfs_summary_fits(verification->relation, pairs, PFS_PART_PAIRS))
+		return;
 	for (int part = 0; part < KEY_PARTS; part++)
 	{
 		columns[part] =
@@ -295,6 +299,8 @@ check_sums(Verification *verification, PfsSegmentInput *input, const PfsRows *ro
 	for (uint32 column = 0; column < pfs_reader_column_count(reader); column++)
 		check_column(verification, input, part, (int) column);
 	verification->stream = (int) pfs_segment_first_stream(input, part);
+	if (!pfs_summary_fits(verification->relation, reader, part))
+		return;
 	equal = pfs_summary_make(verification->relation, rows, part, rows->row_count,
 							 shared_groups(input, reader), &sums) &&
 			sums.row_count == pfs_reader_row_count(reader);
