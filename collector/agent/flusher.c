@@ -19,6 +19,7 @@
 
 #define OPEN_BINARIES_NS (100 * NS_PER_MS) /* so that their symbols are there when a flush is due */
 #define SWEEP_NS		 (60 * NS_PER_S)
+#define UNWIND_COUNTS_NS (60 * NS_PER_S)
 #define SLICE_NS		 (500 * NS_PER_MS) /* of symbolizing before what is done is stored */
 #define BATCH_BYTES		 ((size_t) 64 * 1024 * 1024)
 
@@ -28,7 +29,9 @@ struct Flusher
 	ResolveStats stats;	 /* this and what follows: of the thread */
 	Interval *interval;	 /* in work, or NULL */
 	uint32_t next_stack; /* of it */
+	UnwindCounts unwind_counts;
 	int64_t sweep_ns;
+	int64_t unwind_counts_ns; /* when they are reported next */
 	pthread_t thread;
 	bool started;
 	pthread_mutex_t mutex; /* guards what follows */
@@ -47,6 +50,7 @@ flusher_create(const FlusherParts *parts, Flusher **result)
 	if (flusher == NULL)
 		return -ENOMEM;
 	flusher->parts = *parts;
+	unwind_counts_init(&flusher->unwind_counts);
 	pthread_mutex_init(&flusher->mutex, NULL);
 	pthread_condattr_init(&attributes);
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -62,6 +66,7 @@ flusher_free(Flusher *flusher)
 	if (flusher == NULL)
 		return;
 	interval_free(flusher->interval);
+	unwind_counts_fini(&flusher->unwind_counts);
 	pthread_cond_destroy(&flusher->wakeup);
 	pthread_mutex_destroy(&flusher->mutex);
 	free(flusher);
@@ -119,6 +124,7 @@ fill_batch(Flusher *flusher, Batch *batch, int64_t deadline_ns, bool addresses_o
 	ResolveContext context = {
 		.images = flusher->parts.images,
 		.symbolizer = flusher->parts.symbolizer,
+		.unwind_counts = &flusher->unwind_counts,
 		.period_ns = flusher->parts.period_ns,
 		.deadline_ns = deadline_ns,
 		.addresses_only = addresses_only,
@@ -139,6 +145,18 @@ fill_batch(Flusher *flusher, Batch *batch, int64_t deadline_ns, bool addresses_o
 	flusher->stats.complete += stats.complete;
 }
 
+/* Once a minute: each executable is a row that the database has to find and change. */
+static void
+report_unwind_counts(Flusher *flusher, Batch *batch)
+{
+	int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+
+	if (now_ns < flusher->unwind_counts_ns)
+		return;
+	unwind_counts_report(&flusher->unwind_counts, batch);
+	flusher->unwind_counts_ns = now_ns + UNWIND_COUNTS_NS;
+}
+
 /*
  * Works at the interval for a while; what is done goes to the writer, so that no sample waits for
  * all others' symbols.
@@ -149,6 +167,7 @@ work(Flusher *flusher, int64_t deadline_ns, bool addresses_only)
 	int64_t began_ns = clock_ns(CLOCK_MONOTONIC);
 	const BatchSample *samples;
 	const BatchLoss *losses;
+	const BatchUnwound *unwound;
 	Batch *batch;
 
 	if (batch_create(BATCH_BYTES, &batch) != 0)
@@ -158,11 +177,13 @@ work(Flusher *flusher, int64_t deadline_ns, bool addresses_only)
 	}
 	fill_batch(flusher, batch, deadline_ns, addresses_only);
 	report_losses(flusher, batch);
+	report_unwind_counts(flusher, batch);
 	log_event(LOG_DEBUG, "agent", "flushed",
 			  log_number("rows", (int64_t) batch_samples(batch, &samples)),
 			  log_number("bytes", (int64_t) batch_bytes(batch)),
 			  log_number("took_ms", (clock_ns(CLOCK_MONOTONIC) - began_ns) / NS_PER_MS));
-	if (batch_samples(batch, &samples) > 0 || batch_losses(batch, &losses) > 0)
+	if (batch_samples(batch, &samples) > 0 || batch_losses(batch, &losses) > 0 ||
+		batch_unwound(batch, &unwound) > 0)
 		writer_submit(flusher->parts.writer, batch);
 	else
 		batch_free(batch);
@@ -171,6 +192,22 @@ work(Flusher *flusher, int64_t deadline_ns, bool addresses_only)
 		interval_free(flusher->interval);
 		flusher->interval = NULL;
 	}
+}
+
+/* What was counted since the last report. */
+static void
+report_last_counts(Flusher *flusher)
+{
+	const BatchUnwound *unwound;
+	Batch *batch;
+
+	if (batch_create(BATCH_BYTES, &batch) != 0)
+		return;
+	unwind_counts_report(&flusher->unwind_counts, batch);
+	if (batch_unwound(batch, &unwound) > 0)
+		writer_submit(flusher->parts.writer, batch);
+	else
+		batch_free(batch);
 }
 
 /*
@@ -189,6 +226,7 @@ finish(Flusher *flusher)
 		while (flusher->interval != NULL)
 			work(flusher, deadline_ns, clock_ns(CLOCK_MONOTONIC) >= deadline_ns);
 	}
+	report_last_counts(flusher);
 }
 
 /*

@@ -286,15 +286,29 @@ typedef struct StackResult
 	bool complete;
 } StackResult;
 
+/* Path of the executable of a series, "" where it has none. */
+static const char *
+series_exe(const IntervalSeries *series)
+{
+	for (uint32_t i = 0; i < series->label_count; i++)
+	{
+		if (strcmp(series->labels[i].name, "exe") == 0)
+			return series->labels[i].value;
+	}
+	return "";
+}
+
 /* Adds the samples of the stacks from first to before end. */
 static void
 resolve_samples(Resolution *resolution, const uint32_t *series, const StackResult *results,
 				uint32_t first, uint32_t end, ResolveStats *stats)
 {
 	const IntervalSample *samples;
+	const IntervalSeries *all_series;
 	const IntervalStack *stacks;
 	uint32_t count = interval_samples(resolution->interval, &samples);
 
+	interval_series(resolution->interval, &all_series);
 	interval_stacks(resolution->interval, &stacks);
 	for (uint32_t i = 0; i < count; i++)
 	{
@@ -317,6 +331,9 @@ resolve_samples(Resolution *resolution, const uint32_t *series, const StackResul
 		if (stacks[samples[i].stack].side == STACK_NO_USER_SIDE)
 			continue;
 		stats->user_samples += samples[i].count;
+		unwind_counts_add(resolution->context->unwind_counts,
+						  series_exe(&all_series[samples[i].series]), samples[i].count,
+						  stack->complete);
 		if (stack->complete)
 			stats->complete += samples[i].count;
 		else

@@ -10,6 +10,7 @@
 
 #include "agent/image.h"
 #include "agent/interval.h"
+#include "agent/unwind_counts.h"
 #include "base/batch.h"
 #include "symbols/symbolizer.h"
 
@@ -27,6 +28,7 @@ typedef struct ResolveContext
 {
 	ImageTable *images;
 	Symbolizer *symbolizer;
+	UnwindCounts *unwind_counts;
 	int64_t period_ns; /* CPU time that one sample stands for */
 	int64_t
 		deadline_ns; /* CLOCK_MONOTONIC: nothing more is looked up then, after a first address */

@@ -28,6 +28,7 @@ struct Batch
 	Table series;
 	Table samples;
 	Table losses;
+	Table unwound;
 };
 
 int
@@ -51,6 +52,7 @@ batch_create(size_t budget_bytes, Batch **batch)
 	table_init(&self->series, &self->budget, sizeof(BatchSeries));
 	table_init(&self->samples, &self->budget, sizeof(BatchSample));
 	table_init(&self->losses, &self->budget, sizeof(BatchLoss));
+	table_init(&self->unwound, &self->budget, sizeof(BatchUnwound));
 	*batch = self;
 	return 0;
 }
@@ -68,6 +70,7 @@ batch_free(Batch *batch)
 	table_fini(&batch->series);
 	table_fini(&batch->samples);
 	table_fini(&batch->losses);
+	table_fini(&batch->unwound);
 	arena_fini(&batch->arena);
 	free(batch);
 }
@@ -412,6 +415,37 @@ batch_add_loss(Batch *batch, const char *reason, uint64_t count)
 	return 0;
 }
 
+static bool
+unwound_equal(const void *item, const void *key)
+{
+	return ((const BatchUnwound *) item)->exe == ((const BatchUnwound *) key)->exe;
+}
+
+int
+batch_add_unwound(Batch *batch, const BatchUnwound *unwound)
+{
+	BatchUnwound empty = { .exe = intern_string(batch, unwound->exe) };
+	BatchUnwound *own;
+	uint32_t index;
+	uint64_t sum;
+	int err;
+
+	if (empty.exe == NULL)
+		return -ENOMEM;
+	if (unwound->complete > unwound->stacks)
+		return -EINVAL;
+	err = find_or_append(&batch->unwound, hash_pointer(batch->unwound.seed, empty.exe),
+						 unwound_equal, &empty, &index);
+	if (err != 0)
+		return err;
+	own = table_item(&batch->unwound, index);
+	if (__builtin_add_overflow(own->stacks, unwound->stacks, &sum) || sum > INT64_MAX)
+		return -EOVERFLOW;
+	own->stacks = sum;
+	own->complete += unwound->complete;
+	return 0;
+}
+
 static size_t
 items_of(const Table *table, const void **items)
 {
@@ -459,6 +493,12 @@ size_t
 batch_losses(const Batch *batch, const BatchLoss **items)
 {
 	return items_of(&batch->losses, (const void **) items);
+}
+
+size_t
+batch_unwound(const Batch *batch, const BatchUnwound **items)
+{
+	return items_of(&batch->unwound, (const void **) items);
 }
 
 size_t

@@ -12,7 +12,7 @@
  * Functions that add return
  *		-ENOMEM		memory or the batch's byte budget is out
  *		-EINVAL		an index that the batch does not hold, a label twice, or more than BATCH_MAX_LABELS
- *		-EOVERFLOW	the sum of a sample or loss leaves its type
+ *		-EOVERFLOW	the sum of a sample, loss or count leaves its type
  * and the batch then holds the same items as before.
  */
 #ifndef COLLECTOR_BATCH_H
@@ -86,6 +86,14 @@ typedef struct BatchLoss
 	uint64_t count;
 } BatchLoss;
 
+/* How many sampled user stacks an executable had, and how many of them reached a root. */
+typedef struct BatchUnwound
+{
+	const char *exe; /* path, "" where not known */
+	uint64_t stacks;
+	uint64_t complete;
+} BatchUnwound;
+
 #define BATCH_NO_MAPPING UINT32_MAX
 #define BATCH_MAX_LABELS 64
 
@@ -102,6 +110,7 @@ int batch_add_sample(
 	Batch *batch,
 	const BatchSample *sample); /* adds to the value of an equal (time, series, stack) */
 int batch_add_loss(Batch *batch, const char *reason, uint64_t count);
+int batch_add_unwound(Batch *batch, const BatchUnwound *unwound); /* adds to that of an equal exe */
 
 /* Arrays as they stand; pointers hold until the next add. */
 size_t batch_mappings(const Batch *batch, const BatchMapping **items);
@@ -111,6 +120,7 @@ size_t batch_stacks(const Batch *batch, const BatchStack **items);
 size_t batch_series(const Batch *batch, const BatchSeries **items);
 size_t batch_samples(const Batch *batch, const BatchSample **items);
 size_t batch_losses(const Batch *batch, const BatchLoss **items);
+size_t batch_unwound(const Batch *batch, const BatchUnwound **items);
 size_t batch_bytes(const Batch *batch); /* memory held, what growth has set aside included */
 
 #endif

@@ -311,6 +311,7 @@ test_sums_do_not_overflow(void **state)
 	BatchSample sample = { .value = INT64_MAX };
 	const BatchSample *samples;
 	const BatchLoss *losses;
+	const BatchUnwound *unwound;
 	uint32_t index;
 
 	add_series(batch, 0, NULL);
@@ -329,6 +330,17 @@ test_sums_do_not_overflow(void **state)
 	assert_int_equal(batch_losses(batch, &losses), 2);
 	assert_string_equal(losses[0].reason, "ring_full");
 	assert_int_equal(losses[0].count, 7);
+
+	assert_int_equal(batch_add_unwound(batch, &(BatchUnwound){ "/bin/a", 5, 4 }), 0);
+	assert_int_equal(batch_add_unwound(batch, &(BatchUnwound){ "", 1, 0 }), 0);
+	assert_int_equal(batch_add_unwound(batch, &(BatchUnwound){ "/bin/a", 2, 2 }), 0);
+	assert_int_equal(batch_add_unwound(batch, &(BatchUnwound){ "/bin/a", 2, 3 }), -EINVAL);
+	assert_int_equal(batch_add_unwound(batch, &(BatchUnwound){ "/bin/a", INT64_MAX, 0 }),
+					 -EOVERFLOW);
+	assert_int_equal(batch_unwound(batch, &unwound), 2);
+	assert_string_equal(unwound[0].exe, "/bin/a");
+	assert_int_equal(unwound[0].stacks, 7);
+	assert_int_equal(unwound[0].complete, 6);
 	batch_free(batch);
 }
 

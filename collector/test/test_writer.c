@@ -113,6 +113,7 @@ make_batch(int n)
 		assert_int_equal(batch_add_sample(batch, &sample), 0);
 	}
 	assert_int_equal(batch_add_loss(batch, "test", 1), 0);
+	assert_int_equal(batch_add_unwound(batch, &(BatchUnwound){ "/bin/x", 2, 1 }), 0);
 	return batch;
 }
 
@@ -122,12 +123,16 @@ assert_stored_once(const char *database, int count)
 {
 	char expected[64];
 
-	snprintf(expected, sizeof(expected), "%d %d %d %d", count, count * 100, count * 100, count);
-	assert_string_equal(
-		sql_in(database, "SELECT format('%s %s %s %s', count(DISTINCT time), count(*), sum(value),"
-						 "   (SELECT sum(count) FROM profstore.losses WHERE reason = 'test'))"
-						 " FROM profstore.samples"),
-		expected);
+	snprintf(expected, sizeof(expected), "%d %d %d %d %d %d", count, count * 100, count * 100,
+			 count, 2 * count, count);
+	assert_string_equal(sql_in(database,
+							   "SELECT format('%s %s %s %s %s %s', count(DISTINCT time), count(*),"
+							   "   sum(value),"
+							   "   (SELECT sum(count) FROM profstore.losses WHERE reason = 'test'),"
+							   "   (SELECT sum(stacks) FROM profstore.unwind_counts),"
+							   "   (SELECT sum(complete) FROM profstore.unwind_counts))"
+							   " FROM profstore.samples"),
+						expected);
 
 	/* every stack leads to its leaf through both its callers */
 	assert_string_equal(sql_in(database,
@@ -484,7 +489,7 @@ test_epoch_makes_ids_void(void **state)
 		"epochs",
 		"BEGIN; TRUNCATE profstore.samples; DELETE FROM profstore.series; DELETE FROM profstore.mappings;"
 		" DELETE FROM profstore.functions; DELETE FROM profstore.locations;"
-		" DELETE FROM profstore.stack_chunks; DELETE FROM profstore.losses;"
+		" DELETE FROM profstore.stack_chunks; TRUNCATE profstore.losses, profstore.unwind_counts;"
 		" SELECT profstore.bump_epoch(); COMMIT");
 	writer_submit(writer, make_batch(0));
 	assert_true(writer_drain(writer, DRAIN_MS));
@@ -532,7 +537,9 @@ test_partition_dropped(void **state)
 	writer = open_writer("dbname=dropped", QUEUE_BYTES);
 	writer_submit(writer, make_batch(0));
 	wait_until_done(writer, 1);
-	sql_in("dropped", "DROP TABLE profstore.samples_20261121; DELETE FROM profstore.losses");
+	sql_in(
+		"dropped",
+		"DROP TABLE profstore.samples_20261121; TRUNCATE profstore.losses, profstore.unwind_counts");
 	writer_submit(writer, make_batch(1));
 	assert_true(writer_drain(writer, DRAIN_MS));
 	writer_free(writer);

@@ -1,9 +1,9 @@
 /*
  * store.c
- *		Partitions, begin_batch, losses, the target's state, COPY.
+ *		Partitions, begin_batch, losses, unwind counts, the target's state, COPY.
  *
- * Three round trips for a batch: BEGIN with begin_batch, the series' times, losses and the target's state; COPY; data
- * and COMMIT.
+ * Three round trips for a batch: BEGIN with begin_batch, the series' times, losses, counts and the target's state; COPY;
+ * data and COMMIT.
  */
 #include "writer/store.h"
 
@@ -170,6 +170,9 @@ typedef struct Opening
 	Buffer node;
 	Buffer reasons;
 	Buffer counts;
+	Buffer exes;
+	Buffer stacks;
+	Buffer complete;
 } Opening;
 
 static void
@@ -184,6 +187,26 @@ opening_fini(Opening *opening)
 	buffer_fini(&opening->node);
 	buffer_fini(&opening->reasons);
 	buffer_fini(&opening->counts);
+	buffer_fini(&opening->exes);
+	buffer_fini(&opening->stacks);
+	buffer_fini(&opening->complete);
+}
+
+static void
+put_unwound(Opening *opening, const Batch *batch)
+{
+	const BatchUnwound *unwound;
+	size_t count = batch_unwound(batch, &unwound);
+
+	wire_array(&opening->exes, WIRE_TEXT, count);
+	wire_array(&opening->stacks, WIRE_INT8, count);
+	wire_array(&opening->complete, WIRE_INT8, count);
+	for (size_t i = 0; i < count; i++)
+	{
+		wire_text_element(&opening->exes, unwound[i].exe);
+		wire_int8_element(&opening->stacks, (int64_t) unwound[i].stacks);
+		wire_int8_element(&opening->complete, (int64_t) unwound[i].complete);
+	}
 }
 
 static void
@@ -222,6 +245,7 @@ opening_init(Opening *opening, const Store *store, const Session *session, const
 		wire_text_element(&opening->reasons, losses[i].reason);
 		wire_int8_element(&opening->counts, (int64_t) losses[i].count);
 	}
+	put_unwound(opening, batch);
 }
 
 /*
@@ -256,6 +280,19 @@ open_transaction(Opening *opening, Connection *connection, bool *known, DbError 
 					  { WIRE_TEXT, &opening->node },
 					  { WIRE_TEXT_ARRAY, &opening->reasons },
 					  { WIRE_INT8_ARRAY, &opening->counts } } },
+		{ .sql = "INSERT INTO profstore.unwind_counts AS c (day, node, exe, stacks, complete)"
+				 " SELECT ($1 AT TIME ZONE 'UTC')::date, $2, u.exe, u.stacks, u.complete"
+				 " FROM ROWS FROM (pg_catalog.unnest($3), pg_catalog.unnest($4),"
+				 " pg_catalog.unnest($5)) AS u(exe, stacks, complete) ORDER BY u.exe"
+				 " ON CONFLICT (day, node, exe) DO UPDATE SET"
+				 " stacks = c.stacks + excluded.stacks, complete = c.complete + excluded.complete",
+		  .failure = "could not store unwind counts",
+		  .param_count = 5,
+		  .params = { { WIRE_TIMESTAMPTZ, &opening->first_time },
+					  { WIRE_TEXT, &opening->node },
+					  { WIRE_TEXT_ARRAY, &opening->exes },
+					  { WIRE_INT8_ARRAY, &opening->stacks },
+					  { WIRE_INT8_ARRAY, &opening->complete } } },
 		{ .sql =
 			  "INSERT INTO profstore.targets AS t (name, health, last_seen) VALUES ($1, 'up', $2)"
 			  " ON CONFLICT (name) DO UPDATE SET health = 'up', last_error = NULL,"

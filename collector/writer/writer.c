@@ -122,12 +122,16 @@ report_loss(Writer *writer, const Batch *batch, const char *reason)
 {
 	const BatchSample *samples;
 	const BatchLoss *losses;
+	const BatchUnwound *unwound;
 	size_t loss_count = batch_losses(batch, &losses);
+	size_t unwound_count = batch_unwound(batch, &unwound);
 
 	if (writer->unreported == NULL && batch_create(UNREPORTED_BYTES, &writer->unreported) != 0)
 		return;
 	for (size_t i = 0; i < loss_count; i++)
 		batch_add_loss(writer->unreported, losses[i].reason, losses[i].count);
+	for (size_t i = 0; i < unwound_count; i++)
+		batch_add_unwound(writer->unreported, &unwound[i]);
 	batch_add_loss(writer->unreported, reason, batch_samples(batch, &samples));
 }
 

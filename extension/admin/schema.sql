@@ -46,6 +46,34 @@ COMMENT ON COLUMN profstore.targets.health IS 'up, down, or unknown before the f
 COMMENT ON COLUMN profstore.targets.last_error IS 'why it is down';
 COMMENT ON COLUMN profstore.targets.last_seen IS 'last time that it answered';
 
+CREATE TABLE profstore.unwind_counts
+(
+	day      date NOT NULL,
+	node     text NOT NULL,
+	exe      text NOT NULL,
+	stacks   int8 NOT NULL,
+	complete int8 NOT NULL CHECK (complete BETWEEN 0 AND stacks),
+	PRIMARY KEY (day, node, exe)
+) WITH (fillfactor = 70);
+COMMENT ON TABLE profstore.unwind_counts IS 'how many user stacks the agents sampled, and how many of them reached a proven root, by UTC day';
+COMMENT ON COLUMN profstore.unwind_counts.day IS 'UTC day of the samples';
+COMMENT ON COLUMN profstore.unwind_counts.node IS 'host of the agent';
+COMMENT ON COLUMN profstore.unwind_counts.exe IS 'path of the executable; empty where it was not known, or where an agent met too many';
+COMMENT ON COLUMN profstore.unwind_counts.stacks IS 'samples with a user stack';
+COMMENT ON COLUMN profstore.unwind_counts.complete IS 'those of them whose stack is whole';
+
+CREATE VIEW profstore.unwind_quality AS
+SELECT node, exe, sum(stacks)::int8 AS stacks, sum(complete)::int8 AS complete
+FROM profstore.unwind_counts
+WHERE day >= (now() AT TIME ZONE 'UTC')::date - 7
+GROUP BY node, exe;
+COMMENT ON VIEW profstore.unwind_quality IS 'user stacks of the last seven days by host and executable, and those of them that are whole';
+COMMENT ON COLUMN profstore.unwind_quality.node IS 'host of the agent';
+COMMENT ON COLUMN profstore.unwind_quality.exe IS 'path of the executable; empty where it was not known, or where an agent met too many';
+COMMENT ON COLUMN profstore.unwind_quality.stacks IS 'samples with a user stack';
+COMMENT ON COLUMN profstore.unwind_quality.complete IS 'those of them whose stack reaches a proven root';
+
 SELECT pg_extension_config_dump('profstore.writers', '');
 SELECT pg_extension_config_dump('profstore.losses', '');
 SELECT pg_extension_config_dump('profstore.targets', '');
+SELECT pg_extension_config_dump('profstore.unwind_counts', '');
