@@ -52,6 +52,7 @@ BEGIN
 		('filtered_share', E'SELECT * FROM profstore.filtered_share(\n  {type},\n  {hour},\n  ignore => ''{binary="libc.so.6"}'')'),
 		('folded', E'SELECT stack || '' '' || value FROM profstore.folded(\n  {type},\n  {hour})'),
 		('stacks_of', E'SELECT * FROM profstore.stacks_of(\n  {type},\n  {hour})'),
+		('heatmap', E'SELECT * FROM profstore.heatmap(\n  {type},\n  now() - interval ''2 minutes'', now())'),
 		('last_scan', E'SELECT * FROM profstore.last_scan()'),
 		-- merging by hand
 		('merge_stacks(int8, int8)', E'SELECT profstore.merge_stacks(stack_id, value)\nFROM profstore.samples\nWHERE time >= now() - interval ''1 minute'''),

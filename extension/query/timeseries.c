@@ -8,13 +8,13 @@
 #include "query/series_groups.h"
 
 #include "catalog/pg_type.h"
-#include "dictionary/dictionary.h"
 #include "query/allocate.h"
-#include "query/filters.h"
+#include "query/buckets.h"
 #include "query/sample_scan.h"
 #include "query/series_table.h"
 #include "query/srf.h"
-#include "query/touched.h"
+#include "query/stack_filter.h"
+#include "query/stack_sums.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -38,11 +38,6 @@ enum
 /* A chosen step gives at most so many buckets. */
 #define MAX_CHOSEN_BUCKETS 300
 
-#define MAX_STEP_DAYS 36500
-
-/* Microseconds from the Unix epoch, which buckets align to, to the server's. */
-#define EPOCH_SHIFT_US ((int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY)
-
 typedef struct Point
 {
 	TimestampTz bucket; /* its start */
@@ -55,8 +50,7 @@ typedef struct SeriesGraph
 	const PfsSelection *selection;
 	PfsSeriesGroups groups;
 	int64 step_us;
-	pfs_series_table_hash
-		*stacks; /* by (0, stack id): 1 where the filters let it pass; NULL: no filters */
+	PfsStackFilter *filter;			/* NULL: no filters */
 	pfs_series_table_hash *sums;	/* by (group, bucket), or for instant types (series, bucket) */
 	pfs_series_table_hash *scrapes; /* by (series, bucket), instant types alone */
 	pfs_series_table_hash *times;	/* the (series, time) that have been counted as scrapes */
@@ -93,90 +87,10 @@ choose_step(const PfsSelection *selection)
 static int64
 get_step(FunctionCallInfo fcinfo, const PfsSelection *selection)
 {
-	const Interval *step;
-	int64 step_us;
-
 	/* a bucket of the graph that is narrower than one of the tier would stand for more than its time */
 	if (PG_ARGISNULL(ARG_STEP))
 		return Max(choose_step(selection), pfs_sample_resolution(selection));
-	step = PG_GETARG_INTERVAL_P(ARG_STEP);
-	if (step->month != 0)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("step must not contain months or years"),
-						errdetail("All buckets are of one length."),
-						errhint("Give days, hours, minutes or seconds.")));
-	if (Abs((int64) step->day) > MAX_STEP_DAYS || Abs(step->time / USECS_PER_DAY) > MAX_STEP_DAYS)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("step must not be longer than %d days", MAX_STEP_DAYS)));
-	step_us = step->day * USECS_PER_DAY + step->time;
-	if (step_us <= 0)
-		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("step must be greater than zero")));
-	return step_us;
-}
-
-static TimestampTz
-bucket_start(TimestampTz time, int64 step_us)
-{
-	int64 offset = (time + EPOCH_SHIFT_US) % step_us;
-
-	return time - (offset < 0 ? offset + step_us : offset);
-}
-
-static int
-compare_stack_ids(const void *a, const void *b)
-{
-	int64 left = ((const PfsStackSum *) a)->stack_id;
-	int64 right = ((const PfsStackSum *) b)->stack_id;
-
-	return (left > right) - (left < right);
-}
-
-/*
- * The stacks of the selection, each with whether the filters let it pass: a scan of its own, since the filters
- * look at many stacks at once.
- */
-static pfs_series_table_hash *
-judge_stacks(const PfsSelection *selection, const PfsFilters *filters)
-{
-	pfs_series_table_hash *stacks =
-		pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
-	PfsSampleScan *scan = pfs_sample_scan_begin_sums(selection, PFS_SAMPLE_STACK, PFS_PART_PAIRS);
-	PfsStackSums sums = { 0, NULL };
-	PfsSymbols *symbols;
-	PfsSampleBlock block;
-	PfsTouched touched;
-	pfs_series_table_iterator iterator;
-	PfsSeriesEntry *entry;
-	uint32 next = 0;
-	bool found;
-
-	while (pfs_sample_scan_next(scan, &block))
-	{
-		for (uint32 row = 0; row < block.row_count; row++)
-		{
-			if (row == 0 || block.stacks[row] != block.stacks[row - 1])
-				pfs_series_table_get(stacks, 0, block.stacks[row], &found);
-		}
-	}
-	pfs_sample_scan_end(scan);
-
-	sums.sums = PFS_ARRAY(PfsStackSum, stacks->members);
-	pfs_series_table_start_iterate(stacks, &iterator);
-	while ((entry = pfs_series_table_iterate(stacks, &iterator)) != NULL)
-		sums.sums[sums.count++] = (PfsStackSum){ entry->key.id, { 0, 0 } };
-	qsort(sums.sums, sums.count, sizeof(PfsStackSum), compare_stack_ids);
-
-	pfs_dictionary_begin();
-	symbols = pfs_symbols_create(filters);
-	while (pfs_touched_next(&sums, &next, &touched))
-	{
-		const bool *passing = pfs_touched_passing(&touched, symbols);
-
-		for (uint32 i = 0; i < touched.stack_count; i++)
-			pfs_series_table_get(stacks, 0, touched.stacks[i].stack_id, &found)->value = passing[i];
-	}
-	return stacks;
+	return pfs_step_us(PG_GETARG_INTERVAL_P(ARG_STEP));
 }
 
 static void
@@ -197,7 +111,8 @@ static void
 sum_rows(SeriesGraph *graph)
 {
 	const PfsSelection *selection = graph->selection;
-	bool filtered = graph->stacks != NULL;
+	PfsStackFilter *filter = graph->filter;
+	bool filtered = filter != NULL;
 	PfsSampleScan *scan =
 		pfs_sample_scan_begin_sums(selection,
 								   PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES | PFS_SAMPLE_VALUE |
@@ -208,9 +123,11 @@ sum_rows(SeriesGraph *graph)
 
 	while (pfs_sample_scan_next(scan, &block))
 	{
+		if (filtered)
+			pfs_stack_filter_learn(filter, block.stacks, block.row_count);
 		for (uint32 row = 0; row < block.row_count; row++)
 		{
-			TimestampTz bucket = bucket_start(block.times[row], graph->step_us);
+			TimestampTz bucket = pfs_bucket_start(block.times[row], graph->step_us);
 			PfsSeriesEntry *entry;
 			bool found;
 			bool passes;
@@ -219,8 +136,7 @@ sum_rows(SeriesGraph *graph)
 				series = pfs_selection_series(selection, block.series[row]);
 			if (!selection->delta && block.scrapes != NULL)
 				count_scrape(graph, series->index, block.scrapes[row], bucket);
-			passes = !filtered ||
-					 pfs_series_table_get(graph->stacks, 0, block.stacks[row], &found)->value;
+			passes = !filtered || pfs_stack_filter_passes(filter, block.stacks[row]);
 			entry = pfs_series_table_get(graph->sums,
 										 selection->delta ? graph->groups.of_series[series->index]
 														  : series->index,
@@ -332,8 +248,7 @@ profstore_timeseries(PG_FUNCTION_ARGS)
 	graph.sums = pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
 	graph.scrapes = pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
 	graph.times = pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
-	if (pfs_filters_any(&filters))
-		graph.stacks = judge_stacks(graph.selection, &filters);
+	graph.filter = pfs_stack_filter_create(&filters);
 	sum_rows(&graph);
 	points = make_points(&graph, &point_count);
 	put_points(&rows, &graph, points, point_count);

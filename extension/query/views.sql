@@ -39,3 +39,11 @@ CREATE FUNCTION profstore.callgraph_dot(selector text, from_ts timestamptz, to_t
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000
 	AS 'MODULE_PATHNAME', 'profstore_callgraph_dot';
 COMMENT ON FUNCTION profstore.callgraph_dot(text, timestamptz, timestamptz, int4, text, text, text, text, text) IS 'the call graph in the DOT language, for Graphviz: dot -Tsvg';
+
+CREATE FUNCTION profstore.heatmap(selector text, from_ts timestamptz, to_ts timestamptz, step interval DEFAULT '1 second',
+						slices int4 DEFAULT 50, focus text DEFAULT NULL, ignore text DEFAULT NULL,
+						show text DEFAULT NULL, hide text DEFAULT NULL)
+	RETURNS TABLE ("time" timestamptz, offset_ms float8, value int8)
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 10000
+	AS 'MODULE_PATHNAME', 'profstore_heatmap';
+COMMENT ON FUNCTION profstore.heatmap(text, timestamptz, timestamptz, interval, int4, text, text, text, text) IS 'when in each second (or other step) samples fall, cut into equal slices that begin at offset_ms: for samples that keep their times. Cells without samples are absent';
