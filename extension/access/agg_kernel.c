@@ -106,8 +106,27 @@ state_of_run(PfsGroupTable *table, const PfsAggRuns *runs, uint32 run, const Pfs
 }
 
 static void
+count_weights(PfsGroupTable *table, const PfsAggRuns *runs, const PfsAggInput *input)
+{
+	for (uint32 run = 0; run < runs->run_count; run++)
+	{
+		int64 count = 0;
+
+		for (uint32 row = runs->starts[run]; row < runs->starts[run + 1]; row++)
+			if (input->excluded == NULL || !input->excluded[row])
+				count += input->weights[row];
+		state_of_run(table, runs, run, input)[PFS_AGG_COUNT_WORD] += count;
+	}
+}
+
+static void
 count_rows(PfsGroupTable *table, const PfsAggRuns *runs, const PfsAggInput *input)
 {
+	if (input->weights != NULL)
+	{
+		count_weights(table, runs, input);
+		return;
+	}
 	for (uint32 run = 0; run < runs->run_count; run++)
 	{
 		uint32 count = (uint32) (runs->starts[run + 1] - runs->starts[run]);

@@ -64,6 +64,7 @@ typedef struct PfsAggInput
 	PfsAggKind kind;
 	uint32 state_word;	  /* of the record */
 	const int64 *values;  /* NULL for COUNT_ROWS */
+	const int64 *weights; /* how many rows each stands for, its value being their sum; NULL: one */
 	const bool *excluded; /* rows that are null or filtered out, or NULL */
 } PfsAggInput;
 

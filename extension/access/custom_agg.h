@@ -56,6 +56,8 @@ typedef struct BlockAggState
 	AttrNumber *columns; /* attribute numbers of the aggregation's table */
 	PfsLaneKind *column_kinds;
 	AttrNumber *column_of_attnum; /* number + 1, from 0 */
+	PfsSegmentPart sums;		  /* what may be read for rows */
+	int row_count_column;		  /* where sums is not PFS_PART_ROWS */
 	int key_count;
 	AggKey *keys;
 	int aggregate_count;

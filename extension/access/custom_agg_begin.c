@@ -11,6 +11,8 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "store/row_order.h"
+
 /* The number of an attribute's column in blocks; adds it where it is a new one. */
 static int
 column_of(BlockAggState *state, AttrNumber attnum, TupleDesc desc)
@@ -74,6 +76,72 @@ init_aggregates(BlockAggState *state, TupleDesc desc)
 	return words;
 }
 
+/* Whether a table of sums tells rows that differ in the column apart. */
+static bool
+is_key_of_sums(const PfsRowKey *key, PfsSegmentPart sums, AttrNumber attnum)
+{
+	return attnum == key->series || attnum == (sums == PFS_PART_PAIRS ? key->stack : key->time);
+}
+
+/* Whether an aggregate of rows can be had from sums. */
+static bool
+is_known_by_sums(const PfsRowKey *key, PfsSegmentPart sums, const PfsAggSpec *spec)
+{
+	bool is_key = is_key_of_sums(key, sums, spec->attnum);
+	ListCell *cell;
+
+	foreach(cell, spec->filter)
+		if (!is_key_of_sums(key, sums, ((const PfsPushedQual *) lfirst(cell))->attnum))
+			return false;
+	switch (spec->kind)
+	{
+		case PFS_AGG_COUNT_ROWS:
+		case PFS_AGG_COUNT:
+			return true;
+		case PFS_AGG_SUM:
+		case PFS_AGG_AVG:
+			return !is_key;
+		case PFS_AGG_MIN:
+		case PFS_AGG_MAX:
+			break;
+	}
+	return is_key;
+}
+
+static bool
+is_sum_of(const BlockAggState *state, const PfsRowKey *key, PfsSegmentPart sums)
+{
+	ListCell *cell;
+
+	if (key->series == InvalidAttrNumber || key->stack == InvalidAttrNumber ||
+		key->time == InvalidAttrNumber)
+		return false;
+	foreach(cell, state->aggregation->key_columns)
+		if (!is_key_of_sums(key, sums, (AttrNumber) lfirst_int(cell)))
+			return false;
+	foreach(cell, state->aggregation->aggregates)
+		if (!is_known_by_sums(key, sums, lfirst(cell)))
+			return false;
+	return true;
+}
+
+/* Decides whether the segments' tables of sums may stand for rows, and asks for row counts then. */
+static void
+choose_sums(BlockAggState *state, Relation relation)
+{
+	PfsRowKey key = pfs_row_key(relation);
+
+	if (is_sum_of(state, &key, PFS_PART_PAIRS))
+		state->sums = PFS_PART_PAIRS;
+	else if (is_sum_of(state, &key, PFS_PART_SCRAPES))
+		state->sums = PFS_PART_SCRAPES;
+	else
+		return;
+	state->row_count_column = state->column_count;
+	state->columns[state->column_count] = PFS_ROW_COUNT_ATTNUM;
+	state->column_kinds[state->column_count++] = PFS_LANE_INT64;
+}
+
 /* Where a table has the columns of the aggregation's table: partitions may order them differently. */
 static AttrNumber *
 map_columns(Oid table, TupleDesc desc, Oid scanned)
@@ -121,12 +189,13 @@ pfs_custom_agg_begin(CustomScanState *node, EState *estate, int flags)
 	state->aggregation = pfs_aggregation_of_plan((const CustomScan *) node->ss.ps.plan);
 	relation = table_open(state->aggregation->table, AccessShareLock);
 	desc = RelationGetDescr(relation);
-	column_slots = (Size) Max(desc->natts, 1);
+	column_slots = (Size) desc->natts + 1; /* and one for row counts */
 	state->columns = palloc(sizeof(AttrNumber) * column_slots);
 	state->column_kinds = palloc(sizeof(PfsLaneKind) * column_slots);
 	state->column_of_attnum = palloc0(sizeof(AttrNumber) * column_slots);
 	init_keys(state, desc);
 	state->state_words = init_aggregates(state, desc);
+	choose_sums(state, relation);
 	state->pushdown = pfs_pushdown_init(state->aggregation->quals, &node->ss.ps);
 	state->filter_context = CreateExprContext(estate);
 	open_tables(state, desc);

@@ -29,14 +29,17 @@ begin_blocks(BlockAggState *state, AggTable *table)
 		pfs_pushdown_filters(state->pushdown, state->filter_context, table->attnums);
 
 	for (int i = 0; i < state->column_count; i++)
-		attnums[i] = table->attnums[state->columns[i] - 1];
+		attnums[i] = state->columns[i] == PFS_ROW_COUNT_ATTNUM
+						 ? PFS_ROW_COUNT_ATTNUM
+						 : table->attnums[state->columns[i] - 1];
 	if (table->shared != NULL)
 		state->blocks = pfs_block_scan_begin_shared(table->relation, snapshot, state->column_count,
 													attnums, state->pushdown->count, filters,
-													PFS_PART_ROWS, table->shared);
+													state->sums, table->shared);
 	else
-		state->blocks = pfs_block_scan_begin(table->relation, snapshot, state->column_count,
-											 attnums, state->pushdown->count, filters);
+		state->blocks =
+			pfs_block_scan_begin_sums(table->relation, snapshot, state->column_count, attnums,
+									  state->pushdown->count, filters, state->sums);
 	MemoryContextSwitchTo(outer);
 	pgstat_count_heap_scan(table->relation);
 }
@@ -133,8 +136,10 @@ static void
 update_aggregate(BlockAggState *state, AggAggregate *aggregate, const PfsBlock *block)
 {
 	PfsAggInput input = { aggregate->spec.kind, state->groups->state_word + aggregate->state_word,
-						  NULL, NULL };
+						  NULL, NULL, NULL };
 
+	if (block->has_sums)
+		input.weights = block->values[state->row_count_column];
 	if (aggregate->column >= 0)
 	{
 		input.values = block->values[aggregate->column];

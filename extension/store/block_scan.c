@@ -625,6 +625,7 @@ read_block(PfsBlockScan *scan, PfsBlock *block)
 	block->row_count = scan->selected_count;
 	block->values = scan->result_values;
 	block->nulls = scan->result_nulls;
+	block->has_sums = scan->part != PFS_PART_ROWS;
 	return true;
 }
 

@@ -41,6 +41,7 @@ typedef struct PfsBlock
 	uint32 row_count;	  /* 1 .. PFS_BLOCK_ROWS */
 	const int64 **values; /* values[i]: lanes of the i-th attribute asked for */
 	const bool **nulls;	  /* nulls[i]: flags of it, or NULL where the block has no null in it */
+	bool has_sums;		  /* rows stand for several of the table; else all row counts are 1 */
 } PfsBlock;
 
 /* What a scan touched, for EXPLAIN and tests. */

@@ -33,6 +33,7 @@
 typedef struct MergeColumn
 {
 	AttrNumber attnum;
+	PfsLaneKind kind;
 	bool missing_is_null; /* in inputs that lack the column */
 	int64 missing_value;
 } MergeColumn;
@@ -113,6 +114,7 @@ init_columns(Merge *merge)
 		MergeColumn *column = &merge->columns[i];
 
 		column->attnum = merge->rows.columns[i].attnum;
+		column->kind = merge->rows.columns[i].kind;
 		column->missing_is_null =
 			!pfs_storage_missing_value(merge->relation, column->attnum, &column->missing_value);
 		for (int part = 0; part < KEY_PARTS; part++)
@@ -132,7 +134,8 @@ decode_column(const Merge *merge, MergeInput *input, uint32 number)
 	if (lanes->position < 0)
 	{
 		for (uint32 i = 0; i < input->block_rows; i++)
-			lanes->values[i] = column->missing_is_null ? 0 : column->missing_value;
+			lanes->values[i] =
+				column->missing_is_null ? 0 : pfs_lane_native(column->kind, column->missing_value);
 		memset(lanes->nulls, column->missing_is_null, input->block_rows);
 		lanes->has_nulls = column->missing_is_null;
 		return;
@@ -144,6 +147,9 @@ decode_column(const Merge *merge, MergeInput *input, uint32 number)
 	for (uint32 i = 0; i < input->block_rows && lanes->has_nulls; i++)
 		if (lanes->nulls[i])
 			lanes->values[i] = 0;
+	/* a change of type without a rewrite may have left lanes of another kind behind */
+	for (uint32 i = 0; i < input->block_rows && pfs_lane_width(column->kind) == 4; i++)
+		lanes->values[i] = pfs_lane_native(column->kind, lanes->values[i]);
 }
 
 static void
