@@ -36,3 +36,19 @@ INSERT INTO t SELECT g, g FROM generate_series(1, 400000) g;
 CREATE TABLE copy USING profstore AS SELECT * FROM t WHERE b > 0;
 EXPLAIN (COSTS OFF) CREATE TABLE copy2 USING profstore AS SELECT * FROM t WHERE b > 0;
 SELECT count(*), sum(b), count(DISTINCT a) FROM copy;
+
+-- A worker that reads a table whole, for its part of a join, must not miss the rows that wait in the leader.
+SET profstore.enable_scan = on;
+SET profstore.enable_agg = on;
+SET parallel_leader_participation = off;
+CREATE TABLE outer_rows AS SELECT g AS a FROM generate_series(0, 20000) AS g;
+ANALYZE outer_rows;
+CREATE TABLE inner_rows (a int4) USING profstore;
+BEGIN;
+INSERT INTO inner_rows SELECT g FROM generate_series(1, 100) AS g;
+SET LOCAL enable_parallel_hash = off;
+SET LOCAL enable_hashjoin = on;
+SELECT count(*) FROM outer_rows JOIN inner_rows USING (a);
+SET LOCAL profstore.enable_scan = off;
+SELECT count(*) FROM outer_rows JOIN inner_rows USING (a);
+COMMIT;

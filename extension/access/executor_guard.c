@@ -7,6 +7,8 @@
 #include "access/access.h"
 
 #include "executor/executor.h"
+#include "nodes/extensible.h"
+#include "nodes/nodeFuncs.h"
 #include "nodes/plannodes.h"
 #include "parser/parsetree.h"
 #include "utils/rel.h"
@@ -79,6 +81,47 @@ check_statement(const PlannedStmt *statement)
 	}
 }
 
+/*
+ * Whether a worker would read a table of ours by itself, as on the inner side of a join, and not
+ * its part of a parallel scan. context is not NULL below a Gather.
+ */
+static bool
+is_read_by_each_worker(PlanState *state, void *context)
+{
+	if (state == NULL)
+		return false;
+	if (context != NULL && !state->plan->parallel_aware)
+	{
+		if (IsA(state, SeqScanState) &&
+			pfs_is_profstore_table(((ScanState *) state)->ss_currentRelation))
+			return true;
+		if (IsA(state, CustomScanState) &&
+			strncmp(((CustomScanState *) state)->methods->CustomName, "Profstore", 9) == 0)
+			return true;
+	}
+	if (IsA(state, GatherState) || IsA(state, GatherMergeState))
+		context = state;
+	return planstate_tree_walker(state, is_read_by_each_worker, context);
+}
+
+/*
+ * Workers have the leader's waiting rows only through a parallel scan. Where that is not enough, the
+ * leader runs the plan alone.
+ */
+static void
+keep_waiting_rows_in_sight(QueryDesc *query)
+{
+	PlannedStmt *statement;
+
+	if (!query->plannedstmt->parallelModeNeeded || !pfs_write_buffer_has_rows() ||
+		!is_read_by_each_worker(query->planstate, NULL))
+		return;
+	statement = makeNode(PlannedStmt);
+	*statement = *query->plannedstmt;
+	statement->parallelModeNeeded = false;
+	query->plannedstmt = statement;
+}
+
 static void
 executor_start(QueryDesc *query, int flags)
 {
@@ -89,6 +132,7 @@ executor_start(QueryDesc *query, int flags)
 		previous_start(query, flags);
 	else
 		standard_ExecutorStart(query, flags);
+	keep_waiting_rows_in_sight(query);
 }
 
 static void
