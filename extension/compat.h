@@ -54,6 +54,12 @@
 #include "commands/explain_state.h"
 #endif
 
+#if PG_VERSION_NUM < 160000
+#define pfs_local_backend(number) pgstat_fetch_stat_local_beentry(number)
+#else
+#define pfs_local_backend(number) pgstat_get_local_beentry_by_index(number)
+#endif
+
 #if PG_VERSION_NUM < 180000
 #define pg_noreturn __attribute__((noreturn))
 #endif

@@ -25,6 +25,7 @@
 #include "dictionary/cache.h"
 #include "dictionary/chunk_merge.h"
 #include "store/compaction.h"
+#include "store/progress.h"
 
 PG_FUNCTION_INFO_V1(profstore_compact);
 PG_FUNCTION_INFO_V1(profstore_compact_dictionary);
@@ -55,6 +56,7 @@ pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments, uint3
 		UnlockRelationOid(relation_id, ShareUpdateExclusiveLock);
 		return 0;
 	}
+	pfs_progress_begin(relation_id);
 	while (pfs_is_profstore_table(relation) && merged < max_segments && max_steps-- > 0)
 	{
 		uint32 step_merged;
@@ -72,6 +74,7 @@ pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments, uint3
 			break;
 		merged += step_merged;
 	}
+	pfs_progress_end();
 	relation_close(relation, NoLock);
 	return merged;
 }

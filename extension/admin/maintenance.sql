@@ -45,3 +45,35 @@ COMMENT ON COLUMN profstore.segment_stats.time_to IS 'greatest time';
 COMMENT ON COLUMN profstore.segment_stats.series_from IS 'least series_id';
 COMMENT ON COLUMN profstore.segment_stats.series_to IS 'greatest series_id';
 GRANT SELECT ON profstore.segment_stats TO PUBLIC;
+
+CREATE FUNCTION profstore.progress(OUT pid int4, OUT datid oid, OUT relation oid, OUT phase text,
+		OUT segments_total int8, OUT segments_done int8, OUT rows_total int8, OUT rows_done int8, OUT bytes_total int8,
+		OUT bytes_written int8, OUT merges_done int8, OUT time_from timestamptz, OUT time_to timestamptz)
+	RETURNS SETOF record
+	LANGUAGE c VOLATILE STRICT PARALLEL RESTRICTED ROWS 10
+	AS 'MODULE_PATHNAME', 'profstore_progress';
+COMMENT ON FUNCTION profstore.progress() IS 'internal: see the view compaction_progress';
+
+CREATE VIEW profstore.compaction_progress AS
+SELECT p.pid, p.datid, d.datname, p.relation AS relid,
+	CASE WHEN d.datname = current_database() THEN p.relation::regclass END AS relation,
+	p.phase, p.segments_total, p.segments_done, p.rows_total, p.rows_done, p.bytes_total, p.bytes_written, p.merges_done,
+	p.time_from, p.time_to
+FROM profstore.progress() AS p LEFT JOIN pg_catalog.pg_database AS d ON d.oid = p.datid;
+COMMENT ON VIEW profstore.compaction_progress IS 'sessions and background workers that compact a table or move it into a tier right now, in all databases; details of other roles'' sessions are for pg_read_all_stats';
+COMMENT ON COLUMN profstore.compaction_progress.pid IS 'process, as in pg_stat_activity';
+COMMENT ON COLUMN profstore.compaction_progress.datid IS 'OID of its database';
+COMMENT ON COLUMN profstore.compaction_progress.datname IS 'name of its database';
+COMMENT ON COLUMN profstore.compaction_progress.relid IS 'OID of the table';
+COMMENT ON COLUMN profstore.compaction_progress.relation IS 'the table, where it is one of this database';
+COMMENT ON COLUMN profstore.compaction_progress.phase IS 'planning: looks for something to merge; merging; summing: into a tier; removing: takes out what was merged or summed';
+COMMENT ON COLUMN profstore.compaction_progress.segments_total IS 'segments that the merge in progress reads';
+COMMENT ON COLUMN profstore.compaction_progress.segments_done IS 'those of them that are read to the end; when summing, those that are removed';
+COMMENT ON COLUMN profstore.compaction_progress.rows_total IS 'rows in them';
+COMMENT ON COLUMN profstore.compaction_progress.rows_done IS 'rows that are written; when summing, that are read';
+COMMENT ON COLUMN profstore.compaction_progress.bytes_total IS 'encoded bytes in them, 0 when summing';
+COMMENT ON COLUMN profstore.compaction_progress.bytes_written IS 'encoded bytes of the new segments';
+COMMENT ON COLUMN profstore.compaction_progress.merges_done IS 'merges of this table that the process has done before this one';
+COMMENT ON COLUMN profstore.compaction_progress.time_from IS 'least time of the bucket that is being merged or summed';
+COMMENT ON COLUMN profstore.compaction_progress.time_to IS 'greatest time of it';
+GRANT SELECT ON profstore.compaction_progress TO PUBLIC;

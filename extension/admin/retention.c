@@ -28,6 +28,7 @@
 #include "admin/partitions.h"
 #include "dictionary/cache.h"
 #include "query/tiers.h"
+#include "store/progress.h"
 #include "store/retention.h"
 #include "store/storage.h"
 #include "store/tier_sums.h"
@@ -227,7 +228,11 @@ fill_tier(Relation source, const PfsTier *tier, const PfsTierSpec *spec,
 	while (from <= totals->time_max)
 	{
 		int64 to = Min(from + window, floor_to(from, USECS_PER_DAY) + USECS_PER_DAY);
-		PfsTierRows sums = pfs_tier_sums(source, GetActiveSnapshot(), spec, from, to);
+		PfsTierRows sums;
+
+		pfs_progress_set(PFS_PROGRESS_TIME_MIN, from);
+		pfs_progress_set(PFS_PROGRESS_TIME_MAX, to - 1);
+		sums = pfs_tier_sums(source, GetActiveSnapshot(), spec, from, to);
 
 		if (sums.count > 0)
 		{
@@ -238,6 +243,7 @@ fill_tier(Relation source, const PfsTier *tier, const PfsTierSpec *spec,
 			table_close(table, NoLock);
 		}
 		read_count += sums.read_count;
+		pfs_progress_add(PFS_PROGRESS_ROWS_DONE, (int64) sums.read_count);
 		sum_count += sums.count;
 		MemoryContextReset(context);
 		from = to;
@@ -309,9 +315,15 @@ profstore_move_to_tier(PG_FUNCTION_ARGS)
 						errhint("Detach the table, or drop it.")));
 	if (totals.segment_count > 0)
 	{
+		pfs_progress_begin(RelationGetRelid(source));
+		pfs_progress_set(PFS_PROGRESS_PHASE, PFS_PHASE_SUMMING);
+		pfs_progress_set(PFS_PROGRESS_SEGMENTS_TOTAL, totals.segment_count);
+		pfs_progress_set(PFS_PROGRESS_ROWS_TOTAL, (int64) totals.row_count);
 		read_instant_series(&spec);
 		result[2] = (int64) fill_tier(source, tier, &spec, &totals);
+		pfs_progress_set(PFS_PROGRESS_PHASE, PFS_PHASE_REMOVING);
 		(void) pfs_remove_segments(source, GetActiveSnapshot(), PG_INT64_MAX);
+		pfs_progress_end();
 	}
 	PopActiveSnapshot();
 	relation_close(source, NoLock);

@@ -5,6 +5,7 @@
 #include "store/compaction.h"
 
 #include "access/xact.h"
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -15,6 +16,7 @@
 #include "store/compaction_plan.h"
 #include "store/directory.h"
 #include "store/merge.h"
+#include "store/progress.h"
 #include "store/row_order.h"
 #include "store/segment_io.h"
 #include "store/storage.h"
@@ -121,6 +123,36 @@ remove_inputs(Relation relation, PfsDirectoryWriter *writer, const PfsSegmentRow
 	return true;
 }
 
+static void
+report_merge(Relation relation, const PfsSegmentRow *rows, uint32 count)
+{
+	bool has_time = time_type(relation) == TIMESTAMPTZOID;
+	int64 row_count = 0;
+	int64 byte_count = 0;
+	int64 time_min = PG_INT64_MAX;
+	int64 time_max = PG_INT64_MIN;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		row_count += rows[i].row_count;
+		byte_count += rows[i].byte_count;
+		if (has_time && rows[i].time.known)
+		{
+			time_min = Min(time_min, rows[i].time.min);
+			time_max = Max(time_max, rows[i].time.max);
+		}
+	}
+	pfs_progress_set(PFS_PROGRESS_SEGMENTS_TOTAL, count);
+	pfs_progress_set(PFS_PROGRESS_SEGMENTS_DONE, 0);
+	pfs_progress_set(PFS_PROGRESS_ROWS_TOTAL, row_count);
+	pfs_progress_set(PFS_PROGRESS_ROWS_DONE, 0);
+	pfs_progress_set(PFS_PROGRESS_BYTES_TOTAL, byte_count);
+	pfs_progress_set(PFS_PROGRESS_BYTES_WRITTEN, 0);
+	pfs_progress_set(PFS_PROGRESS_TIME_MIN, time_min > time_max ? PG_INT64_MIN : time_min);
+	pfs_progress_set(PFS_PROGRESS_TIME_MAX, time_min > time_max ? PG_INT64_MIN : time_max);
+	pfs_progress_set(PFS_PROGRESS_PHASE, PFS_PHASE_MERGING);
+}
+
 static bool
 merge(Relation relation, Snapshot snapshot, const PfsPlan *plan, const PfsPlanLimits *limits)
 {
@@ -129,7 +161,9 @@ merge(Relation relation, Snapshot snapshot, const PfsPlan *plan, const PfsPlanLi
 	PfsDirectoryWriter *writer = pfs_directory_writer_open();
 	bool done;
 
+	report_merge(relation, rows, plan->count);
 	pfs_merge_segments(relation, pfs_storage_id(relation), writer, &spec);
+	pfs_progress_set(PFS_PROGRESS_PHASE, PFS_PHASE_REMOVING);
 	done = remove_inputs(relation, writer, rows, plan->count);
 	pfs_directory_writer_close(writer);
 	return done;
@@ -145,6 +179,7 @@ plan_and_merge(Relation relation, uint32 open_inputs, uint32 max_inputs, uint32 
 	PfsPlan plan;
 	uint32 count;
 
+	pfs_progress_set(PFS_PROGRESS_PHASE, PFS_PHASE_PLANNING);
 	PushActiveSnapshot(GetLatestSnapshot());
 	segments = list_segments(relation, GetActiveSnapshot(), &count);
 	if (pfs_plan_compaction(segments, count, time_type(relation), &limits, &plan))
@@ -175,6 +210,7 @@ pfs_compaction_step(Relation relation, uint32 open_inputs, uint32 max_inputs, ui
 	CurrentResourceOwner = owner;
 	if (step == PFS_COMPACTION_MERGED)
 	{
+		pfs_progress_add(PFS_PROGRESS_MERGES_DONE, 1);
 		pfs_storage_cache(relation)->counted_at_us = 0;
 		CommandCounterIncrement();
 	}

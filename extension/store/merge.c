@@ -16,6 +16,7 @@
 #include "utils/rel.h"
 
 #include "codec/segment.h"
+#include "store/progress.h"
 #include "store/row_buffer.h"
 #include "store/row_order.h"
 #include "store/segment_io.h"
@@ -385,6 +386,7 @@ flush(Merge *merge)
 		}
 		pfree(buckets);
 	}
+	pfs_progress_add(PFS_PROGRESS_ROWS_DONE, merge->rows.row_count);
 	pfs_row_buffer_truncate(&merge->rows, 0);
 }
 
@@ -431,7 +433,10 @@ pfs_merge_segments(Relation relation, int64 storage_id, PfsDirectoryWriter *writ
 		if (merge.rows.row_count == merge.output_rows)
 			flush(&merge);
 		if (!advance_input(&merge, input))
+		{
 			merge.heap[0] = merge.heap[--merge.heap_count];
+			pfs_progress_add(PFS_PROGRESS_SEGMENTS_DONE, 1);
+		}
 		if (merge.heap_count > 0)
 			sift_down(&merge, 0);
 	}

@@ -10,6 +10,7 @@
 #include "utils/rel.h"
 
 #include "store/directory.h"
+#include "store/progress.h"
 #include "store/segment_io.h"
 #include "store/storage.h"
 #include "store/write_buffer.h"
@@ -76,6 +77,7 @@ pfs_remove_segments(Relation relation, Snapshot snapshot, int64 before)
 		MemoryContextSwitchTo(outer);
 		MemoryContextReset(context);
 		add_to_totals(&totals, &row);
+		pfs_progress_add(PFS_PROGRESS_SEGMENTS_DONE, 1);
 	}
 	pfs_directory_scan_end(scan);
 	pfs_directory_writer_close(writer);

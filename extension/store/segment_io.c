@@ -9,6 +9,8 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "store/progress.h"
+
 /*
  * The headers of sums, in the directory row: for each table its part, the length of its header, and
  * the header.
@@ -257,6 +259,7 @@ write_segment(Relation relation, int64 storage_id, PfsDirectoryWriter *writer, c
 	else
 		row.stream_ids = save_streams(relation, encoded.streams, encoded.stream_count);
 	pfs_directory_insert(writer, storage_id, &row, command_id);
+	pfs_progress_add(PFS_PROGRESS_BYTES_WRITTEN, row.byte_count);
 
 	MemoryContextSwitchTo(outer);
 	MemoryContextDelete(context);

@@ -1,56 +1,52 @@
 /*
  * tier_sums.c
- *		A hash table of sums, read off in the order of rows.
+ *		A list of sums, put in order at the end.
  *
- * Segments are sorted by series, stack and time: rows of one sum come in runs, which add up before
- * they touch the table.
+ * Segments are sorted by series, stack and time: what makes one sum comes in a run, and adds up as it comes. Where the
+ * table was compacted, the list is in order already, which the sort is quick to find.
  */
 #include "store/tier_sums.h"
 
 #include "common/hashfn.h"
 #include "common/int.h"
 #include "miscadmin.h"
-#include "utils/memutils.h"
 
 #include "store/block_scan.h"
 #include "store/merge.h"
 
-typedef struct SumKey
+/* A time at which a series was scraped. */
+typedef struct ScrapeKey
 {
 	int64 series;
-	int64 stack;
-	int64 bucket;
-} SumKey;
+	int64 time;
+} ScrapeKey;
 
-typedef struct SumEntry
+typedef struct ScrapeEntry
 {
-	SumKey key;
-	int64 value;
+	ScrapeKey key;
 	char status;
-} SumEntry;
+} ScrapeEntry;
 
-#define SH_PREFIX		   sum_table
-#define SH_ELEMENT_TYPE	   SumEntry
-#define SH_KEY_TYPE		   SumKey
+#define SH_PREFIX		   scrape_table
+#define SH_ELEMENT_TYPE	   ScrapeEntry
+#define SH_KEY_TYPE		   ScrapeKey
 #define SH_KEY			   key
-#define SH_HASH_KEY(tb, k) hash_bytes((const unsigned char *) &(k), sizeof(SumKey))
-#define SH_EQUAL(tb, a, b) \
-	((a).stack == (b).stack && (a).bucket == (b).bucket && (a).series == (b).series)
-#define SH_SCOPE static inline
+#define SH_HASH_KEY(tb, k) hash_bytes((const unsigned char *) &(k), sizeof(ScrapeKey))
+#define SH_EQUAL(tb, a, b) ((a).series == (b).series && (a).time == (b).time)
+#define SH_SCOPE		   static inline
 #define SH_DECLARE
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-#define SUMS_AT_FIRST 4096
+#define ROWS_AT_FIRST	 4096
+#define SCRAPES_AT_FIRST 64
 
 typedef struct Summing
 {
 	const PfsTierSpec *spec;
-	sum_table_hash *table;
-	MemoryContext result_context;
-	uint64 full_count; /* sums that were at the end of int8 */
-	uint64 full_capacity;
-	PfsTierRow *full;
+	PfsTierRows *result;
+	uint64 capacity; /* of result->rows */
+	scrape_table_hash *scrapes;
 	int64 last_series; /* what is known of the series that was met last */
 	bool last_is_instant;
 	bool has_last;
@@ -80,91 +76,67 @@ is_instant(Summing *summing, int64 series)
 	return summing->last_is_instant;
 }
 
-static void
-keep_full(Summing *summing, const SumEntry *entry)
+static bool
+is_same_sum(const PfsTierRow *a, const PfsTierRow *b)
 {
-	if (summing->full_count == summing->full_capacity)
-	{
-		Size capacity = Max(summing->full_capacity * 2, 16);
-
-		summing->full = summing->full == NULL
-							? palloc(sizeof(PfsTierRow) * capacity)
-							: repalloc_huge(summing->full, sizeof(PfsTierRow) * capacity);
-		summing->full_capacity = capacity;
-	}
-	summing->full[summing->full_count++] =
-		(PfsTierRow){ entry->key.series, entry->key.stack, entry->key.bucket, entry->value };
+	return a->bucket == b->bucket && a->stack == b->stack && a->series == b->series;
 }
 
 static void
-add(Summing *summing, const SumKey *key, int64 value)
+add(Summing *summing, const PfsTierRow *row)
 {
-	bool found;
-	SumEntry *entry = sum_table_insert(summing->table, *key, &found);
+	PfsTierRows *result = summing->result;
+	PfsTierRow *last = result->count > 0 ? &result->rows[result->count - 1] : NULL;
+	int64 sum;
 
-	if (!found)
-		entry->value = 0;
-	if (pg_add_s64_overflow(entry->value, value, &entry->value))
+	if (last != NULL && is_same_sum(last, row) &&
+		!pg_add_s64_overflow(last->value, row->value, &sum))
 	{
-		/* undone modulo 2^64 */
-		entry->value = (int64) ((uint64) entry->value - (uint64) value);
-		keep_full(summing, entry);
-		entry->value = value;
+		last->value = sum;
+		return;
 	}
+	if (result->count == summing->capacity)
+	{
+		summing->capacity *= 2;
+		result->rows = repalloc_huge(result->rows, sizeof(PfsTierRow) * summing->capacity);
+	}
+	result->rows[result->count++] = *row;
 }
 
 /* A row of an instant type: its value, and its scrape. */
 static void
-add_instant(Summing *summing, SumKey key, int64 time, int64 value)
+add_instant(Summing *summing, PfsTierRow *row, int64 time)
 {
-	if (summing->spec->has_scrapes)
-	{
-		/* what a tier holds is one or the other */
-		if (key.stack < 0)
-			key.stack = pfs_scrape_stack(time + pfs_scrape_offset(key.stack) - key.bucket);
-		add(summing, &key, value);
+	ScrapeKey scrape = { row->series, time };
+	bool is_scrape = summing->spec->has_scrapes && row->stack < 0;
+	bool found;
+
+	if (is_scrape)
+		scrape.time += pfs_scrape_offset(row->stack);
+	if (is_scrape || !summing->spec->has_scrapes)
+		scrape_table_insert(summing->scrapes, scrape, &found);
+	if (is_scrape)
 		return;
-	}
-	/* no stack has such an id; its value counts as the empty stack's rather than as a scrape */
-	key.stack = Max(key.stack, 0);
-	add(summing, &key, value);
-	key.stack = pfs_scrape_stack(time - key.bucket);
-	add(summing, &key, 0);
+	/* no stack has such an id, and what has must not be taken for a scrape */
+	row->stack = Max(row->stack, 0);
+	add(summing, row);
 }
 
 static void
 add_block(Summing *summing, const PfsBlock *block)
 {
-	const int64 *times = block->values[0];
-	const int64 *series = block->values[1];
-	const int64 *stacks = block->values[2];
-	const int64 *values = block->values[3];
 	int64 width = summing->spec->width_us;
-	uint32 row = 0;
 
-	while (row < block->row_count)
+	for (uint32 i = 0; i < block->row_count; i++)
 	{
-		SumKey key = { series[row], stacks[row], pfs_time_bucket(times[row], width) * width };
-		int64 value = values[row];
+		int64 time = block->values[0][i];
+		PfsTierRow row = { block->values[1][i], block->values[2][i],
+						   pfs_time_bucket(time, width) * width, block->values[3][i] };
 
-		if (is_instant(summing, key.series))
-		{
-			add_instant(summing, key, times[row], value);
-			row++;
-			continue;
-		}
-		for (row++;
-			 row < block->row_count && series[row] == key.series && stacks[row] == key.stack &&
-			 times[row] >= key.bucket && times[row] - key.bucket < width;
-			 row++)
-		{
-			int64 sum;
-
-			if (pg_add_s64_overflow(value, values[row], &sum))
-				break;
-			value = sum;
-		}
-		add(summing, &key, value);
+		if (is_instant(summing, row.series))
+			add_instant(summing, &row, time);
+		else
+			add(summing, &row);
 	}
 }
 
@@ -181,42 +153,62 @@ compare_rows(const void *a, const void *b)
 	return (left->bucket > right->bucket) - (left->bucket < right->bucket);
 }
 
-/* Moves the sums out of the table. */
 static void
-collect(Summing *summing, PfsTierRows *result)
+add_scrapes(Summing *summing)
 {
-	sum_table_iterator iterator;
-	SumEntry *entry;
+	int64 width = summing->spec->width_us;
+	scrape_table_iterator iterator;
+	ScrapeEntry *entry;
 
-	result->rows = MemoryContextAllocHuge(summing->result_context,
-										  sizeof(PfsTierRow) *
-											  (summing->table->members + summing->full_count + 1));
-	sum_table_start_iterate(summing->table, &iterator);
-	while ((entry = sum_table_iterate(summing->table, &iterator)) != NULL)
+	scrape_table_start_iterate(summing->scrapes, &iterator);
+	while ((entry = scrape_table_iterate(summing->scrapes, &iterator)) != NULL)
 	{
-		if (entry->value == 0 && entry->key.stack >= 0 && is_instant(summing, entry->key.series))
-			continue;
-		result->rows[result->count++] =
-			(PfsTierRow){ entry->key.series, entry->key.stack, entry->key.bucket, entry->value };
+		int64 bucket = pfs_time_bucket(entry->key.time, width) * width;
+		PfsTierRow row = { entry->key.series, pfs_scrape_stack(entry->key.time - bucket), bucket,
+						   0 };
+
+		add(summing, &row);
 	}
-	for (uint64 i = 0; i < summing->full_count; i++)
-		result->rows[result->count++] = summing->full[i];
-	qsort(result->rows, result->count, sizeof(PfsTierRow), compare_rows);
+}
+
+/* Puts the list in order, and adds up what that has brought together. */
+static void
+finish(Summing *summing)
+{
+	PfsTierRows *result = summing->result;
+	uint64 listed = result->count;
+
+	qsort(result->rows, listed, sizeof(PfsTierRow), compare_rows);
+	result->count = 0;
+	for (uint64 i = 0; i < listed; i++)
+	{
+		PfsTierRow row = result->rows[i];
+
+		/* writes behind what it reads */
+		add(summing, &row);
+	}
+	listed = result->count;
+	result->count = 0;
+	for (uint64 i = 0; i < listed; i++)
+	{
+		PfsTierRow *row = &result->rows[i];
+
+		if (row->value != 0 || row->stack < 0 || !is_instant(summing, row->series))
+			result->rows[result->count++] = *row;
+	}
 }
 
 PfsTierRows
 pfs_tier_sums(Relation relation, Snapshot snapshot, const PfsTierSpec *spec, int64 from, int64 to)
 {
-	MemoryContext context =
-		AllocSetContextCreate(CurrentMemoryContext, "profstore tier sums", ALLOCSET_DEFAULT_SIZES);
-	Summing summing = { .spec = spec, .result_context = MemoryContextSwitchTo(context) };
 	AttrNumber columns[] = { spec->time, spec->series, spec->stack, spec->value };
 	PfsBlockFilter filter = { spec->time, from, to - 1, NULL, 0 };
-	PfsTierRows result = { 0, 0, NULL };
+	PfsTierRows result = { 0, 0, palloc(sizeof(PfsTierRow) * ROWS_AT_FIRST) };
+	Summing summing = { .spec = spec, .result = &result, .capacity = ROWS_AT_FIRST };
 	PfsBlockScan *scan;
 	PfsBlock block;
 
-	summing.table = sum_table_create(context, SUMS_AT_FIRST, NULL);
+	summing.scrapes = scrape_table_create(CurrentMemoryContext, SCRAPES_AT_FIRST, NULL);
 	scan = pfs_block_scan_begin(relation, snapshot, lengthof(columns), columns, 1, &filter);
 	while (pfs_block_scan_next(scan, &block))
 	{
@@ -225,8 +217,8 @@ pfs_tier_sums(Relation relation, Snapshot snapshot, const PfsTierSpec *spec, int
 		result.read_count += block.row_count;
 	}
 	pfs_block_scan_end(scan);
-	collect(&summing, &result);
-	MemoryContextSwitchTo(summing.result_context);
-	MemoryContextDelete(context);
+	add_scrapes(&summing);
+	scrape_table_destroy(summing.scrapes);
+	finish(&summing);
 	return result;
 }

@@ -58,8 +58,8 @@ typedef struct PfsTierRows
 	PfsTierRow *rows; /* by series, stack and bucket; a sum beyond int8 takes several rows */
 } PfsTierRows;
 
-/* Bytes of memory for each row of the result, near enough. */
-#define PFS_TIER_ROW_BYTES 128
+/* Bytes of memory that the result takes for each row that is read, at most, near enough. */
+#define PFS_TIER_ROW_BYTES 64
 
 /*
  * Reads the rows with from <= time < to that the snapshot sees; both ends lie on buckets. The caller
