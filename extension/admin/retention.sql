@@ -72,7 +72,8 @@ $$;
 COMMENT ON FUNCTION profstore.set_retention(interval, interval, interval) IS 'how long samples are kept as they are (NULL: for ever), and their sums by the minute and by the hour (NULL: none are made)';
 REVOKE EXECUTE ON FUNCTION profstore.set_retention(interval, interval, interval) FROM PUBLIC;
 
--- Bounds are read back from the text that the server makes of them, under settings that make it unambiguous.
+-- Bounds are read back from the text that the server makes of them, under settings that make it unambiguous. Without the table's OID, which the
+-- expression has no need of, that waits for nobody's lock.
 CREATE FUNCTION profstore.partitions()
 	RETURNS TABLE (parent regclass, relation regclass, from_ts timestamptz, to_ts timestamptz)
 	LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO' SET timezone = 'UTC' AS
@@ -82,7 +83,7 @@ $$
 		coalesce(substring(b.bound FROM $re$TO \('([^']*)'\)$re$)::timestamptz, 'infinity')
 	FROM pg_catalog.pg_inherits AS i
 		JOIN pg_catalog.pg_class AS c ON c.oid = i.inhrelid,
-		pg_catalog.pg_get_expr(c.relpartbound, c.oid) AS b(bound)
+		pg_catalog.pg_get_expr(c.relpartbound, 0) AS b(bound)
 	WHERE i.inhparent IN ('profstore.samples'::regclass, 'profstore.samples_minute'::regclass, 'profstore.samples_hour'::regclass)
 	ORDER BY 1, 3;
 $$;
@@ -135,11 +136,11 @@ BEGIN
 	done := false;
 	blocked := false;
 	rows := 0;
-	IF emptied AND NOT profstore.is_vacated(part) THEN
-		RAISE NOTICE 'partition % stays for now: rows came late, or an older transaction may still read it', name;
-		RETURN;
-	END IF;
 	BEGIN
+		IF emptied AND NOT profstore.is_vacated(part) THEN
+			RAISE NOTICE 'partition % stays for now: rows came late, or an older transaction may still read it', name;
+			RETURN;
+		END IF;
 		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', parent);
 		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', part);
 		IF emptied AND NOT profstore.is_vacated(part) THEN
