@@ -85,13 +85,13 @@ INSERT INTO profstore.samples SELECT * FROM all_samples WHERE stack_id % 5 <> 1 
 SELECT profstore.set_retention('1 day', '1000 years', '1000 years');
 SELECT relation, action FROM profstore.retention_steps();
 CALL retain();
-SELECT relation, action, rows > 0 AS rows, sums > 0 AS sums FROM profstore.retention_log;
+SELECT relation, action, rows > 0 AS rows, sums > 0 AS sums, count(*) FROM profstore.retention_log GROUP BY 1, 2, 3, 4 ORDER BY 1, 2;
 SELECT * FROM profstore.partitions();
 SELECT profstore.ensure_partitions('2026-01-01', '2026-01-03');
 INSERT INTO profstore.samples TABLE late;
 CALL compare('minutes', '2026-01-01 20:14Z', '2026-01-02 01:44Z', '2 min');
 CALL retain();
-SELECT relation, action, rows > 0 AS rows, sums > 0 AS sums FROM profstore.retention_log OFFSET 4;
+SELECT relation, action, rows > 0 AS rows, sums > 0 AS sums, count(*) FROM profstore.retention_log GROUP BY 1, 2, 3, 4 ORDER BY 1, 2;
 SELECT count(*) FROM profstore.samples;
 SELECT date_trunc('minute', time) = time AS by_minute, stack_id < 0 AS scrapes, count(*) > 100 AS many, sum(value) = 0 AS empty
 FROM profstore.samples_minute GROUP BY 1, 2 ORDER BY 1, 2;
@@ -132,7 +132,7 @@ SELECT profstore.set_retention('1 day', NULL, '1000 years');
 SET maintenance_work_mem = '1MB';
 CALL retain();
 RESET maintenance_work_mem;
-SELECT relation, action, rows = (SELECT count(*) FROM all_samples WHERE to_char(time, 'YYYYMMDD') = right(relation, 8)) AS rows FROM profstore.retention_log ORDER BY time DESC LIMIT 4;
+SELECT relation, action, rows = (SELECT count(*) FROM all_samples WHERE to_char(time, 'YYYYMMDD') = right(relation, 8)) AS rows FROM profstore.retention_log WHERE action = 'hour' ORDER BY time DESC LIMIT 2;
 CALL compare('hours', '2026-01-01 20:00Z', '2026-01-02 02:00Z', '2 h');
 
 -- a sum that int8 does not hold stays two

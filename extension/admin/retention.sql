@@ -207,48 +207,8 @@ $$;
 COMMENT ON FUNCTION profstore.retain(regclass, text, timestamptz) IS 'internal: does a step of retention, and logs it; NULL: it could not be done now';
 REVOKE EXECUTE ON FUNCTION profstore.retain(regclass, text, timestamptz) FROM PUBLIC;
 
--- Each step is a transaction of its own. A partition that fails is reported and left for the next run; the first lock that cannot be had
--- ends the dropping, so that nobody waits for one attempt after the other.
 CREATE PROCEDURE profstore.apply_retention()
-	LANGUAGE plpgsql AS
-$$
-DECLARE
-	relations pg_catalog.regclass[];
-	actions pg_catalog.text[];
-	cuts pg_catalog.timestamptz[];
-	blocked pg_catalog.bool := false;
-	moved pg_catalog.int8;
-	message pg_catalog.text;
-BEGIN
-	IF pg_catalog.current_setting('transaction_isolation') OPERATOR(pg_catalog.<>) 'read committed' THEN
-		RAISE feature_not_supported USING MESSAGE = 'retention needs READ COMMITTED transactions';
-	END IF;
-	SELECT pg_catalog.array_agg(s.relation), pg_catalog.array_agg(s.action), pg_catalog.array_agg(s.before)
-	INTO relations, actions, cuts FROM profstore.retention_steps() AS s;
-	FOR i IN 1 .. coalesce(pg_catalog.cardinality(relations), 0) LOOP
-		moved := 0;
-		BEGIN
-			IF actions[i] OPERATOR(pg_catalog.<>) 'drop' THEN
-				SELECT r.rows INTO moved FROM profstore.retain(relations[i], actions[i], cuts[i]) AS r;
-			END IF;
-		EXCEPTION WHEN OTHERS THEN
-			GET STACKED DIAGNOSTICS message = MESSAGE_TEXT;
-			RAISE WARNING 'retention of % failed: %', relations[i], message;
-			moved := NULL;
-		END;
-		COMMIT;
-		IF moved IS NOT NULL AND NOT blocked AND actions[i] OPERATOR(pg_catalog.<>) 'trim' THEN
-			SELECT d.blocked INTO blocked
-			FROM profstore.drop_partition(relations[i], actions[i] OPERATOR(pg_catalog.<>) 'drop') AS d;
-			COMMIT;
-		END IF;
-	END LOOP;
-	IF profstore.is_collection_due() THEN
-		PERFORM profstore.collect_dictionary();
-		COMMIT;
-	END IF;
-END
-$$;
+	LANGUAGE c AS 'MODULE_PATHNAME', 'profstore_apply_retention';
 COMMENT ON PROCEDURE profstore.apply_retention() IS 'does what set_retention asks for, in short transactions: old samples become sums of the tiers, old sums go, then what they alone referred to in the dictionary; the background worker calls it, else call it from cron';
 REVOKE EXECUTE ON PROCEDURE profstore.apply_retention() FROM PUBLIC;
 

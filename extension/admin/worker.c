@@ -9,12 +9,10 @@
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
-#include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_database.h"
 #include "commands/defrem.h"
 #include "commands/extension.h"
-#include "executor/spi.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -24,11 +22,11 @@
 #include "storage/latch.h"
 #include "tcop/tcopprot.h"
 #include "utils/guc.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 #include "utils/wait_event.h"
 
+#include "admin/apply_retention.h"
 #include "admin/compact.h"
 #include "dictionary/chunk_merge.h"
 
@@ -225,44 +223,18 @@ attempt(void (*work)(Oid), Oid table_id)
 	MemoryContextSwitchTo(outer);
 }
 
-/* Whether set_retention was called in this database. */
-static bool
-retention_is_set(void)
-{
-	Oid namespace = get_namespace_oid("profstore", true);
-	Oid settings = OidIsValid(namespace) ? get_relname_relid("retention", namespace) : InvalidOid;
-	bool found = false;
-
-	if (OidIsValid(settings) && OidIsValid(get_extension_oid("profstore", true)))
-	{
-		SPI_connect();
-		if (SPI_execute("SELECT FROM profstore.retention", true, 1) != SPI_OK_SELECT)
-			elog(ERROR, "could not read the retention");
-		found = SPI_processed > 0;
-		SPI_finish();
-	}
-	return found;
-}
-
-/* The procedure commits after each step. */
 static void
 retain(Oid unused)
 {
-	SPIExecuteOptions options = { .allow_nonatomic = true };
-	bool is_set;
+	bool is_here;
 
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
 	PushActiveSnapshot(GetTransactionSnapshot());
-	is_set = retention_is_set();
+	is_here = OidIsValid(get_extension_oid("profstore", true));
 	PopActiveSnapshot();
-	if (is_set)
-	{
-		SPI_connect_ext(SPI_OPT_NONATOMIC);
-		if (SPI_execute_extended("CALL profstore.apply_retention()", &options) != SPI_OK_UTILITY)
-			elog(ERROR, "could not apply the retention");
-		SPI_finish();
-	}
+	if (is_here)
+		pfs_apply_retention();
 	CommitTransactionCommand();
 }
 

@@ -304,10 +304,11 @@ pfs_sample_scan_begin_sums(const PfsSelection *selection, int columns, PfsSegmen
 		scan->partitions = collect_partitions(NIL, relid, selection);
 		add_tiers(scan);
 	}
+	/* it is the stack that tells sums and scrapes apart */
 	if (scan->tier_partitions > 0 && !selection->delta)
 	{
 		prepare_scrapes(scan);
-		columns |= PFS_SAMPLE_TIME | PFS_SAMPLE_STACK;
+		columns |= PFS_SAMPLE_STACK;
 	}
 	for (int i = 0; i < COLUMN_COUNT; i++)
 		scan->positions[i] = (columns & (1 << i)) ? scan->column_count++ : NOT_READ;
@@ -324,6 +325,9 @@ open_block_scan(PfsSampleScan *scan)
 		  (uint32) selection->series_count },
 	};
 	AttrNumber attnums[COLUMN_COUNT];
+	/* sums by time know no stack, by which to tell sums and scrapes apart; those by stack know no time */
+	bool from_rows =
+		scan->has_scrapes && (scan->sums == PFS_PART_SCRAPES || scan->positions[TIME] != NOT_READ);
 
 	for (int i = 0; i < COLUMN_COUNT; i++)
 	{
@@ -331,7 +335,8 @@ open_block_scan(PfsSampleScan *scan)
 			attnums[scan->positions[i]] = scan->attnums[i];
 	}
 	scan->block_scan = pfs_block_scan_begin_sums(scan->relation, scan->snapshot, scan->column_count,
-												 attnums, lengthof(filters), filters, scan->sums);
+												 attnums, lengthof(filters), filters,
+												 from_rows ? PFS_PART_ROWS : scan->sums);
 }
 
 static void
@@ -461,9 +466,10 @@ split_scrapes(PfsSampleScan *scan, const int64 **columns, uint32 row_count)
 		{
 			uint32 i = scan->scrape_count++;
 
-			scan->scrape_buckets[i] = columns[TIME][row];
+			scan->scrape_buckets[i] = columns[TIME] == NULL ? 0 : columns[TIME][row];
 			scan->scrape_series[i] = columns[SERIES] == NULL ? 0 : columns[SERIES][row];
-			scan->scrape_times[i] = columns[TIME][row] + pfs_scrape_offset(columns[STACK][row]);
+			scan->scrape_times[i] =
+				scan->scrape_buckets[i] + pfs_scrape_offset(columns[STACK][row]);
 			continue;
 		}
 		for (int i = 0; i < COLUMN_COUNT; i++)

@@ -1,0 +1,194 @@
+/*
+ * apply_retention.c
+ *		apply_retention(): one partition after the other, each step a transaction of its own.
+ */
+#include "admin/apply_retention.h"
+
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "datatype/timestamp.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "nodes/parsenodes.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/resowner.h"
+#include "utils/snapmgr.h"
+
+#include "admin/compact.h"
+
+PG_FUNCTION_INFO_V1(profstore_apply_retention);
+
+typedef struct Step
+{
+	Oid partition;
+	char *name;
+	char *action; /* minute, hour: to that tier; drop; trim: just segments that are due */
+	TimestampTz before;
+} Step;
+
+/* What came of a step, read from the first column of its only row. */
+typedef enum Outcome
+{
+	OUTCOME_FAILED,
+	OUTCOME_NULL,
+	OUTCOME_FALSE, /* or 0 */
+	OUTCOME_TRUE
+} Outcome;
+
+static const char LIST_STEPS[] =
+	"SELECT s.relation::pg_catalog.oid, s.relation::pg_catalog.text, s.action, s.before "
+	"FROM profstore.retention_steps() AS s";
+static const char RETAIN[] =
+	"SELECT r.rows OPERATOR(pg_catalog.>) 0 FROM profstore.retain($1, $2, $3) AS r";
+static const char DROP[] =
+	"SELECT d.blocked FROM profstore.drop_partition($1, $2 OPERATOR(pg_catalog.<>) 'drop') AS d";
+
+/* The result lives in the context of the SPI connection, which outlives transactions. */
+static Step *
+list_steps(uint64 *count)
+{
+	Step *steps;
+
+	PushActiveSnapshot(GetTransactionSnapshot());
+	if (SPI_execute(LIST_STEPS, true, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not list the steps of retention");
+	*count = SPI_processed;
+	steps = palloc(sizeof(Step) * (*count + 1));
+	for (uint64 i = 0; i < *count; i++)
+	{
+		HeapTuple row = SPI_tuptable->vals[i];
+		TupleDesc columns = SPI_tuptable->tupdesc;
+		bool is_null;
+
+		steps[i].partition = DatumGetObjectId(SPI_getbinval(row, columns, 1, &is_null));
+		steps[i].name = SPI_getvalue(row, columns, 2);
+		steps[i].action = SPI_getvalue(row, columns, 3);
+		steps[i].before = DatumGetTimestampTz(SPI_getbinval(row, columns, 4, &is_null));
+	}
+	PopActiveSnapshot();
+	return steps;
+}
+
+static Outcome
+execute(const char *sql, const Step *step)
+{
+	Oid types[] = { REGCLASSOID, TEXTOID, TIMESTAMPTZOID };
+	Datum values[] = { ObjectIdGetDatum(step->partition), CStringGetTextDatum(step->action),
+					   TimestampTzGetDatum(step->before) };
+	int count = sql == DROP ? 2 : 3;
+	Datum result;
+	bool is_null;
+
+	/* a worker has no portal from which SPI could take one */
+	PushActiveSnapshot(GetTransactionSnapshot());
+	if (SPI_execute_with_args(sql, count, types, values, NULL, false, 0) != SPI_OK_SELECT ||
+		SPI_processed != 1)
+		elog(ERROR, "could not run \"%s\"", sql);
+	result = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
+	PopActiveSnapshot();
+	if (is_null)
+		return OUTCOME_NULL;
+	return DatumGetBool(result) ? OUTCOME_TRUE : OUTCOME_FALSE;
+}
+
+/* Runs a statement in a subtransaction; an error other than a cancel becomes a WARNING. Then commits. */
+static Outcome
+attempt(const char *sql, const Step *step)
+{
+	MemoryContext context = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	volatile Outcome outcome = OUTCOME_FAILED;
+
+	BeginInternalSubTransaction(NULL);
+	MemoryContextSwitchTo(context);
+	PG_TRY();
+	{
+		outcome = execute(sql, step);
+		ReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+	}
+	PG_CATCH();
+	{
+		ErrorData *error;
+
+		MemoryContextSwitchTo(context);
+		error = CopyErrorData();
+		FlushErrorState();
+		RollbackAndReleaseCurrentSubTransaction();
+		MemoryContextSwitchTo(context);
+		CurrentResourceOwner = owner;
+		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
+			ReThrowError(error);
+		ereport(WARNING, (errcode(error->sqlerrcode),
+						  errmsg("retention of %s failed: %s", step->name, error->message)));
+		FreeErrorData(error);
+	}
+	PG_END_TRY();
+	SPI_commit();
+	return outcome;
+}
+
+/* What went may have been the last to refer to something in the dictionary. */
+static void
+collect(void)
+{
+	bool is_due;
+	bool is_null;
+
+	PushActiveSnapshot(GetTransactionSnapshot());
+	if (SPI_execute("SELECT profstore.is_collection_due()", true, 0) != SPI_OK_SELECT ||
+		SPI_processed != 1)
+		elog(ERROR, "could not look when the dictionary was collected");
+	is_due = DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null));
+	if (is_due &&
+		SPI_execute("SELECT FROM profstore.collect_dictionary()", false, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not collect the dictionary");
+	PopActiveSnapshot();
+	SPI_commit();
+}
+
+void
+pfs_apply_retention(void)
+{
+	bool blocked = false;
+	uint64 count;
+	Step *steps;
+
+	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	steps = list_steps(&count);
+	for (uint64 i = 0; i < count; i++)
+	{
+		const Step *step = &steps[i];
+		bool can_go = strcmp(step->action, "drop") == 0;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!can_go)
+		{
+			Outcome outcome = attempt(RETAIN, step);
+
+			can_go = strcmp(step->action, "trim") != 0 &&
+					 (outcome == OUTCOME_FALSE || outcome == OUTCOME_TRUE);
+		}
+		/* after a lock that was not to be had, nobody shall wait for one attempt after the other */
+		if (can_go && !blocked)
+			blocked = attempt(DROP, step) == OUTCOME_TRUE;
+	}
+	collect();
+	SPI_finish();
+}
+
+PGDLLEXPORT Datum
+profstore_apply_retention(PG_FUNCTION_ARGS)
+{
+	if (fcinfo->context == NULL || !IsA(fcinfo->context, CallContext) ||
+		castNode(CallContext, fcinfo->context)->atomic)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_TRANSACTION_TERMINATION),
+						errmsg("profstore.apply_retention() cannot run inside a transaction block"),
+						errdetail("It commits after each step.")));
+	pfs_check_maintenance_transaction("profstore.apply_retention()");
+	pfs_apply_retention();
+	PG_RETURN_VOID();
+}
