@@ -17,6 +17,7 @@
 #include "catalog/indexing.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "storage/procarray.h"
 #include "utils/array.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
@@ -182,6 +183,8 @@ scan_begin(int64 storage_id, Snapshot snapshot)
 	scan->heap = table_open(pfs_extension_relation("segments", false), AccessShareLock);
 	if (snapshot == NULL)
 	{
+		/* brings the horizon up to date, which else stays where it is while nobody draws an id */
+		(void) GetOldestNonRemovableTransactionId(scan->heap);
 		InitNonVacuumableSnapshot(scan->nonvacuumable, GlobalVisTestFor(scan->heap));
 		snapshot = &scan->nonvacuumable;
 	}
