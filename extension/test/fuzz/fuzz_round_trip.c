@@ -3,7 +3,8 @@
  *		Fuzzes encode and decode: lanes grow from the input by small instructions, and must come
  *		back the same.
  *
- * Input: effort in one byte, then instructions of two bytes, repeat count and operation; an
+ * Input: effort in bit 0 of one byte, in bit 1 whether the lanes are a key without nulls, beside
+ * which times rise; then instructions of two bytes, repeat count and operation; an
  * operation adds to the value, shifts it, replaces it by bytes of the input, or makes rows null.
  */
 #include <stdlib.h>
@@ -18,6 +19,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static int64_t lanes[MAX_ROWS];
 static bool flags[MAX_ROWS];
+static int64_t times[MAX_ROWS];
 
 /* Fills lanes and flags; returns how many rows there are. */
 static uint32_t
@@ -55,6 +57,34 @@ grow_rows(PfsCursor *cursor)
 	return row;
 }
 
+/* Times that rise as long as the lane stays the same. */
+static void
+fill_times(uint32_t row_count)
+{
+	for (uint32_t row = 0; row < row_count; row++)
+	{
+		bool again = row == 0 || lanes[row] != lanes[row - 1];
+
+		times[row] = again ? lanes[row] & 7 : times[row - 1] + 1 + (lanes[row] >> 3 & 3);
+	}
+}
+
+static void
+compare_times(PfsSegmentReader *reader, uint32_t block)
+{
+	uint32_t start = block * PFS_BLOCK_ROWS;
+	int64_t values[PFS_BLOCK_ROWS];
+	bool nulls[PFS_BLOCK_ROWS];
+	bool has_nulls;
+	PfsError error = { 0 };
+
+	if (pfs_reader_block(reader, 1, block, values, nulls, &has_nulls, &error) != PFS_OK)
+		abort();
+	for (uint32_t i = 0; i < PFS_BLOCK_ROWS && start + i < pfs_reader_row_count(reader); i++)
+		if (values[i] != times[start + i])
+			abort();
+}
+
 static void
 compare_block(PfsSegmentReader *reader, uint32_t block)
 {
@@ -85,9 +115,14 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	PfsCursor cursor = pfs_cursor(data, size);
-	PfsEffort effort = pfs_cursor_byte(&cursor) % 2 == 0 ? PFS_EFFORT_FAST : PFS_EFFORT_DENSE;
+	uint8_t head = pfs_cursor_byte(&cursor);
+	PfsEffort effort = head % 2 == 0 ? PFS_EFFORT_FAST : PFS_EFFORT_DENSE;
+	bool is_key = (head & 2) != 0;
 	uint32_t row_count = grow_rows(&cursor);
-	PfsColumn column = { 1, 8, lanes, flags, false, false, NULL };
+	PfsColumn columns[] = {
+		{ 1, 8, lanes, is_key ? NULL : flags, is_key, false, NULL },
+		{ 2, 8, times, NULL, false, false, NULL },
+	};
 	TestHeap heap = { 0 };
 	PfsSegment segment;
 	PfsSegmentReader *reader;
@@ -95,12 +130,19 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (row_count == 0)
 		return 0;
-	if (pfs_segment_encode(&column, 1, row_count, effort, test_allocator(&heap), &segment,
-						   &error) != PFS_OK ||
+	fill_times(row_count);
+	if (is_key)
+		memset(flags, 0, row_count * sizeof(*flags));
+	if (pfs_segment_encode(columns, is_key ? 2 : 1, row_count, effort, test_allocator(&heap),
+						   &segment, &error) != PFS_OK ||
 		test_open(&segment, test_allocator(&heap), &reader, &error) != PFS_OK)
 		abort();
 	for (uint32_t block = 0; block < pfs_reader_block_count(reader); block++)
+	{
 		compare_block(reader, block);
+		if (is_key)
+			compare_times(reader, block);
+	}
 	pfs_reader_close(reader);
 	pfs_segment_free(&segment, test_allocator(&heap));
 	if (heap.live != 0)

@@ -10,9 +10,27 @@
 #include "test/unit/codec_harness.h"
 
 #define PREFIX_BYTES 3
+#define GROUP_SIZES	 (sizeof(group_sizes) / sizeof(group_sizes[0]))
 #define MAX_ROWS	 (1 << 17)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Rows of the groups of every block, in turn, until its end cuts one. */
+static const uint32_t group_sizes[] = { 1, 2, 1, 3, 1, 5, 60, 4, 7, 130, 1, 9, 17 };
+
+static void
+make_groups(uint32_t rows, int64_t *lengths, PfsBlockGroups *groups)
+{
+	*groups = (PfsBlockGroups){ 0, lengths };
+	while (rows > 0)
+	{
+		uint32_t size = group_sizes[groups->count % GROUP_SIZES];
+
+		size = size < rows ? size : rows;
+		lengths[groups->count++] = (int64_t) size - 1;
+		rows -= size;
+	}
+}
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -37,12 +55,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (uint32_t block = 0; block < pfs_block_count(row_count); block++)
 		{
 			int64_t values[PFS_BLOCK_ROWS];
+			int64_t lengths[PFS_BLOCK_ROWS];
+			PfsBlockGroups groups;
 			int64_t least;
 			int64_t greatest;
 
 			if (pfs_stream_range(decoder, block, &least, &greatest) && greatest < least)
 				abort();
-			if (pfs_stream_block(decoder, block, NULL, values, &error) != PFS_OK &&
+			make_groups(pfs_block_rows(row_count, block), lengths, &groups);
+			if (pfs_stream_block(decoder, block, &groups, values, &error) != PFS_OK &&
 				error.message == NULL)
 				abort();
 		}

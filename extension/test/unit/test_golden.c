@@ -21,7 +21,9 @@
 
 #define MAX_ROWS	3000
 #define MAX_STREAMS 8
-#define LINE_BYTES	16384
+#define LINE_BYTES	32768
+
+#define GROUPED_ROWS 4200
 
 typedef int64_t (*LaneFn)(int64_t row);
 typedef bool (*NullFn)(int64_t row);
@@ -304,6 +306,100 @@ check_golden(const Golden *golden)
 	free(stored.header.data);
 }
 
+static int64_t
+scramble(uint32_t number, uint32_t limit)
+{
+	uint64_t mixed = (number + 1) * UINT64_C(0x9e3779b97f4a7c15);
+
+	mixed = (mixed ^ mixed >> 31) * UINT64_C(0xbf58476d1ce4e5b9);
+	return (int64_t) ((mixed >> 33) % limit);
+}
+
+/*
+ * Rows of four columns: key, of which groups of 1 .. 16 rows have each; time; value; and few
+ * distinct values that lie far apart. Noise, so that nothing is worth zstd frames.
+ */
+static void
+fill_grouped(int64_t lanes[][GROUPED_ROWS])
+{
+	uint32_t row = 0;
+	int64_t key = 0;
+
+	for (uint32_t group = 0; row < GROUPED_ROWS; group++)
+	{
+		uint32_t end = row + 1 + (uint32_t) scramble(group, 16);
+		int64_t time = 0;
+
+		key += 1 + scramble(group + 77777, 4);
+		for (bool is_long = end > row + 7; row < end && row < GROUPED_ROWS; row++)
+		{
+			time += 1 + scramble(row + 88888, 3);
+			lanes[0][row] = key;
+			lanes[1][row] = INT64_C(10000000) * time;
+			lanes[2][row] = 52631578 * (1 + (is_long ? scramble(row, 4) : 0));
+			lanes[3][row] = scramble((uint32_t) scramble(row + 99999, 49), UINT32_MAX);
+		}
+	}
+}
+
+/* Compares with the stored segment, and reads it. */
+static void
+check_grouped(const PfsSegment *fresh, PfsAllocator allocator, int64_t lanes[][GROUPED_ROWS])
+{
+	PfsSegment stored;
+	PfsSegmentReader *reader;
+	PfsError error = { 0 };
+
+	if (getenv("PFS_WRITE_GOLDEN") != NULL)
+		golden_write("grouped", fresh);
+	golden_read("grouped", fresh->stream_count, &stored);
+	compare_bytes("grouped", stored.header, fresh->header);
+	for (uint32_t i = 0; i < fresh->stream_count; i++)
+		compare_bytes("grouped", stored.streams[i], fresh->streams[i]);
+	assert_int_equal(test_open(&stored, allocator, &reader, &error), PFS_OK);
+	for (int column = 0; column < 4; column++)
+		for (uint32_t block = 0; block < pfs_reader_block_count(reader); block++)
+		{
+			int64_t values[PFS_BLOCK_ROWS];
+			bool nulls[PFS_BLOCK_ROWS];
+			bool has_nulls;
+			uint32_t start = block * PFS_BLOCK_ROWS;
+
+			assert_int_equal(pfs_reader_block(reader, column, block, values, nulls, &has_nulls,
+											  &error),
+							 PFS_OK);
+			for (uint32_t i = 0; i < PFS_BLOCK_ROWS && start + i < GROUPED_ROWS; i++)
+				assert_int_equal(values[i], lanes[column][start + i]);
+		}
+	pfs_reader_close(reader);
+	for (uint32_t i = 0; i < stored.stream_count; i++)
+		free(stored.streams[i].data);
+	free(stored.streams);
+	free(stored.header.data);
+}
+
+static void
+test_grouped(void **state)
+{
+	static int64_t lanes[4][GROUPED_ROWS];
+	PfsColumn columns[4];
+	TestHeap heap = { 0 };
+	PfsAllocator allocator = test_allocator(&heap);
+	PfsSegment fresh;
+	PfsError error = { 0 };
+
+	(void) state;
+	fill_grouped(lanes);
+	for (int i = 0; i < 4; i++)
+		columns[i] = (PfsColumn){ (int16_t) (i + 1), 8, lanes[i], NULL, i == 0, false, NULL };
+	assert_int_equal(pfs_segment_encode(columns, 4, GROUPED_ROWS, PFS_EFFORT_DENSE, allocator,
+										&fresh, &error),
+					 PFS_OK);
+	check_grouped(&fresh, allocator, lanes);
+	pfs_segment_free(&fresh, allocator);
+	assert_int_equal(heap.live, 0);
+}
+
 static void
 test_goldens(void **state)
 {
@@ -317,6 +413,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_goldens),
+		cmocka_unit_test(test_grouped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -375,9 +375,11 @@ test_one_row_is_small(void **state)
 	assert_in_range(round_trip(&table, PFS_EFFORT_FAST), 30, 60);
 }
 
-/* Encodes a small segment in which streams of both packings and nulls occur. */
+/*
+ * Encodes a small segment in which streams of both packings and nulls occur, or rows are grouped.
+ */
 static void
-make_small(PfsSegment *segment, PfsAllocator allocator, uint32_t row_count)
+make_small(PfsSegment *segment, PfsAllocator allocator, uint32_t row_count, bool grouped)
 {
 	Random random = { 4 };
 	PfsError error = { 0 };
@@ -388,7 +390,10 @@ make_small(PfsSegment *segment, PfsAllocator allocator, uint32_t row_count)
 	lanes_fill(&random, LANES_RUNS, 12, table.values[1], row_count);
 	lanes_fill(&random, LANES_SKEWED, 30, table.values[2], row_count);
 	lanes_fill(&random, LANES_UNIFORM_BITS, 44, table.values[3], row_count);
-	table_add_nulls(&table, &random, 3, 4, false);
+	if (grouped)
+		table_fill_groups(&table, &random, 60, 20, false);
+	else
+		table_add_nulls(&table, &random, 3, 4, false);
 	assert_int_equal(pfs_segment_encode(table.columns, 4, row_count, PFS_EFFORT_DENSE, allocator,
 										segment, &error),
 					 PFS_OK);
@@ -416,13 +421,12 @@ expect_refusal(const PfsSegment *segment, TestHeap *heap)
 }
 
 static void
-test_every_flipped_bit_is_noticed(void **state)
+check_every_flipped_bit_is_noticed(bool grouped)
 {
 	TestHeap heap = { 0 };
 	PfsSegment segment;
 
-	(void) state;
-	make_small(&segment, test_allocator(&heap), 300);
+	make_small(&segment, test_allocator(&heap), 300, grouped);
 	for (uint32_t part = 0; part <= segment.stream_count; part++)
 	{
 		PfsBytes *bytes = segment_part(&segment, part);
@@ -439,13 +443,20 @@ test_every_flipped_bit_is_noticed(void **state)
 }
 
 static void
-test_every_truncation_is_noticed(void **state)
+test_every_flipped_bit_is_noticed(void **state)
+{
+	(void) state;
+	check_every_flipped_bit_is_noticed(false);
+	check_every_flipped_bit_is_noticed(true);
+}
+
+static void
+check_every_truncation_is_noticed(bool grouped)
 {
 	TestHeap heap = { 0 };
 	PfsSegment segment;
 
-	(void) state;
-	make_small(&segment, test_allocator(&heap), 300);
+	make_small(&segment, test_allocator(&heap), 300, grouped);
 	for (uint32_t part = 0; part <= segment.stream_count; part++)
 	{
 		PfsBytes *bytes = segment_part(&segment, part);
@@ -469,6 +480,14 @@ test_every_truncation_is_noticed(void **state)
 }
 
 static void
+test_every_truncation_is_noticed(void **state)
+{
+	(void) state;
+	check_every_truncation_is_noticed(false);
+	check_every_truncation_is_noticed(true);
+}
+
+static void
 header_sign(PfsBytes *header)
 {
 	uint32_t crc = pfs_crc32c(header->data, header->length - PFS_HEADER_CRC_BYTES);
@@ -480,13 +499,12 @@ header_sign(PfsBytes *header)
 
 /* A forged header, with a CRC that is right: must be refused, or read without any harm. */
 static void
-test_forged_headers_do_no_harm(void **state)
+check_forged_headers_do_no_harm(bool grouped)
 {
 	TestHeap heap = { 0 };
 	PfsSegment segment;
 
-	(void) state;
-	make_small(&segment, test_allocator(&heap), 300);
+	make_small(&segment, test_allocator(&heap), 300, grouped);
 	for (size_t i = 0; i < segment.header.length - PFS_HEADER_CRC_BYTES; i++)
 	{
 		uint8_t saved = segment.header.data[i];
@@ -509,6 +527,14 @@ test_forged_headers_do_no_harm(void **state)
 }
 
 static void
+test_forged_headers_do_no_harm(void **state)
+{
+	(void) state;
+	check_forged_headers_do_no_harm(false);
+	check_forged_headers_do_no_harm(true);
+}
+
+static void
 test_longer_header_is_refused(void **state)
 {
 	TestHeap heap = { 0 };
@@ -516,7 +542,7 @@ test_longer_header_is_refused(void **state)
 	PfsBytes header;
 
 	(void) state;
-	make_small(&segment, test_allocator(&heap), 300);
+	make_small(&segment, test_allocator(&heap), 300, false);
 	header = segment.header;
 	segment.header.data = calloc(header.length + 1, 1);
 	assert_non_null(segment.header.data);
@@ -538,7 +564,7 @@ test_newer_format_is_unsupported(void **state)
 	PfsError error = { 0 };
 
 	(void) state;
-	make_small(&segment, test_allocator(&heap), 10);
+	make_small(&segment, test_allocator(&heap), 10, false);
 	segment.header.data[4] = PFS_FORMAT_VERSION + 1;
 	header_sign(&segment.header);
 	assert_int_equal(test_open(&segment, test_allocator(&heap), &reader, &error), PFS_UNSUPPORTED);
@@ -549,14 +575,13 @@ test_newer_format_is_unsupported(void **state)
 
 /* Fails the n-th allocation of open and read, for every n. */
 static void
-test_every_allocation_of_read_may_fail(void **state)
+check_every_allocation_of_read_may_fail(bool grouped)
 {
 	TestHeap good = { 0 };
 	TestHeap heap = { 0 };
 	PfsSegment segment;
 
-	(void) state;
-	make_small(&segment, test_allocator(&good), 1500);
+	make_small(&segment, test_allocator(&good), 1500, grouped);
 	for (uint64_t n = 1; n == 1 || heap.allocations >= n - 1; n++)
 	{
 		PfsSegmentReader *reader;
@@ -574,18 +599,20 @@ test_every_allocation_of_read_may_fail(void **state)
 	pfs_segment_free(&segment, test_allocator(&good));
 }
 
+static void
+test_every_allocation_of_read_may_fail(void **state)
+{
+	(void) state;
+	check_every_allocation_of_read_may_fail(false);
+	check_every_allocation_of_read_may_fail(true);
+}
+
 /* The same for encode, which may go on where only the cutting of a buffer to its length failed. */
 static void
-test_every_allocation_of_encode_may_fail(void **state)
+fail_encode(const Table *table)
 {
-	Random random = { 5 };
 	TestHeap heap = { 0 };
-	Table table;
 
-	(void) state;
-	table_make(&table, &random, 2, 3000);
-	lanes_fill(&random, LANES_SAWTOOTH, 0, table.values[0], table.row_count);
-	table_add_nulls(&table, &random, 1, 5, false);
 	for (uint64_t n = 1; n == 1 || heap.allocations >= n - 1; n++)
 	{
 		PfsSegment segment;
@@ -593,13 +620,100 @@ test_every_allocation_of_encode_may_fail(void **state)
 		PfsStatus status;
 
 		heap = (TestHeap){ .fail_after = n };
-		status = pfs_segment_encode(table.columns, 2, table.row_count, PFS_EFFORT_DENSE,
-									test_allocator(&heap), &segment, &error);
+		status = pfs_segment_encode(table->columns, table->column_count, table->row_count,
+									PFS_EFFORT_DENSE, test_allocator(&heap), &segment, &error);
 		assert_true(status == PFS_OK || (status == PFS_NO_MEMORY && heap.allocations >= n));
 		pfs_segment_free(&segment, test_allocator(&heap));
 		assert_int_equal(heap.live, 0);
 	}
+}
+
+static void
+test_every_allocation_of_encode_may_fail(void **state)
+{
+	Random random = { 5 };
+	Table table;
+
+	(void) state;
+	table_make(&table, &random, 2, 3000);
+	lanes_fill(&random, LANES_SAWTOOTH, 0, table.values[0], table.row_count);
+	table_add_nulls(&table, &random, 1, 5, false);
+	fail_encode(&table);
 	table_free(&table);
+
+	/* groups, and a column that gets a dictionary */
+	table_make(&table, &random, 4, 5000);
+	table_fill_groups(&table, &random, 60, 12, false);
+	for (uint32_t row = 0; row < table.row_count; row++)
+		table.values[3][row] = (int64_t) (row * 7 % 50 * UINT64_C(0x9e3779b97f4a7c15));
+	fail_encode(&table);
+	table_free(&table);
+}
+
+/* A segment of sums beside one whose groups it shares. */
+static void
+test_sums_share_the_groups_of_their_base(void **state)
+{
+	Random random = { 8 };
+	TestHeap heap = { 0 };
+	PfsAllocator allocator = test_allocator(&heap);
+	PfsSegment segments[2];
+	PfsSegmentReader *base;
+	PfsSegmentReader *reader;
+	PfsError error = { 0 };
+	Table table;
+	Table sums;
+	uint32_t count;
+
+	(void) state;
+	table_make(&table, &random, 4, 20000);
+	table_fill_groups(&table, &random, 60, 12, false);
+	assert_int_equal(pfs_segment_encode(table.columns, 4, table.row_count, PFS_EFFORT_DENSE,
+										allocator, &segments[0], &error),
+					 PFS_OK);
+	count = segments[0].group_count;
+	assert_in_range(count, 1, table.row_count);
+	assert_int_equal(test_open(&segments[0], allocator, &base, &error), PFS_OK);
+
+	table_make(&sums, &random, 4, count);
+	for (uint32_t row = 0, group = 0; row < table.row_count; group++)
+	{
+		int64_t rows;
+
+		assert_int_equal(pfs_reader_group_rows(base, group, 1, &rows, &error), PFS_OK);
+		sums.values[0][group] = table.values[0][row];
+		sums.values[1][group] = table.values[1][row];
+		sums.values[2][group] = rows;
+		sums.values[3][group] = 0;
+		for (uint32_t end = row + (uint32_t) rows; row < end; row++)
+			sums.values[3][group] += table.values[3][row];
+	}
+	for (uint32_t i = 0; i < 3; i++)
+	{
+		sums.columns[i].is_shared = true;
+		sums.columns[i].attnum = i == 2 ? -100 : table.columns[i].attnum;
+	}
+	sums.columns[3].row_counts = sums.values[2];
+	assert_int_equal(pfs_segment_encode(sums.columns, 4, count, PFS_EFFORT_DENSE, allocator,
+										&segments[1], &error),
+					 PFS_OK);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(segments[1].streams[i].length, 0);
+	assert_int_equal(test_open(&segments[1], allocator, &reader, &error), PFS_OK);
+	assert_int_equal(test_read_all(reader, &error), PFS_CORRUPT); /* the base was not named */
+	pfs_reader_set_base(reader, base);
+	for (uint32_t column = 0; column < 4; column++)
+		for (uint32_t block = 0; block < pfs_reader_block_count(reader); block++)
+			check_block(&sums, reader, column, block);
+	pfs_reader_set_base(reader, reader); /* rows of another number of groups */
+	assert_int_equal(test_read_all(reader, &error), PFS_CORRUPT);
+	pfs_reader_close(reader);
+	pfs_reader_close(base);
+	for (int i = 0; i < 2; i++)
+		pfs_segment_free(&segments[i], allocator);
+	assert_int_equal(heap.live, 0);
+	table_free(&table);
+	table_free(&sums);
 }
 
 int
@@ -611,6 +725,7 @@ main(void)
 		cmocka_unit_test(test_round_trip_with_nulls),
 		cmocka_unit_test(test_round_trip_of_groups),
 		cmocka_unit_test(test_round_trip_of_odd_keys),
+		cmocka_unit_test(test_sums_share_the_groups_of_their_base),
 		cmocka_unit_test(test_one_row_is_small),
 		cmocka_unit_test(test_every_flipped_bit_is_noticed),
 		cmocka_unit_test(test_every_truncation_is_noticed),

@@ -18,6 +18,9 @@
 
 #define ROW_COUNT 1500
 
+/* Of each block; NULL: streams are read without. */
+static const PfsBlockGroups *block_groups;
+
 /* Opens a copy that ends where its heap block ends, and decodes every block if that works. */
 static PfsStatus
 read_copy(const uint8_t *bytes, size_t length, uint32_t row_count, PfsError *error)
@@ -36,7 +39,9 @@ read_copy(const uint8_t *bytes, size_t length, uint32_t row_count, PfsError *err
 	{
 		int64_t values[PFS_BLOCK_ROWS];
 
-		status = pfs_stream_block(decoder, block, NULL, values, error);
+		status =
+			pfs_stream_block(decoder, block, block_groups == NULL ? NULL : &block_groups[block],
+							 values, error);
 	}
 	pfs_stream_close(decoder);
 	free(copy);
@@ -59,27 +64,91 @@ encode(LaneShape shape, unsigned width, PfsEffort effort)
 	return bytes;
 }
 
-/* Every byte replaced by some others, in streams of every shape and both packings. */
+/* Every byte replaced by some others. */
+static void
+forge_bytes(PfsBytes bytes)
+{
+	static const uint8_t changes[] = { 0x01, 0x02, 0x08, 0x10, 0x80, 0x7f, 0xff };
+	size_t stride = 1 + bytes.length / 300;
+	PfsError error;
+
+	assert_int_equal(read_copy(bytes.data, bytes.length, ROW_COUNT, &error), PFS_OK);
+	for (size_t i = 0; i < bytes.length; i += i < 40 ? 1 : stride)
+		for (size_t change = 0; change < sizeof(changes); change++)
+		{
+			bytes.data[i] ^= changes[change];
+			read_copy(bytes.data, bytes.length, ROW_COUNT, &error);
+			bytes.data[i] ^= changes[change];
+		}
+}
+
+/* In streams of every shape and both packings. */
 static void
 test_forged_bytes_do_no_harm(void **state)
 {
-	static const uint8_t changes[] = { 0x01, 0x02, 0x08, 0x10, 0x80, 0x7f, 0xff };
-
 	(void) state;
 	for (LaneShape shape = 0; shape < LANE_SHAPE_COUNT; shape++)
 	{
 		PfsBytes bytes = encode(shape, 9, shape % 2 == 0 ? PFS_EFFORT_DENSE : PFS_EFFORT_FAST);
-		size_t stride = 1 + bytes.length / 300;
+
+		forge_bytes(bytes);
+		free(bytes.data);
+	}
+}
+
+/* Groups of 1 .. 80 rows; times rise in them, values grow with their rows. */
+static void
+fill_groups(PfsBlockGroups *groups, int64_t *lengths, int64_t *times, int64_t *values)
+{
+	Random random = { 43 };
+	uint32_t group = 0;
+
+	for (uint32_t row = 0; row < ROW_COUNT;)
+	{
+		uint32_t left = pfs_block_rows(ROW_COUNT, row / PFS_BLOCK_ROWS) - row % PFS_BLOCK_ROWS;
+		uint32_t rows = 1 + (uint32_t) random_below(&random, 1 + random_below(&random, 80));
+		int64_t time = 0;
+
+		rows = rows < left ? rows : left;
+		if (row % PFS_BLOCK_ROWS == 0)
+			groups[row / PFS_BLOCK_ROWS] = (PfsBlockGroups){ 0, lengths + group };
+		groups[row / PFS_BLOCK_ROWS].count++;
+		lengths[group++] = (int64_t) rows - 1;
+		for (uint32_t end = row + rows; row < end; row++)
+		{
+			time += 1 + (int64_t) random_below(&random, 1 + 100 / rows);
+			times[row] = time;
+			values[row] = (int64_t) random_below(&random, 1 + rows / 4) * 1000;
+		}
+	}
+}
+
+static void
+test_forged_blocks_beside_groups_do_no_harm(void **state)
+{
+	static int64_t lengths[ROW_COUNT];
+	static int64_t lanes[2][ROW_COUNT];
+	static const PfsTransform transforms[] = { PFS_TRANSFORM_RISING, PFS_TRANSFORM_BANDED };
+	PfsBlockGroups groups[2];
+	TestHeap heap = { 0 };
+
+	(void) state;
+	fill_groups(groups, lengths, lanes[0], lanes[1]);
+	for (int i = 0; i < 2; i++)
+	{
+		PfsBytes bytes;
 		PfsError error;
 
-		assert_int_equal(read_copy(bytes.data, bytes.length, ROW_COUNT, &error), PFS_OK);
-		for (size_t i = 0; i < bytes.length; i += i < 40 ? 1 : stride)
-			for (size_t change = 0; change < sizeof(changes); change++)
-			{
-				bytes.data[i] ^= changes[change];
-				read_copy(bytes.data, bytes.length, ROW_COUNT, &error);
-				bytes.data[i] ^= changes[change];
-			}
+		assert_true(pfs_stream_encode(lanes[i], NULL, ROW_COUNT, groups, PFS_EFFORT_FAST,
+									  test_allocator(&heap), &bytes));
+		assert_int_equal(bytes.data[0], PFS_PACKING_BITS);
+		assert_int_equal(bytes.data[1] & PFS_ENTRY_TRANSFORM_MASK, transforms[i]);
+		block_groups = groups;
+		forge_bytes(bytes);
+		for (size_t length = 0; length < bytes.length; length++)
+			assert_int_equal(read_copy(bytes.data, length, ROW_COUNT, &error), PFS_CORRUPT);
+		block_groups = NULL;
+		assert_int_equal(read_copy(bytes.data, bytes.length, ROW_COUNT, &error), PFS_CORRUPT);
 		free(bytes.data);
 	}
 }
@@ -156,6 +225,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_forged_bytes_do_no_harm),
+		cmocka_unit_test(test_forged_blocks_beside_groups_do_no_harm),
 		cmocka_unit_test(test_wrong_lengths_are_refused),
 		cmocka_unit_test(test_unknown_encodings_are_unsupported),
 		cmocka_unit_test(test_short_stream_asks_for_little_memory),
