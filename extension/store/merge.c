@@ -25,7 +25,7 @@
 /* Measured: what a decoder of a stream takes before and after its first group of planes. */
 #define DECODER_BYTES		 (38 * 1024)
 #define DECODER_PLANES_BYTES (330 * 1024)
-#define DECODER_BLOCK_BYTES	 88
+#define DECODER_BLOCK_BYTES	 96
 #define INPUT_BYTES			 (8 * 1024)
 
 #define KEY_PARTS 3

@@ -351,9 +351,7 @@ int
 main(void)
 {
 	bench_segment(3000, 1, PFS_EFFORT_FAST);
-	bench_segment(131072, 60, PFS_EFFORT_FAST);
 	bench_segment(131072, 60, PFS_EFFORT_DENSE);
 	bench_segment(1500000, 60, PFS_EFFORT_DENSE);
-	bench_segment(1500000, 360, PFS_EFFORT_DENSE);
 	return 0;
 }
