@@ -57,7 +57,8 @@ require_whole(const PfsProfile *profile, const uint8_t *bytes, size_t length)
 	for (uint32_t i = 0; i < profile->function_count; i++)
 		require_text(profile->functions[i].name, bytes, length);
 	for (uint32_t i = 0; i < profile->line_count; i++)
-		require(profile->lines[i].function < profile->function_count && profile->lines[i].line >= 0);
+		require(profile->lines[i].function < profile->function_count &&
+				profile->lines[i].line >= 0);
 	for (uint32_t i = 0; i < profile->location_count; i++)
 	{
 		const PfsProfileLocation *location = &profile->locations[i];
