@@ -68,7 +68,7 @@ enum
 struct Work
 {
 	Interner *interner;
-	Connection *connection;
+	Session *session;
 	DbError *error;
 	bool begun; /* the transaction is open */
 	Kind kinds[KIND_COUNT];
@@ -83,7 +83,7 @@ struct Work
 /* Statements of one round trip. Those that intern know for which of a kind's missing items. */
 typedef struct Request
 {
-	Kind *kind; /* NULL: BEGIN or COMMIT */
+	Kind *kind; /* NULL: BEGIN, pin_epoch or COMMIT */
 	uint32_t first;
 	uint32_t count;
 	Buffer buffers[STATEMENT_MAX_PARAMS];
@@ -335,10 +335,9 @@ encode_stacks(const Work *work, const uint32_t *indexes, uint32_t count, Buffer 
 /* --- the work on a batch --- */
 
 static void
-work_init(Work *work, Interner *interner, Connection *connection, const Batch *batch,
-		  DbError *error)
+work_init(Work *work, Interner *interner, Session *session, const Batch *batch, DbError *error)
 {
-	*work = (Work){ .interner = interner, .connection = connection, .error = error };
+	*work = (Work){ .interner = interner, .session = session, .error = error };
 	work->kinds[KIND_SERIES] =
 		(Kind){ .cache = &interner->series,
 				.sql = "SELECT profstore.intern_series($1, $2, $3)",
@@ -470,6 +469,24 @@ round_add_command(Round *round, const char *sql, const char *failure)
 	round->statements[round->count++] = (Statement){ .sql = sql, .failure = failure };
 }
 
+/*
+ * Ids that are known from earlier transactions stay valid until this one ends; where their epoch is over, it fails.
+ */
+static void
+round_add_begin(Round *round, const Work *work)
+{
+	Request *request;
+
+	round_add_command(round, "BEGIN", "could not begin a transaction");
+	request = &round->requests[round->count];
+	buffer_put_int8(&request->buffers[0], work->session->identity.epoch);
+	round->statements[round->count++] =
+		(Statement){ .sql = "SELECT profstore.pin_epoch($1)",
+					 .failure = "could not pin the epoch of ids",
+					 .param_count = 1,
+					 .params = { { WIRE_INT8, &request->buffers[0] } } };
+}
+
 static void
 round_add_request(Round *round, const Work *work, Kind *kind, uint32_t first, uint32_t count)
 {
@@ -554,7 +571,7 @@ ids_from_result(const Kind *kind, const Request *request, const PGresult *result
 static DbOutcome
 round_run(Round *round, Work *work)
 {
-	DbOutcome outcome = connection_run(work->connection, round->statements, round->count,
+	DbOutcome outcome = connection_run(&work->session->connection, round->statements, round->count,
 									   round->results, work->error);
 
 	for (size_t i = 0; outcome == DB_OK && i < round->count; i++)
@@ -568,7 +585,7 @@ round_run(Round *round, Work *work)
 		{
 			db_error_set(work->error, NULL, kind->failure,
 						 "The answer is not an array with an id for each item.", NULL);
-			connection_close(work->connection);
+			connection_close(&work->session->connection);
 			return DB_REFUSED;
 		}
 	}
@@ -605,12 +622,12 @@ intern_kinds(Work *work, int first_kind, int last_kind, bool last_round)
 		qsort_r(work->kinds[KIND_STACK].missing, work->kinds[KIND_STACK].missing_count,
 				sizeof(uint32_t), compare_partitions, (void *) (uintptr_t) work->stacks);
 
-	if (!round_init(&round, request_count(work, first_kind, last_kind) + 2))
+	if (!round_init(&round, request_count(work, first_kind, last_kind) + 3))
 		outcome = out_of_memory(work);
 	else
 	{
 		if (!work->begun)
-			round_add_command(&round, "BEGIN", "could not begin a transaction");
+			round_add_begin(&round, work);
 		for (int i = first_kind; i <= last_kind; i++)
 			round_add_kind(&round, work, &work->kinds[i]);
 		if (last_round)
@@ -661,13 +678,13 @@ batch_ids_fini(BatchIds *ids)
 }
 
 DbOutcome
-intern_batch(Interner *interner, Connection *connection, const Batch *batch, BatchIds *ids,
+intern_batch(Interner *interner, Session *session, const Batch *batch, BatchIds *ids,
 			 DbError *error)
 {
 	Work work;
 	DbOutcome outcome;
 
-	work_init(&work, interner, connection, batch, error);
+	work_init(&work, interner, session, batch, error);
 	outcome = intern_kinds(&work, KIND_SERIES, KIND_FUNCTION, false);
 	if (outcome == DB_OK)
 		outcome = intern_kinds(&work, KIND_LOCATION, KIND_LOCATION, false);

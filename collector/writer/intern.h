@@ -6,8 +6,8 @@
 #define COLLECTOR_INTERN_H
 
 #include "base/batch.h"
-#include "writer/connection.h"
 #include "writer/id_cache.h"
+#include "writer/session.h"
 
 typedef struct Interner
 {
@@ -35,10 +35,10 @@ void interner_clear(
 /*
  * Finds the ids of all of a batch's series and stacks. What the caches lack is interned in one
  * transaction of its own, which is committed when this returns DB_OK, and only then are its ids
- * remembered. The ids are the caller's, to be freed with batch_ids_fini.
+ * remembered. DB_EPOCH where the epoch of what is remembered is over. The ids are the caller's, to be freed with batch_ids_fini.
  */
-DbOutcome intern_batch(Interner *interner, Connection *connection, const Batch *batch,
-					   BatchIds *ids, DbError *error);
+DbOutcome intern_batch(Interner *interner, Session *session, const Batch *batch, BatchIds *ids,
+					   DbError *error);
 void batch_ids_fini(BatchIds *ids); /* accepts a zeroed one */
 
 #endif

@@ -196,7 +196,7 @@ write_once(Writer *writer, const Batch *batch, uint64_t number, DbError *error)
 	}
 	outcome = store_ensure_partitions(&writer->store, &session->connection, batch, error);
 	if (outcome == DB_OK)
-		outcome = intern_batch(&writer->interner, &session->connection, batch, &ids, error);
+		outcome = intern_batch(&writer->interner, session, batch, &ids, error);
 	if (outcome == DB_OK)
 		outcome = store_batch(&writer->store, session, batch, number, &ids, error);
 	batch_ids_fini(&ids);

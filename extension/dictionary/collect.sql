@@ -14,6 +14,12 @@ CREATE FUNCTION profstore.referenced_by_stacks() RETURNS bytea
 COMMENT ON FUNCTION profstore.referenced_by_stacks() IS 'internal: bitmap of locations that nodes of the stack tree name';
 REVOKE EXECUTE ON FUNCTION profstore.referenced_by_stacks() FROM PUBLIC;
 
+CREATE FUNCTION profstore.referenced_by_locations(OUT functions bytea, OUT mappings bytea)
+	LANGUAGE c VOLATILE PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'profstore_referenced_by_locations';
+COMMENT ON FUNCTION profstore.referenced_by_locations() IS 'internal: bitmaps of functions and mappings that locations name';
+REVOKE EXECUTE ON FUNCTION profstore.referenced_by_locations() FROM PUBLIC;
+
 CREATE FUNCTION profstore.has_id(ids bytea, id int4) RETURNS bool
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 	RETURN CASE WHEN id < 8::int8 * octet_length(ids) THEN get_bit(ids, id::int8) = 1 ELSE false END;
@@ -49,10 +55,6 @@ $$
 #variable_conflict use_column
 DECLARE
 	kinds name[] := '{dictionary_partitions,series,locations,functions,mappings}';
-	-- what speaks for a row t, where $1 is the kind's bitmap
-	conditions text[] := array['profstore.has_id($1, t.id)', 'profstore.has_id($1, t.id)', 'profstore.has_id($1, t.id)',
-		'EXISTS (SELECT FROM profstore.locations AS l, unnest(l.function_ids) AS u(id) WHERE u.id = t.id)',
-		'EXISTS (SELECT FROM profstore.locations AS l WHERE l.mapping = t.id)'];
 	-- what is young may still wait for its first sample: to condemn it would only make its writer intern it again
 	ages text[] := array['t.created < $2', 't.last_seen < $2', 'true', 'true', 'true'];
 	bitmaps bytea[];
@@ -86,10 +88,12 @@ BEGIN
 		relation := 'profstore.' || kinds[kind];
 		IF kinds[kind] = 'locations' THEN
 			bitmaps[kind] := profstore.referenced_by_stacks();
+		ELSIF kinds[kind] = 'functions' THEN
+			SELECT bitmaps || array[r.functions, r.mappings] INTO bitmaps FROM profstore.referenced_by_locations() AS r;
 		END IF;
 
-		EXECUTE format('WITH gone AS (DELETE FROM %s AS t WHERE t.condemned AND NOT %s RETURNING t.id) SELECT coalesce(array_agg(id), ''{}'') FROM gone',
-			relation, conditions[kind]) INTO gone USING bitmaps[kind];
+		EXECUTE format('WITH gone AS (DELETE FROM %s AS t WHERE t.condemned AND NOT profstore.has_id($1, t.id) RETURNING t.id) SELECT coalesce(array_agg(id), ''{}'') FROM gone',
+			relation) INTO gone USING bitmaps[kind];
 		removed := cardinality(gone);
 		IF kinds[kind] = 'dictionary_partitions' THEN
 			DELETE FROM profstore.stack_chunks AS c WHERE c.partition_id = ANY (gone);
@@ -97,8 +101,8 @@ BEGIN
 		-- the others were stored by transactions that began before they were condemned
 		EXECUTE format('UPDATE %s SET condemned = false WHERE condemned', relation);
 
-		EXECUTE format('UPDATE %1$s SET condemned = true WHERE id IN (SELECT t.id FROM %1$s AS t WHERE NOT t.condemned AND %2$s AND NOT %3$s FOR UPDATE SKIP LOCKED)',
-			relation, ages[kind], conditions[kind]) USING bitmaps[kind], now() - min_age;
+		EXECUTE format('UPDATE %1$s SET condemned = true WHERE id IN (SELECT t.id FROM %1$s AS t WHERE NOT t.condemned AND %2$s AND NOT profstore.has_id($1, t.id) FOR UPDATE SKIP LOCKED)',
+			relation, ages[kind]) USING bitmaps[kind], now() - min_age;
 		GET DIAGNOSTICS condemned = ROW_COUNT;
 		any_removed := any_removed OR removed > 0;
 		any_condemned := any_condemned OR condemned > 0;

@@ -1,6 +1,6 @@
 /*
  * references.c
- *		What tables with samples, and the stack tree, refer to: bitmaps for collect_dictionary().
+ *		What tables with samples, the stack tree and its locations refer to: bitmaps for collect_dictionary().
  *
  * A bitmap is a bytea: bit i % 8 of byte i / 8 stands for id i, as in get_bit().
  */
@@ -32,8 +32,13 @@
 
 PG_FUNCTION_INFO_V1(profstore_referenced_by_tables);
 PG_FUNCTION_INFO_V1(profstore_referenced_by_stacks);
+PG_FUNCTION_INFO_V1(profstore_referenced_by_locations);
 
 #define SERIES_COLUMN "series_id"
+
+/* Columns of profstore.locations. */
+#define LOCATION_MAPPING	  2
+#define LOCATION_FUNCTION_IDS 4
 
 typedef struct Bitmap
 {
@@ -312,4 +317,58 @@ profstore_referenced_by_stacks(PG_FUNCTION_ARGS)
 	MemoryContextDelete(scratch);
 	table_close(table, NoLock);
 	PG_RETURN_BYTEA_P(locations.bytes);
+}
+
+static void
+add_location_row(HeapTuple tuple, TupleDesc descriptor, Bitmap *functions, Bitmap *mappings)
+{
+	bool is_null;
+	ArrayType *ids = DatumGetArrayTypeP(
+		heap_getattr(tuple, LOCATION_FUNCTION_IDS, descriptor, &is_null));
+	int count = ArrayGetNItems(ARR_NDIM(ids), ARR_DIMS(ids));
+
+	if (ARR_HASNULL(ids) || ARR_ELEMTYPE(ids) != INT4OID)
+		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+						errmsg("table \"profstore.locations\" holds an array of unexpected form")));
+	for (int i = 0; i < count; i++)
+		bitmap_add(functions, ((const int32 *) ARR_DATA_PTR(ids))[i]);
+	bitmap_add(mappings,
+			   DatumGetInt32(heap_getattr(tuple, LOCATION_MAPPING, descriptor, &is_null)));
+}
+
+/* referenced_by_locations(OUT functions bytea, OUT mappings bytea) */
+PGDLLEXPORT Datum
+profstore_referenced_by_locations(PG_FUNCTION_ARGS)
+{
+	Relation table = pfs_table_open("locations", AccessShareLock);
+	SysScanDesc scan = systable_beginscan(table, InvalidOid, false, GetActiveSnapshot(), 0, NULL);
+	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "profstore location",
+												  ALLOCSET_SMALL_SIZES);
+	TupleDesc descriptor;
+	Bitmap functions;
+	Bitmap mappings;
+	HeapTuple tuple;
+	bool nulls[2] = { false };
+	Datum values[2];
+
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "referenced_by_locations must return a row");
+	bitmap_init(&functions);
+	bitmap_init(&mappings);
+	while ((tuple = systable_getnext(scan)) != NULL)
+	{
+		/* bitmaps grow in the context that they were made in */
+		MemoryContext caller = MemoryContextSwitchTo(scratch);
+
+		CHECK_FOR_INTERRUPTS();
+		add_location_row(tuple, RelationGetDescr(table), &functions, &mappings);
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(scratch);
+	}
+	systable_endscan(scan);
+	MemoryContextDelete(scratch);
+	table_close(table, NoLock);
+	values[0] = PointerGetDatum(functions.bytes);
+	values[1] = PointerGetDatum(mappings.bytes);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
 }

@@ -1,10 +1,11 @@
 -- A stack dictionary as a fleet makes one: many builds of programs, each a dictionary partition of its own, filled by several
 -- interning transactions.
 --
---   psql -v partitions=2000 -v stacks=2600 -f dictionary.sql      in a database with the extension
+--   psql -v partitions=2000 -v templates=8 -v stacks=2600 -f dictionary.sql      in a database with the extension
 --
 -- 2,600 stacks of 10 to 40 frames make about 25,000 nodes: outer frames are shared by many stacks, the inner ones are a stack's
--- own. Programs have 5,000 frames each; 40 sets of them, since builds share libraries. All numbers come from hashes,
+-- own. Programs have 5,000 frames each; 40 sets of them, since builds share libraries. As many
+-- partitions as "templates" go through the interning functions; the others are copies of them, row by row. All numbers come from hashes,
 -- so two runs make the same stacks.
 \set ON_ERROR_STOP 1
 SET client_min_messages = warning;
@@ -37,17 +38,29 @@ CREATE OR REPLACE FUNCTION public.intern(partition int4, first int4, last int4, 
 	FROM public.make_stacks(partition, first, last) AS m
 $$;
 
-CREATE OR REPLACE PROCEDURE public.make_dictionary(partitions int4, stacks int4) LANGUAGE plpgsql AS $$
+CREATE OR REPLACE PROCEDURE public.make_dictionary(partitions int4, templates int4, stacks int4) LANGUAGE plpgsql AS $$
 DECLARE
 	locations int4[] := public.make_locations();
 BEGIN
 	COMMIT;
-	FOR round IN 0 .. 3 LOOP
-		FOR partition IN 0 .. partitions - 1 LOOP
-			PERFORM public.intern(partition, round * stacks / 4, (round + 1) * stacks / 4 - 1, locations);
+	FOR round IN 0 .. 9 LOOP
+		FOR partition IN 0 .. templates - 1 LOOP
+			PERFORM public.intern(partition, round * stacks / 10, (round + 1) * stacks / 10 - 1, locations);
 			COMMIT;
 		END LOOP;
 	END LOOP;
+
+	-- the bulk path: node numbers need to be unique within a partition only, so chunks may be copied to another one
+	FOR copy IN templates .. partitions - 1 BY templates LOOP
+		WITH made AS (INSERT INTO profstore.dictionary_partitions (key)
+					  SELECT 'build_' || copy + t FROM generate_series(0, least(templates, partitions - copy) - 1) AS t RETURNING id, key)
+		INSERT INTO profstore.stack_chunks
+		SELECT m.id, c.node_count, c.first_node, c.last_node, c.xid, c.payload
+		FROM made AS m
+			JOIN profstore.dictionary_partitions AS p ON p.key = 'build_' || substr(m.key, 7)::int4 - copy
+			JOIN profstore.stack_chunks AS c ON c.partition_id = p.id;
+		COMMIT;
+	END LOOP;
 END
 $$;
-CALL public.make_dictionary(:partitions, :stacks);
+CALL public.make_dictionary(:partitions, :templates, :stacks);
