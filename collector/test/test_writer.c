@@ -503,6 +503,39 @@ test_epoch_makes_ids_void(void **state)
 						"100");
 }
 
+/* Half of the next batch is known to the writer, by ids that were collected meanwhile. */
+static void
+test_collected_ids_are_interned_again(void **state)
+{
+	Writer *writer;
+	WriterStats stats;
+
+	create_database("collected");
+	writer = open_writer("dbname=collected", QUEUE_BYTES);
+	writer_submit(writer, make_batch(0));
+	wait_until_done(writer, 1);
+	sql_in("collected", "TRUNCATE profstore.samples");
+	for (int i = 0; i < 5; i++)
+		sql_in("collected", "SELECT count(*) FROM profstore.collect_dictionary('0')");
+	assert_string_equal(sql_in("collected", "SELECT (SELECT count(*) FROM profstore.stack_chunks)"
+											" + (SELECT count(*) FROM profstore.locations)"
+											" + (SELECT count(*) FROM profstore.functions)"),
+						"0");
+	writer_submit(writer, make_batch(1));
+	assert_true(writer_drain(writer, DRAIN_MS));
+	writer_stats(writer, &stats);
+	assert_int_equal(stats.batches_written, 2);
+	assert_int_equal(stats.retries, 1);
+	writer_free(writer);
+	assert_string_equal(sql_in("collected",
+							   "SELECT count(*) FROM profstore.samples AS s"
+							   " JOIN profstore.stacks AS n ON n.id = s.stack_id"
+							   " JOIN profstore.locations AS l ON l.id = n.location"
+							   " JOIN profstore.functions AS f ON f.id = l.function_ids[1]"
+							   " JOIN profstore.series AS k ON k.id = s.series_id"),
+						"100");
+}
+
 /* The extension made anew behind an open connection. */
 static void
 test_extension_made_anew(void **state)
@@ -808,6 +841,7 @@ main(void)
 		cmocka_unit_test(test_drain_keeps_its_deadline),
 		cmocka_unit_test(test_drain_from_a_stalled_server),
 		cmocka_unit_test(test_epoch_makes_ids_void),
+		cmocka_unit_test(test_collected_ids_are_interned_again),
 		cmocka_unit_test(test_extension_made_anew),
 		cmocka_unit_test(test_partition_dropped),
 		cmocka_unit_test(test_refused_batch),
