@@ -323,8 +323,8 @@ static void
 add_location_row(HeapTuple tuple, TupleDesc descriptor, Bitmap *functions, Bitmap *mappings)
 {
 	bool is_null;
-	ArrayType *ids = DatumGetArrayTypeP(
-		heap_getattr(tuple, LOCATION_FUNCTION_IDS, descriptor, &is_null));
+	ArrayType *ids =
+		DatumGetArrayTypeP(heap_getattr(tuple, LOCATION_FUNCTION_IDS, descriptor, &is_null));
 	int count = ArrayGetNItems(ARR_NDIM(ids), ARR_DIMS(ids));
 
 	if (ARR_HASNULL(ids) || ARR_ELEMTYPE(ids) != INT4OID)
@@ -342,8 +342,8 @@ profstore_referenced_by_locations(PG_FUNCTION_ARGS)
 {
 	Relation table = pfs_table_open("locations", AccessShareLock);
 	SysScanDesc scan = systable_beginscan(table, InvalidOid, false, GetActiveSnapshot(), 0, NULL);
-	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "profstore location",
-												  ALLOCSET_SMALL_SIZES);
+	MemoryContext scratch =
+		AllocSetContextCreate(CurrentMemoryContext, "profstore location", ALLOCSET_SMALL_SIZES);
 	TupleDesc descriptor;
 	Bitmap functions;
 	Bitmap mappings;
