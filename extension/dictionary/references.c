@@ -185,7 +185,8 @@ scan_table(Oid relid, const char *stack_column, Snapshot snapshot, References *r
 
 	if (relation->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
 	{
-		if (!RELKIND_HAS_TABLE_AM(relation->rd_rel->relkind))
+		if (relation->rd_rel->relkind != RELKIND_RELATION &&
+			relation->rd_rel->relkind != RELKIND_MATVIEW)
 			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 							errmsg("\"%s\" is not a table", RelationGetRelationName(relation)),
 							errdetail("Its references to stacks cannot be found."),
