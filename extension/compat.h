@@ -70,6 +70,15 @@
 #define pfs_create_storage(locator, persistence) RelationCreateStorage(locator, persistence, true)
 #endif
 
+/* Entries of a new row, stored already, in all indexes of its table. */
+#if PG_VERSION_NUM < 160000
+#define pfs_insert_index_entries(indexes, slot, estate) \
+	ExecInsertIndexTuples(indexes, slot, estate, false, false, NULL, NIL)
+#else
+#define pfs_insert_index_entries(indexes, slot, estate) \
+	ExecInsertIndexTuples(indexes, slot, estate, false, false, NULL, NIL, false)
+#endif
+
 /* Relation statistics after VACUUM, of a table without a visibility map and without indexes. */
 #if PG_VERSION_NUM < 150000
 #define pfs_update_relstats(rel, pages, rows, frozen_xid, min_multi) \

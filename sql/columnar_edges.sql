@@ -55,3 +55,18 @@ SELECT profstore.compact('renamed');
 SELECT stack_id, count(*), sum(value) FROM renamed GROUP BY 1 ORDER BY 1 LIMIT 2;
 SELECT * FROM profstore.verify('renamed');
 DROP TABLE renamed;
+
+-- indexes that others make on the directory are kept up, and REINDEX CONCURRENTLY loses no row
+CREATE TABLE indexed (a int4) USING profstore;
+CREATE INDEX segments_rows ON profstore.segments (row_count);
+CREATE INDEX segments_partial ON profstore.segments ((row_count + level)) WHERE row_count > 4;
+INSERT INTO indexed SELECT generate_series(1, 5);
+SET enable_seqscan = off;
+SELECT count(*) FROM profstore.segments WHERE row_count = 5;
+SELECT count(*) FROM profstore.segments WHERE row_count + level = 5 AND row_count > 4;
+RESET enable_seqscan;
+DROP INDEX profstore.segments_rows, profstore.segments_partial;
+REINDEX TABLE CONCURRENTLY profstore.segments;
+INSERT INTO indexed VALUES (6);
+SELECT count(*) FROM indexed;
+DROP TABLE indexed;

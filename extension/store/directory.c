@@ -2,8 +2,8 @@
  * directory.c
  *		Inserting, listing and deleting rows of profstore.segments.
  *
- * The rows are ordinary heap rows with one index. They are written by heap_insert rather than
- * through the executor, because they carry a command id of the caller's choice.
+ * The rows are ordinary heap rows. They are written by heap_insert rather than through the
+ * executor, because they carry a command id of the caller's choice.
  */
 #include "store/directory.h"
 
@@ -13,9 +13,9 @@
 #include "access/table.h"
 #include "access/transam.h"
 #include "access/xact.h"
-#include "catalog/index.h"
 #include "catalog/indexing.h"
 #include "catalog/pg_type.h"
+#include "executor/executor.h"
 #include "miscadmin.h"
 #include "storage/procarray.h"
 #include "utils/array.h"
@@ -50,8 +50,9 @@ enum
 struct PfsDirectoryWriter
 {
 	Relation heap;
-	Relation index;
-	IndexInfo *index_info;
+	EState *estate;
+	ResultRelInfo *indexes; /* all there are: also a user's, and one that REINDEX is making */
+	TupleTableSlot *slot;
 };
 
 struct PfsDirectoryScan
@@ -68,17 +69,22 @@ pfs_directory_writer_open(void)
 	PfsDirectoryWriter *writer = palloc(sizeof(PfsDirectoryWriter));
 
 	writer->heap = table_open(pfs_extension_relation("segments", false), RowExclusiveLock);
-	writer->index = index_open(RelationGetPrimaryKeyIndex(writer->heap), RowExclusiveLock);
-	writer->index_info = BuildIndexInfo(writer->index);
+	writer->estate = CreateExecutorState();
+	writer->indexes = makeNode(ResultRelInfo);
+	InitResultRelInfo(writer->indexes, writer->heap, 0, NULL, 0);
+	ExecOpenIndices(writer->indexes, false);
+	writer->slot = MakeSingleTupleTableSlot(RelationGetDescr(writer->heap), &TTSOpsHeapTuple);
 	return writer;
 }
 
 void
 pfs_directory_writer_close(PfsDirectoryWriter *writer)
 {
-	index_close(writer->index, NoLock);
+	ExecDropSingleTupleTableSlot(writer->slot);
+	ExecCloseIndices(writer->indexes);
+	FreeExecutorState(writer->estate);
 	table_close(writer->heap, NoLock);
-	pfree(writer->index_info);
+	pfree(writer->indexes);
 	pfree(writer);
 }
 
@@ -154,8 +160,10 @@ pfs_directory_insert(PfsDirectoryWriter *writer, int64 storage_id, PfsSegmentRow
 
 	tuple = heap_form_tuple(RelationGetDescr(writer->heap), values, nulls);
 	heap_insert(writer->heap, tuple, command_id, 0, NULL);
-	index_insert(writer->index, values, nulls, &tuple->t_self, writer->heap, UNIQUE_CHECK_YES,
-				 false, writer->index_info);
+	ExecStoreHeapTuple(tuple, writer->slot, false);
+	pfs_insert_index_entries(writer->indexes, writer->slot, writer->estate);
+	ResetPerTupleExprContext(writer->estate);
+	ExecClearTuple(writer->slot);
 	heap_freetuple(tuple);
 }
 

@@ -151,6 +151,7 @@ sub maintain
 	for (my $round = 1; time() < $deadline; $round++)
 	{
 		psql_file($primary, "SELECT profstore.compact('s');\n" . ($round % 4 == 0 ? "VACUUM s0, s1, profstore.segments;\n" : '')
+			  . ($round % 10 == 0 ? "REINDEX TABLE CONCURRENTLY profstore.segments;\n" : '')
 			  . ($round % 15 == 0 ? "VACUUM FULL s0;\n" : ''), '/dev/null');
 		sleep(0.3);
 	}
