@@ -49,7 +49,7 @@ random_keys(Random *random, int64 *keys)
 static PfsBlockFilter
 random_filter(Random *random, int64 *keys)
 {
-	PfsBlockFilter filter = { 1, random_value(random), random_value(random), NULL, 0 };
+	PfsBlockFilter filter = { 1, random_value(random), random_value(random), NULL, 0, false };
 
 	if (random_below(random, 2) == 0)
 	{
@@ -126,6 +126,7 @@ test_blocks(void **state)
 		uint32 kept;
 		uint32 expected = 0;
 
+		filter.keeps_nulls = random_below(&random, 4) == 0;
 		for (uint32 row = 0; row < row_count; row++)
 		{
 			/* runs, as in sorted segments */
@@ -142,7 +143,9 @@ test_blocks(void **state)
 		{
 			uint16 row = before[i];
 
-			if ((has_nulls && nulls[row]) || !passes(&filter, values[row]))
+			bool is_null = has_nulls && nulls[row];
+
+			if (filter.keeps_nulls ? !is_null : is_null || !passes(&filter, values[row]))
 				continue;
 			assert_true(expected < kept);
 			assert_int_equal(selection[expected], row);
