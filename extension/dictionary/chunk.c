@@ -12,6 +12,7 @@
 
 #include "port/pg_crc32c.h"
 
+#include "codec/bytes.h"
 #include "dictionary/chunk.h"
 #include "dictionary/chunk_format.h"
 #include "dictionary/dictionary.h"
@@ -37,31 +38,6 @@ put_varint(uint8 *at, uint64 value)
 	}
 	*at++ = (uint8) value;
 	return at;
-}
-
-static uint64
-zigzag(int64 value)
-{
-	return ((uint64) value << 1) ^ (uint64) (value >> 63);
-}
-
-static int64
-unzigzag(uint64 value)
-{
-	return (int64) ((value >> 1) ^ (0 - (value & 1)));
-}
-
-static void
-put_u32(uint8 *at, uint32 value)
-{
-	for (int i = 0; i < 4; i++)
-		at[i] = (uint8) (value >> (8 * i));
-}
-
-static uint32
-get_u32(const uint8 *at)
-{
-	return (uint32) at[0] | (uint32) at[1] << 8 | (uint32) at[2] << 16 | (uint32) at[3] << 24;
 }
 
 pg_noreturn static void
@@ -145,7 +121,7 @@ put_externals(uint8 *at, const PfsChunkNodes *nodes)
 	{
 		if (nodes->distances[i] != 0)
 			continue;
-		at = put_varint(at, zigzag(nodes->parents[i] - previous));
+		at = put_varint(at, pfs_zigzag(nodes->parents[i] - previous));
 		previous = nodes->parents[i];
 	}
 	return at;
@@ -158,7 +134,7 @@ put_locations(uint8 *at, const PfsChunkNodes *nodes)
 
 	for (uint32 i = 0; i < nodes->node_count; i++)
 	{
-		at = put_varint(at, zigzag(nodes->locations[i] - previous));
+		at = put_varint(at, pfs_zigzag(nodes->locations[i] - previous));
 		previous = nodes->locations[i];
 	}
 	return at;
@@ -236,9 +212,9 @@ pfs_chunk_encode(const PfsChunkNodes *nodes)
 	memset(header, 0, PFS_CHUNK_HEADER_SIZE);
 	header[0] = PFS_CHUNK_VERSION;
 	header[1] = flags;
-	put_u32(header + 4, (uint32) body_length);
-	put_u32(header + 8, nodes->node_count);
-	put_u32(header + 12, chunk_crc(header, header + PFS_CHUNK_HEADER_SIZE, stored_length));
+	pfs_store32(header + 4, (uint32) body_length);
+	pfs_store32(header + 8, nodes->node_count);
+	pfs_store32(header + 12, chunk_crc(header, header + PFS_CHUNK_HEADER_SIZE, stored_length));
 	SET_VARSIZE(payload, VARHDRSZ + PFS_CHUNK_HEADER_SIZE + stored_length);
 	return payload;
 }
@@ -285,7 +261,7 @@ get_parents(Cursor *distances, Cursor *externals, PfsChunkNodes *nodes)
 			nodes->parents[i] = nodes->numbers[i - distance];
 		else
 		{
-			previous = (int64) ((uint64) previous + (uint64) unzigzag(get_varint(externals)));
+			previous = (int64) ((uint64) previous + (uint64) pfs_unzigzag(get_varint(externals)));
 			if (previous < 0 || previous >= nodes->numbers[i])
 				corrupt(row, "A parent's number is not less than its child's.");
 			nodes->parents[i] = previous;
@@ -302,7 +278,7 @@ get_locations(Cursor *cursor, PfsChunkNodes *nodes)
 
 	for (uint32 i = 0; i < nodes->node_count; i++)
 	{
-		previous = (int64) ((uint64) previous + (uint64) unzigzag(get_varint(cursor)));
+		previous = (int64) ((uint64) previous + (uint64) pfs_unzigzag(get_varint(cursor)));
 		if (previous <= 0 || previous > PG_INT32_MAX)
 			corrupt(cursor->row, "A location id is out of range.");
 		nodes->locations[i] = (int32) previous;
@@ -352,7 +328,7 @@ pfs_chunk_decode(const PfsChunkRow *row, const struct varlena *payload, PfsChunk
 	if (VARSIZE_ANY_EXHDR(payload) < PFS_CHUNK_HEADER_SIZE)
 		corrupt(row, "It is shorter than its header.");
 	stored_length = VARSIZE_ANY_EXHDR(payload) - PFS_CHUNK_HEADER_SIZE;
-	if (get_u32(header + 12) != chunk_crc(header, stored, stored_length))
+	if (pfs_load32(header + 12) != chunk_crc(header, stored, stored_length))
 		corrupt(row, "The checksum does not match.");
 	if (header[0] != PFS_CHUNK_VERSION)
 		ereport(ERROR,
@@ -363,8 +339,8 @@ pfs_chunk_decode(const PfsChunkRow *row, const struct varlena *payload, PfsChunk
 
 	if ((header[1] & ~PFS_CHUNK_FLAG_ZSTD) != 0 || header[2] != 0 || header[3] != 0)
 		corrupt(row, "A reserved bit is set.");
-	body_length = get_u32(header + 4);
-	nodes->node_count = get_u32(header + 8);
+	body_length = pfs_load32(header + 4);
+	nodes->node_count = pfs_load32(header + 8);
 	if (nodes->node_count < 1 || nodes->node_count > PFS_CHUNK_MAX_NODES ||
 		nodes->node_count != (uint32) row->node_count || body_length > PFS_CHUNK_MAX_BODY ||
 		row->first_node < 1 || row->last_node < row->first_node ||
