@@ -9,22 +9,99 @@
 #include "base/failure.h"
 #include "base/flags.h"
 #include "base/log.h"
+#include "exchange/exchange.h"
 #include "symbols/symbolizer.h"
 
 #define VERSION "1.0"
 
+/* Options of any command, and the flags that point into them. */
+typedef union Options
+{
+	AgentOptions agent;
+	ExchangeOptions exchange;
+} Options;
+
+#define FLAGS_MAX (AGENT_FLAGS_MAX > EXCHANGE_FLAGS_MAX ? AGENT_FLAGS_MAX : EXCHANGE_FLAGS_MAX)
+
+/* What a command was called with. */
+typedef struct Call
+{
+	Options options;
+	char **operands;
+	size_t operand_count;
+} Call;
+
 typedef struct Command
 {
 	const char *name;
+	const char *operands; /* what may follow the flags, "" for nothing */
 	const char *help;
-	size_t (*flags)(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX]);
-	ExitCode (*run)(const AgentOptions *options);
+	size_t (*flags)(Options *options, Flag flags[FLAGS_MAX]);
+	ExitCode (*run)(const Call *call);
 } Command;
 
+static size_t
+agent_command_flags(Options *options, Flag flags[FLAGS_MAX])
+{
+	return agent_flags(&options->agent, flags);
+}
+
+static ExitCode
+agent_command_run(const Call *call)
+{
+	log_configure((LogLevel) call->options.agent.log_level, call->options.agent.log_format == 1);
+	return agent_run(&call->options.agent);
+}
+
+static size_t
+check_command_flags(Options *options, Flag flags[FLAGS_MAX])
+{
+	return check_flags(&options->agent, flags);
+}
+
+static ExitCode
+check_command_run(const Call *call)
+{
+	log_configure((LogLevel) call->options.agent.log_level, call->options.agent.log_format == 1);
+	return check_run(&call->options.agent);
+}
+
+static size_t
+import_command_flags(Options *options, Flag flags[FLAGS_MAX])
+{
+	return import_flags(&options->exchange, flags);
+}
+
+static ExitCode
+import_command_run(const Call *call)
+{
+	log_configure((LogLevel) call->options.exchange.log_level,
+				  call->options.exchange.log_format == 1);
+	return import_run(&call->options.exchange, call->operands, call->operand_count);
+}
+
+static size_t
+export_command_flags(Options *options, Flag flags[FLAGS_MAX])
+{
+	return export_flags(&options->exchange, flags);
+}
+
+static ExitCode
+export_command_run(const Call *call)
+{
+	log_configure((LogLevel) call->options.exchange.log_level,
+				  call->options.exchange.log_format == 1);
+	return export_run(&call->options.exchange);
+}
+
 static const Command commands[] = {
-	{ "agent", "sample what the CPUs of this host do", agent_flags, agent_run },
-	{ "check", "say what this host and the database have, and what is missing", check_flags,
-	  check_run },
+	{ "agent", "", "sample what the CPUs of this host do", agent_command_flags, agent_command_run },
+	{ "check", "", "say what this host and the database have, and what is missing",
+	  check_command_flags, check_command_run },
+	{ "import", " FILE...", "store profiles of pprof, folded stacks, output of perf script",
+	  import_command_flags, import_command_run },
+	{ "export", "", "write merged profiles for pprof, speedscope and others", export_command_flags,
+	  export_command_run },
 };
 
 #define COMMAND_COUNT (sizeof(commands) / sizeof(commands[0]))
@@ -36,11 +113,11 @@ print_help(FILE *output)
 					"Usage: profstore-collector COMMAND [FLAGS]\n\n");
 	for (size_t i = 0; i < COMMAND_COUNT; i++)
 	{
-		AgentOptions options;
-		Flag flags[AGENT_FLAGS_MAX];
+		Options options;
+		Flag flags[FLAGS_MAX];
 		size_t count = commands[i].flags(&options, flags);
 
-		fprintf(output, "%s: %s\n", commands[i].name, commands[i].help);
+		fprintf(output, "%s%s: %s\n", commands[i].name, commands[i].operands, commands[i].help);
 		flags_help(flags, count, output);
 		fputc('\n', output);
 	}
@@ -52,28 +129,31 @@ print_help(FILE *output)
 static ExitCode
 run_command(const Command *command, int count, char **arguments, Failure *failure)
 {
-	AgentOptions options;
-	Flag flags[AGENT_FLAGS_MAX];
-	size_t flag_count = command->flags(&options, flags);
+	Call call = { .operands = arguments };
+	Flag flags[FLAGS_MAX];
+	size_t flag_count = command->flags(&call.options, flags);
 	ExitCode code;
 
 	for (int i = 0; i < count; i++)
 	{
 		if (strcmp(arguments[i], "--help") == 0)
 		{
-			printf("Usage: profstore-collector %s [FLAGS]\n\n", command->name);
+			printf("Usage: profstore-collector %s [FLAGS]%s\n\n", command->name, command->operands);
 			flags_help(flags, flag_count, stdout);
 			return EXIT_OK;
 		}
 	}
-	code = flags_parse(flags, flag_count, count, arguments, failure);
+	if (command->operands[0] == '\0')
+		code = flags_parse(flags, flag_count, count, arguments, failure);
+	else
+		code =
+			flags_parse_operands(flags, flag_count, count, arguments, &call.operand_count, failure);
 	if (code != EXIT_OK)
 	{
 		failure_log(failure, "main");
 		return code;
 	}
-	log_configure((LogLevel) options.log_level, options.log_format == 1);
-	return command->run(&options);
+	return command->run(&call);
 }
 
 int

@@ -24,6 +24,7 @@
 #include "agent/sampler.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/progress.h"
 #include "symbols/symbolizer.h"
 #include "writer/writer.h"
 
@@ -358,7 +359,7 @@ stop(Agent *agent, ExitCode code)
 	flusher_stop(agent->flusher, symbols_deadline(agent, stopped_ns));
 	flusher_stats(agent->flusher, &agent->report.resolved);
 	if (agent->options->progress && agent->options->duration_ms > 0)
-		report_progress_end();
+		progress_end();
 	if (!writer_drain(agent->writer, drain_ms(agent, stopped_ns)) && code == EXIT_OK)
 	{
 		log_event(LOG_ERROR, "agent", "could not store all samples before the end",

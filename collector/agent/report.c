@@ -9,31 +9,17 @@
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/time.h>
-#include <unistd.h>
 
-#define BAR_WIDTH 40
+#include "base/progress.h"
 
 void
 report_progress(int64_t elapsed_ms, int64_t duration_ms, uint64_t samples)
 {
-	char bar[BAR_WIDTH + 1];
-	int64_t filled = elapsed_ms * BAR_WIDTH / duration_ms;
+	char text[96];
 
-	if (!isatty(STDERR_FILENO))
-		return;
-	for (int64_t i = 0; i < BAR_WIDTH; i++)
-		bar[i] = i < filled ? '#' : '.';
-	bar[BAR_WIDTH] = '\0';
-	fprintf(stderr, "\r[%s] %" PRId64 " of %" PRId64 " s, %" PRIu64 " samples ", bar,
-			elapsed_ms / 1000, duration_ms / 1000, samples);
-	fflush(stderr);
-}
-
-void
-report_progress_end(void)
-{
-	if (isatty(STDERR_FILENO))
-		fputc('\n', stderr);
+	snprintf(text, sizeof(text), "%" PRId64 " of %" PRId64 " s, %" PRIu64 " samples",
+			 elapsed_ms / 1000, duration_ms / 1000, samples);
+	progress_draw(elapsed_ms, duration_ms, text);
 }
 
 static int64_t

@@ -32,7 +32,6 @@ typedef struct Report
 
 /* Redraws the bar on standard error; nothing where that is no terminal. */
 void report_progress(int64_t elapsed_ms, int64_t duration_ms, uint64_t samples);
-void report_progress_end(void);
 
 /* key=value lines; collector/README.md lists the keys. Closes the file. 0 or -errno. */
 int report_write(FILE *file, const Report *report, Losses *losses);

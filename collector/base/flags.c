@@ -198,8 +198,10 @@ read_value(const Flag *flag, const char *text, Failure *failure)
 }
 
 ExitCode
-flags_parse(const Flag *flags, size_t flag_count, int count, char **arguments, Failure *failure)
+flags_parse_operands(const Flag *flags, size_t flag_count, int count, char **arguments,
+					 size_t *operand_count, Failure *failure)
 {
+	*operand_count = 0;
 	for (int i = 0; i < count; i++)
 	{
 		const char *name = arguments[i] + 2;
@@ -210,10 +212,8 @@ flags_parse(const Flag *flags, size_t flag_count, int count, char **arguments, F
 
 		if (strncmp(arguments[i], "--", 2) != 0)
 		{
-			failure_set(failure, EXIT_USAGE, "unexpected argument");
-			failure_detail(failure, "\"%s\" is no flag.", arguments[i]);
-			failure_hint(failure, "--help lists all flags.");
-			return failure->code;
+			arguments[(*operand_count)++] = arguments[i];
+			continue;
 		}
 		snprintf(bare, sizeof(bare), "%.*s",
 				 (int) (value != NULL ? value - name : (ptrdiff_t) strlen(name)), name);
@@ -241,6 +241,21 @@ flags_parse(const Flag *flags, size_t flag_count, int count, char **arguments, F
 			return code;
 	}
 	return EXIT_OK;
+}
+
+ExitCode
+flags_parse(const Flag *flags, size_t flag_count, int count, char **arguments, Failure *failure)
+{
+	size_t operand_count;
+	ExitCode code =
+		flags_parse_operands(flags, flag_count, count, arguments, &operand_count, failure);
+
+	if (code != EXIT_OK || operand_count == 0)
+		return code;
+	failure_set(failure, EXIT_USAGE, "unexpected argument");
+	failure_detail(failure, "\"%s\" is no flag.", arguments[0]);
+	failure_hint(failure, "--help lists all flags.");
+	return failure->code;
 }
 
 void

@@ -15,7 +15,7 @@
 #include "writer/db_error.h"
 #include "writer/wire.h"
 
-#define STATEMENT_MAX_PARAMS 5
+#define STATEMENT_MAX_PARAMS 7
 
 typedef struct Connection
 {

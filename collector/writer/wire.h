@@ -23,6 +23,7 @@
 #include <stdint.h>
 
 /* OIDs of built-in types: fixed for ever by PostgreSQL's catalog. */
+#define WIRE_BYTEA			   17
 #define WIRE_INT8			   20
 #define WIRE_INT4			   23
 #define WIRE_TEXT			   25

@@ -1,0 +1,119 @@
+/*
+ * export.c
+ *		"export": the answer of an exporting function into a file.
+ */
+#include "exchange/exchange.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "writer/connection.h"
+#include "writer/wire.h"
+
+#define MODULE "export"
+
+#define PARAM_COUNT 7
+
+/* Parameters of all statements; filters that are not given come as empty texts, which are none. */
+#define RANGE	"$1, $2::timestamptz, $3::timestamptz"
+#define FILTERS "focus => $4, ignore => $5, show => $6, hide => $7"
+
+/* By the index of the format; each result is one bytea. */
+static const char *const statements[] = {
+	"SELECT profstore.pprof(" RANGE ", " FILTERS ")",
+	"SELECT coalesce(string_agg(convert_to(stack || ' ' || value || E'\\n', 'UTF8'), ''), '') "
+	"FROM profstore.folded(" RANGE ", " FILTERS ")",
+	"SELECT convert_to(profstore.speedscope(" RANGE ", " FILTERS ")::text, 'UTF8')",
+	"SELECT convert_to(profstore.flamegraph_json(" RANGE ", " FILTERS ")::text, 'UTF8')",
+	"SELECT convert_to(profstore.firefox_profile(" RANGE ", " FILTERS ")::text, 'UTF8')",
+	"SELECT convert_to(profstore.flamegraph_html(" RANGE ", " FILTERS "), 'UTF8')",
+};
+
+static ExitCode
+write_result(const char *file, const PGresult *result, Failure *failure)
+{
+	FILE *output = file == NULL ? stdout : fopen(file, "we");
+	size_t length = (size_t) PQgetlength(result, 0, 0);
+	bool written;
+
+	if (output != NULL)
+	{
+		written = fwrite(PQgetvalue(result, 0, 0), 1, length, output) == length;
+		written = (output == stdout ? fflush(output) : fclose(output)) == 0 && written;
+		if (written)
+			return EXIT_OK;
+	}
+	failure_set(failure, EXIT_IO, "could not write file");
+	failure_detail(failure, "%s: %s.", file == NULL ? "standard output" : file, strerror(errno));
+	return failure->code;
+}
+
+static ExitCode
+run_export(Connection *connection, const ExchangeOptions *options, Failure *failure)
+{
+	const char *texts[PARAM_COUNT] = { options->selector, options->from,   options->to,
+									   options->focus,	  options->ignore, options->show,
+									   options->hide };
+	Buffer params[PARAM_COUNT] = { 0 };
+	Statement statement = { .sql = statements[options->format],
+							.failure = "could not export",
+							.param_count = PARAM_COUNT };
+	PGresult *result = NULL;
+	DbError error;
+	ExitCode code;
+
+	for (int i = 0; i < PARAM_COUNT; i++)
+	{
+		const char *text = texts[i] == NULL ? "" : texts[i];
+
+		buffer_put_bytes(&params[i], text, strlen(text));
+		statement.params[i] = (StatementParam){ WIRE_TEXT, &params[i] };
+	}
+	if (connection_run(connection, &statement, 1, &result, &error) == DB_OK)
+	{
+		code = write_result(options->output, result, failure);
+		PQclear(result);
+	}
+	else
+	{
+		*failure = error.failure;
+		/* a selector, time or expression that is none */
+		if (strncmp(error.sqlstate, "22", 2) == 0 || strcmp(error.sqlstate, "42601") == 0)
+		{
+			failure->code = EXIT_CONFIG;
+			failure_hint(failure, "%s", "");
+		}
+		code = failure->code;
+	}
+	for (int i = 0; i < PARAM_COUNT; i++)
+		buffer_fini(&params[i]);
+	return code;
+}
+
+ExitCode
+export_run(const ExchangeOptions *options)
+{
+	Connection connection = { .wake_fd = -1 };
+	Failure failure;
+	DbError error;
+	ExitCode code;
+
+	if (options->selector == NULL)
+	{
+		code = failure_set(&failure, EXIT_USAGE, "no selector given");
+		failure_hint(&failure, "--selector takes one of SELECT profile_type FROM "
+							   "profstore.profile_types(), and labels in braces behind it.");
+	}
+	else if (connection_open(&connection, options->database, &error) != DB_OK)
+	{
+		failure = error.failure;
+		code = failure.code;
+	}
+	else
+		code = run_export(&connection, options, &failure);
+	if (code != EXIT_OK)
+		failure_log(&failure, MODULE);
+	connection_close(&connection);
+	return code;
+}

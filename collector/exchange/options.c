@@ -1,0 +1,90 @@
+/*
+ * options.c
+ *		Tables of flags.
+ */
+#include "exchange/exchange.h"
+
+#include <string.h>
+
+#include "base/log.h"
+
+static const char *const log_levels[] = { "debug", "info", "warning", "error", NULL };
+static const char *const log_formats[] = { "logfmt", "json", NULL };
+static const char *const import_formats[] = { "auto", "pprof", "folded", "perf-script", NULL };
+static const char *const export_formats[] = { "pprof",	 "folded", "speedscope", "json",
+											  "firefox", "html",   NULL };
+
+static size_t
+common_flags(ExchangeOptions *options, Flag *flags)
+{
+	size_t count = 0;
+
+	memset(options, 0, sizeof(*options));
+	options->database = "";
+	options->log_level = LOG_INFO;
+	flags[count++] = (Flag){ "db", FLAG_TEXT, &options->database, "CONNINFO",
+							 "database, as libpq takes it; default: the PG* environment" };
+	flags[count++] = (Flag){ .name = "log-level",
+							 .kind = FLAG_CHOICE,
+							 .value = &options->log_level,
+							 .argument = "LEVEL",
+							 .help = "debug, info (default), warning or error",
+							 .choices = log_levels };
+	flags[count++] = (Flag){ .name = "log-format",
+							 .kind = FLAG_CHOICE,
+							 .value = &options->log_format,
+							 .argument = "FORMAT",
+							 .help = "logfmt (default) or json",
+							 .choices = log_formats };
+	return count;
+}
+
+size_t
+import_flags(ExchangeOptions *options, Flag flags[EXCHANGE_FLAGS_MAX])
+{
+	size_t count = common_flags(options, flags);
+
+	options->labels = "";
+	flags[count++] = (Flag){ .name = "format",
+							 .kind = FLAG_CHOICE,
+							 .value = &options->format,
+							 .argument = "FORMAT",
+							 .help = "pprof, folded, perf-script; default: by content",
+							 .choices = import_formats };
+	flags[count++] = (Flag){ "labels", FLAG_TEXT, &options->labels, "LIST",
+							 "name=value,...: labels of all series; __name__ names the profile" };
+	flags[count++] = (Flag){ "at", FLAG_TEXT, &options->at, "TIME",
+							 "time of the samples; default: the file's own, else now" };
+	return count;
+}
+
+size_t
+export_flags(ExchangeOptions *options, Flag flags[EXCHANGE_FLAGS_MAX])
+{
+	size_t count = common_flags(options, flags);
+
+	options->from = "-infinity";
+	options->to = "infinity";
+	flags[count++] = (Flag){ .name = "format",
+							 .kind = FLAG_CHOICE,
+							 .value = &options->format,
+							 .argument = "FORMAT",
+							 .help = "pprof (default), folded, speedscope, json, firefox, html",
+							 .choices = export_formats };
+	flags[count++] = (Flag){ "selector", FLAG_TEXT, &options->selector, "SELECTOR",
+							 "profile type and labels: type{name=\"value\"}" };
+	flags[count++] = (Flag){ "from", FLAG_TEXT, &options->from, "TIME",
+							 "begin of the range, as PostgreSQL reads it; default: open" };
+	flags[count++] = (Flag){ "to", FLAG_TEXT, &options->to, "TIME", "end of the range" };
+	flags[count++] =
+		(Flag){ "focus", FLAG_TEXT, &options->focus, "REGEX", "only stacks with such a function" };
+	flags[count++] =
+		(Flag){ "ignore", FLAG_TEXT, &options->ignore, "REGEX", "no stacks with such a function" };
+	flags[count++] =
+		(Flag){ "show", FLAG_TEXT, &options->show, "REGEX", "only frames of such functions" };
+	flags[count++] =
+		(Flag){ "hide", FLAG_TEXT, &options->hide, "REGEX", "no frames of such functions" };
+	flags[count++] = (Flag){ "output", FLAG_TEXT, &options->output, "FILE",
+							 "file to write; default: standard output" };
+	return count;
+}

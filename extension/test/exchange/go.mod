@@ -1,0 +1,3 @@
+module profstore/exchange
+
+go 1.19
