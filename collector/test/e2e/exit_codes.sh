@@ -53,6 +53,14 @@ exits 6 'does not exist' "no such database" "$collector" agent --db "dbname=nosu
 exits 6 'could not connect to database' "no server" "$collector" agent --db "host=/nonexistent" --duration 1s
 exits 6 'CREATE EXTENSION' "extension missing" "$collector" agent --db "dbname=postgres" --duration 1s
 exits 6 'database +profstore +missing' "check without server" "$collector" check --db "host=/nonexistent"
+exits 2 'no file given' "import without a file" "$collector" import
+exits 2 'no selector given' "export without a selector" "$collector" export
+exits 3 'does not take ."service' "labels that are none" "$collector" import --labels service /dev/null
+exits 3 'invalid selector' "export by a selector that is none" "$collector" export --selector 'x{'
+exits 6 'could not connect to database' "import without a server" "$collector" import --db "host=/nonexistent" /dev/null
+exits 7 'could not read file' "import of a file that is not there" "$collector" import /nonexistent
+echo 'main 1.5' >"$work/bad.folded"
+exits 7 'byte 0' "import of a file that is refused" "$collector" import --format folded "$work/bad.folded"
 exits 7 'could not open the summary' "summary cannot be opened: told before sampling" "$collector" agent --duration 1h --summary /nonexistent/file
 exits 7 'could not write the summary' "summary cannot be written" "$collector" agent --duration 1s --summary /dev/full
 

@@ -1,0 +1,93 @@
+/*
+ * test_exchange.c
+ *		What "import" makes of files and labels before the database sees them, and operands between flags.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "exchange/exchange.h"
+
+static void
+assert_format(const char *content, ImportFormat expected)
+{
+	assert_int_equal(import_format_of(content, strlen(content)), expected);
+}
+
+static void
+test_formats(void **state)
+{
+	assert_int_equal(import_format_of("\x1f\x8b\x08\x00", 4), IMPORT_PPROF);
+	assert_int_equal(import_format_of("\x0a\x04\x08\x01\x10\x02", 6), IMPORT_PPROF);
+	assert_format("main;work 12\n", IMPORT_FOLDED);
+	assert_format("# a comment\n\nmain;a b 12\r\n", IMPORT_FOLDED);
+	assert_format("main;work 12", IMPORT_FOLDED);
+	assert_format("java 1/2 [003]  1.5:  10 cycles:u:\n\t12 f (x)\n", IMPORT_PERF_SCRIPT);
+	assert_format("", IMPORT_FOLDED);
+}
+
+static void
+assert_labels(const char *labels, const char *expected)
+{
+	Failure failure;
+	char *json = import_labels_json(labels, &failure);
+
+	if (expected == NULL)
+	{
+		assert_null(json);
+		assert_int_equal(failure.code, EXIT_CONFIG);
+	}
+	else
+		assert_string_equal(json, expected);
+	free(json);
+}
+
+static void
+test_labels(void **state)
+{
+	assert_labels("", "{}");
+	assert_labels("a=b,c=d=e", "{\"a\":\"b\",\"c\":\"d=e\"}");
+	assert_labels("a=x\"y\\\n", "{\"a\":\"x\\u0022y\\u005c\\u000a\"}");
+	assert_labels("a=", "{\"a\":\"\"}");
+	assert_labels("a", NULL);
+	assert_labels("a=b,=c", NULL);
+}
+
+static void
+test_operands(void **state)
+{
+	ExchangeOptions options;
+	Flag flags[EXCHANGE_FLAGS_MAX];
+	size_t flag_count = import_flags(&options, flags);
+	const char *given[] = { "one", "--at", "2026-01-01", "-", "--labels=a=b", "two" };
+	char **arguments = (char **) (uintptr_t) given;
+	Failure failure;
+	size_t count;
+
+	assert_int_equal(flags_parse_operands(flags, flag_count, 6, arguments, &count, &failure),
+					 EXIT_OK);
+	assert_int_equal(count, 3);
+	assert_string_equal(given[0], "one");
+	assert_string_equal(given[1], "-");
+	assert_string_equal(given[2], "two");
+	assert_string_equal(options.at, "2026-01-01");
+	assert_string_equal(options.labels, "a=b");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_formats),
+		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_operands),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
