@@ -89,6 +89,25 @@ SELECT level, function, total FROM profstore.callees(:'cpu' || '{node="c"}', '20
 SELECT level, function, total FROM profstore.callers(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-03', 'lib1.so', granularity => 'binary', max_nodes => 4);
 SELECT count(*) FROM profstore.folded(:'cpu', '2026-01-01', '2026-01-03', granularity => 'binary', hide => '{binary="lib1.so"}') WHERE stack ~ 'lib1';
 
+-- groups: below each value of the labels stands the flame graph of these series alone
+SELECT level, label, value FROM profstore.flamegraph(:'cpu', '2026-01-01', '2026-01-03', NULL, by => '{service}') WHERE level < 2;
+SELECT level, label, value FROM profstore.flamegraph(:'cpu', '2026-01-01', '2026-01-03', NULL, inverted => true, focus => 'fn1', by => '{service,node}') WHERE level < 2;
+CREATE FUNCTION below(by_value text, inverted bool) RETURNS TABLE (ord int8, level int, value int8, self int8, label text, file text, line int, lib text) LANGUAGE sql AS
+$$
+WITH f AS MATERIALIZED (SELECT * FROM profstore.flamegraph('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '2026-01-01', '2026-01-03', NULL, inverted, ignore => 'fn20',
+		by => '{service}')),
+	g AS (SELECT *, count(*) FILTER (WHERE f.level = 1) OVER (ORDER BY f.ord) AS n FROM f)
+SELECT row_number() OVER (ORDER BY g.ord), g.level - 1, g.value, g.self, CASE WHEN g.level = 1 THEN 'total' ELSE g.label END, g.file, g.line, g."binary"
+FROM g WHERE g.n = (SELECT h.n FROM g AS h WHERE h.level = 1 AND h.label = by_value)
+$$;
+SELECT v.name, i.inverted, (SELECT count(*) FROM below(v.name, i.inverted)) > 100 AS many,
+	(SELECT count(*) FROM (SELECT * FROM below(v.name, i.inverted) EXCEPT ALL SELECT ord + 1, level, value, self, label, file, line, "binary"
+		FROM profstore.flamegraph(:'cpu' || v.matcher, '2026-01-01', '2026-01-03', NULL, i.inverted, ignore => 'fn20')) AS d) AS differences
+FROM (VALUES ('web', '{service="web"}'), ('db', '{service="db"}'), ('service=""', '{service=""}')) AS v(name, matcher), (VALUES (false), (true)) AS i(inverted);
+SELECT level, label, value, self FROM profstore.flamegraph(:'cpu', '2026-02-01', '2026-02-03', by => '{service}');
+SELECT count(*), min(level), max(value) = (SELECT value FROM profstore.flamegraph(:'cpu', '2026-01-01', '2026-01-03', 1)) AS same_total, sum(self) = max(value) AS sums_up
+FROM profstore.flamegraph(:'cpu', '2026-01-01', '2026-01-03', 50, by => '{node}');
+
 -- the share: what is kept is what the flame graph shows
 SELECT count(*) FROM cases CROSS JOIN LATERAL profstore.filtered_share(:'cpu', '2026-01-01', '2026-01-03', ignore => filter, hide => 'fn') AS s
 	JOIN LATERAL profstore.flamegraph(:'cpu', '2026-01-01', '2026-01-03', max_nodes => 1, ignore => filter, hide => 'fn') AS f ON true

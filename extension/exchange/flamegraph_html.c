@@ -56,7 +56,7 @@ describe_view(FunctionCallInfo fcinfo, const PfsFlamegraph *flame)
 PGDLLEXPORT Datum
 profstore_flamegraph_html(PG_FUNCTION_ARGS)
 {
-	PfsFlamegraph flame = pfs_flamegraph_query(fcinfo);
+	PfsFlamegraph flame = pfs_flamegraph_query(fcinfo, NULL);
 	const char *selector = text_to_cstring(PG_GETARG_TEXT_PP(PFS_FLAME_ARG_SELECTOR));
 	const char *title =
 		PG_ARGISNULL(ARG_TITLE) ? selector : text_to_cstring(PG_GETARG_TEXT_PP(ARG_TITLE));

@@ -127,7 +127,7 @@ profstore_speedscope(PG_FUNCTION_ARGS)
 PGDLLEXPORT Datum
 profstore_flamegraph_json(PG_FUNCTION_ARGS)
 {
-	PfsFlamegraph flame = pfs_flamegraph_query(fcinfo);
+	PfsFlamegraph flame = pfs_flamegraph_query(fcinfo, NULL);
 	StringInfoData json;
 
 	initStringInfo(&json);

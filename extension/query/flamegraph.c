@@ -4,9 +4,13 @@
  */
 #include "query/flamegraph.h"
 
+#include "query/allocate.h"
 #include "query/comparison.h"
 #include "query/merged.h"
+#include "query/series_groups.h"
 #include "query/srf.h"
+
+#define ARG_BY PFS_FLAME_ARG_COUNT
 
 /* Result columns. In a comparison value and self are the base's, and what it is compared with stands in the last two. */
 enum
@@ -48,8 +52,38 @@ pfs_max_nodes_get(FunctionCallInfo fcinfo, int argument)
 	return (uint32) max_nodes;
 }
 
+/*
+ * The tree of each group of series below a node of its own. A group is scanned by itself, which reads what the whole
+ * would, since segments are sorted by series.
+ */
+static PfsFrameTree *
+query_groups(const PfsSelection *selection, ArrayType *by, const PfsFilters *filters, bool inverted)
+{
+	PfsSeriesGroups series = pfs_series_groups(selection, by);
+	PfsStackGroup *groups = PFS_ARRAY(PfsStackGroup, series.count);
+
+	for (int32 i = 0; i < series.count; i++)
+	{
+		PfsSelection part = *selection;
+
+		part.series = PFS_ARRAY(PfsSeries, selection->series_count);
+		part.series_ids = PFS_ARRAY(int64, selection->series_count);
+		part.series_count = 0;
+		for (int j = 0; j < selection->series_count; j++)
+		{
+			if (series.of_series[selection->series[j].index] != i)
+				continue;
+			part.series[part.series_count] = selection->series[j];
+			part.series_ids[part.series_count++] = selection->series_ids[j];
+		}
+		groups[i].name = series.groups[i].metric;
+		groups[i].sums = pfs_stack_sums(&part);
+	}
+	return pfs_frame_tree_build_groups(groups, series.count, filters, inverted);
+}
+
 PfsFlamegraph
-pfs_flamegraph_query(FunctionCallInfo fcinfo)
+pfs_flamegraph_query(FunctionCallInfo fcinfo, ArrayType *by)
 {
 	PfsFlamegraph flame;
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, PFS_FLAME_ARG_FILTERS);
@@ -59,7 +93,9 @@ pfs_flamegraph_query(FunctionCallInfo fcinfo)
 	flame.selection = pfs_selection_get(fcinfo, PFS_FLAME_ARG_SELECTOR);
 	flame.inverted =
 		!PG_ARGISNULL(PFS_FLAME_ARG_INVERTED) && PG_GETARG_BOOL(PFS_FLAME_ARG_INVERTED);
-	tree = pfs_frame_tree_query(flame.selection, &filters, flame.inverted);
+	tree = by != NULL && ArrayGetNItems(ARR_NDIM(by), ARR_DIMS(by)) > 0
+			   ? query_groups(flame.selection, by, &filters, flame.inverted)
+			   : pfs_frame_tree_query(flame.selection, &filters, flame.inverted);
 	flame.rows = pfs_flame_rows(tree, max_nodes);
 	return flame;
 }
@@ -94,13 +130,14 @@ put_row(const PfsRows *rows, int32 ord, const PfsFlameRow *row, bool is_diff)
 }
 
 /*
- * flamegraph(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide, granularity)
+ * flamegraph(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide, granularity, by)
  */
 PGDLLEXPORT Datum
 profstore_flamegraph(PG_FUNCTION_ARGS)
 {
 	PfsRows rows = pfs_rows_begin(fcinfo);
-	PfsFlamegraph flame = pfs_flamegraph_query(fcinfo);
+	PfsFlamegraph flame =
+		pfs_flamegraph_query(fcinfo, PG_ARGISNULL(ARG_BY) ? NULL : PG_GETARG_ARRAYTYPE_P(ARG_BY));
 
 	for (uint32 i = 0; i < flame.rows.count; i++)
 		put_row(&rows, (int32) i, &flame.rows.rows[i], false);

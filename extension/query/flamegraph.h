@@ -10,6 +10,7 @@
 #include "fmgr.h"
 #include "query/flame_rows.h"
 #include "query/selection.h"
+#include "utils/array.h"
 
 /* First arguments of such a function, with those of pfs_frame_filters_get from PFS_FLAME_ARG_FILTERS on. */
 enum
@@ -28,8 +29,8 @@ typedef struct PfsFlamegraph
 	PfsFlameRows rows; /* at least the root's; nodes may be asked for their source */
 } PfsFlamegraph;
 
-/* Lives in CurrentMemoryContext. */
-PfsFlamegraph pfs_flamegraph_query(FunctionCallInfo fcinfo);
+/* Lives in CurrentMemoryContext. by has names of labels whose values come before the first frame; NULL: none. */
+PfsFlamegraph pfs_flamegraph_query(FunctionCallInfo fcinfo, ArrayType *by);
 
 /* The limit of an argument max_nodes; NULL is PFS_NO_ROW_LIMIT. Raises INVALID_PARAMETER_VALUE. */
 uint32 pfs_max_nodes_get(FunctionCallInfo fcinfo, int argument);

@@ -136,27 +136,59 @@ pfs_frame_tree_walk(PfsFrameTree *tree, PfsFrameVisit enter, PfsFrameVisit leave
 	} while (node != 0);
 }
 
-PfsFrameTree *
-pfs_frame_tree_build(const PfsStackSums *sums, const PfsFilters *filters, bool inverted,
-					 const char *function)
+static PfsFrameTree *
+create_tree(const PfsFilters *filters)
 {
 	PfsFrameTree *tree = palloc0(sizeof(PfsFrameTree));
-	PfsFrameNode root = { 0 };
-	uint32 start = PFS_NO_SYMBOL;
 
 	tree->folding = filters->granularity == PFS_BY_FILE || filters->granularity == PFS_BY_BINARY ||
 					filters->granularity == PFS_BY_SOURCE_LINE;
 	pfs_dictionary_begin();
 	tree->symbols = pfs_symbols_create(filters);
-	if (function != NULL)
-		start = pfs_symbol_intern(tree->symbols, function);
-	tree->walk = pfs_stack_walk_begin(sums, tree->symbols, inverted, start);
-	tree->latest = PFS_ARRAY0(uint32, pfs_symbol_count(tree->symbols));
 	tree->capacity = INITIAL_NODES;
 	tree->nodes = PFS_ARRAY(PfsFrameNode, tree->capacity);
-	root.symbol = start;
-	root.walkers = pfs_stack_walk_start(tree->walk, &root.total);
+	return tree;
+}
+
+PfsFrameTree *
+pfs_frame_tree_build(const PfsStackSums *sums, const PfsFilters *filters, bool inverted,
+					 const char *function)
+{
+	PfsFrameTree *tree = create_tree(filters);
+	PfsFrameNode root = { .symbol = PFS_NO_SYMBOL };
+
+	if (function != NULL)
+		root.symbol = pfs_symbol_intern(tree->symbols, function);
+	tree->walk = pfs_stack_walk_create(tree->symbols, inverted, root.symbol);
+	root.walkers = pfs_stack_walk_add(tree->walk, sums, &root.total);
+	tree->latest = PFS_ARRAY0(uint32, pfs_symbol_count(tree->symbols));
 	append_node(tree, &root);
+	return tree;
+}
+
+PfsFrameTree *
+pfs_frame_tree_build_groups(const PfsStackGroup *groups, int32 count, const PfsFilters *filters,
+							bool inverted)
+{
+	PfsFrameTree *tree = create_tree(filters);
+	PfsFrameNode root = { .symbol = PFS_NO_SYMBOL, .walkers = PFS_NO_WALKER, .first_child = 1 };
+
+	tree->walk = pfs_stack_walk_create(tree->symbols, inverted, PFS_NO_SYMBOL);
+	append_node(tree, &root);
+	for (int32 i = 0; i < count; i++)
+	{
+		PfsFrameNode node = { .symbol = pfs_symbol_intern(tree->symbols, groups[i].name),
+							  .oldest = (uint32) i };
+
+		node.walkers = pfs_stack_walk_add(tree->walk, &groups[i].sums, &node.total);
+		if (node.walkers == PFS_NO_WALKER)
+			continue;
+		append_node(tree, &node);
+		root.total = pfs_add_sides(root.total, node.total);
+	}
+	root.child_count = tree->count - 1;
+	tree->nodes[0] = root;
+	tree->latest = PFS_ARRAY0(uint32, pfs_symbol_count(tree->symbols));
 	return tree;
 }
 

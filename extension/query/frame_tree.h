@@ -42,12 +42,23 @@ typedef struct PfsFrameTree
 
 /*
  * A tree of the stacks that the filters let pass, its root not yet expanded. function names where stacks begin, as
- * for pfs_stack_walk_begin; NULL: at their root or leaf. filters and function must outlive the tree. Begins the use
+ * for pfs_stack_walk_create; NULL: at their root or leaf. filters and function must outlive the tree. Begins the use
  * of the dictionary. Lives in CurrentMemoryContext. Raises NUMERIC_VALUE_OUT_OF_RANGE where a total does not
  * fit int8.
  */
 PfsFrameTree *pfs_frame_tree_build(const PfsStackSums *sums, const PfsFilters *filters,
 								   bool inverted, const char *function);
+
+/* Stacks that have a node of their own right below the root. */
+typedef struct PfsStackGroup
+{
+	const char *name;
+	PfsStackSums sums;
+} PfsStackGroup;
+
+/* The same of stacks in groups. */
+PfsFrameTree *pfs_frame_tree_build_groups(const PfsStackGroup *groups, int32 count,
+										  const PfsFilters *filters, bool inverted);
 
 /* Sums and tree of one selection. */
 PfsFrameTree *pfs_frame_tree_query(const PfsSelection *selection, const PfsFilters *filters,

@@ -109,12 +109,13 @@ COMMENT ON FUNCTION profstore.timeseries(text, timestamptz, timestamptz, interva
 
 CREATE FUNCTION profstore.flamegraph(selector text, from_ts timestamptz, to_ts timestamptz, max_nodes int4 DEFAULT 8192,
 						   inverted bool DEFAULT false, focus text DEFAULT NULL, ignore text DEFAULT NULL,
-						   show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
+						   show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function',
+						   by text[] DEFAULT '{}')
 	RETURNS TABLE (ord int4, level int4, value int8, self int8, label text, truncated bool, file text, line int4,
 			   "binary" text)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 8192
 	AS 'MODULE_PATHNAME', 'profstore_flamegraph';
-COMMENT ON FUNCTION profstore.flamegraph(text, timestamptz, timestamptz, int4, bool, text, text, text, text, text) IS 'merged stacks as a tree in depth-first order (ORDER BY ord), as the flame-graph panel of Grafana takes it; inverted: from the leaves';
+COMMENT ON FUNCTION profstore.flamegraph(text, timestamptz, timestamptz, int4, bool, text, text, text, text, text, text[]) IS 'merged stacks as a tree in depth-first order (ORDER BY ord), as the flame-graph panel of Grafana takes it; inverted: from the leaves; by: values of these labels come before the first frame';
 
 CREATE FUNCTION profstore.flamegraph_diff(selector text, base_from timestamptz, base_to timestamptz, from_ts timestamptz,
 								to_ts timestamptz, base_selector text DEFAULT NULL, absolute bool DEFAULT false,

@@ -40,7 +40,7 @@ struct PfsStackWalk
 	Walker *walkers;
 	uint32 walker_count;
 	uint32 walker_capacity;
-	uint32 start;
+	uint32 start; /* what is being added; so the next */
 	PfsSides start_total;
 };
 
@@ -219,14 +219,9 @@ add_leaf_first(PfsStackWalk *walk, const PfsTouched *touched, const bool *passin
 }
 
 PfsStackWalk *
-pfs_stack_walk_begin(const PfsStackSums *sums, PfsSymbols *symbols, bool inverted, uint32 function)
+pfs_stack_walk_create(PfsSymbols *symbols, bool inverted, uint32 function)
 {
 	PfsStackWalk *walk = palloc0(sizeof(PfsStackWalk));
-	MemoryContext caller = CurrentMemoryContext;
-	MemoryContext context =
-		AllocSetContextCreate(caller, "profstore partition", ALLOCSET_DEFAULT_SIZES);
-	PfsTouched touched;
-	uint32 next = 0;
 
 	walk->symbols = symbols;
 	walk->inverted = inverted;
@@ -234,14 +229,27 @@ pfs_stack_walk_begin(const PfsStackSums *sums, PfsSymbols *symbols, bool inverte
 	walk->node_capacity = walk->walker_capacity = INITIAL_NODES;
 	walk->nodes = PFS_ARRAY(StackNode, INITIAL_NODES);
 	walk->walkers = PFS_ARRAY(Walker, INITIAL_NODES);
+	return walk;
+}
+
+uint32
+pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, PfsSides *total)
+{
+	MemoryContext caller = CurrentMemoryContext;
+	MemoryContext context =
+		AllocSetContextCreate(caller, "profstore partition", ALLOCSET_DEFAULT_SIZES);
+	PfsTouched touched;
+	uint32 next = 0;
+
 	walk->start = PFS_NO_WALKER;
+	walk->start_total = (PfsSides){ 0, 0 };
 	MemoryContextSwitchTo(context);
 	while (pfs_touched_next(sums, &next, &touched))
 	{
-		const bool *passing = pfs_touched_passing(&touched, symbols);
+		const bool *passing = pfs_touched_passing(&touched, walk->symbols);
 
 		CHECK_FOR_INTERRUPTS();
-		if (inverted)
+		if (walk->inverted)
 			add_leaf_first(walk, &touched, passing);
 		else
 			add_root_first(walk, &touched, passing);
@@ -249,12 +257,6 @@ pfs_stack_walk_begin(const PfsStackSums *sums, PfsSymbols *symbols, bool inverte
 	}
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(context);
-	return walk;
-}
-
-uint32
-pfs_stack_walk_start(const PfsStackWalk *walk, PfsSides *total)
-{
 	*total = walk->start_total;
 	return walk->start;
 }

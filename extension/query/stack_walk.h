@@ -29,16 +29,17 @@ typedef struct PfsStep
 } PfsStep;
 
 /*
- * All stacks that the filters of symbols let pass, whose frames it loads. Where function is a symbol, and not
- * PFS_NO_SYMBOL, the way begins at that function's outermost frame in each stack, and other stacks have none: root
- * first come what it calls, leaf first its callers. Lives in CurrentMemoryContext. Raises NUMERIC_VALUE_OUT_OF_RANGE
- * where a total does not fit int8.
+ * A walk without stacks. Where function is a symbol, and not PFS_NO_SYMBOL, the way begins at that function's outermost
+ * frame in each stack, and other stacks have none: root first come what it calls, leaf first its callers. Lives in
+ * CurrentMemoryContext.
  */
-PfsStackWalk *pfs_stack_walk_begin(const PfsStackSums *sums, PfsSymbols *symbols, bool inverted,
-								   uint32 function);
+PfsStackWalk *pfs_stack_walk_create(PfsSymbols *symbols, bool inverted, uint32 function);
 
-/* The list of all walkers before their first frame, which may be taken once, and the sum of their values. */
-uint32 pfs_stack_walk_start(const PfsStackWalk *walk, PfsSides *total);
+/*
+ * Adds the stacks that the filters of symbols let pass, whose frames it loads. Returns the list of their walkers before
+ * their first frame, and the sum of their values. Raises NUMERIC_VALUE_OUT_OF_RANGE where a total does not fit int8.
+ */
+uint32 pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, PfsSides *total);
 
 /*
  * Takes walkers off the list until one has a next frame. False when the list is empty. What ends before another frame is
