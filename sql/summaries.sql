@@ -62,19 +62,25 @@ FROM views AS v CROSS JOIN ranges AS r CROSS JOIN selectors AS s
 	CROSS JOIN LATERAL format(v.query, s.selector, r.from_ts, r.to_ts) AS q(query)
 	CROSS JOIN LATERAL (SELECT answer(q.query, true) AS with_sums, answer(q.query, false) AS without) AS a;
 SELECT * FROM differences;
+CREATE VIEW few_differences AS
+SELECT count(*) FILTER (WHERE a.with_sums IS DISTINCT FROM a.without) AS differences, count(*)
+FROM views AS v CROSS JOIN ranges AS r CROSS JOIN selectors AS s
+	CROSS JOIN LATERAL format(v.query, s.selector, r.from_ts, r.to_ts) AS q(query)
+	CROSS JOIN LATERAL (SELECT answer(q.query, true) AS with_sums, answer(q.query, false) AS without) AS a
+WHERE (v.n * 7 + length(s.selector) + extract(minute FROM r.from_ts)::int) % 6 = 0;
 
 -- late rows wait in segments without sums, rows of this transaction in memory
 BEGIN;
 CALL insert_dense('2026-01-01 20:30Z', 500);
-SELECT * FROM differences;
+SELECT * FROM few_differences;
 SAVEPOINT s;
 CALL insert_dense('2026-01-01 21:30Z', 18000);
 ROLLBACK TO s;
-SELECT * FROM differences;
+SELECT * FROM few_differences;
 COMMIT;
 -- compaction makes sums anew, of all rows
 SELECT profstore.compact() > 0 AS merged;
-SELECT * FROM differences;
+SELECT * FROM few_differences;
 SELECT * FROM profstore.verify();
 
 -- what was read: all segments from sums; those at the edges from rows
@@ -90,6 +96,79 @@ SET profstore.enable_summaries = off;
 SELECT count(*) > 100 AS rows FROM profstore.flamegraph(:'cpu' || '{}', '2026-01-01', '2026-01-02');
 SELECT segments, skipped, summed, "read" FROM profstore.last_scan();
 RESET profstore.enable_summaries;
+
+-- roll-ups: two segments of level 2 in an hour, since the small ones that come later are merged with each other alone
+TRUNCATE profstore.samples_20260101;
+CALL insert_dense('2026-01-01 21:00Z', 60000);
+SELECT profstore.compact();
+CALL insert_dense('2026-01-01 21:10Z', 1000);
+CALL insert_dense('2026-01-01 21:05Z', 1000);
+SELECT profstore.compact();
+CREATE VIEW rollups AS SELECT width / 60000000 AS minutes, class = 2147483647 AS marker, sample_count, stack_count > 50 AS stacks,
+	cardinality(segments) AS segments, cardinality(series) AS series, cardinality(others) AS others
+FROM profstore.rollups WHERE storage_id = profstore.storage_id('profstore.samples_20260101') ORDER BY width, class;
+TABLE rollups;
+SELECT * FROM profstore.verify();
+SELECT * FROM few_differences;
+-- one is read where all series of the type and all of its time are wanted
+CREATE PROCEDURE show_scan(selector text, from_ts timestamptz, to_ts timestamptz) LANGUAGE plpgsql AS $$
+DECLARE
+	scan record;
+BEGIN
+	PERFORM FROM profstore.flamegraph(selector, from_ts, to_ts);
+	SELECT * INTO scan FROM profstore.last_scan();
+	RAISE WARNING '% segments, % skipped, % summed, % read; one block: %', scan.segments, scan.skipped, scan.summed, scan."read", scan.blocks_read = 1;
+END
+$$;
+CALL show_scan(:'cpu' || '{}', '2026-01-01 21:00Z', '2026-01-01 22:00Z');
+CALL show_scan(:'cpu' || '{node=~".*"}', '2026-01-01 00:00Z', '2026-01-02 00:00Z');
+CALL show_scan(:'cpu' || '{node!="c"}', '2026-01-01 21:00Z', '2026-01-01 22:00Z');
+CALL show_scan(:'memory' || '{}', '2026-01-01 21:00Z', '2026-01-01 22:00Z');
+CALL show_scan(:'cpu' || '{}', '2026-01-01 21:00:00.000001Z', '2026-01-01 22:00Z');
+-- a role whose policy hides a series of the type is not shown its samples
+CREATE ROLE regress_profstore_sums;
+SELECT profstore.grant_read('regress_profstore_sums');
+GRANT SELECT ON views, ranges, selectors, few_differences TO regress_profstore_sums;
+ALTER TABLE profstore.series ENABLE ROW LEVEL SECURITY;
+CREATE POLICY p ON profstore.series FOR SELECT TO regress_profstore_sums USING (labels ->> 'node' <> 'a');
+SET ROLE regress_profstore_sums;
+SELECT * FROM few_differences;
+CALL show_scan(:'cpu' || '{}', '2026-01-01 21:00Z', '2026-01-01 22:00Z');
+RESET ROLE;
+ALTER TABLE profstore.series DISABLE ROW LEVEL SECURITY;
+-- late rows are read beside it, also those of this transaction
+CALL insert_dense('2026-01-01 21:20Z', 500);
+BEGIN;
+CALL insert_dense('2026-01-01 21:15Z', 500);
+CALL show_scan(:'cpu' || '{}', '2026-01-01 21:00Z', '2026-01-01 22:00Z');
+SELECT * FROM few_differences;
+ROLLBACK;
+-- it goes with a segment that it names, and comes back with that
+CALL insert_dense('2026-01-01 21:30Z', 1500);
+CALL insert_dense('2026-01-01 21:30Z', 1500);
+BEGIN;
+SELECT profstore.compact();
+TABLE rollups;
+SELECT * FROM few_differences;
+TRUNCATE profstore.samples_20260101;
+TABLE rollups;
+ROLLBACK;
+TABLE rollups;
+SELECT * FROM few_differences;
+-- damage
+BEGIN;
+UPDATE profstore.rollups SET payload = set_byte(payload, 40, 255 - get_byte(payload, 40));
+SELECT stream, problem FROM profstore.verify();
+SELECT count(*) FROM profstore.flamegraph(:'cpu' || '{}', '2026-01-01', '2026-01-02');
+ROLLBACK;
+BEGIN;
+UPDATE profstore.rollups SET series = others, others = series;
+SELECT stream, problem FROM profstore.verify();
+ROLLBACK;
+-- dropped with the table
+DROP VIEW rollups;
+DROP TABLE profstore.samples_20260101;
+SELECT count(*) FROM profstore.rollups;
 
 -- sums beyond int8, columns with nulls, and other types are left out; a key with nulls has no sums
 CREATE TABLE wide (time timestamptz, series_id int4, stack_id int8, a int8, b int2, c float8, d date, e int4) USING profstore;
@@ -120,3 +199,5 @@ $$;
 SELECT d.* FROM unnest(ARRAY['row_count = row_count', 'summary_byte_count = summary_byte_count + 1', 'summary = set_byte(summary, 0, 9)',
 	'summary = set_byte(summary, 0, 2)', 'summary = set_byte(summary, 1, 255)', 'summary = set_byte(summary, 9, 7)', 'summary = substr(summary, 1, length(summary) - 1)',
 	'summary = substr(summary, 1, 3)', 'stream_ids[5] = stream_ids[4]', 'summary = summary || summary', 'summary = NULL']) AS change, damage(change) AS d;
+DROP OWNED BY regress_profstore_sums;
+DROP ROLE regress_profstore_sums;

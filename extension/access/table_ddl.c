@@ -24,6 +24,7 @@
 #include "utils/timestamp.h"
 
 #include "store/directory.h"
+#include "store/rollup.h"
 #include "store/segment_io.h"
 #include "store/storage.h"
 #include "store/write_buffer.h"
@@ -47,6 +48,7 @@ drop_storage(int64 storage_id)
 {
 	pfs_write_buffer_drop(storage_id);
 	pfs_directory_delete(storage_id);
+	pfs_rollups_delete_all(storage_id);
 }
 
 /*

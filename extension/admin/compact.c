@@ -34,11 +34,13 @@ PG_FUNCTION_INFO_V1(profstore_compact_dictionary);
 #define OPEN_INPUTS 2
 
 int64
-pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments, uint32 max_steps)
+pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments, uint32 max_steps,
+				  bool *progressed)
 {
 	Relation relation;
 	int64 merged = 0;
 
+	*progressed = false;
 	if (!ConditionalLockRelationOid(relation_id, ShareUpdateExclusiveLock))
 	{
 		char *name = get_rel_name(relation_id);
@@ -70,8 +72,9 @@ pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments, uint3
 					(errmsg("stopped compacting table \"%s\": another transaction has changed its "
 							"segments",
 							RelationGetRelationName(relation))));
-		if (step != PFS_COMPACTION_MERGED)
+		if (step != PFS_COMPACTION_MERGED && step != PFS_COMPACTION_ROLLED_UP)
 			break;
+		*progressed = true;
 		merged += step_merged;
 	}
 	pfs_progress_end();
@@ -143,10 +146,11 @@ profstore_compact(PG_FUNCTION_ARGS)
 	foreach(cell, tables)
 	{
 		char kind = get_rel_relkind(lfirst_oid(cell));
+		bool progressed;
 
 		if ((kind == RELKIND_RELATION || kind == RELKIND_MATVIEW) && merged < max_segments)
-			merged +=
-				pfs_compact_table(lfirst_oid(cell), OPEN_INPUTS, max_segments - merged, UINT32_MAX);
+			merged += pfs_compact_table(lfirst_oid(cell), OPEN_INPUTS, max_segments - merged,
+										UINT32_MAX, &progressed);
 	}
 	if (relation_id == pfs_relation_oid("samples"))
 		(void) pfs_chunks_merge(UINT32_MAX);

@@ -159,19 +159,19 @@ profstore_launcher_main(Datum unused)
 	}
 }
 
-/* One merge in a transaction of its own; false where there was none to do. */
+/* One merge or roll-up in a transaction of its own; false where there was none to do. */
 static bool
 compact_step(Oid table_id)
 {
-	bool merged;
+	bool progressed;
 
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
 	PushActiveSnapshot(GetTransactionSnapshot());
-	merged = pfs_compact_table(table_id, OPEN_INPUTS, PG_INT64_MAX, 1) > 0;
+	pfs_compact_table(table_id, OPEN_INPUTS, PG_INT64_MAX, 1, &progressed);
 	PopActiveSnapshot();
 	CommitTransactionCommand();
-	return merged;
+	return progressed;
 }
 
 static void

@@ -21,6 +21,7 @@
 #include "dictionary/cache.h"
 #include "dictionary/dictionary.h"
 #include "dictionary/epoch.h"
+#include "dictionary/series_classes.h"
 
 #define SCHEMA_NAME "profstore"
 
@@ -183,4 +184,5 @@ pfs_dictionary_init(void)
 		&cache_size_mb, 256, 16, INT_MAX, PGC_USERSET, GUC_UNIT_MB, NULL, NULL, NULL);
 	RegisterXactCallback(end_transaction, NULL);
 	RegisterSubXactCallback(end_subtransaction, NULL);
+	pfs_series_classes_init();
 }

@@ -1,8 +1,6 @@
 /*
  * stack_sums.c
- *		Scatter-add of sample values into hash tables keyed by stack.
- *
- * Segments are sorted by series, then stack: rows of one stack come in runs, which add up before they touch the table.
+ *		Adding sample values, or sums that stand for them, to their stacks.
  */
 #include "query/stack_sums.h"
 
@@ -16,27 +14,40 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#define INITIAL_STACKS 1024
+#define INITIAL_PAGES 1024
 
-/* A stack's sum; of an instant type the whole part, with what the divisions left over beside it. */
-typedef struct StackEntry
+/*
+ * Sums of the stacks of one page: PAGE_STACKS neighbouring ids. Programs' stacks have neighbouring ids, and segments
+ * bring them in order, so the next sum is mostly in the same page, and the result needs no sorting but of pages.
+ */
+#define PAGE_BITS	6
+#define PAGE_STACKS (1 << PAGE_BITS)
+
+typedef struct StackPage
 {
-	int64 stack_id;
-	int64 value;
-	double fraction;
+	int64 number; /* stack id >> PAGE_BITS */
+	int64 *values;
+	double *fractions; /* what divisions left over, of instant types; else NULL */
 	char status;
-} StackEntry;
+} StackPage;
 
-#define SH_PREFIX		   stack_table
-#define SH_ELEMENT_TYPE	   StackEntry
+#define SH_PREFIX		   page_table
+#define SH_ELEMENT_TYPE	   StackPage
 #define SH_KEY_TYPE		   int64
-#define SH_KEY			   stack_id
+#define SH_KEY			   number
 #define SH_HASH_KEY(tb, k) pfs_hash64((uint64) (k))
 #define SH_EQUAL(tb, a, b) ((a) == (b))
 #define SH_SCOPE		   static inline
 #define SH_DECLARE
 #define SH_DEFINE
 #include "lib/simplehash.h"
+
+typedef struct StackTable
+{
+	page_table_hash *pages;
+	bool has_fractions;
+	StackPage last; /* the page that was used last; values NULL: none yet */
+} StackTable;
 
 int64
 pfs_add_values(int64 a, int64 b)
@@ -50,23 +61,33 @@ pfs_add_values(int64 a, int64 b)
 	return sum;
 }
 
-static void
-add_to_stack(stack_table_hash *table, int64 stack_id, int64 value, double fraction)
+static pg_noinline void
+turn_to_page(StackTable *table, int64 number)
 {
 	bool found;
-	StackEntry *entry = stack_table_insert(table, stack_id, &found);
+	StackPage *page = page_table_insert(table->pages, number, &found);
 
 	if (!found)
 	{
-		entry->value = 0;
-		entry->fraction = 0;
+		page->values = palloc0(sizeof(int64) * PAGE_STACKS);
+		page->fractions = table->has_fractions ? palloc0(sizeof(double) * PAGE_STACKS) : NULL;
 	}
-	entry->value = pfs_add_values(entry->value, value);
-	entry->fraction += fraction;
+	table->last = *page;
+}
+
+static inline void
+add_to_stack(StackTable *table, int64 stack_id, int64 value)
+{
+	int64 *sum;
+
+	if (table->last.values == NULL || stack_id >> PAGE_BITS != table->last.number)
+		turn_to_page(table, stack_id >> PAGE_BITS);
+	sum = &table->last.values[stack_id & (PAGE_STACKS - 1)];
+	*sum = pfs_add_values(*sum, value);
 }
 
 static void
-sum_delta(const PfsSelection *selection, stack_table_hash *table)
+sum_delta(const PfsSelection *selection, StackTable *table)
 {
 	PfsSampleScan *scan =
 		pfs_sample_scan_begin_sums(selection, PFS_SAMPLE_STACK | PFS_SAMPLE_VALUE, PFS_PART_PAIRS);
@@ -74,17 +95,8 @@ sum_delta(const PfsSelection *selection, stack_table_hash *table)
 
 	while (pfs_sample_scan_next(scan, &block))
 	{
-		uint32 row = 0;
-
-		while (row < block.row_count)
-		{
-			int64 stack_id = block.stacks[row];
-			int64 sum = block.values[row];
-
-			for (row++; row < block.row_count && block.stacks[row] == stack_id; row++)
-				sum = pfs_add_values(sum, block.values[row]);
-			add_to_stack(table, stack_id, sum, 0);
-		}
+		for (uint32 row = 0; row < block.row_count; row++)
+			add_to_stack(table, block.stacks[row], block.values[row]);
 	}
 	pfs_sample_scan_end(scan);
 }
@@ -125,7 +137,7 @@ count_scrapes(const PfsSelection *selection)
  * since segments have their sums by stack and by time in two tables.
  */
 static void
-sum_instant(const PfsSelection *selection, stack_table_hash *table)
+sum_instant(const PfsSelection *selection, StackTable *table)
 {
 	const int64 *scrape_counts = count_scrapes(selection);
 	PfsSampleScan *scan =
@@ -159,18 +171,69 @@ sum_instant(const PfsSelection *selection, stack_table_hash *table)
 		/* sums without a scrape beside them are none that retention has made */
 		int64 scrapes = Max(scrape_counts[entry->key.series], 1);
 
-		add_to_stack(table, entry->key.id, entry->value / scrapes,
-					 (double) (entry->value % scrapes) / (double) scrapes);
+		add_to_stack(table, entry->key.id, entry->value / scrapes);
+		table->last.fractions[entry->key.id & (PAGE_STACKS - 1)] +=
+			(double) (entry->value % scrapes) / (double) scrapes;
 	}
 }
 
 static int
-compare_stack_ids(const void *a, const void *b)
+compare_pages(const void *a, const void *b)
 {
-	int64 left = ((const PfsStackSum *) a)->stack_id;
-	int64 right = ((const PfsStackSum *) b)->stack_id;
+	int64 left = ((const StackPage *) a)->number;
+	int64 right = ((const StackPage *) b)->number;
 
 	return (left > right) - (left < right);
+}
+
+/* Pages in order of their numbers. */
+static StackPage *
+sorted_pages(const StackTable *table)
+{
+	StackPage *pages = PFS_ARRAY(StackPage, table->pages->members);
+	page_table_iterator iterator;
+	StackPage *page;
+	uint32 count = 0;
+
+	page_table_start_iterate(table->pages, &iterator);
+	while ((page = page_table_iterate(table->pages, &iterator)) != NULL)
+		pages[count++] = *page;
+	qsort(pages, count, sizeof(StackPage), compare_pages);
+	return pages;
+}
+
+static int64
+sum_in_page(const StackPage *page, int i)
+{
+	if (page->fractions == NULL)
+		return page->values[i];
+	return pfs_add_values(page->values[i], (int64) round(page->fractions[i]));
+}
+
+/* The stacks that do not sum to zero, in the given context. */
+static PfsStackSums
+list_sums(const StackTable *table, MemoryContext context)
+{
+	StackPage *pages = sorted_pages(table);
+	PfsStackSums result = { 0, NULL };
+	Size count = 0;
+
+	for (uint32 i = 0; i < table->pages->members; i++)
+		for (int j = 0; j < PAGE_STACKS; j++)
+			count += sum_in_page(&pages[i], j) != 0;
+	if (count > PG_UINT32_MAX)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("too many stacks")));
+	result.sums = MemoryContextAllocHuge(context, count * sizeof(PfsStackSum) + 1);
+	for (uint32 i = 0; i < table->pages->members; i++)
+		for (int j = 0; j < PAGE_STACKS; j++)
+		{
+			int64 value = sum_in_page(&pages[i], j);
+
+			if (value != 0)
+				result.sums[result.count++] =
+					(PfsStackSum){ pages[i].number * PAGE_STACKS + j, { value, 0 } };
+		}
+	return result;
 }
 
 PfsStackSums
@@ -179,31 +242,18 @@ pfs_stack_sums(const PfsSelection *selection)
 	MemoryContext result_context = CurrentMemoryContext;
 	MemoryContext context =
 		AllocSetContextCreate(result_context, "profstore stack sums", ALLOCSET_DEFAULT_SIZES);
-	PfsStackSums result = { 0, NULL };
-	stack_table_hash *table;
-	stack_table_iterator iterator;
-	StackEntry *entry;
+	StackTable table = { NULL, !selection->delta };
+	PfsStackSums result;
 
 	MemoryContextSwitchTo(context);
-	table = stack_table_create(context, INITIAL_STACKS, NULL);
+	table.pages = page_table_create(context, INITIAL_PAGES, NULL);
 	if (selection->delta)
-		sum_delta(selection, table);
+		sum_delta(selection, &table);
 	else
-		sum_instant(selection, table);
-
-	result.sums =
-		MemoryContextAllocHuge(result_context, (Size) table->members * sizeof(PfsStackSum) + 1);
-	stack_table_start_iterate(table, &iterator);
-	while ((entry = stack_table_iterate(table, &iterator)) != NULL)
-	{
-		int64 value = pfs_add_values(entry->value, (int64) round(entry->fraction));
-
-		if (value != 0)
-			result.sums[result.count++] = (PfsStackSum){ entry->stack_id, { value, 0 } };
-	}
+		sum_instant(selection, &table);
+	result = list_sums(&table, result_context);
 	MemoryContextSwitchTo(result_context);
 	MemoryContextDelete(context);
-	qsort(result.sums, result.count, sizeof(PfsStackSum), compare_stack_ids);
 	return result;
 }
 

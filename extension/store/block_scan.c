@@ -126,7 +126,8 @@ add_column(PfsBlockScan *scan, AttrNumber attnum, bool is_wanted)
 
 static PfsBlockScan *
 begin(Relation relation, Snapshot snapshot, int attribute_count, const AttrNumber *attnums,
-	  int filter_count, const PfsBlockFilter *filters, PfsSegmentPart sums, PfsSharedScan *shared)
+	  int filter_count, const PfsBlockFilter *filters, PfsSegmentPart sums,
+	  const PfsNumbers *segments, int64 rollup_width, PfsSharedScan *shared)
 {
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "profstore scan", ALLOCSET_DEFAULT_SIZES);
@@ -166,9 +167,17 @@ begin(Relation relation, Snapshot snapshot, int attribute_count, const AttrNumbe
 	}
 
 	PredicateLockRelation(relation, snapshot);
-	pfs_scan_units_list(relation, snapshot, filter_count, filters, shared, &scan->units);
+	if (segments == NULL)
+		pfs_scan_units_list(relation, snapshot, filter_count, filters, shared, &scan->units);
+	else
+		pfs_scan_units_list_segments(relation, snapshot, filter_count, filters, *segments,
+									 &scan->units);
 	scan->counters.segments_total = scan->units.count + scan->units.skipped_count;
 	scan->counters.segments_skipped = scan->units.skipped_count;
+	/* processes that share a scan must come to the same units */
+	if (scan->sums == PFS_PART_PAIRS && shared == NULL)
+		pfs_scan_units_roll_up(relation, snapshot, attribute_count, attnums, filter_count, filters,
+							   rollup_width, &scan->units);
 	MemoryContextSwitchTo(outer);
 	return scan;
 }
@@ -178,7 +187,7 @@ pfs_block_scan_begin(Relation relation, Snapshot snapshot, int attribute_count,
 					 const AttrNumber *attnums, int filter_count, const PfsBlockFilter *filters)
 {
 	return begin(relation, snapshot, attribute_count, attnums, filter_count, filters, PFS_PART_ROWS,
-				 NULL);
+				 NULL, 0, NULL);
 }
 
 PfsBlockScan *
@@ -186,7 +195,18 @@ pfs_block_scan_begin_sums(Relation relation, Snapshot snapshot, int attribute_co
 						  const AttrNumber *attnums, int filter_count,
 						  const PfsBlockFilter *filters, PfsSegmentPart sums)
 {
-	return begin(relation, snapshot, attribute_count, attnums, filter_count, filters, sums, NULL);
+	return begin(relation, snapshot, attribute_count, attnums, filter_count, filters, sums, NULL,
+				 PG_INT64_MAX, NULL);
+}
+
+PfsBlockScan *
+pfs_block_scan_begin_segments(Relation relation, Snapshot snapshot, int attribute_count,
+							  const AttrNumber *attnums, int filter_count,
+							  const PfsBlockFilter *filters, PfsNumbers segments,
+							  int64 rollup_width)
+{
+	return begin(relation, snapshot, attribute_count, attnums, filter_count, filters,
+				 PFS_PART_PAIRS, &segments, rollup_width, NULL);
 }
 
 PfsBlockScan *
@@ -195,7 +215,8 @@ pfs_block_scan_begin_shared(Relation relation, Snapshot snapshot, int attribute_
 							const PfsBlockFilter *filters, PfsSegmentPart sums,
 							PfsSharedScan *shared)
 {
-	return begin(relation, snapshot, attribute_count, attnums, filter_count, filters, sums, shared);
+	return begin(relation, snapshot, attribute_count, attnums, filter_count, filters, sums, NULL, 0,
+				 shared);
 }
 
 void
@@ -345,13 +366,20 @@ set_block_end(PfsBlockScan *scan)
 
 /* Opens the segment that the scan stands on, and decides what of it to read. */
 static void
-open_segment(PfsBlockScan *scan, const PfsSegmentRow *row)
+open_segment(PfsBlockScan *scan, const PfsScanUnit *unit)
 {
 	MemoryContext outer = MemoryContextSwitchTo(scan->unit_context);
 
-	scan->input = pfs_segment_open(scan->relation, row);
+	scan->input = pfs_segment_open(scan->relation, &unit->row);
 	MemoryContextSwitchTo(outer);
 	choose_part(scan, PFS_PART_ROWS);
+	if (unit->rolled_up > 0)
+	{
+		scan->unit_is_skipped = false;
+		for (int i = 0; i < scan->filter_count; i++)
+			scan->filters[i].is_idle_in_unit = true;
+		return;
+	}
 	scan->unit_is_skipped = !unit_may_match(scan);
 	if (!scan->unit_is_skipped && scan->sums != PFS_PART_ROWS && sums_suffice(scan))
 	{
@@ -385,12 +413,14 @@ open_unit(PfsBlockScan *scan)
 	else if (unit->image != NULL)
 		open_image(scan);
 	else
-		open_segment(scan, &unit->row);
+		open_segment(scan, unit);
 
 	if (!is_counted)
 		return;
 	if (scan->unit_is_skipped)
 		scan->counters.segments_skipped++;
+	else if (unit->rolled_up > 0)
+		scan->counters.segments_summed += unit->rolled_up;
 	else if (scan->part != PFS_PART_ROWS)
 		scan->counters.segments_summed++;
 	else

@@ -78,6 +78,22 @@ PfsBlockScan *pfs_block_scan_begin(Relation relation, Snapshot snapshot, int att
 PfsBlockScan *pfs_block_scan_begin_sums(Relation relation, Snapshot snapshot, int attribute_count,
 										const AttrNumber *attnums, int filter_count,
 										const PfsBlockFilter *filters, PfsSegmentPart sums);
+
+/* Ascending, distinct numbers. */
+typedef struct PfsNumbers
+{
+	uint32 count;
+	const int64 *numbers;
+} PfsNumbers;
+
+/*
+ * The same by (series, stack) over these segments alone, no waiting rows, with roll-ups only of buckets narrower than
+ * the width; for who makes roll-ups.
+ */
+PfsBlockScan *pfs_block_scan_begin_segments(Relation relation, Snapshot snapshot,
+											int attribute_count, const AttrNumber *attnums,
+											int filter_count, const PfsBlockFilter *filters,
+											PfsNumbers segments, int64 rollup_width);
 bool pfs_block_scan_next(PfsBlockScan *scan, PfsBlock *block);
 const PfsScanCounters *pfs_block_scan_counters(const PfsBlockScan *scan);
 void pfs_block_scan_end(PfsBlockScan *scan);

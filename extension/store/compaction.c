@@ -17,6 +17,7 @@
 #include "store/directory.h"
 #include "store/merge.h"
 #include "store/progress.h"
+#include "store/rollup.h"
 #include "store/row_order.h"
 #include "store/segment_io.h"
 #include "store/storage.h"
@@ -109,9 +110,11 @@ fetch_rows(Relation relation, Snapshot snapshot, const PfsPlan *plan)
 
 /* Deletes what was merged; false where somebody else has changed some of it. */
 static bool
-remove_inputs(Relation relation, PfsDirectoryWriter *writer, const PfsSegmentRow *rows,
-			  uint32 count)
+remove_inputs(Relation relation, PfsDirectoryWriter *writer, const PfsPlan *plan,
+			  const PfsSegmentRow *rows)
 {
+	uint32 count = plan->count;
+
 	for (uint32 i = 0; i < count; i++)
 		if (!pfs_directory_remove(writer, &rows[i].address))
 			return false;
@@ -120,6 +123,8 @@ remove_inputs(Relation relation, PfsDirectoryWriter *writer, const PfsSegmentRow
 		CHECK_FOR_INTERRUPTS();
 		pfs_segment_delete_streams(relation, &rows[i]);
 	}
+	pfs_rollups_forget(pfs_storage_id(relation), GetActiveSnapshot(),
+					   (PfsNumbers){ count, plan->segment_nos });
 	return true;
 }
 
@@ -164,7 +169,7 @@ merge(Relation relation, Snapshot snapshot, const PfsPlan *plan, const PfsPlanLi
 	report_merge(relation, rows, plan->count);
 	pfs_merge_segments(relation, pfs_storage_id(relation), writer, &spec);
 	pfs_progress_set(PFS_PROGRESS_PHASE, PFS_PHASE_REMOVING);
-	done = remove_inputs(relation, writer, rows, plan->count);
+	done = remove_inputs(relation, writer, plan, rows);
 	pfs_directory_writer_close(writer);
 	return done;
 }
@@ -188,6 +193,8 @@ plan_and_merge(Relation relation, uint32 open_inputs, uint32 max_inputs, uint32 
 																	: PFS_COMPACTION_GIVEN_UP;
 		*merged = plan.count;
 	}
+	else if (pfs_rollup_step(relation))
+		step = PFS_COMPACTION_ROLLED_UP;
 	PopActiveSnapshot();
 	return step;
 }
@@ -212,7 +219,8 @@ pfs_compaction_step(Relation relation, uint32 open_inputs, uint32 max_inputs, ui
 	{
 		pfs_progress_add(PFS_PROGRESS_MERGES_DONE, 1);
 		pfs_storage_cache(relation)->counted_at_us = 0;
-		CommandCounterIncrement();
 	}
+	if (step == PFS_COMPACTION_MERGED || step == PFS_COMPACTION_ROLLED_UP)
+		CommandCounterIncrement();
 	return step;
 }

@@ -11,6 +11,7 @@
 
 #include "store/directory.h"
 #include "store/progress.h"
+#include "store/rollup.h"
 #include "store/segment_io.h"
 #include "store/storage.h"
 #include "store/write_buffer.h"
@@ -58,6 +59,8 @@ pfs_remove_segments(Relation relation, Snapshot snapshot, int64 before)
 	PfsDirectoryWriter *writer = pfs_directory_writer_open();
 	PfsDirectoryScan *scan = pfs_directory_scan_begin(pfs_storage_id(relation), snapshot);
 	PfsSegmentTotals totals = no_segments();
+	uint32 capacity = 64;
+	int64 *removed = palloc(sizeof(int64) * capacity);
 	PfsSegmentRow row;
 	PfsSegmentRow copy;
 
@@ -76,11 +79,20 @@ pfs_remove_segments(Relation relation, Snapshot snapshot, int64 before)
 		pfs_segment_delete_streams(relation, &copy);
 		MemoryContextSwitchTo(outer);
 		MemoryContextReset(context);
+		if (totals.segment_count == capacity)
+		{
+			capacity *= 2;
+			removed = repalloc_huge(removed, sizeof(int64) * (Size) capacity);
+		}
+		removed[totals.segment_count] = row.segment_no;
 		add_to_totals(&totals, &row);
 		pfs_progress_add(PFS_PROGRESS_SEGMENTS_DONE, 1);
 	}
 	pfs_directory_scan_end(scan);
 	pfs_directory_writer_close(writer);
+	pfs_rollups_forget(pfs_storage_id(relation), snapshot,
+					   (PfsNumbers){ totals.segment_count, removed });
+	pfree(removed);
 	MemoryContextDelete(context);
 	if (totals.segment_count > 0)
 	{

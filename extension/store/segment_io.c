@@ -285,6 +285,25 @@ pfs_segment_write_merged(Relation relation, int64 storage_id, PfsDirectoryWriter
 				  final ? PFS_EFFORT_DENSE : PFS_EFFORT_FAST, !final);
 }
 
+void
+pfs_segment_encode_apart(Relation relation, const PfsRows *rows, bytea **header,
+						 struct varlena **payload)
+{
+	size_t byte_count = 0;
+	PfsSegment segment;
+	PfsError error;
+	PfsStatus status =
+		pfs_segment_encode(rows->columns, rows->column_count, rows->row_count, PFS_EFFORT_DENSE,
+						   pfs_palloc_allocator(CurrentMemoryContext), &segment, &error);
+
+	if (status != PFS_OK)
+		pfs_segment_error(relation, 0, status, &error);
+	for (uint32 i = 0; i < segment.stream_count; i++)
+		byte_count += segment.streams[i].length;
+	*header = (bytea *) value_of(&segment.header);
+	*payload = pack_streams(segment.streams, segment.stream_count, byte_count);
+}
+
 /* A damaged directory row, found before any stream was read. */
 static void
 row_error(PfsSegmentInput *input, const char *message)

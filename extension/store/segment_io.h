@@ -53,6 +53,10 @@ void pfs_segment_write(Relation relation, int64 storage_id, PfsDirectoryWriter *
 void pfs_segment_write_merged(Relation relation, int64 storage_id, PfsDirectoryWriter *writer,
 							  const PfsRows *rows, CommandId command_id, int16 level);
 
+/* Encodes rows to be kept elsewhere, in two values of CurrentMemoryContext. */
+void pfs_segment_encode_apart(Relation relation, const PfsRows *rows, bytea **header,
+							  struct varlena **payload);
+
 /*
  * Deletes the values that a segment has in the table's TOAST relation; those of the directory go
  * with its row.

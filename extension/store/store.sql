@@ -51,3 +51,43 @@ COMMENT ON COLUMN profstore.segments.stream_ids IS 'TOAST value of each stream i
 COMMENT ON COLUMN profstore.segments.payload IS 'level 0 and 1: all streams, one after the other';
 COMMENT ON COLUMN profstore.segments.summary_byte_count IS 'encoded bytes of the streams of sums, headers excluded';
 COMMENT ON COLUMN profstore.segments.summary IS 'for each table of sums its kind (1 byte), the length of its header (4) and the header; their streams stand behind those of the rows';
+
+-- Sums by stack over many segments, which stand for them where all of their series of a class are wanted. As with the
+-- directory, C alone writes and reads them. Rows may be deleted: compaction makes them again.
+CREATE TABLE profstore.rollups
+(
+	storage_id int8 NOT NULL,
+	width int8 NOT NULL,
+	bucket int8 NOT NULL,
+	class int4 NOT NULL,
+	time_min int8 NOT NULL,
+	time_max int8 NOT NULL,
+	sample_count int8 NOT NULL,
+	stack_count int4 NOT NULL,
+	segments int8[] NOT NULL,
+	series int8[] NOT NULL,
+	others int8[] NOT NULL,
+	header bytea,
+	payload bytea,
+	PRIMARY KEY (storage_id, width, bucket, class)
+);
+ALTER TABLE profstore.rollups
+	ALTER COLUMN header SET STORAGE EXTERNAL,
+	ALTER COLUMN payload SET STORAGE EXTERNAL;
+
+REVOKE ALL ON profstore.rollups FROM PUBLIC;
+
+COMMENT ON TABLE profstore.rollups IS 'sums by stack over the segments of ten minutes, an hour or a day, beside the directory';
+COMMENT ON COLUMN profstore.rollups.storage_id IS 'the table file that the segments belong to';
+COMMENT ON COLUMN profstore.rollups.width IS 'microseconds of the bucket of time';
+COMMENT ON COLUMN profstore.rollups.bucket IS 'number of the bucket, counted from 2000-01-01 UTC';
+COMMENT ON COLUMN profstore.rollups.class IS 'profile type of the series that are added up; 2147483647: none has a delta type';
+COMMENT ON COLUMN profstore.rollups.time_min IS 'smallest time in the segments, as stored';
+COMMENT ON COLUMN profstore.rollups.time_max IS 'largest time in the segments, as stored';
+COMMENT ON COLUMN profstore.rollups.sample_count IS 'rows of the segments, of all series';
+COMMENT ON COLUMN profstore.rollups.stack_count IS 'sums; 0: they would not be shorter than what they stand for';
+COMMENT ON COLUMN profstore.rollups.segments IS 'segment_no of each segment that it stands for';
+COMMENT ON COLUMN profstore.rollups.series IS 'the series in these segments that are added up';
+COMMENT ON COLUMN profstore.rollups.others IS 'all other series in these segments';
+COMMENT ON COLUMN profstore.rollups.header IS 'encoding, lengths and checksums of the sums';
+COMMENT ON COLUMN profstore.rollups.payload IS 'the sums';

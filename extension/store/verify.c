@@ -12,10 +12,12 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/resowner.h"
+#include "utils/snapmgr.h"
 
 #include "codec/segment.h"
 #include "store/directory.h"
 #include "store/lane.h"
+#include "store/rollup.h"
 #include "store/row_order.h"
 #include "store/segment_io.h"
 #include "store/storage.h"
@@ -425,6 +427,18 @@ check_metapage(Verification *verification)
 	pfs_storage_id(verification->relation);
 }
 
+static void
+tell_of_rollup(void *arg, const char *problem)
+{
+	tell(arg, problem);
+}
+
+static void
+check_rollups(Verification *verification)
+{
+	pfs_rollups_verify(verification->relation, GetActiveSnapshot(), tell_of_rollup, verification);
+}
+
 void
 pfs_verify_table(Relation relation, Snapshot snapshot, PfsReportProblem report, void *arg)
 {
@@ -450,4 +464,7 @@ pfs_verify_table(Relation relation, Snapshot snapshot, PfsReportProblem report, 
 		run_check(&verification, check_segment);
 	}
 	pfs_directory_scan_end(scan);
+	verification.row = NULL;
+	verification.stream = -1;
+	run_check(&verification, check_rollups);
 }

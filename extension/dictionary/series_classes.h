@@ -1,0 +1,12 @@
+/*
+ * series_classes.h
+ *		Tells the store which series add up together.
+ */
+#ifndef PFS_SERIES_CLASSES_H
+#define PFS_SERIES_CLASSES_H
+
+#include "profstore.h"
+
+void pfs_series_classes_init(void);
+
+#endif
