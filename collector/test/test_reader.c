@@ -103,15 +103,21 @@ send(Fixture *fixture, const Record *record)
 static void
 finish(Fixture *fixture)
 {
+	UnwindCounts counts;
 	ResolveContext context = {
 		.images = fixture->images,
 		.symbolizer = fixture->symbolizer,
+		.unwind_counts = &counts,
 		.period_ns = 1000,
 		.deadline_ns = INT64_MAX,
 	};
 	uint32_t next_stack = 0;
 	Interval *interval = reader_take(fixture->reader);
+	const BatchUnwound *unwound;
+	uint64_t stacks = 0;
+	uint64_t complete = 0;
 
+	unwind_counts_init(&counts);
 	assert_non_null(interval);
 	assert_int_equal(batch_create(8 << 20, &fixture->batch), 0);
 	assert_int_equal(resolve_interval(&context, interval, &next_stack, fixture->batch,
@@ -119,6 +125,17 @@ finish(Fixture *fixture)
 					 0);
 	assert_int_equal(next_stack, interval_stack_count(interval));
 	interval_free(interval);
+
+	/* what is told by executable adds up */
+	unwind_counts_report(&counts, fixture->batch);
+	for (size_t i = batch_unwound(fixture->batch, &unwound); i-- > 0;)
+	{
+		stacks += unwound[i].stacks;
+		complete += unwound[i].complete;
+	}
+	assert_int_equal(stacks, fixture->stats.user_samples);
+	assert_int_equal(complete, fixture->stats.complete);
+	unwind_counts_fini(&counts);
 }
 
 /* Functions of a stack of the batch, leaf first, joined by ';'. */
