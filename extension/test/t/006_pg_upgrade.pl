@@ -1,4 +1,5 @@
-# pg_upgrade takes the files of tables and of the directory over as they are, and the counters behind both.
+# pg_upgrade takes the files of tables and of the directory over as they are, and the counters behind both; by copies and
+# by links.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -23,32 +24,51 @@ $old->safe_psql('postgres', q(
 	INSERT INTO p SELECT generate_series(0, 19);
 	CREATE MATERIALIZED VIEW mv USING profstore AS SELECT count(*) AS n FROM t;
 	SELECT profstore.ensure_partitions('2026-01-01Z', '2026-01-02Z');
-	INSERT INTO profstore.samples SELECT '2026-01-01Z', 1, 0, g FROM generate_series(1, 100) g;
+	SELECT profstore.intern_series(array_fill('cpu:cpu:nanoseconds:cpu:nanoseconds:delta'::text, ARRAY[2]),
+		ARRAY['{"node": "a"}', '{"node": "b"}']::jsonb[], '{1, 1}');
+	SELECT profstore.intern_functions(n, n, f, l) FROM (SELECT ARRAY['main', 'left', 'right'] AS n, '{f.c, f.c, f.c}'::text[] AS f, '{1, 2, 3}'::int[] AS l) x;
+	SELECT profstore.intern_locations('{0, 0, 0}', '{0, 0, 0}', '{1, 1, 1}', '{1, 2, 3}', '{1, 2, 3}');
+	CREATE TABLE ids AS SELECT profstore.intern_stacks('exe', '{2, 2, 1}', '{2, 1, 3, 1, 1}') AS stacks;
+	INSERT INTO profstore.samples
+	SELECT '2026-01-01Z'::timestamptz + g % 3600 * interval '10 s', 1 + g % 2, stacks[1 + g % 3], g FROM generate_series(1, 40000) g, ids;
+	SELECT profstore.compact(), profstore.compact('t');
+	INSERT INTO profstore.samples SELECT '2026-01-01 20:00Z', 1, stacks[1], 5 FROM ids;
+	SELECT profstore.touch_series('{1, 2}', '2026-01-01Z', '2026-01-02Z');
 ));
 my $rows = q(SELECT md5(string_agg(t::text, ',' ORDER BY t.time, t.stack_id, t.value)) FROM t);
 my $others = q(SELECT (SELECT sum(a) FROM p), (SELECT n FROM mv), (SELECT count(*) FROM profstore.segments),
-	(SELECT sum(value) FROM profstore.samples));
+	(SELECT count(*) FROM profstore.rollups), (SELECT sum(value) FROM profstore.samples), (SELECT count(*) FROM profstore.verify()));
+my $profile = q(SELECT stack, value FROM profstore.folded('cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '2026-01-01Z', '2026-01-02Z') ORDER BY 1;
+	SELECT summed > 0 FROM profstore.last_scan());
 my $expected_rows = $old->safe_psql('postgres', $rows);
 my $expected_others = $old->safe_psql('postgres', $others);
+my $expected_profile = $old->safe_psql('postgres', $profile);
+like($expected_profile, qr/^main\|\d+\nmain;left\|\d+\nmain;right\|\d+\nt$/, 'a profile, from sums');
 my $last_storage = $old->safe_psql('postgres', 'SELECT last_value FROM profstore.storage_ids');
 $old->stop;
 
-my $new = PostgreSQL::Test::Cluster->new('new');
-$new->init;
 my ($bindir) = grep { -x "$_/pg_upgrade" } split /:/, $ENV{PATH};
 chdir PostgreSQL::Test::Utils::tempdir();
-command_ok([ 'pg_upgrade', '-d', $old->data_dir, '-D', $new->data_dir, '-b', $bindir, '-B', $bindir,
-	'-s', $new->host, '-p', $old->port, '-P', $new->port ], 'pg_upgrade');
-$new->start;
-is($new->safe_psql('postgres', $rows), $expected_rows, 'the same rows');
-is($new->safe_psql('postgres', $others), $expected_others, 'partitions, a materialized view, segments, samples');
-$new->safe_psql('postgres', q(
-	CREATE TABLE later (a int4) USING profstore;
-	INSERT INTO later VALUES (1);
-	INSERT INTO t VALUES (NULL, 1, 2, 3, 5);
-));
-is($new->safe_psql('postgres', 'SELECT max(storage_id) > ' . $last_storage . ' FROM profstore.segments'), 't',
-	'a new table gets a new storage');
-is($new->safe_psql('postgres', q(SELECT count(*), sum(added) FROM t)), '30002|510009', 'old tables take new rows');
-$new->stop;
+
+# With links the old cluster cannot start again, so that comes last.
+for my $mode ('--copy', '--link')
+{
+	my $new = PostgreSQL::Test::Cluster->new("new$mode");
+	$new->init;
+	command_ok([ 'pg_upgrade', $mode eq '--link' ? '--link' : (), '-d', $old->data_dir, '-D', $new->data_dir, '-b', $bindir, '-B', $bindir,
+		'-s', $new->host, '-p', $old->port, '-P', $new->port ], "pg_upgrade $mode");
+	$new->start;
+	is($new->safe_psql('postgres', $rows), $expected_rows, 'the same rows');
+	is($new->safe_psql('postgres', $others), $expected_others, 'partitions, a materialized view, segments, roll-ups, samples');
+	is($new->safe_psql('postgres', $profile), $expected_profile, 'the same profile, from sums');
+	$new->safe_psql('postgres', q(
+		CREATE TABLE later (a int4) USING profstore;
+		INSERT INTO later VALUES (1);
+		INSERT INTO t VALUES (NULL, 1, 2, 3, 5);
+	));
+	is($new->safe_psql('postgres', "SELECT max(storage_id) > $last_storage FROM profstore.segments"), 't',
+		'a new table gets a new storage');
+	is($new->safe_psql('postgres', q(SELECT count(*), sum(added) FROM t)), '30002|510009', 'old tables take new rows');
+	$new->stop;
+}
 done_testing();
