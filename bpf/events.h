@@ -24,9 +24,9 @@
 #define PFS_MAX_USER_FRAMES 512
 #define PFS_COMM_BYTES		16
 
-/* Copies of user stacks: as much as a per-CPU map's 32 KiB leave room for. */
-#define PFS_LATE_CHUNK_BYTES 2048
-#define PFS_LATE_CHUNKS		 12
+/* Copies of user stacks, a page at a time: each is there or it is not. */
+#define PFS_LATE_CHUNK_BYTES 4096
+#define PFS_LATE_CHUNKS		 16
 
 /* struct pfs_sample.flags */
 #define PFS_SAMPLE_KERNEL_THREAD 0x01 /* no user side by nature */
@@ -57,7 +57,9 @@ struct pfs_sample {
 /* Where the walk stopped, and the stack from there on as it was then. */
 struct pfs_late {
 	struct pfs_walk_state at;
-	__u64 length; /* of bytes; the first one is at address at.sp */
+	__u64 address; /* of the first byte: start of the page of at.sp */
+	__u64 chunks;  /* bit i: chunk i could be copied */
+	__u64 length;  /* of bytes: up to the last chunk copied */
 	__u8 bytes[PFS_LATE_CHUNKS * PFS_LATE_CHUNK_BYTES]; /* only length of them are sent */
 };
 

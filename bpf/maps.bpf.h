@@ -29,8 +29,9 @@ struct pfs_image {
 	__u64 samples;
 };
 
+/* By CPU, as many as the collector sets before loading: a per-CPU map's values end at 32 KiB. */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct pfs_scratch);
@@ -59,6 +60,15 @@ struct {
 	__type(key, __u32);
 	__type(value, struct pfs_image);
 } pfs_images SEC(".maps");
+
+/* This CPU's: a perf event's program neither migrates nor meets itself there. */
+static __always_inline struct pfs_scratch *
+pfs_get_scratch(void)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+
+	return bpf_map_lookup_elem(&pfs_scratches, &cpu);
+}
 
 static __always_inline void
 pfs_count(enum pfs_counter counter)

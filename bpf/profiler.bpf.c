@@ -167,7 +167,6 @@ pfs_on_cpu(struct bpf_perf_event_data *context)
 {
 	struct task_struct *task;
 	struct pfs_scratch *scratch;
-	__u32 zero = 0;
 
 	pfs_count(PFS_COUNTER_EVENTS);
 	if (!(__u32) bpf_get_current_pid_tgid())
@@ -175,7 +174,7 @@ pfs_on_cpu(struct bpf_perf_event_data *context)
 		pfs_count(PFS_COUNTER_IDLE);
 		return 0;
 	}
-	scratch = bpf_map_lookup_elem(&pfs_scratches, &zero);
+	scratch = pfs_get_scratch();
 	if (!scratch)
 	{
 		pfs_count(PFS_COUNTER_NO_SCRATCH);

@@ -26,6 +26,10 @@
 
 #define PFS_MAX_FRAME_BYTES	   (16ULL << 20) /* a rule may not move the stack pointer by more */
 #define PFS_MAX_FP_FRAME_BYTES (1ULL << 20)
+#define PFS_MAX_ASM_FRAME_BYTES (16ULL << 10)
+
+/* rax, rdx, rcx, rsi, rdi, r8 to r11, by DWARF number: what a called C function would overwrite. */
+#define PFS_ASM_FRAME_REGISTERS 0x0f37U
 
 /* Odd, so that no check lets it pass; not zero, which in code with frame pointers proves a root. */
 #define PFS_FP_UNKNOWN 1ULL
@@ -40,6 +44,7 @@ pfs_walk_enter_innermost(struct pfs_walk *walk)
 	walk->at.innermost = 1;
 	walk->at.is_return = 0;
 	walk->at.by_fp = 0;
+	walk->at.above = 0;
 }
 
 static __always_inline int
@@ -148,6 +153,7 @@ pfs_walk_to_caller(struct pfs_walk *walk, __u64 pc, __u64 sp, __u64 fp)
 	walk->at.pc = pc;
 	walk->at.sp = sp;
 	walk->at.fp = fp;
+	walk->at.above = walk->at.innermost;
 	walk->at.innermost = 0;
 	walk->at.is_return = 1;
 	return 0;
@@ -221,12 +227,29 @@ pfs_register(const struct pfs_walk *walk, __u32 number, __u64 *value)
 	return 1;
 }
 
+/* Hand-written code whose frame hangs on a register, and whose own helper was sampled. C code never has such a rule. */
+static __always_inline int
+pfs_holds_asm_frame(const struct pfs_walk *walk, __u32 number)
+{
+#ifdef PFS_ARM64
+	return 0;
+#else
+	return walk->at.above && number < 16 && (PFS_ASM_FRAME_REGISTERS >> number & 1);
+#endif
+}
+
 static __always_inline int
 pfs_rule_cfa(const struct pfs_walk *walk, const struct pfs_unwind_rule *rule, __u64 *cfa)
 {
+	__u64 limit = PFS_MAX_FRAME_BYTES;
 	__u64 base;
 
-	if (!pfs_register(walk, rule->cfa_register, &base))
+	if (pfs_holds_asm_frame(walk, rule->cfa_register))
+	{
+		base = walk->at.registers[rule->cfa_register & 15];
+		limit = PFS_MAX_ASM_FRAME_BYTES;
+	}
+	else if (!pfs_register(walk, rule->cfa_register, &base))
 		return PFS_WALK_NO_RULE;
 	*cfa = base + (__u64) (__s64) rule->cfa_offset;
 	if (rule->kind == PFS_UNWIND_PLT && (walk->at.pc & 15) >= (__u64) (__s64) rule->plt_threshold)
@@ -239,7 +262,7 @@ pfs_rule_cfa(const struct pfs_walk *walk, const struct pfs_unwind_rule *rule, __
 	}
 
 	/* stacks grow downwards: a caller's frame lies above, but for leaf code that has pushed nothing */
-	if (*cfa < walk->at.sp || *cfa - walk->at.sp > PFS_MAX_FRAME_BYTES || (*cfa & 7) ||
+	if (*cfa < walk->at.sp || *cfa - walk->at.sp > limit || (*cfa & 7) ||
 		(*cfa == walk->at.sp && !(rule->flags & PFS_UNWIND_RA_IN_REGISTER)))
 		return PFS_WALK_BAD_FRAME;
 	return 0;

@@ -29,8 +29,9 @@
  *		caller sp = CFA
  *
  * Registers carry their DWARF numbers (System V x86-64 psABI table 3.36; AArch64 DWARF ABI section 4.1). Only stack
- * and frame pointer are followed from frame to frame; a rule on any other register holds for the innermost frame
- * alone, where the kernel has saved all of them.
+ * and frame pointer are followed from frame to frame; a rule on any other register holds for the innermost frame,
+ * where the kernel has saved all of them, and with checks for the one that called it: hand-written code keeps its
+ * frame in a register that its own helpers leave alone.
  */
 enum pfs_unwind_kind {
 	PFS_UNWIND_INVALID =
@@ -154,7 +155,8 @@ struct pfs_walk_state {
 	__u8 innermost; /* the frame that was sampled, or that a signal interrupted */
 	__u8 is_return; /* pc is a return address */
 	__u8 by_fp;		/* pc was found by frame pointer */
-	__u8 unused[5];
+	__u8 above;		/* the frame called one that was innermost: registers are as that one has them */
+	__u8 unused[4];
 };
 
 /* A walk under way. */

@@ -143,8 +143,7 @@ pfs_innermost_frame(struct bpf_perf_event_data *context, struct task_struct *tas
 __attribute__((noinline)) int
 pfs_user_step(__u32 first)
 {
-	__u32 zero = 0;
-	struct pfs_scratch *scratch = bpf_map_lookup_elem(&pfs_scratches, &zero);
+	struct pfs_scratch *scratch = pfs_get_scratch();
 	__u32 at;
 
 	if (!scratch)
@@ -155,38 +154,44 @@ pfs_user_step(__u32 first)
 	return pfs_walk_step(&scratch->walk, &scratch->words[at]);
 }
 
-/* Bytes between the stack pointer and the end of the stack, where that is the first thread's and near; else a full copy. */
+/* Where the copy of a stack ends: at the end of the first thread's stack if it is that; else it is a full one. */
 static __always_inline __u64
-pfs_stack_bytes(struct task_struct *task, __u64 sp)
+pfs_stack_end(struct task_struct *task, __u64 sp)
 {
 	__u64 top = BPF_CORE_READ(task, mm, start_stack);
 
-	return top > sp ? top - sp : ~0ULL;
+	return top > sp ? top : ~0ULL;
 }
 
 /*
- * Copies the stack from the walk's place on behind the frames, for a walk in user space. Chunks that are not resident end
- * the copy. Returns the bytes of the hand-over.
+ * Copies the stack from the walk's place on behind the frames, for a walk in user space. Pages that are not resident are
+ * left out: the one that is just being faulted in may be the first. Returns the bytes of the hand-over.
  */
 static __always_inline __u64
 pfs_hand_over(struct pfs_scratch *scratch, struct task_struct *task, __u32 words)
 {
 	struct pfs_late *late;
+	__u64 end = pfs_stack_end(task, scratch->walk.at.sp);
+	__u64 address = scratch->walk.at.sp & ~(__u64) (PFS_LATE_CHUNK_BYTES - 1);
+	__u64 chunks = 0;
 	__u64 length = 0;
-	__u64 wanted = pfs_stack_bytes(task, scratch->walk.at.sp);
 
 	if (words > PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES)
 		return 0;
 	late = (struct pfs_late *) &scratch->words[words];
 	late->at = scratch->walk.at;
-	for (int i = 0; i < PFS_LATE_CHUNKS; i++)
+	late->address = address;
+	for (int i = 0; i < PFS_LATE_CHUNKS && address < end; i++)
 	{
-		if (length >= wanted ||
-			bpf_probe_read_user(&late->bytes[i * PFS_LATE_CHUNK_BYTES], PFS_LATE_CHUNK_BYTES,
-								(void *) (late->at.sp + length)))
-			break;
-		length += PFS_LATE_CHUNK_BYTES;
+		if (!bpf_probe_read_user(&late->bytes[i * PFS_LATE_CHUNK_BYTES], PFS_LATE_CHUNK_BYTES,
+								 (void *) address))
+		{
+			chunks |= 1ULL << i;
+			length = (__u64) (i + 1) * PFS_LATE_CHUNK_BYTES;
+		}
+		address += PFS_LATE_CHUNK_BYTES;
 	}
+	late->chunks = chunks;
 	late->length = length;
 	return sizeof(*late) - sizeof(late->bytes) + length;
 }

@@ -120,6 +120,8 @@ load_program(Sampler *sampler, Failure *failure)
 	sampler->skeleton->rodata->pfs_wakeup_bytes = bytes / 4;
 	sampler->skeleton->rodata->pfs_late_limit_bytes = bytes / 2;
 	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_ring, bytes);
+	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_scratches,
+							 (uint32_t) sampler->possible_cpus);
 	result = profiler__load(sampler->skeleton);
 	if (result == 0)
 		return EXIT_OK;

@@ -193,7 +193,7 @@ size_t
 unwind_tables_walk(const UnwindTables *tables, const UnwindProcess *process,
 				   const struct pfs_late *late, uint64_t *frames, size_t capacity, int *status)
 {
-	LateMemory memory = { late->at.sp, late->bytes, late->length };
+	LateMemory memory = { late->address, late->bytes, late->length, late->chunks };
 
 	return late_walk(tables->unwinder, process, &late->at, late_memory_read, &memory, frames,
 					 capacity, status);

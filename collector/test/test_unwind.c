@@ -463,7 +463,7 @@ test_frame_pointers(void **state)
 	const UnwindSpan code = { .start = 0x400000, .end = 0x500000 };
 	uint64_t stack[] = { 0, 0, 0, 0x400200, 0, 0x400300 };
 	const uint64_t sp = 0x7000;
-	LateMemory memory = { sp, (const uint8_t *) stack, sizeof(stack) };
+	LateMemory memory = { sp, (const uint8_t *) stack, sizeof(stack), UINT64_MAX };
 	struct pfs_walk_state at = { .pc = 0x400100, .sp = sp, .fp = sp + 16, .innermost = 1 };
 	uint64_t frames[MAX_FRAMES];
 	size_t count;
@@ -529,7 +529,7 @@ static void
 test_late_memory(void **state)
 {
 	uint8_t bytes[24] = { 0 };
-	LateMemory memory = { 1000, bytes, sizeof(bytes) };
+	LateMemory memory = { 1000, bytes, sizeof(bytes), UINT64_MAX };
 	uint64_t value;
 
 	bytes[16] = 7;
@@ -540,6 +540,25 @@ test_late_memory(void **state)
 	assert_int_not_equal(late_memory_read(&memory, UINT64_MAX, &value), 0);
 	memory.length = 7;
 	assert_int_not_equal(late_memory_read(&memory, 1000, &value), 0);
+}
+
+/* A page of the copy that was not resident breaks nothing but what needs it. */
+static void
+test_late_memory_holes(void **state)
+{
+	static uint8_t bytes[3 * PFS_LATE_CHUNK_BYTES];
+	LateMemory memory = { 0x10000, bytes, sizeof(bytes), 0x5 };
+	const uint64_t second = memory.address + PFS_LATE_CHUNK_BYTES;
+	const uint64_t third = second + PFS_LATE_CHUNK_BYTES;
+	uint64_t value;
+
+	assert_int_equal(late_memory_read(&memory, second - 8, &value), 0);
+	assert_int_not_equal(late_memory_read(&memory, second - 4, &value), 0);
+	assert_int_not_equal(late_memory_read(&memory, second, &value), 0);
+	assert_int_not_equal(late_memory_read(&memory, third - 8, &value), 0);
+	assert_int_equal(late_memory_read(&memory, third, &value), 0);
+	memory.chunks = 0;
+	assert_int_not_equal(late_memory_read(&memory, third, &value), 0);
 }
 
 /* Another image under the same pid is not this process, and forgetting the old one leaves the new one alone. */
@@ -582,6 +601,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_frame_pointers, setup_world, teardown_world),
 		cmocka_unit_test(test_shared_memory),
 		cmocka_unit_test(test_late_memory),
+		cmocka_unit_test(test_late_memory_holes),
 		cmocka_unit_test_setup_teardown(test_images_of_a_pid, setup_world, teardown_world),
 	};
 

@@ -4,7 +4,10 @@
  */
 #include "unwind/late_walk.h"
 
+#include <stdbool.h>
 #include <string.h>
+
+#include "events.h"
 
 /* The walk that is running: the walker's functions take no context, as in BPF. */
 static _Thread_local struct
@@ -54,14 +57,23 @@ pfs_get_rule(__u32 number)
 #define __always_inline inline __attribute__((always_inline))
 #include "unwind.bpf.h"
 
+static bool
+has_chunk(const LateMemory *copy, uint64_t offset)
+{
+	uint64_t chunk = offset / PFS_LATE_CHUNK_BYTES;
+
+	return chunk < 64 && (copy->chunks >> chunk & 1) != 0;
+}
+
 int
 late_memory_read(void *memory, uint64_t address, uint64_t *value)
 {
 	const LateMemory *copy = memory;
 	uint64_t offset = address - copy->address;
+	uint64_t last = offset + sizeof(*value) - 1;
 
 	if (address < copy->address || copy->length < sizeof(*value) ||
-		offset > copy->length - sizeof(*value))
+		offset > copy->length - sizeof(*value) || !has_chunk(copy, offset) || !has_chunk(copy, last))
 		return -1;
 	memcpy(value, copy->bytes + offset, sizeof(*value));
 	return 0;
