@@ -24,8 +24,8 @@
 
 #include "unwind_types.h"
 
-#define PFS_MAX_FRAME_BYTES	   (16ULL << 20) /* a rule may not move the stack pointer by more */
-#define PFS_MAX_FP_FRAME_BYTES (1ULL << 20)
+#define PFS_MAX_FRAME_BYTES		(16ULL << 20) /* a rule may not move the stack pointer by more */
+#define PFS_MAX_FP_FRAME_BYTES	(1ULL << 20)
 #define PFS_MAX_ASM_FRAME_BYTES (16ULL << 10)
 
 /* rax, rdx, rcx, rsi, rdi, r8 to r11, by DWARF number: what a called C function would overwrite. */

@@ -155,7 +155,7 @@ struct pfs_walk_state {
 	__u8 innermost; /* the frame that was sampled, or that a signal interrupted */
 	__u8 is_return; /* pc is a return address */
 	__u8 by_fp;		/* pc was found by frame pointer */
-	__u8 above;		/* the frame called one that was innermost: registers are as that one has them */
+	__u8 above; /* the frame called one that was innermost: registers are as that one has them */
 	__u8 unused[4];
 };
 

@@ -73,7 +73,8 @@ late_memory_read(void *memory, uint64_t address, uint64_t *value)
 	uint64_t last = offset + sizeof(*value) - 1;
 
 	if (address < copy->address || copy->length < sizeof(*value) ||
-		offset > copy->length - sizeof(*value) || !has_chunk(copy, offset) || !has_chunk(copy, last))
+		offset > copy->length - sizeof(*value) || !has_chunk(copy, offset) ||
+		!has_chunk(copy, last))
 		return -1;
 	memcpy(value, copy->bytes + offset, sizeof(*value));
 	return 0;
