@@ -28,3 +28,9 @@ SELECT page_data(profstore.flamegraph_html(:cpu || '{node="b"}', '-infinity', 'i
 SELECT page ~ '^<!doctype html>' AS html, page !~* '(src|href)\s*=' AS no_links, page ~ 'Content-Security-Policy.*default-src ''none''' AS closed, page !~ '[^[:ascii:]]' AS plain,
 	(length(page) - length(replace(page, '</script', ''))) / 8 AS script_ends, length(page) BETWEEN 50000 AND 200000 AS size
 FROM profstore.flamegraph_html(:cpu, '2026-01-01', '2026-01-02') AS page;
+
+-- two selections in one page: value is the later side's; by rate unless absolute
+SELECT put_scrape(:cpu, '{"node": "a"}', '2026-01-03 10:00Z', '{"main;foo;bar": 80, "main;new": 7}');
+SELECT page_data(profstore.flamegraph_diff_html(:cpu || '{node="a"}', '2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04'));
+SELECT page_data(profstore.flamegraph_diff_html(:cpu || '{node="a"}', '2026-01-01', '2026-01-02', '2026-01-03', '2026-01-05', absolute => true, max_nodes => 3,
+	base_selector => :cpu || '{node=~"a|b"}', hide => 'baz', title => 'Title </script>')) - 'selector';

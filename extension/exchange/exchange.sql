@@ -7,8 +7,17 @@ CREATE FUNCTION profstore.flamegraph_html(selector text, from_ts timestamptz, to
 	RETURNS text
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000
 	AS 'MODULE_PATHNAME', 'profstore_flamegraph_html';
-COMMENT ON FUNCTION profstore.flamegraph_html(text, timestamptz, timestamptz, int4, bool, text, text, text, text, text, text) IS 'flame graph as one self-contained HTML page with search, zoom and a table of functions; write it to a file with psql -Ato';
+COMMENT ON FUNCTION profstore.flamegraph_html(text, timestamptz, timestamptz, int4, bool, text, text, text, text, text, text) IS 'flame graph as one self-contained HTML page with search, zoom, callers and callees of a function, and a table of functions; write it to a file with psql -Ato';
 
+CREATE FUNCTION profstore.flamegraph_diff_html(selector text, base_from timestamptz, base_to timestamptz, from_ts timestamptz,
+								to_ts timestamptz, base_selector text DEFAULT NULL, absolute bool DEFAULT false,
+								max_nodes int4 DEFAULT 8192, focus text DEFAULT NULL, ignore text DEFAULT NULL,
+								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function',
+								title text DEFAULT NULL)
+	RETURNS text
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 40000
+	AS 'MODULE_PATHNAME', 'profstore_flamegraph_diff_html';
+COMMENT ON FUNCTION profstore.flamegraph_diff_html(text, timestamptz, timestamptz, timestamptz, timestamptz, text, bool, int4, text, text, text, text, text, text) IS 'two selections in one flame graph as a self-contained HTML page: frames are coloured by their change, and a table has the changes of functions';
 
 CREATE FUNCTION profstore.import_pprof(profile bytea, labels jsonb DEFAULT '{}', at timestamptz DEFAULT NULL,
 							 sample_labels text[] DEFAULT NULL)

@@ -17,13 +17,15 @@ pfs_json_append_text(StringInfo json, const char *key, const char *text, bool fi
 }
 
 static void
-append_node(StringInfo json, const PfsFlameRow *row)
+append_node(StringInfo json, const PfsFlameRow *row, bool is_diff)
 {
 	PfsFrameSource source = { NULL, 0, NULL };
 
 	appendStringInfoChar(json, '{');
 	pfs_json_append_text(json, "name", row->label, true);
 	appendStringInfo(json, ",\"value\":" INT64_FORMAT, row->total.value);
+	if (is_diff)
+		appendStringInfo(json, ",\"base\":" INT64_FORMAT, row->total.base);
 	if (row->node == NULL)
 		appendStringInfoString(json, ",\"truncated\":true");
 	else
@@ -37,14 +39,14 @@ append_node(StringInfo json, const PfsFlameRow *row)
 }
 
 void
-pfs_flame_json_append(StringInfo json, const PfsFlameRows *rows)
+pfs_flame_json_append(StringInfo json, const PfsFlameRows *rows, bool is_diff)
 {
 	for (uint32 i = 0; i < rows->count; i++)
 	{
 		int32 level = rows->rows[i].level;
 		int32 next_level = i + 1 < rows->count ? rows->rows[i + 1].level : 0;
 
-		append_node(json, &rows->rows[i]);
+		append_node(json, &rows->rows[i], is_diff);
 		if (next_level > level)
 		{
 			appendStringInfoString(json, ",\"children\":[");

@@ -4,8 +4,6 @@
  */
 #include "query/comparison.h"
 
-#include "query/selection.h"
-
 bool
 pfs_comparison_is_absolute(FunctionCallInfo fcinfo)
 {
@@ -13,21 +11,22 @@ pfs_comparison_is_absolute(FunctionCallInfo fcinfo)
 		   PG_GETARG_BOOL(PFS_COMPARISON_ARG_ABSOLUTE);
 }
 
-PfsFrameTree *
-pfs_comparison_tree(FunctionCallInfo fcinfo, const PfsFilters *filters)
+PfsComparison
+pfs_comparison_query(FunctionCallInfo fcinfo, const PfsFilters *filters)
 {
 	int base_selector = PG_ARGISNULL(PFS_COMPARISON_ARG_BASE_SELECTOR)
 							? PFS_COMPARISON_ARG_SELECTOR
 							: PFS_COMPARISON_ARG_BASE_SELECTOR;
-	PfsSelection *selection = pfs_selection_get_range(fcinfo, PFS_COMPARISON_ARG_SELECTOR,
-													  PFS_COMPARISON_ARG_FROM, "from_ts", "to_ts");
-	PfsSelection *base =
-		pfs_selection_get_range(fcinfo, base_selector, PFS_COMPARISON_ARG_BASE_FROM, "base_from",
-								"base_to");
+	PfsComparison comparison;
 	PfsStackSums sums;
 
-	pfs_selection_tell_unknown(selection);
-	sums = pfs_stack_sums_compare(selection, base, !pfs_comparison_is_absolute(fcinfo));
-
-	return pfs_frame_tree_build(&sums, filters, false, NULL);
+	comparison.selection = pfs_selection_get_range(fcinfo, PFS_COMPARISON_ARG_SELECTOR,
+												   PFS_COMPARISON_ARG_FROM, "from_ts", "to_ts");
+	comparison.base = pfs_selection_get_range(fcinfo, base_selector, PFS_COMPARISON_ARG_BASE_FROM,
+											  "base_from", "base_to");
+	pfs_selection_tell_unknown(comparison.selection);
+	sums = pfs_stack_sums_compare(comparison.selection, comparison.base,
+								  !pfs_comparison_is_absolute(fcinfo));
+	comparison.tree = pfs_frame_tree_build(&sums, filters, false, NULL);
+	return comparison;
 }

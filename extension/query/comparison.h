@@ -9,6 +9,7 @@
 
 #include "fmgr.h"
 #include "query/frame_tree.h"
+#include "query/selection.h"
 
 /* First arguments of such a function, with those of pfs_frame_filters_get from PFS_COMPARISON_ARG_FILTERS on. */
 enum
@@ -22,11 +23,18 @@ enum
 	PFS_COMPARISON_ARG_FILTERS = 8
 };
 
+typedef struct PfsComparison
+{
+	const PfsSelection *selection;
+	const PfsSelection *base;
+	PfsFrameTree *tree; /* of both; its root is not yet expanded */
+} PfsComparison;
+
 /*
- * One tree of both, by rate unless absolute; see pfs_stack_sums_compare. filters must outlive it. Lives in
- * CurrentMemoryContext.
+ * Reads the arguments and sums up both sides, by rate unless absolute; see pfs_stack_sums_compare. filters must outlive
+ * the tree. Lives in CurrentMemoryContext.
  */
-PfsFrameTree *pfs_comparison_tree(FunctionCallInfo fcinfo, const PfsFilters *filters);
+PfsComparison pfs_comparison_query(FunctionCallInfo fcinfo, const PfsFilters *filters);
 
 bool pfs_comparison_is_absolute(FunctionCallInfo fcinfo);
 

@@ -199,7 +199,7 @@ profstore_flamegraph_diff(PG_FUNCTION_ARGS)
 	PfsRows rows = pfs_rows_begin(fcinfo);
 	uint32 max_nodes = pfs_max_nodes_get(fcinfo, PFS_COMPARISON_ARG_LIMIT);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, PFS_COMPARISON_ARG_FILTERS);
-	PfsFrameTree *tree = pfs_comparison_tree(fcinfo, &filters);
+	PfsFrameTree *tree = pfs_comparison_query(fcinfo, &filters).tree;
 	PfsSides total = tree->nodes[0].total;
 
 	if (pfs_comparison_is_absolute(fcinfo) && total.value != total.base)

@@ -63,6 +63,7 @@ BEGIN
 		('stacks_in', $$SELECT * FROM profstore.stacks_in('{0:12}')$$),
 		-- exchange
 		('flamegraph_html', E'SELECT profstore.flamegraph_html(\n  {type},\n  {hour})'),
+		('flamegraph_diff_html', E'SELECT profstore.flamegraph_diff_html(\n  {type},\n  {day},\n  {hour})'),
 		('pprof', E'SELECT profstore.pprof(\n  {type},\n  {hour})'),
 		('import_pprof', E'SELECT profstore.import_pprof(profstore.pprof(\n  {type},\n  {hour}),\n  ''{"job": "copy"}'', at => now())'),
 		('speedscope', E'SELECT profstore.speedscope(\n  {type},\n  {hour})'),

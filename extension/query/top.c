@@ -197,7 +197,7 @@ profstore_top_diff(PG_FUNCTION_ARGS)
 	PfsRows rows = pfs_rows_begin(fcinfo);
 	int64 max_rows = get_max_rows(fcinfo, PFS_COMPARISON_ARG_LIMIT);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, PFS_COMPARISON_ARG_FILTERS);
-	PfsFrameTree *tree = pfs_comparison_tree(fcinfo, &filters);
+	PfsFrameTree *tree = pfs_comparison_query(fcinfo, &filters).tree;
 	PfsFunctionTotal *functions;
 	uint32 count = pfs_function_totals(tree, &functions);
 

@@ -1,14 +1,16 @@
 /*
  * check.js
- *		Checks of a flame-graph page in a real browser: node check.js PAGE FUNCTION [SCREENSHOT]
+ *		Checks of flame-graph pages in a real browser: node check.js PAGE FUNCTION [SCREENSHOT] | --all DIR
  */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
 
-const [page_path, hottest, screenshot] = process.argv.slice(2);
+const [first, second, screenshot] = process.argv.slice(2);
+const all = first === "--all";
+const hottest = all ? "hottest" : second;
 const ARGUMENTS = [
 	"--no-sandbox",
 	"--disable-gpu",
@@ -93,7 +95,7 @@ const check_tip = async (page) => {
 };
 
 const check_table = async (page) => {
-	const names = await page.$$eval("#functions tbody tr td:first-child", (cells) => cells.map((cell) => cell.textContent));
+	const names = await page.$$eval("#functions tbody tr td:first-child span", (cells) => cells.map((cell) => cell.textContent));
 	test("the table of functions has it", names.includes(hottest), names.slice(0, 5).join());
 };
 
@@ -107,27 +109,153 @@ const check_direction = async (page) => {
 	test("the theme can be changed", (await frames(page).count()) > 1);
 };
 
-const problems = [];
-try {
-	const page = await browser.newPage();
+/* --- sandwich: against the rows of profstore.sandwich() --- */
+
+/* A side as SQL has it: levels, names, values; siblings in one order, since those of equal value may stand either way. */
+const by_path = (rows) => {
+	const path = [];
+	return rows
+		.map(({ level, name, value }) => {
+			path.length = level;
+			path.push(name);
+			return `${path.join(";")} ${value}`;
+		})
+		.sort();
+};
+
+const side = (page, id) =>
+	page.$$eval(`#${id} g.frame`, (found) =>
+		found.map((g) => {
+			const nodes = g.__data__.ancestors().reverse();
+			return `${nodes.map((node) => node.data.name).join(";")} ${g.__data__.data.now ?? g.__data__.data.value}`;
+		}).sort(),
+	);
+
+const check_sandwich = async (page, expected) => {
+	for (const [name, sides] of Object.entries(expected)) {
+		await page.evaluate((hash) => {
+			location.hash = hash;
+		}, `#function=${encodeURIComponent(name)}`);
+		await page.waitForSelector("#callees g.frame");
+		await page.waitForFunction((text) => document.querySelector("#callers g.frame")?.__data__.ancestors().at(-1).data.name === text, name);
+		for (const id of ["callers", "callees"]) {
+			const drawn = (await side(page, id)).join("\n");
+			test(`${id} of ${name} are those of SQL`, drawn === by_path(sides[id]).join("\n"), drawn);
+		}
+	}
+	const edge = (id, name) => page.locator(`#${id} g.frame[name=${JSON.stringify(name)}]`).first().evaluate((g) => g.getBoundingClientRect().top);
+	const name = Object.keys(expected)[0];
+	await page.evaluate((hash) => {
+		location.hash = hash;
+	}, `#function=${encodeURIComponent(name)}`);
+	await page.waitForSelector(`#callers g.frame[name=${JSON.stringify(name)}]`);
+	await page.waitForTimeout(600);
+	test("callers stand above the function", (await edge("callers", "main")) < (await edge("callers", name)));
+	test("callees stand below it", (await edge("callees", "memcpy")) > (await edge("callees", name)));
+	await page.click("#back");
+	await page.waitForSelector("#graph g.frame");
+};
+
+const check_sandwich_buttons = async (page) => {
+	await frame_named(page, hottest).first().locator("rect").click();
+	await page.waitForTimeout(400);
+	await page.click("#sandwich");
+	await page.waitForSelector("#callers g.frame");
+	test("a clicked function shows its callers", (await page.textContent("#chart h2")).includes(hottest));
+	await page.click("#back");
+	await page.waitForSelector("#graph g.frame");
+	await page.hover("#functions tbody tr:first-child");
+	await page.click("#functions tbody tr:first-child button");
+	await page.waitForSelector("#callers g.frame");
+	const name = await page.textContent("#functions tbody tr:first-child td span");
+	test("so does a row of the table", (await page.textContent("#chart h2")).includes(name));
+	await page.click("#back");
+	await page.waitForSelector("#graph g.frame");
+};
+
+/* --- comparison: against the rows of profstore.top_diff() --- */
+
+const hue_of = (page, name) => frame_named(page, name).first().locator("rect").evaluate((rect) => Number(/hsl\((\d+)/.exec(rect.getAttribute("fill"))[1]));
+
+const check_diff = async (page, functions) => {
+	const frames_of = await page.$$eval("#graph g.frame", (found) => found.map((g) => ({ name: g.__data__.data.name, base: g.__data__.data.base, now: g.__data__.data.now, depth: g.__data__.depth })));
+	const sum = (name, key) => frames_of.filter((frame) => frame.name === name && frame.name !== "recurse").reduce((total, frame) => total + frame[key], 0);
+	for (const f of functions.filter(({ name }) => ["hottest", "gone", "memcpy", "parse"].includes(name))) {
+		test(`${f.name} has both sides`, sum(f.name, "base") === f.base_total && sum(f.name, "now") === f.total, JSON.stringify(f));
+	}
+	test("what has grown is red", (await hue_of(page, "total")) < 20);
+	test("what has gone is blue", (await hue_of(page, "gone")) > 200);
+	const fills = await colours(page);
+	await page.click("#by-share");
+	await page.waitForTimeout(600);
+	test("colours can be of shares", JSON.stringify(await colours(page)) !== JSON.stringify(fills));
+	await page.click("#by-share");
+	await page.waitForTimeout(600);
+	await frame_named(page, "gone").first().locator("rect").hover();
+	const tip = await page.textContent("#tip");
+	test("the tooltip has both sides and the change", tip.includes("500 ms") && tip.includes("gone") && tip.includes("base"), tip);
+	await page.mouse.move(5, 5);
+	const rows = await page.$$eval("#functions tbody tr", (all_rows) => all_rows.map((tr) => [...tr.children].map((td) => td.textContent)));
+	const row = rows.find(([name]) => name.startsWith("gone"));
+	test("the table has changes", row !== undefined && row[2].startsWith("−500 ms") && row[2].includes("gone"), JSON.stringify(row));
+	test("the table is of all functions that changed", functions.every(({ name }) => rows.some(([first_cell]) => first_cell.startsWith(name))), JSON.stringify(rows));
+};
+
+/* --- a page --- */
+
+const open_page = async (path, check) => {
+	const problems = [];
 	const requests = [];
+	const page = await browser.newPage();
 	page.on("pageerror", (error) => problems.push(String(error)));
 	page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
 	page.on("request", (request) => requests.push(request.url()));
-	const address = pathToFileURL(page_path).href;
-	await page.goto(address);
-	await page.waitForSelector("#chart g.frame");
-	await page.waitForTimeout(600);
+	const address = pathToFileURL(path).href;
+	try {
+		await page.goto(address);
+		await page.waitForSelector("#chart g.frame");
+		await page.waitForTimeout(600);
+		await check(page);
+		test("nothing is requested from the network", requests.every((url) => url === address), requests.join());
+		test("no script fails", problems.length === 0, problems.join("; "));
+	} catch (error) {
+		test("the page can be driven", false, [String(error).replaceAll("\n", " "), ...problems].join("; "));
+	}
+	await page.close();
+};
+
+const check_page = async (page) => {
 	await check_drawing(page);
 	await check_search(page);
 	await check_zoom(page);
 	await check_tip(page);
 	await check_table(page);
+	await check_sandwich_buttons(page);
 	await check_direction(page);
-	test("nothing is requested from the network", requests.every((url) => url === address), requests.join());
-	test("no script fails", problems.length === 0, problems.join("; "));
-} catch (error) {
-	test("the page can be driven", false, [String(error).replaceAll("\n", " "), ...problems].join("; "));
+};
+
+const check_all = async (directory_of_pages) => {
+	const path = (name) => join(directory_of_pages, name);
+	const json = (name) => JSON.parse(readFileSync(path(name), "utf8"));
+	for (const name of ["flame.html", "inverted.html"]) {
+		await open_page(path(name), async (page) => {
+			console.log(`# ${name}`);
+			await check_page(page);
+			await check_sandwich(page, json("sandwich.json"));
+		});
+	}
+	await open_page(path("diff.html"), async (page) => {
+		console.log("# diff.html");
+		await check_drawing(page);
+		await check_table(page);
+		await check_diff(page, json("diff.json"));
+		await check_sandwich_buttons(page);
+		await check_direction(page);
+	});
+};
+
+try {
+	await (all ? check_all(second) : open_page(first, check_page));
 } finally {
 	await browser.close();
 	rmSync(directory, { recursive: true, force: true });

@@ -1,4 +1,4 @@
--- A page to test: psql -v fixtures=DIR -v page=FILE -f profile.sql
+-- Pages to test, and beside each what SQL says of them: psql -v fixtures=DIR -f profile.sql, in the directory of the files
 -- Names that HTML and JavaScript could trip over are in it; the hottest function is "hottest".
 
 \set ON_ERROR_STOP on
@@ -20,8 +20,39 @@ SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '{"node":
 }
 $$);
 
+-- the hour before: other values, a function that has gone, and one that is new
+SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '{"node": "web-1"}', '2026-01-01 09:00Z', $$
+{
+	"_start;main;serve;hottest": 2000000000,
+	"_start;main;serve;hottest;memcpy": 1000000000,
+	"_start;main;serve;parse;hottest": 3000000000,
+	"_start;main;serve;gone": 500000000,
+	"_start;main;recurse;recurse;recurse": 900000000
+}
+$$);
+
+\set cpu '\'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{node="web-1"}\''
+\set hour '\'2026-01-01 10:00Z\', \'2026-01-01 11:00Z\''
+\set before '\'2026-01-01 09:00Z\', \'2026-01-01 10:00Z\''
 \pset tuples_only on
 \pset format unaligned
-SELECT profstore.flamegraph_html('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{node="web-1"}',
-	'2026-01-01 10:00Z', '2026-01-01 11:00Z')
-\g :page
+SELECT profstore.flamegraph_html(:cpu, :hour)
+\g flame.html
+SELECT profstore.flamegraph_html(:cpu, :hour, inverted => true)
+\g inverted.html
+SELECT profstore.flamegraph_diff_html(:cpu, :before, :hour)
+\g diff.html
+
+-- the sides of a function, depth first, siblings in the order of their paths
+CREATE FUNCTION sandwich_json(name text) RETURNS json LANGUAGE sql AS
+$$
+SELECT json_build_object('callers', json_agg(row ORDER BY ord) FILTER (WHERE side = 'callers'),
+	'callees', json_agg(row ORDER BY ord) FILTER (WHERE side = 'callees'))
+FROM (SELECT side, ord, json_build_object('level', level, 'name', label, 'value', value) AS row
+	FROM profstore.sandwich('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{node="web-1"}', '2026-01-01 10:00Z', '2026-01-01 11:00Z', name)) s
+$$;
+SELECT json_build_object('hottest', sandwich_json('hottest'), 'parse', sandwich_json('parse'), 'recurse', sandwich_json('recurse'))
+\g sandwich.json
+SELECT json_agg(json_build_object('name', function, 'base_self', base_self, 'self', self, 'base_total', base_total, 'total', total) ORDER BY function COLLATE "C")
+FROM profstore.top_diff(:cpu, :before, :hour)
+\g diff.json
