@@ -7,8 +7,21 @@
 #include <errno.h>
 #include <gelf.h>
 #include <libelf.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* The largest programs have some 25 MB; a sparse or compressed file may claim any size. */
+#define MAX_SECTION_BYTES (64 << 20)
+
+static bool
+uncompress(Elf_Scn *section)
+{
+	GElf_Chdr header;
+
+	return gelf_getchdr(section, &header) != NULL && header.ch_size <= MAX_SECTION_BYTES &&
+		   elf_compress(section, 0, 0) >= 0;
+}
 
 static CfiSection
 read_section(Elf_Scn *section, const GElf_Shdr *header)
@@ -16,9 +29,8 @@ read_section(Elf_Scn *section, const GElf_Shdr *header)
 	CfiSection result = { .address = header->sh_addr };
 	Elf_Data *data;
 
-	if (header->sh_type == SHT_NOBITS)
-		return result;
-	if ((header->sh_flags & SHF_COMPRESSED) && elf_compress(section, 0, 0) < 0)
+	if (header->sh_type == SHT_NOBITS || header->sh_size > MAX_SECTION_BYTES ||
+		((header->sh_flags & SHF_COMPRESSED) && !uncompress(section)))
 		return result;
 	data = elf_rawdata(section, NULL);
 	if (data == NULL || data->d_buf == NULL)

@@ -343,7 +343,7 @@ run_register_instruction(Machine *machine, CfiCursor *cursor, uint8_t opcode, bo
 		case DW_CFA_GNU_negative_offset_extended:
 			dwarf_register = cfi_read_uleb128(cursor);
 			save_factored(machine, dwarf_register, SAVED_AT_CFA,
-						  -(int64_t) cfi_read_uleb128(cursor));
+						  (int64_t) (0 - cfi_read_uleb128(cursor)));
 			return 0;
 		case DW_CFA_val_offset:
 		case DW_CFA_val_offset_sf:
