@@ -5,7 +5,7 @@
  *
  * One ring buffer record is a struct pfs_sample followed by its stack, leaf first:
  *
- *		| struct pfs_sample (96 bytes) | kernel_count × u64 | user_count × u64 | struct pfs_late |
+ *		| struct pfs_sample (104 bytes) | kernel_count × u64 | user_count × u64 | struct pfs_late |
  *
  * Addresses are absolute, in the kernel's and the process's address space; those of user frames
  * carry PFS_FRAME_* bits. A stack that could not be walked to its end leaves the frames found so far
@@ -36,6 +36,7 @@
 
 struct pfs_sample {
 	__u64 time_ns;		 /* CLOCK_MONOTONIC */
+	__u64 period_ns;	 /* CPU time that the sample stands for */
 	__u64 cgroup_id;	 /* in the unified hierarchy */
 	__u64 start_time_ns; /* of the process, since boot */
 	__u64 exec_id;		 /* tells the images apart that one process executes in turn */
@@ -64,7 +65,7 @@ struct pfs_late {
 };
 
 #ifndef __bpf__
-_Static_assert(sizeof(struct pfs_sample) == 96, "the ring buffer record has no hidden padding");
+_Static_assert(sizeof(struct pfs_sample) == 104, "the ring buffer record has no hidden padding");
 #endif
 
 /*
@@ -74,13 +75,15 @@ _Static_assert(sizeof(struct pfs_sample) == 96, "the ring buffer record has no h
 #define PFS_COUNTERS(X)                                                                 \
 	X(EVENTS, "events", "timer ticks that reached the program")                         \
 	X(IDLE, "idle", "ticks that found the CPU idle")                                    \
+	X(SELF, "self", "ticks that found the collector, which is left out")                \
 	X(SAMPLES, "samples", "samples put into the ring buffer")                           \
 	X(RING_FULL, "ring_full", "samples lost because the ring buffer was full")          \
 	X(NO_SCRATCH, "no_scratch", "samples lost because the per-CPU scratch was missing") \
 	X(KERNEL_STACK_FAILED, "kernel_stack_failed", "samples without their kernel stack") \
 	X(LATE, "late", "stacks handed over to be walked in user space")                    \
 	X(LATE_SKIPPED, "late_skipped", "stacks that were not, as the ring was filling up") \
-	X(WAKEUPS, "wakeups", "times the collector was woken ahead of its timer")
+	X(WAKEUPS, "wakeups", "times the collector was woken ahead of its timer")           \
+	X(TIME_NS, "time_ns", "nanoseconds spent in the program, for samples")
 
 enum pfs_counter {
 #define PFS_COUNTER_ID(identifier, name, what) PFS_COUNTER_##identifier,

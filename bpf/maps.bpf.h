@@ -71,13 +71,19 @@ pfs_get_scratch(void)
 }
 
 static __always_inline void
-pfs_count(enum pfs_counter counter)
+pfs_add(enum pfs_counter counter, __u64 added)
 {
 	__u32 key = counter;
 	__u64 *value = bpf_map_lookup_elem(&pfs_counters, &key);
 
 	if (value)
-		*value += 1;
+		*value += added;
+}
+
+static __always_inline void
+pfs_count(enum pfs_counter counter)
+{
+	pfs_add(counter, 1);
 }
 
 #endif

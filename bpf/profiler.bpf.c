@@ -5,7 +5,7 @@
  *
  * Each tick becomes one ring buffer record with the raw stack: nothing is hashed, deduplicated or
  * resolved here. The user stack is walked by frame pointer. A tick ends in exactly one of the
- * counters IDLE, SAMPLES, RING_FULL and NO_SCRATCH, so these add up to EVENTS.
+ * counters IDLE, SELF, SAMPLES, RING_FULL and NO_SCRATCH, so these add up to EVENTS.
  *
  * Runs on kernels from 5.10: bpf_get_current_task instead of its BTF twin, no bpf_task_pt_regs, no
  * kprobes.
@@ -29,6 +29,19 @@ const volatile __u64 pfs_wakeup_bytes = 1 << 18;
 
 /* Bytes in the ring above which no more stacks are copied into it; set before loading. */
 const volatile __u64 pfs_late_limit_bytes = 1 << 19;
+
+/* The collector, whose ticks are left out, and its children's; 0: nobody's are. Set before loading. */
+const volatile __u32 pfs_excluded_pid = 0;
+
+/* True for the collector and for its symbol worker, which is its child. */
+static __always_inline int
+pfs_is_excluded(struct task_struct *task)
+{
+	if (!pfs_excluded_pid)
+		return 0;
+	return (__u32) (bpf_get_current_pid_tgid() >> 32) == pfs_excluded_pid ||
+		   (__u32) BPF_CORE_READ(task, group_leader, real_parent, tgid) == pfs_excluded_pid;
+}
 
 /* Fills in who is running. */
 static __always_inline void
@@ -174,17 +187,24 @@ pfs_on_cpu(struct bpf_perf_event_data *context)
 		pfs_count(PFS_COUNTER_IDLE);
 		return 0;
 	}
+	task = (struct task_struct *) bpf_get_current_task();
+	if (pfs_is_excluded(task))
+	{
+		pfs_count(PFS_COUNTER_SELF);
+		return 0;
+	}
 	scratch = pfs_get_scratch();
 	if (!scratch)
 	{
 		pfs_count(PFS_COUNTER_NO_SCRATCH);
 		return 0;
 	}
-	task = (struct task_struct *) bpf_get_current_task();
 	pfs_describe_task(&scratch->sample, task);
+	scratch->sample.period_ns = context->sample_period;
 	pfs_walk_kernel(context, scratch);
 	if (!scratch->sample.flags)
 		pfs_walk_user(context, task, scratch);
 	pfs_emit(scratch, task);
+	pfs_add(PFS_COUNTER_TIME_NS, bpf_ktime_get_ns() - scratch->sample.time_ns);
 	return 0;
 }

@@ -21,6 +21,7 @@
 #include "agent/losses.h"
 #include "agent/reader.h"
 #include "agent/report.h"
+#include "agent/restraint.h"
 #include "agent/sampler.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -54,6 +55,7 @@ typedef struct Agent
 	Sampler *sampler;
 	Reader *reader;
 	Flusher *flusher;
+	Restraint restraint;
 	int64_t started_ns; /* CLOCK_MONOTONIC, as all below */
 	int64_t flush_ns;
 	int64_t follow_cpus_ns;
@@ -134,7 +136,6 @@ start_flusher(Agent *agent, Failure *failure)
 		.reader = agent->reader,
 		.losses = &agent->losses,
 		.writer = agent->writer,
-		.period_ns = NS_PER_S / agent->options->frequency_hz,
 	};
 
 	if (flusher_create(&parts, &agent->flusher) != 0)
@@ -160,6 +161,25 @@ open_summary(Agent *agent, Failure *failure)
 	return failure->code;
 }
 
+static void
+start_restraint(Agent *agent)
+{
+	const AgentOptions *options = agent->options;
+	GovernorLimits limits = {
+		.frequency_hz = options->frequency_hz,
+		.cpu_percent = agent_max_cpu_percent(options, sampler_cpu_count(agent->sampler)),
+		.memory_bytes = options->max_memory_bytes,
+	};
+	RestraintParts parts = {
+		.sampler = agent->sampler,
+		.reader = agent->reader,
+		.flusher = agent->flusher,
+		.symbolizer = agent->symbolizer,
+	};
+
+	restraint_init(&agent->restraint, &limits, &parts);
+}
+
 /*
  * Whatever can be missing is found out before the first thread starts. The symbolizer comes first
  * since it may fork.
@@ -182,6 +202,10 @@ start_parts(Agent *agent, Failure *failure)
 		.interval_bytes = INTERVAL_BYTES,
 		.process_limit = PROCESS_LIMIT,
 	};
+	const SamplerOptions sampler = {
+		.frequency_hz = (uint32_t) options->frequency_hz,
+		.exclude_self = options->exclude_self,
+	};
 	ExitCode code;
 
 	if (symbolizer_create(&symbolizer, &agent->symbolizer) != 0 ||
@@ -190,8 +214,8 @@ start_parts(Agent *agent, Failure *failure)
 		return out_of_memory(failure);
 	code = open_summary(agent, failure);
 	if (code == EXIT_OK)
-		code = sampler_create((uint32_t) options->frequency_hz, reader_queue_record, agent->reader,
-							  &agent->sampler, failure);
+		code =
+			sampler_create(&sampler, reader_queue_record, agent->reader, &agent->sampler, failure);
 	if (code == EXIT_OK)
 		code = start_writer(agent, failure);
 	if (code == EXIT_OK && writer_start(agent->writer) != 0)
@@ -202,6 +226,8 @@ start_parts(Agent *agent, Failure *failure)
 		code = failure_set(failure, EXIT_INTERNAL, "could not start the reader's thread");
 	if (code == EXIT_OK)
 		code = sampler_attach(agent->sampler, failure);
+	if (code == EXIT_OK)
+		start_restraint(agent);
 	return code;
 }
 
@@ -276,6 +302,7 @@ tick(Agent *agent, int64_t now_ns)
 		agent->cpus_not_sampled = sampler_follow_cpus(agent->sampler);
 		agent->follow_cpus_ns = now_ns + FOLLOW_CPUS_NS;
 	}
+	restraint_tick(&agent->restraint, now_ns);
 	if (now_ns >= agent->flush_ns)
 	{
 		take_kernel_losses(agent);
@@ -370,6 +397,7 @@ stop(Agent *agent, ExitCode code)
 	writer_stats(agent->writer, &agent->report.writer);
 	agent->report.duration_ms = (stopped_ns - agent->started_ns) / NS_PER_MS;
 	agent->report.frequency_hz = agent->options->frequency_hz;
+	agent->report.restraint = agent->restraint.stats;
 	reader_process_stats(agent->reader, &agent->report.processes);
 	image_table_stats(agent->images, &agent->report.images);
 	sampler_cost(agent->sampler, &agent->report.bpf_runs, &agent->report.bpf_time_ns);

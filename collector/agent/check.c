@@ -55,9 +55,10 @@ ignore_record(void *context, const void *record, size_t length_bytes)
 static ExitCode
 check_program(void)
 {
+	const SamplerOptions options = { .frequency_hz = 1 };
 	Failure failure;
 	Sampler *sampler = NULL;
-	ExitCode code = sampler_create(1, ignore_record, NULL, &sampler, &failure);
+	ExitCode code = sampler_create(&options, ignore_record, NULL, &sampler, &failure);
 
 	if (code == EXIT_OK)
 		print_line("kernel", "bpf_program", "ok", "");

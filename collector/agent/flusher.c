@@ -5,6 +5,7 @@
 #include "agent/flusher.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -21,6 +22,7 @@
 #define SWEEP_NS		 (60 * NS_PER_S)
 #define UNWIND_COUNTS_NS (60 * NS_PER_S)
 #define SLICE_NS		 (500 * NS_PER_MS) /* of symbolizing before what is done is stored */
+#define REST_NS			 (5 * NS_PER_S)	   /* between slices, where the collector is to take less */
 #define BATCH_BYTES		 ((size_t) 64 * 1024 * 1024)
 
 struct Flusher
@@ -32,12 +34,15 @@ struct Flusher
 	UnwindCounts unwind_counts;
 	int64_t sweep_ns;
 	int64_t unwind_counts_ns; /* when they are reported next */
+	int64_t rested_ns;		  /* when the next slice may begin, if it has to rest */
 	pthread_t thread;
 	bool started;
 	pthread_mutex_t mutex; /* guards what follows */
 	pthread_cond_t wakeup;
 	bool requested;
 	bool stopping;
+	bool resting;
+	bool shrinking;
 	int64_t deadline_ns; /* of the last flush, CLOCK_MONOTONIC */
 };
 
@@ -125,7 +130,6 @@ fill_batch(Flusher *flusher, Batch *batch, int64_t deadline_ns, bool addresses_o
 		.images = flusher->parts.images,
 		.symbolizer = flusher->parts.symbolizer,
 		.unwind_counts = &flusher->unwind_counts,
-		.period_ns = flusher->parts.period_ns,
 		.deadline_ns = deadline_ns,
 		.addresses_only = addresses_only,
 	};
@@ -229,46 +233,76 @@ finish(Flusher *flusher)
 	report_last_counts(flusher);
 }
 
-/*
- * Waits for a request, until binaries are to be opened; not at all where there is work.
- * True: stop.
- */
+/* What a turn of the thread has to do. */
+typedef struct Turn
+{
+	bool stop;
+	bool shrink;
+	bool flush; /* an interval is in work, or was asked for */
+} Turn;
+
+/* True where there is something to flush, and it is not to wait. Mutex held. */
 static bool
-wait_for_request(Flusher *flusher, bool *requested)
+flush_is_due(const Flusher *flusher)
+{
+	if (flusher->resting && clock_ns(CLOCK_MONOTONIC) < flusher->rested_ns)
+		return false;
+	return flusher->interval != NULL || flusher->requested;
+}
+
+/* Waits for a request, until binaries are to be opened; not at all where there is work. */
+static Turn
+wait_for_turn(Flusher *flusher)
 {
 	int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + OPEN_BINARIES_NS;
 	struct timespec until = { until_ns / NS_PER_S, until_ns % NS_PER_S };
-	bool stopping;
+	Turn turn;
 
 	pthread_mutex_lock(&flusher->mutex);
-	while (flusher->interval == NULL && !flusher->requested && !flusher->stopping)
+	while (!flush_is_due(flusher) && !flusher->stopping)
 	{
 		if (pthread_cond_timedwait(&flusher->wakeup, &flusher->mutex, &until) == ETIMEDOUT)
 			break;
 	}
-	*requested = flusher->requested;
-	flusher->requested = flusher->requested && flusher->interval != NULL;
-	stopping = flusher->stopping;
+	turn = (Turn){ flusher->stopping, flusher->shrinking, flush_is_due(flusher) };
+	flusher->shrinking = false;
+	/* a request that comes while an interval is in work is for the one after it */
+	if (turn.flush && flusher->interval == NULL)
+		flusher->requested = false;
 	pthread_mutex_unlock(&flusher->mutex);
-	return stopping;
+	return turn;
+}
+
+/* Gives back what can be had again. */
+static void
+shrink_caches(Flusher *flusher)
+{
+	symbolizer_shrink(flusher->parts.symbolizer);
+	image_table_sweep(flusher->parts.images);
+	malloc_trim(0);
 }
 
 static void *
 flusher_run(void *argument)
 {
 	Flusher *flusher = argument;
-	bool requested;
+	Turn turn;
 
-	while (!wait_for_request(flusher, &requested))
+	while (turn = wait_for_turn(flusher), !turn.stop)
 	{
 		int64_t now_ns;
 
 		image_table_open_pending(flusher->parts.images, flusher->parts.symbolizer);
-		if (flusher->interval == NULL && requested)
+		if (turn.shrink)
+			shrink_caches(flusher);
+		if (turn.flush && flusher->interval == NULL)
 			take_interval(flusher);
 		now_ns = clock_ns(CLOCK_MONOTONIC);
-		if (flusher->interval != NULL)
+		if (turn.flush && flusher->interval != NULL)
+		{
 			work(flusher, now_ns + SLICE_NS, false);
+			flusher->rested_ns = clock_ns(CLOCK_MONOTONIC) + REST_NS;
+		}
 		if (now_ns >= flusher->sweep_ns)
 		{
 			image_table_sweep(flusher->parts.images);
@@ -304,6 +338,22 @@ void
 flusher_request(Flusher *flusher)
 {
 	wake(flusher, false);
+}
+
+void
+flusher_rest(Flusher *flusher, bool rest)
+{
+	pthread_mutex_lock(&flusher->mutex);
+	flusher->resting = rest;
+	pthread_mutex_unlock(&flusher->mutex);
+}
+
+void
+flusher_shrink(Flusher *flusher)
+{
+	pthread_mutex_lock(&flusher->mutex);
+	flusher->shrinking = true;
+	pthread_mutex_unlock(&flusher->mutex);
 }
 
 void

@@ -10,6 +10,7 @@
 #ifndef COLLECTOR_FLUSHER_H
 #define COLLECTOR_FLUSHER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/image.h"
@@ -28,7 +29,6 @@ typedef struct FlusherParts
 	Reader *reader;
 	Losses *losses;
 	Writer *writer;
-	int64_t period_ns; /* CPU time that one sample stands for */
 } FlusherParts;
 
 /* All parts must outlive the flusher. 0 or -errno. */
@@ -45,6 +45,13 @@ void flusher_request(Flusher *flusher);
  * (CLOCK_MONOTONIC) has passed is stored by binary and address.
  */
 void flusher_stop(Flusher *flusher, int64_t deadline_ns);
+
+/*
+ * While rest is true the flusher pauses between two slices of symbolizing; what is sampled meanwhile is summed. Shrink
+ * asks it to give back memory of caches. Both return at once.
+ */
+void flusher_rest(Flusher *flusher, bool rest);
+void flusher_shrink(Flusher *flusher);
 
 /* Sums over all flushes. After flusher_stop. */
 void flusher_stats(const Flusher *flusher, ResolveStats *stats);

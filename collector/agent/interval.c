@@ -62,7 +62,7 @@ series_equal(const void *item, const void *key)
 	const IntervalSeries *a = item;
 	const IntervalSeries *b = key;
 
-	if (a->label_count != b->label_count)
+	if (a->label_count != b->label_count || a->period_ns != b->period_ns)
 		return false;
 	for (uint32_t i = 0; i < a->label_count; i++)
 	{
@@ -86,7 +86,7 @@ int
 interval_add_series(Interval *interval, const IntervalSeries *series, uint32_t *index)
 {
 	Table *table = &interval->series;
-	uint64_t hash = table->seed;
+	uint64_t hash = hash_word(table->seed, (uint64_t) series->period_ns);
 	BatchLabel *labels;
 
 	for (uint32_t i = 0; i < series->label_count; i++)
@@ -107,7 +107,7 @@ interval_add_series(Interval *interval, const IntervalSeries *series, uint32_t *
 			return -ENOMEM;
 	}
 	*(IntervalSeries *) table_append(table, hash) =
-		(IntervalSeries){ .labels = labels, .label_count = series->label_count };
+		(IntervalSeries){ labels, series->label_count, series->period_ns };
 	*index = table->count - 1;
 	return 0;
 }

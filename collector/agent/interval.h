@@ -55,10 +55,12 @@ typedef struct IntervalStack
 	const Frame *frames; /* leaf first */
 } IntervalStack;
 
+/* Samples of one period and one set of labels: their value is their count times the period. */
 typedef struct IntervalSeries
 {
 	const BatchLabel *labels;
 	uint32_t label_count;
+	int64_t period_ns; /* CPU time that one sample stands for */
 } IntervalSeries;
 
 typedef struct IntervalSample

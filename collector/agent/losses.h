@@ -25,6 +25,7 @@ typedef enum LossKind
 	X(NO_SCRATCH, "no_scratch", LOSS_LOST, "the BPF program had no scratch memory")               \
 	X(RECORD_MALFORMED, "record_malformed", LOSS_LOST, "a record of unexpected size")             \
 	X(RECORDS_FULL, "records_full", LOSS_LOST, "too many samples waited to be walked")            \
+	X(MEMORY_LIMIT, "memory_limit", LOSS_LOST, "the collector had reached --max-memory")          \
 	X(INTERVAL_FULL, "interval_full", LOSS_LOST, "memory of the interval is out")                 \
 	X(BATCH_FULL, "batch_full", LOSS_LOST, "memory of the batch is out")                          \
 	X(KERNEL_STACK_FAILED, "kernel_stack_failed", LOSS_PARTIAL, "no kernel frames")               \

@@ -21,6 +21,7 @@ set_defaults(AgentOptions *options)
 	options->frequency_hz = AGENT_FREQUENCY_HZ_DEFAULT;
 	options->interval_ms = AGENT_INTERVAL_MS_DEFAULT;
 	options->stop_timeout_ms = AGENT_STOP_MS_DEFAULT;
+	options->max_memory_bytes = AGENT_MEMORY_BYTES_DEFAULT;
 	options->queue_bytes = AGENT_QUEUE_BYTES_DEFAULT;
 	options->debug_directory = "/usr/lib/debug";
 	options->log_level = LOG_INFO;
@@ -99,6 +100,22 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 							 "add the label pid: a series for each process" };
 	flags[count++] = (Flag){ "label-thread", FLAG_SWITCH, &options->label_thread, NULL,
 							 "add the label thread_name" };
+	flags[count++] =
+		(Flag){ "max-cpu",
+				FLAG_NUMBER,
+				&options->max_cpu_percent,
+				"PERCENT",
+				"of one CPU, for the collector itself; default 2 for each, more above 19 Hz",
+				1,
+				AGENT_CPU_PERCENT_MAX };
+	flags[count++] = (Flag){ .name = "max-memory",
+							 .kind = FLAG_SIZE,
+							 .value = &options->max_memory_bytes,
+							 .argument = "SIZE",
+							 .help = "resident, for the collector itself; default 384MB",
+							 .minimum = (int64_t) AGENT_MEMORY_BYTES_MIN };
+	flags[count++] = (Flag){ "exclude-self", FLAG_SWITCH, &options->exclude_self, NULL,
+							 "no samples of the collector itself" };
 	flags[count++] = (Flag){ "queue-size", FLAG_SIZE, &options->queue_bytes, "SIZE",
 							 "kept while the database is away; default 64MB" };
 	flags[count++] = (Flag){ "debug-directory", FLAG_TEXT, &options->debug_directory, "DIR",
@@ -110,4 +127,18 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 	flags[count++] = (Flag){ "summary", FLAG_TEXT, &options->summary_file, "FILE",
 							 "write totals as key=value lines at the end" };
 	return count;
+}
+
+int64_t
+agent_max_cpu_percent(const AgentOptions *options, int64_t cpus)
+{
+	int64_t of_each = AGENT_CPU_PERCENT_PER_CPU;
+
+	if (options->max_cpu_percent > 0)
+		return options->max_cpu_percent;
+	if (options->frequency_hz > AGENT_FREQUENCY_HZ_DEFAULT)
+		of_each = of_each * options->frequency_hz / AGENT_FREQUENCY_HZ_DEFAULT;
+	if (of_each > AGENT_CPU_PERCENT_PER_CPU_MAX)
+		of_each = AGENT_CPU_PERCENT_PER_CPU_MAX;
+	return of_each * (cpus > 0 ? cpus : 1);
 }

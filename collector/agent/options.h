@@ -19,6 +19,13 @@
 #define AGENT_STOP_MS_DEFAULT	   25000
 #define AGENT_STOP_MS_MAX		   3600000
 #define AGENT_QUEUE_BYTES_DEFAULT  ((size_t) 64 * 1024 * 1024)
+#define AGENT_CPU_PERCENT_MAX	   100000
+#define AGENT_MEMORY_BYTES_DEFAULT ((size_t) 384 * 1024 * 1024)
+#define AGENT_MEMORY_BYTES_MIN	   ((size_t) 96 * 1024 * 1024)
+
+/* Of each CPU, by default: two percent at the default frequency, in proportion at others, at most 25. */
+#define AGENT_CPU_PERCENT_PER_CPU	  2
+#define AGENT_CPU_PERCENT_PER_CPU_MAX 25
 
 typedef struct AgentOptions
 {
@@ -30,6 +37,9 @@ typedef struct AgentOptions
 	const char *node;
 	bool label_pid;
 	bool label_thread;
+	int64_t max_cpu_percent; /* of one CPU; 0: by frequency and number of CPUs */
+	size_t max_memory_bytes;
+	bool exclude_self;
 	size_t queue_bytes;
 	const char *debug_directory;
 	bool no_inlined;
@@ -39,6 +49,9 @@ typedef struct AgentOptions
 	int log_format;			  /* 0 logfmt, 1 JSON */
 	char host_name[256];	  /* default of node */
 } AgentOptions;
+
+/* The percentage of one CPU that the agent may take on so many CPUs: as given, else by default. */
+int64_t agent_max_cpu_percent(const AgentOptions *options, int64_t cpus);
 
 #define AGENT_FLAGS_MAX 24
 

@@ -1,6 +1,6 @@
 /*
  * proc_file.c
- *		Readers of /proc/PID/stat, maps and exe.
+ *		Readers of /proc/PID/stat, statm, maps and exe.
  */
 #include "agent/proc_file.h"
 
@@ -232,4 +232,21 @@ proc_exe_read(uint32_t pid, char *path, size_t size)
 	path[length] = '\0';
 	cut_deleted(path);
 	return 0;
+}
+
+size_t
+proc_resident_bytes(uint32_t pid)
+{
+	char path[64];
+	char *text;
+	unsigned long size_pages;
+	unsigned long resident_pages = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/statm", pid);
+	if (proc_file_read(path, STAT_LIMIT_BYTES, &text, NULL) != 0)
+		return 0;
+	if (sscanf(text, "%lu %lu", &size_pages, &resident_pages) != 2)
+		resident_pages = 0;
+	free(text);
+	return (size_t) resident_pages * (size_t) sysconf(_SC_PAGESIZE);
 }

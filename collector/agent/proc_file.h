@@ -50,4 +50,7 @@ int proc_maps_parse_line(char *line, ProcMapping *mapping, bool *executable);
 /* Target of /proc/PID/exe without " (deleted)". */
 int proc_exe_read(uint32_t pid, char *path, size_t size);
 
+/* What a process has in memory, 0 where that cannot be read. */
+size_t proc_resident_bytes(uint32_t pid);
+
 #endif

@@ -46,6 +46,8 @@ struct Reader
 	pthread_t walker_thread;
 	bool started;
 	atomic_bool stopping;
+	atomic_bool refusing;
+	atomic_bool shrinking;
 
 	pthread_mutex_t mutex; /* guards all that follows */
 	pthread_cond_t queued;
@@ -152,7 +154,7 @@ add_series(Reader *reader, const struct pfs_sample *sample, const Process *proce
 	char thread_name[PFS_COMM_BYTES + 1];
 	char pid[16];
 	BatchLabel labels[MAX_LABELS];
-	IntervalSeries series = { .labels = labels };
+	IntervalSeries series = { .labels = labels, .period_ns = (int64_t) sample->period_ns };
 
 	copy_comm(comm, sample->process_comm, kernel_thread);
 	copy_comm(thread_name, sample->comm, kernel_thread);
@@ -419,9 +421,11 @@ reader_queue_record(void *context, const void *record, size_t length_bytes)
 	lock(reader);
 	if (length_bytes >= sizeof(struct pfs_sample))
 		(void) process_table_get(reader->processes, record, reader->now_ns);
-	if (queued == NULL || reader->queue_bytes + length_bytes > QUEUE_BYTES)
+	if (queued == NULL || reader->queue_bytes + length_bytes > QUEUE_BYTES ||
+		atomic_load(&reader->refusing))
 	{
-		losses_add(reader->losses, LOSS_RECORDS_FULL, 1);
+		losses_add(reader->losses,
+				   atomic_load(&reader->refusing) ? LOSS_MEMORY_LIMIT : LOSS_RECORDS_FULL, 1);
 		free(queued);
 	}
 	else
@@ -476,6 +480,16 @@ wait_for_record(Reader *reader)
 	return record;
 }
 
+/* Forgets processes that ended, and unwind tables that no one used for so long. */
+static void
+sweep(Reader *reader, uint64_t now_ns, uint64_t keep_ns)
+{
+	lock(reader);
+	process_table_sweep(reader->processes, now_ns);
+	unlock(reader);
+	unwind_tables_sweep(reader->unwind, now_ns, keep_ns);
+}
+
 static void *
 walker_run(void *argument)
 {
@@ -490,12 +504,11 @@ walker_run(void *argument)
 		reader_handle_record(reader, record->bytes, record->length_bytes);
 		free(record);
 		now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC); /* later than what was just used */
-		if (now_ns - swept_ns > SWEEP_NS)
+		if (atomic_exchange(&reader->shrinking, false))
+			sweep(reader, now_ns, UNWIND_TABLES_KEEP_TIGHT_NS);
+		else if (now_ns - swept_ns > SWEEP_NS)
 		{
-			lock(reader);
-			process_table_sweep(reader->processes, now_ns);
-			unlock(reader);
-			unwind_tables_sweep(reader->unwind, now_ns);
+			sweep(reader, now_ns, UNWIND_TABLES_KEEP_NS);
 			swept_ns = now_ns;
 		}
 	}
@@ -522,6 +535,18 @@ reader_start(Reader *reader, Sampler *sampler)
 	}
 	reader->started = true;
 	return 0;
+}
+
+void
+reader_refuse(Reader *reader, bool refuse)
+{
+	atomic_store(&reader->refusing, refuse);
+}
+
+void
+reader_shrink(Reader *reader)
+{
+	atomic_store(&reader->shrinking, true);
 }
 
 Interval *

@@ -49,6 +49,12 @@ void reader_queue_record(void *reader, const void *record, size_t length_bytes);
  */
 void reader_handle_record(Reader *reader, const void *record, size_t length_bytes);
 
+/* Main thread. While refuse is true records are dropped, and counted, instead of queued. */
+void reader_refuse(Reader *reader, bool refuse);
+
+/* Main thread. Asks the walker thread to drop what it can do without: unwind tables not in use. */
+void reader_shrink(Reader *reader);
+
 /* Starts the threads, which poll the sampler. */
 int reader_start(Reader *reader, Sampler *sampler);
 

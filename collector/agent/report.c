@@ -57,6 +57,7 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "cpus=%" PRIu32 "\n", report->cpus);
 	fprintf(file, "ticks=%" PRIu64 "\n", report->counters[PFS_COUNTER_EVENTS]);
 	fprintf(file, "ticks_idle=%" PRIu64 "\n", report->counters[PFS_COUNTER_IDLE]);
+	fprintf(file, "ticks_self=%" PRIu64 "\n", report->counters[PFS_COUNTER_SELF]);
 	fprintf(file, "samples=%" PRIu64 "\n", report->resolved.samples);
 	fprintf(file, "samples_lost=%" PRIu64 "\n", lost);
 	for (Loss loss = 0; loss < LOSS_COUNT; loss++)
@@ -72,6 +73,10 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "batches_stored=%" PRIu64 "\n", report->writer.batches_written);
 	fprintf(file, "bpf_runs=%" PRIu64 "\n", report->bpf_runs);
 	fprintf(file, "bpf_time_us=%" PRIu64 "\n", report->bpf_time_ns / 1000);
+	fprintf(file, "sampling_time_us=%" PRIu64 "\n", report->counters[PFS_COUNTER_TIME_NS] / 1000);
+	fprintf(file, "frequency_lowest_hz=%" PRId64 "\n", report->restraint.frequency_lowest_hz);
+	fprintf(file, "frequency_changes=%" PRIu64 "\n", report->restraint.frequency_changes);
+	fprintf(file, "cache_shrinks=%" PRIu64 "\n", report->restraint.shrinks);
 	fprintf(file, "collector_cpu_ms=%" PRId64 "\n", report->cpu_us / 1000);
 	fprintf(file, "collector_max_rss_kb=%" PRId64 "\n", report->max_resident_kb);
 	failed = ferror(file) != 0 ? EIO : 0;

@@ -11,6 +11,7 @@
 #include "agent/losses.h"
 #include "agent/process.h"
 #include "agent/resolve.h"
+#include "agent/restraint.h"
 #include "events.h"
 #include "writer/writer.h"
 
@@ -24,6 +25,7 @@ typedef struct Report
 	ProcessTableStats processes;
 	ImageStats images;
 	WriterStats writer;
+	RestraintStats restraint;
 	uint64_t bpf_runs;	  /* of the BPF program, and their time, … */
 	uint64_t bpf_time_ns; /* … where kernel.bpf_stats_enabled is on */
 	int64_t cpu_us;		  /* CPU time that the collector took itself, its symbol workers included */

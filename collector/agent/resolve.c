@@ -268,7 +268,7 @@ resolve_series(Resolution *resolution, uint32_t *indexes)
 			.profile_type = PROFILE_TYPE,
 			.label_count = series[i].label_count,
 			.labels = series[i].labels,
-			.period = resolution->context->period_ns,
+			.period = series[i].period_ns,
 		};
 		int result = batch_add_series(resolution->batch, &added, &indexes[i]);
 
@@ -317,7 +317,7 @@ resolve_samples(Resolution *resolution, const uint32_t *series, const StackResul
 			.time_us = samples[i].window_us,
 			.series = series[samples[i].series],
 			.stack = stack->index,
-			.value = (int64_t) samples[i].count * resolution->context->period_ns,
+			.value = (int64_t) samples[i].count * all_series[samples[i].series].period_ns,
 		};
 
 		if (samples[i].stack < first || samples[i].stack >= end)

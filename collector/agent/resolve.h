@@ -29,7 +29,6 @@ typedef struct ResolveContext
 	ImageTable *images;
 	Symbolizer *symbolizer;
 	UnwindCounts *unwind_counts;
-	int64_t period_ns; /* CPU time that one sample stands for */
 	int64_t
 		deadline_ns; /* CLOCK_MONOTONIC: nothing more is looked up then, after a first address */
 	bool addresses_only; /* look nothing up: frames are stored by binary and address */

@@ -24,6 +24,7 @@
 #include "base/log.h"
 #include "profiler.skel.h"
 
+#define NS_PER_S		 UINT64_C(1000000000)
 #define ONLINE_CPUS_FILE "/sys/devices/system/cpu/online"
 
 /* The ring holds one second of samples of this size each, more than the mean of real stacks. */
@@ -105,7 +106,7 @@ ring_bytes(uint32_t frequency_hz, int cpus)
 }
 
 static ExitCode
-load_program(Sampler *sampler, Failure *failure)
+load_program(Sampler *sampler, const SamplerOptions *options, Failure *failure)
 {
 	uint32_t bytes = ring_bytes(sampler->frequency_hz, sampler->possible_cpus);
 	int result;
@@ -119,6 +120,7 @@ load_program(Sampler *sampler, Failure *failure)
 	}
 	sampler->skeleton->rodata->pfs_wakeup_bytes = bytes / 4;
 	sampler->skeleton->rodata->pfs_late_limit_bytes = bytes / 2;
+	sampler->skeleton->rodata->pfs_excluded_pid = options->exclude_self ? (uint32_t) getpid() : 0;
 	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_ring, bytes);
 	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_scratches,
 							 (uint32_t) sampler->possible_cpus);
@@ -154,8 +156,8 @@ map_tables(Sampler *sampler, Failure *failure)
 }
 
 ExitCode
-sampler_create(uint32_t frequency_hz, SamplerHandler handler, void *context, Sampler **result,
-			   Failure *failure)
+sampler_create(const SamplerOptions *options, SamplerHandler handler, void *context,
+			   Sampler **result, Failure *failure)
 {
 	Sampler *sampler;
 	ExitCode code;
@@ -168,12 +170,12 @@ sampler_create(uint32_t frequency_hz, SamplerHandler handler, void *context, Sam
 	sampler = calloc(1, sizeof(*sampler));
 	if (sampler == NULL)
 		return failure_set(failure, EXIT_INTERNAL, "out of memory");
-	sampler->frequency_hz = frequency_hz;
+	sampler->frequency_hz = options->frequency_hz;
 	sampler->handler = handler;
 	sampler->context = context;
 	sampler->possible_cpus = libbpf_num_possible_cpus();
 	raise_memlock();
-	code = load_program(sampler, failure);
+	code = load_program(sampler, options, failure);
 	if (code == EXIT_OK)
 		code = map_tables(sampler, failure);
 	if (code == EXIT_OK)
@@ -207,7 +209,10 @@ sampler_free(Sampler *sampler)
 	free(sampler);
 }
 
-/* Opens the clock of one CPU and attaches the program. 0 or -errno. */
+/*
+ * Opens the clock of one CPU and attaches the program, in the place of the clock that it had. 0 or
+ * -errno.
+ */
 static int
 attach_cpu(Sampler *sampler, uint32_t cpu)
 {
@@ -215,8 +220,7 @@ attach_cpu(Sampler *sampler, uint32_t cpu)
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attributes),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_freq = sampler->frequency_hz,
-		.freq = 1,
+		.sample_period = NS_PER_S / sampler->frequency_hz,
 	};
 	struct bpf_link *link;
 	int fd =
@@ -232,6 +236,8 @@ attach_cpu(Sampler *sampler, uint32_t cpu)
 		close(fd);
 		return result;
 	}
+	if (sampler->links[cpu] != NULL)
+		bpf_link__destroy(sampler->links[cpu]);
 	sampler->links[cpu] = link; /* owns the descriptor */
 	return 0;
 }
@@ -243,6 +249,20 @@ detach_cpu(Sampler *sampler, uint32_t cpu)
 		bpf_link__destroy(sampler->links[cpu]);
 	sampler->links[cpu] = NULL;
 	sampler->states[cpu] = CPU_OFF;
+}
+
+void
+sampler_set_frequency(Sampler *sampler, uint32_t frequency_hz)
+{
+	sampler->frequency_hz = frequency_hz;
+	for (uint32_t cpu = 0; cpu < CPU_LIST_MAX; cpu++)
+	{
+		int result = sampler->states[cpu] == CPU_SAMPLED ? attach_cpu(sampler, cpu) : 0;
+
+		if (result != 0)
+			log_event(LOG_WARNING, "sampler", "could not change a CPU's frequency",
+					  log_number("cpu", cpu), log_text("detail", strerror(-result)));
+	}
 }
 
 ExitCode

@@ -8,6 +8,7 @@
 #ifndef COLLECTOR_SAMPLER_H
 #define COLLECTOR_SAMPLER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,11 +21,17 @@ typedef struct Sampler Sampler;
 /* Called for each ring buffer record; length_bytes is the record's. */
 typedef void (*SamplerHandler)(void *context, const void *record, size_t length_bytes);
 
+typedef struct SamplerOptions
+{
+	uint32_t frequency_hz;
+	bool exclude_self; /* no samples of this process and its children, the symbol workers */
+} SamplerOptions;
+
 /*
  * Loads the program. Failures: EXIT_PRIVILEGE where the kernel lacks something or the process a
  * right, EXIT_BPF where the kernel refuses the program.
  */
-ExitCode sampler_create(uint32_t frequency_hz, SamplerHandler handler, void *context,
+ExitCode sampler_create(const SamplerOptions *options, SamplerHandler handler, void *context,
 						Sampler **sampler, Failure *failure);
 void sampler_free(Sampler *sampler); /* accepts NULL */
 
@@ -40,6 +47,12 @@ ExitCode sampler_attach(Sampler *sampler, Failure *failure);
  */
 uint32_t sampler_follow_cpus(Sampler *sampler);
 uint32_t sampler_cpu_count(const Sampler *sampler); /* with a perf event */
+
+/*
+ * From now on as many samples a second on each CPU. Each sample carries the period that it was taken
+ * with; of the period that is running a part is lost. A CPU whose clock cannot be exchanged keeps its own.
+ */
+void sampler_set_frequency(Sampler *sampler, uint32_t frequency_hz);
 
 /* Closes all perf events: no sample is taken from here on. */
 void sampler_stop(Sampler *sampler);

@@ -14,8 +14,6 @@
 #include "symbols/elf_file.h"
 #include "unwind/late_walk.h"
 
-#define KEEP_UNUSED_NS UINT64_C(600000000000)
-
 /* What is known of one image. */
 typedef struct Entry
 {
@@ -200,14 +198,17 @@ unwind_tables_walk(const UnwindTables *tables, const UnwindProcess *process,
 }
 
 void
-unwind_tables_sweep(UnwindTables *tables, uint64_t now_ns)
+unwind_tables_sweep(UnwindTables *tables, uint64_t now_ns, uint64_t keep_ns)
 {
 	Entry *entry;
 	Entry *next;
 
 	HASH_ITER(hh, tables->entries, entry, next)
 	{
-		if (now_ns - entry->used_ns > KEEP_UNUSED_NS)
+		/* what a process holds would be there twice after the next process that maps it */
+		if (entry->binary != NULL && unwinder_binary_is_shared(entry->binary))
+			entry->used_ns = now_ns;
+		else if (now_ns - entry->used_ns > keep_ns)
 			drop_entry(tables, entry, now_ns);
 	}
 }

@@ -43,7 +43,10 @@ size_t unwind_tables_walk(const UnwindTables *tables, const UnwindProcess *proce
 						  const struct pfs_late *late, uint64_t *frames, size_t capacity,
 						  int *status);
 
-/* Drops tables of images that no process has used for some minutes. */
-void unwind_tables_sweep(UnwindTables *tables, uint64_t now_ns);
+#define UNWIND_TABLES_KEEP_NS		UINT64_C(120000000000) /* each entry holds a descriptor */
+#define UNWIND_TABLES_KEEP_TIGHT_NS UINT64_C(1000000000)
+
+/* Drops tables of images that no described process has mapped for keep_ns. */
+void unwind_tables_sweep(UnwindTables *tables, uint64_t now_ns, uint64_t keep_ns);
 
 #endif

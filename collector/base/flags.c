@@ -151,6 +151,27 @@ read_duration(const Flag *flag, const char *text, Failure *failure)
 }
 
 static ExitCode
+read_size(const Flag *flag, const char *text, Failure *failure)
+{
+	size_t size_bytes;
+
+	if (parse_size_bytes(text, &size_bytes) != 0)
+	{
+		unusable(flag, text, failure);
+		failure_hint(failure, "It takes a size such as 64MB.");
+		return failure->code;
+	}
+	if (size_bytes < (size_t) flag->minimum)
+	{
+		unusable(flag, text, failure);
+		failure_hint(failure, "It takes at least %zu MB.", (size_t) flag->minimum >> 20);
+		return failure->code;
+	}
+	*(size_t *) flag->value = size_bytes;
+	return EXIT_OK;
+}
+
+static ExitCode
 read_choice(const Flag *flag, const char *text, Failure *failure)
 {
 	char all[256] = "";
@@ -184,11 +205,7 @@ read_value(const Flag *flag, const char *text, Failure *failure)
 		case FLAG_DURATION:
 			return read_duration(flag, text, failure);
 		case FLAG_SIZE:
-			if (parse_size_bytes(text, flag->value) == 0)
-				return EXIT_OK;
-			unusable(flag, text, failure);
-			failure_hint(failure, "It takes a size such as 64MB.");
-			return failure->code;
+			return read_size(flag, text, failure);
 		case FLAG_CHOICE:
 			return read_choice(flag, text, failure);
 		case FLAG_SWITCH:

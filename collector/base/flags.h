@@ -20,7 +20,7 @@ typedef enum FlagKind
 	FLAG_TEXT,	   /* const char *, points into argv */
 	FLAG_NUMBER,   /* int64_t within minimum and maximum */
 	FLAG_DURATION, /* int64_t, milliseconds, within minimum and maximum */
-	FLAG_SIZE,	   /* size_t, bytes */
+	FLAG_SIZE,	   /* size_t, bytes, at least minimum */
 	FLAG_CHOICE,   /* int, index into choices */
 } FlagKind;
 

@@ -174,9 +174,8 @@ result_cache_free(ResultCache *cache)
 	free(cache);
 }
 
-/* The old generation goes; what was not asked for since the last time is lost. */
-static void
-turn_over(ResultCache *cache)
+void
+result_cache_shrink(ResultCache *cache)
 {
 	Generation *emptied = cache->old;
 
@@ -220,7 +219,7 @@ result_cache_add(ResultCache *cache, uint64_t binary, uint64_t address, const Sy
 	uint64_t hash;
 
 	if (cache->young->budget.used_bytes >= cache->generation_bytes)
-		turn_over(cache);
+		result_cache_shrink(cache);
 	made.lines = intern_lines(cache->young, lines);
 	if (made.lines == NULL || table_reserve(&cache->young->entries) != 0)
 		return -ENOMEM;

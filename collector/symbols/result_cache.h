@@ -32,6 +32,12 @@ bool result_cache_find(ResultCache *cache, uint64_t binary, uint64_t address, Sy
 int result_cache_add(ResultCache *cache, uint64_t binary, uint64_t address,
 					 const SymbolLines *lines, SymbolLines *stored);
 
+/*
+ * The old generation goes, with it what was not asked for since the last time, and the young one
+ * takes its place.
+ */
+void result_cache_shrink(ResultCache *cache);
+
 size_t result_cache_bytes(const ResultCache *cache);
 uint64_t result_cache_evictions(const ResultCache *cache); /* results dropped */
 

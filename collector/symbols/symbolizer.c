@@ -110,6 +110,24 @@ symbolizer_stats(const Symbolizer *symbolizer, SymbolizerStats *stats)
 						 kallsyms_bytes(symbolizer->kallsyms);
 }
 
+void
+symbolizer_shrink(Symbolizer *symbolizer)
+{
+	result_cache_shrink(symbolizer->results);
+	while (symbolizer->tables != NULL)
+	{
+		symbolizer_drop_table(symbolizer->tables);
+		symbolizer->stats.tables_evicted++;
+	}
+	worker_client_end(symbolizer->worker);
+}
+
+pid_t
+symbolizer_worker_pid(const Symbolizer *symbolizer)
+{
+	return worker_client_pid(symbolizer->worker);
+}
+
 /*
  * Opens a regular file for reading; -errno. Never waits for a writer of a pipe that someone put
  * there.

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 typedef struct Symbolizer Symbolizer;
 typedef struct Binary Binary;
@@ -62,6 +63,12 @@ void symbolizer_worker_main(int argc, char **argv);
 int symbolizer_create(const SymbolizerOptions *options, Symbolizer **symbolizer);
 void symbolizer_free(Symbolizer *symbolizer);
 void symbolizer_stats(const Symbolizer *symbolizer, SymbolizerStats *stats);
+
+/* Gives back what is not in use: the older half of the results, all symbol tables, the worker. */
+void symbolizer_shrink(Symbolizer *symbolizer);
+
+/* The worker process, 0 where there is none. Any thread may ask. */
+pid_t symbolizer_worker_pid(const Symbolizer *symbolizer);
 
 /*
  * The binary behind a path that this process can open (such as /proc/PID/map_files/… or

@@ -5,27 +5,34 @@
 #include "symbols/worker_client.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "symbols/worker_protocol.h"
 
-#define ANSWER_TIMEOUT_SECONDS 10 /* the worker's own limit is one of CPU time */
-#define PAUSE_FIRST_NS		   INT64_C(1000000000)
-#define PAUSE_MAX_NS		   INT64_C(300000000000)
-#define FAILURES_BEFORE_PAUSE  3
+#define ANSWER_TIMEOUT_MS	  10000 /* the worker's own limit is one of CPU time */
+#define NS_PER_MS			  INT64_C(1000000)
+#define REAP_TRIES			  100 /* a killed worker may be stuck in the kernel for a while */
+#define REAP_PAUSE_NS		  (20 * NS_PER_MS)
+#define PAUSE_FIRST_NS		  INT64_C(1000000000)
+#define PAUSE_MAX_NS		  INT64_C(300000000000)
+#define FAILURES_BEFORE_PAUSE 3
 
 struct WorkerClient
 {
 	int socket; /* -1: no worker */
-	pid_t pid;
+	_Atomic pid_t pid;
+	pid_t unreaped; /* killed, but not ended yet; 0: none */
 	uint64_t failures;
 	uint32_t failures_in_row;
 	int64_t pause_until_ns; /* CLOCK_MONOTONIC */
@@ -45,20 +52,47 @@ worker_client_create(WorkerClient **client)
 	return 0;
 }
 
+/* True once the process that was killed last has ended; a file system that hangs may hold it. */
+static bool
+reap(WorkerClient *client, int *status)
+{
+	pid_t ended = client->unreaped == 0 ? 0 : waitpid(client->unreaped, status, WNOHANG);
+
+	if (client->unreaped != 0 && ended == 0)
+		return false;
+	client->unreaped = 0;
+	return true;
+}
+
 /* Ends the worker, if there is one. Returns its status, as waitpid tells it. */
 static int
 end_worker(WorkerClient *client)
 {
-	int status = 0;
+	const struct timespec pause = { 0, REAP_PAUSE_NS };
+	int status = SIGKILL;
 
 	if (client->socket < 0)
 		return 0;
 	(void) kill(client->pid, SIGKILL);
-	while (waitpid(client->pid, &status, 0) < 0 && errno == EINTR)
-		;
 	close(client->socket);
 	client->socket = -1;
+	client->unreaped = client->pid;
+	client->pid = 0;
+	for (int i = 0; i < REAP_TRIES && !reap(client, &status); i++)
+		(void) nanosleep(&pause, NULL);
 	return status;
+}
+
+void
+worker_client_end(WorkerClient *client)
+{
+	(void) end_worker(client);
+}
+
+pid_t
+worker_client_pid(const WorkerClient *client)
+{
+	return client->pid;
 }
 
 void
@@ -82,6 +116,7 @@ spawn(WorkerClient *client, int socket)
 	posix_spawnattr_t attributes;
 	sigset_t none;
 	sigset_t all;
+	pid_t pid;
 	int err;
 
 	sigemptyset(&none);
@@ -98,20 +133,26 @@ spawn(WorkerClient *client, int socket)
 										POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 		err = posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO);
 		if (err == 0)
-			err = posix_spawn(&client->pid, program, &actions, &attributes, arguments, environment);
+			err = posix_spawn(&pid, program, &actions, &attributes, arguments, environment);
+		if (err == 0)
+			client->pid = pid;
 		posix_spawnattr_destroy(&attributes);
 	}
 	posix_spawn_file_actions_destroy(&actions);
 	return -err;
 }
 
+/* An answer that never came cost its time already: the pause begins at once. */
 static void
-count_failure(WorkerClient *client)
+count_failure(WorkerClient *client, bool timed_out)
 {
 	int64_t pause_ns = PAUSE_FIRST_NS;
 
 	client->failures++;
-	if (++client->failures_in_row < FAILURES_BEFORE_PAUSE)
+	client->failures_in_row++;
+	if (timed_out && client->failures_in_row < FAILURES_BEFORE_PAUSE)
+		client->failures_in_row = FAILURES_BEFORE_PAUSE;
+	if (client->failures_in_row < FAILURES_BEFORE_PAUSE)
 		return;
 	for (uint32_t i = FAILURES_BEFORE_PAUSE; i < client->failures_in_row && pause_ns < PAUSE_MAX_NS;
 		 i++)
@@ -123,13 +164,13 @@ count_failure(WorkerClient *client)
 static int
 start_worker(WorkerClient *client)
 {
-	const struct timeval patience = { .tv_sec = ANSWER_TIMEOUT_SECONDS };
 	int sockets[2];
+	int status;
 	int err;
 
 	if (client->socket >= 0)
 		return 0;
-	if (client->pause_until_ns > clock_ns(CLOCK_MONOTONIC))
+	if (client->pause_until_ns > clock_ns(CLOCK_MONOTONIC) || !reap(client, &status))
 		return -EAGAIN;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
 		return -EAGAIN;
@@ -138,10 +179,9 @@ start_worker(WorkerClient *client)
 	if (err != 0)
 	{
 		close(sockets[0]);
-		count_failure(client);
+		count_failure(client, false);
 		return -EAGAIN;
 	}
-	(void) setsockopt(sockets[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	client->socket = sockets[0];
 	return 0;
 }
@@ -173,12 +213,32 @@ send_request(WorkerClient *client, const WorkerRequest *request, const char *nam
 		control.header.cmsg_len = CMSG_LEN(fd_count * sizeof(int));
 		memcpy(CMSG_DATA(&control.header), fds, fd_count * sizeof(int));
 	}
-	return sendmsg(client->socket, &message, MSG_NOSIGNAL) < 0 ? -EPIPE : 0;
+	return sendmsg(client->socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -EPIPE : 0;
+}
+
+/* True when there is something to receive; signals do not prolong the wait. */
+static bool
+wait_for_answer(const WorkerClient *client)
+{
+	int64_t deadline_ns = clock_ns(CLOCK_MONOTONIC) + ANSWER_TIMEOUT_MS * NS_PER_MS;
+	struct pollfd answer = { .fd = client->socket, .events = POLLIN };
+	int64_t left_ns;
+
+	while ((left_ns = deadline_ns - clock_ns(CLOCK_MONOTONIC)) > 0)
+	{
+		int ready = poll(&answer, 1, (int) (left_ns / NS_PER_MS) + 1);
+
+		if (ready > 0)
+			return true;
+		if (ready < 0 && errno != EINTR)
+			break;
+	}
+	return false;
 }
 
 /*
- * Waits for the answer and decodes it; -EPIPE where the worker has gone, -ETIMEDOUT where it is of
- * no use any more.
+ * Waits for the answer and decodes it; -EPIPE where the worker has gone, -ETIMEDOUT where it did not
+ * answer, -EPROTO where it answered nonsense.
  */
 static int
 receive_reply(WorkerClient *client, SymbolLines *lines)
@@ -187,14 +247,14 @@ receive_reply(WorkerClient *client, SymbolLines *lines)
 	uint32_t count;
 	int err;
 
-	do
-		got = recv(client->socket, client->message, sizeof(client->message), 0);
-	while (got < 0 && errno == EINTR);
+	if (!wait_for_answer(client))
+		return -ETIMEDOUT;
+	got = recv(client->socket, client->message, sizeof(client->message), MSG_DONTWAIT);
 	if (got <= 0)
-		return got < 0 && errno == EAGAIN ? -ETIMEDOUT : -EPIPE;
+		return -EPIPE;
 	err = worker_reply_decode(client->message, (size_t) got, client->lines, &count);
 	if (err == -EPROTO || err == -EPIPE)
-		return -ETIMEDOUT;
+		return -EPROTO;
 	if (err == 0)
 		*lines = (SymbolLines){ count, client->lines };
 	return err;
@@ -218,16 +278,16 @@ ask(WorkerClient *client, const WorkerRequest *request, const char *name, const 
 		err = send_request(client, request, name, fds, fd_count);
 		if (err == 0)
 			err = receive_reply(client, lines);
-		if (err != -EPIPE && err != -ETIMEDOUT)
+		if (err != -EPIPE && err != -ETIMEDOUT && err != -EPROTO)
 		{
 			client->failures_in_row = 0;
 			return err;
 		}
 		status = end_worker(client);
-		if (err == -ETIMEDOUT || attempt > 0 ||
+		if (err != -EPIPE || attempt > 0 ||
 			!(WIFEXITED(status) ? WEXITSTATUS(status) == 0 : WTERMSIG(status) == SIGKILL))
 		{
-			count_failure(client);
+			count_failure(client, err == -ETIMEDOUT);
 			return -EIO;
 		}
 	}

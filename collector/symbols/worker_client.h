@@ -3,7 +3,8 @@
  *		The symbolizer's end of its worker process: starts it when needed, asks it, survives it.
  *
  * A worker that dies or does not answer in time is ended and counted; the next one starts at once,
- * after repeated failures after a growing pause, in which questions are refused.
+ * after repeated failures, or one answer that did not come in time, after a growing pause in which questions are
+ * refused. So no question takes longer than ANSWER_TIMEOUT_MS, whatever the worker does, and those after it nothing.
  */
 #ifndef COLLECTOR_WORKER_CLIENT_H
 #define COLLECTOR_WORKER_CLIENT_H
@@ -31,6 +32,11 @@ int worker_client_lookup(WorkerClient *client, uint64_t binary, int fd, int alt_
 
 /* A symbol's name made readable, or as it is. Returns like worker_client_lookup. */
 int worker_client_demangle(WorkerClient *client, const char *name, SymbolLines *lines);
+
+void worker_client_end(WorkerClient *client); /* the next question starts another worker */
+
+/* The process that runs now, or 0. Any thread. */
+pid_t worker_client_pid(const WorkerClient *client);
 
 uint64_t worker_client_failures(const WorkerClient *client);
 

@@ -74,7 +74,9 @@ teardown(void **state)
 static Record
 own_record(void)
 {
-	Record record = { .sample = { .pid = (uint32_t) getpid(), .tid = (uint32_t) getpid() } };
+	Record record = {
+		.sample = { .pid = (uint32_t) getpid(), .tid = (uint32_t) getpid(), .period_ns = 1000 }
+	};
 	ProcStat stat;
 
 	assert_int_equal(proc_stat_read((uint32_t) getpid(), &stat), 0);
@@ -108,7 +110,6 @@ finish(Fixture *fixture)
 		.images = fixture->images,
 		.symbolizer = fixture->symbolizer,
 		.unwind_counts = &counts,
-		.period_ns = 1000,
 		.deadline_ns = INT64_MAX,
 	};
 	uint32_t next_stack = 0;
@@ -426,6 +427,53 @@ test_malformed(void **state)
 	assert_int_equal(losses_total(&fixture->losses, LOSS_RECORD_MALFORMED), 4);
 }
 
+/* Samples of two frequencies are two series, and each counts by its own period: the sum is exact. */
+static void
+test_periods(void **state)
+{
+	Fixture *fixture = *state;
+	Record record = own_record();
+	const BatchSample *samples;
+	const BatchSeries *series;
+	int64_t sum = 0;
+
+	record.sample.user_count = 1;
+	record.stack[0] = address_of(start_thread);
+	record.sample.period_ns = 52631578;
+	for (int i = 0; i < 7; i++)
+		send(fixture, &record);
+	record.sample.period_ns = 111111111;
+	for (int i = 0; i < 5; i++)
+		send(fixture, &record);
+	finish(fixture);
+	assert_int_equal(batch_series(fixture->batch, &series), 2);
+	assert_int_equal(batch_samples(fixture->batch, &samples), 2);
+	for (int i = 0; i < 2; i++)
+	{
+		assert_int_equal(samples[i].value % series[samples[i].series].period, 0);
+		sum += samples[i].value;
+	}
+	assert_int_equal(series[0].period + series[1].period, 52631578 + 111111111);
+	assert_int_equal(sum, 7 * 52631578 + 5 * 111111111);
+}
+
+/* Over the ceiling of memory samples are dropped by count, and taken again below it. */
+static void
+test_refuses(void **state)
+{
+	Fixture *fixture = *state;
+	Record record = own_record();
+
+	send(fixture, &record);
+	reader_refuse(fixture->reader, true);
+	reader_queue_record(fixture->reader, &record, sizeof(record.sample));
+	assert_int_equal(losses_total(&fixture->losses, LOSS_MEMORY_LIMIT), 1);
+	reader_refuse(fixture->reader, false);
+	reader_queue_record(fixture->reader, &record, sizeof(record.sample));
+	assert_int_equal(losses_total(&fixture->losses, LOSS_MEMORY_LIMIT), 1);
+	assert_int_equal(losses_total(&fixture->losses, LOSS_RECORDS_FULL), 0);
+}
+
 /* What does not fit any more is counted, and what was there before stays whole. */
 static void
 test_budget(void **state)
@@ -471,6 +519,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_labels, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_windows, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_malformed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_periods, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_refuses, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_budget, setup, teardown),
 	};
 

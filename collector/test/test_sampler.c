@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/features.h"
@@ -21,13 +22,18 @@
 #include "agent/sampler.h"
 #include "base/clock.h"
 
-#define FREQUENCY_HZ 199
-#define SPIN_NS		 UINT64_C(500000000) /* of CPU time, however busy the machine is */
+#define FREQUENCY_HZ	   199
+#define OTHER_FREQUENCY_HZ 49
+#define SPIN_NS			   UINT64_C(500000000) /* of CPU time, however busy the machine is */
 
 typedef struct Seen
 {
 	uint64_t records;
+	uint64_t of_period;		  /* of the frequency that is sampled with at first */
+	uint64_t of_other_period; /* of the other frequency */
 	uint64_t own;
+	uint64_t of_parent; /* processes whose parent this one is */
+	uint64_t of_comm;	/* processes of the same name */
 	uint64_t own_with_user_stack;
 	uint64_t own_with_leaf;
 	uint64_t own_in_spin;
@@ -55,10 +61,14 @@ on_record(void *context, const void *record, size_t length_bytes)
 	uint64_t begin = (uint64_t) (uintptr_t) spin;
 
 	seen->records++;
+	seen->of_period += sample->period_ns == UINT64_C(1000000000) / FREQUENCY_HZ;
+	seen->of_other_period += sample->period_ns == UINT64_C(1000000000) / OTHER_FREQUENCY_HZ;
 	assert_true(length_bytes >=
 				sizeof(*sample) +
 					((size_t) sample->kernel_count + sample->user_count) * sizeof(uint64_t));
 	assert_int_not_equal(sample->tid, 0);
+	seen->of_parent += sample->parent_pid == (uint32_t) getpid();
+	seen->of_comm += strcmp(sample->process_comm, "test_sampler") == 0;
 	if (sample->pid != (uint32_t) getpid())
 		return;
 	seen->own++;
@@ -101,6 +111,7 @@ poll_until_stopped(void *argument)
 static void
 test_live(void **state)
 {
+	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ };
 	Sampler *sampler;
 	Polling polling = { 0 };
 	pthread_t thread;
@@ -110,7 +121,7 @@ test_live(void **state)
 	ProcStat stat;
 	uint64_t tick_ns = UINT64_C(1000000000) / (uint64_t) sysconf(_SC_CLK_TCK);
 
-	if (sampler_create(FREQUENCY_HZ, on_record, &seen, &sampler, &failure) != EXIT_OK)
+	if (sampler_create(&options, on_record, &seen, &sampler, &failure) != EXIT_OK)
 	{
 		print_message("skipped: %s: %s\n", failure.message, failure.detail);
 		assert_int_equal(failure.code, EXIT_PRIVILEGE);
@@ -131,6 +142,10 @@ test_live(void **state)
 	assert_int_equal(counters[PFS_COUNTER_EVENTS],
 					 counters[PFS_COUNTER_IDLE] + counters[PFS_COUNTER_SAMPLES] +
 						 counters[PFS_COUNTER_RING_FULL] + counters[PFS_COUNTER_NO_SCRATCH]);
+	assert_int_equal(counters[PFS_COUNTER_SELF], 0);
+	assert_in_range(counters[PFS_COUNTER_TIME_NS] / (counters[PFS_COUNTER_SAMPLES] + 1), 100,
+					10 * 1000 * 1000);
+	assert_int_equal(seen.of_period, seen.records);
 
 	/* each tick of the clock that fell into our CPU time is a sample, but for the edges of our turns */
 	assert_in_range(seen.own, FREQUENCY_HZ / 2 * 7 / 10, FREQUENCY_HZ / 2 * 13 / 10);
@@ -143,6 +158,80 @@ test_live(void **state)
 	assert_int_equal(seen.last_own.parent_pid, getppid());
 	assert_string_equal(seen.last_own.process_comm, "test_sampler");
 	sampler_free(sampler);
+}
+
+/* Each sample knows the period that it was taken with, so a change of frequency makes no value wrong. */
+static void
+test_frequency(void **state)
+{
+	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ };
+	Polling polling = { 0 };
+	pthread_t thread;
+	Failure failure;
+	Seen seen = { 0 };
+	uint64_t own_before;
+
+	if (sampler_create(&options, on_record, &seen, &polling.sampler, &failure) != EXIT_OK)
+		skip();
+	assert_int_equal(sampler_attach(polling.sampler, &failure), EXIT_OK);
+	assert_int_equal(pthread_create(&thread, NULL, poll_until_stopped, &polling), 0);
+	spin();
+	sampler_set_frequency(polling.sampler, OTHER_FREQUENCY_HZ);
+	assert_int_equal(sampler_cpu_count(polling.sampler), sysconf(_SC_NPROCESSORS_ONLN));
+	usleep(300000); /* what was taken before is read */
+	own_before = seen.own;
+	spin();
+	sampler_stop(polling.sampler);
+	atomic_store(&polling.stopping, true);
+	pthread_join(thread, NULL);
+	assert_true(seen.of_period > 0 && seen.of_other_period > 0);
+	assert_int_equal(seen.of_period + seen.of_other_period, seen.records);
+	assert_in_range(seen.own - own_before, OTHER_FREQUENCY_HZ / 2 * 6 / 10,
+					OTHER_FREQUENCY_HZ / 2 * 14 / 10);
+	sampler_free(polling.sampler);
+}
+
+/* This process and its child are left out and counted; a grandchild is no part of the collector. */
+static void
+test_exclude_self(void **state)
+{
+	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ, .exclude_self = true };
+	Polling polling = { 0 };
+	pthread_t thread;
+	Failure failure;
+	Seen seen = { 0 };
+	uint64_t counters[PFS_COUNTER_COUNT];
+	pid_t child;
+
+	if (sampler_create(&options, on_record, &seen, &polling.sampler, &failure) != EXIT_OK)
+		skip();
+	assert_int_equal(sampler_attach(polling.sampler, &failure), EXIT_OK);
+	assert_int_equal(pthread_create(&thread, NULL, poll_until_stopped, &polling), 0);
+	child = fork();
+	if (child == 0)
+	{
+		pid_t grandchild = fork();
+
+		spin();
+		if (grandchild > 0)
+			(void) waitpid(grandchild, NULL, 0);
+		_exit(0);
+	}
+	spin();
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	sampler_stop(polling.sampler);
+	atomic_store(&polling.stopping, true);
+	pthread_join(thread, NULL);
+	assert_int_equal(sampler_counters(polling.sampler, counters), 0);
+	assert_int_equal(seen.own, 0);
+	assert_int_equal(seen.of_parent, 0);
+	assert_true(seen.of_comm > 0);
+	assert_true(counters[PFS_COUNTER_SELF] >= FREQUENCY_HZ * 6 / 10); /* two half seconds */
+	assert_int_equal(counters[PFS_COUNTER_EVENTS],
+					 counters[PFS_COUNTER_IDLE] + counters[PFS_COUNTER_SELF] +
+						 counters[PFS_COUNTER_SAMPLES] + counters[PFS_COUNTER_RING_FULL] +
+						 counters[PFS_COUNTER_NO_SCRATCH]);
+	sampler_free(polling.sampler);
 }
 
 /* What is missing is told by name. */
@@ -168,6 +257,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_live),
+		cmocka_unit_test(test_frequency),
+		cmocka_unit_test(test_exclude_self),
 		cmocka_unit_test(test_features),
 	};
 

@@ -13,12 +13,15 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "symbols/elf_file.h"
 #include "symbols/symbol_table.h"
 #include "symbols/symbolizer.h"
@@ -271,6 +274,53 @@ stands_an_exploding_name(void **state)
 }
 
 static void
+on_alarm(int signal_number)
+{
+	(void) signal_number;
+}
+
+/*
+ * A worker that sleeps for ever costs one wait, however many signals arrive meanwhile; then come seconds
+ * in which nobody waits for it at all.
+ */
+static void
+stands_a_sleeping_worker(void **state)
+{
+	const struct itimerval often = { { 0, 200000 }, { 0, 200000 } };
+	const struct itimerval never = { 0 };
+	struct sigaction action = { .sa_handler = on_alarm };
+	WorkerClient *client;
+	SymbolLines lines;
+	int64_t began_ns;
+	pid_t worker;
+
+	assert_int_equal(worker_client_create(&client), 0);
+	assert_int_equal(worker_client_pid(client), 0);
+	assert_int_equal(worker_client_demangle(client, "_Z1gi", &lines), 0);
+	worker = worker_client_pid(client);
+	assert_true(worker > 0);
+	assert_int_equal(kill(worker, SIGSTOP), 0);
+	assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
+	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
+	began_ns = clock_ns(CLOCK_MONOTONIC);
+	assert_int_equal(worker_client_demangle(client, "_Z1fi", &lines), -EIO);
+	assert_in_range(clock_ns(CLOCK_MONOTONIC) - began_ns, INT64_C(9000000000),
+					INT64_C(14000000000));
+	assert_int_equal(worker_client_failures(client), 1);
+	assert_int_equal(kill(worker, 0), -1); /* it is gone, and reaped */
+	assert_int_equal(worker_client_pid(client), 0);
+	assert_int_equal(worker_client_demangle(client, "_Z1gi", &lines), -EAGAIN);
+	setitimer(ITIMER_REAL, &never, NULL);
+	usleep(1100000);
+	assert_int_equal(worker_client_demangle(client, "_Z1gi", &lines), 0);
+	worker_client_end(client);
+	assert_int_equal(worker_client_pid(client), 0);
+	assert_int_equal(worker_client_demangle(client, "_Z1gi", &lines), 0);
+	assert_int_equal(worker_client_failures(client), 1);
+	worker_client_free(client);
+}
+
+static void
 refuses_lying_replies(void **state)
 {
 	const SymbolLine told[] = { { "inner(int)", "_Z5inneri", "/a/b.c", 3, 5 },
@@ -336,8 +386,8 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stands_truncated_files),	cmocka_unit_test(stands_spoilt_files),
 		cmocka_unit_test(stands_spoilt_dwarf),		cmocka_unit_test(stands_a_file_that_shrinks),
-		cmocka_unit_test(stands_an_exploding_name), cmocka_unit_test(refuses_lying_replies),
-		cmocka_unit_test(cuts_long_names),
+		cmocka_unit_test(stands_an_exploding_name), cmocka_unit_test(stands_a_sleeping_worker),
+		cmocka_unit_test(refuses_lying_replies),	cmocka_unit_test(cuts_long_names),
 	};
 
 	symbolizer_worker_main(argc, argv);

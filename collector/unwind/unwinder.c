@@ -98,6 +98,12 @@ unwinder_binary_retain(UnwindBinary *binary)
 	binary->references++;
 }
 
+bool
+unwinder_binary_is_shared(const UnwindBinary *binary)
+{
+	return binary->references > 1;
+}
+
 void
 unwinder_binary_release(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
 {

@@ -53,6 +53,9 @@ void unwinder_binary_retain(UnwindBinary *binary);
 void unwinder_binary_release(Unwinder *unwinder, UnwindBinary *binary,
 							 uint64_t now_ns); /* accepts NULL */
 
+/* True where others than one hold it: processes that map it. */
+bool unwinder_binary_is_shared(const UnwindBinary *binary);
+
 /*
  * Compiles the CFI of the file behind fd (borrowed) and puts it into the kernel's tables; processes that map the binary
  * are walked through it from now on. A file without any CFI is walked by frame pointer. 0, -ENOEXEC, -ENOSPC, -ENOMEM;

@@ -1,0 +1,128 @@
+/*
+ * governor.c
+ *		The account of CPU time, and the two thresholds of memory.
+ */
+#include "agent/governor.h"
+
+#include <string.h>
+
+#define NS_PER_S INT64_C(1000000000)
+
+#define BURST_NS		   (60.0 * (double) NS_PER_S) /* of the ceiling: what the account holds */
+#define RECENT_WEIGHT	   0.25						  /* of the newest second */
+#define LOWER_INTERVAL_NS  (5 * NS_PER_S)			  /* for the last change to take effect */
+#define RAISE_INTERVAL_NS  (30 * NS_PER_S)
+#define RAISE_SHARE		   0.8 /* of the ceiling: room that twice the use has to fit in */
+#define SHRINK_INTERVAL_NS (5 * NS_PER_S)
+
+static double
+ceiling_share(const Governor *governor)
+{
+	return (double) governor->limits.cpu_percent / 100;
+}
+
+static double
+account_limit(const Governor *governor)
+{
+	return BURST_NS * ceiling_share(governor);
+}
+
+void
+governor_init(Governor *governor, const GovernorLimits *limits, const GovernorReading *first)
+{
+	memset(governor, 0, sizeof(*governor));
+	governor->limits = *limits;
+	governor->last = *first;
+	governor->frequency_hz = limits->frequency_hz;
+	governor->credit_ns = account_limit(governor);
+	governor->changed_ns = first->now_ns - LOWER_INTERVAL_NS;
+	governor->shrunk_ns = first->now_ns - SHRINK_INTERVAL_NS;
+}
+
+static int64_t
+frequency_after(const Governor *governor, int halvings)
+{
+	int64_t asked_hz = governor->limits.frequency_hz;
+	int64_t lowest_hz = asked_hz < GOVERNOR_FREQUENCY_HZ_MIN ? asked_hz : GOVERNOR_FREQUENCY_HZ_MIN;
+	int64_t frequency_hz = asked_hz >> halvings;
+
+	return frequency_hz > lowest_hz ? frequency_hz : lowest_hz;
+}
+
+static void
+change_frequency(Governor *governor, int halvings)
+{
+	governor->halvings = halvings;
+	governor->frequency_hz = frequency_after(governor, halvings);
+	governor->changed_ns = governor->last.now_ns;
+}
+
+/* Draws what was used since the last reading, pays in what the ceiling allows for that time. */
+static void
+book(Governor *governor, const GovernorReading *reading)
+{
+	double limit_ns = account_limit(governor);
+	double elapsed_ns = (double) (reading->now_ns - governor->last.now_ns);
+	double used_ns = 0;
+
+	if (reading->cpu_ns > governor->last.cpu_ns)
+	{
+		used_ns = (double) (reading->cpu_ns - governor->last.cpu_ns);
+		governor->last.cpu_ns = reading->cpu_ns;
+	}
+	governor->last.now_ns = reading->now_ns;
+	governor->credit_ns += elapsed_ns * ceiling_share(governor) - used_ns;
+	if (governor->credit_ns > limit_ns)
+		governor->credit_ns = limit_ns;
+	if (governor->credit_ns < -limit_ns)
+		governor->credit_ns = -limit_ns; /* what is long past is forgiven */
+	governor->recent_share += RECENT_WEIGHT * (used_ns / elapsed_ns - governor->recent_share);
+}
+
+static void
+restrain_cpu(Governor *governor)
+{
+	double ceiling = ceiling_share(governor);
+	int64_t unchanged_ns = governor->last.now_ns - governor->changed_ns;
+
+	if (governor->credit_ns <= 0)
+		governor->symbols_wait = true;
+	else if (governor->credit_ns >= account_limit(governor) / 8)
+		governor->symbols_wait = false;
+
+	if (governor->credit_ns <= 0 && governor->recent_share > ceiling)
+	{
+		if (unchanged_ns >= LOWER_INTERVAL_NS &&
+			frequency_after(governor, governor->halvings + 1) < governor->frequency_hz)
+			change_frequency(governor, governor->halvings + 1);
+	}
+	else if (governor->halvings > 0 && governor->credit_ns >= account_limit(governor) / 2 &&
+			 2 * governor->recent_share <= RAISE_SHARE * ceiling &&
+			 unchanged_ns >= RAISE_INTERVAL_NS)
+		change_frequency(governor, governor->halvings - 1);
+}
+
+static void
+restrain_memory(Governor *governor, const GovernorReading *reading)
+{
+	size_t limit_bytes = governor->limits.memory_bytes;
+	bool tight = reading->resident_bytes > limit_bytes / 8 * 7;
+
+	governor->shrink = tight && reading->now_ns - governor->shrunk_ns >= SHRINK_INTERVAL_NS;
+	if (governor->shrink)
+		governor->shrunk_ns = reading->now_ns;
+	if (reading->resident_bytes > limit_bytes)
+		governor->refuse = true;
+	else if (!tight)
+		governor->refuse = false;
+}
+
+void
+governor_observe(Governor *governor, const GovernorReading *reading)
+{
+	if (reading->now_ns <= governor->last.now_ns)
+		return;
+	book(governor, reading);
+	restrain_cpu(governor);
+	restrain_memory(governor, reading);
+}
