@@ -211,6 +211,54 @@ image_acquire_executable(ImageTable *table, uint32_t pid, const char *name, Imag
 	return image_intern(table, fd, name, path, image);
 }
 
+/* A known image by device and inode, with a reference; NULL: none. */
+static Image *
+find_open(ImageTable *table, const ProcMapping *mapping)
+{
+	Image *image;
+	Image *next;
+	Image *found = NULL;
+
+	pthread_mutex_lock(&table->mutex);
+	HASH_ITER(hh, table->images, image, next)
+	{
+		if (image->key.inode == mapping->inode && image->key.device == mapping->device)
+			found = image;
+	}
+	if (found != NULL)
+		found->references++;
+	pthread_mutex_unlock(&table->mutex);
+	return found;
+}
+
+int
+image_acquire_past(ImageTable *table, uint32_t root_pid, const ProcMapping *mapping, Image **image)
+{
+	char root[32] = "";
+	char path[4096 + 64];
+	struct stat status;
+	int fd;
+
+	*image = find_open(table, mapping);
+	if (*image != NULL)
+		return 0;
+	if (mapping->deleted || mapping->name[0] != '/')
+		return -ENOENT;
+	if (root_pid != 0)
+		snprintf(root, sizeof(root), "/proc/%u/root", root_pid);
+	snprintf(path, sizeof(path), "%s%s", root, mapping->name);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &status) != 0 || status.st_ino != mapping->inode ||
+		status.st_dev != mapping->device)
+	{
+		close(fd);
+		return -ESTALE;
+	}
+	return image_intern(table, fd, mapping->name, path, image);
+}
+
 int
 image_descriptor(const Image *image)
 {

@@ -44,6 +44,14 @@ int image_acquire_mapping(ImageTable *table, uint32_t pid, const ProcMapping *ma
 						  Image **image);
 int image_acquire_executable(ImageTable *table, uint32_t pid, const char *name, Image **image);
 
+/*
+ * Reader thread. The same for a mapping of a process that is gone: a file that is known already, by device and inode (which
+ * are not used again while it is open), else what stands under its name in the root of another process that still lives,
+ * or in our own (root_pid 0).
+ */
+int image_acquire_past(ImageTable *table, uint32_t root_pid, const ProcMapping *mapping,
+					   Image **image);
+
 /* Any thread that holds a reference. A descriptor of the file, the image's own. */
 int image_descriptor(const Image *image);
 

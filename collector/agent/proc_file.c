@@ -147,9 +147,8 @@ unescape(char *name)
 	*to = '\0';
 }
 
-/* Cuts " (deleted)" off; true where it was there. */
-static bool
-cut_deleted(char *name)
+bool
+proc_cut_deleted(char *name)
 {
 	size_t length = strlen(name);
 	size_t suffix = sizeof(deleted_suffix) - 1;
@@ -212,7 +211,7 @@ proc_maps_parse_line(char *line, ProcMapping *mapping, bool *executable)
 	mapping->file_offset = offset;
 	mapping->device = makedev((unsigned int) major_number, (unsigned int) minor_number);
 	mapping->inode = (ino_t) inode;
-	mapping->deleted = cut_deleted(cursor);
+	mapping->deleted = proc_cut_deleted(cursor);
 	unescape(cursor);
 	mapping->name = cursor;
 	*executable = permissions[2] == 'x';
@@ -230,7 +229,7 @@ proc_exe_read(uint32_t pid, char *path, size_t size)
 	if (length < 0)
 		return -errno;
 	path[length] = '\0';
-	cut_deleted(path);
+	proc_cut_deleted(path);
 	return 0;
 }
 

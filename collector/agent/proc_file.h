@@ -47,6 +47,9 @@ typedef struct ProcMapping
  */
 int proc_maps_parse_line(char *line, ProcMapping *mapping, bool *executable);
 
+/* Cuts the kernel's " (deleted)" off a path; true where it was there. */
+bool proc_cut_deleted(char *name);
+
 /* Target of /proc/PID/exe without " (deleted)". */
 int proc_exe_read(uint32_t pid, char *path, size_t size);
 

@@ -51,7 +51,9 @@ struct Process
 	bool in_unwinder; /* was ever described */
 	struct Process *next_forgotten;
 	uint64_t arg_start;
-	uint32_t files_pid; /* process by which mapped files are opened: itself, or its parent */
+	uint64_t sampled_ns; /* when it was first sampled */
+	uint32_t parent_pid; /* then */
+	uint32_t files_pid;	 /* process by which mapped files are opened: itself, or its parent */
 	uint64_t seen_ns;
 	uint64_t read_ns;
 	uint64_t reread_delay_ns;
@@ -67,6 +69,7 @@ struct Process
 struct ProcessTable
 {
 	ImageTable *images;
+	PastImages *past;	/* NULL: none */
 	Process *forgotten; /* removed, but for what the unwinder knows; most recent first */
 	size_t limit;
 	uint64_t ticks_per_s;
@@ -131,7 +134,7 @@ carry_images(Process *process, Mapping *mappings, size_t count)
 		while (old < process->mapping_count &&
 			   process->mappings[old].map.start < mappings[i].map.start)
 			old++;
-		if (old < process->mapping_count &&
+		if (old < process->mapping_count && mappings[i].image == NULL &&
 			same_mapping(&process->mappings[old].map, &mappings[i].map))
 		{
 			mappings[i].image = process->mappings[old].image;
@@ -284,6 +287,8 @@ take_snapshot(ProcessTable *table, const Process *process, Snapshot *snapshot)
 static void
 discard_snapshot(ProcessTable *table, Snapshot *snapshot)
 {
+	for (size_t i = 0; i < snapshot->mapping_count; i++)
+		image_release(table->images, snapshot->mappings[i].image);
 	free(snapshot->mappings);
 	free(snapshot->names);
 	image_release(table->images, snapshot->executable);
@@ -368,6 +373,46 @@ install_snapshot(ProcessTable *table, Process *process, const Snapshot *snapshot
 	open_images(table, process);
 }
 
+/* What the side-band told of a process that /proc no longer knows. Its files may be open already, or be opened by name. */
+static int
+take_past_snapshot(ProcessTable *table, const Process *process, Snapshot *snapshot)
+{
+	uint32_t pid = (uint32_t) process->key.pid;
+	uint32_t root_pid = kill((pid_t) process->parent_pid, 0) == 0 ? process->parent_pid : 0;
+	const ProcMapping *executable;
+	const ProcMapping *maps;
+	size_t count;
+
+	memset(snapshot, 0, sizeof(*snapshot));
+	if (table->past == NULL)
+		return -ESRCH;
+	past_images_update(table->past);
+	count = past_images_find(table->past, pid, process->sampled_ns, &maps);
+	executable = past_images_executable(table->past, pid, process->sampled_ns);
+	if (count == 0 || executable == NULL)
+		return -ESRCH;
+	snapshot->mappings = calloc(count, sizeof(*snapshot->mappings));
+	if (snapshot->mappings == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+	{
+		Mapping *mapping = &snapshot->mappings[snapshot->mapping_count++];
+
+		mapping->map = maps[i];
+		mapping->kind = mapping_kind(&maps[i]);
+		mapping->image_tried = mapping->kind == MAPPING_FILE;
+		if (mapping->image_tried &&
+			image_acquire_past(table->images, root_pid, &maps[i], &mapping->image) != 0)
+			mapping->image = NULL;
+	}
+	snprintf(snapshot->exe, sizeof(snapshot->exe), "%s", executable->name);
+	if (process->executable == NULL &&
+		image_acquire_past(table->images, root_pid, executable, &snapshot->executable) != 0)
+		snapshot->executable = NULL;
+	read_cgroup(process->parent_pid, &snapshot->cgroup);
+	return keep_names(snapshot->mappings, snapshot->mapping_count, &snapshot->names);
+}
+
 /* Reads all about a process; what is known stays where it has ended since. */
 static void
 read_process(ProcessTable *table, Process *process, uint64_t now_ns)
@@ -382,8 +427,40 @@ read_process(ProcessTable *table, Process *process, uint64_t now_ns)
 		return;
 	}
 	discard_snapshot(table, &snapshot);
+	if (result == -ESRCH || result == -ENOENT)
+	{
+		if (take_past_snapshot(table, process, &snapshot) == 0)
+		{
+			install_snapshot(table, process, &snapshot);
+			table->stats.remembered++;
+			return;
+		}
+		discard_snapshot(table, &snapshot);
+	}
 	if (process->state != PROCESS_LIVE)
 		process->state = result == -EACCES || result == -EPERM ? PROCESS_UNREADABLE : PROCESS_GONE;
+}
+
+/* The parent was never sampled itself: /proc tells whether it executes the image that was forked. */
+static void
+inherit_unsampled(ProcessTable *table, Process *process)
+{
+	Process parent = { .key = { .pid = process->parent_pid }, .arg_start = process->arg_start };
+	Snapshot snapshot;
+	ProcStat stat;
+
+	read_cgroup(process->parent_pid, &process->cgroup);
+	if (proc_stat_read(process->parent_pid, &stat) != 0 || process->arg_start == 0 ||
+		stat.arg_start != process->arg_start)
+		return;
+	parent.key.start_time_ns = stat.start_ticks * (NS_PER_S / table->ticks_per_s);
+	if (take_snapshot(table, &parent, &snapshot) != 0)
+	{
+		discard_snapshot(table, &snapshot);
+		return;
+	}
+	process->files_pid = process->parent_pid;
+	install_snapshot(table, process, &snapshot);
 }
 
 /*
@@ -392,7 +469,7 @@ read_process(ProcessTable *table, Process *process, uint64_t now_ns)
  * as well.
  */
 static void
-inherit(ProcessTable *table, Process *process, uint32_t parent_pid)
+inherit(ProcessTable *table, Process *process)
 {
 	Process *parent = NULL;
 	Snapshot snapshot;
@@ -401,11 +478,14 @@ inherit(ProcessTable *table, Process *process, uint32_t parent_pid)
 
 	HASH_ITER(hh, table->processes, each, next)
 	{
-		if (each->key.pid == parent_pid && each->state == PROCESS_LIVE)
+		if (each->key.pid == process->parent_pid && each->state == PROCESS_LIVE)
 			parent = each;
 	}
 	if (parent == NULL)
+	{
+		inherit_unsampled(table, process);
 		return;
+	}
 	process->cgroup = parent->cgroup;
 	process->files_pid = parent->files_pid;
 	if (parent->arg_start != process->arg_start || parent->key.exec_id != process->key.exec_id)
@@ -446,6 +526,12 @@ process_table_create(ImageTable *images, size_t limit, ProcessTable **result)
 	table->ticks_per_s = (uint64_t) sysconf(_SC_CLK_TCK);
 	*result = table;
 	return 0;
+}
+
+void
+process_table_remember(ProcessTable *table, PastImages *past)
+{
+	table->past = past;
 }
 
 /* What the unwinder knows outlives the process until process_table_take_forgotten. */
@@ -518,6 +604,8 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 		return NULL;
 	process->key = key;
 	process->arg_start = sample->arg_start;
+	process->sampled_ns = sample->time_ns;
+	process->parent_pid = sample->parent_pid;
 	process->files_pid = sample->pid;
 	process->seen_ns = now_ns;
 	process->reread_delay_ns = REREAD_FIRST_NS;
@@ -528,7 +616,7 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 		process->state = PROCESS_GONE;
 		read_process(table, process, now_ns);
 		if (process->state == PROCESS_GONE)
-			inherit(table, process, sample->parent_pid);
+			inherit(table, process);
 	}
 	while (table->stats.count >= table->limit)
 	{

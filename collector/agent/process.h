@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "agent/image.h"
+#include "agent/past_images.h"
 #include "agent/unwind_tables.h"
 #include "events.h"
 #include "labels/cgroup.h"
@@ -44,6 +45,7 @@ typedef struct ProcessTableStats
 	uint64_t created;
 	uint64_t evicted; /* table full */
 	uint64_t map_reads;
+	uint64_t remembered; /* gone from /proc, known from the side-band */
 } ProcessTableStats;
 
 /* Where a user address lies. */
@@ -61,6 +63,9 @@ typedef struct ProcessAddress
  */
 int process_table_create(ImageTable *images, size_t limit, ProcessTable **table);
 void process_table_free(ProcessTable *table); /* accepts NULL */
+
+/* From now on, processes that are gone are looked up in a memory of theirs, which outlives the table. */
+void process_table_remember(ProcessTable *table, PastImages *past);
 
 /*
  * The process of a sample; reads /proc where it is new. Never NULL but without memory. Holds until

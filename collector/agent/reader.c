@@ -23,6 +23,7 @@
 #define QUEUE_BYTES		((size_t) 64 * 1024 * 1024)
 #define NS_PER_US		1000
 #define MAX_LABELS		10
+#define PAST_PROCESSES	2048
 /* one may stand for a process that is gone */
 #define MAX_FRAMES		(PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES + 1)
 #define RING_NICE_LEVEL (-10)
@@ -56,6 +57,7 @@ struct Reader
 	size_t queue_bytes;
 	bool queue_complete; /* the ring is empty, and stays so */
 	Interval *interval;	 /* NULL without memory */
+	PastImages *past;
 	ProcessTable *processes;
 	uint64_t now_ns;			/* CLOCK_MONOTONIC, when the lock was taken */
 	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
@@ -100,7 +102,8 @@ reader_create(const ReaderOptions *options, ImageTable *images, Losses *losses, 
 	reader->queue_end = &reader->queue;
 	pthread_mutex_init(&reader->mutex, NULL);
 	pthread_cond_init(&reader->queued, NULL);
-	if (process_table_create(images, options->process_limit, &reader->processes) != 0 ||
+	if (past_images_create(PAST_PROCESSES, &reader->past) != 0 ||
+		process_table_create(images, options->process_limit, &reader->processes) != 0 ||
 		interval_create(images, options->interval_bytes, &reader->interval) != 0)
 	{
 		reader_free(reader);
@@ -118,6 +121,7 @@ reader_free(Reader *reader)
 	while (reader->queue != NULL)
 		free(take_queued(reader));
 	process_table_free(reader->processes);
+	past_images_free(reader->past);
 	unwind_tables_free(reader->unwind);
 	interval_free(reader->interval);
 	pthread_cond_destroy(&reader->queued);
@@ -458,6 +462,9 @@ ring_run(void *argument)
 		if (result < 0)
 			log_event(LOG_WARNING, "reader", "could not read the ring buffer",
 					  log_text("detail", strerror(-result)));
+		lock(reader);
+		past_images_update(reader->past);
+		unlock(reader);
 	} while (!stopping || result > 0);
 	lock(reader);
 	reader->queue_complete = true;
@@ -486,6 +493,7 @@ sweep(Reader *reader, uint64_t now_ns, uint64_t keep_ns)
 {
 	lock(reader);
 	process_table_sweep(reader->processes, now_ns);
+	past_images_follow_cpus(reader->past);
 	unlock(reader);
 	unwind_tables_sweep(reader->unwind, now_ns, keep_ns);
 }
@@ -523,6 +531,12 @@ reader_start(Reader *reader, Sampler *sampler)
 	if (result != 0)
 		return result;
 	reader->sampler = sampler;
+	result = past_images_listen(reader->past);
+	if (result != 0)
+		log_event(LOG_WARNING, "reader", "could not listen to executions and mappings",
+				  log_text("detail", strerror(-result)),
+				  log_text("hint", "Stacks of processes that end within moments will be missing."));
+	process_table_remember(reader->processes, reader->past);
 	result = pthread_create(&reader->ring_thread, NULL, ring_run, reader);
 	if (result != 0)
 		return -result;
