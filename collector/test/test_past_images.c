@@ -1,0 +1,228 @@
+/*
+ * test_past_images.c
+ *		What is remembered of processes: events by hand, and programs that are gone when they are asked for.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/past_images.h"
+#include "agent/process.h"
+#include "base/clock.h"
+
+static PastImages *
+new_images(size_t limit)
+{
+	PastImages *images;
+
+	assert_int_equal(past_images_create(limit, &images), 0);
+	return images;
+}
+
+static void
+note_exec(PastImages *images, uint32_t pid, uint64_t time_ns)
+{
+	SidebandEvent event = { .kind = SIDEBAND_EXEC, .pid = pid, .time_ns = time_ns };
+
+	past_images_note(images, &event);
+}
+
+static void
+note_fork(PastImages *images, uint32_t parent, uint32_t pid, uint64_t time_ns)
+{
+	SidebandEvent event = { SIDEBAND_FORK, time_ns, pid, parent, { 0 } };
+
+	past_images_note(images, &event);
+}
+
+static void
+note_map(PastImages *images, uint32_t pid, uint64_t start, uint64_t end, const char *name)
+{
+	char copy[64];
+	SidebandEvent event = { .kind = SIDEBAND_MAP, .pid = pid };
+
+	strcpy(copy, name);
+	event.map = (ProcMapping){ .start = start, .end = end, .file_offset = 0x1000, .name = copy };
+	past_images_note(images, &event);
+	memset(copy, 'x', sizeof(copy)); /* names are not borrowed */
+}
+
+static void
+assert_mapping(const ProcMapping *mapping, uint64_t start, uint64_t end, uint64_t file_offset,
+			   const char *name)
+{
+	assert_int_equal(mapping->start, start);
+	assert_int_equal(mapping->end, end);
+	assert_int_equal(mapping->file_offset, file_offset);
+	assert_string_equal(mapping->name, name);
+}
+
+/* A sample belongs to the image that was executed when it was taken. */
+static void
+test_images_in_turn(void **state)
+{
+	PastImages *images = new_images(8);
+	const ProcMapping *mappings;
+
+	note_map(images, 7, 0x1000, 0x2000, "/before");
+	assert_int_equal(past_images_find(images, 7, 100, &mappings), 0);
+	note_exec(images, 7, 10);
+	assert_null(past_images_executable(images, 7, 10));
+	note_map(images, 7, 0x3000, 0x4000, "/bin/first");
+	note_map(images, 7, 0x1000, 0x2000, "/lib/loader");
+	note_exec(images, 7, 20);
+	note_map(images, 7, 0x5000, 0x6000, "/bin/second");
+
+	assert_int_equal(past_images_find(images, 7, 9, &mappings), 0);
+	assert_int_equal(past_images_find(images, 7, 19, &mappings), 2);
+	assert_mapping(&mappings[0], 0x1000, 0x2000, 0x1000, "/lib/loader");
+	assert_mapping(&mappings[1], 0x3000, 0x4000, 0x1000, "/bin/first");
+	assert_string_equal(past_images_executable(images, 7, 19)->name, "/bin/first");
+	assert_int_equal(past_images_find(images, 7, 20, &mappings), 1);
+	assert_string_equal(past_images_executable(images, 7, 21)->name, "/bin/second");
+	past_images_free(images);
+}
+
+/* Newer mappings cover older ones, and leave what they do not cover. */
+static void
+test_overlaps(void **state)
+{
+	PastImages *images = new_images(8);
+	const ProcMapping *mappings;
+
+	note_exec(images, 7, 0);
+	note_map(images, 7, 0x1000, 0x9000, "/old");
+	note_map(images, 7, 0x4000, 0x6000, "/middle");
+	assert_int_equal(past_images_find(images, 7, 0, &mappings), 3);
+	assert_mapping(&mappings[0], 0x1000, 0x4000, 0x1000, "/old");
+	assert_mapping(&mappings[1], 0x4000, 0x6000, 0x1000, "/middle");
+	assert_mapping(&mappings[2], 0x6000, 0x9000, 0x6000, "/old");
+	note_map(images, 7, 0x0, 0x7000, "/new");
+	assert_int_equal(past_images_find(images, 7, 0, &mappings), 2);
+	assert_mapping(&mappings[0], 0x0, 0x7000, 0x1000, "/new");
+	assert_mapping(&mappings[1], 0x7000, 0x9000, 0x7000, "/old");
+	past_images_free(images);
+}
+
+/* A child has its parent's mappings as they were; a pid that is used again has none of the process before. */
+static void
+test_forks(void **state)
+{
+	PastImages *images = new_images(8);
+	const ProcMapping *mappings;
+
+	note_exec(images, 1, 0);
+	note_map(images, 1, 0x1000, 0x2000, "/bin/parent");
+	note_fork(images, 1, 2, 10);
+	note_map(images, 1, 0x3000, 0x4000, "/lib/parents");
+	note_map(images, 2, 0x5000, 0x6000, "/lib/childs");
+	assert_int_equal(past_images_find(images, 2, 10, &mappings), 2);
+	assert_string_equal(mappings[1].name, "/lib/childs");
+	assert_int_equal(past_images_find(images, 1, 10, &mappings), 2);
+	assert_string_equal(mappings[1].name, "/lib/parents");
+	assert_string_equal(past_images_executable(images, 2, 10)->name, "/bin/parent");
+
+	note_fork(images, 99, 2, 20); /* of a process that nothing is known of */
+	assert_int_equal(past_images_find(images, 2, 20, &mappings), 0);
+	assert_int_equal(past_images_find(images, 2, 10, &mappings), 0);
+	past_images_free(images);
+}
+
+/* What was lost may have been anything; and the table has a limit. */
+static void
+test_forgetting(void **state)
+{
+	const SidebandEvent lost = { .kind = SIDEBAND_LOST };
+	PastImages *images = new_images(3);
+	const ProcMapping *mappings;
+
+	for (uint32_t pid = 1; pid <= 4; pid++)
+	{
+		note_exec(images, pid, 0);
+		note_map(images, pid, 0x1000, 0x2000, "/bin/a");
+	}
+	assert_int_equal(past_images_find(images, 1, 0, &mappings), 0);
+	assert_int_equal(past_images_find(images, 2, 0, &mappings), 1);
+	note_exec(images, 4, 1);
+	note_exec(images, 4, 2);
+	note_exec(images, 4, 3);
+	note_exec(images, 4, 4);
+	assert_int_equal(past_images_find(images, 4, 0, &mappings), 0);
+	for (uint64_t i = 0; i < 600; i++) /* too many for one image */
+		note_map(images, 3, 0x10000 + 0x2000 * i, 0x11000 + 0x2000 * i, "");
+	assert_int_equal(past_images_find(images, 3, 0, &mappings), 0);
+	past_images_note(images, &lost);
+	assert_int_equal(past_images_find(images, 2, 0, &mappings), 0);
+	past_images_free(images);
+}
+
+/* A program that has ended and was waited for before anybody looks has its executable, mappings and files all the same. */
+static void
+test_gone(void **state)
+{
+	struct pfs_sample sample = { .start_time_ns = 1, .parent_pid = (uint32_t) getpid() };
+	PastImages *past = new_images(64);
+	ProcessTable *processes;
+	ImageTable *images;
+	Process *process;
+	ProcessDescription description;
+	const ProcMapping *executable;
+	struct stat status;
+	int result = past_images_listen(past);
+	pid_t pid;
+
+	if (result != 0)
+	{
+		print_message("skipped: %s\n", strerror(-result));
+		assert_true(result == -EACCES || result == -EPERM);
+		past_images_free(past);
+		skip();
+	}
+	pid = fork();
+	if (pid == 0)
+	{
+		execl("/bin/true", "true", (char *) NULL);
+		_exit(1);
+	}
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	sample.pid = (uint32_t) pid;
+	sample.time_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	assert_int_equal(image_table_create(&images), 0);
+	assert_int_equal(process_table_create(images, 4, &processes), 0);
+	process_table_remember(processes, past);
+	process = process_table_get(processes, &sample, sample.time_ns);
+	assert_int_equal(process_state(process), PROCESS_LIVE);
+	assert_int_equal(stat("/bin/true", &status), 0);
+	executable = past_images_executable(past, sample.pid, sample.time_ns);
+	assert_int_equal(executable->inode, status.st_ino);
+	assert_string_equal(process_exe(process), executable->name);
+	assert_non_null(process_executable(process));
+	assert_true(process_take_description(processes, process, &description));
+	assert_true(description.count >= 3); /* the program, its loader, the C library */
+	process_description_fini(images, &description);
+	process_table_free(processes);
+	image_table_free(images);
+	past_images_free(past);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_images_in_turn), cmocka_unit_test(test_overlaps),
+		cmocka_unit_test(test_forks),		   cmocka_unit_test(test_forgetting),
+		cmocka_unit_test(test_gone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
