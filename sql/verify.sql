@@ -14,6 +14,12 @@ SELECT * FROM profstore.verify('t');
 SET timezone = 'UTC';
 SELECT relation, level, segments, rows, bytes > 0 AS bytes, time_from, time_to, series_from, series_to FROM profstore.segment_stats WHERE relation IN ('t'::regclass, 'plain'::regclass) ORDER BY relation::text, level;
 
+-- each segment by itself; times may be infinite
+INSERT INTO t VALUES ('infinity', 3, 1, 1), ('-infinity', 2, 1, 1);
+SELECT level, rows, bytes > 0 AS bytes, summary_bytes, time_from, time_to, series_from, series_to FROM profstore.segment_details WHERE relation = 't'::regclass ORDER BY segment;
+SELECT level, segments, rows, time_from, time_to FROM profstore.segment_stats WHERE relation = 't'::regclass ORDER BY level;
+DELETE FROM profstore.segments WHERE storage_id = profstore.storage_id('t') AND time_max = 9223372036854775807;
+
 -- damage, each in a transaction that is rolled back
 BEGIN;
 SAVEPOINT s;
@@ -55,6 +61,7 @@ CREATE ROLE verify_other;
 GRANT USAGE ON SCHEMA profstore TO verify_other;
 SET ROLE verify_other;
 SELECT count(*) FROM profstore.segment_stats;
+SELECT count(*) FROM profstore.segment_details;
 SELECT * FROM profstore.verify('t');
 RESET ROLE;
 GRANT pg_read_all_stats TO verify_other;

@@ -281,17 +281,31 @@ next_row(BlockAggState *state)
 	return slot;
 }
 
-/* Never asked: groups are not locked. */
-static bool
-recheck_row(BlockAggState *state, TupleTableSlot *slot)
-{
-	return true;
-}
-
+/*
+ * Not by ExecScan, which before PostgreSQL 15.14 takes a scan without a table for a join that is to be checked again,
+ * where a subquery runs anew for a row that an UPDATE has found changed (EvalPlanQual).
+ */
 static TupleTableSlot *
 execute(CustomScanState *node)
 {
-	return ExecScan(&node->ss, (ExecScanAccessMtd) next_row, (ExecScanRecheckMtd) recheck_row);
+	ExprContext *context = node->ss.ps.ps_ExprContext;
+	ExprState *having = node->ss.ps.qual;
+	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
+
+	for (;;)
+	{
+		TupleTableSlot *slot;
+
+		CHECK_FOR_INTERRUPTS();
+		ResetExprContext(context);
+		slot = next_row((BlockAggState *) node);
+		if (TupIsNull(slot))
+			return projection != NULL ? ExecClearTuple(projection->pi_state.resultslot) : slot;
+		context->ecxt_scantuple = slot;
+		if (ExecQual(having, context))
+			return projection != NULL ? ExecProject(projection) : slot;
+		InstrCountFiltered1(node, 1);
+	}
 }
 
 static void

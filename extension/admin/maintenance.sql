@@ -16,14 +16,18 @@ CREATE FUNCTION profstore.storage_id(rel regclass) RETURNS int8
 	AS 'MODULE_PATHNAME', 'profstore_storage_id';
 COMMENT ON FUNCTION profstore.storage_id(regclass) IS 'the key of a table''s rows in profstore.segments; NULL for a table of another access method';
 
+-- The same 64 bits; int8up returns what it is given. Arithmetic would fail at infinity.
+CREATE FUNCTION profstore.stored_time(lane int8) RETURNS timestamptz
+	LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'int8up';
+COMMENT ON FUNCTION profstore.stored_time(int8) IS 'internal: a timestamptz as profstore.segments has it';
+
 -- A table's owner sees its segments, and whoever may read all statistics sees all.
-CREATE VIEW profstore.segment_stats AS
-SELECT t.oid::regclass AS relation, s.level, count(*) AS segments, sum(s.row_count)::int8 AS rows,
-       sum(s.byte_count + length(s.header))::int8 AS bytes,
-       sum(s.summary_byte_count + coalesce(length(s.summary), 0))::int8 AS summary_bytes,
-       CASE WHEN t.has_timestamps THEN timestamptz '2000-01-01 00:00Z' + min(s.time_min) * interval '1 microsecond' END AS time_from,
-       CASE WHEN t.has_timestamps THEN timestamptz '2000-01-01 00:00Z' + max(s.time_max) * interval '1 microsecond' END AS time_to,
-       min(s.key_min) AS series_from, max(s.key_max) AS series_to
+CREATE VIEW profstore.segment_details AS
+SELECT t.oid::regclass AS relation, s.segment_no AS segment, s.level, s.row_count AS rows, s.byte_count + length(s.header) AS bytes,
+	s.summary_byte_count + coalesce(length(s.summary), 0) AS summary_bytes,
+	CASE WHEN t.has_timestamps THEN profstore.stored_time(s.time_min) END AS time_from,
+	CASE WHEN t.has_timestamps THEN profstore.stored_time(s.time_max) END AS time_to,
+	s.key_min AS series_from, s.key_max AS series_to
 FROM (SELECT c.oid, profstore.storage_id(c.oid) AS storage_id,
              EXISTS (SELECT FROM pg_catalog.pg_attribute AS a
                      WHERE a.attrelid = c.oid AND a.attname = 'time' AND NOT a.attisdropped AND a.atttypid = 'timestamptz'::regtype) AS has_timestamps
@@ -31,8 +35,26 @@ FROM (SELECT c.oid, profstore.storage_id(c.oid) AS storage_id,
       JOIN pg_catalog.pg_am AS m ON m.oid = c.relam
       WHERE m.amname = 'profstore' AND c.relkind IN ('r', 'm')
         AND (pg_catalog.pg_has_role(c.relowner, 'USAGE') OR pg_catalog.pg_has_role('pg_read_all_stats', 'USAGE'))) AS t
-JOIN profstore.segments AS s USING (storage_id)
-GROUP BY t.oid, t.has_timestamps, s.level;
+JOIN profstore.segments AS s USING (storage_id);
+COMMENT ON VIEW profstore.segment_details IS 'each segment of the tables that you own (with pg_read_all_stats: of all)';
+COMMENT ON COLUMN profstore.segment_details.relation IS 'the table';
+COMMENT ON COLUMN profstore.segment_details.segment IS 'its number, as messages name it';
+COMMENT ON COLUMN profstore.segment_details.level IS '0: as written by COPY and INSERT; 1: merged or large, to be merged again; 2: stays';
+COMMENT ON COLUMN profstore.segment_details.rows IS 'rows in it';
+COMMENT ON COLUMN profstore.segment_details.bytes IS 'encoded bytes of the rows, header included';
+COMMENT ON COLUMN profstore.segment_details.summary_bytes IS 'encoded bytes of the sums beside them, headers included';
+COMMENT ON COLUMN profstore.segment_details.time_from IS 'least time, where the column is a timestamptz';
+COMMENT ON COLUMN profstore.segment_details.time_to IS 'greatest time';
+COMMENT ON COLUMN profstore.segment_details.series_from IS 'least series_id';
+COMMENT ON COLUMN profstore.segment_details.series_to IS 'greatest series_id';
+GRANT SELECT ON profstore.segment_details TO PUBLIC;
+
+CREATE VIEW profstore.segment_stats AS
+SELECT d.relation, d.level, count(*) AS segments, sum(d.rows)::int8 AS rows, sum(d.bytes)::int8 AS bytes,
+	sum(d.summary_bytes)::int8 AS summary_bytes, min(d.time_from) AS time_from, max(d.time_to) AS time_to,
+	min(d.series_from) AS series_from, max(d.series_to) AS series_to
+FROM profstore.segment_details AS d
+GROUP BY d.relation, d.level;
 COMMENT ON VIEW profstore.segment_stats IS 'segments of the tables that you own (with pg_read_all_stats: of all), by level';
 COMMENT ON COLUMN profstore.segment_stats.relation IS 'the table';
 COMMENT ON COLUMN profstore.segment_stats.level IS '0: as written by COPY and INSERT; 1: merged or large, to be merged again; 2: stays';

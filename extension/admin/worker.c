@@ -238,6 +238,16 @@ retain(Oid unused)
 	CommitTransactionCommand();
 }
 
+/* What the database or the worker's role may have been given as default for sessions, and what is not meant for us. */
+static void
+override_settings(void)
+{
+	SetConfigOption("default_transaction_isolation", "read committed", PGC_SUSET, PGC_S_OVERRIDE);
+	SetConfigOption("default_transaction_read_only", "off", PGC_SUSET, PGC_S_OVERRIDE);
+	SetConfigOption("zero_damaged_pages", "off", PGC_SUSET, PGC_S_OVERRIDE);
+	SetConfigOption("lock_timeout", "0", PGC_SUSET, PGC_S_OVERRIDE);
+}
+
 void
 profstore_worker_main(Datum database_id)
 {
@@ -247,6 +257,7 @@ profstore_worker_main(Datum database_id)
 	BackgroundWorkerInitializeConnectionByOid(DatumGetObjectId(database_id), InvalidOid, 0);
 	MemoryContextSwitchTo(
 		AllocSetContextCreate(TopMemoryContext, "profstore worker", ALLOCSET_DEFAULT_SIZES));
+	override_settings();
 	pgstat_report_activity(STATE_RUNNING, "compacting profstore tables");
 	foreach(cell, list_catalog(RelationRelationId, is_table))
 		attempt(compact_table, lfirst_oid(cell));

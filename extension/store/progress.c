@@ -16,8 +16,11 @@ is_ours(void)
 void
 pfs_progress_begin(Oid relation_id)
 {
-	if (MyBEEntry != NULL && MyBEEntry->st_progress_command == PROGRESS_COMMAND_INVALID)
-		pgstat_progress_start_command((ProgressCommandType) PFS_PROGRESS_COMMAND, relation_id);
+	if (MyBEEntry == NULL || MyBEEntry->st_progress_command != PROGRESS_COMMAND_INVALID)
+		return;
+	pgstat_progress_start_command((ProgressCommandType) PFS_PROGRESS_COMMAND, relation_id);
+	pfs_progress_set(PFS_PROGRESS_TIME_MIN, PG_INT64_MIN);
+	pfs_progress_set(PFS_PROGRESS_TIME_MAX, PG_INT64_MIN);
 }
 
 void

@@ -26,8 +26,8 @@ typedef enum PfsProgressParam
 	PFS_PROGRESS_BYTES_WRITTEN,
 	PFS_PROGRESS_TIME_MIN, /* of the rows that are read; PG_INT64_MIN: not a timestamptz */
 	PFS_PROGRESS_TIME_MAX,
-	PFS_PROGRESS_MERGES_DONE, /* of the table, since the beginning */
-	PFS_PROGRESS_PARAM_COUNT
+	/* of the table, since the beginning; into 9 to 16 the server writes where a table gets an index, as its TOAST does */
+	PFS_PROGRESS_MERGES_DONE = 17
 } PfsProgressParam;
 
 typedef enum PfsProgressPhase

@@ -97,6 +97,20 @@ is($node->safe_psql('postgres', 'SELECT count(DISTINCT (time, stack_id)) <= 60 F
 	'scrapes are distinct, however often their rows were late');
 is($node->safe_psql('postgres', q(SELECT p.relation, v.* FROM profstore.partitions() p, profstore.verify(p.relation) v)), '', 'verify is silent');
 
+# what a database gives its sessions as default is not for the worker
+$node->safe_psql('postgres', q(
+	CREATE DATABASE strict;
+	ALTER DATABASE strict SET default_transaction_isolation = 'serializable';
+	ALTER DATABASE strict SET default_transaction_read_only = on;
+));
+my $as_usual = q(SET default_transaction_read_only = off; SET default_transaction_isolation = 'read committed';);
+$node->safe_psql('strict', "$as_usual CREATE EXTENSION profstore; SELECT profstore.ensure_partitions('2026-01-01Z', '2026-01-01Z');");
+$node->safe_psql('strict', "$as_usual INSERT INTO profstore.samples SELECT '2026-01-01Z', $_, g, g FROM generate_series(1, 100) g") for 1 .. 2;
+ok($node->poll_query_until('strict', q(SELECT count(*) = 1 FROM profstore.segment_details)), 'the worker compacts where sessions are read-only');
+$node->safe_psql('strict', "$as_usual SELECT profstore.set_retention('1 day', '1000 years');");
+ok($node->poll_query_until('strict', q(SELECT count(*) = 0 FROM profstore.partitions() WHERE parent = 'profstore.samples'::regclass)), 'and retains');
+is($node->safe_psql('strict', 'SELECT count(*), sum(value) FROM profstore.samples_minute'), '200|10100', 'each row once');
+
 # a standby reads the tiers, also while they move on to the hour
 my $digest = q(SELECT count(*), sum(value), md5(string_agg(t::text, ',' ORDER BY time, series_id, stack_id, value))
 	FROM (TABLE profstore.samples_minute UNION ALL TABLE profstore.samples_hour) t);
