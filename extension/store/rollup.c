@@ -17,7 +17,6 @@
 #include "utils/snapmgr.h"
 
 #include "store/block_filter.h"
-#include "store/row_order.h"
 #include "store/storage.h"
 
 /* Columns of profstore.rollups, in the order of store.sql. */
@@ -27,6 +26,9 @@ enum
 	COL_WIDTH,
 	COL_BUCKET,
 	COL_CLASS,
+	COL_SERIES_COLUMN,
+	COL_STACK_COLUMN,
+	COL_TIME_COLUMN,
 	COL_TIME_MIN,
 	COL_TIME_MAX,
 	COL_SAMPLE_COUNT,
@@ -95,6 +97,9 @@ pfs_rollup_insert(int64 storage_id, const PfsRollup *rollup)
 	values[COL_WIDTH - 1] = Int64GetDatum(rollup->width);
 	values[COL_BUCKET - 1] = Int64GetDatum(rollup->bucket);
 	values[COL_CLASS - 1] = Int32GetDatum(rollup->class_id);
+	values[COL_SERIES_COLUMN - 1] = Int16GetDatum(rollup->key.series);
+	values[COL_STACK_COLUMN - 1] = Int16GetDatum(rollup->key.stack);
+	values[COL_TIME_COLUMN - 1] = Int16GetDatum(rollup->key.time);
 	values[COL_TIME_MIN - 1] = Int64GetDatum(rollup->time_min);
 	values[COL_TIME_MAX - 1] = Int64GetDatum(rollup->time_max);
 	values[COL_SAMPLE_COUNT - 1] = Int64GetDatum(rollup->sample_count);
@@ -121,6 +126,9 @@ read_rollup(Relation heap, HeapTuple tuple)
 	rollup->width = DatumGetInt64(values[COL_WIDTH - 1]);
 	rollup->bucket = DatumGetInt64(values[COL_BUCKET - 1]);
 	rollup->class_id = DatumGetInt32(values[COL_CLASS - 1]);
+	rollup->key.series = DatumGetInt16(values[COL_SERIES_COLUMN - 1]);
+	rollup->key.stack = DatumGetInt16(values[COL_STACK_COLUMN - 1]);
+	rollup->key.time = DatumGetInt16(values[COL_TIME_COLUMN - 1]);
 	rollup->time_min = DatumGetInt64(values[COL_TIME_MIN - 1]);
 	rollup->time_max = DatumGetInt64(values[COL_TIME_MAX - 1]);
 	rollup->sample_count = DatumGetInt64(values[COL_SAMPLE_COUNT - 1]);
@@ -205,6 +213,15 @@ pfs_rollups_list(int64 storage_id, Snapshot snapshot, int64 low, int64 high)
 	table_close(heap, AccessShareLock);
 	list_sort(rollups, compare_rollups);
 	return rollups;
+}
+
+bool
+pfs_rollup_fits(const PfsRollup *rollup, Relation relation)
+{
+	PfsRowKey key = pfs_row_key(relation);
+
+	return rollup->key.series == key.series && rollup->key.stack == key.stack &&
+		   rollup->key.time == key.time;
 }
 
 /* Whether the filter passes all series of the roll-up, and none of the others. */

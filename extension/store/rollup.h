@@ -8,7 +8,8 @@
  * in those segments. A scan takes it for these segments if its snapshot sees every one of them,
  * its time filter leaves all of their rows, and its series are just those of the roll-up among those
  * of the segments. Whoever takes a segment away (a merge, retention) deletes the roll-ups that name
- * it in the same transaction, so that they do not gather; nothing rests on that.
+ * it in the same transaction, so that they do not gather; nothing rests on that. It names the columns that
+ * were the table's key, too: one that has been renamed since may have another part.
  *
  * Rows are written under ShareUpdateExclusiveLock on the table, as by compaction.
  */
@@ -24,6 +25,7 @@
 #include "utils/snapshot.h"
 
 #include "store/block_scan.h"
+#include "store/row_order.h"
 
 typedef struct PfsRollup
 {
@@ -31,6 +33,7 @@ typedef struct PfsRollup
 	int64 width;			 /* of its bucket of time */
 	int64 bucket;
 	int32 class_id;
+	PfsRowKey key;	/* the columns by which it adds up */
 	int64 time_min; /* of the segments' rows */
 	int64 time_max;
 	int64 sample_count; /* rows of the segments, of all series */
@@ -60,7 +63,13 @@ List *pfs_rollups_list(int64 storage_id, Snapshot snapshot, int64 low, int64 hig
 /* Reads the arrays and the header, once. */
 void pfs_rollup_load(PfsRollup *rollup);
 
-/* Whether a scan that filters so may take it for the segments that it names, if it sees them. */
+/* Whether it adds up by the columns that are the table's key now. */
+bool pfs_rollup_fits(const PfsRollup *rollup, Relation relation);
+
+/*
+ * Whether a scan that filters so may take it, which fits and is loaded, for the segments that it names, if it
+ * sees them.
+ */
 bool pfs_rollup_suits(const PfsRollup *rollup, Relation relation, int filter_count,
 					  const PfsBlockFilter *filters);
 

@@ -316,9 +316,12 @@ next_bucket(const Candidate *candidates, uint32 count, uint32 *next, int64 width
 	return true;
 }
 
-/* Whether a bucket is past, and has at least twice the samples of the roll-ups that it has. */
+/*
+ * Whether a bucket is past, and has at least twice the samples of the largest roll-up in it, which may be that of
+ * a narrower bucket.
+ */
 static bool
-needs_rollup(const Bucket *bucket, List *rollups)
+needs_rollup(Relation relation, const Bucket *bucket, List *rollups)
 {
 	int64 rolled_up = 0;
 	ListCell *cell;
@@ -330,10 +333,56 @@ needs_rollup(const Bucket *bucket, List *rollups)
 	{
 		const PfsRollup *rollup = lfirst(cell);
 
-		if (rollup->width == bucket->width && rollup->bucket == bucket->number)
+		bool is_its_own = rollup->width == bucket->width && rollup->bucket == bucket->number;
+		bool is_within = rollup->stack_count > 0 && rollup->width < bucket->width &&
+						 pfs_time_bucket(rollup->time_min, bucket->width) == bucket->number &&
+						 pfs_time_bucket(rollup->time_max, bucket->width) == bucket->number;
+
+		if ((is_its_own || is_within) && pfs_rollup_fits(rollup, relation))
 			rolled_up = Max(rolled_up, rollup->sample_count);
 	}
 	return bucket->sample_count >= 2 * rolled_up;
+}
+
+/*
+ * Takes the range of time from the segments' headers, since the directory calls time what had the name when a segment
+ * was written. False where a column of the key may be null or is missing in one of them: no sums stand for that.
+ */
+static bool
+find_range(Relation relation, Snapshot snapshot, Bucket *bucket)
+{
+	PfsRowKey key = pfs_row_key(relation);
+	const AttrNumber attnums[] = { key.series, key.stack, key.time };
+	PfsNumbers segments = { bucket->count, bucket->segments };
+	PfsScanUnits units;
+
+	pfs_scan_units_list_segments(relation, snapshot, 0, NULL, segments, &units);
+	bucket->time_min = PG_INT64_MAX;
+	bucket->time_max = PG_INT64_MIN;
+	for (uint32 i = 0; i < units.count; i++)
+	{
+		PfsSegmentReader *reader =
+			pfs_segment_reader(pfs_segment_open(relation, &units.units[i].row));
+
+		for (size_t j = 0; j < lengthof(attnums); j++)
+		{
+			int column = pfs_reader_find_column(reader, attnums[j]);
+			int values;
+			int nulls = -1;
+			int64 min;
+			int64 max;
+
+			if (column >= 0)
+				pfs_reader_column_streams(reader, column, &values, &nulls);
+			if (column < 0 || nulls >= 0 || !pfs_reader_column_range(reader, column, &min, &max))
+				return false;
+			if (attnums[j] != key.time)
+				continue;
+			bucket->time_min = Min(bucket->time_min, min);
+			bucket->time_max = Max(bucket->time_max, max);
+		}
+	}
+	return units.count == bucket->count;
 }
 
 /* The distinct series of a bucket's segments. */
@@ -389,10 +438,11 @@ split_series(PfsNumbers all, const int32 *classes, PfsRollup *rollup)
 
 /* A roll-up for each class; at least one row, so that what does not pay is not tried again. */
 static void
-roll_up(Relation relation, const Bucket *bucket, List *rollups)
+roll_up(Relation relation, Bucket *bucket, List *rollups)
 {
 	Snapshot snapshot = GetActiveSnapshot();
 	int64 storage_id = pfs_storage_id(relation);
+	bool range_is_known = find_range(relation, snapshot, bucket);
 	PfsNumbers all = list_series(relation, snapshot, bucket);
 	int32 *classes = palloc_extended(sizeof(int32) * Max(all.count, 1), MCXT_ALLOC_HUGE);
 	MemoryContext context =
@@ -408,12 +458,16 @@ roll_up(Relation relation, const Bucket *bucket, List *rollups)
 		if (rollup->width == bucket->width && rollup->bucket == bucket->number)
 			pfs_rollup_delete(rollup);
 	}
-	pfs_classify_series(relation, all.numbers, all.count, classes);
+	if (range_is_known)
+		pfs_classify_series(relation, all.numbers, all.count, classes);
+	else
+		memset(classes, -1, sizeof(int32) * all.count);
 	for (;;)
 	{
 		PfsRollup rollup = { .width = bucket->width,
 							 .bucket = bucket->number,
 							 .class_id = PG_INT32_MAX,
+							 .key = pfs_row_key(relation),
 							 .time_min = bucket->time_min,
 							 .time_max = bucket->time_max,
 							 .sample_count = bucket->sample_count,
@@ -473,7 +527,7 @@ pfs_rollup_step(Relation relation)
 
 		while (next_bucket(candidates, count, &next, widths[i], &bucket))
 		{
-			if (needs_rollup(&bucket, rollups))
+			if (needs_rollup(relation, &bucket, rollups))
 			{
 				roll_up(relation, &bucket, rollups);
 				return true;
@@ -516,7 +570,7 @@ equals_sums(Relation relation, const PfsRollup *rollup, const PfsRows *rows)
 
 			CHECK_FOR_INTERRUPTS();
 			if (status != PFS_OK)
-				pfs_segment_error(relation, 0, status, &error);
+				pfs_segment_error(relation, PFS_NO_SEGMENT, status, &error);
 			if (has_nulls ||
 				memcmp(lanes, rows->columns[i].values + first,
 					   sizeof(int64) * Min(PFS_BLOCK_ROWS, rows->row_count - first)) != 0)
@@ -543,7 +597,7 @@ pfs_rollups_verify(Relation relation, Snapshot snapshot,
 	{
 		PfsRollup *rollup = lfirst(cell);
 		MemoryContext outer = MemoryContextSwitchTo(context);
-		bool stands = rollup->stack_count > 0;
+		bool stands = rollup->stack_count > 0 && pfs_rollup_fits(rollup, relation);
 		PfsRows rows;
 
 		pfs_rollup_load(rollup);

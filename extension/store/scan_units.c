@@ -344,7 +344,8 @@ pfs_scan_units_roll_up(Relation relation, Snapshot snapshot, int attribute_count
 		PfsScanUnit unit = { 0 };
 
 		CHECK_FOR_INTERRUPTS();
-		if (rollup->width >= width || rollup->stack_count == 0 || lies_within(rollup, chosen))
+		if (rollup->width >= width || rollup->stack_count == 0 ||
+			!pfs_rollup_fits(rollup, relation) || lies_within(rollup, chosen))
 			continue;
 		pfs_rollup_load(rollup);
 		unit.row.row_count = rollup->stack_count;

@@ -56,11 +56,25 @@ pfs_palloc_allocator(MemoryContext context)
 	return allocator;
 }
 
+/* Roll-ups are made again, so nothing needs to be restored. */
+pg_noreturn static void
+rollup_error(Relation relation, PfsStatus status, const PfsError *error)
+{
+	ereport(ERROR, (errcode(status == PFS_UNSUPPORTED ? ERRCODE_FEATURE_NOT_SUPPORTED
+													  : ERRCODE_DATA_CORRUPTED),
+					errmsg("cannot read a roll-up of table \"%s\": %s",
+						   RelationGetRelationName(relation), error->message),
+					errdetail("Stream %d, offset %zu.", error->stream, error->offset),
+					errhint("Delete the rows of profstore.rollups: they are made again.")));
+}
+
 void
 pfs_segment_error(Relation relation, int64 segment_no, PfsStatus status, const PfsError *error)
 {
 	const char *table = RelationGetRelationName(relation);
 
+	if (segment_no == PFS_NO_SEGMENT && status != PFS_NO_MEMORY)
+		rollup_error(relation, status, error);
 	switch (status)
 	{
 		case PFS_UNSUPPORTED:
@@ -169,7 +183,7 @@ encode_part(Relation relation, const PfsRows *rows, PfsEffort effort, PfsSegment
 						   pfs_palloc_allocator(CurrentMemoryContext), &segment, &error);
 
 	if (status != PFS_OK)
-		pfs_segment_error(relation, 0, status, &error);
+		pfs_segment_error(relation, PFS_NO_SEGMENT, status, &error);
 	if (encoded->streams == NULL)
 		encoded->streams = palloc(sizeof(PfsBytes) * Max(segment.stream_count, 1));
 	else
@@ -297,7 +311,7 @@ pfs_segment_encode_apart(Relation relation, const PfsRows *rows, bytea **header,
 						   pfs_palloc_allocator(CurrentMemoryContext), &segment, &error);
 
 	if (status != PFS_OK)
-		pfs_segment_error(relation, 0, status, &error);
+		pfs_segment_error(relation, PFS_NO_SEGMENT, status, &error);
 	for (uint32 i = 0; i < segment.stream_count; i++)
 		byte_count += segment.streams[i].length;
 	*header = (bytea *) value_of(&segment.header);

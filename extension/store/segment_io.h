@@ -24,7 +24,13 @@
 
 #define PFS_PACKED_MAX_ROWS 16384
 
-/* Raises DATA_CORRUPTED, FEATURE_NOT_SUPPORTED or OUT_OF_MEMORY for a status other than PFS_OK. */
+/* No segment has this number. */
+#define PFS_NO_SEGMENT 0
+
+/*
+ * Raises DATA_CORRUPTED, FEATURE_NOT_SUPPORTED or OUT_OF_MEMORY for a status other than PFS_OK.
+ * Segment PFS_NO_SEGMENT: of a roll-up.
+ */
 pg_noreturn void pfs_segment_error(Relation relation, int64 segment_no, PfsStatus status,
 								   const PfsError *error);
 

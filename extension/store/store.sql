@@ -60,6 +60,9 @@ CREATE TABLE profstore.rollups
 	width int8 NOT NULL,
 	bucket int8 NOT NULL,
 	class int4 NOT NULL,
+	series_column int2 NOT NULL,
+	stack_column int2 NOT NULL,
+	time_column int2 NOT NULL,
 	time_min int8 NOT NULL,
 	time_max int8 NOT NULL,
 	sample_count int8 NOT NULL,
@@ -82,6 +85,9 @@ COMMENT ON COLUMN profstore.rollups.storage_id IS 'the table file that the segme
 COMMENT ON COLUMN profstore.rollups.width IS 'microseconds of the bucket of time';
 COMMENT ON COLUMN profstore.rollups.bucket IS 'number of the bucket, counted from 2000-01-01 UTC';
 COMMENT ON COLUMN profstore.rollups.class IS 'profile type of the series that are added up; 2147483647: none has a delta type';
+COMMENT ON COLUMN profstore.rollups.series_column IS 'number of the column that was series_id when it was made';
+COMMENT ON COLUMN profstore.rollups.stack_column IS 'number of the column that was stack_id';
+COMMENT ON COLUMN profstore.rollups.time_column IS 'number of the column that was time';
 COMMENT ON COLUMN profstore.rollups.time_min IS 'smallest time in the segments, as stored';
 COMMENT ON COLUMN profstore.rollups.time_max IS 'largest time in the segments, as stored';
 COMMENT ON COLUMN profstore.rollups.sample_count IS 'rows of the segments, of all series';

@@ -110,13 +110,16 @@ begin_table(Relation relation, const PfsRows *rows, PfsSegmentPart part, uint32 
 	PfsRowKey key = pfs_row_key(relation);
 	const PfsColumn *stack = find_column(rows, key.stack);
 	const PfsColumn *time = find_column(rows, key.time);
+	/* the part of the key that is added up over; it may be younger than the rows */
+	const PfsColumn *other = part == PFS_PART_PAIRS ? time : stack;
 
 	memset(table, 0, sizeof(*table));
 	table->series = find_column(rows, key.series);
-	if (table->series == NULL || stack == NULL || time == NULL || table->series->nulls != NULL ||
-		stack->nulls != NULL || time->nulls != NULL)
-		return false;
 	table->second = part == PFS_PART_PAIRS ? stack : time;
+	if (table->series == NULL || table->second == NULL || key.stack == InvalidAttrNumber ||
+		key.time == InvalidAttrNumber || table->series->nulls != NULL ||
+		table->second->nulls != NULL || (other != NULL && other->nulls != NULL))
+		return false;
 	table->limit = limit;
 	if (limit == 0)
 		return false;
