@@ -212,6 +212,22 @@ pfs_step_over_signal(struct pfs_walk *walk)
 	return 0;
 }
 
+/*
+ * Code that no rule covers. On arm64 that is the signal trampoline too: the vDSO gives it no CFI, and unwinders know it by its
+ * instructions, "mov x8, #__NR_rt_sigreturn; svc #0".
+ */
+static __always_inline int
+pfs_step_without_rule(struct pfs_walk *walk)
+{
+#ifdef PFS_ARM64
+	__u64 instructions;
+
+	if (pfs_read_user(walk->at.pc, &instructions) == 0 && instructions == 0xd4000001d2801168ULL)
+		return pfs_step_over_signal(walk);
+#endif
+	return pfs_step_by_frame_pointer(walk);
+}
+
 /* Value of a register in this frame; false where it is not known any more. */
 static __always_inline int
 pfs_register(const struct pfs_walk *walk, __u32 number, __u64 *value)
@@ -232,6 +248,8 @@ static __always_inline int
 pfs_holds_asm_frame(const struct pfs_walk *walk, __u32 number)
 {
 #ifdef PFS_ARM64
+	(void) walk;
+	(void) number;
 	return 0;
 #else
 	return walk->at.above && number < 16 && (PFS_ASM_FRAME_REGISTERS >> number & 1);
@@ -286,7 +304,7 @@ pfs_step_by_rule(struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
 	}
 	else
 	{
-		__s64 offset = rule->kind == PFS_UNWIND_PLT ? -8 : rule->ra_offset;
+		__s64 offset = rule->kind == PFS_UNWIND_PLT ? -8 : rule->ra_offset * PFS_UNWIND_UNIT;
 
 		if (pfs_read_user(cfa + (__u64) offset, &pc))
 			return pfs_walk_end(walk, PFS_WALK_READ_FAILED);
@@ -298,7 +316,9 @@ pfs_step_by_rule(struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
 	{
 		__u64 base = rule->fp == PFS_FP_AT_CFA ? cfa : walk->at.fp;
 
-		if (pfs_read_user(base + (__u64) (__s64) rule->fp_offset, &fp))
+		__s64 offset = rule->fp_offset * PFS_UNWIND_UNIT;
+
+		if (pfs_read_user(base + (__u64) offset, &fp))
 			return pfs_walk_end(walk, PFS_WALK_READ_FAILED);
 	}
 	if (pc == 0)
@@ -340,11 +360,11 @@ pfs_walk_step(struct pfs_walk *walk, __u64 *frame)
 	if (walk->mapping.kind == PFS_MAPPING_PENDING)
 		return pfs_walk_end(walk, PFS_WALK_NO_TABLE);
 	if (walk->mapping.kind == PFS_MAPPING_FRAME_POINTER)
-		return pfs_step_by_frame_pointer(walk);
+		return pfs_step_without_rule(walk);
 
 	rule = pfs_find_rule(walk, address);
 	if (!rule || rule->kind == PFS_UNWIND_INVALID)
-		return pfs_step_by_frame_pointer(walk);
+		return pfs_step_without_rule(walk);
 	if (rule->kind == PFS_UNWIND_END_OF_STACK)
 		return pfs_walk_end(walk, PFS_WALK_END_OF_STACK);
 	if (rule->kind == PFS_UNWIND_SIGNAL)

@@ -52,15 +52,22 @@ enum pfs_unwind_fp {
 #define PFS_UNWIND_CFA_DEREF	  0x01
 #define PFS_UNWIND_RA_IN_REGISTER 0x02
 
+/*
+ * What offsets of saved registers count, in bytes. AArch64 code keeps them at the low end of its frame, however large
+ * that is, and at multiples of 8; on x86-64 the return address ends the frame.
+ */
+#define PFS_UNWIND_UNIT_X86_64	1
+#define PFS_UNWIND_UNIT_AARCH64 8
+
 struct pfs_unwind_rule {
 	__u8 kind; /* enum pfs_unwind_kind */
 	__u8 cfa_register;
 	__u8 fp; /* enum pfs_unwind_fp */
 	__u8 flags;
 	__s32 cfa_offset; /* bytes */
-	__s16 fp_offset;  /* bytes */
+	__s16 fp_offset;  /* units */
 	union {
-		__s16 ra_offset;	 /* bytes, from the CFA */
+		__s16 ra_offset;	 /* units, from the CFA */
 		__s16 ra_register;	 /* with PFS_UNWIND_RA_IN_REGISTER */
 		__s16 plt_threshold; /* PFS_UNWIND_PLT */
 	};
@@ -137,12 +144,14 @@ struct pfs_unwind_process {
 #define PFS_REGISTER_LR		 30
 #define PFS_REGISTER_SP		 31
 #define PFS_REGISTER_PC		 32
+#define PFS_UNWIND_UNIT		 PFS_UNWIND_UNIT_AARCH64
 #define PFS_SIGNAL_REGISTERS 312 /* from sp: siginfo 128, ucontext up to uc_mcontext.regs 184 */
 #else
 #define PFS_REGISTER_COUNT	 17
 #define PFS_REGISTER_FP		 6
 #define PFS_REGISTER_SP		 7
 #define PFS_REGISTER_PC		 16
+#define PFS_UNWIND_UNIT		 PFS_UNWIND_UNIT_X86_64
 #define PFS_SIGNAL_REGISTERS 40 /* from sp: ucontext up to uc_mcontext.gregs */
 #endif
 

@@ -75,10 +75,15 @@ typedef struct Machine
 	uint64_t *unsupported;
 } Machine;
 
+/* The offset of a saved register in the units of rules; false where they cannot say it. */
 static bool
-fits_int16(int64_t value)
+offset_in_units(const Machine *machine, int64_t bytes, int16_t *units)
 {
-	return value >= INT16_MIN && value <= INT16_MAX;
+	int64_t unit =
+		machine->machine == EM_AARCH64 ? PFS_UNWIND_UNIT_AARCH64 : PFS_UNWIND_UNIT_X86_64;
+
+	*units = (int16_t) (bytes / unit);
+	return bytes % unit == 0 && bytes / unit >= INT16_MIN && bytes / unit <= INT16_MAX;
 }
 
 /* The CFA part of a rule; false where it cannot be said. */
@@ -105,21 +110,18 @@ set_rule_fp(const Machine *machine, struct pfs_unwind_rule *rule)
 {
 	const Saved *fp = &machine->state.fp;
 
+	int16_t units = 0;
+
 	if (fp->kind == SAVED_SAME)
 		rule->fp = PFS_FP_SAME;
-	else if (fp->kind == SAVED_AT_CFA && fits_int16(fp->offset))
-	{
+	else if (fp->kind == SAVED_AT_CFA && offset_in_units(machine, fp->offset, &units))
 		rule->fp = PFS_FP_AT_CFA;
-		rule->fp_offset = (int16_t) fp->offset;
-	}
 	else if (fp->kind == SAVED_AT_REGISTER && fp->dwarf_register == machine->fp_register &&
-			 fits_int16(fp->offset))
-	{
+			 offset_in_units(machine, fp->offset, &units))
 		rule->fp = PFS_FP_AT_FP;
-		rule->fp_offset = (int16_t) fp->offset;
-	}
 	else
 		rule->fp = PFS_FP_LOST;
+	rule->fp_offset = rule->fp == PFS_FP_LOST ? 0 : units;
 }
 
 static bool
@@ -130,8 +132,7 @@ set_rule_ra(const Machine *machine, struct pfs_unwind_rule *rule)
 	switch (ra->kind)
 	{
 		case SAVED_AT_CFA:
-			rule->ra_offset = (int16_t) ra->offset;
-			return fits_int16(ra->offset);
+			return offset_in_units(machine, ra->offset, &rule->ra_offset);
 		case SAVED_IN_REGISTER:
 			rule->flags |= PFS_UNWIND_RA_IN_REGISTER;
 			rule->ra_register = (int16_t) ra->offset;

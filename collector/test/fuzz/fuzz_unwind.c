@@ -131,7 +131,7 @@ walk(const Unwinder *unwinder, const UnwindProcess *process, const uint8_t *byte
 {
 	uint64_t frames[MAX_FRAMES];
 	struct pfs_walk_state at = { .innermost = 1 };
-	LateMemory stack = { STACK_ADDRESS, bytes, length };
+	LateMemory stack = { STACK_ADDRESS, bytes, length, .chunks = UINT64_MAX };
 	int status = -1;
 
 	for (size_t i = 0; i < PFS_REGISTER_COUNT; i++)

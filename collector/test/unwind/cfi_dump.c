@@ -34,6 +34,8 @@ register_name(uint16_t machine, int number)
 static void
 print_row(uint16_t machine, uint64_t address, const struct pfs_unwind_rule *rule)
 {
+	int unit = machine == EM_AARCH64 ? PFS_UNWIND_UNIT_AARCH64 : PFS_UNWIND_UNIT_X86_64;
+
 	printf("%016" PRIx64 " ", address);
 	switch ((enum pfs_unwind_kind) rule->kind)
 	{
@@ -63,7 +65,7 @@ print_row(uint16_t machine, uint64_t address, const struct pfs_unwind_rule *rule
 			printf(" u");
 			break;
 		case PFS_FP_AT_CFA:
-			printf(" c%+d", rule->fp_offset);
+			printf(" c%+d", rule->fp_offset * unit);
 			break;
 		case PFS_FP_AT_FP:
 			printf(" exp");
@@ -75,7 +77,7 @@ print_row(uint16_t machine, uint64_t address, const struct pfs_unwind_rule *rule
 	if (rule->flags & PFS_UNWIND_RA_IN_REGISTER)
 		printf(" %s\n", register_name(machine, rule->ra_register));
 	else
-		printf(" c%+d\n", rule->ra_offset);
+		printf(" c%+d\n", rule->ra_offset * unit);
 }
 
 int

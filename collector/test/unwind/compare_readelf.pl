@@ -28,6 +28,23 @@ sub read_ours
 	return close($out) ? (\@addresses, \@rules) : ();
 }
 
+# From where on an FDE's program calls the return address of AArch64 (x30) undefined: readelf's rows print the same "u" for that and for
+# a register that was not mentioned yet.
+sub read_undefined
+{
+	my ($file) = @_;
+	my ($start, $location, %undefined);
+	open(my $out, '-|', "readelf -wf '$file' 2>/dev/null") or die "could not run readelf: $!\n";
+	while (<$out>)
+	{
+		if (/ FDE cie=[0-9a-f]+ pc=([0-9a-f]+)/) { $location = $start = hex $1 }
+		elsif (/^  DW_CFA_advance_loc.* to ([0-9a-f]+)/) { $location = hex $1 }
+		elsif (/DW_CFA_undefined: r30 /) { $undefined{$start} = $location }
+	}
+	close $out;
+	return \%undefined;
+}
+
 # Rows of readelf, first FDE first; .eh_frame is printed before .debug_frame.
 sub read_oracle
 {
@@ -64,13 +81,14 @@ sub read_oracle
 
 sub agrees
 {
-	my ($ours, $fde, $cfa, $register) = @_;
+	my ($ours, $fde, $row, $undefined) = @_;
+	my ($address, $cfa, $register) = @$row;
 	my $fp = $register->{rbp} // $register->{x29} // 'u';
 	my $ra = $register->{ra} // 'u';
 	my $aarch64 = $cfa =~ /^(sp|x\d)/;
 
 	return $ours eq 'signal' if $fde->{signal};
-	return $ours eq 'end' if $ra eq 'u' && !$aarch64;
+	return $ours eq 'end' if $ra eq 'u' && (!$aarch64 || $address >= ($undefined->{ $fde->{start} } // 'inf'));
 	if ($ours eq '?')
 	{
 		$total_unexpressed++;
@@ -82,7 +100,7 @@ sub agrees
 	my ($our_cfa, $our_fp, $our_ra) = split / /, $ours;
 	return 0 unless defined $our_ra;
 	$fp = 'u' if $fp eq 's';
-	$ra = 'x30' if $aarch64 && $ra eq 'u';
+	$ra = 'x30' if $aarch64 && $ra =~ /^[us]$/;
 	$our_fp = $fp if $our_fp eq 'lost' && $fp !~ /^(u|c[-+])/;
 	return ($our_cfa eq $cfa || $our_cfa eq 'exp' && $cfa eq 'exp')
 	  && ($our_fp eq $fp || $our_fp eq 'exp' && $fp eq 'exp')
@@ -94,6 +112,7 @@ sub compare
 	my ($file) = @_;
 	my ($addresses, $rules) = read_ours($file);
 	my $fdes = read_oracle($file);
+	my $undefined = read_undefined($file);
 	my ($rows, $differ, $unknown_start, $at) = (0, 0, 0, 0);
 	my %starts;
 
@@ -114,7 +133,7 @@ sub compare
 			$rows++;
 			# rows that begin at one address: the last of them counts
 			next if $row != $fde->{rows}[-1] && (grep { $_ != $row && $_->[0] == $address } @{ $fde->{rows} }[ -2 .. -1 ]);
-			next if @$addresses && agrees($rules->[$at], $fde, $cfa, $register);
+			next if @$addresses && agrees($rules->[$at], $fde, $row, $undefined);
 			printf("  %x: readelf %s %s, compiled %s\n", $address, $cfa, join(',', %$register), $rules->[$at] // 'nothing')
 			  if $differ++ < 5;
 		}

@@ -1,0 +1,229 @@
+/*
+ * replay.c
+ *		Walks recorded arm64 processes with the walker's C for arm64, compiled for this machine. Prints a line
+ *		"ok" or "not ok" for each.
+ *
+ *		replay NAME FILE     NAME goes into the results
+ *
+ * Each stack must be the one that libgcc's unwinder saw in the process itself, frame by frame, up to a proven root. Then
+ * the walk is repeated with reads that fail after the first, the second and so on: it must end there, with the frames so far.
+ */
+#include <fcntl.h>
+#include <gelf.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "memory_tables.h"
+#include "recording.h"
+#include "unwind/late_walk.h"
+
+_Static_assert(PFS_REGISTER_COUNT == 33, "to be compiled with __TARGET_ARCH_arm64");
+
+typedef struct Replay
+{
+	Recording recording;
+	uint8_t *stack;
+	int files[RECORDING_SPANS];
+	Unwinder *unwinder;
+	UnwindProcess process;
+	unsigned reads_left;
+} Replay;
+
+static int
+read_recorded(void *context, uint64_t address, uint64_t *value)
+{
+	Replay *replay = context;
+	const Recording *recording = &replay->recording;
+	uint64_t offset = address - recording->stack_address;
+
+	if (replay->reads_left-- == 0)
+	{
+		replay->reads_left = 0;
+		return -1;
+	}
+	if (address >= recording->stack_address && offset + 8 <= recording->stack_bytes)
+	{
+		memcpy(value, replay->stack + offset, 8);
+		return 0;
+	}
+	for (uint64_t i = 0; i < recording->span_count; i++)
+	{
+		const RecordedSpan *span = &recording->spans[i];
+
+		if (address >= span->start && address + 8 <= span->end)
+			return pread(replay->files[i], value, 8,
+						 (off_t) (span->offset + address - span->start)) == 8
+					   ? 0
+					   : -1;
+	}
+	return -1;
+}
+
+/* ELF virtual address of a file offset, as the executable segment has it. */
+static uint64_t
+elf_address(int fd, uint64_t offset)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	uint64_t address = 0;
+	size_t count = 0;
+
+	(void) elf_getphdrnum(elf, &count);
+	for (size_t i = 0; i < count; i++)
+	{
+		GElf_Phdr header;
+
+		if (gelf_getphdr(elf, (int) i, &header) != NULL && header.p_type == PT_LOAD &&
+			(header.p_flags & PF_X) && offset + 65536 > header.p_offset &&
+			offset < header.p_offset + header.p_filesz)
+			address = offset - header.p_offset + header.p_vaddr;
+	}
+	elf_end(elf);
+	return address;
+}
+
+static bool
+describe(Replay *replay)
+{
+	UnwindSpan spans[RECORDING_SPANS] = { 0 };
+	const Recording *recording = &replay->recording;
+
+	for (uint64_t i = 0; i < recording->span_count; i++)
+	{
+		const RecordedSpan *recorded = &recording->spans[i];
+
+		replay->files[i] = -1;
+		spans[i] = (UnwindSpan){ .start = recorded->start, .end = recorded->end };
+		if (recorded->path[0] == '\0')
+			continue;
+		replay->files[i] = open(recorded->path, O_RDONLY | O_CLOEXEC);
+		spans[i].binary = unwinder_binary_create(replay->unwinder);
+		if (unwinder_binary_load(replay->unwinder, spans[i].binary, replay->files[i], 0) != 0)
+			return false;
+		spans[i].bias = recorded->start - elf_address(replay->files[i], recorded->offset);
+	}
+	replay->process = (UnwindProcess){ 1, 1, 1 };
+	return unwinder_process_set(replay->unwinder, &replay->process, spans,
+								(uint32_t) recording->span_count, 0) == 0;
+}
+
+static size_t
+walk(Replay *replay, unsigned reads, uint64_t *frames, int *status)
+{
+	const uint64_t *registers = replay->recording.registers;
+	struct pfs_walk_state at = { .innermost = 1 };
+
+	for (int i = 0; i < PFS_REGISTER_COUNT; i++)
+		at.registers[i] = registers[i];
+	at.pc = registers[PFS_REGISTER_PC];
+	at.sp = registers[PFS_REGISTER_SP];
+	at.fp = registers[PFS_REGISTER_FP];
+	replay->reads_left = reads;
+	return late_walk(replay->unwinder, &replay->process, &at, read_recorded, replay, frames,
+					 RECORDING_FRAMES, status);
+}
+
+/* The frames from the second on are those of the oracle; the first is the recorded pc. */
+static bool
+agrees(const Recording *recording, const uint64_t *frames, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+	{
+		if (PFS_FRAME_ADDRESS(frames[i]) != recording->frames[i])
+		{
+			printf("# frame %zu: %" PRIx64 ", expected %" PRIx64 "\n", i,
+				   (uint64_t) PFS_FRAME_ADDRESS(frames[i]), recording->frames[i]);
+			return false;
+		}
+	}
+	return true;
+}
+
+/* Return addresses on the stack that carry an authentication code above the address. */
+static unsigned
+count_signed(const Replay *replay)
+{
+	const Recording *recording = &replay->recording;
+	unsigned count = 0;
+
+	for (uint64_t at = 0; at + 8 <= recording->stack_bytes; at += 8)
+	{
+		uint64_t word;
+
+		memcpy(&word, replay->stack + at, sizeof(word));
+		for (uint64_t i = 1; i < recording->frame_count; i++)
+		{
+			if (word == recording->frames[i] ||
+				(word & ((UINT64_C(1) << 48) - 1)) != recording->frames[i])
+				continue;
+			count++;
+			break;
+		}
+	}
+	return count;
+}
+
+static bool
+check(Replay *replay)
+{
+	const Recording *recording = &replay->recording;
+	uint64_t frames[RECORDING_FRAMES];
+	uint64_t signals = 0;
+	int status = -1;
+	size_t count = walk(replay, UINT32_MAX, frames, &status);
+
+	for (size_t i = 1; i < count; i++)
+		signals += !(frames[i] & PFS_FRAME_RETURN_ADDRESS);
+	printf("# %zu frames, %" PRIu64 " expected, status %d, %" PRIu64 " interrupted, %u signed\n",
+		   count, recording->frame_count, status, signals, count_signed(replay));
+	if (status != PFS_WALK_END_OF_STACK || count < 4 || count != recording->frame_count ||
+		signals != recording->signals || !agrees(recording, frames, count))
+		return false;
+
+	for (unsigned reads = 0; reads < 10000; reads++)
+	{
+		size_t cut = walk(replay, reads, frames, &status);
+
+		if (status == PFS_WALK_END_OF_STACK)
+			return cut == count && reads > 0;
+		if (status != PFS_WALK_READ_FAILED || cut == 0 || cut >= count ||
+			!agrees(recording, frames, cut))
+			return false;
+	}
+	return false;
+}
+
+int
+main(int argc, char **argv)
+{
+	static Replay replay;
+	KernelTables *tables = memory_tables_create();
+	bool failed = false;
+	FILE *file;
+
+	elf_version(EV_CURRENT);
+	if (argc != 3 || tables == NULL || (file = fopen(argv[2], "re")) == NULL)
+		return 2;
+	while (fread(&replay.recording, sizeof(Recording), 1, file) == 1)
+	{
+		bool same;
+
+		replay.stack = malloc(replay.recording.stack_bytes);
+		if (replay.stack == NULL ||
+			fread(replay.stack, replay.recording.stack_bytes, 1, file) != 1 ||
+			unwinder_create(tables, &replay.unwinder) != 0)
+			return 2;
+		same = describe(&replay) && check(&replay);
+		failed = failed || !same;
+		printf("%sok - %s: %s\n", same ? "" : "not ", argv[1], replay.recording.name);
+		for (uint64_t i = 0; i < replay.recording.span_count; i++)
+			close(replay.files[i]);
+		unwinder_free(replay.unwinder);
+		free(replay.stack);
+	}
+	fclose(file);
+	return failed;
+}
