@@ -7,21 +7,21 @@
 #define MAX_STEP_DAYS 36500
 
 int64
-pfs_step_us(const Interval *step)
+pfs_step_us(const Interval *step, const char *name)
 {
 	int64 step_us;
 
 	if (step->month != 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("step must not contain months or years"),
-						errdetail("All buckets are of one length."),
+						errmsg("%s must not contain months or years", name),
+						errdetail("They differ in length."),
 						errhint("Give days, hours, minutes or seconds.")));
 	if (Abs((int64) step->day) > MAX_STEP_DAYS || Abs(step->time / USECS_PER_DAY) > MAX_STEP_DAYS)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("step must not be longer than %d days", MAX_STEP_DAYS)));
+						errmsg("%s must not be longer than %d days", name, MAX_STEP_DAYS)));
 	step_us = step->day * USECS_PER_DAY + step->time;
 	if (step_us <= 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("step must be greater than zero")));
+						errmsg("%s must be greater than zero", name)));
 	return step_us;
 }

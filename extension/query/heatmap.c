@@ -117,7 +117,7 @@ profstore_heatmap(PG_FUNCTION_ARGS)
 	int32 slices = 50;
 
 	if (!PG_ARGISNULL(ARG_STEP))
-		step_us = pfs_step_us(PG_GETARG_INTERVAL_P(ARG_STEP));
+		step_us = pfs_step_us(PG_GETARG_INTERVAL_P(ARG_STEP), "step");
 	if (!PG_ARGISNULL(ARG_SLICES))
 		slices = PG_GETARG_INT32(ARG_SLICES);
 	if (slices < 1 || slices > MAX_SLICES)

@@ -53,6 +53,7 @@ BEGIN
 		('folded', E'SELECT stack || '' '' || value FROM profstore.folded(\n  {type},\n  {hour})'),
 		('stacks_of', E'SELECT * FROM profstore.stacks_of(\n  {type},\n  {hour})'),
 		('heatmap', E'SELECT * FROM profstore.heatmap(\n  {type},\n  now() - interval ''2 minutes'', now())'),
+		('flamechart', E'SELECT * FROM profstore.flamechart(\n  {type},\n  now() - interval ''2 seconds'', now())'),
 		('last_scan', E'SELECT * FROM profstore.last_scan()'),
 		-- merging by hand
 		('merge_stacks(int8, int8)', E'SELECT profstore.merge_stacks(stack_id, value)\nFROM profstore.samples\nWHERE time >= now() - interval ''1 minute'''),

@@ -7,7 +7,6 @@
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "query/allocate.h"
-#include "query/selector.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 #include "utils/varlena.h"
@@ -124,6 +123,7 @@ pfs_selection_get_range(FunctionCallInfo fcinfo, int selector, int from, const c
 	static const char open_range[] =
 		"A range is half open; '-infinity' and 'infinity' leave an end open.";
 	PfsSelection *selection = palloc0(sizeof(PfsSelection));
+	const PfsSelector *parsed;
 
 	require_argument(fcinfo, selector, "selector", any_series);
 	require_argument(fcinfo, from, from_name, open_range);
@@ -139,14 +139,20 @@ pfs_selection_get_range(FunctionCallInfo fcinfo, int selector, int from, const c
 
 	selection->unit = "";
 	selection->delta = true;
-	selection->profile_type =
-		pfs_selector_parse(text_to_cstring(PG_GETARG_TEXT_PP(selector)))->profile_type;
+	parsed = pfs_selector_parse(text_to_cstring(PG_GETARG_TEXT_PP(selector)));
+	selection->profile_type = parsed->profile_type;
+	selection->over_time = parsed->over_time;
 	if (selection->profile_type == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("selector names no profile type"),
 				 errdetail("Values of different profile types do not add up."),
 				 errhint("Put one of profstore.profile_types() before the braces.")));
 	find_series(selection, PG_GETARG_DATUM(selector));
+	if (selection->over_time != PFS_OVER_TIME_UNSAID && selection->delta &&
+		selection->series_count > 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s is of instant types", pfs_over_time_name(selection->over_time)),
+						errdetail("Values of %s add up over time.", selection->profile_type)));
 	index_distinct_series(selection);
 	return selection;
 }

@@ -29,12 +29,22 @@ typedef struct Parser
 
 static const char *const OPERATOR_NAMES[] = { "=", "!=", "=~", "!~", "*=", "!*=" };
 
+/* By PfsOverTime. */
+static const char *const OVER_TIME_NAMES[] = { NULL, "avg_over_time", "last_over_time",
+											   "max_over_time" };
+
 PG_FUNCTION_INFO_V1(profstore_parse_selector);
 
 const char *
 pfs_match_operator_name(PfsMatchOperator op)
 {
 	return OPERATOR_NAMES[op];
+}
+
+const char *
+pfs_over_time_name(PfsOverTime over_time)
+{
+	return OVER_TIME_NAMES[over_time];
 }
 
 /*
@@ -379,16 +389,38 @@ read_matchers(Parser *parser, PfsSelector *selector)
 	parser->at++;
 }
 
+/* The function around a selector, the cursor behind its parenthesis. */
+static PfsOverTime
+read_over_time(Parser *parser)
+{
+	for (int i = PFS_OVER_TIME_AVERAGE; i <= PFS_OVER_TIME_MAX; i++)
+	{
+		size_t length = strlen(OVER_TIME_NAMES[i]);
+
+		if (strncmp(parser->at, OVER_TIME_NAMES[i], length) == 0 && parser->at[length] == '(')
+		{
+			parser->at += length + 1;
+			skip_blanks(parser);
+			return (PfsOverTime) i;
+		}
+	}
+	return PFS_OVER_TIME_UNSAID;
+}
+
 PfsSelector *
 pfs_selector_parse(const char *text)
 {
 	PfsSelector *selector = palloc0(sizeof(PfsSelector));
 	Parser parser = { text, text, false };
+	bool braces = false;
+	bool wrapped;
 	const char *start;
 
 	skip_blanks(&parser);
+	selector->over_time = read_over_time(&parser);
+	wrapped = selector->over_time != PFS_OVER_TIME_UNSAID;
 	start = parser.at;
-	while (is_type_char(*parser.at))
+	while (is_type_char(*parser.at) && !(wrapped && (*parser.at == '(' || *parser.at == ')')))
 		parser.at++;
 	if (parser.at > start)
 		selector->profile_type = pnstrdup(start, (Size) (parser.at - start));
@@ -398,14 +430,23 @@ pfs_selector_parse(const char *text)
 		parser.at++;
 		read_matchers(&parser, selector);
 		skip_blanks(&parser);
-		if (*parser.at != '\0')
-			fail(&parser, parser.at, "unexpected text after }");
+		braces = true;
 	}
-	else if (*parser.at != '\0')
-		fail(&parser, parser.at,
-			 selector->profile_type ? "expected {" : "expected a profile type or {");
 	else if (selector->profile_type == NULL)
-		fail(&parser, start, "text is empty");
+		fail(&parser, parser.at,
+			 *parser.at == '\0' && !wrapped ? "text is empty" : "expected a profile type or {");
+	if (wrapped)
+	{
+		if (*parser.at != ')')
+			fail(&parser, parser.at, braces ? "expected )" : "expected { or )");
+		parser.at++;
+		skip_blanks(&parser);
+	}
+	if (*parser.at != '\0')
+		fail(&parser, parser.at,
+			 wrapped  ? "unexpected text after )"
+			 : braces ? "unexpected text after }"
+					  : "expected {");
 	return selector;
 }
 

@@ -4,14 +4,17 @@
  *
  * Grammar (blanks between tokens are free):
  *
- *		selector := profile_type [ matchers ] | matchers
+ *		selector := series | over_time '(' series ')'
+ *		over_time := 'avg_over_time' | 'last_over_time' | 'max_over_time'
+ *		series   := profile_type [ matchers ] | matchers
  *		matchers := '{' [ matcher { ',' matcher } [ ',' ] ] '}'
  *		matcher  := label ( '=' | '!=' | '=~' | '!~' ) value
  *		label    := [A-Za-z_][A-Za-z0-9_]*
  *		value    := quoted
  *		quoted   := "…" or '…' with the escapes of PromQL (\n \t \\ \" \' \xHH \ooo \uHHHH …), `…` without
  *
- * A profile type is any run of characters but blanks, control characters, braces, quotes and commas.
+ * A profile type is any run of characters but blanks, control characters, braces, quotes and commas; within parentheses,
+ * of them neither.
  * The rules of PromQL hold: a label that a series lacks is an empty string, and regular expressions match the
  * whole value. The profile type is the full string that profile_types() prints, and is compared as it is.
  */
@@ -37,8 +40,18 @@ typedef struct PfsMatcher
 	const char *value; /* text to be equal to, or an anchored regular expression of PostgreSQL */
 } PfsMatcher;
 
+/* What of an instant type stands for a range: the average over the scrapes of a series, unless asked otherwise. */
+typedef enum PfsOverTime
+{
+	PFS_OVER_TIME_UNSAID,
+	PFS_OVER_TIME_AVERAGE,
+	PFS_OVER_TIME_LAST, /* the last scrape */
+	PFS_OVER_TIME_MAX	/* the scrape of the largest sum, the last among equals */
+} PfsOverTime;
+
 typedef struct PfsSelector
 {
+	PfsOverTime over_time;
 	const char *profile_type; /* NULL: any */
 	int matcher_count;
 	PfsMatcher *matchers;
@@ -58,5 +71,8 @@ PfsSelector *pfs_selector_parse(const char *text);
 PfsSelector *pfs_frame_matchers_parse(const char *text);
 
 const char *pfs_match_operator_name(PfsMatchOperator op);
+
+/* As in selectors; not for PFS_OVER_TIME_UNSAID. */
+const char *pfs_over_time_name(PfsOverTime over_time);
 
 #endif

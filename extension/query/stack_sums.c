@@ -10,6 +10,7 @@
 #include "query/allocate.h"
 #include "query/hash.h"
 #include "query/sample_scan.h"
+#include "query/scrapes.h"
 #include "query/series_table.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -102,44 +103,13 @@ sum_delta(const PfsSelection *selection, StackTable *table)
 }
 
 /*
- * Counts the scrapes (distinct times) of each series.
- */
-static int64 *
-count_scrapes(const PfsSelection *selection)
-{
-	PfsSampleScan *scan = pfs_sample_scan_begin_sums(selection, PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES,
-													 PFS_PART_SCRAPES);
-	pfs_series_table_hash *times =
-		pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
-	int64 *counts = palloc0((Size) (selection->distinct_count + 1) * sizeof(int64));
-	const PfsSeries *series = NULL;
-	PfsSampleBlock block;
-
-	while (pfs_sample_scan_next(scan, &block))
-	{
-		for (uint32 row = 0; row < block.row_count && block.scrapes != NULL; row++)
-		{
-			bool found;
-
-			if (series == NULL || series->id != block.series[row])
-				series = pfs_selection_series(selection, block.series[row]);
-			pfs_series_table_get(times, series->index, block.scrapes[row], &found);
-			if (!found)
-				counts[series->index]++;
-		}
-	}
-	pfs_sample_scan_end(scan);
-	return counts;
-}
-
-/*
  * Sums per (series, stack) and scrapes per series first: a sum can be divided only when all times are known. Two scans,
  * since segments have their sums by stack and by time in two tables.
  */
 static void
 sum_instant(const PfsSelection *selection, StackTable *table)
 {
-	const int64 *scrape_counts = count_scrapes(selection);
+	const int64 *scrape_counts = pfs_count_scrapes(selection);
 	PfsSampleScan *scan =
 		pfs_sample_scan_begin_sums(selection,
 								   PFS_SAMPLE_SERIES | PFS_SAMPLE_STACK | PFS_SAMPLE_VALUE,
@@ -175,6 +145,41 @@ sum_instant(const PfsSelection *selection, StackTable *table)
 		table->last.fractions[entry->key.id & (PAGE_STACKS - 1)] +=
 			(double) (entry->value % scrapes) / (double) scrapes;
 	}
+}
+
+/*
+ * The values of one scrape of each series.
+ */
+static void
+sum_chosen(const PfsSelection *selection, StackTable *table)
+{
+	const TimestampTz *chosen = pfs_choose_scrapes(selection);
+	PfsSelection narrow = *selection;
+	const PfsSeries *series = NULL;
+	PfsSampleScan *scan;
+	PfsSampleBlock block;
+
+	narrow.from = narrow.to = selection->from;
+	for (int i = 0; i < selection->distinct_count; i++)
+	{
+		if (chosen[i] == DT_NOBEGIN)
+			continue;
+		narrow.from = narrow.from == narrow.to ? chosen[i] : Min(narrow.from, chosen[i]);
+		narrow.to = Max(narrow.to, chosen[i] + 1);
+	}
+	scan = pfs_sample_scan_begin(&narrow, PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES | PFS_SAMPLE_STACK |
+											  PFS_SAMPLE_VALUE);
+	while (pfs_sample_scan_next(scan, &block))
+	{
+		for (uint32 row = 0; row < block.row_count; row++)
+		{
+			if (series == NULL || series->id != block.series[row])
+				series = pfs_selection_series(selection, block.series[row]);
+			if (block.times[row] == chosen[series->index])
+				add_to_stack(table, block.stacks[row], block.values[row]);
+		}
+	}
+	pfs_sample_scan_end(scan);
 }
 
 static int
@@ -242,13 +247,15 @@ pfs_stack_sums(const PfsSelection *selection)
 	MemoryContext result_context = CurrentMemoryContext;
 	MemoryContext context =
 		AllocSetContextCreate(result_context, "profstore stack sums", ALLOCSET_DEFAULT_SIZES);
-	StackTable table = { NULL, !selection->delta };
+	StackTable table = { NULL, !selection->delta && !pfs_picks_scrapes(selection) };
 	PfsStackSums result;
 
 	MemoryContextSwitchTo(context);
 	table.pages = page_table_create(context, INITIAL_PAGES, NULL);
 	if (selection->delta)
 		sum_delta(selection, &table);
+	else if (pfs_picks_scrapes(selection))
+		sum_chosen(selection, &table);
 	else
 		sum_instant(selection, &table);
 	result = list_sums(&table, result_context);

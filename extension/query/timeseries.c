@@ -3,7 +3,8 @@
  *		timeseries(): rates over time, one line per group of series.
  *
  * Delta types: sums per (group, bucket), divided by the seconds of the bucket that the range covers. Instant types: sums per
- * (series, bucket), divided by the scrapes of that series in the bucket, then added up per group.
+ * (series, bucket), divided by the scrapes of that series in the bucket, then added up per group; or the sum of one of
+ * these scrapes.
  */
 #include "query/series_groups.h"
 
@@ -11,6 +12,7 @@
 #include "query/allocate.h"
 #include "query/buckets.h"
 #include "query/sample_scan.h"
+#include "query/scrapes.h"
 #include "query/series_table.h"
 #include "query/srf.h"
 #include "query/stack_filter.h"
@@ -53,7 +55,8 @@ typedef struct SeriesGraph
 	PfsStackFilter *filter;			/* NULL: no filters */
 	pfs_series_table_hash *sums;	/* by (group, bucket), or for instant types (series, bucket) */
 	pfs_series_table_hash *scrapes; /* by (series, bucket), instant types alone */
-	pfs_series_table_hash *times;	/* the (series, time) that have been counted as scrapes */
+	pfs_series_table_hash
+		*times; /* the (series, time) that have been counted as scrapes; or what they sum to */
 } SeriesGraph;
 
 PG_FUNCTION_INFO_V1(profstore_timeseries);
@@ -90,7 +93,7 @@ get_step(FunctionCallInfo fcinfo, const PfsSelection *selection)
 	/* a bucket of the graph that is narrower than one of the tier would stand for more than its time */
 	if (PG_ARGISNULL(ARG_STEP))
 		return Max(choose_step(selection), pfs_sample_resolution(selection));
-	return pfs_step_us(PG_GETARG_INTERVAL_P(ARG_STEP));
+	return pfs_step_us(PG_GETARG_INTERVAL_P(ARG_STEP), "step");
 }
 
 static void
@@ -134,10 +137,14 @@ sum_rows(SeriesGraph *graph)
 
 			if (series == NULL || series->id != block.series[row])
 				series = pfs_selection_series(selection, block.series[row]);
-			if (!selection->delta && block.scrapes != NULL)
+			if (!selection->delta && !pfs_picks_scrapes(selection) && block.scrapes != NULL)
 				count_scrape(graph, series->index, block.scrapes[row], bucket);
 			passes = !filtered || pfs_stack_filter_passes(filter, block.stacks[row]);
-			entry = pfs_series_table_get(graph->sums,
+			if (pfs_picks_scrapes(selection))
+				entry = pfs_series_table_get(graph->times, series->index, block.times[row], &found);
+			else
+				entry =
+					pfs_series_table_get(graph->sums,
 										 selection->delta ? graph->groups.of_series[series->index]
 														  : series->index,
 										 bucket, &found);
@@ -146,6 +153,35 @@ sum_rows(SeriesGraph *graph)
 		}
 	}
 	pfs_sample_scan_end(scan);
+}
+
+/*
+ * One scrape of each series in each bucket becomes its sum: the last, or the one of the largest value. graph->scrapes has
+ * the times of the last ones meanwhile.
+ */
+static void
+pick_scrapes(SeriesGraph *graph)
+{
+	bool largest = graph->selection->over_time == PFS_OVER_TIME_MAX;
+	pfs_series_table_iterator iterator;
+	PfsSeriesEntry *scrape;
+
+	pfs_series_table_start_iterate(graph->times, &iterator);
+	while ((scrape = pfs_series_table_iterate(graph->times, &iterator)) != NULL)
+	{
+		int32 series = scrape->key.series;
+		TimestampTz time = scrape->key.id;
+		TimestampTz bucket = pfs_bucket_start(time, graph->step_us);
+		bool found;
+		PfsSeriesEntry *sum = pfs_series_table_get(graph->sums, series, bucket, &found);
+		PfsSeriesEntry *last = pfs_series_table_get(graph->scrapes, series, bucket, &found);
+
+		if (!found || (largest ? scrape->value > sum->value : time > last->value))
+			sum->value = scrape->value;
+		if (!found || time > last->value)
+			last->value = time;
+	}
+	pfs_series_table_reset(graph->scrapes);
 }
 
 /* Seconds of a bucket that lie in the range. */
@@ -249,7 +285,10 @@ profstore_timeseries(PG_FUNCTION_ARGS)
 	graph.scrapes = pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
 	graph.times = pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
 	graph.filter = pfs_stack_filter_create(&filters);
+	pfs_require_scrapes(graph.selection);
 	sum_rows(&graph);
+	if (pfs_picks_scrapes(graph.selection))
+		pick_scrapes(&graph);
 	points = make_points(&graph, &point_count);
 	put_points(&rows, &graph, points, point_count);
 	return (Datum) 0;

@@ -47,3 +47,12 @@ CREATE FUNCTION profstore.heatmap(selector text, from_ts timestamptz, to_ts time
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 10000
 	AS 'MODULE_PATHNAME', 'profstore_heatmap';
 COMMENT ON FUNCTION profstore.heatmap(text, timestamptz, timestamptz, interval, int4, text, text, text, text) IS 'when in each second (or other step) samples fall, cut into equal slices that begin at offset_ms: for samples that keep their times. Cells without samples are absent';
+
+CREATE FUNCTION profstore.flamechart(selector text, from_ts timestamptz, to_ts timestamptz, width interval DEFAULT NULL,
+						   focus text DEFAULT NULL, ignore text DEFAULT NULL, show text DEFAULT NULL,
+						   hide text DEFAULT NULL, granularity text DEFAULT 'function')
+	RETURNS TABLE (series_id int4, lane int4, level int4, start_time timestamptz, end_time timestamptz, label text,
+			   samples int8, value int8, labels jsonb)
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 10000
+	AS 'MODULE_PATHNAME', 'profstore_flamechart';
+COMMENT ON FUNCTION profstore.flamechart(text, timestamptz, timestamptz, interval, text, text, text, text, text) IS 'what ran when: spans of time of frames (level 0 is the outermost) by series and lane, equal neighbours as one; for samples that keep their times. A sample lasts width (NULL: its period), or until the next of its lane';

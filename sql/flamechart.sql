@@ -1,0 +1,83 @@
+-- flamechart(): by hand, and against an oracle in plain SQL.
+\getenv src PG_ABS_SRCDIR
+\set ECHO none
+\o /dev/null
+\i :src/sql/fixtures/profiles.sql
+\i :src/sql/fixtures/fleet.sql
+\o
+\set ECHO all
+SET timezone = 'UTC';
+SET datestyle = 'ISO';
+\set VERBOSITY terse
+\set jobs 'jobs:run:count:cpu:nanoseconds:delta'
+\set cpu 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'
+
+-- 10 ms a sample: neighbours join in spite of jitter, a gap parts them, a sample that comes early ends the one before
+SELECT put_scrape(:'jobs', '{"node": "a"}', '2026-01-01 10:00:00.000Z', '{"main;f;g": 1}');
+SELECT put_scrape(:'jobs', '{"node": "a"}', '2026-01-01 10:00:00.012Z', '{"main;f": 2}');
+SELECT put_scrape(:'jobs', '{"node": "a"}', '2026-01-01 10:00:00.021Z', '{"main;f;g": 4}');
+SELECT put_scrape(:'jobs', '{"node": "a"}', '2026-01-01 10:00:00.050Z', '{"main;f;g": 8}');
+-- two at a time: a lane for each
+SELECT put_scrape(:'jobs', '{"node": "b"}', '2026-01-01 10:00:00.000Z', '{"main;x": 1}');
+SELECT put_scrape(:'jobs', '{"node": "b"}', '2026-01-01 10:00:00.003Z', '{"main;y": 1}');
+SELECT put_scrape(:'jobs', '{"node": "b"}', '2026-01-01 10:00:00.010Z', '{"main;x": 1}');
+SELECT put_scrape(:'jobs', '{"node": "b"}', '2026-01-01 10:00:00.013Z', '{"main;z": 1, "": 0}');
+\set columns 'labels->>\'node\' AS node, lane, level, to_char(start_time, \'MS\') AS start, to_char(end_time, \'MS\') AS "end", label, samples, value'
+SELECT :columns FROM profstore.flamechart(:'jobs', '2026-01-01', '2026-01-02');
+SELECT :columns FROM profstore.flamechart(:'jobs' || '{node="a"}', '2026-01-01', '2026-01-02', width => '20 ms', hide => 'main');
+-- what a filter drops still takes its time
+SELECT :columns FROM profstore.flamechart(:'jobs' || '{node="a"}', '2026-01-01', '2026-01-02', focus => 'g', show => 'main|g');
+SELECT :columns FROM profstore.flamechart(:'jobs', '2026-02-01', '2026-02-02');
+SELECT profstore.flamechart(:'jobs', '2026-01-01', '2026-01-02', width => '0');
+SELECT profstore.flamechart('memory:inuse_space:bytes:space:bytes', '2026-01-01', '2026-01-02');
+
+-- the fleet has samples each 10 s, several at a time
+CREATE FUNCTION oracle_chart(width interval) RETURNS TABLE (labels jsonb, lane int, level int, start_time timestamptz, end_time timestamptz, label text, samples int8, value numeric)
+	LANGUAGE plpgsql AS
+$$
+DECLARE
+	s record;
+	lasts timestamptz[];
+	picked int;
+	current_labels jsonb := 'null';
+BEGIN
+	CREATE TEMP TABLE placed (labels jsonb, lane int, time timestamptz, names text[], value int8) ON COMMIT DROP;
+	FOR s IN SELECT m.labels, a.time, p.names, a.value FROM profstore.samples a
+		JOIN profstore.matching_series('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta') m USING (series_id) JOIN oracle_paths p ON p.id = a.stack_id
+		WHERE a.value <> 0 ORDER BY m.labels, a.time, a.stack_id
+	LOOP
+		IF s.labels IS DISTINCT FROM current_labels THEN
+			current_labels := s.labels;
+			lasts := '{}';
+		END IF;
+		SELECT u.n INTO picked FROM unnest(lasts) WITH ORDINALITY AS u(last, n)
+		WHERE s.time - u.last >= width / 2
+		ORDER BY s.time - u.last > width * 1.5, CASE WHEN s.time - u.last <= width * 1.5 THEN greatest(s.time - u.last - width, width - (s.time - u.last)) END, u.n
+		LIMIT 1;
+		IF picked IS NULL THEN
+			picked := cardinality(lasts) + 1;
+		END IF;
+		lasts[picked] := s.time;
+		INSERT INTO placed VALUES (s.labels, picked - 1, s.time, s.names, s.value);
+	END LOOP;
+	RETURN QUERY
+	WITH timed AS
+		(SELECT p.*, lag(p.time) OVER w AS before, lag(p.names) OVER w AS names_before, lead(p.time) OVER w AS after
+		 FROM placed p WINDOW w AS (PARTITION BY p.labels, p.lane ORDER BY p.time)),
+	frames AS
+		(SELECT t.labels, t.lane, t.time, t.value, l.level,
+			CASE WHEN t.after - t.time <= width * 1.5 THEN t.after ELSE t.time + width END AS ends, t.names[l.level] AS name,
+			NOT coalesce(t.time - t.before <= width * 1.5 AND t.names_before[:l.level] = t.names[:l.level], false) AS begins
+		 FROM timed t CROSS JOIN LATERAL generate_series(1, cardinality(t.names)) l(level)),
+	spans AS
+		(SELECT f.*, count(*) FILTER (WHERE f.begins) OVER (PARTITION BY f.labels, f.lane, f.level ORDER BY f.time) AS span FROM frames f)
+	SELECT s2.labels, s2.lane, s2.level - 1, min(s2.time), max(s2.ends), min(s2.name), count(*), sum(s2.value)
+	FROM spans s2 GROUP BY s2.labels, s2.lane, s2.level, s2.span;
+	DROP TABLE placed;
+END
+$$;
+SELECT w.width, (SELECT count(*) FROM oracle_chart(w.width)) AS spans, (SELECT max(lane) + 1 FROM oracle_chart(w.width)) AS lanes,
+	(SELECT count(*) FROM (SELECT labels, lane, level, start_time, end_time, label, samples, value::numeric FROM profstore.flamechart(:'cpu', '2026-01-01', '2026-01-03', w.width)
+		EXCEPT ALL SELECT * FROM oracle_chart(w.width)) d) AS too_much,
+	(SELECT count(*) FROM profstore.flamechart(:'cpu', '2026-01-01', '2026-01-03', w.width)) AS got
+FROM (VALUES (interval '10 s'), ('1 min')) AS w(width);
