@@ -1,6 +1,8 @@
 -- Fleet data in profstore.samples, with its dictionary, for queries.
 --
---   psql -v rows=10000000 -v minutes=60 -f fleet_profiles.sql      in a database with the extension and no samples
+--   psql -v rows=10000000 -v minutes=60 [-v compact=1] -f fleet_profiles.sql    in a database with the extension and no samples
+--
+-- With compact, each ten minutes are compacted and vacuumed before the next come, as background workers would.
 --
 -- As fleet.sql: 20 nodes run 10 services each (200 series of CPU time); a service has 5,000 stacks of 10 to 29 frames,
 -- popular by Zipf's law. All numbers come from hashes, so two runs make the same rows.
@@ -33,7 +35,7 @@ SELECT profstore.intern_series(
 
 SELECT profstore.ensure_partitions('2026-01-01 00:00Z', timestamptz '2026-01-01 00:00Z' + :minutes * interval '1 minute');
 
-CREATE OR REPLACE PROCEDURE make_fleet_profiles(row_target int8, minutes int4) LANGUAGE plpgsql AS $$
+CREATE OR REPLACE PROCEDURE make_fleet_profiles(row_target int8, minutes int4, first_minute int4, end_minute int4) LANGUAGE plpgsql AS $$
 DECLARE
 	windows int4 := minutes * 6;
 	-- about three of four draws are a stack of their own within a window
@@ -41,7 +43,7 @@ DECLARE
 	series int4[] := (SELECT ids FROM fleet_series);
 	stacks int8[] := (SELECT array_agg(id ORDER BY s.service, u.n) FROM fleet_stacks AS s, unnest(s.ids) WITH ORDINALITY AS u(id, n));
 BEGIN
-	FOR w IN 0 .. windows - 1 LOOP
+	FOR w IN first_minute * 6 .. end_minute * 6 - 1 LOOP
 		FOR node IN 0 .. 19 LOOP
 			INSERT INTO profstore.samples (time, series_id, stack_id, value)
 			SELECT timestamptz '2026-01-01 00:00Z' + w * interval '10 s', series[1 + node * 10 + service],
@@ -55,6 +57,9 @@ BEGIN
 	END LOOP;
 END
 $$;
-CALL make_fleet_profiles(:rows, :minutes);
+\set steps :{?compact}
+SELECT format('CALL make_fleet_profiles(%s, %s, %s, %s)', :rows, :minutes, first_minute, least(first_minute + 10, :minutes)),
+       CASE WHEN :steps THEN 'SELECT profstore.compact()' END, CASE WHEN :steps THEN 'VACUUM profstore.segments, profstore.rollups' END
+FROM generate_series(0, :minutes - 1, 10) AS first_minute ORDER BY first_minute \gexec
 SELECT profstore.touch_series((SELECT ids FROM fleet_series), '2026-01-01 00:00Z',
 							  timestamptz '2026-01-01 00:00Z' + :minutes * interval '1 minute');
