@@ -62,6 +62,24 @@ compare('after TRUNCATE and CREATE TABLE AS');
 $primary->safe_psql('postgres', q(BEGIN; INSERT INTO t VALUES ('2026-01-04Z', 1, 1, 1, 6); PREPARE TRANSACTION 'p'));
 compare('before COMMIT PREPARED');
 
+# sums over several segments stand for them on the standby too
+$primary->safe_psql('postgres', q(
+	SELECT profstore.ensure_partitions('2026-01-01Z', '2026-01-02Z');
+	SELECT profstore.import_folded(E'main;a 1\nmain;b 2\n', at => '2026-01-01 10:00Z');
+	CREATE TABLE keys AS SELECT profstore.intern_series(ARRAY['p:cpu:nanoseconds:cpu:nanoseconds:delta'], ARRAY[jsonb '{}'], ARRAY[1::int8]) AS series,
+		ARRAY(SELECT stack_id FROM profstore.samples) AS stacks;
+	INSERT INTO profstore.samples SELECT '2026-01-01 10:00Z'::timestamptz + g % 600 * interval '1 s', series[1], stacks[1 + g % 2], g
+	FROM keys, generate_series(1, 4000) g;
+));
+$primary->safe_psql('postgres', q(SELECT profstore.compact()));
+$primary->safe_psql('postgres', q(INSERT INTO profstore.samples SELECT * FROM profstore.samples LIMIT 100));
+$primary->safe_psql('postgres', q(SELECT profstore.compact()));
+$primary->wait_for_catchup($standby);
+my $profile = q(SELECT * FROM profstore.folded('p:cpu:nanoseconds:cpu:nanoseconds:delta{}', '2026-01-01Z', '2026-01-02Z') ORDER BY 1);
+is($standby->safe_psql('postgres', "$profile; SELECT segments, summed, \"read\", blocks_read FROM profstore.last_scan()"),
+	$primary->safe_psql('postgres', "SET profstore.enable_summaries = off; $profile") . "\n2|2|0|1", 'a roll-up is read on the standby');
+is($standby->safe_psql('postgres', 'SELECT * FROM profstore.verify()'), '', 'and fits its segments');
+
 # promotion: the prepared transaction and all rows are there, and the new primary writes on
 $primary->wait_for_catchup($standby);
 my $expected = $primary->safe_psql('postgres', 'SELECT count(*) + 1 FROM t');
