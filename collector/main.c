@@ -12,7 +12,7 @@
 #include "exchange/exchange.h"
 #include "symbols/symbolizer.h"
 
-#define VERSION "1.0"
+#define VERSION "1.1"
 
 /* Options of any command, and the flags that point into them. */
 typedef union Options

@@ -8,7 +8,7 @@
 #include "writer/connection.h"
 
 /* The one version of the extension whose functions this collector calls. */
-#define EXTENSION_VERSION "1.0"
+#define EXTENSION_VERSION "1.1"
 
 /*
  * Under which ids are valid. Another database, or the extension created anew, differs in an OID or

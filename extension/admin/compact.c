@@ -26,6 +26,7 @@
 #include "dictionary/chunk_merge.h"
 #include "store/compaction.h"
 #include "store/progress.h"
+#include "store/version.h"
 
 PG_FUNCTION_INFO_V1(profstore_compact);
 PG_FUNCTION_INFO_V1(profstore_compact_dictionary);
@@ -137,6 +138,7 @@ profstore_compact(PG_FUNCTION_ARGS)
 	if (max_segments < 1)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("max_segments must be at least 1")));
+	pfs_extension_require_current();
 	pfs_check_maintenance_transaction("profstore.compact()");
 	check_relation(relation_id);
 

@@ -12,7 +12,6 @@
 #include "catalog/pg_class.h"
 #include "catalog/pg_database.h"
 #include "commands/defrem.h"
-#include "commands/extension.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -29,6 +28,7 @@
 #include "admin/apply_retention.h"
 #include "admin/compact.h"
 #include "dictionary/chunk_merge.h"
+#include "store/version.h"
 
 #define NAPTIME_DEFAULT_S 60
 #define NAPTIME_MAX_S	  86400
@@ -66,7 +66,7 @@ list_catalog(Oid catalog, bool (*passes)(HeapTuple tuple, Oid access_method, Oid
 
 	StartTransactionCommand();
 	PushActiveSnapshot(GetTransactionSnapshot());
-	if (OidIsValid(MyDatabaseId) && OidIsValid(get_extension_oid("profstore", true)))
+	if (OidIsValid(MyDatabaseId) && pfs_extension_is_current())
 		access_method = get_table_am_oid("profstore", true);
 	relation = table_open(catalog, AccessShareLock);
 	scan = table_beginscan_catalog(relation, 0, NULL);
@@ -193,9 +193,7 @@ compact_dictionary(Oid unused)
 		SetCurrentStatementStartTimestamp();
 		StartTransactionCommand();
 		PushActiveSnapshot(GetTransactionSnapshot());
-		merged = OidIsValid(get_extension_oid("profstore", true))
-					 ? pfs_chunks_merge(DICTIONARY_PARTITIONS)
-					 : 0;
+		merged = pfs_extension_is_current() ? pfs_chunks_merge(DICTIONARY_PARTITIONS) : 0;
 		PopActiveSnapshot();
 		CommitTransactionCommand();
 	} while (merged > 0);
@@ -231,7 +229,7 @@ retain(Oid unused)
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
 	PushActiveSnapshot(GetTransactionSnapshot());
-	is_here = OidIsValid(get_extension_oid("profstore", true));
+	is_here = pfs_extension_is_current();
 	PopActiveSnapshot();
 	if (is_here)
 		pfs_apply_retention();

@@ -132,10 +132,11 @@ pfs_partition_intern(const char *key)
 		return entry->id;
 
 	SPI_connect();
+	/* a row of version 1.0 lacks the column, and is never condemned */
 	id =
-		partition_id_by_sql("SELECT min(id) FROM profstore.dictionary_partitions "
+		partition_id_by_sql("SELECT min(id) FROM profstore.dictionary_partitions AS p "
 							"WHERE hashtextextended(key, 0) = hashtextextended($1, 0) AND key = $1 "
-							"AND NOT condemned",
+							"AND to_jsonb(p) -> 'condemned' IS DISTINCT FROM 'true'",
 							key);
 	if (id == 0)
 	{

@@ -104,6 +104,7 @@ BEGIN ATOMIC
 			= (i.name, i.sample_type, i.sample_unit, i.period_type, i.period_unit, i.delta);
 END;
 COMMENT ON FUNCTION profstore.intern_profile_types(text[]) IS 'ids of profile types given in their string form';
+REVOKE EXECUTE ON FUNCTION profstore.intern_profile_types(text[]) FROM PUBLIC;
 
 CREATE FUNCTION profstore.intern_series(profile_types text[], labels jsonb[], periods int8[]) RETURNS int4[]
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -130,6 +131,7 @@ BEGIN ATOMIC
 		LEFT JOIN added AS a ON (a.profile_type, a.labels, a.period) = (i.profile_type, i.labels, i.period);
 END;
 COMMENT ON FUNCTION profstore.intern_series(text[], jsonb[], int8[]) IS 'ids of series: profile type in its string form, labels, period';
+REVOKE EXECUTE ON FUNCTION profstore.intern_series(text[], jsonb[], int8[]) FROM PUBLIC;
 
 CREATE FUNCTION profstore.touch_series(series_ids int4[], first_time timestamptz, last_time timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -144,6 +146,7 @@ BEGIN ATOMIC
 	WHERE s.id = stale.id;
 END;
 COMMENT ON FUNCTION profstore.touch_series(int4[], timestamptz, timestamptz) IS 'tells that these series have samples between these times; waits for nobody: a row that another transaction touches is left to it';
+REVOKE EXECUTE ON FUNCTION profstore.touch_series(int4[], timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION profstore.intern_mappings(build_ids text[], files text[]) RETURNS int4[]
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -167,6 +170,7 @@ BEGIN ATOMIC
 		LEFT JOIN added AS a ON (a.build_id, a.file) = (i.build_id, i.file);
 END;
 COMMENT ON FUNCTION profstore.intern_mappings(text[], text[]) IS 'ids of mappings';
+REVOKE EXECUTE ON FUNCTION profstore.intern_mappings(text[], text[]) FROM PUBLIC;
 
 CREATE FUNCTION profstore.intern_functions(names text[], system_names text[], filenames text[], start_lines int4[])
 	RETURNS int4[]
@@ -195,6 +199,7 @@ BEGIN ATOMIC
 			= (i.name, i.system_name, i.filename, i.start_line);
 END;
 COMMENT ON FUNCTION profstore.intern_functions(text[], text[], text[], int4[]) IS 'ids of functions';
+REVOKE EXECUTE ON FUNCTION profstore.intern_functions(text[], text[], text[], int4[]) FROM PUBLIC;
 
 -- A location that comes with an address and without lines is any stored one at that address, a symbolized one where
 -- there is one: what a symbolizer found out is not lost on a writer that sees less.
@@ -239,21 +244,25 @@ BEGIN ATOMIC
 			= (i.mapping, i.address, i.function_ids, i.lines);
 END;
 COMMENT ON FUNCTION profstore.intern_locations(int4[], int8[], int4[], int4[], int4[]) IS 'ids of locations; function_ids and lines hold line_counts[i] elements for each, innermost first';
+REVOKE EXECUTE ON FUNCTION profstore.intern_locations(int4[], int8[], int4[], int4[], int4[]) FROM PUBLIC;
 
 CREATE FUNCTION profstore.intern_stacks(partition text, depths int4[], location_ids int4[]) RETURNS int8[]
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'profstore_intern_stacks';
 COMMENT ON FUNCTION profstore.intern_stacks(text, int4[], int4[]) IS 'ids of stack traces in a dictionary partition; location_ids holds depths[i] elements for each, leaf first; depth 0 is stack 0';
+REVOKE EXECUTE ON FUNCTION profstore.intern_stacks(text, int4[], int4[]) FROM PUBLIC;
 
 CREATE FUNCTION profstore.epoch() RETURNS int8
 	LANGUAGE c VOLATILE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'profstore_epoch';
 COMMENT ON FUNCTION profstore.epoch() IS 'under which ids are valid; another one after ids went away, in a restored database, and after a standby took over';
+REVOKE EXECUTE ON FUNCTION profstore.epoch() FROM PUBLIC;
 
 CREATE FUNCTION profstore.pin_epoch(epoch int8) RETURNS void
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'profstore_pin_epoch';
 COMMENT ON FUNCTION profstore.pin_epoch(int8) IS 'keeps ids of that epoch valid until the transaction ends: call it before what was interned in another transaction is stored; SQLSTATE 55000 if the epoch is over';
+REVOKE EXECUTE ON FUNCTION profstore.pin_epoch(int8) FROM PUBLIC;
 
 CREATE FUNCTION profstore.bump_epoch() RETURNS int8
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -286,18 +295,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION profstore.begin_batch(uuid, int8, int8) IS 'first in the transaction of a batch: false if the batch is stored already; SQLSTATE 55000 if the epoch under which its ids were interned is over; locks the writer''s row until the end of the transaction';
-
-DO
-$$
-DECLARE
-	signature text;
-BEGIN
-	FOREACH signature IN ARRAY '{"intern_profile_types(text[])", "intern_series(text[], jsonb[], int8[])",
-		"touch_series(int4[], timestamptz, timestamptz)", "intern_mappings(text[], text[])",
-		"intern_functions(text[], text[], text[], int4[])", "intern_locations(int4[], int8[], int4[], int4[], int4[])",
-		"intern_stacks(text, int4[], int4[])", "epoch()", "pin_epoch(int8)", "begin_batch(uuid, int8, int8)"}'::text[]
-	LOOP
-		EXECUTE format('REVOKE EXECUTE ON FUNCTION profstore.%s FROM PUBLIC', signature);
-	END LOOP;
-END
-$$;
+REVOKE EXECUTE ON FUNCTION profstore.begin_batch(uuid, int8, int8) FROM PUBLIC;

@@ -9,6 +9,7 @@
 #include "query/merged.h"
 #include "query/series_groups.h"
 #include "query/srf.h"
+#include "store/version.h"
 
 #define ARG_BY PFS_FLAME_ARG_COUNT
 
@@ -86,10 +87,13 @@ PfsFlamegraph
 pfs_flamegraph_query(FunctionCallInfo fcinfo, ArrayType *by)
 {
 	PfsFlamegraph flame;
-	PfsFilters filters = pfs_frame_filters_get(fcinfo, PFS_FLAME_ARG_FILTERS);
-	uint32 max_nodes = pfs_max_nodes_get(fcinfo, PFS_FLAME_ARG_MAX_NODES);
+	PfsFilters filters;
+	uint32 max_nodes;
 	PfsFrameTree *tree;
 
+	pfs_extension_require_current();
+	filters = pfs_frame_filters_get(fcinfo, PFS_FLAME_ARG_FILTERS);
+	max_nodes = pfs_max_nodes_get(fcinfo, PFS_FLAME_ARG_MAX_NODES);
 	flame.selection = pfs_selection_get(fcinfo, PFS_FLAME_ARG_SELECTOR);
 	flame.inverted =
 		!PG_ARGISNULL(PFS_FLAME_ARG_INVERTED) && PG_GETARG_BOOL(PFS_FLAME_ARG_INVERTED);

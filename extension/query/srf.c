@@ -9,6 +9,8 @@
 #include "nodes/execnodes.h"
 #include "utils/builtins.h"
 
+#include "store/version.h"
+
 PfsRows
 pfs_rows_begin(FunctionCallInfo fcinfo)
 {
@@ -16,6 +18,7 @@ pfs_rows_begin(FunctionCallInfo fcinfo)
 	PfsRows rows;
 	MemoryContext caller;
 
+	pfs_extension_require_current();
 	if (info == NULL || !IsA(info, ReturnSetInfo) || !(info->allowedModes & SFRM_Materialize))
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						errmsg("set-valued function called in context that cannot accept a set")));

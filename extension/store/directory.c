@@ -24,6 +24,7 @@
 #include "utils/snapmgr.h"
 
 #include "store/storage.h"
+#include "store/version.h"
 
 /* Columns of profstore.segments, in the order of store.sql. */
 enum
@@ -42,7 +43,8 @@ enum
 	COL_PAYLOAD,
 	COL_SUMMARY_BYTE_COUNT,
 	COL_SUMMARY,
-	COL_COUNT = COL_SUMMARY
+	COL_COUNT = COL_SUMMARY,
+	COL_COUNT_1_0 = COL_PAYLOAD /* before ALTER EXTENSION UPDATE */
 };
 
 #define SEGMENT_NO_BITS 16
@@ -63,12 +65,28 @@ struct PfsDirectoryScan
 	SnapshotData nonvacuumable;
 };
 
+static Relation
+open_directory(LOCKMODE lock)
+{
+	Relation heap = table_open(pfs_extension_relation("segments", false), lock);
+	int columns = RelationGetDescr(heap)->natts;
+
+	if (columns != COL_COUNT && columns != COL_COUNT_1_0)
+	{
+		pfs_extension_require_current();
+		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+						errmsg("table \"profstore.segments\" has %d columns, not %d", columns,
+							   COL_COUNT)));
+	}
+	return heap;
+}
+
 PfsDirectoryWriter *
 pfs_directory_writer_open(void)
 {
 	PfsDirectoryWriter *writer = palloc(sizeof(PfsDirectoryWriter));
 
-	writer->heap = table_open(pfs_extension_relation("segments", false), RowExclusiveLock);
+	writer->heap = open_directory(RowExclusiveLock);
 	writer->estate = CreateExecutorState();
 	writer->indexes = makeNode(ResultRelInfo);
 	InitResultRelInfo(writer->indexes, writer->heap, 0, NULL, 0);
@@ -86,6 +104,12 @@ pfs_directory_writer_close(PfsDirectoryWriter *writer)
 	table_close(writer->heap, NoLock);
 	pfree(writer->indexes);
 	pfree(writer);
+}
+
+bool
+pfs_directory_takes_summaries(const PfsDirectoryWriter *writer)
+{
+	return RelationGetDescr(writer->heap)->natts >= COL_SUMMARY;
 }
 
 /*
@@ -188,7 +212,7 @@ scan_begin(int64 storage_id, Snapshot snapshot)
 	if (IsBinaryUpgrade)
 		return scan;
 
-	scan->heap = table_open(pfs_extension_relation("segments", false), AccessShareLock);
+	scan->heap = open_directory(AccessShareLock);
 	if (snapshot == NULL)
 	{
 		/* brings the horizon up to date, which else stays where it is while nobody draws an id */
@@ -232,8 +256,8 @@ bool
 pfs_directory_scan_next(PfsDirectoryScan *scan, PfsSegmentRow *row)
 {
 	HeapTuple tuple;
-	Datum values[COL_COUNT];
-	bool nulls[COL_COUNT];
+	Datum values[COL_COUNT] = { 0 };
+	bool nulls[COL_COUNT] = { [COL_SUMMARY - 1] = true };
 
 	if (scan->scan == NULL)
 		return false;

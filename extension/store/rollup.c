@@ -187,15 +187,16 @@ begin_scan(Relation heap, Snapshot snapshot, int64 storage_id)
 List *
 pfs_rollups_list(int64 storage_id, Snapshot snapshot, int64 low, int64 high)
 {
+	Oid relation_id = pfs_extension_relation("rollups", true);
 	List *rollups = NIL;
 	Relation heap;
 	SysScanDesc scan;
 	HeapTuple tuple;
 
-	/* see pfs_directory_scan_begin */
-	if (IsBinaryUpgrade)
+	/* see pfs_directory_scan_begin; version 1.0 has no such table */
+	if (IsBinaryUpgrade || !OidIsValid(relation_id))
 		return NIL;
-	heap = table_open(pfs_extension_relation("rollups", false), AccessShareLock);
+	heap = table_open(relation_id, AccessShareLock);
 	scan = begin_scan(heap, snapshot, storage_id);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{

@@ -260,7 +260,7 @@ write_segment(Relation relation, int64 storage_id, PfsDirectoryWriter *writer, c
 	packed |= !OidIsValid(relation->rd_rel->reltoastrelid);
 	row.byte_count = encode_part(relation, rows, effort, PFS_PART_ROWS, &encoded, &group_count);
 	/* what lies in one value is fetched by parts, so they share nothing there */
-	if (level > 0)
+	if (level > 0 && pfs_directory_takes_summaries(writer))
 		encode_summary(relation, rows, packed ? 0 : group_count, effort, &row, &encoded);
 	row.row_count = (int32) rows->row_count;
 	row.level = level;

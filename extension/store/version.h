@@ -1,0 +1,20 @@
+/*
+ * version.h
+ *		Whether the functions and tables of this database are those that the module was built for.
+ *
+ * A package upgrade replaces the module at once, while each database keeps its functions and tables until ALTER EXTENSION
+ * UPDATE, and a standby until its primary did. In between, tables are read and written and stacks interned as ever;
+ * functions that show samples or care for them raise the error below, before they look at an argument.
+ */
+#ifndef PFS_VERSION_H
+#define PFS_VERSION_H
+
+#include "profstore.h"
+
+/* Whether the extension is here, in the version of the module. */
+bool pfs_extension_is_current(void);
+
+/* Raises OBJECT_NOT_IN_PREREQUISITE_STATE unless it is. */
+void pfs_extension_require_current(void);
+
+#endif

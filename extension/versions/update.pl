@@ -1,0 +1,124 @@
+# Puts together the script that updates an extension to the version of the rooms' scripts.
+#
+#   update.pl OLD-INSTALL-SCRIPT CHANGES INSTALL-SCRIPT > UPDATE-SCRIPT
+#
+# CHANGES comes first: what is written by hand, for tables that are there and whatever needs a DROP. Of the install
+# script follow, in its order: all functions, which replace those of the same arguments, all comments, and whatever else
+# the old version lacks. Functions that the new version lacks go. Privileges are given for new objects alone: a REVOKE in
+# an extension's script would pass the users' own grants off as the extension's, and pg_dump would leave them out.
+use strict;
+use warnings;
+
+my $name = qr/[\w.]+/;
+my $routine = qr/FUNCTION|PROCEDURE|AGGREGATE/;
+
+# Statements without the comments around them.
+sub statements
+{
+	my ($path) = @_;
+	open my $file, '<', $path or die "$path: $!\n";
+	local $/;
+	my $text = <$file>;
+	my ($statement, $depth, @statements) = ('', 0);
+
+	while ($text =~ /\G(
+			--[^\n]*\n | \\echo[^\n]*\n |
+			[Ee]'(?:[^'\\]|\\.|'')*' | '(?:[^']|'')*' | "[^"]*" |
+			(\$\w*\$).*?\2 |
+			\w+ | .)/gsx)
+	{
+		my $token = $1;
+		next if $token =~ /^\\echo/ || ($statement eq '' && $token =~ /^(?:--|\s)/);
+		$depth++ if $token eq 'BEGIN' && substr($text, pos $text, 7) eq ' ATOMIC';
+		$depth++ if $depth > 0 && $token eq 'CASE';
+		$depth-- if $depth > 0 && $token eq 'END';
+		$statement .= $token;
+		if ($token eq ';' && $depth == 0)
+		{
+			push @statements, $statement;
+			$statement = '';
+		}
+	}
+	die "$path: unfinished: $statement\n" if $statement =~ /\S/;
+	return @statements;
+}
+
+# Kind and name of what a statement makes; a routine's name includes its arguments, as its COMMENT spells them.
+sub made_by
+{
+	my ($statement, $following) = @_;
+	if ($statement =~ /^CREATE ($routine) ($name)/)
+	{
+		my ($kind, $routine_name) = ($1, $2);
+		for (@$following)
+		{
+			return ($kind, $1) if /^COMMENT ON $kind (\Q$routine_name\E\(.*?\)) IS/s;
+		}
+		die "$routine_name has no comment\n";
+	}
+	return $statement =~ /^CREATE ((?:UNIQUE )?INDEX|TABLE|SEQUENCE|VIEW|TYPE|TRIGGER|EVENT TRIGGER|ACCESS METHOD) ($name)/;
+}
+
+sub objects
+{
+	my @statements = @_;
+	my %objects;
+	for my $i (0 .. $#statements)
+	{
+		my ($kind, $object) = made_by($statements[$i], [ @statements[ $i .. $#statements ] ]);
+		$objects{"$kind $object"} = $statements[$i] if defined $kind;
+	}
+	return %objects;
+}
+
+die "usage: update.pl OLD-INSTALL-SCRIPT CHANGES INSTALL-SCRIPT\n" if @ARGV != 3;
+my @old = statements($ARGV[0]);
+my @changes = statements($ARGV[1]);
+my @new = statements($ARGV[2]);
+my %old_statement = map { $_ => 1 } @old;
+my %there = objects(@old);
+my %wanted = objects(@new);
+
+print qq(\\echo Use "ALTER EXTENSION profstore UPDATE" to load this file. \\quit\n\n);
+for (@changes)
+{
+	print "$_\n";
+	delete $there{"$1 $2"} if /^DROP ([A-Z ]*[A-Z]) ($name(?:\([^)]*\))?)/;
+}
+for (sort keys %there)
+{
+	next if $wanted{$_};
+	print "DROP $_;\n" if /^$routine /;
+	die "$ARGV[1] does not tell what becomes of $_\n" unless /^$routine /;
+	delete $there{$_};
+}
+for my $i (0 .. $#new)
+{
+	my $statement = $new[$i];
+	my ($kind, $object) = made_by($statement, [ @new[ $i .. $#new ] ]);
+
+	if (defined $kind)
+	{
+		my $old = $there{"$kind $object"};
+		if (defined $old && $kind =~ /^(?:FUNCTION|PROCEDURE)$/)
+		{
+			$statement =~ s/^CREATE/CREATE OR REPLACE/;
+		}
+		elsif (defined $old)
+		{
+			die "$ARGV[1] does not tell how $kind $object changes\n"
+			  if $old ne $statement && !grep { /^ALTER $kind \Q$object\E\s/ } @changes;
+			next;
+		}
+	}
+	elsif ($statement =~ /^(?:GRANT|REVOKE) .*? ON (?:($routine) )?($name(?:\([^)]*\))?) /s)
+	{
+		my @kinds = defined $1 ? ($1) : ('TABLE', 'VIEW', 'SEQUENCE');
+		next if grep { $there{"$_ $2"} } @kinds;
+	}
+	elsif ($statement !~ /^COMMENT /)
+	{
+		next if $old_statement{$statement};
+	}
+	print "$statement\n";
+}
