@@ -11,8 +11,7 @@
 #include "base/log.h"
 #include "exchange/exchange.h"
 #include "symbols/symbolizer.h"
-
-#define VERSION "1.1"
+#include "writer/session.h"
 
 /* Options of any command, and the flags that point into them. */
 typedef union Options
@@ -166,7 +165,7 @@ main(int argc, char **argv)
 	symbolizer_worker_main(argc, argv);
 	if (argc >= 2 && strcmp(argv[1], "--version") == 0)
 	{
-		printf("profstore-collector %s\n", VERSION);
+		printf("profstore-collector %s\n", EXTENSION_VERSION);
 		return EXIT_OK;
 	}
 	if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0))

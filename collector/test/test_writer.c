@@ -750,10 +750,12 @@ static void
 test_extension_of_another_version(void **state)
 {
 	create_database("version");
-	sql_in("version", "UPDATE pg_extension SET extversion = '0.9' WHERE extname = 'profstore'");
+	sql_in("version", "DROP EXTENSION profstore; CREATE EXTENSION profstore VERSION '1.0'");
 	assert_create_fails("dbname=version", EXIT_DATABASE,
-						"extension \"profstore\" has another version", "version 0.9",
+						"extension \"profstore\" has another version", "version 1.0",
 						"ALTER EXTENSION profstore UPDATE");
+	sql_in("version", "ALTER EXTENSION profstore UPDATE");
+	writer_free(open_writer("dbname=version", QUEUE_BYTES));
 }
 
 static void

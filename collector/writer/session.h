@@ -7,7 +7,7 @@
 
 #include "writer/connection.h"
 
-/* The one version of the extension whose functions this collector calls. */
+/* The one version of the extension whose functions this collector calls; both are released together, under one version. */
 #define EXTENSION_VERSION "1.1"
 
 /*
