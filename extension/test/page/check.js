@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
+import { check_d3, check_speedscope } from "./viewers.js";
 
 const [first, second, screenshot] = process.argv.slice(2);
 const all = first === "--all";
@@ -14,6 +15,7 @@ const hottest = all ? "hottest" : second;
 const ARGUMENTS = [
 	"--no-sandbox",
 	"--disable-gpu",
+	"--enable-unsafe-swiftshader",
 	"--disable-quic",
 	"--no-first-run",
 	"--disable-background-networking",
@@ -252,10 +254,15 @@ const check_all = async (directory_of_pages) => {
 		await check_sandwich_buttons(page);
 		await check_direction(page);
 	});
+	console.log("# exports");
+	await check_speedscope(browser, test, path("speedscope.json"), json("diff.json"));
+	check_d3(test, json("d3.json"), json("diff.json").reduce((sum, f) => sum + f.self, 0));
 };
 
 try {
 	await (all ? check_all(second) : open_page(first, check_page));
+} catch (error) {
+	test("the browser can be driven", false, String(error).replaceAll("\n", " "));
 } finally {
 	await browser.close();
 	rmSync(directory, { recursive: true, force: true });

@@ -42,6 +42,10 @@ SELECT profstore.flamegraph_html(:cpu, :hour, inverted => true)
 \g inverted.html
 SELECT profstore.flamegraph_diff_html(:cpu, :before, :hour)
 \g diff.html
+SELECT profstore.speedscope(:cpu, :hour)
+\g speedscope.json
+SELECT profstore.flamegraph_json(:cpu, :hour)
+\g d3.json
 
 -- the sides of a function, depth first, siblings in the order of their paths
 CREATE FUNCTION sandwich_json(name text) RETURNS json LANGUAGE sql AS
