@@ -1,6 +1,5 @@
 # shellcheck shell=bash
-# Each exit code of collector/README.md's table but 8 (out of memory, which nobody can order), with the message that
-# comes with it. Sourced by run: $collector, $work and the database are there.
+# Each exit code of collector/README.md's table, with the message that comes with it. Sourced by run: $collector, $work and the database are there.
 
 # exits CODE WORDS NAME COMMAND...: the command ends with CODE, and says WORDS (an extended regular expression).
 exits()
@@ -63,6 +62,15 @@ echo 'main 1.5' >"$work/bad.folded"
 exits 7 'byte 0' "import of a file that is refused" "$collector" import --format folded "$work/bad.folded"
 exits 7 'could not open the summary' "summary cannot be opened: told before sampling" "$collector" agent --duration 1h --summary /nonexistent/file
 exits 7 'could not write the summary' "summary cannot be written" "$collector" agent --duration 1s --summary /dev/full
+
+# Somewhere between too little to load anything and enough there is room for all but a thread's stack.
+for mb in 26 30 34 38 42 46 50 54 58 62; do
+	(ulimit -v $((mb * 1024)); timeout 60 "$collector" agent --duration 1s) >"$work/out" 2>&1 </dev/null
+	short_of=$?
+	[ "$short_of" != 8 ] || break
+done
+is "$short_of" 8 "exit code 8: address space of $mb MB"
+ok "$(grep -Eq "out of memory|could not start" "$work/out"; echo $?)" "exit code 8 says what it lacks" "$(head -c 2000 "$work/out")"
 
 # SIGTERM stores what was sampled; a second one does not wait.
 stop_with()
