@@ -153,7 +153,9 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 	if (words > PFS_FRAME_WORDS)
 		words = PFS_FRAME_WORDS;
 	frame_bytes = sizeof(*sample) + words * sizeof(__u64);
-	if (pfs_image_is_young(sample) || waiting_bytes > pfs_wakeup_bytes)
+	/* code that the collector does not know may be generated, and gone when its timer fires */
+	if (pfs_image_is_young(sample) || sample->user_status == PFS_WALK_NO_MAPPING ||
+		waiting_bytes > pfs_wakeup_bytes)
 	{
 		flags = BPF_RB_FORCE_WAKEUP;
 		pfs_count(PFS_COUNTER_WAKEUPS);

@@ -4,9 +4,10 @@
  *		The walker: from the registers of a sample to its user stack, by unwind rules.
  *
  * This file is compiled twice: into the BPF programs, and into the collector (unwind/late_walk.c), which walks what the
- * kernel could not, and replays recorded processes in tests. What differs stands behind five functions that the
+ * kernel could not, and replays recorded processes in tests. What differs stands behind six functions that the
  * includer defines first: pfs_read_user for a word of the process's memory (0 where it was read), and
- * pfs_get_{mapping,entry,line,rule} for table entries, which may answer NULL.
+ * pfs_get_{mapping,entry,line,rule} for table entries, which may answer NULL; and pfs_trusts_jit, whether the rules of
+ * generated code, which comes and goes, are those of the code that was sampled.
  *
  * One step, for the frame at walk->at.pc:
  *
@@ -357,7 +358,8 @@ pfs_walk_step(struct pfs_walk *walk, __u64 *frame)
 	}
 	walk->count++;
 
-	if (walk->mapping.kind == PFS_MAPPING_PENDING)
+	if (walk->mapping.kind == PFS_MAPPING_PENDING ||
+		(walk->mapping.kind == PFS_MAPPING_JIT && !pfs_trusts_jit()))
 		return pfs_walk_end(walk, PFS_WALK_NO_TABLE);
 	if (walk->mapping.kind == PFS_MAPPING_FRAME_POINTER)
 		return pfs_step_without_rule(walk);

@@ -91,6 +91,12 @@ pfs_get_rule(__u32 number)
 }
 
 static __always_inline int
+pfs_trusts_jit(void)
+{
+	return 0;
+}
+
+static __always_inline int
 pfs_read_user(__u64 address, __u64 *value)
 {
 	return (int) bpf_probe_read_user(value, sizeof(*value), (void *) address);

@@ -118,6 +118,7 @@ union pfs_unwind_entry {
 enum pfs_mapping_kind {
 	PFS_MAPPING_PENDING = 0, /* its binary's table is not loaded yet */
 	PFS_MAPPING_TABLE,		 /* by the rules that .directory leads to */
+	PFS_MAPPING_JIT, /* by rules as well, read from the process's memory: only in user space, which knows whether they hold */
 	PFS_MAPPING_FRAME_POINTER /* code built with frame pointers throughout (Go, JIT compilers), or without any CFI */
 };
 

@@ -11,6 +11,7 @@
 
 #include <uthash.h>
 
+#include "base/clock.h"
 #include "base/grow.h"
 
 #define MAX_MAPPINGS \
@@ -37,6 +38,7 @@ typedef struct PastProcess
 {
 	uint32_t pid;
 	uint32_t count;
+	uint64_t mapped_ns;			  /* the last time */
 	PastImage images[MAX_IMAGES]; /* newest first */
 	UT_hash_handle hh;			  /* the table's order is that of the last event: oldest first */
 } PastProcess;
@@ -45,6 +47,7 @@ struct PastImages
 {
 	Sideband *sideband; /* NULL: nothing is told */
 	size_t limit;
+	uint64_t forgotten_ns; /* what processes that are not known here mapped, they mapped before */
 	PastProcess *processes;
 };
 
@@ -141,6 +144,22 @@ layout_with(const Layout *old, const ProcMapping *added)
 	return NULL;
 }
 
+/* Compilers that write and execute in turn map the same code over and over. */
+static bool
+layout_has(const Layout *layout, const ProcMapping *mapping)
+{
+	for (size_t i = 0; i < layout->count; i++)
+	{
+		const ProcMapping *known = &layout->mappings[i];
+
+		if (known->start == mapping->start && known->end == mapping->end &&
+			known->file_offset == mapping->file_offset && known->device == mapping->device &&
+			known->inode == mapping->inode && strcmp(known->name, mapping->name) == 0)
+			return true;
+	}
+	return false;
+}
+
 static PastProcess *
 find_process(const PastImages *images, uint32_t pid)
 {
@@ -153,6 +172,8 @@ find_process(const PastImages *images, uint32_t pid)
 static void
 remove_process(PastImages *images, PastProcess *process)
 {
+	if (images->forgotten_ns < process->mapped_ns)
+		images->forgotten_ns = process->mapped_ns;
 	HASH_DEL(images->processes, process);
 	for (uint32_t i = 0; i < process->count; i++)
 		layout_release(process->images[i].layout);
@@ -211,7 +232,7 @@ note_fork(PastImages *images, const SidebandEvent *event)
 	if (process != NULL)
 		remove_process(images, process);
 	parent = find_process(images, event->parent_pid);
-	layout = parent != NULL ? parent->images[0].layout : NULL;
+	layout = parent != NULL && parent->count > 0 ? parent->images[0].layout : NULL;
 	if (layout == NULL)
 		return;
 	layout->references++; /* before the parent can be pushed out */
@@ -239,12 +260,18 @@ note_exec(PastImages *images, const SidebandEvent *event)
 static void
 note_map(PastImages *images, const SidebandEvent *event)
 {
-	PastProcess *process = find_process(images, event->pid);
+	PastProcess *process = touch_process(images, event->pid);
 	Layout *layout;
 
-	if (process == NULL || process->images[0].layout == NULL)
+	if (process == NULL)
+	{
+		images->forgotten_ns = event->time_ns;
 		return;
-	process = touch_process(images, event->pid);
+	}
+	process->mapped_ns = event->time_ns;
+	if (process->count == 0 || process->images[0].layout == NULL ||
+		layout_has(process->images[0].layout, &event->map))
+		return;
 	layout = layout_with(process->images[0].layout, &event->map);
 	layout_release(process->images[0].layout);
 	process->images[0].layout = layout;
@@ -268,6 +295,7 @@ past_images_note(void *context, const SidebandEvent *event)
 			break;
 		case SIDEBAND_LOST:
 			remove_all(images);
+			images->forgotten_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 			break;
 	}
 }
@@ -337,6 +365,16 @@ past_images_find(const PastImages *images, uint32_t pid, uint64_t time_ns,
 		return 0;
 	*mappings = layout->mappings;
 	return layout->count;
+}
+
+uint64_t
+past_images_mapped_ns(const PastImages *images, uint32_t pid)
+{
+	const PastProcess *process = find_process(images, pid);
+
+	if (images->sideband == NULL)
+		return UINT64_MAX;
+	return process != NULL ? process->mapped_ns : images->forgotten_ns;
 }
 
 const ProcMapping *

@@ -39,6 +39,12 @@ void past_images_follow_cpus(PastImages *images);
 size_t past_images_find(const PastImages *images, uint32_t pid, uint64_t time_ns,
 						const ProcMapping **mappings);
 
+/*
+ * When the process last mapped executable memory, or may have: CLOCK_MONOTONIC, up to the last update. UINT64_MAX where
+ * nothing is told.
+ */
+uint64_t past_images_mapped_ns(const PastImages *images, uint32_t pid);
+
 /* Of the executable: its first mapping that has a file; NULL: none. The kernel maps it before all others. */
 const ProcMapping *past_images_executable(const PastImages *images, uint32_t pid, uint64_t time_ns);
 

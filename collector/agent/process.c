@@ -686,6 +686,19 @@ process_resolve(ProcessTable *table, Process *process, uint64_t address, bool is
 }
 
 void
+process_reread_before(ProcessTable *table, Process *process, uint64_t moment_ns, uint64_t now_ns)
+{
+	if (process->state == PROCESS_LIVE && process->read_ns < moment_ns)
+		read_process(table, process, now_ns);
+}
+
+uint64_t
+process_read_ns(const Process *process)
+{
+	return process->read_ns;
+}
+
+void
 process_table_sweep(ProcessTable *table, uint64_t now_ns)
 {
 	Process *process;

@@ -81,6 +81,13 @@ Process *process_table_get(ProcessTable *table, const struct pfs_sample *sample,
 bool process_resolve(ProcessTable *table, Process *process, uint64_t address, bool is_leaf,
 					 uint64_t now_ns, ProcessAddress *result);
 
+/* Reads the mappings again where they were read before a moment of CLOCK_MONOTONIC. */
+void process_reread_before(ProcessTable *table, Process *process, uint64_t moment_ns,
+						   uint64_t now_ns);
+
+/* When the mappings were read, CLOCK_MONOTONIC. */
+uint64_t process_read_ns(const Process *process);
+
 /* Forgets processes that ended or were not seen for some minutes. Call about once a minute. */
 void process_table_sweep(ProcessTable *table, uint64_t now_ns);
 void process_table_stats(const ProcessTable *table, ProcessTableStats *stats);

@@ -198,6 +198,17 @@ resolve_user_frame(Reader *reader, Process *process, uint64_t address, bool is_l
 	return 0;
 }
 
+/* Was no code mapped since the sample, nor since the process was read? Other code may else stand where it ran. */
+static bool
+jit_is_as_sampled(Reader *reader, const struct pfs_sample *sample, const Process *process)
+{
+	uint64_t mapped_ns;
+
+	past_images_update(reader->past);
+	mapped_ns = past_images_mapped_ns(reader->past, sample->pid);
+	return mapped_ns < sample->time_ns && mapped_ns < process_read_ns(process);
+}
+
 /*
  * The user side as walked: by the kernel, and from where it could not go on by us. The frame at
  * which the kernel stopped is walked again.
@@ -219,8 +230,10 @@ walk_user_stack(Reader *reader, const Record *record, Process *process, uint8_t 
 
 	if (count > 0 && PFS_FRAME_ADDRESS(reader->user_frames[count - 1]) == late->at.pc)
 		first = count - 1;
-	walked = unwind_tables_walk(reader->unwind, &identity, late, reader->user_frames + first,
-								PFS_MAX_USER_FRAMES - first, &late_status);
+	walked =
+		unwind_tables_walk(reader->unwind, &identity, late,
+						   jit_is_as_sampled(reader, record->sample, process),
+						   reader->user_frames + first, PFS_MAX_USER_FRAMES - first, &late_status);
 	*status = (uint8_t) late_status;
 	/* where there was no room to describe the process, what the kernel found is all there is */
 	return late_status == PFS_WALK_NO_PROCESS ? count : first + (uint32_t) walked;
@@ -388,6 +401,15 @@ describe_process(Reader *reader, const Record *record)
 	/*
 	 * code that was mapped since the process was described is found by reading its mappings again
 	 */
+	if (late != NULL)
+	{
+		uint64_t mapped_ns;
+
+		past_images_update(reader->past);
+		mapped_ns = past_images_mapped_ns(reader->past, record->sample->pid);
+		if (mapped_ns != UINT64_MAX)
+			process_reread_before(reader->processes, process, mapped_ns, reader->now_ns);
+	}
 	if (late != NULL)
 		(void) process_resolve(reader->processes, process, late->at.pc - late->at.is_return, true,
 							   reader->now_ns, &where);

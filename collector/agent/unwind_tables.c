@@ -11,6 +11,7 @@
 
 #include <uthash.h>
 
+#include "agent/jit_frames.h"
 #include "symbols/elf_file.h"
 #include "unwind/late_walk.h"
 
@@ -170,14 +171,28 @@ void
 unwind_tables_describe(UnwindTables *tables, const UnwindProcess *process,
 					   const UnwindMapping *mappings, size_t count, uint64_t now_ns)
 {
-	UnwindSpan *spans = calloc(count + 1, sizeof(*spans));
+	size_t capacity = count + JIT_SPANS_PER_MAPPING * JIT_MAX_MAPPINGS;
+	UnwindSpan *spans = calloc(capacity, sizeof(*spans));
 	uint32_t span_count = 0;
+	uint32_t generated = 0;
 
 	if (spans == NULL)
 		return;
 	for (size_t i = 0; i < count; i++)
-		span_count += make_span(tables, &mappings[i], now_ns, &spans[span_count]);
+	{
+		if (mappings[i].image == NULL && generated++ < JIT_MAX_MAPPINGS)
+			span_count += jit_frames_spans(tables->unwinder, process->pid, mappings[i].start,
+										   mappings[i].end, now_ns, &spans[span_count]);
+		else
+			span_count += make_span(tables, &mappings[i], now_ns, &spans[span_count]);
+	}
 	(void) unwinder_process_set(tables->unwinder, process, spans, span_count, now_ns);
+	/* tables of files are ours to keep, those of generated code the process's */
+	for (uint32_t i = 0; i < span_count; i++)
+	{
+		if (spans[i].generated)
+			unwinder_binary_release(tables->unwinder, spans[i].binary, now_ns);
+	}
 	free(spans);
 }
 
@@ -189,12 +204,13 @@ unwind_tables_forget(UnwindTables *tables, const UnwindProcess *process, uint64_
 
 size_t
 unwind_tables_walk(const UnwindTables *tables, const UnwindProcess *process,
-				   const struct pfs_late *late, uint64_t *frames, size_t capacity, int *status)
+				   const struct pfs_late *late, bool trust_jit, uint64_t *frames, size_t capacity,
+				   int *status)
 {
 	LateMemory memory = { late->address, late->bytes, late->length, late->chunks };
 
-	return late_walk(tables->unwinder, process, &late->at, late_memory_read, &memory, frames,
-					 capacity, status);
+	return late_walk(tables->unwinder, process, &late->at, late_memory_read, &memory, trust_jit,
+					 frames, capacity, status);
 }
 
 void

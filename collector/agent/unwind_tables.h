@@ -37,11 +37,11 @@ void unwind_tables_forget(UnwindTables *tables, const UnwindProcess *process, ui
 
 /*
  * Goes on with a walk that the kernel handed over (PFS_SAMPLE_LATE), over the stack's copy. Frames as the kernel
- * records them; *status is an enum pfs_walk_status. length_bytes is what the record has of *late.
+ * records them; trust_jit as in late_walk.h; *status is an enum pfs_walk_status. length_bytes is what the record has of *late.
  */
 size_t unwind_tables_walk(const UnwindTables *tables, const UnwindProcess *process,
-						  const struct pfs_late *late, uint64_t *frames, size_t capacity,
-						  int *status);
+						  const struct pfs_late *late, bool trust_jit, uint64_t *frames,
+						  size_t capacity, int *status);
 
 #define UNWIND_TABLES_KEEP_NS		UINT64_C(120000000000) /* each entry holds a descriptor */
 #define UNWIND_TABLES_KEEP_TIGHT_NS UINT64_C(1000000000)

@@ -330,7 +330,7 @@ walk_here(Walked *walked)
 	getcontext(&context);
 	innermost(&context, &at);
 	walked->count = late_walk(walked->world->unwinder, &walked->world->process, &at, walked->read,
-							  walked->context, walked->frames, MAX_FRAMES, &walked->status);
+							  walked->context, false, walked->frames, MAX_FRAMES, &walked->status);
 }
 
 __attribute__((noinline)) static int
@@ -471,15 +471,15 @@ test_frame_pointers(void **state)
 
 	assert_int_equal(unwinder_process_set(world->unwinder, &world->process, &code, 1, 0), 0);
 	stack[2] = sp + 32;
-	count = late_walk(world->unwinder, &world->process, &at, late_memory_read, &memory, frames,
-					  MAX_FRAMES, &status);
+	count = late_walk(world->unwinder, &world->process, &at, late_memory_read, &memory, false,
+					  frames, MAX_FRAMES, &status);
 	assert_int_equal(status, PFS_WALK_END_OF_FRAMES);
 	assert_int_equal(count, 3);
 	assert_int_equal(PFS_FRAME_ADDRESS(frames[2]), 0x400300);
 
 	stack[2] = 8; /* a register that the caller used for something else */
-	count = late_walk(world->unwinder, &world->process, &at, late_memory_read, &memory, frames,
-					  MAX_FRAMES, &status);
+	count = late_walk(world->unwinder, &world->process, &at, late_memory_read, &memory, false,
+					  frames, MAX_FRAMES, &status);
 	assert_int_equal(status, PFS_WALK_BAD_FRAME);
 	assert_int_equal(count, 2);
 }
@@ -514,7 +514,9 @@ test_shared_memory(void **state)
 	assert_int_equal(unwind_tables_create(images, kernel, &tables), 0);
 	unwind_tables_describe(tables, &process, &mapping, 1, 0);
 	late.at.pc = map.start + 16;
-	assert_int_equal(unwind_tables_walk(tables, &process, &late, frames, MAX_FRAMES, &status), 1);
+	assert_int_equal(unwind_tables_walk(tables, &process, &late, false, frames, MAX_FRAMES,
+										&status),
+					 1);
 	assert_int_equal(status, PFS_WALK_END_OF_FRAMES);
 	unwind_tables_free(tables);
 	image_release(images, mapping.image);
@@ -522,6 +524,61 @@ test_shared_memory(void **state)
 	memory_tables_free(kernel);
 	munmap(code, sizeof(text));
 	close(fd);
+}
+
+/* Generated code with CFI beside it, as LLVM lays it out, is walked by that, but only while it is known to be the same. */
+static void
+test_generated_code(void **state)
+{
+	static const uint8_t cfi[] = {
+		0x14, 0,	0, 0,	 0,	   0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b, /* CIE */
+		0x0c, 7,	8, 0x90, 1,	   0, 0,	/* CFA = rsp + 8, return address at CFA - 8 */
+		0x1c, 0,	0, 0,	 0x1c, 0, 0, 0, /* FDE of this CIE */
+		0xe0, 0x0f, 0, 0,	 0,	   8, 0, 0, 0, /* from 0xfe0 bytes behind here: the next page; 0x800 bytes */
+		0x0e, 32,	0, 0,	 0,	   0, 0, 0, 0, 0,	0, /* CFA = rsp + 32 */
+	};
+	KernelTables *kernel = memory_tables_create();
+	UnwindProcess process = { (uint32_t) getpid(), 1, 1 };
+	uint8_t *pages =
+		mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	UnwindMapping mapping = { 0 };
+	struct pfs_late *late = calloc(1, sizeof(*late));
+	uint64_t stack[8] = { 0 };
+	UnwindTables *tables;
+	ImageTable *images;
+	uint64_t frames[MAX_FRAMES];
+	uint64_t code;
+	int status;
+
+	assert_ptr_not_equal(pages, MAP_FAILED);
+	memcpy(pages, cfi, sizeof(cfi));
+	code = (uint64_t) (uintptr_t) pages + 4096;
+	assert_int_equal(mprotect(pages + 4096, 4096, PROT_NONE), 0); /* it is not read itself */
+	mapping.start = code;
+	mapping.end = code + 4096;
+	assert_int_equal(image_table_create(&images), 0);
+	assert_int_equal(unwind_tables_create(images, kernel, &tables), 0);
+	unwind_tables_describe(tables, &process, &mapping, 1, 0);
+
+	stack[3] = code + 200;
+	stack[7] = code + 0x900; /* code that the CFI does not speak of */
+	late->at = (struct pfs_walk_state){ .pc = code + 100, .sp = 0x7000, .innermost = 1 };
+	late->address = 0x7000;
+	late->chunks = 1;
+	late->length = sizeof(stack);
+	memcpy(late->bytes, stack, sizeof(stack));
+	assert_int_equal(unwind_tables_walk(tables, &process, late, true, frames, MAX_FRAMES, &status),
+					 3);
+	assert_int_equal(PFS_FRAME_ADDRESS(frames[1]), code + 200);
+	assert_int_equal(PFS_FRAME_ADDRESS(frames[2]), code + 0x900);
+	assert_int_equal(unwind_tables_walk(tables, &process, late, false, frames, MAX_FRAMES, &status),
+					 1);
+	assert_int_equal(status, PFS_WALK_NO_TABLE);
+	unwind_tables_free(tables);
+	image_table_free(images);
+	memory_tables_free(kernel);
+	munmap(pages, 3 * 4096);
+	free(late);
 }
 
 /* A copy of memory answers for all of its bytes and for none beyond. */
@@ -600,6 +657,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_read_failures, setup_world, teardown_world),
 		cmocka_unit_test_setup_teardown(test_frame_pointers, setup_world, teardown_world),
 		cmocka_unit_test(test_shared_memory),
+		cmocka_unit_test(test_generated_code),
 		cmocka_unit_test(test_late_memory),
 		cmocka_unit_test(test_late_memory_holes),
 		cmocka_unit_test_setup_teardown(test_images_of_a_pid, setup_world, teardown_world),

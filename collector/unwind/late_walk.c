@@ -15,6 +15,7 @@ static _Thread_local struct
 	const Unwinder *unwinder;
 	LateRead read;
 	void *context;
+	bool trust_jit;
 } current;
 
 static int
@@ -26,6 +27,12 @@ pfs_read_user(__u64 address, __u64 *value)
 	if (result == 0)
 		*value = word;
 	return result;
+}
+
+static int
+pfs_trusts_jit(void)
+{
+	return current.trust_jit;
 }
 
 static const struct pfs_unwind_mapping *
@@ -82,8 +89,8 @@ late_memory_read(void *memory, uint64_t address, uint64_t *value)
 
 size_t
 late_walk(const Unwinder *unwinder, const UnwindProcess *process,
-		  const struct pfs_walk_state *state, LateRead read, void *context, uint64_t *frames,
-		  size_t capacity, int *status)
+		  const struct pfs_walk_state *state, LateRead read, void *context, bool trust_jit,
+		  uint64_t *frames, size_t capacity, int *status)
 {
 	struct pfs_walk walk;
 	__u64 frame;
@@ -97,6 +104,7 @@ late_walk(const Unwinder *unwinder, const UnwindProcess *process,
 	current.unwinder = unwinder;
 	current.read = read;
 	current.context = context;
+	current.trust_jit = trust_jit;
 
 	walk.at = *state;
 	while (walk.status == PFS_WALK_RUNNING && walk.count < capacity)

@@ -9,6 +9,7 @@
 #ifndef COLLECTOR_LATE_WALK_H
 #define COLLECTOR_LATE_WALK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,11 +31,12 @@ typedef struct LateMemory
 int late_memory_read(void *memory, uint64_t address, uint64_t *value);
 
 /*
- * Walks from the state on. frames takes up to capacity frames as the kernel records them, with PFS_FRAME_* bits. Returns
+ * Walks from the state on. trust_jit: generated code is still that of the sample, wherever the process was described with
+ * rules for it. frames takes up to capacity frames as the kernel records them, with PFS_FRAME_* bits. Returns
  * their number; *status is an enum pfs_walk_status.
  */
 size_t late_walk(const Unwinder *unwinder, const UnwindProcess *process,
-				 const struct pfs_walk_state *state, LateRead read, void *context, uint64_t *frames,
-				 size_t capacity, int *status);
+				 const struct pfs_walk_state *state, LateRead read, void *context, bool trust_jit,
+				 uint64_t *frames, size_t capacity, int *status);
 
 #endif

@@ -265,6 +265,34 @@ unwinder_binary_load(Unwinder *unwinder, UnwindBinary *binary, int fd, uint64_t 
 	return err;
 }
 
+int
+unwinder_binary_load_jit(Unwinder *unwinder, UnwindBinary *binary, const CfiInput *input,
+						 uint64_t now_ns, uint64_t *start, uint64_t *end)
+{
+	UnwindTable table;
+	PackedTable packed;
+	int err = cfi_compile(input, &unwinder->rules, &table);
+
+	if (err != 0)
+		return err;
+	err = -ENOENT;
+	if (table.count > 1)
+	{
+		*start = unwind_row_address(&table, 0);
+		*end = unwind_row_address(&table, table.count - 1);
+		err = packed_table_build(&table, &packed);
+		if (err == 0)
+		{
+			err = write_table(unwinder, binary, &packed, now_ns);
+			packed_table_free(&packed);
+		}
+	}
+	unwind_table_free(&table);
+	if (err == 0)
+		binary->kind = PFS_MAPPING_JIT;
+	return err;
+}
+
 static void
 fill_slot(struct pfs_unwind_mapping *slot, const UnwindSpan *span)
 {

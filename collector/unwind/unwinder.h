@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "unwind/cfi.h"
 #include "unwind/kernel_tables.h"
 
 typedef struct Unwinder Unwinder;
@@ -39,7 +40,8 @@ typedef struct UnwindSpan
 	uint64_t start; /* process addresses, half-open */
 	uint64_t end;
 	uint64_t bias; /* process address - bias = ELF virtual address; unused without a binary */
-	UnwindBinary *binary; /* NULL: code without a file, walked by frame pointer */
+	UnwindBinary *binary; /* NULL: code without a table, walked by frame pointer */
+	bool generated;		  /* the binary is of generated code, and this process's alone */
 } UnwindSpan;
 
 /* The tables outlive the unwinder. 0 or -ENOMEM. */
@@ -62,6 +64,13 @@ bool unwinder_binary_is_shared(const UnwindBinary *binary);
  * counted. To be called once for a binary.
  */
 int unwinder_binary_load(Unwinder *unwinder, UnwindBinary *binary, int fd, uint64_t now_ns);
+
+/*
+ * The same for CFI that was read from a process's memory, of generated code at absolute addresses, which is
+ * *start to *end. -ENOENT where it speaks of none.
+ */
+int unwinder_binary_load_jit(Unwinder *unwinder, UnwindBinary *binary, const CfiInput *input,
+							 uint64_t now_ns, uint64_t *start, uint64_t *end);
 
 /* An image that a process executes: what the kernel compares before it uses a description. */
 typedef struct UnwindProcess
