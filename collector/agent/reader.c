@@ -381,6 +381,20 @@ unlock(Reader *reader)
 	pthread_mutex_unlock(&reader->mutex);
 }
 
+/* Where a walk could not go on, code may have been mapped since the process was read. */
+static void
+follow_mappings(Reader *reader, const struct pfs_sample *sample, Process *process)
+{
+	uint64_t mapped_ns;
+
+	if (process == NULL || !(sample->flags & PFS_SAMPLE_LATE))
+		return;
+	past_images_update(reader->past);
+	mapped_ns = past_images_mapped_ns(reader->past, sample->pid);
+	if (mapped_ns != UINT64_MAX)
+		process_reread_before(reader->processes, process, mapped_ns, reader->now_ns);
+}
+
 /*
  * Sees to it that the unwinder knows the record's process as it is. Called with the lock, which is
  * given back while unwind tables are made.
@@ -401,15 +415,7 @@ describe_process(Reader *reader, const Record *record)
 	/*
 	 * code that was mapped since the process was described is found by reading its mappings again
 	 */
-	if (late != NULL)
-	{
-		uint64_t mapped_ns;
-
-		past_images_update(reader->past);
-		mapped_ns = past_images_mapped_ns(reader->past, record->sample->pid);
-		if (mapped_ns != UINT64_MAX)
-			process_reread_before(reader->processes, process, mapped_ns, reader->now_ns);
-	}
+	follow_mappings(reader, record->sample, process);
 	if (late != NULL)
 		(void) process_resolve(reader->processes, process, late->at.pc - late->at.is_return, true,
 							   reader->now_ns, &where);
@@ -446,7 +452,8 @@ reader_queue_record(void *context, const void *record, size_t length_bytes)
 
 	lock(reader);
 	if (length_bytes >= sizeof(struct pfs_sample))
-		(void) process_table_get(reader->processes, record, reader->now_ns);
+		follow_mappings(reader, record,
+						process_table_get(reader->processes, record, reader->now_ns));
 	if (queued == NULL || reader->queue_bytes + length_bytes > QUEUE_BYTES ||
 		atomic_load(&reader->refusing))
 	{
