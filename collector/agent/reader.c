@@ -381,16 +381,24 @@ unlock(Reader *reader)
 	pthread_mutex_unlock(&reader->mutex);
 }
 
-/* Where a walk could not go on, code may have been mapped since the process was read. */
+/*
+ * Where a walk could not go on, code may have been mapped since the process was read. Only then is it read again: code of
+ * compilers that write and execute in turn may not be executable at this moment.
+ */
 static void
-follow_mappings(Reader *reader, const struct pfs_sample *sample, Process *process)
+follow_mappings(Reader *reader, const Record *record, Process *process)
 {
+	const struct pfs_late *late = record->late;
+	ProcessAddress where;
 	uint64_t mapped_ns;
 
-	if (process == NULL || !(sample->flags & PFS_SAMPLE_LATE))
+	if (process == NULL || late == NULL ||
+		(record->sample->user_status != PFS_WALK_NO_TABLE &&
+		 process_resolve(reader->processes, process, late->at.pc - late->at.is_return, false,
+						 reader->now_ns, &where)))
 		return;
 	past_images_update(reader->past);
-	mapped_ns = past_images_mapped_ns(reader->past, sample->pid);
+	mapped_ns = past_images_mapped_ns(reader->past, record->sample->pid);
 	if (mapped_ns != UINT64_MAX)
 		process_reread_before(reader->processes, process, mapped_ns, reader->now_ns);
 }
@@ -415,7 +423,7 @@ describe_process(Reader *reader, const Record *record)
 	/*
 	 * code that was mapped since the process was described is found by reading its mappings again
 	 */
-	follow_mappings(reader, record->sample, process);
+	follow_mappings(reader, record, process);
 	if (late != NULL)
 		(void) process_resolve(reader->processes, process, late->at.pc - late->at.is_return, true,
 							   reader->now_ns, &where);
@@ -449,11 +457,12 @@ reader_queue_record(void *context, const void *record, size_t length_bytes)
 {
 	Reader *reader = context;
 	QueuedRecord *queued = malloc(sizeof(*queued) + length_bytes);
+	Record parsed;
 
 	lock(reader);
-	if (length_bytes >= sizeof(struct pfs_sample))
-		follow_mappings(reader, record,
-						process_table_get(reader->processes, record, reader->now_ns));
+	if (parse_record(record, length_bytes, &parsed))
+		follow_mappings(reader, &parsed,
+						process_table_get(reader->processes, parsed.sample, reader->now_ns));
 	if (queued == NULL || reader->queue_bytes + length_bytes > QUEUE_BYTES ||
 		atomic_load(&reader->refusing))
 	{
