@@ -91,8 +91,8 @@ typedef struct PfsSegment
 
 typedef enum PfsEffort
 {
-	PFS_EFFORT_FAST, /* L0: zstd level 1, only where it saves more than a tenth */
-	PFS_EFFORT_DENSE /* L1 and later */
+	PFS_EFFORT_FAST, /* L0 and L1: zstd level 1, only where it saves more than a tenth */
+	PFS_EFFORT_DENSE /* what stays: L2 */
 } PfsEffort;
 
 /* Encodes rows 0 .. row_count-1 of all columns; 1 <= row_count <= PFS_SEGMENT_MAX_ROWS. */

@@ -7,35 +7,8 @@
 #include "miscadmin.h"
 #include "utils/rel.h"
 
-/* What a row sorts by, drawn together so that a comparison touches one cache line. */
-typedef struct SortItem
-{
-	int64 series;
-	int64 stack;
-	int64 time;
-	uint32 row;
-} SortItem;
-
-static inline int
-compare_items(const SortItem *a, const SortItem *b)
-{
-	if (a->series != b->series)
-		return a->series < b->series ? -1 : 1;
-	if (a->stack != b->stack)
-		return a->stack < b->stack ? -1 : 1;
-	if (a->time != b->time)
-		return a->time < b->time ? -1 : 1;
-	return 0;
-}
-
-#define ST_SORT			 sort_items
-#define ST_ELEMENT_TYPE	 SortItem
-#define ST_COMPARE(a, b) compare_items(a, b)
-#define ST_SCOPE		 static
-#define ST_CHECK_FOR_INTERRUPTS
-#define ST_DECLARE
-#define ST_DEFINE
-#include "lib/sort_template.h"
+#define DIGIT_BITS	11 /* 2,048 counters stay in the first cache */
+#define DIGIT_COUNT (1 << DIGIT_BITS)
 
 PfsRowKey
 pfs_row_key(Relation relation)
@@ -94,56 +67,112 @@ in_order(const int64 *series, const int64 *stack, const int64 *time, uint32 coun
 {
 	for (uint32 i = 1; i < count; i++)
 	{
-		SortItem before = { series[i - 1], stack[i - 1], time[i - 1], 0 };
-		SortItem item = { series[i], stack[i], time[i], 0 };
-
-		if (compare_items(&before, &item) > 0)
+		if (series[i - 1] != series[i] ? series[i - 1] > series[i]
+			: stack[i - 1] != stack[i] ? stack[i - 1] > stack[i]
+									   : time[i - 1] > time[i])
 			return false;
 	}
 	return true;
 }
 
-/* The sorted order as row numbers, or NULL where the rows are in order already. */
-static SortItem *
-sorted_items(const PfsRowBuffer *buffer, const PfsRowKey *key, uint32 first, uint32 count)
+/* The bits in which some of the values differ. */
+static uint64
+varying_bits(const int64 *values, uint32 count)
+{
+	uint64 bits = 0;
+
+	for (uint32 i = 1; i < count; i++)
+		bits |= (uint64) values[i] ^ (uint64) values[0];
+	return bits;
+}
+
+static inline uint32
+digit_of(int64 value, int shift)
+{
+	/* with the sign turned round, integers stand in the order of their bits */
+	return (((uint64) value ^ (UINT64CONST(1) << 63)) >> shift) & (DIGIT_COUNT - 1);
+}
+
+/* One stable pass: the rows in the order of "from", distributed by a digit of their value. */
+static void
+distribute(const int64 *values, int shift, const uint32 *from, uint32 *to, uint32 count)
+{
+	uint32 next[DIGIT_COUNT] = { 0 };
+	uint32 sum = 0;
+
+	for (uint32 i = 0; i < count; i++)
+		next[digit_of(values[i], shift)]++;
+	for (uint32 digit = 0; digit < DIGIT_COUNT; digit++)
+	{
+		uint32 rows = next[digit];
+
+		next[digit] = sum;
+		sum += rows;
+	}
+	for (uint32 i = 0; i < count; i++)
+		to[next[digit_of(values[from[i]], shift)]++] = from[i];
+}
+
+/*
+ * The sorted order as row numbers, or NULL where the rows are in order already: a radix sort from the least digit of the
+ * last key on (Knuth, The Art of Computer Programming, 5.2.5), over the digits in which rows differ.
+ */
+static uint32 *
+sorted_order(const PfsRowBuffer *buffer, const PfsRowKey *key, uint32 first, uint32 count)
 {
 	const PfsBufferColumn *series = find_column(buffer, key->series);
 	const PfsBufferColumn *stack = find_column(buffer, key->stack);
 	const PfsBufferColumn *time = find_column(buffer, key->time);
-	SortItem *items;
+	const PfsBufferColumn *keys[] = { time, stack, series };
+	uint32 *order;
+	uint32 *spare;
 
 	if (series == NULL || stack == NULL || time == NULL ||
 		in_order(series->values + first, stack->values + first, time->values + first, count))
 		return NULL;
 
-	items = palloc_extended(sizeof(SortItem) * (Size) count, MCXT_ALLOC_HUGE);
+	order = palloc_extended(sizeof(uint32) * (Size) count, MCXT_ALLOC_HUGE);
+	spare = palloc_extended(sizeof(uint32) * (Size) count, MCXT_ALLOC_HUGE);
 	for (uint32 i = 0; i < count; i++)
+		order[i] = i;
+	for (int i = 0; i < (int) lengthof(keys); i++)
 	{
-		uint32 row = first + i;
+		const int64 *values = keys[i]->values + first;
+		uint64 varying = varying_bits(values, count);
 
-		items[i] = (SortItem){ series->values[row], stack->values[row], time->values[row], row };
+		for (int shift = 0; shift < 64; shift += DIGIT_BITS)
+		{
+			uint32 *sorted = spare;
+
+			if ((varying >> shift & (DIGIT_COUNT - 1)) == 0)
+				continue;
+			CHECK_FOR_INTERRUPTS();
+			distribute(values, shift, order, sorted, count);
+			spare = order;
+			order = sorted;
+		}
 	}
-	sort_items(items, count);
-	return items;
+	pfree(spare);
+	return order;
 }
 
 static int64 *
-gather_values(const int64 *values, const SortItem *items, uint32 count)
+gather_values(const int64 *values, const uint32 *order, uint32 count)
 {
 	int64 *gathered = palloc_extended(sizeof(int64) * (Size) count, MCXT_ALLOC_HUGE);
 
 	for (uint32 i = 0; i < count; i++)
-		gathered[i] = values[items[i].row];
+		gathered[i] = values[order[i]];
 	return gathered;
 }
 
 static bool *
-gather_nulls(const bool *nulls, const SortItem *items, uint32 count)
+gather_nulls(const bool *nulls, const uint32 *order, uint32 count)
 {
 	bool *gathered = palloc_extended(sizeof(bool) * (Size) count, MCXT_ALLOC_HUGE);
 
 	for (uint32 i = 0; i < count; i++)
-		gathered[i] = nulls[items[i].row];
+		gathered[i] = nulls[order[i]];
 	return gathered;
 }
 
@@ -157,7 +186,7 @@ void
 pfs_rows_order(const PfsRowBuffer *buffer, const PfsRowKey *key, uint32 first, uint32 count,
 			   PfsRows *rows)
 {
-	SortItem *items = sorted_items(buffer, key, first, count);
+	uint32 *order = sorted_order(buffer, key, first, count);
 	PfsColumn *columns = palloc0(sizeof(PfsColumn) * Max(buffer->column_count, 1));
 
 	for (uint32 i = 0; i < buffer->column_count; i++)
@@ -168,19 +197,19 @@ pfs_rows_order(const PfsRowBuffer *buffer, const PfsRowKey *key, uint32 first, u
 		columns[i].attnum = source->attnum;
 		columns[i].width = pfs_lane_width(source->kind);
 		columns[i].is_key = source->attnum == key->series || source->attnum == key->stack;
-		if (items == NULL)
+		if (order == NULL)
 		{
 			columns[i].values = source->values + first;
 			columns[i].nulls = has_nulls ? source->nulls + first : NULL;
 		}
 		else
 		{
-			columns[i].values = gather_values(source->values, items, count);
-			columns[i].nulls = has_nulls ? gather_nulls(source->nulls, items, count) : NULL;
+			columns[i].values = gather_values(source->values + first, order, count);
+			columns[i].nulls = has_nulls ? gather_nulls(source->nulls + first, order, count) : NULL;
 		}
 	}
-	if (items != NULL)
-		pfree(items);
+	if (order != NULL)
+		pfree(order);
 
 	rows->columns = columns;
 	rows->column_count = buffer->column_count;

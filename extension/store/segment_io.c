@@ -285,8 +285,9 @@ pfs_segment_write(Relation relation, int64 storage_id, PfsDirectoryWriter *write
 {
 	bool small = rows->row_count <= PFS_PACKED_MAX_ROWS;
 
-	write_segment(relation, storage_id, writer, rows, command_id, small ? 0 : 1,
-				  small ? PFS_EFFORT_FAST : PFS_EFFORT_DENSE, small);
+	/* compaction encodes all rows once more: here the writer's time counts */
+	write_segment(relation, storage_id, writer, rows, command_id, small ? 0 : 1, PFS_EFFORT_FAST,
+				  small);
 }
 
 void
