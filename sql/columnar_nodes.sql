@@ -77,9 +77,9 @@ FROM (SELECT col, format('%s %s %s', col, op, const) AS qual
       SELECT 'i4', qual FROM unnest('{i4 BETWEEN 5 AND 500,i4 > 5 AND i2 < 50 AND b,i4 = ANY (NULL::int[]),"i4 = ANY (''{}'')","i4 = ANY (ARRAY[1,NULL,1,7])",i4 % 7 = 3 AND i2 > 50,i4 <> 7,series_id = i2,"i2 = ANY (ARRAY[70000,7])"}'::text[]) AS qual) AS all_quals;
 
 SELECT count(*) FROM queries;
-SELECT (same(array_agg(query ORDER BY query))).* FROM queries;
-SELECT (same(array_agg(replace(query, 'SELECT ', 'SELECT ctid IS NOT NULL, @.tableoid = ''@''::regclass, @, ') ORDER BY query))).* FROM queries WHERE query ~ '(time|f8) (=|IN)';
-SELECT (same(array_agg(regexp_replace(query, 'SELECT .*? FROM', 'SELECT count(*), sum(i4), min(time), max(o) FROM') ORDER BY query))).* FROM queries WHERE query !~ ' % |<>|= i2|''NaN''';
+SELECT r.* FROM (SELECT array_agg(query ORDER BY query) AS list FROM queries) AS q, same(q.list) AS r;
+SELECT r.* FROM (SELECT array_agg(replace(query, 'SELECT ', 'SELECT ctid IS NOT NULL, @.tableoid = ''@''::regclass, @, ') ORDER BY query) AS list FROM queries WHERE query ~ '(time|f8) (=|IN)') AS q, same(q.list) AS r;
+SELECT r.* FROM (SELECT array_agg(regexp_replace(query, 'SELECT .*? FROM', 'SELECT count(*), sum(i4), min(time), max(o) FROM') ORDER BY query) AS list FROM queries WHERE query !~ ' % |<>|= i2|''NaN''') AS q, same(q.list) AS r;
 
 -- Aggregates: each over each type, by no key, by each key, with FILTER and HAVING.
 CREATE VIEW aggregates AS
@@ -101,7 +101,7 @@ SELECT format('SELECT %s, sum(value) FROM @ WHERE i4 >= 0 GROUP BY %s HAVING cou
 FROM unnest('{"series_id, b","stack_id, series_id","series_id, b, d","date_bin(''1 h'', time, ''2000-01-01'')","date_trunc(''hour'', time), b","date_bin(''1 h'', ts, ''2026-01-01 00:07'')",stack_id % 10,i4 / 100,"stack_id & 7, i2","time::date","value > 5, b"}'::text[]) AS keys;
 
 SELECT count(*) FROM aggregates;
-SELECT (same(array_agg(query ORDER BY query))).* FROM aggregates;
+SELECT r.* FROM (SELECT array_agg(query ORDER BY query) AS list FROM aggregates) AS q, same(q.list) AS r;
 
 -- Rows that wait in memory, and a savepoint's.
 BEGIN;
@@ -110,8 +110,8 @@ INSERT INTO c SELECT * FROM c WHERE series_id = 3;
 SAVEPOINT s;
 INSERT INTO c SELECT * FROM c WHERE series_id = 4;
 ROLLBACK TO s;
-SELECT (same(array_agg(query ORDER BY query))).* FROM queries WHERE query ~ 'series_id|f8';
-SELECT (same(array_agg(query ORDER BY query))).* FROM aggregates;
+SELECT r.* FROM (SELECT array_agg(query ORDER BY query) AS list FROM queries WHERE query ~ 'series_id|f8') AS q, same(q.list) AS r;
+SELECT r.* FROM (SELECT array_agg(query ORDER BY query) AS list FROM aggregates) AS q, same(q.list) AS r;
 ROLLBACK;
 
 -- In parallel.
@@ -120,16 +120,16 @@ SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 EXPLAIN (COSTS OFF) SELECT series_id, sum(value), avg(value) FROM c WHERE i4 > 5 GROUP BY series_id HAVING count(*) > 3 ORDER BY 1;
 EXPLAIN (COSTS OFF) SELECT time FROM c WHERE i4 > 5 AND i4 % 7 = 0;
-SELECT (same(array_agg(query ORDER BY query))).* FROM queries WHERE query ~ 'series_id|f8';
-SELECT checked, differing FROM (SELECT (same(array_agg(query ORDER BY query))).* FROM aggregates) AS result;
+SELECT r.* FROM (SELECT array_agg(query ORDER BY query) AS list FROM queries WHERE query ~ 'series_id|f8') AS q, same(q.list) AS r;
+SELECT checked, differing FROM (SELECT array_agg(query ORDER BY query) AS list FROM aggregates) AS q, same(q.list) AS r;
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 RESET min_parallel_table_scan_size;
 
 -- Empty tables, and tables of nothing but nulls.
 TRUNCATE h, c;
-SELECT checked, differing FROM (SELECT (same(array_agg(query ORDER BY query))).* FROM aggregates) AS result;
+SELECT checked, differing FROM (SELECT array_agg(query ORDER BY query) AS list FROM aggregates) AS q, same(q.list) AS r;
 INSERT INTO h (series_id) SELECT NULL FROM generate_series(1, 3000);
 INSERT INTO c SELECT * FROM h;
-SELECT checked, differing FROM (SELECT (same(array_agg(query ORDER BY query))).* FROM aggregates) AS result;
-SELECT checked, differing FROM (SELECT (same(array_agg(query ORDER BY query))).* FROM queries WHERE query ~ 'NULL') AS result;
+SELECT checked, differing FROM (SELECT array_agg(query ORDER BY query) AS list FROM aggregates) AS q, same(q.list) AS r;
+SELECT checked, differing FROM (SELECT array_agg(query ORDER BY query) AS list FROM queries WHERE query ~ 'NULL') AS q, same(q.list) AS r;
