@@ -6,6 +6,7 @@
 
 #include "access/xact.h"
 #include "fmgr.h"
+#include "storage/shmem.h"
 #include "utils/builtins.h"
 
 #include "dictionary/arrays.h"
@@ -43,6 +44,23 @@ pfs_counts_check(const char *caller, const int32 *counts, uint32 count, uint32 t
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%s: counts add up to " UINT64_FORMAT ", but %u elements are given",
 							   caller, sum, total)));
+}
+
+ArrayType *
+pfs_array_make(uint32 count, Oid element_type, Size element_bytes)
+{
+	Size bytes = ARR_OVERHEAD_NONULLS(1) + mul_size(count, element_bytes);
+	ArrayType *array;
+
+	if (count == 0)
+		return construct_empty_array(element_type);
+	array = palloc0(bytes);
+	SET_VARSIZE(array, bytes);
+	array->ndim = 1;
+	array->elemtype = element_type;
+	ARR_DIMS(array)[0] = (int) count;
+	ARR_LBOUND(array)[0] = 1;
+	return array;
 }
 
 /*

@@ -15,4 +15,7 @@ uint32 pfs_array_check(const char *caller, const ArrayType *array);
 /* Raises INVALID_PARAMETER_VALUE where a count is negative, or they do not add up to total. */
 void pfs_counts_check(const char *caller, const int32 *counts, uint32 count, uint32 total);
 
+/* One dimension of count elements of a type without padding, all zero. */
+ArrayType *pfs_array_make(uint32 count, Oid element_type, Size element_bytes);
+
 #endif

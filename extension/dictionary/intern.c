@@ -172,23 +172,6 @@ add_unknown(Interning *interning, uint32 location_count)
 	pfs_tree_end_append(cache, first);
 }
 
-static ArrayType *
-make_result(uint32 count)
-{
-	Size bytes = ARR_OVERHEAD_NONULLS(1) + mul_size(count, sizeof(int64));
-	ArrayType *array;
-
-	if (count == 0)
-		return construct_empty_array(INT8OID);
-	array = palloc0(bytes);
-	SET_VARSIZE(array, bytes);
-	array->ndim = 1;
-	array->elemtype = INT8OID;
-	ARR_DIMS(array)[0] = (int) count;
-	ARR_LBOUND(array)[0] = 1;
-	return array;
-}
-
 /* intern_stacks(partition text, depths int4[], location_ids int4[]) -> int8[] */
 PGDLLEXPORT Datum
 profstore_intern_stacks(PG_FUNCTION_ARGS)
@@ -198,7 +181,7 @@ profstore_intern_stacks(PG_FUNCTION_ARGS)
 	ArrayType *locations = PG_GETARG_ARRAYTYPE_P(2);
 	uint32 stack_count = pfs_array_check(CALLER, depths);
 	uint32 location_count = pfs_array_check(CALLER, locations);
-	ArrayType *result = make_result(stack_count);
+	ArrayType *result = pfs_array_make(stack_count, INT8OID, sizeof(int64));
 	Interning interning = { 0 };
 	int32 max_depth = 0;
 

@@ -38,6 +38,12 @@ pfs_ids_sort(int32 *ids, uint32 count)
 	return (uint32) qunique(ids, count, sizeof(int32), compare_ids);
 }
 
+bool
+pfs_ids_have(const int32 *ids, uint32 count, int32 id)
+{
+	return bsearch(&id, ids, count, sizeof(int32), compare_ids) != NULL;
+}
+
 /* Calls function in a context of its own, which is emptied for the next row. */
 static void
 give_row(TupleTableSlot *slot, MemoryContext row_context, PfsRowFn function, void *argument)
@@ -83,7 +89,7 @@ pass_over_table(Relation relation, const int32 *ids, uint32 count, TupleTableSlo
 		int32 id = DatumGetInt32(slot_getattr(slot, 1, &is_null));
 
 		CHECK_FOR_INTERRUPTS();
-		if (bsearch(&id, ids, count, sizeof(int32), compare_ids) != NULL)
+		if (pfs_ids_have(ids, count, id))
 			give_row(slot, row_context, function, argument);
 	}
 	table_endscan(scan);

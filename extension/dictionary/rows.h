@@ -23,4 +23,7 @@ void pfs_rows_read(const char *table, const int32 *ids, uint32 count, PfsRowFn f
 /* Sorts ids and removes doubles; returns how many are left. */
 uint32 pfs_ids_sort(int32 *ids, uint32 count);
 
+/* Whether sorted ids hold one. */
+bool pfs_ids_have(const int32 *ids, uint32 count, int32 id);
+
 #endif

@@ -7,18 +7,6 @@ CREATE FUNCTION profstore.begin_interning(caller text, VARIADIC arrays "any") RE
 COMMENT ON FUNCTION profstore.begin_interning(text, "any") IS 'internal: checks that arrays are of one length and without nulls; pins the epoch; makes the transaction''s commit wait for the disk';
 REVOKE EXECUTE ON FUNCTION profstore.begin_interning(text, "any") FROM PUBLIC;
 
-CREATE FUNCTION profstore.refuse_ids(kind text, ids int8[]) RETURNS void
-	LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS
-$$
-BEGIN
-	RAISE foreign_key_violation USING
-		MESSAGE = format('%s with id %s does not exist', kind, ids[1]),
-		HINT = 'Intern it first, in this database and under its present epoch.';
-END
-$$;
-COMMENT ON FUNCTION profstore.refuse_ids(text, int8[]) IS 'internal: raises an error that names the first of these ids; null passes';
-REVOKE EXECUTE ON FUNCTION profstore.refuse_ids(text, int8[]) FROM PUBLIC;
-
 CREATE FUNCTION profstore.check_counts(caller text, counts int4[], total int4) RETURNS void
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'profstore_check_counts';
@@ -201,6 +189,14 @@ END;
 COMMENT ON FUNCTION profstore.intern_functions(text[], text[], text[], int4[]) IS 'ids of functions';
 REVOKE EXECUTE ON FUNCTION profstore.intern_functions(text[], text[], text[], int4[]) FROM PUBLIC;
 
+CREATE FUNCTION profstore.known_locations(mappings int4[], addresses int8[], line_counts int4[],
+										  function_ids int4[], lines int4[])
+	RETURNS int4[]
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'profstore_known_locations';
+COMMENT ON FUNCTION profstore.known_locations(int4[], int8[], int4[], int4[], int4[]) IS 'internal: ids of stored locations, 0 for one that is to be stored; raises an error where that names a mapping or function that is not stored';
+REVOKE EXECUTE ON FUNCTION profstore.known_locations(int4[], int8[], int4[], int4[], int4[]) FROM PUBLIC;
+
 -- A location that comes with an address and without lines is any stored one at that address, a symbolized one where
 -- there is one: what a symbolizer found out is not lost on a writer that sees less.
 CREATE FUNCTION profstore.intern_locations(mappings int4[], addresses int8[], line_counts int4[],
@@ -211,37 +207,33 @@ BEGIN ATOMIC
 	SELECT profstore.begin_interning('intern_locations', mappings, addresses, line_counts),
 		profstore.begin_interning('intern_locations', function_ids, lines),
 		profstore.check_counts('intern_locations', line_counts, cardinality(function_ids));
-	SELECT profstore.refuse_ids('mapping', (SELECT array_agg(i.id) FROM unnest(mappings) AS i(id)
-			WHERE i.id <> 0 AND NOT EXISTS (SELECT FROM profstore.mappings AS k WHERE k.id = i.id AND NOT k.condemned))),
-		profstore.refuse_ids('function', (SELECT array_agg(i.id) FROM unnest(function_ids) AS i(id)
-			WHERE NOT EXISTS (SELECT FROM profstore.functions AS k WHERE k.id = i.id AND NOT k.condemned)));
 
-	WITH input AS MATERIALIZED
+	WITH known AS MATERIALIZED
+		(SELECT profstore.known_locations(mappings, addresses, line_counts, function_ids, lines) AS ids),
+	missing AS MATERIALIZED
 		(SELECT i.mapping, i.address, i.ord, function_ids[i.stop - i.line_count + 1 : i.stop] AS function_ids,
 			lines[i.stop - i.line_count + 1 : i.stop] AS lines
 		 FROM (SELECT u.*, sum(u.line_count) OVER (ORDER BY u.ord)::int4 AS stop
-			   FROM unnest(mappings, addresses, line_counts)
-				   WITH ORDINALITY AS u(mapping, address, line_count, ord)) AS i),
-	found AS MATERIALIZED
-		(SELECT i.*, coalesce(
-			(SELECT k.id FROM profstore.locations AS k
-			 WHERE k.mapping = i.mapping AND k.address = i.address AND i.address <> 0 AND i.lines = '{}' AND NOT k.condemned
-			 ORDER BY k.lines = '{}', k.id LIMIT 1),
-			(SELECT min(k.id) FROM profstore.locations AS k
-			 WHERE k.mapping = i.mapping AND k.address = i.address AND NOT k.condemned
-				 AND hash_array_extended(k.function_ids, 0) = hash_array_extended(i.function_ids, 0)
-				 AND (k.function_ids, k.lines) = (i.function_ids, i.lines))) AS id
-		 FROM input AS i),
+			   FROM known AS k, unnest(mappings, addresses, line_counts, k.ids)
+				   WITH ORDINALITY AS u(mapping, address, line_count, id, ord)
+			   WHERE 0 = ANY (k.ids)) AS i
+		 WHERE i.id = 0),
+	numbered AS MATERIALIZED
+		(SELECT nextval('profstore.location_ids')::int4 AS id, i.*
+		 FROM (SELECT m.mapping, m.address, m.function_ids, m.lines, array_agg(m.ord) AS places
+			   FROM missing AS m
+			   GROUP BY m.mapping, m.address, m.function_ids, m.lines ORDER BY min(m.ord)) AS i),
 	added AS
-		(INSERT INTO profstore.locations (mapping, address, function_ids, lines, symbolization)
-		 SELECT i.mapping, i.address, i.function_ids, i.lines, CASE WHEN i.lines = '{}' THEN 'p' ELSE 's' END::"char"
-		 FROM found AS i WHERE i.id IS NULL
-		 GROUP BY i.mapping, i.address, i.function_ids, i.lines ORDER BY min(i.ord)
-		 RETURNING *)
-	SELECT coalesce(array_agg(coalesce(i.id, a.id) ORDER BY i.ord), '{}')
-	FROM found AS i
-		LEFT JOIN added AS a ON (a.mapping, a.address, a.function_ids, a.lines)
-			= (i.mapping, i.address, i.function_ids, i.lines);
+		(INSERT INTO profstore.locations (id, mapping, address, function_ids, lines, symbolization)
+		 SELECT n.id, n.mapping, n.address, n.function_ids, n.lines, CASE WHEN n.lines = '{}' THEN 'p' ELSE 's' END::"char"
+		 FROM numbered AS n)
+	SELECT CASE WHEN 0 = ANY (k.ids)
+		THEN (SELECT array_agg(i.id ORDER BY i.ord)
+			  FROM (SELECT u.id, u.ord FROM unnest(k.ids) WITH ORDINALITY AS u(id, ord) WHERE u.id <> 0
+					UNION ALL
+					SELECT n.id, p.ord FROM numbered AS n, unnest(n.places) AS p(ord)) AS i)
+		ELSE k.ids END
+	FROM known AS k;
 END;
 COMMENT ON FUNCTION profstore.intern_locations(int4[], int8[], int4[], int4[], int4[]) IS 'ids of locations; function_ids and lines hold line_counts[i] elements for each, innermost first';
 REVOKE EXECUTE ON FUNCTION profstore.intern_locations(int4[], int8[], int4[], int4[], int4[]) FROM PUBLIC;
