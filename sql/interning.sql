@@ -33,7 +33,6 @@ SELECT intern_locations('{2,1}', '{16,32}', '{0,0}', '{}', '{}') = :'symbolized'
 -- frames known by name only differ by their lines; the top half of addresses is negative
 SELECT cardinality(array(SELECT DISTINCT unnest(intern_locations('{0,0,0}', '{0,0,0}', '{1,1,1}', '{1,2,1}', '{0,0,1}'))));
 SELECT intern_locations('{1}', '{-2130706432}', '{0}', '{}', '{}') = intern_locations('{1}', '{-2130706432}', '{0}', '{}', '{}') AS same;
-
 -- nothing in, nothing out
 SELECT intern_series('{}', '{}', '{}'), intern_mappings('{}', '{}'), intern_functions('{}', '{}', '{}', '{}'),
 	intern_locations('{}', '{}', '{}', '{}', '{}'), intern_stacks('p', '{}', '{}');
@@ -114,3 +113,19 @@ SELECT intern_stacks('random', array_agg(w.depth ORDER BY w.n),
 	= array_agg(w.id ORDER BY w.n) AS same
 FROM public.wanted AS w;
 DROP TABLE public.wanted;
+
+-- known and new ones in one call, some of them twice: an id for each, in the order of the input
+SELECT intern_locations('{1,1,2,1,1,1}', '{64,16,80,64,32,64}', '{1,1,0,1,2,2}', '{1,1,1,2,1,1,2}', '{3,5,3,6,7,3,4}') AS mixed \gset
+SELECT array(SELECT (l.mapping, l.address, l.function_ids, l.lines)::text
+	FROM unnest(:'mixed'::int4[]) WITH ORDINALITY AS i(id, ord) JOIN locations AS l USING (id) ORDER BY i.ord) AS content,
+	(:'mixed'::int4[])[1] = (:'mixed'::int4[])[4] AS one_id, (:'mixed'::int4[])[2] = (:'first'::int4[])[1] AS known;
+-- of equal ones the smallest id stands for all, unless it is condemned
+BEGIN;
+INSERT INTO locations (id, mapping, address, function_ids, lines, symbolization)
+	SELECT 1000 + n, 1, 16, '{1}', '{5}', 's' FROM generate_series(1, 2) AS n;
+SELECT intern_locations('{1}', '{16}', '{1}', '{1}', '{5}') = (:'first'::int4[])[1:1] AS smallest;
+UPDATE locations SET condemned = true WHERE id = (:'first'::int4[])[1];
+SELECT intern_locations('{1}', '{16}', '{1}', '{1}', '{5}') AS smallest;
+UPDATE locations SET condemned = true WHERE id > 1000;
+SELECT (intern_locations('{1}', '{16}', '{1}', '{1}', '{5}'))[1] <> ALL (array[(:'first'::int4[])[1], 1001, 1002]) AS new;
+ROLLBACK;
