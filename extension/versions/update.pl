@@ -85,11 +85,15 @@ for (@changes)
 	print "$_\n";
 	delete $there{"$1 $2"} if /^DROP ([A-Z ]*[A-Z]) ($name(?:\([^)]*\))?)/;
 }
+# What has other arguments now goes first, so that calls stay clear; what has no heir goes last, when nobody uses it.
+my %heirs = map { /^$routine ($name)/ ? ($1 => 1) : () } keys %wanted;
+my @without_heir;
 for (sort keys %there)
 {
 	next if $wanted{$_};
-	print "DROP $_;\n" if /^$routine /;
-	die "$ARGV[1] does not tell what becomes of $_\n" unless /^$routine /;
+	die "$ARGV[1] does not tell what becomes of $_\n" unless /^$routine ($name)/;
+	if ($heirs{$1}) { print "DROP $_;\n" }
+	else { push @without_heir, "DROP $_;\n" }
 	delete $there{$_};
 }
 for my $i (0 .. $#new)
@@ -122,3 +126,4 @@ for my $i (0 .. $#new)
 	}
 	print "$statement\n";
 }
+print @without_heir;
