@@ -197,6 +197,7 @@ start_parts(Agent *agent, Failure *failure)
 		.node = options->node,
 		.label_pid = options->label_pid,
 		.label_thread = options->label_thread,
+		.keep_times = options->keep_times,
 		.window_us = options->interval_ms * 1000,
 		.start_us = clock_ns(CLOCK_REALTIME) / 1000,
 		.interval_bytes = INTERVAL_BYTES,

@@ -175,7 +175,7 @@ sample_equal(const void *item, const void *key)
 	const IntervalSample *a = item;
 	const IntervalSample *b = key;
 
-	return a->window_us == b->window_us && a->series == b->series && a->stack == b->stack;
+	return a->time_us == b->time_us && a->series == b->series && a->stack == b->stack;
 }
 
 int
@@ -185,7 +185,7 @@ interval_add_sample(Interval *interval, const IntervalSample *sample)
 	uint64_t hash = hash_word(table->seed, (uint64_t) sample->series << 32 | sample->stack);
 	uint32_t position;
 
-	hash = hash_word(hash, (uint64_t) sample->window_us);
+	hash = hash_word(hash, (uint64_t) sample->time_us);
 	if (table_find(table, hash, sample_equal, sample, &position))
 	{
 		((IntervalSample *) table_item(table, position))->count += sample->count;

@@ -65,7 +65,7 @@ typedef struct IntervalSeries
 
 typedef struct IntervalSample
 {
-	int64_t window_us; /* start, microseconds since 1970 UTC */
+	int64_t time_us; /* start of the window, or its own; microseconds since 1970 UTC */
 	uint32_t series;
 	uint32_t stack;
 	uint64_t count;

@@ -100,6 +100,8 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 							 "add the label pid: a series for each process" };
 	flags[count++] = (Flag){ "label-thread", FLAG_SWITCH, &options->label_thread, NULL,
 							 "add the label thread_name" };
+	flags[count++] = (Flag){ "keep-times", FLAG_SWITCH, &options->keep_times, NULL,
+							 "store each sample with its own time, not sums per interval" };
 	flags[count++] =
 		(Flag){ "max-cpu",
 				FLAG_NUMBER,

@@ -37,6 +37,7 @@ typedef struct AgentOptions
 	const char *node;
 	bool label_pid;
 	bool label_thread;
+	bool keep_times;
 	int64_t max_cpu_percent; /* of one CPU; 0: by frequency and number of CPUs */
 	size_t max_memory_bytes;
 	bool exclude_self;

@@ -309,13 +309,15 @@ add_stack(Reader *reader, const Record *record, Process *process, uint32_t *inde
 	return result;
 }
 
-/* Start of the window that a moment of CLOCK_MONOTONIC falls into. */
+/* Where a moment of CLOCK_MONOTONIC is stored: at the start of its window, or as it is. */
 static int64_t
-window_start(const Reader *reader, uint64_t time_ns)
+stored_time(const Reader *reader, uint64_t time_ns)
 {
 	int64_t time_us = ((int64_t) time_ns + reader->realtime_offset_ns) / NS_PER_US;
 	int64_t aligned_us = time_us - time_us % reader->options.window_us;
 
+	if (reader->options.keep_times)
+		return time_us;
 	return aligned_us > reader->options.start_us ? aligned_us : reader->options.start_us;
 }
 
@@ -333,7 +335,7 @@ handle_sample(Reader *reader, const Record *record)
 		losses_add(reader->losses, LOSS_INTERVAL_FULL, 1);
 		return;
 	}
-	added.window_us = window_start(reader, sample->time_ns);
+	added.time_us = stored_time(reader, sample->time_ns);
 	if (interval_add_sample(reader->interval, &added) != 0)
 		losses_add(reader->losses, LOSS_INTERVAL_FULL, 1);
 }

@@ -26,6 +26,7 @@ typedef struct ReaderOptions
 	const char *node;	   /* label */
 	bool label_pid;		   /* adds the label pid */
 	bool label_thread;	   /* adds the label thread_name */
+	bool keep_times;	   /* each sample keeps its own time; else … */
 	int64_t window_us;	   /* samples are summed per window; windows are aligned to the epoch … */
 	int64_t start_us;	   /* … but the first begins here, when sampling does */
 	size_t interval_bytes; /* budget of the samples between two flushes */

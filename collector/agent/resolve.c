@@ -314,7 +314,7 @@ resolve_samples(Resolution *resolution, const uint32_t *series, const StackResul
 	{
 		const StackResult *stack = &results[samples[i].stack];
 		BatchSample added = {
-			.time_us = samples[i].window_us,
+			.time_us = samples[i].time_us,
 			.series = series[samples[i].series],
 			.stack = stack->index,
 			.value = (int64_t) samples[i].count * all_series[samples[i].series].period_ns,

@@ -408,6 +408,30 @@ test_windows(void **state)
 	assert_int_equal(samples[2].time_us, fixture->options.start_us);
 }
 
+/* With their own times, samples of one stack stay apart, a microsecond if need be. */
+static void
+test_own_times(void **state)
+{
+	Fixture *fixture = *state;
+	Record record = own_record();
+	const BatchSample *samples;
+
+	fixture->options.keep_times = true;
+	record.sample.user_count = 1;
+	record.stack[0] = address_of(test_leaf);
+	send(fixture, &record);
+	record.sample.time_ns += 1000;
+	send(fixture, &record);
+	record.sample.time_ns += 52631578;
+	send(fixture, &record);
+	finish(fixture);
+	assert_int_equal(batch_samples(fixture->batch, &samples), 3);
+	assert_int_equal(samples[1].time_us - samples[0].time_us, 1);
+	assert_in_range(samples[2].time_us - samples[1].time_us, 52631, 52632);
+	assert_in_range(samples[0].time_us, clock_ns(CLOCK_REALTIME) / 1000 - 60000000,
+					clock_ns(CLOCK_REALTIME) / 1000);
+}
+
 static void
 test_malformed(void **state)
 {
@@ -518,6 +542,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_inside_exec, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_labels, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_windows, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_own_times, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_malformed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_periods, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refuses, setup, teardown),
