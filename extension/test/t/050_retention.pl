@@ -63,7 +63,7 @@ while (time() < $deadline - 1)
 	$worker_kills++ if $is_worker;
 }
 waitpid($_, 0) for @children;
-cmp_ok($kills, '>', 1, "$kills processes killed, $worker_kills of them background workers");
+cmp_ok($kills, '>', 0, "$kills processes killed, $worker_kills of them background workers");
 $node->poll_query_until('postgres', 'SELECT true') or die 'the server does not come back';
 my $tiered = $node->safe_psql('postgres', 'SELECT count(*) FROM profstore.samples_minute');
 cmp_ok($tiered, '>', 0, 'the worker has made sums');
@@ -106,7 +106,7 @@ $node->safe_psql('postgres', q(
 my $as_usual = q(SET default_transaction_read_only = off; SET default_transaction_isolation = 'read committed';);
 $node->safe_psql('strict', "$as_usual CREATE EXTENSION profstore; SELECT profstore.ensure_partitions('2026-01-01Z', '2026-01-01Z');");
 $node->safe_psql('strict', "$as_usual INSERT INTO profstore.samples SELECT '2026-01-01Z', $_, g, g FROM generate_series(1, 100) g") for 1 .. 2;
-ok($node->poll_query_until('strict', q(SELECT count(*) = 1 FROM profstore.segment_details)), 'the worker compacts where sessions are read-only');
+ok($node->poll_query_until('strict', q(SELECT min(level) = 2 FROM profstore.segment_details)), 'the worker compacts where sessions are read-only');
 $node->safe_psql('strict', "$as_usual SELECT profstore.set_retention('1 day', '1000 years');");
 ok($node->poll_query_until('strict', q(SELECT count(*) = 0 FROM profstore.partitions() WHERE parent = 'profstore.samples'::regclass)), 'and retains');
 is($node->safe_psql('strict', 'SELECT count(*), sum(value) FROM profstore.samples_minute'), '200|10100', 'each row once');
