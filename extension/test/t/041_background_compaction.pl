@@ -12,6 +12,19 @@ $node->start;
 $node->safe_psql('postgres', 'CREATE DATABASE second');
 
 my $digest = 'SELECT count(*), sum(value) FROM t';
+
+# Segments, one of each insert, that the worker finds all at once: it leaves a table alone that another one maintains.
+sub insert_together
+{
+	my ($database, $time, $count) = @_;
+	my $lock = $node->background_psql($database);
+
+	$lock->query_safe('BEGIN; LOCK TABLE t IN SHARE UPDATE EXCLUSIVE MODE');
+	$node->safe_psql($database, "INSERT INTO t SELECT $time, $_, g, g FROM generate_series(1, 100) g") for 1 .. $count;
+	$lock->query_safe('COMMIT');
+	$lock->quit;
+}
+
 my $levels = q(SELECT string_agg(level || ':' || segments, ',' ORDER BY level) FROM profstore.segment_stats WHERE relation = 't'::regclass);
 for my $database ('postgres', 'second')
 {
@@ -21,7 +34,7 @@ for my $database ('postgres', 'second')
 		CREATE TABLE broken (LIKE t) USING profstore;
 	));
 	# five segments of a bucket that is closed
-	$node->safe_psql($database, "INSERT INTO t SELECT '2026-01-01Z', $_, g, g FROM generate_series(1, 100) g") for 1 .. 5;
+	insert_together($database, "'2026-01-01Z'", 5);
 	$node->poll_query_until($database, "SELECT ($levels) = '2:1'") or die "nothing happened in $database";
 	is($node->safe_psql($database, $digest), '500|25250', "$database: merged, and the rows are the same");
 }
@@ -41,7 +54,7 @@ $node->safe_psql('postgres', q(
 	UPDATE profstore.segments SET header = '' WHERE storage_id = profstore.storage_id('broken');
 	TRUNCATE t;
 ));
-$node->safe_psql('postgres', "INSERT INTO t SELECT '2026-01-01Z', $_, g, g FROM generate_series(1, 100) g") for 1 .. 3;
+insert_together('postgres', "'2026-01-01Z'", 3);
 ok($node->poll_query_until('postgres', "SELECT ($levels) = '2:1'"), 'a damaged table beside it');
 ok($node->wait_for_log(qr/table "broken" is damaged/), 'which the log names');
 
