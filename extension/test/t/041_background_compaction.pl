@@ -7,22 +7,48 @@ use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('worker');
 $node->init;
-$node->append_conf('postgresql.conf', "shared_preload_libraries = 'profstore'\nprofstore.compaction_naptime = 1s\n");
+# at debug1 the log names each worker that the launcher asks for
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'profstore'\nprofstore.compaction_naptime = 1s\nlog_min_messages = debug1\n");
 $node->start;
 $node->safe_psql('postgres', 'CREATE DATABASE second');
 
 my $digest = 'SELECT count(*), sum(value) FROM t';
 
-# Segments, one of each insert, that the worker finds all at once: it leaves a table alone that another one maintains.
+# Works on a table while the worker leaves it alone, as it does where another one maintains it.
+sub undisturbed
+{
+	my ($database, $table, $work) = @_;
+	my $lock = $node->background_psql($database);
+
+	$lock->query_safe("BEGIN; LOCK TABLE $table IN SHARE UPDATE EXCLUSIVE MODE");
+	$work->();
+	$lock->query_safe('COMMIT');
+	$lock->quit;
+}
+
+sub insert
+{
+	my ($database, $time, $count) = @_;
+
+	$node->safe_psql($database, "INSERT INTO t SELECT $time, $_, g, g FROM generate_series(1, 100) g") for 1 .. $count;
+}
+
+# Segments, one of each insert, that the worker finds all at once.
 sub insert_together
 {
 	my ($database, $time, $count) = @_;
-	my $lock = $node->background_psql($database);
 
-	$lock->query_safe('BEGIN; LOCK TABLE t IN SHARE UPDATE EXCLUSIVE MODE');
-	$node->safe_psql($database, "INSERT INTO t SELECT $time, $_, g, g FROM generate_series(1, 100) g") for 1 .. $count;
-	$lock->query_safe('COMMIT');
-	$lock->quit;
+	undisturbed($database, 't', sub { insert($database, $time, $count) });
+}
+
+# Returns when the worker has been through the tables of database "postgres" since: the launcher asks for no worker before
+# the one before has ended.
+sub round_passes
+{
+	my $oid = $node->safe_psql('postgres', q(SELECT oid FROM pg_database WHERE datname = 'postgres'));
+	my $offset = -s $node->logfile;
+
+	$offset = $node->wait_for_log(qr/registering background worker "profstore compaction of database $oid"/, $offset) for 1 .. 2;
 }
 
 my $levels = q(SELECT string_agg(level || ':' || segments, ',' ORDER BY level) FROM profstore.segment_stats WHERE relation = 't'::regclass);
@@ -39,30 +65,35 @@ for my $database ('postgres', 'second')
 	is($node->safe_psql($database, $digest), '500|25250', "$database: merged, and the rows are the same");
 }
 
-# a bucket that still grows: few segments wait, many are merged
-$node->safe_psql('postgres', "INSERT INTO t SELECT now(), $_, g, g FROM generate_series(1, 100) g") for 1 .. 5;
-sleep 3;
+# a bucket that still grows, since it has not begun: few segments wait, many are merged
+my $tomorrow = q((date_trunc('day', now(), 'UTC') + interval '36 hours'));
+insert('postgres', $tomorrow, 5);
+round_passes();
 is($node->safe_psql('postgres', $levels), '0:5,2:1', 'few segments of the present wait for more');
-$node->safe_psql('postgres', "INSERT INTO t SELECT now(), $_, g, g FROM generate_series(1, 100) g") for 1 .. 32;
+insert('postgres', $tomorrow, 32);
 ok($node->poll_query_until('postgres', "SELECT EXISTS (SELECT FROM profstore.segment_stats WHERE relation = 't'::regclass AND level = 1)"),
 	'many are merged');
 is($node->safe_psql('postgres', $digest), '4200|212100', 'the rows are the same');
 
 # damage in one table does not keep others from being compacted
-$node->safe_psql('postgres', q(
-	INSERT INTO broken VALUES ('2026-01-01Z', 1, 1, 1);
-	UPDATE profstore.segments SET header = '' WHERE storage_id = profstore.storage_id('broken');
-	TRUNCATE t;
-));
+undisturbed('postgres', 'broken', sub {
+	$node->safe_psql('postgres', q(
+		INSERT INTO broken VALUES ('2026-01-01Z', 1, 1, 1);
+		UPDATE profstore.segments SET header = '' WHERE storage_id = profstore.storage_id('broken');
+		TRUNCATE t;
+	));
+});
 insert_together('postgres', "'2026-01-01Z'", 3);
 ok($node->poll_query_until('postgres', "SELECT ($levels) = '2:1'"), 'a damaged table beside it');
 ok($node->wait_for_log(qr/table "broken" is damaged/), 'which the log names');
 
-# off
-$node->append_conf('postgresql.conf', "profstore.compaction = off\n");
+# off, from when the launcher has read it: that is between two rounds, and changes the name that it goes by
+$node->append_conf('postgresql.conf', "profstore.compaction = off\napplication_name = 'it has read this'\n");
 $node->reload;
-sleep 3;
-$node->safe_psql('postgres', "INSERT INTO t SELECT '2026-01-01Z', $_, g, g FROM generate_series(1, 100) g") for 1 .. 3;
+$node->poll_query_until('postgres',
+	q(SELECT application_name = 'it has read this' FROM pg_stat_activity WHERE backend_type = 'profstore compaction launcher'))
+  or die 'the launcher does not read its settings';
+insert('postgres', "'2026-01-01Z'", 3);
 sleep 3;
 is($node->safe_psql('postgres', $levels), '0:3,2:1', 'off is off');
 is($node->safe_psql('postgres', q(SELECT profstore.compact('t') > 0)), 't', 'but the function works');
