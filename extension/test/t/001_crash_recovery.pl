@@ -39,6 +39,11 @@ sub run_client
 	close $log;
 }
 
+sub acknowledged
+{
+	return map { -e "$directory/$_" ? split /\n/, slurp_file("$directory/$_") : () } 1 .. $clients;
+}
+
 # Starts the server after its postmaster was killed: that one may not be reaped yet, and backends that have
 # not noticed keep the shared memory.
 sub start_again
@@ -69,7 +74,11 @@ for my $round (1 .. $crashes)
 		}
 		push @children, $pid;
 	}
-	sleep(1 + $round);
+	# some batches of every size, then any moment
+	my $enough = acknowledged() + 8 * $clients;
+	my $deadline = time() + $PostgreSQL::Test::Utils::timeout_default;
+	sleep(0.05) while acknowledged() < $enough && time() < $deadline;
+	sleep(rand(0.3));
 	my ($pid) = slurp_file($node->data_dir . '/postmaster.pid') =~ /^(\d+)/;
 	$node->kill9;
 	waitpid($_, 0) for @children;

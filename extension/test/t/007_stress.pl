@@ -2,7 +2,8 @@
 # acknowledged row is there once, nothing that was not committed is, and verify is silent; and so on a standby that has
 # followed, in a base backup, and after recovery to a restore point and to a transaction.
 #
-# PROFSTORE_STRESS_SECONDS sets the length (120 is the full one), PROFSTORE_TEST_SEED the killer's choices.
+# PROFSTORE_STRESS_SECONDS sets the length (120 is the full one; a slow machine takes longer, until there is enough to
+# see), PROFSTORE_TEST_SEED the killer's choices.
 use strict;
 use warnings;
 use PostgreSQL::Test::Cluster;
@@ -107,8 +108,8 @@ sub psql_file
 
 sub write_batches
 {
-	my ($writer, $first_batch, $deadline) = @_;
-	for (my $batch = $first_batch; time() < $deadline; $batch += $batches_per_session)
+	my ($writer, $first_batch) = @_;
+	for (my $batch = $first_batch; !-e "$directory/stop"; $batch += $batches_per_session)
 	{
 		my $script = join '', map { batch_script($writer, $_) } $batch .. $batch + $batches_per_session - 1;
 		sleep(0.2) if psql_file($primary, $script, "$directory/writer_$writer") != 0;
@@ -128,10 +129,12 @@ my @questions = (
 	"SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;\n"
 	  . "SELECT 'torn', count(*) FROM (SELECT stack_id / 100000, count(*) AS n, max(value) AS size FROM s WHERE series_id BETWEEN %d AND %d GROUP BY 1) AS x WHERE n <> size");
 
+my $answer = qr/^(?:torn|taken_back|moved)\|(.*)/;
+
 sub ask_questions
 {
-	my ($node, $name, $deadline) = @_;
-	while (time() < $deadline)
+	my ($node, $name) = @_;
+	until (-e "$directory/stop")
 	{
 		my $script = '';
 		for (1 .. 5)
@@ -147,8 +150,7 @@ sub ask_questions
 
 sub maintain
 {
-	my ($deadline) = @_;
-	for (my $round = 1; time() < $deadline; $round++)
+	for (my $round = 1; !-e "$directory/stop"; $round++)
 	{
 		psql_file($primary, "SELECT profstore.compact('s');\n" . ($round % 4 == 0 ? "VACUUM s0, s1, profstore.segments;\n" : '')
 			  . ($round % 10 == 0 ? "REINDEX TABLE CONCURRENTLY profstore.segments;\n" : '')
@@ -193,6 +195,26 @@ sub kill_something
 	return $type;
 }
 
+sub count_lines
+{
+	my ($pattern, @files) = @_;
+	return scalar grep { $_ =~ $pattern } map { -e "$directory/$_" ? split /\n/, slurp_file("$directory/$_") : () } @files;
+}
+
+sub is_enough
+{
+	return count_lines(qr/^ack/, map { "writer_$_" } 1 .. $writers) > 50 && count_lines($answer, map { "reader_$_" } 1 .. 4) > 10;
+}
+
+sub stop_children
+{
+	append_to_file("$directory/stop", '');
+	waitpid($_, 0) for @children;
+	unlink "$directory/stop";
+	@children = ();
+	return;
+}
+
 # Everybody at work for a while.
 my $phase = 0;
 
@@ -203,16 +225,17 @@ sub run_phase
 	my $first_batch = 1 + 10_000_000 * $phase++;
 	my %killed;
 
-	@children = ();
-	for my $writer (1 .. $writers) { in_child(sub { write_batches($writer, $first_batch, $deadline) }) }
-	for my $reader (1 .. 4) { in_child(sub { ask_questions($reader == 4 ? $standby : $primary, "reader_$reader", $deadline) }) }
-	in_child(sub { maintain($deadline) });
+	for my $writer (1 .. $writers) { in_child(sub { write_batches($writer, $first_batch) }) }
+	for my $reader (1 .. 4) { in_child(sub { ask_questions($reader == 4 ? $standby : $primary, "reader_$reader") }) }
+	in_child(sub { maintain() });
 	while ($with_kills && time() < $deadline - 2)
 	{
 		sleep(1 + rand(3));
 		$killed{ kill_something() }++;
 	}
-	waitpid($_, 0) for @children;
+	my $latest = $deadline + $PostgreSQL::Test::Utils::timeout_default;
+	sleep(0.1) while time() < $deadline || (time() < $latest && !is_enough());
+	stop_children();
 	$primary->poll_query_until('postgres', 'SELECT true') or die 'the server does not come back';
 	note 'killed: ' . join(', ', map { "$_ $killed{$_}" } sort keys %killed) if $with_kills;
 	return;
@@ -273,9 +296,9 @@ sub check_readers
 	{
 		for my $line (split /\n/, slurp_file("$directory/reader_$reader"))
 		{
-			next unless $line =~ /^(torn|taken_back|moved)\|(.*)/;
+			next unless $line =~ $answer;
 			$answers++;
-			$wrong++ if $2 ne '0';
+			$wrong++ if $1 ne '0';
 		}
 	}
 	cmp_ok($answers, '>', 10, "$answers answers to readers");
@@ -312,11 +335,9 @@ is_whole($standby, $now, 'the standby');
 # a base backup while compaction goes on
 $primary->safe_psql('postgres', q(INSERT INTO s SELECT '2026-01-01Z'::timestamptz + b * interval '1 s', 6, b, 1 FROM generate_series(1, 5) AS b));
 $now = $primary->safe_psql('postgres', $digest);
-my $until = time() + 4;
-@children = ();
-in_child(sub { maintain($until) });
+in_child(sub { maintain() });
 $primary->backup('later');
-waitpid($_, 0) for @children;
+stop_children();
 my $copy = PostgreSQL::Test::Cluster->new('copy');
 $copy->init_from_backup($primary, 'later');
 $copy->start;

@@ -65,13 +65,15 @@ sub in_child
 	push @children, $pid;
 }
 
-my $deadline = time() + 15;
+# until there was enough to see
+my $begin = time();
+my $deadline = $begin + $PostgreSQL::Test::Utils::timeout_default;
 for my $client (1 .. 3)
 {
 	in_child(sub {
 		open my $log, '>>', "$directory/$client" or die $!;
 		$log->autoflush(1);
-		for (my $batch = 1; time() < $deadline; $batch++)
+		for (my $batch = 1; !-e "$directory/stop"; $batch++)
 		{
 			my $size = (1, 100, 3000, 20000)[ ($batch + $client) % 4 ];
 			my $ok = $node->psql('postgres',
@@ -82,7 +84,7 @@ for my $client (1 .. 3)
 	});
 }
 in_child(sub {
-	while (time() < $deadline)
+	until (-e "$directory/stop")
 	{
 		$node->psql('postgres', q(SELECT profstore.compact('s')), stderr => \my $errors);
 		sleep(0.05);
@@ -91,7 +93,7 @@ in_child(sub {
 
 # kills backends, now and then the one that compacts, and the server as a whole
 my $kills = 0;
-while (time() < $deadline - 2)
+while (time() < $begin + 13 || ($kills < 2 && time() < $deadline))
 {
 	sleep(1 + rand());
 	my $victim = '';
@@ -100,6 +102,9 @@ while (time() < $deadline - 2)
 	next if $victim !~ /^\d+$/;
 	$kills += kill('KILL', $victim);
 }
+sub acknowledged { return map { split /\n/, slurp_file("$directory/$_") } 1 .. 3 }
+sleep(0.1) while (time() < $begin + 15 || acknowledged() < 11) && time() < $deadline;
+append_to_file("$directory/stop", '');
 waitpid($_, 0) for @children;
 cmp_ok($kills, '>', 1, "$kills backends killed");
 $node->poll_query_until('postgres', 'SELECT true') or die 'the server does not come back';
