@@ -8,6 +8,7 @@ use Test::More;
 
 my $old = PostgreSQL::Test::Cluster->new('old');
 $old->init;
+$old->append_conf('postgresql.conf', "autovacuum = off\n");    # whose lock would keep compaction away
 $old->start;
 $old->safe_psql('postgres', q(
 	CREATE EXTENSION profstore;

@@ -9,7 +9,7 @@ use Test::More;
 
 my $node = PostgreSQL::Test::Cluster->new('update');
 $node->init;
-$node->append_conf('postgresql.conf', "timezone = 'UTC'");
+$node->append_conf('postgresql.conf', "timezone = 'UTC'\nautovacuum = off\n");    # whose lock would keep compaction away
 $node->start;
 $node->safe_psql('postgres', 'CREATE ROLE test_collector');
 $node->safe_psql('postgres', 'CREATE ROLE test_reader');
