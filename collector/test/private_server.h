@@ -19,6 +19,7 @@
 #include <libpq-fe.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +115,15 @@ server_pid(const PrivateServer *server)
 	fclose(file);
 	assert_true(pid > 1);
 	return (pid_t) pid;
+}
+
+static inline bool
+server_has_pid_file(const PrivateServer *server)
+{
+	char path[PATH_MAX + 32];
+
+	snprintf(path, sizeof(path), "%s/postmaster.pid", server->data);
+	return access(path, F_OK) == 0;
 }
 
 /* A connection of the test's own. */

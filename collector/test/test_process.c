@@ -66,6 +66,25 @@ sample_of(pid_t pid)
 	return sample;
 }
 
+/* Files are closed at exec before the program has its arguments, which are the last that it gets. */
+static void
+wait_for_arguments(pid_t pid)
+{
+	char path[64];
+	char arguments[16];
+	size_t length;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	do
+	{
+		FILE *file = fopen(path, "re");
+
+		assert_non_null(file);
+		length = fread(arguments, 1, sizeof(arguments), file);
+		fclose(file);
+	} while (length != sizeof("sleep\000100") || memcmp(arguments, "sleep\000100", length) != 0);
+}
+
 /* Runs a program that sleeps; returns when it has been executed. */
 static pid_t
 start_sleeper(const char *path)
@@ -84,6 +103,7 @@ start_sleeper(const char *path)
 	close(fds[1]);
 	assert_int_equal(read(fds[0], &byte, 1), 0); /* closed by exec */
 	close(fds[0]);
+	wait_for_arguments(pid);
 	return pid;
 }
 
@@ -167,11 +187,8 @@ test_exec(void **state)
 	close(fds[0]);
 	before = sample_of(pid);
 	close(fds[1]);
-	do
-	{
-		usleep(1000);
-		after = sample_of(pid);
-	} while (after.arg_start == before.arg_start || after.arg_start == 0);
+	wait_for_arguments(pid);
+	after = sample_of(pid);
 	after.exec_id = before.exec_id + 1;
 	process = process_table_get(fixture->processes, &before, 1);
 	assert_int_equal(process_state(process), PROCESS_GONE);
