@@ -20,8 +20,8 @@
 
 #include "dictionary/cache.h"
 #include "dictionary/dictionary.h"
-#include "dictionary/epoch.h"
 #include "dictionary/series_classes.h"
+#include "dictionary/shared_trees.h"
 
 #define SCHEMA_NAME "profstore"
 
@@ -38,6 +38,18 @@ pfs_cache_context(void)
 		cache_context =
 			AllocSetContextCreate(TopMemoryContext, "profstore dictionary", ALLOCSET_DEFAULT_SIZES);
 	return cache_context;
+}
+
+const PfsEpoch *
+pfs_cache_epoch(void)
+{
+	return &cached_epoch;
+}
+
+Oid
+pfs_cache_made_for(void)
+{
+	return cached_for;
 }
 
 Oid
@@ -184,5 +196,6 @@ pfs_dictionary_init(void)
 		&cache_size_mb, 256, 16, INT_MAX, PGC_USERSET, GUC_UNIT_MB, NULL, NULL, NULL);
 	RegisterXactCallback(end_transaction, NULL);
 	RegisterSubXactCallback(end_subtransaction, NULL);
+	pfs_shared_trees_init();
 	pfs_series_classes_init();
 }

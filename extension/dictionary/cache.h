@@ -15,8 +15,14 @@
 #include "storage/lockdefs.h"
 #include "utils/relcache.h"
 
+#include "dictionary/epoch.h"
+
 /* Parent of all cached memory; made on first use. */
 MemoryContext pfs_cache_context(void);
+
+/* What the caches were filled under; OID of profstore.epoch, invalid where they are void. */
+const PfsEpoch *pfs_cache_epoch(void);
+Oid pfs_cache_made_for(void);
 
 /* Bytes that trees may take beside the names: what profstore.dictionary_cache_size leaves them. */
 Size pfs_cache_tree_bytes(void);

@@ -199,6 +199,12 @@ CREATE FUNCTION profstore.chunk_nodes(partition_id int4, node_count int4, first_
 	AS 'MODULE_PATHNAME', 'profstore_chunk_nodes';
 COMMENT ON FUNCTION profstore.chunk_nodes(int4, int4, int8, int8, bytea) IS 'internal: unpacks one row of stack_chunks';
 
+CREATE FUNCTION profstore.shared_cache(OUT partitions int8, OUT nodes int8, OUT bytes int8, OUT size int8, OUT copies int8,
+									   OUT misses int8, OUT evictions int8, OUT refusals int8)
+	LANGUAGE c VOLATILE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'profstore_shared_cache';
+COMMENT ON FUNCTION profstore.shared_cache() IS 'what sessions share of the stack dictionary, of all databases: partitions, nodes and bytes of profstore.shared_cache_size; partitions that sessions copied, did not find, pushed out, or found too large. Null where profstore is not preloaded';
+
 CREATE VIEW profstore.stacks AS
 	SELECT n.id, n.parent, n.location
 	FROM profstore.stack_chunks AS c,

@@ -29,14 +29,8 @@ grow(PfsTreeCache *cache, void *array, uint32 capacity, Size element)
 }
 
 static void
-reserve(PfsTreeCache *cache)
+set_capacity(PfsTreeCache *cache, uint32 capacity)
 {
-	uint32 capacity;
-
-	if (cache->capacity > PG_UINT32_MAX / 2)
-		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-						errmsg("dictionary partition %d has too many nodes", cache->partition_id)));
-	capacity = Max(MIN_CAPACITY, cache->capacity * 2);
 	cache->tree.ids = cache->ids = grow(cache, cache->ids, capacity, sizeof(int64));
 	cache->tree.parents = cache->parents = grow(cache, cache->parents, capacity, sizeof(uint32));
 	cache->tree.locations = cache->locations =
@@ -50,6 +44,26 @@ reserve(PfsTreeCache *cache)
 		cache->locations[0] = 0;
 	}
 	cache->capacity = capacity;
+}
+
+static void
+reserve(PfsTreeCache *cache)
+{
+	if (cache->capacity > PG_UINT32_MAX / 2)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("dictionary partition %d has too many nodes", cache->partition_id)));
+	set_capacity(cache, Max(MIN_CAPACITY, cache->capacity * 2));
+}
+
+void
+pfs_tree_fill(PfsTreeCache *cache, uint32 node_count, const int64 *ids, const uint32 *parents,
+			  const int32 *locations)
+{
+	set_capacity(cache, Max(MIN_CAPACITY, node_count + 1));
+	memcpy(cache->ids + 1, ids, node_count * sizeof(int64));
+	memcpy(cache->parents + 1, parents, node_count * sizeof(uint32));
+	memcpy(cache->locations + 1, locations, node_count * sizeof(int32));
+	cache->tree.node_count = node_count;
 }
 
 uint32

@@ -25,10 +25,11 @@ typedef struct PfsChildSlot
 
 typedef struct PfsTreeCache
 {
-	int32 partition_id; /* key of the table of trees */
-	bool changing;		/* set while nodes are added: an error in between leaves it set */
-	bool own;			/* holds nodes of the running transaction */
-	uint64 horizon;		/* chunks of transactions before this one are all here */
+	int32 partition_id;	 /* key of the table of trees */
+	bool changing;		 /* set while nodes are added: an error in between leaves it set */
+	bool own;			 /* holds nodes of the running transaction */
+	uint64 horizon;		 /* chunks of transactions before this one are all here */
+	uint32 shared_nodes; /* of the tree in shared memory when it was looked at last */
 	MemoryContext context;
 	Size bytes;		/* taken from context when it was looked at last */
 	dlist_node use; /* in the list of trees, latest used first */
@@ -53,6 +54,10 @@ typedef struct PfsTreeCache
 
 /* Sets up an empty tree; memory is taken from context. */
 void pfs_tree_init(PfsTreeCache *cache, int32 partition_id, MemoryContext context);
+
+/* Fills an empty tree with settled nodes 1 .. node_count; the arrays begin with that of index 1. */
+void pfs_tree_fill(PfsTreeCache *cache, uint32 node_count, const int64 *ids, const uint32 *parents,
+				   const int32 *locations);
 
 /* Appends a node, raising PROGRAM_LIMIT_EXCEEDED beyond 2^32 - 2 of them; its index holds until the tree is settled. */
 uint32 pfs_tree_append(PfsTreeCache *cache, int64 id, uint32 parent, int32 location);

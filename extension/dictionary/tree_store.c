@@ -30,6 +30,7 @@
 #include "dictionary/cache.h"
 #include "dictionary/chunk_format.h"
 #include "dictionary/chunk_rows.h"
+#include "dictionary/shared_trees.h"
 #include "dictionary/tree_store.h"
 
 #define NODE_NUMBER_MASK ((INT64CONST(1) << PFS_NODE_BITS) - 1)
@@ -299,6 +300,7 @@ pfs_tree_refresh(PfsTreeCache *cache)
 	cache->horizon = Max(cache->horizon, loading.horizon);
 	cache->changing = false;
 	count_bytes(cache);
+	pfs_shared_tree_offer(cache);
 
 	MemoryContextSwitchTo(caller);
 	MemoryContextDelete(scratch);
@@ -329,6 +331,8 @@ find_tree(int32 partition_id, bool *loaded)
 		cache = hash_search(trees, &partition_id, HASH_ENTER, NULL);
 		pfs_tree_init(cache, partition_id, context);
 		dlist_push_head(&uses, &cache->use);
+		cache->changing = true;
+		pfs_shared_tree_copy(cache);
 		pfs_tree_refresh(cache);
 	}
 	else

@@ -55,6 +55,7 @@ BEGIN
 		('heatmap', E'SELECT * FROM profstore.heatmap(\n  {type},\n  now() - interval ''2 minutes'', now())'),
 		('flamechart', E'SELECT * FROM profstore.flamechart(\n  {type},\n  now() - interval ''2 seconds'', now())'),
 		('last_scan', E'SELECT * FROM profstore.last_scan()'),
+		('shared_cache', E'SELECT * FROM profstore.shared_cache()'),
 		-- merging by hand
 		('merge_stacks(int8, int8)', E'SELECT profstore.merge_stacks(stack_id, value)\nFROM profstore.samples\nWHERE time >= now() - interval ''1 minute'''),
 		('merge_stacks(profstore.stack_sums)', E'SELECT profstore.merge_stacks(s) FROM unnest(\n  ''{"{0:1}","{0:2}"}''::profstore.stack_sums[]) s'),

@@ -1,0 +1,158 @@
+# What sessions share of the dictionary never tells them anything else than the tables do.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $type = 'cpu:cpu:nanoseconds:cpu:nanoseconds:delta';
+my $range = "'2026-03-01 00:00Z', '2026-03-02 00:00Z'";
+
+my $node = PostgreSQL::Test::Cluster->new('shared');
+$node->init(allows_streaming => 1);
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'profstore'\nprofstore.shared_cache_size = 1MB\nprofstore.compaction = off\nrestart_after_crash = on\nautovacuum = off\n");
+$node->start;
+
+# Locations 1 .. 200 are of functions f1 .. f200; prefix makes them differ from another database's.
+sub install
+{
+	my ($database, $prefix) = @_;
+	$node->safe_psql($database, "
+		CREATE EXTENSION profstore;
+		SELECT profstore.ensure_partitions('2026-03-01 00:00Z', '2026-03-01 00:00Z');
+		SELECT profstore.intern_series('{$type}', array['{}'::jsonb], '{1}');
+		SELECT profstore.intern_functions(names, names, array_fill('f.c'::text, ARRAY[200]), array_fill(0, ARRAY[200]))
+		FROM (SELECT ARRAY(SELECT '$prefix' || i FROM generate_series(1, 200) i) names) AS n;
+		SELECT profstore.intern_locations(array_fill(0, ARRAY[200]), array_fill(0::int8, ARRAY[200]), array_fill(1, ARRAY[200]),
+			ARRAY(SELECT generate_series(1, 200)), array_fill(0, ARRAY[200]));");
+}
+
+# Samples of count stacks of an executable: pairs of locations below the location root.
+sub samples
+{
+	my ($exe, $root, $count) = @_;
+	return "INSERT INTO profstore.samples SELECT '2026-03-01 00:00Z', 1, unnest(ids), 1
+		FROM profstore.intern_stacks('$exe', array_fill(3, ARRAY[$count]),
+			ARRAY(SELECT unnest(ARRAY[1 + g % 200, 1 + g / 200, $root]) FROM generate_series(0, $count - 1) AS g)) AS ids";
+}
+
+my $folded = "SELECT md5(string_agg(stack || ' ' || value, E'\\n' ORDER BY stack)) FROM profstore.folded('$type\{}', $range)";
+my $oracle = "
+	WITH RECURSIVE s AS (SELECT stack_id, sum(value) AS value FROM profstore.samples GROUP BY stack_id),
+	n AS MATERIALIZED (SELECT * FROM profstore.stacks),
+	walk AS (
+		SELECT stack_id, value, stack_id AS id, '' AS stack FROM s
+		UNION ALL
+		SELECT w.stack_id, w.value, n.parent, ';' || f.name || w.stack
+		FROM walk w JOIN n ON n.id = w.id JOIN profstore.locations l ON l.id = n.location JOIN profstore.functions f ON f.id = l.function_ids[1]),
+	whole AS (SELECT substr(stack, 2) AS stack, sum(value) AS value FROM walk WHERE id = 0 GROUP BY 1)
+	SELECT md5(string_agg(stack || ' ' || value, E'\\n' ORDER BY stack)) FROM whole";
+
+sub shared { return $node->safe_psql('postgres', "SELECT $_[0] FROM profstore.shared_cache()"); }
+
+sub tells_the_truth
+{
+	my ($server, $database, $name) = @_;
+	is($server->safe_psql($database, $folded), $server->safe_psql($database, $oracle), $name);
+}
+
+install('postgres', 'f');
+is(shared('partitions, nodes, bytes, size'), '0|0|0|1048576', 'empty at first');
+$node->safe_psql('postgres', samples('exe', 1, 1000));
+tells_the_truth($node, 'postgres', 'the session that fills it');
+is(shared('partitions, nodes, copies'), '1|1006|0', 'it is filled'); # 1 root, 5 below it, 1,000 leaves
+tells_the_truth($node, 'postgres', 'a session that copies');
+is(shared('partitions, nodes, copies'), '1|1006|1', 'it was copied');
+
+$node->safe_psql('postgres', samples('exe', 2, 10));
+tells_the_truth($node, 'postgres', 'a session that copies and reads what came later');
+is(shared('nodes, copies'), '1006|3', 'a little more is not worth a new copy');
+
+# nodes of a transaction are its own until it commits
+my $session = $node->background_psql('postgres');
+$session->query_safe('BEGIN');
+$session->query_safe(samples('exe', 3, 3000));
+is($session->query_safe($folded), $session->query_safe($oracle), 'a session that has added much');
+is(shared('nodes'), '1006', 'which it does not share');
+tells_the_truth($node, 'postgres', 'nor do others see it');
+$session->query_safe('ROLLBACK');
+tells_the_truth($node, 'postgres', 'nothing of what was rolled back');
+$session->query_safe('BEGIN; SAVEPOINT a');
+$session->query_safe(samples('exe', 4, 3000));
+$session->query_safe('ROLLBACK TO a');
+$session->query_safe(samples('exe', 5, 2000));
+$session->query_safe('COMMIT');
+is($session->query_safe($folded), $session->query_safe($oracle), 'what was committed');
+is(shared('nodes'), 1006 + 12 + 2011, 'is shared');
+tells_the_truth($node, 'postgres', 'as it was committed');
+
+# an older snapshot
+my $old = $node->background_psql('postgres');
+$old->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ');
+my $before = $old->query_safe($oracle);
+$node->safe_psql('postgres', samples('exe', 6, 4000));
+tells_the_truth($node, 'postgres', 'after much more');
+is($old->query_safe($folded), $before, 'a snapshot from before it');
+$old->query_safe('COMMIT');
+
+# a new epoch
+my $copies = shared('copies');
+$node->safe_psql('postgres', "SELECT profstore.intern_stacks('nobody', '{2}', '{1,2}')");
+$node->safe_psql('postgres', "SELECT profstore.collect_dictionary('0')") for 1 .. 2;
+tells_the_truth($node, 'postgres', 'after a collection');
+is(shared('copies'), $copies, 'nothing of the epoch before is copied');
+tells_the_truth($node, 'postgres', 'and again');
+is(shared('copies'), $copies + 1, 'but what came in its place');
+
+# another database, and the extension made anew
+$node->safe_psql('postgres', 'CREATE DATABASE second');
+install('second', 'g');
+$node->safe_psql('second', samples('exe', 7, 1000));
+tells_the_truth($node, 'second', 'another database') for 1 .. 2;
+$node->safe_psql('second', 'DROP EXTENSION profstore CASCADE; DROP SCHEMA profstore CASCADE');
+install('second', 'h');
+$node->safe_psql('second', samples('exe', 8, 2000));
+tells_the_truth($node, 'second', 'the extension made anew') for 1 .. 2;
+
+# more than there is room for
+is(shared('evictions, refusals'), '0|0', 'there was room for all');
+$node->safe_psql('postgres', samples("exe$_", $_, 9000)) for 10 .. 18;
+$copies = shared('copies');
+tells_the_truth($node, 'postgres', 'more partitions than fit') for 1 .. 3;
+cmp_ok(shared('copies'), '>', $copies, 'those that fit are copied');
+$node->safe_psql('postgres', $folded) for 1 .. 8;
+cmp_ok(shared('evictions'), '>', 0, 'some made room for others');
+cmp_ok(shared('partitions'), '>', 2, 'and several are there');
+cmp_ok(shared('bytes'), '<=', 1048576, 'in the memory that there is');
+$node->safe_psql('postgres', samples('large', 20, 36000));
+tells_the_truth($node, 'postgres', 'a partition that is too large') for 1 .. 2;
+cmp_ok(shared('refusals'), '>', 0, 'is not shared');
+
+# a standby has its own
+$node->backup('backup');
+my $standby = PostgreSQL::Test::Cluster->new('standby');
+$standby->init_from_backup($node, 'backup', has_streaming => 1);
+$standby->append_conf('postgresql.conf', 'profstore.shared_cache_size = 8MB');
+$standby->start;
+tells_the_truth($standby, 'postgres', 'a standby') for 1 .. 2;
+$node->safe_psql('postgres', samples('exe', 21, 500));
+$node->wait_for_catchup($standby);
+tells_the_truth($standby, 'postgres', 'a standby that reads what came later');
+cmp_ok($standby->safe_psql('postgres', 'SELECT copies FROM profstore.shared_cache()'), '>', 0, 'copies on the standby');
+$standby->stop;
+
+# all of it goes with a crash
+my $pid = $session->query_safe('SELECT pg_backend_pid()');
+my $log_at = -s $node->logfile;
+kill 'KILL', $pid;
+ok($node->wait_for_log(qr/all server processes terminated; reinitializing/, $log_at), 'the server starts anew');
+ok($node->poll_query_until('postgres', 'SELECT true'), 'it is back');
+is(shared('partitions, copies'), '0|0', 'without what was shared');
+tells_the_truth($node, 'postgres', 'after a crash') for 1 .. 2;
+
+$node->append_conf('postgresql.conf', "shared_preload_libraries = ''\n");
+$node->restart;
+is(shared('size IS NULL'), 't', 'nothing is shared where the library is not preloaded');
+tells_the_truth($node, 'postgres', 'but all is told');
+$node->stop;
+done_testing();
