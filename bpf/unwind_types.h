@@ -191,7 +191,8 @@ struct pfs_walk {
 	X(NO_RULE, "no_rule", "no rule covers the address, and frame pointers do not help")      \
 	X(READ_FAILED, "read_failed", "the stack could not be read (paged out, or not a stack)") \
 	X(BAD_FRAME, "bad_frame", "a rule led to a frame that cannot be")                        \
-	X(NO_REGISTERS, "no_registers", "the user registers could not be had")
+	X(NO_REGISTERS, "no_registers", "the user registers could not be had")                   \
+	X(STALE, "stale", "the rules were those of code whose place other code had taken")
 
 enum pfs_walk_status {
 #define PFS_WALK_ID(identifier, name, what) PFS_WALK_##identifier,

@@ -171,29 +171,63 @@ image_table_free(ImageTable *table)
 	free(table);
 }
 
+/*
+ * Is the open file what was mapped? Something else may be mapped there by now, or the pid be another process's. Some file
+ * systems show other inode numbers in mappings than fstat does: there the name decides.
+ */
+static bool
+is_file_of(int fd, const ProcMapping *mapping)
+{
+	char path[64];
+	char name[4096];
+	struct stat status;
+	ssize_t length;
+
+	if (fstat(fd, &status) != 0)
+		return false;
+	if (status.st_ino == mapping->inode)
+		return true;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	length = readlink(path, name, sizeof(name) - 1);
+	if (length < 0)
+		return false;
+	name[length] = '\0';
+	return proc_cut_deleted(name) == mapping->deleted && strcmp(name, mapping->name) == 0;
+}
+
 int
 image_acquire_mapping(ImageTable *table, uint32_t pid, const ProcMapping *mapping, Image **image)
 {
 	char path[4096 + 64];
 	struct stat status;
+	int error = ESTALE;
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid,
 			 (unsigned long long) mapping->start, (unsigned long long) mapping->end);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		error = errno;
+	else if (!is_file_of(fd, mapping))
+	{
+		close(fd);
+		fd = -1;
+	}
 	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, mapping->name);
 	if (fd < 0 && !mapping->deleted && mapping->name[0] == '/')
 	{
 		/* without CAP_CHECKPOINT_RESTORE, or with the mapping changed since: by name */
 		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-		if (fd >= 0 && (fstat(fd, &status) != 0 || status.st_ino != mapping->inode))
+		if (fd < 0)
+			error = errno;
+		else if (fstat(fd, &status) != 0 || status.st_ino != mapping->inode)
 		{
 			close(fd);
 			return -ESTALE;
 		}
 	}
 	if (fd < 0)
-		return -errno;
+		return -error;
 	return image_intern(table, fd, mapping->name, mapping->deleted ? "" : path, image);
 }
 

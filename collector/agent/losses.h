@@ -37,6 +37,7 @@ typedef enum LossKind
 	X(WALK_READ_FAILED, "stack_read_failed", LOSS_PARTIAL, "a part of the stack is paged out")    \
 	X(WALK_BAD_FRAME, "stack_bad_frame", LOSS_PARTIAL, "CFI that led to no frame")                \
 	X(WALK_NO_REGISTERS, "stack_no_registers", LOSS_PARTIAL, "32-bit code, or no registers")      \
+	X(WALK_STALE, "stack_stale", LOSS_PARTIAL, "code that took another's place a moment before")  \
 	X(PROCESS_GONE, "process_gone", LOSS_PARTIAL, "the process ended before it was looked at")    \
 	X(PROCESS_UNREADABLE, "process_unreadable", LOSS_PARTIAL, "no right to read its mappings")    \
 	X(ADDRESS_UNKNOWN, "address_unknown", LOSS_NOTE, "leaf frames in no code that is known")      \

@@ -1,6 +1,6 @@
 /*
  * past_images.c
- *		Images by process, newest first; a forked child shares its parent's mappings until one of them changes.
+ *		Images by process, newest first; a forked child shares its parent's mappings until one of them maps more.
  */
 #include "agent/past_images.h"
 
@@ -14,18 +14,24 @@
 #include "base/clock.h"
 #include "base/grow.h"
 
-#define MAX_MAPPINGS \
-	512 /* of an image; one with more is forgotten: JIT compilers live long enough for /proc */
-#define MAX_IMAGES 4 /* of a process */
+#define MAX_MAPPINGS 512 /* of an image, as they came */
+#define MAX_IMAGES	 4	 /* of a pid */
 
-/* Mappings of one image or, after fork, of several. */
+typedef struct PastMapping
+{
+	ProcMapping map; /* its name is ours */
+	uint64_t time_ns;
+} PastMapping;
+
+/* What one image mapped or, after fork, several. */
 typedef struct Layout
 {
 	uint32_t references;
+	bool whole;				 /* the image's beginning was seen, and nothing of it is forgotten */
+	uint64_t known_since_ns; /* what was mapped before may be missing */
 	size_t count;
 	size_t capacity;
-	ProcMapping *mappings; /* by ascending start; names are ours */
-	ProcMapping executable;
+	PastMapping *mappings; /* oldest first */
 } Layout;
 
 typedef struct PastImage
@@ -39,6 +45,7 @@ typedef struct PastProcess
 	uint32_t pid;
 	uint32_t count;
 	uint64_t mapped_ns;			  /* the last time */
+	uint64_t file_mapped_ns;	  /* … that code of a file took another's place */
 	PastImage images[MAX_IMAGES]; /* newest first */
 	UT_hash_handle hh;			  /* the table's order is that of the last event: oldest first */
 } PastProcess;
@@ -48,7 +55,12 @@ struct PastImages
 	Sideband *sideband; /* NULL: nothing is told */
 	size_t limit;
 	uint64_t forgotten_ns; /* what processes that are not known here mapped, they mapped before */
+	uint64_t updated_ns;   /* what was told up to here is taken in */
 	PastProcess *processes;
+	bool found_valid; /* the last process that was looked for: often the next one as well */
+	uint32_t found_pid;
+	PastProcess *found;
+	ProcMapping painted[2 * MAX_MAPPINGS]; /* what past_images_find returned */
 };
 
 /* Names of ours are const only to others. */
@@ -64,109 +76,157 @@ layout_release(Layout *layout)
 	if (layout == NULL || --layout->references > 0)
 		return;
 	for (size_t i = 0; i < layout->count; i++)
-		free_name(&layout->mappings[i]);
+		free_name(&layout->mappings[i].map);
 	free(layout->mappings);
-	free_name(&layout->executable);
 	free(layout);
 }
 
-static bool
-copy_mapping(const ProcMapping *from, ProcMapping *to)
+static Layout *
+layout_create(bool whole, uint64_t known_since_ns)
 {
-	*to = *from;
-	to->name = strdup(from->name);
-	return to->name != NULL;
+	Layout *layout = calloc(1, sizeof(*layout));
+
+	if (layout == NULL)
+		return NULL;
+	layout->references = 1;
+	layout->whole = whole;
+	layout->known_since_ns = known_since_ns;
+	return layout;
 }
 
-/* Appends behind all others. */
-static bool
-layout_append(Layout *layout, const ProcMapping *mapping)
+/* Forgets the older half. */
+static void
+layout_make_room(Layout *layout)
 {
-	if (layout->count >= MAX_MAPPINGS ||
-		grow_array(&layout->mappings, &layout->capacity, layout->count, sizeof(ProcMapping)) != 0 ||
-		!copy_mapping(mapping, &layout->mappings[layout->count]))
+	size_t dropped = layout->count / 2;
+
+	layout->whole = false;
+	layout->known_since_ns = layout->mappings[dropped - 1].time_ns;
+	for (size_t i = 0; i < dropped; i++)
+		free_name(&layout->mappings[i].map);
+	layout->count -= dropped;
+	memmove(layout->mappings, layout->mappings + dropped,
+			layout->count * sizeof(*layout->mappings));
+}
+
+static bool
+layout_append(Layout *layout, const ProcMapping *mapping, uint64_t time_ns)
+{
+	PastMapping *added;
+
+	if (layout->count >= MAX_MAPPINGS)
+		layout_make_room(layout);
+	if (grow_array(&layout->mappings, &layout->capacity, layout->count, sizeof(PastMapping)) != 0)
+		return false;
+	added = &layout->mappings[layout->count];
+	added->time_ns = time_ns;
+	added->map = *mapping;
+	added->map.name = strdup(mapping->name);
+	if (added->map.name == NULL)
 		return false;
 	layout->count++;
 	return true;
 }
 
-/* Appends what of a mapping lies in [start, end). */
-static bool
-layout_append_part(Layout *layout, const ProcMapping *mapping, uint64_t start, uint64_t end)
-{
-	ProcMapping part = *mapping;
-
-	if (part.start < start)
-	{
-		part.file_offset += start - part.start;
-		part.start = start;
-	}
-	if (part.end > end)
-		part.end = end;
-	return part.start >= part.end || layout_append(layout, &part);
-}
-
-/* The mappings of old, over which added is laid: a new layout, or NULL without memory or with too many. */
+/* One of our own with the same mappings; the reference to the old one is given back. NULL without memory. */
 static Layout *
-layout_with(const Layout *old, const ProcMapping *added)
+layout_unshare(Layout *shared)
 {
-	Layout *layout = calloc(1, sizeof(*layout));
-	bool placed = false;
-	bool good = layout != NULL;
+	Layout *layout;
 
-	if (good)
-		layout->references = 1;
-	for (size_t i = 0; good && i < old->count; i++)
+	if (shared->references == 1)
+		return shared;
+	layout = layout_create(shared->whole, shared->known_since_ns);
+	for (size_t i = 0; layout != NULL && i < shared->count; i++)
 	{
-		const ProcMapping *mapping = &old->mappings[i];
-
-		good = layout_append_part(layout, mapping, 0, added->start);
-		if (good && !placed && mapping->end > added->start)
+		if (!layout_append(layout, &shared->mappings[i].map, shared->mappings[i].time_ns))
 		{
-			placed = true;
-			good = layout_append(layout, added);
+			layout_release(layout);
+			layout = NULL;
 		}
-		good = good && layout_append_part(layout, mapping, added->end, UINT64_MAX);
 	}
-	if (good && !placed)
-		good = layout_append(layout, added);
-	if (good)
-	{
-		const ProcMapping *executable = &old->executable;
-
-		if (executable->name == NULL && added->name[0] == '/')
-			executable = added;
-		good = executable->name == NULL || copy_mapping(executable, &layout->executable);
-	}
-	if (good)
-		return layout;
-	layout_release(layout);
-	return NULL;
+	layout_release(shared);
+	return layout;
 }
 
-/* Compilers that write and execute in turn map the same code over and over. */
+static bool
+overlap(const ProcMapping *a, const ProcMapping *b)
+{
+	return a->start < b->end && b->start < a->end;
+}
+
+/*
+ * Does the mapping show what was there before? Compilers that write and execute in turn map the same code over and over; and
+ * where the protection of a part is changed, that part is told.
+ */
 static bool
 layout_has(const Layout *layout, const ProcMapping *mapping)
 {
-	for (size_t i = 0; i < layout->count; i++)
+	for (size_t i = layout->count; i-- > 0;)
 	{
-		const ProcMapping *known = &layout->mappings[i];
+		const ProcMapping *known = &layout->mappings[i].map;
 
-		if (known->start == mapping->start && known->end == mapping->end &&
-			known->file_offset == mapping->file_offset && known->device == mapping->device &&
-			known->inode == mapping->inode && strcmp(known->name, mapping->name) == 0)
-			return true;
+		if (overlap(known, mapping))
+			return known->start <= mapping->start && known->end >= mapping->end &&
+				   known->device == mapping->device && known->inode == mapping->inode &&
+				   (known->inode == 0 ||
+					mapping->file_offset - known->file_offset == mapping->start - known->start) &&
+				   strcmp(known->name, mapping->name) == 0;
 	}
 	return false;
 }
 
-static PastProcess *
-find_process(const PastImages *images, uint32_t pid)
+/*
+ * Lays a mapping over disjoint ones, by ascending start, and returns their number. It adds two at most: itself, and the
+ * second half of one that it splits.
+ */
+static size_t
+paint(ProcMapping *mappings, size_t count, const ProcMapping *added)
 {
-	PastProcess *process;
+	size_t first = 0;
+	size_t end;
+	ProcMapping head;
+	ProcMapping tail;
+	ProcMapping pieces[3];
+	size_t piece_count = 0;
 
-	HASH_FIND(hh, images->processes, &pid, sizeof(pid), process);
-	return process;
+	while (first < count && mappings[first].end <= added->start)
+		first++;
+	end = first;
+	while (end < count && mappings[end].start < added->end)
+		end++;
+	if (end > first)
+	{
+		head = mappings[first];
+		tail = mappings[end - 1];
+		if (head.start < added->start)
+		{
+			head.end = added->start;
+			pieces[piece_count++] = head;
+		}
+	}
+	pieces[piece_count++] = *added;
+	if (end > first && tail.end > added->end)
+	{
+		tail.file_offset += added->end - tail.start;
+		tail.start = added->end;
+		pieces[piece_count++] = tail;
+	}
+	memmove(&mappings[first + piece_count], &mappings[end], (count - end) * sizeof(*mappings));
+	memcpy(&mappings[first], pieces, piece_count * sizeof(*mappings));
+	return count - (end - first) + piece_count;
+}
+
+static PastProcess *
+find_process(PastImages *images, uint32_t pid)
+{
+	if (!images->found_valid || images->found_pid != pid)
+	{
+		HASH_FIND(hh, images->processes, &pid, sizeof(pid), images->found);
+		images->found_pid = pid;
+		images->found_valid = true;
+	}
+	return images->found;
 }
 
 static void
@@ -175,6 +235,7 @@ remove_process(PastImages *images, PastProcess *process)
 	if (images->forgotten_ns < process->mapped_ns)
 		images->forgotten_ns = process->mapped_ns;
 	HASH_DEL(images->processes, process);
+	images->found_valid = false;
 	for (uint32_t i = 0; i < process->count; i++)
 		layout_release(process->images[i].layout);
 	free(process);
@@ -218,50 +279,47 @@ touch_process(PastImages *images, uint32_t pid)
 		process->pid = pid;
 	}
 	HASH_ADD(hh, images->processes, pid, sizeof(process->pid), process);
+	images->found_valid = false;
 	return process;
 }
 
-/* Whatever was known of the pid was about another process. */
+/* What is known of the pid from before is about another process. */
 static void
 note_fork(PastImages *images, const SidebandEvent *event)
 {
-	PastProcess *process = find_process(images, event->pid);
-	PastProcess *parent;
-	Layout *layout;
+	const PastProcess *parent = find_process(images, event->parent_pid);
+	Layout *layout = parent != NULL && parent->count > 0 ? parent->images[0].layout : NULL;
+	PastProcess *process;
 
-	if (process != NULL)
-		remove_process(images, process);
-	parent = find_process(images, event->parent_pid);
-	layout = parent != NULL && parent->count > 0 ? parent->images[0].layout : NULL;
-	if (layout == NULL)
+	if (layout == NULL && find_process(images, event->pid) == NULL)
 		return;
-	layout->references++; /* before the parent can be pushed out */
+	if (layout != NULL)
+		layout->references++; /* before the parent can be pushed out */
 	process = touch_process(images, event->pid);
-	if (process != NULL)
-		add_image(process, event->time_ns, layout);
-	else
+	if (process == NULL)
 		layout_release(layout);
+	else
+	{
+		process->mapped_ns = event->time_ns;
+		process->file_mapped_ns = 0;
+		add_image(process, event->time_ns, layout);
+	}
 }
 
 static void
 note_exec(PastImages *images, const SidebandEvent *event)
 {
 	PastProcess *process = touch_process(images, event->pid);
-	Layout *layout;
 
-	if (process == NULL)
-		return;
-	layout = calloc(1, sizeof(*layout));
-	if (layout != NULL)
-		layout->references = 1;
-	add_image(process, event->time_ns, layout);
+	if (process != NULL)
+		add_image(process, event->time_ns, layout_create(true, 0));
 }
 
 static void
 note_map(PastImages *images, const SidebandEvent *event)
 {
 	PastProcess *process = touch_process(images, event->pid);
-	Layout *layout;
+	Layout **layout;
 
 	if (process == NULL)
 	{
@@ -269,12 +327,21 @@ note_map(PastImages *images, const SidebandEvent *event)
 		return;
 	}
 	process->mapped_ns = event->time_ns;
-	if (process->count == 0 || process->images[0].layout == NULL ||
-		layout_has(process->images[0].layout, &event->map))
+	if (process->count == 0)
+		add_image(process, 0, layout_create(false, images->forgotten_ns));
+	layout = &process->images[0].layout;
+	if (*layout == NULL)
+		*layout = layout_create(false, event->time_ns);
+	if (*layout == NULL || layout_has(*layout, &event->map))
 		return;
-	layout = layout_with(process->images[0].layout, &event->map);
-	layout_release(process->images[0].layout);
-	process->images[0].layout = layout;
+	if (event->map.inode != 0)
+		process->file_mapped_ns = event->time_ns;
+	*layout = layout_unshare(*layout);
+	if (*layout != NULL && !layout_append(*layout, &event->map, event->time_ns))
+	{
+		layout_release(*layout);
+		*layout = NULL;
+	}
 }
 
 void
@@ -331,8 +398,18 @@ past_images_listen(PastImages *images)
 void
 past_images_update(PastImages *images)
 {
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+
 	if (images->sideband != NULL)
 		sideband_read(images->sideband);
+	images->updated_ns = now_ns;
+}
+
+void
+past_images_update_to(PastImages *images, uint64_t time_ns)
+{
+	if (images->updated_ns < time_ns)
+		past_images_update(images);
 }
 
 void
@@ -342,33 +419,102 @@ past_images_follow_cpus(PastImages *images)
 		sideband_follow_cpus(images->sideband);
 }
 
-static const Layout *
-find_layout(const PastImages *images, uint32_t pid, uint64_t time_ns)
+/* The image that the process executed then; NULL: not known. */
+static const PastImage *
+find_image(PastImages *images, uint32_t pid, uint64_t time_ns)
 {
 	const PastProcess *process = find_process(images, pid);
 
 	for (uint32_t i = 0; process != NULL && i < process->count; i++)
 	{
 		if (process->images[i].since_ns <= time_ns)
-			return process->images[i].layout;
+			return &process->images[i];
 	}
 	return NULL;
 }
 
-size_t
-past_images_find(const PastImages *images, uint32_t pid, uint64_t time_ns,
-				 const ProcMapping **mappings)
+/* Its mappings, all of them; NULL: not known. */
+static const Layout *
+find_whole_layout(PastImages *images, uint32_t pid, uint64_t time_ns)
 {
-	const Layout *layout = find_layout(images, pid, time_ns);
+	const PastImage *image = find_image(images, pid, time_ns);
 
-	if (layout == NULL)
+	return image != NULL && image->layout != NULL && image->layout->whole ? image->layout : NULL;
+}
+
+size_t
+past_images_find(PastImages *images, uint32_t pid, uint64_t time_ns, const ProcMapping **mappings,
+				 uint64_t *last_ns)
+{
+	const Layout *layout = find_whole_layout(images, pid, time_ns);
+	size_t count = 0;
+
+	if (layout == NULL || layout->count == 0)
 		return 0;
-	*mappings = layout->mappings;
-	return layout->count;
+	for (size_t i = 0; i < layout->count; i++)
+		count = paint(images->painted, count, &layout->mappings[i].map);
+	*mappings = images->painted;
+	*last_ns = layout->mappings[layout->count - 1].time_ns;
+	return count;
+}
+
+const ProcMapping *
+past_images_executable(PastImages *images, uint32_t pid, uint64_t time_ns)
+{
+	const Layout *layout = find_whole_layout(images, pid, time_ns);
+
+	for (size_t i = 0; layout != NULL && i < layout->count; i++)
+	{
+		if (layout->mappings[i].map.name[0] == '/')
+			return &layout->mappings[i].map;
+	}
+	return NULL;
+}
+
+const ProcMapping *
+past_images_at(PastImages *images, uint32_t pid, uint64_t address, uint64_t time_ns)
+{
+	const PastImage *image = find_image(images, pid, time_ns);
+
+	if (image == NULL || image->layout == NULL)
+		return NULL;
+	for (size_t i = image->layout->count; i-- > 0;)
+	{
+		const PastMapping *mapping = &image->layout->mappings[i];
+
+		if (mapping->time_ns <= time_ns && mapping->map.start <= address &&
+			address < mapping->map.end)
+			return &mapping->map;
+	}
+	return NULL;
+}
+
+PastChange
+past_images_changed(PastImages *images, uint32_t pid, uint64_t address, uint64_t from_ns,
+					uint64_t to_ns)
+{
+	const PastProcess *process = find_process(images, pid);
+	const PastImage *image = find_image(images, pid, from_ns);
+
+	if (process == NULL)
+		return from_ns < images->forgotten_ns ? PAST_UNTOLD : PAST_UNCHANGED;
+	if (image == NULL || image->layout == NULL)
+		return PAST_UNTOLD;
+	for (size_t i = image->layout->count; i-- > 0;)
+	{
+		const PastMapping *mapping = &image->layout->mappings[i];
+
+		if (mapping->time_ns <= from_ns)
+			break;
+		if (mapping->time_ns <= to_ns && mapping->map.start <= address &&
+			address < mapping->map.end)
+			return PAST_CHANGED;
+	}
+	return from_ns < image->layout->known_since_ns ? PAST_UNTOLD : PAST_UNCHANGED;
 }
 
 uint64_t
-past_images_mapped_ns(const PastImages *images, uint32_t pid)
+past_images_mapped_ns(PastImages *images, uint32_t pid)
 {
 	const PastProcess *process = find_process(images, pid);
 
@@ -377,10 +523,10 @@ past_images_mapped_ns(const PastImages *images, uint32_t pid)
 	return process != NULL ? process->mapped_ns : images->forgotten_ns;
 }
 
-const ProcMapping *
-past_images_executable(const PastImages *images, uint32_t pid, uint64_t time_ns)
+uint64_t
+past_images_file_mapped_ns(PastImages *images, uint32_t pid)
 {
-	const Layout *layout = find_layout(images, pid, time_ns);
+	const PastProcess *process = find_process(images, pid);
 
-	return layout != NULL && layout->executable.name != NULL ? &layout->executable : NULL;
+	return process != NULL ? process->file_mapped_ns : 0;
 }

@@ -16,7 +16,7 @@
 
 #include <uthash.h>
 
-#include "base/grow.h"
+#include "base/clock.h"
 
 #define MAPS_LIMIT_BYTES   (64 * 1024 * 1024)
 #define CGROUP_LIMIT_BYTES (64 * 1024)
@@ -28,6 +28,9 @@
 #define REFRESH_NS		 (60 * NS_PER_S)  /* a mapping may be replaced unnoticed */
 #define FORGET_UNSEEN_NS (300 * NS_PER_S)
 
+#define TOLD_MAPPINGS 8
+#define DESCRIPTIONS  8
+
 typedef struct ProcessKey
 {
 	uint64_t start_time_ns;
@@ -35,13 +38,15 @@ typedef struct ProcessKey
 	uint64_t pid;
 } ProcessKey;
 
-typedef struct Mapping
+/* A description of the process that the unwinder has, or had. */
+typedef struct Described
 {
-	ProcMapping map; /* name points into the process's names */
-	MappingKind kind;
-	bool image_tried;
-	Image *image;
-} Mapping;
+	uint64_t taken_ns; /* the kernel may use it from here on … */
+	uint64_t
+		installed_ns;  /* … does from here on (UINT64_MAX: not yet), till the next one is there */
+	uint64_t begin_ns; /* when its mappings were read */
+	uint64_t end_ns;
+} Described;
 
 struct Process
 {
@@ -57,9 +62,11 @@ struct Process
 	uint64_t seen_ns;
 	uint64_t read_ns;
 	uint64_t reread_delay_ns;
-	Mapping *mappings; /* executable ones, by ascending start */
-	size_t mapping_count;
-	char *names; /* of the mappings */
+	MappingList mappings;
+	MappingList older;					  /* as they were read before, and not the same */
+	Mapping told[TOLD_MAPPINGS];		  /* by the side-band, and never seen; names are ours */
+	uint32_t told_next;					  /* the one that goes next */
+	Described descriptions[DESCRIPTIONS]; /* latest first; unused ones are zeroed */
 	char *exe;
 	Image *executable;
 	CgroupLabels cgroup;
@@ -78,134 +85,31 @@ struct ProcessTable
 };
 
 static void
-release_mappings(ProcessTable *table, Process *process)
+release_told(ProcessTable *table, Mapping *told)
 {
-	for (size_t i = 0; i < process->mapping_count; i++)
-		image_release(table->images, process->mappings[i].image);
-	free(process->mappings);
-	free(process->names);
-	process->mappings = NULL;
-	process->mapping_count = 0;
-	process->names = NULL;
+	image_release(table->images, told->image);
+	free((void *) (uintptr_t) told->map.name); /* const only to others */
+	memset(told, 0, sizeof(*told));
 }
 
 /* Everything but the process itself. */
 static void
 release_process(ProcessTable *table, Process *process)
 {
-	release_mappings(table, process);
+	mapping_list_release(table->images, &process->mappings);
+	mapping_list_release(table->images, &process->older);
+	for (int i = 0; i < TOLD_MAPPINGS; i++)
+		release_told(table, &process->told[i]);
 	image_release(table->images, process->executable);
 	free(process->exe);
 	process->executable = NULL;
 	process->exe = NULL;
 }
 
-static MappingKind
-mapping_kind(const ProcMapping *map)
-{
-	if (strcmp(map->name, "[vdso]") == 0)
-		return MAPPING_VDSO;
-	if (map->inode != 0)
-		return MAPPING_FILE;
-	/*
-	 * "[anon:…]" is memory that was named with prctl; "[heap]" and "[stack]" may be executable too
-	 */
-	if (map->name[0] == '\0' || strncmp(map->name, "[anon", 5) == 0 ||
-		strcmp(map->name, "[heap]") == 0 || strncmp(map->name, "[stack", 6) == 0)
-		return MAPPING_ANONYMOUS;
-	return MAPPING_OTHER;
-}
-
-static bool
-same_mapping(const ProcMapping *a, const ProcMapping *b)
-{
-	return a->start == b->start && a->end == b->end && a->file_offset == b->file_offset &&
-		   a->device == b->device && a->inode == b->inode && strcmp(a->name, b->name) == 0;
-}
-
-/* Images that were opened already move over to the mappings read anew; both lists ascend. */
-static void
-carry_images(Process *process, Mapping *mappings, size_t count)
-{
-	size_t old = 0;
-
-	for (size_t i = 0; i < count; i++)
-	{
-		while (old < process->mapping_count &&
-			   process->mappings[old].map.start < mappings[i].map.start)
-			old++;
-		if (old < process->mapping_count && mappings[i].image == NULL &&
-			same_mapping(&process->mappings[old].map, &mappings[i].map))
-		{
-			mappings[i].image = process->mappings[old].image;
-			mappings[i].image_tried = process->mappings[old].image_tried;
-			process->mappings[old].image = NULL;
-		}
-	}
-}
-
-/* Replaces the names, which point into the text of the maps file, by copies in one block. */
-static int
-keep_names(Mapping *mappings, size_t count, char **block)
-{
-	size_t bytes = 1;
-	char *next;
-
-	for (size_t i = 0; i < count; i++)
-		bytes += strlen(mappings[i].map.name) + 1;
-	*block = malloc(bytes);
-	if (*block == NULL)
-		return -ENOMEM;
-	next = *block;
-	for (size_t i = 0; i < count; i++)
-	{
-		size_t length = strlen(mappings[i].map.name) + 1;
-
-		memcpy(next, mappings[i].map.name, length);
-		mappings[i].map.name = next;
-		next += length;
-	}
-	return 0;
-}
-
-/*
- * Executable lines of a maps file; text is changed. What was parsed is the caller's to free, also
- * on failure.
- */
-static int
-parse_mappings(char *text, Mapping **mappings, size_t *count)
-{
-	size_t capacity = 0;
-	char *line = text;
-
-	*mappings = NULL;
-	*count = 0;
-	while (*line != '\0')
-	{
-		char *newline = strchr(line, '\n');
-		Mapping mapping = { 0 };
-		bool executable;
-
-		if (newline != NULL)
-			*newline = '\0';
-		if (proc_maps_parse_line(line, &mapping.map, &executable) == 0 && executable)
-		{
-			if (grow_array(mappings, &capacity, *count, sizeof(Mapping)) != 0)
-				return -ENOMEM;
-			mapping.kind = mapping_kind(&mapping.map);
-			(*mappings)[(*count)++] = mapping;
-		}
-		line = newline != NULL ? newline + 1 : line + strlen(line);
-	}
-	return 0;
-}
-
 /* What /proc tells about a process, until it is known to be about the image that was sampled. */
 typedef struct Snapshot
 {
-	Mapping *mappings;
-	size_t mapping_count;
-	char *names;
+	MappingList mappings;
 	char exe[EXE_PATH_BYTES]; /* "" where not known */
 	Image *executable;
 	CgroupLabels cgroup;
@@ -218,14 +122,16 @@ read_mappings(ProcessTable *table, uint32_t pid, Snapshot *snapshot)
 	char *text;
 	int result;
 
+	uint64_t begin_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+
 	table->stats.map_reads++;
 	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
 	result = proc_file_read(path, MAPS_LIMIT_BYTES, &text, NULL);
 	if (result != 0)
 		return result;
-	result = parse_mappings(text, &snapshot->mappings, &snapshot->mapping_count);
-	if (result == 0)
-		result = keep_names(snapshot->mappings, snapshot->mapping_count, &snapshot->names);
+	result = mapping_list_parse(text, &snapshot->mappings);
+	snapshot->mappings.begin_ns = begin_ns;
+	snapshot->mappings.end_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	free(text);
 	return result;
 }
@@ -270,7 +176,7 @@ take_snapshot(ProcessTable *table, const Process *process, Snapshot *snapshot)
 
 	memset(snapshot, 0, sizeof(*snapshot));
 	result = read_mappings(table, pid, snapshot);
-	if (result == 0 && snapshot->mapping_count == 0)
+	if (result == 0 && snapshot->mappings.count == 0)
 		result = -ESRCH; /* it has given up its memory and waits for its parent */
 	if (result != 0)
 		return result;
@@ -287,52 +193,26 @@ take_snapshot(ProcessTable *table, const Process *process, Snapshot *snapshot)
 static void
 discard_snapshot(ProcessTable *table, Snapshot *snapshot)
 {
-	for (size_t i = 0; i < snapshot->mapping_count; i++)
-		image_release(table->images, snapshot->mappings[i].image);
-	free(snapshot->mappings);
-	free(snapshot->names);
+	mapping_list_release(table->images, &snapshot->mappings);
 	image_release(table->images, snapshot->executable);
-}
-
-/* NULL where the mapping has no file, or it cannot be opened; tried once. */
-static Image *
-mapping_image(ProcessTable *table, const Process *process, Mapping *mapping)
-{
-	if (!mapping->image_tried)
-	{
-		mapping->image_tried = true;
-		if (mapping->kind == MAPPING_VDSO)
-			mapping->image = image_acquire_vdso(table->images);
-		else if (mapping->kind == MAPPING_FILE &&
-				 image_acquire_mapping(table->images, process->files_pid, &mapping->map,
-									   &mapping->image) != 0)
-			mapping->image = NULL;
-	}
-	return mapping->image;
-}
-
-/* Files are opened while the process lives; their unwind tables may come later. */
-static void
-open_images(ProcessTable *table, Process *process)
-{
-	for (size_t i = 0; i < process->mapping_count; i++)
-		(void) mapping_image(table, process, &process->mappings[i]);
 }
 
 bool
 process_take_description(ProcessTable *table, Process *process, ProcessDescription *description)
 {
+	const MappingList *list = &process->mappings;
+
 	if (process->described || process->state != PROCESS_LIVE)
 		return false;
-	description->mappings = calloc(process->mapping_count + 1, sizeof(*description->mappings));
+	description->mappings = calloc(list->count + 1, sizeof(*description->mappings));
 	if (description->mappings == NULL)
 		return false;
 	description->identity = process_identity(process);
 	description->count = 0;
-	for (size_t i = 0; i < process->mapping_count; i++)
+	for (size_t i = 0; i < list->count; i++)
 	{
-		Mapping *mapping = &process->mappings[i];
-		Image *image = mapping_image(table, process, mapping);
+		Mapping *mapping = &list->mappings[i];
+		Image *image = mapping_open(table->images, process->files_pid, mapping);
 
 		if (mapping->kind == MAPPING_OTHER || (mapping->kind != MAPPING_ANONYMOUS && image == NULL))
 			continue;
@@ -344,7 +224,17 @@ process_take_description(ProcessTable *table, Process *process, ProcessDescripti
 	}
 	process->described = true;
 	process->in_unwinder = true;
+	memmove(&process->descriptions[1], &process->descriptions[0],
+			(DESCRIPTIONS - 1) * sizeof(Described));
+	process->descriptions[0] = (Described){ (uint64_t) clock_ns(CLOCK_MONOTONIC), UINT64_MAX,
+											list->begin_ns, list->end_ns };
 	return true;
+}
+
+void
+process_described(Process *process, uint64_t now_ns)
+{
+	process->descriptions[0].installed_ns = now_ns;
 }
 
 void
@@ -355,14 +245,25 @@ process_description_fini(ImageTable *images, ProcessDescription *description)
 	free(description->mappings);
 }
 
+/* Files are opened while the process lives; their unwind tables may come later. */
 static void
-install_snapshot(ProcessTable *table, Process *process, const Snapshot *snapshot)
+open_images(ProcessTable *table, Process *process)
 {
-	carry_images(process, snapshot->mappings, snapshot->mapping_count);
-	release_mappings(table, process);
+	for (size_t i = 0; i < process->mappings.count; i++)
+		(void) mapping_open(table->images, process->files_pid, &process->mappings.mappings[i]);
+}
+
+static void
+install_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
+{
+	if (mapping_list_inherit(table->images, &process->mappings, &snapshot->mappings))
+		mapping_list_release(table->images, &process->mappings);
+	else
+	{
+		mapping_list_release(table->images, &process->older);
+		process->older = process->mappings;
+	}
 	process->mappings = snapshot->mappings;
-	process->mapping_count = snapshot->mapping_count;
-	process->names = snapshot->names;
 	process->cgroup = snapshot->cgroup;
 	if (process->exe == NULL && snapshot->exe[0] != '\0')
 		process->exe = strdup(snapshot->exe);
@@ -373,44 +274,56 @@ install_snapshot(ProcessTable *table, Process *process, const Snapshot *snapshot
 	open_images(table, process);
 }
 
+/* By whose root files may be looked up by name: the process's own, its parent's, or ours (0). */
+static uint32_t
+root_pid(const Process *process)
+{
+	if (kill((pid_t) process->key.pid, 0) == 0)
+		return (uint32_t) process->key.pid;
+	return kill((pid_t) process->parent_pid, 0) == 0 ? process->parent_pid : 0;
+}
+
 /* What the side-band told of a process that /proc no longer knows. Its files may be open already, or be opened by name. */
 static int
 take_past_snapshot(ProcessTable *table, const Process *process, Snapshot *snapshot)
 {
 	uint32_t pid = (uint32_t) process->key.pid;
-	uint32_t root_pid = kill((pid_t) process->parent_pid, 0) == 0 ? process->parent_pid : 0;
+	uint32_t root = root_pid(process);
+	MappingList *list = &snapshot->mappings;
 	const ProcMapping *executable;
 	const ProcMapping *maps;
+	uint64_t last_ns;
 	size_t count;
+	int result;
 
 	memset(snapshot, 0, sizeof(*snapshot));
 	if (table->past == NULL)
 		return -ESRCH;
 	past_images_update(table->past);
-	count = past_images_find(table->past, pid, process->sampled_ns, &maps);
 	executable = past_images_executable(table->past, pid, process->sampled_ns);
+	count = past_images_find(table->past, pid, process->sampled_ns, &maps, &last_ns);
 	if (count == 0 || executable == NULL)
 		return -ESRCH;
-	snapshot->mappings = calloc(count, sizeof(*snapshot->mappings));
-	if (snapshot->mappings == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < count; i++)
+	result = mapping_list_make(maps, count, list);
+	if (result != 0)
+		return result;
+	list->begin_ns = last_ns;
+	list->end_ns = last_ns;
+	for (size_t i = 0; i < list->count; i++)
 	{
-		Mapping *mapping = &snapshot->mappings[snapshot->mapping_count++];
+		Mapping *mapping = &list->mappings[i];
 
-		mapping->map = maps[i];
-		mapping->kind = mapping_kind(&maps[i]);
 		mapping->image_tried = mapping->kind == MAPPING_FILE;
 		if (mapping->image_tried &&
-			image_acquire_past(table->images, root_pid, &maps[i], &mapping->image) != 0)
+			image_acquire_past(table->images, root, &mapping->map, &mapping->image) != 0)
 			mapping->image = NULL;
 	}
 	snprintf(snapshot->exe, sizeof(snapshot->exe), "%s", executable->name);
 	if (process->executable == NULL &&
-		image_acquire_past(table->images, root_pid, executable, &snapshot->executable) != 0)
+		image_acquire_past(table->images, root, executable, &snapshot->executable) != 0)
 		snapshot->executable = NULL;
 	read_cgroup(process->parent_pid, &snapshot->cgroup);
-	return keep_names(snapshot->mappings, snapshot->mapping_count, &snapshot->names);
+	return 0;
 }
 
 /* Reads all about a process; what is known stays where it has ended since. */
@@ -491,24 +404,14 @@ inherit(ProcessTable *table, Process *process)
 	if (parent->arg_start != process->arg_start || parent->key.exec_id != process->key.exec_id)
 		return;
 	memset(&snapshot, 0, sizeof(snapshot));
-	snapshot.mappings = calloc(parent->mapping_count + 1, sizeof(Mapping));
-	if (snapshot.mappings == NULL)
+	if (mapping_list_copy(table->images, &parent->mappings, &snapshot.mappings) != 0)
+	{
+		discard_snapshot(table, &snapshot);
 		return;
-	memcpy(snapshot.mappings, parent->mappings, parent->mapping_count * sizeof(Mapping));
-	snapshot.mapping_count = parent->mapping_count;
+	}
 	snapshot.cgroup = parent->cgroup;
 	snprintf(snapshot.exe, sizeof(snapshot.exe), "%s", process_exe(parent));
 	snapshot.executable = parent->executable;
-	if (keep_names(snapshot.mappings, snapshot.mapping_count, &snapshot.names) != 0)
-	{
-		free(snapshot.mappings);
-		return;
-	}
-	for (size_t i = 0; i < snapshot.mapping_count; i++)
-	{
-		if (snapshot.mappings[i].image != NULL)
-			image_retain(table->images, snapshot.mappings[i].image);
-	}
 	if (snapshot.executable != NULL)
 		image_retain(table->images, snapshot.executable);
 	install_snapshot(table, process, &snapshot);
@@ -629,73 +532,173 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 	return process;
 }
 
-static Mapping *
-find_mapping(const Process *process, uint64_t address)
+static PastChange
+changed_between(const ProcessTable *table, const Process *process, uint64_t address, uint64_t a_ns,
+				uint64_t b_ns)
 {
-	size_t low = 0;
-	size_t high = process->mapping_count;
+	if (table->past == NULL)
+		return PAST_UNTOLD;
+	return past_images_changed(table->past, (uint32_t) process->key.pid, address,
+							   a_ns < b_ns ? a_ns : b_ns, a_ns < b_ns ? b_ns : a_ns);
+}
 
-	while (low < high)
+/* Is what a list shows at the address what was there at time_ns? */
+static PastChange
+list_changed(const ProcessTable *table, const Process *process, const MappingList *list,
+			 uint64_t address, uint64_t time_ns)
+{
+	return changed_between(table, process, address,
+						   time_ns < list->begin_ns ? time_ns : list->begin_ns,
+						   time_ns > list->end_ns ? time_ns : list->end_ns);
+}
+
+/* A mapping that the side-band told of, with its file where that can be had. */
+static Mapping *
+get_told(ProcessTable *table, Process *process, const ProcMapping *map)
+{
+	Mapping *told;
+
+	for (int i = 0; i < TOLD_MAPPINGS; i++)
 	{
-		size_t middle = low + (high - low) / 2;
-
-		if (process->mappings[middle].map.end <= address)
-			low = middle + 1;
-		else
-			high = middle;
+		told = &process->told[i];
+		if (told->map.name != NULL && told->map.start == map->start && told->map.end == map->end &&
+			told->map.file_offset == map->file_offset && told->map.inode == map->inode &&
+			told->map.device == map->device && strcmp(told->map.name, map->name) == 0)
+			return told;
 	}
-	if (low < process->mapping_count && process->mappings[low].map.start <= address)
-		return &process->mappings[low];
+	told = &process->told[process->told_next++ % TOLD_MAPPINGS];
+	release_told(table, told);
+	told->map = *map;
+	told->map.name = strdup(map->name);
+	if (told->map.name == NULL)
+		return NULL;
+	told->kind = mapping_kind(map);
+	told->image_tried = true;
+	if (told->kind == MAPPING_FILE &&
+		image_acquire_past(table->images, root_pid(process), map, &told->image) != 0)
+		told->image = NULL;
+	return told;
+}
+
+/*
+ * The mapping of an address at time_ns: as it was seen, where that holds for the time; else as it was told. Where not all was
+ * told, what was seen is taken, unless it was seen otherwise before.
+ */
+static Mapping *
+mapping_at(ProcessTable *table, Process *process, uint64_t address, uint64_t time_ns)
+{
+	Mapping *mapping = mapping_list_find(&process->mappings, address);
+	Mapping *older = mapping_list_find(&process->older, address);
+	PastChange change = list_changed(table, process, &process->mappings, address, time_ns);
+	const ProcMapping *told;
+
+	if (mapping != NULL && change == PAST_UNCHANGED)
+		return mapping;
+	if (older != NULL &&
+		list_changed(table, process, &process->older, address, time_ns) == PAST_UNCHANGED)
+		return older;
+	if (table->past == NULL)
+		return mapping;
+	told = past_images_at(table->past, (uint32_t) process->key.pid, address, time_ns);
+	if (told != NULL)
+		return get_told(table, process, told);
+	if (change != PAST_UNTOLD)
+		return NULL;
+	if (mapping == NULL || older == NULL || mapping->image == older->image)
+		return mapping;
 	return NULL;
 }
 
-static Mapping *
-find_mapping_or_reread(ProcessTable *table, Process *process, uint64_t address, uint64_t now_ns)
+bool
+process_covers(const Process *process, uint64_t address)
 {
-	Mapping *mapping = find_mapping(process, address);
+	return mapping_list_find(&process->mappings, address) != NULL;
+}
 
-	if (mapping != NULL || now_ns - process->read_ns < process->reread_delay_ns)
-		return mapping;
+void
+process_seek(ProcessTable *table, Process *process, uint64_t address, uint64_t now_ns)
+{
+	if (process->state != PROCESS_LIVE || process_covers(process, address) ||
+		now_ns - process->read_ns < process->reread_delay_ns)
+		return;
 	read_process(table, process, now_ns);
-	mapping = find_mapping(process, address);
-	if (mapping != NULL)
+	if (process_covers(process, address))
 		process->reread_delay_ns = REREAD_FIRST_NS;
 	else if (process->reread_delay_ns < REREAD_LAST_NS)
 		process->reread_delay_ns *= 2;
-	return mapping;
 }
 
 bool
-process_resolve(ProcessTable *table, Process *process, uint64_t address, bool is_leaf,
-				uint64_t now_ns, ProcessAddress *result)
+process_resolve(ProcessTable *table, Process *process, uint64_t address, uint64_t time_ns,
+				bool is_leaf, uint64_t now_ns, ProcessAddress *result)
 {
 	Mapping *mapping;
 
 	if (process->state != PROCESS_LIVE)
 		return false;
-	mapping = is_leaf ? find_mapping_or_reread(table, process, address, now_ns)
-					  : find_mapping(process, address);
+	mapping = mapping_at(table, process, address, time_ns);
+	if (mapping == NULL && is_leaf)
+	{
+		process_seek(table, process, address, now_ns);
+		mapping = mapping_at(table, process, address, time_ns);
+	}
 	if (mapping == NULL)
 		return false;
 	result->kind = mapping->kind;
-	result->image = mapping_image(table, process, mapping);
+	result->image = mapping_open(table->images, process->files_pid, mapping);
 	result->address = address;
 	if (mapping->image != NULL)
 		result->address = address - mapping->map.start + mapping->map.file_offset;
 	return true;
 }
 
+bool
+process_walk_held(ProcessTable *table, const Process *process, uint64_t address, uint64_t time_ns,
+				  bool late)
+{
+	uint64_t from_ns = time_ns;
+	uint64_t to_ns = time_ns;
+
+	/* all descriptions that the kernel may have followed then */
+	for (int i = 0; i < DESCRIPTIONS; i++)
+	{
+		const Described *described = &process->descriptions[i];
+
+		if (described->taken_ns == 0)
+			break;
+		if (!late && described->taken_ns > time_ns)
+			continue;
+		if (described->begin_ns < from_ns)
+			from_ns = described->begin_ns;
+		if (described->end_ns > to_ns)
+			to_ns = described->end_ns;
+		if (late || described->installed_ns <= time_ns)
+			break;
+	}
+	return changed_between(table, process, address, from_ns, to_ns) != PAST_CHANGED;
+}
+
+void
+process_follow(ProcessTable *table, Process *process, uint64_t now_ns)
+{
+	if (process->state == PROCESS_LIVE && table->past != NULL &&
+		now_ns - process->read_ns >= REREAD_FIRST_NS &&
+		past_images_file_mapped_ns(table->past, (uint32_t) process->key.pid) >
+			process->mappings.begin_ns)
+		read_process(table, process, now_ns);
+}
+
 void
 process_reread_before(ProcessTable *table, Process *process, uint64_t moment_ns, uint64_t now_ns)
 {
-	if (process->state == PROCESS_LIVE && process->read_ns < moment_ns)
+	if (process->state == PROCESS_LIVE && process->mappings.begin_ns < moment_ns)
 		read_process(table, process, now_ns);
 }
 
 uint64_t
 process_read_ns(const Process *process)
 {
-	return process->read_ns;
+	return process->mappings.begin_ns;
 }
 
 void

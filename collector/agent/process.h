@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "agent/image.h"
+#include "agent/mapping_list.h"
 #include "agent/past_images.h"
 #include "agent/unwind_tables.h"
 #include "events.h"
@@ -27,14 +28,6 @@ typedef enum ProcessState
 	PROCESS_GONE,		/* ended, or executed another image, before they could be read */
 	PROCESS_UNREADABLE, /* no right to read them */
 } ProcessState;
-
-typedef enum MappingKind
-{
-	MAPPING_FILE,
-	MAPPING_VDSO,
-	MAPPING_ANONYMOUS, /* executable memory without a file: a JIT compiler's */
-	MAPPING_OTHER,	   /* [vsyscall], [uprobes] */
-} MappingKind;
 
 typedef struct Process Process;
 typedef struct ProcessTable ProcessTable;
@@ -74,18 +67,27 @@ void process_table_remember(ProcessTable *table, PastImages *past);
 Process *process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t now_ns);
 
 /*
- * False where no executable mapping covers the address. For an address that was executing
- * (is_leaf) the mappings are then read again, at most every 10 ms, more and more rarely where
- * that does not help; what a broken walk took for a caller is no reason to.
+ * What lay at the address at time_ns, which is in the past. False where no executable mapping is known to have covered it, or
+ * which one it was is not. An address that was executing (is_leaf) is sought then; what a broken walk took for a caller is no
+ * reason to.
  */
-bool process_resolve(ProcessTable *table, Process *process, uint64_t address, bool is_leaf,
-					 uint64_t now_ns, ProcessAddress *result);
+bool process_resolve(ProcessTable *table, Process *process, uint64_t address, uint64_t time_ns,
+					 bool is_leaf, uint64_t now_ns, ProcessAddress *result);
+
+/* Do the mappings, as they were read last, cover the address? */
+bool process_covers(const Process *process, uint64_t address);
+
+/* Reads them again where they do not, at most every 10 ms, more and more rarely where that does not help. */
+void process_seek(ProcessTable *table, Process *process, uint64_t address, uint64_t now_ns);
+
+/* Reads the mappings again where code of files was mapped since, unless they were read within 10 ms. */
+void process_follow(ProcessTable *table, Process *process, uint64_t now_ns);
 
 /* Reads the mappings again where they were read before a moment of CLOCK_MONOTONIC. */
 void process_reread_before(ProcessTable *table, Process *process, uint64_t moment_ns,
 						   uint64_t now_ns);
 
-/* When the mappings were read, CLOCK_MONOTONIC. */
+/* When reading of the mappings began, CLOCK_MONOTONIC. */
 uint64_t process_read_ns(const Process *process);
 
 /* Forgets processes that ended or were not seen for some minutes. Call about once a minute. */
@@ -108,10 +110,18 @@ typedef struct ProcessDescription
 
 /*
  * True where the unwinder has not got the mappings as they are: the caller gives it the
- * description and ends that with process_description_fini.
+ * description, says so by process_described, and ends that with process_description_fini.
  */
 bool process_take_description(ProcessTable *table, Process *process,
 							  ProcessDescription *description);
+void process_described(Process *process, uint64_t now_ns);
+
+/*
+ * Did the unwinder's rules for an address belong to the code that was there at time_ns? Asked of the kernel's walk, or, with
+ * late, of one that is made now.
+ */
+bool process_walk_held(ProcessTable *table, const Process *process, uint64_t address,
+					   uint64_t time_ns, bool late);
 void process_description_fini(ImageTable *images, ProcessDescription *description);
 
 /* One process after the other that was described and is no longer in the table; false: no more. */

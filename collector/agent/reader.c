@@ -176,16 +176,18 @@ add_series(Reader *reader, const struct pfs_sample *sample, const Process *proce
 	return interval_add_series(reader->interval, &series, index);
 }
 
-/* One user frame. -ENOMEM where the interval is full. */
+/* One user frame, as it was when it was sampled. -ENOMEM where the interval is full. */
 static int
-resolve_user_frame(Reader *reader, Process *process, uint64_t address, bool is_leaf, Frame *frame)
+resolve_user_frame(Reader *reader, Process *process, uint64_t address, uint64_t time_ns,
+				   bool is_leaf, Frame *frame)
 {
 	ProcessAddress where;
 
 	frame->image = INTERVAL_NO_IMAGE;
 	frame->address = 0;
 	frame->kind = FRAME_UNKNOWN;
-	if (!process_resolve(reader->processes, process, address, is_leaf, reader->now_ns, &where))
+	if (!process_resolve(reader->processes, process, address, time_ns, is_leaf, reader->now_ns,
+						 &where))
 		return 0;
 	if (where.kind == MAPPING_ANONYMOUS)
 		frame->kind = FRAME_JIT;
@@ -211,10 +213,11 @@ jit_is_as_sampled(Reader *reader, const struct pfs_sample *sample, const Process
 
 /*
  * The user side as walked: by the kernel, and from where it could not go on by us. The frame at
- * which the kernel stopped is walked again.
+ * which the kernel stopped is walked again; frames from *late_from on went by our rules.
  */
 static uint32_t
-walk_user_stack(Reader *reader, const Record *record, Process *process, uint8_t *status)
+walk_user_stack(Reader *reader, const Record *record, Process *process, uint8_t *status,
+				uint32_t *late_from)
 {
 	const struct pfs_late *late = record->late;
 	UnwindProcess identity = process_identity(process);
@@ -225,6 +228,7 @@ walk_user_stack(Reader *reader, const Record *record, Process *process, uint8_t 
 
 	memcpy(reader->user_frames, record->user_frames, count * sizeof(uint64_t));
 	*status = record->sample->user_status;
+	*late_from = count;
 	if (late == NULL || reader->unwind == NULL)
 		return count;
 
@@ -235,8 +239,16 @@ walk_user_stack(Reader *reader, const Record *record, Process *process, uint8_t 
 						   jit_is_as_sampled(reader, record->sample, process),
 						   reader->user_frames + first, PFS_MAX_USER_FRAMES - first, &late_status);
 	*status = (uint8_t) late_status;
+	*late_from = first;
 	/* where there was no room to describe the process, what the kernel found is all there is */
 	return late_status == PFS_WALK_NO_PROCESS ? count : first + (uint32_t) walked;
+}
+
+/* Did more than the registers go into the walk? */
+static bool
+walked_by_rules(uint8_t status)
+{
+	return status != PFS_WALK_NO_PROCESS && status != PFS_WALK_NO_REGISTERS;
 }
 
 /* Appends the user side to the frames. */
@@ -244,6 +256,7 @@ static int
 resolve_user_stack(Reader *reader, const Record *record, Process *process, IntervalStack *stack)
 {
 	const struct pfs_sample *sample = record->sample;
+	uint32_t late_from;
 	uint32_t count;
 	int result = 0;
 
@@ -263,15 +276,18 @@ resolve_user_stack(Reader *reader, const Record *record, Process *process, Inter
 		reader->frames[stack->depth++] = (Frame){ 0, INTERVAL_NO_IMAGE, FRAME_GONE };
 		return 0;
 	}
-	count = walk_user_stack(reader, record, process, &stack->walk);
+	past_images_update_to(reader->past, process_read_ns(process) > sample->time_ns
+											? process_read_ns(process)
+											: sample->time_ns);
+	count = walk_user_stack(reader, record, process, &stack->walk, &late_from);
 	for (uint32_t i = 0; i < count && result == 0; i++)
 	{
 		uint64_t frame = reader->user_frames[i];
 		uint64_t address =
 			PFS_FRAME_ADDRESS(frame) - ((frame & PFS_FRAME_RETURN_ADDRESS) != 0 ? 1 : 0);
 
-		result =
-			resolve_user_frame(reader, process, address, i == 0, &reader->frames[stack->depth]);
+		result = resolve_user_frame(reader, process, address, sample->time_ns, i == 0,
+									&reader->frames[stack->depth]);
 		if (result == 0 && reader->frames[stack->depth].kind == FRAME_UNKNOWN)
 		{
 			/*
@@ -286,6 +302,13 @@ resolve_user_stack(Reader *reader, const Record *record, Process *process, Inter
 			losses_add(reader->losses, LOSS_ADDRESS_UNKNOWN, 1);
 		}
 		stack->depth++;
+		/* the caller was found by rules of other code: whatever it is, it did not call */
+		if (walked_by_rules(stack->walk) && !process_walk_held(reader->processes, process, address,
+															   sample->time_ns, i >= late_from))
+		{
+			stack->walk = PFS_WALK_STALE;
+			break;
+		}
 	}
 	return result;
 }
@@ -384,20 +407,22 @@ unlock(Reader *reader)
 }
 
 /*
- * Where a walk could not go on, code may have been mapped since the process was read. Only then is it read again: code of
- * compilers that write and execute in turn may not be executable at this moment.
+ * Code of files that was mapped since the process was read is looked at as soon as it is sampled. Generated code is not: that
+ * of compilers that write and execute in turn may not be executable at this moment. Only where a walk could not go on, it
+ * may have been mapped since, and then the process is read again.
  */
 static void
 follow_mappings(Reader *reader, const Record *record, Process *process)
 {
 	const struct pfs_late *late = record->late;
-	ProcessAddress where;
 	uint64_t mapped_ns;
 
-	if (process == NULL || late == NULL ||
-		(record->sample->user_status != PFS_WALK_NO_TABLE &&
-		 process_resolve(reader->processes, process, late->at.pc - late->at.is_return, false,
-						 reader->now_ns, &where)))
+	if (process == NULL)
+		return;
+	past_images_update_to(reader->past, record->sample->time_ns);
+	process_follow(reader->processes, process, reader->now_ns);
+	if (late == NULL || (record->sample->user_status != PFS_WALK_NO_TABLE &&
+						 process_covers(process, late->at.pc - late->at.is_return)))
 		return;
 	past_images_update(reader->past);
 	mapped_ns = past_images_mapped_ns(reader->past, record->sample->pid);
@@ -416,7 +441,6 @@ describe_process(Reader *reader, const Record *record)
 	const struct pfs_late *late = record->late;
 	ProcessDescription description;
 	UnwindProcess forgotten;
-	ProcessAddress where;
 
 	if (process == NULL || reader->unwind == NULL)
 		return;
@@ -427,8 +451,7 @@ describe_process(Reader *reader, const Record *record)
 	 */
 	follow_mappings(reader, record, process);
 	if (late != NULL)
-		(void) process_resolve(reader->processes, process, late->at.pc - late->at.is_return, true,
-							   reader->now_ns, &where);
+		process_seek(reader->processes, process, late->at.pc - late->at.is_return, reader->now_ns);
 	if (!process_take_description(reader->processes, process, &description))
 		return;
 	unlock(reader);
@@ -436,6 +459,9 @@ describe_process(Reader *reader, const Record *record)
 						   description.count, (uint64_t) clock_ns(CLOCK_MONOTONIC));
 	process_description_fini(reader->images, &description);
 	lock(reader);
+	process = process_table_get(reader->processes, record->sample, reader->now_ns);
+	if (process != NULL)
+		process_described(process, reader->now_ns);
 }
 
 void
@@ -576,7 +602,8 @@ reader_start(Reader *reader, Sampler *sampler)
 		log_event(LOG_WARNING, "reader", "could not listen to executions and mappings",
 				  log_text("detail", strerror(-result)),
 				  log_text("hint", "Stacks of processes that end within moments will be missing."));
-	process_table_remember(reader->processes, reader->past);
+	else
+		process_table_remember(reader->processes, reader->past);
 	result = pthread_create(&reader->ring_thread, NULL, ring_run, reader);
 	if (result != 0)
 		return -result;

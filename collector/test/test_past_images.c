@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -46,15 +47,31 @@ note_fork(PastImages *images, uint32_t parent, uint32_t pid, uint64_t time_ns)
 }
 
 static void
-note_map(PastImages *images, uint32_t pid, uint64_t start, uint64_t end, const char *name)
+note_map_at(PastImages *images, uint32_t pid, uint64_t start, uint64_t end, const char *name,
+			uint64_t time_ns)
 {
 	char copy[64];
-	SidebandEvent event = { .kind = SIDEBAND_MAP, .pid = pid };
+	SidebandEvent event = { .kind = SIDEBAND_MAP, .pid = pid, .time_ns = time_ns };
 
 	strcpy(copy, name);
 	event.map = (ProcMapping){ .start = start, .end = end, .file_offset = 0x1000, .name = copy };
+	event.map.inode = name[0] == '/' ? strlen(name) : 0;
 	past_images_note(images, &event);
 	memset(copy, 'x', sizeof(copy)); /* names are not borrowed */
+}
+
+static void
+note_map(PastImages *images, uint32_t pid, uint64_t start, uint64_t end, const char *name)
+{
+	note_map_at(images, pid, start, end, name, 0);
+}
+
+static size_t
+find(PastImages *images, uint32_t pid, uint64_t time_ns, const ProcMapping **mappings)
+{
+	uint64_t last_ns;
+
+	return past_images_find(images, pid, time_ns, mappings, &last_ns);
 }
 
 static void
@@ -75,7 +92,7 @@ test_images_in_turn(void **state)
 	const ProcMapping *mappings;
 
 	note_map(images, 7, 0x1000, 0x2000, "/before");
-	assert_int_equal(past_images_find(images, 7, 100, &mappings), 0);
+	assert_int_equal(find(images, 7, 100, &mappings), 0);
 	note_exec(images, 7, 10);
 	assert_null(past_images_executable(images, 7, 10));
 	note_map(images, 7, 0x3000, 0x4000, "/bin/first");
@@ -83,12 +100,12 @@ test_images_in_turn(void **state)
 	note_exec(images, 7, 20);
 	note_map(images, 7, 0x5000, 0x6000, "/bin/second");
 
-	assert_int_equal(past_images_find(images, 7, 9, &mappings), 0);
-	assert_int_equal(past_images_find(images, 7, 19, &mappings), 2);
+	assert_int_equal(find(images, 7, 9, &mappings), 0);
+	assert_int_equal(find(images, 7, 19, &mappings), 2);
 	assert_mapping(&mappings[0], 0x1000, 0x2000, 0x1000, "/lib/loader");
 	assert_mapping(&mappings[1], 0x3000, 0x4000, 0x1000, "/bin/first");
 	assert_string_equal(past_images_executable(images, 7, 19)->name, "/bin/first");
-	assert_int_equal(past_images_find(images, 7, 20, &mappings), 1);
+	assert_int_equal(find(images, 7, 20, &mappings), 1);
 	assert_string_equal(past_images_executable(images, 7, 21)->name, "/bin/second");
 	past_images_free(images);
 }
@@ -103,12 +120,12 @@ test_overlaps(void **state)
 	note_exec(images, 7, 0);
 	note_map(images, 7, 0x1000, 0x9000, "/old");
 	note_map(images, 7, 0x4000, 0x6000, "/middle");
-	assert_int_equal(past_images_find(images, 7, 0, &mappings), 3);
+	assert_int_equal(find(images, 7, 0, &mappings), 3);
 	assert_mapping(&mappings[0], 0x1000, 0x4000, 0x1000, "/old");
 	assert_mapping(&mappings[1], 0x4000, 0x6000, 0x1000, "/middle");
 	assert_mapping(&mappings[2], 0x6000, 0x9000, 0x6000, "/old");
 	note_map(images, 7, 0x0, 0x7000, "/new");
-	assert_int_equal(past_images_find(images, 7, 0, &mappings), 2);
+	assert_int_equal(find(images, 7, 0, &mappings), 2);
 	assert_mapping(&mappings[0], 0x0, 0x7000, 0x1000, "/new");
 	assert_mapping(&mappings[1], 0x7000, 0x9000, 0x7000, "/old");
 	past_images_free(images);
@@ -126,15 +143,15 @@ test_forks(void **state)
 	note_fork(images, 1, 2, 10);
 	note_map(images, 1, 0x3000, 0x4000, "/lib/parents");
 	note_map(images, 2, 0x5000, 0x6000, "/lib/childs");
-	assert_int_equal(past_images_find(images, 2, 10, &mappings), 2);
+	assert_int_equal(find(images, 2, 10, &mappings), 2);
 	assert_string_equal(mappings[1].name, "/lib/childs");
-	assert_int_equal(past_images_find(images, 1, 10, &mappings), 2);
+	assert_int_equal(find(images, 1, 10, &mappings), 2);
 	assert_string_equal(mappings[1].name, "/lib/parents");
 	assert_string_equal(past_images_executable(images, 2, 10)->name, "/bin/parent");
 
 	note_fork(images, 99, 2, 20); /* of a process that nothing is known of */
-	assert_int_equal(past_images_find(images, 2, 20, &mappings), 0);
-	assert_int_equal(past_images_find(images, 2, 10, &mappings), 0);
+	assert_int_equal(find(images, 2, 20, &mappings), 0);
+	assert_int_equal(find(images, 2, 19, &mappings), 2);
 	past_images_free(images);
 }
 
@@ -151,19 +168,150 @@ test_forgetting(void **state)
 		note_exec(images, pid, 0);
 		note_map(images, pid, 0x1000, 0x2000, "/bin/a");
 	}
-	assert_int_equal(past_images_find(images, 1, 0, &mappings), 0);
-	assert_int_equal(past_images_find(images, 2, 0, &mappings), 1);
+	assert_int_equal(find(images, 1, 0, &mappings), 0);
+	assert_int_equal(find(images, 2, 0, &mappings), 1);
 	note_exec(images, 4, 1);
 	note_exec(images, 4, 2);
 	note_exec(images, 4, 3);
 	note_exec(images, 4, 4);
-	assert_int_equal(past_images_find(images, 4, 0, &mappings), 0);
+	assert_int_equal(find(images, 4, 0, &mappings), 0);
 	for (uint64_t i = 0; i < 600; i++) /* too many for one image */
 		note_map(images, 3, 0x10000 + 0x2000 * i, 0x11000 + 0x2000 * i, "");
-	assert_int_equal(past_images_find(images, 3, 0, &mappings), 0);
+	assert_int_equal(find(images, 3, 0, &mappings), 0);
 	past_images_note(images, &lost);
-	assert_int_equal(past_images_find(images, 2, 0, &mappings), 0);
+	assert_int_equal(find(images, 2, 0, &mappings), 0);
 	past_images_free(images);
+}
+
+static const char *
+name_at(PastImages *images, uint32_t pid, uint64_t address, uint64_t time_ns)
+{
+	const ProcMapping *mapping = past_images_at(images, pid, address, time_ns);
+
+	return mapping != NULL ? mapping->name : "";
+}
+
+/* What takes another's place is told apart by time. */
+static void
+test_replaced(void **state)
+{
+	PastImages *images = new_images(8);
+	const ProcMapping *mappings;
+	uint64_t last_ns;
+
+	note_exec(images, 7, 5);
+	note_map_at(images, 7, 0x1000, 0x4000, "/lib/a", 10);
+	note_map_at(images, 7, 0x2000, 0x3000, "/lib/bb", 20);
+	note_map_at(images, 7, 0x1000, 0x4000, "/lib/a", 30);
+	assert_string_equal(name_at(images, 7, 0x2fff, 9), "");
+	assert_string_equal(name_at(images, 7, 0x2fff, 10), "/lib/a");
+	assert_string_equal(name_at(images, 7, 0x2fff, 19), "/lib/a");
+	assert_string_equal(name_at(images, 7, 0x2fff, 20), "/lib/bb");
+	assert_string_equal(name_at(images, 7, 0x3000, 20), "/lib/a");
+	assert_string_equal(name_at(images, 7, 0x2fff, 31), "/lib/a");
+
+	assert_int_equal(past_images_changed(images, 7, 0x2000, 10, 19), PAST_UNCHANGED);
+	assert_int_equal(past_images_changed(images, 7, 0x2000, 10, 20), PAST_CHANGED);
+	assert_int_equal(past_images_changed(images, 7, 0x2000, 20, 29), PAST_UNCHANGED);
+	assert_int_equal(past_images_changed(images, 7, 0x3000, 10, 29), PAST_UNCHANGED);
+	assert_int_equal(past_images_changed(images, 7, 0x3000, 10, 30), PAST_CHANGED);
+	assert_int_equal(past_images_changed(images, 7, 0x5000, 5, 100), PAST_UNCHANGED);
+	assert_int_equal(past_images_file_mapped_ns(images, 7), 30);
+
+	/* a part of what is there already is nothing new, wherever its protection was changed */
+	note_map_at(images, 7, 0x1000, 0x4000, "/lib/a", 40);
+	assert_int_equal(past_images_changed(images, 7, 0x2000, 30, 50), PAST_UNCHANGED);
+	assert_int_equal(past_images_file_mapped_ns(images, 7), 30);
+	assert_int_equal(past_images_find(images, 7, 6, &mappings, &last_ns), 1);
+	assert_int_equal(last_ns, 30);
+	past_images_free(images);
+}
+
+/* Of a process that was there before us only what it mapped since is known; and what was lost may have been anything. */
+static void
+test_beginning_unseen(void **state)
+{
+	const SidebandEvent lost = { .kind = SIDEBAND_LOST };
+	PastImages *images = new_images(8);
+	const ProcMapping *mappings;
+	uint64_t lost_ns;
+
+	assert_int_equal(past_images_changed(images, 7, 0x1000, 1, 2), PAST_UNCHANGED);
+	note_map_at(images, 7, 0x1000, 0x2000, "/lib/a", 10);
+	assert_int_equal(past_images_changed(images, 7, 0x1000, 1, 9), PAST_UNCHANGED);
+	assert_int_equal(past_images_changed(images, 7, 0x1000, 1, 10), PAST_CHANGED);
+	assert_int_equal(find(images, 7, 11, &mappings), 0);
+
+	past_images_note(images, &lost);
+	lost_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	assert_int_equal(past_images_changed(images, 7, 0x1000, 11, lost_ns), PAST_UNTOLD);
+	assert_int_equal(past_images_changed(images, 7, 0x1000, lost_ns, lost_ns + 9), PAST_UNCHANGED);
+	note_map_at(images, 7, 0x1000, 0x2000, "/lib/bb", lost_ns + 10);
+	assert_int_equal(past_images_changed(images, 7, 0x1000, 11, lost_ns), PAST_UNTOLD);
+	assert_int_equal(past_images_changed(images, 7, 0x1000, lost_ns, lost_ns + 9), PAST_UNCHANGED);
+	assert_int_equal(past_images_changed(images, 7, 0x1000, lost_ns, lost_ns + 10), PAST_CHANGED);
+	past_images_free(images);
+}
+
+/* A process that lives on: what is read of it later must not stand for what was there when it was sampled, nor the reverse. */
+static void
+test_resolved_as_sampled(void **state)
+{
+	struct pfs_sample sample = { .pid = (uint32_t) getpid() };
+	uint64_t start = (uint64_t) (uintptr_t) mmap(NULL, 0x1000, PROT_READ | PROT_EXEC,
+												 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint64_t code = (uint64_t) (uintptr_t) test_resolved_as_sampled;
+	uint64_t before_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	uint64_t after_ns;
+	uint64_t mapped_ns;
+	PastImages *past = new_images(8);
+	ProcessTable *processes;
+	ImageTable *images;
+	Process *process;
+	ProcessDescription description;
+	ProcessAddress where;
+	ProcStat stat;
+
+	assert_int_equal(proc_stat_read(sample.pid, &stat), 0);
+	sample.start_time_ns =
+		stat.start_ticks * (UINT64_C(1000000000) / (uint64_t) sysconf(_SC_CLK_TCK));
+	sample.arg_start = stat.arg_start;
+	assert_int_equal(image_table_create(&images), 0);
+	assert_int_equal(process_table_create(images, 4, &processes), 0);
+	process_table_remember(processes, past);
+	process = process_table_get(processes, &sample, before_ns);
+	assert_true(process_take_description(processes, process, &description));
+	process_described(process, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+	process_description_fini(images, &description);
+	after_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	assert_true(process_resolve(processes, process, start, before_ns, true, after_ns, &where));
+	assert_int_equal(where.kind, MAPPING_ANONYMOUS);
+
+	/* a file takes the place of anonymous memory; it cannot be had, and is nothing else for that */
+	mapped_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	note_map_at(past, sample.pid, start, start + 0x1000, "/no/such/library", mapped_ns);
+	assert_true(process_resolve(processes, process, start, after_ns, true, mapped_ns, &where));
+	assert_int_equal(where.kind, MAPPING_ANONYMOUS);
+	assert_true(process_walk_held(processes, process, start, after_ns, false));
+	assert_true(process_resolve(processes, process, start, mapped_ns, true, mapped_ns, &where));
+	assert_int_equal(where.kind, MAPPING_FILE);
+	assert_null(where.image);
+	assert_false(process_walk_held(processes, process, start, mapped_ns, false));
+	assert_true(process_walk_held(processes, process, code, mapped_ns, false));
+
+	/* read again, it is known what is there now; what was there then is still not that */
+	process_reread_before(processes, process, mapped_ns + 1, mapped_ns);
+	assert_true(process_resolve(processes, process, start, (uint64_t) clock_ns(CLOCK_MONOTONIC),
+								true, mapped_ns, &where));
+	assert_int_equal(where.kind, MAPPING_ANONYMOUS);
+	assert_false(process_covers(process, 0x1000));
+	assert_true(process_resolve(processes, process, code, before_ns, true, mapped_ns, &where));
+	assert_ptr_equal(where.image, process_executable(process));
+
+	process_table_free(processes);
+	image_table_free(images);
+	past_images_free(past);
+	munmap((void *) (uintptr_t) start, 0x1000);
 }
 
 /* A program that has ended and was waited for before anybody looks has its executable, mappings and files all the same. */
@@ -219,8 +367,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_images_in_turn), cmocka_unit_test(test_overlaps),
-		cmocka_unit_test(test_forks),		   cmocka_unit_test(test_forgetting),
+		cmocka_unit_test(test_images_in_turn),
+		cmocka_unit_test(test_overlaps),
+		cmocka_unit_test(test_forks),
+		cmocka_unit_test(test_forgetting),
+		cmocka_unit_test(test_replaced),
+		cmocka_unit_test(test_beginning_unseen),
+		cmocka_unit_test(test_resolved_as_sampled),
 		cmocka_unit_test(test_gone),
 	};
 

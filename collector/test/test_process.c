@@ -128,7 +128,7 @@ test_own_process(void **state)
 	assert_int_equal(proc_exe_read((uint32_t) getpid(), exe, sizeof(exe)), 0);
 	assert_string_equal(process_exe(process), exe);
 	assert_non_null(process_executable(process));
-	assert_true(process_resolve(fixture->processes, process, code, true, 1, &where));
+	assert_true(process_resolve(fixture->processes, process, code, 0, true, 1, &where));
 	assert_int_equal(where.kind, MAPPING_FILE);
 	assert_ptr_equal(where.image, process_executable(process));
 	assert_int_equal(where.address % 4096, code % 4096);
@@ -210,7 +210,7 @@ test_ended(void **state)
 	stop_child(pid);
 	process = process_table_get(fixture->processes, &sample, 1);
 	assert_int_equal(process_state(process), PROCESS_GONE);
-	assert_false(process_resolve(fixture->processes, process, 0x1000, true, 1, &where));
+	assert_false(process_resolve(fixture->processes, process, 0x1000, 0, true, 1, &where));
 }
 
 /* A child that executed nothing and ended has its parent's mappings; one that did has not. */
@@ -236,7 +236,7 @@ test_inherits(void **state)
 	process = process_table_get(fixture->processes, &child, 2);
 	assert_int_equal(process_state(process), PROCESS_LIVE);
 	assert_true(process_resolve(fixture->processes, process, (uint64_t) (uintptr_t) test_inherits,
-								true, 3, &where));
+								0, true, 3, &where));
 	assert_ptr_equal(where.image, process_executable(process));
 
 	child.exec_id = parent.exec_id + 1;
@@ -311,17 +311,18 @@ test_mappings_read_again(void **state)
 	ProcessAddress where;
 
 	assert_ptr_not_equal(code, MAP_FAILED);
-	assert_false(process_resolve(fixture->processes, process, address, true, 1005 * MS, &where));
-	assert_true(process_resolve(fixture->processes, process, address, true, 1011 * MS, &where));
+	assert_false(process_resolve(fixture->processes, process, address, 0, true, 1005 * MS, &where));
+	assert_true(process_resolve(fixture->processes, process, address, 0, true, 1011 * MS, &where));
 	assert_int_equal(where.kind, MAPPING_ANONYMOUS);
 	assert_int_equal(where.address, address);
 	assert_null(where.image);
 	munmap(code, 4096);
 
 	process_table_stats(fixture->processes, &before);
-	assert_false(process_resolve(fixture->processes, process, 0x1000, false, 1900 * MS, &where));
+	assert_false(process_resolve(fixture->processes, process, 0x1000, 0, false, 1900 * MS, &where));
 	for (uint64_t ms = 2000; ms < 12000; ms++)
-		assert_false(process_resolve(fixture->processes, process, 0x1000, true, ms * MS, &where));
+		assert_false(
+			process_resolve(fixture->processes, process, 0x1000, 0, true, ms * MS, &where));
 	process_table_stats(fixture->processes, &after);
 	assert_in_range(after.map_reads - before.map_reads, 2, 12);
 }
@@ -377,7 +378,7 @@ test_vdso(void **state)
 	fclose(maps);
 	if (start == 0)
 		skip();
-	assert_true(process_resolve(fixture->processes, process, start + 0x600, true, 1, &where));
+	assert_true(process_resolve(fixture->processes, process, start + 0x600, 0, true, 1, &where));
 	assert_int_equal(where.kind, MAPPING_VDSO);
 	assert_string_equal(image_name(where.image), "[vdso]");
 	assert_int_equal(where.address, 0x600);

@@ -4,11 +4,17 @@
  *
  *		churn processes COUNT MS AT_ONCE PROGRAM...		each PROGRAM in turn, for MS of CPU time
  *		churn reuse COUNT MS PROGRAM...					the same, all under one pid; prints how often that worked
- *		churn libraries MS LIBRARY MS LIBRARY SECONDS	two libraries in turn, never both at once
+ *		churn libraries MS LIBRARY MS LIBRARY SECONDS	two libraries in turn, never both at once; prints at how many addresses
+ *		churn fixed MS LIBRARY MS LIBRARY SECONDS		code of two libraries in turn at one address, by MAP_FIXED
  *		churn threads COUNT
+ *
+ * While code of LIBRARY runs the process bears its name, without directory and ending, which is thus part of each sample.
  */
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <link.h>
 #include <linux/sched.h>
 #include <pthread.h>
 #include <signal.h>
@@ -16,6 +22,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -98,6 +106,33 @@ reuse(int count, char *ms, int program_count, char **programs)
 	return 0;
 }
 
+static void
+bear_name_of(const char *library)
+{
+	const char *slash = strrchr(library, '/');
+	char name[16];
+
+	snprintf(name, sizeof(name), "%s", slash != NULL ? slash + 1 : library);
+	name[strcspn(name, ".")] = '\0';
+	prctl(PR_SET_NAME, name);
+}
+
+#define MAX_PLACES 16
+static void *places[MAX_PLACES];
+static int place_count;
+
+static void
+note_place(void *address)
+{
+	for (int i = 0; i < place_count; i++)
+	{
+		if (places[i] == address)
+			return;
+	}
+	if (place_count < MAX_PLACES)
+		places[place_count++] = address;
+}
+
 static int
 work_in(const char *library, long ms)
 {
@@ -109,7 +144,10 @@ work_in(const char *library, long ms)
 	*(void **) &work_for = dlsym(handle, "work_for");
 	if (work_for == NULL)
 		return 1;
+	note_place(*(void **) &work_for);
+	bear_name_of(library);
 	work_for(ms);
+	bear_name_of("churn");
 	return dlclose(handle);
 }
 
@@ -122,6 +160,83 @@ libraries(char **arguments)
 	while (clock() < until && !failed)
 		failed =
 			work_in(arguments[1], atol(arguments[0])) || work_in(arguments[3], atol(arguments[2]));
+	printf("%d\n", place_count);
+	return failed;
+}
+
+/* The code of a library that is loaded, and of its function "spin" in it. */
+typedef struct Code
+{
+	const char *library;
+	int fd;
+	off_t offset;
+	size_t length;
+	size_t spin; /* from the segment's start, as it is mapped */
+} Code;
+
+static int
+open_code(const char *library, Code *code)
+{
+	void *handle = dlopen(library, RTLD_NOW);
+	struct link_map *map;
+	const ElfW(Ehdr) * header;
+	const ElfW(Phdr) * segments;
+	const char *spin;
+
+	if (handle == NULL || dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0)
+		return 1;
+	spin = dlsym(handle, "spin");
+	header = (const void *) map->l_addr;
+	segments = (const void *) (map->l_addr + header->e_phoff);
+	for (int i = 0; i < header->e_phnum; i++)
+	{
+		size_t before = segments[i].p_offset % 4096;
+
+		if (segments[i].p_type != PT_LOAD || !(segments[i].p_flags & PF_X))
+			continue;
+		*code = (Code){
+			.library = library,
+			.fd = open(library, O_RDONLY | O_CLOEXEC),
+			.offset = (off_t) (segments[i].p_offset - before),
+			.length = segments[i].p_filesz + before,
+			.spin = (size_t) (spin - (const char *) map->l_addr) - segments[i].p_vaddr + before,
+		};
+	}
+	return spin == NULL || code->fd < 0;
+}
+
+static int
+spin_in(const Code *code, char *place, long ms)
+{
+	clock_t until = clock() + ms * (CLOCKS_PER_SEC / 1000);
+	void (*spin)(unsigned rounds);
+
+	if (mmap(place, code->length, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, code->fd,
+			 code->offset) != place)
+		return 1;
+	*(void **) &spin = place + code->spin;
+	bear_name_of(code->library);
+	while (clock() < until)
+		spin(20000);
+	bear_name_of("churn");
+	return 0;
+}
+
+static int
+fixed(char **arguments)
+{
+	clock_t until = clock() + atol(arguments[4]) * CLOCKS_PER_SEC;
+	Code codes[2];
+	char *place;
+	int failed;
+
+	if (open_code(arguments[1], &codes[0]) || open_code(arguments[3], &codes[1]))
+		return 1;
+	place = mmap(NULL, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	failed = place == MAP_FAILED;
+	while (clock() < until && !failed)
+		failed = spin_in(&codes[0], place, atol(arguments[0])) ||
+				 spin_in(&codes[1], place, atol(arguments[2]));
 	return failed;
 }
 
@@ -163,6 +278,8 @@ main(int argc, char **argv)
 		return reuse(atoi(argv[2]), argv[3], argc - 4, argv + 4);
 	if (argc == 7 && strcmp(argv[1], "libraries") == 0)
 		return libraries(argv + 2);
+	if (argc == 7 && strcmp(argv[1], "fixed") == 0)
+		return fixed(argv + 2);
 	if (argc == 3 && strcmp(argv[1], "threads") == 0)
 		return threads(atoi(argv[2]));
 	return 2;
