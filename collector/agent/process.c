@@ -615,6 +615,14 @@ process_covers(const Process *process, uint64_t address)
 	return mapping_list_find(&process->mappings, address) != NULL;
 }
 
+bool
+process_is_generated(const Process *process, uint64_t address)
+{
+	const Mapping *mapping = mapping_list_find(&process->mappings, address);
+
+	return mapping != NULL && mapping->kind == MAPPING_ANONYMOUS;
+}
+
 void
 process_seek(ProcessTable *table, Process *process, uint64_t address, uint64_t now_ns)
 {

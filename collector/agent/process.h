@@ -77,7 +77,10 @@ bool process_resolve(ProcessTable *table, Process *process, uint64_t address, ui
 /* Do the mappings, as they were read last, cover the address? */
 bool process_covers(const Process *process, uint64_t address);
 
-/* Reads them again where they do not, at most every 10 ms, more and more rarely where that does not help. */
+/* Is it in memory without a file, by the same mappings? */
+bool process_is_generated(const Process *process, uint64_t address);
+
+/* Reads the mappings again where they do not cover the address, at most every 10 ms, more and more rarely where that does not help. */
 void process_seek(ProcessTable *table, Process *process, uint64_t address, uint64_t now_ns);
 
 /* Reads the mappings again where code of files was mapped since, unless they were read within 10 ms. */

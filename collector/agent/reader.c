@@ -18,15 +18,16 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define POLL_MS			100
-#define SWEEP_NS		UINT64_C(60000000000)
-#define QUEUE_BYTES		((size_t) 64 * 1024 * 1024)
-#define NS_PER_US		1000
-#define MAX_LABELS		10
-#define PAST_PROCESSES	2048
+#define POLL_MS				100
+#define SWEEP_NS			UINT64_C(60000000000)
+#define QUEUE_BYTES			((size_t) 64 * 1024 * 1024)
+#define NS_PER_US			1000
+#define MAX_LABELS			10
+#define PAST_PROCESSES		2048
+#define REREAD_GENERATED_NS UINT64_C(10000000)
 /* one may stand for a process that is gone */
-#define MAX_FRAMES		(PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES + 1)
-#define RING_NICE_LEVEL (-10)
+#define MAX_FRAMES			(PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES + 1)
+#define RING_NICE_LEVEL		(-10)
 
 /* A record that was read out of the ring and waits to be handled. */
 typedef struct QueuedRecord
@@ -406,23 +407,44 @@ unlock(Reader *reader)
 	pthread_mutex_unlock(&reader->mutex);
 }
 
+/* Did the kernel's walk fail in generated code? It is walked by frame pointer until rules for it are found beside it. */
+static bool
+failed_in_generated_code(const Record *record, const Process *process)
+{
+	const struct pfs_sample *sample = record->sample;
+	uint64_t frame;
+
+	if (sample->user_count == 0 ||
+		(sample->user_status != PFS_WALK_BAD_FRAME && sample->user_status != PFS_WALK_READ_FAILED))
+		return false;
+	frame = record->user_frames[sample->user_count - 1];
+	return process_is_generated(process, PFS_FRAME_ADDRESS(frame) -
+											 ((frame & PFS_FRAME_RETURN_ADDRESS) != 0 ? 1 : 0));
+}
+
 /*
  * Code of files that was mapped since the process was read is looked at as soon as it is sampled. Generated code is not: that
  * of compilers that write and execute in turn may not be executable at this moment. Only where a walk could not go on, it
- * may have been mapped since, and then the process is read again.
+ * may have been mapped since, or have taken other code's place, and then the process is read again.
  */
 static void
 follow_mappings(Reader *reader, const Record *record, Process *process)
 {
 	const struct pfs_late *late = record->late;
+	bool failed;
 	uint64_t mapped_ns;
 
 	if (process == NULL)
 		return;
 	past_images_update_to(reader->past, record->sample->time_ns);
 	process_follow(reader->processes, process, reader->now_ns);
-	if (late == NULL || (record->sample->user_status != PFS_WALK_NO_TABLE &&
-						 process_covers(process, late->at.pc - late->at.is_return)))
+	if (late != NULL)
+		failed = record->sample->user_status == PFS_WALK_NO_TABLE ||
+				 !process_covers(process, late->at.pc - late->at.is_return);
+	else
+		failed = failed_in_generated_code(record, process) &&
+				 reader->now_ns - process_read_ns(process) > REREAD_GENERATED_NS;
+	if (!failed)
 		return;
 	past_images_update(reader->past);
 	mapped_ns = past_images_mapped_ns(reader->past, record->sample->pid);
