@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/health.h"
 #include "base/failure.h"
 #include "base/flags.h"
 #include "base/log.h"
@@ -17,6 +18,7 @@
 typedef union Options
 {
 	AgentOptions agent;
+	HealthOptions health;
 	ExchangeOptions exchange;
 } Options;
 
@@ -66,6 +68,19 @@ check_command_run(const Call *call)
 }
 
 static size_t
+health_command_flags(Options *options, Flag flags[FLAGS_MAX])
+{
+	return health_flags(&options->health, flags);
+}
+
+static ExitCode
+health_command_run(const Call *call)
+{
+	log_configure((LogLevel) call->options.health.log_level, call->options.health.log_format == 1);
+	return health_run(&call->options.health);
+}
+
+static size_t
 import_command_flags(Options *options, Flag flags[FLAGS_MAX])
 {
 	return import_flags(&options->exchange, flags);
@@ -97,6 +112,8 @@ static const Command commands[] = {
 	{ "agent", "", "sample what the CPUs of this host do", agent_command_flags, agent_command_run },
 	{ "check", "", "say what this host and the database have, and what is missing",
 	  check_command_flags, check_command_run },
+	{ "health", "", "say by the exit code whether the agent is alive and stores: for probes",
+	  health_command_flags, health_command_run },
 	{ "import", " FILE...", "store profiles of pprof, folded stacks, output of perf script",
 	  import_command_flags, import_command_run },
 	{ "export", "", "write merged profiles for pprof, speedscope and others", export_command_flags,

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "agent/flusher.h"
+#include "agent/health.h"
 #include "agent/image.h"
 #include "agent/losses.h"
 #include "agent/reader.h"
@@ -59,6 +60,7 @@ typedef struct Agent
 	int64_t started_ns; /* CLOCK_MONOTONIC, as all below */
 	int64_t flush_ns;
 	int64_t follow_cpus_ns;
+	int64_t health_ns;
 	uint32_t cpus_not_sampled;
 } Agent;
 
@@ -161,6 +163,40 @@ open_summary(Agent *agent, Failure *failure)
 	return failure->code;
 }
 
+/* What a probe judges. 0 or -errno. */
+static int
+write_health(Agent *agent)
+{
+	Health health = { .time_ns = clock_ns(CLOCK_MONOTONIC) };
+	WriterStats writer;
+
+	if (agent->options->status_file == NULL)
+		return 0;
+	agent->health_ns = health.time_ns + HEALTH_WRITE_NS;
+	reader_busy_ms(agent->reader, &health.ring_busy_ms, &health.walker_busy_ms);
+	health.flusher_busy_ms = flusher_busy_ms(agent->flusher);
+	writer_stats(agent->writer, &writer);
+	if (writer.waiting_since_ns != 0)
+		health.unstored_ms = (health.time_ns - writer.waiting_since_ns) / NS_PER_MS;
+	health.rows_stored = writer.samples_written;
+	health.rows_dropped = writer.samples_dropped + writer.samples_refused;
+	health.queued_bytes = writer.queued_bytes;
+	return health_write(agent->options->status_file, &health);
+}
+
+/* The first status tells that all parts run; where it cannot be written a probe would wait for ever. */
+static ExitCode
+open_health(Agent *agent, Failure *failure)
+{
+	int result = write_health(agent);
+
+	if (result == 0)
+		return EXIT_OK;
+	failure_set(failure, EXIT_IO, "could not write the status");
+	failure_detail(failure, "\"%s\": %s.", agent->options->status_file, strerror(-result));
+	return failure->code;
+}
+
 static void
 start_restraint(Agent *agent)
 {
@@ -227,6 +263,8 @@ start_parts(Agent *agent, Failure *failure)
 		code = failure_set(failure, EXIT_INTERNAL, "could not start the reader's thread");
 	if (code == EXIT_OK)
 		code = sampler_attach(agent->sampler, failure);
+	if (code == EXIT_OK)
+		code = open_health(agent, failure);
 	if (code == EXIT_OK)
 		start_restraint(agent);
 	return code;
@@ -304,6 +342,15 @@ tick(Agent *agent, int64_t now_ns)
 		agent->follow_cpus_ns = now_ns + FOLLOW_CPUS_NS;
 	}
 	restraint_tick(&agent->restraint, now_ns);
+	if (now_ns >= agent->health_ns)
+	{
+		int result = write_health(agent);
+
+		if (result != 0)
+			log_event(LOG_WARNING, "agent", "could not write the status",
+					  log_text("file", agent->options->status_file),
+					  log_text("detail", strerror(-result)));
+	}
 	if (now_ns >= agent->flush_ns)
 	{
 		take_kernel_losses(agent);
@@ -380,6 +427,8 @@ stop(Agent *agent, ExitCode code)
 	int64_t stopped_ns = clock_ns(CLOCK_MONOTONIC);
 	int result;
 
+	if (agent->options->status_file != NULL)
+		(void) unlink(agent->options->status_file);
 	agent->report.cpus = sampler_cpu_count(agent->sampler);
 	sampler_stop(agent->sampler);
 	reader_stop(agent->reader);

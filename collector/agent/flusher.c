@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "agent/heartbeat.h"
 #include "base/batch.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -37,6 +38,7 @@ struct Flusher
 	int64_t rested_ns;		  /* when the next slice may begin, if it has to rest */
 	pthread_t thread;
 	bool started;
+	Heartbeat heartbeat;
 	pthread_mutex_t mutex; /* guards what follows */
 	pthread_cond_t wakeup;
 	bool requested;
@@ -292,6 +294,7 @@ flusher_run(void *argument)
 	{
 		int64_t now_ns;
 
+		heartbeat_work(&flusher->heartbeat);
 		image_table_open_pending(flusher->parts.images, flusher->parts.symbolizer);
 		if (turn.shrink)
 			shrink_caches(flusher);
@@ -308,6 +311,7 @@ flusher_run(void *argument)
 			image_table_sweep(flusher->parts.images);
 			flusher->sweep_ns = now_ns + SWEEP_NS;
 		}
+		heartbeat_wait(&flusher->heartbeat);
 	}
 	finish(flusher);
 	return NULL;
@@ -367,6 +371,12 @@ flusher_stop(Flusher *flusher, int64_t deadline_ns)
 	wake(flusher, true);
 	pthread_join(flusher->thread, NULL);
 	flusher->started = false;
+}
+
+int64_t
+flusher_busy_ms(const Flusher *flusher)
+{
+	return heartbeat_busy_ms(&flusher->heartbeat);
 }
 
 void

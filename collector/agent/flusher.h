@@ -53,6 +53,9 @@ void flusher_stop(Flusher *flusher, int64_t deadline_ns);
 void flusher_rest(Flusher *flusher, bool rest);
 void flusher_shrink(Flusher *flusher);
 
+/* How long the thread has been at its piece of work, 0: it waits. */
+int64_t flusher_busy_ms(const Flusher *flusher);
+
 /* Sums over all flushes. After flusher_stop. */
 void flusher_stats(const Flusher *flusher, ResolveStats *stats);
 

@@ -128,6 +128,8 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 							 "draw a progress bar on a terminal; needs --duration" };
 	flags[count++] = (Flag){ "summary", FLAG_TEXT, &options->summary_file, "FILE",
 							 "write totals as key=value lines at the end" };
+	flags[count++] = (Flag){ "status", FLAG_TEXT, &options->status_file, "FILE",
+							 "write every 5 s what the command health judges" };
 	return count;
 }
 

@@ -46,6 +46,7 @@ typedef struct AgentOptions
 	bool no_inlined;
 	bool progress;
 	const char *summary_file; /* NULL: none */
+	const char *status_file;  /* NULL: none */
 	int log_level;			  /* LogLevel */
 	int log_format;			  /* 0 logfmt, 1 JSON */
 	char host_name[256];	  /* default of node */

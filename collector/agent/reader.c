@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
+#include "agent/heartbeat.h"
 #include "base/clock.h"
 #include "base/log.h"
 
@@ -50,6 +51,8 @@ struct Reader
 	atomic_bool stopping;
 	atomic_bool refusing;
 	atomic_bool shrinking;
+	Heartbeat ring_heartbeat;
+	Heartbeat walker_heartbeat;
 
 	pthread_mutex_t mutex; /* guards all that follows */
 	pthread_cond_t queued;
@@ -443,7 +446,7 @@ follow_mappings(Reader *reader, const Record *record, Process *process)
 				 !process_covers(process, late->at.pc - late->at.is_return);
 	else
 		failed = failed_in_generated_code(record, process) &&
-				 reader->now_ns - process_read_ns(process) > REREAD_GENERATED_NS;
+				 process_read_ns(process) + REREAD_GENERATED_NS < reader->now_ns;
 	if (!failed)
 		return;
 	past_images_update(reader->past);
@@ -545,6 +548,7 @@ ring_run(void *argument)
 	(void) setpriority(PRIO_PROCESS, 0, RING_NICE_LEVEL);
 	do
 	{
+		heartbeat_work(&reader->ring_heartbeat);
 		stopping = atomic_load(&reader->stopping);
 		result = sampler_poll(reader->sampler, stopping ? 0 : POLL_MS);
 		if (result < 0)
@@ -597,6 +601,7 @@ walker_run(void *argument)
 	{
 		uint64_t now_ns;
 
+		heartbeat_work(&reader->walker_heartbeat);
 		reader_handle_record(reader, record->bytes, record->length_bytes);
 		free(record);
 		now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC); /* later than what was just used */
@@ -607,6 +612,7 @@ walker_run(void *argument)
 			sweep(reader, now_ns, UNWIND_TABLES_KEEP_NS);
 			swept_ns = now_ns;
 		}
+		heartbeat_wait(&reader->walker_heartbeat);
 	}
 	return NULL;
 }
@@ -676,6 +682,13 @@ reader_stop(Reader *reader)
 	pthread_join(reader->ring_thread, NULL);
 	pthread_join(reader->walker_thread, NULL);
 	reader->started = false;
+}
+
+void
+reader_busy_ms(const Reader *reader, int64_t *ring_ms, int64_t *walker_ms)
+{
+	*ring_ms = heartbeat_busy_ms(&reader->ring_heartbeat);
+	*walker_ms = heartbeat_busy_ms(&reader->walker_heartbeat);
 }
 
 void

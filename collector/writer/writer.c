@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "writer/store.h"
 
@@ -39,7 +40,8 @@ typedef struct QueuedBatch
 	struct QueuedBatch *next;
 	Batch *batch;
 	size_t bytes;
-	bool is_report; /* the writer's own: only losses of batches that were not stored */
+	int64_t queued_ns; /* CLOCK_MONOTONIC */
+	bool is_report;	   /* the writer's own: only losses of batches that were not stored */
 } QueuedBatch;
 
 struct Writer
@@ -109,6 +111,7 @@ queued_batch_create(Batch *batch, bool is_report)
 		return NULL;
 	item->batch = batch;
 	item->bytes = sizeof(QueuedBatch) + batch_bytes(batch);
+	item->queued_ns = clock_ns(CLOCK_MONOTONIC);
 	item->is_report = is_report;
 	return item;
 }
@@ -547,6 +550,7 @@ writer_stats(Writer *writer, WriterStats *stats)
 {
 	pthread_mutex_lock(&writer->lock);
 	*stats = writer->stats;
+	stats->waiting_since_ns = writer->head != NULL ? writer->head->queued_ns : 0;
 	pthread_mutex_unlock(&writer->lock);
 }
 

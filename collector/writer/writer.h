@@ -42,6 +42,7 @@ typedef struct WriterStats
 	uint64_t samples_refused;
 	uint64_t retries;
 	size_t queued_bytes;
+	int64_t waiting_since_ns; /* the oldest batch in the queue, CLOCK_MONOTONIC; 0: none waits */
 } WriterStats;
 
 /*

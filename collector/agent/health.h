@@ -1,0 +1,59 @@
+/*
+ * health.h
+ *		Is the agent alive, and does it store? A status file that the agent writes, and the sub-command "health" that judges it.
+ *
+ * A file, since a probe of a container runs beside the agent, without a network and without a shell. The agent replaces it
+ * every few seconds with what it knows about its own threads; a status that is old, or a thread that has been at one piece
+ * of work for long, is an agent that is stuck.
+ */
+#ifndef COLLECTOR_HEALTH_H
+#define COLLECTOR_HEALTH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/exit_code.h"
+#include "base/flags.h"
+
+#define HEALTH_WRITE_NS INT64_C(5000000000)
+
+typedef struct Health
+{
+	int64_t time_ns; /* CLOCK_MONOTONIC, when it was written */
+	int64_t
+		ring_busy_ms; /* how long each thread has been at the piece of work at hand; 0: it waits */
+	int64_t walker_busy_ms;
+	int64_t flusher_busy_ms;
+	int64_t unstored_ms; /* how long the oldest batch has waited for the database; 0: none waits */
+	uint64_t rows_stored;
+	uint64_t rows_dropped; /* since the database was away for too long, or refused them */
+	uint64_t queued_bytes;
+} Health;
+
+/* key=value lines; the file is replaced as a whole. 0 or -errno. */
+int health_write(const char *path, const Health *health);
+
+/* The same read back; -EINVAL where it is not whole. */
+int health_read(const char *path, Health *health);
+
+typedef struct HealthOptions
+{
+	const char *status_file; /* NULL: not given */
+	int64_t max_silence_ms;
+	int64_t max_unstored_ms; /* 0: any time */
+	int log_level;
+	int log_format;
+} HealthOptions;
+
+#define HEALTH_FLAGS_MAX 8
+
+size_t health_flags(HealthOptions *options, Flag flags[HEALTH_FLAGS_MAX]);
+
+/* EXIT_OK, or why it is none: EXIT_INTERNAL where the agent is stuck, EXIT_DATABASE where samples wait for too long. */
+ExitCode health_judge(const Health *health, const HealthOptions *options, int64_t now_ns,
+					  Failure *failure);
+
+/* The sub-command; says why not in the log. EXIT_IO where there is no status. */
+ExitCode health_run(const HealthOptions *options);
+
+#endif

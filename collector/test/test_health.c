@@ -1,0 +1,111 @@
+/*
+ * test_health.c
+ *		The agent's status: written, read back, judged.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agent/health.h"
+
+#define S  INT64_C(1000)
+#define NS INT64_C(1000000000)
+
+static const HealthOptions limits = { .max_silence_ms = 180 * S, .max_unstored_ms = 60 * S };
+
+static ExitCode
+judge(const Health *health, int64_t now_ns, const char *words)
+{
+	Failure failure = { 0 };
+	ExitCode code = health_judge(health, &limits, now_ns, &failure);
+
+	if (code != EXIT_OK)
+	{
+		assert_int_equal(failure.code, code);
+		assert_non_null(strstr(failure.detail, words));
+	}
+	return code;
+}
+
+static void
+test_judged(void **state)
+{
+	const HealthOptions any_time = { .max_silence_ms = 180 * S };
+	Health health = { .time_ns = 1000 * NS };
+	Failure failure;
+
+	assert_int_equal(judge(&health, 1000 * NS, ""), EXIT_OK);
+	assert_int_equal(judge(&health, 1180 * NS, ""), EXIT_OK);
+	assert_int_equal(judge(&health, 1181 * NS, "181 s old"), EXIT_INTERNAL);
+	assert_int_equal(judge(&health, 900 * NS, "old"), EXIT_INTERNAL); /* from before a reboot */
+
+	health.walker_busy_ms = 180 * S;
+	assert_int_equal(judge(&health, 1000 * NS, ""), EXIT_OK);
+	health.walker_busy_ms = 181 * S;
+	assert_int_equal(judge(&health, 1000 * NS, "walker thread"), EXIT_INTERNAL);
+	health.walker_busy_ms = 0;
+	health.ring_busy_ms = 181 * S;
+	assert_int_equal(judge(&health, 1000 * NS, "ring thread"), EXIT_INTERNAL);
+	health.ring_busy_ms = 0;
+	health.flusher_busy_ms = 181 * S;
+	assert_int_equal(judge(&health, 1000 * NS, "flusher thread"), EXIT_INTERNAL);
+	health.flusher_busy_ms = 0;
+
+	health.unstored_ms = 60 * S;
+	assert_int_equal(judge(&health, 1000 * NS, ""), EXIT_OK);
+	health.unstored_ms = 61 * S;
+	assert_int_equal(judge(&health, 1000 * NS, "waited for 61 s"), EXIT_DATABASE);
+	assert_int_equal(health_judge(&health, &any_time, 1000 * NS, &failure), EXIT_OK);
+}
+
+static void
+test_file(void **state)
+{
+	const Health written = { 1, 2, 3, 4, 5, 6, 7, UINT64_MAX };
+	char directory[] = "/tmp/profstore-health-XXXXXX";
+	char path[64];
+	Health found;
+	FILE *file;
+
+	assert_non_null(mkdtemp(directory));
+	snprintf(path, sizeof(path), "%s/status", directory);
+	assert_int_equal(health_read(path, &found), -ENOENT);
+	assert_int_equal(health_write(path, &(Health){ .time_ns = 9 }), 0);
+	assert_int_equal(health_write(path, &written), 0);
+	assert_int_equal(health_read(path, &found), 0);
+	assert_memory_equal(&found, &written, sizeof(found));
+
+	/* cut short, with no number, with keys that only look like others */
+	file = fopen(path, "we");
+	fputs("time_ns=1\nring_busy_ms=2\n", file);
+	fclose(file);
+	assert_int_equal(health_read(path, &found), -EINVAL);
+	file = fopen(path, "we");
+	fputs("xtime_ns=1\ntime_nsx=1\ntime_ns=\n", file);
+	fclose(file);
+	assert_int_equal(health_read(path, &found), -EINVAL);
+
+	unlink(path);
+	assert_int_equal(rmdir(directory), 0); /* nothing else was left behind */
+	assert_int_equal(health_write(path, &written), -ENOENT);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_judged),
+		cmocka_unit_test(test_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
