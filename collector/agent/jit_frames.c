@@ -1,20 +1,42 @@
 /*
  * jit_frames.c
- *		Search for .eh_frame sections around generated code.
+ *		Search for .eh_frame sections of generated code.
  */
 #include "agent/jit_frames.h"
 
 #include <elf.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 
-#define PAGE_BYTES 4096
+#include "agent/proc_file.h"
+
+#define PAGE_BYTES	   4096
+#define MAPS_BYTES	   ((size_t) 16 * 1024 * 1024)
+#define MAX_DATA_BYTES ((size_t) 1024 * 1024) /* of a process */
 #define WINDOW_BYTES \
 	((uint64_t) 64 * 1024) /* on either side; compilers take memory for both at once */
 
 /* A CIE as LLVM begins it, behind its length: CIE 0, version 1, augmentation "zR", alignments 1 and -8, return address 16. */
 static const uint8_t cie_start[] = { 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16 };
+
+/* Memory that was read, and ends where it could not be read any more. */
+typedef struct Piece
+{
+	uint64_t address;
+	size_t offset; /* in the bytes */
+	size_t length;
+} Piece;
+
+struct JitMemory
+{
+	uint32_t pid;
+	Piece pieces[JIT_MAX_PIECES];
+	uint32_t count;
+	uint8_t *bytes;
+	size_t length;
+};
 
 /* Code that one section speaks of. */
 typedef struct Section
@@ -27,13 +49,110 @@ typedef struct Section
 typedef struct Search
 {
 	Unwinder *unwinder;
-	uint32_t pid;
+	const JitMemory *memory;
 	uint64_t start; /* of the mapping */
 	uint64_t end;
 	uint64_t now_ns;
 	Section sections[JIT_MAX_SECTIONS]; /* by ascending start, disjoint */
 	uint32_t count;
 } Search;
+
+/* Reads the pages from address on that can be read, up to the first that cannot. */
+static size_t
+read_pages(uint32_t pid, uint64_t address, uint8_t *bytes, size_t length)
+{
+	struct iovec remote[WINDOW_BYTES / PAGE_BYTES];
+	size_t done = 0;
+
+	while (done < length)
+	{
+		size_t wanted = length - done < WINDOW_BYTES ? length - done : WINDOW_BYTES;
+		struct iovec local = { bytes + done, wanted };
+		size_t pages = wanted / PAGE_BYTES;
+		ssize_t result;
+
+		for (size_t i = 0; i < pages; i++)
+			remote[i] = (struct iovec){ (void *) (uintptr_t) (address + done + i * PAGE_BYTES),
+										PAGE_BYTES };
+		result = process_vm_readv((pid_t) pid, &local, 1, remote, pages, 0);
+		if (result > 0)
+			done += (size_t) result;
+		if (result < (ssize_t) wanted)
+			break;
+	}
+	return done;
+}
+
+/* A line of /proc/PID/maps: memory without a file that may only be read, as compilers leave their data behind. */
+static bool
+is_read_only_data(const char *line, uint64_t *start, uint64_t *end)
+{
+	unsigned long long first;
+	unsigned long long last;
+	unsigned long long inode;
+	char access[5];
+	int name = 0;
+
+	if (sscanf(line, "%llx-%llx %4s %*x %*x:%*x %llu %n", &first, &last, access, &inode, &name) !=
+			4 ||
+		name == 0 || line[name] != '\0' || inode != 0 || strcmp(access, "r--p") != 0 ||
+		last <= first)
+		return false;
+	*start = first;
+	*end = last;
+	return true;
+}
+
+static void
+read_piece(JitMemory *memory, uint64_t start, uint64_t end)
+{
+	size_t length = (size_t) (end - start);
+	size_t result;
+
+	if (memory->count == JIT_MAX_PIECES || end - start > MAX_DATA_BYTES - memory->length)
+		return;
+	result = read_pages(memory->pid, start, memory->bytes + memory->length, length);
+	if (result == 0)
+		return;
+	memory->pieces[memory->count++] = (Piece){ start, memory->length, result };
+	memory->length += result;
+}
+
+JitMemory *
+jit_memory_read(uint32_t pid)
+{
+	JitMemory *memory = calloc(1, sizeof(*memory));
+	char path[64];
+	char *text = NULL;
+	char *rest = NULL;
+
+	if (memory == NULL)
+		return NULL;
+	memory->pid = pid;
+	memory->bytes = malloc(MAX_DATA_BYTES);
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	if (memory->bytes == NULL || proc_file_read(path, MAPS_BYTES, &text, NULL) != 0)
+		return memory;
+	for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
+	{
+		uint64_t start;
+		uint64_t end;
+
+		if (is_read_only_data(line, &start, &end))
+			read_piece(memory, start, end);
+	}
+	free(text);
+	return memory;
+}
+
+void
+jit_memory_free(JitMemory *memory)
+{
+	if (memory == NULL)
+		return;
+	free(memory->bytes);
+	free(memory);
+}
 
 /* Keeps the section, or releases it where another one covers the same code. */
 static void
@@ -99,21 +218,6 @@ search_bytes(Search *search, const uint8_t *bytes, size_t length, uint64_t addre
 	}
 }
 
-/* Reads the pages from address on that can be read, up to the first that cannot. */
-static size_t
-read_pages(uint32_t pid, uint64_t address, uint8_t *bytes, size_t length)
-{
-	struct iovec local = { bytes, length };
-	struct iovec remote[WINDOW_BYTES / PAGE_BYTES];
-	size_t pages = length / PAGE_BYTES;
-	ssize_t result;
-
-	for (size_t i = 0; i < pages; i++)
-		remote[i] = (struct iovec){ (void *) (uintptr_t) (address + i * PAGE_BYTES), PAGE_BYTES };
-	result = process_vm_readv((pid_t) pid, &local, 1, remote, pages, 0);
-	return result > 0 ? (size_t) result : 0;
-}
-
 /* The window before the code may begin with memory that is none: then its later half is tried, and so on. */
 static void
 search_before(Search *search, uint8_t *bytes)
@@ -123,7 +227,7 @@ search_before(Search *search, uint8_t *bytes)
 		uint64_t address = search->start - window;
 
 		if (search->start >= window &&
-			read_pages(search->pid, address, bytes, (size_t) window) == (size_t) window)
+			read_pages(search->memory->pid, address, bytes, (size_t) window) == (size_t) window)
 		{
 			search_bytes(search, bytes, (size_t) window, address);
 			return;
@@ -134,16 +238,16 @@ search_before(Search *search, uint8_t *bytes)
 static void
 search_after(Search *search, uint8_t *bytes)
 {
-	size_t length = read_pages(search->pid, search->end, bytes, WINDOW_BYTES);
+	size_t length = read_pages(search->memory->pid, search->end, bytes, WINDOW_BYTES);
 
 	search_bytes(search, bytes, length, search->end);
 }
 
 uint32_t
-jit_frames_spans(Unwinder *unwinder, uint32_t pid, uint64_t start, uint64_t end, uint64_t now_ns,
-				 UnwindSpan *spans)
+jit_frames_spans(Unwinder *unwinder, const JitMemory *memory, uint64_t start, uint64_t end,
+				 uint64_t now_ns, UnwindSpan *spans)
 {
-	Search search = { unwinder, pid, start, end, now_ns, { { 0 } }, 0 };
+	Search search = { unwinder, memory, start, end, now_ns, { { 0 } }, 0 };
 	uint8_t *bytes = malloc(WINDOW_BYTES);
 	uint64_t covered = start;
 	uint32_t count = 0;
@@ -154,6 +258,9 @@ jit_frames_spans(Unwinder *unwinder, uint32_t pid, uint64_t start, uint64_t end,
 		search_after(&search, bytes);
 		free(bytes);
 	}
+	for (uint32_t i = 0; i < memory->count; i++)
+		search_bytes(&search, memory->bytes + memory->pieces[i].offset, memory->pieces[i].length,
+					 memory->pieces[i].address);
 	for (uint32_t i = 0; i < search.count; i++)
 	{
 		const Section *section = &search.sections[i];

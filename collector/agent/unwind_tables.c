@@ -175,17 +175,23 @@ unwind_tables_describe(UnwindTables *tables, const UnwindProcess *process,
 	UnwindSpan *spans = calloc(capacity, sizeof(*spans));
 	uint32_t span_count = 0;
 	uint32_t generated = 0;
+	JitMemory *memory = NULL;
 
 	if (spans == NULL)
 		return;
 	for (size_t i = 0; i < count; i++)
 	{
-		if (mappings[i].image == NULL && generated++ < JIT_MAX_MAPPINGS)
-			span_count += jit_frames_spans(tables->unwinder, process->pid, mappings[i].start,
+		bool generates = mappings[i].image == NULL && generated++ < JIT_MAX_MAPPINGS;
+
+		if (generates && memory == NULL)
+			memory = jit_memory_read(process->pid);
+		if (generates && memory != NULL)
+			span_count += jit_frames_spans(tables->unwinder, memory, mappings[i].start,
 										   mappings[i].end, now_ns, &spans[span_count]);
 		else
 			span_count += make_span(tables, &mappings[i], now_ns, &spans[span_count]);
 	}
+	jit_memory_free(memory);
 	(void) unwinder_process_set(tables->unwinder, process, spans, span_count, now_ns);
 	/* tables of files are ours to keep, those of generated code the process's */
 	for (uint32_t i = 0; i < span_count; i++)
