@@ -280,6 +280,8 @@ pfs_rule_cfa(const struct pfs_walk *walk, const struct pfs_unwind_rule *rule, __
 		*cfa += (__u64) (__s64) rule->cfa_add;
 	}
 
+	if (rule->flags & PFS_UNWIND_OTHER_STACK)
+		return (*cfa & 7) ? PFS_WALK_BAD_FRAME : 0;
 	/* stacks grow downwards: a caller's frame lies above, but for leaf code that has pushed nothing */
 	if (*cfa < walk->at.sp || *cfa - walk->at.sp > limit || (*cfa & 7) ||
 		(*cfa == walk->at.sp && !(rule->flags & PFS_UNWIND_RA_IN_REGISTER)))

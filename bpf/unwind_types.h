@@ -51,6 +51,7 @@ enum pfs_unwind_fp {
 
 #define PFS_UNWIND_CFA_DEREF	  0x01
 #define PFS_UNWIND_RA_IN_REGISTER 0x02
+#define PFS_UNWIND_OTHER_STACK	  0x04 /* the caller's frame may lie anywhere (Go's system stacks) */
 
 /*
  * What offsets of saved registers count, in bytes. AArch64 code keeps them at the low end of its frame, however large

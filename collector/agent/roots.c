@@ -35,8 +35,6 @@ static const char *const roots[] = {
 	"runtime.goexit.abi0",
 	"runtime.mcall",
 	"runtime.mcall.abi0",
-	"runtime.systemstack", /* from here on the stack is the goroutine's, of which no register tells */
-	"runtime.systemstack.abi0",
 	"runtime.morestack",
 	"runtime.morestack.abi0",
 };

@@ -2,12 +2,13 @@
  * cfi.c
  *		From all FDEs of a file to one sorted table.
  *
- * 1. Collect the FDEs of .eh_frame and .debug_frame and sort them by start address; .eh_frame goes first where both
- *    speak of the same code.
- * 2. Run each FDE and append its rows. An FDE that starts in code which is covered already is dropped.
+ * 1. Collect the FDEs of .eh_frame and .debug_frame, and the functions of Go's table, and sort them by start address. Where
+ *    several speak of the same code .eh_frame goes first, then Go's table.
+ * 2. Run each and append its rows. One that starts in code which is covered already is dropped.
  * 3. Between two FDEs that do not touch, a row PFS_UNWIND_INVALID says that nothing is known, unless the gap is padding.
  *
- * Memory is bounded by the input: an FDE takes at least 12 bytes of it, a row at least one.
+ * Memory is bounded by the input: an FDE takes at least 12 bytes of it, a function of Go's 8, a row of an FDE at least one. Functions
+ * of Go's may share their depths, so their rows are bounded by the code: each begins at an address of its own.
  */
 #include "unwind/cfi.h"
 
@@ -18,16 +19,26 @@
 
 #include "base/grow.h"
 #include "unwind/cfi_program.h"
+#include "unwind/pclntab.h"
 
 /* Compilers align functions to 16 bytes: shorter gaps hold no code that runs, and no row is spent on them. */
 #define PADDING_BYTES 15
+
+/* By precedence. */
+typedef enum Source
+{
+	SOURCE_EH_FRAME,
+	SOURCE_PCLNTAB,
+	SOURCE_DEBUG_FRAME,
+	SOURCES
+} Source;
 
 /* Where an FDE stands; it is read again when its turn comes, which costs less than keeping it. */
 typedef struct FdePlace
 {
 	uint64_t start;	 /* of its code, ELF virtual address */
-	uint32_t offset; /* in its section */
-	uint32_t debug;	 /* 1: in .debug_frame */
+	uint32_t offset; /* in its section; number of the function in Go's table */
+	Source source;
 } FdePlace;
 
 typedef struct FdeList
@@ -42,18 +53,46 @@ typedef struct Builder
 	const CfiInput *input;
 	UnwindTable *table;
 	RuleSet *rules;
-	CfiEntries entries[2]; /* .eh_frame, .debug_frame */
+	CfiEntries entries[SOURCES]; /* but for SOURCE_PCLNTAB */
+	Pclntab pclntab;
 	size_t capacity;
 	uint64_t limit; /* an FDE's rows end here, whatever its program says */
 } Builder;
 
 static int
-collect_fdes(Builder *builder, uint32_t debug, FdeList *list)
+append_place(FdeList *list, uint64_t start, size_t offset, Source source)
 {
-	CfiEntries *entries = &builder->entries[debug];
+	int err = grow_array(&list->items, &list->capacity, list->count, sizeof(FdePlace));
+
+	if (err == 0)
+		list->items[list->count++] = (FdePlace){ start, (uint32_t) offset, source };
+	return err;
+}
+
+static int
+collect_functions(Builder *builder, FdeList *list)
+{
+	int err = 0;
+
+	if (!pclntab_open(builder->input, &builder->pclntab))
+		return 0;
+	for (uint32_t i = 0; err == 0 && i < builder->pclntab.count; i++)
+	{
+		PclntabFunction function;
+
+		if (pclntab_function(&builder->pclntab, i, &function))
+			err = append_place(list, function.start, i, SOURCE_PCLNTAB);
+	}
+	return err;
+}
+
+static int
+collect_fdes(Builder *builder, Source source, FdeList *list)
+{
+	CfiEntries *entries = &builder->entries[source];
 	CfiStats *stats = &builder->table->stats;
 
-	cfi_entries_begin(entries, builder->input, debug == 0);
+	cfi_entries_begin(entries, builder->input, source == SOURCE_EH_FRAME);
 	while (entries->offset <= UINT32_MAX)
 	{
 		CfiFde fde;
@@ -62,10 +101,9 @@ collect_fdes(Builder *builder, uint32_t debug, FdeList *list)
 		switch (cfi_entries_next(entries, &fde))
 		{
 			case CFI_FDE:
-				err = grow_array(&list->items, &list->capacity, list->count, sizeof(FdePlace));
+				err = append_place(list, fde.start, fde.offset, source);
 				if (err != 0)
 					return err;
-				list->items[list->count++] = (FdePlace){ fde.start, (uint32_t) fde.offset, debug };
 				stats->fdes++;
 				break;
 			case CFI_MALFORMED:
@@ -89,7 +127,7 @@ compare_places(const void *left, const void *right)
 
 	if (a->start != b->start)
 		return a->start < b->start ? -1 : 1;
-	return (a->debug > b->debug) - (a->debug < b->debug);
+	return (a->source > b->source) - (a->source < b->source);
 }
 
 /* Linkers write .eh_frame in the order of the code, or nearly so. */
@@ -137,26 +175,83 @@ append_row(void *context, uint64_t address, const struct pfs_unwind_rule *rule)
 	return append_rule(builder, address, rule_set_add(builder->rules, rule));
 }
 
-/* One FDE's rows; where its program is broken the rows that it gave are taken back and its code is unknown. */
+/* The rows of one piece of code; where they are malformed those that were given are taken back, and the code is unknown. */
+typedef struct Attempt
+{
+	size_t count;
+	UnwindRow last;
+} Attempt;
+
+static Attempt
+begin_attempt(const UnwindTable *table)
+{
+	size_t count = table->count;
+
+	return (Attempt){ count, count > 0 ? table->rows[count - 1] : (UnwindRow){ 0 } };
+}
+
 static int
-append_fde(Builder *builder, const CfiFde *fde)
+end_attempt(Builder *builder, const Attempt *attempt, uint64_t start, int err)
 {
 	UnwindTable *table = builder->table;
-	size_t before = table->count;
-	UnwindRow last_before = before > 0 ? table->rows[before - 1] : (UnwindRow){ 0 };
+
+	if (err != -EBADMSG)
+		return err;
+	table->stats.fdes_malformed++;
+	table->count = attempt->count;
+	if (attempt->count > 0)
+		table->rows[attempt->count - 1] = attempt->last;
+	return append_rule(builder, start, 0);
+}
+
+static int
+run_fde(Builder *builder, const CfiFde *fde)
+{
+	Attempt attempt = begin_attempt(builder->table);
 	int err;
 
 	builder->limit = fde->end;
 	err = cfi_program_run(fde, builder->input->machine, append_row, builder,
-						  &table->stats.rows_unsupported);
-	if (err != -EBADMSG)
-		return err;
+						  &builder->table->stats.rows_unsupported);
+	return end_attempt(builder, &attempt, fde->start, err);
+}
 
-	table->stats.fdes_malformed++;
-	table->count = before;
-	if (before > 0)
-		table->rows[before - 1] = last_before;
-	return append_rule(builder, fde->start, 0);
+static int
+run_function(Builder *builder, const PclntabFunction *function)
+{
+	Attempt attempt = begin_attempt(builder->table);
+	int err;
+
+	builder->limit = function->end;
+	err = pclntab_rows(&builder->pclntab, function, append_row, builder,
+					   &builder->table->stats.rows_unsupported);
+	return end_attempt(builder, &attempt, function->start, err);
+}
+
+/* *end is that of the code that the place speaks of. */
+static int
+append_place_rows(Builder *builder, const FdePlace *place, uint64_t covered, uint64_t *end)
+{
+	PclntabFunction function;
+	CfiFde fde;
+	int err = 0;
+
+	if (covered != 0 && place->start - covered > PADDING_BYTES)
+		err = append_rule(builder, covered, 0);
+	if (err != 0)
+		return err;
+	if (place->source == SOURCE_PCLNTAB)
+	{
+		if (!pclntab_function(&builder->pclntab, place->offset, &function))
+			return -EBADMSG;
+		*end = function.end;
+		return run_function(builder, &function);
+	}
+	builder->entries[place->source].offset = place->offset;
+	if (cfi_entries_next(&builder->entries[place->source], &fde) != CFI_FDE)
+		return -EBADMSG;
+	*end = fde.end;
+	return run_fde(builder, &fde);
 }
 
 static int
@@ -166,25 +261,16 @@ build_rows(Builder *builder, const FdeList *list)
 
 	for (size_t i = 0; i < list->count; i++)
 	{
-		CfiEntries *entries = &builder->entries[list->items[i].debug];
-		CfiFde fde;
-		int err = 0;
+		int err;
 
 		if (list->items[i].start < covered)
 		{
 			builder->table->stats.fdes_overlapped++;
 			continue;
 		}
-		entries->offset = list->items[i].offset;
-		if (cfi_entries_next(entries, &fde) != CFI_FDE)
-			return -EBADMSG;
-		if (covered != 0 && fde.start - covered > PADDING_BYTES)
-			err = append_rule(builder, covered, 0);
-		if (err == 0)
-			err = append_fde(builder, &fde);
+		err = append_place_rows(builder, &list->items[i], covered, &covered);
 		if (err != 0)
 			return err;
-		covered = fde.end;
 	}
 	return covered == 0 ? 0 : append_rule(builder, covered, 0);
 }
@@ -203,9 +289,11 @@ cfi_compile(const CfiInput *input, RuleSet *rules, UnwindTable *table)
 		return -E2BIG;
 	table->base = input->code_start;
 
-	err = collect_fdes(&builder, 0, &list);
+	err = collect_fdes(&builder, SOURCE_EH_FRAME, &list);
 	if (err == 0)
-		err = collect_fdes(&builder, 1, &list);
+		err = collect_functions(&builder, &list);
+	if (err == 0)
+		err = collect_fdes(&builder, SOURCE_DEBUG_FRAME, &list);
 	if (err == 0)
 	{
 		sort_places(&list);

@@ -1,6 +1,6 @@
 /*
  * cfi.h
- *		The CFI compiler: .eh_frame and .debug_frame of one ELF file become a table of unwind rules.
+ *		The CFI compiler: .eh_frame, .debug_frame and Go's function table of one ELF file become a table of unwind rules.
  *
  * A function of bytes alone: no file, no process, no global state. The bytes are foreign, so every read is bounded; what
  * cannot be understood becomes PFS_UNWIND_INVALID for its stretch of code and is counted, never an error for the rest.
@@ -26,6 +26,8 @@ typedef struct CfiInput
 	uint16_t machine; /* EM_X86_64 or EM_AARCH64 */
 	CfiSection eh_frame;
 	CfiSection debug_frame; /* used where .eh_frame does not cover */
+	CfiSection pclntab;		/* Go's function table; used where .eh_frame does not cover */
+	uint64_t go_text;		/* ELF virtual address that its functions count from; 0: not known */
 	uint64_t got_address;	/* base of DW_EH_PE_datarel pointers; 0 where there is none */
 	uint64_t code_start; /* ELF virtual addresses, half-open: FDEs that reach beyond are no CFI */
 	uint64_t code_end;
@@ -41,7 +43,7 @@ typedef struct UnwindRow
 typedef struct CfiStats
 {
 	uint64_t fdes;
-	uint64_t fdes_malformed;   /* skipped: bytes that are not CFI */
+	uint64_t fdes_malformed;   /* skipped: bytes that are not CFI; functions of Go's as well */
 	uint64_t fdes_overlapped;  /* dropped because an earlier one covers their code */
 	uint64_t rows_unsupported; /* without a rule, as none expresses what the CFI says */
 	uint64_t sections_cut;	   /* a section ended inside an entry */

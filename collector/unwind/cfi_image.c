@@ -11,8 +11,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The largest programs have some 25 MB; a sparse or compressed file may claim any size. */
+/* The largest programs have some 25 MB, of Go's table 60; a sparse or compressed file may claim any size. */
 #define MAX_SECTION_BYTES (64 << 20)
+
+/* Where Go says where its code starts: in its table's header up to 1.25, else in the description of the module (1.26). */
+#define PCLNTAB_TEXT   24
+#define GO_MODULE_TEXT 176
 
 static bool
 uncompress(Elf_Scn *section)
@@ -40,9 +44,52 @@ read_section(Elf_Scn *section, const GElf_Shdr *header)
 	return result;
 }
 
+/* What the loader adds to the word at an address; 0 where it adds nothing. */
+static uint64_t
+relocation_at(Elf *elf, uint64_t address)
+{
+	for (Elf_Scn *section = elf_nextscn(elf, NULL); section != NULL;
+		 section = elf_nextscn(elf, section))
+	{
+		GElf_Shdr header;
+		GElf_Rela entry;
+		Elf_Data *data;
+
+		if (gelf_getshdr(section, &header) == NULL || header.sh_type != SHT_RELA ||
+			header.sh_size > MAX_SECTION_BYTES || (data = elf_getdata(section, NULL)) == NULL)
+			continue;
+		for (int i = 0; gelf_getrela(data, i, &entry) != NULL; i++)
+		{
+			if (entry.r_offset == address)
+				return (uint64_t) entry.r_addend;
+		}
+	}
+	return 0;
+}
+
+/* The address that stands in a section, as linked. */
+static uint64_t
+read_address(Elf *elf, const CfiSection *section, size_t offset)
+{
+	uint64_t value;
+
+	if (section->data == NULL || section->length < offset + sizeof(value))
+		return 0;
+	memcpy(&value, section->data + offset, sizeof(value));
+	return value != 0 ? value : relocation_at(elf, section->address + offset);
+}
+
+static bool
+is_pclntab(const char *name)
+{
+	return strcmp(name, ".gopclntab") == 0 || strcmp(name, ".data.rel.ro.gopclntab") == 0;
+}
+
 static void
 read_sections(Elf *elf, size_t names, CfiInput *input)
 {
+	CfiSection module = { 0 };
+
 	for (Elf_Scn *section = elf_nextscn(elf, NULL); section != NULL;
 		 section = elf_nextscn(elf, section))
 	{
@@ -59,9 +106,16 @@ read_sections(Elf *elf, size_t names, CfiInput *input)
 			input->debug_frame = read_section(section, &header);
 			input->debug_frame.address = 0;
 		}
+		else if (is_pclntab(name))
+			input->pclntab = read_section(section, &header);
+		else if (strcmp(name, ".go.module") == 0)
+			module = read_section(section, &header);
 		else if (strcmp(name, ".got") == 0 || strcmp(name, ".got.plt") == 0)
 			input->got_address = header.sh_addr;
 	}
+	input->go_text = read_address(elf, &input->pclntab, PCLNTAB_TEXT);
+	if (input->go_text == 0)
+		input->go_text = read_address(elf, &module, GO_MODULE_TEXT);
 }
 
 /* The span of the executable segments, as far as the file has bytes for them. */

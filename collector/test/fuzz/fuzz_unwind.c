@@ -20,6 +20,7 @@
 
 #define FLAG_AARCH64	 0x01
 #define FLAG_DEBUG_FRAME 0x02
+#define FLAG_PCLNTAB	 0x04
 
 #define SECTION_ADDRESS 0x800000
 #define CODE_BYTES		0x1000000
@@ -29,7 +30,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const char section_names[] = "\0.shstrtab\0.eh_frame\0.debug_frame";
+static const char section_names[] = "\0.shstrtab\0.eh_frame\0.debug_frame\0.gopclntab";
 
 typedef struct Wrapping
 {
@@ -72,7 +73,9 @@ wrapped(uint8_t flags, const uint8_t *section, size_t length)
 						.sh_type = SHT_STRTAB,
 						.sh_offset = offsetof(Wrapping, names),
 						.sh_size = sizeof(section_names) },
-					  { .sh_name = flags & FLAG_DEBUG_FRAME ? 21 : 11,
+					  { .sh_name = flags & FLAG_PCLNTAB		? 34
+								   : flags & FLAG_DEBUG_FRAME ? 21
+															  : 11,
 						.sh_type = SHT_PROGBITS,
 						.sh_addr = SECTION_ADDRESS,
 						.sh_offset = sizeof(Wrapping),

@@ -1,0 +1,283 @@
+/*
+ * pclntab.c
+ *		Reading Go's function table.
+ *
+ *		header ─► functions: { offset of the code, offset of the entry }, ascending, one more for the end
+ *		entry ─► flags, name, depths: pairs of varints { change of depth, instructions that it holds for }
+ *
+ * A depth is what the function has pushed below its return address. Compiled code pushes the caller's frame pointer first, and
+ * assembly that does otherwise leaves it alone.
+ */
+#include "unwind/pclntab.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+
+#define MAGIC_1_18 0xfffffff0U
+#define MAGIC_1_20 0xfffffff1U
+
+#define HEADER_BYTES   72
+#define FUNCTION_BYTES 8
+
+/* Of an entry: offsets of its fields, and what a function is. */
+#define ENTRY_NAME		 4
+#define ENTRY_DEPTHS	 16
+#define ENTRY_FLAGS_1_18 37
+#define ENTRY_FLAGS_1_20 41
+
+#define FLAG_TOP_FRAME	  1
+#define FLAG_WRITES_STACK 2 /* sets the stack pointer to something else */
+#define FLAG_ASSEMBLY	  4
+
+#define MAX_DEPTH ((int64_t) INT32_MAX - 8) /* what a rule can say */
+
+/* Bytes of "mov %rsp, %rbp" after "push %rbp"; of storing %rbp and "lea" after "sub". Until then %rbp is the caller's. */
+#define PUSHED_PROLOGUE_BYTES	  3
+#define SUBTRACTED_PROLOGUE_BYTES 16
+
+static uint64_t
+read_at(const Pclntab *table, size_t offset, unsigned bytes, bool *failed)
+{
+	CfiCursor cursor = { table->data, offset, table->length, offset > table->length };
+	uint64_t value = cfi_read_unsigned(&cursor, bytes);
+
+	*failed = *failed || cursor.failed;
+	return value;
+}
+
+bool
+pclntab_open(const CfiInput *input, Pclntab *table)
+{
+	bool failed = false;
+	uint64_t magic;
+	uint64_t count;
+
+	*table = (Pclntab){ .data = input->pclntab.data,
+						.length = input->pclntab.length,
+						.machine = input->machine,
+						.text = input->go_text,
+						.limit = input->code_end };
+	if (table->data == NULL || table->length < HEADER_BYTES || input->go_text == 0 ||
+		input->go_text < input->code_start || input->go_text >= input->code_end)
+		return false;
+	magic = read_at(table, 0, 4, &failed);
+	table->quantum = (uint8_t) read_at(table, 6, 1, &failed);
+	count = read_at(table, 8, 8, &failed);
+	table->names = read_at(table, 32, 8, &failed);
+	table->values = read_at(table, 56, 8, &failed);
+	table->functions = read_at(table, 64, 8, &failed);
+	if ((magic != MAGIC_1_18 && magic != MAGIC_1_20) || read_at(table, 7, 1, &failed) != 8 ||
+		table->quantum == 0 || table->names >= table->length || table->values >= table->length ||
+		table->functions >= table->length ||
+		count >= (table->length - table->functions) / FUNCTION_BYTES)
+		return false;
+	table->count = (uint32_t) count;
+	table->id_offset = magic == MAGIC_1_18 ? ENTRY_FLAGS_1_18 : ENTRY_FLAGS_1_20;
+	return !failed;
+}
+
+/* Start, flags, name and depths as the table has them. */
+static bool
+read_entry(const Pclntab *table, uint32_t number, PclntabFunction *function)
+{
+	size_t place = table->functions + (size_t) number * FUNCTION_BYTES;
+	bool failed = false;
+	size_t entry = table->functions + read_at(table, place + 4, 4, &failed);
+	size_t name;
+
+	function->start = table->text + read_at(table, place, 4, &failed);
+	function->flags = (uint8_t) read_at(table, entry + table->id_offset, 1, &failed);
+	function->depths = read_at(table, entry + ENTRY_DEPTHS, 4, &failed);
+	name = table->names + read_at(table, entry + ENTRY_NAME, 4, &failed);
+	function->name = "";
+	/* only hand-written functions are known by name; the bound keeps the search for the end short */
+	if ((function->flags & FLAG_ASSEMBLY) && name < table->length &&
+		memchr(table->data + name, '\0', table->length - name) != NULL)
+		function->name = (const char *) table->data + name;
+	return !failed;
+}
+
+/* The kernel returns to it from a signal's handler: it is "called" from before its first instruction. */
+static bool
+is_signal_return(const PclntabFunction *function)
+{
+	return strcmp(function->name, "runtime.sigreturn__sigaction") == 0 ||
+		   strcmp(function->name, "runtime.sigreturn") == 0;
+}
+
+bool
+pclntab_function(const Pclntab *table, uint32_t number, PclntabFunction *function)
+{
+	PclntabFunction next;
+	bool failed = false;
+
+	if (number >= table->count || !read_entry(table, number, function))
+		return false;
+	function->end =
+		table->text +
+		read_at(table, table->functions + ((size_t) number + 1) * FUNCTION_BYTES, 4, &failed);
+	if (failed || function->end <= function->start || function->end > table->limit ||
+		function->depths == 0)
+		return false;
+	if (is_signal_return(function))
+		function->start--;
+	if (number + 1 < table->count && read_entry(table, number + 1, &next) &&
+		is_signal_return(&next))
+		function->end--;
+	return function->start < function->end;
+}
+
+static struct pfs_unwind_rule
+rule_of_depth(const Pclntab *table, int64_t depth)
+{
+	struct pfs_unwind_rule rule;
+
+	memset(&rule, 0, sizeof(rule));
+	if (depth < 0 || depth > MAX_DEPTH || depth % 8 != 0)
+		return rule; /* PFS_UNWIND_INVALID */
+	rule.kind = PFS_UNWIND_CFI;
+	if (table->machine == EM_X86_64)
+	{
+		rule.cfa_register = 7;
+		rule.cfa_offset = (int32_t) depth + 8;
+		rule.ra_offset = -8 / PFS_UNWIND_UNIT_X86_64;
+		rule.fp = depth >= 8 ? PFS_FP_AT_CFA : PFS_FP_SAME;
+		rule.fp_offset = depth >= 8 ? -16 / PFS_UNWIND_UNIT_X86_64 : 0;
+		return rule;
+	}
+	/* AArch64: the link register at the low end of the frame, the frame pointer below it */
+	rule.cfa_register = 31;
+	rule.cfa_offset = (int32_t) depth;
+	if (depth == 0)
+	{
+		rule.flags = PFS_UNWIND_RA_IN_REGISTER;
+		rule.ra_register = 30;
+	}
+	else if (depth / PFS_UNWIND_UNIT_AARCH64 >= INT16_MAX)
+		rule.kind = PFS_UNWIND_INVALID;
+	else
+	{
+		rule.ra_offset = (int16_t) (-depth / PFS_UNWIND_UNIT_AARCH64);
+		rule.fp = PFS_FP_AT_CFA;
+		rule.fp_offset = (int16_t) (rule.ra_offset - 1);
+	}
+	return rule;
+}
+
+/* Code that has gone to another stack: its frame record is still where it was. */
+static struct pfs_unwind_rule
+rule_of_frame_pointer(const Pclntab *table)
+{
+	struct pfs_unwind_rule rule;
+
+	memset(&rule, 0, sizeof(rule));
+	if (table->machine != EM_X86_64)
+		return rule;
+	rule.kind = PFS_UNWIND_CFI;
+	rule.flags = PFS_UNWIND_OTHER_STACK;
+	rule.cfa_register = 6;
+	rule.cfa_offset = 16;
+	rule.ra_offset = -8 / PFS_UNWIND_UNIT_X86_64;
+	rule.fp = PFS_FP_AT_CFA;
+	rule.fp_offset = -16 / PFS_UNWIND_UNIT_X86_64;
+	return rule;
+}
+
+/* What kind of function it is, from its flags and from what is known of the runtime's own. */
+typedef enum FunctionKind
+{
+	FUNCTION_PLAIN,
+	FUNCTION_ROOT,
+	FUNCTION_SIGNAL_RETURN,
+	FUNCTION_LEAVES_STACK,	  /* and comes back to it */
+	FUNCTION_LEAVES_GOROUTINE /* for good: on the stack that it goes to it is the first one */
+} FunctionKind;
+
+static FunctionKind
+function_kind(const PclntabFunction *function)
+{
+	const char *name = function->name;
+
+	if (name[0] == '\0')
+		return FUNCTION_PLAIN;
+	if (is_signal_return(function))
+		return FUNCTION_SIGNAL_RETURN;
+	/* the runtime's own walks end at a signal's handler; the registers that it interrupted lie above */
+	if ((function->flags & FLAG_TOP_FRAME) && strcmp(name, "runtime.sigtramp") != 0)
+		return FUNCTION_ROOT;
+	if (strncmp(name, "_rt0_", 5) == 0 || strcmp(name, "runtime.morestack") == 0)
+		return FUNCTION_ROOT;
+	if (strcmp(name, "runtime.mcall") == 0)
+		return FUNCTION_LEAVES_GOROUTINE;
+	return (function->flags & FLAG_WRITES_STACK) ? FUNCTION_LEAVES_STACK : FUNCTION_PLAIN;
+}
+
+/* Rows of one stretch of code in which the depth is the same. */
+static int
+emit_depth(const Pclntab *table, FunctionKind kind, uint64_t address, int64_t depth, int64_t before,
+		   CfiRowSink sink, void *context, uint64_t *unsupported)
+{
+	static const struct pfs_unwind_rule root = { .kind = PFS_UNWIND_END_OF_STACK };
+	struct pfs_unwind_rule rule = rule_of_depth(table, depth);
+	int err;
+
+	/* mcall has pushed the frame pointer, then the goroutine, which is on the other stack */
+	if (kind == FUNCTION_LEAVES_GOROUTINE && depth > 8)
+		return sink(context, address, &root);
+	if (rule.kind == PFS_UNWIND_INVALID)
+		(*unsupported)++;
+	if (kind != FUNCTION_LEAVES_STACK || depth < 8)
+		return sink(context, address, &rule);
+	if (before == 0)
+	{
+		err = sink(context, address, &rule);
+		if (err != 0)
+			return err;
+		address += depth == 8 ? PUSHED_PROLOGUE_BYTES : SUBTRACTED_PROLOGUE_BYTES;
+	}
+	rule = rule_of_frame_pointer(table);
+	return sink(context, address, &rule);
+}
+
+int
+pclntab_rows(const Pclntab *table, const PclntabFunction *function, CfiRowSink sink, void *context,
+			 uint64_t *unsupported)
+{
+	static const struct pfs_unwind_rule root = { .kind = PFS_UNWIND_END_OF_STACK };
+	static const struct pfs_unwind_rule signal = { .kind = PFS_UNWIND_SIGNAL };
+	CfiCursor cursor = { table->data, table->values, table->length, false };
+	FunctionKind kind = function_kind(function);
+	uint64_t address = function->start;
+	int64_t before = 0;
+	int64_t depth = -1; /* as values begin */
+
+	if (kind == FUNCTION_ROOT)
+		return sink(context, address, &root);
+	if (kind == FUNCTION_SIGNAL_RETURN)
+		return sink(context, address, &signal);
+	if (function->depths >= table->length - table->values)
+		return -EBADMSG;
+	cursor.offset += function->depths;
+	while (address < function->end)
+	{
+		uint64_t change = cfi_read_uleb128(&cursor) & UINT32_MAX;
+		uint64_t length;
+		int err;
+
+		if (cursor.failed)
+			return -EBADMSG;
+		if (change == 0 && address > function->start)
+			break;
+		depth += (int64_t) (change >> 1) ^ -(int64_t) (change & 1); /* zigzag */
+		length = (cfi_read_uleb128(&cursor) & UINT32_MAX) * table->quantum;
+		if (cursor.failed || length == 0)
+			return -EBADMSG;
+		err = emit_depth(table, kind, address, depth, before, sink, context, unsupported);
+		if (err != 0)
+			return err;
+		before = depth;
+		address += length;
+	}
+	return 0;
+}
