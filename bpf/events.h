@@ -24,9 +24,11 @@
 #define PFS_MAX_USER_FRAMES 512
 #define PFS_COMM_BYTES		16
 
-/* Copies of user stacks, a page at a time: each is there or it is not. */
-#define PFS_LATE_CHUNK_BYTES 4096
-#define PFS_LATE_CHUNKS		 16
+/* Copies of user stacks, a page at a time: the first that are resident of so many from the stack pointer on. */
+#define PFS_LATE_CHUNK_BYTES  4096
+#define PFS_LATE_SPAN		  64
+#define PFS_LATE_CHUNKS		  16
+#define PFS_LATE_OTHER_CHUNKS 2
 
 /* struct pfs_sample.flags */
 #define PFS_SAMPLE_KERNEL_THREAD 0x01 /* no user side by nature */
@@ -58,10 +60,13 @@ struct pfs_sample {
 /* Where the walk stopped, and the stack from there on as it was then. */
 struct pfs_late {
 	struct pfs_walk_state at;
-	__u64 address; /* of the first byte: start of the page of at.sp */
-	__u64 chunks;  /* bit i: chunk i could be copied */
-	__u64 length;  /* of bytes: up to the last chunk copied */
-	__u8 bytes[PFS_LATE_CHUNKS * PFS_LATE_CHUNK_BYTES]; /* only length of them are sent */
+	__u64 address; /* start of the page of at.sp */
+	__u64 chunks;  /* bit i: the page i behind it was copied */
+	__u64
+		other_address; /* the same of the stack that frame pointers lead to, if that is another one */
+	__u64 other_chunks;
+	__u64 length; /* of bytes: the pages that were copied, and no room for others */
+	__u8 bytes[(PFS_LATE_CHUNKS + PFS_LATE_OTHER_CHUNKS) * PFS_LATE_CHUNK_BYTES];
 };
 
 #ifndef __bpf__

@@ -4,7 +4,7 @@
  *		On-CPU sampling: one perf event per CPU runs pfs_on_cpu at every tick of its clock.
  *
  * Each tick becomes one ring buffer record with the raw stack: nothing is hashed, deduplicated or
- * resolved here. The user stack is walked by frame pointer. A tick ends in exactly one of the
+ * resolved here. A tick ends in exactly one of the
  * counters IDLE, SELF, SAMPLES, RING_FULL and NO_SCRATCH, so these add up to EVENTS.
  *
  * Runs on kernels from 5.10: bpf_get_current_task instead of its BTF twin, no bpf_task_pt_regs, no

@@ -42,6 +42,7 @@ pfs_walk_enter_innermost(struct pfs_walk *walk)
 	walk->at.pc = walk->at.registers[PFS_REGISTER_PC];
 	walk->at.sp = walk->at.registers[PFS_REGISTER_SP];
 	walk->at.fp = walk->at.registers[PFS_REGISTER_FP];
+	walk->at.bx_at = 0;
 	walk->at.innermost = 1;
 	walk->at.is_return = 0;
 	walk->at.by_fp = 0;
@@ -183,6 +184,7 @@ pfs_step_by_frame_pointer(struct pfs_walk *walk)
 	if (caller_fp != 0 && caller_fp <= fp)
 		caller_fp = PFS_FP_UNKNOWN;
 	walk->at.by_fp = 1;
+	walk->at.bx_at = PFS_BX_LOST;
 	return pfs_walk_to_caller(walk, pc, fp + 16, caller_fp);
 }
 
@@ -229,10 +231,25 @@ pfs_step_without_rule(struct pfs_walk *walk)
 	return pfs_step_by_frame_pointer(walk);
 }
 
+#ifndef PFS_ARM64
+static __always_inline int
+pfs_register_bx(const struct pfs_walk *walk, __u64 *value)
+{
+	*value = walk->at.registers[PFS_REGISTER_BX];
+	if (walk->at.bx_at == 0)
+		return 1;
+	return walk->at.bx_at != PFS_BX_LOST && !pfs_read_user(walk->at.bx_at, value);
+}
+#endif
+
 /* Value of a register in this frame; false where it is not known any more. */
 static __always_inline int
 pfs_register(const struct pfs_walk *walk, __u32 number, __u64 *value)
 {
+#ifndef PFS_ARM64
+	if (number == PFS_REGISTER_BX)
+		return pfs_register_bx(walk, value);
+#endif
 	if (number == PFS_REGISTER_SP)
 		*value = walk->at.sp;
 	else if (number == PFS_REGISTER_FP)
@@ -326,6 +343,10 @@ pfs_step_by_rule(struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
 	}
 	if (pc == 0)
 		return pfs_walk_end(walk, PFS_WALK_BAD_FRAME);
+	if (rule->bx_offset == PFS_BX_LOST)
+		walk->at.bx_at = PFS_BX_LOST;
+	else if (rule->bx_offset)
+		walk->at.bx_at = cfa + (__u64) (__s64) rule->bx_offset;
 	walk->at.by_fp = 0;
 	return pfs_walk_to_caller(walk, pc, cfa, fp);
 }

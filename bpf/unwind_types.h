@@ -29,9 +29,10 @@
  *		caller sp = CFA
  *
  * Registers carry their DWARF numbers (System V x86-64 psABI table 3.36; AArch64 DWARF ABI section 4.1). Only stack
- * and frame pointer are followed from frame to frame; a rule on any other register holds for the innermost frame,
- * where the kernel has saved all of them, and with checks for the one that called it: hand-written code keeps its
- * frame in a register that its own helpers leave alone.
+ * and frame pointer are followed from frame to frame, and on x86-64 the place where rbx is saved, since the dynamic
+ * loader's way to functions that are called for the first time keeps its frame there. A rule on any other register holds for
+ * the innermost frame, where the kernel has saved all of them, and with checks for the one that called it: hand-written
+ * code keeps its frame in a register that its own helpers leave alone.
  */
 enum pfs_unwind_kind {
 	PFS_UNWIND_INVALID =
@@ -48,6 +49,9 @@ enum pfs_unwind_fp {
 	PFS_FP_AT_FP,
 	PFS_FP_LOST /* overwritten, or saved in a way that rules do not express */
 };
+
+/* Odd, as no offset is. */
+#define PFS_BX_LOST 1
 
 #define PFS_UNWIND_CFA_DEREF	  0x01
 #define PFS_UNWIND_RA_IN_REGISTER 0x02
@@ -73,7 +77,8 @@ struct pfs_unwind_rule {
 		__s16 plt_threshold; /* PFS_UNWIND_PLT */
 	};
 	__s16 cfa_add; /* bytes, with PFS_UNWIND_CFA_DEREF */
-	__s16 unused;  /* 0: rules are compared by their bytes */
+	__s16
+		bx_offset; /* bytes from the CFA where the caller's rbx is; 0: in its place, PFS_BX_LOST: nowhere */
 };
 
 /* Sizes of the kernel's tables. */
@@ -150,6 +155,7 @@ struct pfs_unwind_process {
 #define PFS_SIGNAL_REGISTERS 312 /* from sp: siginfo 128, ucontext up to uc_mcontext.regs 184 */
 #else
 #define PFS_REGISTER_COUNT	 17
+#define PFS_REGISTER_BX		 3
 #define PFS_REGISTER_FP		 6
 #define PFS_REGISTER_SP		 7
 #define PFS_REGISTER_PC		 16
@@ -162,6 +168,7 @@ struct pfs_walk_state {
 	__u64 pc;
 	__u64 sp;
 	__u64 fp;
+	__u64 bx_at; /* where rbx is saved; 0: still in registers, PFS_BX_LOST: nowhere */
 	__u64 registers[PFS_REGISTER_COUNT]; /* by DWARF number; hold while innermost is set */
 	__u8 innermost; /* the frame that was sampled, or that a signal interrupted */
 	__u8 is_return; /* pc is a return address */

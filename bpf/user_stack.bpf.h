@@ -22,6 +22,8 @@
 /* Kernel stacks end in the registers that user mode left; kernels before 5.15 have no helper to find them. */
 #define PFS_KERNEL_STACK_BYTES 16384
 
+#define PFS_OTHER_STACK_FRAMES 16 /* followed to find another stack */
+
 #ifdef PFS_ARM64
 
 typedef struct user_pt_regs pfs_registers;
@@ -164,36 +166,94 @@ pfs_stack_end(struct task_struct *task, __u64 sp)
 }
 
 /*
+ * Go's programs leave a goroutine's stack for another one and come back, and keep frame pointers all the while: the first frame
+ * record outside of what is copied anyway is where the rest lies. 0 where frame pointers lead nowhere else, or are none.
+ */
+static __always_inline __u64
+pfs_other_stack(__u64 fp, __u64 low, __u64 high)
+{
+	__u64 caller_fp;
+
+	for (int i = 0; i < PFS_OTHER_STACK_FRAMES; i++)
+	{
+		if (fp == 0 || (fp & 7) || pfs_read_user(fp, &caller_fp))
+			return 0;
+		if (fp < low || fp >= high)
+			return caller_fp > fp && caller_fp - fp < PFS_MAX_FP_FRAME_BYTES ? fp : 0;
+		fp = caller_fp;
+	}
+	return 0;
+}
+
+/*
+ * Appends one page to the copies, if it is resident: page i of the stack, from PFS_LATE_SPAN on of the other one. words is the number of
+ * those before the hand-over. Verified once, as pfs_user_step is; the loops that call it would else be walked through for every
+ * number of copies.
+ */
+__attribute__((noinline)) int
+pfs_copy_page(__u32 words, __u32 page)
+{
+	struct pfs_scratch *scratch = pfs_get_scratch();
+	struct pfs_late *late;
+	__u64 address;
+	__u64 length;
+	int other = page >= PFS_LATE_SPAN;
+
+	if (!scratch || words > PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES)
+		return 1;
+	late = (struct pfs_late *) &scratch->words[words];
+	length = late->length;
+	if (length > sizeof(late->bytes) - PFS_LATE_CHUNK_BYTES ||
+		(!other && length >= PFS_LATE_CHUNKS * PFS_LATE_CHUNK_BYTES))
+		return 1;
+	page &= PFS_LATE_SPAN - 1;
+	address = (other ? late->other_address : late->address) + (__u64) page * PFS_LATE_CHUNK_BYTES;
+	if (bpf_probe_read_user(&late->bytes[length], PFS_LATE_CHUNK_BYTES, (void *) address))
+		return 0;
+	if (other)
+		late->other_chunks |= 1ULL << page;
+	else
+		late->chunks |= 1ULL << page;
+	late->length = length + PFS_LATE_CHUNK_BYTES;
+	return 0;
+}
+
+/*
  * Copies the stack from the walk's place on behind the frames, for a walk in user space. Pages that are not resident are
  * left out: the one that is just being faulted in may be the first. Returns the bytes of the hand-over.
  */
 static __always_inline __u64
 pfs_hand_over(struct pfs_scratch *scratch, struct task_struct *task, __u32 words)
 {
+	const __u64 page_mask = ~(__u64) (PFS_LATE_CHUNK_BYTES - 1);
 	struct pfs_late *late;
 	__u64 end = pfs_stack_end(task, scratch->walk.at.sp);
-	__u64 address = scratch->walk.at.sp & ~(__u64) (PFS_LATE_CHUNK_BYTES - 1);
-	__u64 chunks = 0;
-	__u64 length = 0;
+	__u64 low = scratch->walk.at.sp & page_mask;
+	__u64 other;
 
 	if (words > PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES)
 		return 0;
+	other = pfs_other_stack(scratch->walk.at.fp, low, low + PFS_LATE_SPAN * PFS_LATE_CHUNK_BYTES);
 	late = (struct pfs_late *) &scratch->words[words];
 	late->at = scratch->walk.at;
-	late->address = address;
-	for (int i = 0; i < PFS_LATE_CHUNKS && address < end; i++)
+	late->address = low;
+	late->chunks = 0;
+	late->other_address = other & page_mask;
+	late->other_chunks = 0;
+	late->length = 0;
+	for (__u32 i = 0; i < PFS_LATE_SPAN && low + i * PFS_LATE_CHUNK_BYTES < end; i++)
 	{
-		if (!bpf_probe_read_user(&late->bytes[i * PFS_LATE_CHUNK_BYTES], PFS_LATE_CHUNK_BYTES,
-								 (void *) address))
-		{
-			chunks |= 1ULL << i;
-			length = (__u64) (i + 1) * PFS_LATE_CHUNK_BYTES;
-		}
-		address += PFS_LATE_CHUNK_BYTES;
+		if (pfs_copy_page(words, i))
+			break;
 	}
-	late->chunks = chunks;
-	late->length = length;
-	return sizeof(*late) - sizeof(late->bytes) + length;
+	for (__u32 i = 0; i < PFS_LATE_OTHER_CHUNKS && other; i++)
+	{
+		if (pfs_copy_page(words, PFS_LATE_SPAN + i))
+			break;
+	}
+	if (late->length > sizeof(late->bytes))
+		return 0;
+	return sizeof(*late) - sizeof(late->bytes) + late->length;
 }
 
 /* Walks the user stack into the scratch, behind the kernel's frames. */

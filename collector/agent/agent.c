@@ -450,7 +450,7 @@ stop(Agent *agent, ExitCode code)
 	agent->report.restraint = agent->restraint.stats;
 	reader_process_stats(agent->reader, &agent->report.processes);
 	image_table_stats(agent->images, &agent->report.images);
-	sampler_cost(agent->sampler, &agent->report.bpf_runs, &agent->report.bpf_time_ns);
+	sampler_cost(agent->sampler, &agent->report.bpf);
 	free_middle(agent);
 	report_own_cost(&agent->report);
 	log_event(LOG_INFO, "agent", "stopped",

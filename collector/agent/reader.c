@@ -597,6 +597,8 @@ walker_run(void *argument)
 	uint64_t swept_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	QueuedRecord *record;
 
+	/* the later the tables are there, the more stacks are copied meanwhile, and wait here */
+	(void) setpriority(PRIO_PROCESS, 0, RING_NICE_LEVEL);
 	while ((record = wait_for_record(reader)) != NULL)
 	{
 		uint64_t now_ns;

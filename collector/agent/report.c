@@ -71,8 +71,10 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "binaries_unreadable=%" PRIu64 "\n", report->images.unreadable);
 	fprintf(file, "rows_stored=%" PRIu64 "\n", report->writer.samples_written);
 	fprintf(file, "batches_stored=%" PRIu64 "\n", report->writer.batches_written);
-	fprintf(file, "bpf_runs=%" PRIu64 "\n", report->bpf_runs);
-	fprintf(file, "bpf_time_us=%" PRIu64 "\n", report->bpf_time_ns / 1000);
+	fprintf(file, "bpf_runs=%" PRIu64 "\n", report->bpf.runs);
+	fprintf(file, "bpf_time_us=%" PRIu64 "\n", report->bpf.time_ns / 1000);
+	fprintf(file, "bpf_instructions=%" PRIu32 "\n", report->bpf.instructions);
+	fprintf(file, "bpf_instructions_verified=%" PRIu32 "\n", report->bpf.instructions_verified);
 	fprintf(file, "sampling_time_us=%" PRIu64 "\n", report->counters[PFS_COUNTER_TIME_NS] / 1000);
 	fprintf(file, "frequency_lowest_hz=%" PRId64 "\n", report->restraint.frequency_lowest_hz);
 	fprintf(file, "frequency_changes=%" PRIu64 "\n", report->restraint.frequency_changes);

@@ -12,6 +12,7 @@
 #include "agent/process.h"
 #include "agent/resolve.h"
 #include "agent/restraint.h"
+#include "agent/sampler.h"
 #include "events.h"
 #include "writer/writer.h"
 
@@ -26,9 +27,8 @@ typedef struct Report
 	ImageStats images;
 	WriterStats writer;
 	RestraintStats restraint;
-	uint64_t bpf_runs;	  /* of the BPF program, and their time, … */
-	uint64_t bpf_time_ns; /* … where kernel.bpf_stats_enabled is on */
-	int64_t cpu_us;		  /* CPU time that the collector took itself, its symbol workers included */
+	SamplerCost bpf;
+	int64_t cpu_us; /* CPU time that the collector took itself, its symbol workers included */
 	int64_t max_resident_kb;
 } Report;
 

@@ -368,17 +368,15 @@ sampler_counters(const Sampler *sampler, uint64_t counters[PFS_COUNTER_COUNT])
 }
 
 void
-sampler_cost(const Sampler *sampler, uint64_t *runs, uint64_t *time_ns)
+sampler_cost(const Sampler *sampler, SamplerCost *cost)
 {
 	struct bpf_prog_info info = { 0 };
 	uint32_t length = sizeof(info);
 
-	*runs = 0;
-	*time_ns = 0;
+	*cost = (SamplerCost){ 0 };
 	if (bpf_obj_get_info_by_fd(bpf_program__fd(sampler->skeleton->progs.pfs_on_cpu), &info,
 							   &length) == 0)
-	{
-		*runs = info.run_cnt;
-		*time_ns = info.run_time_ns;
-	}
+		*cost =
+			(SamplerCost){ info.run_cnt, info.run_time_ns,
+						   info.xlated_prog_len / sizeof(struct bpf_insn), info.verified_insns };
 }

@@ -66,7 +66,15 @@ KernelTables *sampler_tables(Sampler *sampler);
 /* Sums over CPUs since the start. */
 int sampler_counters(const Sampler *sampler, uint64_t counters[PFS_COUNTER_COUNT]);
 
-/* What the BPF program took: nanoseconds and runs, where kernel.bpf_stats_enabled is on, else 0. */
-void sampler_cost(const Sampler *sampler, uint64_t *runs, uint64_t *time_ns);
+/* What the kernel says of the BPF program; 0 where it does not. */
+typedef struct SamplerCost
+{
+	uint64_t runs; /* where kernel.bpf_stats_enabled is on, and their time */
+	uint64_t time_ns;
+	uint32_t instructions;
+	uint32_t instructions_verified; /* from 5.16; what counts against the verifier's million */
+} SamplerCost;
+
+void sampler_cost(const Sampler *sampler, SamplerCost *cost);
 
 #endif

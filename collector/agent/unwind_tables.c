@@ -213,7 +213,8 @@ unwind_tables_walk(const UnwindTables *tables, const UnwindProcess *process,
 				   const struct pfs_late *late, bool trust_jit, uint64_t *frames, size_t capacity,
 				   int *status)
 {
-	LateMemory memory = { late->address, late->bytes, late->length, late->chunks };
+	LateMemory memory = { late->bytes,	late->length,		 late->address,
+						  late->chunks, late->other_address, late->other_chunks };
 
 	return late_walk(tables->unwinder, process, &late->at, late_memory_read, &memory, trust_jit,
 					 frames, capacity, status);

@@ -26,6 +26,10 @@
 #define OTHER_FREQUENCY_HZ 49
 #define SPIN_NS			   UINT64_C(500000000) /* of CPU time, however busy the machine is */
 
+/* Of the BPF program: a growth beyond these is one that older kernels' verifiers may not accept. */
+#define MOST_INSTRUCTIONS 3000
+#define MOST_VERIFIED	  200000
+
 typedef struct Seen
 {
 	uint64_t records;
@@ -233,6 +237,25 @@ test_exclude_self(void **state)
 	sampler_free(polling.sampler);
 }
 
+/* Kernels before 5.16 do not tell what the verifier went through, but have the same limit of a million. */
+static void
+test_size(void **state)
+{
+	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ };
+	Sampler *sampler;
+	SamplerCost cost;
+	Failure failure;
+	Seen seen = { 0 };
+
+	if (sampler_create(&options, on_record, &seen, &sampler, &failure) != EXIT_OK)
+		skip();
+	sampler_cost(sampler, &cost);
+	sampler_free(sampler);
+	print_message("%u instructions, %u verified\n", cost.instructions, cost.instructions_verified);
+	assert_in_range(cost.instructions, 1, MOST_INSTRUCTIONS);
+	assert_true(cost.instructions_verified <= MOST_VERIFIED);
+}
+
 /* What is missing is told by name. */
 static void
 test_features(void **state)
@@ -255,9 +278,8 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_live),
-		cmocka_unit_test(test_frequency),
-		cmocka_unit_test(test_exclude_self),
+		cmocka_unit_test(test_live),		 cmocka_unit_test(test_frequency),
+		cmocka_unit_test(test_exclude_self), cmocka_unit_test(test_size),
 		cmocka_unit_test(test_features),
 	};
 

@@ -463,7 +463,7 @@ test_frame_pointers(void **state)
 	const UnwindSpan code = { .start = 0x400000, .end = 0x500000 };
 	uint64_t stack[] = { 0, 0, 0, 0x400200, 0, 0x400300 };
 	const uint64_t sp = 0x7000;
-	LateMemory memory = { sp, (const uint8_t *) stack, sizeof(stack), UINT64_MAX };
+	LateMemory memory = { (const uint8_t *) stack, sizeof(stack), sp, UINT64_MAX, 0, 0 };
 	struct pfs_walk_state at = { .pc = 0x400100, .sp = sp, .fp = sp + 16, .innermost = 1 };
 	uint64_t frames[MAX_FRAMES];
 	size_t count;
@@ -586,7 +586,7 @@ static void
 test_late_memory(void **state)
 {
 	uint8_t bytes[24] = { 0 };
-	LateMemory memory = { 1000, bytes, sizeof(bytes), UINT64_MAX };
+	LateMemory memory = { bytes, sizeof(bytes), 1000, UINT64_MAX, 0, 0 };
 	uint64_t value;
 
 	bytes[16] = 7;
@@ -603,17 +603,32 @@ test_late_memory(void **state)
 static void
 test_late_memory_holes(void **state)
 {
-	static uint8_t bytes[3 * PFS_LATE_CHUNK_BYTES];
-	LateMemory memory = { 0x10000, bytes, sizeof(bytes), 0x5 };
+	static uint8_t bytes[4 * PFS_LATE_CHUNK_BYTES];
+	LateMemory memory = { bytes, sizeof(bytes), 0x10000, 0x5, 0x90000, 0x3 };
 	const uint64_t second = memory.address + PFS_LATE_CHUNK_BYTES;
 	const uint64_t third = second + PFS_LATE_CHUNK_BYTES;
+	const uint64_t other = memory.other_address;
 	uint64_t value;
 
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t) (i / PFS_LATE_CHUNK_BYTES + 1);
 	assert_int_equal(late_memory_read(&memory, second - 8, &value), 0);
+	assert_int_equal(value, UINT64_C(0x0101010101010101));
 	assert_int_not_equal(late_memory_read(&memory, second - 4, &value), 0);
 	assert_int_not_equal(late_memory_read(&memory, second, &value), 0);
 	assert_int_not_equal(late_memory_read(&memory, third - 8, &value), 0);
 	assert_int_equal(late_memory_read(&memory, third, &value), 0);
+	assert_int_equal(value, UINT64_C(0x0202020202020202));
+	assert_int_not_equal(late_memory_read(&memory, third + PFS_LATE_CHUNK_BYTES, &value), 0);
+
+	/* the second piece */
+	assert_int_equal(late_memory_read(&memory, other + PFS_LATE_CHUNK_BYTES - 4, &value), 0);
+	assert_int_equal(value, UINT64_C(0x0404040403030303));
+	assert_int_not_equal(late_memory_read(&memory, other + 2 * PFS_LATE_CHUNK_BYTES - 4, &value),
+						 0);
+	memory.length -= PFS_LATE_CHUNK_BYTES;
+	assert_int_equal(late_memory_read(&memory, other, &value), 0);
+	assert_int_not_equal(late_memory_read(&memory, other + PFS_LATE_CHUNK_BYTES, &value), 0);
 	memory.chunks = 0;
 	assert_int_not_equal(late_memory_read(&memory, third, &value), 0);
 }

@@ -15,6 +15,7 @@
 
 #define MAX_REMEMBERED 32
 
+#define X86_64_BX  3
 #define X86_64_FP  6
 #define X86_64_SP  7
 #define AARCH64_FP 29
@@ -58,6 +59,7 @@ typedef struct State
 	size_t cfa_expression_length;
 	Saved fp;
 	Saved ra;
+	Saved bx; /* of x86-64 */
 } State;
 
 typedef struct Machine
@@ -124,6 +126,20 @@ set_rule_fp(const Machine *machine, struct pfs_unwind_rule *rule)
 	rule->fp_offset = rule->fp == PFS_FP_LOST ? 0 : units;
 }
 
+static void
+set_rule_bx(const Machine *machine, struct pfs_unwind_rule *rule)
+{
+	const Saved *bx = &machine->state.bx;
+
+	if (bx->kind == SAVED_SAME)
+		rule->bx_offset = 0;
+	else if (bx->kind == SAVED_AT_CFA && bx->offset != 0 && bx->offset % 8 == 0 &&
+			 bx->offset >= INT16_MIN && bx->offset <= INT16_MAX)
+		rule->bx_offset = (int16_t) bx->offset;
+	else
+		rule->bx_offset = PFS_BX_LOST;
+}
+
 static bool
 set_rule_ra(const Machine *machine, struct pfs_unwind_rule *rule)
 {
@@ -168,6 +184,7 @@ make_rule(const Machine *machine)
 		if (rule.kind == PFS_UNWIND_PLT)
 			return rule;
 		set_rule_fp(machine, &rule);
+		set_rule_bx(machine, &rule);
 		if (!set_rule_ra(machine, &rule))
 			return invalid;
 	}
@@ -214,6 +231,8 @@ followed(Machine *machine, State *state, uint64_t dwarf_register)
 		return &state->fp;
 	if (dwarf_register == machine->fde->cie.return_register)
 		return &state->ra;
+	if (machine->machine == EM_X86_64 && dwarf_register == X86_64_BX)
+		return &state->bx;
 	return NULL;
 }
 

@@ -64,27 +64,41 @@ pfs_get_rule(__u32 number)
 #define __always_inline inline __attribute__((always_inline))
 #include "unwind.bpf.h"
 
+/* Copies of the word at the address from a piece, whose chunks are the first of the bytes. */
 static bool
-has_chunk(const LateMemory *copy, uint64_t offset)
+read_piece(const uint8_t *bytes, size_t length, uint64_t start, uint64_t chunks, uint64_t address,
+		   uint64_t *value)
 {
-	uint64_t chunk = offset / PFS_LATE_CHUNK_BYTES;
+	uint64_t offset = address - start;
+	uint64_t first = offset / PFS_LATE_CHUNK_BYTES;
+	uint64_t last = (offset + sizeof(*value) - 1) / PFS_LATE_CHUNK_BYTES;
+	size_t place;
 
-	return chunk < 64 && (copy->chunks >> chunk & 1) != 0;
+	if (address < start || first >= 64 || last >= 64 || (chunks >> first & 1) == 0 ||
+		(chunks >> last & 1) == 0)
+		return false;
+	place = (size_t) __builtin_popcountll(chunks & ((UINT64_C(1) << first) - 1)) *
+				PFS_LATE_CHUNK_BYTES +
+			offset % PFS_LATE_CHUNK_BYTES;
+	if (length < sizeof(*value) || place > length - sizeof(*value))
+		return false;
+	memcpy(value, bytes + place, sizeof(*value));
+	return true;
 }
 
 int
 late_memory_read(void *memory, uint64_t address, uint64_t *value)
 {
 	const LateMemory *copy = memory;
-	uint64_t offset = address - copy->address;
-	uint64_t last = offset + sizeof(*value) - 1;
+	size_t before = (size_t) __builtin_popcountll(copy->chunks) * PFS_LATE_CHUNK_BYTES;
 
-	if (address < copy->address || copy->length < sizeof(*value) ||
-		offset > copy->length - sizeof(*value) || !has_chunk(copy, offset) ||
-		!has_chunk(copy, last))
-		return -1;
-	memcpy(value, copy->bytes + offset, sizeof(*value));
-	return 0;
+	if (read_piece(copy->bytes, copy->length, copy->address, copy->chunks, address, value))
+		return 0;
+	if (before < copy->length &&
+		read_piece(copy->bytes + before, copy->length - before, copy->other_address,
+				   copy->other_chunks, address, value))
+		return 0;
+	return -1;
 }
 
 size_t

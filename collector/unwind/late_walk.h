@@ -18,13 +18,18 @@
 /* Reads 8 bytes of the process's memory: 0, or non-zero where they cannot be had. */
 typedef int (*LateRead)(void *context, uint64_t address, uint64_t *value);
 
-/* A piece of memory, copied when the sample was taken, in chunks of PFS_LATE_CHUNK_BYTES, some of which may be missing. */
+/*
+ * Memory that was copied when the sample was taken, in chunks of PFS_LATE_CHUNK_BYTES: those that are there, one behind the other, of the
+ * first piece, then of the second.
+ */
 typedef struct LateMemory
 {
-	uint64_t address;
 	const uint8_t *bytes;
 	size_t length;
-	uint64_t chunks; /* bit i: chunk i is there */
+	uint64_t address;
+	uint64_t chunks; /* bit i: chunk i behind the address is there */
+	uint64_t other_address;
+	uint64_t other_chunks;
 } LateMemory;
 
 /* A LateRead over a LateMemory. */

@@ -144,6 +144,7 @@ rule_of_depth(const Pclntab *table, int64_t depth)
 		rule.ra_offset = -8 / PFS_UNWIND_UNIT_X86_64;
 		rule.fp = depth >= 8 ? PFS_FP_AT_CFA : PFS_FP_SAME;
 		rule.fp_offset = depth >= 8 ? -16 / PFS_UNWIND_UNIT_X86_64 : 0;
+		rule.bx_offset = PFS_BX_LOST;
 		return rule;
 	}
 	/* AArch64: the link register at the low end of the frame, the frame pointer below it */
@@ -181,6 +182,7 @@ rule_of_frame_pointer(const Pclntab *table)
 	rule.ra_offset = -8 / PFS_UNWIND_UNIT_X86_64;
 	rule.fp = PFS_FP_AT_CFA;
 	rule.fp_offset = -16 / PFS_UNWIND_UNIT_X86_64;
+	rule.bx_offset = PFS_BX_LOST;
 	return rule;
 }
 

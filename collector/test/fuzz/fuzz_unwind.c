@@ -73,7 +73,7 @@ wrapped(uint8_t flags, const uint8_t *section, size_t length)
 						.sh_type = SHT_STRTAB,
 						.sh_offset = offsetof(Wrapping, names),
 						.sh_size = sizeof(section_names) },
-					  { .sh_name = flags & FLAG_PCLNTAB		? 34
+					  { .sh_name = flags & FLAG_PCLNTAB		  ? 34
 								   : flags & FLAG_DEBUG_FRAME ? 21
 															  : 11,
 						.sh_type = SHT_PROGBITS,
@@ -134,7 +134,7 @@ walk(const Unwinder *unwinder, const UnwindProcess *process, const uint8_t *byte
 {
 	uint64_t frames[MAX_FRAMES];
 	struct pfs_walk_state at = { .innermost = 1 };
-	LateMemory stack = { STACK_ADDRESS, bytes, length, .chunks = UINT64_MAX };
+	LateMemory stack = { bytes, length, STACK_ADDRESS, .chunks = UINT64_MAX };
 	int status = -1;
 
 	for (size_t i = 0; i < PFS_REGISTER_COUNT; i++)

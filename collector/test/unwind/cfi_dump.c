@@ -2,7 +2,7 @@
  * cfi_dump.c
  *		Prints the compiled unwind table of an ELF file, one row a line, in the terms of readelf -wF.
  *
- *		ADDRESS CFA FP RA      "-" where the rule says nothing of it; "?" for PFS_UNWIND_INVALID
+ *		ADDRESS CFA FP RA RBX      "u" where the rule says nothing of it; "?" for PFS_UNWIND_INVALID
  *
  * compare_readelf.pl holds it against readelf's own reading.
  */
@@ -75,9 +75,15 @@ print_row(uint16_t machine, uint64_t address, const struct pfs_unwind_rule *rule
 			break;
 	}
 	if (rule->flags & PFS_UNWIND_RA_IN_REGISTER)
-		printf(" %s\n", register_name(machine, rule->ra_register));
+		printf(" %s", register_name(machine, rule->ra_register));
 	else
-		printf(" c%+d\n", rule->ra_offset * unit);
+		printf(" c%+d", rule->ra_offset * unit);
+	if (rule->bx_offset == PFS_BX_LOST)
+		puts(" lost");
+	else if (rule->bx_offset != 0)
+		printf(" c%+d\n", rule->bx_offset);
+	else
+		puts(" u");
 }
 
 int

@@ -3,7 +3,7 @@
 #
 #	compare_readelf.pl CFI_DUMP [--go] FILE...
 #
-# For every row that readelf interprets, the compiled rule at its address must say the same of CFA, frame pointer and
+# For every row that readelf interprets, the compiled rule at its address must say the same of CFA, frame pointer, rbx and
 # return address; where readelf prints "exp" (it does not evaluate expressions) any expression of ours, or "not
 # expressed", agrees. And every row of ours must start where some row of readelf's starts, or at the end of an FDE.
 # Prints one line per file and exits 1 where anything differs.
@@ -102,16 +102,19 @@ sub agrees
 	}
 	return $cfa eq 'exp' if $ours eq 'exp';
 
-	if ($go && ($ours =~ /^(end|signal|rbp\+16 c-16 c-8)$/ || $ra eq 'u'))
+	if ($go && ($ours =~ /^(end|signal|rbp\+16 c-16 c-8 lost)$/ || $ra eq 'u'))
 	{
 		return ++$runtime_rows <= 200;
 	}
 
-	my ($our_cfa, $our_fp, $our_ra) = split / /, $ours;
+	my ($our_cfa, $our_fp, $our_ra, $our_bx) = split / /, $ours;
 	return 0 unless defined $our_ra;
 	$fp = 'u' if $fp eq 's';
 	$ra = 'x30' if $aarch64 && $ra =~ /^[us]$/;
 	$our_fp = $fp if $go || $our_fp eq 'lost' && $fp !~ /^(u|c[-+])/;
+	my $bx = $register->{rbx} // 'u';
+	$our_bx = $bx if $go || $our_bx eq 'lost' && $bx !~ /^(u|s|c[-+])$/;
+	return 0 unless $our_bx eq ($bx eq 's' ? 'u' : $bx);
 	return ($our_cfa eq $cfa || $our_cfa eq 'exp' && $cfa eq 'exp')
 	  && ($our_fp eq $fp || $our_fp eq 'exp' && $fp eq 'exp')
 	  && $our_ra eq $ra;
