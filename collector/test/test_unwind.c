@@ -491,6 +491,7 @@ test_shared_memory(void **state)
 	static const char text[4096];
 	KernelTables *kernel = memory_tables_create();
 	ProcMapping map = { .name = "/memfd:code" };
+	struct stat file;
 	UnwindProcess process = { (uint32_t) getpid(), 1, 1 };
 	struct pfs_late late = { .at = { .innermost = 1 } };
 	int fd = memfd_create("code", MFD_CLOEXEC);
@@ -504,6 +505,8 @@ test_shared_memory(void **state)
 	assert_int_equal(write(fd, text, sizeof(text)), sizeof(text));
 	code = mmap(NULL, sizeof(text), PROT_READ, MAP_SHARED, fd, 0);
 	assert_ptr_not_equal(code, MAP_FAILED);
+	assert_int_equal(fstat(fd, &file), 0);
+	map.inode = file.st_ino;
 	map.start = (uint64_t) (uintptr_t) code;
 	map.end = map.start + sizeof(text);
 	assert_int_equal(image_table_create(&images), 0);
