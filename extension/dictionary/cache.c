@@ -129,6 +129,7 @@ pfs_dictionary_begin(void)
 		forget_all();
 	else if (epoch.names != cached_epoch.names || pfs_names_bytes() > cache_size_bytes() / 2)
 		pfs_names_forget();
+	pfs_trees_begin();
 	pfs_trees_evict();
 	cached_for = epoch_oid;
 	cached_epoch = epoch;

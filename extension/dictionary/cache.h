@@ -38,6 +38,7 @@ Relation pfs_table_open(const char *name, LOCKMODE lock);
  * transaction that aborts (or one of its subtransactions), _commit makes them rows like any other. These two run in
  * transaction callbacks: they raise no error and read no table.
  */
+void pfs_trees_begin(void); /* a new call: shapes that the last one used may go */
 void pfs_trees_forget(void);
 void pfs_trees_evict(void); /* frees trees until they take no more than pfs_cache_tree_bytes */
 void pfs_trees_abort(void);

@@ -8,7 +8,8 @@
  *
  * Caches hold committed rows, and the rows of this transaction in an overlay that goes with its (sub)abort.
  * Nothing cached ever changes under its id, except that a new epoch (profstore.epoch) drops it all. Pointers to names hold until the end of the calling SQL function: they are only dropped at the
- * start of one, by pfs_dictionary_begin. A tree holds until the next one is asked for, which may take its place.
+ * start of one, by pfs_dictionary_begin. A tree holds until the next one is asked for, which may take its place; its shape
+ * holds as long as names do.
  */
 #ifndef PFS_DICTIONARY_H
 #define PFS_DICTIONARY_H
@@ -25,6 +26,21 @@ typedef struct PfsTree
 	const uint32 *parents;	/* parents[index] < index; 0 where the parent is the root */
 	const int32 *locations; /* location id of the node's frame */
 } PfsTree;
+
+/*
+ * Nodes of a tree in depth-first order: a node has a place, behind it come all below it. Place 0 is the root. The shape
+ * of a tree may lack its latest nodes.
+ */
+typedef struct PfsTreeShape
+{
+	uint32
+		count; /* nodes, the root included: indexes and places 0 .. count - 1; 0: there is no shape */
+	const uint32 *places;	/* by index */
+	const uint32 *indexes;	/* by place; so the others */
+	const uint32 *parents;	/* the parent's place; the root's is 0 */
+	const uint32 *ends;		/* the place behind the last node below */
+	const int32 *locations; /* 0 for the root */
+} PfsTreeShape;
 
 typedef struct PfsLine
 {
@@ -78,11 +94,23 @@ void pfs_dictionary_begin(void);
  */
 const PfsTree *pfs_tree_get(int32 partition_id);
 
-/* Dense index of a stack id of this tree; raises DATA_CORRUPTED where the tree does not hold it. */
-uint32 pfs_tree_index(const PfsTree *tree, int64 stack_id);
+/*
+ * Dense index of a stack id of this tree; raises DATA_CORRUPTED where the tree does not hold it. It is looked for from the
+ * index of a smaller id on, or from 0.
+ */
+uint32 pfs_tree_index(const PfsTree *tree, int64 stack_id, uint32 from);
+
+/*
+ * The tree's shape as it is in the cache; count 0 where there is none. It is made, or made anew for nodes that it lacks, when so
+ * many stacks that are wanted of it have asked in vain that it pays. There is none while the cache is full.
+ */
+PfsTreeShape pfs_tree_shape(const PfsTree *tree, const uint32 *indexes, uint32 count);
 
 /* Brings these locations, and the functions and mappings that they name, into the cache. */
 void pfs_locations_load(const int32 *ids, uint32 count);
+
+/* Whether the location is in the cache. */
+bool pfs_location_is_cached(int32 id);
 
 /* Cached rows; loaded one by one where pfs_locations_load has not seen them. Raise DATA_CORRUPTED when absent. */
 const PfsLocation *pfs_location_get(int32 id);

@@ -257,6 +257,12 @@ pfs_locations_load(const int32 *ids, uint32 count)
 	pfree(missing);
 }
 
+bool
+pfs_location_is_cached(int32 id)
+{
+	return look_up(&locations, id) != NULL;
+}
+
 static const void *
 get(NameCache *cache, int32 id)
 {

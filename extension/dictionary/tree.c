@@ -80,13 +80,10 @@ pfs_tree_append(PfsTreeCache *cache, int64 id, uint32 parent, int32 location)
 	return index;
 }
 
-/* First index whose id is not less; node_count + 1 where all are. */
+/* First index from low on whose id is not less; high where all before it are. */
 static uint32
-lower_bound(const PfsTreeCache *cache, uint32 node_count, int64 id)
+lower_bound(const PfsTreeCache *cache, uint32 low, uint32 high, int64 id)
 {
-	uint32 low = 1;
-	uint32 high = node_count + 1;
-
 	while (low < high)
 	{
 		uint32 middle = low + (high - low) / 2;
@@ -102,9 +99,44 @@ lower_bound(const PfsTreeCache *cache, uint32 node_count, int64 id)
 uint32
 pfs_tree_search(const PfsTreeCache *cache, uint32 node_count, int64 id)
 {
-	uint32 index = lower_bound(cache, node_count, id);
+	uint32 index = lower_bound(cache, 1, node_count + 1, id);
 
 	return index <= node_count && cache->ids[index] == id ? index : 0;
+}
+
+/*
+ * Ids differ by 1 at least, so an id is no further off than it is larger, and mostly it is just there. Else it is looked
+ * for in ever longer steps.
+ */
+uint32
+pfs_tree_search_from(const PfsTreeCache *cache, uint32 from, int64 id)
+{
+	uint32 last = cache->tree.node_count;
+	uint32 low = from + 1;
+	uint32 step = 1;
+
+	if (from > 0)
+	{
+		uint64 distance = (uint64) (id - cache->ids[from]);
+
+		if (distance <= last - from && cache->ids[from + distance] == id)
+			return from + (uint32) distance;
+	}
+	while (low <= last && step <= last - low && cache->ids[low + step - 1] < id)
+	{
+		low += step;
+		step = step > PG_UINT32_MAX / 2 ? step : step * 2;
+	}
+	low = lower_bound(cache, low, (uint32) Min((uint64) low + step, (uint64) last + 1), id);
+	return low <= last && cache->ids[low] == id ? low : 0;
+}
+
+void
+pfs_tree_drop_shape(PfsTreeCache *cache)
+{
+	if (cache->shape.count > 0)
+		pfree(unconstify(uint32 *, cache->shape.places));
+	cache->shape.count = 0;
 }
 
 /* Hash of children */
@@ -307,9 +339,11 @@ pfs_tree_settle(PfsTreeCache *cache, uint32 first, uint32 **moved_to)
 		return end;
 
 	/* 1. find the order of all that moves, and where each node goes */
-	start = lower_bound(cache, first - 1, smallest);
+	start = lower_bound(cache, 1, first, smallest);
 	count = end - start;
 	unhash_from(cache, start);
+	if (start < cache->shape.count)
+		pfs_tree_drop_shape(cache);
 	order = merge_order(cache, start, first);
 	map = palloc_extended(mul_size(count, sizeof(uint32)), MCXT_ALLOC_HUGE);
 	for (uint32 i = 0; i < count; i++)

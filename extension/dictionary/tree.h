@@ -40,6 +40,11 @@ typedef struct PfsTreeCache
 	int32 *locations;
 	uint32 capacity; /* elements of each array */
 
+	/* The same depth first, for queries; made when it pays, and of the first so many nodes. */
+	PfsTreeShape shape;
+	uint64 shape_debt; /* nodes that queries have looked at one by one, for want of the shape */
+	uint64 held_by;	   /* the call that uses the shape: see pfs_trees_begin */
+
 	/*
 	 * Children of a node by location, for interning; made on first use. Where a node is there twice (two
 	 * transactions added it), the smaller index is the canonical one, and children of either are found
@@ -70,6 +75,12 @@ uint32 pfs_tree_settle(PfsTreeCache *cache, uint32 first, uint32 **moved_to);
 
 /* Index of an id among the nodes 1 .. node_count, which are settled; 0 where it is not there. */
 uint32 pfs_tree_search(const PfsTreeCache *cache, uint32 node_count, int64 id);
+
+/* The same among all nodes behind one with a smaller id (or 0): quick where that is near. */
+uint32 pfs_tree_search_from(const PfsTreeCache *cache, uint32 from, int64 id);
+
+/* Forgets the shape, whose nodes have moved. */
+void pfs_tree_drop_shape(PfsTreeCache *cache);
 
 /* Index of the child of a node (0: of the root) at a location, 0 where it is not there. */
 uint32 pfs_tree_child(PfsTreeCache *cache, uint32 parent, int32 location);

@@ -31,6 +31,7 @@
 #include "dictionary/chunk_format.h"
 #include "dictionary/chunk_rows.h"
 #include "dictionary/shared_trees.h"
+#include "dictionary/tree_shape.h"
 #include "dictionary/tree_store.h"
 
 #define NODE_NUMBER_MASK ((INT64CONST(1) << PFS_NODE_BITS) - 1)
@@ -40,6 +41,13 @@ static HTAB *trees;
 static dlist_head uses = DLIST_STATIC_INIT(uses); /* latest used first */
 static Size tree_bytes;							  /* of all trees */
 static bool some_are_own;
+static uint64 call; /* of pfs_dictionary_begin */
+
+/* What a stack without a shape costs, in nodes: about the length of its way to the root. */
+#define STACK_COST 16
+
+/* What a shape takes, per node. */
+#define SHAPE_BYTES (4 * sizeof(uint32) + sizeof(int32))
 
 /* A node whose parent is not in its chunk. */
 typedef struct External
@@ -81,7 +89,16 @@ count_bytes(PfsTreeCache *cache)
 	cache->bytes = bytes;
 }
 
-/* Trees that hold nodes of this transaction stay: the snapshot may not see their chunks yet. */
+void
+pfs_trees_begin(void)
+{
+	call++;
+}
+
+/*
+ * Trees that hold nodes of this transaction stay: the snapshot may not see their chunks yet. So do those whose shapes are in
+ * use.
+ */
 void
 pfs_trees_evict(void)
 {
@@ -93,7 +110,7 @@ pfs_trees_evict(void)
 		PfsTreeCache *cache = dlist_container(PfsTreeCache, use, at);
 
 		at = dlist_has_prev(&uses, at) ? dlist_prev_node(&uses, at) : NULL;
-		if (!cache->own)
+		if (!cache->own && cache->held_by != call)
 			drop_tree(cache);
 	}
 }
@@ -362,13 +379,18 @@ pfs_tree_get(int32 partition_id)
 	return &cache->tree;
 }
 
-uint32
-pfs_tree_index(const PfsTree *tree, int64 stack_id)
+/* The cache whose member a tree is: see find_tree. */
+static PfsTreeCache *
+cache_of(const PfsTree *tree)
 {
-	/* The tree is a member of its cache: see find_tree. */
-	const PfsTreeCache *cache =
-		(const PfsTreeCache *) ((const char *) tree - offsetof(PfsTreeCache, tree));
-	uint32 index = stack_id == 0 ? 0 : pfs_tree_search(cache, tree->node_count, stack_id);
+	return (PfsTreeCache *) (unconstify(char *, (const char *) tree) -
+							 offsetof(PfsTreeCache, tree));
+}
+
+uint32
+pfs_tree_index(const PfsTree *tree, int64 stack_id, uint32 from)
+{
+	uint32 index = stack_id == 0 ? 0 : pfs_tree_search_from(cache_of(tree), from, stack_id);
 
 	if (index == 0 && stack_id != 0)
 		ereport(ERROR,
@@ -379,6 +401,31 @@ pfs_tree_index(const PfsTree *tree, int64 stack_id)
 				 errhint(
 					 "Restore profstore.stack_chunks from the backup that the samples are from.")));
 	return index;
+}
+
+PfsTreeShape
+pfs_tree_shape(const PfsTree *tree, const uint32 *indexes, uint32 count)
+{
+	static const PfsTreeShape none = { 0 };
+	PfsTreeCache *cache = cache_of(tree);
+	bool is_held = cache->held_by == call;
+
+	for (uint32 i = count; i > 0 && indexes[i - 1] >= cache->shape.count; i--)
+		cache->shape_debt += STACK_COST;
+	if (cache->shape_debt > tree->node_count && !is_held &&
+		tree_bytes + tree->node_count * SHAPE_BYTES <= pfs_cache_tree_bytes())
+	{
+		pfs_tree_drop_shape(cache);
+		pfs_tree_shape_make(&cache->shape, cache->context, tree->node_count + 1, tree->parents,
+							tree->locations);
+		cache->shape_debt = 0;
+		count_bytes(cache);
+	}
+	if (tree_bytes > pfs_cache_tree_bytes() && !is_held)
+		return none;
+	if (cache->shape.count > 0)
+		cache->held_by = call;
+	return cache->shape;
 }
 
 /* Storing */

@@ -17,9 +17,11 @@ pfs_export_stacks(const PfsStackSums *sums, PfsSymbols *symbols, PfsExportFn fun
 
 	while (pfs_touched_next(sums, &next, &touched))
 	{
-		const bool *passing = pfs_touched_passing(&touched, symbols);
-		int32 *location_ids = PFS_ARRAY(int32, touched.count);
+		int32 *location_ids = PFS_ARRAY(int32, touched.shape.count);
+		const bool *passing;
 
+		pfs_touched_load_names(&touched);
+		passing = pfs_touched_passing(&touched, symbols);
 		for (uint32 i = 0; i < touched.stack_count; i++)
 		{
 			uint32 count = 0;
@@ -27,8 +29,8 @@ pfs_export_stacks(const PfsStackSums *sums, PfsSymbols *symbols, PfsExportFn fun
 			CHECK_FOR_INTERRUPTS();
 			if (passing != NULL && !passing[i])
 				continue;
-			for (uint32 node = touched.leaves[i]; node != 0; node = touched.parents[node])
-				location_ids[count++] = touched.locations[node];
+			for (uint32 node = touched.leaves[i]; node != 0; node = touched.shape.parents[node])
+				location_ids[count++] = touched.shape.locations[node];
 			function(argument, location_ids, count, touched.stacks[i].sides.value);
 		}
 		pfree(location_ids);

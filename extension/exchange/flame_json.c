@@ -29,7 +29,7 @@ append_node(StringInfo json, const PfsFlameRow *row, bool is_diff)
 	if (row->node == NULL)
 		appendStringInfoString(json, ",\"truncated\":true");
 	else
-		source = pfs_frame_source(row->node);
+		source = pfs_frame_source(row->node->location, row->node->line);
 	if (source.file != NULL)
 		pfs_json_append_text(json, "file", source.file, false);
 	if (source.line != 0)

@@ -56,7 +56,7 @@ typedef struct StringEntry
 
 struct PfsPprofWriter
 {
-	const PfsSymbols *symbols;
+	PfsSymbols *symbols;
 	StringInfoData messages; /* samples, locations, functions */
 	StringInfoData table;	 /* the string table */
 	strings_hash *strings;
@@ -251,7 +251,7 @@ location_number(PfsPprofWriter *writer, int32 id)
 /* --- samples ----------------------------------------------------------------------------------------------------- */
 
 PfsPprofWriter *
-pfs_pprof_begin(const PfsSymbols *symbols)
+pfs_pprof_begin(PfsSymbols *symbols)
 {
 	PfsPprofWriter *writer = palloc0(sizeof(PfsPprofWriter));
 

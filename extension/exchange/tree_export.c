@@ -33,7 +33,7 @@ pfs_tree_export(FunctionCallInfo fcinfo)
 		{
 			export.frames[export.frame_count++] =
 				(PfsTreeFrame){ pfs_symbol_name(tree->symbols, node->symbol),
-								pfs_frame_source(node) };
+								pfs_frame_source(node->location, node->line) };
 			numbers[node->symbol] = export.frame_count;
 		}
 		export.frame_of_row[i] = numbers[node->symbol] - 1;

@@ -167,6 +167,7 @@ pfs_callgraph_build(PfsFrameTree *tree, uint32 max_nodes)
 	building.shown_at = PFS_ARRAY0(uint32, pfs_symbol_count(tree->symbols));
 	for (uint32 i = 0; i < graph.function_count; i++)
 		building.shown_at[graph.functions[i].symbol] = i + 1;
+	pfs_frame_tree_expand_all(tree);
 	building.above = PFS_ARRAY0(uint32, tree->count);
 	building.edge_of = PFS_ARRAY(uint32, tree->count);
 	building.open = PFS_ARRAY(uint32, INITIAL_EDGES);

@@ -184,19 +184,19 @@ list_stacks(const Samples *list)
  * The frames from the root to a node. With folding, neighbours of one name are one frame.
  */
 static void
-resolve_stack(Stack *stack, const PfsTouched *touched, uint32 leaf, const PfsSymbols *symbols,
+resolve_stack(Stack *stack, const PfsTouched *touched, uint32 leaf, PfsSymbols *symbols,
 			  bool folding)
 {
 	uint32 capacity = 0;
 	uint32 end;
 
-	for (uint32 node = leaf; node != 0; node = touched->parents[node])
-		capacity += pfs_symbols_frames(symbols, touched->locations[node]).count;
+	for (uint32 node = leaf; node != 0; node = touched->shape.parents[node])
+		capacity += pfs_symbols_frames(symbols, touched->shape.locations[node]).count;
 	stack->symbols = PFS_ARRAY(uint32, capacity);
 	end = capacity;
-	for (uint32 node = leaf; node != 0; node = touched->parents[node])
+	for (uint32 node = leaf; node != 0; node = touched->shape.parents[node])
 	{
-		PfsFrames frames = pfs_symbols_frames(symbols, touched->locations[node]);
+		PfsFrames frames = pfs_symbols_frames(symbols, touched->shape.locations[node]);
 
 		for (uint32 i = frames.count; i > 0; i--)
 			stack->symbols[--end] = frames.frames[i - 1].symbol;
@@ -222,8 +222,10 @@ resolve_stacks(const Samples *list, const PfsFilters *filters)
 	stacks.symbols = pfs_symbols_create(filters);
 	while (pfs_touched_next(&sums, &next, &touched))
 	{
-		const bool *passing = pfs_touched_passing(&touched, stacks.symbols);
+		const bool *passing;
 
+		pfs_touched_load_names(&touched);
+		passing = pfs_touched_passing(&touched, stacks.symbols);
 		for (uint32 i = 0; i < touched.stack_count; i++)
 		{
 			Stack *stack = &stacks.stacks[stacks.count++];

@@ -112,7 +112,7 @@ put_row(const PfsRows *rows, int32 ord, const PfsFlameRow *row, bool is_diff)
 	PfsFrameSource source = { NULL, 0, NULL };
 
 	if (row->node != NULL)
-		source = pfs_frame_source(row->node);
+		source = pfs_frame_source(row->node->location, row->node->line);
 	values[COL_ORD] = Int32GetDatum(ord);
 	values[COL_LEVEL] = Int32GetDatum(row->level);
 	values[COL_VALUE] = Int64GetDatum(is_diff ? row->total.base : row->total.value);

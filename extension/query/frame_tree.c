@@ -29,26 +29,44 @@ append_node(PfsFrameTree *tree, const PfsFrameNode *node)
 	return tree->count++;
 }
 
+/* Symbols are made as frames are met. */
+static pg_noinline void
+grow_latest(PfsFrameTree *tree)
+{
+	uint32 capacity = Max(INITIAL_NODES, pfs_symbol_count(tree->symbols) * 2);
+
+	tree->latest = tree->latest == NULL
+					   ? PFS_ARRAY(uint32, capacity)
+					   : repalloc_huge(tree->latest, (Size) capacity * sizeof(uint32));
+	memset(tree->latest + tree->latest_count, 0,
+		   (Size) (capacity - tree->latest_count) * sizeof(uint32));
+	tree->latest_count = capacity;
+}
+
 static void
 add_step(PfsFrameTree *tree, uint32 parent, const PfsStep *step)
 {
 	uint32 symbol = step->frame.symbol;
-	uint32 index = tree->latest[symbol];
+	uint32 index;
 	PfsFrameNode *node;
+
+	if (symbol >= tree->latest_count)
+		grow_latest(tree);
+	index = tree->latest[symbol];
 
 	if (index == 0 || tree->nodes[index].parent != parent)
 	{
 		const PfsFrameNode new_node = {
-			.parent = parent, .symbol = symbol, .oldest = PG_UINT32_MAX, .walkers = PFS_NO_WALKER
+			.parent = parent, .symbol = symbol, .oldest = PG_UINT64_MAX, .walkers = PFS_NO_WALKER
 		};
 
 		index = tree->latest[symbol] = append_node(tree, &new_node);
 	}
 	node = &tree->nodes[index];
 	node->total = pfs_add_sides(node->total, step->total);
-	if (step->walker < node->oldest)
+	if (step->age < node->oldest)
 	{
-		node->oldest = step->walker;
+		node->oldest = step->age;
 		node->location = step->location;
 		node->line = step->frame.line;
 	}
@@ -161,7 +179,6 @@ pfs_frame_tree_build(const PfsStackSums *sums, const PfsFilters *filters, bool i
 		root.symbol = pfs_symbol_intern(tree->symbols, function);
 	tree->walk = pfs_stack_walk_create(tree->symbols, inverted, root.symbol);
 	root.walkers = pfs_stack_walk_add(tree->walk, sums, &root.total);
-	tree->latest = PFS_ARRAY0(uint32, pfs_symbol_count(tree->symbols));
 	append_node(tree, &root);
 	return tree;
 }
@@ -178,7 +195,7 @@ pfs_frame_tree_build_groups(const PfsStackGroup *groups, int32 count, const PfsF
 	for (int32 i = 0; i < count; i++)
 	{
 		PfsFrameNode node = { .symbol = pfs_symbol_intern(tree->symbols, groups[i].name),
-							  .oldest = (uint32) i };
+							  .oldest = (uint64) i };
 
 		node.walkers = pfs_stack_walk_add(tree->walk, &groups[i].sums, &node.total);
 		if (node.walkers == PFS_NO_WALKER)
@@ -188,7 +205,6 @@ pfs_frame_tree_build_groups(const PfsStackGroup *groups, int32 count, const PfsF
 	}
 	root.child_count = tree->count - 1;
 	tree->nodes[0] = root;
-	tree->latest = PFS_ARRAY0(uint32, pfs_symbol_count(tree->symbols));
 	return tree;
 }
 
@@ -207,18 +223,18 @@ known(const char *text)
 }
 
 PfsFrameSource
-pfs_frame_source(const PfsFrameNode *node)
+pfs_frame_source(int32 location_id, uint32 line_index)
 {
 	PfsFrameSource source = { NULL, 0, NULL };
 	const PfsLocation *location;
 
-	if (node->location == 0)
+	if (location_id == 0)
 		return source;
-	location = pfs_location_get(node->location);
+	location = pfs_location_get(location_id);
 	source.binary = known(pfs_mapping_get(location->mapping_id)->file);
 	if (location->line_count > 0)
 	{
-		const PfsLine *line = &location->lines[node->line];
+		const PfsLine *line = &location->lines[line_index];
 		const PfsFunction *function = pfs_function_get(line->function_id);
 
 		source.file = known(function->filename);

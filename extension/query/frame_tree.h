@@ -21,7 +21,7 @@ typedef struct PfsFrameNode
 	uint32 symbol;	/* the root's is the function that stacks begin at, or PFS_NO_SYMBOL */
 	int32 location; /* the oldest location that became this node; 0 for the root */
 	uint32 line;	/* index among its lines */
-	uint32 oldest;	/* orders nodes by the age of their stacks */
+	uint64 oldest;	/* orders nodes by the age of their stacks */
 	uint32 walkers; /* those that have come here; PFS_NO_WALKER once expanded */
 	uint32 first_child;
 	uint32 child_count; /* children are neighbours; meaningful once expanded */
@@ -33,9 +33,10 @@ typedef struct PfsFrameTree
 {
 	PfsSymbols *symbols;
 	PfsStackWalk *walk;
-	bool folding;	/* frames that follow one of the same name belong to its node */
-	uint32 *latest; /* for each symbol the latest node of that name, or 0 */
-	uint32 count;	/* at least 1: nodes[0] is the root */
+	bool folding;		 /* frames that follow one of the same name belong to its node */
+	uint32 *latest;		 /* for each symbol the latest node of that name, or 0 … */
+	uint32 latest_count; /* … as far as symbols have been met */
+	uint32 count;		 /* at least 1: nodes[0] is the root */
 	uint32 capacity;
 	PfsFrameNode *nodes; /* parents first; move when the tree grows */
 } PfsFrameTree;
@@ -78,7 +79,7 @@ uint32 pfs_frame_tree_sibling(const PfsFrameTree *tree, uint32 node);
 typedef void (*PfsFrameVisit)(void *state, uint32 node);
 void pfs_frame_tree_walk(PfsFrameTree *tree, PfsFrameVisit enter, PfsFrameVisit leave, void *state);
 
-/* Source of a node for people; NULL where not known. */
+/* Source of a frame for people; NULL where not known. */
 typedef struct PfsFrameSource
 {
 	const char *file;
@@ -86,6 +87,7 @@ typedef struct PfsFrameSource
 	const char *binary;
 } PfsFrameSource;
 
-PfsFrameSource pfs_frame_source(const PfsFrameNode *node);
+/* Of a location, 0: none, and the index of one of its lines. */
+PfsFrameSource pfs_frame_source(int32 location_id, uint32 line_index);
 
 #endif

@@ -1,62 +1,108 @@
 /*
  * function_totals.c
- *		One walk over the tree with a count of open frames per function.
+ *		One visit of all frames with a count of open frames per function.
  */
 #include "query/function_totals.h"
 
 #include "query/allocate.h"
 
+#define INITIAL_FUNCTIONS 1024
+
+typedef struct Function
+{
+	PfsSides self;
+	PfsSides total;
+	uint64 age; /* of the location; NO_AGE: the name has not been met */
+	int32 location;
+	uint32 line;
+	uint32 open; /* frames of that name from the root to where the visit is */
+} Function;
+
+#define NO_AGE PG_UINT64_MAX
+
 typedef struct Totals
 {
-	const PfsFrameTree *tree;
-	PfsFunctionTotal *functions; /* by symbol; node NULL where no node has that name */
-	uint32 *open_frames; /* by symbol: nodes of that name from the root to where the walk is */
+	Function *functions; /* by symbol */
+	uint32 capacity;
 } Totals;
 
-/* The totals of a frame count in its function only where no frame above it has the same name. */
-static void
-enter_node(void *state, uint32 index)
+/* Symbols are made as frames are met. */
+static pg_noinline void
+grow(Totals *totals, uint32 symbol)
 {
-	Totals *totals = state;
-	const PfsFrameNode *node = &totals->tree->nodes[index];
-	PfsFunctionTotal *function = &totals->functions[node->symbol];
+	uint32 old = totals->capacity;
 
-	if (function->node == NULL || node->oldest < function->node->oldest)
-		function->node = node;
-	function->self = pfs_add_sides(function->self, node->self);
-	if (totals->open_frames[node->symbol]++ == 0)
-		function->total = pfs_add_sides(function->total, node->total);
+	totals->capacity = Max(INITIAL_FUNCTIONS, symbol + 1);
+	totals->capacity = Max(totals->capacity, old * 2);
+	totals->functions =
+		old == 0 ? PFS_ARRAY(Function, totals->capacity)
+				 : repalloc_huge(totals->functions, (Size) totals->capacity * sizeof(Function));
+	for (uint32 i = old; i < totals->capacity; i++)
+		totals->functions[i] = (Function){ .age = NO_AGE };
 }
 
 static void
-leave_node(void *state, uint32 index)
+enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
 {
 	Totals *totals = state;
+	Function *function;
 
-	totals->open_frames[totals->tree->nodes[index].symbol]--;
+	if (frame.symbol >= totals->capacity)
+		grow(totals, frame.symbol);
+	function = &totals->functions[frame.symbol];
+	function->open++;
+	if (age < function->age)
+	{
+		function->age = age;
+		function->location = location;
+		function->line = frame.line;
+	}
+}
+
+/* The total of a frame counts in its function only where no frame above it has the same name. */
+static void
+leave_frame(void *state, PfsFrame frame, PfsSides total)
+{
+	Function *function = &((Totals *) state)->functions[frame.symbol];
+
+	if (--function->open == 0)
+		function->total = pfs_add_sides(function->total, total);
+}
+
+static void
+end_stack(void *state, uint32 symbol, PfsSides value)
+{
+	Function *function;
+
+	if (symbol == PFS_NO_SYMBOL)
+		return;
+	function = &((Totals *) state)->functions[symbol];
+	function->self = pfs_add_sides(function->self, value);
 }
 
 uint32
 pfs_function_totals(PfsFrameTree *tree, PfsFunctionTotal **functions)
 {
-	uint32 symbol_count = pfs_symbol_count(tree->symbols);
-	Totals totals = { .tree = tree };
+	static const PfsFrameVisitor visitor = { enter_frame, leave_frame, end_stack };
+	Totals totals = { NULL, 0 };
 	uint32 count = 0;
 
-	totals.functions = PFS_ARRAY0(PfsFunctionTotal, symbol_count);
-	totals.open_frames = PFS_ARRAY0(uint32, symbol_count);
-	pfs_frame_tree_walk(tree, enter_node, leave_node, &totals);
-	for (uint32 symbol = 0; symbol < symbol_count; symbol++)
+	pfs_stack_walk_visit(tree->walk, &visitor, &totals);
+	*functions = PFS_ARRAY(PfsFunctionTotal, totals.capacity);
+	for (uint32 symbol = 0; symbol < totals.capacity; symbol++)
 	{
-		PfsFunctionTotal function = totals.functions[symbol];
+		const Function *function = &totals.functions[symbol];
 
-		if (function.node == NULL)
+		if (function->age == NO_AGE)
 			continue;
-		function.symbol = symbol;
-		function.name = pfs_symbol_name(tree->symbols, symbol);
-		totals.functions[count++] = function;
+		(*functions)[count++] = (PfsFunctionTotal){ .symbol = symbol,
+													.name = pfs_symbol_name(tree->symbols, symbol),
+													.location = function->location,
+													.line = function->line,
+													.self = function->self,
+													.total = function->total };
 	}
-	pfree(totals.open_frames);
-	*functions = totals.functions;
+	if (totals.functions != NULL)
+		pfree(totals.functions);
 	return count;
 }

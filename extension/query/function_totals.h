@@ -13,13 +13,14 @@ typedef struct PfsFunctionTotal
 {
 	uint32 symbol;
 	const char *name;
-	const PfsFrameNode *node; /* one of this function's, for its source */
+	int32 location; /* the oldest of this function, and the index of its line, for its source */
+	uint32 line;
 	PfsSides self;
 	PfsSides total; /* a function that recurs in a stack counts once */
 } PfsFunctionTotal;
 
 /*
- * Expands the tree, and sums up its functions, in no particular order; returns their number. Lives in
+ * Sums up the functions of a tree that was built root first, in no particular order; returns their number. Lives in
  * CurrentMemoryContext.
  */
 uint32 pfs_function_totals(PfsFrameTree *tree, PfsFunctionTotal **functions);

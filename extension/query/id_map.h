@@ -42,11 +42,15 @@ pfs_id_map_slot(PfsIdMap *map, int32 id)
 	return &map->pages[page][(uint32) id & (PFS_ID_PAGE_SLOTS - 1)];
 }
 
-/* The slot of an id that has one. */
+/* What is in the slot of an id; 0 where it has none. */
 static inline uint32
-pfs_id_map_get(const PfsIdMap *map, int32 id)
+pfs_id_map_find(const PfsIdMap *map, int32 id)
 {
-	return map->pages[(uint32) id >> PFS_ID_PAGE_BITS][(uint32) id & (PFS_ID_PAGE_SLOTS - 1)];
+	uint32 page = (uint32) id >> PFS_ID_PAGE_BITS;
+
+	if (page >= map->page_count || map->pages[page] == NULL)
+		return 0;
+	return map->pages[page][(uint32) id & (PFS_ID_PAGE_SLOTS - 1)];
 }
 
 #endif

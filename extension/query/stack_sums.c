@@ -50,15 +50,21 @@ typedef struct StackTable
 	StackPage last; /* the page that was used last; values NULL: none yet */
 } StackTable;
 
+void
+pfs_values_out_of_range(void)
+{
+	ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+					errmsg("sum of sample values is out of range for bigint"),
+					errhint("Take a shorter time range or fewer series.")));
+}
+
 int64
 pfs_add_values(int64 a, int64 b)
 {
 	int64 sum;
 
 	if (pg_add_s64_overflow(a, b, &sum))
-		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-						errmsg("sum of sample values is out of range for bigint"),
-						errhint("Take a shorter time range or fewer series.")));
+		pfs_values_out_of_range();
 	return sum;
 }
 

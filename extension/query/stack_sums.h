@@ -47,6 +47,7 @@ PfsStackSums pfs_stack_sums_compare(const PfsSelection *selection, const PfsSele
 
 /* a + b, or NUMERIC_VALUE_OUT_OF_RANGE. */
 int64 pfs_add_values(int64 a, int64 b);
+pg_noreturn void pfs_values_out_of_range(void);
 
 static inline PfsSides
 pfs_add_sides(PfsSides a, PfsSides b)

@@ -4,28 +4,35 @@
  */
 #include "query/stack_walk.h"
 
+#include "common/int.h"
 #include "miscadmin.h"
 #include "query/allocate.h"
 #include "query/touched.h"
-#include "utils/memutils.h"
 
-#define NO_NODE		  0 /* node 0 is a partition's root, so nobody's child */
-#define INITIAL_NODES 1024
+#define INITIAL_WALKERS 1024
+#define INITIAL_PARTS	16
 
-/* A touched node; those of a partition are neighbours, its root first. */
-typedef struct StackNode
+/* Ages are (partition, index of the node). */
+#define AGE_INDEX_BITS 32
+
+/* The stacks of a dictionary partition, or some of them, by the places of their leaves. */
+typedef struct StackPart
 {
-	uint32 parent;	/* a root's is itself */
-	int32 location; /* 0 for a root */
-	uint32 child;	/* the first of those on a passing stack, or NO_NODE; root first only */
-	uint32 sibling; /* the parent's next child, or NO_NODE */
-} StackNode;
+	PfsTreeShape shape;
+	uint64 age; /* of all its nodes, but for their indexes */
+	uint32 stack_count;
+	uint32 *leaves;	  /* ascending */
+	PfsSides *before; /* sum of the stacks before each, and of all at last; modulo 2^64 */
+} StackPart;
 
 typedef struct Walker
 {
-	PfsSides total;
-	uint32 next;   /* in its list, or PFS_NO_WALKER */
-	uint32 node;   /* root first: its own index */
+	uint64 age;
+	uint32 next; /* in its list, or PFS_NO_WALKER */
+	uint32 part;
+	uint32 place;
+	uint32 first; /* its stacks */
+	uint32 end;
 	uint32 passed; /* frames of the node's location that lie behind */
 } Walker;
 
@@ -34,9 +41,12 @@ struct PfsStackWalk
 	PfsSymbols *symbols;
 	bool inverted;
 	uint32 function;
-	StackNode *nodes;
-	uint32 node_count;
-	uint32 node_capacity;
+	StackPart *parts;
+	uint32 part_count;
+	uint32 part_capacity;
+	int32 partition; /* of the last part */
+	uint64 age;		 /* of it */
+	bool has_names;	 /* those that were not cached have been loaded */
 	Walker *walkers;
 	uint32 walker_count;
 	uint32 walker_capacity;
@@ -44,178 +54,259 @@ struct PfsStackWalk
 	PfsSides start_total;
 };
 
-/* Makes room for more elements; returns the array, moved or not. */
+/* Makes room for one more element; returns the array, moved or not. */
 static void *
-reserve(void *array, uint64 count, uint32 *capacity, Size element_bytes)
+reserve(void *array, uint32 count, uint32 *capacity, Size element_bytes)
 {
-	uint64 new_capacity = *capacity;
-
-	if (count <= *capacity)
+	if (count < *capacity)
 		return array;
 	if (count > PG_UINT32_MAX / 2)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 						errmsg("query touches too many stack nodes"),
 						errhint("Take a shorter time range or fewer series.")));
-	while (new_capacity < count)
-		new_capacity *= 2;
-	*capacity = (uint32) new_capacity;
-	return repalloc_huge(array, (Size) new_capacity * element_bytes);
+	*capacity *= 2;
+	return repalloc_huge(array, (Size) *capacity * element_bytes);
 }
 
-static PfsFrames
-frames_of(const PfsStackWalk *walk, uint32 node)
+static PfsSides
+sum_of(const StackPart *part, uint32 first, uint32 end)
+{
+	return pfs_subtract_sides(part->before[end], part->before[first]);
+}
+
+/* The first stack from one on whose leaf does not lie before a place; near ones are found quickly. */
+static uint32
+first_from(const StackPart *part, uint32 stack, uint32 end, uint32 place)
+{
+	uint32 step = 1;
+
+	while (stack < end && step <= end - stack && part->leaves[stack + step - 1] < place)
+	{
+		stack += step;
+		step = step > PG_UINT32_MAX / 2 ? step : step * 2;
+	}
+	end = (uint32) Min((uint64) stack + step, end);
+	while (stack < end)
+	{
+		uint32 middle = stack + (end - stack) / 2;
+
+		if (part->leaves[middle] < place)
+			stack = middle + 1;
+		else
+			end = middle;
+	}
+	return stack;
+}
+
+/* Names that are not cached are loaded for all stacks at once. */
+static pg_noinline void
+load_names(PfsStackWalk *walk)
+{
+	for (uint32 i = 0; i < walk->part_count; i++)
+		pfs_trail_load_names(&walk->parts[i].shape, walk->parts[i].leaves,
+							 walk->parts[i].stack_count);
+	walk->has_names = true;
+}
+
+static inline PfsFrames
+frames_of(PfsStackWalk *walk, int32 location)
 {
 	static const PfsFrames none = { NULL, 0, false, false };
-	int32 location = walk->nodes[node].location;
 
-	return location == 0 ? none : pfs_symbols_frames(walk->symbols, location);
+	if (location == 0)
+		return none;
+	if (!walk->has_names && !pfs_symbols_have(walk->symbols, location) &&
+		!pfs_location_is_cached(location))
+		load_names(walk);
+	return pfs_symbols_frames(walk->symbols, location);
 }
 
-/* Appends the touched nodes; returns the index of the first. */
+/* Number of frames up to and with the function's first, counted in the direction of the walk; 0: it has none. */
 static uint32
-append_nodes(PfsStackWalk *walk, const PfsTouched *touched)
+passed_at_function(PfsStackWalk *walk, int32 location)
 {
-	uint32 first = walk->node_count;
+	PfsFrames frames = frames_of(walk, location);
 
-	walk->nodes = reserve(walk->nodes, (uint64) first + touched->count, &walk->node_capacity,
-						  sizeof(StackNode));
-	for (uint32 i = 0; i < touched->count; i++)
-		walk->nodes[first + i] =
-			(StackNode){ first + touched->parents[i], i == 0 ? 0 : touched->locations[i], NO_NODE,
-						 NO_NODE };
-	walk->node_count += touched->count;
-	return first;
+	for (uint32 i = 0; i < frames.count; i++)
+		if (frames.frames[i].symbol == walk->function)
+			return walk->inverted ? frames.count - i : i + 1;
+	return 0;
 }
 
-static Walker *
-append_walkers(PfsStackWalk *walk, uint32 count)
+static uint32
+append_walker(PfsStackWalk *walk, const Walker *walker)
 {
-	uint32 first = walk->walker_count;
-
 	walk->walkers =
-		reserve(walk->walkers, (uint64) first + count, &walk->walker_capacity, sizeof(Walker));
-	walk->walker_count += count;
-	return &walk->walkers[first];
+		reserve(walk->walkers, walk->walker_count, &walk->walker_capacity, sizeof(Walker));
+	walk->walkers[walk->walker_count] = *walker;
+	return walk->walker_count++;
 }
 
+/* Begins a way at a node with some of its part's stacks, the last part. */
 static void
-add_start(PfsStackWalk *walk, uint32 walker)
+add_start(PfsStackWalk *walk, uint32 place, uint32 first, uint32 end, uint32 passed)
 {
-	pfs_stack_walk_link(walk, walker, &walk->start);
-	walk->start_total = pfs_add_sides(walk->start_total, walk->walkers[walker].total);
+	const StackPart *part = &walk->parts[walk->part_count - 1];
+	Walker walker = {
+		.part = walk->part_count - 1, .place = place, .first = first, .end = end, .passed = passed
+	};
+
+	walker.age = part->age | part->shape.indexes[walk->inverted ? part->leaves[first] : place];
+	pfs_stack_walk_link(walk, append_walker(walk, &walker), &walk->start);
+	walk->start_total = pfs_add_sides(walk->start_total, sum_of(part, first, end));
 }
 
-/*
- * For each touched node the position of the outermost node with a frame of the function, on the way from the root; 0
- * where there is none.
- */
-static uint32 *
-find_outermost(const PfsStackWalk *walk, uint32 first_node, uint32 count)
+/* Begins all ways of the last part at the function's outermost frame. */
+static void
+start_at_function(PfsStackWalk *walk)
 {
-	uint32 *outermost = PFS_ARRAY0(uint32, count);
+	const StackPart *part = &walk->parts[walk->part_count - 1];
+	PfsTrail trail = pfs_trail_begin(&part->shape);
+	uint32 outermost = 0; /* depth of the node with that frame; 0: none */
+	uint32 passed = 0;
 
-	for (uint32 i = 1; i < count; i++)
+	for (uint32 stack = 0; stack < part->stack_count; stack++)
 	{
-		PfsFrames frames = frames_of(walk, first_node + i);
+		bool is_new = false;
 
-		outermost[i] = outermost[walk->nodes[first_node + i].parent - first_node];
-		for (uint32 j = 0; j < frames.count && outermost[i] == 0; j++)
+		CHECK_FOR_INTERRUPTS();
+		pfs_trail_go(&trail, part->leaves[stack]);
+		if (outermost > trail.shared)
+			outermost = 0;
+		for (uint32 depth = trail.shared; depth < trail.depth && outermost == 0; depth++)
 		{
-			if (frames.frames[j].symbol == walk->function)
-				outermost[i] = i;
+			passed = passed_at_function(walk, part->shape.locations[trail.path[depth]]);
+			is_new = passed > 0;
+			outermost = is_new ? depth + 1 : 0;
+		}
+		if (outermost == 0)
+			continue;
+		if (walk->inverted)
+			add_start(walk, trail.path[outermost - 1], stack, stack + 1, passed);
+		else if (is_new)
+		{
+			uint32 place = trail.path[outermost - 1];
+
+			add_start(walk, place, stack,
+					  first_from(part, stack, part->stack_count, part->shape.ends[place]), passed);
 		}
 	}
-	return outermost;
+	pfree(trail.path);
 }
 
-/* Number of frames up to and with the function's first, counted in the direction of the walk. */
-static uint32
-passed_at_function(const PfsStackWalk *walk, uint32 node)
+static int128
+checked(int128 sum)
 {
-	PfsFrames frames = frames_of(walk, node);
-	uint32 at = 0;
-
-	while (frames.frames[at].symbol != walk->function)
-		at++;
-	return walk->inverted ? frames.count - at : at + 1;
+	if (sum > PG_INT64_MAX || sum < PG_INT64_MIN)
+		pfs_values_out_of_range();
+	return sum;
 }
 
-/*
- * One walker per node: totals flow to the root, nodes on passing stacks become children.
- */
+typedef struct WideSides
+{
+	int128 value;
+	int128 base;
+} WideSides;
+
+/* Raises an error if the total of some node does not fit. */
 static void
-add_root_first(PfsStackWalk *walk, const PfsTouched *touched, const bool *passing)
+check_totals(const StackPart *part)
 {
-	uint32 first = append_nodes(walk, touched);
-	Walker *walkers = append_walkers(walk, touched->count);
-	StackNode *nodes = walk->nodes + first;
-	bool *live = PFS_ARRAY0(bool, touched->count);
+	PfsTrail trail = pfs_trail_begin(&part->shape);
+	uint32 capacity = trail.capacity;
+	WideSides *sums = PFS_ARRAY0(WideSides, capacity + 1); /* by depth, the root's first */
 
-	for (uint32 i = 0; i < touched->count; i++)
-		walkers[i] = (Walker){ .next = PFS_NO_WALKER, .node = first + i };
+	for (uint32 stack = 0; stack <= part->stack_count; stack++)
+	{
+		uint32 depth = trail.depth;
+		PfsSides sides = { 0, 0 };
+
+		CHECK_FOR_INTERRUPTS();
+		if (stack == part->stack_count)
+			trail.shared = trail.depth = 0;
+		else
+		{
+			pfs_trail_go(&trail, part->leaves[stack]);
+			sides = sum_of(part, stack, stack + 1);
+		}
+		for (; depth > trail.shared; depth--)
+		{
+			sums[depth - 1].value += checked(sums[depth].value);
+			sums[depth - 1].base += checked(sums[depth].base);
+		}
+		if (capacity < trail.capacity)
+		{
+			sums = repalloc_huge(sums, ((Size) trail.capacity + 1) * sizeof(WideSides));
+			capacity = trail.capacity;
+		}
+		for (depth = trail.shared + 1; depth <= trail.depth; depth++)
+			sums[depth] = (WideSides){ 0, 0 };
+		sums[trail.depth].value += sides.value;
+		sums[trail.depth].base += sides.base;
+	}
+	checked(sums[0].value);
+	checked(sums[0].base);
+	pfree(sums);
+	pfree(trail.path);
+}
+
+/* Adds the size of a value; false where the sum of sizes exceeds int8, so that some total might. */
+static bool
+add_size_of(int64 value, int64 *size)
+{
+	return value != PG_INT64_MIN && !pg_add_s64_overflow(*size, value < 0 ? -value : value, size);
+}
+
+/* Keeps the stacks that pass as the walk's last part. */
+static void
+append_part(PfsStackWalk *walk, const PfsTouched *touched, const bool *passing)
+{
+	int32 partition = pfs_stack_partition(touched->stacks[0].stack_id);
+	PfsSides sum = { 0, 0 };
+	PfsSides size = { 0, 0 };
+	bool fits = true;
+	StackPart *part;
+
+	walk->parts = reserve(walk->parts, walk->part_count, &walk->part_capacity, sizeof(StackPart));
+	part = &walk->parts[walk->part_count++];
+	if (walk->partition != partition)
+		walk->age += UINT64CONST(1) << AGE_INDEX_BITS;
+	walk->partition = partition;
+	*part = (StackPart){ .shape = touched->shape, .age = walk->age };
+	part->leaves = touched->ordered_leaves;
+	part->before = PFS_ARRAY(PfsSides, (Size) touched->stack_count + 1);
 	for (uint32 i = 0; i < touched->stack_count; i++)
 	{
-		uint32 leaf = touched->leaves[i];
+		uint32 stack = touched->order[i];
+		PfsSides sides = touched->stacks[stack].sides;
 
-		if (passing != NULL && !passing[i])
+		if (passing != NULL && !passing[stack])
 			continue;
-		live[leaf] = true;
-		walkers[leaf].total = pfs_add_sides(walkers[leaf].total, touched->stacks[i].sides);
+		part->before[part->stack_count] = sum;
+		part->leaves[part->stack_count++] = touched->ordered_leaves[i];
+		sum.value = (int64) ((uint64) sum.value + (uint64) sides.value);
+		sum.base = (int64) ((uint64) sum.base + (uint64) sides.base);
+		fits &= add_size_of(sides.value, &size.value) && add_size_of(sides.base, &size.base);
 	}
-	for (uint32 i = touched->count - 1; i > 0; i--)
-	{
-		uint32 parent = touched->parents[i];
+	part->before[part->stack_count] = sum;
+	if (!fits)
+		check_totals(part);
+}
 
-		if (!live[i])
-			continue;
-		live[parent] = true;
-		walkers[parent].total = pfs_add_sides(walkers[parent].total, walkers[i].total);
-		nodes[i].sibling = nodes[parent].child;
-		nodes[parent].child = first + i;
-	}
-	if (walk->function == PFS_NO_SYMBOL)
-		add_start(walk, first);
+static void
+start_part(PfsStackWalk *walk)
+{
+	const StackPart *part = &walk->parts[walk->part_count - 1];
+
+	if (part->stack_count == 0)
+		return;
+	if (walk->function != PFS_NO_SYMBOL)
+		start_at_function(walk);
+	else if (!walk->inverted)
+		add_start(walk, 0, 0, part->stack_count, 0);
 	else
-	{
-		uint32 *outermost = find_outermost(walk, first, touched->count);
-
-		for (uint32 i = 1; i < touched->count; i++)
-		{
-			if (!live[i] || outermost[i] != i)
-				continue;
-			walkers[i].passed = passed_at_function(walk, first + i);
-			add_start(walk, first + i);
-		}
-		pfree(outermost);
-	}
-	pfree(live);
-}
-
-/*
- * One walker per stack.
- */
-static void
-add_leaf_first(PfsStackWalk *walk, const PfsTouched *touched, const bool *passing)
-{
-	uint32 first = append_nodes(walk, touched);
-	uint32 first_walker = walk->walker_count;
-	Walker *walkers = append_walkers(walk, touched->stack_count);
-	uint32 *outermost =
-		walk->function == PFS_NO_SYMBOL ? NULL : find_outermost(walk, first, touched->count);
-
-	for (uint32 i = 0; i < touched->stack_count; i++)
-	{
-		uint32 at = outermost == NULL ? touched->leaves[i] : outermost[touched->leaves[i]];
-
-		walkers[i] = (Walker){ touched->stacks[i].sides, PFS_NO_WALKER, first + at, 0 };
-		if ((passing != NULL && !passing[i]) || (outermost != NULL && at == 0))
-			continue;
-		if (outermost != NULL)
-			walkers[i].passed = passed_at_function(walk, first + at);
-		add_start(walk, first_walker + i);
-	}
-	if (outermost != NULL)
-		pfree(outermost);
+		for (uint32 stack = 0; stack < part->stack_count; stack++)
+			add_start(walk, part->leaves[stack], stack, stack + 1, 0);
 }
 
 PfsStackWalk *
@@ -226,37 +317,35 @@ pfs_stack_walk_create(PfsSymbols *symbols, bool inverted, uint32 function)
 	walk->symbols = symbols;
 	walk->inverted = inverted;
 	walk->function = function;
-	walk->node_capacity = walk->walker_capacity = INITIAL_NODES;
-	walk->nodes = PFS_ARRAY(StackNode, INITIAL_NODES);
-	walk->walkers = PFS_ARRAY(Walker, INITIAL_NODES);
+	walk->part_capacity = INITIAL_PARTS;
+	walk->parts = PFS_ARRAY(StackPart, INITIAL_PARTS);
+	walk->walker_capacity = INITIAL_WALKERS;
+	walk->walkers = PFS_ARRAY(Walker, INITIAL_WALKERS);
 	return walk;
 }
 
 uint32
 pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, PfsSides *total)
 {
-	MemoryContext caller = CurrentMemoryContext;
-	MemoryContext context =
-		AllocSetContextCreate(caller, "profstore partition", ALLOCSET_DEFAULT_SIZES);
 	PfsTouched touched;
 	uint32 next = 0;
 
 	walk->start = PFS_NO_WALKER;
 	walk->start_total = (PfsSides){ 0, 0 };
-	MemoryContextSwitchTo(context);
+	walk->partition = -1;
+	walk->has_names = false;
 	while (pfs_touched_next(sums, &next, &touched))
 	{
-		const bool *passing = pfs_touched_passing(&touched, walk->symbols);
+		bool *passing = pfs_touched_passing(&touched, walk->symbols);
 
 		CHECK_FOR_INTERRUPTS();
-		if (walk->inverted)
-			add_leaf_first(walk, &touched, passing);
-		else
-			add_root_first(walk, &touched, passing);
-		MemoryContextReset(context);
+		append_part(walk, &touched, passing);
+		start_part(walk);
+		pfree(touched.leaves);
+		pfree(touched.order);
+		if (passing != NULL)
+			pfree(passing);
 	}
-	MemoryContextSwitchTo(caller);
-	MemoryContextDelete(context);
 	*total = walk->start_total;
 	return walk->start;
 }
@@ -269,34 +358,68 @@ pfs_stack_walk_link(PfsStackWalk *walk, uint32 walker, uint32 *list)
 }
 
 /*
- * A walker behind the last frame of its node: the children's walkers take over.
+ * The child of a node below which a leaf is, from some child on that does not lie behind it: along the siblings and up
+ * from the leaf at once, since either way may be long.
+ */
+static inline uint32
+child_towards(const PfsTreeShape *shape, uint32 node, uint32 child, uint32 leaf)
+{
+	uint32 above = leaf;
+
+	while (leaf >= shape->ends[child])
+	{
+		if (shape->parents[above] == node)
+			return above;
+		above = shape->parents[above];
+		child = shape->ends[child];
+	}
+	return child;
+}
+
+/*
+ * A walker behind the last frame of its node: walkers of the children take over, the first of them in its place.
  */
 static void
-go_down(PfsStackWalk *walk, const Walker *walker, uint32 *list, PfsSides *ended)
+go_down(PfsStackWalk *walk, uint32 at, uint32 *list, PfsSides *ended)
 {
-	PfsSides own = walker->total;
+	const Walker walker = walk->walkers[at];
+	const StackPart *part = &walk->parts[walker.part];
+	uint32 child = walker.place + 1;
+	uint32 stack = walker.first;
+	bool is_free = true;
 
-	for (uint32 child = walk->nodes[walker->node].child; child != NO_NODE;
-		 child = walk->nodes[child].sibling)
+	while (stack < walker.end && part->leaves[stack] == walker.place)
+		stack++;
+	*ended = pfs_add_sides(*ended, sum_of(part, walker.first, stack));
+	while (stack < walker.end)
 	{
-		own = pfs_subtract_sides(own, walk->walkers[child].total);
-		pfs_stack_walk_link(walk, child, list);
+		Walker below = { .part = walker.part, .first = stack };
+
+		child = child_towards(&part->shape, walker.place, child, part->leaves[stack]);
+		below.place = child;
+		below.age = part->age | part->shape.indexes[child];
+		child = part->shape.ends[child];
+		stack = below.end = first_from(part, stack + 1, walker.end, child);
+		if (is_free)
+			walk->walkers[at] = below;
+		pfs_stack_walk_link(walk, is_free ? at : append_walker(walk, &below), list);
+		is_free = false;
 	}
-	*ended = pfs_add_sides(*ended, own);
 }
 
 static void
-go_up(PfsStackWalk *walk, Walker *walker, uint32 *list, PfsSides *ended)
+go_up(PfsStackWalk *walk, uint32 at, uint32 *list, PfsSides *ended)
 {
-	uint32 parent = walk->nodes[walker->node].parent;
+	Walker *walker = &walk->walkers[at];
+	const StackPart *part = &walk->parts[walker->part];
 
-	if (parent == walker->node)
-		*ended = pfs_add_sides(*ended, walker->total);
+	if (walker->place == 0)
+		*ended = pfs_add_sides(*ended, sum_of(part, walker->first, walker->end));
 	else
 	{
-		walker->node = parent;
+		walker->place = part->shape.parents[walker->place];
 		walker->passed = 0;
-		pfs_stack_walk_link(walk, (uint32) (walker - walk->walkers), list);
+		pfs_stack_walk_link(walk, at, list);
 	}
 }
 
@@ -305,25 +428,93 @@ pfs_stack_walk_next(PfsStackWalk *walk, uint32 *list, PfsStep *step, PfsSides *e
 {
 	while (*list != PFS_NO_WALKER)
 	{
-		Walker *walker = &walk->walkers[*list];
-		PfsFrames frames = frames_of(walk, walker->node);
+		uint32 at = *list;
+		Walker *walker = &walk->walkers[at];
+		const StackPart *part = &walk->parts[walker->part];
+		int32 location = part->shape.locations[walker->place];
+		PfsFrames frames = frames_of(walk, location);
 
-		step->walker = *list;
 		*list = walker->next;
 		if (walker->passed < frames.count)
 		{
-			uint32 at = walk->inverted ? frames.count - 1 - walker->passed : walker->passed;
+			uint32 frame = walk->inverted ? frames.count - 1 - walker->passed : walker->passed;
 
 			walker->passed++;
-			step->total = walker->total;
-			step->location = walk->nodes[walker->node].location;
-			step->frame = frames.frames[at];
+			*step = (PfsStep){ at, walker->age, sum_of(part, walker->first, walker->end), location,
+							   frames.frames[frame] };
 			return true;
 		}
 		if (walk->inverted)
-			go_up(walk, walker, list, ended);
+			go_up(walk, at, list, ended);
 		else
-			go_down(walk, walker, list, ended);
+			go_down(walk, at, list, ended);
 	}
 	return false;
+}
+
+/* A node that a visit is at or below. */
+typedef struct OpenNode
+{
+	uint32 first;  /* of its stacks */
+	uint32 symbol; /* of the last frame on the way to it, its own included; PFS_NO_SYMBOL: none */
+} OpenNode;
+
+static void
+visit_part(PfsStackWalk *walk, const StackPart *part, const PfsFrameVisitor *visitor, void *state)
+{
+	PfsTrail trail = pfs_trail_begin(&part->shape);
+	uint32 capacity = trail.capacity;
+	OpenNode *open = PFS_ARRAY(OpenNode, capacity + 1); /* by depth, the root first */
+
+	open[0] = (OpenNode){ 0, PFS_NO_SYMBOL };
+	for (uint32 stack = 0; stack <= part->stack_count; stack++)
+	{
+		uint32 depth = trail.depth;
+		uint32 shared = 0;
+
+		CHECK_FOR_INTERRUPTS();
+		/* the ways that are left have to be told before the trail forgets them */
+		if (stack < part->stack_count)
+			for (shared = depth;
+				 shared > 0 && part->leaves[stack] >= part->shape.ends[trail.path[shared - 1]];)
+				shared--;
+		for (; depth > shared; depth--)
+		{
+			PfsFrames frames = frames_of(walk, part->shape.locations[trail.path[depth - 1]]);
+
+			for (uint32 i = frames.count; i > 0; i--)
+				visitor->leave(state, frames.frames[i - 1], sum_of(part, open[depth].first, stack));
+		}
+		if (stack == part->stack_count)
+			break;
+		pfs_trail_go(&trail, part->leaves[stack]);
+		if (capacity < trail.capacity)
+		{
+			open = repalloc_huge(open, ((Size) trail.capacity + 1) * sizeof(OpenNode));
+			capacity = trail.capacity;
+		}
+		for (; depth < trail.depth; depth++)
+		{
+			uint32 place = trail.path[depth];
+			int32 location = part->shape.locations[place];
+			PfsFrames frames = frames_of(walk, location);
+
+			open[depth + 1] = (OpenNode){ stack, open[depth].symbol };
+			for (uint32 i = 0; i < frames.count; i++)
+				visitor->enter(state, part->age | part->shape.indexes[place], location,
+							   frames.frames[i]);
+			if (frames.count > 0)
+				open[depth + 1].symbol = frames.frames[frames.count - 1].symbol;
+		}
+		visitor->end(state, open[depth].symbol, sum_of(part, stack, stack + 1));
+	}
+	pfree(open);
+	pfree(trail.path);
+}
+
+void
+pfs_stack_walk_visit(PfsStackWalk *walk, const PfsFrameVisitor *visitor, void *state)
+{
+	for (uint32 i = 0; i < walk->part_count; i++)
+		visit_part(walk, &walk->parts[i], visitor, state);
 }

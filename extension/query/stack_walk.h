@@ -2,10 +2,11 @@
  * stack_walk.h
  *		Stacks on their way, frame by frame, from the root or from the leaf.
  *
- * A walker stands for some stacks that have the same way behind them; it carries their values. Root first there is a
- * walker per touched node, and the one at a node hands over to those of the node's children. Leaf first there is
- * one per stack. Lists of walkers are chained through them, so that a walker is in one list at a time, and splitting a
- * list by the next frame costs nothing but the walk.
+ * A walker stands for some stacks that have the same way behind them; it carries their values. Root first it stands for
+ * all stacks below a node, and makes walkers for the node's children when it goes on. Leaf first there is one per stack.
+ * Lists of walkers are chained through them, so that a walker is in one list at a time, and splitting a list by the next
+ * frame costs nothing but the walk. So nodes that no list comes to cost nothing: what is below a node is known by
+ * the range of its stacks, and their values by sums that run through all stacks.
  */
 #ifndef PFS_STACK_WALK_H
 #define PFS_STACK_WALK_H
@@ -22,7 +23,8 @@ typedef struct PfsStackWalk PfsStackWalk;
 /* A walker that has come to its next frame. */
 typedef struct PfsStep
 {
-	uint32 walker; /* less for older nodes (leaf first: stacks) */
+	uint32 walker;
+	uint64 age; /* less for older nodes (leaf first: stacks) */
 	PfsSides total;
 	int32 location;
 	PfsFrame frame;
@@ -31,12 +33,12 @@ typedef struct PfsStep
 /*
  * A walk without stacks. Where function is a symbol, and not PFS_NO_SYMBOL, the way begins at that function's outermost
  * frame in each stack, and other stacks have none: root first come what it calls, leaf first its callers. Lives in
- * CurrentMemoryContext.
+ * CurrentMemoryContext, and as long as the shapes of the dictionary.
  */
 PfsStackWalk *pfs_stack_walk_create(PfsSymbols *symbols, bool inverted, uint32 function);
 
 /*
- * Adds the stacks that the filters of symbols let pass, whose frames it loads. Returns the list of their walkers before
+ * Adds the stacks that the filters of symbols let pass. Returns the list of their walkers before
  * their first frame, and the sum of their values. Raises NUMERIC_VALUE_OUT_OF_RANGE where a total does not fit int8.
  */
 uint32 pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, PfsSides *total);
@@ -49,5 +51,17 @@ bool pfs_stack_walk_next(PfsStackWalk *walk, uint32 *list, PfsStep *step, PfsSid
 
 /* Puts the walker of a step before a list. */
 void pfs_stack_walk_link(PfsStackWalk *walk, uint32 walker, uint32 *list);
+
+/* What a visit of all frames calls, from the root on, whatever the direction of the walk. */
+typedef struct PfsFrameVisitor
+{
+	void (*enter)(void *state, uint64 age, int32 location, PfsFrame frame);
+	void (*leave)(void *state, PfsFrame frame, PfsSides total); /* of all stacks with this frame */
+	void (*end)(void *state, uint32 symbol,
+				PfsSides value); /* a stack, by its last frame, or PFS_NO_SYMBOL */
+} PfsFrameVisitor;
+
+/* Visits each frame of each node on the ways of the stacks that were added once, depth first. */
+void pfs_stack_walk_visit(PfsStackWalk *walk, const PfsFrameVisitor *visitor, void *state);
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "common/hashfn.h"
 #include "dictionary/dictionary.h"
-#include "miscadmin.h"
 #include "query/allocate.h"
 #include "query/id_map.h"
 #include "utils/memutils.h"
@@ -244,46 +243,35 @@ resolve_location(PfsSymbols *symbols, int32 location_id)
 	return entry;
 }
 
-void
-pfs_symbols_load(PfsSymbols *symbols, const int32 *location_ids, uint32 count)
+/* Resolves a location, in the slot that is its own. */
+static pg_noinline void
+add_location(PfsSymbols *symbols, uint32 *slot, int32 location_id)
 {
 	MemoryContext caller = MemoryContextSwitchTo(symbols->context);
-	uint32 first_new = symbols->location_count;
-	int32 *new_ids = PFS_ARRAY(int32, count);
-	uint32 new_count = 0;
+	LocationEntry entry = resolve_location(symbols, location_id);
 
-	for (uint32 i = 0; i < count; i++)
-	{
-		uint32 *slot = pfs_id_map_slot(&symbols->location_map, location_ids[i]);
-
-		if (*slot == 0)
-		{
-			*slot = 1 + first_new + new_count;
-			new_ids[new_count++] = location_ids[i];
-		}
-	}
-	pfs_locations_load(new_ids, new_count);
-	for (uint32 i = 0; i < new_count; i++)
-	{
-		LocationEntry entry;
-
-		CHECK_FOR_INTERRUPTS();
-		entry = resolve_location(symbols, new_ids[i]);
-
-		symbols->locations = reserve(symbols->locations, symbols->location_count,
-									 &symbols->location_capacity, sizeof(LocationEntry));
-		symbols->locations[symbols->location_count++] = entry;
-	}
-	pfree(new_ids);
+	symbols->locations = reserve(symbols->locations, symbols->location_count,
+								 &symbols->location_capacity, sizeof(LocationEntry));
+	symbols->locations[symbols->location_count++] = entry;
+	*slot = symbols->location_count;
 	MemoryContextSwitchTo(caller);
 }
 
-PfsFrames
-pfs_symbols_frames(const PfsSymbols *symbols, int32 location_id)
+bool
+pfs_symbols_have(const PfsSymbols *symbols, int32 location_id)
 {
-	const LocationEntry *entry =
-		&symbols->locations[pfs_id_map_get(&symbols->location_map, location_id) - 1];
+	return pfs_id_map_find(&symbols->location_map, location_id) != 0;
+}
 
+PfsFrames
+pfs_symbols_frames(PfsSymbols *symbols, int32 location_id)
+{
+	uint32 *slot = pfs_id_map_slot(&symbols->location_map, location_id);
+	const LocationEntry *entry;
+
+	if (*slot == 0)
+		add_location(symbols, slot, location_id);
+	entry = &symbols->locations[*slot - 1];
 	return (PfsFrames){ symbols->frames + entry->first, entry->count, entry->focused,
 						entry->ignored };
 }

@@ -4,7 +4,7 @@
  *
  * Views merge by function name, whatever the binary, build or address, since that is what makes two deploys comparable;
  * unless the filters' granularity names frames otherwise. A symbol is a distinct name. The filters judge a location's
- * frames once, when it is loaded. A frame without a function is named after its binary and address, as in
+ * frames once, when it is met. A frame without a function is named after its binary and address, as in
  * "libfoo.so 0x1a2b".
  */
 #ifndef PFS_SYMBOLS_H
@@ -36,11 +36,14 @@ typedef struct PfsSymbols PfsSymbols;
 /* Lives in CurrentMemoryContext. filters must outlive it. pfs_dictionary_begin has been called. */
 PfsSymbols *pfs_symbols_create(const PfsFilters *filters);
 
-/* Resolves those of the locations that are not yet known, in one batch. */
-void pfs_symbols_load(PfsSymbols *symbols, const int32 *location_ids, uint32 count);
+/*
+ * The frames of a location; what it points to holds until the next call. One that is met for the first time is resolved,
+ * and read from its table if it is not cached, by itself: who knows which will be met loads them before (dictionary.h).
+ */
+PfsFrames pfs_symbols_frames(PfsSymbols *symbols, int32 location_id);
 
-/* The frames of a loaded location; what it points to holds until the next load. */
-PfsFrames pfs_symbols_frames(const PfsSymbols *symbols, int32 location_id);
+/* Whether the location has been met. */
+bool pfs_symbols_have(const PfsSymbols *symbols, int32 location_id);
 
 /* The symbol of a name, which must live as long as the table; a new one if no frame has it so far. */
 uint32 pfs_symbol_intern(PfsSymbols *symbols, const char *name);

@@ -78,7 +78,7 @@ put_row(const PfsRows *rows, const PfsFunctionTotal *function, int64 whole)
 {
 	Datum values[COL_COUNT];
 	bool nulls[COL_COUNT] = { false };
-	PfsFrameSource source = pfs_frame_source(function->node);
+	PfsFrameSource source = pfs_frame_source(function->location, function->line);
 
 	values[COL_FUNCTION] = pfs_text_or_null(function->name, &nulls[COL_FUNCTION]);
 	values[COL_SELF] = Int64GetDatum(function->self.value);
@@ -174,7 +174,7 @@ put_change(const PfsRows *rows, const PfsFunctionTotal *function)
 {
 	Datum values[DIFF_COUNT];
 	bool nulls[DIFF_COUNT] = { false };
-	PfsFrameSource source = pfs_frame_source(function->node);
+	PfsFrameSource source = pfs_frame_source(function->location, function->line);
 
 	values[DIFF_FUNCTION] = pfs_text_or_null(function->name, &nulls[DIFF_FUNCTION]);
 	values[DIFF_BASE_SELF] = Int64GetDatum(function->self.base);

@@ -1,14 +1,21 @@
 /*
  * touched.c
- *		Marks ancestors in a bitmap, then renumbers the marked nodes by rank.
+ *		Places of leaves in the partition's shape, or in one that is made: ancestors are marked in a bitmap, marked nodes
+ *		renumbered by rank.
  */
 #include "query/touched.h"
 
-#include "dictionary/dictionary.h"
+#include "dictionary/tree_shape.h"
+#include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "query/allocate.h"
 
-#define WORD_BITS 64
+#define WORD_BITS	  64
+#define INITIAL_DEPTH 64
+
+/* Digits that stacks are sorted by. */
+#define DIGIT_BITS	11
+#define DIGIT_COUNT (1 << DIGIT_BITS)
 
 typedef struct NodeSet
 {
@@ -70,20 +77,20 @@ mark_ancestors(const PfsTree *tree, const uint32 *leaves, uint32 leaf_count)
 	return set;
 }
 
-static PfsTouched
-collect(const PfsTree *tree, const PfsStackSum *stacks, uint32 stack_count)
+/*
+ * The shape of what some nodes touch, in CurrentMemoryContext; turns the nodes' indexes into places.
+ */
+static PfsTreeShape
+make_shape(const PfsTree *tree, uint32 *leaves, uint32 leaf_count)
 {
-	PfsTouched touched = { .stacks = stacks, .stack_count = stack_count };
-	NodeSet set;
+	NodeSet set = mark_ancestors(tree, leaves, leaf_count);
+	uint32 count = rank_members(&set);
+	uint32 *nodes = PFS_ARRAY(uint32, count);
+	uint32 *parents = PFS_ARRAY(uint32, count);
+	int32 *locations = PFS_ARRAY(int32, count);
 	uint32 position = 0;
-
-	touched.leaves = PFS_ARRAY(uint32, stack_count);
-	for (uint32 i = 0; i < stack_count; i++)
-		touched.leaves[i] = pfs_tree_index(tree, stacks[i].stack_id);
-	set = mark_ancestors(tree, touched.leaves, stack_count);
-	touched.count = rank_members(&set);
-	touched.parents = PFS_ARRAY(uint32, touched.count);
-	touched.locations = PFS_ARRAY(int32, touched.count);
+	PfsTreeShape shape;
+	uint32 *indexes;
 
 	for (uint32 word = 0; word < set.word_count; word++)
 	{
@@ -91,81 +98,278 @@ collect(const PfsTree *tree, const PfsStackSum *stacks, uint32 stack_count)
 		{
 			uint32 node = word * WORD_BITS + (uint32) pg_rightmost_one_pos64(bits);
 
-			touched.parents[position] = node == 0 ? 0 : rank_of(&set, tree->parents[node]);
-			touched.locations[position] = tree->locations[node];
-			position++;
+			nodes[position] = node;
+			parents[position] = node == 0 ? 0 : rank_of(&set, tree->parents[node]);
+			locations[position++] = tree->locations[node];
 		}
 	}
-	for (uint32 i = 0; i < stack_count; i++)
-		touched.leaves[i] = rank_of(&set, touched.leaves[i]);
+	pfs_tree_shape_make(&shape, CurrentMemoryContext, count, parents, locations);
+	for (uint32 i = 0; i < leaf_count; i++)
+		leaves[i] = shape.places[rank_of(&set, leaves[i])];
+	indexes = unconstify(uint32 *, shape.indexes);
+	for (uint32 place = 0; place < count; place++)
+		indexes[place] = nodes[indexes[place]];
 	pfree(set.words);
 	pfree(set.ranks);
-	return touched;
+	pfree(nodes);
+	pfree(parents);
+	pfree(locations);
+	return shape;
+}
+
+/* The stacks by the places of their leaves: sorts digit by digit. */
+static uint32 *
+sort_stacks(const uint32 *leaves, uint32 count)
+{
+	uint32 *order = PFS_ARRAY(uint32, count);
+	uint32 *other;
+	uint32 greatest = 0;
+	bool is_sorted = true;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		order[i] = i;
+		is_sorted &= leaves[i] >= greatest;
+		greatest = Max(greatest, leaves[i]);
+	}
+	if (is_sorted)
+		return order;
+	other = PFS_ARRAY(uint32, count);
+	for (unsigned shift = 0; shift < 32 && greatest >> shift > 0; shift += DIGIT_BITS)
+	{
+		uint32 starts[DIGIT_COUNT] = { 0 };
+		uint32 *sorted = other;
+		uint32 start = 0;
+
+		for (uint32 i = 0; i < count; i++)
+			starts[(leaves[i] >> shift) & (DIGIT_COUNT - 1)]++;
+		for (uint32 digit = 0; digit < DIGIT_COUNT; digit++)
+		{
+			uint32 digit_count = starts[digit];
+
+			starts[digit] = start;
+			start += digit_count;
+		}
+		for (uint32 i = 0; i < count; i++)
+			sorted[starts[(leaves[order[i]] >> shift) & (DIGIT_COUNT - 1)]++] = order[i];
+		other = order;
+		order = sorted;
+	}
+	pfree(other);
+	return order;
+}
+
+static void
+order_leaves(PfsTouched *touched)
+{
+	touched->order = sort_stacks(touched->leaves, touched->stack_count);
+	touched->ordered_leaves = PFS_ARRAY(uint32, touched->stack_count);
+	for (uint32 i = 0; i < touched->stack_count; i++)
+		touched->ordered_leaves[i] = touched->leaves[touched->order[i]];
+}
+
+/* The empty stack belongs to no partition. */
+static void
+touch_root(PfsTouched *touched)
+{
+	static const uint32 root = 0;
+	static const uint32 root_end = 1;
+	static const int32 no_location = 0;
+
+	touched->shape = (PfsTreeShape){ 1, &root, &root, &root, &root_end, &no_location };
+	touched->leaves = PFS_ARRAY0(uint32, touched->stack_count);
+}
+
+/*
+ * Where the partition's shape lacks some nodes, stacks that need none of these come first, by themselves.
+ */
+static void
+touch_partition(const PfsTree *tree, PfsTouched *touched)
+{
+	uint32 count = touched->stack_count;
+	uint32 *leaves = PFS_ARRAY(uint32, count);
+	uint32 index = 0;
+
+	for (uint32 i = 0; i < count; i++)
+		leaves[i] = index = pfs_tree_index(tree, touched->stacks[i].stack_id, index);
+	touched->shape = pfs_tree_shape(tree, leaves, count);
+	if (touched->shape.count <= leaves[0])
+		touched->shape = make_shape(tree, leaves, count);
+	else
+	{
+		while (leaves[count - 1] >= touched->shape.count)
+			count--;
+		for (uint32 i = 0; i < count; i++)
+			leaves[i] = touched->shape.places[leaves[i]];
+	}
+	touched->stack_count = count;
+	touched->leaves = leaves;
 }
 
 bool
 pfs_touched_next(const PfsStackSums *stacks, uint32 *next, PfsTouched *touched)
 {
-	static const uint32 no_parent = 0;
-	static const int32 no_location = 0;
-	static const int64 empty_stack = 0;
-	static const PfsTree no_nodes = { 0, 0, &empty_stack, &no_parent, &no_location };
 	uint32 first = *next;
+	uint32 end = first;
 	int32 partition;
 
 	if (first == stacks->count)
 		return false;
 	partition = pfs_stack_partition(stacks->sums[first].stack_id);
-	while (*next < stacks->count && pfs_stack_partition(stacks->sums[*next].stack_id) == partition)
-		(*next)++;
-	/* the empty stack belongs to no partition */
-	*touched = collect(partition == 0 ? &no_nodes : pfs_tree_get(partition), &stacks->sums[first],
-					   *next - first);
+	while (end < stacks->count && pfs_stack_partition(stacks->sums[end].stack_id) == partition)
+		end++;
+	touched->stacks = &stacks->sums[first];
+	touched->stack_count = end - first;
+	if (partition == 0)
+		touch_root(touched);
+	else
+		touch_partition(pfs_tree_get(partition), touched);
+	order_leaves(touched);
+	*next = first + touched->stack_count;
 	return true;
 }
 
+PfsTrail
+pfs_trail_begin(const PfsTreeShape *shape)
+{
+	return (PfsTrail){ .shape = shape,
+					   .path = PFS_ARRAY(uint32, INITIAL_DEPTH),
+					   .capacity = INITIAL_DEPTH };
+}
+
+void
+pfs_trail_go(PfsTrail *trail, uint32 leaf)
+{
+	const uint32 *parents = trail->shape->parents;
+	const uint32 *ends = trail->shape->ends;
+	uint32 shared = trail->depth;
+	uint32 depth;
+	uint32 above;
+
+	while (shared > 0 && leaf >= ends[trail->path[shared - 1]])
+		shared--;
+	above = shared == 0 ? 0 : trail->path[shared - 1];
+	depth = shared;
+	for (uint32 place = leaf; place != above; place = parents[place])
+		depth++;
+	if (depth > trail->capacity)
+	{
+		trail->capacity = Max(depth, trail->capacity * 2);
+		trail->path = repalloc_huge(trail->path, (Size) trail->capacity * sizeof(uint32));
+	}
+	trail->shared = shared;
+	trail->depth = depth;
+	for (uint32 place = leaf; place != above; place = parents[place])
+		trail->path[--depth] = place;
+}
+
+void
+pfs_trail_load_names(const PfsTreeShape *shape, const uint32 *leaves, uint32 count)
+{
+	PfsTrail trail = pfs_trail_begin(shape);
+	uint32 capacity = Max(count, INITIAL_DEPTH);
+	int32 *ids = PFS_ARRAY(int32, capacity);
+	uint32 id_count = 0;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		pfs_trail_go(&trail, leaves[i]);
+		for (uint32 depth = trail.shared; depth < trail.depth; depth++)
+		{
+			int32 id = shape->locations[trail.path[depth]];
+
+			if (pfs_location_is_cached(id))
+				continue;
+			if (id_count == capacity)
+			{
+				capacity = capacity > PG_UINT32_MAX / 2 ? PG_UINT32_MAX : capacity * 2;
+				ids = repalloc_huge(ids, (Size) capacity * sizeof(int32));
+			}
+			ids[id_count++] = id;
+		}
+	}
+	pfs_locations_load(ids, id_count);
+	pfree(ids);
+	pfree(trail.path);
+}
+
+void
+pfs_touched_load_names(const PfsTouched *touched)
+{
+	pfs_trail_load_names(&touched->shape, touched->ordered_leaves, touched->stack_count);
+}
+
+/* Whether frames on the way to a node were such. */
+typedef struct Judged
+{
+	bool focused;
+	bool ignored;
+	bool framed; /* some frame is left */
+} Judged;
+
+/* Names that are not cached are loaded for all nodes at once. */
+static PfsFrames
+judged_frames(const PfsTouched *touched, PfsSymbols *symbols, int32 location)
+{
+	if (!pfs_symbols_have(symbols, location) && !pfs_location_is_cached(location))
+		pfs_touched_load_names(touched);
+	return pfs_symbols_frames(symbols, location);
+}
+
+static PfsStackVerdict
+verdict_of(Judged judged)
+{
+	return !judged.focused	? PFS_STACK_NOT_FOCUSED
+		   : judged.ignored ? PFS_STACK_IGNORED
+		   : judged.framed	? PFS_STACK_PASSES
+							: PFS_STACK_WITHOUT_FRAMES;
+}
+
 /*
- * Verdicts flow from the root to the leaves: a stack is what its ancestors made it.
+ * From the root to the leaves: a stack is what its ancestors made it.
  */
 PfsStackVerdict *
 pfs_touched_verdicts(const PfsTouched *touched, PfsSymbols *symbols)
 {
 	const PfsFilters *filters = pfs_symbols_filters(symbols);
-	bool *focused;
-	bool *ignored;
-	bool *framed; /* some frame is left */
+	const Judged none = { filters->focus == NULL, false,
+						  filters->show == NULL && filters->hide == NULL };
+	PfsTrail trail;
+	Judged *judged;
+	uint32 capacity;
 	PfsStackVerdict *verdicts;
 
-	pfs_symbols_load(symbols, touched->locations + 1, touched->count - 1);
 	if (!pfs_filters_any(filters))
 		return NULL;
-	focused = PFS_ARRAY0(bool, touched->count);
-	ignored = PFS_ARRAY0(bool, touched->count);
-	framed = PFS_ARRAY0(bool, touched->count);
+	trail = pfs_trail_begin(&touched->shape);
+	capacity = trail.capacity;
+	judged = PFS_ARRAY(Judged, capacity);
 	verdicts = PFS_ARRAY(PfsStackVerdict, touched->stack_count);
-	focused[0] = filters->focus == NULL;
-	framed[0] = filters->show == NULL && filters->hide == NULL;
-	for (uint32 i = 1; i < touched->count; i++)
-	{
-		PfsFrames frames = pfs_symbols_frames(symbols, touched->locations[i]);
-		uint32 parent = touched->parents[i];
-
-		focused[i] = focused[parent] || frames.focused;
-		ignored[i] = ignored[parent] || frames.ignored;
-		framed[i] = framed[parent] || frames.count > 0;
-	}
 	for (uint32 i = 0; i < touched->stack_count; i++)
 	{
-		uint32 leaf = touched->leaves[i];
+		uint32 stack = touched->order[i];
 
-		verdicts[i] = !focused[leaf]  ? PFS_STACK_NOT_FOCUSED
-					  : ignored[leaf] ? PFS_STACK_IGNORED
-					  : framed[leaf]  ? PFS_STACK_PASSES
-									  : PFS_STACK_WITHOUT_FRAMES;
+		CHECK_FOR_INTERRUPTS();
+		pfs_trail_go(&trail, touched->ordered_leaves[i]);
+		if (capacity < trail.capacity)
+		{
+			capacity = trail.capacity;
+			judged = repalloc_huge(judged, (Size) capacity * sizeof(Judged));
+		}
+		for (uint32 depth = trail.shared; depth < trail.depth; depth++)
+		{
+			PfsFrames frames =
+				judged_frames(touched, symbols, touched->shape.locations[trail.path[depth]]);
+			Judged above = depth == 0 ? none : judged[depth - 1];
+
+			judged[depth] =
+				(Judged){ above.focused || frames.focused, above.ignored || frames.ignored,
+						  above.framed || frames.count > 0 };
+		}
+		verdicts[stack] = verdict_of(trail.depth == 0 ? none : judged[trail.depth - 1]);
 	}
-	pfree(focused);
-	pfree(ignored);
-	pfree(framed);
+	pfree(judged);
+	pfree(trail.path);
 	return verdicts;
 }
 

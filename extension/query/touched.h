@@ -1,35 +1,60 @@
 /*
  * touched.h
- *		The part of a dictionary partition that some stacks touch: their nodes and all ancestors.
+ *		The part of a dictionary partition that some stacks touch: their nodes and all ancestors, depth first.
  *
- * Work on it costs by what is touched, not by the partition: beside the nodes themselves there is one bit per node of
- * the partition. Positions count touched nodes in id order, so a parent's position is less than its child's;
- * position 0 is the root.
+ * Nodes stand at the places of a shape (dictionary.h): that of the whole partition where the cache has it, else one of
+ * the touched nodes alone, made for the query. So work costs by what is touched, not by the partition; a shape that is made
+ * takes one bit per node of the partition.
+ *
+ * Stacks in the order of their leaves' places make ranges: those below a node are neighbours.
  */
 #ifndef PFS_TOUCHED_H
 #define PFS_TOUCHED_H
 
 #include "profstore.h"
 
+#include "dictionary/dictionary.h"
 #include "query/stack_sums.h"
 #include "query/symbols.h"
 
 typedef struct PfsTouched
 {
-	uint32 count;			   /* touched nodes, the root included */
-	uint32 *parents;		   /* parents[position], a position; 0 for the root itself */
-	int32 *locations;		   /* locations[position]; meaningless for the root */
-	const PfsStackSum *stacks; /* the partition's part of the sums */
+	PfsTreeShape
+		shape; /* of all touched nodes, and perhaps others; indexes are those of the tree */
+	const PfsStackSum *stacks; /* of the partition, or some of them */
 	uint32 stack_count;
-	uint32 *leaves; /* position of each stack's leaf */
+	uint32 *leaves;			/* place of each stack's leaf */
+	uint32 *order;			/* the stacks' numbers by the places of their leaves */
+	uint32 *ordered_leaves; /* those places, ascending */
 } PfsTouched;
 
 /*
- * Iterates over the dictionary partitions of some stacks: collects what the stacks from *next on touch in the
- * partition of the first of them, and moves *next behind them. False where none is left. The result lives in
- * CurrentMemoryContext. pfs_dictionary_begin has been called.
+ * Iterates over the dictionary partitions of some stacks, each of which may come in two parts: finds what the stacks from
+ * *next on touch in the partition of the first of them, and moves *next behind them. False where none is left. The result
+ * lives in CurrentMemoryContext, and as long as the shapes of the dictionary. pfs_dictionary_begin has been called.
  */
 bool pfs_touched_next(const PfsStackSums *stacks, uint32 *next, PfsTouched *touched);
+
+/* The way from the root to a leaf, for who goes from leaf to leaf. */
+typedef struct PfsTrail
+{
+	const PfsTreeShape *shape;
+	uint32 *
+		path; /* places below the root, the leaf's last; in the context that was current at first */
+	uint32 depth;
+	uint32 shared; /* so many are those of the leaf before */
+	uint32 capacity;
+} PfsTrail;
+
+/* Begins before the first leaf. */
+PfsTrail pfs_trail_begin(const PfsTreeShape *shape);
+
+/* Goes on to a leaf at a greater place than the one before. */
+void pfs_trail_go(PfsTrail *trail, uint32 leaf);
+
+/* Brings the locations on the ways to leaves, which are in ascending order, into the dictionary's cache, in one batch. */
+void pfs_trail_load_names(const PfsTreeShape *shape, const uint32 *leaves, uint32 count);
+void pfs_touched_load_names(const PfsTouched *touched);
 
 /* What the filters make of a stack; the first that applies. */
 typedef enum PfsStackVerdict
@@ -40,9 +65,7 @@ typedef enum PfsStackVerdict
 	PFS_STACK_WITHOUT_FRAMES /* since show and hide left none */
 } PfsStackVerdict;
 
-/*
- * Loads the locations, and judges each stack. NULL where there are no filters.
- */
+/* Judges each stack. NULL where there are no filters. */
 PfsStackVerdict *pfs_touched_verdicts(const PfsTouched *touched, PfsSymbols *symbols);
 
 /* The same for who only asks whether a stack passes. */
