@@ -177,7 +177,7 @@ touch_root(PfsTouched *touched)
 	static const int32 no_location = 0;
 
 	touched->shape = (PfsTreeShape){ 1, &root, &root, &root, &root_end, &no_location };
-	touched->leaves = PFS_ARRAY0(uint32, touched->stack_count);
+	touched->leaves = PFS_ARRAY0(uint32, 1);
 }
 
 /*
@@ -210,20 +210,23 @@ bool
 pfs_touched_next(const PfsStackSums *stacks, uint32 *next, PfsTouched *touched)
 {
 	uint32 first = *next;
-	uint32 end = first;
-	int32 partition;
+	uint32 end = first + 1;
 
 	if (first == stacks->count)
 		return false;
-	partition = pfs_stack_partition(stacks->sums[first].stack_id);
-	while (end < stacks->count && pfs_stack_partition(stacks->sums[end].stack_id) == partition)
-		end++;
 	touched->stacks = &stacks->sums[first];
-	touched->stack_count = end - first;
-	if (partition == 0)
+	touched->stack_count = 1;
+	if (stacks->sums[first].stack_id == 0)
 		touch_root(touched);
 	else
+	{
+		int32 partition = pfs_stack_partition(stacks->sums[first].stack_id);
+
+		while (end < stacks->count && pfs_stack_partition(stacks->sums[end].stack_id) == partition)
+			end++;
+		touched->stack_count = end - first;
 		touch_partition(pfs_tree_get(partition), touched);
+	}
 	order_leaves(touched);
 	*next = first + touched->stack_count;
 	return true;
