@@ -99,11 +99,15 @@ COMMENT ON FUNCTION profstore.label_values(text, text, timestamptz, timestamptz)
 
 -- Functions that scan samples flush this transaction's own rows first, which only the leader can: PARALLEL RESTRICTED.
 
+CREATE FUNCTION profstore.scan_support(internal) RETURNS internal
+	LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'profstore_scan_support';
+COMMENT ON FUNCTION profstore.scan_support(internal) IS 'internal: tells the planner rows and costs of functions that read samples';
+
 CREATE FUNCTION profstore.timeseries(selector text, from_ts timestamptz, to_ts timestamptz, step interval DEFAULT NULL,
 						   by text[] DEFAULT '{}', focus text DEFAULT NULL, ignore text DEFAULT NULL,
 						   show text DEFAULT NULL, hide text DEFAULT NULL)
 	RETURNS TABLE ("time" timestamptz, metric text, labels jsonb, value float8)
-	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT profstore.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_timeseries';
 COMMENT ON FUNCTION profstore.timeseries(text, timestamptz, timestamptz, interval, text[], text, text, text, text) IS 'rate per second in buckets of step (NULL: chosen from the range), nanoseconds as seconds; of instant types the value; one line per combination of the labels in by';
 
@@ -113,7 +117,7 @@ CREATE FUNCTION profstore.flamegraph(selector text, from_ts timestamptz, to_ts t
 						   by text[] DEFAULT '{}')
 	RETURNS TABLE (ord int4, level int4, value int8, self int8, label text, truncated bool, file text, line int4,
 			   "binary" text)
-	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 8192
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 8192 SUPPORT profstore.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_flamegraph';
 COMMENT ON FUNCTION profstore.flamegraph(text, timestamptz, timestamptz, int4, bool, text, text, text, text, text, text[]) IS 'merged stacks as a tree in depth-first order (ORDER BY ord), as the flame-graph panel of Grafana takes it; inverted: from the leaves; by: values of these labels come before the first frame';
 
@@ -123,7 +127,7 @@ CREATE FUNCTION profstore.flamegraph_diff(selector text, base_from timestamptz, 
 								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
 	RETURNS TABLE (ord int4, level int4, value int8, self int8, label text, truncated bool, file text, line int4,
 			   "binary" text, "valueRight" int8, "selfRight" int8)
-	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 8192
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 8192 SUPPORT profstore.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_flamegraph_diff';
 COMMENT ON FUNCTION profstore.flamegraph_diff(text, timestamptz, timestamptz, timestamptz, timestamptz, text, bool, int4, text, text, text, text, text) IS 'two selections in one flame graph (ORDER BY ord): value and self are the base''s, "valueRight" and "selfRight" those of [from_ts, to_ts); by rate, as over the longer of the two ranges, or absolute, padded to equal totals';
 
@@ -131,7 +135,7 @@ CREATE FUNCTION profstore.top(selector text, from_ts timestamptz, to_ts timestam
 					focus text DEFAULT NULL, ignore text DEFAULT NULL, show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
 	RETURNS TABLE ("function" text, self int8, total int8, self_share float8, total_share float8, file text,
 			   "binary" text)
-	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 100
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 100 SUPPORT profstore.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_top';
 COMMENT ON FUNCTION profstore.top(text, timestamptz, timestamptz, int4, text, text, text, text, text) IS 'functions by their own value (self), with all below them (total, a recursive function counted once), and both as shares of the whole';
 
@@ -140,7 +144,7 @@ CREATE FUNCTION profstore.top_diff(selector text, base_from timestamptz, base_to
 						 focus text DEFAULT NULL, ignore text DEFAULT NULL, show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
 	RETURNS TABLE ("function" text, base_self int8, self int8, self_delta int8, base_total int8, total int8,
 			   total_delta int8, file text, "binary" text)
-	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 100
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 100 SUPPORT profstore.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_top_diff';
 COMMENT ON FUNCTION profstore.top_diff(text, timestamptz, timestamptz, timestamptz, timestamptz, text, bool, int4, text, text, text, text, text) IS 'functions by how much their own value changed against the base; by rate, as over the longer of the two ranges, unless absolute';
 
@@ -148,7 +152,7 @@ CREATE FUNCTION profstore.callers(selector text, from_ts timestamptz, to_ts time
 						max_nodes int4 DEFAULT 8192, focus text DEFAULT NULL, ignore text DEFAULT NULL,
 						show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
 	RETURNS TABLE ("function" text, self int8, total int8, share float8, level int4)
-	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT profstore.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_callers';
 COMMENT ON FUNCTION profstore.callers(text, timestamptz, timestamptz, text, int4, text, text, text, text, text) IS 'who calls a function, as a tree in depth-first order: level 0 is the function, level 1 its callers; total is the value of what comes through, share its part of the function, self what has no further caller';
 
@@ -156,21 +160,21 @@ CREATE FUNCTION profstore.callees(selector text, from_ts timestamptz, to_ts time
 						max_nodes int4 DEFAULT 8192, focus text DEFAULT NULL, ignore text DEFAULT NULL,
 						show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
 	RETURNS TABLE ("function" text, self int8, total int8, share float8, level int4)
-	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT profstore.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_callees';
 COMMENT ON FUNCTION profstore.callees(text, timestamptz, timestamptz, text, int4, text, text, text, text, text) IS 'what a function calls, as a tree in depth-first order: level 0 is the function, level 1 what it calls; share is the part of the function''s total';
 
 CREATE FUNCTION profstore.folded(selector text, from_ts timestamptz, to_ts timestamptz, focus text DEFAULT NULL,
 					   ignore text DEFAULT NULL, show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
 	RETURNS TABLE (stack text, value int8)
-	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 10000
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 10000 SUPPORT profstore.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_folded';
 COMMENT ON FUNCTION profstore.folded(text, timestamptz, timestamptz, text, text, text, text, text) IS 'merged stacks as text, root first, frames joined by ";": the folded format of flamegraph.pl and speedscope';
 
 CREATE FUNCTION profstore.stacks_of(selector text, from_ts timestamptz, to_ts timestamptz, focus text DEFAULT NULL,
 						  ignore text DEFAULT NULL, show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
 	RETURNS TABLE (stack text[], value int8)
-	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 10000
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 10000 SUPPORT profstore.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_stacks_of';
 COMMENT ON FUNCTION profstore.stacks_of(text, timestamptz, timestamptz, text, text, text, text, text) IS 'merged stacks as arrays of function names, root first, with their values';
 

@@ -16,8 +16,11 @@
 #include "nodes/pg_list.h"
 #include "partitioning/partbounds.h"
 #include "partitioning/partdesc.h"
+#include "query/estimate.h"
 #include "query/tiers.h"
 #include "store/block_scan.h"
+#include "store/directory.h"
+#include "store/storage.h"
 #include "store/tier_sums.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
@@ -29,6 +32,9 @@
 #define COLUMN_COUNT   4
 #define ROWS_PER_BLOCK 1024
 #define NOT_READ	   (-1)
+
+/* About so many samples have a sum that stands for them. */
+#define SAMPLES_PER_SUM 3
 
 /* The columns in the order of their bits in PfsSampleColumns. */
 enum
@@ -559,4 +565,72 @@ pfs_sample_scan_end(PfsSampleScan *scan)
 	}
 	list_free(scan->partitions);
 	pfree(scan);
+}
+
+/* Adds a segment; where the range cuts it, or it has no sums, its rows are read, else its pairs. */
+static void
+estimate_segment(PfsScanEstimate *estimate, const PfsSegmentRow *row, const PfsSelection *selection)
+{
+	double from = (double) Max(row->time.min, selection->from);
+	double to = (double) Min(row->time.max + 1, selection->to);
+	double length = (double) row->time.max + 1 - (double) row->time.min;
+	bool is_whole = row->time.min >= selection->from && row->time.max < selection->to;
+	bool has_sums = pfs_enable_summaries && is_whole && row->summary_byte_count > 0;
+
+	if (!row->time.known || from >= to)
+		return;
+	estimate->sample_count += row->row_count * (to - from) / length;
+	estimate->decoded_rows += has_sums ? row->row_count / SAMPLES_PER_SUM : row->row_count;
+	estimate->byte_count += (double) (has_sums ? row->summary_byte_count : row->byte_count);
+}
+
+static void
+estimate_partition(PfsScanEstimate *estimate, Oid relid, const PfsSelection *selection)
+{
+	/* locked by collect_partitions */
+	Relation relation = table_open(relid, NoLock);
+
+	if (relation->rd_rel->relam == get_table_am_oid("profstore", true))
+	{
+		PfsDirectoryScan *scan =
+			pfs_directory_scan_begin(pfs_storage_id(relation), GetActiveSnapshot());
+		PfsSegmentRow row;
+
+		while (pfs_directory_scan_next(scan, &row))
+		{
+			CHECK_FOR_INTERRUPTS();
+			estimate_segment(estimate, &row, selection);
+		}
+		pfs_directory_scan_end(scan);
+	}
+	else
+	{
+		estimate->sample_count += Max(relation->rd_rel->reltuples, 0);
+		estimate->decoded_rows += Max(relation->rd_rel->reltuples, 0);
+		estimate->byte_count += (double) Max(relation->rd_rel->relpages, 0) * BLCKSZ;
+	}
+	table_close(relation, NoLock);
+}
+
+PfsScanEstimate
+pfs_sample_scan_estimate(TimestampTz from, TimestampTz to)
+{
+	PfsSelection selection = { .from = from, .to = to };
+	PfsScanEstimate estimate = { 0, 0, 0 };
+	List *partitions = NIL;
+	ListCell *cell;
+
+	if (from >= to)
+		return estimate;
+	partitions = collect_partitions(NIL, table_oid("samples"), &selection);
+	for (int i = 0; i < PFS_TIER_COUNT; i++)
+	{
+		Oid relid = table_oid(pfs_tiers[i].table);
+
+		if (OidIsValid(relid))
+			partitions = collect_partitions(partitions, relid, &selection);
+	}
+	foreach(cell, partitions)
+		estimate_partition(&estimate, lfirst_oid(cell), &selection);
+	return estimate;
 }

@@ -1,0 +1,112 @@
+-- A dictionary partition that grows while a session queries it: every answer must be that of the stacks as texts.
+\getenv src PG_ABS_SRCDIR
+\set ECHO none
+\o /dev/null
+\i :src/sql/fixtures/profiles.sql
+\o
+\set ECHO all
+SET timezone = 'UTC';
+SET client_min_messages = warning;
+
+-- what was stored, as texts
+CREATE TABLE stored (time timestamptz, stack text, value int8);
+
+-- a scrape of random stacks: few names, so ways are shared, recursion is common, and stacks end inside others
+CREATE PROCEDURE put_random(at timestamptz, stack_count int4, depth int4) LANGUAGE plpgsql AS $$
+DECLARE
+	stacks jsonb;
+BEGIN
+	SELECT jsonb_object_agg(stack, value) INTO stacks
+	FROM (SELECT 'main' || string_agg(';f' || floor(random() * random() * 6)::int4, '') AS stack, min(1 + n) AS value
+		FROM generate_series(1, stack_count) AS n, generate_series(1, 1 + floor(random() * depth)::int4) AS level
+		GROUP BY n) AS made;
+	PERFORM put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '{"node": "a"}', at, stacks);
+	INSERT INTO stored SELECT at, key, value::int8 FROM jsonb_each_text(stacks);
+END
+$$;
+
+-- rows of a flame graph with the whole way to each
+CREATE FUNCTION ways(selector text, from_ts timestamptz, to_ts timestamptz, filter text) RETURNS TABLE (way text, value int8) LANGUAGE plpgsql AS $$
+DECLARE
+	names text[] := '{}';
+	flame record;
+BEGIN
+	FOR flame IN SELECT f.level, f.label, f.value FROM profstore.flamegraph(selector, from_ts, to_ts, NULL, focus => filter) AS f WHERE f.level > 0 ORDER BY f.ord LOOP
+		names := names[1:flame.level - 1] || flame.label;
+		way := array_to_string(names, ';');
+		value := flame.value;
+		RETURN NEXT;
+	END LOOP;
+END
+$$;
+
+-- what differs between views and texts over a range
+CREATE FUNCTION differences(from_ts timestamptz, to_ts timestamptz, filter text DEFAULT NULL) RETURNS int8 LANGUAGE plpgsql AS $$
+DECLARE
+	cpu text := 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{}';
+	found int8;
+	sum int8 := 0;
+BEGIN
+	CREATE TEMP TABLE wanted ON COMMIT DROP AS
+		SELECT stack, sum(value)::int8 AS value FROM stored
+		WHERE time >= from_ts AND time < to_ts AND (filter IS NULL OR stack ~ ('(^|;)' || filter || '(;|$)')) GROUP BY stack;
+	SELECT count(*) INTO found FROM wanted FULL JOIN profstore.folded(cpu, from_ts, to_ts, focus => '^' || filter || '$') AS got USING (stack)
+	WHERE wanted.value IS DISTINCT FROM got.value;
+	sum := sum + found;
+	SELECT count(*) INTO found
+	FROM (SELECT f AS "function", sum(value)::int8 AS total, coalesce(sum(value) FILTER (WHERE stack ~ ('(^|;)' || f || '$')), 0)::int8 AS self
+		FROM wanted, LATERAL (SELECT DISTINCT f FROM string_to_table(stack, ';') AS f) AS frames GROUP BY f) AS wanted
+	FULL JOIN profstore.top(cpu, from_ts, to_ts, NULL, focus => '^' || filter || '$') AS got USING ("function")
+	WHERE (wanted.self, wanted.total) IS DISTINCT FROM (got.self, got.total);
+	sum := sum + found;
+	-- every node, with the value of all stacks that begin so
+	SELECT count(*) INTO found
+	FROM (SELECT array_to_string((string_to_array(stack, ';'))[1:level], ';') AS way, sum(value)::int8 AS value
+		FROM wanted, LATERAL generate_series(1, cardinality(string_to_array(stack, ';'))) AS level GROUP BY way) AS wanted
+	FULL JOIN ways(cpu, from_ts, to_ts, '^' || filter || '$') AS got USING (way)
+	WHERE wanted.value IS DISTINCT FROM got.value;
+	sum := sum + found;
+	DROP TABLE wanted;
+	RETURN sum;
+END
+$$;
+
+SELECT setseed(0.5);
+CREATE PROCEDURE grow(rounds int4, stack_count int4, depth int4) LANGUAGE plpgsql AS $$
+DECLARE
+	at timestamptz := (SELECT coalesce(max(time) + interval '1 minute', '2026-01-01 00:00Z') FROM stored);
+	sum int8 := 0;
+BEGIN
+	FOR n IN 1 .. rounds LOOP
+		CALL put_random(at, stack_count, depth);
+		COMMIT;
+		-- all, the newest scrape alone (few stacks), and those that a filter leaves
+		sum := sum + differences('-infinity', 'infinity') + differences(at, at + interval '1 second') + differences('-infinity', 'infinity', 'f3');
+		COMMIT;
+		at := at + interval '1 minute';
+	END LOOP;
+	RAISE INFO '% differences', sum;
+END
+$$;
+CALL grow(10, 10, 8);
+CALL grow(2, 100, 10);
+-- much smaller than what is there, so that the session's order of nodes is not made anew for them
+CALL grow(8, 2, 30);
+
+-- nodes of this transaction, and none of one that was rolled back
+BEGIN;
+CALL put_random('2026-01-01 10:00Z', 20, 10);
+SELECT differences('-infinity', 'infinity');
+SAVEPOINT s;
+CALL put_random('2026-01-01 11:00Z', 20, 10);
+SELECT differences('-infinity', 'infinity');
+ROLLBACK TO s;
+SELECT differences('-infinity', 'infinity');
+ROLLBACK;
+SELECT differences('-infinity', 'infinity');
+
+-- a fresh session
+\c
+SET client_min_messages = warning;
+SELECT count(*) > 100 AS many FROM stored;
+SELECT differences('-infinity', 'infinity'), differences('2026-01-01 00:05Z', '2026-01-01 00:06Z'), differences('-infinity', 'infinity', 'f1');
