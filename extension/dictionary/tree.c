@@ -266,8 +266,11 @@ hash_rest(PfsTreeCache *cache)
 uint32
 pfs_tree_child(PfsTreeCache *cache, uint32 parent, int32 location)
 {
-	if (cache->tree.node_count == 0)
+	if (parent >= cache->tree.node_count)
 		return 0;
+	/* what was interned together stands together; of equal children this is the first */
+	if (cache->parents[parent + 1] == parent && cache->locations[parent + 1] == location)
+		return parent + 1;
 	if (cache->hashed < cache->tree.node_count)
 		hash_rest(cache);
 	return find_slot(cache, cache->canonical[parent], location)->index;
