@@ -39,6 +39,8 @@ const browser = await chromium.launchPersistentContext(directory, {
 	viewport: { width: 1280, height: 900 },
 });
 
+/* Until nothing moves any more: d3 keeps what is to change at the nodes for as long as it lasts. */
+const settled = (page) => page.waitForFunction(() => [...document.querySelectorAll("*")].every((node) => !node.__transition));
 const frames = (page) => page.locator("#chart g.frame");
 const frame_named = (page, name) => page.locator(`#chart g.frame[name=${JSON.stringify(name)}]`);
 const colours = (page) => page.$$eval("#chart g.frame rect", (rects) => rects.map((rect) => rect.getAttribute("fill")));
@@ -76,11 +78,11 @@ const check_zoom = async (page) => {
 	const width = () => frame.locator("rect").evaluate((rect) => rect.getBoundingClientRect().width);
 	const before = await width();
 	await frame.locator("rect").click();
-	await page.waitForTimeout(600);
+	await settled(page);
 	const zoomed = await width();
 	test("a click zooms in", zoomed >= before && zoomed > 1000, `${before} to ${zoomed} px`);
 	await page.keyboard.press("Escape");
-	await page.waitForTimeout(600);
+	await settled(page);
 	test("Escape zooms out", Math.abs((await width()) - before) < 1, `${before}, then ${await width()} px`);
 };
 
@@ -105,7 +107,7 @@ const check_direction = async (page) => {
 	const top = () => frame_named(page, "total").first().evaluate((g) => g.getBoundingClientRect().top);
 	const before = await top();
 	await page.click("#direction");
-	await page.waitForTimeout(600);
+	await settled(page);
 	test("the graph can be turned round", (await top()) !== before);
 	await page.click("#theme");
 	test("the theme can be changed", (await frames(page).count()) > 1);
@@ -151,7 +153,7 @@ const check_sandwich = async (page, expected) => {
 		location.hash = hash;
 	}, `#function=${encodeURIComponent(name)}`);
 	await page.waitForSelector(`#callers g.frame[name=${JSON.stringify(name)}]`);
-	await page.waitForTimeout(600);
+	await settled(page);
 	test("callers stand above the function", (await edge("callers", "main")) < (await edge("callers", name)));
 	test("callees stand below it", (await edge("callees", "memcpy")) > (await edge("callees", name)));
 	await page.click("#back");
@@ -160,7 +162,7 @@ const check_sandwich = async (page, expected) => {
 
 const check_sandwich_buttons = async (page) => {
 	await frame_named(page, hottest).first().locator("rect").click();
-	await page.waitForTimeout(400);
+	await settled(page);
 	await page.click("#sandwich");
 	await page.waitForSelector("#callers g.frame");
 	test("a clicked function shows its callers", (await page.textContent("#chart h2")).includes(hottest));
@@ -189,10 +191,10 @@ const check_diff = async (page, functions) => {
 	test("what has gone is blue", (await hue_of(page, "gone")) > 200);
 	const fills = await colours(page);
 	await page.click("#by-share");
-	await page.waitForTimeout(600);
+	await settled(page);
 	test("colours can be of shares", JSON.stringify(await colours(page)) !== JSON.stringify(fills));
 	await page.click("#by-share");
-	await page.waitForTimeout(600);
+	await settled(page);
 	await frame_named(page, "gone").first().locator("rect").hover();
 	const tip = await page.textContent("#tip");
 	test("the tooltip has both sides and the change", tip.includes("500 ms") && tip.includes("gone") && tip.includes("base"), tip);
@@ -216,7 +218,7 @@ const open_page = async (path, check) => {
 	try {
 		await page.goto(address);
 		await page.waitForSelector("#chart g.frame");
-		await page.waitForTimeout(600);
+		await settled(page);
 		await check(page);
 		test("nothing is requested from the network", requests.every((url) => url === address), requests.join());
 		test("no script fails", problems.length === 0, problems.join("; "));
