@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# Each exit code of collector/README.md's table, with the message that comes with it. Sourced by run: $collector, $work and the database are there.
+# Each exit code of collector/README.md's table, with the message that comes with it. Sourced by run: $collector, $programs, $work and the database are there.
 
 # exits CODE WORDS NAME COMMAND...: the command ends with CODE, and says WORDS (an extended regular expression).
 exits()
 {
 	local code=$1 words=$2 name=$3 status
 	shift 3
-	timeout 60 "$@" >"$work/out" 2>&1 </dev/null
+	timeout 300 "$@" >"$work/out" 2>&1 </dev/null
 	status=$?
 	if [ "$status" != "$code" ]; then
 		ok 1 "exit code $code: $name" "got $status" "$(cat "$work/out")"
@@ -65,29 +65,30 @@ exits 7 'could not write the summary' "summary cannot be written" "$collector" a
 
 # Somewhere between too little to load anything and enough there is room for all but a thread's stack.
 for mb in 26 30 34 38 42 46 50 54 58 62; do
-	(ulimit -v $((mb * 1024)); timeout 60 "$collector" agent --duration 1s) >"$work/out" 2>&1 </dev/null
+	(ulimit -v $((mb * 1024)); timeout 300 "$collector" agent --duration 1s) >"$work/out" 2>&1 </dev/null
 	short_of=$?
 	[ "$short_of" != 8 ] || break
 done
 is "$short_of" 8 "exit code 8: address space of $mb MB"
 ok "$(grep -Eq "out of memory|could not start" "$work/out"; echo $?)" "exit code 8 says what it lacks" "$(head -c 2000 "$work/out")"
 
-# SIGTERM stores what was sampled; a second one does not wait.
+# SIGTERM stores what was sampled; a second signal, which is there before the first was answered, does not wait.
 stop_with()
 {
-	"$collector" agent --node "$1" --interval 1h --log-level warning >"$work/out" 2>&1 &
+	"$collector" agent --node "$1" --interval 1h --log-level info >"$work/out" 2>&1 &
 	local pid=$! status
-	sleep 3
+	until_true 60 grep -q msg=sampling "$work/out"
+	"$programs/burn_plain" 1
 	shift
+	kill -STOP "$pid"
 	for signal in "$@"; do
 		kill "-$signal" "$pid"
 	done
+	kill -CONT "$pid"
 	wait "$pid"
 	status=$?
 	return "$status"
 }
-busy() { timeout 4 bash -c 'while :; do :; done'; }
-busy &
 stop_with terminated TERM
 is "$?" 0 "exit code 0: SIGTERM"
 rows=$(sql -c "SELECT count(*) FROM profstore.samples s JOIN profstore.series r ON r.id = s.series_id WHERE r.labels ->> 'node' = 'terminated'")

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Results as TAP. Sourced; counts in $tests.
+# Results as TAP, and waiting. Sourced; counts in $tests.
 
 # ok STATUS NAME [DIAGNOSTIC ...]
 ok()
@@ -22,6 +22,18 @@ skip()
 {
 	tests=$((tests + 1))
 	echo "ok $tests - $1 # SKIP $2"
+}
+
+# until_true SECONDS COMMAND...: tries until the command succeeds.
+until_true()
+{
+	local left=$((10 * $1))
+	shift
+	until "$@"; do
+		left=$((left - 1))
+		[ "$left" -gt 0 ] || return 1
+		sleep 0.1
+	done
 }
 
 plan() { echo "1..$tests"; }
