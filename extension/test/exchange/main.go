@@ -17,6 +17,7 @@ import (
 var (
 	tests, compared int
 	directory       string
+	emptyStacks     bool
 )
 
 func fatal(format string, arguments ...any) {
@@ -141,6 +142,19 @@ func checkTop(name, path, kind, selector string) {
 	test(name+": top is -top -cum", differences(reportTop("-sample_index="+kind, unitFlag("/"+kind), path), got))
 }
 
+const emptyStack = "[empty stack]"
+
+// Whether this tool's dump has samples without frames: that of Go 1.19 leaves them out.
+func dumpsEmptyStacks() bool {
+	p := base()
+	p.add(1, nil)
+	path := filepath.Join(directory, "no-frames")
+	if err := os.WriteFile(path, p.encode(), 0o644); err != nil {
+		fatal("%v", err)
+	}
+	return len(readRaw(path).samples) == 1
+}
+
 // Stacks of names, and values of lines, as the dump has them.
 func checkStacks(name string, raw *rawProfile, kind int, selector string) {
 	stacks, lines := map[string][]int64{}, map[string][]int64{}
@@ -170,14 +184,18 @@ func checkStacks(name string, raw *rawProfile, kind int, selector string) {
 		}
 		key := strings.Join(path, ";")
 		if key == "" {
-			key = "[empty stack]"
+			key = emptyStack
 		}
 		if stacks[key] == nil {
 			stacks[key] = []int64{0}
 		}
 		stacks[key][0] += s.values[kind]
 	}
-	test(name+": folded is -raw", differences(withoutZeros(stacks), table(query("SELECT stack, value FROM profstore.folded(%s, %s)", selector, forever), 1)))
+	folded := table(query("SELECT stack, value FROM profstore.folded(%s, %s)", selector, forever), 1)
+	if !emptyStacks {
+		delete(folded, emptyStack)
+	}
+	test(name+": folded is -raw", differences(withoutZeros(stacks), folded))
 	if len(stacks) > 50000 {
 		return
 	}
@@ -303,6 +321,7 @@ func checkBuild(selector string) {
 
 func main() {
 	directory = os.Args[1]
+	emptyStacks = dumpsEmptyStacks()
 	files := testSet()
 	types := map[string]map[string]string{} // of files: kind to profile type
 	for i, f := range files {
