@@ -15,6 +15,7 @@
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "symbols/address_ranges.h"
@@ -260,6 +261,25 @@ dwarf_session_close(DwarfSession *session)
 	if (session->alt_fd >= 0)
 		close(session->alt_fd);
 	free(session);
+}
+
+static void
+give_back_file(Elf *elf)
+{
+	uintptr_t page_bytes = (uintptr_t) sysconf(_SC_PAGESIZE);
+	size_t length = 0;
+	char *bytes = elf != NULL ? elf_rawfile(elf, &length) : NULL;
+
+	/* a mapped file begins a page; one that libelf had to read instead is memory that must stay */
+	if (bytes != NULL && (uintptr_t) bytes % page_bytes == 0)
+		(void) madvise(bytes, length, MADV_DONTNEED);
+}
+
+void
+dwarf_session_give_back(DwarfSession *session)
+{
+	give_back_file(session->elf);
+	give_back_file(session->alt_elf);
 }
 
 /*

@@ -31,6 +31,9 @@ typedef struct DwarfFrame
 int dwarf_session_open(int fd, int alt_fd, DwarfSession **session);
 void dwarf_session_close(DwarfSession *session); /* accepts NULL */
 
+/* Gives back the pages of the files; they are read again as needed. */
+void dwarf_session_give_back(DwarfSession *session);
+
 /*
  * Frames at an ELF virtual address, innermost first, at most max; strings hold until the session is
  * closed. Returns their number, 0 where DWARF does not cover the address, -ENOMEM.

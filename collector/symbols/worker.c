@@ -33,14 +33,14 @@
 #define WORKER_SOCKET		   STDIN_FILENO
 #define WORKER_SESSIONS		   8 /* binaries open at a time */
 #define WORKER_IDLE_TRIM_MS	   1000
-#define WORKER_IDLE_EXIT_MS	   20000
+#define WORKER_IDLE_EXIT_MS	   120000
 #define WORKER_CPU_OPEN_MS	   4000 /* CPU time of one request */
 #define WORKER_CPU_LOOKUP_MS   2000
 #define WORKER_CPU_DEMANGLE_MS 250
 #define WORKER_DATA_BYTES	   (512UL << 20)
-#define WORKER_RESIDENT_BUSY   (64UL << 20) /* from here on binaries are closed to open others */
-#define WORKER_RESIDENT_GROWTH (32UL << 20) /* of caches since the last binary was opened */
-#define WORKER_RESIDENT_KEPT   (24UL << 20) /* what an idle worker may hold */
+#define WORKER_PRIVATE_BUSY	   (64UL << 20) /* from here on binaries are closed to open others */
+#define WORKER_PRIVATE_GROWTH  (32UL << 20) /* of caches since the last binary was opened */
+#define WORKER_PRIVATE_KEPT	   (48UL << 20) /* what an idle worker may hold */
 #define WORKER_NICE			   2			/* gives way, but a busy machine must not starve it */
 #define WORKER_USER			   65534		/* nobody */
 
@@ -56,27 +56,34 @@ typedef struct Worker
 	Session sessions[WORKER_SESSIONS];
 	uint64_t clock;
 	size_t
-		resident_limit; /* bytes; over it all binaries are closed, and open again when asked for */
+		private_limit; /* bytes; over it all binaries are closed, and open again when asked for */
 	char paths[WORKER_FRAMES_MAX][WORKER_STRING_MAX];
 	char message[WORKER_MESSAGE_BYTES];
 } Worker;
 
-/* Resident memory (second field of /proc/self/statm) or private writable memory (sixth). */
-static size_t
-memory_bytes(int field)
+typedef struct MemoryUse
+{
+	size_t private; /* bytes resident that are not pages of files: those belong to the page cache */
+	size_t data;	/* bytes of address space for private writable memory */
+} MemoryUse;
+
+static MemoryUse
+memory_use(void)
 {
 	FILE *file = fopen("/proc/self/statm", "re");
-	char line[256] = "";
-	char *at = line;
-	unsigned long pages = 0;
+	size_t page_bytes = (size_t) sysconf(_SC_PAGESIZE);
+	MemoryUse use = { 0 };
+	size_t resident;
+	size_t shared;
+	size_t data;
 
 	if (file == NULL)
-		return 0;
-	if (fgets(line, sizeof(line), file) != NULL)
-		for (int i = 0; i < field; i++)
-			pages = strtoul(at, &at, 10);
+		return use;
+	if (fscanf(file, "%*s %zu %zu %*s %*s %zu", &resident, &shared, &data) == 3 &&
+		resident >= shared)
+		use = (MemoryUse){ (resident - shared) * page_bytes, data * page_bytes };
 	(void) fclose(file);
-	return pages * (size_t) sysconf(_SC_PAGESIZE);
+	return use;
 }
 
 static void
@@ -117,7 +124,7 @@ set_limits(void)
 	set_limit(RLIMIT_FSIZE, 0);
 	set_limit(RLIMIT_NOFILE, 4 * WORKER_SESSIONS + 16);
 	/* a sanitizer's shadow is larger from the start */
-	if (memory_bytes(6) < WORKER_DATA_BYTES)
+	if (memory_use().data < WORKER_DATA_BYTES)
 		set_limit(RLIMIT_DATA, WORKER_DATA_BYTES);
 }
 
@@ -172,6 +179,20 @@ compare_use(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
+/* Closes binaries, those not used for longest first, until the others fit. */
+static void
+close_down_to(Worker *worker, size_t limit_bytes)
+{
+	qsort(worker->sessions, WORKER_SESSIONS, sizeof(worker->sessions[0]), compare_use);
+	for (int i = 0; i < WORKER_SESSIONS && memory_use().private > limit_bytes; i++)
+	{
+		if (worker->sessions[i].used == 0)
+			continue;
+		close_session(&worker->sessions[i]);
+		malloc_trim(0);
+	}
+}
+
 /* Opens a binary in the slot that was used least recently; more of them are closed to make room. */
 static int
 open_session(Worker *worker, uint64_t binary, int fd, int alt_fd)
@@ -179,30 +200,40 @@ open_session(Worker *worker, uint64_t binary, int fd, int alt_fd)
 	Session *session = &worker->sessions[0];
 	int err;
 
-	qsort(worker->sessions, WORKER_SESSIONS, sizeof(worker->sessions[0]), compare_use);
+	close_down_to(worker, WORKER_PRIVATE_BUSY);
 	close_session(session);
-	for (int i = 1; i < WORKER_SESSIONS && memory_bytes(2) > WORKER_RESIDENT_BUSY; i++)
-	{
-		close_session(&worker->sessions[i]);
-		malloc_trim(0);
-	}
 	err = dwarf_session_open(fd, alt_fd, &session->dwarf);
 	if (err != 0)
 		return err;
 	session->binary = binary;
 	session->used = ++worker->clock;
-	worker->resident_limit = memory_bytes(2) + WORKER_RESIDENT_GROWTH;
-	if (worker->resident_limit < WORKER_RESIDENT_BUSY)
-		worker->resident_limit = WORKER_RESIDENT_BUSY;
+	worker->private_limit = memory_use().private + WORKER_PRIVATE_GROWTH;
+	if (worker->private_limit < WORKER_PRIVATE_BUSY)
+		worker->private_limit = WORKER_PRIVATE_BUSY;
 	return 0;
 }
 
 /* Now and then: caches of libdw only grow. */
 static void
-limit_resident(Worker *worker)
+limit_private(Worker *worker)
 {
-	if (worker->clock % 64 == 0 && memory_bytes(2) > worker->resident_limit)
+	if (worker->clock % 64 == 0 && memory_use().private > worker->private_limit)
 		close_sessions(worker);
+}
+
+/*
+ * Binaries stay open for the next interval's questions: what was decompressed and indexed costs more to make again
+ * than to keep. Pages of files are given back, which the page cache keeps anyhow.
+ */
+static void
+give_back(Worker *worker)
+{
+	close_down_to(worker, WORKER_PRIVATE_KEPT);
+	for (int i = 0; i < WORKER_SESSIONS; i++)
+	{
+		if (worker->sessions[i].used != 0)
+			dwarf_session_give_back(worker->sessions[i].dwarf);
+	}
 }
 
 /* Allocated, or NULL where the name is not a mangled one. A stub keeps its mark: f(int)@plt. */
@@ -379,8 +410,7 @@ wait_for_request(Worker *worker, int fds[2])
 
 	if (size_bytes >= 0)
 		return size_bytes;
-	if (memory_bytes(2) > WORKER_RESIDENT_KEPT)
-		close_sessions(worker);
+	give_back(worker);
 	set_patience(WORKER_IDLE_EXIT_MS);
 	size_bytes = receive(worker, fds);
 	set_patience(WORKER_IDLE_TRIM_MS);
@@ -404,7 +434,7 @@ serve(void)
 		reply_bytes = answer(worker, (size_t) size_bytes, fds[0], fds[1]);
 		if (send(WORKER_SOCKET, worker->message, reply_bytes, MSG_NOSIGNAL) < 0)
 			break;
-		limit_resident(worker);
+		limit_private(worker);
 	}
 	close_sessions(worker);
 	free(worker);
