@@ -7,6 +7,7 @@
  */
 #include "agent/agent.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
@@ -39,8 +40,13 @@
 #define FOLLOW_CPUS_NS NS_PER_S
 #define DRAIN_MIN_MS   1000
 
+/* On a busy machine the first samples would else take their turn behind everybody else's work. */
+#define START_NICE (-8)
+#define START_NS   (10 * NS_PER_S)
+
 #define INTERVAL_BYTES	   ((size_t) 32 * 1024 * 1024)
 #define SYMBOL_CACHE_BYTES ((size_t) 24 * 1024 * 1024)
+#define TABLE_CACHE_BYTES  ((size_t) 64 * 1024 * 1024)
 #define PROCESS_LIMIT	   4096
 
 typedef struct Agent
@@ -52,6 +58,7 @@ typedef struct Agent
 	uint64_t counters_taken[PFS_COUNTER_COUNT];
 	Symbolizer *symbolizer;
 	ImageTable *images;
+	TableCache *table_cache; /* NULL: none */
 	Writer *writer;
 	Sampler *sampler;
 	Reader *reader;
@@ -62,6 +69,7 @@ typedef struct Agent
 	int64_t follow_cpus_ns;
 	int64_t health_ns;
 	uint32_t cpus_not_sampled;
+	bool hurried; /* threads have START_NICE still */
 } Agent;
 
 static volatile sig_atomic_t stop_signals;
@@ -109,6 +117,32 @@ keep_memory_small(void)
 {
 	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	mallopt(M_ARENA_MAX, 2);
+}
+
+/* All threads that begin from now on go first, where we may say so. */
+static bool
+hurry(void)
+{
+	return setpriority(PRIO_PROCESS, 0, START_NICE) == 0;
+}
+
+/* What goes on for long has no right to go first. Threads that took a priority of their own keep it. */
+static void
+end_hurry(void)
+{
+	DIR *directory = opendir("/proc/self/task");
+	struct dirent *entry;
+
+	if (directory == NULL)
+		return;
+	while ((entry = readdir(directory)) != NULL)
+	{
+		id_t thread = (id_t) strtoul(entry->d_name, NULL, 10);
+
+		if (thread != 0 && getpriority(PRIO_PROCESS, thread) == START_NICE)
+			(void) setpriority(PRIO_PROCESS, thread, 0);
+	}
+	closedir(directory);
 }
 
 static ExitCode
@@ -197,6 +231,23 @@ open_health(Agent *agent, Failure *failure)
 	return failure->code;
 }
 
+/* The agent works without it, only start-up takes longer. */
+static void
+open_table_cache(Agent *agent)
+{
+	const char *directory = agent->options->cache_directory;
+	int result;
+
+	if (directory[0] == '\0')
+		return;
+	result = table_cache_open(directory, TABLE_CACHE_BYTES, &agent->table_cache);
+	if (result != 0)
+		log_event(LOG_INFO, "agent", "unwind tables are not kept from run to run",
+				  log_text("directory", directory),
+				  log_text("detail", result == -EPERM ? "Others than we may write there."
+													  : strerror(-result)));
+}
+
 static void
 start_restraint(Agent *agent)
 {
@@ -217,8 +268,7 @@ start_restraint(Agent *agent)
 }
 
 /*
- * Whatever can be missing is found out before the first thread starts. The symbolizer comes first
- * since it may fork.
+ * The symbolizer comes first since it may fork. The database is connected to while the first samples are taken.
  */
 static ExitCode
 start_parts(Agent *agent, Failure *failure)
@@ -245,6 +295,8 @@ start_parts(Agent *agent, Failure *failure)
 	};
 	ExitCode code;
 
+	open_table_cache(agent);
+	reader.table_cache = agent->table_cache;
 	if (symbolizer_create(&symbolizer, &agent->symbolizer) != 0 ||
 		image_table_create(&agent->images) != 0 ||
 		reader_create(&reader, agent->images, &agent->losses, &agent->reader) != 0)
@@ -253,16 +305,16 @@ start_parts(Agent *agent, Failure *failure)
 	if (code == EXIT_OK)
 		code =
 			sampler_create(&sampler, reader_queue_record, agent->reader, &agent->sampler, failure);
+	if (code == EXIT_OK && reader_start(agent->reader, agent->sampler) != 0)
+		code = failure_set(failure, EXIT_INTERNAL, "could not start the reader's thread");
+	if (code == EXIT_OK)
+		code = sampler_attach(agent->sampler, failure);
 	if (code == EXIT_OK)
 		code = start_writer(agent, failure);
 	if (code == EXIT_OK && writer_start(agent->writer) != 0)
 		code = failure_set(failure, EXIT_INTERNAL, "could not start the writer's thread");
 	if (code == EXIT_OK)
 		code = start_flusher(agent, failure);
-	if (code == EXIT_OK && reader_start(agent->reader, agent->sampler) != 0)
-		code = failure_set(failure, EXIT_INTERNAL, "could not start the reader's thread");
-	if (code == EXIT_OK)
-		code = sampler_attach(agent->sampler, failure);
 	if (code == EXIT_OK)
 		code = open_health(agent, failure);
 	if (code == EXIT_OK)
@@ -290,6 +342,7 @@ free_parts(Agent *agent)
 	if (agent->summary != NULL)
 		fclose(agent->summary);
 	free_middle(agent);
+	table_cache_close(agent->table_cache);
 	sampler_free(agent->sampler);
 	writer_free(agent->writer);
 }
@@ -340,6 +393,11 @@ tick(Agent *agent, int64_t now_ns)
 	{
 		agent->cpus_not_sampled = sampler_follow_cpus(agent->sampler);
 		agent->follow_cpus_ns = now_ns + FOLLOW_CPUS_NS;
+	}
+	if (agent->hurried && now_ns - agent->started_ns > START_NS)
+	{
+		end_hurry();
+		agent->hurried = false;
 	}
 	restraint_tick(&agent->restraint, now_ns);
 	if (now_ns >= agent->health_ns)
@@ -449,6 +507,7 @@ stop(Agent *agent, ExitCode code)
 	agent->report.frequency_hz = agent->options->frequency_hz;
 	agent->report.restraint = agent->restraint.stats;
 	reader_process_stats(agent->reader, &agent->report.processes);
+	reader_unwind_stats(agent->reader, &agent->report.unwinder);
 	image_table_stats(agent->images, &agent->report.images);
 	sampler_cost(agent->sampler, &agent->report.bpf);
 	free_middle(agent);
@@ -487,6 +546,7 @@ agent_run(const AgentOptions *options)
 	catch_signals();
 	keep_memory_small();
 	raise_descriptor_limit();
+	agent->hurried = hurry();
 	code = start_parts(agent, &failure);
 	if (code == EXIT_OK)
 	{
@@ -498,6 +558,8 @@ agent_run(const AgentOptions *options)
 	else
 	{
 		failure_log(&failure, "agent");
+		if (agent->sampler != NULL)
+			sampler_stop(agent->sampler);
 		if (agent->reader != NULL)
 			reader_stop(agent->reader);
 		if (agent->flusher != NULL)

@@ -23,6 +23,7 @@
 #define SWEEP_NS		 (60 * NS_PER_S)
 #define UNWIND_COUNTS_NS (60 * NS_PER_S)
 #define SLICE_NS		 (500 * NS_PER_MS) /* of symbolizing before what is done is stored */
+#define FIRST_SLICE_NS	 (100 * NS_PER_MS) /* until something is stored: to see that all works */
 #define REST_NS			 (5 * NS_PER_S)	   /* between slices, where the collector is to take less */
 #define BATCH_BYTES		 ((size_t) 64 * 1024 * 1024)
 
@@ -36,6 +37,7 @@ struct Flusher
 	int64_t sweep_ns;
 	int64_t unwind_counts_ns; /* when they are reported next */
 	int64_t rested_ns;		  /* when the next slice may begin, if it has to rest */
+	bool submitted;			  /* some batch */
 	pthread_t thread;
 	bool started;
 	Heartbeat heartbeat;
@@ -190,7 +192,10 @@ work(Flusher *flusher, int64_t deadline_ns, bool addresses_only)
 			  log_number("took_ms", (clock_ns(CLOCK_MONOTONIC) - began_ns) / NS_PER_MS));
 	if (batch_samples(batch, &samples) > 0 || batch_losses(batch, &losses) > 0 ||
 		batch_unwound(batch, &unwound) > 0)
+	{
 		writer_submit(flusher->parts.writer, batch);
+		flusher->submitted = true;
+	}
 	else
 		batch_free(batch);
 	if (flusher->interval != NULL && flusher->next_stack == interval_stack_count(flusher->interval))
@@ -290,12 +295,16 @@ flusher_run(void *argument)
 	Flusher *flusher = argument;
 	Turn turn;
 
+	/* the kernel's symbols are read meanwhile, which the first flush need not wait for then */
+	(void) kallsyms_readable(flusher->parts.symbolizer);
 	while (turn = wait_for_turn(flusher), !turn.stop)
 	{
 		int64_t now_ns;
 
 		heartbeat_work(&flusher->heartbeat);
-		image_table_open_pending(flusher->parts.images, flusher->parts.symbolizer);
+		/* where a flush is due it opens what it needs */
+		if (!turn.flush)
+			image_table_open_pending(flusher->parts.images, flusher->parts.symbolizer);
 		if (turn.shrink)
 			shrink_caches(flusher);
 		if (turn.flush && flusher->interval == NULL)
@@ -303,7 +312,7 @@ flusher_run(void *argument)
 		now_ns = clock_ns(CLOCK_MONOTONIC);
 		if (turn.flush && flusher->interval != NULL)
 		{
-			work(flusher, now_ns + SLICE_NS, false);
+			work(flusher, now_ns + (flusher->submitted ? SLICE_NS : FIRST_SLICE_NS), false);
 			flusher->rested_ns = clock_ns(CLOCK_MONOTONIC) + REST_NS;
 		}
 		if (now_ns >= flusher->sweep_ns)

@@ -18,10 +18,15 @@
 #include <elf.h>
 #include <uthash.h>
 
-typedef struct ImageKey
+typedef struct ImageFile
 {
 	uint64_t device;
 	uint64_t inode;
+} ImageFile;
+
+typedef struct ImageKey
+{
+	ImageFile file;
 	uint64_t size_bytes;
 	int64_t mtime_s;
 	int64_t mtime_ns;
@@ -33,18 +38,22 @@ struct Image
 	char *name;
 	char *path;			 /* by which the file may be opened while the process lives */
 	int fd;				 /* of the file, as long as the image lives */
-	uint32_t references; /* under the table's mutex */
-	bool opened;	/* the symbolizer was asked; under the mutex, changed by the flusher thread */
-	Binary *binary; /* flusher thread; NULL where unreadable */
+	uint32_t references; /* under the table's mutex, as all that follows but binary */
+	bool sampled;		 /* some frame lies in it */
+	bool opened;		 /* the symbolizer was asked; changed by the flusher thread */
+	Binary *binary;		 /* flusher thread; NULL where unreadable */
 	UT_hash_handle hh;
+	UT_hash_handle
+		by_file; /* of the images of one file, which was changed in between, the newest */
 };
 
 struct ImageTable
 {
 	pthread_mutex_t mutex; /* guards all but the images' binaries */
 	Image *images;
+	Image *by_file;
 	Image *vdso;
-	bool pending; /* the symbolizer was not asked for some image */
+	bool pending; /* the symbolizer was not asked for some image that was sampled */
 	ImageStats stats;
 };
 
@@ -57,6 +66,54 @@ image_free(Image *image)
 	free(image->name);
 	free(image->path);
 	free(image);
+}
+
+static ImageKey
+image_key(const struct stat *status)
+{
+	ImageKey key;
+
+	memset(&key, 0, sizeof(key));
+	key.file.device = status->st_dev;
+	key.file.inode = status->st_ino;
+	key.size_bytes = (uint64_t) status->st_size;
+	key.mtime_s = status->st_mtim.tv_sec;
+	key.mtime_ns = status->st_mtim.tv_nsec;
+	return key;
+}
+
+/* Mutex held. */
+static Image *
+find_by_file(const ImageTable *table, const ImageFile *file)
+{
+	Image *image;
+
+	HASH_FIND(by_file, table->by_file, file, sizeof(*file), image);
+	return image;
+}
+
+/* Mutex held. */
+static void
+add_image(ImageTable *table, Image *image)
+{
+	Image *older = find_by_file(table, &image->key.file);
+
+	HASH_ADD(hh, table->images, key, sizeof(image->key), image);
+	if (older != NULL)
+		HASH_DELETE(by_file, table->by_file, older);
+	HASH_ADD(by_file, table->by_file, key.file, sizeof(image->key.file), image);
+	table->stats.count++;
+}
+
+/* Mutex held, or nobody else left. */
+static void
+remove_image(ImageTable *table, Image *image)
+{
+	HASH_DELETE(hh, table->images, image);
+	if (find_by_file(table, &image->key.file) == image)
+		HASH_DELETE(by_file, table->by_file, image);
+	table->stats.count--;
+	image_free(image);
 }
 
 /* Takes the descriptor over, also on failure. Mutex not held. */
@@ -72,12 +129,7 @@ image_intern(ImageTable *table, int fd, const char *name, const char *path, Imag
 		close(fd);
 		return -ENOEXEC;
 	}
-	memset(&key, 0, sizeof(key));
-	key.device = status.st_dev;
-	key.inode = status.st_ino;
-	key.size_bytes = (uint64_t) status.st_size;
-	key.mtime_s = status.st_mtim.tv_sec;
-	key.mtime_ns = status.st_mtim.tv_nsec;
+	key = image_key(&status);
 
 	pthread_mutex_lock(&table->mutex);
 	HASH_FIND(hh, table->images, &key, sizeof(key), image);
@@ -102,9 +154,7 @@ image_intern(ImageTable *table, int fd, const char *name, const char *path, Imag
 				close(fd);
 			return -ENOMEM;
 		}
-		HASH_ADD(hh, table->images, key, sizeof(key), image);
-		table->pending = true;
-		table->stats.count++;
+		add_image(table, image);
 	}
 	image->references++;
 	pthread_mutex_unlock(&table->mutex);
@@ -163,10 +213,7 @@ image_table_free(ImageTable *table)
 	if (table == NULL)
 		return;
 	HASH_ITER(hh, table->images, image, next)
-	{
-		HASH_DEL(table->images, image);
-		image_free(image);
-	}
+		remove_image(table, image);
 	pthread_mutex_destroy(&table->mutex);
 	free(table);
 }
@@ -195,6 +242,35 @@ is_file_of(int fd, const ProcMapping *mapping)
 	return proc_cut_deleted(name) == mapping->deleted && strcmp(name, mapping->name) == 0;
 }
 
+/*
+ * The image of a file that is open already, by what a mapping says of it, with a reference; NULL: none. While it is open
+ * device and inode are not used again; where they have been written to since it is another image.
+ */
+static Image *
+find_open(ImageTable *table, const ProcMapping *mapping)
+{
+	const ImageFile file = { mapping->device, mapping->inode };
+	struct stat status;
+	ImageKey key;
+	Image *image;
+
+	pthread_mutex_lock(&table->mutex);
+	image = find_by_file(table, &file);
+	if (image != NULL)
+		image->references++;
+	pthread_mutex_unlock(&table->mutex);
+	if (image == NULL)
+		return NULL;
+	if (fstat(image->fd, &status) == 0)
+	{
+		key = image_key(&status);
+		if (memcmp(&key, &image->key, sizeof(key)) == 0)
+			return image;
+	}
+	image_release(table, image);
+	return NULL;
+}
+
 int
 image_acquire_mapping(ImageTable *table, uint32_t pid, const ProcMapping *mapping, Image **image)
 {
@@ -203,6 +279,11 @@ image_acquire_mapping(ImageTable *table, uint32_t pid, const ProcMapping *mappin
 	int error = ESTALE;
 	int fd;
 
+	/* most files of a new process are known; other names are looked at, for want of trust in inode numbers */
+	*image = find_open(table, mapping);
+	if (*image != NULL && strcmp((*image)->name, mapping->name) == 0)
+		return 0;
+	image_release(table, *image);
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid,
 			 (unsigned long long) mapping->start, (unsigned long long) mapping->end);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -243,26 +324,6 @@ image_acquire_executable(ImageTable *table, uint32_t pid, const char *name, Imag
 		return -errno;
 	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, name);
 	return image_intern(table, fd, name, path, image);
-}
-
-/* A known image by device and inode, with a reference; NULL: none. */
-static Image *
-find_open(ImageTable *table, const ProcMapping *mapping)
-{
-	Image *image;
-	Image *next;
-	Image *found = NULL;
-
-	pthread_mutex_lock(&table->mutex);
-	HASH_ITER(hh, table->images, image, next)
-	{
-		if (image->key.inode == mapping->inode && image->key.device == mapping->device)
-			found = image;
-	}
-	if (found != NULL)
-		found->references++;
-	pthread_mutex_unlock(&table->mutex);
-	return found;
 }
 
 int
@@ -316,6 +377,17 @@ image_retain(ImageTable *table, Image *image)
 }
 
 void
+image_retain_sampled(ImageTable *table, Image *image)
+{
+	pthread_mutex_lock(&table->mutex);
+	image->references++;
+	image->sampled = true;
+	if (!image->opened)
+		table->pending = true;
+	pthread_mutex_unlock(&table->mutex);
+}
+
+void
 image_release(ImageTable *table, Image *image)
 {
 	if (image == NULL)
@@ -338,7 +410,7 @@ image_open(ImageTable *table, Image *image, Symbolizer *symbolizer)
 	int result = -1;
 
 	if (image->path[0] != '\0' && stat(image->path, &status) == 0 &&
-		status.st_dev == image->key.device && status.st_ino == image->key.inode)
+		status.st_dev == image->key.file.device && status.st_ino == image->key.file.inode)
 		result = binary_open(symbolizer, image->path, image->name, &image->binary);
 	if (result != 0)
 	{
@@ -370,7 +442,7 @@ next_pending(ImageTable *table)
 
 		HASH_ITER(hh, table->images, image, next)
 		{
-			if (!image->opened)
+			if (image->sampled && !image->opened)
 			{
 				found = image;
 				found->references++;
@@ -405,11 +477,7 @@ image_table_sweep(ImageTable *table)
 	HASH_ITER(hh, table->images, image, next)
 	{
 		if (image->references == 0)
-		{
-			HASH_DEL(table->images, image);
-			image_free(image);
-			table->stats.count--;
-		}
+			remove_image(table, image);
 	}
 	pthread_mutex_unlock(&table->mutex);
 }

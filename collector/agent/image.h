@@ -4,7 +4,7 @@
  *
  * The thread that reads samples meets files first and must catch them while the process lives: it
  * opens them, and the descriptor stays here for as long as a process that maps the file is known.
- * The flusher thread, which owns the symbolizer, makes a Binary of each soon after. An image is
+ * The flusher thread, which owns the symbolizer, makes a Binary soon after of each that was sampled. An image is
  * known by what fstat says (device, inode, size, mtime), so an inode that is used again for
  * another file makes another image.
  *
@@ -58,11 +58,15 @@ int image_descriptor(const Image *image);
 /* The vDSO, with a reference; NULL where this machine has none. */
 Image *image_acquire_vdso(ImageTable *table);
 
-/* Either thread. One more reference, and one less; the last one leaves the image to the sweep. */
+/*
+ * Either thread. One more reference, and one less; the last one leaves the image to the sweep. With _sampled code of it
+ * was sampled, so the flusher makes a Binary of it soon.
+ */
 void image_retain(ImageTable *table, Image *image);
+void image_retain_sampled(ImageTable *table, Image *image);
 void image_release(ImageTable *table, Image *image); /* accepts NULL */
 
-/* Flusher thread. Opens what the reader left; frees what nobody refers to. */
+/* Flusher thread. Opens what was sampled; frees what nobody refers to. */
 void image_table_open_pending(ImageTable *table, Symbolizer *symbolizer);
 void image_table_sweep(ImageTable *table);
 void image_table_stats(ImageTable *table, ImageStats *stats);

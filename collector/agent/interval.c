@@ -128,7 +128,7 @@ interval_add_image(Interval *interval, Image *image, uint32_t *index)
 		return 0;
 	if (table_reserve(table) != 0)
 		return -ENOMEM;
-	image_retain(interval->image_table, image);
+	image_retain_sampled(interval->image_table, image);
 	*(Image **) table_append(table, hash) = image;
 	*index = table->count - 1;
 	return 0;

@@ -5,6 +5,7 @@
 #include "agent/options.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,6 +13,15 @@
 
 static const char *const log_levels[] = { "debug", "info", "warning", "error", NULL };
 static const char *const log_formats[] = { "logfmt", "json", NULL };
+
+/* As systemd passes it, which may name several; the directory of the host's caches where nobody says. */
+static const char *
+default_cache_directory(void)
+{
+	const char *given = getenv("CACHE_DIRECTORY");
+
+	return given != NULL && strchr(given, ':') == NULL ? given : AGENT_CACHE_DIRECTORY_DEFAULT;
+}
 
 static void
 set_defaults(AgentOptions *options)
@@ -24,6 +34,7 @@ set_defaults(AgentOptions *options)
 	options->max_memory_bytes = AGENT_MEMORY_BYTES_DEFAULT;
 	options->queue_bytes = AGENT_QUEUE_BYTES_DEFAULT;
 	options->debug_directory = "/usr/lib/debug";
+	options->cache_directory = default_cache_directory();
 	options->log_level = LOG_INFO;
 	if (gethostname(options->host_name, sizeof(options->host_name) - 1) != 0)
 		snprintf(options->host_name, sizeof(options->host_name), "localhost");
@@ -122,6 +133,9 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 							 "kept while the database is away; default 64MB" };
 	flags[count++] = (Flag){ "debug-directory", FLAG_TEXT, &options->debug_directory, "DIR",
 							 "separate debug files; default /usr/lib/debug" };
+	flags[count++] = (Flag){ "cache-directory", FLAG_TEXT, &options->cache_directory, "DIR",
+							 "unwind tables, kept from run to run; default $CACHE_DIRECTORY, "
+							 "else " AGENT_CACHE_DIRECTORY_DEFAULT "; '' for none" };
 	flags[count++] = (Flag){ "no-inlined", FLAG_SWITCH, &options->no_inlined, NULL,
 							 "symbol tables alone: no inlined functions, no line numbers" };
 	flags[count++] = (Flag){ "progress", FLAG_SWITCH, &options->progress, NULL,

@@ -23,6 +23,8 @@
 #define AGENT_MEMORY_BYTES_DEFAULT ((size_t) 384 * 1024 * 1024)
 #define AGENT_MEMORY_BYTES_MIN	   ((size_t) 96 * 1024 * 1024)
 
+#define AGENT_CACHE_DIRECTORY_DEFAULT "/var/cache/profstore"
+
 /* Of each CPU, by default: two percent at the default frequency, in proportion at others, at most 25. */
 #define AGENT_CPU_PERCENT_PER_CPU	  2
 #define AGENT_CPU_PERCENT_PER_CPU_MAX 25
@@ -43,6 +45,7 @@ typedef struct AgentOptions
 	bool exclude_self;
 	size_t queue_bytes;
 	const char *debug_directory;
+	const char *cache_directory; /* of unwind tables; "": none */
 	bool no_inlined;
 	bool progress;
 	const char *summary_file; /* NULL: none */

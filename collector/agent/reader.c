@@ -3,7 +3,8 @@
  *		From ring buffer records to interval samples.
  *
  * Two threads: one empties the ring and looks new processes up, the other walks stacks and sums.
- * They meet in a queue. The lock is never held while unwind tables are made.
+ * They meet in a queue. The lock is never held while unwind tables are made; those are made one at a time, the one that
+ * most walks wait for first, while records whose walks need none of them go on.
  */
 #include "agent/reader.h"
 
@@ -29,11 +30,14 @@
 /* one may stand for a process that is gone */
 #define MAX_FRAMES			(PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES + 1)
 #define RING_NICE_LEVEL		(-10)
+/* handled before a table is made that walks wait for, where records come without a pause */
+#define RECORDS_A_TABLE		32
 
 /* A record that was read out of the ring and waits to be handled. */
 typedef struct QueuedRecord
 {
 	struct QueuedRecord *next;
+	uint64_t table; /* that its walk waits for */
 	size_t length_bytes;
 	uint64_t bytes[]; /* of any size; aligned */
 } QueuedRecord;
@@ -53,12 +57,15 @@ struct Reader
 	atomic_bool shrinking;
 	Heartbeat ring_heartbeat;
 	Heartbeat walker_heartbeat;
+	QueuedRecord
+		*parked; /* of the walker thread: records that wait for unwind tables, in any order */
+	bool tables_wanted; /* likewise: some walk waits, or was cut short, for want of a table */
 
 	pthread_mutex_t mutex; /* guards all that follows */
 	pthread_cond_t queued;
 	QueuedRecord *queue; /* oldest first */
 	QueuedRecord **queue_end;
-	size_t queue_bytes;
+	size_t queue_bytes;	 /* and of those parked */
 	bool queue_complete; /* the ring is empty, and stays so */
 	Interval *interval;	 /* NULL without memory */
 	PastImages *past;
@@ -78,7 +85,15 @@ typedef struct Record
 	const struct pfs_late *late; /* NULL: none */
 } Record;
 
-/* The oldest record of the queue, or NULL; the caller frees it. */
+/* The user side of a record as walked; its frames are the reader's. */
+typedef struct UserWalk
+{
+	uint32_t count;
+	uint32_t late_from; /* frames from here on went by our rules */
+	uint8_t status;		/* enum pfs_walk_status */
+} UserWalk;
+
+/* The oldest record of the queue, or NULL; its bytes count until free_record. */
 static QueuedRecord *
 take_queued(Reader *reader)
 {
@@ -89,7 +104,6 @@ take_queued(Reader *reader)
 	reader->queue = record->next;
 	if (reader->queue == NULL)
 		reader->queue_end = &reader->queue;
-	reader->queue_bytes -= record->length_bytes;
 	return record;
 }
 
@@ -124,6 +138,13 @@ reader_free(Reader *reader)
 		return;
 	while (reader->queue != NULL)
 		free(take_queued(reader));
+	while (reader->parked != NULL)
+	{
+		QueuedRecord *record = reader->parked;
+
+		reader->parked = record->next;
+		free(record);
+	}
 	process_table_free(reader->processes);
 	past_images_free(reader->past);
 	unwind_tables_free(reader->unwind);
@@ -217,35 +238,51 @@ jit_is_as_sampled(Reader *reader, const struct pfs_sample *sample, const Process
 
 /*
  * The user side as walked: by the kernel, and from where it could not go on by us. The frame at
- * which the kernel stopped is walked again; frames from *late_from on went by our rules.
+ * which the kernel stopped is walked again. Returns the number of the table that the walk has to wait for, or 0.
  */
-static uint32_t
-walk_user_stack(Reader *reader, const Record *record, Process *process, uint8_t *status,
-				uint32_t *late_from)
+static uint64_t
+walk_user_stack(Reader *reader, const Record *record, const Process *process, UserWalk *walk)
 {
 	const struct pfs_late *late = record->late;
 	UnwindProcess identity = process_identity(process);
-	uint32_t count = record->sample->user_count;
-	uint32_t first = count;
+	uint64_t *frames = reader->user_frames;
+	uint32_t first = record->sample->user_count;
 	size_t walked;
-	int late_status;
+	int status;
 
-	memcpy(reader->user_frames, record->user_frames, count * sizeof(uint64_t));
-	*status = record->sample->user_status;
-	*late_from = count;
-	if (late == NULL || reader->unwind == NULL)
-		return count;
+	memcpy(frames, record->user_frames, first * sizeof(uint64_t));
+	*walk = (UserWalk){ first, first, record->sample->user_status };
+	if (reader->unwind == NULL)
+		return 0;
+	if (late == NULL)
+	{
+		/* nothing to go on with, but whoever comes next is to have the table */
+		if (walk->status == PFS_WALK_NO_TABLE && first > 0 &&
+			unwind_tables_want(reader->unwind, &identity, frames[first - 1]) != 0)
+			reader->tables_wanted = true;
+		return 0;
+	}
 
-	if (count > 0 && PFS_FRAME_ADDRESS(reader->user_frames[count - 1]) == late->at.pc)
-		first = count - 1;
-	walked =
-		unwind_tables_walk(reader->unwind, &identity, late,
-						   jit_is_as_sampled(reader, record->sample, process),
-						   reader->user_frames + first, PFS_MAX_USER_FRAMES - first, &late_status);
-	*status = (uint8_t) late_status;
-	*late_from = first;
+	if (first > 0 && PFS_FRAME_ADDRESS(frames[first - 1]) == late->at.pc)
+		first--;
+	walked = unwind_tables_walk(reader->unwind, &identity, late,
+								jit_is_as_sampled(reader, record->sample, process), frames + first,
+								PFS_MAX_USER_FRAMES - first, &status);
+	walk->status = (uint8_t) status;
+	walk->late_from = first;
 	/* where there was no room to describe the process, what the kernel found is all there is */
-	return late_status == PFS_WALK_NO_PROCESS ? count : first + (uint32_t) walked;
+	if (status != PFS_WALK_NO_PROCESS)
+		walk->count = first + (uint32_t) walked;
+	return status == PFS_WALK_NO_TABLE && walked > 0
+			   ? unwind_tables_want(reader->unwind, &identity, frames[walk->count - 1])
+			   : 0;
+}
+
+/* Neither kernel threads nor processes inside exec or exit have one. */
+static bool
+has_user_side(const struct pfs_sample *sample)
+{
+	return (sample->flags & (PFS_SAMPLE_KERNEL_THREAD | PFS_SAMPLE_NO_IMAGE)) == 0;
 }
 
 /* Did more than the registers go into the walk? */
@@ -257,14 +294,12 @@ walked_by_rules(uint8_t status)
 
 /* Appends the user side to the frames. */
 static int
-resolve_user_stack(Reader *reader, const Record *record, Process *process, IntervalStack *stack)
+resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *process,
+				   const UserWalk *walk, IntervalStack *stack)
 {
-	const struct pfs_sample *sample = record->sample;
-	uint32_t late_from;
-	uint32_t count;
 	int result = 0;
 
-	if (sample->flags & (PFS_SAMPLE_KERNEL_THREAD | PFS_SAMPLE_NO_IMAGE))
+	if (!has_user_side(sample))
 	{
 		stack->side = STACK_NO_USER_SIDE;
 		return 0;
@@ -280,11 +315,8 @@ resolve_user_stack(Reader *reader, const Record *record, Process *process, Inter
 		reader->frames[stack->depth++] = (Frame){ 0, INTERVAL_NO_IMAGE, FRAME_GONE };
 		return 0;
 	}
-	past_images_update_to(reader->past, process_read_ns(process) > sample->time_ns
-											? process_read_ns(process)
-											: sample->time_ns);
-	count = walk_user_stack(reader, record, process, &stack->walk, &late_from);
-	for (uint32_t i = 0; i < count && result == 0; i++)
+	stack->walk = walk->status;
+	for (uint32_t i = 0; i < walk->count && result == 0; i++)
 	{
 		uint64_t frame = reader->user_frames[i];
 		uint64_t address =
@@ -307,8 +339,9 @@ resolve_user_stack(Reader *reader, const Record *record, Process *process, Inter
 		}
 		stack->depth++;
 		/* the caller was found by rules of other code: whatever it is, it did not call */
-		if (walked_by_rules(stack->walk) && !process_walk_held(reader->processes, process, address,
-															   sample->time_ns, i >= late_from))
+		if (walked_by_rules(stack->walk) &&
+			!process_walk_held(reader->processes, process, address, sample->time_ns,
+							   i >= walk->late_from))
 		{
 			stack->walk = PFS_WALK_STALE;
 			break;
@@ -318,7 +351,8 @@ resolve_user_stack(Reader *reader, const Record *record, Process *process, Inter
 }
 
 static int
-add_stack(Reader *reader, const Record *record, Process *process, uint32_t *index)
+add_stack(Reader *reader, const Record *record, Process *process, const UserWalk *walk,
+		  uint32_t *index)
 {
 	const uint64_t *addresses = record->kernel_frames;
 	IntervalStack stack = { .executable = INTERVAL_NO_IMAGE, .frames = reader->frames };
@@ -328,7 +362,7 @@ add_stack(Reader *reader, const Record *record, Process *process, uint32_t *inde
 	for (uint32_t i = 0; i < record->sample->kernel_count; i++)
 		reader->frames[stack.depth++] =
 			(Frame){ i == 0 ? addresses[i] : addresses[i] - 1, INTERVAL_NO_IMAGE, FRAME_KERNEL };
-	result = resolve_user_stack(reader, record, process, &stack);
+	result = resolve_user_stack(reader, record->sample, process, walk, &stack);
 	if (result == 0 && executable != NULL)
 		result = interval_add_image(reader->interval, executable, &stack.executable);
 	if (result == 0)
@@ -349,15 +383,14 @@ stored_time(const Reader *reader, uint64_t time_ns)
 }
 
 static void
-handle_sample(Reader *reader, const Record *record)
+add_sample(Reader *reader, const Record *record, Process *process, const UserWalk *walk)
 {
 	const struct pfs_sample *sample = record->sample;
 	IntervalSample added = { .count = 1 };
-	Process *process = process_table_get(reader->processes, sample, reader->now_ns);
 
 	if (process == NULL || reader->interval == NULL ||
 		add_series(reader, sample, process, &added.series) != 0 ||
-		add_stack(reader, record, process, &added.stack) != 0)
+		add_stack(reader, record, process, walk, &added.stack) != 0)
 	{
 		losses_add(reader->losses, LOSS_INTERVAL_FULL, 1);
 		return;
@@ -489,20 +522,42 @@ describe_process(Reader *reader, const Record *record)
 		process_described(process, reader->now_ns);
 }
 
+/* Adds a record to the interval, or returns the number of the table that has to be loaded first. */
+static uint64_t
+handle_record(Reader *reader, const Record *record)
+{
+	UserWalk walk = { 0 };
+	uint64_t table = 0;
+	Process *process;
+
+	lock(reader);
+	describe_process(reader, record);
+	process = process_table_get(reader->processes, record->sample, reader->now_ns);
+	if (process != NULL && has_user_side(record->sample) && process_state(process) == PROCESS_LIVE)
+	{
+		past_images_update_to(reader->past, process_read_ns(process) > record->sample->time_ns
+												? process_read_ns(process)
+												: record->sample->time_ns);
+		table = walk_user_stack(reader, record, process, &walk);
+	}
+	if (table == 0)
+		add_sample(reader, record, process, &walk);
+	unlock(reader);
+	return table;
+}
+
 void
 reader_handle_record(Reader *reader, const void *record, size_t length_bytes)
 {
 	Record parsed;
 
 	if (!parse_record(record, length_bytes, &parsed))
-	{
 		losses_add(reader->losses, LOSS_RECORD_MALFORMED, 1);
-		return;
+	else
+	{
+		while (handle_record(reader, &parsed) != 0)
+			(void) unwind_tables_load_wanted(reader->unwind, (uint64_t) clock_ns(CLOCK_MONOTONIC));
 	}
-	lock(reader);
-	describe_process(reader, &parsed);
-	handle_sample(reader, &parsed);
-	unlock(reader);
 }
 
 void
@@ -526,6 +581,7 @@ reader_queue_record(void *context, const void *record, size_t length_bytes)
 	else
 	{
 		queued->next = NULL;
+		queued->table = 0;
 		queued->length_bytes = length_bytes;
 		memcpy(queued->bytes, record, length_bytes);
 		*reader->queue_end = queued;
@@ -565,18 +621,73 @@ ring_run(void *argument)
 	return NULL;
 }
 
-/* The next record; NULL where there are no more. */
-static QueuedRecord *
-wait_for_record(Reader *reader)
+/*
+ * Waits for something to do: *record is the next one, or NULL where only tables are to be made. False where all is done.
+ */
+static bool
+wait_for_work(Reader *reader, QueuedRecord **record)
 {
-	QueuedRecord *record;
+	bool more;
 
 	lock(reader);
-	while (reader->queue == NULL && !reader->queue_complete)
+	while (reader->queue == NULL && !reader->queue_complete && !reader->tables_wanted)
 		pthread_cond_wait(&reader->queued, &reader->mutex);
-	record = take_queued(reader);
+	*record = take_queued(reader);
+	more = *record != NULL || !reader->queue_complete || reader->parked != NULL;
 	unlock(reader);
-	return record;
+	return more;
+}
+
+/* Adds a record to the interval, or parks it until its table is there. */
+static void
+finish_or_park(Reader *reader, QueuedRecord *record)
+{
+	Record parsed;
+
+	record->table = 0;
+	if (!parse_record(record->bytes, record->length_bytes, &parsed))
+		losses_add(reader->losses, LOSS_RECORD_MALFORMED, 1);
+	else
+		record->table = handle_record(reader, &parsed);
+	if (record->table != 0)
+	{
+		record->next = reader->parked;
+		reader->parked = record;
+		reader->tables_wanted = true;
+		return;
+	}
+	lock(reader);
+	reader->queue_bytes -= record->length_bytes;
+	unlock(reader);
+	free(record);
+}
+
+/*
+ * Makes the table that is wanted most, and goes on with what was parked for it. Where none is wanted whoever still waits
+ * does so for a table that is gone, and finds that out.
+ */
+static void
+make_wanted_table(Reader *reader)
+{
+	uint64_t table =
+		unwind_tables_load_wanted(reader->unwind, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+	QueuedRecord *parked = reader->parked;
+
+	reader->parked = NULL;
+	reader->tables_wanted = table != 0;
+	while (parked != NULL)
+	{
+		QueuedRecord *record = parked;
+
+		parked = record->next;
+		if (table == 0 || record->table == table)
+			finish_or_park(reader, record);
+		else
+		{
+			record->next = reader->parked;
+			reader->parked = record;
+		}
+	}
 }
 
 /* Forgets processes that ended, and unwind tables that no one used for so long. */
@@ -595,17 +706,23 @@ walker_run(void *argument)
 {
 	Reader *reader = argument;
 	uint64_t swept_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	uint32_t handled = 0; /* since a table was made */
 	QueuedRecord *record;
 
 	/* the later the tables are there, the more stacks are copied meanwhile, and wait here */
 	(void) setpriority(PRIO_PROCESS, 0, RING_NICE_LEVEL);
-	while ((record = wait_for_record(reader)) != NULL)
+	while (wait_for_work(reader, &record))
 	{
 		uint64_t now_ns;
 
 		heartbeat_work(&reader->walker_heartbeat);
-		reader_handle_record(reader, record->bytes, record->length_bytes);
-		free(record);
+		if (record != NULL)
+			finish_or_park(reader, record);
+		if (reader->tables_wanted && (record == NULL || ++handled >= RECORDS_A_TABLE))
+		{
+			make_wanted_table(reader);
+			handled = 0;
+		}
 		now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC); /* later than what was just used */
 		if (atomic_exchange(&reader->shrinking, false))
 			sweep(reader, now_ns, UNWIND_TABLES_KEEP_TIGHT_NS);
@@ -622,7 +739,8 @@ walker_run(void *argument)
 int
 reader_start(Reader *reader, Sampler *sampler)
 {
-	int result = unwind_tables_create(reader->images, sampler_tables(sampler), &reader->unwind);
+	int result = unwind_tables_create(reader->images, sampler_tables(sampler),
+									  reader->options.table_cache, &reader->unwind);
 
 	if (result != 0)
 		return result;
@@ -697,4 +815,10 @@ void
 reader_process_stats(const Reader *reader, ProcessTableStats *stats)
 {
 	process_table_stats(reader->processes, stats);
+}
+
+void
+reader_unwind_stats(const Reader *reader, UnwinderStats *stats)
+{
+	unwind_tables_stats(reader->unwind, stats);
 }

@@ -18,6 +18,7 @@
 #include "agent/losses.h"
 #include "agent/process.h"
 #include "agent/sampler.h"
+#include "agent/unwind_tables.h"
 
 typedef struct Reader Reader;
 
@@ -31,6 +32,7 @@ typedef struct ReaderOptions
 	int64_t start_us;	   /* … but the first begins here, when sampling does */
 	size_t interval_bytes; /* budget of the samples between two flushes */
 	size_t process_limit;
+	TableCache *table_cache; /* NULL: none; outlives the reader */
 } ReaderOptions;
 
 /* Pointers must outlive the reader. */
@@ -72,5 +74,6 @@ void reader_busy_ms(const Reader *reader, int64_t *ring_ms, int64_t *walker_ms);
 
 /* Main thread. After reader_stop. */
 void reader_process_stats(const Reader *reader, ProcessTableStats *stats);
+void reader_unwind_stats(const Reader *reader, UnwinderStats *stats);
 
 #endif

@@ -14,6 +14,7 @@
 #include "agent/restraint.h"
 #include "agent/sampler.h"
 #include "events.h"
+#include "unwind/unwinder.h"
 #include "writer/writer.h"
 
 typedef struct Report
@@ -24,6 +25,7 @@ typedef struct Report
 	uint64_t counters[PFS_COUNTER_COUNT];
 	ResolveStats resolved;
 	ProcessTableStats processes;
+	UnwinderStats unwinder;
 	ImageStats images;
 	WriterStats writer;
 	RestraintStats restraint;

@@ -12,6 +12,7 @@
 #include <uthash.h>
 
 #include "agent/jit_frames.h"
+#include "base/log.h"
 #include "symbols/elf_file.h"
 #include "unwind/late_walk.h"
 
@@ -22,6 +23,9 @@ typedef struct Entry
 	UnwindBinary *binary; /* held; NULL where the file cannot be read */
 	ElfRange *segments;	  /* executable ones */
 	uint32_t segment_count;
+	uint64_t number; /* of its table, never used again */
+	bool loaded;	 /* or cannot be */
+	uint32_t wanted; /* walks that ended for want of the table, which is not loaded yet */
 	uint64_t used_ns;
 	UT_hash_handle hh;
 } Entry;
@@ -31,10 +35,13 @@ struct UnwindTables
 	ImageTable *images;
 	Unwinder *unwinder;
 	Entry *entries;
+	uint64_t last_number;
+	bool cache_warned;
 };
 
 int
-unwind_tables_create(ImageTable *images, KernelTables *kernel, UnwindTables **result)
+unwind_tables_create(ImageTable *images, KernelTables *kernel, TableCache *cache,
+					 UnwindTables **result)
 {
 	UnwindTables *tables = calloc(1, sizeof(*tables));
 
@@ -43,6 +50,7 @@ unwind_tables_create(ImageTable *images, KernelTables *kernel, UnwindTables **re
 		free(tables);
 		return -ENOMEM;
 	}
+	unwinder_use_cache(tables->unwinder, cache);
 	tables->images = images;
 	*result = tables;
 	return 0;
@@ -72,6 +80,12 @@ unwind_tables_free(UnwindTables *tables)
 	free(tables);
 }
 
+void
+unwind_tables_stats(const UnwindTables *tables, UnwinderStats *stats)
+{
+	unwinder_stats(tables->unwinder, stats);
+}
+
 /* Copies the places of the executable segments. */
 static void
 read_segments(Entry *entry, int fd)
@@ -96,23 +110,20 @@ read_segments(Entry *entry, int fd)
 	elf_file_fini(&file);
 }
 
-/* A file that cannot be read, or has no usable CFI, is remembered as such. */
 static Entry *
-make_entry(UnwindTables *tables, Image *image, uint64_t now_ns)
+make_entry(UnwindTables *tables, Image *image)
 {
 	Entry *entry = calloc(1, sizeof(*entry));
-	int fd = image_descriptor(image);
 
 	if (entry == NULL)
 		return NULL;
 	entry->image = image;
+	entry->number = ++tables->last_number;
 	image_retain(tables->images, image);
 	HASH_ADD_PTR(tables->entries, image, entry);
 
-	read_segments(entry, fd);
+	read_segments(entry, image_descriptor(image));
 	entry->binary = unwinder_binary_create(tables->unwinder);
-	if (entry->binary != NULL)
-		(void) unwinder_binary_load(tables->unwinder, entry->binary, fd, now_ns);
 	return entry;
 }
 
@@ -123,7 +134,7 @@ get_entry(UnwindTables *tables, Image *image, uint64_t now_ns)
 
 	HASH_FIND_PTR(tables->entries, &image, entry);
 	if (entry == NULL)
-		entry = make_entry(tables, image, now_ns);
+		entry = make_entry(tables, image);
 	if (entry != NULL)
 		entry->used_ns = now_ns;
 	return entry;
@@ -218,6 +229,64 @@ unwind_tables_walk(const UnwindTables *tables, const UnwindProcess *process,
 
 	return late_walk(tables->unwinder, process, &late->at, late_memory_read, &memory, trust_jit,
 					 frames, capacity, status);
+}
+
+uint64_t
+unwind_tables_want(UnwindTables *tables, const UnwindProcess *process, uint64_t frame)
+{
+	uint64_t address = PFS_FRAME_ADDRESS(frame) - ((frame & PFS_FRAME_RETURN_ADDRESS) != 0 ? 1 : 0);
+	const UnwindBinary *binary = unwinder_pending(tables->unwinder, process, address);
+	Entry *entry;
+	Entry *next;
+
+	if (binary == NULL)
+		return 0;
+	HASH_ITER(hh, tables->entries, entry, next)
+	{
+		if (entry->binary == binary && !entry->loaded)
+		{
+			entry->wanted++;
+			return entry->number;
+		}
+	}
+	return 0;
+}
+
+/* A cache that cannot be written is no reason to stop, and worth one word. */
+static void
+warn_of_cache(UnwindTables *tables)
+{
+	UnwinderStats stats;
+
+	unwinder_stats(tables->unwinder, &stats);
+	if (stats.cache_failures == 0 || tables->cache_warned)
+		return;
+	tables->cache_warned = true;
+	log_event(LOG_WARNING, "agent", "could not keep an unwind table in the cache",
+			  log_text("detail", strerror(-stats.cache_error)),
+			  log_text("hint", "It is compiled again after the next start."));
+}
+
+uint64_t
+unwind_tables_load_wanted(UnwindTables *tables, uint64_t now_ns)
+{
+	Entry *hottest = NULL;
+	Entry *entry;
+	Entry *next;
+
+	HASH_ITER(hh, tables->entries, entry, next)
+	{
+		if (entry->wanted > 0 && (hottest == NULL || entry->wanted > hottest->wanted))
+			hottest = entry;
+	}
+	if (hottest == NULL)
+		return 0;
+	hottest->wanted = 0;
+	hottest->loaded = true; /* what cannot be read now is not tried again */
+	(void) unwinder_binary_load(tables->unwinder, hottest->binary, image_descriptor(hottest->image),
+								now_ns);
+	warn_of_cache(tables);
+	return hottest->number;
 }
 
 void

@@ -1,7 +1,6 @@
 /*
  * unwind_tables.h
- *		Unwind tables for the images and processes of the agent: each image is compiled once, when a process that
- *		maps it is first described.
+ *		Unwind tables for the images and processes of the agent: each image's is loaded once, when a walk first needs it.
  *
  * All functions belong to the reader's walker thread.
  */
@@ -26,22 +25,33 @@ typedef struct UnwindMapping
 	Image *image; /* NULL: code without a file */
 } UnwindMapping;
 
-/* Kernel tables and image table outlive this. 0 or -ENOMEM. */
-int unwind_tables_create(ImageTable *images, KernelTables *kernel, UnwindTables **tables);
+/* Kernel tables, image table and cache (NULL: none) outlive this. 0 or -ENOMEM. */
+int unwind_tables_create(ImageTable *images, KernelTables *kernel, TableCache *cache,
+						 UnwindTables **tables);
 void unwind_tables_free(UnwindTables *tables); /* accepts NULL */
+void unwind_tables_stats(const UnwindTables *tables, UnwinderStats *stats);
 
-/* Mappings ascending and disjoint. What goes wrong is counted: walks of the process then end early. */
+/* Mappings ascending and disjoint; their tables come when they are needed. What goes wrong is counted: walks of the process then end early. */
 void unwind_tables_describe(UnwindTables *tables, const UnwindProcess *process,
 							const UnwindMapping *mappings, size_t count, uint64_t now_ns);
 void unwind_tables_forget(UnwindTables *tables, const UnwindProcess *process, uint64_t now_ns);
 
 /*
  * Goes on with a walk that the kernel handed over (PFS_SAMPLE_LATE), over the stack's copy. Frames as the kernel
- * records them; trust_jit as in late_walk.h; *status is an enum pfs_walk_status. length_bytes is what the record has of *late.
+ * records them; trust_jit as in late_walk.h; *status is an enum pfs_walk_status.
  */
 size_t unwind_tables_walk(const UnwindTables *tables, const UnwindProcess *process,
 						  const struct pfs_late *late, bool trust_jit, uint64_t *frames,
 						  size_t capacity, int *status);
+
+/*
+ * A walk ended with PFS_WALK_NO_TABLE at a frame, as recorded. Where that is because a table is not loaded yet, its number:
+ * the table is wanted once more, and the walk is worth repeating when it was loaded. Else 0.
+ */
+uint64_t unwind_tables_want(UnwindTables *tables, const UnwindProcess *process, uint64_t frame);
+
+/* Loads the table that is wanted most and tells its number; 0 where none is wanted. May take a quarter of a second. */
+uint64_t unwind_tables_load_wanted(UnwindTables *tables, uint64_t now_ns);
 
 #define UNWIND_TABLES_KEEP_NS		UINT64_C(120000000000) /* each entry holds a descriptor */
 #define UNWIND_TABLES_KEEP_TIGHT_NS UINT64_C(1000000000)

@@ -119,7 +119,8 @@ drop_privileges(void)
 static void
 set_limits(void)
 {
-	(void) setpriority(PRIO_PROCESS, 0, WORKER_NICE);
+	/* a collector that starts is in a hurry, so are we for its first questions */
+	(void) setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + WORKER_NICE);
 	set_limit(RLIMIT_CORE, 0);
 	set_limit(RLIMIT_FSIZE, 0);
 	set_limit(RLIMIT_NOFILE, 4 * WORKER_SESSIONS + 16);
@@ -410,6 +411,7 @@ wait_for_request(Worker *worker, int fds[2])
 
 	if (size_bytes >= 0)
 		return size_bytes;
+	(void) setpriority(PRIO_PROCESS, 0, WORKER_NICE);
 	give_back(worker);
 	set_patience(WORKER_IDLE_EXIT_MS);
 	size_bytes = receive(worker, fds);

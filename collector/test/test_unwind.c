@@ -514,7 +514,7 @@ test_shared_memory(void **state)
 		skip(); /* no right to see /proc/PID/map_files */
 	mapping.start = map.start;
 	mapping.end = map.end;
-	assert_int_equal(unwind_tables_create(images, kernel, &tables), 0);
+	assert_int_equal(unwind_tables_create(images, kernel, NULL, &tables), 0);
 	unwind_tables_describe(tables, &process, &mapping, 1, 0);
 	late.at.pc = map.start + 16;
 	assert_int_equal(unwind_tables_walk(tables, &process, &late, false, frames, MAX_FRAMES,
@@ -560,7 +560,7 @@ test_generated_code(void **state)
 	mapping.start = code;
 	mapping.end = code + 4096;
 	assert_int_equal(image_table_create(&images), 0);
-	assert_int_equal(unwind_tables_create(images, kernel, &tables), 0);
+	assert_int_equal(unwind_tables_create(images, kernel, NULL, &tables), 0);
 	unwind_tables_describe(tables, &process, &mapping, 1, 0);
 
 	stack[3] = code + 200;

@@ -14,6 +14,9 @@
 
 #include "unwind/rule_set.h"
 
+/* Tables outlive the program that compiled them (table_cache.h): one more whenever the same bytes give other rows. */
+#define CFI_COMPILER_VERSION 1
+
 typedef struct CfiSection
 {
 	const uint8_t *data; /* NULL where the file has none */

@@ -85,9 +85,33 @@ is_pclntab(const char *name)
 	return strcmp(name, ".gopclntab") == 0 || strcmp(name, ".data.rel.ro.gopclntab") == 0;
 }
 
+/* The GNU build ID, where the section holds it. */
 static void
-read_sections(Elf *elf, size_t names, CfiInput *input)
+read_build_id(Elf_Scn *section, char build_id[2 * CFI_BUILD_ID_MAX_BYTES + 1])
 {
+	static const char digits[] = "0123456789abcdef";
+	Elf_Data *data = elf_getdata(section, NULL);
+	GElf_Nhdr note;
+	size_t name;
+	size_t id;
+
+	if (data == NULL || data->d_buf == NULL || gelf_getnote(data, 0, &note, &name, &id) == 0 ||
+		note.n_type != NT_GNU_BUILD_ID || note.n_descsz > CFI_BUILD_ID_MAX_BYTES)
+		return;
+	for (size_t i = 0; i < note.n_descsz; i++)
+	{
+		uint8_t byte = ((const uint8_t *) data->d_buf)[id + i];
+
+		build_id[2 * i] = digits[byte >> 4];
+		build_id[2 * i + 1] = digits[byte & 15];
+	}
+	build_id[2 * note.n_descsz] = '\0';
+}
+
+static void
+read_sections(Elf *elf, size_t names, CfiImage *image)
+{
+	CfiInput *input = &image->input;
 	CfiSection module = { 0 };
 
 	for (Elf_Scn *section = elf_nextscn(elf, NULL); section != NULL;
@@ -110,6 +134,8 @@ read_sections(Elf *elf, size_t names, CfiInput *input)
 			input->pclntab = read_section(section, &header);
 		else if (strcmp(name, ".go.module") == 0)
 			module = read_section(section, &header);
+		else if (strcmp(name, ".note.gnu.build-id") == 0 && header.sh_type == SHT_NOTE)
+			read_build_id(section, image->build_id);
 		else if (strcmp(name, ".got") == 0 || strcmp(name, ".got.plt") == 0)
 			input->got_address = header.sh_addr;
 	}
@@ -163,7 +189,7 @@ cfi_image_init(CfiImage *image, int fd)
 	}
 	image->input.machine = header.e_machine;
 	read_code_range(elf, (uint64_t) status.st_size, &image->input);
-	read_sections(elf, names, &image->input);
+	read_sections(elf, names, image);
 	return 0;
 }
 

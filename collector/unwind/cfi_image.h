@@ -7,10 +7,13 @@
 
 #include "unwind/cfi.h"
 
+#define CFI_BUILD_ID_MAX_BYTES 64
+
 typedef struct CfiImage
 {
-	CfiInput input; /* points into the handle's memory */
-	void *elf;		/* libelf's handle */
+	CfiInput input;								   /* points into the handle's memory */
+	void *elf;									   /* libelf's handle */
+	char build_id[2 * CFI_BUILD_ID_MAX_BYTES + 1]; /* hexadecimal; "" where there is none */
 } CfiImage;
 
 /*

@@ -39,6 +39,7 @@ typedef struct Described
 struct Unwinder
 {
 	KernelTables *tables;
+	TableCache *cache; /* NULL: none */
 	ExtentPool lines;
 	ExtentPool entries;
 	ExtentPool mappings;
@@ -66,6 +67,12 @@ unwinder_create(KernelTables *tables, Unwinder **result)
 	extent_pool_init(&unwinder->mappings, tables->mapping_limit);
 	*result = unwinder;
 	return 0;
+}
+
+void
+unwinder_use_cache(Unwinder *unwinder, TableCache *cache)
+{
+	unwinder->cache = cache;
 }
 
 void
@@ -195,31 +202,62 @@ write_table(Unwinder *unwinder, UnwindBinary *binary, const PackedTable *packed,
 	return err == 0 ? write_directory(unwinder, binary, packed) : err;
 }
 
+/* The table of a file, compiled, or as it was compiled before; it has no line where there is no CFI. */
 static int
-load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiInput *input, uint64_t now_ns)
+make_table(Unwinder *unwinder, const CfiImage *image, PackedTable *packed, CfiStats *stats)
 {
+	bool cacheable = unwinder->cache != NULL && image->build_id[0] != '\0';
 	UnwindTable table;
+	int err;
+
+	if (cacheable && table_cache_load(unwinder->cache, image->build_id, &image->input,
+									  &unwinder->rules, packed, stats) == 0)
+	{
+		unwinder->stats.cached++;
+		return 0;
+	}
+	err = cfi_compile(&image->input, &unwinder->rules, &table);
+	if (err != 0)
+		return err;
+	*stats = table.stats;
+	err = packed_table_build(&table, packed);
+	if (err == 0 && packed->line_count == 0 && table.count > 0)
+		err = -ENOEXEC; /* CFI of addresses where no program can be */
+	unwind_table_free(&table);
+	if (err == 0 && cacheable && packed->line_count > 0)
+	{
+		err = table_cache_store(unwinder->cache, image->build_id, &image->input, &unwinder->rules,
+								packed, stats);
+		if (err != 0)
+		{
+			unwinder->stats.cache_failures++;
+			unwinder->stats.cache_error = err;
+		}
+		err = 0;
+	}
+	return err;
+}
+
+static int
+load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiImage *image, uint64_t now_ns)
+{
 	PackedTable packed;
-	int err = cfi_compile(input, &unwinder->rules, &table);
+	CfiStats stats;
+	int err = make_table(unwinder, image, &packed, &stats);
 
 	if (err != 0)
 		return err;
-	unwinder->stats.rows_unsupported += table.stats.rows_unsupported;
-	unwinder->stats.fdes_malformed += table.stats.fdes_malformed;
-	if (table.count == 0) /* without any CFI */
+	unwinder->stats.rows_unsupported += stats.rows_unsupported;
+	unwinder->stats.fdes_malformed += stats.fdes_malformed;
+	if (packed.line_count == 0) /* without any CFI */
 		binary->kind = PFS_MAPPING_FRAME_POINTER;
 	else
 	{
-		err = packed_table_build(&table, &packed);
-		if (err == 0)
-		{
-			err = write_table(unwinder, binary, &packed, now_ns);
-			packed_table_free(&packed);
-		}
+		err = write_table(unwinder, binary, &packed, now_ns);
 		if (err == 0)
 			binary->kind = PFS_MAPPING_TABLE;
 	}
-	unwind_table_free(&table);
+	packed_table_free(&packed);
 	return err;
 }
 
@@ -256,11 +294,13 @@ unwinder_binary_load(Unwinder *unwinder, UnwindBinary *binary, int fd, uint64_t 
 
 	if (err == 0)
 	{
-		err = load_table(unwinder, binary, &image.input, now_ns);
+		err = load_table(unwinder, binary, &image, now_ns);
 		cfi_image_fini(&image);
 	}
 	if (err != 0)
 		unwinder->stats.load_failures++;
+	else
+		unwinder->stats.loaded++;
 	publish_kind(unwinder, binary);
 	return err;
 }
@@ -283,7 +323,7 @@ unwinder_binary_load_jit(Unwinder *unwinder, UnwindBinary *binary, const CfiInpu
 		err = packed_table_build(&table, &packed);
 		if (err == 0)
 		{
-			err = write_table(unwinder, binary, &packed, now_ns);
+			err = packed.line_count > 0 ? write_table(unwinder, binary, &packed, now_ns) : -ENOENT;
 			packed_table_free(&packed);
 		}
 	}
@@ -450,6 +490,34 @@ unwinder_find_process(const Unwinder *unwinder, const UnwindProcess *process,
 		return false;
 	*entry = described->entry;
 	return true;
+}
+
+const UnwindBinary *
+unwinder_pending(const Unwinder *unwinder, const UnwindProcess *process, uint64_t address)
+{
+	const Described *described = find_described(unwinder, process->pid);
+	uint32_t low = 0;
+	uint32_t high;
+
+	if (!is_about(described, process))
+		return NULL;
+	high = described->entry.count;
+	while (low < high)
+	{
+		uint32_t middle = low + (high - low) / 2;
+		const struct pfs_unwind_mapping *slot =
+			unwinder_mapping(unwinder, described->entry.first + middle);
+
+		if (slot == NULL)
+			return NULL;
+		if (address < slot->start)
+			high = middle;
+		else if (address >= slot->end)
+			low = middle + 1;
+		else
+			return slot->kind == PFS_MAPPING_PENDING ? described->binaries[middle] : NULL;
+	}
+	return NULL;
 }
 
 const struct pfs_unwind_mapping *

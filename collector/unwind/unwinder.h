@@ -16,6 +16,7 @@
 
 #include "unwind/cfi.h"
 #include "unwind/kernel_tables.h"
+#include "unwind/table_cache.h"
 
 typedef struct Unwinder Unwinder;
 typedef struct UnwindBinary UnwindBinary;
@@ -28,6 +29,10 @@ typedef struct UnwinderStats
 	uint64_t entries;		   /* of directories, in the kernel now, of 8 bytes */
 	uint64_t mappings;		   /* in the kernel now, of 32 bytes */
 	uint64_t rules;			   /* in the kernel now, of 16 bytes */
+	uint64_t loaded;		   /* binaries whose table was compiled, or read from the cache */
+	uint64_t cached;		   /* those of them that were read from the cache */
+	uint64_t cache_failures;   /* tables that the cache could not keep */
+	int cache_error;		   /* -errno of the last of these */
 	uint64_t load_failures;	   /* binaries whose CFI could not be read, or had no room */
 	uint64_t process_failures; /* processes that had no room */
 	uint64_t rows_unsupported;
@@ -47,6 +52,9 @@ typedef struct UnwindSpan
 /* The tables outlive the unwinder. 0 or -ENOMEM. */
 int unwinder_create(KernelTables *tables, Unwinder **unwinder);
 void unwinder_free(Unwinder *unwinder); /* accepts NULL */
+
+/* Tables of files are looked for there first and kept there; the cache outlives the unwinder. NULL: none. */
+void unwinder_use_cache(Unwinder *unwinder, TableCache *cache);
 void unwinder_stats(const Unwinder *unwinder, UnwinderStats *stats);
 
 /* A new binary with one reference; its table is not loaded yet. NULL without memory. */
@@ -59,7 +67,7 @@ void unwinder_binary_release(Unwinder *unwinder, UnwindBinary *binary,
 bool unwinder_binary_is_shared(const UnwindBinary *binary);
 
 /*
- * Compiles the CFI of the file behind fd (borrowed) and puts it into the kernel's tables; processes that map the binary
+ * Compiles the CFI of the file behind fd (borrowed), or finds it compiled in the cache, and puts it into the kernel's tables; processes that map the binary
  * are walked through it from now on. A file without any CFI is walked by frame pointer. 0, -ENOEXEC, -ENOSPC, -ENOMEM;
  * counted. To be called once for a binary.
  */
@@ -89,6 +97,10 @@ int unwinder_process_set(Unwinder *unwinder, const UnwindProcess *process, const
 
 /* Nothing happens where the process is not known, or its pid is another image's by now. */
 void unwinder_process_forget(Unwinder *unwinder, const UnwindProcess *process, uint64_t now_ns);
+
+/* The binary behind an address of a process, where its table is not loaded yet; else NULL. */
+const UnwindBinary *unwinder_pending(const Unwinder *unwinder, const UnwindProcess *process,
+									 uint64_t address);
 
 /* What the walker looks up, for walks in user space. False, or NULL, where there is nothing. */
 bool unwinder_find_process(const Unwinder *unwinder, const UnwindProcess *process,

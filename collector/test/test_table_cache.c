@@ -1,0 +1,379 @@
+/*
+ * test_table_cache.c
+ *		Unwind tables on disk: what comes back is what was kept, or nothing.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <lzma.h>
+
+#include "unwind/cfi_image.h"
+#include "unwind/table_cache.h"
+
+#define BUILD_ID  "0123456789abcdef0123456789abcdef01234567"
+#define FILE_NAME BUILD_ID ".unwind"
+#define NO_LIMIT  ((size_t) 1 << 30)
+
+typedef struct World
+{
+	char directory[64];
+	CfiImage image; /* of this program */
+	RuleSet rules;
+	PackedTable packed;
+	CfiStats stats;
+	TableCache *cache;
+} World;
+
+static int
+set_up(void **state)
+{
+	World *world = calloc(1, sizeof(*world));
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	UnwindTable table;
+
+	assert_non_null(world);
+	snprintf(world->directory, sizeof(world->directory), "/tmp/table_cache_XXXXXX");
+	assert_non_null(mkdtemp(world->directory));
+	assert_int_equal(cfi_image_init(&world->image, fd), 0);
+	assert_int_equal(rule_set_init(&world->rules), 0);
+	assert_int_equal(cfi_compile(&world->image.input, &world->rules, &table), 0);
+	assert_int_equal(packed_table_build(&table, &world->packed), 0);
+	assert_true(world->packed.line_count > 10);
+	world->stats = table.stats;
+	unwind_table_free(&table);
+	assert_int_equal(table_cache_open(world->directory, NO_LIMIT, &world->cache), 0);
+	*state = world;
+	close(fd);
+	return 0;
+}
+
+static void
+empty_directory(const char *path)
+{
+	DIR *directory = opendir(path);
+	struct dirent *entry;
+
+	assert_non_null(directory);
+	while ((entry = readdir(directory)) != NULL)
+	{
+		if (entry->d_name[0] != '.')
+			assert_int_equal(unlinkat(dirfd(directory), entry->d_name, 0), 0);
+	}
+	closedir(directory);
+}
+
+static int
+tear_down(void **state)
+{
+	World *world = *state;
+
+	table_cache_close(world->cache);
+	empty_directory(world->directory);
+	assert_int_equal(rmdir(world->directory), 0);
+	packed_table_free(&world->packed);
+	rule_set_fini(&world->rules);
+	cfi_image_fini(&world->image);
+	free(world);
+	return 0;
+}
+
+static void
+keep(World *world, const char *build_id)
+{
+	assert_int_equal(table_cache_store(world->cache, build_id, &world->image.input, &world->rules,
+									   &world->packed, &world->stats),
+					 0);
+}
+
+static int
+load(World *world, const char *build_id)
+{
+	RuleSet rules;
+	PackedTable packed;
+	CfiStats stats;
+	int err;
+
+	assert_int_equal(rule_set_init(&rules), 0);
+	err = table_cache_load(world->cache, build_id, &world->image.input, &rules, &packed, &stats);
+	if (err == 0)
+		packed_table_free(&packed);
+	rule_set_fini(&rules);
+	return err;
+}
+
+static void
+file_path(const World *world, const char *name, char path[512])
+{
+	snprintf(path, 512, "%s/%s", world->directory, name);
+}
+
+/* A later run numbers its rules in another way; each row still leads to its own. */
+static void
+test_round_trip(void **state)
+{
+	static const struct pfs_unwind_rule other = { .kind = PFS_UNWIND_CFI, .cfa_offset = 123456 };
+	World *world = *state;
+	RuleSet rules;
+	PackedTable packed;
+	CfiStats stats = { 0 };
+
+	keep(world, BUILD_ID);
+	assert_int_equal(rule_set_init(&rules), 0);
+	for (int i = 0; i < 10; i++)
+	{
+		struct pfs_unwind_rule rule = other;
+
+		rule.cfa_offset += i;
+		assert_int_not_equal(rule_set_add(&rules, &rule), 0);
+	}
+	assert_int_equal(table_cache_load(world->cache, BUILD_ID, &world->image.input, &rules, &packed,
+									  &stats),
+					 0);
+	assert_int_equal(packed.page_count, world->packed.page_count);
+	assert_int_equal(packed.line_count, world->packed.line_count);
+	assert_memory_equal(packed.pages, world->packed.pages,
+						packed.page_count * sizeof(*packed.pages));
+	for (size_t i = 0; i < packed.line_count * PFS_UNWIND_LINE_ROWS; i++)
+	{
+		const struct pfs_unwind_row *row = &packed.lines[0].rows[0] + i;
+		const struct pfs_unwind_row *kept = &world->packed.lines[0].rows[0] + i;
+
+		assert_int_equal(row->offset, kept->offset);
+		assert_memory_equal(rule_set_get(&rules, row->rule),
+							rule_set_get(&world->rules, kept->rule),
+							sizeof(struct pfs_unwind_rule));
+	}
+	assert_int_equal(stats.rows_unsupported, world->stats.rows_unsupported);
+	packed_table_free(&packed);
+	rule_set_fini(&rules);
+}
+
+/* A program may claim another's build ID: its CFI tells them apart. */
+static void
+test_other_file(void **state)
+{
+	World *world = *state;
+	CfiSection eh_frame = world->image.input.eh_frame;
+	uint8_t *changed = malloc(eh_frame.length);
+
+	keep(world, BUILD_ID);
+	assert_int_equal(load(world, BUILD_ID), 0);
+	assert_non_null(changed);
+	memcpy(changed, eh_frame.data, eh_frame.length);
+	changed[eh_frame.length / 2] ^= 1;
+	world->image.input.eh_frame.data = changed;
+	assert_int_equal(load(world, BUILD_ID), -EBADMSG);
+	world->image.input.eh_frame = eh_frame;
+	world->image.input.code_end++;
+	assert_int_equal(load(world, BUILD_ID), -EBADMSG);
+	free(changed);
+}
+
+static void
+test_names(void **state)
+{
+	World *world = *state;
+	char long_id[300];
+
+	memset(long_id, 'a', sizeof(long_id));
+	long_id[sizeof(long_id) - 1] = '\0';
+	assert_int_equal(load(world, BUILD_ID), -ENOENT);
+	assert_int_equal(load(world, ""), -EINVAL);
+	assert_int_equal(load(world, "../../etc/passwd"), -EINVAL);
+	assert_int_equal(load(world, long_id), -EINVAL);
+}
+
+/* Bytes of the file that was kept. */
+static uint8_t *
+read_file(const World *world, size_t *length)
+{
+	char path[512];
+	struct stat status;
+	uint8_t *bytes;
+	int fd;
+
+	file_path(world, FILE_NAME, path);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_int_equal(fstat(fd, &status), 0);
+	*length = (size_t) status.st_size;
+	bytes = malloc(*length);
+	assert_non_null(bytes);
+	assert_int_equal(read(fd, bytes, *length), *length);
+	close(fd);
+	return bytes;
+}
+
+/* Every damage is noticed, and the next store repairs it. */
+static void
+test_damaged_file(void **state)
+{
+	World *world = *state;
+	char path[512];
+	size_t length;
+	uint8_t *bytes;
+
+	keep(world, BUILD_ID);
+	bytes = read_file(world, &length);
+	file_path(world, FILE_NAME, path);
+	for (size_t at = 0; at < length; at = at < 256 ? at + 1 : at + length / 50)
+	{
+		int fd = open(path, O_WRONLY | O_CLOEXEC);
+		uint8_t flipped = bytes[at] ^ 0x10;
+
+		assert_int_equal(pwrite(fd, &flipped, 1, (off_t) at), 1);
+		assert_int_equal(load(world, BUILD_ID), -EBADMSG);
+		assert_int_equal(pwrite(fd, &bytes[at], 1, (off_t) at), 1);
+		close(fd);
+	}
+	assert_int_equal(load(world, BUILD_ID), 0);
+	for (size_t cut = 0; cut < length; cut += length / 20)
+	{
+		assert_int_equal(truncate(path, (off_t) cut), 0);
+		assert_int_not_equal(load(world, BUILD_ID), 0);
+	}
+	keep(world, BUILD_ID);
+	assert_int_equal(load(world, BUILD_ID), 0);
+	free(bytes);
+}
+
+/* What a checksum made right again lets through stays in bounds all the same. */
+static void
+test_hostile_image(void **state)
+{
+	World *world = *state;
+	RuleSet rules;
+	size_t length;
+	uint8_t *bytes;
+	uint32_t random = 1;
+	int accepted = 0;
+
+	keep(world, BUILD_ID);
+	bytes = read_file(world, &length);
+	assert_int_equal(rule_set_init(&rules), 0);
+	for (int i = 0; i < 2000; i++)
+	{
+		size_t span = i % 2 == 0 ? 1024 : length;
+		PackedTable packed;
+		CfiStats stats;
+		uint32_t crc;
+		uint8_t old;
+		size_t at;
+
+		random = random * 1664525 + 1013904223;
+		at = 32 + random % (span - 32);
+		old = bytes[at];
+		bytes[at] = (uint8_t) (random >> 24);
+		crc = lzma_crc32(bytes + 12, length - 12, 0);
+		memcpy(bytes + 8, &crc, sizeof(crc));
+		if (table_image_decode(bytes, length, &world->image.input, &rules, &packed, &stats) == 0)
+		{
+			accepted++;
+			for (size_t page = 0; page < packed.page_count; page++)
+				assert_true(packed.pages[page].first_line + packed.pages[page].line_count <=
+							packed.line_count);
+			for (size_t row = 0; row < packed.line_count * PFS_UNWIND_LINE_ROWS; row++)
+				assert_true((&packed.lines[0].rows[0])[row].rule < rule_set_count(&rules));
+			packed_table_free(&packed);
+		}
+		bytes[at] = old;
+	}
+	assert_true(accepted > 0 && accepted < 2000);
+	rule_set_fini(&rules);
+	free(bytes);
+}
+
+static void
+set_used(const World *world, const char *name, time_t when)
+{
+	const struct timespec times[2] = { { when, 0 }, { when, 0 } };
+	char path[512];
+
+	file_path(world, name, path);
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* Over the limit the one that was not used for longest goes; what is not ours stays. */
+static void
+test_eviction(void **state)
+{
+	World *world = *state;
+	char path[512];
+	struct stat status;
+	FILE *other;
+
+	file_path(world, "notes", path);
+	other = fopen(path, "we");
+	assert_non_null(other);
+	fclose(other);
+	keep(world, "aa");
+	file_path(world, "aa.unwind", path);
+	assert_int_equal(stat(path, &status), 0);
+	table_cache_close(world->cache);
+	assert_int_equal(table_cache_open(world->directory, (size_t) status.st_size * 5 / 2,
+									  &world->cache),
+					 0);
+	keep(world, "bb");
+	set_used(world, "aa.unwind", 1000);
+	set_used(world, "bb.unwind", 2000);
+	assert_int_equal(load(world, "aa"), 0); /* used last now */
+	keep(world, "cc");
+	assert_int_equal(load(world, "bb"), -ENOENT);
+	assert_int_equal(load(world, "cc"), 0);
+	file_path(world, "notes", path);
+	assert_int_equal(access(path, F_OK), 0);
+}
+
+/* Nobody else may put tables there, and links lead nowhere. */
+static void
+test_directory_rights(void **state)
+{
+	World *world = *state;
+	TableCache *cache = NULL;
+	char path[512];
+	char target[512];
+
+	assert_int_equal(chmod(world->directory, 0777), 0);
+	assert_int_equal(table_cache_open(world->directory, NO_LIMIT, &cache), -EPERM);
+	assert_int_equal(chmod(world->directory, 0700), 0);
+	keep(world, BUILD_ID);
+	file_path(world, FILE_NAME, path);
+	file_path(world, "moved", target);
+	assert_int_equal(rename(path, target), 0);
+	assert_int_equal(symlink(target, path), 0);
+	assert_int_equal(load(world, BUILD_ID), -ELOOP);
+	keep(world, BUILD_ID); /* takes the link's place */
+	assert_int_equal(load(world, BUILD_ID), 0);
+	file_path(world, "no/such/place", path);
+	assert_int_equal(table_cache_open(path, NO_LIMIT, &cache), -ENOENT);
+	file_path(world, FILE_NAME, path);
+	assert_int_equal(table_cache_open(path, NO_LIMIT, &cache), -ENOTDIR);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_other_file, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_names, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_damaged_file, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_hostile_image, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_eviction, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_directory_rights, set_up, tear_down),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
