@@ -64,7 +64,8 @@ typedef struct Agent
 	Reader *reader;
 	Flusher *flusher;
 	Restraint restraint;
-	int64_t started_ns; /* CLOCK_MONOTONIC, as all below */
+	int64_t attached_ns; /* CLOCK_MONOTONIC, as all below */
+	int64_t started_ns;
 	int64_t flush_ns;
 	int64_t follow_cpus_ns;
 	int64_t health_ns;
@@ -309,6 +310,7 @@ start_parts(Agent *agent, Failure *failure)
 		code = failure_set(failure, EXIT_INTERNAL, "could not start the reader's thread");
 	if (code == EXIT_OK)
 		code = sampler_attach(agent->sampler, failure);
+	agent->attached_ns = clock_ns(CLOCK_MONOTONIC);
 	if (code == EXIT_OK)
 		code = start_writer(agent, failure);
 	if (code == EXIT_OK && writer_start(agent->writer) != 0)
@@ -503,7 +505,7 @@ stop(Agent *agent, ExitCode code)
 		code = EXIT_IO;
 	}
 	writer_stats(agent->writer, &agent->report.writer);
-	agent->report.duration_ms = (stopped_ns - agent->started_ns) / NS_PER_MS;
+	agent->report.duration_ms = (stopped_ns - agent->attached_ns) / NS_PER_MS;
 	agent->report.frequency_hz = agent->options->frequency_hz;
 	agent->report.restraint = agent->restraint.stats;
 	reader_process_stats(agent->reader, &agent->report.processes);

@@ -93,7 +93,7 @@ typedef struct UserWalk
 	uint8_t status;		/* enum pfs_walk_status */
 } UserWalk;
 
-/* The oldest record of the queue, or NULL; its bytes count until free_record. */
+/* The oldest record of the queue, or NULL; its bytes count until it is freed. */
 static QueuedRecord *
 take_queued(Reader *reader)
 {
