@@ -27,6 +27,24 @@ pfs_array_check(const char *caller, const ArrayType *array)
 	return ARR_NDIM(array) == 0 ? 0 : (uint32) ARR_DIMS(array)[0];
 }
 
+uint32
+pfs_arrays_check(const char *caller, FunctionCallInfo fcinfo, int first, int end)
+{
+	uint32 expected = 0;
+
+	for (int i = first; i < end; i++)
+	{
+		uint32 count = pfs_array_check(caller, PG_GETARG_ARRAYTYPE_P(i));
+
+		if (i > first && count != expected)
+			ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+							errmsg("%s: arrays must be of one length", caller),
+							errdetail("One has %u elements, another has %u.", expected, count)));
+		expected = count;
+	}
+	return expected;
+}
+
 void
 pfs_counts_check(const char *caller, const int32 *counts, uint32 count, uint32 total)
 {
@@ -73,23 +91,14 @@ PGDLLEXPORT Datum
 profstore_begin_interning(PG_FUNCTION_ARGS)
 {
 	char *caller = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	uint32 expected = 0;
 
-	for (int i = 1; i < PG_NARGS(); i++)
-	{
-		uint32 count = pfs_array_check(caller, PG_GETARG_ARRAYTYPE_P(i));
-
-		if (i > 1 && count != expected)
-			ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
-							errmsg("%s: arrays must be of one length", caller),
-							errdetail("One has %u elements, another has %u.", expected, count)));
-		expected = count;
-	}
+	pfs_arrays_check(caller, fcinfo, 1, PG_NARGS());
 	ForceSyncCommit();
 	pfs_epoch_pin();
 	PG_RETURN_VOID();
 }
 
+/* check_counts(caller, counts, total): for intern_locations of version 1.0 */
 PGDLLEXPORT Datum
 profstore_check_counts(PG_FUNCTION_ARGS)
 {

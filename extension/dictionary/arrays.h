@@ -7,10 +7,14 @@
 
 #include "profstore.h"
 
+#include "fmgr.h"
 #include "utils/array.h"
 
 /* Number of elements; raises ARRAY_SUBSCRIPT_ERROR for several dimensions and NULL_VALUE_NOT_ALLOWED for nulls. */
 uint32 pfs_array_check(const char *caller, const ArrayType *array);
+
+/* The same of arguments first .. end - 1, which must be of one length. */
+uint32 pfs_arrays_check(const char *caller, FunctionCallInfo fcinfo, int first, int end);
 
 /* Raises INVALID_PARAMETER_VALUE where a count is negative, or they do not add up to total. */
 void pfs_counts_check(const char *caller, const int32 *counts, uint32 count, uint32 total);

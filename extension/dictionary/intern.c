@@ -13,6 +13,7 @@
 
 #include "access/xact.h"
 #include "catalog/pg_type.h"
+#include "common/hashfn.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -28,6 +29,24 @@
 PG_FUNCTION_INFO_V1(profstore_intern_stacks);
 
 #define CALLER "intern_stacks"
+
+/* Distinct locations. */
+typedef struct LocationEntry
+{
+	int32 id;
+	char status;
+} LocationEntry;
+
+#define SH_PREFIX		   location_set
+#define SH_ELEMENT_TYPE	   LocationEntry
+#define SH_KEY_TYPE		   int32
+#define SH_KEY			   id
+#define SH_HASH_KEY(tb, k) murmurhash32((uint32) (k))
+#define SH_EQUAL(tb, a, b) ((a) == (b))
+#define SH_SCOPE		   static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
 
 /* The stack that was walked last: the next one often shares its outer frames. */
 typedef struct Path
@@ -132,29 +151,35 @@ intern_all(Interning *interning, bool add)
 
 /* Locations of the stacks that are not known must be stored ones. */
 static void
-check_locations(const Interning *interning, uint32 location_count)
+check_locations(const Interning *interning)
 {
-	int32 *ids = palloc_extended(mul_size(location_count, sizeof(int32)), MCXT_ALLOC_HUGE);
+	location_set_hash *set = location_set_create(CurrentMemoryContext, 1024, NULL);
 	const int32 *locations = interning->locations;
+	location_set_iterator iterator;
+	LocationEntry *entry;
 	uint32 count = 0;
+	int32 *ids;
 
 	for (uint32 i = 0; i < interning->stack_count; i++)
 	{
 		uint32 depth = (uint32) interning->depths[i];
+		bool found;
 
-		if (interning->ids[i] < 0)
-		{
-			memcpy(ids + count, locations, depth * sizeof(int32));
-			count += depth;
-		}
+		for (uint32 j = 0; interning->ids[i] < 0 && j < depth; j++)
+			location_set_insert(set, locations[j], &found);
 		locations += depth;
 	}
+	ids = palloc_extended(mul_size(set->members, sizeof(int32)), MCXT_ALLOC_HUGE);
+	location_set_start_iterate(set, &iterator);
+	while ((entry = location_set_iterate(set, &iterator)) != NULL)
+		ids[count++] = entry->id;
+	location_set_destroy(set);
 	pfs_locations_require(ids, pfs_ids_sort(ids, count));
 	pfree(ids);
 }
 
 static void
-add_unknown(Interning *interning, uint32 location_count)
+add_unknown(Interning *interning)
 {
 	PfsTreeCache *cache = interning->cache;
 	uint32 first;
@@ -162,7 +187,7 @@ add_unknown(Interning *interning, uint32 location_count)
 	pfs_tree_refresh(cache);
 	if (intern_all(interning, false) == 0)
 		return;
-	check_locations(interning, location_count);
+	check_locations(interning);
 
 	/* As begin_interning does for the others: ids that a writer keeps must outlive a crash. */
 	ForceSyncCommit();
@@ -202,6 +227,6 @@ profstore_intern_stacks(PG_FUNCTION_ARGS)
 	interning.path.nodes =
 		palloc_extended(mul_size((Size) max_depth + 1, sizeof(uint32)), MCXT_ALLOC_HUGE);
 	if (intern_all(&interning, false) > 0)
-		add_unknown(&interning, location_count);
+		add_unknown(&interning);
 	PG_RETURN_ARRAYTYPE_P(result);
 }

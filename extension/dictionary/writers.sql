@@ -7,12 +7,6 @@ CREATE FUNCTION profstore.begin_interning(caller text, VARIADIC arrays "any") RE
 COMMENT ON FUNCTION profstore.begin_interning(text, "any") IS 'internal: checks that arrays are of one length and without nulls; pins the epoch; makes the transaction''s commit wait for the disk';
 REVOKE EXECUTE ON FUNCTION profstore.begin_interning(text, "any") FROM PUBLIC;
 
-CREATE FUNCTION profstore.check_counts(caller text, counts int4[], total int4) RETURNS void
-	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
-	AS 'MODULE_PATHNAME', 'profstore_check_counts';
-COMMENT ON FUNCTION profstore.check_counts(text, int4[], int4) IS 'internal: checks that counts are not negative and add up to total';
-REVOKE EXECUTE ON FUNCTION profstore.check_counts(text, int4[], int4) FROM PUBLIC;
-
 CREATE FUNCTION profstore.parse_profile_type(profile_type text,
 											 OUT name text, OUT sample_type text, OUT sample_unit text,
 											 OUT period_type text, OUT period_unit text, OUT delta bool)
@@ -65,8 +59,9 @@ END
 $$;
 COMMENT ON FUNCTION profstore.normalize_labels(jsonb) IS 'checks a label set; an empty value means the label is absent, so it goes';
 
--- Each of these is one statement: known content is found by its hash, the rest is stored, and both are put together
--- in the order of the input. A commit of another transaction in between makes a second row of equal content.
+-- Each of these works as one statement: known content is found by its hash, the rest is stored, and both are put
+-- together in the order of the input. A commit of another transaction in between makes a second row of equal content.
+-- What comes in tens of thousands, functions and locations, is C.
 
 CREATE FUNCTION profstore.intern_profile_types(profile_types text[]) RETURNS int4[]
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -162,79 +157,18 @@ REVOKE EXECUTE ON FUNCTION profstore.intern_mappings(text[], text[]) FROM PUBLIC
 
 CREATE FUNCTION profstore.intern_functions(names text[], system_names text[], filenames text[], start_lines int4[])
 	RETURNS int4[]
-	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-BEGIN ATOMIC
-	SELECT profstore.begin_interning('intern_functions', names, system_names, filenames, start_lines);
-
-	WITH input AS MATERIALIZED
-		(SELECT i.*,
-			(SELECT min(k.id) FROM profstore.functions AS k
-			 WHERE NOT k.condemned AND profstore.content_hash(k.name, k.system_name, k.filename, k.start_line)
-				 = profstore.content_hash(i.name, i.system_name, i.filename, i.start_line)
-				 AND (k.name, k.system_name, k.filename, k.start_line)
-				 = (i.name, i.system_name, i.filename, i.start_line)) AS id
-		 FROM unnest(names, system_names, filenames, start_lines)
-			 WITH ORDINALITY AS i(name, system_name, filename, start_line, ord)),
-	added AS
-		(INSERT INTO profstore.functions (name, system_name, filename, start_line)
-		 SELECT i.name, i.system_name, i.filename, i.start_line
-		 FROM input AS i WHERE i.id IS NULL
-		 GROUP BY i.name, i.system_name, i.filename, i.start_line ORDER BY min(i.ord)
-		 RETURNING *)
-	SELECT coalesce(array_agg(coalesce(i.id, a.id) ORDER BY i.ord), '{}')
-	FROM input AS i
-		LEFT JOIN added AS a ON (a.name, a.system_name, a.filename, a.start_line)
-			= (i.name, i.system_name, i.filename, i.start_line);
-END;
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'profstore_intern_functions';
 COMMENT ON FUNCTION profstore.intern_functions(text[], text[], text[], int4[]) IS 'ids of functions';
 REVOKE EXECUTE ON FUNCTION profstore.intern_functions(text[], text[], text[], int4[]) FROM PUBLIC;
-
-CREATE FUNCTION profstore.known_locations(mappings int4[], addresses int8[], line_counts int4[],
-										  function_ids int4[], lines int4[])
-	RETURNS int4[]
-	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
-	AS 'MODULE_PATHNAME', 'profstore_known_locations';
-COMMENT ON FUNCTION profstore.known_locations(int4[], int8[], int4[], int4[], int4[]) IS 'internal: ids of stored locations, 0 for one that is to be stored; raises an error where that names a mapping or function that is not stored';
-REVOKE EXECUTE ON FUNCTION profstore.known_locations(int4[], int8[], int4[], int4[], int4[]) FROM PUBLIC;
 
 -- A location that comes with an address and without lines is any stored one at that address, a symbolized one where
 -- there is one: what a symbolizer found out is not lost on a writer that sees less.
 CREATE FUNCTION profstore.intern_locations(mappings int4[], addresses int8[], line_counts int4[],
 										   function_ids int4[], lines int4[])
 	RETURNS int4[]
-	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-BEGIN ATOMIC
-	SELECT profstore.begin_interning('intern_locations', mappings, addresses, line_counts),
-		profstore.begin_interning('intern_locations', function_ids, lines),
-		profstore.check_counts('intern_locations', line_counts, cardinality(function_ids));
-
-	WITH known AS MATERIALIZED
-		(SELECT profstore.known_locations(mappings, addresses, line_counts, function_ids, lines) AS ids),
-	missing AS MATERIALIZED
-		(SELECT i.mapping, i.address, i.ord, function_ids[i.stop - i.line_count + 1 : i.stop] AS function_ids,
-			lines[i.stop - i.line_count + 1 : i.stop] AS lines
-		 FROM (SELECT u.*, sum(u.line_count) OVER (ORDER BY u.ord)::int4 AS stop
-			   FROM known AS k, unnest(mappings, addresses, line_counts, k.ids)
-				   WITH ORDINALITY AS u(mapping, address, line_count, id, ord)
-			   WHERE 0 = ANY (k.ids)) AS i
-		 WHERE i.id = 0),
-	numbered AS MATERIALIZED
-		(SELECT nextval('profstore.location_ids')::int4 AS id, i.*
-		 FROM (SELECT m.mapping, m.address, m.function_ids, m.lines, array_agg(m.ord) AS places
-			   FROM missing AS m
-			   GROUP BY m.mapping, m.address, m.function_ids, m.lines ORDER BY min(m.ord)) AS i),
-	added AS
-		(INSERT INTO profstore.locations (id, mapping, address, function_ids, lines, symbolization)
-		 SELECT n.id, n.mapping, n.address, n.function_ids, n.lines, CASE WHEN n.lines = '{}' THEN 'p' ELSE 's' END::"char"
-		 FROM numbered AS n)
-	SELECT CASE WHEN 0 = ANY (k.ids)
-		THEN (SELECT array_agg(i.id ORDER BY i.ord)
-			  FROM (SELECT u.id, u.ord FROM unnest(k.ids) WITH ORDINALITY AS u(id, ord) WHERE u.id <> 0
-					UNION ALL
-					SELECT n.id, p.ord FROM numbered AS n, unnest(n.places) AS p(ord)) AS i)
-		ELSE k.ids END
-	FROM known AS k;
-END;
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'profstore_intern_locations';
 COMMENT ON FUNCTION profstore.intern_locations(int4[], int8[], int4[], int4[], int4[]) IS 'ids of locations; function_ids and lines hold line_counts[i] elements for each, innermost first';
 REVOKE EXECUTE ON FUNCTION profstore.intern_locations(int4[], int8[], int4[], int4[], int4[]) FROM PUBLIC;
 

@@ -18,6 +18,7 @@
 #include "utils/json.h"
 
 #include "exchange/exchange.h"
+#include "exchange/insert_samples.h"
 #include "exchange/sample_labels.h"
 #include "query/allocate.h"
 #include "query/stack_sums.h"
@@ -44,14 +45,6 @@ typedef struct LabelSet
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-typedef struct Row
-{
-	int64 stack_id;
-	int64 value;
-	TimestampTz time;
-	uint32 series; /* label set * number of types + type */
-} Row;
-
 typedef struct Storing
 {
 	const PfsImport *import;
@@ -64,7 +57,8 @@ typedef struct Storing
 	uint32 *set_of_sample;
 	const int32 *series_ids;
 	uint32 series_count;
-	Row *rows;
+	PfsSampleRow *
+		rows; /* until they are stored, series_id is the index: label set * number of types + type */
 	uint32 row_count;
 } Storing;
 
@@ -128,7 +122,6 @@ make_array(Datum *elements, uint32 count, Oid type)
 			return PointerGetDatum(
 				construct_array(elements, (int) count, type, 4, true, TYPALIGN_INT));
 		case INT8OID:
-		case TIMESTAMPTZOID:
 			return PointerGetDatum(
 				construct_array(elements, (int) count, type, 8, true, TYPALIGN_DOUBLE));
 		default:
@@ -501,11 +494,11 @@ intern_series(Storing *storing)
 static int
 compare_rows(const void *a, const void *b)
 {
-	const Row *left = a;
-	const Row *right = b;
+	const PfsSampleRow *left = a;
+	const PfsSampleRow *right = b;
 
-	if (left->series != right->series)
-		return left->series < right->series ? -1 : 1;
+	if (left->series_id != right->series_id)
+		return left->series_id < right->series_id ? -1 : 1;
 	if (left->stack_id != right->stack_id)
 		return left->stack_id < right->stack_id ? -1 : 1;
 	return (left->time > right->time) - (left->time < right->time);
@@ -517,10 +510,10 @@ merge_rows(Storing *storing)
 {
 	uint32 merged = 0;
 
-	qsort(storing->rows, storing->row_count, sizeof(Row), compare_rows);
+	qsort(storing->rows, storing->row_count, sizeof(PfsSampleRow), compare_rows);
 	for (uint32 i = 0; i < storing->row_count;)
 	{
-		Row row = storing->rows[i];
+		PfsSampleRow row = storing->rows[i];
 
 		for (i++; i < storing->row_count && compare_rows(&storing->rows[i], &row) == 0; i++)
 			row.value = pfs_add_values(row.value, storing->rows[i].value);
@@ -546,7 +539,7 @@ make_rows(Storing *storing)
 	if (value_count + storing->series_count >= PG_INT32_MAX)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("profile has too many values")));
-	storing->rows = PFS_ARRAY(Row, value_count + storing->series_count);
+	storing->rows = PFS_ARRAY(PfsSampleRow, value_count + storing->series_count);
 	for (Size i = 0; i < value_count; i++)
 	{
 		uint32 sample = (uint32) (i / profile->type_count);
@@ -555,55 +548,43 @@ make_rows(Storing *storing)
 
 		if (profile->values[i] != 0)
 			storing->rows[storing->row_count++] =
-				(Row){ storing->stack_ids[sample], profile->values[i],
-					   time_of(storing, &profile->samples[sample]), series };
+				(PfsSampleRow){ time_of(storing, &profile->samples[sample]),
+								storing->stack_ids[sample], profile->values[i], (int32) series };
 	}
 	merge_rows(storing);
 	for (uint32 i = 0; i < storing->row_count; i++)
-		has_row[storing->rows[i].series] = true;
+		has_row[storing->rows[i].series_id] = true;
 	for (uint32 i = 0; i < storing->series_count; i++)
 		if (!has_row[i])
-			storing->rows[storing->row_count++] = (Row){ 0, 0, storing->import->time, i };
+			storing->rows[storing->row_count++] =
+				(PfsSampleRow){ storing->import->time, 0, 0, (int32) i };
 }
 
 static void
 insert_rows(Storing *storing)
 {
-	uint32 count = storing->row_count;
-	Datum *columns[4];
-	Oid types[4] = { TIMESTAMPTZARRAYOID, INT4ARRAYOID, INT8ARRAYOID, INT8ARRAYOID };
-	Oid range_types[3] = { INT4ARRAYOID, TIMESTAMPTZOID, TIMESTAMPTZOID };
+	Oid types[3] = { INT4ARRAYOID, TIMESTAMPTZOID, TIMESTAMPTZOID };
 	TimestampTz first = storing->rows[0].time;
 	TimestampTz last = first;
-	Datum values[4];
-	Datum range[3];
+	Datum *ids = PFS_ARRAY(Datum, storing->series_count);
+	Datum values[3];
 
-	for (int i = 0; i < 4; i++)
-		columns[i] = PFS_ARRAY(Datum, count);
-	for (uint32 i = 0; i < count; i++)
+	for (uint32 i = 0; i < storing->row_count; i++)
 	{
-		const Row *row = &storing->rows[i];
+		PfsSampleRow *row = &storing->rows[i];
 
-		columns[0][i] = TimestampTzGetDatum(row->time);
-		columns[1][i] = Int32GetDatum(storing->series_ids[row->series]);
-		columns[2][i] = Int64GetDatum(row->stack_id);
-		columns[3][i] = Int64GetDatum(row->value);
+		row->series_id = storing->series_ids[row->series_id];
 		first = Min(first, row->time);
 		last = Max(last, row->time);
 	}
-	values[0] = make_array(columns[0], count, TIMESTAMPTZOID);
-	values[1] = make_array(columns[1], count, INT4OID);
-	values[2] = make_array(columns[2], count, INT8OID);
-	values[3] = make_array(columns[3], count, INT8OID);
-	range[0] = make_array(columns[1], count, INT4OID);
-	range[1] = TimestampTzGetDatum(first);
-	range[2] = TimestampTzGetDatum(last);
-	run("SELECT profstore.ensure_partitions($2, $3)", 3, range_types, range);
-	run("INSERT INTO profstore.samples (time, series_id, stack_id, value) "
-		"SELECT * FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2), "
-		"pg_catalog.unnest($3), pg_catalog.unnest($4))",
-		4, types, values);
-	run("SELECT profstore.touch_series($1, $2, $3)", 3, range_types, range);
+	for (uint32 i = 0; i < storing->series_count; i++)
+		ids[i] = Int32GetDatum(storing->series_ids[i]);
+	values[0] = make_array(ids, storing->series_count, INT4OID);
+	values[1] = TimestampTzGetDatum(first);
+	values[2] = TimestampTzGetDatum(last);
+	run("SELECT profstore.ensure_partitions($2, $3)", 3, types, values);
+	pfs_samples_insert(storing->rows, storing->row_count);
+	run("SELECT profstore.touch_series($1, $2, $3)", 3, types, values);
 }
 
 int64

@@ -1,0 +1,368 @@
+/*
+ * intern_locations.c
+ *		intern_locations: locations in, ids out.
+ *
+ * Each distinct location is one probe of the index on content; what is not found is stored. A location that comes with an address and without lines is any
+ * stored one at that address, a symbolized one where there is one. Else the lines decide; of equal locations the smallest
+ * id stands for all. Condemned locations are as good as gone.
+ */
+#include "profstore.h"
+
+#include "access/genam.h"
+#include "access/stratnum.h"
+#include "catalog/pg_type.h"
+#include "common/hashfn.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/fmgroids.h"
+
+#include "dictionary/arrays.h"
+#include "dictionary/content_rows.h"
+#include "dictionary/rows.h"
+
+PG_FUNCTION_INFO_V1(profstore_intern_locations);
+
+#define CALLER "intern_locations"
+
+/* Columns of profstore.locations. */
+enum
+{
+	COL_ID,
+	COL_MAPPING,
+	COL_ADDRESS,
+	COL_FUNCTION_IDS,
+	COL_LINES,
+	COL_SYMBOLIZATION,
+	COL_CONDEMNED
+};
+
+/* Columns of profstore.functions and .mappings. */
+#define FUNCTION_CONDEMNED 6
+#define MAPPING_CONDEMNED  4
+
+/* Arguments. */
+enum
+{
+	ARG_MAPPINGS,
+	ARG_ADDRESSES,
+	ARG_LINE_COUNTS,
+	ARG_FUNCTION_IDS,
+	ARG_LINES,
+	ARG_COUNT
+};
+
+/* A location as it is given; its lines point into the arguments. */
+typedef struct Wanted
+{
+	int32 mapping_id;
+	int64 address;
+	uint32 line_count;
+	const int32 *function_ids;
+	const int32 *lines;
+	uint32 hash; /* of all */
+	int32 id;	 /* 0: not stored */
+} Wanted;
+
+/* The distinct ones, by what they say. */
+typedef struct DistinctLocation
+{
+	const Wanted *wanted;
+	uint32 number; /* in the order of the input */
+	char status;
+} DistinctLocation;
+
+static bool
+is_same(const Wanted *a, const Wanted *b)
+{
+	Size bytes = a->line_count * sizeof(int32);
+
+	return a->hash == b->hash && a->mapping_id == b->mapping_id && a->address == b->address &&
+		   a->line_count == b->line_count && memcmp(a->function_ids, b->function_ids, bytes) == 0 &&
+		   memcmp(a->lines, b->lines, bytes) == 0;
+}
+
+#define SH_PREFIX		   distinct_locations
+#define SH_ELEMENT_TYPE	   DistinctLocation
+#define SH_KEY_TYPE		   const Wanted *
+#define SH_KEY			   wanted
+#define SH_HASH_KEY(tb, k) ((k)->hash)
+#define SH_EQUAL(tb, a, b) is_same(a, b)
+#define SH_SCOPE		   static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+typedef struct Search
+{
+	PfsContentProbe probe;
+	FmgrInfo hash; /* of an array of function ids, as in the index */
+} Search;
+
+/* Whether a stored array holds these elements; one dimension and no nulls, as intern_locations stores them. */
+static bool
+array_is(Datum datum, const int32 *ids, uint32 count)
+{
+	ArrayType *array = DatumGetArrayTypeP(datum);
+	uint32 stored_count = ARR_NDIM(array) == 0 ? 0 : (uint32) ARR_DIMS(array)[0];
+	bool is_equal = ARR_NDIM(array) <= 1 && !ARR_HASNULL(array) && stored_count == count &&
+					memcmp(ARR_DATA_PTR(array), ids, count * sizeof(int32)) == 0;
+
+	if ((Pointer) array != DatumGetPointer(datum))
+		pfree(array);
+	return is_equal;
+}
+
+static ArrayType *
+make_array(const int32 *elements, uint32 count)
+{
+	ArrayType *array = pfs_array_make(count, INT4OID, sizeof(int32));
+
+	memcpy(ARR_DATA_PTR(array), elements, count * sizeof(int32));
+	return array;
+}
+
+static Datum
+hash_function_ids(Search *search, const Wanted *wanted)
+{
+	ArrayType *array = make_array(wanted->function_ids, wanted->line_count);
+	Datum hash;
+
+	hash = FunctionCall2(&search->hash, PointerGetDatum(array), Int64GetDatum(0));
+	pfree(array);
+	return hash;
+}
+
+/* Id of the stored location that stands for this one; 0 where there is none. */
+static int32
+find_location(Search *search, const Wanted *wanted)
+{
+	bool is_any = wanted->address != 0 && wanted->line_count == 0;
+	bool best_is_symbolized = false;
+	IndexScanDesc scan = search->probe.scan;
+	TupleTableSlot *slot = search->probe.slot;
+	const Datum *values = slot->tts_values;
+	int32 best = 0;
+	ScanKeyData keys[3];
+
+	ScanKeyInit(&keys[0], 1, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(wanted->mapping_id));
+	ScanKeyInit(&keys[1], 2, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(wanted->address));
+	/* where any will do the third lets all pass */
+	ScanKeyInit(&keys[2], 3, is_any ? BTGreaterEqualStrategyNumber : BTEqualStrategyNumber,
+				is_any ? F_INT8GE : F_INT8EQ,
+				is_any ? Int64GetDatum(PG_INT64_MIN) : hash_function_ids(search, wanted));
+	index_rescan(scan, keys, lengthof(keys), NULL, 0);
+	while (index_getnext_slot(scan, ForwardScanDirection, slot))
+	{
+		bool is_symbolized;
+		int32 id;
+
+		slot_getallattrs(slot);
+		if (DatumGetBool(values[COL_CONDEMNED]))
+			continue;
+		if (!is_any &&
+			!(array_is(values[COL_FUNCTION_IDS], wanted->function_ids, wanted->line_count) &&
+			  array_is(values[COL_LINES], wanted->lines, wanted->line_count)))
+			continue;
+		id = DatumGetInt32(values[COL_ID]);
+		is_symbolized = is_any && !array_is(values[COL_LINES], NULL, 0);
+		if (best == 0 || is_symbolized > best_is_symbolized ||
+			(is_symbolized == best_is_symbolized && id < best))
+		{
+			best = id;
+			best_is_symbolized = is_symbolized;
+		}
+	}
+	return best;
+}
+
+/* Returns how many are not stored. */
+static uint32
+find_all(Wanted *wanted, uint32 count)
+{
+	Search search;
+	uint32 missing = 0;
+
+	fmgr_info(F_HASH_ARRAY_EXTENDED, &search.hash);
+	pfs_content_probe_begin(&search.probe, "locations", 3);
+	for (uint32 i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		wanted[i].id = find_location(&search, &wanted[i]);
+		missing += wanted[i].id == 0;
+	}
+	pfs_content_probe_end(&search.probe);
+	return missing;
+}
+
+/* Ids that a location to be stored names, and those of them that are stored. */
+typedef struct References
+{
+	uint32 count;
+	int32 *ids;
+	int condemned_column;
+	uint32 stored_count;
+	int32 *stored;
+} References;
+
+static void
+note_stored(TupleTableSlot *slot, void *argument)
+{
+	References *references = argument;
+
+	if (!DatumGetBool(slot->tts_values[references->condemned_column - 1]))
+		references->stored[references->stored_count++] = DatumGetInt32(slot->tts_values[0]);
+}
+
+/* Raises FOREIGN_KEY_VIOLATION, which names the first id that is not stored. */
+static void
+require(const char *kind, const char *table, References *references)
+{
+	Size bytes = mul_size(Max(references->count, 1), sizeof(int32));
+	int32 *distinct = palloc_extended(bytes, MCXT_ALLOC_HUGE);
+	uint32 distinct_count;
+
+	memcpy(distinct, references->ids, references->count * sizeof(int32));
+	distinct_count = pfs_ids_sort(distinct, references->count);
+	references->stored = palloc_extended(bytes, MCXT_ALLOC_HUGE);
+	pfs_rows_read(table, distinct, distinct_count, note_stored, references);
+	references->stored_count = pfs_ids_sort(references->stored, references->stored_count);
+	for (uint32 i = 0; i < references->count; i++)
+		if (!pfs_ids_have(references->stored, references->stored_count, references->ids[i]))
+			ereport(ERROR,
+					(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
+					 errmsg("%s with id %d does not exist", kind, references->ids[i]),
+					 errhint("Intern it first, in this database and under its present epoch.")));
+	pfree(distinct);
+	pfree(references->stored);
+}
+
+/* What locations without an id name must be stored. */
+static void
+require_named(const Wanted *wanted, uint32 count, uint32 line_count)
+{
+	References mappings = { .condemned_column = MAPPING_CONDEMNED };
+	References functions = { .condemned_column = FUNCTION_CONDEMNED };
+
+	mappings.ids = palloc_extended(mul_size(Max(count, 1), sizeof(int32)), MCXT_ALLOC_HUGE);
+	functions.ids = palloc_extended(mul_size(Max(line_count, 1), sizeof(int32)), MCXT_ALLOC_HUGE);
+	for (uint32 i = 0; i < count; i++)
+	{
+		if (wanted[i].id != 0)
+			continue;
+		if (wanted[i].mapping_id != 0)
+			mappings.ids[mappings.count++] = wanted[i].mapping_id;
+		memcpy(functions.ids + functions.count, wanted[i].function_ids,
+			   wanted[i].line_count * sizeof(int32));
+		functions.count += wanted[i].line_count;
+	}
+	require("mapping", "mappings", &mappings);
+	require("function", "functions", &functions);
+	pfree(mappings.ids);
+	pfree(functions.ids);
+}
+
+static void
+store_missing(Wanted *wanted, uint32 count)
+{
+	PfsContentWriter *writer = pfs_content_writer_begin("locations");
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		const Wanted *one = &wanted[i];
+		Datum *values;
+
+		if (one->id != 0)
+			continue;
+		values = pfs_content_writer_add(writer, &wanted[i].id);
+		values[COL_MAPPING] = Int32GetDatum(one->mapping_id);
+		values[COL_ADDRESS] = Int64GetDatum(one->address);
+		values[COL_FUNCTION_IDS] = PointerGetDatum(make_array(one->function_ids, one->line_count));
+		values[COL_LINES] = PointerGetDatum(make_array(one->lines, one->line_count));
+		values[COL_SYMBOLIZATION] = CharGetDatum(one->line_count == 0 ? 'p' : 's');
+		values[COL_CONDEMNED] = BoolGetDatum(false);
+	}
+	pfs_content_writer_end(writer);
+}
+
+/* The locations as they are given. */
+static Wanted *
+get_wanted(FunctionCallInfo fcinfo, uint32 count)
+{
+	const int32 *mappings = (const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(ARG_MAPPINGS));
+	const int64 *addresses = (const int64 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(ARG_ADDRESSES));
+	const int32 *line_counts = (const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(ARG_LINE_COUNTS));
+	const int32 *function_ids =
+		(const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(ARG_FUNCTION_IDS));
+	const int32 *lines = (const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(ARG_LINES));
+	Wanted *wanted = palloc_extended(mul_size(count, sizeof(Wanted)), MCXT_ALLOC_HUGE);
+	uint32 line = 0;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		uint32 line_count = (uint32) line_counts[i];
+		uint32 hash;
+
+		hash = hash_combine(hash_bytes_uint32((uint32) mappings[i]),
+							hash_bytes((const unsigned char *) &addresses[i], sizeof(int64)));
+		for (uint32 j = line; j < line + line_count; j++)
+			hash = hash_combine(hash, murmurhash32((uint32) function_ids[j]) ^ (uint32) lines[j]);
+		wanted[i] = (Wanted){ mappings[i],	addresses[i], line_count, function_ids + line,
+							  lines + line, hash,		  0 };
+		line += line_count;
+	}
+	return wanted;
+}
+
+/* Moves the distinct ones to the front, in the order of the input; numbers has for each where it is there. */
+static uint32
+make_distinct(Wanted *wanted, uint32 count, uint32 *numbers)
+{
+	distinct_locations_hash *table = distinct_locations_create(CurrentMemoryContext, count, NULL);
+	uint32 distinct = 0;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		DistinctLocation *entry;
+		bool found;
+
+		/* the table points to places before this one, which stay as they are */
+		wanted[distinct] = wanted[i];
+		entry = distinct_locations_insert(table, &wanted[distinct], &found);
+		if (!found)
+			entry->number = distinct++;
+		numbers[i] = entry->number;
+	}
+	distinct_locations_destroy(table);
+	return distinct;
+}
+
+/*
+ * intern_locations(mappings int4[], addresses int8[], line_counts int4[], function_ids int4[], lines int4[]) -> int4[]
+ */
+PGDLLEXPORT Datum
+profstore_intern_locations(PG_FUNCTION_ARGS)
+{
+	uint32 count = pfs_arrays_check(CALLER, fcinfo, ARG_MAPPINGS, ARG_FUNCTION_IDS);
+	uint32 line_count = pfs_arrays_check(CALLER, fcinfo, ARG_FUNCTION_IDS, ARG_COUNT);
+	ArrayType *result = pfs_array_make(count, INT4OID, sizeof(int32));
+	int32 *ids = (int32 *) ARR_DATA_PTR(result);
+	Wanted *wanted;
+	uint32 *numbers;
+	uint32 distinct;
+
+	pfs_counts_check(CALLER, (const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(ARG_LINE_COUNTS)),
+					 count, line_count);
+	pfs_interning_begin();
+	wanted = get_wanted(fcinfo, count);
+	numbers = palloc_extended(mul_size(count, sizeof(uint32)), MCXT_ALLOC_HUGE);
+	distinct = make_distinct(wanted, count, numbers);
+	if (find_all(wanted, distinct) > 0)
+	{
+		require_named(wanted, distinct, line_count);
+		store_missing(wanted, distinct);
+	}
+	for (uint32 i = 0; i < count; i++)
+		ids[i] = wanted[numbers[i]].id;
+	pfs_interning_end();
+	PG_RETURN_ARRAYTYPE_P(result);
+}

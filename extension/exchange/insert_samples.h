@@ -1,0 +1,26 @@
+/*
+ * insert_samples.h
+ *		Rows into profstore.samples, the way of COPY.
+ */
+#ifndef PFS_INSERT_SAMPLES_H
+#define PFS_INSERT_SAMPLES_H
+
+#include "profstore.h"
+
+#include "datatype/timestamp.h"
+
+typedef struct PfsSampleRow
+{
+	TimestampTz time;
+	int64 stack_id;
+	int64 value;
+	int32 series_id;
+} PfsSampleRow;
+
+/*
+ * Stores the rows as the current user, whose partitions must be there. Raises INSUFFICIENT_PRIVILEGE without the right to insert, and
+ * where row security is in force on the table: a policy would have to see every row.
+ */
+void pfs_samples_insert(const PfsSampleRow *rows, uint32 count);
+
+#endif
