@@ -32,7 +32,7 @@ SELECT profstore.flamechart(:'jobs', '2026-01-01', '2026-01-02', width => '0');
 SELECT profstore.flamechart('memory:inuse_space:bytes:space:bytes', '2026-01-01', '2026-01-02');
 
 -- the fleet has samples each 10 s, several at a time
-CREATE FUNCTION oracle_chart(width interval) RETURNS TABLE (labels jsonb, lane int, level int, start_time timestamptz, end_time timestamptz, label text, samples int8, value numeric)
+CREATE FUNCTION oracle_chart(width interval, selector text DEFAULT 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta') RETURNS TABLE (labels jsonb, lane int, level int, start_time timestamptz, end_time timestamptz, label text, samples int8, value numeric)
 	LANGUAGE plpgsql AS
 $$
 DECLARE
@@ -43,7 +43,7 @@ DECLARE
 BEGIN
 	CREATE TEMP TABLE placed (labels jsonb, lane int, time timestamptz, names text[], value int8) ON COMMIT DROP;
 	FOR s IN SELECT m.labels, a.time, p.names, a.value FROM profstore.samples a
-		JOIN profstore.matching_series('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta') m USING (series_id) JOIN oracle_paths p ON p.id = a.stack_id
+		JOIN profstore.matching_series(selector) m USING (series_id) JOIN oracle_paths p ON p.id = a.stack_id
 		WHERE a.value <> 0 ORDER BY m.labels, a.time, a.stack_id
 	LOOP
 		IF s.labels IS DISTINCT FROM current_labels THEN
@@ -81,3 +81,24 @@ SELECT w.width, (SELECT count(*) FROM oracle_chart(w.width)) AS spans, (SELECT m
 		EXCEPT ALL SELECT * FROM oracle_chart(w.width)) d) AS too_much,
 	(SELECT count(*) FROM profstore.flamechart(:'cpu', '2026-01-01', '2026-01-03', w.width)) AS got
 FROM (VALUES (interval '10 s'), ('1 min')) AS w(width);
+
+-- many at a time, at any time, in memory and beyond it
+SELECT (profstore.intern_series(ARRAY[:'cpu'], ARRAY['{"node": "busy"}']::jsonb[], '{0}'))[1] AS busy \gset
+INSERT INTO profstore.samples SELECT timestamptz '2026-01-01 22:00Z' + abs(hashint4(i)) % 2000 * interval '1 ms', :busy, s.ids[1 + abs(hashint4(i + 7)) % cardinality(s.ids)], 1
+FROM generate_series(1, 600) AS i, (SELECT array_agg(id ORDER BY id) AS ids FROM oracle_paths) AS s;
+SELECT profstore.touch_series(ARRAY[:busy], '2026-01-01 22:00Z', '2026-01-01 22:01Z');
+\set cpu_series :busy
+\set busy :cpu '{node="busy"}'
+SELECT w.width, (SELECT max(lane) + 1 FROM oracle_chart(w.width, :'busy')) > w.lanes AS many_lanes,
+	(SELECT count(*) FROM (SELECT labels, lane, level, start_time, end_time, label, samples, value::numeric FROM profstore.flamechart(:'busy', '2026-01-01', '2026-01-03', w.width)
+		EXCEPT ALL SELECT * FROM oracle_chart(w.width, :'busy')) d) AS too_much,
+	(SELECT count(*) FROM oracle_chart(w.width, :'busy')) - (SELECT count(*) FROM profstore.flamechart(:'busy', '2026-01-01', '2026-01-03', w.width)) AS missing
+FROM (VALUES (interval '3 ms', 3), ('300 ms', 30)) AS w(width, lanes);
+SET work_mem = '1GB';
+CREATE TEMP TABLE in_memory AS SELECT * FROM profstore.flamechart(:'busy', '2026-01-01', '2026-01-03', '10 ms') WITH ORDINALITY;
+SET work_mem = '64kB';
+SELECT count(*) AS differences FROM (SELECT * FROM in_memory EXCEPT ALL SELECT * FROM profstore.flamechart(:'busy', '2026-01-01', '2026-01-03', '10 ms') WITH ORDINALITY) AS d;
+RESET work_mem;
+-- sums that begin together take a lane each, up to a limit
+INSERT INTO profstore.samples SELECT '2026-01-01 23:00Z', :cpu_series, s.ids[1], i FROM generate_series(1, 10001) AS i, (SELECT array_agg(id) AS ids FROM oracle_paths) AS s;
+SELECT count(*) FROM profstore.flamechart(:'busy', '2026-01-01', '2026-01-03', '10 ms');

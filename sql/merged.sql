@@ -55,6 +55,17 @@ SELECT count(*) AS differences FROM whole CROSS JOIN LATERAL (SELECT * FROM prof
 SELECT count(*) AS differences FROM whole CROSS JOIN LATERAL (SELECT * FROM profstore.folded_of(sums, show => 'fn2') EXCEPT ALL SELECT * FROM profstore.folded(:'cpu', :range, show => 'fn2')) AS d;
 SELECT (SELECT count(*) FROM profstore.folded_of(sums)) = (SELECT count(*) FROM profstore.folded(:'cpu', :range)) AS same,
 	(SELECT count(*) FROM profstore.top_of(sums, NULL)) = (SELECT count(*) FROM profstore.top(:'cpu', :range, NULL)) AS same_too FROM whole;
+-- two of them: halves of the time as flamegraph_diff shows them, and the calls in the whole
+CREATE TEMP TABLE half AS SELECT time < '2026-01-02' AS is_first, profstore.merge_stacks(stack_id, value) AS sums FROM profstore.samples
+WHERE series_id IN (SELECT series_id FROM profstore.matching_series(:'cpu')) GROUP BY 1;
+SELECT count(*) AS halves FROM half;
+SELECT count(*) AS differences FROM half AS a JOIN half AS b ON a.is_first AND NOT b.is_first CROSS JOIN LATERAL
+	(SELECT * FROM profstore.flamegraph_diff_of(a.sums, b.sums, 400, hide => 'fn2')
+	 EXCEPT ALL SELECT * FROM profstore.flamegraph_diff(:'cpu', '2026-01-01', '2026-01-02', '2026-01-02', '2026-01-03', absolute => true, max_nodes => 400, hide => 'fn2')) AS d;
+SELECT (SELECT count(*) FROM half AS a JOIN half AS b ON a.is_first AND NOT b.is_first CROSS JOIN LATERAL profstore.flamegraph_diff_of(a.sums, b.sums)) > 10 AS has_rows;
+SELECT count(*) AS differences FROM whole CROSS JOIN LATERAL (SELECT * FROM profstore.callgraph_of(sums, 10, focus => 'fn1') EXCEPT ALL SELECT * FROM profstore.callgraph(:'cpu', :range, 10, focus => 'fn1')) AS d;
+SELECT (SELECT count(*) FROM profstore.callgraph_of(sums)) = (SELECT count(*) FROM profstore.callgraph(:'cpu', :range)) AS same_too FROM whole;
+SELECT level, value, self, label, "valueRight", "selfRight" FROM profstore.flamegraph_diff_of('{0:3}', NULL);
 SELECT level, value, self, label FROM profstore.flamegraph_of(NULL);
 SELECT level, value, self, label FROM profstore.flamegraph_of('{0:3}');
 SELECT * FROM profstore.top_of('{}');

@@ -10,6 +10,7 @@
 #include "query/allocate.h"
 #include "query/flamegraph.h"
 #include "query/hash.h"
+#include "query/merged.h"
 #include "query/selection.h"
 #include "query/srf.h"
 #include "utils/builtins.h"
@@ -65,6 +66,7 @@ typedef struct Building
 } Building;
 
 PG_FUNCTION_INFO_V1(profstore_callgraph);
+PG_FUNCTION_INFO_V1(profstore_callgraph_of);
 PG_FUNCTION_INFO_V1(profstore_callgraph_dot);
 
 /* By falling total, then self, then name. */
@@ -192,6 +194,28 @@ query_graph(FunctionCallInfo fcinfo, const PfsSelection **selection)
 	return pfs_callgraph_build(pfs_frame_tree_query(*selection, &filters, false), max_nodes);
 }
 
+static void
+put_edges(const PfsRows *rows, const PfsCallgraph *graph)
+{
+	for (uint32 i = 0; i < graph->edge_count; i++)
+	{
+		const PfsCallEdge *edge = &graph->edges[i];
+		Datum values[COL_COUNT];
+		bool nulls[COL_COUNT] = { false };
+
+		values[COL_CALLER] = CStringGetTextDatum(graph->functions[edge->caller].name);
+		values[COL_CALLEE] = CStringGetTextDatum(graph->functions[edge->callee].name);
+		values[COL_VALUE] = Int64GetDatum(edge->value);
+		nulls[COL_SHARE] = graph->whole == 0;
+		values[COL_SHARE] =
+			Float8GetDatum(graph->whole == 0 ? 0 : (double) edge->value / (double) graph->whole);
+		values[COL_INDIRECT] = BoolGetDatum(edge->indirect);
+		pfs_rows_put(rows, values, nulls);
+		pfree(DatumGetPointer(values[COL_CALLER]));
+		pfree(DatumGetPointer(values[COL_CALLEE]));
+	}
+}
+
 /*
  * callgraph(selector, from_ts, to_ts, max_nodes, focus, ignore, show, hide, granularity)
  */
@@ -202,23 +226,24 @@ profstore_callgraph(PG_FUNCTION_ARGS)
 	const PfsSelection *selection;
 	PfsCallgraph graph = query_graph(fcinfo, &selection);
 
-	for (uint32 i = 0; i < graph.edge_count; i++)
-	{
-		const PfsCallEdge *edge = &graph.edges[i];
-		Datum values[COL_COUNT];
-		bool nulls[COL_COUNT] = { false };
+	put_edges(&rows, &graph);
+	return (Datum) 0;
+}
 
-		values[COL_CALLER] = CStringGetTextDatum(graph.functions[edge->caller].name);
-		values[COL_CALLEE] = CStringGetTextDatum(graph.functions[edge->callee].name);
-		values[COL_VALUE] = Int64GetDatum(edge->value);
-		nulls[COL_SHARE] = graph.whole == 0;
-		values[COL_SHARE] =
-			Float8GetDatum(graph.whole == 0 ? 0 : (double) edge->value / (double) graph.whole);
-		values[COL_INDIRECT] = BoolGetDatum(edge->indirect);
-		pfs_rows_put(&rows, values, nulls);
-		pfree(DatumGetPointer(values[COL_CALLER]));
-		pfree(DatumGetPointer(values[COL_CALLEE]));
-	}
+/*
+ * callgraph_of(sums, max_nodes, focus, ignore, show, hide, granularity)
+ */
+PGDLLEXPORT Datum
+profstore_callgraph_of(PG_FUNCTION_ARGS)
+{
+	PfsRows rows = pfs_rows_begin(fcinfo);
+	uint32 max_nodes = pfs_max_nodes_get(fcinfo, 1);
+	PfsFilters filters = pfs_frame_filters_get(fcinfo, 2);
+	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
+	PfsCallgraph graph =
+		pfs_callgraph_build(pfs_frame_tree_build(&sums, &filters, false, NULL), max_nodes);
+
+	put_edges(&rows, &graph);
 	return (Datum) 0;
 }
 

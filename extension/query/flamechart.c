@@ -4,13 +4,19 @@
  *
  * Samples of one series that overlap come from several processors or threads: each lane holds those that follow one
  * another. Frames that neighbouring samples of a lane have in common, from the root on, are one span.
+ *
+ * Samples are sorted on their way in and spans on their way out, each within half of work_mem and on disk beyond it. Held in
+ * memory are the distinct stacks with their frames, and the spans that are open.
  */
 #include "profstore.h"
 
 #include "miscadmin.h"
 #include "query/allocate.h"
 #include "query/buckets.h"
+#include "query/chart_lanes.h"
+#include "query/row_sorter.h"
 #include "query/sample_scan.h"
+#include "query/series_table.h"
 #include "query/srf.h"
 #include "query/stack_sums.h"
 #include "query/symbols.h"
@@ -42,20 +48,31 @@ enum
 /* Of samples whose period is no time. */
 #define DEFAULT_WIDTH_US (10 * 1000)
 
-typedef struct Sample
+/* Columns of samples while they are sorted. */
+enum
 {
-	TimestampTz time;
-	int64 stack_id;
-	int64 value;
-	int32 series; /* PfsSeries.index */
-} Sample;
+	SAMPLE_SERIES, /* PfsSeries.index */
+	SAMPLE_TIME,
+	SAMPLE_STACK,
+	SAMPLE_KEYS,
+	SAMPLE_VALUE = SAMPLE_KEYS,
+	SAMPLE_COLUMNS
+};
 
-typedef struct Samples
+/* Columns of spans while they are sorted. */
+enum
 {
-	Size count;
-	Size capacity;
-	Sample *samples; /* by series, time and stack */
-} Samples;
+	SPAN_SERIES,
+	SPAN_LANE,
+	SPAN_START,
+	SPAN_LEVEL,
+	SPAN_KEYS,
+	SPAN_END = SPAN_KEYS,
+	SPAN_SYMBOL,
+	SPAN_SAMPLES,
+	SPAN_VALUE,
+	SPAN_COLUMNS
+};
 
 /* The frames that a stack shows; none where the filters drop it. */
 typedef struct Stack
@@ -74,12 +91,8 @@ typedef struct Stacks
 
 typedef struct Span
 {
-	int32 series;
-	int32 lane;
-	int32 level;
 	uint32 symbol;
 	TimestampTz start;
-	TimestampTz end;
 	int64 samples;
 	int64 value;
 } Span;
@@ -96,33 +109,19 @@ typedef struct Chart
 {
 	int32 series;
 	int64 width_us;
+	PfsLanes *choice;
 	int32 lane_count;
-	int32 lane_capacity;
+	int32 lane_capacity; /* lanes that have memory for open spans, of this series or another */
 	Lane *lanes;
-	Size span_count;
-	Size span_capacity;
-	Span *spans; /* of all series so far */
+	PfsRowSorter *spans; /* of all series so far */
 } Chart;
 
 PG_FUNCTION_INFO_V1(profstore_flamechart);
 
-static int
-compare_samples(const void *a, const void *b)
+/* Gives all samples to the sorter, and every stack to the set. */
+static void
+read_samples(const PfsSelection *selection, PfsRowSorter *samples, pfs_series_table_hash *stacks)
 {
-	const Sample *left = a;
-	const Sample *right = b;
-
-	if (left->series != right->series)
-		return left->series - right->series;
-	if (left->time != right->time)
-		return left->time < right->time ? -1 : 1;
-	return (left->stack_id > right->stack_id) - (left->stack_id < right->stack_id);
-}
-
-static Samples
-read_samples(const PfsSelection *selection)
-{
-	Samples list = { 0, 1024, PFS_ARRAY(Sample, 1024) };
 	PfsSampleScan *scan = pfs_sample_scan_begin(selection, PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES |
 															   PFS_SAMPLE_STACK | PFS_SAMPLE_VALUE);
 	const PfsSeries *series = NULL;
@@ -130,24 +129,25 @@ read_samples(const PfsSelection *selection)
 
 	while (pfs_sample_scan_next(scan, &block))
 	{
-		if (list.count + block.row_count > list.capacity)
-		{
-			list.capacity = Max(list.capacity * 2, list.count + block.row_count);
-			list.samples = repalloc_huge(list.samples, list.capacity * sizeof(Sample));
-		}
 		for (uint32 row = 0; row < block.row_count; row++)
 		{
+			int64 values[SAMPLE_COLUMNS];
+			bool found;
+
 			if (block.values[row] == 0)
 				continue;
 			if (series == NULL || series->id != block.series[row])
 				series = pfs_selection_series(selection, block.series[row]);
-			list.samples[list.count++] =
-				(Sample){ block.times[row], block.stacks[row], block.values[row], series->index };
+			values[SAMPLE_SERIES] = series->index;
+			values[SAMPLE_TIME] = block.times[row];
+			values[SAMPLE_STACK] = block.stacks[row];
+			values[SAMPLE_VALUE] = block.values[row];
+			pfs_row_sorter_put(samples, values);
+			pfs_series_table_get(stacks, 0, block.stacks[row], &found);
 		}
 	}
 	pfs_sample_scan_end(scan);
-	qsort(list.samples, list.count, sizeof(Sample), compare_samples);
-	return list;
+	pfs_row_sorter_sort(samples);
 }
 
 static int
@@ -159,24 +159,18 @@ compare_sums(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* The distinct stacks, by id. */
+/* The stacks of the set, by id. */
 static PfsStackSums
-list_stacks(const Samples *list)
+list_stacks(pfs_series_table_hash *stacks)
 {
-	PfsStackSums sums = { 0, PFS_ARRAY(PfsStackSum, list->count) };
-	Size distinct = 0;
+	PfsStackSums sums = { 0, PFS_ARRAY(PfsStackSum, stacks->members) };
+	pfs_series_table_iterator iterator;
+	PfsSeriesEntry *entry;
 
-	for (Size i = 0; i < list->count; i++)
-		sums.sums[i] = (PfsStackSum){ list->samples[i].stack_id, { 0, 0 } };
-	qsort(sums.sums, list->count, sizeof(PfsStackSum), compare_sums);
-	for (Size i = 0; i < list->count; i++)
-	{
-		if (distinct == 0 || sums.sums[distinct - 1].stack_id != sums.sums[i].stack_id)
-			sums.sums[distinct++] = sums.sums[i];
-	}
-	if (distinct > PG_UINT32_MAX)
-		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("too many stacks")));
-	sums.count = (uint32) distinct;
+	pfs_series_table_start_iterate(stacks, &iterator);
+	while ((entry = pfs_series_table_iterate(stacks, &iterator)) != NULL)
+		sums.sums[sums.count++] = (PfsStackSum){ entry->key.id, { 0, 0 } };
+	qsort(sums.sums, sums.count, sizeof(PfsStackSum), compare_sums);
 	return sums;
 }
 
@@ -210,10 +204,10 @@ resolve_stack(Stack *stack, const PfsTouched *touched, uint32 leaf, PfsSymbols *
 }
 
 static Stacks
-resolve_stacks(const Samples *list, const PfsFilters *filters)
+resolve_stacks(pfs_series_table_hash *set, const PfsFilters *filters)
 {
 	bool folding = filters->granularity == PFS_BY_FILE || filters->granularity == PFS_BY_BINARY;
-	PfsStackSums sums = list_stacks(list);
+	PfsStackSums sums = list_stacks(set);
 	Stacks stacks = { 0, PFS_ARRAY0(Stack, sums.count), NULL };
 	PfsTouched touched;
 	uint32 next = 0;
@@ -261,92 +255,95 @@ find_stack(const Stacks *stacks, int64 id)
 
 /* Closes the spans of a lane from a level on. */
 static void
-close_spans(Chart *chart, Lane *lane, uint32 level, TimestampTz end)
+close_spans(Chart *chart, int32 number, uint32 level, TimestampTz end)
 {
+	Lane *lane = &chart->lanes[number];
+
 	for (uint32 i = level; i < lane->depth; i++)
 	{
-		if (chart->span_count == chart->span_capacity)
-		{
-			chart->span_capacity *= 2;
-			chart->spans = repalloc_huge(chart->spans, chart->span_capacity * sizeof(Span));
-		}
-		lane->open[i].end = end;
-		chart->spans[chart->span_count++] = lane->open[i];
+		const Span *span = &lane->open[i];
+		int64 values[SPAN_COLUMNS];
+
+		values[SPAN_SERIES] = chart->series;
+		values[SPAN_LANE] = number;
+		values[SPAN_START] = span->start;
+		values[SPAN_LEVEL] = i;
+		values[SPAN_END] = end;
+		values[SPAN_SYMBOL] = span->symbol;
+		values[SPAN_SAMPLES] = span->samples;
+		values[SPAN_VALUE] = span->value;
+		pfs_row_sorter_put(chart->spans, values);
 	}
 	lane->depth = Min(lane->depth, level);
 }
 
-/*
- * The lane of a sample: the one that it continues best, else the first that is free, else a new one.
- */
+/* The lane of that number, which is one of the series' or the next one. */
 static Lane *
-choose_lane(Chart *chart, TimestampTz time)
+get_lane(Chart *chart, int32 number, TimestampTz time)
 {
-	int64 width = chart->width_us;
-	Lane *free_lane = NULL;
-	Lane *best = NULL;
-	int64 least = 0;
+	Lane *lane;
 
-	for (int32 i = 0; i < chart->lane_count; i++)
+	if (number == chart->lane_capacity)
 	{
-		Lane *lane = &chart->lanes[i];
-		int64 passed = time - lane->last;
-		int64 distance = passed < width ? width - passed : passed - width;
+		int32 capacity = Max(8, chart->lane_capacity * 2);
+		Lane *lanes = PFS_ARRAY0(Lane, capacity);
 
-		if (passed < width / 2)
-			continue;
-		if (passed > width + width / 2)
-			free_lane = free_lane ? free_lane : lane;
-		else if (best == NULL || distance < least)
+		if (chart->lanes != NULL)
 		{
-			best = lane;
-			least = distance;
+			memcpy(lanes, chart->lanes, (Size) chart->lane_capacity * sizeof(Lane));
+			pfree(chart->lanes);
 		}
+		chart->lanes = lanes;
+		chart->lane_capacity = capacity;
 	}
-	if (best != NULL || free_lane != NULL)
-		return best != NULL ? best : free_lane;
-	if (chart->lane_count == chart->lane_capacity)
+	lane = &chart->lanes[number];
+	if (number == chart->lane_count)
 	{
-		chart->lane_capacity *= 2;
-		chart->lanes = repalloc_huge(chart->lanes, (Size) chart->lane_capacity * sizeof(Lane));
+		chart->lane_count++;
+		lane->last = time;
+		lane->depth = 0;
 	}
-	best = &chart->lanes[chart->lane_count++];
-	*best = (Lane){ .last = time, .capacity = 16, .open = palloc(16 * sizeof(Span)) };
-	return best;
+	return lane;
 }
 
 static void
-add_sample(Chart *chart, const Sample *sample, const Stack *stack)
+reserve_spans(Lane *lane, uint32 count)
 {
-	Lane *lane = choose_lane(chart, sample->time);
+	if (count <= lane->capacity)
+		return;
+	lane->capacity = count;
+	if (lane->open == NULL)
+		lane->open = PFS_ARRAY(Span, count);
+	else
+		lane->open = repalloc_huge(lane->open, (Size) count * sizeof(Span));
+}
+
+static void
+add_sample(Chart *chart, const int64 *sample, const Stack *stack)
+{
+	TimestampTz time = sample[SAMPLE_TIME];
+	int32 number = pfs_lanes_choose(chart->choice, time);
+	Lane *lane = get_lane(chart, number, time);
 	uint32 common = 0;
 
-	if (sample->time - lane->last > chart->width_us + chart->width_us / 2)
-		close_spans(chart, lane, 0, lane->last + chart->width_us);
+	if (time - lane->last > chart->width_us + chart->width_us / 2)
+		close_spans(chart, number, 0, lane->last + chart->width_us);
 	while (common < lane->depth && common < stack->count &&
 		   lane->open[common].symbol == stack->symbols[common])
 		common++;
-	close_spans(chart, lane, common, sample->time);
-	if (stack->count > lane->capacity)
-	{
-		lane->capacity = stack->count;
-		lane->open = repalloc_huge(lane->open, (Size) lane->capacity * sizeof(Span));
-	}
+	close_spans(chart, number, common, time);
+	reserve_spans(lane, stack->count);
 	for (uint32 i = 0; i < stack->count; i++)
 	{
 		Span *span = &lane->open[i];
 
 		if (i >= common)
-			*span = (Span){ .series = chart->series,
-							.lane = (int32) (lane - chart->lanes),
-							.level = (int32) i,
-							.symbol = stack->symbols[i],
-							.start = sample->time };
+			*span = (Span){ .symbol = stack->symbols[i], .start = time };
 		span->samples++;
-		span->value = pfs_add_values(span->value, sample->value);
+		span->value = pfs_add_values(span->value, sample[SAMPLE_VALUE]);
 	}
 	lane->depth = stack->count;
-	lane->last = sample->time;
+	lane->last = time;
 }
 
 /* How long a sample of a series lasts, unless an argument says so: its period where that is a time. */
@@ -369,47 +366,40 @@ default_width(const PfsSelection *selection, int32 series)
 	return DEFAULT_WIDTH_US;
 }
 
-static int
-compare_spans(const void *a, const void *b)
+/* What is open when the samples of a series end. */
+static void
+end_series(Chart *chart)
 {
-	const Span *left = a;
-	const Span *right = b;
-
-	if (left->series != right->series)
-		return left->series - right->series;
-	if (left->lane != right->lane)
-		return left->lane - right->lane;
-	if (left->start != right->start)
-		return left->start < right->start ? -1 : 1;
-	return left->level - right->level;
+	for (int32 lane = 0; lane < chart->lane_count; lane++)
+		close_spans(chart, lane, 0, chart->lanes[lane].last + chart->width_us);
+	chart->lane_count = 0;
 }
 
-static Chart
-make_chart(const PfsSelection *selection, int64 width_us, const Samples *list, const Stacks *stacks)
+/* The spans of all samples, sorted. */
+static PfsRowSorter *
+make_spans(const PfsSelection *selection, int64 width_us, PfsRowSorter *samples,
+		   const Stacks *stacks)
 {
-	Chart chart = { .lane_capacity = 8, .span_capacity = 1024 };
-	Size i = 0;
+	Chart chart = { .series = -1 };
+	int64 sample[SAMPLE_COLUMNS];
 
-	chart.lanes = PFS_ARRAY(Lane, chart.lane_capacity);
-	chart.spans = PFS_ARRAY(Span, chart.span_capacity);
-	while (i < list->count)
+	chart.choice = pfs_lanes_create();
+	chart.spans = pfs_row_sorter_begin(SPAN_COLUMNS, SPAN_KEYS, work_mem / 2);
+	while (pfs_row_sorter_next(samples, sample))
 	{
-		chart.series = list->samples[i].series;
-		chart.width_us = width_us > 0 ? width_us : default_width(selection, chart.series);
-		chart.lane_count = 0;
-		for (; i < list->count && list->samples[i].series == chart.series; i++)
+		CHECK_FOR_INTERRUPTS();
+		if (chart.series != sample[SAMPLE_SERIES])
 		{
-			CHECK_FOR_INTERRUPTS();
-			add_sample(&chart, &list->samples[i], find_stack(stacks, list->samples[i].stack_id));
+			end_series(&chart);
+			chart.series = (int32) sample[SAMPLE_SERIES];
+			chart.width_us = width_us > 0 ? width_us : default_width(selection, chart.series);
+			pfs_lanes_reset(chart.choice, chart.width_us);
 		}
-		for (int32 lane = 0; lane < chart.lane_count; lane++)
-		{
-			close_spans(&chart, &chart.lanes[lane], 0, chart.lanes[lane].last + chart.width_us);
-			pfree(chart.lanes[lane].open);
-		}
+		add_sample(&chart, sample, find_stack(stacks, sample[SAMPLE_STACK]));
 	}
-	qsort(chart.spans, chart.span_count, sizeof(Span), compare_spans);
-	return chart;
+	end_series(&chart);
+	pfs_row_sorter_sort(chart.spans);
+	return chart.spans;
 }
 
 /* The first of the series of an index; ids ascend. */
@@ -424,27 +414,29 @@ series_of(const PfsSelection *selection, int32 index)
 }
 
 static void
-put_spans(const PfsRows *rows, const PfsSelection *selection, const Chart *chart,
+put_spans(const PfsRows *rows, const PfsSelection *selection, PfsRowSorter *spans,
 		  const PfsSymbols *symbols)
 {
 	static const bool nulls[COL_COUNT] = { false };
 	const PfsSeries *series = NULL;
+	int64 span[SPAN_COLUMNS];
 
-	for (Size i = 0; i < chart->span_count; i++)
+	while (pfs_row_sorter_next(spans, span))
 	{
-		const Span *span = &chart->spans[i];
 		Datum values[COL_COUNT];
 
-		if (series == NULL || series->index != span->series)
-			series = series_of(selection, span->series);
+		CHECK_FOR_INTERRUPTS();
+		if (series == NULL || series->index != span[SPAN_SERIES])
+			series = series_of(selection, (int32) span[SPAN_SERIES]);
 		values[COL_SERIES_ID] = Int32GetDatum((int32) series->id);
-		values[COL_LANE] = Int32GetDatum(span->lane);
-		values[COL_LEVEL] = Int32GetDatum(span->level);
-		values[COL_START] = TimestampTzGetDatum(span->start);
-		values[COL_END] = TimestampTzGetDatum(span->end);
-		values[COL_LABEL] = CStringGetTextDatum(pfs_symbol_name(symbols, span->symbol));
-		values[COL_SAMPLES] = Int64GetDatum(span->samples);
-		values[COL_VALUE] = Int64GetDatum(span->value);
+		values[COL_LANE] = Int32GetDatum((int32) span[SPAN_LANE]);
+		values[COL_LEVEL] = Int32GetDatum((int32) span[SPAN_LEVEL]);
+		values[COL_START] = TimestampTzGetDatum(span[SPAN_START]);
+		values[COL_END] = TimestampTzGetDatum(span[SPAN_END]);
+		values[COL_LABEL] =
+			CStringGetTextDatum(pfs_symbol_name(symbols, (uint32) span[SPAN_SYMBOL]));
+		values[COL_SAMPLES] = Int64GetDatum(span[SPAN_SAMPLES]);
+		values[COL_VALUE] = Int64GetDatum(span[SPAN_VALUE]);
 		values[COL_LABELS] = JsonbPGetDatum(series->labels);
 		pfs_rows_put(rows, values, nulls);
 		pfree(DatumGetPointer(values[COL_LABEL]));
@@ -462,9 +454,10 @@ profstore_flamechart(PG_FUNCTION_ARGS)
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
 	int64 width_us =
 		PG_ARGISNULL(ARG_WIDTH) ? 0 : pfs_step_us(PG_GETARG_INTERVAL_P(ARG_WIDTH), "width");
-	Samples list;
+	pfs_series_table_hash *stack_set;
+	PfsRowSorter *samples;
+	PfsRowSorter *spans;
 	Stacks stacks;
-	Chart chart;
 
 	if (!selection->delta)
 		ereport(ERROR,
@@ -475,9 +468,14 @@ profstore_flamechart(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("a flame chart needs samples, of which a part of the range has just sums"),
 				 errhint("Begin the range where profstore.samples begins.")));
-	list = read_samples(selection);
-	stacks = resolve_stacks(&list, &filters);
-	chart = make_chart(selection, width_us, &list, &stacks);
-	put_spans(&rows, selection, &chart, stacks.symbols);
+	samples = pfs_row_sorter_begin(SAMPLE_COLUMNS, SAMPLE_KEYS, work_mem / 2);
+	stack_set = pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
+	read_samples(selection, samples, stack_set);
+	stacks = resolve_stacks(stack_set, &filters);
+	pfs_series_table_destroy(stack_set);
+	spans = make_spans(selection, width_us, samples, &stacks);
+	pfs_row_sorter_end(samples);
+	put_spans(&rows, selection, spans, stacks.symbols);
+	pfs_row_sorter_end(spans);
 	return (Datum) 0;
 }

@@ -36,6 +36,7 @@ enum
 
 PG_FUNCTION_INFO_V1(profstore_flamegraph);
 PG_FUNCTION_INFO_V1(profstore_flamegraph_diff);
+PG_FUNCTION_INFO_V1(profstore_flamegraph_diff_of);
 PG_FUNCTION_INFO_V1(profstore_flamegraph_of);
 
 uint32
@@ -193,6 +194,23 @@ put_padded(const PfsRows *rows, PfsFrameTree *tree, uint32 max_nodes)
 	}
 }
 
+/* Values as they are, or with a padding that makes the totals equal. */
+static void
+put_diff(const PfsRows *rows, PfsFrameTree *tree, uint32 max_nodes, bool padded)
+{
+	PfsSides total = tree->nodes[0].total;
+	PfsFlameRows flame;
+
+	if (padded && total.value != total.base)
+	{
+		put_padded(rows, tree, max_nodes);
+		return;
+	}
+	flame = pfs_flame_rows(tree, max_nodes);
+	for (uint32 i = 0; i < flame.count; i++)
+		put_row(rows, (int32) i, &flame.rows[i], true);
+}
+
 /*
  * flamegraph_diff(selector, base_from, base_to, from_ts, to_ts, base_selector, absolute, max_nodes, focus, ignore, show,
  * hide)
@@ -204,16 +222,24 @@ profstore_flamegraph_diff(PG_FUNCTION_ARGS)
 	uint32 max_nodes = pfs_max_nodes_get(fcinfo, PFS_COMPARISON_ARG_LIMIT);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, PFS_COMPARISON_ARG_FILTERS);
 	PfsFrameTree *tree = pfs_comparison_query(fcinfo, &filters).tree;
-	PfsSides total = tree->nodes[0].total;
 
-	if (pfs_comparison_is_absolute(fcinfo) && total.value != total.base)
-		put_padded(&rows, tree, max_nodes);
-	else
-	{
-		PfsFlameRows flame = pfs_flame_rows(tree, max_nodes);
+	put_diff(&rows, tree, max_nodes, pfs_comparison_is_absolute(fcinfo));
+	return (Datum) 0;
+}
 
-		for (uint32 i = 0; i < flame.count; i++)
-			put_row(&rows, (int32) i, &flame.rows[i], true);
-	}
+/*
+ * flamegraph_diff_of(before, after, max_nodes, focus, ignore, show, hide, granularity)
+ */
+PGDLLEXPORT Datum
+profstore_flamegraph_diff_of(PG_FUNCTION_ARGS)
+{
+	PfsRows rows = pfs_rows_begin(fcinfo);
+	uint32 max_nodes = pfs_max_nodes_get(fcinfo, 2);
+	PfsFilters filters = pfs_frame_filters_get(fcinfo, 3);
+	PfsStackSums before = pfs_merged_get(fcinfo, 0);
+	PfsStackSums after = pfs_merged_get(fcinfo, 1);
+	PfsStackSums sums = pfs_stack_sums_join(&after, &before);
+
+	put_diff(&rows, pfs_frame_tree_build(&sums, &filters, false, NULL), max_nodes, true);
 	return (Datum) 0;
 }

@@ -60,7 +60,9 @@ BEGIN
 		('merge_stacks(int8, int8)', E'SELECT profstore.merge_stacks(stack_id, value)\nFROM profstore.samples\nWHERE time >= now() - interval ''1 minute'''),
 		('merge_stacks(profstore.stack_sums)', E'SELECT profstore.merge_stacks(s) FROM unnest(\n  ''{"{0:1}","{0:2}"}''::profstore.stack_sums[]) s'),
 		('flamegraph_of', E'SELECT * FROM profstore.flamegraph_of(\n  (SELECT profstore.merge_stacks(stack_id, value)\n   FROM profstore.samples WHERE series_id = 7))\nORDER BY ord'),
+		('flamegraph_diff_of', E'SELECT * FROM profstore.flamegraph_diff_of(\n  (SELECT profstore.merge_stacks(stack_id, value)\n   FROM profstore.samples WHERE series_id = 7),\n  (SELECT profstore.merge_stacks(stack_id, value)\n   FROM profstore.samples WHERE series_id = 8))\nORDER BY ord'),
 		('top_of', E'SELECT * FROM profstore.top_of(\n  (SELECT profstore.merge_stacks(stack_id, value)\n   FROM profstore.samples WHERE series_id = 7))'),
+		('callgraph_of', E'SELECT * FROM profstore.callgraph_of(\n  (SELECT profstore.merge_stacks(stack_id, value)\n   FROM profstore.samples WHERE series_id = 7))'),
 		('folded_of', E'SELECT * FROM profstore.folded_of(\n  (SELECT profstore.merge_stacks(stack_id, value)\n   FROM profstore.samples WHERE series_id = 7))'),
 		('stacks_in', $$SELECT * FROM profstore.stacks_in('{0:12}')$$),
 		-- exchange

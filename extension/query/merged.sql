@@ -40,7 +40,7 @@ CREATE AGGREGATE profstore.merge_stacks(stack_id int8, value int8) (
 	SFUNC = profstore.merge_stacks_add, STYPE = internal, SSPACE = 1000000, FINALFUNC = profstore.merge_stacks_final,
 	COMBINEFUNC = profstore.merge_stacks_combine, SERIALFUNC = profstore.merge_stacks_serialize,
 	DESERIALFUNC = profstore.merge_stacks_deserialize, PARALLEL = SAFE);
-COMMENT ON AGGREGATE profstore.merge_stacks(int8, int8) IS 'the sum of each stack, over rows of any relation with stack ids; flamegraph_of, top_of and folded_of show it';
+COMMENT ON AGGREGATE profstore.merge_stacks(int8, int8) IS 'the sum of each stack, over rows of any relation with stack ids; flamegraph_of, flamegraph_diff_of, top_of, folded_of and callgraph_of show it';
 
 CREATE AGGREGATE profstore.merge_stacks(sums profstore.stack_sums) (
 	SFUNC = profstore.merge_stacks_add_sums, STYPE = internal, SSPACE = 1000000, FINALFUNC = profstore.merge_stacks_final,
@@ -68,6 +68,23 @@ CREATE FUNCTION profstore.top_of(sums profstore.stack_sums, max_rows int4 DEFAUL
 	LANGUAGE c STABLE PARALLEL SAFE COST 10000 ROWS 100
 	AS 'MODULE_PATHNAME', 'profstore_top_of';
 COMMENT ON FUNCTION profstore.top_of(profstore.stack_sums, int4, text, text, text, text, text) IS 'a merged profile as top() shows it';
+
+CREATE FUNCTION profstore.flamegraph_diff_of(before profstore.stack_sums, after profstore.stack_sums, max_nodes int4 DEFAULT 8192,
+								   focus text DEFAULT NULL, ignore text DEFAULT NULL, show text DEFAULT NULL,
+								   hide text DEFAULT NULL, granularity text DEFAULT 'function')
+	RETURNS TABLE (ord int4, level int4, value int8, self int8, label text, truncated bool, file text, line int4,
+			   "binary" text, "valueRight" int8, "selfRight" int8)
+	LANGUAGE c STABLE PARALLEL SAFE COST 20000 ROWS 8192
+	AS 'MODULE_PATHNAME', 'profstore_flamegraph_diff_of';
+COMMENT ON FUNCTION profstore.flamegraph_diff_of(profstore.stack_sums, profstore.stack_sums, int4, text, text, text, text, text) IS 'two merged profiles as flamegraph_diff(absolute => true) shows selections (ORDER BY ord): value and self are those before, "valueRight" and "selfRight" those after';
+
+CREATE FUNCTION profstore.callgraph_of(sums profstore.stack_sums, max_nodes int4 DEFAULT NULL, focus text DEFAULT NULL,
+							 ignore text DEFAULT NULL, show text DEFAULT NULL, hide text DEFAULT NULL,
+							 granularity text DEFAULT 'function')
+	RETURNS TABLE (caller text, callee text, value int8, share float8, indirect bool)
+	LANGUAGE c STABLE PARALLEL SAFE COST 10000 ROWS 1000
+	AS 'MODULE_PATHNAME', 'profstore_callgraph_of';
+COMMENT ON FUNCTION profstore.callgraph_of(profstore.stack_sums, int4, text, text, text, text, text) IS 'a merged profile as callgraph() shows it';
 
 CREATE FUNCTION profstore.folded_of(sums profstore.stack_sums, focus text DEFAULT NULL, ignore text DEFAULT NULL, show text DEFAULT NULL,
 						  hide text DEFAULT NULL, granularity text DEFAULT 'function')

@@ -307,9 +307,8 @@ scale_sums(PfsStackSums *sums, int64 numerator, int64 denominator)
 		sums->sums[i].sides.value = scale_value(sums->sums[i].sides.value, numerator, denominator);
 }
 
-/* Merges two sorted lists. */
-static PfsStackSums
-merge_sides(const PfsStackSums *values, const PfsStackSums *bases)
+PfsStackSums
+pfs_stack_sums_join(const PfsStackSums *values, const PfsStackSums *bases)
 {
 	PfsStackSums merged = { 0, PFS_ARRAY(PfsStackSum, (Size) values->count + bases->count) };
 	uint32 i = 0;
@@ -361,7 +360,7 @@ pfs_stack_sums_compare(const PfsSelection *selection, const PfsSelection *base, 
 		scale_sums(&values, longer, value_length);
 		scale_sums(&bases, longer, base_length);
 	}
-	merged = merge_sides(&values, &bases);
+	merged = pfs_stack_sums_join(&values, &bases);
 	pfree(values.sums);
 	pfree(bases.sums);
 	return merged;

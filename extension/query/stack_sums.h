@@ -45,6 +45,9 @@ PfsStackSums pfs_stack_sums(const PfsSelection *selection);
 PfsStackSums pfs_stack_sums_compare(const PfsSelection *selection, const PfsSelection *base,
 									bool by_rate);
 
+/* Both in one list: the values of the first are the values, those of the second the bases. */
+PfsStackSums pfs_stack_sums_join(const PfsStackSums *values, const PfsStackSums *bases);
+
 /* a + b, or NUMERIC_VALUE_OUT_OF_RANGE. */
 int64 pfs_add_values(int64 a, int64 b);
 pg_noreturn void pfs_values_out_of_range(void);
