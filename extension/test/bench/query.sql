@@ -40,8 +40,8 @@ SELECT format('CALL pg_temp.measure(%s, %L, %s)', n, query, runs) FROM bench_que
 -- sums by stack alone in SQL, over a heap table of the first hour
 CREATE TEMP TABLE heap AS SELECT * FROM profstore.samples WHERE time < '2026-01-01 01:00Z';
 ANALYZE heap;
-INSERT INTO bench_queries (what) VALUES ('sums by stack in SQL on heap, one hour');
-CALL pg_temp.measure((SELECT max(n) FROM bench_queries), 'SELECT count(*) FROM (SELECT stack_id, sum(value) FROM heap GROUP BY stack_id) AS sums', 2);
+INSERT INTO bench_queries (what) VALUES ('sums by stack in SQL on heap, one hour') RETURNING n \gset
+CALL pg_temp.measure(:n, 'SELECT count(*) FROM (SELECT stack_id, sum(value) FROM heap GROUP BY stack_id) AS sums', 2);
 
 \echo 'Milliseconds in one process: warm, least of several runs; cold, elapsed:'
 SELECT what, round(cpu_ms::numeric, 1) AS cpu, round(elapsed_ms::numeric, 1) AS elapsed, round(cold_ms, 1) AS cold, to_reach
