@@ -274,13 +274,35 @@ pfs_holds_asm_frame(const struct pfs_walk *walk, __u32 number)
 #endif
 }
 
+/*
+ * Where a frame record is on arm64 does not tell how large its frame is, so that after a step by frame pointer the caller's stack
+ * pointer is only a lower bound. Its frame pointer leads to its own record, and the rule says how far that is from the CFA.
+ */
+static __always_inline int
+pfs_lost_sp(const struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
+{
+#ifdef PFS_ARM64
+	return walk->at.by_fp && rule->cfa_register == PFS_REGISTER_SP;
+#else
+	(void) walk;
+	(void) rule;
+	return 0;
+#endif
+}
+
 static __always_inline int
 pfs_rule_cfa(const struct pfs_walk *walk, const struct pfs_unwind_rule *rule, __u64 *cfa)
 {
 	__u64 limit = PFS_MAX_FRAME_BYTES;
 	__u64 base;
 
-	if (pfs_holds_asm_frame(walk, rule->cfa_register))
+	if (pfs_lost_sp(walk, rule))
+	{
+		if (rule->fp != PFS_FP_AT_CFA)
+			return PFS_WALK_NO_RULE;
+		base = walk->at.fp - (__u64) (rule->fp_offset * PFS_UNWIND_UNIT + (__s64) rule->cfa_offset);
+	}
+	else if (pfs_holds_asm_frame(walk, rule->cfa_register))
 	{
 		base = walk->at.registers[rule->cfa_register & 15];
 		limit = PFS_MAX_ASM_FRAME_BYTES;

@@ -4,8 +4,8 @@
  *
  *		record FILE
  *
- * Three moments: deep in calls through the C library; a leaf function that a signal interrupted, whose return address is
- * in the link register alone; the handler of that signal.
+ * Four moments: deep in calls through the C library; below a function without CFI that keeps a frame record at the low end of its
+ * frame; a leaf function that a signal interrupted, whose return address is in the link register alone; the handler of that signal.
  */
 #include <execinfo.h>
 #include <fcntl.h>
@@ -39,6 +39,22 @@ __asm__(".text\n"
 		"svc #0\n"
 		".balign 64\n");
 extern void trampoline(void);
+
+/* Calls its argument. No CFI; its frame is larger than its record. */
+__asm__(".text\n"
+		".balign 16\n"
+		"generated:\n"
+		"stp x29, x30, [sp, #-96]!\n"
+		"mov x29, sp\n"
+		"adrp x9, generated_record\n"
+		"str x29, [x9, :lo12:generated_record]\n"
+		"blr x0\n"
+		"ldp x29, x30, [sp], #96\n"
+		"ret\n"
+		".balign 64\n");
+extern void generated(void (*called)(void));
+uint64_t *volatile generated_record;
+static Recording above_generated;
 
 /* The executable mappings, and the end of the one that holds the stack. */
 static void
@@ -170,6 +186,39 @@ recurse(int depth)
 	return space[0];
 }
 
+/* libgcc's unwinder ends in the code without CFI: what is above it, it saw before. */
+__attribute__((noinline)) static void
+below_generated(void)
+{
+	memset(&recording, 0, sizeof(recording));
+	take_backtrace(0);
+	__asm__ volatile("mov %0, sp\n"
+					 "adr %1, .\n"
+					 "mov %2, x29\n"
+					 "mov %3, x30\n"
+					 : "=&r"(recording.registers[SP]), "=&r"(recording.registers[PC]),
+					   "=&r"(recording.registers[29]), "=&r"(recording.registers[30]));
+	recording.frame_count = 2; /* this function, and the code that called it */
+	recording.frames[1] = (uint64_t) __builtin_return_address(0);
+	recording.frames[recording.frame_count++] = generated_record[1];
+	for (uint64_t i = 1; i < above_generated.frame_count; i++)
+		recording.frames[recording.frame_count++] = above_generated.frames[i];
+	write_recording("generated", 0);
+}
+
+__attribute__((noinline)) static int
+call_generated(int depth)
+{
+	volatile char space[208];
+
+	space[0] = (char) depth;
+	memset(&recording, 0, sizeof(recording));
+	take_backtrace(0);
+	above_generated = recording;
+	generated(below_generated);
+	return space[0];
+}
+
 static int
 compare(const void *left, const void *right)
 {
@@ -206,8 +255,9 @@ main(int argc, char **argv)
 	if (argc != 2 || (output = open(argv[1], O_WRONLY | O_CREAT | O_TRUNC, 0644)) < 0)
 		return 2;
 	qsort(letters, sizeof(letters) - 1, 1, compare);
+	value = (uint64_t) call_generated(argc);
 	handle_with_trampoline(SIGALRM);
 	setitimer(ITIMER_REAL, &soon, NULL);
-	value = large_frame((uint64_t) argc);
+	value += large_frame((uint64_t) argc);
 	return value == 0;
 }
