@@ -3,7 +3,7 @@
  *		From all FDEs of a file to one sorted table.
  *
  * 1. Collect the FDEs of .eh_frame and .debug_frame, and the functions of Go's table, and sort them by start address. Where
- *    several speak of the same code .eh_frame goes first, then Go's table.
+ *    several speak of the same code .eh_frame goes first, then Go's table. And .init and .fini, of which none speaks.
  * 2. Run each and append its rows. One that starts in code which is covered already is dropped.
  * 3. Between two FDEs that do not touch, a row PFS_UNWIND_INVALID says that nothing is known, unless the gap is padding.
  *
@@ -19,6 +19,7 @@
 
 #include "base/grow.h"
 #include "unwind/cfi_program.h"
+#include "unwind/init_section.h"
 #include "unwind/pclntab.h"
 
 /* Compilers align functions to 16 bytes: shorter gaps hold no code that runs, and no row is spent on them. */
@@ -30,14 +31,16 @@ typedef enum Source
 	SOURCE_EH_FRAME,
 	SOURCE_PCLNTAB,
 	SOURCE_DEBUG_FRAME,
+	SOURCE_INIT,
 	SOURCES
 } Source;
 
 /* Where an FDE stands; it is read again when its turn comes, which costs less than keeping it. */
 typedef struct FdePlace
 {
-	uint64_t start;	 /* of its code, ELF virtual address */
-	uint32_t offset; /* in its section; number of the function in Go's table */
+	uint64_t start; /* of its code, ELF virtual address */
+	uint32_t
+		offset; /* in its section; number of the function in Go's table, of the section in SOURCE_INIT */
 	Source source;
 } FdePlace;
 
@@ -53,7 +56,7 @@ typedef struct Builder
 	const CfiInput *input;
 	UnwindTable *table;
 	RuleSet *rules;
-	CfiEntries entries[SOURCES]; /* but for SOURCE_PCLNTAB */
+	CfiEntries entries[SOURCES]; /* of .eh_frame and .debug_frame */
 	Pclntab pclntab;
 	size_t capacity;
 	uint64_t limit; /* an FDE's rows end here, whatever its program says */
@@ -82,6 +85,24 @@ collect_functions(Builder *builder, FdeList *list)
 
 		if (pclntab_function(&builder->pclntab, i, &function))
 			err = append_place(list, function.start, i, SOURCE_PCLNTAB);
+	}
+	return err;
+}
+
+static int
+collect_init(const Builder *builder, FdeList *list)
+{
+	const CfiInput *input = builder->input;
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < 2; i++)
+	{
+		const CfiSection *section = &input->init[i];
+
+		if (input->machine == EM_X86_64 && init_section_is_known(section) &&
+			section->address >= input->code_start && section->address < input->code_end &&
+			section->length <= input->code_end - section->address)
+			err = append_place(list, section->address, i, SOURCE_INIT);
 	}
 	return err;
 }
@@ -247,6 +268,14 @@ append_place_rows(Builder *builder, const FdePlace *place, uint64_t covered, uin
 		*end = function.end;
 		return run_function(builder, &function);
 	}
+	if (place->source == SOURCE_INIT)
+	{
+		const CfiSection *section = &builder->input->init[place->offset];
+
+		*end = section->address + section->length;
+		builder->limit = *end;
+		return init_section_rows(section, append_row, builder);
+	}
 	builder->entries[place->source].offset = place->offset;
 	if (cfi_entries_next(&builder->entries[place->source], &fde) != CFI_FDE)
 		return -EBADMSG;
@@ -294,6 +323,8 @@ cfi_compile(const CfiInput *input, RuleSet *rules, UnwindTable *table)
 		err = collect_functions(&builder, &list);
 	if (err == 0)
 		err = collect_fdes(&builder, SOURCE_DEBUG_FRAME, &list);
+	if (err == 0)
+		err = collect_init(&builder, &list);
 	if (err == 0)
 	{
 		sort_places(&list);

@@ -31,6 +31,7 @@ typedef struct CfiInput
 	CfiSection debug_frame; /* used where .eh_frame does not cover */
 	CfiSection pclntab;		/* Go's function table; used where .eh_frame does not cover */
 	uint64_t go_text;		/* ELF virtual address that its functions count from; 0: not known */
+	CfiSection init[2];		/* .init and .fini; used where nothing else covers */
 	uint64_t got_address;	/* base of DW_EH_PE_datarel pointers; 0 where there is none */
 	uint64_t code_start; /* ELF virtual addresses, half-open: FDEs that reach beyond are no CFI */
 	uint64_t code_end;

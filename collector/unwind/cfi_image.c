@@ -130,6 +130,10 @@ read_sections(Elf *elf, size_t names, CfiImage *image)
 			input->debug_frame = read_section(section, &header);
 			input->debug_frame.address = 0;
 		}
+		else if (strcmp(name, ".init") == 0)
+			input->init[0] = read_section(section, &header);
+		else if (strcmp(name, ".fini") == 0)
+			input->init[1] = read_section(section, &header);
 		else if (is_pclntab(name))
 			input->pclntab = read_section(section, &header);
 		else if (strcmp(name, ".go.module") == 0)
