@@ -292,6 +292,14 @@ walked_by_rules(uint8_t status)
 	return status != PFS_WALK_NO_PROCESS && status != PFS_WALK_NO_REGISTERS;
 }
 
+/* Generated code whose caller frame pointers led to: no rule had a part in it, so it does not matter whose rules were known. */
+static bool
+went_by_frame_pointer(const Reader *reader, uint32_t frame, uint32_t count, FrameKind kind)
+{
+	return kind == FRAME_JIT && frame + 1 < count &&
+		   (reader->user_frames[frame + 1] & PFS_FRAME_BY_FRAME_POINTER) != 0;
+}
+
 /* Appends the user side to the frames. */
 static int
 resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *process,
@@ -340,6 +348,7 @@ resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *pro
 		stack->depth++;
 		/* the caller was found by rules of other code: whatever it is, it did not call */
 		if (walked_by_rules(stack->walk) &&
+			!went_by_frame_pointer(reader, i, walk->count, reader->frames[stack->depth - 1].kind) &&
 			!process_walk_held(reader->processes, process, address, sample->time_ns,
 							   i >= walk->late_from))
 		{
