@@ -8,7 +8,7 @@
  * 3. Between two FDEs that do not touch, a row PFS_UNWIND_INVALID says that nothing is known, unless the gap is padding.
  *
  * Memory is bounded by the input: an FDE takes at least 12 bytes of it, a function of Go's 8, a row of an FDE at least one. Functions
- * of Go's may share their depths, so their rows are bounded by the code: each begins at an address of its own.
+ * of Go's may share their depths, so their rows are bounded by the bytes of the whole table.
  */
 #include "unwind/cfi.h"
 
@@ -266,6 +266,9 @@ append_place_rows(Builder *builder, const FdePlace *place, uint64_t covered, uin
 		if (!pclntab_function(&builder->pclntab, place->offset, &function))
 			return -EBADMSG;
 		*end = function.end;
+		/* a program's rows are a sixtieth of the table's bytes */
+		if (builder->table->count > builder->pclntab.length)
+			return append_rule(builder, function.start, 0);
 		return run_function(builder, &function);
 	}
 	if (place->source == SOURCE_INIT)

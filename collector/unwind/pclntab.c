@@ -30,6 +30,8 @@
 #define FLAG_WRITES_STACK 2 /* sets the stack pointer to something else */
 #define FLAG_ASSEMBLY	  4
 
+#define MAX_NAME_BYTES 128
+
 #define MAX_DEPTH ((int64_t) INT32_MAX - 8) /* what a rule can say */
 
 /* Bytes of "mov %rsp, %rbp" after "push %rbp"; of storing %rbp and "lea" after "sub". Until then %rbp is the caller's. */
@@ -91,9 +93,11 @@ read_entry(const Pclntab *table, uint32_t number, PclntabFunction *function)
 	function->depths = read_at(table, entry + ENTRY_DEPTHS, 4, &failed);
 	name = table->names + read_at(table, entry + ENTRY_NAME, 4, &failed);
 	function->name = "";
-	/* only hand-written functions are known by name; the bound keeps the search for the end short */
+	/* only hand-written functions are known by name, and those names are short */
 	if ((function->flags & FLAG_ASSEMBLY) && name < table->length &&
-		memchr(table->data + name, '\0', table->length - name) != NULL)
+		memchr(table->data + name, '\0',
+			   table->length - name < MAX_NAME_BYTES ? table->length - name : MAX_NAME_BYTES) !=
+			NULL)
 		function->name = (const char *) table->data + name;
 	return !failed;
 }
@@ -208,7 +212,9 @@ function_kind(const PclntabFunction *function)
 	/* the runtime's own walks end at a signal's handler; the registers that it interrupted lie above */
 	if ((function->flags & FLAG_TOP_FRAME) && strcmp(name, "runtime.sigtramp") != 0)
 		return FUNCTION_ROOT;
-	if (strncmp(name, "_rt0_", 5) == 0 || strcmp(name, "runtime.morestack") == 0)
+	/* of a library it is a constructor, which the loader calls */
+	if ((strncmp(name, "_rt0_", 5) == 0 && strstr(name, "_lib") == NULL) ||
+		strcmp(name, "runtime.morestack") == 0)
 		return FUNCTION_ROOT;
 	if (strcmp(name, "runtime.mcall") == 0)
 		return FUNCTION_LEAVES_GOROUTINE;
