@@ -117,4 +117,11 @@ const PfsLocation *pfs_location_get(int32 id);
 const PfsFunction *pfs_function_get(int32 id);
 const PfsMapping *pfs_mapping_get(int32 id); /* id 0: an empty mapping */
 
+/*
+ * For what others keep about names: memory that goes when they do, and counts as theirs, and a number that is another one
+ * afterwards.
+ */
+MemoryContext pfs_names_context(void);
+uint64 pfs_names_generation(void);
+
 #endif

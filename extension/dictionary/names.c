@@ -39,6 +39,7 @@ static NameCache mappings = { "mappings", keep_mapping };
 
 /* Holds all pages and rows; child of the cache context. */
 static MemoryContext name_context;
+static uint64 generation; /* counts how often names went */
 
 static void
 clear(NameCache *cache)
@@ -56,6 +57,7 @@ pfs_names_forget(void)
 	if (name_context != NULL)
 		MemoryContextDelete(name_context);
 	name_context = NULL;
+	generation++;
 }
 
 Size
@@ -64,8 +66,14 @@ pfs_names_bytes(void)
 	return name_context == NULL ? 0 : MemoryContextMemAllocated(name_context, true);
 }
 
-static MemoryContext
-context(void)
+uint64
+pfs_names_generation(void)
+{
+	return generation;
+}
+
+MemoryContext
+pfs_names_context(void)
 {
 	if (name_context == NULL)
 		name_context = AllocSetContextCreate(pfs_cache_context(), "profstore dictionary names",
@@ -91,7 +99,7 @@ keep(NameCache *cache, int32 id, void *row)
 	if (page >= cache->page_count)
 	{
 		uint32 page_count = Max(page + 1, cache->page_count * 2);
-		void ***pages = MemoryContextAllocZero(context(), page_count * sizeof(void **));
+		void ***pages = MemoryContextAllocZero(pfs_names_context(), page_count * sizeof(void **));
 
 		if (cache->pages != NULL)
 		{
@@ -102,7 +110,8 @@ keep(NameCache *cache, int32 id, void *row)
 		cache->page_count = page_count;
 	}
 	if (cache->pages[page] == NULL)
-		cache->pages[page] = MemoryContextAllocZero(context(), PAGE_SIZE * sizeof(void *));
+		cache->pages[page] =
+			MemoryContextAllocZero(pfs_names_context(), PAGE_SIZE * sizeof(void *));
 	cache->pages[page][id & (PAGE_SIZE - 1)] = row;
 }
 
@@ -146,7 +155,8 @@ keep_location(TupleTableSlot *slot, void *cache)
 		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
 						errmsg("location %d has %u functions and %u lines",
 							   DatumGetInt32(slot->tts_values[0]), function_count, line_count)));
-	location = MemoryContextAlloc(context(), sizeof(PfsLocation) + line_count * sizeof(PfsLine));
+	location =
+		MemoryContextAlloc(pfs_names_context(), sizeof(PfsLocation) + line_count * sizeof(PfsLine));
 	copies = (PfsLine *) (location + 1);
 	for (uint32 i = 0; i < line_count; i++)
 		copies[i] = (PfsLine){ function_ids[i], lines[i] };
@@ -167,9 +177,10 @@ keep_function(TupleTableSlot *slot, void *cache)
 	PfsFunction *function;
 	char *at;
 
-	function = MemoryContextAlloc(context(), sizeof(PfsFunction) + VARSIZE_ANY_EXHDR(name) +
-												 VARSIZE_ANY_EXHDR(system_name) +
-												 VARSIZE_ANY_EXHDR(filename) + 3);
+	function =
+		MemoryContextAlloc(pfs_names_context(), sizeof(PfsFunction) + VARSIZE_ANY_EXHDR(name) +
+													VARSIZE_ANY_EXHDR(system_name) +
+													VARSIZE_ANY_EXHDR(filename) + 3);
 	at = (char *) (function + 1);
 	function->id = DatumGetInt32(slot->tts_values[0]);
 	function->name = put_text(&at, name);
@@ -187,8 +198,9 @@ keep_mapping(TupleTableSlot *slot, void *cache)
 	PfsMapping *mapping;
 	char *at;
 
-	mapping = MemoryContextAlloc(context(), sizeof(PfsMapping) + VARSIZE_ANY_EXHDR(build_id) +
-												VARSIZE_ANY_EXHDR(file) + 2);
+	mapping =
+		MemoryContextAlloc(pfs_names_context(), sizeof(PfsMapping) + VARSIZE_ANY_EXHDR(build_id) +
+													VARSIZE_ANY_EXHDR(file) + 2);
 	at = (char *) (mapping + 1);
 	mapping->id = DatumGetInt32(slot->tts_values[0]);
 	mapping->build_id = put_text(&at, build_id);

@@ -5,6 +5,7 @@
 #include "query/filters.h"
 
 #include "catalog/pg_collation.h"
+#include "dictionary/dictionary.h"
 #include "query/id_map.h"
 #include "query/selector.h"
 #include "regex/regex.h"
@@ -31,7 +32,8 @@ typedef struct FrameMatcher
 	text *regex;
 	const char *value;
 	uint64 number; /* of the value, where the field is one and the operator compares */
-	PfsIdMap said; /* by function or mapping: 0 not yet asked, 1 no, 2 yes */
+	PfsIdMap
+		*said; /* by function or mapping: 0 not yet asked, 1 no, 2 yes; see pfs_filters_recall */
 } FrameMatcher;
 
 struct PfsFilter
@@ -91,8 +93,7 @@ make_matcher(const PfsMatcher *parsed)
 {
 	FrameMatcher matcher = { .field = find_field(parsed->label),
 							 .op = parsed->op,
-							 .value = parsed->value,
-							 .said = { .context = CurrentMemoryContext } };
+							 .value = parsed->value };
 
 	if (parsed->op == PFS_MATCH_REGEX || parsed->op == PFS_MATCH_NOT_REGEX)
 		matcher.regex = cstring_to_text(parsed->value);
@@ -125,7 +126,7 @@ get_filter(FunctionCallInfo fcinfo, int argument)
 		filter->matchers[0] = (FrameMatcher){ .field = FIELD_FUNCTION,
 											  .op = PFS_MATCH_REGEX,
 											  .regex = expression,
-											  .said = { .context = CurrentMemoryContext } };
+											  .value = text_to_cstring(expression) };
 		return filter;
 	}
 	filter->matcher_count = parsed->matcher_count;
@@ -242,6 +243,93 @@ fits(const FrameMatcher *matcher, const PfsFrameFacts *frame)
 	pg_unreachable();
 }
 
+/* What a matcher said of names, for later queries with the same one. */
+typedef struct KeptAnswers
+{
+	MemoryContext context; /* NULL: the slot is free */
+	uint64 generation;	   /* of the names: if they have gone, so has the memory */
+	uint64 query;		   /* that used it last */
+	Field field;
+	PfsMatchOperator op;
+	const char *value;
+	PfsIdMap said;
+} KeptAnswers;
+
+#define KEPT_COUNT 16
+
+/* Answers that so many queries ago were used are surely not in use. */
+#define QUERIES_AT_ONCE 8
+
+/* A slot for new answers: a free one, or that of the oldest; NULL where all are new. */
+static KeptAnswers *
+find_slot(KeptAnswers *kept, uint64 query)
+{
+	KeptAnswers *oldest = &kept[0];
+
+	for (int i = 0; i < KEPT_COUNT; i++)
+	{
+		if (kept[i].context != NULL && kept[i].generation != pfs_names_generation())
+			kept[i].context = NULL;
+		if (kept[i].context == NULL)
+			return &kept[i];
+		if (kept[i].query < oldest->query)
+			oldest = &kept[i];
+	}
+	if (oldest->query + QUERIES_AT_ONCE > query)
+		return NULL;
+	MemoryContextDelete(oldest->context);
+	oldest->context = NULL;
+	return oldest;
+}
+
+static PfsIdMap *
+recall_answers(const FrameMatcher *matcher, uint64 query)
+{
+	static KeptAnswers kept[KEPT_COUNT];
+	KeptAnswers *slot;
+	MemoryContext context;
+
+	for (int i = 0; i < KEPT_COUNT; i++)
+	{
+		slot = &kept[i];
+		if (slot->context == NULL || slot->generation != pfs_names_generation() ||
+			slot->field != matcher->field || slot->op != matcher->op ||
+			strcmp(slot->value, matcher->value) != 0)
+			continue;
+		slot->query = query;
+		return &slot->said;
+	}
+	slot = find_slot(kept, query);
+	if (slot == NULL)
+	{
+		PfsIdMap *said = palloc0(sizeof(PfsIdMap));
+
+		said->context = CurrentMemoryContext;
+		return said;
+	}
+	context = AllocSetContextCreate(pfs_names_context(), "profstore filter", ALLOCSET_SMALL_SIZES);
+	*slot = (KeptAnswers){ .generation = pfs_names_generation(),
+						   .query = query,
+						   .field = matcher->field,
+						   .op = matcher->op,
+						   .value = MemoryContextStrdup(context, matcher->value),
+						   .said = { .context = context } };
+	slot->context = context;
+	return &slot->said;
+}
+
+void
+pfs_filters_recall(const PfsFilters *filters)
+{
+	static uint64 query = QUERIES_AT_ONCE;
+	PfsFilter *all[] = { filters->focus, filters->ignore, filters->show, filters->hide };
+
+	query++;
+	for (size_t i = 0; i < lengthof(all); i++)
+		for (int j = 0; all[i] != NULL && j < all[i]->matcher_count; j++)
+			all[i]->matchers[j].said = recall_answers(&all[i]->matchers[j], query);
+}
+
 /* Where an answer is remembered; NULL where it depends on more than a function or a binary. */
 static uint32 *
 memory_of(FrameMatcher *matcher, const PfsFrameFacts *frame)
@@ -251,10 +339,10 @@ memory_of(FrameMatcher *matcher, const PfsFrameFacts *frame)
 		case FIELD_FUNCTION:
 		case FIELD_SYSTEM_NAME:
 		case FIELD_FILE:
-			return frame->function ? pfs_id_map_slot(&matcher->said, frame->function->id) : NULL;
+			return frame->function ? pfs_id_map_slot(matcher->said, frame->function->id) : NULL;
 		case FIELD_BINARY:
 		case FIELD_BUILD_ID:
-			return pfs_id_map_slot(&matcher->said, frame->location->mapping_id);
+			return pfs_id_map_slot(matcher->said, frame->location->mapping_id);
 		case FIELD_LINE:
 		case FIELD_ADDRESS:
 			break;

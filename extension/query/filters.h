@@ -77,6 +77,12 @@ PfsFilters pfs_filters_get(FunctionCallInfo fcinfo, int first_argument);
 PfsFilters pfs_frame_filters_get(FunctionCallInfo fcinfo, int first_argument);
 
 bool pfs_filters_any(const PfsFilters *filters);
+
+/*
+ * Lets the filters know what was said of names in earlier queries with the same expressions, before they judge. To be called
+ * after pfs_dictionary_begin, which may forget names.
+ */
+void pfs_filters_recall(const PfsFilters *filters);
 PfsVerdict pfs_filters_judge(const PfsFilters *filters, const PfsFrameFacts *frame);
 
 /* The last part of a path. */

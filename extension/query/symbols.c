@@ -10,7 +10,8 @@
 #include "query/id_map.h"
 #include "utils/memutils.h"
 
-#define INITIAL_NAMES 1024
+#define INITIAL_NAMES	  1024
+#define MOST_KEPT_SYMBOLS 65536
 
 /* A resolved location: its frames are frames[first .. first + count - 1] of the table. */
 typedef struct LocationEntry
@@ -45,6 +46,7 @@ typedef struct NameEntry
 struct PfsSymbols
 {
 	MemoryContext context;
+	bool changing; /* an error in between leaves it set */
 	const PfsFilters *filters;
 	bool judging;		   /* there are some */
 	PfsIdMap location_map; /* location id → 1 + index in locations */
@@ -72,21 +74,57 @@ reserve(void *array, uint32 count, uint32 *capacity, Size element_bytes)
 						 : repalloc_huge(array, *capacity * element_bytes);
 }
 
-PfsSymbols *
-pfs_symbols_create(const PfsFilters *filters)
+static PfsSymbols *
+make_table(const PfsFilters *filters, MemoryContext context)
 {
-	PfsSymbols *symbols = palloc0(sizeof(PfsSymbols));
+	PfsSymbols *symbols = MemoryContextAllocZero(context, sizeof(PfsSymbols));
 
-	symbols->context = CurrentMemoryContext;
+	symbols->context = context;
 	symbols->filters = filters;
 	symbols->judging = pfs_filters_any(filters);
-	symbols->location_map.context = symbols->name_map.context = CurrentMemoryContext;
-	symbols->names = name_table_create(CurrentMemoryContext, INITIAL_NAMES, NULL);
+	symbols->location_map.context = symbols->name_map.context = context;
+	symbols->names = name_table_create(context, INITIAL_NAMES, NULL);
 	return symbols;
 }
 
-uint32
-pfs_symbol_intern(PfsSymbols *symbols, const char *name)
+/*
+ * The table of most views, which have no filters and name frames by function, stays for the next query, as long as names
+ * do, and unless it is so large that arrays by symbol would cost more than finding symbols again.
+ */
+static PfsSymbols *
+get_kept_table(void)
+{
+	static const PfsFilters no_filters = { .granularity = PFS_BY_FUNCTION };
+	static PfsSymbols *kept = NULL;
+	static uint64 generation;
+	MemoryContext context;
+
+	if (kept != NULL && generation == pfs_names_generation())
+	{
+		if (!kept->changing && kept->symbol_count <= MOST_KEPT_SYMBOLS)
+			return kept;
+		MemoryContextDelete(kept->context);
+	}
+	kept = NULL;
+	context =
+		AllocSetContextCreate(pfs_names_context(), "profstore symbols", ALLOCSET_DEFAULT_SIZES);
+	kept = make_table(&no_filters, context);
+	generation = pfs_names_generation();
+	return kept;
+}
+
+PfsSymbols *
+pfs_symbols_create(const PfsFilters *filters)
+{
+	if (!pfs_filters_any(filters) && filters->granularity == PFS_BY_FUNCTION)
+		return get_kept_table();
+	pfs_filters_recall(filters);
+	return make_table(filters, CurrentMemoryContext);
+}
+
+/* The symbol of a name that lives as long as the table. */
+static uint32
+intern_name(PfsSymbols *symbols, const char *name)
 {
 	bool found;
 	NameEntry *entry = name_table_insert(symbols->names, name, &found);
@@ -99,6 +137,19 @@ pfs_symbol_intern(PfsSymbols *symbols, const char *name)
 		symbols->symbols[entry->symbol] = name;
 	}
 	return entry->symbol;
+}
+
+uint32
+pfs_symbol_intern(PfsSymbols *symbols, const char *name)
+{
+	MemoryContext caller = MemoryContextSwitchTo(symbols->context);
+	uint32 symbol;
+
+	symbols->changing = true;
+	symbol = intern_name(symbols, pstrdup(name));
+	symbols->changing = false;
+	MemoryContextSwitchTo(caller);
+	return symbol;
 }
 
 static const char UNKNOWN[] = "[unknown]";
@@ -202,10 +253,10 @@ frame_symbol(PfsSymbols *symbols, const PfsFrameFacts *frame)
 	uint32 *slot;
 
 	if (id == 0)
-		return pfs_symbol_intern(symbols, merged_name(symbols->filters, frame));
+		return intern_name(symbols, merged_name(symbols->filters, frame));
 	slot = pfs_id_map_slot(&symbols->name_map, id);
 	if (*slot == 0)
-		*slot = 1 + pfs_symbol_intern(symbols, merged_name(symbols->filters, frame));
+		*slot = 1 + intern_name(symbols, merged_name(symbols->filters, frame));
 	return *slot - 1;
 }
 
@@ -248,12 +299,15 @@ static pg_noinline void
 add_location(PfsSymbols *symbols, uint32 *slot, int32 location_id)
 {
 	MemoryContext caller = MemoryContextSwitchTo(symbols->context);
-	LocationEntry entry = resolve_location(symbols, location_id);
+	LocationEntry entry;
 
+	symbols->changing = true;
+	entry = resolve_location(symbols, location_id);
 	symbols->locations = reserve(symbols->locations, symbols->location_count,
 								 &symbols->location_capacity, sizeof(LocationEntry));
 	symbols->locations[symbols->location_count++] = entry;
 	*slot = symbols->location_count;
+	symbols->changing = false;
 	MemoryContextSwitchTo(caller);
 }
 

@@ -1,6 +1,6 @@
 /*
  * symbols.h
- *		Names of frames for one query: every location becomes a run of frames, every name a small number.
+ *		Names of frames for a query: every location becomes a run of frames, every name a small number.
  *
  * Views merge by function name, whatever the binary, build or address, since that is what makes two deploys comparable;
  * unless the filters' granularity names frames otherwise. A symbol is a distinct name. The filters judge a location's
@@ -33,7 +33,10 @@ typedef struct PfsFrames
 
 typedef struct PfsSymbols PfsSymbols;
 
-/* Lives in CurrentMemoryContext. filters must outlive it. pfs_dictionary_begin has been called. */
+/*
+ * Lives in CurrentMemoryContext, or, where other queries can use it as well, as long as names do. filters must outlive it.
+ * pfs_dictionary_begin has been called.
+ */
 PfsSymbols *pfs_symbols_create(const PfsFilters *filters);
 
 /*
@@ -45,7 +48,7 @@ PfsFrames pfs_symbols_frames(PfsSymbols *symbols, int32 location_id);
 /* Whether the location has been met. */
 bool pfs_symbols_have(const PfsSymbols *symbols, int32 location_id);
 
-/* The symbol of a name, which must live as long as the table; a new one if no frame has it so far. */
+/* The symbol of a name; a new one if no frame has it so far. */
 uint32 pfs_symbol_intern(PfsSymbols *symbols, const char *name);
 
 const PfsFilters *pfs_symbols_filters(const PfsSymbols *symbols);

@@ -73,6 +73,55 @@ compare_functions(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
+typedef int (*CompareFunctions)(const void *a, const void *b);
+
+static void
+swap(PfsFunctionTotal *a, PfsFunctionTotal *b)
+{
+	PfsFunctionTotal c = *a;
+
+	*a = *b;
+	*b = c;
+}
+
+/* Lets a function sink to its place in a heap whose first is the last in order. */
+static void
+sift_down(PfsFunctionTotal *heap, uint32 count, uint32 at, CompareFunctions compare)
+{
+	for (uint32 child = 2 * at + 1; child < count; child = 2 * at + 1)
+	{
+		if (child + 1 < count && compare(&heap[child + 1], &heap[child]) > 0)
+			child++;
+		if (compare(&heap[child], &heap[at]) <= 0)
+			break;
+		swap(&heap[child], &heap[at]);
+		at = child;
+	}
+}
+
+/* Puts the first functions in order, up to a limit; returns how many they are. */
+static uint32
+sort_first(PfsFunctionTotal *functions, uint32 count, int64 limit, CompareFunctions compare)
+{
+	if (limit > 0 && limit < count / 4)
+	{
+		uint32 kept = (uint32) limit;
+
+		for (uint32 i = kept; i > 0; i--)
+			sift_down(functions, kept, i - 1, compare);
+		for (uint32 i = kept; i < count; i++)
+		{
+			if (compare(&functions[i], &functions[0]) >= 0)
+				continue;
+			swap(&functions[i], &functions[0]);
+			sift_down(functions, kept, 0, compare);
+		}
+		count = kept;
+	}
+	qsort(functions, count, sizeof(PfsFunctionTotal), compare);
+	return (uint32) Min(limit, count);
+}
+
 static void
 put_row(const PfsRows *rows, const PfsFunctionTotal *function, int64 whole)
 {
@@ -99,8 +148,8 @@ put_functions(const PfsRows *rows, PfsFrameTree *tree, int64 max_rows)
 	PfsFunctionTotal *functions;
 	uint32 count = pfs_function_totals(tree, &functions);
 
-	qsort(functions, count, sizeof(PfsFunctionTotal), compare_functions);
-	for (uint32 i = 0; i < count && i < max_rows; i++)
+	count = sort_first(functions, count, max_rows, compare_functions);
+	for (uint32 i = 0; i < count; i++)
 		put_row(rows, &functions[i], tree->nodes[0].total.value);
 }
 
@@ -201,8 +250,8 @@ profstore_top_diff(PG_FUNCTION_ARGS)
 	PfsFunctionTotal *functions;
 	uint32 count = pfs_function_totals(tree, &functions);
 
-	qsort(functions, count, sizeof(PfsFunctionTotal), compare_changes);
-	for (uint32 i = 0; i < count && i < max_rows; i++)
+	count = sort_first(functions, count, max_rows, compare_changes);
+	for (uint32 i = 0; i < count; i++)
 		put_change(&rows, &functions[i]);
 	return (Datum) 0;
 }
