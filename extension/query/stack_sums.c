@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "common/int.h"
+#include "port/pg_bitutils.h"
 #include "query/allocate.h"
 #include "query/hash.h"
 #include "query/sample_scan.h"
@@ -22,12 +23,13 @@
  * bring them in order, so the next sum is mostly in the same page, and the result needs no sorting but of pages.
  */
 #define PAGE_BITS	6
-#define PAGE_STACKS (1 << PAGE_BITS)
+#define PAGE_STACKS (1 << PAGE_BITS) /* as many as a word has bits */
 
 typedef struct StackPage
 {
 	int64 number; /* stack id >> PAGE_BITS */
 	int64 *values;
+	uint64 *added;	   /* bits of the stacks that have a value, though it may be 0 */
 	double *fractions; /* what divisions left over, of instant types; else NULL */
 	char status;
 } StackPage;
@@ -76,7 +78,8 @@ turn_to_page(StackTable *table, int64 number)
 
 	if (!found)
 	{
-		page->values = palloc0(sizeof(int64) * PAGE_STACKS);
+		page->values = palloc0(sizeof(int64) * PAGE_STACKS + sizeof(uint64));
+		page->added = (uint64 *) (page->values + PAGE_STACKS);
 		page->fractions = table->has_fractions ? palloc0(sizeof(double) * PAGE_STACKS) : NULL;
 	}
 	table->last = *page;
@@ -90,6 +93,7 @@ add_to_stack(StackTable *table, int64 stack_id, int64 value)
 	if (table->last.values == NULL || stack_id >> PAGE_BITS != table->last.number)
 		turn_to_page(table, stack_id >> PAGE_BITS);
 	sum = &table->last.values[stack_id & (PAGE_STACKS - 1)];
+	*table->last.added |= UINT64CONST(1) << (stack_id & (PAGE_STACKS - 1));
 	*sum = pfs_add_values(*sum, value);
 }
 
@@ -230,19 +234,19 @@ list_sums(const StackTable *table, MemoryContext context)
 	Size count = 0;
 
 	for (uint32 i = 0; i < table->pages->members; i++)
-		for (int j = 0; j < PAGE_STACKS; j++)
-			count += sum_in_page(&pages[i], j) != 0;
+		count += pg_popcount64(*pages[i].added);
 	if (count > PG_UINT32_MAX)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("too many stacks")));
 	result.sums = MemoryContextAllocHuge(context, count * sizeof(PfsStackSum) + 1);
 	for (uint32 i = 0; i < table->pages->members; i++)
-		for (int j = 0; j < PAGE_STACKS; j++)
+		for (uint64 bits = *pages[i].added; bits != 0; bits &= bits - 1)
 		{
-			int64 value = sum_in_page(&pages[i], j);
+			int at = pg_rightmost_one_pos64(bits);
+			int64 value = sum_in_page(&pages[i], at);
 
 			if (value != 0)
 				result.sums[result.count++] =
-					(PfsStackSum){ pages[i].number * PAGE_STACKS + j, { value, 0 } };
+					(PfsStackSum){ pages[i].number * PAGE_STACKS + at, { value, 0 } };
 		}
 	return result;
 }

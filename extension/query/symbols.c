@@ -13,6 +13,11 @@
 #define INITIAL_NAMES	  1024
 #define MOST_KEPT_SYMBOLS 65536
 
+/* Bits of a verdict on a location. */
+#define JUDGED	1
+#define FOCUSED 2
+#define IGNORED 4
+
 /* A resolved location: its frames are frames[first .. first + count - 1] of the table. */
 typedef struct LocationEntry
 {
@@ -46,7 +51,9 @@ typedef struct NameEntry
 struct PfsSymbols
 {
 	MemoryContext context;
-	bool changing; /* an error in between leaves it set */
+	bool changing;		  /* an error in between leaves it set */
+	PfsSymbols *base;	  /* has frames and names, where filters only judge; else NULL */
+	PfsIdMap verdict_map; /* with a base: location id → bits of what the filters say */
 	const PfsFilters *filters;
 	bool judging;		   /* there are some */
 	PfsIdMap location_map; /* location id → 1 + index in locations */
@@ -116,10 +123,18 @@ get_kept_table(void)
 PfsSymbols *
 pfs_symbols_create(const PfsFilters *filters)
 {
-	if (!pfs_filters_any(filters) && filters->granularity == PFS_BY_FUNCTION)
-		return get_kept_table();
+	PfsSymbols *base = NULL;
+	PfsSymbols *symbols;
+
+	if (filters->granularity == PFS_BY_FUNCTION && filters->show == NULL && filters->hide == NULL)
+		base = get_kept_table();
+	if (base != NULL && !pfs_filters_any(filters))
+		return base;
 	pfs_filters_recall(filters);
-	return make_table(filters, CurrentMemoryContext);
+	symbols = make_table(filters, CurrentMemoryContext);
+	symbols->base = base;
+	symbols->verdict_map.context = CurrentMemoryContext;
+	return symbols;
 }
 
 /* The symbol of a name that lives as long as the table. */
@@ -142,9 +157,12 @@ intern_name(PfsSymbols *symbols, const char *name)
 uint32
 pfs_symbol_intern(PfsSymbols *symbols, const char *name)
 {
-	MemoryContext caller = MemoryContextSwitchTo(symbols->context);
+	MemoryContext caller;
 	uint32 symbol;
 
+	if (symbols->base != NULL)
+		return pfs_symbol_intern(symbols->base, name);
+	caller = MemoryContextSwitchTo(symbols->context);
 	symbols->changing = true;
 	symbol = intern_name(symbols, pstrdup(name));
 	symbols->changing = false;
@@ -311,18 +329,53 @@ add_location(PfsSymbols *symbols, uint32 *slot, int32 location_id)
 	MemoryContextSwitchTo(caller);
 }
 
+/* What the filters say of a location's frames, in bits. */
+static pg_noinline uint32
+judge_location(const PfsSymbols *symbols, int32 location_id)
+{
+	const PfsLocation *location = pfs_location_get(location_id);
+	uint32 bits = JUDGED;
+
+	for (uint32 line = 0; line == 0 || line < location->line_count; line++)
+	{
+		PfsFrameFacts frame = frame_facts(location, line);
+		PfsVerdict verdict = pfs_filters_judge(symbols->filters, &frame);
+
+		bits |= (verdict.focused ? FOCUSED : 0) | (verdict.ignored ? IGNORED : 0);
+	}
+	return bits;
+}
+
 bool
 pfs_symbols_have(const PfsSymbols *symbols, int32 location_id)
 {
-	return pfs_id_map_find(&symbols->location_map, location_id) != 0;
+	const PfsIdMap *map = symbols->base != NULL ? &symbols->verdict_map : &symbols->location_map;
+
+	return pfs_id_map_find(map, location_id) != 0;
+}
+
+static PfsFrames
+judged_frames(PfsSymbols *symbols, int32 location_id)
+{
+	PfsFrames frames = pfs_symbols_frames(symbols->base, location_id);
+	uint32 *bits = pfs_id_map_slot(&symbols->verdict_map, location_id);
+
+	if (*bits == 0)
+		*bits = judge_location(symbols, location_id);
+	frames.focused = (*bits & FOCUSED) != 0;
+	frames.ignored = (*bits & IGNORED) != 0;
+	return frames;
 }
 
 PfsFrames
 pfs_symbols_frames(PfsSymbols *symbols, int32 location_id)
 {
-	uint32 *slot = pfs_id_map_slot(&symbols->location_map, location_id);
+	uint32 *slot;
 	const LocationEntry *entry;
 
+	if (symbols->base != NULL)
+		return judged_frames(symbols, location_id);
+	slot = pfs_id_map_slot(&symbols->location_map, location_id);
 	if (*slot == 0)
 		add_location(symbols, slot, location_id);
 	entry = &symbols->locations[*slot - 1];
@@ -339,11 +392,11 @@ pfs_symbols_filters(const PfsSymbols *symbols)
 uint32
 pfs_symbol_count(const PfsSymbols *symbols)
 {
-	return symbols->symbol_count;
+	return symbols->base != NULL ? symbols->base->symbol_count : symbols->symbol_count;
 }
 
 const char *
 pfs_symbol_name(const PfsSymbols *symbols, uint32 symbol)
 {
-	return symbols->symbols[symbol];
+	return symbols->base != NULL ? symbols->base->symbols[symbol] : symbols->symbols[symbol];
 }
