@@ -110,3 +110,11 @@ SELECT differences('-infinity', 'infinity');
 SET client_min_messages = warning;
 SELECT count(*) > 100 AS many FROM stored;
 SELECT differences('-infinity', 'infinity'), differences('2026-01-01 00:05Z', '2026-01-01 00:06Z'), differences('-infinity', 'infinity', 'f1');
+
+-- what was kept about names goes when they change
+\set all '''process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{}'', ''-infinity'', ''infinity'''
+SELECT (SELECT count(*) > 0 FROM profstore.folded(:all, focus => '^f1$')) AS f1, (SELECT count(*) > 0 FROM profstore.folded(:all, focus => '^renamed$')) AS renamed;
+UPDATE profstore.functions SET name = 'renamed' WHERE name = 'f1';
+SELECT profstore.bump_names();
+SELECT (SELECT count(*) > 0 FROM profstore.folded(:all, focus => '^f1$')) AS f1, (SELECT count(*) > 0 FROM profstore.folded(:all, focus => '^renamed$')) AS renamed;
+SELECT count(*) FILTER (WHERE "function" = 'f1') AS f1, count(*) FILTER (WHERE "function" = 'renamed') AS renamed FROM profstore.top(:all, NULL);
