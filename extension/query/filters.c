@@ -31,9 +31,8 @@ typedef struct FrameMatcher
 	PfsMatchOperator op;
 	text *regex;
 	const char *value;
-	uint64 number; /* of the value, where the field is one and the operator compares */
-	PfsIdMap
-		*said; /* by function or mapping: 0 not yet asked, 1 no, 2 yes; see pfs_filters_recall */
+	uint64 number;	/* of the value, where the field is one and the operator compares */
+	PfsIdMap *said; /* by id: 0 not yet asked, 1 no, 2 yes; see pfs_filters_recall */
 } FrameMatcher;
 
 struct PfsFilter
