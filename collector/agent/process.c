@@ -58,7 +58,8 @@ struct Process
 	uint64_t arg_start;
 	uint64_t sampled_ns; /* when it was first sampled */
 	uint32_t parent_pid; /* then */
-	uint32_t files_pid;	 /* process by which mapped files are opened: itself, or its parent */
+	uint32_t tid;		 /* the thread that was sampled last */
+	uint32_t files_pid;	 /* by which mapped files are opened: itself, a thread of it, its parent */
 	uint64_t seen_ns;
 	uint64_t read_ns;
 	uint64_t reread_delay_ns;
@@ -113,6 +114,7 @@ typedef struct Snapshot
 	char exe[EXE_PATH_BYTES]; /* "" where not known */
 	Image *executable;
 	CgroupLabels cgroup;
+	uint32_t proc_id; /* that /proc was asked by */
 } Snapshot;
 
 static int
@@ -176,8 +178,16 @@ take_snapshot(ProcessTable *table, const Process *process, Snapshot *snapshot)
 
 	memset(snapshot, 0, sizeof(*snapshot));
 	result = read_mappings(table, pid, snapshot);
+	if (result == 0 && snapshot->mappings.count == 0 && process->tid != pid)
+	{
+		/* the first thread has ended: /proc shows the process by any other one, too */
+		pid = process->tid;
+		mapping_list_release(table->images, &snapshot->mappings);
+		result = read_mappings(table, pid, snapshot);
+	}
 	if (result == 0 && snapshot->mappings.count == 0)
 		result = -ESRCH; /* it has given up its memory and waits for its parent */
+	snapshot->proc_id = pid;
 	if (result != 0)
 		return result;
 	read_cgroup(pid, &snapshot->cgroup);
@@ -336,6 +346,7 @@ read_process(ProcessTable *table, Process *process, uint64_t now_ns)
 	process->read_ns = now_ns;
 	if (result == 0)
 	{
+		process->files_pid = snapshot.proc_id;
 		install_snapshot(table, process, &snapshot);
 		return;
 	}
@@ -358,7 +369,9 @@ read_process(ProcessTable *table, Process *process, uint64_t now_ns)
 static void
 inherit_unsampled(ProcessTable *table, Process *process)
 {
-	Process parent = { .key = { .pid = process->parent_pid }, .arg_start = process->arg_start };
+	Process parent = { .key = { .pid = process->parent_pid },
+					   .tid = process->parent_pid,
+					   .arg_start = process->arg_start };
 	Snapshot snapshot;
 	ProcStat stat;
 
@@ -498,6 +511,7 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 		HASH_DEL(table->processes, process);
 		HASH_ADD(hh, table->processes, key, sizeof(key), process);
 		process->seen_ns = now_ns;
+		process->tid = sample->tid;
 		if (process->state == PROCESS_LIVE && now_ns - process->read_ns > REFRESH_NS)
 			read_process(table, process, now_ns);
 		return process;
@@ -509,6 +523,7 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 	process->arg_start = sample->arg_start;
 	process->sampled_ns = sample->time_ns;
 	process->parent_pid = sample->parent_pid;
+	process->tid = sample->tid;
 	process->files_pid = sample->pid;
 	process->seen_ns = now_ns;
 	process->reread_delay_ns = REREAD_FIRST_NS;

@@ -9,8 +9,10 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -261,6 +263,68 @@ test_ends_later(void **state)
 	assert_non_null(strstr(process_exe(process), "sleep"));
 }
 
+static void *
+outlive(void *done)
+{
+	char byte;
+
+	(void) !read(*(int *) done, &byte, 1); /* returns when the test closes its end */
+	_exit(0);
+}
+
+/* Threads go on after the first one has ended; /proc shows nothing by the process's own number then. */
+static void
+test_outlived_leader(void **state)
+{
+	Fixture *fixture = *state;
+	struct pfs_sample sample;
+	char path[64];
+	Process *process;
+	ProcessAddress where;
+	struct dirent *task;
+	DIR *tasks;
+	int done[2];
+	ProcStat stat;
+	pid_t pid;
+
+	assert_int_equal(pipe(done), 0);
+	pid = fork();
+	if (pid == 0)
+	{
+		pthread_t thread;
+
+		close(done[1]);
+		if (pthread_create(&thread, NULL, outlive, &done[0]) != 0)
+			_exit(1);
+		pthread_exit(NULL);
+	}
+	close(done[0]);
+	sample = sample_of(pid);
+	do
+	{
+		usleep(1000);
+		assert_int_equal(proc_stat_read((uint32_t) pid, &stat), 0);
+	} while (stat.arg_start != 0);
+	snprintf(path, sizeof(path), "/proc/%d/task", (int) pid);
+	tasks = opendir(path);
+	assert_non_null(tasks);
+	while ((task = readdir(tasks)) != NULL)
+	{
+		if (task->d_name[0] != '.' && atoi(task->d_name) != pid)
+			sample.tid = (uint32_t) atoi(task->d_name);
+	}
+	closedir(tasks);
+	assert_int_not_equal(sample.tid, sample.pid);
+	process = process_table_get(fixture->processes, &sample, 1);
+	assert_int_equal(process_state(process), PROCESS_LIVE);
+	assert_non_null(process_executable(process));
+	assert_true(process_resolve(fixture->processes, process,
+								(uint64_t) (uintptr_t) test_outlived_leader, 0, true, 1, &where));
+	assert_ptr_equal(where.image, process_executable(process));
+	close(done[1]);
+	waitpid(pid, NULL, 0);
+}
+
 static void
 test_kernel_thread(void **state)
 {
@@ -394,6 +458,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_ended, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_inherits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ends_later, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_outlived_leader, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kernel_thread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_deleted_file, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_mappings_read_again, setup, teardown),

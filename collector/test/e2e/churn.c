@@ -2,11 +2,13 @@
  * churn.c
  *		Makes processes, libraries and threads come and go.
  *
- *		churn processes COUNT MS AT_ONCE PROGRAM...		each PROGRAM in turn, for MS of CPU time
+ *		churn processes COUNT MS AT_ONCE PROGRAM...		each PROGRAM in turn, for MS of CPU time; prints how many ms they took
  *		churn reuse COUNT MS PROGRAM...					the same, all under one pid; prints how often that worked
  *		churn libraries MS LIBRARY MS LIBRARY SECONDS	two libraries in turn, never both at once; prints at how many addresses
  *		churn fixed MS LIBRARY MS LIBRARY SECONDS		code of two libraries in turn at one address, by MAP_FIXED
- *		churn threads COUNT
+ *		churn threads COUNT								one after the other
+ *		churn crowd COUNT								all at once, named crowd_0 to crowd_9
+ *		churn orphan MS									a thread that works on after the first one has ended
  *
  * While code of LIBRARY runs the process bears its name, without directory and ending, which is thus part of each sample.
  */
@@ -24,6 +26,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -51,6 +54,17 @@ wait_for_one(void)
 	return status != 0;
 }
 
+/* CPU time of all children that were waited for. */
+static void
+print_childrens_time(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_CHILDREN, &usage);
+	printf("%ld\n", (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000 +
+						(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000);
+}
+
 static int
 processes(int count, char *ms, int at_once, int program_count, char **programs)
 {
@@ -74,6 +88,7 @@ processes(int count, char *ms, int at_once, int program_count, char **programs)
 	}
 	while (running-- > 0)
 		failed |= wait_for_one();
+	print_childrens_time();
 	return failed;
 }
 
@@ -269,6 +284,85 @@ threads(int count)
 	return 0;
 }
 
+static pthread_barrier_t all_are_there;
+
+__attribute__((noinline)) static void
+crowd_work(long ns)
+{
+	struct timespec now;
+	volatile unsigned sum = 0;
+
+	do
+	{
+		for (unsigned i = 0; i < 1000; i++)
+			sum += i;
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	} while (now.tv_sec == 0 && now.tv_nsec < ns);
+}
+
+static void *
+crowd_run(void *number)
+{
+	char name[16];
+
+	snprintf(name, sizeof(name), "crowd_%d", (int) (intptr_t) number % 10);
+	prctl(PR_SET_NAME, name);
+	pthread_barrier_wait(&all_are_there);
+	crowd_work(1000000);
+	return NULL;
+}
+
+static int
+crowd(int count)
+{
+	pthread_t *threads = calloc((size_t) count, sizeof(*threads));
+	pthread_attr_t attributes;
+
+	pthread_attr_init(&attributes);
+	pthread_attr_setstacksize(&attributes, 64 * 1024);
+	if (threads == NULL || pthread_barrier_init(&all_are_there, NULL, (unsigned) count) != 0)
+		return 1;
+	for (int i = 0; i < count; i++)
+	{
+		/* those that wait already go with the process */
+		if (pthread_create(&threads[i], &attributes, crowd_run, (void *) (intptr_t) i) != 0)
+			return 1;
+	}
+	for (int i = 0; i < count; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+
+__attribute__((noinline)) static void
+orphan_work(clock_t until)
+{
+	volatile unsigned sum = 0;
+
+	while (clock() < until)
+	{
+		for (unsigned i = 0; i < 10000; i++)
+			sum += i;
+	}
+}
+
+static void *
+orphan_run(void *ms)
+{
+	prctl(PR_SET_NAME, "orphan");
+	orphan_work(clock() + (clock_t) (intptr_t) ms * (CLOCKS_PER_SEC / 1000));
+	exit(0);
+}
+
+static int
+orphan(int ms)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, orphan_run, (void *) (intptr_t) ms) != 0)
+		return 1;
+	pthread_exit(NULL);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -282,5 +376,9 @@ main(int argc, char **argv)
 		return fixed(argv + 2);
 	if (argc == 3 && strcmp(argv[1], "threads") == 0)
 		return threads(atoi(argv[2]));
+	if (argc == 3 && strcmp(argv[1], "crowd") == 0)
+		return crowd(atoi(argv[2]));
+	if (argc == 3 && strcmp(argv[1], "orphan") == 0)
+		return orphan(atoi(argv[2]));
 	return 2;
 }
