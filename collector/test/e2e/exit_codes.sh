@@ -52,6 +52,9 @@ exits 6 'does not exist' "no such database" "$collector" agent --db "dbname=nosu
 exits 6 'could not connect to database' "no server" "$collector" agent --db "host=/nonexistent" --duration 1s
 exits 6 'CREATE EXTENSION' "extension missing" "$collector" agent --db "dbname=postgres" --duration 1s
 exits 6 'database +profstore +missing' "check without server" "$collector" check --db "host=/nonexistent"
+exits 2 'no status file given' "health without a file" "$collector" health
+exits 7 'could not read the agent.s status' "health of an agent that is not there" "$collector" health --status /nonexistent
+exits 7 'could not write the status' "status not writable" "$collector" agent --duration 1s --status /nonexistent/status
 exits 2 'no file given' "import without a file" "$collector" import
 exits 2 'no selector given' "export without a selector" "$collector" export
 exits 3 'does not take ."service' "labels that are none" "$collector" import --labels service /dev/null
