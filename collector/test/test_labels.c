@@ -76,6 +76,91 @@ test_containers(void **state)
 		  "machine-box.scope");
 }
 
+#define OTHER_ID "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
+#define POD		 "pod6a4b8f0e-8a3b-4b4f-9d52-1c1e4f5f0001"
+#define POD_UID	 "pod6a4b8f0e_8a3b_4b4f_9d52_1c1e4f5f0001"
+
+/* The paths of Kubernetes' runtimes, by both of their drivers and in both hierarchies. */
+static void
+test_kubernetes(void **state)
+{
+	static const char *const groups[] = {
+		/* cgroupfs driver: containerd, CRI-O and cri-dockerd alike, by class of service */
+		"/kubepods/" POD "/" ID,
+		"/kubepods/burstable/" POD "/" ID,
+		"/kubepods/besteffort/" POD "/" ID,
+		/* systemd driver, each runtime's own name */
+		"/kubepods.slice/kubepods-" POD_UID ".slice/cri-containerd-" ID ".scope",
+		"/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-" POD_UID
+		".slice/cri-containerd-" ID ".scope",
+		"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-" POD_UID ".slice/crio-" ID
+		".scope",
+		"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-" POD_UID ".slice/docker-" ID
+		".scope",
+		/* containerd with a cgroupfs path under systemd's service */
+		"/system.slice/containerd.service/kubepods-burstable-" POD_UID ".slice:cri-containerd:" ID,
+		/* a group that the container made for itself */
+		"/kubepods/" POD "/" ID "/init",
+		/* nodes that are containers themselves (kind, k3d): the innermost counts */
+		"/docker/" OTHER_ID "/kubepods/besteffort/" POD "/" ID,
+		"/system.slice/docker-" OTHER_ID
+		".scope/kubelet.slice/kubelet-kubepods.slice/kubelet-kubepods-" POD_UID
+		".slice/cri-containerd-" ID ".scope",
+	};
+
+	for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++)
+	{
+		static const char *const hierarchies[] = {
+			"0::%s\n",								  /* version 2 */
+			"11:cpu,cpuacct:%s\n3:pids:%s\n",		  /* version 1 */
+			"5:memory:%s\n1:name=systemd:%s\n0::/\n", /* both, all in version 1 */
+			"4:devices:/\n0::%s\n",					  /* both, in version 2 */
+			"0::/../../..%s\n",						  /* from another control group namespace */
+		};
+
+		for (size_t j = 0; j < sizeof(hierarchies) / sizeof(hierarchies[0]); j++)
+		{
+			CgroupLabels labels;
+			char text[2048] = "";
+			size_t used = 0;
+
+			for (const char *at = hierarchies[j]; *at != '\0'; at++)
+			{
+				if (at[0] == '%')
+				{
+					used += strlen(strcpy(text + used, groups[i]));
+					at++;
+				}
+				else
+					text[used++] = *at;
+				text[used] = '\0';
+			}
+			cgroup_parse(text, &labels);
+			assert_string_equal(labels.container_id, ID);
+			assert_string_equal(labels.path, groups[i]);
+		}
+	}
+}
+
+/* Runtimes without Kubernetes. */
+static void
+test_other_runtimes(void **state)
+{
+	check("0::/default/" ID "\n", "/default/" ID, ID, ""); /* nerdctl, cgroupfs driver */
+	check("0::/user.slice/user-1000.slice/user@1000.service/user.slice/nerdctl-" ID ".scope\n",
+		  "/user.slice/user-1000.slice/user@1000.service/user.slice/nerdctl-" ID ".scope", ID,
+		  "user@1000.service");
+	check("0::/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID
+		  ".scope/container\n",
+		  "/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID ".scope/container",
+		  ID, "user@1000.service");
+	check("9:perf_event:/ecs/0123456789abcdef0123456789abcdef/" ID "\n",
+		  "/ecs/0123456789abcdef0123456789abcdef/" ID, ID, "");
+	check("13:pids:/docker/" ID "\n", "/docker/" ID, ID, "");
+	check("0::/docker/" ID "/system.slice/nginx.service\n",
+		  "/docker/" ID "/system.slice/nginx.service", ID, "nginx.service");
+}
+
 /* What only looks like an ID is none. */
 static void
 test_no_containers(void **state)
@@ -123,9 +208,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_systemd),		  cmocka_unit_test(test_containers),
-		cmocka_unit_test(test_no_containers), cmocka_unit_test(test_hierarchies),
-		cmocka_unit_test(test_malformed),
+		cmocka_unit_test(test_systemd),		   cmocka_unit_test(test_containers),
+		cmocka_unit_test(test_no_containers),  cmocka_unit_test(test_hierarchies),
+		cmocka_unit_test(test_malformed),	   cmocka_unit_test(test_kubernetes),
+		cmocka_unit_test(test_other_runtimes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
