@@ -41,6 +41,7 @@ typedef enum LossKind
 	X(PROCESS_GONE, "process_gone", LOSS_PARTIAL, "the process ended before it was looked at")    \
 	X(PROCESS_UNREADABLE, "process_unreadable", LOSS_PARTIAL, "no right to read its mappings")    \
 	X(ADDRESS_UNKNOWN, "address_unknown", LOSS_NOTE, "leaf frames in no code that is known")      \
+	X(SIDEBAND_FULL, "sideband_full", LOSS_NOTE, "executions and mappings that were not told")    \
 	X(CPU_NOT_SAMPLED, "cpu_not_sampled", LOSS_NOTE, "online CPUs without a clock, per interval") \
 	X(SYMBOLS_LATE, "symbols_late", LOSS_NOTE, "frames stored by address: no time left at the end")
 

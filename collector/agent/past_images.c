@@ -56,6 +56,7 @@ struct PastImages
 	size_t limit;
 	uint64_t forgotten_ns; /* what processes that are not known here mapped, they mapped before */
 	uint64_t updated_ns;   /* what was told up to here is taken in */
+	uint64_t lost;
 	PastProcess *processes;
 	bool found_valid; /* the last process that was looked for: often the next one as well */
 	uint32_t found_pid;
@@ -363,6 +364,7 @@ past_images_note(void *context, const SidebandEvent *event)
 		case SIDEBAND_LOST:
 			remove_all(images);
 			images->forgotten_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+			images->lost += event->lost;
 			break;
 	}
 }
@@ -521,6 +523,25 @@ past_images_mapped_ns(PastImages *images, uint32_t pid)
 	if (images->sideband == NULL)
 		return UINT64_MAX;
 	return process != NULL ? process->mapped_ns : images->forgotten_ns;
+}
+
+uint64_t
+past_images_untold_ns(PastImages *images, uint32_t pid)
+{
+	const PastProcess *process = find_process(images, pid);
+
+	if (process == NULL || process->count == 0 || process->images[0].layout == NULL)
+		return images->forgotten_ns;
+	return process->images[0].layout->known_since_ns;
+}
+
+uint64_t
+past_images_take_lost(PastImages *images)
+{
+	uint64_t lost = images->lost;
+
+	images->lost = 0;
+	return lost;
 }
 
 uint64_t

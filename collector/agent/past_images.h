@@ -69,6 +69,12 @@ PastChange past_images_changed(PastImages *images, uint32_t pid, uint64_t addres
  */
 uint64_t past_images_mapped_ns(PastImages *images, uint32_t pid);
 
+/* What the process mapped before this may be unknown. */
+uint64_t past_images_untold_ns(PastImages *images, uint32_t pid);
+
+/* Records of the kernel that did not fit its buffers, since this was last asked. */
+uint64_t past_images_take_lost(PastImages *images);
+
 /* When it last mapped code of a file where other code was, or none; 0: never that we know. */
 uint64_t past_images_file_mapped_ns(PastImages *images, uint32_t pid);
 

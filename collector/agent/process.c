@@ -25,6 +25,7 @@
 #define NS_PER_S		 UINT64_C(1000000000)
 #define REREAD_FIRST_NS	 (NS_PER_S / 100) /* after an address that nothing covers */
 #define REREAD_LAST_NS	 (10 * NS_PER_S)  /* the delay doubles up to here */
+#define REREAD_UNTOLD_NS NS_PER_S		  /* where the side-band may have lost something */
 #define REFRESH_NS		 (60 * NS_PER_S)  /* a mapping may be replaced unnoticed */
 #define FORGET_UNSEEN_NS (300 * NS_PER_S)
 
@@ -343,6 +344,9 @@ read_process(ProcessTable *table, Process *process, uint64_t now_ns)
 	Snapshot snapshot;
 	int result = take_snapshot(table, process, &snapshot);
 
+	/* what was mapped while we read is known before what we read is used */
+	if (table->past != NULL)
+		past_images_update(table->past);
 	process->read_ns = now_ns;
 	if (result == 0)
 	{
@@ -704,10 +708,15 @@ process_walk_held(ProcessTable *table, const Process *process, uint64_t address,
 void
 process_follow(ProcessTable *table, Process *process, uint64_t now_ns)
 {
-	if (process->state == PROCESS_LIVE && table->past != NULL &&
-		now_ns - process->read_ns >= REREAD_FIRST_NS &&
-		past_images_file_mapped_ns(table->past, (uint32_t) process->key.pid) >
-			process->mappings.begin_ns)
+	uint32_t pid = (uint32_t) process->key.pid;
+	uint64_t since_ns = now_ns - process->read_ns;
+
+	if (process->state != PROCESS_LIVE || table->past == NULL)
+		return;
+	if ((since_ns >= REREAD_FIRST_NS &&
+		 past_images_file_mapped_ns(table->past, pid) > process->mappings.begin_ns) ||
+		(since_ns >= REREAD_UNTOLD_NS &&
+		 past_images_untold_ns(table->past, pid) > process->mappings.begin_ns))
 		read_process(table, process, now_ns);
 }
 

@@ -83,7 +83,10 @@ bool process_is_generated(const Process *process, uint64_t address);
 /* Reads the mappings again where they do not cover the address, at most every 10 ms, more and more rarely where that does not help. */
 void process_seek(ProcessTable *table, Process *process, uint64_t address, uint64_t now_ns);
 
-/* Reads the mappings again where code of files was mapped since, unless they were read within 10 ms. */
+/*
+ * Reads the mappings again where code of files was mapped since, unless they were read within 10 ms, or may have been,
+ * unless within a second.
+ */
 void process_follow(ProcessTable *table, Process *process, uint64_t now_ns);
 
 /* Reads the mappings again where they were read before a moment of CLOCK_MONOTONIC. */

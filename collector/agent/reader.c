@@ -621,6 +621,7 @@ ring_run(void *argument)
 					  log_text("detail", strerror(-result)));
 		lock(reader);
 		past_images_update(reader->past);
+		losses_add(reader->losses, LOSS_SIDEBAND_FULL, past_images_take_lost(reader->past));
 		unlock(reader);
 	} while (!stopping || result > 0);
 	lock(reader);

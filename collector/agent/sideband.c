@@ -80,6 +80,13 @@ typedef struct MapRecord
 	char name[];
 } MapRecord;
 
+typedef struct LostRecord
+{
+	struct perf_event_header header;
+	uint64_t id;
+	uint64_t lost;
+} LostRecord;
+
 typedef struct Trailer
 {
 	uint32_t pid;
@@ -134,9 +141,9 @@ close_buffer(const Sideband *sideband, const Buffer *buffer)
 }
 
 static void
-tell_lost(const Sideband *sideband)
+tell_lost(const Sideband *sideband, uint64_t lost)
 {
-	const SidebandEvent event = { .kind = SIDEBAND_LOST };
+	const SidebandEvent event = { .kind = SIDEBAND_LOST, .lost = lost };
 
 	sideband->handler(sideband->context, &event);
 }
@@ -173,7 +180,7 @@ add_cpus(Sideband *sideband, const CpuList *online)
 		if (error == 0)
 		{
 			sideband->count++;
-			tell_lost(sideband);
+			tell_lost(sideband, 0);
 		}
 		else
 			result = error;
@@ -236,7 +243,7 @@ sideband_follow_cpus(Sideband *sideband)
 	}
 	sideband->count = kept;
 	if (add_cpus(sideband, &online) != 0)
-		tell_lost(sideband);
+		tell_lost(sideband, 0);
 }
 
 /* Copies bytes out of the ring; it may be in two pieces. */
@@ -265,7 +272,7 @@ peek(const Sideband *sideband, Buffer *buffer)
 	{
 		/* the kernel writes no such record; nothing behind it can be trusted */
 		buffer->tail = buffer->head;
-		tell_lost(sideband);
+		tell_lost(sideband, 0);
 		return;
 	}
 	copy_out(sideband, buffer, buffer->tail + header.size - sizeof(uint64_t), &buffer->time_ns,
@@ -298,6 +305,7 @@ handle(const Sideband *sideband, size_t size, uint64_t time_ns)
 	const struct perf_event_header *header = (const void *) sideband->record;
 	const TaskRecord *task = (const void *) sideband->record;
 	const CommRecord *comm = (const void *) sideband->record;
+	const LostRecord *lost = (const void *) sideband->record;
 	SidebandEvent event = { .time_ns = time_ns };
 
 	if (header->type == PERF_RECORD_MMAP2 && size > sizeof(MapRecord) + sizeof(Trailer))
@@ -317,8 +325,8 @@ handle(const Sideband *sideband, size_t size, uint64_t time_ns)
 		event.pid = comm->pid;
 		sideband->handler(sideband->context, &event);
 	}
-	else if (header->type == PERF_RECORD_LOST)
-		tell_lost(sideband);
+	else if (header->type == PERF_RECORD_LOST && size >= sizeof(*lost))
+		tell_lost(sideband, lost->lost);
 }
 
 static Buffer *

@@ -29,6 +29,7 @@ typedef struct SidebandEvent
 	uint64_t time_ns; /* CLOCK_MONOTONIC */
 	uint32_t pid;
 	uint32_t parent_pid; /* SIDEBAND_FORK */
+	uint64_t lost;		 /* SIDEBAND_LOST: records, 0 where nobody can tell */
 	ProcMapping map;	 /* SIDEBAND_MAP; its name lives as long as the call */
 } SidebandEvent;
 

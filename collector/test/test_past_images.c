@@ -41,7 +41,9 @@ note_exec(PastImages *images, uint32_t pid, uint64_t time_ns)
 static void
 note_fork(PastImages *images, uint32_t parent, uint32_t pid, uint64_t time_ns)
 {
-	SidebandEvent event = { SIDEBAND_FORK, time_ns, pid, parent, { 0 } };
+	SidebandEvent event = {
+		.kind = SIDEBAND_FORK, .time_ns = time_ns, .pid = pid, .parent_pid = parent
+	};
 
 	past_images_note(images, &event);
 }
@@ -231,7 +233,7 @@ test_replaced(void **state)
 static void
 test_beginning_unseen(void **state)
 {
-	const SidebandEvent lost = { .kind = SIDEBAND_LOST };
+	const SidebandEvent lost = { .kind = SIDEBAND_LOST, .lost = 3 };
 	PastImages *images = new_images(8);
 	const ProcMapping *mappings;
 	uint64_t lost_ns;
@@ -244,6 +246,9 @@ test_beginning_unseen(void **state)
 
 	past_images_note(images, &lost);
 	lost_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	assert_int_equal(past_images_take_lost(images), 3);
+	assert_int_equal(past_images_take_lost(images), 0);
+	assert_in_range(past_images_untold_ns(images, 7), 11, lost_ns);
 	assert_int_equal(past_images_changed(images, 7, 0x1000, 11, lost_ns), PAST_UNTOLD);
 	assert_int_equal(past_images_changed(images, 7, 0x1000, lost_ns, lost_ns + 9), PAST_UNCHANGED);
 	note_map_at(images, 7, 0x1000, 0x2000, "/lib/bb", lost_ns + 10);
