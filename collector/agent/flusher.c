@@ -318,6 +318,7 @@ flusher_run(void *argument)
 		if (now_ns >= flusher->sweep_ns)
 		{
 			image_table_sweep(flusher->parts.images);
+			malloc_trim(0); /* what a burst of samples took goes back */
 			flusher->sweep_ns = now_ns + SWEEP_NS;
 		}
 		heartbeat_wait(&flusher->heartbeat);

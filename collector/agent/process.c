@@ -744,9 +744,10 @@ process_table_sweep(ProcessTable *table, uint64_t now_ns)
 		/* it may have been seen after the caller looked at the clock */
 		uint64_t unseen_ns = now_ns > process->seen_ns ? now_ns - process->seen_ns : 0;
 
+		/* whether the pid is in use tells nothing: another process may have it by now */
 		if (unseen_ns > FORGET_UNSEEN_NS ||
 			(unseen_ns > REFRESH_NS && process->state != PROCESS_KERNEL &&
-			 kill((pid_t) process->key.pid, 0) != 0 && errno == ESRCH))
+			 !still_same_image(table, process)))
 			remove_process(table, process);
 	}
 }

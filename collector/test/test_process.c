@@ -421,6 +421,15 @@ test_eviction(void **state)
 	process_table_sweep(fixture->processes, UINT64_C(301000) * MS + 7);
 	process_table_stats(fixture->processes, &stats);
 	assert_int_equal(stats.count, 0);
+
+	/* one that lives stays for longer than one whose pid is another's by now */
+	sample = sample_of(getpid());
+	process_table_get(fixture->processes, &sample, 1);
+	sample.start_time_ns -= UINT64_C(1000) * MS;
+	process_table_get(fixture->processes, &sample, 1);
+	process_table_sweep(fixture->processes, UINT64_C(61000) * MS);
+	process_table_stats(fixture->processes, &stats);
+	assert_int_equal(stats.count, 1);
 }
 
 static void
