@@ -126,7 +126,7 @@ pfs_groups_encode(const PfsGroups *groups, PfsEffort effort, PfsAllocator alloca
 		counts[block] = (int64_t) groups->blocks[block].count - 1;
 	done = done &&
 		   pfs_stream_encode(counts, NULL, block_count, NULL, effort, allocator, &counts_stream) &&
-		   pfs_stream_encode(groups->lengths, NULL, groups->count, NULL, PFS_EFFORT_FAST, allocator,
+		   pfs_stream_encode(groups->lengths, NULL, groups->count, NULL, effort, allocator,
 							 &lengths_stream);
 	if (done)
 	{

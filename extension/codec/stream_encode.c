@@ -24,12 +24,9 @@
 #define GROUP_OVERHEAD_BYTES		128 /* about what frames and their tables take */
 #define PLANES_MAX_ESTIMATE_PERCENT 75
 
-#define ZSTD_LEVEL_FAST	 1
-#define ZSTD_LEVEL_DENSE 6
-
 typedef struct StreamEncoder
 {
-	int zstd_level;
+	PfsEffort effort;
 	uint64_t planes_bytes; /* bits: what the data would be as planes, estimated */
 	PfsBuffer entries;	   /* head and block entries */
 	PfsBuffer table;	   /* section table */
@@ -44,7 +41,7 @@ encoder_init(StreamEncoder *encoder, PfsPacking packing, PfsEffort effort, PfsAl
 {
 	encoder->context = (PfsEntryContext) PFS_ENTRY_CONTEXT_INIT;
 	encoder->planes_bytes = 0;
-	encoder->zstd_level = effort == PFS_EFFORT_FAST ? ZSTD_LEVEL_FAST : ZSTD_LEVEL_DENSE;
+	encoder->effort = effort;
 	pfs_buffer_init(&encoder->entries, allocator);
 	pfs_buffer_init(&encoder->table, allocator);
 	pfs_buffer_init(&encoder->data, allocator);
@@ -84,13 +81,37 @@ put_planes(PfsBuffer *sections, const uint64_t *numbers, const PfsArrayShape *ar
 	}
 }
 
+/*
+ * Compresses the bytes of a section behind the end of the data, which do not count it yet; *written is 0 where
+ * that cannot be. False: out of memory.
+ */
+static bool
+compress_section(StreamEncoder *encoder, const uint8_t *bytes, size_t length, size_t *written)
+{
+	size_t capacity = pfs_zstd_bound(length);
+	uint8_t *target = pfs_buffer_reserve(&encoder->data, 2 * capacity);
+	size_t other;
+
+	if (target == NULL)
+		return false;
+	if (encoder->effort == PFS_EFFORT_FAST)
+		return pfs_zstd_compress(target, capacity, bytes, length, PFS_ZSTD_QUICK, written);
+	if (!pfs_zstd_compress(target, capacity, bytes, length, PFS_ZSTD_LITERALS, written) ||
+		!pfs_zstd_compress(target + capacity, capacity, bytes, length, PFS_ZSTD_REPEATS, &other))
+		return false;
+	if (other != 0 && (*written == 0 || other < *written))
+	{
+		memcpy(target, target + capacity, other);
+		*written = other;
+	}
+	return true;
+}
+
 /* Puts one section to the data in the shortest of its codes, and empties it. */
 static bool
 flush_section(StreamEncoder *encoder, PfsBuffer *section)
 {
 	size_t length = section->length;
-	size_t capacity = pfs_zstd_bound(length);
-	uint8_t *target;
 	size_t written = 0;
 
 	if (length == 0)
@@ -102,9 +123,7 @@ flush_section(StreamEncoder *encoder, PfsBuffer *section)
 		pfs_buffer_put_byte(&encoder->data, section->data[0]);
 		return true;
 	}
-	target = pfs_buffer_reserve(&encoder->data, capacity);
-	if (target == NULL ||
-		!pfs_zstd_compress(target, capacity, section->data, length, encoder->zstd_level, &written))
+	if (!compress_section(encoder, section->data, length, &written))
 		return false;
 	if (written != 0 && written * 100 < length * PLANES_MAX_SHARE_PERCENT)
 	{

@@ -7,6 +7,14 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#define LEVEL_QUICK	   1
+#define LEVEL_REPEATS  6
+#define LEVEL_LITERALS 13
+
+/* the longest repeats that can be asked for, and the least memory of where they were */
+#define LITERALS_MIN_MATCH 7
+#define LITERALS_HASH_LOG  6
+
 static ZSTD_CCtx *compressor;
 static ZSTD_DCtx *decompressor;
 
@@ -16,9 +24,24 @@ pfs_zstd_bound(size_t length)
 	return ZSTD_compressBound(length);
 }
 
+static int
+level_of(PfsZstdSearch search)
+{
+	switch (search)
+	{
+		case PFS_ZSTD_REPEATS:
+			return LEVEL_REPEATS;
+		case PFS_ZSTD_LITERALS:
+			return LEVEL_LITERALS;
+		case PFS_ZSTD_QUICK:
+			break;
+	}
+	return LEVEL_QUICK;
+}
+
 bool
-pfs_zstd_compress(void *target, size_t capacity, const void *source, size_t length, int level,
-				  size_t *written)
+pfs_zstd_compress(void *target, size_t capacity, const void *source, size_t length,
+				  PfsZstdSearch search, size_t *written)
 {
 	size_t result;
 
@@ -27,7 +50,12 @@ pfs_zstd_compress(void *target, size_t capacity, const void *source, size_t leng
 	if (compressor == NULL)
 		return false;
 	ZSTD_CCtx_reset(compressor, ZSTD_reset_session_and_parameters);
-	ZSTD_CCtx_setParameter(compressor, ZSTD_c_compressionLevel, level);
+	ZSTD_CCtx_setParameter(compressor, ZSTD_c_compressionLevel, level_of(search));
+	if (search == PFS_ZSTD_LITERALS)
+	{
+		ZSTD_CCtx_setParameter(compressor, ZSTD_c_minMatch, LITERALS_MIN_MATCH);
+		ZSTD_CCtx_setParameter(compressor, ZSTD_c_hashLog, LITERALS_HASH_LOG);
+	}
 	ZSTD_CCtx_setParameter(compressor, ZSTD_c_contentSizeFlag, 0);
 	result = ZSTD_compress2(compressor, target, capacity, source, length);
 	if (ZSTD_isError(result) && ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation)

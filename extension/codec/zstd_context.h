@@ -14,9 +14,16 @@
 /* Room that a frame of that many bytes may need. */
 size_t pfs_zstd_bound(size_t length);
 
+typedef enum PfsZstdSearch
+{
+	PFS_ZSTD_QUICK,	  /* for what will be packed again */
+	PFS_ZSTD_REPEATS, /* bytes that recur in the same order */
+	PFS_ZSTD_LITERALS /* bytes that are uneven but in no order: repeats that are none cost more than they save */
+} PfsZstdSearch;
+
 /* Compresses; *written is 0 where zstd could not. False: out of memory. */
-bool pfs_zstd_compress(void *target, size_t capacity, const void *source, size_t length, int level,
-					   size_t *written);
+bool pfs_zstd_compress(void *target, size_t capacity, const void *source, size_t length,
+					   PfsZstdSearch search, size_t *written);
 
 typedef enum PfsZstdResult
 {
