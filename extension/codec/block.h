@@ -24,7 +24,7 @@ typedef struct PfsBlockShape
 	uint64_t first;		   /* q[0], for DELTA and DELTA2 */
 	int64_t step;		   /* q[1] - q[0], for DELTA2 */
 	int64_t base;		   /* of deltas, or of deltas of deltas */
-	uint32_t group_bytes;  /* of the group bits, for RISING and BANDED */
+	uint32_t group_bytes;  /* of the group bits, for RISING, BANDED and PARTED */
 	uint32_t band_bits;	   /* for BANDED: bits of a number in each band, four bits a band */
 } PfsBlockShape;
 
@@ -37,11 +37,15 @@ typedef struct PfsBlockDraft
 	uint8_t group_bits[PFS_GROUP_BITS_MAX_BYTES + 8]; /* with room to store whole words */
 } PfsBlockDraft;
 
-/* The groups of a block of rows. */
+/* The groups of a block of rows; or of a block that has a lane for each. */
 typedef struct PfsBlockGroups
 {
 	uint32_t count;
-	const int64_t *lengths; /* rows of each, minus 1; they add up to the block's */
+	const int64_t *lengths; /* rows of each, minus 1; they add up to the block's rows */
+	bool has_lane_each;		/* the block's lanes are the groups' */
+	const int64_t *sums;	/* of each: values minus least, in units; NULL: not known */
+	int64_t least;			/* of sums */
+	uint64_t unit;
 } PfsBlockGroups;
 
 /* What one entry takes over from those before it. */

@@ -147,7 +147,12 @@ read_group_fields(PfsCursor *cursor, PfsBlockShape *shape)
 	uint64_t most = PFS_BANDED_MAX_RANGE;
 	uint64_t group_bytes;
 
-	if (shape->transform == PFS_TRANSFORM_RISING)
+	if (shape->transform == PFS_TRANSFORM_PARTED)
+	{
+		shape->symbols = (PfsArrayShape){ 0 };
+		most = PFS_PARTED_MAX_RANGE;
+	}
+	else if (shape->transform == PFS_TRANSFORM_RISING)
 	{
 		uint64_t count = pfs_cursor_varint(cursor);
 
@@ -166,7 +171,7 @@ read_group_fields(PfsCursor *cursor, PfsBlockShape *shape)
 	group_bytes = pfs_cursor_varint(cursor);
 	shape->group_bytes = (uint32_t) group_bytes;
 	return shape->range <= most && shape->symbols.kept_bits <= shape->symbols.bits &&
-		   (shape->transform == PFS_TRANSFORM_RISING || shape->symbols.kept_bits == 0) &&
+		   (shape->transform != PFS_TRANSFORM_BANDED || shape->symbols.kept_bits == 0) &&
 		   group_bytes <= PFS_GROUP_BITS_MAX_BYTES;
 }
 
@@ -177,13 +182,14 @@ check_kind(uint8_t kind)
 	unsigned transform = kind & PFS_ENTRY_TRANSFORM_MASK;
 	bool has_runs = kind & PFS_ENTRY_RUNS;
 
-	if ((kind & ~PFS_ENTRY_KNOWN_BITS) != 0 || transform > PFS_TRANSFORM_BANDED)
+	if ((kind & ~PFS_ENTRY_KNOWN_BITS) != 0 || transform > PFS_TRANSFORM_PARTED)
 		return PFS_UNSUPPORTED;
 	if (transform < PFS_TRANSFORM_PLAIN)
 		return kind == transform ? PFS_OK : PFS_CORRUPT;
 	if (has_runs && transform >= PFS_TRANSFORM_DELTA2)
 		return PFS_CORRUPT;
-	if (transform == PFS_TRANSFORM_RISING && (kind & PFS_ENTRY_SYMBOL_PATCHES) != 0)
+	if ((transform == PFS_TRANSFORM_RISING || transform == PFS_TRANSFORM_PARTED) &&
+		(kind & PFS_ENTRY_SYMBOL_PATCHES) != 0)
 		return PFS_CORRUPT;
 	return has_runs || (kind & PFS_ENTRY_LENGTH_PATCHES) == 0 ? PFS_OK : PFS_CORRUPT;
 }

@@ -348,6 +348,12 @@ try_candidate(Contest *contest, PfsTransform transform, BaseRule base_rule, bool
 static void
 try_group_candidates(Contest *contest)
 {
+	PfsBlockShape shape = contest->trial->shape;
+
+	if (contest->groups->sums != NULL &&
+		pfs_parted_draft(contest->units->rows, contest->groups, contest->trial))
+		judge_trial(contest);
+	contest->trial->shape = shape;
 	reset_shape(&contest->trial->shape);
 	if (pfs_rising_draft(contest->units->rows, contest->groups, contest->trial))
 		judge_trial(contest);

@@ -33,12 +33,15 @@
  *	 2		attribute number, signed
  *	 1		bits 0-3 bytes of the type: 1, 2, 4, 8
  *			bits 4-7 kind: 0 plain, 1 some rows are null, 2 all are, 4 a lane per group,
- *			8 shared with the base, 12 what is above a multiple of the groups' rows
+ *			6 sums of groups and how their rows part them, 8 shared with the base,
+ *			12 what is above a multiple of the groups' rows
  *	 zigzag	least value that is not null	(unless all are null)
  *	 varint	greatest minus least value		(unless all are null)
- *	 varint	unit							(kind 12)
+ *	 varint	unit							(kinds 6 and 12)
  *	 varint	length of the value stream		(unless all are null, the column is shared, or
  *	 4		CRC-32C of the value stream		 greatest equals least and no row is null)
+ *	 varint	length of the sums stream		(kind 6)
+ *	 4		CRC-32C of the sums stream		(kind 6)
  *	 varint	length of the null stream		(some rows are null)
  *	 4		CRC-32C of the null stream		(some rows are null)
  *
@@ -55,10 +58,13 @@
  *	 -		stream of the groups of each block of rows, minus 1; a lane per block of rows
  *	 -		stream of the rows of each group, minus 1; a lane per group
  *
+ * Kind 6: a value is least + unit * q. The sums stream has a lane for each group, the sum of its q,
+ * and is cut in blocks of PFS_BLOCK_ROWS groups; blocks of the value stream may be told by them.
+ *
  * A segment may stand beside another, its base, and have a row for each group of that. Kind 8: the
  * values are those of the groups in the base's key column of the same attribute number, or their
- * rows where the base has none. Kind 12: lanes are values minus unit times rows of the group, modulo
- * 2^64.
+ * sums where that is of kind 6, or their rows where the base has none. Kind 12: lanes are values
+ * minus unit times rows of the group, modulo 2^64.
  *
  * Stream
  *	 SIZE	DESCRIPTION
@@ -85,10 +91,10 @@
  * Block entry
  *	 SIZE	DESCRIPTION
  *	 1		bits 0-2 transform: 0 NULLS, 1 CONSTANT, 2 PLAIN, 3 DELTA, 4 DELTA2, 5 RISING,
- *			6 BANDED; the last two in packing "bits" beside groups only
+ *			6 BANDED, 7 PARTED; the last three in packing "bits" beside groups only
  *			bit 3 runs (PLAIN and DELTA)
  *			bit 4 a divisor follows, else it is that of the entry before, at first 1
- *			bit 5 symbols are patched (not RISING); bit 6 run lengths are patched
+ *			bit 5 symbols are patched (not RISING, PARTED); bit 6 run lengths are patched
  *			bits 3-6 are 0 for NULLS and CONSTANT
  *	 zigzag	least value, minus that of the last entry that had one,
  *			at first 0, modulo 2^64									(not for NULLS)
@@ -107,7 +113,7 @@
  *			the same three of run lengths							(bit 6)
  *	 varint	number of symbols										(RISING)
  *	 4		bits of a number in each band, four bits a band			(BANDED)
- *	 varint	bytes of the group bits									(RISING, BANDED)
+ *	 varint	bytes of the group bits									(RISING, BANDED, PARTED)
  *
  * NULLS is a block without a value, CONSTANT one with a single one; neither has symbols. PLAIN
  * symbols have just the bits that the range needs. Rows that are null hold some value that another
@@ -126,7 +132,13 @@
  *
  * BANDED: a group of k rows is of band b, b + 1 being the bits of k, but at most 7. The group bits
  * hold its q with the bits of its band; those that have more are patched: zero there, and whole in
- * the array of symbols, which keeps no bits.
+ * the array of symbols, which keeps no bits. In a sums stream, which has a lane for each group, k is
+ * that of the lane's group.
+ *
+ * PARTED: least value and divisor are least and unit of the column, so the least value is a bound
+ * only; there are no symbols. A group of k rows and sum s has no bits if k = 1 or s = 0. Else, l
+ * being the bits of s / k, minus 1 (0 if s < k): the l low bits of the q of all rows but the last,
+ * then for each of these q >> l zeros and a one. The last row has what is left of the sum.
  *
  * Packing "planes": every array is cut in planes of one byte per symbol, as many as its bits need,
  * least significant first; nothing is patched. PFS_GROUP_BLOCKS blocks make a group; within it the
@@ -157,6 +169,7 @@
 #define PFS_COLUMN_HAS_NULLS  0x10
 #define PFS_COLUMN_ALL_NULL	  0x20
 #define PFS_COLUMN_GROUPED	  0x40
+#define PFS_COLUMN_PARTED	  0x60
 #define PFS_COLUMN_SHARED	  0x80
 #define PFS_COLUMN_ABOVE	  0xc0
 
@@ -179,7 +192,8 @@ typedef enum PfsTransform
 	PFS_TRANSFORM_DELTA = 3,
 	PFS_TRANSFORM_DELTA2 = 4,
 	PFS_TRANSFORM_RISING = 5,
-	PFS_TRANSFORM_BANDED = 6
+	PFS_TRANSFORM_BANDED = 6,
+	PFS_TRANSFORM_PARTED = 7
 } PfsTransform;
 
 #define PFS_ENTRY_TRANSFORM_MASK 0x07
@@ -193,6 +207,7 @@ typedef enum PfsTransform
 
 #define PFS_RISING_MAX_RANGE	 4095
 #define PFS_BANDED_MAX_RANGE	 0x7fff
+#define PFS_PARTED_MAX_RANGE	 8191
 #define PFS_BAND_COUNT			 8
 #define PFS_GROUP_BITS_MAX_BYTES 2048 /* of a block: its rows, each as wide as a range allows */
 

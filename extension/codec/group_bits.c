@@ -112,7 +112,7 @@ pfs_rising_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDr
 	PfsRisingPlan plan;
 	uint32_t bits = 0;
 
-	if (shape->range > PFS_RISING_MAX_RANGE || !is_rising(units, groups))
+	if (groups->has_lane_each || shape->range > PFS_RISING_MAX_RANGE || !is_rising(units, groups))
 		return false;
 	plan_rising(&plan, shape->range);
 	memset(draft->group_bits, 0, sizeof(draft->group_bits));
@@ -230,6 +230,13 @@ bits_of_band(uint32_t band_bits, uint32_t band)
 	return band_bits >> 4 * band & 15;
 }
 
+/* Lanes of a group that has so many rows. */
+static inline uint32_t
+lanes_of(const PfsBlockGroups *groups, uint32_t rows)
+{
+	return groups->has_lane_each ? 1 : rows;
+}
+
 /* The bits of each band that make numbers and patches shortest. */
 static uint32_t
 plan_bands(const uint64_t *units, const PfsBlockGroups *groups, uint32_t range_bits)
@@ -240,11 +247,12 @@ plan_bands(const uint64_t *units, const PfsBlockGroups *groups, uint32_t range_b
 	for (uint32_t group = 0; group < groups->count; group++)
 	{
 		uint32_t rows = (uint32_t) groups->lengths[group] + 1;
+		uint32_t lanes = lanes_of(groups, rows);
 		uint32_t band = band_of(rows);
 
-		for (uint32_t i = 0; i < rows; i++)
+		for (uint32_t i = 0; i < lanes; i++)
 			counts[band][pfs_bit_width(units[i])]++;
-		units += rows;
+		units += lanes;
 	}
 	for (uint32_t band = 0; band < PFS_BAND_COUNT; band++)
 	{
@@ -288,8 +296,9 @@ pfs_banded_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDr
 	memset(draft->group_bits, 0, sizeof(draft->group_bits));
 	for (uint32_t group = 0; group < groups->count; group++)
 	{
-		uint32_t end = row + (uint32_t) groups->lengths[group] + 1;
-		uint32_t bits = bits_of_band(shape->band_bits, band_of(end - row));
+		uint32_t rows = (uint32_t) groups->lengths[group] + 1;
+		uint32_t end = row + lanes_of(groups, rows);
+		uint32_t bits = bits_of_band(shape->band_bits, band_of(rows));
 
 		for (; row < end; row++, bit += bits)
 		{
@@ -328,15 +337,138 @@ pfs_banded_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
 		wide[wide_count] = (uint16_t) rows;
 		starts[wide_count] = (uint16_t) row;
 		wide_count += bits_of_band(shape->band_bits, band_of(rows)) > 0;
-		row += rows;
+		row += lanes_of(groups, rows);
 	}
 	for (uint32_t i = 0; i < wide_count; i++)
 	{
 		uint32_t bits = bits_of_band(shape->band_bits, band_of(wide[i]));
 		uint64_t mask = pfs_bit_mask(bits);
 
-		for (uint32_t end = starts[i] + wide[i], at = starts[i]; at < end; at++, bit += bits)
+		for (uint32_t end = starts[i] + lanes_of(groups, wide[i]), at = starts[i]; at < end;
+			 at++, bit += bits)
 			units[at] |= load_bits(group_bits, bit) & mask;
+	}
+	return bytes_of_bits(bit) == shape->group_bytes;
+}
+
+/* Low bits of the q of a group that are stored apart from the rest. */
+static inline unsigned
+low_bits_of(uint64_t sum, uint32_t rows)
+{
+	uint64_t mean = sum / rows;
+
+	return mean == 0 ? 0 : pfs_bit_width(mean) - 1;
+}
+
+/* Writes a group's bits, and returns how many. */
+static uint32_t
+pack_parts(const uint64_t *units, uint32_t rows, uint64_t sum, uint8_t *bytes, uint32_t bit)
+{
+	unsigned low = low_bits_of(sum, rows);
+	uint32_t next = (rows - 1) * low;
+
+	for (uint32_t i = 0; i + 1 < rows; i++)
+	{
+		store_bits(bytes, bit + i * low, units[i] & pfs_bit_mask(low));
+		next += (uint32_t) (units[i] >> low);
+		store_bits(bytes, bit + next++, 1);
+	}
+	return next;
+}
+
+bool
+pfs_parted_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDraft *draft)
+{
+	PfsBlockShape *shape = &draft->shape;
+	uint64_t scale = shape->divisor / groups->unit;
+	uint64_t offset = ((uint64_t) shape->least - (uint64_t) groups->least) / groups->unit;
+	uint32_t bits = 0;
+
+	if (groups->has_lane_each || offset > PFS_PARTED_MAX_RANGE ||
+		shape->range > (PFS_PARTED_MAX_RANGE - offset) / scale)
+		return false;
+	memset(draft->group_bits, 0, sizeof(draft->group_bits));
+	shape->transform = PFS_TRANSFORM_PARTED;
+	shape->symbols = (PfsArrayShape){ 0 };
+	shape->least = groups->least;
+	shape->divisor = groups->unit;
+	shape->range = offset + shape->range * scale;
+	for (uint32_t group = 0; group < groups->count; group++)
+	{
+		uint32_t rows = (uint32_t) groups->lengths[group] + 1;
+		uint64_t parts[PFS_BLOCK_ROWS];
+
+		for (uint32_t i = 0; i < rows; i++)
+			parts[i] = offset + units[i] * scale;
+		if (groups->sums[group] != 0)
+			bits +=
+				pack_parts(parts, rows, (uint64_t) groups->sums[group], draft->group_bits, bits);
+		units += rows;
+	}
+	shape->group_bytes = bytes_of_bits(bits);
+	return true;
+}
+
+/* Reads a group's bits, and moves *bit behind them; false where they do not part the sum. */
+static inline bool
+unpack_parts(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t rows, uint64_t sum,
+			 uint64_t *units)
+{
+	unsigned low = low_bits_of(sum, rows);
+	uint64_t mask = pfs_bit_mask(low);
+	uint32_t low_bit = *bit;
+	uint32_t high_bit = low_bit + (rows - 1) * low;
+	uint32_t next = 0; /* behind the last one that was read */
+	uint32_t row = 0;
+	uint64_t left = sum;
+
+	for (uint32_t start = 0; row < rows - 1; start += WORD_BITS)
+	{
+		uint64_t word;
+
+		if (high_bit + start >= end)
+			return false;
+		for (word = load_word(bytes, high_bit + start); word != 0 && row < rows - 1;
+			 word &= word - 1, row++, low_bit += low)
+		{
+			uint32_t place = start + (uint32_t) __builtin_ctzll(word);
+
+			units[row] = (uint64_t) (place - next) << low | (load_bits(bytes, low_bit) & mask);
+			left -= units[row];
+			next = place + 1;
+		}
+	}
+	units[row] = left;
+	*bit = high_bit + next;
+	return left <= sum;
+}
+
+bool
+pfs_parted_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
+				   const uint8_t *group_bits, uint64_t *units)
+{
+	uint16_t parted[PFS_BLOCK_ROWS]; /* groups that have a sum, and where their rows begin */
+	uint16_t starts[PFS_BLOCK_ROWS];
+	uint32_t parted_count = 0;
+	uint32_t row = 0;
+	uint32_t bit = 0;
+
+	for (uint32_t group = 0; group < groups->count; group++)
+	{
+		parted[parted_count] = (uint16_t) group;
+		starts[parted_count] = (uint16_t) row;
+		parted_count += groups->sums[group] != 0;
+		row += (uint32_t) groups->lengths[group] + 1;
+	}
+	memset(units, 0, row * sizeof(*units));
+	for (uint32_t i = 0; i < parted_count; i++)
+	{
+		uint32_t rows = (uint32_t) groups->lengths[parted[i]] + 1;
+		uint64_t sum = (uint64_t) groups->sums[parted[i]];
+
+		if (sum > rows * shape->range ||
+			!unpack_parts(group_bits, &bit, shape->group_bytes * 8, rows, sum, units + starts[i]))
+			return false;
 	}
 	return bytes_of_bits(bit) == shape->group_bytes;
 }

@@ -1,7 +1,7 @@
 /*
  * group_bits.h
  *		Blocks of rows whose groups the decoder knows: times that rise within a group, values that
- *		grow with its length. How bits are laid out is told in format.h.
+ *		grow with its length, or that part its sum. How bits are laid out is told in format.h.
  */
 #ifndef PFS_GROUP_BITS_H
 #define PFS_GROUP_BITS_H
@@ -24,10 +24,12 @@ typedef struct PfsRisingPlan
 
 /*
  * Draft a block of units (the values without least value and divisor, which the draft's shape has);
- * false where they are not of that kind, or their range is too large.
+ * false where they are not of that kind, or their range is too large. Parted blocks take least value
+ * and divisor from the groups, which must know their sums.
  */
 bool pfs_rising_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDraft *draft);
 bool pfs_banded_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDraft *draft);
+bool pfs_parted_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDraft *draft);
 
 /*
  * Units from symbols[] and group bits. group_bits has PFS_GROUP_BITS_MAX_BYTES and 16 bytes more, of
@@ -37,6 +39,10 @@ bool pfs_banded_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBl
 bool pfs_rising_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
 						const uint64_t *symbols, const uint8_t *group_bits, PfsRisingPlan *plan,
 						uint64_t *units);
+
+/* The same, without symbols. */
+bool pfs_parted_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
+						const uint8_t *group_bits, uint64_t *units);
 
 /* The same in place, units[] being what the array of symbols holds. */
 bool pfs_banded_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#include "codec/stream.h"
-
 /* a group must have so many rows in the mean, in quarters: below, its length costs what it saves */
 #define MIN_MEAN_QUARTERS 5
 
@@ -75,7 +73,8 @@ pfs_groups_find(const PfsColumn *columns, uint32_t column_count, uint32_t row_co
 	for (uint32_t row = 0; row < row_count; row++)
 	{
 		if (row % PFS_BLOCK_ROWS == 0)
-			groups->blocks[row / PFS_BLOCK_ROWS] = (PfsBlockGroups){ 0, groups->lengths + group };
+			groups->blocks[row / PFS_BLOCK_ROWS] =
+				(PfsBlockGroups){ .lengths = groups->lengths + group };
 		if (begins_group(columns, column_count, row))
 		{
 			groups->lengths[group++] = 0;
@@ -108,6 +107,58 @@ pfs_groups_fold(const PfsGroups *groups, const int64_t *values, PfsAllocator all
 		values += groups->lengths[group] + 1;
 	}
 	return folded;
+}
+
+bool
+pfs_groups_add_up(const PfsGroups *groups, const int64_t *values, int64_t least, uint64_t unit,
+				  PfsAllocator allocator, PfsGroupSums *sums)
+{
+	uint32_t block_count = pfs_block_count(groups->row_count);
+	uint32_t lane_block_count = pfs_block_count(groups->count);
+	uint32_t group = 0;
+
+	sums->sums = allocator.realloc(allocator.context, NULL, groups->count * sizeof(*sums->sums));
+	sums->blocks = allocator.realloc(allocator.context, NULL, block_count * sizeof(*sums->blocks));
+	sums->lanes =
+		allocator.realloc(allocator.context, NULL, lane_block_count * sizeof(*sums->lanes));
+	if (sums->sums == NULL || sums->blocks == NULL || sums->lanes == NULL)
+	{
+		pfs_group_sums_free(sums, allocator);
+		return false;
+	}
+	for (uint32_t block = 0; block < block_count; block++)
+	{
+		sums->blocks[block] = groups->blocks[block];
+		sums->blocks[block].sums = sums->sums + group;
+		sums->blocks[block].least = least;
+		sums->blocks[block].unit = unit;
+		for (uint32_t end = group + groups->blocks[block].count; group < end; group++)
+		{
+			uint64_t sum = 0;
+
+			for (int64_t row = 0; row <= groups->lengths[group]; row++)
+				sum += ((uint64_t) *values++ - (uint64_t) least) / unit;
+			sums->sums[group] = (int64_t) sum;
+		}
+	}
+	for (uint32_t block = 0; block < lane_block_count; block++)
+		sums->lanes[block] =
+			(PfsBlockGroups){ .count = pfs_block_rows(groups->count, block),
+							  .lengths = groups->lengths + (size_t) block * PFS_BLOCK_ROWS,
+							  .has_lane_each = true };
+	return true;
+}
+
+void
+pfs_group_sums_free(PfsGroupSums *sums, PfsAllocator allocator)
+{
+	if (sums->sums != NULL)
+		allocator.realloc(allocator.context, sums->sums, 0);
+	if (sums->blocks != NULL)
+		allocator.realloc(allocator.context, sums->blocks, 0);
+	if (sums->lanes != NULL)
+		allocator.realloc(allocator.context, sums->lanes, 0);
+	*sums = (PfsGroupSums){ 0 };
 }
 
 bool
@@ -280,11 +331,17 @@ pfs_groups_place(const PfsGroupsDecoder *decoder, uint32_t block, uint32_t *firs
 	*count = decoder->firsts[block + 1] - *first;
 }
 
+PfsStreamDecoder *
+pfs_groups_lengths_stream(PfsGroupsDecoder *decoder)
+{
+	return decoder->lengths;
+}
+
 PfsStatus
 pfs_groups_lengths(PfsGroupsDecoder *decoder, uint32_t first, uint32_t count, int64_t *lengths,
 				   PfsError *error)
 {
-	return pfs_stream_lanes(decoder->lengths, first, count, lengths, error);
+	return pfs_stream_lanes(decoder->lengths, NULL, first, count, lengths, error);
 }
 
 PfsStatus
@@ -295,8 +352,8 @@ pfs_groups_block(PfsGroupsDecoder *decoder, uint32_t block, PfsBlockGroups *grou
 	uint64_t most = 0;
 	PfsStatus status;
 
+	*groups = (PfsBlockGroups){ .lengths = decoder->block_lengths };
 	pfs_groups_place(decoder, block, first, &groups->count);
-	groups->lengths = decoder->block_lengths;
 	if (decoder->block == block)
 		return PFS_OK;
 	decoder->block = UINT32_MAX;

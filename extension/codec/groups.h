@@ -9,7 +9,10 @@
 #ifndef PFS_GROUPS_H
 #define PFS_GROUPS_H
 
-#include "codec/block.h"
+#include "codec/stream.h"
+
+/* so that the sum of a block's rows is a lane */
+#define PFS_SUM_MAX_UNITS (UINT64_C(1) << 50)
 
 /* The groups of rows that are being encoded. */
 typedef struct PfsGroups
@@ -31,6 +34,22 @@ void pfs_groups_free(PfsGroups *groups, PfsAllocator allocator);
 /* The lane that each group's rows share; the caller frees it. NULL: out of memory. */
 int64_t *pfs_groups_fold(const PfsGroups *groups, const int64_t *values, PfsAllocator allocator);
 
+/* The sums of the groups' values in one column, and blocks that know them. */
+typedef struct PfsGroupSums
+{
+	int64_t *sums;
+	PfsBlockGroups *blocks; /* of each block of rows */
+	PfsBlockGroups *lanes;	/* of each block of groups, which has a lane for each */
+} PfsGroupSums;
+
+/*
+ * Adds up what the values have above least, in units; for each value that is at most
+ * PFS_SUM_MAX_UNITS. False: out of memory, and nothing to free.
+ */
+bool pfs_groups_add_up(const PfsGroups *groups, const int64_t *values, int64_t least, uint64_t unit,
+					   PfsAllocator allocator, PfsGroupSums *sums);
+void pfs_group_sums_free(PfsGroupSums *sums, PfsAllocator allocator);
+
 /* Encodes the groups stream. False: out of memory, and nothing to free. */
 bool pfs_groups_encode(const PfsGroups *groups, PfsEffort effort, PfsAllocator allocator,
 					   PfsBytes *bytes);
@@ -51,6 +70,9 @@ PfsStatus pfs_groups_block(PfsGroupsDecoder *decoder, uint32_t block, PfsBlockGr
 /* The first group of a block of rows, and how many there are. */
 void pfs_groups_place(const PfsGroupsDecoder *decoder, uint32_t block, uint32_t *first,
 					  uint32_t *count);
+
+/* The stream of the lengths, minus 1. */
+PfsStreamDecoder *pfs_groups_lengths_stream(PfsGroupsDecoder *decoder);
 
 /* Lengths, minus 1, of up to PFS_BLOCK_ROWS groups from any one on. */
 PfsStatus pfs_groups_lengths(PfsGroupsDecoder *decoder, uint32_t first, uint32_t count,

@@ -60,12 +60,13 @@ typedef struct PfsColumn
 	const int64_t *values; /* one lane per row; ignored where null */
 	const bool *nulls;	   /* one flag per row, or NULL where the column has no null */
 	bool is_key;		   /* sorted by it, or by keys before it: equal values are neighbours */
+	bool wants_sums; /* the sums of groups will be asked for: keep them, if there are groups */
 
 	/*
 	 * Of a segment that stands beside another, its base, and has a row for each group of that:
 	 * is_shared: the values are those of the groups in the base's key column of the same number, or
-	 * their rows where the base has no such column; nothing is stored. row_counts, if not NULL:
-	 * rows of the groups, with which the values grow.
+	 * their sums if it keeps them, or their rows where the base has no such column; nothing is
+	 * stored. row_counts, if not NULL: rows of the groups, with which the values grow.
 	 */
 	bool is_shared;
 	const int64_t *row_counts;
@@ -135,6 +136,12 @@ int pfs_reader_groups_stream(const PfsSegmentReader *reader);
  */
 void pfs_reader_set_base(PfsSegmentReader *reader, PfsSegmentReader *base);
 
+/*
+ * The stream that has the sums of the groups, -1 where the column does not keep them. It is needed
+ * for values too.
+ */
+int pfs_reader_sums_stream(const PfsSegmentReader *reader, int column);
+
 /* The streams of the base that the column needs too; -1: none. */
 void pfs_reader_base_streams(const PfsSegmentReader *reader, int column, int *values, int *groups);
 
@@ -173,7 +180,8 @@ uint32_t pfs_reader_group_count(const PfsSegmentReader *reader);
 
 /*
  * Decodes up to PFS_BLOCK_ROWS groups from any one on: how many rows each has, or their values in a
- * grouped column. The groups' stream, or that of the column, must be loaded.
+ * grouped column, or their sums in one that keeps them, modulo 2^64. The groups' stream, or that of
+ * the column, or for sums both, must be loaded.
  */
 PfsStatus pfs_reader_group_rows(PfsSegmentReader *reader, uint32_t first, uint32_t count,
 								int64_t *rows, PfsError *error);

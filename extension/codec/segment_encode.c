@@ -10,6 +10,9 @@
 #include "codec/groups.h"
 #include "codec/stream.h"
 
+/* sums of smaller groups cost more than they save */
+#define MIN_ROWS_PER_SUM 2
+
 /* Range of a column's values that are not null; false where there is none. */
 static bool
 column_range(const PfsColumn *column, uint32_t row_count, int64_t *least, int64_t *greatest,
@@ -75,14 +78,14 @@ encode_key(const PfsColumn *column, const PfsGroups *groups, PfsEffort effort,
 	return done;
 }
 
-/* The greatest number of which all values are multiples. */
+/* The greatest number of which all values are multiples, from least on. */
 static uint64_t
-common_unit(const PfsColumn *column, uint32_t row_count)
+common_unit(const PfsColumn *column, uint32_t row_count, int64_t least)
 {
 	uint64_t unit = 0;
 
 	for (uint32_t row = 0; row < row_count && unit != 1; row++)
-		unit = pfs_common_divisor(unit, (uint64_t) column->values[row]);
+		unit = pfs_common_divisor(unit, (uint64_t) column->values[row] - (uint64_t) least);
 	return unit;
 }
 
@@ -115,6 +118,35 @@ encode_values(const PfsColumn *column, bool has_nulls, uint32_t row_count, const
 							 groups->blocks, effort, allocator, bytes);
 }
 
+/* Encodes the sums of groups, and values beside them. */
+static bool
+encode_parted(const PfsColumn *column, int64_t least, uint64_t unit, uint32_t row_count,
+			  const PfsGroups *groups, PfsEffort effort, PfsAllocator allocator, PfsBytes *values,
+			  PfsBytes *sums_bytes)
+{
+	PfsGroupSums sums;
+	bool done = pfs_groups_add_up(groups, column->values, least, unit, allocator, &sums);
+
+	if (!done)
+		return false;
+	done = pfs_stream_encode(column->values, NULL, row_count, sums.blocks, effort, allocator,
+							 values) &&
+		   pfs_stream_encode(sums.sums, NULL, groups->count, sums.lanes, effort, allocator,
+							 sums_bytes);
+	pfs_group_sums_free(&sums, allocator);
+	return done;
+}
+
+/* Whether a column without nulls is to keep its groups' sums. */
+static bool
+keeps_sums(const PfsColumn *column, const PfsGroups *groups, int64_t least, int64_t greatest,
+		   uint64_t unit)
+{
+	return !column->is_key && groups->count > 0 &&
+		   (uint64_t) groups->count * MIN_ROWS_PER_SUM <= groups->row_count &&
+		   ((uint64_t) greatest - (uint64_t) least) / unit <= PFS_SUM_MAX_UNITS;
+}
+
 /* The column's kind, in its place in the header. */
 static uint8_t
 column_kind(const PfsColumn *column, bool has_values, bool has_nulls, bool is_constant,
@@ -133,45 +165,87 @@ column_kind(const PfsColumn *column, bool has_values, bool has_nulls, bool is_co
 	return groups->count > 0 && column->is_key ? PFS_COLUMN_GROUPED : 0;
 }
 
+/* A column on its way to the bytes. */
+typedef struct ColumnDraft
+{
+	uint8_t kind;
+	bool has_values;
+	bool has_nulls;
+	int64_t least;
+	int64_t greatest;
+	uint64_t unit; /* of kinds PARTED and ABOVE */
+} ColumnDraft;
+
+static ColumnDraft
+draft_column(const PfsColumn *column, uint32_t row_count, const PfsGroups *groups)
+{
+	ColumnDraft draft = { 0 };
+
+	draft.has_values =
+		column_range(column, row_count, &draft.least, &draft.greatest, &draft.has_nulls);
+	draft.kind = column_kind(column, draft.has_values, draft.has_nulls,
+							 draft.least == draft.greatest, groups);
+	if (draft.kind == PFS_COLUMN_ABOVE)
+		draft.unit = common_unit(column, row_count, 0);
+	if (draft.kind == 0 && draft.least != draft.greatest && column->wants_sums)
+	{
+		draft.unit = common_unit(column, row_count, draft.least);
+		if (keeps_sums(column, groups, draft.least, draft.greatest, draft.unit))
+			draft.kind = PFS_COLUMN_PARTED;
+	}
+	return draft;
+}
+
+/* Encodes the value stream, and that of sums if there is to be one. */
+static bool
+encode_lanes(const PfsColumn *column, const ColumnDraft *draft, uint32_t row_count,
+			 const PfsGroups *groups, PfsEffort effort, PfsAllocator allocator, PfsSegment *segment)
+{
+	PfsBytes *values = &segment->streams[segment->stream_count++];
+
+	switch (draft->kind)
+	{
+		case PFS_COLUMN_SHARED:
+			return true;
+		case PFS_COLUMN_ABOVE:
+			return encode_above(column, draft->unit, row_count, effort, allocator, values);
+		case PFS_COLUMN_PARTED:
+			return encode_parted(column, draft->least, draft->unit, row_count, groups, effort,
+								 allocator, values, &segment->streams[segment->stream_count++]);
+		default:
+			return (!draft->has_nulls && draft->least == draft->greatest) ||
+				   encode_values(column, draft->has_nulls, row_count, groups, effort, allocator,
+								 values);
+	}
+}
+
 /* Writes a column's part of the header, and encodes its streams; counts them as it goes. */
 static bool
 encode_column(const PfsColumn *column, uint32_t row_count, const PfsGroups *groups,
 			  PfsEffort effort, PfsAllocator allocator, PfsBuffer *header, PfsSegment *segment)
 {
-	int64_t least = 0;
-	int64_t greatest = 0;
-	bool has_nulls;
-	bool has_values = column_range(column, row_count, &least, &greatest, &has_nulls);
-	PfsBytes *values = &segment->streams[segment->stream_count++];
-	uint8_t kind = column_kind(column, has_values, has_nulls, least == greatest, groups);
-	uint64_t unit = kind == PFS_COLUMN_ABOVE ? common_unit(column, row_count) : 0;
-	bool done = true;
+	ColumnDraft draft = draft_column(column, row_count, groups);
+	uint32_t first = segment->stream_count;
 
 	pfs_buffer_put16(header, (uint16_t) column->attnum);
-	pfs_buffer_put_byte(header, column->width | kind);
-	if (!has_values)
+	pfs_buffer_put_byte(header, column->width | draft.kind);
+	if (!draft.has_values)
+	{
+		segment->stream_count++;
 		return true;
-	pfs_buffer_put_varint(header, pfs_zigzag(least));
-	pfs_buffer_put_varint(header, (uint64_t) greatest - (uint64_t) least);
-	if (kind == PFS_COLUMN_ABOVE)
-	{
-		pfs_buffer_put_varint(header, unit);
-		done = encode_above(column, unit, row_count, effort, allocator, values);
 	}
-	else if (kind != PFS_COLUMN_SHARED && (has_nulls || least != greatest))
-		done = encode_values(column, has_nulls, row_count, groups, effort, allocator, values);
-	if (!done)
+	pfs_buffer_put_varint(header, pfs_zigzag(draft.least));
+	pfs_buffer_put_varint(header, (uint64_t) draft.greatest - (uint64_t) draft.least);
+	if (draft.unit != 0 && draft.kind != 0)
+		pfs_buffer_put_varint(header, draft.unit);
+	if (!encode_lanes(column, &draft, row_count, groups, effort, allocator, segment))
 		return false;
-	if (values->length > 0)
-		put_stream(header, values);
-	if (has_nulls)
-	{
-		PfsBytes *nulls = &segment->streams[segment->stream_count++];
-
-		if (!encode_nulls(column->nulls, row_count, effort, allocator, nulls))
-			return false;
-		put_stream(header, nulls);
-	}
+	if (draft.has_nulls && !encode_nulls(column->nulls, row_count, effort, allocator,
+										 &segment->streams[segment->stream_count++]))
+		return false;
+	for (; first < segment->stream_count; first++)
+		if (segment->streams[first].length > 0)
+			put_stream(header, &segment->streams[first]);
 	return true;
 }
 

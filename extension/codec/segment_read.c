@@ -24,11 +24,13 @@ typedef struct Column
 	bool has_values; /* some row is not null */
 	bool has_nulls;	 /* some row is null */
 	bool is_grouped; /* a lane per group */
+	bool is_parted;	 /* the groups' sums have a stream */
 	bool is_shared;	 /* the values are the base's */
 	bool is_above;	 /* lanes are what is above unit times the rows of the base's groups */
 	uint64_t unit;
 	int value_stream;
 	int null_stream; /* -1: none */
+	int sums_stream; /* -1: none */
 	int64_t least;
 	int64_t greatest;
 } Column;
@@ -119,14 +121,16 @@ read_column(PfsSegmentReader *reader, PfsCursor *cursor, Column *column)
 	kind = shape & ~PFS_COLUMN_WIDTH_MASK;
 	if (kind != 0 && kind != PFS_COLUMN_HAS_NULLS && kind != PFS_COLUMN_ALL_NULL &&
 		kind != PFS_COLUMN_SHARED && kind != PFS_COLUMN_ABOVE &&
-		(kind != PFS_COLUMN_GROUPED || !reader->is_grouped))
+		((kind != PFS_COLUMN_GROUPED && kind != PFS_COLUMN_PARTED) || !reader->is_grouped))
 		return false;
 	column->is_grouped = kind == PFS_COLUMN_GROUPED;
+	column->is_parted = kind == PFS_COLUMN_PARTED;
 	column->is_shared = kind == PFS_COLUMN_SHARED;
 	column->is_above = kind == PFS_COLUMN_ABOVE;
 	column->has_values = kind != PFS_COLUMN_ALL_NULL;
 	column->has_nulls = kind == PFS_COLUMN_ALL_NULL || kind == PFS_COLUMN_HAS_NULLS;
 	column->null_stream = -1;
+	column->sums_stream = -1;
 	column->value_stream = (int) reader->stream_count;
 	if (column->has_values)
 	{
@@ -136,11 +140,19 @@ read_column(PfsSegmentReader *reader, PfsCursor *cursor, Column *column)
 			return false;
 		column->greatest = (int64_t) ((uint64_t) column->least + range);
 	}
-	if (column->is_above)
+	if (column->is_above || column->is_parted)
 		column->unit = pfs_cursor_varint(cursor);
+	if (column->is_parted && (column->unit == 0 || range == 0))
+		return false;
 	if (!read_stream(reader, cursor,
 					 column->has_values && !column->is_shared && (column->has_nulls || range > 0)))
 		return false;
+	if (column->is_parted)
+	{
+		column->sums_stream = (int) reader->stream_count;
+		if (!read_stream(reader, cursor, true))
+			return false;
+	}
 	if (column->has_values && column->has_nulls)
 	{
 		column->null_stream = (int) reader->stream_count;
@@ -150,7 +162,7 @@ read_column(PfsSegmentReader *reader, PfsCursor *cursor, Column *column)
 	return !cursor->failed;
 }
 
-/* Reads the groups' entry, and tells their number to the streams of key columns. */
+/* Reads the groups' entry, and tells their number to the streams that have a lane for each. */
 static bool
 read_groups(PfsSegmentReader *reader, PfsCursor *cursor)
 {
@@ -164,8 +176,14 @@ read_groups(PfsSegmentReader *reader, PfsCursor *cursor)
 	reader->group_count = (uint32_t) group_count;
 	reader->groups_stream = (int) reader->stream_count;
 	for (uint32_t i = 0; i < reader->column_count; i++)
-		if (reader->columns[i].is_grouped)
-			reader->streams[reader->columns[i].value_stream].lane_count = reader->group_count;
+	{
+		const Column *column = &reader->columns[i];
+
+		if (column->is_grouped)
+			reader->streams[column->value_stream].lane_count = reader->group_count;
+		if (column->is_parted)
+			reader->streams[column->sums_stream].lane_count = reader->group_count;
+	}
 	return read_stream(reader, cursor, true);
 }
 
@@ -299,20 +317,35 @@ pfs_reader_set_base(PfsSegmentReader *reader, PfsSegmentReader *base)
 	reader->base = base;
 }
 
+int
+pfs_reader_sums_stream(const PfsSegmentReader *reader, int column)
+{
+	return reader->columns[column].sums_stream;
+}
+
+/* The base's column of that number, NULL where it has none. */
+static const Column *
+base_column(const PfsSegmentReader *base, const Column *column)
+{
+	int source = pfs_reader_find_column(base, column->attnum);
+
+	return source < 0 ? NULL : &base->columns[source];
+}
+
 void
 pfs_reader_base_streams(const PfsSegmentReader *reader, int column, int *values, int *groups)
 {
 	const Column *target = &reader->columns[column];
-	int source = -1;
+	const Column *source = NULL;
 
 	*values = *groups = -1;
 	if (reader->base == NULL || (!target->is_shared && !target->is_above))
 		return;
 	if (target->is_shared)
-		source = pfs_reader_find_column(reader->base, target->attnum);
-	if (source >= 0)
-		*values = reader->base->columns[source].value_stream;
-	else
+		source = base_column(reader->base, target);
+	if (source != NULL)
+		*values = source->is_parted ? source->sums_stream : source->value_stream;
+	if (source == NULL || source->is_parted)
 		*groups = reader->base->groups_stream;
 }
 
@@ -321,7 +354,7 @@ pfs_reader_range_is_bounds(const PfsSegmentReader *reader, int column)
 {
 	const Column *source = &reader->columns[column];
 
-	return source->is_grouped || source->is_shared || source->is_above;
+	return source->is_grouped || source->is_parted || source->is_shared || source->is_above;
 }
 
 uint32_t
@@ -496,7 +529,7 @@ read_grouped(PfsSegmentReader *reader, PfsStreamDecoder *decoder, uint32_t block
 	PfsStatus status = read_block_groups(reader, block, &groups, &first, error);
 
 	if (status == PFS_OK)
-		status = pfs_stream_lanes(decoder, first, groups.count, group_values, error);
+		status = pfs_stream_lanes(decoder, NULL, first, groups.count, group_values, error);
 	if (status != PFS_OK)
 		return status;
 	/* most blocks have one series */
@@ -544,28 +577,57 @@ read_above(PfsSegmentReader *reader, const Column *column, uint32_t block, int64
 	return status;
 }
 
+/* Decodes the sums of up to PFS_BLOCK_ROWS groups, in units above the least value. */
+static PfsStatus
+read_sums(PfsSegmentReader *reader, const Column *column, uint32_t first, uint32_t count,
+		  int64_t *sums, PfsError *error)
+{
+	PfsStreamDecoder *decoder = reader->streams[column->sums_stream].decoder;
+
+	if (reader->groups == NULL || decoder == NULL)
+		return fail(error, PFS_CORRUPT, "segment lacks the groups", 0);
+	error->stream = column->sums_stream;
+	return pfs_stream_lanes(decoder, pfs_groups_lengths_stream(reader->groups), first, count, sums,
+							error);
+}
+
+/* Decodes a block that rests on groups, and perhaps on their sums. */
+static PfsStatus
+read_beside_groups(PfsSegmentReader *reader, const Column *column, uint32_t block, int64_t *values,
+				   PfsError *error)
+{
+	int64_t sums[PFS_BLOCK_ROWS];
+	PfsBlockGroups groups;
+	uint32_t first;
+	PfsStatus status = read_block_groups(reader, block, &groups, &first, error);
+
+	if (status == PFS_OK && column->is_parted)
+	{
+		status = read_sums(reader, column, first, groups.count, sums, error);
+		groups.sums = sums;
+	}
+	if (status != PFS_OK)
+		return status;
+	error->stream = column->value_stream;
+	return pfs_stream_block(reader->streams[column->value_stream].decoder, block, &groups, values,
+							error);
+}
+
 /* Decodes a block of a column's value stream, of whatever kind. */
 static PfsStatus
 read_values(PfsSegmentReader *reader, const Column *column, uint32_t block, int64_t *values,
 			PfsError *error)
 {
 	PfsStreamDecoder *decoder = reader->streams[column->value_stream].decoder;
-	PfsBlockGroups groups;
-	uint32_t first;
-	PfsStatus status;
 
 	error->stream = column->value_stream;
 	if (column->is_grouped)
 		return read_grouped(reader, decoder, block, values, error);
 	if (column->is_above)
 		return read_above(reader, column, block, values, error);
-	if (!pfs_stream_needs_groups(decoder))
-		return pfs_stream_block(decoder, block, NULL, values, error);
-	status = read_block_groups(reader, block, &groups, &first, error);
-	if (status != PFS_OK)
-		return status;
-	error->stream = column->value_stream;
-	return pfs_stream_block(decoder, block, &groups, values, error);
+	if (pfs_stream_block_needs_groups(decoder, block))
+		return read_beside_groups(reader, column, block, values, error);
+	return pfs_stream_block(decoder, block, NULL, values, error);
 }
 
 PfsStatus
@@ -623,6 +685,22 @@ pfs_reader_group_rows(PfsSegmentReader *reader, uint32_t first, uint32_t count, 
 	return PFS_CORRUPT;
 }
 
+/* Puts the sums of groups together: rows times the least value, and what they have above. */
+static PfsStatus
+add_up_groups(PfsSegmentReader *reader, const Column *column, uint32_t first, uint32_t count,
+			  int64_t *values, PfsError *error)
+{
+	int64_t rows[PFS_BLOCK_ROWS];
+	PfsStatus status = pfs_reader_group_rows(reader, first, count, rows, error);
+
+	if (status == PFS_OK)
+		status = read_sums(reader, column, first, count, values, error);
+	for (uint32_t i = 0; status == PFS_OK && i < count; i++)
+		values[i] = (int64_t) ((uint64_t) column->least * (uint64_t) rows[i] +
+							   column->unit * (uint64_t) values[i]);
+	return status;
+}
+
 PfsStatus
 pfs_reader_group_values(PfsSegmentReader *reader, int column, uint32_t first, uint32_t count,
 						int64_t *values, PfsError *error)
@@ -634,7 +712,9 @@ pfs_reader_group_values(PfsSegmentReader *reader, int column, uint32_t first, ui
 		return fail(error, PFS_CORRUPT, "segment lacks the groups", 0);
 	error->stream = source->value_stream;
 	if (source->is_grouped && stream->decoder != NULL)
-		return pfs_stream_lanes(stream->decoder, first, count, values, error);
+		return pfs_stream_lanes(stream->decoder, NULL, first, count, values, error);
+	if (source->is_parted)
+		return add_up_groups(reader, source, first, count, values, error);
 	if (!source->has_values || stream->length > 0)
 		return fail(error, PFS_CORRUPT, "column has no values of groups", 0);
 	fill(values, source->least, count);

@@ -31,7 +31,8 @@ void pfs_stream_close(PfsStreamDecoder *decoder); /* accepts NULL */
 bool pfs_stream_range(const PfsStreamDecoder *decoder, uint32_t block, int64_t *least,
 					  int64_t *greatest);
 
-/* Whether blocks can only be decoded beside their groups. */
+/* Whether a block, or one of them, can only be decoded beside its groups. */
+bool pfs_stream_block_needs_groups(const PfsStreamDecoder *decoder, uint32_t block);
 bool pfs_stream_needs_groups(const PfsStreamDecoder *decoder);
 
 /*
@@ -41,9 +42,12 @@ bool pfs_stream_needs_groups(const PfsStreamDecoder *decoder);
 PfsStatus pfs_stream_block(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *groups,
 						   int64_t *values, PfsError *error);
 
-/* Copies up to PFS_BLOCK_ROWS lanes from any place on; the stream must not need groups. */
-PfsStatus pfs_stream_lanes(PfsStreamDecoder *decoder, uint32_t first, uint32_t count,
-						   int64_t *values, PfsError *error);
+/*
+ * Copies up to PFS_BLOCK_ROWS lanes from any place on. The stream must not need groups, or have a
+ * lane for each: then lengths is the stream of their rows, minus 1; else it is NULL.
+ */
+PfsStatus pfs_stream_lanes(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t first,
+						   uint32_t count, int64_t *values, PfsError *error);
 
 static inline uint32_t
 pfs_block_count(uint32_t row_count)

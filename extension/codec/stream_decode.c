@@ -322,6 +322,12 @@ pfs_stream_range(const PfsStreamDecoder *decoder, uint32_t block, int64_t *least
 }
 
 bool
+pfs_stream_block_needs_groups(const PfsStreamDecoder *decoder, uint32_t block)
+{
+	return pfs_block_needs_groups(&decoder->shapes[block]);
+}
+
+bool
 pfs_stream_needs_groups(const PfsStreamDecoder *decoder)
 {
 	return decoder->needs_groups;
@@ -428,8 +434,13 @@ read_group_bits(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups 
 
 	if (groups == NULL)
 		return fail(error, PFS_CORRUPT, "block rests on groups that the segment lacks", offset);
+	if (groups->has_lane_each ? shape->transform != PFS_TRANSFORM_BANDED
+							  : shape->transform == PFS_TRANSFORM_PARTED && groups->sums == NULL)
+		return fail(error, PFS_CORRUPT, "block rests on what its groups lack", offset);
 	memcpy(decoder->group_bits, decoder->bytes + offset, shape->group_bytes);
-	if (shape->transform == PFS_TRANSFORM_RISING)
+	if (shape->transform == PFS_TRANSFORM_PARTED)
+		done = pfs_parted_restore(shape, groups, decoder->group_bits, decoder->units);
+	else if (shape->transform == PFS_TRANSFORM_RISING)
 		done = pfs_rising_restore(shape, groups, symbols, decoder->group_bits, &decoder->rising,
 								  decoder->units);
 	else
@@ -452,6 +463,13 @@ look_up(const PfsStreamDecoder *decoder, uint32_t row_count, int64_t *values)
 	return true;
 }
 
+/* Whether group bits go to units of their own, and not over the symbols. */
+static bool
+restores_aside(const PfsBlockShape *shape)
+{
+	return shape->transform == PFS_TRANSFORM_RISING || shape->transform == PFS_TRANSFORM_PARTED;
+}
+
 /* Reads the block's symbols, and its group bits; *units is where they are then. */
 static PfsStatus
 read_symbols(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *groups,
@@ -468,7 +486,7 @@ read_symbols(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *gr
 						decoder->offsets[block]);
 		if (pfs_block_needs_groups(shape))
 			status = read_group_bits(decoder, block, groups, *units, error);
-		if (shape->transform == PFS_TRANSFORM_RISING)
+		if (restores_aside(shape))
 			*units = decoder->units;
 	}
 	else if (shape->symbols.count > 0)
@@ -486,7 +504,7 @@ pfs_stream_block(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups
 				 int64_t *values, PfsError *error)
 {
 	const PfsBlockShape *shape = &decoder->shapes[block];
-	bool aside = pfs_block_has_runs(shape) || shape->transform == PFS_TRANSFORM_RISING;
+	bool aside = pfs_block_has_runs(shape) || restores_aside(shape);
 	uint64_t *units = aside ? decoder->symbols : (uint64_t *) values;
 	PfsStatus status = read_symbols(decoder, block, groups, &units, error);
 
@@ -499,9 +517,39 @@ pfs_stream_block(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups
 	return PFS_OK;
 }
 
+/* Whether all are the rows of a group of one block, minus 1. */
+static bool
+lengths_fit(const int64_t *lengths, uint32_t count)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		most |= (uint64_t) lengths[i];
+	return most < PFS_BLOCK_ROWS;
+}
+
+/* Decodes a block of lanes, beside the lengths of their groups if they are needed. */
+static PfsStatus
+read_lanes_block(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t block,
+				 int64_t *values, PfsError *error)
+{
+	int64_t block_lengths[PFS_BLOCK_ROWS];
+	PfsBlockGroups groups = { decoder->shapes[block].row_count, block_lengths, true, NULL, 0, 0 };
+	PfsStatus status;
+
+	if (lengths == NULL || !pfs_stream_block_needs_groups(decoder, block))
+		return pfs_stream_block(decoder, block, NULL, values, error);
+	status = pfs_stream_block(lengths, block, NULL, block_lengths, error);
+	if (status != PFS_OK)
+		return status;
+	if (!lengths_fit(block_lengths, groups.count))
+		return fail(error, PFS_CORRUPT, "number of rows of a group is out of range", 0);
+	return pfs_stream_block(decoder, block, &groups, values, error);
+}
+
 PfsStatus
-pfs_stream_lanes(PfsStreamDecoder *decoder, uint32_t first, uint32_t count, int64_t *values,
-				 PfsError *error)
+pfs_stream_lanes(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t first,
+				 uint32_t count, int64_t *values, PfsError *error)
 {
 	if (decoder->lanes == NULL)
 		decoder->lanes = allocate(decoder, PFS_BLOCK_ROWS * sizeof(*decoder->lanes));
@@ -516,11 +564,11 @@ pfs_stream_lanes(PfsStreamDecoder *decoder, uint32_t first, uint32_t count, int6
 		PfsStatus status = PFS_OK;
 
 		if (is_whole)
-			status = pfs_stream_block(decoder, block, NULL, values, error);
+			status = read_lanes_block(decoder, lengths, block, values, error);
 		else if (decoder->lanes_block != block)
 		{
 			decoder->lanes_block = NO_BLOCK;
-			status = pfs_stream_block(decoder, block, NULL, decoder->lanes, error);
+			status = read_lanes_block(decoder, lengths, block, decoder->lanes, error);
 		}
 		if (status != PFS_OK)
 			return status;

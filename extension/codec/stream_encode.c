@@ -325,7 +325,8 @@ pfs_stream_encode(const int64_t *values, const bool *nulls, uint32_t row_count,
 {
 	if (!encode_stream(values, nulls, row_count, groups, effort, allocator, bytes))
 		return false;
-	if (effort == PFS_EFFORT_DENSE && nulls == NULL &&
+	/* sums are of values, not of ranks */
+	if (effort == PFS_EFFORT_DENSE && nulls == NULL && (groups == NULL || groups[0].sums == NULL) &&
 		!try_dictionary(values, row_count, groups, effort, allocator, bytes))
 	{
 		allocator.realloc(allocator.context, bytes->data, 0);

@@ -170,10 +170,10 @@ typedef struct EncodedParts
 	bytea *headers[PFS_PART_COUNT]; /* NULL: it has no such part */
 } EncodedParts;
 
-/* Encodes rows or sums; returns the bytes of their streams, and tells how many groups rows have. */
+/* Encodes rows or sums; returns the bytes of their streams. */
 static int64
 encode_part(Relation relation, const PfsRows *rows, PfsEffort effort, PfsSegmentPart part,
-			EncodedParts *encoded, uint32 *group_count)
+			EncodedParts *encoded)
 {
 	size_t before = encoded->byte_count;
 	PfsSegment segment;
@@ -196,8 +196,21 @@ encode_part(Relation relation, const PfsRows *rows, PfsEffort effort, PfsSegment
 		encoded->byte_count += segment.streams[i].length;
 	}
 	encoded->headers[part] = (bytea *) value_of(&segment.header);
-	*group_count = segment.group_count;
 	return (int64) (encoded->byte_count - before);
+}
+
+/* A reader of a header that was just made; it must outlive the reader. */
+static PfsSegmentReader *
+open_encoded(Relation relation, const bytea *header)
+{
+	PfsSegmentReader *reader;
+	PfsError error;
+	PfsStatus status = pfs_reader_open((const uint8 *) VARDATA(header), VARSIZE(header) - VARHDRSZ,
+									   pfs_palloc_allocator(CurrentMemoryContext), &reader, &error);
+
+	if (status != PFS_OK)
+		pfs_segment_error(relation, PFS_NO_SEGMENT, status, &error);
+	return reader;
 }
 
 /* The headers of sums as one value, NULL where there are none. */
@@ -230,20 +243,39 @@ join_headers(bytea *const *headers)
 	return joined;
 }
 
+/* Encodes the tables of sums; where rows are fetched with them, they share what is the same. */
 static void
-encode_summary(Relation relation, const PfsRows *rows, uint32 group_count, PfsEffort effort,
+encode_summary(Relation relation, const PfsRows *rows, bool is_shared, PfsEffort effort,
 			   PfsSegmentRow *row, EncodedParts *encoded)
 {
+	PfsSegmentReader *reader = open_encoded(relation, encoded->headers[PFS_PART_ROWS]);
+
 	for (PfsSegmentPart part = PFS_PART_ROWS + 1; part < PFS_PART_COUNT; part++)
 	{
 		PfsRows sums;
-		uint32 unused;
 
 		if (pfs_summary_make(relation, rows, part, pfs_summary_limit(part, rows->row_count),
-							 group_count, &sums))
-			row->summary_byte_count += encode_part(relation, &sums, effort, part, encoded, &unused);
+							 is_shared ? reader : NULL, &sums))
+			row->summary_byte_count += encode_part(relation, &sums, effort, part, encoded);
 	}
+	pfs_reader_close(reader);
 	row->summary = join_headers(encoded->headers);
+}
+
+/* The rows, marked where sums of their groups are asked for later. */
+static PfsRows
+mark_summed(Relation relation, const PfsRows *rows)
+{
+	PfsRows marked = *rows;
+	PfsColumn *columns = palloc(sizeof(PfsColumn) * Max(rows->column_count, 1));
+
+	for (uint32 i = 0; i < rows->column_count; i++)
+	{
+		columns[i] = rows->columns[i];
+		columns[i].wants_sums = pfs_summary_adds_up(relation, &columns[i]);
+	}
+	marked.columns = columns;
+	return marked;
 }
 
 static void
@@ -254,14 +286,17 @@ write_segment(Relation relation, int64 storage_id, PfsDirectoryWriter *writer, c
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext outer = MemoryContextSwitchTo(context);
 	EncodedParts encoded = { 0 };
+	bool has_summary = level > 0 && pfs_directory_takes_summaries(writer);
 	PfsSegmentRow row = { 0 };
-	uint32 group_count;
+	PfsRows marked = *rows;
 
 	packed |= !OidIsValid(relation->rd_rel->reltoastrelid);
-	row.byte_count = encode_part(relation, rows, effort, PFS_PART_ROWS, &encoded, &group_count);
 	/* what lies in one value is fetched by parts, so they share nothing there */
-	if (level > 0 && pfs_directory_takes_summaries(writer))
-		encode_summary(relation, rows, packed ? 0 : group_count, effort, &row, &encoded);
+	if (has_summary && !packed)
+		marked = mark_summed(relation, rows);
+	row.byte_count = encode_part(relation, &marked, effort, PFS_PART_ROWS, &encoded);
+	if (has_summary)
+		encode_summary(relation, rows, !packed, effort, &row, &encoded);
 	row.row_count = (int32) rows->row_count;
 	row.level = level;
 	row.time = rows->time;
@@ -559,6 +594,7 @@ pfs_segment_load_part_column(PfsSegmentInput *input, PfsSegmentPart part, int co
 	pfs_reader_column_streams(loaded->reader, column, &values, &nulls);
 	pfs_reader_base_streams(loaded->reader, column, &base_values, &base_groups);
 	return load_stream(input, loaded, values) + load_stream(input, loaded, nulls) +
+		   load_stream(input, loaded, pfs_reader_sums_stream(loaded->reader, column)) +
 		   load_stream(input, loaded, pfs_reader_groups_stream(loaded->reader)) +
 		   load_stream(input, base, base_values) + load_stream(input, base, base_groups);
 }

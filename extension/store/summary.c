@@ -92,14 +92,18 @@ lanes(uint32 count)
 	return palloc_extended(sizeof(int64) * (Size) count, MCXT_ALLOC_HUGE);
 }
 
-static bool
-is_summed(Relation relation, const PfsRowKey *key, const PfsColumn *column)
+bool
+pfs_summary_adds_up(Relation relation, const PfsColumn *column)
 {
+	PfsRowKey key = pfs_row_key(relation);
 	Oid type = getBaseType(TupleDescAttr(RelationGetDescr(relation), column->attnum - 1)->atttypid);
 
+	if (key.series == InvalidAttrNumber || key.stack == InvalidAttrNumber ||
+		key.time == InvalidAttrNumber)
+		return false;
 	return column->nulls == NULL && (type == INT2OID || type == INT4OID || type == INT8OID) &&
-		   column->attnum != key->series && column->attnum != key->stack &&
-		   column->attnum != key->time;
+		   column->attnum != key.series && column->attnum != key.stack &&
+		   column->attnum != key.time;
 }
 
 /* Sets up an empty table; false where the rows cannot have one. */
@@ -130,7 +134,7 @@ begin_table(Relation relation, const PfsRows *rows, PfsSegmentPart part, uint32 
 	table->columns = palloc0(sizeof(SumColumn) * rows->column_count);
 	for (uint32 i = 0; i < rows->column_count; i++)
 	{
-		if (!is_summed(relation, &key, &rows->columns[i]))
+		if (!pfs_summary_adds_up(relation, &rows->columns[i]))
 			continue;
 		table->columns[table->column_count].source = &rows->columns[i];
 		table->columns[table->column_count++].sums = lanes(table->limit);
@@ -249,9 +253,18 @@ put_column(PfsColumn *column, AttrNumber attnum, uint8 width, const int64 *value
 	*column = (PfsColumn){ .attnum = attnum, .width = width, .values = values };
 }
 
-/* The table as columns to encode. */
+/* Whether the base keeps the sums of a column itself. */
+static bool
+has_sums(const PfsSegmentReader *base, AttrNumber attnum)
+{
+	int column = base == NULL ? -1 : pfs_reader_find_column(base, attnum);
+
+	return column >= 0 && pfs_reader_sums_stream(base, column) >= 0;
+}
+
+/* The table as columns to encode; base, if not NULL, has a group for each entry. */
 static void
-finish_table(const SumTable *table, bool is_shared, PfsRows *sums)
+finish_table(const SumTable *table, const PfsSegmentReader *base, PfsRows *sums)
 {
 	PfsColumn *columns = palloc(sizeof(PfsColumn) * (table->column_count + 3));
 	uint32 count = 0;
@@ -260,7 +273,7 @@ finish_table(const SumTable *table, bool is_shared, PfsRows *sums)
 	put_column(&columns[count++], table->second->attnum, table->second->width, table->second_lanes);
 	put_column(&columns[count++], PFS_ROW_COUNT_ATTNUM, sizeof(int32), table->row_counts);
 	for (uint32 i = 0; i < count; i++)
-		columns[i].is_shared = is_shared;
+		columns[i].is_shared = base != NULL;
 	for (uint32 i = 0; i < table->column_count; i++)
 	{
 		const SumColumn *column = &table->columns[i];
@@ -268,7 +281,11 @@ finish_table(const SumTable *table, bool is_shared, PfsRows *sums)
 		if (column->is_out_of_range)
 			continue;
 		put_column(&columns[count], column->source->attnum, sizeof(int64), column->sums);
-		columns[count++].row_counts = is_shared ? table->row_counts : NULL;
+		if (has_sums(base, column->source->attnum))
+			columns[count].is_shared = true;
+		else if (base != NULL)
+			columns[count].row_counts = table->row_counts;
+		count++;
 	}
 	memset(sums, 0, sizeof(*sums));
 	sums->columns = columns;
@@ -278,8 +295,9 @@ finish_table(const SumTable *table, bool is_shared, PfsRows *sums)
 
 bool
 pfs_summary_make(Relation relation, const PfsRows *rows, PfsSegmentPart part, uint32 limit,
-				 uint32 group_count, PfsRows *sums)
+				 const PfsSegmentReader *base, PfsRows *sums)
 {
+	uint32 group_count = base == NULL ? 0 : pfs_reader_group_count(base);
 	bool by_groups = part == PFS_PART_PAIRS && group_count > 0;
 	SumTable table;
 
@@ -290,7 +308,7 @@ pfs_summary_make(Relation relation, const PfsRows *rows, PfsSegmentPart part, ui
 		return false;
 	if (by_groups && table.count != group_count)
 		elog(ERROR, "segment of %u groups has %u pairs", group_count, table.count);
-	finish_table(&table, by_groups, sums);
+	finish_table(&table, by_groups ? base : NULL, sums);
 	return true;
 }
 

@@ -13,8 +13,8 @@
  * key, have no null, and add up within int8; others are left out. A table of sums is left out as a
  * whole where a column of the key has nulls, or where it would not be much shorter than the rows.
  *
- * Pairs may be the groups of the rows (codec/segment.h): then the keys and row counts are stored with
- * the rows alone, and a pair that reaches over the end of a block of rows has a row for each block.
+ * Pairs may be the groups of the rows (codec/segment.h): then the keys, row counts and sums are stored
+ * with the rows alone, and a pair that reaches over the end of a block of rows has a row for each block.
  */
 #ifndef PFS_SUMMARY_H
 #define PFS_SUMMARY_H
@@ -24,8 +24,9 @@
 #include "access/attnum.h"
 #include "utils/relcache.h"
 
+#include "codec/segment.h"
+
 struct PfsRows;
-struct PfsSegmentReader;
 
 /* What of a segment to read. */
 typedef enum PfsSegmentPart
@@ -44,22 +45,25 @@ extern bool pfs_enable_summaries;
 
 void pfs_summary_init(void);
 
+/* Whether a column without null, of a table that has the key, is added up. */
+bool pfs_summary_adds_up(Relation relation, const PfsColumn *column);
+
 /* The most rows of a table of sums that is worth its bytes. */
 uint32 pfs_summary_limit(PfsSegmentPart part, uint32 row_count);
 
 /*
  * Makes a table of sums from a segment's rows, which are in order; false where there is to be none,
- * for one because it would have more rows than the limit. Pairs are the group_count groups that
- * the rows are encoded in; 0: they share nothing with them. The result lives in
+ * for one because it would have more rows than the limit. base is the segment of these rows, whose
+ * groups the pairs are to share, if it has groups; NULL: they share nothing. The result lives in
  * CurrentMemoryContext and has no ranges.
  */
 bool pfs_summary_make(Relation relation, const struct PfsRows *rows, PfsSegmentPart part,
-					  uint32 limit, uint32 group_count, struct PfsRows *sums);
+					  uint32 limit, const PfsSegmentReader *base, struct PfsRows *sums);
 
 /*
  * Whether stored sums are by the columns that are the table's key now: a column that has been
  * renamed since may have another part.
  */
-bool pfs_summary_fits(Relation relation, const struct PfsSegmentReader *sums, PfsSegmentPart part);
+bool pfs_summary_fits(Relation relation, const PfsSegmentReader *sums, PfsSegmentPart part);
 
 #endif

@@ -278,15 +278,15 @@ equals_column(const Verification *verification, PfsSegmentReader *reader, const 
 }
 
 /*
- * The number of groups if a table of sums has a row for each, else 0. Where a group for each pair is
- * chance, it makes no difference.
+ * The rows if a table of sums has a row for each group of theirs, else NULL. Where a group for each
+ * pair is chance, it makes no difference.
  */
-static uint32
-shared_groups(PfsSegmentInput *input, const PfsSegmentReader *sums)
+static const PfsSegmentReader *
+base_of_sums(PfsSegmentInput *input, const PfsSegmentReader *sums)
 {
-	uint32 group_count = pfs_reader_group_count(pfs_segment_reader(input));
+	const PfsSegmentReader *rows = pfs_segment_reader(input);
 
-	return group_count == pfs_reader_row_count(sums) ? group_count : 0;
+	return pfs_reader_group_count(rows) == pfs_reader_row_count(sums) ? rows : NULL;
 }
 
 /* Reads a table of sums, and makes it anew from the rows. */
@@ -304,7 +304,7 @@ check_sums(Verification *verification, PfsSegmentInput *input, const PfsRows *ro
 	if (!pfs_summary_fits(verification->relation, reader, part))
 		return;
 	equal = pfs_summary_make(verification->relation, rows, part, rows->row_count,
-							 shared_groups(input, reader), &sums) &&
+							 base_of_sums(input, reader), &sums) &&
 			sums.row_count == pfs_reader_row_count(reader);
 	for (uint32 i = 0; equal && i < sums.column_count; i++)
 		equal = equals_column(verification, reader, &sums.columns[i]);

@@ -24,6 +24,7 @@
 #define FIRST_TIME_US	   INT64_C(817000000000000)
 #define COLUMNS			   4
 #define KEYS			   2 /* the first columns */
+#define SUMMED			   3 /* the column of which level 2 keeps the sums of groups */
 #define MIN_SECONDS		   0.2
 
 static const char *const column_names[COLUMNS] = { "series_id", "stack_id", "time", "value" };
@@ -165,25 +166,38 @@ time_decode(PfsSegmentReader *reader, int column)
 	return sum;
 }
 
+/* Loads a stream, -1: none; returns its bytes. */
+static double
+load_stream(PfsSegmentReader *reader, const PfsSegment *segment, int number)
+{
+	PfsError error;
+
+	if (number < 0)
+		return 0;
+	check(pfs_reader_load_stream(reader, (uint32_t) number, segment->streams[number].data,
+								 segment->streams[number].length, &error),
+		  &error);
+	return (double) segment->streams[number].length;
+}
+
 /* Opens the segment and loads the streams of a column, or the groups' for column -1. */
 static PfsSegmentReader *
 open_column(const PfsSegment *segment, int column)
 {
 	PfsSegmentReader *reader;
 	PfsError error;
-	int numbers[2] = { -1, -1 };
+	int numbers[3] = { -1, -1, -1 };
 
 	check(pfs_reader_open(segment->header.data, segment->header.length, allocator, &reader, &error),
 		  &error);
 	numbers[0] = pfs_reader_groups_stream(reader);
 	if (column >= 0)
+	{
 		pfs_reader_column_streams(reader, column, &numbers[0], &numbers[1]);
-	for (int i = 0; i < 2; i++)
-		if (numbers[i] >= 0)
-			check(pfs_reader_load_stream(reader, (uint32_t) numbers[i],
-										 segment->streams[numbers[i]].data,
-										 segment->streams[numbers[i]].length, &error),
-				  &error);
+		numbers[2] = pfs_reader_sums_stream(reader, column);
+	}
+	for (int i = 0; i < 3; i++)
+		load_stream(reader, segment, numbers[i]);
 	return reader;
 }
 
@@ -297,18 +311,20 @@ bench_streams(const PfsSegment *segment, uint32_t row_count)
 	{
 		double load = time_load(segment, i);
 		double decode;
-		int values;
-		int nulls;
-		PfsError error;
+		double bytes = 0;
+		int streams[3];
 
-		pfs_reader_column_streams(whole, i, &values, &nulls);
-		check(pfs_reader_load_stream(whole, (uint32_t) values, segment->streams[values].data,
-									 segment->streams[values].length, &error),
-			  &error);
+		pfs_reader_column_streams(whole, i, &streams[0], &streams[1]);
+		streams[2] = pfs_reader_sums_stream(whole, i);
+		for (int j = 0; j < 3; j++)
+			bytes += load_stream(whole, segment, streams[j]);
 		decode = time_decode(whole, i);
-		print_line(column_names[i], packing_name(segment, values),
-				   (double) segment->streams[values].length, load, decode, row_count);
-		sums[0] += (double) segment->streams[values].length;
+		print_line(column_names[i], packing_name(segment, streams[0]), bytes, load, decode,
+				   row_count);
+		if (streams[2] >= 0)
+			print_line("(its sums)", packing_name(segment, streams[2]),
+					   (double) segment->streams[streams[2]].length, 0, 0, row_count);
+		sums[0] += bytes;
 		sums[1] += load;
 		sums[2] += decode;
 	}
@@ -332,7 +348,14 @@ bench_segment(uint32_t row_count, int windows, PfsEffort effort)
 			abort();
 		for (uint32_t row = 0; row < row_count; row++)
 			lanes[row] = rows[row].lanes[i];
-		columns[i] = (PfsColumn){ (int16_t) (i + 1), 8, lanes, NULL, i < KEYS, false, NULL };
+		columns[i] = (PfsColumn){ (int16_t) (i + 1),
+								  8,
+								  lanes,
+								  NULL,
+								  i < KEYS,
+								  i == SUMMED && effort == PFS_EFFORT_DENSE,
+								  false,
+								  NULL };
 	}
 	encode = time_encode(columns, row_count, effort, &segment);
 	printf("\n%u rows of %d windows, %s: encode %.0f ns/row\n\n"

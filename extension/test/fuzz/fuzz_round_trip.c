@@ -120,8 +120,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bool is_key = (head & 2) != 0;
 	uint32_t row_count = grow_rows(&cursor);
 	PfsColumn columns[] = {
-		{ 1, 8, lanes, is_key ? NULL : flags, is_key, false, NULL },
-		{ 2, 8, times, NULL, false, false, NULL },
+		{ 1, 8, lanes, is_key ? NULL : flags, is_key, false, false, NULL },
+		{ 2, 8, times, NULL, false, false, false, NULL },
 	};
 	TestHeap heap = { 0 };
 	PfsSegment segment;

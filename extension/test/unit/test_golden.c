@@ -271,7 +271,7 @@ check_golden(const Golden *golden)
 {
 	static int64_t values[MAX_ROWS];
 	static bool nulls[MAX_ROWS];
-	PfsColumn column = { 1, 8, values, golden->is_null == NULL ? NULL : nulls, false, false, NULL };
+	PfsColumn column = { 1, 8, values, golden->is_null == NULL ? NULL : nulls, false, false, false, NULL };
 	TestHeap heap = { 0 };
 	PfsAllocator allocator = test_allocator(&heap);
 	PfsSegment fresh;
@@ -391,7 +391,7 @@ test_grouped(void **state)
 	(void) state;
 	fill_grouped(lanes);
 	for (int i = 0; i < 4; i++)
-		columns[i] = (PfsColumn){ (int16_t) (i + 1), 8, lanes[i], NULL, i == 0, false, NULL };
+		columns[i] = (PfsColumn){ (int16_t) (i + 1), 8, lanes[i], NULL, i == 0, false, false, NULL };
 	assert_int_equal(pfs_segment_encode(columns, 4, GROUPED_ROWS, PFS_EFFORT_DENSE, allocator,
 										&fresh, &error),
 					 PFS_OK);

@@ -370,7 +370,7 @@ test_one_row_is_small(void **state)
 	{
 		table.values[i] = &values[i];
 		table.columns[i] =
-			(PfsColumn){ (int16_t) (i + 1), 8, &values[i], NULL, false, false, NULL };
+			(PfsColumn){ (int16_t) (i + 1), 8, &values[i], NULL, false, false, false, NULL };
 	}
 	assert_in_range(round_trip(&table, PFS_EFFORT_FAST), 30, 60);
 }
