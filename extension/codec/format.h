@@ -34,10 +34,11 @@
  *	 1		bits 0-3 bytes of the type: 1, 2, 4, 8
  *			bits 4-7 kind: 0 plain, 1 some rows are null, 2 all are, 4 a lane per group,
  *			6 sums of groups and how their rows part them, 8 shared with the base,
- *			12 what is above a multiple of the groups' rows
+ *			10 what is above a multiple of another column, 12 above one of the groups' rows
  *	 zigzag	least value that is not null	(unless all are null)
  *	 varint	greatest minus least value		(unless all are null)
- *	 varint	unit							(kinds 6 and 12)
+ *	 varint	unit							(kinds 6, 10, 12)
+ *	 varint	position of the other column	(kind 10)
  *	 varint	length of the value stream		(unless all are null, the column is shared, or
  *	 4		CRC-32C of the value stream		 greatest equals least and no row is null)
  *	 varint	length of the sums stream		(kind 6)
@@ -60,6 +61,9 @@
  *
  * Kind 6: a value is least + unit * q. The sums stream has a lane for each group, the sum of its q,
  * and is cut in blocks of PFS_BLOCK_ROWS groups; blocks of the value stream may be told by them.
+ *
+ * Kind 10: lanes are values minus unit times those of the other column, modulo 2^64. That stands before
+ * it, and is of kind 0.
  *
  * A segment may stand beside another, its base, and have a row for each group of that. Kind 8: the
  * values are those of the groups in the base's key column of the same attribute number, or their
@@ -171,6 +175,7 @@
 #define PFS_COLUMN_GROUPED	  0x40
 #define PFS_COLUMN_PARTED	  0x60
 #define PFS_COLUMN_SHARED	  0x80
+#define PFS_COLUMN_MEASURED	  0xa0
 #define PFS_COLUMN_ABOVE	  0xc0
 
 #define PFS_HEADER_GROUPED 0x01

@@ -66,10 +66,12 @@ typedef struct PfsColumn
 	 * Of a segment that stands beside another, its base, and has a row for each group of that:
 	 * is_shared: the values are those of the groups in the base's key column of the same number, or
 	 * their sums if it keeps them, or their rows where the base has no such column; nothing is
-	 * stored. row_counts, if not NULL: rows of the groups, with which the values grow.
+	 * stored. row_counts, if not NULL: rows of the groups, with which the values grow. They are
+	 * told by the base, or by measure, which is the position of a column before this one.
 	 */
 	bool is_shared;
 	const int64_t *row_counts;
+	uint32_t measure; /* not the first; 0: there is none */
 } PfsColumn;
 
 typedef struct PfsBytes
@@ -135,6 +137,9 @@ int pfs_reader_groups_stream(const PfsSegmentReader *reader);
  * outlive the reader.
  */
 void pfs_reader_set_base(PfsSegmentReader *reader, PfsSegmentReader *base);
+
+/* The stream of the column above which a column's values are told; -1: none. It is needed for these. */
+int pfs_reader_measure_stream(const PfsSegmentReader *reader, int column);
 
 /*
  * The stream that has the sums of the groups, -1 where the column does not keep them. It is needed

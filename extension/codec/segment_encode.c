@@ -161,7 +161,7 @@ column_kind(const PfsColumn *column, bool has_values, bool has_nulls, bool is_co
 	if (column->is_shared)
 		return PFS_COLUMN_SHARED;
 	if (column->row_counts != NULL)
-		return PFS_COLUMN_ABOVE;
+		return column->measure > 0 ? PFS_COLUMN_MEASURED : PFS_COLUMN_ABOVE;
 	return groups->count > 0 && column->is_key ? PFS_COLUMN_GROUPED : 0;
 }
 
@@ -173,7 +173,7 @@ typedef struct ColumnDraft
 	bool has_nulls;
 	int64_t least;
 	int64_t greatest;
-	uint64_t unit; /* of kinds PARTED and ABOVE */
+	uint64_t unit; /* of kinds PARTED, MEASURED and ABOVE; else 0 */
 } ColumnDraft;
 
 static ColumnDraft
@@ -185,13 +185,17 @@ draft_column(const PfsColumn *column, uint32_t row_count, const PfsGroups *group
 		column_range(column, row_count, &draft.least, &draft.greatest, &draft.has_nulls);
 	draft.kind = column_kind(column, draft.has_values, draft.has_nulls,
 							 draft.least == draft.greatest, groups);
-	if (draft.kind == PFS_COLUMN_ABOVE)
+	if (draft.kind == PFS_COLUMN_ABOVE || draft.kind == PFS_COLUMN_MEASURED)
 		draft.unit = common_unit(column, row_count, 0);
 	if (draft.kind == 0 && draft.least != draft.greatest && column->wants_sums)
 	{
-		draft.unit = common_unit(column, row_count, draft.least);
-		if (keeps_sums(column, groups, draft.least, draft.greatest, draft.unit))
+		uint64_t unit = common_unit(column, row_count, draft.least);
+
+		if (keeps_sums(column, groups, draft.least, draft.greatest, unit))
+		{
 			draft.kind = PFS_COLUMN_PARTED;
+			draft.unit = unit;
+		}
 	}
 	return draft;
 }
@@ -208,6 +212,7 @@ encode_lanes(const PfsColumn *column, const ColumnDraft *draft, uint32_t row_cou
 		case PFS_COLUMN_SHARED:
 			return true;
 		case PFS_COLUMN_ABOVE:
+		case PFS_COLUMN_MEASURED:
 			return encode_above(column, draft->unit, row_count, effort, allocator, values);
 		case PFS_COLUMN_PARTED:
 			return encode_parted(column, draft->least, draft->unit, row_count, groups, effort,
@@ -236,8 +241,10 @@ encode_column(const PfsColumn *column, uint32_t row_count, const PfsGroups *grou
 	}
 	pfs_buffer_put_varint(header, pfs_zigzag(draft.least));
 	pfs_buffer_put_varint(header, (uint64_t) draft.greatest - (uint64_t) draft.least);
-	if (draft.unit != 0 && draft.kind != 0)
+	if (draft.unit > 0)
 		pfs_buffer_put_varint(header, draft.unit);
+	if (draft.kind == PFS_COLUMN_MEASURED)
+		pfs_buffer_put_varint(header, column->measure);
 	if (!encode_lanes(column, &draft, row_count, groups, effort, allocator, segment))
 		return false;
 	if (draft.has_nulls && !encode_nulls(column->nulls, row_count, effort, allocator,

@@ -26,6 +26,7 @@ typedef struct Column
 	bool is_grouped; /* a lane per group */
 	bool is_parted;	 /* the groups' sums have a stream */
 	bool is_shared;	 /* the values are the base's */
+	int measure;	 /* lanes are what is above unit times that column; -1: none */
 	bool is_above;	 /* lanes are what is above unit times the rows of the base's groups */
 	uint64_t unit;
 	int value_stream;
@@ -104,6 +105,23 @@ read_stream(PfsSegmentReader *reader, PfsCursor *cursor, bool has_bytes)
 	return !cursor->failed && length > 0 && length <= PFS_STREAM_MAX_BYTES;
 }
 
+/* Reads which column, of those before it, a column's values are above. */
+static bool
+read_measure(const PfsSegmentReader *reader, PfsCursor *cursor, Column *column)
+{
+	uint64_t measure = pfs_cursor_varint(cursor);
+	const Column *target;
+
+	if (measure >= (uint64_t) (column - reader->columns))
+		return false;
+	target = &reader->columns[measure];
+	if (!target->has_values || target->has_nulls || target->is_grouped || target->is_parted ||
+		target->is_shared || target->is_above || target->measure >= 0)
+		return false;
+	column->measure = (int) measure;
+	return true;
+}
+
 static bool
 read_column(PfsSegmentReader *reader, PfsCursor *cursor, Column *column)
 {
@@ -120,7 +138,7 @@ read_column(PfsSegmentReader *reader, PfsCursor *cursor, Column *column)
 		return false;
 	kind = shape & ~PFS_COLUMN_WIDTH_MASK;
 	if (kind != 0 && kind != PFS_COLUMN_HAS_NULLS && kind != PFS_COLUMN_ALL_NULL &&
-		kind != PFS_COLUMN_SHARED && kind != PFS_COLUMN_ABOVE &&
+		kind != PFS_COLUMN_SHARED && kind != PFS_COLUMN_ABOVE && kind != PFS_COLUMN_MEASURED &&
 		((kind != PFS_COLUMN_GROUPED && kind != PFS_COLUMN_PARTED) || !reader->is_grouped))
 		return false;
 	column->is_grouped = kind == PFS_COLUMN_GROUPED;
@@ -129,7 +147,7 @@ read_column(PfsSegmentReader *reader, PfsCursor *cursor, Column *column)
 	column->is_above = kind == PFS_COLUMN_ABOVE;
 	column->has_values = kind != PFS_COLUMN_ALL_NULL;
 	column->has_nulls = kind == PFS_COLUMN_ALL_NULL || kind == PFS_COLUMN_HAS_NULLS;
-	column->null_stream = -1;
+	column->measure = column->null_stream = -1;
 	column->sums_stream = -1;
 	column->value_stream = (int) reader->stream_count;
 	if (column->has_values)
@@ -140,8 +158,10 @@ read_column(PfsSegmentReader *reader, PfsCursor *cursor, Column *column)
 			return false;
 		column->greatest = (int64_t) ((uint64_t) column->least + range);
 	}
-	if (column->is_above || column->is_parted)
+	if (column->is_above || column->is_parted || kind == PFS_COLUMN_MEASURED)
 		column->unit = pfs_cursor_varint(cursor);
+	if (kind == PFS_COLUMN_MEASURED && !read_measure(reader, cursor, column))
+		return false;
 	if (column->is_parted && (column->unit == 0 || range == 0))
 		return false;
 	if (!read_stream(reader, cursor,
@@ -318,6 +338,14 @@ pfs_reader_set_base(PfsSegmentReader *reader, PfsSegmentReader *base)
 }
 
 int
+pfs_reader_measure_stream(const PfsSegmentReader *reader, int column)
+{
+	int measure = reader->columns[column].measure;
+
+	return measure < 0 ? -1 : reader->columns[measure].value_stream;
+}
+
+int
 pfs_reader_sums_stream(const PfsSegmentReader *reader, int column)
 {
 	return reader->columns[column].sums_stream;
@@ -354,7 +382,8 @@ pfs_reader_range_is_bounds(const PfsSegmentReader *reader, int column)
 {
 	const Column *source = &reader->columns[column];
 
-	return source->is_grouped || source->is_parted || source->is_shared || source->is_above;
+	return source->is_grouped || source->is_parted || source->is_shared || source->is_above ||
+		   source->measure >= 0;
 }
 
 uint32_t
@@ -442,7 +471,8 @@ pfs_reader_block_range(const PfsSegmentReader *reader, int column, uint32_t bloc
 
 	if (source->is_shared)
 		return shared_range(reader, source, block, min, max);
-	if (decoder == NULL || source->is_above || (source->is_grouped && reader->groups == NULL))
+	if (decoder == NULL || source->is_above || source->measure >= 0 ||
+		(source->is_grouped && reader->groups == NULL))
 		return pfs_reader_column_range(reader, column, min, max);
 	if (!source->is_grouped)
 		return pfs_stream_range(decoder, block, min, max);
@@ -559,6 +589,20 @@ read_base(PfsSegmentReader *reader, const Column *column, uint32_t block, int64_
 	return pfs_reader_group_rows(base, first, count, values, error);
 }
 
+/* Decodes a column that another is told above. */
+static PfsStatus
+read_measured(PfsSegmentReader *reader, const Column *column, uint32_t block, int64_t *values,
+			  PfsError *error)
+{
+	PfsStreamDecoder *decoder = reader->streams[column->value_stream].decoder;
+
+	error->stream = column->value_stream;
+	if (reader->streams[column->value_stream].length > 0)
+		return pfs_stream_block(decoder, block, NULL, values, error);
+	fill(values, column->least, pfs_block_rows(reader->row_count, block));
+	return PFS_OK;
+}
+
 /* Decodes a block of lanes, and adds the units to them. */
 static PfsStatus
 read_above(PfsSegmentReader *reader, const Column *column, uint32_t block, int64_t *values,
@@ -566,7 +610,10 @@ read_above(PfsSegmentReader *reader, const Column *column, uint32_t block, int64
 {
 	PfsStreamDecoder *decoder = reader->streams[column->value_stream].decoder;
 	int64_t rows[PFS_BLOCK_ROWS];
-	PfsStatus status = read_base(reader, column, block, rows, error);
+	PfsStatus status =
+		column->measure < 0
+			? read_base(reader, column, block, rows, error)
+			: read_measured(reader, &reader->columns[column->measure], block, rows, error);
 
 	if (status != PFS_OK)
 		return status;
@@ -623,7 +670,7 @@ read_values(PfsSegmentReader *reader, const Column *column, uint32_t block, int6
 	error->stream = column->value_stream;
 	if (column->is_grouped)
 		return read_grouped(reader, decoder, block, values, error);
-	if (column->is_above)
+	if (column->is_above || column->measure >= 0)
 		return read_above(reader, column, block, values, error);
 	if (pfs_stream_block_needs_groups(decoder, block))
 		return read_beside_groups(reader, column, block, values, error);

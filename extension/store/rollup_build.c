@@ -28,6 +28,9 @@
 /* A bucket is past so long after its end: late rows are merged before. */
 #define PAST_AFTER_US (20 * USECS_PER_MINUTE)
 
+/* where the number of rows stands among the columns, behind the stack */
+#define ROW_COUNT_POSITION 1
+
 /* A roll-up that is not so much shorter than the samples is not worth its bytes. */
 #define LEAST_SAMPLES_PER_STACK 8
 
@@ -51,7 +54,7 @@ typedef struct StackEntry
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* The sums being made: attributes[0] is the stack, [1] the number of rows, then summed columns. */
+/* The sums being made: attribute 0 is the stack, 1 the number of rows, then summed columns. */
 typedef struct SumsByStack
 {
 	int attribute_count;
@@ -177,6 +180,11 @@ finish_sums(const SumsByStack *sums, PfsRows *rows)
 			continue;
 		for (uint32 row = 0; row < sums->count; row++)
 			lanes[row] = sums->lanes[i][stacks_lookup(sums->positions, order[row])->position];
+		if (i > ROW_COUNT_POSITION && !sums->is_left_out[ROW_COUNT_POSITION])
+		{
+			columns[rows->column_count].row_counts = columns[ROW_COUNT_POSITION].values;
+			columns[rows->column_count].measure = ROW_COUNT_POSITION;
+		}
 		columns[rows->column_count].attnum = sums->attnums[i];
 		columns[rows->column_count].width = sums->widths[i];
 		columns[rows->column_count++].values = lanes;

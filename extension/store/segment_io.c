@@ -595,6 +595,7 @@ pfs_segment_load_part_column(PfsSegmentInput *input, PfsSegmentPart part, int co
 	pfs_reader_base_streams(loaded->reader, column, &base_values, &base_groups);
 	return load_stream(input, loaded, values) + load_stream(input, loaded, nulls) +
 		   load_stream(input, loaded, pfs_reader_sums_stream(loaded->reader, column)) +
+		   load_stream(input, loaded, pfs_reader_measure_stream(loaded->reader, column)) +
 		   load_stream(input, loaded, pfs_reader_groups_stream(loaded->reader)) +
 		   load_stream(input, base, base_values) + load_stream(input, base, base_groups);
 }

@@ -20,6 +20,9 @@
 #define LEAST_ROWS_PER_PAIR	  2
 #define LEAST_ROWS_PER_SCRAPE 8
 
+/* where the row count stands among the columns of a table of sums */
+#define ROW_COUNT_POSITION 2
+
 bool pfs_enable_summaries = true;
 
 typedef struct SumColumn
@@ -271,6 +274,7 @@ finish_table(const SumTable *table, const PfsSegmentReader *base, PfsRows *sums)
 
 	put_column(&columns[count++], table->series->attnum, table->series->width, table->series_lanes);
 	put_column(&columns[count++], table->second->attnum, table->second->width, table->second_lanes);
+	Assert(count == ROW_COUNT_POSITION);
 	put_column(&columns[count++], PFS_ROW_COUNT_ATTNUM, sizeof(int32), table->row_counts);
 	for (uint32 i = 0; i < count; i++)
 		columns[i].is_shared = base != NULL;
@@ -283,8 +287,10 @@ finish_table(const SumTable *table, const PfsSegmentReader *base, PfsRows *sums)
 		put_column(&columns[count], column->source->attnum, sizeof(int64), column->sums);
 		if (has_sums(base, column->source->attnum))
 			columns[count].is_shared = true;
-		else if (base != NULL)
+		else
 			columns[count].row_counts = table->row_counts;
+		if (base == NULL)
+			columns[count].measure = ROW_COUNT_POSITION;
 		count++;
 	}
 	memset(sums, 0, sizeof(*sums));

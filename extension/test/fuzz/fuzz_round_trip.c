@@ -4,7 +4,7 @@
  *		back the same.
  *
  * Input: effort in bit 0 of one byte, in bit 1 whether the lanes are a key without nulls, beside
- * which times rise; then instructions of two bytes, repeat count and operation; an
+ * which times rise, and in bit 2 whether sums of these are asked for; then instructions of two bytes, repeat count and operation; an
  * operation adds to the value, shifts it, replaces it by bytes of the input, or makes rows null.
  */
 #include <stdlib.h>
@@ -120,8 +120,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bool is_key = (head & 2) != 0;
 	uint32_t row_count = grow_rows(&cursor);
 	PfsColumn columns[] = {
-		{ 1, 8, lanes, is_key ? NULL : flags, is_key, false, false, NULL },
-		{ 2, 8, times, NULL, false, false, false, NULL },
+		{ 1, 8, lanes, is_key ? NULL : flags, is_key, false, false, NULL, 0 },
+		{ 2, 8, times, NULL, false, (head & 4) != 0, false, NULL, 0 },
 	};
 	TestHeap heap = { 0 };
 	PfsSegment segment;

@@ -1,7 +1,7 @@
 /*
  * fuzz_stream.c
- *		Fuzzes the decoding of a stream, below its CRC. Input: row count - 1 in 3 bytes, then the
- *		stream.
+ *		Fuzzes the decoding of a stream, below its CRC. Input: row count - 1 in 17 bits of 3 bytes, of
+ *		which the last bit says whether lanes are those of groups; then the stream.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +19,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const uint32_t group_sizes[] = { 1, 2, 1, 3, 1, 5, 60, 4, 7, 130, 1, 9, 17 };
 
 static void
-make_groups(uint32_t rows, int64_t *lengths, PfsBlockGroups *groups)
+make_groups(uint32_t rows, bool has_lane_each, int64_t *lengths, int64_t *sums,
+			PfsBlockGroups *groups)
 {
-	*groups = (PfsBlockGroups){ 0, lengths };
+	*groups = (PfsBlockGroups){
+		.lengths = lengths, .has_lane_each = has_lane_each, .sums = sums, .unit = 1
+	};
 	while (rows > 0)
 	{
 		uint32_t size = group_sizes[groups->count % GROUP_SIZES];
 
+		if (has_lane_each)
+		{
+			lengths[groups->count++] = (int64_t) size - 1;
+			rows--;
+			continue;
+		}
+		sums[groups->count] = groups->count % 3 == 0 ? groups->count % 7 * size : 0;
 		size = size < rows ? size : rows;
 		lengths[groups->count++] = (int64_t) size - 1;
 		rows -= size;
@@ -56,13 +66,15 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		{
 			int64_t values[PFS_BLOCK_ROWS];
 			int64_t lengths[PFS_BLOCK_ROWS];
+			int64_t sums[PFS_BLOCK_ROWS];
 			PfsBlockGroups groups;
 			int64_t least;
 			int64_t greatest;
 
 			if (pfs_stream_range(decoder, block, &least, &greatest) && greatest < least)
 				abort();
-			make_groups(pfs_block_rows(row_count, block), lengths, &groups);
+			make_groups(pfs_block_rows(row_count, block), (data[2] & 0x80) != 0, lengths, sums,
+						&groups);
 			if (pfs_stream_block(decoder, block, &groups, values, &error) != PFS_OK &&
 				error.message == NULL)
 				abort();

@@ -242,7 +242,10 @@ static void
 test_bad_entries_are_refused(void **state)
 {
 	(void) state;
-	EXPECT_BAD_ENTRY(PFS_UNSUPPORTED, 5, 0x07);						/* no such transform */
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x27, 0x00, 0x03);				/* patched PARTED */
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x0f, 0x00, 0x03);				/* PARTED of runs */
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x07, 0x00, 0x80, 0x40, 0x00); /* range too large */
+	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x07, 0x00, 0x03, 0x81, 0x10); /* too many bytes */
 	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x25, 0x00, 0x03);				/* patched RISING */
 	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x0d, 0x00, 0x03);				/* RISING of runs */
 	EXPECT_BAD_ENTRY(PFS_CORRUPT, 5, 0x05, 0x00, 0x03, 0x06, 0x01); /* more symbols than rows */

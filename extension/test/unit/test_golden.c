@@ -271,7 +271,8 @@ check_golden(const Golden *golden)
 {
 	static int64_t values[MAX_ROWS];
 	static bool nulls[MAX_ROWS];
-	PfsColumn column = { 1, 8, values, golden->is_null == NULL ? NULL : nulls, false, false, false, NULL };
+	PfsColumn column = { 1,		8,	  values, golden->is_null == NULL ? NULL : nulls, false, false,
+						 false, NULL, 0 };
 	TestHeap heap = { 0 };
 	PfsAllocator allocator = test_allocator(&heap);
 	PfsSegment fresh;
@@ -316,11 +317,11 @@ scramble(uint32_t number, uint32_t limit)
 }
 
 /*
- * Rows of four columns: key, of which groups of 1 .. 16 rows have each; time; value; and few
- * distinct values that lie far apart. Noise, so that nothing is worth zstd frames.
+ * Rows of four columns: key, of which groups of 1 .. 16 rows have each, 1 .. key_step above the one
+ * before; time; value; and few distinct values that lie far apart.
  */
 static void
-fill_grouped(int64_t lanes[][GROUPED_ROWS])
+fill_grouped(uint32_t key_step, int64_t lanes[][GROUPED_ROWS])
 {
 	uint32_t row = 0;
 	int64_t key = 0;
@@ -330,7 +331,7 @@ fill_grouped(int64_t lanes[][GROUPED_ROWS])
 		uint32_t end = row + 1 + (uint32_t) scramble(group, 16);
 		int64_t time = 0;
 
-		key += 1 + scramble(group + 77777, 4);
+		key += 1 + scramble(group + 77777, key_step);
 		for (bool is_long = end > row + 7; row < end && row < GROUPED_ROWS; row++)
 		{
 			time += 1 + scramble(row + 88888, 3);
@@ -342,22 +343,31 @@ fill_grouped(int64_t lanes[][GROUPED_ROWS])
 	}
 }
 
-/* Compares with the stored segment, and reads it. */
+/* Compares with the stored segment, unless it has zstd frames, and reads that. */
 static void
-check_grouped(const PfsSegment *fresh, PfsAllocator allocator, int64_t lanes[][GROUPED_ROWS])
+check_columns(const char *name, const PfsColumn *columns, uint32_t column_count, bool has_zstd)
 {
+	TestHeap heap = { 0 };
+	PfsAllocator allocator = test_allocator(&heap);
+	PfsSegment fresh;
 	PfsSegment stored;
 	PfsSegmentReader *reader;
 	PfsError error = { 0 };
 
+	assert_int_equal(pfs_segment_encode(columns, column_count, GROUPED_ROWS, PFS_EFFORT_DENSE,
+										allocator, &fresh, &error),
+					 PFS_OK);
 	if (getenv("PFS_WRITE_GOLDEN") != NULL)
-		golden_write("grouped", fresh);
-	golden_read("grouped", fresh->stream_count, &stored);
-	compare_bytes("grouped", stored.header, fresh->header);
-	for (uint32_t i = 0; i < fresh->stream_count; i++)
-		compare_bytes("grouped", stored.streams[i], fresh->streams[i]);
+		golden_write(name, &fresh);
+	golden_read(name, fresh.stream_count, &stored);
+	if (!has_zstd)
+	{
+		compare_bytes(name, stored.header, fresh.header);
+		for (uint32_t i = 0; i < fresh.stream_count; i++)
+			compare_bytes(name, stored.streams[i], fresh.streams[i]);
+	}
 	assert_int_equal(test_open(&stored, allocator, &reader, &error), PFS_OK);
-	for (int column = 0; column < 4; column++)
+	for (uint32_t column = 0; column < column_count; column++)
 		for (uint32_t block = 0; block < pfs_reader_block_count(reader); block++)
 		{
 			int64_t values[PFS_BLOCK_ROWS];
@@ -365,39 +375,70 @@ check_grouped(const PfsSegment *fresh, PfsAllocator allocator, int64_t lanes[][G
 			bool has_nulls;
 			uint32_t start = block * PFS_BLOCK_ROWS;
 
-			assert_int_equal(pfs_reader_block(reader, column, block, values, nulls, &has_nulls,
-											  &error),
+			assert_int_equal(pfs_reader_block(reader, (int) column, block, values, nulls,
+											  &has_nulls, &error),
 							 PFS_OK);
 			for (uint32_t i = 0; i < PFS_BLOCK_ROWS && start + i < GROUPED_ROWS; i++)
-				assert_int_equal(values[i], lanes[column][start + i]);
+				assert_int_equal(values[i], columns[column].values[start + i]);
 		}
 	pfs_reader_close(reader);
+	pfs_segment_free(&fresh, allocator);
 	for (uint32_t i = 0; i < stored.stream_count; i++)
 		free(stored.streams[i].data);
 	free(stored.streams);
 	free(stored.header.data);
+	assert_int_equal(heap.live, 0);
 }
 
+/* Groups as they were first stored; their keys are worth zstd frames now. */
 static void
 test_grouped(void **state)
 {
 	static int64_t lanes[4][GROUPED_ROWS];
 	PfsColumn columns[4];
-	TestHeap heap = { 0 };
-	PfsAllocator allocator = test_allocator(&heap);
-	PfsSegment fresh;
-	PfsError error = { 0 };
 
 	(void) state;
-	fill_grouped(lanes);
+	fill_grouped(4, lanes);
 	for (int i = 0; i < 4; i++)
-		columns[i] = (PfsColumn){ (int16_t) (i + 1), 8, lanes[i], NULL, i == 0, false, false, NULL };
-	assert_int_equal(pfs_segment_encode(columns, 4, GROUPED_ROWS, PFS_EFFORT_DENSE, allocator,
-										&fresh, &error),
-					 PFS_OK);
-	check_grouped(&fresh, allocator, lanes);
-	pfs_segment_free(&fresh, allocator);
-	assert_int_equal(heap.live, 0);
+		columns[i] =
+			(PfsColumn){ (int16_t) (i + 1), 8, lanes[i], NULL, i == 0, false, false, NULL, 0 };
+	check_columns("grouped", columns, 4, true);
+}
+
+static void
+test_grouped_with_sums(void **state)
+{
+	static int64_t lanes[4][GROUPED_ROWS];
+	PfsColumn columns[4];
+
+	(void) state;
+	fill_grouped(256, lanes);
+	for (int i = 0; i < 4; i++)
+		columns[i] =
+			(PfsColumn){ (int16_t) (i + 1), 8, lanes[i], NULL, i == 0, i == 2, false, NULL, 0 };
+	check_columns("grouped_sums", columns, 4, false);
+}
+
+/* Sums that are told above counts. */
+static void
+test_measured(void **state)
+{
+	static int64_t lanes[3][GROUPED_ROWS];
+	PfsColumn columns[3];
+
+	(void) state;
+	for (uint32_t row = 0; row < GROUPED_ROWS; row++)
+	{
+		lanes[0][row] = 5 * (int64_t) row;
+		lanes[1][row] = scramble(row, 256);
+		lanes[2][row] = 77 * (lanes[1][row] + scramble(row + 77777, 4));
+	}
+	for (int i = 0; i < 3; i++)
+		columns[i] =
+			(PfsColumn){ (int16_t) (i + 1), 8, lanes[i], NULL, false, false, false, NULL, 0 };
+	columns[2].row_counts = lanes[1];
+	columns[2].measure = 1;
+	check_columns("measured", columns, 3, false);
 }
 
 static void
@@ -414,6 +455,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_goldens),
 		cmocka_unit_test(test_grouped),
+		cmocka_unit_test(test_grouped_with_sums),
+		cmocka_unit_test(test_measured),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,7 @@ table_make(Table *table, Random *random, uint32_t column_count, uint32_t row_cou
 		lanes_fill(random, (LaneShape) random_below(random, LANE_SHAPE_COUNT),
 				   (unsigned) random_below(random, 65), table->values[i], row_count);
 		table->columns[i] = (PfsColumn){
-			(int16_t) (10 - 3 * (int) i), 8, table->values[i], NULL, false, false, NULL
+			(int16_t) (10 - 3 * (int) i), 8, table->values[i], NULL, false, false, false, NULL, 0
 		};
 	}
 }
@@ -146,7 +146,23 @@ check_block(const Table *table, PfsSegmentReader *reader, uint32_t column, uint3
 	}
 }
 
-/* The naive groups: compares rows and values of each with what the reader says. */
+/* Compares the sum that the reader says a group has. */
+static void
+check_sum(const Table *table, PfsSegmentReader *reader, uint32_t column, uint32_t group,
+		  uint32_t first, uint32_t end)
+{
+	uint64_t sum = 0;
+	int64_t lane;
+	PfsError error = { 0 };
+
+	for (uint32_t row = first; row < end; row++)
+		sum += (uint64_t) table->values[column][row];
+	assert_int_equal(pfs_reader_group_values(reader, (int) column, group, 1, &lane, &error),
+					 PFS_OK);
+	assert_int_equal(lane, sum);
+}
+
+/* The naive groups: compares rows, values and sums of each with what the reader says. */
 static void
 check_groups(const Table *table, PfsSegmentReader *reader)
 {
@@ -174,6 +190,8 @@ check_groups(const Table *table, PfsSegmentReader *reader)
 								 PFS_OK);
 				assert_int_equal(lane, table->values[column][row]);
 			}
+			else if (pfs_reader_sums_stream(reader, (int) column) >= 0)
+				check_sum(table, reader, column, group, row, end);
 	}
 	assert_int_equal(group, pfs_reader_group_count(reader));
 }
@@ -331,6 +349,8 @@ test_round_trip_of_groups(void **state)
 
 				table_make(&table, &random, 4, row_counts[round]);
 				table_fill_groups(&table, &random, windows[i], most_rows[j], round == 2);
+				table.columns[2].wants_sums = round == 3;
+				table.columns[3].wants_sums = round != 0;
 				if (round == 1)
 					table_add_nulls(&table, &random, 3, 5, false);
 				round_trip(&table, round % 2 == 0 ? PFS_EFFORT_DENSE : PFS_EFFORT_FAST);
@@ -370,7 +390,7 @@ test_one_row_is_small(void **state)
 	{
 		table.values[i] = &values[i];
 		table.columns[i] =
-			(PfsColumn){ (int16_t) (i + 1), 8, &values[i], NULL, false, false, false, NULL };
+			(PfsColumn){ (int16_t) (i + 1), 8, &values[i], NULL, false, false, false, NULL, 0 };
 	}
 	assert_in_range(round_trip(&table, PFS_EFFORT_FAST), 30, 60);
 }
@@ -391,7 +411,10 @@ make_small(PfsSegment *segment, PfsAllocator allocator, uint32_t row_count, bool
 	lanes_fill(&random, LANES_SKEWED, 30, table.values[2], row_count);
 	lanes_fill(&random, LANES_UNIFORM_BITS, 44, table.values[3], row_count);
 	if (grouped)
+	{
 		table_fill_groups(&table, &random, 60, 20, false);
+		table.columns[3].wants_sums = true;
+	}
 	else
 		table_add_nulls(&table, &random, 3, 4, false);
 	assert_int_equal(pfs_segment_encode(table.columns, 4, row_count, PFS_EFFORT_DENSE, allocator,
@@ -648,11 +671,18 @@ test_every_allocation_of_encode_may_fail(void **state)
 		table.values[3][row] = (int64_t) (row * 7 % 50 * UINT64_C(0x9e3779b97f4a7c15));
 	fail_encode(&table);
 	table_free(&table);
+
+	/* sums of groups */
+	table_make(&table, &random, 4, 3000);
+	table_fill_groups(&table, &random, 60, 40, false);
+	table.columns[3].wants_sums = true;
+	fail_encode(&table);
+	table_free(&table);
 }
 
-/* A segment of sums beside one whose groups it shares. */
+/* A segment of sums beside one whose groups it shares, and perhaps the sums. */
 static void
-test_sums_share_the_groups_of_their_base(void **state)
+check_sums_beside_base(bool base_has_sums)
 {
 	Random random = { 8 };
 	TestHeap heap = { 0 };
@@ -665,15 +695,16 @@ test_sums_share_the_groups_of_their_base(void **state)
 	Table sums;
 	uint32_t count;
 
-	(void) state;
 	table_make(&table, &random, 4, 20000);
-	table_fill_groups(&table, &random, 60, 12, false);
+	table_fill_groups(&table, &random, 60, 40, false);
+	table.columns[3].wants_sums = base_has_sums;
 	assert_int_equal(pfs_segment_encode(table.columns, 4, table.row_count, PFS_EFFORT_DENSE,
 										allocator, &segments[0], &error),
 					 PFS_OK);
 	count = segments[0].group_count;
 	assert_in_range(count, 1, table.row_count);
 	assert_int_equal(test_open(&segments[0], allocator, &base, &error), PFS_OK);
+	assert_int_equal(pfs_reader_sums_stream(base, 3) >= 0, base_has_sums);
 
 	table_make(&sums, &random, 4, count);
 	for (uint32_t row = 0, group = 0; row < table.row_count; group++)
@@ -693,7 +724,8 @@ test_sums_share_the_groups_of_their_base(void **state)
 		sums.columns[i].is_shared = true;
 		sums.columns[i].attnum = i == 2 ? -100 : table.columns[i].attnum;
 	}
-	sums.columns[3].row_counts = sums.values[2];
+	sums.columns[3].is_shared = base_has_sums;
+	sums.columns[3].row_counts = base_has_sums ? NULL : sums.values[2];
 	assert_int_equal(pfs_segment_encode(sums.columns, 4, count, PFS_EFFORT_DENSE, allocator,
 										&segments[1], &error),
 					 PFS_OK);
@@ -716,6 +748,43 @@ test_sums_share_the_groups_of_their_base(void **state)
 	table_free(&sums);
 }
 
+static void
+test_sums_share_the_groups_of_their_base(void **state)
+{
+	(void) state;
+	check_sums_beside_base(false);
+	check_sums_beside_base(true);
+}
+
+/* Sums that are told above their row counts, which may be all the same. */
+static void
+test_sums_above_another_column(void **state)
+{
+	Random random = { 9 };
+
+	(void) state;
+	for (int round = 0; round < 20; round++)
+	{
+		Table table;
+		size_t alone;
+
+		table_make(&table, &random, 3, 1 + (uint32_t) random_below(&random, 9000));
+		for (uint32_t row = 0; row < table.row_count; row++)
+		{
+			table.values[1][row] = round == 0 ? 7 : (int64_t) random_below(&random, 1000);
+			table.values[2][row] = 77 * (table.values[1][row] + (int64_t) random_below(&random, 3));
+		}
+		alone = round_trip(&table, PFS_EFFORT_DENSE);
+		table.columns[2].row_counts = table.values[1];
+		table.columns[2].measure = 1;
+		if (table.row_count > 100 && round > 0)
+			assert_in_range(round_trip(&table, PFS_EFFORT_DENSE), 1, alone - 1);
+		else
+			round_trip(&table, PFS_EFFORT_DENSE);
+		table_free(&table);
+	}
+}
+
 int
 main(void)
 {
@@ -726,6 +795,7 @@ main(void)
 		cmocka_unit_test(test_round_trip_of_groups),
 		cmocka_unit_test(test_round_trip_of_odd_keys),
 		cmocka_unit_test(test_sums_share_the_groups_of_their_base),
+		cmocka_unit_test(test_sums_above_another_column),
 		cmocka_unit_test(test_one_row_is_small),
 		cmocka_unit_test(test_every_flipped_bit_is_noticed),
 		cmocka_unit_test(test_every_truncation_is_noticed),

@@ -111,7 +111,7 @@ fill_groups(PfsBlockGroups *groups, int64_t *lengths, int64_t *times, int64_t *v
 
 		rows = rows < left ? rows : left;
 		if (row % PFS_BLOCK_ROWS == 0)
-			groups[row / PFS_BLOCK_ROWS] = (PfsBlockGroups){ 0, lengths + group };
+			groups[row / PFS_BLOCK_ROWS] = (PfsBlockGroups){ .lengths = lengths + group };
 		groups[row / PFS_BLOCK_ROWS].count++;
 		lengths[group++] = (int64_t) rows - 1;
 		for (uint32_t end = row + rows; row < end; row++)
@@ -123,34 +123,83 @@ fill_groups(PfsBlockGroups *groups, int64_t *lengths, int64_t *times, int64_t *v
 	}
 }
 
+/* Encodes lanes beside groups, forges and cuts the bytes, and reads them without groups. */
+static void
+forge_beside_groups(const int64_t *lanes, const PfsBlockGroups *groups, PfsTransform transform)
+{
+	TestHeap heap = { 0 };
+	PfsBytes bytes;
+	PfsError error;
+
+	assert_true(pfs_stream_encode(lanes, NULL, ROW_COUNT, groups, PFS_EFFORT_FAST,
+								  test_allocator(&heap), &bytes));
+	assert_int_equal(bytes.data[0], PFS_PACKING_BITS);
+	assert_int_equal(bytes.data[1] & PFS_ENTRY_TRANSFORM_MASK, transform);
+	block_groups = groups;
+	forge_bytes(bytes);
+	for (size_t length = 0; length < bytes.length; length++)
+		assert_int_equal(read_copy(bytes.data, length, ROW_COUNT, &error), PFS_CORRUPT);
+	block_groups = NULL;
+	assert_int_equal(read_copy(bytes.data, bytes.length, ROW_COUNT, &error), PFS_CORRUPT);
+	free(bytes.data);
+}
+
+/* Tells the groups what their values add up to, in thousands. */
+static void
+add_up(PfsBlockGroups *groups, const int64_t *values, int64_t *sums)
+{
+	for (uint32_t block = 0; block < pfs_block_count(ROW_COUNT); block++)
+	{
+		groups[block].sums = sums;
+		groups[block].unit = 1000;
+		for (uint32_t group = 0; group < groups[block].count; group++)
+		{
+			*sums = 0;
+			for (int64_t row = 0; row <= groups[block].lengths[group]; row++)
+				*sums += *values++ / 1000;
+			sums++;
+		}
+	}
+}
+
 static void
 test_forged_blocks_beside_groups_do_no_harm(void **state)
 {
 	static int64_t lengths[ROW_COUNT];
+	static int64_t sums[ROW_COUNT];
 	static int64_t lanes[2][ROW_COUNT];
-	static const PfsTransform transforms[] = { PFS_TRANSFORM_RISING, PFS_TRANSFORM_BANDED };
 	PfsBlockGroups groups[2];
-	TestHeap heap = { 0 };
 
 	(void) state;
 	fill_groups(groups, lengths, lanes[0], lanes[1]);
-	for (int i = 0; i < 2; i++)
-	{
-		PfsBytes bytes;
-		PfsError error;
+	forge_beside_groups(lanes[0], groups, PFS_TRANSFORM_RISING);
+	forge_beside_groups(lanes[1], groups, PFS_TRANSFORM_BANDED);
+	for (uint32_t row = 0; row < ROW_COUNT; row++)
+		lanes[1][row] = row % 11 == 0 ? 1000 + 1000 * (row % 4) : 0;
+	add_up(groups, lanes[1], sums);
+	forge_beside_groups(lanes[1], groups, PFS_TRANSFORM_PARTED);
+}
 
-		assert_true(pfs_stream_encode(lanes[i], NULL, ROW_COUNT, groups, PFS_EFFORT_FAST,
-									  test_allocator(&heap), &bytes));
-		assert_int_equal(bytes.data[0], PFS_PACKING_BITS);
-		assert_int_equal(bytes.data[1] & PFS_ENTRY_TRANSFORM_MASK, transforms[i]);
-		block_groups = groups;
-		forge_bytes(bytes);
-		for (size_t length = 0; length < bytes.length; length++)
-			assert_int_equal(read_copy(bytes.data, length, ROW_COUNT, &error), PFS_CORRUPT);
-		block_groups = NULL;
-		assert_int_equal(read_copy(bytes.data, bytes.length, ROW_COUNT, &error), PFS_CORRUPT);
-		free(bytes.data);
+/* A lane for each group: those of large groups are larger. */
+static void
+test_forged_blocks_of_a_lane_each_do_no_harm(void **state)
+{
+	static int64_t lengths[ROW_COUNT];
+	static int64_t lanes[ROW_COUNT];
+	PfsBlockGroups groups[2];
+	Random random = { 44 };
+
+	(void) state;
+	for (uint32_t i = 0; i < ROW_COUNT; i++)
+	{
+		lengths[i] = (int64_t) random_below(&random, random_below(&random, 8) == 0 ? 60 : 2);
+		lanes[i] = lengths[i] < 8 ? 0 : (int64_t) random_below(&random, 20);
 	}
+	for (uint32_t block = 0; block < pfs_block_count(ROW_COUNT); block++)
+		groups[block] = (PfsBlockGroups){ .count = pfs_block_rows(ROW_COUNT, block),
+										  .lengths = lengths + block * PFS_BLOCK_ROWS,
+										  .has_lane_each = true };
+	forge_beside_groups(lanes, groups, PFS_TRANSFORM_BANDED);
 }
 
 static void
@@ -177,7 +226,7 @@ static void
 test_unknown_encodings_are_unsupported(void **state)
 {
 	const uint8_t packing[] = { 0x08, 0x01, 0x00 };
-	const uint8_t transform[] = { 0x00, 0x07, 0x00 };
+	const uint8_t transform[] = { 0x00, 0x80, 0x00 };
 	PfsError error;
 
 	(void) state;
@@ -226,6 +275,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_forged_bytes_do_no_harm),
 		cmocka_unit_test(test_forged_blocks_beside_groups_do_no_harm),
+		cmocka_unit_test(test_forged_blocks_of_a_lane_each_do_no_harm),
 		cmocka_unit_test(test_wrong_lengths_are_refused),
 		cmocka_unit_test(test_unknown_encodings_are_unsupported),
 		cmocka_unit_test(test_short_stream_asks_for_little_memory),
