@@ -144,6 +144,20 @@ forge_beside_groups(const int64_t *lanes, const PfsBlockGroups *groups, PfsTrans
 	free(bytes.data);
 }
 
+/* Fills large groups with small values, of which half are 0, a quarter 1000 …, others with 0. */
+static void
+fill_parts(const PfsBlockGroups *groups, int64_t *values)
+{
+	Random random = { 45 };
+
+	for (uint32_t block = 0; block < pfs_block_count(ROW_COUNT); block++)
+		for (uint32_t group = 0; group < groups[block].count; group++)
+			for (int64_t row = 0; row <= groups[block].lengths[group]; row++)
+				*values++ = groups[block].lengths[group] < 20
+								? 0
+								: 1000 * __builtin_ctzll(random_next(&random) | 1 << 12);
+}
+
 /* Tells the groups what their values add up to, in thousands. */
 static void
 add_up(PfsBlockGroups *groups, const int64_t *values, int64_t *sums)
@@ -174,8 +188,7 @@ test_forged_blocks_beside_groups_do_no_harm(void **state)
 	fill_groups(groups, lengths, lanes[0], lanes[1]);
 	forge_beside_groups(lanes[0], groups, PFS_TRANSFORM_RISING);
 	forge_beside_groups(lanes[1], groups, PFS_TRANSFORM_BANDED);
-	for (uint32_t row = 0; row < ROW_COUNT; row++)
-		lanes[1][row] = row % 11 == 0 ? 1000 + 1000 * (row % 4) : 0;
+	fill_parts(groups, lanes[1]);
 	add_up(groups, lanes[1], sums);
 	forge_beside_groups(lanes[1], groups, PFS_TRANSFORM_PARTED);
 }
