@@ -16,6 +16,8 @@
 #define LANES_32 32 /* lanes of 32-bit words */
 #define LANES_64 16 /* lanes of 64-bit words */
 
+#define MOST_NARROW_BITS 14 /* four of them, and what is left of a byte before, fit a word */
+
 size_t
 pfs_bitpack_size(uint32_t count, unsigned width)
 {
@@ -156,6 +158,32 @@ careful_value(const uint8_t *bytes, size_t length, size_t bit, unsigned width)
 	return value & pfs_bit_mask(width);
 }
 
+/*
+ * As many values as can be read eight at a time, which begin at a byte: four lie in a word from
+ * there on, four in one from the middle. Returns how many they are.
+ */
+PFS_CLONES static uint32_t
+unpack_narrow(const uint8_t *bytes, uint32_t count, unsigned width, uint64_t *values)
+{
+	size_t length = pfs_bitpack_size(count, width);
+	uint64_t mask = pfs_bit_mask(width);
+	unsigned middle = 4 * width;
+	uint32_t i = 0;
+
+	for (size_t offset = 0; i + 8 <= count && offset + middle / 8 + 8 <= length;
+		 i += 8, offset += width, values += 8)
+	{
+		uint64_t low = pfs_load64(bytes + offset);
+		uint64_t high = pfs_load64(bytes + offset + middle / 8) >> middle % 8;
+
+		for (unsigned lane = 0; lane < 4; lane++)
+			values[lane] = low >> lane * width & mask;
+		for (unsigned lane = 0; lane < 4; lane++)
+			values[4 + lane] = high >> lane * width & mask;
+	}
+	return i;
+}
+
 static void
 unpack_stream(const uint8_t *bytes, uint32_t count, unsigned width, uint64_t *values)
 {
@@ -163,9 +191,11 @@ unpack_stream(const uint8_t *bytes, uint32_t count, unsigned width, uint64_t *va
 	uint64_t mask = pfs_bit_mask(width);
 	uint32_t i = 0;
 
+	if (width <= MOST_NARROW_BITS)
+		i = unpack_narrow(bytes, count, width, values);
 	/* up to 57 bits lie in the eight bytes from where they begin, as long as there are eight */
 	if (width <= 57)
-		for (size_t bit = 0; i < count && bit / 8 + 8 <= length; i++, bit += width)
+		for (size_t bit = (size_t) i * width; i < count && bit / 8 + 8 <= length; i++, bit += width)
 			values[i] = pfs_load64(bytes + bit / 8) >> bit % 8 & mask;
 	for (; i < count; i++)
 		values[i] = careful_value(bytes, length, (size_t) i * width, width);

@@ -281,24 +281,33 @@ PFS_CLONES static bool
 spread_runs(const int64_t *run_values, const uint64_t *lengths, uint32_t run_count,
 			uint32_t row_count, int64_t *values)
 {
-	uint32_t row = 0;
+	const int64_t *end = values + row_count;
+	uint32_t run = 0;
 
-	for (uint32_t run = 0; run < run_count; run++)
+	for (; run < run_count && end - values >= RUN_COPY_LANES; run++)
 	{
 		int64_t value = run_values[run];
-		uint32_t end;
+		uint64_t length = lengths[run];
 
-		if (lengths[run] >= row_count - row)
-			return false;
-		end = row + (uint32_t) lengths[run] + 1;
-		for (; row < end && row + RUN_COPY_LANES <= row_count; row += RUN_COPY_LANES)
-			for (uint32_t lane = 0; lane < RUN_COPY_LANES; lane++)
-				values[row + lane] = value;
-		for (; row < end; row++)
-			values[row] = value;
-		row = end;
+		for (size_t lane = 0; lane < RUN_COPY_LANES; lane++)
+			values[lane] = value;
+		if (length >= RUN_COPY_LANES)
+		{
+			if (length >= (uint64_t) (end - values))
+				return false;
+			for (size_t lane = RUN_COPY_LANES; lane <= length; lane++)
+				values[lane] = value;
+		}
+		values += length + 1;
 	}
-	return row == row_count;
+	for (; run < run_count; run++)
+	{
+		if (lengths[run] >= (uint64_t) (end - values))
+			return false;
+		for (uint64_t lane = 0; lane <= lengths[run]; lane++)
+			*values++ = run_values[run];
+	}
+	return values == end;
 }
 
 bool

@@ -13,7 +13,7 @@
 #define MODE_SYMBOLS 0xff /* rows are symbols of the range's width */
 #define MODE_BITMAP	 0xfe /* a bit for each number of the range; any less: low bits of q apart */
 
-#define COPY_LANES 4
+#define COPY_LANES 8
 #define WORD_BITS  64
 #define PATCH_BITS 9 /* what the place of a patched number takes, about */
 
@@ -39,6 +39,14 @@ store_bits(uint8_t *bytes, uint32_t bit, uint64_t value)
 {
 	pfs_store64(bytes + bit / 8, pfs_load64(bytes + bit / 8) | value << bit % 8);
 }
+
+/* Groups of a block that are not like most, and where their rows begin. */
+typedef struct GroupList
+{
+	uint32_t count;
+	uint16_t rows[PFS_BLOCK_ROWS + 1];
+	uint16_t starts[PFS_BLOCK_ROWS + 1]; /* and the end of the last group */
+} GroupList;
 
 static inline uint32_t
 bytes_of_bits(uint32_t bits)
@@ -135,39 +143,89 @@ pfs_rising_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDr
 }
 
 /*
- * Reads a group's bits, and moves *bit behind them; false where not just `rows` bits are set. A
- * bitmap goes the same way, since a branch would cost more: its numbers are the places themselves.
+ * Reads the places of the bits that are set among so many, and of each its low bits, if there are
+ * any; false where not just `rows` bits are set.
  */
-static inline bool
-unpack_rising(const uint8_t *bytes, uint32_t *bit, uint32_t rows, uint64_t range, uint8_t mode,
+static inline __attribute__((always_inline)) bool
+unpack_places(const uint8_t *bytes, uint32_t bit, uint32_t bits, uint32_t rows, unsigned low,
 			  uint64_t *units)
 {
-	uint32_t is_apart = mode != MODE_BITMAP;
-	unsigned low = is_apart ? mode : 0;
 	uint64_t mask = pfs_bit_mask(low);
-	uint32_t bits = is_apart ? rows + (uint32_t) (range >> low) : (uint32_t) range + 1;
-	uint32_t low_bit = *bit + bits;
+	uint32_t low_bit = bit + bits;
 	uint32_t row = 0;
 
 	for (uint32_t start = 0; start < bits; start += WORD_BITS)
 	{
 		uint32_t left = bits - start;
-		uint64_t word = load_word(bytes, *bit + start);
+		uint64_t word = load_word(bytes, bit + start);
 
 		if (left < WORD_BITS)
 			word &= pfs_bit_mask(left);
-		for (; word != 0; word &= word - 1, row++, low_bit += low)
+		for (; word != 0; word &= word - 1, row++)
 		{
 			uint32_t place = start + (uint32_t) __builtin_ctzll(word);
 
 			if (row == rows)
 				return false;
-			units[row] =
-				(uint64_t) (place - row * is_apart) << low | (load_bits(bytes, low_bit) & mask);
+			if (low == 0)
+				units[row] = place;
+			else
+			{
+				units[row] = (uint64_t) (place - row) << low | (load_bits(bytes, low_bit) & mask);
+				low_bit += low;
+			}
 		}
 	}
-	*bit += bits + rows * low;
 	return row == rows;
+}
+
+/*
+ * Reads a group's bits, and moves *bit behind them; false where not just `rows` bits are set. Places
+ * in a bitmap are the numbers themselves.
+ */
+static inline bool
+unpack_rising(const uint8_t *bytes, uint32_t *bit, uint32_t rows, uint64_t range, uint8_t mode,
+			  uint64_t *units)
+{
+	unsigned low = mode == MODE_BITMAP ? 0 : mode;
+	uint32_t start = *bit;
+	uint32_t bits = mode == MODE_BITMAP ? (uint32_t) range + 1 : rows + (uint32_t) (range >> low);
+
+	*bit += bits + rows * low;
+	if (low > 0)
+		return unpack_places(bytes, start, bits, rows, low, units);
+	if (!unpack_places(bytes, start, bits, rows, 0, units))
+		return false;
+	for (uint32_t row = 0; mode == 0 && row < rows; row++)
+		units[row] -= row;
+	return true;
+}
+
+/*
+ * Lists the groups whose rows are not symbols; returns the rows of the others. A branch would cost
+ * more than the stores.
+ */
+static inline uint32_t
+list_apart(const PfsBlockGroups *groups, const PfsRisingPlan *plan, GroupList *list)
+{
+	uint32_t count = 0;
+	uint32_t rows_apart = 0;
+	uint32_t row = 0;
+
+	for (uint32_t group = 0; group < groups->count; group++)
+	{
+		uint32_t rows = (uint32_t) groups->lengths[group] + 1;
+		bool is_apart = plan->modes[rows] != MODE_SYMBOLS;
+
+		list->rows[count] = (uint16_t) rows;
+		list->starts[count] = (uint16_t) row;
+		count += is_apart;
+		rows_apart += is_apart ? rows : 0;
+		row += rows;
+	}
+	list->starts[count] = (uint16_t) row;
+	list->count = count;
+	return row - rows_apart;
 }
 
 bool
@@ -175,45 +233,31 @@ pfs_rising_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
 				   const uint64_t *symbols, const uint8_t *group_bits, PfsRisingPlan *plan,
 				   uint64_t *units)
 {
-	uint16_t apart[PFS_BLOCK_ROWS]; /* groups that are not symbols, and where their rows begin */
-	uint16_t starts[PFS_BLOCK_ROWS];
-	uint32_t apart_count = 0;
-	uint32_t symbol = 0;
-	uint32_t row = 0;
+	GroupList apart;
+	uint32_t row = 0; /* behind the last group apart */
 	uint32_t bit = 0;
 
 	if (plan->range != shape->range)
 		plan_rising(plan, shape->range);
-	/* every group copies symbols: those of others are overwritten, by the next one or below */
-	for (uint32_t group = 0; group < groups->count; group++)
+	if (list_apart(groups, plan, &apart) != shape->symbols.count)
+		return false;
+	for (uint32_t i = 0; i <= apart.count; i++)
 	{
-		uint32_t rows = (uint32_t) groups->lengths[group] + 1;
-		bool is_symbols = plan->modes[rows] == MODE_SYMBOLS;
+		uint32_t start = apart.starts[i];
+		uint32_t rows = apart.rows[i];
 
-		apart[apart_count] = (uint16_t) group;
-		starts[apart_count] = (uint16_t) row;
-		apart_count += !is_symbols;
-		memcpy(units + row, symbols + symbol, COPY_LANES * sizeof(*units));
-		if (is_symbols && rows > COPY_LANES)
-		{
-			if (rows > shape->symbols.count - symbol)
-				return false;
-			memcpy(units + row, symbols + symbol, rows * sizeof(*units));
-		}
-		symbol += is_symbols ? rows : 0;
-		if (symbol > shape->symbols.count)
-			return false;
-		row += rows;
-	}
-	for (uint32_t i = 0; i < apart_count; i++)
-	{
-		uint32_t rows = (uint32_t) groups->lengths[apart[i]] + 1;
-
-		if (rows > plan->most_rows || !unpack_rising(group_bits, &bit, rows, shape->range,
-													 plan->modes[rows], units + starts[i]))
+		/* symbols, up to the next group apart, which overwrites the surplus */
+		for (; row < start; row += COPY_LANES, symbols += COPY_LANES)
+			memcpy(units + row, symbols, COPY_LANES * sizeof(*units));
+		symbols -= row - start;
+		if (i == apart.count)
+			break;
+		row = start + rows;
+		if (rows > plan->most_rows ||
+			!unpack_rising(group_bits, &bit, rows, shape->range, plan->modes[rows], units + start))
 			return false;
 	}
-	return symbol == shape->symbols.count && bytes_of_bits(bit) == shape->group_bytes;
+	return bytes_of_bits(bit) == shape->group_bytes;
 }
 
 static inline uint32_t
@@ -320,31 +364,55 @@ pfs_banded_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDr
 	return true;
 }
 
-bool
-pfs_banded_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
-				   const uint8_t *group_bits, uint64_t *units)
+/* The most rows up to which all groups are of bands without bits. */
+static uint32_t
+rows_without_bits(uint32_t band_bits)
 {
-	uint16_t wide[PFS_BLOCK_ROWS]; /* groups that have bits, and where their rows begin */
-	uint16_t starts[PFS_BLOCK_ROWS];
-	uint32_t wide_count = 0;
-	uint32_t row = 0;
-	uint32_t bit = 0;
+	uint32_t band = 0;
 
+	while (band < PFS_BAND_COUNT && bits_of_band(band_bits, band) == 0)
+		band++;
+	return band == PFS_BAND_COUNT ? PFS_BLOCK_ROWS : (1u << band) - 1;
+}
+
+/* Lists the groups that may have bits, of all rows or of a lane each. */
+static inline void
+list_wide(const PfsBlockShape *shape, const PfsBlockGroups *groups, bool has_lane_each,
+		  GroupList *list)
+{
+	uint32_t count = 0;
+	uint32_t row = 0;
+	uint32_t narrow_rows = rows_without_bits(shape->band_bits);
 	for (uint32_t group = 0; group < groups->count; group++)
 	{
 		uint32_t rows = (uint32_t) groups->lengths[group] + 1;
 
-		wide[wide_count] = (uint16_t) rows;
-		starts[wide_count] = (uint16_t) row;
-		wide_count += bits_of_band(shape->band_bits, band_of(rows)) > 0;
-		row += lanes_of(groups, rows);
+		list->rows[count] = (uint16_t) rows;
+		list->starts[count] = (uint16_t) (has_lane_each ? group : row);
+		count += rows > narrow_rows;
+		row += rows;
 	}
-	for (uint32_t i = 0; i < wide_count; i++)
+	list->count = count;
+}
+
+bool
+pfs_banded_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
+				   const uint8_t *group_bits, uint64_t *units)
+{
+	GroupList wide;
+	uint32_t bit = 0;
+
+	if (groups->has_lane_each)
+		list_wide(shape, groups, true, &wide);
+	else
+		list_wide(shape, groups, false, &wide);
+	for (uint32_t i = 0; i < wide.count; i++)
 	{
-		uint32_t bits = bits_of_band(shape->band_bits, band_of(wide[i]));
+		uint32_t rows = wide.rows[i];
+		uint32_t bits = bits_of_band(shape->band_bits, band_of(rows));
 		uint64_t mask = pfs_bit_mask(bits);
 
-		for (uint32_t end = starts[i] + lanes_of(groups, wide[i]), at = starts[i]; at < end;
+		for (uint32_t at = wide.starts[i], end = at + lanes_of(groups, rows); at < end;
 			 at++, bit += bits)
 			units[at] |= load_bits(group_bits, bit) & mask;
 	}
@@ -355,9 +423,7 @@ pfs_banded_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
 static inline unsigned
 low_bits_of(uint64_t sum, uint32_t rows)
 {
-	uint64_t mean = sum / rows;
-
-	return mean == 0 ? 0 : pfs_bit_width(mean) - 1;
+	return sum < 2 * (uint64_t) rows ? 0 : pfs_bit_width(sum / rows) - 1;
 }
 
 /* Writes a group's bits, and returns how many. */
@@ -409,38 +475,57 @@ pfs_parted_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDr
 	return true;
 }
 
-/* Reads a group's bits, and moves *bit behind them; false where they do not part the sum. */
-static inline bool
-unpack_parts(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t rows, uint64_t sum,
-			 uint64_t *units)
+/*
+ * Reads the q of so many rows, and moves *bit behind them; false where they exceed the bits. *total
+ * is what they add up to.
+ */
+static inline __attribute__((always_inline)) bool
+unpack_parts(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t count, unsigned low,
+			 uint64_t *units, uint64_t *total)
 {
-	unsigned low = low_bits_of(sum, rows);
 	uint64_t mask = pfs_bit_mask(low);
 	uint32_t low_bit = *bit;
-	uint32_t high_bit = low_bit + (rows - 1) * low;
+	uint32_t high_bit = low_bit + count * low;
 	uint32_t next = 0; /* behind the last one that was read */
 	uint32_t row = 0;
-	uint64_t left = sum;
+	uint64_t low_total = 0;
 
-	for (uint32_t start = 0; row < rows - 1; start += WORD_BITS)
+	for (uint32_t start = 0; row < count; start += WORD_BITS)
 	{
 		uint64_t word;
 
 		if (high_bit + start >= end)
 			return false;
-		for (word = load_word(bytes, high_bit + start); word != 0 && row < rows - 1;
-			 word &= word - 1, row++, low_bit += low)
+		for (word = load_word(bytes, high_bit + start); word != 0 && row < count;
+			 word &= word - 1, row++)
 		{
 			uint32_t place = start + (uint32_t) __builtin_ctzll(word);
+			uint64_t low_part = low == 0 ? 0 : load_bits(bytes, low_bit) & mask;
 
-			units[row] = (uint64_t) (place - next) << low | (load_bits(bytes, low_bit) & mask);
-			left -= units[row];
+			units[row] = (uint64_t) (place - next) << low | low_part;
+			low_total += low_part;
+			low_bit += low;
 			next = place + 1;
 		}
 	}
-	units[row] = left;
+	*total = ((uint64_t) (next - count) << low) + low_total;
 	*bit = high_bit + next;
-	return left <= sum;
+	return true;
+}
+
+/* Restores the rows of a group; false where the bits do not part its sum. */
+static inline bool
+restore_group(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t rows, uint64_t sum,
+			  uint64_t *units)
+{
+	unsigned low = low_bits_of(sum, rows);
+	uint64_t total;
+
+	if (low == 0 ? !unpack_parts(bytes, bit, end, rows - 1, 0, units, &total)
+				 : !unpack_parts(bytes, bit, end, rows - 1, low, units, &total))
+		return false;
+	units[rows - 1] = sum - total;
+	return total <= sum;
 }
 
 bool
@@ -467,7 +552,7 @@ pfs_parted_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
 		uint64_t sum = (uint64_t) groups->sums[parted[i]];
 
 		if (sum > rows * shape->range ||
-			!unpack_parts(group_bits, &bit, shape->group_bytes * 8, rows, sum, units + starts[i]))
+			!restore_group(group_bits, &bit, shape->group_bytes * 8, rows, sum, units + starts[i]))
 			return false;
 	}
 	return bytes_of_bits(bit) == shape->group_bytes;

@@ -6,9 +6,13 @@
 
 #include <string.h>
 
+#include "codec/clones.h"
 #include "codec/crc32c.h"
 #include "codec/groups.h"
 #include "codec/stream.h"
+
+/* where values change more seldom, groups are put together before they are spread */
+#define MIN_GROUPS_PER_CHANGE 16
 
 typedef struct Stream
 {
@@ -531,14 +535,15 @@ read_block_groups(PfsSegmentReader *reader, uint32_t block, PfsBlockGroups *grou
 	return status;
 }
 
-static bool
-all_equal(const int64_t *values, uint32_t count)
+/* How many values differ from the one before. */
+PFS_CLONES static uint64_t
+count_changes(const int64_t *values, uint32_t count)
 {
-	uint64_t differences = 0;
+	uint64_t changes = 0;
 
 	for (uint32_t i = 1; i < count; i++)
-		differences |= (uint64_t) (values[i] ^ values[0]);
-	return differences == 0;
+		changes += values[i] != values[i - 1];
+	return changes;
 }
 
 static void
@@ -546,6 +551,23 @@ fill(int64_t *values, int64_t value, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++)
 		values[i] = value;
+}
+
+/* Spreads values that neighbouring groups mostly share, as series are; the lengths add up. */
+static void
+spread_few(const int64_t *group_values, const PfsBlockGroups *groups, int64_t *values)
+{
+	uint32_t row = 0;
+	uint32_t start = 0;
+
+	for (uint32_t group = 0; group < groups->count; group++)
+	{
+		row += (uint32_t) groups->lengths[group] + 1;
+		if (group + 1 < groups->count && group_values[group + 1] == group_values[group])
+			continue;
+		fill(values + start, group_values[group], row - start);
+		start = row;
+	}
 }
 
 /* Decodes a block of a grouped column: the values of its groups, spread over their rows. */
@@ -562,10 +584,10 @@ read_grouped(PfsSegmentReader *reader, PfsStreamDecoder *decoder, uint32_t block
 		status = pfs_stream_lanes(decoder, NULL, first, groups.count, group_values, error);
 	if (status != PFS_OK)
 		return status;
-	/* most blocks have one series */
-	if (all_equal(group_values, groups.count))
-		fill(values, group_values[0], pfs_block_rows(reader->row_count, block));
-	else /* that the lengths add up has been checked */
+	/* that the lengths add up has been checked */
+	if (count_changes(group_values, groups.count) <= groups.count / MIN_GROUPS_PER_CHANGE)
+		spread_few(group_values, &groups, values);
+	else
 		pfs_spread_runs(group_values, (const uint64_t *) groups.lengths, groups.count,
 						pfs_block_rows(reader->row_count, block), values);
 	return PFS_OK;
