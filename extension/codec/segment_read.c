@@ -578,14 +578,18 @@ read_grouped(PfsSegmentReader *reader, PfsStreamDecoder *decoder, uint32_t block
 	int64_t group_values[PFS_BLOCK_ROWS];
 	PfsBlockGroups groups;
 	uint32_t first;
+	uint64_t changes;
 	PfsStatus status = read_block_groups(reader, block, &groups, &first, error);
 
 	if (status == PFS_OK)
 		status = pfs_stream_lanes(decoder, NULL, first, groups.count, group_values, error);
 	if (status != PFS_OK)
 		return status;
-	/* that the lengths add up has been checked */
-	if (count_changes(group_values, groups.count) <= groups.count / MIN_GROUPS_PER_CHANGE)
+	changes = count_changes(group_values, groups.count);
+	/* most blocks have one series; that the lengths add up has been checked */
+	if (changes == 0)
+		fill(values, group_values[0], pfs_block_rows(reader->row_count, block));
+	else if (changes <= groups.count / MIN_GROUPS_PER_CHANGE)
 		spread_few(group_values, &groups, values);
 	else
 		pfs_spread_runs(group_values, (const uint64_t *) groups.lengths, groups.count,

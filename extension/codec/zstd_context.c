@@ -7,9 +7,8 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-#define LEVEL_QUICK	   1
-#define LEVEL_REPEATS  6
-#define LEVEL_LITERALS 13
+#define LEVEL_QUICK	  1
+#define LEVEL_REPEATS 6
 
 /* the longest repeats that can be asked for, and the least memory of where they were */
 #define LITERALS_MIN_MATCH 7
@@ -24,21 +23,6 @@ pfs_zstd_bound(size_t length)
 	return ZSTD_compressBound(length);
 }
 
-static int
-level_of(PfsZstdSearch search)
-{
-	switch (search)
-	{
-		case PFS_ZSTD_REPEATS:
-			return LEVEL_REPEATS;
-		case PFS_ZSTD_LITERALS:
-			return LEVEL_LITERALS;
-		case PFS_ZSTD_QUICK:
-			break;
-	}
-	return LEVEL_QUICK;
-}
-
 bool
 pfs_zstd_compress(void *target, size_t capacity, const void *source, size_t length,
 				  PfsZstdSearch search, size_t *written)
@@ -50,7 +34,8 @@ pfs_zstd_compress(void *target, size_t capacity, const void *source, size_t leng
 	if (compressor == NULL)
 		return false;
 	ZSTD_CCtx_reset(compressor, ZSTD_reset_session_and_parameters);
-	ZSTD_CCtx_setParameter(compressor, ZSTD_c_compressionLevel, level_of(search));
+	ZSTD_CCtx_setParameter(compressor, ZSTD_c_compressionLevel,
+						   search == PFS_ZSTD_REPEATS ? LEVEL_REPEATS : LEVEL_QUICK);
 	if (search == PFS_ZSTD_LITERALS)
 	{
 		ZSTD_CCtx_setParameter(compressor, ZSTD_c_minMatch, LITERALS_MIN_MATCH);

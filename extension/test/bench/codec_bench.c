@@ -348,14 +348,11 @@ bench_segment(uint32_t row_count, int windows, PfsEffort effort)
 			abort();
 		for (uint32_t row = 0; row < row_count; row++)
 			lanes[row] = rows[row].lanes[i];
-		columns[i] = (PfsColumn){ (int16_t) (i + 1),
-								  8,
-								  lanes,
-								  NULL,
-								  i < KEYS,
-								  i == SUMMED && effort == PFS_EFFORT_DENSE,
-								  false,
-								  NULL };
+		columns[i] = (PfsColumn){ .attnum = (int16_t) (i + 1),
+								  .width = 8,
+								  .values = lanes,
+								  .is_key = i < KEYS,
+								  .wants_sums = i == SUMMED && effort == PFS_EFFORT_DENSE };
 	}
 	encode = time_encode(columns, row_count, effort, &segment);
 	printf("\n%u rows of %d windows, %s: encode %.0f ns/row\n\n"

@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "codec/format.h"
 #include "test/unit/codec_harness.h"
 
 #define MAX_ROWS	3000
@@ -343,7 +344,7 @@ fill_grouped(uint32_t key_step, int64_t lanes[][GROUPED_ROWS])
 	}
 }
 
-/* Compares with the stored segment, unless it has zstd frames, and reads that. */
+/* Compares with the stored segment, but for streams that may have zstd frames, and reads that. */
 static void
 check_columns(const char *name, const PfsColumn *columns, uint32_t column_count, bool has_zstd)
 {
@@ -361,11 +362,10 @@ check_columns(const char *name, const PfsColumn *columns, uint32_t column_count,
 		golden_write(name, &fresh);
 	golden_read(name, fresh.stream_count, &stored);
 	if (!has_zstd)
-	{
 		compare_bytes(name, stored.header, fresh.header);
-		for (uint32_t i = 0; i < fresh.stream_count; i++)
+	for (uint32_t i = 0; i < fresh.stream_count; i++)
+		if (!has_zstd || (fresh.streams[i].data[0] & PFS_STREAM_PACKING_MASK) == PFS_PACKING_BITS)
 			compare_bytes(name, stored.streams[i], fresh.streams[i]);
-	}
 	assert_int_equal(test_open(&stored, allocator, &reader, &error), PFS_OK);
 	for (uint32_t column = 0; column < column_count; column++)
 		for (uint32_t block = 0; block < pfs_reader_block_count(reader); block++)
@@ -413,10 +413,16 @@ test_grouped_with_sums(void **state)
 
 	(void) state;
 	fill_grouped(256, lanes);
+	/* every other key has single units only, and of the others half the rows have 2, a quarter 3 … */
+	for (uint32_t row = 0; row < GROUPED_ROWS; row++)
+		lanes[2][row] =
+			52631578 * (lanes[0][row] % 2 == 0
+							? 1
+							: 2 + __builtin_ctzll((uint64_t) scramble(row, 4096) | 4096));
 	for (int i = 0; i < 4; i++)
 		columns[i] =
 			(PfsColumn){ (int16_t) (i + 1), 8, lanes[i], NULL, i == 0, i == 2, false, NULL, 0 };
-	check_columns("grouped_sums", columns, 4, false);
+	check_columns("grouped_sums", columns, 4, true);
 }
 
 /* Sums that are told above counts. */
