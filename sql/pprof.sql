@@ -62,6 +62,27 @@ SELECT profstore.import_pprof(:'profile', '{"__name__": "some"}', sample_labels 
 SELECT profstore.import_pprof(:'profile', '{"__name__": "some", "host": "h1"}', sample_labels => '{host}');
 SELECT labels FROM profstore.series('some:cpu:nanoseconds:cpu:nanoseconds:delta{}');
 
+-- What a file says beside its samples is kept once, and goes out again; stacks end where it says that they do.
+--                 1          2        3       4         5      6            7          8                      9               10           11
+SELECT strings('', 'samples', 'count', 'main', 'malloc', 'brk', 'a comment', 'another', 'https://example.org', 'malloc|new.*', 'new_thing', 'm.c')
+	|| number(7, 9) || number(8, 10) || number(13, 6) || number(13, 7) || number(14, 1) || number(15, 8)
+	|| sample_type(1, 2) || func(1, 3, 3, 11, 1) || func(2, 4, 4, 11, 10) || func(3, 5, 5, 11, 20)
+	|| location(1, 0, 1, '{1}', '{2}') || location(2, 0, 2, '{3,2}', '{21,11}') || location(3, 0, 3, '{3,1}', '{22,3}')
+	|| sample('{2,1}', '{5}') || sample('{3}', '{7}') AS noted \gset
+SELECT profstore.import_pprof(:'noted', '{"__name__": "noted"}', '2024-01-01');
+SELECT profstore.import_pprof(:'noted', '{"__name__": "noted"}', '2024-01-02');
+SELECT profstore.import_pprof(:'noted', '{"__name__": "whole"}', '2024-01-01', prune => false);
+SELECT profstore.import_pprof(profstore.pprof('noted:samples:count::', '-infinity', 'infinity'), '{"__name__": "exported"}');
+SELECT profstore.import_pprof(strings('', 'samples', 'count', 'later', 'a comment') || sample_type(1, 2) || number(13, 4) || number(13, 3), '{"__name__": "exported"}', '2024-01-03');
+SELECT profstore.import_pprof(profstore.pprof('exported:samples:count::', '-infinity', 'infinity'), '{"__name__": "merged_notes"}');
+SELECT m.profile_type, n.default_type, n.comments, n.doc_url, n.drop_frames, n.keep_frames
+FROM profstore.file_notes n JOIN profstore.matching_series(NULL) m USING (series_id) ORDER BY m.profile_type, n.comments;
+SELECT * FROM profstore.folded('noted:samples:count::', '2024-01-01', '2024-01-02') ORDER BY stack;
+SELECT * FROM profstore.folded('whole:samples:count::', '2024-01-01', '2024-01-02') ORDER BY stack;
+SELECT strings('', 'samples', 'count', '(') || sample_type(1, 2) || number(7, 3) AS invalid \gset
+SELECT profstore.import_pprof(:'invalid');
+SELECT profstore.import_pprof(:'invalid', '{"__name__": "invalid"}', prune => false);
+
 -- Nothing of what is refused is stored.
 SELECT count(*) AS before FROM profstore.samples \gset
 SELECT profstore.import_pprof(NULL);

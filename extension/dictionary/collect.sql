@@ -97,6 +97,8 @@ BEGIN
 		removed := cardinality(gone);
 		IF kinds[kind] = 'dictionary_partitions' THEN
 			DELETE FROM profstore.stack_chunks AS c WHERE c.partition_id = ANY (gone);
+		ELSIF kinds[kind] = 'series' THEN
+			DELETE FROM profstore.file_notes AS n WHERE n.series_id = ANY (gone);
 		END IF;
 		-- the others were stored by transactions that began before they were condemned
 		EXECUTE format('UPDATE %s SET condemned = false WHERE condemned', relation);

@@ -8,8 +8,8 @@
  */
 #include "exchange/tree_export.h"
 
-#include "common/hashfn.h"
 #include "exchange/flame_json.h"
+#include "exchange/text_numbers.h"
 #include "query/allocate.h"
 #include "utils/json.h"
 #include "utils/timestamp.h"
@@ -24,35 +24,17 @@
 
 PG_FUNCTION_INFO_V1(profstore_firefox_profile);
 
-/* Strings of the profile, and libraries, by the text. */
-typedef struct NameEntry
-{
-	const char *text;
-	uint32 number;
-	char status;
-} NameEntry;
-
-#define SH_PREFIX		   names
-#define SH_ELEMENT_TYPE	   NameEntry
-#define SH_KEY_TYPE		   const char *
-#define SH_KEY			   text
-#define SH_HASH_KEY(tb, k) string_hash(k, strlen(k) + 1)
-#define SH_EQUAL(tb, a, b) (strcmp(a, b) == 0)
-#define SH_SCOPE		   static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "lib/simplehash.h"
-
+/* Strings of the profile, and libraries. */
 typedef struct NameList
 {
-	names_hash *hash;
+	pfs_text_numbers_hash *hash;
 	StringInfoData json; /* elements of an array */
 } NameList;
 
 static NameList
 make_list(void)
 {
-	NameList list = { .hash = names_create(CurrentMemoryContext, 256, NULL) };
+	NameList list = { .hash = pfs_text_numbers_create(CurrentMemoryContext, 256, NULL) };
 
 	initStringInfo(&list.json);
 	return list;
@@ -63,7 +45,7 @@ static uint32
 number_of(NameList *list, const char *text, bool *is_new)
 {
 	bool found;
-	NameEntry *entry = names_insert(list->hash, text, &found);
+	PfsTextNumber *entry = pfs_text_numbers_insert(list->hash, text, &found);
 
 	if (!found)
 		entry->number = list->hash->members - 1;
@@ -194,11 +176,11 @@ append_resources(StringInfo json, const NameList *libraries, NameList *strings)
 {
 	uint32 count = libraries->hash->members;
 	const char **paths = PFS_ARRAY(const char *, count);
-	names_iterator iterator;
-	NameEntry *entry;
+	pfs_text_numbers_iterator iterator;
+	PfsTextNumber *entry;
 
-	names_start_iterate(libraries->hash, &iterator);
-	while ((entry = names_iterate(libraries->hash, &iterator)) != NULL)
+	pfs_text_numbers_start_iterate(libraries->hash, &iterator);
+	while ((entry = pfs_text_numbers_iterate(libraries->hash, &iterator)) != NULL)
 		paths[entry->number] = entry->text;
 	appendStringInfo(json, "\"resourceTable\":{\"length\":%u,\"name\":[", count);
 	for (uint32 i = 0; i < count; i++)

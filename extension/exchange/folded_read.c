@@ -19,23 +19,8 @@ typedef struct Reader
 {
 	PfsProfile *profile;
 	PfsFrameTable frames;
-	PfsReadError *error;
-	size_t offset; /* of the line */
+	PfsLineReader lines;
 } Reader;
-
-static PfsReadStatus
-fail(Reader *reader, PfsReadStatus status, const char *message)
-{
-	*reader->error = (PfsReadError){ message, reader->offset };
-	return status;
-}
-
-static PfsReadStatus
-refused(Reader *reader)
-{
-	reader->error->offset = reader->offset;
-	return pfs_budget_status(reader->profile->budget, reader->error);
-}
 
 /* The letter of a name's mark, which is cut off; '\0' where it has none. */
 static char
@@ -59,24 +44,24 @@ add_name(Reader *reader, PfsText name)
 	uint32_t location = pfs_frames_location(&reader->frames, name, &is_new);
 
 	if (location == PFS_NONE)
-		return refused(reader);
+		return pfs_line_refused(&reader->lines);
 	if (is_new)
 	{
 		char mark = cut_mark(&name);
 		uint32_t function = pfs_frames_function(&reader->frames, name);
 
 		if (function == PFS_NONE || !pfs_add_line(profile, function))
-			return refused(reader);
+			return pfs_line_refused(&reader->lines);
 		if (mark == 'k')
 		{
 			uint32_t mapping = pfs_frames_mapping(&reader->frames, kernel);
 
 			if (mapping == PFS_NONE)
-				return refused(reader);
+				return pfs_line_refused(&reader->lines);
 			profile->locations[location].mapping = mapping;
 		}
 	}
-	return pfs_add_frame(profile, location) ? PFS_READ_OK : refused(reader);
+	return pfs_add_frame(profile, location) ? PFS_READ_OK : pfs_line_refused(&reader->lines);
 }
 
 /* Frames from the leaf, which is the last, to the root. */
@@ -103,7 +88,7 @@ read_stack(Reader *reader, PfsText stack)
 			return PFS_READ_OK;
 		end = begin - 1;
 		if (++depth == PFS_PROFILE_MAX_DEPTH)
-			return fail(reader, PFS_READ_TOO_LARGE, "stack has too many frames");
+			return pfs_line_fail(&reader->lines, PFS_READ_TOO_LARGE, "stack has too many frames");
 	}
 }
 
@@ -121,13 +106,13 @@ read_line(Reader *reader, PfsText line)
 		blank--;
 	status = pfs_parse_int64(pfs_part(line, blank, line.length), &value);
 	if (status == PFS_READ_OUT_OF_RANGE)
-		return fail(reader, status, "value is out of range");
+		return pfs_line_fail(&reader->lines, status, "value is out of range");
 	if (status != PFS_READ_OK)
-		return line.data[0] == '#'
-				   ? PFS_READ_OK
-				   : fail(reader, PFS_READ_MALFORMED, "line does not end in a whole number");
+		return line.data[0] == '#' ? PFS_READ_OK
+								   : pfs_line_fail(&reader->lines, PFS_READ_MALFORMED,
+												   "line does not end in a whole number");
 	if (pfs_add_sample(reader->profile) == NULL)
-		return refused(reader);
+		return pfs_line_refused(&reader->lines);
 	reader->profile->values[reader->profile->sample_count - 1] = value;
 	return read_stack(reader, pfs_trim(pfs_part(line, 0, blank)));
 }
@@ -135,21 +120,17 @@ read_line(Reader *reader, PfsText line)
 PfsReadStatus
 pfs_folded_read(const char *bytes, size_t length, PfsProfile *profile, PfsReadError *error)
 {
-	PfsLineReader lines = { .bytes = bytes, .length = length };
-	Reader reader = { .profile = profile, .error = error };
+	Reader reader = { .profile = profile, .lines = { bytes, length, profile->budget, error } };
 	PfsReadStatus status = PFS_READ_OK;
 	PfsText line;
 
 	profile->types = pfs_grow(profile->budget, NULL, 0, sizeof(PfsValueType));
 	if (profile->types == NULL)
-		return pfs_budget_status(profile->budget, error);
+		return pfs_line_refused(&reader.lines);
 	profile->types[profile->type_count++] = (PfsValueType){ { "", 0 }, { "", 0 } };
 	pfs_frames_init(&reader.frames, profile);
-	while (status == PFS_READ_OK && pfs_next_line(&lines, &line))
-	{
-		reader.offset = lines.begin;
+	while (status == PFS_READ_OK && pfs_next_line(&reader.lines, &line))
 		status = read_line(&reader, line);
-	}
 	pfs_frames_fini(&reader.frames);
 	return status;
 }

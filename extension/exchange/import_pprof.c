@@ -5,6 +5,9 @@
 #include "profstore.h"
 
 #include "exchange/import.h"
+#include "exchange/prune.h"
+
+#define ARG_PRUNE (PFS_IMPORT_ARG_OTHERS + 1)
 
 PG_FUNCTION_INFO_V1(profstore_import_pprof);
 
@@ -21,7 +24,7 @@ default_name(const PfsProfile *profile)
 	return NULL;
 }
 
-/* import_pprof(profile bytea, labels jsonb, at timestamptz, sample_labels text[]) -> int8 */
+/* import_pprof(profile bytea, labels jsonb, at timestamptz, sample_labels text[], prune bool) -> int8 */
 PGDLLEXPORT Datum
 profstore_import_pprof(PG_FUNCTION_ARGS)
 {
@@ -31,6 +34,8 @@ profstore_import_pprof(PG_FUNCTION_ARGS)
 	call->import.sample_labels = pfs_import_sample_labels(fcinfo);
 	pfs_import_check(call, pfs_pprof_read(call->bytes.data, call->bytes.length, &call->profile,
 										  &call->error));
+	if (!PG_ARGISNULL(ARG_PRUNE) && PG_GETARG_BOOL(ARG_PRUNE))
+		pfs_profile_prune(&call->import, &call->profile);
 	/* What was sampled over a time adds up, and so does processor time without one. */
 	call->import.delta =
 		profile->duration_ns > 0 || pfs_text_equals(profile->period_type.type, "cpu");

@@ -6,6 +6,20 @@
 
 #include <string.h>
 
+PfsReadStatus
+pfs_line_fail(const PfsLineReader *reader, PfsReadStatus status, const char *message)
+{
+	*reader->error = (PfsReadError){ message, reader->begin };
+	return status;
+}
+
+PfsReadStatus
+pfs_line_refused(const PfsLineReader *reader)
+{
+	reader->error->offset = reader->begin;
+	return pfs_budget_status(reader->budget, reader->error);
+}
+
 bool
 pfs_next_line(PfsLineReader *reader, PfsText *line)
 {

@@ -13,9 +13,15 @@ typedef struct PfsLineReader
 {
 	const char *bytes;
 	size_t length;
+	const PfsBudget *budget;
+	PfsReadError *error;
 	size_t at;	  /* of the next line */
 	size_t begin; /* of the line that was read last */
 } PfsLineReader;
+
+/* Sets the error, at the line that was read last, and returns the status; refused: what a refusal of memory means. */
+PfsReadStatus pfs_line_fail(const PfsLineReader *reader, PfsReadStatus status, const char *message);
+PfsReadStatus pfs_line_refused(const PfsLineReader *reader);
 
 /* The next line without its end (LF or CR LF); false behind the last. A line of 4 GB or more is cut. */
 bool pfs_next_line(PfsLineReader *reader, PfsText *line);

@@ -48,27 +48,12 @@ typedef struct Reader
 	PfsProfile *profile;
 	PfsFrameTable frames;
 	PfsTextIndex events;
-	PfsReadError *error;
 	PfsLineReader lines;
 	int64_t first_time_ns;
 	bool has_first_time;
 	bool in_event;
 	PfsText inlined; /* lines of functions that are inlined at the next frame, leaf first */
 } Reader;
-
-static PfsReadStatus
-fail(Reader *reader, PfsReadStatus status, const char *message)
-{
-	*reader->error = (PfsReadError){ message, reader->lines.begin };
-	return status;
-}
-
-static PfsReadStatus
-refused(Reader *reader)
-{
-	reader->error->offset = reader->lines.begin;
-	return pfs_budget_status(reader->profile->budget, reader->error);
-}
 
 /* --- the line of an event ---------------------------------------------------------------------------------------- */
 
@@ -230,23 +215,24 @@ find_events(Reader *reader)
 			continue;
 		number = pfs_text_number(&reader->events, event.event);
 		if (number == PFS_NONE)
-			return refused(reader);
+			return pfs_line_refused(&reader->lines);
 		if (number < profile->type_count)
 			continue;
 		if (number == PFS_PROFILE_MAX_SAMPLE_TYPES)
-			return fail(reader, PFS_READ_TOO_LARGE, "too many events");
+			return pfs_line_fail(&reader->lines, PFS_READ_TOO_LARGE, "too many events");
 		types =
 			pfs_grow(profile->budget, profile->types, profile->type_count, sizeof(PfsValueType));
 		if (types == NULL)
-			return refused(reader);
+			return pfs_line_refused(&reader->lines);
 		profile->types = types;
 		types[profile->type_count++] =
 			(PfsValueType){ event.event, is_clock(event.event) && event.has_period
 											 ? (PfsText){ "nanoseconds", strlen("nanoseconds") }
 											 : (PfsText){ "count", strlen("count") } };
 	}
-	return profile->type_count > 0 ? PFS_READ_OK
-								   : fail(reader, PFS_READ_MALFORMED, "there is no event");
+	return profile->type_count > 0
+			   ? PFS_READ_OK
+			   : pfs_line_fail(&reader->lines, PFS_READ_MALFORMED, "there is no event");
 }
 
 /* --- second pass ------------------------------------------------------------------------------------------------- */
@@ -275,7 +261,7 @@ begin_sample(Reader *reader, const EventLine *event)
 	PfsProfileSample *sample = type == PFS_NONE ? NULL : pfs_add_sample(profile);
 
 	if (sample == NULL)
-		return refused(reader);
+		return pfs_line_refused(&reader->lines);
 	profile->values[(size_t) (profile->sample_count - 1) * profile->type_count + type] =
 		event->has_period ? event->period : 1;
 	if (event->has_time && !reader->has_first_time)
@@ -289,7 +275,7 @@ begin_sample(Reader *reader, const EventLine *event)
 		(event->has_pid && (!add_label(profile, "pid", no_unit, event->pid, true) ||
 							!add_label(profile, "tid", no_unit, event->tid, true))) ||
 		(event->has_cpu && !add_label(profile, "cpu", no_unit, event->cpu, true)))
-		return refused(reader);
+		return pfs_line_refused(&reader->lines);
 	return PFS_READ_OK;
 }
 
@@ -390,30 +376,31 @@ add_location(Reader *reader, PfsText key, uint64_t address, PfsText symbol, PfsT
 	uint32_t location = pfs_frames_location(&reader->frames, key, &is_new);
 
 	if (location == PFS_NONE)
-		return refused(reader);
+		return pfs_line_refused(&reader->lines);
 	if (is_new)
 	{
 		PfsText name = symbol_name(symbol);
 		uint32_t mapping = pfs_frames_mapping(&reader->frames, file);
 
 		if (mapping == PFS_NONE || !add_inlined(reader))
-			return refused(reader);
+			return pfs_line_refused(&reader->lines);
 		profile->locations[location].mapping = mapping;
 		if (name.length > 0)
 		{
 			uint32_t function = pfs_frames_function(&reader->frames, name);
 
 			if (function == PFS_NONE || !pfs_add_line(profile, function))
-				return refused(reader);
+				return pfs_line_refused(&reader->lines);
 		}
 		if (profile->locations[location].line_count == 0)
 			profile->locations[location].address = address;
 		else if (profile->locations[location].line_count > PFS_PROFILE_MAX_LINES)
-			return fail(reader, PFS_READ_TOO_LARGE, "frame has too many inlined functions");
+			return pfs_line_fail(&reader->lines, PFS_READ_TOO_LARGE,
+								 "frame has too many inlined functions");
 	}
 	if (profile->samples[profile->sample_count - 1].location_count == PFS_PROFILE_MAX_DEPTH)
-		return fail(reader, PFS_READ_TOO_LARGE, "stack has too many frames");
-	return pfs_add_frame(profile, location) ? PFS_READ_OK : refused(reader);
+		return pfs_line_fail(&reader->lines, PFS_READ_TOO_LARGE, "stack has too many frames");
+	return pfs_add_frame(profile, location) ? PFS_READ_OK : pfs_line_refused(&reader->lines);
 }
 
 static PfsReadStatus
@@ -456,9 +443,11 @@ read_line(Reader *reader, PfsText line)
 	if (!is_event_line(line) || !parse_event(line, &event))
 	{
 		if (!pfs_is_blank(line.data[0]))
-			return fail(reader, PFS_READ_MALFORMED, "line is neither an event nor a frame");
-		return reader->in_event ? read_frame(reader, line)
-								: fail(reader, PFS_READ_MALFORMED, "frame is of no event");
+			return pfs_line_fail(&reader->lines, PFS_READ_MALFORMED,
+								 "line is neither an event nor a frame");
+		return reader->in_event
+				   ? read_frame(reader, line)
+				   : pfs_line_fail(&reader->lines, PFS_READ_MALFORMED, "frame is of no event");
 	}
 	reader->in_event = true;
 	reader->inlined = (PfsText){ NULL, 0 };
@@ -468,17 +457,16 @@ read_line(Reader *reader, PfsText line)
 PfsReadStatus
 pfs_perf_script_read(const char *bytes, size_t length, PfsProfile *profile, PfsReadError *error)
 {
-	Reader reader = { .profile = profile,
-					  .error = error,
-					  .lines = { .bytes = bytes, .length = length } };
+	Reader reader = { .profile = profile, .lines = { bytes, length, profile->budget, error } };
 	PfsReadStatus status;
 	PfsText line;
 
 	pfs_text_index_init(&reader.events, profile->budget);
 	pfs_frames_init(&reader.frames, profile);
 	/* keys may span lines */
-	status = length > UINT32_MAX ? fail(&reader, PFS_READ_TOO_LARGE, "profile is too large")
-								 : find_events(&reader);
+	status = length > UINT32_MAX
+				 ? pfs_line_fail(&reader.lines, PFS_READ_TOO_LARGE, "profile is too large")
+				 : find_events(&reader);
 	reader.lines.at = 0;
 	while (status == PFS_READ_OK && pfs_next_line(&reader.lines, &line))
 		status = read_line(&reader, line);

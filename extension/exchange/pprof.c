@@ -8,6 +8,7 @@
 #include "dictionary/dictionary.h"
 #include "exchange/exchange.h"
 #include "exchange/export_samples.h"
+#include "exchange/file_notes.h"
 #include "exchange/gunzip.h"
 #include "fmgr.h"
 #include "query/selection.h"
@@ -110,6 +111,7 @@ profstore_pprof(PG_FUNCTION_ARGS)
 	PfsBytes packed;
 	bytea *result;
 
+	pfs_file_notes_get(selection, &header);
 	pfs_dictionary_begin();
 	symbols = pfs_symbols_create(&filters);
 	export.writer = pfs_pprof_begin(symbols);

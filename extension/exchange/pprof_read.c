@@ -729,7 +729,7 @@ find_default_type(Reader *reader)
 	{
 		PfsText type = profile->types[i].type;
 
-		if (name.length > 0 && type.length == name.length &&
+		if (profile->default_type == PFS_NONE && name.length > 0 && type.length == name.length &&
 			memcmp(type.data, name.data, name.length) == 0)
 			profile->default_type = i;
 	}

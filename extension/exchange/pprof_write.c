@@ -4,9 +4,9 @@
  */
 #include "exchange/pprof_write.h"
 
-#include "common/hashfn.h"
 #include "dictionary/dictionary.h"
 #include "exchange/profile.pb-c.h"
+#include "exchange/text_numbers.h"
 #include "mb/pg_wchar.h"
 #include "query/allocate.h"
 #include "query/hash.h"
@@ -36,30 +36,12 @@ typedef struct NumberEntry
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-typedef struct StringEntry
-{
-	const char *text;
-	uint32 number;
-	char status;
-} StringEntry;
-
-#define SH_PREFIX		   strings
-#define SH_ELEMENT_TYPE	   StringEntry
-#define SH_KEY_TYPE		   const char *
-#define SH_KEY			   text
-#define SH_HASH_KEY(tb, k) string_hash(k, strlen(k) + 1)
-#define SH_EQUAL(tb, a, b) (strcmp(a, b) == 0)
-#define SH_SCOPE		   static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "lib/simplehash.h"
-
 struct PfsPprofWriter
 {
 	PfsSymbols *symbols;
 	StringInfoData messages; /* samples, locations, functions */
 	StringInfoData table;	 /* the string table */
-	strings_hash *strings;
+	pfs_text_numbers_hash *strings;
 	numbers_hash *locations;
 	numbers_hash *functions;
 	numbers_hash *mapping_numbers;
@@ -106,7 +88,7 @@ static uint32
 string_number(PfsPprofWriter *writer, const char *text)
 {
 	bool found;
-	StringEntry *entry = strings_insert(writer->strings, text, &found);
+	PfsTextNumber *entry = pfs_text_numbers_insert(writer->strings, text, &found);
 	char *utf8;
 	size_t length;
 
@@ -258,7 +240,7 @@ pfs_pprof_begin(PfsSymbols *symbols)
 	writer->symbols = symbols;
 	initStringInfo(&writer->messages);
 	initStringInfo(&writer->table);
-	writer->strings = strings_create(CurrentMemoryContext, INITIAL_ENTRIES, NULL);
+	writer->strings = pfs_text_numbers_create(CurrentMemoryContext, INITIAL_ENTRIES, NULL);
 	writer->locations = numbers_create(CurrentMemoryContext, INITIAL_ENTRIES, NULL);
 	writer->functions = numbers_create(CurrentMemoryContext, INITIAL_ENTRIES, NULL);
 	writer->mapping_numbers = numbers_create(CurrentMemoryContext, INITIAL_ENTRIES, NULL);
@@ -328,6 +310,26 @@ append_value_type(PfsPprofWriter *writer, StringInfo out, Pfs__Pprof__Field fiel
 	append_message(out, field, &message.base);
 }
 
+static void
+append_notes(PfsPprofWriter *writer, StringInfo out, const PfsPprofHeader *header)
+{
+	StringInfoData comments;
+
+	append_number(out, PFS__PPROF__FIELD__DROP_FRAMES, string_number(writer, header->drop_frames));
+	append_number(out, PFS__PPROF__FIELD__KEEP_FRAMES, string_number(writer, header->keep_frames));
+	append_number(out, PFS__PPROF__FIELD__DEFAULT_SAMPLE_TYPE,
+				  string_number(writer, header->default_type));
+	append_number(out, PFS__PPROF__FIELD__DOC_URL, string_number(writer, header->doc_url));
+	if (header->comment_count == 0)
+		return;
+	initStringInfo(&comments);
+	for (uint32 i = 0; i < header->comment_count; i++)
+		append_varint(&comments, string_number(writer, header->comments[i]));
+	append_varint(out, (uint64) PFS__PPROF__FIELD__COMMENT << TAG_SHIFT | WIRE_BYTES);
+	append_varint(out, (uint64) comments.len);
+	appendBinaryStringInfo(out, comments.data, comments.len);
+}
+
 StringInfo
 pfs_pprof_end(PfsPprofWriter *writer, const PfsPprofHeader *header)
 {
@@ -344,6 +346,7 @@ pfs_pprof_end(PfsPprofWriter *writer, const PfsPprofHeader *header)
 	append_number(out, PFS__PPROF__FIELD__PERIOD, (uint64) header->period);
 	append_number(out, PFS__PPROF__FIELD__TIME_NANOS, (uint64) header->time_ns);
 	append_number(out, PFS__PPROF__FIELD__DURATION_NANOS, (uint64) header->duration_ns);
+	append_notes(writer, out, header);
 	appendBinaryStringInfo(out, writer->table.data, writer->table.len);
 	return out;
 }

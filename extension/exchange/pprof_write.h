@@ -31,8 +31,14 @@ typedef struct PfsPprofHeader
 	const char *period_type;
 	const char *period_unit;
 	int64 period;
-	int64 time_ns;	   /* 0: not known */
-	int64 duration_ns; /* 0: not known */
+	int64 time_ns;			  /* 0: not known */
+	int64 duration_ns;		  /* 0: not known */
+	const char *default_type; /* the notes of imported files; "" where there is none */
+	const char *doc_url;
+	const char *drop_frames;
+	const char *keep_frames;
+	const char *const *comments;
+	uint32 comment_count;
 } PfsPprofHeader;
 
 /* The bytes, not compressed. */

@@ -6,6 +6,7 @@
  * 2. Samples are grouped by their labels: a series for each group and sample type.
  * 3. Rows of equal series, time and stack add up.
  * 4. Rows go into samples.
+ * 5. What the file says beside its samples is kept for the series.
  */
 #include "exchange/store_profile.h"
 
@@ -79,9 +80,8 @@ tell_place(void *argument)
 			   (size_t) (place->text.data - place->import->bytes));
 }
 
-/* A text in the server's encoding, terminated. */
-static char *
-get_text(const PfsImport *import, PfsText text)
+char *
+pfs_import_text(const PfsImport *import, PfsText text)
 {
 	TextPlace place = { import, text };
 	ErrorContextCallback callback = { error_context_stack, tell_place, &place };
@@ -102,9 +102,9 @@ get_text(const PfsImport *import, PfsText text)
 }
 
 static Datum
-get_text_datum(const PfsImport *import, PfsText text)
+import_text_datum(const PfsImport *import, PfsText text)
 {
-	char *converted = get_text(import, text);
+	char *converted = pfs_import_text(import, text);
 	Datum datum = CStringGetTextDatum(converted);
 
 	pfree(converted);
@@ -172,8 +172,8 @@ intern_mappings(const PfsImport *import)
 		columns[i] = PFS_ARRAY(Datum, count);
 	for (uint32 i = 0; i < count; i++)
 	{
-		columns[0][i] = get_text_datum(import, profile->mappings[i].build_id);
-		columns[1][i] = get_text_datum(import, profile->mappings[i].file);
+		columns[0][i] = import_text_datum(import, profile->mappings[i].build_id);
+		columns[1][i] = import_text_datum(import, profile->mappings[i].file);
 	}
 	for (int i = 0; i < 2; i++)
 		values[i] = make_array(columns[i], count, TEXTOID);
@@ -197,9 +197,9 @@ intern_functions(const PfsImport *import)
 	{
 		const PfsProfileFunction *function = &profile->functions[i];
 
-		columns[0][i] = get_text_datum(import, function->name);
-		columns[1][i] = get_text_datum(import, function->system_name);
-		columns[2][i] = get_text_datum(import, function->filename);
+		columns[0][i] = import_text_datum(import, function->name);
+		columns[1][i] = import_text_datum(import, function->system_name);
+		columns[2][i] = import_text_datum(import, function->filename);
 		columns[3][i] = Int32GetDatum(function->start_line);
 	}
 	for (int i = 0; i < 4; i++)
@@ -255,7 +255,7 @@ choose_partition(const PfsImport *import)
 	const PfsProfile *profile = import->profile;
 
 	if (profile->mapping_count > 0 && profile->mappings[0].build_id.length > 0)
-		return get_text(import, profile->mappings[0].build_id);
+		return pfs_import_text(import, profile->mappings[0].build_id);
 	for (int i = 0; i < (int) lengthof(labels); i++)
 	{
 		const char *value = pfs_label_value(import->labels, labels[i]);
@@ -350,8 +350,8 @@ get_labels(const PfsImport *import, const PfsProfileSample *sample, PfsSampleLab
 	for (uint32 i = 0; i < sample->label_count; i++)
 	{
 		const PfsProfileLabel *from = &import->profile->labels[sample->first_label + i];
-		PfsSampleLabel label = { get_text(import, from->key), get_text(import, from->text),
-								 from->number, from->numeric };
+		PfsSampleLabel label = { pfs_import_text(import, from->key),
+								 pfs_import_text(import, from->text), from->number, from->numeric };
 
 		/* a series has no empty labels */
 		if ((label.numeric || *label.text != '\0') && is_kept(import, label.key))
@@ -444,13 +444,13 @@ profile_type(const PfsImport *import, uint32 type)
 	if (name == NULL)
 		name = import->default_name;
 	if (name == NULL)
-		name = get_text(import, profile->types[0].type);
+		name = pfs_import_text(import, profile->types[0].type);
 	return CStringGetTextDatum(
 		psprintf("%s:%s:%s:%s:%s%s", type_part(name, "unknown"),
-				 type_part(get_text(import, profile->types[type].type), "unknown"),
-				 type_part(get_text(import, profile->types[type].unit), "unknown"),
-				 type_part(get_text(import, profile->period_type.type), ""),
-				 type_part(get_text(import, profile->period_type.unit), ""),
+				 type_part(pfs_import_text(import, profile->types[type].type), "unknown"),
+				 type_part(pfs_import_text(import, profile->types[type].unit), "unknown"),
+				 type_part(pfs_import_text(import, profile->period_type.type), ""),
+				 type_part(pfs_import_text(import, profile->period_type.unit), ""),
 				 import->delta ? ":delta" : ""));
 }
 
@@ -587,6 +587,37 @@ insert_rows(Storing *storing)
 	run("SELECT profstore.touch_series($1, $2, $3)", 3, types, values);
 }
 
+/* --- step 5: notes ----------------------------------------------------------------------------------------------- */
+
+static void
+keep_notes(const Storing *storing)
+{
+	const PfsProfile *profile = storing->profile;
+	PfsText texts[4] = { { "", 0 }, profile->doc_url, profile->drop_frames, profile->keep_frames };
+	Oid types[6] = { INT4ARRAYOID, TEXTARRAYOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID };
+	Datum *comments = PFS_ARRAY(Datum, profile->comment_count);
+	Datum *series_ids = PFS_ARRAY(Datum, storing->series_count);
+	Datum values[6];
+	bool any = profile->comment_count > 0;
+
+	if (profile->default_type != PFS_NONE)
+		texts[0] = profile->types[profile->default_type].type;
+	for (int i = 0; i < 4; i++)
+	{
+		values[2 + i] = import_text_datum(storing->import, texts[i]);
+		any |= texts[i].length > 0;
+	}
+	if (!any)
+		return;
+	for (uint32 i = 0; i < storing->series_count; i++)
+		series_ids[i] = Int32GetDatum(storing->series_ids[i]);
+	for (uint32 i = 0; i < profile->comment_count; i++)
+		comments[i] = import_text_datum(storing->import, profile->comments[i]);
+	values[0] = make_array(series_ids, storing->series_count, INT4OID);
+	values[1] = make_array(comments, profile->comment_count, TEXTOID);
+	run("SELECT profstore.keep_file_notes($1, $2, $3, $4, $5, $6)", 6, types, values);
+}
+
 int64
 pfs_profile_store(const PfsImport *import)
 {
@@ -603,6 +634,7 @@ pfs_profile_store(const PfsImport *import)
 	intern_series(&storing);
 	make_rows(&storing);
 	insert_rows(&storing);
+	keep_notes(&storing);
 	SPI_finish();
 	return storing.row_count;
 }

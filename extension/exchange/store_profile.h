@@ -26,6 +26,12 @@ typedef struct PfsImport
 } PfsImport;
 
 /*
+ * A text of the profile in the server's encoding, terminated, in CurrentMemoryContext. Raises CHARACTER_NOT_IN_REPERTOIRE, with the
+ * place in the file.
+ */
+char *pfs_import_text(const PfsImport *import, PfsText text);
+
+/*
  * Stores all of it as the caller, in the caller's transaction, and returns the number of rows in samples. Samples of equal stack,
  * labels and time add up; values of 0 are left out, but a series without another row gets one of stack 0. Raises what
  * interning raises, CHARACTER_NOT_IN_REPERTOIRE for texts that are not in their encoding, and NUMERIC_VALUE_OUT_OF_RANGE for sums

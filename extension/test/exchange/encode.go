@@ -51,6 +51,13 @@ type profile struct {
 	functions  []function
 	locations  []location
 	samples    []sample
+	notes
+}
+
+// What a file may say beside its samples.
+type notes struct {
+	defaultType, docURL, dropFrames, keepFrames string
+	comments                                    []string
 }
 
 type encoder struct {
@@ -144,6 +151,11 @@ func (p *profile) encode() []byte {
 	}
 	e.valueType(11, p.periodType)
 	e.out = number(number(number(e.out, 9, p.timeNanos), 10, p.duration), 12, p.period)
+	e.out = number(number(e.out, 7, e.text(p.dropFrames)), 8, e.text(p.keepFrames))
+	e.out = number(number(e.out, 14, e.text(p.defaultType)), 15, e.text(p.docURL))
+	for _, comment := range p.comments {
+		e.out = number(e.out, 13, e.text(comment))
+	}
 	for _, s := range e.table {
 		e.out = message(e.out, 6, []byte(s))
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand"
+	"path/filepath"
 	"runtime"
 	"runtime/pprof"
 	"strings"
@@ -14,9 +15,9 @@ import (
 )
 
 type file struct {
-	name  string
-	bytes []byte
-	real  bool // made by a profiler, with sources on this machine
+	name    string
+	bytes   []byte
+	sources string // directory of sources that it names without one
 }
 
 const startNanos = 1700000000123456000
@@ -31,9 +32,12 @@ func base() *profile {
 	}
 }
 
+// The path of a source that checkFile writes.
+func made(name string) string { return filepath.Join(directory, "src", name) }
+
 // A function, and a location in it.
 func (p *profile) place(name string, number int64) int {
-	p.functions = append(p.functions, function{name, name, fmt.Sprintf("/src/file%d.c", len(p.functions)%50), number})
+	p.functions = append(p.functions, function{name, name, made(fmt.Sprintf("file%d.c", len(p.functions)%50)), number})
 	at := len(p.functions) - 1
 	p.locations = append(p.locations, location{1, uint64(0x400000 + 16*at), []line{{at, number + 3}}})
 	return len(p.locations) - 1
@@ -89,7 +93,7 @@ func inlining() *profile {
 	p := base()
 	main := p.place("main", 1)
 	for i := 0; i < 40; i++ {
-		p.functions = append(p.functions, function{fmt.Sprintf("in%d", i%12), fmt.Sprintf("_Z%d", i%12), "/src/in.c", int64(i%12) * 10})
+		p.functions = append(p.functions, function{fmt.Sprintf("in%d", i%12), fmt.Sprintf("_Z%d", i%12), made("in.c"), int64(i%12) * 10})
 		last := len(p.functions) - 1
 		at := location{1, uint64(0x420000 + i), nil}
 		for j := 0; j <= i%5 && j < last; j++ {
@@ -144,10 +148,52 @@ func names() *profile {
 		"constructor", "a;b", "<lambda at /src/x.cc:12:3>", "(anonymous namespace)::f(char const*)"} {
 		p.add(int64(len(name)), nil, p.place(name, 5), p.place("main", 1))
 	}
-	p.functions = append(p.functions, function{"main", "main", "/src/other.c", 9})
+	p.functions = append(p.functions, function{"main", "main", made("other.c"), 9})
 	p.locations = append(p.locations, location{1, 0x410000, []line{{len(p.functions) - 1, 11}}})
 	p.add(3, nil, len(p.locations)-1)
 	p.add(100, nil)
+	return p
+}
+
+// Everything that a file may say beside its samples; its first type is the default one.
+func noted() *profile {
+	p := base()
+	p.notes = notes{defaultType: "samples", docURL: "https://example.org/profiles", comments: []string{"built with -O2", "ünï", "a second run"}}
+	p.add(3, nil, p.place("work", 10), p.place("main", 1))
+	return p
+}
+
+// Frames that are to be dropped: alone, inlined, inlined into others, above all others, with arguments, at several places.
+func dropped() *profile {
+	p := base()
+	p.notes = notes{dropFrames: `malloc|operator new(\[\])?|.*::allocate|\(anonymous namespace\)::get|runtime\..*`, keepFrames: `runtime\.panic|kept::.*`}
+	inline := func(places ...int) int {
+		at := location{1, uint64(0x430000 + len(p.locations)), nil}
+		for _, place := range places {
+			at.lines = append(at.lines, p.locations[place].lines...)
+		}
+		p.locations = append(p.locations, at)
+		return len(p.locations) - 1
+	}
+	main, work := p.place("main", 1), p.place("work", 10)
+	malloc, brk, fresh := p.place("malloc", 20), p.place("brk", 30), p.place("operator new[](unsigned long)", 40)
+	pool, kept := p.place("pool<int (*)(long)>::allocate(int)", 50), p.place("kept::allocate", 60)
+	get, call, start := p.place("(anonymous namespace)::get(int)", 70), p.place("call::operator()(int)", 80), p.place("runtime.start", 90)
+	panicking := p.place("runtime.panic", 100)
+	p.add(1, nil, brk, malloc, work, main)
+	p.add(2, nil, malloc, main)
+	p.add(4, nil, brk, malloc, fresh, work, main)
+	p.add(8, nil, work, start)
+	p.add(16, nil, malloc, start)
+	p.add(32, nil, brk, inline(malloc, work), main)
+	p.add(64, nil, brk, inline(brk, malloc, work), work, main)
+	p.add(128, nil, brk, inline(work, malloc), main)
+	p.add(256, nil, kept, pool, work, main)
+	p.add(512, nil, brk, kept, work, main)
+	p.add(1024, nil, brk, get, call, main)
+	p.add(2048, nil, panicking, work, start, start, main)
+	p.add(4096, nil, brk, work, malloc, work, malloc, main)
+	p.add(8192, nil, work, inline(malloc, start), start)
 	return p
 }
 
@@ -219,11 +265,11 @@ func runtimeProfiles() []file {
 	contend()
 	work(time.Now().Add(time.Second / 2))
 	pprof.StopCPUProfile()
-	files := []file{{"go-cpu", out.Bytes(), true}}
+	files := []file{{"go-cpu", out.Bytes(), "."}}
 	for _, name := range []string{"heap", "allocs", "goroutine", "mutex", "block", "threadcreate"} {
 		var one bytes.Buffer
 		pprof.Lookup(name).WriteTo(&one, 0)
-		files = append(files, file{"go-" + name, one.Bytes(), true})
+		files = append(files, file{"go-" + name, one.Bytes(), "."})
 	}
 	return files
 }
@@ -234,12 +280,13 @@ func testSet() []file {
 		make func() *profile
 	}{
 		{"empty", empty}, {"one", one}, {"negative", negative}, {"deep", deep}, {"recursion", recursion}, {"inlining", inlining},
-		{"labels", labels}, {"positions", positions}, {"names", names}, {"wide", func() *profile { return wide(2000) }},
+		{"labels", labels}, {"positions", positions}, {"names", names}, {"notes", noted}, {"drop-frames", dropped},
+		{"wide", func() *profile { return wide(2000) }},
 		{"wide-100k", func() *profile { return wide(100000) }},
 	}
 	files := runtimeProfiles()
 	for _, m := range made {
-		files = append(files, file{m.name, m.make().encode(), false})
+		files = append(files, file{m.name, m.make().encode(), "."})
 	}
 	return files
 }

@@ -3,6 +3,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"regexp"
 	"sort"
@@ -34,16 +35,35 @@ type rawProfile struct {
 	header    []string // period, time, duration
 }
 
-func pprof_(arguments ...string) string {
-	command := exec.Command("go", append([]string{"tool", "pprof", "-symbolize=none"}, arguments...)...)
-	output, err := command.Output()
-	if err != nil {
-		if exit, ok := err.(*exec.ExitError); ok {
-			err = fmt.Errorf("%v: %s", err, exit.Stderr)
+// The tool itself, where Go tells its place: starting it is most of a report's time.
+var tool = func() []string {
+	exec.Command("go", "tool", "pprof", "-h").Run() // newer versions build it when it is first used
+	path, err := exec.Command("go", "tool", "-n", "pprof").Output()
+	words := strings.Fields(string(path))
+	if err == nil && len(words) == 1 {
+		if _, err := os.Stat(words[0]); err == nil {
+			return words
 		}
-		fatal("pprof %v: %v", arguments, err)
 	}
-	return string(output)
+	return []string{"go", "tool", "pprof"}
+}()
+
+func tryPprof(arguments ...string) (string, error) {
+	arguments = append(append(tool[1:len(tool):len(tool)], "-symbolize=none"), arguments...)
+	command := exec.Command(tool[0], arguments...)
+	output, err := command.Output()
+	if exit, ok := err.(*exec.ExitError); ok {
+		err = fmt.Errorf("pprof %v: %v: %s", arguments, err, exit.Stderr)
+	}
+	return string(output), err
+}
+
+func pprof_(arguments ...string) string {
+	output, err := tryPprof(arguments...)
+	if err != nil {
+		fatal("%v", err)
+	}
+	return output
 }
 
 var (

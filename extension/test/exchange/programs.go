@@ -1,0 +1,85 @@
+// Profiles of programs in other languages, made by what is used there; see programs/run.
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// Exit status of a program that cannot be made on this machine.
+const skipStatus = 77
+
+type language struct {
+	name, short string
+	files       []file
+	skip        string // why there are none
+	failure     string
+}
+
+func lastLine(text []byte) string {
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	return lines[len(lines)-1]
+}
+
+func (l *language) make(cache string) {
+	var messages bytes.Buffer
+	out := filepath.Join(directory, l.short)
+	command := exec.Command("programs/run", l.short, cache, out)
+	command.Stderr = &messages
+	err := command.Run()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == skipStatus {
+		l.skip = lastLine(messages.Bytes())
+		return
+	}
+	if err != nil {
+		l.failure = fmt.Sprintf("%v: %s", err, messages.Bytes())
+		return
+	}
+	paths, _ := filepath.Glob(filepath.Join(out, "*.pprof"))
+	for _, path := range paths {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			fatal("%v", err)
+		}
+		l.files = append(l.files, file{l.short + "-" + strings.TrimSuffix(filepath.Base(path), ".pprof"), content, filepath.Join("programs", l.short)})
+	}
+	if len(paths) == 0 {
+		l.failure = "no profile was made"
+	}
+}
+
+// Begins to make them; the function that it returns waits for the end.
+func startPrograms(cache string) func() []*language {
+	languages := []*language{{name: "C++", short: "cpp"}, {name: "Node", short: "node"}, {name: "Python", short: "python"},
+		{name: "Java", short: "java"}, {name: "Rust", short: "rust"}}
+	var group sync.WaitGroup
+	group.Add(1)
+	go func() {
+		defer group.Done()
+		for _, l := range languages {
+			l.make(cache)
+		}
+	}()
+	return func() []*language {
+		group.Wait()
+		return languages
+	}
+}
+
+func report(l *language) {
+	switch {
+	case l.skip != "":
+		fmt.Printf("ok - profiles of %s # SKIP %s\n", l.name, l.skip)
+	case l.failure != "":
+		test("profiles of "+l.name, strings.Split(l.failure, "\n"))
+	default:
+		test("profiles of "+l.name, nil)
+	}
+}
