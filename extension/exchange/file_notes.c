@@ -20,15 +20,19 @@ enum
 };
 
 /* keep_frames are of the file whose drop_frames are taken. */
-#define NOTES_QUERY                                                                                                                      \
-	"WITH notes AS MATERIALIZED (SELECT DISTINCT n.default_type, n.comments, n.doc_url, n.drop_frames, n.keep_frames "                   \
-	"FROM profstore.file_notes AS n WHERE n.series_id = ANY ($1)), "                                                                     \
-	"frames AS (SELECT n.drop_frames, n.keep_frames FROM notes AS n ORDER BY n.drop_frames = '', n.drop_frames, n.keep_frames LIMIT 1) " \
-	"SELECT coalesce(min(n.default_type) FILTER (WHERE n.default_type <> ''), ''), "                                                     \
-	"coalesce(min(n.doc_url) FILTER (WHERE n.doc_url <> ''), ''), "                                                                      \
-	"coalesce((SELECT f.drop_frames FROM frames AS f), ''), coalesce((SELECT f.keep_frames FROM frames AS f), ''), "                     \
-	"ARRAY(SELECT u.comment FROM notes AS c, unnest(c.comments) WITH ORDINALITY AS u(comment, ord) "                                     \
-	"GROUP BY u.comment ORDER BY min(c.comments), min(u.ord)) FROM notes AS n"
+static const char notes_query[] =
+	"WITH notes AS MATERIALIZED "
+	"(SELECT DISTINCT n.default_type, n.comments, n.doc_url, n.drop_frames, n.keep_frames "
+	"FROM profstore.file_notes AS n WHERE n.series_id = ANY ($1)), "
+	"frames AS (SELECT n.drop_frames, n.keep_frames FROM notes AS n "
+	"ORDER BY n.drop_frames = '', n.drop_frames, n.keep_frames LIMIT 1) "
+	"SELECT coalesce(min(n.default_type) FILTER (WHERE n.default_type <> ''), ''), "
+	"coalesce(min(n.doc_url) FILTER (WHERE n.doc_url <> ''), ''), "
+	"coalesce((SELECT f.drop_frames FROM frames AS f), ''), "
+	"coalesce((SELECT f.keep_frames FROM frames AS f), ''), "
+	"ARRAY(SELECT u.comment "
+	"FROM notes AS c, unnest(c.comments) WITH ORDINALITY AS u(comment, ord) "
+	"GROUP BY u.comment ORDER BY min(c.comments), min(u.ord)) FROM notes AS n";
 
 /* Copies what lives as long as SPI. */
 static const char *
@@ -70,7 +74,7 @@ pfs_file_notes_get(const PfsSelection *selection, PfsPprofHeader *header)
 	argument = PointerGetDatum(
 		construct_array(ids, selection->series_count, INT4OID, 4, true, TYPALIGN_INT));
 	SPI_connect();
-	if (SPI_execute_with_args(NOTES_QUERY, 1, &type, &argument, NULL, true, 0) != SPI_OK_SELECT ||
+	if (SPI_execute_with_args(notes_query, 1, &type, &argument, NULL, true, 0) != SPI_OK_SELECT ||
 		SPI_processed != 1)
 		elog(ERROR, "could not read profstore.file_notes");
 	header->default_type = get_note(context, NOTE_DEFAULT_TYPE);
