@@ -120,7 +120,10 @@ read_line(Reader *reader, PfsText line)
 PfsReadStatus
 pfs_folded_read(const char *bytes, size_t length, PfsProfile *profile, PfsReadError *error)
 {
-	Reader reader = { .profile = profile, .lines = { bytes, length, profile->budget, error } };
+	Reader reader = {
+		.profile = profile,
+		.lines = { .bytes = bytes, .length = length, .budget = profile->budget, .error = error }
+	};
 	PfsReadStatus status = PFS_READ_OK;
 	PfsText line;
 

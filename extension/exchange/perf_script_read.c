@@ -457,7 +457,10 @@ read_line(Reader *reader, PfsText line)
 PfsReadStatus
 pfs_perf_script_read(const char *bytes, size_t length, PfsProfile *profile, PfsReadError *error)
 {
-	Reader reader = { .profile = profile, .lines = { bytes, length, profile->budget, error } };
+	Reader reader = {
+		.profile = profile,
+		.lines = { .bytes = bytes, .length = length, .budget = profile->budget, .error = error }
+	};
 	PfsReadStatus status;
 	PfsText line;
 
