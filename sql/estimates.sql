@@ -56,6 +56,11 @@ PREPARE any_range(timestamptz, timestamptz) AS SELECT * FROM profstore.top('x:x:
 EXPLAIN (COSTS on, SUMMARY off) EXECUTE any_range('2001-03-01', '2001-03-02');
 RESET plan_cache_mode;
 
+-- whether a function is inlined is decided without a plan around it, so by the constants
+CREATE FUNCTION pg_temp.twice(html text) RETURNS bool LANGUAGE sql STABLE AS 'SELECT html || html IS NULL';
+EXPLAIN (VERBOSE, COSTS off)
+SELECT pg_temp.twice(profstore.callgraph_dot('x:x:x:x:x{}', '2001-03-03', '2001-03-04')) AS none;
+
 -- nobody learns from plans what is not for him to read
 CREATE ROLE estimates_stranger;
 GRANT USAGE ON SCHEMA profstore TO estimates_stranger;

@@ -48,7 +48,10 @@ typedef struct Call
 	double row_count; /* as CREATE FUNCTION says */
 } Call;
 
-/* The call's arguments and their names; false where they are not there to see. */
+/*
+ * The call's arguments and their names; false where they are not there to see, or nothing evaluates them: who weighs whether
+ * to inline a function around the call has no root.
+ */
 static bool
 get_call(PlannerInfo *root, Oid function_id, Node *node, Call *call)
 {
@@ -56,7 +59,7 @@ get_call(PlannerInfo *root, Oid function_id, Node *node, Call *call)
 	Oid *types;
 	char *modes;
 
-	if (node == NULL || !IsA(node, FuncExpr))
+	if (root == NULL || node == NULL || !IsA(node, FuncExpr))
 		return false;
 	call->root = root;
 	call->arguments = ((FuncExpr *) node)->args;
