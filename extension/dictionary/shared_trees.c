@@ -255,7 +255,8 @@ static bool
 is_better(const PfsTreeCache *cache, const PfsEpoch *epoch, const Entry *entry)
 {
 	if (is_of_epoch(entry, epoch))
-		return cache->tree.node_count - entry->node_count / GROWTH_DIVISOR > entry->node_count;
+		return cache->tree.node_count >
+			   (uint64) entry->node_count + entry->node_count / GROWTH_DIVISOR;
 	return epoch->ids >= entry->ids_epoch && epoch->removals >= entry->removals_epoch;
 }
 
