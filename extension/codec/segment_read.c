@@ -623,8 +623,10 @@ read_measured(PfsSegmentReader *reader, const Column *column, uint32_t block, in
 	PfsStreamDecoder *decoder = reader->streams[column->value_stream].decoder;
 
 	error->stream = column->value_stream;
-	if (reader->streams[column->value_stream].length > 0)
+	if (decoder != NULL)
 		return pfs_stream_block(decoder, block, NULL, values, error);
+	if (reader->streams[column->value_stream].length > 0)
+		return fail(error, PFS_CORRUPT, "segment lacks the rows that others are told above", 0);
 	fill(values, column->least, pfs_block_rows(reader->row_count, block));
 	return PFS_OK;
 }
