@@ -41,7 +41,9 @@ health_write(const char *path, const Health *health)
 
 	if (snprintf(temporary, sizeof(temporary), "%s.new", path) >= (int) sizeof(temporary))
 		return -ENAMETOOLONG;
-	file = fopen(temporary, "we");
+	/* others may write into the directory: what stands there, a link perhaps, is replaced and not followed */
+	(void) unlink(temporary);
+	file = fopen(temporary, "wxe");
 	if (file == NULL)
 		return -errno;
 #define WRITE_MEMBER(key, member) fprintf(file, key "=%" PRIu64 "\n", (uint64_t) health->member);

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/health.h"
@@ -99,12 +100,36 @@ test_file(void **state)
 	assert_int_equal(health_write(path, &written), -ENOENT);
 }
 
+/* Whoever may write into the directory must not make us write elsewhere. */
+static void
+test_link_not_followed(void **state)
+{
+	char directory[] = "/tmp/health_XXXXXX";
+	const Health health = { .time_ns = 1 };
+	Health read_back;
+	struct stat status;
+
+	(void) state;
+	assert_non_null(mkdtemp(directory));
+	assert_int_equal(chdir(directory), 0);
+	assert_int_equal(symlink("victim", "status.new"), 0);
+	assert_int_equal(health_write("status", &health), 0);
+	assert_int_equal(lstat("victim", &status), -1);
+	assert_int_equal(lstat("status", &status), 0);
+	assert_true(S_ISREG(status.st_mode));
+	assert_int_equal(health_read("status", &read_back), 0);
+	assert_int_equal(unlink("status"), 0);
+	assert_int_equal(chdir("/"), 0);
+	assert_int_equal(rmdir(directory), 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_judged),
 		cmocka_unit_test(test_file),
+		cmocka_unit_test(test_link_not_followed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
