@@ -206,6 +206,99 @@ test_hostile_cfi(void **state)
 	close(fd);
 }
 
+#define GO_FUNCTIONS	  2000
+#define GO_FUNCTION_BYTES 1000
+#define GO_VALUES		  (72 + (GO_FUNCTIONS + 1) * 8)
+#define GO_ENTRY		  (GO_VALUES + 2 + 2 * GO_FUNCTION_BYTES)
+#define GO_TABLE_BYTES	  (GO_ENTRY + 48)
+#define GO_TEXT			  UINT64_C(0x10000)
+
+static void
+put(uint8_t *bytes, size_t offset, uint64_t value, size_t length)
+{
+	memcpy(bytes + offset, &value, length);
+}
+
+/* Go's function table, in which all functions have the same name, flags and depths. */
+static uint8_t *
+go_table(uint32_t functions, const uint8_t *depths, size_t depth_bytes, uint8_t flags)
+{
+	uint8_t *bytes = calloc(1, GO_TABLE_BYTES);
+
+	assert_non_null(bytes);
+	put(bytes, 0, 0xfffffff1U, 4);
+	put(bytes, 6, 1, 1);
+	put(bytes, 7, 8, 1);
+	put(bytes, 8, functions, 8);
+	put(bytes, 32, GO_ENTRY + 44, 8); /* names */
+	put(bytes, 56, GO_VALUES, 8);
+	put(bytes, 64, 72, 8);
+	for (uint32_t i = 0; i <= functions; i++)
+	{
+		put(bytes, 72 + (size_t) i * 8, (uint64_t) i * GO_FUNCTION_BYTES, 4);
+		put(bytes, 72 + (size_t) i * 8 + 4, GO_ENTRY - 72, 4);
+	}
+	memcpy(bytes + GO_VALUES + 1, depths, depth_bytes);
+	put(bytes, GO_ENTRY + 16, 1, 4); /* depths */
+	put(bytes, GO_ENTRY + 41, flags, 1);
+	put(bytes, GO_ENTRY + 44, 'x', 1);
+	return bytes;
+}
+
+static void
+compile_go_table(const uint8_t *bytes, UnwindTable *table)
+{
+	const CfiInput input = { .machine = EM_X86_64,
+							 .pclntab = { bytes, GO_TABLE_BYTES, 0 },
+							 .go_text = GO_TEXT,
+							 .code_start = GO_TEXT,
+							 .code_end = GO_TEXT + GO_FUNCTIONS * GO_FUNCTION_BYTES };
+	RuleSet rules;
+
+	assert_int_equal(rule_set_init(&rules), 0);
+	assert_int_equal(cfi_compile(&input, &rules, table), 0);
+	rule_set_fini(&rules);
+	for (size_t row = 1; row < table->count; row++)
+		assert_true(table->rows[row - 1].offset < table->rows[row].offset);
+}
+
+/* Depths that no rule can say, over and over: not one row is kept, and the work ends all the same. */
+static void
+test_go_table_is_bounded(void **state)
+{
+	uint8_t depths[2 * GO_FUNCTION_BYTES];
+	UnwindTable table;
+	uint8_t *bytes;
+
+	(void) state;
+	for (size_t i = 0; i < sizeof(depths); i += 2)
+	{
+		depths[i] = i % 4 == 0 ? 4 : 3; /* 2 deeper, 2 less deep: odd ones all */
+		depths[i + 1] = 1;
+	}
+	bytes = go_table(GO_FUNCTIONS, depths, sizeof(depths), 0);
+	compile_go_table(bytes, &table);
+	assert_true(table.stats.rows_unsupported >= GO_FUNCTION_BYTES);
+	assert_true(table.stats.rows_unsupported <= 2 * GO_TABLE_BYTES);
+	unwind_table_free(&table);
+	free(bytes);
+}
+
+/* Code that leaves its stack after a prologue longer than the table has room for: its rows must not go backwards. */
+static void
+test_go_prologue_too_long(void **state)
+{
+	static const uint8_t depths[] = { 2, 1, 16, 1, 16, 200 };
+	UnwindTable table;
+	uint8_t *bytes = go_table(1, depths, sizeof(depths), 2 | 4);
+
+	(void) state;
+	compile_go_table(bytes, &table);
+	assert_int_equal(table.stats.fdes_malformed, 1);
+	unwind_table_free(&table);
+	free(bytes);
+}
+
 /* This process, described to an unwinder. */
 typedef struct World
 {
@@ -676,6 +769,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_frame_pointers, setup_world, teardown_world),
 		cmocka_unit_test(test_shared_memory),
 		cmocka_unit_test(test_generated_code),
+		cmocka_unit_test(test_go_table_is_bounded),
+		cmocka_unit_test(test_go_prologue_too_long),
 		cmocka_unit_test(test_late_memory),
 		cmocka_unit_test(test_late_memory_holes),
 		cmocka_unit_test_setup_teardown(test_images_of_a_pid, setup_world, teardown_world),

@@ -8,7 +8,8 @@
  * 3. Between two FDEs that do not touch, a row PFS_UNWIND_INVALID says that nothing is known, unless the gap is padding.
  *
  * Memory is bounded by the input: an FDE takes at least 12 bytes of it, a function of Go's 8, a row of an FDE at least one. Functions
- * of Go's may share their depths, so their rows are bounded by the bytes of the whole table.
+ * of Go's may share their depths, so their rows are bounded by the bytes of the whole table; all that it gives, whether or not
+ * they are kept, since the time goes with them.
  */
 #include "unwind/cfi.h"
 
@@ -58,6 +59,7 @@ typedef struct Builder
 	RuleSet *rules;
 	CfiEntries entries[SOURCES]; /* of .eh_frame and .debug_frame */
 	Pclntab pclntab;
+	uint64_t function_rows; /* that Go's table gave, kept or not */
 	size_t capacity;
 	uint64_t limit; /* an FDE's rows end here, whatever its program says */
 } Builder;
@@ -196,6 +198,19 @@ append_row(void *context, uint64_t address, const struct pfs_unwind_rule *rule)
 	return append_rule(builder, address, rule_set_add(builder->rules, rule));
 }
 
+static int
+append_function_row(void *context, uint64_t address, const struct pfs_unwind_rule *rule)
+{
+	Builder *builder = context;
+	const UnwindTable *table = builder->table;
+
+	builder->function_rows++;
+	/* a prologue that is longer than the stretch of code that it is in */
+	if (table->count > 0 && address < unwind_row_address(table, table->count - 1))
+		return -EBADMSG;
+	return append_row(context, address, rule);
+}
+
 /* The rows of one piece of code; where they are malformed those that were given are taken back, and the code is unknown. */
 typedef struct Attempt
 {
@@ -244,7 +259,7 @@ run_function(Builder *builder, const PclntabFunction *function)
 	int err;
 
 	builder->limit = function->end;
-	err = pclntab_rows(&builder->pclntab, function, append_row, builder,
+	err = pclntab_rows(&builder->pclntab, function, append_function_row, builder,
 					   &builder->table->stats.rows_unsupported);
 	return end_attempt(builder, &attempt, function->start, err);
 }
@@ -267,7 +282,7 @@ append_place_rows(Builder *builder, const FdePlace *place, uint64_t covered, uin
 			return -EBADMSG;
 		*end = function.end;
 		/* a program's rows are a sixtieth of the table's bytes */
-		if (builder->table->count > builder->pclntab.length)
+		if (builder->function_rows > builder->pclntab.length)
 			return append_rule(builder, function.start, 0);
 		return run_function(builder, &function);
 	}
