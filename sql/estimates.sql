@@ -50,6 +50,23 @@ SET profstore.enable_summaries = off;
 SELECT e.cost > c.cost AS "rows cost more than sums" FROM pg_temp.estimates AS e JOIN costs AS c USING (name) WHERE name = 'day';
 RESET profstore.enable_summaries;
 
+-- so it is with aggregates in plain SQL, if sums tell what they ask for
+CREATE FUNCTION pg_temp.cost(query text) RETURNS float8 LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
+	RETURN plan #>> '{0,Plan,Total Cost}';
+END
+$$;
+CREATE TEMP TABLE aggregates AS
+SELECT query, pg_temp.cost(query) AS cost
+FROM (VALUES ('SELECT stack_id, sum(value) FROM profstore.samples GROUP BY 1'), ('SELECT time, count(*) FROM profstore.samples GROUP BY 1'),
+	('SELECT stack_id, max(value) FROM profstore.samples GROUP BY 1'), ('SELECT time, stack_id, sum(value) FROM profstore.samples GROUP BY 1, 2')) AS queries(query);
+SET profstore.enable_summaries = off;
+SELECT query, pg_temp.cost(query) > cost AS "cheaper by sums" FROM aggregates ORDER BY query;
+RESET profstore.enable_summaries;
+
 -- a plan for any parameter leaves the constants
 SET plan_cache_mode = force_generic_plan;
 PREPARE any_range(timestamptz, timestamptz) AS SELECT * FROM profstore.top('x:x:x:x:x{}', $1, $2);

@@ -11,7 +11,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "store/row_order.h"
+#include "access/agg_sums.h"
 
 /* The number of an attribute's column in blocks; adds it where it is a new one. */
 static int
@@ -76,66 +76,12 @@ init_aggregates(BlockAggState *state, TupleDesc desc)
 	return words;
 }
 
-/* Whether a table of sums tells rows that differ in the column apart. */
-static bool
-is_key_of_sums(const PfsRowKey *key, PfsSegmentPart sums, AttrNumber attnum)
-{
-	return attnum == key->series || attnum == (sums == PFS_PART_PAIRS ? key->stack : key->time);
-}
-
-/* Whether an aggregate of rows can be had from sums. */
-static bool
-is_known_by_sums(const PfsRowKey *key, PfsSegmentPart sums, const PfsAggSpec *spec)
-{
-	bool is_key = is_key_of_sums(key, sums, spec->attnum);
-	ListCell *cell;
-
-	foreach(cell, spec->filter)
-		if (!is_key_of_sums(key, sums, ((const PfsPushedQual *) lfirst(cell))->attnum))
-			return false;
-	switch (spec->kind)
-	{
-		case PFS_AGG_COUNT_ROWS:
-		case PFS_AGG_COUNT:
-			return true;
-		case PFS_AGG_SUM:
-		case PFS_AGG_AVG:
-			return !is_key;
-		case PFS_AGG_MIN:
-		case PFS_AGG_MAX:
-			break;
-	}
-	return is_key;
-}
-
-static bool
-is_sum_of(const BlockAggState *state, const PfsRowKey *key, PfsSegmentPart sums)
-{
-	ListCell *cell;
-
-	if (key->series == InvalidAttrNumber || key->stack == InvalidAttrNumber ||
-		key->time == InvalidAttrNumber)
-		return false;
-	foreach(cell, state->aggregation->key_columns)
-		if (!is_key_of_sums(key, sums, (AttrNumber) lfirst_int(cell)))
-			return false;
-	foreach(cell, state->aggregation->aggregates)
-		if (!is_known_by_sums(key, sums, lfirst(cell)))
-			return false;
-	return true;
-}
-
 /* Decides whether the segments' tables of sums may stand for rows, and asks for row counts then. */
 static void
 choose_sums(BlockAggState *state, Relation relation)
 {
-	PfsRowKey key = pfs_row_key(relation);
-
-	if (is_sum_of(state, &key, PFS_PART_PAIRS))
-		state->sums = PFS_PART_PAIRS;
-	else if (is_sum_of(state, &key, PFS_PART_SCRAPES))
-		state->sums = PFS_PART_SCRAPES;
-	else
+	state->sums = pfs_agg_sums(state->aggregation, relation);
+	if (state->sums == PFS_PART_ROWS)
 		return;
 	state->row_count_column = state->column_count;
 	state->columns[state->column_count] = PFS_ROW_COUNT_ATTNUM;

@@ -7,6 +7,7 @@
  */
 #include "access/custom_nodes.h"
 
+#include "access/table.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -19,13 +20,19 @@
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
+#include "utils/rel.h"
 #include "utils/selfuncs.h"
 
 #include "access/agg_spec.h"
+#include "access/agg_sums.h"
+#include "store/summary.h"
 
 /* Grouping a row and adding it to one aggregate, where the executor takes cpu_tuple_cost for a row. */
 #define GROUP_COST_PER_ROW (cpu_tuple_cost * 0.03)
 #define ADD_COST_PER_ROW   (cpu_tuple_cost * 0.02)
+
+/* Of so many rows sums leave one. */
+#define ROWS_PER_SUM 3
 
 static create_upper_paths_hook_type previous_hook = NULL;
 
@@ -176,11 +183,23 @@ column_count(const PfsAggregation *aggregation)
 	return bms_num_members(bms_del_member(columns, 0));
 }
 
+/* The part of the rows that is read. Compaction has made sums of nearly all, and few segments are cut by a range. */
+static double
+share_of_rows(const PfsAggregation *aggregation)
+{
+	Relation relation = table_open(aggregation->table, NoLock);
+	bool has_sums = pfs_enable_summaries && pfs_agg_sums(aggregation, relation) != PFS_PART_ROWS;
+
+	table_close(relation, NoLock);
+	return has_sums ? 1.0 / ROWS_PER_SUM : 1.0;
+}
+
 static void
 cost_candidate(PlannerInfo *root, Candidate *candidate, List *rels)
 {
 	PfsAggregation *aggregation = &candidate->aggregation;
 	int columns = column_count(aggregation);
+	double share = share_of_rows(aggregation);
 	Cost per_row = GROUP_COST_PER_ROW + ADD_COST_PER_ROW * list_length(aggregation->aggregates);
 	ListCell *cell;
 
@@ -190,7 +209,7 @@ cost_candidate(PlannerInfo *root, Candidate *candidate, List *rels)
 		PfsReadCost cost = pfs_read_cost(root, rel, rel->baserestrictinfo, columns);
 
 		candidate->startup += cost.startup;
-		candidate->run += cost.run + per_row * Min(cost.row_count, rel->rows);
+		candidate->run += share * (cost.run + per_row * Min(cost.row_count, rel->rows));
 		candidate->pages += rel->pages;
 		aggregation->scanned =
 			lappend_oid(aggregation->scanned, planner_rt_fetch(rel->relid, root)->relid);
