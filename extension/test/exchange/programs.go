@@ -55,8 +55,11 @@ func (l *language) make(cache string) {
 	}
 }
 
-// Begins to make them; the function that it returns waits for the end.
+// Begins to make them; the function that it returns waits for the end. Without a cache there are none.
 func startPrograms(cache string) func() []*language {
+	if cache == "" {
+		return func() []*language { return nil }
+	}
 	languages := []*language{{name: "C++", short: "cpp"}, {name: "Node", short: "node"}, {name: "Python", short: "python"},
 		{name: "Java", short: "java"}, {name: "Rust", short: "rust"}}
 	var group sync.WaitGroup

@@ -70,6 +70,7 @@ var (
 	sampleRx   = regexp.MustCompile(`^ *(-?[0-9]+(?: +-?[0-9]+)*): ([0-9 ]*)$`)
 	locationRx = regexp.MustCompile(`^ *([0-9]+): (0x[0-9a-f]+) (?:M=([0-9]+) )?(?:\[F\] )?(.*)$`)
 	lineRx     = regexp.MustCompile(`^(.*) (\S*?):(-?[0-9]+)(?::[0-9]+)? s=([0-9]+)(?:\((.*)\))?$`)
+	frozenRx   = regexp.MustCompile(`^(.*?) (<frozen [^<>]*>):(-?[0-9]+)(?::[0-9]+)? s=([0-9]+)(?:\((.*)\))?$`) // Python's own modules
 	mappingRx  = regexp.MustCompile(`^([0-9]+): (0x[0-9a-f]+)/(0x[0-9a-f]+)/(0x[0-9a-f]+) (.*)$`)
 )
 
@@ -90,7 +91,10 @@ func integer(text string) int64 {
 }
 
 func parseLine(text string) (rawLine, bool) {
-	m := lineRx.FindStringSubmatch(text)
+	m := frozenRx.FindStringSubmatch(text)
+	if m == nil {
+		m = lineRx.FindStringSubmatch(text)
+	}
 	if m == nil {
 		return rawLine{}, false
 	}
