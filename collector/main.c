@@ -9,7 +9,6 @@
 #include "agent/health.h"
 #include "base/failure.h"
 #include "base/flags.h"
-#include "base/log.h"
 #include "exchange/exchange.h"
 #include "symbols/symbolizer.h"
 #include "writer/session.h"
@@ -50,7 +49,7 @@ agent_command_flags(Options *options, Flag flags[FLAGS_MAX])
 static ExitCode
 agent_command_run(const Call *call)
 {
-	log_configure((LogLevel) call->options.agent.log_level, call->options.agent.log_format == 1);
+	log_apply(&call->options.agent.log);
 	return agent_run(&call->options.agent);
 }
 
@@ -63,7 +62,7 @@ check_command_flags(Options *options, Flag flags[FLAGS_MAX])
 static ExitCode
 check_command_run(const Call *call)
 {
-	log_configure((LogLevel) call->options.agent.log_level, call->options.agent.log_format == 1);
+	log_apply(&call->options.agent.log);
 	return check_run(&call->options.agent);
 }
 
@@ -76,7 +75,7 @@ health_command_flags(Options *options, Flag flags[FLAGS_MAX])
 static ExitCode
 health_command_run(const Call *call)
 {
-	log_configure((LogLevel) call->options.health.log_level, call->options.health.log_format == 1);
+	log_apply(&call->options.health.log);
 	return health_run(&call->options.health);
 }
 
@@ -89,8 +88,7 @@ import_command_flags(Options *options, Flag flags[FLAGS_MAX])
 static ExitCode
 import_command_run(const Call *call)
 {
-	log_configure((LogLevel) call->options.exchange.log_level,
-				  call->options.exchange.log_format == 1);
+	log_apply(&call->options.exchange.log);
 	return import_run(&call->options.exchange, call->operands, call->operand_count);
 }
 
@@ -103,8 +101,7 @@ export_command_flags(Options *options, Flag flags[FLAGS_MAX])
 static ExitCode
 export_command_run(const Call *call)
 {
-	log_configure((LogLevel) call->options.exchange.log_level,
-				  call->options.exchange.log_format == 1);
+	log_apply(&call->options.exchange.log);
 	return export_run(&call->options.exchange);
 }
 

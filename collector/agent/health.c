@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 
 #define NS_PER_MS INT64_C(1000000)
 
@@ -108,11 +107,9 @@ health_read(const char *path, Health *health)
 size_t
 health_flags(HealthOptions *options, Flag flags[HEALTH_FLAGS_MAX])
 {
-	static const char *const log_levels[] = { "debug", "info", "warning", "error", NULL };
-	static const char *const log_formats[] = { "logfmt", "json", NULL };
 	size_t count = 0;
 
-	*options = (HealthOptions){ .max_silence_ms = SILENCE_MS_DEFAULT, .log_level = LOG_INFO };
+	*options = (HealthOptions){ .max_silence_ms = SILENCE_MS_DEFAULT };
 	flags[count++] = (Flag){ .name = "status",
 							 .kind = FLAG_TEXT,
 							 .value = &options->status_file,
@@ -133,19 +130,7 @@ health_flags(HealthOptions *options, Flag flags[HEALTH_FLAGS_MAX])
 							 "that samples may wait for the database; default: any",
 							 1,
 							 TIME_MS_MAX };
-	flags[count++] = (Flag){ .name = "log-level",
-							 .kind = FLAG_CHOICE,
-							 .value = &options->log_level,
-							 .argument = "LEVEL",
-							 .help = "debug, info (default), warning or error",
-							 .choices = log_levels };
-	flags[count++] = (Flag){ .name = "log-format",
-							 .kind = FLAG_CHOICE,
-							 .value = &options->log_format,
-							 .argument = "FORMAT",
-							 .help = "logfmt (default) or json",
-							 .choices = log_formats };
-	return count;
+	return count + log_flags(&options->log, &flags[count]);
 }
 
 ExitCode

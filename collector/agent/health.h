@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/common_flags.h"
 #include "base/exit_code.h"
-#include "base/flags.h"
 
 #define HEALTH_WRITE_NS INT64_C(5000000000)
 
@@ -41,8 +41,7 @@ typedef struct HealthOptions
 	const char *status_file; /* NULL: not given */
 	int64_t max_silence_ms;
 	int64_t max_unstored_ms; /* 0: any time */
-	int log_level;
-	int log_format;
+	LogOptions log;
 } HealthOptions;
 
 #define HEALTH_FLAGS_MAX 8

@@ -9,11 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/log.h"
-
-static const char *const log_levels[] = { "debug", "info", "warning", "error", NULL };
-static const char *const log_formats[] = { "logfmt", "json", NULL };
-
 /* As systemd passes it, which may name several; the directory of the host's caches where nobody says. */
 static const char *
 default_cache_directory(void)
@@ -27,7 +22,6 @@ static void
 set_defaults(AgentOptions *options)
 {
 	memset(options, 0, sizeof(*options));
-	options->database = "";
 	options->frequency_hz = AGENT_FREQUENCY_HZ_DEFAULT;
 	options->interval_ms = AGENT_INTERVAL_MS_DEFAULT;
 	options->stop_timeout_ms = AGENT_STOP_MS_DEFAULT;
@@ -35,7 +29,6 @@ set_defaults(AgentOptions *options)
 	options->queue_bytes = AGENT_QUEUE_BYTES_DEFAULT;
 	options->debug_directory = "/usr/lib/debug";
 	options->cache_directory = default_cache_directory();
-	options->log_level = LOG_INFO;
 	if (gethostname(options->host_name, sizeof(options->host_name) - 1) != 0)
 		snprintf(options->host_name, sizeof(options->host_name), "localhost");
 	options->node = options->host_name;
@@ -46,23 +39,10 @@ common_flags(AgentOptions *options, Flag *flags)
 {
 	size_t count = 0;
 
-	flags[count++] = (Flag){ "db", FLAG_TEXT, &options->database, "CONNINFO",
-							 "database, as libpq takes it; default: the PG* environment" };
+	flags[count++] = database_flag(&options->database);
 	flags[count++] =
 		(Flag){ "node", FLAG_TEXT, &options->node, "NAME", "name of this host; default: its own" };
-	flags[count++] = (Flag){ .name = "log-level",
-							 .kind = FLAG_CHOICE,
-							 .value = &options->log_level,
-							 .argument = "LEVEL",
-							 .help = "debug, info (default), warning or error",
-							 .choices = log_levels };
-	flags[count++] = (Flag){ .name = "log-format",
-							 .kind = FLAG_CHOICE,
-							 .value = &options->log_format,
-							 .argument = "FORMAT",
-							 .help = "logfmt (default) or json",
-							 .choices = log_formats };
-	return count;
+	return count + log_flags(&options->log, &flags[count]);
 }
 
 size_t

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/flags.h"
+#include "base/common_flags.h"
 
 #define AGENT_FREQUENCY_HZ_DEFAULT 19 /* prime: falls into step with nothing that ticks */
 #define AGENT_FREQUENCY_HZ_MAX	   1000
@@ -50,9 +50,8 @@ typedef struct AgentOptions
 	bool progress;
 	const char *summary_file; /* NULL: none */
 	const char *status_file;  /* NULL: none */
-	int log_level;			  /* LogLevel */
-	int log_format;			  /* 0 logfmt, 1 JSON */
-	char host_name[256];	  /* default of node */
+	LogOptions log;
+	char host_name[256]; /* default of node */
 } AgentOptions;
 
 /* The percentage of one CPU that the agent may take on so many CPUs: as given, else by default. */

@@ -8,7 +8,7 @@
 #ifndef COLLECTOR_EXCHANGE_H
 #define COLLECTOR_EXCHANGE_H
 
-#include "base/flags.h"
+#include "base/common_flags.h"
 
 #define EXCHANGE_FLAGS_MAX 24
 
@@ -34,8 +34,7 @@ typedef struct ExchangeOptions
 	const char *show;
 	const char *hide;
 	const char *output; /* export: a file; NULL: standard output */
-	int log_level;		/* LogLevel */
-	int log_format;		/* 0 logfmt, 1 JSON */
+	LogOptions log;
 } ExchangeOptions;
 
 /* Sets the defaults and describes the flags, which point into options; their number. */

@@ -6,10 +6,6 @@
 
 #include <string.h>
 
-#include "base/log.h"
-
-static const char *const log_levels[] = { "debug", "info", "warning", "error", NULL };
-static const char *const log_formats[] = { "logfmt", "json", NULL };
 static const char *const import_formats[] = { "auto", "pprof", "folded", "perf-script", NULL };
 static const char *const export_formats[] = { "pprof",	 "folded", "speedscope", "json",
 											  "firefox", "html",   NULL };
@@ -20,23 +16,8 @@ common_flags(ExchangeOptions *options, Flag *flags)
 	size_t count = 0;
 
 	memset(options, 0, sizeof(*options));
-	options->database = "";
-	options->log_level = LOG_INFO;
-	flags[count++] = (Flag){ "db", FLAG_TEXT, &options->database, "CONNINFO",
-							 "database, as libpq takes it; default: the PG* environment" };
-	flags[count++] = (Flag){ .name = "log-level",
-							 .kind = FLAG_CHOICE,
-							 .value = &options->log_level,
-							 .argument = "LEVEL",
-							 .help = "debug, info (default), warning or error",
-							 .choices = log_levels };
-	flags[count++] = (Flag){ .name = "log-format",
-							 .kind = FLAG_CHOICE,
-							 .value = &options->log_format,
-							 .argument = "FORMAT",
-							 .help = "logfmt (default) or json",
-							 .choices = log_formats };
-	return count;
+	flags[count++] = database_flag(&options->database);
+	return count + log_flags(&options->log, &flags[count]);
 }
 
 size_t

@@ -43,7 +43,7 @@ test_defaults(void **state)
 	assert_string_equal(options.database, "");
 	assert_true(strlen(options.node) > 0);
 	assert_false(options.label_pid);
-	assert_int_equal(options.log_level, LOG_INFO);
+	assert_int_equal(options.log.level, LOG_INFO);
 }
 
 static void
@@ -60,8 +60,8 @@ test_values(void **state)
 	assert_int_equal(options.interval_ms, 1000);
 	assert_true(options.label_pid && options.label_thread && options.progress);
 	assert_string_equal(options.node, "n1");
-	assert_int_equal(options.log_level, LOG_DEBUG);
-	assert_int_equal(options.log_format, 1);
+	assert_int_equal(options.log.level, LOG_DEBUG);
+	assert_int_equal(options.log.format, 1);
 	assert_int_equal(options.queue_bytes, 1 << 20);
 	assert_string_equal(options.summary_file, "/tmp/s");
 	assert_int_equal(PARSE("--frequency", "5", "--frequency", "7"), EXIT_OK);
