@@ -44,9 +44,33 @@
 #define PFS_SEND_NUMERIC_FIELD(buffer, field) pq_sendint16(buffer, (uint16) (field))
 #endif
 
+/* Before 15, libraries ask for shared memory while they are loaded. Sets previous, which request must call first where it is not NULL. */
+#if PG_VERSION_NUM >= 150000
+#define pfs_when_shared_memory_is_requested(request, previous) \
+	((previous) = shmem_request_hook, shmem_request_hook = (request))
+#else
+typedef void (*shmem_request_hook_type)(void);
+#define pfs_when_shared_memory_is_requested(request, previous) ((previous) = NULL, (request) ())
+#endif
+
 /* Before 15, custom nodes were always asked to project. */
 #if PG_VERSION_NUM < 150000
 #define CUSTOMPATH_SUPPORT_PROJECTION 0
+#endif
+
+#if PG_VERSION_NUM < 150000
+#include "utils/int8.h"
+#define strtoi64(text, end, base) ((int64) strtoll(text, end, base))
+#define strtou64(text, end, base) ((uint64) strtoull(text, end, base))
+
+static inline int64
+pg_strtoint64(const char *text)
+{
+	int64 number;
+
+	(void) scanint8(text, false, &number);
+	return number;
+}
 #endif
 
 #if PG_VERSION_NUM >= 180000
@@ -77,6 +101,20 @@
 #else
 #define pfs_insert_index_entries(indexes, slot, estate) \
 	ExecInsertIndexTuples(indexes, slot, estate, false, false, NULL, NIL, false)
+#endif
+
+/* The index of a primary key that is not deferrable. */
+#if PG_VERSION_NUM < 180000
+#define pfs_primary_key_index(table) RelationGetPrimaryKeyIndex(table)
+#else
+#define pfs_primary_key_index(table) RelationGetPrimaryKeyIndex(table, false)
+#endif
+
+/* How a parallel scan's shared state names its table. */
+#if PG_VERSION_NUM < 180000
+#define pfs_set_scanned_table(parallel, table) ((parallel)->phs_relid = RelationGetRelid(table))
+#else
+#define pfs_set_scanned_table(parallel, table) ((parallel)->phs_locator = (table)->rd_locator)
 #endif
 
 /* Relation statistics after VACUUM, of a table without a visibility map and without indexes. */

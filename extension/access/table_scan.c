@@ -190,7 +190,7 @@ pfs_parallelscan_estimate(Relation relation)
 Size
 pfs_parallelscan_initialize(Relation relation, ParallelTableScanDesc parallel)
 {
-	parallel->phs_relid = RelationGetRelid(relation);
+	pfs_set_scanned_table(parallel, relation);
 	parallel->phs_syncscan = false;
 	pfs_shared_scan_init(relation, shared_scan(parallel));
 	return pfs_parallelscan_estimate(relation);

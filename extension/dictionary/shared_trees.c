@@ -92,9 +92,7 @@ static LWLock *lock;
 static dsa_area *area; /* attached to on first use */
 
 static shmem_startup_hook_type previous_startup_hook;
-#if PG_VERSION_NUM >= 150000
 static shmem_request_hook_type previous_request_hook;
-#endif
 
 static Size
 area_bytes(void)
@@ -331,10 +329,8 @@ pfs_shared_tree_offer(PfsTreeCache *cache)
 static void
 request_memory(void)
 {
-#if PG_VERSION_NUM >= 150000
 	if (previous_request_hook != NULL)
 		previous_request_hook();
-#endif
 	RequestAddinShmemSpace(MAXALIGN(sizeof(SharedTrees)) + area_bytes());
 	RequestAddinShmemSpace(hash_estimate_size(entry_capacity(), sizeof(Entry)));
 	RequestNamedLWLockTranche(NAME, 1);
@@ -388,12 +384,7 @@ pfs_shared_trees_init(void)
 							GUC_UNIT_MB, NULL, NULL, NULL);
 	if (!process_shared_preload_libraries_in_progress || cache_size_mb == 0)
 		return;
-#if PG_VERSION_NUM >= 150000
-	previous_request_hook = shmem_request_hook;
-	shmem_request_hook = request_memory;
-#else
-	request_memory();
-#endif
+	pfs_when_shared_memory_is_requested(request_memory, previous_request_hook);
 	previous_startup_hook = shmem_startup_hook;
 	shmem_startup_hook = start_up;
 }

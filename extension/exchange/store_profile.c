@@ -17,6 +17,7 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/json.h"
+#include "utils/timestamp.h"
 
 #include "exchange/exchange.h"
 #include "exchange/insert_samples.h"

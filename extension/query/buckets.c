@@ -16,7 +16,7 @@ pfs_step_us(const Interval *step, const char *name)
 						errmsg("%s must not contain months or years", name),
 						errdetail("They differ in length."),
 						errhint("Give days, hours, minutes or seconds.")));
-	if (Abs((int64) step->day) > MAX_STEP_DAYS || Abs(step->time / USECS_PER_DAY) > MAX_STEP_DAYS)
+	if (llabs(step->day) > MAX_STEP_DAYS || llabs(step->time / USECS_PER_DAY) > MAX_STEP_DAYS)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("%s must not be longer than %d days", name, MAX_STEP_DAYS)));
 	step_us = step->day * USECS_PER_DAY + step->time;

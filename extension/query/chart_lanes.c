@@ -17,14 +17,14 @@
 
 #define INITIAL_GROUPS 64
 
-typedef struct Group
+typedef struct LaneGroup
 {
 	TimestampTz time;
 	Size first; /* of its lanes, in entries, by number once the group is not the last one */
 	Size end;
 	int64 up;	/* of an empty one: no group before that holds lanes */
 	int64 down; /* none after that */
-} Group;
+} LaneGroup;
 
 struct PfsLanes
 {
@@ -35,7 +35,7 @@ struct PfsLanes
 	int64 target;	  /* first group that began not more than a width ago */
 	int64 group_count;
 	int64 group_capacity;
-	Group *groups;
+	LaneGroup *groups;
 	Size entry_count;
 	Size entry_capacity;
 	int32 *entries; /* lanes of all groups */
@@ -63,7 +63,7 @@ pfs_lanes_create(void)
 
 	lanes->free = binaryheap_allocate(PFS_MAX_LANES, compare_free, NULL);
 	lanes->group_capacity = INITIAL_GROUPS;
-	lanes->groups = PFS_ARRAY(Group, lanes->group_capacity);
+	lanes->groups = PFS_ARRAY(LaneGroup, lanes->group_capacity);
 	lanes->entry_capacity = INITIAL_GROUPS;
 	lanes->entries = PFS_ARRAY(int32, lanes->entry_capacity);
 	return lanes;
@@ -87,10 +87,10 @@ drop_free_groups(PfsLanes *lanes)
 	Size entries_dropped = lanes->groups[dropped].first;
 
 	lanes->group_count -= dropped;
-	memmove(lanes->groups, lanes->groups + dropped, (Size) lanes->group_count * sizeof(Group));
+	memmove(lanes->groups, lanes->groups + dropped, (Size) lanes->group_count * sizeof(LaneGroup));
 	for (int64 i = 0; i < lanes->group_count; i++)
 	{
-		Group *group = &lanes->groups[i];
+		LaneGroup *group = &lanes->groups[i];
 
 		group->first -= entries_dropped;
 		group->end -= entries_dropped;
@@ -112,7 +112,8 @@ reserve(PfsLanes *lanes)
 	if (lanes->group_count == lanes->group_capacity)
 	{
 		lanes->group_capacity *= 2;
-		lanes->groups = repalloc_huge(lanes->groups, (Size) lanes->group_capacity * sizeof(Group));
+		lanes->groups =
+			repalloc_huge(lanes->groups, (Size) lanes->group_capacity * sizeof(LaneGroup));
 	}
 	if (lanes->entry_count == lanes->entry_capacity)
 	{
@@ -129,18 +130,19 @@ advance(PfsLanes *lanes, TimestampTz time)
 
 	if (lanes->group_count > 0)
 	{
-		const Group *last = &lanes->groups[lanes->group_count - 1];
+		const LaneGroup *last = &lanes->groups[lanes->group_count - 1];
 
 		if (last->time == time)
 			return;
 		qsort(lanes->entries + last->first, last->end - last->first, sizeof(int32), compare_lanes);
 	}
-	lanes->groups[lanes->group_count] = (Group){ time, lanes->entry_count, lanes->entry_count,
-												 lanes->group_count + 1, lanes->group_count - 1 };
+	lanes->groups[lanes->group_count] =
+		(LaneGroup){ time, lanes->entry_count, lanes->entry_count, lanes->group_count + 1,
+					 lanes->group_count - 1 };
 	lanes->group_count++;
 	for (; time - lanes->groups[lanes->oldest].time > width + width / 2; lanes->oldest++)
 	{
-		const Group *group = &lanes->groups[lanes->oldest];
+		const LaneGroup *group = &lanes->groups[lanes->oldest];
 
 		for (Size i = group->first; i < group->end; i++)
 			binaryheap_add(lanes->free, Int32GetDatum(lanes->entries[i]));
@@ -156,7 +158,7 @@ is_empty(const PfsLanes *lanes, int64 group)
 }
 
 /* The first group from one on, before the last, that holds lanes; NULL where none does. */
-static Group *
+static LaneGroup *
 look_up(PfsLanes *lanes, int64 group)
 {
 	int64 found = group;
@@ -172,7 +174,7 @@ look_up(PfsLanes *lanes, int64 group)
 }
 
 /* The last group up to one that holds lanes and is not free; NULL where none does. */
-static Group *
+static LaneGroup *
 look_down(PfsLanes *lanes, int64 group)
 {
 	int64 found = group;
@@ -188,12 +190,12 @@ look_down(PfsLanes *lanes, int64 group)
 }
 
 /* The group whose first lane a sample continues best; NULL where it continues none. */
-static Group *
+static LaneGroup *
 find_best(PfsLanes *lanes, TimestampTz time)
 {
 	int64 width = lanes->width_us;
-	Group *late = look_down(lanes, lanes->target - 1);
-	Group *early = look_up(lanes, lanes->target);
+	LaneGroup *late = look_down(lanes, lanes->target - 1);
+	LaneGroup *early = look_up(lanes, lanes->target);
 	int64 late_by;
 	int64 early_by;
 
@@ -224,7 +226,7 @@ new_lane(PfsLanes *lanes)
 int32
 pfs_lanes_choose(PfsLanes *lanes, TimestampTz time)
 {
-	Group *best;
+	LaneGroup *best;
 	int32 lane;
 
 	reserve(lanes);

@@ -4,6 +4,8 @@
  */
 #include "query/filters.h"
 
+#include <inttypes.h>
+
 #include "catalog/pg_collation.h"
 #include "dictionary/dictionary.h"
 #include "query/id_map.h"
@@ -211,7 +213,7 @@ number_fits(const FrameMatcher *matcher, uint64 number, bool hexadecimal)
 	if (is_comparison(matcher->op))
 		return number == matcher->number;
 	if (hexadecimal)
-		snprintf(value, sizeof(value), "0x%" INT64_MODIFIER "x", number);
+		snprintf(value, sizeof(value), "0x%" PRIx64, number);
 	else
 		snprintf(value, sizeof(value), UINT64_FORMAT, number);
 	return text_fits(matcher, value);

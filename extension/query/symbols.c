@@ -4,6 +4,8 @@
  */
 #include "query/symbols.h"
 
+#include <inttypes.h>
+
 #include "common/hashfn.h"
 #include "dictionary/dictionary.h"
 #include "query/allocate.h"
@@ -201,10 +203,10 @@ frame_facts(const PfsLocation *location, uint32 line)
 	{
 		const char *binary = binary_of(location);
 
-		frame.name = *binary == '\0' && location->address == 0
-						 ? UNKNOWN
-						 : psprintf("%s%s0x%" INT64_MODIFIER "x", binary, *binary ? " " : "",
-									location->address);
+		frame.name =
+			*binary == '\0' && location->address == 0
+				? UNKNOWN
+				: psprintf("%s%s0x%" PRIx64, binary, *binary ? " " : "", location->address);
 	}
 	return frame;
 }
@@ -247,8 +249,8 @@ merged_name(const PfsFilters *filters, const PfsFrameFacts *frame)
 		case PFS_BY_ADDRESS:
 			if (frame->function == NULL || frame->location->address == 0)
 				return frame->name;
-			return psprintf("%s %s%s0x%" INT64_MODIFIER "x", frame->name, binary,
-							*binary ? " " : "", frame->location->address);
+			return psprintf("%s %s%s0x%" PRIx64, frame->name, binary, *binary ? " " : "",
+							frame->location->address);
 		case PFS_BY_SOURCE_LINE:
 			return is_file(file, filters->source_file) ? psprintf("%d", frame->line->line) : "";
 	}

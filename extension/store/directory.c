@@ -220,7 +220,7 @@ scan_begin(int64 storage_id, Snapshot snapshot)
 		InitNonVacuumableSnapshot(scan->nonvacuumable, GlobalVisTestFor(scan->heap));
 		snapshot = &scan->nonvacuumable;
 	}
-	scan->index = index_open(RelationGetPrimaryKeyIndex(scan->heap), AccessShareLock);
+	scan->index = index_open(pfs_primary_key_index(scan->heap), AccessShareLock);
 	ScanKeyInit(&key, COL_STORAGE_ID, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(storage_id));
 	scan->scan = systable_beginscan_ordered(scan->heap, scan->index, snapshot, 1, &key);
 	return scan;
@@ -337,7 +337,7 @@ pfs_directory_delete(int64 storage_id)
 
 	heap = table_open(directory_id, RowExclusiveLock);
 	ScanKeyInit(&key, COL_STORAGE_ID, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(storage_id));
-	scan = systable_beginscan(heap, RelationGetPrimaryKeyIndex(heap), true, SnapshotSelf, 1, &key);
+	scan = systable_beginscan(heap, pfs_primary_key_index(heap), true, SnapshotSelf, 1, &key);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 		simple_heap_delete(heap, &tuple->t_self);
 	systable_endscan(scan);

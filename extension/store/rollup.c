@@ -181,7 +181,7 @@ begin_scan(Relation heap, Snapshot snapshot, int64 storage_id)
 	ScanKeyData key;
 
 	ScanKeyInit(&key, COL_STORAGE_ID, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(storage_id));
-	return systable_beginscan(heap, RelationGetPrimaryKeyIndex(heap), true, snapshot, 1, &key);
+	return systable_beginscan(heap, pfs_primary_key_index(heap), true, snapshot, 1, &key);
 }
 
 List *
