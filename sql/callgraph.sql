@@ -84,6 +84,10 @@ SELECT * FROM :lines, '.c');
 SELECT * FROM :lines, 'lib/b.c', contents => E'one\ntwo\n  three {\nfour\n');
 SELECT * FROM :lines, 'b.c', contents => E'one\ntwo');
 SELECT * FROM :lines, 'nowhere.c', contents => E'one\n\ntwo');
+-- an empty name is of no file, also where frames have none, or no function
+SELECT * FROM :lines, '', contents => E'one\ntwo');
+SELECT count(*) AS unnamed, (SELECT count(*) FROM profstore.source(:'cpu', '2026-01-01', '2026-01-03', '')) AS lines
+FROM profstore.stacks JOIN profstore.locations AS l ON l.id = location WHERE function_ids = '{}';
 SELECT * FROM :lines, NULL);
 SELECT sum(differences) FROM (SELECT DISTINCT file FROM frames WHERE file <> '') AS f CROSS JOIN LATERAL
 	(WITH got AS MATERIALIZED (SELECT line, self::numeric, total::numeric FROM profstore.source(:'cpu', '2026-01-01', '2026-01-03', f.file)),

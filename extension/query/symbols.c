@@ -211,14 +211,15 @@ frame_facts(const PfsLocation *location, uint32 line)
 	return frame;
 }
 
-/* Whether a path is the file, or ends in it after a slash. */
+/* Whether a path, if there is one, is the file, or ends in it after a slash. */
 static bool
 is_file(const char *path, const char *file)
 {
 	size_t path_length = strlen(path);
 	size_t file_length = strlen(file);
 
-	if (path_length < file_length || strcmp(path + path_length - file_length, file) != 0)
+	if (path_length == 0 || path_length < file_length ||
+		strcmp(path + path_length - file_length, file) != 0)
 		return false;
 	return path_length == file_length || path[path_length - file_length - 1] == '/';
 }
