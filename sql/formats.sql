@@ -21,6 +21,9 @@ SELECT profstore.import_folded('main 9223372036854775808');
 SELECT profstore.import_folded(repeat('f;', 70000) || 'g 1');
 SELECT profstore.import_folded('main 1', sample_type => NULL);
 SELECT profstore.import_folded('');
+BEGIN READ ONLY;
+SELECT profstore.import_folded('main 1');
+ROLLBACK;
 
 SELECT E'java 24636/24640 [003]  1794.123456:   10101010 cpu-clock:u:\n\t    7f2a3c012a40 inner (inlined)\n\t    7f2a3c012a40 outer(int, char*)+0x20 (/usr/lib/libx.so (deleted))\n\tffffffff81a00c6a do_syscall_64+0x5a ([kernel.kallsyms])\n\n    my thread 12 [000]  1795.000000:   sched:sched_switch: \n\t55d0 [unknown] (/bin/my)\n  source.c:12\n\n    my thread 12 [001]  1796.5:  7 cycles:ppp: \n\nswapper     0 cycles: \n\tffffffff81a00c6a do_idle+0xa ([kernel.kallsyms])\n' AS script \gset
 SELECT profstore.import_perf_script(:'script', at => '2026-01-02 00:00:00');

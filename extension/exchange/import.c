@@ -8,6 +8,8 @@
 #include "exchange/exchange.h"
 #include "exchange/gunzip.h"
 #include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
 /* Memory that the objects of a profile may take: of dense real ones they take 2 to 8 times its bytes. */
@@ -75,6 +77,7 @@ pfs_import_begin(FunctionCallInfo fcinfo)
 	PfsAllocator allocator = pfs_exchange_allocator();
 	struct varlena *profile;
 
+	PreventCommandIfReadOnly(psprintf("%s()", get_func_name(fcinfo->flinfo->fn_oid)));
 	require_argument(fcinfo, PFS_IMPORT_ARG_PROFILE, "profile");
 	require_argument(fcinfo, PFS_IMPORT_ARG_LABELS, "labels");
 	profile = PG_GETARG_VARLENA_PP(PFS_IMPORT_ARG_PROFILE);
