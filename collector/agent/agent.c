@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -74,15 +75,23 @@ typedef struct Agent
 } Agent;
 
 static volatile sig_atomic_t stop_signals;
+static int stop_fd = -1; /* an eventfd, readable from the first signal on; -1: there is none */
 
 /* The first signal asks to stop, the second does not wait for what is queued. */
 static void
 on_stop_signal(int signal_number)
 {
+	const uint64_t one = 1;
+	int error = errno;
+	ssize_t written;
+
 	(void) signal_number;
 	stop_signals++;
 	if (stop_signals > 1)
 		_exit(EXIT_IO);
+	written = write(stop_fd, &one, sizeof(one));
+	(void) written; /* without it whoever waits does so for as long as ever */
+	errno = error;
 }
 
 static void
@@ -90,9 +99,14 @@ catch_signals(void)
 {
 	struct sigaction action = { .sa_handler = on_stop_signal };
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	struct sigaction before;
 
+	stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
+	/* a terminal that is closed; nohup lets us go on */
+	if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+		sigaction(SIGHUP, &action, NULL);
 	sigaction(SIGPIPE, &ignore, NULL);
 }
 
@@ -159,9 +173,16 @@ start_writer(Agent *agent, Failure *failure)
 		.conninfo = agent->options->database,
 		.node = agent->options->node,
 		.queue_bytes = agent->options->queue_bytes,
+		.stop_fd = stop_fd,
 	};
+	ExitCode code = writer_create(&options, &agent->writer, failure);
 
-	return writer_create(&options, &agent->writer, failure);
+	if (code != EXIT_OK && stop_signals > 0)
+	{
+		code = failure_set(failure, EXIT_IO, "stopped before the database was connected to");
+		failure_detail(failure, "What was sampled until then is lost.");
+	}
+	return code;
 }
 
 static ExitCode

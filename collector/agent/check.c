@@ -91,6 +91,7 @@ check_database(const AgentOptions *options)
 		.conninfo = options->database,
 		.node = options->node,
 		.queue_bytes = options->queue_bytes,
+		.stop_fd = -1,
 	};
 	Failure failure;
 	Writer *writer = NULL;

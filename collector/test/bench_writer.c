@@ -147,7 +147,9 @@ make_batch(int step, size_t row_count)
 static Writer *
 open_writer(void)
 {
-	WriterOptions options = { .conninfo = "", .node = "bench", .queue_bytes = (size_t) 2 << 30 };
+	WriterOptions options = {
+		.conninfo = "", .node = "bench", .queue_bytes = (size_t) 2 << 30, .stop_fd = -1
+	};
 	Failure failure = { 0 };
 	Writer *writer = NULL;
 

@@ -44,9 +44,9 @@ create_database(const char *name)
 static Writer *
 open_writer(const char *conninfo, size_t queue_bytes)
 {
-	WriterOptions options = { .conninfo = conninfo,
-							  .node = "test-node",
-							  .queue_bytes = queue_bytes };
+	WriterOptions options = {
+		.conninfo = conninfo, .node = "test-node", .queue_bytes = queue_bytes, .stop_fd = -1
+	};
 	Failure failure = { 0 };
 	Writer *writer = NULL;
 
@@ -695,7 +695,9 @@ static void
 assert_create_fails(const char *conninfo, ExitCode code, const char *message, const char *detail,
 					const char *hint)
 {
-	WriterOptions options = { .conninfo = conninfo, .node = "n", .queue_bytes = QUEUE_BYTES };
+	WriterOptions options = {
+		.conninfo = conninfo, .node = "n", .queue_bytes = QUEUE_BYTES, .stop_fd = -1
+	};
 	Failure failure = { 0 };
 	Writer *writer = NULL;
 

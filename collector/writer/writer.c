@@ -457,8 +457,13 @@ writer_create(const WriterOptions *options, Writer **writer, Failure *failure)
 	}
 	else if (!conninfo_check(options->conninfo, &error))
 		code = EXIT_CONFIG;
-	else if (session_open(&self->session, self->conninfo, &error) != DB_OK)
-		code = EXIT_DATABASE;
+	else
+	{
+		self->session.connection.wake_fd = options->stop_fd;
+		if (session_open(&self->session, self->conninfo, &error) != DB_OK)
+			code = EXIT_DATABASE;
+		self->session.connection.wake_fd = self->wake_fd;
+	}
 	if (code != EXIT_OK)
 	{
 		*failure = error.failure;

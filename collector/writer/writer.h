@@ -29,6 +29,7 @@ typedef struct WriterOptions
 	const char *conninfo; /* libpq connection string; "" for PG* environment alone */
 	const char *node;	  /* name of this host, stored with losses */
 	size_t queue_bytes;	  /* budget of the queue */
+	int stop_fd; /* readable: writer_create gives up; borrowed, not used afterwards; -1: none */
 } WriterOptions;
 
 typedef struct WriterStats
@@ -49,7 +50,7 @@ typedef struct WriterStats
  * Connects once and checks database, extension, its version and privileges. Returns EXIT_OK, or
  * EXIT_DATABASE / EXIT_CONFIG / EXIT_INTERNAL with *failure filled in. A database that is merely
  * away (connection refused, starting up) is EXIT_DATABASE too at the start: later it is retried.
- * Takes at most 10 s, and what the resolver takes.
+ * Takes at most 10 s, and what the resolver takes; EXIT_DATABASE also where stop_fd ended it.
  */
 ExitCode writer_create(const WriterOptions *options, Writer **writer, Failure *failure);
 

@@ -41,6 +41,11 @@ exits 3 'from 1 to 1000' "frequency out of range" "$collector" agent --frequency
 exits 3 'duration such as' "a duration without its unit" "$collector" agent --interval 10
 exits 4 'CAP_BPF' "no capability" setpriv --reuid=65534 --regid=65534 --clear-groups "$collector" agent --duration 1s
 exits 4 'CAP_PERFMON +missing' "check without capability" setpriv --reuid=65534 --regid=65534 --clear-groups "$collector" check
+if unshare --pid --fork --mount-proc true 2>/dev/null; then
+	exits 4 'host_pid_namespace.*hostPID: true' "a pid namespace of its own" unshare --pid --fork --mount-proc "$collector" agent --duration 1s
+else
+	skip "exit code 4: a pid namespace of its own" "no pid namespaces"
+fi
 if unshare -m true 2>/dev/null; then
 	exits 4 'CONFIG_DEBUG_INFO_BTF' "a kernel without BTF" bash -c 'without "$@"' - /sys/kernel/btf "$collector" agent --duration 1s
 	exits 5 'perf event on any CPU' "no CPU can be sampled" bash -c 'with "$@"' - /sys/devices/system/cpu/online 4000 "$collector" agent --duration 1s
@@ -75,10 +80,11 @@ done
 is "$short_of" 8 "exit code 8: address space of $mb MB"
 ok "$(grep -Eq "out of memory|could not start" "$work/out"; echo $?)" "exit code 8 says what it lacks" "$(head -c 2000 "$work/out")"
 
-# SIGTERM stores what was sampled; a second signal, which is there before the first was answered, does not wait.
+# SIGTERM and SIGHUP store what was sampled; a second signal, which is there before the first was answered, does not wait.
 stop_with()
 {
-	"$collector" agent --node "$1" --interval 1h --log-level info >"$work/out" 2>&1 &
+	# whoever runs this may ignore SIGHUP, which is inherited
+	env --default-signal=HUP "$collector" agent --node "$1" --interval 1h --log-level info >"$work/out" 2>&1 &
 	local pid=$! status
 	until_true 60 grep -q msg=sampling "$work/out"
 	"$programs/burn_plain" 1
@@ -96,5 +102,24 @@ stop_with terminated TERM
 is "$?" 0 "exit code 0: SIGTERM"
 rows=$(sql -c "SELECT count(*) FROM profstore.samples s JOIN profstore.series r ON r.id = s.series_id WHERE r.labels ->> 'node' = 'terminated'")
 ok "$([ "$rows" -gt 0 ]; echo $?)" "SIGTERM: the interval that was begun is stored" "$rows rows"
+stop_with closed HUP
+is "$?" 0 "exit code 0: SIGHUP, as from a terminal that is closed"
+rows=$(sql -c "SELECT count(*) FROM profstore.samples s JOIN profstore.series r ON r.id = s.series_id WHERE r.labels ->> 'node' = 'closed'")
+ok "$([ "$rows" -gt 0 ]; echo $?)" "SIGHUP: the interval that was begun is stored" "$rows rows"
 stop_with forced TERM INT
 is "$?" 7 "exit code 7: a second signal"
+
+# A server that takes the connection and says nothing: the signal is heard all the same, as the exit code tells, which is 6 after 10 s.
+perl -MIO::Socket::UNIX -e '$l = IO::Socket::UNIX->new(Local => $ARGV[0], Listen => 5) or die; $c = $l->accept; open F, ">", $ARGV[1]; close F; sleep' \
+	"$work/.s.PGSQL.5432" "$work/accepted" &
+silent=$!
+children+=("$silent")
+until_true 60 test -S "$work/.s.PGSQL.5432"
+"$collector" agent --db "host=$work port=5432" >"$work/out" 2>&1 &
+pid=$!
+until_true 60 test -e "$work/accepted"
+kill -TERM "$pid"
+wait "$pid"
+is "$?" 7 "exit code 7: SIGTERM while the database is connected to"
+ok "$(grep -q 'stopped before the database was connected to' "$work/out"; echo $?)" "and it says so" "$(cat "$work/out")"
+kill "$silent"
