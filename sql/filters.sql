@@ -117,6 +117,14 @@ SELECT * FROM profstore.filtered_share('jobs:run:count:run:count:delta', '2026-0
 SELECT * FROM profstore.filtered_share('jobs:run:count:run:count:delta', '2026-01-01', '2026-01-02', focus => 'main', ignore => 'b', hide => 'main|a');
 SELECT * FROM profstore.filtered_share('jobs:run:count:run:count:delta', '2026-01-03', '2026-01-04', focus => 'main');
 
+-- what is kept for filters goes when names change, and a filter's frames are another's no more
+SELECT stack, value FROM profstore.folded('jobs:run:count:run:count:delta', '2026-01-01', '2026-01-02', focus => '^b$', hide => '^a$');
+SELECT stack, value FROM profstore.folded('jobs:run:count:run:count:delta', '2026-01-01', '2026-01-02', focus => '^b$', show => '^a$');
+UPDATE profstore.functions SET name = 'b' WHERE name = 'a';
+SELECT profstore.bump_names();
+SELECT stack, value FROM profstore.folded('jobs:run:count:run:count:delta', '2026-01-01', '2026-01-02', focus => '^b$', hide => '^a$');
+SELECT stack, value FROM profstore.folded('jobs:run:count:run:count:delta', '2026-01-01', '2026-01-02', focus => '^b$', show => '^a$');
+
 -- names that look like the syntax, and errors
 SELECT put_scrape('jobs:run:count:run:count:delta', '{}', '2026-01-01 11:00Z', '{"main;operator{}": 1, "main;file:=/x": 2, "main;std::vector<int>::operator=": 4}');
 SELECT stack, value FROM profstore.folded('jobs:run:count:run:count:delta', '2026-01-01 11:00Z', '2026-01-02', focus => 'file:=');

@@ -8,7 +8,9 @@
 
 #include "catalog/pg_collation.h"
 #include "dictionary/dictionary.h"
+#include "lib/stringinfo.h"
 #include "query/id_map.h"
+#include "query/kept.h"
 #include "query/selector.h"
 #include "regex/regex.h"
 #include "utils/builtins.h"
@@ -39,6 +41,7 @@ typedef struct FrameMatcher
 
 struct PfsFilter
 {
+	const char *expression; /* as it was given */
 	int matcher_count;
 	FrameMatcher *matchers;
 };
@@ -117,7 +120,8 @@ get_filter(FunctionCallInfo fcinfo, int argument)
 	if (VARSIZE(expression) == VARHDRSZ)
 		return NULL;
 	filter = palloc(sizeof(PfsFilter));
-	parsed = pfs_frame_matchers_parse(text_to_cstring(expression));
+	filter->expression = text_to_cstring(expression);
+	parsed = pfs_frame_matchers_parse(filter->expression);
 	if (parsed == NULL)
 	{
 		/* raises now what is wrong with it, rather than at the first frame, which may never come */
@@ -127,7 +131,7 @@ get_filter(FunctionCallInfo fcinfo, int argument)
 		filter->matchers[0] = (FrameMatcher){ .field = FIELD_FUNCTION,
 											  .op = PFS_MATCH_REGEX,
 											  .regex = expression,
-											  .value = text_to_cstring(expression) };
+											  .value = filter->expression };
 		return filter;
 	}
 	filter->matcher_count = parsed->matcher_count;
@@ -244,91 +248,60 @@ fits(const FrameMatcher *matcher, const PfsFrameFacts *frame)
 	pg_unreachable();
 }
 
-/* What a matcher said of names, for later queries with the same one. */
-typedef struct KeptAnswers
-{
-	MemoryContext context; /* NULL: the slot is free */
-	uint64 generation;	   /* of the names: if they have gone, so has the memory */
-	uint64 query;		   /* that used it last */
-	Field field;
-	PfsMatchOperator op;
-	const char *value;
-	PfsIdMap said;
-} KeptAnswers;
-
-#define KEPT_COUNT 16
-
-/* Answers that so many queries ago were used are surely not in use. */
-#define QUERIES_AT_ONCE 8
-
-/* A slot for new answers: a free one, or that of the oldest; NULL where all are new. */
-static KeptAnswers *
-find_slot(KeptAnswers *kept, uint64 query)
-{
-	KeptAnswers *oldest = &kept[0];
-
-	for (int i = 0; i < KEPT_COUNT; i++)
-	{
-		if (kept[i].context != NULL && kept[i].generation != pfs_names_generation())
-			kept[i].context = NULL;
-		if (kept[i].context == NULL)
-			return &kept[i];
-		if (kept[i].query < oldest->query)
-			oldest = &kept[i];
-	}
-	if (oldest->query + QUERIES_AT_ONCE > query)
-		return NULL;
-	MemoryContextDelete(oldest->context);
-	oldest->context = NULL;
-	return oldest;
-}
-
+/* What a matcher said of names in this query and in earlier ones. */
 static PfsIdMap *
-recall_answers(const FrameMatcher *matcher, uint64 query)
+recall_answers(const FrameMatcher *matcher)
 {
-	static KeptAnswers kept[KEPT_COUNT];
-	KeptAnswers *slot;
 	MemoryContext context;
+	char *key = psprintf("answers %d %d %s", matcher->field, matcher->op, matcher->value);
+	PfsIdMap *said = pfs_kept_get(key, sizeof(PfsIdMap), &context);
 
-	for (int i = 0; i < KEPT_COUNT; i++)
-	{
-		slot = &kept[i];
-		if (slot->context == NULL || slot->generation != pfs_names_generation() ||
-			slot->field != matcher->field || slot->op != matcher->op ||
-			strcmp(slot->value, matcher->value) != 0)
-			continue;
-		slot->query = query;
-		return &slot->said;
-	}
-	slot = find_slot(kept, query);
-	if (slot == NULL)
-	{
-		PfsIdMap *said = palloc0(sizeof(PfsIdMap));
-
-		said->context = CurrentMemoryContext;
-		return said;
-	}
-	context = AllocSetContextCreate(pfs_names_context(), "profstore filter", ALLOCSET_SMALL_SIZES);
-	*slot = (KeptAnswers){ .generation = pfs_names_generation(),
-						   .query = query,
-						   .field = matcher->field,
-						   .op = matcher->op,
-						   .value = MemoryContextStrdup(context, matcher->value),
-						   .said = { .context = context } };
-	slot->context = context;
-	return &slot->said;
+	said->context = context;
+	pfree(key);
+	return said;
 }
 
 void
 pfs_filters_recall(const PfsFilters *filters)
 {
-	static uint64 query = QUERIES_AT_ONCE;
 	PfsFilter *all[] = { filters->focus, filters->ignore, filters->show, filters->hide };
 
-	query++;
 	for (size_t i = 0; i < lengthof(all); i++)
 		for (int j = 0; all[i] != NULL && j < all[i]->matcher_count; j++)
-			all[i]->matchers[j].said = recall_answers(&all[i]->matchers[j], query);
+			all[i]->matchers[j].said = recall_answers(&all[i]->matchers[j]);
+}
+
+static void
+append_key(StringInfo key, const PfsFilter *filter)
+{
+	if (filter == NULL)
+		appendStringInfoString(key, " -");
+	else
+		appendStringInfo(key, " %zu:%s", strlen(filter->expression), filter->expression);
+}
+
+char *
+pfs_filters_frames_key(const PfsFilters *filters)
+{
+	StringInfoData key;
+
+	initStringInfo(&key);
+	append_key(&key, filters->show);
+	append_key(&key, filters->hide);
+	return key.data;
+}
+
+char *
+pfs_filters_key(const PfsFilters *filters)
+{
+	StringInfoData key;
+
+	initStringInfo(&key);
+	append_key(&key, filters->focus);
+	append_key(&key, filters->ignore);
+	append_key(&key, filters->show);
+	append_key(&key, filters->hide);
+	return key.data;
 }
 
 /* Where an answer is remembered; NULL where it depends on more than a function or a binary. */

@@ -80,9 +80,13 @@ bool pfs_filters_any(const PfsFilters *filters);
 
 /*
  * Lets the filters know what was said of names in earlier queries with the same expressions, before they judge. To be called
- * after pfs_dictionary_begin, which may forget names.
+ * after pfs_kept_begin.
  */
 void pfs_filters_recall(const PfsFilters *filters);
+
+/* Texts that differ where the filters do: all of them, or those that leave frames out. */
+char *pfs_filters_key(const PfsFilters *filters);
+char *pfs_filters_frames_key(const PfsFilters *filters);
 PfsVerdict pfs_filters_judge(const PfsFilters *filters, const PfsFrameFacts *frame);
 
 /* The last part of a path. */

@@ -111,7 +111,7 @@ load_names(PfsStackWalk *walk)
 static inline PfsFrames
 frames_of(PfsStackWalk *walk, int32 location)
 {
-	static const PfsFrames none = { NULL, 0, false, false };
+	static const PfsFrames none = { NULL, 0 };
 
 	if (location == 0)
 		return none;

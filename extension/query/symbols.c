@@ -10,23 +10,17 @@
 #include "dictionary/dictionary.h"
 #include "query/allocate.h"
 #include "query/id_map.h"
+#include "query/kept.h"
 #include "utils/memutils.h"
 
 #define INITIAL_NAMES	  1024
 #define MOST_KEPT_SYMBOLS 65536
-
-/* Bits of a verdict on a location. */
-#define JUDGED	1
-#define FOCUSED 2
-#define IGNORED 4
 
 /* A resolved location: its frames are frames[first .. first + count - 1] of the table. */
 typedef struct LocationEntry
 {
 	uint32 first;
 	uint32 count;
-	bool focused;
-	bool ignored;
 } LocationEntry;
 
 typedef struct NameEntry
@@ -50,14 +44,11 @@ typedef struct NameEntry
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-struct PfsSymbols
+/* What names become, for all queries that name frames alike. */
+typedef struct FrameTable
 {
-	MemoryContext context;
-	bool changing;		  /* an error in between leaves it set */
-	PfsSymbols *base;	  /* has frames and names, where filters only judge; else NULL */
-	PfsIdMap verdict_map; /* with a base: location id → bits of what the filters say */
-	const PfsFilters *filters;
-	bool judging;		   /* there are some */
+	MemoryContext context; /* NULL: the table is new */
+	bool changing;		   /* an error in between leaves it set */
 	PfsIdMap location_map; /* location id → 1 + index in locations */
 	PfsIdMap name_map;	   /* id of what names a frame alone, function or mapping → 1 + symbol */
 	name_table_hash *names;
@@ -70,6 +61,14 @@ struct PfsSymbols
 	PfsFrame *frames;
 	uint32 frame_count;
 	uint32 frame_capacity;
+} FrameTable;
+
+struct PfsSymbols
+{
+	FrameTable *table;
+	PfsIdMap *verdicts; /* location id → bits of PfsLocationVerdict; 0: not yet judged */
+	const PfsFilters *filters;
+	bool hiding; /* some frames may be left out */
 };
 
 /* Makes room for one more element of an array; returns the array, moved or not. */
@@ -83,75 +82,75 @@ reserve(void *array, uint32 count, uint32 *capacity, Size element_bytes)
 						 : repalloc_huge(array, *capacity * element_bytes);
 }
 
-static PfsSymbols *
-make_table(const PfsFilters *filters, MemoryContext context)
+static void
+init_table(FrameTable *table, MemoryContext context)
 {
-	PfsSymbols *symbols = MemoryContextAllocZero(context, sizeof(PfsSymbols));
-
-	symbols->context = context;
-	symbols->filters = filters;
-	symbols->judging = pfs_filters_any(filters);
-	symbols->location_map.context = symbols->name_map.context = context;
-	symbols->names = name_table_create(context, INITIAL_NAMES, NULL);
-	return symbols;
+	table->context = context;
+	table->location_map.context = table->name_map.context = context;
+	table->names = name_table_create(context, INITIAL_NAMES, NULL);
 }
 
 /*
- * The table of most views, which have no filters and name frames by function, stays for the next query, as long as names
- * do, and unless it is so large that arrays by symbol would cost more than finding symbols again.
+ * The table of views that name frames by function stays for later queries that leave out the same frames, unless it is so
+ * large that arrays by symbol would cost more than finding symbols again.
  */
-static PfsSymbols *
-get_kept_table(void)
+static FrameTable *
+get_kept_table(const PfsFilters *filters)
 {
-	static const PfsFilters no_filters = { .granularity = PFS_BY_FUNCTION };
-	static PfsSymbols *kept = NULL;
-	static uint64 generation;
+	char *key = psprintf("frames%s", pfs_filters_frames_key(filters));
 	MemoryContext context;
+	FrameTable *table = pfs_kept_get(key, sizeof(FrameTable), &context);
 
-	if (kept != NULL && generation == pfs_names_generation())
+	if (table->changing || table->symbol_count > MOST_KEPT_SYMBOLS)
 	{
-		if (!kept->changing && kept->symbol_count <= MOST_KEPT_SYMBOLS)
-			return kept;
-		MemoryContextDelete(kept->context);
+		pfs_kept_forget(key);
+		table = pfs_kept_get(key, sizeof(FrameTable), &context);
 	}
-	kept = NULL;
-	context =
-		AllocSetContextCreate(pfs_names_context(), "profstore symbols", ALLOCSET_DEFAULT_SIZES);
-	kept = make_table(&no_filters, context);
-	generation = pfs_names_generation();
-	return kept;
+	if (table->context == NULL)
+	{
+		table->changing = true;
+		init_table(table, context);
+		table->changing = false;
+	}
+	return table;
 }
 
 PfsSymbols *
 pfs_symbols_create(const PfsFilters *filters)
 {
-	PfsSymbols *base = NULL;
-	PfsSymbols *symbols;
+	PfsSymbols *symbols = palloc0(sizeof(PfsSymbols));
+	MemoryContext context;
 
-	if (filters->granularity == PFS_BY_FUNCTION && filters->show == NULL && filters->hide == NULL)
-		base = get_kept_table();
-	if (base != NULL && !pfs_filters_any(filters))
-		return base;
+	symbols->filters = filters;
+	symbols->hiding = filters->show != NULL || filters->hide != NULL;
+	pfs_kept_begin();
 	pfs_filters_recall(filters);
-	symbols = make_table(filters, CurrentMemoryContext);
-	symbols->base = base;
-	symbols->verdict_map.context = CurrentMemoryContext;
+	symbols->verdicts =
+		pfs_kept_get(psprintf("verdicts%s", pfs_filters_key(filters)), sizeof(PfsIdMap), &context);
+	symbols->verdicts->context = context;
+	if (filters->granularity == PFS_BY_FUNCTION)
+		symbols->table = get_kept_table(filters);
+	else
+	{
+		symbols->table = palloc0(sizeof(FrameTable));
+		init_table(symbols->table, CurrentMemoryContext);
+	}
 	return symbols;
 }
 
 /* The symbol of a name that lives as long as the table. */
 static uint32
-intern_name(PfsSymbols *symbols, const char *name)
+intern_name(FrameTable *table, const char *name)
 {
 	bool found;
-	NameEntry *entry = name_table_insert(symbols->names, name, &found);
+	NameEntry *entry = name_table_insert(table->names, name, &found);
 
 	if (!found)
 	{
-		symbols->symbols = reserve(symbols->symbols, symbols->symbol_count,
-								   &symbols->symbol_capacity, sizeof(const char *));
-		entry->symbol = symbols->symbol_count++;
-		symbols->symbols[entry->symbol] = name;
+		table->symbols = reserve(table->symbols, table->symbol_count, &table->symbol_capacity,
+								 sizeof(const char *));
+		entry->symbol = table->symbol_count++;
+		table->symbols[entry->symbol] = name;
 	}
 	return entry->symbol;
 }
@@ -159,15 +158,13 @@ intern_name(PfsSymbols *symbols, const char *name)
 uint32
 pfs_symbol_intern(PfsSymbols *symbols, const char *name)
 {
-	MemoryContext caller;
+	FrameTable *table = symbols->table;
+	MemoryContext caller = MemoryContextSwitchTo(table->context);
 	uint32 symbol;
 
-	if (symbols->base != NULL)
-		return pfs_symbol_intern(symbols->base, name);
-	caller = MemoryContextSwitchTo(symbols->context);
-	symbols->changing = true;
-	symbol = intern_name(symbols, pstrdup(name));
-	symbols->changing = false;
+	table->changing = true;
+	symbol = intern_name(table, pstrdup(name));
+	table->changing = false;
 	MemoryContextSwitchTo(caller);
 	return symbol;
 }
@@ -270,34 +267,29 @@ naming_id(PfsGranularity granularity, const PfsFrameFacts *frame)
 static uint32
 frame_symbol(PfsSymbols *symbols, const PfsFrameFacts *frame)
 {
+	FrameTable *table = symbols->table;
 	int32 id = naming_id(symbols->filters->granularity, frame);
 	uint32 *slot;
 
 	if (id == 0)
-		return intern_name(symbols, merged_name(symbols->filters, frame));
-	slot = pfs_id_map_slot(&symbols->name_map, id);
+		return intern_name(table, merged_name(symbols->filters, frame));
+	slot = pfs_id_map_slot(&table->name_map, id);
 	if (*slot == 0)
-		*slot = 1 + intern_name(symbols, merged_name(symbols->filters, frame));
+		*slot = 1 + intern_name(table, merged_name(symbols->filters, frame));
 	return *slot - 1;
 }
 
 static void
 append_frame(PfsSymbols *symbols, LocationEntry *entry, const PfsLocation *location, uint32 line)
 {
+	FrameTable *table = symbols->table;
 	PfsFrameFacts frame = frame_facts(location, line);
 
-	if (symbols->judging)
-	{
-		PfsVerdict verdict = pfs_filters_judge(symbols->filters, &frame);
-
-		entry->focused |= verdict.focused;
-		entry->ignored |= verdict.ignored;
-		if (!verdict.visible)
-			return;
-	}
-	symbols->frames =
-		reserve(symbols->frames, symbols->frame_count, &symbols->frame_capacity, sizeof(PfsFrame));
-	symbols->frames[symbols->frame_count++] = (PfsFrame){ frame_symbol(symbols, &frame), line };
+	if (symbols->hiding && !pfs_filters_judge(symbols->filters, &frame).visible)
+		return;
+	table->frames =
+		reserve(table->frames, table->frame_count, &table->frame_capacity, sizeof(PfsFrame));
+	table->frames[table->frame_count++] = (PfsFrame){ frame_symbol(symbols, &frame), line };
 	entry->count++;
 }
 
@@ -305,7 +297,7 @@ static LocationEntry
 resolve_location(PfsSymbols *symbols, int32 location_id)
 {
 	const PfsLocation *location = pfs_location_get(location_id);
-	LocationEntry entry = { .first = symbols->frame_count };
+	LocationEntry entry = { .first = symbols->table->frame_count };
 
 	if (location->line_count == 0)
 		append_frame(symbols, &entry, location, 0);
@@ -319,71 +311,62 @@ resolve_location(PfsSymbols *symbols, int32 location_id)
 static pg_noinline void
 add_location(PfsSymbols *symbols, uint32 *slot, int32 location_id)
 {
-	MemoryContext caller = MemoryContextSwitchTo(symbols->context);
+	FrameTable *table = symbols->table;
+	MemoryContext caller = MemoryContextSwitchTo(table->context);
 	LocationEntry entry;
 
-	symbols->changing = true;
+	table->changing = true;
 	entry = resolve_location(symbols, location_id);
-	symbols->locations = reserve(symbols->locations, symbols->location_count,
-								 &symbols->location_capacity, sizeof(LocationEntry));
-	symbols->locations[symbols->location_count++] = entry;
-	*slot = symbols->location_count;
-	symbols->changing = false;
+	table->locations = reserve(table->locations, table->location_count, &table->location_capacity,
+							   sizeof(LocationEntry));
+	table->locations[table->location_count++] = entry;
+	*slot = table->location_count;
+	table->changing = false;
 	MemoryContextSwitchTo(caller);
 }
 
-/* What the filters say of a location's frames, in bits. */
-static pg_noinline uint32
-judge_location(const PfsSymbols *symbols, int32 location_id)
+uint32
+pfs_symbols_judge(PfsSymbols *symbols, int32 location_id)
 {
 	const PfsLocation *location = pfs_location_get(location_id);
-	uint32 bits = JUDGED;
+	uint32 verdict = PFS_LOCATION_JUDGED;
 
 	for (uint32 line = 0; line == 0 || line < location->line_count; line++)
 	{
 		PfsFrameFacts frame = frame_facts(location, line);
-		PfsVerdict verdict = pfs_filters_judge(symbols->filters, &frame);
+		PfsVerdict said = pfs_filters_judge(symbols->filters, &frame);
 
-		bits |= (verdict.focused ? FOCUSED : 0) | (verdict.ignored ? IGNORED : 0);
+		verdict |= (said.focused ? PFS_LOCATION_FOCUSED : 0) |
+				   (said.ignored ? PFS_LOCATION_IGNORED : 0) |
+				   (said.visible ? PFS_LOCATION_FRAMED : 0);
 	}
-	return bits;
+	*pfs_id_map_slot(symbols->verdicts, location_id) = verdict;
+	return verdict;
+}
+
+const PfsIdMap *
+pfs_symbols_verdicts(const PfsSymbols *symbols)
+{
+	return symbols->verdicts;
 }
 
 bool
 pfs_symbols_have(const PfsSymbols *symbols, int32 location_id)
 {
-	const PfsIdMap *map = symbols->base != NULL ? &symbols->verdict_map : &symbols->location_map;
-
-	return pfs_id_map_find(map, location_id) != 0;
-}
-
-static PfsFrames
-judged_frames(PfsSymbols *symbols, int32 location_id)
-{
-	PfsFrames frames = pfs_symbols_frames(symbols->base, location_id);
-	uint32 *bits = pfs_id_map_slot(&symbols->verdict_map, location_id);
-
-	if (*bits == 0)
-		*bits = judge_location(symbols, location_id);
-	frames.focused = (*bits & FOCUSED) != 0;
-	frames.ignored = (*bits & IGNORED) != 0;
-	return frames;
+	return pfs_id_map_find(&symbols->table->location_map, location_id) != 0;
 }
 
 PfsFrames
 pfs_symbols_frames(PfsSymbols *symbols, int32 location_id)
 {
-	uint32 *slot;
+	FrameTable *table = symbols->table;
+	uint32 *slot = pfs_id_map_slot(&table->location_map, location_id);
 	const LocationEntry *entry;
 
-	if (symbols->base != NULL)
-		return judged_frames(symbols, location_id);
-	slot = pfs_id_map_slot(&symbols->location_map, location_id);
 	if (*slot == 0)
 		add_location(symbols, slot, location_id);
-	entry = &symbols->locations[*slot - 1];
-	return (PfsFrames){ symbols->frames + entry->first, entry->count, entry->focused,
-						entry->ignored };
+	entry = &table->locations[*slot - 1];
+	return (PfsFrames){ table->frames + entry->first, entry->count };
 }
 
 const PfsFilters *
@@ -395,11 +378,11 @@ pfs_symbols_filters(const PfsSymbols *symbols)
 uint32
 pfs_symbol_count(const PfsSymbols *symbols)
 {
-	return symbols->base != NULL ? symbols->base->symbol_count : symbols->symbol_count;
+	return symbols->table->symbol_count;
 }
 
 const char *
 pfs_symbol_name(const PfsSymbols *symbols, uint32 symbol)
 {
-	return symbols->base != NULL ? symbols->base->symbols[symbol] : symbols->symbols[symbol];
+	return symbols->table->symbols[symbol];
 }

@@ -13,6 +13,7 @@
 #include "profstore.h"
 
 #include "query/filters.h"
+#include "query/id_map.h"
 
 #define PFS_NO_SYMBOL PG_UINT32_MAX
 
@@ -22,20 +23,27 @@ typedef struct PfsFrame
 	uint32 line; /* index among the location's lines; 0 where it has none */
 } PfsFrame;
 
-/* The frames of one location that hide and show leave, outermost first, and the verdict over all its names. */
+/* The frames of one location that hide and show leave, outermost first. */
 typedef struct PfsFrames
 {
 	const PfsFrame *frames;
 	uint32 count;
-	bool focused;
-	bool ignored;
 } PfsFrames;
+
+/* What the filters say of one location, whose frames are all its lines: bits. */
+typedef enum PfsLocationVerdict
+{
+	PFS_LOCATION_JUDGED = 1,
+	PFS_LOCATION_FOCUSED = 2,
+	PFS_LOCATION_IGNORED = 4,
+	PFS_LOCATION_FRAMED = 8 /* hide and show leave some frame */
+} PfsLocationVerdict;
 
 typedef struct PfsSymbols PfsSymbols;
 
 /*
- * Lives in CurrentMemoryContext, or, where other queries can use it as well, as long as names do. filters must outlive it.
- * pfs_dictionary_begin has been called.
+ * Lives in CurrentMemoryContext; symbols and verdicts stay for later queries that can use them as well. filters must outlive
+ * it. pfs_dictionary_begin has been called.
  */
 PfsSymbols *pfs_symbols_create(const PfsFilters *filters);
 
@@ -45,7 +53,16 @@ PfsSymbols *pfs_symbols_create(const PfsFilters *filters);
  */
 PfsFrames pfs_symbols_frames(PfsSymbols *symbols, int32 location_id);
 
-/* Whether the location has been met. */
+/*
+ * Judges a location, which costs less than its frames, and remembers the verdict. It is read from its table if it is not
+ * cached, by itself.
+ */
+uint32 pfs_symbols_judge(PfsSymbols *symbols, int32 location_id);
+
+/* The verdicts by location id; 0: not yet judged. */
+const PfsIdMap *pfs_symbols_verdicts(const PfsSymbols *symbols);
+
+/* Whether the frames of the location have been met. */
 bool pfs_symbols_have(const PfsSymbols *symbols, int32 location_id);
 
 /* The symbol of a name; a new one if no frame has it so far. */

@@ -302,77 +302,80 @@ pfs_touched_load_names(const PfsTouched *touched)
 	pfs_trail_load_names(&touched->shape, touched->ordered_leaves, touched->stack_count);
 }
 
-/* Whether frames on the way to a node were such. */
-typedef struct Judged
-{
-	bool focused;
-	bool ignored;
-	bool framed; /* some frame is left */
-} Judged;
-
 /* Names that are not cached are loaded for all nodes at once. */
-static PfsFrames
-judged_frames(const PfsTouched *touched, PfsSymbols *symbols, int32 location)
+static pg_noinline uint32
+judge_location(const PfsTouched *touched, PfsSymbols *symbols, int32 location)
 {
-	if (!pfs_symbols_have(symbols, location) && !pfs_location_is_cached(location))
+	if (!pfs_location_is_cached(location))
 		pfs_touched_load_names(touched);
-	return pfs_symbols_frames(symbols, location);
-}
-
-static PfsStackVerdict
-verdict_of(Judged judged)
-{
-	return !judged.focused	? PFS_STACK_NOT_FOCUSED
-		   : judged.ignored ? PFS_STACK_IGNORED
-		   : judged.framed	? PFS_STACK_PASSES
-							: PFS_STACK_WITHOUT_FRAMES;
+	return pfs_symbols_judge(symbols, location);
 }
 
 /*
- * From the root to the leaves: a stack is what its ancestors made it.
+ * Marks the stacks, in the order of their leaves, on whose ways some location has a verdict: those below the nodes
+ * nearest to the root that have. Each node is looked at once, and none below one that has the verdict. Of the nodes on
+ * the way to a leaf, those at or before the leaf before are also on the way to that.
  */
+static void
+mark_stacks(const PfsTouched *touched, PfsSymbols *symbols, PfsLocationVerdict verdict,
+			uint8 *marks)
+{
+	const PfsIdMap *verdicts = pfs_symbols_verdicts(symbols);
+	const PfsTreeShape *shape = &touched->shape;
+	uint32 before = 0;
+	uint32 marked_end = 0;
+
+	for (uint32 i = 0; i < touched->stack_count; i++)
+	{
+		uint32 leaf = touched->ordered_leaves[i];
+		uint32 highest = 0;
+
+		CHECK_FOR_INTERRUPTS();
+		if (leaf >= marked_end)
+		{
+			for (uint32 place = leaf; place > before; place = shape->parents[place])
+			{
+				uint32 said = pfs_id_map_find(verdicts, shape->locations[place]);
+
+				if (said == 0)
+					said = judge_location(touched, symbols, shape->locations[place]);
+				if (said & verdict)
+					highest = place;
+			}
+			if (highest > 0)
+				marked_end = shape->ends[highest];
+		}
+		if (leaf < marked_end)
+			marks[i] |= (uint8) verdict;
+		before = leaf;
+	}
+}
+
 PfsStackVerdict *
 pfs_touched_verdicts(const PfsTouched *touched, PfsSymbols *symbols)
 {
 	const PfsFilters *filters = pfs_symbols_filters(symbols);
-	const Judged none = { filters->focus == NULL, false,
-						  filters->show == NULL && filters->hide == NULL };
-	PfsTrail trail;
-	Judged *judged;
-	uint32 capacity;
+	bool may_hide = filters->show != NULL || filters->hide != NULL;
 	PfsStackVerdict *verdicts;
+	uint8 *marks;
 
 	if (!pfs_filters_any(filters))
 		return NULL;
-	trail = pfs_trail_begin(&touched->shape);
-	capacity = trail.capacity;
-	judged = PFS_ARRAY(Judged, capacity);
+	marks = PFS_ARRAY0(uint8, touched->stack_count);
+	if (filters->focus != NULL)
+		mark_stacks(touched, symbols, PFS_LOCATION_FOCUSED, marks);
+	if (filters->ignore != NULL)
+		mark_stacks(touched, symbols, PFS_LOCATION_IGNORED, marks);
+	if (may_hide)
+		mark_stacks(touched, symbols, PFS_LOCATION_FRAMED, marks);
 	verdicts = PFS_ARRAY(PfsStackVerdict, touched->stack_count);
 	for (uint32 i = 0; i < touched->stack_count; i++)
-	{
-		uint32 stack = touched->order[i];
-
-		CHECK_FOR_INTERRUPTS();
-		pfs_trail_go(&trail, touched->ordered_leaves[i]);
-		if (capacity < trail.capacity)
-		{
-			capacity = trail.capacity;
-			judged = repalloc_huge(judged, (Size) capacity * sizeof(Judged));
-		}
-		for (uint32 depth = trail.shared; depth < trail.depth; depth++)
-		{
-			PfsFrames frames =
-				judged_frames(touched, symbols, touched->shape.locations[trail.path[depth]]);
-			Judged above = depth == 0 ? none : judged[depth - 1];
-
-			judged[depth] =
-				(Judged){ above.focused || frames.focused, above.ignored || frames.ignored,
-						  above.framed || frames.count > 0 };
-		}
-		verdicts[stack] = verdict_of(trail.depth == 0 ? none : judged[trail.depth - 1]);
-	}
-	pfree(judged);
-	pfree(trail.path);
+		verdicts[touched->order[i]] =
+			filters->focus != NULL && !(marks[i] & PFS_LOCATION_FOCUSED) ? PFS_STACK_NOT_FOCUSED
+			: marks[i] & PFS_LOCATION_IGNORED							 ? PFS_STACK_IGNORED
+			: may_hide && !(marks[i] & PFS_LOCATION_FRAMED)				 ? PFS_STACK_WITHOUT_FRAMES
+																		 : PFS_STACK_PASSES;
+	pfree(marks);
 	return verdicts;
 }
 
