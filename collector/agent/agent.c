@@ -71,7 +71,8 @@ typedef struct Agent
 	int64_t follow_cpus_ns;
 	int64_t health_ns;
 	uint32_t cpus_not_sampled;
-	bool hurried; /* threads have START_NICE still */
+	bool hurried; /* threads have START_NICE still, instead of … */
+	int own_nice; /* … what we were started with */
 } Agent;
 
 static volatile sig_atomic_t stop_signals;
@@ -134,28 +135,30 @@ keep_memory_small(void)
 	mallopt(M_ARENA_MAX, 2);
 }
 
-/* All threads that begin from now on go first, where we may say so. */
-static bool
-hurry(void)
+/* All threads that begin from now on go first, where we may say so, and do not already. */
+static void
+hurry(Agent *agent)
 {
-	return setpriority(PRIO_PROCESS, 0, START_NICE) == 0;
+	agent->own_nice = getpriority(PRIO_PROCESS, 0);
+	agent->hurried = agent->own_nice > START_NICE && setpriority(PRIO_PROCESS, 0, START_NICE) == 0;
 }
 
 /* What goes on for long has no right to go first. Threads that took a priority of their own keep it. */
 static void
-end_hurry(void)
+end_hurry(Agent *agent)
 {
 	DIR *directory = opendir("/proc/self/task");
 	struct dirent *entry;
 
 	if (directory == NULL)
 		return;
+	agent->hurried = false;
 	while ((entry = readdir(directory)) != NULL)
 	{
 		id_t thread = (id_t) strtoul(entry->d_name, NULL, 10);
 
 		if (thread != 0 && getpriority(PRIO_PROCESS, thread) == START_NICE)
-			(void) setpriority(PRIO_PROCESS, thread, 0);
+			(void) setpriority(PRIO_PROCESS, thread, agent->own_nice);
 	}
 	closedir(directory);
 }
@@ -418,10 +421,7 @@ tick(Agent *agent, int64_t now_ns)
 		agent->follow_cpus_ns = now_ns + FOLLOW_CPUS_NS;
 	}
 	if (agent->hurried && now_ns - agent->started_ns > START_NS)
-	{
-		end_hurry();
-		agent->hurried = false;
-	}
+		end_hurry(agent);
 	restraint_tick(&agent->restraint, now_ns);
 	if (now_ns >= agent->health_ns)
 	{
@@ -569,7 +569,7 @@ agent_run(const AgentOptions *options)
 	catch_signals();
 	keep_memory_small();
 	raise_descriptor_limit();
-	agent->hurried = hurry();
+	hurry(agent);
 	code = start_parts(agent, &failure);
 	if (code == EXIT_OK)
 	{

@@ -143,6 +143,9 @@ probe_privileges(Feature *features, size_t *count)
 	add(features, count, "privilege", "CAP_CHECKPOINT_RESTORE", FEATURE_WANTED,
 		has_capability_or_admin(capabilities, CAP_CHECKPOINT_RESTORE),
 		"Mapped files that were deleted stay without symbols.");
+	add(features, count, "privilege", "CAP_SYS_NICE", FEATURE_WANTED,
+		has_capability(capabilities, CAP_SYS_NICE),
+		"On a busy machine samples come late, and processes end before they are looked at.");
 	add(features, count, "privilege", "CAP_SYSLOG", FEATURE_WANTED,
 		has_capability(capabilities, CAP_SYSLOG),
 		"Kernel addresses are hidden: kernel frames stay without names.");
