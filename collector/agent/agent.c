@@ -45,6 +45,8 @@
 #define START_NICE (-8)
 #define START_NS   (10 * NS_PER_S)
 
+#define PAST_SHARE 16 /* of --max-memory, for what is remembered of processes that are gone */
+
 #define INTERVAL_BYTES	   ((size_t) 32 * 1024 * 1024)
 #define SYMBOL_CACHE_BYTES ((size_t) 24 * 1024 * 1024)
 #define TABLE_CACHE_BYTES  ((size_t) 64 * 1024 * 1024)
@@ -150,9 +152,9 @@ end_hurry(Agent *agent)
 	DIR *directory = opendir("/proc/self/task");
 	struct dirent *entry;
 
+	agent->hurried = false;
 	if (directory == NULL)
 		return;
-	agent->hurried = false;
 	while ((entry = readdir(directory)) != NULL)
 	{
 		id_t thread = (id_t) strtoul(entry->d_name, NULL, 10);
@@ -313,6 +315,7 @@ start_parts(Agent *agent, Failure *failure)
 		.start_us = clock_ns(CLOCK_REALTIME) / 1000,
 		.interval_bytes = INTERVAL_BYTES,
 		.process_limit = PROCESS_LIMIT,
+		.past_bytes = options->max_memory_bytes / PAST_SHARE,
 	};
 	const SamplerOptions sampler = {
 		.frequency_hz = (uint32_t) options->frequency_hz,
@@ -354,6 +357,8 @@ free_middle(Agent *agent)
 {
 	flusher_free(agent->flusher);
 	reader_free(agent->reader);
+	if (agent->images != NULL)
+		agent->report.binaries_leaked = image_table_referenced(agent->images);
 	image_table_free(agent->images);
 	symbolizer_free(agent->symbolizer);
 	agent->flusher = NULL;

@@ -20,7 +20,8 @@
 #define NS_PER_S  INT64_C(1000000000)
 
 #define OPEN_BINARIES_NS (100 * NS_PER_MS) /* so that their symbols are there when a flush is due */
-#define SWEEP_NS		 (60 * NS_PER_S)
+#define SWEEP_NS		 (10 * NS_PER_S)   /* of files that nobody refers to any more */
+#define TRIM_NS			 (60 * NS_PER_S)
 #define UNWIND_COUNTS_NS (60 * NS_PER_S)
 #define SLICE_NS		 (500 * NS_PER_MS) /* of symbolizing before what is done is stored */
 #define FIRST_SLICE_NS	 (100 * NS_PER_MS) /* until something is stored: to see that all works */
@@ -34,10 +35,11 @@ struct Flusher
 	Interval *interval;	 /* in work, or NULL */
 	uint32_t next_stack; /* of it */
 	UnwindCounts unwind_counts;
-	int64_t sweep_ns;
-	int64_t unwind_counts_ns; /* when they are reported next */
-	int64_t rested_ns;		  /* when the next slice may begin, if it has to rest */
-	bool submitted;			  /* some batch */
+	int64_t sweep_ns; /* when it is due, as all that follows */
+	int64_t trim_ns;
+	int64_t unwind_counts_ns;
+	int64_t rested_ns; /* the next slice, if it has to rest */
+	bool submitted;	   /* some batch */
 	pthread_t thread;
 	bool started;
 	Heartbeat heartbeat;
@@ -318,8 +320,12 @@ flusher_run(void *argument)
 		if (now_ns >= flusher->sweep_ns)
 		{
 			image_table_sweep(flusher->parts.images);
-			malloc_trim(0); /* what a burst of samples took goes back */
 			flusher->sweep_ns = now_ns + SWEEP_NS;
+		}
+		if (now_ns >= flusher->trim_ns)
+		{
+			malloc_trim(0); /* what a burst of samples took goes back */
+			flusher->trim_ns = now_ns + TRIM_NS;
 		}
 		heartbeat_wait(&flusher->heartbeat);
 	}
@@ -333,6 +339,7 @@ flusher_start(Flusher *flusher)
 	int result;
 
 	flusher->sweep_ns = clock_ns(CLOCK_MONOTONIC) + SWEEP_NS;
+	flusher->trim_ns = clock_ns(CLOCK_MONOTONIC) + TRIM_NS;
 	result = pthread_create(&flusher->thread, NULL, flusher_run, flusher);
 	flusher->started = result == 0;
 	return -result;

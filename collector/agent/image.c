@@ -482,6 +482,23 @@ image_table_sweep(ImageTable *table)
 	pthread_mutex_unlock(&table->mutex);
 }
 
+size_t
+image_table_referenced(ImageTable *table)
+{
+	size_t count = 0;
+	Image *image;
+	Image *next;
+
+	pthread_mutex_lock(&table->mutex);
+	HASH_ITER(hh, table->images, image, next)
+	{
+		/* the table itself refers to the vDSO */
+		count += image->references > (image == table->vdso ? 1 : 0);
+	}
+	pthread_mutex_unlock(&table->mutex);
+	return count;
+}
+
 void
 image_table_stats(ImageTable *table, ImageStats *stats)
 {

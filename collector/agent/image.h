@@ -71,6 +71,9 @@ void image_table_open_pending(ImageTable *table, Symbolizer *symbolizer);
 void image_table_sweep(ImageTable *table);
 void image_table_stats(ImageTable *table, ImageStats *stats);
 
+/* Files that somebody refers to: none once all who did have ended. */
+size_t image_table_referenced(ImageTable *table);
+
 /* Flusher thread. NULL where the file is unreadable. Opens the image if it is still pending. */
 Binary *image_binary(ImageTable *table, Image *image, Symbolizer *symbolizer);
 

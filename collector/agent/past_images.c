@@ -26,6 +26,7 @@ typedef struct PastMapping
 /* What one image mapped or, after fork, several. */
 typedef struct Layout
 {
+	size_t *total; /* bytes of all layouts, this one's included */
 	uint32_t references;
 	bool whole;				 /* the image's beginning was seen, and nothing of it is forgotten */
 	uint64_t known_since_ns; /* what was mapped before may be missing */
@@ -54,6 +55,9 @@ struct PastImages
 {
 	Sideband *sideband; /* NULL: nothing is told */
 	size_t limit;
+	size_t limit_bytes;
+	size_t bytes;		   /* that processes and layouts take */
+	uint64_t pushed_out;   /* processes, for want of bytes */
 	uint64_t forgotten_ns; /* what processes that are not known here mapped, they mapped before */
 	uint64_t updated_ns;   /* what was told up to here is taken in */
 	uint64_t lost;
@@ -64,10 +68,24 @@ struct PastImages
 	ProcMapping painted[2 * MAX_MAPPINGS]; /* what past_images_find returned */
 };
 
+/* What a block of that size takes of the heap, roughly. */
+static size_t
+heap_bytes(size_t size)
+{
+	return size + 2 * sizeof(size_t);
+}
+
+static size_t
+name_bytes(const ProcMapping *mapping)
+{
+	return heap_bytes(strlen(mapping->name) + 1);
+}
+
 /* Names of ours are const only to others. */
 static void
-free_name(const ProcMapping *mapping)
+free_name(Layout *layout, const ProcMapping *mapping)
 {
+	*layout->total -= name_bytes(mapping);
 	free((void *) (uintptr_t) mapping->name);
 }
 
@@ -77,18 +95,21 @@ layout_release(Layout *layout)
 	if (layout == NULL || --layout->references > 0)
 		return;
 	for (size_t i = 0; i < layout->count; i++)
-		free_name(&layout->mappings[i].map);
+		free_name(layout, &layout->mappings[i].map);
+	*layout->total -= heap_bytes(sizeof(*layout)) + layout->capacity * sizeof(*layout->mappings);
 	free(layout->mappings);
 	free(layout);
 }
 
 static Layout *
-layout_create(bool whole, uint64_t known_since_ns)
+layout_create(size_t *total, bool whole, uint64_t known_since_ns)
 {
 	Layout *layout = calloc(1, sizeof(*layout));
 
 	if (layout == NULL)
 		return NULL;
+	*total += heap_bytes(sizeof(*layout));
+	layout->total = total;
 	layout->references = 1;
 	layout->whole = whole;
 	layout->known_since_ns = known_since_ns;
@@ -104,7 +125,7 @@ layout_make_room(Layout *layout)
 	layout->whole = false;
 	layout->known_since_ns = layout->mappings[dropped - 1].time_ns;
 	for (size_t i = 0; i < dropped; i++)
-		free_name(&layout->mappings[i].map);
+		free_name(layout, &layout->mappings[i].map);
 	layout->count -= dropped;
 	memmove(layout->mappings, layout->mappings + dropped,
 			layout->count * sizeof(*layout->mappings));
@@ -113,18 +134,21 @@ layout_make_room(Layout *layout)
 static bool
 layout_append(Layout *layout, const ProcMapping *mapping, uint64_t time_ns)
 {
+	size_t capacity = layout->capacity;
 	PastMapping *added;
 
 	if (layout->count >= MAX_MAPPINGS)
 		layout_make_room(layout);
 	if (grow_array(&layout->mappings, &layout->capacity, layout->count, sizeof(PastMapping)) != 0)
 		return false;
+	*layout->total += (layout->capacity - capacity) * sizeof(*layout->mappings);
 	added = &layout->mappings[layout->count];
 	added->time_ns = time_ns;
 	added->map = *mapping;
 	added->map.name = strdup(mapping->name);
 	if (added->map.name == NULL)
 		return false;
+	*layout->total += name_bytes(&added->map);
 	layout->count++;
 	return true;
 }
@@ -137,7 +161,7 @@ layout_unshare(Layout *shared)
 
 	if (shared->references == 1)
 		return shared;
-	layout = layout_create(shared->whole, shared->known_since_ns);
+	layout = layout_create(shared->total, shared->whole, shared->known_since_ns);
 	for (size_t i = 0; layout != NULL && i < shared->count; i++)
 	{
 		if (!layout_append(layout, &shared->mappings[i].map, shared->mappings[i].time_ns))
@@ -239,6 +263,7 @@ remove_process(PastImages *images, PastProcess *process)
 	images->found_valid = false;
 	for (uint32_t i = 0; i < process->count; i++)
 		layout_release(process->images[i].layout);
+	images->bytes -= heap_bytes(sizeof(*process));
 	free(process);
 }
 
@@ -277,6 +302,7 @@ touch_process(PastImages *images, uint32_t pid)
 		process = calloc(1, sizeof(*process));
 		if (process == NULL)
 			return NULL;
+		images->bytes += heap_bytes(sizeof(*process));
 		process->pid = pid;
 	}
 	HASH_ADD(hh, images->processes, pid, sizeof(process->pid), process);
@@ -313,7 +339,7 @@ note_exec(PastImages *images, const SidebandEvent *event)
 	PastProcess *process = touch_process(images, event->pid);
 
 	if (process != NULL)
-		add_image(process, event->time_ns, layout_create(true, 0));
+		add_image(process, event->time_ns, layout_create(&images->bytes, true, 0));
 }
 
 static void
@@ -329,10 +355,10 @@ note_map(PastImages *images, const SidebandEvent *event)
 	}
 	process->mapped_ns = event->time_ns;
 	if (process->count == 0)
-		add_image(process, 0, layout_create(false, images->forgotten_ns));
+		add_image(process, 0, layout_create(&images->bytes, false, images->forgotten_ns));
 	layout = &process->images[0].layout;
 	if (*layout == NULL)
-		*layout = layout_create(false, event->time_ns);
+		*layout = layout_create(&images->bytes, false, event->time_ns);
 	if (*layout == NULL || layout_has(*layout, &event->map))
 		return;
 	if (event->map.inode != 0)
@@ -342,6 +368,17 @@ note_map(PastImages *images, const SidebandEvent *event)
 	{
 		layout_release(*layout);
 		*layout = NULL;
+	}
+}
+
+/* Those that were silent for longest go; the one that was just told of as well, where it alone is too much. */
+static void
+push_out(PastImages *images)
+{
+	while (images->bytes > images->limit_bytes && images->processes != NULL)
+	{
+		remove_process(images, images->processes);
+		images->pushed_out++;
 	}
 }
 
@@ -367,16 +404,18 @@ past_images_note(void *context, const SidebandEvent *event)
 			images->lost += event->lost;
 			break;
 	}
+	push_out(images);
 }
 
 int
-past_images_create(size_t process_limit, PastImages **result)
+past_images_create(size_t process_limit, size_t limit_bytes, PastImages **result)
 {
 	PastImages *images = calloc(1, sizeof(*images));
 
 	if (images == NULL)
 		return -ENOMEM;
 	images->limit = process_limit;
+	images->limit_bytes = limit_bytes;
 	*result = images;
 	return 0;
 }
@@ -395,6 +434,12 @@ int
 past_images_listen(PastImages *images)
 {
 	return sideband_create(past_images_note, images, &images->sideband);
+}
+
+void
+past_images_wait(const PastImages *images, int other, int timeout_ms)
+{
+	sideband_wait(images->sideband, other, timeout_ms);
 }
 
 void
@@ -542,6 +587,15 @@ past_images_take_lost(PastImages *images)
 
 	images->lost = 0;
 	return lost;
+}
+
+uint64_t
+past_images_take_pushed_out(PastImages *images)
+{
+	uint64_t pushed_out = images->pushed_out;
+
+	images->pushed_out = 0;
+	return pushed_out;
 }
 
 uint64_t

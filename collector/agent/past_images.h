@@ -20,7 +20,8 @@ typedef struct PastImages PastImages;
 
 /* Times are CLOCK_MONOTONIC, all of them. */
 
-int past_images_create(size_t process_limit, PastImages **images);
+/* limit_bytes: of the heap, counted to within some percent; the kernel's buffers are not in it. */
+int past_images_create(size_t process_limit, size_t limit_bytes, PastImages **images);
 void past_images_free(PastImages *images); /* accepts NULL */
 
 /* Starts to listen; -errno where the kernel does not let us, and nothing is known then. */
@@ -29,7 +30,10 @@ int past_images_listen(PastImages *images);
 /* Takes in what was told since. Call often: the kernel's buffers are small. */
 void past_images_update(PastImages *images);
 
-/* The same where what was told up to a moment is not taken in yet. */
+/* Waits for what update should take in soon, or what sideband_wait says. The only function that needs no lock. */
+void past_images_wait(const PastImages *images, int other, int timeout_ms);
+
+/* The same as update where what was told up to a moment is not taken in yet. */
 void past_images_update_to(PastImages *images, uint64_t time_ns);
 
 /* A SidebandHandler; for tests, too. */
@@ -74,6 +78,9 @@ uint64_t past_images_untold_ns(PastImages *images, uint32_t pid);
 
 /* Records of the kernel that did not fit its buffers, since this was last asked. */
 uint64_t past_images_take_lost(PastImages *images);
+
+/* Processes that were forgotten because all together took limit_bytes, since this was last asked. */
+uint64_t past_images_take_pushed_out(PastImages *images);
 
 /* When it last mapped code of a file where other code was, or none; 0: never that we know. */
 uint64_t past_images_file_mapped_ns(PastImages *images, uint32_t pid);

@@ -62,6 +62,7 @@ struct Process
 	uint32_t tid;		 /* the thread that was sampled last */
 	uint32_t files_pid;	 /* by which mapped files are opened: itself, a thread of it, its parent */
 	uint64_t seen_ns;
+	uint64_t checked_ns; /* when the sweep last looked whether it lives */
 	uint64_t read_ns;
 	uint64_t reread_delay_ns;
 	MappingList mappings;
@@ -744,11 +745,16 @@ process_table_sweep(ProcessTable *table, uint64_t now_ns)
 		/* it may have been seen after the caller looked at the clock */
 		uint64_t unseen_ns = now_ns > process->seen_ns ? now_ns - process->seen_ns : 0;
 
-		/* whether the pid is in use tells nothing: another process may have it by now */
-		if (unseen_ns > FORGET_UNSEEN_NS ||
-			(unseen_ns > REFRESH_NS && process->state != PROCESS_KERNEL &&
-			 !still_same_image(table, process)))
+		if (unseen_ns > FORGET_UNSEEN_NS)
 			remove_process(table, process);
+		else if (unseen_ns > REFRESH_NS && process->state != PROCESS_KERNEL &&
+				 now_ns - process->checked_ns > REFRESH_NS)
+		{
+			process->checked_ns = now_ns;
+			/* whether the pid is in use tells nothing: another process may have it by now */
+			if (!still_same_image(table, process))
+				remove_process(table, process);
+		}
 	}
 }
 

@@ -96,7 +96,10 @@ void process_reread_before(ProcessTable *table, Process *process, uint64_t momen
 /* When reading of the mappings began, CLOCK_MONOTONIC. */
 uint64_t process_read_ns(const Process *process);
 
-/* Forgets processes that ended or were not seen for some minutes. Call about once a minute. */
+/*
+ * Forgets processes that ended a minute ago or were not seen for some. Call a few times a minute: of each process that is not
+ * seen /proc is asked once a minute at most.
+ */
 void process_table_sweep(ProcessTable *table, uint64_t now_ns);
 void process_table_stats(const ProcessTable *table, ProcessTableStats *stats);
 

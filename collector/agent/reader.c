@@ -21,7 +21,8 @@
 #include "base/log.h"
 
 #define POLL_MS				100
-#define SWEEP_NS			UINT64_C(60000000000)
+#define SWEEP_NS			UINT64_C(20000000000)
+#define NS_PER_S			UINT64_C(1000000000)
 #define QUEUE_BYTES			((size_t) 64 * 1024 * 1024)
 #define NS_PER_US			1000
 #define MAX_LABELS			10
@@ -111,6 +112,7 @@ int
 reader_create(const ReaderOptions *options, ImageTable *images, Losses *losses, Reader **result)
 {
 	Reader *reader = calloc(1, sizeof(*reader));
+	pthread_condattr_t attributes;
 
 	if (reader == NULL)
 		return -ENOMEM;
@@ -119,8 +121,11 @@ reader_create(const ReaderOptions *options, ImageTable *images, Losses *losses, 
 	reader->losses = losses;
 	reader->queue_end = &reader->queue;
 	pthread_mutex_init(&reader->mutex, NULL);
-	pthread_cond_init(&reader->queued, NULL);
-	if (past_images_create(PAST_PROCESSES, &reader->past) != 0 ||
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&reader->queued, &attributes);
+	pthread_condattr_destroy(&attributes);
+	if (past_images_create(PAST_PROCESSES, options->past_bytes, &reader->past) != 0 ||
 		process_table_create(images, options->process_limit, &reader->processes) != 0 ||
 		interval_create(images, options->interval_bytes, &reader->interval) != 0)
 	{
@@ -497,6 +502,16 @@ follow_mappings(Reader *reader, const Record *record, Process *process)
 		process_reread_before(reader->processes, process, mapped_ns, reader->now_ns);
 }
 
+/* The unwinder forgets what the process table has. Called with the lock. */
+static void
+forget_processes(Reader *reader, uint64_t now_ns)
+{
+	UnwindProcess forgotten;
+
+	while (process_table_take_forgotten(reader->processes, &forgotten))
+		unwind_tables_forget(reader->unwind, &forgotten, now_ns);
+}
+
 /*
  * Sees to it that the unwinder knows the record's process as it is. Called with the lock, which is
  * given back while unwind tables are made.
@@ -507,12 +522,10 @@ describe_process(Reader *reader, const Record *record)
 	Process *process = process_table_get(reader->processes, record->sample, reader->now_ns);
 	const struct pfs_late *late = record->late;
 	ProcessDescription description;
-	UnwindProcess forgotten;
 
 	if (process == NULL || reader->unwind == NULL)
 		return;
-	while (process_table_take_forgotten(reader->processes, &forgotten))
-		unwind_tables_forget(reader->unwind, &forgotten, reader->now_ns);
+	forget_processes(reader, reader->now_ns);
 	/*
 	 * code that was mapped since the process was described is found by reading its mappings again
 	 */
@@ -615,13 +628,17 @@ ring_run(void *argument)
 	{
 		heartbeat_work(&reader->ring_heartbeat);
 		stopping = atomic_load(&reader->stopping);
-		result = sampler_poll(reader->sampler, stopping ? 0 : POLL_MS);
+		/* many threads that come and go fill the side-band's buffers sooner than they are read by the clock */
+		if (!stopping)
+			past_images_wait(reader->past, sampler_descriptor(reader->sampler), POLL_MS);
+		result = sampler_poll(reader->sampler, 0);
 		if (result < 0)
 			log_event(LOG_WARNING, "reader", "could not read the ring buffer",
 					  log_text("detail", strerror(-result)));
 		lock(reader);
 		past_images_update(reader->past);
 		losses_add(reader->losses, LOSS_SIDEBAND_FULL, past_images_take_lost(reader->past));
+		losses_add(reader->losses, LOSS_PAST_FULL, past_images_take_pushed_out(reader->past));
 		unlock(reader);
 	} while (!stopping || result > 0);
 	lock(reader);
@@ -632,16 +649,20 @@ ring_run(void *argument)
 }
 
 /*
- * Waits for something to do: *record is the next one, or NULL where only tables are to be made. False where all is done.
+ * Waits for something to do, until a moment of CLOCK_MONOTONIC: *record is the next one, or NULL where tables are to be made
+ * or the time has come. False where all is done.
  */
 static bool
-wait_for_work(Reader *reader, QueuedRecord **record)
+wait_for_work(Reader *reader, uint64_t until_ns, QueuedRecord **record)
 {
+	struct timespec until = { (time_t) (until_ns / NS_PER_S), (long) (until_ns % NS_PER_S) };
+	int result = 0;
 	bool more;
 
 	lock(reader);
-	while (reader->queue == NULL && !reader->queue_complete && !reader->tables_wanted)
-		pthread_cond_wait(&reader->queued, &reader->mutex);
+	while (reader->queue == NULL && !reader->queue_complete && !reader->tables_wanted &&
+		   result != ETIMEDOUT)
+		result = pthread_cond_timedwait(&reader->queued, &reader->mutex, &until);
 	*record = take_queued(reader);
 	more = *record != NULL || !reader->queue_complete || reader->parked != NULL;
 	unlock(reader);
@@ -700,12 +721,13 @@ make_wanted_table(Reader *reader)
 	}
 }
 
-/* Forgets processes that ended, and unwind tables that no one used for so long. */
-static void
-sweep(Reader *reader, uint64_t now_ns, uint64_t keep_ns)
+void
+reader_sweep(Reader *reader, uint64_t now_ns, uint64_t keep_ns)
 {
 	lock(reader);
 	process_table_sweep(reader->processes, now_ns);
+	/* at once, or tables would count as used until a sample comes and the next sweep after it */
+	forget_processes(reader, now_ns);
 	past_images_follow_cpus(reader->past);
 	unlock(reader);
 	unwind_tables_sweep(reader->unwind, now_ns, keep_ns);
@@ -721,7 +743,7 @@ walker_run(void *argument)
 
 	/* the later the tables are there, the more stacks are copied meanwhile, and wait here */
 	(void) setpriority(PRIO_PROCESS, 0, RING_NICE_LEVEL);
-	while (wait_for_work(reader, &record))
+	while (wait_for_work(reader, swept_ns + SWEEP_NS, &record))
 	{
 		uint64_t now_ns;
 
@@ -735,10 +757,10 @@ walker_run(void *argument)
 		}
 		now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC); /* later than what was just used */
 		if (atomic_exchange(&reader->shrinking, false))
-			sweep(reader, now_ns, UNWIND_TABLES_KEEP_TIGHT_NS);
-		else if (now_ns - swept_ns > SWEEP_NS)
+			reader_sweep(reader, now_ns, UNWIND_TABLES_KEEP_TIGHT_NS);
+		else if (now_ns - swept_ns >= SWEEP_NS)
 		{
-			sweep(reader, now_ns, UNWIND_TABLES_KEEP_NS);
+			reader_sweep(reader, now_ns, UNWIND_TABLES_KEEP_NS);
 			swept_ns = now_ns;
 		}
 		heartbeat_wait(&reader->walker_heartbeat);
@@ -747,10 +769,16 @@ walker_run(void *argument)
 }
 
 int
+reader_use_tables(Reader *reader, KernelTables *tables)
+{
+	return unwind_tables_create(reader->images, tables, reader->options.table_cache,
+								&reader->unwind);
+}
+
+int
 reader_start(Reader *reader, Sampler *sampler)
 {
-	int result = unwind_tables_create(reader->images, sampler_tables(sampler),
-									  reader->options.table_cache, &reader->unwind);
+	int result = reader_use_tables(reader, sampler_tables(sampler));
 
 	if (result != 0)
 		return result;

@@ -32,6 +32,7 @@ typedef struct ReaderOptions
 	int64_t start_us;	   /* … but the first begins here, when sampling does */
 	size_t interval_bytes; /* budget of the samples between two flushes */
 	size_t process_limit;
+	size_t past_bytes;		 /* that what the side-band told may take */
 	TableCache *table_cache; /* NULL: none; outlives the reader */
 } ReaderOptions;
 
@@ -60,6 +61,15 @@ void reader_shrink(Reader *reader);
 
 /* Starts the threads, which poll the sampler. */
 int reader_start(Reader *reader, Sampler *sampler);
+
+/* The parts of it that need no sampler: walks by these tables, which outlive the reader. 0 or -ENOMEM. */
+int reader_use_tables(Reader *reader, KernelTables *tables);
+
+/*
+ * Walker thread. Forgets processes that ended, and unwind tables that no process has used for keep_ns; the reader's threads do
+ * so every 20 s. now_ns is CLOCK_MONOTONIC.
+ */
+void reader_sweep(Reader *reader, uint64_t now_ns, uint64_t keep_ns);
 
 /*
  * Flusher thread. What was sampled since the last call; NULL without memory. The caller frees it.

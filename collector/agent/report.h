@@ -27,6 +27,7 @@ typedef struct Report
 	ProcessTableStats processes;
 	UnwinderStats unwinder;
 	ImageStats images;
+	size_t binaries_leaked; /* files that are referred to though all who did have ended */
 	WriterStats writer;
 	RestraintStats restraint;
 	SamplerCost bpf;

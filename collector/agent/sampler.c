@@ -331,6 +331,12 @@ sampler_stop(Sampler *sampler)
 }
 
 int
+sampler_descriptor(const Sampler *sampler)
+{
+	return ring_buffer__epoll_fd(sampler->ring);
+}
+
+int
 sampler_poll(Sampler *sampler, int timeout_ms)
 {
 	int result = ring_buffer__poll(sampler->ring, timeout_ms);

@@ -57,6 +57,9 @@ void sampler_set_frequency(Sampler *sampler, uint32_t frequency_hz);
 /* Closes all perf events: no sample is taken from here on. */
 void sampler_stop(Sampler *sampler);
 
+/* Readable when sampler_poll would not wait. Valid as long as the sampler. */
+int sampler_descriptor(const Sampler *sampler);
+
 /* Waits for at most timeout_ms, hands over what is there. Number of records, or -errno. */
 int sampler_poll(Sampler *sampler, int timeout_ms);
 

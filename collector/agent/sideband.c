@@ -5,8 +5,10 @@
 #include "agent/sideband.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -22,6 +24,8 @@
 
 /* Some hundred programs executed on each CPU between two looks. A power of two. */
 #define BUFFER_BYTES ((size_t) 128 * 1024)
+#define WAKEUP_BYTES \
+	(BUFFER_BYTES / 2) /* told between two wakeups: the other half is for the way there */
 
 /* The type's size field has 16 bits. */
 #define MAX_RECORD_BYTES 65536
@@ -41,6 +45,7 @@ struct Sideband
 	SidebandHandler handler;
 	void *context;
 	size_t page_bytes;
+	int wakeup; /* epoll of all buffers */
 	Buffer *buffers;
 	uint32_t count;
 	uint8_t *record; /* MAX_RECORD_BYTES: the one at hand, in one piece */
@@ -109,10 +114,12 @@ open_buffer(const Sideband *sideband, uint32_t cpu, Buffer *buffer)
 		.comm_exec = 1,
 		.task = 1,
 		.watermark = 1,
-		.wakeup_watermark = BUFFER_BYTES,
+		.wakeup_watermark = WAKEUP_BYTES,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};
+	/* edges only: the event of a CPU that went offline would else be ready for ever */
+	struct epoll_event interest = { .events = EPOLLIN | EPOLLET };
 	void *memory;
 
 	*buffer = (Buffer){ .cpu = cpu };
@@ -122,10 +129,13 @@ open_buffer(const Sideband *sideband, uint32_t cpu, Buffer *buffer)
 		return -errno;
 	memory = mmap(NULL, sideband->page_bytes + BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
 				  buffer->fd, 0);
-	if (memory == MAP_FAILED)
+	if (memory == MAP_FAILED ||
+		epoll_ctl(sideband->wakeup, EPOLL_CTL_ADD, buffer->fd, &interest) != 0)
 	{
 		int result = -errno;
 
+		if (memory != MAP_FAILED)
+			munmap(memory, sideband->page_bytes + BUFFER_BYTES);
 		close(buffer->fd);
 		return result;
 	}
@@ -201,7 +211,12 @@ sideband_create(SidebandHandler handler, void *context, Sideband **result)
 	sideband->context = context;
 	sideband->page_bytes = (size_t) sysconf(_SC_PAGESIZE);
 	sideband->record = malloc(MAX_RECORD_BYTES);
-	error = sideband->record != NULL ? cpu_list_read(ONLINE_CPUS_FILE, &online) : -ENOMEM;
+	sideband->wakeup = epoll_create1(EPOLL_CLOEXEC);
+	error = sideband->record != NULL ? 0 : -ENOMEM;
+	if (error == 0 && sideband->wakeup < 0)
+		error = -errno;
+	if (error == 0)
+		error = cpu_list_read(ONLINE_CPUS_FILE, &online);
 	if (error == 0)
 		error = add_cpus(sideband, &online);
 	/* what happens on a CPU that is not listened to would be missing without a word */
@@ -221,6 +236,8 @@ sideband_free(Sideband *sideband)
 		return;
 	for (uint32_t i = 0; i < sideband->count; i++)
 		close_buffer(sideband, &sideband->buffers[i]);
+	if (sideband->wakeup >= 0)
+		close(sideband->wakeup);
 	free(sideband->buffers);
 	free(sideband->record);
 	free(sideband);
@@ -244,6 +261,20 @@ sideband_follow_cpus(Sideband *sideband)
 	sideband->count = kept;
 	if (add_cpus(sideband, &online) != 0)
 		tell_lost(sideband, 0);
+}
+
+void
+sideband_wait(const Sideband *sideband, int other, int timeout_ms)
+{
+	struct pollfd waits[] = {
+		{ .fd = other, .events = POLLIN },
+		{ .fd = sideband != NULL ? sideband->wakeup : -1, .events = POLLIN },
+	};
+	struct epoll_event events[16];
+
+	/* edges stay until they are taken; more than these are taken the next time, which is at once */
+	if (poll(waits, 2, timeout_ms) > 0 && waits[1].revents != 0)
+		(void) epoll_wait(sideband->wakeup, events, 16, 0);
 }
 
 /* Copies bytes out of the ring; it may be in two pieces. */

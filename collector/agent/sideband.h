@@ -42,6 +42,12 @@ void sideband_free(Sideband *sideband); /* accepts NULL */
 /* Listens to the CPUs that are online now. Call from time to time. */
 void sideband_follow_cpus(Sideband *sideband);
 
+/*
+ * Waits until half a buffer was told since the last time, or the other descriptor is readable, or the time is over. One thread
+ * at a time, and without the owner's lock. Without a side-band (NULL) it waits for the others.
+ */
+void sideband_wait(const Sideband *sideband, int other, int timeout_ms);
+
 /* Hands over all that was told up to now, oldest first. */
 void sideband_read(Sideband *sideband);
 

@@ -289,6 +289,15 @@ unwind_tables_load_wanted(UnwindTables *tables, uint64_t now_ns)
 	return hottest->number;
 }
 
+/* No process that starts from now on can map it. */
+static bool
+is_deleted(const Image *image)
+{
+	struct stat status;
+
+	return fstat(image_descriptor(image), &status) == 0 && status.st_nlink == 0;
+}
+
 void
 unwind_tables_sweep(UnwindTables *tables, uint64_t now_ns, uint64_t keep_ns)
 {
@@ -300,7 +309,7 @@ unwind_tables_sweep(UnwindTables *tables, uint64_t now_ns, uint64_t keep_ns)
 		/* what a process holds would be there twice after the next process that maps it */
 		if (entry->binary != NULL && unwinder_binary_is_shared(entry->binary))
 			entry->used_ns = now_ns;
-		else if (now_ns - entry->used_ns > keep_ns)
+		else if (now_ns - entry->used_ns > keep_ns || is_deleted(entry->image))
 			drop_entry(tables, entry, now_ns);
 	}
 }

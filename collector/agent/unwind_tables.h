@@ -56,7 +56,7 @@ uint64_t unwind_tables_load_wanted(UnwindTables *tables, uint64_t now_ns);
 #define UNWIND_TABLES_KEEP_NS		UINT64_C(120000000000) /* each entry holds a descriptor */
 #define UNWIND_TABLES_KEEP_TIGHT_NS UINT64_C(1000000000)
 
-/* Drops tables of images that no described process has mapped for keep_ns. */
+/* Drops tables of images that no described process has mapped for keep_ns, or maps where the file was deleted. */
 void unwind_tables_sweep(UnwindTables *tables, uint64_t now_ns, uint64_t keep_ns);
 
 #endif

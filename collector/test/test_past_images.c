@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -26,7 +27,7 @@ new_images(size_t limit)
 {
 	PastImages *images;
 
-	assert_int_equal(past_images_create(limit, &images), 0);
+	assert_int_equal(past_images_create(limit, 1 << 20, &images), 0);
 	return images;
 }
 
@@ -368,6 +369,106 @@ test_gone(void **state)
 	past_images_free(past);
 }
 
+/* Hostile processes map many files of long names: those that were silent for longest go, and are counted. */
+static void
+test_bounded_bytes(void **state)
+{
+	const size_t limit_bytes = 256 * 1024;
+	PastImages *images;
+	const ProcMapping *mappings;
+	char name[1024];
+	size_t pushed_out;
+
+	assert_int_equal(past_images_create(1000, limit_bytes, &images), 0);
+	note_exec(images, 1, 1);
+	note_map_at(images, 1, 0x1000, 0x2000, "/bin/first", 1);
+	assert_int_equal(past_images_take_pushed_out(images), 0);
+	for (uint32_t pid = 2; pid < 100; pid++)
+	{
+		note_exec(images, pid, pid);
+		for (uint64_t i = 1; i <= 16; i++)
+		{
+			SidebandEvent event = { .kind = SIDEBAND_MAP, .pid = pid, .time_ns = pid };
+
+			memset(name, 'x', sizeof(name) - 1);
+			name[0] = '/';
+			name[sizeof(name) - 1] = '\0';
+			event.map = (ProcMapping){ .start = i << 12, .end = (i + 1) << 12, .inode = i };
+			event.map.name = name;
+			past_images_note(images, &event);
+		}
+	}
+	pushed_out = past_images_take_pushed_out(images);
+	/* 16 names of 1 KiB each, 17.5 KiB with all else: fourteen fit */
+	assert_in_range(pushed_out, 99 - 15, 99 - 13);
+	assert_int_equal(past_images_take_pushed_out(images), 0);
+	assert_int_equal(find(images, 1, 1, &mappings), 0);
+	assert_int_equal(find(images, (uint32_t) pushed_out, 1000, &mappings), 0);
+	assert_int_equal(find(images, (uint32_t) pushed_out + 1, 1000, &mappings), 16);
+	assert_int_equal(find(images, 99, 1000, &mappings), 16);
+	/* what is not known is said to be so */
+	assert_int_equal(past_images_changed(images, 2, 0x1000, 1, 1000), PAST_UNTOLD);
+
+	/* a single one that is too much goes as well, and all it took comes back */
+	for (uint32_t round = 0; round < 3; round++)
+	{
+		for (uint64_t i = 1; i <= 400; i++)
+		{
+			SidebandEvent event = { .kind = SIDEBAND_MAP, .pid = 200, .time_ns = 200 };
+
+			event.map = (ProcMapping){ .start = i << 12, .end = (i + 1) << 12, .inode = i };
+			event.map.name = name;
+			past_images_note(images, &event);
+		}
+	}
+	assert_true(past_images_take_pushed_out(images) >= 14 + 3);
+	note_exec(images, 300, 300);
+	note_map(images, 300, 0x1000, 0x2000, "/bin/last");
+	assert_int_equal(find(images, 300, 300, &mappings), 1);
+	past_images_free(images);
+}
+
+/* Half a buffer of records ends a wait, long before the time does; the next wait is for as much again. */
+static void
+test_wakes_half_full(void **state)
+{
+	PastImages *past = new_images(64);
+	int result = past_images_listen(past);
+	pid_t pid;
+	int status;
+
+	if (result != 0)
+	{
+		print_message("skipped: %s\n", strerror(-result));
+		assert_true(result == -EACCES || result == -EPERM);
+		past_images_free(past);
+		skip();
+	}
+	pid = fork();
+	if (pid == 0)
+	{
+		/* executable memory over and over, until we are stopped */
+		for (;;)
+		{
+			void *memory =
+				mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+			if (memory == MAP_FAILED || munmap(memory, 4096) != 0)
+				_exit(1);
+		}
+	}
+	assert_true(pid > 0);
+	alarm(60); /* nothing else would end the wait */
+	past_images_wait(past, -1, -1);
+	past_images_update(past);
+	past_images_wait(past, -1, -1);
+	alarm(0);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+	past_images_free(past);
+}
+
 int
 main(void)
 {
@@ -380,6 +481,8 @@ main(void)
 		cmocka_unit_test(test_beginning_unseen),
 		cmocka_unit_test(test_resolved_as_sampled),
 		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_bounded_bytes),
+		cmocka_unit_test(test_wakes_half_full),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,16 +9,21 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/proc_file.h"
 #include "agent/reader.h"
 #include "agent/resolve.h"
 #include "base/clock.h"
+#include "memory_tables.h"
 
 #define WINDOW_US INT64_C(10000000)
 
@@ -50,6 +55,7 @@ setup(void **state)
 		.window_us = WINDOW_US,
 		.interval_bytes = 1 << 20,
 		.process_limit = 16,
+		.past_bytes = 1 << 20,
 	};
 	assert_int_equal(image_table_create(&fixture->images), 0);
 	assert_int_equal(symbolizer_create(&symbolizer, &fixture->symbolizer), 0);
@@ -70,16 +76,15 @@ teardown(void **state)
 	return 0;
 }
 
-/* A sample of this very process, without a stack. */
+/* A sample of a process, without a stack. */
 static Record
-own_record(void)
+record_of(pid_t pid)
 {
-	Record record = {
-		.sample = { .pid = (uint32_t) getpid(), .tid = (uint32_t) getpid(), .period_ns = 1000 }
-	};
+	Record record = { .sample = {
+						  .pid = (uint32_t) pid, .tid = (uint32_t) pid, .period_ns = 1000 } };
 	ProcStat stat;
 
-	assert_int_equal(proc_stat_read((uint32_t) getpid(), &stat), 0);
+	assert_int_equal(proc_stat_read((uint32_t) pid, &stat), 0);
 	record.sample.start_time_ns =
 		stat.start_ticks * (UINT64_C(1000000000) / (uint64_t) sysconf(_SC_CLK_TCK));
 	record.sample.arg_start = stat.arg_start;
@@ -87,6 +92,12 @@ own_record(void)
 	strcpy(record.sample.process_comm, "tester");
 	memcpy(record.sample.comm, "sixteen bytes 16", PFS_COMM_BYTES); /* no NUL at the end */
 	return record;
+}
+
+static Record
+own_record(void)
+{
+	return record_of(getpid());
 }
 
 static void
@@ -529,6 +540,112 @@ test_budget(void **state)
 	assert_int_equal(losses_total(&fixture->losses, LOSS_INTERVAL_FULL), lost);
 }
 
+/* Descriptors of ours whose file has that name, deleted or not. */
+static int
+descriptors_of(const char *name)
+{
+	DIR *directory = opendir("/proc/self/fd");
+	const struct dirent *entry;
+	int count = 0;
+
+	assert_non_null(directory);
+	while ((entry = readdir(directory)) != NULL)
+	{
+		char target[512];
+		ssize_t length = readlinkat(dirfd(directory), entry->d_name, target, sizeof(target) - 1);
+
+		if (length < 0)
+			continue;
+		target[length] = '\0';
+		count += strncmp(target, name, strlen(name)) == 0;
+	}
+	closedir(directory);
+	return count;
+}
+
+/* Runs a program of that name, which sleeps; returns when it executes. */
+static pid_t
+start_sleeper(const char *name)
+{
+	int ends[2];
+	char byte;
+	pid_t pid;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0)
+	{
+		execl(name, name, "1000", (char *) NULL);
+		_exit(127);
+	}
+	assert_true(pid > 0);
+	close(ends[1]);
+	assert_int_equal(read(ends[0], &byte, 1), 0); /* closed by exec */
+	close(ends[0]);
+	return pid;
+}
+
+/* Seconds after a program's end at which its file is given back, where the sweeps come when they are due. */
+static int
+seconds_until_given_back(Fixture *fixture, bool deleted)
+{
+	char name[] = "/tmp/test_reader_XXXXXX";
+	char command[128];
+	int fd = mkstemp(name);
+	pid_t pid;
+	Record record;
+	uint64_t ended_ns;
+	int status;
+	int seconds = 0;
+
+	assert_true(fd >= 0);
+	close(fd);
+	snprintf(command, sizeof(command), "cp \"$(command -v sleep)\" %s && chmod 700 %s", name, name);
+	assert_int_equal(system(command), 0);
+	pid = start_sleeper(name);
+	record = record_of(pid);
+	send(fixture, &record);
+	assert_int_equal(descriptors_of(name), 1);
+	if (deleted)
+		unlink(name);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+	interval_free(reader_take(fixture->reader));
+	ended_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	while (descriptors_of(name) > 0 && seconds < 1000)
+	{
+		seconds += 20;
+		reader_sweep(fixture->reader, ended_ns + (uint64_t) seconds * 1000000000,
+					 UNWIND_TABLES_KEEP_NS);
+		image_table_sweep(fixture->images);
+	}
+	unlink(name);
+	return seconds;
+}
+
+/* Files of programs that ended are given back though no sample comes any more: soon where they were deleted. */
+static void
+test_given_back(void **state)
+{
+	Fixture *fixture = *state;
+	KernelTables *tables = memory_tables_create();
+
+	assert_non_null(tables);
+	assert_int_equal(reader_create(&fixture->options, fixture->images, &fixture->losses,
+								   &fixture->reader),
+					 0);
+	assert_int_equal(reader_use_tables(fixture->reader, tables), 0);
+	assert_int_equal(image_table_referenced(fixture->images), 0);
+	assert_in_range(seconds_until_given_back(fixture, false), 120, 220);
+	assert_in_range(seconds_until_given_back(fixture, true), 60, 100);
+
+	reader_free(fixture->reader);
+	fixture->reader = NULL;
+	assert_int_equal(image_table_referenced(fixture->images), 0);
+	memory_tables_free(tables);
+}
+
 int
 main(void)
 {
@@ -547,6 +664,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_periods, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refuses, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_budget, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_given_back, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
