@@ -6,6 +6,9 @@
 # see), PROFSTORE_TEST_SEED the killer's choices.
 use strict;
 use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use Crashes;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use POSIX ();
@@ -185,13 +188,13 @@ sub kill_something
 		return 'server';
 	}
 	my $victims = '';
-	$primary->psql('postgres', q(SELECT pid || ' ' || backend_type FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type !~ 'walsender'),
+	try_psql($primary, 'postgres', q(SELECT pid || ' ' || backend_type FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type !~ 'walsender'),
 		stdout => \$victims, stderr => \my $errors, timeout => 30);
 	my @victims = split /\n/, $victims;
 	my @compacting = grep { /profstore/ } @victims;
 	@victims = @compacting if @compacting && rand() < 0.3;
 	my ($pid, $type) = ($victims[ int(rand(scalar @victims)) ] // '') =~ /^(\d+) (.*)/ or return 'nothing';
-	kill 'KILL', $pid;
+	kill_process($pid);
 	return $type;
 }
 
@@ -236,7 +239,7 @@ sub run_phase
 	my $latest = $deadline + $PostgreSQL::Test::Utils::timeout_default;
 	sleep(0.1) while time() < $deadline || (time() < $latest && !is_enough());
 	stop_children();
-	$primary->poll_query_until('postgres', 'SELECT true') or die 'the server does not come back';
+	wait_for_server($primary) or die 'the server does not come back';
 	note 'killed: ' . join(', ', map { "$_ $killed{$_}" } sort keys %killed) if $with_kills;
 	return;
 }

@@ -1,6 +1,9 @@
 # What sessions share of the dictionary never tells them anything else than the tables do.
 use strict;
 use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use Crashes;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -144,9 +147,9 @@ $standby->stop;
 # all of it goes with a crash
 my $pid = $session->query_safe('SELECT pg_backend_pid()');
 my $log_at = -s $node->logfile;
-kill 'KILL', $pid;
+kill_process($pid);
 ok($node->wait_for_log(qr/all server processes terminated; reinitializing/, $log_at), 'the server starts anew');
-ok($node->poll_query_until('postgres', 'SELECT true'), 'it is back');
+ok(wait_for_server($node), 'it is back');
 is(shared('partitions, copies'), '0|0', 'without what was shared');
 tells_the_truth($node, 'postgres', 'after a crash') for 1 .. 2;
 

@@ -4,6 +4,9 @@
 # PROFSTORE_TEST_SEED repeats the random part.
 use strict;
 use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use Crashes;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use POSIX ();
@@ -76,7 +79,7 @@ for my $client (1 .. 3)
 		for (my $batch = 1; !-e "$directory/stop"; $batch++)
 		{
 			my $size = (1, 100, 3000, 20000)[ ($batch + $client) % 4 ];
-			my $ok = $node->psql('postgres',
+			my $ok = try_psql($node, 'postgres',
 				"INSERT INTO s SELECT '2026-01-01Z'::timestamptz + $batch * interval '10 s', $client, g, $batch FROM generate_series(1, $size) g", stderr => \my $errors);
 			print $log "$batch $size\n" if $ok == 0;
 			sleep(0.2) if $ok != 0;
@@ -86,7 +89,7 @@ for my $client (1 .. 3)
 in_child(sub {
 	until (-e "$directory/stop")
 	{
-		$node->psql('postgres', q(SELECT profstore.compact('s')), stderr => \my $errors);
+		try_psql($node, 'postgres', q(SELECT profstore.compact('s')), stderr => \my $errors);
 		sleep(0.05);
 	}
 });
@@ -97,17 +100,17 @@ while (time() < $begin + 13 || ($kills < 2 && time() < $deadline))
 {
 	sleep(1 + rand());
 	my $victim = '';
-	$node->psql('postgres', q(SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend' AND state = 'active'
+	try_psql($node, 'postgres', q(SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend' AND state = 'active'
 		ORDER BY query LIKE '%compact%' DESC, pid LIMIT 1), stdout => \$victim, stderr => \my $errors);
 	next if $victim !~ /^\d+$/;
-	$kills += kill('KILL', $victim);
+	$kills += kill_process($victim);
 }
 sub acknowledged { return map { split /\n/, slurp_file("$directory/$_") } 1 .. 3 }
 sleep(0.1) while (time() < $begin + 15 || acknowledged() < 11) && time() < $deadline;
 append_to_file("$directory/stop", '');
 waitpid($_, 0) for @children;
 cmp_ok($kills, '>', 1, "$kills backends killed");
-$node->poll_query_until('postgres', 'SELECT true') or die 'the server does not come back';
+wait_for_server($node) or die 'the server does not come back';
 
 my ($lost, $acknowledged) = (0, 0);
 for my $client (1 .. 3)

@@ -2,6 +2,9 @@
 # tier. Then standby, dump and restore of tiers, settings and tracked tables.
 use strict;
 use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use Crashes;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use POSIX ();
@@ -41,7 +44,7 @@ for my $client (1 .. 4)
 	{
 		my $size = (1, 100, 3000)[ ($batch + $client) % 3 ];
 		my $time = "'2026-01-01 23:59:30Z'::timestamptz + " . ($batch % 60) . " * interval '1 s'";
-		my $ok = $node->psql('postgres', "SELECT profstore.ensure_partitions('2026-01-01', '2026-01-03');
+		my $ok = try_psql($node, 'postgres', "SELECT profstore.ensure_partitions('2026-01-01', '2026-01-03');
 			INSERT INTO profstore.samples SELECT $time, $client, $batch, g FROM generate_series(1, $size) g", stderr => \my $errors);
 		print $log "$batch $size\n" if $ok == 0;
 		sleep(0.2) if $ok != 0;
@@ -55,19 +58,19 @@ while (time() < $begin + 14 || (($kills == 0 || acknowledged() < 11) && time() <
 {
 	sleep(0.3 + 0.5 * rand());
 	my $victim = '';
-	$node->psql('postgres', q(SELECT pid, backend_type FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname IS NOT NULL
+	try_psql($node, 'postgres', q(SELECT pid, backend_type FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname IS NOT NULL
 		AND (backend_type = 'profstore compaction' OR (backend_type = 'client backend' AND state = 'active'))
 		ORDER BY backend_type = 'profstore compaction' DESC, pid LIMIT 1), stdout => \$victim, stderr => \my $errors);
 	next if $victim !~ /^(\d+)\|(.*)/;
 	my $is_worker = $2 eq 'profstore compaction';
-	kill('KILL', $1) or next;
+	kill_process($1) or next;
 	$kills++;
 	$worker_kills++ if $is_worker;
 }
 append_to_file("$directory/stop", '');
 waitpid($_, 0) for @children;
 cmp_ok($kills, '>', 0, "$kills processes killed, $worker_kills of them background workers");
-$node->poll_query_until('postgres', 'SELECT true') or die 'the server does not come back';
+wait_for_server($node) or die 'the server does not come back';
 ok($node->poll_query_until('postgres', 'SELECT EXISTS (SELECT FROM profstore.samples_minute)'), 'the worker makes sums');
 
 # all go to the tier in the end, and the emptied partitions go
