@@ -38,24 +38,31 @@ append_node(StringInfo json, const PfsFlameRow *row, bool is_diff)
 		pfs_json_append_text(json, "binary", source.binary, false);
 }
 
-void
-pfs_flame_json_append(StringInfo json, const PfsFlameRows *rows, bool is_diff)
+/* Ends a node of a level, and those above it up to the one whose sibling comes; of the last node, up to the root. */
+static void
+close_nodes(StringInfo json, int32 level, int32 next_level)
 {
-	for (uint32 i = 0; i < rows->count; i++)
-	{
-		int32 level = rows->rows[i].level;
-		int32 next_level = i + 1 < rows->count ? rows->rows[i + 1].level : 0;
+	appendStringInfoChar(json, '}');
+	for (; level > next_level; level--)
+		appendStringInfoString(json, "]}");
+	if (next_level > 0)
+		appendStringInfoChar(json, ',');
+}
 
-		append_node(json, &rows->rows[i], is_diff);
-		if (next_level > level)
-		{
+void
+pfs_flame_json_append(StringInfo json, PfsFlameScan *rows, bool is_diff)
+{
+	int32 level = -1;
+	PfsFlameRow row;
+
+	while (pfs_flame_scan_next(rows, &row))
+	{
+		if (row.level > level && level >= 0)
 			appendStringInfoString(json, ",\"children\":[");
-			continue;
-		}
-		appendStringInfoChar(json, '}');
-		for (; level > next_level; level--)
-			appendStringInfoString(json, "]}");
-		if (i + 1 < rows->count)
-			appendStringInfoChar(json, ',');
+		else if (level >= 0)
+			close_nodes(json, level, row.level);
+		append_node(json, &row, is_diff);
+		level = row.level;
 	}
+	close_nodes(json, level, 0);
 }

@@ -14,7 +14,7 @@
  * Appends the tree as one object: name, value, children, and where known file, line, binary; truncated where the node
  * stands in for cut ones; of a comparison base as well. Raises PROGRAM_LIMIT_EXCEEDED beyond 1 GB.
  */
-void pfs_flame_json_append(StringInfo json, const PfsFlameRows *rows, bool is_diff);
+void pfs_flame_json_append(StringInfo json, PfsFlameScan *rows, bool is_diff);
 
 /* Appends "key":"text" and, where it is not the first of its object, a comma before. */
 void pfs_json_append_text(StringInfo json, const char *key, const char *text, bool first);

@@ -100,7 +100,7 @@ profstore_flamegraph_html(PG_FUNCTION_ARGS)
 									   flame.inverted ? "inverted" : ""),
 						 false);
 	appendStringInfo(&json, ",\"inverted\":%s,\"tree\":", flame.inverted ? "true" : "false");
-	pfs_flame_json_append(&json, &flame.rows, false);
+	pfs_flame_json_append(&json, flame.rows, false);
 	appendStringInfoChar(&json, '}');
 	PG_RETURN_TEXT_P(make_page(&json));
 }
@@ -117,7 +117,7 @@ profstore_flamegraph_diff_html(PG_FUNCTION_ARGS)
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, PFS_COMPARISON_ARG_FILTERS);
 	uint32 max_nodes = pfs_max_nodes_get(fcinfo, PFS_COMPARISON_ARG_LIMIT);
 	PfsComparison comparison = pfs_comparison_query(fcinfo, &filters);
-	PfsFlameRows rows = pfs_flame_rows(comparison.tree, max_nodes);
+	PfsFlameScan *rows = pfs_flame_scan_begin(comparison.tree, max_nodes);
 	bool by_rate = comparison.selection->delta && !pfs_comparison_is_absolute(fcinfo);
 	StringInfoData json;
 
@@ -133,7 +133,7 @@ profstore_flamegraph_diff_html(PG_FUNCTION_ARGS)
 									   by_rate ? "by rate" : "absolute"),
 						 false);
 	appendStringInfoString(&json, ",\"inverted\":false,\"diff\":true,\"tree\":");
-	pfs_flame_json_append(&json, &rows, true);
+	pfs_flame_json_append(&json, rows, true);
 	appendStringInfoChar(&json, '}');
 	PG_RETURN_TEXT_P(make_page(&json));
 }

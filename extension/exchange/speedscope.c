@@ -131,6 +131,6 @@ profstore_flamegraph_json(PG_FUNCTION_ARGS)
 	StringInfoData json;
 
 	initStringInfo(&json);
-	pfs_flame_json_append(&json, &flame.rows, false);
+	pfs_flame_json_append(&json, flame.rows, false);
 	return pfs_json_to_jsonb(&json);
 }

@@ -89,17 +89,18 @@ put_tree(FunctionCallInfo fcinfo, bool inverted)
 	FunctionQuery query = get_query(fcinfo);
 	PfsFrameTree *tree =
 		pfs_frame_tree_build(&query.sums, &query.filters, inverted, query.function);
-	PfsFlameRows flame = pfs_flame_rows(tree, query.max_nodes);
+	PfsFlameScan *flame = pfs_flame_scan_begin(tree, query.max_nodes);
+	int64 whole = tree->nodes[0].total.value;
+	PfsFlameRow row;
 
-	put_row(&rows, query.function, &flame.rows[0], flame.rows[0].total.value);
-	for (uint32 i = 1; i < flame.count; i++)
+	while (pfs_flame_scan_next(flame, &row))
 	{
-		const PfsFlameRow *row = &flame.rows[i];
-
 		/* names as they are, which top() has too, rather than the labels made for viewers */
-		put_row(&rows,
-				row->node == NULL ? row->label : pfs_symbol_name(tree->symbols, row->node->symbol),
-				row, flame.rows[0].total.value);
+		const char *name = row.level == 0	  ? query.function
+						   : row.node == NULL ? row.label
+											  : pfs_symbol_name(tree->symbols, row.node->symbol);
+
+		put_row(&rows, name, &row, whole);
 	}
 }
 
@@ -129,27 +130,27 @@ put_side(const PfsRows *rows, const FunctionQuery *query, bool inverted, int32 *
 {
 	PfsFrameTree *tree =
 		pfs_frame_tree_build(&query->sums, &query->filters, inverted, query->function);
-	PfsFlameRows flame = pfs_flame_rows(tree, query->max_nodes);
-	int64 whole = flame.rows[0].total.value;
+	PfsFlameScan *flame = pfs_flame_scan_begin(tree, query->max_nodes);
+	int64 whole = tree->nodes[0].total.value;
 	Datum side = CStringGetTextDatum(inverted ? "callers" : "callees");
+	const char *root_label = pfs_flame_label(query->function);
+	PfsFlameRow row;
 
-	flame.rows[0].label = pfs_flame_label(query->function);
-	for (uint32 i = 0; i < flame.count; i++)
+	while (pfs_flame_scan_next(flame, &row))
 	{
-		const PfsFlameRow *row = &flame.rows[i];
 		Datum values[SANDWICH_COUNT];
 		bool nulls[SANDWICH_COUNT] = { false };
 
 		values[SANDWICH_SIDE] = side;
 		values[SANDWICH_ORD] = Int32GetDatum((*ord)++);
-		values[SANDWICH_LEVEL] = Int32GetDatum(row->level);
-		values[SANDWICH_VALUE] = Int64GetDatum(row->total.value);
-		values[SANDWICH_SELF] = Int64GetDatum(row->self.value);
-		values[SANDWICH_LABEL] = CStringGetTextDatum(row->label);
-		values[SANDWICH_TRUNCATED] = BoolGetDatum(row->node == NULL);
+		values[SANDWICH_LEVEL] = Int32GetDatum(row.level);
+		values[SANDWICH_VALUE] = Int64GetDatum(row.total.value);
+		values[SANDWICH_SELF] = Int64GetDatum(row.self.value);
+		values[SANDWICH_LABEL] = CStringGetTextDatum(row.level == 0 ? root_label : row.label);
+		values[SANDWICH_TRUNCATED] = BoolGetDatum(row.node == NULL);
 		nulls[SANDWICH_SHARE] = whole == 0;
 		values[SANDWICH_SHARE] =
-			Float8GetDatum(whole == 0 ? 0 : (double) row->total.value / (double) whole);
+			Float8GetDatum(whole == 0 ? 0 : (double) row.total.value / (double) whole);
 		pfs_rows_put(rows, values, nulls);
 		pfree(DatumGetPointer(values[SANDWICH_LABEL]));
 	}

@@ -53,14 +53,22 @@ typedef struct EdgeEntry
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
+/* A node on the way from the root to the latest one. */
+typedef struct OpenNode
+{
+	uint32 symbol;
+	uint32 above; /* level of the nearest one above that is shown, 0: none */
+	uint32 edge;  /* the edge that ends here, or NO_EDGE */
+} OpenNode;
+
 typedef struct Building
 {
 	PfsCallgraph *graph;
-	const PfsFrameTree *tree;
 	uint32 *shown_at; /* by symbol: 1 + its place in graph->functions; 0 where it is cut */
-	uint32 *above;	  /* by tree node: the nearest one above that is shown, or 0 */
-	uint32 *edge_of;  /* by tree node: the edge that ends in it, or NO_EDGE */
-	uint32 *open;	  /* by edge: how often the walk is inside it */
+	OpenNode *way;	  /* by level */
+	uint32 depth;
+	uint32 way_capacity;
+	uint32 *open; /* by edge: how often the walk is inside it */
 	uint32 capacity;
 	edge_table_hash *table;
 } Building;
@@ -109,36 +117,47 @@ find_edge(Building *building, uint32 caller, uint32 callee)
 }
 
 static void
-enter_node(void *state, uint32 index)
+leave_to(Building *building, uint32 depth)
 {
-	Building *building = state;
-	const PfsFrameNode *nodes = building->tree->nodes;
-	const PfsFrameNode *node = &nodes[index];
-	uint32 parent = node->parent;
-	bool parent_shown = parent != 0 && building->shown_at[nodes[parent].symbol] != 0;
-	uint32 above = parent_shown ? parent : building->above[parent];
-
-	building->above[index] = above;
-	building->edge_of[index] = NO_EDGE;
-	if (above != 0 && building->shown_at[node->symbol] != 0)
+	for (; building->depth > depth; building->depth--)
 	{
-		uint32 at = find_edge(building, nodes[above].symbol, node->symbol);
-		PfsCallEdge *edge = &building->graph->edges[at];
+		uint32 edge = building->way[building->depth].edge;
 
-		building->edge_of[index] = at;
-		edge->indirect &= !parent_shown;
-		if (building->open[at]++ == 0)
-			edge->value = pfs_add_values(edge->value, node->total.value);
+		if (edge != NO_EDGE)
+			building->open[edge]--;
 	}
 }
 
 static void
-leave_node(void *state, uint32 index)
+enter_node(Building *building, const PfsFlameRow *row)
 {
-	Building *building = state;
+	uint32 level = (uint32) row->level;
+	OpenNode *node;
+	uint32 parent = level - 1;
+	bool parent_shown;
 
-	if (building->edge_of[index] != NO_EDGE)
-		building->open[building->edge_of[index]]--;
+	leave_to(building, parent);
+	if (level == building->way_capacity)
+	{
+		building->way_capacity *= 2;
+		building->way =
+			repalloc_huge(building->way, (Size) building->way_capacity * sizeof(OpenNode));
+	}
+	node = &building->way[level];
+	parent_shown = parent > 0 && building->shown_at[building->way[parent].symbol] != 0;
+	*node = (OpenNode){ row->node->symbol, parent_shown ? parent : building->way[parent].above,
+						NO_EDGE };
+	building->depth = level;
+	if (node->above != 0 && building->shown_at[node->symbol] != 0)
+	{
+		uint32 at = find_edge(building, building->way[node->above].symbol, node->symbol);
+		PfsCallEdge *edge = &building->graph->edges[at];
+
+		node->edge = at;
+		edge->indirect &= !parent_shown;
+		if (building->open[at]++ == 0)
+			edge->value = pfs_add_values(edge->value, row->total.value);
+	}
 }
 
 /* By falling value, then the callers' and the callees' places. */
@@ -159,7 +178,11 @@ PfsCallgraph
 pfs_callgraph_build(PfsFrameTree *tree, uint32 max_nodes)
 {
 	PfsCallgraph graph = { .whole = tree->nodes[0].total.value };
-	Building building = { .graph = &graph, .tree = tree, .capacity = INITIAL_EDGES };
+	Building building = { .graph = &graph,
+						  .capacity = INITIAL_EDGES,
+						  .way_capacity = INITIAL_EDGES };
+	PfsFlameScan *nodes;
+	PfsFlameRow row;
 
 	graph.function_count = pfs_function_totals(tree, &graph.functions);
 	qsort(graph.functions, graph.function_count, sizeof(PfsFunctionTotal), compare_functions);
@@ -169,17 +192,20 @@ pfs_callgraph_build(PfsFrameTree *tree, uint32 max_nodes)
 	building.shown_at = PFS_ARRAY0(uint32, pfs_symbol_count(tree->symbols));
 	for (uint32 i = 0; i < graph.function_count; i++)
 		building.shown_at[graph.functions[i].symbol] = i + 1;
-	pfs_frame_tree_expand_all(tree);
-	building.above = PFS_ARRAY0(uint32, tree->count);
-	building.edge_of = PFS_ARRAY(uint32, tree->count);
+	building.way = PFS_ARRAY(OpenNode, INITIAL_EDGES);
+	building.way[0] = (OpenNode){ PFS_NO_SYMBOL, 0, NO_EDGE };
 	building.open = PFS_ARRAY(uint32, INITIAL_EDGES);
 	building.table = edge_table_create(CurrentMemoryContext, INITIAL_EDGES, NULL);
-	pfs_frame_tree_walk(tree, enter_node, leave_node, &building);
+	nodes = pfs_flame_scan_begin(tree, PFS_NO_ROW_LIMIT);
+	while (pfs_flame_scan_next(nodes, &row))
+	{
+		if (row.level > 0)
+			enter_node(&building, &row);
+	}
 	qsort(graph.edges, graph.edge_count, sizeof(PfsCallEdge), compare_edges);
 	edge_table_destroy(building.table);
 	pfree(building.shown_at);
-	pfree(building.above);
-	pfree(building.edge_of);
+	pfree(building.way);
 	pfree(building.open);
 	return graph;
 }

@@ -28,5 +28,6 @@ pfs_comparison_query(FunctionCallInfo fcinfo, const PfsFilters *filters)
 	sums = pfs_stack_sums_compare(comparison.selection, comparison.base,
 								  !pfs_comparison_is_absolute(fcinfo));
 	comparison.tree = pfs_frame_tree_build(&sums, filters, false, NULL);
+	pfree(sums.sums);
 	return comparison;
 }

@@ -12,7 +12,8 @@
 typedef struct Cut
 {
 	PfsFrameTree *tree;
-	uint32 *cut_children; /* children of a kept node that are not kept; NOT_KEPT for others */
+	uint32 *
+		cut_children; /* children of a kept node that are not kept; NOT_KEPT for others. NULL: all are kept */
 	uint32 capacity;
 	uint32 row_count;		 /* kept nodes, and one for each of them that has cut children */
 	pairingheap *candidates; /* children of kept nodes, the largest first */
@@ -26,16 +27,42 @@ typedef struct Candidate
 	uint32 node;
 } Candidate;
 
-/* A row before it has its place: child of a node. */
+/* A row that comes later: child of a node on the way to the latest row. */
 typedef struct Child
 {
-	uint32 parent;
 	uint32 node; /* OTHER: stands in for what is cut */
+	uint64 oldest;
 	PfsSides total;
 	const char *label;
 } Child;
 
 #define OTHER 0
+
+/* The children of a node on the way: those that were not shown yet are next and behind it, up to the next level's. */
+typedef struct Level
+{
+	PfsFrameMark mark; /* of the tree before the node was expanded */
+	uint32 first;
+	uint32 next;
+} Level;
+
+struct PfsFlameScan
+{
+	Cut cut;
+	bool forgets; /* nodes whose rows have been shown */
+	bool only_root;
+	bool has_begun;
+	Level *levels;
+	uint32 depth;
+	uint32 level_capacity;
+	Child *children;
+	uint32 child_count;
+	uint32 child_capacity;
+	const char **labels; /* by symbol; NULL: not made yet */
+	uint32 label_count;
+};
+
+#define INITIAL_ROWS 64
 
 const char *
 pfs_flame_label(const char *name)
@@ -165,13 +192,6 @@ choose_nodes(PfsFrameTree *tree, uint32 max_rows)
 {
 	Cut cut = { .tree = tree };
 
-	if (max_rows == PFS_NO_ROW_LIMIT)
-	{
-		pfs_frame_tree_expand_all(tree);
-		cut.row_count = tree->count;
-		cut.cut_children = PFS_ARRAY0(uint32, tree->count);
-		return cut;
-	}
 	cut.cut_children = PFS_ARRAY(uint32, 1);
 	cut.candidates = pairingheap_allocate(compare_candidates, tree);
 	keep_node(&cut, 0, max_rows);
@@ -188,7 +208,7 @@ choose_nodes(PfsFrameTree *tree, uint32 max_rows)
 	return cut;
 }
 
-/* Orders siblings. */
+/* Orders siblings: by falling total, then label, then age, since labels may be alike. */
 static int
 compare_children(const void *a, const void *b)
 {
@@ -201,130 +221,160 @@ compare_children(const void *a, const void *b)
 	if (left_total != right_total)
 		return left_total > right_total ? -1 : 1;
 	order = strcmp(left->label, right->label);
-	return order != 0 ? order : (left->node > right->node) - (left->node < right->node);
+	return order != 0 ? order : (left->oldest > right->oldest) - (left->oldest < right->oldest);
 }
 
-/*
- * All rows but the root: children of a node are neighbours, in the order in which they are shown.
- */
-static Child *
-collect_children(const Cut *cut)
+static void *
+grow_array(void *array, uint32 *capacity, Size element_bytes)
 {
-	const PfsFrameTree *tree = cut->tree;
-	const char **labels = PFS_ARRAY0(const char *, pfs_symbol_count(tree->symbols));
-	Child *children = PFS_ARRAY(Child, cut->row_count);
-	uint32 count = 0;
+	*capacity = Max(*capacity * 2, INITIAL_ROWS);
+	return array == NULL ? palloc_extended(*capacity * element_bytes, MCXT_ALLOC_HUGE)
+						 : repalloc_huge(array, *capacity * element_bytes);
+}
 
-	for (uint32 parent = 0; parent < tree->count; parent++)
+/* A symbol's label; symbols are made as frames are met. */
+static const char *
+label_of(PfsFlameScan *scan, uint32 symbol)
+{
+	if (symbol >= scan->label_count)
 	{
-		const PfsFrameNode *above = &tree->nodes[parent];
-		PfsSides rest = pfs_subtract_sides(above->total, above->self); /* not yet shown */
-		uint32 first = count;
+		uint32 count = Max(INITIAL_ROWS, pfs_symbol_count(scan->cut.tree->symbols) * 2);
 
-		if (cut->cut_children[parent] == NOT_KEPT)
+		scan->labels = scan->labels == NULL
+						   ? PFS_ARRAY(const char *, count)
+						   : repalloc_huge(scan->labels, (Size) count * sizeof(const char *));
+		memset(scan->labels + scan->label_count, 0,
+			   (count - scan->label_count) * sizeof(const char *));
+		scan->label_count = count;
+	}
+	if (scan->labels[symbol] == NULL)
+		scan->labels[symbol] = pfs_flame_label(pfs_symbol_name(scan->cut.tree->symbols, symbol));
+	return scan->labels[symbol];
+}
+
+static bool
+is_kept(const Cut *cut, uint32 node)
+{
+	return cut->cut_children == NULL || cut->cut_children[node] != NOT_KEPT;
+}
+
+static void
+add_child(PfsFlameScan *scan, const Child *child)
+{
+	if (scan->child_count == scan->child_capacity)
+		scan->children = grow_array(scan->children, &scan->child_capacity, sizeof(Child));
+	scan->children[scan->child_count++] = *child;
+}
+
+/* Goes down to a node: its rows come next, in the order in which they are shown. */
+static const PfsFrameNode *
+enter_node(PfsFlameScan *scan, uint32 index)
+{
+	PfsFrameTree *tree = scan->cut.tree;
+	Level level = { pfs_frame_tree_mark(tree), scan->child_count, scan->child_count };
+	const PfsFrameNode *node;
+	PfsSides rest; /* not yet shown */
+
+	pfs_frame_tree_expand(tree, index);
+	node = &tree->nodes[index];
+	rest = pfs_subtract_sides(node->total, node->self);
+	for (uint32 i = node->first_child; i < node->first_child + node->child_count; i++)
+	{
+		const PfsFrameNode *child = &tree->nodes[i];
+
+		if (!is_kept(&scan->cut, i))
 			continue;
-		for (uint32 i = above->first_child; i < above->first_child + above->child_count; i++)
-		{
-			const PfsFrameNode *node = &tree->nodes[i];
-			const char **label = &labels[node->symbol];
-
-			if (cut->cut_children[i] == NOT_KEPT)
-				continue;
-			if (*label == NULL)
-				*label = pfs_flame_label(pfs_symbol_name(tree->symbols, node->symbol));
-			children[count++] = (Child){ parent, i, node->total, *label };
-			rest = pfs_subtract_sides(rest, node->total);
-		}
-		if (cut->cut_children[parent] > 0)
-			children[count++] = (Child){ parent, OTHER, rest, "other" };
-		qsort(children + first, count - first, sizeof(Child), compare_children);
+		add_child(scan, &(Child){ i, child->oldest, child->total, label_of(scan, child->symbol) });
+		rest = pfs_subtract_sides(rest, child->total);
 	}
-	Assert(count == cut->row_count - 1);
-	pfree(labels);
-	return children;
+	if (scan->cut.cut_children != NULL && scan->cut.cut_children[index] > 0)
+		add_child(scan, &(Child){ OTHER, 0, rest, "other" });
+	qsort(scan->children + level.first, scan->child_count - level.first, sizeof(Child),
+		  compare_children);
+	if (scan->depth == scan->level_capacity)
+		scan->levels = grow_array(scan->levels, &scan->level_capacity, sizeof(Level));
+	scan->levels[scan->depth++] = level;
+	return node;
 }
 
-/* For each node the position of its first child; the children of a node are neighbours. */
-static uint32 *
-index_children(const PfsFrameTree *tree, const Child *children, uint32 count)
+/* Goes back up from a node all of whose rows have been shown. */
+static void
+leave_node(PfsFlameScan *scan)
 {
-	uint32 *first = PFS_ARRAY(uint32, tree->count);
+	const Level *level = &scan->levels[--scan->depth];
 
-	for (uint32 i = 0; i < tree->count; i++)
-		first[i] = count;
-	for (uint32 i = count; i > 0; i--)
-		first[children[i - 1].parent] = i - 1;
-	return first;
+	scan->child_count = level->first;
+	if (scan->forgets)
+		pfs_frame_tree_release(scan->cut.tree, level->mark);
+}
+
+PfsFlameScan *
+pfs_flame_scan_begin(PfsFrameTree *tree, uint32 max_rows)
+{
+	PfsFlameScan *scan = palloc0(sizeof(PfsFlameScan));
+
+	scan->cut.tree = tree;
+	scan->forgets = max_rows == PFS_NO_ROW_LIMIT;
+	scan->only_root = max_rows == 1;
+	if (max_rows > 1)
+		scan->cut = choose_nodes(tree, max_rows);
+	return scan;
 }
 
 static void
-append_row(PfsFlameRows *rows, const PfsFrameTree *tree, const Child *child, int32 level)
+set_root(PfsFlameScan *scan, PfsFlameRow *row)
 {
-	const PfsFrameNode *node = child->node == OTHER ? NULL : &tree->nodes[child->node];
+	const PfsFrameNode *root = &scan->cut.tree->nodes[0];
 
-	rows->rows[rows->count++] =
-		(PfsFlameRow){ level, child->total, node ? node->self : child->total, child->label, node };
+	scan->has_begun = true;
+	*row = (PfsFlameRow){ 0, root->total, root->total, "total", root };
+	if (scan->only_root)
+		return;
+	row->node = enter_node(scan, 0);
+	row->self = row->node->self;
 }
 
-/*
- * Depth first. path[level - 1] is the position of the child that the walk stands in at a level; its next sibling,
- * if it has one, is right behind it.
- */
-static void
-walk_children(PfsFlameRows *rows, const PfsFrameTree *tree, const Child *children, uint32 count)
+bool
+pfs_flame_scan_next(PfsFlameScan *scan, PfsFlameRow *row)
 {
-	uint32 *first = index_children(tree, children, count);
-	uint32 capacity = 64;
-	uint32 *path = palloc(capacity * sizeof(uint32));
-	uint32 depth = 0;
-	uint32 next = first[0];
+	Child child;
 
-	for (;;)
+	if (!scan->has_begun)
 	{
-		uint32 parent = depth == 0 ? 0 : children[path[depth - 1]].node;
-
-		if (next < count && children[next].parent == parent)
-		{
-			append_row(rows, tree, &children[next], (int32) depth + 1);
-			if (depth == capacity)
-			{
-				capacity *= 2;
-				path = repalloc_huge(path, capacity * sizeof(uint32));
-			}
-			path[depth++] = next;
-			next = children[next].node == OTHER ? count : first[children[next].node];
-		}
-		else if (depth > 0)
-			next = path[--depth] + 1;
-		else
-			break;
+		set_root(scan, row);
+		return true;
 	}
-	pfree(path);
-	pfree(first);
+	while (scan->depth > 0 && scan->levels[scan->depth - 1].next == scan->child_count)
+		leave_node(scan);
+	if (scan->depth == 0)
+		return false;
+	child = scan->children[scan->levels[scan->depth - 1].next++];
+	*row = (PfsFlameRow){ (int32) scan->depth, child.total, child.total, child.label, NULL };
+	if (child.node != OTHER)
+	{
+		row->node = enter_node(scan, child.node);
+		row->self = row->node->self;
+	}
+	return true;
 }
 
 PfsFlameRows
 pfs_flame_rows(PfsFrameTree *tree, uint32 max_rows)
 {
 	PfsFlameRows rows = { 0, NULL };
-	const PfsFrameNode *root;
-	Child *children;
-	Cut cut;
+	PfsFlameScan *scan;
+	PfsFlameRow row;
+	uint32 capacity = 0;
 
-	if (max_rows == 1)
+	if (max_rows == PFS_NO_ROW_LIMIT)
+		pfs_frame_tree_expand_all(tree);
+	scan = pfs_flame_scan_begin(tree, max_rows);
+	scan->forgets = false;
+	while (pfs_flame_scan_next(scan, &row))
 	{
-		root = &tree->nodes[0];
-		rows.rows = palloc(sizeof(PfsFlameRow));
-		rows.rows[rows.count++] = (PfsFlameRow){ 0, root->total, root->total, "total", root };
-		return rows;
+		if (rows.count == capacity)
+			rows.rows = grow_array(rows.rows, &capacity, sizeof(PfsFlameRow));
+		rows.rows[rows.count++] = row;
 	}
-	cut = choose_nodes(tree, max_rows);
-	root = &tree->nodes[0];
-	children = collect_children(&cut);
-	rows.rows = PFS_ARRAY(PfsFlameRow, cut.row_count);
-	rows.rows[rows.count++] = (PfsFlameRow){ 0, root->total, root->self, "total", root };
-	walk_children(&rows, tree, children, cut.row_count - 1);
-	pfree(children);
-	pfree(cut.cut_children);
 	return rows;
 }

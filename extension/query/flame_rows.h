@@ -21,18 +21,27 @@ typedef struct PfsFlameRow
 		*node; /* NULL: stands in for cut children of the row's parent, label "other" */
 } PfsFlameRow;
 
+typedef struct PfsFlameScan PfsFlameScan;
+
+/*
+ * Rows one after the other, depth first; siblings by falling total, then label. At most max_rows rows (or PFS_NO_ROW_LIMIT): the largest nodes stay, the older node among equals, and what is cut below a
+ * node is one row "other", so that total = self + the totals of the children everywhere. With one row alone, the root's
+ * self is its total. In a comparison the size of a node is both its sides together. Expands what it needs of the tree,
+ * which is the scan's from here on. Without a limit, nodes go when they and all below have been shown: no more are there than those on
+ * the way to a row, and their siblings. Lives in CurrentMemoryContext.
+ */
+PfsFlameScan *pfs_flame_scan_begin(PfsFrameTree *tree, uint32 max_rows);
+
+/* The next row; its node holds until the next call. False at the end. */
+bool pfs_flame_scan_next(PfsFlameScan *scan, PfsFlameRow *row);
+
 typedef struct PfsFlameRows
 {
 	uint32 count;
-	PfsFlameRow *rows; /* depth first; siblings by falling total, then label */
+	PfsFlameRow *rows;
 } PfsFlameRows;
 
-/*
- * At most max_rows rows (or PFS_NO_ROW_LIMIT): the largest nodes stay, the older node among equals, and what is cut below a
- * node is one row "other", so that total = self + the totals of the children everywhere. With one row alone, the root's
- * self is its total. In a comparison the size of a node is both its sides together. Expands what it needs of the tree,
- * and rows point into it: it must not grow afterwards. Lives in CurrentMemoryContext.
- */
+/* All rows at once, for results that are one value; they point into the tree, which must not grow afterwards. */
 PfsFlameRows pfs_flame_rows(PfsFrameTree *tree, uint32 max_rows);
 
 /*

@@ -88,20 +88,20 @@ PfsFlamegraph
 pfs_flamegraph_query(FunctionCallInfo fcinfo, ArrayType *by)
 {
 	PfsFlamegraph flame;
-	PfsFilters filters;
+	PfsFilters *filters = palloc(sizeof(PfsFilters)); /* the rows' */
 	uint32 max_nodes;
 	PfsFrameTree *tree;
 
 	pfs_extension_require_current();
-	filters = pfs_frame_filters_get(fcinfo, PFS_FLAME_ARG_FILTERS);
+	*filters = pfs_frame_filters_get(fcinfo, PFS_FLAME_ARG_FILTERS);
 	max_nodes = pfs_max_nodes_get(fcinfo, PFS_FLAME_ARG_MAX_NODES);
 	flame.selection = pfs_selection_get(fcinfo, PFS_FLAME_ARG_SELECTOR);
 	flame.inverted =
 		!PG_ARGISNULL(PFS_FLAME_ARG_INVERTED) && PG_GETARG_BOOL(PFS_FLAME_ARG_INVERTED);
 	tree = by != NULL && ArrayGetNItems(ARR_NDIM(by), ARR_DIMS(by)) > 0
-			   ? query_groups(flame.selection, by, &filters, flame.inverted)
-			   : pfs_frame_tree_query(flame.selection, &filters, flame.inverted);
-	flame.rows = pfs_flame_rows(tree, max_nodes);
+			   ? query_groups(flame.selection, by, filters, flame.inverted)
+			   : pfs_frame_tree_query(flame.selection, filters, flame.inverted);
+	flame.rows = pfs_flame_scan_begin(tree, max_nodes);
 	return flame;
 }
 
@@ -134,6 +134,17 @@ put_row(const PfsRows *rows, int32 ord, const PfsFlameRow *row, bool is_diff)
 	}
 }
 
+/* All rows that are left, the first of them with the ordinal ord; returns the next ordinal. */
+static int32
+put_rows(const PfsRows *rows, int32 ord, PfsFlameScan *flame, bool is_diff)
+{
+	PfsFlameRow row;
+
+	while (pfs_flame_scan_next(flame, &row))
+		put_row(rows, ord++, &row, is_diff);
+	return ord;
+}
+
 /*
  * flamegraph(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide, granularity, by)
  */
@@ -144,8 +155,7 @@ profstore_flamegraph(PG_FUNCTION_ARGS)
 	PfsFlamegraph flame =
 		pfs_flamegraph_query(fcinfo, PG_ARGISNULL(ARG_BY) ? NULL : PG_GETARG_ARRAYTYPE_P(ARG_BY));
 
-	for (uint32 i = 0; i < flame.rows.count; i++)
-		put_row(&rows, (int32) i, &flame.rows.rows[i], false);
+	put_rows(&rows, 0, flame.rows, false);
 	return (Datum) 0;
 }
 
@@ -160,11 +170,9 @@ profstore_flamegraph_of(PG_FUNCTION_ARGS)
 	bool inverted = !PG_ARGISNULL(2) && PG_GETARG_BOOL(2);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, 3);
 	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
-	PfsFlameRows flame =
-		pfs_flame_rows(pfs_frame_tree_build(&sums, &filters, inverted, NULL), max_nodes);
+	PfsFrameTree *tree = pfs_frame_tree_build(&sums, &filters, inverted, NULL);
 
-	for (uint32 i = 0; i < flame.count; i++)
-		put_row(&rows, (int32) i, &flame.rows[i], false);
+	put_rows(&rows, 0, pfs_flame_scan_begin(tree, max_nodes), false);
 	return (Datum) 0;
 }
 
@@ -179,18 +187,20 @@ put_padded(const PfsRows *rows, PfsFrameTree *tree, uint32 max_nodes)
 	int64 larger = Max(total.value, total.base);
 	PfsSides padded = { larger, larger };
 	PfsSides padding = pfs_subtract_sides(padded, total);
-	PfsFlameRows flame = pfs_flame_rows(tree, max_nodes > 1 ? max_nodes - 1 : max_nodes);
+	PfsFlameScan *flame = pfs_flame_scan_begin(tree, max_nodes > 1 ? max_nodes - 1 : max_nodes);
+	PfsFlameRow row;
+	int32 ord;
 
-	flame.rows[0].total = padded;
+	pfs_flame_scan_next(flame, &row);
+	row.total = padded;
 	if (max_nodes == 1)
-		flame.rows[0].self = padded;
-	for (uint32 i = 0; i < flame.count; i++)
-		put_row(rows, (int32) i, &flame.rows[i], true);
+		row.self = padded;
+	put_row(rows, 0, &row, true);
+	ord = put_rows(rows, 1, flame, true);
 	if (max_nodes != 1)
 	{
-		const PfsFlameRow row = { 1, padding, padding, PADDING_LABEL, &tree->nodes[0] };
-
-		put_row(rows, (int32) flame.count, &row, true);
+		row = (PfsFlameRow){ 1, padding, padding, PADDING_LABEL, &tree->nodes[0] };
+		put_row(rows, ord, &row, true);
 	}
 }
 
@@ -199,16 +209,11 @@ static void
 put_diff(const PfsRows *rows, PfsFrameTree *tree, uint32 max_nodes, bool padded)
 {
 	PfsSides total = tree->nodes[0].total;
-	PfsFlameRows flame;
 
 	if (padded && total.value != total.base)
-	{
 		put_padded(rows, tree, max_nodes);
-		return;
-	}
-	flame = pfs_flame_rows(tree, max_nodes);
-	for (uint32 i = 0; i < flame.count; i++)
-		put_row(rows, (int32) i, &flame.rows[i], true);
+	else
+		put_rows(rows, 0, pfs_flame_scan_begin(tree, max_nodes), true);
 }
 
 /*

@@ -26,7 +26,7 @@ typedef struct PfsFlamegraph
 {
 	const PfsSelection *selection;
 	bool inverted;
-	PfsFlameRows rows; /* at least the root's; nodes may be asked for their source */
+	PfsFlameScan *rows; /* at least the root's */
 } PfsFlamegraph;
 
 /* Lives in CurrentMemoryContext. by has names of labels whose values come before the first frame; NULL: none. */

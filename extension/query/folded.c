@@ -52,31 +52,31 @@ static void
 put_stacks(const PfsRows *rows, PfsFrameTree *tree)
 {
 	static const char no_frames[] = "[empty stack]";
-	PfsFlameRows flame = pfs_flame_rows(tree, PFS_NO_ROW_LIMIT);
+	PfsFlameScan *flame = pfs_flame_scan_begin(tree, PFS_NO_ROW_LIMIT);
+	PfsFlameRow row;
 	StringInfoData stack;
 	int32 capacity = 64;
 	int *ends = palloc(capacity * sizeof(int));
 
 	initStringInfo(&stack);
 	ends[0] = 0;
-	if (flame.rows[0].self.value != 0)
-		put_row(rows, no_frames, (int) strlen(no_frames), flame.rows[0].self.value);
-	for (uint32 i = 1; i < flame.count; i++)
+	pfs_flame_scan_next(flame, &row);
+	if (row.self.value != 0)
+		put_row(rows, no_frames, (int) strlen(no_frames), row.self.value);
+	while (pfs_flame_scan_next(flame, &row))
 	{
-		const PfsFlameRow *row = &flame.rows[i];
-
-		if (row->level == capacity)
+		if (row.level == capacity)
 		{
 			capacity *= 2;
 			ends = repalloc_huge(ends, (Size) capacity * sizeof(int));
 		}
-		stack.len = ends[row->level - 1];
-		if (row->level > 1)
+		stack.len = ends[row.level - 1];
+		if (row.level > 1)
 			appendStringInfoChar(&stack, ';');
-		append_name(&stack, pfs_symbol_name(tree->symbols, row->node->symbol));
-		ends[row->level] = stack.len;
-		if (row->self.value != 0)
-			put_row(rows, stack.data, stack.len, row->self.value);
+		append_name(&stack, pfs_symbol_name(tree->symbols, row.node->symbol));
+		ends[row.level] = stack.len;
+		if (row.self.value != 0)
+			put_row(rows, stack.data, stack.len, row.self.value);
 	}
 }
 

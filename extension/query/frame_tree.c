@@ -3,7 +3,7 @@
  *		From walkers to the merged tree.
  *
  * Expanding a node takes its walkers one frame further. Those that come to the same name meet in one child, which is found
- * without hashing: the latest node of a name is the child, if its parent is the node being expanded.
+ * without hashing: the latest node of a name is the child, if it was made since the expansion began.
  */
 #include "query/frame_tree.h"
 
@@ -44,7 +44,7 @@ grow_latest(PfsFrameTree *tree)
 }
 
 static void
-add_step(PfsFrameTree *tree, uint32 parent, const PfsStep *step)
+add_step(PfsFrameTree *tree, uint32 parent, uint32 first_child, const PfsStep *step)
 {
 	uint32 symbol = step->frame.symbol;
 	uint32 index;
@@ -53,8 +53,7 @@ add_step(PfsFrameTree *tree, uint32 parent, const PfsStep *step)
 	if (symbol >= tree->latest_count)
 		grow_latest(tree);
 	index = tree->latest[symbol];
-
-	if (index == 0 || tree->nodes[index].parent != parent)
+	if (index < first_child || index >= tree->count || tree->nodes[index].symbol != symbol)
 	{
 		const PfsFrameNode new_node = {
 			.parent = parent, .symbol = symbol, .oldest = PG_UINT64_MAX, .walkers = PFS_NO_WALKER
@@ -90,7 +89,7 @@ pfs_frame_tree_expand(PfsFrameTree *tree, uint32 node)
 		if (step.frame.symbol == same)
 			pfs_stack_walk_link(tree->walk, step.walker, &walkers);
 		else
-			add_step(tree, node, &step);
+			add_step(tree, node, first_child, &step);
 	}
 	tree->nodes[node].walkers = PFS_NO_WALKER;
 	tree->nodes[node].first_child = first_child;
@@ -98,8 +97,9 @@ pfs_frame_tree_expand(PfsFrameTree *tree, uint32 node)
 	tree->nodes[node].self = self;
 }
 
-uint32
-pfs_frame_tree_sibling(const PfsFrameTree *tree, uint32 node)
+/* The next child of the node's parent, which has been expanded; 0 where there is none. */
+static uint32
+sibling_of(const PfsFrameTree *tree, uint32 node)
 {
 	const PfsFrameNode *parent = &tree->nodes[tree->nodes[node].parent];
 
@@ -122,36 +122,24 @@ pfs_frame_tree_expand_all(PfsFrameTree *tree)
 		next = tree->nodes[node].child_count > 0 ? tree->nodes[node].first_child : 0;
 		while (next == 0 && node != 0)
 		{
-			next = pfs_frame_tree_sibling(tree, node);
+			next = sibling_of(tree, node);
 			node = tree->nodes[node].parent;
 		}
 		node = next;
 	} while (node != 0);
 }
 
-void
-pfs_frame_tree_walk(PfsFrameTree *tree, PfsFrameVisit enter, PfsFrameVisit leave, void *state)
+PfsFrameMark
+pfs_frame_tree_mark(const PfsFrameTree *tree)
 {
-	const PfsFrameNode *nodes;
-	uint32 node = 0;
+	return (PfsFrameMark){ tree->count, pfs_stack_walk_mark(tree->walk) };
+}
 
-	pfs_frame_tree_expand_all(tree);
-	nodes = tree->nodes;
-	do
-	{
-		uint32 next = nodes[node].child_count > 0 ? nodes[node].first_child : 0;
-
-		CHECK_FOR_INTERRUPTS();
-		while (next == 0 && node != 0)
-		{
-			leave(state, node);
-			next = pfs_frame_tree_sibling(tree, node);
-			node = nodes[node].parent;
-		}
-		node = next;
-		if (node != 0)
-			enter(state, node);
-	} while (node != 0);
+void
+pfs_frame_tree_release(PfsFrameTree *tree, PfsFrameMark mark)
+{
+	tree->count = mark.node_count;
+	pfs_stack_walk_release(tree->walk, mark.walker_count);
 }
 
 static PfsFrameTree *
@@ -212,8 +200,10 @@ PfsFrameTree *
 pfs_frame_tree_query(const PfsSelection *selection, const PfsFilters *filters, bool inverted)
 {
 	PfsStackSums sums = pfs_stack_sums(selection);
+	PfsFrameTree *tree = pfs_frame_tree_build(&sums, filters, inverted, NULL);
 
-	return pfs_frame_tree_build(&sums, filters, inverted, NULL);
+	pfree(sums.sums);
+	return tree;
 }
 
 static const char *

@@ -34,7 +34,7 @@ typedef struct PfsFrameTree
 	PfsSymbols *symbols;
 	PfsStackWalk *walk;
 	bool folding;		 /* frames that follow one of the same name belong to its node */
-	uint32 *latest;		 /* for each symbol the latest node of that name, or 0 … */
+	uint32 *latest;		 /* for each symbol a node that was the latest of that name, or 0 … */
 	uint32 latest_count; /* … as far as symbols have been met */
 	uint32 count;		 /* at least 1: nodes[0] is the root */
 	uint32 capacity;
@@ -69,15 +69,15 @@ PfsFrameTree *pfs_frame_tree_query(const PfsSelection *selection, const PfsFilte
 void pfs_frame_tree_expand(PfsFrameTree *tree, uint32 node);
 void pfs_frame_tree_expand_all(PfsFrameTree *tree);
 
-/* The next child of the node's parent, which has been expanded; 0 where there is none. */
-uint32 pfs_frame_tree_sibling(const PfsFrameTree *tree, uint32 node);
+/* For who is done with nodes: what the tree had at a time, and back to that. Nodes that were there must not be expanded again. */
+typedef struct PfsFrameMark
+{
+	uint32 node_count;
+	uint32 walker_count;
+} PfsFrameMark;
 
-/*
- * Visits every node but the root, depth first, parents before children; leave comes when all below it is done. Expands
- * the whole tree before.
- */
-typedef void (*PfsFrameVisit)(void *state, uint32 node);
-void pfs_frame_tree_walk(PfsFrameTree *tree, PfsFrameVisit enter, PfsFrameVisit leave, void *state);
+PfsFrameMark pfs_frame_tree_mark(const PfsFrameTree *tree);
+void pfs_frame_tree_release(PfsFrameTree *tree, PfsFrameMark mark);
 
 /* Source of a frame for people; NULL where not known. */
 typedef struct PfsFrameSource

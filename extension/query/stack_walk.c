@@ -357,6 +357,18 @@ pfs_stack_walk_link(PfsStackWalk *walk, uint32 walker, uint32 *list)
 	*list = walker;
 }
 
+uint32
+pfs_stack_walk_mark(const PfsStackWalk *walk)
+{
+	return walk->walker_count;
+}
+
+void
+pfs_stack_walk_release(PfsStackWalk *walk, uint32 mark)
+{
+	walk->walker_count = mark;
+}
+
 /*
  * The child of a node below which a leaf is, from some child on that does not lie behind it: along the siblings and up
  * from the leaf at once, since either way may be long.

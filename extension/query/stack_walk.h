@@ -52,6 +52,10 @@ bool pfs_stack_walk_next(PfsStackWalk *walk, uint32 *list, PfsStep *step, PfsSid
 /* Puts the walker of a step before a list. */
 void pfs_stack_walk_link(PfsStackWalk *walk, uint32 walker, uint32 *list);
 
+/* The number of walkers that were made, and back to that: those that were made since are in no list any more. */
+uint32 pfs_stack_walk_mark(const PfsStackWalk *walk);
+void pfs_stack_walk_release(PfsStackWalk *walk, uint32 mark);
+
 /* What a visit of all frames calls, from the root on, whatever the direction of the walk. */
 typedef struct PfsFrameVisitor
 {

@@ -30,6 +30,13 @@ put_row(const PfsRows *rows, Datum *names, int count, int64 value)
 	pfree(stack);
 }
 
+static void
+forget_names(Datum *names, int32 first, int32 end)
+{
+	for (int32 i = first; i < end; i++)
+		pfree(DatumGetPointer(names[i]));
+}
+
 /*
  * stacks_of(selector, from_ts, to_ts, focus, ignore, show, hide, granularity)
  *
@@ -42,30 +49,29 @@ profstore_stacks_of(PG_FUNCTION_ARGS)
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
 	PfsFrameTree *tree = pfs_frame_tree_query(selection, &filters, false);
-	PfsFlameRows flame = pfs_flame_rows(tree, PFS_NO_ROW_LIMIT);
-	Datum *by_symbol = PFS_ARRAY0(Datum, pfs_symbol_count(tree->symbols));
+	PfsFlameScan *flame = pfs_flame_scan_begin(tree, PFS_NO_ROW_LIMIT);
+	PfsFlameRow row;
 	int32 capacity = 64;
 	Datum *names = palloc((Size) capacity * sizeof(Datum));
+	int32 depth = 0;
 
-	for (uint32 i = 0; i < flame.count; i++)
+	while (pfs_flame_scan_next(flame, &row))
 	{
-		const PfsFlameRow *row = &flame.rows[i];
-
-		if (row->level > capacity)
+		if (row.level > capacity)
 		{
 			capacity *= 2;
 			names = repalloc_huge(names, (Size) capacity * sizeof(Datum));
 		}
-		if (row->level > 0)
+		if (row.level > 0)
 		{
-			Datum *name = &by_symbol[row->node->symbol];
-
-			if (*name == (Datum) 0)
-				*name = CStringGetTextDatum(pfs_symbol_name(tree->symbols, row->node->symbol));
-			names[row->level - 1] = *name;
+			if (row.level <= depth)
+				forget_names(names, row.level - 1, depth);
+			depth = row.level;
+			names[depth - 1] =
+				CStringGetTextDatum(pfs_symbol_name(tree->symbols, row.node->symbol));
 		}
-		if (row->self.value != 0)
-			put_row(&rows, names, row->level, row->self.value);
+		if (row.self.value != 0)
+			put_row(&rows, names, row.level, row.self.value);
 	}
 	return (Datum) 0;
 }
