@@ -614,6 +614,14 @@ reader_queue_record(void *context, const void *record, size_t length_bytes)
 	unlock(reader);
 }
 
+/* Under full load a short-lived process would else be gone before we look. Who was started with more keeps it. */
+static void
+go_first(void)
+{
+	if (getpriority(PRIO_PROCESS, 0) > RING_NICE_LEVEL)
+		(void) setpriority(PRIO_PROCESS, 0, RING_NICE_LEVEL);
+}
+
 /* Reads until told to stop, and then until the ring is empty. */
 static void *
 ring_run(void *argument)
@@ -622,8 +630,7 @@ ring_run(void *argument)
 	bool stopping;
 	int result;
 
-	/* under full load a short-lived process would else be gone before we look */
-	(void) setpriority(PRIO_PROCESS, 0, RING_NICE_LEVEL);
+	go_first();
 	do
 	{
 		heartbeat_work(&reader->ring_heartbeat);
@@ -742,7 +749,7 @@ walker_run(void *argument)
 	QueuedRecord *record;
 
 	/* the later the tables are there, the more stacks are copied meanwhile, and wait here */
-	(void) setpriority(PRIO_PROCESS, 0, RING_NICE_LEVEL);
+	go_first();
 	while (wait_for_work(reader, swept_ns + SWEEP_NS, &record))
 	{
 		uint64_t now_ns;

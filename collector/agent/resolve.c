@@ -42,7 +42,9 @@ typedef struct Resolved
 {
 	Frame frame;
 	uint32_t location; /* in the batch */
-	bool root;		   /* its outermost function is a root */
+	bool named;		   /* it has a function; of the outermost one: */
+	bool root;		   /* it is a root */
+	bool is_main;
 } Resolved;
 
 typedef struct Resolution
@@ -92,11 +94,12 @@ add_kernel_location(const Resolution *resolution, uint64_t address, uint32_t *lo
 	return add_named_location(resolution->batch, mapping_index, name, location);
 }
 
-/* Functions and lines of the symbolizer into the batch. *root tells of the outermost one. */
+/* Functions and lines of the symbolizer into the batch; what they tell of the frame. */
 static int
 add_lines(Batch *batch, const SymbolLines *symbols, BatchLine lines[MAX_LINES],
-		  uint32_t *line_count, bool *root)
+		  uint32_t *line_count, Resolved *resolved)
 {
+	const char *outermost;
 	uint32_t count = symbols->count < MAX_LINES ? symbols->count : MAX_LINES;
 
 	for (uint32_t i = 0; i < count; i++)
@@ -115,7 +118,12 @@ add_lines(Batch *batch, const SymbolLines *symbols, BatchLine lines[MAX_LINES],
 		lines[i].line = symbol->line;
 	}
 	*line_count = count;
-	*root = symbols->count > 0 && root_function(symbols->lines[symbols->count - 1].system_name);
+	if (symbols->count == 0)
+		return 0;
+	outermost = symbols->lines[symbols->count - 1].system_name;
+	resolved->named = true;
+	resolved->root = root_function(outermost);
+	resolved->is_main = strcmp(outermost, "main") == 0;
 	return 0;
 }
 
@@ -148,7 +156,7 @@ add_image_location(Resolution *resolution, const Frame *frame, Resolved *resolve
 	else if (binary_symbolize(binary, location.address, &symbols) != 0)
 		symbols.count = 0;
 	resolution->looked_up++;
-	result = add_lines(resolution->batch, &symbols, lines, &location.line_count, &resolved->root);
+	result = add_lines(resolution->batch, &symbols, lines, &location.line_count, resolved);
 	if (result != 0)
 		return result;
 	return batch_add_location(resolution->batch, &location, &resolved->location);
@@ -216,7 +224,8 @@ stack_partition(const Resolution *resolution, const IntervalStack *stack)
  * Adds one stack, -EAGAIN where time is over; *complete where its user side reaches a root, or
  * where it has none: the walk has proven it, or the frame is a function at which stacks begin.
  * What lies beyond such a function is cut off: start code keeps no frame pointers, and a register
- * that is none led there.
+ * that is none led there. A C library without CFI and without names (musl as Debian and Alpine ship it)
+ * calls main from such a function as well, and nobody else calls main from code of that kind.
  */
 static int
 resolve_stack(Resolution *resolution, const IntervalStack *stack, uint32_t *index, bool *complete)
@@ -226,6 +235,7 @@ resolve_stack(Resolution *resolution, const IntervalStack *stack, uint32_t *inde
 		.partition = stack_partition(resolution, stack),
 		.locations = locations,
 	};
+	bool below_main = false;
 	int result;
 
 	*complete = stack->side == STACK_NO_USER_SIDE || stack->walk == PFS_WALK_END_OF_STACK ||
@@ -238,11 +248,13 @@ resolve_stack(Resolution *resolution, const IntervalStack *stack, uint32_t *inde
 		if (result != 0)
 			return result;
 		locations[added.depth++] = resolved.location;
-		if (resolved.root)
+		if (resolved.root || (below_main && !resolved.named && resolved.frame.kind == FRAME_IMAGE &&
+							  added.depth == stack->depth && stack->walk == PFS_WALK_NO_RULE))
 		{
 			*complete = true;
 			break;
 		}
+		below_main = resolved.is_main;
 	}
 	if (!*complete)
 	{
