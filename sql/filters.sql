@@ -139,6 +139,12 @@ SELECT :empty, hide => '{address="main"}');
 SELECT :empty, hide => '{line="-1"}');
 SELECT :empty, focus => '{file=~"("}');
 SELECT :empty, focus => '{file="a"} or');
+-- the argument is named, of expressions too
+SELECT :empty, focus => 'a(b');
+SELECT :empty, ignore => '*');
+SELECT :empty, show => '[');
+SELECT :empty, focus => 'a', hide => 'b\');
+SELECT profstore.top_diff('jobs:run:count:run:count:delta', '2026-02-01', '2026-02-02', '2026-02-01', '2026-02-02', base_selector => 'jobs:run:count:run:count:delta{a=~"("}');
 -- an expression that begins with a brace is written with a backslash
 SELECT :empty, focus => '{{closure}}');
 SELECT stack, value FROM profstore.folded('jobs:run:count:run:count:delta', '2026-01-01 11:00Z', '2026-01-02', focus => '\{}');

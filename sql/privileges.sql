@@ -53,6 +53,25 @@ REVOKE SELECT ON profstore.functions FROM regress_pfs_reader;
 SET ROLE regress_pfs_reader;
 SELECT stack, value FROM profstore.folded('a:b:c:d:e{}', '2026-03-01 00:00Z', '2026-03-02 00:00Z');
 RESET ROLE;
+-- refusals of ours say what gives the right
+\set VERBOSITY default
+REVOKE SELECT ON profstore.functions, profstore.samples FROM regress_pfs_reader;
+SET ROLE regress_pfs_reader;
+SELECT stack, value FROM profstore.folded('a:b:c:d:e{}', '2026-03-01 00:00Z', '2026-03-02 00:00Z');
+RESET ROLE;
+GRANT SELECT ON profstore.samples TO regress_pfs_reader;
+SET ROLE regress_pfs_reader;
+SELECT stack, value FROM profstore.folded('a:b:c:d:e{}', '2026-03-01 00:00Z', '2026-03-02 00:00Z');
+RESET ROLE;
+SET ROLE regress_pfs_writer;
+SELECT stack, value FROM profstore.folded('a:b:c:d:e{}', '2026-03-01 00:00Z', '2026-03-02 00:00Z');
+RESET ROLE;
+REVOKE INSERT ON profstore.samples FROM regress_pfs_writer;
+SET ROLE regress_pfs_writer;
+SELECT profstore.import_folded('main 1', at => '2026-03-01 00:00Z');
+RESET ROLE;
+GRANT INSERT ON profstore.samples TO regress_pfs_writer;
+\set VERBOSITY terse
 GRANT SELECT ON profstore.functions TO regress_pfs_reader;
 ALTER TABLE profstore.locations ENABLE ROW LEVEL SECURITY;
 SET ROLE regress_pfs_reader;

@@ -11,7 +11,9 @@ SET timezone = 'UTC';
 
 -- settings
 SELECT profstore.set_retention('0 days');
+SELECT profstore.set_retention('-1 day');
 SELECT profstore.set_retention('2 days', '-1 days');
+SELECT profstore.set_retention('2 days', NULL, '0');
 SELECT profstore.set_retention(NULL, '2 days');
 SELECT profstore.set_retention('2 days', '1 day');
 SELECT profstore.set_retention('2 days', NULL, '1 day');

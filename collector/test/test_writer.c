@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/log.h"
+#include "writer/db_error.h"
 #include "writer/writer.h"
 
 #define QUEUE_BYTES	   ((size_t) 64 << 20)
@@ -822,6 +823,31 @@ test_no_privilege(void **state)
 						"grant_write('test_denied')");
 }
 
+/* What the server or libpq says in several lines is one in the log; a caret below a line goes. */
+static void
+test_messages_of_several_lines(void **state)
+{
+	PGconn *connection = server_connect("postgres");
+	PGresult *result = PQexec(connection, "DO $$ BEGIN RAISE EXCEPTION 'no' USING DETAIL ="
+										  " E'Line 1:\\n  a b\\n\\t  ^\\nEnd.'; END $$");
+	PGconn *nowhere = PQconnectdb("host=/nonexistent");
+	DbError error;
+
+	db_error_from_result(&error, "could not", result);
+	assert_string_equal(error.failure.detail, "The server says: no DETAIL: Line 1: a b End.");
+	PQclear(result);
+	PQfinish(connection);
+
+	result = PQmakeEmptyPGresult(nowhere, PGRES_FATAL_ERROR);
+	assert_non_null(strchr(PQresultErrorMessage(result), '\n'));
+	assert_int_equal(db_error_from_result(&error, "could not", result), DB_AWAY);
+	assert_null(strchr(error.failure.detail, '\n'));
+	assert_null(strchr(error.failure.detail, '\t'));
+	assert_non_null(strstr(error.failure.detail, "No such file or directory"));
+	PQclear(result);
+	PQfinish(nowhere);
+}
+
 static void
 test_extension_dropped_while_running(void **state)
 {
@@ -904,6 +930,7 @@ main(void)
 		cmocka_unit_test(test_extension_missing),
 		cmocka_unit_test(test_extension_of_another_version),
 		cmocka_unit_test(test_no_privilege),
+		cmocka_unit_test(test_messages_of_several_lines),
 		cmocka_unit_test(test_extension_dropped_while_running),
 		cmocka_unit_test(test_password_changed_while_running),
 	};

@@ -29,6 +29,7 @@ static const StateRule rules[] = {
 	{ "3F000", DB_PERMANENT, "Run \"CREATE EXTENSION profstore\" in this database." },
 	{ "42501", DB_PERMANENT,
 	  "Let the owner of the extension run \"SELECT profstore.grant_write('ROLE')\" for this role." },
+	{ "42601", DB_PERMANENT, NULL }, /* what somebody typed; the server says how it is written */
 	{ "42", DB_PERMANENT, "Check that extension and collector are of the same version." },
 	{ "55000", DB_EPOCH, NULL },
 	{ "08", DB_AWAY, NULL },
@@ -68,6 +69,30 @@ db_outcome_of(const char *sqlstate)
 	return rule ? rule->outcome : DB_REFUSED;
 }
 
+/*
+ * Appends text as one line, which is what a log has: a break, and the blanks behind it, become one blank. A line that only
+ * points at a place in the line above goes, since it points nowhere then.
+ */
+static void
+append_joined(char *to, size_t size, const char *text)
+{
+	size_t used = strlen(to);
+	const char *begin = text;
+
+	while (*begin != '\0')
+	{
+		size_t length = strcspn(begin, "\r\n");
+		size_t blank = begin > text ? strspn(begin, " \t") : 0;
+		bool is_pointer = begin > text && strspn(begin + blank, "^ \t") == length - blank;
+
+		if (!is_pointer && used < size)
+			used += (size_t) snprintf(to + used, size - used, "%s%.*s", begin > text ? " " : "",
+									  (int) (length - blank), begin + blank);
+		begin += length;
+		begin += strspn(begin, "\r\n");
+	}
+}
+
 DbOutcome
 db_error_from_result(DbError *error, const char *message, const PGresult *result)
 {
@@ -76,16 +101,19 @@ db_error_from_result(DbError *error, const char *message, const PGresult *result
 	const char *detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
 	const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
 	const StateRule *rule;
-	char words[sizeof(error->failure.detail)];
+	char words[sizeof(error->failure.detail)] = "";
 
 	if (sqlstate == NULL)
 	{
 		/* libpq's own words: the connection broke, or the protocol */
-		db_error_set(error, NULL, message, PQresultErrorMessage(result), NULL);
+		append_joined(words, sizeof(words), PQresultErrorMessage(result));
+		db_error_set(error, NULL, message, words, NULL);
 		return DB_AWAY;
 	}
-	snprintf(words, sizeof(words), "The server says: %s%s%s", primary ? primary : "",
-			 detail ? ": " : "", detail ? detail : "");
+	append_joined(words, sizeof(words), "The server says: ");
+	append_joined(words, sizeof(words), primary ? primary : "");
+	append_joined(words, sizeof(words), detail ? " DETAIL: " : "");
+	append_joined(words, sizeof(words), detail ? detail : "");
 	rule = rule_of(sqlstate);
 	db_error_set(error, sqlstate, message, words, rule && rule->hint ? rule->hint : hint);
 	return rule ? rule->outcome : DB_REFUSED;

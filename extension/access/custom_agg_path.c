@@ -31,9 +31,6 @@
 #define GROUP_COST_PER_ROW (cpu_tuple_cost * 0.03)
 #define ADD_COST_PER_ROW   (cpu_tuple_cost * 0.02)
 
-/* Of so many rows sums leave one. */
-#define ROWS_PER_SUM 3
-
 static create_upper_paths_hook_type previous_hook = NULL;
 
 static Plan *plan_agg(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *target_list,
@@ -191,7 +188,7 @@ share_of_rows(const PfsAggregation *aggregation)
 	bool has_sums = pfs_enable_summaries && pfs_agg_sums(aggregation, relation) != PFS_PART_ROWS;
 
 	table_close(relation, NoLock);
-	return has_sums ? 1.0 / ROWS_PER_SUM : 1.0;
+	return has_sums ? 1.0 / PFS_ROWS_PER_SUM : 1.0;
 }
 
 static void

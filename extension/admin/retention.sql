@@ -53,10 +53,20 @@ SELECT pg_extension_config_dump('profstore.retention_log', '');
 CREATE FUNCTION profstore.set_retention(raw interval, minute interval DEFAULT NULL, hour interval DEFAULT NULL) RETURNS void
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC' AS
 $$
+DECLARE
+	name text;
+	length interval;
 BEGIN
-	IF least(set_retention.raw, set_retention.minute, set_retention.hour) <= interval '0' THEN
-		RAISE invalid_parameter_value USING MESSAGE = 'retention must be greater than zero';
-	ELSIF set_retention.raw IS NULL AND coalesce(set_retention.minute, set_retention.hour) IS NOT NULL THEN
+	FOR name, length IN VALUES ('raw', set_retention.raw), ('minute', set_retention.minute), ('hour', set_retention.hour)
+	LOOP
+		IF length <= interval '0' THEN
+			RAISE invalid_parameter_value USING
+				MESSAGE = format('%s must be greater than zero', name),
+				DETAIL = format('It is %s.', length),
+				HINT = CASE name WHEN 'raw' THEN 'NULL keeps samples for ever.' ELSE format('NULL makes no sums by the %s.', name) END;
+		END IF;
+	END LOOP;
+	IF set_retention.raw IS NULL AND coalesce(set_retention.minute, set_retention.hour) IS NOT NULL THEN
 		RAISE invalid_parameter_value USING
 			MESSAGE = 'sums are made of samples that grow old, but raw is NULL',
 			HINT = 'Say how long samples are kept as they are.';

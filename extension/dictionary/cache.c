@@ -10,7 +10,6 @@
 #include "access/xact.h"
 #include "catalog/namespace.h"
 #include "miscadmin.h"
-#include "utils/acl.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -22,6 +21,7 @@
 #include "dictionary/dictionary.h"
 #include "dictionary/series_classes.h"
 #include "dictionary/shared_trees.h"
+#include "store/privileges.h"
 
 #define SCHEMA_NAME "profstore"
 
@@ -100,10 +100,8 @@ static void
 check_privileges(const char *name)
 {
 	Oid oid = pfs_relation_oid(name);
-	AclResult result = pg_class_aclcheck(oid, GetUserId(), ACL_SELECT);
 
-	if (result != ACLCHECK_OK)
-		aclcheck_error(result, OBJECT_TABLE, name);
+	pfs_require_privilege(oid, ACL_SELECT);
 	if (check_enable_rls(oid, InvalidOid, true) == RLS_ENABLED)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),

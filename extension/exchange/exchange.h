@@ -1,22 +1,17 @@
 /*
  * exchange.h
- *		Settings of the room, and memory for those of its parts that know no server header.
+ *		Settings of the room, and how it counts times.
  */
 #ifndef PFS_EXCHANGE_H
 #define PFS_EXCHANGE_H
 
 #include "profstore.h"
 
-#include "codec/segment.h"
-
 /* profstore.import_max_size, in kilobytes: largest profile that is imported, as it is when unpacked. */
 extern int pfs_import_max_size_kb;
 
 /* Called once when the module is loaded. */
 void pfs_exchange_init(void);
-
-/* Memory in CurrentMemoryContext, as it is now; raises an error where there is none. */
-PfsAllocator pfs_exchange_allocator(void);
 
 /* Times are nanoseconds since 1970 in files, microseconds since 2000 in tables. */
 #define PFS_NS_PER_US 1000

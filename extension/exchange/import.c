@@ -9,6 +9,7 @@
 #include "exchange/gunzip.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
+#include "store/segment_io.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
@@ -74,7 +75,7 @@ PfsImportCall *
 pfs_import_begin(FunctionCallInfo fcinfo)
 {
 	PfsImportCall *call = palloc0(sizeof(PfsImportCall));
-	PfsAllocator allocator = pfs_exchange_allocator();
+	PfsAllocator allocator = pfs_palloc_allocator(CurrentMemoryContext);
 	struct varlena *profile;
 
 	PreventCommandIfReadOnly(psprintf("%s()", get_func_name(fcinfo->flinfo->fn_oid)));

@@ -12,8 +12,8 @@
 #include "parser/parse_node.h"
 #include "parser/parse_relation.h"
 #include "port/pg_bswap.h"
+#include "store/privileges.h"
 #include "store/storage.h"
-#include "utils/acl.h"
 #include "utils/rel.h"
 #include "utils/rls.h"
 
@@ -117,10 +117,7 @@ give_bytes(void *buffer, int min_bytes, int max_bytes)
 static void
 check_rights(Relation table)
 {
-	AclResult result = pg_class_aclcheck(RelationGetRelid(table), GetUserId(), ACL_INSERT);
-
-	if (result != ACLCHECK_OK)
-		aclcheck_error(result, OBJECT_TABLE, RelationGetRelationName(table));
+	pfs_require_privilege(RelationGetRelid(table), ACL_INSERT);
 	if (check_enable_rls(RelationGetRelid(table), InvalidOid, false) == RLS_ENABLED)
 		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 						errmsg("cannot import into table \"%s\": row-level security is in force",

@@ -12,6 +12,7 @@
 #include "exchange/gunzip.h"
 #include "fmgr.h"
 #include "query/selection.h"
+#include "store/segment_io.h"
 #include "utils/timestamp.h"
 
 enum
@@ -127,8 +128,8 @@ profstore_pprof(PG_FUNCTION_ARGS)
 		add_part(&export, part, symbols);
 	}
 	profile = pfs_pprof_end(export.writer, &header);
-	if (pfs_gzip((uint8 *) profile->data, (size_t) profile->len, pfs_exchange_allocator(),
-				 &packed) != PFS_READ_OK)
+	if (pfs_gzip((uint8 *) profile->data, (size_t) profile->len,
+				 pfs_palloc_allocator(CurrentMemoryContext), &packed) != PFS_READ_OK)
 		elog(ERROR, "could not compress a profile of %d bytes", profile->len);
 	result = palloc(packed.length + VARHDRSZ);
 	SET_VARSIZE(result, packed.length + VARHDRSZ);

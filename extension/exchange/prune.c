@@ -13,6 +13,7 @@
 
 #include "catalog/pg_collation.h"
 #include "query/allocate.h"
+#include "query/selector.h"
 #include "regex/regex.h"
 #include "utils/builtins.h"
 
@@ -25,12 +26,17 @@ typedef enum Cut
 
 /* One that cannot be compiled is refused here, whether there are functions or not. */
 static text *
-compile_whole(const PfsImport *import, PfsText expression)
+compile_whole(const PfsImport *import, PfsText expression, const char *field)
 {
-	text *whole = cstring_to_text(psprintf("^(?:%s)$", pfs_import_text(import, expression)));
+	const char *part = pfs_import_text(import, expression);
+	const char *problem = pfs_regex_problem(part);
 
-	RE_compile_and_cache(whole, REG_ADVANCED, C_COLLATION_OID);
-	return whole;
+	if (problem != NULL)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_REGULAR_EXPRESSION),
+						errmsg("invalid %s in the profile: invalid regular expression: %s", field,
+							   problem),
+						errhint("Import it with prune => false, which keeps all frames.")));
+	return cstring_to_text(psprintf("^(?:%s)$", part));
 }
 
 static bool
@@ -64,9 +70,10 @@ bare_length(const char *name)
 static bool *
 match_functions(const PfsImport *import, const PfsProfile *profile)
 {
-	text *drop = compile_whole(import, profile->drop_frames);
-	text *keep =
-		profile->keep_frames.length == 0 ? NULL : compile_whole(import, profile->keep_frames);
+	text *drop = compile_whole(import, profile->drop_frames, "drop_frames");
+	text *keep = profile->keep_frames.length == 0
+					 ? NULL
+					 : compile_whole(import, profile->keep_frames, "keep_frames");
 	bool *matching = PFS_ARRAY0(bool, profile->function_count);
 
 	for (uint32 i = 0; i < profile->function_count; i++)

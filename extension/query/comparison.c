@@ -14,16 +14,17 @@ pfs_comparison_is_absolute(FunctionCallInfo fcinfo)
 PfsComparison
 pfs_comparison_query(FunctionCallInfo fcinfo, const PfsFilters *filters)
 {
-	int base_selector = PG_ARGISNULL(PFS_COMPARISON_ARG_BASE_SELECTOR)
-							? PFS_COMPARISON_ARG_SELECTOR
-							: PFS_COMPARISON_ARG_BASE_SELECTOR;
+	bool has_base = !PG_ARGISNULL(PFS_COMPARISON_ARG_BASE_SELECTOR);
 	PfsComparison comparison;
 	PfsStackSums sums;
 
-	comparison.selection = pfs_selection_get_range(fcinfo, PFS_COMPARISON_ARG_SELECTOR,
+	comparison.selection = pfs_selection_get_range(fcinfo, PFS_COMPARISON_ARG_SELECTOR, "selector",
 												   PFS_COMPARISON_ARG_FROM, "from_ts", "to_ts");
-	comparison.base = pfs_selection_get_range(fcinfo, base_selector, PFS_COMPARISON_ARG_BASE_FROM,
-											  "base_from", "base_to");
+	comparison.base = pfs_selection_get_range(fcinfo,
+											  has_base ? PFS_COMPARISON_ARG_BASE_SELECTOR
+													   : PFS_COMPARISON_ARG_SELECTOR,
+											  has_base ? "base_selector" : "selector",
+											  PFS_COMPARISON_ARG_BASE_FROM, "base_from", "base_to");
 	pfs_selection_tell_unknown(comparison.selection);
 	sums = pfs_stack_sums_compare(comparison.selection, comparison.base,
 								  !pfs_comparison_is_absolute(fcinfo));

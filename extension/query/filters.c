@@ -55,22 +55,22 @@ pfs_base_name(const char *path)
 }
 
 static Field
-find_field(const char *name)
+find_field(const char *name, const char *argument)
 {
 	for (size_t i = 0; i < lengthof(FIELD_NAMES); i++)
 	{
 		if (strcmp(name, FIELD_NAMES[i]) == 0)
 			return (Field) i;
 	}
-	ereport(ERROR,
-			(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("frames have no field \"%s\"", name),
-			 errhint("The fields are function, system_name, file, line, binary, build_id "
-					 "and address.")));
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("invalid %s: frames have no field \"%s\"", argument, name),
+					errhint("The fields are function, system_name, file, line, binary, build_id "
+							"and address.")));
 }
 
 /* Addresses as they are printed, 0x1a2b, or decimal. */
 static uint64
-read_number(const PfsMatcher *matcher)
+read_number(const PfsMatcher *matcher, const char *argument)
 {
 	char *end;
 	uint64 number;
@@ -79,8 +79,8 @@ read_number(const PfsMatcher *matcher)
 	number = strtou64(matcher->value, &end, 0);
 	if (errno != 0 || *end != '\0' || !(*matcher->value >= '0' && *matcher->value <= '9'))
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						errmsg("\"%s\" is no number to compare field %s with", matcher->value,
-							   matcher->label),
+						errmsg("invalid %s: \"%s\" is no number to compare field %s with", argument,
+							   matcher->value, matcher->label),
 						errhint("Other operators compare its text, as in %s=~\"0x12.*\".",
 								matcher->label)));
 	return number;
@@ -93,9 +93,9 @@ is_comparison(PfsMatchOperator op)
 }
 
 static FrameMatcher
-make_matcher(const PfsMatcher *parsed)
+make_matcher(const PfsMatcher *parsed, const char *argument)
 {
-	FrameMatcher matcher = { .field = find_field(parsed->label),
+	FrameMatcher matcher = { .field = find_field(parsed->label, argument),
 							 .op = parsed->op,
 							 .value = parsed->value };
 
@@ -103,16 +103,18 @@ make_matcher(const PfsMatcher *parsed)
 		matcher.regex = cstring_to_text(parsed->value);
 	else if ((matcher.field == FIELD_LINE || matcher.field == FIELD_ADDRESS) &&
 			 is_comparison(parsed->op))
-		matcher.number = read_number(parsed);
+		matcher.number = read_number(parsed, argument);
 	return matcher;
 }
 
+/* name is that of the argument, for errors. */
 static PfsFilter *
-get_filter(FunctionCallInfo fcinfo, int argument)
+get_filter(FunctionCallInfo fcinfo, int argument, const char *name)
 {
 	PfsFilter *filter;
 	PfsSelector *parsed;
 	text *expression;
+	const char *problem;
 
 	if (PG_ARGISNULL(argument))
 		return NULL;
@@ -121,11 +123,14 @@ get_filter(FunctionCallInfo fcinfo, int argument)
 		return NULL;
 	filter = palloc(sizeof(PfsFilter));
 	filter->expression = text_to_cstring(expression);
-	parsed = pfs_frame_matchers_parse(filter->expression);
+	parsed = pfs_frame_matchers_parse(filter->expression, name);
 	if (parsed == NULL)
 	{
 		/* raises now what is wrong with it, rather than at the first frame, which may never come */
-		RE_compile_and_cache(expression, REG_ADVANCED, C_COLLATION_OID);
+		problem = pfs_regex_problem(filter->expression);
+		if (problem != NULL)
+			ereport(ERROR, (errcode(ERRCODE_INVALID_REGULAR_EXPRESSION),
+							errmsg("invalid %s: invalid regular expression: %s", name, problem)));
 		filter->matcher_count = 1;
 		filter->matchers = palloc(sizeof(FrameMatcher));
 		filter->matchers[0] = (FrameMatcher){ .field = FIELD_FUNCTION,
@@ -137,7 +142,7 @@ get_filter(FunctionCallInfo fcinfo, int argument)
 	filter->matcher_count = parsed->matcher_count;
 	filter->matchers = palloc((Size) Max(parsed->matcher_count, 1) * sizeof(FrameMatcher));
 	for (int i = 0; i < parsed->matcher_count; i++)
-		filter->matchers[i] = make_matcher(&parsed->matchers[i]);
+		filter->matchers[i] = make_matcher(&parsed->matchers[i], name);
 	return filter;
 }
 
@@ -146,10 +151,10 @@ pfs_filters_get(FunctionCallInfo fcinfo, int first_argument)
 {
 	PfsFilters filters = { .granularity = PFS_BY_FUNCTION };
 
-	filters.focus = get_filter(fcinfo, first_argument);
-	filters.ignore = get_filter(fcinfo, first_argument + 1);
-	filters.show = get_filter(fcinfo, first_argument + 2);
-	filters.hide = get_filter(fcinfo, first_argument + 3);
+	filters.focus = get_filter(fcinfo, first_argument, "focus");
+	filters.ignore = get_filter(fcinfo, first_argument + 1, "ignore");
+	filters.show = get_filter(fcinfo, first_argument + 2, "show");
+	filters.hide = get_filter(fcinfo, first_argument + 3, "hide");
 	return filters;
 }
 

@@ -20,9 +20,10 @@
 #include "query/tiers.h"
 #include "store/block_scan.h"
 #include "store/directory.h"
+#include "store/privileges.h"
 #include "store/storage.h"
+#include "store/summary.h"
 #include "store/tier_sums.h"
-#include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/partcache.h"
 #include "utils/rel.h"
@@ -32,9 +33,6 @@
 #define COLUMN_COUNT   4
 #define ROWS_PER_BLOCK 1024
 #define NOT_READ	   (-1)
-
-/* About so many samples have a sum that stands for them. */
-#define SAMPLES_PER_SUM 3
 
 /* The columns in the order of their bits in PfsSampleColumns. */
 enum
@@ -89,10 +87,7 @@ table_oid(const char *name)
 static void
 check_access(Oid relid)
 {
-	AclResult result = pg_class_aclcheck(relid, GetUserId(), ACL_SELECT);
-
-	if (result != ACLCHECK_OK)
-		aclcheck_error(result, OBJECT_TABLE, get_rel_name(relid));
+	pfs_require_privilege(relid, ACL_SELECT);
 	if (check_enable_rls(relid, InvalidOid, true) == RLS_ENABLED)
 		ereport(
 			ERROR,
@@ -580,7 +575,7 @@ estimate_segment(PfsScanEstimate *estimate, const PfsSegmentRow *row, const PfsS
 	if (!row->time.known || from >= to)
 		return;
 	estimate->sample_count += row->row_count * (to - from) / length;
-	estimate->decoded_rows += has_sums ? row->row_count / SAMPLES_PER_SUM : row->row_count;
+	estimate->decoded_rows += has_sums ? row->row_count / PFS_ROWS_PER_SUM : row->row_count;
 	estimate->byte_count += (double) (has_sums ? row->summary_byte_count : row->byte_count);
 }
 

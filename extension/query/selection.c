@@ -5,8 +5,10 @@
 #include "query/selection.h"
 
 #include "catalog/pg_type.h"
+#include "dictionary/cache.h"
 #include "executor/spi.h"
 #include "query/allocate.h"
+#include "store/privileges.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 #include "utils/varlena.h"
@@ -59,6 +61,8 @@ find_series(PfsSelection *selection, Datum selector)
 	MemoryContext caller = CurrentMemoryContext;
 	Oid type = TEXTOID;
 
+	pfs_require_privilege(pfs_relation_oid("profile_types"), ACL_SELECT);
+	pfs_require_privilege(pfs_relation_oid("series"), ACL_SELECT);
 	SPI_connect();
 	if (plan == NULL)
 	{
@@ -116,8 +120,8 @@ index_distinct_series(PfsSelection *selection)
 }
 
 PfsSelection *
-pfs_selection_get_range(FunctionCallInfo fcinfo, int selector, int from, const char *from_name,
-						const char *to_name)
+pfs_selection_get_range(FunctionCallInfo fcinfo, int selector, const char *selector_name, int from,
+						const char *from_name, const char *to_name)
 {
 	static const char any_series[] = "A profile type followed by {} selects all of its series.";
 	static const char open_range[] =
@@ -125,7 +129,7 @@ pfs_selection_get_range(FunctionCallInfo fcinfo, int selector, int from, const c
 	PfsSelection *selection = palloc0(sizeof(PfsSelection));
 	const PfsSelector *parsed;
 
-	require_argument(fcinfo, selector, "selector", any_series);
+	require_argument(fcinfo, selector, selector_name, any_series);
 	require_argument(fcinfo, from, from_name, open_range);
 	require_argument(fcinfo, from + 1, to_name, open_range);
 	selection->from = PG_GETARG_TIMESTAMPTZ(from);
@@ -139,14 +143,14 @@ pfs_selection_get_range(FunctionCallInfo fcinfo, int selector, int from, const c
 
 	selection->unit = "";
 	selection->delta = true;
-	parsed = pfs_selector_parse(text_to_cstring(PG_GETARG_TEXT_PP(selector)));
+	parsed = pfs_selector_parse(text_to_cstring(PG_GETARG_TEXT_PP(selector)), selector_name);
 	selection->profile_type = parsed->profile_type;
 	selection->over_time = parsed->over_time;
 	if (selection->profile_type == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("selector names no profile type"),
-				 errdetail("Values of different profile types do not add up."),
-				 errhint("Put one of profstore.profile_types() before the braces.")));
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s names no profile type", selector_name),
+						errdetail("Values of different profile types do not add up."),
+						errhint("Put one of profstore.profile_types() before the braces.")));
 	find_series(selection, PG_GETARG_DATUM(selector));
 	if (selection->over_time != PFS_OVER_TIME_UNSAID && selection->delta &&
 		selection->series_count > 0)
@@ -211,8 +215,8 @@ pfs_selection_tell_unknown(const PfsSelection *selection)
 PfsSelection *
 pfs_selection_get(FunctionCallInfo fcinfo, int first_argument)
 {
-	PfsSelection *selection =
-		pfs_selection_get_range(fcinfo, first_argument, first_argument + 1, "from_ts", "to_ts");
+	PfsSelection *selection = pfs_selection_get_range(fcinfo, first_argument, "selector",
+													  first_argument + 1, "from_ts", "to_ts");
 
 	pfs_selection_tell_unknown(selection);
 	return selection;

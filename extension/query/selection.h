@@ -46,11 +46,12 @@ typedef struct PfsSelection
 PfsSelection *pfs_selection_get(FunctionCallInfo fcinfo, int first_argument);
 
 /*
- * The same from a selector and a range that may stand apart; the end follows the beginning, and both have names for
+ * The same from a selector and a range that may stand apart; the end follows the beginning, and all have names for
  * errors.
  */
-PfsSelection *pfs_selection_get_range(FunctionCallInfo fcinfo, int selector, int from,
-									  const char *from_name, const char *to_name);
+PfsSelection *pfs_selection_get_range(FunctionCallInfo fcinfo, int selector,
+									  const char *selector_name, int from, const char *from_name,
+									  const char *to_name);
 
 /*
  * A NOTICE where no series that the caller sees has the profile type, which is likely mistyped; pfs_selection_get

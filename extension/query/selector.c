@@ -20,11 +20,15 @@
 #define CONTEXT_BEFORE_CHARS 60
 #define CONTEXT_AFTER_CHARS	 20
 
+/* Room for what is wrong with a regular expression. */
+#define REGEX_PROBLEM_BYTES 128
+
 typedef struct Parser
 {
 	const char *text;
 	const char *at; /* next byte to read */
 	bool frames;	/* matchers of frames, not of labels */
+	const char *argument;
 } Parser;
 
 static const char *const OPERATOR_NAMES[] = { "=", "!=", "=~", "!~", "*=", "!*=" };
@@ -95,13 +99,13 @@ fail(const Parser *parser, const char *position, const char *reason)
 {
 	if (parser->frames)
 		ereport(ERROR,
-				(errcode(ERRCODE_SYNTAX_ERROR), errmsg("invalid filter: %s", reason),
+				(errcode(ERRCODE_SYNTAX_ERROR), errmsg("invalid %s: %s", parser->argument, reason),
 				 errdetail_internal("%s", describe_position(parser, position)),
 				 errhint("A filter is a regular expression on function names, a brace at its "
 						 "beginning written \\{, or looks like {binary=\"libc.so.6\", "
 						 "function*=\"alloc\", file=~\"regex\"}.")));
 	ereport(ERROR,
-			(errcode(ERRCODE_SYNTAX_ERROR), errmsg("invalid selector: %s", reason),
+			(errcode(ERRCODE_SYNTAX_ERROR), errmsg("invalid %s: %s", parser->argument, reason),
 			 errdetail_internal("%s", describe_position(parser, position)),
 			 errhint("A selector looks like profile_type{label=\"value\", label2!=\"value\", "
 					 "label3=~\"regex\", label4!~\"regex\"}.")));
@@ -288,33 +292,31 @@ pg_noreturn static void
 fail_regex(const Parser *parser, const char *position, const char *reason)
 {
 	ereport(ERROR, (errcode(ERRCODE_INVALID_REGULAR_EXPRESSION),
-					errmsg("invalid %s: invalid regular expression: %s",
-						   parser->frames ? "filter" : "selector", reason),
+					errmsg("invalid %s: invalid regular expression: %s", parser->argument, reason),
 					errdetail_internal("%s", describe_position(parser, position))));
 }
 
-/*
- * Checks a regular expression alone, so that the anchors around it cannot close or complete it.
- */
-static void
-check_regex(const Parser *parser, const char *position, const char *regex)
+const char *
+pfs_regex_problem(const char *regex)
 {
 	size_t length = strlen(regex);
 	pg_wchar *wide = palloc((length + 1) * sizeof(pg_wchar));
 	int wide_length = pg_mb2wchar_with_len(regex, wide, (int) length);
 	regex_t compiled;
-	char reason[128];
+	char *reason;
 	int status = pg_regcomp(&compiled, wide, (size_t) wide_length, REG_ADVANCED, C_COLLATION_OID);
 
 	if (status == REG_OKAY)
 	{
 		pg_regfree(&compiled);
-		return;
+		pfree(wide);
+		return NULL;
 	}
 	/* a cancelled compilation is no fault of the expression */
 	CHECK_FOR_INTERRUPTS();
-	pg_regerror(status, &compiled, reason, sizeof(reason));
-	fail_regex(parser, position, reason);
+	reason = palloc(REGEX_PROBLEM_BYTES);
+	pg_regerror(status, &compiled, reason, REGEX_PROBLEM_BYTES);
+	return reason;
 }
 
 /*
@@ -325,9 +327,12 @@ check_regex(const Parser *parser, const char *position, const char *regex)
 static const char *
 anchor_regex(const Parser *parser, const char *position, const char *regex)
 {
+	/* alone, so that the anchors around it cannot close or complete it */
+	const char *problem = pfs_regex_problem(regex);
 	size_t flags_length = 0;
 
-	check_regex(parser, position, regex);
+	if (problem != NULL)
+		fail_regex(parser, position, problem);
 	if (strncmp(regex, "***", 3) == 0)
 		fail_regex(parser, position, "*** is not supported here");
 	if (regex[0] == '(' && regex[1] == '?' && is_letter(regex[2]))
@@ -408,10 +413,10 @@ read_over_time(Parser *parser)
 }
 
 PfsSelector *
-pfs_selector_parse(const char *text)
+pfs_selector_parse(const char *text, const char *argument)
 {
 	PfsSelector *selector = palloc0(sizeof(PfsSelector));
-	Parser parser = { text, text, false };
+	Parser parser = { .text = text, .at = text, .frames = false, .argument = argument };
 	bool braces = false;
 	bool wrapped;
 	const char *start;
@@ -451,10 +456,10 @@ pfs_selector_parse(const char *text)
 }
 
 PfsSelector *
-pfs_frame_matchers_parse(const char *text)
+pfs_frame_matchers_parse(const char *text, const char *argument)
 {
 	PfsSelector *selector = palloc0(sizeof(PfsSelector));
-	Parser parser = { text, text, true };
+	Parser parser = { .text = text, .at = text, .frames = true, .argument = argument };
 
 	skip_blanks(&parser);
 	if (*parser.at != '{')
@@ -473,7 +478,7 @@ pfs_frame_matchers_parse(const char *text)
 PGDLLEXPORT Datum
 profstore_parse_selector(PG_FUNCTION_ARGS)
 {
-	PfsSelector *selector = pfs_selector_parse(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	PfsSelector *selector = pfs_selector_parse(text_to_cstring(PG_GETARG_TEXT_PP(0)), "selector");
 	Size bytes = (Size) Max(selector->matcher_count, 1) * sizeof(Datum);
 	Datum *labels = palloc(bytes);
 	Datum *operators = palloc(bytes);

@@ -59,16 +59,19 @@ typedef struct PfsSelector
 
 /*
  * Parses a selector in the database's encoding; the result lives in CurrentMemoryContext. Raises SYNTAX_ERROR or
- * INVALID_REGULAR_EXPRESSION with the position in the detail.
+ * INVALID_REGULAR_EXPRESSION with the name of the argument in the message, the position in the detail.
  */
-PfsSelector *pfs_selector_parse(const char *text);
+PfsSelector *pfs_selector_parse(const char *text, const char *argument);
 
 /*
  * Parses the braces of a filter on frames, as in {binary="libc.so.6", function*="alloc"}: the same grammar without a
  * profile type and with two more operators, *= and !*=. What stands for a label is a field, which the caller
  * checks. NULL where text does not begin with a brace. Raises the same.
  */
-PfsSelector *pfs_frame_matchers_parse(const char *text);
+PfsSelector *pfs_frame_matchers_parse(const char *text, const char *argument);
+
+/* What the server finds wrong with a regular expression; NULL: nothing. */
+const char *pfs_regex_problem(const char *regex);
 
 const char *pfs_match_operator_name(PfsMatchOperator op);
 

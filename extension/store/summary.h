@@ -40,6 +40,9 @@ typedef enum PfsSegmentPart
 /* The attribute number of the row count, which is none of a table's. */
 #define PFS_ROW_COUNT_ATTNUM ((AttrNumber) -100)
 
+/* What costs of plans take for granted: of about so many rows sums leave one. */
+#define PFS_ROWS_PER_SUM 3
+
 /* Setting profstore.enable_summaries: whether scans take sums for rows. They are written always. */
 extern bool pfs_enable_summaries;
 

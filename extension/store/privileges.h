@@ -1,0 +1,18 @@
+/*
+ * privileges.h
+ *		What is read and written behind the executor's back is checked here as the executor would.
+ */
+#ifndef PFS_PRIVILEGES_H
+#define PFS_PRIVILEGES_H
+
+#include "profstore.h"
+
+#include "nodes/parsenodes.h"
+
+/*
+ * Raises INSUFFICIENT_PRIVILEGE, with a hint at grant_read or grant_write, unless the current user may ACL_SELECT or
+ * ACL_INSERT a table of ours.
+ */
+void pfs_require_privilege(Oid relid, AclMode mode);
+
+#endif
