@@ -164,7 +164,8 @@ FETCH FIRST FROM g;
 COMMIT;
 
 -- Shapes that are left to PostgreSQL.
-EXPLAIN (COSTS OFF) SELECT count(DISTINCT series_id) FROM t;
+-- from 16 on PostgreSQL sorts for DISTINCT in a node of its own
+SELECT substring(line FROM '(Aggregate|Custom Scan \(\w+\)) ') AS node FROM plan_of('SELECT count(DISTINCT series_id) FROM t') AS line WHERE line ~ 'Aggregate|Custom';
 EXPLAIN (COSTS OFF) SELECT sum(f) FROM t;
 EXPLAIN (COSTS OFF) SELECT series_id, sum(value) FROM t WHERE value % 2 = 0 GROUP BY ROLLUP (series_id);
 SELECT x.a FROM (VALUES (1)) AS x (a) WHERE EXISTS (SELECT FROM t WHERE series_id = x.a FOR UPDATE);
