@@ -89,6 +89,8 @@ END;
 COMMENT ON FUNCTION profstore.intern_profile_types(text[]) IS 'ids of profile types given in their string form';
 REVOKE EXECUTE ON FUNCTION profstore.intern_profile_types(text[]) FROM PUBLIC;
 
+-- Each new row has its input, so that FULL finds what LEFT would, but is never a nested loop, which would take the square of
+-- a number that is not known when the plan is made.
 CREATE FUNCTION profstore.intern_series(profile_types text[], labels jsonb[], periods int8[]) RETURNS int4[]
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
@@ -111,7 +113,7 @@ BEGIN ATOMIC
 		 RETURNING *)
 	SELECT coalesce(array_agg(coalesce(i.id, a.id) ORDER BY i.ord), '{}')
 	FROM input AS i
-		LEFT JOIN added AS a ON (a.profile_type, a.labels, a.period) = (i.profile_type, i.labels, i.period);
+		FULL JOIN added AS a ON (a.profile_type, a.labels, a.period) = (i.profile_type, i.labels, i.period);
 END;
 COMMENT ON FUNCTION profstore.intern_series(text[], jsonb[], int8[]) IS 'ids of series: profile type in its string form, labels, period';
 REVOKE EXECUTE ON FUNCTION profstore.intern_series(text[], jsonb[], int8[]) FROM PUBLIC;
@@ -150,7 +152,7 @@ BEGIN ATOMIC
 		 RETURNING *)
 	SELECT coalesce(array_agg(coalesce(i.id, a.id) ORDER BY i.ord), '{}')
 	FROM input AS i
-		LEFT JOIN added AS a ON (a.build_id, a.file) = (i.build_id, i.file);
+		FULL JOIN added AS a ON (a.build_id, a.file) = (i.build_id, i.file);
 END;
 COMMENT ON FUNCTION profstore.intern_mappings(text[], text[]) IS 'ids of mappings';
 REVOKE EXECUTE ON FUNCTION profstore.intern_mappings(text[], text[]) FROM PUBLIC;
