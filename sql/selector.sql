@@ -52,8 +52,32 @@ SELECT q AS selector, (SELECT string_agg(labels::text, ' ' ORDER BY labels::text
 FROM unnest(ARRAY['t:a:b:c:d', 't:a:b:c:d:delta', 't:a:b:c', 't:a:b:c:d{service="web"}', 't:a:b:c:d{service!="web"}', 't:a:b:c:d{node=""}', 't:a:b:c:d{node!=""}',
 	't:a:b:c:d{service=~"web"}', 't:a:b:c:d{service=~"web.*"}', 't:a:b:c:d{service!~"web.*"}', 't:a:b:c:d{node=~"a|"}', 't:a:b:c:d{node=~".+"}', 't:a:b:c:d{node!~".+"}',
 	't:a:b:c:d{service=~"WEB"}', 't:a:b:c:d{service=~"(?i)WEB"}', 't:a:b:c:d{service="web",node="a"}', 't:a:b:c:d{service="web",node="b"}', 't:a:b:c:d{absent="x"}',
-	't:a:b:c:d{absent!="x"}', '{service="web"}', '{}']) WITH ORDINALITY AS u(q, ord)
+	't:a:b:c:d{absent!="x"}', 't:a:b:c:d{service="web",service="db"}', 't:a:b:c:d{service="db",service=""}', 't:a:b:c:d{service="",node=""}',
+	't:a:b:c:d{service="web",node=~"a|b"}', 't:a:b:c:d{service="web",node!="a"}', '{service="web"}', '{}']) WITH ORDINALITY AS u(q, ord)
 ORDER BY ord;
+
+-- of many series, those of a label's value are found by the index, whatever else is asked of them
+SELECT count(*) AS interned FROM unnest(profstore.intern_series(array_fill('many:a:b:c:d'::text, ARRAY[5000]),
+	ARRAY(SELECT jsonb_build_object('pod', 'p' || i, 'node', 'n' || i % 100) FROM generate_series(1, 5000) AS i), array_fill(1::int8, ARRAY[5000])));
+VACUUM ANALYZE profstore.series;
+CREATE FUNCTION scans(selector text, OUT by_index bool, OUT whole bool) LANGUAGE plpgsql AS
+$$
+DECLARE
+	line text;
+BEGIN
+	by_index := false;
+	whole := false;
+	FOR line IN EXECUTE format('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT FROM profstore.matching_series(%L)', selector) LOOP
+		by_index := by_index OR line ~ 'Scan on series_labels .*rows';
+		whole := whole OR line ~ 'Seq Scan on series .*rows';
+	END LOOP;
+END
+$$;
+SELECT q AS selector, s.*, (SELECT count(*) FROM profstore.matching_series(q)) AS picked
+FROM unnest(ARRAY['many:a:b:c:d{pod="p77"}', '{pod="p77"}', 'many:a:b:c:d{node="n7"}', 'many:a:b:c:d{node="n7",pod=~"p7.*"}', 'many:a:b:c:d{node="n7",pod!="p7"}',
+	'many:a:b:c:d{node="n7",pod=""}', 'many:a:b:c:d{pod="none"}', 'many:a:b:c:d{pod=""}', 'many:a:b:c:d{pod=~"p77"}', 'many:a:b:c:d']) WITH ORDINALITY AS u(q, ord), scans(q) AS s
+ORDER BY ord;
+DELETE FROM profstore.series WHERE labels ? 'pod';
 
 -- selectors written from labels
 SELECT profstore.selector('a:b:c:d:e'), profstore.selector(NULL, '{"x": "1"}');

@@ -59,6 +59,7 @@ CREATE TABLE profstore.series
 	condemned    bool NOT NULL DEFAULT false
 ) WITH (fillfactor = 70);
 CREATE INDEX series_content ON profstore.series (profstore.content_hash(profile_type, labels, period));
+CREATE INDEX series_labels ON profstore.series USING gin (labels jsonb_path_ops);
 COMMENT ON SEQUENCE profstore.series_ids IS 'ids of series';
 COMMENT ON TABLE profstore.series IS 'profile type and label set; equal ones under two ids are one series, named by the smaller id';
 COMMENT ON COLUMN profstore.series.id IS 'number in samples.series_id';

@@ -26,26 +26,34 @@ FROM (SELECT l.label, count(*) AS count,
 END;
 COMMENT ON FUNCTION profstore.selector(text, jsonb) IS 'a selector from a profile type and an object of labels: a text is the value, of an array one of the values, null any value; quotes what needs it';
 
+-- Labels that must have a value find series by the index; what a selector says beside them is asked of each.
 CREATE FUNCTION profstore.matching_series(selector text)
 	RETURNS TABLE (series_id int4, profile_type text, unit text, delta bool, labels jsonb, period int8,
 			   first_seen timestamptz, last_seen timestamptz)
 	LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
+WITH p AS
+	(SELECT s.*, (SELECT coalesce(jsonb_object_agg(m.label, m.value), '{}')
+			FROM unnest(s.labels, s.operators, s."values") m(label, operator, value)
+			WHERE m.operator = '=' AND m.value <> '') AS required
+	 FROM profstore.parse_selector(selector) s)
 SELECT s.id, n.profile_type, t.sample_unit, t.delta, s.labels, s.period, s.first_seen, s.last_seen
-FROM profstore.parse_selector(selector) p
+FROM p
 CROSS JOIN profstore.profile_types t
 CROSS JOIN LATERAL (SELECT concat_ws(':', t.name, t.sample_type, t.sample_unit, t.period_type, t.period_unit,
 									 CASE WHEN t.delta THEN 'delta' END)) n(profile_type)
-JOIN profstore.series s ON s.profile_type = t.id
+JOIN (SELECT i.* FROM p JOIN profstore.series i ON i.labels @> p.required WHERE p.required <> '{}'
+	  UNION ALL
+	  SELECT i.* FROM p CROSS JOIN profstore.series i WHERE p.required = '{}') s ON s.profile_type = t.id
 WHERE (p.profile_type IS NULL OR n.profile_type = p.profile_type)
-  AND NOT EXISTS (
+  AND (coalesce(cardinality(p.labels), 0) = 0 OR NOT EXISTS (
 	SELECT FROM unnest(p.labels, p.operators, p."values") m(label, operator, value)
 	WHERE NOT CASE m.operator
 		WHEN '=' THEN coalesce(s.labels ->> m.label, '') = m.value
 		WHEN '!=' THEN coalesce(s.labels ->> m.label, '') <> m.value
 		WHEN '=~' THEN coalesce(s.labels ->> m.label, '') ~ (m.value COLLATE "C")
 		WHEN '!~' THEN coalesce(s.labels ->> m.label, '') !~ (m.value COLLATE "C")
-	END);
+	END));
 END;
 COMMENT ON FUNCTION profstore.matching_series(text) IS 'all series rows that a selector (NULL: every series) picks, as the caller sees them; one series may be stored under several ids';
 
@@ -53,10 +61,14 @@ CREATE FUNCTION profstore.profile_types()
 	RETURNS TABLE (profile_type text, unit text, delta bool, first_seen timestamptz, last_seen timestamptz)
 	LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
-SELECT m.profile_type, m.unit, m.delta, min(m.first_seen), max(m.last_seen)
-FROM profstore.matching_series(NULL) m
-GROUP BY m.profile_type, m.unit, m.delta
-ORDER BY m.profile_type COLLATE "C";
+SELECT n.profile_type, t.sample_unit, t.delta, min(s.first_seen), max(s.last_seen)
+FROM profstore.profile_types t
+CROSS JOIN LATERAL (SELECT concat_ws(':', t.name, t.sample_type, t.sample_unit, t.period_type, t.period_unit,
+									 CASE WHEN t.delta THEN 'delta' END)) n(profile_type)
+JOIN (SELECT i.profile_type, min(i.first_seen), max(i.last_seen) FROM profstore.series i GROUP BY i.profile_type) s(profile_type, first_seen, last_seen)
+	ON s.profile_type = t.id
+GROUP BY n.profile_type, t.sample_unit, t.delta
+ORDER BY n.profile_type COLLATE "C";
 END;
 COMMENT ON FUNCTION profstore.profile_types() IS 'the profile types that have series; profile_type is what a selector begins with';
 
@@ -79,8 +91,9 @@ CREATE FUNCTION profstore.label_names(selector text DEFAULT NULL, from_ts timest
 	LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 SELECT DISTINCT k.label COLLATE "C"
-FROM profstore.series(selector, from_ts, to_ts) s
+FROM profstore.matching_series(selector) s
 CROSS JOIN LATERAL jsonb_object_keys(s.labels) k(label)
+WHERE (from_ts IS NULL OR s.last_seen + interval '1 minute' >= from_ts) AND (to_ts IS NULL OR s.first_seen < to_ts)
 ORDER BY 1;
 END;
 COMMENT ON FUNCTION profstore.label_names(text, timestamptz, timestamptz) IS 'names of the labels of the series that a selector picks (NULL: all) and that were seen in [from_ts, to_ts)';
@@ -91,8 +104,9 @@ CREATE FUNCTION profstore.label_values(label text, selector text DEFAULT NULL, f
 	LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 SELECT DISTINCT (s.labels ->> label) COLLATE "C"
-FROM profstore.series(selector, from_ts, to_ts) s
+FROM profstore.matching_series(selector) s
 WHERE s.labels ->> label IS NOT NULL
+  AND (from_ts IS NULL OR s.last_seen + interval '1 minute' >= from_ts) AND (to_ts IS NULL OR s.first_seen < to_ts)
 ORDER BY 1;
 END;
 COMMENT ON FUNCTION profstore.label_values(text, text, timestamptz, timestamptz) IS 'values of a label among the series that a selector picks (NULL: all) and that were seen in [from_ts, to_ts)';

@@ -28,6 +28,7 @@ enum
 
 static const char SERIES_QUERY[] =
 	"SELECT series_id, unit, delta, labels, period FROM profstore.matching_series($1) ORDER BY 1";
+static const char SERIES_EXIST[] = "SELECT FROM profstore.matching_series($1)";
 
 static void
 require_argument(FunctionCallInfo fcinfo, int argument, const char *name, const char *hint)
@@ -195,16 +196,28 @@ find_similar_type(const char *profile_type)
 	return similar;
 }
 
+/* Whether a profile type has a series, whatever its labels. */
+static bool
+has_series(const char *profile_type)
+{
+	Datum selector = CStringGetTextDatum(profile_type);
+	Oid type = TEXTOID;
+	bool found;
+
+	SPI_connect();
+	if (SPI_execute_with_args(SERIES_EXIST, 1, &type, &selector, NULL, true, 1) != SPI_OK_SELECT)
+		elog(ERROR, "could not look for series");
+	found = SPI_processed > 0;
+	SPI_finish();
+	return found;
+}
+
 void
 pfs_selection_tell_unknown(const PfsSelection *selection)
 {
-	PfsSelection all = { .unit = "" };
 	const char *similar;
 
-	if (selection->series_count > 0)
-		return;
-	find_series(&all, CStringGetTextDatum(selection->profile_type));
-	if (all.series_count > 0)
+	if (selection->series_count > 0 || has_series(selection->profile_type))
 		return;
 	similar = find_similar_type(selection->profile_type);
 	ereport(NOTICE, (errmsg("no series has profile type \"%s\"", selection->profile_type),
