@@ -4,7 +4,7 @@
  */
 import flamegraph from "d3-flame-graph";
 import { select } from "d3-selection";
-import { binaryColor, changeColor, changeOf, chooseHues, quietColor } from "./colors.js";
+import { changeColor, changeOf, chooseHues, hueColor, quietColor } from "./colors.js";
 import { formatShare } from "./format.js";
 import { isDiff, profile, whole, wholeBase, wholeNow } from "./profile.js";
 import { hideTip, showTip } from "./tip.js";
@@ -16,9 +16,13 @@ const MIN_FRAME_WIDTH_PX = 0.6;
 const byId = (id) => document.getElementById(id);
 
 /* The root stands on top, where it is seen however deep the stacks are. */
-export const view = { icicle: true, byShare: false, sandwich: null, term: "" };
+export const view = { icicle: true, byShare: false, colorBy: "binary", hues: new Map(), sandwich: null, term: "" };
 
-export const hues = isDiff ? new Map() : chooseHues(profile.tree);
+/* binary, file or function */
+export const colorBy = (by) => {
+	view.colorBy = by;
+	view.hues = isDiff ? new Map() : chooseHues(profile.tree, by);
+};
 export const isDark = () => document.documentElement.dataset.theme === "dark";
 
 let charts = [];
@@ -42,7 +46,7 @@ const frameColor = (node) => {
 	if ((node.depth === 0 && view.sandwich === null) || frame.truncated) {
 		return quietColor(isDark());
 	}
-	return binaryColor(frame, hues, isDark());
+	return hueColor(frame, view.colorBy, view.hues, isDark());
 };
 
 /* --- search --- */

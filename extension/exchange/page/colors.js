@@ -1,6 +1,7 @@
 /*
  * colors.js
- *		Colours of frames: a hue per binary, so that what belongs together looks alike; in a comparison, by change.
+ *		Colours of frames: a hue per binary, file or function, so that what belongs together looks alike; in a comparison, by
+ *		change.
  */
 import { selfOf, visitFrames } from "./tree.js";
 
@@ -12,27 +13,36 @@ const hash = (text) => {
 	return h >>> 0;
 };
 
-/* The largest binaries get the hues that differ most. */
+/* What a hue may stand for, as a frame's own text; none where it is not known. */
+const KEYS = {
+	binary: (frame) => frame.binary,
+	file: (frame) => frame.file,
+	function: (frame) => (frame.truncated ? undefined : frame.name),
+};
+
+/* The largest get the hues that differ most. */
 const HUES = [24, 48, 8, 140, 190, 88, 268, 215, 330, 170, 64, 300];
 const UNKNOWN_HUE = 36;
 
-/* Hues by binary, those of the largest self value first. */
-export const chooseHues = (root) => {
+/* Hues by binary, file or function, those of the largest self value first; the root has none. */
+export const chooseHues = (root, by) => {
 	const selfs = new Map();
 	visitFrames(root, (frame) => {
-		if (frame.binary) {
-			selfs.set(frame.binary, (selfs.get(frame.binary) ?? 0) + selfOf(frame).value);
+		const key = frame === root ? undefined : KEYS[by](frame);
+		if (key) {
+			selfs.set(key, (selfs.get(key) ?? 0) + selfOf(frame).value);
 		}
 	});
-	const binaries = [...selfs.keys()].sort((a, b) => selfs.get(b) - selfs.get(a));
-	return new Map(binaries.map((binary, i) => [binary, HUES[i % HUES.length]]));
+	const keys = [...selfs.keys()].sort((a, b) => selfs.get(b) - selfs.get(a));
+	return new Map(keys.map((key, i) => [key, HUES[i % HUES.length]]));
 };
 
 export const quietColor = (isDark) => `hsl(220 8% ${isDark ? 52 : 84}%)`;
 
-export const binaryColor = (frame, hues, isDark) => {
+/* The colour of a frame, in hues that were chosen by the same. */
+export const hueColor = (frame, by, hues, isDark) => {
 	const shade = (hash(frame.name) % 100) / 100;
-	const hue = frame.binary ? hues.get(frame.binary) : UNKNOWN_HUE;
+	const hue = hues.get(KEYS[by](frame)) ?? UNKNOWN_HUE;
 	return `hsl(${hue + (shade - 0.5) * 10} ${62 + shade * 18}% ${(isDark ? 60 : 69) + shade * 9}%)`;
 };
 

@@ -3,7 +3,7 @@
  *		The page around the flame graphs: title, legend, search, buttons, table of functions.
  */
 import "./page.css";
-import { draw, hues, isDark, resetZoom, search, selectedFunction, view, wholeText } from "./chart.js";
+import { colorBy, draw, isDark, resetZoom, search, selectedFunction, view, wholeText } from "./chart.js";
 import { changeColor } from "./colors.js";
 import { changeText, isDiff, profile, valueText, whole, wholeBase, wholeNow } from "./profile.js";
 import { fillTable } from "./table.js";
@@ -37,16 +37,16 @@ const showSandwich = (name) => {
 	scrollTo({ top: 0 });
 };
 
-/* --- legend: the binaries by self value, or what the colours of changes mean --- */
+/* --- legend: the binaries, files or functions by self value, or what the colours of changes mean --- */
 
-const binaryChips = () =>
-	[...hues].slice(0, LEGEND_ENTRIES).map(([binary, hue]) => {
+const hueChips = () =>
+	[...view.hues].slice(0, LEGEND_ENTRIES).map(([key, hue]) => {
 		const chip = document.createElement("button");
 		chip.type = "button";
-		chip.title = `Search for ${binary}`;
+		chip.title = `Search for ${key}`;
 		chip.style.setProperty("--swatch", `hsl(${hue} 72% 66%)`);
-		chip.textContent = binary.slice(binary.lastIndexOf("/") + 1);
-		chip.addEventListener("click", () => searchFor(binary));
+		chip.textContent = view.colorBy === "function" ? key : key.slice(key.lastIndexOf("/") + 1);
+		chip.addEventListener("click", () => searchFor(key));
 		return chip;
 	});
 
@@ -58,7 +58,7 @@ const changeChips = () =>
 	});
 
 const fillLegend = () => {
-	byId("legend").replaceChildren(...(isDiff ? changeChips() : binaryChips()));
+	byId("legend").replaceChildren(...(isDiff ? changeChips() : hueChips()));
 };
 
 /* --- the rest of the page --- */
@@ -104,6 +104,11 @@ const wireButtons = () => {
 		view.icicle = !view.icicle;
 		drawAgain();
 	});
+	byId("color-by").hidden = isDiff;
+	byId("color-by").addEventListener("change", (event) => {
+		colorBy(event.target.value);
+		drawAgain();
+	});
 	byId("by-share").hidden = !isDiff;
 	byId("by-share").addEventListener("click", () => {
 		view.byShare = !view.byShare;
@@ -146,6 +151,7 @@ setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
 document.title = profile.title;
 byId("title").textContent = profile.title;
 byId("subtitle").textContent = describe().filter(Boolean).join(" · ");
+colorBy(byId("color-by").value);
 wireSearch();
 wireButtons();
 readAddress();

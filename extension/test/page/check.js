@@ -205,6 +205,31 @@ const check_diff = async (page, functions) => {
 	test("the table is of all functions that changed", functions.every(({ name }) => rows.some(([first_cell]) => first_cell.startsWith(name))), JSON.stringify(rows));
 };
 
+/* --- colours: by binary, file or function, the largest self value first in the legend --- */
+
+const legend = (page) => page.$$eval("#legend button", (chips) => chips.map((chip) => chip.textContent));
+
+const check_colours = async (page) => {
+	const names = ["first_in_a", "second_in_a", "only_in_b"];
+	for (const [by, chips, kinds] of [
+		["binary", ["program"], [0, 0, 0]],
+		["file", ["a.c", "b.c"], [0, 0, 1]],
+		["function", ["only_in_b", "second_in_a", "first_in_a"], [2, 1, 0]],
+	]) {
+		await page.selectOption("#color-by", by);
+		await settled(page);
+		test(`the legend is by ${by}`, JSON.stringify(await legend(page)) === JSON.stringify(chips), (await legend(page)).join());
+		const hues = await Promise.all(names.map((name) => hue_of(page, name)));
+		// a name shades its hue by a few degrees
+		const alike = (a, b) => Math.abs(hues[a] - hues[b]) <= 11;
+		const pairs = [[0, 1], [0, 2], [1, 2]];
+		test(`so are the colours`, pairs.every(([a, b]) => alike(a, b) === (kinds[a] === kinds[b])), hues.join());
+	}
+	await page.click("#legend button");
+	await page.waitForFunction(() => document.querySelector("#matches").textContent.startsWith("1 frames"));
+	test("a legend's entry searches for what it stands for", (await page.inputValue("#search")) === "^only_in_b$");
+};
+
 /* --- a page --- */
 
 const open_page = async (path, check) => {
@@ -248,6 +273,10 @@ const check_all = async (directory_of_pages) => {
 			await check_sandwich(page, json("sandwich.json"));
 		});
 	}
+	await open_page(path("files.html"), async (page) => {
+		console.log("# files.html");
+		await check_colours(page);
+	});
 	await open_page(path("diff.html"), async (page) => {
 		console.log("# diff.html");
 		await check_drawing(page);

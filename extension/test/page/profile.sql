@@ -31,6 +31,22 @@ SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '{"node":
 }
 $$);
 
+-- two functions of one file, one of another
+DO $$
+DECLARE
+	names text[] := '{first_in_a,second_in_a,only_in_b}';
+	functions int[] := profstore.intern_functions(names, names, '{/src/a.c,/src/a.c,/src/b.c}', '{1,9,1}');
+	mapping int := (profstore.intern_mappings('{""}', '{/bin/program}'))[1];
+	locations int[] := profstore.intern_locations(array_fill(mapping, '{3}'), '{16,32,48}', '{1,1,1}', functions, '{1,9,1}');
+	series int := (profstore.intern_series('{process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta}', ARRAY['{"node": "files"}']::jsonb[], '{0}'))[1];
+BEGIN
+	INSERT INTO profstore.samples (time, series_id, stack_id, value)
+	SELECT '2026-01-01 10:00Z', series, stack, value
+	FROM unnest(profstore.intern_stacks('test', '{1,1,1}', locations), '{200000000,300000000,400000000}'::int8[]) AS s(stack, value);
+	PERFORM profstore.touch_series(ARRAY[series], '2026-01-01 10:00Z', '2026-01-01 10:00Z');
+END
+$$;
+
 \set cpu '\'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{node="web-1"}\''
 \set hour '\'2026-01-01 10:00Z\', \'2026-01-01 11:00Z\''
 \set before '\'2026-01-01 09:00Z\', \'2026-01-01 10:00Z\''
@@ -40,6 +56,8 @@ SELECT profstore.flamegraph_html(:cpu, :hour)
 \g flame.html
 SELECT profstore.flamegraph_html(:cpu, :hour, inverted => true)
 \g inverted.html
+SELECT profstore.flamegraph_html('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{node="files"}', :hour)
+\g files.html
 SELECT profstore.flamegraph_diff_html(:cpu, :before, :hour)
 \g diff.html
 SELECT profstore.speedscope(:cpu, :hour)
