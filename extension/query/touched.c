@@ -9,6 +9,7 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "query/allocate.h"
+#include "query/id_map.h"
 
 #define WORD_BITS	  64
 #define INITIAL_DEPTH 64
@@ -270,19 +271,28 @@ void
 pfs_trail_load_names(const PfsTreeShape *shape, const uint32 *leaves, uint32 count)
 {
 	PfsTrail trail = pfs_trail_begin(shape);
-	uint32 capacity = Max(count, INITIAL_DEPTH);
+	uint32 capacity = INITIAL_DEPTH;
 	int32 *ids = PFS_ARRAY(int32, capacity);
 	uint32 id_count = 0;
+	/* those in ids: nodes are many times as many as locations */
+	PfsIdMap met = { .context = AllocSetContextCreate(CurrentMemoryContext, "profstore met ids",
+													  ALLOCSET_DEFAULT_SIZES) };
 
 	for (uint32 i = 0; i < count; i++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		pfs_trail_go(&trail, leaves[i]);
 		for (uint32 depth = trail.shared; depth < trail.depth; depth++)
 		{
 			int32 id = shape->locations[trail.path[depth]];
+			uint32 *slot;
 
 			if (pfs_location_is_cached(id))
 				continue;
+			slot = pfs_id_map_slot(&met, id);
+			if (*slot != 0)
+				continue;
+			*slot = 1;
 			if (id_count == capacity)
 			{
 				capacity = capacity > PG_UINT32_MAX / 2 ? PG_UINT32_MAX : capacity * 2;
@@ -291,6 +301,7 @@ pfs_trail_load_names(const PfsTreeShape *shape, const uint32 *leaves, uint32 cou
 			ids[id_count++] = id;
 		}
 	}
+	MemoryContextDelete(met.context);
 	pfs_locations_load(ids, id_count);
 	pfree(ids);
 	pfree(trail.path);
