@@ -19,9 +19,10 @@
 #define SYMBOL_BLOCK	   256
 #define SYMBOL_NESTING_MAX 16 /* enclosing functions looked at before giving up */
 
-/* Where a symbol stands: 2 bits file, 1 bit table, 29 bits index. */
-#define PLACE_INDEX_BITS 29
+/* Where a symbol stands: 2 bits file, 1 bit table, 28 bits index. The bit above tells of symbols before it in the table. */
+#define PLACE_INDEX_BITS 28
 #define PLACE_INDEX_MAX	 ((1U << PLACE_INDEX_BITS) - 1)
+#define PLACE_NESTED	 (1U << (PLACE_INDEX_BITS + 3)) /* some reach beyond where it starts */
 
 typedef struct Entry
 {
@@ -55,7 +56,7 @@ typedef struct Candidates
 static const ElfFile *
 place_file(const ElfFile *const *files, uint32_t place)
 {
-	return files[place >> (PLACE_INDEX_BITS + 1)];
+	return files[place >> (PLACE_INDEX_BITS + 1) & 3];
 }
 
 static ElfSymbolsKind
@@ -204,12 +205,16 @@ choose(const ElfFile *const *files, const Candidate *first, const Candidate *end
 	return best;
 }
 
-/* Moves the survivors to the front; returns how many. */
+/*
+ * Moves the survivors to the front, marked where symbols before them reach beyond their starts; returns how many. Without the
+ * mark whoever seeks an address that has no symbol would read all the places before it, in stripped files again and again.
+ */
 static size_t
 reduce(Candidates *candidates)
 {
 	Candidate *items = candidates->items;
 	uint64_t covered_until = 0; /* end of the sized functions so far */
+	uint64_t reach = 0;			/* of the survivors */
 	size_t kept = 0;
 	size_t end;
 
@@ -224,6 +229,10 @@ reduce(Candidates *candidates)
 			continue;
 		if (best.rank != SYMBOL_RANK_LABEL && best.start + best.size_bytes > covered_until)
 			covered_until = best.start + best.size_bytes;
+		if (best.start < reach)
+			best.place |= PLACE_NESTED;
+		if (best.start + best.size_bytes > reach)
+			reach = best.start + best.size_bytes;
 		items[kept++] = best;
 	}
 	return kept;
@@ -334,6 +343,8 @@ symbol_table_find(const SymbolTable *table, const ElfFile *const *files, uint64_
 			covers = address - at < symbol.size_bytes;
 		else
 			covers = i == after && section == elf_file_section(files[0], at);
+		if (!covers && (entry->place & PLACE_NESTED) == 0)
+			return false;
 		if (!covers)
 			continue;
 		if (!read_name(files, entry->place, &symbol, name, SYMBOL_NAME_MAX_BYTES))

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -381,14 +382,81 @@ cuts_long_names(void **state)
 	assert_int_equal(strlen(lines[0].name), WORKER_STRING_MAX - 1);
 }
 
+/* Reads that this process made up to now; -1 where the kernel does not count them. */
+static long
+reads_made(void)
+{
+	FILE *file = fopen("/proc/self/io", "r");
+	char line[64];
+	long count = -1;
+
+	while (file != NULL && fgets(line, sizeof(line), file) != NULL)
+		(void) sscanf(line, "syscr: %ld", &count);
+	if (file != NULL)
+		fclose(file);
+	return count;
+}
+
+/* A stripped library whose exported functions stand among many that are not: most of its addresses have no symbol. */
+static void
+reads_little_where_there_is_no_symbol(void **state)
+{
+	ElfSource source_of = { 0 };
+	char command[1024];
+	char name[SYMBOL_NAME_MAX_BYTES];
+	const ElfFile *files[1];
+	SymbolTable *table;
+	ElfFile file;
+	long asked = 0;
+	long found = 0;
+	long before;
+	uint64_t start;
+
+	snprintf(
+		command, sizeof(command),
+		"cd %s && for i in $(seq 1000); do [ $((i %% 20)) = 0 ] && v=default || v=hidden;"
+		" echo \"__attribute__((visibility(\\\"$v\\\"))) int f$i(int x) { return x * $i + x / ($i + 1); }\"; done >many.c &&"
+		" gcc -O1 -shared -fPIC -s -o many.so many.c",
+		directory);
+	assert_int_equal(system(command), 0);
+	snprintf(command, sizeof(command), "%s/many.so", directory);
+	source_of.fd = open(command, O_RDONLY | O_CLOEXEC);
+	assert_true(source_of.fd >= 0);
+	source_of.size_bytes = (uint64_t) lseek(source_of.fd, 0, SEEK_END);
+	assert_int_equal(elf_file_init(&file, &source_of), 0);
+	files[0] = &file;
+	assert_int_equal(symbol_table_create(files, 1, &table), 0);
+	before = reads_made();
+	for (uint64_t at = 0; at < file.segments[0].size_bytes; at += 16)
+	{
+		asked++;
+		found +=
+			symbol_table_find(table, files, file.segments[0].address + at, name, &start) ? 1 : 0;
+	}
+	assert_true(found >= 50 && found < asked / 4);
+	/* a look at the last symbol before the address; and its name, where it is the one */
+	if (before < 0)
+		print_message("reads are not counted here\n");
+	else
+		assert_in_range(reads_made() - before, 1, 2 * asked);
+	symbol_table_free(table);
+	elf_file_fini(&file);
+	close(source_of.fd);
+}
+
 int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(stands_truncated_files),	cmocka_unit_test(stands_spoilt_files),
-		cmocka_unit_test(stands_spoilt_dwarf),		cmocka_unit_test(stands_a_file_that_shrinks),
-		cmocka_unit_test(stands_an_exploding_name), cmocka_unit_test(stands_a_sleeping_worker),
-		cmocka_unit_test(refuses_lying_replies),	cmocka_unit_test(cuts_long_names),
+		cmocka_unit_test(stands_truncated_files),
+		cmocka_unit_test(stands_spoilt_files),
+		cmocka_unit_test(stands_spoilt_dwarf),
+		cmocka_unit_test(stands_a_file_that_shrinks),
+		cmocka_unit_test(stands_an_exploding_name),
+		cmocka_unit_test(stands_a_sleeping_worker),
+		cmocka_unit_test(refuses_lying_replies),
+		cmocka_unit_test(cuts_long_names),
+		cmocka_unit_test(reads_little_where_there_is_no_symbol),
 	};
 
 	symbolizer_worker_main(argc, argv);
