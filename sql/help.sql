@@ -1,4 +1,4 @@
--- Every object has a comment; help() lists every public function, with an example that runs, in 120 columns.
+-- Every object has a comment; help() lists every public function, with an example, in 120 columns. That the examples run: examples.sql.
 SET timezone = 'UTC';
 SET client_min_messages = warning;
 -- what has no comment
@@ -22,13 +22,3 @@ SELECT * FROM profstore.help('^(profile_types|top)$');
 -- what people see fits into 120 columns
 SELECT max(length(function)) AS function, max((SELECT max(length(l)) FROM string_to_table(description, E'\n') AS l)) AS description,
 	max((SELECT max(length(l)) FROM string_to_table(example, E'\n') AS l)) AS example FROM profstore.help();
-
--- every example runs; what changes something is rolled back
-SELECT profstore.ensure_partitions(now() - interval '1 day', now());
-SELECT (profstore.intern_series(ARRAY['process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'], ARRAY['{"node": "a"}'::jsonb], '{1}'))[1] IS NOT NULL AS stored;
-\set ECHO none
-\o /dev/null
-SELECT CASE WHEN example NOT LIKE 'CALL%' THEN 'BEGIN' END, example, CASE WHEN example NOT LIKE 'CALL%' THEN 'ROLLBACK' END FROM profstore.help() \gexec
-\o
-\set ECHO all
-SELECT 'all ran' AS examples;

@@ -79,6 +79,28 @@ SELECT stack, value FROM profstore.folded('a:b:c:d:e{}', '2026-03-01 00:00Z', '2
 RESET ROLE;
 ALTER TABLE profstore.locations DISABLE ROW LEVEL SECURITY;
 
+-- policies on series narrow the functions, not the other tables; file_notes has its own where it is wanted
+SELECT profstore.intern_series('{a:b:c:d:e,a:b:c:d:e}', array['{"team": "x"}', '{"team": "y"}']::jsonb[], '{1,1}') AS teams \gset
+INSERT INTO profstore.samples SELECT '2026-03-01 13:00Z', s, 0, 2 FROM unnest(:'teams'::int[]) AS s;
+INSERT INTO profstore.file_notes SELECT s.id, 'c', array['note of ' || (s.labels ->> 'team')], '', '', '' FROM profstore.series AS s WHERE s.labels ? 'team';
+ALTER TABLE profstore.series ENABLE ROW LEVEL SECURITY;
+CREATE POLICY team_x ON profstore.series FOR SELECT USING (labels ->> 'team' = 'x');
+SET ROLE regress_pfs_reader;
+SELECT sum(value) FROM profstore.folded('a:b:c:d:e{}', '2026-03-01 13:00Z', '2026-03-01 14:00Z');
+SELECT sum(value) FROM profstore.samples WHERE time >= '2026-03-01 13:00Z' AND time < '2026-03-01 14:00Z';
+SELECT comments FROM profstore.file_notes ORDER BY 1;
+RESET ROLE;
+ALTER TABLE profstore.file_notes ENABLE ROW LEVEL SECURITY;
+CREATE POLICY visible ON profstore.file_notes USING (series_id IN (SELECT id FROM profstore.series));
+SET ROLE regress_pfs_reader;
+SELECT comments FROM profstore.file_notes;
+SELECT length(profstore.pprof('a:b:c:d:e{}', '2026-03-01 13:00Z', '2026-03-01 14:00Z')) > 0 AS exported;
+RESET ROLE;
+DROP POLICY visible ON profstore.file_notes;
+ALTER TABLE profstore.file_notes DISABLE ROW LEVEL SECURITY;
+DROP POLICY team_x ON profstore.series;
+ALTER TABLE profstore.series DISABLE ROW LEVEL SECURITY;
+
 SET ROLE regress_pfs_nobody;
 SELECT count(*) FROM profstore.samples;
 RESET ROLE;

@@ -197,3 +197,9 @@ CREATE FUNCTION profstore.last_scan(OUT segments int8, OUT skipped int8, OUT sum
 	LANGUAGE c VOLATILE STRICT PARALLEL RESTRICTED
 	AS 'MODULE_PATHNAME', 'profstore_last_scan';
 COMMENT ON FUNCTION profstore.last_scan() IS 'what this session''s last statement with a query function read of samples: segments in all, those that ranges ruled out, those whose sums stood for their rows, those whose rows were read; blocks and encoded bytes';
+
+CREATE FUNCTION profstore.short_name(name text, width int4 DEFAULT 60)
+	RETURNS text
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+	AS 'MODULE_PATHNAME', 'profstore_short_name';
+COMMENT ON FUNCTION profstore.short_name(text, int4) IS 'a name of a function in at most width characters, for people: one that is longer loses the hash of Rust, then what stands in brackets behind names (arguments of templates, generics, functions), then its middle';

@@ -256,14 +256,18 @@ func export(selector, where string) string {
 // The selection of one import, written by profstore.
 func exportAll(raw *rawProfile, selector string) (path, from string) {
 	rows := query(`SELECT coalesce(min(time), '-infinity') FROM profstore.samples JOIN profstore.matching_series(%s) USING (series_id)`, selector)
-	length := "30s"
+	from = quote(rows[0][0])
+	return export(selector, fmt.Sprintf("%s, %s::timestamptz + '%s s'", from, from, durationOf(raw))), from
+}
+
+// Seconds, as the dump has them; 30 where it has none.
+func durationOf(raw *rawProfile) string {
 	for _, line := range raw.header {
 		if strings.HasPrefix(line, "Duration: ") {
-			length = strings.TrimPrefix(line, "Duration: ")
+			return strings.TrimSuffix(strings.TrimPrefix(line, "Duration: "), "s")
 		}
 	}
-	from = quote(rows[0][0])
-	return export(selector, fmt.Sprintf("%s, %s::timestamptz + '%s s'", from, from, strings.TrimSuffix(length, "s"))), from
+	return "30"
 }
 
 // What a file says beside its samples, as the dump and the list of comments have it.
@@ -289,6 +293,10 @@ func checkRoundTrip(name, profileName, path, from string, raw *rawProfile, kind 
 	test(name+": export is what was imported", lists(raw.canonical(kind), again.canonical(0)))
 	short := strings.Split(raw.types[kind], "/")[0]
 	test(name+": notes of the export are those of the file", lists(notesOf(filepath.Join(directory, strings.Fields(name)[0]), short), notesOf(path, short)))
+
+	if strings.HasSuffix(profileType, ":delta") {
+		test(name+": duration of the export is the range's", lists([]string{durationOf(raw)}, []string{durationOf(again)}))
+	}
 
 	if strings.HasPrefix(name, "go-threadcreate") {
 		// its stacks name no binary, so the copy, which lists none, goes to another partition of the dictionary
