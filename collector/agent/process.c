@@ -29,6 +29,8 @@
 #define REFRESH_NS		 (60 * NS_PER_S)  /* a mapping may be replaced unnoticed */
 #define FORGET_UNSEEN_NS (300 * NS_PER_S)
 
+#define ROOM_RETRY_NS (2 * NS_PER_S) /* what is given back rests for half of that */
+
 #define TOLD_MAPPINGS 8
 #define DESCRIPTIONS  8
 
@@ -53,8 +55,9 @@ struct Process
 {
 	ProcessKey key;
 	ProcessState state;
-	bool described;	  /* to the unwinder, with the mappings as they are */
-	bool in_unwinder; /* was ever described */
+	bool described;		  /* to the unwinder, with the mappings as they are */
+	uint64_t describe_ns; /* there was no room: not before then */
+	bool in_unwinder;	  /* was ever described */
 	struct Process *next_forgotten;
 	uint64_t arg_start;
 	uint64_t sampled_ns; /* when it was first sampled */
@@ -83,6 +86,7 @@ struct ProcessTable
 	Process *forgotten; /* removed, but for what the unwinder knows; most recent first */
 	size_t limit;
 	uint64_t ticks_per_s;
+	uint64_t room_ns; /* when processes may be made to go again */
 	Process *processes;
 	ProcessTableStats stats;
 };
@@ -214,7 +218,8 @@ process_take_description(ProcessTable *table, Process *process, ProcessDescripti
 {
 	const MappingList *list = &process->mappings;
 
-	if (process->described || process->state != PROCESS_LIVE)
+	if (process->described || process->state != PROCESS_LIVE ||
+		(uint64_t) clock_ns(CLOCK_MONOTONIC) < process->describe_ns)
 		return false;
 	description->mappings = calloc(list->count + 1, sizeof(*description->mappings));
 	if (description->mappings == NULL)
@@ -247,6 +252,37 @@ void
 process_described(Process *process, uint64_t now_ns)
 {
 	process->descriptions[0].installed_ns = now_ns;
+}
+
+/* What the unwinder knows outlives the process until process_table_take_forgotten. */
+static void
+remove_process(ProcessTable *table, Process *process)
+{
+	HASH_DEL(table->processes, process);
+	table->stats.count--;
+	release_process(table, process);
+	if (!process->in_unwinder)
+	{
+		free(process);
+		return;
+	}
+	process->next_forgotten = table->forgotten;
+	table->forgotten = process;
+}
+
+void
+process_had_no_room(ProcessTable *table, Process *process, uint64_t now_ns)
+{
+	process->described = false;
+	process->describe_ns = now_ns + ROOM_RETRY_NS;
+	if (now_ns < table->room_ns)
+		return;
+	table->room_ns = now_ns + ROOM_RETRY_NS;
+	for (size_t left = table->stats.count / 8 + 1; left > 0 && table->processes != process; left--)
+	{
+		remove_process(table, table->processes);
+		table->stats.evicted++;
+	}
 }
 
 void
@@ -453,22 +489,6 @@ void
 process_table_remember(ProcessTable *table, PastImages *past)
 {
 	table->past = past;
-}
-
-/* What the unwinder knows outlives the process until process_table_take_forgotten. */
-static void
-remove_process(ProcessTable *table, Process *process)
-{
-	HASH_DEL(table->processes, process);
-	table->stats.count--;
-	release_process(table, process);
-	if (!process->in_unwinder)
-	{
-		free(process);
-		return;
-	}
-	process->next_forgotten = table->forgotten;
-	table->forgotten = process;
 }
 
 bool

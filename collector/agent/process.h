@@ -36,7 +36,7 @@ typedef struct ProcessTableStats
 {
 	size_t count;
 	uint64_t created;
-	uint64_t evicted; /* table full */
+	uint64_t evicted; /* table full, or the unwinder's */
 	uint64_t map_reads;
 	uint64_t remembered; /* gone from /proc, known from the side-band */
 } ProcessTableStats;
@@ -124,6 +124,12 @@ typedef struct ProcessDescription
 bool process_take_description(ProcessTable *table, Process *process,
 							  ProcessDescription *description);
 void process_described(Process *process, uint64_t now_ns);
+
+/*
+ * The unwinder had no room for the description: processes that were sampled least recently are forgotten, an eighth of all, and
+ * this one's is to be taken again in some seconds.
+ */
+void process_had_no_room(ProcessTable *table, Process *process, uint64_t now_ns);
 
 /*
  * Did the unwinder's rules for an address belong to the code that was there at time_ns? Asked of the kernel's walk, or, with

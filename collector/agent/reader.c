@@ -263,7 +263,7 @@ walk_user_stack(Reader *reader, const Record *record, const Process *process, Us
 	{
 		/* nothing to go on with, but whoever comes next is to have the table */
 		if (walk->status == PFS_WALK_NO_TABLE && first > 0 &&
-			unwind_tables_want(reader->unwind, &identity, frames[first - 1]) != 0)
+			unwind_tables_want(reader->unwind, &identity, frames[first - 1], reader->now_ns) != 0)
 			reader->tables_wanted = true;
 		return 0;
 	}
@@ -279,7 +279,8 @@ walk_user_stack(Reader *reader, const Record *record, const Process *process, Us
 	if (status != PFS_WALK_NO_PROCESS)
 		walk->count = first + (uint32_t) walked;
 	return status == PFS_WALK_NO_TABLE && walked > 0
-			   ? unwind_tables_want(reader->unwind, &identity, frames[walk->count - 1])
+			   ? unwind_tables_want(reader->unwind, &identity, frames[walk->count - 1],
+									reader->now_ns)
 			   : 0;
 }
 
@@ -522,6 +523,7 @@ describe_process(Reader *reader, const Record *record)
 	Process *process = process_table_get(reader->processes, record->sample, reader->now_ns);
 	const struct pfs_late *late = record->late;
 	ProcessDescription description;
+	int result;
 
 	if (process == NULL || reader->unwind == NULL)
 		return;
@@ -535,12 +537,14 @@ describe_process(Reader *reader, const Record *record)
 	if (!process_take_description(reader->processes, process, &description))
 		return;
 	unlock(reader);
-	unwind_tables_describe(reader->unwind, &description.identity, description.mappings,
-						   description.count, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+	result = unwind_tables_describe(reader->unwind, &description.identity, description.mappings,
+									description.count, (uint64_t) clock_ns(CLOCK_MONOTONIC));
 	process_description_fini(reader->images, &description);
 	lock(reader);
 	process = process_table_get(reader->processes, record->sample, reader->now_ns);
-	if (process != NULL)
+	if (process != NULL && result == -ENOSPC)
+		process_had_no_room(reader->processes, process, reader->now_ns);
+	else if (process != NULL)
 		process_described(process, reader->now_ns);
 }
 

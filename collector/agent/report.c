@@ -72,6 +72,8 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "binaries_leaked=%zu\n", report->binaries_leaked);
 	fprintf(file, "tables=%" PRIu64 "\n", report->unwinder.loaded);
 	fprintf(file, "tables_cached=%" PRIu64 "\n", report->unwinder.cached);
+	fprintf(file, "tables_unloaded=%" PRIu64 "\n", report->unwinder.unloaded);
+	fprintf(file, "processes_evicted=%" PRIu64 "\n", report->processes.evicted);
 	fprintf(file, "rows_stored=%" PRIu64 "\n", report->writer.samples_written);
 	fprintf(file, "batches_stored=%" PRIu64 "\n", report->writer.batches_written);
 	fprintf(file, "bpf_runs=%" PRIu64 "\n", report->bpf.runs);

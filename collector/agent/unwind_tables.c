@@ -14,7 +14,12 @@
 #include "agent/jit_frames.h"
 #include "base/log.h"
 #include "symbols/elf_file.h"
+#include "unwind/extent_pool.h"
 #include "unwind/late_walk.h"
+
+/* After tables had to go. Room that they give back rests for a while, and what else found none is to have a chance. */
+#define ROOM_RETRY_NS	 (2 * EXTENT_GRACE_NS)
+#define ROOM_INTERVAL_NS (10 * EXTENT_GRACE_NS)
 
 /* What is known of one image. */
 typedef struct Entry
@@ -26,6 +31,8 @@ typedef struct Entry
 	uint64_t number; /* of its table, never used again */
 	bool loaded;	 /* or cannot be */
 	uint32_t wanted; /* walks that ended for want of the table, which is not loaded yet */
+	uint64_t loaded_ns;
+	uint64_t retry_ns; /* there was no room: not before then */
 	uint64_t used_ns;
 	UT_hash_handle hh;
 } Entry;
@@ -37,6 +44,7 @@ struct UnwindTables
 	Entry *entries;
 	uint64_t last_number;
 	bool cache_warned;
+	uint64_t room_ns; /* when tables may be made to go again */
 };
 
 int
@@ -178,7 +186,7 @@ make_span(UnwindTables *tables, const UnwindMapping *mapping, uint64_t now_ns, U
 	return true;
 }
 
-void
+int
 unwind_tables_describe(UnwindTables *tables, const UnwindProcess *process,
 					   const UnwindMapping *mappings, size_t count, uint64_t now_ns)
 {
@@ -187,9 +195,10 @@ unwind_tables_describe(UnwindTables *tables, const UnwindProcess *process,
 	uint32_t span_count = 0;
 	uint32_t generated = 0;
 	JitMemory *memory = NULL;
+	int result;
 
 	if (spans == NULL)
-		return;
+		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 	{
 		bool generates = mappings[i].image == NULL && generated++ < JIT_MAX_MAPPINGS;
@@ -203,7 +212,7 @@ unwind_tables_describe(UnwindTables *tables, const UnwindProcess *process,
 			span_count += make_span(tables, &mappings[i], now_ns, &spans[span_count]);
 	}
 	jit_memory_free(memory);
-	(void) unwinder_process_set(tables->unwinder, process, spans, span_count, now_ns);
+	result = unwinder_process_set(tables->unwinder, process, spans, span_count, now_ns);
 	/* tables of files are ours to keep, those of generated code the process's */
 	for (uint32_t i = 0; i < span_count; i++)
 	{
@@ -211,6 +220,7 @@ unwind_tables_describe(UnwindTables *tables, const UnwindProcess *process,
 			unwinder_binary_release(tables->unwinder, spans[i].binary, now_ns);
 	}
 	free(spans);
+	return result;
 }
 
 void
@@ -232,7 +242,8 @@ unwind_tables_walk(const UnwindTables *tables, const UnwindProcess *process,
 }
 
 uint64_t
-unwind_tables_want(UnwindTables *tables, const UnwindProcess *process, uint64_t frame)
+unwind_tables_want(UnwindTables *tables, const UnwindProcess *process, uint64_t frame,
+				   uint64_t now_ns)
 {
 	uint64_t address = PFS_FRAME_ADDRESS(frame) - ((frame & PFS_FRAME_RETURN_ADDRESS) != 0 ? 1 : 0);
 	const UnwindBinary *binary = unwinder_pending(tables->unwinder, process, address);
@@ -243,7 +254,7 @@ unwind_tables_want(UnwindTables *tables, const UnwindProcess *process, uint64_t 
 		return 0;
 	HASH_ITER(hh, tables->entries, entry, next)
 	{
-		if (entry->binary == binary && !entry->loaded)
+		if (entry->binary == binary && !entry->loaded && entry->retry_ns <= now_ns)
 		{
 			entry->wanted++;
 			return entry->number;
@@ -267,12 +278,96 @@ warn_of_cache(UnwindTables *tables)
 			  log_text("hint", "It is compiled again after the next start."));
 }
 
+static void
+drop_unused(UnwindTables *tables, uint64_t now_ns)
+{
+	Entry *entry;
+	Entry *next;
+
+	HASH_ITER(hh, tables->entries, entry, next)
+	{
+		if (entry->binary != NULL && entry->loaded && !unwinder_binary_is_shared(entry->binary))
+			drop_entry(tables, entry, now_ns);
+	}
+}
+
+/* The table that was loaded before all others, or NULL. */
+static Entry *
+oldest_loaded(UnwindTables *tables)
+{
+	Entry *oldest = NULL;
+	Entry *entry;
+	Entry *next;
+
+	HASH_ITER(hh, tables->entries, entry, next)
+	{
+		if (entry->loaded && entry->binary != NULL && unwinder_binary_has_table(entry->binary) &&
+			(oldest == NULL || entry->loaded_ns < oldest->loaded_ns))
+			oldest = entry;
+	}
+	return oldest;
+}
+
+/* All that are left are mapped by processes. */
+static void
+unload_all(UnwindTables *tables, uint64_t now_ns)
+{
+	Entry *entry;
+	Entry *next;
+
+	HASH_ITER(hh, tables->entries, entry, next)
+	{
+		if (entry->loaded && entry->binary != NULL && unwinder_binary_has_table(entry->binary))
+			entry->loaded = false;
+	}
+	unwinder_forget_rules(tables->unwinder, now_ns);
+}
+
+/* Half of what the kernel holds. Which tables are in use nobody knows: those that are will be wanted at once. */
+static void
+unload_older(UnwindTables *tables, uint64_t now_ns)
+{
+	UnwinderStats stats;
+	uint64_t lines;
+	uint64_t entries;
+	Entry *entry;
+
+	unwinder_stats(tables->unwinder, &stats);
+	lines = stats.lines / 2;
+	entries = stats.entries / 2;
+	while ((stats.lines > lines || stats.entries > entries) &&
+		   (entry = oldest_loaded(tables)) != NULL)
+	{
+		unwinder_binary_unload(tables->unwinder, entry->binary, now_ns);
+		entry->loaded = false;
+		unwinder_stats(tables->unwinder, &stats);
+	}
+}
+
+/* The kernel's tables are full: those that no process maps go, and older ones, which walks get back when they want them. */
+static void
+make_room(UnwindTables *tables, uint64_t now_ns)
+{
+	if (now_ns < tables->room_ns)
+		return;
+	tables->room_ns = now_ns + ROOM_INTERVAL_NS;
+	log_event(LOG_WARNING, "agent", "unwind tables are full, and older ones go",
+			  log_text("hint",
+					   "A few stacks are incomplete until tables that are in use are back."));
+	drop_unused(tables, now_ns);
+	if (unwinder_rules_are_full(tables->unwinder))
+		unload_all(tables, now_ns);
+	else
+		unload_older(tables, now_ns);
+}
+
 uint64_t
 unwind_tables_load_wanted(UnwindTables *tables, uint64_t now_ns)
 {
 	Entry *hottest = NULL;
 	Entry *entry;
 	Entry *next;
+	uint64_t number;
 
 	HASH_ITER(hh, tables->entries, entry, next)
 	{
@@ -281,12 +376,19 @@ unwind_tables_load_wanted(UnwindTables *tables, uint64_t now_ns)
 	}
 	if (hottest == NULL)
 		return 0;
+	number = hottest->number;
 	hottest->wanted = 0;
 	hottest->loaded = true; /* what cannot be read now is not tried again */
-	(void) unwinder_binary_load(tables->unwinder, hottest->binary, image_descriptor(hottest->image),
-								now_ns);
+	hottest->loaded_ns = now_ns;
+	if (unwinder_binary_load(tables->unwinder, hottest->binary, image_descriptor(hottest->image),
+							 now_ns) == -ENOSPC)
+	{
+		hottest->loaded = false;
+		hottest->retry_ns = now_ns + ROOM_RETRY_NS;
+		make_room(tables, now_ns);
+	}
 	warn_of_cache(tables);
-	return hottest->number;
+	return number;
 }
 
 /* No process that starts from now on can map it. */

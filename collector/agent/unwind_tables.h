@@ -31,9 +31,12 @@ int unwind_tables_create(ImageTable *images, KernelTables *kernel, TableCache *c
 void unwind_tables_free(UnwindTables *tables); /* accepts NULL */
 void unwind_tables_stats(const UnwindTables *tables, UnwinderStats *stats);
 
-/* Mappings ascending and disjoint; their tables come when they are needed. What goes wrong is counted: walks of the process then end early. */
-void unwind_tables_describe(UnwindTables *tables, const UnwindProcess *process,
-							const UnwindMapping *mappings, size_t count, uint64_t now_ns);
+/*
+ * Mappings ascending and disjoint; their tables come when they are needed. 0 or -errno, which is counted: walks of the process
+ * then end early. -ENOSPC: there is no room now.
+ */
+int unwind_tables_describe(UnwindTables *tables, const UnwindProcess *process,
+						   const UnwindMapping *mappings, size_t count, uint64_t now_ns);
 void unwind_tables_forget(UnwindTables *tables, const UnwindProcess *process, uint64_t now_ns);
 
 /*
@@ -48,9 +51,13 @@ size_t unwind_tables_walk(const UnwindTables *tables, const UnwindProcess *proce
  * A walk ended with PFS_WALK_NO_TABLE at a frame, as recorded. Where that is because a table is not loaded yet, its number:
  * the table is wanted once more, and the walk is worth repeating when it was loaded. Else 0.
  */
-uint64_t unwind_tables_want(UnwindTables *tables, const UnwindProcess *process, uint64_t frame);
+uint64_t unwind_tables_want(UnwindTables *tables, const UnwindProcess *process, uint64_t frame,
+							uint64_t now_ns);
 
-/* Loads the table that is wanted most and tells its number; 0 where none is wanted. May take a quarter of a second. */
+/*
+ * Loads the table that is wanted most and tells its number; 0 where none is wanted. May take a quarter of a second. Where there is
+ * no room others go, and it can be wanted again in some seconds.
+ */
 uint64_t unwind_tables_load_wanted(UnwindTables *tables, uint64_t now_ns);
 
 #define UNWIND_TABLES_KEEP_NS		UINT64_C(120000000000) /* each entry holds a descriptor */

@@ -23,6 +23,7 @@
 
 #include "agent/proc_file.h"
 #include "agent/process.h"
+#include "base/clock.h"
 
 #define MS UINT64_C(1000000)
 
@@ -457,6 +458,48 @@ test_vdso(void **state)
 	assert_int_equal(where.address, 0x600);
 }
 
+/* Where the unwinder has no room for one, an eighth of the others goes, once, and its description is taken again later. */
+static void
+test_no_room(void **state)
+{
+	Fixture *fixture = *state;
+	struct pfs_sample sample = { .flags = PFS_SAMPLE_KERNEL_THREAD };
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	ProcessDescription description;
+	ProcessTableStats stats;
+	Process *process;
+
+	for (uint32_t pid = 1; pid <= 3; pid++)
+	{
+		sample.pid = pid;
+		process_table_get(fixture->processes, &sample, now_ns);
+	}
+	sample = sample_of(getpid());
+	process = process_table_get(fixture->processes, &sample, now_ns);
+	assert_true(process_take_description(fixture->processes, process, &description));
+	process_description_fini(fixture->images, &description);
+	assert_false(process_take_description(fixture->processes, process, &description));
+
+	process_had_no_room(fixture->processes, process, now_ns);
+	process_had_no_room(fixture->processes, process, now_ns);
+	process_table_stats(fixture->processes, &stats);
+	assert_int_equal(stats.evicted, 1);
+	assert_int_equal(stats.count, 3);
+	assert_false(process_take_description(fixture->processes, process, &description));
+
+	/* long ago: now it may be tried again, and more go; never the one itself */
+	for (uint64_t ago_s = 40; ago_s > 0; ago_s -= 10)
+		process_had_no_room(fixture->processes, process, now_ns - ago_s * 1000 * MS);
+	process_table_stats(fixture->processes, &stats);
+	assert_int_equal(stats.count, 3);
+	assert_true(process_take_description(fixture->processes, process, &description));
+	process_description_fini(fixture->images, &description);
+	for (uint64_t later_s = 10; later_s <= 50; later_s += 10)
+		process_had_no_room(fixture->processes, process, now_ns + later_s * 1000 * MS);
+	process_table_stats(fixture->processes, &stats);
+	assert_int_equal(stats.count, 1);
+}
+
 int
 main(void)
 {
@@ -473,6 +516,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_mappings_read_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_eviction, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_vdso, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_room, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

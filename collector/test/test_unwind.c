@@ -608,7 +608,7 @@ test_shared_memory(void **state)
 	mapping.start = map.start;
 	mapping.end = map.end;
 	assert_int_equal(unwind_tables_create(images, kernel, NULL, &tables), 0);
-	unwind_tables_describe(tables, &process, &mapping, 1, 0);
+	assert_int_equal(unwind_tables_describe(tables, &process, &mapping, 1, 0), 0);
 	late.at.pc = map.start + 16;
 	assert_int_equal(unwind_tables_walk(tables, &process, &late, false, frames, MAX_FRAMES,
 										&status),
@@ -654,7 +654,7 @@ test_generated_code(void **state)
 	mapping.end = code + 4096;
 	assert_int_equal(image_table_create(&images), 0);
 	assert_int_equal(unwind_tables_create(images, kernel, NULL, &tables), 0);
-	unwind_tables_describe(tables, &process, &mapping, 1, 0);
+	assert_int_equal(unwind_tables_describe(tables, &process, &mapping, 1, 0), 0);
 
 	stack[3] = code + 200;
 	stack[7] = code + 0x900; /* code that the CFI does not speak of */

@@ -23,6 +23,7 @@ rule_set_init(RuleSet *set)
 	memset(set, 0, sizeof(*set));
 	set->budget.limit_bytes = SIZE_MAX;
 	table_init(&set->rules, &set->budget, sizeof(struct pfs_unwind_rule));
+	rule_set_next_file(set);
 	(void) rule_set_add(set, &invalid);
 	return set->rules.count == 1 ? 0 : -ENOMEM;
 }
@@ -33,6 +34,14 @@ rule_set_fini(RuleSet *set)
 	table_fini(&set->rules);
 }
 
+void
+rule_set_next_file(RuleSet *set)
+{
+	uint32_t left = PFS_UNWIND_RULES - set->rules.count;
+
+	set->end = set->rules.count + (left < RULE_SET_SHARE ? left : RULE_SET_SHARE);
+}
+
 uint16_t
 rule_set_add(RuleSet *set, const struct pfs_unwind_rule *rule)
 {
@@ -41,7 +50,7 @@ rule_set_add(RuleSet *set, const struct pfs_unwind_rule *rule)
 
 	if (table_find(&set->rules, hash, rule_equal, rule, &number))
 		return (uint16_t) number;
-	if (set->rules.count == PFS_UNWIND_RULES || table_reserve(&set->rules) != 0)
+	if (set->rules.count >= set->end || table_reserve(&set->rules) != 0)
 	{
 		set->refused++;
 		return 0;

@@ -19,6 +19,9 @@
 #include "unwind/packed_table.h"
 #include "unwind/rule_set.h"
 
+/* Of the kernel's tables, for one binary or process: programs are not to be trusted with more. */
+#define SHARE 4
+
 struct UnwindBinary
 {
 	uint32_t references;
@@ -45,6 +48,8 @@ struct Unwinder
 	ExtentPool mappings;
 	RuleSet rules;
 	uint32_t rules_written;
+	bool rules_refused;		/* for want of room, not of a share */
+	uint64_t rules_free_ns; /* when numbers that were given back can be used again; 0: none were */
 	Described *processes;
 	UnwinderStats stats;
 };
@@ -111,13 +116,22 @@ unwinder_binary_is_shared(const UnwindBinary *binary)
 	return binary->references > 1;
 }
 
+/* What leads there is gone. */
+static void
+give_extents(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
+{
+	extent_pool_give(&unwinder->entries, binary->directory.first, binary->directory.count, now_ns);
+	extent_pool_give(&unwinder->lines, binary->lines.first, binary->lines.count, now_ns);
+	binary->directory = (Extent){ 0, 0 };
+	binary->lines = (Extent){ 0, 0 };
+}
+
 void
 unwinder_binary_release(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
 {
 	if (binary == NULL || --binary->references > 0)
 		return;
-	extent_pool_give(&unwinder->entries, binary->directory.first, binary->directory.count, now_ns);
-	extent_pool_give(&unwinder->lines, binary->lines.first, binary->lines.count, now_ns);
+	give_extents(unwinder, binary, now_ns);
 	free(binary);
 	unwinder->stats.binaries--;
 }
@@ -175,15 +189,15 @@ take_extent(ExtentPool *pool, uint64_t count, uint64_t now_ns, Extent *extent)
 	uint32_t first;
 	int err;
 
-	if (count > pool->limit)
-		return -ENOSPC;
+	if (count > pool->limit / SHARE)
+		return -E2BIG;
 	err = extent_pool_take(pool, (uint32_t) count, now_ns, &first);
 	if (err == 0)
 		*extent = (Extent){ first, (uint32_t) count };
 	return err;
 }
 
-/* What was taken is the binary's also on failure, and goes back with it. */
+/* What was taken goes back on failure. */
 static int
 write_table(Unwinder *unwinder, UnwindBinary *binary, const PackedTable *packed, uint64_t now_ns)
 {
@@ -199,7 +213,35 @@ write_table(Unwinder *unwinder, UnwindBinary *binary, const PackedTable *packed,
 	if (err == 0)
 		err = tables->ops->write_lines(tables, binary->lines.first, binary->lines.count,
 									   packed->lines);
-	return err == 0 ? write_directory(unwinder, binary, packed) : err;
+	if (err == 0)
+		err = write_directory(unwinder, binary, packed);
+	if (err != 0)
+		give_extents(unwinder, binary, now_ns);
+	return err;
+}
+
+/* The rules that follow are another file's. -ENOSPC while numbers that were given back rest. */
+static int
+begin_rules(Unwinder *unwinder, uint64_t now_ns)
+{
+	if (unwinder->rules_free_ns != 0)
+	{
+		if (now_ns < unwinder->rules_free_ns)
+			return -ENOSPC;
+		rule_set_fini(&unwinder->rules);
+		unwinder->rules_written = 0;
+		if (rule_set_init(&unwinder->rules) != 0)
+			return -ENOMEM;
+		unwinder->rules_free_ns = 0;
+	}
+	rule_set_next_file(&unwinder->rules);
+	return 0;
+}
+
+bool
+unwinder_rules_are_full(const Unwinder *unwinder)
+{
+	return unwinder->rules_refused;
 }
 
 /* The table of a file, compiled, or as it was compiled before; it has no line where there is no CFI. */
@@ -207,6 +249,7 @@ static int
 make_table(Unwinder *unwinder, const CfiImage *image, PackedTable *packed, CfiStats *stats)
 {
 	bool cacheable = unwinder->cache != NULL && image->build_id[0] != '\0';
+	uint64_t refused = unwinder->rules.refused;
 	UnwindTable table;
 	int err;
 
@@ -219,6 +262,8 @@ make_table(Unwinder *unwinder, const CfiImage *image, PackedTable *packed, CfiSt
 	err = cfi_compile(&image->input, &unwinder->rules, &table);
 	if (err != 0)
 		return err;
+	/* others' rules are the reason, or whatever else was there at the moment: not what to keep for the next run */
+	cacheable = cacheable && unwinder->rules.refused == refused;
 	*stats = table.stats;
 	err = packed_table_build(&table, packed);
 	if (err == 0 && packed->line_count == 0 && table.count > 0)
@@ -241,12 +286,21 @@ make_table(Unwinder *unwinder, const CfiImage *image, PackedTable *packed, CfiSt
 static int
 load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiImage *image, uint64_t now_ns)
 {
+	uint64_t refused = unwinder->rules.refused;
 	PackedTable packed;
 	CfiStats stats;
-	int err = make_table(unwinder, image, &packed, &stats);
+	int err = begin_rules(unwinder, now_ns);
 
+	if (err == 0)
+		err = make_table(unwinder, image, &packed, &stats);
 	if (err != 0)
 		return err;
+	if (unwinder->rules.refused != refused && rule_set_is_full(&unwinder->rules))
+	{
+		unwinder->rules_refused = true;
+		packed_table_free(&packed);
+		return -ENOSPC;
+	}
 	unwinder->stats.rows_unsupported += stats.rows_unsupported;
 	unwinder->stats.fdes_malformed += stats.fdes_malformed;
 	if (packed.line_count == 0) /* without any CFI */
@@ -286,6 +340,74 @@ publish_kind(Unwinder *unwinder, const UnwindBinary *binary)
 	}
 }
 
+/*
+ * Mappings of the binary, of every one where it is NULL, have no table any more. Where that lay they go on to say: a walk may
+ * have read the kind before.
+ */
+static void
+withdraw(Unwinder *unwinder, const UnwindBinary *binary)
+{
+	Described *process;
+	Described *next;
+
+	HASH_ITER(hh, unwinder->processes, process, next)
+	{
+		for (uint32_t i = 0; i < process->entry.count; i++)
+		{
+			struct pfs_unwind_mapping *slot;
+
+			if (process->binaries[i] == NULL || (binary != NULL && process->binaries[i] != binary))
+				continue;
+			slot = unwinder->tables->ops->mapping(unwinder->tables, process->entry.first + i);
+			if (slot != NULL && slot->kind != PFS_MAPPING_FRAME_POINTER)
+				__atomic_store_n(&slot->kind, PFS_MAPPING_PENDING, __ATOMIC_RELEASE);
+		}
+	}
+}
+
+bool
+unwinder_binary_has_table(const UnwindBinary *binary)
+{
+	return binary->kind == PFS_MAPPING_TABLE || binary->kind == PFS_MAPPING_JIT;
+}
+
+/* The mappings that lead to it say so no more. */
+static void
+take_table_back(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
+{
+	binary->kind = PFS_MAPPING_PENDING;
+	give_extents(unwinder, binary, now_ns);
+	unwinder->stats.unloaded++;
+}
+
+void
+unwinder_binary_unload(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
+{
+	if (!unwinder_binary_has_table(binary))
+		return;
+	withdraw(unwinder, binary);
+	take_table_back(unwinder, binary, now_ns);
+}
+
+void
+unwinder_forget_rules(Unwinder *unwinder, uint64_t now_ns)
+{
+	Described *process;
+	Described *next;
+
+	withdraw(unwinder, NULL);
+	HASH_ITER(hh, unwinder->processes, process, next)
+	{
+		for (uint32_t i = 0; i < process->span_count; i++)
+		{
+			if (process->binaries[i] != NULL && unwinder_binary_has_table(process->binaries[i]))
+				take_table_back(unwinder, process->binaries[i], now_ns);
+		}
+	}
+	unwinder->rules_refused = false;
+	unwinder->rules_free_ns = now_ns + EXTENT_GRACE_NS;
+}
+
 int
 unwinder_binary_load(Unwinder *unwinder, UnwindBinary *binary, int fd, uint64_t now_ns)
 {
@@ -311,8 +433,10 @@ unwinder_binary_load_jit(Unwinder *unwinder, UnwindBinary *binary, const CfiInpu
 {
 	UnwindTable table;
 	PackedTable packed;
-	int err = cfi_compile(input, &unwinder->rules, &table);
+	int err = begin_rules(unwinder, now_ns);
 
+	if (err == 0)
+		err = cfi_compile(input, &unwinder->rules, &table);
 	if (err != 0)
 		return err;
 	err = -ENOENT;
@@ -440,7 +564,9 @@ unwinder_process_set(Unwinder *unwinder, const UnwindProcess *process, const Unw
 
 	if (described == NULL)
 		return -ENOMEM;
-	err = extent_pool_take(&unwinder->mappings, count, now_ns, &described->entry.first);
+	err = count > unwinder->mappings.limit / SHARE
+			  ? -E2BIG
+			  : extent_pool_take(&unwinder->mappings, count, now_ns, &described->entry.first);
 	if (err == 0)
 	{
 		described->entry.count = count;

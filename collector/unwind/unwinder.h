@@ -35,6 +35,7 @@ typedef struct UnwinderStats
 	int cache_error;		   /* -errno of the last of these */
 	uint64_t load_failures;	   /* binaries whose CFI could not be read, or had no room */
 	uint64_t process_failures; /* processes that had no room */
+	uint64_t unloaded;		   /* tables that had to go while processes mapped their binaries */
 	uint64_t rows_unsupported;
 	uint64_t fdes_malformed;
 } UnwinderStats;
@@ -63,15 +64,34 @@ void unwinder_binary_retain(UnwindBinary *binary);
 void unwinder_binary_release(Unwinder *unwinder, UnwindBinary *binary,
 							 uint64_t now_ns); /* accepts NULL */
 
+/* True where the kernel's tables hold rows of it. */
+bool unwinder_binary_has_table(const UnwindBinary *binary);
+
 /* True where others than one hold it: processes that map it. */
 bool unwinder_binary_is_shared(const UnwindBinary *binary);
 
 /*
  * Compiles the CFI of the file behind fd (borrowed), or finds it compiled in the cache, and puts it into the kernel's tables; processes that map the binary
- * are walked through it from now on. A file without any CFI is walked by frame pointer. 0, -ENOEXEC, -ENOSPC, -ENOMEM;
- * counted. To be called once for a binary.
+ * are walked through it from now on. A file without any CFI is walked by frame pointer. 0, -ENOEXEC, -ENOMEM; -E2BIG
+ * where it would take more than a quarter of the kernel's tables; -ENOSPC where there is no room now: only then it may be
+ * called again. Counted.
  */
 int unwinder_binary_load(Unwinder *unwinder, UnwindBinary *binary, int fd, uint64_t now_ns);
+
+/*
+ * Takes a table that was loaded out of the kernel's tables, where its room is free after EXTENT_GRACE_NS; walks end at the
+ * binary (PFS_WALK_NO_TABLE) until it is loaded again. Nothing happens where it has none.
+ */
+void unwinder_binary_unload(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns);
+
+/* True where a table found no room for its rules. */
+bool unwinder_rules_are_full(const Unwinder *unwinder);
+
+/*
+ * Gives all rules back, and unloads the tables of all described processes; those of generated code come again when their process
+ * is described anew. A binary that is in none must be released by the caller. Until EXTENT_GRACE_NS have passed no table has room.
+ */
+void unwinder_forget_rules(Unwinder *unwinder, uint64_t now_ns);
 
 /*
  * The same for CFI that was read from a process's memory, of generated code at absolute addresses, which is
@@ -90,7 +110,8 @@ typedef struct UnwindProcess
 
 /*
  * Describes a process anew: spans ascending and disjoint. Binaries named are held until the process is described
- * again or forgotten. 0, -ENOSPC, -ENOMEM; on failure the process is not known at all.
+ * again or forgotten. 0, -ENOMEM; -ENOSPC where there is no room now, -E2BIG where it would take more than a quarter of all
+ * mappings; on failure the process is not known at all.
  */
 int unwinder_process_set(Unwinder *unwinder, const UnwindProcess *process, const UnwindSpan *spans,
 						 uint32_t count, uint64_t now_ns);

@@ -1,0 +1,341 @@
+/*
+ * test_unwind_room.c
+ *		Unwind tables where the kernel's are full: what goes, what comes back, and how much one file or process may take.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/unwind_tables.h"
+#include "memory_tables.h"
+#include "unwind/extent_pool.h"
+#include "unwind/rule_set.h"
+
+#define MAX_FRAMES 128
+
+#define BINARIES 8
+
+/* Copies of this program, each a file of its own, mapped one after the other. */
+typedef struct World
+{
+	char directory[32];
+	KernelTables *kernel;
+	ImageTable *images;
+	UnwindTables *tables;
+	UnwindProcess process;
+	UnwindMapping mappings[BINARIES];
+} World;
+
+static int
+find_own_code(struct dl_phdr_info *info, size_t size, void *context)
+{
+	UnwindMapping *code = context;
+
+	(void) size;
+	for (int i = 0; i < info->dlpi_phnum; i++)
+	{
+		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
+
+		if (header->p_type == PT_LOAD && (header->p_flags & PF_X))
+			*code = (UnwindMapping){ .end = (header->p_filesz + 4095) & ~UINT64_C(4095),
+									 .file_offset = header->p_offset };
+	}
+	return 1; /* the program comes first */
+}
+
+static void
+map_copy(World *world, int number, const UnwindMapping *code)
+{
+	char command[128];
+	char path[64];
+	struct stat file;
+	ProcMapping map = { .name = path };
+
+	snprintf(path, sizeof(path), "%s/%d", world->directory, number);
+	snprintf(command, sizeof(command), "cp /proc/%d/exe %s", (int) getpid(), path);
+	assert_int_equal(system(command), 0);
+	assert_int_equal(stat(path, &file), 0);
+	map.inode = file.st_ino;
+	map.device = file.st_dev;
+	map.start = UINT64_C(0x10000000) * (uint64_t) (number + 1);
+	map.end = map.start + code->end;
+	map.file_offset = code->file_offset;
+	world->mappings[number] = (UnwindMapping){ map.start, map.end, map.file_offset, NULL };
+	assert_int_equal(image_acquire_mapping(world->images, (uint32_t) getpid(), &map,
+										   &world->mappings[number].image),
+					 0);
+	assert_int_equal(unlink(path), 0);
+}
+
+/* The kernel's tables have room for this many of the copies. */
+static void
+set_up(World *world, uint32_t room)
+{
+	UnwindMapping code = { 0 };
+	UnwinderStats one;
+
+	memset(world, 0, sizeof(*world));
+	world->process = (UnwindProcess){ (uint32_t) getpid(), 1, 1 };
+	strcpy(world->directory, "/tmp/unwind_full_XXXXXX");
+	assert_non_null(mkdtemp(world->directory));
+	dl_iterate_phdr(find_own_code, &code);
+	world->kernel = memory_tables_create();
+	assert_int_equal(image_table_create(&world->images), 0);
+	assert_int_equal(unwind_tables_create(world->images, world->kernel, NULL, &world->tables), 0);
+	for (int i = 0; i < BINARIES; i++)
+		map_copy(world, i, &code);
+
+	/* how much one takes */
+	assert_int_equal(unwind_tables_describe(world->tables, &world->process, world->mappings, 1, 0),
+					 0);
+	assert_int_not_equal(unwind_tables_want(world->tables, &world->process,
+											world->mappings[0].start + 64, 0),
+						 0);
+	assert_int_not_equal(unwind_tables_load_wanted(world->tables, 0), 0);
+	unwind_tables_stats(world->tables, &one);
+	assert_int_equal(one.loaded, 1);
+	unwind_tables_free(world->tables);
+	world->kernel->line_limit = (uint32_t) one.lines * room;
+	assert_int_equal(unwind_tables_create(world->images, world->kernel, NULL, &world->tables), 0);
+	assert_int_equal(unwind_tables_describe(world->tables, &world->process, world->mappings,
+											BINARIES, 0),
+					 0);
+}
+
+static void
+tear_down(World *world)
+{
+	unwind_tables_free(world->tables);
+	for (int i = 0; i < BINARIES; i++)
+		image_release(world->images, world->mappings[i].image);
+	image_table_free(world->images);
+	memory_tables_free(world->kernel);
+	assert_int_equal(rmdir(world->directory), 0);
+}
+
+/* Does a walk find a table there? It wants one otherwise, and gets it if there is room. */
+static bool
+is_walked_by_table(World *world, int number, uint64_t now_ns)
+{
+	struct pfs_late late = { .at = { .innermost = 1 } };
+	uint64_t frames[MAX_FRAMES];
+	int status;
+
+	late.at.pc = world->mappings[number].start + 64;
+	(void) unwind_tables_walk(world->tables, &world->process, &late, false, frames, MAX_FRAMES,
+							  &status);
+	if (status != PFS_WALK_NO_TABLE)
+		return true;
+	if (unwind_tables_want(world->tables, &world->process, late.at.pc, now_ns) != 0)
+		(void) unwind_tables_load_wanted(world->tables, now_ns);
+	return false;
+}
+
+/* Where the kernel's tables are full older ones go, and whatever is wanted comes; nothing is tried over and over. */
+static void
+test_full_tables(void **state)
+{
+	World world;
+	uint64_t now_ns = 0;
+	uint64_t failures;
+	UnwinderStats stats;
+
+	(void) state;
+	set_up(&world, 5);
+	for (int i = 0; i < BINARIES; i++)
+	{
+		for (int tries = 0; !is_walked_by_table(&world, i, now_ns); tries++)
+		{
+			assert_true(tries < 8);
+			now_ns += 2 * EXTENT_GRACE_NS;
+		}
+	}
+	unwind_tables_stats(world.tables, &stats);
+	assert_true(stats.unloaded > 0);
+	assert_true(stats.lines <= world.kernel->line_limit);
+	/* those that went come back */
+	for (int i = 0; i < BINARIES; i++)
+	{
+		for (int tries = 0; !is_walked_by_table(&world, i, now_ns); tries++)
+		{
+			assert_true(tries < 8);
+			now_ns += 2 * EXTENT_GRACE_NS;
+		}
+	}
+	/* at one moment, all tries but the first end before a table is made */
+	unwind_tables_stats(world.tables, &stats);
+	failures = stats.load_failures;
+	for (int round = 0; round < 10; round++)
+	{
+		for (int i = 0; i < BINARIES; i++)
+			(void) is_walked_by_table(&world, i, now_ns);
+	}
+	unwind_tables_stats(world.tables, &stats);
+	assert_in_range(stats.load_failures, failures, failures + BINARIES);
+	tear_down(&world);
+}
+
+/* One that would take more than its share is not tried again, and leaves the others alone. */
+static void
+test_too_large_table(void **state)
+{
+	World world;
+	UnwinderStats stats;
+
+	(void) state;
+	set_up(&world, 3);
+	assert_false(is_walked_by_table(&world, 0, 0));
+	assert_false(is_walked_by_table(&world, 0, 100 * EXTENT_GRACE_NS));
+	unwind_tables_stats(world.tables, &stats);
+	assert_int_equal(stats.load_failures, 1);
+	assert_int_equal(stats.lines, 0);
+	assert_int_equal(stats.entries, 0);
+	tear_down(&world);
+}
+
+/* Processes find no room for their mappings until others are forgotten; one may not take it all. */
+static void
+test_full_mappings(void **state)
+{
+	KernelTables *kernel = memory_tables_create();
+	Unwinder *unwinder;
+	UnwindSpan spans[64] = { 0 };
+	UnwindProcess process = { 1, 1, 1 };
+	int err = 0;
+
+	(void) state;
+	for (uint32_t i = 0; i < 64; i++)
+		spans[i] = (UnwindSpan){ .start = 4096 * (i + 1), .end = 4096 * (i + 2) };
+	kernel->mapping_limit = 64;
+	assert_int_equal(unwinder_create(kernel, &unwinder), 0);
+	assert_int_equal(unwinder_process_set(unwinder, &process, spans, 17, 0), -E2BIG);
+	while (process.pid < 100 && err == 0)
+	{
+		err = unwinder_process_set(unwinder, &process, spans, 16, 0);
+		process.pid += err == 0;
+	}
+	assert_int_equal(err, -ENOSPC);
+	assert_int_equal(process.pid, 5);
+	unwinder_process_forget(unwinder, &(UnwindProcess){ 1, 1, 1 }, 0);
+	assert_int_equal(unwinder_process_set(unwinder, &process, spans, 16, 0), -ENOSPC);
+	assert_int_equal(unwinder_process_set(unwinder, &process, spans, 16, EXTENT_GRACE_NS), 0);
+	unwinder_free(unwinder);
+	memory_tables_free(kernel);
+}
+
+#define MADE_UP_RULES 5000
+
+/* CFI of a function at 0x1000 with as many different rules, those of its number. */
+static size_t
+make_rules_up(uint8_t *bytes, uint32_t number)
+{
+	static const uint8_t start[] = {
+		0x14, 0,	0, 0,	 0,	   0,  0, 0, 1,
+		'z',  'R',	0, 1,	 0x78, 16, 1, 0, /* CIE, plain addresses */
+		0x0c, 7,	8, 0x90, 1,	   0,  0,	 /* CFA = rsp + 8, return address at CFA - 8 */
+		0,	  0,	0, 0,	 0x1c, 0,  0, 0, /* FDE of this CIE */
+		0,	  0x10, 0, 0,	 0,	   0,  0, 0, 0,
+		0,	  1,	0, 0,	 0,	   0,  0, 0, /* from 0x1000, 64 KiB */
+	};
+	size_t at = sizeof(start);
+	uint32_t length;
+
+	memcpy(bytes, start, sizeof(start));
+	for (uint32_t i = 0; i < MADE_UP_RULES; i++)
+	{
+		uint32_t offset = 8 * (number * MADE_UP_RULES + i + 2);
+
+		bytes[at++] = 0x41; /* a byte further */
+		bytes[at++] = 0x0e; /* CFA = rsp + offset, of 21 bits */
+		bytes[at++] = (uint8_t) (offset & 0x7f) | 0x80;
+		bytes[at++] = (uint8_t) (offset >> 7 & 0x7f) | 0x80;
+		bytes[at++] = (uint8_t) (offset >> 14 & 0x7f);
+	}
+	while (at % 8 != 0)
+		bytes[at++] = 0;
+	length = (uint32_t) (at - 28);
+	memcpy(bytes + 24, &length, sizeof(length));
+	return at;
+}
+
+/* Rules that programs make up are bounded for each, and where all of them fill the set it begins anew. */
+static void
+test_full_rules(void **state)
+{
+	KernelTables *kernel = memory_tables_create();
+	Unwinder *unwinder;
+	uint8_t *bytes = malloc(MADE_UP_RULES * 5 + 128);
+	CfiInput input = { .machine = EM_X86_64, .code_start = 0x1000, .code_end = 0x20000 };
+	char directory[] = "/tmp/unwind_rules_XXXXXX";
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	UnwindBinary *program;
+	TableCache *cache;
+	UnwinderStats stats;
+	uint64_t start;
+	uint64_t end;
+
+	(void) state;
+	assert_int_equal(unwinder_create(kernel, &unwinder), 0);
+	assert_non_null(mkdtemp(directory));
+	assert_int_equal(table_cache_open(directory, 1 << 20, &cache), 0);
+	unwinder_use_cache(unwinder, cache);
+	for (uint32_t i = 0; i < 5; i++)
+	{
+		UnwindBinary *binary = unwinder_binary_create(unwinder);
+
+		input.eh_frame = (CfiSection){ .data = bytes, .length = make_rules_up(bytes, i) };
+		assert_int_equal(unwinder_binary_load_jit(unwinder, binary, &input, 0, &start, &end), 0);
+		unwinder_stats(unwinder, &stats);
+		assert_in_range(stats.rules, 1, 1 + (i + 1) * RULE_SET_SHARE);
+		unwinder_binary_release(unwinder, binary, 0);
+	}
+	assert_int_equal(stats.rules, PFS_UNWIND_RULES);
+
+	program = unwinder_binary_create(unwinder);
+	assert_int_equal(unwinder_binary_load(unwinder, program, fd, 0), -ENOSPC);
+	assert_false(unwinder_binary_has_table(program));
+	assert_true(unwinder_rules_are_full(unwinder));
+	assert_int_equal(rmdir(directory), 0); /* nothing was kept that lacks rules */
+	assert_int_equal(mkdir(directory, 0700), 0);
+	unwinder_forget_rules(unwinder, 0);
+	assert_false(unwinder_rules_are_full(unwinder));
+	assert_int_equal(unwinder_binary_load(unwinder, program, fd, EXTENT_GRACE_NS - 1), -ENOSPC);
+	assert_int_equal(unwinder_binary_load(unwinder, program, fd, EXTENT_GRACE_NS), 0);
+	assert_true(unwinder_binary_has_table(program));
+	unwinder_stats(unwinder, &stats);
+	assert_in_range(stats.rules, 2, 1000);
+	unwinder_binary_release(unwinder, program, EXTENT_GRACE_NS);
+	table_cache_close(cache);
+	assert_int_equal(rmdir(directory), 0);
+	unwinder_free(unwinder);
+	memory_tables_free(kernel);
+	close(fd);
+	free(bytes);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_full_tables),
+		cmocka_unit_test(test_too_large_table),
+		cmocka_unit_test(test_full_mappings),
+		cmocka_unit_test(test_full_rules),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
