@@ -43,7 +43,7 @@ typedef struct Resolved
 	Frame frame;
 	uint32_t location; /* in the batch */
 	bool named;		   /* it has a function; of the outermost one: */
-	bool root;		   /* it is a root */
+	RootKind root;	   /* whether it is one */
 	bool is_main;
 } Resolved;
 
@@ -225,7 +225,9 @@ stack_partition(const Resolution *resolution, const IntervalStack *stack)
  * where it has none: the walk has proven it, or the frame is a function at which stacks begin.
  * What lies beyond such a function is cut off: start code keeps no frame pointers, and a register
  * that is none led there. A C library without CFI and without names (musl as Debian and Alpine ship it)
- * calls main from such a function as well, and nobody else calls main from code of that kind.
+ * calls main from such a function as well, and nobody else calls main from code of that kind. Where rules
+ * have proven the end a program's own "clone" has callers, and only start code at the very end is cut down to its
+ * innermost function, where the stacks that frame pointers led to end as well.
  */
 static int
 resolve_stack(Resolution *resolution, const IntervalStack *stack, uint32_t *index, bool *complete)
@@ -236,10 +238,12 @@ resolve_stack(Resolution *resolution, const IntervalStack *stack, uint32_t *inde
 		.locations = locations,
 	};
 	bool below_main = false;
+	bool by_rules = stack->side == STACK_USER_SIDE && stack->walk == PFS_WALK_END_OF_STACK;
+	uint32_t start_code = 0; /* frames at the end */
 	int result;
 
-	*complete = stack->side == STACK_NO_USER_SIDE || stack->walk == PFS_WALK_END_OF_STACK ||
-				stack->walk == PFS_WALK_END_OF_FRAMES;
+	*complete =
+		stack->side == STACK_NO_USER_SIDE || by_rules || stack->walk == PFS_WALK_END_OF_FRAMES;
 	while (added.depth < stack->depth)
 	{
 		Resolved resolved;
@@ -248,14 +252,19 @@ resolve_stack(Resolution *resolution, const IntervalStack *stack, uint32_t *inde
 		if (result != 0)
 			return result;
 		locations[added.depth++] = resolved.location;
-		if (resolved.root || (below_main && !resolved.named && resolved.frame.kind == FRAME_IMAGE &&
-							  added.depth == stack->depth && stack->walk == PFS_WALK_NO_RULE))
+		start_code = resolved.root != ROOT_NONE ? start_code + 1 : 0;
+		if (resolved.root == ROOT_RUNTIME || (resolved.root == ROOT_C && !by_rules) ||
+			(below_main && !resolved.named && resolved.frame.kind == FRAME_IMAGE &&
+			 added.depth == stack->depth && stack->walk == PFS_WALK_NO_RULE))
 		{
 			*complete = true;
+			start_code = 0;
 			break;
 		}
 		below_main = resolved.is_main;
 	}
+	if (start_code > 1)
+		added.depth -= start_code - 1;
 	if (!*complete)
 	{
 		result = add_named_location(resolution->batch, BATCH_NO_MAPPING, FRAME_NAME_INCOMPLETE,

@@ -39,7 +39,7 @@ static const char *const roots[] = {
 	"runtime.morestack.abi0",
 };
 
-bool
+RootKind
 root_function(const char *system_name)
 {
 	size_t length = strcspn(system_name, "@"); /* "__libc_start_main@@GLIBC_2.34" */
@@ -47,7 +47,7 @@ root_function(const char *system_name)
 	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++)
 	{
 		if (strlen(roots[i]) == length && memcmp(roots[i], system_name, length) == 0)
-			return true;
+			return strncmp(roots[i], "runtime.", strlen("runtime.")) == 0 ? ROOT_RUNTIME : ROOT_C;
 	}
-	return false;
+	return ROOT_NONE;
 }

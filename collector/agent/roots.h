@@ -5,12 +5,17 @@
 #ifndef COLLECTOR_ROOTS_H
 #define COLLECTOR_ROOTS_H
 
-#include <stdbool.h>
+typedef enum RootKind
+{
+	ROOT_NONE,
+	ROOT_C,		  /* of a C library; a program may have a function of its own by that name */
+	ROOT_RUNTIME, /* of a language's runtime, which nobody else has */
+} RootKind;
 
 /*
- * True where nobody calls this function: the entry point of a process, a thread or a goroutine, or
+ * Whether anybody calls this function: the entry point of a process, a thread or a goroutine, or
  * what it runs through.
  */
-bool root_function(const char *system_name);
+RootKind root_function(const char *system_name);
 
 #endif

@@ -309,6 +309,30 @@ test_beyond_root(void **state)
 	assert_int_equal(fixture->stats.complete, 1);
 }
 
+/* Where rules led to the end a function that only bears a root's name has callers; start code is its innermost function. */
+static void
+test_name_of_root(void **state)
+{
+	Fixture *fixture = *state;
+	Record record = own_record();
+	const BatchSample *samples;
+	char text[256];
+
+	record.sample.user_status = PFS_WALK_END_OF_STACK;
+	record.sample.user_count = 5;
+	record.stack[0] = address_of(test_leaf);
+	record.stack[1] = address_of(start_thread) + 1;
+	record.stack[2] = address_of(test_leaf) + 2;
+	record.stack[3] = address_of(start_thread) + 1;
+	record.stack[4] = address_of(start_thread) + 1;
+	send(fixture, &record);
+	finish(fixture);
+	assert_int_equal(batch_samples(fixture->batch, &samples), 1);
+	stack_text(fixture->batch, samples[0].stack, text, sizeof(text));
+	assert_string_equal(text, "test_leaf;start_thread;test_leaf;start_thread");
+	assert_int_equal(fixture->stats.complete, 1);
+}
+
 static void
 test_process_gone(void **state)
 {
@@ -654,6 +678,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_incomplete, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_deepest, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_beyond_root, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_name_of_root, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_process_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kernel_thread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_inside_exec, setup, teardown),
