@@ -20,17 +20,20 @@
 
 /*
  * Sums of the stacks of one page: PAGE_STACKS neighbouring ids. Programs' stacks have neighbouring ids, and segments
- * bring them in order, so the next sum is mostly in the same page, and the result needs no sorting but of pages.
+ * bring them in order, so the next sum is mostly in the same page, and the result needs no sorting but of pages. Few of the
+ * ids are leaves, so a page has sums for those that have come, side by side: sums of many series stay in the CPU's cache.
  */
-#define PAGE_BITS	6
-#define PAGE_STACKS (1 << PAGE_BITS) /* as many as a word has bits */
+#define PAGE_BITS	  6
+#define PAGE_STACKS	  (1 << PAGE_BITS) /* as many as a word has bits */
+#define PAGE_CAPACITY 8				   /* at first */
 
 typedef struct StackPage
 {
-	int64 number; /* stack id >> PAGE_BITS */
-	int64 *values;
-	uint64 *added;	   /* bits of the stacks that have a value, though it may be 0 */
+	int64 number;	   /* stack id >> PAGE_BITS */
+	uint64 added;	   /* bits of the stacks that have a value, though it may be 0 */
+	int64 *values;	   /* in the order of the stacks */
 	double *fractions; /* what divisions left over, of instant types; else NULL */
+	uint8 capacity;
 	char status;
 } StackPage;
 
@@ -49,7 +52,7 @@ typedef struct StackTable
 {
 	page_table_hash *pages;
 	bool has_fractions;
-	StackPage last; /* the page that was used last; values NULL: none yet */
+	StackPage *last; /* the page that was used last; NULL: none yet */
 } StackTable;
 
 void
@@ -78,23 +81,82 @@ turn_to_page(StackTable *table, int64 number)
 
 	if (!found)
 	{
-		page->values = palloc0(sizeof(int64) * PAGE_STACKS + sizeof(uint64));
-		page->added = (uint64 *) (page->values + PAGE_STACKS);
-		page->fractions = table->has_fractions ? palloc0(sizeof(double) * PAGE_STACKS) : NULL;
+		page->added = 0;
+		page->capacity = PAGE_CAPACITY;
+		page->values = palloc(sizeof(int64) * PAGE_CAPACITY);
+		page->fractions = table->has_fractions ? palloc(sizeof(double) * PAGE_CAPACITY) : NULL;
 	}
-	table->last = *page;
+	table->last = page;
 }
 
-static inline void
+/* Makes a sum of 0 at a place among those of a page. */
+static pg_noinline void
+insert_sum(StackPage *page, int place, uint64 bit)
+{
+	int count = pg_popcount64(page->added);
+	Size behind = (Size) (count - place);
+
+	if (count == page->capacity)
+	{
+		page->capacity = (uint8) (page->capacity * 2);
+		page->values = repalloc(page->values, sizeof(int64) * page->capacity);
+		if (page->fractions != NULL)
+			page->fractions = repalloc(page->fractions, sizeof(double) * page->capacity);
+	}
+	memmove(page->values + place + 1, page->values + place, sizeof(int64) * behind);
+	page->values[place] = 0;
+	if (page->fractions != NULL)
+	{
+		memmove(page->fractions + place + 1, page->fractions + place, sizeof(double) * behind);
+		page->fractions[place] = 0;
+	}
+	page->added |= bit;
+}
+
+/* Turns to a stack; its place among the sums of the last page. */
+static inline int
+turn_to_stack(StackTable *table, int64 stack_id)
+{
+	uint64 bit = UINT64CONST(1) << (stack_id & (PAGE_STACKS - 1));
+	int place;
+
+	if (table->last == NULL || stack_id >> PAGE_BITS != table->last->number)
+		turn_to_page(table, stack_id >> PAGE_BITS);
+	place = pg_popcount64(table->last->added & (bit - 1));
+	if (!(table->last->added & bit))
+		insert_sum(table->last, place, bit);
+	return place;
+}
+
+static void
 add_to_stack(StackTable *table, int64 stack_id, int64 value)
 {
-	int64 *sum;
+	int place = turn_to_stack(table, stack_id);
+	int64 *sum = &table->last->values[place];
 
-	if (table->last.values == NULL || stack_id >> PAGE_BITS != table->last.number)
-		turn_to_page(table, stack_id >> PAGE_BITS);
-	sum = &table->last.values[stack_id & (PAGE_STACKS - 1)];
-	*table->last.added |= UINT64CONST(1) << (stack_id & (PAGE_STACKS - 1));
 	*sum = pfs_add_values(*sum, value);
+}
+
+/* Rows of one stack are mostly neighbours; those whose sum does not fit are added one by one. */
+static void
+add_block(StackTable *table, const PfsSampleBlock *block)
+{
+	uint32 row = 0;
+
+	while (row < block->row_count)
+	{
+		int64 stack_id = block->stacks[row];
+		int64 sum = block->values[row++];
+		int64 more;
+
+		while (row < block->row_count && block->stacks[row] == stack_id &&
+			   !pg_add_s64_overflow(sum, block->values[row], &more))
+		{
+			sum = more;
+			row++;
+		}
+		add_to_stack(table, stack_id, sum);
+	}
 }
 
 static void
@@ -105,10 +167,7 @@ sum_delta(const PfsSelection *selection, StackTable *table)
 	PfsSampleBlock block;
 
 	while (pfs_sample_scan_next(scan, &block))
-	{
-		for (uint32 row = 0; row < block.row_count; row++)
-			add_to_stack(table, block.stacks[row], block.values[row]);
-	}
+		add_block(table, &block);
 	pfs_sample_scan_end(scan);
 }
 
@@ -151,9 +210,11 @@ sum_instant(const PfsSelection *selection, StackTable *table)
 		/* sums without a scrape beside them are none that retention has made */
 		int64 scrapes = Max(scrape_counts[entry->key.series], 1);
 
-		add_to_stack(table, entry->key.id, entry->value / scrapes);
-		table->last.fractions[entry->key.id & (PAGE_STACKS - 1)] +=
-			(double) (entry->value % scrapes) / (double) scrapes;
+		int place = turn_to_stack(table, entry->key.id);
+
+		table->last->values[place] =
+			pfs_add_values(table->last->values[place], entry->value / scrapes);
+		table->last->fractions[place] += (double) (entry->value % scrapes) / (double) scrapes;
 	}
 }
 
@@ -218,11 +279,11 @@ sorted_pages(const StackTable *table)
 }
 
 static int64
-sum_in_page(const StackPage *page, int i)
+sum_in_page(const StackPage *page, int place)
 {
 	if (page->fractions == NULL)
-		return page->values[i];
-	return pfs_add_values(page->values[i], (int64) round(page->fractions[i]));
+		return page->values[place];
+	return pfs_add_values(page->values[place], (int64) round(page->fractions[place]));
 }
 
 /* The stacks that do not sum to zero, in the given context. */
@@ -234,20 +295,24 @@ list_sums(const StackTable *table, MemoryContext context)
 	Size count = 0;
 
 	for (uint32 i = 0; i < table->pages->members; i++)
-		count += pg_popcount64(*pages[i].added);
+		count += pg_popcount64(pages[i].added);
 	if (count > PG_UINT32_MAX)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("too many stacks")));
 	result.sums = MemoryContextAllocHuge(context, count * sizeof(PfsStackSum) + 1);
 	for (uint32 i = 0; i < table->pages->members; i++)
-		for (uint64 bits = *pages[i].added; bits != 0; bits &= bits - 1)
+	{
+		int place = 0;
+
+		for (uint64 bits = pages[i].added; bits != 0; bits &= bits - 1)
 		{
-			int at = pg_rightmost_one_pos64(bits);
-			int64 value = sum_in_page(&pages[i], at);
+			int64 value = sum_in_page(&pages[i], place++);
 
 			if (value != 0)
 				result.sums[result.count++] =
-					(PfsStackSum){ pages[i].number * PAGE_STACKS + at, { value, 0 } };
+					(PfsStackSum){ pages[i].number * PAGE_STACKS + pg_rightmost_one_pos64(bits),
+								   { value, 0 } };
 		}
+	}
 	return result;
 }
 
