@@ -435,7 +435,7 @@ pfs_reader_load_stream(PfsSegmentReader *reader, uint32_t stream, const uint8_t 
 
 /* Bounds of a grouped column in a block: those of the lanes' blocks that its groups touch. */
 static void
-grouped_range(const PfsSegmentReader *reader, const PfsStreamDecoder *decoder, uint32_t block,
+grouped_range(const PfsSegmentReader *reader, PfsStreamDecoder *decoder, uint32_t block,
 			  int64_t *min, int64_t *max)
 {
 	uint32_t first;
@@ -457,7 +457,7 @@ shared_range(const PfsSegmentReader *reader, const Column *column, uint32_t bloc
 {
 	const PfsSegmentReader *base = reader->base;
 	int source = base == NULL ? -1 : pfs_reader_find_column(base, column->attnum);
-	const PfsStreamDecoder *decoder = NULL;
+	PfsStreamDecoder *decoder = NULL;
 
 	*min = column->least;
 	*max = column->greatest;
@@ -471,7 +471,7 @@ pfs_reader_block_range(const PfsSegmentReader *reader, int column, uint32_t bloc
 					   int64_t *max)
 {
 	const Column *source = &reader->columns[column];
-	const PfsStreamDecoder *decoder = reader->streams[source->value_stream].decoder;
+	PfsStreamDecoder *decoder = reader->streams[source->value_stream].decoder;
 
 	if (source->is_shared)
 		return shared_range(reader, source, block, min, max);

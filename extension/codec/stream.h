@@ -28,8 +28,7 @@ PfsStatus pfs_stream_open(const uint8_t *bytes, size_t length, uint32_t row_coun
 void pfs_stream_close(PfsStreamDecoder *decoder); /* accepts NULL */
 
 /* Least and greatest value of a block; false where all are null. */
-bool pfs_stream_range(const PfsStreamDecoder *decoder, uint32_t block, int64_t *least,
-					  int64_t *greatest);
+bool pfs_stream_range(PfsStreamDecoder *decoder, uint32_t block, int64_t *least, int64_t *greatest);
 
 /* Whether a block, or one of them, can only be decoded beside its groups. */
 bool pfs_stream_block_needs_groups(const PfsStreamDecoder *decoder, uint32_t block);

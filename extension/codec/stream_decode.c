@@ -39,7 +39,10 @@ struct PfsStreamDecoder
 	size_t group_capacity; /* bytes of the largest group */
 	bool needs_groups;	   /* some block rests on groups */
 	uint32_t distinct_count;
-	int64_t *dictionary;  /* NULL: the blocks hold the values themselves */
+	PfsStreamDecoder
+		*distinct;		  /* the values of the ranks; NULL: blocks hold the values themselves */
+	int64_t *dictionary;  /* the same, as far as blocks of them have been decoded … */
+	bool *has_distinct;	  /* … which is told by block */
 	uint32_t lanes_block; /* the block in lanes, or NO_BLOCK */
 	int64_t *lanes;		  /* for pfs_stream_lanes; NULL until then */
 	uint64_t symbols[PFS_BLOCK_ROWS + PFS_GROUP_SLACK_LANES];
@@ -141,7 +144,24 @@ locate_sections(PfsStreamDecoder *decoder, PfsCursor *cursor, PfsError *error)
 	return PFS_OK;
 }
 
-/* Reads the dictionary, whose stream has none itself. */
+/* Whether blocks of distinct values follow each other, as far as their entries tell. */
+static bool
+is_ascending(const PfsStreamDecoder *distinct)
+{
+	int64_t before = 0;
+
+	for (uint32_t block = 0; block < distinct->block_count; block++)
+	{
+		const PfsBlockShape *shape = &distinct->shapes[block];
+
+		if (shape->transform == PFS_TRANSFORM_NULLS || (block > 0 && shape->least <= before))
+			return false;
+		before = pfs_block_greatest(shape);
+	}
+	return true;
+}
+
+/* Reads the dictionary, whose stream has none itself; its values are decoded when blocks need them. */
 static PfsStatus
 read_dictionary(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_count, PfsError *error)
 {
@@ -150,7 +170,6 @@ read_dictionary(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_count
 	size_t start = cursor->offset;
 	const uint8_t *bytes =
 		length > cursor->length ? NULL : pfs_cursor_take(cursor, (size_t) length);
-	PfsStreamDecoder *nested = NULL;
 	PfsStatus status;
 
 	if (bytes == NULL || length == 0 || count == 0 || count > row_count)
@@ -159,25 +178,56 @@ read_dictionary(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_count
 		return fail(error, PFS_CORRUPT, "dictionary has a dictionary", start);
 	decoder->distinct_count = (uint32_t) count;
 	status = pfs_stream_open(bytes, (size_t) length, decoder->distinct_count, decoder->allocator,
-							 &nested, error);
-	if (status == PFS_OK && nested->needs_groups)
+							 &decoder->distinct, error);
+	if (status == PFS_OK && decoder->distinct->needs_groups)
 		status = fail(error, PFS_CORRUPT, "dictionary rests on groups", 0);
+	if (status == PFS_OK && !is_ascending(decoder->distinct))
+		status = fail(error, PFS_CORRUPT, "dictionary is out of order", 0);
 	if (status == PFS_OK)
 	{
-		decoder->dictionary = allocate(decoder, (size_t) nested->block_count * PFS_BLOCK_ROWS *
-													sizeof(*decoder->dictionary));
-		if (decoder->dictionary == NULL)
-			status = fail(error, PFS_NO_MEMORY, "out of memory", 0);
+		size_t block_count = decoder->distinct->block_count;
+
+		decoder->dictionary =
+			allocate(decoder, block_count * PFS_BLOCK_ROWS * sizeof(*decoder->dictionary));
+		decoder->has_distinct = allocate(decoder, block_count * sizeof(*decoder->has_distinct));
+		if (decoder->dictionary == NULL || decoder->has_distinct == NULL)
+			return fail(error, PFS_NO_MEMORY, "out of memory", 0);
+		memset(decoder->has_distinct, 0, block_count * sizeof(*decoder->has_distinct));
 	}
-	for (uint32_t block = 0; status == PFS_OK && block < nested->block_count; block++)
-		status = pfs_stream_block(nested, block, NULL,
-								  decoder->dictionary + (size_t) block * PFS_BLOCK_ROWS, error);
-	for (uint32_t i = 1; status == PFS_OK && i < decoder->distinct_count; i++)
-		if (decoder->dictionary[i] <= decoder->dictionary[i - 1])
-			status = fail(error, PFS_CORRUPT, "dictionary is out of order", 0);
-	if (status != PFS_OK)
+	else
 		error->offset += start;
-	pfs_stream_close(nested);
+	return status;
+}
+
+/* Decodes a block of distinct values, which are to ascend within what its entry tells. */
+static PfsStatus
+decode_distinct(PfsStreamDecoder *decoder, uint32_t block, PfsError *error)
+{
+	const PfsBlockShape *shape = &decoder->distinct->shapes[block];
+	int64_t *values = decoder->dictionary + (size_t) block * PFS_BLOCK_ROWS;
+	PfsStatus status = pfs_stream_block(decoder->distinct, block, NULL, values, error);
+
+	if (status != PFS_OK)
+		return status;
+	for (uint32_t i = 1; i < shape->row_count; i++)
+		if (values[i] <= values[i - 1])
+			return fail(error, PFS_CORRUPT, "dictionary is out of order", 0);
+	if (values[0] < shape->least || values[shape->row_count - 1] > pfs_block_greatest(shape))
+		return fail(error, PFS_CORRUPT, "dictionary is out of order", 0);
+	decoder->has_distinct[block] = true;
+	return PFS_OK;
+}
+
+/* Sees to it that the values of ranks first .. last, which are some, are in the dictionary. */
+static PfsStatus
+need_distinct(PfsStreamDecoder *decoder, uint64_t first, uint64_t last, PfsError *error)
+{
+	PfsStatus status = PFS_OK;
+
+	for (uint32_t block = (uint32_t) (first / PFS_BLOCK_ROWS);
+		 status == PFS_OK && block <= last / PFS_BLOCK_ROWS; block++)
+		if (!decoder->has_distinct[block])
+			status = decode_distinct(decoder, block, error);
 	return status;
 }
 
@@ -201,7 +251,7 @@ read_entries(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_count, P
 			(decoder->packing == PFS_PACKING_PLANES &&
 			 (shape->symbols.patch_count > 0 || shape->lengths.patch_count > 0 ||
 			  pfs_block_needs_groups(shape))) ||
-			(decoder->dictionary != NULL &&
+			(decoder->distinct != NULL &&
 			 (shape->least < 0 ||
 			  shape->range * shape->divisor >= decoder->distinct_count - (uint64_t) shape->least)))
 			return fail(error, PFS_CORRUPT, "block entry is damaged", start);
@@ -268,7 +318,9 @@ pfs_stream_open(const uint8_t *bytes, size_t length, uint32_t row_count, PfsAllo
 	decoder->group_capacity = 1;
 	decoder->needs_groups = false;
 	decoder->distinct_count = 0;
+	decoder->distinct = NULL;
 	decoder->dictionary = NULL;
+	decoder->has_distinct = NULL;
 	decoder->lanes_block = NO_BLOCK;
 	decoder->lanes = NULL;
 	decoder->rising.range = 0;
@@ -297,26 +349,43 @@ pfs_stream_close(PfsStreamDecoder *decoder)
 		allocator.realloc(allocator.context, decoder->sections, 0);
 	if (decoder->group_bytes != NULL)
 		allocator.realloc(allocator.context, decoder->group_bytes, 0);
+	pfs_stream_close(decoder->distinct);
 	if (decoder->dictionary != NULL)
 		allocator.realloc(allocator.context, decoder->dictionary, 0);
+	if (decoder->has_distinct != NULL)
+		allocator.realloc(allocator.context, decoder->has_distinct, 0);
 	if (decoder->lanes != NULL)
 		allocator.realloc(allocator.context, decoder->lanes, 0);
 	allocator.realloc(allocator.context, decoder, 0);
 }
 
 bool
-pfs_stream_range(const PfsStreamDecoder *decoder, uint32_t block, int64_t *least, int64_t *greatest)
+pfs_stream_range(PfsStreamDecoder *decoder, uint32_t block, int64_t *least, int64_t *greatest)
 {
 	const PfsBlockShape *shape = &decoder->shapes[block];
+	uint32_t first;
+	uint32_t last;
+	PfsError error;
 
 	if (shape->transform == PFS_TRANSFORM_NULLS)
 		return false;
 	*least = shape->least;
 	*greatest = pfs_block_greatest(shape);
-	if (decoder->dictionary != NULL)
+	if (decoder->distinct == NULL)
+		return true;
+	first = (uint32_t) *least;
+	last = (uint32_t) *greatest;
+	/* where the values cannot be decoded, which the block itself will tell, their entries bound them */
+	if (need_distinct(decoder, first, first, &error) == PFS_OK &&
+		need_distinct(decoder, last, last, &error) == PFS_OK)
 	{
-		*least = decoder->dictionary[*least];
-		*greatest = decoder->dictionary[*greatest];
+		*least = decoder->dictionary[first];
+		*greatest = decoder->dictionary[last];
+	}
+	else
+	{
+		*least = decoder->distinct->shapes[first / PFS_BLOCK_ROWS].least;
+		*greatest = pfs_block_greatest(&decoder->distinct->shapes[last / PFS_BLOCK_ROWS]);
 	}
 	return true;
 }
@@ -448,19 +517,25 @@ read_group_bits(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups 
 	return done ? PFS_OK : fail(error, PFS_CORRUPT, "block does not fit its groups", offset);
 }
 
-/* Puts the values in the place of their ranks; false: a rank is none. */
-static bool
-look_up(const PfsStreamDecoder *decoder, uint32_t row_count, int64_t *values)
+/* Puts the values in the place of their ranks. */
+static PfsStatus
+look_up(PfsStreamDecoder *decoder, uint32_t row_count, int64_t *values, PfsError *error)
 {
-	uint64_t most = 0;
+	uint64_t least = (uint64_t) values[0];
+	uint64_t most = (uint64_t) values[0];
+	PfsStatus status;
 
-	for (uint32_t i = 0; i < row_count; i++)
+	for (uint32_t i = 1; i < row_count; i++)
+	{
+		least = (uint64_t) values[i] < least ? (uint64_t) values[i] : least;
 		most = (uint64_t) values[i] > most ? (uint64_t) values[i] : most;
+	}
 	if (most >= decoder->distinct_count)
-		return false;
-	for (uint32_t i = 0; i < row_count; i++)
+		return fail(error, PFS_CORRUPT, "rank lies outside the dictionary", 0);
+	status = need_distinct(decoder, least, most, error);
+	for (uint32_t i = 0; status == PFS_OK && i < row_count; i++)
 		values[i] = decoder->dictionary[values[i]];
-	return true;
+	return status;
 }
 
 /* Whether group bits go to units of their own, and not over the symbols. */
@@ -512,9 +587,7 @@ pfs_stream_block(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups
 		return status;
 	if (!pfs_block_restore(shape, units, decoder->lengths, values))
 		return fail(error, PFS_CORRUPT, "run lengths do not add up", 0);
-	if (decoder->dictionary != NULL && !look_up(decoder, shape->row_count, values))
-		return fail(error, PFS_CORRUPT, "rank lies outside the dictionary", 0);
-	return PFS_OK;
+	return decoder->distinct == NULL ? PFS_OK : look_up(decoder, shape->row_count, values, error);
 }
 
 /* Whether all are the rows of a group of one block, minus 1. */

@@ -77,6 +77,24 @@ select_range(const PfsBlockFilter *filter, const int64 *values, uint16 *selectio
 	return kept;
 }
 
+/* The same over rows 0 .. count - 1, which do not stand in selection. */
+static uint32
+select_range_of_all(const PfsBlockFilter *filter, const int64 *values, uint16 *selection,
+					uint32 count)
+{
+	uint64 span = (uint64) filter->high - (uint64) filter->low;
+	uint32 kept = 0;
+
+	if (filter->low > filter->high)
+		return 0;
+	for (uint32 row = 0; row < count; row++)
+	{
+		selection[kept] = (uint16) row;
+		kept += (uint64) values[row] - (uint64) filter->low <= span;
+	}
+	return kept;
+}
+
 /* Sorted segments repeat a key over long runs, so the last answer is remembered. */
 static uint32
 select_keys(const PfsBlockFilter *filter, const int64 *values, uint16 *selection, uint32 count)
@@ -125,4 +143,15 @@ pfs_filter_select(const PfsBlockFilter *filter, const int64 *values, const bool 
 	if (filter->keys != NULL)
 		return select_keys(filter, values, selection, count);
 	return select_range(filter, values, selection, count);
+}
+
+uint32
+pfs_filter_select_of_all(const PfsBlockFilter *filter, const int64 *values, const bool *nulls,
+						 uint16 *selection, uint32 count)
+{
+	if (!filter->keeps_nulls && nulls == NULL && filter->keys == NULL)
+		return select_range_of_all(filter, values, selection, count);
+	for (uint32 row = 0; row < count; row++)
+		selection[row] = (uint16) row;
+	return pfs_filter_select(filter, values, nulls, selection, count);
 }

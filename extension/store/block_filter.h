@@ -21,5 +21,8 @@ bool pfs_filter_contains(const PfsBlockFilter *filter, int64 min, int64 max);
  */
 uint32 pfs_filter_select(const PfsBlockFilter *filter, const int64 *values, const bool *nulls,
 						 uint16 *selection, uint32 count);
+/* The same of rows 0 .. count - 1, whatever selection holds. */
+uint32 pfs_filter_select_of_all(const PfsBlockFilter *filter, const int64 *values,
+								const bool *nulls, uint16 *selection, uint32 count);
 
 #endif

@@ -590,16 +590,16 @@ select_rows(PfsBlockScan *scan)
 	for (int i = 0; i < scan->filter_count && scan->selected_count > 0; i++)
 	{
 		ScanFilter *filter = &scan->filters[i];
+		uint32 (*select)(const PfsBlockFilter *, const int64 *, const bool *, uint16 *, uint32);
 
 		if (filter->is_idle_in_block)
 			continue;
-		for (uint32 row = 0; !is_selection_made && row < scan->block_rows; row++)
-			scan->selection[row] = (uint16) row;
-		is_selection_made = true;
 		decode_column(scan, filter->column);
+		select = is_selection_made ? pfs_filter_select : pfs_filter_select_of_all;
 		scan->selected_count =
-			pfs_filter_select(&filter->filter, block_keys(scan, filter),
-							  filter->column->block_nulls, scan->selection, scan->selected_count);
+			select(&filter->filter, block_keys(scan, filter), filter->column->block_nulls,
+				   scan->selection, scan->selected_count);
+		is_selection_made = true;
 	}
 }
 

@@ -133,12 +133,20 @@ test_blocks(void **state)
 			values[row] =
 				row > 0 && random_below(&random, 3) > 0 ? values[row - 1] : random_value(&random);
 			nulls[row] = random_below(&random, 10) == 0;
-			if (random_below(&random, 5) > 0)
+			if (round % 2 == 0 || random_below(&random, 5) > 0)
 				selection[selected++] = (uint16) row;
 		}
 
 		memcpy(before, selection, sizeof(selection));
-		kept = pfs_filter_select(&filter, values, has_nulls ? nulls : NULL, selection, selected);
+		if (selected == row_count)
+		{
+			memset(selection, 0xff, sizeof(selection));
+			kept = pfs_filter_select_of_all(&filter, values, has_nulls ? nulls : NULL, selection,
+											row_count);
+		}
+		else
+			kept =
+				pfs_filter_select(&filter, values, has_nulls ? nulls : NULL, selection, selected);
 		for (uint32 i = 0; i < selected; i++)
 		{
 			uint16 row = before[i];

@@ -282,6 +282,72 @@ test_planes_have_no_patches(void **state)
 	assert_int_equal(read_copy(bytes, sizeof(bytes), 2, &error), PFS_CORRUPT);
 }
 
+#define DISTINCT_COUNT	5000
+#define DICTIONARY_ROWS (DISTINCT_COUNT * 5)
+
+/* Values of a dictionary of several blocks, most of which a block of rows does not need. */
+static int64_t
+distinct_value(uint32_t rank)
+{
+	uint64_t noise = rank * UINT64_C(0x9e3779b97f4a7c15) >> 16;
+
+	return (int64_t) (rank * UINT64_C(0x0003333333333331) + noise) - INT64_C(4000000000000000000);
+}
+
+/* Each block as the only one that is read, so that it is the first to need its distinct values. */
+static void
+test_dictionary_is_decoded_as_needed(void **state)
+{
+	Random random = { 43 };
+	TestHeap heap = { 0 };
+	PfsAllocator allocator = test_allocator(&heap);
+	int64_t *lanes = malloc(DICTIONARY_ROWS * sizeof(*lanes));
+	PfsBytes bytes;
+	PfsError error;
+
+	(void) state;
+	assert_non_null(lanes);
+	for (uint32_t row = 0; row < DICTIONARY_ROWS; row++)
+		lanes[row] =
+			distinct_value((row / 50 * 10 + (uint32_t) random_below(&random, 10)) % DISTINCT_COUNT);
+	assert_true(
+		pfs_stream_encode(lanes, NULL, DICTIONARY_ROWS, NULL, PFS_EFFORT_DENSE, allocator, &bytes));
+	assert_true((bytes.data[0] & PFS_STREAM_DICTIONARY) != 0);
+	for (uint32_t block = pfs_block_count(DICTIONARY_ROWS); block-- > 0;)
+	{
+		PfsStreamDecoder *decoder;
+		const int64_t *expected = lanes + (size_t) block * PFS_BLOCK_ROWS;
+		int64_t least = INT64_MAX;
+		int64_t greatest = INT64_MIN;
+		int64_t values[PFS_BLOCK_ROWS];
+		int64_t range[2];
+
+		assert_int_equal(pfs_stream_open(bytes.data, bytes.length, DICTIONARY_ROWS, allocator,
+										 &decoder, &error),
+						 PFS_OK);
+		if (block % 2 == 0)
+			assert_true(pfs_stream_range(decoder, block, &range[0], &range[1]));
+		assert_int_equal(pfs_stream_block(decoder, block, NULL, values, &error), PFS_OK);
+		for (uint32_t row = 0; row < pfs_block_rows(DICTIONARY_ROWS, block); row++)
+		{
+			assert_int_equal(values[row], expected[row]);
+			least = expected[row] < least ? expected[row] : least;
+			greatest = expected[row] > greatest ? expected[row] : greatest;
+		}
+		assert_true(block % 2 != 0 || (range[0] == least && range[1] == greatest));
+		pfs_stream_close(decoder);
+	}
+	for (size_t i = 0; i < bytes.length; i += 1 + i / 16)
+	{
+		bytes.data[i] ^= 0x11;
+		read_copy(bytes.data, bytes.length, DICTIONARY_ROWS, &error);
+		bytes.data[i] ^= 0x11;
+	}
+	allocator.realloc(allocator.context, bytes.data, 0);
+	assert_int_equal(heap.live, 0);
+	free(lanes);
+}
+
 int
 main(void)
 {
@@ -293,6 +359,7 @@ main(void)
 		cmocka_unit_test(test_unknown_encodings_are_unsupported),
 		cmocka_unit_test(test_short_stream_asks_for_little_memory),
 		cmocka_unit_test(test_planes_have_no_patches),
+		cmocka_unit_test(test_dictionary_is_decoded_as_needed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
