@@ -8,7 +8,7 @@ import { changeColor, changeOf, chooseHues, hueColor, quietColor } from "./color
 import { formatShare } from "./format.js";
 import { isDiff, profile, whole, wholeBase, wholeNow } from "./profile.js";
 import { hideTip, showTip } from "./tip.js";
-import { makeSandwich } from "./tree.js";
+import { copyTree, makeSandwich } from "./tree.js";
 
 const FRAME_HEIGHT_PX = 20;
 const MIN_FRAME_WIDTH_PX = 0.6;
@@ -28,7 +28,6 @@ export const isDark = () => document.documentElement.dataset.theme === "dark";
 let charts = [];
 let selected = null; /* the function that was clicked last */
 let pattern = null;
-let found = 0;
 
 /* --- colours --- */
 
@@ -65,26 +64,40 @@ const matcher = (term) => {
 
 const matches = (frame) => [frame.name, frame.file, frame.binary].some((text) => text && pattern.test(text));
 
-/* In a sandwich a frame may stand on both sides, and shares would not add up. */
-const tellMatches = (frames, sum) => {
-	found += frames.length;
-	byId("matches").textContent = view.sandwich === null ? `${found} frames, ${formatShare(sum, whole)}` : `${found} frames`;
+/*
+ * Marks the frames that match, and adds up the outermost of them; of a tree as d3-flame-graph has it, whose own search
+ * calls itself for each level, and ends at some thousand.
+ */
+const markFrames = (root) => {
+	const found = { count: 0, sum: 0 };
+	const open = [{ node: root, inside: false }];
+	while (open.length > 0) {
+		const { node, inside } = open.pop();
+		node.highlight = pattern !== null && (node.depth > 0 || view.sandwich !== null) && matches(node.data);
+		if (node.highlight) {
+			found.count += 1;
+			found.sum += inside ? 0 : node.value;
+		}
+		for (const child of node.children ?? []) {
+			open.push({ node: child, inside: inside || node.highlight });
+		}
+	}
+	return found;
 };
 
 export const search = (term) => {
 	view.term = term;
 	pattern = term === "" ? null : matcher(term);
-	found = 0;
-	for (const chart of charts) {
-		if (pattern === null) {
-			chart.clear();
-		} else {
-			chart.search(term);
-		}
+	const found = { count: 0, sum: 0 };
+	for (const { chart, box } of charts) {
+		const { count, sum } = markFrames(select(box).datum());
+		found.count += count;
+		found.sum += sum;
+		chart.update();
 	}
-	if (pattern === null) {
-		byId("matches").textContent = "";
-	}
+	/* in a sandwich a frame may stand on both sides, and shares would not add up */
+	const share = view.sandwich === null ? `, ${formatShare(found.sum, whole)}` : "";
+	byId("matches").textContent = pattern === null ? "" : `${found.count} frames${share}`;
 };
 
 /* --- drawing --- */
@@ -110,15 +123,9 @@ const addChart = (box, tree, icicle) => {
 		.inverted(icicle)
 		.tooltip(tooltip)
 		.setColorMapper(frameColor)
-		.setSearchMatch((node) => pattern !== null && (node.depth > 0 || view.sandwich !== null) && matches(node.data))
-		.setSearchHandler((frames, sum) => {
-			if (pattern !== null) {
-				tellMatches(frames, sum);
-			}
-		})
 		.onClick(selectFrame);
-	select(box).datum(structuredClone(tree)).call(chart);
-	charts.push(chart);
+	select(box).datum(copyTree(tree)).call(chart);
+	charts.push({ chart, box });
 };
 
 const addBox = (id, title) => {
@@ -160,7 +167,7 @@ export const draw = () => {
 };
 
 export const resetZoom = () => {
-	for (const chart of charts) {
+	for (const { chart } of charts) {
 		chart.resetZoom();
 	}
 };

@@ -18,6 +18,17 @@ const walk = (root, visit) => {
 
 export const visitFrames = walk;
 
+/* A copy for who writes to it; the browser's own structuredClone ends at some thousand levels. */
+export const copyTree = (root) => {
+	const copy = { ...root };
+	walk(copy, (frame) => {
+		if (frame.children) {
+			frame.children = frame.children.map((child) => ({ ...child }));
+		}
+	});
+	return copy;
+};
+
 /* Makes a comparison's frames from what the query wrote: value is the later side's. */
 export const joinSides = (root) => {
 	walk(root, (frame) => {

@@ -273,6 +273,12 @@ const check_all = async (directory_of_pages) => {
 			await check_sandwich(page, json("sandwich.json"));
 		});
 	}
+	await open_page(path("deep.html"), async (page) => {
+		console.log("# deep.html");
+		await check_drawing(page);
+		await check_search(page);
+		await check_table(page);
+	});
 	await open_page(path("files.html"), async (page) => {
 		console.log("# files.html");
 		await check_colours(page);

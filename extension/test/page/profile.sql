@@ -47,6 +47,10 @@ BEGIN
 END
 $$;
 
+-- deeper than what calls itself for each level of a tree stands
+SELECT profstore.import_folded((SELECT string_agg('level' || n, ';' ORDER BY n) FROM generate_series(1, 4000) AS n) || ';hottest 7000000000',
+	'{"__name__": "process_cpu", "node": "deep"}', '2026-01-01 10:00Z', 'cpu', 'nanoseconds');
+
 \set cpu '\'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{node="web-1"}\''
 \set hour '\'2026-01-01 10:00Z\', \'2026-01-01 11:00Z\''
 \set before '\'2026-01-01 09:00Z\', \'2026-01-01 10:00Z\''
@@ -58,6 +62,8 @@ SELECT profstore.flamegraph_html(:cpu, :hour, inverted => true)
 \g inverted.html
 SELECT profstore.flamegraph_html('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{node="files"}', :hour)
 \g files.html
+SELECT profstore.flamegraph_html('process_cpu:cpu:nanoseconds:::delta{node="deep"}', :hour)
+\g deep.html
 SELECT profstore.flamegraph_diff_html(:cpu, :before, :hour)
 \g diff.html
 SELECT profstore.speedscope(:cpu, :hour)
