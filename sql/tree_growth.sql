@@ -90,8 +90,38 @@ END
 $$;
 CALL grow(10, 10, 8);
 CALL grow(2, 100, 10);
--- much smaller than what is there, so that the session's order of nodes is not made anew for them
+-- much smaller than what is there, so that they get shapes of their own
 CALL grow(8, 2, 30);
+SELECT shapes > 1 AS several FROM profstore.tree_shapes();
+
+-- a large partition that grows by a stack between queries: what is done is in proportion to what is new
+CREATE FUNCTION add_stacks(stack_count int4) RETURNS int8 LANGUAGE sql AS $$
+	WITH stored AS (INSERT INTO profstore.samples
+		SELECT '2026-01-01 23:00Z', (SELECT min(id) FROM profstore.series), id, 1
+		FROM profstore.intern_stacks('grown', array_fill(10, ARRAY[stack_count]),
+			ARRAY(SELECT ids[1 + floor(random() * cardinality(ids))::int4] FROM (SELECT array_agg(id ORDER BY id) AS ids FROM profstore.locations) AS known,
+				generate_series(1, 10 * stack_count))) AS made(ids), unnest(ids) AS id
+		RETURNING 1)
+	SELECT count(*) FROM stored
+$$;
+CREATE PROCEDURE grow_by_one(rounds int4) LANGUAGE plpgsql AS $$
+DECLARE
+	rows int8;
+BEGIN
+	FOR n IN 1 .. rounds LOOP
+		PERFORM add_stacks(1);
+		COMMIT;
+		SELECT count(*) INTO rows FROM profstore.flamegraph('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{}', '2026-01-01 23:00Z', '2026-01-02 00:00Z');
+	END LOOP;
+END
+$$;
+SELECT add_stacks(3000);
+SELECT count(*) > 0 AS some FROM profstore.flamegraph('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{}', '2026-01-01 23:00Z', '2026-01-02 00:00Z');
+SELECT nodes AS nodes_before, placings AS placings_before FROM profstore.tree_shapes() \gset
+CALL grow_by_one(100);
+SELECT nodes > 15000 AS large, nodes - :nodes_before BETWEEN 500 AND 1000 AS grown, shapes BETWEEN 3 AND 40 AS several,
+	placings > :placings_before AS extended, placings - :placings_before < 30 * (nodes - :nodes_before) AS in_proportion FROM profstore.tree_shapes();
+INSERT INTO stored SELECT '2026-01-01 23:00Z', stack, value FROM profstore.folded('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{}', '2026-01-01 23:00Z', '2026-01-02 00:00Z');
 
 -- nodes of this transaction, and none of one that was rolled back
 BEGIN;

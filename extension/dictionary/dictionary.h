@@ -8,8 +8,8 @@
  *
  * Caches hold committed rows, and the rows of this transaction in an overlay that goes with its (sub)abort.
  * Nothing cached ever changes under its id, except that a new epoch (profstore.epoch) drops it all. Pointers to names hold until the end of the calling SQL function: they are only dropped at the
- * start of one, by pfs_dictionary_begin. A tree holds until the next one is asked for, which may take its place; its shape
- * holds as long as names do.
+ * start of one, by pfs_dictionary_begin. A tree holds until the next one is asked for, which may take its place; its shapes
+ * hold as long as names do.
  */
 #ifndef PFS_DICTIONARY_H
 #define PFS_DICTIONARY_H
@@ -28,14 +28,12 @@ typedef struct PfsTree
 } PfsTree;
 
 /*
- * Nodes of a tree in depth-first order: a node has a place, behind it come all below it. Place 0 is the root. The shape
- * of a tree may lack its latest nodes.
+ * Some nodes of a tree, and all their ancestors, in depth-first order: a node has a place, behind it come all below it that are
+ * there. Place 0 is the root.
  */
 typedef struct PfsTreeShape
 {
-	uint32
-		count; /* nodes, the root included: indexes and places 0 .. count - 1; 0: there is no shape */
-	const uint32 *places;	/* by index */
+	uint32 count;			/* nodes, the root included: places 0 .. count - 1 */
 	const uint32 *indexes;	/* by place; so the others */
 	const uint32 *parents;	/* the parent's place; the root's is 0 */
 	const uint32 *ends;		/* the place behind the last node below */
@@ -101,10 +99,18 @@ const PfsTree *pfs_tree_get(int32 partition_id);
 uint32 pfs_tree_index(const PfsTree *tree, int64 stack_id, uint32 from);
 
 /*
- * The tree's shape as it is in the cache; count 0 where there is none. It is made, or made anew for nodes that it lacks, when so
- * many stacks that are wanted of it have asked in vain that it pays. There is none while the cache is full.
+ * The shapes that the cache has of a tree, of which each of its nodes stands in one at most: returns their number, 0 where there are
+ * none. They are made, or extended by nodes that they lack, when so many stacks that are wanted of these have asked in
+ * vain that it pays. There are none while the cache is full.
  */
-PfsTreeShape pfs_tree_shape(const PfsTree *tree, const uint32 *indexes, uint32 count);
+uint32 pfs_tree_shapes(const PfsTree *tree, const uint32 *indexes, uint32 count);
+
+/* One of them. */
+PfsTreeShape pfs_tree_shape(const PfsTree *tree, uint32 number);
+
+/* The number of the shape in which a node stands, and its place there; PFS_NO_SHAPE where there is none. */
+#define PFS_NO_SHAPE PG_UINT8_MAX
+uint8 pfs_tree_place(const PfsTree *tree, uint32 index, uint32 *place);
 
 /* Brings these locations, and the functions and mappings that they name, into the cache. */
 void pfs_locations_load(const int32 *ids, uint32 count);

@@ -8,6 +8,7 @@
 #include "utils/memutils.h"
 
 #include "dictionary/tree.h"
+#include "dictionary/tree_shape.h"
 
 #define MIN_CAPACITY 64
 
@@ -18,6 +19,7 @@ pfs_tree_init(PfsTreeCache *cache, int32 partition_id, MemoryContext context)
 	cache->partition_id = partition_id;
 	cache->context = context;
 	cache->tree.partition_id = partition_id;
+	cache->first_unplaced = 1;
 }
 
 static void *
@@ -37,6 +39,11 @@ set_capacity(PfsTreeCache *cache, uint32 capacity)
 		grow(cache, cache->locations, capacity, sizeof(int32));
 	if (cache->canonical != NULL)
 		cache->canonical = grow(cache, cache->canonical, capacity, sizeof(uint32));
+	if (cache->places != NULL)
+	{
+		cache->places = grow(cache, cache->places, capacity, sizeof(uint32));
+		cache->shape_of = grow(cache, cache->shape_of, capacity, sizeof(uint8));
+	}
 	if (cache->capacity == 0)
 	{
 		cache->ids[0] = 0;
@@ -77,6 +84,8 @@ pfs_tree_append(PfsTreeCache *cache, int64 id, uint32 parent, int32 location)
 	cache->ids[index] = id;
 	cache->parents[index] = parent;
 	cache->locations[index] = location;
+	if (cache->places != NULL)
+		cache->shape_of[index] = PFS_NO_SHAPE;
 	return index;
 }
 
@@ -129,14 +138,6 @@ pfs_tree_search_from(const PfsTreeCache *cache, uint32 from, int64 id)
 	}
 	low = lower_bound(cache, low, (uint32) Min((uint64) low + step, (uint64) last + 1), id);
 	return low <= last && cache->ids[low] == id ? low : 0;
-}
-
-void
-pfs_tree_drop_shape(PfsTreeCache *cache)
-{
-	if (cache->shape.count > 0)
-		pfree(unconstify(uint32 *, cache->shape.places));
-	cache->shape.count = 0;
 }
 
 /* Hash of children */
@@ -345,8 +346,6 @@ pfs_tree_settle(PfsTreeCache *cache, uint32 first, uint32 **moved_to)
 	start = lower_bound(cache, 1, first, smallest);
 	count = end - start;
 	unhash_from(cache, start);
-	if (start < cache->shape.count)
-		pfs_tree_drop_shape(cache);
 	order = merge_order(cache, start, first);
 	map = palloc_extended(mul_size(count, sizeof(uint32)), MCXT_ALLOC_HUGE);
 	for (uint32 i = 0; i < count; i++)
@@ -367,6 +366,7 @@ pfs_tree_settle(PfsTreeCache *cache, uint32 first, uint32 **moved_to)
 	memcpy(cache->ids + start, ids, count * sizeof(int64));
 	memcpy(cache->parents + start, parents, count * sizeof(uint32));
 	memcpy(cache->locations + start, locations, count * sizeof(int32));
+	pfs_tree_shapes_move(cache, start, order, map);
 	pfree(ids);
 	pfree(parents);
 	pfree(locations);

@@ -23,6 +23,9 @@ typedef struct PfsChildSlot
 	uint32 index; /* 0: free */
 } PfsChildSlot;
 
+/* More than trees of 2^32 nodes come to, see tree_shape.h. */
+#define PFS_MAX_SHAPES 40
+
 typedef struct PfsTreeCache
 {
 	int32 partition_id;	 /* key of the table of trees */
@@ -40,10 +43,18 @@ typedef struct PfsTreeCache
 	int32 *locations;
 	uint32 capacity; /* elements of each array */
 
-	/* The same depth first, for queries; made when it pays, and of the first so many nodes. */
-	PfsTreeShape shape;
-	uint64 shape_debt; /* nodes that queries have looked at one by one, for want of the shape */
-	uint64 held_by;	   /* the call that uses the shape: see pfs_trees_begin */
+	/* The same depth first, for queries, see tree_shape.h; made when it pays. */
+	PfsTreeShape shapes[PFS_MAX_SHAPES];
+	uint32 own_counts[PFS_MAX_SHAPES]; /* nodes that stand in each */
+	uint32 shape_count;
+	uint8 *shape_of; /* by index: number of the shape in which a node stands, or PFS_NO_SHAPE */
+	uint32
+		*places; /* by index; NULL while there has been no shape; capacity elements, as shape_of */
+	uint32 placed_count;
+	uint64 placings;	   /* places that all shapes had that were made: the work so far */
+	uint32 first_unplaced; /* all nodes before it have places */
+	uint64 shape_debt;	   /* nodes that queries have looked at one by one, for want of a shape */
+	uint64 held_by;		   /* the call that uses the shapes: see pfs_trees_begin */
 
 	/*
 	 * Children of a node by location, for interning; made on first use. Where a node is there twice (two
@@ -78,9 +89,6 @@ uint32 pfs_tree_search(const PfsTreeCache *cache, uint32 node_count, int64 id);
 
 /* The same among all nodes behind one with a smaller id (or 0): quick where that is near. */
 uint32 pfs_tree_search_from(const PfsTreeCache *cache, uint32 from, int64 id);
-
-/* Forgets the shape, whose nodes have moved. */
-void pfs_tree_drop_shape(PfsTreeCache *cache);
 
 /* Index of the child of a node (0: of the root) at a location, 0 where it is not there. */
 uint32 pfs_tree_child(PfsTreeCache *cache, uint32 parent, int32 location);

@@ -15,9 +15,12 @@
 #include "profstore.h"
 
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/table.h"
 #include "access/transam.h"
 #include "access/xact.h"
+#include "fmgr.h"
+#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
@@ -34,6 +37,8 @@
 #include "dictionary/tree_shape.h"
 #include "dictionary/tree_store.h"
 
+PG_FUNCTION_INFO_V1(profstore_tree_shapes);
+
 #define NODE_NUMBER_MASK ((INT64CONST(1) << PFS_NODE_BITS) - 1)
 
 /* All trees of this backend, by partition. */
@@ -46,8 +51,8 @@ static uint64 call; /* of pfs_dictionary_begin */
 /* What a stack without a shape costs, in nodes: about the length of its way to the root. */
 #define STACK_COST 16
 
-/* What a shape takes, per node. */
-#define SHAPE_BYTES (4 * sizeof(uint32) + sizeof(int32))
+/* What shapes take, per node, and the place of a node. */
+#define SHAPE_BYTES (4 * sizeof(uint32) + sizeof(int32) + sizeof(uint8))
 
 /* A node whose parent is not in its chunk. */
 typedef struct External
@@ -403,29 +408,73 @@ pfs_tree_index(const PfsTree *tree, int64 stack_id, uint32 from)
 	return index;
 }
 
-PfsTreeShape
-pfs_tree_shape(const PfsTree *tree, const uint32 *indexes, uint32 count)
+uint32
+pfs_tree_shapes(const PfsTree *tree, const uint32 *indexes, uint32 count)
 {
-	static const PfsTreeShape none = { 0 };
 	PfsTreeCache *cache = cache_of(tree);
 	bool is_held = cache->held_by == call;
+	uint32 lacking = tree->node_count - cache->placed_count;
 
-	for (uint32 i = count; i > 0 && indexes[i - 1] >= cache->shape.count; i--)
-		cache->shape_debt += STACK_COST;
-	if (cache->shape_debt > tree->node_count && !is_held &&
-		tree_bytes + tree->node_count * SHAPE_BYTES <= pfs_cache_tree_bytes())
+	if (lacking > 0)
+		for (uint32 i = 0; i < count; i++)
+			if (indexes[i] >= cache->first_unplaced &&
+				(cache->places == NULL || cache->shape_of[indexes[i]] == PFS_NO_SHAPE))
+				cache->shape_debt += STACK_COST;
+	if (cache->shape_debt > lacking && lacking > 0 && !is_held &&
+		tree_bytes + lacking * SHAPE_BYTES <= pfs_cache_tree_bytes())
 	{
-		pfs_tree_drop_shape(cache);
-		pfs_tree_shape_make(&cache->shape, cache->context, tree->node_count + 1, tree->parents,
-							tree->locations);
+		pfs_tree_shapes_extend(cache);
 		cache->shape_debt = 0;
 		count_bytes(cache);
 	}
 	if (tree_bytes > pfs_cache_tree_bytes() && !is_held)
-		return none;
-	if (cache->shape.count > 0)
+		return 0;
+	if (cache->shape_count > 0)
 		cache->held_by = call;
-	return cache->shape;
+	return cache->shape_count;
+}
+
+PfsTreeShape
+pfs_tree_shape(const PfsTree *tree, uint32 number)
+{
+	return cache_of(tree)->shapes[number];
+}
+
+uint8
+pfs_tree_place(const PfsTree *tree, uint32 index, uint32 *place)
+{
+	const PfsTreeCache *cache = cache_of(tree);
+
+	*place = cache->places[index];
+	return cache->shape_of[index];
+}
+
+/* tree_shapes() -> nodes, shapes, placings: of all trees that this session has cached */
+PGDLLEXPORT Datum
+profstore_tree_shapes(PG_FUNCTION_ARGS)
+{
+	int64 nodes = 0;
+	int64 shapes = 0;
+	int64 placings = 0;
+	TupleDesc descriptor;
+	bool nulls[3] = { false };
+	Datum values[3];
+	dlist_iter iterator;
+
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "tree_shapes must return a row");
+	dlist_foreach(iterator, &uses)
+	{
+		const PfsTreeCache *cache = dlist_container(PfsTreeCache, use, iterator.cur);
+
+		nodes += cache->tree.node_count;
+		shapes += cache->shape_count;
+		placings += (int64) cache->placings;
+	}
+	values[0] = Int64GetDatum(nodes);
+	values[1] = Int64GetDatum(shapes);
+	values[2] = Int64GetDatum(placings);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
 }
 
 /* Storing */

@@ -12,10 +12,10 @@ void
 pfs_export_stacks(const PfsStackSums *sums, PfsSymbols *symbols, PfsExportFn function,
 				  void *argument)
 {
+	PfsTouching touching = pfs_touching_begin(sums, true);
 	PfsTouched touched;
-	uint32 next = 0;
 
-	while (pfs_touched_next(sums, &next, &touched))
+	while (pfs_touching_next(&touching, &touched))
 	{
 		int32 *location_ids = PFS_ARRAY(int32, touched.shape.count);
 		const bool *passing;

@@ -33,12 +33,12 @@ static void
 sum_verdicts(const PfsStackSums *sums, const PfsFilters *filters, int64 *by_verdict)
 {
 	PfsSymbols *symbols;
+	PfsTouching touching = pfs_touching_begin(sums, false);
 	PfsTouched touched;
-	uint32 next = 0;
 
 	pfs_dictionary_begin();
 	symbols = pfs_symbols_create(filters);
-	while (pfs_touched_next(sums, &next, &touched))
+	while (pfs_touching_next(&touching, &touched))
 	{
 		const PfsStackVerdict *verdicts = pfs_touched_verdicts(&touched, symbols);
 

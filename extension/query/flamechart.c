@@ -209,12 +209,12 @@ resolve_stacks(pfs_series_table_hash *set, const PfsFilters *filters)
 	bool folding = filters->granularity == PFS_BY_FILE || filters->granularity == PFS_BY_BINARY;
 	PfsStackSums sums = list_stacks(set);
 	Stacks stacks = { 0, PFS_ARRAY0(Stack, sums.count), NULL };
+	PfsTouching touching = pfs_touching_begin(&sums, true);
 	PfsTouched touched;
-	uint32 next = 0;
 
 	pfs_dictionary_begin();
 	stacks.symbols = pfs_symbols_create(filters);
-	while (pfs_touched_next(&sums, &next, &touched))
+	while (pfs_touching_next(&touching, &touched))
 	{
 		const bool *passing;
 

@@ -45,12 +45,12 @@ compare_stack_ids(const void *a, const void *b)
 static void
 judge(PfsStackFilter *filter, PfsStackSums *unknown)
 {
+	PfsTouching touching = pfs_touching_begin(unknown, false);
 	PfsTouched touched;
-	uint32 next = 0;
 	bool found;
 
 	qsort(unknown->sums, unknown->count, sizeof(PfsStackSum), compare_stack_ids);
-	while (pfs_touched_next(unknown, &next, &touched))
+	while (pfs_touching_next(&touching, &touched))
 	{
 		const bool *passing = pfs_touched_passing(&touched, filter->symbols);
 

@@ -327,14 +327,14 @@ pfs_stack_walk_create(PfsSymbols *symbols, bool inverted, uint32 function)
 uint32
 pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, PfsSides *total)
 {
+	PfsTouching touching = pfs_touching_begin(sums, false);
 	PfsTouched touched;
-	uint32 next = 0;
 
 	walk->start = PFS_NO_WALKER;
 	walk->start_total = (PfsSides){ 0, 0 };
 	walk->partition = -1;
 	walk->has_names = false;
-	while (pfs_touched_next(sums, &next, &touched))
+	while (pfs_touching_next(&touching, &touched))
 	{
 		bool *passing = pfs_touched_passing(&touched, walk->symbols);
 

@@ -1,122 +1,19 @@
 /*
  * touched.c
- *		Places of leaves in the partition's shape, or in one that is made: ancestors are marked in a bitmap, marked nodes
- *		renumbered by rank.
+ *		Places of leaves in the partition's shapes, or in one that is made.
  */
 #include "query/touched.h"
 
 #include "dictionary/tree_shape.h"
 #include "miscadmin.h"
-#include "port/pg_bitutils.h"
 #include "query/allocate.h"
 #include "query/id_map.h"
 
-#define WORD_BITS	  64
 #define INITIAL_DEPTH 64
 
 /* Digits that stacks are sorted by. */
 #define DIGIT_BITS	11
 #define DIGIT_COUNT (1 << DIGIT_BITS)
-
-typedef struct NodeSet
-{
-	uint64 *words;
-	uint32 *ranks; /* members before each word */
-	uint32 word_count;
-} NodeSet;
-
-static bool
-is_member(const NodeSet *set, uint32 node)
-{
-	return (set->words[node / WORD_BITS] >> (node % WORD_BITS)) & 1;
-}
-
-static void
-add_member(NodeSet *set, uint32 node)
-{
-	set->words[node / WORD_BITS] |= UINT64CONST(1) << (node % WORD_BITS);
-}
-
-/* Number of members below a node. */
-static uint32
-rank_of(const NodeSet *set, uint32 node)
-{
-	uint64 below = set->words[node / WORD_BITS] & ((UINT64CONST(1) << (node % WORD_BITS)) - 1);
-
-	return set->ranks[node / WORD_BITS] + (uint32) pg_popcount64(below);
-}
-
-/* Fills in the ranks; returns the number of members. */
-static uint32
-rank_members(NodeSet *set)
-{
-	uint32 count = 0;
-
-	for (uint32 i = 0; i < set->word_count; i++)
-	{
-		set->ranks[i] = count;
-		if (set->words[i] != 0)
-			count += (uint32) pg_popcount64(set->words[i]);
-	}
-	return count;
-}
-
-static NodeSet
-mark_ancestors(const PfsTree *tree, const uint32 *leaves, uint32 leaf_count)
-{
-	NodeSet set;
-
-	set.word_count = tree->node_count / WORD_BITS + 1;
-	set.words = PFS_ARRAY0(uint64, set.word_count);
-	set.ranks = PFS_ARRAY(uint32, set.word_count);
-	add_member(&set, 0);
-	for (uint32 i = 0; i < leaf_count; i++)
-	{
-		for (uint32 node = leaves[i]; !is_member(&set, node); node = tree->parents[node])
-			add_member(&set, node);
-	}
-	return set;
-}
-
-/*
- * The shape of what some nodes touch, in CurrentMemoryContext; turns the nodes' indexes into places.
- */
-static PfsTreeShape
-make_shape(const PfsTree *tree, uint32 *leaves, uint32 leaf_count)
-{
-	NodeSet set = mark_ancestors(tree, leaves, leaf_count);
-	uint32 count = rank_members(&set);
-	uint32 *nodes = PFS_ARRAY(uint32, count);
-	uint32 *parents = PFS_ARRAY(uint32, count);
-	int32 *locations = PFS_ARRAY(int32, count);
-	uint32 position = 0;
-	PfsTreeShape shape;
-	uint32 *indexes;
-
-	for (uint32 word = 0; word < set.word_count; word++)
-	{
-		for (uint64 bits = set.words[word]; bits != 0; bits &= bits - 1)
-		{
-			uint32 node = word * WORD_BITS + (uint32) pg_rightmost_one_pos64(bits);
-
-			nodes[position] = node;
-			parents[position] = node == 0 ? 0 : rank_of(&set, tree->parents[node]);
-			locations[position++] = tree->locations[node];
-		}
-	}
-	pfs_tree_shape_make(&shape, CurrentMemoryContext, count, parents, locations);
-	for (uint32 i = 0; i < leaf_count; i++)
-		leaves[i] = shape.places[rank_of(&set, leaves[i])];
-	indexes = unconstify(uint32 *, shape.indexes);
-	for (uint32 place = 0; place < count; place++)
-		indexes[place] = nodes[indexes[place]];
-	pfree(set.words);
-	pfree(set.ranks);
-	pfree(nodes);
-	pfree(parents);
-	pfree(locations);
-	return shape;
-}
 
 /* The stacks by the places of their leaves: sorts digit by digit. */
 static uint32 *
@@ -177,59 +74,154 @@ touch_root(PfsTouched *touched)
 	static const uint32 root_end = 1;
 	static const int32 no_location = 0;
 
-	touched->shape = (PfsTreeShape){ 1, &root, &root, &root, &root_end, &no_location };
+	touched->shape = (PfsTreeShape){ 1, &root, &root, &root_end, &no_location };
 	touched->leaves = PFS_ARRAY0(uint32, 1);
 }
 
-/*
- * Where the partition's shape lacks some nodes, stacks that need none of these come first, by themselves.
- */
 static void
-touch_partition(const PfsTree *tree, PfsTouched *touched)
+add_part(PfsTouching *touching, const PfsTouched *part)
 {
-	uint32 count = touched->stack_count;
+	Assert(touching->part_count < lengthof(touching->parts));
+	touching->parts[touching->part_count++] = *part;
+}
+
+/* All stacks in a shape of their own; takes their leaves' indexes. */
+static void
+add_made(PfsTouching *touching, const PfsTree *tree, const PfsTouched *whole)
+{
+	PfsTouched part = *whole;
+
+	pfs_shape_make_of(&part.shape, CurrentMemoryContext, tree, part.leaves, part.stack_count);
+	add_part(touching, &part);
+}
+
+/* The stacks whose leaves stand in one shape, or in none: PFS_NO_SHAPE. */
+static void
+add_shaped(PfsTouching *touching, const PfsTree *tree, const PfsTouched *whole,
+		   const uint8 *numbers, uint8 number, uint32 count)
+{
+	PfsTouched part = { .leaves = PFS_ARRAY(uint32, count) };
+	PfsStackSum *stacks = PFS_ARRAY(PfsStackSum, count);
+	uint32 place;
+
+	for (uint32 i = 0; i < whole->stack_count; i++)
+	{
+		if (numbers[i] != number)
+			continue;
+		stacks[part.stack_count] = whole->stacks[i];
+		part.leaves[part.stack_count] = whole->leaves[i];
+		if (number != PFS_NO_SHAPE)
+		{
+			pfs_tree_place(tree, whole->leaves[i], &place);
+			part.leaves[part.stack_count] = place;
+		}
+		part.stack_count++;
+	}
+	part.stacks = stacks;
+	if (number == PFS_NO_SHAPE)
+		add_made(touching, tree, &part);
+	else
+	{
+		part.shape = pfs_tree_shape(tree, number);
+		add_part(touching, &part);
+	}
+}
+
+/* Parts by shape, where stacks stand in several, or some in none. */
+static void
+split_by_shape(PfsTouching *touching, const PfsTree *tree, const PfsTouched *whole)
+{
+	uint8 *numbers = PFS_ARRAY(uint8, whole->stack_count);
+	uint32 counts[PG_UINT8_MAX + 1] = { 0 };
+	bool in_order = true; /* mostly: later shapes have greater ids */
+	uint32 place;
+
+	for (uint32 i = 0; i < whole->stack_count; i++)
+	{
+		numbers[i] = pfs_tree_place(tree, whole->leaves[i], &place);
+		counts[numbers[i]]++;
+		in_order &= i == 0 || numbers[i - 1] <= numbers[i];
+	}
+	if (touching->in_order && !in_order)
+		add_made(touching, tree, whole);
+	else if (counts[numbers[0]] == whole->stack_count && numbers[0] != PFS_NO_SHAPE)
+	{
+		PfsTouched part = *whole;
+
+		part.shape = pfs_tree_shape(tree, numbers[0]);
+		for (uint32 i = 0; i < part.stack_count; i++)
+			pfs_tree_place(tree, part.leaves[i], &part.leaves[i]);
+		add_part(touching, &part);
+	}
+	else
+	{
+		for (uint32 number = 0; number < lengthof(counts); number++)
+			if (counts[number] > 0)
+				add_shaped(touching, tree, whole, numbers, (uint8) number, counts[number]);
+		pfree(whole->leaves);
+	}
+	pfree(numbers);
+}
+
+static void
+touch_partition(PfsTouching *touching, const PfsTree *tree, PfsTouched *whole)
+{
+	uint32 count = whole->stack_count;
 	uint32 *leaves = PFS_ARRAY(uint32, count);
 	uint32 index = 0;
 
 	for (uint32 i = 0; i < count; i++)
-		leaves[i] = index = pfs_tree_index(tree, touched->stacks[i].stack_id, index);
-	touched->shape = pfs_tree_shape(tree, leaves, count);
-	if (touched->shape.count <= leaves[0])
-		touched->shape = make_shape(tree, leaves, count);
+		leaves[i] = index = pfs_tree_index(tree, whole->stacks[i].stack_id, index);
+	whole->leaves = leaves;
+	if (pfs_tree_shapes(tree, leaves, count) == 0)
+		add_made(touching, tree, whole);
+	else
+		split_by_shape(touching, tree, whole);
+}
+
+PfsTouching
+pfs_touching_begin(const PfsStackSums *stacks, bool in_order)
+{
+	return (PfsTouching){ .stacks = stacks, .in_order = in_order };
+}
+
+/* Finds what the stacks of the next partition touch. */
+static void
+begin_partition(PfsTouching *touching)
+{
+	const PfsStackSum *first = &touching->stacks->sums[touching->next];
+	const PfsStackSum *end = &touching->stacks->sums[touching->stacks->count];
+	PfsTouched whole = { .stacks = first, .stack_count = 1 };
+
+	touching->part_count = touching->next_part = 0;
+	if (first->stack_id == 0)
+	{
+		touch_root(&whole);
+		add_part(touching, &whole);
+	}
 	else
 	{
-		while (leaves[count - 1] >= touched->shape.count)
-			count--;
-		for (uint32 i = 0; i < count; i++)
-			leaves[i] = touched->shape.places[leaves[i]];
+		int32 partition = pfs_stack_partition(first->stack_id);
+
+		while (first + whole.stack_count < end &&
+			   pfs_stack_partition(first[whole.stack_count].stack_id) == partition)
+			whole.stack_count++;
+		touch_partition(touching, pfs_tree_get(partition), &whole);
 	}
-	touched->stack_count = count;
-	touched->leaves = leaves;
+	touching->next += whole.stack_count;
 }
 
 bool
-pfs_touched_next(const PfsStackSums *stacks, uint32 *next, PfsTouched *touched)
+pfs_touching_next(PfsTouching *touching, PfsTouched *touched)
 {
-	uint32 first = *next;
-	uint32 end = first + 1;
-
-	if (first == stacks->count)
-		return false;
-	touched->stacks = &stacks->sums[first];
-	touched->stack_count = 1;
-	if (stacks->sums[first].stack_id == 0)
-		touch_root(touched);
-	else
+	if (touching->next_part == touching->part_count)
 	{
-		int32 partition = pfs_stack_partition(stacks->sums[first].stack_id);
-
-		while (end < stacks->count && pfs_stack_partition(stacks->sums[end].stack_id) == partition)
-			end++;
-		touched->stack_count = end - first;
-		touch_partition(pfs_tree_get(partition), touched);
+		if (touching->next == touching->stacks->count)
+			return false;
+		begin_partition(touching);
 	}
+	*touched = touching->parts[touching->next_part++];
 	order_leaves(touched);
-	*next = first + touched->stack_count;
 	return true;
 }
 

@@ -2,7 +2,7 @@
  * touched.h
  *		The part of a dictionary partition that some stacks touch: their nodes and all ancestors, depth first.
  *
- * Nodes stand at the places of a shape (dictionary.h): that of the whole partition where the cache has it, else one of
+ * Nodes stand at the places of a shape (dictionary.h): one of the partition's where the cache has it, else one of
  * the touched nodes alone, made for the query. So work costs by what is touched, not by the partition; a shape that is made
  * takes one bit per node of the partition.
  *
@@ -17,6 +17,9 @@
 #include "query/stack_sums.h"
 #include "query/symbols.h"
 
+/* The shapes of a tree, and one that is made for what has no place in them. */
+#define PFS_MAX_TOUCHED_PARTS 41
+
 typedef struct PfsTouched
 {
 	PfsTreeShape
@@ -28,12 +31,28 @@ typedef struct PfsTouched
 	uint32 *ordered_leaves; /* those places, ascending */
 } PfsTouched;
 
+/* An iteration over the dictionary partitions of some stacks, each of which may come in parts. */
+typedef struct PfsTouching
+{
+	const PfsStackSums *stacks;
+	bool in_order;
+	uint32 next;							 /* stack, of the next partition */
+	PfsTouched parts[PFS_MAX_TOUCHED_PARTS]; /* of this one */
+	uint32 part_count;
+	uint32 next_part;
+} PfsTouching;
+
 /*
- * Iterates over the dictionary partitions of some stacks, each of which may come in two parts: finds what the stacks from
- * *next on touch in the partition of the first of them, and moves *next behind them. False where none is left. The result
- * lives in CurrentMemoryContext, and as long as the shapes of the dictionary. pfs_dictionary_begin has been called.
+ * Begins with the first stack; pfs_dictionary_begin has been called. Who wants stacks in the order of their ids gets a
+ * partition in one part, where its shapes are not in that order.
  */
-bool pfs_touched_next(const PfsStackSums *stacks, uint32 *next, PfsTouched *touched);
+PfsTouching pfs_touching_begin(const PfsStackSums *stacks, bool in_order);
+
+/*
+ * What some of the stacks touch, all of one partition. False where none is left. The result lives in
+ * CurrentMemoryContext, and as long as the shapes of the dictionary.
+ */
+bool pfs_touching_next(PfsTouching *touching, PfsTouched *touched);
 
 /* The way from the root to a leaf, for who goes from leaf to leaf. */
 typedef struct PfsTrail
