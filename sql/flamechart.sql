@@ -44,7 +44,7 @@ BEGIN
 	CREATE TEMP TABLE placed (labels jsonb, lane int, time timestamptz, names text[], value int8) ON COMMIT DROP;
 	FOR s IN SELECT m.labels, a.time, p.names, a.value FROM profstore.samples a
 		JOIN profstore.matching_series(selector) m USING (series_id) JOIN oracle_paths p ON p.id = a.stack_id
-		WHERE a.value <> 0 ORDER BY m.labels, a.time, a.stack_id
+		WHERE a.value <> 0 ORDER BY m.labels, a.time, a.stack_id, a.value
 	LOOP
 		IF s.labels IS DISTINCT FROM current_labels THEN
 			current_labels := s.labels;

@@ -54,8 +54,7 @@ enum
 	SAMPLE_SERIES, /* PfsSeries.index */
 	SAMPLE_TIME,
 	SAMPLE_STACK,
-	SAMPLE_KEYS,
-	SAMPLE_VALUE = SAMPLE_KEYS,
+	SAMPLE_VALUE, /* a key as well: lanes are the same however rows were sorted */
 	SAMPLE_COLUMNS
 };
 
@@ -468,7 +467,7 @@ profstore_flamechart(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("a flame chart needs samples, of which a part of the range has just sums"),
 				 errhint("Begin the range where profstore.samples begins.")));
-	samples = pfs_row_sorter_begin(SAMPLE_COLUMNS, SAMPLE_KEYS, work_mem / 2);
+	samples = pfs_row_sorter_begin(SAMPLE_COLUMNS, SAMPLE_COLUMNS, work_mem / 2);
 	stack_set = pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
 	read_samples(selection, samples, stack_set);
 	stacks = resolve_stacks(stack_set, &filters);
