@@ -82,6 +82,8 @@ SELECT * FROM profstore.folded('whole:samples:count::', '2024-01-01', '2024-01-0
 SELECT strings('', 'samples', 'count', '(') || sample_type(1, 2) || number(7, 3) AS invalid \gset
 SELECT profstore.import_pprof(:'invalid');
 SELECT profstore.import_pprof(:'invalid', '{"__name__": "invalid"}', prune => false);
+-- right by itself, but not where it has to fit whole names
+SELECT profstore.import_pprof(strings('', 'samples', 'count', '(?i)x') || sample_type(1, 2) || number(7, 3));
 
 -- Nothing of what is refused is stored.
 SELECT count(*) AS before FROM profstore.samples \gset

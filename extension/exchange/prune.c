@@ -29,14 +29,18 @@ static text *
 compile_whole(const PfsImport *import, PfsText expression, const char *field)
 {
 	const char *part = pfs_import_text(import, expression);
+	char *whole = psprintf("^(?:%s)$", part);
 	const char *problem = pfs_regex_problem(part);
 
+	/* what stands at the beginning alone, as (?i) and ***, is right in the part and wrong in the whole */
+	if (problem == NULL)
+		problem = pfs_regex_problem(whole);
 	if (problem != NULL)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_REGULAR_EXPRESSION),
 						errmsg("invalid %s in the profile: invalid regular expression: %s", field,
 							   problem),
 						errhint("Import it with prune => false, which keeps all frames.")));
-	return cstring_to_text(psprintf("^(?:%s)$", part));
+	return cstring_to_text(whole);
 }
 
 static bool

@@ -101,6 +101,7 @@ pfs_kept_get(const char *key, Size bytes, MemoryContext *context)
 {
 	Kept *slot = find(key);
 	MemoryContext own;
+	Kept made;
 
 	if (slot == NULL)
 	{
@@ -110,11 +111,11 @@ pfs_kept_get(const char *key, Size bytes, MemoryContext *context)
 			*context = CurrentMemoryContext;
 			return palloc0(bytes);
 		}
+		/* an error in between leaves the slot as it is: free, though it may point to memory that has gone */
 		own = AllocSetContextCreate(pfs_names_context(), "profstore kept", ALLOCSET_SMALL_SIZES);
-		slot->generation = pfs_names_generation();
-		slot->key = MemoryContextStrdup(own, key);
-		slot->thing = MemoryContextAllocZero(own, bytes);
-		slot->context = own;
+		made = (Kept){ own, pfs_names_generation(), query, MemoryContextStrdup(own, key),
+					   MemoryContextAllocZero(own, bytes) };
+		*slot = made;
 	}
 	slot->query = query;
 	*context = slot->context;
