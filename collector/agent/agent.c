@@ -77,10 +77,14 @@ typedef struct Agent
 	int own_nice; /* … what we were started with */
 } Agent;
 
-static volatile sig_atomic_t stop_signals;
+static volatile sig_atomic_t stop_signals; /* SIGTERM, SIGINT */
+static volatile sig_atomic_t hung_up;	   /* SIGHUP */
 static int stop_fd = -1; /* an eventfd, readable from the first signal on; -1: there is none */
 
-/* The first signal asks to stop, the second does not wait for what is queued. */
+/*
+ * The first signal asks to stop, the second does not wait for what is queued. SIGHUP insists on nothing: the shell and the
+ * kernel send one each where a terminal is closed, and service managers send it along with SIGTERM.
+ */
 static void
 on_stop_signal(int signal_number)
 {
@@ -88,13 +92,21 @@ on_stop_signal(int signal_number)
 	int error = errno;
 	ssize_t written;
 
-	(void) signal_number;
-	stop_signals++;
+	if (signal_number == SIGHUP)
+		hung_up = 1;
+	else
+		stop_signals++;
 	if (stop_signals > 1)
 		_exit(EXIT_IO);
 	written = write(stop_fd, &one, sizeof(one));
 	(void) written; /* without it whoever waits does so for as long as ever */
 	errno = error;
+}
+
+static bool
+stop_asked(void)
+{
+	return stop_signals > 0 || hung_up;
 }
 
 static void
@@ -182,7 +194,7 @@ start_writer(Agent *agent, Failure *failure)
 	};
 	ExitCode code = writer_create(&options, &agent->writer, failure);
 
-	if (code != EXIT_OK && stop_signals > 0)
+	if (code != EXIT_OK && stop_asked())
 	{
 		code = failure_set(failure, EXIT_IO, "stopped before the database was connected to");
 		failure_detail(failure, "What was sampled until then is lost.");
@@ -463,7 +475,7 @@ run(Agent *agent)
 	agent->started_ns = clock_ns(CLOCK_MONOTONIC);
 	agent->flush_ns = agent->started_ns + FIRST_FLUSH_NS;
 	agent->follow_cpus_ns = agent->started_ns + FOLLOW_CPUS_NS;
-	while (stop_signals == 0)
+	while (!stop_asked())
 	{
 		int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 		Failure failure;
@@ -489,7 +501,7 @@ run(Agent *agent)
 static int64_t
 symbols_deadline(const Agent *agent, int64_t stopped_ns)
 {
-	if (stop_signals == 0)
+	if (!stop_asked())
 		return INT64_MAX;
 	return stopped_ns + agent->options->stop_timeout_ms * NS_PER_MS / 10 * 6;
 }
@@ -501,7 +513,7 @@ drain_ms(const Agent *agent, int64_t stopped_ns)
 	int64_t spent_ms = (clock_ns(CLOCK_MONOTONIC) - stopped_ns) / NS_PER_MS;
 	int64_t left_ms = agent->options->stop_timeout_ms;
 
-	if (stop_signals > 0)
+	if (stop_asked())
 		left_ms -= spent_ms;
 	return (int) (left_ms > DRAIN_MIN_MS ? left_ms : DRAIN_MIN_MS);
 }

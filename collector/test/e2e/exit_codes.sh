@@ -80,9 +80,10 @@ done
 is "$short_of" 8 "exit code 8: address space of $mb MB"
 ok "$(grep -Eq "out of memory|could not start" "$work/out"; echo $?)" "exit code 8 says what it lacks" "$(head -c 2000 "$work/out")"
 
-# SIGTERM and SIGHUP store what was sampled; a second signal, which is there before the first was answered, does not wait.
+# SIGTERM and SIGHUP store what was sampled; a second signal, which is there before the first was answered, does not wait, but for SIGHUP.
 stop_with()
 {
+	: >"$work/out" # what the one before said is not to be taken for this one's
 	# whoever runs this may ignore SIGHUP, which is inherited
 	env --default-signal=HUP "$collector" agent --node "$1" --interval 1h --log-level info >"$work/out" 2>&1 &
 	local pid=$! status
@@ -106,6 +107,8 @@ stop_with closed HUP
 is "$?" 0 "exit code 0: SIGHUP, as from a terminal that is closed"
 rows=$(sql -c "SELECT count(*) FROM profstore.samples s JOIN profstore.series r ON r.id = s.series_id WHERE r.labels ->> 'node' = 'closed'")
 ok "$([ "$rows" -gt 0 ]; echo $?)" "SIGHUP: the interval that was begun is stored" "$rows rows"
+stop_with stopped TERM HUP
+is "$?" 0 "exit code 0: SIGTERM with SIGHUP, as from a service manager"
 stop_with forced TERM INT
 is "$?" 7 "exit code 7: a second signal"
 
