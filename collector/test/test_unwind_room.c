@@ -237,9 +237,9 @@ test_full_mappings(void **state)
 	memory_tables_free(kernel);
 }
 
-#define MADE_UP_RULES 5000
+#define MADE_UP_RULES 1000
 
-/* CFI of a function at 0x1000 with as many different rules, those of its number. */
+/* CFI of code from 0x1000 on, 64 MiB of it, with as many different rules, those of its number. */
 static size_t
 make_rules_up(uint8_t *bytes, uint32_t number)
 {
@@ -249,7 +249,7 @@ make_rules_up(uint8_t *bytes, uint32_t number)
 		0x0c, 7,	8, 0x90, 1,	   0,  0,	 /* CFA = rsp + 8, return address at CFA - 8 */
 		0,	  0,	0, 0,	 0x1c, 0,  0, 0, /* FDE of this CIE */
 		0,	  0x10, 0, 0,	 0,	   0,  0, 0, 0,
-		0,	  1,	0, 0,	 0,	   0,  0, 0, /* from 0x1000, 64 KiB */
+		0,	  0,	4, 0,	 0,	   0,  0, 0, /* from 0x1000, 64 MiB */
 	};
 	size_t at = sizeof(start);
 	uint32_t length;
@@ -272,36 +272,104 @@ make_rules_up(uint8_t *bytes, uint32_t number)
 	return at;
 }
 
+/* Code that programs write while they run gets a quarter of everything in all, and gives it back. */
+static void
+test_generated_code_is_bounded(void **state)
+{
+	enum
+	{
+		ENTRIES = 64 * 16 + 2, /* one for each 64 KiB, and the head */
+		FIT = 2,
+		TRIED = 6,
+	};
+	KernelTables *kernel = memory_tables_create();
+	Unwinder *unwinder;
+	uint8_t *bytes = malloc(MADE_UP_RULES * 5 + 128);
+	CfiInput input = { .machine = EM_X86_64, .code_start = 0x1000, .code_end = 0x4001000 };
+	UnwindBinary *binaries[TRIED];
+	UnwinderStats stats;
+	uint64_t start;
+	uint64_t end;
+
+	(void) state;
+	kernel->entry_limit = 4 * (FIT * ENTRIES + 1);
+	assert_int_equal(unwinder_create(kernel, &unwinder), 0);
+	for (uint32_t round = 0; round < 2; round++)
+	{
+		for (uint32_t i = 0; i < TRIED; i++)
+		{
+			binaries[i] = unwinder_binary_create(unwinder);
+			input.eh_frame = (CfiSection){ .data = bytes, .length = make_rules_up(bytes, i) };
+			assert_int_equal(unwinder_binary_load_jit(unwinder, binaries[i], &input,
+													  round * EXTENT_GRACE_NS, &start, &end),
+							 i < FIT ? 0 : -E2BIG);
+			assert_int_equal(unwinder_binary_has_table(binaries[i]), i < FIT);
+		}
+		unwinder_stats(unwinder, &stats);
+		assert_int_equal(stats.entries, FIT * ENTRIES);
+		assert_in_range(stats.rules, 2, 1 + RULE_SET_SHARE);
+		for (uint32_t i = 0; i < TRIED; i++)
+			unwinder_binary_release(unwinder, binaries[i], 0);
+		unwinder_stats(unwinder, &stats);
+		assert_int_equal(stats.entries, 0);
+		assert_int_equal(stats.lines, 0);
+	}
+	unwinder_free(unwinder);
+	memory_tables_free(kernel);
+	free(bytes);
+}
+
+#define LIBRARY_RULES 5000
+
+/* A library with as many different rules, those of its number. */
+static int
+open_library(const char *directory, int number)
+{
+	char command[512];
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/rules.so", directory);
+	snprintf(command, sizeof(command),
+			 "printf '.text\n.cfi_startproc\n.set offset, %d\n.rept %d\nnop\n"
+			 ".cfi_def_cfa_offset offset\n.set offset, offset + 8\n.endr\nret\n.cfi_endproc\n"
+			 ".section .note.GNU-stack\n' | gcc -shared -nostdlib -x assembler - -o %s",
+			 8 * (number * LIBRARY_RULES + 2), LIBRARY_RULES, path);
+	assert_int_equal(system(command), 0);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(unlink(path), 0);
+	return fd;
+}
+
 /* Rules that programs make up are bounded for each, and where all of them fill the set it begins anew. */
 static void
 test_full_rules(void **state)
 {
 	KernelTables *kernel = memory_tables_create();
 	Unwinder *unwinder;
-	uint8_t *bytes = malloc(MADE_UP_RULES * 5 + 128);
-	CfiInput input = { .machine = EM_X86_64, .code_start = 0x1000, .code_end = 0x20000 };
 	char directory[] = "/tmp/unwind_rules_XXXXXX";
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	UnwindBinary *program;
 	TableCache *cache;
 	UnwinderStats stats;
-	uint64_t start;
-	uint64_t end;
 
 	(void) state;
 	assert_int_equal(unwinder_create(kernel, &unwinder), 0);
 	assert_non_null(mkdtemp(directory));
 	assert_int_equal(table_cache_open(directory, 1 << 20, &cache), 0);
 	unwinder_use_cache(unwinder, cache);
-	for (uint32_t i = 0; i < 5; i++)
+	for (uint32_t i = 0; i < 4; i++)
 	{
 		UnwindBinary *binary = unwinder_binary_create(unwinder);
+		int library = open_library(directory, (int) i);
 
-		input.eh_frame = (CfiSection){ .data = bytes, .length = make_rules_up(bytes, i) };
-		assert_int_equal(unwinder_binary_load_jit(unwinder, binary, &input, 0, &start, &end), 0);
+		/* the last one finds less than its share */
+		assert_int_equal(unwinder_binary_load(unwinder, binary, library, 0), i < 3 ? 0 : -ENOSPC);
 		unwinder_stats(unwinder, &stats);
 		assert_in_range(stats.rules, 1, 1 + (i + 1) * RULE_SET_SHARE);
 		unwinder_binary_release(unwinder, binary, 0);
+		close(library);
 	}
 	assert_int_equal(stats.rules, PFS_UNWIND_RULES);
 
@@ -324,16 +392,14 @@ test_full_rules(void **state)
 	unwinder_free(unwinder);
 	memory_tables_free(kernel);
 	close(fd);
-	free(bytes);
 }
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_full_tables),
-		cmocka_unit_test(test_too_large_table),
-		cmocka_unit_test(test_full_mappings),
+		cmocka_unit_test(test_full_tables),	  cmocka_unit_test(test_too_large_table),
+		cmocka_unit_test(test_full_mappings), cmocka_unit_test(test_generated_code_is_bounded),
 		cmocka_unit_test(test_full_rules),
 	};
 

@@ -23,7 +23,7 @@ rule_set_init(RuleSet *set)
 	memset(set, 0, sizeof(*set));
 	set->budget.limit_bytes = SIZE_MAX;
 	table_init(&set->rules, &set->budget, sizeof(struct pfs_unwind_rule));
-	rule_set_next_file(set);
+	rule_set_next_file(set, RULE_SET_SHARE);
 	(void) rule_set_add(set, &invalid);
 	return set->rules.count == 1 ? 0 : -ENOMEM;
 }
@@ -35,11 +35,11 @@ rule_set_fini(RuleSet *set)
 }
 
 void
-rule_set_next_file(RuleSet *set)
+rule_set_next_file(RuleSet *set, uint32_t share)
 {
 	uint32_t left = PFS_UNWIND_RULES - set->rules.count;
 
-	set->end = set->rules.count + (left < RULE_SET_SHARE ? left : RULE_SET_SHARE);
+	set->end = set->rules.count + (left < share ? left : share);
 }
 
 uint16_t

@@ -29,8 +29,8 @@ typedef struct RuleSet
 int rule_set_init(RuleSet *set);
 void rule_set_fini(RuleSet *set);
 
-/* The rules that follow are another file's. */
-void rule_set_next_file(RuleSet *set);
+/* The rules that follow are another file's, which may add as many; RULE_SET_SHARE as a rule. */
+void rule_set_next_file(RuleSet *set, uint32_t share);
 
 /* The rule's number; 0 (invalid) where the set or the file's share is full or memory is out, which is counted. */
 uint16_t rule_set_add(RuleSet *set, const struct pfs_unwind_rule *rule);

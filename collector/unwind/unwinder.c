@@ -19,13 +19,14 @@
 #include "unwind/packed_table.h"
 #include "unwind/rule_set.h"
 
-/* Of the kernel's tables, for one binary or process: programs are not to be trusted with more. */
+/* Of the kernel's tables, for one binary or process, or all generated code: programs are not to be trusted with more. */
 #define SHARE 4
 
 struct UnwindBinary
 {
 	uint32_t references;
-	uint32_t kind; /* enum pfs_mapping_kind */
+	uint32_t kind;	/* enum pfs_mapping_kind */
+	bool generated; /* what it takes is counted with all other generated code */
 	Extent lines;
 	Extent directory;
 };
@@ -48,7 +49,10 @@ struct Unwinder
 	ExtentPool mappings;
 	RuleSet rules;
 	uint32_t rules_written;
-	bool rules_refused;		/* for want of room, not of a share */
+	uint64_t generated_lines;
+	uint64_t generated_entries;
+	uint32_t generated_rules; /* since the set began */
+	bool rules_refused;		  /* for want of room, not of a share */
 	uint64_t rules_free_ns; /* when numbers that were given back can be used again; 0: none were */
 	Described *processes;
 	UnwinderStats stats;
@@ -122,6 +126,11 @@ give_extents(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
 {
 	extent_pool_give(&unwinder->entries, binary->directory.first, binary->directory.count, now_ns);
 	extent_pool_give(&unwinder->lines, binary->lines.first, binary->lines.count, now_ns);
+	if (binary->generated)
+	{
+		unwinder->generated_lines -= binary->lines.count;
+		unwinder->generated_entries -= binary->directory.count;
+	}
 	binary->directory = (Extent){ 0, 0 };
 	binary->lines = (Extent){ 0, 0 };
 }
@@ -183,18 +192,22 @@ write_directory(Unwinder *unwinder, const UnwindBinary *binary, const PackedTabl
 	return 0;
 }
 
+/* What generated code takes is added to *generated; NULL: it is a file's. */
 static int
-take_extent(ExtentPool *pool, uint64_t count, uint64_t now_ns, Extent *extent)
+take_extent(ExtentPool *pool, uint64_t count, uint64_t now_ns, uint64_t *generated, Extent *extent)
 {
 	uint32_t first;
 	int err;
 
-	if (count > pool->limit / SHARE)
+	if (count + (generated != NULL ? *generated : 0) > pool->limit / SHARE)
 		return -E2BIG;
 	err = extent_pool_take(pool, (uint32_t) count, now_ns, &first);
-	if (err == 0)
-		*extent = (Extent){ first, (uint32_t) count };
-	return err;
+	if (err != 0)
+		return err;
+	*extent = (Extent){ first, (uint32_t) count };
+	if (generated != NULL)
+		*generated += count;
+	return 0;
 }
 
 /* What was taken goes back on failure. */
@@ -204,10 +217,13 @@ write_table(Unwinder *unwinder, UnwindBinary *binary, const PackedTable *packed,
 	KernelTables *tables = unwinder->tables;
 	uint64_t page_count =
 		(uint64_t) packed->pages[packed->page_count - 1].page - packed->pages[0].page + 1;
-	int err = take_extent(&unwinder->lines, packed->line_count, now_ns, &binary->lines);
+	int err = take_extent(&unwinder->lines, packed->line_count, now_ns,
+						  binary->generated ? &unwinder->generated_lines : NULL, &binary->lines);
 
 	if (err == 0)
-		err = take_extent(&unwinder->entries, page_count + 1, now_ns, &binary->directory);
+		err = take_extent(&unwinder->entries, page_count + 1, now_ns,
+						  binary->generated ? &unwinder->generated_entries : NULL,
+						  &binary->directory);
 	if (err == 0)
 		err = write_new_rules(unwinder);
 	if (err == 0)
@@ -230,11 +246,12 @@ begin_rules(Unwinder *unwinder, uint64_t now_ns)
 			return -ENOSPC;
 		rule_set_fini(&unwinder->rules);
 		unwinder->rules_written = 0;
+		unwinder->generated_rules = 0;
 		if (rule_set_init(&unwinder->rules) != 0)
 			return -ENOMEM;
 		unwinder->rules_free_ns = 0;
 	}
-	rule_set_next_file(&unwinder->rules);
+	rule_set_next_file(&unwinder->rules, RULE_SET_SHARE);
 	return 0;
 }
 
@@ -433,12 +450,18 @@ unwinder_binary_load_jit(Unwinder *unwinder, UnwindBinary *binary, const CfiInpu
 {
 	UnwindTable table;
 	PackedTable packed;
+	uint32_t rules;
 	int err = begin_rules(unwinder, now_ns);
 
-	if (err == 0)
-		err = cfi_compile(input, &unwinder->rules, &table);
 	if (err != 0)
 		return err;
+	rules = rule_set_count(&unwinder->rules);
+	rule_set_next_file(&unwinder->rules, RULE_SET_SHARE - unwinder->generated_rules);
+	err = cfi_compile(input, &unwinder->rules, &table);
+	unwinder->generated_rules += rule_set_count(&unwinder->rules) - rules;
+	if (err != 0)
+		return err;
+	binary->generated = true;
 	err = -ENOENT;
 	if (table.count > 1)
 	{

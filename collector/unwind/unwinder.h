@@ -95,7 +95,7 @@ void unwinder_forget_rules(Unwinder *unwinder, uint64_t now_ns);
 
 /*
  * The same for CFI that was read from a process's memory, of generated code at absolute addresses, which is
- * *start to *end. -ENOENT where it speaks of none.
+ * *start to *end. -ENOENT where it speaks of none, -E2BIG where all generated code would take more than a quarter of the tables.
  */
 int unwinder_binary_load_jit(Unwinder *unwinder, UnwindBinary *binary, const CfiInput *input,
 							 uint64_t now_ns, uint64_t *start, uint64_t *end);
