@@ -11,10 +11,12 @@
 #include <sys/uio.h>
 
 #include "agent/proc_file.h"
+#include "base/clock.h"
 
 #define PAGE_BYTES	   4096
 #define MAPS_BYTES	   ((size_t) 16 * 1024 * 1024)
 #define MAX_DATA_BYTES ((size_t) 1024 * 1024) /* of a process */
+#define CPU_NS		   INT64_C(100000000) /* memory can be made to look like thousands of sections */
 #define WINDOW_BYTES \
 	((uint64_t) 64 * 1024) /* on either side; compilers take memory for both at once */
 
@@ -32,6 +34,7 @@ typedef struct Piece
 struct JitMemory
 {
 	uint32_t pid;
+	int64_t until_ns; /* of this thread's CPU time: no section is tried from then on */
 	Piece pieces[JIT_MAX_PIECES];
 	uint32_t count;
 	uint8_t *bytes;
@@ -118,21 +121,16 @@ read_piece(JitMemory *memory, uint64_t start, uint64_t end)
 	memory->length += result;
 }
 
-JitMemory *
-jit_memory_read(uint32_t pid)
+static void
+read_pieces(JitMemory *memory)
 {
-	JitMemory *memory = calloc(1, sizeof(*memory));
 	char path[64];
 	char *text = NULL;
 	char *rest = NULL;
 
-	if (memory == NULL)
-		return NULL;
-	memory->pid = pid;
-	memory->bytes = malloc(MAX_DATA_BYTES);
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	snprintf(path, sizeof(path), "/proc/%u/maps", memory->pid);
 	if (memory->bytes == NULL || proc_file_read(path, MAPS_BYTES, &text, NULL) != 0)
-		return memory;
+		return;
 	for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
 	{
 		uint64_t start;
@@ -142,6 +140,19 @@ jit_memory_read(uint32_t pid)
 			read_piece(memory, start, end);
 	}
 	free(text);
+}
+
+JitMemory *
+jit_memory_read(uint32_t pid)
+{
+	JitMemory *memory = calloc(1, sizeof(*memory));
+
+	if (memory == NULL)
+		return NULL;
+	memory->pid = pid;
+	memory->bytes = malloc(MAX_DATA_BYTES);
+	read_pieces(memory);
+	memory->until_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + CPU_NS;
 	return memory;
 }
 
@@ -203,7 +214,8 @@ search_bytes(Search *search, const uint8_t *bytes, size_t length, uint64_t addre
 {
 	size_t at = 0;
 
-	while (search->count < JIT_MAX_SECTIONS && at < length)
+	while (search->count < JIT_MAX_SECTIONS && at < length &&
+		   clock_ns(CLOCK_THREAD_CPUTIME_ID) < search->memory->until_ns)
 	{
 		const uint8_t *found = memmem(bytes + at, length - at, cie_start, sizeof(cie_start));
 		size_t place;

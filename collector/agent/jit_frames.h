@@ -18,7 +18,7 @@
 #define JIT_MAX_PIECES		  64 /* of read-only memory, of a process */
 #define JIT_SPANS_PER_MAPPING (2 * JIT_MAX_SECTIONS + 1)
 
-/* Read-only memory of a process, 1 MiB at most. */
+/* Read-only memory of a process, 1 MiB at most. What this thread makes of it in 0.1 s of CPU time counts, the rest is left out. */
 typedef struct JitMemory JitMemory;
 
 /* NULL without memory; what cannot be read is left out. */

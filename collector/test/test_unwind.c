@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "agent/unwind_tables.h"
+#include "base/clock.h"
 #include "memory_tables.h"
 #include "unwind/cfi_image.h"
 #include "unwind/extent_pool.h"
@@ -677,6 +678,47 @@ test_generated_code(void **state)
 	free(late);
 }
 
+/* Memory that looks like thousands of sections, each of which speaks of all that follows: most are not even tried. */
+static void
+test_many_sections(void **state)
+{
+	static const uint8_t section[64] = {
+		0x14, 0,   0, 0,	0,	  0,  0, 0, 1,
+		'z',  'R', 0, 1,	0x78, 16, 1, 0, /* CIE, plain addresses */
+		0x0c, 7,   8, 0x90, 1,	  0,  0,	/* CFA = rsp + 8, return address at CFA - 8 */
+		0x24, 0,   0, 0,	0x1c, 0,  0, 0, /* FDE of this CIE; where from stands in the next line */
+		0,	  0,   0, 0,	0,	  0,  0, 0, 16,
+	};
+	const size_t length = 960 * 1024;
+	KernelTables *kernel = memory_tables_create();
+	UnwindProcess process = { (uint32_t) getpid(), 1, 1 };
+	uint8_t *pages = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	UnwindMapping mapping = { .start = 0x10000000, .end = 0x10001000 };
+	UnwindTables *tables;
+	ImageTable *images;
+	int64_t begin_ns;
+
+	(void) state;
+	assert_ptr_not_equal(pages, MAP_FAILED);
+	for (size_t at = 0; at < length; at += sizeof(section))
+	{
+		uint64_t code = mapping.start + at % 4096;
+
+		memcpy(pages + at, section, sizeof(section));
+		memcpy(pages + at + 32, &code, sizeof(code));
+	}
+	assert_int_equal(mprotect(pages, length, PROT_READ), 0);
+	assert_int_equal(image_table_create(&images), 0);
+	assert_int_equal(unwind_tables_create(images, kernel, NULL, &tables), 0);
+	begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	assert_int_equal(unwind_tables_describe(tables, &process, &mapping, 1, 0), 0);
+	assert_in_range(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns, 0, INT64_C(5000000000));
+	unwind_tables_free(tables);
+	image_table_free(images);
+	memory_tables_free(kernel);
+	munmap(pages, length);
+}
+
 /* A copy of memory answers for all of its bytes and for none beyond. */
 static void
 test_late_memory(void **state)
@@ -769,6 +811,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_frame_pointers, setup_world, teardown_world),
 		cmocka_unit_test(test_shared_memory),
 		cmocka_unit_test(test_generated_code),
+		cmocka_unit_test(test_many_sections),
 		cmocka_unit_test(test_go_table_is_bounded),
 		cmocka_unit_test(test_go_prologue_too_long),
 		cmocka_unit_test(test_late_memory),
