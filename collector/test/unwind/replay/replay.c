@@ -1,12 +1,13 @@
 /*
  * replay.c
- *		Walks recorded arm64 processes with the walker's C for arm64, compiled for this machine. Prints a line
- *		"ok" or "not ok" for each.
+ *		Walks recorded processes (record.c) with the walker's C in plain memory: no root, no kernel, the same each time. Prints a line
+ *		"ok" or "not ok" for all moments of one name.
  *
  *		replay NAME FILE     NAME goes into the results
  *
- * Each stack must be the one that libgcc's unwinder saw in the process itself, frame by frame, up to a proven root; where frame pointers are
- * needed and the program keeps none it may end before. Then
+ * The walker is that of the architecture which this program is compiled for, or of __TARGET_ARCH_arm64. Each stack must be the one that
+ * libgcc's unwinder saw in the process itself, frame by frame, up to a proven root; on arm64, where frame pointers are
+ * needed and the program keeps none, it may end before. Then
  * the walk is repeated with reads that fail after the first, the second and so on: it must end there, with the frames so far.
  */
 #include <fcntl.h>
@@ -22,13 +23,16 @@
 #include "recording.h"
 #include "unwind/late_walk.h"
 
-_Static_assert(PFS_REGISTER_COUNT == 33, "to be compiled with __TARGET_ARCH_arm64");
+_Static_assert(PFS_REGISTER_COUNT <= RECORDING_REGISTERS, "a recording has all registers");
 
 typedef struct Replay
 {
 	Recording recording;
 	uint8_t *stack;
+	RecordedSpan described[RECORDING_SPANS]; /* what files and unwinder know */
+	uint64_t described_count;
 	int files[RECORDING_SPANS];
+	KernelTables *tables;
 	Unwinder *unwinder;
 	UnwindProcess process;
 	unsigned reads_left;
@@ -86,17 +90,40 @@ elf_address(int fd, uint64_t offset)
 	return address;
 }
 
+static void
+forget(Replay *replay)
+{
+	for (uint64_t i = 0; i < replay->described_count; i++)
+	{
+		if (replay->files[i] >= 0)
+			close(replay->files[i]);
+	}
+	replay->described_count = 0;
+	unwinder_free(replay->unwinder);
+	replay->unwinder = NULL;
+}
+
+/* Moments of one program mostly have the same mappings: their tables are compiled once. */
 static bool
 describe(Replay *replay)
 {
 	UnwindSpan spans[RECORDING_SPANS] = { 0 };
 	const Recording *recording = &replay->recording;
 
+	if (replay->unwinder != NULL && replay->described_count == recording->span_count &&
+		memcmp(replay->described, recording->spans, sizeof(replay->described)) == 0)
+		return true;
+	forget(replay);
+	if (unwinder_create(replay->tables, &replay->unwinder) != 0)
+		return false;
+	memcpy(replay->described, recording->spans, sizeof(replay->described));
+	replay->described_count = recording->span_count;
+	for (uint64_t i = 0; i < recording->span_count; i++)
+		replay->files[i] = -1;
 	for (uint64_t i = 0; i < recording->span_count; i++)
 	{
 		const RecordedSpan *recorded = &recording->spans[i];
 
-		replay->files[i] = -1;
 		spans[i] = (UnwindSpan){ .start = recorded->start, .end = recorded->end };
 		if (recorded->path[0] == '\0')
 			continue;
@@ -167,69 +194,116 @@ count_signed(const Replay *replay)
 	return count;
 }
 
+/* Code without CFI, of which the callers can only be found by frame pointers. */
 static bool
-check(Replay *replay)
+may_end_early(const char *name)
+{
+#ifdef PFS_ARM64
+	return strcmp(name, "generated") == 0 || strcmp(name, "jit") == 0;
+#else
+	(void) name;
+	return false;
+#endif
+}
+
+/* Each walk ends where reads begin to fail; the last, with enough of them, is the whole one again. */
+static bool
+check_failing_reads(Replay *replay, size_t count)
+{
+	uint64_t frames[RECORDING_FRAMES];
+
+	for (unsigned reads = 0; reads < 10000; reads++)
+	{
+		int status = -1;
+		size_t cut = walk(replay, reads, frames, &status);
+
+		if (!agrees(&replay->recording, frames, cut))
+			return false;
+		if (status == PFS_WALK_END_OF_STACK)
+			return cut == count && reads > 0;
+		if (status != PFS_WALK_READ_FAILED || cut == 0 || cut >= count)
+			return false;
+	}
+	return false;
+}
+
+static bool
+check(Replay *replay, bool tell)
 {
 	const Recording *recording = &replay->recording;
 	uint64_t frames[RECORDING_FRAMES];
 	uint64_t signals = 0;
 	int status = -1;
 	size_t count = walk(replay, UINT32_MAX, frames, &status);
+	bool same;
 
-	if (status == PFS_WALK_NO_RULE && strcmp(recording->name, "generated") == 0)
+	if (status == PFS_WALK_NO_RULE && may_end_early(recording->name))
 	{
 		printf("# ends after %zu of %" PRIu64 " frames\n", count, recording->frame_count);
 		return count >= 3 && agrees(recording, frames, count);
 	}
 	for (size_t i = 1; i < count; i++)
 		signals += !(frames[i] & PFS_FRAME_RETURN_ADDRESS);
-	printf("# %zu frames, %" PRIu64 " expected, status %d, %" PRIu64 " interrupted, %u signed\n",
-		   count, recording->frame_count, status, signals, count_signed(replay));
-	if (status != PFS_WALK_END_OF_STACK || count < 4 || count != recording->frame_count ||
-		signals != recording->signals || !agrees(recording, frames, count))
+	same = status == PFS_WALK_END_OF_STACK && count >= 4 && count == recording->frame_count &&
+		   signals == recording->signals && agrees(recording, frames, count);
+	if (tell || !same)
+		printf("# at %" PRIx64 ": %zu frames, %" PRIu64 " expected, status %d, %" PRIu64
+			   " interrupted, %u signed\n",
+			   recording->registers[PFS_REGISTER_PC], count, recording->frame_count, status,
+			   signals, count_signed(replay));
+	return same && check_failing_reads(replay, count);
+}
+
+/* The next recording of the file, with its stack; false at the end. */
+static bool
+next_recording(Replay *replay, FILE *file)
+{
+	if (fread(&replay->recording, sizeof(Recording), 1, file) != 1)
 		return false;
-
-	for (unsigned reads = 0; reads < 10000; reads++)
+	free(replay->stack);
+	replay->stack = malloc(replay->recording.stack_bytes);
+	if (replay->stack == NULL || fread(replay->stack, replay->recording.stack_bytes, 1, file) != 1)
 	{
-		size_t cut = walk(replay, reads, frames, &status);
-
-		if (status == PFS_WALK_END_OF_STACK)
-			return cut == count && reads > 0;
-		if (status != PFS_WALK_READ_FAILED || cut == 0 || cut >= count ||
-			!agrees(recording, frames, cut))
-			return false;
+		fprintf(stderr, "replay: the recording is cut short\n");
+		exit(2);
 	}
-	return false;
+	return true;
 }
 
 int
 main(int argc, char **argv)
 {
 	static Replay replay;
-	KernelTables *tables = memory_tables_create();
+	char name[sizeof(replay.recording.name)];
 	bool failed = false;
+	bool more;
 	FILE *file;
 
 	elf_version(EV_CURRENT);
-	if (argc != 3 || tables == NULL || (file = fopen(argv[2], "re")) == NULL)
+	replay.tables = memory_tables_create();
+	if (argc != 3 || replay.tables == NULL || (file = fopen(argv[2], "re")) == NULL)
 		return 2;
-	while (fread(&replay.recording, sizeof(Recording), 1, file) == 1)
+	more = next_recording(&replay, file);
+	while (more)
 	{
-		bool same;
+		unsigned moments = 0;
+		bool same = true;
 
-		replay.stack = malloc(replay.recording.stack_bytes);
-		if (replay.stack == NULL ||
-			fread(replay.stack, replay.recording.stack_bytes, 1, file) != 1 ||
-			unwinder_create(tables, &replay.unwinder) != 0)
-			return 2;
-		same = describe(&replay) && check(&replay);
+		memcpy(name, replay.recording.name, sizeof(name));
+		do
+		{
+			bool right = describe(&replay) && check(&replay, moments == 0);
+
+			moments++;
+			same = same && right;
+			more = next_recording(&replay, file);
+		} while (more && strcmp(name, replay.recording.name) == 0);
 		failed = failed || !same;
-		printf("%sok - %s: %s\n", same ? "" : "not ", argv[1], replay.recording.name);
-		for (uint64_t i = 0; i < replay.recording.span_count; i++)
-			close(replay.files[i]);
-		unwinder_free(replay.unwinder);
-		free(replay.stack);
+		printf("%sok - %s: %s, moments: %u\n", same ? "" : "not ", argv[1], name, moments);
 	}
 	fclose(file);
+	forget(&replay);
+	memory_tables_free(replay.tables);
+	free(replay.stack);
 	return failed;
 }
