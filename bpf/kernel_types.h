@@ -33,6 +33,11 @@ struct task_struct {
 	char comm[16];
 };
 
+/* What the kernel saves when user mode is left. On arm64 that is more than the user_pt_regs which it begins with. */
+struct pt_regs___saved {
+	__u64 sp;
+};
+
 #pragma clang attribute pop
 
 #define PFS_PF_KTHREAD 0x00200000 /* PF_KTHREAD, include/linux/sched.h */

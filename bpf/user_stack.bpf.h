@@ -90,7 +90,7 @@ pfs_number_registers(struct pfs_walk_state *at, const pfs_registers *registers)
 
 #endif
 
-/* Registers that the task left user mode with, from the end of its kernel stack. */
+/* Registers that the task left user mode with, from the end of its kernel stack; the structure's size is the running kernel's. */
 static __always_inline int
 pfs_saved_registers(struct task_struct *task, pfs_registers *registers)
 {
@@ -99,7 +99,8 @@ pfs_saved_registers(struct task_struct *task, pfs_registers *registers)
 	if (bpf_core_enum_value_exists(enum bpf_func_id, BPF_FUNC_task_pt_regs))
 		saved = (void *) bpf_task_pt_regs(bpf_get_current_task_btf());
 	else
-		saved = (char *) BPF_CORE_READ(task, stack) + PFS_KERNEL_STACK_BYTES - sizeof(*registers);
+		saved = (char *) BPF_CORE_READ(task, stack) + PFS_KERNEL_STACK_BYTES -
+				bpf_core_type_size(struct pt_regs___saved);
 	return (int) bpf_probe_read_kernel(registers, sizeof(*registers), saved);
 }
 
