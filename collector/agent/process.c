@@ -58,6 +58,7 @@ struct Process
 	bool described;		  /* to the unwinder, with the mappings as they are */
 	uint64_t describe_ns; /* there was no room: not before then */
 	bool in_unwinder;	  /* was ever described */
+	size_t held;		  /* mappings that the unwinder has of it */
 	struct Process *next_forgotten;
 	uint64_t arg_start;
 	uint64_t sampled_ns; /* when it was first sampled */
@@ -249,8 +250,9 @@ process_take_description(ProcessTable *table, Process *process, ProcessDescripti
 }
 
 void
-process_described(Process *process, uint64_t now_ns)
+process_described(Process *process, size_t held, uint64_t now_ns)
 {
+	process->held = held;
 	process->descriptions[0].installed_ns = now_ns;
 }
 
@@ -270,14 +272,40 @@ remove_process(ProcessTable *table, Process *process)
 	table->forgotten = process;
 }
 
+/* The one of which the unwinder knows most mappings. */
+static Process *
+largest_described(ProcessTable *table)
+{
+	Process *largest = NULL;
+	Process *process;
+	Process *next;
+
+	HASH_ITER(hh, table->processes, process, next)
+	{
+		if (largest == NULL || process->held > largest->held)
+			largest = process;
+	}
+	return largest;
+}
+
 void
 process_had_no_room(ProcessTable *table, Process *process, uint64_t now_ns)
 {
+	Process *largest;
+
 	process->described = false;
+	process->held = 0;
 	process->describe_ns = now_ns + ROOM_RETRY_NS;
 	if (now_ns < table->room_ns)
 		return;
 	table->room_ns = now_ns + ROOM_RETRY_NS;
+	/* some that are sampled all the time may hold all of it, and would stay */
+	largest = largest_described(table);
+	if (largest != NULL && largest->held > process->mappings.count)
+	{
+		remove_process(table, largest);
+		table->stats.evicted++;
+	}
 	for (size_t left = table->stats.count / 8 + 1; left > 0 && table->processes != process; left--)
 	{
 		remove_process(table, table->processes);

@@ -123,11 +123,12 @@ typedef struct ProcessDescription
  */
 bool process_take_description(ProcessTable *table, Process *process,
 							  ProcessDescription *description);
-void process_described(Process *process, uint64_t now_ns);
+/* held: mappings that the unwinder has of it now; 0 where it refused them. */
+void process_described(Process *process, size_t held, uint64_t now_ns);
 
 /*
  * The unwinder had no room for the description: processes that were sampled least recently are forgotten, an eighth of all, and
- * this one's is to be taken again in some seconds.
+ * the one with the most mappings, if it has more; this one's description is to be taken again in some seconds.
  */
 void process_had_no_room(ProcessTable *table, Process *process, uint64_t now_ns);
 

@@ -523,6 +523,7 @@ describe_process(Reader *reader, const Record *record)
 	Process *process = process_table_get(reader->processes, record->sample, reader->now_ns);
 	const struct pfs_late *late = record->late;
 	ProcessDescription description;
+	size_t described;
 	int result;
 
 	if (process == NULL || reader->unwind == NULL)
@@ -539,13 +540,14 @@ describe_process(Reader *reader, const Record *record)
 	unlock(reader);
 	result = unwind_tables_describe(reader->unwind, &description.identity, description.mappings,
 									description.count, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+	described = description.count;
 	process_description_fini(reader->images, &description);
 	lock(reader);
 	process = process_table_get(reader->processes, record->sample, reader->now_ns);
 	if (process != NULL && result == -ENOSPC)
 		process_had_no_room(reader->processes, process, reader->now_ns);
 	else if (process != NULL)
-		process_described(process, reader->now_ns);
+		process_described(process, result == 0 ? described : 0, reader->now_ns);
 }
 
 /* Adds a record to the interval, or returns the number of the table that has to be loaded first. */

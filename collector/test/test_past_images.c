@@ -287,7 +287,7 @@ test_resolved_as_sampled(void **state)
 	process_table_remember(processes, past);
 	process = process_table_get(processes, &sample, before_ns);
 	assert_true(process_take_description(processes, process, &description));
-	process_described(process, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+	process_described(process, 1, (uint64_t) clock_ns(CLOCK_MONOTONIC));
 	process_description_fini(images, &description);
 	after_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	assert_true(process_resolve(processes, process, start, before_ns, true, after_ns, &where));

@@ -458,6 +458,41 @@ test_vdso(void **state)
 	assert_int_equal(where.address, 0x600);
 }
 
+/* Who holds most goes first where another finds no room, though it was sampled a moment before; unless that has more itself. */
+static void
+test_no_room_beside_large_one(void **state)
+{
+	Fixture *fixture = *state;
+	struct pfs_sample sample = { .flags = PFS_SAMPLE_KERNEL_THREAD };
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	struct pfs_sample own = sample_of(getpid());
+	ProcessTableStats stats;
+	Process *large;
+
+	for (uint32_t pid = 1; pid <= 3; pid++)
+	{
+		sample.pid = pid;
+		large = process_table_get(fixture->processes, &sample, now_ns);
+	}
+	process_described(large, 10000, now_ns);
+	process_had_no_room(fixture->processes, process_table_get(fixture->processes, &own, now_ns),
+						now_ns);
+	process_table_stats(fixture->processes, &stats);
+	assert_int_equal(stats.evicted, 2); /* the oldest and the largest */
+	sample.pid = 2;
+	process_table_get(fixture->processes, &sample, now_ns);
+	process_table_stats(fixture->processes, &stats);
+	assert_int_equal(stats.created, 4);
+
+	large = process_table_get(fixture->processes, &sample, now_ns);
+	process_described(large, 1, now_ns);
+	now_ns += 10000 * MS;
+	process_had_no_room(fixture->processes, process_table_get(fixture->processes, &own, now_ns),
+						now_ns);
+	process_table_stats(fixture->processes, &stats);
+	assert_int_equal(stats.evicted, 3);
+}
+
 /* Where the unwinder has no room for one, an eighth of the others goes, once, and its description is taken again later. */
 static void
 test_no_room(void **state)
@@ -517,6 +552,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_eviction, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_vdso, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_room, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_no_room_beside_large_one, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
