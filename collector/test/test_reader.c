@@ -587,6 +587,26 @@ descriptors_of(const char *name)
 	return count;
 }
 
+/* Files are closed at exec before the program is mapped and has its arguments, which are the last that it gets. */
+static void
+wait_for_arguments(pid_t pid, const char *name)
+{
+	char path[64];
+	char arguments[64];
+	size_t length;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int) pid);
+	do
+	{
+		FILE *file = fopen(path, "re");
+
+		assert_non_null(file);
+		length = fread(arguments, 1, sizeof(arguments) - 1, file);
+		arguments[length] = '\0';
+		fclose(file);
+	} while (length != strlen(name) + sizeof("1000") + 1 || strcmp(arguments, name) != 0);
+}
+
 /* Runs a program of that name, which sleeps; returns when it executes. */
 static pid_t
 start_sleeper(const char *name)
@@ -606,6 +626,7 @@ start_sleeper(const char *name)
 	close(ends[1]);
 	assert_int_equal(read(ends[0], &byte, 1), 0); /* closed by exec */
 	close(ends[0]);
+	wait_for_arguments(pid, name);
 	return pid;
 }
 
