@@ -448,7 +448,8 @@ symbolizer_worker_main(int argc, char **argv)
 {
 	if (argc != 2 || strcmp(argv[1], WORKER_ARGUMENT) != 0)
 		return;
-	/* the terminal's interrupt is for the collector, which closes the socket when it ends */
+	/* what asks all of a terminal or a unit to stop is for the collector, which closes the socket when it ends */
+	(void) signal(SIGHUP, SIG_IGN);
 	(void) signal(SIGINT, SIG_IGN);
 	(void) signal(SIGTERM, SIG_IGN);
 	set_limits();

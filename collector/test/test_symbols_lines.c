@@ -713,12 +713,21 @@ survives_its_worker(void **state)
 	SymbolizerStats stats;
 	Binary *binary;
 	uint64_t address;
+	pid_t first;
 
 	run("cd %s && gcc -O2 -g -o program program.c", directory);
 	address = main_address();
 	binary = open_binary(symbolizer, "program");
 	expect_main(binary, address, true);
-	assert_true(worker_pid() > 0);
+	first = worker_pid();
+	assert_true(first > 0);
+
+	/* what a terminal sends to us all is our affair: there is work for it to the end */
+	assert_int_equal(kill(first, SIGHUP), 0);
+	assert_int_equal(kill(first, SIGINT), 0);
+	assert_int_equal(kill(first, SIGTERM), 0);
+	expect_main(binary, address + 4, true);
+	assert_int_equal(worker_pid(), first);
 
 	/* gone without a fault of its own: another one answers, and nothing is counted */
 	assert_int_equal(kill(worker_pid(), SIGKILL), 0);
