@@ -195,7 +195,11 @@ health_run(const HealthOptions *options)
 	if (result != 0)
 	{
 		code = failure_set(&failure, EXIT_IO, "could not read the agent's status");
-		failure_detail(&failure, "\"%s\": %s.", options->status_file, strerror(-result));
+		failure_detail(&failure, "\"%s\": %s.", options->status_file,
+					   result == -EINVAL ? "It is no status of an agent" : strerror(-result));
+		if (result == -ENOENT)
+			failure_hint(&failure, "An agent with the same --status writes it once it samples, and "
+								   "removes it when it ends.");
 	}
 	else
 		code = health_judge(&health, options, clock_ns(CLOCK_MONOTONIC), &failure);

@@ -113,9 +113,10 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 							 "kept while the database is away; default 64MB" };
 	flags[count++] = (Flag){ "debug-directory", FLAG_TEXT, &options->debug_directory, "DIR",
 							 "separate debug files; default /usr/lib/debug" };
-	flags[count++] = (Flag){ "cache-directory", FLAG_TEXT, &options->cache_directory, "DIR",
-							 "unwind tables, kept from run to run; default $CACHE_DIRECTORY, "
-							 "else " AGENT_CACHE_DIRECTORY_DEFAULT "; '' for none" };
+	flags[count++] =
+		(Flag){ "cache-directory", FLAG_TEXT, &options->cache_directory, "DIR",
+				"of unwind tables; default $CACHE_DIRECTORY, else " AGENT_CACHE_DIRECTORY_DEFAULT
+				"; '' for none" };
 	flags[count++] = (Flag){ "no-inlined", FLAG_SWITCH, &options->no_inlined, NULL,
 							 "symbol tables alone: no inlined functions, no line numbers" };
 	flags[count++] = (Flag){ "progress", FLAG_SWITCH, &options->progress, NULL,

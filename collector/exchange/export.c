@@ -111,7 +111,10 @@ export_run(const ExchangeOptions *options)
 		code = failure.code;
 	}
 	else
+	{
+		connection_log_notices(&connection, MODULE);
 		code = run_export(&connection, options, &failure);
+	}
 	if (code != EXIT_OK)
 		failure_log(&failure, MODULE);
 	connection_close(&connection);

@@ -237,6 +237,8 @@ import_run(const ExchangeOptions *options, char **files, size_t file_count)
 		failure = error.failure;
 		code = failure.code;
 	}
+	else
+		connection_log_notices(&connection, MODULE);
 	for (size_t i = 0; code == EXIT_OK && i < file_count; i++)
 	{
 		int64_t added = 0;

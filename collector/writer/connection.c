@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/log.h"
 
 #define CONNECT_TIMEOUT_MS 10000
 
@@ -93,10 +94,29 @@ connection_wait(Connection *connection, short events, int64_t deadline_ms, DbErr
 	}
 }
 
-/* Notices are for people at a terminal. */
+/* Notices are for people; connection_log_notices is for commands that people run. */
 static void
 ignore_notice(void *arg, const PGresult *result)
 {
+}
+
+static void
+log_notice(void *arg, const PGresult *result)
+{
+	const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+	const char *primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	const char *detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
+	const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
+	bool is_warning = severity != NULL && strcmp(severity, "WARNING") == 0;
+
+	log_event(is_warning ? LOG_WARNING : LOG_INFO, arg, primary != NULL ? primary : "notice",
+			  log_text("detail", detail), log_text("hint", hint));
+}
+
+void
+connection_log_notices(Connection *connection, const char *module)
+{
+	PQsetNoticeReceiver(connection->pg, log_notice, (void *) (uintptr_t) module);
 }
 
 DbOutcome

@@ -45,6 +45,9 @@ bool conninfo_check(const char *conninfo, DbError *error);
 DbOutcome connection_open(Connection *connection, const char *conninfo, DbError *error);
 void connection_close(Connection *connection); /* a closed one is fine */
 
+/* From now on what the server tells beside results goes into the log, under a module's name that stays. */
+void connection_log_notices(Connection *connection, const char *module);
+
 /*
  * Runs statements in one round trip, as one transaction unless they say BEGIN or COMMIT. On DB_OK
  * results[i] is the result of statements[i], in binary, for the caller to clear; otherwise there
