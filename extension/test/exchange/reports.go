@@ -206,15 +206,21 @@ func withoutDirectory(name string) string {
 	return name
 }
 
-// Every line that -list prints, of all functions whose source is here.
+func withoutLine(name string) string { return name[:strings.LastIndex(name, ":")+1] }
+
+// Every line that -list prints, of all functions whose source is here, but those that have a namesake in another file of the
+// same name: a module's "<module>" in "__init__.py" is in many, and -list prints what is between the lines of each.
 func checkList(name, path, unit, kind, selector, sources string) {
 	want, got := map[string][]int64{}, map[string][]int64{}
 	lines := map[string][]int64{}
+	files := map[string]string{}
 	ambiguous := map[string]bool{}
 	for _, row := range query("SELECT function, self, total FROM profstore.top(%s, %s, 10000000, granularity => 'line')", selector, forever) {
 		at := withoutDirectory(row[0])
-		ambiguous[at] = lines[at] != nil
 		lines[at] = []int64{integer(row[1]), integer(row[2])}
+		routine, file := withoutLine(at), withoutLine(row[0])
+		ambiguous[routine] = ambiguous[routine] || files[routine] != "" && files[routine] != file
+		files[routine] = file
 	}
 	routine, printed := "", 0
 	text, err := tryPprof("-list=.", unit, "-sample_index="+kind, "-source_path="+sources, path)
@@ -233,7 +239,7 @@ func checkList(name, path, unit, kind, selector, sources string) {
 			continue
 		}
 		at := withoutDirectory(routine + ":" + m[3])
-		if ambiguous[at] {
+		if ambiguous[withoutLine(at)] {
 			continue
 		}
 		printed++
