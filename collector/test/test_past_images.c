@@ -320,6 +320,20 @@ test_resolved_as_sampled(void **state)
 	munmap((void *) (uintptr_t) start, 0x1000);
 }
 
+/* Takes the kernel's records from now on; without the right to, the test is skipped. */
+static void
+listen_or_skip(PastImages *past)
+{
+	int result = past_images_listen(past);
+
+	if (result == 0)
+		return;
+	print_message("skipped: %s\n", strerror(-result));
+	assert_true(result == -EACCES || result == -EPERM);
+	past_images_free(past);
+	skip();
+}
+
 /* A program that has ended and was waited for before anybody looks has its executable, mappings and files all the same. */
 static void
 test_gone(void **state)
@@ -332,16 +346,9 @@ test_gone(void **state)
 	ProcessDescription description;
 	const ProcMapping *executable;
 	struct stat status;
-	int result = past_images_listen(past);
 	pid_t pid;
 
-	if (result != 0)
-	{
-		print_message("skipped: %s\n", strerror(-result));
-		assert_true(result == -EACCES || result == -EPERM);
-		past_images_free(past);
-		skip();
-	}
+	listen_or_skip(past);
 	pid = fork();
 	if (pid == 0)
 	{
@@ -433,17 +440,10 @@ static void
 test_wakes_half_full(void **state)
 {
 	PastImages *past = new_images(64);
-	int result = past_images_listen(past);
 	pid_t pid;
 	int status;
 
-	if (result != 0)
-	{
-		print_message("skipped: %s\n", strerror(-result));
-		assert_true(result == -EACCES || result == -EPERM);
-		past_images_free(past);
-		skip();
-	}
+	listen_or_skip(past);
 	pid = fork();
 	if (pid == 0)
 	{
