@@ -98,6 +98,9 @@ const PfsTree *pfs_tree_get(int32 partition_id);
  */
 uint32 pfs_tree_index(const PfsTree *tree, int64 stack_id, uint32 from);
 
+/* More shapes than a tree of 2^32 nodes comes to, see tree_shape.h. */
+#define PFS_MAX_SHAPES 40
+
 /*
  * The shapes that the cache has of a tree, of which each of its nodes stands in one at most: returns their number, 0 where there are
  * none. They are made, or extended by nodes that they lack, when so many stacks that are wanted of these have asked in

@@ -23,9 +23,6 @@ typedef struct PfsChildSlot
 	uint32 index; /* 0: free */
 } PfsChildSlot;
 
-/* More than trees of 2^32 nodes come to, see tree_shape.h. */
-#define PFS_MAX_SHAPES 40
-
 typedef struct PfsTreeCache
 {
 	int32 partition_id;	 /* key of the table of trees */

@@ -304,8 +304,7 @@ pfs_filters_key(const PfsFilters *filters)
 	initStringInfo(&key);
 	append_key(&key, filters->focus);
 	append_key(&key, filters->ignore);
-	append_key(&key, filters->show);
-	append_key(&key, filters->hide);
+	appendStringInfoString(&key, pfs_filters_frames_key(filters));
 	return key.data;
 }
 

@@ -18,7 +18,7 @@
 #include "query/symbols.h"
 
 /* The shapes of a tree, and one that is made for what has no place in them. */
-#define PFS_MAX_TOUCHED_PARTS 41
+#define PFS_MAX_TOUCHED_PARTS (PFS_MAX_SHAPES + 1)
 
 typedef struct PfsTouched
 {
