@@ -4,10 +4,16 @@
  */
 #include "query/row_sorter.h"
 
+#include <limits.h>
+
 #include "catalog/pg_operator_d.h"
 #include "catalog/pg_type_d.h"
 #include "executor/tuptable.h"
+#include "utils/guc.h"
 #include "utils/tuplesort.h"
+
+/* The least that work_mem can be. */
+#define MIN_SORTER_KB 64
 
 struct PfsRowSorter
 {
@@ -16,6 +22,12 @@ struct PfsRowSorter
 	TupleTableSlot *in;
 	TupleTableSlot *out;
 };
+
+int
+pfs_row_sorter_kb(Size bytes)
+{
+	return (int) Max(Min(bytes / 1024, MAX_KILOBYTES), MIN_SORTER_KB);
+}
 
 PfsRowSorter *
 pfs_row_sorter_begin(int column_count, int key_count, int memory_kb)

@@ -4,9 +4,10 @@
  */
 #include "query/scrapes.h"
 
+#include "miscadmin.h"
 #include "query/allocate.h"
 #include "query/sample_scan.h"
-#include "query/series_table.h"
+#include "query/series_sums.h"
 #include "query/stack_sums.h"
 
 int64 *
@@ -14,26 +15,26 @@ pfs_count_scrapes(const PfsSelection *selection)
 {
 	PfsSampleScan *scan = pfs_sample_scan_begin_sums(selection, PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES,
 													 PFS_PART_SCRAPES);
-	pfs_series_table_hash *times =
-		pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
+	PfsSeriesSums *times = pfs_series_sums_begin(pfs_hash_memory_bytes());
 	int64 *counts = palloc0((Size) (selection->distinct_count + 1) * sizeof(int64));
 	const PfsSeries *series = NULL;
 	PfsSampleBlock block;
+	PfsSeriesKey scrape;
+	int64 nothing;
 
 	while (pfs_sample_scan_next(scan, &block))
 	{
 		for (uint32 row = 0; row < block.row_count && block.scrapes != NULL; row++)
 		{
-			bool found;
-
 			if (series == NULL || series->id != block.series[row])
 				series = pfs_selection_series(selection, block.series[row]);
-			pfs_series_table_get(times, series->index, block.scrapes[row], &found);
-			if (!found)
-				counts[series->index]++;
+			pfs_series_sums_add(times, series->index, block.scrapes[row], 0);
 		}
 	}
 	pfs_sample_scan_end(scan);
+	while (pfs_series_sums_next(times, &scrape, &nothing))
+		counts[scrape.series]++;
+	pfs_series_sums_end(times);
 	return counts;
 }
 
@@ -51,15 +52,14 @@ pfs_require_scrapes(const PfsSelection *selection)
 }
 
 /* The sum of each scrape, by series and time. */
-static pfs_series_table_hash *
+static PfsSeriesSums *
 sum_scrapes(const PfsSelection *selection)
 {
 	PfsSampleScan *scan =
 		pfs_sample_scan_begin_sums(selection,
 								   PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES | PFS_SAMPLE_VALUE,
 								   PFS_PART_SCRAPES);
-	pfs_series_table_hash *sums =
-		pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
+	PfsSeriesSums *sums = pfs_series_sums_begin(pfs_hash_memory_bytes());
 	const PfsSeries *series = NULL;
 	PfsSampleBlock block;
 
@@ -67,13 +67,9 @@ sum_scrapes(const PfsSelection *selection)
 	{
 		for (uint32 row = 0; row < block.row_count; row++)
 		{
-			PfsSeriesEntry *entry;
-			bool found;
-
 			if (series == NULL || series->id != block.series[row])
 				series = pfs_selection_series(selection, block.series[row]);
-			entry = pfs_series_table_get(sums, series->index, block.times[row], &found);
-			entry->value = pfs_add_values(entry->value, block.values[row]);
+			pfs_series_sums_add(sums, series->index, block.times[row], block.values[row]);
 		}
 	}
 	pfs_sample_scan_end(scan);
@@ -86,27 +82,26 @@ pfs_choose_scrapes(const PfsSelection *selection)
 	bool largest = selection->over_time == PFS_OVER_TIME_MAX;
 	TimestampTz *chosen = PFS_ARRAY(TimestampTz, selection->distinct_count);
 	int64 *values = PFS_ARRAY0(int64, selection->distinct_count);
-	pfs_series_table_hash *sums;
-	pfs_series_table_iterator iterator;
-	PfsSeriesEntry *scrape;
+	PfsSeriesSums *sums;
+	PfsSeriesKey scrape;
+	int64 value;
 
 	pfs_require_scrapes(selection);
 	for (int i = 0; i < selection->distinct_count; i++)
 		chosen[i] = DT_NOBEGIN;
 	sums = sum_scrapes(selection);
-	pfs_series_table_start_iterate(sums, &iterator);
-	while ((scrape = pfs_series_table_iterate(sums, &iterator)) != NULL)
+	while (pfs_series_sums_next(sums, &scrape, &value))
 	{
-		int32 i = scrape->key.series;
+		int32 i = scrape.series;
 
-		if (chosen[i] == DT_NOBEGIN || (largest && scrape->value > values[i]) ||
-			((!largest || scrape->value == values[i]) && scrape->key.id > chosen[i]))
+		if (chosen[i] == DT_NOBEGIN || (largest && value > values[i]) ||
+			((!largest || value == values[i]) && scrape.id > chosen[i]))
 		{
-			chosen[i] = scrape->key.id;
-			values[i] = scrape->value;
+			chosen[i] = scrape.id;
+			values[i] = value;
 		}
 	}
-	pfs_series_table_destroy(sums);
+	pfs_series_sums_end(sums);
 	pfree(values);
 	return chosen;
 }

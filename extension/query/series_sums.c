@@ -1,0 +1,137 @@
+/*
+ * series_sums.c
+ *		A hash table, which is emptied into a sort where it would grow too large.
+ */
+#include "query/series_sums.h"
+
+#include "miscadmin.h"
+#include "query/row_sorter.h"
+#include "query/stack_sums.h"
+
+/* Columns of sums that are sorted. */
+enum
+{
+	SUM_ID,
+	SUM_SERIES,
+	SUM_KEYS,
+	SUM_VALUE = SUM_KEYS,
+	SUM_COLUMNS
+};
+
+/* Elements of the table at first, and at least. */
+#define MIN_ELEMENTS 256
+
+struct PfsSeriesSums
+{
+	pfs_series_table_hash *table;
+	uint64 max_elements;
+	int sorter_kb;
+	PfsRowSorter *sorter; /* NULL: all is in the table */
+	bool is_reading;
+	pfs_series_table_iterator iterator;
+	int64 ahead[SUM_COLUMNS]; /* the sort's next row, … */
+	bool has_ahead;			  /* … where there is one */
+};
+
+/*
+ * Half of the memory is the table's, the other half the sort's; a table that grows needs the old one beside the new.
+ */
+PfsSeriesSums *
+pfs_series_sums_begin(Size bytes)
+{
+	PfsSeriesSums *sums = palloc0(sizeof(PfsSeriesSums));
+
+	sums->table = pfs_series_table_create(CurrentMemoryContext, MIN_ELEMENTS, NULL);
+	sums->max_elements = Max(bytes / 3 / sizeof(PfsSeriesEntry), MIN_ELEMENTS);
+	sums->sorter_kb = pfs_row_sorter_kb(bytes / 2);
+	return sums;
+}
+
+static void
+spill(PfsSeriesSums *sums)
+{
+	pfs_series_table_iterator iterator;
+	PfsSeriesEntry *entry;
+
+	CHECK_FOR_INTERRUPTS();
+	if (sums->sorter == NULL)
+		sums->sorter = pfs_row_sorter_begin(SUM_COLUMNS, SUM_KEYS, sums->sorter_kb);
+	pfs_series_table_start_iterate(sums->table, &iterator);
+	while ((entry = pfs_series_table_iterate(sums->table, &iterator)) != NULL)
+	{
+		int64 row[SUM_COLUMNS] = { entry->key.id, entry->key.series, entry->value };
+
+		pfs_row_sorter_put(sums->sorter, row);
+	}
+	pfs_series_table_reset(sums->table);
+}
+
+void
+pfs_series_sums_add(PfsSeriesSums *sums, int32 series, int64 id, int64 value)
+{
+	PfsSeriesEntry *entry;
+	bool found;
+
+	if (sums->table->members >= sums->table->grow_threshold &&
+		sums->table->size * 2 > sums->max_elements)
+		spill(sums);
+	entry = pfs_series_table_get(sums->table, series, id, &found);
+	entry->value = pfs_add_values(entry->value, value);
+}
+
+static void
+begin_reading(PfsSeriesSums *sums)
+{
+	sums->is_reading = true;
+	if (sums->sorter == NULL)
+	{
+		pfs_series_table_start_iterate(sums->table, &sums->iterator);
+		return;
+	}
+	spill(sums);
+	pfs_row_sorter_sort(sums->sorter);
+	sums->has_ahead = pfs_row_sorter_next(sums->sorter, sums->ahead);
+}
+
+/* The sum of all rows of the next key. */
+static bool
+next_sorted(PfsSeriesSums *sums, PfsSeriesKey *key, int64 *value)
+{
+	if (!sums->has_ahead)
+		return false;
+	*key = (PfsSeriesKey){ sums->ahead[SUM_ID], (int32) sums->ahead[SUM_SERIES] };
+	*value = 0;
+	while (sums->has_ahead && sums->ahead[SUM_ID] == key->id &&
+		   sums->ahead[SUM_SERIES] == key->series)
+	{
+		*value = pfs_add_values(*value, sums->ahead[SUM_VALUE]);
+		sums->has_ahead = pfs_row_sorter_next(sums->sorter, sums->ahead);
+	}
+	return true;
+}
+
+bool
+pfs_series_sums_next(PfsSeriesSums *sums, PfsSeriesKey *key, int64 *value)
+{
+	const PfsSeriesEntry *entry;
+
+	if (!sums->is_reading)
+		begin_reading(sums);
+	if (sums->sorter != NULL)
+		return next_sorted(sums, key, value);
+	entry = pfs_series_table_iterate(sums->table, &sums->iterator);
+	if (entry == NULL)
+		return false;
+	*key = entry->key;
+	*value = entry->value;
+	return true;
+}
+
+void
+pfs_series_sums_end(PfsSeriesSums *sums)
+{
+	pfs_series_table_destroy(sums->table);
+	if (sums->sorter != NULL)
+		pfs_row_sorter_end(sums->sorter);
+	pfree(sums);
+}

@@ -1,0 +1,32 @@
+/*
+ * stack_table.h
+ *		One sum per stack, from values in any order, within a part of work_mem, on disk beyond it.
+ *
+ * Averages of instant types come as a whole part and a fraction in units of 2^-PFS_FRACTION_BITS, so that sums are
+ * the same in whatever order the parts come; they are rounded once, at the end, halves away from 0.
+ */
+#ifndef PFS_STACK_TABLE_H
+#define PFS_STACK_TABLE_H
+
+#include "profstore.h"
+
+#define PFS_FRACTION_BITS 40
+
+typedef struct PfsStackTable PfsStackTable;
+
+/* No sums yet; bytes is what they may take. Lives in CurrentMemoryContext. */
+PfsStackTable *pfs_stack_table_begin(bool has_fractions, Size bytes);
+
+/* Adds to one stack. A fraction is less than 1 and not more than -1. Raises NUMERIC_VALUE_OUT_OF_RANGE where a sum does not fit int8. */
+void pfs_stack_table_add(PfsStackTable *table, int64 stack_id, int64 value, int64 fraction);
+
+/* Adds whole values; quick where rows of one stack are neighbours. */
+void pfs_stack_table_add_rows(PfsStackTable *table, const int64 *stacks, const int64 *values,
+							  uint32 row_count);
+
+/* After the last addition: the next stack by id that does not sum to 0; false at the end. */
+bool pfs_stack_table_next(PfsStackTable *table, int64 *stack_id, int64 *value);
+
+void pfs_stack_table_end(PfsStackTable *table);
+
+#endif

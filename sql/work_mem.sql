@@ -1,0 +1,91 @@
+-- Queries whose sums do not fit work_mem: the same results as in plenty of memory, and as worked out by hand.
+\getenv src PG_ABS_SRCDIR
+\set ECHO none
+\o /dev/null
+\i :src/sql/fixtures/profiles.sql
+\o
+\set ECHO all
+SET timezone = 'UTC';
+\set VERBOSITY terse
+\set cpu 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'
+\set heap 'heap:inuse:bytes:space:bytes'
+
+-- 20,000 stacks; the value of each is its number
+SELECT profstore.import_folded((SELECT string_agg(format('main;f%s;g%s %s', i % 100, i, i), E'\n') FROM generate_series(1, 20000) AS i),
+	'{"__name__": "numbers"}', '2026-01-01');
+CREATE TABLE numbered AS
+SELECT value AS number, stack_id FROM profstore.samples;
+SELECT count(*), count(DISTINCT stack_id) FROM numbered;
+
+-- delta: three series, each of which has every stack, or all but one, and some that cancel each other out
+SELECT (profstore.intern_series(array_fill(:'cpu'::text, ARRAY[3]), ARRAY['{"n": "0"}', '{"n": "1"}', '{"n": "2"}']::jsonb[], '{0,0,0}'))[1] AS first \gset
+INSERT INTO profstore.samples (time, series_id, stack_id, value)
+SELECT '2026-01-01 10:00Z', :first + s, stack_id, CASE WHEN s = 2 AND number % 1000 = 0 THEN -2 ELSE 1 END * (number + 7) * (s + 1 - s / 2)
+FROM numbered, generate_series(0, 2) AS s WHERE number <> s ORDER BY hashint8(number * 3 + s);
+INSERT INTO profstore.samples (time, series_id, stack_id, value)
+SELECT '2026-01-01 10:01Z', :first, stack_id, number + 7 FROM numbered WHERE number % 1000 = 0;
+CREATE VIEW expected_cpu AS
+SELECT format('main;f%s;g%s', number % 100, number) AS stack, sum(value)::int8 AS value
+FROM profstore.samples JOIN numbered USING (stack_id) WHERE series_id BETWEEN :first AND :first + 2 GROUP BY number HAVING sum(value) <> 0;
+
+-- instant: averages over 3, 6 and 7 scrapes, which together make halves, of both signs
+SELECT (profstore.intern_series(array_fill(:'heap'::text, ARRAY[3]), ARRAY['{"n": "3"}', '{"n": "6"}', '{"n": "7"}']::jsonb[], '{0,0,0}'))[1] AS first \gset
+CREATE TABLE scrapes AS
+SELECT :first + ord - 1 AS series_id, n, timestamptz '2026-01-01 10:00Z' + i * interval '1 s' AS "time"
+FROM unnest('{3,6,7}'::int[]) WITH ORDINALITY AS u(n, ord), generate_series(1, n) AS i;
+INSERT INTO profstore.samples (time, series_id, stack_id, value) SELECT time, series_id, 0, 0 FROM scrapes;
+INSERT INTO profstore.samples (time, series_id, stack_id, value)
+SELECT s.time, s.series_id, d.stack_id, (hashint8(d.number + s.n) % 3) * d.number
+FROM numbered AS d CROSS JOIN LATERAL (SELECT * FROM scrapes OFFSET d.number % 3 LIMIT 5 + d.number % 9) AS s ORDER BY hashint8(d.number);
+CREATE VIEW expected_heap AS
+SELECT format('main;f%s;g%s', number % 100, number) AS stack, round(sum(value))::int8 AS value
+FROM (SELECT number, sum(value)::numeric / (SELECT n FROM scrapes AS s WHERE s.series_id = d.series_id LIMIT 1) AS value
+	FROM profstore.samples AS d JOIN numbered USING (stack_id) WHERE series_id BETWEEN :first AND :first + 2 GROUP BY number, series_id) AS averages
+GROUP BY number HAVING round(sum(value)) <> 0;
+
+-- 100,000 scrapes of one series, and one of another
+SELECT (profstore.intern_series(array_fill('ticks:n:count:n:count'::text, ARRAY[2]), ARRAY['{"n": "1"}', '{"n": "2"}']::jsonb[], '{0,0}'))[1] AS first \gset
+INSERT INTO profstore.samples (time, series_id, stack_id, value)
+SELECT timestamptz '2026-01-01 11:00Z' + i * interval '1 ms', :first, (SELECT stack_id FROM numbered WHERE number = 1), 7 FROM generate_series(1, 100000) AS i;
+INSERT INTO profstore.samples (time, series_id, stack_id, value) VALUES ('2026-01-01 11:00Z', :first + 1, (SELECT stack_id FROM numbered WHERE number = 2), 5);
+SELECT profstore.touch_series(array_agg(id), '2026-01-01', '2026-01-02') FROM profstore.series;
+
+CREATE FUNCTION differences(type text, expected regclass) RETURNS TABLE (too_much int8, missing int8, stacks int8) LANGUAGE plpgsql AS
+$$
+BEGIN
+	CREATE TEMP TABLE got ON COMMIT DROP AS SELECT * FROM profstore.folded(type, '2026-01-01', '2026-01-02');
+	RETURN QUERY EXECUTE format('SELECT (SELECT count(*) FROM (TABLE got EXCEPT ALL TABLE %1$s) AS d),
+		(SELECT count(*) FROM (TABLE %1$s EXCEPT ALL TABLE got) AS d), (SELECT count(*) FROM got)', expected);
+	DROP TABLE got;
+END
+$$;
+-- whether a query used the disk; it has one row, so its result did not
+CREATE FUNCTION spills(query text) RETURNS bool LANGUAGE plpgsql AS
+$$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT json) ' || query INTO plan;
+	RETURN (plan -> 0 -> 'Plan' ->> 'Temp Written Blocks')::int8 > 0;
+END
+$$;
+
+SET hash_mem_multiplier = 1;
+SET work_mem = '1GB';
+SELECT * FROM differences(:'cpu', 'expected_cpu');
+SELECT * FROM differences(:'heap', 'expected_heap');
+SELECT * FROM profstore.folded('ticks:n:count:n:count', '2026-01-01', '2026-01-02');
+SELECT * FROM profstore.folded('last_over_time(ticks:n:count:n:count)', '2026-01-01', '2026-01-02');
+SELECT type, spills(format('SELECT profstore.filtered_share(%L, %L, %L)', type, '2026-01-01', '2026-01-02'))
+FROM (VALUES (1, :'cpu'), (2, :'heap'), (3, 'ticks:n:count:n:count')) AS t(ord, type) ORDER BY ord;
+SET work_mem = '64kB';
+SELECT * FROM differences(:'cpu', 'expected_cpu');
+SELECT * FROM differences(:'heap', 'expected_heap');
+SELECT * FROM profstore.folded('ticks:n:count:n:count', '2026-01-01', '2026-01-02');
+SELECT * FROM profstore.folded('last_over_time(ticks:n:count:n:count)', '2026-01-01', '2026-01-02');
+SELECT type, spills(format('SELECT profstore.filtered_share(%L, %L, %L)', type, '2026-01-01', '2026-01-02'))
+FROM (VALUES (1, :'cpu'), (2, :'heap'), (3, 'ticks:n:count:n:count')) AS t(ord, type) ORDER BY ord;
+-- pages that became a list, but no sort
+SET work_mem = '1MB';
+SELECT * FROM differences(:'cpu', 'expected_cpu');
+SELECT * FROM differences(:'heap', 'expected_heap');
