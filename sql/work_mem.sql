@@ -70,6 +70,12 @@ BEGIN
 END
 $$;
 
+-- what top and filtered_share say, as one text
+CREATE FUNCTION answers(type text) RETURNS text LANGUAGE sql AS
+$$
+SELECT md5(string_agg(t::text, E'\n' ORDER BY t.function)) || ' ' || (SELECT f::text FROM profstore.filtered_share(type, '2026-01-01', '2026-01-02', focus => '7', ignore => 'f9') AS f)
+FROM profstore.top(type, '2026-01-01', '2026-01-02', max_rows => NULL, hide => 'g1.*2$') AS t
+$$;
 SET hash_mem_multiplier = 1;
 SET work_mem = '1GB';
 SELECT * FROM differences(:'cpu', 'expected_cpu');
@@ -78,7 +84,11 @@ SELECT * FROM profstore.folded('ticks:n:count:n:count', '2026-01-01', '2026-01-0
 SELECT * FROM profstore.folded('last_over_time(ticks:n:count:n:count)', '2026-01-01', '2026-01-02');
 SELECT type, spills(format('SELECT profstore.filtered_share(%L, %L, %L)', type, '2026-01-01', '2026-01-02'))
 FROM (VALUES (1, :'cpu'), (2, :'heap'), (3, 'ticks:n:count:n:count')) AS t(ord, type) ORDER BY ord;
+CREATE TABLE answers AS
+SELECT type, answers(type) FROM (VALUES (:'cpu'), (:'heap')) AS t(type);
+SELECT type, split_part(answers, ' ', 2) AS share FROM answers;
 SET work_mem = '64kB';
+SELECT type, answers(type) = answers AS same FROM answers;
 SELECT * FROM differences(:'cpu', 'expected_cpu');
 SELECT * FROM differences(:'heap', 'expected_heap');
 SELECT * FROM profstore.folded('ticks:n:count:n:count', '2026-01-01', '2026-01-02');

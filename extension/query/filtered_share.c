@@ -8,6 +8,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "query/touched.h"
+#include "utils/memutils.h"
 
 enum
 {
@@ -30,25 +31,36 @@ PG_FUNCTION_INFO_V1(profstore_filtered_share);
 
 /* Adds every stack to the sum of its verdict. */
 static void
-sum_verdicts(const PfsStackSums *sums, const PfsFilters *filters, int64 *by_verdict)
+sum_verdicts(PfsStackStream *stacks, const PfsFilters *filters, int64 *by_verdict)
 {
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "profstore touched stacks",
+												  ALLOCSET_DEFAULT_SIZES);
 	PfsSymbols *symbols;
-	PfsTouching touching = pfs_touching_begin(sums, false);
-	PfsTouched touched;
+	PfsStackSums sums;
 
 	pfs_dictionary_begin();
 	symbols = pfs_symbols_create(filters);
-	while (pfs_touching_next(&touching, &touched))
+	while (pfs_stack_stream_next(stacks, &sums))
 	{
-		const PfsStackVerdict *verdicts = pfs_touched_verdicts(&touched, symbols);
+		MemoryContext caller = MemoryContextSwitchTo(context);
+		PfsTouching touching = pfs_touching_begin(&sums, false);
+		PfsTouched touched;
 
-		for (uint32 i = 0; i < touched.stack_count; i++)
+		while (pfs_touching_next(&touching, &touched))
 		{
-			int64 *sum = &by_verdict[verdicts == NULL ? PFS_STACK_PASSES : verdicts[i]];
+			const PfsStackVerdict *verdicts = pfs_touched_verdicts(&touched, symbols);
 
-			*sum = pfs_add_values(*sum, touched.stacks[i].sides.value);
+			for (uint32 i = 0; i < touched.stack_count; i++)
+			{
+				int64 *sum = &by_verdict[verdicts == NULL ? PFS_STACK_PASSES : verdicts[i]];
+
+				*sum = pfs_add_values(*sum, touched.stacks[i].sides.value);
+			}
 		}
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(context);
 	}
+	MemoryContextDelete(context);
 }
 
 /*
@@ -59,7 +71,7 @@ profstore_filtered_share(PG_FUNCTION_ARGS)
 {
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
 	PfsFilters filters = pfs_filters_get(fcinfo, ARG_FILTERS);
-	PfsStackSums sums = pfs_stack_sums(selection);
+	PfsStackStream *stacks = pfs_stack_stream_begin(selection);
 	int64 by_verdict[PFS_STACK_WITHOUT_FRAMES + 1] = { 0 };
 	int64 whole = 0;
 	Datum values[COL_COUNT];
@@ -68,7 +80,8 @@ profstore_filtered_share(PG_FUNCTION_ARGS)
 
 	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	sum_verdicts(&sums, &filters, by_verdict);
+	sum_verdicts(stacks, &filters, by_verdict);
+	pfs_stack_stream_end(stacks);
 	for (size_t i = 0; i < lengthof(by_verdict); i++)
 		whole = pfs_add_values(whole, by_verdict[i]);
 	values[COL_WHOLE] = Int64GetDatum(whole);

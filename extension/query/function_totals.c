@@ -4,6 +4,7 @@
  */
 #include "query/function_totals.h"
 
+#include "dictionary/dictionary.h"
 #include "query/allocate.h"
 
 #define INITIAL_FUNCTIONS 1024
@@ -22,6 +23,7 @@ typedef struct Function
 
 typedef struct Totals
 {
+	MemoryContext context;
 	Function *functions; /* by symbol */
 	uint32 capacity;
 } Totals;
@@ -31,12 +33,13 @@ static pg_noinline void
 grow(Totals *totals, uint32 symbol)
 {
 	uint32 old = totals->capacity;
+	Size bytes;
 
 	totals->capacity = Max(INITIAL_FUNCTIONS, symbol + 1);
 	totals->capacity = Max(totals->capacity, old * 2);
-	totals->functions =
-		old == 0 ? PFS_ARRAY(Function, totals->capacity)
-				 : repalloc_huge(totals->functions, (Size) totals->capacity * sizeof(Function));
+	bytes = (Size) totals->capacity * sizeof(Function);
+	totals->functions = old == 0 ? MemoryContextAllocHuge(totals->context, bytes)
+								 : repalloc_huge(totals->functions, bytes);
 	for (uint32 i = old; i < totals->capacity; i++)
 		totals->functions[i] = (Function){ .age = NO_AGE };
 }
@@ -80,29 +83,71 @@ end_stack(void *state, uint32 symbol, PfsSides value)
 	function->self = pfs_add_sides(function->self, value);
 }
 
-uint32
-pfs_function_totals(PfsFrameTree *tree, PfsFunctionTotal **functions)
+static const PfsFrameVisitor visitor = { enter_frame, leave_frame, end_stack };
+
+/* The functions that have been met; what they were kept in goes. */
+static uint32
+list_functions(Totals *totals, PfsSymbols *symbols, PfsFunctionTotal **functions)
 {
-	static const PfsFrameVisitor visitor = { enter_frame, leave_frame, end_stack };
-	Totals totals = { NULL, 0 };
 	uint32 count = 0;
 
-	pfs_stack_walk_visit(tree->walk, &visitor, &totals);
-	*functions = PFS_ARRAY(PfsFunctionTotal, totals.capacity);
-	for (uint32 symbol = 0; symbol < totals.capacity; symbol++)
+	*functions = PFS_ARRAY(PfsFunctionTotal, totals->capacity);
+	for (uint32 symbol = 0; symbol < totals->capacity; symbol++)
 	{
-		const Function *function = &totals.functions[symbol];
+		const Function *function = &totals->functions[symbol];
 
 		if (function->age == NO_AGE)
 			continue;
 		(*functions)[count++] = (PfsFunctionTotal){ .symbol = symbol,
-													.name = pfs_symbol_name(tree->symbols, symbol),
+													.name = pfs_symbol_name(symbols, symbol),
 													.location = function->location,
 													.line = function->line,
 													.self = function->self,
 													.total = function->total };
 	}
-	if (totals.functions != NULL)
-		pfree(totals.functions);
+	if (totals->functions != NULL)
+		pfree(totals->functions);
 	return count;
+}
+
+uint32
+pfs_function_totals(PfsFrameTree *tree, PfsFunctionTotal **functions)
+{
+	Totals totals = { CurrentMemoryContext, NULL, 0 };
+
+	pfs_stack_walk_visit(tree->walk, &visitor, &totals);
+	return list_functions(&totals, tree->symbols, functions);
+}
+
+uint32
+pfs_function_totals_query(const PfsSelection *selection, const PfsFilters *filters,
+						  PfsFunctionTotal **functions, PfsSides *whole)
+{
+	PfsStackStream *stream = pfs_stack_stream_begin(selection);
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "profstore stack walk", ALLOCSET_DEFAULT_SIZES);
+	Totals totals = { CurrentMemoryContext, NULL, 0 };
+	PfsSymbols *symbols;
+	PfsStackWalk *walk;
+	PfsStackSums sums;
+	PfsSides total;
+
+	*whole = (PfsSides){ 0, 0 };
+	pfs_dictionary_begin();
+	symbols = pfs_symbols_create(filters);
+	walk = pfs_stack_walk_create(symbols, false, PFS_NO_SYMBOL);
+	while (pfs_stack_stream_next(stream, &sums))
+	{
+		MemoryContext caller = MemoryContextSwitchTo(context);
+
+		pfs_stack_walk_add(walk, &sums, &total);
+		*whole = pfs_add_sides(*whole, total);
+		pfs_stack_walk_visit(walk, &visitor, &totals);
+		pfs_stack_walk_clear(walk);
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(context);
+	}
+	MemoryContextDelete(context);
+	pfs_stack_stream_end(stream);
+	return list_functions(&totals, symbols, functions);
 }

@@ -25,4 +25,11 @@ typedef struct PfsFunctionTotal
  */
 uint32 pfs_function_totals(PfsFrameTree *tree, PfsFunctionTotal **functions);
 
+/*
+ * The same of a selection, without a tree: stacks are looked at in parts, so that what it takes goes with functions. whole gets the
+ * sum of all stacks. filters must outlive the names.
+ */
+uint32 pfs_function_totals_query(const PfsSelection *selection, const PfsFilters *filters,
+								 PfsFunctionTotal **functions, PfsSides *whole);
+
 #endif

@@ -16,6 +16,14 @@
 
 #define INITIAL_STACKS 1024
 
+/*
+ * Stacks of a part of a stream are so many that they take half of the memory, with what a walk needs for each: the sum, that
+ * of all before it, its leaf, order and verdict.
+ */
+#define STREAM_STACK_BYTES (56 * 2)
+#define MIN_STREAM_STACKS  256
+#define MAX_STREAM_STACKS  (16 * 1024 * 1024)
+
 void
 pfs_values_out_of_range(void)
 {
@@ -124,48 +132,102 @@ sum_chosen(const PfsSelection *selection, PfsStackTable *table)
 static PfsStackSums
 list_sums(PfsStackTable *table)
 {
-	Size capacity = INITIAL_STACKS;
-	PfsStackSums result = { 0, PFS_ARRAY(PfsStackSum, capacity) };
-	int64 stack_id;
-	int64 value;
+	Size capacity = Max(pfs_stack_table_finish(table) + 1, INITIAL_STACKS);
+	PfsStackSums result = { 0, NULL };
 
-	while (pfs_stack_table_next(table, &stack_id, &value))
+	for (;; capacity *= 2)
 	{
-		if (result.count == PG_UINT32_MAX)
+		if (capacity > PG_UINT32_MAX)
 			ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("too many stacks")));
-		if (result.count == capacity)
-		{
-			capacity *= 2;
-			result.sums = repalloc_huge(result.sums, capacity * sizeof(PfsStackSum));
-		}
-		result.sums[result.count++] = (PfsStackSum){ stack_id, { value, 0 } };
+		result.sums = result.sums == NULL
+						  ? PFS_ARRAY(PfsStackSum, capacity)
+						  : repalloc_huge(result.sums, capacity * sizeof(PfsStackSum));
+		result.count += pfs_stack_table_read(table, result.sums + result.count,
+											 (uint32) capacity - result.count);
+		if (result.count < capacity)
+			return result;
 	}
-	return result;
 }
 
-PfsStackSums
-pfs_stack_sums(const PfsSelection *selection)
+/* Sums of the selection, ended; lives in CurrentMemoryContext. */
+static PfsStackTable *
+sum_selection(const PfsSelection *selection)
 {
-	MemoryContext result_context = CurrentMemoryContext;
-	MemoryContext context =
-		AllocSetContextCreate(result_context, "profstore stack sums", ALLOCSET_DEFAULT_SIZES);
 	bool averages = !selection->delta && !pfs_picks_scrapes(selection);
-	PfsStackTable *table;
-	PfsStackSums result;
+	PfsStackTable *table =
+		pfs_stack_table_begin(averages, pfs_hash_memory_bytes() / (averages ? 2 : 1));
 
-	MemoryContextSwitchTo(context);
-	table = pfs_stack_table_begin(averages, pfs_hash_memory_bytes() / (averages ? 2 : 1));
 	if (selection->delta)
 		sum_delta(selection, table);
 	else if (averages)
 		sum_instant(selection, table);
 	else
 		sum_chosen(selection, table);
-	MemoryContextSwitchTo(result_context);
+	return table;
+}
+
+static MemoryContext
+create_context(void)
+{
+	return AllocSetContextCreate(CurrentMemoryContext, "profstore sums of a selection",
+								 ALLOCSET_DEFAULT_SIZES);
+}
+
+PfsStackSums
+pfs_stack_sums(const PfsSelection *selection)
+{
+	MemoryContext context = create_context();
+	MemoryContext caller = MemoryContextSwitchTo(context);
+	PfsStackTable *table = sum_selection(selection);
+	PfsStackSums result;
+
+	MemoryContextSwitchTo(caller);
 	result = list_sums(table);
 	pfs_stack_table_end(table);
 	MemoryContextDelete(context);
 	return result;
+}
+
+struct PfsStackStream
+{
+	MemoryContext context;
+	PfsStackTable *table;
+	PfsStackSum *sums;
+	uint32 room;
+};
+
+PfsStackStream *
+pfs_stack_stream_begin(const PfsSelection *selection)
+{
+	MemoryContext context = create_context();
+	MemoryContext caller = MemoryContextSwitchTo(context);
+	PfsStackStream *stream = palloc(sizeof(PfsStackStream));
+	Size room = pfs_hash_memory_bytes() / STREAM_STACK_BYTES;
+	Size count;
+
+	stream->context = context;
+	stream->table = sum_selection(selection);
+	count = pfs_stack_table_finish(stream->table);
+	room = Min(Max(room, MIN_STREAM_STACKS), MAX_STREAM_STACKS);
+	stream->room = (uint32) (count == 0 ? room : Min(room, count));
+	stream->sums = PFS_ARRAY(PfsStackSum, stream->room);
+	MemoryContextSwitchTo(caller);
+	return stream;
+}
+
+bool
+pfs_stack_stream_next(PfsStackStream *stream, PfsStackSums *part)
+{
+	*part = (PfsStackSums){ pfs_stack_table_read(stream->table, stream->sums, stream->room),
+							stream->sums };
+	return part->count > 0;
+}
+
+void
+pfs_stack_stream_end(PfsStackStream *stream)
+{
+	pfs_stack_table_end(stream->table);
+	MemoryContextDelete(stream->context);
 }
 
 static int64

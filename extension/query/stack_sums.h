@@ -37,6 +37,16 @@ typedef struct PfsStackSums
  */
 PfsStackSums pfs_stack_sums(const PfsSelection *selection);
 
+/* The same in parts, by ascending stack id, for who needs each stack once: takes no more than its share of work_mem. */
+typedef struct PfsStackStream PfsStackStream;
+
+/* Scans the samples of the selection; lives in CurrentMemoryContext. Raises what pfs_stack_sums does. */
+PfsStackStream *pfs_stack_stream_begin(const PfsSelection *selection);
+
+/* The next stacks, which hold until the next call; false at the end. */
+bool pfs_stack_stream_next(PfsStackStream *stream, PfsStackSums *part);
+void pfs_stack_stream_end(PfsStackStream *stream);
+
 /*
  * Both sides in one list, each stack that has a value on either. By rate, both are scaled to the longer of the two ranges
  * (so nothing is rounded away, and equal ranges stay exact); averages of an instant type are rates already. Raises

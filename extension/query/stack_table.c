@@ -73,6 +73,13 @@ typedef struct Sum
 #define SUM_COLUMNS 3
 #define SUM_KEYS	1
 
+/* A page among others by number. */
+typedef struct PageOrder
+{
+	int64 number;
+	const StackPage *page;
+} PageOrder;
+
 struct PfsStackTable
 {
 	bool has_fractions;
@@ -81,15 +88,21 @@ struct PfsStackTable
 	MemoryContext pages_context; /* of the pages alone, which go at once */
 	Size pages_bytes;
 	page_table_hash *pages;
+	bool is_full;	 /* pages have come to pages_bytes */
 	StackPage *last; /* the page that was used last; NULL: none yet */
 	Sum *list;		 /* by stack id */
 	Size list_count;
 	PfsRowSorter *sorter; /* NULL: all is in pages and list */
 
-	/* what is read */
-	bool is_reading;
-	Size next; /* in the list */
-	Sum ahead; /* the sort's next row, … */
+	/* what is read: pages alone, … */
+	PageOrder *order; /* NULL: the list is read, or the sort */
+	uint32 next_page;
+	uint64 bits; /* of its stacks that are yet to come */
+	int place;	 /* of the next among its sums */
+
+	Size next; /* … in the list, … */
+
+	Sum ahead; /* … or the sort's next row, where there is one */
 	bool has_ahead;
 };
 
@@ -97,6 +110,7 @@ static void
 begin_pages(PfsStackTable *table)
 {
 	table->pages = page_table_create(table->pages_context, INITIAL_PAGES, NULL);
+	table->is_full = false;
 	table->last = NULL;
 }
 
@@ -130,12 +144,6 @@ add_fraction(int64 *value, int64 *sum, int64 fraction)
 		*sum %= ONE;
 	}
 }
-
-typedef struct PageOrder
-{
-	int64 number;
-	const StackPage *page;
-} PageOrder;
 
 static int
 compare_pages(const void *a, const void *b)
@@ -250,13 +258,19 @@ empty_pages(PfsStackTable *table)
 	MemoryContextSwitchTo(caller);
 }
 
+static void
+look_at_memory(PfsStackTable *table)
+{
+	table->is_full = MemoryContextMemAllocated(table->pages_context, false) > table->pages_bytes;
+}
+
 static pg_noinline void
 turn_to_page(PfsStackTable *table, int64 number)
 {
 	bool found;
 	StackPage *page;
 
-	if (MemoryContextMemAllocated(table->pages_context, false) > table->pages_bytes)
+	if (table->is_full)
 		empty_pages(table);
 	page = page_table_insert(table->pages, number, &found);
 	if (!found)
@@ -268,14 +282,16 @@ turn_to_page(PfsStackTable *table, int64 number)
 		page->values = MemoryContextAlloc(table->pages_context, bytes);
 		page->fractions =
 			table->has_fractions ? MemoryContextAlloc(table->pages_context, bytes) : NULL;
+		look_at_memory(table);
 	}
 	table->last = page;
 }
 
-/* Makes a sum of 0 at a place among those of a page. */
+/* Makes a sum of 0 at a place among those of the last page. */
 static pg_noinline void
-insert_sum(StackPage *page, int place, uint64 bit)
+insert_sum(PfsStackTable *table, int place, uint64 bit)
 {
+	StackPage *page = table->last;
 	int count = pg_popcount64(page->added);
 	Size behind = (Size) (count - place);
 
@@ -285,6 +301,7 @@ insert_sum(StackPage *page, int place, uint64 bit)
 		page->values = repalloc(page->values, sizeof(int64) * page->capacity);
 		if (page->fractions != NULL)
 			page->fractions = repalloc(page->fractions, sizeof(int64) * page->capacity);
+		look_at_memory(table);
 	}
 	memmove(page->values + place + 1, page->values + place, sizeof(int64) * behind);
 	page->values[place] = 0;
@@ -307,7 +324,7 @@ turn_to_stack(PfsStackTable *table, int64 stack_id)
 		turn_to_page(table, stack_id >> PAGE_BITS);
 	place = pg_popcount64(table->last->added & (bit - 1));
 	if (!(table->last->added & bit))
-		insert_sum(table->last, place, bit);
+		insert_sum(table, place, bit);
 	return place;
 }
 
@@ -364,20 +381,49 @@ read_ahead(PfsStackTable *table)
 		table->ahead = (Sum){ row[0], row[1], row[2] };
 }
 
-static void
-begin_reading(PfsStackTable *table)
+Size
+pfs_stack_table_finish(PfsStackTable *table)
 {
 	MemoryContext caller = MemoryContextSwitchTo(table->context);
+	Size count = 0;
 
-	table->is_reading = true;
-	list_pages(table);
+	if (table->list == NULL && table->sorter == NULL)
+		table->order = sort_pages(table, &count);
+	else
+	{
+		list_pages(table);
+		count = table->list_count;
+	}
 	if (table->sorter != NULL)
 	{
 		sort_list(table);
 		pfs_row_sorter_sort(table->sorter);
 		read_ahead(table);
+		count = 0;
 	}
 	MemoryContextSwitchTo(caller);
+	return count;
+}
+
+static bool
+next_in_pages(PfsStackTable *table, Sum *sum)
+{
+	const StackPage *page;
+
+	while (table->bits == 0)
+	{
+		if (table->next_page == table->pages->members)
+			return false;
+		table->bits = table->order[table->next_page++].page->added;
+		table->place = 0;
+	}
+	page = table->order[table->next_page - 1].page;
+	sum->stack_id = page->number * PAGE_STACKS + pg_rightmost_one_pos64(table->bits);
+	sum->value = page->values[table->place];
+	sum->fraction = page->fractions == NULL ? 0 : page->fractions[table->place];
+	table->bits &= table->bits - 1;
+	table->place++;
+	return true;
 }
 
 static bool
@@ -385,6 +431,8 @@ next_sum(PfsStackTable *table, Sum *sum)
 {
 	Size count = 0;
 
+	if (table->order != NULL)
+		return next_in_pages(table, sum);
 	if (table->sorter == NULL)
 	{
 		if (table->next == table->list_count)
@@ -426,27 +474,28 @@ round_sum(const Sum *sum)
 	return value;
 }
 
-bool
-pfs_stack_table_next(PfsStackTable *table, int64 *stack_id, int64 *value)
+uint32
+pfs_stack_table_read(PfsStackTable *table, PfsStackSum *sums, uint32 room)
 {
+	uint32 count = 0;
 	Sum sum;
 
-	if (!table->is_reading)
-		begin_reading(table);
-	do
+	while (count < room && next_sum(table, &sum))
 	{
-		if (!next_sum(table, &sum))
-			return false;
-		*value = round_sum(&sum);
-	} while (*value == 0);
-	*stack_id = sum.stack_id;
-	return true;
+		int64 value = round_sum(&sum);
+
+		if (value != 0)
+			sums[count++] = (PfsStackSum){ sum.stack_id, { value, 0 } };
+	}
+	return count;
 }
 
 void
 pfs_stack_table_end(PfsStackTable *table)
 {
 	MemoryContextDelete(table->pages_context);
+	if (table->order != NULL)
+		pfree(table->order);
 	if (table->list != NULL)
 		pfree(table->list);
 	if (table->sorter != NULL)

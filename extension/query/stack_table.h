@@ -10,6 +10,8 @@
 
 #include "profstore.h"
 
+#include "query/stack_sums.h"
+
 #define PFS_FRACTION_BITS 40
 
 typedef struct PfsStackTable PfsStackTable;
@@ -24,8 +26,13 @@ void pfs_stack_table_add(PfsStackTable *table, int64 stack_id, int64 value, int6
 void pfs_stack_table_add_rows(PfsStackTable *table, const int64 *stacks, const int64 *values,
 							  uint32 row_count);
 
-/* After the last addition: the next stack by id that does not sum to 0; false at the end. */
-bool pfs_stack_table_next(PfsStackTable *table, int64 *stack_id, int64 *value);
+/* Ends the additions. Returns how many stacks there are at most; 0 where that is not known. */
+Size pfs_stack_table_finish(PfsStackTable *table);
+
+/*
+ * Gives the next stacks by id that do not sum to 0, as many as there are and there is room for: less than room at the end alone.
+ */
+uint32 pfs_stack_table_read(PfsStackTable *table, PfsStackSum *sums, uint32 room);
 
 void pfs_stack_table_end(PfsStackTable *table);
 

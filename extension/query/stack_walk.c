@@ -46,7 +46,9 @@ struct PfsStackWalk
 	uint32 part_capacity;
 	int32 partition; /* of the last part */
 	uint64 age;		 /* of it */
-	bool has_names;	 /* those that were not cached have been loaded */
+	bool
+		continues; /* stacks follow others that have been forgotten, whose last partition may be theirs */
+	bool has_names; /* those that were not cached have been loaded */
 	Walker *walkers;
 	uint32 walker_count;
 	uint32 walker_capacity;
@@ -332,7 +334,9 @@ pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, PfsSides *total
 
 	walk->start = PFS_NO_WALKER;
 	walk->start_total = (PfsSides){ 0, 0 };
-	walk->partition = -1;
+	if (!walk->continues)
+		walk->partition = -1;
+	walk->continues = false;
 	walk->has_names = false;
 	while (pfs_touching_next(&touching, &touched))
 	{
@@ -348,6 +352,14 @@ pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, PfsSides *total
 	}
 	*total = walk->start_total;
 	return walk->start;
+}
+
+void
+pfs_stack_walk_clear(PfsStackWalk *walk)
+{
+	walk->part_count = 0;
+	walk->walker_count = 0;
+	walk->continues = true;
 }
 
 void

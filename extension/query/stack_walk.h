@@ -44,6 +44,12 @@ PfsStackWalk *pfs_stack_walk_create(PfsSymbols *symbols, bool inverted, uint32 f
 uint32 pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, PfsSides *total);
 
 /*
+ * Forgets all stacks and their walkers, for more of them, with ids that follow. What the last pfs_stack_walk_add allocated may go:
+ * it was in the context that was current then.
+ */
+void pfs_stack_walk_clear(PfsStackWalk *walk);
+
+/*
  * Takes walkers off the list until one has a next frame. False when the list is empty. What ends before another frame is
  * added to ended.
  */

@@ -143,14 +143,12 @@ put_row(const PfsRows *rows, const PfsFunctionTotal *function, int64 whole)
 }
 
 static void
-put_functions(const PfsRows *rows, PfsFrameTree *tree, int64 max_rows)
+put_functions(const PfsRows *rows, PfsFunctionTotal *functions, uint32 count, int64 whole,
+			  int64 max_rows)
 {
-	PfsFunctionTotal *functions;
-	uint32 count = pfs_function_totals(tree, &functions);
-
 	count = sort_first(functions, count, max_rows, compare_functions);
 	for (uint32 i = 0; i < count; i++)
-		put_row(rows, &functions[i], tree->nodes[0].total.value);
+		put_row(rows, &functions[i], whole);
 }
 
 /*
@@ -163,8 +161,11 @@ profstore_top(PG_FUNCTION_ARGS)
 	int64 max_rows = get_max_rows(fcinfo, ARG_MAX_ROWS);
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
+	PfsFunctionTotal *functions;
+	PfsSides whole;
+	uint32 count = pfs_function_totals_query(selection, &filters, &functions, &whole);
 
-	put_functions(&rows, pfs_frame_tree_query(selection, &filters, false), max_rows);
+	put_functions(&rows, functions, count, whole.value, max_rows);
 	return (Datum) 0;
 }
 
@@ -178,8 +179,11 @@ profstore_top_of(PG_FUNCTION_ARGS)
 	int64 max_rows = get_max_rows(fcinfo, 1);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, 2);
 	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
+	PfsFrameTree *tree = pfs_frame_tree_build(&sums, &filters, false, NULL);
+	PfsFunctionTotal *functions;
+	uint32 count = pfs_function_totals(tree, &functions);
 
-	put_functions(&rows, pfs_frame_tree_build(&sums, &filters, false, NULL), max_rows);
+	put_functions(&rows, functions, count, tree->nodes[0].total.value, max_rows);
 	return (Datum) 0;
 }
 
