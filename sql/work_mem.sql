@@ -84,11 +84,24 @@ SELECT * FROM profstore.folded('ticks:n:count:n:count', '2026-01-01', '2026-01-0
 SELECT * FROM profstore.folded('last_over_time(ticks:n:count:n:count)', '2026-01-01', '2026-01-02');
 SELECT type, spills(format('SELECT profstore.filtered_share(%L, %L, %L)', type, '2026-01-01', '2026-01-02'))
 FROM (VALUES (1, :'cpu'), (2, :'heap'), (3, 'ticks:n:count:n:count')) AS t(ord, type) ORDER BY ord;
+-- flame graphs of every kind: cut, whole, from the leaf, with filters, with frames of one name folded
+CREATE FUNCTION flames(type text) RETURNS TABLE (kind text, rows text) LANGUAGE sql AS
+$$
+SELECT format('%s %s %s %s %s', n, inverted, focus, hide, granularity), (SELECT md5(string_agg(f::text, E'\n' ORDER BY ord))
+	FROM profstore.flamegraph(type, '2026-01-01', '2026-01-02', n, inverted, focus => focus, hide => hide, granularity => granularity) AS f)
+FROM (VALUES (1), (50), (8192), (NULL)) AS l(n), (VALUES (false), (true)) AS i(inverted),
+	(VALUES (NULL, NULL, 'function'), ('7', NULL, 'function'), (NULL, 'f9|g1', 'function'), (NULL, NULL, 'binary'), (NULL, NULL, 'address')) AS v(focus, hide, granularity)
+$$;
+CREATE TABLE flames AS
+SELECT type, f.* FROM (VALUES (:'cpu'), (:'heap')) AS t(type), flames(type) AS f;
+SELECT count(*), count(DISTINCT rows) FROM flames;
 CREATE TABLE answers AS
 SELECT type, answers(type) FROM (VALUES (:'cpu'), (:'heap')) AS t(type);
 SELECT type, split_part(answers, ' ', 2) AS share FROM answers;
 SET work_mem = '64kB';
 SELECT type, answers(type) = answers AS same FROM answers;
+SELECT * FROM (SELECT type, f.* FROM (VALUES (:'cpu'), (:'heap')) AS t(type), flames(type) AS f) AS f EXCEPT TABLE flames;
+SELECT spills(format('SELECT * FROM profstore.flamegraph(%L, %L, %L, 1)', :'cpu', '2026-01-01', '2026-01-02'));
 SELECT * FROM differences(:'cpu', 'expected_cpu');
 SELECT * FROM differences(:'heap', 'expected_heap');
 SELECT * FROM profstore.folded('ticks:n:count:n:count', '2026-01-01', '2026-01-02');

@@ -101,6 +101,7 @@ profstore_flamegraph_html(PG_FUNCTION_ARGS)
 						 false);
 	appendStringInfo(&json, ",\"inverted\":%s,\"tree\":", flame.inverted ? "true" : "false");
 	pfs_flame_json_append(&json, flame.rows, false);
+	pfs_flamegraph_end(&flame);
 	appendStringInfoChar(&json, '}');
 	PG_RETURN_TEXT_P(make_page(&json));
 }

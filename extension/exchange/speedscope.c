@@ -132,5 +132,6 @@ profstore_flamegraph_json(PG_FUNCTION_ARGS)
 
 	initStringInfo(&json);
 	pfs_flame_json_append(&json, flame.rows, false);
+	pfs_flamegraph_end(&flame);
 	return pfs_json_to_jsonb(&json);
 }

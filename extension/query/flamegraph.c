@@ -100,9 +100,16 @@ pfs_flamegraph_query(FunctionCallInfo fcinfo, ArrayType *by)
 		!PG_ARGISNULL(PFS_FLAME_ARG_INVERTED) && PG_GETARG_BOOL(PFS_FLAME_ARG_INVERTED);
 	tree = by != NULL && ArrayGetNItems(ARR_NDIM(by), ARR_DIMS(by)) > 0
 			   ? query_groups(flame.selection, by, filters, flame.inverted)
-			   : pfs_frame_tree_query(flame.selection, filters, flame.inverted);
+			   : pfs_frame_tree_query_large(flame.selection, filters, flame.inverted);
+	flame.tree = tree;
 	flame.rows = pfs_flame_scan_begin(tree, max_nodes);
 	return flame;
+}
+
+void
+pfs_flamegraph_end(PfsFlamegraph *flame)
+{
+	pfs_frame_tree_close(flame->tree);
 }
 
 static void
@@ -156,6 +163,7 @@ profstore_flamegraph(PG_FUNCTION_ARGS)
 		pfs_flamegraph_query(fcinfo, PG_ARGISNULL(ARG_BY) ? NULL : PG_GETARG_ARRAYTYPE_P(ARG_BY));
 
 	put_rows(&rows, 0, flame.rows, false);
+	pfs_flamegraph_end(&flame);
 	return (Datum) 0;
 }
 

@@ -26,11 +26,16 @@ typedef struct PfsFlamegraph
 {
 	const PfsSelection *selection;
 	bool inverted;
+	PfsFrameTree *tree;
 	PfsFlameScan *rows; /* at least the root's */
 } PfsFlamegraph;
 
-/* Lives in CurrentMemoryContext. by has names of labels whose values come before the first frame; NULL: none. */
+/*
+ * Lives in CurrentMemoryContext. by has names of labels whose values come before the first frame; NULL: none. Has to be ended behind
+ * the last row.
+ */
 PfsFlamegraph pfs_flamegraph_query(FunctionCallInfo fcinfo, ArrayType *by);
+void pfs_flamegraph_end(PfsFlamegraph *flame);
 
 /* The limit of an argument max_nodes; NULL is PFS_NO_ROW_LIMIT. Raises INVALID_PARAMETER_VALUE. */
 uint32 pfs_max_nodes_get(FunctionCallInfo fcinfo, int argument);

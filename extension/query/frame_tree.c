@@ -72,6 +72,38 @@ add_step(PfsFrameTree *tree, uint32 parent, uint32 first_child, const PfsStep *s
 	pfs_stack_walk_link(tree->walk, step->walker, &node->walkers);
 }
 
+/* The children of a node in the file lie before it, each behind all below it; here the last comes first. */
+static void
+expand_from_file(PfsFrameTree *tree, uint32 node)
+{
+	uint32 number = tree->nodes[node].walkers;
+	PfsFileNode stored = pfs_frame_file_get(tree->file, number);
+	uint32 left = stored.size - 1;
+	uint32 first_child = tree->count;
+
+	CHECK_FOR_INTERRUPTS();
+	tree->nodes[node].self = stored.self;
+	while (left > 0)
+	{
+		PfsFrameNode child = { .parent = node };
+
+		number--;
+		stored = pfs_frame_file_get(tree->file, number);
+		child.symbol = stored.symbol;
+		child.location = stored.location;
+		child.line = stored.line;
+		child.oldest = stored.oldest;
+		child.walkers = number;
+		child.total = stored.total;
+		append_node(tree, &child);
+		number -= stored.size - 1;
+		left -= stored.size;
+	}
+	tree->nodes[node].walkers = PFS_NO_WALKER;
+	tree->nodes[node].first_child = first_child;
+	tree->nodes[node].child_count = tree->count - first_child;
+}
+
 void
 pfs_frame_tree_expand(PfsFrameTree *tree, uint32 node)
 {
@@ -83,6 +115,11 @@ pfs_frame_tree_expand(PfsFrameTree *tree, uint32 node)
 
 	if (walkers == PFS_NO_WALKER)
 		return;
+	if (tree->file != NULL)
+	{
+		expand_from_file(tree, node);
+		return;
+	}
 	CHECK_FOR_INTERRUPTS();
 	while (pfs_stack_walk_next(tree->walk, &walkers, &step, &self))
 	{
@@ -194,6 +231,36 @@ pfs_frame_tree_build_groups(const PfsStackGroup *groups, int32 count, const PfsF
 	root.child_count = tree->count - 1;
 	tree->nodes[0] = root;
 	return tree;
+}
+
+PfsFrameTree *
+pfs_frame_tree_query_large(const PfsSelection *selection, const PfsFilters *filters, bool inverted)
+{
+	PfsStackStream *stream = pfs_stack_stream_begin(selection);
+	PfsFrameTree *tree = create_tree(filters);
+	PfsFrameNode root = { .symbol = PFS_NO_SYMBOL, .walkers = PFS_NO_WALKER };
+	PfsStackSums sums;
+
+	tree->walk = pfs_stack_walk_create(tree->symbols, inverted, PFS_NO_SYMBOL);
+	if (!pfs_stack_stream_is_whole(stream))
+	{
+		tree->file = pfs_frame_file_make(stream, tree->symbols, inverted, tree->folding);
+		root.walkers = pfs_frame_file_root(tree->file);
+		root.total = pfs_frame_file_get(tree->file, root.walkers).total;
+	}
+	else if (pfs_stack_stream_next(stream, &sums))
+		root.walkers = pfs_stack_walk_add(tree->walk, &sums, &root.total);
+	pfs_stack_stream_end(stream);
+	append_node(tree, &root);
+	return tree;
+}
+
+void
+pfs_frame_tree_close(PfsFrameTree *tree)
+{
+	if (tree->file != NULL)
+		pfs_frame_file_end(tree->file);
+	tree->file = NULL;
 }
 
 PfsFrameTree *

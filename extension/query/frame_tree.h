@@ -11,6 +11,7 @@
 
 #include "profstore.h"
 
+#include "query/frame_file.h"
 #include "query/stack_sums.h"
 #include "query/stack_walk.h"
 #include "query/symbols.h"
@@ -22,7 +23,8 @@ typedef struct PfsFrameNode
 	int32 location; /* the oldest location that became this node; 0 for the root */
 	uint32 line;	/* index among its lines */
 	uint64 oldest;	/* orders nodes by the age of their stacks */
-	uint32 walkers; /* those that have come here; PFS_NO_WALKER once expanded */
+	uint32
+		walkers; /* those that have come here, or the number in the file; PFS_NO_WALKER once expanded */
 	uint32 first_child;
 	uint32 child_count; /* children are neighbours; meaningful once expanded */
 	PfsSides self;		/* meaningful once expanded */
@@ -33,6 +35,7 @@ typedef struct PfsFrameTree
 {
 	PfsSymbols *symbols;
 	PfsStackWalk *walk;
+	PfsFrameFile *file;	 /* NULL: nodes come from the walk */
 	bool folding;		 /* frames that follow one of the same name belong to its node */
 	uint32 *latest;		 /* for each symbol a node that was the latest of that name, or 0 … */
 	uint32 latest_count; /* … as far as symbols have been met */
@@ -60,6 +63,14 @@ typedef struct PfsStackGroup
 /* The same of stacks in groups. */
 PfsFrameTree *pfs_frame_tree_build_groups(const PfsStackGroup *groups, int32 count,
 										  const PfsFilters *filters, bool inverted);
+
+/*
+ * Sums and tree of one selection, whose nodes are in a file where the stacks do not fit work_mem: it can be expanded, but not
+ * visited, and has to be closed.
+ */
+PfsFrameTree *pfs_frame_tree_query_large(const PfsSelection *selection, const PfsFilters *filters,
+										 bool inverted);
+void pfs_frame_tree_close(PfsFrameTree *tree);
 
 /* Sums and tree of one selection. */
 PfsFrameTree *pfs_frame_tree_query(const PfsSelection *selection, const PfsFilters *filters,

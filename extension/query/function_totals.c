@@ -73,7 +73,7 @@ leave_frame(void *state, PfsFrame frame, PfsSides total)
 }
 
 static void
-end_stack(void *state, uint32 symbol, PfsSides value)
+end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)
 {
 	Function *function;
 

@@ -132,7 +132,8 @@ sum_chosen(const PfsSelection *selection, PfsStackTable *table)
 static PfsStackSums
 list_sums(PfsStackTable *table)
 {
-	Size capacity = Max(pfs_stack_table_finish(table) + 1, INITIAL_STACKS);
+	Size count = pfs_stack_table_finish(table);
+	Size capacity = count == PFS_COUNT_UNKNOWN ? INITIAL_STACKS : count + 1;
 	PfsStackSums result = { 0, NULL };
 
 	for (;; capacity *= 2)
@@ -194,6 +195,7 @@ struct PfsStackStream
 	PfsStackTable *table;
 	PfsStackSum *sums;
 	uint32 room;
+	bool is_whole;
 };
 
 PfsStackStream *
@@ -204,15 +206,24 @@ pfs_stack_stream_begin(const PfsSelection *selection)
 	PfsStackStream *stream = palloc(sizeof(PfsStackStream));
 	Size room = pfs_hash_memory_bytes() / STREAM_STACK_BYTES;
 	Size count;
+	bool is_sorted;
 
 	stream->context = context;
 	stream->table = sum_selection(selection);
 	count = pfs_stack_table_finish(stream->table);
 	room = Min(Max(room, MIN_STREAM_STACKS), MAX_STREAM_STACKS);
-	stream->room = (uint32) (count == 0 ? room : Min(room, count));
+	is_sorted = count == PFS_COUNT_UNKNOWN;
+	stream->is_whole = !is_sorted && count <= room;
+	stream->room = (uint32) (is_sorted ? room : Min(room, count));
 	stream->sums = PFS_ARRAY(PfsStackSum, stream->room);
 	MemoryContextSwitchTo(caller);
 	return stream;
+}
+
+bool
+pfs_stack_stream_is_whole(const PfsStackStream *stream)
+{
+	return stream->is_whole;
 }
 
 bool

@@ -43,6 +43,9 @@ typedef struct PfsStackStream PfsStackStream;
 /* Scans the samples of the selection; lives in CurrentMemoryContext. Raises what pfs_stack_sums does. */
 PfsStackStream *pfs_stack_stream_begin(const PfsSelection *selection);
 
+/* Whether all stacks come as one part, or none. */
+bool pfs_stack_stream_is_whole(const PfsStackStream *stream);
+
 /* The next stacks, which hold until the next call; false at the end. */
 bool pfs_stack_stream_next(PfsStackStream *stream, PfsStackSums *part);
 void pfs_stack_stream_end(PfsStackStream *stream);

@@ -399,7 +399,7 @@ pfs_stack_table_finish(PfsStackTable *table)
 		sort_list(table);
 		pfs_row_sorter_sort(table->sorter);
 		read_ahead(table);
-		count = 0;
+		count = PFS_COUNT_UNKNOWN;
 	}
 	MemoryContextSwitchTo(caller);
 	return count;

@@ -26,7 +26,8 @@ void pfs_stack_table_add(PfsStackTable *table, int64 stack_id, int64 value, int6
 void pfs_stack_table_add_rows(PfsStackTable *table, const int64 *stacks, const int64 *values,
 							  uint32 row_count);
 
-/* Ends the additions. Returns how many stacks there are at most; 0 where that is not known. */
+/* Ends the additions. Returns how many stacks there are at most, or PFS_COUNT_UNKNOWN where they were sorted. */
+#define PFS_COUNT_UNKNOWN SIZE_MAX
 Size pfs_stack_table_finish(PfsStackTable *table);
 
 /*

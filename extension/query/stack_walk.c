@@ -530,7 +530,8 @@ visit_part(PfsStackWalk *walk, const StackPart *part, const PfsFrameVisitor *vis
 			if (frames.count > 0)
 				open[depth + 1].symbol = frames.frames[frames.count - 1].symbol;
 		}
-		visitor->end(state, open[depth].symbol, sum_of(part, stack, stack + 1));
+		visitor->end(state, part->age | part->shape.indexes[part->leaves[stack]],
+					 open[depth].symbol, sum_of(part, stack, stack + 1));
 	}
 	pfree(open);
 	pfree(trail.path);

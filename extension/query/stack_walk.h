@@ -67,7 +67,7 @@ typedef struct PfsFrameVisitor
 {
 	void (*enter)(void *state, uint64 age, int32 location, PfsFrame frame);
 	void (*leave)(void *state, PfsFrame frame, PfsSides total); /* of all stacks with this frame */
-	void (*end)(void *state, uint32 symbol,
+	void (*end)(void *state, uint64 age, uint32 symbol,
 				PfsSides value); /* a stack, by its last frame, or PFS_NO_SYMBOL */
 } PfsFrameVisitor;
 

@@ -1,0 +1,361 @@
+/*
+ * frame_file.c
+ *		Ways through a sort, and nodes from sorted ways.
+ *
+ * A way is the symbols of its frames, four bytes each, the greatest first, so that bytes compare as the numbers do and a way
+ * comes before those that go on from it. Beside it are the origins of its nodes: by what location a node is shown.
+ */
+#include "query/frame_file.h"
+
+#include "catalog/pg_operator_d.h"
+#include "catalog/pg_type_d.h"
+#include "executor/tuptable.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "port/pg_bswap.h"
+#include "query/allocate.h"
+#include "query/row_sorter.h"
+#include "query/stack_walk.h"
+#include "storage/buffile.h"
+#include "utils/memutils.h"
+#include "utils/tuplesort.h"
+#include "utils/typcache.h"
+
+#define INITIAL_DEPTH 64
+
+/* The share of the sort; a stream and the walks of its parts have the others. */
+#define SORT_SHARE(bytes) ((bytes) / 8)
+
+enum
+{
+	WAY,
+	ORIGINS,
+	VALUE,
+	BASE,
+	WAY_COLUMNS
+};
+
+struct PfsFrameFile
+{
+	BufFile *file;
+	uint32 count;
+};
+
+typedef struct Origin
+{
+	uint64 age;
+	int32 location;
+	uint32 line;
+	uint32 depth; /* of the node, the root's children being at 0 */
+	uint32 unused;
+} Origin;
+
+typedef struct Frame
+{
+	uint64 age;
+	int32 location;
+	PfsFrame frame;
+} Frame;
+
+/* What is between the visit and the sort. */
+typedef struct Ways
+{
+	MemoryContext context;
+	bool inverted;
+	bool folding;
+	Frame *open; /* from the root to where the visit is */
+	uint32 depth;
+	uint32 capacity;
+	uint32 known; /* so many of them were on a way that was put before */
+	Tuplesortstate *sort;
+	TupleTableSlot *slot;
+	StringInfoData way;
+	StringInfoData origins;
+} Ways;
+
+static void
+enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
+{
+	Ways *ways = state;
+
+	if (ways->depth == ways->capacity)
+	{
+		ways->capacity *= 2;
+		ways->open = repalloc_huge(ways->open, (Size) ways->capacity * sizeof(Frame));
+	}
+	ways->open[ways->depth++] = (Frame){ age, location, frame };
+}
+
+static void
+leave_frame(void *state, PfsFrame frame, PfsSides total)
+{
+	Ways *ways = state;
+
+	ways->depth--;
+	ways->known = Min(ways->known, ways->depth);
+}
+
+/* The bytes of a value of type bytea that was made in a buffer. */
+static Datum
+finish_bytes(StringInfo bytes)
+{
+	SET_VARSIZE(bytes->data, bytes->len);
+	return PointerGetDatum(bytes->data);
+}
+
+static void
+begin_bytes(StringInfo bytes)
+{
+	resetStringInfo(bytes);
+	appendStringInfoSpaces(bytes, VARHDRSZ);
+}
+
+/*
+ * Puts the way of a stack. Root first, an origin goes with the first way that has the node alone; leaf first with every one, since
+ * there the age is the stack's.
+ */
+static void
+end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)
+{
+	Ways *ways = state;
+	uint32 last = PFS_NO_SYMBOL;
+	uint32 depth = 0;
+
+	begin_bytes(&ways->way);
+	begin_bytes(&ways->origins);
+	for (uint32 i = 0; i < ways->depth; i++)
+	{
+		const Frame *frame = &ways->open[ways->inverted ? ways->depth - 1 - i : i];
+		uint32 key = pg_hton32(frame->frame.symbol);
+
+		if (ways->folding && frame->frame.symbol == last)
+			continue;
+		last = frame->frame.symbol;
+		appendBinaryStringInfo(&ways->way, (const char *) &key, sizeof(key));
+		if (ways->inverted || i >= ways->known)
+		{
+			const Origin origin = { ways->inverted ? age : frame->age, frame->location,
+									frame->frame.line, depth, 0 };
+
+			appendBinaryStringInfo(&ways->origins, (const char *) &origin, sizeof(origin));
+		}
+		depth++;
+	}
+	ways->known = ways->depth;
+	ExecClearTuple(ways->slot);
+	ways->slot->tts_values[WAY] = finish_bytes(&ways->way);
+	ways->slot->tts_values[ORIGINS] = finish_bytes(&ways->origins);
+	ways->slot->tts_values[VALUE] = Int64GetDatum(value.value);
+	ways->slot->tts_values[BASE] = Int64GetDatum(value.base);
+	ExecStoreVirtualTuple(ways->slot);
+	tuplesort_puttupleslot(ways->sort, ways->slot);
+}
+
+static TupleDesc
+describe_ways(void)
+{
+	static const Oid types[WAY_COLUMNS] = { BYTEAOID, BYTEAOID, INT8OID, INT8OID };
+	TupleDesc descriptor = CreateTemplateTupleDesc(WAY_COLUMNS);
+
+	for (int i = 0; i < WAY_COLUMNS; i++)
+		TupleDescInitEntry(descriptor, (AttrNumber) (i + 1), NULL, types[i], -1, 0);
+	return descriptor;
+}
+
+static void
+begin_ways(Ways *ways, TupleDesc descriptor)
+{
+	AttrNumber column = WAY + 1;
+	Oid less = lookup_type_cache(BYTEAOID, TYPECACHE_LT_OPR)->lt_opr;
+	Oid collation = InvalidOid;
+	bool nulls_first = false;
+
+	ways->capacity = INITIAL_DEPTH;
+	ways->open = PFS_ARRAY(Frame, ways->capacity);
+	ways->sort =
+		tuplesort_begin_heap(descriptor, 1, &column, &less, &collation, &nulls_first,
+							 pfs_row_sorter_kb(SORT_SHARE(pfs_hash_memory_bytes())), NULL, false);
+	ways->slot = MakeSingleTupleTableSlot(descriptor, &TTSOpsVirtual);
+	memset(ways->slot->tts_isnull, false, WAY_COLUMNS * sizeof(bool));
+	initStringInfo(&ways->way);
+	initStringInfo(&ways->origins);
+}
+
+/* Puts the ways of all stacks of a stream. */
+static void
+put_ways(Ways *ways, PfsStackStream *stream, PfsSymbols *symbols)
+{
+	static const PfsFrameVisitor visitor = { enter_frame, leave_frame, end_stack };
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "profstore stack walk", ALLOCSET_DEFAULT_SIZES);
+	PfsStackWalk *walk = pfs_stack_walk_create(symbols, false, PFS_NO_SYMBOL);
+	PfsStackSums sums;
+	PfsSides total;
+
+	while (pfs_stack_stream_next(stream, &sums))
+	{
+		MemoryContext caller = MemoryContextSwitchTo(context);
+
+		pfs_stack_walk_add(walk, &sums, &total);
+		pfs_stack_walk_visit(walk, &visitor, ways);
+		pfs_stack_walk_clear(walk);
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(context);
+	}
+	MemoryContextDelete(context);
+}
+
+/* What is between the sort and the file: the nodes on the way to the latest, the root first. */
+typedef struct OpenNodes
+{
+	PfsFrameFile *file;
+	PfsFileNode *nodes;
+	uint32 count;
+	uint32 capacity;
+} OpenNodes;
+
+static void
+open_node(OpenNodes *open, uint32 symbol)
+{
+	if (open->count == open->capacity)
+	{
+		open->capacity *= 2;
+		open->nodes = repalloc_huge(open->nodes, (Size) open->capacity * sizeof(PfsFileNode));
+	}
+	open->nodes[open->count++] =
+		(PfsFileNode){ .symbol = symbol, .size = 1, .oldest = PG_UINT64_MAX };
+}
+
+/* Writes the last node; its total and size go to its parent. */
+static void
+close_node(OpenNodes *open)
+{
+	PfsFileNode *node = &open->nodes[--open->count];
+
+	node->total = pfs_add_sides(node->total, node->self);
+	if (open->count > 0)
+	{
+		node[-1].total = pfs_add_sides(node[-1].total, node->total);
+		node[-1].size += node->size;
+	}
+	if (open->file->count == PG_UINT32_MAX)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("flame graph has too many nodes")));
+	BufFileWrite(open->file->file, node, sizeof(PfsFileNode));
+	open->file->count++;
+}
+
+/* Takes the open nodes to the end of a way. */
+static void
+follow_way(OpenNodes *open, const uint32 *way, uint32 depth)
+{
+	uint32 shared = 0;
+
+	while (shared < depth && shared + 1 < open->count &&
+		   open->nodes[shared + 1].symbol == pg_ntoh32(way[shared]))
+		shared++;
+	while (open->count > shared + 1)
+		close_node(open);
+	for (; shared < depth; shared++)
+		open_node(open, pg_ntoh32(way[shared]));
+}
+
+static void
+add_origins(OpenNodes *open, const char *origins, Size count)
+{
+	for (Size i = 0; i < count; i++)
+	{
+		Origin origin;
+		PfsFileNode *node;
+
+		memcpy(&origin, origins + i * sizeof(Origin), sizeof(Origin));
+		node = &open->nodes[origin.depth + 1];
+		if (origin.age >= node->oldest)
+			continue;
+		node->oldest = origin.age;
+		node->location = origin.location;
+		node->line = origin.line;
+	}
+}
+
+/* Reads all ways in order and writes their nodes. */
+static void
+write_nodes(PfsFrameFile *file, Tuplesortstate *sort, TupleDesc descriptor)
+{
+	TupleTableSlot *slot = MakeSingleTupleTableSlot(descriptor, &TTSOpsMinimalTuple);
+	OpenNodes open = { file, PFS_ARRAY(PfsFileNode, INITIAL_DEPTH), 0, INITIAL_DEPTH };
+
+	tuplesort_performsort(sort);
+	open_node(&open, PFS_NO_SYMBOL);
+	while (tuplesort_gettupleslot(sort, true, false, slot, NULL))
+	{
+		struct varlena *way;
+		struct varlena *origins;
+		PfsFileNode *last;
+
+		CHECK_FOR_INTERRUPTS();
+		slot_getallattrs(slot);
+		way = PG_DETOAST_DATUM(slot->tts_values[WAY]);
+		origins = PG_DETOAST_DATUM(slot->tts_values[ORIGINS]);
+		follow_way(&open, (const uint32 *) VARDATA(way),
+				   (uint32) ((VARSIZE(way) - VARHDRSZ) / sizeof(uint32)));
+		add_origins(&open, VARDATA(origins), (VARSIZE(origins) - VARHDRSZ) / sizeof(Origin));
+		last = &open.nodes[open.count - 1];
+		last->self = pfs_add_sides(last->self, (PfsSides){ DatumGetInt64(slot->tts_values[VALUE]),
+														   DatumGetInt64(slot->tts_values[BASE]) });
+		if ((Pointer) way != DatumGetPointer(slot->tts_values[WAY]))
+			pfree(way);
+		if ((Pointer) origins != DatumGetPointer(slot->tts_values[ORIGINS]))
+			pfree(origins);
+	}
+	while (open.count > 0)
+		close_node(&open);
+	pfree(open.nodes);
+	ExecDropSingleTupleTableSlot(slot);
+}
+
+PfsFrameFile *
+pfs_frame_file_make(PfsStackStream *stream, PfsSymbols *symbols, bool inverted, bool folding)
+{
+	PfsFrameFile *file = palloc0(sizeof(PfsFrameFile));
+	Ways ways = { .inverted = inverted, .folding = folding };
+	TupleDesc descriptor = describe_ways();
+
+	begin_ways(&ways, descriptor);
+	put_ways(&ways, stream, symbols);
+	file->file = BufFileCreateTemp(false);
+	write_nodes(file, ways.sort, descriptor);
+	ExecDropSingleTupleTableSlot(ways.slot);
+	tuplesort_end(ways.sort);
+	pfree(ways.open);
+	pfree(ways.way.data);
+	pfree(ways.origins.data);
+	return file;
+}
+
+uint32
+pfs_frame_file_root(const PfsFrameFile *file)
+{
+	return file->count - 1;
+}
+
+PfsFileNode
+pfs_frame_file_get(PfsFrameFile *file, uint32 number)
+{
+	PfsFileNode node;
+	uint64 position = (uint64) number * sizeof(PfsFileNode);
+
+	/* the block first, since a file may be one of several that the server keeps for it */
+	if (BufFileSeekBlock(file->file, (long) (position / BLCKSZ)) != 0 ||
+		BufFileSeek(file->file, 0, (off_t) (position % BLCKSZ), SEEK_CUR) != 0 ||
+		BufFileRead(file->file, &node, sizeof(node)) != sizeof(node))
+		ereport(ERROR, (errcode_for_file_access(), errmsg("could not read a temporary file: %m")));
+	return node;
+}
+
+void
+pfs_frame_file_end(PfsFrameFile *file)
+{
+	BufFileClose(file->file);
+	pfree(file);
+}
