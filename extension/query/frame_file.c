@@ -60,7 +60,6 @@ typedef struct Frame
 /* What is between the visit and the sort. */
 typedef struct Ways
 {
-	MemoryContext context;
 	bool inverted;
 	bool folding;
 	Frame *open; /* from the root to where the visit is */
