@@ -155,8 +155,8 @@ static PfsStackTable *
 sum_selection(const PfsSelection *selection)
 {
 	bool averages = !selection->delta && !pfs_picks_scrapes(selection);
-	PfsStackTable *table =
-		pfs_stack_table_begin(averages, pfs_hash_memory_bytes() / (averages ? 2 : 1));
+	PfsStackTable *table = pfs_stack_table_begin(averages ? (uint32) selection->distinct_count : 0,
+												 pfs_hash_memory_bytes() / (averages ? 2 : 1));
 
 	if (selection->delta)
 		sum_delta(selection, table);

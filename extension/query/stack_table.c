@@ -3,8 +3,8 @@
  *		Pages of sums, which become a sorted list where they grow too large, which becomes a sort.
  *
  * What is added goes to pages, which are quick but take much. Full, they are merged into a list of sums by id, which takes
- * little; a list that grows too large goes to the sort. So a query of few stacks never leaves the pages, and each of the
- * steps is taken where the one before does not do.
+ * little; where the list would grow too large, it goes to the sort, and the pages with it. So a query of few stacks never
+ * leaves the pages, and each of the steps is taken where the one before does not do.
  */
 #include "query/stack_table.h"
 
@@ -28,18 +28,17 @@
 #define PAGE_STACKS	  (1 << PAGE_BITS) /* as many as a word has bits */
 #define PAGE_CAPACITY 8				   /* at first */
 
-/* Shares of the memory: of pages, of the list before it is merged with them, and of the sort. */
+/* Shares of the memory: of pages, of the list, which is there twice when it is merged with them, and of the sort. */
 #define PAGES_SHARE(bytes) ((bytes) / 8 * 3)
 #define LIST_SHARE(bytes)  ((bytes) / 4)
 #define SORT_SHARE(bytes)  ((bytes) / 8 * 3)
 
 #define MIN_PAGES_BYTES (32 * 1024)
 
+#define INTERRUPT_STACKS 1024 /* are read between looks whether to go on */
+
 #define ONE	 (INT64CONST(1) << PFS_FRACTION_BITS)
 #define HALF (ONE / 2)
-
-/* Fractions are cut, each by less than 1 unit: so many may make up a half. */
-#define ROUNDING_SLACK (INT64CONST(1) << 20)
 
 typedef struct StackPage
 {
@@ -82,7 +81,7 @@ typedef struct PageOrder
 
 struct PfsStackTable
 {
-	bool has_fractions;
+	uint32 max_fractions;
 	Size bytes;
 	MemoryContext context;		 /* of the list */
 	MemoryContext pages_context; /* of the pages alone, which go at once */
@@ -94,16 +93,14 @@ struct PfsStackTable
 	Size list_count;
 	PfsRowSorter *sorter; /* NULL: all is in pages and list */
 
-	/* what is read: pages alone, … */
-	PageOrder *order; /* NULL: the list is read, or the sort */
+	/* what is read: the sort, or pages and list */
+	PageOrder *order;
 	uint32 next_page;
-	uint64 bits; /* of its stacks that are yet to come */
-	int place;	 /* of the next among its sums */
-
-	Size next; /* … in the list, … */
-
-	Sum ahead; /* … or the sort's next row, where there is one */
-	bool has_ahead;
+	uint64 bits;	/* of the page before it, stacks that are yet to come */
+	int place;		/* of the next among its sums */
+	Size next;		/* in the list */
+	Sum ahead;		/* the next of the sort, or of the pages, … */
+	bool has_ahead; /* … where there is one */
 };
 
 static void
@@ -115,12 +112,12 @@ begin_pages(PfsStackTable *table)
 }
 
 PfsStackTable *
-pfs_stack_table_begin(bool has_fractions, Size bytes)
+pfs_stack_table_begin(uint32 max_fractions, Size bytes)
 {
 	PfsStackTable *table = palloc0(sizeof(PfsStackTable));
 	Size block_bytes = ALLOCSET_DEFAULT_INITSIZE;
 
-	table->has_fractions = has_fractions;
+	table->max_fractions = max_fractions;
 	table->bytes = bytes;
 	table->context = CurrentMemoryContext;
 	table->pages_bytes = Max(PAGES_SHARE(bytes), MIN_PAGES_BYTES);
@@ -154,108 +151,177 @@ compare_pages(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Pages in order of their numbers; count gets the number of their stacks. */
-static PageOrder *
-sort_pages(const PfsStackTable *table, Size *count)
+/* Makes the pages ready to be read in order. Returns the number of their stacks. */
+static Size
+sort_pages(PfsStackTable *table)
 {
-	PageOrder *order = PFS_ARRAY(PageOrder, table->pages->members);
 	page_table_iterator iterator;
 	const StackPage *page;
 	uint32 page_count = 0;
+	Size count = 0;
 
-	*count = 0;
+	table->order =
+		MemoryContextAllocHuge(table->pages_context, table->pages->members * sizeof(PageOrder) + 1);
 	page_table_start_iterate(table->pages, &iterator);
 	while ((page = page_table_iterate(table->pages, &iterator)) != NULL)
 	{
-		order[page_count++] = (PageOrder){ page->number, page };
-		*count += (Size) pg_popcount64(page->added);
+		table->order[page_count++] = (PageOrder){ page->number, page };
+		count += (Size) pg_popcount64(page->added);
 	}
-	qsort(order, page_count, sizeof(PageOrder), compare_pages);
-	return order;
+	qsort(table->order, page_count, sizeof(PageOrder), compare_pages);
+	table->next_page = 0;
+	table->bits = 0;
+	return count;
 }
 
-/* Appends a sum, or adds it to the last one where that is of the same stack. */
-static inline void
-append_sum(Sum *list, Size *count, const Sum *sum)
+/* The next sum of the pages. */
+static bool
+next_in_pages(PfsStackTable *table, Sum *sum)
 {
-	if (*count > 0 && list[*count - 1].stack_id == sum->stack_id)
-	{
-		Sum *last = &list[*count - 1];
+	const StackPage *page;
 
-		last->value = pfs_add_values(last->value, sum->value);
-		add_fraction(&last->value, &last->fraction, sum->fraction);
+	while (table->bits == 0)
+	{
+		if (table->next_page == table->pages->members)
+			return false;
+		table->bits = table->order[table->next_page++].page->added;
+		table->place = 0;
 	}
-	else
-		list[(*count)++] = *sum;
+	page = table->order[table->next_page - 1].page;
+	sum->stack_id = page->number * PAGE_STACKS + pg_rightmost_one_pos64(table->bits);
+	sum->value = page->values[table->place];
+	sum->fraction = page->fractions == NULL ? 0 : page->fractions[table->place];
+	table->bits &= table->bits - 1;
+	table->place++;
+	return true;
 }
 
-/* Moves all sums from pages into the list. */
 static void
-list_pages(PfsStackTable *table)
+add_sum(Sum *sum, const Sum *more)
 {
-	uint32 page_count = table->pages->members;
-	Size added;
-	PageOrder *order = sort_pages(table, &added);
-	Sum *merged =
-		MemoryContextAllocHuge(table->context, (table->list_count + added + 1) * sizeof(Sum));
-	Size count = 0;
-	Size next = 0;
+	sum->value = pfs_add_values(sum->value, more->value);
+	add_fraction(&sum->value, &sum->fraction, more->fraction);
+}
 
-	CHECK_FOR_INTERRUPTS();
-	for (uint32 i = 0; i < page_count; i++)
+/* Begins to read pages and list as one. */
+static void
+begin_merge(PfsStackTable *table)
+{
+	table->next = 0;
+	table->has_ahead = next_in_pages(table, &table->ahead);
+}
+
+static bool
+next_merged(PfsStackTable *table, Sum *sum)
+{
+	const Sum *listed = table->next < table->list_count ? &table->list[table->next] : NULL;
+
+	if (!table->has_ahead || (listed != NULL && listed->stack_id < table->ahead.stack_id))
 	{
-		const StackPage *page = order[i].page;
-		int place = 0;
-
-		for (uint64 bits = page->added; bits != 0; bits &= bits - 1, place++)
-		{
-			Sum sum = { page->number * PAGE_STACKS + pg_rightmost_one_pos64(bits),
-						page->values[place], page->fractions == NULL ? 0 : page->fractions[place] };
-
-			while (next < table->list_count && table->list[next].stack_id <= sum.stack_id)
-				append_sum(merged, &count, &table->list[next++]);
-			append_sum(merged, &count, &sum);
-		}
+		if (listed == NULL)
+			return false;
+		*sum = *listed;
+		table->next++;
+		return true;
 	}
-	while (next < table->list_count)
-		append_sum(merged, &count, &table->list[next++]);
-	pfree(order);
+	*sum = table->ahead;
+	if (listed != NULL && listed->stack_id == sum->stack_id)
+	{
+		add_sum(sum, listed);
+		table->next++;
+	}
+	table->has_ahead = next_in_pages(table, &table->ahead);
+	return true;
+}
+
+/* The number of stacks in pages and list. */
+static Size
+count_merged(PfsStackTable *table, Size page_stacks)
+{
+	Size count = table->list_count + page_stacks;
+	Size next = 0;
+	Sum sum;
+
+	while (next < table->list_count && next_in_pages(table, &sum))
+	{
+		while (next < table->list_count && table->list[next].stack_id < sum.stack_id)
+			next++;
+		if (next < table->list_count && table->list[next].stack_id == sum.stack_id)
+			count--;
+	}
+	table->next_page = 0;
+	table->bits = 0;
+	return count;
+}
+
+static void
+sort_sum(PfsStackTable *table, const Sum *sum)
+{
+	int64 row[SUM_COLUMNS] = { sum->stack_id, sum->value, sum->fraction };
+
+	pfs_row_sorter_put(table->sorter, row);
+}
+
+/* Moves sums from pages, which are in order, and the list to the sort. */
+static void
+sort_all(PfsStackTable *table)
+{
+	Sum sum;
+
+	if (table->sorter == NULL)
+		table->sorter = pfs_row_sorter_begin(SUM_COLUMNS, SUM_KEYS,
+											 pfs_row_sorter_kb(SORT_SHARE(table->bytes)));
+	begin_merge(table);
+	while (next_merged(table, &sum))
+		sort_sum(table, &sum);
+	if (table->list != NULL)
+		pfree(table->list);
+	table->list = NULL;
+	table->list_count = 0;
+}
+
+/* Moves sums from pages, which are in order, into the list, which has room for so many. */
+static void
+list_all(PfsStackTable *table, Size count)
+{
+	Sum *merged = MemoryContextAllocHuge(table->context, count * sizeof(Sum));
+
+	begin_merge(table);
+	for (Size i = 0; i < count; i++)
+		next_merged(table, &merged[i]);
 	if (table->list != NULL)
 		pfree(table->list);
 	table->list = merged;
 	table->list_count = count;
-	MemoryContextReset(table->pages_context);
-}
-
-/* Moves the list to the sort. */
-static void
-sort_list(PfsStackTable *table)
-{
-	if (table->sorter == NULL)
-		table->sorter = pfs_row_sorter_begin(SUM_COLUMNS, SUM_KEYS,
-											 pfs_row_sorter_kb(SORT_SHARE(table->bytes)));
-	for (Size i = 0; i < table->list_count; i++)
-	{
-		const Sum *sum = &table->list[i];
-		int64 row[SUM_COLUMNS] = { sum->stack_id, sum->value, sum->fraction };
-
-		pfs_row_sorter_put(table->sorter, row);
-	}
-	pfree(table->list);
-	table->list = NULL;
-	table->list_count = 0;
 }
 
 static pg_noinline void
 empty_pages(PfsStackTable *table)
 {
 	MemoryContext caller = MemoryContextSwitchTo(table->context);
+	Size count;
 
-	list_pages(table);
-	if (table->sorter != NULL || table->list_count > LIST_SHARE(table->bytes) / sizeof(Sum))
-		sort_list(table);
+	CHECK_FOR_INTERRUPTS();
+	count = count_merged(table, sort_pages(table));
+	if (table->sorter != NULL || count > LIST_SHARE(table->bytes) / sizeof(Sum))
+		sort_all(table);
+	else
+		list_all(table, count);
+	MemoryContextReset(table->pages_context);
 	begin_pages(table);
 	MemoryContextSwitchTo(caller);
+}
+
+/* Whether the table of the pages is to grow, and that would take too much. */
+static bool
+grows_too_large(const PfsStackTable *table)
+{
+	const page_table_hash *pages = table->pages;
+
+	return pages->members >= pages->grow_threshold &&
+		   MemoryContextMemAllocated(table->pages_context, false) +
+				   pages->size * 2 * sizeof(StackPage) >
+			   table->pages_bytes;
 }
 
 static void
@@ -270,7 +336,7 @@ turn_to_page(PfsStackTable *table, int64 number)
 	bool found;
 	StackPage *page;
 
-	if (table->is_full)
+	if (table->is_full || grows_too_large(table))
 		empty_pages(table);
 	page = page_table_insert(table->pages, number, &found);
 	if (!found)
@@ -281,7 +347,7 @@ turn_to_page(PfsStackTable *table, int64 number)
 		page->capacity = PAGE_CAPACITY;
 		page->values = MemoryContextAlloc(table->pages_context, bytes);
 		page->fractions =
-			table->has_fractions ? MemoryContextAlloc(table->pages_context, bytes) : NULL;
+			table->max_fractions > 0 ? MemoryContextAlloc(table->pages_context, bytes) : NULL;
 		look_at_memory(table);
 	}
 	table->last = page;
@@ -385,18 +451,17 @@ Size
 pfs_stack_table_finish(PfsStackTable *table)
 {
 	MemoryContext caller = MemoryContextSwitchTo(table->context);
-	Size count = 0;
+	Size count = sort_pages(table);
 
-	if (table->list == NULL && table->sorter == NULL)
-		table->order = sort_pages(table, &count);
+	if (table->sorter == NULL)
+	{
+		count = count_merged(table, count);
+		begin_merge(table);
+	}
 	else
 	{
-		list_pages(table);
-		count = table->list_count;
-	}
-	if (table->sorter != NULL)
-	{
-		sort_list(table);
+		sort_all(table);
+		MemoryContextReset(table->pages_context);
 		pfs_row_sorter_sort(table->sorter);
 		read_ahead(table);
 		count = PFS_COUNT_UNKNOWN;
@@ -406,53 +471,25 @@ pfs_stack_table_finish(PfsStackTable *table)
 }
 
 static bool
-next_in_pages(PfsStackTable *table, Sum *sum)
-{
-	const StackPage *page;
-
-	while (table->bits == 0)
-	{
-		if (table->next_page == table->pages->members)
-			return false;
-		table->bits = table->order[table->next_page++].page->added;
-		table->place = 0;
-	}
-	page = table->order[table->next_page - 1].page;
-	sum->stack_id = page->number * PAGE_STACKS + pg_rightmost_one_pos64(table->bits);
-	sum->value = page->values[table->place];
-	sum->fraction = page->fractions == NULL ? 0 : page->fractions[table->place];
-	table->bits &= table->bits - 1;
-	table->place++;
-	return true;
-}
-
-static bool
 next_sum(PfsStackTable *table, Sum *sum)
 {
-	Size count = 0;
-
-	if (table->order != NULL)
-		return next_in_pages(table, sum);
 	if (table->sorter == NULL)
-	{
-		if (table->next == table->list_count)
-			return false;
-		*sum = table->list[table->next++];
-		return true;
-	}
+		return next_merged(table, sum);
 	if (!table->has_ahead)
 		return false;
-	do
-	{
-		append_sum(sum, &count, &table->ahead);
-		read_ahead(table);
-	} while (table->has_ahead && table->ahead.stack_id == sum->stack_id);
+	*sum = table->ahead;
+	for (read_ahead(table); table->has_ahead && table->ahead.stack_id == sum->stack_id;
+		 read_ahead(table))
+		add_sum(sum, &table->ahead);
 	return true;
 }
 
-/* Value and fraction to the nearest whole number, halves away from 0. */
+/*
+ * Value and fraction to the nearest whole number, halves away from 0. Each fraction was cut by less than 1 unit, so what lacks as many
+ * as there may be is a half.
+ */
 static int64
-round_sum(const Sum *sum)
+round_sum(const Sum *sum, int64 cut)
 {
 	int64 value = sum->value;
 	int64 fraction = sum->fraction;
@@ -467,9 +504,9 @@ round_sum(const Sum *sum)
 		value++;
 		fraction -= ONE;
 	}
-	if (fraction >= HALF - ROUNDING_SLACK)
+	if (fraction >= HALF - cut)
 		return pfs_add_values(value, 1);
-	if (fraction <= -(HALF - ROUNDING_SLACK))
+	if (fraction <= -(HALF - cut))
 		return pfs_add_values(value, -1);
 	return value;
 }
@@ -482,8 +519,10 @@ pfs_stack_table_read(PfsStackTable *table, PfsStackSum *sums, uint32 room)
 
 	while (count < room && next_sum(table, &sum))
 	{
-		int64 value = round_sum(&sum);
+		int64 value = round_sum(&sum, table->max_fractions);
 
+		if (count % INTERRUPT_STACKS == 0)
+			CHECK_FOR_INTERRUPTS();
 		if (value != 0)
 			sums[count++] = (PfsStackSum){ sum.stack_id, { value, 0 } };
 	}
@@ -494,8 +533,6 @@ void
 pfs_stack_table_end(PfsStackTable *table)
 {
 	MemoryContextDelete(table->pages_context);
-	if (table->order != NULL)
-		pfree(table->order);
 	if (table->list != NULL)
 		pfree(table->list);
 	if (table->sorter != NULL)

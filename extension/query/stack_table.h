@@ -16,8 +16,11 @@
 
 typedef struct PfsStackTable PfsStackTable;
 
-/* No sums yet; bytes is what they may take. Lives in CurrentMemoryContext. */
-PfsStackTable *pfs_stack_table_begin(bool has_fractions, Size bytes);
+/*
+ * No sums yet; bytes is what they may take. max_fractions is how many fractions a stack may get; 0: values are whole. Lives in
+ * CurrentMemoryContext.
+ */
+PfsStackTable *pfs_stack_table_begin(uint32 max_fractions, Size bytes);
 
 /* Adds to one stack. A fraction is less than 1 and not more than -1. Raises NUMERIC_VALUE_OUT_OF_RANGE where a sum does not fit int8. */
 void pfs_stack_table_add(PfsStackTable *table, int64 stack_id, int64 value, int64 fraction);
