@@ -112,3 +112,25 @@ FROM (VALUES (1, :'cpu'), (2, :'heap'), (3, 'ticks:n:count:n:count')) AS t(ord, 
 SET work_mem = '1MB';
 SELECT * FROM differences(:'cpu', 'expected_cpu');
 SELECT * FROM differences(:'heap', 'expected_heap');
+
+-- the memory itself: 50,000 stacks of 10 names, so that neither names nor nodes shown take much, and without a limit the stacks do
+SELECT profstore.import_folded((SELECT string_agg(regexp_replace(lpad(i::text, 5, '0'), '(.)(.)(.)(.)(.)', 'f\1;f\2;f\3;f\4;f\5') || ' ' || i, E'\n') FROM generate_series(1, 50000) AS i),
+	'{"__name__": "digits"}', '2026-01-01');
+SELECT profile_type AS digits FROM profstore.profile_types() WHERE profile_type LIKE 'digits:%' \gset
+-- the most that a query has had, in kB
+CREATE FUNCTION peak_kb(query text) RETURNS int8 LANGUAGE plpgsql AS
+$$
+BEGIN
+	PERFORM profstore.memory_peak();
+	EXECUTE query;
+	RETURN profstore.memory_peak() / 1024;
+END
+$$;
+CREATE TABLE queries AS
+SELECT ord, format('SELECT * FROM profstore.%s(%L, %L, %L%s)', name, :'digits', '2026-01-01', '2026-01-02', arguments) AS query
+FROM (VALUES (1, 'flamegraph', ', 50'), (2, 'flamegraph', ', 50, inverted => true'), (3, 'flamegraph', ', 50, granularity => ''binary'''), (4, 'top', ''), (5, 'top', ', focus => ''f7'''),
+	(6, 'filtered_share', ', focus => ''f7''')) AS q(ord, name, arguments);
+SET work_mem = '1GB';
+SELECT ord, peak_kb(query) > 1500 AS unbounded FROM queries ORDER BY ord;
+SET work_mem = '64kB';
+SELECT ord, CASE WHEN kb > 1200 THEN kb ELSE 0 END AS too_much FROM (SELECT ord, peak_kb(query) AS kb FROM queries ORDER BY ord) AS q ORDER BY ord;

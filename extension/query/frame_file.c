@@ -14,6 +14,7 @@
 #include "miscadmin.h"
 #include "port/pg_bswap.h"
 #include "query/allocate.h"
+#include "query/memory_peak.h"
 #include "query/row_sorter.h"
 #include "query/stack_walk.h"
 #include "storage/buffile.h"
@@ -309,6 +310,7 @@ write_nodes(PfsFrameFile *file, Tuplesortstate *sort, TupleDesc descriptor)
 	}
 	while (open.count > 0)
 		close_node(&open);
+	pfs_memory_look();
 	pfree(open.nodes);
 	ExecDropSingleTupleTableSlot(slot);
 }

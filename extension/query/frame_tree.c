@@ -10,6 +10,7 @@
 #include "dictionary/dictionary.h"
 #include "miscadmin.h"
 #include "query/allocate.h"
+#include "query/memory_peak.h"
 #include "query/selection.h"
 
 #define INITIAL_NODES 1024
@@ -258,6 +259,7 @@ pfs_frame_tree_query_large(const PfsSelection *selection, const PfsFilters *filt
 void
 pfs_frame_tree_close(PfsFrameTree *tree)
 {
+	pfs_memory_look();
 	if (tree->file != NULL)
 		pfs_frame_file_end(tree->file);
 	tree->file = NULL;

@@ -203,3 +203,9 @@ CREATE FUNCTION profstore.short_name(name text, width int4 DEFAULT 60)
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'profstore_short_name';
 COMMENT ON FUNCTION profstore.short_name(text, int4) IS 'a name of a function in at most width characters, for people: one that is longer loses the hash of Rust, then what stands in brackets behind names (arguments of templates, generics, functions), then its middle';
+
+CREATE FUNCTION profstore.memory_peak()
+	RETURNS int8
+	LANGUAGE c VOLATILE PARALLEL RESTRICTED
+	AS 'MODULE_PATHNAME', 'profstore_memory_peak';
+COMMENT ON FUNCTION profstore.memory_peak() IS 'internal: the most memory that flame graphs, tables and diffs of this session have been seen with since the last call, in bytes';

@@ -5,6 +5,7 @@
 #include "query/series_sums.h"
 
 #include "miscadmin.h"
+#include "query/memory_peak.h"
 #include "query/row_sorter.h"
 #include "query/stack_sums.h"
 
@@ -130,6 +131,7 @@ pfs_series_sums_next(PfsSeriesSums *sums, PfsSeriesKey *key, int64 *value)
 void
 pfs_series_sums_end(PfsSeriesSums *sums)
 {
+	pfs_memory_look();
 	pfs_series_table_destroy(sums->table);
 	if (sums->sorter != NULL)
 		pfs_row_sorter_end(sums->sorter);

@@ -13,6 +13,7 @@
 #include "port/pg_bitutils.h"
 #include "query/allocate.h"
 #include "query/hash.h"
+#include "query/memory_peak.h"
 #include "query/row_sorter.h"
 #include "query/stack_sums.h"
 #include "utils/memutils.h"
@@ -274,6 +275,7 @@ sort_all(PfsStackTable *table)
 	begin_merge(table);
 	while (next_merged(table, &sum))
 		sort_sum(table, &sum);
+	pfs_memory_look();
 	if (table->list != NULL)
 		pfree(table->list);
 	table->list = NULL;
@@ -289,6 +291,7 @@ list_all(PfsStackTable *table, Size count)
 	begin_merge(table);
 	for (Size i = 0; i < count; i++)
 		next_merged(table, &merged[i]);
+	pfs_memory_look();
 	if (table->list != NULL)
 		pfree(table->list);
 	table->list = merged;
@@ -532,6 +535,7 @@ pfs_stack_table_read(PfsStackTable *table, PfsStackSum *sums, uint32 room)
 void
 pfs_stack_table_end(PfsStackTable *table)
 {
+	pfs_memory_look();
 	MemoryContextDelete(table->pages_context);
 	if (table->list != NULL)
 		pfree(table->list);

@@ -7,6 +7,7 @@
 #include "common/int.h"
 #include "miscadmin.h"
 #include "query/allocate.h"
+#include "query/memory_peak.h"
 #include "query/touched.h"
 
 #define INITIAL_WALKERS 1024
@@ -357,6 +358,7 @@ pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, PfsSides *total
 void
 pfs_stack_walk_clear(PfsStackWalk *walk)
 {
+	pfs_memory_look();
 	walk->part_count = 0;
 	walk->walker_count = 0;
 	walk->continues = true;
