@@ -28,6 +28,15 @@ SELECT * FROM profstore.series('no:such:type:at:all');
 SELECT series_id FROM profstore.series(NULL, '2026-01-01 11:01Z', '2026-01-02 10:00Z');
 SELECT series_id FROM profstore.series(NULL, '2026-01-01 11:01:00.000001Z', '2026-01-01 12:00Z');
 SELECT series_id FROM profstore.series(from_ts => '2026-01-02 12:00Z');
+-- one that is stored twice is not seen between the two, nor are its labels
+BEGIN;
+INSERT INTO profstore.series (profile_type, labels, period, first_seen, last_seen) VALUES
+	(1, '{"job": "gap"}', 1, '2026-01-05 10:00Z', '2026-01-05 11:00Z'), (1, '{"job": "gap"}', 1, '2026-01-05 14:00Z', '2026-01-05 15:00Z');
+SELECT r.from_ts, (SELECT count(*) FROM profstore.series('{job="gap"}', r.from_ts, r.to_ts)) AS series,
+	(SELECT count(*) FROM profstore.label_names('{job="gap"}', r.from_ts, r.to_ts)) AS names,
+	(SELECT count(*) FROM profstore.label_values('job', '{job="gap"}', r.from_ts, r.to_ts)) AS "values"
+FROM (SELECT t, t + interval '1 hour' FROM generate_series(timestamptz '2026-01-05 09:00Z', '2026-01-05 16:00Z', '1 hour') t) r(from_ts, to_ts);
+ROLLBACK;
 SELECT * FROM profstore.label_names();
 SELECT * FROM profstore.label_names('{service="db"}');
 SELECT * FROM profstore.label_names(to_ts => '2026-01-03');

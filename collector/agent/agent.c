@@ -455,7 +455,7 @@ tick(Agent *agent, int64_t now_ns)
 		flusher_request(agent->flusher);
 		agent->flush_ns = next_flush(agent);
 	}
-	if (agent->options->progress && agent->options->duration_ms > 0)
+	if (agent->options->progress)
 	{
 		uint64_t counters[PFS_COUNTER_COUNT] = { 0 };
 
@@ -533,7 +533,7 @@ stop(Agent *agent, ExitCode code)
 	take_kernel_losses(agent);
 	flusher_stop(agent->flusher, symbols_deadline(agent, stopped_ns));
 	flusher_stats(agent->flusher, &agent->report.resolved);
-	if (agent->options->progress && agent->options->duration_ms > 0)
+	if (agent->options->progress)
 		progress_end();
 	if (!writer_drain(agent->writer, drain_ms(agent, stopped_ns)) && code == EXIT_OK)
 	{
@@ -569,6 +569,17 @@ stop(Agent *agent, ExitCode code)
 	return code;
 }
 
+/* Flags that mean nothing without another one. */
+static bool
+fits_together(const AgentOptions *options, Failure *failure)
+{
+	if (!options->progress || options->duration_ms > 0)
+		return true;
+	(void) failure_set(failure, EXIT_USAGE, "--progress has no duration to draw");
+	failure_hint(failure, "Give --duration as well, or leave --progress out.");
+	return false;
+}
+
 ExitCode
 agent_run(const AgentOptions *options)
 {
@@ -576,10 +587,11 @@ agent_run(const AgentOptions *options)
 	Failure failure;
 	ExitCode code;
 
-	if (agent == NULL)
+	if (agent == NULL || !fits_together(options, &failure))
 	{
-		code = out_of_memory(&failure);
+		code = agent == NULL ? out_of_memory(&failure) : failure.code;
 		failure_log(&failure, "agent");
+		free(agent);
 		return code;
 	}
 	agent->options = options;

@@ -79,8 +79,8 @@ BEGIN ATOMIC
 SELECT min(m.series_id), m.profile_type, m.labels, min(m.first_seen), max(m.last_seen)
 FROM profstore.matching_series(selector) m
 GROUP BY m.profile_type, m.labels, m.period
--- last_seen is up to a minute old
-HAVING (from_ts IS NULL OR max(m.last_seen) + interval '1 minute' >= from_ts) AND (to_ts IS NULL OR min(m.first_seen) < to_ts)
+-- last_seen is up to a minute old; what is stored twice was seen when one of the two was, not between them
+HAVING bool_or((from_ts IS NULL OR m.last_seen + interval '1 minute' >= from_ts) AND (to_ts IS NULL OR m.first_seen < to_ts))
 ORDER BY m.profile_type COLLATE "C", m.labels, min(m.series_id);
 END;
 COMMENT ON FUNCTION profstore.series(text, timestamptz, timestamptz) IS 'series that a selector picks (NULL: all) and that were seen in [from_ts, to_ts)';
