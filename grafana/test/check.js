@@ -31,6 +31,7 @@ const CHECKS = {
 	flamegraph: contract.check_flame_graph,
 	timeseries: contract.check_time_series,
 	table: contract.check_table,
+	stat: contract.check_share,
 };
 
 /* The root's value tells that variables and range reached the query. */
@@ -38,6 +39,12 @@ const check_root = (frame, expected) => {
 	const [root] = contract.records(frame);
 	const value = root.valueRight ?? root.value;
 	return value === expected ? [] : [`the root is ${value}, not ${expected}`];
+};
+
+/* So does the share of it that focus keeps. */
+const check_kept = (frame, { root, whole = root }) => {
+	const expected = whole === 0 ? null : root / whole;
+	return frame.rows[0][0] === expected ? [] : [`the share is ${frame.rows[0][0]}, not ${expected}`];
 };
 
 const check_target = (panel, target, situation) => {
@@ -49,7 +56,10 @@ const check_target = (panel, target, situation) => {
 	if (target.format !== (panel.type === "timeseries" ? "time_series" : "table")) {
 		problems.push(`format is ${target.format}`);
 	}
-	return problems.length === 0 && panel.type === "flamegraph" ? check_root(frame, situation.root) : problems;
+	if (problems.length === 0 && panel.type === "flamegraph") {
+		return check_root(frame, situation.root);
+	}
+	return problems.length === 0 && panel.type === "stat" ? check_kept(frame, situation) : problems;
 };
 
 for (const file of dashboards) {

@@ -97,6 +97,13 @@ export const check_time_series = (frame) => {
 export const check_table = (frame) =>
 	frame.fields.filter((field) => field.type.startsWith("unusable")).map((field) => `field ${field.name} is ${field.type}`);
 
+/* One number, a share; none where nothing is selected. */
+export const check_share = (frame) => {
+	const [share] = frame.rows[0] ?? [];
+	const shaped = frame.fields.length === 1 && frame.fields[0].type === "number" && frame.rows.length === 1;
+	return shaped && (share === null || (share >= 0 && share <= 1)) ? [] : [`shares ${JSON.stringify(frame)}`];
+};
+
 /* The one row that sets the unit of the others. */
 export const check_unit = (frame) => {
 	const units = new Set(["ns", "bytes", "Bps", "short", "suffix: cores"]);
