@@ -2,6 +2,9 @@
 # and whole, and of the others nothing or all of it.
 use strict;
 use warnings;
+use FindBin;
+use lib $FindBin::RealBin;
+use Crashes;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use POSIX ();
@@ -32,8 +35,8 @@ sub run_client
 		my $size = $sizes[ ($batch + $client) % @sizes ];
 		my $copy = "COPY t FROM PROGRAM 'seq $size | awk ''{ print \"$client\\t$batch\\t\" \$1 }'''";
 		my $insert = "INSERT INTO t SELECT $client, $batch, g FROM generate_series(1, $size) g";
-		my $ok = $node->psql('postgres', $batch % 3 == 0 ? $copy : $insert);
-		last if $ok != 0;
+		my $status = try_psql($node, 'postgres', $batch % 3 == 0 ? $copy : $insert);
+		last if $status != 0;
 		print $log "$batch\n";
 	}
 	close $log;
@@ -49,7 +52,7 @@ sub acknowledged
 sub start_again
 {
 	my ($pid) = @_;
-	my $deadline = time() + 60;
+	my $deadline = time() + $PostgreSQL::Test::Utils::timeout_default;
 	sleep(0.1) while kill(0, $pid) && time() < $deadline;
 	until ($node->start(fail_ok => 1))
 	{

@@ -167,7 +167,7 @@ sub maintain
 sub start_again
 {
 	my ($pid) = @_;
-	my $deadline = time() + 60;
+	my $deadline = time() + $PostgreSQL::Test::Utils::timeout_default;
 	sleep(0.1) while kill(0, $pid) && time() < $deadline;
 	until ($primary->start(fail_ok => 1))
 	{

@@ -105,7 +105,7 @@ while (time() < $begin + 13 || ($kills < 2 && time() < $deadline))
 	next if $victim !~ /^\d+$/;
 	$kills += kill_process($victim);
 }
-sub acknowledged { return map { split /\n/, slurp_file("$directory/$_") } 1 .. 3 }
+sub acknowledged { return map { -e "$directory/$_" ? split /\n/, slurp_file("$directory/$_") : () } 1 .. 3 }
 sleep(0.1) while (time() < $begin + 15 || acknowledged() < 11) && time() < $deadline;
 append_to_file("$directory/stop", '');
 waitpid($_, 0) for @children;
