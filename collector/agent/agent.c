@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <malloc.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +36,8 @@
 #define NS_PER_S  INT64_C(1000000000)
 #define NS_PER_MS INT64_C(1000000)
 
-#define TICK_NS		   (100 * NS_PER_MS)
+#define TICK_NS		   (500 * NS_PER_MS)
+#define PROGRESS_NS	   (100 * NS_PER_MS)
 #define FIRST_FLUSH_NS (500 * NS_PER_MS) /* the first samples are stored soon: all works */
 #define FLUSH_GRACE_NS (200 * NS_PER_MS) /* after a window's end, for what is in the ring still */
 #define FOLLOW_CPUS_NS NS_PER_S
@@ -465,14 +467,32 @@ tick(Agent *agent, int64_t now_ns)
 	}
 }
 
+/* Until something is due or a signal comes. */
+static void
+wait_for_tick(const Agent *agent, int64_t end_ns)
+{
+	bool shows = agent->options->progress && agent->options->duration_ms > 0;
+	int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	int64_t until_ns = now_ns + (shows ? PROGRESS_NS : TICK_NS);
+	struct pollfd stopped = { .fd = stop_fd, .events = POLLIN };
+
+	if (until_ns > agent->flush_ns)
+		until_ns = agent->flush_ns;
+	if (until_ns > end_ns)
+		until_ns = end_ns;
+	if (until_ns > now_ns)
+		(void) poll(&stopped, 1, (int) ((until_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS));
+}
+
 /* Samples until a signal, the end of the duration, or an error that will not go away. */
 static ExitCode
 run(Agent *agent)
 {
-	const struct timespec pause = { 0, TICK_NS };
 	int64_t duration_ns = agent->options->duration_ms * NS_PER_MS;
+	int64_t end_ns;
 
 	agent->started_ns = clock_ns(CLOCK_MONOTONIC);
+	end_ns = duration_ns > 0 ? agent->started_ns + duration_ns : INT64_MAX;
 	agent->flush_ns = agent->started_ns + FIRST_FLUSH_NS;
 	agent->follow_cpus_ns = agent->started_ns + FOLLOW_CPUS_NS;
 	while (!stop_asked())
@@ -486,10 +506,10 @@ run(Agent *agent)
 			failure_log(&failure, "writer");
 			return code;
 		}
-		if (duration_ns > 0 && now_ns - agent->started_ns >= duration_ns)
+		if (now_ns >= end_ns)
 			break;
 		tick(agent, now_ns);
-		nanosleep(&pause, NULL);
+		wait_for_tick(agent, end_ns);
 	}
 	return EXIT_OK;
 }

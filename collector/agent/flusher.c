@@ -19,7 +19,8 @@
 #define NS_PER_MS INT64_C(1000000)
 #define NS_PER_S  INT64_C(1000000000)
 
-#define OPEN_BINARIES_NS (100 * NS_PER_MS) /* so that their symbols are there when a flush is due */
+#define OPEN_BINARIES_NS NS_PER_S		   /* so that their symbols are there when a flush is due */
+#define OPEN_FIRST_NS	 (100 * NS_PER_MS) /* until something is stored: the first flush is near */
 #define SWEEP_NS		 (10 * NS_PER_S)   /* of files that nobody refers to any more */
 #define TRIM_NS			 (60 * NS_PER_S)
 #define UNWIND_COUNTS_NS (60 * NS_PER_S)
@@ -263,7 +264,8 @@ flush_is_due(const Flusher *flusher)
 static Turn
 wait_for_turn(Flusher *flusher)
 {
-	int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + OPEN_BINARIES_NS;
+	int64_t until_ns =
+		clock_ns(CLOCK_MONOTONIC) + (flusher->submitted ? OPEN_BINARIES_NS : OPEN_FIRST_NS);
 	struct timespec until = { until_ns / NS_PER_S, until_ns % NS_PER_S };
 	Turn turn;
 

@@ -5,10 +5,18 @@
 #include "agent/mapping_list.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/grow.h"
+
+#define MAPS_LIMIT_BYTES (64 * 1024 * 1024)
+#define QUERIES_LIMIT	 (256 * 1024)
 
 MappingKind
 mapping_kind(const ProcMapping *map)
@@ -110,6 +118,123 @@ mapping_list_parse(char *text, MappingList *list)
 		line = newline != NULL ? newline + 1 : line + strlen(line);
 	}
 	return keep_names(list);
+}
+
+/* Names in one block, each with its end, in the order of the list. */
+typedef struct Names
+{
+	char *bytes;
+	size_t used;
+	size_t capacity;
+} Names;
+
+static int
+append_name(Names *names, const char *name)
+{
+	size_t length = strlen(name) + 1;
+
+	if (names->capacity - names->used < length)
+	{
+		size_t wanted = 2 * names->capacity + length + 256;
+		char *grown = realloc(names->bytes, wanted);
+
+		if (grown == NULL)
+			return -ENOMEM;
+		names->bytes = grown;
+		names->capacity = wanted;
+	}
+	memcpy(names->bytes + names->used, name, length);
+	names->used += length;
+	return 0;
+}
+
+/*
+ * One question for each executable mapping: that costs a fraction of the text, which has all others too and is written
+ * and parsed letter by letter. names outlives failure.
+ */
+static int
+query_mappings(int fd, MappingList *list, Names *names)
+{
+	size_t capacity = 0;
+	uint64_t address = 0;
+	char name[PATH_MAX];
+	int result = 0;
+
+	while (result == 0)
+	{
+		Mapping mapping = { 0 };
+
+		result = proc_maps_query(fd, address, name, sizeof(name), &mapping.map);
+		if (result == 0 && list->count == QUERIES_LIMIT)
+			result = -EFBIG;
+		if (result == 0)
+			result = grow_array(&list->mappings, &capacity, list->count, sizeof(Mapping));
+		if (result == 0)
+			result = append_name(names, name);
+		if (result != 0)
+			break;
+		mapping.kind = mapping_kind(&mapping.map);
+		list->mappings[list->count++] = mapping;
+		address = mapping.map.end;
+	}
+	/* who has given up his memory has an empty list, as the text is then */
+	return result == -ENOENT || (result == -ESRCH && list->count == 0) ? 0 : result;
+}
+
+static int
+read_by_queries(int fd, MappingList *list)
+{
+	Names names = { 0 };
+	const char *next;
+	int result = query_mappings(fd, list, &names);
+
+	list->names = names.bytes;
+	next = names.bytes;
+	for (size_t i = 0; i < list->count; i++)
+	{
+		list->mappings[i].map.name = next;
+		next += strlen(next) + 1;
+	}
+	return result;
+}
+
+static int
+read_text(int fd, MappingList *list)
+{
+	char *text;
+	int result = proc_file_read_from(fd, MAPS_LIMIT_BYTES, &text, NULL);
+
+	if (result != 0)
+		return result;
+	result = mapping_list_parse(text, list);
+	free(text);
+	return result;
+}
+
+int
+mapping_list_read(uint32_t pid, MappingList *list)
+{
+	uint64_t begin_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	char path[64];
+	int result;
+	int fd;
+
+	memset(list, 0, sizeof(*list));
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	result = read_by_queries(fd, list);
+	if (result == -ENOTTY || result == -ENAMETOOLONG)
+	{
+		free(list->mappings);
+		free(list->names);
+		result = read_text(fd, list);
+	}
+	close(fd);
+	list->begin_ns = begin_ns;
+	list->end_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	return result;
 }
 
 int

@@ -40,6 +40,9 @@ typedef struct MappingList
 
 MappingKind mapping_kind(const ProcMapping *map);
 
+/* The list of a process, or of a thread's, with its times; to be released also on failure. 0 or -errno. */
+int mapping_list_read(uint32_t pid, MappingList *list);
+
 /*
  * Each makes a list of its own in *list, which is to be released also on failure: from the text of a maps file, which is
  * changed; from ascending mappings; of another list, whose images are held once more. 0 or -ENOMEM.

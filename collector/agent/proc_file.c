@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -21,19 +22,40 @@
 #define STAT_FIELD_START_TIME 22
 #define STAT_FIELD_ARG_START  48
 
+/* What the kernel answers about one mapping from Linux 6.11 on; older headers do not have it. */
+typedef struct MapQuery
+{
+	uint64_t size; /* of this */
+	uint64_t flags;
+	uint64_t address;
+	uint64_t start; /* from here on: its answer */
+	uint64_t end;
+	uint64_t vma_flags;
+	uint64_t page_bytes;
+	uint64_t file_offset;
+	uint64_t inode;
+	uint32_t major;
+	uint32_t minor;
+	uint32_t name_bytes; /* room for the name; its length with the end, 0 for none */
+	uint32_t build_id_bytes;
+	uint64_t name;
+	uint64_t build_id;
+} MapQuery;
+
+#define MAP_QUERY				 _IOWR('f', 17, MapQuery)
+#define MAP_QUERY_EXECUTABLE	 0x04
+#define MAP_QUERY_COVERS_OR_NEXT 0x10
+
 static const char deleted_suffix[] = " (deleted)";
 
 int
-proc_file_read(const char *path, size_t limit_bytes, char **text, size_t *length)
+proc_file_read_from(int fd, size_t limit_bytes, char **text, size_t *length)
 {
 	size_t capacity = READ_STEP_BYTES;
 	size_t used = 0;
 	char *buffer = malloc(capacity + 1);
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	int result = 0;
+	int result = buffer == NULL ? -ENOMEM : 0;
 
-	if (buffer == NULL || fd < 0)
-		result = buffer == NULL ? -ENOMEM : -errno;
 	while (result == 0)
 	{
 		ssize_t got = read(fd, buffer + used, capacity - used);
@@ -60,8 +82,6 @@ proc_file_read(const char *path, size_t limit_bytes, char **text, size_t *length
 			}
 		}
 	}
-	if (fd >= 0)
-		close(fd);
 	if (result != 0)
 	{
 		free(buffer);
@@ -72,6 +92,19 @@ proc_file_read(const char *path, size_t limit_bytes, char **text, size_t *length
 	if (length != NULL)
 		*length = used;
 	return 0;
+}
+
+int
+proc_file_read(const char *path, size_t limit_bytes, char **text, size_t *length)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int result;
+
+	if (fd < 0)
+		return -errno;
+	result = proc_file_read_from(fd, limit_bytes, text, length);
+	close(fd);
+	return result;
 }
 
 int
@@ -219,7 +252,30 @@ proc_maps_parse_line(char *line, ProcMapping *mapping, bool *executable)
 }
 
 int
-proc_exe_read(uint32_t pid, char *path, size_t size)
+proc_maps_query(int fd, uint64_t address, char *name, size_t name_bytes, ProcMapping *mapping)
+{
+	MapQuery query = { .size = sizeof(query),
+					   .flags = MAP_QUERY_EXECUTABLE | MAP_QUERY_COVERS_OR_NEXT,
+					   .address = address,
+					   .name_bytes = (uint32_t) name_bytes,
+					   .name = (uint64_t) (uintptr_t) name };
+
+	if (ioctl(fd, MAP_QUERY, &query) != 0)
+		return -errno;
+	if (query.name_bytes == 0)
+		name[0] = '\0';
+	mapping->start = query.start;
+	mapping->end = query.end;
+	mapping->file_offset = query.file_offset;
+	mapping->device = makedev(query.major, query.minor);
+	mapping->inode = query.inode;
+	mapping->deleted = proc_cut_deleted(name);
+	mapping->name = name;
+	return 0;
+}
+
+int
+proc_exe_read(uint32_t pid, char *path, size_t size, bool *deleted)
 {
 	char link[64];
 	ssize_t length;
@@ -229,7 +285,7 @@ proc_exe_read(uint32_t pid, char *path, size_t size)
 	if (length < 0)
 		return -errno;
 	path[length] = '\0';
-	proc_cut_deleted(path);
+	*deleted = proc_cut_deleted(path);
 	return 0;
 }
 

@@ -19,6 +19,9 @@
  */
 int proc_file_read(const char *path, size_t limit_bytes, char **text, size_t *length);
 
+/* The same from a descriptor, which stays open. */
+int proc_file_read_from(int fd, size_t limit_bytes, char **text, size_t *length);
+
 typedef struct ProcStat
 {
 	uint64_t start_ticks; /* since boot, USER_HZ */
@@ -47,11 +50,17 @@ typedef struct ProcMapping
  */
 int proc_maps_parse_line(char *line, ProcMapping *mapping, bool *executable);
 
+/*
+ * Asks an open maps file for the first executable mapping that ends behind the address. mapping->name points into name, which
+ * has PATH_MAX bytes. -ENOENT: there is none; -ESRCH: the memory is gone. Kernels before 6.11 have no such question: -ENOTTY.
+ */
+int proc_maps_query(int fd, uint64_t address, char *name, size_t name_bytes, ProcMapping *mapping);
+
 /* Cuts the kernel's " (deleted)" off a path; true where it was there. */
 bool proc_cut_deleted(char *name);
 
-/* Target of /proc/PID/exe without " (deleted)". */
-int proc_exe_read(uint32_t pid, char *path, size_t size);
+/* Target of /proc/PID/exe without " (deleted)"; *deleted tells whether that was there. */
+int proc_exe_read(uint32_t pid, char *path, size_t size, bool *deleted);
 
 /* What a process has in memory, 0 where that cannot be read. */
 size_t proc_resident_bytes(uint32_t pid);

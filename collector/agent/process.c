@@ -18,7 +18,6 @@
 
 #include "base/clock.h"
 
-#define MAPS_LIMIT_BYTES   (64 * 1024 * 1024)
 #define CGROUP_LIMIT_BYTES (64 * 1024)
 #define EXE_PATH_BYTES	   4096
 
@@ -127,22 +126,31 @@ typedef struct Snapshot
 static int
 read_mappings(ProcessTable *table, uint32_t pid, Snapshot *snapshot)
 {
-	char path[64];
-	char *text;
-	int result;
-
-	uint64_t begin_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
-
 	table->stats.map_reads++;
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
-	result = proc_file_read(path, MAPS_LIMIT_BYTES, &text, NULL);
-	if (result != 0)
-		return result;
-	result = mapping_list_parse(text, &snapshot->mappings);
-	snapshot->mappings.begin_ns = begin_ns;
-	snapshot->mappings.end_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
-	free(text);
-	return result;
+	return mapping_list_read(pid, &snapshot->mappings);
+}
+
+/* The executable's file, which is one of those that are mapped, and known by now, as a rule. */
+static void
+read_executable(ProcessTable *table, uint32_t pid, bool deleted, Snapshot *snapshot)
+{
+	MappingList *list = &snapshot->mappings;
+
+	for (size_t i = 0; i < list->count && !deleted; i++)
+	{
+		Mapping *mapping = &list->mappings[i];
+
+		if (mapping->kind != MAPPING_FILE || mapping->map.deleted ||
+			strcmp(mapping->map.name, snapshot->exe) != 0)
+			continue;
+		snapshot->executable = mapping_open(table->images, pid, mapping);
+		if (snapshot->executable == NULL)
+			break;
+		image_retain(table->images, snapshot->executable);
+		return;
+	}
+	if (image_acquire_executable(table->images, pid, snapshot->exe, &snapshot->executable) != 0)
+		snapshot->executable = NULL;
 }
 
 static void
@@ -181,6 +189,7 @@ static int
 take_snapshot(ProcessTable *table, const Process *process, Snapshot *snapshot)
 {
 	uint32_t pid = (uint32_t) process->key.pid;
+	bool deleted;
 	int result;
 
 	memset(snapshot, 0, sizeof(*snapshot));
@@ -198,12 +207,10 @@ take_snapshot(ProcessTable *table, const Process *process, Snapshot *snapshot)
 	if (result != 0)
 		return result;
 	read_cgroup(pid, &snapshot->cgroup);
-	if (proc_exe_read(pid, snapshot->exe, sizeof(snapshot->exe)) != 0)
+	if (proc_exe_read(pid, snapshot->exe, sizeof(snapshot->exe), &deleted) != 0)
 		snapshot->exe[0] = '\0';
-	else if (process->executable == NULL &&
-			 image_acquire_executable(table->images, pid, snapshot->exe, &snapshot->executable) !=
-				 0)
-		snapshot->executable = NULL;
+	else if (process->executable == NULL)
+		read_executable(table, pid, deleted, snapshot);
 	return still_same_image(table, process) ? 0 : -ESRCH;
 }
 

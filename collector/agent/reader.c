@@ -615,7 +615,6 @@ reader_queue_record(void *context, const void *record, size_t length_bytes)
 		*reader->queue_end = queued;
 		reader->queue_end = &queued->next;
 		reader->queue_bytes += length_bytes;
-		pthread_cond_signal(&reader->queued);
 	}
 	unlock(reader);
 }
@@ -634,6 +633,7 @@ ring_run(void *argument)
 {
 	Reader *reader = argument;
 	bool stopping;
+	bool queued;
 	int result;
 
 	go_first();
@@ -652,7 +652,11 @@ ring_run(void *argument)
 		past_images_update(reader->past);
 		losses_add(reader->losses, LOSS_SIDEBAND_FULL, past_images_take_lost(reader->past));
 		losses_add(reader->losses, LOSS_PAST_FULL, past_images_take_pushed_out(reader->past));
+		queued = reader->queue != NULL;
 		unlock(reader);
+		/* once for all that came, and when the lock is free: woken for each it would wait for us each time */
+		if (queued)
+			pthread_cond_signal(&reader->queued);
 	} while (!stopping || result > 0);
 	lock(reader);
 	reader->queue_complete = true;

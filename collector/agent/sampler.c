@@ -339,7 +339,7 @@ sampler_descriptor(const Sampler *sampler)
 int
 sampler_poll(Sampler *sampler, int timeout_ms)
 {
-	int result = ring_buffer__poll(sampler->ring, timeout_ms);
+	int result = timeout_ms != 0 ? ring_buffer__poll(sampler->ring, timeout_ms) : 0;
 
 	/* the program seldom wakes us: on a timeout there may be records all the same */
 	if (result == 0)

@@ -20,6 +20,7 @@
 /* After tables had to go. Room that they give back rests for a while, and what else found none is to have a chance. */
 #define ROOM_RETRY_NS	 (2 * EXTENT_GRACE_NS)
 #define ROOM_INTERVAL_NS (10 * EXTENT_GRACE_NS)
+#define ROOM_AGAIN_NS	 (60 * EXTENT_GRACE_NS) /* without want of room: there is room again */
 
 /* What is known of one image. */
 typedef struct Entry
@@ -45,6 +46,8 @@ struct UnwindTables
 	uint64_t last_number;
 	bool cache_warned;
 	uint64_t room_ns; /* when tables may be made to go again */
+	bool full;		  /* as was logged */
+	uint64_t full_ns; /* when there was no room the last time */
 };
 
 int
@@ -348,12 +351,15 @@ unload_older(UnwindTables *tables, uint64_t now_ns)
 static void
 make_room(UnwindTables *tables, uint64_t now_ns)
 {
+	tables->full_ns = now_ns;
 	if (now_ns < tables->room_ns)
 		return;
 	tables->room_ns = now_ns + ROOM_INTERVAL_NS;
-	log_event(LOG_WARNING, "agent", "unwind tables are full, and older ones go",
-			  log_text("hint",
-					   "A few stacks are incomplete until tables that are in use are back."));
+	if (!tables->full)
+		log_event(LOG_WARNING, "agent", "unwind tables are full, and older ones go",
+				  log_text("hint",
+						   "A few stacks are incomplete until tables that are in use are back."));
+	tables->full = true;
 	drop_unused(tables, now_ns);
 	if (unwinder_rules_are_full(tables->unwinder))
 		unload_all(tables, now_ns);
@@ -406,6 +412,11 @@ unwind_tables_sweep(UnwindTables *tables, uint64_t now_ns, uint64_t keep_ns)
 	Entry *entry;
 	Entry *next;
 
+	if (tables->full && now_ns - tables->full_ns > ROOM_AGAIN_NS)
+	{
+		tables->full = false;
+		log_event(LOG_INFO, "agent", "unwind tables have room again");
+	}
 	HASH_ITER(hh, tables->entries, entry, next)
 	{
 		/* what a process holds would be there twice after the next process that maps it */

@@ -10,13 +10,16 @@
 #include <cmocka.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "agent/cpu_list.h"
+#include "agent/mapping_list.h"
 #include "agent/proc_file.h"
 
 static long
@@ -179,6 +182,7 @@ test_files(void **state)
 	char exe[4096];
 	char own[4096];
 	ssize_t length;
+	bool deleted;
 	char *text;
 	size_t bytes;
 
@@ -191,19 +195,91 @@ test_files(void **state)
 	length = readlink("/proc/self/exe", own, sizeof(own) - 1);
 	assert_true(length > 0);
 	own[length] = '\0';
-	assert_int_equal(proc_exe_read((uint32_t) getpid(), exe, sizeof(exe)), 0);
+	assert_int_equal(proc_exe_read((uint32_t) getpid(), exe, sizeof(exe), &deleted), 0);
 	assert_string_equal(exe, own);
-	assert_int_equal(proc_exe_read(0x7fffffff, exe, sizeof(exe)), -ENOENT);
+	assert_false(deleted);
+	assert_int_equal(proc_exe_read(0x7fffffff, exe, sizeof(exe), &deleted), -ENOENT);
+}
+
+/* Without those of the kernel's own that are no mapping of the process. */
+static size_t
+next_of_process(const MappingList *list, size_t at)
+{
+	while (at < list->count && list->mappings[at].kind == MAPPING_OTHER)
+		at++;
+	return at;
+}
+
+/* Maps a page of a new file executably, and removes the file unless it is to stay. */
+static void
+map_file(const char *path, bool remove)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, 8192), 0);
+	assert_true(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 4096) != MAP_FAILED);
+	close(fd);
+	if (remove)
+		assert_int_equal(unlink(path), 0);
+}
+
+/* Asked one by one, where the kernel can be asked, mappings are those of the text. */
+static void
+test_mapping_list(void **state)
+{
+	static const char plain[] = "/var/tmp/profstore plain \n name";
+	MappingList asked;
+	MappingList text_list;
+	char *text;
+	size_t deleted = 0;
+	size_t j = 0;
+
+	map_file(plain, false);
+	map_file("/var/tmp/profstore-deleted", true);
+	assert_true(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
+				MAP_FAILED);
+	assert_int_equal(mapping_list_read((uint32_t) getpid(), &asked), 0);
+	assert_int_equal(proc_file_read("/proc/self/maps", 1 << 20, &text, NULL), 0);
+	assert_int_equal(mapping_list_parse(text, &text_list), 0);
+	unlink(plain);
+	for (size_t i = next_of_process(&asked, 0); i < asked.count; i = next_of_process(&asked, i + 1))
+	{
+		const Mapping *a = &asked.mappings[i];
+		const Mapping *b;
+
+		j = next_of_process(&text_list, j);
+		assert_true(j < text_list.count);
+		b = &text_list.mappings[j++];
+		assert_int_equal(a->kind, b->kind);
+		assert_int_equal(a->map.start, b->map.start);
+		assert_int_equal(a->map.end, b->map.end);
+		assert_int_equal(a->map.file_offset, b->map.file_offset);
+		assert_int_equal(a->map.device, b->map.device);
+		assert_int_equal(a->map.inode, b->map.inode);
+		assert_int_equal(a->map.deleted, b->map.deleted);
+		assert_string_equal(a->map.name, b->map.name);
+		deleted += a->map.deleted;
+	}
+	assert_int_equal(next_of_process(&text_list, j), text_list.count);
+	assert_int_equal(deleted, 1);
+	assert_true(asked.count > 5);
+	free(text);
+	mapping_list_release(NULL, &asked);
+	mapping_list_release(NULL, &text_list);
+	assert_int_equal(mapping_list_read(0x7fffffff, &asked), -ENOENT);
+	mapping_list_release(NULL, &asked);
 }
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cpu_lists),	cmocka_unit_test(test_cpu_list_errors),
-		cmocka_unit_test(test_online_cpus), cmocka_unit_test(test_stat),
-		cmocka_unit_test(test_maps_lines),	cmocka_unit_test(test_maps_device),
-		cmocka_unit_test(test_maps_errors), cmocka_unit_test(test_files),
+		cmocka_unit_test(test_cpu_lists),	 cmocka_unit_test(test_cpu_list_errors),
+		cmocka_unit_test(test_online_cpus),	 cmocka_unit_test(test_stat),
+		cmocka_unit_test(test_maps_lines),	 cmocka_unit_test(test_maps_device),
+		cmocka_unit_test(test_maps_errors),	 cmocka_unit_test(test_files),
+		cmocka_unit_test(test_mapping_list),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -126,9 +127,10 @@ test_own_process(void **state)
 	uint64_t code = (uint64_t) (uintptr_t) test_own_process;
 	ProcessAddress where;
 	char exe[4096];
+	bool deleted;
 
 	assert_int_equal(process_state(process), PROCESS_LIVE);
-	assert_int_equal(proc_exe_read((uint32_t) getpid(), exe, sizeof(exe)), 0);
+	assert_int_equal(proc_exe_read((uint32_t) getpid(), exe, sizeof(exe), &deleted), 0);
 	assert_string_equal(process_exe(process), exe);
 	assert_non_null(process_executable(process));
 	assert_true(process_resolve(fixture->processes, process, code, 0, true, 1, &where));
@@ -337,7 +339,7 @@ test_kernel_thread(void **state)
 	assert_null(process_executable(process));
 }
 
-/* A program that was deleted while it runs keeps its name and can still be opened. */
+/* A program that was deleted while it runs keeps its name and can still be opened; what took its name is another. */
 static void
 test_deleted_file(void **state)
 {
@@ -345,6 +347,7 @@ test_deleted_file(void **state)
 	char path[] = "/tmp/profstore-test-XXXXXX";
 	char command[128];
 	struct pfs_sample sample;
+	struct stat status;
 	Process *process;
 	pid_t pid;
 	int fd = mkstemp(path);
@@ -354,11 +357,16 @@ test_deleted_file(void **state)
 	assert_int_equal(system(command), 0);
 	pid = start_sleeper(path);
 	unlink(path);
+	snprintf(command, sizeof(command), "cp /bin/cat %s", path);
+	assert_int_equal(system(command), 0);
 	sample = sample_of(pid);
 	process = process_table_get(fixture->processes, &sample, 1);
+	unlink(path);
 	assert_string_equal(process_exe(process), path);
 	assert_non_null(process_executable(process));
 	assert_string_equal(image_name(process_executable(process)), path);
+	assert_int_equal(fstat(image_descriptor(process_executable(process)), &status), 0);
+	assert_int_equal(status.st_nlink, 0);
 	stop_child(pid);
 }
 
