@@ -43,7 +43,7 @@ typedef struct FunctionQuery
 	const char *function;
 	uint32 max_nodes;
 	PfsFilters filters;
-	PfsStackSums sums;
+	PfsStackStream *stacks;
 } FunctionQuery;
 
 PG_FUNCTION_INFO_V1(profstore_callers);
@@ -62,7 +62,7 @@ get_query(FunctionCallInfo fcinfo)
 						errmsg("argument function must not be null"),
 						errhint("profstore.top() lists the functions of a selection.")));
 	query.function = text_to_cstring(PG_GETARG_TEXT_PP(ARG_FUNCTION));
-	query.sums = pfs_stack_sums(pfs_selection_get(fcinfo, ARG_SELECTOR));
+	query.stacks = pfs_stack_stream_begin(pfs_selection_get(fcinfo, ARG_SELECTOR));
 	return query;
 }
 
@@ -88,11 +88,12 @@ put_tree(FunctionCallInfo fcinfo, bool inverted)
 	PfsRows rows = pfs_rows_begin(fcinfo);
 	FunctionQuery query = get_query(fcinfo);
 	PfsFrameTree *tree =
-		pfs_frame_tree_build(&query.sums, &query.filters, inverted, query.function);
+		pfs_frame_tree_build_large(query.stacks, &query.filters, inverted, query.function);
 	PfsFlameScan *flame = pfs_flame_scan_begin(tree, query.max_nodes);
 	int64 whole = tree->nodes[0].total.value;
 	PfsFlameRow row;
 
+	pfs_stack_stream_end(query.stacks);
 	while (pfs_flame_scan_next(flame, &row))
 	{
 		/* names as they are, which top() has too, rather than the labels made for viewers */
@@ -102,6 +103,7 @@ put_tree(FunctionCallInfo fcinfo, bool inverted)
 
 		put_row(&rows, name, &row, whole);
 	}
+	pfs_frame_tree_close(tree);
 }
 
 /*
@@ -129,7 +131,7 @@ static void
 put_side(const PfsRows *rows, const FunctionQuery *query, bool inverted, int32 *ord)
 {
 	PfsFrameTree *tree =
-		pfs_frame_tree_build(&query->sums, &query->filters, inverted, query->function);
+		pfs_frame_tree_build_large(query->stacks, &query->filters, inverted, query->function);
 	PfsFlameScan *flame = pfs_flame_scan_begin(tree, query->max_nodes);
 	int64 whole = tree->nodes[0].total.value;
 	Datum side = CStringGetTextDatum(inverted ? "callers" : "callees");
@@ -154,6 +156,7 @@ put_side(const PfsRows *rows, const FunctionQuery *query, bool inverted, int32 *
 		pfs_rows_put(rows, values, nulls);
 		pfree(DatumGetPointer(values[SANDWICH_LABEL]));
 	}
+	pfs_frame_tree_close(tree);
 }
 
 /*
@@ -166,7 +169,10 @@ profstore_sandwich(PG_FUNCTION_ARGS)
 	FunctionQuery query = get_query(fcinfo);
 	int32 ord = 0;
 
+	pfs_stack_stream_keep(query.stacks);
 	put_side(&rows, &query, true, &ord);
+	pfs_stack_stream_rewind(query.stacks);
 	put_side(&rows, &query, false, &ord);
+	pfs_stack_stream_end(query.stacks);
 	return (Datum) 0;
 }

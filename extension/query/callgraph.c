@@ -7,7 +7,9 @@
  */
 #include "query/callgraph.h"
 
+#include "dictionary/dictionary.h"
 #include "query/allocate.h"
+#include "query/flame_rows.h"
 #include "query/flamegraph.h"
 #include "query/hash.h"
 #include "query/merged.h"
@@ -53,22 +55,23 @@ typedef struct EdgeEntry
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* A node on the way from the root to the latest one. */
-typedef struct OpenNode
+/* A frame on the way from the root to the latest one. */
+typedef struct OpenFrame
 {
 	uint32 symbol;
 	uint32 above; /* level of the nearest one above that is shown, 0: none */
 	uint32 edge;  /* the edge that ends here, or NO_EDGE */
-} OpenNode;
+} OpenFrame;
 
 typedef struct Building
 {
 	PfsCallgraph *graph;
+	bool folding;	  /* a frame that follows one of the same name is no call */
 	uint32 *shown_at; /* by symbol: 1 + its place in graph->functions; 0 where it is cut */
-	OpenNode *way;	  /* by level */
+	OpenFrame *way;	  /* by level; the root at 0 */
 	uint32 depth;
 	uint32 way_capacity;
-	uint32 *open; /* by edge: how often the walk is inside it */
+	uint32 *open; /* by edge: how often the visit is inside it */
 	uint32 capacity;
 	edge_table_hash *table;
 } Building;
@@ -116,48 +119,56 @@ find_edge(Building *building, uint32 caller, uint32 callee)
 	return entry->edge;
 }
 
-static void
-leave_to(Building *building, uint32 depth)
+static bool
+is_shown(const Building *building, uint32 level)
 {
-	for (; building->depth > depth; building->depth--)
-	{
-		uint32 edge = building->way[building->depth].edge;
+	return level > 0 && building->shown_at[building->way[level].symbol] != 0;
+}
 
-		if (edge != NO_EDGE)
-			building->open[edge]--;
+static void
+enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
+{
+	Building *building = state;
+	uint32 parent = building->depth++;
+	bool parent_shown = is_shown(building, parent);
+	OpenFrame *open;
+
+	if (building->depth == building->way_capacity)
+	{
+		building->way_capacity *= 2;
+		building->way =
+			repalloc_huge(building->way, (Size) building->way_capacity * sizeof(OpenFrame));
+	}
+	open = &building->way[building->depth];
+	*open = (OpenFrame){ frame.symbol, parent_shown ? parent : open[-1].above, NO_EDGE };
+	if (building->folding && parent > 0 && open[-1].symbol == frame.symbol)
+		open->above = open[-1].above;
+	else if (open->above != 0 && building->shown_at[frame.symbol] != 0)
+	{
+		open->edge = find_edge(building, building->way[open->above].symbol, frame.symbol);
+		building->graph->edges[open->edge].indirect &= !parent_shown;
+		building->open[open->edge]++;
+	}
+}
+
+/* The total of a call counts only where no call above it is the same. */
+static void
+leave_frame(void *state, PfsFrame frame, PfsSides total)
+{
+	Building *building = state;
+	uint32 at = building->way[building->depth--].edge;
+
+	if (at != NO_EDGE && --building->open[at] == 0)
+	{
+		PfsCallEdge *edge = &building->graph->edges[at];
+
+		edge->value = pfs_add_values(edge->value, total.value);
 	}
 }
 
 static void
-enter_node(Building *building, const PfsFlameRow *row)
+end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)
 {
-	uint32 level = (uint32) row->level;
-	OpenNode *node;
-	uint32 parent = level - 1;
-	bool parent_shown;
-
-	leave_to(building, parent);
-	if (level == building->way_capacity)
-	{
-		building->way_capacity *= 2;
-		building->way =
-			repalloc_huge(building->way, (Size) building->way_capacity * sizeof(OpenNode));
-	}
-	node = &building->way[level];
-	parent_shown = parent > 0 && building->shown_at[building->way[parent].symbol] != 0;
-	*node = (OpenNode){ row->node->symbol, parent_shown ? parent : building->way[parent].above,
-						NO_EDGE };
-	building->depth = level;
-	if (node->above != 0 && building->shown_at[node->symbol] != 0)
-	{
-		uint32 at = find_edge(building, building->way[node->above].symbol, node->symbol);
-		PfsCallEdge *edge = &building->graph->edges[at];
-
-		node->edge = at;
-		edge->indirect &= !parent_shown;
-		if (building->open[at]++ == 0)
-			edge->value = pfs_add_values(edge->value, row->total.value);
-	}
 }
 
 /* By falling value, then the callers' and the callees' places. */
@@ -174,39 +185,51 @@ compare_edges(const void *a, const void *b)
 	return (left->callee > right->callee) - (left->callee < right->callee);
 }
 
-PfsCallgraph
-pfs_callgraph_build(PfsFrameTree *tree, uint32 max_nodes)
+/* The calls between the functions that are shown. */
+static void
+find_edges(PfsCallgraph *graph, PfsStackVisit *visit, PfsSymbols *symbols)
 {
-	PfsCallgraph graph = { .whole = tree->nodes[0].total.value };
-	Building building = { .graph = &graph,
+	static const PfsFrameVisitor visitor = { enter_frame, leave_frame, end_stack };
+	Building building = { .graph = graph,
+						  .folding = pfs_filters_fold(pfs_symbols_filters(symbols)),
 						  .capacity = INITIAL_EDGES,
 						  .way_capacity = INITIAL_EDGES };
-	PfsFlameScan *nodes;
-	PfsFlameRow row;
 
-	graph.function_count = pfs_function_totals(tree, &graph.functions);
-	qsort(graph.functions, graph.function_count, sizeof(PfsFunctionTotal), compare_functions);
-	if (max_nodes != PFS_NO_ROW_LIMIT)
-		graph.function_count = Min(graph.function_count, max_nodes);
-	graph.edges = PFS_ARRAY(PfsCallEdge, INITIAL_EDGES);
-	building.shown_at = PFS_ARRAY0(uint32, pfs_symbol_count(tree->symbols));
-	for (uint32 i = 0; i < graph.function_count; i++)
-		building.shown_at[graph.functions[i].symbol] = i + 1;
-	building.way = PFS_ARRAY(OpenNode, INITIAL_EDGES);
-	building.way[0] = (OpenNode){ PFS_NO_SYMBOL, 0, NO_EDGE };
+	graph->edges = PFS_ARRAY(PfsCallEdge, INITIAL_EDGES);
+	building.shown_at = PFS_ARRAY0(uint32, pfs_symbol_count(symbols));
+	for (uint32 i = 0; i < graph->function_count; i++)
+		building.shown_at[graph->functions[i].symbol] = i + 1;
+	building.way = PFS_ARRAY(OpenFrame, INITIAL_EDGES);
+	building.way[0] = (OpenFrame){ PFS_NO_SYMBOL, 0, NO_EDGE };
 	building.open = PFS_ARRAY(uint32, INITIAL_EDGES);
 	building.table = edge_table_create(CurrentMemoryContext, INITIAL_EDGES, NULL);
-	nodes = pfs_flame_scan_begin(tree, PFS_NO_ROW_LIMIT);
-	while (pfs_flame_scan_next(nodes, &row))
-	{
-		if (row.level > 0)
-			enter_node(&building, &row);
-	}
-	qsort(graph.edges, graph.edge_count, sizeof(PfsCallEdge), compare_edges);
+	pfs_stack_visit_all(visit, &visitor, &building);
+	qsort(graph->edges, graph->edge_count, sizeof(PfsCallEdge), compare_edges);
 	edge_table_destroy(building.table);
 	pfree(building.shown_at);
 	pfree(building.way);
 	pfree(building.open);
+}
+
+PfsCallgraph
+pfs_callgraph_build(PfsStackStream *stream, const PfsFilters *filters, uint32 max_nodes)
+{
+	PfsCallgraph graph = { 0 };
+	PfsStackVisit *visit;
+	PfsSymbols *symbols;
+	PfsSides whole;
+
+	pfs_dictionary_begin();
+	symbols = pfs_symbols_create(filters);
+	pfs_stack_stream_keep(stream);
+	visit = pfs_stack_visit_begin(stream, symbols);
+	graph.function_count = pfs_function_totals_visit(visit, symbols, &graph.functions, &whole);
+	graph.whole = whole.value;
+	qsort(graph.functions, graph.function_count, sizeof(PfsFunctionTotal), compare_functions);
+	if (max_nodes != PFS_NO_ROW_LIMIT)
+		graph.function_count = Min(graph.function_count, max_nodes);
+	find_edges(&graph, visit, symbols);
+	pfs_stack_visit_end(visit);
 	return graph;
 }
 
@@ -215,9 +238,14 @@ query_graph(FunctionCallInfo fcinfo, const PfsSelection **selection)
 {
 	uint32 max_nodes = pfs_max_nodes_get(fcinfo, ARG_MAX_NODES);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
+	PfsStackStream *stream;
+	PfsCallgraph graph;
 
 	*selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
-	return pfs_callgraph_build(pfs_frame_tree_query(*selection, &filters, false), max_nodes);
+	stream = pfs_stack_stream_begin(*selection);
+	graph = pfs_callgraph_build(stream, &filters, max_nodes);
+	pfs_stack_stream_end(stream);
+	return graph;
 }
 
 static void
@@ -266,9 +294,10 @@ profstore_callgraph_of(PG_FUNCTION_ARGS)
 	uint32 max_nodes = pfs_max_nodes_get(fcinfo, 1);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, 2);
 	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
-	PfsCallgraph graph =
-		pfs_callgraph_build(pfs_frame_tree_build(&sums, &filters, false, NULL), max_nodes);
+	PfsStackStream *stream = pfs_stack_stream_of(&sums);
+	PfsCallgraph graph = pfs_callgraph_build(stream, &filters, max_nodes);
 
+	pfs_stack_stream_end(stream);
 	put_edges(&rows, &graph);
 	return (Datum) 0;
 }

@@ -29,10 +29,11 @@ typedef struct PfsCallgraph
 } PfsCallgraph;
 
 /*
- * The graph of the max_nodes functions of the largest totals (or PFS_NO_ROW_LIMIT). Expands the tree. Lives in
- * CurrentMemoryContext.
+ * The graph of the max_nodes functions of the largest totals (or PFS_NO_ROW_LIMIT). Reads the stream to its end, as often as it
+ * needs; what it takes beside it goes with functions and edges. Lives in CurrentMemoryContext.
  */
-PfsCallgraph pfs_callgraph_build(PfsFrameTree *tree, uint32 max_nodes);
+PfsCallgraph pfs_callgraph_build(PfsStackStream *stream, const PfsFilters *filters,
+								 uint32 max_nodes);
 
 /* Appends the graph in the DOT language of Graphviz. */
 void pfs_callgraph_dot(StringInfo dot, const PfsCallgraph *graph, const PfsSelection *selection);

@@ -193,6 +193,13 @@ pfs_filters_any(const PfsFilters *filters)
 	return filters->focus || filters->ignore || filters->show || filters->hide;
 }
 
+bool
+pfs_filters_fold(const PfsFilters *filters)
+{
+	return filters->granularity == PFS_BY_FILE || filters->granularity == PFS_BY_BINARY ||
+		   filters->granularity == PFS_BY_SOURCE_LINE;
+}
+
 /* Whether one text fits, before a negation. */
 static bool
 text_fits(const FrameMatcher *matcher, const char *value)

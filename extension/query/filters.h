@@ -78,6 +78,9 @@ PfsFilters pfs_frame_filters_get(FunctionCallInfo fcinfo, int first_argument);
 
 bool pfs_filters_any(const PfsFilters *filters);
 
+/* Whether a frame that follows one of the same name is one with it. */
+bool pfs_filters_fold(const PfsFilters *filters);
+
 /*
  * Lets the filters know what was said of names in earlier queries with the same expressions, before they judge. To be called
  * after pfs_kept_begin.

@@ -205,7 +205,7 @@ resolve_stack(Stack *stack, const PfsTouched *touched, uint32 leaf, PfsSymbols *
 static Stacks
 resolve_stacks(pfs_series_table_hash *set, const PfsFilters *filters)
 {
-	bool folding = filters->granularity == PFS_BY_FILE || filters->granularity == PFS_BY_BINARY;
+	bool folding = pfs_filters_fold(filters);
 	PfsStackSums sums = list_stacks(set);
 	Stacks stacks = { 0, PFS_ARRAY0(Stack, sums.count), NULL };
 	PfsTouching touching = pfs_touching_begin(&sums, true);

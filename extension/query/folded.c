@@ -46,7 +46,7 @@ put_row(const PfsRows *rows, const char *stack, int length, int64 value)
 
 /*
  * Rows come depth first, so the text of a stack is its parent's text and one name more: ends[level] is the length up to a
- * level.
+ * level. Closes the tree.
  */
 static void
 put_stacks(const PfsRows *rows, PfsFrameTree *tree)
@@ -78,6 +78,7 @@ put_stacks(const PfsRows *rows, PfsFrameTree *tree)
 		if (row.self.value != 0)
 			put_row(rows, stack.data, stack.len, row.self.value);
 	}
+	pfs_frame_tree_close(tree);
 }
 
 /*
@@ -90,7 +91,7 @@ profstore_folded(PG_FUNCTION_ARGS)
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
 
-	put_stacks(&rows, pfs_frame_tree_query(selection, &filters, false));
+	put_stacks(&rows, pfs_frame_tree_query_large(selection, &filters, false));
 	return (Datum) 0;
 }
 
@@ -103,7 +104,9 @@ profstore_folded_of(PG_FUNCTION_ARGS)
 	PfsRows rows = pfs_rows_begin(fcinfo);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, 1);
 	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
+	PfsStackStream *stream = pfs_stack_stream_of(&sums);
 
-	put_stacks(&rows, pfs_frame_tree_build(&sums, &filters, false, NULL));
+	put_stacks(&rows, pfs_frame_tree_build_large(stream, &filters, false, NULL));
+	pfs_stack_stream_end(stream);
 	return (Datum) 0;
 }

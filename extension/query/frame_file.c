@@ -16,7 +16,7 @@
 #include "query/allocate.h"
 #include "query/memory_peak.h"
 #include "query/row_sorter.h"
-#include "query/stack_walk.h"
+#include "query/stack_visit.h"
 #include "storage/buffile.h"
 #include "utils/memutils.h"
 #include "utils/tuplesort.h"
@@ -63,6 +63,7 @@ typedef struct Ways
 {
 	bool inverted;
 	bool folding;
+	uint32 function;
 	Frame *open; /* from the root to where the visit is */
 	uint32 depth;
 	uint32 capacity;
@@ -110,6 +111,25 @@ begin_bytes(StringInfo bytes)
 	appendStringInfoSpaces(bytes, VARHDRSZ);
 }
 
+/* How many of the open frames are on the way in each direction, from the root on; false: the stack has none. */
+static bool
+cut_way(const Ways *ways, uint32 *first, uint32 *end)
+{
+	uint32 at = 0;
+
+	*first = 0;
+	*end = ways->depth;
+	if (ways->function == PFS_NO_SYMBOL)
+		return true;
+	while (at < ways->depth && ways->open[at].frame.symbol != ways->function)
+		at++;
+	if (ways->inverted)
+		*end = at;
+	else
+		*first = at + 1;
+	return at < ways->depth;
+}
+
 /*
  * Puts the way of a stack. Root first, an origin goes with the first way that has the node alone; leaf first with every one, since
  * there the age is the stack's.
@@ -118,14 +138,18 @@ static void
 end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)
 {
 	Ways *ways = state;
-	uint32 last = PFS_NO_SYMBOL;
+	uint32 last = ways->function;
 	uint32 depth = 0;
+	uint32 first;
+	uint32 end;
 
+	if (!cut_way(ways, &first, &end))
+		return;
 	begin_bytes(&ways->way);
 	begin_bytes(&ways->origins);
-	for (uint32 i = 0; i < ways->depth; i++)
+	for (uint32 i = first; i < end; i++)
 	{
-		const Frame *frame = &ways->open[ways->inverted ? ways->depth - 1 - i : i];
+		const Frame *frame = &ways->open[ways->inverted ? end - 1 - i : i];
 		uint32 key = pg_hton32(frame->frame.symbol);
 
 		if (ways->folding && frame->frame.symbol == last)
@@ -186,23 +210,10 @@ static void
 put_ways(Ways *ways, PfsStackStream *stream, PfsSymbols *symbols)
 {
 	static const PfsFrameVisitor visitor = { enter_frame, leave_frame, end_stack };
-	MemoryContext context =
-		AllocSetContextCreate(CurrentMemoryContext, "profstore stack walk", ALLOCSET_DEFAULT_SIZES);
-	PfsStackWalk *walk = pfs_stack_walk_create(symbols, false, PFS_NO_SYMBOL);
-	PfsStackSums sums;
-	PfsSides total;
+	PfsStackVisit *visit = pfs_stack_visit_begin(stream, symbols);
 
-	while (pfs_stack_stream_next(stream, &sums))
-	{
-		MemoryContext caller = MemoryContextSwitchTo(context);
-
-		pfs_stack_walk_add(walk, &sums, &total);
-		pfs_stack_walk_visit(walk, &visitor, ways);
-		pfs_stack_walk_clear(walk);
-		MemoryContextSwitchTo(caller);
-		MemoryContextReset(context);
-	}
-	MemoryContextDelete(context);
+	pfs_stack_visit_all(visit, &visitor, ways);
+	pfs_stack_visit_end(visit);
 }
 
 /* What is between the sort and the file: the nodes on the way to the latest, the root first. */
@@ -316,10 +327,11 @@ write_nodes(PfsFrameFile *file, Tuplesortstate *sort, TupleDesc descriptor)
 }
 
 PfsFrameFile *
-pfs_frame_file_make(PfsStackStream *stream, PfsSymbols *symbols, bool inverted, bool folding)
+pfs_frame_file_make(PfsStackStream *stream, PfsSymbols *symbols, bool inverted, uint32 function,
+					bool folding)
 {
 	PfsFrameFile *file = palloc0(sizeof(PfsFrameFile));
-	Ways ways = { .inverted = inverted, .folding = folding };
+	Ways ways = { .inverted = inverted, .folding = folding, .function = function };
 	TupleDesc descriptor = describe_ways();
 
 	begin_ways(&ways, descriptor);

@@ -29,11 +29,11 @@ typedef struct PfsFrameFile PfsFrameFile;
 
 /*
  * Reads a stream to its end. symbols has the filters; folding lets frames that follow one of the same name belong to its
- * node. Lives in CurrentMemoryContext, and has to be ended before the transaction is. Raises NUMERIC_VALUE_OUT_OF_RANGE
+ * node; function is where ways begin, as for pfs_stack_walk_create. Lives in CurrentMemoryContext, and has to be ended before the transaction is. Raises NUMERIC_VALUE_OUT_OF_RANGE
  * where a total does not fit int8.
  */
 PfsFrameFile *pfs_frame_file_make(PfsStackStream *stream, PfsSymbols *symbols, bool inverted,
-								  bool folding);
+								  uint32 function, bool folding);
 
 /* The root's number. */
 uint32 pfs_frame_file_root(const PfsFrameFile *file);

@@ -185,8 +185,7 @@ create_tree(const PfsFilters *filters)
 {
 	PfsFrameTree *tree = palloc0(sizeof(PfsFrameTree));
 
-	tree->folding = filters->granularity == PFS_BY_FILE || filters->granularity == PFS_BY_BINARY ||
-					filters->granularity == PFS_BY_SOURCE_LINE;
+	tree->folding = pfs_filters_fold(filters);
 	pfs_dictionary_begin();
 	tree->symbols = pfs_symbols_create(filters);
 	tree->capacity = INITIAL_NODES;
@@ -235,24 +234,36 @@ pfs_frame_tree_build_groups(const PfsStackGroup *groups, int32 count, const PfsF
 }
 
 PfsFrameTree *
-pfs_frame_tree_query_large(const PfsSelection *selection, const PfsFilters *filters, bool inverted)
+pfs_frame_tree_build_large(PfsStackStream *stream, const PfsFilters *filters, bool inverted,
+						   const char *function)
 {
-	PfsStackStream *stream = pfs_stack_stream_begin(selection);
 	PfsFrameTree *tree = create_tree(filters);
 	PfsFrameNode root = { .symbol = PFS_NO_SYMBOL, .walkers = PFS_NO_WALKER };
 	PfsStackSums sums;
 
-	tree->walk = pfs_stack_walk_create(tree->symbols, inverted, PFS_NO_SYMBOL);
+	if (function != NULL)
+		root.symbol = pfs_symbol_intern(tree->symbols, function);
+	tree->walk = pfs_stack_walk_create(tree->symbols, inverted, root.symbol);
 	if (!pfs_stack_stream_is_whole(stream))
 	{
-		tree->file = pfs_frame_file_make(stream, tree->symbols, inverted, tree->folding);
+		tree->file =
+			pfs_frame_file_make(stream, tree->symbols, inverted, root.symbol, tree->folding);
 		root.walkers = pfs_frame_file_root(tree->file);
 		root.total = pfs_frame_file_get(tree->file, root.walkers).total;
 	}
 	else if (pfs_stack_stream_next(stream, &sums))
 		root.walkers = pfs_stack_walk_add(tree->walk, &sums, &root.total);
-	pfs_stack_stream_end(stream);
 	append_node(tree, &root);
+	return tree;
+}
+
+PfsFrameTree *
+pfs_frame_tree_query_large(const PfsSelection *selection, const PfsFilters *filters, bool inverted)
+{
+	PfsStackStream *stream = pfs_stack_stream_begin(selection);
+	PfsFrameTree *tree = pfs_frame_tree_build_large(stream, filters, inverted, NULL);
+
+	pfs_stack_stream_end(stream);
 	return tree;
 }
 

@@ -65,12 +65,16 @@ PfsFrameTree *pfs_frame_tree_build_groups(const PfsStackGroup *groups, int32 cou
 										  const PfsFilters *filters, bool inverted);
 
 /*
- * Sums and tree of one selection, whose nodes are in a file where the stacks do not fit work_mem: it can be expanded, but not
- * visited, and has to be closed.
+ * The same of a stream, which is read to its end and may go then: a tree whose nodes are in a file where the stacks do not fit
+ * work_mem. It can be expanded, but not visited, and has to be closed.
  */
+PfsFrameTree *pfs_frame_tree_build_large(PfsStackStream *stream, const PfsFilters *filters,
+										 bool inverted, const char *function);
+void pfs_frame_tree_close(PfsFrameTree *tree);
+
+/* Sums and such a tree of one selection. */
 PfsFrameTree *pfs_frame_tree_query_large(const PfsSelection *selection, const PfsFilters *filters,
 										 bool inverted);
-void pfs_frame_tree_close(PfsFrameTree *tree);
 
 /* Sums and tree of one selection. */
 PfsFrameTree *pfs_frame_tree_query(const PfsSelection *selection, const PfsFilters *filters,

@@ -120,34 +120,29 @@ pfs_function_totals(PfsFrameTree *tree, PfsFunctionTotal **functions)
 }
 
 uint32
+pfs_function_totals_visit(PfsStackVisit *visit, PfsSymbols *symbols, PfsFunctionTotal **functions,
+						  PfsSides *whole)
+{
+	Totals totals = { CurrentMemoryContext, NULL, 0 };
+
+	*whole = pfs_stack_visit_all(visit, &visitor, &totals);
+	return list_functions(&totals, symbols, functions);
+}
+
+uint32
 pfs_function_totals_query(const PfsSelection *selection, const PfsFilters *filters,
 						  PfsFunctionTotal **functions, PfsSides *whole)
 {
 	PfsStackStream *stream = pfs_stack_stream_begin(selection);
-	MemoryContext context =
-		AllocSetContextCreate(CurrentMemoryContext, "profstore stack walk", ALLOCSET_DEFAULT_SIZES);
-	Totals totals = { CurrentMemoryContext, NULL, 0 };
 	PfsSymbols *symbols;
-	PfsStackWalk *walk;
-	PfsStackSums sums;
-	PfsSides total;
+	PfsStackVisit *visit;
+	uint32 count;
 
-	*whole = (PfsSides){ 0, 0 };
 	pfs_dictionary_begin();
 	symbols = pfs_symbols_create(filters);
-	walk = pfs_stack_walk_create(symbols, false, PFS_NO_SYMBOL);
-	while (pfs_stack_stream_next(stream, &sums))
-	{
-		MemoryContext caller = MemoryContextSwitchTo(context);
-
-		pfs_stack_walk_add(walk, &sums, &total);
-		*whole = pfs_add_sides(*whole, total);
-		pfs_stack_walk_visit(walk, &visitor, &totals);
-		pfs_stack_walk_clear(walk);
-		MemoryContextSwitchTo(caller);
-		MemoryContextReset(context);
-	}
-	MemoryContextDelete(context);
+	visit = pfs_stack_visit_begin(stream, symbols);
+	count = pfs_function_totals_visit(visit, symbols, functions, whole);
+	pfs_stack_visit_end(visit);
 	pfs_stack_stream_end(stream);
-	return list_functions(&totals, symbols, functions);
+	return count;
 }

@@ -8,6 +8,7 @@
 #include "profstore.h"
 
 #include "query/frame_tree.h"
+#include "query/stack_visit.h"
 
 typedef struct PfsFunctionTotal
 {
@@ -25,10 +26,11 @@ typedef struct PfsFunctionTotal
  */
 uint32 pfs_function_totals(PfsFrameTree *tree, PfsFunctionTotal **functions);
 
-/*
- * The same of a selection, without a tree: stacks are looked at in parts, so that what it takes goes with functions. whole gets the
- * sum of all stacks. filters must outlive the names.
- */
+/* The same of a visit, whose symbols have to be passed as well; whole gets the sum of all stacks. What it takes goes with functions. */
+uint32 pfs_function_totals_visit(PfsStackVisit *visit, PfsSymbols *symbols,
+								 PfsFunctionTotal **functions, PfsSides *whole);
+
+/* The same of a selection, without a tree. filters must outlive the names. */
 uint32 pfs_function_totals_query(const PfsSelection *selection, const PfsFilters *filters,
 								 PfsFunctionTotal **functions, PfsSides *whole);
 

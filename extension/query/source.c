@@ -58,10 +58,11 @@ compare_lines(const void *a, const void *b)
 }
 
 static SourceLine *
-sum_lines(PfsFrameTree *tree, uint32 *count)
+sum_lines(const PfsSelection *selection, const PfsFilters *filters, uint32 *count)
 {
 	PfsFunctionTotal *functions;
-	uint32 function_count = pfs_function_totals(tree, &functions);
+	PfsSides whole;
+	uint32 function_count = pfs_function_totals_query(selection, filters, &functions, &whole);
 	SourceLine *lines = PFS_ARRAY(SourceLine, function_count);
 
 	*count = 0;
@@ -134,7 +135,7 @@ profstore_source(PG_FUNCTION_ARGS)
 	filters.source_file = text_to_cstring(PG_GETARG_TEXT_PP(ARG_FILENAME));
 	if (!PG_ARGISNULL(ARG_CONTENTS))
 		contents.at = text_to_cstring(PG_GETARG_TEXT_PP(ARG_CONTENTS));
-	lines = sum_lines(pfs_frame_tree_query(selection, &filters, false), &count);
+	lines = sum_lines(selection, &filters, &count);
 	for (uint32 i = 0; i < count; i++)
 	{
 		put_contents(&rows, &contents, &lines[i]);

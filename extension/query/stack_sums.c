@@ -11,6 +11,7 @@
 #include "query/scrapes.h"
 #include "query/series_sums.h"
 #include "query/stack_table.h"
+#include "storage/buffile.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
@@ -189,55 +190,122 @@ pfs_stack_sums(const PfsSelection *selection)
 	return result;
 }
 
+/* Sums that are there, or those of a table. */
 struct PfsStackStream
 {
 	MemoryContext context;
-	PfsStackTable *table;
-	PfsStackSum *sums;
-	uint32 room;
-	bool is_whole;
+	uint32 room;		  /* of a part */
+	PfsStackSum *sums;	  /* all, or the last part of the table */
+	Size count;			  /* of all, … */
+	Size next;			  /* … of which so many have been told */
+	PfsStackTable *table; /* NULL: all are there, or in the file */
+	BufFile *file;		  /* keeps what the table tells; NULL: it is not asked for */
+	bool is_kept;		  /* the table has been read, so parts come from the file */
 };
+
+static PfsStackStream *
+create_stream(void)
+{
+	MemoryContext context = create_context();
+	PfsStackStream *stream = MemoryContextAllocZero(context, sizeof(PfsStackStream));
+	Size room = pfs_hash_memory_bytes() / STREAM_STACK_BYTES;
+
+	stream->context = context;
+	stream->room = (uint32) Min(Max(room, MIN_STREAM_STACKS), MAX_STREAM_STACKS);
+	return stream;
+}
 
 PfsStackStream *
 pfs_stack_stream_begin(const PfsSelection *selection)
 {
-	MemoryContext context = create_context();
-	MemoryContext caller = MemoryContextSwitchTo(context);
-	PfsStackStream *stream = palloc(sizeof(PfsStackStream));
-	Size room = pfs_hash_memory_bytes() / STREAM_STACK_BYTES;
-	Size count;
-	bool is_sorted;
+	PfsStackStream *stream = create_stream();
+	MemoryContext caller = MemoryContextSwitchTo(stream->context);
+	PfsStackTable *table = sum_selection(selection);
+	Size count = pfs_stack_table_finish(table);
 
-	stream->context = context;
-	stream->table = sum_selection(selection);
-	count = pfs_stack_table_finish(stream->table);
-	room = Min(Max(room, MIN_STREAM_STACKS), MAX_STREAM_STACKS);
-	is_sorted = count == PFS_COUNT_UNKNOWN;
-	stream->is_whole = !is_sorted && count <= room;
-	stream->room = (uint32) (is_sorted ? room : Min(room, count));
-	stream->sums = PFS_ARRAY(PfsStackSum, stream->room);
+	stream->sums = PFS_ARRAY(PfsStackSum, Min(stream->room, count));
+	if (count > stream->room)
+		stream->table = table;
+	else
+	{
+		stream->count = pfs_stack_table_read(table, stream->sums, (uint32) count);
+		pfs_stack_table_end(table);
+	}
 	MemoryContextSwitchTo(caller);
+	return stream;
+}
+
+PfsStackStream *
+pfs_stack_stream_of(const PfsStackSums *sums)
+{
+	PfsStackStream *stream = create_stream();
+
+	stream->sums = sums->sums;
+	stream->count = sums->count;
 	return stream;
 }
 
 bool
 pfs_stack_stream_is_whole(const PfsStackStream *stream)
 {
-	return stream->is_whole;
+	return stream->table == NULL && !stream->is_kept && stream->count <= stream->room;
+}
+
+void
+pfs_stack_stream_keep(PfsStackStream *stream)
+{
+	MemoryContext caller = MemoryContextSwitchTo(stream->context);
+
+	if (stream->table != NULL)
+		stream->file = BufFileCreateTemp(false);
+	MemoryContextSwitchTo(caller);
 }
 
 bool
 pfs_stack_stream_next(PfsStackStream *stream, PfsStackSums *part)
 {
-	*part = (PfsStackSums){ pfs_stack_table_read(stream->table, stream->sums, stream->room),
-							stream->sums };
+	*part = (PfsStackSums){ 0, stream->sums };
+	if (stream->is_kept)
+		part->count = (uint32) (BufFileRead(stream->file, part->sums,
+											(size_t) stream->room * sizeof(PfsStackSum)) /
+								sizeof(PfsStackSum));
+	else if (stream->table != NULL)
+	{
+		part->count = pfs_stack_table_read(stream->table, part->sums, stream->room);
+		if (stream->file != NULL)
+			BufFileWrite(stream->file, part->sums, (size_t) part->count * sizeof(PfsStackSum));
+	}
+	else
+	{
+		part->count = (uint32) Min(stream->room, stream->count - stream->next);
+		part->sums += stream->next;
+		stream->next += part->count;
+	}
 	return part->count > 0;
+}
+
+void
+pfs_stack_stream_rewind(PfsStackStream *stream)
+{
+	stream->next = 0;
+	if (stream->table != NULL)
+	{
+		pfs_stack_table_end(stream->table);
+		stream->table = NULL;
+		stream->is_kept = true;
+	}
+	if (stream->is_kept && BufFileSeek(stream->file, 0, 0, SEEK_SET) != 0)
+		ereport(ERROR,
+				(errcode_for_file_access(), errmsg("could not rewind a temporary file: %m")));
 }
 
 void
 pfs_stack_stream_end(PfsStackStream *stream)
 {
-	pfs_stack_table_end(stream->table);
+	if (stream->file != NULL)
+		BufFileClose(stream->file);
+	if (stream->table != NULL)
+		pfs_stack_table_end(stream->table);
 	MemoryContextDelete(stream->context);
 }
 

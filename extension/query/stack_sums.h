@@ -43,11 +43,20 @@ typedef struct PfsStackStream PfsStackStream;
 /* Scans the samples of the selection; lives in CurrentMemoryContext. Raises what pfs_stack_sums does. */
 PfsStackStream *pfs_stack_stream_begin(const PfsSelection *selection);
 
+/* The same of sums that are there, which have to outlive the stream. */
+PfsStackStream *pfs_stack_stream_of(const PfsStackSums *sums);
+
+/* For who reads a stream more than once, before its first part: what does not come as one part is kept on disk. */
+void pfs_stack_stream_keep(PfsStackStream *stream);
+
 /* Whether all stacks come as one part, or none. */
 bool pfs_stack_stream_is_whole(const PfsStackStream *stream);
 
 /* The next stacks, which hold until the next call; false at the end. */
 bool pfs_stack_stream_next(PfsStackStream *stream, PfsStackSums *part);
+
+/* Back to before the first part, where all have been read and kept. */
+void pfs_stack_stream_rewind(PfsStackStream *stream);
 void pfs_stack_stream_end(PfsStackStream *stream);
 
 /*

@@ -1,0 +1,67 @@
+-- Views of stacks that do not fit work_mem: the same rows, in the same order, as in plenty of memory.
+\getenv src PG_ABS_SRCDIR
+\set ECHO none
+\o /dev/null
+\i :src/sql/fixtures/fleet.sql
+\o
+\set ECHO all
+SET timezone = 'UTC';
+\set VERBOSITY terse
+
+-- 3,000 stacks more, of two programs: the fleet's locations, which have inlined calls or no function, and recur
+CREATE TABLE many AS
+SELECT unnest(profstore.intern_stacks(partition, ARRAY(SELECT 3 + n % 20 FROM generate_series(1, 1500) AS n),
+	ARRAY(SELECT l.id FROM generate_series(1, 1500) AS s(n), generate_series(1, 3 + n % 20) AS f(level),
+		LATERAL (SELECT id FROM fleet_locations AS l WHERE l.n = 1 + (hashint8(s.n * level * length(partition)) & 65535) % (5 + 3 * level % 55)) AS l
+		ORDER BY s.n, level))) AS stack_id
+FROM (VALUES ('libone'), ('another')) AS p(partition);
+SELECT count(*), count(DISTINCT stack_id) FROM many;
+SELECT (profstore.intern_series(ARRAY['process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', 'memory:inuse_space:bytes:space:bytes'],
+	ARRAY['{"node": "many"}', '{"node": "many"}']::jsonb[], '{1,1}')) AS series \gset
+INSERT INTO profstore.samples (time, series_id, stack_id, value)
+SELECT timestamptz '2026-01-01 10:00Z' + i * interval '1 min', series, stack_id, hashint8(stack_id + i) % 1000
+FROM many, unnest(:'series'::int[]) AS series, generate_series(0, 2) AS i ORDER BY hashint8(stack_id);
+SELECT profstore.touch_series(:'series', '2026-01-01', '2026-01-02');
+
+-- Every view; where it has few rows, the disk is used for nothing but what they are made of.
+CREATE FUNCTION views(type text) RETURNS TABLE (query text, few bool) LANGUAGE sql AS
+$$
+SELECT format('profstore.%s(%L, %L, %L%s%s%s)', view, type || '{node="many"}', '2026-01-01', '2026-01-02', argument, limits, filters), few
+FROM (VALUES ('folded', '', ''), ('stacks_of', '', ''), ('source', ', ''file3.c''', ''), ('callgraph', '', ', max_nodes => 5'),
+		('callgraph', '', ', max_nodes => NULL'), ('callers', ', ''fn1''', ', max_nodes => 50'), ('callers', ', ''fn1''', ', max_nodes => NULL'),
+		('callees', ', ''fn2''', ', max_nodes => 50'), ('callees', ', ''fn2''', ', max_nodes => NULL'), ('sandwich', ', ''fn1''', ', max_nodes => 50'),
+		('sandwich', ', ''no such''', ', max_nodes => NULL')) AS v(view, argument, limits),
+	(VALUES ('', false), (', focus => ''fn7'', hide => ''fn3''', false), (', granularity => ''binary''', false), (', granularity => ''file''', false),
+		(', show => ''^fn1$''', true)) AS f(filters, few)
+WHERE (view <> 'source' OR filters NOT LIKE '%granularity%') AND (type LIKE '%delta' OR few)
+$$;
+CREATE FUNCTION answer(query text) RETURNS text LANGUAGE plpgsql AS
+$$
+DECLARE
+	rows text;
+BEGIN
+	EXECUTE 'SELECT count(*) || '' '' || md5(string_agg(t::text, E''\n'' ORDER BY ordinality)) FROM ' || query || ' WITH ORDINALITY AS t' INTO rows;
+	RETURN rows;
+END
+$$;
+CREATE FUNCTION spills(query text) RETURNS bool LANGUAGE plpgsql AS
+$$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT json) SELECT FROM ' || query INTO plan;
+	RETURN (plan -> 0 -> 'Plan' ->> 'Temp Written Blocks')::int8 > 0;
+END
+$$;
+CREATE VIEW asked AS
+SELECT type, v.* FROM (VALUES ('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'), ('memory:inuse_space:bytes:space:bytes')) AS t(type), views(type) AS v;
+
+SET hash_mem_multiplier = 1;
+SET work_mem = '1GB';
+CREATE TABLE answers AS
+SELECT query, answer(query) FROM asked;
+SELECT count(*), count(DISTINCT answer) FROM answers;
+SELECT query FROM asked WHERE few AND spills(query);
+SET work_mem = '64kB';
+SELECT query, answer(query) FROM asked EXCEPT TABLE answers;
+SELECT query FROM asked WHERE few AND NOT spills(query);
