@@ -30,8 +30,9 @@ SELECT format('profstore.%s(%L, %L, %L%s%s%s)', view, type || '{node="many"}', '
 FROM (VALUES ('folded', '', ''), ('stacks_of', '', ''), ('source', ', ''file3.c''', ''), ('callgraph', '', ', max_nodes => 5'),
 		('callgraph', '', ', max_nodes => NULL'), ('callers', ', ''fn1''', ', max_nodes => 50'), ('callers', ', ''fn1''', ', max_nodes => NULL'),
 		('callees', ', ''fn2''', ', max_nodes => 50'), ('callees', ', ''fn2''', ', max_nodes => NULL'), ('sandwich', ', ''fn1''', ', max_nodes => 50'),
-		('sandwich', ', ''no such''', ', max_nodes => NULL')) AS v(view, argument, limits),
-	(VALUES ('', false), (', focus => ''fn7'', hide => ''fn3''', false), (', granularity => ''binary''', false), (', granularity => ''file''', false),
+		('sandwich', ', ''no such''', ', max_nodes => NULL'), ('flamegraph', '', ', max_nodes => 50'),
+		('flamegraph', '', ', max_nodes => 700, inverted => true')) AS v(view, argument, limits),
+	(VALUES ('', false), (', focus => ''fn7'', hide => ''fn3''', false), (', granularity => ''address''', false), (', granularity => ''file''', false),
 		(', show => ''^fn1$''', true)) AS f(filters, few)
 WHERE (view <> 'source' OR filters NOT LIKE '%granularity%') AND (type LIKE '%delta' OR few)
 $$;

@@ -64,6 +64,9 @@ struct PfsFlameScan
 
 #define INITIAL_ROWS 64
 
+/* So many nodes more make it worth while to look for some to forget. */
+#define MIN_FORGOTTEN 256
+
 const char *
 pfs_flame_label(const char *name)
 {
@@ -104,13 +107,10 @@ size_of(PfsSides total)
 	return (value < 0 ? -value : value) + (base < 0 ? -base : base);
 }
 
-/* The heap's first is the largest node, the oldest among equals. */
+/* Of two nodes the larger is the greater, the older among equals. */
 static int
-compare_candidates(const pairingheap_node *a, const pairingheap_node *b, void *tree)
+compare_nodes(const PfsFrameNode *nodes, uint32 left, uint32 right)
 {
-	const PfsFrameNode *nodes = ((PfsFrameTree *) tree)->nodes;
-	uint32 left = pairingheap_const_container(Candidate, heap_node, a)->node;
-	uint32 right = pairingheap_const_container(Candidate, heap_node, b)->node;
 	int128 left_size = size_of(nodes[left].total);
 	int128 right_size = size_of(nodes[right].total);
 
@@ -119,6 +119,15 @@ compare_candidates(const pairingheap_node *a, const pairingheap_node *b, void *t
 	if (nodes[left].oldest != nodes[right].oldest)
 		return nodes[left].oldest < nodes[right].oldest ? 1 : -1;
 	return left < right ? 1 : -1;
+}
+
+/* The heap's first is the greatest. */
+static int
+compare_candidates(const pairingheap_node *a, const pairingheap_node *b, void *tree)
+{
+	return compare_nodes(((PfsFrameTree *) tree)->nodes,
+						 pairingheap_const_container(Candidate, heap_node, a)->node,
+						 pairingheap_const_container(Candidate, heap_node, b)->node);
 }
 
 /* Expands a node, which may make the tree larger. */
@@ -167,6 +176,96 @@ keep_node(Cut *cut, uint32 node, uint32 max_rows)
 	return true;
 }
 
+/* Takes all candidates off the heap; the greatest count of them go to an array, in order. */
+static uint32
+take_candidates(Cut *cut, Candidate **greatest, uint32 count)
+{
+	uint32 taken = 0;
+
+	while (!pairingheap_is_empty(cut->candidates))
+	{
+		Candidate *candidate =
+			pairingheap_container(Candidate, heap_node, pairingheap_remove_first(cut->candidates));
+
+		if (taken < count)
+			greatest[taken++] = candidate;
+		else
+			pfree(candidate);
+	}
+	return taken;
+}
+
+/* Marks kept nodes, and of the children of each the least, which may come to be shown in place of "other". */
+static void
+mark_kept(const Cut *cut, bool *stays)
+{
+	const PfsFrameTree *tree = cut->tree;
+
+	for (uint32 node = 0; node < tree->count; node++)
+	{
+		uint32 least = tree->nodes[node].first_child;
+		uint32 end = least + tree->nodes[node].child_count;
+
+		if (cut->cut_children[node] == NOT_KEPT)
+			continue;
+		stays[node] = true;
+		for (uint32 child = least; child < end; child++)
+		{
+			if (compare_nodes(tree->nodes, child, least) < 0)
+				least = child;
+		}
+		if (least < end)
+			stays[least] = true;
+	}
+}
+
+/*
+ * Forgets what will not be kept, since max_rows candidates are greater. So what is in memory is bounded by max_rows, and by the
+ * children of one node.
+ */
+static void
+forget_small(Cut *cut, uint32 max_rows)
+{
+	PfsFrameTree *tree = cut->tree;
+	uint32 old_count = tree->count;
+	uint32 count = Min(max_rows, old_count);
+	bool *stays = PFS_ARRAY0(bool, old_count);
+	uint32 *places = PFS_ARRAY(uint32, old_count);
+	Candidate **greatest = PFS_ARRAY(Candidate *, count);
+	uint32 taken = take_candidates(cut, greatest, count);
+
+	for (uint32 i = 0; i < taken; i++)
+		stays[greatest[i]->node] = true;
+	mark_kept(cut, stays);
+	pfs_frame_tree_retain(tree, stays, places);
+	for (uint32 i = 0; i < old_count; i++)
+	{
+		if (stays[i])
+			cut->cut_children[places[i]] = cut->cut_children[i];
+	}
+	for (uint32 i = tree->count; i < old_count; i++)
+		cut->cut_children[i] = NOT_KEPT;
+	for (uint32 i = 0; i < taken; i++)
+	{
+		greatest[i]->node = places[greatest[i]->node];
+		pairingheap_add(cut->candidates, &greatest[i]->heap_node);
+	}
+	pfree(greatest);
+	pfree(places);
+	pfree(stays);
+}
+
+static bool
+is_leaf(Cut *cut, uint32 node)
+{
+	const PfsFrameTree *tree = cut->tree;
+	uint32 number = tree->nodes[node].walkers;
+
+	if (tree->file != NULL && number != PFS_NO_WALKER)
+		return pfs_frame_file_get(tree->file, number).size == 1;
+	return expand(cut, node)->child_count == 0;
+}
+
 /*
  * Shows a leaf in place of a row "other" that would stand for it alone.
  */
@@ -178,7 +277,7 @@ keep_single_leaves(Cut *cut)
 		uint32 parent = cut->tree->nodes[node].parent;
 
 		if (cut->cut_children[node] == NOT_KEPT && cut->cut_children[parent] == 1 &&
-			expand(cut, node)->child_count == 0)
+			is_leaf(cut, node))
 			keep_node(cut, node, cut->row_count);
 	}
 }
@@ -191,6 +290,7 @@ static Cut
 choose_nodes(PfsFrameTree *tree, uint32 max_rows)
 {
 	Cut cut = { .tree = tree };
+	uint64 many = Max(max_rows, MIN_FORGOTTEN);
 
 	cut.cut_children = PFS_ARRAY(uint32, 1);
 	cut.candidates = pairingheap_allocate(compare_candidates, tree);
@@ -203,6 +303,11 @@ choose_nodes(PfsFrameTree *tree, uint32 max_rows)
 		if (!keep_node(&cut, candidate->node, max_rows))
 			break;
 		pfree(candidate);
+		if (tree->file != NULL && tree->count > many)
+		{
+			forget_small(&cut, max_rows);
+			many = (uint64) tree->count + Max(max_rows, MIN_FORGOTTEN);
+		}
 	}
 	keep_single_leaves(&cut);
 	return cut;

@@ -167,6 +167,34 @@ pfs_frame_tree_expand_all(PfsFrameTree *tree)
 	} while (node != 0);
 }
 
+/* Parents stay before their children, and siblings side by side. */
+void
+pfs_frame_tree_retain(PfsFrameTree *tree, const bool *stays, uint32 *places)
+{
+	uint32 count = 0;
+
+	for (uint32 i = 0; i < tree->count; i++)
+	{
+		PfsFrameNode *node = &tree->nodes[count];
+
+		if (!stays[i])
+			continue;
+		places[i] = count;
+		*node = tree->nodes[i];
+		node->child_count = 0;
+		if (i > 0)
+		{
+			PfsFrameNode *parent = &tree->nodes[places[node->parent]];
+
+			node->parent = places[node->parent];
+			if (parent->child_count++ == 0)
+				parent->first_child = count;
+		}
+		count++;
+	}
+	tree->count = count;
+}
+
 PfsFrameMark
 pfs_frame_tree_mark(const PfsFrameTree *tree)
 {

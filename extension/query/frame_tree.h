@@ -84,6 +84,12 @@ PfsFrameTree *pfs_frame_tree_query(const PfsSelection *selection, const PfsFilte
 void pfs_frame_tree_expand(PfsFrameTree *tree, uint32 node);
 void pfs_frame_tree_expand_all(PfsFrameTree *tree);
 
+/*
+ * Forgets the nodes of a tree in a file that do not stay; parents of those that do have to stay. places gets the new indexes, by
+ * the old ones.
+ */
+void pfs_frame_tree_retain(PfsFrameTree *tree, const bool *stays, uint32 *places);
+
 /* For who is done with nodes: what the tree had at a time, and back to that. Nodes that were there must not be expanded again. */
 typedef struct PfsFrameMark
 {
