@@ -54,15 +54,22 @@ BEGIN
 	RETURN (plan -> 0 -> 'Plan' ->> 'Temp Written Blocks')::int8 > 0;
 END
 $$;
+-- of merged profiles, whose value is decoded beside
+CREATE VIEW asked_of AS
+SELECT format('profstore.%s((TABLE kept), max_nodes => %s%s)', view, nodes, filters) AS query
+FROM (VALUES ('flamegraph_of'), ('callgraph_of')) AS v(view), (VALUES ('NULL'), ('60')) AS n(nodes), (VALUES (''), (', focus => ''fn7'', granularity => ''file''')) AS f(filters)
+UNION ALL VALUES ('profstore.flamegraph_of((TABLE kept), inverted => true)'), ('profstore.top_of((TABLE kept), 10)'), ('profstore.folded_of((TABLE kept), hide => ''fn1'')');
+CREATE TABLE kept AS
+SELECT profstore.merge_stacks(stack_id, value) FROM profstore.samples WHERE series_id = (:'series'::int[])[1];
 CREATE VIEW asked AS
 SELECT type, v.* FROM (VALUES ('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'), ('memory:inuse_space:bytes:space:bytes')) AS t(type), views(type) AS v;
 
 SET hash_mem_multiplier = 1;
 SET work_mem = '1GB';
 CREATE TABLE answers AS
-SELECT query, answer(query) FROM asked;
+SELECT query, answer(query) FROM (SELECT query FROM asked UNION ALL TABLE asked_of) AS a;
 SELECT count(*), count(DISTINCT answer) FROM answers;
 SELECT query FROM asked WHERE few AND spills(query);
 SET work_mem = '64kB';
-SELECT query, answer(query) FROM asked EXCEPT TABLE answers;
+SELECT query, answer(query) FROM (SELECT query FROM asked UNION ALL TABLE asked_of) AS a EXCEPT TABLE answers;
 SELECT query FROM asked WHERE few AND NOT spills(query);

@@ -178,9 +178,12 @@ profstore_flamegraph_of(PG_FUNCTION_ARGS)
 	bool inverted = !PG_ARGISNULL(2) && PG_GETARG_BOOL(2);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, 3);
 	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
-	PfsFrameTree *tree = pfs_frame_tree_build(&sums, &filters, inverted, NULL);
+	PfsStackStream *stream = pfs_stack_stream_of(&sums);
+	PfsFrameTree *tree = pfs_frame_tree_build_large(stream, &filters, inverted, NULL);
 
+	pfs_stack_stream_end(stream);
 	put_rows(&rows, 0, pfs_flame_scan_begin(tree, max_nodes), false);
+	pfs_frame_tree_close(tree);
 	return (Datum) 0;
 }
 

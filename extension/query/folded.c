@@ -105,8 +105,9 @@ profstore_folded_of(PG_FUNCTION_ARGS)
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, 1);
 	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
 	PfsStackStream *stream = pfs_stack_stream_of(&sums);
+	PfsFrameTree *tree = pfs_frame_tree_build_large(stream, &filters, false, NULL);
 
-	put_stacks(&rows, pfs_frame_tree_build_large(stream, &filters, false, NULL));
 	pfs_stack_stream_end(stream);
+	put_stacks(&rows, tree);
 	return (Datum) 0;
 }

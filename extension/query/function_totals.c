@@ -130,10 +130,9 @@ pfs_function_totals_visit(PfsStackVisit *visit, PfsSymbols *symbols, PfsFunction
 }
 
 uint32
-pfs_function_totals_query(const PfsSelection *selection, const PfsFilters *filters,
-						  PfsFunctionTotal **functions, PfsSides *whole)
+pfs_function_totals_stream(PfsStackStream *stream, const PfsFilters *filters,
+						   PfsFunctionTotal **functions, PfsSides *whole)
 {
-	PfsStackStream *stream = pfs_stack_stream_begin(selection);
 	PfsSymbols *symbols;
 	PfsStackVisit *visit;
 	uint32 count;
@@ -143,6 +142,16 @@ pfs_function_totals_query(const PfsSelection *selection, const PfsFilters *filte
 	visit = pfs_stack_visit_begin(stream, symbols);
 	count = pfs_function_totals_visit(visit, symbols, functions, whole);
 	pfs_stack_visit_end(visit);
+	return count;
+}
+
+uint32
+pfs_function_totals_query(const PfsSelection *selection, const PfsFilters *filters,
+						  PfsFunctionTotal **functions, PfsSides *whole)
+{
+	PfsStackStream *stream = pfs_stack_stream_begin(selection);
+	uint32 count = pfs_function_totals_stream(stream, filters, functions, whole);
+
 	pfs_stack_stream_end(stream);
 	return count;
 }

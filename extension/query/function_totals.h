@@ -30,6 +30,10 @@ uint32 pfs_function_totals(PfsFrameTree *tree, PfsFunctionTotal **functions);
 uint32 pfs_function_totals_visit(PfsStackVisit *visit, PfsSymbols *symbols,
 								 PfsFunctionTotal **functions, PfsSides *whole);
 
+/* The same of a stream, which is read to its end. filters must outlive the names. */
+uint32 pfs_function_totals_stream(PfsStackStream *stream, const PfsFilters *filters,
+								  PfsFunctionTotal **functions, PfsSides *whole);
+
 /* The same of a selection, without a tree. filters must outlive the names. */
 uint32 pfs_function_totals_query(const PfsSelection *selection, const PfsFilters *filters,
 								 PfsFunctionTotal **functions, PfsSides *whole);

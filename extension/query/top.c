@@ -179,11 +179,13 @@ profstore_top_of(PG_FUNCTION_ARGS)
 	int64 max_rows = get_max_rows(fcinfo, 1);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, 2);
 	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
-	PfsFrameTree *tree = pfs_frame_tree_build(&sums, &filters, false, NULL);
+	PfsStackStream *stream = pfs_stack_stream_of(&sums);
 	PfsFunctionTotal *functions;
-	uint32 count = pfs_function_totals(tree, &functions);
+	PfsSides whole;
+	uint32 count = pfs_function_totals_stream(stream, &filters, &functions, &whole);
 
-	put_functions(&rows, functions, count, tree->nodes[0].total.value, max_rows);
+	pfs_stack_stream_end(stream);
+	put_functions(&rows, functions, count, whole.value, max_rows);
 	return (Datum) 0;
 }
 
