@@ -112,10 +112,23 @@ FROM profstore.flamegraph(:'cpu', '2026-01-01', '2026-01-03', 50, by => '{node}'
 SELECT count(*) FROM cases CROSS JOIN LATERAL profstore.filtered_share(:'cpu', '2026-01-01', '2026-01-03', ignore => filter, hide => 'fn') AS s
 	JOIN LATERAL profstore.flamegraph(:'cpu', '2026-01-01', '2026-01-03', max_nodes => 1, ignore => filter, hide => 'fn') AS f ON true
 WHERE s.kept <> f.value OR s.whole <> s.kept + s.not_focused + s.ignored + s.without_frames OR abs(s.kept_share - s.kept / s.whole::float8) > 1e-12;
+-- exports tell it beside what is kept; nothing where there are no filters
+SELECT count(*) FROM cases CROSS JOIN LATERAL profstore.filtered_share(:'cpu', '2026-01-01', '2026-01-03', filter) AS s
+	JOIN LATERAL profstore.flamegraph_json(:'cpu', '2026-01-01', '2026-01-03', max_nodes => 1, focus => filter) AS f ON true
+WHERE (f ->> 'value')::int8 <> s.kept OR (f ->> 'whole')::int8 IS DISTINCT FROM s.whole;
+SELECT profstore.flamegraph_json(:'cpu', '2026-01-01', '2026-01-03', max_nodes => 1, granularity => 'binary') ? 'whole' AS unfiltered;
 SELECT put_scrape('jobs:run:count:run:count:delta', '{}', '2026-01-01 10:00Z', '{"main;a": 40, "main;b": 30, "main;a;b": 20, "other": 10}');
 SELECT * FROM profstore.filtered_share('jobs:run:count:run:count:delta', '2026-01-01', '2026-01-02');
 SELECT * FROM profstore.filtered_share('jobs:run:count:run:count:delta', '2026-01-01', '2026-01-02', focus => 'main', ignore => 'b', hide => 'main|a');
 SELECT * FROM profstore.filtered_share('jobs:run:count:run:count:delta', '2026-01-03', '2026-01-04', focus => 'main');
+SELECT profstore.flamegraph_json('jobs:run:count:run:count:delta', '2026-01-01', '2026-01-02', focus => 'main', ignore => 'b');
+SELECT profstore.speedscope('jobs:run:count:run:count:delta', '2026-01-01', '2026-01-02', focus => 'main', ignore => 'b') -> 'name' AS speedscope;
+-- imported, a file says so too
+SELECT profstore.import_pprof(profstore.pprof('jobs:run:count:run:count:delta', '2026-01-01', '2026-01-02', focus => 'main', ignore => 'b'), '{"__name__": "kept"}');
+SELECT profstore.import_pprof(profstore.pprof('jobs:run:count:run:count:delta', '2026-01-01', '2026-01-02'), '{"__name__": "all"}');
+SELECT profstore.import_pprof(profstore.pprof('jobs:run:count:run:count:delta', '2026-01-03', '2026-01-04', hide => 'a'), '{"__name__": "none"}');
+SELECT t.name, n.comments FROM profstore.file_notes AS n JOIN profstore.series AS s ON s.id = n.series_id JOIN profstore.profile_types AS t ON t.id = s.profile_type
+ORDER BY 1;
 
 -- what is kept for filters goes when names change, and a filter's frames are another's no more
 SELECT stack, value FROM profstore.folded('jobs:run:count:run:count:delta', '2026-01-01', '2026-01-02', focus => '^b$', hide => '^a$');

@@ -38,6 +38,15 @@ append_node(StringInfo json, const PfsFlameRow *row, bool is_diff)
 		pfs_json_append_text(json, "binary", source.binary, false);
 }
 
+/* What the root would be without the filters. */
+static void
+append_whole(StringInfo json, PfsSides kept, const PfsDropped *dropped, bool is_diff)
+{
+	appendStringInfo(json, ",\"whole\":%.0f", (double) kept.value + dropped->value);
+	if (is_diff)
+		appendStringInfo(json, ",\"whole_base\":%.0f", (double) kept.base + dropped->base);
+}
+
 /* Ends a node of a level, and those above it up to the one whose sibling comes; of the last node, up to the root. */
 static void
 close_nodes(StringInfo json, int32 level, int32 next_level)
@@ -52,6 +61,7 @@ close_nodes(StringInfo json, int32 level, int32 next_level)
 void
 pfs_flame_json_append(StringInfo json, PfsFlameScan *rows, bool is_diff)
 {
+	const PfsDropped *dropped = pfs_flame_scan_dropped(rows);
 	int32 level = -1;
 	PfsFlameRow row;
 
@@ -62,6 +72,8 @@ pfs_flame_json_append(StringInfo json, PfsFlameScan *rows, bool is_diff)
 		else if (level >= 0)
 			close_nodes(json, level, row.level);
 		append_node(json, &row, is_diff);
+		if (row.level == 0 && dropped != NULL)
+			append_whole(json, row.total, dropped, is_diff);
 		level = row.level;
 	}
 	close_nodes(json, level, 0);

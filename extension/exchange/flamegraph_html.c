@@ -5,6 +5,7 @@
 #include "exchange/flame_json.h"
 
 #include "exchange/page_template.h"
+#include "exchange/view_text.h"
 #include "query/comparison.h"
 #include "query/flamegraph.h"
 #include "utils/builtins.h"
@@ -32,26 +33,6 @@ append_for_script(StringInfo page, const StringInfoData *json)
 		else
 			appendStringInfoCharMacro(page, json->data[i]);
 	}
-}
-
-/* What the filters make of the graph, as a line for people that begins with a text. */
-static char *
-describe_view(FunctionCallInfo fcinfo, int first_filter, const char *beginning)
-{
-	static const char *const names[] = { "focus", "ignore", "show", "hide" };
-	StringInfoData view;
-
-	initStringInfo(&view);
-	appendStringInfoString(&view, beginning);
-	for (int i = 0; i < (int) lengthof(names); i++)
-	{
-		int argument = first_filter + i;
-		char *value = PG_ARGISNULL(argument) ? NULL : text_to_cstring(PG_GETARG_TEXT_PP(argument));
-
-		if (value != NULL && *value != '\0')
-			appendStringInfo(&view, "%s%s %s", view.len > 0 ? ", " : "", names[i], value);
-	}
-	return view.data;
 }
 
 /* Begins the page's data with what all pages tell; the object is not closed. */
@@ -96,7 +77,7 @@ profstore_flamegraph_html(PG_FUNCTION_ARGS)
 
 	begin_data(&json, fcinfo, ARG_TITLE, flame.selection);
 	pfs_json_append_text(&json, "detail",
-						 describe_view(fcinfo, PFS_FLAME_ARG_FILTERS,
+						 pfs_view_text(fcinfo, PFS_FLAME_ARG_FILTERS,
 									   flame.inverted ? "inverted" : ""),
 						 false);
 	appendStringInfo(&json, ",\"inverted\":%s,\"tree\":", flame.inverted ? "true" : "false");
@@ -130,7 +111,7 @@ profstore_flamegraph_diff_html(PG_FUNCTION_ARGS)
 	pfs_json_append_text(&json, "base_from", timestamptz_to_str(comparison.base->from), false);
 	pfs_json_append_text(&json, "base_to", timestamptz_to_str(comparison.base->to), false);
 	pfs_json_append_text(&json, "detail",
-						 describe_view(fcinfo, PFS_COMPARISON_ARG_FILTERS,
+						 pfs_view_text(fcinfo, PFS_COMPARISON_ARG_FILTERS,
 									   by_rate ? "by rate" : "absolute"),
 						 false);
 	appendStringInfoString(&json, ",\"inverted\":false,\"diff\":true,\"tree\":");

@@ -10,7 +10,9 @@
 #include "exchange/export_samples.h"
 #include "exchange/file_notes.h"
 #include "exchange/gunzip.h"
+#include "exchange/view_text.h"
 #include "fmgr.h"
+#include "query/allocate.h"
 #include "query/selection.h"
 #include "store/segment_io.h"
 #include "utils/timestamp.h"
@@ -79,6 +81,7 @@ typedef struct Export
 	PfsPprofWriter *writer;
 	const PfsSampleLabel *labels; /* of the samples that are being added */
 	uint32 label_count;
+	double kept; /* sum of all samples */
 } Export;
 
 static void
@@ -86,6 +89,7 @@ add_sample(void *argument, const int32 *location_ids, uint32 count, int64 value)
 {
 	Export *export = argument;
 
+	export->kept += (double) value;
 	pfs_pprof_add(export->writer, location_ids, count, value, export->labels, export->label_count);
 }
 
@@ -98,6 +102,17 @@ add_part(Export *export, const PfsSelection *selection, PfsSymbols *symbols)
 	pfree(sums.sums);
 }
 
+static void
+add_comment(PfsPprofHeader *header, const char *comment)
+{
+	const char **comments = PFS_ARRAY(const char *, header->comment_count + 1);
+
+	for (uint32 i = 0; i < header->comment_count; i++)
+		comments[i] = header->comments[i];
+	comments[header->comment_count++] = comment;
+	header->comments = comments;
+}
+
 /* pprof(selector, from_ts, to_ts, focus, ignore, show, hide, sample_labels) -> bytea */
 PGDLLEXPORT Datum
 profstore_pprof(PG_FUNCTION_ARGS)
@@ -107,7 +122,7 @@ profstore_pprof(PG_FUNCTION_ARGS)
 	bool sample_labels = !PG_ARGISNULL(ARG_SAMPLE_LABELS) && PG_GETARG_BOOL(ARG_SAMPLE_LABELS);
 	PfsPprofHeader header = make_header(selection);
 	PfsSymbols *symbols;
-	Export export = { NULL, NULL, 0 };
+	Export export = { NULL, NULL, 0, 0 };
 	StringInfo profile;
 	PfsBytes packed;
 	bytea *result;
@@ -127,6 +142,9 @@ profstore_pprof(PG_FUNCTION_ARGS)
 		export.labels = labels;
 		add_part(&export, part, symbols);
 	}
+	if (pfs_symbols_dropped(symbols) != NULL)
+		add_comment(&header, pfs_share_text(fcinfo, ARG_FILTERS, export.kept,
+											pfs_symbols_dropped(symbols), header.sample_unit));
 	profile = pfs_pprof_end(export.writer, &header);
 	if (pfs_gzip((uint8 *) profile->data, (size_t) profile->len,
 				 pfs_palloc_allocator(CurrentMemoryContext), &packed) != PFS_READ_OK)

@@ -4,6 +4,7 @@
  */
 #include "exchange/tree_export.h"
 
+#include "exchange/view_text.h"
 #include "query/allocate.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
@@ -21,6 +22,12 @@ pfs_tree_export(FunctionCallInfo fcinfo)
 	export.title = text_to_cstring(PG_GETARG_TEXT_PP(PFS_TREE_ARG_SELECTOR));
 	export.selection = selection;
 	export.rows = pfs_flame_rows(tree, PFS_NO_ROW_LIMIT);
+	if (pfs_symbols_dropped(tree->symbols) != NULL)
+		export.title =
+			psprintf("%s, %s", export.title,
+					 pfs_share_text(fcinfo, PFS_TREE_ARG_FILTERS,
+									(double) export.rows.rows[0].total.value,
+									pfs_symbols_dropped(tree->symbols), selection->unit));
 	symbol_count = pfs_symbol_count(tree->symbols);
 	numbers = PFS_ARRAY0(uint32, symbol_count);
 	export.frames = PFS_ARRAY(PfsTreeFrame, symbol_count);

@@ -27,7 +27,7 @@ typedef struct PfsTreeFrame
 
 typedef struct PfsTreeExport
 {
-	const char *title; /* the selector */
+	const char *title; /* the selector, and under filters what share they keep */
 	const PfsSelection *selection;
 	PfsFlameRows rows;
 	uint32 frame_count;

@@ -426,6 +426,12 @@ pfs_flame_scan_begin(PfsFrameTree *tree, uint32 max_rows)
 	return scan;
 }
 
+const PfsDropped *
+pfs_flame_scan_dropped(const PfsFlameScan *scan)
+{
+	return pfs_symbols_dropped(scan->cut.tree->symbols);
+}
+
 static void
 set_root(PfsFlameScan *scan, PfsFlameRow *row)
 {

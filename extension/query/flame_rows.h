@@ -32,6 +32,9 @@ typedef struct PfsFlameScan PfsFlameScan;
  */
 PfsFlameScan *pfs_flame_scan_begin(PfsFrameTree *tree, uint32 max_rows);
 
+/* What the filters dropped of the tree's stacks; NULL where there are none. */
+const PfsDropped *pfs_flame_scan_dropped(const PfsFlameScan *scan);
+
 /* The next row; its node holds until the next call. False at the end. */
 bool pfs_flame_scan_next(PfsFlameScan *scan, PfsFlameRow *row);
 

@@ -69,6 +69,7 @@ struct PfsSymbols
 	PfsIdMap *verdicts; /* location id → bits of PfsLocationVerdict; 0: not yet judged */
 	const PfsFilters *filters;
 	bool hiding; /* some frames may be left out */
+	PfsDropped dropped;
 };
 
 /* Makes room for one more element of an array; returns the array, moved or not. */
@@ -136,6 +137,19 @@ pfs_symbols_create(const PfsFilters *filters)
 		init_table(symbols->table, CurrentMemoryContext);
 	}
 	return symbols;
+}
+
+void
+pfs_symbols_drop(PfsSymbols *symbols, int64 value, int64 base)
+{
+	symbols->dropped.value += (double) value;
+	symbols->dropped.base += (double) base;
+}
+
+const PfsDropped *
+pfs_symbols_dropped(const PfsSymbols *symbols)
+{
+	return pfs_filters_any(symbols->filters) ? &symbols->dropped : NULL;
 }
 
 /* The symbol of a name that lives as long as the table. */

@@ -65,6 +65,21 @@ const PfsIdMap *pfs_symbols_verdicts(const PfsSymbols *symbols);
 /* Whether the frames of the location have been met. */
 bool pfs_symbols_have(const PfsSymbols *symbols, int32 location_id);
 
+/*
+ * What the filters have dropped, of all stacks that were judged with these symbols. Doubles: the whole of a selection may be
+ * more than fits int8 where what is kept of it does.
+ */
+typedef struct PfsDropped
+{
+	double value;
+	double base; /* of a comparison */
+} PfsDropped;
+
+void pfs_symbols_drop(PfsSymbols *symbols, int64 value, int64 base);
+
+/* NULL where there are no filters. */
+const PfsDropped *pfs_symbols_dropped(const PfsSymbols *symbols);
+
 /* The symbol of a name; a new one if no frame has it so far. */
 uint32 pfs_symbol_intern(PfsSymbols *symbols, const char *name);
 

@@ -392,7 +392,13 @@ pfs_touched_passing(const PfsTouched *touched, PfsSymbols *symbols)
 		return NULL;
 	passing = PFS_ARRAY(bool, touched->stack_count);
 	for (uint32 i = 0; i < touched->stack_count; i++)
+	{
+		PfsSides sides = touched->stacks[i].sides;
+
 		passing[i] = verdicts[i] == PFS_STACK_PASSES;
+		if (!passing[i])
+			pfs_symbols_drop(symbols, sides.value, sides.base);
+	}
 	pfree(verdicts);
 	return passing;
 }

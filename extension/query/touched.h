@@ -87,7 +87,7 @@ typedef enum PfsStackVerdict
 /* Judges each stack. NULL where there are no filters. */
 PfsStackVerdict *pfs_touched_verdicts(const PfsTouched *touched, PfsSymbols *symbols);
 
-/* The same for who only asks whether a stack passes. */
+/* The same for who only asks whether a stack passes, and adds up what does not (pfs_symbols_dropped): each stack once. */
 bool *pfs_touched_passing(const PfsTouched *touched, PfsSymbols *symbols);
 
 #endif

@@ -5,7 +5,7 @@
 import "./page.css";
 import { colorBy, draw, isDark, resetZoom, search, selectedFunction, view, wholeText } from "./chart.js";
 import { changeColor } from "./colors.js";
-import { changeText, isDiff, profile, valueText, whole, wholeBase, wholeNow } from "./profile.js";
+import { changeText, isDiff, keptText, profile, whole, wholeBase, wholeBaseUnfiltered, wholeNow, wholeUnfiltered } from "./profile.js";
 import { fillTable } from "./table.js";
 
 const SEARCH_DELAY_MS = 150;
@@ -136,11 +136,11 @@ const toSeconds = (time) => time.replace(/\.\d+/, "");
 const describe = () => {
 	const range = `${toSeconds(profile.from)} – ${toSeconds(profile.to)}`;
 	if (!isDiff) {
-		return [range, valueText(whole), profile.detail];
+		return [range, keptText(whole, wholeUnfiltered), profile.detail];
 	}
 	const base = `${toSeconds(profile.base_from)} – ${toSeconds(profile.base_to)}`;
 	return [
-		`${range} (${valueText(wholeNow)}) against ${base} (${valueText(wholeBase)})`,
+		`${range} (${keptText(wholeNow, wholeUnfiltered)}) against ${base} (${keptText(wholeBase, wholeBaseUnfiltered)})`,
 		profile.base_selector && `base ${profile.base_selector}`,
 		`change ${changeText(wholeBase, wholeNow)}`,
 		profile.detail,

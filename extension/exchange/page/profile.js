@@ -17,10 +17,18 @@ export const whole = profile.tree.value;
 export const wholeBase = profile.tree.base ?? 0;
 export const wholeNow = profile.tree.now ?? whole;
 
+/* The same before the filters; undefined where there are none. */
+export const wholeUnfiltered = profile.tree.whole;
+export const wholeBaseUnfiltered = profile.tree.whole_base;
+
 export const valueText = (value) => formatValue(value, profile.unit);
 
 /* "1.5 s · 12.3 %" */
 export const sideText = (value, total) => `${valueText(value)} · ${formatShare(value, total)}`;
+
+/* "1.5 s, 12.3 % of 12.2 s" where filters have dropped the rest. */
+export const keptText = (value, unfiltered) =>
+	unfiltered === undefined ? valueText(value) : `${valueText(value)}, ${formatShare(value, unfiltered)} of ${valueText(unfiltered)}`;
 
 /* "+300 ms · +25.0 %"; what was not there before is new, what is not there any more gone. */
 export const changeText = (base, now) => {

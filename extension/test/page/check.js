@@ -230,6 +230,13 @@ const check_colours = async (page) => {
 	test("a legend's entry searches for what it stands for", (await page.inputValue("#search")) === "^only_in_b$");
 };
 
+/* --- the line below the title: what filters keep of what --- */
+
+const check_share = async (page, filters, texts) => {
+	const subtitle = await page.textContent("#subtitle");
+	test("the page tells what the filters keep", texts.every((text) => subtitle.includes(text)) && subtitle.endsWith(filters), subtitle);
+};
+
 /* --- a page --- */
 
 const open_page = async (path, check) => {
@@ -290,6 +297,14 @@ const check_all = async (directory_of_pages) => {
 		await check_diff(page, json("diff.json"));
 		await check_sandwich_buttons(page);
 		await check_direction(page);
+	});
+	await open_page(path("focus.html"), async (page) => {
+		console.log("# focus.html");
+		await check_share(page, "focus hottest", [" · 6.5 s, 63.7 % of 10.2 s · "]);
+	});
+	await open_page(path("focus_diff.html"), async (page) => {
+		console.log("# focus_diff.html");
+		await check_share(page, "by rate, focus hottest", ["(6.5 s, 63.7 % of 10.2 s) against", "(6 s, 81.1 % of 7.4 s)"]);
 	});
 	console.log("# exports");
 	await check_speedscope(browser, test, path("speedscope.json"), json("diff.json"));

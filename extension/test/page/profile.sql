@@ -66,6 +66,10 @@ SELECT profstore.flamegraph_html('process_cpu:cpu:nanoseconds:::delta{node="deep
 \g deep.html
 SELECT profstore.flamegraph_diff_html(:cpu, :before, :hour)
 \g diff.html
+SELECT profstore.flamegraph_html(:cpu, :hour, focus => 'hottest')
+\g focus.html
+SELECT profstore.flamegraph_diff_html(:cpu, :before, :hour, focus => 'hottest')
+\g focus_diff.html
 SELECT profstore.speedscope(:cpu, :hour)
 \g speedscope.json
 SELECT profstore.flamegraph_json(:cpu, :hour)
