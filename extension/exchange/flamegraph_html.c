@@ -98,8 +98,9 @@ profstore_flamegraph_diff_html(PG_FUNCTION_ARGS)
 {
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, PFS_COMPARISON_ARG_FILTERS);
 	uint32 max_nodes = pfs_max_nodes_get(fcinfo, PFS_COMPARISON_ARG_LIMIT);
-	PfsComparison comparison = pfs_comparison_query(fcinfo, &filters);
-	PfsFlameScan *rows = pfs_flame_scan_begin(comparison.tree, max_nodes);
+	PfsComparison comparison = pfs_comparison_query(fcinfo);
+	PfsFrameTree *tree = pfs_comparison_tree(&comparison, &filters);
+	PfsFlameScan *rows = pfs_flame_scan_begin(tree, max_nodes);
 	bool by_rate = comparison.selection->delta && !pfs_comparison_is_absolute(fcinfo);
 	StringInfoData json;
 
@@ -116,6 +117,7 @@ profstore_flamegraph_diff_html(PG_FUNCTION_ARGS)
 						 false);
 	appendStringInfoString(&json, ",\"inverted\":false,\"diff\":true,\"tree\":");
 	pfs_flame_json_append(&json, rows, true);
+	pfs_frame_tree_close(tree);
 	appendStringInfoChar(&json, '}');
 	PG_RETURN_TEXT_P(make_page(&json));
 }

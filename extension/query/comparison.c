@@ -1,6 +1,6 @@
 /*
  * comparison.c
- *		Two selections, one tree: stacks have the same ids on both sides, so nothing needs to be aligned.
+ *		Two selections, one stream: stacks have the same ids on both sides, so nothing needs to be aligned.
  */
 #include "query/comparison.h"
 
@@ -12,11 +12,10 @@ pfs_comparison_is_absolute(FunctionCallInfo fcinfo)
 }
 
 PfsComparison
-pfs_comparison_query(FunctionCallInfo fcinfo, const PfsFilters *filters)
+pfs_comparison_query(FunctionCallInfo fcinfo)
 {
 	bool has_base = !PG_ARGISNULL(PFS_COMPARISON_ARG_BASE_SELECTOR);
 	PfsComparison comparison;
-	PfsStackSums sums;
 
 	comparison.selection = pfs_selection_get_range(fcinfo, PFS_COMPARISON_ARG_SELECTOR, "selector",
 												   PFS_COMPARISON_ARG_FROM, "from_ts", "to_ts");
@@ -26,9 +25,17 @@ pfs_comparison_query(FunctionCallInfo fcinfo, const PfsFilters *filters)
 											  has_base ? "base_selector" : "selector",
 											  PFS_COMPARISON_ARG_BASE_FROM, "base_from", "base_to");
 	pfs_selection_tell_unknown(comparison.selection);
-	sums = pfs_stack_sums_compare(comparison.selection, comparison.base,
-								  !pfs_comparison_is_absolute(fcinfo));
-	comparison.tree = pfs_frame_tree_build(&sums, filters, false, NULL);
-	pfree(sums.sums);
+	comparison.stacks = pfs_stack_stream_compare(comparison.selection, comparison.base,
+												 !pfs_comparison_is_absolute(fcinfo));
 	return comparison;
+}
+
+PfsFrameTree *
+pfs_comparison_tree(PfsComparison *comparison, const PfsFilters *filters)
+{
+	PfsFrameTree *tree = pfs_frame_tree_build_large(comparison->stacks, filters, false, NULL);
+
+	pfs_stack_stream_end(comparison->stacks);
+	comparison->stacks = NULL;
+	return tree;
 }

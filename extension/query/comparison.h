@@ -27,14 +27,17 @@ typedef struct PfsComparison
 {
 	const PfsSelection *selection;
 	const PfsSelection *base;
-	PfsFrameTree *tree; /* of both; its root is not yet expanded */
+	PfsStackStream *stacks; /* of both */
 } PfsComparison;
 
 /*
- * Reads the arguments and sums up both sides, by rate unless absolute; see pfs_stack_sums_compare. filters must outlive
- * the tree. Lives in CurrentMemoryContext.
+ * Reads the arguments and sums up both sides, by rate unless absolute; see pfs_stack_stream_compare. Lives in
+ * CurrentMemoryContext.
  */
-PfsComparison pfs_comparison_query(FunctionCallInfo fcinfo, const PfsFilters *filters);
+PfsComparison pfs_comparison_query(FunctionCallInfo fcinfo);
+
+/* Makes a tree of the stacks, which go; see pfs_frame_tree_build_large. */
+PfsFrameTree *pfs_comparison_tree(PfsComparison *comparison, const PfsFilters *filters);
 
 bool pfs_comparison_is_absolute(FunctionCallInfo fcinfo);
 

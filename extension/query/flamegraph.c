@@ -237,9 +237,11 @@ profstore_flamegraph_diff(PG_FUNCTION_ARGS)
 	PfsRows rows = pfs_rows_begin(fcinfo);
 	uint32 max_nodes = pfs_max_nodes_get(fcinfo, PFS_COMPARISON_ARG_LIMIT);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, PFS_COMPARISON_ARG_FILTERS);
-	PfsFrameTree *tree = pfs_comparison_query(fcinfo, &filters).tree;
+	PfsComparison comparison = pfs_comparison_query(fcinfo);
+	PfsFrameTree *tree = pfs_comparison_tree(&comparison, &filters);
 
 	put_diff(&rows, tree, max_nodes, pfs_comparison_is_absolute(fcinfo));
+	pfs_frame_tree_close(tree);
 	return (Datum) 0;
 }
 

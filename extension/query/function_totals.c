@@ -111,15 +111,6 @@ list_functions(Totals *totals, PfsSymbols *symbols, PfsFunctionTotal **functions
 }
 
 uint32
-pfs_function_totals(PfsFrameTree *tree, PfsFunctionTotal **functions)
-{
-	Totals totals = { CurrentMemoryContext, NULL, 0 };
-
-	pfs_stack_walk_visit(tree->walk, &visitor, &totals);
-	return list_functions(&totals, tree->symbols, functions);
-}
-
-uint32
 pfs_function_totals_visit(PfsStackVisit *visit, PfsSymbols *symbols, PfsFunctionTotal **functions,
 						  PfsSides *whole)
 {
@@ -130,8 +121,8 @@ pfs_function_totals_visit(PfsStackVisit *visit, PfsSymbols *symbols, PfsFunction
 }
 
 uint32
-pfs_function_totals_stream(PfsStackStream *stream, const PfsFilters *filters,
-						   PfsFunctionTotal **functions, PfsSides *whole)
+pfs_function_totals(PfsStackStream *stream, const PfsFilters *filters, PfsFunctionTotal **functions,
+					PfsSides *whole)
 {
 	PfsSymbols *symbols;
 	PfsStackVisit *visit;
@@ -142,16 +133,6 @@ pfs_function_totals_stream(PfsStackStream *stream, const PfsFilters *filters,
 	visit = pfs_stack_visit_begin(stream, symbols);
 	count = pfs_function_totals_visit(visit, symbols, functions, whole);
 	pfs_stack_visit_end(visit);
-	return count;
-}
-
-uint32
-pfs_function_totals_query(const PfsSelection *selection, const PfsFilters *filters,
-						  PfsFunctionTotal **functions, PfsSides *whole)
-{
-	PfsStackStream *stream = pfs_stack_stream_begin(selection);
-	uint32 count = pfs_function_totals_stream(stream, filters, functions, whole);
-
 	pfs_stack_stream_end(stream);
 	return count;
 }

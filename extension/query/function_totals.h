@@ -21,21 +21,14 @@ typedef struct PfsFunctionTotal
 } PfsFunctionTotal;
 
 /*
- * Sums up the functions of a tree that was built root first, in no particular order; returns their number. Lives in
- * CurrentMemoryContext.
+ * Sums up the functions of a visit, whose symbols have to be passed as well, in no particular order; returns their number. whole gets
+ * the sum of all stacks. What it takes goes with functions. Lives in CurrentMemoryContext.
  */
-uint32 pfs_function_totals(PfsFrameTree *tree, PfsFunctionTotal **functions);
-
-/* The same of a visit, whose symbols have to be passed as well; whole gets the sum of all stacks. What it takes goes with functions. */
 uint32 pfs_function_totals_visit(PfsStackVisit *visit, PfsSymbols *symbols,
 								 PfsFunctionTotal **functions, PfsSides *whole);
 
-/* The same of a stream, which is read to its end. filters must outlive the names. */
-uint32 pfs_function_totals_stream(PfsStackStream *stream, const PfsFilters *filters,
-								  PfsFunctionTotal **functions, PfsSides *whole);
-
-/* The same of a selection, without a tree. filters must outlive the names. */
-uint32 pfs_function_totals_query(const PfsSelection *selection, const PfsFilters *filters,
-								 PfsFunctionTotal **functions, PfsSides *whole);
+/* The same of a stream, which is read and ended. filters must outlive the names. */
+uint32 pfs_function_totals(PfsStackStream *stream, const PfsFilters *filters,
+						   PfsFunctionTotal **functions, PfsSides *whole);
 
 #endif

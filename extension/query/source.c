@@ -62,7 +62,8 @@ sum_lines(const PfsSelection *selection, const PfsFilters *filters, uint32 *coun
 {
 	PfsFunctionTotal *functions;
 	PfsSides whole;
-	uint32 function_count = pfs_function_totals_query(selection, filters, &functions, &whole);
+	uint32 function_count =
+		pfs_function_totals(pfs_stack_stream_begin(selection), filters, &functions, &whole);
 	SourceLine *lines = PFS_ARRAY(SourceLine, function_count);
 
 	*count = 0;

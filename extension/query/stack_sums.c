@@ -10,7 +10,7 @@
 #include "query/sample_scan.h"
 #include "query/scrapes.h"
 #include "query/series_sums.h"
-#include "query/stack_table.h"
+#include "query/stack_reader.h"
 #include "storage/buffile.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -56,18 +56,18 @@ sum_delta(const PfsSelection *selection, PfsStackTable *table)
 }
 
 /*
- * Sums per (series, stack) and scrapes per series first: a sum can be divided only when all times are known. Two scans,
- * since segments have their sums by stack and by time in two tables.
+ * Sums per (series, stack), within so many bytes, and scrapes per series first: a sum can be divided only when all times are known.
+ * Two scans, since segments have their sums by stack and by time in two tables.
  */
 static void
-sum_instant(const PfsSelection *selection, PfsStackTable *table)
+sum_instant(const PfsSelection *selection, PfsStackTable *table, Size bytes)
 {
 	const int64 *scrape_counts = pfs_count_scrapes(selection);
 	PfsSampleScan *scan =
 		pfs_sample_scan_begin_sums(selection,
 								   PFS_SAMPLE_SERIES | PFS_SAMPLE_STACK | PFS_SAMPLE_VALUE,
 								   PFS_PART_PAIRS);
-	PfsSeriesSums *sums = pfs_series_sums_begin(pfs_hash_memory_bytes() / 2);
+	PfsSeriesSums *sums = pfs_series_sums_begin(bytes);
 	const PfsSeries *series = NULL;
 	PfsSampleBlock block;
 	PfsSeriesKey key;
@@ -151,18 +151,19 @@ list_sums(PfsStackTable *table)
 	}
 }
 
-/* Sums of the selection, ended; lives in CurrentMemoryContext. */
+/* Sums of the selection, within so many bytes; lives in CurrentMemoryContext. */
 static PfsStackTable *
-sum_selection(const PfsSelection *selection)
+sum_selection(const PfsSelection *selection, Size bytes)
 {
 	bool averages = !selection->delta && !pfs_picks_scrapes(selection);
-	PfsStackTable *table = pfs_stack_table_begin(averages ? (uint32) selection->distinct_count : 0,
-												 pfs_hash_memory_bytes() / (averages ? 2 : 1));
+	Size table_bytes = averages ? bytes / 2 : bytes;
+	PfsStackTable *table =
+		pfs_stack_table_begin(averages ? (uint32) selection->distinct_count : 0, table_bytes);
 
 	if (selection->delta)
 		sum_delta(selection, table);
 	else if (averages)
-		sum_instant(selection, table);
+		sum_instant(selection, table, bytes - table_bytes);
 	else
 		sum_chosen(selection, table);
 	return table;
@@ -180,7 +181,7 @@ pfs_stack_sums(const PfsSelection *selection)
 {
 	MemoryContext context = create_context();
 	MemoryContext caller = MemoryContextSwitchTo(context);
-	PfsStackTable *table = sum_selection(selection);
+	PfsStackTable *table = sum_selection(selection, pfs_hash_memory_bytes());
 	PfsStackSums result;
 
 	MemoryContextSwitchTo(caller);
@@ -190,17 +191,16 @@ pfs_stack_sums(const PfsSelection *selection)
 	return result;
 }
 
-/* Sums that are there, or those of a table. */
+/* Sums that are there, those of a reader, or those of a reader that have been kept. */
 struct PfsStackStream
 {
 	MemoryContext context;
-	uint32 room;		  /* of a part */
-	PfsStackSum *sums;	  /* all, or the last part of the table */
-	Size count;			  /* of all, … */
-	Size next;			  /* … of which so many have been told */
-	PfsStackTable *table; /* NULL: all are there, or in the file */
-	BufFile *file;		  /* keeps what the table tells; NULL: it is not asked for */
-	bool is_kept;		  /* the table has been read, so parts come from the file */
+	uint32 room;			/* of a part */
+	PfsStackSum *sums;		/* all, or the last that were read */
+	Size count;				/* of them, … */
+	Size next;				/* … of which so many have been told */
+	PfsStackReader *reader; /* NULL: it has been read */
+	BufFile *file; /* keeps what the reader tells; NULL: it is not asked for, or not needed */
 };
 
 static PfsStackStream *
@@ -215,22 +215,29 @@ create_stream(void)
 	return stream;
 }
 
+/* Reads the first part, which tells whether there are others. */
+static void
+read_first(PfsStackStream *stream, PfsStackReader *reader)
+{
+	Size count = pfs_stack_reader_count(reader);
+	uint32 room = (uint32) Min(stream->room, count);
+
+	stream->sums = PFS_ARRAY(PfsStackSum, room);
+	stream->count = pfs_stack_reader_next(reader, stream->sums, room);
+	if (stream->count < stream->room || count == stream->room)
+		pfs_stack_reader_end(reader);
+	else
+		stream->reader = reader;
+}
+
 PfsStackStream *
 pfs_stack_stream_begin(const PfsSelection *selection)
 {
 	PfsStackStream *stream = create_stream();
 	MemoryContext caller = MemoryContextSwitchTo(stream->context);
-	PfsStackTable *table = sum_selection(selection);
-	Size count = pfs_stack_table_finish(table);
 
-	stream->sums = PFS_ARRAY(PfsStackSum, Min(stream->room, count));
-	if (count > stream->room)
-		stream->table = table;
-	else
-	{
-		stream->count = pfs_stack_table_read(table, stream->sums, (uint32) count);
-		pfs_stack_table_end(table);
-	}
+	read_first(stream, pfs_stack_reader_begin(sum_selection(selection, pfs_hash_memory_bytes()),
+											  PFS_NO_SCALE));
 	MemoryContextSwitchTo(caller);
 	return stream;
 }
@@ -248,7 +255,14 @@ pfs_stack_stream_of(const PfsStackSums *sums)
 bool
 pfs_stack_stream_is_whole(const PfsStackStream *stream)
 {
-	return stream->table == NULL && !stream->is_kept && stream->count <= stream->room;
+	return stream->reader == NULL && stream->file == NULL && stream->count <= stream->room;
+}
+
+/* What was read last goes to the file. */
+static void
+keep_sums(PfsStackStream *stream)
+{
+	BufFileWrite(stream->file, stream->sums, stream->count * sizeof(PfsStackSum));
 }
 
 void
@@ -256,31 +270,40 @@ pfs_stack_stream_keep(PfsStackStream *stream)
 {
 	MemoryContext caller = MemoryContextSwitchTo(stream->context);
 
-	if (stream->table != NULL)
+	if (stream->reader != NULL)
+	{
 		stream->file = BufFileCreateTemp(false);
+		keep_sums(stream);
+	}
 	MemoryContextSwitchTo(caller);
+}
+
+static void
+read_more(PfsStackStream *stream)
+{
+	if (stream->reader != NULL)
+	{
+		stream->count = pfs_stack_reader_next(stream->reader, stream->sums, stream->room);
+		if (stream->file != NULL)
+			keep_sums(stream);
+	}
+	else if (stream->file != NULL)
+		stream->count =
+			BufFileRead(stream->file, stream->sums, stream->room * sizeof(PfsStackSum)) /
+			sizeof(PfsStackSum);
+	else
+		return;
+	stream->next = 0;
 }
 
 bool
 pfs_stack_stream_next(PfsStackStream *stream, PfsStackSums *part)
 {
-	*part = (PfsStackSums){ 0, stream->sums };
-	if (stream->is_kept)
-		part->count = (uint32) (BufFileRead(stream->file, part->sums,
-											(size_t) stream->room * sizeof(PfsStackSum)) /
-								sizeof(PfsStackSum));
-	else if (stream->table != NULL)
-	{
-		part->count = pfs_stack_table_read(stream->table, part->sums, stream->room);
-		if (stream->file != NULL)
-			BufFileWrite(stream->file, part->sums, (size_t) part->count * sizeof(PfsStackSum));
-	}
-	else
-	{
-		part->count = (uint32) Min(stream->room, stream->count - stream->next);
-		part->sums += stream->next;
-		stream->next += part->count;
-	}
+	if (stream->next == stream->count)
+		read_more(stream);
+	part->count = (uint32) Min(stream->room, stream->count - stream->next);
+	part->sums = stream->sums + stream->next;
+	stream->next += part->count;
 	return part->count > 0;
 }
 
@@ -288,13 +311,13 @@ void
 pfs_stack_stream_rewind(PfsStackStream *stream)
 {
 	stream->next = 0;
-	if (stream->table != NULL)
-	{
-		pfs_stack_table_end(stream->table);
-		stream->table = NULL;
-		stream->is_kept = true;
-	}
-	if (stream->is_kept && BufFileSeek(stream->file, 0, 0, SEEK_SET) != 0)
+	if (stream->file == NULL)
+		return;
+	if (stream->reader != NULL)
+		pfs_stack_reader_end(stream->reader);
+	stream->reader = NULL;
+	stream->count = 0;
+	if (BufFileSeek(stream->file, 0, 0, SEEK_SET) != 0)
 		ereport(ERROR,
 				(errcode_for_file_access(), errmsg("could not rewind a temporary file: %m")));
 }
@@ -304,8 +327,8 @@ pfs_stack_stream_end(PfsStackStream *stream)
 {
 	if (stream->file != NULL)
 		BufFileClose(stream->file);
-	if (stream->table != NULL)
-		pfs_stack_table_end(stream->table);
+	if (stream->reader != NULL)
+		pfs_stack_reader_end(stream->reader);
 	MemoryContextDelete(stream->context);
 }
 
@@ -317,33 +340,6 @@ range_length(const PfsSelection *selection)
 						errmsg("a rate needs time ranges with two ends"),
 						errhint("With absolute => true, sums are compared, whatever the ranges.")));
 	return selection->to - selection->from;
-}
-
-/*
- * Multiplies by numerator / denominator, which is at least 1, and rounds halves away from 0.
- */
-static int64
-scale_value(int64 value, int64 numerator, int64 denominator)
-{
-	int128 product = (int128) value * numerator;
-	int128 half = denominator / 2;
-	int128 scaled = (product + (product < 0 ? -half : half)) / denominator;
-
-	if (scaled > PG_INT64_MAX || scaled < PG_INT64_MIN)
-		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-						errmsg("scaled sum of sample values is out of range for bigint"),
-						errhint("Compare ranges of similar length.")));
-	return (int64) scaled;
-}
-
-static void
-scale_sums(PfsStackSums *sums, int64 numerator, int64 denominator)
-{
-	/* an empty range has no values */
-	if (numerator == denominator || denominator == 0)
-		return;
-	for (uint32 i = 0; i < sums->count; i++)
-		sums->sums[i].sides.value = scale_value(sums->sums[i].sides.value, numerator, denominator);
 }
 
 PfsStackSums
@@ -375,32 +371,33 @@ pfs_stack_sums_join(const PfsStackSums *values, const PfsStackSums *bases)
 	return merged;
 }
 
-PfsStackSums
-pfs_stack_sums_compare(const PfsSelection *selection, const PfsSelection *base, bool by_rate)
+PfsStackStream *
+pfs_stack_stream_compare(const PfsSelection *selection, const PfsSelection *base, bool by_rate)
 {
-	PfsStackSums values;
-	PfsStackSums bases;
-	PfsStackSums merged;
+	PfsScale value_scale = PFS_NO_SCALE;
+	PfsScale base_scale = PFS_NO_SCALE;
+	PfsStackStream *stream;
+	PfsStackReader *reader;
+	MemoryContext caller;
 
 	if (strcmp(selection->profile_type, base->profile_type) != 0)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("selectors name different profile types"),
 						errdetail("Values of %s and %s do not compare.", base->profile_type,
 								  selection->profile_type)));
-	by_rate = by_rate && selection->delta && base->delta;
-	values = pfs_stack_sums(selection);
-	bases = pfs_stack_sums(base);
-	if (by_rate)
+	if (by_rate && selection->delta && base->delta)
 	{
-		int64 value_length = range_length(selection);
-		int64 base_length = range_length(base);
-		int64 longer = Max(value_length, base_length);
-
-		scale_sums(&values, longer, value_length);
-		scale_sums(&bases, longer, base_length);
+		value_scale.denominator = range_length(selection);
+		base_scale.denominator = range_length(base);
+		value_scale.numerator = base_scale.numerator =
+			Max(value_scale.denominator, base_scale.denominator);
 	}
-	merged = pfs_stack_sums_join(&values, &bases);
-	pfree(values.sums);
-	pfree(bases.sums);
-	return merged;
+	stream = create_stream();
+	caller = MemoryContextSwitchTo(stream->context);
+	reader =
+		pfs_stack_reader_begin(sum_selection(selection, pfs_hash_memory_bytes() / 2), value_scale);
+	pfs_stack_reader_add_base(reader, sum_selection(base, pfs_hash_memory_bytes() / 2), base_scale);
+	read_first(stream, reader);
+	MemoryContextSwitchTo(caller);
+	return stream;
 }

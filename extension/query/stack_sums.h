@@ -43,7 +43,15 @@ typedef struct PfsStackStream PfsStackStream;
 /* Scans the samples of the selection; lives in CurrentMemoryContext. Raises what pfs_stack_sums does. */
 PfsStackStream *pfs_stack_stream_begin(const PfsSelection *selection);
 
-/* The same of sums that are there, which have to outlive the stream. */
+/*
+ * The same with both sides, each stack that has a value on either. By rate, both are scaled to the longer of the two ranges
+ * (so nothing is rounded away, and equal ranges stay exact); averages of an instant type are rates already. Raises
+ * INVALID_PARAMETER_VALUE where the profile types differ, or where a rate is asked for a range without an end.
+ */
+PfsStackStream *pfs_stack_stream_compare(const PfsSelection *selection, const PfsSelection *base,
+										 bool by_rate);
+
+/* A stream of sums that are there, which have to outlive the stream. */
 PfsStackStream *pfs_stack_stream_of(const PfsStackSums *sums);
 
 /* For who reads a stream more than once, before its first part: what does not come as one part is kept on disk. */
@@ -58,14 +66,6 @@ bool pfs_stack_stream_next(PfsStackStream *stream, PfsStackSums *part);
 /* Back to before the first part, where all have been read and kept. */
 void pfs_stack_stream_rewind(PfsStackStream *stream);
 void pfs_stack_stream_end(PfsStackStream *stream);
-
-/*
- * Both sides in one list, each stack that has a value on either. By rate, both are scaled to the longer of the two ranges
- * (so nothing is rounded away, and equal ranges stay exact); averages of an instant type are rates already. Raises
- * INVALID_PARAMETER_VALUE where the profile types differ, or where a rate is asked for a range without an end.
- */
-PfsStackSums pfs_stack_sums_compare(const PfsSelection *selection, const PfsSelection *base,
-									bool by_rate);
 
 /* Both in one list: the values of the first are the values, those of the second the bases. */
 PfsStackSums pfs_stack_sums_join(const PfsStackSums *values, const PfsStackSums *bases);

@@ -163,7 +163,8 @@ profstore_top(PG_FUNCTION_ARGS)
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
 	PfsFunctionTotal *functions;
 	PfsSides whole;
-	uint32 count = pfs_function_totals_query(selection, &filters, &functions, &whole);
+	uint32 count =
+		pfs_function_totals(pfs_stack_stream_begin(selection), &filters, &functions, &whole);
 
 	put_functions(&rows, functions, count, whole.value, max_rows);
 	return (Datum) 0;
@@ -179,12 +180,10 @@ profstore_top_of(PG_FUNCTION_ARGS)
 	int64 max_rows = get_max_rows(fcinfo, 1);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, 2);
 	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
-	PfsStackStream *stream = pfs_stack_stream_of(&sums);
 	PfsFunctionTotal *functions;
 	PfsSides whole;
-	uint32 count = pfs_function_totals_stream(stream, &filters, &functions, &whole);
+	uint32 count = pfs_function_totals(pfs_stack_stream_of(&sums), &filters, &functions, &whole);
 
-	pfs_stack_stream_end(stream);
 	put_functions(&rows, functions, count, whole.value, max_rows);
 	return (Datum) 0;
 }
@@ -252,9 +251,10 @@ profstore_top_diff(PG_FUNCTION_ARGS)
 	PfsRows rows = pfs_rows_begin(fcinfo);
 	int64 max_rows = get_max_rows(fcinfo, PFS_COMPARISON_ARG_LIMIT);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, PFS_COMPARISON_ARG_FILTERS);
-	PfsFrameTree *tree = pfs_comparison_query(fcinfo, &filters).tree;
 	PfsFunctionTotal *functions;
-	uint32 count = pfs_function_totals(tree, &functions);
+	PfsSides whole;
+	uint32 count =
+		pfs_function_totals(pfs_comparison_query(fcinfo).stacks, &filters, &functions, &whole);
 
 	count = sort_first(functions, count, max_rows, compare_changes);
 	for (uint32 i = 0; i < count; i++)
