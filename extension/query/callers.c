@@ -4,6 +4,7 @@
  */
 #include "query/flamegraph.h"
 
+#include "query/flame_label.h"
 #include "query/srf.h"
 #include "utils/builtins.h"
 

@@ -4,10 +4,17 @@
  */
 #include "query/flame_rows.h"
 
-#include "lib/pairingheap.h"
-#include "mb/pg_wchar.h"
 #include "query/allocate.h"
+#include "query/flame_label.h"
 #include "utils/memutils.h"
+
+/* A child of a kept node; the largest comes first, the oldest among equals. */
+typedef struct Candidate
+{
+	uint64 size;
+	uint64 oldest;
+	uint32 node;
+} Candidate;
 
 typedef struct Cut
 {
@@ -15,17 +22,13 @@ typedef struct Cut
 	uint32 *
 		cut_children; /* children of a kept node that are not kept; NOT_KEPT for others. NULL: all are kept */
 	uint32 capacity;
-	uint32 row_count;		 /* kept nodes, and one for each of them that has cut children */
-	pairingheap *candidates; /* children of kept nodes, the largest first */
+	uint32 row_count;	   /* kept nodes, and one for each of them that has cut children */
+	Candidate *candidates; /* a heap: candidate i comes before 2 i + 1 and 2 i + 2 */
+	uint32 candidate_count;
+	uint32 candidate_capacity;
 } Cut;
 
 #define NOT_KEPT PG_UINT32_MAX
-
-typedef struct Candidate
-{
-	pairingheap_node heap_node;
-	uint32 node;
-} Candidate;
 
 /* A row that comes later: child of a node on the way to the latest row. */
 typedef struct Child
@@ -33,7 +36,7 @@ typedef struct Child
 	uint32 node; /* OTHER: stands in for what is cut */
 	uint64 oldest;
 	PfsSides total;
-	const char *label;
+	const text *label; /* with a zero byte behind it */
 } Child;
 
 #define OTHER 0
@@ -58,8 +61,7 @@ struct PfsFlameScan
 	Child *children;
 	uint32 child_count;
 	uint32 child_capacity;
-	const char **labels; /* by symbol; NULL: not made yet */
-	uint32 label_count;
+	const text *other; /* label of what is cut */
 };
 
 #define INITIAL_ROWS 64
@@ -67,67 +69,78 @@ struct PfsFlameScan
 /* So many nodes more make it worth while to look for some to forget. */
 #define MIN_FORGOTTEN 256
 
-const char *
-pfs_flame_label(const char *name)
+static uint64
+magnitude(int64 value)
 {
-	static const char *const guarded[] = {
-		"constructor",			"hasOwnProperty", "isPrototypeOf", "other",
-		"propertyIsEnumerable", "toLocaleString", "toString",	   "valueOf"
-	};
-	size_t length = strlen(name);
-	char *label;
-
-	if (length == 0)
-		return "[unknown]";
-	for (size_t i = 0; i < lengthof(guarded); i++)
-	{
-		if (strcmp(name, guarded[i]) == 0)
-			return psprintf("%s()", name);
-	}
-	if (strncmp(name, "__", 2) == 0 && strcmp(name + length - 2, "__") == 0)
-		return psprintf("%s()", name);
-	if (length <= PFS_LABEL_MAX_BYTES && strpbrk(name, "\n\r\t\v\f\b\x1b") == NULL)
-		return name;
-	length = (size_t) pg_mbcliplen(name, (int) length, PFS_LABEL_MAX_BYTES);
-	label = pnstrdup(name, length);
-	for (char *c = label; *c != '\0'; c++)
-	{
-		if ((unsigned char) *c < ' ')
-			*c = ' ';
-	}
-	return label;
+	return value < 0 ? -(uint64) value : (uint64) value;
 }
 
-static int128
+static uint64
 size_of(PfsSides total)
 {
-	int128 value = total.value;
-	int128 base = total.base;
+	uint64 value = magnitude(total.value);
+	uint64 size = value + magnitude(total.base);
 
-	return (value < 0 ? -value : value) + (base < 0 ? -base : base);
+	return size < value ? PG_UINT64_MAX : size;
 }
 
-/* Of two nodes the larger is the greater, the older among equals. */
-static int
-compare_nodes(const PfsFrameNode *nodes, uint32 left, uint32 right)
+static inline Candidate
+candidate_of(const PfsFrameTree *tree, uint32 node)
 {
-	int128 left_size = size_of(nodes[left].total);
-	int128 right_size = size_of(nodes[right].total);
-
-	if (left_size != right_size)
-		return left_size > right_size ? 1 : -1;
-	if (nodes[left].oldest != nodes[right].oldest)
-		return nodes[left].oldest < nodes[right].oldest ? 1 : -1;
-	return left < right ? 1 : -1;
+	return (Candidate){ size_of(tree->nodes[node].total), tree->nodes[node].oldest, node };
 }
 
-/* The heap's first is the greatest. */
-static int
-compare_candidates(const pairingheap_node *a, const pairingheap_node *b, void *tree)
+static inline bool
+comes_first(const Candidate *a, const Candidate *b)
 {
-	return compare_nodes(((PfsFrameTree *) tree)->nodes,
-						 pairingheap_const_container(Candidate, heap_node, a)->node,
-						 pairingheap_const_container(Candidate, heap_node, b)->node);
+	if (a->size != b->size)
+		return a->size > b->size;
+	return a->oldest != b->oldest ? a->oldest < b->oldest : a->node < b->node;
+}
+
+static void *
+grow_array(void *array, uint32 *capacity, Size element_bytes)
+{
+	*capacity = Max(*capacity * 2, INITIAL_ROWS);
+	return array == NULL ? palloc_extended(*capacity * element_bytes, MCXT_ALLOC_HUGE)
+						 : repalloc_huge(array, *capacity * element_bytes);
+}
+
+static void
+add_candidate(Cut *cut, const Candidate *candidate)
+{
+	uint32 at = cut->candidate_count++;
+
+	if (at == cut->candidate_capacity)
+		cut->candidates = grow_array(cut->candidates, &cut->candidate_capacity, sizeof(Candidate));
+	for (; at > 0 && comes_first(candidate, &cut->candidates[(at - 1) / 2]); at = (at - 1) / 2)
+		cut->candidates[at] = cut->candidates[(at - 1) / 2];
+	cut->candidates[at] = *candidate;
+}
+
+/* Takes the first candidate off the heap, which is not empty. */
+static Candidate
+take_candidate(Cut *cut)
+{
+	Candidate *candidates = cut->candidates;
+	Candidate first = candidates[0];
+	uint32 count = --cut->candidate_count;
+	uint32 at = 0;
+
+	for (;;)
+	{
+		uint32 next = 2 * at + 1;
+
+		if (next >= count)
+			break;
+		next += next + 1 < count && comes_first(&candidates[next + 1], &candidates[next]);
+		if (!comes_first(&candidates[next], &candidates[count]))
+			break;
+		candidates[at] = candidates[next];
+		at = next;
+	}
+	candidates[at] = candidates[count];
+	return first;
 }
 
 /* Expands a node, which may make the tree larger. */
@@ -168,34 +181,14 @@ keep_node(Cut *cut, uint32 node, uint32 max_rows)
 	cut->cut_children[node] = kept->child_count;
 	for (uint32 i = 0; i < kept->child_count; i++)
 	{
-		Candidate *candidate = palloc(sizeof(Candidate));
+		Candidate candidate = candidate_of(cut->tree, kept->first_child + i);
 
-		candidate->node = kept->first_child + i;
-		pairingheap_add(cut->candidates, &candidate->heap_node);
+		add_candidate(cut, &candidate);
 	}
 	return true;
 }
 
-/* Takes all candidates off the heap; the greatest count of them go to an array, in order. */
-static uint32
-take_candidates(Cut *cut, Candidate **greatest, uint32 count)
-{
-	uint32 taken = 0;
-
-	while (!pairingheap_is_empty(cut->candidates))
-	{
-		Candidate *candidate =
-			pairingheap_container(Candidate, heap_node, pairingheap_remove_first(cut->candidates));
-
-		if (taken < count)
-			greatest[taken++] = candidate;
-		else
-			pfree(candidate);
-	}
-	return taken;
-}
-
-/* Marks kept nodes, and of the children of each the least, which may come to be shown in place of "other". */
+/* Marks kept nodes, and of the children of each the last, which may come to be shown in place of "other". */
 static void
 mark_kept(const Cut *cut, bool *stays)
 {
@@ -203,19 +196,24 @@ mark_kept(const Cut *cut, bool *stays)
 
 	for (uint32 node = 0; node < tree->count; node++)
 	{
-		uint32 least = tree->nodes[node].first_child;
-		uint32 end = least + tree->nodes[node].child_count;
+		uint32 first = tree->nodes[node].first_child;
+		uint32 end = first + tree->nodes[node].child_count;
+		Candidate last;
 
 		if (cut->cut_children[node] == NOT_KEPT)
 			continue;
 		stays[node] = true;
-		for (uint32 child = least; child < end; child++)
+		if (first == end)
+			continue;
+		last = candidate_of(tree, first);
+		for (uint32 child = first + 1; child < end; child++)
 		{
-			if (compare_nodes(tree->nodes, child, least) < 0)
-				least = child;
+			Candidate candidate = candidate_of(tree, child);
+
+			if (comes_first(&last, &candidate))
+				last = candidate;
 		}
-		if (least < end)
-			stays[least] = true;
+		stays[last.node] = true;
 	}
 }
 
@@ -228,14 +226,16 @@ forget_small(Cut *cut, uint32 max_rows)
 {
 	PfsFrameTree *tree = cut->tree;
 	uint32 old_count = tree->count;
-	uint32 count = Min(max_rows, old_count);
+	uint32 count = Min(max_rows, cut->candidate_count);
 	bool *stays = PFS_ARRAY0(bool, old_count);
 	uint32 *places = PFS_ARRAY(uint32, old_count);
-	Candidate **greatest = PFS_ARRAY(Candidate *, count);
-	uint32 taken = take_candidates(cut, greatest, count);
+	Candidate *greatest = PFS_ARRAY(Candidate, count);
 
-	for (uint32 i = 0; i < taken; i++)
-		stays[greatest[i]->node] = true;
+	for (uint32 i = 0; i < count; i++)
+	{
+		greatest[i] = take_candidate(cut);
+		stays[greatest[i].node] = true;
+	}
 	mark_kept(cut, stays);
 	pfs_frame_tree_retain(tree, stays, places);
 	for (uint32 i = 0; i < old_count; i++)
@@ -245,11 +245,13 @@ forget_small(Cut *cut, uint32 max_rows)
 	}
 	for (uint32 i = tree->count; i < old_count; i++)
 		cut->cut_children[i] = NOT_KEPT;
-	for (uint32 i = 0; i < taken; i++)
+	/* in order, they are a heap */
+	for (uint32 i = 0; i < count; i++)
 	{
-		greatest[i]->node = places[greatest[i]->node];
-		pairingheap_add(cut->candidates, &greatest[i]->heap_node);
+		cut->candidates[i] = greatest[i];
+		cut->candidates[i].node = places[greatest[i].node];
 	}
+	cut->candidate_count = count;
 	pfree(greatest);
 	pfree(places);
 	pfree(stays);
@@ -266,19 +268,34 @@ is_leaf(Cut *cut, uint32 node)
 	return expand(cut, node)->child_count == 0;
 }
 
+/* The only child of a node that is not kept. */
+static uint32
+find_cut_child(const Cut *cut, uint32 node)
+{
+	uint32 child = cut->tree->nodes[node].first_child;
+
+	while (cut->cut_children[child] != NOT_KEPT)
+		child++;
+	return child;
+}
+
 /*
  * Shows a leaf in place of a row "other" that would stand for it alone.
  */
 static void
 keep_single_leaves(Cut *cut)
 {
-	for (uint32 node = 1; node < cut->tree->count; node++)
-	{
-		uint32 parent = cut->tree->nodes[node].parent;
+	uint32 count = cut->tree->count;
 
-		if (cut->cut_children[node] == NOT_KEPT && cut->cut_children[parent] == 1 &&
-			is_leaf(cut, node))
-			keep_node(cut, node, cut->row_count);
+	for (uint32 node = 0; node < count; node++)
+	{
+		uint32 child;
+
+		if (cut->cut_children[node] != 1)
+			continue;
+		child = find_cut_child(cut, node);
+		if (is_leaf(cut, child))
+			keep_node(cut, child, cut->row_count);
 	}
 }
 
@@ -293,16 +310,9 @@ choose_nodes(PfsFrameTree *tree, uint32 max_rows)
 	uint64 many = Max(max_rows, MIN_FORGOTTEN);
 
 	cut.cut_children = PFS_ARRAY(uint32, 1);
-	cut.candidates = pairingheap_allocate(compare_candidates, tree);
 	keep_node(&cut, 0, max_rows);
-	while (!pairingheap_is_empty(cut.candidates))
+	while (cut.candidate_count > 0 && keep_node(&cut, take_candidate(&cut).node, max_rows))
 	{
-		Candidate *candidate =
-			pairingheap_container(Candidate, heap_node, pairingheap_remove_first(cut.candidates));
-
-		if (!keep_node(&cut, candidate->node, max_rows))
-			break;
-		pfree(candidate);
 		if (tree->file != NULL && tree->count > many)
 		{
 			forget_small(&cut, max_rows);
@@ -310,6 +320,8 @@ choose_nodes(PfsFrameTree *tree, uint32 max_rows)
 		}
 	}
 	keep_single_leaves(&cut);
+	if (cut.candidates != NULL)
+		pfree(cut.candidates);
 	return cut;
 }
 
@@ -325,36 +337,8 @@ compare_children(const void *a, const void *b)
 
 	if (left_total != right_total)
 		return left_total > right_total ? -1 : 1;
-	order = strcmp(left->label, right->label);
+	order = strcmp(VARDATA(left->label), VARDATA(right->label));
 	return order != 0 ? order : (left->oldest > right->oldest) - (left->oldest < right->oldest);
-}
-
-static void *
-grow_array(void *array, uint32 *capacity, Size element_bytes)
-{
-	*capacity = Max(*capacity * 2, INITIAL_ROWS);
-	return array == NULL ? palloc_extended(*capacity * element_bytes, MCXT_ALLOC_HUGE)
-						 : repalloc_huge(array, *capacity * element_bytes);
-}
-
-/* A symbol's label; symbols are made as frames are met. */
-static const char *
-label_of(PfsFlameScan *scan, uint32 symbol)
-{
-	if (symbol >= scan->label_count)
-	{
-		uint32 count = Max(INITIAL_ROWS, pfs_symbol_count(scan->cut.tree->symbols) * 2);
-
-		scan->labels = scan->labels == NULL
-						   ? PFS_ARRAY(const char *, count)
-						   : repalloc_huge(scan->labels, (Size) count * sizeof(const char *));
-		memset(scan->labels + scan->label_count, 0,
-			   (count - scan->label_count) * sizeof(const char *));
-		scan->label_count = count;
-	}
-	if (scan->labels[symbol] == NULL)
-		scan->labels[symbol] = pfs_flame_label(pfs_symbol_name(scan->cut.tree->symbols, symbol));
-	return scan->labels[symbol];
 }
 
 static bool
@@ -389,11 +373,12 @@ enter_node(PfsFlameScan *scan, uint32 index)
 
 		if (!is_kept(&scan->cut, i))
 			continue;
-		add_child(scan, &(Child){ i, child->oldest, child->total, label_of(scan, child->symbol) });
+		add_child(scan, &(Child){ i, child->oldest, child->total,
+								  pfs_symbol_label(tree->symbols, child->symbol) });
 		rest = pfs_subtract_sides(rest, child->total);
 	}
 	if (scan->cut.cut_children != NULL && scan->cut.cut_children[index] > 0)
-		add_child(scan, &(Child){ OTHER, 0, rest, "other" });
+		add_child(scan, &(Child){ OTHER, 0, rest, scan->other });
 	qsort(scan->children + level.first, scan->child_count - level.first, sizeof(Child),
 		  compare_children);
 	if (scan->depth == scan->level_capacity)
@@ -421,6 +406,7 @@ pfs_flame_scan_begin(PfsFrameTree *tree, uint32 max_rows)
 	scan->cut.tree = tree;
 	scan->forgets = max_rows == PFS_NO_ROW_LIMIT;
 	scan->only_root = max_rows == 1;
+	scan->other = pfs_text_with_zero("other");
 	if (max_rows > 1)
 		scan->cut = choose_nodes(tree, max_rows);
 	return scan;
@@ -432,13 +418,19 @@ pfs_flame_scan_dropped(const PfsFlameScan *scan)
 	return pfs_symbols_dropped(scan->cut.tree->symbols);
 }
 
+PfsFlameRow
+pfs_flame_row(int32 level, PfsSides total, const text *label, const PfsFrameNode *node)
+{
+	return (PfsFlameRow){ level, total, total, VARDATA(label), label, node };
+}
+
 static void
 set_root(PfsFlameScan *scan, PfsFlameRow *row)
 {
 	const PfsFrameNode *root = &scan->cut.tree->nodes[0];
 
 	scan->has_begun = true;
-	*row = (PfsFlameRow){ 0, root->total, root->total, "total", root };
+	*row = pfs_flame_row(0, root->total, pfs_text_with_zero("total"), root);
 	if (scan->only_root)
 		return;
 	row->node = enter_node(scan, 0);
@@ -460,7 +452,7 @@ pfs_flame_scan_next(PfsFlameScan *scan, PfsFlameRow *row)
 	if (scan->depth == 0)
 		return false;
 	child = scan->children[scan->levels[scan->depth - 1].next++];
-	*row = (PfsFlameRow){ (int32) scan->depth, child.total, child.total, child.label, NULL };
+	*row = pfs_flame_row((int32) scan->depth, child.total, child.label, NULL);
 	if (child.node != OTHER)
 	{
 		row->node = enter_node(scan, child.node);

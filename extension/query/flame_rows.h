@@ -17,9 +17,13 @@ typedef struct PfsFlameRow
 	PfsSides total; /* self and all below */
 	PfsSides self;
 	const char *label;
+	const text *label_text; /* the same as a datum */
 	const PfsFrameNode
 		*node; /* NULL: stands in for cut children of the row's parent, label "other" */
 } PfsFlameRow;
+
+/* A row whose self is its total, so far; the label has a zero byte behind it. */
+PfsFlameRow pfs_flame_row(int32 level, PfsSides total, const text *label, const PfsFrameNode *node);
 
 typedef struct PfsFlameScan PfsFlameScan;
 
@@ -46,13 +50,5 @@ typedef struct PfsFlameRows
 
 /* All rows at once, for results that are one value; they point into the tree, which must not grow afterwards. */
 PfsFlameRows pfs_flame_rows(PfsFrameTree *tree, uint32 max_rows);
-
-/*
- * A name as a label of a flame graph: not empty, on one line, no longer than PFS_LABEL_MAX_BYTES, and none of the names that
- * JavaScript objects are born with, which break viewers that keep labels as keys; nor "other", which they read as
- * cut. Returns name itself where nothing is to be done.
- */
-#define PFS_LABEL_MAX_BYTES 1024
-const char *pfs_flame_label(const char *name);
 
 #endif

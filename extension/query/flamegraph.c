@@ -6,8 +6,10 @@
 
 #include "query/allocate.h"
 #include "query/comparison.h"
+#include "query/flame_label.h"
 #include "query/merged.h"
 #include "query/series_groups.h"
+#include "query/source_texts.h"
 #include "query/srf.h"
 #include "store/version.h"
 
@@ -112,43 +114,47 @@ pfs_flamegraph_end(PfsFlamegraph *flame)
 	pfs_frame_tree_close(flame->tree);
 }
 
+static Datum
+text_or_null(const text *value, bool *is_null)
+{
+	*is_null = value == NULL;
+	return PointerGetDatum(value);
+}
+
 static void
-put_row(const PfsRows *rows, int32 ord, const PfsFlameRow *row, bool is_diff)
+put_row(const PfsRows *rows, PfsSourceTable *sources, int32 ord, const PfsFlameRow *row,
+		bool is_diff)
 {
 	Datum values[COL_DIFF_COUNT];
 	bool nulls[COL_DIFF_COUNT] = { false };
-	PfsFrameSource source = { NULL, 0, NULL };
+	PfsSourceTexts source = { NULL, NULL, 0 };
 
 	if (row->node != NULL)
-		source = pfs_frame_source(row->node->location, row->node->line);
+		source = pfs_source_texts(sources, row->node->location, row->node->line);
 	values[COL_ORD] = Int32GetDatum(ord);
 	values[COL_LEVEL] = Int32GetDatum(row->level);
 	values[COL_VALUE] = Int64GetDatum(is_diff ? row->total.base : row->total.value);
 	values[COL_SELF] = Int64GetDatum(is_diff ? row->self.base : row->self.value);
-	values[COL_LABEL] = pfs_text_or_null(row->label, &nulls[COL_LABEL]);
+	values[COL_LABEL] = PointerGetDatum(row->label_text);
 	values[COL_TRUNCATED] = BoolGetDatum(row->node == NULL);
-	values[COL_FILE] = pfs_text_or_null(source.file, &nulls[COL_FILE]);
+	values[COL_FILE] = text_or_null(source.file, &nulls[COL_FILE]);
 	values[COL_LINE] = Int32GetDatum(source.line);
 	nulls[COL_LINE] = source.line == 0;
-	values[COL_BINARY] = pfs_text_or_null(source.binary, &nulls[COL_BINARY]);
+	values[COL_BINARY] = text_or_null(source.binary, &nulls[COL_BINARY]);
 	values[COL_VALUE_RIGHT] = Int64GetDatum(row->total.value);
 	values[COL_SELF_RIGHT] = Int64GetDatum(row->self.value);
 	pfs_rows_put(rows, values, nulls);
-	for (int i = 0; i < COL_COUNT; i++)
-	{
-		if ((i == COL_LABEL || i == COL_FILE || i == COL_BINARY) && !nulls[i])
-			pfree(DatumGetPointer(values[i]));
-	}
 }
 
 /* All rows that are left, the first of them with the ordinal ord; returns the next ordinal. */
 static int32
 put_rows(const PfsRows *rows, int32 ord, PfsFlameScan *flame, bool is_diff)
 {
+	PfsSourceTable *sources = pfs_source_table();
 	PfsFlameRow row;
 
 	while (pfs_flame_scan_next(flame, &row))
-		put_row(rows, ord++, &row, is_diff);
+		put_row(rows, sources, ord++, &row, is_diff);
 	return ord;
 }
 
@@ -199,6 +205,7 @@ put_padded(const PfsRows *rows, PfsFrameTree *tree, uint32 max_nodes)
 	PfsSides padded = { larger, larger };
 	PfsSides padding = pfs_subtract_sides(padded, total);
 	PfsFlameScan *flame = pfs_flame_scan_begin(tree, max_nodes > 1 ? max_nodes - 1 : max_nodes);
+	PfsSourceTable *sources = pfs_source_table();
 	PfsFlameRow row;
 	int32 ord;
 
@@ -206,12 +213,12 @@ put_padded(const PfsRows *rows, PfsFrameTree *tree, uint32 max_nodes)
 	row.total = padded;
 	if (max_nodes == 1)
 		row.self = padded;
-	put_row(rows, 0, &row, true);
+	put_row(rows, sources, 0, &row, true);
 	ord = put_rows(rows, 1, flame, true);
 	if (max_nodes != 1)
 	{
-		row = (PfsFlameRow){ 1, padding, padding, PADDING_LABEL, &tree->nodes[0] };
-		put_row(rows, ord, &row, true);
+		row = pfs_flame_row(1, padding, pfs_text_with_zero(PADDING_LABEL), &tree->nodes[0]);
+		put_row(rows, sources, ord, &row, true);
 	}
 }
 

@@ -114,12 +114,11 @@ load_names(PfsStackWalk *walk)
 static inline PfsFrames
 frames_of(PfsStackWalk *walk, int32 location)
 {
-	static const PfsFrames none = { NULL, 0 };
+	PfsFrames frames = { NULL, 0 };
 
-	if (location == 0)
-		return none;
-	if (!walk->has_names && !pfs_symbols_have(walk->symbols, location) &&
-		!pfs_location_is_cached(location))
+	if (location == 0 || pfs_symbols_find(walk->symbols, location, &frames))
+		return frames;
+	if (!walk->has_names && !pfs_location_is_cached(location))
 		load_names(walk);
 	return pfs_symbols_frames(walk->symbols, location);
 }

@@ -9,6 +9,7 @@
 #include "common/hashfn.h"
 #include "dictionary/dictionary.h"
 #include "query/allocate.h"
+#include "query/flame_label.h"
 #include "query/id_map.h"
 #include "query/kept.h"
 #include "utils/memutils.h"
@@ -52,7 +53,8 @@ typedef struct FrameTable
 	PfsIdMap location_map; /* location id → 1 + index in locations */
 	PfsIdMap name_map;	   /* id of what names a frame alone, function or mapping → 1 + symbol */
 	name_table_hash *names;
-	const char **symbols; /* their names */
+	const char **symbols; /* their names … */
+	text **labels;		  /* … and these as labels; NULL: not made yet */
 	uint32 symbol_count;
 	uint32 symbol_capacity;
 	LocationEntry *locations;
@@ -161,10 +163,14 @@ intern_name(FrameTable *table, const char *name)
 
 	if (!found)
 	{
+		uint32 capacity = table->symbol_capacity;
+
+		table->labels = reserve(table->labels, table->symbol_count, &capacity, sizeof(text *));
 		table->symbols = reserve(table->symbols, table->symbol_count, &table->symbol_capacity,
 								 sizeof(const char *));
 		entry->symbol = table->symbol_count++;
 		table->symbols[entry->symbol] = name;
+		table->labels[entry->symbol] = NULL;
 	}
 	return entry->symbol;
 }
@@ -365,9 +371,17 @@ pfs_symbols_verdicts(const PfsSymbols *symbols)
 }
 
 bool
-pfs_symbols_have(const PfsSymbols *symbols, int32 location_id)
+pfs_symbols_find(const PfsSymbols *symbols, int32 location_id, PfsFrames *frames)
 {
-	return pfs_id_map_find(&symbols->table->location_map, location_id) != 0;
+	const FrameTable *table = symbols->table;
+	uint32 number = pfs_id_map_find(&table->location_map, location_id);
+	const LocationEntry *entry;
+
+	if (number == 0)
+		return false;
+	entry = &table->locations[number - 1];
+	*frames = (PfsFrames){ table->frames + entry->first, entry->count };
+	return true;
 }
 
 PfsFrames
@@ -399,4 +413,19 @@ const char *
 pfs_symbol_name(const PfsSymbols *symbols, uint32 symbol)
 {
 	return symbols->table->symbols[symbol];
+}
+
+const text *
+pfs_symbol_label(PfsSymbols *symbols, uint32 symbol)
+{
+	FrameTable *table = symbols->table;
+	MemoryContext caller;
+
+	if (table->labels[symbol] == NULL)
+	{
+		caller = MemoryContextSwitchTo(table->context);
+		table->labels[symbol] = pfs_text_with_zero(pfs_flame_label(table->symbols[symbol]));
+		MemoryContextSwitchTo(caller);
+	}
+	return table->labels[symbol];
 }

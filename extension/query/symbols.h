@@ -53,6 +53,9 @@ PfsSymbols *pfs_symbols_create(const PfsFilters *filters);
  */
 PfsFrames pfs_symbols_frames(PfsSymbols *symbols, int32 location_id);
 
+/* The same of a location that has been met; false of any other. */
+bool pfs_symbols_find(const PfsSymbols *symbols, int32 location_id, PfsFrames *frames);
+
 /*
  * Judges a location, which costs less than its frames, and remembers the verdict. It is read from its table if it is not
  * cached, by itself.
@@ -61,9 +64,6 @@ uint32 pfs_symbols_judge(PfsSymbols *symbols, int32 location_id);
 
 /* The verdicts by location id; 0: not yet judged. */
 const PfsIdMap *pfs_symbols_verdicts(const PfsSymbols *symbols);
-
-/* Whether the frames of the location have been met. */
-bool pfs_symbols_have(const PfsSymbols *symbols, int32 location_id);
 
 /*
  * What the filters have dropped, of all stacks that were judged with these symbols. Doubles: the whole of a selection may be
@@ -86,5 +86,8 @@ uint32 pfs_symbol_intern(PfsSymbols *symbols, const char *name);
 const PfsFilters *pfs_symbols_filters(const PfsSymbols *symbols);
 uint32 pfs_symbol_count(const PfsSymbols *symbols);
 const char *pfs_symbol_name(const PfsSymbols *symbols, uint32 symbol);
+
+/* The name as a label of a flame graph, with a zero byte behind it; made once. */
+const text *pfs_symbol_label(PfsSymbols *symbols, uint32 symbol);
 
 #endif
