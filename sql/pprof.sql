@@ -153,5 +153,10 @@ FROM generate_series(0, length(:'noted'::bytea) * 8 - 1, 3) AS n ORDER BY 1;
 SET profstore.import_max_size = '64kB';
 SELECT * FROM refusal(decode(:'bomb', 'base64'));
 SELECT * FROM refusal(decode(repeat('00', 70000), 'hex'));
+-- half a gigabyte of zeros can be cancelled on the way
+SET profstore.import_max_size = '511MB';
+SET statement_timeout = '20ms';
+SELECT profstore.import_pprof(decode(repeat(encode(decode(:'bomb', 'base64'), 'hex'), 512), 'hex'));
+RESET statement_timeout;
 RESET profstore.import_max_size;
 SELECT count(*) = :before AS untouched FROM profstore.samples;

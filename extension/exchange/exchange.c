@@ -1,9 +1,10 @@
 /*
  * exchange.c
- *		Settings of the room.
+ *		Settings of the room, and where it stops.
  */
 #include "exchange/exchange.h"
 
+#include "miscadmin.h"
 #include "utils/guc.h"
 
 #define IMPORT_MAX_SIZE_KB_DEFAULT (64 * 1024)
@@ -21,4 +22,10 @@ pfs_exchange_init(void)
 							&pfs_import_max_size_kb, IMPORT_MAX_SIZE_KB_DEFAULT,
 							IMPORT_MAX_SIZE_KB_MIN, IMPORT_MAX_SIZE_KB_MAX, PGC_SUSET, GUC_UNIT_KB,
 							NULL, NULL, NULL);
+}
+
+void
+pfs_exchange_pause(void)
+{
+	CHECK_FOR_INTERRUPTS();
 }

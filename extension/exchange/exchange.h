@@ -1,6 +1,6 @@
 /*
  * exchange.h
- *		Settings of the room, and how it counts times.
+ *		Settings of the room, how it counts times, and where it stops.
  */
 #ifndef PFS_EXCHANGE_H
 #define PFS_EXCHANGE_H
@@ -12,6 +12,9 @@ extern int pfs_import_max_size_kb;
 
 /* Called once when the module is loaded. */
 void pfs_exchange_init(void);
+
+/* The PfsPauseFn of a server process: checks for interrupts. */
+void pfs_exchange_pause(void);
 
 /* Times are nanoseconds since 1970 in files, microseconds since 2000 in tables. */
 #define PFS_NS_PER_US 1000

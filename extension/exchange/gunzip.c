@@ -11,9 +11,6 @@
 /* Window of 32 KiB, and gzip's header and trailer around the stream. */
 #define GZIP_WINDOW (15 + 16)
 
-/* zlib counts in 32 bits. */
-#define PIECE_MAX_BYTES (1u << 30)
-
 #define FIRST_BYTES (64 * 1024)
 
 #define GZIP_LEVEL 6
@@ -60,9 +57,16 @@ make_room(PfsAllocator allocator, size_t max_bytes, PfsBytes *buffer, size_t *ca
 	return PFS_READ_OK;
 }
 
+/* What zlib is given, or gives, at once. */
+static uInt
+piece_of(size_t bytes)
+{
+	return (uInt) (bytes < PFS_GZIP_PIECE_BYTES ? bytes : PFS_GZIP_PIECE_BYTES);
+}
+
 static PfsReadStatus
 inflate_all(z_stream *stream, const uint8_t *bytes, size_t length, size_t max_bytes,
-			PfsAllocator allocator, PfsBytes *result, PfsReadError *error)
+			PfsAllocator allocator, PfsPauseFn pause, PfsBytes *result, PfsReadError *error)
 {
 	size_t consumed = 0;
 	size_t capacity = 0;
@@ -73,6 +77,7 @@ inflate_all(z_stream *stream, const uint8_t *bytes, size_t length, size_t max_by
 		size_t out;
 		int code;
 
+		pfs_pause(pause);
 		if (result->length == capacity)
 		{
 			PfsReadStatus status = make_room(allocator, max_bytes, result, &capacity);
@@ -85,9 +90,9 @@ inflate_all(z_stream *stream, const uint8_t *bytes, size_t length, size_t max_by
 		}
 		out = capacity - result->length;
 		stream->next_in = bytes + consumed;
-		stream->avail_in = (uInt) (in < PIECE_MAX_BYTES ? in : PIECE_MAX_BYTES);
+		stream->avail_in = piece_of(in);
 		stream->next_out = result->data + result->length;
-		stream->avail_out = (uInt) (out < PIECE_MAX_BYTES ? out : PIECE_MAX_BYTES);
+		stream->avail_out = piece_of(out);
 		in = stream->avail_in;
 		out = stream->avail_out;
 		code = inflate(stream, Z_NO_FLUSH);
@@ -123,7 +128,7 @@ inflate_all(z_stream *stream, const uint8_t *bytes, size_t length, size_t max_by
 
 PfsReadStatus
 pfs_gunzip(const uint8_t *bytes, size_t length, size_t max_bytes, PfsAllocator allocator,
-		   PfsBytes *result, PfsReadError *error)
+		   PfsPauseFn pause, PfsBytes *result, PfsReadError *error)
 {
 	z_stream stream = { .zalloc = zlib_alloc, .zfree = zlib_free, .opaque = &allocator };
 	PfsReadStatus status;
@@ -134,7 +139,7 @@ pfs_gunzip(const uint8_t *bytes, size_t length, size_t max_bytes, PfsAllocator a
 		*error = (PfsReadError){ "out of memory", 0 };
 		return PFS_READ_NO_MEMORY;
 	}
-	status = inflate_all(&stream, bytes, length, max_bytes, allocator, result, error);
+	status = inflate_all(&stream, bytes, length, max_bytes, allocator, pause, result, error);
 	inflateEnd(&stream);
 	if (status != PFS_READ_OK && result->data != NULL)
 	{
@@ -145,7 +150,8 @@ pfs_gunzip(const uint8_t *bytes, size_t length, size_t max_bytes, PfsAllocator a
 }
 
 PfsReadStatus
-pfs_gzip(const uint8_t *bytes, size_t length, PfsAllocator allocator, PfsBytes *result)
+pfs_gzip(const uint8_t *bytes, size_t length, PfsAllocator allocator, PfsPauseFn pause,
+		 PfsBytes *result)
 {
 	z_stream stream = { .zalloc = zlib_alloc, .zfree = zlib_free, .opaque = &allocator };
 	size_t capacity;
@@ -162,10 +168,11 @@ pfs_gzip(const uint8_t *bytes, size_t length, PfsAllocator allocator, PfsBytes *
 		size_t in = length - consumed;
 		size_t out = capacity - result->length;
 
+		pfs_pause(pause);
 		stream.next_in = bytes + consumed;
-		stream.avail_in = (uInt) (in < PIECE_MAX_BYTES ? in : PIECE_MAX_BYTES);
+		stream.avail_in = piece_of(in);
 		stream.next_out = result->data + result->length;
-		stream.avail_out = (uInt) (out < PIECE_MAX_BYTES ? out : PIECE_MAX_BYTES);
+		stream.avail_out = piece_of(out);
 		in = stream.avail_in;
 		out = stream.avail_out;
 		code = deflate(&stream, consumed + in == length ? Z_FINISH : Z_NO_FLUSH);

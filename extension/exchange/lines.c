@@ -28,6 +28,7 @@ pfs_next_line(PfsLineReader *reader, PfsText *line)
 	const char *end;
 	size_t length;
 
+	pfs_pause(reader->budget->pause);
 	if (left == 0)
 		return false;
 	end = memchr(begin, '\n', left);

@@ -345,7 +345,9 @@ symbol_name(PfsText symbol)
 static bool
 add_inlined(Reader *reader)
 {
-	PfsLineReader lines = { .bytes = reader->inlined.data, .length = reader->inlined.length };
+	PfsLineReader lines = { .bytes = reader->inlined.data,
+							.length = reader->inlined.length,
+							.budget = reader->lines.budget };
 	PfsText line;
 
 	while (pfs_next_line(&lines, &line))

@@ -147,7 +147,8 @@ profstore_pprof(PG_FUNCTION_ARGS)
 											pfs_symbols_dropped(symbols), header.sample_unit));
 	profile = pfs_pprof_end(export.writer, &header);
 	if (pfs_gzip((uint8 *) profile->data, (size_t) profile->len,
-				 pfs_palloc_allocator(CurrentMemoryContext), &packed) != PFS_READ_OK)
+				 pfs_palloc_allocator(CurrentMemoryContext), pfs_exchange_pause,
+				 &packed) != PFS_READ_OK)
 		elog(ERROR, "could not compress a profile of %d bytes", profile->len);
 	result = palloc(packed.length + VARHDRSZ);
 	SET_VARSIZE(result, packed.length + VARHDRSZ);

@@ -165,8 +165,10 @@ pass_over(Reader *reader, FieldFn function)
 	while (at < reader->length)
 	{
 		WireField field;
-		PfsReadStatus status = next_field(reader, &at, &field);
+		PfsReadStatus status;
 
+		pfs_pause(reader->budget->pause);
+		status = next_field(reader, &at, &field);
 		if (status == PFS_READ_OK)
 			status = function(reader, &field);
 		if (status != PFS_READ_OK)

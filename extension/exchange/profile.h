@@ -34,13 +34,27 @@ typedef struct PfsReadError
 	size_t offset;		 /* of the byte at which it was seen */
 } PfsReadError;
 
-/* Memory of a reader: an allocator, and how much may still be asked for. */
+/*
+ * Called again and again by what may take long: between pieces of compressed data, fields and lines. It may leave by longjmp,
+ * since there is no memory but the allocator's. NULL: nobody wants to be called.
+ */
+typedef void (*PfsPauseFn)(void);
+
+/* Memory of a reader: an allocator, and how much may still be asked for; and whom it calls in between. */
 typedef struct PfsBudget
 {
 	PfsAllocator allocator;
+	PfsPauseFn pause;
 	size_t left;
 	bool exhausted; /* memory was refused because of the budget */
 } PfsBudget;
+
+static inline void
+pfs_pause(PfsPauseFn pause)
+{
+	if (pause != NULL)
+		pause();
+}
 
 typedef struct PfsText
 {

@@ -114,7 +114,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	length--;
 	if (pfs_is_gzip(bytes, length))
 	{
-		status = pfs_gunzip(bytes, length, MAX_UNPACKED, allocator, &unpacked, &error);
+		status = pfs_gunzip(bytes, length, MAX_UNPACKED, allocator, NULL, &unpacked, &error);
 		require(status == PFS_READ_OK || error.message != NULL);
 		require(unpacked.length <= MAX_UNPACKED);
 		if (status != PFS_READ_OK)
