@@ -9,7 +9,7 @@
 #include "exchange/text_numbers.h"
 #include "mb/pg_wchar.h"
 #include "query/allocate.h"
-#include "query/hash.h"
+#include "query/id_map.h"
 
 #define WIRE_VARINT 0
 #define WIRE_BYTES	2
@@ -17,24 +17,15 @@
 
 #define INITIAL_ENTRIES 256
 
-/* Numbers that things of the dictionary have in the file. */
-typedef struct NumberEntry
+/* Numbers that things of the dictionary have in the file, from 1 on. */
+typedef struct Numbers
 {
-	int64 id;
-	uint32 number;
-	char status;
-} NumberEntry;
+	PfsIdMap of_ids;
+	uint32 count;
+} Numbers;
 
-#define SH_PREFIX		   numbers
-#define SH_ELEMENT_TYPE	   NumberEntry
-#define SH_KEY_TYPE		   int64
-#define SH_KEY			   id
-#define SH_HASH_KEY(tb, k) pfs_hash64((uint64) (k))
-#define SH_EQUAL(tb, a, b) ((a) == (b))
-#define SH_SCOPE		   static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "lib/simplehash.h"
+/* In place of the number of a location of which the filters leave no frame. */
+#define NO_FRAMES PG_UINT32_MAX
 
 struct PfsPprofWriter
 {
@@ -42,9 +33,9 @@ struct PfsPprofWriter
 	StringInfoData messages; /* samples, locations, functions */
 	StringInfoData table;	 /* the string table */
 	pfs_text_numbers_hash *strings;
-	numbers_hash *locations;
-	numbers_hash *functions;
-	numbers_hash *mapping_numbers;
+	Numbers locations;
+	Numbers functions;
+	Numbers mapping_numbers;
 	Pfs__Pprof__Mapping *mappings;
 	uint32 mapping_count;
 	uint64 *location_numbers; /* of the sample that is being added */
@@ -109,15 +100,15 @@ string_number(PfsPprofWriter *writer, const char *text)
 
 /* --- functions, mappings, locations ------------------------------------------------------------------------------ */
 
-/* The number of an id, from 1 on. */
 static uint32
-number_of(numbers_hash *numbers, int64 id, bool *found)
+number_of(Numbers *numbers, int32 id, bool *found)
 {
-	NumberEntry *entry = numbers_insert(numbers, id, found);
+	uint32 *number = pfs_id_map_slot(&numbers->of_ids, id);
 
+	*found = *number != 0;
 	if (!*found)
-		entry->number = numbers->members;
-	return entry->number;
+		*number = ++numbers->count;
+	return *number;
 }
 
 static uint32
@@ -127,7 +118,7 @@ function_number(PfsPprofWriter *writer, int32 id)
 	bool found;
 	const PfsFunction *function;
 
-	message.id = number_of(writer->functions, id, &found);
+	message.id = number_of(&writer->functions, id, &found);
 	if (found)
 		return (uint32) message.id;
 	function = pfs_function_get(id);
@@ -146,7 +137,7 @@ static Pfs__Pprof__Mapping *
 mapping_message(PfsPprofWriter *writer, int32 id)
 {
 	bool found;
-	uint32 number = number_of(writer->mapping_numbers, id, &found);
+	uint32 number = number_of(&writer->mapping_numbers, id, &found);
 	Pfs__Pprof__Mapping *message;
 
 	if (found)
@@ -184,22 +175,19 @@ note_symbols(Pfs__Pprof__Mapping *mapping, const PfsLocation *location)
 	mapping->has_line_numbers &= location->line_count > 0;
 }
 
-/* The number of a location, 0 where the filters leave none of its frames. */
-static uint32
-location_number(PfsPprofWriter *writer, int32 id)
+/* Appends a location that is met for the first time; returns its number, or NO_FRAMES. */
+static pg_noinline uint32
+append_location(PfsPprofWriter *writer, int32 id)
 {
 	Pfs__Pprof__Location message = PFS__PPROF__LOCATION__INIT;
 	PfsFrames frames = pfs_symbols_frames(writer->symbols, id);
 	const PfsLocation *location;
 	Pfs__Pprof__Line *lines;
 	Pfs__Pprof__Line **line_pointers;
-	bool found;
 
 	if (frames.count == 0)
-		return 0;
-	message.id = number_of(writer->locations, id, &found);
-	if (found)
-		return (uint32) message.id;
+		return NO_FRAMES;
+	message.id = ++writer->locations.count;
 	location = pfs_location_get(id);
 	message.address = location->address;
 	if (location->mapping_id != 0)
@@ -230,6 +218,17 @@ location_number(PfsPprofWriter *writer, int32 id)
 	return (uint32) message.id;
 }
 
+/* The number of a location, 0 where the filters leave none of its frames. */
+static inline uint32
+location_number(PfsPprofWriter *writer, int32 id)
+{
+	uint32 *number = pfs_id_map_slot(&writer->locations.of_ids, id);
+
+	if (*number == 0)
+		*number = append_location(writer, id);
+	return *number == NO_FRAMES ? 0 : *number;
+}
+
 /* --- samples ----------------------------------------------------------------------------------------------------- */
 
 PfsPprofWriter *
@@ -241,9 +240,8 @@ pfs_pprof_begin(PfsSymbols *symbols)
 	initStringInfo(&writer->messages);
 	initStringInfo(&writer->table);
 	writer->strings = pfs_text_numbers_create(CurrentMemoryContext, INITIAL_ENTRIES, NULL);
-	writer->locations = numbers_create(CurrentMemoryContext, INITIAL_ENTRIES, NULL);
-	writer->functions = numbers_create(CurrentMemoryContext, INITIAL_ENTRIES, NULL);
-	writer->mapping_numbers = numbers_create(CurrentMemoryContext, INITIAL_ENTRIES, NULL);
+	writer->locations.of_ids.context = writer->functions.of_ids.context =
+		writer->mapping_numbers.of_ids.context = CurrentMemoryContext;
 	string_number(writer, "");
 	return writer;
 }
