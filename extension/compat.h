@@ -53,6 +53,15 @@ typedef void (*shmem_request_hook_type)(void);
 #define pfs_when_shared_memory_is_requested(request, previous) ((previous) = NULL, (request) ())
 #endif
 
+/* Before 15, all blocks of a generation context have one size. */
+#if PG_VERSION_NUM >= 150000
+#define pfs_generation_context(parent, name) \
+	GenerationContextCreate(parent, name, ALLOCSET_DEFAULT_SIZES)
+#else
+#define pfs_generation_context(parent, name) \
+	GenerationContextCreate(parent, name, SLAB_DEFAULT_BLOCK_SIZE)
+#endif
+
 /* Before 15, custom nodes were always asked to project. */
 #if PG_VERSION_NUM < 150000
 #define CUSTOMPATH_SUPPORT_PROJECTION 0

@@ -26,6 +26,8 @@ pfs_rows_begin(FunctionCallInfo fcinfo)
 	if (get_call_result_type(fcinfo, NULL, &rows.descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	rows.descriptor = CreateTupleDescCopy(rows.descriptor);
+	/* which packs tuples, where the usual memory context rounds each up to a power of two */
+	MemoryContextSwitchTo(pfs_generation_context(CurrentMemoryContext, "profstore rows"));
 	rows.store =
 		tuplestore_begin_heap((info->allowedModes & SFRM_Materialize_Random) != 0, false, work_mem);
 	MemoryContextSwitchTo(caller);
