@@ -293,7 +293,9 @@ stands_a_sleeping_worker(void **state)
 	WorkerClient *client;
 	SymbolLines lines;
 	int64_t began_ns;
+	int64_t ended_ns;
 	pid_t worker;
+	int result;
 
 	assert_int_equal(worker_client_create(&client), 0);
 	assert_int_equal(worker_client_pid(client), 0);
@@ -305,13 +307,16 @@ stands_a_sleeping_worker(void **state)
 	assert_int_equal(setitimer(ITIMER_REAL, &often, NULL), 0);
 	began_ns = clock_ns(CLOCK_MONOTONIC);
 	assert_int_equal(worker_client_demangle(client, "_Z1fi", &lines), -EIO);
+	ended_ns = clock_ns(CLOCK_MONOTONIC);
 	/* if a signal began the wait anew it would never end */
-	assert_in_range(clock_ns(CLOCK_MONOTONIC) - began_ns, INT64_C(9000000000),
-					INT64_C(60000000000));
+	assert_in_range(ended_ns - began_ns, INT64_C(9000000000), INT64_C(60000000000));
 	assert_int_equal(worker_client_failures(client), 1);
 	assert_int_equal(kill(worker, 0), -1); /* it is gone, and reaped */
 	assert_int_equal(worker_client_pid(client), 0);
-	assert_int_equal(worker_client_demangle(client, "_Z1gi", &lines), -EAGAIN);
+	result = worker_client_demangle(client, "_Z1gi", &lines);
+	/* for a second there is none; on a busy machine that may be over by now */
+	assert_true(result == -EAGAIN ||
+				(result == 0 && clock_ns(CLOCK_MONOTONIC) - ended_ns >= INT64_C(500000000)));
 	setitimer(ITIMER_REAL, &never, NULL);
 	usleep(1100000);
 	assert_int_equal(worker_client_demangle(client, "_Z1gi", &lines), 0);

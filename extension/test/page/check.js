@@ -12,6 +12,7 @@ import { check_d3, check_speedscope } from "./viewers.js";
 const [first, second, screenshot] = process.argv.slice(2);
 const all = first === "--all";
 const hottest = all ? "hottest" : second;
+const PATIENCE_MS = 180_000; // a busy machine takes its time
 const ARGUMENTS = [
 	"--no-sandbox",
 	"--disable-gpu",
@@ -37,7 +38,9 @@ const browser = await chromium.launchPersistentContext(directory, {
 	headless: true,
 	args: ARGUMENTS,
 	viewport: { width: 1280, height: 900 },
+	timeout: PATIENCE_MS,
 });
+browser.setDefaultTimeout(PATIENCE_MS);
 
 /* Until nothing moves any more: d3 keeps what is to change at the nodes for as long as it lasts. */
 const settled = (page) => page.waitForFunction(() => [...document.querySelectorAll("*")].every((node) => !node.__transition));
