@@ -35,12 +35,10 @@ const volatile __u32 pfs_excluded_pid = 0;
 
 /* True for the collector and for its symbol worker, which is its child. */
 static __always_inline int
-pfs_is_excluded(struct task_struct *task)
+pfs_is_excluded(const struct pfs_sample *sample)
 {
-	if (!pfs_excluded_pid)
-		return 0;
-	return (__u32) (bpf_get_current_pid_tgid() >> 32) == pfs_excluded_pid ||
-		   (__u32) BPF_CORE_READ(task, group_leader, real_parent, tgid) == pfs_excluded_pid;
+	return pfs_excluded_pid &&
+		   (sample->pid == pfs_excluded_pid || sample->parent_pid == pfs_excluded_pid);
 }
 
 /* Fills in who is running. */
@@ -76,13 +74,16 @@ pfs_describe_task(struct pfs_sample *sample, struct task_struct *task)
 	BPF_CORE_READ_INTO(&sample->process_comm, leader, comm);
 }
 
-/* Walks the kernel side of the stack into the scratch. */
+/* Walks the kernel side of the stack into the scratch, if there is one: the helper would clear all the room it is given. */
 static __always_inline void
-pfs_walk_kernel(void *context, struct pfs_scratch *scratch)
+pfs_walk_kernel(struct bpf_perf_event_data *context, struct pfs_scratch *scratch)
 {
 	struct pfs_sample *sample = &scratch->sample;
-	long length = bpf_get_stack(context, scratch->words, PFS_MAX_FRAMES * sizeof(__u64), 0);
+	long length;
 
+	if (pfs_in_user_mode(&context->regs))
+		return;
+	length = bpf_get_stack(context, scratch->words, PFS_MAX_FRAMES * sizeof(__u64), 0);
 	if (length < 0)
 	{
 		sample->kernel_error = (__u8) -length;
@@ -189,19 +190,19 @@ pfs_on_cpu(struct bpf_perf_event_data *context)
 		pfs_count(PFS_COUNTER_IDLE);
 		return 0;
 	}
-	task = (struct task_struct *) bpf_get_current_task();
-	if (pfs_is_excluded(task))
-	{
-		pfs_count(PFS_COUNTER_SELF);
-		return 0;
-	}
 	scratch = pfs_get_scratch();
 	if (!scratch)
 	{
 		pfs_count(PFS_COUNTER_NO_SCRATCH);
 		return 0;
 	}
+	task = (struct task_struct *) bpf_get_current_task();
 	pfs_describe_task(&scratch->sample, task);
+	if (pfs_is_excluded(&scratch->sample))
+	{
+		pfs_count(PFS_COUNTER_SELF);
+		return 0;
+	}
 	scratch->sample.period_ns = context->sample_period;
 	pfs_walk_kernel(context, scratch);
 	if (!scratch->sample.flags)

@@ -93,8 +93,8 @@ pfs_find_line(const struct pfs_unwind_page *page, __u32 offset)
 	__u32 low = page->first_line;
 	__u32 high = low + page->line_count;
 
-	/* 65,536 rows at most in a page: 4,096 lines */
-	for (int i = 0; i < 13 && high - low > 1; i++)
+	/* 4,096 rows at most in a page: 256 lines */
+	for (int i = 0; i < 8 && high - low > 1; i++)
 	{
 		__u32 middle = low + (high - low) / 2;
 		const struct pfs_unwind_line *line = pfs_get_line(middle);
@@ -116,10 +116,12 @@ pfs_find_page(const struct pfs_walk *walk, __u64 elf_address)
 	const union pfs_unwind_entry *entry = pfs_get_entry(walk->mapping.directory);
 	__u64 page = elf_address >> PFS_UNWIND_PAGE_BITS;
 
-	if (!entry || page < entry->head.low_page ||
-		page - entry->head.low_page >= entry->head.page_count)
+	if (!entry || page < entry->head.low_page)
 		return 0;
-	entry = pfs_get_entry(walk->mapping.directory + 1 + (__u32) (page - entry->head.low_page));
+	page -= entry->head.low_page;
+	if (page >= entry->head.page_count)
+		return 0;
+	entry = pfs_get_entry(walk->mapping.directory + 1 + (__u32) page);
 	return entry && entry->page.line_count > 0 ? &entry->page : 0;
 }
 

@@ -4,7 +4,7 @@
  *		Unwind tables as the walker reads them: the part of events.h that is about unwinding.
  *
  * A process has a sorted run of *mappings*; a mapping leads to its binary's *directory*, which has an entry for each
- * page, 64 KiB of ELF addresses; a page has a sorted run of *rows*; a row names a *rule*, which all binaries share:
+ * page, 4 KiB of ELF addresses; a page has a sorted run of *rows*; a row names a *rule*, which all binaries share:
  *
  *		pid ──► pfs_unwind_process ──► pfs_unwind_mapping[first .. first + count)
  *		mapping.directory ──► pfs_unwind_page: head { low page, pages }, then one entry per page
@@ -84,12 +84,16 @@ struct pfs_unwind_rule {
 /* Sizes of the kernel's tables. */
 #define PFS_UNWIND_CHUNK_LINES 16384 /* 1 MiB */
 #define PFS_UNWIND_CHUNKS	   32
-#define PFS_UNWIND_ENTRIES	   131072 /* 1 MiB */
+#define PFS_UNWIND_ENTRIES	   262144 /* 2 MiB */
 #define PFS_UNWIND_MAPPINGS	   65536  /* 2 MiB */
 #define PFS_UNWIND_RULES	   16384  /* 256 KiB */
 #define PFS_UNWIND_PROCESSES   8192
 
-#define PFS_UNWIND_PAGE_BITS 16
+/*
+ * Small pages are directories of many entries, and few lines to halve: each step of that misses the processor's caches, where
+ * the walker runs twenty times a second.
+ */
+#define PFS_UNWIND_PAGE_BITS 12
 #define PFS_UNWIND_LINE_ROWS 16
 
 /* A rule holds from its offset in the page up to the next row's; each page has a row at the offset of its first code. */
@@ -107,13 +111,16 @@ struct pfs_unwind_line {
 /* Entry of a binary's directory. */
 struct pfs_unwind_page {
 	__u32 first_line;
-	__u32 line_count; /* 1 .. 4096; 0: no rule speaks of the page */
+	__u32 line_count; /* 1 .. 256; 0: no rule speaks of the page */
 };
 
 /* A directory's first entry: which pages the entries after it are about. */
+#define PFS_UNWIND_MOST_PAGE  ((1ULL << 40) - 1) /* what the fields hold */
+#define PFS_UNWIND_MOST_PAGES ((1ULL << 24) - 1)
 struct pfs_unwind_directory {
-	__u32 low_page; /* ELF virtual address >> PFS_UNWIND_PAGE_BITS */
-	__u32 page_count;
+	__u64
+		low_page : 40; /* ELF virtual address, or that of generated code, >> PFS_UNWIND_PAGE_BITS */
+	__u64 page_count : 24;
 };
 
 union pfs_unwind_entry {

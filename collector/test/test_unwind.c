@@ -122,7 +122,7 @@ find_packed(const PackedTable *packed, const RuleSet *rules, uint64_t address)
 				const struct pfs_unwind_row *each =
 					&packed->lines[packed->pages[i].first_line + line].rows[row];
 
-				if (each->offset <= (address & 0xffff) &&
+				if (each->offset <= (address & ((1U << PFS_UNWIND_PAGE_BITS) - 1)) &&
 					(found == NULL || each->offset >= found->offset))
 					found = each;
 			}

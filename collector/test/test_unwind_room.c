@@ -278,7 +278,7 @@ test_generated_code_is_bounded(void **state)
 {
 	enum
 	{
-		ENTRIES = 64 * 16 + 2, /* one for each 64 KiB, and the head */
+		ENTRIES = (64 << 20 >> PFS_UNWIND_PAGE_BITS) + 2, /* one for each page, and the head */
 		FIT = 2,
 		TRIED = 6,
 	};

@@ -15,7 +15,7 @@
 #include "unwind/rule_set.h"
 
 /* Tables outlive the program that compiled them (table_cache.h): one more whenever the same bytes give other rows. */
-#define CFI_COMPILER_VERSION 3
+#define CFI_COMPILER_VERSION 4
 
 typedef struct CfiSection
 {

@@ -12,14 +12,14 @@
 #include "base/grow.h"
 
 #define PAGE_BYTES	   (UINT64_C(1) << PFS_UNWIND_PAGE_BITS)
-#define MAX_RULE_PAGES 16384 /* one rule over more than 1 GiB of code is no compiler's */
+#define MAX_RULE_PAGES 16384 /* one rule over more than 64 MiB of code is no compiler's */
 
 typedef struct Packer
 {
 	PackedTable *packed;
 	size_t line_capacity;
 	size_t page_capacity;
-	uint32_t page; /* the page being filled */
+	uint64_t page; /* the page being filled */
 	bool page_is_open;
 	uint32_t row_count; /* in its last line */
 } Packer;
@@ -41,7 +41,7 @@ close_page(Packer *packer)
 }
 
 static int
-open_page(Packer *packer, uint32_t page)
+open_page(Packer *packer, uint64_t page)
 {
 	PackedTable *packed = packer->packed;
 	int err =
@@ -61,7 +61,7 @@ static int
 append_row(Packer *packer, uint64_t address, uint16_t rule)
 {
 	PackedTable *packed = packer->packed;
-	uint32_t page = (uint32_t) (address >> PFS_UNWIND_PAGE_BITS);
+	uint64_t page = address >> PFS_UNWIND_PAGE_BITS;
 	int err = 0;
 
 	if (packer->page_is_open && packer->page != page)
@@ -110,7 +110,7 @@ int
 packed_table_build(const UnwindTable *table, PackedTable *packed)
 {
 	Packer packer = { .packed = packed };
-	const uint64_t limit = UINT64_C(1) << (32 + PFS_UNWIND_PAGE_BITS);
+	const uint64_t limit = (PFS_UNWIND_MOST_PAGE + 1) << PFS_UNWIND_PAGE_BITS;
 	int err = 0;
 
 	memset(packed, 0, sizeof(*packed));

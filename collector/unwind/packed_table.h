@@ -1,6 +1,6 @@
 /*
  * packed_table.h
- *		An unwind table as the kernel side reads it: rows of 4 bytes in cache lines, by pages of 64 KiB.
+ *		An unwind table as the kernel side reads it: rows of 4 bytes in cache lines, by pages of 4 KiB.
  */
 #ifndef COLLECTOR_PACKED_TABLE_H
 #define COLLECTOR_PACKED_TABLE_H
@@ -12,7 +12,7 @@
 
 typedef struct PackedPage
 {
-	uint32_t page;		 /* ELF virtual address >> PFS_UNWIND_PAGE_BITS */
+	uint64_t page;		 /* ELF virtual address >> PFS_UNWIND_PAGE_BITS */
 	uint32_t first_line; /* relative to the table's own lines */
 	uint32_t line_count;
 } PackedPage;

@@ -14,8 +14,9 @@
 #include "base/hash.h"
 
 #define MAGIC		   "PFSUNWND"
-#define CRC_END		   12	/* the checksum covers what comes after it */
-#define MAX_PAGE_LINES 4096 /* as many as rows can differ in their offset */
+#define CRC_END		   12 /* the checksum covers what comes after it */
+/* as many as rows can differ in their offset */
+#define MAX_PAGE_LINES ((1U << PFS_UNWIND_PAGE_BITS) / PFS_UNWIND_LINE_ROWS)
 
 typedef struct ImageHeader
 {
@@ -34,10 +35,9 @@ typedef struct ImageHeader
 
 typedef struct ImagePage
 {
-	uint32_t page;
+	uint64_t page;
 	uint32_t first_line;
 	uint32_t line_count;
-	uint32_t unused;
 } ImagePage;
 
 _Static_assert(sizeof(ImageHeader) == 64, "the header has no hidden padding");
@@ -94,7 +94,7 @@ encode_pages(const PackedTable *packed, uint8_t *bytes)
 	for (size_t i = 0; i < packed->page_count; i++)
 	{
 		const PackedPage *page = &packed->pages[i];
-		ImagePage encoded = { page->page, page->first_line, page->line_count, 0 };
+		ImagePage encoded = { page->page, page->first_line, page->line_count };
 
 		memcpy(bytes + i * sizeof(encoded), &encoded, sizeof(encoded));
 	}
@@ -201,7 +201,7 @@ decode_pages(const uint8_t *bytes, const ImageHeader *header, PackedTable *packe
 		memcpy(&page, bytes + i * sizeof(page), sizeof(page));
 		if ((i > 0 && page.page <= packed->pages[i - 1].page) || page.first_line != lines ||
 			page.line_count == 0 || page.line_count > MAX_PAGE_LINES ||
-			page.line_count > header->line_count - lines || page.unused != 0)
+			page.line_count > header->line_count - lines)
 			return -EBADMSG;
 		packed->pages[i] = (PackedPage){ page.page, page.first_line, page.line_count };
 		lines += page.line_count;

@@ -15,7 +15,7 @@
  *		32      4, 4, 4, 4  numbers of rules, pages, lines; 0
  *		48      8, 8        rows without a rule, malformed FDEs, for the statistics
  *		64      16 × rules  struct pfs_unwind_rule
- *		…       16 × pages  page, first line, lines, 0
+ *		…       16 × pages  page (8 bytes), first line, lines
  *		…       64 × lines  struct pfs_unwind_line, its rules numbered by their place above
  *
  * In the byte order of the machine: an image never leaves it.

@@ -166,7 +166,7 @@ static int
 write_directory(Unwinder *unwinder, const UnwindBinary *binary, const PackedTable *packed)
 {
 	KernelTables *tables = unwinder->tables;
-	uint32_t low_page = packed->pages[0].page;
+	uint64_t low_page = packed->pages[0].page;
 	uint32_t slot = binary->directory.first;
 	size_t next = 0;
 
@@ -177,7 +177,10 @@ write_directory(Unwinder *unwinder, const UnwindBinary *binary, const PackedTabl
 		if (entry == NULL)
 			return -ENOMEM;
 		if (i == 0)
-			entry->head = (struct pfs_unwind_directory){ low_page, binary->directory.count - 1 };
+			entry->head = (struct pfs_unwind_directory){
+				low_page & PFS_UNWIND_MOST_PAGE,
+				(binary->directory.count - 1) & PFS_UNWIND_MOST_PAGES,
+			};
 		else if (packed->pages[next].page == low_page + i - 1)
 		{
 			entry->page = (struct pfs_unwind_page){
@@ -215,8 +218,7 @@ static int
 write_table(Unwinder *unwinder, UnwindBinary *binary, const PackedTable *packed, uint64_t now_ns)
 {
 	KernelTables *tables = unwinder->tables;
-	uint64_t page_count =
-		(uint64_t) packed->pages[packed->page_count - 1].page - packed->pages[0].page + 1;
+	uint64_t page_count = packed->pages[packed->page_count - 1].page - packed->pages[0].page + 1;
 	int err = take_extent(&unwinder->lines, packed->line_count, now_ns,
 						  binary->generated ? &unwinder->generated_lines : NULL, &binary->lines);
 
