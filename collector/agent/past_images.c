@@ -17,6 +17,10 @@
 #define MAX_MAPPINGS 512 /* of an image, as they came */
 #define MAX_IMAGES	 4	 /* of a pid */
 
+#define MAX_PASSED_OVER 8 /* that still run, until one of them goes all the same */
+
+#define THREADS_UNKNOWN UINT32_MAX /* those of a process whose beginning was not seen */
+
 typedef struct PastMapping
 {
 	ProcMapping map; /* its name is ours */
@@ -45,6 +49,7 @@ typedef struct PastProcess
 {
 	uint32_t pid;
 	uint32_t count;
+	uint32_t threads;			  /* that run; 0: it has ended */
 	uint64_t mapped_ns;			  /* the last time */
 	uint64_t file_mapped_ns;	  /* … that code of a file took another's place */
 	PastImage images[MAX_IMAGES]; /* newest first */
@@ -56,10 +61,13 @@ struct PastImages
 	Sideband *sideband; /* NULL: nothing is told */
 	size_t limit;
 	size_t limit_bytes;
-	size_t bytes;		   /* that processes and layouts take */
-	uint64_t pushed_out;   /* processes, for want of bytes */
-	uint64_t forgotten_ns; /* what processes that are not known here mapped, they mapped before */
-	uint64_t updated_ns;   /* what was told up to here is taken in */
+	size_t bytes;		 /* that processes and layouts take */
+	uint64_t pushed_out; /* processes, for want of bytes */
+	uint64_t
+		forgotten_ns; /* what processes that run, but are not known here, mapped, they mapped before */
+	uint64_t
+		forgotten_ended_ns; /* the same of processes that have ended: those have samples under way, at most */
+	uint64_t updated_ns; /* what was told up to here is taken in */
 	uint64_t lost;
 	PastProcess *processes;
 	bool found_valid; /* the last process that was looked for: often the next one as well */
@@ -257,8 +265,11 @@ find_process(PastImages *images, uint32_t pid)
 static void
 remove_process(PastImages *images, PastProcess *process)
 {
-	if (images->forgotten_ns < process->mapped_ns)
-		images->forgotten_ns = process->mapped_ns;
+	uint64_t *forgotten_ns =
+		process->threads == 0 ? &images->forgotten_ended_ns : &images->forgotten_ns;
+
+	if (*forgotten_ns < process->mapped_ns)
+		*forgotten_ns = process->mapped_ns;
 	HASH_DEL(images->processes, process);
 	images->found_valid = false;
 	for (uint32_t i = 0; i < process->count; i++)
@@ -275,6 +286,26 @@ remove_all(PastImages *images)
 
 	HASH_ITER(hh, images->processes, process, next)
 		remove_process(images, process);
+}
+
+/*
+ * Forgets the one that was silent for longest of those that have ended: whoever runs would have to be asked anew, again and
+ * again where programs come and go by the hundred.
+ */
+static void
+forget_one(PastImages *images)
+{
+	PastProcess *oldest = images->processes;
+	size_t count = HASH_COUNT(images->processes);
+
+	for (size_t i = 0; i < MAX_PASSED_OVER && i < count && images->processes->threads > 0; i++)
+	{
+		PastProcess *passed = images->processes;
+
+		HASH_DEL(images->processes, passed);
+		HASH_ADD(hh, images->processes, pid, sizeof(passed->pid), passed);
+	}
+	remove_process(images, images->processes->threads == 0 ? images->processes : oldest);
 }
 
 static void
@@ -298,12 +329,13 @@ touch_process(PastImages *images, uint32_t pid)
 	else
 	{
 		while (HASH_COUNT(images->processes) >= images->limit)
-			remove_process(images, images->processes);
+			forget_one(images);
 		process = calloc(1, sizeof(*process));
 		if (process == NULL)
 			return NULL;
 		images->bytes += heap_bytes(sizeof(*process));
 		process->pid = pid;
+		process->threads = THREADS_UNKNOWN;
 	}
 	HASH_ADD(hh, images->processes, pid, sizeof(process->pid), process);
 	images->found_valid = false;
@@ -327,6 +359,7 @@ note_fork(PastImages *images, const SidebandEvent *event)
 		layout_release(layout);
 	else
 	{
+		process->threads = 1;
 		process->mapped_ns = event->time_ns;
 		process->file_mapped_ns = 0;
 		add_image(process, event->time_ns, layout);
@@ -334,12 +367,24 @@ note_fork(PastImages *images, const SidebandEvent *event)
 }
 
 static void
+note_thread(PastImages *images, const SidebandEvent *event)
+{
+	PastProcess *process = find_process(images, event->pid);
+	bool began = event->kind == SIDEBAND_THREAD;
+
+	if (process != NULL && process->threads != THREADS_UNKNOWN && (began || process->threads > 0))
+		process->threads += began ? 1 : -1U;
+}
+
+static void
 note_exec(PastImages *images, const SidebandEvent *event)
 {
 	PastProcess *process = touch_process(images, event->pid);
 
-	if (process != NULL)
-		add_image(process, event->time_ns, layout_create(&images->bytes, true, 0));
+	if (process == NULL)
+		return;
+	process->threads = 1; /* the others had to end */
+	add_image(process, event->time_ns, layout_create(&images->bytes, true, 0));
 }
 
 static void
@@ -391,6 +436,10 @@ past_images_note(void *context, const SidebandEvent *event)
 	{
 		case SIDEBAND_FORK:
 			note_fork(images, event);
+			break;
+		case SIDEBAND_THREAD:
+		case SIDEBAND_EXIT:
+			note_thread(images, event);
 			break;
 		case SIDEBAND_EXEC:
 			note_exec(images, event);
@@ -544,7 +593,9 @@ past_images_changed(PastImages *images, uint32_t pid, uint64_t address, uint64_t
 	const PastImage *image = find_image(images, pid, from_ns);
 
 	if (process == NULL)
-		return from_ns < images->forgotten_ns ? PAST_UNTOLD : PAST_UNCHANGED;
+		return from_ns < images->forgotten_ns || from_ns < images->forgotten_ended_ns
+				   ? PAST_UNTOLD
+				   : PAST_UNCHANGED;
 	if (image == NULL || image->layout == NULL)
 		return PAST_UNTOLD;
 	for (size_t i = image->layout->count; i-- > 0;)
@@ -561,13 +612,16 @@ past_images_changed(PastImages *images, uint32_t pid, uint64_t address, uint64_t
 }
 
 uint64_t
-past_images_mapped_ns(PastImages *images, uint32_t pid)
+past_images_mapped_ns(PastImages *images, uint32_t pid, uint64_t time_ns)
 {
 	const PastProcess *process = find_process(images, pid);
 
 	if (images->sideband == NULL)
 		return UINT64_MAX;
-	return process != NULL ? process->mapped_ns : images->forgotten_ns;
+	if (process != NULL)
+		return process->mapped_ns;
+	/* who has ended since may be one that is forgotten */
+	return time_ns < images->forgotten_ended_ns ? images->forgotten_ended_ns : images->forgotten_ns;
 }
 
 uint64_t

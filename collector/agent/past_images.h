@@ -69,11 +69,12 @@ PastChange past_images_changed(PastImages *images, uint32_t pid, uint64_t addres
 							   uint64_t to_ns);
 
 /*
- * When the process last mapped executable memory, or may have, up to the last update. UINT64_MAX where nothing is told.
+ * When the process that was sampled at time_ns last mapped executable memory, or may have, up to the last update. UINT64_MAX where
+ * nothing is told.
  */
-uint64_t past_images_mapped_ns(PastImages *images, uint32_t pid);
+uint64_t past_images_mapped_ns(PastImages *images, uint32_t pid, uint64_t time_ns);
 
-/* What the process mapped before this may be unknown. */
+/* What the process, which runs, mapped before this may be unknown. */
 uint64_t past_images_untold_ns(PastImages *images, uint32_t pid);
 
 /* Records of the kernel that did not fit its buffers, since this was last asked. */

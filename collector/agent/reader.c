@@ -237,7 +237,7 @@ jit_is_as_sampled(Reader *reader, const struct pfs_sample *sample, const Process
 	uint64_t mapped_ns;
 
 	past_images_update(reader->past);
-	mapped_ns = past_images_mapped_ns(reader->past, sample->pid);
+	mapped_ns = past_images_mapped_ns(reader->past, sample->pid, sample->time_ns);
 	return mapped_ns < sample->time_ns && mapped_ns < process_read_ns(process);
 }
 
@@ -498,7 +498,7 @@ follow_mappings(Reader *reader, const Record *record, Process *process)
 	if (!failed)
 		return;
 	past_images_update(reader->past);
-	mapped_ns = past_images_mapped_ns(reader->past, record->sample->pid);
+	mapped_ns = past_images_mapped_ns(reader->past, record->sample->pid, record->sample->time_ns);
 	if (mapped_ns != UINT64_MAX)
 		process_reread_before(reader->processes, process, mapped_ns, reader->now_ns);
 }

@@ -341,10 +341,12 @@ handle(const Sideband *sideband, size_t size, uint64_t time_ns)
 
 	if (header->type == PERF_RECORD_MMAP2 && size > sizeof(MapRecord) + sizeof(Trailer))
 		handle_map(sideband, (const void *) sideband->record, time_ns);
-	else if (header->type == PERF_RECORD_FORK && size >= sizeof(*task) &&
-			 task->pid != task->parent_pid)
+	else if ((header->type == PERF_RECORD_FORK || header->type == PERF_RECORD_EXIT) &&
+			 size >= sizeof(*task))
 	{
-		event.kind = SIDEBAND_FORK;
+		event.kind = header->type == PERF_RECORD_EXIT ? SIDEBAND_EXIT
+					 : task->pid == task->parent_pid  ? SIDEBAND_THREAD
+													  : SIDEBAND_FORK;
 		event.pid = task->pid;
 		event.parent_pid = task->parent_pid;
 		sideband->handler(sideband->context, &event);

@@ -193,13 +193,16 @@ int
 unwind_tables_describe(UnwindTables *tables, const UnwindProcess *process,
 					   const UnwindMapping *mappings, size_t count, uint64_t now_ns)
 {
-	size_t capacity = count + JIT_SPANS_PER_MAPPING * JIT_MAX_MAPPINGS;
-	UnwindSpan *spans = calloc(capacity, sizeof(*spans));
+	UnwindSpan *spans;
 	uint32_t span_count = 0;
 	uint32_t generated = 0;
 	JitMemory *memory = NULL;
 	int result;
 
+	for (size_t i = 0; i < count; i++)
+		generated += mappings[i].image == NULL && generated < JIT_MAX_MAPPINGS;
+	spans = calloc(count + JIT_SPANS_PER_MAPPING * generated + 1, sizeof(*spans));
+	generated = 0;
 	if (spans == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)

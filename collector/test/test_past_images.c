@@ -158,6 +158,49 @@ test_forks(void **state)
 	past_images_free(images);
 }
 
+static void
+note_thread(PastImages *images, SidebandKind kind, uint32_t pid, uint64_t time_ns)
+{
+	SidebandEvent event = { .kind = kind, .time_ns = time_ns, .pid = pid };
+
+	past_images_note(images, &event);
+}
+
+/* However many programs come and go, what is known of those that run stays, and others are not in doubt. */
+static void
+test_ended(void **state)
+{
+	PastImages *images = new_images(8);
+	const ProcMapping *mappings;
+
+	note_exec(images, 5, 10);
+	note_map_at(images, 5, 0x1000, 0x2000, "/bin/stays", 11);
+	note_thread(images, SIDEBAND_THREAD, 5, 12);
+	note_thread(images, SIDEBAND_EXIT, 5, 13); /* one of its threads goes on */
+	for (uint32_t pid = 100; pid < 200; pid++)
+	{
+		note_exec(images, pid, pid);
+		note_map_at(images, pid, 0x1000, 0x2000, "/bin/goes", pid);
+		note_thread(images, SIDEBAND_EXIT, pid, pid);
+	}
+	assert_int_equal(find(images, 5, 300, &mappings), 1);
+	assert_mapping(&mappings[0], 0x1000, 0x2000, 0x1000, "/bin/stays");
+	assert_int_equal(past_images_untold_ns(images, 6), 0);
+	/* a sample of before may be of one that has ended, and was forgotten */
+	assert_int_equal(past_images_changed(images, 150, 0x1000, 149, 300), PAST_UNTOLD);
+	assert_int_equal(past_images_changed(images, 150, 0x1000, 250, 300), PAST_UNCHANGED);
+
+	/* of those that run some have to go all the same, and then others may have been among them */
+	for (uint32_t pid = 300; pid < 330; pid++)
+	{
+		note_exec(images, pid, pid);
+		note_map_at(images, pid, 0x1000, 0x2000, "/bin/stays", pid);
+	}
+	assert_int_equal(find(images, 5, 400, &mappings), 0);
+	assert_in_range(past_images_untold_ns(images, 6), 11, 329);
+	past_images_free(images);
+}
+
 /* What was lost may have been anything; and the table has a limit. */
 static void
 test_forgetting(void **state)
@@ -473,6 +516,7 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ended),
 		cmocka_unit_test(test_images_in_turn),
 		cmocka_unit_test(test_overlaps),
 		cmocka_unit_test(test_forks),
