@@ -63,11 +63,10 @@ struct PastImages
 	size_t limit_bytes;
 	size_t bytes;		 /* that processes and layouts take */
 	uint64_t pushed_out; /* processes, for want of bytes */
-	uint64_t
-		forgotten_ns; /* what processes that run, but are not known here, mapped, they mapped before */
-	uint64_t
-		forgotten_ended_ns; /* the same of processes that have ended: those have samples under way, at most */
-	uint64_t updated_ns; /* what was told up to here is taken in */
+	/* what processes that are not known here mapped, they mapped before: those that run, … */
+	uint64_t forgotten_ns;
+	uint64_t forgotten_ended_ns; /* … those that have ended, which may have samples under way */
+	uint64_t updated_ns;		 /* what was told up to here is taken in */
 	uint64_t lost;
 	PastProcess *processes;
 	bool found_valid; /* the last process that was looked for: often the next one as well */
