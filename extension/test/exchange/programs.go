@@ -15,6 +15,12 @@ import (
 // Exit status of a program that cannot be made on this machine.
 const skipStatus = 77
 
+// Seconds that each may take; a busy machine, or a slow registry, is no fault of what is tested.
+const makeSeconds = "300"
+
+// Exit status of "timeout" then.
+const lateStatus = 124
+
 type language struct {
 	name, short string
 	files       []file
@@ -30,12 +36,16 @@ func lastLine(text []byte) string {
 func (l *language) make(cache string) {
 	var messages bytes.Buffer
 	out := filepath.Join(directory, l.short)
-	command := exec.Command("programs/run", l.short, cache, out)
+	command := exec.Command("timeout", makeSeconds, "programs/run", l.short, cache, out)
 	command.Stderr = &messages
 	err := command.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.ExitCode() == skipStatus {
 		l.skip = lastLine(messages.Bytes())
+		return
+	}
+	if exit != nil && exit.ExitCode() == lateStatus {
+		l.skip = "not made in " + makeSeconds + " s"
 		return
 	}
 	if err != nil {
@@ -55,7 +65,7 @@ func (l *language) make(cache string) {
 	}
 }
 
-// Begins to make them; the function that it returns waits for the end. Without a cache there are none.
+// Begins to make them; the function that it returns waits for the end. Without a cache, for who wants Go's alone, there are none.
 func startPrograms(cache string) func() []*language {
 	if cache == "" {
 		return func() []*language { return nil }
