@@ -46,7 +46,8 @@ async function main() {
 	ping(20, 200);
 	pprof.time.setContext({ worker: 'b', requests: 7 });
 	ping(3, 100);
-	write('labels.pb.gz', pprof.time.stop(false, ({ context }) => (context ? context.context : {})));
+	// a sample of the moment before the first has none
+	write('labels.pb.gz', pprof.time.stop(false, ({ context }) => context?.context ?? {}));
 
 	pprof.heap.start(8192, 64);
 	keep(300, 100);
