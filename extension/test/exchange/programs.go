@@ -26,6 +26,8 @@ type language struct {
 	files       []file
 	skip        string // why there are none
 	failure     string
+	// of a first try, where there was a second one
+	firstFailure string
 }
 
 func lastLine(text []byte) string {
@@ -78,6 +80,11 @@ func startPrograms(cache string) func() []*language {
 		defer group.Done()
 		for _, l := range languages {
 			l.make(cache)
+			if l.failure != "" {
+				// profilers of others may fail once
+				l.firstFailure, l.failure = l.failure, ""
+				l.make(cache)
+			}
 		}
 	}()
 	return func() []*language {
@@ -87,6 +94,9 @@ func startPrograms(cache string) func() []*language {
 }
 
 func report(l *language) {
+	if l.firstFailure != "" {
+		fmt.Printf("# %s, first try: %s\n", l.name, strings.ReplaceAll(l.firstFailure, "\n", "\n# "))
+	}
 	switch {
 	case l.skip != "":
 		fmt.Printf("ok - profiles of %s # SKIP %s\n", l.name, l.skip)
