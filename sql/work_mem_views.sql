@@ -23,6 +23,15 @@ SELECT timestamptz '2026-01-01 10:00Z' + i * interval '1 min', series, stack_id,
 FROM many, unnest(:'series'::int[]) AS series, generate_series(0, 2) AS i ORDER BY hashint8(stack_id);
 SELECT profstore.touch_series(:'series', '2026-01-01', '2026-01-02');
 
+-- 20,000 cells of a heat map, of which one is not 0, and as many of samples of all stacks
+SELECT profstore.intern_series(array_fill('jobs:run:count:run:count:delta'::text, ARRAY[2]), ARRAY['{"n": "1"}', '{"n": "2"}']::jsonb[], '{0,0}') AS jobs \gset
+INSERT INTO profstore.samples (time, series_id, stack_id, value)
+SELECT timestamptz '2026-01-01 10:00Z' + i * interval '10 ms', (:'jobs'::int[])[1], 0, v FROM generate_series(1, 20000) AS i, (VALUES (1), (-1)) AS v(v) WHERE i > 1 OR v = 1;
+INSERT INTO profstore.samples (time, series_id, stack_id, value)
+SELECT timestamptz '2026-01-01 10:00Z' + i * interval '10 ms', (:'jobs'::int[])[2], stack_id, i FROM (SELECT stack_id, row_number() OVER (ORDER BY hashint8(stack_id)) FROM many) AS m,
+	generate_series(row_number, 20000, 3000) AS i;
+SELECT profstore.touch_series(:'jobs', '2026-01-01', '2026-01-02');
+
 -- Every view; where it has few rows, the disk is used for nothing but what they are made of.
 CREATE FUNCTION views(type text) RETURNS TABLE (query text, few bool) LANGUAGE sql AS
 $$
@@ -62,7 +71,9 @@ UNION ALL VALUES ('profstore.flamegraph_of((TABLE kept), inverted => true)'), ('
 CREATE TABLE kept AS
 SELECT profstore.merge_stacks(stack_id, value) FROM profstore.samples WHERE series_id = (:'series'::int[])[1];
 CREATE VIEW asked AS
-SELECT type, v.* FROM (VALUES ('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'), ('memory:inuse_space:bytes:space:bytes')) AS t(type), views(type) AS v;
+SELECT type, v.* FROM (VALUES ('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'), ('memory:inuse_space:bytes:space:bytes')) AS t(type), views(type) AS v
+UNION ALL SELECT 'jobs', format('profstore.heatmap(''jobs:run:count:run:count:delta{n="%s"}'', ''2026-01-01'', ''2026-01-02'', slices => 100%s)', n, filters), n = 1
+FROM (VALUES (1, ''), (2, ''), (2, ', focus => ''fn7''')) AS h(n, filters);
 
 SET hash_mem_multiplier = 1;
 SET work_mem = '1GB';

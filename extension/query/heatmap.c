@@ -4,13 +4,12 @@
  */
 #include "profstore.h"
 
-#include "query/allocate.h"
+#include "miscadmin.h"
 #include "query/buckets.h"
 #include "query/sample_scan.h"
-#include "query/series_table.h"
+#include "query/series_sums.h"
 #include "query/srf.h"
 #include "query/stack_filter.h"
-#include "query/stack_sums.h"
 #include "utils/timestamp.h"
 
 enum
@@ -33,24 +32,12 @@ enum
 
 PG_FUNCTION_INFO_V1(profstore_heatmap);
 
-static int
-compare_cells(const void *a, const void *b)
-{
-	const PfsSeriesEntry *left = a;
-	const PfsSeriesEntry *right = b;
-
-	if (left->key.id != right->key.id)
-		return left->key.id < right->key.id ? -1 : 1;
-	return left->key.series - right->key.series;
-}
-
 /* Sums by (slice, bucket). */
-static pfs_series_table_hash *
+static PfsSeriesSums *
 sum_cells(const PfsSelection *selection, const PfsFilters *filters, int64 step_us, int32 slices)
 {
 	PfsStackFilter *filter = pfs_stack_filter_create(filters);
-	pfs_series_table_hash *cells =
-		pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
+	PfsSeriesSums *cells = pfs_series_sums_begin(pfs_hash_memory_bytes());
 	PfsSampleScan *scan =
 		pfs_sample_scan_begin(selection, PFS_SAMPLE_TIME | PFS_SAMPLE_VALUE |
 											 (filter != NULL ? PFS_SAMPLE_STACK : 0));
@@ -63,45 +50,40 @@ sum_cells(const PfsSelection *selection, const PfsFilters *filters, int64 step_u
 		for (uint32 row = 0; row < block.row_count; row++)
 		{
 			int64 offset = pfs_bucket_offset(block.times[row], step_us);
-			PfsSeriesEntry *cell;
-			bool found;
 
 			if (filter != NULL && !pfs_stack_filter_passes(filter, block.stacks[row]))
 				continue;
-			cell = pfs_series_table_get(cells, (int32) ((int128) offset * slices / step_us),
-										block.times[row] - offset, &found);
-			cell->value = pfs_add_values(cell->value, block.values[row]);
+			pfs_series_sums_add(cells, (int32) ((int128) offset * slices / step_us),
+								block.times[row] - offset, block.values[row]);
 		}
 	}
 	pfs_sample_scan_end(scan);
 	return cells;
 }
 
+/* By time, then slice. */
 static void
-put_cells(const PfsRows *rows, pfs_series_table_hash *cells, int64 step_us, int32 slices)
+put_cells(const PfsRows *rows, PfsSeriesSums *cells, int64 step_us, int32 slices)
 {
 	static const bool nulls[COL_COUNT] = { false };
-	PfsSeriesEntry *sorted = PFS_ARRAY(PfsSeriesEntry, cells->members);
-	pfs_series_table_iterator iterator;
-	PfsSeriesEntry *cell;
-	uint32 count = 0;
+	PfsSeriesKey cell;
+	int64 value;
 
-	pfs_series_table_start_iterate(cells, &iterator);
-	while ((cell = pfs_series_table_iterate(cells, &iterator)) != NULL)
-		sorted[count++] = *cell;
-	qsort(sorted, count, sizeof(PfsSeriesEntry), compare_cells);
-	for (uint32 i = 0; i < count; i++)
+	pfs_series_sums_sort(cells);
+	while (pfs_series_sums_next(cells, &cell, &value))
 	{
 		Datum values[COL_COUNT];
 
-		if (sorted[i].value == 0)
+		CHECK_FOR_INTERRUPTS();
+		if (value == 0)
 			continue;
-		values[COL_TIME] = TimestampTzGetDatum(sorted[i].key.id);
+		values[COL_TIME] = TimestampTzGetDatum(cell.id);
 		values[COL_OFFSET] =
-			Float8GetDatum((double) sorted[i].key.series * (double) step_us / slices / 1000.0);
-		values[COL_VALUE] = Int64GetDatum(sorted[i].value);
+			Float8GetDatum((double) cell.series * (double) step_us / slices / 1000.0);
+		values[COL_VALUE] = Int64GetDatum(value);
 		pfs_rows_put(rows, values, nulls);
 	}
+	pfs_series_sums_end(cells);
 }
 
 /*

@@ -5,6 +5,7 @@
 #include "query/series_sums.h"
 
 #include "miscadmin.h"
+#include "query/allocate.h"
 #include "query/memory_peak.h"
 #include "query/row_sorter.h"
 #include "query/stack_sums.h"
@@ -24,10 +25,13 @@ enum
 
 struct PfsSeriesSums
 {
-	pfs_series_table_hash *table;
+	pfs_series_table_hash *table; /* NULL: all is in the list */
 	uint64 max_elements;
 	int sorter_kb;
-	PfsRowSorter *sorter; /* NULL: all is in the table */
+	PfsRowSorter *sorter; /* NULL: all is in the table, or the list */
+	PfsSeriesEntry *list; /* by id, then series; NULL: not asked for */
+	uint32 list_count;
+	uint32 next;
 	bool is_reading;
 	pfs_series_table_iterator iterator;
 	int64 ahead[SUM_COLUMNS]; /* the sort's next row, … */
@@ -84,6 +88,8 @@ static void
 begin_reading(PfsSeriesSums *sums)
 {
 	sums->is_reading = true;
+	if (sums->list != NULL)
+		return;
 	if (sums->sorter == NULL)
 	{
 		pfs_series_table_start_iterate(sums->table, &sums->iterator);
@@ -92,6 +98,35 @@ begin_reading(PfsSeriesSums *sums)
 	spill(sums);
 	pfs_row_sorter_sort(sums->sorter);
 	sums->has_ahead = pfs_row_sorter_next(sums->sorter, sums->ahead);
+}
+
+static int
+compare_keys(const void *a, const void *b)
+{
+	const PfsSeriesKey *left = &((const PfsSeriesEntry *) a)->key;
+	const PfsSeriesKey *right = &((const PfsSeriesEntry *) b)->key;
+
+	if (left->id != right->id)
+		return left->id < right->id ? -1 : 1;
+	return (left->series > right->series) - (left->series < right->series);
+}
+
+/* What comes from the sort is in order. */
+void
+pfs_series_sums_sort(PfsSeriesSums *sums)
+{
+	pfs_series_table_iterator iterator;
+	PfsSeriesEntry *entry;
+
+	if (sums->sorter != NULL)
+		return;
+	sums->list = PFS_ARRAY(PfsSeriesEntry, sums->table->members);
+	pfs_series_table_start_iterate(sums->table, &iterator);
+	while ((entry = pfs_series_table_iterate(sums->table, &iterator)) != NULL)
+		sums->list[sums->list_count++] = *entry;
+	pfs_series_table_destroy(sums->table);
+	sums->table = NULL;
+	qsort(sums->list, sums->list_count, sizeof(PfsSeriesEntry), compare_keys);
 }
 
 /* The sum of all rows of the next key. */
@@ -120,7 +155,10 @@ pfs_series_sums_next(PfsSeriesSums *sums, PfsSeriesKey *key, int64 *value)
 		begin_reading(sums);
 	if (sums->sorter != NULL)
 		return next_sorted(sums, key, value);
-	entry = pfs_series_table_iterate(sums->table, &sums->iterator);
+	if (sums->list != NULL)
+		entry = sums->next < sums->list_count ? &sums->list[sums->next++] : NULL;
+	else
+		entry = pfs_series_table_iterate(sums->table, &sums->iterator);
 	if (entry == NULL)
 		return false;
 	*key = entry->key;
@@ -132,7 +170,10 @@ void
 pfs_series_sums_end(PfsSeriesSums *sums)
 {
 	pfs_memory_look();
-	pfs_series_table_destroy(sums->table);
+	if (sums->table != NULL)
+		pfs_series_table_destroy(sums->table);
+	if (sums->list != NULL)
+		pfree(sums->list);
 	if (sums->sorter != NULL)
 		pfs_row_sorter_end(sums->sorter);
 	pfree(sums);

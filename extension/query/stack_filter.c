@@ -5,6 +5,7 @@
 #include "query/stack_filter.h"
 
 #include "dictionary/dictionary.h"
+#include "miscadmin.h"
 #include "query/allocate.h"
 #include "query/series_table.h"
 #include "query/touched.h"
@@ -13,7 +14,8 @@ struct PfsStackFilter
 {
 	PfsSymbols *symbols;
 	pfs_series_table_hash *verdicts; /* by (0, stack id): 1 where it passes */
-	MemoryContext scratch;			 /* of one call that learns */
+	uint64 max_elements;
+	MemoryContext scratch; /* of one call that learns */
 };
 
 PfsStackFilter *
@@ -28,6 +30,8 @@ pfs_stack_filter_create(const PfsFilters *filters)
 	filter->symbols = pfs_symbols_create(filters);
 	filter->verdicts =
 		pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
+	filter->max_elements =
+		Max(pfs_hash_memory_bytes() / 8 / sizeof(PfsSeriesEntry), PFS_SERIES_TABLE_INITIAL);
 	filter->scratch = AllocSetContextCreate(CurrentMemoryContext, "profstore stack filter",
 											ALLOCSET_DEFAULT_SIZES);
 	return filter;
@@ -67,6 +71,9 @@ pfs_stack_filter_learn(PfsStackFilter *filter, const int64 *stacks, uint32 count
 	PfsStackSums unknown = { 0, NULL };
 	bool found;
 
+	if (filter->verdicts->members > 0 &&
+		filter->verdicts->members + (uint64) count > filter->max_elements)
+		pfs_series_table_reset(filter->verdicts);
 	for (uint32 i = 0; i < count; i++)
 	{
 		if (i > 0 && stacks[i] == stacks[i - 1])

@@ -1,7 +1,7 @@
 /*
  * stack_filter.h
  *		Whether a stack passes the filters, for who reads samples one by one: each stack is judged when it is first met, so
- *		one scan is enough.
+ *		one scan is enough. Verdicts take a quarter of work_mem at most; beyond, they are forgotten, and made again.
  */
 #ifndef PFS_STACK_FILTER_H
 #define PFS_STACK_FILTER_H
@@ -18,10 +18,10 @@ typedef struct PfsStackFilter PfsStackFilter;
  */
 PfsStackFilter *pfs_stack_filter_create(const PfsFilters *filters);
 
-/* Judges those of the stacks that are new, together. */
+/* Judges those of the stacks that are new, together; those of earlier calls may have been forgotten. */
 void pfs_stack_filter_learn(PfsStackFilter *filter, const int64 *stacks, uint32 count);
 
-/* Whether a stack that has been learnt passes. */
+/* Whether a stack of the last call that learnt passes. */
 bool pfs_stack_filter_passes(PfsStackFilter *filter, int64 stack_id);
 
 #endif
