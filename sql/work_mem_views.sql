@@ -84,3 +84,38 @@ SELECT query FROM asked WHERE few AND spills(query);
 SET work_mem = '64kB';
 SELECT query, answer(query) FROM (SELECT query FROM asked UNION ALL TABLE asked_of) AS a EXCEPT TABLE answers;
 SELECT query FROM asked WHERE few AND NOT spills(query);
+
+-- merge_stacks: 100,000 stacks, twice; packed, their sums take little of what a table does
+CREATE TABLE numbers AS
+SELECT (hashint8(i) & 16777215)::int8 AS stack_id, hashint8(-i) % 1000::int8 AS value FROM generate_series(1, 100000) AS i, generate_series(1, 2);
+CREATE TABLE summed AS
+SELECT stack_id, sum(value)::int8 AS value FROM numbers GROUP BY stack_id HAVING sum(value) <> 0;
+CREATE FUNCTION merged(memory text, OUT too_much int8, OUT missing int8, OUT mb float8) LANGUAGE plpgsql AS
+$$
+DECLARE
+	sums profstore.stack_sums;
+BEGIN
+	PERFORM set_config('work_mem', memory, true), set_config('max_parallel_workers_per_gather', '0', true), profstore.memory_peak();
+	SELECT profstore.merge_stacks(stack_id, value) INTO sums FROM numbers;
+	mb := profstore.memory_peak() / 1e6;
+	too_much := (SELECT count(*) FROM (SELECT * FROM profstore.stacks_in(sums) EXCEPT ALL TABLE summed) AS d);
+	missing := (SELECT count(*) FROM (TABLE summed EXCEPT ALL SELECT * FROM profstore.stacks_in(sums)) AS d);
+END
+$$;
+SELECT memory, too_much, missing, mb < 2 AS little, mb > 5 AS much FROM (VALUES ('64kB'), ('1GB')) AS m(memory), merged(memory);
+-- as states of several processes, kept merges that are merged again, and of a window, whose state goes on
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+CREATE TEMP TABLE numbered AS
+SELECT row_number() OVER () AS n, * FROM numbers LIMIT 3000;
+EXPLAIN (COSTS off) SELECT profstore.merge_stacks(stack_id, value) FROM numbers;
+CREATE TABLE merges AS
+SELECT 0 AS part, profstore.merge_stacks(stack_id, value) AS sums FROM numbers
+UNION ALL SELECT part, profstore.merge_stacks(stack_id, value) FROM (SELECT *, 1 + row_number() OVER () % 3 AS part FROM numbers) AS n GROUP BY part;
+INSERT INTO merges SELECT 4, profstore.merge_stacks(sums) FROM merges WHERE part > 0;
+SELECT part, (SELECT count(*) FROM (SELECT * FROM profstore.stacks_in(sums) EXCEPT ALL TABLE summed) AS d) AS too_much,
+	(SELECT count(*) FROM profstore.stacks_in(sums)) - (SELECT count(*) FROM summed) AS more FROM merges WHERE part IN (0, 4) ORDER BY part;
+SELECT n, sums::text = (SELECT profstore.merge_stacks(w.stack_id, w.value)::text FROM numbered AS w WHERE w.n <= u.n) AS same
+FROM (SELECT n, profstore.merge_stacks(stack_id, value) OVER (ORDER BY n) AS sums FROM numbered) AS u WHERE n % 1500 = 0 ORDER BY n;

@@ -2,11 +2,15 @@
  * merge_stacks.c
  *		The aggregate merge_stacks: sums per stack over any rows, or over sums that were kept.
  *
- * The state is a hash table in the aggregate's memory; between processes it travels as the bytes of a stack_sums.
+ * The state is a hash table in the aggregate's memory. What does not fit a part of work_mem is packed, as the bytes of a
+ * stack_sums, and what has come to the table since is merged with it when the table is full again: a table may be as large as what is
+ * packed, so that merging stays rare. Between processes it travels as such bytes.
  */
 #include "query/merged.h"
 
+#include "miscadmin.h"
 #include "query/allocate.h"
+#include "query/memory_peak.h"
 #include "query/series_table.h"
 #include "utils/builtins.h"
 
@@ -17,32 +21,48 @@ PG_FUNCTION_INFO_V1(profstore_merge_stacks_serialize);
 PG_FUNCTION_INFO_V1(profstore_merge_stacks_deserialize);
 PG_FUNCTION_INFO_V1(profstore_merge_stacks_final);
 
+/* A table that grows needs the old one beside the new, and one that is merged a list. */
+#define TABLE_SHARE(bytes) ((bytes) / 3)
+
+typedef struct State
+{
+	MemoryContext context;
+	pfs_series_table_hash *table; /* by (0, stack id) */
+	uint64 max_members;			  /* of the table */
+	struct varlena *packed;		  /* sums to which those of the table are added; NULL: none */
+} State;
+
+/* Beyond half of its elements a table may grow before its threshold, where hashes crowd. */
+static void
+begin_table(State *state)
+{
+	Size bytes = TABLE_SHARE(pfs_hash_memory_bytes());
+
+	if (state->packed != NULL)
+		bytes = Max(bytes, VARSIZE(state->packed));
+	state->max_members = Max(bytes / sizeof(PfsSeriesEntry) / 2, PFS_SERIES_TABLE_INITIAL);
+	state->table = pfs_series_table_create(state->context, PFS_SERIES_TABLE_INITIAL, NULL);
+}
+
+static State *
+create_state(MemoryContext context)
+{
+	State *state = MemoryContextAllocZero(context, sizeof(State));
+
+	state->context = context;
+	begin_table(state);
+	return state;
+}
+
 /* The state of the first argument, made where there is none. */
-static pfs_series_table_hash *
+static State *
 get_state(FunctionCallInfo fcinfo)
 {
 	MemoryContext context;
 
 	if (!AggCheckCallContext(fcinfo, &context))
 		elog(ERROR, "merge_stacks called outside of an aggregate");
-	return PG_ARGISNULL(0) ? pfs_series_table_create(context, PFS_SERIES_TABLE_INITIAL, NULL)
-						   : (pfs_series_table_hash *) PG_GETARG_POINTER(0);
-}
-
-static void
-add_stack(pfs_series_table_hash *state, int64 stack_id, int64 value)
-{
-	bool found;
-	PfsSeriesEntry *entry = pfs_series_table_get(state, 0, stack_id, &found);
-
-	entry->value = pfs_add_values(entry->value, value);
-}
-
-static void
-add_sums(pfs_series_table_hash *state, const PfsStackSums *sums)
-{
-	for (uint32 i = 0; i < sums->count; i++)
-		add_stack(state, sums->sums[i].stack_id, sums->sums[i].sides.value);
+	return PG_ARGISNULL(0) ? create_state(context) : (State *) PG_GETARG_POINTER(0);
 }
 
 static int
@@ -54,21 +74,99 @@ compare_stack_ids(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-static Datum
-encode_state(pfs_series_table_hash *state)
+static PfsStackSums
+list_table(pfs_series_table_hash *table)
 {
-	PfsStackSums sums = { 0, NULL };
+	PfsStackSums sums = { 0, PFS_ARRAY(PfsStackSum, table->members) };
 	pfs_series_table_iterator iterator;
 	PfsSeriesEntry *entry;
 
-	if (state == NULL)
-		return pfs_merged_encode(&sums);
-	sums.sums = PFS_ARRAY(PfsStackSum, state->members);
-	pfs_series_table_start_iterate(state, &iterator);
-	while ((entry = pfs_series_table_iterate(state, &iterator)) != NULL)
+	pfs_series_table_start_iterate(table, &iterator);
+	while ((entry = pfs_series_table_iterate(table, &iterator)) != NULL)
 		sums.sums[sums.count++] = (PfsStackSum){ entry->key.id, { entry->value, 0 } };
 	qsort(sums.sums, sums.count, sizeof(PfsStackSum), compare_stack_ids);
-	return pfs_merged_encode(&sums);
+	return sums;
+}
+
+static PfsMergedReader
+read_packed(const struct varlena *packed)
+{
+	return pfs_merged_read(VARDATA(packed), VARSIZE(packed) - VARHDRSZ, ERRCODE_DATA_CORRUPTED);
+}
+
+/* All sums; leaves the state as it is, for more rows may come. */
+static struct varlena *
+encode_state(const State *state)
+{
+	PfsStackSums sums = list_table(state->table);
+	PfsMergedWriter writer;
+	uint32 next = 0;
+
+	pfs_merged_begin(&writer);
+	if (state->packed != NULL)
+	{
+		PfsMergedReader reader = read_packed(state->packed);
+		PfsStackSum sum;
+
+		while (pfs_merged_next(&reader, &sum))
+		{
+			for (; next < sums.count && sums.sums[next].stack_id < sum.stack_id; next++)
+				pfs_merged_put(&writer, sums.sums[next].stack_id, sums.sums[next].sides.value);
+			if (next < sums.count && sums.sums[next].stack_id == sum.stack_id)
+				sum.sides = pfs_add_sides(sum.sides, sums.sums[next++].sides);
+			pfs_merged_put(&writer, sum.stack_id, sum.sides.value);
+		}
+	}
+	for (; next < sums.count; next++)
+		pfs_merged_put(&writer, sums.sums[next].stack_id, sums.sums[next].sides.value);
+	pfs_memory_look();
+	pfree(sums.sums);
+	return pfs_merged_finish(&writer);
+}
+
+static pg_noinline void
+pack(State *state)
+{
+	MemoryContext caller = MemoryContextSwitchTo(state->context);
+	struct varlena *packed;
+
+	CHECK_FOR_INTERRUPTS();
+	packed = encode_state(state);
+	if (state->packed != NULL)
+		pfree(state->packed);
+	state->packed = repalloc(packed, VARSIZE(packed));
+	pfs_series_table_destroy(state->table);
+	begin_table(state);
+	MemoryContextSwitchTo(caller);
+}
+
+static void
+add_stack(State *state, int64 stack_id, int64 value)
+{
+	PfsSeriesEntry *entry;
+	bool found;
+
+	if (state->table->members >= state->max_members)
+		pack(state);
+	entry = pfs_series_table_get(state->table, 0, stack_id, &found);
+	entry->value = pfs_add_values(entry->value, value);
+}
+
+/* Adds bytes of a stack_sums; a state that has none packed takes them as they are. */
+static void
+add_packed(State *state, const struct varlena *packed)
+{
+	PfsMergedReader reader = read_packed(packed);
+	PfsStackSum sum;
+
+	if (state->packed == NULL && reader.count > PFS_SERIES_TABLE_INITIAL)
+	{
+		state->packed = MemoryContextAllocHuge(state->context, VARSIZE(packed));
+		memcpy(state->packed, packed, VARSIZE(packed));
+		return;
+	}
+	while (pfs_merged_next(&reader, &sum))
+		add_stack(state, sum.stack_id, sum.sides.value);
 }
 
 /*
@@ -77,7 +175,7 @@ encode_state(pfs_series_table_hash *state)
 PGDLLEXPORT Datum
 profstore_merge_stacks_add(PG_FUNCTION_ARGS)
 {
-	pfs_series_table_hash *state = get_state(fcinfo);
+	State *state = get_state(fcinfo);
 
 	if (!PG_ARGISNULL(1) && !PG_ARGISNULL(2))
 	{
@@ -95,30 +193,37 @@ profstore_merge_stacks_add(PG_FUNCTION_ARGS)
 PGDLLEXPORT Datum
 profstore_merge_stacks_add_sums(PG_FUNCTION_ARGS)
 {
-	pfs_series_table_hash *state = get_state(fcinfo);
-	PfsStackSums sums = pfs_merged_get(fcinfo, 1);
+	State *state = get_state(fcinfo);
 
-	add_sums(state, &sums);
+	if (!PG_ARGISNULL(1))
+	{
+		struct varlena *sums = PG_GETARG_VARLENA_P(1);
+
+		add_packed(state, sums);
+		PG_FREE_IF_COPY(sums, 1);
+	}
 	PG_RETURN_POINTER(state);
 }
 
 PGDLLEXPORT Datum
 profstore_merge_stacks_combine(PG_FUNCTION_ARGS)
 {
-	pfs_series_table_hash *state = get_state(fcinfo);
+	State *state = get_state(fcinfo);
 
 	if (!PG_ARGISNULL(1))
 	{
-		pfs_series_table_hash *other = (pfs_series_table_hash *) PG_GETARG_POINTER(1);
+		State *other = (State *) PG_GETARG_POINTER(1);
 		pfs_series_table_iterator iterator;
 		PfsSeriesEntry *entry;
-		uint64 members = (uint64) state->members + other->members;
+		uint64 members = (uint64) state->table->members + other->table->members;
 
+		if (other->packed != NULL)
+			add_packed(state, other->packed);
 		/* entries come in the order of their hashes, which a table that grows meanwhile takes badly */
-		if (members * 2 > state->size)
-			pfs_series_table_grow(state, members * 2);
-		pfs_series_table_start_iterate(other, &iterator);
-		while ((entry = pfs_series_table_iterate(other, &iterator)) != NULL)
+		if (members * 2 > state->table->size && members <= state->max_members)
+			pfs_series_table_grow(state->table, members * 2);
+		pfs_series_table_start_iterate(other->table, &iterator);
+		while ((entry = pfs_series_table_iterate(other->table, &iterator)) != NULL)
 			add_stack(state, entry->key.id, entry->value);
 	}
 	PG_RETURN_POINTER(state);
@@ -127,23 +232,24 @@ profstore_merge_stacks_combine(PG_FUNCTION_ARGS)
 PGDLLEXPORT Datum
 profstore_merge_stacks_serialize(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_DATUM(encode_state((pfs_series_table_hash *) PG_GETARG_POINTER(0)));
+	PG_RETURN_POINTER(encode_state((State *) PG_GETARG_POINTER(0)));
 }
 
 PGDLLEXPORT Datum
 profstore_merge_stacks_deserialize(PG_FUNCTION_ARGS)
 {
-	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
-	pfs_series_table_hash *state =
-		pfs_series_table_create(CurrentMemoryContext, Max(sums.count, 1), NULL);
+	State *state = create_state(CurrentMemoryContext);
 
-	add_sums(state, &sums);
+	state->packed = PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0));
 	PG_RETURN_POINTER(state);
 }
 
 PGDLLEXPORT Datum
 profstore_merge_stacks_final(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_DATUM(
-		encode_state(PG_ARGISNULL(0) ? NULL : (pfs_series_table_hash *) PG_GETARG_POINTER(0)));
+	static const PfsStackSums none = { 0, NULL };
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_DATUM(pfs_merged_encode(&none));
+	PG_RETURN_POINTER(encode_state((State *) PG_GETARG_POINTER(0)));
 }

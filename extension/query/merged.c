@@ -4,9 +4,7 @@
  */
 #include "query/merged.h"
 
-#include "codec/bytes.h"
 #include "common/int.h"
-#include "lib/stringinfo.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
 #include "query/allocate.h"
@@ -17,6 +15,9 @@
 
 /* Fewest bytes of a stack: what a count is checked against before memory is asked for. */
 #define MIN_STACK_BYTES 2
+
+/* What comes before the first stack, where the number of stacks takes most: it is not known before the last. */
+#define MAX_HEAD_BYTES (VARHDRSZ + 1 + 5)
 
 PG_FUNCTION_INFO_V1(profstore_stack_sums_in);
 PG_FUNCTION_INFO_V1(profstore_stack_sums_out);
@@ -32,65 +33,107 @@ append_varint(StringInfo bytes, uint64 value)
 	appendStringInfoCharMacro(bytes, (char) value);
 }
 
+void
+pfs_merged_begin(PfsMergedWriter *writer)
+{
+	*writer = (PfsMergedWriter){ .count = 0 };
+	initStringInfo(&writer->bytes);
+	appendStringInfoSpaces(&writer->bytes, MAX_HEAD_BYTES);
+}
+
+void
+pfs_merged_put(PfsMergedWriter *writer, int64 stack_id, int64 value)
+{
+	if (value == 0)
+		return;
+	append_varint(&writer->bytes, (uint64) (stack_id - writer->last));
+	append_varint(&writer->bytes, pfs_zigzag(value));
+	writer->last = stack_id;
+	writer->count++;
+}
+
+/* The head, and the stacks moved to behind it. */
+struct varlena *
+pfs_merged_finish(PfsMergedWriter *writer)
+{
+	StringInfo bytes = &writer->bytes;
+	int length = bytes->len;
+
+	resetStringInfo(bytes);
+	appendStringInfoSpaces(bytes, VARHDRSZ);
+	appendStringInfoChar(bytes, FORMAT_VERSION);
+	append_varint(bytes, writer->count);
+	memmove(bytes->data + bytes->len, bytes->data + MAX_HEAD_BYTES,
+			(size_t) (length - MAX_HEAD_BYTES));
+	bytes->len += length - MAX_HEAD_BYTES;
+	SET_VARSIZE(bytes->data, bytes->len);
+	return (struct varlena *) bytes->data;
+}
+
 Datum
 pfs_merged_encode(const PfsStackSums *sums)
 {
-	StringInfoData bytes;
-	uint32 count = 0;
-	int64 last = 0;
+	PfsMergedWriter writer;
 
+	pfs_merged_begin(&writer);
 	for (uint32 i = 0; i < sums->count; i++)
-		count += sums->sums[i].sides.value != 0;
-	initStringInfo(&bytes);
-	appendStringInfoSpaces(&bytes, VARHDRSZ);
-	appendStringInfoChar(&bytes, FORMAT_VERSION);
-	append_varint(&bytes, count);
-	for (uint32 i = 0; i < sums->count; i++)
+		pfs_merged_put(&writer, sums->sums[i].stack_id, sums->sums[i].sides.value);
+	return PointerGetDatum(pfs_merged_finish(&writer));
+}
+
+PfsMergedReader
+pfs_merged_read(const char *bytes, Size length, int error)
+{
+	PfsMergedReader reader = { .cursor = pfs_cursor((const uint8_t *) bytes, length),
+							   .error = error };
+	uint8 version = pfs_cursor_byte(&reader.cursor);
+
+	reader.count = pfs_cursor_varint(&reader.cursor);
+	if (!reader.cursor.failed && version > FORMAT_VERSION)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("stack sums have format version %d, which is newer than %d", version,
+							   FORMAT_VERSION)));
+	if (reader.cursor.failed || version == 0 ||
+		reader.count > (length - reader.cursor.offset) / MIN_STACK_BYTES)
+		ereport(ERROR, (errcode(error), errmsg("invalid bytes of stack sums")));
+	return reader;
+}
+
+bool
+pfs_merged_next(PfsMergedReader *reader, PfsStackSum *sum)
+{
+	PfsCursor *cursor = &reader->cursor;
+	uint64 step;
+	int64 value;
+
+	if (reader->next == reader->count)
 	{
-		const PfsStackSum *sum = &sums->sums[i];
-
-		if (sum->sides.value == 0)
-			continue;
-		append_varint(&bytes, (uint64) (sum->stack_id - last));
-		append_varint(&bytes, pfs_zigzag(sum->sides.value));
-		last = sum->stack_id;
+		if (cursor->offset != cursor->length)
+			ereport(ERROR, (errcode(reader->error), errmsg("invalid bytes of stack sums"),
+							errdetail("Bytes left over: %zu.", cursor->length - cursor->offset)));
+		return false;
 	}
-	SET_VARSIZE(bytes.data, bytes.len);
-	return PointerGetDatum(bytes.data);
+	step = pfs_cursor_varint(cursor);
+	value = pfs_unzigzag(pfs_cursor_varint(cursor));
+	if (cursor->failed || value == 0 || step > (uint64) (PG_INT64_MAX - reader->last) ||
+		(step == 0 && reader->next > 0))
+		ereport(ERROR, (errcode(reader->error), errmsg("invalid bytes of stack sums"),
+						errdetail("Stack " UINT64_FORMAT " of " UINT64_FORMAT " is damaged.",
+								  reader->next + 1, reader->count)));
+	reader->next++;
+	reader->last += (int64) step;
+	*sum = (PfsStackSum){ reader->last, { value, 0 } };
+	return true;
 }
 
 PfsStackSums
 pfs_merged_decode(const char *bytes, Size length, int error)
 {
-	PfsCursor cursor = pfs_cursor((const uint8_t *) bytes, length);
-	uint8 version = pfs_cursor_byte(&cursor);
-	uint64 count = pfs_cursor_varint(&cursor);
-	PfsStackSums sums = { 0, NULL };
-	int64 last = 0;
+	PfsMergedReader reader = pfs_merged_read(bytes, length, error);
+	PfsStackSums sums = { 0, PFS_ARRAY(PfsStackSum, reader.count) };
 
-	if (!cursor.failed && version > FORMAT_VERSION)
-		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-						errmsg("stack sums have format version %d, which is newer than %d", version,
-							   FORMAT_VERSION)));
-	if (cursor.failed || version == 0 || count > (length - cursor.offset) / MIN_STACK_BYTES)
-		ereport(ERROR, (errcode(error), errmsg("invalid bytes of stack sums")));
-	sums.sums = PFS_ARRAY(PfsStackSum, count);
-	for (; sums.count < count; sums.count++)
-	{
-		uint64 step = pfs_cursor_varint(&cursor);
-		int64 value = pfs_unzigzag(pfs_cursor_varint(&cursor));
-
-		if (cursor.failed || value == 0 || step > (uint64) (PG_INT64_MAX - last) ||
-			(step == 0 && sums.count > 0))
-			ereport(ERROR, (errcode(error), errmsg("invalid bytes of stack sums"),
-							errdetail("Stack %u of " UINT64_FORMAT " is damaged.", sums.count + 1,
-									  count)));
-		last += (int64) step;
-		sums.sums[sums.count] = (PfsStackSum){ last, { value, 0 } };
-	}
-	if (cursor.offset != length)
-		ereport(ERROR, (errcode(error), errmsg("invalid bytes of stack sums"),
-						errdetail("Bytes left over: %zu.", length - cursor.offset)));
+	while (pfs_merged_next(&reader, &sums.sums[sums.count]))
+		sums.count++;
 	return sums;
 }
 

@@ -15,7 +15,9 @@
 
 #include "profstore.h"
 
+#include "codec/bytes.h"
 #include "fmgr.h"
+#include "lib/stringinfo.h"
 #include "query/stack_sums.h"
 
 /*
@@ -29,5 +31,32 @@ PfsStackSums pfs_merged_decode(const char *bytes, Size length, int error);
 
 /* The datum of sums by ascending stack id; those of value 0 are left out. */
 Datum pfs_merged_encode(const PfsStackSums *sums);
+
+/* The same one by one, for who does not want them all in memory. */
+typedef struct PfsMergedReader
+{
+	PfsCursor cursor;
+	int error;
+	uint64 count; /* of all stacks, which the bytes are enough for */
+	uint64 next;
+	int64 last;
+} PfsMergedReader;
+
+PfsMergedReader pfs_merged_read(const char *bytes, Size length, int error);
+bool pfs_merged_next(PfsMergedReader *reader, PfsStackSum *sum);
+
+typedef struct PfsMergedWriter
+{
+	StringInfoData bytes;
+	uint32 count;
+	int64 last;
+} PfsMergedWriter;
+
+/* Into CurrentMemoryContext. */
+void pfs_merged_begin(PfsMergedWriter *writer);
+
+/* By ascending stack id; of value 0 is none. */
+void pfs_merged_put(PfsMergedWriter *writer, int64 stack_id, int64 value);
+struct varlena *pfs_merged_finish(PfsMergedWriter *writer);
 
 #endif

@@ -26,7 +26,7 @@ enum
 struct PfsSeriesSums
 {
 	pfs_series_table_hash *table; /* NULL: all is in the list */
-	uint64 max_elements;
+	uint64 max_members;			  /* of the table */
 	int sorter_kb;
 	PfsRowSorter *sorter; /* NULL: all is in the table, or the list */
 	PfsSeriesEntry *list; /* by id, then series; NULL: not asked for */
@@ -39,7 +39,8 @@ struct PfsSeriesSums
 };
 
 /*
- * Half of the memory is the table's, the other half the sort's; a table that grows needs the old one beside the new.
+ * Half of the memory is the table's, the other half the sort's; a table that grows needs the old one beside the new. Beyond half
+ * of its elements it may grow before its threshold, where hashes crowd.
  */
 PfsSeriesSums *
 pfs_series_sums_begin(Size bytes)
@@ -47,7 +48,7 @@ pfs_series_sums_begin(Size bytes)
 	PfsSeriesSums *sums = palloc0(sizeof(PfsSeriesSums));
 
 	sums->table = pfs_series_table_create(CurrentMemoryContext, MIN_ELEMENTS, NULL);
-	sums->max_elements = Max(bytes / 3 / sizeof(PfsSeriesEntry), MIN_ELEMENTS);
+	sums->max_members = Max(bytes / 3 / sizeof(PfsSeriesEntry) / 2, MIN_ELEMENTS);
 	sums->sorter_kb = pfs_row_sorter_kb(bytes / 2);
 	return sums;
 }
@@ -77,8 +78,7 @@ pfs_series_sums_add(PfsSeriesSums *sums, int32 series, int64 id, int64 value)
 	PfsSeriesEntry *entry;
 	bool found;
 
-	if (sums->table->members >= sums->table->grow_threshold &&
-		sums->table->size * 2 > sums->max_elements)
+	if (sums->table->members >= sums->max_members)
 		spill(sums);
 	entry = pfs_series_table_get(sums->table, series, id, &found);
 	entry->value = pfs_add_values(entry->value, value);
