@@ -10,33 +10,8 @@
 #include "query/row_sorter.h"
 #include "query/stack_sums.h"
 
-/* Columns of sums that are sorted. */
-enum
-{
-	SUM_ID,
-	SUM_SERIES,
-	SUM_KEYS,
-	SUM_VALUE = SUM_KEYS,
-	SUM_COLUMNS
-};
-
 /* Elements of the table at first, and at least. */
 #define MIN_ELEMENTS 256
-
-struct PfsSeriesSums
-{
-	pfs_series_table_hash *table; /* NULL: all is in the list */
-	uint64 max_members;			  /* of the table */
-	int sorter_kb;
-	PfsRowSorter *sorter; /* NULL: all is in the table, or the list */
-	PfsSeriesEntry *list; /* by id, then series; NULL: not asked for */
-	uint32 list_count;
-	uint32 next;
-	bool is_reading;
-	pfs_series_table_iterator iterator;
-	int64 ahead[SUM_COLUMNS]; /* the sort's next row, … */
-	bool has_ahead;			  /* … where there is one */
-};
 
 /*
  * Half of the memory is the table's, the other half the sort's; a table that grows needs the old one beside the new. Beyond half
@@ -53,35 +28,23 @@ pfs_series_sums_begin(Size bytes)
 	return sums;
 }
 
-static void
-spill(PfsSeriesSums *sums)
+void
+pfs_series_sums_spill(PfsSeriesSums *sums)
 {
 	pfs_series_table_iterator iterator;
 	PfsSeriesEntry *entry;
 
 	CHECK_FOR_INTERRUPTS();
 	if (sums->sorter == NULL)
-		sums->sorter = pfs_row_sorter_begin(SUM_COLUMNS, SUM_KEYS, sums->sorter_kb);
+		sums->sorter = pfs_row_sorter_begin(PFS_SUM_COLUMNS, PFS_SUM_KEYS, sums->sorter_kb);
 	pfs_series_table_start_iterate(sums->table, &iterator);
 	while ((entry = pfs_series_table_iterate(sums->table, &iterator)) != NULL)
 	{
-		int64 row[SUM_COLUMNS] = { entry->key.id, entry->key.series, entry->value };
+		int64 row[PFS_SUM_COLUMNS] = { entry->key.id, entry->key.series, entry->value };
 
 		pfs_row_sorter_put(sums->sorter, row);
 	}
 	pfs_series_table_reset(sums->table);
-}
-
-void
-pfs_series_sums_add(PfsSeriesSums *sums, int32 series, int64 id, int64 value)
-{
-	PfsSeriesEntry *entry;
-	bool found;
-
-	if (sums->table->members >= sums->max_members)
-		spill(sums);
-	entry = pfs_series_table_get(sums->table, series, id, &found);
-	entry->value = pfs_add_values(entry->value, value);
 }
 
 static void
@@ -95,7 +58,7 @@ begin_reading(PfsSeriesSums *sums)
 		pfs_series_table_start_iterate(sums->table, &sums->iterator);
 		return;
 	}
-	spill(sums);
+	pfs_series_sums_spill(sums);
 	pfs_row_sorter_sort(sums->sorter);
 	sums->has_ahead = pfs_row_sorter_next(sums->sorter, sums->ahead);
 }
@@ -135,12 +98,12 @@ next_sorted(PfsSeriesSums *sums, PfsSeriesKey *key, int64 *value)
 {
 	if (!sums->has_ahead)
 		return false;
-	*key = (PfsSeriesKey){ sums->ahead[SUM_ID], (int32) sums->ahead[SUM_SERIES] };
+	*key = (PfsSeriesKey){ sums->ahead[PFS_SUM_ID], (int32) sums->ahead[PFS_SUM_SERIES] };
 	*value = 0;
-	while (sums->has_ahead && sums->ahead[SUM_ID] == key->id &&
-		   sums->ahead[SUM_SERIES] == key->series)
+	while (sums->has_ahead && sums->ahead[PFS_SUM_ID] == key->id &&
+		   sums->ahead[PFS_SUM_SERIES] == key->series)
 	{
-		*value = pfs_add_values(*value, sums->ahead[SUM_VALUE]);
+		*value = pfs_add_values(*value, sums->ahead[PFS_SUM_VALUE]);
 		sums->has_ahead = pfs_row_sorter_next(sums->sorter, sums->ahead);
 	}
 	return true;

@@ -7,15 +7,53 @@
 
 #include "profstore.h"
 
+#include "query/row_sorter.h"
 #include "query/series_table.h"
+#include "query/stack_sums.h"
 
-typedef struct PfsSeriesSums PfsSeriesSums;
+/* Columns of sums that are sorted. */
+enum
+{
+	PFS_SUM_ID,
+	PFS_SUM_SERIES,
+	PFS_SUM_KEYS,
+	PFS_SUM_VALUE = PFS_SUM_KEYS,
+	PFS_SUM_COLUMNS
+};
+
+typedef struct PfsSeriesSums
+{
+	pfs_series_table_hash *table; /* NULL: all is in the list */
+	uint64 max_members;			  /* of the table */
+	int sorter_kb;
+	PfsRowSorter *sorter; /* NULL: all is in the table, or the list */
+	PfsSeriesEntry *list; /* by id, then series; NULL: not asked for */
+	uint32 list_count;
+	uint32 next;
+	bool is_reading;
+	pfs_series_table_iterator iterator;
+	int64 ahead[PFS_SUM_COLUMNS]; /* the sort's next row, … */
+	bool has_ahead;				  /* … where there is one */
+} PfsSeriesSums;
 
 /* No sums yet; bytes is what they may take. Lives in CurrentMemoryContext. */
 PfsSeriesSums *pfs_series_sums_begin(Size bytes);
 
+/* Moves all sums from the table to the sort. */
+void pfs_series_sums_spill(PfsSeriesSums *sums);
+
 /* Raises NUMERIC_VALUE_OUT_OF_RANGE where a sum does not fit int8. */
-void pfs_series_sums_add(PfsSeriesSums *sums, int32 series, int64 id, int64 value);
+static inline void
+pfs_series_sums_add(PfsSeriesSums *sums, int32 series, int64 id, int64 value)
+{
+	PfsSeriesEntry *entry;
+	bool found;
+
+	if (sums->table->members >= sums->max_members)
+		pfs_series_sums_spill(sums);
+	entry = pfs_series_table_get(sums->table, series, id, &found);
+	entry->value = pfs_add_values(entry->value, value);
+}
 
 /* After the last addition, for who wants the keys by id, then series. */
 void pfs_series_sums_sort(PfsSeriesSums *sums);
