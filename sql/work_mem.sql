@@ -107,6 +107,15 @@ SELECT format('top %s', absolute), (SELECT md5(string_agg(f::text, E'\n' ORDER B
 FROM (VALUES (false), (true)) AS a(absolute)
 $$;
 INSERT INTO flames SELECT type, f.* FROM (VALUES (:'cpu'), (:'heap')) AS t(type), diffs(type) AS f;
+-- a flame graph per series below one root, some of which fit by themselves, or come to fit no more
+CREATE FUNCTION groups(type text) RETURNS TABLE (kind text, rows text) LANGUAGE sql AS
+$$
+SELECT format('by %s %s %s %s', n, inverted, focus, granularity), (SELECT md5(string_agg(f::text, E'\n' ORDER BY ord))
+	FROM profstore.flamegraph(type, '2026-01-01', '2026-01-02', n, inverted, focus => focus, granularity => granularity, by => '{n}') AS f)
+FROM (VALUES (50), (NULL)) AS l(n), (VALUES (false), (true)) AS i(inverted), (VALUES (NULL, 'function'), ('g19.*7$', 'function'), (NULL, 'binary')) AS v(focus, granularity)
+$$;
+INSERT INTO flames SELECT type, f.* FROM (VALUES (:'cpu'), (:'heap'), (:'cpu' || '{n="0"}')) AS t(type), groups(type) AS f;
+SELECT type, n, ord, level, value, label FROM (VALUES (:'cpu'), (:'heap')) AS t(type), (VALUES (1), (6)) AS l(n), profstore.flamegraph(type, '2026-01-01', '2026-01-02', n, by => '{n}') ORDER BY type, n, ord;
 SELECT count(*), count(DISTINCT rows) FROM flames;
 CREATE TABLE answers AS
 SELECT type, answers(type) FROM (VALUES (:'cpu'), (:'heap')) AS t(type);
@@ -114,6 +123,7 @@ SELECT type, split_part(answers, ' ', 2) AS share FROM answers;
 SET work_mem = '64kB';
 SELECT type, answers(type) = answers AS same FROM answers;
 SELECT * FROM (SELECT type, f.* FROM (VALUES (:'cpu'), (:'heap')) AS t(type), LATERAL (SELECT * FROM flames(type) UNION ALL SELECT * FROM diffs(type)) AS f) AS f EXCEPT TABLE flames;
+SELECT type, f.* FROM (VALUES (:'cpu'), (:'heap'), (:'cpu' || '{n="0"}')) AS t(type), groups(type) AS f EXCEPT TABLE flames;
 SELECT spills(format('SELECT * FROM profstore.flamegraph(%L, %L, %L, 1)', :'cpu', '2026-01-01', '2026-01-02'));
 SELECT * FROM differences(:'cpu', 'expected_cpu');
 SELECT * FROM differences(:'heap', 'expected_heap');
@@ -121,6 +131,9 @@ SELECT * FROM profstore.folded('ticks:n:count:n:count', '2026-01-01', '2026-01-0
 SELECT * FROM profstore.folded('last_over_time(ticks:n:count:n:count)', '2026-01-01', '2026-01-02');
 SELECT type, spills(format('SELECT profstore.filtered_share(%L, %L, %L)', type, '2026-01-01', '2026-01-02'))
 FROM (VALUES (1, :'cpu'), (2, :'heap'), (3, 'ticks:n:count:n:count')) AS t(ord, type) ORDER BY ord;
+-- a group that fits before one that does not
+SET work_mem = '3MB';
+SELECT f.* FROM groups(:'cpu') AS f EXCEPT SELECT kind, rows FROM flames WHERE type = :'cpu';
 -- pages that became a list, but no sort
 SET work_mem = '1MB';
 SELECT * FROM differences(:'cpu', 'expected_cpu');
@@ -143,7 +156,7 @@ CREATE TABLE queries AS
 -- the least that the server's sorts take is most of it: one for the sums of each side, one for the ways
 SELECT ord, CASE WHEN name LIKE '%_diff' THEN 1800 ELSE 1200 END AS limit_kb, format('SELECT * FROM profstore.%s(%L, %L, %L%s)', name, :'digits', '2026-01-01', '2026-01-02', arguments) AS query
 FROM (VALUES (1, 'flamegraph', ', 50'), (2, 'flamegraph', ', 50, inverted => true'), (3, 'flamegraph', ', 50, granularity => ''binary'''), (4, 'top', ''), (5, 'top', ', focus => ''f7'''),
-	(6, 'filtered_share', ', focus => ''f7'''), (7, 'flamegraph_diff', ', ''2026-01-01'', ''2026-01-02'', max_nodes => 50'), (8, 'top_diff', ', ''2026-01-01'', ''2026-01-02''')) AS q(ord, name, arguments);
+	(6, 'filtered_share', ', focus => ''f7'''), (7, 'flamegraph_diff', ', ''2026-01-01'', ''2026-01-02'', max_nodes => 50'), (8, 'top_diff', ', ''2026-01-01'', ''2026-01-02'''), (9, 'flamegraph', ', 50, by => ''{n}''')) AS q(ord, name, arguments);
 SET work_mem = '1GB';
 SELECT ord, peak_kb(query) > limit_kb + 400 AS unbounded FROM queries ORDER BY ord;
 SET work_mem = '64kB';

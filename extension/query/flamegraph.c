@@ -56,34 +56,52 @@ pfs_max_nodes_get(FunctionCallInfo fcinfo, int argument)
 	return (uint32) max_nodes;
 }
 
+/* Those of the series whose groups have a name. */
+static const PfsSelection *
+select_group(const PfsSelection *selection, const PfsSeriesGroups *groups, const char *name)
+{
+	PfsSelection *part = palloc(sizeof(PfsSelection));
+	int *places = PFS_ARRAY(int, selection->series_count);
+
+	*part = *selection;
+	part->series_count = 0;
+	for (int i = 0; i < selection->series_count; i++)
+	{
+		int32 group = groups->of_series[selection->series[i].index];
+
+		if (strcmp(groups->groups[group].metric, name) == 0)
+			places[part->series_count++] = i;
+	}
+	part->series = PFS_ARRAY(PfsSeries, part->series_count);
+	part->series_ids = PFS_ARRAY(int64, part->series_count);
+	for (int i = 0; i < part->series_count; i++)
+	{
+		part->series[i] = selection->series[places[i]];
+		part->series_ids[i] = selection->series_ids[places[i]];
+	}
+	pfree(places);
+	return part;
+}
+
 /*
  * The tree of each group of series below a node of its own. A group is scanned by itself, which reads what the whole
- * would, since segments are sorted by series.
+ * would, since segments are sorted by series. Groups of one name are one: they are neighbours.
  */
 static PfsFrameTree *
 query_groups(const PfsSelection *selection, ArrayType *by, const PfsFilters *filters, bool inverted)
 {
 	PfsSeriesGroups series = pfs_series_groups(selection, by);
 	PfsStackGroup *groups = PFS_ARRAY(PfsStackGroup, series.count);
+	int32 count = 0;
 
 	for (int32 i = 0; i < series.count; i++)
 	{
-		PfsSelection part = *selection;
+		const char *name = series.groups[i].metric;
 
-		part.series = PFS_ARRAY(PfsSeries, selection->series_count);
-		part.series_ids = PFS_ARRAY(int64, selection->series_count);
-		part.series_count = 0;
-		for (int j = 0; j < selection->series_count; j++)
-		{
-			if (series.of_series[selection->series[j].index] != i)
-				continue;
-			part.series[part.series_count] = selection->series[j];
-			part.series_ids[part.series_count++] = selection->series_ids[j];
-		}
-		groups[i].name = series.groups[i].metric;
-		groups[i].sums = pfs_stack_sums(&part);
+		if (count == 0 || strcmp(groups[count - 1].name, name) != 0)
+			groups[count++] = (PfsStackGroup){ name, select_group(selection, &series, name) };
 	}
-	return pfs_frame_tree_build_groups(groups, series.count, filters, inverted);
+	return pfs_frame_tree_query_groups(groups, count, filters, inverted);
 }
 
 PfsFlamegraph
@@ -264,7 +282,11 @@ profstore_flamegraph_diff_of(PG_FUNCTION_ARGS)
 	PfsStackSums before = pfs_merged_get(fcinfo, 0);
 	PfsStackSums after = pfs_merged_get(fcinfo, 1);
 	PfsStackSums sums = pfs_stack_sums_join(&after, &before);
+	PfsStackStream *stream = pfs_stack_stream_of(&sums);
+	PfsFrameTree *tree = pfs_frame_tree_build_large(stream, &filters, false, NULL);
 
-	put_diff(&rows, pfs_frame_tree_build(&sums, &filters, false, NULL), max_nodes, true);
+	pfs_stack_stream_end(stream);
+	put_diff(&rows, tree, max_nodes, true);
+	pfs_frame_tree_close(tree);
 	return (Datum) 0;
 }

@@ -58,13 +58,18 @@ typedef struct Frame
 	PfsFrame frame;
 } Frame;
 
-/* What is between the visit and the sort. */
-typedef struct Ways
+struct PfsFrameWays
 {
+	PfsSymbols *symbols;
 	bool inverted;
 	bool folding;
 	uint32 function;
-	Frame *open; /* from the root to where the visit is */
+	uint32 group; /* of the stacks that are visited, or PFS_NO_SYMBOL */
+	uint32 group_count;
+	bool has_group; /* a way has told where the group's node comes from */
+	uint64 older;	/* no age of the groups before is greater */
+	uint64 newest;	/* of all ages that were put */
+	Frame *open;	/* from the root to where the visit is */
 	uint32 depth;
 	uint32 capacity;
 	uint32 known; /* so many of them were on a way that was put before */
@@ -72,12 +77,12 @@ typedef struct Ways
 	TupleTableSlot *slot;
 	StringInfoData way;
 	StringInfoData origins;
-} Ways;
+};
 
 static void
 enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
 {
-	Ways *ways = state;
+	PfsFrameWays *ways = state;
 
 	if (ways->depth == ways->capacity)
 	{
@@ -90,7 +95,7 @@ enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
 static void
 leave_frame(void *state, PfsFrame frame, PfsSides total)
 {
-	Ways *ways = state;
+	PfsFrameWays *ways = state;
 
 	ways->depth--;
 	ways->known = Min(ways->known, ways->depth);
@@ -113,7 +118,7 @@ begin_bytes(StringInfo bytes)
 
 /* How many of the open frames are on the way in each direction, from the root on; false: the stack has none. */
 static bool
-cut_way(const Ways *ways, uint32 *first, uint32 *end)
+cut_way(const PfsFrameWays *ways, uint32 *first, uint32 *end)
 {
 	uint32 at = 0;
 
@@ -130,6 +135,20 @@ cut_way(const Ways *ways, uint32 *first, uint32 *end)
 	return at < ways->depth;
 }
 
+static void
+append_symbol(PfsFrameWays *ways, uint32 symbol)
+{
+	uint32 key = pg_hton32(symbol);
+
+	appendBinaryStringInfo(&ways->way, (const char *) &key, sizeof(key));
+}
+
+static void
+append_origin(PfsFrameWays *ways, const Origin *origin)
+{
+	appendBinaryStringInfo(&ways->origins, (const char *) origin, sizeof(Origin));
+}
+
 /*
  * Puts the way of a stack. Root first, an origin goes with the first way that has the node alone; leaf first with every one, since
  * there the age is the stack's.
@@ -137,7 +156,7 @@ cut_way(const Ways *ways, uint32 *first, uint32 *end)
 static void
 end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)
 {
-	Ways *ways = state;
+	PfsFrameWays *ways = state;
 	uint32 last = ways->function;
 	uint32 depth = 0;
 	uint32 first;
@@ -147,21 +166,30 @@ end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)
 		return;
 	begin_bytes(&ways->way);
 	begin_bytes(&ways->origins);
+	if (ways->group != PFS_NO_SYMBOL)
+	{
+		last = ways->group;
+		append_symbol(ways, ways->group);
+		if (!ways->has_group)
+			append_origin(ways, &(Origin){ ways->group_count, 0, 0, depth, 0 });
+		ways->has_group = true;
+		depth++;
+	}
 	for (uint32 i = first; i < end; i++)
 	{
 		const Frame *frame = &ways->open[ways->inverted ? end - 1 - i : i];
-		uint32 key = pg_hton32(frame->frame.symbol);
 
 		if (ways->folding && frame->frame.symbol == last)
 			continue;
 		last = frame->frame.symbol;
-		appendBinaryStringInfo(&ways->way, (const char *) &key, sizeof(key));
+		append_symbol(ways, last);
 		if (ways->inverted || i >= ways->known)
 		{
-			const Origin origin = { ways->inverted ? age : frame->age, frame->location,
-									frame->frame.line, depth, 0 };
+			const Origin origin = { ways->older + (ways->inverted ? age : frame->age),
+									frame->location, frame->frame.line, depth, 0 };
 
-			appendBinaryStringInfo(&ways->origins, (const char *) &origin, sizeof(origin));
+			append_origin(ways, &origin);
+			ways->newest = Max(ways->newest, origin.age);
 		}
 		depth++;
 	}
@@ -186,14 +214,20 @@ describe_ways(void)
 	return descriptor;
 }
 
-static void
-begin_ways(Ways *ways, TupleDesc descriptor)
+PfsFrameWays *
+pfs_frame_ways_begin(PfsSymbols *symbols, bool inverted, uint32 function, bool folding)
 {
+	PfsFrameWays *ways = palloc0(sizeof(PfsFrameWays));
+	TupleDesc descriptor = describe_ways();
 	AttrNumber column = WAY + 1;
 	Oid less = lookup_type_cache(BYTEAOID, TYPECACHE_LT_OPR)->lt_opr;
 	Oid collation = InvalidOid;
 	bool nulls_first = false;
 
+	ways->symbols = symbols;
+	ways->inverted = inverted;
+	ways->function = function;
+	ways->folding = folding;
 	ways->capacity = INITIAL_DEPTH;
 	ways->open = PFS_ARRAY(Frame, ways->capacity);
 	ways->sort =
@@ -203,17 +237,21 @@ begin_ways(Ways *ways, TupleDesc descriptor)
 	memset(ways->slot->tts_isnull, false, WAY_COLUMNS * sizeof(bool));
 	initStringInfo(&ways->way);
 	initStringInfo(&ways->origins);
+	return ways;
 }
 
-/* Puts the ways of all stacks of a stream. */
-static void
-put_ways(Ways *ways, PfsStackStream *stream, PfsSymbols *symbols)
+void
+pfs_frame_ways_add(PfsFrameWays *ways, PfsStackStream *stream, uint32 group)
 {
 	static const PfsFrameVisitor visitor = { enter_frame, leave_frame, end_stack };
-	PfsStackVisit *visit = pfs_stack_visit_begin(stream, symbols);
+	PfsStackVisit *visit = pfs_stack_visit_begin(stream, ways->symbols);
 
+	ways->group = group;
+	ways->has_group = false;
+	ways->older = ways->newest;
 	pfs_stack_visit_all(visit, &visitor, ways);
 	pfs_stack_visit_end(visit);
+	ways->group_count++;
 }
 
 /* What is between the sort and the file: the nodes on the way to the latest, the root first. */
@@ -327,22 +365,18 @@ write_nodes(PfsFrameFile *file, Tuplesortstate *sort, TupleDesc descriptor)
 }
 
 PfsFrameFile *
-pfs_frame_file_make(PfsStackStream *stream, PfsSymbols *symbols, bool inverted, uint32 function,
-					bool folding)
+pfs_frame_ways_finish(PfsFrameWays *ways)
 {
 	PfsFrameFile *file = palloc0(sizeof(PfsFrameFile));
-	Ways ways = { .inverted = inverted, .folding = folding, .function = function };
-	TupleDesc descriptor = describe_ways();
 
-	begin_ways(&ways, descriptor);
-	put_ways(&ways, stream, symbols);
 	file->file = BufFileCreateTemp(false);
-	write_nodes(file, ways.sort, descriptor);
-	ExecDropSingleTupleTableSlot(ways.slot);
-	tuplesort_end(ways.sort);
-	pfree(ways.open);
-	pfree(ways.way.data);
-	pfree(ways.origins.data);
+	write_nodes(file, ways->sort, ways->slot->tts_tupleDescriptor);
+	ExecDropSingleTupleTableSlot(ways->slot);
+	tuplesort_end(ways->sort);
+	pfree(ways->open);
+	pfree(ways->way.data);
+	pfree(ways->origins.data);
+	pfree(ways);
 	return file;
 }
 

@@ -28,12 +28,24 @@ typedef struct PfsFileNode
 typedef struct PfsFrameFile PfsFrameFile;
 
 /*
- * Reads a stream to its end. symbols has the filters; folding lets frames that follow one of the same name belong to its
- * node; function is where ways begin, as for pfs_stack_walk_create. Lives in CurrentMemoryContext, and has to be ended before the transaction is. Raises NUMERIC_VALUE_OUT_OF_RANGE
- * where a total does not fit int8.
+ * Ways of stacks, on their way to a file. symbols has the filters; function as for pfs_stack_walk_create; folding lets frames that
+ * follow one of the same name belong to its node. Lives in CurrentMemoryContext, and has to be finished before the transaction is.
  */
-PfsFrameFile *pfs_frame_file_make(PfsStackStream *stream, PfsSymbols *symbols, bool inverted,
-								  uint32 function, bool folding);
+typedef struct PfsFrameWays PfsFrameWays;
+PfsFrameWays *pfs_frame_ways_begin(PfsSymbols *symbols, bool inverted, uint32 function,
+								   bool folding);
+
+/*
+ * Reads a stream to its end. All its stacks are below a node of the symbol group, which is theirs alone, or there is none:
+ * PFS_NO_SYMBOL. What is added later is younger.
+ */
+void pfs_frame_ways_add(PfsFrameWays *ways, PfsStackStream *stream, uint32 group);
+
+/*
+ * Makes the file; the ways go. It lives in CurrentMemoryContext, and has to be ended before the transaction is. Raises
+ * NUMERIC_VALUE_OUT_OF_RANGE where a total does not fit int8.
+ */
+PfsFrameFile *pfs_frame_ways_finish(PfsFrameWays *ways);
 
 /* The root's number. */
 uint32 pfs_frame_file_root(const PfsFrameFile *file);

@@ -236,27 +236,102 @@ pfs_frame_tree_build(const PfsStackSums *sums, const PfsFilters *filters, bool i
 	return tree;
 }
 
+/* Makes the file of what was added to the ways the tree's; the root gets its place there. */
+static void
+take_file(PfsFrameTree *tree, PfsFrameWays *ways, PfsFrameNode *root)
+{
+	tree->file = pfs_frame_ways_finish(ways);
+	root->walkers = pfs_frame_file_root(tree->file);
+	root->total = pfs_frame_file_get(tree->file, root->walkers).total;
+}
+
+/* Stacks of groups as long as they fit; then of all of them the ways. */
+typedef struct GroupStacks
+{
+	PfsStackSums *sums; /* of each group that has been read */
+	uint32 *symbols;
+	uint64 room;		/* for more stacks */
+	PfsFrameWays *ways; /* NULL: all fit */
+} GroupStacks;
+
+/* Copies the stacks of a group, unless they do not fit. */
+static bool
+copy_group(GroupStacks *groups, int32 group, PfsStackStream *stream)
+{
+	PfsStackSums part;
+
+	if (!pfs_stack_stream_is_whole(stream))
+		return false;
+	pfs_stack_stream_next(stream, &part);
+	pfs_stack_stream_rewind(stream);
+	if (part.count > groups->room)
+		return false;
+	groups->room -= part.count;
+	groups->sums[group] = (PfsStackSums){ part.count, PFS_ARRAY(PfsStackSum, part.count) };
+	memcpy(groups->sums[group].sums, part.sums, part.count * sizeof(PfsStackSum));
+	return true;
+}
+
+/* Begins the ways with those of the groups that were copied. */
+static void
+turn_to_ways(PfsFrameTree *tree, GroupStacks *groups, int32 count, bool inverted)
+{
+	groups->ways = pfs_frame_ways_begin(tree->symbols, inverted, PFS_NO_SYMBOL, tree->folding);
+	for (int32 i = 0; i < count; i++)
+	{
+		PfsStackStream *stream = pfs_stack_stream_of(&groups->sums[i]);
+
+		pfs_frame_ways_add(groups->ways, stream, groups->symbols[i]);
+		pfs_stack_stream_end(stream);
+		pfree(groups->sums[i].sums);
+	}
+}
+
+/* Appends a node for each group that has stacks which pass. */
+static void
+append_groups(PfsFrameTree *tree, GroupStacks *groups, int32 count, PfsFrameNode *root)
+{
+	for (int32 i = 0; i < count; i++)
+	{
+		PfsFrameNode node = { .symbol = groups->symbols[i], .oldest = (uint64) i };
+
+		node.walkers = pfs_stack_walk_add(tree->walk, &groups->sums[i], &node.total);
+		pfree(groups->sums[i].sums);
+		if (node.walkers == PFS_NO_WALKER)
+			continue;
+		append_node(tree, &node);
+		root->total = pfs_add_sides(root->total, node.total);
+	}
+	root->first_child = 1;
+	root->child_count = tree->count - 1;
+}
+
 PfsFrameTree *
-pfs_frame_tree_build_groups(const PfsStackGroup *groups, int32 count, const PfsFilters *filters,
+pfs_frame_tree_query_groups(const PfsStackGroup *groups, int32 count, const PfsFilters *filters,
 							bool inverted)
 {
 	PfsFrameTree *tree = create_tree(filters);
-	PfsFrameNode root = { .symbol = PFS_NO_SYMBOL, .walkers = PFS_NO_WALKER, .first_child = 1 };
+	PfsFrameNode root = { .symbol = PFS_NO_SYMBOL, .walkers = PFS_NO_WALKER };
+	GroupStacks stacks = { PFS_ARRAY0(PfsStackSums, count), PFS_ARRAY(uint32, count),
+						   pfs_stack_stream_room(), NULL };
 
 	tree->walk = pfs_stack_walk_create(tree->symbols, inverted, PFS_NO_SYMBOL);
 	append_node(tree, &root);
 	for (int32 i = 0; i < count; i++)
 	{
-		PfsFrameNode node = { .symbol = pfs_symbol_intern(tree->symbols, groups[i].name),
-							  .oldest = (uint64) i };
+		PfsStackStream *stream = pfs_stack_stream_begin(groups[i].selection);
 
-		node.walkers = pfs_stack_walk_add(tree->walk, &groups[i].sums, &node.total);
-		if (node.walkers == PFS_NO_WALKER)
-			continue;
-		append_node(tree, &node);
-		root.total = pfs_add_sides(root.total, node.total);
+		stacks.symbols[i] = pfs_symbol_intern(tree->symbols, groups[i].name);
+		if (stacks.ways == NULL && !copy_group(&stacks, i, stream))
+			turn_to_ways(tree, &stacks, i, inverted);
+		if (stacks.ways != NULL)
+			pfs_frame_ways_add(stacks.ways, stream, stacks.symbols[i]);
+		pfs_stack_stream_end(stream);
 	}
-	root.child_count = tree->count - 1;
+	if (stacks.ways != NULL)
+		take_file(tree, stacks.ways, &root);
+	else
+		append_groups(tree, &stacks, count, &root);
 	tree->nodes[0] = root;
 	return tree;
 }
@@ -274,10 +349,11 @@ pfs_frame_tree_build_large(PfsStackStream *stream, const PfsFilters *filters, bo
 	tree->walk = pfs_stack_walk_create(tree->symbols, inverted, root.symbol);
 	if (!pfs_stack_stream_is_whole(stream))
 	{
-		tree->file =
-			pfs_frame_file_make(stream, tree->symbols, inverted, root.symbol, tree->folding);
-		root.walkers = pfs_frame_file_root(tree->file);
-		root.total = pfs_frame_file_get(tree->file, root.walkers).total;
+		PfsFrameWays *ways =
+			pfs_frame_ways_begin(tree->symbols, inverted, root.symbol, tree->folding);
+
+		pfs_frame_ways_add(ways, stream, PFS_NO_SYMBOL);
+		take_file(tree, ways, &root);
 	}
 	else if (pfs_stack_stream_next(stream, &sums))
 		root.walkers = pfs_stack_walk_add(tree->walk, &sums, &root.total);

@@ -53,17 +53,6 @@ typedef struct PfsFrameTree
 PfsFrameTree *pfs_frame_tree_build(const PfsStackSums *sums, const PfsFilters *filters,
 								   bool inverted, const char *function);
 
-/* Stacks that have a node of their own right below the root. */
-typedef struct PfsStackGroup
-{
-	const char *name;
-	PfsStackSums sums;
-} PfsStackGroup;
-
-/* The same of stacks in groups. */
-PfsFrameTree *pfs_frame_tree_build_groups(const PfsStackGroup *groups, int32 count,
-										  const PfsFilters *filters, bool inverted);
-
 /*
  * The same of a stream, which is read to its end and may go then: a tree whose nodes are in a file where the stacks do not fit
  * work_mem. It can be expanded, but not visited, and has to be closed.
@@ -75,6 +64,17 @@ void pfs_frame_tree_close(PfsFrameTree *tree);
 /* Sums and such a tree of one selection. */
 PfsFrameTree *pfs_frame_tree_query_large(const PfsSelection *selection, const PfsFilters *filters,
 										 bool inverted);
+
+/* Stacks that have a node of their own right below the root. */
+typedef struct PfsStackGroup
+{
+	const char *name;
+	const PfsSelection *selection;
+} PfsStackGroup;
+
+/* Sums and such a tree of selections of one kind, each below a node of its own; no two have the same name. */
+PfsFrameTree *pfs_frame_tree_query_groups(const PfsStackGroup *groups, int32 count,
+										  const PfsFilters *filters, bool inverted);
 
 /* Sums and tree of one selection. */
 PfsFrameTree *pfs_frame_tree_query(const PfsSelection *selection, const PfsFilters *filters,

@@ -203,15 +203,22 @@ struct PfsStackStream
 	BufFile *file; /* keeps what the reader tells; NULL: it is not asked for, or not needed */
 };
 
+uint32
+pfs_stack_stream_room(void)
+{
+	Size room = pfs_hash_memory_bytes() / STREAM_STACK_BYTES;
+
+	return (uint32) Min(Max(room, MIN_STREAM_STACKS), MAX_STREAM_STACKS);
+}
+
 static PfsStackStream *
 create_stream(void)
 {
 	MemoryContext context = create_context();
 	PfsStackStream *stream = MemoryContextAllocZero(context, sizeof(PfsStackStream));
-	Size room = pfs_hash_memory_bytes() / STREAM_STACK_BYTES;
 
 	stream->context = context;
-	stream->room = (uint32) Min(Max(room, MIN_STREAM_STACKS), MAX_STREAM_STACKS);
+	stream->room = pfs_stack_stream_room();
 	return stream;
 }
 

@@ -40,6 +40,9 @@ PfsStackSums pfs_stack_sums(const PfsSelection *selection);
 /* The same in parts, by ascending stack id, for who needs each stack once: takes no more than its share of work_mem. */
 typedef struct PfsStackStream PfsStackStream;
 
+/* So many stacks are a part at most, and take what such a query may take. */
+uint32 pfs_stack_stream_room(void);
+
 /* Scans the samples of the selection; lives in CurrentMemoryContext. Raises what pfs_stack_sums does. */
 PfsStackStream *pfs_stack_stream_begin(const PfsSelection *selection);
 
