@@ -161,3 +161,10 @@ SET work_mem = '1GB';
 SELECT ord, peak_kb(query) > limit_kb + 400 AS unbounded FROM queries ORDER BY ord;
 SET work_mem = '64kB';
 SELECT ord, CASE WHEN kb > limit_kb THEN kb ELSE 0 END AS too_much FROM (SELECT ord, limit_kb, peak_kb(query) AS kb FROM queries ORDER BY ord) AS q ORDER BY ord;
+
+-- what would take more of the disk than it may fails; where that is cut short, nothing is left behind
+SET temp_file_limit = '500kB';
+SELECT count(*) FROM profstore.flamegraph(:'digits', '2026-01-01', '2026-01-02', 50, by => '{n}');
+SELECT count(*) FROM profstore.flamegraph_diff(:'digits', '2026-01-01', '2026-01-02', '2026-01-01', '2026-01-02');
+RESET temp_file_limit;
+SELECT count(*), max(value) FROM profstore.flamegraph(:'digits', '2026-01-01', '2026-01-02', 50, by => '{n}');
