@@ -28,7 +28,8 @@ static const StateRule rules[] = {
 	{ "3D000", DB_PERMANENT, "Create the database, or name another one." },
 	{ "3F000", DB_PERMANENT, "Run \"CREATE EXTENSION profstore\" in this database." },
 	{ "42501", DB_PERMANENT,
-	  "Let the owner of the extension run \"SELECT profstore.grant_write('ROLE')\" for this role." },
+	  "Let the owner of the extension run \"SELECT profstore.grant_write('ROLE')\" for a role that "
+	  "stores, or \"SELECT profstore.grant_read('ROLE')\" for one that reads." },
 	{ "42601", DB_PERMANENT, NULL }, /* what somebody typed; the server says how it is written */
 	{ "42", DB_PERMANENT, "Check that extension and collector are of the same version." },
 	{ "55000", DB_EPOCH, NULL },
