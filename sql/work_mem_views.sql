@@ -119,3 +119,9 @@ SELECT part, (SELECT count(*) FROM (SELECT * FROM profstore.stacks_in(sums) EXCE
 	(SELECT count(*) FROM profstore.stacks_in(sums)) - (SELECT count(*) FROM summed) AS more FROM merges WHERE part IN (0, 4) ORDER BY part;
 SELECT n, sums::text = (SELECT profstore.merge_stacks(w.stack_id, w.value)::text FROM numbered AS w WHERE w.n <= u.n) AS same
 FROM (SELECT n, profstore.merge_stacks(stack_id, value) OVER (ORDER BY n) AS sums FROM numbered) AS u WHERE n % 1500 = 0 ORDER BY n;
+-- a function that is called for each of many rows leaves nothing behind
+BEGIN;
+DECLARE many CURSOR FOR SELECT s.* FROM generate_series(1, 50) AS i, LATERAL profstore.stacks_in(format('{%s:1}', i)::profstore.stack_sums) AS s;
+MOVE 50 IN many;
+SELECT count(*) FROM pg_backend_memory_contexts WHERE name = 'profstore rows';
+COMMIT;

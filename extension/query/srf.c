@@ -11,6 +11,22 @@
 
 #include "store/version.h"
 
+#define ROWS_CONTEXT "profstore rows"
+
+/*
+ * The memory of all results of a query, which packs tuples, where the usual memory context rounds each up to a power of two. One
+ * for all: a function that is called for each of many rows has its results freed, but would leave a context behind each time.
+ */
+static MemoryContext
+rows_context(MemoryContext query)
+{
+	MemoryContext child = query->firstchild;
+
+	while (child != NULL && strcmp(child->name, ROWS_CONTEXT) != 0)
+		child = child->nextchild;
+	return child != NULL ? child : pfs_generation_context(query, ROWS_CONTEXT);
+}
+
 PfsRows
 pfs_rows_begin(FunctionCallInfo fcinfo)
 {
@@ -26,8 +42,7 @@ pfs_rows_begin(FunctionCallInfo fcinfo)
 	if (get_call_result_type(fcinfo, NULL, &rows.descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
 	rows.descriptor = CreateTupleDescCopy(rows.descriptor);
-	/* which packs tuples, where the usual memory context rounds each up to a power of two */
-	MemoryContextSwitchTo(pfs_generation_context(CurrentMemoryContext, "profstore rows"));
+	MemoryContextSwitchTo(rows_context(CurrentMemoryContext));
 	rows.store =
 		tuplestore_begin_heap((info->allowedModes & SFRM_Materialize_Random) != 0, false, work_mem);
 	MemoryContextSwitchTo(caller);
