@@ -16,8 +16,11 @@
 /* Fewest bytes of a stack: what a count is checked against before memory is asked for. */
 #define MIN_STACK_BYTES 2
 
-/* What comes before the first stack, where the number of stacks takes most: it is not known before the last. */
-#define MAX_HEAD_BYTES (VARHDRSZ + 1 + 5)
+/*
+ * Room before the first stack, where the number of stacks takes most: it is not known before the last. A StringInfo puts a zero byte
+ * behind what it has, here the head.
+ */
+#define MAX_HEAD_BYTES (VARHDRSZ + 1 + 5 + 1)
 
 PG_FUNCTION_INFO_V1(profstore_stack_sums_in);
 PG_FUNCTION_INFO_V1(profstore_stack_sums_out);
