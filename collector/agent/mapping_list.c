@@ -148,6 +148,17 @@ append_name(Names *names, const char *name)
 	return 0;
 }
 
+/* Mappings that grow together between two questions are told of twice: what lies before the address is in the list. */
+static void
+cut_known(ProcMapping *map, uint64_t address)
+{
+	if (map->start >= address)
+		return;
+	if (map->inode != 0)
+		map->file_offset += address - map->start;
+	map->start = address;
+}
+
 /*
  * One question for each executable mapping: that costs a fraction of the text, which has all others too and is written
  * and parsed letter by letter. names outlives failure.
@@ -173,6 +184,7 @@ query_mappings(int fd, MappingList *list, Names *names)
 			result = append_name(names, name);
 		if (result != 0)
 			break;
+		cut_known(&mapping.map, address);
 		mapping.kind = mapping_kind(&mapping.map);
 		list->mappings[list->count++] = mapping;
 		address = mapping.map.end;
@@ -227,8 +239,7 @@ mapping_list_read(uint32_t pid, MappingList *list)
 	result = read_by_queries(fd, list);
 	if (result == -ENOTTY || result == -ENAMETOOLONG)
 	{
-		free(list->mappings);
-		free(list->names);
+		mapping_list_release(NULL, list); /* no image is opened yet */
 		result = read_text(fd, list);
 	}
 	close(fd);

@@ -11,10 +11,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -271,6 +276,105 @@ test_mapping_list(void **state)
 	mapping_list_release(NULL, &asked);
 }
 
+/* A file whose path is longer than any that the kernel tells at once. The tree of directories is gone again. */
+static int
+open_deep_file(void)
+{
+	char top[] = "/tmp/profstore-deep-XXXXXX";
+	char name[251];
+	char command[64];
+	int home = open(".", O_PATH | O_CLOEXEC);
+	int fd;
+
+	memset(name, 'd', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	assert_non_null(mkdtemp(top));
+	assert_int_equal(chdir(top), 0);
+	for (size_t bytes = 0; bytes <= PATH_MAX; bytes += sizeof(name))
+	{
+		assert_int_equal(mkdir(name, 0700), 0);
+		assert_int_equal(chdir(name), 0);
+	}
+	fd = open("code", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, 4096), 0);
+	assert_int_equal(fchdir(home), 0);
+	close(home);
+	snprintf(command, sizeof(command), "rm -rf %s", top);
+	assert_int_equal(system(command), 0);
+	return fd;
+}
+
+/* Where a path has no room in an answer the text is read; where that is too long as well, nothing is left behind. */
+static void
+test_long_paths(void **state)
+{
+	int fd = open_deep_file();
+	size_t longest = 0;
+	MappingList list;
+
+	assert_true(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) != MAP_FAILED);
+	assert_int_equal(mapping_list_read((uint32_t) getpid(), &list), 0);
+	for (size_t i = 0; i < list.count; i++)
+	{
+		size_t length = strlen(list.mappings[i].map.name);
+
+		longest = length > longest ? length : longest;
+	}
+	assert_true(longest > PATH_MAX);
+	assert_true(list.count > 5);
+	mapping_list_release(NULL, &list);
+
+	for (size_t bytes = 0; bytes < 64 * 1024 * 1024; bytes += longest)
+		assert_true(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) != MAP_FAILED);
+	close(fd);
+	assert_int_equal(mapping_list_read((uint32_t) getpid(), &list), -EFBIG);
+	assert_int_equal(list.count, 0);
+	mapping_list_release(NULL, &list);
+}
+
+/* Two pages of which the second one is code now and then: they are one mapping then. */
+typedef struct Changing
+{
+	uint8_t *pages;
+	atomic_bool stopping;
+} Changing;
+
+static void *
+keep_changing(void *argument)
+{
+	Changing *changing = argument;
+
+	for (bool code = true; !atomic_load(&changing->stopping); code = !code)
+		(void) mprotect(changing->pages + 4096, 4096, PROT_READ | (code ? PROT_EXEC : 0));
+	return NULL;
+}
+
+/* Mappings that change between two questions come disjoint all the same. */
+static void
+test_changing_mappings(void **state)
+{
+	Changing changing = { .pages =
+							  mmap(NULL, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) };
+	pthread_t thread;
+
+	assert_true(changing.pages != MAP_FAILED);
+	assert_int_equal(mprotect(changing.pages, 4096, PROT_READ | PROT_EXEC), 0);
+	assert_int_equal(pthread_create(&thread, NULL, keep_changing, &changing), 0);
+	for (int round = 0; round < 5000; round++)
+	{
+		MappingList list;
+
+		assert_int_equal(mapping_list_read((uint32_t) getpid(), &list), 0);
+		for (size_t i = 1; i < list.count; i++)
+			assert_true(list.mappings[i].map.start >= list.mappings[i - 1].map.end);
+		mapping_list_release(NULL, &list);
+	}
+	atomic_store(&changing.stopping, true);
+	pthread_join(thread, NULL);
+	munmap(changing.pages, 8192);
+}
+
 int
 main(void)
 {
@@ -279,7 +383,8 @@ main(void)
 		cmocka_unit_test(test_online_cpus),	 cmocka_unit_test(test_stat),
 		cmocka_unit_test(test_maps_lines),	 cmocka_unit_test(test_maps_device),
 		cmocka_unit_test(test_maps_errors),	 cmocka_unit_test(test_files),
-		cmocka_unit_test(test_mapping_list),
+		cmocka_unit_test(test_mapping_list), cmocka_unit_test(test_changing_mappings),
+		cmocka_unit_test(test_long_paths),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
