@@ -84,7 +84,7 @@ struct pfs_unwind_rule {
 /* Sizes of the kernel's tables. */
 #define PFS_UNWIND_CHUNK_LINES 16384 /* 1 MiB */
 #define PFS_UNWIND_CHUNKS	   32
-#define PFS_UNWIND_ENTRIES	   262144 /* 2 MiB */
+#define PFS_UNWIND_ENTRIES	   524288 /* 4 MiB: a quarter is 512 MiB of code */
 #define PFS_UNWIND_MAPPINGS	   65536  /* 2 MiB */
 #define PFS_UNWIND_RULES	   16384  /* 256 KiB */
 #define PFS_UNWIND_PROCESSES   8192

@@ -394,13 +394,50 @@ test_full_rules(void **state)
 	close(fd);
 }
 
+/* What lies between a program's functions costs directory entries: that of browsers, which have CFI for few of them, has room. */
+static void
+test_sparse_program(void **state)
+{
+	static const char function[] =
+		".cfi_startproc\nnop\n.cfi_adjust_cfa_offset 8\nret\n.cfi_endproc\n";
+	KernelTables *kernel = memory_tables_create();
+	char path[] = "/tmp/unwind_sparse_XXXXXX";
+	int fd = mkstemp(path);
+	char command[512];
+	Unwinder *unwinder;
+	UnwindBinary *program;
+	UnwinderStats stats;
+
+	(void) state;
+	snprintf(command, sizeof(command),
+			 "printf '.text\n%s.section .far, \"ax\"\n%s.section .note.GNU-stack\n' |"
+			 "gcc -shared -nostdlib -Wl,--section-start=.far=0x18000000 -x assembler - -o %s",
+			 function, function, path);
+	assert_int_equal(system(command), 0);
+	close(fd);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	assert_int_equal(unlink(path), 0);
+	kernel->entry_limit = PFS_UNWIND_ENTRIES;
+	assert_int_equal(unwinder_create(kernel, &unwinder), 0);
+	program = unwinder_binary_create(unwinder);
+	assert_int_equal(unwinder_binary_load(unwinder, program, fd, 0), 0);
+	unwinder_stats(unwinder, &stats);
+	assert_in_range(stats.entries, (384 << 20) >> PFS_UNWIND_PAGE_BITS, PFS_UNWIND_ENTRIES / 4);
+	assert_in_range(stats.lines, 2, 4);
+	unwinder_binary_release(unwinder, program, 0);
+	unwinder_free(unwinder);
+	memory_tables_free(kernel);
+	close(fd);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_full_tables),	  cmocka_unit_test(test_too_large_table),
 		cmocka_unit_test(test_full_mappings), cmocka_unit_test(test_generated_code_is_bounded),
-		cmocka_unit_test(test_full_rules),
+		cmocka_unit_test(test_full_rules),	  cmocka_unit_test(test_sparse_program),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
