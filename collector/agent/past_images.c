@@ -620,7 +620,9 @@ past_images_mapped_ns(PastImages *images, uint32_t pid, uint64_t time_ns)
 	if (process != NULL)
 		return process->mapped_ns;
 	/* who has ended since may be one that is forgotten */
-	return time_ns < images->forgotten_ended_ns ? images->forgotten_ended_ns : images->forgotten_ns;
+	if (time_ns < images->forgotten_ended_ns && images->forgotten_ns < images->forgotten_ended_ns)
+		return images->forgotten_ended_ns;
+	return images->forgotten_ns;
 }
 
 uint64_t

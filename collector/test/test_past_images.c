@@ -377,6 +377,33 @@ listen_or_skip(PastImages *past)
 	skip();
 }
 
+/* Who is not known may have mapped something up to the time that is told of the forgotten, or of what was lost: the later one. */
+static void
+test_mapped(void **state)
+{
+	PastImages *images = new_images(8);
+	SidebandEvent lost = { .kind = SIDEBAND_LOST };
+	uint64_t begin_ns;
+
+	(void) state;
+	listen_or_skip(images);
+	begin_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	for (uint32_t pid = 100; pid < 200; pid++)
+	{
+		note_exec(images, pid, begin_ns + pid);
+		note_map_at(images, pid, 0x1000, 0x2000, "/bin/goes", begin_ns + pid);
+		note_thread(images, SIDEBAND_EXIT, pid, begin_ns + pid);
+	}
+	assert_int_equal(past_images_mapped_ns(images, 99, begin_ns + 50), begin_ns + 191);
+	assert_true(past_images_mapped_ns(images, 99, begin_ns + 250) <= begin_ns);
+	while ((uint64_t) clock_ns(CLOCK_MONOTONIC) <= begin_ns + 250)
+		continue;
+	past_images_note(images, &lost);
+	assert_true(past_images_mapped_ns(images, 99, begin_ns + 250) > begin_ns + 250);
+	assert_true(past_images_mapped_ns(images, 99, begin_ns + 50) > begin_ns + 250);
+	past_images_free(images);
+}
+
 /* A program that has ended and was waited for before anybody looks has its executable, mappings and files all the same. */
 static void
 test_gone(void **state)
@@ -517,6 +544,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ended),
+		cmocka_unit_test(test_mapped),
 		cmocka_unit_test(test_images_in_turn),
 		cmocka_unit_test(test_overlaps),
 		cmocka_unit_test(test_forks),
