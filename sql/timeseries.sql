@@ -63,6 +63,17 @@ SELECT level, value, self, label FROM profstore.flamegraph(:inuse, '2026-01-01',
 SELECT function, self, total FROM profstore.top(:inuse || '{node="a"}', '2026-01-01', '2026-01-02');
 SELECT * FROM profstore.folded(:inuse || '{node="a"}', '2026-01-01 10:00Z', '2026-01-01 10:00:30Z');
 
+-- scrapes at 10:00, 10:20 and 10:40 that are in the tier of hours, but for late parts of the second, of which one is in the tier of minutes, beside a scrape at 10:20:30;
+-- each counts once in each bucket that has rows of it
+CREATE TABLE hour_2025 PARTITION OF profstore.samples_hour FOR VALUES FROM ('2025-01-01 00:00Z') TO ('2025-01-02 00:00Z') USING heap;
+CREATE TABLE minute_2025 PARTITION OF profstore.samples_minute FOR VALUES FROM ('2025-01-01 00:00Z') TO ('2025-01-02 00:00Z') USING heap;
+SELECT put_scrape(:inuse, '{"node": "late"}', '2025-01-01 10:20Z', '{"main;g": 50}');
+SELECT id AS late FROM profstore.series WHERE labels @> '{"node": "late"}' \gset
+INSERT INTO profstore.samples_hour VALUES ('2025-01-01 10:00Z', :late, put_stack('main;f'), 300);
+INSERT INTO profstore.samples_hour SELECT '2025-01-01 10:00Z', :late, -1 - minutes * 60000000, 0 FROM unnest('{0,20,40}'::int8[]) AS minutes;
+INSERT INTO profstore.samples_minute VALUES ('2025-01-01 10:20Z', :late, put_stack('main;f'), 30), ('2025-01-01 10:20Z', :late, -1, 0), ('2025-01-01 10:20Z', :late, -1 - 30000000, 0);
+SELECT * FROM (VALUES (interval '1 hour'), ('40 min'), ('20 min'), ('10 s')) AS s(step), (VALUES (NULL), ('g')) AS f(focus), LATERAL (SELECT time, value FROM profstore.timeseries(:inuse, '2025-01-01', '2025-01-02', step, focus => focus)) AS t ORDER BY focus NULLS FIRST, step DESC, time;
+
 -- errors
 SELECT profstore.timeseries(:cpu, '2026-01-01', '2026-01-02', '0 s');
 SELECT profstore.timeseries(:cpu, '2026-01-01', '2026-01-02', '-1 min');

@@ -2,21 +2,23 @@
  * timeseries.c
  *		timeseries(): rates over time, one line per group of series.
  *
- * Delta types: sums per (group, bucket), divided by the seconds of the bucket that the range covers. Instant types: sums per
- * (series, bucket), divided by the scrapes of that series in the bucket, then added up per group; or the sum of one of
- * these scrapes.
+ * Delta types: sums per (bucket, group), divided by the seconds of the bucket that the range covers. Instant types: sums per
+ * (bucket, series), divided by the scrapes of that series in the bucket, then added up per group; or the sum of one of
+ * these scrapes. Series are numbered by their groups, so sums that are read in order of bucket and number are in order of
+ * rows, and averages add up in an order that depends on nothing else.
  */
 #include "query/series_groups.h"
 
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "query/allocate.h"
 #include "query/buckets.h"
 #include "query/sample_scan.h"
 #include "query/scrapes.h"
-#include "query/series_table.h"
+#include "query/series_sums.h"
 #include "query/srf.h"
 #include "query/stack_filter.h"
-#include "query/stack_sums.h"
+#include "query/tiers.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -40,24 +42,38 @@ enum
 /* A chosen step gives at most so many buckets. */
 #define MAX_CHOSEN_BUCKETS 300
 
-typedef struct Point
-{
-	TimestampTz bucket; /* its start */
-	int32 group;
-	double value;
-} Point;
+/* Where a scrape's rows may lie: at its own time, or at the start of a tier's bucket. */
+#define PLACES (1 + PFS_TIER_COUNT)
 
 typedef struct SeriesGraph
 {
 	const PfsSelection *selection;
 	PfsSeriesGroups groups;
+	int32 *ranks; /* of PfsSeries.index: of delta types its group, else its number by group */
+	int32 *group_of_rank; /* instant types alone */
 	int64 step_us;
-	PfsStackFilter *filter;			/* NULL: no filters */
-	pfs_series_table_hash *sums;	/* by (group, bucket), or for instant types (series, bucket) */
-	pfs_series_table_hash *scrapes; /* by (series, bucket), instant types alone */
-	pfs_series_table_hash
-		*times; /* the (series, time) that have been counted as scrapes; or what they sum to */
+	PfsStackFilter *filter; /* NULL: no filters */
+	PfsSeriesSums *sums;	/* by (rank, start of the bucket) */
+
+	/* instant types alone */
+	PfsSeriesSums *
+		scrapes; /* sums by (rank, time) to choose from; or to be counted, by (rank and place, time) */
+	PfsSeriesSums
+		*counts; /* of scrapes, by (rank, start of the bucket); NULL: one of them was chosen */
+	PfsSeriesKey counted; /* the next of them, … */
+	int64 count;
+	bool has_count; /* … where there is one */
 } SeriesGraph;
+
+/* One row of the result that is being added up. */
+typedef struct Point
+{
+	TimestampTz bucket; /* its start */
+	int32 group;		/* NO_GROUP: none yet */
+	double value;
+} Point;
+
+#define NO_GROUP (-1)
 
 PG_FUNCTION_INFO_V1(profstore_timeseries);
 
@@ -96,14 +112,68 @@ get_step(FunctionCallInfo fcinfo, const PfsSelection *selection)
 	return pfs_step_us(PG_GETARG_INTERVAL_P(ARG_STEP), "step");
 }
 
+/* Numbers the series of an instant type by group, then by index. */
 static void
-count_scrape(SeriesGraph *graph, int32 series, TimestampTz time, TimestampTz bucket)
+rank_series(SeriesGraph *graph)
 {
-	bool found;
+	int count = graph->selection->distinct_count;
+	const int32 *groups = graph->groups.of_series;
+	int32 *next = PFS_ARRAY0(int32, graph->groups.count + 1);
 
-	pfs_series_table_get(graph->times, series, time, &found);
-	if (!found)
-		pfs_series_table_get(graph->scrapes, series, bucket, &found)->value++;
+	graph->ranks = PFS_ARRAY(int32, count);
+	graph->group_of_rank = PFS_ARRAY(int32, count);
+	for (int i = 0; i < count; i++)
+		next[groups[i] + 1]++;
+	for (int32 group = 1; group < graph->groups.count; group++)
+		next[group] += next[group - 1];
+	for (int i = 0; i < count; i++)
+	{
+		graph->ranks[i] = next[groups[i]]++;
+		graph->group_of_rank[graph->ranks[i]] = groups[i];
+	}
+	pfree(next);
+}
+
+/* Most of an instant type is its scrapes. */
+static void
+begin_sums(SeriesGraph *graph)
+{
+	Size bytes = pfs_hash_memory_bytes();
+
+	if (graph->selection->delta)
+	{
+		graph->ranks = graph->groups.of_series;
+		graph->sums = pfs_series_sums_begin(bytes);
+		return;
+	}
+	rank_series(graph);
+	graph->sums = pfs_series_sums_begin(bytes / 4);
+	graph->scrapes = pfs_series_sums_begin(bytes / 2);
+	if (!pfs_picks_scrapes(graph->selection))
+		graph->counts = pfs_series_sums_begin(bytes / 4);
+}
+
+/* The bucket that has the rows of a scrape which are at a place. */
+static TimestampTz
+bucket_of_place(const SeriesGraph *graph, TimestampTz scrape, int place)
+{
+	if (place > 0)
+		scrape = pfs_bucket_start(scrape, pfs_tiers[place - 1].width_us);
+	return pfs_bucket_start(scrape, graph->step_us);
+}
+
+/*
+ * The first place that is in the bucket of a row. Where a part of a scrape is in a tier, both mostly lie in one bucket, which has
+ * to count it once; where they do not, as with a step that is narrower than the tier's, each of their buckets counts it.
+ */
+static int
+find_place(const SeriesGraph *graph, TimestampTz scrape, TimestampTz bucket)
+{
+	int place = 0;
+
+	while (place < PLACES - 1 && bucket_of_place(graph, scrape, place) != bucket)
+		place++;
+	return place;
 }
 
 /*
@@ -116,72 +186,100 @@ sum_rows(SeriesGraph *graph)
 	const PfsSelection *selection = graph->selection;
 	PfsStackFilter *filter = graph->filter;
 	bool filtered = filter != NULL;
+	bool picks = pfs_picks_scrapes(selection);
+	PfsSeriesSums *sums = picks ? graph->scrapes : graph->sums;
 	PfsSampleScan *scan =
 		pfs_sample_scan_begin_sums(selection,
 								   PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES | PFS_SAMPLE_VALUE |
 									   (filtered ? PFS_SAMPLE_STACK : 0),
 								   filtered ? PFS_PART_ROWS : PFS_PART_SCRAPES);
 	const PfsSeries *series = NULL;
+	TimestampTz bucket = pfs_bucket_start(0, graph->step_us);
 	PfsSampleBlock block;
 
 	while (pfs_sample_scan_next(scan, &block))
 	{
+		bool counts = graph->counts != NULL && block.scrapes != NULL;
+
 		if (filtered)
 			pfs_stack_filter_learn(filter, block.stacks, block.row_count);
 		for (uint32 row = 0; row < block.row_count; row++)
 		{
-			TimestampTz bucket = pfs_bucket_start(block.times[row], graph->step_us);
-			PfsSeriesEntry *entry;
-			bool found;
-			bool passes;
+			TimestampTz time = block.times[row];
+			bool passes = !filtered || pfs_stack_filter_passes(filter, block.stacks[row]);
+			int32 rank;
 
 			if (series == NULL || series->id != block.series[row])
 				series = pfs_selection_series(selection, block.series[row]);
-			if (!selection->delta && !pfs_picks_scrapes(selection) && block.scrapes != NULL)
-				count_scrape(graph, series->index, block.scrapes[row], bucket);
-			passes = !filtered || pfs_stack_filter_passes(filter, block.stacks[row]);
-			if (pfs_picks_scrapes(selection))
-				entry = pfs_series_table_get(graph->times, series->index, block.times[row], &found);
-			else
-				entry =
-					pfs_series_table_get(graph->sums,
-										 selection->delta ? graph->groups.of_series[series->index]
-														  : series->index,
-										 bucket, &found);
-			if (passes)
-				entry->value = pfs_add_values(entry->value, block.values[row]);
+			rank = graph->ranks[series->index];
+			/* modulo 2^64, as they may be further apart than int8 can tell */
+			if ((uint64) time - (uint64) bucket >= (uint64) graph->step_us)
+				bucket = pfs_bucket_start(time, graph->step_us);
+			if (counts)
+			{
+				TimestampTz scrape = block.scrapes[row];
+				int place = scrape == time ? 0 : find_place(graph, scrape, bucket);
+
+				pfs_series_sums_add(graph->scrapes, rank * PLACES + place, scrape, 0);
+			}
+			pfs_series_sums_add(sums, rank, picks ? time : bucket, passes ? block.values[row] : 0);
 		}
 	}
 	pfs_sample_scan_end(scan);
 }
 
+static void
+count_scrapes(SeriesGraph *graph)
+{
+	PfsSeriesKey scrape;
+	int64 nothing;
+
+	while (pfs_series_sums_next(graph->scrapes, &scrape, &nothing))
+		pfs_series_sums_add(graph->counts, scrape.series / PLACES,
+							bucket_of_place(graph, scrape.id, scrape.series % PLACES), 1);
+	pfs_series_sums_end(graph->scrapes);
+	pfs_series_sums_sort(graph->counts);
+	graph->has_count = pfs_series_sums_next(graph->counts, &graph->counted, &graph->count);
+}
+
 /*
- * One scrape of each series in each bucket becomes its sum: the last, or the one of the largest value. graph->scrapes has
- * the times of the last ones meanwhile.
+ * One scrape of each series in each bucket becomes its sum: the last, or the one of the largest value. In order of time, a series
+ * is done with a bucket when it comes to the next.
  */
 static void
 pick_scrapes(SeriesGraph *graph)
 {
 	bool largest = graph->selection->over_time == PFS_OVER_TIME_MAX;
-	pfs_series_table_iterator iterator;
-	PfsSeriesEntry *scrape;
+	int count = graph->selection->distinct_count;
+	TimestampTz *buckets = PFS_ARRAY(TimestampTz, count);
+	int64 *picked = PFS_ARRAY(int64, count);
+	PfsSeriesKey scrape;
+	int64 value;
 
-	pfs_series_table_start_iterate(graph->times, &iterator);
-	while ((scrape = pfs_series_table_iterate(graph->times, &iterator)) != NULL)
+	for (int i = 0; i < count; i++)
+		buckets[i] = DT_NOBEGIN;
+	pfs_series_sums_sort(graph->scrapes);
+	while (pfs_series_sums_next(graph->scrapes, &scrape, &value))
 	{
-		int32 series = scrape->key.series;
-		TimestampTz time = scrape->key.id;
-		TimestampTz bucket = pfs_bucket_start(time, graph->step_us);
-		bool found;
-		PfsSeriesEntry *sum = pfs_series_table_get(graph->sums, series, bucket, &found);
-		PfsSeriesEntry *last = pfs_series_table_get(graph->scrapes, series, bucket, &found);
+		int32 rank = scrape.series;
+		TimestampTz bucket = pfs_bucket_start(scrape.id, graph->step_us);
 
-		if (!found || (largest ? scrape->value > sum->value : time > last->value))
-			sum->value = scrape->value;
-		if (!found || time > last->value)
-			last->value = time;
+		if (buckets[rank] == bucket)
+			picked[rank] = largest ? Max(picked[rank], value) : value;
+		else
+		{
+			if (buckets[rank] != DT_NOBEGIN)
+				pfs_series_sums_add(graph->sums, rank, buckets[rank], picked[rank]);
+			buckets[rank] = bucket;
+			picked[rank] = value;
+		}
 	}
-	pfs_series_table_reset(graph->scrapes);
+	for (int32 rank = 0; rank < count; rank++)
+		if (buckets[rank] != DT_NOBEGIN)
+			pfs_series_sums_add(graph->sums, rank, buckets[rank], picked[rank]);
+	pfs_series_sums_end(graph->scrapes);
+	pfree(buckets);
+	pfree(picked);
 }
 
 /* Seconds of a bucket that lie in the range. */
@@ -194,75 +292,64 @@ covered_seconds(const SeriesGraph *graph, TimestampTz bucket)
 	return (double) (to - from) / USECS_PER_SEC;
 }
 
-static int
-compare_points(const void *a, const void *b)
+/* How many scrapes a sum is of, which is asked for in order. */
+static int64
+scrapes_of(SeriesGraph *graph, const PfsSeriesKey *sum)
 {
-	const Point *left = a;
-	const Point *right = b;
+	const PfsSeriesKey *key = &graph->counted;
 
-	if (left->bucket != right->bucket)
-		return left->bucket < right->bucket ? -1 : 1;
-	return left->group - right->group;
-}
-
-/*
- * Turns sums into points, by time and group; points of one place are not yet added up.
- */
-static Point *
-make_points(const SeriesGraph *graph, uint32 *count)
-{
-	const PfsSelection *selection = graph->selection;
-	double unit = strcmp(selection->unit, "nanoseconds") == 0 ? 1e9 : 1;
-	Point *points = PFS_ARRAY(Point, graph->sums->members);
-	pfs_series_table_iterator iterator;
-	PfsSeriesEntry *entry;
-
-	*count = 0;
-	pfs_series_table_start_iterate(graph->sums, &iterator);
-	while ((entry = pfs_series_table_iterate(graph->sums, &iterator)) != NULL)
-	{
-		TimestampTz bucket = entry->key.id;
-		Point point = { bucket, entry->key.series, (double) entry->value };
-
-		if (selection->delta)
-			point.value /= covered_seconds(graph, bucket) * unit;
-		else
-		{
-			bool found;
-
-			point.group = graph->groups.of_series[entry->key.series];
-			point.value /= (double)
-				Max(pfs_series_table_get(graph->scrapes, entry->key.series, bucket, &found)->value,
-					1);
-		}
-		points[(*count)++] = point;
-	}
-	qsort(points, *count, sizeof(Point), compare_points);
-	return points;
+	while (graph->has_count &&
+		   (key->id < sum->id || (key->id == sum->id && key->series < sum->series)))
+		graph->has_count = pfs_series_sums_next(graph->counts, &graph->counted, &graph->count);
+	return graph->has_count && key->id == sum->id && key->series == sum->series ? graph->count : 1;
 }
 
 static void
-put_points(const PfsRows *rows, const SeriesGraph *graph, const Point *points, uint32 count)
+put_point(const PfsRows *rows, const SeriesGraph *graph, const Point *point)
 {
 	static const bool nulls[COL_COUNT] = { false };
-	uint32 next;
+	const PfsSeriesGroup *group = &graph->groups.groups[point->group];
+	Datum values[COL_COUNT];
 
-	for (uint32 first = 0; first < count; first = next)
+	values[COL_TIME] = TimestampTzGetDatum(point->bucket);
+	values[COL_METRIC] = CStringGetTextDatum(group->metric);
+	values[COL_LABELS] = JsonbPGetDatum(group->labels);
+	values[COL_VALUE] = Float8GetDatum(point->value);
+	pfs_rows_put(rows, values, nulls);
+	pfree(DatumGetPointer(values[COL_METRIC]));
+}
+
+/* By time and group: averages of one group follow one another. */
+static void
+put_points(const PfsRows *rows, SeriesGraph *graph)
+{
+	const PfsSelection *selection = graph->selection;
+	double unit = strcmp(selection->unit, "nanoseconds") == 0 ? 1e9 : 1;
+	Point point = { 0, NO_GROUP, 0 };
+	PfsSeriesKey key;
+	int64 sum;
+
+	pfs_series_sums_sort(graph->sums);
+	while (pfs_series_sums_next(graph->sums, &key, &sum))
 	{
-		const PfsSeriesGroup *group = &graph->groups.groups[points[first].group];
-		double value = points[first].value;
-		Datum values[COL_COUNT];
+		int32 group = selection->delta ? key.series : graph->group_of_rank[key.series];
+		double divisor = selection->delta ? covered_seconds(graph, key.id) * unit
+										  : (double) scrapes_of(graph, &key);
 
-		for (next = first + 1; next < count && compare_points(&points[first], &points[next]) == 0;
-			 next++)
-			value += points[next].value;
-		values[COL_TIME] = TimestampTzGetDatum(points[first].bucket);
-		values[COL_METRIC] = CStringGetTextDatum(group->metric);
-		values[COL_LABELS] = JsonbPGetDatum(group->labels);
-		values[COL_VALUE] = Float8GetDatum(value);
-		pfs_rows_put(rows, values, nulls);
-		pfree(DatumGetPointer(values[COL_METRIC]));
+		CHECK_FOR_INTERRUPTS();
+		if (point.group != group || point.bucket != key.id)
+		{
+			if (point.group != NO_GROUP)
+				put_point(rows, graph, &point);
+			point = (Point){ key.id, group, 0 };
+		}
+		point.value += (double) sum / divisor;
 	}
+	if (point.group != NO_GROUP)
+		put_point(rows, graph, &point);
+	pfs_series_sums_end(graph->sums);
+	if (graph->counts != NULL)
+		pfs_series_sums_end(graph->counts);
 }
 
 /*
@@ -276,20 +363,17 @@ profstore_timeseries(PG_FUNCTION_ARGS)
 	PfsFilters filters = pfs_filters_get(fcinfo, ARG_FILTERS);
 	ArrayType *by =
 		PG_ARGISNULL(ARG_BY) ? construct_empty_array(TEXTOID) : PG_GETARG_ARRAYTYPE_P(ARG_BY);
-	Point *points;
-	uint32 point_count;
 
 	graph.step_us = get_step(fcinfo, graph.selection);
 	graph.groups = pfs_series_groups(graph.selection, by);
-	graph.sums = pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
-	graph.scrapes = pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
-	graph.times = pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
 	graph.filter = pfs_stack_filter_create(&filters);
 	pfs_require_scrapes(graph.selection);
+	begin_sums(&graph);
 	sum_rows(&graph);
 	if (pfs_picks_scrapes(graph.selection))
 		pick_scrapes(&graph);
-	points = make_points(&graph, &point_count);
-	put_points(&rows, &graph, points, point_count);
+	else if (!graph.selection->delta)
+		count_scrapes(&graph);
+	put_points(&rows, &graph);
 	return (Datum) 0;
 }
