@@ -63,16 +63,20 @@ begin_reading(PfsSeriesSums *sums)
 	sums->has_ahead = pfs_row_sorter_next(sums->sorter, sums->ahead);
 }
 
-static int
-compare_keys(const void *a, const void *b)
+static inline int
+compare_keys(const PfsSeriesEntry *a, const PfsSeriesEntry *b)
 {
-	const PfsSeriesKey *left = &((const PfsSeriesEntry *) a)->key;
-	const PfsSeriesKey *right = &((const PfsSeriesEntry *) b)->key;
-
-	if (left->id != right->id)
-		return left->id < right->id ? -1 : 1;
-	return (left->series > right->series) - (left->series < right->series);
+	if (a->key.id != b->key.id)
+		return a->key.id < b->key.id ? -1 : 1;
+	return (a->key.series > b->key.series) - (a->key.series < b->key.series);
 }
+
+#define ST_SORT			 sort_entries
+#define ST_ELEMENT_TYPE	 PfsSeriesEntry
+#define ST_COMPARE(a, b) compare_keys(a, b)
+#define ST_SCOPE		 static
+#define ST_DEFINE
+#include "lib/sort_template.h"
 
 /* What comes from the sort is in order. */
 void
@@ -89,7 +93,7 @@ pfs_series_sums_sort(PfsSeriesSums *sums)
 		sums->list[sums->list_count++] = *entry;
 	pfs_series_table_destroy(sums->table);
 	sums->table = NULL;
-	qsort(sums->list, sums->list_count, sizeof(PfsSeriesEntry), compare_keys);
+	sort_entries(sums->list, sums->list_count);
 }
 
 /* The sum of all rows of the next key. */
@@ -127,6 +131,38 @@ pfs_series_sums_next(PfsSeriesSums *sums, PfsSeriesKey *key, int64 *value)
 	*key = entry->key;
 	*value = entry->value;
 	return true;
+}
+
+/* Whether the sort's next row is of a key before this one, or of this one. */
+static bool
+is_ahead_up_to(const PfsSeriesSums *sums, const PfsSeriesKey *key)
+{
+	return sums->has_ahead &&
+		   (sums->ahead[PFS_SUM_ID] < key->id ||
+			(sums->ahead[PFS_SUM_ID] == key->id && sums->ahead[PFS_SUM_SERIES] <= key->series));
+}
+
+bool
+pfs_series_sums_find(PfsSeriesSums *sums, const PfsSeriesKey *key, int64 *value)
+{
+	PfsSeriesKey next;
+
+	if (!sums->is_reading)
+		begin_reading(sums);
+	if (sums->sorter == NULL)
+	{
+		const PfsSeriesEntry *entry = pfs_series_table_lookup(sums->table, *key);
+
+		if (entry != NULL)
+			*value = entry->value;
+		return entry != NULL;
+	}
+	while (is_ahead_up_to(sums, key) && next_sorted(sums, &next, value))
+	{
+		if (next.id == key->id && next.series == key->series)
+			return true;
+	}
+	return false;
 }
 
 void

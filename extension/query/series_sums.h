@@ -61,6 +61,12 @@ void pfs_series_sums_sort(PfsSeriesSums *sums);
 /* After the last addition: the next key and its sum, in no particular order unless they were sorted; false at the end. */
 bool pfs_series_sums_next(PfsSeriesSums *sums, PfsSeriesKey *key, int64 *value);
 
+/*
+ * Instead of reading them all, and of sorting them: the sum of a key; false where there is none.
+ * Keys are asked for once each, by id, then series.
+ */
+bool pfs_series_sums_find(PfsSeriesSums *sums, const PfsSeriesKey *key, int64 *value);
+
 void pfs_series_sums_end(PfsSeriesSums *sums);
 
 #endif

@@ -49,21 +49,29 @@ typedef struct SeriesGraph
 {
 	const PfsSelection *selection;
 	PfsSeriesGroups groups;
-	int32 *ranks; /* of PfsSeries.index: of delta types its group, else its number by group */
+	int32 *ranks; /* of PfsSeries.index: its group, or for instant types its number by group */
 	int32 *group_of_rank; /* instant types alone */
 	int64 step_us;
 	PfsStackFilter *filter; /* NULL: no filters */
 	PfsSeriesSums *sums;	/* by (rank, start of the bucket) */
 
-	/* instant types alone */
-	PfsSeriesSums *
-		scrapes; /* sums by (rank, time) to choose from; or to be counted, by (rank and place, time) */
-	PfsSeriesSums
-		*counts; /* of scrapes, by (rank, start of the bucket); NULL: one of them was chosen */
-	PfsSeriesKey counted; /* the next of them, … */
-	int64 count;
-	bool has_count; /* … where there is one */
+	/*
+	 * Instant types alone: by (rank, time) the sums of scrapes, to choose from; or by (rank * PLACES + place, time) those
+	 * that are counted, and then by (rank, start of the bucket) how many. counts is NULL where scrapes are chosen.
+	 */
+	PfsSeriesSums *scrapes;
+	PfsSeriesSums *counts;
 } SeriesGraph;
+
+/* Rows that follow one another and have one key. */
+typedef struct Run
+{
+	PfsSeriesSums *sums; /* where its sum goes */
+	PfsSeriesKey key;	 /* series is NO_SERIES before the first */
+	int64 sum;
+	TimestampTz scrape; /* the last one of it, DT_NOBEGIN before the first */
+	TimestampTz bucket; /* of the last row */
+} Run;
 
 /* One row of the result that is being added up. */
 typedef struct Point
@@ -73,7 +81,8 @@ typedef struct Point
 	double value;
 } Point;
 
-#define NO_GROUP (-1)
+#define NO_GROUP  (-1)
+#define NO_SERIES (-1)
 
 PG_FUNCTION_INFO_V1(profstore_timeseries);
 
@@ -176,55 +185,77 @@ find_place(const SeriesGraph *graph, TimestampTz scrape, TimestampTz bucket)
 	return place;
 }
 
-/*
- * Adds all rows, or without filters all sums per scrape. A row of a stack that does not pass still makes its bucket exist,
- * with nothing in it.
- */
+static void
+end_run(Run *run)
+{
+	if (run->key.series != NO_SERIES)
+		pfs_series_sums_add(run->sums, run->key.series, run->key.id, run->sum);
+}
+
+/* A row of a stack that does not pass still makes its bucket exist, with nothing in it. */
+static void
+sum_block(const SeriesGraph *graph, const PfsSampleBlock *block, Run *run)
+{
+	const PfsSelection *selection = graph->selection;
+	PfsStackFilter *filter = graph->filter;
+	bool picks = pfs_picks_scrapes(selection);
+	bool counts = graph->counts != NULL && block->scrapes != NULL;
+	const PfsSeries *series = NULL;
+
+	for (uint32 row = 0; row < block->row_count; row++)
+	{
+		TimestampTz time = block->times[row];
+		PfsSeriesKey key;
+
+		if (series == NULL || series->id != block->series[row])
+			series = pfs_selection_series(selection, block->series[row]);
+		/* modulo 2^64, as they may be further apart than int8 can tell */
+		if ((uint64) time - (uint64) run->bucket >= (uint64) graph->step_us)
+			run->bucket = pfs_bucket_start(time, graph->step_us);
+		key = (PfsSeriesKey){ picks ? time : run->bucket, graph->ranks[series->index] };
+		if (key.id != run->key.id || key.series != run->key.series)
+		{
+			end_run(run);
+			run->key = key;
+			run->sum = 0;
+			run->scrape = DT_NOBEGIN;
+		}
+		if (counts && block->scrapes[row] != run->scrape)
+		{
+			int place;
+
+			run->scrape = block->scrapes[row];
+			place = run->scrape == time ? 0 : find_place(graph, run->scrape, run->bucket);
+			pfs_series_sums_add(graph->scrapes, key.series * PLACES + place, run->scrape, 0);
+		}
+		if (filter == NULL || pfs_stack_filter_passes(filter, block->stacks[row]))
+			run->sum = pfs_add_values(run->sum, block->values[row]);
+	}
+}
+
+/* Adds all rows, or without filters all sums per scrape. */
 static void
 sum_rows(SeriesGraph *graph)
 {
 	const PfsSelection *selection = graph->selection;
-	PfsStackFilter *filter = graph->filter;
-	bool filtered = filter != NULL;
-	bool picks = pfs_picks_scrapes(selection);
-	PfsSeriesSums *sums = picks ? graph->scrapes : graph->sums;
+	bool filtered = graph->filter != NULL;
 	PfsSampleScan *scan =
 		pfs_sample_scan_begin_sums(selection,
 								   PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES | PFS_SAMPLE_VALUE |
 									   (filtered ? PFS_SAMPLE_STACK : 0),
 								   filtered ? PFS_PART_ROWS : PFS_PART_SCRAPES);
-	const PfsSeries *series = NULL;
-	TimestampTz bucket = pfs_bucket_start(0, graph->step_us);
+	Run run = { .sums = pfs_picks_scrapes(selection) ? graph->scrapes : graph->sums,
+				.key = { 0, NO_SERIES },
+				.bucket = pfs_bucket_start(0, graph->step_us) };
 	PfsSampleBlock block;
 
 	while (pfs_sample_scan_next(scan, &block))
 	{
-		bool counts = graph->counts != NULL && block.scrapes != NULL;
-
 		if (filtered)
-			pfs_stack_filter_learn(filter, block.stacks, block.row_count);
-		for (uint32 row = 0; row < block.row_count; row++)
-		{
-			TimestampTz time = block.times[row];
-			bool passes = !filtered || pfs_stack_filter_passes(filter, block.stacks[row]);
-			int32 rank;
-
-			if (series == NULL || series->id != block.series[row])
-				series = pfs_selection_series(selection, block.series[row]);
-			rank = graph->ranks[series->index];
-			/* modulo 2^64, as they may be further apart than int8 can tell */
-			if ((uint64) time - (uint64) bucket >= (uint64) graph->step_us)
-				bucket = pfs_bucket_start(time, graph->step_us);
-			if (counts)
-			{
-				TimestampTz scrape = block.scrapes[row];
-				int place = scrape == time ? 0 : find_place(graph, scrape, bucket);
-
-				pfs_series_sums_add(graph->scrapes, rank * PLACES + place, scrape, 0);
-			}
-			pfs_series_sums_add(sums, rank, picks ? time : bucket, passes ? block.values[row] : 0);
-		}
+			pfs_stack_filter_learn(graph->filter, block.stacks, block.row_count);
+		sum_block(graph, &block, &run);
 	}
+	end_run(&run);
 	pfs_sample_scan_end(scan);
 }
 
@@ -238,8 +269,6 @@ count_scrapes(SeriesGraph *graph)
 		pfs_series_sums_add(graph->counts, scrape.series / PLACES,
 							bucket_of_place(graph, scrape.id, scrape.series % PLACES), 1);
 	pfs_series_sums_end(graph->scrapes);
-	pfs_series_sums_sort(graph->counts);
-	graph->has_count = pfs_series_sums_next(graph->counts, &graph->counted, &graph->count);
 }
 
 /*
@@ -292,18 +321,6 @@ covered_seconds(const SeriesGraph *graph, TimestampTz bucket)
 	return (double) (to - from) / USECS_PER_SEC;
 }
 
-/* How many scrapes a sum is of, which is asked for in order. */
-static int64
-scrapes_of(SeriesGraph *graph, const PfsSeriesKey *sum)
-{
-	const PfsSeriesKey *key = &graph->counted;
-
-	while (graph->has_count &&
-		   (key->id < sum->id || (key->id == sum->id && key->series < sum->series)))
-		graph->has_count = pfs_series_sums_next(graph->counts, &graph->counted, &graph->count);
-	return graph->has_count && key->id == sum->id && key->series == sum->series ? graph->count : 1;
-}
-
 static void
 put_point(const PfsRows *rows, const SeriesGraph *graph, const Point *point)
 {
@@ -319,12 +336,24 @@ put_point(const PfsRows *rows, const SeriesGraph *graph, const Point *point)
 	pfree(DatumGetPointer(values[COL_METRIC]));
 }
 
+/* What a sum is divided by. Where there is no scrape to count, it is of one that was chosen, or of rows that tell of none. */
+static double
+divisor_of(const SeriesGraph *graph, const PfsSeriesKey *sum)
+{
+	int64 count;
+
+	if (graph->selection->delta)
+		return covered_seconds(graph, sum->id) *
+			   (strcmp(graph->selection->unit, "nanoseconds") == 0 ? 1e9 : 1);
+	if (graph->counts != NULL && pfs_series_sums_find(graph->counts, sum, &count))
+		return (double) count;
+	return 1;
+}
+
 /* By time and group: averages of one group follow one another. */
 static void
-put_points(const PfsRows *rows, SeriesGraph *graph)
+put_points(const PfsRows *rows, const SeriesGraph *graph)
 {
-	const PfsSelection *selection = graph->selection;
-	double unit = strcmp(selection->unit, "nanoseconds") == 0 ? 1e9 : 1;
 	Point point = { 0, NO_GROUP, 0 };
 	PfsSeriesKey key;
 	int64 sum;
@@ -332,9 +361,7 @@ put_points(const PfsRows *rows, SeriesGraph *graph)
 	pfs_series_sums_sort(graph->sums);
 	while (pfs_series_sums_next(graph->sums, &key, &sum))
 	{
-		int32 group = selection->delta ? key.series : graph->group_of_rank[key.series];
-		double divisor = selection->delta ? covered_seconds(graph, key.id) * unit
-										  : (double) scrapes_of(graph, &key);
+		int32 group = graph->selection->delta ? key.series : graph->group_of_rank[key.series];
 
 		CHECK_FOR_INTERRUPTS();
 		if (point.group != group || point.bucket != key.id)
@@ -343,7 +370,7 @@ put_points(const PfsRows *rows, SeriesGraph *graph)
 				put_point(rows, graph, &point);
 			point = (Point){ key.id, group, 0 };
 		}
-		point.value += (double) sum / divisor;
+		point.value += (double) sum / divisor_of(graph, &key);
 	}
 	if (point.group != NO_GROUP)
 		put_point(rows, graph, &point);
