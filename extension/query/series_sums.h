@@ -62,8 +62,8 @@ void pfs_series_sums_sort(PfsSeriesSums *sums);
 bool pfs_series_sums_next(PfsSeriesSums *sums, PfsSeriesKey *key, int64 *value);
 
 /*
- * Instead of reading them all, and of sorting them: the sum of a key; false where there is none.
- * Keys are asked for once each, by id, then series.
+ * After the last addition, for who neither sorts the keys nor reads them: the sum of a key; false where there is none. Each key is
+ * asked for once, by id, then series.
  */
 bool pfs_series_sums_find(PfsSeriesSums *sums, const PfsSeriesKey *key, int64 *value);
 
