@@ -266,8 +266,11 @@ count_scrapes(SeriesGraph *graph)
 	int64 nothing;
 
 	while (pfs_series_sums_next(graph->scrapes, &scrape, &nothing))
+	{
+		CHECK_FOR_INTERRUPTS();
 		pfs_series_sums_add(graph->counts, scrape.series / PLACES,
 							bucket_of_place(graph, scrape.id, scrape.series % PLACES), 1);
+	}
 	pfs_series_sums_end(graph->scrapes);
 }
 
@@ -293,6 +296,7 @@ pick_scrapes(SeriesGraph *graph)
 		int32 rank = scrape.series;
 		TimestampTz bucket = pfs_bucket_start(scrape.id, graph->step_us);
 
+		CHECK_FOR_INTERRUPTS();
 		if (buckets[rank] == bucket)
 			picked[rank] = largest ? Max(picked[rank], value) : value;
 		else
