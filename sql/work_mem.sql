@@ -143,6 +143,12 @@ SELECT * FROM differences(:'heap', 'expected_heap');
 SELECT profstore.import_folded((SELECT string_agg(regexp_replace(lpad(i::text, 5, '0'), '(.)(.)(.)(.)(.)', 'f\1;f\2;f\3;f\4;f\5') || ' ' || i, E'\n') FROM generate_series(1, 50000) AS i),
 	'{"__name__": "digits"}', '2026-01-01');
 SELECT profile_type AS digits FROM profstore.profile_types() WHERE profile_type LIKE 'digits:%' \gset
+-- and each of them at a time of its own, in an order far from that of ids
+SELECT (profstore.intern_series(ARRAY['turns:n:count:n:count:delta'], ARRAY['{}']::jsonb[], '{0}'))[1] AS turns \gset
+INSERT INTO profstore.samples (time, series_id, stack_id, value)
+SELECT timestamptz '2026-01-01 12:00Z' + row_number() OVER (ORDER BY hashint8(stack_id), stack_id) * interval '10 ms', :turns, stack_id, 1
+FROM profstore.samples WHERE series_id IN (SELECT series_id FROM profstore.matching_series(:'digits'));
+SELECT profstore.touch_series(ARRAY[:turns], '2026-01-01', '2026-01-02');
 -- the most that a query has had, in kB
 CREATE FUNCTION peak_kb(query text) RETURNS int8 LANGUAGE plpgsql AS
 $$
@@ -157,10 +163,18 @@ CREATE TABLE queries AS
 SELECT ord, CASE WHEN name LIKE '%_diff' THEN 1800 ELSE 1200 END AS limit_kb, format('SELECT * FROM profstore.%s(%L, %L, %L%s)', name, :'digits', '2026-01-01', '2026-01-02', arguments) AS query
 FROM (VALUES (1, 'flamegraph', ', 50'), (2, 'flamegraph', ', 50, inverted => true'), (3, 'flamegraph', ', 50, granularity => ''binary'''), (4, 'top', ''), (5, 'top', ', focus => ''f7'''),
 	(6, 'filtered_share', ', focus => ''f7'''), (7, 'flamegraph_diff', ', ''2026-01-01'', ''2026-01-02'', max_nodes => 50'), (8, 'top_diff', ', ''2026-01-01'', ''2026-01-02'''), (9, 'flamegraph', ', 50, by => ''{n}''')) AS q(ord, name, arguments);
+-- a flame chart sorts stacks, samples and spans, two of them at a time; a file for pprof is one value
+INSERT INTO queries VALUES (10, 1200, 'SELECT * FROM profstore.flamechart(''turns:n:count:n:count:delta'', ''2026-01-01'', ''2026-01-02'')'),
+	(11, 2200, format('SELECT profstore.pprof(%L, %L, %L)', :'digits', '2026-01-01', '2026-01-02'));
 SET work_mem = '1GB';
 SELECT ord, peak_kb(query) > limit_kb + 400 AS unbounded FROM queries ORDER BY ord;
+CREATE VIEW chart AS
+SELECT count(*) AS spans, sum(hashtextextended(f::text, 0)) AS sum FROM profstore.flamechart('turns:n:count:n:count:delta', '2026-01-01', '2026-01-02') AS f;
+CREATE TABLE expected_chart AS TABLE chart;
 SET work_mem = '64kB';
 SELECT ord, CASE WHEN kb > limit_kb THEN kb ELSE 0 END AS too_much FROM (SELECT ord, limit_kb, peak_kb(query) AS kb FROM queries ORDER BY ord) AS q ORDER BY ord;
+TABLE expected_chart EXCEPT TABLE chart;
+SELECT spans > 200000 AS many FROM expected_chart;
 
 -- what would take more of the disk than it may fails; where that is cut short, nothing is left behind
 SET temp_file_limit = '500kB';

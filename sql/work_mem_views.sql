@@ -73,7 +73,11 @@ SELECT profstore.merge_stacks(stack_id, value) FROM profstore.samples WHERE seri
 CREATE VIEW asked AS
 SELECT type, v.* FROM (VALUES ('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'), ('memory:inuse_space:bytes:space:bytes')) AS t(type), views(type) AS v
 UNION ALL SELECT 'jobs', format('profstore.heatmap(''jobs:run:count:run:count:delta{n="%s"}'', ''2026-01-01'', ''2026-01-02'', slices => 100%s)', n, filters), n = 1
-FROM (VALUES (1, ''), (2, ''), (2, ', focus => ''fn7''')) AS h(n, filters);
+FROM (VALUES (1, ''), (2, ''), (2, ', focus => ''fn7''')) AS h(n, filters)
+UNION ALL SELECT 'jobs', format('profstore.flamechart(''jobs:run:count:run:count:delta{n="2"}'', ''2026-01-01'', ''2026-01-02''%s)', arguments), false
+FROM (VALUES (''), (', width => ''30 ms'', granularity => ''file'''), (', focus => ''fn7'', hide => ''fn3''')) AS c(arguments)
+UNION ALL SELECT type, format('profstore.pprof(%L, ''2026-01-01'', ''2026-01-02''%s)', type, arguments), false
+FROM (VALUES ('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'), ('memory:inuse_space:bytes:space:bytes')) AS t(type), (VALUES (''), (', sample_labels => true'), (', focus => ''fn7'', hide => ''fn3''')) AS c(arguments);
 
 SET hash_mem_multiplier = 1;
 SET work_mem = '1GB';

@@ -14,8 +14,11 @@
 /* A stack that the filters let pass: ids of its locations, leaf first, and its value. */
 typedef void (*PfsExportFn)(void *argument, const int32 *location_ids, uint32 count, int64 value);
 
-/* In the order of stack ids. The locations are in the dictionary's cache. pfs_dictionary_begin has been called. */
-void pfs_export_stacks(const PfsStackSums *sums, PfsSymbols *symbols, PfsExportFn function,
+/*
+ * In the order of stack ids. The locations are in the dictionary's cache; the function is called in CurrentMemoryContext, which
+ * has nothing else of the stream's parts when this returns. pfs_dictionary_begin has been called.
+ */
+void pfs_export_stacks(PfsStackStream *stream, PfsSymbols *symbols, PfsExportFn function,
 					   void *argument);
 
 /*

@@ -96,10 +96,10 @@ add_sample(void *argument, const int32 *location_ids, uint32 count, int64 value)
 static void
 add_part(Export *export, const PfsSelection *selection, PfsSymbols *symbols)
 {
-	PfsStackSums sums = pfs_stack_sums(selection);
+	PfsStackStream *stream = pfs_stack_stream_begin(selection);
 
-	pfs_export_stacks(&sums, symbols, add_sample, export);
-	pfree(sums.sums);
+	pfs_export_stacks(stream, symbols, add_sample, export);
+	pfs_stack_stream_end(stream);
 }
 
 static void

@@ -5,8 +5,8 @@
  * Samples of one series that overlap come from several processors or threads: each lane holds those that follow one
  * another. Frames that neighbouring samples of a lane have in common, from the root on, are one span.
  *
- * Samples are sorted on their way in and spans on their way out, each within half of work_mem and on disk beyond it. Held in
- * memory are the distinct stacks with their frames, and the spans that are open.
+ * Samples are sorted on their way in and spans on their way out, each within half of work_mem and on disk beyond it. So are
+ * the distinct stacks and their frames, in shares of their own. Held in memory are the spans that are open.
  */
 #include "profstore.h"
 
@@ -14,14 +14,17 @@
 #include "query/allocate.h"
 #include "query/buckets.h"
 #include "query/chart_lanes.h"
+#include "query/memory_peak.h"
 #include "query/row_sorter.h"
 #include "query/sample_scan.h"
-#include "query/series_table.h"
 #include "query/srf.h"
+#include "query/stack_frames.h"
 #include "query/stack_sums.h"
+#include "query/stack_table.h"
 #include "query/symbols.h"
 #include "query/touched.h"
 #include "utils/builtins.h"
+#include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 enum
@@ -48,6 +51,8 @@ enum
 /* Of samples whose period is no time. */
 #define DEFAULT_WIDTH_US (10 * 1000)
 
+#define INITIAL_DEPTH 64
+
 /* Columns of samples while they are sorted. */
 enum
 {
@@ -73,20 +78,17 @@ enum
 	SPAN_COLUMNS
 };
 
-/* The frames that a stack shows; none where the filters drop it. */
-typedef struct Stack
-{
-	int64 id;
-	uint32 count;
-	uint32 *symbols; /* outermost first */
-} Stack;
+/* Shares of the memory: stacks that samples have, and their frames; parts of the stacks take half of it (stack_sums.h). */
+#define STACKS_SHARE(bytes) ((bytes) / 2)
+#define FRAMES_SHARE(bytes) ((bytes) / 4)
 
-typedef struct Stacks
+/* The frames of a stack while they are put together, outermost first; none where the filters drop it. */
+typedef struct Way
 {
 	uint32 count;
-	Stack *stacks; /* by id */
-	PfsSymbols *symbols;
-} Stacks;
+	uint32 capacity;
+	uint32 *symbols;
+} Way;
 
 typedef struct Span
 {
@@ -117,9 +119,9 @@ typedef struct Chart
 
 PG_FUNCTION_INFO_V1(profstore_flamechart);
 
-/* Gives all samples to the sorter, and every stack to the set. */
+/* Gives all samples to the sorter, and every stack to the table, each time as 1: sums of 0 are no stacks to it. */
 static void
-read_samples(const PfsSelection *selection, PfsRowSorter *samples, pfs_series_table_hash *stacks)
+read_samples(const PfsSelection *selection, PfsRowSorter *samples, PfsStackTable *stacks)
 {
 	PfsSampleScan *scan = pfs_sample_scan_begin(selection, PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES |
 															   PFS_SAMPLE_STACK | PFS_SAMPLE_VALUE);
@@ -131,7 +133,6 @@ read_samples(const PfsSelection *selection, PfsRowSorter *samples, pfs_series_ta
 		for (uint32 row = 0; row < block.row_count; row++)
 		{
 			int64 values[SAMPLE_COLUMNS];
-			bool found;
 
 			if (block.values[row] == 0)
 				continue;
@@ -142,114 +143,96 @@ read_samples(const PfsSelection *selection, PfsRowSorter *samples, pfs_series_ta
 			values[SAMPLE_STACK] = block.stacks[row];
 			values[SAMPLE_VALUE] = block.values[row];
 			pfs_row_sorter_put(samples, values);
-			pfs_series_table_get(stacks, 0, block.stacks[row], &found);
+			pfs_stack_table_add(stacks, block.stacks[row], 1, 0);
 		}
 	}
 	pfs_sample_scan_end(scan);
 	pfs_row_sorter_sort(samples);
 }
 
-static int
-compare_sums(const void *a, const void *b)
-{
-	int64 left = ((const PfsStackSum *) a)->stack_id;
-	int64 right = ((const PfsStackSum *) b)->stack_id;
-
-	return (left > right) - (left < right);
-}
-
-/* The stacks of the set, by id. */
-static PfsStackSums
-list_stacks(pfs_series_table_hash *stacks)
-{
-	PfsStackSums sums = { 0, PFS_ARRAY(PfsStackSum, stacks->members) };
-	pfs_series_table_iterator iterator;
-	PfsSeriesEntry *entry;
-
-	pfs_series_table_start_iterate(stacks, &iterator);
-	while ((entry = pfs_series_table_iterate(stacks, &iterator)) != NULL)
-		sums.sums[sums.count++] = (PfsStackSum){ entry->key.id, { 0, 0 } };
-	qsort(sums.sums, sums.count, sizeof(PfsStackSum), compare_sums);
-	return sums;
-}
-
 /*
  * The frames from the root to a node. With folding, neighbours of one name are one frame.
  */
 static void
-resolve_stack(Stack *stack, const PfsTouched *touched, uint32 leaf, PfsSymbols *symbols,
-			  bool folding)
+resolve_stack(Way *way, const PfsTouched *touched, uint32 leaf, PfsSymbols *symbols, bool folding)
 {
-	uint32 capacity = 0;
+	uint32 length = 0;
 	uint32 end;
 
 	for (uint32 node = leaf; node != 0; node = touched->shape.parents[node])
-		capacity += pfs_symbols_frames(symbols, touched->shape.locations[node]).count;
-	stack->symbols = PFS_ARRAY(uint32, capacity);
-	end = capacity;
+		length += pfs_symbols_frames(symbols, touched->shape.locations[node]).count;
+	if (length > way->capacity)
+	{
+		way->capacity = Max(length, way->capacity * 2);
+		way->symbols = repalloc_huge(way->symbols, (Size) way->capacity * sizeof(uint32));
+	}
+	end = length;
 	for (uint32 node = leaf; node != 0; node = touched->shape.parents[node])
 	{
 		PfsFrames frames = pfs_symbols_frames(symbols, touched->shape.locations[node]);
 
 		for (uint32 i = frames.count; i > 0; i--)
-			stack->symbols[--end] = frames.frames[i - 1].symbol;
+			way->symbols[--end] = frames.frames[i - 1].symbol;
 	}
-	for (uint32 i = 0; i < capacity; i++)
+	way->count = 0;
+	for (uint32 i = 0; i < length; i++)
 	{
-		if (folding && stack->count > 0 && stack->symbols[stack->count - 1] == stack->symbols[i])
+		if (folding && way->count > 0 && way->symbols[way->count - 1] == way->symbols[i])
 			continue;
-		stack->symbols[stack->count++] = stack->symbols[i];
+		way->symbols[way->count++] = way->symbols[i];
 	}
 }
 
-static Stacks
-resolve_stacks(pfs_series_table_hash *set, const PfsFilters *filters)
+/* Puts the frames of some stacks; what it allocates goes with the context. */
+static void
+resolve_part(const PfsStackSums *part, PfsSymbols *symbols, Way *way, PfsStackFrames *frames)
 {
-	bool folding = pfs_filters_fold(filters);
-	PfsStackSums sums = list_stacks(set);
-	Stacks stacks = { 0, PFS_ARRAY0(Stack, sums.count), NULL };
-	PfsTouching touching = pfs_touching_begin(&sums, true);
+	bool folding = pfs_filters_fold(pfs_symbols_filters(symbols));
+	PfsTouching touching = pfs_touching_begin(part, true);
 	PfsTouched touched;
 
-	pfs_dictionary_begin();
-	stacks.symbols = pfs_symbols_create(filters);
 	while (pfs_touching_next(&touching, &touched))
 	{
 		const bool *passing;
 
 		pfs_touched_load_names(&touched);
-		passing = pfs_touched_passing(&touched, stacks.symbols);
+		passing = pfs_touched_passing(&touched, symbols);
 		for (uint32 i = 0; i < touched.stack_count; i++)
 		{
-			Stack *stack = &stacks.stacks[stacks.count++];
-
 			CHECK_FOR_INTERRUPTS();
-			stack->id = touched.stacks[i].stack_id;
+			way->count = 0;
 			if (passing == NULL || passing[i])
-				resolve_stack(stack, &touched, touched.leaves[i], stacks.symbols, folding);
+				resolve_stack(way, &touched, touched.leaves[i], symbols, folding);
+			pfs_stack_frames_put(frames, touched.stacks[i].stack_id, way->symbols, way->count);
 		}
 	}
-	pfree(sums.sums);
-	return stacks;
 }
 
-static const Stack *
-find_stack(const Stacks *stacks, int64 id)
+/* The frames of all stacks of the table, which go part by part, so that the sums of few are in memory at a time. */
+static PfsStackFrames *
+resolve_stacks(PfsStackTable *stacks, PfsSymbols *symbols)
 {
-	uint32 low = 0;
-	uint32 high = stacks->count;
+	PfsStackFrames *frames = pfs_stack_frames_begin(FRAMES_SHARE(pfs_hash_memory_bytes()));
+	uint32 room = (uint32) Min(pfs_stack_table_finish(stacks), pfs_stack_stream_room());
+	PfsStackSums part = { 0, PFS_ARRAY(PfsStackSum, room) };
+	Way way = { 0, INITIAL_DEPTH, PFS_ARRAY(uint32, INITIAL_DEPTH) };
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "profstore part of a flame chart",
+							  ALLOCSET_DEFAULT_SIZES);
 
-	while (low < high)
+	while ((part.count = pfs_stack_table_read(stacks, part.sums, room)) > 0)
 	{
-		uint32 middle = low + (high - low) / 2;
+		MemoryContext caller = MemoryContextSwitchTo(context);
 
-		if (stacks->stacks[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
+		resolve_part(&part, symbols, &way, frames);
+		pfs_memory_look();
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(context);
 	}
-	Assert(low < stacks->count && stacks->stacks[low].id == id);
-	return &stacks->stacks[low];
+	MemoryContextDelete(context);
+	pfree(way.symbols);
+	pfree(part.sums);
+	return frames;
 }
 
 /* Closes the spans of a lane from a level on. */
@@ -318,7 +301,7 @@ reserve_spans(Lane *lane, uint32 count)
 }
 
 static void
-add_sample(Chart *chart, const int64 *sample, const Stack *stack)
+add_sample(Chart *chart, const int64 *sample, const uint32 *symbols, uint32 depth)
 {
 	TimestampTz time = sample[SAMPLE_TIME];
 	int32 number = pfs_lanes_choose(chart->choice, time);
@@ -327,21 +310,20 @@ add_sample(Chart *chart, const int64 *sample, const Stack *stack)
 
 	if (time - lane->last > chart->width_us + chart->width_us / 2)
 		close_spans(chart, number, 0, lane->last + chart->width_us);
-	while (common < lane->depth && common < stack->count &&
-		   lane->open[common].symbol == stack->symbols[common])
+	while (common < lane->depth && common < depth && lane->open[common].symbol == symbols[common])
 		common++;
 	close_spans(chart, number, common, time);
-	reserve_spans(lane, stack->count);
-	for (uint32 i = 0; i < stack->count; i++)
+	reserve_spans(lane, depth);
+	for (uint32 i = 0; i < depth; i++)
 	{
 		Span *span = &lane->open[i];
 
 		if (i >= common)
-			*span = (Span){ .symbol = stack->symbols[i], .start = time };
+			*span = (Span){ .symbol = symbols[i], .start = time };
 		span->samples++;
 		span->value = pfs_add_values(span->value, sample[SAMPLE_VALUE]);
 	}
-	lane->depth = stack->count;
+	lane->depth = depth;
 	lane->last = time;
 }
 
@@ -377,7 +359,7 @@ end_series(Chart *chart)
 /* The spans of all samples, sorted. */
 static PfsRowSorter *
 make_spans(const PfsSelection *selection, int64 width_us, PfsRowSorter *samples,
-		   const Stacks *stacks)
+		   PfsStackFrames *frames)
 {
 	Chart chart = { .series = -1 };
 	int64 sample[SAMPLE_COLUMNS];
@@ -386,6 +368,9 @@ make_spans(const PfsSelection *selection, int64 width_us, PfsRowSorter *samples,
 	chart.spans = pfs_row_sorter_begin(SPAN_COLUMNS, SPAN_KEYS, work_mem / 2);
 	while (pfs_row_sorter_next(samples, sample))
 	{
+		const uint32 *symbols;
+		uint32 depth;
+
 		CHECK_FOR_INTERRUPTS();
 		if (chart.series != sample[SAMPLE_SERIES])
 		{
@@ -394,10 +379,12 @@ make_spans(const PfsSelection *selection, int64 width_us, PfsRowSorter *samples,
 			chart.width_us = width_us > 0 ? width_us : default_width(selection, chart.series);
 			pfs_lanes_reset(chart.choice, chart.width_us);
 		}
-		add_sample(&chart, sample, find_stack(stacks, sample[SAMPLE_STACK]));
+		symbols = pfs_stack_frames_get(frames, sample[SAMPLE_STACK], &depth);
+		add_sample(&chart, sample, symbols, depth);
 	}
 	end_series(&chart);
 	pfs_row_sorter_sort(chart.spans);
+	pfs_memory_look();
 	return chart.spans;
 }
 
@@ -453,10 +440,11 @@ profstore_flamechart(PG_FUNCTION_ARGS)
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
 	int64 width_us =
 		PG_ARGISNULL(ARG_WIDTH) ? 0 : pfs_step_us(PG_GETARG_INTERVAL_P(ARG_WIDTH), "width");
-	pfs_series_table_hash *stack_set;
+	PfsStackTable *stacks;
+	PfsSymbols *symbols;
+	PfsStackFrames *frames;
 	PfsRowSorter *samples;
 	PfsRowSorter *spans;
-	Stacks stacks;
 
 	if (!selection->delta)
 		ereport(ERROR,
@@ -468,13 +456,16 @@ profstore_flamechart(PG_FUNCTION_ARGS)
 				 errmsg("a flame chart needs samples, of which a part of the range has just sums"),
 				 errhint("Begin the range where profstore.samples begins.")));
 	samples = pfs_row_sorter_begin(SAMPLE_COLUMNS, SAMPLE_COLUMNS, work_mem / 2);
-	stack_set = pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
-	read_samples(selection, samples, stack_set);
-	stacks = resolve_stacks(stack_set, &filters);
-	pfs_series_table_destroy(stack_set);
-	spans = make_spans(selection, width_us, samples, &stacks);
+	stacks = pfs_stack_table_begin(0, STACKS_SHARE(pfs_hash_memory_bytes()));
+	read_samples(selection, samples, stacks);
+	pfs_dictionary_begin();
+	symbols = pfs_symbols_create(&filters);
+	frames = resolve_stacks(stacks, symbols);
+	pfs_stack_table_end(stacks);
+	spans = make_spans(selection, width_us, samples, frames);
 	pfs_row_sorter_end(samples);
-	put_spans(&rows, selection, spans, stacks.symbols);
+	pfs_stack_frames_end(frames);
+	put_spans(&rows, selection, spans, symbols);
 	pfs_row_sorter_end(spans);
 	return (Datum) 0;
 }

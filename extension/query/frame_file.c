@@ -17,7 +17,7 @@
 #include "query/memory_peak.h"
 #include "query/row_sorter.h"
 #include "query/stack_visit.h"
-#include "storage/buffile.h"
+#include "query/temp_file.h"
 #include "utils/memutils.h"
 #include "utils/tuplesort.h"
 #include "utils/typcache.h"
@@ -392,11 +392,8 @@ pfs_frame_file_get(PfsFrameFile *file, uint32 number)
 	PfsFileNode node;
 	uint64 position = (uint64) number * sizeof(PfsFileNode);
 
-	/* the block first, since a file may be one of several that the server keeps for it */
-	if (BufFileSeekBlock(file->file, (long) (position / BLCKSZ)) != 0 ||
-		BufFileSeek(file->file, 0, (off_t) (position % BLCKSZ), SEEK_CUR) != 0 ||
-		BufFileRead(file->file, &node, sizeof(node)) != sizeof(node))
-		ereport(ERROR, (errcode_for_file_access(), errmsg("could not read a temporary file: %m")));
+	pfs_temp_file_seek(file->file, position);
+	pfs_temp_file_read(file->file, &node, sizeof(node));
 	return node;
 }
 
