@@ -1,4 +1,4 @@
--- Filters on function, file, binary and address, names by granularity, and filtered_share(), against an oracle in plain SQL.
+-- Filters on function, file, mapping and address, names by granularity, and filtered_share(), against an oracle in plain SQL.
 \getenv src PG_ABS_SRCDIR
 \set ECHO none
 \o /dev/null
@@ -42,11 +42,11 @@ INSERT INTO cases (filter, condition) VALUES
 	('{function=~"(?i)FN1."}', $$function ~ '^fn1.$'$$), ('{function!~"fn.*"}', $$function !~ '^fn'$$), ('{function*="n2"}', $$function LIKE '%n2%'$$),
 	('{function!*="n2"}', $$function NOT LIKE '%n2%'$$), ('{system_name="fn7"}', $$system_name = 'fn7'$$), ('{file="file3.c"}', $$file = 'file3.c'$$),
 	('{file!="file3.c"}', $$file <> 'file3.c'$$), ('{file=""}', $$file = ''$$), ('{line="7"}', $$line = 7$$), ('{line="0"}', $$line = 0$$),
-	('{line=~"[1-9].*"}', $$line > 0$$), ('{binary="lib1.so"}', $$lib = '/usr/lib/lib1.so'$$), ('{binary="/usr/lib/lib1.so"}', $$lib = '/usr/lib/lib1.so'$$),
-	('{binary="lib"}', 'false'), ('{binary=~"lib[12].so"}', $$lib ~ 'lib[12].so$'$$), ('{binary=~"/usr/.*2.so"}', $$lib ~ 'lib2.so$'$$),
-	('{binary!="lib1.so"}', $$lib <> '/usr/lib/lib1.so'$$), ('{build_id="b2"}', $$build_id = 'b2'$$), ('{build_id!="b2"}', $$build_id <> 'b2'$$),
+	('{line=~"[1-9].*"}', $$line > 0$$), ('{mapping="lib1.so"}', $$lib = '/usr/lib/lib1.so'$$), ('{mapping="/usr/lib/lib1.so"}', $$lib = '/usr/lib/lib1.so'$$),
+	('{mapping="lib"}', 'false'), ('{mapping=~"lib[12].so"}', $$lib ~ 'lib[12].so$'$$), ('{mapping=~"/usr/.*2.so"}', $$lib ~ 'lib2.so$'$$),
+	('{mapping!="lib1.so"}', $$lib <> '/usr/lib/lib1.so'$$), ('{build_id="b2"}', $$build_id = 'b2'$$), ('{build_id!="b2"}', $$build_id <> 'b2'$$),
 	('{address="0x1070"}', $$address = '0x1070'$$), ('{address="4208"}', $$address = '0x1070'$$), ('{address=~"0x10.*"}', $$address LIKE '0x10%'$$),
-	('{address*="13"}', $$address LIKE '%13%'$$), (' { binary = "lib0.so" , function *= "1" , file != ''file1.c'' } ',
+	('{address*="13"}', $$address LIKE '%13%'$$), (' { mapping = "lib0.so" , function *= "1" , file != ''file1.c'' } ',
 		$$lib ~ 'lib0.so$' AND function LIKE '%1%' AND file <> 'file1.c'$$), ('{}', 'true');
 
 -- each case as each of the four filters, and with another filter beside it
@@ -71,23 +71,23 @@ WHERE (SELECT kept_share > 0.05 AND kept_share < 0.95 FROM profstore.filtered_sh
 
 -- names
 SELECT granularity, differences(NULL, NULL, NULL, NULL, '{}', granularity, name, folding) AS differences,
-	differences('fn1', NULL, NULL, '{binary="lib2.so"}', ARRAY[$$function ~ 'fn1'$$, NULL, NULL, $$lib ~ '2.so'$$], granularity, name, folding) AS with_filters
+	differences('fn1', NULL, NULL, '{mapping="lib2.so"}', ARRAY[$$function ~ 'fn1'$$, NULL, NULL, $$lib ~ '2.so'$$], granularity, name, folding) AS with_filters
 FROM (VALUES ('function', 'function', false), (NULL, 'function', false),
 	('line', $$CASE WHEN file = '' THEN function ELSE format('%s %s:%s', function, file, line) END$$, false),
 	('file', $$CASE WHEN file = '' THEN regexp_replace(lib, '.*/', '') ELSE file END$$, true),
-	('binary', $$regexp_replace(lib, '.*/', '')$$, true),
-	('binary_function', $$CASE WHEN file = '' THEN function ELSE regexp_replace(lib, '.*/', '') || '!' || function END$$, false),
+	('mapping', $$regexp_replace(lib, '.*/', '')$$, true),
+	('mapping_function', $$CASE WHEN file = '' THEN function ELSE regexp_replace(lib, '.*/', '') || '!' || function END$$, false),
 	('address', $$CASE WHEN file = '' THEN function ELSE format('%s %s %s', function, regexp_replace(lib, '.*/', ''), address) END$$, false))
 	AS g(granularity, name, folding);
 -- all views take it
-SELECT level, value, label FROM profstore.flamegraph(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-03', granularity => 'binary', max_nodes => 5);
+SELECT level, value, label FROM profstore.flamegraph(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-03', granularity => 'mapping', max_nodes => 5);
 SELECT function, self, total FROM profstore.top(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-03', granularity => 'file', max_rows => 3);
-SELECT function, base_self, self FROM profstore.top_diff(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-02', '2026-01-02', '2026-01-03', granularity => 'binary', max_rows => 2);
+SELECT function, base_self, self FROM profstore.top_diff(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-02', '2026-01-02', '2026-01-03', granularity => 'mapping', max_rows => 2);
 SELECT level, label, value, "valueRight" FROM profstore.flamegraph_diff(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-02', '2026-01-02', '2026-01-03',
-	granularity => 'binary', max_nodes => 4);
-SELECT level, function, total FROM profstore.callees(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-03', 'lib1.so', granularity => 'binary', max_nodes => 4);
-SELECT level, function, total FROM profstore.callers(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-03', 'lib1.so', granularity => 'binary', max_nodes => 4);
-SELECT count(*) FROM profstore.folded(:'cpu', '2026-01-01', '2026-01-03', granularity => 'binary', hide => '{binary="lib1.so"}') WHERE stack ~ 'lib1';
+	granularity => 'mapping', max_nodes => 4);
+SELECT level, function, total FROM profstore.callees(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-03', 'lib1.so', granularity => 'mapping', max_nodes => 4);
+SELECT level, function, total FROM profstore.callers(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-03', 'lib1.so', granularity => 'mapping', max_nodes => 4);
+SELECT count(*) FROM profstore.folded(:'cpu', '2026-01-01', '2026-01-03', granularity => 'mapping', hide => '{mapping="lib1.so"}') WHERE stack ~ 'lib1';
 
 -- groups: below each value of the labels stands the flame graph of these series alone
 SELECT level, label, value FROM profstore.flamegraph(:'cpu', '2026-01-01', '2026-01-03', NULL, by => '{service}') WHERE level < 2;
@@ -97,11 +97,11 @@ $$
 WITH f AS MATERIALIZED (SELECT * FROM profstore.flamegraph('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '2026-01-01', '2026-01-03', NULL, inverted, ignore => 'fn20',
 		by => '{service}')),
 	g AS (SELECT *, count(*) FILTER (WHERE f.level = 1) OVER (ORDER BY f.ord) AS n FROM f)
-SELECT row_number() OVER (ORDER BY g.ord), g.level - 1, g.value, g.self, CASE WHEN g.level = 1 THEN 'total' ELSE g.label END, g.file, g.line, g."binary"
+SELECT row_number() OVER (ORDER BY g.ord), g.level - 1, g.value, g.self, CASE WHEN g.level = 1 THEN 'total' ELSE g.label END, g.file, g.line, g.mapping
 FROM g WHERE g.n = (SELECT h.n FROM g AS h WHERE h.level = 1 AND h.label = by_value)
 $$;
 SELECT v.name, i.inverted, (SELECT count(*) FROM below(v.name, i.inverted)) > 100 AS many,
-	(SELECT count(*) FROM (SELECT * FROM below(v.name, i.inverted) EXCEPT ALL SELECT ord + 1, level, value, self, label, file, line, "binary"
+	(SELECT count(*) FROM (SELECT * FROM below(v.name, i.inverted) EXCEPT ALL SELECT ord + 1, level, value, self, label, file, line, mapping
 		FROM profstore.flamegraph(:'cpu' || v.matcher, '2026-01-01', '2026-01-03', NULL, i.inverted, ignore => 'fn20')) AS d) AS differences
 FROM (VALUES ('web', '{service="web"}'), ('db', '{service="db"}'), ('service=""', '{service=""}')) AS v(name, matcher), (VALUES (false), (true)) AS i(inverted);
 SELECT level, label, value, self FROM profstore.flamegraph(:'cpu', '2026-02-01', '2026-02-03', by => '{service}');
@@ -116,7 +116,7 @@ WHERE s.kept <> f.value OR s.whole <> s.kept + s.not_focused + s.ignored + s.wit
 SELECT count(*) FROM cases CROSS JOIN LATERAL profstore.filtered_share(:'cpu', '2026-01-01', '2026-01-03', filter) AS s
 	JOIN LATERAL profstore.flamegraph_json(:'cpu', '2026-01-01', '2026-01-03', max_nodes => 1, focus => filter) AS f ON true
 WHERE (f ->> 'value')::int8 <> s.kept OR (f ->> 'whole')::int8 IS DISTINCT FROM s.whole;
-SELECT profstore.flamegraph_json(:'cpu', '2026-01-01', '2026-01-03', max_nodes => 1, granularity => 'binary') ? 'whole' AS unfiltered;
+SELECT profstore.flamegraph_json(:'cpu', '2026-01-01', '2026-01-03', max_nodes => 1, granularity => 'mapping') ? 'whole' AS unfiltered;
 SELECT put_scrape('jobs:run:count:run:count:delta', '{}', '2026-01-01 10:00Z', '{"main;a": 40, "main;b": 30, "main;a;b": 20, "other": 10}');
 SELECT * FROM profstore.filtered_share('jobs:run:count:run:count:delta', '2026-01-01', '2026-01-02');
 SELECT * FROM profstore.filtered_share('jobs:run:count:run:count:delta', '2026-01-01', '2026-01-02', focus => 'main', ignore => 'b', hide => 'main|a');
@@ -144,9 +144,9 @@ SELECT stack, value FROM profstore.folded('jobs:run:count:run:count:delta', '202
 SELECT stack, value FROM profstore.folded('jobs:run:count:run:count:delta', '2026-01-01 11:00Z', '2026-01-02', focus => '{function*="{}"}');
 SELECT stack, value FROM profstore.folded('jobs:run:count:run:count:delta', '2026-01-01 11:00Z', '2026-01-02', focus => '***=vector<int>::operator=');
 \set empty 'profstore.filtered_share(\'jobs:run:count:run:count:delta\', \'2026-02-01\', \'2026-02-02\''
-SELECT :empty, focus => '{binary}');
-SELECT :empty, focus => '{binary="x"');
-SELECT :empty, ignore => '{binary^="x"}');
+SELECT :empty, focus => '{mapping}');
+SELECT :empty, focus => '{mapping="x"');
+SELECT :empty, ignore => '{mapping^="x"}');
 SELECT :empty, show => '{colour="x"}');
 SELECT :empty, hide => '{address="main"}');
 SELECT :empty, hide => '{line="-1"}');

@@ -27,7 +27,7 @@ SELECT ord, level, value, self, label FROM profstore.flamegraph(:cpu || '{node="
 
 -- types of the columns, as the data source maps them
 SELECT DISTINCT pg_typeof(ord) AS ord, pg_typeof(level) AS level, pg_typeof(value) AS value, pg_typeof(self) AS self, pg_typeof(label) AS label,
-	pg_typeof(truncated) AS truncated, pg_typeof(file) AS file, pg_typeof(line) AS line, pg_typeof("binary") AS "binary"
+	pg_typeof(truncated) AS truncated, pg_typeof(file) AS file, pg_typeof(line) AS line, pg_typeof(mapping) AS mapping
 FROM profstore.flamegraph(:cpu, '2026-01-01', '2026-01-02');
 
 -- limits
@@ -45,14 +45,14 @@ SELECT profstore.intern_mappings('{abc,""}', '{/usr/bin/tool,""}') AS mappings \
 SELECT profstore.intern_locations(ARRAY[(:'mappings'::int[])[1], (:'mappings'::int[])[2], 0, 0, 0], '{4096,-1,255,0,0}', '{0,0,0,1,1}', :'functions', '{0,0}') AS locations \gset
 INSERT INTO profstore.samples SELECT '2026-01-01 13:00Z', (profstore.intern_series(ARRAY[:cpu], ARRAY['{"node": "unnamed"}'::jsonb], '{0}'))[1],
 	unnest(profstore.intern_stacks('p', '{1,1,1,1,1}', :'locations')), 1;
-SELECT level, value, label, "binary" FROM profstore.flamegraph(:cpu || '{node="unnamed"}', '2026-01-01', '2026-01-02');
+SELECT level, value, label, mapping FROM profstore.flamegraph(:cpu || '{node="unnamed"}', '2026-01-01', '2026-01-02');
 
 -- inlined calls are frames of their own; file and line say where the function begins
 SELECT profstore.intern_functions('{inner,middle,outer}', '{inner,middle,outer}', '{a.c,b.c,c.c}', '{10,20,0}') AS functions \gset
 SELECT profstore.intern_locations(ARRAY[(:'mappings'::int[])[1]], '{8192}', '{3}', :'functions', '{11,22,33}') AS locations \gset
 INSERT INTO profstore.samples SELECT '2026-01-01 13:00Z', (profstore.intern_series(ARRAY[:cpu], ARRAY['{"node": "inlined"}'::jsonb], '{0}'))[1],
 	unnest(profstore.intern_stacks('p', '{1}', :'locations')), 1;
-SELECT level, value, self, label, file, line, "binary" FROM profstore.flamegraph(:cpu || '{node="inlined"}', '2026-01-01', '2026-01-02');
+SELECT level, value, self, label, file, line, mapping FROM profstore.flamegraph(:cpu || '{node="inlined"}', '2026-01-01', '2026-01-02');
 
 -- the order survives joins and parallel plans by ORDER BY ord
 SELECT string_agg(label, ' ' ORDER BY f.ord) FROM profstore.flamegraph(:cpu || '{node="a"}', '2026-01-01', '2026-01-02') AS f

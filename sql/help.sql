@@ -22,3 +22,10 @@ SELECT * FROM profstore.help('^(profile_types|top)$');
 -- what people see fits into 120 columns
 SELECT max(length(function)) AS function, max((SELECT max(length(l)) FROM string_to_table(description, E'\n') AS l)) AS description,
 	max((SELECT max(length(l)) FROM string_to_table(example, E'\n') AS l)) AS example FROM profstore.help();
+
+-- what people could only type in quotes: names of arguments, results and columns that are keywords (all but those that name columns) or not in small letters
+WITH names(name) AS
+	(SELECT unnest(proargnames) FROM pg_proc WHERE pronamespace = 'profstore'::regnamespace
+	 UNION SELECT a.attname FROM pg_attribute AS a JOIN pg_class AS c ON c.oid = a.attrelid WHERE c.relnamespace = 'profstore'::regnamespace)
+SELECT name FROM names LEFT JOIN pg_get_keywords() ON word = name
+WHERE name <> '' AND (catcode IN ('R', 'T') OR catcode IS NULL AND quote_ident(name) <> name) ORDER BY name COLLATE "C";

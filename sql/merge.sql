@@ -155,7 +155,7 @@ SELECT max_nodes, count(*) <= max_nodes AS within, count(*) >= max_nodes - 1 AS 
 	max(value) = (SELECT value FROM expected WHERE path = '{}') AS whole, count(*) FILTER (WHERE truncated) > 0 AS cut
 FROM cuts GROUP BY max_nodes ORDER BY max_nodes;
 TRUNCATE flame;
-INSERT INTO flame SELECT ord, level, value, self, label, truncated, file, line, "binary" FROM cuts WHERE max_nodes = 500;
+INSERT INTO flame SELECT ord, level, value, self, label, truncated, file, line, mapping FROM cuts WHERE max_nodes = 500;
 SELECT count(*) FROM (SELECT path, value FROM flame_tree() WHERE path[cardinality(path)] IS DISTINCT FROM 'other'
 	EXCEPT ALL SELECT path, value FROM expected) AS d;
 -- the largest nodes are there, and no "other" stands for a single leaf

@@ -49,8 +49,8 @@ SELECT count(*) AS differences FROM whole CROSS JOIN LATERAL (SELECT stack_id, v
 -- views
 \set range '\'2026-01-01\', \'2026-01-03\''
 SELECT count(*) AS differences FROM whole CROSS JOIN LATERAL (SELECT * FROM profstore.flamegraph_of(sums, 400) EXCEPT ALL SELECT * FROM profstore.flamegraph(:'cpu', :range, 400)) AS d;
-SELECT count(*) AS differences FROM whole CROSS JOIN LATERAL (SELECT * FROM profstore.flamegraph_of(sums, NULL, true, focus => 'fn1', hide => '{binary="lib0.so"}', granularity => 'file')
-	EXCEPT ALL SELECT * FROM profstore.flamegraph(:'cpu', :range, NULL, true, focus => 'fn1', hide => '{binary="lib0.so"}', granularity => 'file')) AS d;
+SELECT count(*) AS differences FROM whole CROSS JOIN LATERAL (SELECT * FROM profstore.flamegraph_of(sums, NULL, true, focus => 'fn1', hide => '{mapping="lib0.so"}', granularity => 'file')
+	EXCEPT ALL SELECT * FROM profstore.flamegraph(:'cpu', :range, NULL, true, focus => 'fn1', hide => '{mapping="lib0.so"}', granularity => 'file')) AS d;
 SELECT count(*) AS differences FROM whole CROSS JOIN LATERAL (SELECT * FROM profstore.top_of(sums, NULL, ignore => 'fn2') EXCEPT ALL SELECT * FROM profstore.top(:'cpu', :range, NULL, ignore => 'fn2')) AS d;
 SELECT count(*) AS differences FROM whole CROSS JOIN LATERAL (SELECT * FROM profstore.folded_of(sums, show => 'fn2') EXCEPT ALL SELECT * FROM profstore.folded(:'cpu', :range, show => 'fn2')) AS d;
 SELECT (SELECT count(*) FROM profstore.folded_of(sums)) = (SELECT count(*) FROM profstore.folded(:'cpu', :range)) AS same,

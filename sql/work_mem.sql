@@ -90,7 +90,7 @@ $$
 SELECT format('%s %s %s %s %s', n, inverted, focus, hide, granularity), (SELECT md5(string_agg(f::text, E'\n' ORDER BY ord))
 	FROM profstore.flamegraph(type, '2026-01-01', '2026-01-02', n, inverted, focus => focus, hide => hide, granularity => granularity) AS f)
 FROM (VALUES (1), (50), (8192), (NULL)) AS l(n), (VALUES (false), (true)) AS i(inverted),
-	(VALUES (NULL, NULL, 'function'), ('7', NULL, 'function'), (NULL, 'f9|g1', 'function'), (NULL, NULL, 'binary'), (NULL, NULL, 'address')) AS v(focus, hide, granularity)
+	(VALUES (NULL, NULL, 'function'), ('7', NULL, 'function'), (NULL, 'f9|g1', 'function'), (NULL, NULL, 'mapping'), (NULL, NULL, 'address')) AS v(focus, hide, granularity)
 $$;
 CREATE TABLE flames AS
 SELECT type, f.* FROM (VALUES (:'cpu'), (:'heap')) AS t(type), flames(type) AS f;
@@ -112,7 +112,7 @@ CREATE FUNCTION groups(type text) RETURNS TABLE (kind text, rows text) LANGUAGE 
 $$
 SELECT format('by %s %s %s %s', n, inverted, focus, granularity), (SELECT md5(string_agg(f::text, E'\n' ORDER BY ord))
 	FROM profstore.flamegraph(type, '2026-01-01', '2026-01-02', n, inverted, focus => focus, granularity => granularity, by => '{n}') AS f)
-FROM (VALUES (50), (NULL)) AS l(n), (VALUES (false), (true)) AS i(inverted), (VALUES (NULL, 'function'), ('g19.*7$', 'function'), (NULL, 'binary')) AS v(focus, granularity)
+FROM (VALUES (50), (NULL)) AS l(n), (VALUES (false), (true)) AS i(inverted), (VALUES (NULL, 'function'), ('g19.*7$', 'function'), (NULL, 'mapping')) AS v(focus, granularity)
 $$;
 INSERT INTO flames SELECT type, f.* FROM (VALUES (:'cpu'), (:'heap'), (:'cpu' || '{n="0"}')) AS t(type), groups(type) AS f;
 SELECT type, n, ord, level, value, label FROM (VALUES (:'cpu'), (:'heap')) AS t(type), (VALUES (1), (6)) AS l(n), profstore.flamegraph(type, '2026-01-01', '2026-01-02', n, by => '{n}') ORDER BY type, n, ord;
@@ -161,7 +161,7 @@ $$;
 CREATE TABLE queries AS
 -- the least that the server's sorts take is most of it: one for the sums of each side, one for the ways
 SELECT ord, CASE WHEN name LIKE '%_diff' THEN 1800 ELSE 1200 END AS limit_kb, format('SELECT * FROM profstore.%s(%L, %L, %L%s)', name, :'digits', '2026-01-01', '2026-01-02', arguments) AS query
-FROM (VALUES (1, 'flamegraph', ', 50'), (2, 'flamegraph', ', 50, inverted => true'), (3, 'flamegraph', ', 50, granularity => ''binary'''), (4, 'top', ''), (5, 'top', ', focus => ''f7'''),
+FROM (VALUES (1, 'flamegraph', ', 50'), (2, 'flamegraph', ', 50, inverted => true'), (3, 'flamegraph', ', 50, granularity => ''mapping'''), (4, 'top', ''), (5, 'top', ', focus => ''f7'''),
 	(6, 'filtered_share', ', focus => ''f7'''), (7, 'flamegraph_diff', ', ''2026-01-01'', ''2026-01-02'', max_nodes => 50'), (8, 'top_diff', ', ''2026-01-01'', ''2026-01-02'''), (9, 'flamegraph', ', 50, by => ''{n}''')) AS q(ord, name, arguments);
 -- a flame chart sorts stacks, samples and spans, two of them at a time; a file for pprof is one value
 INSERT INTO queries VALUES (10, 1200, 'SELECT * FROM profstore.flamechart(''turns:n:count:n:count:delta'', ''2026-01-01'', ''2026-01-02'')'),

@@ -85,7 +85,7 @@ CREATE TABLE profstore.mappings
 );
 CREATE INDEX mappings_content ON profstore.mappings (profstore.content_hash(build_id, file));
 COMMENT ON SEQUENCE profstore.mapping_ids IS 'ids of mappings';
-COMMENT ON TABLE profstore.mappings IS 'binaries: executables, libraries, the kernel';
+COMMENT ON TABLE profstore.mappings IS 'files that code comes from: executables, libraries, the kernel';
 COMMENT ON COLUMN profstore.mappings.id IS 'number in locations.mapping';
 COMMENT ON COLUMN profstore.mappings.build_id IS 'hexadecimal, empty where not known';
 COMMENT ON COLUMN profstore.mappings.file IS 'path as the process saw it';

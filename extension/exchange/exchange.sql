@@ -95,7 +95,7 @@ CREATE FUNCTION profstore.flamegraph_json(selector text, from_ts timestamptz, to
 	RETURNS jsonb
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 SUPPORT profstore.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_flamegraph_json';
-COMMENT ON FUNCTION profstore.flamegraph_json(text, timestamptz, timestamptz, int4, bool, text, text, text, text, text) IS 'flame graph as nested objects: name, value, children, and where known file, line, binary; for d3-flame-graph';
+COMMENT ON FUNCTION profstore.flamegraph_json(text, timestamptz, timestamptz, int4, bool, text, text, text, text, text) IS 'flame graph as nested objects: name, value, children, and where known file, line, mapping; for d3-flame-graph';
 
 CREATE FUNCTION profstore.firefox_profile(selector text, from_ts timestamptz, to_ts timestamptz, focus text DEFAULT NULL, ignore text DEFAULT NULL,
 								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')

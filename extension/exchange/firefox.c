@@ -139,9 +139,9 @@ append_functions(StringInfo json, const PfsTreeExport *export, NameList *strings
 
 		append_value(&names, i == 0, string_number(strings, frame->name));
 		append_value(&resources, i == 0,
-					 frame->source.binary == NULL
+					 frame->source.mapping == NULL
 						 ? -1
-						 : (int64) library_number(libraries, frame->source.binary));
+						 : (int64) library_number(libraries, frame->source.mapping));
 		append_value(&numbers, i == 0, i);
 		if (frame->source.file == NULL)
 			appendStringInfo(&files, "%snull", comma);

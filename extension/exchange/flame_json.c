@@ -34,8 +34,8 @@ append_node(StringInfo json, const PfsFlameRow *row, bool is_diff)
 		pfs_json_append_text(json, "file", source.file, false);
 	if (source.line != 0)
 		appendStringInfo(json, ",\"line\":%d", source.line);
-	if (source.binary != NULL)
-		pfs_json_append_text(json, "binary", source.binary, false);
+	if (source.mapping != NULL)
+		pfs_json_append_text(json, "mapping", source.mapping, false);
 }
 
 /* What the root would be without the filters. */

@@ -11,7 +11,7 @@
 #include "query/flame_rows.h"
 
 /*
- * Appends the tree as one object: name, value, children, and where known file, line, binary; truncated where the node
+ * Appends the tree as one object: name, value, children, and where known file, line, mapping; truncated where the node
  * stands in for cut ones; of a comparison base as well. Under filters the root has whole, of a comparison whole_base too: what its values are
  * without them. Raises PROGRAM_LIMIT_EXCEEDED beyond 1 GB.
  */

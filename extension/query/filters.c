@@ -1,6 +1,6 @@
 /*
  * filters.c
- *		Matchers of frames. What depends on a function or a binary alone is decided once for each of them.
+ *		Matchers of frames. What depends on a function or a mapping alone is decided once for each of them.
  */
 #include "query/filters.h"
 
@@ -21,13 +21,13 @@ typedef enum Field
 	FIELD_SYSTEM_NAME,
 	FIELD_FILE,
 	FIELD_LINE,
-	FIELD_BINARY,
+	FIELD_MAPPING,
 	FIELD_BUILD_ID,
 	FIELD_ADDRESS
 } Field;
 
 static const char *const FIELD_NAMES[] = { "function", "system_name", "file",	"line",
-										   "binary",   "build_id",	  "address" };
+										   "mapping",  "build_id",	  "address" };
 
 typedef struct FrameMatcher
 {
@@ -64,7 +64,7 @@ find_field(const char *name, const char *argument)
 	}
 	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 					errmsg("invalid %s: frames have no field \"%s\"", argument, name),
-					errhint("The fields are function, system_name, file, line, binary, build_id "
+					errhint("The fields are function, system_name, file, line, mapping, build_id "
 							"and address.")));
 }
 
@@ -161,8 +161,8 @@ pfs_filters_get(FunctionCallInfo fcinfo, int first_argument)
 static PfsGranularity
 get_granularity(FunctionCallInfo fcinfo, int argument)
 {
-	static const char *const names[] = { "function",		"line",	  "file", "binary",
-										 "binary_function", "address" };
+	static const char *const names[] = { "function",		 "line",   "file", "mapping",
+										 "mapping_function", "address" };
 	const char *name;
 
 	if (PG_ARGISNULL(argument))
@@ -175,7 +175,7 @@ get_granularity(FunctionCallInfo fcinfo, int argument)
 	}
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown granularity \"%s\"", name),
-			 errhint("It is function, line, file, binary, binary_function or address.")));
+			 errhint("It is function, line, file, mapping, mapping_function or address.")));
 }
 
 PfsFilters
@@ -196,7 +196,7 @@ pfs_filters_any(const PfsFilters *filters)
 bool
 pfs_filters_fold(const PfsFilters *filters)
 {
-	return filters->granularity == PFS_BY_FILE || filters->granularity == PFS_BY_BINARY ||
+	return filters->granularity == PFS_BY_FILE || filters->granularity == PFS_BY_MAPPING ||
 		   filters->granularity == PFS_BY_SOURCE_LINE;
 }
 
@@ -250,7 +250,7 @@ fits(const FrameMatcher *matcher, const PfsFrameFacts *frame)
 			return path_fits(matcher, function ? function->filename : "");
 		case FIELD_LINE:
 			return number_fits(matcher, frame->line ? (uint64) frame->line->line : 0, false);
-		case FIELD_BINARY:
+		case FIELD_MAPPING:
 			return path_fits(matcher, pfs_mapping_get(frame->location->mapping_id)->file);
 		case FIELD_BUILD_ID:
 			return text_fits(matcher, pfs_mapping_get(frame->location->mapping_id)->build_id);
@@ -315,7 +315,7 @@ pfs_filters_key(const PfsFilters *filters)
 	return key.data;
 }
 
-/* Where an answer is remembered; NULL where it depends on more than a function or a binary. */
+/* Where an answer is remembered; NULL where it depends on more than a function or a mapping. */
 static uint32 *
 memory_of(FrameMatcher *matcher, const PfsFrameFacts *frame)
 {
@@ -325,7 +325,7 @@ memory_of(FrameMatcher *matcher, const PfsFrameFacts *frame)
 		case FIELD_SYSTEM_NAME:
 		case FIELD_FILE:
 			return frame->function ? pfs_id_map_slot(matcher->said, frame->function->id) : NULL;
-		case FIELD_BINARY:
+		case FIELD_MAPPING:
 		case FIELD_BUILD_ID:
 			return pfs_id_map_slot(matcher->said, frame->location->mapping_id);
 		case FIELD_LINE:

@@ -13,7 +13,7 @@
  * is dropped, and so is one without frames under focus.
  *
  * A filter is a regular expression that matches anywhere in a function's name; or, in braces, matchers in the syntax
- * of selectors, all of which one frame must fit: {binary="libc.so.6", function*="alloc"}. An expression that begins with
+ * of selectors, all of which one frame must fit: {mapping="libc.so.6", function*="alloc"}. An expression that begins with
  * a brace is written with a backslash before it. So names with colons, equal signs or braces are never taken for syntax.
  */
 #ifndef PFS_FILTERS_H
@@ -28,12 +28,12 @@
 typedef enum PfsGranularity
 {
 	PFS_BY_FUNCTION,
-	PFS_BY_LINE,			/* function, file and line */
-	PFS_BY_FILE,			/* neighbours of one file are one frame */
-	PFS_BY_BINARY,			/* neighbours of one binary are one frame */
-	PFS_BY_BINARY_FUNCTION, /* libc.so.6!malloc */
-	PFS_BY_ADDRESS,			/* function, binary and address */
-	PFS_BY_SOURCE_LINE		/* line number in one file, "" elsewhere; set by source() alone */
+	PFS_BY_LINE,			 /* function, file and line */
+	PFS_BY_FILE,			 /* neighbours of one file are one frame */
+	PFS_BY_MAPPING,			 /* neighbours of one mapping are one frame */
+	PFS_BY_MAPPING_FUNCTION, /* libc.so.6!malloc */
+	PFS_BY_ADDRESS,			 /* function, mapping and address */
+	PFS_BY_SOURCE_LINE		 /* line number in one file, "" elsewhere; set by source() alone */
 } PfsGranularity;
 
 typedef struct PfsFilter PfsFilter;
@@ -68,7 +68,7 @@ typedef struct PfsVerdict
 /*
  * Reads the four arguments from first_argument on; NULL and '' are no filter. Raises INVALID_REGULAR_EXPRESSION,
  * SYNTAX_ERROR for what stands in braces, and INVALID_PARAMETER_VALUE for an unknown field or what is no number. The
- * filters live in CurrentMemoryContext, and remember what they said of a function or a binary; so they serve one
+ * filters live in CurrentMemoryContext, and remember what they said of a function or a mapping; so they serve one
  * query.
  */
 PfsFilters pfs_filters_get(FunctionCallInfo fcinfo, int first_argument);

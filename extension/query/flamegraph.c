@@ -26,7 +26,7 @@ enum
 	COL_TRUNCATED,
 	COL_FILE,
 	COL_LINE,
-	COL_BINARY,
+	COL_MAPPING,
 	COL_COUNT,
 	COL_VALUE_RIGHT = COL_COUNT,
 	COL_SELF_RIGHT,
@@ -158,7 +158,7 @@ put_row(const PfsRows *rows, PfsSourceTable *sources, int32 ord, const PfsFlameR
 	values[COL_FILE] = text_or_null(source.file, &nulls[COL_FILE]);
 	values[COL_LINE] = Int32GetDatum(source.line);
 	nulls[COL_LINE] = source.line == 0;
-	values[COL_BINARY] = text_or_null(source.binary, &nulls[COL_BINARY]);
+	values[COL_MAPPING] = text_or_null(source.mapping, &nulls[COL_MAPPING]);
 	values[COL_VALUE_RIGHT] = Int64GetDatum(row->total.value);
 	values[COL_SELF_RIGHT] = Int64GetDatum(row->self.value);
 	pfs_rows_put(rows, values, nulls);

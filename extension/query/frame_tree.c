@@ -405,7 +405,7 @@ pfs_frame_source(int32 location_id, uint32 line_index)
 	if (location_id == 0)
 		return source;
 	location = pfs_location_get(location_id);
-	source.binary = known(pfs_mapping_get(location->mapping_id)->file);
+	source.mapping = known(pfs_mapping_get(location->mapping_id)->file);
 	if (location->line_count > 0)
 	{
 		const PfsLine *line = &location->lines[line_index];

@@ -105,7 +105,7 @@ typedef struct PfsFrameSource
 {
 	const char *file;
 	int32 line; /* 0: not known; where the function begins, else a line in it */
-	const char *binary;
+	const char *mapping;
 } PfsFrameSource;
 
 /* Of a location, 0: none, and the index of one of its lines. */

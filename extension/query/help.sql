@@ -50,7 +50,7 @@ BEGIN
 		('callgraph', E'SELECT profstore.short_name(caller, 45) AS caller,\n  profstore.short_name(callee, 45) AS callee, value\nFROM profstore.callgraph(\n  {type},\n  {hour}, max_nodes => 20)'),
 		('callgraph_dot', E'SELECT profstore.callgraph_dot(\n  {type},\n  {hour})\n\\g (tuples_only format=unaligned) calls.dot'),
 		('source', E'SELECT line, self, total, left(text, 60) AS text\nFROM profstore.source(\n  {type},\n  {hour}, ''main.c'')'),
-		('filtered_share', E'SELECT * FROM profstore.filtered_share(\n  {type},\n  {hour},\n  ignore => ''{binary="libc.so.6"}'')'),
+		('filtered_share', E'SELECT * FROM profstore.filtered_share(\n  {type},\n  {hour},\n  ignore => ''{mapping="libc.so.6"}'')'),
 		('folded', E'SELECT stack || '' '' || value FROM profstore.folded(\n  {type},\n  {hour})\n\\g (tuples_only format=unaligned) cpu.folded'),
 		('stacks_of', E'SELECT value, profstore.short_name(\n  array_to_string(stack, '' > ''), 90) AS stack\nFROM profstore.stacks_of(\n  {type},\n  {hour})'),
 		('heatmap', E'SELECT * FROM profstore.heatmap(\n  {type},\n  now() - interval ''2 minutes'', now())'),

@@ -56,7 +56,7 @@ CREATE FUNCTION profstore.flamegraph_of(sums profstore.stack_sums, max_nodes int
 							  focus text DEFAULT NULL, ignore text DEFAULT NULL, show text DEFAULT NULL,
 							  hide text DEFAULT NULL, granularity text DEFAULT 'function')
 	RETURNS TABLE (ord int4, level int4, value int8, self int8, label text, truncated bool, file text, line int4,
-			   "binary" text)
+			   mapping text)
 	LANGUAGE c STABLE PARALLEL SAFE COST 10000 ROWS 8192
 	AS 'MODULE_PATHNAME', 'profstore_flamegraph_of';
 COMMENT ON FUNCTION profstore.flamegraph_of(profstore.stack_sums, int4, bool, text, text, text, text, text) IS 'a merged profile as flamegraph() shows it (ORDER BY ord)';
@@ -64,7 +64,7 @@ COMMENT ON FUNCTION profstore.flamegraph_of(profstore.stack_sums, int4, bool, te
 CREATE FUNCTION profstore.top_of(sums profstore.stack_sums, max_rows int4 DEFAULT 100, focus text DEFAULT NULL, ignore text DEFAULT NULL,
 					   show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
 	RETURNS TABLE ("function" text, self int8, total int8, self_share float8, total_share float8, file text,
-			   "binary" text)
+			   mapping text)
 	LANGUAGE c STABLE PARALLEL SAFE COST 10000 ROWS 100
 	AS 'MODULE_PATHNAME', 'profstore_top_of';
 COMMENT ON FUNCTION profstore.top_of(profstore.stack_sums, int4, text, text, text, text, text) IS 'a merged profile as top() shows it';
@@ -73,7 +73,7 @@ CREATE FUNCTION profstore.flamegraph_diff_of(before profstore.stack_sums, after 
 								   focus text DEFAULT NULL, ignore text DEFAULT NULL, show text DEFAULT NULL,
 								   hide text DEFAULT NULL, granularity text DEFAULT 'function')
 	RETURNS TABLE (ord int4, level int4, value int8, self int8, label text, truncated bool, file text, line int4,
-			   "binary" text, "valueRight" int8, "selfRight" int8)
+			   mapping text, "valueRight" int8, "selfRight" int8)
 	LANGUAGE c STABLE PARALLEL SAFE COST 20000 ROWS 8192
 	AS 'MODULE_PATHNAME', 'profstore_flamegraph_diff_of';
 COMMENT ON FUNCTION profstore.flamegraph_diff_of(profstore.stack_sums, profstore.stack_sums, int4, text, text, text, text, text) IS 'two merged profiles as flamegraph_diff(absolute => true) shows selections (ORDER BY ord): value and self are those before, "valueRight" and "selfRight" those after';

@@ -130,7 +130,7 @@ CREATE FUNCTION profstore.flamegraph(selector text, from_ts timestamptz, to_ts t
 						   show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function',
 						   by text[] DEFAULT '{}')
 	RETURNS TABLE (ord int4, level int4, value int8, self int8, label text, truncated bool, file text, line int4,
-			   "binary" text)
+			   mapping text)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 8192 SUPPORT profstore.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_flamegraph';
 COMMENT ON FUNCTION profstore.flamegraph(text, timestamptz, timestamptz, int4, bool, text, text, text, text, text, text[]) IS 'merged stacks as a tree in depth-first order (ORDER BY ord), as the flame-graph panel of Grafana takes it; inverted: from the leaves; by: values of these labels come before the first frame';
@@ -140,7 +140,7 @@ CREATE FUNCTION profstore.flamegraph_diff(selector text, base_from timestamptz, 
 								max_nodes int4 DEFAULT 8192, focus text DEFAULT NULL, ignore text DEFAULT NULL,
 								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
 	RETURNS TABLE (ord int4, level int4, value int8, self int8, label text, truncated bool, file text, line int4,
-			   "binary" text, "valueRight" int8, "selfRight" int8)
+			   mapping text, "valueRight" int8, "selfRight" int8)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 8192 SUPPORT profstore.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_flamegraph_diff';
 COMMENT ON FUNCTION profstore.flamegraph_diff(text, timestamptz, timestamptz, timestamptz, timestamptz, text, bool, int4, text, text, text, text, text) IS 'two selections in one flame graph (ORDER BY ord): value and self are the base''s, "valueRight" and "selfRight" those of [from_ts, to_ts); by rate, as over the longer of the two ranges, or absolute, padded to equal totals';
@@ -148,7 +148,7 @@ COMMENT ON FUNCTION profstore.flamegraph_diff(text, timestamptz, timestamptz, ti
 CREATE FUNCTION profstore.top(selector text, from_ts timestamptz, to_ts timestamptz, max_rows int4 DEFAULT 100,
 					focus text DEFAULT NULL, ignore text DEFAULT NULL, show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
 	RETURNS TABLE ("function" text, self int8, total int8, self_share float8, total_share float8, file text,
-			   "binary" text)
+			   mapping text)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 100 SUPPORT profstore.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_top';
 COMMENT ON FUNCTION profstore.top(text, timestamptz, timestamptz, int4, text, text, text, text, text) IS 'functions by their own value (self), with all below them (total, a recursive function counted once), and both as shares of the whole';
@@ -157,7 +157,7 @@ CREATE FUNCTION profstore.top_diff(selector text, base_from timestamptz, base_to
 						 base_selector text DEFAULT NULL, absolute bool DEFAULT false, max_rows int4 DEFAULT 100,
 						 focus text DEFAULT NULL, ignore text DEFAULT NULL, show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
 	RETURNS TABLE ("function" text, base_self int8, self int8, self_delta int8, base_total int8, total int8,
-			   total_delta int8, file text, "binary" text)
+			   total_delta int8, file text, mapping text)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 100 SUPPORT profstore.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_top_diff';
 COMMENT ON FUNCTION profstore.top_diff(text, timestamptz, timestamptz, timestamptz, timestamptz, text, bool, int4, text, text, text, text, text) IS 'functions by how much their own value changed against the base; by rate, as over the longer of the two ranges, unless absolute';

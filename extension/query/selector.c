@@ -102,7 +102,7 @@ fail(const Parser *parser, const char *position, const char *reason)
 				(errcode(ERRCODE_SYNTAX_ERROR), errmsg("invalid %s: %s", parser->argument, reason),
 				 errdetail_internal("%s", describe_position(parser, position)),
 				 errhint("A filter is a regular expression on function names, a brace at its "
-						 "beginning written \\{, or looks like {binary=\"libc.so.6\", "
+						 "beginning written \\{, or looks like {mapping=\"libc.so.6\", "
 						 "function*=\"alloc\", file=~\"regex\"}.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_SYNTAX_ERROR), errmsg("invalid %s: %s", parser->argument, reason),

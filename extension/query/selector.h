@@ -64,7 +64,7 @@ typedef struct PfsSelector
 PfsSelector *pfs_selector_parse(const char *text, const char *argument);
 
 /*
- * Parses the braces of a filter on frames, as in {binary="libc.so.6", function*="alloc"}: the same grammar without a
+ * Parses the braces of a filter on frames, as in {mapping="libc.so.6", function*="alloc"}: the same grammar without a
  * profile type and with two more operators, *= and !*=. What stands for a label is a field, which the caller
  * checks. NULL where text does not begin with a brace. Raises the same.
  */

@@ -18,7 +18,7 @@ struct PfsSourceTable
 	MemoryContext context;
 	PfsIdMap first_sources; /* location id → 1 + index of the source of its first line */
 	PfsIdMap files;			/* function id → 1 + index of a text; so mappings' … */
-	PfsIdMap binaries;		/* … in slots of their own, since ids of both begin at 1 */
+	PfsIdMap mappings;		/* … in slots of their own, since ids of both begin at 1 */
 	PfsSourceTexts *sources;
 	uint32 source_count;
 	uint32 source_capacity;
@@ -34,7 +34,7 @@ pfs_source_table(void)
 	PfsSourceTable *table = pfs_kept_get("source texts", sizeof(PfsSourceTable), &context);
 
 	table->context = context;
-	table->first_sources.context = table->files.context = table->binaries.context = context;
+	table->first_sources.context = table->files.context = table->mappings.context = context;
 	return table;
 }
 
@@ -73,10 +73,10 @@ make_source(PfsSourceTable *table, const PfsLocation *location, uint32 line)
 	PfsFrameSource source = pfs_frame_source(location->id, line);
 	int32 function_id = line < location->line_count ? location->lines[line].function_id : 0;
 	uint32 *file = pfs_id_map_slot(&table->files, function_id);
-	uint32 *binary = pfs_id_map_slot(&table->binaries, location->mapping_id);
+	uint32 *mapping = pfs_id_map_slot(&table->mappings, location->mapping_id);
 
 	return (PfsSourceTexts){ text_of(table, file, source.file),
-							 text_of(table, binary, source.binary), source.line };
+							 text_of(table, mapping, source.mapping), source.line };
 }
 
 static pg_noinline void

@@ -10,8 +10,8 @@
 /* As PfsFrameSource has it. */
 typedef struct PfsSourceTexts
 {
-	const text *file; /* NULL: not known; so the binary */
-	const text *binary;
+	const text *file; /* NULL: not known; so the mapping */
+	const text *mapping;
 	int32 line; /* 0: not known */
 } PfsSourceTexts;
 

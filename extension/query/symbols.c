@@ -192,7 +192,7 @@ pfs_symbol_intern(PfsSymbols *symbols, const char *name)
 static const char UNKNOWN[] = "[unknown]";
 
 static const char *
-binary_of(const PfsLocation *location)
+mapping_name_of(const PfsLocation *location)
 {
 	return pfs_base_name(pfs_mapping_get(location->mapping_id)->file);
 }
@@ -218,12 +218,12 @@ frame_facts(const PfsLocation *location, uint32 line)
 	}
 	else
 	{
-		const char *binary = binary_of(location);
+		const char *mapping = mapping_name_of(location);
 
 		frame.name =
-			*binary == '\0' && location->address == 0
+			*mapping == '\0' && location->address == 0
 				? UNKNOWN
-				: psprintf("%s%s0x%" PRIx64, binary, *binary ? " " : "", location->address);
+				: psprintf("%s%s0x%" PRIx64, mapping, *mapping ? " " : "", location->address);
 	}
 	return frame;
 }
@@ -245,7 +245,7 @@ is_file(const char *path, const char *file)
 static const char *
 merged_name(const PfsFilters *filters, const PfsFrameFacts *frame)
 {
-	const char *binary = binary_of(frame->location);
+	const char *mapping = mapping_name_of(frame->location);
 	const char *file = frame->function ? frame->function->filename : "";
 
 	switch (filters->granularity)
@@ -257,17 +257,17 @@ merged_name(const PfsFilters *filters, const PfsFrameFacts *frame)
 				return frame->name;
 			return psprintf("%s %s:%d", frame->name, file, frame->line->line);
 		case PFS_BY_FILE:
-			return first_known(file, binary, UNKNOWN);
-		case PFS_BY_BINARY:
-			return first_known(binary, "", UNKNOWN);
-		case PFS_BY_BINARY_FUNCTION:
-			if (frame->function == NULL || *binary == '\0')
+			return first_known(file, mapping, UNKNOWN);
+		case PFS_BY_MAPPING:
+			return first_known(mapping, "", UNKNOWN);
+		case PFS_BY_MAPPING_FUNCTION:
+			if (frame->function == NULL || *mapping == '\0')
 				return frame->name;
-			return psprintf("%s!%s", binary, frame->name);
+			return psprintf("%s!%s", mapping, frame->name);
 		case PFS_BY_ADDRESS:
 			if (frame->function == NULL || frame->location->address == 0)
 				return frame->name;
-			return psprintf("%s %s%s0x%" PRIx64, frame->name, binary, *binary ? " " : "",
+			return psprintf("%s %s%s0x%" PRIx64, frame->name, mapping, *mapping ? " " : "",
 							frame->location->address);
 		case PFS_BY_SOURCE_LINE:
 			return is_file(file, filters->source_file) ? psprintf("%d", frame->line->line) : "";
@@ -281,7 +281,7 @@ naming_id(PfsGranularity granularity, const PfsFrameFacts *frame)
 {
 	if (granularity == PFS_BY_FUNCTION)
 		return frame->function ? frame->function->id : 0;
-	return granularity == PFS_BY_BINARY ? frame->location->mapping_id : 0;
+	return granularity == PFS_BY_MAPPING ? frame->location->mapping_id : 0;
 }
 
 static uint32

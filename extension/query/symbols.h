@@ -2,9 +2,9 @@
  * symbols.h
  *		Names of frames for a query: every location becomes a run of frames, every name a small number.
  *
- * Views merge by function name, whatever the binary, build or address, since that is what makes two deploys comparable;
+ * Views merge by function name, whatever the mapping, build or address, since that is what makes two deploys comparable;
  * unless the filters' granularity names frames otherwise. A symbol is a distinct name. The filters judge a location's
- * frames once, when it is met. A frame without a function is named after its binary and address, as in
+ * frames once, when it is met. A frame without a function is named after its mapping and address, as in
  * "libfoo.so 0x1a2b".
  */
 #ifndef PFS_SYMBOLS_H

@@ -24,7 +24,7 @@ enum
 	COL_SELF_SHARE,
 	COL_TOTAL_SHARE,
 	COL_FILE,
-	COL_BINARY,
+	COL_MAPPING,
 	COL_COUNT
 };
 
@@ -38,7 +38,7 @@ enum
 	DIFF_TOTAL,
 	DIFF_TOTAL_DELTA,
 	DIFF_FILE,
-	DIFF_BINARY,
+	DIFF_MAPPING,
 	DIFF_COUNT
 };
 
@@ -138,7 +138,7 @@ put_row(const PfsRows *rows, const PfsFunctionTotal *function, int64 whole)
 	values[COL_TOTAL_SHARE] =
 		Float8GetDatum(whole == 0 ? 0 : (double) function->total.value / (double) whole);
 	values[COL_FILE] = pfs_text_or_null(source.file, &nulls[COL_FILE]);
-	values[COL_BINARY] = pfs_text_or_null(source.binary, &nulls[COL_BINARY]);
+	values[COL_MAPPING] = pfs_text_or_null(source.mapping, &nulls[COL_MAPPING]);
 	pfs_rows_put(rows, values, nulls);
 }
 
@@ -238,7 +238,7 @@ put_change(const PfsRows *rows, const PfsFunctionTotal *function)
 	values[DIFF_TOTAL] = Int64GetDatum(function->total.value);
 	values[DIFF_TOTAL_DELTA] = Int64GetDatum(delta_of(function->total));
 	values[DIFF_FILE] = pfs_text_or_null(source.file, &nulls[DIFF_FILE]);
-	values[DIFF_BINARY] = pfs_text_or_null(source.binary, &nulls[DIFF_BINARY]);
+	values[DIFF_MAPPING] = pfs_text_or_null(source.mapping, &nulls[DIFF_MAPPING]);
 	pfs_rows_put(rows, values, nulls);
 }
 

@@ -16,9 +16,9 @@ const MIN_FRAME_WIDTH_PX = 0.6;
 const byId = (id) => document.getElementById(id);
 
 /* The root stands on top, where it is seen however deep the stacks are. */
-export const view = { icicle: true, byShare: false, colorBy: "binary", hues: new Map(), sandwich: null, term: "" };
+export const view = { icicle: true, byShare: false, colorBy: "mapping", hues: new Map(), sandwich: null, term: "" };
 
-/* binary, file or function */
+/* mapping, file or function */
 export const colorBy = (by) => {
 	view.colorBy = by;
 	view.hues = isDiff ? new Map() : chooseHues(profile.tree, by);
@@ -62,7 +62,7 @@ const matcher = (term) => {
 	}
 };
 
-const matches = (frame) => [frame.name, frame.file, frame.binary].some((text) => text && pattern.test(text));
+const matches = (frame) => [frame.name, frame.file, frame.mapping].some((text) => text && pattern.test(text));
 
 /*
  * Marks the frames that match, and adds up the outermost of them; of a tree as d3-flame-graph has it, whose own search

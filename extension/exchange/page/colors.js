@@ -1,6 +1,6 @@
 /*
  * colors.js
- *		Colours of frames: a hue per binary, file or function, so that what belongs together looks alike; in a comparison, by
+ *		Colours of frames: a hue per mapping, file or function, so that what belongs together looks alike; in a comparison, by
  *		change.
  */
 import { selfOf, visitFrames } from "./tree.js";
@@ -15,7 +15,7 @@ const hash = (text) => {
 
 /* What a hue may stand for, as a frame's own text; none where it is not known. */
 const KEYS = {
-	binary: (frame) => frame.binary,
+	mapping: (frame) => frame.mapping,
 	file: (frame) => frame.file,
 	function: (frame) => (frame.truncated ? undefined : frame.name),
 };
@@ -24,7 +24,7 @@ const KEYS = {
 const HUES = [24, 48, 8, 140, 190, 88, 268, 215, 330, 170, 64, 300];
 const UNKNOWN_HUE = 36;
 
-/* Hues by binary, file or function, those of the largest self value first; the root has none. */
+/* Hues by mapping, file or function, those of the largest self value first; the root has none. */
 export const chooseHues = (root, by) => {
 	const selfs = new Map();
 	visitFrames(root, (frame) => {

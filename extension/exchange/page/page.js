@@ -37,7 +37,7 @@ const showSandwich = (name) => {
 	scrollTo({ top: 0 });
 };
 
-/* --- legend: the binaries, files or functions by self value, or what the colours of changes mean --- */
+/* --- legend: the mappings, files or functions by self value, or what the colours of changes mean --- */
 
 const hueChips = () =>
 	[...view.hues].slice(0, LEGEND_ENTRIES).map(([key, hue]) => {

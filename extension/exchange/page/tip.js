@@ -40,7 +40,7 @@ export const showTip = (event, node, sandwich) => {
 	addRow(list, "of parent", node.depth > 1 ? formatShare(frame.value, node.parent.data.value) : "");
 	addRow(list, "of function", sandwich && node.depth > 0 ? formatShare(frame.value, root.value) : "");
 	addRow(list, "source", frame.file && (frame.line ? `${frame.file}:${frame.line}` : frame.file));
-	addRow(list, "binary", frame.binary);
+	addRow(list, "mapping", frame.mapping);
 	addRow(list, "", frame.truncated ? "small frames that were cut: ask for more nodes, or focus" : "");
 	tip.replaceChildren(Object.assign(document.createElement("b"), { textContent: frame.name }), list);
 	tip.hidden = false;

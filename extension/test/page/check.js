@@ -208,14 +208,14 @@ const check_diff = async (page, functions) => {
 	test("the table is of all functions that changed", functions.every(({ name }) => rows.some(([first_cell]) => first_cell.startsWith(name))), JSON.stringify(rows));
 };
 
-/* --- colours: by binary, file or function, the largest self value first in the legend --- */
+/* --- colours: by mapping, file or function, the largest self value first in the legend --- */
 
 const legend = (page) => page.$$eval("#legend button", (chips) => chips.map((chip) => chip.textContent));
 
 const check_colours = async (page) => {
 	const names = ["first_in_a", "second_in_a", "only_in_b"];
 	for (const [by, chips, kinds] of [
-		["binary", ["program"], [0, 0, 0]],
+		["mapping", ["program"], [0, 0, 0]],
 		["file", ["a.c", "b.c"], [0, 0, 1]],
 		["function", ["only_in_b", "second_in_a", "first_in_a"], [2, 1, 0]],
 	]) {
