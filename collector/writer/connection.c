@@ -119,6 +119,22 @@ connection_log_notices(Connection *connection, const char *module)
 	PQsetNoticeReceiver(connection->pg, log_notice, (void *) (uintptr_t) module);
 }
 
+/* Functions and operators of others, which the role's or the database's search path may lead to, are none that our statements mean. */
+static DbOutcome
+pin_search_path(Connection *connection, DbError *error)
+{
+	static const Statement statement = { .sql = "SET search_path = pg_catalog, pg_temp",
+										 .failure = "could not prepare the session" };
+	PGresult *result;
+	DbOutcome outcome = connection_run(connection, &statement, 1, &result, error);
+
+	if (outcome == DB_OK)
+		PQclear(result);
+	else
+		connection_close(connection);
+	return outcome;
+}
+
 DbOutcome
 connection_open(Connection *connection, const char *conninfo, DbError *error)
 {
@@ -155,7 +171,7 @@ connection_open(Connection *connection, const char *conninfo, DbError *error)
 	}
 	if (PQsetnonblocking(connection->pg, 1) != 0)
 		return connection_lost(connection, failure, error);
-	return DB_OK;
+	return pin_search_path(connection, error);
 }
 
 /*

@@ -9,12 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/*
- * Every name in our statements is qualified; an empty search path makes sure that it stays so. The
- * timeouts bound what a forgotten lock or a lost collector can hold up.
- */
+/* The timeouts bound what a forgotten lock or a lost collector can hold up. */
 static const Statement settings[] = {
-	{ .sql = "SET search_path = ''" },
 	{ .sql = "SET statement_timeout = '60s'" },
 	{ .sql = "SET lock_timeout = '30s'" },
 	{ .sql = "SET idle_in_transaction_session_timeout = '60s'" },

@@ -134,10 +134,9 @@ read_instant_series(PfsTierSpec *spec)
 	int64 *ids;
 
 	SPI_connect();
-	if (SPI_execute(
-			"SELECT s.id FROM profstore.series AS s JOIN profstore.profile_types AS t ON t.id = "
-			"s.profile_type WHERE NOT t.delta ORDER BY s.id",
-			true, 0) != SPI_OK_SELECT)
+	if (SPI_execute("SELECT s.id FROM profstore.series AS s JOIN profstore.profile_types AS t "
+					"ON t.id OPERATOR(pg_catalog.=) s.profile_type WHERE NOT t.delta ORDER BY s.id",
+					true, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not list the series of instant types");
 	spec->instant_count = (uint32) SPI_processed;
 	ids = MemoryContextAllocHuge(caller, sizeof(int64) * (SPI_processed + 1));

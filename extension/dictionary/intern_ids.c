@@ -133,11 +133,13 @@ pfs_partition_intern(const char *key)
 
 	SPI_connect();
 	/* a row of version 1.0 lacks the column, and is never condemned */
-	id =
-		partition_id_by_sql("SELECT min(id) FROM profstore.dictionary_partitions AS p "
-							"WHERE hashtextextended(key, 0) = hashtextextended($1, 0) AND key = $1 "
-							"AND to_jsonb(p) -> 'condemned' IS DISTINCT FROM 'true'",
-							key);
+	id = partition_id_by_sql(
+		"SELECT pg_catalog.min(p.id) FROM profstore.dictionary_partitions AS p "
+		"WHERE pg_catalog.hashtextextended(p.key, 0) OPERATOR(pg_catalog.=) "
+		"pg_catalog.hashtextextended($1, 0) AND p.key OPERATOR(pg_catalog.=) $1 "
+		"AND coalesce(pg_catalog.to_jsonb(p) OPERATOR(pg_catalog.->>) 'condemned', "
+		"'false') OPERATOR(pg_catalog.=) 'false'",
+		key);
 	if (id == 0)
 	{
 		id = partition_id_by_sql(

@@ -54,6 +54,24 @@ END;
 COMMENT ON FUNCTION profstore.keep_file_notes(int4[], text[], text, text, text, text) IS 'internal: keeps for these series what a file said beside its samples, unless they have it';
 REVOKE EXECUTE ON FUNCTION profstore.keep_file_notes(int4[], text[], text, text, text, text) FROM PUBLIC;
 
+-- keep_frames are of the file whose drop_frames are taken
+CREATE FUNCTION profstore.merged_notes(series_ids int4[], OUT default_type text, OUT doc_url text, OUT drop_frames text, OUT keep_frames text,
+							 OUT comments text[])
+	LANGUAGE sql STABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+WITH notes AS MATERIALIZED
+	(SELECT DISTINCT n.default_type, n.comments, n.doc_url, n.drop_frames, n.keep_frames
+	 FROM profstore.file_notes AS n WHERE n.series_id = ANY (merged_notes.series_ids)),
+frames AS
+	(SELECT n.drop_frames, n.keep_frames FROM notes AS n ORDER BY n.drop_frames = '', n.drop_frames, n.keep_frames LIMIT 1)
+SELECT coalesce(min(n.default_type) FILTER (WHERE n.default_type <> ''), ''), coalesce(min(n.doc_url) FILTER (WHERE n.doc_url <> ''), ''),
+	coalesce((SELECT f.drop_frames FROM frames AS f), ''), coalesce((SELECT f.keep_frames FROM frames AS f), ''),
+	ARRAY(SELECT u.comment FROM notes AS c, unnest(c.comments) WITH ORDINALITY AS u(comment, ord)
+		  GROUP BY u.comment ORDER BY min(c.comments), min(u.ord))
+FROM notes AS n;
+END;
+COMMENT ON FUNCTION profstore.merged_notes(int4[]) IS 'internal: notes of several series as those of one file, as the caller sees them';
+
 CREATE FUNCTION profstore.import_pprof(profile bytea, labels jsonb DEFAULT '{}', at timestamptz DEFAULT NULL,
 							 sample_labels text[] DEFAULT NULL, prune bool DEFAULT true)
 	RETURNS int8

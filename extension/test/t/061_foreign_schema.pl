@@ -1,0 +1,117 @@
+# What others have made in the schema "profstore" before CREATE EXTENSION, or before ALTER EXTENSION UPDATE: it never runs, and is told.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('foreign_schema');
+$node->init;
+$node->append_conf('postgresql.conf', "autovacuum = off\n");
+$node->start;
+$node->safe_psql('postgres', 'CREATE ROLE mallory; CREATE ROLE "Eve, too"; CREATE ROLE dba SUPERUSER');
+
+my @versions = ('1.0', $node->safe_psql('postgres', q(SELECT default_version FROM pg_available_extensions WHERE name = 'profstore')));
+
+# Functions that fit calls in the scripts better than those of pg_catalog do. Each writes down that it ran, and as whom; what is immutable
+# goes into indexes.
+my $plant = q(
+	CREATE FUNCTION profstore.note(what text) RETURNS void LANGUAGE plpgsql AS
+		$$ BEGIN INSERT INTO public.ran VALUES (what, current_user); END $$;
+	CREATE FUNCTION profstore.pg_extension_config_dump(text, text) RETURNS void LANGUAGE plpgsql AS
+		$$ BEGIN PERFORM profstore.note('pg_extension_config_dump'); END $$;
+	CREATE FUNCTION profstore.hashtextextended(t text, seed int4) RETURNS int8 IMMUTABLE LANGUAGE plpgsql AS
+		$$ BEGIN PERFORM profstore.note('hashtextextended'); RETURN 1; END $$);
+my $use = q(SELECT profstore.intern_mappings('{aa}', '{/bin/x}');
+	SELECT profstore.intern_functions('{main}', '{main}', '{m.c}', '{1}'));
+my $as_mallory = "SET ROLE mallory; $plant; RESET ROLE";
+my $to_mallory = 'ALTER SCHEMA profstore OWNER TO mallory';
+my $back = 'ALTER SCHEMA profstore OWNER TO CURRENT_USER';
+
+sub database
+{
+	my ($name, @sql) = @_;
+	$node->safe_psql('postgres', "CREATE DATABASE $name");
+	$node->safe_psql($name, 'CREATE TABLE ran (what text, who name); GRANT ALL ON ran TO PUBLIC');
+	$node->safe_psql($name, $_) for @sql;
+}
+
+sub nothing_ran
+{
+	my ($name, $title) = @_;
+	is($node->safe_psql($name, 'SELECT DISTINCT * FROM ran ORDER BY 1'), '', "$title: nothing of others ran");
+}
+
+sub refused
+{
+	my ($name, $command, $message, $title) = @_;
+	my ($status, $out, $err) = $node->psql($name, "\\set VERBOSITY verbose\n$command");
+	like($err, $message, $title);
+	nothing_ran($name, $title);
+}
+
+my $foreign_owner = qr/ERROR:  55000: schema "profstore" belongs to role "mallory", which is not a superuser\nDETAIL:.*\nHINT:  .*ALTER SCHEMA profstore OWNER TO CURRENT_USER/;
+my $foreign_objects = qr/ERROR:  55000: schema "profstore" has objects of roles that are not superusers\nDETAIL:  There is function profstore\.note\(text\), which belongs to role "mallory";.*\nHINT:  .*SET SCHEMA/;
+
+# --- before CREATE EXTENSION -----------------------------------------------------------------------------------------
+
+database('owned', 'CREATE SCHEMA profstore AUTHORIZATION mallory', $as_mallory);
+for my $version (@versions)
+{
+	refused('owned', "CREATE EXTENSION profstore VERSION '$version'; $use", $foreign_owner, "$version: a schema of somebody else");
+}
+$node->safe_psql('owned', $back);
+for my $version (@versions)
+{
+	refused('owned', "CREATE EXTENSION profstore VERSION '$version'; $use", $foreign_objects, "$version: what somebody else has left in the schema");
+}
+$node->safe_psql('owned', 'CREATE SCHEMA elsewhere; ALTER FUNCTION profstore.note SET SCHEMA elsewhere;
+	ALTER FUNCTION profstore.pg_extension_config_dump SET SCHEMA elsewhere; ALTER FUNCTION profstore.hashtextextended SET SCHEMA elsewhere');
+$node->safe_psql('owned', "CREATE EXTENSION profstore; $use");
+nothing_ran('owned', 'after the hint was followed');
+
+database('open', 'CREATE SCHEMA profstore', 'GRANT CREATE ON SCHEMA profstore TO PUBLIC, "Eve, too", dba');
+refused('open', 'CREATE EXTENSION profstore', qr/ERROR:  55000: roles that are not superusers may create objects in schema "profstore"\nDETAIL:  CREATE is granted to "Eve, too", PUBLIC\.\nHINT:  Run REVOKE CREATE ON SCHEMA profstore FROM "Eve, too", PUBLIC\./,
+	'a schema in which others may create');
+$node->safe_psql('open', 'REVOKE CREATE ON SCHEMA profstore FROM "Eve, too", PUBLIC; CREATE EXTENSION profstore');
+
+# Kinds of objects that are owned; a table brings its row type, an aggregate is a function.
+my %kinds = (
+	'type' => q(CREATE TYPE profstore.x AS ENUM ('a')), 'table' => 'CREATE TABLE profstore.x ()', 'view' => 'CREATE VIEW profstore.x AS SELECT 1 AS a',
+	'operator' => 'CREATE OPERATOR profstore.=== (LEFTARG = text, RIGHTARG = text, FUNCTION = texteq)',
+	'collation' => 'CREATE COLLATION profstore.x FROM "C"', 'text search dictionary' => 'CREATE TEXT SEARCH DICTIONARY profstore.x (TEMPLATE = simple)');
+for my $kind (sort keys %kinds)
+{
+	my ($status, $out, $err) = $node->psql('postgres', "BEGIN; CREATE SCHEMA profstore AUTHORIZATION mallory;
+		SET ROLE mallory; $kinds{$kind}; RESET ROLE; $back; CREATE EXTENSION profstore");
+	like($err, qr/has objects of roles that are not superusers\nDETAIL:  There is $kind \S+, which belongs to role "mallory"\./, "a left $kind is found");
+}
+
+# What a superuser has made there may stay. The scripts do not find it either.
+for my $version (@versions)
+{
+	(my $name = "superuser_$version") =~ tr/./_/;
+	database($name, 'CREATE SCHEMA profstore AUTHORIZATION dba', $plant);
+	$node->safe_psql($name, "CREATE EXTENSION profstore VERSION '$version'; $use");
+	nothing_ran($name, "$version: functions of a superuser in the schema");
+}
+
+# --- before ALTER EXTENSION UPDATE -----------------------------------------------------------------------------------
+
+my $old = q(CREATE EXTENSION profstore VERSION '1.0');
+my $day = q(SELECT profstore.ensure_partitions('2026-01-01Z', '2026-01-01Z'));
+database('update_owned', $old, $day, $to_mallory, $as_mallory);
+refused('update_owned', 'ALTER EXTENSION profstore UPDATE', $foreign_owner, 'an update in a schema of somebody else');
+$node->safe_psql('update_owned', $back);
+refused('update_owned', 'ALTER EXTENSION profstore UPDATE', $foreign_objects, 'an update where somebody else has left something');
+
+database('update_superuser', $old, $day, $plant);
+$node->safe_psql('update_superuser', "ALTER EXTENSION profstore UPDATE; $use");
+nothing_ran('update_superuser', 'an update beside functions of a superuser');
+
+# A function that the update brings may be there already: it does not become one of the extension.
+database('update_adopted', $old, 'CREATE FUNCTION profstore.help(text) RETURNS text LANGUAGE sql RETURN 1');
+refused('update_adopted', 'ALTER EXTENSION profstore UPDATE', qr/ERROR:  .*(?:help|function).*(?:already exists|not a member of extension)/, 'an update does not adopt a function');
+
+$node->stop;
+done_testing();
