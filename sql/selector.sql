@@ -49,7 +49,7 @@ SELECT profstore.intern_series(array_fill('t:a:b:c:d'::text, ARRAY[4]),
 	ARRAY[1, 1, 1, 1]) IS NOT NULL AS interned;
 SELECT profstore.intern_series('{t:a:b:c:d:delta}', ARRAY['{"service": "web"}']::jsonb[], '{1}') IS NOT NULL AS interned;
 SELECT q AS selector, (SELECT string_agg(labels::text, ' ' ORDER BY labels::text COLLATE "C") FROM profstore.matching_series(q)) AS picked
-FROM unnest(ARRAY['t:a:b:c:d', 't:a:b:c:d:delta', 't:a:b:c', 't:a:b:c:d{service="web"}', 't:a:b:c:d{service!="web"}', 't:a:b:c:d{node=""}', 't:a:b:c:d{node!=""}',
+FROM unnest(ARRAY['t:a:b:c:d', 't:a:b:c:d:delta', 't:a:b:c:', 't:a:b:c:d{service="web"}', 't:a:b:c:d{service!="web"}', 't:a:b:c:d{node=""}', 't:a:b:c:d{node!=""}',
 	't:a:b:c:d{service=~"web"}', 't:a:b:c:d{service=~"web.*"}', 't:a:b:c:d{service!~"web.*"}', 't:a:b:c:d{node=~"a|"}', 't:a:b:c:d{node=~".+"}', 't:a:b:c:d{node!~".+"}',
 	't:a:b:c:d{service=~"WEB"}', 't:a:b:c:d{service=~"(?i)WEB"}', 't:a:b:c:d{service="web",node="a"}', 't:a:b:c:d{service="web",node="b"}', 't:a:b:c:d{absent="x"}',
 	't:a:b:c:d{absent!="x"}', 't:a:b:c:d{service="web",service="db"}', 't:a:b:c:d{service="db",service=""}', 't:a:b:c:d{service="",node=""}',

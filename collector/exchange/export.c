@@ -15,8 +15,10 @@
 
 #define PARAM_COUNT 7
 
-/* Parameters of all statements; filters that are not given come as empty texts, which are none. */
-#define RANGE	"$1, $2::timestamptz, $3::timestamptz"
+/* Parameters of all statements; those that are not given come as empty texts: the last hour, no filters. */
+#define RANGE                                                                \
+	"$1, coalesce(nullif($2, '')::timestamptz, now() - interval '1 hour'), " \
+	"coalesce(nullif($3, '')::timestamptz, now())"
 #define FILTERS "focus => $4, ignore => $5, show => $6, hide => $7"
 
 /* By the index of the format; each result is one bytea. */

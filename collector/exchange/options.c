@@ -44,8 +44,6 @@ export_flags(ExchangeOptions *options, Flag flags[EXCHANGE_FLAGS_MAX])
 {
 	size_t count = common_flags(options, flags);
 
-	options->from = "-infinity";
-	options->to = "infinity";
 	flags[count++] = (Flag){ .name = "format",
 							 .kind = FLAG_CHOICE,
 							 .value = &options->format,
@@ -53,10 +51,11 @@ export_flags(ExchangeOptions *options, Flag flags[EXCHANGE_FLAGS_MAX])
 							 .help = "pprof (default), folded, speedscope, json, firefox, html",
 							 .choices = export_formats };
 	flags[count++] = (Flag){ "selector", FLAG_TEXT, &options->selector, "SELECTOR",
-							 "profile type and labels: type{name=\"value\"}" };
+							 "profile type, or its first parts, and labels: type{name=\"value\"}" };
 	flags[count++] = (Flag){ "from", FLAG_TEXT, &options->from, "TIME",
-							 "begin of the range, as PostgreSQL reads it; default: open" };
-	flags[count++] = (Flag){ "to", FLAG_TEXT, &options->to, "TIME", "end of the range" };
+							 "begin of the range, as PostgreSQL reads it; default: an hour ago" };
+	flags[count++] =
+		(Flag){ "to", FLAG_TEXT, &options->to, "TIME", "end of the range; default: now" };
 	flags[count++] =
 		(Flag){ "focus", FLAG_TEXT, &options->focus, "REGEX", "only stacks with such a function" };
 	flags[count++] =

@@ -61,7 +61,8 @@ get_query(FunctionCallInfo fcinfo)
 	if (PG_ARGISNULL(ARG_FUNCTION))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
 						errmsg("argument function must not be null"),
-						errhint("profstore.top() lists the functions of a selection.")));
+						errhint("profstore.top() lists the functions of a selection; without a "
+								"range, write function => 'name'.")));
 	query.function = text_to_cstring(PG_GETARG_TEXT_PP(ARG_FUNCTION));
 	query.stacks = pfs_stack_stream_begin(pfs_selection_get(fcinfo, ARG_SELECTOR));
 	return query;

@@ -6,12 +6,12 @@
 
 #include "catalog/pg_type.h"
 #include "dictionary/cache.h"
-#include "executor/spi.h"
 #include "query/allocate.h"
+#include "query/text_plan.h"
+#include "query/type_name.h"
 #include "store/privileges.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
-#include "utils/varlena.h"
 
 /* Columns of the statement below. */
 enum
@@ -22,9 +22,6 @@ enum
 	SERIES_LABELS,
 	SERIES_PERIOD
 };
-
-/* Names beyond it are not compared by their spelling, which takes the square of their lengths. */
-#define LONGEST_COMPARED_BYTES 255
 
 static const char SERIES_QUERY[] =
 	"SELECT series_id, unit, delta, labels, period FROM profstore.matching_series($1) ORDER BY 1";
@@ -51,32 +48,14 @@ read_series(PfsSelection *selection, HeapTuple tuple, TupleDesc descriptor, PfsS
 		selection->unit = SPI_getvalue(tuple, descriptor, SERIES_UNIT);
 }
 
-/*
- * Runs the statement as the caller. The plan stays with the backend; the plan cache renews it when the role or
- * the row policies change.
- */
 static void
 find_series(PfsSelection *selection, Datum selector)
 {
 	static SPIPlanPtr plan = NULL;
 	MemoryContext caller = CurrentMemoryContext;
-	Oid type = TEXTOID;
 
-	pfs_require_privilege(pfs_relation_oid("profile_types"), ACL_SELECT);
-	pfs_require_privilege(pfs_relation_oid("series"), ACL_SELECT);
 	SPI_connect();
-	if (plan == NULL)
-	{
-		SPIPlanPtr prepared = SPI_prepare(SERIES_QUERY, 1, &type);
-
-		if (prepared == NULL || SPI_keepplan(prepared) != 0)
-			elog(ERROR, "could not prepare the series query: %s",
-				 SPI_result_code_string(SPI_result));
-		plan = prepared;
-	}
-	if (SPI_execute_plan(plan, &selector, NULL, true, 0) != SPI_OK_SELECT)
-		elog(ERROR, "could not run the series query: %s", SPI_result_code_string(SPI_result));
-
+	pfs_text_plan_run(&plan, SERIES_QUERY, selector);
 	MemoryContextSwitchTo(caller);
 	selection->series_count = (int) SPI_processed;
 	selection->series = PFS_ARRAY(PfsSeries, SPI_processed);
@@ -152,6 +131,9 @@ pfs_selection_get_range(FunctionCallInfo fcinfo, int selector, const char *selec
 						errmsg("%s names no profile type", selector_name),
 						errdetail("Values of different profile types do not add up."),
 						errhint("Put one of profstore.profile_types() before the braces.")));
+	pfs_require_privilege(pfs_relation_oid("profile_types"), ACL_SELECT);
+	pfs_require_privilege(pfs_relation_oid("series"), ACL_SELECT);
+	selection->profile_type = pfs_type_name_find(selection->profile_type);
 	find_series(selection, PG_GETARG_DATUM(selector));
 	if (selection->over_time != PFS_OVER_TIME_UNSAID && selection->delta &&
 		selection->series_count > 0)
@@ -160,40 +142,6 @@ pfs_selection_get_range(FunctionCallInfo fcinfo, int selector, const char *selec
 						errdetail("Values of %s add up over time.", selection->profile_type)));
 	index_distinct_series(selection);
 	return selection;
-}
-
-/*
- * The stored profile type that is spelled most alike; NULL where none comes near.
- */
-static const char *
-find_similar_type(const char *profile_type)
-{
-	MemoryContext caller = CurrentMemoryContext;
-	int length = (int) strlen(profile_type);
-	int least = length / 3 + 1;
-	const char *similar = NULL;
-
-	SPI_connect();
-	if (SPI_execute("SELECT profile_type FROM profstore.profile_types()", true, 0) != SPI_OK_SELECT)
-		elog(ERROR, "could not list the profile types");
-	for (uint64 i = 0; i < SPI_processed && length <= LONGEST_COMPARED_BYTES; i++)
-	{
-		const char *type = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1);
-		int type_length = (int) strlen(type);
-		int distance;
-
-		if (type_length > LONGEST_COMPARED_BYTES)
-			continue;
-		distance = varstr_levenshtein_less_equal(profile_type, length, type, type_length, 1, 1, 1,
-												 least, true);
-		if (distance < least)
-		{
-			least = distance;
-			similar = MemoryContextStrdup(caller, type);
-		}
-	}
-	SPI_finish();
-	return similar;
 }
 
 /* Whether a profile type has a series, whatever its labels. */
@@ -219,7 +167,7 @@ pfs_selection_tell_unknown(const PfsSelection *selection)
 
 	if (selection->series_count > 0 || has_series(selection->profile_type))
 		return;
-	similar = find_similar_type(selection->profile_type);
+	similar = pfs_type_name_similar(selection->profile_type);
 	ereport(NOTICE, (errmsg("no series has profile type \"%s\"", selection->profile_type),
 					 similar != NULL ? errhint("Perhaps you mean \"%s\".", similar)
 									 : errhint("profstore.profile_types() lists what there is.")));

@@ -25,12 +25,12 @@ typedef struct PfsSeries
 
 typedef struct PfsSelection
 {
-	const char *profile_type;
-	const char *unit;	   /* of the values, "" where no series is there to tell */
-	bool delta;			   /* values add up over time */
-	PfsOverTime over_time; /* of an instant type; UNSAID and AVERAGE are the same */
-	TimestampTz from;	   /* inclusive, in the microseconds that the server stores */
-	TimestampTz to;		   /* exclusive */
+	const char *profile_type; /* in full; as it was said where no series has it */
+	const char *unit;		  /* of the values, "" where no series is there to tell */
+	bool delta;				  /* values add up over time */
+	PfsOverTime over_time;	  /* of an instant type; UNSAID and AVERAGE are the same */
+	TimestampTz from;		  /* inclusive, in the microseconds that the server stores */
+	TimestampTz to;			  /* exclusive */
 	int series_count;
 	int distinct_count;
 	PfsSeries *series; /* by ascending id */
@@ -40,8 +40,8 @@ typedef struct PfsSelection
 /*
  * Reads the arguments selector, from_ts and to_ts, which every view has at first_argument and after, and finds
  * the series. Unknown types and labels give no series, the former with a NOTICE. Raises NULL_VALUE_NOT_ALLOWED for NULL arguments,
- * INVALID_PARAMETER_VALUE for a range that ends before it begins, a selector without a profile type, or one that
- * asks a delta type what stands for a range; and what pfs_selector_parse raises. The result lives in CurrentMemoryContext.
+ * INVALID_PARAMETER_VALUE for a range that ends before it begins, a selector without a profile type, with the beginning of
+ * several, or one that asks a delta type what stands for a range; and what pfs_selector_parse raises. The result lives in CurrentMemoryContext.
  */
 PfsSelection *pfs_selection_get(FunctionCallInfo fcinfo, int first_argument);
 

@@ -16,7 +16,8 @@
  * A profile type is any run of characters but blanks, control characters, braces, quotes and commas; within parentheses,
  * of them neither.
  * The rules of PromQL hold: a label that a series lacks is an empty string, and regular expressions match the
- * whole value. The profile type is the full string that profile_types() prints, and is compared as it is.
+ * whole value. The profile type is what profile_types() prints, or so many of its first parts that no other has them:
+ * type_name.h.
  */
 #ifndef PFS_SELECTOR_H
 #define PFS_SELECTOR_H

@@ -129,9 +129,11 @@ profstore_source(PG_FUNCTION_ARGS)
 	uint32 count;
 
 	if (PG_ARGISNULL(ARG_FILENAME))
-		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
-						errmsg("argument filename must not be null"),
-						errhint("The column file of profstore.top() has the files of functions.")));
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("argument filename must not be null"),
+				 errhint("The column file of profstore.top() has the files of functions; without a "
+						 "range, write filename => 'name'.")));
 	filters.granularity = PFS_BY_SOURCE_LINE;
 	filters.source_file = text_to_cstring(PG_GETARG_TEXT_PP(ARG_FILENAME));
 	if (!PG_ARGISNULL(ARG_CONTENTS))

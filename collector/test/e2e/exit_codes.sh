@@ -67,6 +67,11 @@ exits 2 'no selector given' "export without a selector" "$collector" export
 exits 3 'does not take ."service' "labels that are none" "$collector" import --labels service /dev/null
 exits 3 'invalid selector' "export by a selector that is none" "$collector" export --selector 'x{'
 exits 0 'no series has profile type.*profile_types' "export of a type that is not stored" "$collector" export --format folded --selector 'nosuch{}'
+for minutes in 120 20; do
+	echo "main;$minutes 1" | "$collector" import --labels __name__=exported --at "$(date -u -d "$minutes minutes ago" '+%F %TZ')" -
+done
+is "$("$collector" export --format folded --selector exported)" 'main;20 1' "export is of the last hour, and takes the first part of a type"
+is "$("$collector" export --format folded --selector exported --from yesterday | sort)" $'main;120 1\nmain;20 1' "export from when it is told"
 exits 6 'could not connect to database' "import without a server" "$collector" import --db "host=/nonexistent" /dev/null
 exits 7 'could not read file' "import of a file that is not there" "$collector" import /nonexistent
 echo 'main 1.5' >"$work/bad.folded"
