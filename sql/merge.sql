@@ -105,7 +105,7 @@ FROM (VALUES ('fn1', NULL, NULL, NULL), (NULL, 'fn1', NULL, NULL), (NULL, NULL, 
 		('^fn(3|4)$', '0x', NULL, NULL), ('fn2', 'fn5', NULL, 'lib'), (NULL, 'fn7', 'fn[0-9]$', 'fn3'), ('0x10[0-9a-f]+$', NULL, '[0-9]', 'fn1.'))
 	AS f(focus, ignore, show, hide) CROSS JOIN LATERAL filtered(f.focus, f.ignore, f.show, f.hide) AS r;
 
--- series graph: rates of delta types per second of the bucket that the range covers, averages of instant types
+-- series graph: rates of delta types per second of the windows (10 s) that begin in the bucket and the range, averages of instant types
 CREATE FUNCTION graph_differences(type text, from_ts timestamptz, to_ts timestamptz, step interval, labels text[])
 	RETURNS TABLE (too_much int8, missing int8, points_above_10 bool)
 	LANGUAGE sql AS
@@ -119,7 +119,7 @@ WITH picked AS MATERIALIZED
 	 WHERE t.delta = (type ~ ':delta$') AND s.time >= from_ts AND s.time < to_ts),
 per_series AS
 	(SELECT bucket, grouped, sum(value) / CASE WHEN delta THEN 1e9 * extract(epoch FROM
-			least(bucket + step, to_ts) - greatest(bucket, from_ts)) ELSE count(DISTINCT time) END AS value
+			date_bin('10 s', least(bucket + step, to_ts) - interval '1 us', '1970-01-01 00:00Z') - date_bin('10 s', greatest(bucket, from_ts) - interval '1 us', '1970-01-01 00:00Z')) ELSE count(DISTINCT time) END AS value
 	 FROM picked GROUP BY bucket, grouped, labels, delta),
 expected AS MATERIALIZED
 	(SELECT bucket, grouped, round(sum(value), 3) FROM per_series GROUP BY bucket, grouped),

@@ -53,12 +53,14 @@ struct PfsSampleScan
 	List *partitions;	 /* Oids of the leaves to read, those of the tiers last */
 	int tier_partitions; /* so many are of tiers */
 	int next_partition;
+	TimestampTz tier_ends[PFS_TIER_COUNT];
 	int asked;					 /* columns that the caller wants, of those that are read */
 	int positions[COLUMN_COUNT]; /* of a column among those asked for, or NOT_READ */
 	int column_count;
 
 	/* the open partition */
 	Relation relation;
+	bool is_tier; /* it is of one */
 	AttrNumber attnums[COLUMN_COUNT];
 	PfsBlockScan *block_scan; /* access method profstore, … */
 	TableScanDesc table_scan; /* … or any other */
@@ -224,6 +226,7 @@ add_tiers(PfsSampleScan *scan)
 
 		if (end > selection->from)
 			pfs_tier_notice(&pfs_tiers[i], end);
+		scan->tier_ends[i] = end;
 		scan->tier_partitions += list_length(partitions);
 		scan->partitions = list_concat(scan->partitions, partitions);
 	}
@@ -300,6 +303,8 @@ pfs_sample_scan_begin_sums(const PfsSelection *selection, int columns, PfsSegmen
 	scan->sums = sums;
 	scan->snapshot = GetActiveSnapshot();
 	scan->asked = columns;
+	for (int i = 0; i < PFS_TIER_COUNT; i++)
+		scan->tier_ends[i] = DT_NOBEGIN;
 	if (!range_is_empty(selection))
 	{
 		scan->partitions = collect_partitions(NIL, relid, selection);
@@ -365,9 +370,8 @@ open_partition(PfsSampleScan *scan, Oid relid)
 				 errhint("Detach it, or query it in SQL of your own.")));
 	for (int i = 0; i < COLUMN_COUNT; i++)
 		scan->attnums[i] = get_attnum(relid, COLUMN_NAMES[i]);
-	scan->has_scrapes =
-		!scan->selection->delta &&
-		scan->next_partition > list_length(scan->partitions) - scan->tier_partitions;
+	scan->is_tier = scan->next_partition > list_length(scan->partitions) - scan->tier_partitions;
+	scan->has_scrapes = scan->is_tier && !scan->selection->delta;
 	if (scan->relation->rd_rel->relam == get_table_am_oid("profstore", true))
 		open_block_scan(scan);
 	else
@@ -493,6 +497,7 @@ give_block(const PfsSampleScan *scan, const int64 **columns, const int64 *scrape
 	block->stacks = scan->asked & PFS_SAMPLE_STACK ? columns[STACK] : NULL;
 	block->values = scan->asked & PFS_SAMPLE_VALUE ? columns[VALUE] : NULL;
 	block->scrapes = scan->asked & PFS_SAMPLE_TIME ? scrapes : NULL;
+	block->is_tier = scan->is_tier;
 }
 
 static void
@@ -504,6 +509,12 @@ give_scrapes(PfsSampleScan *scan, PfsSampleBlock *block)
 	block->row_count = scan->scrape_count;
 	scan->scrape_count = 0;
 	give_block(scan, columns, scan->scrape_times, block);
+}
+
+TimestampTz
+pfs_sample_scan_tier_end(const PfsSampleScan *scan, int tier)
+{
+	return scan->tier_ends[tier];
 }
 
 bool

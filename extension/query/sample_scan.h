@@ -42,6 +42,7 @@ typedef struct PfsSampleBlock
 	 * times are starts of buckets. NULL: these rows are sums, and tell of no scrape; or times were not asked for.
 	 */
 	const int64 *scrapes;
+	bool is_tier; /* times are starts of a tier's buckets */
 } PfsSampleBlock;
 
 typedef struct PfsSampleScan PfsSampleScan;
@@ -59,6 +60,10 @@ PfsSampleScan *pfs_sample_scan_begin(const PfsSelection *selection, int columns)
  */
 PfsSampleScan *pfs_sample_scan_begin_sums(const PfsSelection *selection, int columns,
 										  PfsSegmentPart sums);
+
+/* The end of the last bucket of a tier in the partitions that the range meets, or DT_NOBEGIN. */
+TimestampTz pfs_sample_scan_tier_end(const PfsSampleScan *scan, int tier);
+
 bool pfs_sample_scan_next(PfsSampleScan *scan, PfsSampleBlock *block);
 void pfs_sample_scan_end(PfsSampleScan *scan);
 

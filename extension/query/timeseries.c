@@ -2,8 +2,8 @@
  * timeseries.c
  *		timeseries(): rates over time, one line per group of series.
  *
- * Delta types: sums per (bucket, group), divided by the seconds of the bucket that the range covers. Instant types: sums per
- * (bucket, series), divided by the scrapes of that series in the bucket, then added up per group; or the sum of one of
+ * Delta types: sums per (bucket, group), divided by the seconds of the windows that begin in the bucket and the range, since a
+ * sample stands for its whole window. Instant types: sums per (bucket, series), divided by the scrapes of that series in the bucket, then added up per group; or the sum of one of
  * these scrapes. Series are numbered by their groups, so sums that are read in order of bucket and number are in order of
  * rows, and averages add up in an order that depends on nothing else.
  */
@@ -19,6 +19,7 @@
 #include "query/srf.h"
 #include "query/stack_filter.h"
 #include "query/tiers.h"
+#include "query/windows.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
@@ -45,6 +46,9 @@ enum
 /* Where a scrape's rows may lie: at its own time, or at the start of a tier's bucket. */
 #define PLACES (1 + PFS_TIER_COUNT)
 
+/* Where a range has one time of each series, so much around it tells how long windows are. */
+#define LOOK_AROUND_US (5 * USECS_PER_MINUTE)
+
 typedef struct SeriesGraph
 {
 	const PfsSelection *selection;
@@ -61,6 +65,11 @@ typedef struct SeriesGraph
 	 */
 	PfsSeriesSums *scrapes;
 	PfsSeriesSums *counts;
+
+	/* delta types alone */
+	PfsWindows *windows; /* of their samples */
+	double *seconds;	 /* of each group: what the windows in a bucket cover … */
+	TimestampTz covered; /* … which is this one */
 } SeriesGraph;
 
 /* Rows that follow one another and have one key. */
@@ -153,6 +162,9 @@ begin_sums(SeriesGraph *graph)
 	{
 		graph->ranks = graph->groups.of_series;
 		graph->sums = pfs_series_sums_begin(bytes);
+		graph->windows = pfs_windows_begin(graph->selection->distinct_count);
+		graph->seconds = PFS_ARRAY(double, graph->groups.count);
+		graph->covered = DT_NOBEGIN;
 		return;
 	}
 	rank_series(graph);
@@ -200,6 +212,7 @@ sum_block(const SeriesGraph *graph, const PfsSampleBlock *block, Run *run)
 	PfsStackFilter *filter = graph->filter;
 	bool picks = pfs_picks_scrapes(selection);
 	bool counts = graph->counts != NULL && block->scrapes != NULL;
+	PfsWindows *windows = graph->windows;
 	const PfsSeries *series = NULL;
 
 	for (uint32 row = 0; row < block->row_count; row++)
@@ -208,7 +221,13 @@ sum_block(const SeriesGraph *graph, const PfsSampleBlock *block, Run *run)
 		PfsSeriesKey key;
 
 		if (series == NULL || series->id != block->series[row])
+		{
 			series = pfs_selection_series(selection, block->series[row]);
+			if (windows != NULL)
+				pfs_windows_add_series(windows, series->index, time, block->is_tier);
+		}
+		if (windows != NULL)
+			pfs_windows_add_time(windows, series->index, time, block->is_tier);
 		/* modulo 2^64, as they may be further apart than int8 can tell */
 		if ((uint64) time - (uint64) run->bucket >= (uint64) graph->step_us)
 			run->bucket = pfs_bucket_start(time, graph->step_us);
@@ -249,6 +268,8 @@ sum_rows(SeriesGraph *graph)
 				.bucket = pfs_bucket_start(0, graph->step_us) };
 	PfsSampleBlock block;
 
+	for (int i = 0; graph->windows != NULL && i < PFS_TIER_COUNT; i++)
+		graph->windows->tier_ends[i] = pfs_sample_scan_tier_end(scan, i);
 	while (pfs_sample_scan_next(scan, &block))
 	{
 		if (filtered)
@@ -257,6 +278,39 @@ sum_rows(SeriesGraph *graph)
 	}
 	end_run(&run);
 	pfs_sample_scan_end(scan);
+}
+
+/* More times of the series of which the range has one. */
+static void
+look_around(const SeriesGraph *graph)
+{
+	PfsWindows *windows = graph->windows;
+	PfsSelection around = *graph->selection;
+	PfsSampleScan *scan;
+	PfsSampleBlock block;
+
+	around.from = windows->latest - LOOK_AROUND_US;
+	around.to = windows->latest + LOOK_AROUND_US;
+	scan =
+		pfs_sample_scan_begin_sums(&around, PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES, PFS_PART_SCRAPES);
+	while (windows->looks_left > 0 && pfs_sample_scan_next(scan, &block))
+		for (uint32 row = 0; row < block.row_count && !block.is_tier; row++)
+		{
+			int32 series = pfs_selection_series(&around, block.series[row])->index;
+
+			if (windows->looks_left > 0 && windows->is_watched[series])
+				pfs_windows_look(windows, series, block.times[row]);
+		}
+	pfs_sample_scan_end(scan);
+}
+
+static void
+tell_windows(const SeriesGraph *graph)
+{
+	if (pfs_windows_tell(graph->windows) || graph->windows->watched_count == 0)
+		return;
+	look_around(graph);
+	pfs_windows_tell(graph->windows);
 }
 
 static void
@@ -315,14 +369,20 @@ pick_scrapes(SeriesGraph *graph)
 	pfree(picked);
 }
 
-/* Seconds of a bucket that lie in the range. */
-static double
-covered_seconds(const SeriesGraph *graph, TimestampTz bucket)
+/* What the windows of each group cover in a bucket. */
+static void
+cover_bucket(SeriesGraph *graph, TimestampTz bucket)
 {
-	TimestampTz from = Max(bucket, graph->selection->from);
-	TimestampTz to = Min(bucket + graph->step_us, graph->selection->to);
+	TimestampTz end = graph->selection->to;
 
-	return (double) (to - from) / USECS_PER_SEC;
+	if (graph->covered == bucket)
+		return;
+	/* modulo 2^64, as before */
+	if ((uint64) end - (uint64) bucket > (uint64) graph->step_us)
+		end = bucket + graph->step_us;
+	pfs_windows_cover(graph->windows, Max(bucket, graph->selection->from), end,
+					  graph->groups.of_series, graph->groups.count, graph->seconds);
+	graph->covered = bucket;
 }
 
 static void
@@ -342,13 +402,16 @@ put_point(const PfsRows *rows, const SeriesGraph *graph, const Point *point)
 
 /* What a sum is divided by. Where there is no scrape to count, it is of one that was chosen, or of rows that tell of none. */
 static double
-divisor_of(const SeriesGraph *graph, const PfsSeriesKey *sum)
+divisor_of(SeriesGraph *graph, const PfsSeriesKey *sum)
 {
 	int64 count;
 
 	if (graph->selection->delta)
-		return covered_seconds(graph, sum->id) *
+	{
+		cover_bucket(graph, sum->id);
+		return graph->seconds[sum->series] *
 			   (strcmp(graph->selection->unit, "nanoseconds") == 0 ? 1e9 : 1);
+	}
 	if (graph->counts != NULL && pfs_series_sums_find(graph->counts, sum, &count))
 		return (double) count;
 	return 1;
@@ -356,7 +419,7 @@ divisor_of(const SeriesGraph *graph, const PfsSeriesKey *sum)
 
 /* By time and group: averages of one group follow one another. */
 static void
-put_points(const PfsRows *rows, const SeriesGraph *graph)
+put_points(const PfsRows *rows, SeriesGraph *graph)
 {
 	Point point = { 0, NO_GROUP, 0 };
 	PfsSeriesKey key;
@@ -403,7 +466,9 @@ profstore_timeseries(PG_FUNCTION_ARGS)
 	sum_rows(&graph);
 	if (pfs_picks_scrapes(graph.selection))
 		pick_scrapes(&graph);
-	else if (!graph.selection->delta)
+	else if (graph.selection->delta)
+		tell_windows(&graph);
+	else
 		count_scrapes(&graph);
 	put_points(&rows, &graph);
 	return (Datum) 0;
