@@ -103,6 +103,15 @@ pg_strtoint64(const char *text)
 #define pfs_create_storage(locator, persistence) RelationCreateStorage(locator, persistence, true)
 #endif
 
+/* Before 18, who runs a query says whether it will do so again. */
+#if PG_VERSION_NUM < 180000
+#define PFS_EXECUTE_ONCE_PARAMETER , bool execute_once
+#define PFS_EXECUTE_ONCE		   , execute_once
+#else
+#define PFS_EXECUTE_ONCE_PARAMETER
+#define PFS_EXECUTE_ONCE
+#endif
+
 /* Entries of a new row, stored already, in all indexes of its table. */
 #if PG_VERSION_NUM < 160000
 #define pfs_insert_index_entries(indexes, slot, estate) \

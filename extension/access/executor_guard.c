@@ -6,6 +6,7 @@
  */
 #include "access/access.h"
 
+#include "access/xact.h"
 #include "executor/executor.h"
 #include "nodes/extensible.h"
 #include "nodes/nodeFuncs.h"
@@ -18,6 +19,7 @@
 #include "store/write_buffer.h"
 
 static ExecutorStart_hook_type previous_start = NULL;
+static ExecutorRun_hook_type previous_run = NULL;
 static ExecutorEnd_hook_type previous_end = NULL;
 
 /*
@@ -105,21 +107,42 @@ is_read_by_each_worker(PlanState *state, void *context)
 }
 
 /*
- * Workers have the leader's waiting rows only through a parallel scan. Where that is not enough, the
- * leader runs the plan alone.
+ * Whether workers may come to waiting rows by another way than their parts of a parallel scan. Functions that are not
+ * PostgreSQL's own may read whatever they like; the planner lists them, and domains, whose checks may call some, among what
+ * the plan depends on.
+ */
+static bool
+workers_may_look_elsewhere(const QueryDesc *query)
+{
+	return query->plannedstmt->invalItems != NIL || is_read_by_each_worker(query->planstate, NULL);
+}
+
+static void
+forbid_workers(QueryDesc *query)
+{
+	MemoryContext caller = MemoryContextSwitchTo(query->estate->es_query_cxt);
+	PlannedStmt *statement = makeNode(PlannedStmt);
+
+	*statement = *query->plannedstmt;
+	statement->parallelModeNeeded = false;
+	query->plannedstmt = statement;
+	MemoryContextSwitchTo(caller);
+}
+
+/*
+ * Workers have the leader's waiting rows only through a parallel scan. Where that is not enough they are written, which has
+ * to be before parallel mode begins. Rows of outer subtransactions cannot be: then the leader runs the plan alone.
  */
 static void
 keep_waiting_rows_in_sight(QueryDesc *query)
 {
-	PlannedStmt *statement;
-
 	if (!query->plannedstmt->parallelModeNeeded || !pfs_write_buffer_has_rows() ||
-		!is_read_by_each_worker(query->planstate, NULL))
+		!workers_may_look_elsewhere(query))
 		return;
-	statement = makeNode(PlannedStmt);
-	*statement = *query->plannedstmt;
-	statement->parallelModeNeeded = false;
-	query->plannedstmt = statement;
+	if (!IsInParallelMode())
+		pfs_write_buffer_flush_all();
+	if (pfs_write_buffer_has_rows())
+		forbid_workers(query);
 }
 
 static void
@@ -132,7 +155,17 @@ executor_start(QueryDesc *query, int flags)
 		previous_start(query, flags);
 	else
 		standard_ExecutorStart(query, flags);
+}
+
+/* Rows may have come since the start, from another portal: its snapshot does not see them, but those of functions do. */
+static void
+executor_run(QueryDesc *query, ScanDirection direction, uint64 count PFS_EXECUTE_ONCE_PARAMETER)
+{
 	keep_waiting_rows_in_sight(query);
+	if (previous_run != NULL)
+		previous_run(query, direction, count PFS_EXECUTE_ONCE);
+	else
+		standard_ExecutorRun(query, direction, count PFS_EXECUTE_ONCE);
 }
 
 static void
@@ -150,6 +183,8 @@ pfs_executor_guard_init(void)
 {
 	previous_start = ExecutorStart_hook;
 	ExecutorStart_hook = executor_start;
+	previous_run = ExecutorRun_hook;
+	ExecutorRun_hook = executor_run;
 	previous_end = ExecutorEnd_hook;
 	ExecutorEnd_hook = executor_end;
 }

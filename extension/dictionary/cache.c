@@ -19,6 +19,7 @@
 
 #include "dictionary/cache.h"
 #include "dictionary/dictionary.h"
+#include "dictionary/doubts.h"
 #include "dictionary/series_classes.h"
 #include "dictionary/shared_trees.h"
 #include "store/privileges.h"
@@ -125,7 +126,8 @@ pfs_dictionary_begin(void)
 	if (epoch_oid != cached_for || epoch.ids != cached_epoch.ids ||
 		epoch.removals != cached_epoch.removals)
 		forget_all();
-	else if (epoch.names != cached_epoch.names || pfs_names_bytes() > cache_size_bytes() / 2)
+	else if (epoch.names != cached_epoch.names || pfs_names_are_doubtful() ||
+			 pfs_names_bytes() > cache_size_bytes() / 2)
 		pfs_names_forget();
 	pfs_trees_begin();
 	pfs_trees_evict();
@@ -195,6 +197,7 @@ pfs_dictionary_init(void)
 		&cache_size_mb, 256, 16, INT_MAX, PGC_USERSET, GUC_UNIT_MB, NULL, NULL, NULL);
 	RegisterXactCallback(end_transaction, NULL);
 	RegisterSubXactCallback(end_subtransaction, NULL);
+	pfs_doubts_init();
 	pfs_shared_trees_init();
 	pfs_series_classes_init();
 }

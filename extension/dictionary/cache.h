@@ -45,6 +45,7 @@ void pfs_trees_abort(void);
 void pfs_trees_commit(void);
 void pfs_names_forget(void);
 Size pfs_names_bytes(void);
+bool pfs_names_are_doubtful(void); /* some stand in for rows that were not there */
 void pfs_intern_forget(void);
 void pfs_intern_abort(void);
 void pfs_intern_commit(void);

@@ -18,6 +18,16 @@
 
 #define PFS_NODE_BITS 40
 
+/*
+ * What the dictionary lacks has a name all the same, and is counted (doubts.h). A stack that it lacks is one frame at a
+ * location of its own, which has a function of that name.
+ */
+#define PFS_UNKNOWN_STACK	  "[unknown stack]"
+#define PFS_UNKNOWN_LOCATION  "[unknown location]"
+#define PFS_UNKNOWN_FUNCTION  "[unknown function]"
+#define PFS_UNKNOWN_MAPPING	  "[unknown mapping]"
+#define PFS_NO_STACK_LOCATION PG_INT32_MAX
+
 typedef struct PfsTree
 {
 	int32 partition_id;
@@ -93,10 +103,10 @@ void pfs_dictionary_begin(void);
 const PfsTree *pfs_tree_get(int32 partition_id);
 
 /*
- * Dense index of a stack id of this tree; raises DATA_CORRUPTED where the tree does not hold it. It is looked for from the
- * index of a smaller id on, or from 0.
+ * Dense index of a stack id of this tree, which is not 0; 0 where the tree does not hold it. It is looked for from the index
+ * of a smaller id on, or from 0.
  */
-uint32 pfs_tree_index(const PfsTree *tree, int64 stack_id, uint32 from);
+uint32 pfs_tree_find(const PfsTree *tree, int64 stack_id, uint32 from);
 
 /* More shapes than a tree of 2^32 nodes comes to, see tree_shape.h. */
 #define PFS_MAX_SHAPES 40
@@ -121,7 +131,7 @@ void pfs_locations_load(const int32 *ids, uint32 count);
 /* Whether the location is in the cache. */
 bool pfs_location_is_cached(int32 id);
 
-/* Cached rows; loaded one by one where pfs_locations_load has not seen them. Raise DATA_CORRUPTED when absent. */
+/* Cached rows; loaded one by one where pfs_locations_load has not seen them. What is absent has a row that says so. */
 const PfsLocation *pfs_location_get(int32 id);
 const PfsFunction *pfs_function_get(int32 id);
 const PfsMapping *pfs_mapping_get(int32 id); /* id 0: an empty mapping */

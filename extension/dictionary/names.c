@@ -15,6 +15,7 @@
 
 #include "dictionary/cache.h"
 #include "dictionary/dictionary.h"
+#include "dictionary/doubts.h"
 #include "dictionary/rows.h"
 
 #define PAGE_BITS 10
@@ -40,6 +41,24 @@ static NameCache mappings = { "mappings", keep_mapping };
 /* Holds all pages and rows; child of the cache context. */
 static MemoryContext name_context;
 static uint64 generation; /* counts how often names went */
+static bool has_unknown;  /* rows stand in for others that were not there, but may be by now */
+
+/* Functions that no row has: their ids are the greatest, which no sequence comes to. */
+enum
+{
+	NO_ID = PG_INT32_MAX - 2, /* of a location whose row names a function that cannot be */
+	NO_LOCATION,
+	NO_STACK
+};
+
+static const PfsFunction made_functions[] = {
+	{ NO_ID, PFS_UNKNOWN_FUNCTION, PFS_UNKNOWN_FUNCTION, "", 0 },
+	{ NO_LOCATION, PFS_UNKNOWN_LOCATION, PFS_UNKNOWN_LOCATION, "", 0 },
+	{ NO_STACK, PFS_UNKNOWN_STACK, PFS_UNKNOWN_STACK, "", 0 },
+};
+static const PfsLine no_location_line = { NO_LOCATION, 0 };
+static const PfsLine no_stack_line = { NO_STACK, 0 };
+static const PfsLocation no_stack_location = { PFS_NO_STACK_LOCATION, 0, 0, 1, &no_stack_line };
 
 static void
 clear(NameCache *cache)
@@ -57,7 +76,14 @@ pfs_names_forget(void)
 	if (name_context != NULL)
 		MemoryContextDelete(name_context);
 	name_context = NULL;
+	has_unknown = false;
 	generation++;
+}
+
+bool
+pfs_names_are_doubtful(void)
+{
+	return has_unknown;
 }
 
 Size
@@ -159,9 +185,9 @@ keep_location(TupleTableSlot *slot, void *cache)
 		MemoryContextAlloc(pfs_names_context(), sizeof(PfsLocation) + line_count * sizeof(PfsLine));
 	copies = (PfsLine *) (location + 1);
 	for (uint32 i = 0; i < line_count; i++)
-		copies[i] = (PfsLine){ function_ids[i], lines[i] };
+		copies[i] = (PfsLine){ function_ids[i] > 0 ? function_ids[i] : NO_ID, lines[i] };
 	location->id = DatumGetInt32(slot->tts_values[0]);
-	location->mapping_id = DatumGetInt32(slot->tts_values[1]);
+	location->mapping_id = Max(DatumGetInt32(slot->tts_values[1]), 0);
 	location->address = (uint64) DatumGetInt64(slot->tts_values[2]);
 	location->line_count = line_count;
 	location->lines = copies;
@@ -272,7 +298,42 @@ pfs_locations_load(const int32 *ids, uint32 count)
 bool
 pfs_location_is_cached(int32 id)
 {
-	return look_up(&locations, id) != NULL;
+	return id == PFS_NO_STACK_LOCATION || look_up(&locations, id) != NULL;
+}
+
+/* What is not there may be by the next query, which looks again. */
+static void
+note_unknown(void)
+{
+	has_unknown = true;
+	pfs_doubt(PFS_DOUBT_NAMES, 1);
+}
+
+/* Makes a row for an id that has none. */
+static void
+keep_unknown(NameCache *cache, int32 id)
+{
+	MemoryContext context = pfs_names_context();
+	void *row;
+
+	if (cache == &locations)
+	{
+		row = MemoryContextAlloc(context, sizeof(PfsLocation));
+		*(PfsLocation *) row = (PfsLocation){ id, 0, 0, 1, &no_location_line };
+	}
+	else if (cache == &functions)
+	{
+		row = MemoryContextAlloc(context, sizeof(PfsFunction));
+		*(PfsFunction *) row =
+			(PfsFunction){ id, PFS_UNKNOWN_FUNCTION, PFS_UNKNOWN_FUNCTION, "", 0 };
+	}
+	else
+	{
+		row = MemoryContextAlloc(context, sizeof(PfsMapping));
+		*(PfsMapping *) row = (PfsMapping){ id, "", PFS_UNKNOWN_MAPPING };
+	}
+	keep(cache, id, row);
+	note_unknown();
 }
 
 static const void *
@@ -286,24 +347,23 @@ get(NameCache *cache, int32 id)
 		row = look_up(cache, id);
 	}
 	if (row == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("table \"profstore.%s\" has no row with id %d", cache->table, id),
-				 errhint(
-					 "Restore the dictionary tables from the backup that the samples are from.")));
+	{
+		keep_unknown(cache, id);
+		row = look_up(cache, id);
+	}
 	return row;
 }
 
 const PfsLocation *
 pfs_location_get(int32 id)
 {
-	return get(&locations, id);
+	return id == PFS_NO_STACK_LOCATION ? &no_stack_location : get(&locations, id);
 }
 
 const PfsFunction *
 pfs_function_get(int32 id)
 {
-	return get(&functions, id);
+	return id >= NO_ID ? &made_functions[id - NO_ID] : get(&functions, id);
 }
 
 const PfsMapping *

@@ -314,7 +314,7 @@ pfs_shared_tree_offer(PfsTreeCache *cache)
 	uint32 node_count = cache->tree.node_count;
 	EntryKey key;
 
-	if (shared == NULL || cache->own || node_count < LEAST_NODES ||
+	if (shared == NULL || cache->own || cache->orphans > 0 || node_count < LEAST_NODES ||
 		node_count - cache->shared_nodes <= cache->shared_nodes / GROWTH_DIVISOR ||
 		!make_key(cache, epoch, &key))
 		return;

@@ -28,6 +28,8 @@ typedef struct PfsTreeCache
 	int32 partition_id;	 /* key of the table of trees */
 	bool changing;		 /* set while nodes are added: an error in between leaves it set */
 	bool own;			 /* holds nodes of the running transaction */
+	uint32 orphans;		 /* nodes whose parents no chunk holds: the next call reads all again */
+	uint64 read_by;		 /* the call that read it first: see pfs_trees_begin */
 	uint64 horizon;		 /* chunks of transactions before this one are all here */
 	uint32 shared_nodes; /* of the tree in shared memory when it was looked at last */
 	MemoryContext context;

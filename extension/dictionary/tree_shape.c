@@ -135,7 +135,7 @@ pfs_shape_make_of(PfsTreeShape *shape, MemoryContext context, const PfsTree *tre
 
 			members[rank] = node;
 			parents[rank] = node == 0 ? 0 : rank_of(&set, tree->parents[node]);
-			locations[rank++] = tree->locations[node];
+			locations[rank++] = node == 0 ? 0 : tree->locations[node];
 		}
 	}
 	pfs_shape_make(shape, context, member_count, parents, locations, places);

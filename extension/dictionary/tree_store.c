@@ -33,6 +33,7 @@
 #include "dictionary/cache.h"
 #include "dictionary/chunk_format.h"
 #include "dictionary/chunk_rows.h"
+#include "dictionary/doubts.h"
 #include "dictionary/shared_trees.h"
 #include "dictionary/tree_shape.h"
 #include "dictionary/tree_store.h"
@@ -252,10 +253,37 @@ load_row(Loading *loading, HeapTuple tuple, TupleDesc descriptor)
 	append_nodes(loading, chunk.row.partition_id);
 }
 
+/*
+ * Hangs the nodes without parents below one that stands in for what is not known. It comes before all others, which
+ * moves these by one place.
+ */
+static void
+adopt(PfsTreeCache *cache, const uint32 *orphans, uint32 count)
+{
+	int64 id = (int64) cache->partition_id << PFS_NODE_BITS;
+	uint32 shift = cache->orphans == 0;
+	uint32 *moved_to;
+
+	if (count == 0)
+		return;
+	pfs_doubt(PFS_DOUBT_PARENTS, count);
+	if (cache->orphans == 0)
+	{
+		pfs_tree_append(cache, id, 0, PFS_NO_STACK_LOCATION);
+		pfs_tree_settle(cache, cache->tree.node_count, &moved_to);
+	}
+	for (uint32 i = 0; i < count; i++)
+		cache->parents[orphans[i] + shift] = 1;
+	cache->orphans += count;
+}
+
 static void
 resolve_externals(const Loading *loading, uint32 start, const uint32 *moved_to)
 {
 	PfsTreeCache *cache = loading->cache;
+	uint32 *orphans =
+		palloc_extended(mul_size(Max(loading->external_count, 1), sizeof(uint32)), MCXT_ALLOC_HUGE);
+	uint32 count = 0;
 
 	for (uint32 i = 0; i < loading->external_count; i++)
 	{
@@ -264,14 +292,12 @@ resolve_externals(const Loading *loading, uint32 start, const uint32 *moved_to)
 		uint32 parent = pfs_tree_search(cache, cache->tree.node_count, external.parent);
 
 		if (parent == 0)
-			ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
-							errmsg("node " INT64_FORMAT " of dictionary partition %d has no parent",
-								   cache->ids[index] & NODE_NUMBER_MASK, cache->partition_id),
-							errdetail("No chunk holds node " INT64_FORMAT ".",
-									  external.parent & NODE_NUMBER_MASK),
-							errhint("Restore profstore.stack_chunks from a backup.")));
-		cache->parents[index] = parent;
+			orphans[count++] = index;
+		else
+			cache->parents[index] = parent;
 	}
+	adopt(cache, orphans, count);
+	pfree(orphans);
 }
 
 static void
@@ -328,6 +354,13 @@ pfs_tree_refresh(PfsTreeCache *cache)
 	MemoryContextDelete(scratch);
 }
 
+/* What was not there may be there by now; shapes that are in use have to stay. */
+static bool
+is_outdated(const PfsTreeCache *cache)
+{
+	return cache->orphans > 0 && !cache->own && cache->read_by != call;
+}
+
 /* The cached tree of a partition. Loads it and sets *loaded if it was not there. */
 static PfsTreeCache *
 find_tree(int32 partition_id, bool *loaded)
@@ -337,7 +370,7 @@ find_tree(int32 partition_id, bool *loaded)
 	if (trees == NULL)
 		make_trees();
 	cache = hash_search(trees, &partition_id, HASH_FIND, NULL);
-	if (cache != NULL && cache->changing)
+	if (cache != NULL && (cache->changing || is_outdated(cache)))
 	{
 		drop_tree(cache);
 		cache = NULL;
@@ -354,6 +387,7 @@ find_tree(int32 partition_id, bool *loaded)
 		pfs_tree_init(cache, partition_id, context);
 		dlist_push_head(&uses, &cache->use);
 		cache->changing = true;
+		cache->read_by = call;
 		pfs_shared_tree_copy(cache);
 		pfs_tree_refresh(cache);
 	}
@@ -393,19 +427,9 @@ cache_of(const PfsTree *tree)
 }
 
 uint32
-pfs_tree_index(const PfsTree *tree, int64 stack_id, uint32 from)
+pfs_tree_find(const PfsTree *tree, int64 stack_id, uint32 from)
 {
-	uint32 index = stack_id == 0 ? 0 : pfs_tree_search_from(cache_of(tree), from, stack_id);
-
-	if (index == 0 && stack_id != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("stack " INT64_FORMAT " is not in the dictionary", stack_id),
-				 errdetail("Dictionary partition %d holds %u nodes.", tree->partition_id,
-						   tree->node_count),
-				 errhint(
-					 "Restore profstore.stack_chunks from the backup that the samples are from.")));
-	return index;
+	return pfs_tree_search_from(cache_of(tree), from, stack_id);
 }
 
 uint32

@@ -80,7 +80,7 @@ append_profile(StringInfo json, const PfsTreeExport *export, const char *name, i
 			appendStringInfo(json, level == 0 ? "%u" : ",%u", path[level]);
 		appendStringInfoChar(json, ']');
 		appendStringInfo(&weights, first ? UINT64_FORMAT : "," UINT64_FORMAT, weight);
-		total += weight;
+		total = weight > PG_UINT64_MAX - total ? PG_UINT64_MAX : total + weight;
 		first = false;
 	}
 	appendStringInfo(json, "],\"weights\":[%s],\"endValue\":" UINT64_FORMAT "}", weights.data,

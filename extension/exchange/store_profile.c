@@ -505,7 +505,7 @@ compare_rows(const void *a, const void *b)
 	return (left->time > right->time) - (left->time < right->time);
 }
 
-/* Adds up neighbours that are of one series, time and stack; sums of 0 go. */
+/* Adds up neighbours that are of one series, time and stack, as far as sums fit; sums of 0 go. */
 static void
 merge_rows(Storing *storing)
 {
@@ -516,8 +516,12 @@ merge_rows(Storing *storing)
 	{
 		PfsSampleRow row = storing->rows[i];
 
-		for (i++; i < storing->row_count && compare_rows(&storing->rows[i], &row) == 0; i++)
-			row.value = pfs_add_values(row.value, storing->rows[i].value);
+		int64 sum;
+
+		for (i++; i < storing->row_count && compare_rows(&storing->rows[i], &row) == 0 &&
+				  !pg_add_s64_overflow(row.value, storing->rows[i].value, &sum);
+			 i++)
+			row.value = sum;
 		if (row.value != 0)
 			storing->rows[merged++] = row;
 	}

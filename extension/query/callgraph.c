@@ -71,7 +71,8 @@ typedef struct Building
 	OpenFrame *way;	  /* by level; the root at 0 */
 	uint32 depth;
 	uint32 way_capacity;
-	uint32 *open; /* by edge: how often the visit is inside it */
+	uint32 *open;	/* by edge: how often the visit is inside it */
+	int128 *values; /* by edge */
 	uint32 capacity;
 	edge_table_hash *table;
 } Building;
@@ -110,9 +111,12 @@ find_edge(Building *building, uint32 caller, uint32 callee)
 				repalloc_huge(graph->edges, (Size) building->capacity * sizeof(PfsCallEdge));
 			building->open =
 				repalloc_huge(building->open, (Size) building->capacity * sizeof(uint32));
+			building->values =
+				repalloc_huge(building->values, (Size) building->capacity * sizeof(int128));
 		}
 		entry->edge = graph->edge_count++;
 		building->open[entry->edge] = 0;
+		building->values[entry->edge] = 0;
 		graph->edges[entry->edge] = (PfsCallEdge){ building->shown_at[caller] - 1,
 												   building->shown_at[callee] - 1, 0, true };
 	}
@@ -153,17 +157,13 @@ enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
 
 /* The total of a call counts only where no call above it is the same. */
 static void
-leave_frame(void *state, PfsFrame frame, PfsSides total)
+leave_frame(void *state, PfsFrame frame, const PfsWideSides *total)
 {
 	Building *building = state;
 	uint32 at = building->way[building->depth--].edge;
 
 	if (at != NO_EDGE && --building->open[at] == 0)
-	{
-		PfsCallEdge *edge = &building->graph->edges[at];
-
-		edge->value = pfs_add_values(edge->value, total.value);
-	}
+		building->values[at] += total->value;
 }
 
 static void
@@ -202,13 +202,17 @@ find_edges(PfsCallgraph *graph, PfsStackVisit *visit, PfsSymbols *symbols)
 	building.way = PFS_ARRAY(OpenFrame, INITIAL_EDGES);
 	building.way[0] = (OpenFrame){ PFS_NO_SYMBOL, 0, NO_EDGE };
 	building.open = PFS_ARRAY(uint32, INITIAL_EDGES);
+	building.values = PFS_ARRAY(int128, INITIAL_EDGES);
 	building.table = edge_table_create(CurrentMemoryContext, INITIAL_EDGES, NULL);
 	pfs_stack_visit_all(visit, &visitor, &building);
+	for (uint32 i = 0; i < graph->edge_count; i++)
+		graph->edges[i].value = pfs_clip(building.values[i]);
 	qsort(graph->edges, graph->edge_count, sizeof(PfsCallEdge), compare_edges);
 	edge_table_destroy(building.table);
 	pfree(building.shown_at);
 	pfree(building.way);
 	pfree(building.open);
+	pfree(building.values);
 }
 
 PfsCallgraph

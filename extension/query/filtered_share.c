@@ -5,6 +5,7 @@
 #include "profstore.h"
 
 #include "dictionary/dictionary.h"
+#include "dictionary/doubts.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "query/touched.h"
@@ -31,7 +32,7 @@ PG_FUNCTION_INFO_V1(profstore_filtered_share);
 
 /* Adds every stack to the sum of its verdict. */
 static void
-sum_verdicts(PfsStackStream *stacks, const PfsFilters *filters, int64 *by_verdict)
+sum_verdicts(PfsStackStream *stacks, const PfsFilters *filters, int128 *by_verdict)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "profstore touched stacks",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -52,9 +53,8 @@ sum_verdicts(PfsStackStream *stacks, const PfsFilters *filters, int64 *by_verdic
 
 			for (uint32 i = 0; i < touched.stack_count; i++)
 			{
-				int64 *sum = &by_verdict[verdicts == NULL ? PFS_STACK_PASSES : verdicts[i]];
-
-				*sum = pfs_add_values(*sum, touched.stacks[i].sides.value);
+				by_verdict[verdicts == NULL ? PFS_STACK_PASSES : verdicts[i]] +=
+					touched.stacks[i].sides.value;
 			}
 		}
 		MemoryContextSwitchTo(caller);
@@ -72,8 +72,8 @@ profstore_filtered_share(PG_FUNCTION_ARGS)
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
 	PfsFilters filters = pfs_filters_get(fcinfo, ARG_FILTERS);
 	PfsStackStream *stacks = pfs_stack_stream_begin(selection);
-	int64 by_verdict[PFS_STACK_WITHOUT_FRAMES + 1] = { 0 };
-	int64 whole = 0;
+	int128 by_verdict[PFS_STACK_WITHOUT_FRAMES + 1] = { 0 };
+	int128 whole = 0;
 	Datum values[COL_COUNT];
 	bool nulls[COL_COUNT] = { false };
 	TupleDesc descriptor;
@@ -83,14 +83,14 @@ profstore_filtered_share(PG_FUNCTION_ARGS)
 	sum_verdicts(stacks, &filters, by_verdict);
 	pfs_stack_stream_end(stacks);
 	for (size_t i = 0; i < lengthof(by_verdict); i++)
-		whole = pfs_add_values(whole, by_verdict[i]);
-	values[COL_WHOLE] = Int64GetDatum(whole);
-	values[COL_KEPT] = Int64GetDatum(by_verdict[PFS_STACK_PASSES]);
+		whole += by_verdict[i];
+	values[COL_WHOLE] = Int64GetDatum(pfs_clip(whole));
+	values[COL_KEPT] = Int64GetDatum(pfs_clip(by_verdict[PFS_STACK_PASSES]));
 	nulls[COL_KEPT_SHARE] = whole == 0;
 	values[COL_KEPT_SHARE] =
 		Float8GetDatum(whole == 0 ? 0 : (double) by_verdict[PFS_STACK_PASSES] / (double) whole);
-	values[COL_NOT_FOCUSED] = Int64GetDatum(by_verdict[PFS_STACK_NOT_FOCUSED]);
-	values[COL_IGNORED] = Int64GetDatum(by_verdict[PFS_STACK_IGNORED]);
-	values[COL_WITHOUT_FRAMES] = Int64GetDatum(by_verdict[PFS_STACK_WITHOUT_FRAMES]);
+	values[COL_NOT_FOCUSED] = Int64GetDatum(pfs_clip(by_verdict[PFS_STACK_NOT_FOCUSED]));
+	values[COL_IGNORED] = Int64GetDatum(pfs_clip(by_verdict[PFS_STACK_IGNORED]));
+	values[COL_WITHOUT_FRAMES] = Int64GetDatum(pfs_clip(by_verdict[PFS_STACK_WITHOUT_FRAMES]));
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
 }

@@ -355,6 +355,17 @@ add_child(PfsFlameScan *scan, const Child *child)
 	scan->children[scan->child_count++] = *child;
 }
 
+/* What is left of a total that is the nearest int8 has no other sign than the total. */
+static int64
+rest_of(int128 rest, int64 total)
+{
+	if (total == PG_INT64_MAX)
+		rest = Max(rest, 0);
+	else if (total == PG_INT64_MIN)
+		rest = Min(rest, 0);
+	return pfs_clip(rest);
+}
+
 /* Goes down to a node: its rows come next, in the order in which they are shown. */
 static const PfsFrameNode *
 enter_node(PfsFlameScan *scan, uint32 index)
@@ -362,11 +373,12 @@ enter_node(PfsFlameScan *scan, uint32 index)
 	PfsFrameTree *tree = scan->cut.tree;
 	Level level = { pfs_frame_tree_mark(tree), scan->child_count, scan->child_count };
 	const PfsFrameNode *node;
-	PfsSides rest; /* not yet shown */
+	PfsWideSides rest; /* not yet shown */
 
 	pfs_frame_tree_expand(tree, index);
 	node = &tree->nodes[index];
-	rest = pfs_subtract_sides(node->total, node->self);
+	rest = (PfsWideSides){ (int128) node->total.value - node->self.value,
+						   (int128) node->total.base - node->self.base };
 	for (uint32 i = node->first_child; i < node->first_child + node->child_count; i++)
 	{
 		const PfsFrameNode *child = &tree->nodes[i];
@@ -375,10 +387,16 @@ enter_node(PfsFlameScan *scan, uint32 index)
 			continue;
 		add_child(scan, &(Child){ i, child->oldest, child->total,
 								  pfs_symbol_label(tree->symbols, child->symbol) });
-		rest = pfs_subtract_sides(rest, child->total);
+		rest.value -= child->total.value;
+		rest.base -= child->total.base;
 	}
 	if (scan->cut.cut_children != NULL && scan->cut.cut_children[index] > 0)
-		add_child(scan, &(Child){ OTHER, 0, rest, scan->other });
+	{
+		PfsSides cut = { rest_of(rest.value, node->total.value),
+						 rest_of(rest.base, node->total.base) };
+
+		add_child(scan, &(Child){ OTHER, 0, cut, scan->other });
+	}
 	qsort(scan->children + level.first, scan->child_count - level.first, sizeof(Child),
 		  compare_children);
 	if (scan->depth == scan->level_capacity)

@@ -10,6 +10,7 @@
  */
 #include "profstore.h"
 
+#include "dictionary/doubts.h"
 #include "miscadmin.h"
 #include "query/allocate.h"
 #include "query/buckets.h"
@@ -95,7 +96,7 @@ typedef struct Span
 	uint32 symbol;
 	TimestampTz start;
 	int64 samples;
-	int64 value;
+	int128 value;
 } Span;
 
 typedef struct Lane
@@ -253,7 +254,7 @@ close_spans(Chart *chart, int32 number, uint32 level, TimestampTz end)
 		values[SPAN_END] = end;
 		values[SPAN_SYMBOL] = span->symbol;
 		values[SPAN_SAMPLES] = span->samples;
-		values[SPAN_VALUE] = span->value;
+		values[SPAN_VALUE] = pfs_clip(span->value);
 		pfs_row_sorter_put(chart->spans, values);
 	}
 	lane->depth = Min(lane->depth, level);
@@ -321,7 +322,7 @@ add_sample(Chart *chart, const int64 *sample, const uint32 *symbols, uint32 dept
 		if (i >= common)
 			*span = (Span){ .symbol = symbols[i], .start = time };
 		span->samples++;
-		span->value = pfs_add_values(span->value, sample[SAMPLE_VALUE]);
+		span->value += sample[SAMPLE_VALUE];
 	}
 	lane->depth = depth;
 	lane->last = time;

@@ -221,7 +221,8 @@ put_padded(const PfsRows *rows, PfsFrameTree *tree, uint32 max_nodes)
 	PfsSides total = tree->nodes[0].total;
 	int64 larger = Max(total.value, total.base);
 	PfsSides padded = { larger, larger };
-	PfsSides padding = pfs_subtract_sides(padded, total);
+	PfsSides padding = { pfs_clip((int128) larger - total.value),
+						 pfs_clip((int128) larger - total.base) };
 	PfsFlameScan *flame = pfs_flame_scan_begin(tree, max_nodes > 1 ? max_nodes - 1 : max_nodes);
 	PfsSourceTable *sources = pfs_source_table();
 	PfsFlameRow row;

@@ -93,7 +93,7 @@ enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
 }
 
 static void
-leave_frame(void *state, PfsFrame frame, PfsSides total)
+leave_frame(void *state, PfsFrame frame, const PfsWideSides *total)
 {
 	PfsFrameWays *ways = state;
 
@@ -254,11 +254,18 @@ pfs_frame_ways_add(PfsFrameWays *ways, PfsStackStream *stream, uint32 group)
 	ways->group_count++;
 }
 
+typedef struct OpenNode
+{
+	PfsFileNode node;
+	PfsWideSides self;
+	PfsWideSides total; /* of what is below */
+} OpenNode;
+
 /* What is between the sort and the file: the nodes on the way to the latest, the root first. */
 typedef struct OpenNodes
 {
 	PfsFrameFile *file;
-	PfsFileNode *nodes;
+	OpenNode *nodes;
 	uint32 count;
 	uint32 capacity;
 } OpenNodes;
@@ -269,23 +276,27 @@ open_node(OpenNodes *open, uint32 symbol)
 	if (open->count == open->capacity)
 	{
 		open->capacity *= 2;
-		open->nodes = repalloc_huge(open->nodes, (Size) open->capacity * sizeof(PfsFileNode));
+		open->nodes = repalloc_huge(open->nodes, (Size) open->capacity * sizeof(OpenNode));
 	}
-	open->nodes[open->count++] =
-		(PfsFileNode){ .symbol = symbol, .size = 1, .oldest = PG_UINT64_MAX };
+	open->nodes[open->count++] = (OpenNode){
+		.node = { .symbol = symbol, .size = 1, .oldest = PG_UINT64_MAX },
+	};
 }
 
 /* Writes the last node; its total and size go to its parent. */
 static void
 close_node(OpenNodes *open)
 {
-	PfsFileNode *node = &open->nodes[--open->count];
+	OpenNode *last = &open->nodes[--open->count];
+	PfsFileNode *node = &last->node;
 
-	node->total = pfs_add_sides(node->total, node->self);
+	pfs_add_wide_sides(&last->total, &last->self);
+	node->self = pfs_clip_sides(&last->self);
+	node->total = pfs_clip_sides(&last->total);
 	if (open->count > 0)
 	{
-		node[-1].total = pfs_add_sides(node[-1].total, node->total);
-		node[-1].size += node->size;
+		pfs_add_wide_sides(&last[-1].total, &last->total);
+		last[-1].node.size += node->size;
 	}
 	if (open->file->count == PG_UINT32_MAX)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
@@ -301,7 +312,7 @@ follow_way(OpenNodes *open, const uint32 *way, uint32 depth)
 	uint32 shared = 0;
 
 	while (shared < depth && shared + 1 < open->count &&
-		   open->nodes[shared + 1].symbol == pg_ntoh32(way[shared]))
+		   open->nodes[shared + 1].node.symbol == pg_ntoh32(way[shared]))
 		shared++;
 	while (open->count > shared + 1)
 		close_node(open);
@@ -318,7 +329,7 @@ add_origins(OpenNodes *open, const char *origins, Size count)
 		PfsFileNode *node;
 
 		memcpy(&origin, origins + i * sizeof(Origin), sizeof(Origin));
-		node = &open->nodes[origin.depth + 1];
+		node = &open->nodes[origin.depth + 1].node;
 		if (origin.age >= node->oldest)
 			continue;
 		node->oldest = origin.age;
@@ -332,7 +343,7 @@ static void
 write_nodes(PfsFrameFile *file, Tuplesortstate *sort, TupleDesc descriptor)
 {
 	TupleTableSlot *slot = MakeSingleTupleTableSlot(descriptor, &TTSOpsMinimalTuple);
-	OpenNodes open = { file, PFS_ARRAY(PfsFileNode, INITIAL_DEPTH), 0, INITIAL_DEPTH };
+	OpenNodes open = { file, PFS_ARRAY(OpenNode, INITIAL_DEPTH), 0, INITIAL_DEPTH };
 
 	tuplesort_performsort(sort);
 	open_node(&open, PFS_NO_SYMBOL);
@@ -340,7 +351,6 @@ write_nodes(PfsFrameFile *file, Tuplesortstate *sort, TupleDesc descriptor)
 	{
 		struct varlena *way;
 		struct varlena *origins;
-		PfsFileNode *last;
 
 		CHECK_FOR_INTERRUPTS();
 		slot_getallattrs(slot);
@@ -349,9 +359,9 @@ write_nodes(PfsFrameFile *file, Tuplesortstate *sort, TupleDesc descriptor)
 		follow_way(&open, (const uint32 *) VARDATA(way),
 				   (uint32) ((VARSIZE(way) - VARHDRSZ) / sizeof(uint32)));
 		add_origins(&open, VARDATA(origins), (VARSIZE(origins) - VARHDRSZ) / sizeof(Origin));
-		last = &open.nodes[open.count - 1];
-		last->self = pfs_add_sides(last->self, (PfsSides){ DatumGetInt64(slot->tts_values[VALUE]),
-														   DatumGetInt64(slot->tts_values[BASE]) });
+		pfs_add_sides(&open.nodes[open.count - 1].self,
+					  (PfsSides){ DatumGetInt64(slot->tts_values[VALUE]),
+								  DatumGetInt64(slot->tts_values[BASE]) });
 		if ((Pointer) way != DatumGetPointer(slot->tts_values[WAY]))
 			pfree(way);
 		if ((Pointer) origins != DatumGetPointer(slot->tts_values[ORIGINS]))

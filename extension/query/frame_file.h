@@ -42,8 +42,7 @@ PfsFrameWays *pfs_frame_ways_begin(PfsSymbols *symbols, bool inverted, uint32 fu
 void pfs_frame_ways_add(PfsFrameWays *ways, PfsStackStream *stream, uint32 group);
 
 /*
- * Makes the file; the ways go. It lives in CurrentMemoryContext, and has to be ended before the transaction is. Raises
- * NUMERIC_VALUE_OUT_OF_RANGE where a total does not fit int8.
+ * Makes the file; the ways go. It lives in CurrentMemoryContext, and has to be ended before the transaction is.
  */
 PfsFrameFile *pfs_frame_ways_finish(PfsFrameWays *ways);
 

@@ -63,7 +63,9 @@ add_step(PfsFrameTree *tree, uint32 parent, uint32 first_child, const PfsStep *s
 		index = tree->latest[symbol] = append_node(tree, &new_node);
 	}
 	node = &tree->nodes[index];
-	node->total = pfs_add_sides(node->total, step->total);
+	tree->exceeds |=
+		__builtin_add_overflow(node->total.value, step->total.value, &node->total.value);
+	tree->exceeds |= __builtin_add_overflow(node->total.base, step->total.base, &node->total.base);
 	if (step->age < node->oldest)
 	{
 		node->oldest = step->age;
@@ -71,6 +73,19 @@ add_step(PfsFrameTree *tree, uint32 parent, uint32 first_child, const PfsStep *s
 		node->line = step->frame.line;
 	}
 	pfs_stack_walk_link(tree->walk, step->walker, &node->walkers);
+}
+
+/* Totals of new nodes by their walkers, where adding up steps does not do. */
+static pg_noinline void
+correct_totals(PfsFrameTree *tree, uint32 first)
+{
+	for (uint32 node = first; node < tree->count; node++)
+	{
+		PfsWideSides total = pfs_stack_walk_total(tree->walk, tree->nodes[node].walkers);
+
+		tree->nodes[node].total = pfs_clip_sides(&total);
+	}
+	tree->exceeds = false;
 }
 
 /* The children of a node in the file lie before it, each behind all below it; here the last comes first. */
@@ -111,7 +126,7 @@ pfs_frame_tree_expand(PfsFrameTree *tree, uint32 node)
 	uint32 walkers = tree->nodes[node].walkers;
 	uint32 same = tree->folding ? tree->nodes[node].symbol : PFS_NO_SYMBOL;
 	uint32 first_child = tree->count;
-	PfsSides self = { 0, 0 };
+	PfsWideSides self = { 0, 0 };
 	PfsStep step;
 
 	if (walkers == PFS_NO_WALKER)
@@ -129,10 +144,12 @@ pfs_frame_tree_expand(PfsFrameTree *tree, uint32 node)
 		else
 			add_step(tree, node, first_child, &step);
 	}
+	if (tree->exceeds || pfs_stack_walk_is_wide(tree->walk))
+		correct_totals(tree, first_child);
 	tree->nodes[node].walkers = PFS_NO_WALKER;
 	tree->nodes[node].first_child = first_child;
 	tree->nodes[node].child_count = tree->count - first_child;
-	tree->nodes[node].self = self;
+	tree->nodes[node].self = pfs_clip_sides(&self);
 }
 
 /* The next child of the node's parent, which has been expanded; 0 where there is none. */
@@ -227,11 +244,13 @@ pfs_frame_tree_build(const PfsStackSums *sums, const PfsFilters *filters, bool i
 {
 	PfsFrameTree *tree = create_tree(filters);
 	PfsFrameNode root = { .symbol = PFS_NO_SYMBOL };
+	PfsWideSides total;
 
 	if (function != NULL)
 		root.symbol = pfs_symbol_intern(tree->symbols, function);
 	tree->walk = pfs_stack_walk_create(tree->symbols, inverted, root.symbol);
-	root.walkers = pfs_stack_walk_add(tree->walk, sums, &root.total);
+	root.walkers = pfs_stack_walk_add(tree->walk, sums, &total);
+	root.total = pfs_clip_sides(&total);
 	append_node(tree, &root);
 	return tree;
 }
@@ -291,17 +310,22 @@ turn_to_ways(PfsFrameTree *tree, GroupStacks *groups, int32 count, bool inverted
 static void
 append_groups(PfsFrameTree *tree, GroupStacks *groups, int32 count, PfsFrameNode *root)
 {
+	PfsWideSides whole = { 0, 0 };
+
 	for (int32 i = 0; i < count; i++)
 	{
 		PfsFrameNode node = { .symbol = groups->symbols[i], .oldest = (uint64) i };
+		PfsWideSides total;
 
-		node.walkers = pfs_stack_walk_add(tree->walk, &groups->sums[i], &node.total);
+		node.walkers = pfs_stack_walk_add(tree->walk, &groups->sums[i], &total);
 		pfree(groups->sums[i].sums);
 		if (node.walkers == PFS_NO_WALKER)
 			continue;
+		node.total = pfs_clip_sides(&total);
 		append_node(tree, &node);
-		root->total = pfs_add_sides(root->total, node.total);
+		pfs_add_wide_sides(&whole, &total);
 	}
+	root->total = pfs_clip_sides(&whole);
 	root->first_child = 1;
 	root->child_count = tree->count - 1;
 }
@@ -343,6 +367,7 @@ pfs_frame_tree_build_large(PfsStackStream *stream, const PfsFilters *filters, bo
 	PfsFrameTree *tree = create_tree(filters);
 	PfsFrameNode root = { .symbol = PFS_NO_SYMBOL, .walkers = PFS_NO_WALKER };
 	PfsStackSums sums;
+	PfsWideSides total = { 0, 0 };
 
 	if (function != NULL)
 		root.symbol = pfs_symbol_intern(tree->symbols, function);
@@ -355,8 +380,12 @@ pfs_frame_tree_build_large(PfsStackStream *stream, const PfsFilters *filters, bo
 		pfs_frame_ways_add(ways, stream, PFS_NO_SYMBOL);
 		take_file(tree, ways, &root);
 	}
-	else if (pfs_stack_stream_next(stream, &sums))
-		root.walkers = pfs_stack_walk_add(tree->walk, &sums, &root.total);
+	else
+	{
+		if (pfs_stack_stream_next(stream, &sums))
+			root.walkers = pfs_stack_walk_add(tree->walk, &sums, &total);
+		root.total = pfs_clip_sides(&total);
+	}
 	append_node(tree, &root);
 	return tree;
 }

@@ -36,6 +36,7 @@ typedef struct PfsFrameTree
 	PfsSymbols *symbols;
 	PfsStackWalk *walk;
 	PfsFrameFile *file;	 /* NULL: nodes come from the walk */
+	bool exceeds;		 /* a total left int8 while its steps were added up */
 	bool folding;		 /* frames that follow one of the same name belong to its node */
 	uint32 *latest;		 /* for each symbol a node that was the latest of that name, or 0 … */
 	uint32 latest_count; /* … as far as symbols have been met */
@@ -47,8 +48,7 @@ typedef struct PfsFrameTree
 /*
  * A tree of the stacks that the filters let pass, its root not yet expanded. function names where stacks begin, as
  * for pfs_stack_walk_create; NULL: at their root or leaf. filters and function must outlive the tree. Begins the use
- * of the dictionary. Lives in CurrentMemoryContext. Raises NUMERIC_VALUE_OUT_OF_RANGE where a total does not
- * fit int8.
+ * of the dictionary. Lives in CurrentMemoryContext. A total that does not fit int8 is the nearest that does.
  */
 PfsFrameTree *pfs_frame_tree_build(const PfsStackSums *sums, const PfsFilters *filters,
 								   bool inverted, const char *function);

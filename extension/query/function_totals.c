@@ -11,8 +11,8 @@
 
 typedef struct Function
 {
-	PfsSides self;
-	PfsSides total;
+	PfsWideSides self;
+	PfsWideSides total;
 	uint64 age; /* of the location; NO_AGE: the name has not been met */
 	int32 location;
 	uint32 line;
@@ -64,12 +64,12 @@ enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
 
 /* The total of a frame counts in its function only where no frame above it has the same name. */
 static void
-leave_frame(void *state, PfsFrame frame, PfsSides total)
+leave_frame(void *state, PfsFrame frame, const PfsWideSides *total)
 {
 	Function *function = &((Totals *) state)->functions[frame.symbol];
 
 	if (--function->open == 0)
-		function->total = pfs_add_sides(function->total, total);
+		pfs_add_wide_sides(&function->total, total);
 }
 
 static void
@@ -80,7 +80,7 @@ end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)
 	if (symbol == PFS_NO_SYMBOL)
 		return;
 	function = &((Totals *) state)->functions[symbol];
-	function->self = pfs_add_sides(function->self, value);
+	pfs_add_sides(&function->self, value);
 }
 
 static const PfsFrameVisitor visitor = { enter_frame, leave_frame, end_stack };
@@ -102,8 +102,8 @@ list_functions(Totals *totals, PfsSymbols *symbols, PfsFunctionTotal **functions
 													.name = pfs_symbol_name(symbols, symbol),
 													.location = function->location,
 													.line = function->line,
-													.self = function->self,
-													.total = function->total };
+													.self = pfs_clip_sides(&function->self),
+													.total = pfs_clip_sides(&function->total) };
 	}
 	if (totals->functions != NULL)
 		pfree(totals->functions);
@@ -115,8 +115,9 @@ pfs_function_totals_visit(PfsStackVisit *visit, PfsSymbols *symbols, PfsFunction
 						  PfsSides *whole)
 {
 	Totals totals = { CurrentMemoryContext, NULL, 0 };
+	PfsWideSides sum = pfs_stack_visit_all(visit, &visitor, &totals);
 
-	*whole = pfs_stack_visit_all(visit, &visitor, &totals);
+	*whole = pfs_clip_sides(&sum);
 	return list_functions(&totals, symbols, functions);
 }
 

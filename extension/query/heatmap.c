@@ -4,6 +4,7 @@
  */
 #include "profstore.h"
 
+#include "dictionary/doubts.h"
 #include "miscadmin.h"
 #include "query/buckets.h"
 #include "query/sample_scan.h"
@@ -67,7 +68,7 @@ put_cells(const PfsRows *rows, PfsSeriesSums *cells, int64 step_us, int32 slices
 {
 	static const bool nulls[COL_COUNT] = { false };
 	PfsSeriesKey cell;
-	int64 value;
+	int128 value;
 
 	pfs_series_sums_sort(cells);
 	while (pfs_series_sums_next(cells, &cell, &value))
@@ -80,7 +81,7 @@ put_cells(const PfsRows *rows, PfsSeriesSums *cells, int64 step_us, int32 slices
 		values[COL_TIME] = TimestampTzGetDatum(cell.id);
 		values[COL_OFFSET] =
 			Float8GetDatum((double) cell.series * (double) step_us / slices / 1000.0);
-		values[COL_VALUE] = Int64GetDatum(value);
+		values[COL_VALUE] = Int64GetDatum(pfs_clip(value));
 		pfs_rows_put(rows, values, nulls);
 	}
 	pfs_series_sums_end(cells);

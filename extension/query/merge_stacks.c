@@ -8,8 +8,10 @@
  */
 #include "query/merged.h"
 
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "query/allocate.h"
+#include "query/carries.h"
 #include "query/memory_peak.h"
 #include "query/series_table.h"
 #include "utils/builtins.h"
@@ -30,7 +32,24 @@ typedef struct State
 	pfs_series_table_hash *table; /* by (0, stack id) */
 	uint64 max_members;			  /* of the table */
 	struct varlena *packed;		  /* sums to which those of the table are added; NULL: none */
+	PfsCarries carries;			  /* of all of them, by (0, stack id) */
 } State;
+
+/* What states are sent as: this, the carries, the bytes of a stack_sums. */
+typedef struct SentHead
+{
+	int32 length; /* of a varlena */
+	uint32 carry_count;
+} SentHead;
+
+typedef struct SentCarry
+{
+	int64 stack_id;
+	int64 carry;
+} SentCarry;
+
+/* Ids below 0 are no stacks; all of them are this one, which is none either. */
+#define NO_STACK_ID PG_INT64_MAX
 
 /* Beyond half of its elements a table may grow before its threshold, where hashes crowd. */
 static void
@@ -49,7 +68,7 @@ create_state(MemoryContext context)
 {
 	State *state = MemoryContextAllocZero(context, sizeof(State));
 
-	state->context = context;
+	state->context = state->carries.context = context;
 	begin_table(state);
 	return state;
 }
@@ -94,14 +113,49 @@ read_packed(const struct varlena *packed)
 	return pfs_merged_read(VARDATA(packed), VARSIZE(packed) - VARHDRSZ, ERRCODE_DATA_CORRUPTED);
 }
 
-/* All sums; leaves the state as it is, for more rows may come. */
-static struct varlena *
-encode_state(const State *state)
+/* The sum of a stack as it is written: what int8 can say of it in a result, else modulo 2^64, with a carry in the state. */
+static int64
+sum_of(State *state, int64 stack_id, int64 packed, int64 added, bool is_result)
 {
-	PfsStackSums sums = list_table(state->table);
+	if (is_result)
+		return pfs_clip(pfs_with_carry(&state->carries, 0, stack_id, packed) + added);
+	pfs_add_carrying(&packed, added, &state->carries, 0, stack_id);
+	return packed;
+}
+
+static void
+put_sum(PfsMergedWriter *writer, State *state, const PfsStackSum *added, int64 packed,
+		bool is_result)
+{
+	pfs_merged_put(writer, added->stack_id,
+				   sum_of(state, added->stack_id, packed, added->sides.value, is_result));
+}
+
+/* A sum that has a carry may be 0 modulo 2^64, and so be in the table of carries alone. */
+static void
+list_carries(State *state)
+{
+	pfs_series_table_iterator iterator;
+	PfsSeriesEntry *entry;
+	bool found;
+
+	if (state->carries.table == NULL)
+		return;
+	pfs_series_table_start_iterate(state->carries.table, &iterator);
+	while ((entry = pfs_series_table_iterate(state->carries.table, &iterator)) != NULL)
+		pfs_series_table_get(state->table, 0, entry->key.id, &found);
+}
+
+/* All sums. A result leaves the state as it is, for more rows may come; else what the table has is taken. */
+static struct varlena *
+encode_state(State *state, bool is_result)
+{
+	PfsStackSums sums;
 	PfsMergedWriter writer;
 	uint32 next = 0;
 
+	list_carries(state);
+	sums = list_table(state->table);
 	pfs_merged_begin(&writer);
 	if (state->packed != NULL)
 	{
@@ -111,14 +165,16 @@ encode_state(const State *state)
 		while (pfs_merged_next(&reader, &sum))
 		{
 			for (; next < sums.count && sums.sums[next].stack_id < sum.stack_id; next++)
-				pfs_merged_put(&writer, sums.sums[next].stack_id, sums.sums[next].sides.value);
+				put_sum(&writer, state, &sums.sums[next], 0, is_result);
 			if (next < sums.count && sums.sums[next].stack_id == sum.stack_id)
-				sum.sides = pfs_add_sides(sum.sides, sums.sums[next++].sides);
-			pfs_merged_put(&writer, sum.stack_id, sum.sides.value);
+				put_sum(&writer, state, &sums.sums[next++], sum.sides.value, is_result);
+			else
+				put_sum(&writer, state, &(PfsStackSum){ sum.stack_id, { 0, 0 } }, sum.sides.value,
+						is_result);
 		}
 	}
 	for (; next < sums.count; next++)
-		pfs_merged_put(&writer, sums.sums[next].stack_id, sums.sums[next].sides.value);
+		put_sum(&writer, state, &sums.sums[next], 0, is_result);
 	pfs_memory_look();
 	pfree(sums.sums);
 	return pfs_merged_finish(&writer);
@@ -131,7 +187,7 @@ pack(State *state)
 	struct varlena *packed;
 
 	CHECK_FOR_INTERRUPTS();
-	packed = encode_state(state);
+	packed = encode_state(state, false);
 	if (state->packed != NULL)
 		pfree(state->packed);
 	state->packed = repalloc(packed, VARSIZE(packed));
@@ -149,7 +205,7 @@ add_stack(State *state, int64 stack_id, int64 value)
 	if (state->table->members >= state->max_members)
 		pack(state);
 	entry = pfs_series_table_get(state->table, 0, stack_id, &found);
-	entry->value = pfs_add_values(entry->value, value);
+	pfs_add_carrying(&entry->value, value, &state->carries, 0, stack_id);
 }
 
 /* Adds bytes of a stack_sums; a state that has none packed takes them as they are. */
@@ -179,10 +235,9 @@ profstore_merge_stacks_add(PG_FUNCTION_ARGS)
 
 	if (!PG_ARGISNULL(1) && !PG_ARGISNULL(2))
 	{
-		if (PG_GETARG_INT64(1) < 0)
-			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-							errmsg("stack id " INT64_FORMAT " is negative", PG_GETARG_INT64(1))));
-		add_stack(state, PG_GETARG_INT64(1), PG_GETARG_INT64(2));
+		int64 stack_id = PG_GETARG_INT64(1);
+
+		add_stack(state, stack_id < 0 ? NO_STACK_ID : stack_id, PG_GETARG_INT64(2));
 	}
 	PG_RETURN_POINTER(state);
 }
@@ -205,6 +260,19 @@ profstore_merge_stacks_add_sums(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(state);
 }
 
+static void
+add_carries(State *state, const State *other)
+{
+	pfs_series_table_iterator iterator;
+	PfsSeriesEntry *entry;
+
+	if (other->carries.table == NULL)
+		return;
+	pfs_series_table_start_iterate(other->carries.table, &iterator);
+	while ((entry = pfs_series_table_iterate(other->carries.table, &iterator)) != NULL)
+		pfs_carry(&state->carries, 0, entry->key.id, entry->value);
+}
+
 PGDLLEXPORT Datum
 profstore_merge_stacks_combine(PG_FUNCTION_ARGS)
 {
@@ -225,6 +293,7 @@ profstore_merge_stacks_combine(PG_FUNCTION_ARGS)
 		pfs_series_table_start_iterate(other->table, &iterator);
 		while ((entry = pfs_series_table_iterate(other->table, &iterator)) != NULL)
 			add_stack(state, entry->key.id, entry->value);
+		add_carries(state, other);
 	}
 	PG_RETURN_POINTER(state);
 }
@@ -232,15 +301,51 @@ profstore_merge_stacks_combine(PG_FUNCTION_ARGS)
 PGDLLEXPORT Datum
 profstore_merge_stacks_serialize(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_POINTER(encode_state((State *) PG_GETARG_POINTER(0)));
+	State *state = (State *) PG_GETARG_POINTER(0);
+	pfs_series_table_iterator iterator;
+	PfsSeriesEntry *entry;
+	SentHead head = { 0, 0 };
+	StringInfoData bytes;
+
+	pack(state);
+	initStringInfo(&bytes);
+	if (state->carries.table != NULL)
+		head.carry_count = state->carries.table->members;
+	appendBinaryStringInfo(&bytes, (const char *) &head, sizeof(head));
+	if (head.carry_count > 0)
+	{
+		pfs_series_table_start_iterate(state->carries.table, &iterator);
+		while ((entry = pfs_series_table_iterate(state->carries.table, &iterator)) != NULL)
+			appendBinaryStringInfo(&bytes,
+								   (const char *) &(SentCarry){ entry->key.id, entry->value },
+								   sizeof(SentCarry));
+	}
+	appendBinaryStringInfo(&bytes, VARDATA(state->packed), (int) VARSIZE(state->packed) - VARHDRSZ);
+	SET_VARSIZE(bytes.data, bytes.len);
+	PG_RETURN_POINTER(bytes.data);
 }
 
 PGDLLEXPORT Datum
 profstore_merge_stacks_deserialize(PG_FUNCTION_ARGS)
 {
 	State *state = create_state(CurrentMemoryContext);
+	struct varlena *bytes = PG_DETOAST_DATUM(PG_GETARG_DATUM(0));
+	const char *at = (const char *) bytes + sizeof(SentHead);
+	Size length;
+	SentHead head;
 
-	state->packed = PG_DETOAST_DATUM_COPY(PG_GETARG_DATUM(0));
+	memcpy(&head, bytes, sizeof(head));
+	for (uint32 i = 0; i < head.carry_count; i++, at += sizeof(SentCarry))
+	{
+		SentCarry carry;
+
+		memcpy(&carry, at, sizeof(carry));
+		pfs_carry(&state->carries, 0, carry.stack_id, carry.carry);
+	}
+	length = VARSIZE(bytes) - (Size) (at - (const char *) bytes) + VARHDRSZ;
+	state->packed = palloc_extended(length, MCXT_ALLOC_HUGE);
+	SET_VARSIZE(state->packed, length);
+	memcpy(VARDATA(state->packed), at, length - VARHDRSZ);
 	PG_RETURN_POINTER(state);
 }
 
@@ -251,5 +356,5 @@ profstore_merge_stacks_final(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_DATUM(pfs_merged_encode(&none));
-	PG_RETURN_POINTER(encode_state((State *) PG_GETARG_POINTER(0)));
+	PG_RETURN_POINTER(encode_state((State *) PG_GETARG_POINTER(0), true));
 }

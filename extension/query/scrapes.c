@@ -20,7 +20,7 @@ pfs_count_scrapes(const PfsSelection *selection)
 	const PfsSeries *series = NULL;
 	PfsSampleBlock block;
 	PfsSeriesKey scrape;
-	int64 nothing;
+	int128 nothing;
 
 	while (pfs_sample_scan_next(scan, &block))
 	{
@@ -81,10 +81,10 @@ pfs_choose_scrapes(const PfsSelection *selection)
 {
 	bool largest = selection->over_time == PFS_OVER_TIME_MAX;
 	TimestampTz *chosen = PFS_ARRAY(TimestampTz, selection->distinct_count);
-	int64 *values = PFS_ARRAY0(int64, selection->distinct_count);
+	int128 *values = PFS_ARRAY0(int128, selection->distinct_count);
 	PfsSeriesSums *sums;
 	PfsSeriesKey scrape;
-	int64 value;
+	int128 value;
 
 	pfs_require_scrapes(selection);
 	for (int i = 0; i < selection->distinct_count; i++)

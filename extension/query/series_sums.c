@@ -23,6 +23,7 @@ pfs_series_sums_begin(Size bytes)
 	PfsSeriesSums *sums = palloc0(sizeof(PfsSeriesSums));
 
 	sums->table = pfs_series_table_create(CurrentMemoryContext, MIN_ELEMENTS, NULL);
+	sums->carries.context = CurrentMemoryContext;
 	sums->max_members = Max(bytes / 3 / sizeof(PfsSeriesEntry) / 2, MIN_ELEMENTS);
 	sums->sorter_kb = pfs_row_sorter_kb(bytes / 2);
 	return sums;
@@ -98,23 +99,23 @@ pfs_series_sums_sort(PfsSeriesSums *sums)
 
 /* The sum of all rows of the next key. */
 static bool
-next_sorted(PfsSeriesSums *sums, PfsSeriesKey *key, int64 *value)
+next_sorted(PfsSeriesSums *sums, PfsSeriesKey *key, int128 *value)
 {
 	if (!sums->has_ahead)
 		return false;
 	*key = (PfsSeriesKey){ sums->ahead[PFS_SUM_ID], (int32) sums->ahead[PFS_SUM_SERIES] };
-	*value = 0;
+	*value = pfs_with_carry(&sums->carries, key->series, key->id, 0);
 	while (sums->has_ahead && sums->ahead[PFS_SUM_ID] == key->id &&
 		   sums->ahead[PFS_SUM_SERIES] == key->series)
 	{
-		*value = pfs_add_values(*value, sums->ahead[PFS_SUM_VALUE]);
+		*value += sums->ahead[PFS_SUM_VALUE];
 		sums->has_ahead = pfs_row_sorter_next(sums->sorter, sums->ahead);
 	}
 	return true;
 }
 
 bool
-pfs_series_sums_next(PfsSeriesSums *sums, PfsSeriesKey *key, int64 *value)
+pfs_series_sums_next(PfsSeriesSums *sums, PfsSeriesKey *key, int128 *value)
 {
 	const PfsSeriesEntry *entry;
 
@@ -129,7 +130,7 @@ pfs_series_sums_next(PfsSeriesSums *sums, PfsSeriesKey *key, int64 *value)
 	if (entry == NULL)
 		return false;
 	*key = entry->key;
-	*value = entry->value;
+	*value = pfs_with_carry(&sums->carries, key->series, key->id, entry->value);
 	return true;
 }
 
@@ -143,7 +144,7 @@ is_ahead_up_to(const PfsSeriesSums *sums, const PfsSeriesKey *key)
 }
 
 bool
-pfs_series_sums_find(PfsSeriesSums *sums, const PfsSeriesKey *key, int64 *value)
+pfs_series_sums_find(PfsSeriesSums *sums, const PfsSeriesKey *key, int128 *value)
 {
 	PfsSeriesKey next;
 
@@ -154,7 +155,7 @@ pfs_series_sums_find(PfsSeriesSums *sums, const PfsSeriesKey *key, int64 *value)
 		const PfsSeriesEntry *entry = pfs_series_table_lookup(sums->table, *key);
 
 		if (entry != NULL)
-			*value = entry->value;
+			*value = pfs_with_carry(&sums->carries, key->series, key->id, entry->value);
 		return entry != NULL;
 	}
 	while (is_ahead_up_to(sums, key) && next_sorted(sums, &next, value))
@@ -175,5 +176,7 @@ pfs_series_sums_end(PfsSeriesSums *sums)
 		pfree(sums->list);
 	if (sums->sorter != NULL)
 		pfs_row_sorter_end(sums->sorter);
+	if (sums->carries.table != NULL)
+		pfs_series_table_destroy(sums->carries.table);
 	pfree(sums);
 }

@@ -7,6 +7,7 @@
 
 #include "profstore.h"
 
+#include "query/carries.h"
 #include "query/row_sorter.h"
 #include "query/series_table.h"
 #include "query/stack_sums.h"
@@ -27,6 +28,7 @@ typedef struct PfsSeriesSums
 	uint64 max_members;			  /* of the table */
 	int sorter_kb;
 	PfsRowSorter *sorter; /* NULL: all is in the table, or the list */
+	PfsCarries carries;	  /* of all of them */
 	PfsSeriesEntry *list; /* by id, then series; NULL: not asked for */
 	uint32 list_count;
 	uint32 next;
@@ -42,30 +44,46 @@ PfsSeriesSums *pfs_series_sums_begin(Size bytes);
 /* Moves all sums from the table to the sort. */
 void pfs_series_sums_spill(PfsSeriesSums *sums);
 
-/* Raises NUMERIC_VALUE_OUT_OF_RANGE where a sum does not fit int8. */
-static inline void
-pfs_series_sums_add(PfsSeriesSums *sums, int32 series, int64 id, int64 value)
+static inline PfsSeriesEntry *
+pfs_series_sums_entry(PfsSeriesSums *sums, int32 series, int64 id)
 {
-	PfsSeriesEntry *entry;
 	bool found;
 
 	if (sums->table->members >= sums->max_members)
 		pfs_series_sums_spill(sums);
-	entry = pfs_series_table_get(sums->table, series, id, &found);
-	entry->value = pfs_add_values(entry->value, value);
+	return pfs_series_table_get(sums->table, series, id, &found);
+}
+
+static inline void
+pfs_series_sums_add(PfsSeriesSums *sums, int32 series, int64 id, int64 value)
+{
+	PfsSeriesEntry *entry = pfs_series_sums_entry(sums, series, id);
+
+	pfs_add_carrying(&entry->value, value, &sums->carries, series, id);
+}
+
+static inline void
+pfs_series_sums_add_wide(PfsSeriesSums *sums, int32 series, int64 id, int128 value)
+{
+	PfsSeriesEntry *entry = pfs_series_sums_entry(sums, series, id);
+
+	if (likely(value == (int64) value))
+		pfs_add_carrying(&entry->value, (int64) value, &sums->carries, series, id);
+	else
+		pfs_add_wide_carrying(&entry->value, value, &sums->carries, series, id);
 }
 
 /* After the last addition, for who wants the keys by id, then series. */
 void pfs_series_sums_sort(PfsSeriesSums *sums);
 
-/* After the last addition: the next key and its sum, in no particular order unless they were sorted; false at the end. */
-bool pfs_series_sums_next(PfsSeriesSums *sums, PfsSeriesKey *key, int64 *value);
+/* After the last addition: the next key and its exact sum, in no particular order unless they were sorted; false at the end. */
+bool pfs_series_sums_next(PfsSeriesSums *sums, PfsSeriesKey *key, int128 *value);
 
 /*
  * After the last addition, for who neither sorts the keys nor reads them: the sum of a key; false where there is none. Each key is
  * asked for once, by id, then series.
  */
-bool pfs_series_sums_find(PfsSeriesSums *sums, const PfsSeriesKey *key, int64 *value);
+bool pfs_series_sums_find(PfsSeriesSums *sums, const PfsSeriesKey *key, int128 *value);
 
 void pfs_series_sums_end(PfsSeriesSums *sums);
 

@@ -4,6 +4,8 @@
  */
 #include "query/stack_reader.h"
 
+#include "dictionary/doubts.h"
+
 /* Stacks of a side that are there at a time. */
 #define SIDE_STACKS 64
 
@@ -28,13 +30,8 @@ scale_value(int64 value, PfsScale scale)
 {
 	int128 product = (int128) value * scale.numerator;
 	int128 half = scale.denominator / 2;
-	int128 scaled = (product + (product < 0 ? -half : half)) / scale.denominator;
 
-	if (scaled > PG_INT64_MAX || scaled < PG_INT64_MIN)
-		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-						errmsg("scaled sum of sample values is out of range for bigint"),
-						errhint("Compare ranges of similar length.")));
-	return (int64) scaled;
+	return pfs_clip((product + (product < 0 ? -half : half)) / scale.denominator);
 }
 
 /* Reads from the side's table, scaled; as pfs_stack_table_read. */

@@ -31,7 +31,7 @@ Size pfs_stack_reader_count(const PfsStackReader *reader);
 
 /*
  * Gives the next stacks that do not sum to 0 on both sides, as many as there are and there is room for: less than room at the end
- * alone. Raises NUMERIC_VALUE_OUT_OF_RANGE where a scaled value does not fit int8.
+ * alone.
  */
 uint32 pfs_stack_reader_next(PfsStackReader *reader, PfsStackSum *sums, uint32 room);
 

@@ -4,7 +4,6 @@
  */
 #include "query/stack_sums.h"
 
-#include "common/int.h"
 #include "miscadmin.h"
 #include "query/allocate.h"
 #include "query/sample_scan.h"
@@ -24,24 +23,6 @@
 #define STREAM_STACK_BYTES (56 * 2)
 #define MIN_STREAM_STACKS  256
 #define MAX_STREAM_STACKS  (16 * 1024 * 1024)
-
-void
-pfs_values_out_of_range(void)
-{
-	ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-					errmsg("sum of sample values is out of range for bigint"),
-					errhint("Take a shorter time range or fewer series.")));
-}
-
-int64
-pfs_add_values(int64 a, int64 b)
-{
-	int64 sum;
-
-	if (pg_add_s64_overflow(a, b, &sum))
-		pfs_values_out_of_range();
-	return sum;
-}
 
 static void
 sum_delta(const PfsSelection *selection, PfsStackTable *table)
@@ -71,7 +52,7 @@ sum_instant(const PfsSelection *selection, PfsStackTable *table, Size bytes)
 	const PfsSeries *series = NULL;
 	PfsSampleBlock block;
 	PfsSeriesKey key;
-	int64 sum;
+	int128 sum;
 
 	while (pfs_sample_scan_next(scan, &block))
 	{
@@ -87,7 +68,7 @@ sum_instant(const PfsSelection *selection, PfsStackTable *table, Size bytes)
 	{
 		/* sums without a scrape beside them are none that retention has made */
 		int64 scrapes = Max(scrape_counts[key.series], 1);
-		int128 rest = (int128) (sum % scrapes) * (INT64CONST(1) << PFS_FRACTION_BITS);
+		int128 rest = (sum % scrapes) * (INT64CONST(1) << PFS_FRACTION_BITS);
 
 		pfs_stack_table_add(table, key.id, sum / scrapes, (int64) (rest / scrapes));
 	}
@@ -318,6 +299,7 @@ void
 pfs_stack_stream_rewind(PfsStackStream *stream)
 {
 	stream->next = 0;
+	pfs_doubts_forget(PFS_DOUBT_STACKS);
 	if (stream->file == NULL)
 		return;
 	if (stream->reader != NULL)

@@ -10,6 +10,7 @@
 
 #include "profstore.h"
 
+#include "dictionary/doubts.h"
 #include "query/selection.h"
 
 /* What is compared, and what with; without a comparison the base is 0. */
@@ -33,7 +34,7 @@ typedef struct PfsStackSums
 
 /*
  * Scans the samples of the selection. The result lives in CurrentMemoryContext, what the scan needs goes before the
- * return. Raises NUMERIC_VALUE_OUT_OF_RANGE where a sum does not fit int8.
+ * return. A sum that does not fit int8 is the nearest that does (pfs_clip).
  */
 PfsStackSums pfs_stack_sums(const PfsSelection *selection);
 
@@ -43,7 +44,7 @@ typedef struct PfsStackStream PfsStackStream;
 /* So many stacks are a part at most, and take what such a query may take. */
 uint32 pfs_stack_stream_room(void);
 
-/* Scans the samples of the selection; lives in CurrentMemoryContext. Raises what pfs_stack_sums does. */
+/* Scans the samples of the selection; lives in CurrentMemoryContext. */
 PfsStackStream *pfs_stack_stream_begin(const PfsSelection *selection);
 
 /*
@@ -73,14 +74,31 @@ void pfs_stack_stream_end(PfsStackStream *stream);
 /* Both in one list: the values of the first are the values, those of the second the bases. */
 PfsStackSums pfs_stack_sums_join(const PfsStackSums *values, const PfsStackSums *bases);
 
-/* a + b, or NUMERIC_VALUE_OUT_OF_RANGE. */
-int64 pfs_add_values(int64 a, int64 b);
-pg_noreturn void pfs_values_out_of_range(void);
+/* Sums of many stacks, while they are added up: exact, so that the order is of no account. */
+typedef struct PfsWideSides
+{
+	int128 value;
+	int128 base;
+} PfsWideSides;
+
+static inline void
+pfs_add_sides(PfsWideSides *sum, PfsSides more)
+{
+	sum->value += more.value;
+	sum->base += more.base;
+}
+
+static inline void
+pfs_add_wide_sides(PfsWideSides *sum, const PfsWideSides *more)
+{
+	sum->value += more->value;
+	sum->base += more->base;
+}
 
 static inline PfsSides
-pfs_add_sides(PfsSides a, PfsSides b)
+pfs_clip_sides(const PfsWideSides *sum)
 {
-	return (PfsSides){ pfs_add_values(a.value, b.value), pfs_add_values(a.base, b.base) };
+	return (PfsSides){ pfs_clip(sum->value), pfs_clip(sum->base) };
 }
 
 /*

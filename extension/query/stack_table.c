@@ -9,9 +9,11 @@
 #include "query/stack_table.h"
 
 #include "common/int.h"
+#include "dictionary/doubts.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "query/allocate.h"
+#include "query/carries.h"
 #include "query/hash.h"
 #include "query/memory_peak.h"
 #include "query/row_sorter.h"
@@ -93,6 +95,7 @@ struct PfsStackTable
 	Sum *list;		 /* by stack id */
 	Size list_count;
 	PfsRowSorter *sorter; /* NULL: all is in pages and list */
+	PfsCarries carries;	  /* of all of them, by (0, stack id) */
 
 	/* what is read: the sort, or pages and list */
 	PageOrder *order;
@@ -120,7 +123,7 @@ pfs_stack_table_begin(uint32 max_fractions, Size bytes)
 
 	table->max_fractions = max_fractions;
 	table->bytes = bytes;
-	table->context = CurrentMemoryContext;
+	table->context = table->carries.context = CurrentMemoryContext;
 	table->pages_bytes = Max(PAGES_SHARE(bytes), MIN_PAGES_BYTES);
 	while (block_bytes < table->pages_bytes / 16 && block_bytes < ALLOCSET_DEFAULT_MAXSIZE)
 		block_bytes *= 2;
@@ -131,14 +134,20 @@ pfs_stack_table_begin(uint32 max_fractions, Size bytes)
 	return table;
 }
 
+static inline void
+add_value(PfsStackTable *table, int64 stack_id, int64 *sum, int64 value)
+{
+	pfs_add_carrying(sum, value, &table->carries, 0, stack_id);
+}
+
 /* Adds a fraction; what makes a whole goes to the value. */
 static void
-add_fraction(int64 *value, int64 *sum, int64 fraction)
+add_fraction(PfsStackTable *table, int64 stack_id, int64 *value, int64 *sum, int64 fraction)
 {
 	*sum += fraction;
 	if (*sum >= ONE || *sum <= -ONE)
 	{
-		*value = pfs_add_values(*value, *sum / ONE);
+		add_value(table, stack_id, value, *sum / ONE);
 		*sum %= ONE;
 	}
 }
@@ -198,10 +207,10 @@ next_in_pages(PfsStackTable *table, Sum *sum)
 }
 
 static void
-add_sum(Sum *sum, const Sum *more)
+add_sum(PfsStackTable *table, Sum *sum, const Sum *more)
 {
-	sum->value = pfs_add_values(sum->value, more->value);
-	add_fraction(&sum->value, &sum->fraction, more->fraction);
+	add_value(table, sum->stack_id, &sum->value, more->value);
+	add_fraction(table, sum->stack_id, &sum->value, &sum->fraction, more->fraction);
 }
 
 /* Begins to read pages and list as one. */
@@ -228,7 +237,7 @@ next_merged(PfsStackTable *table, Sum *sum)
 	*sum = table->ahead;
 	if (listed != NULL && listed->stack_id == sum->stack_id)
 	{
-		add_sum(sum, listed);
+		add_sum(table, sum, listed);
 		table->next++;
 	}
 	table->has_ahead = next_in_pages(table, &table->ahead);
@@ -401,23 +410,22 @@ static inline void
 add_whole(PfsStackTable *table, int64 stack_id, int64 value)
 {
 	int place = turn_to_stack(table, stack_id);
-	int64 *sum = &table->last->values[place];
 
-	*sum = pfs_add_values(*sum, value);
+	add_value(table, stack_id, &table->last->values[place], value);
 }
 
 void
-pfs_stack_table_add(PfsStackTable *table, int64 stack_id, int64 value, int64 fraction)
+pfs_stack_table_add(PfsStackTable *table, int64 stack_id, int128 value, int64 fraction)
 {
 	int place = turn_to_stack(table, stack_id);
 	StackPage *page = table->last;
 
-	page->values[place] = pfs_add_values(page->values[place], value);
+	pfs_add_wide_carrying(&page->values[place], value, &table->carries, 0, stack_id);
 	if (fraction != 0)
-		add_fraction(&page->values[place], &page->fractions[place], fraction);
+		add_fraction(table, stack_id, &page->values[place], &page->fractions[place], fraction);
 }
 
-/* Rows of one stack are added up first; those whose sum does not fit are added one by one. */
+/* Rows of one stack are added up first, as far as their sum fits. */
 void
 pfs_stack_table_add_rows(PfsStackTable *table, const int64 *stacks, const int64 *values,
 						 uint32 row_count)
@@ -483,7 +491,7 @@ next_sum(PfsStackTable *table, Sum *sum)
 	*sum = table->ahead;
 	for (read_ahead(table); table->has_ahead && table->ahead.stack_id == sum->stack_id;
 		 read_ahead(table))
-		add_sum(sum, &table->ahead);
+		add_sum(table, sum, &table->ahead);
 	return true;
 }
 
@@ -492,10 +500,11 @@ next_sum(PfsStackTable *table, Sum *sum)
  * as there may be is a half.
  */
 static int64
-round_sum(const Sum *sum, int64 cut)
+round_sum(const PfsStackTable *table, const Sum *sum)
 {
-	int64 value = sum->value;
+	int128 value = pfs_with_carry(&table->carries, 0, sum->stack_id, sum->value);
 	int64 fraction = sum->fraction;
+	int64 cut = table->max_fractions;
 
 	if (value > 0 && fraction < 0)
 	{
@@ -508,10 +517,10 @@ round_sum(const Sum *sum, int64 cut)
 		fraction -= ONE;
 	}
 	if (fraction >= HALF - cut)
-		return pfs_add_values(value, 1);
-	if (fraction <= -(HALF - cut))
-		return pfs_add_values(value, -1);
-	return value;
+		value++;
+	else if (fraction <= -(HALF - cut))
+		value--;
+	return pfs_clip(value);
 }
 
 uint32
@@ -522,7 +531,7 @@ pfs_stack_table_read(PfsStackTable *table, PfsStackSum *sums, uint32 room)
 
 	while (count < room && next_sum(table, &sum))
 	{
-		int64 value = round_sum(&sum, table->max_fractions);
+		int64 value = round_sum(table, &sum);
 
 		if (count % INTERRUPT_STACKS == 0)
 			CHECK_FOR_INTERRUPTS();
@@ -541,5 +550,7 @@ pfs_stack_table_end(PfsStackTable *table)
 		pfree(table->list);
 	if (table->sorter != NULL)
 		pfs_row_sorter_end(table->sorter);
+	if (table->carries.table != NULL)
+		pfs_series_table_destroy(table->carries.table);
 	pfree(table);
 }

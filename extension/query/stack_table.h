@@ -22,8 +22,8 @@ typedef struct PfsStackTable PfsStackTable;
  */
 PfsStackTable *pfs_stack_table_begin(uint32 max_fractions, Size bytes);
 
-/* Adds to one stack. A fraction is less than 1 and not more than -1. Raises NUMERIC_VALUE_OUT_OF_RANGE where a sum does not fit int8. */
-void pfs_stack_table_add(PfsStackTable *table, int64 stack_id, int64 value, int64 fraction);
+/* Adds to one stack. A fraction is less than 1 and not more than -1. */
+void pfs_stack_table_add(PfsStackTable *table, int64 stack_id, int128 value, int64 fraction);
 
 /* Adds whole values; quick where rows of one stack are neighbours. */
 void pfs_stack_table_add_rows(PfsStackTable *table, const int64 *stacks, const int64 *values,
@@ -35,6 +35,7 @@ Size pfs_stack_table_finish(PfsStackTable *table);
 
 /*
  * Gives the next stacks by id that do not sum to 0, as many as there are and there is room for: less than room at the end alone.
+ * Sums are exact, but for those that do not fit int8 (pfs_clip).
  */
 uint32 pfs_stack_table_read(PfsStackTable *table, PfsStackSum *sums, uint32 room);
 

@@ -12,7 +12,7 @@ struct PfsStackVisit
 	PfsStackStream *stream;
 	PfsSymbols *symbols;
 	PfsStackWalk *whole; /* of all stacks; NULL: not yet, or they are too many */
-	PfsSides total;
+	PfsWideSides total;
 	bool is_done; /* once at least */
 };
 
@@ -53,14 +53,14 @@ visit_parts(PfsStackVisit *visit, const PfsFrameVisitor *visitor, void *state)
 		AllocSetContextCreate(visit->context, "profstore part of a walk", ALLOCSET_DEFAULT_SIZES);
 	PfsStackWalk *walk = pfs_stack_walk_create(visit->symbols, false, PFS_NO_SYMBOL);
 	PfsStackSums sums;
-	PfsSides total;
+	PfsWideSides total;
 
-	visit->total = (PfsSides){ 0, 0 };
+	visit->total = (PfsWideSides){ 0, 0 };
 	MemoryContextSwitchTo(context);
 	while (pfs_stack_stream_next(visit->stream, &sums))
 	{
 		pfs_stack_walk_add(walk, &sums, &total);
-		visit->total = pfs_add_sides(visit->total, total);
+		pfs_add_wide_sides(&visit->total, &total);
 		pfs_stack_walk_visit(walk, visitor, state);
 		pfs_stack_walk_clear(walk);
 		MemoryContextReset(context);
@@ -69,7 +69,7 @@ visit_parts(PfsStackVisit *visit, const PfsFrameVisitor *visitor, void *state)
 	MemoryContextReset(visit->context);
 }
 
-PfsSides
+PfsWideSides
 pfs_stack_visit_all(PfsStackVisit *visit, const PfsFrameVisitor *visitor, void *state)
 {
 	if (pfs_stack_stream_is_whole(visit->stream))

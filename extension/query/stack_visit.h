@@ -18,9 +18,9 @@ PfsStackVisit *pfs_stack_visit_begin(PfsStackStream *stream, PfsSymbols *symbols
 
 /*
  * Visits the stacks that pass, and returns the sum of their values; what the visitor allocates has to be in a context of its
- * own. May be called again where the stream is kept. Raises NUMERIC_VALUE_OUT_OF_RANGE where a total does not fit int8.
+ * own. May be called again where the stream is kept.
  */
-PfsSides pfs_stack_visit_all(PfsStackVisit *visit, const PfsFrameVisitor *visitor, void *state);
+PfsWideSides pfs_stack_visit_all(PfsStackVisit *visit, const PfsFrameVisitor *visitor, void *state);
 
 void pfs_stack_visit_end(PfsStackVisit *visit);
 

@@ -22,8 +22,9 @@ typedef struct StackPart
 	PfsTreeShape shape;
 	uint64 age; /* of all its nodes, but for their indexes */
 	uint32 stack_count;
-	uint32 *leaves;	  /* ascending */
-	PfsSides *before; /* sum of the stacks before each, and of all at last; modulo 2^64 */
+	uint32 *leaves;			   /* ascending */
+	PfsSides *before;		   /* sum of the stacks before each, and of all at last; modulo 2^64 */
+	PfsWideSides *wide_before; /* the same exactly; NULL where no sum leaves int8 */
 } StackPart;
 
 typedef struct Walker
@@ -49,12 +50,13 @@ struct PfsStackWalk
 	uint64 age;		 /* of it */
 	bool
 		continues; /* stacks follow others that have been forgotten, whose last partition may be theirs */
+	bool is_wide;	/* some part is */
 	bool has_names; /* those that were not cached have been loaded */
 	Walker *walkers;
 	uint32 walker_count;
 	uint32 walker_capacity;
 	uint32 start; /* what is being added; so the next */
-	PfsSides start_total;
+	PfsWideSides start_total;
 };
 
 /* Makes room for one more element; returns the array, moved or not. */
@@ -75,6 +77,26 @@ static PfsSides
 sum_of(const StackPart *part, uint32 first, uint32 end)
 {
 	return pfs_subtract_sides(part->before[end], part->before[first]);
+}
+
+static inline PfsWideSides
+wide_sum_of(const StackPart *part, uint32 first, uint32 end)
+{
+	PfsSides sum;
+
+	if (unlikely(part->wide_before != NULL))
+		return (PfsWideSides){ part->wide_before[end].value - part->wide_before[first].value,
+							   part->wide_before[end].base - part->wide_before[first].base };
+	sum = sum_of(part, first, end);
+	return (PfsWideSides){ sum.value, sum.base };
+}
+
+static inline void
+add_sum_of(PfsWideSides *sum, const StackPart *part, uint32 first, uint32 end)
+{
+	PfsWideSides more = wide_sum_of(part, first, end);
+
+	pfs_add_wide_sides(sum, &more);
 }
 
 /* The first stack from one on whose leaf does not lie before a place; near ones are found quickly. */
@@ -155,7 +177,7 @@ add_start(PfsStackWalk *walk, uint32 place, uint32 first, uint32 end, uint32 pas
 
 	walker.age = part->age | part->shape.indexes[walk->inverted ? part->leaves[first] : place];
 	pfs_stack_walk_link(walk, append_walker(walk, &walker), &walk->start);
-	walk->start_total = pfs_add_sides(walk->start_total, sum_of(part, first, end));
+	add_sum_of(&walk->start_total, part, first, end);
 }
 
 /* Begins all ways of the last part at the function's outermost frame. */
@@ -196,60 +218,19 @@ start_at_function(PfsStackWalk *walk)
 	pfree(trail.path);
 }
 
-static int128
-checked(int128 sum)
-{
-	if (sum > PG_INT64_MAX || sum < PG_INT64_MIN)
-		pfs_values_out_of_range();
-	return sum;
-}
-
-typedef struct WideSides
-{
-	int128 value;
-	int128 base;
-} WideSides;
-
-/* Raises an error if the total of some node does not fit. */
+/* Exact sums, where those modulo 2^64 may not be. */
 static void
-check_totals(const StackPart *part)
+make_wide(StackPart *part)
 {
-	PfsTrail trail = pfs_trail_begin(&part->shape);
-	uint32 capacity = trail.capacity;
-	WideSides *sums = PFS_ARRAY0(WideSides, capacity + 1); /* by depth, the root's first */
+	PfsWideSides sum = { 0, 0 };
 
-	for (uint32 stack = 0; stack <= part->stack_count; stack++)
+	part->wide_before = PFS_ARRAY(PfsWideSides, (Size) part->stack_count + 1);
+	for (uint32 stack = 0; stack < part->stack_count; stack++)
 	{
-		uint32 depth = trail.depth;
-		PfsSides sides = { 0, 0 };
-
-		CHECK_FOR_INTERRUPTS();
-		if (stack == part->stack_count)
-			trail.shared = trail.depth = 0;
-		else
-		{
-			pfs_trail_go(&trail, part->leaves[stack]);
-			sides = sum_of(part, stack, stack + 1);
-		}
-		for (; depth > trail.shared; depth--)
-		{
-			sums[depth - 1].value += checked(sums[depth].value);
-			sums[depth - 1].base += checked(sums[depth].base);
-		}
-		if (capacity < trail.capacity)
-		{
-			sums = repalloc_huge(sums, ((Size) trail.capacity + 1) * sizeof(WideSides));
-			capacity = trail.capacity;
-		}
-		for (depth = trail.shared + 1; depth <= trail.depth; depth++)
-			sums[depth] = (WideSides){ 0, 0 };
-		sums[trail.depth].value += sides.value;
-		sums[trail.depth].base += sides.base;
+		part->wide_before[stack] = sum;
+		pfs_add_sides(&sum, pfs_subtract_sides(part->before[stack + 1], part->before[stack]));
 	}
-	checked(sums[0].value);
-	checked(sums[0].base);
-	pfree(sums);
-	pfree(trail.path);
+	part->wide_before[part->stack_count] = sum;
 }
 
 /* Adds the size of a value; false where the sum of sizes exceeds int8, so that some total might. */
@@ -292,7 +273,8 @@ append_part(PfsStackWalk *walk, const PfsTouched *touched, const bool *passing)
 	}
 	part->before[part->stack_count] = sum;
 	if (!fits)
-		check_totals(part);
+		make_wide(part);
+	walk->is_wide |= !fits;
 }
 
 static void
@@ -327,13 +309,13 @@ pfs_stack_walk_create(PfsSymbols *symbols, bool inverted, uint32 function)
 }
 
 uint32
-pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, PfsSides *total)
+pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, PfsWideSides *total)
 {
 	PfsTouching touching = pfs_touching_begin(sums, false);
 	PfsTouched touched;
 
 	walk->start = PFS_NO_WALKER;
-	walk->start_total = (PfsSides){ 0, 0 };
+	walk->start_total = (PfsWideSides){ 0, 0 };
 	if (!walk->continues)
 		walk->partition = -1;
 	walk->continues = false;
@@ -359,6 +341,7 @@ pfs_stack_walk_clear(PfsStackWalk *walk)
 {
 	pfs_memory_look();
 	walk->part_count = 0;
+	walk->is_wide = false;
 	walk->walker_count = 0;
 	walk->continues = true;
 }
@@ -368,6 +351,26 @@ pfs_stack_walk_link(PfsStackWalk *walk, uint32 walker, uint32 *list)
 {
 	walk->walkers[walker].next = *list;
 	*list = walker;
+}
+
+bool
+pfs_stack_walk_is_wide(const PfsStackWalk *walk)
+{
+	return walk->is_wide;
+}
+
+PfsWideSides
+pfs_stack_walk_total(const PfsStackWalk *walk, uint32 list)
+{
+	PfsWideSides total = { 0, 0 };
+
+	for (; list != PFS_NO_WALKER; list = walk->walkers[list].next)
+	{
+		const Walker *walker = &walk->walkers[list];
+
+		add_sum_of(&total, &walk->parts[walker->part], walker->first, walker->end);
+	}
+	return total;
 }
 
 uint32
@@ -405,7 +408,7 @@ child_towards(const PfsTreeShape *shape, uint32 node, uint32 child, uint32 leaf)
  * A walker behind the last frame of its node: walkers of the children take over, the first of them in its place.
  */
 static void
-go_down(PfsStackWalk *walk, uint32 at, uint32 *list, PfsSides *ended)
+go_down(PfsStackWalk *walk, uint32 at, uint32 *list, PfsWideSides *ended)
 {
 	const Walker walker = walk->walkers[at];
 	const StackPart *part = &walk->parts[walker.part];
@@ -415,7 +418,7 @@ go_down(PfsStackWalk *walk, uint32 at, uint32 *list, PfsSides *ended)
 
 	while (stack < walker.end && part->leaves[stack] == walker.place)
 		stack++;
-	*ended = pfs_add_sides(*ended, sum_of(part, walker.first, stack));
+	add_sum_of(ended, part, walker.first, stack);
 	while (stack < walker.end)
 	{
 		Walker below = { .part = walker.part, .first = stack };
@@ -433,13 +436,13 @@ go_down(PfsStackWalk *walk, uint32 at, uint32 *list, PfsSides *ended)
 }
 
 static void
-go_up(PfsStackWalk *walk, uint32 at, uint32 *list, PfsSides *ended)
+go_up(PfsStackWalk *walk, uint32 at, uint32 *list, PfsWideSides *ended)
 {
 	Walker *walker = &walk->walkers[at];
 	const StackPart *part = &walk->parts[walker->part];
 
 	if (walker->place == 0)
-		*ended = pfs_add_sides(*ended, sum_of(part, walker->first, walker->end));
+		add_sum_of(ended, part, walker->first, walker->end);
 	else
 	{
 		walker->place = part->shape.parents[walker->place];
@@ -449,7 +452,7 @@ go_up(PfsStackWalk *walk, uint32 at, uint32 *list, PfsSides *ended)
 }
 
 bool
-pfs_stack_walk_next(PfsStackWalk *walk, uint32 *list, PfsStep *step, PfsSides *ended)
+pfs_stack_walk_next(PfsStackWalk *walk, uint32 *list, PfsStep *step, PfsWideSides *ended)
 {
 	while (*list != PFS_NO_WALKER)
 	{
@@ -506,9 +509,10 @@ visit_part(PfsStackWalk *walk, const StackPart *part, const PfsFrameVisitor *vis
 		for (; depth > shared; depth--)
 		{
 			PfsFrames frames = frames_of(walk, part->shape.locations[trail.path[depth - 1]]);
+			PfsWideSides total = wide_sum_of(part, open[depth].first, stack);
 
 			for (uint32 i = frames.count; i > 0; i--)
-				visitor->leave(state, frames.frames[i - 1], sum_of(part, open[depth].first, stack));
+				visitor->leave(state, frames.frames[i - 1], &total);
 		}
 		if (stack == part->stack_count)
 			break;

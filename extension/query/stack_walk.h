@@ -24,8 +24,8 @@ typedef struct PfsStackWalk PfsStackWalk;
 typedef struct PfsStep
 {
 	uint32 walker;
-	uint64 age; /* less for older nodes (leaf first: stacks) */
-	PfsSides total;
+	uint64 age;		/* less for older nodes (leaf first: stacks) */
+	PfsSides total; /* modulo 2^64 where the walk is wide */
 	int32 location;
 	PfsFrame frame;
 } PfsStep;
@@ -39,9 +39,13 @@ PfsStackWalk *pfs_stack_walk_create(PfsSymbols *symbols, bool inverted, uint32 f
 
 /*
  * Adds the stacks that the filters of symbols let pass. Returns the list of their walkers before
- * their first frame, and the sum of their values. Raises NUMERIC_VALUE_OUT_OF_RANGE where a total does not fit int8.
+ * their first frame, and the sum of their values.
  */
-uint32 pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, PfsSides *total);
+uint32 pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, PfsWideSides *total);
+
+/* Whether sums of some of the stacks may not fit int8, and what the walkers of a list have together. */
+bool pfs_stack_walk_is_wide(const PfsStackWalk *walk);
+PfsWideSides pfs_stack_walk_total(const PfsStackWalk *walk, uint32 list);
 
 /*
  * Forgets all stacks and their walkers, for more of them, with ids that follow. What the last pfs_stack_walk_add allocated may go:
@@ -53,7 +57,7 @@ void pfs_stack_walk_clear(PfsStackWalk *walk);
  * Takes walkers off the list until one has a next frame. False when the list is empty. What ends before another frame is
  * added to ended.
  */
-bool pfs_stack_walk_next(PfsStackWalk *walk, uint32 *list, PfsStep *step, PfsSides *ended);
+bool pfs_stack_walk_next(PfsStackWalk *walk, uint32 *list, PfsStep *step, PfsWideSides *ended);
 
 /* Puts the walker of a step before a list. */
 void pfs_stack_walk_link(PfsStackWalk *walk, uint32 walker, uint32 *list);
@@ -66,7 +70,8 @@ void pfs_stack_walk_release(PfsStackWalk *walk, uint32 mark);
 typedef struct PfsFrameVisitor
 {
 	void (*enter)(void *state, uint64 age, int32 location, PfsFrame frame);
-	void (*leave)(void *state, PfsFrame frame, PfsSides total); /* of all stacks with this frame */
+	void (*leave)(void *state, PfsFrame frame,
+				  const PfsWideSides *total); /* of all stacks with this frame */
 	void (*end)(void *state, uint64 age, uint32 symbol,
 				PfsSides value); /* a stack, by its last frame, or PFS_NO_SYMBOL */
 } PfsFrameVisitor;

@@ -77,7 +77,7 @@ typedef struct Run
 {
 	PfsSeriesSums *sums; /* where its sum goes */
 	PfsSeriesKey key;	 /* series is NO_SERIES before the first */
-	int64 sum;
+	int128 sum;
 	TimestampTz scrape; /* the last one of it, DT_NOBEGIN before the first */
 	TimestampTz bucket; /* of the last row */
 } Run;
@@ -201,7 +201,7 @@ static void
 end_run(Run *run)
 {
 	if (run->key.series != NO_SERIES)
-		pfs_series_sums_add(run->sums, run->key.series, run->key.id, run->sum);
+		pfs_series_sums_add_wide(run->sums, run->key.series, run->key.id, run->sum);
 }
 
 /* A row of a stack that does not pass still makes its bucket exist, with nothing in it. */
@@ -248,7 +248,7 @@ sum_block(const SeriesGraph *graph, const PfsSampleBlock *block, Run *run)
 			pfs_series_sums_add(graph->scrapes, key.series * PLACES + place, run->scrape, 0);
 		}
 		if (filter == NULL || pfs_stack_filter_passes(filter, block->stacks[row]))
-			run->sum = pfs_add_values(run->sum, block->values[row]);
+			run->sum += block->values[row];
 	}
 }
 
@@ -317,7 +317,7 @@ static void
 count_scrapes(SeriesGraph *graph)
 {
 	PfsSeriesKey scrape;
-	int64 nothing;
+	int128 nothing;
 
 	while (pfs_series_sums_next(graph->scrapes, &scrape, &nothing))
 	{
@@ -338,9 +338,9 @@ pick_scrapes(SeriesGraph *graph)
 	bool largest = graph->selection->over_time == PFS_OVER_TIME_MAX;
 	int count = graph->selection->distinct_count;
 	TimestampTz *buckets = PFS_ARRAY(TimestampTz, count);
-	int64 *picked = PFS_ARRAY(int64, count);
+	int128 *picked = PFS_ARRAY(int128, count);
 	PfsSeriesKey scrape;
-	int64 value;
+	int128 value;
 
 	for (int i = 0; i < count; i++)
 		buckets[i] = DT_NOBEGIN;
@@ -356,14 +356,14 @@ pick_scrapes(SeriesGraph *graph)
 		else
 		{
 			if (buckets[rank] != DT_NOBEGIN)
-				pfs_series_sums_add(graph->sums, rank, buckets[rank], picked[rank]);
+				pfs_series_sums_add_wide(graph->sums, rank, buckets[rank], picked[rank]);
 			buckets[rank] = bucket;
 			picked[rank] = value;
 		}
 	}
 	for (int32 rank = 0; rank < count; rank++)
 		if (buckets[rank] != DT_NOBEGIN)
-			pfs_series_sums_add(graph->sums, rank, buckets[rank], picked[rank]);
+			pfs_series_sums_add_wide(graph->sums, rank, buckets[rank], picked[rank]);
 	pfs_series_sums_end(graph->scrapes);
 	pfree(buckets);
 	pfree(picked);
@@ -404,7 +404,7 @@ put_point(const PfsRows *rows, const SeriesGraph *graph, const Point *point)
 static double
 divisor_of(SeriesGraph *graph, const PfsSeriesKey *sum)
 {
-	int64 count;
+	int128 count;
 
 	if (graph->selection->delta)
 	{
@@ -423,7 +423,7 @@ put_points(const PfsRows *rows, SeriesGraph *graph)
 {
 	Point point = { 0, NO_GROUP, 0 };
 	PfsSeriesKey key;
-	int64 sum;
+	int128 sum;
 
 	pfs_series_sums_sort(graph->sums);
 	while (pfs_series_sums_next(graph->sums, &key, &sum))

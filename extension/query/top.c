@@ -4,7 +4,6 @@
  */
 #include "query/function_totals.h"
 
-#include "common/int.h"
 #include "query/comparison.h"
 #include "query/merged.h"
 #include "query/srf.h"
@@ -215,12 +214,7 @@ compare_changes(const void *a, const void *b)
 static int64
 delta_of(PfsSides sides)
 {
-	int64 delta;
-
-	if (pg_sub_s64_overflow(sides.value, sides.base, &delta))
-		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
-						errmsg("difference of values is out of range for bigint")));
-	return delta;
+	return pfs_clip((int128) sides.value - sides.base);
 }
 
 static void

@@ -4,6 +4,7 @@
  */
 #include "query/touched.h"
 
+#include "dictionary/doubts.h"
 #include "dictionary/tree_shape.h"
 #include "miscadmin.h"
 #include "query/allocate.h"
@@ -95,6 +96,48 @@ add_made(PfsTouching *touching, const PfsTree *tree, const PfsTouched *whole)
 	add_part(touching, &part);
 }
 
+/*
+ * Appends a node below the root of a made shape, where the stacks end that are not known; their leaves are marked.
+ */
+static void
+append_unknown(PfsTouched *part)
+{
+	const PfsTreeShape *made = &part->shape;
+	uint32 place = made->count;
+	uint32 *indexes = PFS_ARRAY(uint32, (Size) place + 1);
+	uint32 *parents = PFS_ARRAY(uint32, (Size) place + 1);
+	uint32 *ends = PFS_ARRAY(uint32, (Size) place + 1);
+	int32 *locations = PFS_ARRAY(int32, (Size) place + 1);
+
+	memcpy(indexes, made->indexes, place * sizeof(uint32));
+	memcpy(parents, made->parents, place * sizeof(uint32));
+	memcpy(ends, made->ends, place * sizeof(uint32));
+	memcpy(locations, made->locations, place * sizeof(int32));
+	indexes[place] = PG_UINT32_MAX; /* the youngest */
+	parents[place] = 0;
+	ends[0] = ends[place] = place + 1;
+	locations[place] = PFS_NO_STACK_LOCATION;
+	part->shape = (PfsTreeShape){ place + 1, indexes, parents, ends, locations };
+}
+
+/* The same where some stacks are not in the tree: their leaves' indexes are 0. */
+static void
+add_with_unknown(PfsTouching *touching, const PfsTree *tree, const PfsTouched *whole)
+{
+	PfsTouched part = *whole;
+	bool *is_unknown = PFS_ARRAY(bool, part.stack_count);
+
+	for (uint32 i = 0; i < part.stack_count; i++)
+		is_unknown[i] = part.leaves[i] == 0;
+	pfs_shape_make_of(&part.shape, CurrentMemoryContext, tree, part.leaves, part.stack_count);
+	for (uint32 i = 0; i < part.stack_count; i++)
+		if (is_unknown[i])
+			part.leaves[i] = part.shape.count;
+	append_unknown(&part);
+	pfree(is_unknown);
+	add_part(touching, &part);
+}
+
 /* The stacks whose leaves stand in one shape, or in none: PFS_NO_SHAPE. */
 static void
 add_shaped(PfsTouching *touching, const PfsTree *tree, const PfsTouched *whole,
@@ -169,11 +212,21 @@ touch_partition(PfsTouching *touching, const PfsTree *tree, PfsTouched *whole)
 	uint32 count = whole->stack_count;
 	uint32 *leaves = PFS_ARRAY(uint32, count);
 	uint32 index = 0;
+	uint32 unknown = 0;
 
 	for (uint32 i = 0; i < count; i++)
-		leaves[i] = index = pfs_tree_index(tree, whole->stacks[i].stack_id, index);
+	{
+		leaves[i] = pfs_tree_find(tree, whole->stacks[i].stack_id, index);
+		if (leaves[i] == 0)
+			unknown++;
+		else
+			index = leaves[i];
+	}
 	whole->leaves = leaves;
-	if (pfs_tree_shapes(tree, leaves, count) == 0)
+	pfs_doubt(PFS_DOUBT_STACKS, unknown);
+	if (unknown > 0)
+		add_with_unknown(touching, tree, whole);
+	else if (pfs_tree_shapes(tree, leaves, count) == 0)
 		add_made(touching, tree, whole);
 	else
 		split_by_shape(touching, tree, whole);

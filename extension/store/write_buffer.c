@@ -266,7 +266,7 @@ pfs_write_buffer_append(Relation relation, TupleTableSlot **slots, uint32 count,
 bool
 pfs_write_buffer_has_rows(void)
 {
-	return pending_tables != NULL;
+	return pending_tables != NULL && hash_get_num_entries(pending_tables) > 0;
 }
 
 void
@@ -346,8 +346,8 @@ pfs_write_buffer_image_make(int64 storage_id, void *images)
 		}
 }
 
-static void
-flush_all(void)
+void
+pfs_write_buffer_flush_all(void)
 {
 	HASH_SEQ_STATUS status;
 	PendingTable *table;
@@ -368,7 +368,7 @@ on_transaction_event(XactEvent event, void *arg)
 		case XACT_EVENT_PRE_COMMIT:
 		case XACT_EVENT_PRE_PREPARE:
 			pfs_observers_clear();
-			flush_all();
+			pfs_write_buffer_flush_all();
 			break;
 		case XACT_EVENT_COMMIT:
 		case XACT_EVENT_PREPARE:

@@ -33,6 +33,9 @@ bool pfs_write_buffer_has_rows(void);
 /* Writes the current subtransaction's rows of the relation's file. */
 void pfs_write_buffer_flush(Relation relation);
 
+/* Writes those of all files. */
+void pfs_write_buffer_flush_all(void);
+
 /*
  * The current subtransaction has dropped the storage: its rows go, and those of outer ones come back
  * should it abort.

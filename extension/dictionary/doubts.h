@@ -1,0 +1,33 @@
+/*
+ * doubts.h
+ *		What is wrong with samples or dictionary, but does not keep a query from its answer: told once in a statement.
+ *
+ * Whoever finds something counts it; when the statement's query ends, it becomes one WARNING for each kind.
+ */
+#ifndef PFS_DOUBTS_H
+#define PFS_DOUBTS_H
+
+#include "profstore.h"
+
+#include "dictionary/dictionary.h"
+
+typedef enum PfsDoubt
+{
+	PFS_DOUBT_STACKS,  /* stacks that are not in the dictionary */
+	PFS_DOUBT_PARENTS, /* nodes of the dictionary whose parents are not there */
+	PFS_DOUBT_NAMES,   /* locations, functions and mappings that are not there */
+	PFS_DOUBT_SUMS,	   /* sums that left int8 */
+	PFS_DOUBT_COUNT
+} PfsDoubt;
+
+void pfs_doubt(PfsDoubt doubt, uint64 count);
+
+/* For who begins again: what has been counted so far will be met again. */
+void pfs_doubts_forget(PfsDoubt doubt);
+
+/* The sum as an int8: where it does not fit, the nearest there is, and a doubt. */
+int64 pfs_clip(int128 sum);
+
+void pfs_doubts_init(void);
+
+#endif
