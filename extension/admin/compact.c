@@ -73,6 +73,11 @@ pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments, uint3
 					(errmsg("stopped compacting table \"%s\": another transaction has changed its "
 							"segments",
 							RelationGetRelationName(relation))));
+		if (step == PFS_COMPACTION_BLOCKED)
+			ereport(NOTICE, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+							 errmsg("skipping table \"%s\": the lock of its directory is taken",
+									RelationGetRelationName(relation)),
+							 errhint("Compact it again later.")));
 		if (step != PFS_COMPACTION_MERGED && step != PFS_COMPACTION_ROLLED_UP)
 			break;
 		*progressed = true;

@@ -158,6 +158,9 @@ take_chunk(Relation table, Snapshot snapshot, const Candidate *candidate, PfsChu
 		elog(ERROR, "could not find a chunk of dictionary partition %d again",
 			 candidate->partition_id);
 	pfs_stored_chunk_read(&tuple, RelationGetDescr(table), &chunk);
+	if (chunk.row.partition_id != candidate->partition_id || chunk.xid != candidate->xid)
+		elog(ERROR, "a chunk of dictionary partition %d is not where it was read",
+			 candidate->partition_id);
 	pfs_stored_chunk_decode(&chunk, nodes);
 	ReleaseBuffer(buffer);
 	CatalogTupleDelete(table, &tuple.t_self);
