@@ -252,7 +252,14 @@ pfs_chunks_merge(uint32 max_partitions)
 
 	if (!pfs_dictionary_begin_upkeep())
 		return 0;
-	table = pfs_table_open("stack_chunks", RowExclusiveLock);
+	if (!ConditionalLockRelationOid(pfs_relation_oid("stack_chunks"), RowExclusiveLock))
+	{
+		ereport(NOTICE,
+				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+				 errmsg("skipping the dictionary: the lock of table \"stack_chunks\" is taken")));
+		return 0;
+	}
+	table = pfs_table_open("stack_chunks", NoLock);
 	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	PushActiveSnapshot(snapshot);
 	merged = merge_partitions(table, snapshot, max_partitions);
