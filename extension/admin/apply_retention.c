@@ -17,6 +17,7 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
+#include "admin/bounded_waits.h"
 #include "admin/compact.h"
 
 PG_FUNCTION_INFO_V1(profstore_apply_retention);
@@ -79,6 +80,7 @@ execute(const char *sql, const Step *step)
 	Datum values[] = { ObjectIdGetDatum(step->partition), CStringGetTextDatum(step->action),
 					   TimestampTzGetDatum(step->before) };
 	int count = sql == DROP ? 2 : 3;
+	int level = pfs_bounded_waits_begin();
 	Datum result;
 	bool is_null;
 
@@ -89,14 +91,36 @@ execute(const char *sql, const Step *step)
 		elog(ERROR, "could not run \"%s\"", sql);
 	result = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
 	PopActiveSnapshot();
+	pfs_bounded_waits_end(level);
 	if (is_null)
 		return OUTCOME_NULL;
 	return DatumGetBool(result) ? OUTCOME_TRUE : OUTCOME_FALSE;
 }
 
-/* Runs a statement in a subtransaction; an error other than a cancel becomes a WARNING. Then commits. */
+/* What went may have been the last to refer to something in the dictionary. */
 static Outcome
-attempt(const char *sql, const Step *step)
+collect(const char *unused, const Step *no_step)
+{
+	int level = pfs_bounded_waits_begin();
+	bool is_due;
+	bool is_null;
+
+	PushActiveSnapshot(GetTransactionSnapshot());
+	if (SPI_execute("SELECT profstore.is_collection_due()", true, 0) != SPI_OK_SELECT ||
+		SPI_processed != 1)
+		elog(ERROR, "could not look when the dictionary was collected");
+	is_due = DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null));
+	if (is_due &&
+		SPI_execute("SELECT FROM profstore.collect_dictionary()", false, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not collect the dictionary");
+	PopActiveSnapshot();
+	pfs_bounded_waits_end(level);
+	return is_due ? OUTCOME_TRUE : OUTCOME_FALSE;
+}
+
+/* Does something in a subtransaction; an error other than a cancel becomes a WARNING. Then commits. */
+static Outcome
+attempt(Outcome (*work)(const char *sql, const Step *step), const char *sql, const Step *step)
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
@@ -106,7 +130,7 @@ attempt(const char *sql, const Step *step)
 	MemoryContextSwitchTo(context);
 	PG_TRY();
 	{
-		outcome = execute(sql, step);
+		outcome = work(sql, step);
 		ReleaseCurrentSubTransaction();
 		MemoryContextSwitchTo(context);
 		CurrentResourceOwner = owner;
@@ -123,32 +147,15 @@ attempt(const char *sql, const Step *step)
 		CurrentResourceOwner = owner;
 		if (error->sqlerrcode == ERRCODE_QUERY_CANCELED)
 			ReThrowError(error);
-		ereport(WARNING, (errcode(error->sqlerrcode),
-						  errmsg("retention of %s failed: %s", step->name, error->message)));
+		ereport(WARNING,
+				(errcode(error->sqlerrcode),
+				 step == NULL ? errmsg("the dictionary was not collected: %s", error->message)
+							  : errmsg("retention of %s failed: %s", step->name, error->message)));
 		FreeErrorData(error);
 	}
 	PG_END_TRY();
 	SPI_commit();
 	return outcome;
-}
-
-/* What went may have been the last to refer to something in the dictionary. */
-static void
-collect(void)
-{
-	bool is_due;
-	bool is_null;
-
-	PushActiveSnapshot(GetTransactionSnapshot());
-	if (SPI_execute("SELECT profstore.is_collection_due()", true, 0) != SPI_OK_SELECT ||
-		SPI_processed != 1)
-		elog(ERROR, "could not look when the dictionary was collected");
-	is_due = DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null));
-	if (is_due &&
-		SPI_execute("SELECT FROM profstore.collect_dictionary()", false, 0) != SPI_OK_SELECT)
-		elog(ERROR, "could not collect the dictionary");
-	PopActiveSnapshot();
-	SPI_commit();
 }
 
 void
@@ -168,16 +175,16 @@ pfs_apply_retention(void)
 		CHECK_FOR_INTERRUPTS();
 		if (!can_go)
 		{
-			Outcome outcome = attempt(RETAIN, step);
+			Outcome outcome = attempt(execute, RETAIN, step);
 
 			can_go = strcmp(step->action, "trim") != 0 &&
 					 (outcome == OUTCOME_FALSE || outcome == OUTCOME_TRUE);
 		}
 		/* after a lock that was not to be had, nobody shall wait for one attempt after the other */
 		if (can_go && !blocked)
-			blocked = attempt(DROP, step) == OUTCOME_TRUE;
+			blocked = attempt(execute, DROP, step) == OUTCOME_TRUE;
 	}
-	collect();
+	(void) attempt(collect, NULL, NULL);
 	SPI_finish();
 }
 

@@ -21,6 +21,7 @@
 #include "utils/syscache.h"
 
 #include "access/table_am.h"
+#include "admin/bounded_waits.h"
 #include "admin/compact.h"
 #include "dictionary/cache.h"
 #include "dictionary/chunk_merge.h"
@@ -73,6 +74,11 @@ pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments, uint3
 					(errmsg("stopped compacting table \"%s\": another transaction has changed its "
 							"segments",
 							RelationGetRelationName(relation))));
+		if (step == PFS_COMPACTION_BLOCKED)
+			ereport(NOTICE, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+							 errmsg("skipping table \"%s\": the lock of its directory is taken",
+									RelationGetRelationName(relation)),
+							 errhint("Compact it again later.")));
 		if (step != PFS_COMPACTION_MERGED && step != PFS_COMPACTION_ROLLED_UP)
 			break;
 		*progressed = true;
@@ -129,6 +135,7 @@ profstore_compact(PG_FUNCTION_ARGS)
 	int64 merged = 0;
 	List *tables;
 	ListCell *cell;
+	int level;
 
 	if (PG_ARGISNULL(0))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("rel must not be null")));
@@ -145,6 +152,7 @@ profstore_compact(PG_FUNCTION_ARGS)
 	tables = get_rel_relkind(relation_id) == RELKIND_PARTITIONED_TABLE
 				 ? find_all_inheritors(relation_id, NoLock, NULL)
 				 : list_make1_oid(relation_id);
+	level = pfs_bounded_waits_begin();
 	foreach(cell, tables)
 	{
 		char kind = get_rel_relkind(lfirst_oid(cell));
@@ -156,6 +164,7 @@ profstore_compact(PG_FUNCTION_ARGS)
 	}
 	if (relation_id == pfs_relation_oid("samples"))
 		(void) pfs_chunks_merge(UINT32_MAX);
+	pfs_bounded_waits_end(level);
 	PG_RETURN_INT64(merged);
 }
 
@@ -164,10 +173,15 @@ PGDLLEXPORT Datum
 profstore_compact_dictionary(PG_FUNCTION_ARGS)
 {
 	int32 max_partitions = PG_ARGISNULL(0) ? PG_INT32_MAX : PG_GETARG_INT32(0);
+	int64 merged;
+	int level;
 
 	if (max_partitions < 1)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("max_partitions must be at least 1")));
 	pfs_check_maintenance_transaction("profstore.compact_dictionary()");
-	PG_RETURN_INT64(pfs_chunks_merge((uint32) max_partitions));
+	level = pfs_bounded_waits_begin();
+	merged = pfs_chunks_merge((uint32) max_partitions);
+	pfs_bounded_waits_end(level);
+	PG_RETURN_INT64(merged);
 }

@@ -20,6 +20,7 @@
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
+#include "admin/bounded_waits.h"
 #include "dictionary/cache.h"
 
 PG_FUNCTION_INFO_V1(profstore_ensure_partitions);
@@ -164,6 +165,7 @@ profstore_ensure_partitions(PG_FUNCTION_ARGS)
 	int64 first = day_of(from);
 	int64 last = Max(first, day_of(TIMESTAMP_NOT_FINITE(to) ? to : to - 1));
 	int32 made = 0;
+	int level;
 
 	if (to < from)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -178,6 +180,7 @@ profstore_ensure_partitions(PG_FUNCTION_ARGS)
 	if (first > last)
 		PG_RETURN_INT32(0);
 
+	level = pfs_bounded_waits_begin();
 	LockRelationOid(samples, ShareUpdateExclusiveLock);
 	SPI_connect();
 	for (int64 day = first; day <= last; day++)
@@ -187,5 +190,6 @@ profstore_ensure_partitions(PG_FUNCTION_ARGS)
 			made++;
 		}
 	SPI_finish();
+	pfs_bounded_waits_end(level);
 	PG_RETURN_INT32(made);
 }

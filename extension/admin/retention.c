@@ -28,6 +28,7 @@
 #include "admin/partitions.h"
 #include "dictionary/cache.h"
 #include "query/tiers.h"
+#include "store/directory.h"
 #include "store/progress.h"
 #include "store/retention.h"
 #include "store/storage.h"
@@ -85,6 +86,15 @@ open_for_removal(Oid relation_id)
 		ereport(NOTICE, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
 						 errmsg("skipping \"%s\": it is not a table of access method \"profstore\"",
 								RelationGetRelationName(relation))));
+		relation_close(relation, NoLock);
+		return NULL;
+	}
+	if (!pfs_directory_try_lock())
+	{
+		ereport(NOTICE, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+						 errmsg("skipping table \"%s\": the lock of its directory is taken",
+								RelationGetRelationName(relation)),
+						 errhint("Try it again later.")));
 		relation_close(relation, NoLock);
 		return NULL;
 	}

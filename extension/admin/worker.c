@@ -23,15 +23,20 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
+#include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
 #include "admin/apply_retention.h"
+#include "admin/bounded_waits.h"
 #include "admin/compact.h"
 #include "dictionary/chunk_merge.h"
 #include "store/version.h"
 
 #define NAPTIME_DEFAULT_S 60
 #define NAPTIME_MAX_S	  86400
+
+/* How long the launcher waits for a worker's end before it goes on to the next database. */
+#define PATIENCE_MS 10000
 
 /* So many segments in a bucket that still grows are worth a merge. */
 #define OPEN_INPUTS 32
@@ -43,6 +48,7 @@ PGDLLEXPORT void profstore_launcher_main(Datum unused);
 PGDLLEXPORT void profstore_worker_main(Datum database_id);
 
 static bool compaction_enabled = true;
+static bool retention_enabled = true;
 static int naptime_s = NAPTIME_DEFAULT_S;
 
 static void
@@ -106,12 +112,19 @@ is_table(HeapTuple tuple, Oid access_method, Oid *id)
 		   (class->relkind == RELKIND_RELATION || class->relkind == RELKIND_MATVIEW);
 }
 
-/* Runs the worker of a database to its end. */
-static void
-run_worker(Oid database_id)
+/* A worker that may still be at it. */
+typedef struct RunningWorker
+{
+	Oid database_id;
+	BackgroundWorkerHandle *handle;
+} RunningWorker;
+
+/* Asks for a worker; NULL where there is no room for one. */
+static BackgroundWorkerHandle *
+start_worker(Oid database_id)
 {
 	BackgroundWorker worker = { 0 };
-	BackgroundWorkerHandle *handle;
+	BackgroundWorkerHandle *handle = NULL;
 
 	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
 	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
@@ -122,11 +135,86 @@ run_worker(Oid database_id)
 	strlcpy(worker.bgw_function_name, "profstore_worker_main", sizeof(worker.bgw_function_name));
 	snprintf(worker.bgw_name, BGW_MAXLEN, "profstore compaction of database %u", database_id);
 	strlcpy(worker.bgw_type, "profstore compaction", BGW_MAXLEN);
-	if (RegisterDynamicBackgroundWorker(&worker, &handle))
-		WaitForBackgroundWorkerShutdown(handle);
-	else
+	if (!RegisterDynamicBackgroundWorker(&worker, &handle))
 		ereport(LOG, (errmsg("no slot is free for a compaction worker"),
 					  errhint("You might need to increase max_worker_processes.")));
+	return handle;
+}
+
+/* Waits for a worker's end, for a while; whether it has come. */
+static bool
+await_worker(BackgroundWorkerHandle *handle)
+{
+	TimestampTz deadline = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), PATIENCE_MS);
+	pid_t pid;
+
+	while (GetBackgroundWorkerPid(handle, &pid) != BGWH_STOPPED)
+	{
+		long left = TimestampDifferenceMilliseconds(GetCurrentTimestamp(), deadline);
+
+		if (left <= 0)
+			return false;
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH, left,
+						 PG_WAIT_EXTENSION);
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+	}
+	return true;
+}
+
+/* Whether a database's worker of an earlier round has not ended yet; forgets those that have. */
+static bool
+is_running(List **running, Oid database_id)
+{
+	bool found = false;
+	ListCell *cell;
+
+	foreach(cell, *running)
+	{
+		RunningWorker *worker = lfirst(cell);
+		pid_t pid;
+
+		if (GetBackgroundWorkerPid(worker->handle, &pid) == BGWH_STOPPED)
+		{
+			*running = foreach_delete_current(*running, cell);
+			pfree(worker->handle);
+			pfree(worker);
+		}
+		else
+			found |= worker->database_id == database_id;
+	}
+	return found;
+}
+
+/*
+ * Runs the worker of a database to its end, if that comes soon: one that somebody holds up, or that has much to do, goes on
+ * beside those of other databases. running lives in CurrentMemoryContext.
+ */
+static void
+run_worker(List **running, Oid database_id)
+{
+	BackgroundWorkerHandle *handle;
+	RunningWorker *worker;
+
+	if (is_running(running, database_id))
+		return;
+	handle = start_worker(database_id);
+	if (handle == NULL)
+		return;
+	if (await_worker(handle))
+	{
+		pfree(handle);
+		return;
+	}
+	worker = palloc(sizeof(RunningWorker));
+	*worker = (RunningWorker){ database_id, handle };
+	*running = lappend(*running, worker);
+}
+
+static void
+bound_waits(void)
+{
+	SetConfigOption("lock_timeout", PFS_LONGEST_WAIT, PGC_SUSET, PGC_S_OVERRIDE);
 }
 
 void
@@ -134,17 +222,22 @@ profstore_launcher_main(Datum unused)
 {
 	MemoryContext context =
 		AllocSetContextCreate(TopMemoryContext, "profstore launcher", ALLOCSET_DEFAULT_SIZES);
+	List *running = NIL;
 
 	setup_process();
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
+	bound_waits();
 	for (;;)
 	{
+		List *databases = NIL;
 		ListCell *cell;
 
 		MemoryContextSwitchTo(context);
-		if (compaction_enabled)
-			foreach(cell, list_catalog(DatabaseRelationId, is_database))
-				run_worker(lfirst_oid(cell));
+		if (compaction_enabled || retention_enabled)
+			databases = list_catalog(DatabaseRelationId, is_database);
+		MemoryContextSwitchTo(TopMemoryContext);
+		foreach(cell, databases)
+			run_worker(&running, lfirst_oid(cell));
 		MemoryContextReset(context);
 
 		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
@@ -243,8 +336,8 @@ override_settings(void)
 	SetConfigOption("default_transaction_isolation", "read committed", PGC_SUSET, PGC_S_OVERRIDE);
 	SetConfigOption("default_transaction_read_only", "off", PGC_SUSET, PGC_S_OVERRIDE);
 	SetConfigOption("zero_damaged_pages", "off", PGC_SUSET, PGC_S_OVERRIDE);
-	SetConfigOption("lock_timeout", "0", PGC_SUSET, PGC_S_OVERRIDE);
 	SetConfigOption("search_path", "pg_catalog, pg_temp", PGC_SUSET, PGC_S_OVERRIDE);
+	bound_waits();
 }
 
 void
@@ -257,12 +350,18 @@ profstore_worker_main(Datum database_id)
 	MemoryContextSwitchTo(
 		AllocSetContextCreate(TopMemoryContext, "profstore worker", ALLOCSET_DEFAULT_SIZES));
 	override_settings();
-	pgstat_report_activity(STATE_RUNNING, "compacting profstore tables");
-	foreach(cell, list_catalog(RelationRelationId, is_table))
-		attempt(compact_table, lfirst_oid(cell));
-	attempt(compact_dictionary, InvalidOid);
-	pgstat_report_activity(STATE_RUNNING, "applying the retention of profstore samples");
-	attempt(retain, InvalidOid);
+	if (compaction_enabled)
+	{
+		pgstat_report_activity(STATE_RUNNING, "compacting profstore tables");
+		foreach(cell, list_catalog(RelationRelationId, is_table))
+			attempt(compact_table, lfirst_oid(cell));
+		attempt(compact_dictionary, InvalidOid);
+	}
+	if (retention_enabled)
+	{
+		pgstat_report_activity(STATE_RUNNING, "applying the retention of profstore samples");
+		attempt(retain, InvalidOid);
+	}
 	proc_exit(0);
 }
 
@@ -284,13 +383,18 @@ register_launcher(void)
 void
 pfs_worker_init(void)
 {
-	DefineCustomBoolVariable("profstore.compaction", "Merges segments in the background.",
+	DefineCustomBoolVariable("profstore.compaction",
+							 "Merges segments, and chunks of the stack tree, in the background.",
 							 "Needs profstore in shared_preload_libraries.", &compaction_enabled,
 							 true, PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable(
+		"profstore.retention", "Does in the background what set_retention() asks for.",
+		"Needs profstore in shared_preload_libraries. Collects the dictionary, too.",
+		&retention_enabled, true, PGC_SIGHUP, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("profstore.compaction_naptime",
-							"Time between two rounds of background compaction.", NULL, &naptime_s,
-							NAPTIME_DEFAULT_S, 1, NAPTIME_MAX_S, PGC_SIGHUP, GUC_UNIT_S, NULL, NULL,
-							NULL);
+							"Time between two rounds of background compaction and retention.", NULL,
+							&naptime_s, NAPTIME_DEFAULT_S, 1, NAPTIME_MAX_S, PGC_SIGHUP, GUC_UNIT_S,
+							NULL, NULL, NULL);
 	if (process_shared_preload_libraries_in_progress)
 		register_launcher();
 }

@@ -158,6 +158,9 @@ take_chunk(Relation table, Snapshot snapshot, const Candidate *candidate, PfsChu
 		elog(ERROR, "could not find a chunk of dictionary partition %d again",
 			 candidate->partition_id);
 	pfs_stored_chunk_read(&tuple, RelationGetDescr(table), &chunk);
+	if (chunk.row.partition_id != candidate->partition_id || chunk.xid != candidate->xid)
+		elog(ERROR, "a chunk of dictionary partition %d is not where it was read",
+			 candidate->partition_id);
 	pfs_stored_chunk_decode(&chunk, nodes);
 	ReleaseBuffer(buffer);
 	CatalogTupleDelete(table, &tuple.t_self);
@@ -249,7 +252,14 @@ pfs_chunks_merge(uint32 max_partitions)
 
 	if (!pfs_dictionary_begin_upkeep())
 		return 0;
-	table = pfs_table_open("stack_chunks", RowExclusiveLock);
+	if (!ConditionalLockRelationOid(pfs_relation_oid("stack_chunks"), RowExclusiveLock))
+	{
+		ereport(NOTICE,
+				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+				 errmsg("skipping the dictionary: the lock of table \"stack_chunks\" is taken")));
+		return 0;
+	}
+	table = pfs_table_open("stack_chunks", NoLock);
 	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	PushActiveSnapshot(snapshot);
 	merged = merge_partitions(table, snapshot, max_partitions);

@@ -5,7 +5,7 @@
 CREATE FUNCTION profstore.referenced_by_tables(tables oid[], stack_columns name[], OUT partitions bytea, OUT series bytea)
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'profstore_referenced_by_tables';
-COMMENT ON FUNCTION profstore.referenced_by_tables(oid[], name[]) IS 'internal: bitmaps of dictionary partitions and series that rows of these tables, and of their partitions, refer to';
+COMMENT ON FUNCTION profstore.referenced_by_tables(oid[], name[]) IS 'internal: bitmaps of dictionary partitions and series that rows of these tables, and of their partitions, refer to; NULL: a lock is not to be had';
 REVOKE EXECUTE ON FUNCTION profstore.referenced_by_tables(oid[], name[]) FROM PUBLIC;
 
 CREATE FUNCTION profstore.referenced_by_stacks() RETURNS bytea
@@ -50,7 +50,8 @@ COMMENT ON FUNCTION profstore.is_epoch_pinned_before() IS 'internal: whether a t
 
 CREATE FUNCTION profstore.collect_dictionary(min_age interval DEFAULT '1 hour')
 	RETURNS TABLE (relation regclass, removed int8, condemned int8)
-	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
+	SET search_path = pg_catalog, pg_temp SET lock_timeout = '1s' AS
 $$
 #variable_conflict use_column
 DECLARE
@@ -82,8 +83,18 @@ BEGIN
 	SELECT array[r.partitions, r.series] INTO bitmaps
 	FROM (SELECT array_agg(s.relation::oid) AS tables, array_agg(s.column_name) AS columns FROM profstore.stack_references() AS s) AS s,
 		profstore.referenced_by_tables(s.tables, s.columns) AS r;
+	IF bitmaps[1] IS NULL THEN
+		RETURN;
+	END IF;
 	-- before the rows: who waits for this one holds locks on those
-	PERFORM FROM profstore.epoch FOR UPDATE;
+	BEGIN
+		PERFORM FROM profstore.epoch FOR UPDATE;
+	EXCEPTION WHEN lock_not_available THEN
+		RAISE NOTICE USING
+			MESSAGE = 'skipping the collection of the dictionary: another transaction has changed names and is still running',
+			HINT = 'Collect again later.';
+		RETURN;
+	END;
 	FOR kind IN 1 .. cardinality(kinds) LOOP
 		relation := 'profstore.' || kinds[kind];
 		IF kinds[kind] = 'locations' THEN
@@ -116,7 +127,7 @@ BEGIN
 		collected = now();
 END
 $$;
-COMMENT ON FUNCTION profstore.collect_dictionary(interval) IS 'removes from the dictionary what nothing refers to since the run before, and marks for the next run what nothing refers to now and is older than min_age; waits for nobody, nobody waits for it';
+COMMENT ON FUNCTION profstore.collect_dictionary(interval) IS 'removes from the dictionary what nothing refers to since the run before, and marks for the next run what nothing refers to now and is older than min_age; does nothing, with a NOTICE, where it would have to wait for a lock';
 REVOKE EXECUTE ON FUNCTION profstore.collect_dictionary(interval) FROM PUBLIC;
 
 CREATE FUNCTION profstore.is_collection_due() RETURNS bool

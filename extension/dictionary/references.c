@@ -200,20 +200,46 @@ scan_table(Oid relid, const char *stack_column, Snapshot snapshot, References *r
 	table_close(relation, NoLock);
 }
 
-/* The tables and all their descendants, locked: a list for each. */
-static List *
-lock_tables(const Oid *relids, int count)
+/* Locks a table, without waiting; false, with a NOTICE, where that is not to be had. */
+static bool
+lock_table(Oid relid)
 {
-	List *families = NIL;
+	char *name;
 
+	if (ConditionalLockRelationOid(relid, AccessShareLock))
+		return true;
+	name = get_rel_name(relid);
+	ereport(NOTICE,
+			(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
+			 errmsg("skipping the collection of the dictionary: the lock of table \"%s\" is taken",
+					name == NULL ? "?" : name),
+			 errhint("Collect again later.")));
+	return false;
+}
+
+/*
+ * The tables and all their descendants that are there, locked: a list for each. False where a lock is not to be had:
+ * somebody who forgets to commit shall not hold up whoever tends the dictionary.
+ */
+static bool
+lock_tables(const Oid *relids, int count, List **families)
+{
+	*families = NIL;
 	for (int i = 0; i < count; i++)
 	{
-		LockRelationOid(relids[i], AccessShareLock);
-		families = lappend(families, get_rel_name(relids[i]) == NULL
-										 ? NIL
-										 : find_all_inheritors(relids[i], AccessShareLock, NULL));
+		List *family = NIL;
+		ListCell *cell;
+
+		foreach(cell, find_all_inheritors(relids[i], NoLock, NULL))
+		{
+			if (!lock_table(lfirst_oid(cell)))
+				return false;
+			if (get_rel_name(lfirst_oid(cell)) != NULL)
+				family = lappend_oid(family, lfirst_oid(cell));
+		}
+		*families = lappend(*families, family);
 	}
-	return families;
+	return true;
 }
 
 static void
@@ -230,7 +256,7 @@ deconstruct(FunctionCallInfo fcinfo, int number, Oid type, int16 length, Datum *
  *
  * Rows move between tables: retention sums samples up in a tier and drops them in one transaction. A snapshot sees
  * either, if both tables are looked at. So it is taken when all tables are locked, which keeps them from being dropped,
- * and taken again if tables have come meanwhile, which it might see rows of.
+ * and taken again if tables have come meanwhile, which it might see rows of. NULL where a lock is not to be had.
  */
 PGDLLEXPORT Datum
 profstore_referenced_by_tables(PG_FUNCTION_ARGS)
@@ -261,14 +287,19 @@ profstore_referenced_by_tables(PG_FUNCTION_ARGS)
 
 	bitmap_init(&references.partitions);
 	bitmap_init(&references.series);
-	families = lock_tables(relids, table_count);
+	if (!lock_tables(relids, table_count, &families))
+		PG_RETURN_NULL();
 	do
 	{
 		if (snapshot != NULL)
 			UnregisterSnapshot(snapshot);
 		snapshot = RegisterSnapshot(GetLatestSnapshot());
 		families_before = families;
-		families = lock_tables(relids, table_count);
+		if (!lock_tables(relids, table_count, &families))
+		{
+			UnregisterSnapshot(snapshot);
+			PG_RETURN_NULL();
+		}
 	} while (!equal(families, families_before));
 
 	PushActiveSnapshot(snapshot);

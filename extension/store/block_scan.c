@@ -655,7 +655,7 @@ read_block(PfsBlockScan *scan, PfsBlock *block)
 	block->row_count = scan->selected_count;
 	block->values = scan->result_values;
 	block->nulls = scan->result_nulls;
-	block->has_sums = scan->part != PFS_PART_ROWS;
+	block->has_sums = scan->part != PFS_PART_ROWS || current_unit(scan)->rolled_up > 0;
 	return true;
 }
 

@@ -116,7 +116,7 @@ remove_inputs(Relation relation, PfsDirectoryWriter *writer, const PfsPlan *plan
 	uint32 count = plan->count;
 
 	for (uint32 i = 0; i < count; i++)
-		if (!pfs_directory_remove(writer, &rows[i].address))
+		if (!pfs_directory_remove(writer, pfs_storage_id(relation), &rows[i]))
 			return false;
 	for (uint32 i = 0; i < count; i++)
 	{
@@ -185,6 +185,8 @@ plan_and_merge(Relation relation, uint32 open_inputs, uint32 max_inputs, uint32 
 	uint32 count;
 
 	pfs_progress_set(PFS_PROGRESS_PHASE, PFS_PHASE_PLANNING);
+	if (!pfs_directory_try_lock())
+		return PFS_COMPACTION_BLOCKED;
 	PushActiveSnapshot(GetLatestSnapshot());
 	segments = list_segments(relation, GetActiveSnapshot(), &count);
 	if (pfs_plan_compaction(segments, count, time_type(relation), &limits, &plan))
@@ -209,7 +211,7 @@ pfs_compaction_step(Relation relation, uint32 open_inputs, uint32 max_inputs, ui
 	*merged = 0;
 	BeginInternalSubTransaction(NULL);
 	step = plan_and_merge(relation, open_inputs, max_inputs, merged);
-	if (step == PFS_COMPACTION_GIVEN_UP)
+	if (step == PFS_COMPACTION_GIVEN_UP || step == PFS_COMPACTION_BLOCKED)
 		RollbackAndReleaseCurrentSubTransaction();
 	else
 		ReleaseCurrentSubTransaction();

@@ -17,7 +17,8 @@ typedef enum PfsCompactionStep
 	PFS_COMPACTION_IDLE,	  /* nothing to do */
 	PFS_COMPACTION_MERGED,	  /* one merge is done */
 	PFS_COMPACTION_ROLLED_UP, /* no merge is left to do; one roll-up was made */
-	PFS_COMPACTION_GIVEN_UP	  /* somebody else has changed a segment; no trace is left */
+	PFS_COMPACTION_GIVEN_UP,  /* somebody else has changed a segment; no trace is left */
+	PFS_COMPACTION_BLOCKED	  /* the directory's lock is not to be had; no trace is left */
 } PfsCompactionStep;
 
 /*

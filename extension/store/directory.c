@@ -17,6 +17,8 @@
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "storage/procarray.h"
 #include "utils/array.h"
 #include "utils/fmgroids.h"
@@ -79,6 +81,22 @@ open_directory(LOCKMODE lock)
 							   COL_COUNT)));
 	}
 	return heap;
+}
+
+bool
+pfs_directory_try_lock(void)
+{
+	static const char *const tables[] = { "segments", "rollups" };
+
+	for (size_t i = 0; i < lengthof(tables); i++)
+	{
+		/* version 1.0 has no roll-ups */
+		Oid relation_id = pfs_extension_relation(tables[i], i > 0);
+
+		if (OidIsValid(relation_id) && !ConditionalLockRelationOid(relation_id, RowExclusiveLock))
+			return false;
+	}
+	return true;
 }
 
 PfsDirectoryWriter *
@@ -191,12 +209,34 @@ pfs_directory_insert(PfsDirectoryWriter *writer, int64 storage_id, PfsSegmentRow
 	heap_freetuple(tuple);
 }
 
-bool
-pfs_directory_remove(PfsDirectoryWriter *writer, const ItemPointerData *address)
+/* Whether the row at an address, which may be dead by now, is the one that was read there. */
+static bool
+is_at(Relation heap, const ItemPointerData *address, int64 storage_id, int64 segment_no)
 {
-	ItemPointerData tid = *address;
+	HeapTupleData tuple = { .t_self = *address };
+	Buffer buffer;
+	bool is_null;
+	bool is_it;
+
+	if (!pfs_heap_fetch(heap, SnapshotAny, &tuple, &buffer))
+		return false;
+	is_it = DatumGetInt64(heap_getattr(&tuple, COL_STORAGE_ID, RelationGetDescr(heap), &is_null)) ==
+				storage_id &&
+			DatumGetInt64(heap_getattr(&tuple, COL_SEGMENT_NO, RelationGetDescr(heap), &is_null)) ==
+				segment_no;
+	ReleaseBuffer(buffer);
+	return is_it;
+}
+
+bool
+pfs_directory_remove(PfsDirectoryWriter *writer, int64 storage_id, const PfsSegmentRow *row)
+{
+	ItemPointerData tid = row->address;
 	TM_FailureData failure;
 
+	if (!is_at(writer->heap, &tid, storage_id, row->segment_no))
+		elog(ERROR, "segment " INT64_FORMAT " of storage " INT64_FORMAT " is not where it was read",
+			 row->segment_no, storage_id);
 	return heap_delete(writer->heap, &tid, GetCurrentCommandId(true), InvalidSnapshot, false,
 					   &failure, false) == TM_Ok;
 }

@@ -69,7 +69,7 @@ pfs_remove_segments(Relation relation, Snapshot snapshot, int64 before)
 		CHECK_FOR_INTERRUPTS();
 		if (before != PG_INT64_MAX && (!row.time.known || row.time.max >= before))
 			continue;
-		if (!pfs_directory_remove(writer, &row.address))
+		if (!pfs_directory_remove(writer, pfs_storage_id(relation), &row))
 			ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
 							errmsg("another transaction has changed the segments of table \"%s\"",
 								   RelationGetRelationName(relation)),

@@ -11,6 +11,8 @@
 #include "catalog/indexing.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
@@ -262,11 +264,40 @@ pfs_rollup_suits(const PfsRollup *rollup, Relation relation, int filter_count,
 }
 
 void
-pfs_rollup_delete(const PfsRollup *rollup)
+pfs_rollups_lock(void)
+{
+	Oid relation_id = pfs_extension_relation("rollups", true);
+
+	if (OidIsValid(relation_id))
+		LockRelationOid(relation_id, RowExclusiveLock);
+}
+
+static bool
+is_at(Relation heap, int64 storage_id, const PfsRollup *rollup)
+{
+	HeapTupleData tuple = { .t_self = rollup->address };
+	Datum values[COL_COUNT];
+	bool nulls[COL_COUNT];
+	Buffer buffer;
+
+	if (!pfs_heap_fetch(heap, SnapshotAny, &tuple, &buffer))
+		return false;
+	heap_deform_tuple(&tuple, RelationGetDescr(heap), values, nulls);
+	ReleaseBuffer(buffer);
+	return DatumGetInt64(values[COL_STORAGE_ID - 1]) == storage_id &&
+		   DatumGetInt64(values[COL_WIDTH - 1]) == rollup->width &&
+		   DatumGetInt64(values[COL_BUCKET - 1]) == rollup->bucket &&
+		   DatumGetInt32(values[COL_CLASS - 1]) == rollup->class_id;
+}
+
+void
+pfs_rollup_delete(int64 storage_id, const PfsRollup *rollup)
 {
 	Relation heap = table_open(pfs_extension_relation("rollups", false), RowExclusiveLock);
 	ItemPointerData address = rollup->address;
 
+	if (!is_at(heap, storage_id, rollup))
+		elog(ERROR, "a roll-up of storage " INT64_FORMAT " is not where it was read", storage_id);
 	CatalogTupleDelete(heap, &address);
 	table_close(heap, NoLock);
 }
@@ -274,9 +305,11 @@ pfs_rollup_delete(const PfsRollup *rollup)
 void
 pfs_rollups_forget(int64 storage_id, Snapshot snapshot, PfsNumbers segments)
 {
-	List *rollups = pfs_rollups_list(storage_id, snapshot, PG_INT64_MIN, PG_INT64_MAX);
+	List *rollups;
 	ListCell *cell;
 
+	pfs_rollups_lock();
+	rollups = pfs_rollups_list(storage_id, snapshot, PG_INT64_MIN, PG_INT64_MAX);
 	foreach(cell, rollups)
 	{
 		PfsRollup *rollup = lfirst(cell);
@@ -286,7 +319,7 @@ pfs_rollups_forget(int64 storage_id, Snapshot snapshot, PfsNumbers segments)
 		for (uint32 i = 0; i < rollup->segments.count && !names_one; i++)
 			names_one = pfs_numbers_contain(segments, rollup->segments.numbers[i]);
 		if (names_one)
-			pfs_rollup_delete(rollup);
+			pfs_rollup_delete(storage_id, rollup);
 	}
 	list_free(rollups);
 }

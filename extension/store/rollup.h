@@ -73,8 +73,14 @@ bool pfs_rollup_fits(const PfsRollup *rollup, Relation relation);
 bool pfs_rollup_suits(const PfsRollup *rollup, Relation relation, int filter_count,
 					  const PfsBlockFilter *filters);
 
+/*
+ * Keeps roll-ups where they are until the transaction ends; comes before the listing of such as are to be deleted.
+ */
+void pfs_rollups_lock(void);
+
 void pfs_rollup_insert(int64 storage_id, const PfsRollup *rollup);
-void pfs_rollup_delete(const PfsRollup *rollup);
+/* Raises an error where another row stands at its address. */
+void pfs_rollup_delete(int64 storage_id, const PfsRollup *rollup);
 /* Deletes those that name one of the segments; ascending numbers. */
 void pfs_rollups_forget(int64 storage_id, Snapshot snapshot, PfsNumbers segments);
 /* Deletes all of a storage, whoever wrote them; the caller holds AccessExclusiveLock on its table. */

@@ -464,7 +464,7 @@ roll_up(Relation relation, Bucket *bucket, List *rollups)
 		const PfsRollup *rollup = lfirst(cell);
 
 		if (rollup->width == bucket->width && rollup->bucket == bucket->number)
-			pfs_rollup_delete(rollup);
+			pfs_rollup_delete(storage_id, rollup);
 	}
 	if (range_is_known)
 		pfs_classify_series(relation, all.numbers, all.count, classes);
@@ -526,6 +526,7 @@ pfs_rollup_step(Relation relation)
 	if (count < 2)
 		return false;
 	qsort(candidates, count, sizeof(Candidate), compare_candidates);
+	pfs_rollups_lock();
 	rollups =
 		pfs_rollups_list(pfs_storage_id(relation), GetActiveSnapshot(), PG_INT64_MIN, PG_INT64_MAX);
 	for (size_t i = 0; i < lengthof(widths); i++)

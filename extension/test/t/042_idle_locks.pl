@@ -1,0 +1,87 @@
+# What somebody holds and forgets: the background worker goes on with everything else, in this database and in others.
+use strict;
+use warnings;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = PostgreSQL::Test::Cluster->new('locks');
+$node->init;
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'profstore'\nprofstore.compaction_naptime = 1s\nautovacuum = off\n");
+$node->start;
+
+sub sees
+{
+	my ($database, $query, $what) = @_;
+	ok($node->poll_query_until($database, "SELECT $query"), $what);
+}
+
+# the launcher takes databases in the order in which they were made
+$node->safe_psql('postgres', "CREATE DATABASE $_") for qw(first second third);
+for my $database (qw(first second third))
+{
+	$node->safe_psql($database, q(
+		CREATE EXTENSION profstore;
+		CREATE TABLE t (time timestamptz, series_id int4, stack_id int8, value int8) USING profstore;
+		CREATE TABLE notes (stack int8);
+		SELECT profstore.track_stacks('notes', 'stack');
+	));
+}
+my $merged = q(count(*) = 1 AND min(level) = 2 FROM profstore.segment_details WHERE relation = 't'::regclass);
+sub insert
+{
+	my ($database) = @_;
+	$node->safe_psql($database, q(TRUNCATE t));
+	$node->safe_psql($database, q(BEGIN; LOCK TABLE t IN SHARE UPDATE EXCLUSIVE MODE; INSERT INTO t VALUES ('2026-01-01Z', 1, 1, 1); COMMIT)) for 1 .. 2;
+}
+my $past = q(SELECT profstore.ensure_partitions('2026-01-01Z', '2026-01-01Z'); INSERT INTO profstore.samples VALUES ('2026-01-01Z', 1, 1, 1);
+	SELECT profstore.set_retention('1 day'); UPDATE profstore.epoch SET collected = '2000-01-01');
+my $gone = q(count(*) = 0 FROM profstore.partitions());
+
+# a lock on a tracked table, with the collection due: nothing but that collection waits
+my $idle = $node->background_psql('first');
+$idle->query_safe('BEGIN; LOCK TABLE notes IN ACCESS EXCLUSIVE MODE');
+$node->safe_psql($_, $past) for qw(first second);
+sees($_, $gone, "a tracked table is locked: retention goes on in $_") for qw(first second);
+sees('second', q(collected > now() - interval '1 hour' FROM profstore.epoch), 'the dictionary of another database is collected');
+insert($_) for qw(first second);
+sees($_, $merged, "compaction goes on in $_") for qw(first second);
+is($node->safe_psql('first', q(SELECT collected = '2000-01-01' FROM profstore.epoch)), 't', 'the dictionary is not collected');
+my ($code, $out, $errors) = $node->psql('first', 'SELECT * FROM profstore.collect_dictionary()');
+like($errors, qr/NOTICE:  skipping the collection of the dictionary: the lock of table "notes" is taken/, 'nor by hand, which tells why');
+$idle->query_safe('COMMIT');
+sees('first', q(collected > now() - interval '1 hour' FROM profstore.epoch), 'later it is');
+
+# other locks of upkeep
+$idle->query_safe('BEGIN; SELECT profstore.bump_names()');
+($code, $out, $errors) = $node->psql('first', 'SELECT * FROM profstore.collect_dictionary()');
+like($errors, qr/NOTICE:  skipping the collection of the dictionary: another transaction has changed names/, 'names that are being changed');
+$idle->query_safe('ROLLBACK');
+$idle->query_safe('BEGIN; LOCK TABLE profstore.stack_chunks IN ACCESS EXCLUSIVE MODE');
+($code, $out, $errors) = $node->psql('first', 'SELECT profstore.compact_dictionary()');
+like($errors, qr/NOTICE:  skipping the dictionary: the lock of table "stack_chunks" is taken/, 'chunks');
+$idle->query_safe('ROLLBACK');
+$idle->query_safe('BEGIN; LOCK TABLE profstore.segments IN SHARE MODE');
+($code, $out, $errors) = $node->psql('first', q(SELECT profstore.compact('t')));
+like($errors, qr/NOTICE:  skipping table "t": the lock of its directory is taken/, 'the directory');
+$idle->query_safe('ROLLBACK');
+$idle->query_safe('BEGIN; LOCK TABLE profstore.samples IN SHARE MODE');
+($code, $out, $errors) = $node->psql('first', q(SELECT profstore.ensure_partitions('2026-02-01Z', '2026-02-01Z')));
+like($errors, qr/ERROR:  canceling statement due to lock timeout/, 'partitions that cannot be made end in an error');
+is($node->safe_psql('first', 'SHOW lock_timeout'), '0', 'the setting is as before');
+$idle->query_safe('ROLLBACK');
+$idle->quit;
+
+# a database that nobody can connect to: its worker is held up, those of others run
+$idle = $node->background_psql('postgres');
+$idle->query_safe('BEGIN; ALTER DATABASE second RENAME TO renamed');
+insert('third');
+sees('third', $merged, 'a database that is being renamed does not stop the next');
+insert('third');
+sees('third', $merged, 'in the rounds after, too');
+$idle->query_safe('ROLLBACK');
+$idle->quit;
+insert('second');
+sees('second', $merged, 'and has its turn again');
+$node->stop;
+done_testing();
