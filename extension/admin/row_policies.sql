@@ -136,7 +136,8 @@ $$
 DECLARE
 	missed record;
 BEGIN
-	IF NOT pg_has_role((SELECT c.relowner FROM pg_class AS c WHERE c.oid = 'profstore.restored_policies'::regclass), 'USAGE') THEN
+	-- others, who may not even use the schema, have nothing to do with it
+	IF NOT pg_has_role((SELECT e.extowner FROM pg_extension AS e WHERE e.extname = 'profstore'), 'USAGE') THEN
 		RETURN;
 	END IF;
 	IF tg_tag = 'GRANT' THEN
