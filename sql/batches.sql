@@ -35,7 +35,7 @@ SELECT begin_batch(:writer, 7, epoch());
 COPY samples FROM stdin;
 2026-03-01 00:00:00Z	1	0	5
 \.
-COPY losses FROM stdin;
+COPY losses (time, node, reason, count) FROM stdin;
 2026-03-01 00:00:00Z	n1	ring buffer full	3
 \.
 COMMIT;

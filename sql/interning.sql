@@ -13,9 +13,10 @@ SELECT id, profile_type, labels, period, first_seen = last_seen AS untouched FRO
 -- touching widens, to within a minute
 SELECT touch_series('{1,2}', '2020-01-01 00:00Z', '2020-01-02 00:00Z');
 SELECT id, first_seen = '2020-01-01 00:00Z' AS widened, last_seen > '2020-01-02 00:00Z' AS kept FROM series ORDER BY id;
-SELECT touch_series('{1}', '2100-01-01 00:00Z', '2100-01-01 00:00Z');
-SELECT touch_series('{1}', '2100-01-01 00:00Z', '2100-01-01 00:00:59Z');
-SELECT last_seen = '2100-01-01 00:00Z' AS within_a_minute FROM series WHERE id = 1;
+SELECT now() + interval '1 day' AS tomorrow \gset
+SELECT touch_series('{1}', :'tomorrow', :'tomorrow');
+SELECT touch_series('{1}', :'tomorrow', :'tomorrow'::timestamptz + interval '59 s');
+SELECT last_seen = :'tomorrow' AS within_a_minute FROM series WHERE id = 1;
 
 -- mappings, functions
 SELECT intern_mappings('{aa,bb,aa,""}', '{/bin/a,/bin/b,/bin/a,[vdso]}');

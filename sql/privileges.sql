@@ -20,7 +20,7 @@ COPY profstore.samples FROM stdin;
 2026-03-02 00:00:00Z	1	0	5
 \.
 INSERT INTO profstore.losses (node, reason, count) VALUES ('n1', 'x', 1);
-INSERT INTO profstore.targets (name) VALUES ('n1') ON CONFLICT (name) DO UPDATE SET last_seen = now();
+INSERT INTO profstore.targets (name) VALUES ('n1') ON CONFLICT (name, role) DO UPDATE SET last_seen = now();
 -- but it reads and removes nothing
 SELECT count(*) FROM profstore.samples;
 SELECT count(*) FROM profstore.stacks;
@@ -38,6 +38,7 @@ SELECT count(*) FROM profstore.samples;
 SELECT count(*) FROM profstore.stacks;
 SELECT count(*) FROM profstore.series;
 SELECT count(*) FROM profstore.losses;
+SELECT count(*) FROM profstore.writers;
 SELECT profstore.epoch();
 SELECT profstore.ensure_partitions('2026-03-01 00:00Z', '2026-03-01 00:00Z');
 SELECT profstore.intern_stacks('exe', '{1}', '{1}');

@@ -204,6 +204,17 @@ SELECT profstore.track_stacks('incidents', 'stack');
 SELECT profstore.track_stacks('incidents', 'id');
 SELECT profstore.track_stacks('incidents', 'none');
 SELECT profstore.track_stacks('looks', 'stack_id');
+-- what is elsewhere cannot be looked at
+CREATE FOREIGN DATA WRAPPER regress_pfs_wrapper;
+CREATE SERVER regress_pfs_server FOREIGN DATA WRAPPER regress_pfs_wrapper;
+CREATE FOREIGN TABLE elsewhere (stack_id int8) SERVER regress_pfs_server;
+SELECT profstore.track_stacks('elsewhere', 'stack_id');
+CREATE TABLE in_parts (stack_id int8) PARTITION BY RANGE (stack_id);
+CREATE TABLE in_more_parts PARTITION OF in_parts FOR VALUES FROM (0) TO (10) PARTITION BY RANGE (stack_id);
+CREATE FOREIGN TABLE part_elsewhere PARTITION OF in_more_parts FOR VALUES FROM (0) TO (5) SERVER regress_pfs_server;
+SELECT profstore.track_stacks('in_parts', 'stack_id');
+DROP TABLE in_parts;
+DROP FOREIGN DATA WRAPPER regress_pfs_wrapper CASCADE;
 SELECT * FROM profstore.stack_references();
 ALTER TABLE incidents RENAME stack TO leaf;
 SELECT * FROM profstore.stack_references();

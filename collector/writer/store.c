@@ -284,7 +284,7 @@ open_transaction(Opening *opening, Connection *connection, bool *known, DbError 
 				 " SELECT ($1 AT TIME ZONE 'UTC')::date, $2, u.exe, u.stacks, u.complete"
 				 " FROM ROWS FROM (pg_catalog.unnest($3), pg_catalog.unnest($4),"
 				 " pg_catalog.unnest($5)) AS u(exe, stacks, complete) ORDER BY u.exe"
-				 " ON CONFLICT (day, node, exe) DO UPDATE SET"
+				 " ON CONFLICT (day, node, exe, role) DO UPDATE SET"
 				 " stacks = c.stacks + excluded.stacks, complete = c.complete + excluded.complete",
 		  .failure = "could not store unwind counts",
 		  .param_count = 5,
@@ -295,7 +295,7 @@ open_transaction(Opening *opening, Connection *connection, bool *known, DbError 
 					  { WIRE_INT8_ARRAY, &opening->complete } } },
 		{ .sql =
 			  "INSERT INTO profstore.targets AS t (name, health, last_seen) VALUES ($1, 'up', $2)"
-			  " ON CONFLICT (name) DO UPDATE SET health = 'up', last_error = NULL,"
+			  " ON CONFLICT (name, role) DO UPDATE SET health = 'up', last_error = NULL,"
 			  " last_seen = GREATEST(t.last_seen, excluded.last_seen)",
 		  .failure = "could not store the state of the target",
 		  .param_count = 2,

@@ -25,8 +25,9 @@
 
 PG_FUNCTION_INFO_V1(profstore_ensure_partitions);
 
-/* Most days in one call: a mistaken year shall not make a million tables. */
-#define MAX_DAYS 1000
+/* Most days in one call, and beyond the present: a mistaken year shall not make a million tables. */
+#define MAX_DAYS		366
+#define MAX_FUTURE_DAYS 7
 
 const PfsPartitioned pfs_partitioned_samples = { "samples", "samples", false };
 const PfsPartitioned pfs_partitioned_minute = { "samples_minute", "sums by the minute", false };
@@ -154,6 +155,19 @@ pfs_ensure_partition(const PfsPartitioned *table, TimestampTz time)
 	return partition;
 }
 
+/* A host whose clock is wrong, or a writer that means harm, makes no partition that retention comes to in years. */
+static void
+check_is_not_ahead(TimestampTz time)
+{
+	TimestampTz latest = GetCurrentTimestamp() + MAX_FUTURE_DAYS * USECS_PER_DAY;
+
+	if (time > latest)
+		ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+						errmsg("time of samples out of range: %s", timestamptz_to_str(time)),
+						errdetail("It is more than %d days from now.", MAX_FUTURE_DAYS),
+						errhint("Check the clocks of server and client.")));
+}
+
 /* ensure_partitions(from_ts, to_ts) -> int4, how many were made */
 PGDLLEXPORT Datum
 profstore_ensure_partitions(PG_FUNCTION_ARGS)
@@ -174,6 +188,8 @@ profstore_ensure_partitions(PG_FUNCTION_ARGS)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 						errmsg("cannot make partitions for more than %d days at once", MAX_DAYS),
 						errdetail("The range has " INT64_FORMAT " days.", last - first + 1)));
+
+	check_is_not_ahead(to);
 
 	while (first <= last && OidIsValid(find_partition(table, samples, first)))
 		first++;

@@ -267,9 +267,20 @@ CREATE FUNCTION profstore.track_stacks(rel regclass, column_name name) RETURNS v
 $$
 DECLARE
 	column_type regtype;
+	elsewhere regclass;
 BEGIN
-	IF (SELECT c.relkind NOT IN ('r', 'p', 'm', 'f') FROM pg_class AS c WHERE c.oid = rel) IS NOT FALSE THEN
-		RAISE wrong_object_type USING MESSAGE = format('"%s" is not a table', rel);
+	IF (SELECT c.relkind NOT IN ('r', 'p', 'm') FROM pg_class AS c WHERE c.oid = rel) IS NOT FALSE THEN
+		RAISE wrong_object_type USING
+			MESSAGE = format('"%s" is not a table of this database', rel),
+			DETAIL = 'References to stacks are looked for in tables, materialized views and partitions.';
+	END IF;
+	WITH RECURSIVE family AS
+		(SELECT rel AS relation UNION SELECT i.inhrelid FROM family AS f JOIN pg_inherits AS i ON i.inhparent = f.relation)
+	SELECT f.relation INTO elsewhere FROM family AS f JOIN pg_class AS c ON c.oid = f.relation WHERE c.relkind = 'f' LIMIT 1;
+	IF FOUND THEN
+		RAISE wrong_object_type USING
+			MESSAGE = format('"%s" has a part that is a foreign table: "%s"', rel, elsewhere),
+			DETAIL = 'References to stacks are not looked for there.';
 	END IF;
 	SELECT a.atttypid INTO column_type FROM pg_attribute AS a
 	WHERE a.attrelid = rel AND a.attname = track_stacks.column_name AND a.attnum > 0 AND NOT a.attisdropped;

@@ -1,5 +1,6 @@
 -- The dictionary: what the numbers in a sample mean. No content is unique: two transactions may store the same
--- content under two ids, so that neither waits for the other. Ids are unique and never used again.
+-- content under two ids, so that neither waits for the other. Ids are unique and never used again. Series and mappings,
+-- and with these locations, are of the role that interned them: no writer names what another's ids mean.
 
 CREATE TABLE profstore.epoch
 (
@@ -56,9 +57,10 @@ CREATE TABLE profstore.series
 	period       int8 NOT NULL,
 	first_seen   timestamptz NOT NULL DEFAULT now(),
 	last_seen    timestamptz NOT NULL DEFAULT now(),
-	condemned    bool NOT NULL DEFAULT false
+	condemned    bool NOT NULL DEFAULT false,
+	role         text COLLATE "C" NOT NULL DEFAULT profstore.calling_role()
 ) WITH (fillfactor = 70);
-CREATE INDEX series_content ON profstore.series (profstore.content_hash(profile_type, labels, period));
+CREATE INDEX series_content ON profstore.series (profstore.content_hash(profile_type, labels, period), role);
 CREATE INDEX series_labels ON profstore.series USING gin (labels jsonb_path_ops);
 COMMENT ON SEQUENCE profstore.series_ids IS 'ids of series';
 COMMENT ON TABLE profstore.series IS 'profile type and label set; equal ones under two ids are one series, named by the smaller id';
@@ -69,6 +71,7 @@ COMMENT ON COLUMN profstore.series.period IS 'amount of period_type between two 
 COMMENT ON COLUMN profstore.series.first_seen IS 'no sample is older';
 COMMENT ON COLUMN profstore.series.last_seen IS 'kept to within a minute; see touch_series';
 COMMENT ON COLUMN profstore.series.condemned IS 'nothing referred to it when collect_dictionary() looked last: it is no longer given out, and goes if that stays so';
+COMMENT ON COLUMN profstore.series.role IS 'role that interned it: given out to it alone; empty: stored by version 1.0, given out to nobody';
 
 CREATE FUNCTION profstore.content_hash(build_id text, file text) RETURNS int8
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -81,15 +84,17 @@ CREATE TABLE profstore.mappings
 	id        int4 PRIMARY KEY DEFAULT nextval('profstore.mapping_ids'),
 	build_id  text NOT NULL,
 	file      text NOT NULL,
-	condemned bool NOT NULL DEFAULT false
+	condemned bool NOT NULL DEFAULT false,
+	role      text COLLATE "C" NOT NULL DEFAULT profstore.calling_role()
 );
-CREATE INDEX mappings_content ON profstore.mappings (profstore.content_hash(build_id, file));
+CREATE INDEX mappings_content ON profstore.mappings (profstore.content_hash(build_id, file), role);
 COMMENT ON SEQUENCE profstore.mapping_ids IS 'ids of mappings';
 COMMENT ON TABLE profstore.mappings IS 'files that code comes from: executables, libraries, the kernel';
 COMMENT ON COLUMN profstore.mappings.id IS 'number in locations.mapping';
 COMMENT ON COLUMN profstore.mappings.build_id IS 'hexadecimal, empty where not known';
 COMMENT ON COLUMN profstore.mappings.file IS 'path as the process saw it';
 COMMENT ON COLUMN profstore.mappings.condemned IS 'nothing referred to it when collect_dictionary() looked last: it is no longer given out, and goes if that stays so';
+COMMENT ON COLUMN profstore.mappings.role IS 'role that interned it: given out to it alone, and so are the locations in it; empty: stored by version 1.0, given out to nobody';
 
 CREATE FUNCTION profstore.content_hash(name text, system_name text, filename text, start_line int4) RETURNS int8
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -191,6 +196,7 @@ COMMENT ON FUNCTION profstore.stamp_chunk() IS 'trigger: sets xid of restored st
 REVOKE EXECUTE ON FUNCTION profstore.stamp_chunk() FROM PUBLIC;
 CREATE TRIGGER stamp BEFORE INSERT ON profstore.stack_chunks
 	FOR EACH ROW EXECUTE FUNCTION profstore.stamp_chunk();
+ALTER TABLE profstore.stack_chunks ENABLE ALWAYS TRIGGER stamp;
 COMMENT ON TRIGGER stamp ON profstore.stack_chunks IS 'sets xid of restored rows';
 
 CREATE FUNCTION profstore.chunk_nodes(partition_id int4, node_count int4, first_node int8, last_node int8, payload bytea,

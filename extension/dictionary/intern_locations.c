@@ -2,9 +2,13 @@
  * intern_locations.c
  *		intern_locations: locations in, ids out.
  *
- * Each distinct location is one probe of the index on content; what is not found is stored. A location that comes with an address and without lines is any
- * stored one at that address, a symbolized one where there is one. Else the lines decide; of equal locations the smallest
+ * Each distinct location is one probe of the index on content; what is not found is stored. A location that comes with a mapping and an address and without
+ * lines is any stored one there, a symbolized one where there is one. Else the lines decide; of equal locations the smallest
  * id stands for all. Condemned locations are as good as gone.
+ *
+ * Mappings must be the calling role's own, so that none plants symbols at an address of another's; those that version 1.0 stored, which
+ * interning gives out no more, may still be named by who knows them. An address without a mapping means nothing outside its
+ * process: there, only equal lines make the same location.
  */
 #include "profstore.h"
 
@@ -14,9 +18,11 @@
 #include "common/hashfn.h"
 #include "fmgr.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 
 #include "dictionary/arrays.h"
+#include "dictionary/calling_role.h"
 #include "dictionary/content_rows.h"
 #include "dictionary/rows.h"
 
@@ -39,6 +45,7 @@ enum
 /* Columns of profstore.functions and .mappings. */
 #define FUNCTION_CONDEMNED 6
 #define MAPPING_CONDEMNED  4
+#define MAPPING_ROLE	   5
 
 /* Arguments. */
 enum
@@ -136,7 +143,7 @@ hash_function_ids(Search *search, const Wanted *wanted)
 static int32
 find_location(Search *search, const Wanted *wanted)
 {
-	bool is_any = wanted->address != 0 && wanted->line_count == 0;
+	bool is_any = wanted->mapping_id != 0 && wanted->address != 0 && wanted->line_count == 0;
 	bool best_is_symbolized = false;
 	IndexScanDesc scan = search->probe.scan;
 	TupleTableSlot *slot = search->probe.slot;
@@ -234,6 +241,34 @@ require(const char *kind, const char *table, References *references)
 					 errhint("Intern it first, in this database and under its present epoch.")));
 	pfree(distinct);
 	pfree(references->stored);
+}
+
+/* Raises INSUFFICIENT_PRIVILEGE for a mapping of another role; role is the calling one. */
+static void
+check_mapping(TupleTableSlot *slot, void *role)
+{
+	const char *owner = TextDatumGetCString(slot->tts_values[MAPPING_ROLE - 1]);
+
+	if (owner[0] != '\0' && strcmp(owner, role) != 0)
+		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+						errmsg("mapping with id %d belongs to another role",
+							   DatumGetInt32(slot->tts_values[0])),
+						errhint("Intern mappings as the role that interns locations in them.")));
+}
+
+/* Known locations too must lie in mappings that are the caller's. */
+static void
+check_mappings(const Wanted *wanted, uint32 count)
+{
+	int32 *ids = palloc_extended(mul_size(Max(count, 1), sizeof(int32)), MCXT_ALLOC_HUGE);
+	uint32 id_count = 0;
+
+	for (uint32 i = 0; i < count; i++)
+		if (wanted[i].mapping_id != 0 &&
+			(id_count == 0 || ids[id_count - 1] != wanted[i].mapping_id))
+			ids[id_count++] = wanted[i].mapping_id;
+	pfs_rows_read("mappings", ids, pfs_ids_sort(ids, id_count), check_mapping, pfs_calling_role());
+	pfree(ids);
 }
 
 /* What locations without an id name must be stored. */
@@ -356,6 +391,7 @@ profstore_intern_locations(PG_FUNCTION_ARGS)
 	wanted = get_wanted(fcinfo, count);
 	numbers = palloc_extended(mul_size(count, sizeof(uint32)), MCXT_ALLOC_HUGE);
 	distinct = make_distinct(wanted, count, numbers);
+	check_mappings(wanted, distinct);
 	if (find_all(wanted, distinct) > 0)
 	{
 		require_named(wanted, distinct, line_count);

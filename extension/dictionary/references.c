@@ -2,12 +2,14 @@
  * references.c
  *		What tables with samples, the stack tree and its locations refer to: bitmaps for collect_dictionary().
  *
- * A bitmap is a bytea: bit i % 8 of byte i / 8 stands for id i, as in get_bit().
+ * A bitmap is a bytea: bit i % 8 of byte i / 8 stands for id i, as in get_bit(). It reaches to the greatest id that a row has now: what has
+ * a row later is neither condemned nor in doubt, and what has none is not asked for.
  */
 #include "profstore.h"
 
 #include "access/genam.h"
 #include "access/htup_details.h"
+#include "access/sdir.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "catalog/pg_class.h"
@@ -55,39 +57,42 @@ typedef struct References
 	int64 last_series;
 } References;
 
-static void
-bitmap_init(Bitmap *bitmap)
+/* The greatest id that a row of a dictionary table has; 0 where there is none. */
+static int32
+greatest_id(const char *table)
 {
-	bitmap->capacity = 8192;
-	bitmap->bytes = palloc0(VARHDRSZ + bitmap->capacity / 8);
-	SET_VARSIZE(bitmap->bytes, VARHDRSZ + bitmap->capacity / 8);
+	Relation relation = pfs_table_open(table, AccessShareLock);
+	Relation index = index_open(pfs_relation_oid(psprintf("%s_pkey", table)), AccessShareLock);
+	SysScanDesc scan = systable_beginscan_ordered(relation, index, GetActiveSnapshot(), 0, NULL);
+	HeapTuple tuple = systable_getnext_ordered(scan, BackwardScanDirection);
+	bool is_null;
+	int32 id = HeapTupleIsValid(tuple)
+				   ? DatumGetInt32(heap_getattr(tuple, 1, RelationGetDescr(relation), &is_null))
+				   : 0;
+
+	systable_endscan_ordered(scan);
+	index_close(index, AccessShareLock);
+	table_close(relation, NoLock);
+	return Max(id, 0);
 }
 
+/* A bit for each id that a row of the table may have. Its size must not follow from what samples say, which may be anything. */
 static void
-bitmap_grow(Bitmap *bitmap, uint32 id)
+bitmap_init(Bitmap *bitmap, const char *table)
 {
-	uint32 capacity = bitmap->capacity;
-	Size old_size = VARSIZE(bitmap->bytes);
-	Size size;
+	Size bytes = (Size) greatest_id(table) / 8 + 1;
 
-	while (capacity <= id)
-		capacity *= 2;
-	size = VARHDRSZ + (Size) capacity / 8;
-	bitmap->bytes = repalloc(bitmap->bytes, size);
-	memset((char *) bitmap->bytes + old_size, 0, size - old_size);
-	SET_VARSIZE(bitmap->bytes, size);
-	bitmap->capacity = capacity;
+	bitmap->capacity = (uint32) bytes * 8;
+	bitmap->bytes = palloc0(VARHDRSZ + bytes);
+	SET_VARSIZE(bitmap->bytes, VARHDRSZ + bytes);
 }
 
-/* Ids below 0 are nobody's. */
+/* Ids below 0 are nobody's, nor are those without a row. */
 static inline void
 bitmap_add(Bitmap *bitmap, int32 id)
 {
-	if (id < 0)
-		return;
-	if ((uint32) id >= bitmap->capacity)
-		bitmap_grow(bitmap, (uint32) id);
-	((uint8 *) VARDATA(bitmap->bytes))[id / 8] |= (uint8) (1 << id % 8);
+	if (id >= 0 && (uint32) id < bitmap->capacity)
+		((uint8 *) VARDATA(bitmap->bytes))[id / 8] |= (uint8) (1 << id % 8);
 }
 
 static inline void
@@ -285,8 +290,6 @@ profstore_referenced_by_tables(PG_FUNCTION_ARGS)
 	for (int i = 0; i < table_count; i++)
 		relids[i] = DatumGetObjectId(tables[i]);
 
-	bitmap_init(&references.partitions);
-	bitmap_init(&references.series);
 	if (!lock_tables(relids, table_count, &families))
 		PG_RETURN_NULL();
 	do
@@ -303,6 +306,8 @@ profstore_referenced_by_tables(PG_FUNCTION_ARGS)
 	} while (!equal(families, families_before));
 
 	PushActiveSnapshot(snapshot);
+	bitmap_init(&references.partitions, "dictionary_partitions");
+	bitmap_init(&references.series, "series");
 	for (int i = 0; i < table_count; i++)
 	{
 		ListCell *cell;
@@ -330,7 +335,7 @@ profstore_referenced_by_stacks(PG_FUNCTION_ARGS)
 	PfsChunkNodes nodes = { 0 };
 	HeapTuple tuple;
 
-	bitmap_init(&locations);
+	bitmap_init(&locations, "locations");
 	pfs_chunk_nodes_reserve(&nodes, PFS_CHUNK_MAX_NODES);
 	while ((tuple = systable_getnext(scan)) != NULL)
 	{
@@ -385,11 +390,10 @@ profstore_referenced_by_locations(PG_FUNCTION_ARGS)
 
 	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "referenced_by_locations must return a row");
-	bitmap_init(&functions);
-	bitmap_init(&mappings);
+	bitmap_init(&functions, "functions");
+	bitmap_init(&mappings, "mappings");
 	while ((tuple = systable_getnext(scan)) != NULL)
 	{
-		/* bitmaps grow in the context that they were made in */
 		MemoryContext caller = MemoryContextSwitchTo(scratch);
 
 		CHECK_FOR_INTERRUPTS();

@@ -101,6 +101,7 @@ BEGIN ATOMIC
 			(SELECT min(k.id) FROM profstore.series AS k
 			 WHERE NOT k.condemned AND profstore.content_hash(k.profile_type, k.labels, k.period)
 				 = profstore.content_hash(i.profile_type, n.labels, i.period)
+				 AND k.role = profstore.calling_role()
 				 AND (k.profile_type, k.labels, k.period) = (i.profile_type, n.labels, i.period)) AS id
 		 FROM unnest(profstore.intern_profile_types(profile_types), labels, periods)
 				 WITH ORDINALITY AS i(profile_type, labels, period, ord),
@@ -115,12 +116,46 @@ BEGIN ATOMIC
 	FROM input AS i
 		FULL JOIN added AS a ON (a.profile_type, a.labels, a.period) = (i.profile_type, i.labels, i.period);
 END;
-COMMENT ON FUNCTION profstore.intern_series(text[], jsonb[], int8[]) IS 'ids of series: profile type in its string form, labels, period';
+COMMENT ON FUNCTION profstore.intern_series(text[], jsonb[], int8[]) IS 'ids of the caller''s series: profile type in its string form, labels, period';
 REVOKE EXECUTE ON FUNCTION profstore.intern_series(text[], jsonb[], int8[]) FROM PUBLIC;
+
+CREATE FUNCTION profstore.check_series(series_ids int4[]) RETURNS void
+	LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	id int4;
+BEGIN
+	SELECT s.id INTO id FROM profstore.series AS s
+	WHERE s.id = ANY (series_ids) AND s.role NOT IN (profstore.calling_role(), '') LIMIT 1;
+	IF FOUND THEN
+		RAISE insufficient_privilege USING
+			MESSAGE = format('series %s belongs to another role', id),
+			HINT = 'Intern series as the role that stores their samples.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION profstore.check_series(int4[]) IS 'internal: an error where one of these series was interned by another role than the caller''s';
+REVOKE EXECUTE ON FUNCTION profstore.check_series(int4[]) FROM PUBLIC;
+
+CREATE FUNCTION profstore.check_times(first_time timestamptz, last_time timestamptz) RETURNS void
+	LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	IF first_time < '1970-01-01Z' OR last_time > now() + interval '7 days' OR first_time > last_time THEN
+		RAISE datetime_field_overflow USING
+			MESSAGE = format('times of samples out of range: from %s to %s', first_time, last_time),
+			DETAIL = 'Samples lie between the year 1970 and seven days from now.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION profstore.check_times(timestamptz, timestamptz) IS 'internal: an error where samples cannot lie between these times';
+REVOKE EXECUTE ON FUNCTION profstore.check_times(timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION profstore.touch_series(series_ids int4[], first_time timestamptz, last_time timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
+	SELECT profstore.check_times(first_time, last_time);
+	SELECT profstore.check_series(series_ids);
 	UPDATE profstore.series AS s
 	SET first_seen = least(s.first_seen, first_time), last_seen = greatest(s.last_seen, last_time)
 	FROM (SELECT k.id
@@ -130,7 +165,7 @@ BEGIN ATOMIC
 		  FOR NO KEY UPDATE SKIP LOCKED) AS stale
 	WHERE s.id = stale.id;
 END;
-COMMENT ON FUNCTION profstore.touch_series(int4[], timestamptz, timestamptz) IS 'tells that these series have samples between these times; waits for nobody: a row that another transaction touches is left to it';
+COMMENT ON FUNCTION profstore.touch_series(int4[], timestamptz, timestamptz) IS 'tells that these series, which the caller has interned, have samples between these times; waits for nobody: a row that another transaction touches is left to it';
 REVOKE EXECUTE ON FUNCTION profstore.touch_series(int4[], timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION profstore.intern_mappings(build_ids text[], files text[]) RETURNS int4[]
@@ -142,6 +177,7 @@ BEGIN ATOMIC
 		(SELECT i.*,
 			(SELECT min(k.id) FROM profstore.mappings AS k
 			 WHERE NOT k.condemned AND profstore.content_hash(k.build_id, k.file) = profstore.content_hash(i.build_id, i.file)
+				 AND k.role = profstore.calling_role()
 				 AND (k.build_id, k.file) = (i.build_id, i.file)) AS id
 		 FROM unnest(build_ids, files) WITH ORDINALITY AS i(build_id, file, ord)),
 	added AS
@@ -154,7 +190,7 @@ BEGIN ATOMIC
 	FROM input AS i
 		FULL JOIN added AS a ON (a.build_id, a.file) = (i.build_id, i.file);
 END;
-COMMENT ON FUNCTION profstore.intern_mappings(text[], text[]) IS 'ids of mappings';
+COMMENT ON FUNCTION profstore.intern_mappings(text[], text[]) IS 'ids of the caller''s mappings';
 REVOKE EXECUTE ON FUNCTION profstore.intern_mappings(text[], text[]) FROM PUBLIC;
 
 CREATE FUNCTION profstore.intern_functions(names text[], system_names text[], filenames text[], start_lines int4[])
@@ -164,14 +200,15 @@ CREATE FUNCTION profstore.intern_functions(names text[], system_names text[], fi
 COMMENT ON FUNCTION profstore.intern_functions(text[], text[], text[], int4[]) IS 'ids of functions';
 REVOKE EXECUTE ON FUNCTION profstore.intern_functions(text[], text[], text[], int4[]) FROM PUBLIC;
 
--- A location that comes with an address and without lines is any stored one at that address, a symbolized one where
--- there is one: what a symbolizer found out is not lost on a writer that sees less.
+-- A location that comes with a mapping and an address and without lines is any stored one there, a symbolized one where
+-- there is one: what a symbolizer found out is not lost on a writer that sees less. Mappings are the caller's own, so
+-- what it gets is what its own role has stored.
 CREATE FUNCTION profstore.intern_locations(mappings int4[], addresses int8[], line_counts int4[],
 										   function_ids int4[], lines int4[])
 	RETURNS int4[]
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'profstore_intern_locations';
-COMMENT ON FUNCTION profstore.intern_locations(int4[], int8[], int4[], int4[], int4[]) IS 'ids of locations; function_ids and lines hold line_counts[i] elements for each, innermost first';
+COMMENT ON FUNCTION profstore.intern_locations(int4[], int8[], int4[], int4[], int4[]) IS 'ids of locations in the caller''s mappings, or in none; function_ids and lines hold line_counts[i] elements for each, innermost first';
 REVOKE EXECUTE ON FUNCTION profstore.intern_locations(int4[], int8[], int4[], int4[], int4[]) FROM PUBLIC;
 
 CREATE FUNCTION profstore.intern_stacks(partition text, depths int4[], location_ids int4[]) RETURNS int8[]
@@ -217,10 +254,18 @@ BEGIN
 	INSERT INTO profstore.writers AS w (writer, last_batch)
 	VALUES (begin_batch.writer, begin_batch.batch)
 	ON CONFLICT ON CONSTRAINT writers_pkey DO UPDATE
-		SET last_batch = EXCLUDED.last_batch, last_seen = EXCLUDED.last_seen
-		WHERE w.last_batch < EXCLUDED.last_batch;
-	RETURN FOUND;
+		SET last_batch = EXCLUDED.last_batch, last_seen = EXCLUDED.last_seen, role = EXCLUDED.role
+		WHERE w.last_batch < EXCLUDED.last_batch AND w.role IN (EXCLUDED.role, '');
+	IF FOUND THEN
+		RETURN true;
+	END IF;
+	IF EXISTS (SELECT FROM profstore.writers AS w WHERE w.writer = begin_batch.writer AND w.role NOT IN (profstore.calling_role(), '')) THEN
+		RAISE insufficient_privilege USING
+			MESSAGE = format('writer %s belongs to another role', begin_batch.writer),
+			HINT = 'Each writer chooses an id of its own, at random.';
+	END IF;
+	RETURN false;
 END
 $$;
-COMMENT ON FUNCTION profstore.begin_batch(uuid, int8, int8) IS 'first in the transaction of a batch: false if the batch is stored already; SQLSTATE 55000 if the epoch under which its ids were interned is over; locks the writer''s row until the end of the transaction';
+COMMENT ON FUNCTION profstore.begin_batch(uuid, int8, int8) IS 'first in the transaction of a batch: false if the batch is stored already; SQLSTATE 55000 if the epoch under which its ids were interned is over; locks the writer''s row until the end of the transaction; a writer is its role''s alone';
 REVOKE EXECUTE ON FUNCTION profstore.begin_batch(uuid, int8, int8) FROM PUBLIC;

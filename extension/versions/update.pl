@@ -2,8 +2,8 @@
 #
 #   update.pl OLD-INSTALL-SCRIPT CHANGES INSTALL-SCRIPT > UPDATE-SCRIPT
 #
-# CHANGES comes first: what is written by hand, for tables that are there and whatever needs a DROP. Of the install
-# script follow, in its order: all functions, which replace those of the same arguments, all comments, and whatever else
+# CHANGES comes first: what is written by hand, for tables that are there, functions that these need, and whatever needs a DROP. Of the install
+# script follow, in its order: all functions, which replace those of the same arguments, views that differ, all comments, and whatever else
 # the old version lacks. Functions that the new version lacks go. Privileges are given for new objects alone: a REVOKE in
 # an extension's script would pass the users' own grants off as the extension's, and pg_dump would leave them out.
 use strict;
@@ -83,7 +83,9 @@ print qq(\\echo Use "ALTER EXTENSION profstore UPDATE" to load this file. \\quit
 for (@changes)
 {
 	print "$_\n";
-	delete $there{"$1 $2"} if /^DROP ([A-Z ]*[A-Z]) ($name(?:\([^)]*\))?)/;
+	delete $there{"$1 $2"} if /^DROP ([A-Z ]*[A-Z]) (?:(?<=INDEX )profstore\.)?($name(?:\([^)]*\))?)/;
+	my ($kind, $object) = made_by($_, \@new);
+	$there{"$kind $object"} = $_ if defined $kind;
 }
 # What has other arguments now goes first, so that calls stay clear; what has no heir goes last, when nobody uses it.
 my %heirs = map { /^$routine ($name)/ ? ($1 => 1) : () } keys %wanted;
@@ -104,7 +106,7 @@ for my $i (0 .. $#new)
 	if (defined $kind)
 	{
 		my $old = $there{"$kind $object"};
-		if (defined $old && $kind =~ /^(?:FUNCTION|PROCEDURE)$/)
+		if (defined $old && ($kind =~ /^(?:FUNCTION|PROCEDURE)$/ || $kind eq 'VIEW' && $old ne $statement))
 		{
 			$statement =~ s/^CREATE/CREATE OR REPLACE/;
 		}

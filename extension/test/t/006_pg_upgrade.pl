@@ -35,6 +35,11 @@ $old->safe_psql('postgres', q(
 	SELECT profstore.compact(), profstore.compact('t');
 	INSERT INTO profstore.samples SELECT '2026-01-01 20:00Z', 1, stacks[1], 5 FROM ids;
 	SELECT profstore.touch_series('{1, 2}', '2026-01-01Z', '2026-01-02Z');
+	CREATE ROLE tenant LOGIN;
+	SELECT profstore.grant_read('tenant');
+	ALTER TABLE profstore.series ENABLE ROW LEVEL SECURITY;
+	CREATE POLICY node_a ON profstore.series TO tenant USING (labels ->> 'node' = 'a');
+	INSERT INTO profstore.losses (node, reason, count) VALUES ('a', 'test', 1), ('b', 'test', 2);
 ));
 my $rows = q(SELECT md5(string_agg(t::text, ',' ORDER BY t.time, t.stack_id, t.value)) FROM t);
 my $others = q(SELECT (SELECT sum(a) FROM p), (SELECT n FROM mv), (SELECT count(*) FROM profstore.segments),
@@ -44,6 +49,10 @@ my $profile = q(SELECT stack, value FROM profstore.folded('cpu:cpu:nanoseconds:c
 my $expected_rows = $old->safe_psql('postgres', $rows);
 my $expected_others = $old->safe_psql('postgres', $others);
 my $expected_profile = $old->safe_psql('postgres', $profile);
+my $seen = q(SET ROLE tenant; SELECT count(*) FROM profstore.series; SELECT node FROM profstore.losses; RESET ROLE;
+	SELECT string_agg(polname, ',' ORDER BY polname) FROM pg_policy WHERE polrelid IN ('profstore.series'::regclass, 'profstore.losses'::regclass);
+	SELECT count(*) FROM profstore.restored_policies);
+is($old->safe_psql('postgres', $seen), "1\na\nnode_a,profstore_readers,profstore_writers\n0", 'what a tenant sees');
 like($expected_profile, qr/^main\|\d+\nmain;left\|\d+\nmain;right\|\d+\nt$/, 'a profile, from sums');
 my $last_storage = $old->safe_psql('postgres', 'SELECT last_value FROM profstore.storage_ids');
 $old->stop;
@@ -62,6 +71,7 @@ for my $mode ('--copy', '--link')
 	is($new->safe_psql('postgres', $rows), $expected_rows, 'the same rows');
 	is($new->safe_psql('postgres', $others), $expected_others, 'partitions, a materialized view, segments, roll-ups, samples');
 	is($new->safe_psql('postgres', $profile), $expected_profile, 'the same profile, from sums');
+	is($new->safe_psql('postgres', $seen), "1\na\nnode_a,profstore_readers,profstore_writers\n0", 'a tenant sees the same');
 	$new->safe_psql('postgres', q(
 		CREATE TABLE later (a int4) USING profstore;
 		INSERT INTO later VALUES (1);

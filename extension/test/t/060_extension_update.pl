@@ -162,6 +162,8 @@ my %catalog = (
 	'constraints' => "SELECT c.conrelid::regclass, c.conname, pg_get_constraintdef(c.oid) FROM pg_constraint c JOIN $relations r ON r.oid = c.conrelid",
 	'indexes' => "SELECT pg_get_indexdef(i.indexrelid), i.indisprimary FROM pg_index i JOIN $relations r ON r.oid = i.indrelid",
 	'triggers' => "SELECT pg_get_triggerdef(t.oid), t.tgenabled FROM pg_trigger t JOIN $relations r ON r.oid = t.tgrelid",
+	'policies' => "SELECT p.polrelid::regclass, p.polname, p.polpermissive, p.polcmd, p.polroles, pg_get_expr(p.polqual, p.polrelid), pg_get_expr(p.polwithcheck, p.polrelid)
+		FROM pg_policy p JOIN $relations r ON r.oid = p.polrelid",
 	'event triggers' => 'SELECT evtname, evtevent, evtenabled, evttags, evtfoid::regproc FROM pg_event_trigger',
 	'types' => "SELECT t.oid::regtype, t.typtype, t.typlen, t.typbyval, t.typstorage, t.typalign, t.typinput, t.typoutput, t.typreceive, t.typsend,
 		t.typarray::regtype, t.typacl FROM pg_type t JOIN pg_namespace n ON n.oid = t.typnamespace WHERE n.nspname = 'profstore' AND t.typname !~ 'samples_2'",
@@ -191,7 +193,22 @@ is($node->safe_psql('updated', q(SELECT sum(removed), sum(condemned) FROM profst
 	'all of the old dictionary is referred to');
 $node->safe_psql('updated', $load[$_]) for 1 .. 6, 8;
 is($node->safe_psql('updated', q(SELECT count(*) FROM profstore.stacks)), '4', 'what is stored is found again');
+
+# A collector of 1.0 goes on with what it has: its writer becomes its role's, its ids are good, though they are given out no more.
+my $collect = q(BEGIN; SET LOCAL ROLE test_collector;
+	SELECT profstore.begin_batch('00000000-0000-0000-0000-000000000001', 2, profstore.epoch()),
+		cardinality(profstore.intern_locations('{1}', '{4096}', '{1}', '{1}', '{5}')), profstore.intern_mappings('{aa}', '{/bin/x}') <> '{1}',
+		profstore.touch_series('{1,2}', '2026-01-01Z', '2026-01-03Z'));
+is($node->safe_psql('updated', $collect), 't|1|t|', 'a collector of 1.0 goes on');
+is($node->safe_psql('updated', "$collect; COMMIT; SELECT role FROM profstore.writers"), "t|1|t|\ntest_collector", 'and has its writer for itself');
 $node->safe_psql('updated', q(DELETE FROM profstore.writers));
+
+# Policies from before the update are in a dump as well.
+$node->safe_psql('postgres', 'CREATE DATABASE narrowed');
+$node->safe_psql('narrowed', q(CREATE EXTENSION profstore VERSION '1.0'; ALTER TABLE profstore.series ENABLE ROW LEVEL SECURITY;
+	CREATE POLICY old ON profstore.series TO test_reader USING (false); ALTER EXTENSION profstore UPDATE));
+my ($dump) = run_command([ 'pg_dump', $node->connstr('narrowed') ]);
+like($dump, qr/^series\told\tCREATE POLICY old ON profstore.series /m, 'a policy of 1.0 is dumped');
 
 # --- a dump of it ----------------------------------------------------------------------------------------------------
 

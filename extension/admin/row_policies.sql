@@ -1,0 +1,170 @@
+-- Row policies that users put on our tables. pg_dump leaves out those of an extension's members, but not the privileges, so
+-- a restored database would show all rows to whom a policy showed some. Here they are rows: the condition of the configuration table
+-- makes pg_dump read them from the catalog, as they are at that time. Restored rows become policies as they come in, or when privileges are
+-- granted, which a restore does last. Where that fails, a policy that shows nothing stands in for them.
+--
+-- Names that begin with profstore_ are for policies of our own, which come with the extension.
+
+CREATE FUNCTION profstore.row_policies()
+	RETURNS TABLE (relation text, policy text, command text)
+	LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	WITH members AS
+		(SELECT c.oid, c.relname, c.relrowsecurity, c.relforcerowsecurity
+		 FROM pg_class AS c
+			JOIN pg_depend AS d ON d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.objsubid = 0 AND d.deptype = 'e'
+			JOIN pg_extension AS e ON d.refclassid = 'pg_extension'::regclass AND d.refobjid = e.oid
+		 WHERE e.extname = 'profstore' AND c.relkind IN ('r', 'p') AND c.relname <> 'restored_policies')
+	SELECT m.relname::text, '',
+		format('ALTER TABLE profstore.%I %s', m.relname,
+			concat_ws(', ', CASE WHEN m.relrowsecurity THEN 'ENABLE ROW LEVEL SECURITY' END,
+				CASE WHEN m.relforcerowsecurity THEN 'FORCE ROW LEVEL SECURITY' END))
+	FROM members AS m
+	WHERE m.relrowsecurity OR m.relforcerowsecurity
+	UNION ALL
+	SELECT m.relname::text, p.polname::text,
+		concat(format('CREATE POLICY %I ON profstore.%I AS %s FOR %s TO %s', p.polname, m.relname,
+				CASE WHEN p.polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END,
+				CASE p.polcmd WHEN 'r' THEN 'SELECT' WHEN 'a' THEN 'INSERT' WHEN 'w' THEN 'UPDATE' WHEN 'd' THEN 'DELETE' ELSE 'ALL' END,
+				(SELECT string_agg(coalesce(quote_ident(a.rolname), 'PUBLIC'), ', ' ORDER BY a.rolname)
+				 FROM unnest(p.polroles) AS r(oid) LEFT JOIN pg_roles AS a ON a.oid = r.oid)),
+			' USING (' || pg_get_expr(p.polqual, p.polrelid) || ')',
+			' WITH CHECK (' || pg_get_expr(p.polwithcheck, p.polrelid) || ')')
+	FROM members AS m JOIN pg_policy AS p ON p.polrelid = m.oid
+	WHERE NOT starts_with(p.polname::text, 'profstore_');
+END;
+COMMENT ON FUNCTION profstore.row_policies() IS 'row policies that users have put on tables of the extension, and whether these have row security, as commands that make them; what pg_dump saves of them';
+
+CREATE TABLE profstore.restored_policies
+(
+	relation text NOT NULL,
+	policy   text NOT NULL,
+	command  text NOT NULL
+);
+REVOKE ALL ON profstore.restored_policies FROM PUBLIC;
+COMMENT ON TABLE profstore.restored_policies IS 'row policies that came with a dump and are not policies yet, see apply_policies; a dump has those of row_policies() in it';
+COMMENT ON COLUMN profstore.restored_policies.relation IS 'table of the extension';
+COMMENT ON COLUMN profstore.restored_policies.policy IS 'name; empty: whether the table has row security';
+COMMENT ON COLUMN profstore.restored_policies.command IS 'what makes it';
+SELECT pg_extension_config_dump('profstore.restored_policies',
+	'UNION ALL SELECT p.relation, p.policy, p.command FROM profstore.row_policies() AS p WHERE NOT EXISTS (SELECT FROM profstore.restored_policies AS r WHERE (r.relation, r.policy) = (p.relation, p.policy))');
+
+CREATE FUNCTION profstore.has_stand_in(relation text) RETURNS bool
+	LANGUAGE sql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	SELECT EXISTS (SELECT FROM pg_policy AS p
+		WHERE p.polrelid = to_regclass(format('profstore.%I', relation)) AND p.polname = 'profstore_stand_in');
+END;
+COMMENT ON FUNCTION profstore.has_stand_in(text) IS 'internal: whether a table shows nothing because its restored policies could not be made';
+
+CREATE FUNCTION profstore.deny_reading(relation text) RETURNS void
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	EXECUTE format('ALTER TABLE profstore.%I ENABLE ROW LEVEL SECURITY', relation);
+	IF NOT profstore.has_stand_in(relation) THEN
+		EXECUTE format('CREATE POLICY profstore_stand_in ON profstore.%I AS RESTRICTIVE FOR SELECT USING (false)', relation);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION profstore.deny_reading(text) IS 'internal: lets nobody read rows of a table but its owner and superusers';
+REVOKE EXECUTE ON FUNCTION profstore.deny_reading(text) FROM PUBLIC;
+
+CREATE FUNCTION profstore.apply_policies() RETURNS int4
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	name text;
+	wanted record;
+	made int4 := 0;
+BEGIN
+	FOR name IN SELECT DISTINCT r.relation FROM profstore.restored_policies AS r WHERE to_regclass(format('profstore.%I', r.relation)) IS NOT NULL ORDER BY 1 LOOP
+		BEGIN
+			FOR wanted IN
+				SELECT r.policy, r.command, p.command IS NOT NULL AS is_there
+				FROM profstore.restored_policies AS r LEFT JOIN profstore.row_policies() AS p USING (relation, policy)
+				WHERE r.relation = name AND r.command IS DISTINCT FROM p.command
+				ORDER BY r.policy
+			LOOP
+				IF wanted.is_there AND wanted.policy <> '' THEN
+					EXECUTE format('DROP POLICY %I ON profstore.%I', wanted.policy, name);
+				END IF;
+				EXECUTE wanted.command;
+				made := made + 1;
+			END LOOP;
+			IF profstore.has_stand_in(name) THEN
+				EXECUTE format('DROP POLICY profstore_stand_in ON profstore.%I', name);
+			END IF;
+			DELETE FROM profstore.restored_policies AS r WHERE r.relation = name;
+		EXCEPTION WHEN OTHERS THEN
+			IF EXISTS (SELECT FROM profstore.restored_policies AS r WHERE r.relation = name AND r.policy = '')
+				OR (SELECT c.relrowsecurity FROM pg_class AS c WHERE c.oid = format('profstore.%I', name)::regclass)
+			THEN
+				PERFORM profstore.deny_reading(name);
+			END IF;
+			RAISE WARNING USING
+				MESSAGE = format('row policies of table "profstore.%s" could not be restored: %s', name, SQLERRM),
+				DETAIL = 'Until they are, only its owner and superusers see rows of it.',
+				HINT = 'Make what they need, for example roles, then run SELECT profstore.apply_policies().';
+		END;
+	END LOOP;
+	RETURN made;
+END
+$$;
+COMMENT ON FUNCTION profstore.apply_policies() IS 'makes the row policies that came with a dump; a restore does so itself, but where roles or functions were missing then, reading is denied until this was called; returns how many it made';
+REVOKE EXECUTE ON FUNCTION profstore.apply_policies() FROM PUBLIC;
+
+CREATE FUNCTION profstore.apply_restored() RETURNS trigger
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	PERFORM profstore.apply_policies();
+	RETURN NULL;
+END
+$$;
+COMMENT ON FUNCTION profstore.apply_restored() IS 'trigger: makes restored policies';
+REVOKE EXECUTE ON FUNCTION profstore.apply_restored() FROM PUBLIC;
+CREATE TRIGGER apply AFTER INSERT ON profstore.restored_policies
+	FOR EACH STATEMENT EXECUTE FUNCTION profstore.apply_restored();
+ALTER TABLE profstore.restored_policies ENABLE ALWAYS TRIGGER apply;
+COMMENT ON TRIGGER apply ON profstore.restored_policies IS 'makes policies of restored rows';
+
+-- pg_restore --disable-triggers switches our triggers off, then on, though as ordinary ones: what they have missed is made up for.
+CREATE FUNCTION profstore.after_restore() RETURNS event_trigger
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	missed record;
+BEGIN
+	-- others, who may not even use the schema, have nothing to do with it
+	IF NOT pg_has_role((SELECT e.extowner FROM pg_extension AS e WHERE e.extname = 'profstore'), 'USAGE') THEN
+		RETURN;
+	END IF;
+	IF tg_tag = 'GRANT' THEN
+		IF EXISTS (SELECT FROM profstore.restored_policies AS r WHERE NOT profstore.has_stand_in(r.relation)) THEN
+			PERFORM profstore.apply_policies();
+		END IF;
+		RETURN;
+	END IF;
+	FOR missed IN
+		SELECT t.tgrelid::regclass AS relation, t.tgname AS name
+		FROM pg_event_trigger_ddl_commands() AS c JOIN pg_trigger AS t ON t.tgrelid = c.objid
+		WHERE c.classid = 'pg_class'::regclass AND t.tgenabled = 'O'
+			AND (t.tgrelid, t.tgname) IN (('profstore.restored_policies'::regclass, 'apply'), ('profstore.stack_chunks'::regclass, 'stamp'))
+	LOOP
+		EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I', missed.relation, missed.name);
+		IF missed.name = 'apply' THEN
+			PERFORM profstore.apply_policies();
+		ELSE
+			PERFORM profstore.bump_epoch();
+		END IF;
+	END LOOP;
+END
+$$;
+COMMENT ON FUNCTION profstore.after_restore() IS 'event trigger: makes restored policies before somebody is given the right to read; makes up for what a restore without triggers has left out';
+REVOKE EXECUTE ON FUNCTION profstore.after_restore() FROM PUBLIC;
+CREATE EVENT TRIGGER profstore_after_restore ON ddl_command_end
+	WHEN TAG IN ('GRANT', 'ALTER TABLE')
+	EXECUTE FUNCTION profstore.after_restore();
+ALTER EVENT TRIGGER profstore_after_restore ENABLE ALWAYS;
+COMMENT ON EVENT TRIGGER profstore_after_restore IS 'keeps row policies and caches right when a dump is restored';

@@ -1,0 +1,46 @@
+-- What tells of hosts beside the samples: losses, targets, counts of unwinding. A writer sees and changes what its role has stored. A reader sees
+-- all, or, where row policies on series hide some from it, the hosts of the series that it sees.
+
+CREATE FUNCTION profstore.sees_all_series() RETURNS bool
+	LANGUAGE sql STABLE PARALLEL SAFE
+	RETURN has_table_privilege('profstore.series'::regclass, 'SELECT') AND NOT row_security_active('profstore.series'::regclass);
+COMMENT ON FUNCTION profstore.sees_all_series() IS 'internal: whether the caller may read series, and no row policy hides any from it';
+
+CREATE FUNCTION profstore.visible_nodes() RETURNS SETOF text
+	LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 100 SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	IF has_table_privilege('profstore.series', 'SELECT') THEN
+		RETURN QUERY SELECT DISTINCT s.labels ->> 'node' FROM profstore.series AS s WHERE s.labels ? 'node';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION profstore.visible_nodes() IS 'internal: values of the label node in the series that the caller sees';
+
+ALTER TABLE profstore.losses ENABLE ROW LEVEL SECURITY;
+CREATE POLICY profstore_writers ON profstore.losses USING (role = profstore.calling_role());
+CREATE POLICY profstore_readers ON profstore.losses FOR SELECT
+	USING ((SELECT profstore.sees_all_series()) OR node IN (SELECT profstore.visible_nodes()));
+
+ALTER TABLE profstore.targets ENABLE ROW LEVEL SECURITY;
+CREATE POLICY profstore_writers ON profstore.targets USING (role = profstore.calling_role());
+CREATE POLICY profstore_readers ON profstore.targets FOR SELECT
+	USING ((SELECT profstore.sees_all_series()) OR name IN (SELECT profstore.visible_nodes()));
+
+ALTER TABLE profstore.unwind_counts ENABLE ROW LEVEL SECURITY;
+CREATE POLICY profstore_writers ON profstore.unwind_counts USING (role = profstore.calling_role());
+CREATE POLICY profstore_readers ON profstore.unwind_counts FOR SELECT
+	USING ((SELECT profstore.sees_all_series()) OR node IN (SELECT profstore.visible_nodes()));
+
+-- A view reads as its owner, whom no policy holds back.
+CREATE VIEW profstore.unwind_quality AS
+SELECT node, exe, sum(stacks)::int8 AS stacks, sum(complete)::int8 AS complete
+FROM profstore.unwind_counts
+WHERE day >= (now() AT TIME ZONE 'UTC')::date - 7
+	AND ((SELECT profstore.sees_all_series()) OR node IN (SELECT profstore.visible_nodes()))
+GROUP BY node, exe;
+COMMENT ON VIEW profstore.unwind_quality IS 'user stacks of the last seven days by host and executable, and those of them that are whole; of the hosts whose series the caller sees';
+COMMENT ON COLUMN profstore.unwind_quality.node IS 'host of the agent';
+COMMENT ON COLUMN profstore.unwind_quality.exe IS 'path of the executable; empty where it was not known, or where an agent met too many';
+COMMENT ON COLUMN profstore.unwind_quality.stacks IS 'samples with a user stack';
+COMMENT ON COLUMN profstore.unwind_quality.complete IS 'those of them whose stack reaches a proven root';

@@ -1,0 +1,159 @@
+-- Roles are kept apart: what one writer stores is not another's to change, and a narrowed reader is told nothing of other hosts.
+CREATE ROLE regress_pfs_a;
+CREATE ROLE regress_pfs_b;
+CREATE ROLE regress_pfs_all;
+CREATE ROLE regress_pfs_team;
+SELECT profstore.grant_write('regress_pfs_a'), profstore.grant_write('regress_pfs_b'),
+	profstore.grant_read('regress_pfs_all'), profstore.grant_read('regress_pfs_team');
+SELECT profstore.ensure_partitions('2026-03-01Z', '2026-03-01Z');
+\set VERBOSITY terse
+
+-- whose role it is, also in functions that run as their owner
+CREATE FUNCTION public.as_owner() RETURNS text LANGUAGE sql SECURITY DEFINER RETURN current_user || ', for ' || profstore.calling_role();
+SELECT profstore.calling_role() = session_user AS mine;
+SET ROLE regress_pfs_a;
+SELECT profstore.calling_role(), replace(public.as_owner(), (SELECT rolname FROM pg_roles WHERE oid = 10), 'superuser') AS as_owner;
+RESET ROLE;
+DROP FUNCTION public.as_owner();
+
+-- a writer's batches are its role's
+SET ROLE regress_pfs_a;
+SELECT profstore.begin_batch('00000000-0000-0000-0000-00000000000a', 1, profstore.epoch());
+SET ROLE regress_pfs_b;
+SELECT profstore.begin_batch('00000000-0000-0000-0000-00000000000a', 1000, profstore.epoch());
+SELECT profstore.begin_batch('00000000-0000-0000-0000-00000000000a', 1, profstore.epoch());
+SET ROLE regress_pfs_a;
+SELECT profstore.begin_batch('00000000-0000-0000-0000-00000000000a', 2, profstore.epoch());
+SELECT profstore.begin_batch('00000000-0000-0000-0000-00000000000a', 2, profstore.epoch());
+RESET ROLE;
+SELECT last_batch, role FROM profstore.writers;
+-- one from before there were roles is its next user's
+UPDATE profstore.writers SET role = '';
+SET ROLE regress_pfs_b;
+SELECT profstore.begin_batch('00000000-0000-0000-0000-00000000000a', 2, profstore.epoch());
+SELECT profstore.begin_batch('00000000-0000-0000-0000-00000000000a', 3, profstore.epoch());
+SET ROLE regress_pfs_a;
+SELECT profstore.begin_batch('00000000-0000-0000-0000-00000000000a', 4, profstore.epoch());
+
+-- equal content has one id in each role
+SELECT (profstore.intern_series('{cpu:cpu:nanoseconds:cpu:nanoseconds:delta}', array['{"node": "n1"}']::jsonb[], '{1}'))[1] AS series_a,
+	(profstore.intern_mappings('{aa}', '{/bin/a}'))[1] AS mapping_a \gset
+SET ROLE regress_pfs_b;
+SELECT (profstore.intern_series('{cpu:cpu:nanoseconds:cpu:nanoseconds:delta}', array['{"node": "n1"}']::jsonb[], '{1}'))[1] AS series_b,
+	(profstore.intern_mappings('{aa}', '{/bin/a}'))[1] AS mapping_b \gset
+SELECT (profstore.intern_series('{cpu:cpu:nanoseconds:cpu:nanoseconds:delta}', array['{"node": "n1"}']::jsonb[], '{1}'))[1] = :series_b AS known,
+	(profstore.intern_mappings('{aa}', '{/bin/a}'))[1] = :mapping_b AS known, :series_a <> :series_b AND :mapping_a <> :mapping_b AS apart;
+-- what came before there were roles is given out no more, but its ids are good
+RESET ROLE;
+INSERT INTO profstore.mappings (id, build_id, file, role) VALUES (900, 'old', '/bin/old', '');
+SET ROLE regress_pfs_b;
+SELECT profstore.intern_mappings('{old}', '{/bin/old}') <> '{900}' AS new, cardinality(profstore.intern_locations('{900}', '{16}', '{0}', '{}', '{}'));
+
+-- symbols are planted in one's own mappings alone, and nowhere without a mapping
+SELECT (profstore.intern_functions('{planted}', '{planted}', '{p.c}', '{1}'))[1] AS planted \gset
+SELECT profstore.intern_locations(array[:mapping_a], '{16}', '{1}', array[:planted], '{1}');
+SELECT cardinality(profstore.intern_locations(array[:mapping_b, 0], '{16,16}', '{1,1}', array[:planted, :planted], '{1,1}'));
+SET ROLE regress_pfs_a;
+SELECT (profstore.intern_mappings('{aa}', '{/bin/a}'))[1] AS mapping_a \gset
+SELECT profstore.intern_locations(array[:mapping_a, 0], '{16,16}', '{0,0}', '{}', '{}') AS locations_a \gset
+-- ids of known locations of others are not given out either
+SELECT profstore.intern_locations(array[:mapping_b], '{16}', '{1}', array[:planted], '{1}');
+RESET ROLE;
+SELECT mapping = 0 AS nowhere, function_ids, symbolization FROM profstore.locations WHERE id = ANY (:'locations_a'::int4[]) ORDER BY 1;
+
+-- times and notes of series: one's own, and such as samples may have
+SET ROLE regress_pfs_b;
+SELECT profstore.touch_series(array[:series_a], '2026-01-01Z', '2026-01-01Z');
+SELECT profstore.keep_file_notes(array[:series_b, :series_a], '{planted}', '', '', '', '');
+\set VERBOSITY sqlstate
+SELECT profstore.touch_series(array[:series_b], '2026-01-01Z', 'infinity');
+SELECT profstore.touch_series(array[:series_b], '-infinity', '2026-01-01Z');
+SELECT profstore.touch_series(array[:series_b], '1969-12-31Z', '2026-01-01Z');
+SELECT profstore.touch_series(array[:series_b], '2026-01-02Z', '2026-01-01Z');
+SELECT profstore.touch_series(array[:series_b], now(), now() + interval '8 days');
+\set VERBOSITY terse
+SELECT profstore.touch_series(array[:series_b], '2026-01-01Z', now() + interval '6 days');
+SELECT profstore.keep_file_notes(array[:series_b], '{mine}', '', '', '', '');
+RESET ROLE;
+SELECT n.series_id = :series_b AS own, n.comments FROM profstore.file_notes AS n;
+SELECT s.id = :series_b AS own, s.first_seen = '2026-01-01Z' AS touched FROM profstore.series AS s WHERE s.id IN (:series_a, :series_b) ORDER BY s.id;
+
+-- views put together what two roles have stored of one content
+SET ROLE regress_pfs_a;
+SELECT (profstore.intern_locations(array[:mapping_a], '{32}', '{0}', '{}', '{}'))[1] AS place_a \gset
+SELECT (profstore.intern_stacks('aa', '{1}', array[:place_a]))[1] AS stack_a \gset
+INSERT INTO profstore.samples VALUES ('2026-03-01 12:00Z', :series_a, :stack_a, 1);
+SET ROLE regress_pfs_b;
+SELECT (profstore.intern_locations(array[:mapping_b], '{32}', '{0}', '{}', '{}'))[1] AS place_b \gset
+SELECT (profstore.intern_stacks('aa', '{1}', array[:place_b]))[1] AS stack_b \gset
+INSERT INTO profstore.samples VALUES ('2026-03-01 12:00Z', :series_b, :stack_b, 2);
+SET ROLE regress_pfs_all;
+SELECT :stack_a <> :stack_b AS apart;
+SELECT stack, value FROM profstore.folded('cpu:cpu:nanoseconds:cpu:nanoseconds:delta{}', '2026-03-01Z', '2026-03-02Z');
+SELECT count(*) FROM profstore.series('cpu:cpu:nanoseconds:cpu:nanoseconds:delta{}');
+
+-- any series id may stand in a sample: what is made of it is no larger than the dictionary
+SET ROLE regress_pfs_b;
+INSERT INTO profstore.samples VALUES ('2026-03-01 12:00Z', 2147483647, 0, 1);
+RESET ROLE;
+SELECT octet_length(r.series) < 1000 AS small, profstore.has_id(r.series, :series_a) AND profstore.has_id(r.series, :series_b) AS marked
+FROM profstore.referenced_by_tables(array['profstore.samples'::regclass::oid], '{stack_id}') AS r;
+
+-- what tells of hosts: a writer sees and changes what its role has stored
+INSERT INTO profstore.targets (name, role) VALUES ('n2', '');
+SET ROLE regress_pfs_a;
+INSERT INTO profstore.targets AS t (name, health) VALUES ('n1', 'up') ON CONFLICT (name, role) DO UPDATE SET health = 'up';
+INSERT INTO profstore.targets AS t (name, health) VALUES ('n1', 'up') ON CONFLICT (name, role) DO UPDATE SET last_seen = greatest(t.last_seen, excluded.last_seen);
+INSERT INTO profstore.losses (node, reason, count) VALUES ('n1', 'x', 1);
+SET ROLE regress_pfs_b;
+INSERT INTO profstore.targets AS t (name, health) VALUES ('n1', 'down'), ('n3', 'up') ON CONFLICT (name, role) DO UPDATE SET health = excluded.health;
+INSERT INTO profstore.losses (node, reason, count) VALUES ('n3', 'x', 3);
+INSERT INTO profstore.unwind_counts (day, node, exe, stacks, complete) VALUES (current_date, 'n1', '/a', 2, 1), (current_date, 'n3', '/a', 2, 1);
+INSERT INTO profstore.losses (node, reason, count, role) VALUES ('n1', 'x', 1, 'regress_pfs_a');
+UPDATE profstore.targets SET health = 'down';
+SELECT name, health, role FROM profstore.targets ORDER BY name;
+SET ROLE regress_pfs_a;
+INSERT INTO profstore.unwind_counts AS c (day, node, exe, stacks, complete) VALUES (current_date, 'n1', '/a', 1, 1)
+	ON CONFLICT (day, node, exe, role) DO UPDATE SET stacks = c.stacks + excluded.stacks, complete = c.complete + excluded.complete;
+SELECT name, health, role FROM profstore.targets ORDER BY name;
+SELECT node, stacks FROM profstore.unwind_counts;
+
+-- a reader sees all of it, unless it is narrowed: then the hosts of the series that it sees
+RESET ROLE;
+CREATE FUNCTION public.seen() RETURNS TABLE (what text, nodes text) LANGUAGE sql AS $$
+	SELECT 'targets', string_agg(name, ',' ORDER BY name) FROM profstore.targets
+	UNION ALL SELECT 'losses', string_agg(node, ',' ORDER BY node) FROM profstore.losses
+	UNION ALL SELECT 'counts', string_agg(node, ',' ORDER BY node) FROM profstore.unwind_counts
+	UNION ALL SELECT 'quality', string_agg(node || ' ' || stacks, ',' ORDER BY node) FROM profstore.unwind_quality $$;
+SET ROLE regress_pfs_team;
+SELECT * FROM public.seen();
+RESET ROLE;
+ALTER TABLE profstore.series ENABLE ROW LEVEL SECURITY;
+SET ROLE regress_pfs_team;
+SELECT * FROM public.seen();
+RESET ROLE;
+CREATE POLICY team ON profstore.series TO regress_pfs_team USING (labels ->> 'node' = 'n1');
+CREATE POLICY everything ON profstore.series TO regress_pfs_all USING (true);
+SET ROLE regress_pfs_team;
+SELECT * FROM public.seen();
+SET ROLE regress_pfs_all;
+SELECT * FROM public.seen();
+-- writers go on, and are no readers
+SET ROLE regress_pfs_a;
+INSERT INTO profstore.targets AS t (name, health) VALUES ('n1', 'up') ON CONFLICT (name, role) DO UPDATE SET last_seen = greatest(t.last_seen, excluded.last_seen);
+SELECT name FROM profstore.targets;
+RESET ROLE;
+DROP POLICY team ON profstore.series;
+DROP POLICY everything ON profstore.series;
+ALTER TABLE profstore.series DISABLE ROW LEVEL SECURITY;
+DROP FUNCTION public.seen();
+
+-- chunks that replication or a restore brings are stamped too
+SET session_replication_role = replica;
+INSERT INTO profstore.stack_chunks SELECT 8000000, c.node_count, c.first_node, c.last_node, '3', c.payload FROM profstore.stack_chunks AS c LIMIT 1;
+RESET session_replication_role;
+SELECT xid <> '3' AS stamped FROM profstore.stack_chunks WHERE partition_id = 8000000;
+DELETE FROM profstore.stack_chunks WHERE partition_id = 8000000;
+
+DROP OWNED BY regress_pfs_a, regress_pfs_b, regress_pfs_all, regress_pfs_team;
+DROP ROLE regress_pfs_a, regress_pfs_b, regress_pfs_all, regress_pfs_team;
