@@ -12,9 +12,9 @@
 #include <stdlib.h>
 
 #include "agent/heartbeat.h"
-#include "base/batch.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "batch/batch.h"
 
 #define NS_PER_MS INT64_C(1000000)
 #define NS_PER_S  INT64_C(1000000000)

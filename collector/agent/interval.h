@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "agent/image.h"
-#include "base/batch.h"
+#include "batch/batch.h"
 #include "events.h"
 
 #define INTERVAL_NO_IMAGE UINT32_MAX

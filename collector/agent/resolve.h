@@ -11,7 +11,7 @@
 #include "agent/image.h"
 #include "agent/interval.h"
 #include "agent/unwind_counts.h"
-#include "base/batch.h"
+#include "batch/batch.h"
 #include "symbols/symbolizer.h"
 
 typedef struct ResolveStats

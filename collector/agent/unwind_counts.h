@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/batch.h"
 #include "base/table.h"
+#include "batch/batch.h"
 
 typedef struct UnwindCounts
 {

@@ -5,7 +5,7 @@
 #ifndef COLLECTOR_INTERN_H
 #define COLLECTOR_INTERN_H
 
-#include "base/batch.h"
+#include "batch/batch.h"
 #include "writer/id_cache.h"
 #include "writer/session.h"
 

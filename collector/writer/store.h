@@ -8,8 +8,8 @@
 #ifndef COLLECTOR_STORE_H
 #define COLLECTOR_STORE_H
 
-#include "base/batch.h"
 #include "base/table.h"
+#include "batch/batch.h"
 #include "writer/intern.h"
 #include "writer/session.h"
 

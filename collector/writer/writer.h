@@ -19,8 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/batch.h"
 #include "base/failure.h"
+#include "batch/batch.h"
 
 typedef struct Writer Writer;
 

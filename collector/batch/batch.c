@@ -5,7 +5,7 @@
  * Strings are interned first, so that items are hashed and compared by pointer. An add that fails
  * later leaves its strings behind; they serve the next add and go with the batch.
  */
-#include "base/batch.h"
+#include "batch/batch.h"
 
 #include <errno.h>
 #include <stdlib.h>
