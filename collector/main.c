@@ -9,9 +9,9 @@
 #include "agent/health.h"
 #include "base/failure.h"
 #include "base/flags.h"
+#include "database/session.h"
 #include "exchange/exchange.h"
 #include "symbols/symbolizer.h"
-#include "writer/session.h"
 
 /* Options of any command, and the flags that point into them. */
 typedef union Options

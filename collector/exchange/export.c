@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "writer/connection.h"
-#include "writer/wire.h"
+#include "database/connection.h"
+#include "database/wire.h"
 
 #define MODULE "export"
 

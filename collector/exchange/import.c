@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/progress.h"
-#include "writer/connection.h"
-#include "writer/wire.h"
+#include "database/connection.h"
+#include "database/wire.h"
 
 #define MODULE "import"
 

@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "database/wire.h"
 #include "writer/id_cache.h"
-#include "writer/wire.h"
 
 static void
 assert_bytes(const Buffer *buffer, const char *expected, size_t length)

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "writer/db_error.h"
+#include "database/db_error.h"
 #include "writer/writer.h"
 
 #define QUEUE_BYTES	   ((size_t) 64 << 20)

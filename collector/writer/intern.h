@@ -6,8 +6,8 @@
 #define COLLECTOR_INTERN_H
 
 #include "batch/batch.h"
+#include "database/session.h"
 #include "writer/id_cache.h"
-#include "writer/session.h"
 
 typedef struct Interner
 {

@@ -10,8 +10,8 @@
 
 #include "base/table.h"
 #include "batch/batch.h"
+#include "database/session.h"
 #include "writer/intern.h"
-#include "writer/session.h"
 
 #define WRITER_UUID_BYTES 16
 

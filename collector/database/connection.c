@@ -2,7 +2,7 @@
  * connection.c
  *		Non-blocking libpq with deadlines.
  */
-#include "writer/connection.h"
+#include "database/connection.h"
 
 #include <errno.h>
 #include <poll.h>

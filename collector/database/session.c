@@ -2,7 +2,7 @@
  * session.c
  *		Settings of the session, and what the database must have.
  */
-#include "writer/session.h"
+#include "database/session.h"
 
 #include <endian.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * wire.c
  *		Encoding and decoding of PostgreSQL's binary formats.
  */
-#include "writer/wire.h"
+#include "database/wire.h"
 
 #include <endian.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 #ifndef COLLECTOR_SESSION_H
 #define COLLECTOR_SESSION_H
 
-#include "writer/connection.h"
+#include "database/connection.h"
 
 /* The one version of the extension whose functions this collector calls; both are released together, under one version. */
 #define EXTENSION_VERSION "1.1"

@@ -2,7 +2,7 @@
  * db_error.c
  *		SQLSTATEs sorted by what to do about them, and messages for people.
  */
-#include "writer/db_error.h"
+#include "database/db_error.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -12,8 +12,8 @@
 #include <libpq-fe.h>
 #include <stddef.h>
 
-#include "writer/db_error.h"
-#include "writer/wire.h"
+#include "database/db_error.h"
+#include "database/wire.h"
 
 #define STATEMENT_MAX_PARAMS 7
 
