@@ -21,7 +21,6 @@
 
 #include "agent/flusher.h"
 #include "agent/health.h"
-#include "agent/image.h"
 #include "agent/losses.h"
 #include "agent/reader.h"
 #include "agent/report.h"
@@ -30,6 +29,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "process/mapped_file.h"
 #include "symbols/symbolizer.h"
 #include "writer/writer.h"
 

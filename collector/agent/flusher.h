@@ -13,10 +13,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/image.h"
 #include "agent/losses.h"
 #include "agent/reader.h"
 #include "agent/resolve.h"
+#include "process/mapped_file.h"
 #include "symbols/symbolizer.h"
 #include "writer/writer.h"
 

@@ -13,9 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/image.h"
 #include "batch/batch.h"
 #include "events.h"
+#include "process/mapped_file.h"
 
 #define INTERVAL_NO_IMAGE UINT32_MAX
 

@@ -13,12 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/image.h"
 #include "agent/interval.h"
 #include "agent/losses.h"
-#include "agent/process.h"
 #include "agent/sampler.h"
 #include "agent/unwind_tables.h"
+#include "process/mapped_file.h"
+#include "process/process.h"
 
 typedef struct Reader Reader;
 

@@ -9,11 +9,11 @@
 #include <stdio.h>
 
 #include "agent/losses.h"
-#include "agent/process.h"
 #include "agent/resolve.h"
 #include "agent/restraint.h"
 #include "agent/sampler.h"
 #include "events.h"
+#include "process/process.h"
 #include "unwind/unwinder.h"
 #include "writer/writer.h"
 

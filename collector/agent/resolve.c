@@ -14,12 +14,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/roots.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/table.h"
 #include "events.h"
+#include "unwind/roots.h"
 
 #define PROFILE_TYPE "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta"
 

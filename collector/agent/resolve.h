@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/image.h"
 #include "agent/interval.h"
 #include "agent/unwind_counts.h"
 #include "batch/batch.h"
+#include "process/mapped_file.h"
 #include "symbols/symbolizer.h"
 
 typedef struct ResolveStats

@@ -19,9 +19,9 @@
 #include <linux/perf_event.h>
 
 #include "agent/bpf_tables.h"
-#include "agent/cpu_list.h"
 #include "agent/features.h"
 #include "base/log.h"
+#include "process/cpu_list.h"
 #include "profiler.skel.h"
 
 #define NS_PER_S		 UINT64_C(1000000000)

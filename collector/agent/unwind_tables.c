@@ -11,10 +11,10 @@
 
 #include <uthash.h>
 
-#include "agent/jit_frames.h"
 #include "base/log.h"
 #include "symbols/elf_file.h"
 #include "unwind/extent_pool.h"
+#include "unwind/jit_frames.h"
 #include "unwind/late_walk.h"
 
 /* After tables had to go. Room that they give back rests for a while, and what else found none is to have a chance. */

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/image.h"
 #include "events.h"
+#include "process/mapped_file.h"
 #include "unwind/unwinder.h"
 
 typedef struct UnwindTables UnwindTables;

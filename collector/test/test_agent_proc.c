@@ -23,9 +23,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "agent/cpu_list.h"
-#include "agent/mapping_list.h"
-#include "agent/proc_file.h"
+#include "process/cpu_list.h"
+#include "process/mapping_list.h"
+#include "process/proc_file.h"
 
 static long
 count(const CpuList *list)

@@ -18,9 +18,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/past_images.h"
-#include "agent/process.h"
 #include "base/clock.h"
+#include "process/past_images.h"
+#include "process/process.h"
 
 static PastImages *
 new_images(size_t limit)

@@ -22,9 +22,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/proc_file.h"
-#include "agent/process.h"
 #include "base/clock.h"
+#include "process/proc_file.h"
+#include "process/process.h"
 
 #define MS UINT64_C(1000000)
 

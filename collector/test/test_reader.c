@@ -19,11 +19,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/proc_file.h"
 #include "agent/reader.h"
 #include "agent/resolve.h"
 #include "base/clock.h"
 #include "memory_tables.h"
+#include "process/proc_file.h"
 
 #define WINDOW_US INT64_C(10000000)
 

@@ -20,9 +20,9 @@
 #include <unistd.h>
 
 #include "agent/features.h"
-#include "agent/proc_file.h"
 #include "agent/sampler.h"
 #include "base/clock.h"
+#include "process/proc_file.h"
 
 #define FREQUENCY_HZ	   199
 #define OTHER_FREQUENCY_HZ 49

@@ -2,7 +2,7 @@
  * mapping_list.c
  *		Mappings of one moment.
  */
-#include "agent/mapping_list.h"
+#include "process/mapping_list.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/proc_file.h"
+#include "process/proc_file.h"
 
 typedef struct Sideband Sideband;
 

@@ -1,8 +1,8 @@
 /*
- * image.c
+ * mapped_file.c
  *		Table of mapped files, by what fstat says about them.
  */
-#include "agent/image.h"
+#include "process/mapped_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

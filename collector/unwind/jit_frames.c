@@ -2,7 +2,7 @@
  * jit_frames.c
  *		Search for .eh_frame sections of generated code.
  */
-#include "agent/jit_frames.h"
+#include "unwind/jit_frames.h"
 
 #include <elf.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "agent/proc_file.h"
 #include "base/clock.h"
+#include "process/proc_file.h"
 
 #define PAGE_BYTES	   4096
 #define MAPS_BYTES	   ((size_t) 16 * 1024 * 1024)

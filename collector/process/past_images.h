@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/proc_file.h"
-#include "agent/sideband.h"
+#include "process/proc_file.h"
+#include "process/sideband.h"
 
 typedef struct PastImages PastImages;
 

@@ -2,7 +2,7 @@
  * proc_file.c
  *		Readers of /proc/PID/stat, statm, maps and exe.
  */
-#include "agent/proc_file.h"
+#include "process/proc_file.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
  * past_images.c
  *		Images by process, newest first; a forked child shares its parent's mappings until one of them maps more.
  */
-#include "agent/past_images.h"
+#include "process/past_images.h"
 
 #include <errno.h>
 #include <stdbool.h>

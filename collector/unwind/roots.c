@@ -7,7 +7,7 @@
  * program may use for something else, such as musl's "start", must not stand here: what called it
  * would be cut off.
  */
-#include "agent/roots.h"
+#include "unwind/roots.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * sideband.c
  *		perf events that count nothing and tell of forks, executions and mappings.
  */
-#include "agent/sideband.h"
+#include "process/sideband.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -17,8 +17,8 @@
 
 #include <linux/perf_event.h>
 
-#include "agent/cpu_list.h"
 #include "base/clock.h"
+#include "process/cpu_list.h"
 
 #define ONLINE_CPUS_FILE "/sys/devices/system/cpu/online"
 

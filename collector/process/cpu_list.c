@@ -2,13 +2,13 @@
  * cpu_list.c
  *		Parser of the kernel's CPU lists.
  */
-#include "agent/cpu_list.h"
+#include "process/cpu_list.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/proc_file.h"
+#include "process/proc_file.h"
 
 static int
 parse_cpu(const char **cursor, uint32_t *cpu)

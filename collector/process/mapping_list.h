@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/image.h"
-#include "agent/proc_file.h"
+#include "process/mapped_file.h"
+#include "process/proc_file.h"
 
 typedef enum MappingKind
 {

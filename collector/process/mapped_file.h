@@ -1,5 +1,5 @@
 /*
- * image.h
+ * mapped_file.h
  *		Mapped files: each file that a sampled address fell into, once, whichever processes map it.
  *
  * The thread that reads samples meets files first and must catch them while the process lives: it
@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/proc_file.h"
+#include "process/proc_file.h"
 #include "symbols/symbolizer.h"
 
 typedef struct ImageTable ImageTable;

@@ -14,12 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/image.h"
-#include "agent/mapping_list.h"
-#include "agent/past_images.h"
 #include "agent/unwind_tables.h"
 #include "events.h"
 #include "labels/cgroup.h"
+#include "process/mapped_file.h"
+#include "process/mapping_list.h"
+#include "process/past_images.h"
 
 typedef enum ProcessState
 {

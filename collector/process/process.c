@@ -5,7 +5,7 @@
  * A mapping's image is opened when the first sample falls into it: most mappings of most processes
  * never have one.
  */
-#include "agent/process.h"
+#include "process/process.h"
 
 #include <errno.h>
 #include <signal.h>
