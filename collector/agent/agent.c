@@ -62,7 +62,7 @@ typedef struct Agent
 	FILE *summary; /* NULL: none asked for, or written */
 	uint64_t counters_taken[PFS_COUNTER_COUNT];
 	Symbolizer *symbolizer;
-	ImageTable *images;
+	MappedFileTable *files;
 	TableCache *table_cache; /* NULL: none */
 	Writer *writer;
 	Sampler *sampler;
@@ -208,7 +208,7 @@ static ExitCode
 start_flusher(Agent *agent, Failure *failure)
 {
 	FlusherParts parts = {
-		.images = agent->images,
+		.files = agent->files,
 		.symbolizer = agent->symbolizer,
 		.reader = agent->reader,
 		.losses = &agent->losses,
@@ -340,8 +340,8 @@ start_parts(Agent *agent, Failure *failure)
 	open_table_cache(agent);
 	reader.table_cache = agent->table_cache;
 	if (symbolizer_create(&symbolizer, &agent->symbolizer) != 0 ||
-		image_table_create(&agent->images) != 0 ||
-		reader_create(&reader, agent->images, &agent->losses, &agent->reader) != 0)
+		mapped_file_table_create(&agent->files) != 0 ||
+		reader_create(&reader, agent->files, &agent->losses, &agent->reader) != 0)
 		return out_of_memory(failure);
 	code = open_summary(agent, failure);
 	if (code == EXIT_OK)
@@ -371,13 +371,13 @@ free_middle(Agent *agent)
 {
 	flusher_free(agent->flusher);
 	reader_free(agent->reader);
-	if (agent->images != NULL)
-		agent->report.binaries_leaked = image_table_referenced(agent->images);
-	image_table_free(agent->images);
+	if (agent->files != NULL)
+		agent->report.binaries_leaked = mapped_file_table_referenced(agent->files);
+	mapped_file_table_free(agent->files);
 	symbolizer_free(agent->symbolizer);
 	agent->flusher = NULL;
 	agent->reader = NULL;
-	agent->images = NULL;
+	agent->files = NULL;
 	agent->symbolizer = NULL;
 }
 
@@ -568,7 +568,7 @@ stop(Agent *agent, ExitCode code)
 	agent->report.restraint = agent->restraint.stats;
 	reader_process_stats(agent->reader, &agent->report.processes);
 	reader_unwind_stats(agent->reader, &agent->report.unwinder);
-	image_table_stats(agent->images, &agent->report.images);
+	mapped_file_table_stats(agent->files, &agent->report.files);
 	sampler_cost(agent->sampler, &agent->report.bpf);
 	free_middle(agent);
 	report_own_cost(&agent->report);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "agent/file_binary.h"
 #include "agent/heartbeat.h"
 #include "base/clock.h"
 #include "base/log.h"
@@ -134,7 +135,7 @@ static void
 fill_batch(Flusher *flusher, Batch *batch, int64_t deadline_ns, bool addresses_only)
 {
 	ResolveContext context = {
-		.images = flusher->parts.images,
+		.files = flusher->parts.files,
 		.symbolizer = flusher->parts.symbolizer,
 		.unwind_counts = &flusher->unwind_counts,
 		.deadline_ns = deadline_ns,
@@ -289,7 +290,7 @@ static void
 shrink_caches(Flusher *flusher)
 {
 	symbolizer_shrink(flusher->parts.symbolizer);
-	image_table_sweep(flusher->parts.images);
+	mapped_file_table_sweep(flusher->parts.files);
 	malloc_trim(0);
 }
 
@@ -308,7 +309,7 @@ flusher_run(void *argument)
 		heartbeat_work(&flusher->heartbeat);
 		/* where a flush is due it opens what it needs */
 		if (!turn.flush)
-			image_table_open_pending(flusher->parts.images, flusher->parts.symbolizer);
+			file_binary_open_pending(flusher->parts.files, flusher->parts.symbolizer);
 		if (turn.shrink)
 			shrink_caches(flusher);
 		if (turn.flush && flusher->interval == NULL)
@@ -321,7 +322,7 @@ flusher_run(void *argument)
 		}
 		if (now_ns >= flusher->sweep_ns)
 		{
-			image_table_sweep(flusher->parts.images);
+			mapped_file_table_sweep(flusher->parts.files);
 			flusher->sweep_ns = now_ns + SWEEP_NS;
 		}
 		if (now_ns >= flusher->trim_ns)

@@ -24,7 +24,7 @@ typedef struct Flusher Flusher;
 
 typedef struct FlusherParts
 {
-	ImageTable *images;
+	MappedFileTable *files;
 	Symbolizer *symbolizer; /* the flusher's alone from flusher_start to flusher_stop */
 	Reader *reader;
 	Losses *losses;

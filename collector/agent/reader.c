@@ -46,7 +46,7 @@ typedef struct QueuedRecord
 struct Reader
 {
 	ReaderOptions options;
-	ImageTable *images;
+	MappedFileTable *files;
 	Losses *losses;
 	Sampler *sampler;
 	UnwindTables *unwind; /* of the walker thread; NULL: stacks are taken as they come */
@@ -109,7 +109,7 @@ take_queued(Reader *reader)
 }
 
 int
-reader_create(const ReaderOptions *options, ImageTable *images, Losses *losses, Reader **result)
+reader_create(const ReaderOptions *options, MappedFileTable *files, Losses *losses, Reader **result)
 {
 	Reader *reader = calloc(1, sizeof(*reader));
 	pthread_condattr_t attributes;
@@ -117,7 +117,7 @@ reader_create(const ReaderOptions *options, ImageTable *images, Losses *losses, 
 	if (reader == NULL)
 		return -ENOMEM;
 	reader->options = *options;
-	reader->images = images;
+	reader->files = files;
 	reader->losses = losses;
 	reader->queue_end = &reader->queue;
 	pthread_mutex_init(&reader->mutex, NULL);
@@ -126,8 +126,8 @@ reader_create(const ReaderOptions *options, ImageTable *images, Losses *losses, 
 	pthread_cond_init(&reader->queued, &attributes);
 	pthread_condattr_destroy(&attributes);
 	if (past_images_create(PAST_PROCESSES, options->past_bytes, &reader->past) != 0 ||
-		process_table_create(images, options->process_limit, &reader->processes) != 0 ||
-		interval_create(images, options->interval_bytes, &reader->interval) != 0)
+		process_table_create(files, options->process_limit, &reader->processes) != 0 ||
+		interval_create(files, options->interval_bytes, &reader->interval) != 0)
 	{
 		reader_free(reader);
 		return -ENOMEM;
@@ -213,7 +213,7 @@ resolve_user_frame(Reader *reader, Process *process, uint64_t address, uint64_t 
 {
 	ProcessAddress where;
 
-	frame->image = INTERVAL_NO_IMAGE;
+	frame->file = INTERVAL_NO_FILE;
 	frame->address = 0;
 	frame->kind = FRAME_UNKNOWN;
 	if (!process_resolve(reader->processes, process, address, time_ns, is_leaf, reader->now_ns,
@@ -221,11 +221,11 @@ resolve_user_frame(Reader *reader, Process *process, uint64_t address, uint64_t 
 		return 0;
 	if (where.kind == MAPPING_ANONYMOUS)
 		frame->kind = FRAME_JIT;
-	else if (where.image != NULL)
+	else if (where.file != NULL)
 	{
-		frame->kind = FRAME_IMAGE;
+		frame->kind = FRAME_FILE;
 		frame->address = where.address;
-		return interval_add_image(reader->interval, where.image, &frame->image);
+		return interval_add_file(reader->interval, where.file, &frame->file);
 	}
 	return 0;
 }
@@ -249,7 +249,7 @@ static uint64_t
 walk_user_stack(Reader *reader, const Record *record, const Process *process, UserWalk *walk)
 {
 	const struct pfs_late *late = record->late;
-	UnwindProcess identity = process_identity(process);
+	ExecImage identity = process_identity(process);
 	uint64_t *frames = reader->user_frames;
 	uint32_t first = record->sample->user_count;
 	size_t walked;
@@ -326,7 +326,7 @@ resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *pro
 				   process_state(process) == PROCESS_UNREADABLE ? LOSS_PROCESS_UNREADABLE
 																: LOSS_PROCESS_GONE,
 				   1);
-		reader->frames[stack->depth++] = (Frame){ 0, INTERVAL_NO_IMAGE, FRAME_GONE };
+		reader->frames[stack->depth++] = (Frame){ 0, INTERVAL_NO_FILE, FRAME_GONE };
 		return 0;
 	}
 	stack->walk = walk->status;
@@ -370,16 +370,16 @@ add_stack(Reader *reader, const Record *record, Process *process, const UserWalk
 		  uint32_t *index)
 {
 	const uint64_t *addresses = record->kernel_frames;
-	IntervalStack stack = { .executable = INTERVAL_NO_IMAGE, .frames = reader->frames };
-	Image *executable = process_executable(process);
+	IntervalStack stack = { .executable = INTERVAL_NO_FILE, .frames = reader->frames };
+	MappedFile *executable = process_executable(process);
 	int result;
 
 	for (uint32_t i = 0; i < record->sample->kernel_count; i++)
 		reader->frames[stack.depth++] =
-			(Frame){ i == 0 ? addresses[i] : addresses[i] - 1, INTERVAL_NO_IMAGE, FRAME_KERNEL };
+			(Frame){ i == 0 ? addresses[i] : addresses[i] - 1, INTERVAL_NO_FILE, FRAME_KERNEL };
 	result = resolve_user_stack(reader, record->sample, process, walk, &stack);
 	if (result == 0 && executable != NULL)
-		result = interval_add_image(reader->interval, executable, &stack.executable);
+		result = interval_add_file(reader->interval, executable, &stack.executable);
 	if (result == 0)
 		result = interval_add_stack(reader->interval, &stack, index);
 	return result;
@@ -507,7 +507,7 @@ follow_mappings(Reader *reader, const Record *record, Process *process)
 static void
 forget_processes(Reader *reader, uint64_t now_ns)
 {
-	UnwindProcess forgotten;
+	ExecImage forgotten;
 
 	while (process_table_take_forgotten(reader->processes, &forgotten))
 		unwind_tables_forget(reader->unwind, &forgotten, now_ns);
@@ -541,7 +541,7 @@ describe_process(Reader *reader, const Record *record)
 	result = unwind_tables_describe(reader->unwind, &description.identity, description.mappings,
 									description.count, (uint64_t) clock_ns(CLOCK_MONOTONIC));
 	described = description.count;
-	process_description_fini(reader->images, &description);
+	process_description_fini(reader->files, &description);
 	lock(reader);
 	process = process_table_get(reader->processes, record->sample, reader->now_ns);
 	if (process != NULL && result == -ENOSPC)
@@ -788,7 +788,7 @@ walker_run(void *argument)
 int
 reader_use_tables(Reader *reader, KernelTables *tables)
 {
-	return unwind_tables_create(reader->images, tables, reader->options.table_cache,
+	return unwind_tables_create(reader->files, tables, reader->options.table_cache,
 								&reader->unwind);
 }
 
@@ -839,7 +839,7 @@ reader_take(Reader *reader)
 	Interval *fresh = NULL;
 	Interval *taken;
 
-	if (interval_create(reader->images, reader->options.interval_bytes, &fresh) != 0)
+	if (interval_create(reader->files, reader->options.interval_bytes, &fresh) != 0)
 		fresh = NULL;
 	pthread_mutex_lock(&reader->mutex);
 	taken = reader->interval;

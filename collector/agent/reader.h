@@ -37,7 +37,7 @@ typedef struct ReaderOptions
 } ReaderOptions;
 
 /* Pointers must outlive the reader. */
-int reader_create(const ReaderOptions *options, ImageTable *images, Losses *losses,
+int reader_create(const ReaderOptions *options, MappedFileTable *files, Losses *losses,
 				  Reader **reader);
 void reader_free(Reader *reader); /* accepts NULL; the thread must have been stopped */
 

@@ -26,7 +26,7 @@ typedef struct Report
 	ResolveStats resolved;
 	ProcessTableStats processes;
 	UnwinderStats unwinder;
-	ImageStats images;
+	MappedFileStats files;
 	size_t binaries_leaked; /* files that are referred to though all who did have ended */
 	WriterStats writer;
 	RestraintStats restraint;

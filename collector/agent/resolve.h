@@ -26,7 +26,7 @@ typedef struct ResolveStats
 
 typedef struct ResolveContext
 {
-	ImageTable *images;
+	MappedFileTable *files;
 	Symbolizer *symbolizer;
 	UnwindCounts *unwind_counts;
 	int64_t

@@ -18,60 +18,60 @@
 #include <elf.h>
 #include <uthash.h>
 
-typedef struct ImageFile
+typedef struct FileId
 {
 	uint64_t device;
 	uint64_t inode;
-} ImageFile;
+} FileId;
 
-typedef struct ImageKey
+typedef struct FileVersion
 {
-	ImageFile file;
+	FileId file;
 	uint64_t size_bytes;
 	int64_t mtime_s;
 	int64_t mtime_ns;
-} ImageKey;
+} FileVersion;
 
-struct Image
+struct MappedFile
 {
-	ImageKey key;
+	FileVersion key;
 	char *name;
 	char *path;			 /* by which the file may be opened while the process lives */
-	int fd;				 /* of the file, as long as the image lives */
-	uint32_t references; /* under the table's mutex, as all that follows but binary */
+	int fd;				 /* open as long as this is known */
+	uint32_t references; /* under the table's mutex, as all that follows but the content */
 	bool sampled;		 /* some frame lies in it */
-	bool opened;		 /* the symbolizer was asked; changed by the flusher thread */
-	Binary *binary;		 /* flusher thread; NULL where unreadable */
+	bool opened;		 /* its content was asked for; changed by the flusher thread */
+	void *content;		 /* flusher thread; NULL where unreadable */
+	void (*close_content)(void *content);
 	UT_hash_handle hh;
-	UT_hash_handle
-		by_file; /* of the images of one file, which was changed in between, the newest */
+	UT_hash_handle by_file; /* of the versions of one file the one that was met last */
 };
 
-struct ImageTable
+struct MappedFileTable
 {
-	pthread_mutex_t mutex; /* guards all but the images' binaries */
-	Image *images;
-	Image *by_file;
-	Image *vdso;
-	bool pending; /* the symbolizer was not asked for some image that was sampled */
-	ImageStats stats;
+	pthread_mutex_t mutex; /* guards all but what the files contain */
+	MappedFile *files;
+	MappedFile *by_file;
+	MappedFile *vdso;
+	bool pending; /* the content of some file that was sampled was not asked for */
+	MappedFileStats stats;
 };
 
 static void
-image_free(Image *image)
+mapped_file_free(MappedFile *file)
 {
-	close(image->fd);
-	if (image->binary != NULL)
-		binary_release(image->binary);
-	free(image->name);
-	free(image->path);
-	free(image);
+	close(file->fd);
+	if (file->content != NULL)
+		file->close_content(file->content);
+	free(file->name);
+	free(file->path);
+	free(file);
 }
 
-static ImageKey
-image_key(const struct stat *status)
+static FileVersion
+version_of(const struct stat *status)
 {
-	ImageKey key;
+	FileVersion key;
 
 	memset(&key, 0, sizeof(key));
 	key.file.device = status->st_dev;
@@ -83,82 +83,83 @@ image_key(const struct stat *status)
 }
 
 /* Mutex held. */
-static Image *
-find_by_file(const ImageTable *table, const ImageFile *file)
+static MappedFile *
+find_by_file(const MappedFileTable *table, const FileId *id)
 {
-	Image *image;
+	MappedFile *file;
 
-	HASH_FIND(by_file, table->by_file, file, sizeof(*file), image);
-	return image;
+	HASH_FIND(by_file, table->by_file, id, sizeof(*id), file);
+	return file;
 }
 
 /* Mutex held. */
 static void
-add_image(ImageTable *table, Image *image)
+add_file(MappedFileTable *table, MappedFile *file)
 {
-	Image *older = find_by_file(table, &image->key.file);
+	MappedFile *older = find_by_file(table, &file->key.file);
 
-	HASH_ADD(hh, table->images, key, sizeof(image->key), image);
+	HASH_ADD(hh, table->files, key, sizeof(file->key), file);
 	if (older != NULL)
 		HASH_DELETE(by_file, table->by_file, older);
-	HASH_ADD(by_file, table->by_file, key.file, sizeof(image->key.file), image);
+	HASH_ADD(by_file, table->by_file, key.file, sizeof(file->key.file), file);
 	table->stats.count++;
 }
 
 /* Mutex held, or nobody else left. */
 static void
-remove_image(ImageTable *table, Image *image)
+remove_file(MappedFileTable *table, MappedFile *file)
 {
-	HASH_DELETE(hh, table->images, image);
-	if (find_by_file(table, &image->key.file) == image)
-		HASH_DELETE(by_file, table->by_file, image);
+	HASH_DELETE(hh, table->files, file);
+	if (find_by_file(table, &file->key.file) == file)
+		HASH_DELETE(by_file, table->by_file, file);
 	table->stats.count--;
-	image_free(image);
+	mapped_file_free(file);
 }
 
 /* Takes the descriptor over, also on failure. Mutex not held. */
 static int
-image_intern(ImageTable *table, int fd, const char *name, const char *path, Image **result)
+mapped_file_intern(MappedFileTable *table, int fd, const char *name, const char *path,
+				   MappedFile **result)
 {
 	struct stat status;
-	ImageKey key;
-	Image *image;
+	FileVersion key;
+	MappedFile *file;
 
 	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
 	{
 		close(fd);
 		return -ENOEXEC;
 	}
-	key = image_key(&status);
+	key = version_of(&status);
 
 	pthread_mutex_lock(&table->mutex);
-	HASH_FIND(hh, table->images, &key, sizeof(key), image);
-	if (image != NULL)
+	HASH_FIND(hh, table->files, &key, sizeof(key), file);
+	if (file != NULL)
 		close(fd);
 	else
 	{
-		image = calloc(1, sizeof(*image));
-		if (image != NULL)
+		file = calloc(1, sizeof(*file));
+		if (file != NULL)
 		{
-			image->key = key;
-			image->fd = fd;
-			image->name = strdup(name);
-			image->path = strdup(path);
+			file->key = key;
+			file->fd = fd;
+			file->name = strdup(name);
+			file->path = strdup(path);
 		}
-		if (image == NULL || image->name == NULL || image->path == NULL)
+		if (file == NULL || file->name == NULL || file->path == NULL)
 		{
 			pthread_mutex_unlock(&table->mutex);
-			if (image != NULL)
-				image_free(image);
+			if (file != NULL)
+				mapped_file_free(file);
 			else
 				close(fd);
 			return -ENOMEM;
 		}
-		add_image(table, image);
+		add_file(table, file);
 	}
-	image->references++;
+	file->references++;
 	pthread_mutex_unlock(&table->mutex);
-	*result = image;
+	*result = file;
 	return 0;
 }
 
@@ -174,7 +175,7 @@ vdso_copy(void)
 	if (start == NULL || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
 		header->e_ident[EI_CLASS] != ELFCLASS64)
 		return -1;
-	/* the section headers come last in the image that the kernel maps */
+	/* the section headers come last in what the kernel maps */
 	size = header->e_shoff + (size_t) header->e_shentsize * header->e_shnum;
 	fd = memfd_create("vdso", MFD_CLOEXEC);
 	if (fd >= 0 && write(fd, start, size) != (ssize_t) size)
@@ -186,18 +187,18 @@ vdso_copy(void)
 }
 
 int
-image_table_create(ImageTable **result)
+mapped_file_table_create(MappedFileTable **result)
 {
-	ImageTable *table = calloc(1, sizeof(*table));
+	MappedFileTable *table = calloc(1, sizeof(*table));
 	int fd;
 
 	if (table == NULL)
 		return -ENOMEM;
 	pthread_mutex_init(&table->mutex, NULL);
 	fd = vdso_copy();
-	if (fd >= 0 && image_intern(table, fd, "[vdso]", "", &table->vdso) == -ENOMEM)
+	if (fd >= 0 && mapped_file_intern(table, fd, "[vdso]", "", &table->vdso) == -ENOMEM)
 	{
-		image_table_free(table);
+		mapped_file_table_free(table);
 		return -ENOMEM;
 	}
 	*result = table;
@@ -205,15 +206,15 @@ image_table_create(ImageTable **result)
 }
 
 void
-image_table_free(ImageTable *table)
+mapped_file_table_free(MappedFileTable *table)
 {
-	Image *image;
-	Image *next;
+	MappedFile *file;
+	MappedFile *next;
 
 	if (table == NULL)
 		return;
-	HASH_ITER(hh, table->images, image, next)
-		remove_image(table, image);
+	HASH_ITER(hh, table->files, file, next)
+		remove_file(table, file);
 	pthread_mutex_destroy(&table->mutex);
 	free(table);
 }
@@ -243,36 +244,37 @@ is_file_of(int fd, const ProcMapping *mapping)
 }
 
 /*
- * The image of a file that is open already, by what a mapping says of it, with a reference; NULL: none. While it is open
- * device and inode are not used again; where they have been written to since it is another image.
+ * The file behind a mapping, with a reference, where it is open already; else NULL. While it is
+ * open device and inode are not used again; one that was written to since counts as another.
  */
-static Image *
-find_open(ImageTable *table, const ProcMapping *mapping)
+static MappedFile *
+find_open(MappedFileTable *table, const ProcMapping *mapping)
 {
-	const ImageFile file = { mapping->device, mapping->inode };
+	const FileId id = { mapping->device, mapping->inode };
 	struct stat status;
-	ImageKey key;
-	Image *image;
+	FileVersion key;
+	MappedFile *file;
 
 	pthread_mutex_lock(&table->mutex);
-	image = find_by_file(table, &file);
-	if (image != NULL)
-		image->references++;
+	file = find_by_file(table, &id);
+	if (file != NULL)
+		file->references++;
 	pthread_mutex_unlock(&table->mutex);
-	if (image == NULL)
+	if (file == NULL)
 		return NULL;
-	if (fstat(image->fd, &status) == 0)
+	if (fstat(file->fd, &status) == 0)
 	{
-		key = image_key(&status);
-		if (memcmp(&key, &image->key, sizeof(key)) == 0)
-			return image;
+		key = version_of(&status);
+		if (memcmp(&key, &file->key, sizeof(key)) == 0)
+			return file;
 	}
-	image_release(table, image);
+	mapped_file_release(table, file);
 	return NULL;
 }
 
 int
-image_acquire_mapping(ImageTable *table, uint32_t pid, const ProcMapping *mapping, Image **image)
+mapped_file_acquire_mapping(MappedFileTable *table, uint32_t pid, const ProcMapping *mapping,
+							MappedFile **file)
 {
 	char path[4096 + 64];
 	struct stat status;
@@ -280,10 +282,10 @@ image_acquire_mapping(ImageTable *table, uint32_t pid, const ProcMapping *mappin
 	int fd;
 
 	/* most files of a new process are known; other names are looked at, for want of trust in inode numbers */
-	*image = find_open(table, mapping);
-	if (*image != NULL && strcmp((*image)->name, mapping->name) == 0)
+	*file = find_open(table, mapping);
+	if (*file != NULL && strcmp((*file)->name, mapping->name) == 0)
 		return 0;
-	image_release(table, *image);
+	mapped_file_release(table, *file);
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid,
 			 (unsigned long long) mapping->start, (unsigned long long) mapping->end);
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -309,11 +311,12 @@ image_acquire_mapping(ImageTable *table, uint32_t pid, const ProcMapping *mappin
 	}
 	if (fd < 0)
 		return -error;
-	return image_intern(table, fd, mapping->name, mapping->deleted ? "" : path, image);
+	return mapped_file_intern(table, fd, mapping->name, mapping->deleted ? "" : path, file);
 }
 
 int
-image_acquire_executable(ImageTable *table, uint32_t pid, const char *name, Image **image)
+mapped_file_acquire_executable(MappedFileTable *table, uint32_t pid, const char *name,
+							   MappedFile **file)
 {
 	char path[4096 + 64];
 	int fd;
@@ -323,19 +326,20 @@ image_acquire_executable(ImageTable *table, uint32_t pid, const char *name, Imag
 	if (fd < 0)
 		return -errno;
 	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, name);
-	return image_intern(table, fd, name, path, image);
+	return mapped_file_intern(table, fd, name, path, file);
 }
 
 int
-image_acquire_past(ImageTable *table, uint32_t root_pid, const ProcMapping *mapping, Image **image)
+mapped_file_acquire_past(MappedFileTable *table, uint32_t root_pid, const ProcMapping *mapping,
+						 MappedFile **file)
 {
 	char root[32] = "";
 	char path[4096 + 64];
 	struct stat status;
 	int fd;
 
-	*image = find_open(table, mapping);
-	if (*image != NULL)
+	*file = find_open(table, mapping);
+	if (*file != NULL)
 		return 0;
 	if (mapping->deleted || mapping->name[0] != '/')
 		return -ENOENT;
@@ -351,76 +355,77 @@ image_acquire_past(ImageTable *table, uint32_t root_pid, const ProcMapping *mapp
 		close(fd);
 		return -ESTALE;
 	}
-	return image_intern(table, fd, mapping->name, path, image);
+	return mapped_file_intern(table, fd, mapping->name, path, file);
 }
 
 int
-image_descriptor(const Image *image)
+mapped_file_descriptor(const MappedFile *file)
 {
-	return image->fd;
+	return file->fd;
 }
 
-Image *
-image_acquire_vdso(ImageTable *table)
+MappedFile *
+mapped_file_acquire_vdso(MappedFileTable *table)
 {
 	if (table->vdso != NULL)
-		image_retain(table, table->vdso);
+		mapped_file_retain(table, table->vdso);
 	return table->vdso;
 }
 
 void
-image_retain(ImageTable *table, Image *image)
+mapped_file_retain(MappedFileTable *table, MappedFile *file)
 {
 	pthread_mutex_lock(&table->mutex);
-	image->references++;
+	file->references++;
 	pthread_mutex_unlock(&table->mutex);
 }
 
 void
-image_retain_sampled(ImageTable *table, Image *image)
+mapped_file_retain_sampled(MappedFileTable *table, MappedFile *file)
 {
 	pthread_mutex_lock(&table->mutex);
-	image->references++;
-	image->sampled = true;
-	if (!image->opened)
+	file->references++;
+	file->sampled = true;
+	if (!file->opened)
 		table->pending = true;
 	pthread_mutex_unlock(&table->mutex);
 }
 
 void
-image_release(ImageTable *table, Image *image)
+mapped_file_release(MappedFileTable *table, MappedFile *file)
 {
-	if (image == NULL)
+	if (file == NULL)
 		return;
 	pthread_mutex_lock(&table->mutex);
-	image->references--;
+	file->references--;
 	pthread_mutex_unlock(&table->mutex);
 }
 
 /*
- * Opens the binary through the descriptor, which is sure to be the file that was mapped. The name
+ * Opens the content through the descriptor, which is sure to be the file that was mapped. The name
  * under the process's root is better where it is the same file: separate debug files are then
  * looked for in its container. The mutex is not held: reading an ELF file may take a while.
  */
 static void
-image_open(ImageTable *table, Image *image, Symbolizer *symbolizer)
+open_content(MappedFileTable *table, MappedFile *file, const MappedFileOpener *opener)
 {
 	char path[64];
 	struct stat status;
 	int result = -1;
 
-	if (image->path[0] != '\0' && stat(image->path, &status) == 0 &&
-		status.st_dev == image->key.file.device && status.st_ino == image->key.file.inode)
-		result = binary_open(symbolizer, image->path, image->name, &image->binary);
+	if (file->path[0] != '\0' && stat(file->path, &status) == 0 &&
+		status.st_dev == file->key.file.device && status.st_ino == file->key.file.inode)
+		result = opener->open(opener->context, file->path, file->name, &file->content);
 	if (result != 0)
 	{
-		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int) getpid(), image->fd);
-		result = binary_open(symbolizer, path, image->name, &image->binary);
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int) getpid(), file->fd);
+		result = opener->open(opener->context, path, file->name, &file->content);
 	}
 	if (result != 0)
-		image->binary = NULL;
+		file->content = NULL;
+	file->close_content = opener->close;
 	pthread_mutex_lock(&table->mutex);
-	image->opened = true;
+	file->opened = true;
 	if (result == 0)
 		table->stats.opened++;
 	else
@@ -428,23 +433,23 @@ image_open(ImageTable *table, Image *image, Symbolizer *symbolizer)
 	pthread_mutex_unlock(&table->mutex);
 }
 
-/* The next image to open, with a reference. */
-static Image *
-next_pending(ImageTable *table)
+/* The next file to open, with a reference. */
+static MappedFile *
+next_pending(MappedFileTable *table)
 {
-	Image *found = NULL;
+	MappedFile *found = NULL;
 
 	pthread_mutex_lock(&table->mutex);
 	if (table->pending)
 	{
-		Image *image;
-		Image *next;
+		MappedFile *file;
+		MappedFile *next;
 
-		HASH_ITER(hh, table->images, image, next)
+		HASH_ITER(hh, table->files, file, next)
 		{
-			if (image->sampled && !image->opened)
+			if (file->sampled && !file->opened)
 			{
-				found = image;
+				found = file;
 				found->references++;
 				break;
 			}
@@ -456,67 +461,67 @@ next_pending(ImageTable *table)
 }
 
 void
-image_table_open_pending(ImageTable *table, Symbolizer *symbolizer)
+mapped_file_table_open_pending(MappedFileTable *table, const MappedFileOpener *opener)
 {
-	Image *image;
+	MappedFile *file;
 
-	while ((image = next_pending(table)) != NULL)
+	while ((file = next_pending(table)) != NULL)
 	{
-		image_open(table, image, symbolizer);
-		image_release(table, image);
+		open_content(table, file, opener);
+		mapped_file_release(table, file);
 	}
 }
 
 void
-image_table_sweep(ImageTable *table)
+mapped_file_table_sweep(MappedFileTable *table)
 {
-	Image *image;
-	Image *next;
+	MappedFile *file;
+	MappedFile *next;
 
 	pthread_mutex_lock(&table->mutex);
-	HASH_ITER(hh, table->images, image, next)
+	HASH_ITER(hh, table->files, file, next)
 	{
-		if (image->references == 0)
-			remove_image(table, image);
+		if (file->references == 0)
+			remove_file(table, file);
 	}
 	pthread_mutex_unlock(&table->mutex);
 }
 
 size_t
-image_table_referenced(ImageTable *table)
+mapped_file_table_referenced(MappedFileTable *table)
 {
 	size_t count = 0;
-	Image *image;
-	Image *next;
+	MappedFile *file;
+	MappedFile *next;
 
 	pthread_mutex_lock(&table->mutex);
-	HASH_ITER(hh, table->images, image, next)
+	HASH_ITER(hh, table->files, file, next)
 	{
 		/* the table itself refers to the vDSO */
-		count += image->references > (image == table->vdso ? 1 : 0);
+		count += file->references > (file == table->vdso ? 1 : 0);
 	}
 	pthread_mutex_unlock(&table->mutex);
 	return count;
 }
 
 void
-image_table_stats(ImageTable *table, ImageStats *stats)
+mapped_file_table_stats(MappedFileTable *table, MappedFileStats *stats)
 {
 	pthread_mutex_lock(&table->mutex);
 	*stats = table->stats;
 	pthread_mutex_unlock(&table->mutex);
 }
 
-Binary *
-image_binary(ImageTable *table, Image *image, Symbolizer *symbolizer)
+void *
+mapped_file_content(MappedFileTable *table, MappedFile *file, const MappedFileOpener *opener)
 {
-	if (!image->opened)
-		image_open(table, image, symbolizer);
-	return image->binary;
+	if (!file->opened)
+		open_content(table, file, opener);
+	return file->content;
 }
 
 const char *
-image_name(const Image *image)
+mapped_file_name(const MappedFile *file)
 {
-	return image->name;
+	return file->name;
 }

@@ -42,7 +42,7 @@ same_mapping(const ProcMapping *a, const ProcMapping *b)
 }
 
 bool
-mapping_list_inherit(ImageTable *images, const MappingList *older, MappingList *list)
+mapping_list_inherit(MappedFileTable *files, const MappingList *older, MappingList *list)
 {
 	size_t matched = 0;
 	size_t at = 0;
@@ -58,12 +58,12 @@ mapping_list_inherit(ImageTable *images, const MappingList *older, MappingList *
 			continue;
 		to = &list->mappings[at];
 		matched++;
-		if (to->image == NULL && from->image_tried)
+		if (to->file == NULL && from->file_tried)
 		{
-			to->image_tried = true;
-			to->image = from->image;
-			if (to->image != NULL)
-				image_retain(images, to->image);
+			to->file_tried = true;
+			to->file = from->file;
+			if (to->file != NULL)
+				mapped_file_retain(files, to->file);
 		}
 	}
 	return matched == older->count;
@@ -239,7 +239,7 @@ mapping_list_read(uint32_t pid, MappingList *list)
 	result = read_by_queries(fd, list);
 	if (result == -ENOTTY || result == -ENAMETOOLONG)
 	{
-		mapping_list_release(NULL, list); /* no image is opened yet */
+		mapping_list_release(NULL, list); /* no file is opened yet */
 		result = read_text(fd, list);
 	}
 	close(fd);
@@ -262,7 +262,7 @@ mapping_list_make(const ProcMapping *maps, size_t count, MappingList *list)
 }
 
 int
-mapping_list_copy(ImageTable *images, const MappingList *from, MappingList *list)
+mapping_list_copy(MappedFileTable *files, const MappingList *from, MappingList *list)
 {
 	memset(list, 0, sizeof(*list));
 	list->mappings = calloc(from->count + 1, sizeof(Mapping));
@@ -274,17 +274,17 @@ mapping_list_copy(ImageTable *images, const MappingList *from, MappingList *list
 	list->end_ns = from->end_ns;
 	for (size_t i = 0; i < list->count; i++)
 	{
-		if (list->mappings[i].image != NULL)
-			image_retain(images, list->mappings[i].image);
+		if (list->mappings[i].file != NULL)
+			mapped_file_retain(files, list->mappings[i].file);
 	}
 	return keep_names(list);
 }
 
 void
-mapping_list_release(ImageTable *images, MappingList *list)
+mapping_list_release(MappedFileTable *files, MappingList *list)
 {
 	for (size_t i = 0; i < list->count; i++)
-		image_release(images, list->mappings[i].image);
+		mapped_file_release(files, list->mappings[i].file);
 	free(list->mappings);
 	free(list->names);
 	memset(list, 0, sizeof(*list));
@@ -310,17 +310,17 @@ mapping_list_find(const MappingList *list, uint64_t address)
 	return NULL;
 }
 
-Image *
-mapping_open(ImageTable *images, uint32_t pid, Mapping *mapping)
+MappedFile *
+mapping_open(MappedFileTable *files, uint32_t pid, Mapping *mapping)
 {
-	if (!mapping->image_tried)
+	if (!mapping->file_tried)
 	{
-		mapping->image_tried = true;
+		mapping->file_tried = true;
 		if (mapping->kind == MAPPING_VDSO)
-			mapping->image = image_acquire_vdso(images);
+			mapping->file = mapped_file_acquire_vdso(files);
 		else if (mapping->kind == MAPPING_FILE &&
-				 image_acquire_mapping(images, pid, &mapping->map, &mapping->image) != 0)
-			mapping->image = NULL;
+				 mapped_file_acquire_mapping(files, pid, &mapping->map, &mapping->file) != 0)
+			mapping->file = NULL;
 	}
-	return mapping->image;
+	return mapping->file;
 }

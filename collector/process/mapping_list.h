@@ -24,8 +24,8 @@ typedef struct Mapping
 {
 	ProcMapping map; /* its name belongs to the list */
 	MappingKind kind;
-	bool image_tried;
-	Image *image; /* held; NULL: not opened, or not to be had */
+	bool file_tried;
+	MappedFile *file; /* held; NULL: not opened, or not to be had */
 } Mapping;
 
 /* Zeroed: empty. Looked at not before begin_ns and not after end_ns, CLOCK_MONOTONIC. */
@@ -45,12 +45,12 @@ int mapping_list_read(uint32_t pid, MappingList *list);
 
 /*
  * Each makes a list of its own in *list, which is to be released also on failure: from the text of a maps file, which is
- * changed; from ascending mappings; of another list, whose images are held once more. 0 or -ENOMEM.
+ * changed; from ascending mappings; of another list, whose files are held once more. 0 or -ENOMEM.
  */
 int mapping_list_parse(char *text, MappingList *list);
 int mapping_list_make(const ProcMapping *maps, size_t count, MappingList *list);
-int mapping_list_copy(ImageTable *images, const MappingList *from, MappingList *list);
-void mapping_list_release(ImageTable *images, MappingList *list);
+int mapping_list_copy(MappedFileTable *files, const MappingList *from, MappingList *list);
+void mapping_list_release(MappedFileTable *files, MappingList *list);
 
 /* The mapping that covers the address, or NULL. */
 Mapping *mapping_list_find(const MappingList *list, uint64_t address);
@@ -59,9 +59,9 @@ Mapping *mapping_list_find(const MappingList *list, uint64_t address);
  * Files that were opened already need not be opened again: those behind mappings that both lists have. True where
  * all of the older one's mappings are in the list.
  */
-bool mapping_list_inherit(ImageTable *images, const MappingList *older, MappingList *list);
+bool mapping_list_inherit(MappedFileTable *files, const MappingList *older, MappingList *list);
 
 /* Opens the file behind a mapping of a process that lives; tried once. NULL where there is none. */
-Image *mapping_open(ImageTable *images, uint32_t pid, Mapping *mapping);
+MappedFile *mapping_open(MappedFileTable *files, uint32_t pid, Mapping *mapping);
 
 #endif

@@ -74,14 +74,14 @@ struct Process
 	uint32_t told_next;					  /* the one that goes next */
 	Described descriptions[DESCRIPTIONS]; /* latest first; unused ones are zeroed */
 	char *exe;
-	Image *executable;
+	MappedFile *executable;
 	CgroupLabels cgroup;
 	UT_hash_handle hh; /* the table's order is that of the last sample: oldest first */
 };
 
 struct ProcessTable
 {
-	ImageTable *images;
+	MappedFileTable *files;
 	PastImages *past;	/* NULL: none */
 	Process *forgotten; /* removed, but for what the unwinder knows; most recent first */
 	size_t limit;
@@ -94,7 +94,7 @@ struct ProcessTable
 static void
 release_told(ProcessTable *table, Mapping *told)
 {
-	image_release(table->images, told->image);
+	mapped_file_release(table->files, told->file);
 	free((void *) (uintptr_t) told->map.name); /* const only to others */
 	memset(told, 0, sizeof(*told));
 }
@@ -103,11 +103,11 @@ release_told(ProcessTable *table, Mapping *told)
 static void
 release_process(ProcessTable *table, Process *process)
 {
-	mapping_list_release(table->images, &process->mappings);
-	mapping_list_release(table->images, &process->older);
+	mapping_list_release(table->files, &process->mappings);
+	mapping_list_release(table->files, &process->older);
 	for (int i = 0; i < TOLD_MAPPINGS; i++)
 		release_told(table, &process->told[i]);
-	image_release(table->images, process->executable);
+	mapped_file_release(table->files, process->executable);
 	free(process->exe);
 	process->executable = NULL;
 	process->exe = NULL;
@@ -118,7 +118,7 @@ typedef struct Snapshot
 {
 	MappingList mappings;
 	char exe[EXE_PATH_BYTES]; /* "" where not known */
-	Image *executable;
+	MappedFile *executable;
 	CgroupLabels cgroup;
 	uint32_t proc_id; /* that /proc was asked by */
 } Snapshot;
@@ -143,13 +143,14 @@ read_executable(ProcessTable *table, uint32_t pid, bool deleted, Snapshot *snaps
 		if (mapping->kind != MAPPING_FILE || mapping->map.deleted ||
 			strcmp(mapping->map.name, snapshot->exe) != 0)
 			continue;
-		snapshot->executable = mapping_open(table->images, pid, mapping);
+		snapshot->executable = mapping_open(table->files, pid, mapping);
 		if (snapshot->executable == NULL)
 			break;
-		image_retain(table->images, snapshot->executable);
+		mapped_file_retain(table->files, snapshot->executable);
 		return;
 	}
-	if (image_acquire_executable(table->images, pid, snapshot->exe, &snapshot->executable) != 0)
+	if (mapped_file_acquire_executable(table->files, pid, snapshot->exe, &snapshot->executable) !=
+		0)
 		snapshot->executable = NULL;
 }
 
@@ -198,7 +199,7 @@ take_snapshot(ProcessTable *table, const Process *process, Snapshot *snapshot)
 	{
 		/* the first thread has ended: /proc shows the process by any other one, too */
 		pid = process->tid;
-		mapping_list_release(table->images, &snapshot->mappings);
+		mapping_list_release(table->files, &snapshot->mappings);
 		result = read_mappings(table, pid, snapshot);
 	}
 	if (result == 0 && snapshot->mappings.count == 0)
@@ -217,8 +218,8 @@ take_snapshot(ProcessTable *table, const Process *process, Snapshot *snapshot)
 static void
 discard_snapshot(ProcessTable *table, Snapshot *snapshot)
 {
-	mapping_list_release(table->images, &snapshot->mappings);
-	image_release(table->images, snapshot->executable);
+	mapping_list_release(table->files, &snapshot->mappings);
+	mapped_file_release(table->files, snapshot->executable);
 }
 
 bool
@@ -237,15 +238,15 @@ process_take_description(ProcessTable *table, Process *process, ProcessDescripti
 	for (size_t i = 0; i < list->count; i++)
 	{
 		Mapping *mapping = &list->mappings[i];
-		Image *image = mapping_open(table->images, process->files_pid, mapping);
+		MappedFile *file = mapping_open(table->files, process->files_pid, mapping);
 
-		if (mapping->kind == MAPPING_OTHER || (mapping->kind != MAPPING_ANONYMOUS && image == NULL))
+		if (mapping->kind == MAPPING_OTHER || (mapping->kind != MAPPING_ANONYMOUS && file == NULL))
 			continue;
-		if (image != NULL)
-			image_retain(table->images, image);
+		if (file != NULL)
+			mapped_file_retain(table->files, file);
 		description->mappings[description->count++] =
-			(UnwindMapping){ mapping->map.start, mapping->map.end, mapping->map.file_offset,
-							 image };
+			(DescribedMapping){ mapping->map.start, mapping->map.end, mapping->map.file_offset,
+								file };
 	}
 	process->described = true;
 	process->in_unwinder = true;
@@ -321,29 +322,29 @@ process_had_no_room(ProcessTable *table, Process *process, uint64_t now_ns)
 }
 
 void
-process_description_fini(ImageTable *images, ProcessDescription *description)
+process_description_fini(MappedFileTable *files, ProcessDescription *description)
 {
 	for (size_t i = 0; i < description->count; i++)
-		image_release(images, description->mappings[i].image);
+		mapped_file_release(files, description->mappings[i].file);
 	free(description->mappings);
 }
 
 /* Files are opened while the process lives; their unwind tables may come later. */
 static void
-open_images(ProcessTable *table, Process *process)
+open_files(ProcessTable *table, Process *process)
 {
 	for (size_t i = 0; i < process->mappings.count; i++)
-		(void) mapping_open(table->images, process->files_pid, &process->mappings.mappings[i]);
+		(void) mapping_open(table->files, process->files_pid, &process->mappings.mappings[i]);
 }
 
 static void
 install_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 {
-	if (mapping_list_inherit(table->images, &process->mappings, &snapshot->mappings))
-		mapping_list_release(table->images, &process->mappings);
+	if (mapping_list_inherit(table->files, &process->mappings, &snapshot->mappings))
+		mapping_list_release(table->files, &process->mappings);
 	else
 	{
-		mapping_list_release(table->images, &process->older);
+		mapping_list_release(table->files, &process->older);
 		process->older = process->mappings;
 	}
 	process->mappings = snapshot->mappings;
@@ -354,7 +355,7 @@ install_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 		process->executable = snapshot->executable;
 	process->state = PROCESS_LIVE;
 	process->described = false;
-	open_images(table, process);
+	open_files(table, process);
 }
 
 /* By whose root files may be looked up by name: the process's own, its parent's, or ours (0). */
@@ -396,14 +397,14 @@ take_past_snapshot(ProcessTable *table, const Process *process, Snapshot *snapsh
 	{
 		Mapping *mapping = &list->mappings[i];
 
-		mapping->image_tried = mapping->kind == MAPPING_FILE;
-		if (mapping->image_tried &&
-			image_acquire_past(table->images, root, &mapping->map, &mapping->image) != 0)
-			mapping->image = NULL;
+		mapping->file_tried = mapping->kind == MAPPING_FILE;
+		if (mapping->file_tried &&
+			mapped_file_acquire_past(table->files, root, &mapping->map, &mapping->file) != 0)
+			mapping->file = NULL;
 	}
 	snprintf(snapshot->exe, sizeof(snapshot->exe), "%s", executable->name);
 	if (process->executable == NULL &&
-		image_acquire_past(table->images, root, executable, &snapshot->executable) != 0)
+		mapped_file_acquire_past(table->files, root, executable, &snapshot->executable) != 0)
 		snapshot->executable = NULL;
 	read_cgroup(process->parent_pid, &snapshot->cgroup);
 	return 0;
@@ -493,7 +494,7 @@ inherit(ProcessTable *table, Process *process)
 	if (parent->arg_start != process->arg_start || parent->key.exec_id != process->key.exec_id)
 		return;
 	memset(&snapshot, 0, sizeof(snapshot));
-	if (mapping_list_copy(table->images, &parent->mappings, &snapshot.mappings) != 0)
+	if (mapping_list_copy(table->files, &parent->mappings, &snapshot.mappings) != 0)
 	{
 		discard_snapshot(table, &snapshot);
 		return;
@@ -502,18 +503,18 @@ inherit(ProcessTable *table, Process *process)
 	snprintf(snapshot.exe, sizeof(snapshot.exe), "%s", process_exe(parent));
 	snapshot.executable = parent->executable;
 	if (snapshot.executable != NULL)
-		image_retain(table->images, snapshot.executable);
+		mapped_file_retain(table->files, snapshot.executable);
 	install_snapshot(table, process, &snapshot);
 }
 
 int
-process_table_create(ImageTable *images, size_t limit, ProcessTable **result)
+process_table_create(MappedFileTable *files, size_t limit, ProcessTable **result)
 {
 	ProcessTable *table = calloc(1, sizeof(*table));
 
 	if (table == NULL)
 		return -ENOMEM;
-	table->images = images;
+	table->files = files;
 	table->limit = limit;
 	table->ticks_per_s = (uint64_t) sysconf(_SC_CLK_TCK);
 	*result = table;
@@ -527,7 +528,7 @@ process_table_remember(ProcessTable *table, PastImages *past)
 }
 
 bool
-process_table_take_forgotten(ProcessTable *table, UnwindProcess *identity)
+process_table_take_forgotten(ProcessTable *table, ExecImage *identity)
 {
 	Process *process = table->forgotten;
 
@@ -648,10 +649,10 @@ get_told(ProcessTable *table, Process *process, const ProcMapping *map)
 	if (told->map.name == NULL)
 		return NULL;
 	told->kind = mapping_kind(map);
-	told->image_tried = true;
+	told->file_tried = true;
 	if (told->kind == MAPPING_FILE &&
-		image_acquire_past(table->images, root_pid(process), map, &told->image) != 0)
-		told->image = NULL;
+		mapped_file_acquire_past(table->files, root_pid(process), map, &told->file) != 0)
+		told->file = NULL;
 	return told;
 }
 
@@ -679,7 +680,7 @@ mapping_at(ProcessTable *table, Process *process, uint64_t address, uint64_t tim
 		return get_told(table, process, told);
 	if (change != PAST_UNTOLD)
 		return NULL;
-	if (mapping == NULL || older == NULL || mapping->image == older->image)
+	if (mapping == NULL || older == NULL || mapping->file == older->file)
 		return mapping;
 	return NULL;
 }
@@ -728,9 +729,9 @@ process_resolve(ProcessTable *table, Process *process, uint64_t address, uint64_
 	if (mapping == NULL)
 		return false;
 	result->kind = mapping->kind;
-	result->image = mapping_open(table->images, process->files_pid, mapping);
+	result->file = mapping_open(table->files, process->files_pid, mapping);
 	result->address = address;
-	if (mapping->image != NULL)
+	if (mapping->file != NULL)
 		result->address = address - mapping->map.start + mapping->map.file_offset;
 	return true;
 }
@@ -819,11 +820,11 @@ process_table_stats(const ProcessTable *table, ProcessTableStats *stats)
 	*stats = table->stats;
 }
 
-UnwindProcess
+ExecImage
 process_identity(const Process *process)
 {
-	return (UnwindProcess){ (uint32_t) process->key.pid, process->key.start_time_ns,
-							process->key.exec_id };
+	return (ExecImage){ (uint32_t) process->key.pid, process->key.start_time_ns,
+						process->key.exec_id };
 }
 
 ProcessState
@@ -832,7 +833,7 @@ process_state(const Process *process)
 	return process->state;
 }
 
-Image *
+MappedFile *
 process_executable(const Process *process)
 {
 	return process->executable;

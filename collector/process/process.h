@@ -14,9 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/unwind_tables.h"
 #include "events.h"
 #include "labels/cgroup.h"
+#include "process/exec_image.h"
 #include "process/mapped_file.h"
 #include "process/mapping_list.h"
 #include "process/past_images.h"
@@ -45,8 +45,8 @@ typedef struct ProcessTableStats
 typedef struct ProcessAddress
 {
 	MappingKind kind;
-	Image *
-		image; /* MAPPING_FILE, MAPPING_VDSO: held by the process; NULL where it cannot be opened */
+	MappedFile
+		*file; /* MAPPING_FILE, MAPPING_VDSO: held by the process; NULL where it cannot be opened */
 	uint64_t address; /* with an image the offset in the file, else as it was */
 } ProcessAddress;
 
@@ -54,7 +54,7 @@ typedef struct ProcessAddress
  * limit: processes kept; beyond it the one unseen for longest goes. The image table outlives this
  * one.
  */
-int process_table_create(ImageTable *images, size_t limit, ProcessTable **table);
+int process_table_create(MappedFileTable *files, size_t limit, ProcessTable **table);
 void process_table_free(ProcessTable *table); /* accepts NULL */
 
 /* From now on, processes that are gone are looked up in a memory of theirs, which outlives the table. */
@@ -104,7 +104,16 @@ void process_table_sweep(ProcessTable *table, uint64_t now_ns);
 void process_table_stats(const ProcessTable *table, ProcessTableStats *stats);
 
 /* The image that the process executes, as the kernel's tables know it. */
-UnwindProcess process_identity(const Process *process);
+ExecImage process_identity(const Process *process);
+
+/* One executable mapping of a process. */
+typedef struct DescribedMapping
+{
+	uint64_t start; /* process addresses, half-open */
+	uint64_t end;
+	uint64_t file_offset;
+	MappedFile *file; /* NULL: code without a file */
+} DescribedMapping;
 
 /*
  * What the unwinder has to know of a process: a copy, so that it can be worked off without a
@@ -112,8 +121,8 @@ UnwindProcess process_identity(const Process *process);
  */
 typedef struct ProcessDescription
 {
-	UnwindProcess identity;
-	UnwindMapping *mappings; /* their images are held */
+	ExecImage identity;
+	DescribedMapping *mappings; /* their images are held */
 	size_t count;
 } ProcessDescription;
 
@@ -138,14 +147,15 @@ void process_had_no_room(ProcessTable *table, Process *process, uint64_t now_ns)
  */
 bool process_walk_held(ProcessTable *table, const Process *process, uint64_t address,
 					   uint64_t time_ns, bool late);
-void process_description_fini(ImageTable *images, ProcessDescription *description);
+void process_description_fini(MappedFileTable *files, ProcessDescription *description);
 
 /* One process after the other that was described and is no longer in the table; false: no more. */
-bool process_table_take_forgotten(ProcessTable *table, UnwindProcess *identity);
+bool process_table_take_forgotten(ProcessTable *table, ExecImage *identity);
 
 ProcessState process_state(const Process *process);
-Image *process_executable(const Process *process); /* NULL where not known; held by the process */
-const char *process_exe(const Process *process);   /* path, "" where not known */
+MappedFile *
+process_executable(const Process *process);		 /* NULL where not known; held by the process */
+const char *process_exe(const Process *process); /* path, "" where not known */
 const CgroupLabels *process_cgroup(const Process *process);
 
 #endif

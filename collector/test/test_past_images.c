@@ -315,7 +315,7 @@ test_resolved_as_sampled(void **state)
 	uint64_t mapped_ns;
 	PastImages *past = new_images(8);
 	ProcessTable *processes;
-	ImageTable *images;
+	MappedFileTable *files;
 	Process *process;
 	ProcessDescription description;
 	ProcessAddress where;
@@ -325,13 +325,13 @@ test_resolved_as_sampled(void **state)
 	sample.start_time_ns =
 		stat.start_ticks * (UINT64_C(1000000000) / (uint64_t) sysconf(_SC_CLK_TCK));
 	sample.arg_start = stat.arg_start;
-	assert_int_equal(image_table_create(&images), 0);
-	assert_int_equal(process_table_create(images, 4, &processes), 0);
+	assert_int_equal(mapped_file_table_create(&files), 0);
+	assert_int_equal(process_table_create(files, 4, &processes), 0);
 	process_table_remember(processes, past);
 	process = process_table_get(processes, &sample, before_ns);
 	assert_true(process_take_description(processes, process, &description));
 	process_described(process, 1, (uint64_t) clock_ns(CLOCK_MONOTONIC));
-	process_description_fini(images, &description);
+	process_description_fini(files, &description);
 	after_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	assert_true(process_resolve(processes, process, start, before_ns, true, after_ns, &where));
 	assert_int_equal(where.kind, MAPPING_ANONYMOUS);
@@ -344,7 +344,7 @@ test_resolved_as_sampled(void **state)
 	assert_true(process_walk_held(processes, process, start, after_ns, false));
 	assert_true(process_resolve(processes, process, start, mapped_ns, true, mapped_ns, &where));
 	assert_int_equal(where.kind, MAPPING_FILE);
-	assert_null(where.image);
+	assert_null(where.file);
 	assert_false(process_walk_held(processes, process, start, mapped_ns, false));
 	assert_true(process_walk_held(processes, process, code, mapped_ns, false));
 
@@ -355,10 +355,10 @@ test_resolved_as_sampled(void **state)
 	assert_int_equal(where.kind, MAPPING_ANONYMOUS);
 	assert_false(process_covers(process, 0x1000));
 	assert_true(process_resolve(processes, process, code, before_ns, true, mapped_ns, &where));
-	assert_ptr_equal(where.image, process_executable(process));
+	assert_ptr_equal(where.file, process_executable(process));
 
 	process_table_free(processes);
-	image_table_free(images);
+	mapped_file_table_free(files);
 	past_images_free(past);
 	munmap((void *) (uintptr_t) start, 0x1000);
 }
@@ -411,7 +411,7 @@ test_gone(void **state)
 	struct pfs_sample sample = { .start_time_ns = 1, .parent_pid = (uint32_t) getpid() };
 	PastImages *past = new_images(64);
 	ProcessTable *processes;
-	ImageTable *images;
+	MappedFileTable *files;
 	Process *process;
 	ProcessDescription description;
 	const ProcMapping *executable;
@@ -428,8 +428,8 @@ test_gone(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	sample.pid = (uint32_t) pid;
 	sample.time_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
-	assert_int_equal(image_table_create(&images), 0);
-	assert_int_equal(process_table_create(images, 4, &processes), 0);
+	assert_int_equal(mapped_file_table_create(&files), 0);
+	assert_int_equal(process_table_create(files, 4, &processes), 0);
 	process_table_remember(processes, past);
 	process = process_table_get(processes, &sample, sample.time_ns);
 	assert_int_equal(process_state(process), PROCESS_LIVE);
@@ -440,9 +440,9 @@ test_gone(void **state)
 	assert_non_null(process_executable(process));
 	assert_true(process_take_description(processes, process, &description));
 	assert_true(description.count >= 3); /* the program, its loader, the C library */
-	process_description_fini(images, &description);
+	process_description_fini(files, &description);
 	process_table_free(processes);
-	image_table_free(images);
+	mapped_file_table_free(files);
 	past_images_free(past);
 }
 

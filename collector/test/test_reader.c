@@ -30,7 +30,7 @@
 typedef struct Fixture
 {
 	ReaderOptions options;
-	ImageTable *images;
+	MappedFileTable *files;
 	Symbolizer *symbolizer;
 	Losses losses;
 	Reader *reader;
@@ -57,7 +57,7 @@ setup(void **state)
 		.process_limit = 16,
 		.past_bytes = 1 << 20,
 	};
-	assert_int_equal(image_table_create(&fixture->images), 0);
+	assert_int_equal(mapped_file_table_create(&fixture->files), 0);
 	assert_int_equal(symbolizer_create(&symbolizer, &fixture->symbolizer), 0);
 	*state = fixture;
 	return 0;
@@ -70,7 +70,7 @@ teardown(void **state)
 
 	batch_free(fixture->batch);
 	reader_free(fixture->reader);
-	image_table_free(fixture->images);
+	mapped_file_table_free(fixture->files);
 	symbolizer_free(fixture->symbolizer);
 	free(fixture);
 	return 0;
@@ -106,7 +106,7 @@ send(Fixture *fixture, const Record *record)
 	size_t frames = (size_t) record->sample.kernel_count + record->sample.user_count;
 
 	if (fixture->reader == NULL)
-		assert_int_equal(reader_create(&fixture->options, fixture->images, &fixture->losses,
+		assert_int_equal(reader_create(&fixture->options, fixture->files, &fixture->losses,
 									   &fixture->reader),
 						 0);
 	reader_handle_record(fixture->reader, record,
@@ -118,7 +118,7 @@ finish(Fixture *fixture)
 {
 	UnwindCounts counts;
 	ResolveContext context = {
-		.images = fixture->images,
+		.files = fixture->files,
 		.symbolizer = fixture->symbolizer,
 		.unwind_counts = &counts,
 		.deadline_ns = INT64_MAX,
@@ -663,7 +663,7 @@ seconds_until_given_back(Fixture *fixture, bool deleted)
 		seconds += 20;
 		reader_sweep(fixture->reader, ended_ns + (uint64_t) seconds * 1000000000,
 					 UNWIND_TABLES_KEEP_NS);
-		image_table_sweep(fixture->images);
+		mapped_file_table_sweep(fixture->files);
 	}
 	unlink(name);
 	return seconds;
@@ -677,17 +677,17 @@ test_given_back(void **state)
 	KernelTables *tables = memory_tables_create();
 
 	assert_non_null(tables);
-	assert_int_equal(reader_create(&fixture->options, fixture->images, &fixture->losses,
+	assert_int_equal(reader_create(&fixture->options, fixture->files, &fixture->losses,
 								   &fixture->reader),
 					 0);
 	assert_int_equal(reader_use_tables(fixture->reader, tables), 0);
-	assert_int_equal(image_table_referenced(fixture->images), 0);
+	assert_int_equal(mapped_file_table_referenced(fixture->files), 0);
 	assert_in_range(seconds_until_given_back(fixture, false), 120, 220);
 	assert_in_range(seconds_until_given_back(fixture, true), 60, 100);
 
 	reader_free(fixture->reader);
 	fixture->reader = NULL;
-	assert_int_equal(image_table_referenced(fixture->images), 0);
+	assert_int_equal(mapped_file_table_referenced(fixture->files), 0);
 	memory_tables_free(tables);
 }
 

@@ -305,7 +305,7 @@ typedef struct World
 {
 	KernelTables *tables;
 	Unwinder *unwinder;
-	UnwindProcess process;
+	ExecImage process;
 	UnwindSpan spans[MAX_SPANS];
 	uint32_t span_count;
 } World;
@@ -358,7 +358,7 @@ setup_world(void **state)
 	assert_int_equal(unwinder_create(world->tables, &world->unwinder), 0);
 	dl_iterate_phdr(add_object, world);
 	qsort(world->spans, world->span_count, sizeof(UnwindSpan), compare_spans);
-	world->process = (UnwindProcess){ (uint32_t) getpid(), 1, 1 };
+	world->process = (ExecImage){ (uint32_t) getpid(), 1, 1 };
 	assert_int_equal(unwinder_process_set(world->unwinder, &world->process, world->spans,
 										  world->span_count, 0),
 					 0);
@@ -586,12 +586,12 @@ test_shared_memory(void **state)
 	KernelTables *kernel = memory_tables_create();
 	ProcMapping map = { .name = "/memfd:code" };
 	struct stat file;
-	UnwindProcess process = { (uint32_t) getpid(), 1, 1 };
+	ExecImage process = { (uint32_t) getpid(), 1, 1 };
 	struct pfs_late late = { .at = { .innermost = 1 } };
 	int fd = memfd_create("code", MFD_CLOEXEC);
-	UnwindMapping mapping = { 0 };
+	DescribedMapping mapping = { 0 };
 	UnwindTables *tables;
-	ImageTable *images;
+	MappedFileTable *files;
 	uint64_t frames[MAX_FRAMES];
 	void *code;
 	int status;
@@ -603,12 +603,12 @@ test_shared_memory(void **state)
 	map.inode = file.st_ino;
 	map.start = (uint64_t) (uintptr_t) code;
 	map.end = map.start + sizeof(text);
-	assert_int_equal(image_table_create(&images), 0);
-	if (image_acquire_mapping(images, process.pid, &map, &mapping.image) != 0)
+	assert_int_equal(mapped_file_table_create(&files), 0);
+	if (mapped_file_acquire_mapping(files, process.pid, &map, &mapping.file) != 0)
 		skip(); /* no right to see /proc/PID/map_files */
 	mapping.start = map.start;
 	mapping.end = map.end;
-	assert_int_equal(unwind_tables_create(images, kernel, NULL, &tables), 0);
+	assert_int_equal(unwind_tables_create(files, kernel, NULL, &tables), 0);
 	assert_int_equal(unwind_tables_describe(tables, &process, &mapping, 1, 0), 0);
 	late.at.pc = map.start + 16;
 	assert_int_equal(unwind_tables_walk(tables, &process, &late, false, frames, MAX_FRAMES,
@@ -616,8 +616,8 @@ test_shared_memory(void **state)
 					 1);
 	assert_int_equal(status, PFS_WALK_END_OF_FRAMES);
 	unwind_tables_free(tables);
-	image_release(images, mapping.image);
-	image_table_free(images);
+	mapped_file_release(files, mapping.file);
+	mapped_file_table_free(files);
 	memory_tables_free(kernel);
 	munmap(code, sizeof(text));
 	close(fd);
@@ -635,14 +635,14 @@ test_generated_code(void **state)
 		0x0e, 32,	0, 0,	 0,	   0, 0, 0, 0, 0,	0, /* CFA = rsp + 32 */
 	};
 	KernelTables *kernel = memory_tables_create();
-	UnwindProcess process = { (uint32_t) getpid(), 1, 1 };
+	ExecImage process = { (uint32_t) getpid(), 1, 1 };
 	uint8_t *pages =
 		mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	UnwindMapping mapping = { 0 };
+	DescribedMapping mapping = { 0 };
 	struct pfs_late *late = calloc(1, sizeof(*late));
 	uint64_t stack[8] = { 0 };
 	UnwindTables *tables;
-	ImageTable *images;
+	MappedFileTable *files;
 	uint64_t frames[MAX_FRAMES];
 	uint64_t code;
 	int status;
@@ -653,8 +653,8 @@ test_generated_code(void **state)
 	assert_int_equal(mprotect(pages + 4096, 4096, PROT_NONE), 0); /* it is not read itself */
 	mapping.start = code;
 	mapping.end = code + 4096;
-	assert_int_equal(image_table_create(&images), 0);
-	assert_int_equal(unwind_tables_create(images, kernel, NULL, &tables), 0);
+	assert_int_equal(mapped_file_table_create(&files), 0);
+	assert_int_equal(unwind_tables_create(files, kernel, NULL, &tables), 0);
 	assert_int_equal(unwind_tables_describe(tables, &process, &mapping, 1, 0), 0);
 
 	stack[3] = code + 200;
@@ -672,7 +672,7 @@ test_generated_code(void **state)
 					 1);
 	assert_int_equal(status, PFS_WALK_NO_TABLE);
 	unwind_tables_free(tables);
-	image_table_free(images);
+	mapped_file_table_free(files);
 	memory_tables_free(kernel);
 	munmap(pages, 3 * 4096);
 	free(late);
@@ -691,11 +691,11 @@ test_many_sections(void **state)
 	};
 	const size_t length = 960 * 1024;
 	KernelTables *kernel = memory_tables_create();
-	UnwindProcess process = { (uint32_t) getpid(), 1, 1 };
+	ExecImage process = { (uint32_t) getpid(), 1, 1 };
 	uint8_t *pages = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	UnwindMapping mapping = { .start = 0x10000000, .end = 0x10001000 };
+	DescribedMapping mapping = { .start = 0x10000000, .end = 0x10001000 };
 	UnwindTables *tables;
-	ImageTable *images;
+	MappedFileTable *files;
 	int64_t begin_ns;
 
 	(void) state;
@@ -708,13 +708,13 @@ test_many_sections(void **state)
 		memcpy(pages + at + 32, &code, sizeof(code));
 	}
 	assert_int_equal(mprotect(pages, length, PROT_READ), 0);
-	assert_int_equal(image_table_create(&images), 0);
-	assert_int_equal(unwind_tables_create(images, kernel, NULL, &tables), 0);
+	assert_int_equal(mapped_file_table_create(&files), 0);
+	assert_int_equal(unwind_tables_create(files, kernel, NULL, &tables), 0);
 	begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	assert_int_equal(unwind_tables_describe(tables, &process, &mapping, 1, 0), 0);
 	assert_in_range(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns, 0, INT64_C(5000000000));
 	unwind_tables_free(tables);
-	image_table_free(images);
+	mapped_file_table_free(files);
 	memory_tables_free(kernel);
 	munmap(pages, length);
 }
@@ -776,7 +776,7 @@ static void
 test_images_of_a_pid(void **state)
 {
 	World *world = *state;
-	UnwindProcess later = { world->process.pid, 1, 2 };
+	ExecImage later = { world->process.pid, 1, 2 };
 	struct pfs_unwind_process entry;
 	UnwinderStats before;
 	UnwinderStats after;

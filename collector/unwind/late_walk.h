@@ -40,7 +40,7 @@ int late_memory_read(void *memory, uint64_t address, uint64_t *value);
  * rules for it. frames takes up to capacity frames as the kernel records them, with PFS_FRAME_* bits. Returns
  * their number; *status is an enum pfs_walk_status.
  */
-size_t late_walk(const Unwinder *unwinder, const UnwindProcess *process,
+size_t late_walk(const Unwinder *unwinder, const ExecImage *process,
 				 const struct pfs_walk_state *state, LateRead read, void *context, bool trust_jit,
 				 uint64_t *frames, size_t capacity, int *status);
 

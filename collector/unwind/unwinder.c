@@ -509,7 +509,7 @@ write_process(Unwinder *unwinder, const Described *described, const UnwindSpan *
 }
 
 static Described *
-describe(const UnwindProcess *process, const UnwindSpan *spans, uint32_t count)
+describe(const ExecImage *process, const UnwindSpan *spans, uint32_t count)
 {
 	Described *described = calloc(1, sizeof(*described));
 
@@ -580,7 +580,7 @@ unwinder_free(Unwinder *unwinder)
 }
 
 int
-unwinder_process_set(Unwinder *unwinder, const UnwindProcess *process, const UnwindSpan *spans,
+unwinder_process_set(Unwinder *unwinder, const ExecImage *process, const UnwindSpan *spans,
 					 uint32_t count, uint64_t now_ns)
 {
 	Described *described = describe(process, spans, count);
@@ -616,14 +616,14 @@ unwinder_process_set(Unwinder *unwinder, const UnwindProcess *process, const Unw
 }
 
 static bool
-is_about(const Described *described, const UnwindProcess *process)
+is_about(const Described *described, const ExecImage *process)
 {
 	return described != NULL && described->entry.start_time_ns == process->start_time_ns &&
 		   described->entry.exec_id == process->exec_id;
 }
 
 void
-unwinder_process_forget(Unwinder *unwinder, const UnwindProcess *process, uint64_t now_ns)
+unwinder_process_forget(Unwinder *unwinder, const ExecImage *process, uint64_t now_ns)
 {
 	Described *described = find_described(unwinder, process->pid);
 
@@ -632,7 +632,7 @@ unwinder_process_forget(Unwinder *unwinder, const UnwindProcess *process, uint64
 }
 
 bool
-unwinder_find_process(const Unwinder *unwinder, const UnwindProcess *process,
+unwinder_find_process(const Unwinder *unwinder, const ExecImage *process,
 					  struct pfs_unwind_process *entry)
 {
 	const Described *described = find_described(unwinder, process->pid);
@@ -644,7 +644,7 @@ unwinder_find_process(const Unwinder *unwinder, const UnwindProcess *process,
 }
 
 const UnwindBinary *
-unwinder_pending(const Unwinder *unwinder, const UnwindProcess *process, uint64_t address)
+unwinder_pending(const Unwinder *unwinder, const ExecImage *process, uint64_t address)
 {
 	const Described *described = find_described(unwinder, process->pid);
 	uint32_t low = 0;

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "process/exec_image.h"
 #include "unwind/cfi.h"
 #include "unwind/kernel_tables.h"
 #include "unwind/table_cache.h"
@@ -100,31 +101,23 @@ void unwinder_forget_rules(Unwinder *unwinder, uint64_t now_ns);
 int unwinder_binary_load_jit(Unwinder *unwinder, UnwindBinary *binary, const CfiInput *input,
 							 uint64_t now_ns, uint64_t *start, uint64_t *end);
 
-/* An image that a process executes: what the kernel compares before it uses a description. */
-typedef struct UnwindProcess
-{
-	uint32_t pid;
-	uint64_t start_time_ns;
-	uint64_t exec_id;
-} UnwindProcess;
-
 /*
  * Describes a process anew: spans ascending and disjoint. Binaries named are held until the process is described
  * again or forgotten. 0, -ENOMEM; -ENOSPC where there is no room now, -E2BIG where it would take more than a quarter of all
  * mappings; on failure the process is not known at all.
  */
-int unwinder_process_set(Unwinder *unwinder, const UnwindProcess *process, const UnwindSpan *spans,
+int unwinder_process_set(Unwinder *unwinder, const ExecImage *process, const UnwindSpan *spans,
 						 uint32_t count, uint64_t now_ns);
 
 /* Nothing happens where the process is not known, or its pid is another image's by now. */
-void unwinder_process_forget(Unwinder *unwinder, const UnwindProcess *process, uint64_t now_ns);
+void unwinder_process_forget(Unwinder *unwinder, const ExecImage *process, uint64_t now_ns);
 
 /* The binary behind an address of a process, where its table is not loaded yet; else NULL. */
-const UnwindBinary *unwinder_pending(const Unwinder *unwinder, const UnwindProcess *process,
+const UnwindBinary *unwinder_pending(const Unwinder *unwinder, const ExecImage *process,
 									 uint64_t address);
 
 /* What the walker looks up, for walks in user space. False, or NULL, where there is nothing. */
-bool unwinder_find_process(const Unwinder *unwinder, const UnwindProcess *process,
+bool unwinder_find_process(const Unwinder *unwinder, const ExecImage *process,
 						   struct pfs_unwind_process *entry);
 const struct pfs_unwind_mapping *unwinder_mapping(const Unwinder *unwinder, uint32_t slot);
 const union pfs_unwind_entry *unwinder_entry(const Unwinder *unwinder, uint32_t slot);

@@ -130,7 +130,7 @@ check_table(const CfiInput *input)
 
 /* The end of the input as the process sees it: registers, then the stack from the stack pointer on. */
 static void
-walk(const Unwinder *unwinder, const UnwindProcess *process, const uint8_t *bytes, size_t length)
+walk(const Unwinder *unwinder, const ExecImage *process, const uint8_t *bytes, size_t length)
 {
 	uint64_t frames[MAX_FRAMES];
 	struct pfs_walk_state at = { .innermost = 1 };
@@ -157,7 +157,7 @@ static void
 load_and_walk(int fd, const uint8_t *data, size_t size)
 {
 	static KernelTables *tables;
-	const UnwindProcess process = { 1, 1, 1 };
+	const ExecImage process = { 1, 1, 1 };
 	Unwinder *unwinder;
 	UnwindBinary *binary;
 

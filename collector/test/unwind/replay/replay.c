@@ -34,7 +34,7 @@ typedef struct Replay
 	int files[RECORDING_SPANS];
 	KernelTables *tables;
 	Unwinder *unwinder;
-	UnwindProcess process;
+	ExecImage process;
 	unsigned reads_left;
 } Replay;
 
@@ -133,7 +133,7 @@ describe(Replay *replay)
 			return false;
 		spans[i].bias = recorded->start - elf_address(replay->files[i], recorded->offset);
 	}
-	replay->process = (UnwindProcess){ 1, 1, 1 };
+	replay->process = (ExecImage){ 1, 1, 1 };
 	return unwinder_process_set(replay->unwinder, &replay->process, spans,
 								(uint32_t) recording->span_count, 0) == 0;
 }
