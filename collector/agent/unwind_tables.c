@@ -11,6 +11,7 @@
 
 #include <uthash.h>
 
+#include "agent/record.h"
 #include "base/log.h"
 #include "symbols/elf_file.h"
 #include "unwind/extent_pool.h"
@@ -250,7 +251,7 @@ unwind_tables_walk(const UnwindTables *tables, const ExecImage *process,
 uint64_t
 unwind_tables_want(UnwindTables *tables, const ExecImage *process, uint64_t frame, uint64_t now_ns)
 {
-	uint64_t address = PFS_FRAME_ADDRESS(frame) - ((frame & PFS_FRAME_RETURN_ADDRESS) != 0 ? 1 : 0);
+	uint64_t address = record_frame_code(frame);
 	const UnwindBinary *binary = unwinder_pending(tables->unwinder, process, address);
 	Entry *entry;
 	Entry *next;
