@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 #include "database/db_error.h"
+#include "database/result.h"
 #include "database/wire.h"
 
 #define STATEMENT_MAX_PARAMS 7
@@ -50,11 +51,11 @@ void connection_log_notices(Connection *connection, const char *module);
 
 /*
  * Runs statements in one round trip, as one transaction unless they say BEGIN or COMMIT. On DB_OK
- * results[i] is the result of statements[i], in binary, for the caller to clear; otherwise there
+ * results[i] is the result of statements[i], in binary, for the caller to free; otherwise there
  * are no results.
  */
 DbOutcome connection_run(Connection *connection, const Statement *statements, size_t count,
-						 PGresult **results, DbError *error);
+						 Result **results, DbError *error);
 
 /*
  * COPY FROM STDIN: begin, data in pieces, end. What follows the COPY in sql (such as "; COMMIT")

@@ -4,7 +4,6 @@
  */
 #include "database/session.h"
 
-#include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,32 +34,15 @@ static const Statement identity_query = {
 	.failure = "could not read the state of extension \"profstore\"",
 };
 
-static int64_t
-int8_of(const PGresult *result, int column)
-{
-	uint64_t big;
-
-	if (PQgetlength(result, 0, column) != (int) sizeof(big))
-		return 0;
-	memcpy(&big, PQgetvalue(result, 0, column), sizeof(big));
-	return (int64_t) be64toh(big);
-}
-
-static bool
-bool_of(const PGresult *result, int column)
-{
-	return PQgetlength(result, 0, column) == 1 && PQgetvalue(result, 0, column)[0] != 0;
-}
-
 /* From version, recovery state and database name to what is wrong with them. */
 static DbOutcome
-check_extension(const PGresult *result, DbError *error)
+check_extension(const Result *result, DbError *error)
 {
-	const char *version = PQgetvalue(result, 0, 0);
-	const char *database = PQgetvalue(result, 0, 2);
+	const char *version = result_bytes(result, 0, NULL);
+	const char *database = result_bytes(result, 2, NULL);
 	char detail[sizeof(error->failure.detail)];
 
-	if (PQgetisnull(result, 0, 0))
+	if (result_is_null(result, 0))
 	{
 		snprintf(detail, sizeof(detail), "The database is \"%s\".", database);
 		db_error_set(
@@ -77,7 +59,7 @@ check_extension(const PGresult *result, DbError *error)
 			"Run \"ALTER EXTENSION profstore UPDATE\", or use the collector of that version.");
 		return DB_PERMANENT;
 	}
-	if (bool_of(result, 1))
+	if (result_is(result, 1, true))
 	{
 		db_error_set(error, NULL, "database is read-only", "The server is a standby.",
 					 "Name the primary, or several hosts and \"target_session_attrs=read-write\".");
@@ -89,35 +71,35 @@ check_extension(const PGresult *result, DbError *error)
 DbOutcome
 session_refresh(Session *session, DbError *error)
 {
-	PGresult *result;
+	Result *result;
 	DbOutcome outcome = connection_run(&session->connection, &identity_query, 1, &result, error);
 	char detail[sizeof(error->failure.detail)];
 	char hint[sizeof(error->failure.hint)];
 
 	if (outcome != DB_OK)
 		return outcome;
-	if (PQntuples(result) != 1)
+	if (!result_is_row(result, 5))
 	{
 		db_error_set(error, NULL, identity_query.failure, "It has gone.", NULL);
 		outcome = DB_PERMANENT;
 	}
-	else if (!bool_of(result, 3))
+	else if (!result_is(result, 3, true))
 	{
 		snprintf(detail, sizeof(detail), "Role \"%s\" may not insert into \"profstore.samples\".",
-				 PQgetvalue(result, 0, 4));
+				 result_bytes(result, 4, NULL));
 		snprintf(hint, sizeof(hint),
 				 "Let the owner of the extension run \"SELECT profstore.grant_write('%s')\".",
-				 PQgetvalue(result, 0, 4));
+				 result_bytes(result, 4, NULL));
 		db_error_set(error, "42501", "permission to store samples denied", detail, hint);
 		outcome = DB_PERMANENT;
 	}
 	else
 	{
-		session->identity.epoch = int8_of(result, 0);
-		session->identity.database_oid = int8_of(result, 1);
-		session->identity.extension_oid = int8_of(result, 2);
+		session->identity.epoch = result_int8(result, 0);
+		session->identity.database_oid = result_int8(result, 1);
+		session->identity.extension_oid = result_int8(result, 2);
 	}
-	PQclear(result);
+	result_free(result);
 	return outcome;
 }
 
@@ -125,7 +107,7 @@ DbOutcome
 session_open(Session *session, const char *conninfo, DbError *error)
 {
 	Statement statements[SETTING_COUNT];
-	PGresult *results[SETTING_COUNT];
+	Result *results[SETTING_COUNT];
 	DbOutcome outcome;
 
 	if (session->connection.pg != NULL)
@@ -141,7 +123,7 @@ session_open(Session *session, const char *conninfo, DbError *error)
 		return outcome;
 	outcome = check_extension(results[SETTING_COUNT - 1], error);
 	for (size_t i = 0; i < SETTING_COUNT; i++)
-		PQclear(results[i]);
+		result_free(results[i]);
 	if (outcome == DB_OK)
 		outcome = session_refresh(session, error);
 	if (outcome != DB_OK)

@@ -1,6 +1,6 @@
 /*
  * writer.h
- *		Batches into the database: the only room that speaks SQL.
+ *		Batches into the database.
  *
  * A writer has one thread, one connection and a bounded queue. For each batch it interns what the
  * database does not know yet (a short transaction of its own), then stores all in one transaction:
