@@ -51,7 +51,7 @@ typedef struct ProcessAddress
 } ProcessAddress;
 
 /*
- * limit: processes kept; beyond it the one unseen for longest goes. The image table outlives this
+ * limit: processes kept; beyond it the one unseen for longest goes. The table of files outlives this
  * one.
  */
 int process_table_create(MappedFileTable *files, size_t limit, ProcessTable **table);

@@ -1,6 +1,6 @@
 /*
  * symbolizer.c
- *		Life of the symbolizer and of its binaries, and the way from an address to its lines.
+ *		Life of the symbolizer and of its binaries, and the path from an address to its lines.
  */
 #include "symbols/symbolizer.h"
 

@@ -26,7 +26,7 @@
 #include "agent/unwind_tables.h"
 #include "base/clock.h"
 #include "memory_tables.h"
-#include "unwind/cfi_image.h"
+#include "unwind/cfi_sections.h"
 #include "unwind/extent_pool.h"
 #include "unwind/late_walk.h"
 #include "unwind/packed_table.h"
@@ -94,14 +94,14 @@ test_extent_pool(void **state)
 static int
 compile_file(const char *path, RuleSet *rules, UnwindTable *table)
 {
-	CfiImage image;
+	CfiSections sections;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	int result;
 
 	assert_true(fd >= 0);
-	assert_int_equal(cfi_image_init(&image, fd), 0);
-	result = cfi_compile(&image.input, rules, table);
-	cfi_image_fini(&image);
+	assert_int_equal(cfi_sections_init(&sections, fd), 0);
+	result = cfi_compile(&sections.input, rules, table);
+	cfi_sections_fini(&sections);
 	close(fd);
 	return result;
 }
@@ -171,7 +171,7 @@ test_packed_table(void **state)
 static void
 test_hostile_cfi(void **state)
 {
-	CfiImage image;
+	CfiSections sections;
 	RuleSet rules;
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	size_t length;
@@ -179,17 +179,17 @@ test_hostile_cfi(void **state)
 
 	srand(2);
 	assert_int_equal(rule_set_init(&rules), 0);
-	assert_int_equal(cfi_image_init(&image, fd), 0);
-	length = image.input.eh_frame.length;
+	assert_int_equal(cfi_sections_init(&sections, fd), 0);
+	length = sections.input.eh_frame.length;
 	for (int i = 0; i < 300; i++)
 	{
-		CfiInput input = image.input;
+		CfiInput input = sections.input;
 		UnwindTable table;
 		size_t cut = (size_t) rand() % length;
 
 		/* memory of exactly that size, so that a checker of memory sees a read past it */
 		bytes = malloc(cut + 1);
-		memcpy(bytes, image.input.eh_frame.data, cut);
+		memcpy(bytes, sections.input.eh_frame.data, cut);
 		for (int flip = 0; flip < i % 4 && cut > 0; flip++)
 			bytes[(size_t) rand() % cut] ^= (uint8_t) (1 << rand() % 8);
 		input.eh_frame.data = bytes;
@@ -203,7 +203,7 @@ test_hostile_cfi(void **state)
 		free(bytes);
 	}
 	rule_set_fini(&rules);
-	cfi_image_fini(&image);
+	cfi_sections_fini(&sections);
 	close(fd);
 }
 

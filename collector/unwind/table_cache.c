@@ -223,7 +223,7 @@ table_cache_load(TableCache *cache, const char *build_id, const CfiInput *input,
 	err = read_all(fd, &bytes, &length);
 	if (err == 0)
 	{
-		err = table_image_decode(bytes, length, input, rules, packed, stats);
+		err = table_file_decode(bytes, length, input, rules, packed, stats);
 		free(bytes);
 	}
 	if (err == 0)
@@ -284,7 +284,7 @@ table_cache_store(TableCache *cache, const char *build_id, const CfiInput *input
 	int err = file_name(build_id, name);
 
 	if (err == 0)
-		err = table_image_encode(input, rules, packed, stats, &bytes, &length);
+		err = table_file_encode(input, rules, packed, stats, &bytes, &length);
 	if (err != 0)
 		return err;
 	err = length > MAX_FILE_BYTES ? -EFBIG : write_file(cache, name, bytes, length);

@@ -4,7 +4,7 @@
  *
  * A directory with one file for each build ID, BUILDID.unwind; other files in it are left alone. Files are written under
  * another name and renamed, so one is there wholly or not at all. Over the size limit those not used for longest go.
- * A file that cannot be believed (see table_image.h) counts as absent, and the next store takes its place.
+ * A file that cannot be believed (see table_file.h) counts as absent, and the next store takes its place.
  * Not thread-safe.
  */
 #ifndef COLLECTOR_TABLE_CACHE_H
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind/table_image.h"
+#include "unwind/table_file.h"
 
 typedef struct TableCache TableCache;
 

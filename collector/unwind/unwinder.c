@@ -14,7 +14,7 @@
 
 #include <uthash.h>
 
-#include "unwind/cfi_image.h"
+#include "unwind/cfi_sections.h"
 #include "unwind/extent_pool.h"
 #include "unwind/packed_table.h"
 #include "unwind/rule_set.h"
@@ -265,20 +265,20 @@ unwinder_rules_are_full(const Unwinder *unwinder)
 
 /* The table of a file, compiled, or as it was compiled before; it has no line where there is no CFI. */
 static int
-make_table(Unwinder *unwinder, const CfiImage *image, PackedTable *packed, CfiStats *stats)
+make_table(Unwinder *unwinder, const CfiSections *sections, PackedTable *packed, CfiStats *stats)
 {
-	bool cacheable = unwinder->cache != NULL && image->build_id[0] != '\0';
+	bool cacheable = unwinder->cache != NULL && sections->build_id[0] != '\0';
 	uint64_t refused = unwinder->rules.refused;
 	UnwindTable table;
 	int err;
 
-	if (cacheable && table_cache_load(unwinder->cache, image->build_id, &image->input,
+	if (cacheable && table_cache_load(unwinder->cache, sections->build_id, &sections->input,
 									  &unwinder->rules, packed, stats) == 0)
 	{
 		unwinder->stats.cached++;
 		return 0;
 	}
-	err = cfi_compile(&image->input, &unwinder->rules, &table);
+	err = cfi_compile(&sections->input, &unwinder->rules, &table);
 	if (err != 0)
 		return err;
 	/* others' rules are the reason, or whatever else was there at the moment: not what to keep for the next run */
@@ -290,8 +290,8 @@ make_table(Unwinder *unwinder, const CfiImage *image, PackedTable *packed, CfiSt
 	unwind_table_free(&table);
 	if (err == 0 && cacheable && packed->line_count > 0)
 	{
-		err = table_cache_store(unwinder->cache, image->build_id, &image->input, &unwinder->rules,
-								packed, stats);
+		err = table_cache_store(unwinder->cache, sections->build_id, &sections->input,
+								&unwinder->rules, packed, stats);
 		if (err != 0)
 		{
 			unwinder->stats.cache_failures++;
@@ -303,7 +303,7 @@ make_table(Unwinder *unwinder, const CfiImage *image, PackedTable *packed, CfiSt
 }
 
 static int
-load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiImage *image, uint64_t now_ns)
+load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *sections, uint64_t now_ns)
 {
 	uint64_t refused = unwinder->rules.refused;
 	PackedTable packed;
@@ -311,7 +311,7 @@ load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiImage *image, uint
 	int err = begin_rules(unwinder, now_ns);
 
 	if (err == 0)
-		err = make_table(unwinder, image, &packed, &stats);
+		err = make_table(unwinder, sections, &packed, &stats);
 	if (err != 0)
 		return err;
 	if (unwinder->rules.refused != refused && rule_set_is_full(&unwinder->rules))
@@ -430,13 +430,13 @@ unwinder_forget_rules(Unwinder *unwinder, uint64_t now_ns)
 int
 unwinder_binary_load(Unwinder *unwinder, UnwindBinary *binary, int fd, uint64_t now_ns)
 {
-	CfiImage image;
-	int err = cfi_image_init(&image, fd);
+	CfiSections sections;
+	int err = cfi_sections_init(&sections, fd);
 
 	if (err == 0)
 	{
-		err = load_table(unwinder, binary, &image, now_ns);
-		cfi_image_fini(&image);
+		err = load_table(unwinder, binary, &sections, now_ns);
+		cfi_sections_fini(&sections);
 	}
 	if (err != 0)
 		unwinder->stats.load_failures++;

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "memory_tables.h"
-#include "unwind/cfi_image.h"
+#include "unwind/cfi_sections.h"
 #include "unwind/late_walk.h"
 #include "unwind/packed_table.h"
 
@@ -184,7 +184,7 @@ load_and_walk(int fd, const uint8_t *data, size_t size)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	CfiImage image;
+	CfiSections sections;
 	int fd;
 
 	if (size < 4)
@@ -193,10 +193,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fd = file_of(NULL, 0, data, size);
 	else
 		fd = wrapped(data[0], data + 1, size - 1);
-	if (cfi_image_init(&image, fd) == 0)
+	if (cfi_sections_init(&sections, fd) == 0)
 	{
-		check_table(&image.input);
-		cfi_image_fini(&image);
+		check_table(&sections.input);
+		cfi_sections_fini(&sections);
 	}
 	load_and_walk(fd, data, size);
 	close(fd);

@@ -1,8 +1,8 @@
 /*
- * table_image.c
+ * table_file.c
  *		Encoding and decoding of unwind tables.
  */
-#include "unwind/table_image.h"
+#include "unwind/table_file.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 /* as many as rows can differ in their offset */
 #define MAX_PAGE_LINES ((1U << PFS_UNWIND_PAGE_BITS) / PFS_UNWIND_LINE_ROWS)
 
-typedef struct ImageHeader
+typedef struct FileHeader
 {
 	char magic[8];
 	uint32_t crc;
@@ -31,17 +31,17 @@ typedef struct ImageHeader
 	uint32_t unused;
 	uint64_t rows_unsupported;
 	uint64_t fdes_malformed;
-} ImageHeader;
+} FileHeader;
 
-typedef struct ImagePage
+typedef struct FilePage
 {
 	uint64_t page;
 	uint32_t first_line;
 	uint32_t line_count;
-} ImagePage;
+} FilePage;
 
-_Static_assert(sizeof(ImageHeader) == 64, "the header has no hidden padding");
-_Static_assert(sizeof(ImagePage) == 16, "pages have no hidden padding");
+_Static_assert(sizeof(FileHeader) == 64, "the header has no hidden padding");
+_Static_assert(sizeof(FilePage) == 16, "pages have no hidden padding");
 
 /* Which bytes the table was made of. Nobody but us sees the seed, so nobody can make others with the same hash. */
 static uint64_t
@@ -94,7 +94,7 @@ encode_pages(const PackedTable *packed, uint8_t *bytes)
 	for (size_t i = 0; i < packed->page_count; i++)
 	{
 		const PackedPage *page = &packed->pages[i];
-		ImagePage encoded = { page->page, page->first_line, page->line_count };
+		FilePage encoded = { page->page, page->first_line, page->line_count };
 
 		memcpy(bytes + i * sizeof(encoded), &encoded, sizeof(encoded));
 	}
@@ -114,13 +114,13 @@ encode_lines(const PackedTable *packed, const uint16_t *numbers, uint8_t *bytes)
 }
 
 int
-table_image_encode(const CfiInput *input, const RuleSet *rules, const PackedTable *packed,
-				   const CfiStats *stats, uint8_t **bytes, size_t *length)
+table_file_encode(const CfiInput *input, const RuleSet *rules, const PackedTable *packed,
+				  const CfiStats *stats, uint8_t **bytes, size_t *length)
 {
 	uint16_t *numbers = calloc(PFS_UNWIND_RULES, sizeof(*numbers));
 	struct pfs_unwind_rule *used = calloc(rule_set_count(rules), sizeof(*used));
-	ImageHeader header = { .version = CFI_COMPILER_VERSION, .seed = hash_seed() };
-	uint8_t *image = NULL;
+	FileHeader header = { .version = CFI_COMPILER_VERSION, .seed = hash_seed() };
+	uint8_t *file = NULL;
 	size_t pages_at;
 	size_t lines_at;
 
@@ -128,11 +128,11 @@ table_image_encode(const CfiInput *input, const RuleSet *rules, const PackedTabl
 	{
 		header.rule_count = collect_rules(rules, packed, numbers, used);
 		pages_at = sizeof(header) + header.rule_count * sizeof(*used);
-		lines_at = pages_at + packed->page_count * sizeof(ImagePage);
+		lines_at = pages_at + packed->page_count * sizeof(FilePage);
 		*length = lines_at + packed->line_count * sizeof(*packed->lines);
-		image = malloc(*length);
+		file = malloc(*length);
 	}
-	if (image != NULL)
+	if (file != NULL)
 	{
 		memcpy(header.magic, MAGIC, sizeof(header.magic));
 		header.check = hash_input(header.seed, input);
@@ -140,26 +140,26 @@ table_image_encode(const CfiInput *input, const RuleSet *rules, const PackedTabl
 		header.line_count = (uint32_t) packed->line_count;
 		header.rows_unsupported = stats->rows_unsupported;
 		header.fdes_malformed = stats->fdes_malformed;
-		memcpy(image, &header, sizeof(header));
-		memcpy(image + sizeof(header), used, header.rule_count * sizeof(*used));
-		encode_pages(packed, image + pages_at);
-		encode_lines(packed, numbers, image + lines_at);
-		header.crc = lzma_crc32(image + CRC_END, *length - CRC_END, 0);
-		memcpy(image, &header, sizeof(header));
-		*bytes = image;
+		memcpy(file, &header, sizeof(header));
+		memcpy(file + sizeof(header), used, header.rule_count * sizeof(*used));
+		encode_pages(packed, file + pages_at);
+		encode_lines(packed, numbers, file + lines_at);
+		header.crc = lzma_crc32(file + CRC_END, *length - CRC_END, 0);
+		memcpy(file, &header, sizeof(header));
+		*bytes = file;
 	}
 	free(numbers);
 	free(used);
-	return image != NULL ? 0 : -ENOMEM;
+	return file != NULL ? 0 : -ENOMEM;
 }
 
 static bool
-header_is_valid(const ImageHeader *header, const uint8_t *bytes, size_t length,
+header_is_valid(const FileHeader *header, const uint8_t *bytes, size_t length,
 				const CfiInput *input)
 {
 	uint64_t expected = sizeof(*header) +
 						(uint64_t) header->rule_count * sizeof(struct pfs_unwind_rule) +
-						(uint64_t) header->page_count * sizeof(ImagePage) +
+						(uint64_t) header->page_count * sizeof(FilePage) +
 						(uint64_t) header->line_count * sizeof(struct pfs_unwind_line);
 
 	return memcmp(header->magic, MAGIC, sizeof(header->magic)) == 0 &&
@@ -170,7 +170,7 @@ header_is_valid(const ImageHeader *header, const uint8_t *bytes, size_t length,
 		   header->check == hash_input(header->seed, input);
 }
 
-/* The image's rules as the set numbers them. */
+/* The file's rules as the set numbers them. */
 static int
 decode_rules(const uint8_t *bytes, uint32_t count, RuleSet *rules, uint16_t *numbers)
 {
@@ -190,13 +190,13 @@ decode_rules(const uint8_t *bytes, uint32_t count, RuleSet *rules, uint16_t *num
 
 /* Pages ascend, and their lines follow one another without a gap. */
 static int
-decode_pages(const uint8_t *bytes, const ImageHeader *header, PackedTable *packed)
+decode_pages(const uint8_t *bytes, const FileHeader *header, PackedTable *packed)
 {
 	uint32_t lines = 0;
 
 	for (uint32_t i = 0; i < header->page_count; i++)
 	{
-		ImagePage page;
+		FilePage page;
 
 		memcpy(&page, bytes + i * sizeof(page), sizeof(page));
 		if ((i > 0 && page.page <= packed->pages[i - 1].page) || page.first_line != lines ||
@@ -212,7 +212,7 @@ decode_pages(const uint8_t *bytes, const ImageHeader *header, PackedTable *packe
 
 /* Rows ascend within a page, but for those that repeat the last one. */
 static int
-decode_lines(const uint8_t *bytes, const ImageHeader *header, const uint16_t *numbers,
+decode_lines(const uint8_t *bytes, const FileHeader *header, const uint16_t *numbers,
 			 PackedTable *packed)
 {
 	for (size_t page = 0; page < packed->page_count; page++)
@@ -239,10 +239,10 @@ decode_lines(const uint8_t *bytes, const ImageHeader *header, const uint16_t *nu
 }
 
 int
-table_image_decode(const uint8_t *bytes, size_t length, const CfiInput *input, RuleSet *rules,
-				   PackedTable *packed, CfiStats *stats)
+table_file_decode(const uint8_t *bytes, size_t length, const CfiInput *input, RuleSet *rules,
+				  PackedTable *packed, CfiStats *stats)
 {
-	ImageHeader header;
+	FileHeader header;
 	const uint8_t *pages;
 	uint16_t *numbers;
 	int err = -ENOMEM;
@@ -263,7 +263,7 @@ table_image_decode(const uint8_t *bytes, size_t length, const CfiInput *input, R
 	if (err == 0)
 		err = decode_rules(bytes + sizeof(header), header.rule_count, rules, numbers);
 	if (err == 0)
-		err = decode_lines(pages + header.page_count * sizeof(ImagePage), &header, numbers, packed);
+		err = decode_lines(pages + header.page_count * sizeof(FilePage), &header, numbers, packed);
 	free(numbers);
 	if (err != 0)
 	{

@@ -1,8 +1,8 @@
 /*
- * cfi_image.c
+ * cfi_sections.c
  *		CFI sections by libelf.
  */
-#include "unwind/cfi_image.h"
+#include "unwind/cfi_sections.h"
 
 #include <errno.h>
 #include <gelf.h>
@@ -109,9 +109,9 @@ read_build_id(Elf_Scn *section, char build_id[2 * CFI_BUILD_ID_MAX_BYTES + 1])
 }
 
 static void
-read_sections(Elf *elf, size_t names, CfiImage *image)
+read_sections(Elf *elf, size_t names, CfiSections *sections)
 {
-	CfiInput *input = &image->input;
+	CfiInput *input = &sections->input;
 	CfiSection module = { 0 };
 
 	for (Elf_Scn *section = elf_nextscn(elf, NULL); section != NULL;
@@ -139,7 +139,7 @@ read_sections(Elf *elf, size_t names, CfiImage *image)
 		else if (strcmp(name, ".go.module") == 0)
 			module = read_section(section, &header);
 		else if (strcmp(name, ".note.gnu.build-id") == 0 && header.sh_type == SHT_NOTE)
-			read_build_id(section, image->build_id);
+			read_build_id(section, sections->build_id);
 		else if (strcmp(name, ".got") == 0 || strcmp(name, ".got.plt") == 0)
 			input->got_address = header.sh_addr;
 	}
@@ -173,34 +173,34 @@ read_code_range(Elf *elf, uint64_t file_bytes, CfiInput *input)
 }
 
 int
-cfi_image_init(CfiImage *image, int fd)
+cfi_sections_init(CfiSections *sections, int fd)
 {
 	GElf_Ehdr header;
 	struct stat status;
 	size_t names;
 	Elf *elf;
 
-	memset(image, 0, sizeof(*image));
+	memset(sections, 0, sizeof(*sections));
 	elf_version(EV_CURRENT);
 	elf = elf_begin(fd, ELF_C_READ, NULL);
-	image->elf = elf;
+	sections->elf = elf;
 	if (elf == NULL || fstat(fd, &status) != 0 || elf_kind(elf) != ELF_K_ELF ||
 		gelf_getehdr(elf, &header) == NULL || header.e_ident[EI_CLASS] != ELFCLASS64 ||
 		header.e_ident[EI_DATA] != ELFDATA2LSB || elf_getshdrstrndx(elf, &names) != 0)
 	{
-		cfi_image_fini(image);
+		cfi_sections_fini(sections);
 		return -ENOEXEC;
 	}
-	image->input.machine = header.e_machine;
-	read_code_range(elf, (uint64_t) status.st_size, &image->input);
-	read_sections(elf, names, image);
+	sections->input.machine = header.e_machine;
+	read_code_range(elf, (uint64_t) status.st_size, &sections->input);
+	read_sections(elf, names, sections);
 	return 0;
 }
 
 void
-cfi_image_fini(CfiImage *image)
+cfi_sections_fini(CfiSections *sections)
 {
-	if (image->elf != NULL)
-		elf_end(image->elf);
-	memset(image, 0, sizeof(*image));
+	if (sections->elf != NULL)
+		elf_end(sections->elf);
+	memset(sections, 0, sizeof(*sections));
 }
