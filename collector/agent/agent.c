@@ -84,8 +84,9 @@ static volatile sig_atomic_t hung_up;	   /* SIGHUP */
 static int stop_fd = -1; /* an eventfd, readable from the first signal on; -1: there is none */
 
 /*
- * The first signal asks to stop, the second does not wait for what is queued. SIGHUP insists on nothing: the shell and the
- * kernel send one each where a terminal is closed, and service managers send it along with SIGTERM.
+ * The first signal asks to stop, the second does not wait for what is queued. SIGHUP insists on
+ * nothing: the shell and the kernel send one each where a terminal is closed, and service managers
+ * send it along with SIGTERM.
  */
 static void
 on_stop_signal(int signal_number)
@@ -141,8 +142,9 @@ raise_descriptor_limit(void)
 }
 
 /*
- * Compiling a large library's unwind table takes tens of megabytes for a moment. Big blocks go back to the kernel when
- * they are freed, which the C library else gives up after the first one; and threads share their heaps.
+ * Compiling a large library's unwind table takes tens of megabytes for a moment. Big blocks go back
+ * to the kernel when they are freed, which the C library else gives up after the first one; and
+ * threads share their heaps.
  */
 static void
 keep_memory_small(void)
@@ -159,7 +161,10 @@ hurry(Agent *agent)
 	agent->hurried = agent->own_nice > START_NICE && setpriority(PRIO_PROCESS, 0, START_NICE) == 0;
 }
 
-/* What goes on for long has no right to go first. Threads that took a priority of their own keep it. */
+/*
+ * What goes on for long has no right to go first. Threads that took a priority of their own keep
+ * it.
+ */
 static void
 end_hurry(Agent *agent)
 {
@@ -259,7 +264,10 @@ write_health(Agent *agent)
 	return health_write(agent->options->status_file, &health);
 }
 
-/* The first status tells that all parts run; where it cannot be written a probe would wait for ever. */
+/*
+ * The first status tells that all parts run; where it cannot be written a probe would wait for
+ * ever.
+ */
 static ExitCode
 open_health(Agent *agent, Failure *failure)
 {
@@ -309,7 +317,8 @@ start_restraint(Agent *agent)
 }
 
 /*
- * The symbolizer comes first since it may fork. The database is connected to while the first samples are taken.
+ * The symbolizer comes first since it may fork. The database is connected to while the first
+ * samples are taken.
  */
 static ExitCode
 start_parts(Agent *agent, Failure *failure)
@@ -515,8 +524,9 @@ run(Agent *agent)
 }
 
 /*
- * Whoever sends a signal may lose patience (Kubernetes after 30 s, systemd after 90 s): of the time that
- * is given, symbols may take six tenths. A run that ends by itself takes the time that it needs.
+ * Whoever sends a signal may lose patience (Kubernetes after 30 s, systemd after 90 s): of the time
+ * that is given, symbols may take six tenths. A run that ends by itself takes the time that it
+ * needs.
  */
 static int64_t
 symbols_deadline(const Agent *agent, int64_t stopped_ns)

@@ -85,7 +85,10 @@ flusher_free(Flusher *flusher)
 	free(flusher);
 }
 
-/* Puts what was lost since the last flush into the batch and the log; marks what is stored all the same. */
+/*
+ * Puts what was lost since the last flush into the batch and the log; marks what is stored all the
+ * same.
+ */
 static void
 report_losses(Flusher *flusher, Batch *batch)
 {

@@ -1,6 +1,7 @@
 /*
  * flusher.h
- *		The flusher thread: takes the reader's interval when it is due, symbolizes it, hands it to the
+ *		The flusher thread: takes the reader's interval when it is due, symbolizes it, hands it to
+ *		the
  *		writer.
  *
  * It owns the symbolizer, which may take its time; sampling goes on meanwhile. What is symbolized
@@ -41,14 +42,14 @@ int flusher_start(Flusher *flusher);
 void flusher_request(Flusher *flusher);
 
 /*
- * Flushes what is there for the last time, ends the thread. What is not symbolized when the deadline
- * (CLOCK_MONOTONIC) has passed is stored by binary and address.
+ * Flushes what is there for the last time, ends the thread. What is not symbolized when the
+ * deadline (CLOCK_MONOTONIC) has passed is stored by binary and address.
  */
 void flusher_stop(Flusher *flusher, int64_t deadline_ns);
 
 /*
- * While rest is true the flusher pauses between two slices of symbolizing; what is sampled meanwhile is summed. Shrink
- * asks it to give back memory of caches. Both return at once.
+ * While rest is true the flusher pauses between two slices of symbolizing; what is sampled
+ * meanwhile is summed. Shrink asks it to give back memory of caches. Both return at once.
  */
 void flusher_rest(Flusher *flusher, bool rest);
 void flusher_shrink(Flusher *flusher);

@@ -40,7 +40,10 @@ health_write(const char *path, const Health *health)
 
 	if (snprintf(temporary, sizeof(temporary), "%s.new", path) >= (int) sizeof(temporary))
 		return -ENAMETOOLONG;
-	/* others may write into the directory: what stands there, a link perhaps, is replaced and not followed */
+	/*
+	 * others may write into the directory: what stands there, a link perhaps, is replaced and not
+	 * followed
+	 */
 	(void) unlink(temporary);
 	file = fopen(temporary, "wxe");
 	if (file == NULL)

@@ -9,7 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As systemd passes it, which may name several; the directory of the host's caches where nobody says. */
+/*
+ * As systemd passes it, which may name several; the directory of the host's caches where nobody
+ * says.
+ */
 static const char *
 default_cache_directory(void)
 {

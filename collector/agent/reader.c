@@ -2,8 +2,8 @@
  * reader.c
  *		The reader's life: its two threads, the lock and the queue between them.
  *
- * The ring thread (ring.c) empties the ring and looks new processes up, the walker thread (walker.c)
- * walks stacks and sums (sample_builder.c).
+ * The ring thread (ring.c) empties the ring and looks new processes up, the walker thread
+ * (walker.c) walks stacks and sums (sample_builder.c).
  */
 #include "agent/reader_parts.h"
 

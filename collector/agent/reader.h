@@ -62,12 +62,15 @@ void reader_shrink(Reader *reader);
 /* Starts the threads, which poll the sampler. */
 int reader_start(Reader *reader, Sampler *sampler);
 
-/* The parts of it that need no sampler: walks by these tables, which outlive the reader. 0 or -ENOMEM. */
+/*
+ * The parts of it that need no sampler: walks by these tables, which outlive the reader. 0 or
+ * -ENOMEM.
+ */
 int reader_use_tables(Reader *reader, KernelTables *tables);
 
 /*
- * Walker thread. Forgets processes that ended, and unwind tables that no process has used for keep_ns; the reader's threads do
- * so every 20 s. now_ns is CLOCK_MONOTONIC.
+ * Walker thread. Forgets processes that ended, and unwind tables that no process has used for
+ * keep_ns; the reader's threads do so every 20 s. now_ns is CLOCK_MONOTONIC.
  */
 void reader_sweep(Reader *reader, uint64_t now_ns, uint64_t keep_ns);
 

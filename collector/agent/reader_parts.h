@@ -42,8 +42,8 @@ struct Reader
 	atomic_bool shrinking;
 	Heartbeat ring_heartbeat;
 	Heartbeat walker_heartbeat;
-	QueuedRecord
-		*parked; /* of the walker thread: records that wait for unwind tables, in any order */
+	/* of the walker thread: records that wait for unwind tables, in any order */
+	QueuedRecord *parked;
 	bool tables_wanted; /* likewise: some walk waits, or was cut short, for want of a table */
 
 	pthread_mutex_t mutex; /* guards all that follows */
@@ -83,7 +83,10 @@ void reader_go_first(void);
 void *reader_ring_run(void *reader);
 void *reader_walker_run(void *reader); /* walker.c */
 
-/* ring.c, with the lock: the oldest record of the queue, or NULL; its bytes count until it is freed. */
+/*
+ * ring.c, with the lock: the oldest record of the queue, or NULL; its bytes count until it is
+ * freed.
+ */
 QueuedRecord *reader_take_queued(Reader *reader);
 
 /*

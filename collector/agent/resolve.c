@@ -223,12 +223,13 @@ stack_partition(const Resolution *resolution, const IntervalStack *stack)
 
 /*
  * Adds one stack, -EAGAIN where time is over; *complete where its user side reaches a root, or
- * where it has none: the walk has proven it, or the frame is a function at which stacks begin.
- * What lies beyond such a function is cut off: start code keeps no frame pointers, and a register
- * that is none led there. A C library without CFI and without names (musl as Debian and Alpine ship it)
- * calls main from such a function as well, and nobody else calls main from code of that kind. Where rules
- * have proven the end a program's own "clone" has callers, and only start code at the very end is cut down to its
- * innermost function, where the stacks that frame pointers led to end as well.
+ * where it has none: the walk has proven it, or the frame is a function at which stacks begin. What
+ * lies beyond such a function is cut off: start code keeps no frame pointers, and a register that
+ * is none led there. A C library without CFI and without names (musl as Debian and Alpine ship it)
+ * calls main from such a function as well, and nobody else calls main from code of that kind. Where
+ * rules have proven the end a program's own "clone" has callers, and only start code at the very
+ * end is cut down to its innermost function, where the stacks that frame pointers led to end as
+ * well.
  */
 static int
 resolve_stack(Resolution *resolution, const IntervalStack *stack, uint32_t *index, bool *complete)

@@ -29,8 +29,8 @@ typedef struct ResolveContext
 	MappedFileTable *files;
 	Symbolizer *symbolizer;
 	UnwindCounts *unwind_counts;
-	int64_t
-		deadline_ns; /* CLOCK_MONOTONIC: nothing more is looked up then, after a first address */
+	/* CLOCK_MONOTONIC: nothing more is looked up then, after a first address */
+	int64_t deadline_ns;
 	bool addresses_only; /* look nothing up: frames are stored by binary and address */
 } ResolveContext;
 

@@ -16,7 +16,10 @@
 #define QUEUE_BYTES			((size_t) 64 * 1024 * 1024)
 #define REREAD_GENERATED_NS UINT64_C(10000000)
 
-/* Did the kernel's walk fail in generated code? It is walked by frame pointer until rules for it are found beside it. */
+/*
+ * Did the kernel's walk fail in generated code? It is walked by frame pointer until rules for it
+ * are found beside it.
+ */
 static bool
 failed_in_generated_code(const Record *record, const Process *process)
 {
@@ -112,7 +115,10 @@ reader_ring_run(void *argument)
 	{
 		heartbeat_work(&reader->ring_heartbeat);
 		stopping = atomic_load(&reader->stopping);
-		/* many threads that come and go fill the side-band's buffers sooner than they are read by the clock */
+		/*
+		 * many threads that come and go fill the side-band's buffers sooner than they are read by
+		 * the clock
+		 */
 		if (!stopping)
 			past_images_wait(reader->past, sampler_descriptor(reader->sampler), POLL_MS);
 		result = sampler_poll(reader->sampler, 0);
@@ -125,7 +131,10 @@ reader_ring_run(void *argument)
 		losses_add(reader->losses, LOSS_PAST_FULL, past_images_take_pushed_out(reader->past));
 		queued = reader->queue != NULL;
 		reader_unlock(reader);
-		/* once for all that came, and when the lock is free: woken for each it would wait for us each time */
+		/*
+		 * once for all that came, and when the lock is free: woken for each it would wait for us
+		 * each time
+		 */
 		if (queued)
 			pthread_cond_signal(&reader->queued);
 	} while (!stopping || result > 0);

@@ -88,7 +88,10 @@ walked_by_rules(uint8_t status)
 	return status != PFS_WALK_NO_PROCESS && status != PFS_WALK_NO_REGISTERS;
 }
 
-/* Generated code whose caller frame pointers led to: no rule had a part in it, so it does not matter whose rules were known. */
+/*
+ * Generated code whose caller frame pointers led to: no rule had a part in it, so it does not
+ * matter whose rules were known.
+ */
 static bool
 went_by_frame_pointer(const Reader *reader, uint32_t frame, uint32_t count, FrameKind kind)
 {

@@ -18,7 +18,10 @@
 #include "unwind/jit_frames.h"
 #include "unwind/late_walk.h"
 
-/* After tables had to go. Room that they give back rests for a while, and what else found none is to have a chance. */
+/*
+ * After tables had to go. Room that they give back rests for a while, and what else found none is
+ * to have a chance.
+ */
 #define ROOM_RETRY_NS	 (2 * EXTENT_GRACE_NS)
 #define ROOM_INTERVAL_NS (10 * EXTENT_GRACE_NS)
 #define ROOM_AGAIN_NS	 (60 * EXTENT_GRACE_NS) /* without want of room: there is room again */
@@ -152,7 +155,10 @@ get_entry(UnwindTables *tables, MappedFile *file, uint64_t now_ns)
 	return entry;
 }
 
-/* The segment that a mapping shows; the kernel maps whole pages, so a mapping may begin before its segment. */
+/*
+ * The segment that a mapping shows; the kernel maps whole pages, so a mapping may begin before its
+ * segment.
+ */
 static bool
 segment_bias(const Entry *entry, const DescribedMapping *mapping, uint64_t *bias)
 {
@@ -329,7 +335,10 @@ unload_all(UnwindTables *tables, uint64_t now_ns)
 	unwinder_forget_rules(tables->unwinder, now_ns);
 }
 
-/* Half of what the kernel holds. Which tables are in use nobody knows: those that are will be wanted at once. */
+/*
+ * Half of what the kernel holds. Which tables are in use nobody knows: those that are will be
+ * wanted at once.
+ */
 static void
 unload_older(UnwindTables *tables, uint64_t now_ns)
 {
@@ -350,7 +359,10 @@ unload_older(UnwindTables *tables, uint64_t now_ns)
 	}
 }
 
-/* The kernel's tables are full: those that no process maps go, and older ones, which walks get back when they want them. */
+/*
+ * The kernel's tables are full: those that no process maps go, and older ones, which walks get back
+ * when they want them.
+ */
 static void
 make_room(UnwindTables *tables, uint64_t now_ns)
 {

@@ -2,11 +2,12 @@
  * walker.c
  *		The walker thread: records out of the queue into the interval.
  *
- * 1. describe_process: the unwinder gets the process's mappings, where it has not got them as they are.
+ * 1. describe_process: the unwinder gets the process's mappings, where it has not got them as they
+ *    are.
  * 2. walk_user_stack: goes on where the kernel's walk had to end.
  * 3. sample_build: addresses become files and offsets, equal stacks one.
- * 4. A record whose walk needs an unwind table that is not there is parked. Tables are made one at a
- *    time, the one that most walks wait for first, while records that need none go on.
+ * 4. A record whose walk needs an unwind table that is not there is parked. Tables are made one at
+ *    a time, the one that most walks wait for first, while records that need none go on.
  *
  * The lock is never held while tables are made.
  */
@@ -23,7 +24,10 @@
 /* handled before a table is made that walks wait for, where records come without a pause */
 #define RECORDS_A_TABLE 32
 
-/* Was no code mapped since the sample, nor since the process was read? Other code may else stand where it ran. */
+/*
+ * Was no code mapped since the sample, nor since the process was read? Other code may else stand
+ * where it ran.
+ */
 static bool
 jit_is_as_sampled(Reader *reader, const struct pfs_sample *sample, const Process *process)
 {
@@ -36,7 +40,8 @@ jit_is_as_sampled(Reader *reader, const struct pfs_sample *sample, const Process
 
 /*
  * The user side as walked: by the kernel, and from where it could not go on by us. The frame at
- * which the kernel stopped is walked again. Returns the number of the table that the walk has to wait for, or 0.
+ * which the kernel stopped is walked again. Returns the number of the table that the walk has to
+ * wait for, or 0.
  */
 static uint64_t
 walk_user_stack(Reader *reader, const Record *record, const Process *process, UserWalk *walk)
@@ -164,8 +169,8 @@ reader_handle_record(Reader *reader, const void *record, size_t length_bytes)
 }
 
 /*
- * Waits for something to do, until a moment of CLOCK_MONOTONIC: *record is the next one, or NULL where tables are to be made
- * or the time has come. False where all is done.
+ * Waits for something to do, until a moment of CLOCK_MONOTONIC: *record is the next one, or NULL
+ * where tables are to be made or the time has come. False where all is done.
  */
 static bool
 wait_for_work(Reader *reader, uint64_t until_ns, QueuedRecord **record)
@@ -209,8 +214,8 @@ finish_or_park(Reader *reader, QueuedRecord *record)
 }
 
 /*
- * Makes the table that is wanted most, and goes on with what was parked for it. Where none is wanted whoever still waits
- * does so for a table that is gone, and finds that out.
+ * Makes the table that is wanted most, and goes on with what was parked for it. Where none is
+ * wanted whoever still waits does so for a table that is gone, and finds that out.
  */
 static void
 make_wanted_table(Reader *reader)

@@ -44,8 +44,8 @@ ExitCode flags_parse(const Flag *flags, size_t flag_count, int count, char **arg
 					 Failure *failure);
 
 /*
- * The same where other arguments may stand between the flags: they move to the beginning of arguments, in their order, and
- * *operand_count tells how many there are. "-" is one of them.
+ * The same where other arguments may stand between the flags: they move to the beginning of
+ * arguments, in their order, and *operand_count tells how many there are. "-" is one of them.
  */
 ExitCode flags_parse_operands(const Flag *flags, size_t flag_count, int count, char **arguments,
 							  size_t *operand_count, Failure *failure);

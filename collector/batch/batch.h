@@ -11,7 +11,7 @@
  *
  * Functions that add return
  *		-ENOMEM		memory or the batch's byte budget is out
- *		-EINVAL		an index that the batch does not hold, a label twice, or more than BATCH_MAX_LABELS
+ *		-EINVAL		an unknown index, a label twice, or more than BATCH_MAX_LABELS
  *		-EOVERFLOW	the sum of a sample, loss or count leaves its type
  * and the batch then holds the same items as before.
  */
@@ -106,11 +106,11 @@ int batch_add_function(Batch *batch, const BatchFunction *function, uint32_t *in
 int batch_add_location(Batch *batch, const BatchLocation *location, uint32_t *index);
 int batch_add_stack(Batch *batch, const BatchStack *stack, uint32_t *index);
 int batch_add_series(Batch *batch, const BatchSeries *series, uint32_t *index);
-int batch_add_sample(
-	Batch *batch,
-	const BatchSample *sample); /* adds to the value of an equal (time, series, stack) */
 int batch_add_loss(Batch *batch, const char *reason, uint64_t count);
-int batch_add_unwound(Batch *batch, const BatchUnwound *unwound); /* adds to that of an equal exe */
+
+/* Each adds to what is equal: in time, series and stack; in exe. 0 or -errno. */
+int batch_add_sample(Batch *batch, const BatchSample *sample);
+int batch_add_unwound(Batch *batch, const BatchUnwound *unwound);
 
 /* Arrays as they stand; pointers hold until the next add. */
 size_t batch_mappings(const Batch *batch, const BatchMapping **items);

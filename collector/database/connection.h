@@ -46,7 +46,10 @@ bool conninfo_check(const char *conninfo, DbError *error);
 DbOutcome connection_open(Connection *connection, const char *conninfo, DbError *error);
 void connection_close(Connection *connection); /* a closed one is fine */
 
-/* From now on what the server tells beside results goes into the log, under a module's name that stays. */
+/*
+ * From now on what the server tells beside results goes into the log, under a module's name that
+ * stays.
+ */
 void connection_log_notices(Connection *connection, const char *module);
 
 /*

@@ -71,8 +71,8 @@ db_outcome_of(const char *sqlstate)
 }
 
 /*
- * Appends text as one line, which is what a log has: a break, and the blanks behind it, become one blank. A line that only
- * points at a place in the line above goes, since it points nowhere then.
+ * Appends text as one line, which is what a log has: a break, and the blanks behind it, become one
+ * blank. A line that only points at a place in the line above goes, since it points nowhere then.
  */
 static void
 append_joined(char *to, size_t size, const char *text)

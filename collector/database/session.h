@@ -1,13 +1,17 @@
 /*
  * session.h
- *		A connection that was checked: the right extension, the right to write, and whose ids are valid.
+ *		A connection that was checked: the right extension, the right to write, and whose ids are
+ *		valid.
  */
 #ifndef COLLECTOR_SESSION_H
 #define COLLECTOR_SESSION_H
 
 #include "database/connection.h"
 
-/* The one version of the extension whose functions this collector calls; both are released together, under one version. */
+/*
+ * The one version of the extension whose functions this collector calls; both are released
+ * together, under one version.
+ */
 #define EXTENSION_VERSION "1.1"
 
 /*

@@ -220,8 +220,9 @@ mapped_file_table_free(MappedFileTable *table)
 }
 
 /*
- * Is the open file what was mapped? Something else may be mapped there by now, or the pid be another process's. Some file
- * systems show other inode numbers in mappings than fstat does: there the name decides.
+ * Is the open file what was mapped? Something else may be mapped there by now, or the pid be
+ * another process's. Some file systems show other inode numbers in mappings than fstat does: there
+ * the name decides.
  */
 static bool
 is_file_of(int fd, const ProcMapping *mapping)
@@ -281,7 +282,10 @@ mapped_file_acquire_mapping(MappedFileTable *table, uint32_t pid, const ProcMapp
 	int error = ESTALE;
 	int fd;
 
-	/* most files of a new process are known; other names are looked at, for want of trust in inode numbers */
+	/*
+	 * most files of a new process are known; other names are looked at, for want of trust in inode
+	 * numbers
+	 */
 	*file = find_open(table, mapping);
 	if (*file != NULL && strcmp((*file)->name, mapping->name) == 0)
 		return 0;

@@ -148,7 +148,10 @@ append_name(Names *names, const char *name)
 	return 0;
 }
 
-/* Mappings that grow together between two questions are told of twice: what lies before the address is in the list. */
+/*
+ * Mappings that grow together between two questions are told of twice: what lies before the address
+ * is in the list.
+ */
 static void
 cut_known(ProcMapping *map, uint64_t address)
 {
@@ -160,8 +163,8 @@ cut_known(ProcMapping *map, uint64_t address)
 }
 
 /*
- * One question for each executable mapping: that costs a fraction of the text, which has all others too and is written
- * and parsed letter by letter. names outlives failure.
+ * One question for each executable mapping: that costs a fraction of the text, which has all others
+ * too and is written and parsed letter by letter. names outlives failure.
  */
 static int
 query_mappings(int fd, MappingList *list, Names *names)

@@ -1,6 +1,7 @@
 /*
  * mapping_list.h
- *		The executable mappings of a process as they were seen at one moment, with the files behind them.
+ *		The executable mappings of a process as they were seen at one moment, with the files behind
+ *		them.
  */
 #ifndef COLLECTOR_MAPPING_LIST_H
 #define COLLECTOR_MAPPING_LIST_H
@@ -40,12 +41,16 @@ typedef struct MappingList
 
 MappingKind mapping_kind(const ProcMapping *map);
 
-/* The list of a process, or of a thread's, with its times; to be released also on failure. 0 or -errno. */
+/*
+ * The list of a process, or of a thread's, with its times; to be released also on failure. 0 or
+ * -errno.
+ */
 int mapping_list_read(uint32_t pid, MappingList *list);
 
 /*
- * Each makes a list of its own in *list, which is to be released also on failure: from the text of a maps file, which is
- * changed; from ascending mappings; of another list, whose files are held once more. 0 or -ENOMEM.
+ * Each makes a list of its own in *list, which is to be released also on failure: from the text of
+ * a maps file, which is changed; from ascending mappings; of another list, whose files are held
+ * once more. 0 or -ENOMEM.
  */
 int mapping_list_parse(char *text, MappingList *list);
 int mapping_list_make(const ProcMapping *maps, size_t count, MappingList *list);
@@ -56,8 +61,8 @@ void mapping_list_release(MappedFileTable *files, MappingList *list);
 Mapping *mapping_list_find(const MappingList *list, uint64_t address);
 
 /*
- * Files that were opened already need not be opened again: those behind mappings that both lists have. True where
- * all of the older one's mappings are in the list.
+ * Files that were opened already need not be opened again: those behind mappings that both lists
+ * have. True where all of the older one's mappings are in the list.
  */
 bool mapping_list_inherit(MappedFileTable *files, const MappingList *older, MappingList *list);
 

@@ -1,6 +1,7 @@
 /*
  * past_images.c
- *		Images by process, newest first; a forked child shares its parent's mappings until one of them maps more.
+ *		Images by process, newest first; a forked child shares its parent's mappings until one of
+ *		them maps more.
  */
 #include "process/past_images.h"
 
@@ -160,7 +161,10 @@ layout_append(Layout *layout, const ProcMapping *mapping, uint64_t time_ns)
 	return true;
 }
 
-/* One of our own with the same mappings; the reference to the old one is given back. NULL without memory. */
+/*
+ * One of our own with the same mappings; the reference to the old one is given back. NULL without
+ * memory.
+ */
 static Layout *
 layout_unshare(Layout *shared)
 {
@@ -188,8 +192,8 @@ overlap(const ProcMapping *a, const ProcMapping *b)
 }
 
 /*
- * Does the mapping show what was there before? Compilers that write and execute in turn map the same code over and over; and
- * where the protection of a part is changed, that part is told.
+ * Does the mapping show what was there before? Compilers that write and execute in turn map the
+ * same code over and over; and where the protection of a part is changed, that part is told.
  */
 static bool
 layout_has(const Layout *layout, const ProcMapping *mapping)
@@ -209,8 +213,8 @@ layout_has(const Layout *layout, const ProcMapping *mapping)
 }
 
 /*
- * Lays a mapping over disjoint ones, by ascending start, and returns their number. It adds two at most: itself, and the
- * second half of one that it splits.
+ * Lays a mapping over disjoint ones, by ascending start, and returns their number. It adds two at
+ * most: itself, and the second half of one that it splits.
  */
 static size_t
 paint(ProcMapping *mappings, size_t count, const ProcMapping *added)
@@ -288,8 +292,8 @@ remove_all(PastImages *images)
 }
 
 /*
- * Forgets the one that was silent for longest of those that have ended: whoever runs would have to be asked anew, again and
- * again where programs come and go by the hundred.
+ * Forgets the one that was silent for longest of those that have ended: whoever runs would have to
+ * be asked anew, again and again where programs come and go by the hundred.
  */
 static void
 forget_one(PastImages *images)
@@ -415,7 +419,10 @@ note_map(PastImages *images, const SidebandEvent *event)
 	}
 }
 
-/* Those that were silent for longest go; the one that was just told of as well, where it alone is too much. */
+/*
+ * Those that were silent for longest go; the one that was just told of as well, where it alone is
+ * too much.
+ */
 static void
 push_out(PastImages *images)
 {

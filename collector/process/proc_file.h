@@ -39,8 +39,8 @@ typedef struct ProcMapping
 	uint64_t file_offset;
 	dev_t device;
 	ino_t inode; /* 0: no file behind it */
-	const char
-		*name; /* as the process's mount namespace names it, without " (deleted)"; "" for none */
+	/* as the process's mount namespace names it, without " (deleted)"; "" for none */
+	const char *name;
 	bool deleted;
 } ProcMapping;
 
@@ -51,8 +51,9 @@ typedef struct ProcMapping
 int proc_maps_parse_line(char *line, ProcMapping *mapping, bool *executable);
 
 /*
- * Asks an open maps file for the first executable mapping that ends behind the address. mapping->name points into name, which
- * has PATH_MAX bytes. -ENOENT: there is none; -ESRCH: the memory is gone. Kernels before 6.11 have no such question: -ENOTTY.
+ * Asks an open maps file for the first executable mapping that ends behind the address.
+ * mapping->name points into name, which has PATH_MAX bytes. -ENOENT: there is none; -ESRCH: the
+ * memory is gone. Kernels before 6.11 have no such question: -ENOTTY.
  */
 int proc_maps_query(int fd, uint64_t address, char *name, size_t name_bytes, ProcMapping *mapping);
 

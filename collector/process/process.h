@@ -45,19 +45,22 @@ typedef struct ProcessTableStats
 typedef struct ProcessAddress
 {
 	MappingKind kind;
-	MappedFile
-		*file; /* MAPPING_FILE, MAPPING_VDSO: held by the process; NULL where it cannot be opened */
+	/* MAPPING_FILE, MAPPING_VDSO: held by the process; NULL where it cannot be opened */
+	MappedFile *file;
 	uint64_t address; /* with an image the offset in the file, else as it was */
 } ProcessAddress;
 
 /*
- * limit: processes kept; beyond it the one unseen for longest goes. The table of files outlives this
- * one.
+ * limit: processes kept; beyond it the one unseen for longest goes. The table of files outlives
+ * this one.
  */
 int process_table_create(MappedFileTable *files, size_t limit, ProcessTable **table);
 void process_table_free(ProcessTable *table); /* accepts NULL */
 
-/* From now on, processes that are gone are looked up in a memory of theirs, which outlives the table. */
+/*
+ * From now on, processes that are gone are looked up in a memory of theirs, which outlives the
+ * table.
+ */
 void process_table_remember(ProcessTable *table, PastImages *past);
 
 /*
@@ -67,9 +70,9 @@ void process_table_remember(ProcessTable *table, PastImages *past);
 Process *process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t now_ns);
 
 /*
- * What lay at the address at time_ns, which is in the past. False where no executable mapping is known to have covered it, or
- * which one it was is not. An address that was executing (is_leaf) is sought then; what a broken walk took for a caller is no
- * reason to.
+ * What lay at the address at time_ns, which is in the past. False where no executable mapping is
+ * known to have covered it, or which one it was is not. An address that was executing (is_leaf) is
+ * sought then; what a broken walk took for a caller is no reason to.
  */
 bool process_resolve(ProcessTable *table, Process *process, uint64_t address, uint64_t time_ns,
 					 bool is_leaf, uint64_t now_ns, ProcessAddress *result);
@@ -80,12 +83,15 @@ bool process_covers(const Process *process, uint64_t address);
 /* Is it in memory without a file, by the same mappings? */
 bool process_is_generated(const Process *process, uint64_t address);
 
-/* Reads the mappings again where they do not cover the address, at most every 10 ms, more and more rarely where that does not help. */
+/*
+ * Reads the mappings again where they do not cover the address, at most every 10 ms, more and more
+ * rarely where that does not help.
+ */
 void process_seek(ProcessTable *table, Process *process, uint64_t address, uint64_t now_ns);
 
 /*
- * Reads the mappings again where code of files was mapped since, unless they were read within 10 ms, or may have been,
- * unless within a second.
+ * Reads the mappings again where code of files was mapped since, unless they were read within 10
+ * ms, or may have been, unless within a second.
  */
 void process_follow(ProcessTable *table, Process *process, uint64_t now_ns);
 
@@ -97,8 +103,8 @@ void process_reread_before(ProcessTable *table, Process *process, uint64_t momen
 uint64_t process_read_ns(const Process *process);
 
 /*
- * Forgets processes that ended a minute ago or were not seen for some. Call a few times a minute: of each process that is not
- * seen /proc is asked once a minute at most.
+ * Forgets processes that ended a minute ago or were not seen for some. Call a few times a minute:
+ * of each process that is not seen /proc is asked once a minute at most.
  */
 void process_table_sweep(ProcessTable *table, uint64_t now_ns);
 void process_table_stats(const ProcessTable *table, ProcessTableStats *stats);
@@ -136,14 +142,15 @@ bool process_take_description(ProcessTable *table, Process *process,
 void process_described(Process *process, size_t held, uint64_t now_ns);
 
 /*
- * The unwinder had no room for the description: processes that were sampled least recently are forgotten, an eighth of all, and
- * the one with the most mappings, if it has more; this one's description is to be taken again in some seconds.
+ * The unwinder had no room for the description: processes that were sampled least recently are
+ * forgotten, an eighth of all, and the one with the most mappings, if it has more; this one's
+ * description is to be taken again in some seconds.
  */
 void process_had_no_room(ProcessTable *table, Process *process, uint64_t now_ns);
 
 /*
- * Did the unwinder's rules for an address belong to the code that was there at time_ns? Asked of the kernel's walk, or, with
- * late, of one that is made now.
+ * Did the unwinder's rules for an address belong to the code that was there at time_ns? Asked of
+ * the kernel's walk, or, with late, of one that is made now.
  */
 bool process_walk_held(ProcessTable *table, const Process *process, uint64_t address,
 					   uint64_t time_ns, bool late);

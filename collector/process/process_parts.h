@@ -30,8 +30,8 @@ typedef struct ProcessKey
 typedef struct Described
 {
 	uint64_t taken_ns; /* the kernel may use it from here on … */
-	uint64_t
-		installed_ns;  /* … does from here on (UINT64_MAX: not yet), till the next one is there */
+	/* … does from here on (UINT64_MAX: not yet), till the next one is there */
+	uint64_t installed_ns;
 	uint64_t begin_ns; /* when its mappings were read */
 	uint64_t end_ns;
 } Described;

@@ -160,7 +160,10 @@ process_root_pid(const Process *process)
 	return kill((pid_t) process->parent_pid, 0) == 0 ? process->parent_pid : 0;
 }
 
-/* What the side-band told of a process that /proc no longer knows. Its files may be open already, or be opened by name. */
+/*
+ * What the side-band told of a process that /proc no longer knows. Its files may be open already,
+ * or be opened by name.
+ */
 static int
 take_past_snapshot(ProcessTable *table, const Process *process, Snapshot *snapshot)
 {
@@ -234,7 +237,9 @@ process_read(ProcessTable *table, Process *process, uint64_t now_ns)
 		process->state = result == -EACCES || result == -EPERM ? PROCESS_UNREADABLE : PROCESS_GONE;
 }
 
-/* The parent was never sampled itself: /proc tells whether it executes the image that was forked. */
+/*
+ * The parent was never sampled itself: /proc tells whether it executes the image that was forked.
+ */
 static void
 inherit_unsampled(ProcessTable *table, Process *process)
 {

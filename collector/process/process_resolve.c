@@ -71,8 +71,8 @@ get_told(ProcessTable *table, Process *process, const ProcMapping *map)
 }
 
 /*
- * The mapping of an address at time_ns: as it was seen, where that holds for the time; else as it was told. Where not all was
- * told, what was seen is taken, unless it was seen otherwise before.
+ * The mapping of an address at time_ns: as it was seen, where that holds for the time; else as it
+ * was told. Where not all was told, what was seen is taken, unless it was seen otherwise before.
  */
 static Mapping *
 mapping_at(ProcessTable *table, Process *process, uint64_t address, uint64_t time_ns)

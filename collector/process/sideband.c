@@ -51,7 +51,10 @@ struct Sideband
 	uint8_t *record; /* MAX_RECORD_BYTES: the one at hand, in one piece */
 };
 
-/* The parts of perf's records that precede what sample_id_all appends: pid and tid, and then the time. */
+/*
+ * The parts of perf's records that precede what sample_id_all appends: pid and tid, and then the
+ * time.
+ */
 typedef struct TaskRecord
 {
 	struct perf_event_header header;
@@ -378,8 +381,9 @@ oldest(Sideband *sideband)
 }
 
 /*
- * A process writes its records one after the other, wherever it runs. What is younger than the moment at which reading
- * began is left for the next time: an older record of the same process may have missed the look at another CPU.
+ * A process writes its records one after the other, wherever it runs. What is younger than the
+ * moment at which reading began is left for the next time: an older record of the same process may
+ * have missed the look at another CPU.
  */
 void
 sideband_read(Sideband *sideband)

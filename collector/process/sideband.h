@@ -1,9 +1,10 @@
 /*
  * sideband.h
- *		What processes execute and map, as the kernel tells it while it happens: perf's records beside samples.
+ *		What processes execute and map, as the kernel tells it while it happens: perf's records
+ *		beside samples.
  *
- * One buffer per CPU, read in order of time. It is the only witness of processes that are gone before anybody looks into
- * /proc. Not thread-safe: its owner has a lock.
+ * One buffer per CPU, read in order of time. It is the only witness of processes that are gone
+ * before anybody looks into /proc. Not thread-safe: its owner has a lock.
  */
 #ifndef COLLECTOR_SIDEBAND_H
 #define COLLECTOR_SIDEBAND_H
@@ -45,8 +46,9 @@ void sideband_free(Sideband *sideband); /* accepts NULL */
 void sideband_follow_cpus(Sideband *sideband);
 
 /*
- * Waits until half a buffer was told since the last time, or the other descriptor is readable, or the time is over. One thread
- * at a time, and without the owner's lock. Without a side-band (NULL) it waits for the others.
+ * Waits until half a buffer was told since the last time, or the other descriptor is readable, or
+ * the time is over. One thread at a time, and without the owner's lock. Without a side-band (NULL)
+ * it waits for the others.
  */
 void sideband_wait(const Sideband *sideband, int other, int timeout_ms);
 

@@ -1,6 +1,7 @@
 /*
  * test_exchange.c
- *		What "import" makes of files and labels before the database sees them, and operands between flags.
+ *		What "import" makes of files and labels before the database sees them, and operands between
+ *		flags.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,7 @@
 /*
  * test_past_images.c
- *		What is remembered of processes: events by hand, and programs that are gone when they are asked for.
+ *		What is remembered of processes: events by hand, and programs that are gone when they are
+ *		asked for.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -134,7 +135,10 @@ test_overlaps(void **state)
 	past_images_free(images);
 }
 
-/* A child has its parent's mappings as they were; a pid that is used again has none of the process before. */
+/*
+ * A child has its parent's mappings as they were; a pid that is used again has none of the process
+ * before.
+ */
 static void
 test_forks(void **state)
 {
@@ -166,7 +170,10 @@ note_thread(PastImages *images, SidebandKind kind, uint32_t pid, uint64_t time_n
 	past_images_note(images, &event);
 }
 
-/* However many programs come and go, what is known of those that run stays, and others are not in doubt. */
+/*
+ * However many programs come and go, what is known of those that run stays, and others are not in
+ * doubt.
+ */
 static void
 test_ended(void **state)
 {
@@ -273,7 +280,10 @@ test_replaced(void **state)
 	past_images_free(images);
 }
 
-/* Of a process that was there before us only what it mapped since is known; and what was lost may have been anything. */
+/*
+ * Of a process that was there before us only what it mapped since is known; and what was lost may
+ * have been anything.
+ */
 static void
 test_beginning_unseen(void **state)
 {
@@ -302,7 +312,10 @@ test_beginning_unseen(void **state)
 	past_images_free(images);
 }
 
-/* A process that lives on: what is read of it later must not stand for what was there when it was sampled, nor the reverse. */
+/*
+ * A process that lives on: what is read of it later must not stand for what was there when it was
+ * sampled, nor the reverse.
+ */
 static void
 test_resolved_as_sampled(void **state)
 {
@@ -377,7 +390,10 @@ listen_or_skip(PastImages *past)
 	skip();
 }
 
-/* Who is not known may have mapped something up to the time that is told of the forgotten, or of what was lost: the later one. */
+/*
+ * Who is not known may have mapped something up to the time that is told of the forgotten, or of
+ * what was lost: the later one.
+ */
 static void
 test_mapped(void **state)
 {
@@ -404,7 +420,10 @@ test_mapped(void **state)
 	past_images_free(images);
 }
 
-/* A program that has ended and was waited for before anybody looks has its executable, mappings and files all the same. */
+/*
+ * A program that has ended and was waited for before anybody looks has its executable, mappings and
+ * files all the same.
+ */
 static void
 test_gone(void **state)
 {
@@ -446,7 +465,10 @@ test_gone(void **state)
 	past_images_free(past);
 }
 
-/* Hostile processes map many files of long names: those that were silent for longest go, and are counted. */
+/*
+ * Hostile processes map many files of long names: those that were silent for longest go, and are
+ * counted.
+ */
 static void
 test_bounded_bytes(void **state)
 {
@@ -505,7 +527,10 @@ test_bounded_bytes(void **state)
 	past_images_free(images);
 }
 
-/* Half a buffer of records ends a wait, long before the time does; the next wait is for as much again. */
+/*
+ * Half a buffer of records ends a wait, long before the time does; the next wait is for as much
+ * again.
+ */
 static void
 test_wakes_half_full(void **state)
 {

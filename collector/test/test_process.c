@@ -70,7 +70,9 @@ sample_of(pid_t pid)
 	return sample;
 }
 
-/* Files are closed at exec before the program has its arguments, which are the last that it gets. */
+/*
+ * Files are closed at exec before the program has its arguments, which are the last that it gets.
+ */
 static void
 wait_for_arguments(pid_t pid)
 {
@@ -275,7 +277,10 @@ outlive(void *done)
 	_exit(0);
 }
 
-/* Threads go on after the first one has ended; /proc shows nothing by the process's own number then. */
+/*
+ * Threads go on after the first one has ended; /proc shows nothing by the process's own number
+ * then.
+ */
 static void
 test_outlived_leader(void **state)
 {
@@ -339,7 +344,10 @@ test_kernel_thread(void **state)
 	assert_null(process_executable(process));
 }
 
-/* A program that was deleted while it runs keeps its name and can still be opened; what took its name is another. */
+/*
+ * A program that was deleted while it runs keeps its name and can still be opened; what took its
+ * name is another.
+ */
 static void
 test_deleted_file(void **state)
 {
@@ -466,7 +474,10 @@ test_vdso(void **state)
 	assert_int_equal(where.address, 0x600);
 }
 
-/* Who holds most goes first where another finds no room, though it was sampled a moment before; unless that has more itself. */
+/*
+ * Who holds most goes first where another finds no room, though it was sampled a moment before;
+ * unless that has more itself.
+ */
 static void
 test_no_room_beside_large_one(void **state)
 {
@@ -501,7 +512,10 @@ test_no_room_beside_large_one(void **state)
 	assert_int_equal(stats.evicted, 3);
 }
 
-/* Where the unwinder has no room for one, an eighth of the others goes, once, and its description is taken again later. */
+/*
+ * Where the unwinder has no room for one, an eighth of the others goes, once, and its description
+ * is taken again later.
+ */
 static void
 test_no_room(void **state)
 {

@@ -309,7 +309,10 @@ test_beyond_root(void **state)
 	assert_int_equal(fixture->stats.complete, 1);
 }
 
-/* Where rules led to the end a function that only bears a root's name has callers; start code is its innermost function. */
+/*
+ * Where rules led to the end a function that only bears a root's name has callers; start code is
+ * its innermost function.
+ */
 static void
 test_name_of_root(void **state)
 {
@@ -486,7 +489,9 @@ test_malformed(void **state)
 	assert_int_equal(losses_total(&fixture->losses, LOSS_RECORD_MALFORMED), 4);
 }
 
-/* Samples of two frequencies are two series, and each counts by its own period: the sum is exact. */
+/*
+ * Samples of two frequencies are two series, and each counts by its own period: the sum is exact.
+ */
 static void
 test_periods(void **state)
 {
@@ -587,7 +592,10 @@ descriptors_of(const char *name)
 	return count;
 }
 
-/* Files are closed at exec before the program is mapped and has its arguments, which are the last that it gets. */
+/*
+ * Files are closed at exec before the program is mapped and has its arguments, which are the last
+ * that it gets.
+ */
 static void
 wait_for_arguments(pid_t pid, const char *name)
 {
@@ -630,7 +638,10 @@ start_sleeper(const char *name)
 	return pid;
 }
 
-/* Seconds after a program's end at which its file is given back, where the sweeps come when they are due. */
+/*
+ * Seconds after a program's end at which its file is given back, where the sweeps come when they
+ * are due.
+ */
 static int
 seconds_until_given_back(Fixture *fixture, bool deleted)
 {
@@ -669,7 +680,10 @@ seconds_until_given_back(Fixture *fixture, bool deleted)
 	return seconds;
 }
 
-/* Files of programs that ended are given back though no sample comes any more: soon where they were deleted. */
+/*
+ * Files of programs that ended are given back though no sample comes any more: soon where they were
+ * deleted.
+ */
 static void
 test_given_back(void **state)
 {

@@ -1,6 +1,7 @@
 /*
  * test_unwind.c
- *		The unwind room without a kernel: slots, packed tables and walks, each held against something that knows better.
+ *		The unwind room without a kernel: slots, packed tables and walks, each held against
+ *		something that knows better.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +36,10 @@
 #define MAX_SPANS  256
 #define MAX_FRAMES 128
 
-/* A map of who has each slot is the oracle: runs never overlap, and come back no earlier than they may. */
+/*
+ * A map of who has each slot is the oracle: runs never overlap, and come back no earlier than they
+ * may.
+ */
 static void
 test_extent_pool(void **state)
 {
@@ -132,7 +136,9 @@ find_packed(const PackedTable *packed, const RuleSet *rules, uint64_t address)
 	return NULL;
 }
 
-/* Packing changes where rules stand, not what they say: at the edges of every row and between them. */
+/*
+ * Packing changes where rules stand, not what they say: at the edges of every row and between them.
+ */
 static void
 test_packed_table(void **state)
 {
@@ -167,7 +173,10 @@ test_packed_table(void **state)
 	unwind_table_free(&table);
 }
 
-/* No bytes make the compiler read beyond them or loop: each section cut short, and with bits flipped. */
+/*
+ * No bytes make the compiler read beyond them or loop: each section cut short, and with bits
+ * flipped.
+ */
 static void
 test_hostile_cfi(void **state)
 {
@@ -263,7 +272,9 @@ compile_go_table(const uint8_t *bytes, UnwindTable *table)
 		assert_true(table->rows[row - 1].offset < table->rows[row].offset);
 }
 
-/* Depths that no rule can say, over and over: not one row is kept, and the work ends all the same. */
+/*
+ * Depths that no rule can say, over and over: not one row is kept, and the work ends all the same.
+ */
 static void
 test_go_table_is_bounded(void **state)
 {
@@ -285,7 +296,10 @@ test_go_table_is_bounded(void **state)
 	free(bytes);
 }
 
-/* Code that leaves its stack after a prologue longer than the table has room for: its rows must not go backwards. */
+/*
+ * Code that leaves its stack after a prologue longer than the table has room for: its rows must not
+ * go backwards.
+ */
 static void
 test_go_prologue_too_long(void **state)
 {
@@ -413,7 +427,10 @@ innermost(const ucontext_t *context, struct pfs_walk_state *at)
 	at->innermost = 1;
 }
 
-/* Walks from here by our tables, and asks the C library's unwinder, which reads the same CFI with code of its own. */
+/*
+ * Walks from here by our tables, and asks the C library's unwinder, which reads the same CFI with
+ * code of its own.
+ */
 __attribute__((noinline)) static void
 walk_here(Walked *walked)
 {
@@ -549,7 +566,10 @@ test_read_failures(void **state)
 	}
 }
 
-/* In code with frame pointers a zero ends the stack; a frame pointer that leads down is none, and proves nothing. */
+/*
+ * In code with frame pointers a zero ends the stack; a frame pointer that leads down is none, and
+ * proves nothing.
+ */
 static void
 test_frame_pointers(void **state)
 {
@@ -578,7 +598,10 @@ test_frame_pointers(void **state)
 	assert_int_equal(count, 2);
 }
 
-/* Code in a file that is no program, as JIT compilers keep it in shared memory, is walked like their private memory. */
+/*
+ * Code in a file that is no program, as JIT compilers keep it in shared memory, is walked like
+ * their private memory.
+ */
 static void
 test_shared_memory(void **state)
 {
@@ -623,16 +646,19 @@ test_shared_memory(void **state)
 	close(fd);
 }
 
-/* Generated code with CFI beside it, as LLVM lays it out, is walked by that, but only while it is known to be the same. */
+/*
+ * Generated code with CFI beside it, as LLVM lays it out, is walked by that, but only while it is
+ * known to be the same.
+ */
 static void
 test_generated_code(void **state)
 {
 	static const uint8_t cfi[] = {
-		0x14, 0,	0, 0,	 0,	   0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b, /* CIE */
-		0x0c, 7,	8, 0x90, 1,	   0, 0,	/* CFA = rsp + 8, return address at CFA - 8 */
-		0x1c, 0,	0, 0,	 0x1c, 0, 0, 0, /* FDE of this CIE */
-		0xe0, 0x0f, 0, 0,	 0,	   8, 0, 0, 0, /* from 0xfe0 bytes behind here: the next page; 0x800 bytes */
-		0x0e, 32,	0, 0,	 0,	   0, 0, 0, 0, 0,	0, /* CFA = rsp + 32 */
+		0x14, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b, /* CIE */
+		0x0c, 7, 8, 0x90, 1, 0, 0,	  /* CFA = rsp + 8, return address at CFA - 8 */
+		0x1c, 0, 0, 0, 0x1c, 0, 0, 0, /* FDE of this CIE */
+		/* from 0xfe0 bytes behind here: the next page; 0x800 bytes */
+		0xe0, 0x0f, 0, 0, 0, 8, 0, 0, 0, 0x0e, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, /* CFA = rsp + 32 */
 	};
 	KernelTables *kernel = memory_tables_create();
 	ExecImage process = { (uint32_t) getpid(), 1, 1 };
@@ -678,16 +704,56 @@ test_generated_code(void **state)
 	free(late);
 }
 
-/* Memory that looks like thousands of sections, each of which speaks of all that follows: most are not even tried. */
+/*
+ * Memory that looks like thousands of sections, each of which speaks of all that follows: most are
+ * not even tried.
+ */
 static void
 test_many_sections(void **state)
 {
 	static const uint8_t section[64] = {
-		0x14, 0,   0, 0,	0,	  0,  0, 0, 1,
-		'z',  'R', 0, 1,	0x78, 16, 1, 0, /* CIE, plain addresses */
-		0x0c, 7,   8, 0x90, 1,	  0,  0,	/* CFA = rsp + 8, return address at CFA - 8 */
-		0x24, 0,   0, 0,	0x1c, 0,  0, 0, /* FDE of this CIE; where from stands in the next line */
-		0,	  0,   0, 0,	0,	  0,  0, 0, 16,
+		0x14,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		1,
+		'z',
+		'R',
+		0,
+		1,
+		0x78,
+		16,
+		1,
+		0, /* CIE, plain addresses */
+		0x0c,
+		7,
+		8,
+		0x90,
+		1,
+		0,
+		0, /* CFA = rsp + 8, return address at CFA - 8 */
+		/* FDE of this CIE; where from stands in the next line */
+		0x24,
+		0,
+		0,
+		0,
+		0x1c,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		16,
 	};
 	const size_t length = 960 * 1024;
 	KernelTables *kernel = memory_tables_create();
@@ -771,7 +837,10 @@ test_late_memory_holes(void **state)
 	assert_int_not_equal(late_memory_read(&memory, third, &value), 0);
 }
 
-/* Another image under the same pid is not this process, and forgetting the old one leaves the new one alone. */
+/*
+ * Another image under the same pid is not this process, and forgetting the old one leaves the new
+ * one alone.
+ */
 static void
 test_images_of_a_pid(void **state)
 {

@@ -1,6 +1,7 @@
 /*
  * test_unwind_room.c
- *		Unwind tables where the kernel's are full: what goes, what comes back, and how much one file or process may take.
+ *		Unwind tables where the kernel's are full: what goes, what comes back, and how much one file
+ *		or process may take.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -145,7 +146,10 @@ is_walked_by_table(World *world, int number, uint64_t now_ns)
 	return false;
 }
 
-/* Where the kernel's tables are full older ones go, and whatever is wanted comes; nothing is tried over and over. */
+/*
+ * Where the kernel's tables are full older ones go, and whatever is wanted comes; nothing is tried
+ * over and over.
+ */
 static void
 test_full_tables(void **state)
 {
@@ -272,7 +276,9 @@ make_rules_up(uint8_t *bytes, uint32_t number)
 	return at;
 }
 
-/* Code that programs write while they run gets a quarter of everything in all, and gives it back. */
+/*
+ * Code that programs write while they run gets a quarter of everything in all, and gives it back.
+ */
 static void
 test_generated_code_is_bounded(void **state)
 {
@@ -342,7 +348,10 @@ open_library(const char *directory, int number)
 	return fd;
 }
 
-/* Rules that programs make up are bounded for each, and where all of them fill the set it begins anew. */
+/*
+ * Rules that programs make up are bounded for each, and where all of them fill the set it begins
+ * anew.
+ */
 static void
 test_full_rules(void **state)
 {
@@ -394,7 +403,10 @@ test_full_rules(void **state)
 	close(fd);
 }
 
-/* What lies between a program's functions costs directory entries: that of browsers, which have CFI for few of them, has room. */
+/*
+ * What lies between a program's functions costs directory entries: that of browsers, which have CFI
+ * for few of them, has room.
+ */
 static void
 test_sparse_program(void **state)
 {

@@ -1,6 +1,7 @@
 /*
  * test_writer.c
- *		The writer against a real PostgreSQL: what it stores, exactly once, whatever happens in between.
+ *		The writer against a real PostgreSQL: what it stores, exactly once, whatever happens in
+ *		between.
  */
 #include "private_server.h"
 
@@ -318,7 +319,9 @@ test_exactly_once_when_backends_end(void **state)
 	assert_stored_once("kills", batches);
 }
 
-/* From when the checkpointer has read the setting commits wait for the standby that is not there. */
+/*
+ * From when the checkpointer has read the setting commits wait for the standby that is not there.
+ */
 static void
 wait_until_commits_wait(PGconn *connection)
 {

@@ -11,10 +11,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The largest programs have some 25 MB, of Go's table 60; a sparse or compressed file may claim any size. */
+/*
+ * The largest programs have some 25 MB, of Go's table 60; a sparse or compressed file may claim any
+ * size.
+ */
 #define MAX_SECTION_BYTES (64 << 20)
 
-/* Where Go says where its code starts: in its table's header up to 1.25, else in the description of the module (1.26). */
+/*
+ * Where Go says where its code starts: in its table's header up to 1.25, else in the description of
+ * the module (1.26).
+ */
 #define PCLNTAB_TEXT   24
 #define GO_MODULE_TEXT 176
 

@@ -17,8 +17,9 @@ typedef struct CfiSections
 } CfiSections;
 
 /*
- * Reads the sections of a 64-bit little-endian ELF file from a descriptor, which stays the caller's and open until
- * cfi_sections_fini. Sections are read, never mapped: a file cut short under us must not raise SIGBUS. 0 or -ENOEXEC.
+ * Reads the sections of a 64-bit little-endian ELF file from a descriptor, which stays the caller's
+ * and open until cfi_sections_fini. Sections are read, never mapped: a file cut short under us must
+ * not raise SIGBUS. 0 or -ENOEXEC.
  */
 int cfi_sections_init(CfiSections *sections, int fd);
 void cfi_sections_fini(CfiSections *sections);

@@ -16,11 +16,15 @@
 #define PAGE_BYTES	   4096
 #define MAPS_BYTES	   ((size_t) 16 * 1024 * 1024)
 #define MAX_DATA_BYTES ((size_t) 1024 * 1024) /* of a process */
-#define CPU_NS		   INT64_C(100000000) /* memory can be made to look like thousands of sections */
+/* memory can be made to look like thousands of sections */
+#define CPU_NS		   INT64_C(100000000)
 #define WINDOW_BYTES \
 	((uint64_t) 64 * 1024) /* on either side; compilers take memory for both at once */
 
-/* A CIE as LLVM begins it, behind its length: CIE 0, version 1, augmentation "zR", alignments 1 and -8, return address 16. */
+/*
+ * A CIE as LLVM begins it, behind its length: CIE 0, version 1, augmentation "zR", alignments 1 and
+ * -8, return address 16.
+ */
 static const uint8_t cie_start[] = { 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16 };
 
 /* Memory that was read, and ends where it could not be read any more. */
@@ -86,7 +90,10 @@ read_pages(uint32_t pid, uint64_t address, uint8_t *bytes, size_t length)
 	return done;
 }
 
-/* A line of /proc/PID/maps: memory without a file that may only be read, as compilers leave their data behind. */
+/*
+ * A line of /proc/PID/maps: memory without a file that may only be read, as compilers leave their
+ * data behind.
+ */
 static bool
 is_read_only_data(const char *line, uint64_t *start, uint64_t *end)
 {
@@ -230,7 +237,10 @@ search_bytes(Search *search, const uint8_t *bytes, size_t length, uint64_t addre
 	}
 }
 
-/* The window before the code may begin with memory that is none: then its later half is tried, and so on. */
+/*
+ * The window before the code may begin with memory that is none: then its later half is tried, and
+ * so on.
+ */
 static void
 search_before(Search *search, uint8_t *bytes)
 {

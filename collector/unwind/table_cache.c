@@ -250,7 +250,10 @@ write_all(int fd, const uint8_t *bytes, size_t length)
 	return 0;
 }
 
-/* A file that is there wholly or not at all; after a crash its checksum tells whether its bytes reached the disk. */
+/*
+ * A file that is there wholly or not at all; after a crash its checksum tells whether its bytes
+ * reached the disk.
+ */
 static int
 write_file(TableCache *cache, const char *name, const uint8_t *bytes, size_t length)
 {

@@ -43,7 +43,10 @@ typedef struct FilePage
 _Static_assert(sizeof(FileHeader) == 64, "the header has no hidden padding");
 _Static_assert(sizeof(FilePage) == 16, "pages have no hidden padding");
 
-/* Which bytes the table was made of. Nobody but us sees the seed, so nobody can make others with the same hash. */
+/*
+ * Which bytes the table was made of. Nobody but us sees the seed, so nobody can make others with
+ * the same hash.
+ */
 static uint64_t
 hash_input(uint64_t seed, const CfiInput *input)
 {
@@ -65,7 +68,10 @@ hash_input(uint64_t seed, const CfiInput *input)
 	return hash_bytes(hash, input->debug_frame.data, input->debug_frame.length);
 }
 
-/* The rules that a table uses, numbered by first use; numbers holds place + 1, 0: not used. Their count. */
+/*
+ * The rules that a table uses, numbered by first use; numbers holds place + 1, 0: not used. Their
+ * count.
+ */
 static uint32_t
 collect_rules(const RuleSet *rules, const PackedTable *packed, uint16_t *numbers,
 			  struct pfs_unwind_rule *used)

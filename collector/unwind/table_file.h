@@ -2,9 +2,9 @@
  * table_file.h
  *		A table file: what the cache keeps of the CFI of one ELF file.
  *
- * Rules are numbered anew in each run, so a table file carries its own and is renumbered when it is read. It is believed
- * only where its checksum holds, where all that it says is in bounds, and where it was made of the very CFI that the file
- * has now, whatever build ID that claims.
+ * Rules are numbered anew in each run, so a table file carries its own and is renumbered when it is
+ * read. It is believed only where its checksum holds, where all that it says is in bounds, and
+ * where it was made of the very CFI that the file has now, whatever build ID that claims.
  *
  *		OFFSET  SIZE        DESCRIPTION
  *		0       8           "PFSUNWND"
@@ -34,8 +34,9 @@ int table_file_encode(const CfiInput *input, const RuleSet *rules, const PackedT
 					  const CfiStats *stats, uint8_t **bytes, size_t *length);
 
 /*
- * Foreign bytes into a table whose rules are numbered by the set. 0; -EBADMSG where the bytes are no table file, or not one of
- * this input; -ENOMEM. *packed is to be freed on success only; of *stats what the table file tells is set.
+ * Foreign bytes into a table whose rules are numbered by the set. 0; -EBADMSG where the bytes are
+ * no table file, or not one of this input; -ENOMEM. *packed is to be freed on success only; of
+ * *stats what the table file tells is set.
  */
 int table_file_decode(const uint8_t *bytes, size_t length, const CfiInput *input, RuleSet *rules,
 					  PackedTable *packed, CfiStats *stats);

@@ -2,9 +2,9 @@
  * unwinder.c
  *		Keeping the kernel's unwind tables.
  *
- * Order of writing: rules, lines, the directory, then the kind of mappings; mappings, then the process. The way back is
- * the reverse, and slots rest before they are used again (extent_pool.h), so a walk that runs meanwhile sees an old
- * table or a new one, never a mixture.
+ * Order of writing: rules, lines, the directory, then the kind of mappings; mappings, then the
+ * process. The way back is the reverse, and slots rest before they are used again (extent_pool.h),
+ * so a walk that runs meanwhile sees an old table or a new one, never a mixture.
  */
 #include "unwind/unwinder.h"
 
@@ -19,7 +19,10 @@
 #include "unwind/packed_table.h"
 #include "unwind/rule_set.h"
 
-/* Of the kernel's tables, for one binary or process, or all generated code: programs are not to be trusted with more. */
+/*
+ * Of the kernel's tables, for one binary or process, or all generated code: programs are not to be
+ * trusted with more.
+ */
 #define SHARE 4
 
 struct UnwindBinary
@@ -263,7 +266,10 @@ unwinder_rules_are_full(const Unwinder *unwinder)
 	return unwinder->rules_refused;
 }
 
-/* The table of a file, compiled, or as it was compiled before; it has no line where there is no CFI. */
+/*
+ * The table of a file, compiled, or as it was compiled before; it has no line where there is no
+ * CFI.
+ */
 static int
 make_table(Unwinder *unwinder, const CfiSections *sections, PackedTable *packed, CfiStats *stats)
 {
@@ -281,7 +287,10 @@ make_table(Unwinder *unwinder, const CfiSections *sections, PackedTable *packed,
 	err = cfi_compile(&sections->input, &unwinder->rules, &table);
 	if (err != 0)
 		return err;
-	/* others' rules are the reason, or whatever else was there at the moment: not what to keep for the next run */
+	/*
+	 * others' rules are the reason, or whatever else was there at the moment: not what to keep for
+	 * the next run
+	 */
 	cacheable = cacheable && unwinder->rules.refused == refused;
 	*stats = table.stats;
 	err = packed_table_build(&table, packed);
@@ -334,7 +343,10 @@ load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *sections
 	return err;
 }
 
-/* The kind is one aligned word, stored last: a walk sees a mapping without its table, or with all of it. */
+/*
+ * The kind is one aligned word, stored last: a walk sees a mapping without its table, or with all
+ * of it.
+ */
 static void
 publish_kind(Unwinder *unwinder, const UnwindBinary *binary)
 {
@@ -360,8 +372,8 @@ publish_kind(Unwinder *unwinder, const UnwindBinary *binary)
 }
 
 /*
- * Mappings of the binary, of every one where it is NULL, have no table any more. Where that lay they go on to say: a walk may
- * have read the kind before.
+ * Mappings of the binary, of every one where it is NULL, have no table any more. Where that lay
+ * they go on to say: a walk may have read the kind before.
  */
 static void
 withdraw(Unwinder *unwinder, const UnwindBinary *binary)

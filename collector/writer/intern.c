@@ -470,7 +470,8 @@ round_add_command(Round *round, const char *sql, const char *failure)
 }
 
 /*
- * Ids that are known from earlier transactions stay valid until this one ends; where their epoch is over, it fails.
+ * Ids that are known from earlier transactions stay valid until this one ends; where their epoch is
+ * over, it fails.
  */
 static void
 round_add_begin(Round *round, const Work *work)

@@ -2,8 +2,8 @@
  * store.c
  *		Partitions, begin_batch, losses, unwind counts, the target's state, COPY.
  *
- * Three round trips for a batch: BEGIN with begin_batch, the series' times, losses, counts and the target's state; COPY;
- * data and COMMIT.
+ * Three round trips for a batch: BEGIN with begin_batch, the series' times, losses, counts and the
+ * target's state; COPY; data and COMMIT.
  */
 #include "writer/store.h"
 

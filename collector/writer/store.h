@@ -1,6 +1,7 @@
 /*
  * store.h
- *		One batch into the database, exactly once: the transaction that holds its samples and losses.
+ *		One batch into the database, exactly once: the transaction that holds its samples and
+ *		losses.
  *
  * begin_batch locks the writer's row and tells whether the batch was stored before, so that a batch
  * whose commit got lost on the way may be sent again.

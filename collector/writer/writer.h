@@ -38,8 +38,8 @@ typedef struct WriterStats
 	uint64_t samples_written;
 	uint64_t batches_dropped; /* queue over its budget, or left over at the end */
 	uint64_t samples_dropped;
-	uint64_t
-		batches_refused; /* the server did not take them: a fault in the batch or the database */
+	/* the server did not take them: a fault in the batch or the database */
+	uint64_t batches_refused;
 	uint64_t samples_refused;
 	uint64_t retries;
 	size_t queued_bytes;

@@ -1,9 +1,11 @@
 /*
  * fuzz_unwind.c
- *		The way of foreign CFI: sections of an ELF file, compiler, packed table, walks over foreign stacks.
+ *		The way of foreign CFI: sections of an ELF file, compiler, packed table, walks over foreign
+ *		stacks.
  *
- * An input is an ELF file, or a byte of flags and the bytes of one section, which are given an ELF file around them. Its
- * last bytes are taken for the registers and the stack of a process that maps it.
+ * An input is an ELF file, or a byte of flags and the bytes of one section, which are given an ELF
+ * file around them. Its last bytes are taken for the registers and the stack of a process that maps
+ * it.
  */
 #include <elf.h>
 #include <stddef.h>
@@ -128,7 +130,9 @@ check_table(const CfiInput *input)
 	rule_set_fini(&rules);
 }
 
-/* The end of the input as the process sees it: registers, then the stack from the stack pointer on. */
+/*
+ * The end of the input as the process sees it: registers, then the stack from the stack pointer on.
+ */
 static void
 walk(const Unwinder *unwinder, const ExecImage *process, const uint8_t *bytes, size_t length)
 {

@@ -1,6 +1,7 @@
 /*
  * cfi_dump.c
- *		Prints the compiled unwind table of an ELF file, one row a line, in the terms of readelf -wF.
+ *		Prints the compiled unwind table of an ELF file, one row a line, in the terms of readelf
+ *		-wF.
  *
  *		ADDRESS CFA FP RA RBX      "u" where the rule says nothing of it; "?" for PFS_UNWIND_INVALID
  *

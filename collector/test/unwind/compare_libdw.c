@@ -2,7 +2,9 @@
  * compare_libdw.c
  *		Stops a running process and unwinds all its threads twice: by our walker and by libdw.
  *
- *		compare_libdw PID...      prints a line per thread that differs, then the sums; exit 1 where any differs
+ *		compare_libdw PID...
+ *
+ * Prints a line per thread that differs, then the sums; exit 1 where any differs.
  *
  * libdw interprets the same CFI with an evaluator of its own, so frames must agree one by one.
  */
