@@ -2,8 +2,11 @@
  * agent.c
  *		Life of the agent: start the parts, flush every interval, stop in the order of the flow.
  *
- * The main thread only keeps time, so that it is never late: the reader thread fills the interval,
- * the flusher thread symbolizes it, the writer thread stores it.
+ * 1. Reader and sampler start first: samples come while the database is connected to. Then writer
+ *    and flusher start.
+ * 2. The main loop only keeps time, so that it is never late: CPUs, self-restraint, status file,
+ *    progress, and a request to the flusher when a window is over.
+ * 3. At the end each part is stopped after the one that feeds it: sampler, reader, flusher, writer.
  */
 #include "agent/agent.h"
 

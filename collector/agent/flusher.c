@@ -1,6 +1,16 @@
 /*
  * flusher.c
  *		Flushes on request, in slices; opens binaries in between.
+ *
+ * The thread's turns:
+ *
+ * 1. Wait for a request, or until binaries are to be opened.
+ * 2. Where nothing is due, open the binaries of files that were sampled.
+ * 3. Take the reader's interval when a flush was asked for, and resolve it into a batch for a slice
+ *    of time. What is left of it is the next turn's; self-restraint makes pauses in between.
+ * 4. Give caches back when asked to; sweep files and trim the heap from time to time.
+ *
+ * When it is told to stop it finishes this interval and the next, without symbols once time is out.
  */
 #include "agent/flusher.h"
 

@@ -1,6 +1,14 @@
 /*
  * unwind_tables.c
- *		From files to unwind tables.
+ *		From mapped files to unwind tables.
+ *
+ * 1. A process is described: each of its mappings becomes a span, with the file's binary, which has
+ *    no table yet, or with those of generated code.
+ * 2. A walk that ends for want of a table asks for it: the entry counts how many do.
+ * 3. The table that is wanted most is loaded.
+ * 4. Where the kernel's tables are full, those that no process maps go, then older ones, until half
+ *    is free. Walks ask again for those that are in use.
+ * 5. The sweep drops entries that no process has mapped for a while, and deleted files.
  */
 #include "agent/unwind_tables.h"
 

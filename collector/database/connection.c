@@ -1,6 +1,14 @@
 /*
  * connection.c
  *		Non-blocking libpq with deadlines.
+ *
+ * 1. connection_open starts libpq and polls it until it is connected or 10 s have passed.
+ * 2. connection_run sends all statements as one pipeline, then reads one result for each, and the
+ *    end. The first failure is kept; those behind it only say that they were skipped.
+ * 3. COPY goes in three steps: begin, data as it comes, end.
+ * 4. A failure that left the connection open is rolled back; one that did not closes it.
+ *
+ * All of them wait in connection_wait, for the socket, the deadline or the order to stop.
  */
 #include "database/connection.h"
 

@@ -1,6 +1,12 @@
 /*
  * mapped_file.c
  *		Table of mapped files, by what fstat says about them.
+ *
+ * 1. A file is looked for among those that are open, by the mapping's device and inode.
+ * 2. Else it is opened, through /proc/PID/map_files or by name, and compared with the mapping.
+ * 3. It is interned by its version (device, inode, size, mtime): another version is another file.
+ * 4. The flusher thread asks an opener for the content of those that were sampled.
+ * 5. The sweep closes what nobody refers to.
  */
 #include "process/mapped_file.h"
 

@@ -1,7 +1,14 @@
 /*
  * past_images.c
- *		Images by process, newest first; a forked child shares its parent's mappings until one of
- *		them maps more.
+ *		A memory of the side-band: exec images by process, newest first.
+ *
+ * 1. Each event (fork, thread, exec, mapping) is noted with the process that it is about.
+ * 2. What an image mapped is a layout: mappings in the order in which they came. A forked child
+ *    shares its parent's layout until one of them maps more.
+ * 3. Asked for a moment, the image is found that the process executed then, and its mappings are
+ *    painted over each other in their order: what lies on top was there.
+ * 4. Where there is no room, processes that have ended go first, then those that were silent for
+ *    longest. From when on all is known is remembered with each layout and for all that went.
  */
 #include "process/past_images.h"
 

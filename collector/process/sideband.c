@@ -1,6 +1,12 @@
 /*
  * sideband.c
  *		perf events that count nothing and tell of forks, executions and mappings.
+ *
+ * 1. Each CPU that is online has an event and a buffer of 128 KiB, which the kernel writes.
+ * 2. sideband_read takes, of all buffers' next records, the oldest, until none is left. What came
+ *    while it looked is left for the next time, since it may have missed another CPU's.
+ * 3. Each record becomes a SidebandEvent. One that says that records were lost becomes
+ *    SIDEBAND_LOST.
  */
 #include "process/sideband.h"
 
