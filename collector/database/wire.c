@@ -204,26 +204,16 @@ array_elements(const char *bytes, size_t length, int32_t element_type, size_t co
 }
 
 bool
-wire_int4_result(const char *bytes, size_t length, size_t count, int64_t *values)
+wire_ints(const char *bytes, size_t length, int32_t element_type, size_t count, int64_t *values)
 {
-	const char *elements = array_elements(bytes, length, WIRE_INT4, count, sizeof(int32_t));
+	size_t width = element_type == WIRE_INT4 ? sizeof(int32_t) : sizeof(int64_t);
+	const char *element = array_elements(bytes, length, element_type, count, width);
 
-	if (elements == NULL)
+	if (element == NULL)
 		return false;
-	for (size_t i = 0; i < count; i++)
-		values[i] = load_int4(elements + i * 8 + 4);
-	return true;
-}
-
-bool
-wire_int8_result(const char *bytes, size_t length, size_t count, int64_t *values)
-{
-	const char *elements = array_elements(bytes, length, WIRE_INT8, count, sizeof(int64_t));
-
-	if (elements == NULL)
-		return false;
-	for (size_t i = 0; i < count; i++)
-		values[i] = load_int8(elements + i * 12 + 4);
+	for (size_t i = 0; i < count; i++, element += sizeof(int32_t) + width)
+		values[i] = element_type == WIRE_INT4 ? load_int4(element + sizeof(int32_t))
+											  : load_int8(element + sizeof(int32_t));
 	return true;
 }
 

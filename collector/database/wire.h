@@ -71,9 +71,12 @@ void wire_text_element(Buffer *buffer, const char *text);
 size_t wire_begin(Buffer *buffer);
 void wire_end(Buffer *buffer, size_t begun);
 
-/* Elements of an array of exactly count int4 or int8 without nulls; false for anything else. */
-bool wire_int4_result(const char *bytes, size_t length, size_t count, int64_t *values);
-bool wire_int8_result(const char *bytes, size_t length, size_t count, int64_t *values);
+/*
+ * Elements of an array of exactly count int4 or int8, as element_type says, without nulls; false
+ * for anything else.
+ */
+bool wire_ints(const char *bytes, size_t length, int32_t element_type, size_t count,
+			   int64_t *values);
 
 /* Microseconds since 1970 as PostgreSQL's, since 2000; false where that overflows. */
 bool wire_timestamp(int64_t unix_us, int64_t *timestamp_us);

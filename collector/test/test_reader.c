@@ -211,6 +211,33 @@ address_of(void (*function)(void))
 	return (uint64_t) (uintptr_t) function;
 }
 
+/* One more user frame; a return address is that of a function + 1: one less is looked up. */
+static void
+add_frame(Record *record, uint64_t address)
+{
+	record->stack[record->sample.user_count++] = address;
+}
+
+/* The batch has one sample, of that stack. */
+static void
+assert_only_stack(const Fixture *fixture, const char *expected)
+{
+	const BatchSample *samples;
+	char text[256];
+
+	assert_int_equal(batch_samples(fixture->batch, &samples), 1);
+	stack_text(fixture->batch, samples[0].stack, text, sizeof(text));
+	assert_string_equal(text, expected);
+}
+
+/* Sends a sample that has test_leaf as its last frame. */
+static void
+send_leaf(Fixture *fixture, Record *record)
+{
+	add_frame(record, address_of(test_leaf));
+	send(fixture, record);
+}
+
 static void
 test_sums(void **state)
 {
@@ -218,20 +245,17 @@ test_sums(void **state)
 	Record record = own_record();
 	const BatchSample *samples;
 	const BatchSeries *series;
-	char text[256];
 
-	record.sample.user_count = 2;
-	record.stack[0] = address_of(test_leaf);
-	record.stack[1] = address_of(start_thread) + 1; /* a return address: one less is looked up */
+	add_frame(&record, address_of(test_leaf));
+	add_frame(&record, address_of(start_thread) + 1);
 	send(fixture, &record);
 	send(fixture, &record);
 	send(fixture, &record);
 	finish(fixture);
+	assert_only_stack(fixture, "test_leaf;start_thread");
 	assert_int_equal(batch_samples(fixture->batch, &samples), 1);
 	assert_int_equal(samples[0].value, 3000);
 	assert_int_equal(samples[0].time_us % WINDOW_US, 0);
-	stack_text(fixture->batch, samples[0].stack, text, sizeof(text));
-	assert_string_equal(text, "test_leaf;start_thread");
 	assert_int_equal(fixture->stats.samples, 3);
 	assert_int_equal(fixture->stats.user_samples, 3);
 	assert_int_equal(fixture->stats.complete, 3);
@@ -252,18 +276,13 @@ test_incomplete(void **state)
 {
 	Fixture *fixture = *state;
 	Record record = own_record();
-	const BatchSample *samples;
-	char text[256];
 
-	record.sample.user_count = 3;
-	record.stack[0] = address_of(test_leaf);
-	record.stack[1] = 0x10; /* no code: a register that was no frame pointer led there */
-	record.stack[2] = address_of(start_thread) + 1;
+	add_frame(&record, address_of(test_leaf));
+	add_frame(&record, 0x10); /* no code: a register that was no frame pointer led there */
+	add_frame(&record, address_of(start_thread) + 1);
 	send(fixture, &record);
 	finish(fixture);
-	assert_int_equal(batch_samples(fixture->batch, &samples), 1);
-	stack_text(fixture->batch, samples[0].stack, text, sizeof(text));
-	assert_string_equal(text, "test_leaf;[incomplete]");
+	assert_only_stack(fixture, "test_leaf;[incomplete]");
 	assert_int_equal(fixture->stats.complete, 0);
 	assert_int_equal(losses_total(&fixture->losses, LOSS_ADDRESS_UNKNOWN), 0);
 }
@@ -294,18 +313,13 @@ test_beyond_root(void **state)
 {
 	Fixture *fixture = *state;
 	Record record = own_record();
-	const BatchSample *samples;
-	char text[256];
 
-	record.sample.user_count = 3;
-	record.stack[0] = address_of(test_leaf);
-	record.stack[1] = address_of(start_thread) + 1;
-	record.stack[2] = address_of(test_leaf) + 2;
+	add_frame(&record, address_of(test_leaf));
+	add_frame(&record, address_of(start_thread) + 1);
+	add_frame(&record, address_of(test_leaf) + 2);
 	send(fixture, &record);
 	finish(fixture);
-	assert_int_equal(batch_samples(fixture->batch, &samples), 1);
-	stack_text(fixture->batch, samples[0].stack, text, sizeof(text));
-	assert_string_equal(text, "test_leaf;start_thread");
+	assert_only_stack(fixture, "test_leaf;start_thread");
 	assert_int_equal(fixture->stats.complete, 1);
 }
 
@@ -318,21 +332,16 @@ test_name_of_root(void **state)
 {
 	Fixture *fixture = *state;
 	Record record = own_record();
-	const BatchSample *samples;
-	char text[256];
 
 	record.sample.user_status = PFS_WALK_END_OF_STACK;
-	record.sample.user_count = 5;
-	record.stack[0] = address_of(test_leaf);
-	record.stack[1] = address_of(start_thread) + 1;
-	record.stack[2] = address_of(test_leaf) + 2;
-	record.stack[3] = address_of(start_thread) + 1;
-	record.stack[4] = address_of(start_thread) + 1;
+	add_frame(&record, address_of(test_leaf));
+	add_frame(&record, address_of(start_thread) + 1);
+	add_frame(&record, address_of(test_leaf) + 2);
+	add_frame(&record, address_of(start_thread) + 1);
+	add_frame(&record, address_of(start_thread) + 1);
 	send(fixture, &record);
 	finish(fixture);
-	assert_int_equal(batch_samples(fixture->batch, &samples), 1);
-	stack_text(fixture->batch, samples[0].stack, text, sizeof(text));
-	assert_string_equal(text, "test_leaf;start_thread;test_leaf;start_thread");
+	assert_only_stack(fixture, "test_leaf;start_thread;test_leaf;start_thread");
 	assert_int_equal(fixture->stats.complete, 1);
 }
 
@@ -341,18 +350,12 @@ test_process_gone(void **state)
 {
 	Fixture *fixture = *state;
 	Record record = own_record();
-	const BatchSample *samples;
 	const BatchStack *stacks;
-	char text[256];
 
 	record.sample.start_time_ns += 1000000000;
-	record.sample.user_count = 1;
-	record.stack[0] = address_of(test_leaf);
-	send(fixture, &record);
+	send_leaf(fixture, &record);
 	finish(fixture);
-	assert_int_equal(batch_samples(fixture->batch, &samples), 1);
-	stack_text(fixture->batch, samples[0].stack, text, sizeof(text));
-	assert_string_equal(text, "[process gone];[incomplete]");
+	assert_only_stack(fixture, "[process gone];[incomplete]");
 	assert_string_equal(label_value(fixture->batch, 0, "comm"), "tester");
 	batch_stacks(fixture->batch, &stacks);
 	assert_string_equal(stacks[0].partition, "unknown");
@@ -413,9 +416,7 @@ test_labels(void **state)
 
 	fixture->options.label_pid = true;
 	fixture->options.label_thread = true;
-	record.sample.user_count = 1;
-	record.stack[0] = address_of(test_leaf);
-	send(fixture, &record);
+	send_leaf(fixture, &record);
 	finish(fixture);
 	snprintf(pid, sizeof(pid), "%d", (int) getpid());
 	assert_string_equal(label_value(fixture->batch, 0, "pid"), pid);
@@ -432,9 +433,7 @@ test_windows(void **state)
 	const BatchSample *samples;
 
 	fixture->options.start_us = now_us - 3 * WINDOW_US;
-	record.sample.user_count = 1;
-	record.stack[0] = address_of(test_leaf);
-	send(fixture, &record);
+	send_leaf(fixture, &record);
 	record.sample.time_ns -= (uint64_t) WINDOW_US * 1000;
 	send(fixture, &record);
 	record.sample.time_ns -= (uint64_t) WINDOW_US * 9000;
@@ -455,9 +454,7 @@ test_own_times(void **state)
 	const BatchSample *samples;
 
 	fixture->options.keep_times = true;
-	record.sample.user_count = 1;
-	record.stack[0] = address_of(test_leaf);
-	send(fixture, &record);
+	send_leaf(fixture, &record);
 	record.sample.time_ns += 1000;
 	send(fixture, &record);
 	record.sample.time_ns += 52631578;
@@ -501,8 +498,7 @@ test_periods(void **state)
 	const BatchSeries *series;
 	int64_t sum = 0;
 
-	record.sample.user_count = 1;
-	record.stack[0] = address_of(start_thread);
+	add_frame(&record, address_of(start_thread));
 	record.sample.period_ns = 52631578;
 	for (int i = 0; i < 7; i++)
 		send(fixture, &record);

@@ -550,7 +550,6 @@ ids_from_result(const Kind *kind, const Request *request, const Result *result)
 {
 	const uint32_t *indexes = kind->missing + request->first;
 	size_t count = request->count;
-	bool wide = kind->result_type == WIRE_INT8;
 	int64_t *ids = calloc(count, sizeof(int64_t));
 	bool good = false;
 
@@ -559,8 +558,7 @@ ids_from_result(const Kind *kind, const Request *request, const Result *result)
 		size_t length;
 		const char *bytes = result_bytes(result, 0, &length);
 
-		good = wide ? wire_int8_result(bytes, length, count, ids)
-					: wire_int4_result(bytes, length, count, ids);
+		good = wire_ints(bytes, length, (int32_t) kind->result_type, count, ids);
 	}
 	for (size_t i = 0; good && i < count; i++)
 		kind->ids[indexes[i]] = ids[i];
