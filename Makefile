@@ -74,8 +74,9 @@ lint: ## clang-tidy and cppcheck
 format: ## Format every C file
 	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r clang-format -i
 
-format-check: ## Tell which C files are not formatted
+format-check: ## Tell which C files are not formatted, and which comments are too wide
 	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r clang-format --dry-run -Werror
+	$(QUIET)find collector bpf -name '*.[ch]' | xargs -r .dev/comment-width
 
 clean: ## Stop and remove the private clusters, remove build/
 	$(QUIET)for link in $(CURDIR)/build/cluster-*; do \

@@ -8,9 +8,9 @@
  *		| struct pfs_sample (104 bytes) | kernel_count × u64 | user_count × u64 | struct pfs_late |
  *
  * Addresses are absolute, in the kernel's and the process's address space; those of user frames
- * carry PFS_FRAME_* bits. A stack that could not be walked to its end leaves the frames found so far
- * and the reason; the sample is sent all the same. With PFS_SAMPLE_LATE the walk ended because the
- * kernel's tables lacked something: pfs_late has what the collector needs to go on with it.
+ * carry PFS_FRAME_* bits. A stack that could not be walked to its end leaves the frames found so
+ * far and the reason; the sample is sent all the same. With PFS_SAMPLE_LATE the walk ended because
+ * the kernel's tables lacked something: pfs_late has what the collector needs to go on with it.
  */
 #ifndef PFS_EVENTS_H
 #define PFS_EVENTS_H
@@ -24,7 +24,10 @@
 #define PFS_MAX_USER_FRAMES 512
 #define PFS_COMM_BYTES		16
 
-/* Copies of user stacks, a page at a time: the first that are resident of so many from the stack pointer on. */
+/*
+ * Copies of user stacks, a page at a time: the first that are resident of so many from the stack
+ * pointer on.
+ */
 #define PFS_LATE_CHUNK_BYTES  4096
 #define PFS_LATE_SPAN		  64
 #define PFS_LATE_CHUNKS		  16
@@ -62,8 +65,8 @@ struct pfs_late {
 	struct pfs_walk_state at;
 	__u64 address; /* start of the page of at.sp */
 	__u64 chunks;  /* bit i: the page i behind it was copied */
-	__u64
-		other_address; /* the same of the stack that frame pointers lead to, if that is another one */
+	/* the same of the stack that frame pointers lead to, if that is another one */
+	__u64 other_address;
 	__u64 other_chunks;
 	__u64 length; /* of bytes: the pages that were copied, and no room for others */
 	__u8 bytes[(PFS_LATE_CHUNKS + PFS_LATE_OTHER_CHUNKS) * PFS_LATE_CHUNK_BYTES];

@@ -33,7 +33,10 @@ struct task_struct {
 	char comm[16];
 };
 
-/* What the kernel saves when user mode is left. On arm64 that is more than the user_pt_regs which it begins with. */
+/*
+ * What the kernel saves when user mode is left. On arm64 that is more than the user_pt_regs which
+ * it begins with.
+ */
 struct pt_regs___saved {
 	__u64 sp;
 };

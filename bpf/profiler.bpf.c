@@ -30,7 +30,9 @@ const volatile __u64 pfs_wakeup_bytes = 1 << 18;
 /* Bytes in the ring above which no more stacks are copied into it; set before loading. */
 const volatile __u64 pfs_late_limit_bytes = 1 << 19;
 
-/* The collector, whose ticks are left out, and its children's; 0: nobody's are. Set before loading. */
+/*
+ * The collector, whose ticks are left out, and its children's; 0: nobody's are. Set before loading.
+ */
 const volatile __u32 pfs_excluded_pid = 0;
 
 /* True for the collector and for its symbol worker, which is its child. */
@@ -74,7 +76,10 @@ pfs_describe_task(struct pfs_sample *sample, struct task_struct *task)
 	BPF_CORE_READ_INTO(&sample->process_comm, leader, comm);
 }
 
-/* Walks the kernel side of the stack into the scratch, if there is one: the helper would clear all the room it is given. */
+/*
+ * Walks the kernel side of the stack into the scratch, if there is one: the helper would clear all
+ * the room it is given.
+ */
 static __always_inline void
 pfs_walk_kernel(struct bpf_perf_event_data *context, struct pfs_scratch *scratch)
 {
@@ -119,8 +124,8 @@ pfs_image_is_young(const struct pfs_sample *sample)
 }
 
 /*
- * Sends the sample with a copy of its stack. False where the ring is filling up: samples matter more
- * than copies, which leave half of it to them.
+ * Sends the sample with a copy of its stack. False where the ring is filling up: samples matter
+ * more than copies, which leave half of it to them.
  */
 static __always_inline int
 pfs_emit_with_stack(struct pfs_scratch *scratch, struct task_struct *task, __u64 frame_bytes,
@@ -141,7 +146,9 @@ pfs_emit_with_stack(struct pfs_scratch *scratch, struct task_struct *task, __u64
 	return 0;
 }
 
-/* Sends the sample; the collector is woken only where waiting for its timer would lose something. */
+/*
+ * Sends the sample; the collector is woken only where waiting for its timer would lose something.
+ */
 static __always_inline void
 pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 {

@@ -3,22 +3,25 @@
  * unwind.bpf.h
  *		The walker: from the registers of a sample to its user stack, by unwind rules.
  *
- * This file is compiled twice: into the BPF programs, and into the collector (unwind/late_walk.c), which walks what the
- * kernel could not, and replays recorded processes in tests. What differs stands behind six functions that the
- * includer defines first: pfs_read_user for a word of the process's memory (0 where it was read), and
- * pfs_get_{mapping,entry,line,rule} for table entries, which may answer NULL; and pfs_trusts_jit, whether the rules of
- * generated code, which comes and goes, are those of the code that was sampled.
+ * This file is compiled twice: into the BPF programs, and into the collector (unwind/late_walk.c),
+ * which walks what the kernel could not, and replays recorded processes in tests. What differs
+ * stands behind six functions that the includer defines first: pfs_read_user for a word of the
+ * process's memory (0 where it was read), and pfs_get_{mapping,entry,line,rule} for table entries,
+ * which may answer NULL; and pfs_trusts_jit, whether the rules of generated code, which comes and
+ * goes, are those of the code that was sampled.
  *
  * One step, for the frame at walk->at.pc:
  *
  *	1. Find the mapping: the one of the frame before, else by halving the process's run.
  *	2. Record the frame.
- *	3. Find the row: page by its number, line by halving, row by halving. A return address looks up the byte before it, so
- *	   that a call at the very end of a function finds its own function's rule.
- *	4. Apply the rule; where there is none, or the mapping says so, follow the frame pointer with checks.
+ *	3. Find the row: page by its number, line by halving, row by halving. A return address looks up
+ *	   the byte before it, so that a call at the very end of a function finds its own function's
+ *	   rule.
+ *	4. Apply the rule; where there is none, or the mapping says so, follow the frame pointer with
+ *	   checks.
  *
- * The kernel verifies a step once, as a global function, and the loop around it is plain: no tail calls, so nothing bounds
- * the depth but the record's size.
+ * The kernel verifies a step once, as a global function, and the loop around it is plain: no tail
+ * calls, so nothing bounds the depth but the record's size.
  */
 #ifndef PFS_UNWIND_BPF_H
 #define PFS_UNWIND_BPF_H
@@ -86,7 +89,10 @@ pfs_find_mapping(struct pfs_walk *walk, __u64 address)
 	return 0;
 }
 
-/* The line that holds the last row at or before the offset: lines are ascending, the first one starts the page. */
+/*
+ * The line that holds the last row at or before the offset: lines are ascending, the first one
+ * starts the page.
+ */
 static __always_inline const struct pfs_unwind_line *
 pfs_find_line(const struct pfs_unwind_page *page, __u32 offset)
 {
@@ -109,7 +115,10 @@ pfs_find_line(const struct pfs_unwind_page *page, __u32 offset)
 	return pfs_get_line(low);
 }
 
-/* The page of an ELF address in the directory of the current mapping; NULL where no rule speaks of it. */
+/*
+ * The page of an ELF address in the directory of the current mapping; NULL where no rule speaks of
+ * it.
+ */
 static __always_inline const struct pfs_unwind_page *
 pfs_find_page(const struct pfs_walk *walk, __u64 elf_address)
 {
@@ -164,8 +173,9 @@ pfs_walk_to_caller(struct pfs_walk *walk, __u64 pc, __u64 sp, __u64 fp)
 }
 
 /*
- * The frame record at fp: caller's fp, then return address. In code with frame pointers throughout a zero ends the
- * stack; elsewhere the frame pointer is a guess, and anything odd about it ends the walk as unknown.
+ * The frame record at fp: caller's fp, then return address. In code with frame pointers throughout
+ * a zero ends the stack; elsewhere the frame pointer is a guess, and anything odd about it ends the
+ * walk as unknown.
  */
 static __always_inline int
 pfs_step_by_frame_pointer(struct pfs_walk *walk)
@@ -218,8 +228,8 @@ pfs_step_over_signal(struct pfs_walk *walk)
 }
 
 /*
- * Code that no rule covers. On arm64 that is the signal trampoline too: the vDSO gives it no CFI, and unwinders know it by its
- * instructions, "mov x8, #__NR_rt_sigreturn; svc #0".
+ * Code that no rule covers. On arm64 that is the signal trampoline too: the vDSO gives it no CFI,
+ * and unwinders know it by its instructions, "mov x8, #__NR_rt_sigreturn; svc #0".
  */
 static __always_inline int
 pfs_step_without_rule(struct pfs_walk *walk)
@@ -263,7 +273,10 @@ pfs_register(const struct pfs_walk *walk, __u32 number, __u64 *value)
 	return 1;
 }
 
-/* Hand-written code whose frame hangs on a register, and whose own helper was sampled. C code never has such a rule. */
+/*
+ * Hand-written code whose frame hangs on a register, and whose own helper was sampled. C code never
+ * has such a rule.
+ */
 static __always_inline int
 pfs_holds_asm_frame(const struct pfs_walk *walk, __u32 number)
 {
@@ -277,8 +290,9 @@ pfs_holds_asm_frame(const struct pfs_walk *walk, __u32 number)
 }
 
 /*
- * Where a frame record is on arm64 does not tell how large its frame is, so that after a step by frame pointer the caller's stack
- * pointer is only a lower bound. Its frame pointer leads to its own record, and the rule says how far that is from the CFA.
+ * Where a frame record is on arm64 does not tell how large its frame is, so that after a step by
+ * frame pointer the caller's stack pointer is only a lower bound. Its frame pointer leads to its
+ * own record, and the rule says how far that is from the CFA.
  */
 static __always_inline int
 pfs_lost_sp(const struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
@@ -323,7 +337,9 @@ pfs_rule_cfa(const struct pfs_walk *walk, const struct pfs_unwind_rule *rule, __
 
 	if (rule->flags & PFS_UNWIND_OTHER_STACK)
 		return (*cfa & 7) ? PFS_WALK_BAD_FRAME : 0;
-	/* stacks grow downwards: a caller's frame lies above, but for leaf code that has pushed nothing */
+	/*
+	 * stacks grow downwards: a caller's frame lies above, but for leaf code that has pushed nothing
+	 */
 	if (*cfa < walk->at.sp || *cfa - walk->at.sp > limit || (*cfa & 7) ||
 		(*cfa == walk->at.sp && !(rule->flags & PFS_UNWIND_RA_IN_REGISTER)))
 		return PFS_WALK_BAD_FRAME;
@@ -397,7 +413,9 @@ pfs_walk_step(struct pfs_walk *walk, __u64 *frame)
 
 	*frame = pfs_walk_frame(&walk->at);
 
-	/* an address outside of code is no frame; the innermost one is, wherever the CPU says it runs */
+	/*
+	 * an address outside of code is no frame; the innermost one is, wherever the CPU says it runs
+	 */
 	if (!pfs_find_mapping(walk, address))
 	{
 		walk->count += walk->at.innermost;

@@ -3,8 +3,8 @@
  * unwind_maps.bpf.h
  *		The maps behind the walker: what unwind.bpf.h looks up.
  *
- * Arrays that user space maps and writes by plain stores: no system call for each entry. Lines come in chunks of
- * a megabyte, made when they are needed, so a small system pays for what it has.
+ * Arrays that user space maps and writes by plain stores: no system call for each entry. Lines come
+ * in chunks of a megabyte, made when they are needed, so a small system pays for what it has.
  */
 #ifndef PFS_UNWIND_MAPS_BPF_H
 #define PFS_UNWIND_MAPS_BPF_H

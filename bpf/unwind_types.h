@@ -3,16 +3,17 @@
  * unwind_types.h
  *		Unwind tables as the walker reads them: the part of events.h that is about unwinding.
  *
- * A process has a sorted run of *mappings*; a mapping leads to its binary's *directory*, which has an entry for each
- * page, 4 KiB of ELF addresses; a page has a sorted run of *rows*; a row names a *rule*, which all binaries share:
+ * A process has a sorted run of *mappings*; a mapping leads to its binary's *directory*, which has
+ * an entry for each page, 4 KiB of ELF addresses; a page has a sorted run of *rows*; a row names a
+ * *rule*, which all binaries share:
  *
  *		pid ──► pfs_unwind_process ──► pfs_unwind_mapping[first .. first + count)
  *		mapping.directory ──► pfs_unwind_page: head { low page, pages }, then one entry per page
  *		page ──► pfs_unwind_line[first_line ..], 16 rows each; row.rule ──► pfs_unwind_rule
  *
- * Rows take 4 bytes (a page offset and a rule number), rules are few: the union over a system's binaries is some
- * thousands. Runs are written before the entry that leads to them and reused some time after it is gone, so a walker
- * never follows an entry into another run.
+ * Rows take 4 bytes (a page offset and a rule number), rules are few: the union over a system's
+ * binaries is some thousands. Runs are written before the entry that leads to them and reused some
+ * time after it is gone, so a walker never follows an entry into another run.
  */
 #ifndef PFS_UNWIND_TYPES_H
 #define PFS_UNWIND_TYPES_H
@@ -24,22 +25,25 @@
  *
  *		CFA       = value(cfa_register) + cfa_offset               for PFS_UNWIND_CFI
  *		CFA       = *(value(cfa_register) + cfa_offset) + cfa_add   with PFS_UNWIND_CFA_DEREF
- *		caller pc = *(CFA + ra_offset), or the register ra_register where PFS_UNWIND_RA_IN_REGISTER is set
- *		caller fp = fp (PFS_FP_SAME), *(CFA + fp_offset) (PFS_FP_AT_CFA), *(fp + fp_offset) (PFS_FP_AT_FP)
+ *		caller pc = *(CFA + ra_offset), or ra_register with PFS_UNWIND_RA_IN_REGISTER
+ *		caller fp = fp (PFS_FP_SAME), *(CFA + fp_offset) (PFS_FP_AT_CFA),
+ *		            *(fp + fp_offset) (PFS_FP_AT_FP)
  *		caller sp = CFA
  *
- * Registers carry their DWARF numbers (System V x86-64 psABI table 3.36; AArch64 DWARF ABI section 4.1). Only stack
- * and frame pointer are followed from frame to frame, and on x86-64 the place where rbx is saved, since the dynamic
- * loader's way to functions that are called for the first time keeps its frame there. A rule on any other register holds for
- * the innermost frame, where the kernel has saved all of them, and with checks for the one that called it: hand-written
- * code keeps its frame in a register that its own helpers leave alone.
+ * Registers carry their DWARF numbers (System V x86-64 psABI table 3.36; AArch64 DWARF ABI section
+ * 4.1). Only stack and frame pointer are followed from frame to frame, and on x86-64 the place
+ * where rbx is saved, since the dynamic loader's way to functions that are called for the first
+ * time keeps its frame there. A rule on any other register holds for the innermost frame, where the
+ * kernel has saved all of them, and with checks for the one that called it: hand-written code keeps
+ * its frame in a register that its own helpers leave alone.
  */
 enum pfs_unwind_kind {
 	PFS_UNWIND_INVALID =
 		0,			/* nothing known here: no CFI covers it, or CFI that rules do not express */
 	PFS_UNWIND_CFI, /* the formulas above */
 	PFS_UNWIND_END_OF_STACK, /* the return address is undefined: a proven root */
-	PFS_UNWIND_PLT, /* a lazy PLT entry: CFA = sp + 8, 8 more from byte plt_threshold of each 16 on */
+	/* a lazy PLT entry: CFA = sp + 8, 8 more from byte plt_threshold of each 16 on */
+	PFS_UNWIND_PLT,
 	PFS_UNWIND_SIGNAL /* signal trampoline: the registers lie in the frame that the kernel pushed */
 };
 
@@ -55,11 +59,12 @@ enum pfs_unwind_fp {
 
 #define PFS_UNWIND_CFA_DEREF	  0x01
 #define PFS_UNWIND_RA_IN_REGISTER 0x02
-#define PFS_UNWIND_OTHER_STACK	  0x04 /* the caller's frame may lie anywhere (Go's system stacks) */
+/* the caller's frame may lie anywhere (Go's system stacks) */
+#define PFS_UNWIND_OTHER_STACK	  0x04
 
 /*
- * What offsets of saved registers count, in bytes. AArch64 code keeps them at the low end of its frame, however large
- * that is, and at multiples of 8; on x86-64 the return address ends the frame.
+ * What offsets of saved registers count, in bytes. AArch64 code keeps them at the low end of its
+ * frame, however large that is, and at multiples of 8; on x86-64 the return address ends the frame.
  */
 #define PFS_UNWIND_UNIT_X86_64	1
 #define PFS_UNWIND_UNIT_AARCH64 8
@@ -77,8 +82,8 @@ struct pfs_unwind_rule {
 		__s16 plt_threshold; /* PFS_UNWIND_PLT */
 	};
 	__s16 cfa_add; /* bytes, with PFS_UNWIND_CFA_DEREF */
-	__s16
-		bx_offset; /* bytes from the CFA where the caller's rbx is; 0: in its place, PFS_BX_LOST: nowhere */
+	/* bytes from the CFA where the caller's rbx is; 0: in its place, PFS_BX_LOST: nowhere */
+	__s16 bx_offset;
 };
 
 /* Sizes of the kernel's tables. */
@@ -90,13 +95,16 @@ struct pfs_unwind_rule {
 #define PFS_UNWIND_PROCESSES   8192
 
 /*
- * Small pages are directories of many entries, and few lines to halve: each step of that misses the processor's caches, where
- * the walker runs twenty times a second.
+ * Small pages are directories of many entries, and few lines to halve: each step of that misses the
+ * processor's caches, where the walker runs twenty times a second.
  */
 #define PFS_UNWIND_PAGE_BITS 12
 #define PFS_UNWIND_LINE_ROWS 16
 
-/* A rule holds from its offset in the page up to the next row's; each page has a row at the offset of its first code. */
+/*
+ * A rule holds from its offset in the page up to the next row's; each page has a row at the offset
+ * of its first code.
+ */
 struct pfs_unwind_row {
 	__u16 offset;
 	__u16 rule;
@@ -104,8 +112,8 @@ struct pfs_unwind_row {
 
 /* A cache line of rows: the walker finds the line by halving, then the row inside it. */
 struct pfs_unwind_line {
-	struct pfs_unwind_row
-		rows[PFS_UNWIND_LINE_ROWS]; /* unused ones at the end repeat the last row */
+	/* unused ones at the end repeat the last row */
+	struct pfs_unwind_row rows[PFS_UNWIND_LINE_ROWS];
 };
 
 /* Entry of a binary's directory. */
@@ -131,8 +139,13 @@ union pfs_unwind_entry {
 enum pfs_mapping_kind {
 	PFS_MAPPING_PENDING = 0, /* its binary's table is not loaded yet */
 	PFS_MAPPING_TABLE,		 /* by the rules that .directory leads to */
-	PFS_MAPPING_JIT, /* by rules as well, read from the process's memory: only in user space, which knows whether they hold */
-	PFS_MAPPING_FRAME_POINTER /* code built with frame pointers throughout (Go, JIT compilers), or without any CFI */
+	/*
+	 * by rules as well, read from the process's memory: only in user space, which knows whether
+	 * they hold
+	 */
+	PFS_MAPPING_JIT,
+	/* code built with frame pointers throughout (Go, JIT compilers), or without any CFI */
+	PFS_MAPPING_FRAME_POINTER
 };
 
 struct pfs_unwind_mapping {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * user_stack.bpf.h
- *		The user side of a sample: registers, the walk, and what is handed over where the walk cannot go on.
+ *		The user side of a sample: registers, the walk, and what is handed over where the walk
+ *		cannot go on.
  */
 #ifndef PFS_USER_STACK_BPF_H
 #define PFS_USER_STACK_BPF_H
@@ -19,7 +20,10 @@
 
 #include "unwind.bpf.h"
 
-/* Kernel stacks end in the registers that user mode left; kernels before 5.15 have no helper to find them. */
+/*
+ * Kernel stacks end in the registers that user mode left; kernels before 5.15 have no helper to
+ * find them.
+ */
 #define PFS_KERNEL_STACK_BYTES 16384
 
 #define PFS_OTHER_STACK_FRAMES 16 /* followed to find another stack */
@@ -90,7 +94,10 @@ pfs_number_registers(struct pfs_walk_state *at, const pfs_registers *registers)
 
 #endif
 
-/* Registers that the task left user mode with, from the end of its kernel stack; the structure's size is the running kernel's. */
+/*
+ * Registers that the task left user mode with, from the end of its kernel stack; the structure's
+ * size is the running kernel's.
+ */
 static __always_inline int
 pfs_saved_registers(struct task_struct *task, pfs_registers *registers)
 {
@@ -104,7 +111,10 @@ pfs_saved_registers(struct task_struct *task, pfs_registers *registers)
 	return (int) bpf_probe_read_kernel(registers, sizeof(*registers), saved);
 }
 
-/* True where the task is in the middle of a system call, whose next user instruction counts as a return address. */
+/*
+ * True where the task is in the middle of a system call, whose next user instruction counts as a
+ * return address.
+ */
 static __always_inline int
 pfs_in_system_call(const pfs_registers *registers)
 {
@@ -140,8 +150,8 @@ pfs_innermost_frame(struct bpf_perf_event_data *context, struct task_struct *tas
 }
 
 /*
- * One step of the walk in the scratch. A global function: the kernel verifies it once, whatever loop calls it. first is the
- * number of stack words in front of the user frames.
+ * One step of the walk in the scratch. A global function: the kernel verifies it once, whatever
+ * loop calls it. first is the number of stack words in front of the user frames.
  */
 __attribute__((noinline)) int
 pfs_user_step(__u32 first)
@@ -157,7 +167,10 @@ pfs_user_step(__u32 first)
 	return pfs_walk_step(&scratch->walk, &scratch->words[at]);
 }
 
-/* Where the copy of a stack ends: at the end of the first thread's stack if it is that; else it is a full one. */
+/*
+ * Where the copy of a stack ends: at the end of the first thread's stack if it is that; else it is
+ * a full one.
+ */
 static __always_inline __u64
 pfs_stack_end(struct task_struct *task, __u64 sp)
 {
@@ -167,8 +180,9 @@ pfs_stack_end(struct task_struct *task, __u64 sp)
 }
 
 /*
- * Go's programs leave a goroutine's stack for another one and come back, and keep frame pointers all the while: the first frame
- * record outside of what is copied anyway is where the rest lies. 0 where frame pointers lead nowhere else, or are none.
+ * Go's programs leave a goroutine's stack for another one and come back, and keep frame pointers
+ * all the while: the first frame record outside of what is copied anyway is where the rest lies. 0
+ * where frame pointers lead nowhere else, or are none.
  */
 static __always_inline __u64
 pfs_other_stack(__u64 fp, __u64 low, __u64 high)
@@ -187,9 +201,9 @@ pfs_other_stack(__u64 fp, __u64 low, __u64 high)
 }
 
 /*
- * Appends one page to the copies, if it is resident: page i of the stack, from PFS_LATE_SPAN on of the other one. words is the number of
- * those before the hand-over. Verified once, as pfs_user_step is; the loops that call it would else be walked through for every
- * number of copies.
+ * Appends one page to the copies, if it is resident: page i of the stack, from PFS_LATE_SPAN on of
+ * the other one. words is the number of those before the hand-over. Verified once, as pfs_user_step
+ * is; the loops that call it would else be walked through for every number of copies.
  */
 __attribute__((noinline)) int
 pfs_copy_page(__u32 words, __u32 page)
@@ -220,8 +234,9 @@ pfs_copy_page(__u32 words, __u32 page)
 }
 
 /*
- * Copies the stack from the walk's place on behind the frames, for a walk in user space. Pages that are not resident are
- * left out: the one that is just being faulted in may be the first. Returns the bytes of the hand-over.
+ * Copies the stack from the walk's place on behind the frames, for a walk in user space. Pages that
+ * are not resident are left out: the one that is just being faulted in may be the first. Returns
+ * the bytes of the hand-over.
  */
 static __always_inline __u64
 pfs_hand_over(struct pfs_scratch *scratch, struct task_struct *task, __u32 words)

@@ -9,9 +9,9 @@
 #include "agent/health.h"
 #include "base/failure.h"
 #include "base/flags.h"
+#include "database/session.h"
 #include "exchange/exchange.h"
 #include "symbols/symbolizer.h"
-#include "writer/session.h"
 
 /* Options of any command, and the flags that point into them. */
 typedef union Options
@@ -40,70 +40,23 @@ typedef struct Command
 	ExitCode (*run)(const Call *call);
 } Command;
 
-static size_t
-agent_command_flags(Options *options, Flag flags[FLAGS_MAX])
-{
-	return agent_flags(&options->agent, flags);
-}
+/* A command's two functions, over the member of Options that is its own. */
+#define COMMAND(name, member, ...)                                    \
+	static size_t name##_command_flags(Options *options, Flag *flags) \
+	{                                                                 \
+		return name##_flags(&options->member, flags);                 \
+	}                                                                 \
+	static ExitCode name##_command_run(const Call *call)              \
+	{                                                                 \
+		log_apply(&call->options.member.log);                         \
+		return name##_run(&call->options.member, ##__VA_ARGS__);      \
+	}
 
-static ExitCode
-agent_command_run(const Call *call)
-{
-	log_apply(&call->options.agent.log);
-	return agent_run(&call->options.agent);
-}
-
-static size_t
-check_command_flags(Options *options, Flag flags[FLAGS_MAX])
-{
-	return check_flags(&options->agent, flags);
-}
-
-static ExitCode
-check_command_run(const Call *call)
-{
-	log_apply(&call->options.agent.log);
-	return check_run(&call->options.agent);
-}
-
-static size_t
-health_command_flags(Options *options, Flag flags[FLAGS_MAX])
-{
-	return health_flags(&options->health, flags);
-}
-
-static ExitCode
-health_command_run(const Call *call)
-{
-	log_apply(&call->options.health.log);
-	return health_run(&call->options.health);
-}
-
-static size_t
-import_command_flags(Options *options, Flag flags[FLAGS_MAX])
-{
-	return import_flags(&options->exchange, flags);
-}
-
-static ExitCode
-import_command_run(const Call *call)
-{
-	log_apply(&call->options.exchange.log);
-	return import_run(&call->options.exchange, call->operands, call->operand_count);
-}
-
-static size_t
-export_command_flags(Options *options, Flag flags[FLAGS_MAX])
-{
-	return export_flags(&options->exchange, flags);
-}
-
-static ExitCode
-export_command_run(const Call *call)
-{
-	log_apply(&call->options.exchange.log);
-	return export_run(&call->options.exchange);
-}
+COMMAND(agent, agent)
+COMMAND(check, agent)
+COMMAND(health, health)
+COMMAND(import, exchange, call->operands, call->operand_count)
+COMMAND(export, exchange)
 
 static const Command commands[] = {
 	{ "agent", "", "sample what the CPUs of this host do", agent_command_flags, agent_command_run },

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * memory_tables.h
- *		Unwind tables in plain memory, for tests: the walker's C then runs without root and without a kernel.
+ *		Unwind tables in plain memory, for tests: the walker's C then runs without root and without
+ *		a kernel.
  */
 #ifndef PFS_MEMORY_TABLES_H
 #define PFS_MEMORY_TABLES_H

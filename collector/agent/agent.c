@@ -2,8 +2,11 @@
  * agent.c
  *		Life of the agent: start the parts, flush every interval, stop in the order of the flow.
  *
- * The main thread only keeps time, so that it is never late: the reader thread fills the interval,
- * the flusher thread symbolizes it, the writer thread stores it.
+ * 1. Reader and sampler start first: samples come while the database is connected to. Then writer
+ *    and flusher start.
+ * 2. The main loop only keeps time, so that it is never late: CPUs, self-restraint, status file,
+ *    progress, and a request to the flusher when a window is over.
+ * 3. At the end each part is stopped after the one that feeds it: sampler, reader, flusher, writer.
  */
 #include "agent/agent.h"
 
@@ -21,7 +24,6 @@
 
 #include "agent/flusher.h"
 #include "agent/health.h"
-#include "agent/image.h"
 #include "agent/losses.h"
 #include "agent/reader.h"
 #include "agent/report.h"
@@ -30,6 +32,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "process/mapped_file.h"
 #include "symbols/symbolizer.h"
 #include "writer/writer.h"
 
@@ -62,7 +65,7 @@ typedef struct Agent
 	FILE *summary; /* NULL: none asked for, or written */
 	uint64_t counters_taken[PFS_COUNTER_COUNT];
 	Symbolizer *symbolizer;
-	ImageTable *images;
+	MappedFileTable *files;
 	TableCache *table_cache; /* NULL: none */
 	Writer *writer;
 	Sampler *sampler;
@@ -84,8 +87,9 @@ static volatile sig_atomic_t hung_up;	   /* SIGHUP */
 static int stop_fd = -1; /* an eventfd, readable from the first signal on; -1: there is none */
 
 /*
- * The first signal asks to stop, the second does not wait for what is queued. SIGHUP insists on nothing: the shell and the
- * kernel send one each where a terminal is closed, and service managers send it along with SIGTERM.
+ * The first signal asks to stop, the second does not wait for what is queued. SIGHUP insists on
+ * nothing: the shell and the kernel send one each where a terminal is closed, and service managers
+ * send it along with SIGTERM.
  */
 static void
 on_stop_signal(int signal_number)
@@ -141,8 +145,9 @@ raise_descriptor_limit(void)
 }
 
 /*
- * Compiling a large library's unwind table takes tens of megabytes for a moment. Big blocks go back to the kernel when
- * they are freed, which the C library else gives up after the first one; and threads share their heaps.
+ * Compiling a large library's unwind table takes tens of megabytes for a moment. Big blocks go back
+ * to the kernel when they are freed, which the C library else gives up after the first one; and
+ * threads share their heaps.
  */
 static void
 keep_memory_small(void)
@@ -159,7 +164,10 @@ hurry(Agent *agent)
 	agent->hurried = agent->own_nice > START_NICE && setpriority(PRIO_PROCESS, 0, START_NICE) == 0;
 }
 
-/* What goes on for long has no right to go first. Threads that took a priority of their own keep it. */
+/*
+ * What goes on for long has no right to go first. Threads that took a priority of their own keep
+ * it.
+ */
 static void
 end_hurry(Agent *agent)
 {
@@ -208,7 +216,7 @@ static ExitCode
 start_flusher(Agent *agent, Failure *failure)
 {
 	FlusherParts parts = {
-		.images = agent->images,
+		.files = agent->files,
 		.symbolizer = agent->symbolizer,
 		.reader = agent->reader,
 		.losses = &agent->losses,
@@ -259,7 +267,10 @@ write_health(Agent *agent)
 	return health_write(agent->options->status_file, &health);
 }
 
-/* The first status tells that all parts run; where it cannot be written a probe would wait for ever. */
+/*
+ * The first status tells that all parts run; where it cannot be written a probe would wait for
+ * ever.
+ */
 static ExitCode
 open_health(Agent *agent, Failure *failure)
 {
@@ -309,7 +320,8 @@ start_restraint(Agent *agent)
 }
 
 /*
- * The symbolizer comes first since it may fork. The database is connected to while the first samples are taken.
+ * The symbolizer comes first since it may fork. The database is connected to while the first
+ * samples are taken.
  */
 static ExitCode
 start_parts(Agent *agent, Failure *failure)
@@ -340,8 +352,8 @@ start_parts(Agent *agent, Failure *failure)
 	open_table_cache(agent);
 	reader.table_cache = agent->table_cache;
 	if (symbolizer_create(&symbolizer, &agent->symbolizer) != 0 ||
-		image_table_create(&agent->images) != 0 ||
-		reader_create(&reader, agent->images, &agent->losses, &agent->reader) != 0)
+		mapped_file_table_create(&agent->files) != 0 ||
+		reader_create(&reader, agent->files, &agent->losses, &agent->reader) != 0)
 		return out_of_memory(failure);
 	code = open_summary(agent, failure);
 	if (code == EXIT_OK)
@@ -371,13 +383,13 @@ free_middle(Agent *agent)
 {
 	flusher_free(agent->flusher);
 	reader_free(agent->reader);
-	if (agent->images != NULL)
-		agent->report.binaries_leaked = image_table_referenced(agent->images);
-	image_table_free(agent->images);
+	if (agent->files != NULL)
+		agent->report.binaries_leaked = mapped_file_table_referenced(agent->files);
+	mapped_file_table_free(agent->files);
 	symbolizer_free(agent->symbolizer);
 	agent->flusher = NULL;
 	agent->reader = NULL;
-	agent->images = NULL;
+	agent->files = NULL;
 	agent->symbolizer = NULL;
 }
 
@@ -515,8 +527,9 @@ run(Agent *agent)
 }
 
 /*
- * Whoever sends a signal may lose patience (Kubernetes after 30 s, systemd after 90 s): of the time that
- * is given, symbols may take six tenths. A run that ends by itself takes the time that it needs.
+ * Whoever sends a signal may lose patience (Kubernetes after 30 s, systemd after 90 s): of the time
+ * that is given, symbols may take six tenths. A run that ends by itself takes the time that it
+ * needs.
  */
 static int64_t
 symbols_deadline(const Agent *agent, int64_t stopped_ns)
@@ -568,7 +581,7 @@ stop(Agent *agent, ExitCode code)
 	agent->report.restraint = agent->restraint.stats;
 	reader_process_stats(agent->reader, &agent->report.processes);
 	reader_unwind_stats(agent->reader, &agent->report.unwinder);
-	image_table_stats(agent->images, &agent->report.images);
+	mapped_file_table_stats(agent->files, &agent->report.files);
 	sampler_cost(agent->sampler, &agent->report.bpf);
 	free_middle(agent);
 	report_own_cost(&agent->report);

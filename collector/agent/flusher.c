@@ -1,6 +1,16 @@
 /*
  * flusher.c
  *		Flushes on request, in slices; opens binaries in between.
+ *
+ * The thread's turns:
+ *
+ * 1. Wait for a request, or until binaries are to be opened.
+ * 2. Where nothing is due, open the binaries of files that were sampled.
+ * 3. Take the reader's interval when a flush was asked for, and resolve it into a batch for a slice
+ *    of time. What is left of it is the next turn's; self-restraint makes pauses in between.
+ * 4. Give caches back when asked to; sweep files and trim the heap from time to time.
+ *
+ * When it is told to stop it finishes this interval and the next, without symbols once time is out.
  */
 #include "agent/flusher.h"
 
@@ -11,10 +21,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "agent/file_binary.h"
 #include "agent/heartbeat.h"
-#include "base/batch.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "batch/batch.h"
 
 #define NS_PER_MS INT64_C(1000000)
 #define NS_PER_S  INT64_C(1000000000)
@@ -84,7 +95,10 @@ flusher_free(Flusher *flusher)
 	free(flusher);
 }
 
-/* Puts what was lost since the last flush into the batch and the log; marks what is stored all the same. */
+/*
+ * Puts what was lost since the last flush into the batch and the log; marks what is stored all the
+ * same.
+ */
 static void
 report_losses(Flusher *flusher, Batch *batch)
 {
@@ -134,7 +148,7 @@ static void
 fill_batch(Flusher *flusher, Batch *batch, int64_t deadline_ns, bool addresses_only)
 {
 	ResolveContext context = {
-		.images = flusher->parts.images,
+		.files = flusher->parts.files,
 		.symbolizer = flusher->parts.symbolizer,
 		.unwind_counts = &flusher->unwind_counts,
 		.deadline_ns = deadline_ns,
@@ -289,7 +303,7 @@ static void
 shrink_caches(Flusher *flusher)
 {
 	symbolizer_shrink(flusher->parts.symbolizer);
-	image_table_sweep(flusher->parts.images);
+	mapped_file_table_sweep(flusher->parts.files);
 	malloc_trim(0);
 }
 
@@ -308,7 +322,7 @@ flusher_run(void *argument)
 		heartbeat_work(&flusher->heartbeat);
 		/* where a flush is due it opens what it needs */
 		if (!turn.flush)
-			image_table_open_pending(flusher->parts.images, flusher->parts.symbolizer);
+			file_binary_open_pending(flusher->parts.files, flusher->parts.symbolizer);
 		if (turn.shrink)
 			shrink_caches(flusher);
 		if (turn.flush && flusher->interval == NULL)
@@ -321,7 +335,7 @@ flusher_run(void *argument)
 		}
 		if (now_ns >= flusher->sweep_ns)
 		{
-			image_table_sweep(flusher->parts.images);
+			mapped_file_table_sweep(flusher->parts.files);
 			flusher->sweep_ns = now_ns + SWEEP_NS;
 		}
 		if (now_ns >= flusher->trim_ns)

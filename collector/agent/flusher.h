@@ -1,6 +1,7 @@
 /*
  * flusher.h
- *		The flusher thread: takes the reader's interval when it is due, symbolizes it, hands it to the
+ *		The flusher thread: takes the reader's interval when it is due, symbolizes it, hands it to
+ *		the
  *		writer.
  *
  * It owns the symbolizer, which may take its time; sampling goes on meanwhile. What is symbolized
@@ -13,10 +14,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/image.h"
 #include "agent/losses.h"
 #include "agent/reader.h"
 #include "agent/resolve.h"
+#include "process/mapped_file.h"
 #include "symbols/symbolizer.h"
 #include "writer/writer.h"
 
@@ -24,7 +25,7 @@ typedef struct Flusher Flusher;
 
 typedef struct FlusherParts
 {
-	ImageTable *images;
+	MappedFileTable *files;
 	Symbolizer *symbolizer; /* the flusher's alone from flusher_start to flusher_stop */
 	Reader *reader;
 	Losses *losses;
@@ -41,14 +42,14 @@ int flusher_start(Flusher *flusher);
 void flusher_request(Flusher *flusher);
 
 /*
- * Flushes what is there for the last time, ends the thread. What is not symbolized when the deadline
- * (CLOCK_MONOTONIC) has passed is stored by binary and address.
+ * Flushes what is there for the last time, ends the thread. What is not symbolized when the
+ * deadline (CLOCK_MONOTONIC) has passed is stored by binary and address.
  */
 void flusher_stop(Flusher *flusher, int64_t deadline_ns);
 
 /*
- * While rest is true the flusher pauses between two slices of symbolizing; what is sampled meanwhile is summed. Shrink
- * asks it to give back memory of caches. Both return at once.
+ * While rest is true the flusher pauses between two slices of symbolizing; what is sampled
+ * meanwhile is summed. Shrink asks it to give back memory of caches. Both return at once.
  */
 void flusher_rest(Flusher *flusher, bool rest);
 void flusher_shrink(Flusher *flusher);

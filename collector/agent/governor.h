@@ -2,12 +2,12 @@
  * governor.h
  *		What the collector may take of the host, and what it does without to stay below that.
  *
- * Pure arithmetic on readings that come about once a second; restraint.c takes them and acts on
- * the result. CPU time is an account: the ceiling pays in, what was used is drawn, and a minute of
- * the ceiling is the most that it holds, and what it begins with, so that bursts (start, a
- * new program's tables) cost nothing but an excess that lasts does. Once the account is empty, symbols
- * wait and the frequency is halved, again after some seconds while that does not help; it is doubled
- * when the account is half full and twice the present use would fit. Memory beyond seven
+ * Pure arithmetic on readings that come about once a second; restraint.c takes them and acts on the
+ * result. CPU time is an account: the ceiling pays in, what was used is drawn, and a minute of the
+ * ceiling is the most that it holds, and what it begins with, so that bursts (start, a new
+ * program's tables) cost nothing but an excess that lasts does. Once the account is empty, symbols
+ * wait and the frequency is halved, again after some seconds while that does not help; it is
+ * doubled when the account is half full and twice the present use would fit. Memory beyond seven
  * eighths of the ceiling is won back from caches; beyond the ceiling samples are refused.
  */
 #ifndef COLLECTOR_GOVERNOR_H
@@ -29,8 +29,8 @@ typedef struct GovernorLimits
 typedef struct GovernorReading
 {
 	int64_t now_ns; /* CLOCK_MONOTONIC */
-	int64_t
-		cpu_ns; /* used since the start; one that is lower than the one before counts as equal */
+	/* used since the start; one that is lower than the one before counts as equal */
+	int64_t cpu_ns;
 	size_t resident_bytes;
 } GovernorReading;
 

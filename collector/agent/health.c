@@ -40,7 +40,10 @@ health_write(const char *path, const Health *health)
 
 	if (snprintf(temporary, sizeof(temporary), "%s.new", path) >= (int) sizeof(temporary))
 		return -ENAMETOOLONG;
-	/* others may write into the directory: what stands there, a link perhaps, is replaced and not followed */
+	/*
+	 * others may write into the directory: what stands there, a link perhaps, is replaced and not
+	 * followed
+	 */
 	(void) unlink(temporary);
 	file = fopen(temporary, "wxe");
 	if (file == NULL)
@@ -107,29 +110,18 @@ health_read(const char *path, Health *health)
 size_t
 health_flags(HealthOptions *options, Flag flags[HEALTH_FLAGS_MAX])
 {
-	size_t count = 0;
+	const Flag own[] = {
+		{ "status", FLAG_TEXT, &options->status_file, "FILE",
+		  "that the agent writes with the same flag" },
+		{ "max-silence", FLAG_DURATION, &options->max_silence_ms, "TIME",
+		  "without a sign of life of the agent or one of its threads; default 3m", 1, TIME_MS_MAX },
+		{ "max-unstored", FLAG_DURATION, &options->max_unstored_ms, "TIME",
+		  "that samples may wait for the database; default: any", 1, TIME_MS_MAX },
+	};
+	size_t count;
 
 	*options = (HealthOptions){ .max_silence_ms = SILENCE_MS_DEFAULT };
-	flags[count++] = (Flag){ .name = "status",
-							 .kind = FLAG_TEXT,
-							 .value = &options->status_file,
-							 .argument = "FILE",
-							 .help = "that the agent writes with the same flag" };
-	flags[count++] =
-		(Flag){ "max-silence",
-				FLAG_DURATION,
-				&options->max_silence_ms,
-				"TIME",
-				"without a sign of life of the agent or one of its threads; default 3m",
-				1,
-				TIME_MS_MAX };
-	flags[count++] = (Flag){ "max-unstored",
-							 FLAG_DURATION,
-							 &options->max_unstored_ms,
-							 "TIME",
-							 "that samples may wait for the database; default: any",
-							 1,
-							 TIME_MS_MAX };
+	count = flags_append(flags, 0, own, sizeof(own) / sizeof(own[0]));
 	return count + log_flags(&options->log, &flags[count]);
 }
 

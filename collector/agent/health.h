@@ -1,10 +1,11 @@
 /*
  * health.h
- *		Is the agent alive, and does it store? A status file that the agent writes, and the sub-command "health" that judges it.
+ *		Is the agent alive, and does it store? A status file that the agent writes, and the sub-
+ *		command "health" that judges it.
  *
- * A file, since a probe of a container runs beside the agent, without a network and without a shell. The agent replaces it
- * every few seconds with what it knows about its own threads; a status that is old, or a thread that has been at one piece
- * of work for long, is an agent that is stuck.
+ * A file, since a probe of a container runs beside the agent, without a network and without a
+ * shell. The agent replaces it every few seconds with what it knows about its own threads; a status
+ * that is old, or a thread that has been at one piece of work for long, is an agent that is stuck.
  */
 #ifndef COLLECTOR_HEALTH_H
 #define COLLECTOR_HEALTH_H
@@ -20,8 +21,8 @@
 typedef struct Health
 {
 	int64_t time_ns; /* CLOCK_MONOTONIC, when it was written */
-	int64_t
-		ring_busy_ms; /* how long each thread has been at the piece of work at hand; 0: it waits */
+	/* how long each thread has been at the piece of work at hand; 0: it waits */
+	int64_t ring_busy_ms;
 	int64_t walker_busy_ms;
 	int64_t flusher_busy_ms;
 	int64_t unstored_ms; /* how long the oldest batch has waited for the database; 0: none waits */
@@ -48,7 +49,10 @@ typedef struct HealthOptions
 
 size_t health_flags(HealthOptions *options, Flag flags[HEALTH_FLAGS_MAX]);
 
-/* EXIT_OK, or why it is none: EXIT_INTERNAL where the agent is stuck, EXIT_DATABASE where samples wait for too long. */
+/*
+ * EXIT_OK, or why it is none: EXIT_INTERNAL where the agent is stuck, EXIT_DATABASE where samples
+ * wait for too long.
+ */
 ExitCode health_judge(const Health *health, const HealthOptions *options, int64_t now_ns,
 					  Failure *failure);
 

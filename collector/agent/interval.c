@@ -1,6 +1,6 @@
 /*
  * interval.c
- *		Tables of series, images, stacks and samples under one byte budget.
+ *		Tables of series, files, stacks and samples under one byte budget.
  */
 #include "agent/interval.h"
 
@@ -14,27 +14,27 @@
 
 struct Interval
 {
-	ImageTable *image_table;
+	MappedFileTable *file_table;
 	Budget budget;
 	Arena arena;   /* labels and frames */
 	Table series;  /* of IntervalSeries */
-	Table images;  /* of Image * */
+	Table files;   /* of MappedFile * */
 	Table stacks;  /* of IntervalStack */
 	Table samples; /* of IntervalSample */
 };
 
 int
-interval_create(ImageTable *images, size_t budget_bytes, Interval **result)
+interval_create(MappedFileTable *files, size_t budget_bytes, Interval **result)
 {
 	Interval *interval = calloc(1, sizeof(*interval));
 
 	if (interval == NULL)
 		return -ENOMEM;
-	interval->image_table = images;
+	interval->file_table = files;
 	interval->budget.limit_bytes = budget_bytes;
 	arena_init(&interval->arena, &interval->budget);
 	table_init(&interval->series, &interval->budget, sizeof(IntervalSeries));
-	table_init(&interval->images, &interval->budget, sizeof(Image *));
+	table_init(&interval->files, &interval->budget, sizeof(MappedFile *));
 	table_init(&interval->stacks, &interval->budget, sizeof(IntervalStack));
 	table_init(&interval->samples, &interval->budget, sizeof(IntervalSample));
 	*result = interval;
@@ -46,10 +46,10 @@ interval_free(Interval *interval)
 {
 	if (interval == NULL)
 		return;
-	for (uint32_t i = 0; i < interval->images.count; i++)
-		image_release(interval->image_table, interval_image(interval, i));
+	for (uint32_t i = 0; i < interval->files.count; i++)
+		mapped_file_release(interval->file_table, interval_file(interval, i));
 	table_fini(&interval->series);
-	table_fini(&interval->images);
+	table_fini(&interval->files);
 	table_fini(&interval->stacks);
 	table_fini(&interval->samples);
 	arena_fini(&interval->arena);
@@ -113,23 +113,23 @@ interval_add_series(Interval *interval, const IntervalSeries *series, uint32_t *
 }
 
 static bool
-image_equal(const void *item, const void *key)
+file_equal(const void *item, const void *key)
 {
-	return *(Image *const *) item == key;
+	return *(MappedFile *const *) item == key;
 }
 
 int
-interval_add_image(Interval *interval, Image *image, uint32_t *index)
+interval_add_file(Interval *interval, MappedFile *file, uint32_t *index)
 {
-	Table *table = &interval->images;
-	uint64_t hash = hash_word(table->seed, (uintptr_t) image);
+	Table *table = &interval->files;
+	uint64_t hash = hash_word(table->seed, (uintptr_t) file);
 
-	if (table_find(table, hash, image_equal, image, index))
+	if (table_find(table, hash, file_equal, file, index))
 		return 0;
 	if (table_reserve(table) != 0)
 		return -ENOMEM;
-	image_retain_sampled(interval->image_table, image);
-	*(Image **) table_append(table, hash) = image;
+	mapped_file_retain_sampled(interval->file_table, file);
+	*(MappedFile **) table_append(table, hash) = file;
 	*index = table->count - 1;
 	return 0;
 }
@@ -236,8 +236,8 @@ interval_sample_count(const Interval *interval, uint32_t first_stack)
 	return count;
 }
 
-Image *
-interval_image(const Interval *interval, uint32_t index)
+MappedFile *
+interval_file(const Interval *interval, uint32_t index)
 {
-	return *(Image **) table_item(&interval->images, index);
+	return *(MappedFile **) table_item(&interval->files, index);
 }

@@ -3,7 +3,7 @@
  *		What was sampled between two flushes: equal stacks once, counted, not symbolized yet.
  *
  * The reader thread fills one interval while the flusher thread works off the one before, so an
- * interval has one owner at a time and no lock. It holds a reference to each image that its frames
+ * interval has one owner at a time and no lock. It holds a reference to each file that its frames
  * name. Functions that add return 0 or -ENOMEM where memory or the byte budget is out; the interval
  * stays as it was.
  */
@@ -13,16 +13,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/image.h"
-#include "base/batch.h"
+#include "batch/batch.h"
 #include "events.h"
+#include "process/mapped_file.h"
 
-#define INTERVAL_NO_IMAGE UINT32_MAX
+#define INTERVAL_NO_FILE UINT32_MAX
 
 typedef enum FrameKind
 {
 	FRAME_KERNEL,  /* address: in the kernel */
-	FRAME_IMAGE,   /* address: offset in the file */
+	FRAME_FILE,	   /* address: offset in the file */
 	FRAME_JIT,	   /* code without a file; address: 0 */
 	FRAME_UNKNOWN, /* no code is mapped there, or its file cannot be opened; address: 0 */
 	FRAME_GONE,	   /* stands for the user side of a process that ended before it was looked at */
@@ -35,8 +35,8 @@ typedef enum FrameKind
 typedef struct Frame
 {
 	uint64_t address;
-	uint32_t image; /* index, or INTERVAL_NO_IMAGE */
-	uint32_t kind;	/* FrameKind; 32 bits, so that frames compare as bytes */
+	uint32_t file; /* index, or INTERVAL_NO_FILE */
+	uint32_t kind; /* FrameKind; 32 bits, so that frames compare as bytes */
 } Frame;
 
 /* What the user side is. */
@@ -48,7 +48,7 @@ typedef enum StackSide
 
 typedef struct IntervalStack
 {
-	uint32_t executable; /* image; its build ID names the dictionary partition */
+	uint32_t executable; /* file; its build ID names the dictionary partition */
 	uint8_t side;		 /* StackSide */
 	uint8_t walk;		 /* enum pfs_walk_status: how the user side's walk ended */
 	uint16_t depth;
@@ -73,12 +73,12 @@ typedef struct IntervalSample
 
 typedef struct Interval Interval;
 
-int interval_create(ImageTable *images, size_t budget_bytes, Interval **interval);
-void interval_free(Interval *interval); /* accepts NULL; gives the references to images back */
+int interval_create(MappedFileTable *files, size_t budget_bytes, Interval **interval);
+void interval_free(Interval *interval); /* accepts NULL; gives the references to files back */
 
 /* Each finds an equal item or adds a copy, and returns its index. */
 int interval_add_series(Interval *interval, const IntervalSeries *series, uint32_t *index);
-int interval_add_image(Interval *interval, Image *image, uint32_t *index);
+int interval_add_file(Interval *interval, MappedFile *file, uint32_t *index);
 int interval_add_stack(Interval *interval, const IntervalStack *stack, uint32_t *index);
 int interval_add_sample(Interval *interval, const IntervalSample *sample);
 
@@ -89,6 +89,6 @@ uint32_t interval_stack_count(const Interval *interval);
 
 /* Sum of the counts of all samples whose stack is first_stack or a later one. */
 uint64_t interval_sample_count(const Interval *interval, uint32_t first_stack);
-Image *interval_image(const Interval *interval, uint32_t index);
+MappedFile *interval_file(const Interval *interval, uint32_t index);
 
 #endif

@@ -9,7 +9,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* As systemd passes it, which may name several; the directory of the host's caches where nobody says. */
+/*
+ * As systemd passes it, which may name several; the directory of the host's caches where nobody
+ * says.
+ */
 static const char *
 default_cache_directory(void)
 {
@@ -55,77 +58,49 @@ check_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 size_t
 agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 {
+	const Flag own[] = {
+		{ "frequency", FLAG_NUMBER, &options->frequency_hz, "HZ",
+		  "samples a second on each CPU; default 19", 1, AGENT_FREQUENCY_HZ_MAX },
+		{ "duration", FLAG_DURATION, &options->duration_ms, "TIME",
+		  "stop after this time; default: on SIGTERM", 1, INT64_MAX / 1000000 },
+		{ "interval", FLAG_DURATION, &options->interval_ms, "TIME",
+		  "window that samples are summed over and stored after; default 10s",
+		  AGENT_INTERVAL_MS_MIN, AGENT_INTERVAL_MS_MAX },
+		{ "stop-timeout", FLAG_DURATION, &options->stop_timeout_ms, "TIME",
+		  "for what is not stored yet, after a signal; default 25s", 1, AGENT_STOP_MS_MAX },
+		{ "label-pid", FLAG_SWITCH, &options->label_pid, NULL,
+		  "add the label pid: a series for each process" },
+		{ "label-thread", FLAG_SWITCH, &options->label_thread, NULL, "add the label thread_name" },
+		{ "keep-times", FLAG_SWITCH, &options->keep_times, NULL,
+		  "store each sample with its own time, not sums per interval" },
+		{ "max-cpu", FLAG_NUMBER, &options->max_cpu_percent, "PERCENT",
+		  "of one CPU, for the collector itself; default 2 for each, more above 19 Hz", 1,
+		  AGENT_CPU_PERCENT_MAX },
+		{ "max-memory", FLAG_SIZE, &options->max_memory_bytes, "SIZE",
+		  "resident, for the collector itself; default 384MB", (int64_t) AGENT_MEMORY_BYTES_MIN },
+		{ "exclude-self", FLAG_SWITCH, &options->exclude_self, NULL,
+		  "no samples of the collector itself" },
+		{ "queue-size", FLAG_SIZE, &options->queue_bytes, "SIZE",
+		  "kept while the database is away; default 64MB" },
+		{ "debug-directory", FLAG_TEXT, &options->debug_directory, "DIR",
+		  "separate debug files; default /usr/lib/debug" },
+		{ "cache-directory", FLAG_TEXT, &options->cache_directory, "DIR",
+		  "of unwind tables; default $CACHE_DIRECTORY, else " AGENT_CACHE_DIRECTORY_DEFAULT
+		  "; '' for none" },
+		{ "no-inlined", FLAG_SWITCH, &options->no_inlined, NULL,
+		  "symbol tables alone: no inlined functions, no line numbers" },
+		{ "progress", FLAG_SWITCH, &options->progress, NULL,
+		  "draw a progress bar on a terminal; needs --duration" },
+		{ "summary", FLAG_TEXT, &options->summary_file, "FILE",
+		  "write totals as key=value lines at the end" },
+		{ "status", FLAG_TEXT, &options->status_file, "FILE",
+		  "write every 5 s what the command health judges" },
+	};
 	size_t count;
 
 	set_defaults(options);
 	count = common_flags(options, flags);
-	flags[count++] = (Flag){ "frequency",
-							 FLAG_NUMBER,
-							 &options->frequency_hz,
-							 "HZ",
-							 "samples a second on each CPU; default 19",
-							 1,
-							 AGENT_FREQUENCY_HZ_MAX };
-	flags[count++] = (Flag){ "duration",
-							 FLAG_DURATION,
-							 &options->duration_ms,
-							 "TIME",
-							 "stop after this time; default: on SIGTERM",
-							 1,
-							 INT64_MAX / 1000000 };
-	flags[count++] = (Flag){ "interval",
-							 FLAG_DURATION,
-							 &options->interval_ms,
-							 "TIME",
-							 "window that samples are summed over and stored after; default 10s",
-							 AGENT_INTERVAL_MS_MIN,
-							 AGENT_INTERVAL_MS_MAX };
-	flags[count++] = (Flag){ "stop-timeout",
-							 FLAG_DURATION,
-							 &options->stop_timeout_ms,
-							 "TIME",
-							 "for what is not stored yet, after a signal; default 25s",
-							 1,
-							 AGENT_STOP_MS_MAX };
-	flags[count++] = (Flag){ "label-pid", FLAG_SWITCH, &options->label_pid, NULL,
-							 "add the label pid: a series for each process" };
-	flags[count++] = (Flag){ "label-thread", FLAG_SWITCH, &options->label_thread, NULL,
-							 "add the label thread_name" };
-	flags[count++] = (Flag){ "keep-times", FLAG_SWITCH, &options->keep_times, NULL,
-							 "store each sample with its own time, not sums per interval" };
-	flags[count++] =
-		(Flag){ "max-cpu",
-				FLAG_NUMBER,
-				&options->max_cpu_percent,
-				"PERCENT",
-				"of one CPU, for the collector itself; default 2 for each, more above 19 Hz",
-				1,
-				AGENT_CPU_PERCENT_MAX };
-	flags[count++] = (Flag){ .name = "max-memory",
-							 .kind = FLAG_SIZE,
-							 .value = &options->max_memory_bytes,
-							 .argument = "SIZE",
-							 .help = "resident, for the collector itself; default 384MB",
-							 .minimum = (int64_t) AGENT_MEMORY_BYTES_MIN };
-	flags[count++] = (Flag){ "exclude-self", FLAG_SWITCH, &options->exclude_self, NULL,
-							 "no samples of the collector itself" };
-	flags[count++] = (Flag){ "queue-size", FLAG_SIZE, &options->queue_bytes, "SIZE",
-							 "kept while the database is away; default 64MB" };
-	flags[count++] = (Flag){ "debug-directory", FLAG_TEXT, &options->debug_directory, "DIR",
-							 "separate debug files; default /usr/lib/debug" };
-	flags[count++] =
-		(Flag){ "cache-directory", FLAG_TEXT, &options->cache_directory, "DIR",
-				"of unwind tables; default $CACHE_DIRECTORY, else " AGENT_CACHE_DIRECTORY_DEFAULT
-				"; '' for none" };
-	flags[count++] = (Flag){ "no-inlined", FLAG_SWITCH, &options->no_inlined, NULL,
-							 "symbol tables alone: no inlined functions, no line numbers" };
-	flags[count++] = (Flag){ "progress", FLAG_SWITCH, &options->progress, NULL,
-							 "draw a progress bar on a terminal; needs --duration" };
-	flags[count++] = (Flag){ "summary", FLAG_TEXT, &options->summary_file, "FILE",
-							 "write totals as key=value lines at the end" };
-	flags[count++] = (Flag){ "status", FLAG_TEXT, &options->status_file, "FILE",
-							 "write every 5 s what the command health judges" };
-	return count;
+	return flags_append(flags, count, own, sizeof(own) / sizeof(own[0]));
 }
 
 int64_t

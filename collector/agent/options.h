@@ -25,7 +25,10 @@
 
 #define AGENT_CACHE_DIRECTORY_DEFAULT "/var/cache/profstore"
 
-/* Of each CPU, by default: two percent at the default frequency, in proportion at others, at most 25. */
+/*
+ * Of each CPU, by default: two percent at the default frequency, in proportion at others, at most
+ * 25.
+ */
 #define AGENT_CPU_PERCENT_PER_CPU	  2
 #define AGENT_CPU_PERCENT_PER_CPU_MAX 25
 

@@ -13,12 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/image.h"
 #include "agent/interval.h"
 #include "agent/losses.h"
-#include "agent/process.h"
 #include "agent/sampler.h"
 #include "agent/unwind_tables.h"
+#include "process/mapped_file.h"
+#include "process/process.h"
 
 typedef struct Reader Reader;
 
@@ -37,7 +37,7 @@ typedef struct ReaderOptions
 } ReaderOptions;
 
 /* Pointers must outlive the reader. */
-int reader_create(const ReaderOptions *options, ImageTable *images, Losses *losses,
+int reader_create(const ReaderOptions *options, MappedFileTable *files, Losses *losses,
 				  Reader **reader);
 void reader_free(Reader *reader); /* accepts NULL; the thread must have been stopped */
 
@@ -62,12 +62,15 @@ void reader_shrink(Reader *reader);
 /* Starts the threads, which poll the sampler. */
 int reader_start(Reader *reader, Sampler *sampler);
 
-/* The parts of it that need no sampler: walks by these tables, which outlive the reader. 0 or -ENOMEM. */
+/*
+ * The parts of it that need no sampler: walks by these tables, which outlive the reader. 0 or
+ * -ENOMEM.
+ */
 int reader_use_tables(Reader *reader, KernelTables *tables);
 
 /*
- * Walker thread. Forgets processes that ended, and unwind tables that no process has used for keep_ns; the reader's threads do
- * so every 20 s. now_ns is CLOCK_MONOTONIC.
+ * Walker thread. Forgets processes that ended, and unwind tables that no process has used for
+ * keep_ns; the reader's threads do so every 20 s. now_ns is CLOCK_MONOTONIC.
  */
 void reader_sweep(Reader *reader, uint64_t now_ns, uint64_t keep_ns);
 

@@ -67,8 +67,8 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "stacks=%" PRIu64 "\n", report->resolved.user_samples);
 	fprintf(file, "stacks_complete=%" PRIu64 "\n", report->resolved.complete);
 	fprintf(file, "processes=%" PRIu64 "\n", report->processes.created);
-	fprintf(file, "binaries=%" PRIu64 "\n", report->images.opened);
-	fprintf(file, "binaries_unreadable=%" PRIu64 "\n", report->images.unreadable);
+	fprintf(file, "binaries=%" PRIu64 "\n", report->files.opened);
+	fprintf(file, "binaries_unreadable=%" PRIu64 "\n", report->files.unreadable);
 	fprintf(file, "binaries_leaked=%zu\n", report->binaries_leaked);
 	fprintf(file, "tables=%" PRIu64 "\n", report->unwinder.loaded);
 	fprintf(file, "tables_cached=%" PRIu64 "\n", report->unwinder.cached);

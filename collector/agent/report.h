@@ -9,11 +9,11 @@
 #include <stdio.h>
 
 #include "agent/losses.h"
-#include "agent/process.h"
 #include "agent/resolve.h"
 #include "agent/restraint.h"
 #include "agent/sampler.h"
 #include "events.h"
+#include "process/process.h"
 #include "unwind/unwinder.h"
 #include "writer/writer.h"
 
@@ -26,7 +26,7 @@ typedef struct Report
 	ResolveStats resolved;
 	ProcessTableStats processes;
 	UnwinderStats unwinder;
-	ImageStats images;
+	MappedFileStats files;
 	size_t binaries_leaked; /* files that are referred to though all who did have ended */
 	WriterStats writer;
 	RestraintStats restraint;
@@ -38,7 +38,7 @@ typedef struct Report
 /* Redraws the bar on standard error; nothing where that is no terminal. */
 void report_progress(int64_t elapsed_ms, int64_t duration_ms, uint64_t samples);
 
-/* key=value lines; collector/README.md lists the keys. Closes the file. 0 or -errno. */
+/* key=value lines; agent/README.md lists the keys. Closes the file. 0 or -errno. */
 int report_write(FILE *file, const Report *report, Losses *losses);
 
 /* Fills in cpu_us and max_resident_kb; workers count once they have ended. */

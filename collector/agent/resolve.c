@@ -14,12 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/roots.h"
+#include "agent/file_binary.h"
 #include "base/arena.h"
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/table.h"
 #include "events.h"
+#include "unwind/roots.h"
 
 #define PROFILE_TYPE "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta"
 
@@ -128,13 +129,13 @@ add_lines(Batch *batch, const SymbolLines *symbols, BatchLine lines[MAX_LINES],
 }
 
 static int
-add_image_location(Resolution *resolution, const Frame *frame, Resolved *resolved)
+add_file_location(Resolution *resolution, const Frame *frame, Resolved *resolved)
 {
 	const ResolveContext *context = resolution->context;
-	Image *image = interval_image(resolution->interval, frame->image);
-	Binary *binary = image_binary(context->images, image, context->symbolizer);
+	MappedFile *file = interval_file(resolution->interval, frame->file);
+	Binary *binary = file_binary(context->files, file, context->symbolizer);
 	BatchLine lines[MAX_LINES];
-	BatchMapping mapping = { .build_id = "", .file = image_name(image) };
+	BatchMapping mapping = { .build_id = "", .file = mapped_file_name(file) };
 	BatchLocation location = { .lines = lines };
 	SymbolLines symbols = { 0 };
 	int result;
@@ -189,8 +190,8 @@ resolve_frame(Resolution *resolution, const Frame *frame, Resolved *result)
 	}
 	if (frame->kind == FRAME_KERNEL)
 		error = add_kernel_location(resolution, frame->address, &resolved.location);
-	else if (frame->kind == FRAME_IMAGE)
-		error = add_image_location(resolution, frame, &resolved);
+	else if (frame->kind == FRAME_FILE)
+		error = add_file_location(resolution, frame, &resolved);
 	else
 		error = add_named_location(resolution->batch, BATCH_NO_MAPPING, names[frame->kind],
 								   &resolved.location);
@@ -208,26 +209,27 @@ static const char *
 stack_partition(const Resolution *resolution, const IntervalStack *stack)
 {
 	const ResolveContext *context = resolution->context;
-	Image *image;
+	MappedFile *file;
 	Binary *binary;
 
-	if (stack->executable == INTERVAL_NO_IMAGE)
+	if (stack->executable == INTERVAL_NO_FILE)
 		return stack->side == STACK_NO_USER_SIDE ? KERNEL_PARTITION : NO_PARTITION;
-	image = interval_image(resolution->interval, stack->executable);
-	binary = image_binary(context->images, image, context->symbolizer);
+	file = interval_file(resolution->interval, stack->executable);
+	binary = file_binary(context->files, file, context->symbolizer);
 	if (binary != NULL && binary_build_id(binary)[0] != '\0')
 		return binary_build_id(binary);
-	return image_name(image);
+	return mapped_file_name(file);
 }
 
 /*
  * Adds one stack, -EAGAIN where time is over; *complete where its user side reaches a root, or
- * where it has none: the walk has proven it, or the frame is a function at which stacks begin.
- * What lies beyond such a function is cut off: start code keeps no frame pointers, and a register
- * that is none led there. A C library without CFI and without names (musl as Debian and Alpine ship it)
- * calls main from such a function as well, and nobody else calls main from code of that kind. Where rules
- * have proven the end a program's own "clone" has callers, and only start code at the very end is cut down to its
- * innermost function, where the stacks that frame pointers led to end as well.
+ * where it has none: the walk has proven it, or the frame is a function at which stacks begin. What
+ * lies beyond such a function is cut off: start code keeps no frame pointers, and a register that
+ * is none led there. A C library without CFI and without names (musl as Debian and Alpine ship it)
+ * calls main from such a function as well, and nobody else calls main from code of that kind. Where
+ * rules have proven the end a program's own "clone" has callers, and only start code at the very
+ * end is cut down to its innermost function, where the stacks that frame pointers led to end as
+ * well.
  */
 static int
 resolve_stack(Resolution *resolution, const IntervalStack *stack, uint32_t *index, bool *complete)
@@ -254,7 +256,7 @@ resolve_stack(Resolution *resolution, const IntervalStack *stack, uint32_t *inde
 		locations[added.depth++] = resolved.location;
 		start_code = resolved.root != ROOT_NONE ? start_code + 1 : 0;
 		if (resolved.root == ROOT_RUNTIME || (resolved.root == ROOT_C && !by_rules) ||
-			(below_main && !resolved.named && resolved.frame.kind == FRAME_IMAGE &&
+			(below_main && !resolved.named && resolved.frame.kind == FRAME_FILE &&
 			 added.depth == stack->depth && stack->walk == PFS_WALK_NO_RULE))
 		{
 			*complete = true;

@@ -8,10 +8,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/image.h"
 #include "agent/interval.h"
 #include "agent/unwind_counts.h"
-#include "base/batch.h"
+#include "batch/batch.h"
+#include "process/mapped_file.h"
 #include "symbols/symbolizer.h"
 
 typedef struct ResolveStats
@@ -26,11 +26,11 @@ typedef struct ResolveStats
 
 typedef struct ResolveContext
 {
-	ImageTable *images;
+	MappedFileTable *files;
 	Symbolizer *symbolizer;
 	UnwindCounts *unwind_counts;
-	int64_t
-		deadline_ns; /* CLOCK_MONOTONIC: nothing more is looked up then, after a first address */
+	/* CLOCK_MONOTONIC: nothing more is looked up then, after a first address */
+	int64_t deadline_ns;
 	bool addresses_only; /* look nothing up: frames are stored by binary and address */
 } ResolveContext;
 

@@ -8,9 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/proc_file.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "process/proc_file.h"
 
 #define NS_PER_S	INT64_C(1000000000)
 #define INTERVAL_NS NS_PER_S

@@ -2,6 +2,12 @@
  * sampler.c
  *		Loader of the BPF program, perf events, ring buffer.
  *
+ * 1. sampler_create sizes the ring by frequency and CPUs, loads the program, maps its tables.
+ * 2. sampler_attach opens an event on each CPU that is online and gives the program to it.
+ * 3. sampler_follow_cpus closes and opens events as CPUs go and come.
+ * 4. sampler_set_frequency exchanges the period of the events that are open.
+ * 5. sampler_stop closes them, after which the ring is emptied.
+ *
  * The clock is the software CPU clock: it exists in every virtual machine, and its period is exact.
  */
 #include "agent/sampler.h"
@@ -19,9 +25,9 @@
 #include <linux/perf_event.h>
 
 #include "agent/bpf_tables.h"
-#include "agent/cpu_list.h"
 #include "agent/features.h"
 #include "base/log.h"
+#include "process/cpu_list.h"
 #include "profiler.skel.h"
 
 #define NS_PER_S		 UINT64_C(1000000000)

@@ -49,8 +49,9 @@ uint32_t sampler_follow_cpus(Sampler *sampler);
 uint32_t sampler_cpu_count(const Sampler *sampler); /* with a perf event */
 
 /*
- * From now on as many samples a second on each CPU. Each sample carries the period that it was taken
- * with; of the period that is running a part is lost. A CPU whose clock cannot be exchanged keeps its own.
+ * From now on as many samples a second on each CPU. Each sample carries the period that it was
+ * taken with; of the period that is running a part is lost. A CPU whose clock cannot be exchanged
+ * keeps its own.
  */
 void sampler_set_frequency(Sampler *sampler, uint32_t frequency_hz);
 

@@ -2,8 +2,8 @@
  * unwind_counts.h
  *		How many user stacks of each executable reached a root. Flusher thread.
  *
- * Counts gather here between two reports, which go with a batch into profstore.unwind_counts. Bounded: executables that
- * no longer fit are counted together, under "".
+ * Counts gather here between two reports, which go with a batch into profstore.unwind_counts.
+ * Bounded: executables that no longer fit are counted together, under "".
  */
 #ifndef COLLECTOR_UNWIND_COUNTS_H
 #define COLLECTOR_UNWIND_COUNTS_H
@@ -12,8 +12,8 @@
 #include <stdint.h>
 
 #include "base/arena.h"
-#include "base/batch.h"
 #include "base/table.h"
+#include "batch/batch.h"
 
 typedef struct UnwindCounts
 {

@@ -1,6 +1,14 @@
 /*
  * unwind_tables.c
- *		From images to unwind tables.
+ *		From mapped files to unwind tables.
+ *
+ * 1. A process is described: each of its mappings becomes a span, with the file's binary, which has
+ *    no table yet, or with those of generated code.
+ * 2. A walk that ends for want of a table asks for it: the entry counts how many do.
+ * 3. The table that is wanted most is loaded.
+ * 4. Where the kernel's tables are full, those that no process maps go, then older ones, until half
+ *    is free. Walks ask again for those that are in use.
+ * 5. The sweep drops entries that no process has mapped for a while, and deleted files.
  */
 #include "agent/unwind_tables.h"
 
@@ -11,21 +19,25 @@
 
 #include <uthash.h>
 
-#include "agent/jit_frames.h"
+#include "agent/record.h"
 #include "base/log.h"
 #include "symbols/elf_file.h"
 #include "unwind/extent_pool.h"
+#include "unwind/jit_frames.h"
 #include "unwind/late_walk.h"
 
-/* After tables had to go. Room that they give back rests for a while, and what else found none is to have a chance. */
+/*
+ * After tables had to go. Room that they give back rests for a while, and what else found none is
+ * to have a chance.
+ */
 #define ROOM_RETRY_NS	 (2 * EXTENT_GRACE_NS)
 #define ROOM_INTERVAL_NS (10 * EXTENT_GRACE_NS)
 #define ROOM_AGAIN_NS	 (60 * EXTENT_GRACE_NS) /* without want of room: there is room again */
 
-/* What is known of one image. */
+/* What is known of one file. */
 typedef struct Entry
 {
-	Image *image;		  /* held */
+	MappedFile *file;	  /* held */
 	UnwindBinary *binary; /* held; NULL where the file cannot be read */
 	ElfRange *segments;	  /* executable ones */
 	uint32_t segment_count;
@@ -40,7 +52,7 @@ typedef struct Entry
 
 struct UnwindTables
 {
-	ImageTable *images;
+	MappedFileTable *files;
 	Unwinder *unwinder;
 	Entry *entries;
 	uint64_t last_number;
@@ -51,7 +63,7 @@ struct UnwindTables
 };
 
 int
-unwind_tables_create(ImageTable *images, KernelTables *kernel, TableCache *cache,
+unwind_tables_create(MappedFileTable *files, KernelTables *kernel, TableCache *cache,
 					 UnwindTables **result)
 {
 	UnwindTables *tables = calloc(1, sizeof(*tables));
@@ -62,7 +74,7 @@ unwind_tables_create(ImageTable *images, KernelTables *kernel, TableCache *cache
 		return -ENOMEM;
 	}
 	unwinder_use_cache(tables->unwinder, cache);
-	tables->images = images;
+	tables->files = files;
 	*result = tables;
 	return 0;
 }
@@ -72,7 +84,7 @@ drop_entry(UnwindTables *tables, Entry *entry, uint64_t now_ns)
 {
 	HASH_DEL(tables->entries, entry);
 	unwinder_binary_release(tables->unwinder, entry->binary, now_ns);
-	image_release(tables->images, entry->image);
+	mapped_file_release(tables->files, entry->file);
 	free(entry->segments);
 	free(entry);
 }
@@ -122,38 +134,41 @@ read_segments(Entry *entry, int fd)
 }
 
 static Entry *
-make_entry(UnwindTables *tables, Image *image)
+make_entry(UnwindTables *tables, MappedFile *file)
 {
 	Entry *entry = calloc(1, sizeof(*entry));
 
 	if (entry == NULL)
 		return NULL;
-	entry->image = image;
+	entry->file = file;
 	entry->number = ++tables->last_number;
-	image_retain(tables->images, image);
-	HASH_ADD_PTR(tables->entries, image, entry);
+	mapped_file_retain(tables->files, file);
+	HASH_ADD_PTR(tables->entries, file, entry);
 
-	read_segments(entry, image_descriptor(image));
+	read_segments(entry, mapped_file_descriptor(file));
 	entry->binary = unwinder_binary_create(tables->unwinder);
 	return entry;
 }
 
 static Entry *
-get_entry(UnwindTables *tables, Image *image, uint64_t now_ns)
+get_entry(UnwindTables *tables, MappedFile *file, uint64_t now_ns)
 {
 	Entry *entry;
 
-	HASH_FIND_PTR(tables->entries, &image, entry);
+	HASH_FIND_PTR(tables->entries, &file, entry);
 	if (entry == NULL)
-		entry = make_entry(tables, image);
+		entry = make_entry(tables, file);
 	if (entry != NULL)
 		entry->used_ns = now_ns;
 	return entry;
 }
 
-/* The segment that a mapping shows; the kernel maps whole pages, so a mapping may begin before its segment. */
+/*
+ * The segment that a mapping shows; the kernel maps whole pages, so a mapping may begin before its
+ * segment.
+ */
 static bool
-segment_bias(const Entry *entry, const UnwindMapping *mapping, uint64_t *bias)
+segment_bias(const Entry *entry, const DescribedMapping *mapping, uint64_t *bias)
 {
 	uint64_t length = mapping->end - mapping->start;
 
@@ -173,14 +188,14 @@ segment_bias(const Entry *entry, const UnwindMapping *mapping, uint64_t *bias)
 
 /* False where nothing can be said about the mapping's code. */
 static bool
-make_span(UnwindTables *tables, const UnwindMapping *mapping, uint64_t now_ns, UnwindSpan *span)
+make_span(UnwindTables *tables, const DescribedMapping *mapping, uint64_t now_ns, UnwindSpan *span)
 {
 	const Entry *entry;
 
 	*span = (UnwindSpan){ .start = mapping->start, .end = mapping->end };
-	if (mapping->image == NULL)
+	if (mapping->file == NULL)
 		return true;
-	entry = get_entry(tables, mapping->image, now_ns);
+	entry = get_entry(tables, mapping->file, now_ns);
 	if (entry != NULL && entry->segment_count == 0)
 		return true; /* no program: code that a JIT compiler keeps in shared memory */
 	if (entry == NULL || entry->binary == NULL || !segment_bias(entry, mapping, &span->bias))
@@ -190,8 +205,8 @@ make_span(UnwindTables *tables, const UnwindMapping *mapping, uint64_t now_ns, U
 }
 
 int
-unwind_tables_describe(UnwindTables *tables, const UnwindProcess *process,
-					   const UnwindMapping *mappings, size_t count, uint64_t now_ns)
+unwind_tables_describe(UnwindTables *tables, const ExecImage *process,
+					   const DescribedMapping *mappings, size_t count, uint64_t now_ns)
 {
 	UnwindSpan *spans;
 	uint32_t span_count = 0;
@@ -200,14 +215,14 @@ unwind_tables_describe(UnwindTables *tables, const UnwindProcess *process,
 	int result;
 
 	for (size_t i = 0; i < count; i++)
-		generated += mappings[i].image == NULL && generated < JIT_MAX_MAPPINGS;
+		generated += mappings[i].file == NULL && generated < JIT_MAX_MAPPINGS;
 	spans = calloc(count + JIT_SPANS_PER_MAPPING * generated + 1, sizeof(*spans));
 	generated = 0;
 	if (spans == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 	{
-		bool generates = mappings[i].image == NULL && generated++ < JIT_MAX_MAPPINGS;
+		bool generates = mappings[i].file == NULL && generated++ < JIT_MAX_MAPPINGS;
 
 		if (generates && memory == NULL)
 			memory = jit_memory_read(process->pid);
@@ -230,13 +245,13 @@ unwind_tables_describe(UnwindTables *tables, const UnwindProcess *process,
 }
 
 void
-unwind_tables_forget(UnwindTables *tables, const UnwindProcess *process, uint64_t now_ns)
+unwind_tables_forget(UnwindTables *tables, const ExecImage *process, uint64_t now_ns)
 {
 	unwinder_process_forget(tables->unwinder, process, now_ns);
 }
 
 size_t
-unwind_tables_walk(const UnwindTables *tables, const UnwindProcess *process,
+unwind_tables_walk(const UnwindTables *tables, const ExecImage *process,
 				   const struct pfs_late *late, bool trust_jit, uint64_t *frames, size_t capacity,
 				   int *status)
 {
@@ -248,10 +263,9 @@ unwind_tables_walk(const UnwindTables *tables, const UnwindProcess *process,
 }
 
 uint64_t
-unwind_tables_want(UnwindTables *tables, const UnwindProcess *process, uint64_t frame,
-				   uint64_t now_ns)
+unwind_tables_want(UnwindTables *tables, const ExecImage *process, uint64_t frame, uint64_t now_ns)
 {
-	uint64_t address = PFS_FRAME_ADDRESS(frame) - ((frame & PFS_FRAME_RETURN_ADDRESS) != 0 ? 1 : 0);
+	uint64_t address = record_frame_code(frame);
 	const UnwindBinary *binary = unwinder_pending(tables->unwinder, process, address);
 	Entry *entry;
 	Entry *next;
@@ -329,7 +343,10 @@ unload_all(UnwindTables *tables, uint64_t now_ns)
 	unwinder_forget_rules(tables->unwinder, now_ns);
 }
 
-/* Half of what the kernel holds. Which tables are in use nobody knows: those that are will be wanted at once. */
+/*
+ * Half of what the kernel holds. Which tables are in use nobody knows: those that are will be
+ * wanted at once.
+ */
 static void
 unload_older(UnwindTables *tables, uint64_t now_ns)
 {
@@ -350,7 +367,10 @@ unload_older(UnwindTables *tables, uint64_t now_ns)
 	}
 }
 
-/* The kernel's tables are full: those that no process maps go, and older ones, which walks get back when they want them. */
+/*
+ * The kernel's tables are full: those that no process maps go, and older ones, which walks get back
+ * when they want them.
+ */
 static void
 make_room(UnwindTables *tables, uint64_t now_ns)
 {
@@ -389,8 +409,8 @@ unwind_tables_load_wanted(UnwindTables *tables, uint64_t now_ns)
 	hottest->wanted = 0;
 	hottest->loaded = true; /* what cannot be read now is not tried again */
 	hottest->loaded_ns = now_ns;
-	if (unwinder_binary_load(tables->unwinder, hottest->binary, image_descriptor(hottest->image),
-							 now_ns) == -ENOSPC)
+	if (unwinder_binary_load(tables->unwinder, hottest->binary,
+							 mapped_file_descriptor(hottest->file), now_ns) == -ENOSPC)
 	{
 		hottest->loaded = false;
 		hottest->retry_ns = now_ns + ROOM_RETRY_NS;
@@ -402,11 +422,11 @@ unwind_tables_load_wanted(UnwindTables *tables, uint64_t now_ns)
 
 /* No process that starts from now on can map it. */
 static bool
-is_deleted(const Image *image)
+is_deleted(const MappedFile *file)
 {
 	struct stat status;
 
-	return fstat(image_descriptor(image), &status) == 0 && status.st_nlink == 0;
+	return fstat(mapped_file_descriptor(file), &status) == 0 && status.st_nlink == 0;
 }
 
 void
@@ -425,7 +445,7 @@ unwind_tables_sweep(UnwindTables *tables, uint64_t now_ns, uint64_t keep_ns)
 		/* what a process holds would be there twice after the next process that maps it */
 		if (entry->binary != NULL && unwinder_binary_is_shared(entry->binary))
 			entry->used_ns = now_ns;
-		else if (now_ns - entry->used_ns > keep_ns || is_deleted(entry->image))
+		else if (now_ns - entry->used_ns > keep_ns || is_deleted(entry->file))
 			drop_entry(tables, entry, now_ns);
 	}
 }

@@ -1,6 +1,8 @@
 /*
  * unwind_tables.h
- *		Unwind tables for the images and processes of the agent: each image's is loaded once, when a walk first needs it.
+ *		Unwind tables of mapped files, and processes that are walked by them.
+ *
+ * A file's table is loaded once, when a walk first needs it.
  *
  * All functions belong to the reader's walker thread.
  */
@@ -10,60 +12,56 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/image.h"
 #include "events.h"
+#include "process/process.h"
 #include "unwind/unwinder.h"
 
 typedef struct UnwindTables UnwindTables;
 
-/* One executable mapping of a process. */
-typedef struct UnwindMapping
-{
-	uint64_t start; /* process addresses, half-open */
-	uint64_t end;
-	uint64_t file_offset;
-	Image *image; /* NULL: code without a file */
-} UnwindMapping;
-
-/* Kernel tables, image table and cache (NULL: none) outlive this. 0 or -ENOMEM. */
-int unwind_tables_create(ImageTable *images, KernelTables *kernel, TableCache *cache,
+/* Kernel tables, table of files and cache (NULL: none) outlive this. 0 or -ENOMEM. */
+int unwind_tables_create(MappedFileTable *files, KernelTables *kernel, TableCache *cache,
 						 UnwindTables **tables);
 void unwind_tables_free(UnwindTables *tables); /* accepts NULL */
 void unwind_tables_stats(const UnwindTables *tables, UnwinderStats *stats);
 
 /*
- * Mappings ascending and disjoint; their tables come when they are needed. 0 or -errno, which is counted: walks of the process
- * then end early. -ENOSPC: there is no room now.
+ * Mappings ascending and disjoint; their tables come when they are needed. 0 or -errno, which is
+ * counted: walks of the process then end early. -ENOSPC: there is no room now.
  */
-int unwind_tables_describe(UnwindTables *tables, const UnwindProcess *process,
-						   const UnwindMapping *mappings, size_t count, uint64_t now_ns);
-void unwind_tables_forget(UnwindTables *tables, const UnwindProcess *process, uint64_t now_ns);
+int unwind_tables_describe(UnwindTables *tables, const ExecImage *process,
+						   const DescribedMapping *mappings, size_t count, uint64_t now_ns);
+void unwind_tables_forget(UnwindTables *tables, const ExecImage *process, uint64_t now_ns);
 
 /*
- * Goes on with a walk that the kernel handed over (PFS_SAMPLE_LATE), over the stack's copy. Frames as the kernel
- * records them; trust_jit as in late_walk.h; *status is an enum pfs_walk_status.
+ * Goes on with a walk that the kernel handed over (PFS_SAMPLE_LATE), over the stack's copy. Frames
+ * as the kernel records them; trust_jit as in late_walk.h; *status is an enum pfs_walk_status.
  */
-size_t unwind_tables_walk(const UnwindTables *tables, const UnwindProcess *process,
+size_t unwind_tables_walk(const UnwindTables *tables, const ExecImage *process,
 						  const struct pfs_late *late, bool trust_jit, uint64_t *frames,
 						  size_t capacity, int *status);
 
 /*
- * A walk ended with PFS_WALK_NO_TABLE at a frame, as recorded. Where that is because a table is not loaded yet, its number:
- * the table is wanted once more, and the walk is worth repeating when it was loaded. Else 0.
+ * A walk ended with PFS_WALK_NO_TABLE at a frame, as recorded. Where that is because a table is not
+ * loaded yet, its number: the table is wanted once more, and the walk is worth repeating when it
+ * was loaded. Else 0.
  */
-uint64_t unwind_tables_want(UnwindTables *tables, const UnwindProcess *process, uint64_t frame,
+uint64_t unwind_tables_want(UnwindTables *tables, const ExecImage *process, uint64_t frame,
 							uint64_t now_ns);
 
 /*
- * Loads the table that is wanted most and tells its number; 0 where none is wanted. May take a quarter of a second. Where there is
- * no room others go, and it can be wanted again in some seconds.
+ * Loads the table that is wanted most and tells its number; 0 where none is wanted. May take a
+ * quarter of a second. Where there is no room others go, and it can be wanted again in some
+ * seconds.
  */
 uint64_t unwind_tables_load_wanted(UnwindTables *tables, uint64_t now_ns);
 
 #define UNWIND_TABLES_KEEP_NS		UINT64_C(120000000000) /* each entry holds a descriptor */
 #define UNWIND_TABLES_KEEP_TIGHT_NS UINT64_C(1000000000)
 
-/* Drops tables of images that no described process has mapped for keep_ns, or maps where the file was deleted. */
+/*
+ * Drops tables of files that no described process has mapped for keep_ns, or maps where the file
+ * was deleted.
+ */
 void unwind_tables_sweep(UnwindTables *tables, uint64_t now_ns, uint64_t keep_ns);
 
 #endif

@@ -12,22 +12,15 @@ static const char *const log_formats[] = { "logfmt", "json", NULL };
 size_t
 log_flags(LogOptions *options, Flag *flags)
 {
-	size_t count = 0;
+	const Flag own[] = {
+		{ "log-level", FLAG_CHOICE, &options->level, "LEVEL",
+		  "debug, info (default), warning or error", .choices = log_levels },
+		{ "log-format", FLAG_CHOICE, &options->format, "FORMAT", "logfmt (default) or json",
+		  .choices = log_formats },
+	};
 
 	*options = (LogOptions){ .level = LOG_INFO };
-	flags[count++] = (Flag){ .name = "log-level",
-							 .kind = FLAG_CHOICE,
-							 .value = &options->level,
-							 .argument = "LEVEL",
-							 .help = "debug, info (default), warning or error",
-							 .choices = log_levels };
-	flags[count++] = (Flag){ .name = "log-format",
-							 .kind = FLAG_CHOICE,
-							 .value = &options->format,
-							 .argument = "FORMAT",
-							 .help = "logfmt (default) or json",
-							 .choices = log_formats };
-	return count;
+	return flags_append(flags, 0, own, sizeof(own) / sizeof(own[0]));
 }
 
 void

@@ -113,18 +113,15 @@ out_of_range(const Flag *flag, const char *text, Failure *failure)
 	return failure->code;
 }
 
+/* Takes a number that was read, if it was one (hint says what is) and lies in the flag's range. */
 static ExitCode
-read_number(const Flag *flag, const char *text, Failure *failure)
+take_number(const Flag *flag, const char *text, bool was_read, int64_t number, const char *hint,
+			Failure *failure)
 {
-	char *end;
-	long long number;
-
-	errno = 0;
-	number = strtoll(text, &end, 10);
-	if (end == text || *end != '\0' || errno != 0)
+	if (!was_read)
 	{
 		unusable(flag, text, failure);
-		failure_hint(failure, "It takes a whole number.");
+		failure_hint(failure, "%s", hint);
 		return failure->code;
 	}
 	if (number < flag->minimum || number > flag->maximum)
@@ -134,20 +131,25 @@ read_number(const Flag *flag, const char *text, Failure *failure)
 }
 
 static ExitCode
+read_number(const Flag *flag, const char *text, Failure *failure)
+{
+	char *end;
+	long long number;
+
+	errno = 0;
+	number = strtoll(text, &end, 10);
+	return take_number(flag, text, end != text && *end == '\0' && errno == 0, number,
+					   "It takes a whole number.", failure);
+}
+
+static ExitCode
 read_duration(const Flag *flag, const char *text, Failure *failure)
 {
-	int64_t duration_ms;
+	int64_t duration_ms = 0;
+	bool was_read = parse_duration_ms(text, &duration_ms) == 0;
 
-	if (parse_duration_ms(text, &duration_ms) != 0)
-	{
-		unusable(flag, text, failure);
-		failure_hint(failure, "It takes a duration such as 500ms, 10s or 1m30s.");
-		return failure->code;
-	}
-	if (duration_ms < flag->minimum || duration_ms > flag->maximum)
-		return out_of_range(flag, text, failure);
-	*(int64_t *) flag->value = duration_ms;
-	return EXIT_OK;
+	return take_number(flag, text, was_read, duration_ms,
+					   "It takes a duration such as 500ms, 10s or 1m30s.", failure);
 }
 
 static ExitCode
@@ -273,6 +275,13 @@ flags_parse(const Flag *flags, size_t flag_count, int count, char **arguments, F
 	failure_detail(failure, "\"%s\" is no flag.", arguments[0]);
 	failure_hint(failure, "--help lists all flags.");
 	return failure->code;
+}
+
+size_t
+flags_append(Flag *flags, size_t count, const Flag *table, size_t table_count)
+{
+	memcpy(&flags[count], table, table_count * sizeof(*table));
+	return count + table_count;
 }
 
 void

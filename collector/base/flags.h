@@ -44,11 +44,14 @@ ExitCode flags_parse(const Flag *flags, size_t flag_count, int count, char **arg
 					 Failure *failure);
 
 /*
- * The same where other arguments may stand between the flags: they move to the beginning of arguments, in their order, and
- * *operand_count tells how many there are. "-" is one of them.
+ * The same where other arguments may stand between the flags: they move to the beginning of
+ * arguments, in their order, and *operand_count tells how many there are. "-" is one of them.
  */
 ExitCode flags_parse_operands(const Flag *flags, size_t flag_count, int count, char **arguments,
 							  size_t *operand_count, Failure *failure);
+/* Copies a table behind the first count flags; returns how many there are then. */
+size_t flags_append(Flag *flags, size_t count, const Flag *table, size_t table_count);
+
 void flags_help(const Flag *flags, size_t flag_count, FILE *output);
 
 /* The name among names that looks most like text, NULL where none does. names ends with NULL. */

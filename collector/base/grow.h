@@ -10,8 +10,8 @@
 #include <stdlib.h>
 
 /*
- * Makes *items, an array of *capacity items of which count are used, hold at least one more; it doubles. *items is the
- * address of a pointer of any type. 0, or -ENOMEM and nothing changed.
+ * Makes *items, an array of *capacity items of which count are used, hold at least one more; it
+ * doubles. *items is the address of a pointer of any type. 0, or -ENOMEM and nothing changed.
  */
 static inline int
 grow_array(void *items, size_t *capacity, size_t count, size_t item_bytes)

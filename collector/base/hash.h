@@ -1,6 +1,7 @@
 /*
  * hash.h
- *		A 64-bit hash for tables in memory: fast, seeded. Where it is stored its seed is beside it, and neither leaves the machine.
+ *		A 64-bit hash for tables in memory: fast, seeded. Where it is stored its seed is beside it,
+ *		and neither leaves the machine.
  *
  * Each step multiplies to 128 bits and folds the halves, so every input bit reaches every output
  * bit. What is hashed comes from processes that we profile and may be hostile: each table draws its

@@ -1,6 +1,7 @@
 /*
  * table.h
- *		An array whose items are found again by content: items lie side by side in the order in which
+ *		An array whose items are found again by content: items lie side by side in the order in
+ *		which
  *		they came, a hash index over them finds equal ones. Items are never removed singly.
  *
  * The index holds 8 bytes a slot (a hash, a position) and no pointer, so the array may move when it

@@ -1,9 +1,10 @@
 /*
  * exchange.h
- *		The sub-commands "import" and "export": files of other tools into the database, and out of it.
+ *		The sub-commands "import" and "export": files of other tools into the database, and out of
+ *		it.
  *
- * The database does the reading and writing of formats; these carry bytes, one statement for each file. So a file is stored
- * whole or not at all.
+ * The database does the reading and writing of formats; these carry bytes, one statement for each
+ * file. So a file is stored whole or not at all.
  */
 #ifndef COLLECTOR_EXCHANGE_H
 #define COLLECTOR_EXCHANGE_H
@@ -42,8 +43,8 @@ size_t import_flags(ExchangeOptions *options, Flag flags[EXCHANGE_FLAGS_MAX]);
 size_t export_flags(ExchangeOptions *options, Flag flags[EXCHANGE_FLAGS_MAX]);
 
 /*
- * Stores each file; the first one that cannot be read or is refused ends it. Prints a line for each file on standard
- * output, and draws a progress bar where standard error is a terminal.
+ * Stores each file; the first one that cannot be read or is refused ends it. Prints a line for each
+ * file on standard output, and draws a progress bar where standard error is a terminal.
  */
 ExitCode import_run(const ExchangeOptions *options, char **files, size_t file_count);
 ExitCode export_run(const ExchangeOptions *options);

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "writer/connection.h"
-#include "writer/wire.h"
+#include "database/connection.h"
+#include "database/wire.h"
 
 #define MODULE "export"
 
@@ -33,15 +33,16 @@ static const char *const statements[] = {
 };
 
 static ExitCode
-write_result(const char *file, const PGresult *result, Failure *failure)
+write_result(const char *file, const Result *result, Failure *failure)
 {
 	FILE *output = file == NULL ? stdout : fopen(file, "we");
-	size_t length = (size_t) PQgetlength(result, 0, 0);
+	size_t length;
+	const char *bytes = result_bytes(result, 0, &length);
 	bool written;
 
 	if (output != NULL)
 	{
-		written = fwrite(PQgetvalue(result, 0, 0), 1, length, output) == length;
+		written = fwrite(bytes, 1, length, output) == length;
 		written = (output == stdout ? fflush(output) : fclose(output)) == 0 && written;
 		if (written)
 			return EXIT_OK;
@@ -61,7 +62,7 @@ run_export(Connection *connection, const ExchangeOptions *options, Failure *fail
 	Statement statement = { .sql = statements[options->format],
 							.failure = "could not export",
 							.param_count = PARAM_COUNT };
-	PGresult *result = NULL;
+	Result *result = NULL;
 	DbError error;
 	ExitCode code;
 
@@ -75,7 +76,7 @@ run_export(Connection *connection, const ExchangeOptions *options, Failure *fail
 	if (connection_run(connection, &statement, 1, &result, &error) == DB_OK)
 	{
 		code = write_result(options->output, result, failure);
-		PQclear(result);
+		result_free(result);
 	}
 	else
 	{

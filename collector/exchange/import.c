@@ -4,7 +4,6 @@
  */
 #include "exchange/exchange.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/progress.h"
-#include "writer/connection.h"
-#include "writer/wire.h"
+#include "database/connection.h"
+#include "database/wire.h"
 
 #define MODULE "import"
 
@@ -172,7 +171,7 @@ import_file(Connection *connection, const ExchangeOptions *options, const char *
 {
 	Buffer labels_param = { 0 };
 	Buffer at_param = { 0 };
-	PGresult *result = NULL;
+	Result *result = NULL;
 	Statement statement = { .failure = "could not import file", .param_count = 3 };
 	DbError error;
 	DbOutcome outcome;
@@ -193,12 +192,9 @@ import_file(Connection *connection, const ExchangeOptions *options, const char *
 	outcome = connection_run(connection, &statement, 1, &result, &error);
 	if (outcome == DB_OK)
 	{
-		uint64_t wire;
-
-		memcpy(&wire, PQgetvalue(result, 0, 0), sizeof(wire));
-		*samples = (int64_t) be64toh(wire);
+		*samples = result_int8(result, 0);
 		printf("%s: %s, %" PRId64 " samples\n", file, format_names[format], *samples);
-		PQclear(result);
+		result_free(result);
 	}
 	else
 	{

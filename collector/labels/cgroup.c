@@ -95,8 +95,9 @@ find_named_id(const char *previous, size_t previous_length, const char *part, si
 }
 
 /*
- * The kernel writes paths as the reader's cgroup namespace sees them: a collector in a container meets "/../../x" for
- * what lies outside of its own group. And a group that was removed under its last process is " (deleted)".
+ * The kernel writes paths as the reader's cgroup namespace sees them: a collector in a container
+ * meets "/../../x" for what lies outside of its own group. And a group that was removed under its
+ * last process is " (deleted)".
  */
 static void
 strip_path(const char **path, size_t *length)

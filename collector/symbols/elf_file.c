@@ -1,6 +1,13 @@
 /*
  * elf_file.c
  *		Reads headers, notes and tables of an ELF file, checking every offset and count.
+ *
+ * 1. read_header: 64 bits, our byte order, counts within limits.
+ * 2. read_segments: executable ones, and the build ID among the notes.
+ * 3. read_sections: symbol tables, and by name what stubs, debug links and debug data need.
+ * 4. Later, what is asked for: symbols and strings in pieces, at the places noted above.
+ *
+ * Every read goes through elf_source_read, which knows the file's size or the bytes in memory.
  */
 #include "symbols/elf_file.h"
 

@@ -1,6 +1,6 @@
 /*
  * lookup.c
- *		The way from an address to its lines: cache, DWARF, symbol table, demangling.
+ *		The path from an address to its lines: cache, DWARF, symbol table, demangling.
  */
 #include <errno.h>
 #include <string.h>

@@ -19,7 +19,10 @@
 #define SYMBOL_BLOCK	   256
 #define SYMBOL_NESTING_MAX 16 /* enclosing functions looked at before giving up */
 
-/* Where a symbol stands: 2 bits file, 1 bit table, 28 bits index. The bit above tells of symbols before it in the table. */
+/*
+ * Where a symbol stands: 2 bits file, 1 bit table, 28 bits index. The bit above tells of symbols
+ * before it in the table.
+ */
 #define PLACE_INDEX_BITS 28
 #define PLACE_INDEX_MAX	 ((1U << PLACE_INDEX_BITS) - 1)
 #define PLACE_NESTED	 (1U << (PLACE_INDEX_BITS + 3)) /* some reach beyond where it starts */
@@ -206,8 +209,9 @@ choose(const ElfFile *const *files, const Candidate *first, const Candidate *end
 }
 
 /*
- * Moves the survivors to the front, marked where symbols before them reach beyond their starts; returns how many. Without the
- * mark whoever seeks an address that has no symbol would read all the places before it, in stripped files again and again.
+ * Moves the survivors to the front, marked where symbols before them reach beyond their starts;
+ * returns how many. Without the mark whoever seeks an address that has no symbol would read all the
+ * places before it, in stripped files again and again.
  */
 static size_t
 reduce(Candidates *candidates)

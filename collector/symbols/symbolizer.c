@@ -1,6 +1,13 @@
 /*
  * symbolizer.c
- *		Life of the symbolizer and of its binaries, and the way from an address to its lines.
+ *		Life of the symbolizer and of its binaries.
+ *
+ * 1. binary_open looks for the file among the binaries, by (device, inode, size, ctime), then by
+ *    (build ID, size, hash of the first page). Only a file that neither knows is described.
+ * 2. binary_release keeps the last ones that nobody holds for whoever maps them next.
+ * 3. Budgets are kept by dropping results and symbol tables; both are made again when asked for.
+ *
+ * The path from an address to its lines is in lookup.c.
  */
 #include "symbols/symbolizer.h"
 

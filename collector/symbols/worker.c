@@ -55,8 +55,8 @@ typedef struct Worker
 {
 	Session sessions[WORKER_SESSIONS];
 	uint64_t clock;
-	size_t
-		private_limit; /* bytes; over it all binaries are closed, and open again when asked for */
+	/* bytes; over it all binaries are closed, and open again when asked for */
+	size_t private_limit;
 	char paths[WORKER_FRAMES_MAX][WORKER_STRING_MAX];
 	char message[WORKER_MESSAGE_BYTES];
 } Worker;
@@ -223,8 +223,9 @@ limit_private(Worker *worker)
 }
 
 /*
- * Binaries stay open for the next interval's questions: what was decompressed and indexed costs more to make again
- * than to keep. Pages of files are given back, which the page cache keeps anyhow.
+ * Binaries stay open for the next interval's questions: what was decompressed and indexed costs
+ * more to make again than to keep. Pages of files are given back, which the page cache keeps
+ * anyhow.
  */
 static void
 give_back(Worker *worker)
@@ -448,7 +449,10 @@ symbolizer_worker_main(int argc, char **argv)
 {
 	if (argc != 2 || strcmp(argv[1], WORKER_ARGUMENT) != 0)
 		return;
-	/* what asks all of a terminal or a unit to stop is for the collector, which closes the socket when it ends */
+	/*
+	 * what asks all of a terminal or a unit to stop is for the collector, which closes the socket
+	 * when it ends
+	 */
 	(void) signal(SIGHUP, SIG_IGN);
 	(void) signal(SIGINT, SIG_IGN);
 	(void) signal(SIGTERM, SIG_IGN);

@@ -237,8 +237,8 @@ wait_for_answer(const WorkerClient *client)
 }
 
 /*
- * Waits for the answer and decodes it; -EPIPE where the worker has gone, -ETIMEDOUT where it did not
- * answer, -EPROTO where it answered nonsense.
+ * Waits for the answer and decodes it; -EPIPE where the worker has gone, -ETIMEDOUT where it did
+ * not answer, -EPROTO where it answered nonsense.
  */
 static int
 receive_reply(WorkerClient *client, SymbolLines *lines)

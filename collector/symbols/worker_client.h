@@ -3,8 +3,9 @@
  *		The symbolizer's end of its worker process: starts it when needed, asks it, survives it.
  *
  * A worker that dies or does not answer in time is ended and counted; the next one starts at once,
- * after repeated failures, or one answer that did not come in time, after a growing pause in which questions are
- * refused. So no question takes longer than ANSWER_TIMEOUT_MS, whatever the worker does, and those after it nothing.
+ * after repeated failures, or one answer that did not come in time, after a growing pause in which
+ * questions are refused. So no question takes longer than ANSWER_TIMEOUT_MS, whatever the worker
+ * does, and those after it nothing.
  */
 #ifndef COLLECTOR_WORKER_CLIENT_H
 #define COLLECTOR_WORKER_CLIENT_H

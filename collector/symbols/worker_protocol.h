@@ -15,7 +15,7 @@
  *		reply	OFFSET				SIZE		DESCRIPTION
  *				0					12			WorkerReply
  *				12					20 * n		WorkerFrames
- *				12 + 20 * n			text_bytes	strings, each ended by NUL, at the offsets that frames tell
+ *				12 + 20 * n			text_bytes	strings, each ended by NUL, where frames tell
  */
 #ifndef COLLECTOR_WORKER_PROTOCOL_H
 #define COLLECTOR_WORKER_PROTOCOL_H
@@ -29,7 +29,8 @@
 #define WORKER_ARGUMENT		 "symbol-worker" /* argv[1] of a worker */
 #define WORKER_FRAMES_MAX	 64	  /* of one address; the outermost and the innermost stay */
 #define WORKER_NAME_MAX		 8192 /* bytes of a name to demangle, NUL included */
-#define WORKER_STRING_MAX	 2048 /* bytes of a string in a reply, NUL included; longer ones are cut */
+/* bytes of a string in a reply, NUL included; longer ones are cut */
+#define WORKER_STRING_MAX	 2048
 #define WORKER_MESSAGE_BYTES 98304 /* of a whole message; fits into a socket's default buffer */
 
 typedef enum WorkerRequestKind

@@ -1,6 +1,7 @@
 /*
  * bench_writer.c
- *		What it costs to get samples through the writer: interning, then samples over stacks that are known.
+ *		What it costs to get samples through the writer: interning, then samples over stacks that
+ *		are known.
  *
  * Expects PG* in the environment and the extension in that database. Prints one figure a line.
  */

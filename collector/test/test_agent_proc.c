@@ -23,9 +23,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "agent/cpu_list.h"
-#include "agent/mapping_list.h"
-#include "agent/proc_file.h"
+#include "process/cpu_list.h"
+#include "process/mapping_list.h"
+#include "process/proc_file.h"
 
 static long
 count(const CpuList *list)
@@ -276,7 +276,10 @@ test_mapping_list(void **state)
 	mapping_list_release(NULL, &asked);
 }
 
-/* A file whose path is longer than any that the kernel tells at once. The tree of directories is gone again. */
+/*
+ * A file whose path is longer than any that the kernel tells at once. The tree of directories is
+ * gone again.
+ */
 static int
 open_deep_file(void)
 {
@@ -305,7 +308,10 @@ open_deep_file(void)
 	return fd;
 }
 
-/* Where a path has no room in an answer the text is read; where that is too long as well, nothing is left behind. */
+/*
+ * Where a path has no room in an answer the text is read; where that is too long as well, nothing
+ * is left behind.
+ */
 static void
 test_long_paths(void **state)
 {

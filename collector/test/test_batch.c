@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/batch.h"
+#include "batch/batch.h"
 
 #define BUDGET_BYTES (8 * 1024 * 1024)
 

@@ -1,7 +1,7 @@
 /*
  * test_exchange.c
- *		What "import" makes of files and labels before the database sees them, operands between flags, and whose functions the
- *		statements run.
+ *		What "import" makes of files and labels before the database sees them, operands between
+ *		flags, and whose functions the statements run.
  */
 #include <setjmp.h>
 #include <stdarg.h>

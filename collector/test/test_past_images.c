@@ -1,6 +1,7 @@
 /*
  * test_past_images.c
- *		What is remembered of processes: events by hand, and programs that are gone when they are asked for.
+ *		What is remembered of processes: events by hand, and programs that are gone when they are
+ *		asked for.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,9 +19,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/past_images.h"
-#include "agent/process.h"
 #include "base/clock.h"
+#include "process/past_images.h"
+#include "process/process.h"
 
 static PastImages *
 new_images(size_t limit)
@@ -134,7 +135,10 @@ test_overlaps(void **state)
 	past_images_free(images);
 }
 
-/* A child has its parent's mappings as they were; a pid that is used again has none of the process before. */
+/*
+ * A child has its parent's mappings as they were; a pid that is used again has none of the process
+ * before.
+ */
 static void
 test_forks(void **state)
 {
@@ -166,7 +170,10 @@ note_thread(PastImages *images, SidebandKind kind, uint32_t pid, uint64_t time_n
 	past_images_note(images, &event);
 }
 
-/* However many programs come and go, what is known of those that run stays, and others are not in doubt. */
+/*
+ * However many programs come and go, what is known of those that run stays, and others are not in
+ * doubt.
+ */
 static void
 test_ended(void **state)
 {
@@ -273,7 +280,10 @@ test_replaced(void **state)
 	past_images_free(images);
 }
 
-/* Of a process that was there before us only what it mapped since is known; and what was lost may have been anything. */
+/*
+ * Of a process that was there before us only what it mapped since is known; and what was lost may
+ * have been anything.
+ */
 static void
 test_beginning_unseen(void **state)
 {
@@ -302,7 +312,10 @@ test_beginning_unseen(void **state)
 	past_images_free(images);
 }
 
-/* A process that lives on: what is read of it later must not stand for what was there when it was sampled, nor the reverse. */
+/*
+ * A process that lives on: what is read of it later must not stand for what was there when it was
+ * sampled, nor the reverse.
+ */
 static void
 test_resolved_as_sampled(void **state)
 {
@@ -315,7 +328,7 @@ test_resolved_as_sampled(void **state)
 	uint64_t mapped_ns;
 	PastImages *past = new_images(8);
 	ProcessTable *processes;
-	ImageTable *images;
+	MappedFileTable *files;
 	Process *process;
 	ProcessDescription description;
 	ProcessAddress where;
@@ -325,13 +338,13 @@ test_resolved_as_sampled(void **state)
 	sample.start_time_ns =
 		stat.start_ticks * (UINT64_C(1000000000) / (uint64_t) sysconf(_SC_CLK_TCK));
 	sample.arg_start = stat.arg_start;
-	assert_int_equal(image_table_create(&images), 0);
-	assert_int_equal(process_table_create(images, 4, &processes), 0);
+	assert_int_equal(mapped_file_table_create(&files), 0);
+	assert_int_equal(process_table_create(files, 4, &processes), 0);
 	process_table_remember(processes, past);
 	process = process_table_get(processes, &sample, before_ns);
 	assert_true(process_take_description(processes, process, &description));
 	process_described(process, 1, (uint64_t) clock_ns(CLOCK_MONOTONIC));
-	process_description_fini(images, &description);
+	process_description_fini(files, &description);
 	after_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	assert_true(process_resolve(processes, process, start, before_ns, true, after_ns, &where));
 	assert_int_equal(where.kind, MAPPING_ANONYMOUS);
@@ -344,7 +357,7 @@ test_resolved_as_sampled(void **state)
 	assert_true(process_walk_held(processes, process, start, after_ns, false));
 	assert_true(process_resolve(processes, process, start, mapped_ns, true, mapped_ns, &where));
 	assert_int_equal(where.kind, MAPPING_FILE);
-	assert_null(where.image);
+	assert_null(where.file);
 	assert_false(process_walk_held(processes, process, start, mapped_ns, false));
 	assert_true(process_walk_held(processes, process, code, mapped_ns, false));
 
@@ -355,10 +368,10 @@ test_resolved_as_sampled(void **state)
 	assert_int_equal(where.kind, MAPPING_ANONYMOUS);
 	assert_false(process_covers(process, 0x1000));
 	assert_true(process_resolve(processes, process, code, before_ns, true, mapped_ns, &where));
-	assert_ptr_equal(where.image, process_executable(process));
+	assert_ptr_equal(where.file, process_executable(process));
 
 	process_table_free(processes);
-	image_table_free(images);
+	mapped_file_table_free(files);
 	past_images_free(past);
 	munmap((void *) (uintptr_t) start, 0x1000);
 }
@@ -377,7 +390,10 @@ listen_or_skip(PastImages *past)
 	skip();
 }
 
-/* Who is not known may have mapped something up to the time that is told of the forgotten, or of what was lost: the later one. */
+/*
+ * Who is not known may have mapped something up to the time that is told of the forgotten, or of
+ * what was lost: the later one.
+ */
 static void
 test_mapped(void **state)
 {
@@ -404,14 +420,17 @@ test_mapped(void **state)
 	past_images_free(images);
 }
 
-/* A program that has ended and was waited for before anybody looks has its executable, mappings and files all the same. */
+/*
+ * A program that has ended and was waited for before anybody looks has its executable, mappings and
+ * files all the same.
+ */
 static void
 test_gone(void **state)
 {
 	struct pfs_sample sample = { .start_time_ns = 1, .parent_pid = (uint32_t) getpid() };
 	PastImages *past = new_images(64);
 	ProcessTable *processes;
-	ImageTable *images;
+	MappedFileTable *files;
 	Process *process;
 	ProcessDescription description;
 	const ProcMapping *executable;
@@ -428,8 +447,8 @@ test_gone(void **state)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 	sample.pid = (uint32_t) pid;
 	sample.time_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
-	assert_int_equal(image_table_create(&images), 0);
-	assert_int_equal(process_table_create(images, 4, &processes), 0);
+	assert_int_equal(mapped_file_table_create(&files), 0);
+	assert_int_equal(process_table_create(files, 4, &processes), 0);
 	process_table_remember(processes, past);
 	process = process_table_get(processes, &sample, sample.time_ns);
 	assert_int_equal(process_state(process), PROCESS_LIVE);
@@ -440,13 +459,16 @@ test_gone(void **state)
 	assert_non_null(process_executable(process));
 	assert_true(process_take_description(processes, process, &description));
 	assert_true(description.count >= 3); /* the program, its loader, the C library */
-	process_description_fini(images, &description);
+	process_description_fini(files, &description);
 	process_table_free(processes);
-	image_table_free(images);
+	mapped_file_table_free(files);
 	past_images_free(past);
 }
 
-/* Hostile processes map many files of long names: those that were silent for longest go, and are counted. */
+/*
+ * Hostile processes map many files of long names: those that were silent for longest go, and are
+ * counted.
+ */
 static void
 test_bounded_bytes(void **state)
 {
@@ -505,7 +527,10 @@ test_bounded_bytes(void **state)
 	past_images_free(images);
 }
 
-/* Half a buffer of records ends a wait, long before the time does; the next wait is for as much again. */
+/*
+ * Half a buffer of records ends a wait, long before the time does; the next wait is for as much
+ * again.
+ */
 static void
 test_wakes_half_full(void **state)
 {

@@ -22,15 +22,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/proc_file.h"
-#include "agent/process.h"
 #include "base/clock.h"
+#include "process/proc_file.h"
+#include "process/process.h"
 
 #define MS UINT64_C(1000000)
 
 typedef struct Fixture
 {
-	ImageTable *images;
+	MappedFileTable *files;
 	ProcessTable *processes;
 } Fixture;
 
@@ -39,8 +39,8 @@ setup(void **state)
 {
 	Fixture *fixture = calloc(1, sizeof(*fixture));
 
-	assert_int_equal(image_table_create(&fixture->images), 0);
-	assert_int_equal(process_table_create(fixture->images, 4, &fixture->processes), 0);
+	assert_int_equal(mapped_file_table_create(&fixture->files), 0);
+	assert_int_equal(process_table_create(fixture->files, 4, &fixture->processes), 0);
 	*state = fixture;
 	return 0;
 }
@@ -51,7 +51,7 @@ teardown(void **state)
 	Fixture *fixture = *state;
 
 	process_table_free(fixture->processes);
-	image_table_free(fixture->images);
+	mapped_file_table_free(fixture->files);
 	free(fixture);
 	return 0;
 }
@@ -70,7 +70,9 @@ sample_of(pid_t pid)
 	return sample;
 }
 
-/* Files are closed at exec before the program has its arguments, which are the last that it gets. */
+/*
+ * Files are closed at exec before the program has its arguments, which are the last that it gets.
+ */
 static void
 wait_for_arguments(pid_t pid)
 {
@@ -135,7 +137,7 @@ test_own_process(void **state)
 	assert_non_null(process_executable(process));
 	assert_true(process_resolve(fixture->processes, process, code, 0, true, 1, &where));
 	assert_int_equal(where.kind, MAPPING_FILE);
-	assert_ptr_equal(where.image, process_executable(process));
+	assert_ptr_equal(where.file, process_executable(process));
 	assert_int_equal(where.address % 4096, code % 4096);
 	assert_ptr_equal(process_table_get(fixture->processes, &sample, 2), process);
 }
@@ -242,7 +244,7 @@ test_inherits(void **state)
 	assert_int_equal(process_state(process), PROCESS_LIVE);
 	assert_true(process_resolve(fixture->processes, process, (uint64_t) (uintptr_t) test_inherits,
 								0, true, 3, &where));
-	assert_ptr_equal(where.image, process_executable(process));
+	assert_ptr_equal(where.file, process_executable(process));
 
 	child.exec_id = parent.exec_id + 1;
 	child.arg_start += 4096;
@@ -275,7 +277,10 @@ outlive(void *done)
 	_exit(0);
 }
 
-/* Threads go on after the first one has ended; /proc shows nothing by the process's own number then. */
+/*
+ * Threads go on after the first one has ended; /proc shows nothing by the process's own number
+ * then.
+ */
 static void
 test_outlived_leader(void **state)
 {
@@ -323,7 +328,7 @@ test_outlived_leader(void **state)
 	assert_non_null(process_executable(process));
 	assert_true(process_resolve(fixture->processes, process,
 								(uint64_t) (uintptr_t) test_outlived_leader, 0, true, 1, &where));
-	assert_ptr_equal(where.image, process_executable(process));
+	assert_ptr_equal(where.file, process_executable(process));
 	close(done[1]);
 	waitpid(pid, NULL, 0);
 }
@@ -339,7 +344,10 @@ test_kernel_thread(void **state)
 	assert_null(process_executable(process));
 }
 
-/* A program that was deleted while it runs keeps its name and can still be opened; what took its name is another. */
+/*
+ * A program that was deleted while it runs keeps its name and can still be opened; what took its
+ * name is another.
+ */
 static void
 test_deleted_file(void **state)
 {
@@ -364,8 +372,8 @@ test_deleted_file(void **state)
 	unlink(path);
 	assert_string_equal(process_exe(process), path);
 	assert_non_null(process_executable(process));
-	assert_string_equal(image_name(process_executable(process)), path);
-	assert_int_equal(fstat(image_descriptor(process_executable(process)), &status), 0);
+	assert_string_equal(mapped_file_name(process_executable(process)), path);
+	assert_int_equal(fstat(mapped_file_descriptor(process_executable(process)), &status), 0);
 	assert_int_equal(status.st_nlink, 0);
 	stop_child(pid);
 }
@@ -388,7 +396,7 @@ test_mappings_read_again(void **state)
 	assert_true(process_resolve(fixture->processes, process, address, 0, true, 1011 * MS, &where));
 	assert_int_equal(where.kind, MAPPING_ANONYMOUS);
 	assert_int_equal(where.address, address);
-	assert_null(where.image);
+	assert_null(where.file);
 	munmap(code, 4096);
 
 	process_table_stats(fixture->processes, &before);
@@ -462,11 +470,14 @@ test_vdso(void **state)
 		skip();
 	assert_true(process_resolve(fixture->processes, process, start + 0x600, 0, true, 1, &where));
 	assert_int_equal(where.kind, MAPPING_VDSO);
-	assert_string_equal(image_name(where.image), "[vdso]");
+	assert_string_equal(mapped_file_name(where.file), "[vdso]");
 	assert_int_equal(where.address, 0x600);
 }
 
-/* Who holds most goes first where another finds no room, though it was sampled a moment before; unless that has more itself. */
+/*
+ * Who holds most goes first where another finds no room, though it was sampled a moment before;
+ * unless that has more itself.
+ */
 static void
 test_no_room_beside_large_one(void **state)
 {
@@ -501,7 +512,10 @@ test_no_room_beside_large_one(void **state)
 	assert_int_equal(stats.evicted, 3);
 }
 
-/* Where the unwinder has no room for one, an eighth of the others goes, once, and its description is taken again later. */
+/*
+ * Where the unwinder has no room for one, an eighth of the others goes, once, and its description
+ * is taken again later.
+ */
 static void
 test_no_room(void **state)
 {
@@ -520,7 +534,7 @@ test_no_room(void **state)
 	sample = sample_of(getpid());
 	process = process_table_get(fixture->processes, &sample, now_ns);
 	assert_true(process_take_description(fixture->processes, process, &description));
-	process_description_fini(fixture->images, &description);
+	process_description_fini(fixture->files, &description);
 	assert_false(process_take_description(fixture->processes, process, &description));
 
 	process_had_no_room(fixture->processes, process, now_ns);
@@ -536,7 +550,7 @@ test_no_room(void **state)
 	process_table_stats(fixture->processes, &stats);
 	assert_int_equal(stats.count, 3);
 	assert_true(process_take_description(fixture->processes, process, &description));
-	process_description_fini(fixture->images, &description);
+	process_description_fini(fixture->files, &description);
 	for (uint64_t later_s = 10; later_s <= 50; later_s += 10)
 		process_had_no_room(fixture->processes, process, now_ns + later_s * 1000 * MS);
 	process_table_stats(fixture->processes, &stats);

@@ -19,18 +19,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/proc_file.h"
 #include "agent/reader.h"
 #include "agent/resolve.h"
 #include "base/clock.h"
 #include "memory_tables.h"
+#include "process/proc_file.h"
 
 #define WINDOW_US INT64_C(10000000)
 
 typedef struct Fixture
 {
 	ReaderOptions options;
-	ImageTable *images;
+	MappedFileTable *files;
 	Symbolizer *symbolizer;
 	Losses losses;
 	Reader *reader;
@@ -57,7 +57,7 @@ setup(void **state)
 		.process_limit = 16,
 		.past_bytes = 1 << 20,
 	};
-	assert_int_equal(image_table_create(&fixture->images), 0);
+	assert_int_equal(mapped_file_table_create(&fixture->files), 0);
 	assert_int_equal(symbolizer_create(&symbolizer, &fixture->symbolizer), 0);
 	*state = fixture;
 	return 0;
@@ -70,7 +70,7 @@ teardown(void **state)
 
 	batch_free(fixture->batch);
 	reader_free(fixture->reader);
-	image_table_free(fixture->images);
+	mapped_file_table_free(fixture->files);
 	symbolizer_free(fixture->symbolizer);
 	free(fixture);
 	return 0;
@@ -106,7 +106,7 @@ send(Fixture *fixture, const Record *record)
 	size_t frames = (size_t) record->sample.kernel_count + record->sample.user_count;
 
 	if (fixture->reader == NULL)
-		assert_int_equal(reader_create(&fixture->options, fixture->images, &fixture->losses,
+		assert_int_equal(reader_create(&fixture->options, fixture->files, &fixture->losses,
 									   &fixture->reader),
 						 0);
 	reader_handle_record(fixture->reader, record,
@@ -118,7 +118,7 @@ finish(Fixture *fixture)
 {
 	UnwindCounts counts;
 	ResolveContext context = {
-		.images = fixture->images,
+		.files = fixture->files,
 		.symbolizer = fixture->symbolizer,
 		.unwind_counts = &counts,
 		.deadline_ns = INT64_MAX,
@@ -211,6 +211,33 @@ address_of(void (*function)(void))
 	return (uint64_t) (uintptr_t) function;
 }
 
+/* One more user frame; a return address is that of a function + 1: one less is looked up. */
+static void
+add_frame(Record *record, uint64_t address)
+{
+	record->stack[record->sample.user_count++] = address;
+}
+
+/* The batch has one sample, of that stack. */
+static void
+assert_only_stack(const Fixture *fixture, const char *expected)
+{
+	const BatchSample *samples;
+	char text[256];
+
+	assert_int_equal(batch_samples(fixture->batch, &samples), 1);
+	stack_text(fixture->batch, samples[0].stack, text, sizeof(text));
+	assert_string_equal(text, expected);
+}
+
+/* Sends a sample that has test_leaf as its last frame. */
+static void
+send_leaf(Fixture *fixture, Record *record)
+{
+	add_frame(record, address_of(test_leaf));
+	send(fixture, record);
+}
+
 static void
 test_sums(void **state)
 {
@@ -218,20 +245,17 @@ test_sums(void **state)
 	Record record = own_record();
 	const BatchSample *samples;
 	const BatchSeries *series;
-	char text[256];
 
-	record.sample.user_count = 2;
-	record.stack[0] = address_of(test_leaf);
-	record.stack[1] = address_of(start_thread) + 1; /* a return address: one less is looked up */
+	add_frame(&record, address_of(test_leaf));
+	add_frame(&record, address_of(start_thread) + 1);
 	send(fixture, &record);
 	send(fixture, &record);
 	send(fixture, &record);
 	finish(fixture);
+	assert_only_stack(fixture, "test_leaf;start_thread");
 	assert_int_equal(batch_samples(fixture->batch, &samples), 1);
 	assert_int_equal(samples[0].value, 3000);
 	assert_int_equal(samples[0].time_us % WINDOW_US, 0);
-	stack_text(fixture->batch, samples[0].stack, text, sizeof(text));
-	assert_string_equal(text, "test_leaf;start_thread");
 	assert_int_equal(fixture->stats.samples, 3);
 	assert_int_equal(fixture->stats.user_samples, 3);
 	assert_int_equal(fixture->stats.complete, 3);
@@ -252,18 +276,13 @@ test_incomplete(void **state)
 {
 	Fixture *fixture = *state;
 	Record record = own_record();
-	const BatchSample *samples;
-	char text[256];
 
-	record.sample.user_count = 3;
-	record.stack[0] = address_of(test_leaf);
-	record.stack[1] = 0x10; /* no code: a register that was no frame pointer led there */
-	record.stack[2] = address_of(start_thread) + 1;
+	add_frame(&record, address_of(test_leaf));
+	add_frame(&record, 0x10); /* no code: a register that was no frame pointer led there */
+	add_frame(&record, address_of(start_thread) + 1);
 	send(fixture, &record);
 	finish(fixture);
-	assert_int_equal(batch_samples(fixture->batch, &samples), 1);
-	stack_text(fixture->batch, samples[0].stack, text, sizeof(text));
-	assert_string_equal(text, "test_leaf;[incomplete]");
+	assert_only_stack(fixture, "test_leaf;[incomplete]");
 	assert_int_equal(fixture->stats.complete, 0);
 	assert_int_equal(losses_total(&fixture->losses, LOSS_ADDRESS_UNKNOWN), 0);
 }
@@ -294,42 +313,35 @@ test_beyond_root(void **state)
 {
 	Fixture *fixture = *state;
 	Record record = own_record();
-	const BatchSample *samples;
-	char text[256];
 
-	record.sample.user_count = 3;
-	record.stack[0] = address_of(test_leaf);
-	record.stack[1] = address_of(start_thread) + 1;
-	record.stack[2] = address_of(test_leaf) + 2;
+	add_frame(&record, address_of(test_leaf));
+	add_frame(&record, address_of(start_thread) + 1);
+	add_frame(&record, address_of(test_leaf) + 2);
 	send(fixture, &record);
 	finish(fixture);
-	assert_int_equal(batch_samples(fixture->batch, &samples), 1);
-	stack_text(fixture->batch, samples[0].stack, text, sizeof(text));
-	assert_string_equal(text, "test_leaf;start_thread");
+	assert_only_stack(fixture, "test_leaf;start_thread");
 	assert_int_equal(fixture->stats.complete, 1);
 }
 
-/* Where rules led to the end a function that only bears a root's name has callers; start code is its innermost function. */
+/*
+ * Where rules led to the end a function that only bears a root's name has callers; start code is
+ * its innermost function.
+ */
 static void
 test_name_of_root(void **state)
 {
 	Fixture *fixture = *state;
 	Record record = own_record();
-	const BatchSample *samples;
-	char text[256];
 
 	record.sample.user_status = PFS_WALK_END_OF_STACK;
-	record.sample.user_count = 5;
-	record.stack[0] = address_of(test_leaf);
-	record.stack[1] = address_of(start_thread) + 1;
-	record.stack[2] = address_of(test_leaf) + 2;
-	record.stack[3] = address_of(start_thread) + 1;
-	record.stack[4] = address_of(start_thread) + 1;
+	add_frame(&record, address_of(test_leaf));
+	add_frame(&record, address_of(start_thread) + 1);
+	add_frame(&record, address_of(test_leaf) + 2);
+	add_frame(&record, address_of(start_thread) + 1);
+	add_frame(&record, address_of(start_thread) + 1);
 	send(fixture, &record);
 	finish(fixture);
-	assert_int_equal(batch_samples(fixture->batch, &samples), 1);
-	stack_text(fixture->batch, samples[0].stack, text, sizeof(text));
-	assert_string_equal(text, "test_leaf;start_thread;test_leaf;start_thread");
+	assert_only_stack(fixture, "test_leaf;start_thread;test_leaf;start_thread");
 	assert_int_equal(fixture->stats.complete, 1);
 }
 
@@ -338,18 +350,12 @@ test_process_gone(void **state)
 {
 	Fixture *fixture = *state;
 	Record record = own_record();
-	const BatchSample *samples;
 	const BatchStack *stacks;
-	char text[256];
 
 	record.sample.start_time_ns += 1000000000;
-	record.sample.user_count = 1;
-	record.stack[0] = address_of(test_leaf);
-	send(fixture, &record);
+	send_leaf(fixture, &record);
 	finish(fixture);
-	assert_int_equal(batch_samples(fixture->batch, &samples), 1);
-	stack_text(fixture->batch, samples[0].stack, text, sizeof(text));
-	assert_string_equal(text, "[process gone];[incomplete]");
+	assert_only_stack(fixture, "[process gone];[incomplete]");
 	assert_string_equal(label_value(fixture->batch, 0, "comm"), "tester");
 	batch_stacks(fixture->batch, &stacks);
 	assert_string_equal(stacks[0].partition, "unknown");
@@ -410,9 +416,7 @@ test_labels(void **state)
 
 	fixture->options.label_pid = true;
 	fixture->options.label_thread = true;
-	record.sample.user_count = 1;
-	record.stack[0] = address_of(test_leaf);
-	send(fixture, &record);
+	send_leaf(fixture, &record);
 	finish(fixture);
 	snprintf(pid, sizeof(pid), "%d", (int) getpid());
 	assert_string_equal(label_value(fixture->batch, 0, "pid"), pid);
@@ -429,9 +433,7 @@ test_windows(void **state)
 	const BatchSample *samples;
 
 	fixture->options.start_us = now_us - 3 * WINDOW_US;
-	record.sample.user_count = 1;
-	record.stack[0] = address_of(test_leaf);
-	send(fixture, &record);
+	send_leaf(fixture, &record);
 	record.sample.time_ns -= (uint64_t) WINDOW_US * 1000;
 	send(fixture, &record);
 	record.sample.time_ns -= (uint64_t) WINDOW_US * 9000;
@@ -452,9 +454,7 @@ test_own_times(void **state)
 	const BatchSample *samples;
 
 	fixture->options.keep_times = true;
-	record.sample.user_count = 1;
-	record.stack[0] = address_of(test_leaf);
-	send(fixture, &record);
+	send_leaf(fixture, &record);
 	record.sample.time_ns += 1000;
 	send(fixture, &record);
 	record.sample.time_ns += 52631578;
@@ -486,7 +486,9 @@ test_malformed(void **state)
 	assert_int_equal(losses_total(&fixture->losses, LOSS_RECORD_MALFORMED), 4);
 }
 
-/* Samples of two frequencies are two series, and each counts by its own period: the sum is exact. */
+/*
+ * Samples of two frequencies are two series, and each counts by its own period: the sum is exact.
+ */
 static void
 test_periods(void **state)
 {
@@ -496,8 +498,7 @@ test_periods(void **state)
 	const BatchSeries *series;
 	int64_t sum = 0;
 
-	record.sample.user_count = 1;
-	record.stack[0] = address_of(start_thread);
+	add_frame(&record, address_of(start_thread));
 	record.sample.period_ns = 52631578;
 	for (int i = 0; i < 7; i++)
 		send(fixture, &record);
@@ -587,7 +588,10 @@ descriptors_of(const char *name)
 	return count;
 }
 
-/* Files are closed at exec before the program is mapped and has its arguments, which are the last that it gets. */
+/*
+ * Files are closed at exec before the program is mapped and has its arguments, which are the last
+ * that it gets.
+ */
 static void
 wait_for_arguments(pid_t pid, const char *name)
 {
@@ -630,7 +634,10 @@ start_sleeper(const char *name)
 	return pid;
 }
 
-/* Seconds after a program's end at which its file is given back, where the sweeps come when they are due. */
+/*
+ * Seconds after a program's end at which its file is given back, where the sweeps come when they
+ * are due.
+ */
 static int
 seconds_until_given_back(Fixture *fixture, bool deleted)
 {
@@ -663,13 +670,16 @@ seconds_until_given_back(Fixture *fixture, bool deleted)
 		seconds += 20;
 		reader_sweep(fixture->reader, ended_ns + (uint64_t) seconds * 1000000000,
 					 UNWIND_TABLES_KEEP_NS);
-		image_table_sweep(fixture->images);
+		mapped_file_table_sweep(fixture->files);
 	}
 	unlink(name);
 	return seconds;
 }
 
-/* Files of programs that ended are given back though no sample comes any more: soon where they were deleted. */
+/*
+ * Files of programs that ended are given back though no sample comes any more: soon where they were
+ * deleted.
+ */
 static void
 test_given_back(void **state)
 {
@@ -677,17 +687,17 @@ test_given_back(void **state)
 	KernelTables *tables = memory_tables_create();
 
 	assert_non_null(tables);
-	assert_int_equal(reader_create(&fixture->options, fixture->images, &fixture->losses,
+	assert_int_equal(reader_create(&fixture->options, fixture->files, &fixture->losses,
 								   &fixture->reader),
 					 0);
 	assert_int_equal(reader_use_tables(fixture->reader, tables), 0);
-	assert_int_equal(image_table_referenced(fixture->images), 0);
+	assert_int_equal(mapped_file_table_referenced(fixture->files), 0);
 	assert_in_range(seconds_until_given_back(fixture, false), 120, 220);
 	assert_in_range(seconds_until_given_back(fixture, true), 60, 100);
 
 	reader_free(fixture->reader);
 	fixture->reader = NULL;
-	assert_int_equal(image_table_referenced(fixture->images), 0);
+	assert_int_equal(mapped_file_table_referenced(fixture->files), 0);
 	memory_tables_free(tables);
 }
 

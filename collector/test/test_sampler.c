@@ -20,9 +20,9 @@
 #include <unistd.h>
 
 #include "agent/features.h"
-#include "agent/proc_file.h"
 #include "agent/sampler.h"
 #include "base/clock.h"
+#include "process/proc_file.h"
 
 #define FREQUENCY_HZ	   199
 #define OTHER_FREQUENCY_HZ 49
@@ -157,8 +157,9 @@ test_live(void **state)
 	assert_int_equal(seen.of_period, seen.records);
 
 	/*
-	 * Each tick of the clock that fell into our CPU time is a sample. Where others take turns with us these are a hundred
-	 * at random, give or take ten: what is twice as many, or half, is beyond that.
+	 * Each tick of the clock that fell into our CPU time is a sample. Where others take turns with
+	 * us these are a hundred at random, give or take ten: what is twice as many, or half, is beyond
+	 * that.
 	 */
 	assert_in_range(seen.own, FREQUENCY_HZ / 2 * 55 / 100, FREQUENCY_HZ / 2 * 145 / 100);
 	assert_int_equal(seen.own_with_user_stack, seen.own);
@@ -172,7 +173,10 @@ test_live(void **state)
 	sampler_free(sampler);
 }
 
-/* Each sample knows the period that it was taken with, so a change of frequency makes no value wrong. */
+/*
+ * Each sample knows the period that it was taken with, so a change of frequency makes no value
+ * wrong.
+ */
 static void
 test_frequency(void **state)
 {
@@ -244,7 +248,10 @@ test_exclude_self(void **state)
 	sampler_free(polling.sampler);
 }
 
-/* Kernels before 5.16 do not tell what the verifier went through, but have the same limit of a million. */
+/*
+ * Kernels before 5.16 do not tell what the verifier went through, but have the same limit of a
+ * million.
+ */
 static void
 test_size(void **state)
 {
@@ -282,8 +289,9 @@ test_features(void **state)
 }
 
 /*
- * Ticks are counted below, and come at moments that have to do with when the scheduler changes processes: where others want this
- * processor too, a process has far more or fewer of them than its share of the time. So this one is not to be interrupted.
+ * Ticks are counted below, and come at moments that have to do with when the scheduler changes
+ * processes: where others want this processor too, a process has far more or fewer of them than its
+ * share of the time. So this one is not to be interrupted.
  */
 static int
 take_precedence(void **state)

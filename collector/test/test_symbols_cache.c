@@ -1,6 +1,7 @@
 /*
  * test_symbols_cache.c
- *		The symbolizer's containers against naive ones: results under a budget, nested address ranges,
+ *		The symbolizer's containers against naive ones: results under a budget, nested address
+ *		ranges,
  *		the choice among names.
  */
 #include <setjmp.h>
@@ -93,7 +94,9 @@ keeps_all_within_budget(void **state)
 	result_cache_free(cache);
 }
 
-/* Of many more keys than fit, those that are asked for all the time stay; all that go are counted. */
+/*
+ * Of many more keys than fit, those that are asked for all the time stay; all that go are counted.
+ */
 static void
 keeps_what_is_used(void **state)
 {

@@ -281,8 +281,8 @@ on_alarm(int signal_number)
 }
 
 /*
- * A worker that sleeps for ever costs one wait, however many signals arrive meanwhile; then come seconds
- * in which nobody waits for it at all.
+ * A worker that sleeps for ever costs one wait, however many signals arrive meanwhile; then come
+ * seconds in which nobody waits for it at all.
  */
 static void
 stands_a_sleeping_worker(void **state)
@@ -402,7 +402,10 @@ reads_made(void)
 	return count;
 }
 
-/* A stripped library whose exported functions stand among many that are not: most of its addresses have no symbol. */
+/*
+ * A stripped library whose exported functions stand among many that are not: most of its addresses
+ * have no symbol.
+ */
 static void
 reads_little_where_there_is_no_symbol(void **state)
 {

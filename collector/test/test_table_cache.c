@@ -19,7 +19,7 @@
 #include <cmocka.h>
 #include <lzma.h>
 
-#include "unwind/cfi_image.h"
+#include "unwind/cfi_sections.h"
 #include "unwind/table_cache.h"
 
 #define BUILD_ID  "0123456789abcdef0123456789abcdef01234567"
@@ -29,7 +29,7 @@
 typedef struct World
 {
 	char directory[64];
-	CfiImage image; /* of this program */
+	CfiSections image; /* of this program */
 	RuleSet rules;
 	PackedTable packed;
 	CfiStats stats;
@@ -46,7 +46,7 @@ set_up(void **state)
 	assert_non_null(world);
 	snprintf(world->directory, sizeof(world->directory), "/tmp/table_cache_XXXXXX");
 	assert_non_null(mkdtemp(world->directory));
-	assert_int_equal(cfi_image_init(&world->image, fd), 0);
+	assert_int_equal(cfi_sections_init(&world->image, fd), 0);
 	assert_int_equal(rule_set_init(&world->rules), 0);
 	assert_int_equal(cfi_compile(&world->image.input, &world->rules, &table), 0);
 	assert_int_equal(packed_table_build(&table, &world->packed), 0);
@@ -84,7 +84,7 @@ tear_down(void **state)
 	assert_int_equal(rmdir(world->directory), 0);
 	packed_table_free(&world->packed);
 	rule_set_fini(&world->rules);
-	cfi_image_fini(&world->image);
+	cfi_sections_fini(&world->image);
 	free(world);
 	return 0;
 }
@@ -281,7 +281,7 @@ test_hostile_image(void **state)
 		bytes[at] = (uint8_t) (random >> 24);
 		crc = lzma_crc32(bytes + 12, length - 12, 0);
 		memcpy(bytes + 8, &crc, sizeof(crc));
-		if (table_image_decode(bytes, length, &world->image.input, &rules, &packed, &stats) == 0)
+		if (table_file_decode(bytes, length, &world->image.input, &rules, &packed, &stats) == 0)
 		{
 			accepted++;
 			for (size_t page = 0; page < packed.page_count; page++)

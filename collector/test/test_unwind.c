@@ -1,6 +1,7 @@
 /*
  * test_unwind.c
- *		The unwind room without a kernel: slots, packed tables and walks, each held against something that knows better.
+ *		The unwind room without a kernel: slots, packed tables and walks, each held against
+ *		something that knows better.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +27,7 @@
 #include "agent/unwind_tables.h"
 #include "base/clock.h"
 #include "memory_tables.h"
-#include "unwind/cfi_image.h"
+#include "unwind/cfi_sections.h"
 #include "unwind/extent_pool.h"
 #include "unwind/late_walk.h"
 #include "unwind/packed_table.h"
@@ -35,7 +36,10 @@
 #define MAX_SPANS  256
 #define MAX_FRAMES 128
 
-/* A map of who has each slot is the oracle: runs never overlap, and come back no earlier than they may. */
+/*
+ * A map of who has each slot is the oracle: runs never overlap, and come back no earlier than they
+ * may.
+ */
 static void
 test_extent_pool(void **state)
 {
@@ -94,14 +98,14 @@ test_extent_pool(void **state)
 static int
 compile_file(const char *path, RuleSet *rules, UnwindTable *table)
 {
-	CfiImage image;
+	CfiSections sections;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	int result;
 
 	assert_true(fd >= 0);
-	assert_int_equal(cfi_image_init(&image, fd), 0);
-	result = cfi_compile(&image.input, rules, table);
-	cfi_image_fini(&image);
+	assert_int_equal(cfi_sections_init(&sections, fd), 0);
+	result = cfi_compile(&sections.input, rules, table);
+	cfi_sections_fini(&sections);
 	close(fd);
 	return result;
 }
@@ -132,7 +136,9 @@ find_packed(const PackedTable *packed, const RuleSet *rules, uint64_t address)
 	return NULL;
 }
 
-/* Packing changes where rules stand, not what they say: at the edges of every row and between them. */
+/*
+ * Packing changes where rules stand, not what they say: at the edges of every row and between them.
+ */
 static void
 test_packed_table(void **state)
 {
@@ -167,11 +173,14 @@ test_packed_table(void **state)
 	unwind_table_free(&table);
 }
 
-/* No bytes make the compiler read beyond them or loop: each section cut short, and with bits flipped. */
+/*
+ * No bytes make the compiler read beyond them or loop: each section cut short, and with bits
+ * flipped.
+ */
 static void
 test_hostile_cfi(void **state)
 {
-	CfiImage image;
+	CfiSections sections;
 	RuleSet rules;
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	size_t length;
@@ -179,17 +188,17 @@ test_hostile_cfi(void **state)
 
 	srand(2);
 	assert_int_equal(rule_set_init(&rules), 0);
-	assert_int_equal(cfi_image_init(&image, fd), 0);
-	length = image.input.eh_frame.length;
+	assert_int_equal(cfi_sections_init(&sections, fd), 0);
+	length = sections.input.eh_frame.length;
 	for (int i = 0; i < 300; i++)
 	{
-		CfiInput input = image.input;
+		CfiInput input = sections.input;
 		UnwindTable table;
 		size_t cut = (size_t) rand() % length;
 
 		/* memory of exactly that size, so that a checker of memory sees a read past it */
 		bytes = malloc(cut + 1);
-		memcpy(bytes, image.input.eh_frame.data, cut);
+		memcpy(bytes, sections.input.eh_frame.data, cut);
 		for (int flip = 0; flip < i % 4 && cut > 0; flip++)
 			bytes[(size_t) rand() % cut] ^= (uint8_t) (1 << rand() % 8);
 		input.eh_frame.data = bytes;
@@ -203,7 +212,7 @@ test_hostile_cfi(void **state)
 		free(bytes);
 	}
 	rule_set_fini(&rules);
-	cfi_image_fini(&image);
+	cfi_sections_fini(&sections);
 	close(fd);
 }
 
@@ -263,7 +272,9 @@ compile_go_table(const uint8_t *bytes, UnwindTable *table)
 		assert_true(table->rows[row - 1].offset < table->rows[row].offset);
 }
 
-/* Depths that no rule can say, over and over: not one row is kept, and the work ends all the same. */
+/*
+ * Depths that no rule can say, over and over: not one row is kept, and the work ends all the same.
+ */
 static void
 test_go_table_is_bounded(void **state)
 {
@@ -285,7 +296,10 @@ test_go_table_is_bounded(void **state)
 	free(bytes);
 }
 
-/* Code that leaves its stack after a prologue longer than the table has room for: its rows must not go backwards. */
+/*
+ * Code that leaves its stack after a prologue longer than the table has room for: its rows must not
+ * go backwards.
+ */
 static void
 test_go_prologue_too_long(void **state)
 {
@@ -305,7 +319,7 @@ typedef struct World
 {
 	KernelTables *tables;
 	Unwinder *unwinder;
-	UnwindProcess process;
+	ExecImage process;
 	UnwindSpan spans[MAX_SPANS];
 	uint32_t span_count;
 } World;
@@ -358,7 +372,7 @@ setup_world(void **state)
 	assert_int_equal(unwinder_create(world->tables, &world->unwinder), 0);
 	dl_iterate_phdr(add_object, world);
 	qsort(world->spans, world->span_count, sizeof(UnwindSpan), compare_spans);
-	world->process = (UnwindProcess){ (uint32_t) getpid(), 1, 1 };
+	world->process = (ExecImage){ (uint32_t) getpid(), 1, 1 };
 	assert_int_equal(unwinder_process_set(world->unwinder, &world->process, world->spans,
 										  world->span_count, 0),
 					 0);
@@ -413,7 +427,10 @@ innermost(const ucontext_t *context, struct pfs_walk_state *at)
 	at->innermost = 1;
 }
 
-/* Walks from here by our tables, and asks the C library's unwinder, which reads the same CFI with code of its own. */
+/*
+ * Walks from here by our tables, and asks the C library's unwinder, which reads the same CFI with
+ * code of its own.
+ */
 __attribute__((noinline)) static void
 walk_here(Walked *walked)
 {
@@ -549,7 +566,10 @@ test_read_failures(void **state)
 	}
 }
 
-/* In code with frame pointers a zero ends the stack; a frame pointer that leads down is none, and proves nothing. */
+/*
+ * In code with frame pointers a zero ends the stack; a frame pointer that leads down is none, and
+ * proves nothing.
+ */
 static void
 test_frame_pointers(void **state)
 {
@@ -578,7 +598,10 @@ test_frame_pointers(void **state)
 	assert_int_equal(count, 2);
 }
 
-/* Code in a file that is no program, as JIT compilers keep it in shared memory, is walked like their private memory. */
+/*
+ * Code in a file that is no program, as JIT compilers keep it in shared memory, is walked like
+ * their private memory.
+ */
 static void
 test_shared_memory(void **state)
 {
@@ -586,12 +609,12 @@ test_shared_memory(void **state)
 	KernelTables *kernel = memory_tables_create();
 	ProcMapping map = { .name = "/memfd:code" };
 	struct stat file;
-	UnwindProcess process = { (uint32_t) getpid(), 1, 1 };
+	ExecImage process = { (uint32_t) getpid(), 1, 1 };
 	struct pfs_late late = { .at = { .innermost = 1 } };
 	int fd = memfd_create("code", MFD_CLOEXEC);
-	UnwindMapping mapping = { 0 };
+	DescribedMapping mapping = { 0 };
 	UnwindTables *tables;
-	ImageTable *images;
+	MappedFileTable *files;
 	uint64_t frames[MAX_FRAMES];
 	void *code;
 	int status;
@@ -603,12 +626,12 @@ test_shared_memory(void **state)
 	map.inode = file.st_ino;
 	map.start = (uint64_t) (uintptr_t) code;
 	map.end = map.start + sizeof(text);
-	assert_int_equal(image_table_create(&images), 0);
-	if (image_acquire_mapping(images, process.pid, &map, &mapping.image) != 0)
+	assert_int_equal(mapped_file_table_create(&files), 0);
+	if (mapped_file_acquire_mapping(files, process.pid, &map, &mapping.file) != 0)
 		skip(); /* no right to see /proc/PID/map_files */
 	mapping.start = map.start;
 	mapping.end = map.end;
-	assert_int_equal(unwind_tables_create(images, kernel, NULL, &tables), 0);
+	assert_int_equal(unwind_tables_create(files, kernel, NULL, &tables), 0);
 	assert_int_equal(unwind_tables_describe(tables, &process, &mapping, 1, 0), 0);
 	late.at.pc = map.start + 16;
 	assert_int_equal(unwind_tables_walk(tables, &process, &late, false, frames, MAX_FRAMES,
@@ -616,33 +639,36 @@ test_shared_memory(void **state)
 					 1);
 	assert_int_equal(status, PFS_WALK_END_OF_FRAMES);
 	unwind_tables_free(tables);
-	image_release(images, mapping.image);
-	image_table_free(images);
+	mapped_file_release(files, mapping.file);
+	mapped_file_table_free(files);
 	memory_tables_free(kernel);
 	munmap(code, sizeof(text));
 	close(fd);
 }
 
-/* Generated code with CFI beside it, as LLVM lays it out, is walked by that, but only while it is known to be the same. */
+/*
+ * Generated code with CFI beside it, as LLVM lays it out, is walked by that, but only while it is
+ * known to be the same.
+ */
 static void
 test_generated_code(void **state)
 {
 	static const uint8_t cfi[] = {
-		0x14, 0,	0, 0,	 0,	   0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b, /* CIE */
-		0x0c, 7,	8, 0x90, 1,	   0, 0,	/* CFA = rsp + 8, return address at CFA - 8 */
-		0x1c, 0,	0, 0,	 0x1c, 0, 0, 0, /* FDE of this CIE */
-		0xe0, 0x0f, 0, 0,	 0,	   8, 0, 0, 0, /* from 0xfe0 bytes behind here: the next page; 0x800 bytes */
-		0x0e, 32,	0, 0,	 0,	   0, 0, 0, 0, 0,	0, /* CFA = rsp + 32 */
+		0x14, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b, /* CIE */
+		0x0c, 7, 8, 0x90, 1, 0, 0,	  /* CFA = rsp + 8, return address at CFA - 8 */
+		0x1c, 0, 0, 0, 0x1c, 0, 0, 0, /* FDE of this CIE */
+		/* from 0xfe0 bytes behind here: the next page; 0x800 bytes */
+		0xe0, 0x0f, 0, 0, 0, 8, 0, 0, 0, 0x0e, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0, /* CFA = rsp + 32 */
 	};
 	KernelTables *kernel = memory_tables_create();
-	UnwindProcess process = { (uint32_t) getpid(), 1, 1 };
+	ExecImage process = { (uint32_t) getpid(), 1, 1 };
 	uint8_t *pages =
 		mmap(NULL, 3 * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	UnwindMapping mapping = { 0 };
+	DescribedMapping mapping = { 0 };
 	struct pfs_late *late = calloc(1, sizeof(*late));
 	uint64_t stack[8] = { 0 };
 	UnwindTables *tables;
-	ImageTable *images;
+	MappedFileTable *files;
 	uint64_t frames[MAX_FRAMES];
 	uint64_t code;
 	int status;
@@ -653,8 +679,8 @@ test_generated_code(void **state)
 	assert_int_equal(mprotect(pages + 4096, 4096, PROT_NONE), 0); /* it is not read itself */
 	mapping.start = code;
 	mapping.end = code + 4096;
-	assert_int_equal(image_table_create(&images), 0);
-	assert_int_equal(unwind_tables_create(images, kernel, NULL, &tables), 0);
+	assert_int_equal(mapped_file_table_create(&files), 0);
+	assert_int_equal(unwind_tables_create(files, kernel, NULL, &tables), 0);
 	assert_int_equal(unwind_tables_describe(tables, &process, &mapping, 1, 0), 0);
 
 	stack[3] = code + 200;
@@ -672,30 +698,70 @@ test_generated_code(void **state)
 					 1);
 	assert_int_equal(status, PFS_WALK_NO_TABLE);
 	unwind_tables_free(tables);
-	image_table_free(images);
+	mapped_file_table_free(files);
 	memory_tables_free(kernel);
 	munmap(pages, 3 * 4096);
 	free(late);
 }
 
-/* Memory that looks like thousands of sections, each of which speaks of all that follows: most are not even tried. */
+/*
+ * Memory that looks like thousands of sections, each of which speaks of all that follows: most are
+ * not even tried.
+ */
 static void
 test_many_sections(void **state)
 {
 	static const uint8_t section[64] = {
-		0x14, 0,   0, 0,	0,	  0,  0, 0, 1,
-		'z',  'R', 0, 1,	0x78, 16, 1, 0, /* CIE, plain addresses */
-		0x0c, 7,   8, 0x90, 1,	  0,  0,	/* CFA = rsp + 8, return address at CFA - 8 */
-		0x24, 0,   0, 0,	0x1c, 0,  0, 0, /* FDE of this CIE; where from stands in the next line */
-		0,	  0,   0, 0,	0,	  0,  0, 0, 16,
+		0x14,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		1,
+		'z',
+		'R',
+		0,
+		1,
+		0x78,
+		16,
+		1,
+		0, /* CIE, plain addresses */
+		0x0c,
+		7,
+		8,
+		0x90,
+		1,
+		0,
+		0, /* CFA = rsp + 8, return address at CFA - 8 */
+		/* FDE of this CIE; where from stands in the next line */
+		0x24,
+		0,
+		0,
+		0,
+		0x1c,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		0,
+		16,
 	};
 	const size_t length = 960 * 1024;
 	KernelTables *kernel = memory_tables_create();
-	UnwindProcess process = { (uint32_t) getpid(), 1, 1 };
+	ExecImage process = { (uint32_t) getpid(), 1, 1 };
 	uint8_t *pages = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	UnwindMapping mapping = { .start = 0x10000000, .end = 0x10001000 };
+	DescribedMapping mapping = { .start = 0x10000000, .end = 0x10001000 };
 	UnwindTables *tables;
-	ImageTable *images;
+	MappedFileTable *files;
 	int64_t begin_ns;
 
 	(void) state;
@@ -708,13 +774,13 @@ test_many_sections(void **state)
 		memcpy(pages + at + 32, &code, sizeof(code));
 	}
 	assert_int_equal(mprotect(pages, length, PROT_READ), 0);
-	assert_int_equal(image_table_create(&images), 0);
-	assert_int_equal(unwind_tables_create(images, kernel, NULL, &tables), 0);
+	assert_int_equal(mapped_file_table_create(&files), 0);
+	assert_int_equal(unwind_tables_create(files, kernel, NULL, &tables), 0);
 	begin_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	assert_int_equal(unwind_tables_describe(tables, &process, &mapping, 1, 0), 0);
 	assert_in_range(clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns, 0, INT64_C(5000000000));
 	unwind_tables_free(tables);
-	image_table_free(images);
+	mapped_file_table_free(files);
 	memory_tables_free(kernel);
 	munmap(pages, length);
 }
@@ -771,12 +837,15 @@ test_late_memory_holes(void **state)
 	assert_int_not_equal(late_memory_read(&memory, third, &value), 0);
 }
 
-/* Another image under the same pid is not this process, and forgetting the old one leaves the new one alone. */
+/*
+ * Another image under the same pid is not this process, and forgetting the old one leaves the new
+ * one alone.
+ */
 static void
 test_images_of_a_pid(void **state)
 {
 	World *world = *state;
-	UnwindProcess later = { world->process.pid, 1, 2 };
+	ExecImage later = { world->process.pid, 1, 2 };
 	struct pfs_unwind_process entry;
 	UnwinderStats before;
 	UnwinderStats after;

@@ -1,6 +1,7 @@
 /*
  * test_unwind_room.c
- *		Unwind tables where the kernel's are full: what goes, what comes back, and how much one file or process may take.
+ *		Unwind tables where the kernel's are full: what goes, what comes back, and how much one file
+ *		or process may take.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,16 +35,16 @@ typedef struct World
 {
 	char directory[32];
 	KernelTables *kernel;
-	ImageTable *images;
+	MappedFileTable *files;
 	UnwindTables *tables;
-	UnwindProcess process;
-	UnwindMapping mappings[BINARIES];
+	ExecImage process;
+	DescribedMapping mappings[BINARIES];
 } World;
 
 static int
 find_own_code(struct dl_phdr_info *info, size_t size, void *context)
 {
-	UnwindMapping *code = context;
+	DescribedMapping *code = context;
 
 	(void) size;
 	for (int i = 0; i < info->dlpi_phnum; i++)
@@ -51,14 +52,14 @@ find_own_code(struct dl_phdr_info *info, size_t size, void *context)
 		const ElfW(Phdr) *header = &info->dlpi_phdr[i];
 
 		if (header->p_type == PT_LOAD && (header->p_flags & PF_X))
-			*code = (UnwindMapping){ .end = (header->p_filesz + 4095) & ~UINT64_C(4095),
-									 .file_offset = header->p_offset };
+			*code = (DescribedMapping){ .end = (header->p_filesz + 4095) & ~UINT64_C(4095),
+										.file_offset = header->p_offset };
 	}
 	return 1; /* the program comes first */
 }
 
 static void
-map_copy(World *world, int number, const UnwindMapping *code)
+map_copy(World *world, int number, const DescribedMapping *code)
 {
 	char command[128];
 	char path[64];
@@ -74,9 +75,9 @@ map_copy(World *world, int number, const UnwindMapping *code)
 	map.start = UINT64_C(0x10000000) * (uint64_t) (number + 1);
 	map.end = map.start + code->end;
 	map.file_offset = code->file_offset;
-	world->mappings[number] = (UnwindMapping){ map.start, map.end, map.file_offset, NULL };
-	assert_int_equal(image_acquire_mapping(world->images, (uint32_t) getpid(), &map,
-										   &world->mappings[number].image),
+	world->mappings[number] = (DescribedMapping){ map.start, map.end, map.file_offset, NULL };
+	assert_int_equal(mapped_file_acquire_mapping(world->files, (uint32_t) getpid(), &map,
+												 &world->mappings[number].file),
 					 0);
 	assert_int_equal(unlink(path), 0);
 }
@@ -85,17 +86,17 @@ map_copy(World *world, int number, const UnwindMapping *code)
 static void
 set_up(World *world, uint32_t room)
 {
-	UnwindMapping code = { 0 };
+	DescribedMapping code = { 0 };
 	UnwinderStats one;
 
 	memset(world, 0, sizeof(*world));
-	world->process = (UnwindProcess){ (uint32_t) getpid(), 1, 1 };
+	world->process = (ExecImage){ (uint32_t) getpid(), 1, 1 };
 	strcpy(world->directory, "/tmp/unwind_full_XXXXXX");
 	assert_non_null(mkdtemp(world->directory));
 	dl_iterate_phdr(find_own_code, &code);
 	world->kernel = memory_tables_create();
-	assert_int_equal(image_table_create(&world->images), 0);
-	assert_int_equal(unwind_tables_create(world->images, world->kernel, NULL, &world->tables), 0);
+	assert_int_equal(mapped_file_table_create(&world->files), 0);
+	assert_int_equal(unwind_tables_create(world->files, world->kernel, NULL, &world->tables), 0);
 	for (int i = 0; i < BINARIES; i++)
 		map_copy(world, i, &code);
 
@@ -110,7 +111,7 @@ set_up(World *world, uint32_t room)
 	assert_int_equal(one.loaded, 1);
 	unwind_tables_free(world->tables);
 	world->kernel->line_limit = (uint32_t) one.lines * room;
-	assert_int_equal(unwind_tables_create(world->images, world->kernel, NULL, &world->tables), 0);
+	assert_int_equal(unwind_tables_create(world->files, world->kernel, NULL, &world->tables), 0);
 	assert_int_equal(unwind_tables_describe(world->tables, &world->process, world->mappings,
 											BINARIES, 0),
 					 0);
@@ -121,8 +122,8 @@ tear_down(World *world)
 {
 	unwind_tables_free(world->tables);
 	for (int i = 0; i < BINARIES; i++)
-		image_release(world->images, world->mappings[i].image);
-	image_table_free(world->images);
+		mapped_file_release(world->files, world->mappings[i].file);
+	mapped_file_table_free(world->files);
 	memory_tables_free(world->kernel);
 	assert_int_equal(rmdir(world->directory), 0);
 }
@@ -145,7 +146,10 @@ is_walked_by_table(World *world, int number, uint64_t now_ns)
 	return false;
 }
 
-/* Where the kernel's tables are full older ones go, and whatever is wanted comes; nothing is tried over and over. */
+/*
+ * Where the kernel's tables are full older ones go, and whatever is wanted comes; nothing is tried
+ * over and over.
+ */
 static void
 test_full_tables(void **state)
 {
@@ -214,7 +218,7 @@ test_full_mappings(void **state)
 	KernelTables *kernel = memory_tables_create();
 	Unwinder *unwinder;
 	UnwindSpan spans[64] = { 0 };
-	UnwindProcess process = { 1, 1, 1 };
+	ExecImage process = { 1, 1, 1 };
 	int err = 0;
 
 	(void) state;
@@ -230,7 +234,7 @@ test_full_mappings(void **state)
 	}
 	assert_int_equal(err, -ENOSPC);
 	assert_int_equal(process.pid, 5);
-	unwinder_process_forget(unwinder, &(UnwindProcess){ 1, 1, 1 }, 0);
+	unwinder_process_forget(unwinder, &(ExecImage){ 1, 1, 1 }, 0);
 	assert_int_equal(unwinder_process_set(unwinder, &process, spans, 16, 0), -ENOSPC);
 	assert_int_equal(unwinder_process_set(unwinder, &process, spans, 16, EXTENT_GRACE_NS), 0);
 	unwinder_free(unwinder);
@@ -272,7 +276,9 @@ make_rules_up(uint8_t *bytes, uint32_t number)
 	return at;
 }
 
-/* Code that programs write while they run gets a quarter of everything in all, and gives it back. */
+/*
+ * Code that programs write while they run gets a quarter of everything in all, and gives it back.
+ */
 static void
 test_generated_code_is_bounded(void **state)
 {
@@ -342,7 +348,10 @@ open_library(const char *directory, int number)
 	return fd;
 }
 
-/* Rules that programs make up are bounded for each, and where all of them fill the set it begins anew. */
+/*
+ * Rules that programs make up are bounded for each, and where all of them fill the set it begins
+ * anew.
+ */
 static void
 test_full_rules(void **state)
 {
@@ -394,7 +403,10 @@ test_full_rules(void **state)
 	close(fd);
 }
 
-/* What lies between a program's functions costs directory entries: that of browsers, which have CFI for few of them, has room. */
+/*
+ * What lies between a program's functions costs directory entries: that of browsers, which have CFI
+ * for few of them, has room.
+ */
 static void
 test_sparse_program(void **state)
 {

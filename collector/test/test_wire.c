@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "database/wire.h"
 #include "writer/id_cache.h"
-#include "writer/wire.h"
 
 static void
 assert_bytes(const Buffer *buffer, const char *expected, size_t length)
@@ -87,20 +87,20 @@ test_results(void **state)
 	wire_array(&buffer, WIRE_INT4, 2);
 	wire_int4_element(&buffer, 7);
 	wire_int4_element(&buffer, -8);
-	assert_true(wire_int4_result(buffer.bytes, buffer.length, 2, values));
+	assert_true(wire_ints(buffer.bytes, buffer.length, WIRE_INT4, 2, values));
 	assert_int_equal(values[0], 7);
 	assert_int_equal(values[1], -8);
-	assert_false(wire_int8_result(buffer.bytes, buffer.length, 2, values));
-	assert_false(wire_int4_result(buffer.bytes, buffer.length, 1, values));
-	assert_false(wire_int4_result(buffer.bytes, buffer.length, 3, values));
-	assert_false(wire_int4_result(buffer.bytes, buffer.length, 0, values));
+	assert_false(wire_ints(buffer.bytes, buffer.length, WIRE_INT8, 2, values));
+	assert_false(wire_ints(buffer.bytes, buffer.length, WIRE_INT4, 1, values));
+	assert_false(wire_ints(buffer.bytes, buffer.length, WIRE_INT4, 3, values));
+	assert_false(wire_ints(buffer.bytes, buffer.length, WIRE_INT4, 0, values));
 	for (size_t length = 0; length < buffer.length; length++)
 	{
 		/* of just that size, so that a tool for memory errors sees a read beyond it */
 		copy = malloc(length + 1);
 		memcpy(copy, buffer.bytes, length);
 		copy = realloc(copy, length ? length : 1);
-		assert_false(wire_int4_result(copy, length, 2, values));
+		assert_false(wire_ints(copy, length, WIRE_INT4, 2, values));
 		free(copy);
 	}
 	for (size_t i = 0; i < buffer.length; i++)
@@ -109,14 +109,14 @@ test_results(void **state)
 		bool is_value = (i >= 24 && i < 28) || (i >= 32 && i < 36);
 
 		buffer.bytes[i] ^= 0x40;
-		assert_int_equal(wire_int4_result(buffer.bytes, buffer.length, 2, values),
+		assert_int_equal(wire_ints(buffer.bytes, buffer.length, WIRE_INT4, 2, values),
 						 is_bound || is_value);
 		buffer.bytes[i] ^= 0x40;
 	}
 	buffer_reset(&buffer);
 	wire_array(&buffer, WIRE_INT8, 0);
-	assert_true(wire_int8_result(buffer.bytes, buffer.length, 0, values));
-	assert_false(wire_int8_result(buffer.bytes, buffer.length, 1, values));
+	assert_true(wire_ints(buffer.bytes, buffer.length, WIRE_INT8, 0, values));
+	assert_false(wire_ints(buffer.bytes, buffer.length, WIRE_INT8, 1, values));
 	buffer_fini(&buffer);
 }
 

@@ -1,6 +1,7 @@
 /*
  * test_writer.c
- *		The writer against a real PostgreSQL: what it stores, exactly once, whatever happens in between.
+ *		The writer against a real PostgreSQL: what it stores, exactly once, whatever happens in
+ *		between.
  */
 #include "private_server.h"
 
@@ -9,7 +10,7 @@
 #include <time.h>
 
 #include "base/log.h"
-#include "writer/db_error.h"
+#include "database/db_error.h"
 #include "writer/writer.h"
 
 #define QUEUE_BYTES	   ((size_t) 64 << 20)
@@ -147,6 +148,18 @@ assert_stored_once(const char *database, int count)
 						sql_in(database, "SELECT count(*) FROM profstore.samples"));
 }
 
+/* Waits until all that was submitted is stored. */
+static WriterStats
+drain_and_free(Writer *writer)
+{
+	WriterStats stats;
+
+	assert_true(writer_drain(writer, DRAIN_MS));
+	writer_stats(writer, &stats);
+	writer_free(writer);
+	return stats;
+}
+
 static void
 test_stores_a_batch(void **state)
 {
@@ -170,13 +183,11 @@ test_stores_a_batch(void **state)
 	assert_int_equal(batch_add_sample(batch, &sample), 0);
 	assert_int_equal(batch_add_loss(batch, "ring_full", 12), 0);
 	writer_submit(writer, batch);
-	assert_true(writer_drain(writer, DRAIN_MS));
-	writer_stats(writer, &stats);
+	stats = drain_and_free(writer);
 	assert_int_equal(stats.batches_written, 1);
 	assert_int_equal(stats.samples_written, 2);
 	assert_int_equal(stats.queued_bytes, 0);
 	assert_int_equal(stats.retries, 0);
-	writer_free(writer);
 
 	assert_string_equal(
 		sql_in("stores", "SELECT string_agg(format('%s %s %s', extract(epoch FROM s.time), s.value,"
@@ -308,9 +319,7 @@ test_exactly_once_when_backends_end(void **state)
 	} while ((killer.kills < 10 || stats.retries < 5) && batches < 50 * KILLED_BATCHES);
 	killer.stop = true;
 	pthread_join(thread, NULL);
-	assert_true(writer_drain(writer, DRAIN_MS));
-	writer_stats(writer, &stats);
-	writer_free(writer);
+	stats = drain_and_free(writer);
 	print_message("# %d backends ended, %d retries\n", killer.kills, (int) stats.retries);
 	assert_true(killer.kills >= 10);
 	assert_true(stats.retries >= 5);
@@ -318,7 +327,9 @@ test_exactly_once_when_backends_end(void **state)
 	assert_stored_once("kills", batches);
 }
 
-/* From when the checkpointer has read the setting commits wait for the standby that is not there. */
+/*
+ * From when the checkpointer has read the setting commits wait for the standby that is not there.
+ */
 static void
 wait_until_commits_wait(PGconn *connection)
 {
@@ -377,9 +388,7 @@ test_commit_without_an_answer(void **state)
 	sql_on(connection, "ALTER SYSTEM RESET synchronous_standby_names");
 	sql_on(connection, "SELECT pg_reload_conf()");
 	PQfinish(connection);
-	assert_true(writer_drain(writer, DRAIN_MS));
-	writer_stats(writer, &stats);
-	writer_free(writer);
+	stats = drain_and_free(writer);
 	assert_true(ended >= 2); /* interning and samples */
 	assert_true(stats.retries >= 2);
 	assert_int_equal(stats.batches_written, 1);
@@ -431,12 +440,10 @@ test_queue_overflow(void **state)
 	} while (stats.batches_dropped < 5);
 	assert_int_equal(stats.samples_dropped, 500);
 	assert_int_equal(server_control(&server, "start", NULL), 0);
-	assert_true(writer_drain(writer, DRAIN_MS));
-	writer_stats(writer, &stats);
+	stats = drain_and_free(writer);
 	assert_int_equal(stats.batches_dropped, 5);
 	assert_int_equal(stats.batches_written, submitted - 5);
 	assert_true(stats.retries > 0);
-	writer_free(writer);
 
 	snprintf(expected, sizeof(expected), "%d %d 500", (submitted - 5) * 100, submitted);
 	assert_string_equal(sql_in("overflow",
@@ -525,11 +532,9 @@ test_epoch_makes_ids_void(void **state)
 		" DELETE FROM profstore.stack_chunks; TRUNCATE profstore.losses, profstore.unwind_counts;"
 		" SELECT profstore.bump_epoch(); COMMIT");
 	writer_submit(writer, make_batch(0));
-	assert_true(writer_drain(writer, DRAIN_MS));
-	writer_stats(writer, &stats);
+	stats = drain_and_free(writer);
 	assert_int_equal(stats.batches_written, 2);
 	assert_int_equal(stats.retries, 1);
-	writer_free(writer);
 	assert_stored_once("epochs", 1);
 	assert_string_equal(sql_in("epochs", "SELECT count(*) FROM profstore.samples AS s"
 										 " JOIN profstore.series AS k ON k.id = s.series_id"),
@@ -555,11 +560,9 @@ test_collected_ids_are_interned_again(void **state)
 											" + (SELECT count(*) FROM profstore.functions)"),
 						"0");
 	writer_submit(writer, make_batch(1));
-	assert_true(writer_drain(writer, DRAIN_MS));
-	writer_stats(writer, &stats);
+	stats = drain_and_free(writer);
 	assert_int_equal(stats.batches_written, 2);
 	assert_int_equal(stats.retries, 1);
-	writer_free(writer);
 	assert_string_equal(sql_in("collected",
 							   "SELECT count(*) FROM profstore.samples AS s"
 							   " JOIN profstore.stacks AS n ON n.id = s.stack_id"
@@ -586,10 +589,8 @@ test_extension_made_anew(void **state)
 		   " CREATE EXTENSION profstore; COMMIT");
 	writer_submit(writer, make_batch(0));
 	writer_submit(writer, make_batch(1));
-	assert_true(writer_drain(writer, DRAIN_MS));
-	writer_stats(writer, &stats);
+	stats = drain_and_free(writer);
 	assert_int_equal(stats.batches_written, 3);
-	writer_free(writer);
 	assert_stored_once("anew", 2);
 }
 
@@ -632,12 +633,10 @@ test_refused_batch(void **state)
 	assert_int_equal(batch_add_loss(batch, "ring_full", 3), 0);
 	writer_submit(writer, batch);
 	writer_submit(writer, make_batch(0));
-	assert_true(writer_drain(writer, DRAIN_MS));
-	writer_stats(writer, &stats);
+	stats = drain_and_free(writer);
 	assert_int_equal(stats.batches_refused, 1);
 	assert_int_equal(stats.samples_refused, 1);
 	assert_int_equal(stats.batches_written, 1);
-	writer_free(writer);
 	assert_stored_once("refuses", 1);
 	assert_string_equal(sql_in("refuses", "SELECT string_agg(reason || count, ' ' ORDER BY reason)"
 										  " FROM profstore.losses"),
@@ -665,11 +664,9 @@ test_absurd_time(void **state)
 		assert_int_equal(batch_add_sample(batch, &sample), 0);
 		writer_submit(writer, batch);
 	}
-	assert_true(writer_drain(writer, DRAIN_MS));
-	writer_stats(writer, &stats);
+	stats = drain_and_free(writer);
 	assert_int_equal(stats.batches_refused + stats.batches_written, 3);
 	assert_true(stats.batches_refused >= 2);
-	writer_free(writer);
 }
 
 /* A role with grant_write and nothing else can write. */

@@ -2,14 +2,17 @@
  * cfi.c
  *		From all FDEs of a file to one sorted table.
  *
- * 1. Collect the FDEs of .eh_frame and .debug_frame, and the functions of Go's table, and sort them by start address. Where
- *    several speak of the same code .eh_frame goes first, then Go's table. And .init and .fini, of which none speaks.
+ * 1. Collect the FDEs of .eh_frame and .debug_frame, and the functions of Go's table, and sort them
+ *    by start address. Where several speak of the same code .eh_frame goes first, then Go's table.
+ *    And .init and .fini, of which none speaks.
  * 2. Run each and append its rows. One that starts in code which is covered already is dropped.
- * 3. Between two FDEs that do not touch, a row PFS_UNWIND_INVALID says that nothing is known, unless the gap is padding.
+ * 3. Between two FDEs that do not touch, a row PFS_UNWIND_INVALID says that nothing is known,
+ *    unless the gap is padding.
  *
- * Memory is bounded by the input: an FDE takes at least 12 bytes of it, a function of Go's 8, a row of an FDE at least one. Functions
- * of Go's may share their depths, so their rows are bounded by the bytes of the whole table; all that it gives, whether or not
- * they are kept, since the time goes with them.
+ * Memory is bounded by the input: an FDE takes at least 12 bytes of it, a function of Go's 8, a row
+ * of an FDE at least one. Functions of Go's may share their depths, so their rows are bounded by
+ * the bytes of the whole table; all that it gives, whether or not they are kept, since the time
+ * goes with them.
  */
 #include "unwind/cfi.h"
 
@@ -23,7 +26,10 @@
 #include "unwind/init_section.h"
 #include "unwind/pclntab.h"
 
-/* Compilers align functions to 16 bytes: shorter gaps hold no code that runs, and no row is spent on them. */
+/*
+ * Compilers align functions to 16 bytes: shorter gaps hold no code that runs, and no row is spent
+ * on them.
+ */
 #define PADDING_BYTES 15
 
 /* By precedence. */
@@ -40,8 +46,8 @@ typedef enum Source
 typedef struct FdePlace
 {
 	uint64_t start; /* of its code, ELF virtual address */
-	uint32_t
-		offset; /* in its section; number of the function in Go's table, of the section in SOURCE_INIT */
+	/* in its section; number of the function in Go's table, of the section in SOURCE_INIT */
+	uint32_t offset;
 	Source source;
 } FdePlace;
 
@@ -211,7 +217,10 @@ append_function_row(void *context, uint64_t address, const struct pfs_unwind_rul
 	return append_row(context, address, rule);
 }
 
-/* The rows of one piece of code; where they are malformed those that were given are taken back, and the code is unknown. */
+/*
+ * The rows of one piece of code; where they are malformed those that were given are taken back, and
+ * the code is unknown.
+ */
 typedef struct Attempt
 {
 	size_t count;

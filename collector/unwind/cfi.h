@@ -1,10 +1,12 @@
 /*
  * cfi.h
- *		The CFI compiler: .eh_frame, .debug_frame and Go's function table of one ELF file become a table of unwind rules.
+ *		The CFI compiler: .eh_frame, .debug_frame and Go's function table of one ELF file become a
+ *		table of unwind rules.
  *
- * A function of bytes alone: no file, no process, no global state. The bytes are foreign, so every read is bounded; what
- * cannot be understood becomes PFS_UNWIND_INVALID for its stretch of code and is counted, never an error for the rest.
- * Format: DWARF 5 section 6.4 (call frame information) and the LSB core specification's chapter on .eh_frame.
+ * A function of bytes alone: no file, no process, no global state. The bytes are foreign, so every
+ * read is bounded; what cannot be understood becomes PFS_UNWIND_INVALID for its stretch of code and
+ * is counted, never an error for the rest. Format: DWARF 5 section 6.4 (call frame information) and
+ * the LSB core specification's chapter on .eh_frame.
  */
 #ifndef COLLECTOR_CFI_H
 #define COLLECTOR_CFI_H
@@ -14,7 +16,10 @@
 
 #include "unwind/rule_set.h"
 
-/* Tables outlive the program that compiled them (table_cache.h): one more whenever the same bytes give other rows. */
+/*
+ * Tables outlive the program that compiled them (table_cache.h): one more whenever the same bytes
+ * give other rows.
+ */
 #define CFI_COMPILER_VERSION 4
 
 typedef struct CfiSection
@@ -56,15 +61,15 @@ typedef struct CfiStats
 typedef struct UnwindTable
 {
 	uint64_t base; /* ELF virtual address */
-	UnwindRow
-		*rows; /* ascending, neighbours differ; the last one ends all code with rule 0 (invalid) */
+	/* ascending, neighbours differ; the last one ends all code with rule 0 (invalid) */
+	UnwindRow *rows;
 	size_t count;
 	CfiStats stats;
 } UnwindTable;
 
 /*
- * Rules go into the set, which outlives the table. 0, -ENOTSUP for another machine, -ENOMEM, -E2BIG where code spans more
- * than 4 GiB. An input without CFI gives an empty table.
+ * Rules go into the set, which outlives the table. 0, -ENOTSUP for another machine, -ENOMEM, -E2BIG
+ * where code spans more than 4 GiB. An input without CFI gives an empty table.
  */
 int cfi_compile(const CfiInput *input, RuleSet *rules, UnwindTable *table);
 void unwind_table_free(UnwindTable *table);

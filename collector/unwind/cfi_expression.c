@@ -2,11 +2,13 @@
  * cfi_expression.c
  *		DWARF expressions that occur in CFI, told by their form.
  *
- * A walker in the kernel cannot run a stack machine, and need not: compilers and linkers emit three forms.
+ * A walker in the kernel cannot run a stack machine, and need not: compilers and linkers emit three
+ * forms.
  *
- *		breg R off                              a plain sum that an assembler chose to write as an expression
- *		breg R off; deref [; plus_uconst n]     realigned stacks (gcc's DRAP), hand-written crypto code
- *		breg sp 8; breg pc 0; lit15; and; litT; ge; lit3; shl; plus      the linker's lazy PLT entries
+ *		breg R off                              a plain sum, as some assemblers write it
+ *		breg R off; deref [; plus_uconst n]     realigned stacks (gcc's DRAP), crypto by hand
+ *		breg sp 8; breg pc 0; lit15; and; litT; ge; lit3; shl; plus
+ *		                                        the linker's lazy PLT entries
  */
 #include <dwarf.h>
 #include <elf.h>

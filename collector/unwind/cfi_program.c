@@ -1,10 +1,12 @@
 /*
  * cfi_program.c
- *		The abstract machine of CFI, kept to what unwinding follows: CFA, frame pointer, return address.
+ *		The abstract machine of CFI, kept to what unwinding follows: CFA, frame pointer, return
+ *		address.
  *
  * 1. The CIE's instructions give the initial state, to which DW_CFA_restore goes back.
  * 2. The FDE's instructions change the state and move the location; each move ends a row.
- * 3. A row is turned into an struct pfs_unwind_rule: what the rule cannot say makes the row PFS_UNWIND_INVALID.
+ * 3. A row is turned into an struct pfs_unwind_rule: what the rule cannot say makes the row
+ *    PFS_UNWIND_INVALID.
  */
 #include "unwind/cfi_program.h"
 
@@ -106,7 +108,10 @@ set_rule_cfa(const Machine *machine, struct pfs_unwind_rule *rule)
 	return true;
 }
 
-/* A frame pointer that we cannot follow only matters to frames above that need it: the row stays usable. */
+/*
+ * A frame pointer that we cannot follow only matters to frames above that need it: the row stays
+ * usable.
+ */
 static void
 set_rule_fp(const Machine *machine, struct pfs_unwind_rule *rule)
 {
@@ -294,9 +299,9 @@ factored_offset(const Machine *machine, int64_t factor, int64_t *offset)
 }
 
 /*
- * CFA instructions (DW_CFA_def_cfa …). *known is false where the opcode is none of them. Like libgcc and readelf, and
- * unlike the letter of DWARF, a register or an offset alone may follow an expression: hand-written code (libgcrypt's)
- * counts on the offset from before it.
+ * CFA instructions (DW_CFA_def_cfa …). *known is false where the opcode is none of them. Like
+ * libgcc and readelf, and unlike the letter of DWARF, a register or an offset alone may follow an
+ * expression: hand-written code (libgcrypt's) counts on the offset from before it.
  */
 static int
 run_cfa_instruction(Machine *machine, CfiCursor *cursor, uint8_t opcode, bool *known)
@@ -431,7 +436,10 @@ run_other_instruction(Machine *machine, CfiCursor *cursor, uint8_t opcode)
 			(void) cfi_read_uleb128(cursor);
 			return 0;
 		case DW_CFA_GNU_window_save:
-			/* on AArch64 DW_CFA_AARCH64_negate_ra_state: the walker strips pointer authentication always */
+			/*
+			 * on AArch64 DW_CFA_AARCH64_negate_ra_state: the walker strips pointer authentication
+			 * always
+			 */
 			return machine->machine == EM_AARCH64 ? 0 : -EBADMSG;
 		default:
 			return -EBADMSG;

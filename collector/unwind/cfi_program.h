@@ -13,8 +13,8 @@
 typedef int (*CfiRowSink)(void *context, uint64_t address, const struct pfs_unwind_rule *rule);
 
 /*
- * 0, -EBADMSG where the bytes are no CFI program (rows that came before hold), or the sink's error. *unsupported
- * counts rows that had to become PFS_UNWIND_INVALID.
+ * 0, -EBADMSG where the bytes are no CFI program (rows that came before hold), or the sink's error.
+ * *unsupported counts rows that had to become PFS_UNWIND_INVALID.
  */
 int cfi_program_run(const CfiFde *fde, uint16_t machine, CfiRowSink sink, void *context,
 					uint64_t *unsupported);
@@ -24,8 +24,8 @@ bool cfi_recognize_cfa(const uint8_t *expression, size_t length, uint16_t machin
 					   struct pfs_unwind_rule *rule);
 
 /*
- * A saved register given as an expression of one register and an offset (DW_OP_breg): the forms that compilers
- * emit for realigned stacks.
+ * A saved register given as an expression of one register and an offset (DW_OP_breg): the forms
+ * that compilers emit for realigned stacks.
  */
 bool cfi_recognize_address(const uint8_t *expression, size_t length, uint8_t *dwarf_register,
 						   int64_t *offset);

@@ -2,9 +2,9 @@
  * cfi_reader.c
  *		Entries of .eh_frame and .debug_frame.
  *
- * Both hold a sequence of CIEs and FDEs, each with its length in front. They differ in how an FDE names its CIE (distance
- * backwards against offset in the section), in what marks a CIE (0 against all ones), and in the augmentation that
- * tells .eh_frame how addresses are encoded.
+ * Both hold a sequence of CIEs and FDEs, each with its length in front. They differ in how an FDE
+ * names its CIE (distance backwards against offset in the section), in what marks a CIE (0 against
+ * all ones), and in the augmentation that tells .eh_frame how addresses are encoded.
  */
 #include "unwind/cfi_reader.h"
 
@@ -192,7 +192,10 @@ read_entry_header(const CfiEntries *entries, size_t offset, EntryHeader *header)
 	return true;
 }
 
-/* The augmentation string says what augmentation data a CIE holds: R, P, L, S, B (AArch64 key B), G (MTE). */
+/*
+ * The augmentation string says what augmentation data a CIE holds: R, P, L, S, B (AArch64 key B), G
+ * (MTE).
+ */
 static void
 parse_augmentation(CfiCursor *cursor, const char *string, CfiCie *cie)
 {
@@ -311,7 +314,10 @@ cfi_entries_begin(CfiEntries *entries, const CfiInput *input, bool eh_frame)
 	entries->is_eh_frame = eh_frame;
 }
 
-/* An FDE whose linker-discarded code was resolved to address 0 has nothing to say; neither has one of length 0. */
+/*
+ * An FDE whose linker-discarded code was resolved to address 0 has nothing to say; neither has one
+ * of length 0.
+ */
 CfiNext
 cfi_entries_next(CfiEntries *entries, CfiFde *fde)
 {

@@ -11,7 +11,10 @@
 
 #include "unwind/cfi.h"
 
-/* A read past the end sets failed and yields 0; later reads yield 0 too, so that a caller may check once. */
+/*
+ * A read past the end sets failed and yields 0; later reads yield 0 too, so that a caller may check
+ * once.
+ */
 typedef struct CfiCursor
 {
 	const uint8_t *data;
@@ -24,7 +27,10 @@ uint8_t cfi_read_u8(CfiCursor *cursor);
 uint64_t cfi_read_unsigned(CfiCursor *cursor, unsigned bytes); /* little-endian, 1 to 8 bytes */
 uint64_t cfi_read_uleb128(CfiCursor *cursor);
 int64_t cfi_read_sleb128(CfiCursor *cursor);
-/* A block of the given length: returns its bytes and skips them, NULL (and failed) where it does not fit. */
+/*
+ * A block of the given length: returns its bytes and skips them, NULL (and failed) where it does
+ * not fit.
+ */
 const uint8_t *cfi_read_block(CfiCursor *cursor, uint64_t length);
 
 /* What an FDE needs of its CIE. */

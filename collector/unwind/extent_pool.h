@@ -1,9 +1,11 @@
 /*
  * extent_pool.h
- *		Runs of slots in an array that the kernel side reads: handed out, given back, and reused only after a while.
+ *		Runs of slots in an array that the kernel side reads: handed out, given back, and reused
+ *		only after a while.
  *
- * A walker that has just read "your rows are slots 100 to 140" may still be reading them when they are given back. So
- * they rest for EXTENT_GRACE_NS first: longer than any walk takes, since walks run with interrupts off.
+ * A walker that has just read "your rows are slots 100 to 140" may still be reading them when they
+ * are given back. So they rest for EXTENT_GRACE_NS first: longer than any walk takes, since walks
+ * run with interrupts off.
  */
 #ifndef COLLECTOR_EXTENT_POOL_H
 #define COLLECTOR_EXTENT_POOL_H
@@ -42,10 +44,16 @@ typedef struct ExtentPool
 void extent_pool_init(ExtentPool *pool, uint32_t limit);
 void extent_pool_fini(ExtentPool *pool);
 
-/* A run of count slots, the smallest that fits. -ENOSPC where there is none, also none that rests; -ENOMEM. */
+/*
+ * A run of count slots, the smallest that fits. -ENOSPC where there is none, also none that rests;
+ * -ENOMEM.
+ */
 int extent_pool_take(ExtentPool *pool, uint32_t count, uint64_t now_ns, uint32_t *first);
 
-/* Never fails: where memory for bookkeeping is out the slots are lost to the pool, not reused too early. */
+/*
+ * Never fails: where memory for bookkeeping is out the slots are lost to the pool, not reused too
+ * early.
+ */
 void extent_pool_give(ExtentPool *pool, uint32_t first, uint32_t count, uint64_t now_ns);
 
 #endif

@@ -2,7 +2,8 @@
  * init_section.c
  *		Recognizing .init and .fini.
  *
- *		[endbr64]  sub $8, %rsp  [mov GOT(%rip), %rax; test %rax, %rax; je; call *%rax]  add $8, %rsp  ret
+ *		[endbr64]  sub $8, %rsp  [mov GOT(%rip), %rax; test %rax, %rax; je; call *%rax]
+ *		add $8, %rsp  ret
  */
 #include "unwind/init_section.h"
 

@@ -1,9 +1,10 @@
 /*
  * kernel_tables.h
- *		The memory that the walker reads, behind an interface: BPF maps in the agent, plain arrays in tests.
+ *		The memory that the walker reads, behind an interface: BPF maps in the agent, plain arrays
+ *		in tests.
  *
- * Slots are addressed by number. Lines, directories and mappings are written by plain stores into memory that the walker
- * shares; what leads to them is set only after that.
+ * Slots are addressed by number. Lines, directories and mappings are written by plain stores into
+ * memory that the walker shares; what leads to them is set only after that.
  */
 #ifndef COLLECTOR_KERNEL_TABLES_H
 #define COLLECTOR_KERNEL_TABLES_H

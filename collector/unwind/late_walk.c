@@ -102,9 +102,9 @@ late_memory_read(void *memory, uint64_t address, uint64_t *value)
 }
 
 size_t
-late_walk(const Unwinder *unwinder, const UnwindProcess *process,
-		  const struct pfs_walk_state *state, LateRead read, void *context, bool trust_jit,
-		  uint64_t *frames, size_t capacity, int *status)
+late_walk(const Unwinder *unwinder, const ExecImage *process, const struct pfs_walk_state *state,
+		  LateRead read, void *context, bool trust_jit, uint64_t *frames, size_t capacity,
+		  int *status)
 {
 	struct pfs_walk walk;
 	__u64 frame;

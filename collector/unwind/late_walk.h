@@ -1,10 +1,11 @@
 /*
  * late_walk.h
- *		The walker in user space: goes on with walks that the kernel could not end, and replays recorded ones.
+ *		The walker in user space: goes on with walks that the kernel could not end, and replays
+ *		recorded ones.
  *
- * The code is the kernel's own (unwind.bpf.h) over the same tables. A process that has just started is sampled before
- * anything is known of it; the kernel then hands over registers and a copy of the stack, and the walk is made
- * as soon as the process is described.
+ * The code is the kernel's own (unwind.bpf.h) over the same tables. A process that has just started
+ * is sampled before anything is known of it; the kernel then hands over registers and a copy of the
+ * stack, and the walk is made as soon as the process is described.
  */
 #ifndef COLLECTOR_LATE_WALK_H
 #define COLLECTOR_LATE_WALK_H
@@ -19,8 +20,8 @@
 typedef int (*LateRead)(void *context, uint64_t address, uint64_t *value);
 
 /*
- * Memory that was copied when the sample was taken, in chunks of PFS_LATE_CHUNK_BYTES: those that are there, one behind the other, of the
- * first piece, then of the second.
+ * Memory that was copied when the sample was taken, in chunks of PFS_LATE_CHUNK_BYTES: those that
+ * are there, one behind the other, of the first piece, then of the second.
  */
 typedef struct LateMemory
 {
@@ -36,11 +37,11 @@ typedef struct LateMemory
 int late_memory_read(void *memory, uint64_t address, uint64_t *value);
 
 /*
- * Walks from the state on. trust_jit: generated code is still that of the sample, wherever the process was described with
- * rules for it. frames takes up to capacity frames as the kernel records them, with PFS_FRAME_* bits. Returns
- * their number; *status is an enum pfs_walk_status.
+ * Walks from the state on. trust_jit: generated code is still that of the sample, wherever the
+ * process was described with rules for it. frames takes up to capacity frames as the kernel records
+ * them, with PFS_FRAME_* bits. Returns their number; *status is an enum pfs_walk_status.
  */
-size_t late_walk(const Unwinder *unwinder, const UnwindProcess *process,
+size_t late_walk(const Unwinder *unwinder, const ExecImage *process,
 				 const struct pfs_walk_state *state, LateRead read, void *context, bool trust_jit,
 				 uint64_t *frames, size_t capacity, int *status);
 

@@ -24,7 +24,9 @@ typedef struct Packer
 	uint32_t row_count; /* in its last line */
 } Packer;
 
-/* The unused rows of a page's last line repeat its last row, so that halving a line needs no count. */
+/*
+ * The unused rows of a page's last line repeat its last row, so that halving a line needs no count.
+ */
 static void
 close_page(Packer *packer)
 {
@@ -87,7 +89,10 @@ append_row(Packer *packer, uint64_t address, uint16_t rule)
 	return err;
 }
 
-/* Rows at the starts of the pages that a rule reaches into, up to the address where the next rule begins. */
+/*
+ * Rows at the starts of the pages that a rule reaches into, up to the address where the next rule
+ * begins.
+ */
 static int
 append_continuations(Packer *packer, uint64_t start, uint64_t end, uint16_t rule)
 {

@@ -1,6 +1,7 @@
 /*
  * packed_table.h
- *		An unwind table as the kernel side reads it: rows of 4 bytes in cache lines, by pages of 4 KiB.
+ *		An unwind table as the kernel side reads it: rows of 4 bytes in cache lines, by pages of 4
+ *		KiB.
  */
 #ifndef COLLECTOR_PACKED_TABLE_H
 #define COLLECTOR_PACKED_TABLE_H
@@ -27,8 +28,8 @@ typedef struct PackedTable
 } PackedTable;
 
 /*
- * A page's first row repeats the rule in force where the page begins inside of it, so that each page is complete
- * by itself. 0 or -ENOMEM.
+ * A page's first row repeats the rule in force where the page begins inside of it, so that each
+ * page is complete by itself. 0 or -ENOMEM.
  */
 int packed_table_build(const UnwindTable *table, PackedTable *packed);
 void packed_table_free(PackedTable *packed);

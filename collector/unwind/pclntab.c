@@ -2,11 +2,11 @@
  * pclntab.c
  *		Reading Go's function table.
  *
- *		header ─► functions: { offset of the code, offset of the entry }, ascending, one more for the end
- *		entry ─► flags, name, depths: pairs of varints { change of depth, instructions that it holds for }
+ *		header ─► functions: { offset of the code, of the entry }, ascending, one more for the end
+ *		entry ─► flags, name, depths: varints { change of depth, instructions that it holds for }
  *
- * A depth is what the function has pushed below its return address. Compiled code pushes the caller's frame pointer first, and
- * assembly that does otherwise leaves it alone.
+ * A depth is what the function has pushed below its return address. Compiled code pushes the
+ * caller's frame pointer first, and assembly that does otherwise leaves it alone.
  */
 #include "unwind/pclntab.h"
 
@@ -34,7 +34,10 @@
 
 #define MAX_DEPTH ((int64_t) INT32_MAX - 8) /* what a rule can say */
 
-/* Bytes of "mov %rsp, %rbp" after "push %rbp"; of storing %rbp and "lea" after "sub". Until then %rbp is the caller's. */
+/*
+ * Bytes of "mov %rsp, %rbp" after "push %rbp"; of storing %rbp and "lea" after "sub". Until then
+ * %rbp is the caller's.
+ */
 #define PUSHED_PROLOGUE_BYTES	  3
 #define SUBTRACTED_PROLOGUE_BYTES 16
 
@@ -102,7 +105,10 @@ read_entry(const Pclntab *table, uint32_t number, PclntabFunction *function)
 	return !failed;
 }
 
-/* The kernel returns to it from a signal's handler: it is "called" from before its first instruction. */
+/*
+ * The kernel returns to it from a signal's handler: it is "called" from before its first
+ * instruction.
+ */
 static bool
 is_signal_return(const PclntabFunction *function)
 {
@@ -209,7 +215,10 @@ function_kind(const PclntabFunction *function)
 		return FUNCTION_PLAIN;
 	if (is_signal_return(function))
 		return FUNCTION_SIGNAL_RETURN;
-	/* the runtime's own walks end at a signal's handler; the registers that it interrupted lie above */
+	/*
+	 * the runtime's own walks end at a signal's handler; the registers that it interrupted lie
+	 * above
+	 */
 	if ((function->flags & FLAG_TOP_FRAME) && strcmp(name, "runtime.sigtramp") != 0)
 		return FUNCTION_ROOT;
 	/* of a library it is a constructor, which the loader calls */

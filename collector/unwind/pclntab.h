@@ -1,10 +1,12 @@
 /*
  * pclntab.h
- *		Unwind rules from Go's own function table, which no linker flag strips: the depth of the stack at every instruction.
+ *		Unwind rules from Go's own function table, which no linker flag strips: the depth of the
+ *		stack at every instruction.
  *
- * Go's programs have no .eh_frame; their .debug_frame goes with "-s -w", tells nothing of frame pointers, and knows neither
- * roots nor the functions that change to another stack. Layout: runtime/symtab.go and runtime/runtime2.go of Go 1.18
- * and later; tables of older ones are left to .debug_frame.
+ * Go's programs have no .eh_frame; their .debug_frame goes with "-s -w", tells nothing of frame
+ * pointers, and knows neither roots nor the functions that change to another stack. Layout:
+ * runtime/symtab.go and runtime/runtime2.go of Go 1.18 and later; tables of older ones are left to
+ * .debug_frame.
  */
 #ifndef COLLECTOR_PCLNTAB_H
 #define COLLECTOR_PCLNTAB_H
@@ -41,7 +43,10 @@ typedef struct PclntabFunction
 /* False where the input has no table of a known layout. */
 bool pclntab_open(const CfiInput *input, Pclntab *table);
 
-/* False where the entry is malformed, or the function is foreign code, which the table has no depths of. */
+/*
+ * False where the entry is malformed, or the function is foreign code, which the table has no
+ * depths of.
+ */
 bool pclntab_function(const Pclntab *table, uint32_t number, PclntabFunction *function);
 
 /* As cfi_program_run. */

@@ -2,9 +2,10 @@
  * rule_set.h
  *		The rules of all binaries, each once, under 16-bit numbers.
  *
- * Compilers use few prologues: some thousand rules cover a whole system. Numbers are not given back one by one, so rows in
- * the kernel stay true; number 0 is PFS_UNWIND_INVALID. No file may add more than its share, which is more than any compiler's
- * output needs: what one makes up is its own loss.
+ * Compilers use few prologues: some thousand rules cover a whole system. Numbers are not given back
+ * one by one, so rows in the kernel stay true; number 0 is PFS_UNWIND_INVALID. No file may add more
+ * than its share, which is more than any compiler's output needs: what one makes up is its own
+ * loss.
  */
 #ifndef COLLECTOR_RULE_SET_H
 #define COLLECTOR_RULE_SET_H
@@ -32,7 +33,10 @@ void rule_set_fini(RuleSet *set);
 /* The rules that follow are another file's, which may add as many; RULE_SET_SHARE as a rule. */
 void rule_set_next_file(RuleSet *set, uint32_t share);
 
-/* The rule's number; 0 (invalid) where the set or the file's share is full or memory is out, which is counted. */
+/*
+ * The rule's number; 0 (invalid) where the set or the file's share is full or memory is out, which
+ * is counted.
+ */
 uint16_t rule_set_add(RuleSet *set, const struct pfs_unwind_rule *rule);
 
 static inline bool

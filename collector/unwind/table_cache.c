@@ -223,7 +223,7 @@ table_cache_load(TableCache *cache, const char *build_id, const CfiInput *input,
 	err = read_all(fd, &bytes, &length);
 	if (err == 0)
 	{
-		err = table_image_decode(bytes, length, input, rules, packed, stats);
+		err = table_file_decode(bytes, length, input, rules, packed, stats);
 		free(bytes);
 	}
 	if (err == 0)
@@ -250,7 +250,10 @@ write_all(int fd, const uint8_t *bytes, size_t length)
 	return 0;
 }
 
-/* A file that is there wholly or not at all; after a crash its checksum tells whether its bytes reached the disk. */
+/*
+ * A file that is there wholly or not at all; after a crash its checksum tells whether its bytes
+ * reached the disk.
+ */
 static int
 write_file(TableCache *cache, const char *name, const uint8_t *bytes, size_t length)
 {
@@ -284,7 +287,7 @@ table_cache_store(TableCache *cache, const char *build_id, const CfiInput *input
 	int err = file_name(build_id, name);
 
 	if (err == 0)
-		err = table_image_encode(input, rules, packed, stats, &bytes, &length);
+		err = table_file_encode(input, rules, packed, stats, &bytes, &length);
 	if (err != 0)
 		return err;
 	err = length > MAX_FILE_BYTES ? -EFBIG : write_file(cache, name, bytes, length);

@@ -2,10 +2,10 @@
  * table_cache.h
  *		Unwind tables on disk, so that a restart does not compile them again.
  *
- * A directory with one file for each build ID, BUILDID.unwind; other files in it are left alone. Files are written under
- * another name and renamed, so one is there wholly or not at all. Over the size limit those not used for longest go.
- * A file that cannot be believed (see table_image.h) counts as absent, and the next store takes its place.
- * Not thread-safe.
+ * A directory with one file for each build ID, BUILDID.unwind; other files in it are left alone.
+ * Files are written under another name and renamed, so one is there wholly or not at all. Over the
+ * size limit those not used for longest go. A file that cannot be believed (see table_file.h)
+ * counts as absent, and the next store takes its place. Not thread-safe.
  */
 #ifndef COLLECTOR_TABLE_CACHE_H
 #define COLLECTOR_TABLE_CACHE_H
@@ -13,18 +13,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind/table_image.h"
+#include "unwind/table_file.h"
 
 typedef struct TableCache TableCache;
 
 /*
- * The directory is made where only it is missing. 0; -EPERM where others than we may write into it; another -errno where
- * it cannot be had.
+ * The directory is made where only it is missing. 0; -EPERM where others than we may write into it;
+ * another -errno where it cannot be had.
  */
 int table_cache_open(const char *directory, size_t limit_bytes, TableCache **cache);
 void table_cache_close(TableCache *cache); /* accepts NULL */
 
-/* 0 with a table, to be freed; -ENOENT, -EBADMSG or another -errno where there is none for this input. */
+/*
+ * 0 with a table, to be freed; -ENOENT, -EBADMSG or another -errno where there is none for this
+ * input.
+ */
 int table_cache_load(TableCache *cache, const char *build_id, const CfiInput *input, RuleSet *rules,
 					 PackedTable *packed, CfiStats *stats);
 

@@ -2,9 +2,9 @@
  * unwinder.c
  *		Keeping the kernel's unwind tables.
  *
- * Order of writing: rules, lines, the directory, then the kind of mappings; mappings, then the process. The way back is
- * the reverse, and slots rest before they are used again (extent_pool.h), so a walk that runs meanwhile sees an old
- * table or a new one, never a mixture.
+ * Order of writing: rules, lines, the directory, then the kind of mappings; mappings, then the
+ * process. The way back is the reverse, and slots rest before they are used again (extent_pool.h),
+ * so a walk that runs meanwhile sees an old table or a new one, never a mixture.
  */
 #include "unwind/unwinder.h"
 
@@ -14,12 +14,15 @@
 
 #include <uthash.h>
 
-#include "unwind/cfi_image.h"
+#include "unwind/cfi_sections.h"
 #include "unwind/extent_pool.h"
 #include "unwind/packed_table.h"
 #include "unwind/rule_set.h"
 
-/* Of the kernel's tables, for one binary or process, or all generated code: programs are not to be trusted with more. */
+/*
+ * Of the kernel's tables, for one binary or process, or all generated code: programs are not to be
+ * trusted with more.
+ */
 #define SHARE 4
 
 struct UnwindBinary
@@ -263,25 +266,31 @@ unwinder_rules_are_full(const Unwinder *unwinder)
 	return unwinder->rules_refused;
 }
 
-/* The table of a file, compiled, or as it was compiled before; it has no line where there is no CFI. */
+/*
+ * The table of a file, compiled, or as it was compiled before; it has no line where there is no
+ * CFI.
+ */
 static int
-make_table(Unwinder *unwinder, const CfiImage *image, PackedTable *packed, CfiStats *stats)
+make_table(Unwinder *unwinder, const CfiSections *sections, PackedTable *packed, CfiStats *stats)
 {
-	bool cacheable = unwinder->cache != NULL && image->build_id[0] != '\0';
+	bool cacheable = unwinder->cache != NULL && sections->build_id[0] != '\0';
 	uint64_t refused = unwinder->rules.refused;
 	UnwindTable table;
 	int err;
 
-	if (cacheable && table_cache_load(unwinder->cache, image->build_id, &image->input,
+	if (cacheable && table_cache_load(unwinder->cache, sections->build_id, &sections->input,
 									  &unwinder->rules, packed, stats) == 0)
 	{
 		unwinder->stats.cached++;
 		return 0;
 	}
-	err = cfi_compile(&image->input, &unwinder->rules, &table);
+	err = cfi_compile(&sections->input, &unwinder->rules, &table);
 	if (err != 0)
 		return err;
-	/* others' rules are the reason, or whatever else was there at the moment: not what to keep for the next run */
+	/*
+	 * others' rules are the reason, or whatever else was there at the moment: not what to keep for
+	 * the next run
+	 */
 	cacheable = cacheable && unwinder->rules.refused == refused;
 	*stats = table.stats;
 	err = packed_table_build(&table, packed);
@@ -290,8 +299,8 @@ make_table(Unwinder *unwinder, const CfiImage *image, PackedTable *packed, CfiSt
 	unwind_table_free(&table);
 	if (err == 0 && cacheable && packed->line_count > 0)
 	{
-		err = table_cache_store(unwinder->cache, image->build_id, &image->input, &unwinder->rules,
-								packed, stats);
+		err = table_cache_store(unwinder->cache, sections->build_id, &sections->input,
+								&unwinder->rules, packed, stats);
 		if (err != 0)
 		{
 			unwinder->stats.cache_failures++;
@@ -303,7 +312,7 @@ make_table(Unwinder *unwinder, const CfiImage *image, PackedTable *packed, CfiSt
 }
 
 static int
-load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiImage *image, uint64_t now_ns)
+load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *sections, uint64_t now_ns)
 {
 	uint64_t refused = unwinder->rules.refused;
 	PackedTable packed;
@@ -311,7 +320,7 @@ load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiImage *image, uint
 	int err = begin_rules(unwinder, now_ns);
 
 	if (err == 0)
-		err = make_table(unwinder, image, &packed, &stats);
+		err = make_table(unwinder, sections, &packed, &stats);
 	if (err != 0)
 		return err;
 	if (unwinder->rules.refused != refused && rule_set_is_full(&unwinder->rules))
@@ -334,7 +343,10 @@ load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiImage *image, uint
 	return err;
 }
 
-/* The kind is one aligned word, stored last: a walk sees a mapping without its table, or with all of it. */
+/*
+ * The kind is one aligned word, stored last: a walk sees a mapping without its table, or with all
+ * of it.
+ */
 static void
 publish_kind(Unwinder *unwinder, const UnwindBinary *binary)
 {
@@ -360,8 +372,8 @@ publish_kind(Unwinder *unwinder, const UnwindBinary *binary)
 }
 
 /*
- * Mappings of the binary, of every one where it is NULL, have no table any more. Where that lay they go on to say: a walk may
- * have read the kind before.
+ * Mappings of the binary, of every one where it is NULL, have no table any more. Where that lay
+ * they go on to say: a walk may have read the kind before.
  */
 static void
 withdraw(Unwinder *unwinder, const UnwindBinary *binary)
@@ -430,13 +442,13 @@ unwinder_forget_rules(Unwinder *unwinder, uint64_t now_ns)
 int
 unwinder_binary_load(Unwinder *unwinder, UnwindBinary *binary, int fd, uint64_t now_ns)
 {
-	CfiImage image;
-	int err = cfi_image_init(&image, fd);
+	CfiSections sections;
+	int err = cfi_sections_init(&sections, fd);
 
 	if (err == 0)
 	{
-		err = load_table(unwinder, binary, &image, now_ns);
-		cfi_image_fini(&image);
+		err = load_table(unwinder, binary, &sections, now_ns);
+		cfi_sections_fini(&sections);
 	}
 	if (err != 0)
 		unwinder->stats.load_failures++;
@@ -509,7 +521,7 @@ write_process(Unwinder *unwinder, const Described *described, const UnwindSpan *
 }
 
 static Described *
-describe(const UnwindProcess *process, const UnwindSpan *spans, uint32_t count)
+describe(const ExecImage *process, const UnwindSpan *spans, uint32_t count)
 {
 	Described *described = calloc(1, sizeof(*described));
 
@@ -580,7 +592,7 @@ unwinder_free(Unwinder *unwinder)
 }
 
 int
-unwinder_process_set(Unwinder *unwinder, const UnwindProcess *process, const UnwindSpan *spans,
+unwinder_process_set(Unwinder *unwinder, const ExecImage *process, const UnwindSpan *spans,
 					 uint32_t count, uint64_t now_ns)
 {
 	Described *described = describe(process, spans, count);
@@ -616,14 +628,14 @@ unwinder_process_set(Unwinder *unwinder, const UnwindProcess *process, const Unw
 }
 
 static bool
-is_about(const Described *described, const UnwindProcess *process)
+is_about(const Described *described, const ExecImage *process)
 {
 	return described != NULL && described->entry.start_time_ns == process->start_time_ns &&
 		   described->entry.exec_id == process->exec_id;
 }
 
 void
-unwinder_process_forget(Unwinder *unwinder, const UnwindProcess *process, uint64_t now_ns)
+unwinder_process_forget(Unwinder *unwinder, const ExecImage *process, uint64_t now_ns)
 {
 	Described *described = find_described(unwinder, process->pid);
 
@@ -632,7 +644,7 @@ unwinder_process_forget(Unwinder *unwinder, const UnwindProcess *process, uint64
 }
 
 bool
-unwinder_find_process(const Unwinder *unwinder, const UnwindProcess *process,
+unwinder_find_process(const Unwinder *unwinder, const ExecImage *process,
 					  struct pfs_unwind_process *entry)
 {
 	const Described *described = find_described(unwinder, process->pid);
@@ -644,7 +656,7 @@ unwinder_find_process(const Unwinder *unwinder, const UnwindProcess *process,
 }
 
 const UnwindBinary *
-unwinder_pending(const Unwinder *unwinder, const UnwindProcess *process, uint64_t address)
+unwinder_pending(const Unwinder *unwinder, const ExecImage *process, uint64_t address)
 {
 	const Described *described = find_described(unwinder, process->pid);
 	uint32_t low = 0;

@@ -2,9 +2,9 @@
  * unwinder.h
  *		What the walker knows: unwind tables of binaries, mappings of processes.
  *
- * A binary's table is compiled once, whichever processes map it, and lies in the kernel's tables while anybody holds
- * the binary. A process may be described before the tables of its binaries are there: walks then end at such a
- * binary (PFS_WALK_NO_TABLE) until unwinder_binary_load has run.
+ * A binary's table is compiled once, whichever processes map it, and lies in the kernel's tables
+ * while anybody holds the binary. A process may be described before the tables of its binaries are
+ * there: walks then end at such a binary (PFS_WALK_NO_TABLE) until unwinder_binary_load has run.
  * Not thread-safe: the caller serializes.
  */
 #ifndef COLLECTOR_UNWINDER_H
@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "process/exec_image.h"
 #include "unwind/cfi.h"
 #include "unwind/kernel_tables.h"
 #include "unwind/table_cache.h"
@@ -54,7 +55,10 @@ typedef struct UnwindSpan
 int unwinder_create(KernelTables *tables, Unwinder **unwinder);
 void unwinder_free(Unwinder *unwinder); /* accepts NULL */
 
-/* Tables of files are looked for there first and kept there; the cache outlives the unwinder. NULL: none. */
+/*
+ * Tables of files are looked for there first and kept there; the cache outlives the unwinder. NULL:
+ * none.
+ */
 void unwinder_use_cache(Unwinder *unwinder, TableCache *cache);
 void unwinder_stats(const Unwinder *unwinder, UnwinderStats *stats);
 
@@ -71,16 +75,18 @@ bool unwinder_binary_has_table(const UnwindBinary *binary);
 bool unwinder_binary_is_shared(const UnwindBinary *binary);
 
 /*
- * Compiles the CFI of the file behind fd (borrowed), or finds it compiled in the cache, and puts it into the kernel's tables; processes that map the binary
- * are walked through it from now on. A file without any CFI is walked by frame pointer. 0, -ENOEXEC, -ENOMEM; -E2BIG
- * where it would take more than a quarter of the kernel's tables; -ENOSPC where there is no room now: only then it may be
+ * Compiles the CFI of the file behind fd (borrowed), or finds it compiled in the cache, and puts it
+ * into the kernel's tables; processes that map the binary are walked through it from now on. A file
+ * without any CFI is walked by frame pointer. 0, -ENOEXEC, -ENOMEM; -E2BIG where it would take more
+ * than a quarter of the kernel's tables; -ENOSPC where there is no room now: only then it may be
  * called again. Counted.
  */
 int unwinder_binary_load(Unwinder *unwinder, UnwindBinary *binary, int fd, uint64_t now_ns);
 
 /*
- * Takes a table that was loaded out of the kernel's tables, where its room is free after EXTENT_GRACE_NS; walks end at the
- * binary (PFS_WALK_NO_TABLE) until it is loaded again. Nothing happens where it has none.
+ * Takes a table that was loaded out of the kernel's tables, where its room is free after
+ * EXTENT_GRACE_NS; walks end at the binary (PFS_WALK_NO_TABLE) until it is loaded again. Nothing
+ * happens where it has none.
  */
 void unwinder_binary_unload(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns);
 
@@ -88,43 +94,37 @@ void unwinder_binary_unload(Unwinder *unwinder, UnwindBinary *binary, uint64_t n
 bool unwinder_rules_are_full(const Unwinder *unwinder);
 
 /*
- * Gives all rules back, and unloads the tables of all described processes; those of generated code come again when their process
- * is described anew. A binary that is in none must be released by the caller. Until EXTENT_GRACE_NS have passed no table has room.
+ * Gives all rules back, and unloads the tables of all described processes; those of generated code
+ * come again when their process is described anew. A binary that is in none must be released by the
+ * caller. Until EXTENT_GRACE_NS have passed no table has room.
  */
 void unwinder_forget_rules(Unwinder *unwinder, uint64_t now_ns);
 
 /*
- * The same for CFI that was read from a process's memory, of generated code at absolute addresses, which is
- * *start to *end. -ENOENT where it speaks of none, -E2BIG where all generated code would take more than a quarter of the tables.
+ * The same for CFI that was read from a process's memory, of generated code at absolute addresses,
+ * which is *start to *end. -ENOENT where it speaks of none, -E2BIG where all generated code would
+ * take more than a quarter of the tables.
  */
 int unwinder_binary_load_jit(Unwinder *unwinder, UnwindBinary *binary, const CfiInput *input,
 							 uint64_t now_ns, uint64_t *start, uint64_t *end);
 
-/* An image that a process executes: what the kernel compares before it uses a description. */
-typedef struct UnwindProcess
-{
-	uint32_t pid;
-	uint64_t start_time_ns;
-	uint64_t exec_id;
-} UnwindProcess;
-
 /*
- * Describes a process anew: spans ascending and disjoint. Binaries named are held until the process is described
- * again or forgotten. 0, -ENOMEM; -ENOSPC where there is no room now, -E2BIG where it would take more than a quarter of all
- * mappings; on failure the process is not known at all.
+ * Describes a process anew: spans ascending and disjoint. Binaries named are held until the process
+ * is described again or forgotten. 0, -ENOMEM; -ENOSPC where there is no room now, -E2BIG where it
+ * would take more than a quarter of all mappings; on failure the process is not known at all.
  */
-int unwinder_process_set(Unwinder *unwinder, const UnwindProcess *process, const UnwindSpan *spans,
+int unwinder_process_set(Unwinder *unwinder, const ExecImage *process, const UnwindSpan *spans,
 						 uint32_t count, uint64_t now_ns);
 
 /* Nothing happens where the process is not known, or its pid is another image's by now. */
-void unwinder_process_forget(Unwinder *unwinder, const UnwindProcess *process, uint64_t now_ns);
+void unwinder_process_forget(Unwinder *unwinder, const ExecImage *process, uint64_t now_ns);
 
 /* The binary behind an address of a process, where its table is not loaded yet; else NULL. */
-const UnwindBinary *unwinder_pending(const Unwinder *unwinder, const UnwindProcess *process,
+const UnwindBinary *unwinder_pending(const Unwinder *unwinder, const ExecImage *process,
 									 uint64_t address);
 
 /* What the walker looks up, for walks in user space. False, or NULL, where there is nothing. */
-bool unwinder_find_process(const Unwinder *unwinder, const UnwindProcess *process,
+bool unwinder_find_process(const Unwinder *unwinder, const ExecImage *process,
 						   struct pfs_unwind_process *entry);
 const struct pfs_unwind_mapping *unwinder_mapping(const Unwinder *unwinder, uint32_t slot);
 const union pfs_unwind_entry *unwinder_entry(const Unwinder *unwinder, uint32_t slot);

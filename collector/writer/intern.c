@@ -95,7 +95,7 @@ typedef struct Round
 	size_t capacity;
 	Request *requests;
 	Statement *statements;
-	PGresult **results;
+	Result **results;
 } Round;
 
 static DbOutcome
@@ -446,7 +446,7 @@ round_init(Round *round, size_t capacity)
 	*round = (Round){ .capacity = capacity };
 	round->requests = calloc(capacity, sizeof(Request));
 	round->statements = calloc(capacity, sizeof(Statement));
-	round->results = calloc(capacity, sizeof(PGresult *));
+	round->results = calloc(capacity, sizeof(Result *));
 	return round->requests != NULL && round->statements != NULL && round->results != NULL;
 }
 
@@ -457,7 +457,7 @@ round_fini(Round *round)
 		for (int j = 0; j < STATEMENT_MAX_PARAMS; j++)
 			buffer_fini(&round->requests[i].buffers[j]);
 	for (size_t i = 0; round->results != NULL && i < round->count; i++)
-		PQclear(round->results[i]);
+		result_free(round->results[i]);
 	free(round->requests);
 	free(round->statements);
 	free(round->results);
@@ -470,7 +470,8 @@ round_add_command(Round *round, const char *sql, const char *failure)
 }
 
 /*
- * Ids that are known from earlier transactions stay valid until this one ends; where their epoch is over, it fails.
+ * Ids that are known from earlier transactions stay valid until this one ends; where their epoch is
+ * over, it fails.
  */
 static void
 round_add_begin(Round *round, const Work *work)
@@ -545,21 +546,19 @@ round_add_kind(Round *round, const Work *work, Kind *kind)
 
 /* False where the answer is not an array with an id for each item of the request. */
 static bool
-ids_from_result(const Kind *kind, const Request *request, const PGresult *result)
+ids_from_result(const Kind *kind, const Request *request, const Result *result)
 {
 	const uint32_t *indexes = kind->missing + request->first;
 	size_t count = request->count;
-	bool wide = kind->result_type == WIRE_INT8;
 	int64_t *ids = calloc(count, sizeof(int64_t));
 	bool good = false;
 
-	if (ids != NULL && PQntuples(result) == 1 && PQnfields(result) == 1)
+	if (ids != NULL && result_is_row(result, 1))
 	{
-		const char *bytes = PQgetvalue(result, 0, 0);
-		size_t length = (size_t) PQgetlength(result, 0, 0);
+		size_t length;
+		const char *bytes = result_bytes(result, 0, &length);
 
-		good = wide ? wire_int8_result(bytes, length, count, ids)
-					: wire_int4_result(bytes, length, count, ids);
+		good = wire_ints(bytes, length, (int32_t) kind->result_type, count, ids);
 	}
 	for (size_t i = 0; good && i < count; i++)
 		kind->ids[indexes[i]] = ids[i];

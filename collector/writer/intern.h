@@ -1,13 +1,14 @@
 /*
  * intern.h
- *		From a batch's own indexes to the database's ids, through caches of what was interned before.
+ *		From a batch's own indexes to the database's ids, through caches of what was interned
+ *		before.
  */
 #ifndef COLLECTOR_INTERN_H
 #define COLLECTOR_INTERN_H
 
-#include "base/batch.h"
+#include "batch/batch.h"
+#include "database/session.h"
 #include "writer/id_cache.h"
-#include "writer/session.h"
 
 typedef struct Interner
 {
@@ -29,13 +30,15 @@ typedef struct BatchIds
 
 void interner_init(Interner *interner); /* must not move afterwards */
 void interner_fini(Interner *interner);
-void interner_clear(
-	Interner *interner); /* forgets all ids: they are another database's, or their epoch is over */
+
+/* Forgets all ids: they are another database's, or their epoch is over. */
+void interner_clear(Interner *interner);
 
 /*
  * Finds the ids of all of a batch's series and stacks. What the caches lack is interned in one
  * transaction of its own, which is committed when this returns DB_OK, and only then are its ids
- * remembered. DB_EPOCH where the epoch of what is remembered is over. The ids are the caller's, to be freed with batch_ids_fini.
+ * remembered. DB_EPOCH where the epoch of what is remembered is over. The ids are the caller's, to
+ * be freed with batch_ids_fini.
  */
 DbOutcome intern_batch(Interner *interner, Session *session, const Batch *batch, BatchIds *ids,
 					   DbError *error);

@@ -2,8 +2,8 @@
  * store.c
  *		Partitions, begin_batch, losses, unwind counts, the target's state, COPY.
  *
- * Three round trips for a batch: BEGIN with begin_batch, the series' times, losses, counts and the target's state; COPY;
- * data and COMMIT.
+ * Three round trips for a batch: BEGIN with begin_batch, the series' times, losses, counts and the
+ * target's state; COPY; data and COMMIT.
  */
 #include "writer/store.h"
 
@@ -110,7 +110,7 @@ ensure_day(Store *store, Connection *connection, int64_t day, DbError *error)
 							.failure = "could not make a partition",
 							.param_count = 2,
 							.params = { { WIRE_TIMESTAMPTZ, &from }, { WIRE_TIMESTAMPTZ, &to } } };
-	PGresult *result;
+	Result *result;
 	DbOutcome outcome;
 	int64_t start_us;
 
@@ -123,7 +123,7 @@ ensure_day(Store *store, Connection *connection, int64_t day, DbError *error)
 	outcome = connection_run(connection, &statement, 1, &result, error);
 	if (outcome == DB_OK)
 	{
-		PQclear(result);
+		result_free(result);
 		day_remember(store, day);
 	}
 	buffer_fini(&from);
@@ -302,14 +302,14 @@ open_transaction(Opening *opening, Connection *connection, bool *known, DbError 
 		  .params = { { WIRE_TEXT, &opening->node }, { WIRE_TIMESTAMPTZ, &opening->last_time } } },
 	};
 	const size_t count = sizeof(statements) / sizeof(statements[0]);
-	PGresult *results[sizeof(statements) / sizeof(statements[0])];
+	Result *results[sizeof(statements) / sizeof(statements[0])];
 	DbOutcome outcome = connection_run(connection, statements, count, results, error);
 
 	if (outcome != DB_OK)
 		return outcome;
-	*known = PQgetlength(results[1], 0, 0) == 1 && PQgetvalue(results[1], 0, 0)[0] == 0;
+	*known = result_is(results[1], 0, false);
 	for (size_t i = 0; i < count; i++)
-		PQclear(results[i]);
+		result_free(results[i]);
 	return DB_OK;
 }
 
@@ -317,11 +317,11 @@ static DbOutcome
 end_transaction(Connection *connection, const char *sql, DbError *error)
 {
 	const Statement statement = { .sql = sql, .failure = "could not end a transaction" };
-	PGresult *result;
+	Result *result;
 	DbOutcome outcome = connection_run(connection, &statement, 1, &result, error);
 
 	if (outcome == DB_OK)
-		PQclear(result);
+		result_free(result);
 	return outcome;
 }
 

@@ -1,6 +1,7 @@
 /*
  * store.h
- *		One batch into the database, exactly once: the transaction that holds its samples and losses.
+ *		One batch into the database, exactly once: the transaction that holds its samples and
+ *		losses.
  *
  * begin_batch locks the writer's row and tells whether the batch was stored before, so that a batch
  * whose commit got lost on the way may be sent again.
@@ -8,10 +9,10 @@
 #ifndef COLLECTOR_STORE_H
 #define COLLECTOR_STORE_H
 
-#include "base/batch.h"
 #include "base/table.h"
+#include "batch/batch.h"
+#include "database/session.h"
 #include "writer/intern.h"
-#include "writer/session.h"
 
 #define WRITER_UUID_BYTES 16
 

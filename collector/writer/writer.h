@@ -1,6 +1,6 @@
 /*
  * writer.h
- *		Batches into the database: the only room that speaks SQL.
+ *		Batches into the database.
  *
  * A writer has one thread, one connection and a bounded queue. For each batch it interns what the
  * database does not know yet (a short transaction of its own), then stores all in one transaction:
@@ -19,8 +19,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/batch.h"
 #include "base/failure.h"
+#include "batch/batch.h"
 
 typedef struct Writer Writer;
 
@@ -38,8 +38,8 @@ typedef struct WriterStats
 	uint64_t samples_written;
 	uint64_t batches_dropped; /* queue over its budget, or left over at the end */
 	uint64_t samples_dropped;
-	uint64_t
-		batches_refused; /* the server did not take them: a fault in the batch or the database */
+	/* the server did not take them: a fault in the batch or the database */
+	uint64_t batches_refused;
 	uint64_t samples_refused;
 	uint64_t retries;
 	size_t queued_bytes;

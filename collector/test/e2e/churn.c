@@ -2,15 +2,23 @@
  * churn.c
  *		Makes processes, libraries and threads come and go.
  *
- *		churn processes COUNT MS AT_ONCE PROGRAM...		each PROGRAM in turn, for MS of CPU time; prints how many ms they took
- *		churn reuse COUNT MS PROGRAM...					the same, all under one pid; prints how often that worked
- *		churn libraries MS LIBRARY MS LIBRARY SECONDS	two libraries in turn, never both at once; prints at how many addresses
- *		churn fixed MS LIBRARY MS LIBRARY SECONDS		code of two libraries in turn at one address, by MAP_FIXED
- *		churn threads COUNT								one after the other
- *		churn crowd COUNT								all at once, named crowd_0 to crowd_9
- *		churn orphan MS									a thread that works on after the first one has ended
+ *		churn processes COUNT MS AT_ONCE PROGRAM...
+ *			each PROGRAM in turn, for MS of CPU time; prints how many ms they took
+ *		churn reuse COUNT MS PROGRAM...
+ *			the same, all under one pid; prints how often that worked
+ *		churn libraries MS LIBRARY MS LIBRARY SECONDS
+ *			two libraries in turn, never both at once; prints at how many addresses
+ *		churn fixed MS LIBRARY MS LIBRARY SECONDS
+ *			code of two libraries in turn at one address, by MAP_FIXED
+ *		churn threads COUNT
+ *			one after the other
+ *		churn crowd COUNT
+ *			all at once, named crowd_0 to crowd_9
+ *		churn orphan MS
+ *			a thread that works on after the first one has ended
  *
- * While code of LIBRARY runs the process bears its name, without directory and ending, which is thus part of each sample.
+ * While code of LIBRARY runs the process bears its name, without directory and ending, which is
+ * thus part of each sample.
  */
 #include <dlfcn.h>
 #include <elf.h>
@@ -92,7 +100,10 @@ processes(int count, char *ms, int at_once, int program_count, char **programs)
 	return failed;
 }
 
-/* The pid is given by clone3: free again as soon as the process before was waited for, unless somebody else gets it. */
+/*
+ * The pid is given by clone3: free again as soon as the process before was waited for, unless
+ * somebody else gets it.
+ */
 static int
 reuse(int count, char *ms, int program_count, char **programs)
 {
@@ -309,7 +320,10 @@ crowd_run(void *number)
 	snprintf(name, sizeof(name), "crowd_%d", (int) (intptr_t) number % 10);
 	prctl(PR_SET_NAME, name);
 	pthread_barrier_wait(&all_are_there);
-	/* 2 ms, more or less: turns that are all alike could keep step with the samples, and a name be never met */
+	/*
+	 * 2 ms, more or less: turns that are all alike could keep step with the samples, and a name be
+	 * never met
+	 */
 	crowd_work(1000000 + (hash >> 12) * 2);
 	return NULL;
 }

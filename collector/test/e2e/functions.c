@@ -1,6 +1,7 @@
 /*
  * functions.c
- *		Three functions that burn 60, 30 and 10 parts of the CPU time: the same loop, run as many times.
+ *		Three functions that burn 60, 30 and 10 parts of the CPU time: the same loop, run as many
+ *		times.
  */
 #include "functions.h"
 

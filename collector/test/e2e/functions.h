@@ -1,6 +1,7 @@
 /*
  * functions.h
- *		The functions that the test programs spend their time in. BURN_INLINED makes them part of main.
+ *		The functions that the test programs spend their time in. BURN_INLINED makes them part of
+ *		main.
  */
 #ifndef E2E_FUNCTIONS_H
 #define E2E_FUNCTIONS_H

@@ -1,9 +1,11 @@
 /*
  * fuzz_unwind.c
- *		The way of foreign CFI: sections of an ELF file, compiler, packed table, walks over foreign stacks.
+ *		The way of foreign CFI: sections of an ELF file, compiler, packed table, walks over foreign
+ *		stacks.
  *
- * An input is an ELF file, or a byte of flags and the bytes of one section, which are given an ELF file around them. Its
- * last bytes are taken for the registers and the stack of a process that maps it.
+ * An input is an ELF file, or a byte of flags and the bytes of one section, which are given an ELF
+ * file around them. Its last bytes are taken for the registers and the stack of a process that maps
+ * it.
  */
 #include <elf.h>
 #include <stddef.h>
@@ -14,7 +16,7 @@
 #include <unistd.h>
 
 #include "memory_tables.h"
-#include "unwind/cfi_image.h"
+#include "unwind/cfi_sections.h"
 #include "unwind/late_walk.h"
 #include "unwind/packed_table.h"
 
@@ -128,9 +130,11 @@ check_table(const CfiInput *input)
 	rule_set_fini(&rules);
 }
 
-/* The end of the input as the process sees it: registers, then the stack from the stack pointer on. */
+/*
+ * The end of the input as the process sees it: registers, then the stack from the stack pointer on.
+ */
 static void
-walk(const Unwinder *unwinder, const UnwindProcess *process, const uint8_t *bytes, size_t length)
+walk(const Unwinder *unwinder, const ExecImage *process, const uint8_t *bytes, size_t length)
 {
 	uint64_t frames[MAX_FRAMES];
 	struct pfs_walk_state at = { .innermost = 1 };
@@ -157,7 +161,7 @@ static void
 load_and_walk(int fd, const uint8_t *data, size_t size)
 {
 	static KernelTables *tables;
-	const UnwindProcess process = { 1, 1, 1 };
+	const ExecImage process = { 1, 1, 1 };
 	Unwinder *unwinder;
 	UnwindBinary *binary;
 
@@ -184,7 +188,7 @@ load_and_walk(int fd, const uint8_t *data, size_t size)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	CfiImage image;
+	CfiSections sections;
 	int fd;
 
 	if (size < 4)
@@ -193,10 +197,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fd = file_of(NULL, 0, data, size);
 	else
 		fd = wrapped(data[0], data + 1, size - 1);
-	if (cfi_image_init(&image, fd) == 0)
+	if (cfi_sections_init(&sections, fd) == 0)
 	{
-		check_table(&image.input);
-		cfi_image_fini(&image);
+		check_table(&sections.input);
+		cfi_sections_fini(&sections);
 	}
 	load_and_walk(fd, data, size);
 	close(fd);

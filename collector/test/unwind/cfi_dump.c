@@ -1,6 +1,7 @@
 /*
  * cfi_dump.c
- *		Prints the compiled unwind table of an ELF file, one row a line, in the terms of readelf -wF.
+ *		Prints the compiled unwind table of an ELF file, one row a line, in the terms of readelf
+ *		-wF.
  *
  *		ADDRESS CFA FP RA RBX      "u" where the rule says nothing of it; "?" for PFS_UNWIND_INVALID
  *
@@ -13,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "unwind/cfi_image.h"
+#include "unwind/cfi_sections.h"
 
 static const char *
 register_name(uint16_t machine, int number)
@@ -89,7 +90,7 @@ print_row(uint16_t machine, uint64_t address, const struct pfs_unwind_rule *rule
 int
 main(int argc, char **argv)
 {
-	CfiImage image;
+	CfiSections sections;
 	UnwindTable table;
 	RuleSet rules;
 	int fd;
@@ -101,14 +102,14 @@ main(int argc, char **argv)
 		return 2;
 	}
 	fd = open(argv[1], O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || rule_set_init(&rules) != 0 || (err = cfi_image_init(&image, fd)) != 0 ||
-		(err = cfi_compile(&image.input, &rules, &table)) != 0)
+	if (fd < 0 || rule_set_init(&rules) != 0 || (err = cfi_sections_init(&sections, fd)) != 0 ||
+		(err = cfi_compile(&sections.input, &rules, &table)) != 0)
 	{
 		fprintf(stderr, "cfi_dump: could not read \"%s\"\n", argv[1]);
 		return 1;
 	}
 	for (size_t i = 0; i < table.count; i++)
-		print_row(image.input.machine, unwind_row_address(&table, i),
+		print_row(sections.input.machine, unwind_row_address(&table, i),
 				  rule_set_get(&rules, table.rows[i].rule));
 	fprintf(stderr,
 			"fdes %" PRIu64 " malformed %" PRIu64 " overlapped %" PRIu64 " unsupported %" PRIu64
@@ -116,7 +117,7 @@ main(int argc, char **argv)
 			table.stats.fdes, table.stats.fdes_malformed, table.stats.fdes_overlapped,
 			table.stats.rows_unsupported, table.stats.sections_cut, table.count);
 	unwind_table_free(&table);
-	cfi_image_fini(&image);
+	cfi_sections_fini(&sections);
 	close(fd);
 	return 0;
 }

@@ -2,7 +2,9 @@
  * compare_libdw.c
  *		Stops a running process and unwinds all its threads twice: by our walker and by libdw.
  *
- *		compare_libdw PID...      prints a line per thread that differs, then the sums; exit 1 where any differs
+ *		compare_libdw PID...
+ *
+ * Prints a line per thread that differs, then the sums; exit 1 where any differs.
  *
  * libdw interprets the same CFI with an evaluator of its own, so frames must agree one by one.
  */
@@ -152,7 +154,7 @@ static int
 describe_process(Unwinder *unwinder, pid_t pid)
 {
 	static UnwindSpan spans[MAX_SPANS];
-	UnwindProcess process = { .pid = (uint32_t) pid };
+	ExecImage process = { .pid = (uint32_t) pid };
 	uint32_t count = 0;
 	char line[1024];
 	char path[64];
@@ -230,7 +232,7 @@ compare_thread(Dwfl_Thread *thread, void *context)
 	pid_t tid = dwfl_thread_tid(thread);
 	struct user_regs_struct user;
 	struct iovec io = { &user, sizeof(user) };
-	UnwindProcess process = { .pid = (uint32_t) pid };
+	ExecImage process = { .pid = (uint32_t) pid };
 	struct pfs_walk_state state;
 	uint64_t frames[MAX_FRAMES];
 	Stack theirs = { .count = 0 };

@@ -1,6 +1,7 @@
 /*
  * run.c
- *		Loads some of many libraries, another choice for each number, and runs code of all of them until it is ended.
+ *		Loads some of many libraries, another choice for each number, and runs code of all of them
+ *		until it is ended.
  *
  *		run DIR NUMBER COUNT
  */

@@ -1,6 +1,7 @@
 /*
  * walks.c
- *		A program whose stacks are hard to walk. All of its CPU time goes into burn(), below functions that the mode names.
+ *		A program whose stacks are hard to walk. All of its CPU time goes into burn(), below
+ *		functions that the mode names.
  *
  *		walks plain MS			main, outer, middle
  *		walks signal MS			… a handler on a stack of its own, and what it interrupted

@@ -4,10 +4,12 @@
  *
  *		record FILE
  *
- * Moments: deep in calls through the C library; below code without CFI that keeps a frame record, in the program's text ("generated")
- * and in memory that belongs to no file ("jit"); a function that a signal interrupted, which on arm64 has its return address in the link register
- * alone ("leaf"); the handler of that signal ("handler"). On x86-64, whose processor can stop after each
- * instruction, also each instruction of a function and of the one that it calls, prologues and epilogues among them ("step").
+ * Moments: deep in calls through the C library; below code without CFI that keeps a frame record,
+ * in the program's text ("generated") and in memory that belongs to no file ("jit"); a function
+ * that a signal interrupted, which on arm64 has its return address in the link register alone
+ * ("leaf"); the handler of that signal ("handler"). On x86-64, whose processor can stop after each
+ * instruction, also each instruction of a function and of the one that it calls, prologues and
+ * epilogues among them ("step").
  */
 #include <execinfo.h>
 #include <fcntl.h>
@@ -33,8 +35,8 @@ static volatile int interruptible;
 static volatile int interrupted;
 
 /*
- * generated() calls its first argument and tells by the second where its frame record is. It has no CFI, it can be copied, and its frame
- * is larger than its record.
+ * generated() calls its first argument and tells by the second where its frame record is. It has no
+ * CFI, it can be copied, and its frame is larger than its record.
  */
 #ifdef __aarch64__
 
@@ -42,7 +44,10 @@ static volatile int interrupted;
 #define PC			32
 #define SA_RESTORER 0x04000000 /* the kernel's, for all architectures */
 
-/* As the kernel's vDSO has it: no CFI, and an instruction in front, for unwinders that look up return address - 1. */
+/*
+ * As the kernel's vDSO has it: no CFI, and an instruction in front, for unwinders that look up
+ * return address - 1.
+ */
 __asm__(".text\n"
 		".balign 64\n"
 		"nop\n"

@@ -1,9 +1,11 @@
 /*
  * recording.h
- *		A moment of a process: what a sample takes of it, and the stack that the C library's unwinder saw.
+ *		A moment of a process: what a sample takes of it, and the stack that the C library's
+ *		unwinder saw.
  *
- * A file holds recordings one after the other, each followed by its stack_bytes bytes of stack. Only the machine that recorded gives
- * registers their numbers (DWARF's); the walker that replays must be of the same.
+ * A file holds recordings one after the other, each followed by its stack_bytes bytes of stack.
+ * Only the machine that recorded gives registers their numbers (DWARF's); the walker that replays
+ * must be of the same.
  */
 #ifndef TEST_REPLAY_RECORDING_H
 #define TEST_REPLAY_RECORDING_H

@@ -1,14 +1,16 @@
 /*
  * replay.c
- *		Walks recorded processes (record.c) with the walker's C in plain memory: no root, no kernel, the same each time. Prints a line
+ *		Walks recorded processes (record.c) with the walker's C in plain memory: no root, no kernel,
+ *		the same each time. Prints a line
  *		"ok" or "not ok" for all moments of one name.
  *
  *		replay NAME FILE     NAME goes into the results
  *
- * The walker is that of the architecture which this program is compiled for, or of __TARGET_ARCH_arm64. Each stack must be the one that
- * libgcc's unwinder saw in the process itself, frame by frame, up to a proven root; on arm64, where frame pointers are
- * needed and the program keeps none, it may end before. Then
- * the walk is repeated with reads that fail after the first, the second and so on: it must end there, with the frames so far.
+ * The walker is that of the architecture which this program is compiled for, or of
+ * __TARGET_ARCH_arm64. Each stack must be the one that libgcc's unwinder saw in the process itself,
+ * frame by frame, up to a proven root; on arm64, where frame pointers are needed and the program
+ * keeps none, it may end before. Then the walk is repeated with reads that fail after the first,
+ * the second and so on: it must end there, with the frames so far.
  */
 #include <fcntl.h>
 #include <gelf.h>
@@ -34,7 +36,7 @@ typedef struct Replay
 	int files[RECORDING_SPANS];
 	KernelTables *tables;
 	Unwinder *unwinder;
-	UnwindProcess process;
+	ExecImage process;
 	unsigned reads_left;
 } Replay;
 
@@ -133,7 +135,7 @@ describe(Replay *replay)
 			return false;
 		spans[i].bias = recorded->start - elf_address(replay->files[i], recorded->offset);
 	}
-	replay->process = (UnwindProcess){ 1, 1, 1 };
+	replay->process = (ExecImage){ 1, 1, 1 };
 	return unwinder_process_set(replay->unwinder, &replay->process, spans,
 								(uint32_t) recording->span_count, 0) == 0;
 }
@@ -206,7 +208,9 @@ may_end_early(const char *name)
 #endif
 }
 
-/* Each walk ends where reads begin to fail; the last, with enough of them, is the whole one again. */
+/*
+ * Each walk ends where reads begin to fail; the last, with enough of them, is the whole one again.
+ */
 static bool
 check_failing_reads(Replay *replay, size_t count)
 {

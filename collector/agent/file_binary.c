@@ -1,0 +1,36 @@
+/*
+ * file_binary.c
+ *		The opener of mapped files that makes binaries of them.
+ */
+#include "agent/file_binary.h"
+
+static int
+open_binary(void *symbolizer, const char *path, const char *name, void **content)
+{
+	Binary *binary;
+	int result = binary_open(symbolizer, path, name, &binary);
+
+	if (result == 0)
+		*content = binary;
+	return result;
+}
+
+static void
+close_binary(void *content)
+{
+	binary_release(content);
+}
+
+void
+file_binary_open_pending(MappedFileTable *files, Symbolizer *symbolizer)
+{
+	mapped_file_table_open_pending(files,
+								   &(MappedFileOpener){ symbolizer, open_binary, close_binary });
+}
+
+Binary *
+file_binary(MappedFileTable *files, MappedFile *file, Symbolizer *symbolizer)
+{
+	return mapped_file_content(files, file,
+							   &(MappedFileOpener){ symbolizer, open_binary, close_binary });
+}

@@ -1,0 +1,17 @@
+/*
+ * file_binary.h
+ *		The content of mapped files: the symbolizer's binaries. Flusher thread.
+ */
+#ifndef COLLECTOR_FILE_BINARY_H
+#define COLLECTOR_FILE_BINARY_H
+
+#include "process/mapped_file.h"
+#include "symbols/symbolizer.h"
+
+/* Opens the binary of each file that was sampled and has none yet. */
+void file_binary_open_pending(MappedFileTable *files, Symbolizer *symbolizer);
+
+/* The file's binary, which goes with the file; NULL where it is unreadable. */
+Binary *file_binary(MappedFileTable *files, MappedFile *file, Symbolizer *symbolizer);
+
+#endif

@@ -1,0 +1,107 @@
+/*
+ * reader_parts.h
+ *		The inside of the reader, for its files alone: reader.c, ring.c, walker.c, sample_builder.c.
+ */
+#ifndef COLLECTOR_READER_PARTS_H
+#define COLLECTOR_READER_PARTS_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "agent/heartbeat.h"
+#include "agent/reader.h"
+#include "agent/record.h"
+
+/* one may stand for a process that is gone */
+#define MAX_FRAMES (PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES + 1)
+
+/* A record that was read out of the ring and waits to be handled. */
+typedef struct QueuedRecord
+{
+	struct QueuedRecord *next;
+	uint64_t table; /* that its walk waits for */
+	size_t length_bytes;
+	uint64_t bytes[]; /* of any size; aligned */
+} QueuedRecord;
+
+struct Reader
+{
+	ReaderOptions options;
+	MappedFileTable *files;
+	Losses *losses;
+	Sampler *sampler;
+	UnwindTables *unwind; /* of the walker thread; NULL: stacks are taken as they come */
+	pthread_t ring_thread;
+	pthread_t walker_thread;
+	bool started;
+	atomic_bool stopping;
+	atomic_bool refusing;
+	atomic_bool shrinking;
+	Heartbeat ring_heartbeat;
+	Heartbeat walker_heartbeat;
+	/* of the walker thread: records that wait for unwind tables, in any order */
+	QueuedRecord *parked;
+	bool tables_wanted; /* likewise: some walk waits, or was cut short, for want of a table */
+
+	pthread_mutex_t mutex; /* guards all that follows */
+	pthread_cond_t queued;
+	QueuedRecord *queue; /* oldest first */
+	QueuedRecord **queue_end;
+	size_t queue_bytes;	 /* and of those parked */
+	bool queue_complete; /* the ring is empty, and stays so */
+	Interval *interval;	 /* NULL without memory */
+	PastImages *past;
+	ProcessTable *processes;
+	uint64_t now_ns;			/* CLOCK_MONOTONIC, when the lock was taken */
+	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
+	uint64_t user_frames[PFS_MAX_USER_FRAMES];
+	Frame frames[MAX_FRAMES];
+};
+
+/* The user side of a record as walked; its frames are the reader's. */
+typedef struct UserWalk
+{
+	uint32_t count;
+	uint32_t late_from; /* frames from here on went by our rules */
+	uint8_t status;		/* enum pfs_walk_status */
+} UserWalk;
+
+/* reader.c: the lock, which also looks at the clocks. */
+void reader_lock(Reader *reader);
+void reader_unlock(Reader *reader);
+
+/*
+ * The calling thread goes first. Under full load a short-lived process would else be gone before
+ * we look. Who was started with more keeps it.
+ */
+void reader_go_first(void);
+
+/* ring.c: the threads' bodies; the argument is the reader. */
+void *reader_ring_run(void *reader);
+void *reader_walker_run(void *reader); /* walker.c */
+
+/*
+ * ring.c, with the lock: the oldest record of the queue, or NULL; its bytes count until it is
+ * freed.
+ */
+QueuedRecord *reader_take_queued(Reader *reader);
+
+/*
+ * ring.c, with the lock: reads a process again where its mappings may have changed. Code of files
+ * that was mapped since the process was read is looked at as soon as it is sampled. Generated code
+ * is not: that of compilers that write and execute in turn may not be executable at this moment.
+ * Only where a walk could not go on, it may have been mapped since, or have taken other code's
+ * place, and then the process is read again.
+ */
+void reader_follow_mappings(Reader *reader, const Record *record, Process *process);
+
+/*
+ * sample_builder.c, with the lock: adds a sample to the interval. Without a process (NULL: no
+ * memory) or room it is counted as lost.
+ */
+void sample_build(Reader *reader, const Record *record, Process *process, const UserWalk *walk);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * record.h
+ *		A record of the ring buffer, by its parts.
+ */
+#ifndef COLLECTOR_RECORD_H
+#define COLLECTOR_RECORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "events.h"
+
+/* Points into the record's bytes. */
+typedef struct Record
+{
+	const struct pfs_sample *sample;
+	const uint64_t *kernel_frames;
+	const uint64_t *user_frames;
+	const struct pfs_late *late; /* NULL: none */
+} Record;
+
+/* False where the size does not fit what the record says. */
+bool record_parse(const void *bytes, size_t length_bytes, Record *record);
+
+/* Neither kernel threads nor processes inside exec or exit have one. */
+bool record_has_user_side(const struct pfs_sample *sample);
+
+/* The code that a recorded user frame executes: inside the call, where it is a return address. */
+static inline uint64_t
+record_frame_code(uint64_t frame)
+{
+	return PFS_FRAME_ADDRESS(frame) - ((frame & PFS_FRAME_RETURN_ADDRESS) != 0 ? 1 : 0);
+}
+
+#endif

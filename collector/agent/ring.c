@@ -1,0 +1,146 @@
+/*
+ * ring.c
+ *		The ring thread: records out of the ring into the queue, their processes looked up.
+ *
+ * It waits for nobody: the lock is never held for long work.
+ */
+#include "agent/reader_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#define POLL_MS				100
+#define QUEUE_BYTES			((size_t) 64 * 1024 * 1024)
+#define REREAD_GENERATED_NS UINT64_C(10000000)
+
+/*
+ * Did the kernel's walk fail in generated code? It is walked by frame pointer until rules for it
+ * are found beside it.
+ */
+static bool
+failed_in_generated_code(const Record *record, const Process *process)
+{
+	const struct pfs_sample *sample = record->sample;
+	uint64_t frame;
+
+	if (sample->user_count == 0 ||
+		(sample->user_status != PFS_WALK_BAD_FRAME && sample->user_status != PFS_WALK_READ_FAILED))
+		return false;
+	frame = record->user_frames[sample->user_count - 1];
+	return process_is_generated(process, record_frame_code(frame));
+}
+
+void
+reader_follow_mappings(Reader *reader, const Record *record, Process *process)
+{
+	const struct pfs_late *late = record->late;
+	bool failed;
+	uint64_t mapped_ns;
+
+	if (process == NULL)
+		return;
+	past_images_update_to(reader->past, record->sample->time_ns);
+	process_follow(reader->processes, process, reader->now_ns);
+	if (late != NULL)
+		failed = record->sample->user_status == PFS_WALK_NO_TABLE ||
+				 !process_covers(process, late->at.pc - late->at.is_return);
+	else
+		failed = failed_in_generated_code(record, process) &&
+				 process_read_ns(process) + REREAD_GENERATED_NS < reader->now_ns;
+	if (!failed)
+		return;
+	past_images_update(reader->past);
+	mapped_ns = past_images_mapped_ns(reader->past, record->sample->pid, record->sample->time_ns);
+	if (mapped_ns != UINT64_MAX)
+		process_reread_before(reader->processes, process, mapped_ns, reader->now_ns);
+}
+
+QueuedRecord *
+reader_take_queued(Reader *reader)
+{
+	QueuedRecord *record = reader->queue;
+
+	if (record == NULL)
+		return NULL;
+	reader->queue = record->next;
+	if (reader->queue == NULL)
+		reader->queue_end = &reader->queue;
+	return record;
+}
+
+void
+reader_queue_record(void *context, const void *record, size_t length_bytes)
+{
+	Reader *reader = context;
+	QueuedRecord *queued = malloc(sizeof(*queued) + length_bytes);
+	Record parsed;
+
+	reader_lock(reader);
+	if (record_parse(record, length_bytes, &parsed))
+		reader_follow_mappings(reader, &parsed,
+							   process_table_get(reader->processes, parsed.sample, reader->now_ns));
+	if (queued == NULL || reader->queue_bytes + length_bytes > QUEUE_BYTES ||
+		atomic_load(&reader->refusing))
+	{
+		losses_add(reader->losses,
+				   atomic_load(&reader->refusing) ? LOSS_MEMORY_LIMIT : LOSS_RECORDS_FULL, 1);
+		free(queued);
+	}
+	else
+	{
+		queued->next = NULL;
+		queued->table = 0;
+		queued->length_bytes = length_bytes;
+		memcpy(queued->bytes, record, length_bytes);
+		*reader->queue_end = queued;
+		reader->queue_end = &queued->next;
+		reader->queue_bytes += length_bytes;
+	}
+	reader_unlock(reader);
+}
+
+void *
+reader_ring_run(void *argument)
+{
+	Reader *reader = argument;
+	bool stopping;
+	bool queued;
+	int result;
+
+	reader_go_first();
+	do
+	{
+		heartbeat_work(&reader->ring_heartbeat);
+		stopping = atomic_load(&reader->stopping);
+		/*
+		 * many threads that come and go fill the side-band's buffers sooner than they are read by
+		 * the clock
+		 */
+		if (!stopping)
+			past_images_wait(reader->past, sampler_descriptor(reader->sampler), POLL_MS);
+		result = sampler_poll(reader->sampler, 0);
+		if (result < 0)
+			log_event(LOG_WARNING, "reader", "could not read the ring buffer",
+					  log_text("detail", strerror(-result)));
+		reader_lock(reader);
+		past_images_update(reader->past);
+		losses_add(reader->losses, LOSS_SIDEBAND_FULL, past_images_take_lost(reader->past));
+		losses_add(reader->losses, LOSS_PAST_FULL, past_images_take_pushed_out(reader->past));
+		queued = reader->queue != NULL;
+		reader_unlock(reader);
+		/*
+		 * once for all that came, and when the lock is free: woken for each it would wait for us
+		 * each time
+		 */
+		if (queued)
+			pthread_cond_signal(&reader->queued);
+	} while (!stopping || result > 0);
+	reader_lock(reader);
+	reader->queue_complete = true;
+	pthread_cond_signal(&reader->queued);
+	reader_unlock(reader);
+	return NULL;
+}

@@ -1,0 +1,208 @@
+/*
+ * sample_builder.c
+ *		From a record and its walked stack to a sample of the interval: series, frames, time.
+ */
+#include "agent/reader_parts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define NS_PER_US  1000
+#define MAX_LABELS 10
+
+static void
+add_label(IntervalSeries *series, BatchLabel *labels, const char *name, const char *value)
+{
+	if (value[0] != '\0')
+		labels[series->label_count++] = (BatchLabel){ .name = name, .value = value };
+}
+
+/*
+ * Kernel workers are named for the queue they serve at the moment ("kworker/1:2"): that part is
+ * cut off.
+ */
+static void
+copy_comm(char to[PFS_COMM_BYTES + 1], const char from[PFS_COMM_BYTES], bool kernel_thread)
+{
+	memcpy(to, from, PFS_COMM_BYTES);
+	to[PFS_COMM_BYTES] = '\0';
+	if (kernel_thread)
+		to[strcspn(to, "/")] = '\0';
+}
+
+static int
+add_series(Reader *reader, const struct pfs_sample *sample, const Process *process, uint32_t *index)
+{
+	bool kernel_thread = (sample->flags & PFS_SAMPLE_KERNEL_THREAD) != 0;
+	const CgroupLabels *cgroup = process_cgroup(process);
+	char comm[PFS_COMM_BYTES + 1];
+	char thread_name[PFS_COMM_BYTES + 1];
+	char pid[16];
+	BatchLabel labels[MAX_LABELS];
+	IntervalSeries series = { .labels = labels, .period_ns = (int64_t) sample->period_ns };
+
+	copy_comm(comm, sample->process_comm, kernel_thread);
+	copy_comm(thread_name, sample->comm, kernel_thread);
+	snprintf(pid, sizeof(pid), "%u", sample->pid);
+	add_label(&series, labels, "node", reader->options.node);
+	add_label(&series, labels, "comm", comm);
+	add_label(&series, labels, "exe", process_exe(process));
+	add_label(&series, labels, "cgroup", cgroup->path);
+	add_label(&series, labels, "container_id", cgroup->container_id);
+	add_label(&series, labels, "systemd_unit", cgroup->systemd_unit);
+	if (reader->options.label_pid)
+		add_label(&series, labels, "pid", pid);
+	if (reader->options.label_thread)
+		add_label(&series, labels, "thread_name", thread_name);
+	return interval_add_series(reader->interval, &series, index);
+}
+
+/* One user frame, as it was when it was sampled. -ENOMEM where the interval is full. */
+static int
+resolve_user_frame(Reader *reader, Process *process, uint64_t address, uint64_t time_ns,
+				   bool is_leaf, Frame *frame)
+{
+	ProcessAddress where;
+
+	frame->file = INTERVAL_NO_FILE;
+	frame->address = 0;
+	frame->kind = FRAME_UNKNOWN;
+	if (!process_resolve(reader->processes, process, address, time_ns, is_leaf, reader->now_ns,
+						 &where))
+		return 0;
+	if (where.kind == MAPPING_ANONYMOUS)
+		frame->kind = FRAME_JIT;
+	else if (where.file != NULL)
+	{
+		frame->kind = FRAME_FILE;
+		frame->address = where.address;
+		return interval_add_file(reader->interval, where.file, &frame->file);
+	}
+	return 0;
+}
+
+/* Did more than the registers go into the walk? */
+static bool
+walked_by_rules(uint8_t status)
+{
+	return status != PFS_WALK_NO_PROCESS && status != PFS_WALK_NO_REGISTERS;
+}
+
+/*
+ * Generated code whose caller frame pointers led to: no rule had a part in it, so it does not
+ * matter whose rules were known.
+ */
+static bool
+went_by_frame_pointer(const Reader *reader, uint32_t frame, uint32_t count, FrameKind kind)
+{
+	return kind == FRAME_JIT && frame + 1 < count &&
+		   (reader->user_frames[frame + 1] & PFS_FRAME_BY_FRAME_POINTER) != 0;
+}
+
+/* Appends the user side to the frames. */
+static int
+resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *process,
+				   const UserWalk *walk, IntervalStack *stack)
+{
+	int result = 0;
+
+	if (!record_has_user_side(sample))
+	{
+		stack->side = STACK_NO_USER_SIDE;
+		return 0;
+	}
+	stack->side = STACK_USER_SIDE;
+	stack->walk = PFS_WALK_NO_PROCESS;
+	if (process_state(process) != PROCESS_LIVE)
+	{
+		losses_add(reader->losses,
+				   process_state(process) == PROCESS_UNREADABLE ? LOSS_PROCESS_UNREADABLE
+																: LOSS_PROCESS_GONE,
+				   1);
+		reader->frames[stack->depth++] = (Frame){ 0, INTERVAL_NO_FILE, FRAME_GONE };
+		return 0;
+	}
+	stack->walk = walk->status;
+	for (uint32_t i = 0; i < walk->count && result == 0; i++)
+	{
+		uint64_t frame = reader->user_frames[i];
+		uint64_t address = record_frame_code(frame);
+
+		result = resolve_user_frame(reader, process, address, sample->time_ns, i == 0,
+									&reader->frames[stack->depth]);
+		if (result == 0 && reader->frames[stack->depth].kind == FRAME_UNKNOWN)
+		{
+			/*
+			 * no caller there: a frame pointer that was none led astray, and all beyond is as
+			 * wrong
+			 */
+			if (i > 0)
+			{
+				stack->walk = PFS_WALK_NO_MAPPING;
+				break;
+			}
+			losses_add(reader->losses, LOSS_ADDRESS_UNKNOWN, 1);
+		}
+		stack->depth++;
+		/* the caller was found by rules of other code: whatever it is, it did not call */
+		if (walked_by_rules(stack->walk) &&
+			!went_by_frame_pointer(reader, i, walk->count, reader->frames[stack->depth - 1].kind) &&
+			!process_walk_held(reader->processes, process, address, sample->time_ns,
+							   i >= walk->late_from))
+		{
+			stack->walk = PFS_WALK_STALE;
+			break;
+		}
+	}
+	return result;
+}
+
+static int
+add_stack(Reader *reader, const Record *record, Process *process, const UserWalk *walk,
+		  uint32_t *index)
+{
+	const uint64_t *addresses = record->kernel_frames;
+	IntervalStack stack = { .executable = INTERVAL_NO_FILE, .frames = reader->frames };
+	MappedFile *executable = process_executable(process);
+	int result;
+
+	for (uint32_t i = 0; i < record->sample->kernel_count; i++)
+		reader->frames[stack.depth++] =
+			(Frame){ i == 0 ? addresses[i] : addresses[i] - 1, INTERVAL_NO_FILE, FRAME_KERNEL };
+	result = resolve_user_stack(reader, record->sample, process, walk, &stack);
+	if (result == 0 && executable != NULL)
+		result = interval_add_file(reader->interval, executable, &stack.executable);
+	if (result == 0)
+		result = interval_add_stack(reader->interval, &stack, index);
+	return result;
+}
+
+/* Where a moment of CLOCK_MONOTONIC is stored: at the start of its window, or as it is. */
+static int64_t
+stored_time(const Reader *reader, uint64_t time_ns)
+{
+	int64_t time_us = ((int64_t) time_ns + reader->realtime_offset_ns) / NS_PER_US;
+	int64_t aligned_us = time_us - time_us % reader->options.window_us;
+
+	if (reader->options.keep_times)
+		return time_us;
+	return aligned_us > reader->options.start_us ? aligned_us : reader->options.start_us;
+}
+
+void
+sample_build(Reader *reader, const Record *record, Process *process, const UserWalk *walk)
+{
+	const struct pfs_sample *sample = record->sample;
+	IntervalSample added = { .count = 1 };
+
+	if (process == NULL || reader->interval == NULL ||
+		add_series(reader, sample, process, &added.series) != 0 ||
+		add_stack(reader, record, process, walk, &added.stack) != 0)
+	{
+		losses_add(reader->losses, LOSS_INTERVAL_FULL, 1);
+		return;
+	}
+	added.time_us = stored_time(reader, sample->time_ns);
+	if (interval_add_sample(reader->interval, &added) != 0)
+		losses_add(reader->losses, LOSS_INTERVAL_FULL, 1);
+}

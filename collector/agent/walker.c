@@ -1,0 +1,289 @@
+/*
+ * walker.c
+ *		The walker thread: records out of the queue into the interval.
+ *
+ * 1. describe_process: the unwinder gets the process's mappings, where it has not got them as they
+ *    are.
+ * 2. walk_user_stack: goes on where the kernel's walk had to end.
+ * 3. sample_build: addresses become files and offsets, equal stacks one.
+ * 4. A record whose walk needs an unwind table that is not there is parked. Tables are made one at
+ *    a time, the one that most walks wait for first, while records that need none go on.
+ *
+ * The lock is never held while tables are made.
+ */
+#include "agent/reader_parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+#define SWEEP_NS		UINT64_C(20000000000)
+#define NS_PER_S		UINT64_C(1000000000)
+/* handled before a table is made that walks wait for, where records come without a pause */
+#define RECORDS_A_TABLE 32
+
+/*
+ * Was no code mapped since the sample, nor since the process was read? Other code may else stand
+ * where it ran.
+ */
+static bool
+jit_is_as_sampled(Reader *reader, const struct pfs_sample *sample, const Process *process)
+{
+	uint64_t mapped_ns;
+
+	past_images_update(reader->past);
+	mapped_ns = past_images_mapped_ns(reader->past, sample->pid, sample->time_ns);
+	return mapped_ns < sample->time_ns && mapped_ns < process_read_ns(process);
+}
+
+/*
+ * The user side as walked: by the kernel, and from where it could not go on by us. The frame at
+ * which the kernel stopped is walked again. Returns the number of the table that the walk has to
+ * wait for, or 0.
+ */
+static uint64_t
+walk_user_stack(Reader *reader, const Record *record, const Process *process, UserWalk *walk)
+{
+	const struct pfs_late *late = record->late;
+	ExecImage identity = process_identity(process);
+	uint64_t *frames = reader->user_frames;
+	uint32_t first = record->sample->user_count;
+	size_t walked;
+	int status;
+
+	memcpy(frames, record->user_frames, first * sizeof(uint64_t));
+	*walk = (UserWalk){ first, first, record->sample->user_status };
+	if (reader->unwind == NULL)
+		return 0;
+	if (late == NULL)
+	{
+		/* nothing to go on with, but whoever comes next is to have the table */
+		if (walk->status == PFS_WALK_NO_TABLE && first > 0 &&
+			unwind_tables_want(reader->unwind, &identity, frames[first - 1], reader->now_ns) != 0)
+			reader->tables_wanted = true;
+		return 0;
+	}
+
+	if (first > 0 && PFS_FRAME_ADDRESS(frames[first - 1]) == late->at.pc)
+		first--;
+	walked = unwind_tables_walk(reader->unwind, &identity, late,
+								jit_is_as_sampled(reader, record->sample, process), frames + first,
+								PFS_MAX_USER_FRAMES - first, &status);
+	walk->status = (uint8_t) status;
+	walk->late_from = first;
+	/* where there was no room to describe the process, what the kernel found is all there is */
+	if (status != PFS_WALK_NO_PROCESS)
+		walk->count = first + (uint32_t) walked;
+	return status == PFS_WALK_NO_TABLE && walked > 0
+			   ? unwind_tables_want(reader->unwind, &identity, frames[walk->count - 1],
+									reader->now_ns)
+			   : 0;
+}
+
+/* The unwinder forgets what the process table has. Called with the lock. */
+static void
+forget_processes(Reader *reader, uint64_t now_ns)
+{
+	ExecImage forgotten;
+
+	while (process_table_take_forgotten(reader->processes, &forgotten))
+		unwind_tables_forget(reader->unwind, &forgotten, now_ns);
+}
+
+/*
+ * Sees to it that the unwinder knows the record's process as it is. Called with the lock, which is
+ * given back while unwind tables are made.
+ */
+static void
+describe_process(Reader *reader, const Record *record)
+{
+	Process *process = process_table_get(reader->processes, record->sample, reader->now_ns);
+	const struct pfs_late *late = record->late;
+	ProcessDescription description;
+	size_t described;
+	int result;
+
+	if (process == NULL || reader->unwind == NULL)
+		return;
+	forget_processes(reader, reader->now_ns);
+	/*
+	 * code that was mapped since the process was described is found by reading its mappings again
+	 */
+	reader_follow_mappings(reader, record, process);
+	if (late != NULL)
+		process_seek(reader->processes, process, late->at.pc - late->at.is_return, reader->now_ns);
+	if (!process_take_description(reader->processes, process, &description))
+		return;
+	reader_unlock(reader);
+	result = unwind_tables_describe(reader->unwind, &description.identity, description.mappings,
+									description.count, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+	described = description.count;
+	process_description_fini(reader->files, &description);
+	reader_lock(reader);
+	process = process_table_get(reader->processes, record->sample, reader->now_ns);
+	if (process != NULL && result == -ENOSPC)
+		process_had_no_room(reader->processes, process, reader->now_ns);
+	else if (process != NULL)
+		process_described(process, result == 0 ? described : 0, reader->now_ns);
+}
+
+/* Adds a record to the interval, or returns the number of the table that has to be loaded first. */
+static uint64_t
+handle_record(Reader *reader, const Record *record)
+{
+	UserWalk walk = { 0 };
+	uint64_t table = 0;
+	Process *process;
+
+	reader_lock(reader);
+	describe_process(reader, record);
+	process = process_table_get(reader->processes, record->sample, reader->now_ns);
+	if (process != NULL && record_has_user_side(record->sample) &&
+		process_state(process) == PROCESS_LIVE)
+	{
+		past_images_update_to(reader->past, process_read_ns(process) > record->sample->time_ns
+												? process_read_ns(process)
+												: record->sample->time_ns);
+		table = walk_user_stack(reader, record, process, &walk);
+	}
+	if (table == 0)
+		sample_build(reader, record, process, &walk);
+	reader_unlock(reader);
+	return table;
+}
+
+void
+reader_handle_record(Reader *reader, const void *record, size_t length_bytes)
+{
+	Record parsed;
+
+	if (!record_parse(record, length_bytes, &parsed))
+		losses_add(reader->losses, LOSS_RECORD_MALFORMED, 1);
+	else
+	{
+		while (handle_record(reader, &parsed) != 0)
+			(void) unwind_tables_load_wanted(reader->unwind, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+	}
+}
+
+/*
+ * Waits for something to do, until a moment of CLOCK_MONOTONIC: *record is the next one, or NULL
+ * where tables are to be made or the time has come. False where all is done.
+ */
+static bool
+wait_for_work(Reader *reader, uint64_t until_ns, QueuedRecord **record)
+{
+	struct timespec until = { (time_t) (until_ns / NS_PER_S), (long) (until_ns % NS_PER_S) };
+	int result = 0;
+	bool more;
+
+	reader_lock(reader);
+	while (reader->queue == NULL && !reader->queue_complete && !reader->tables_wanted &&
+		   result != ETIMEDOUT)
+		result = pthread_cond_timedwait(&reader->queued, &reader->mutex, &until);
+	*record = reader_take_queued(reader);
+	more = *record != NULL || !reader->queue_complete || reader->parked != NULL;
+	reader_unlock(reader);
+	return more;
+}
+
+/* Adds a record to the interval, or parks it until its table is there. */
+static void
+finish_or_park(Reader *reader, QueuedRecord *record)
+{
+	Record parsed;
+
+	record->table = 0;
+	if (!record_parse(record->bytes, record->length_bytes, &parsed))
+		losses_add(reader->losses, LOSS_RECORD_MALFORMED, 1);
+	else
+		record->table = handle_record(reader, &parsed);
+	if (record->table != 0)
+	{
+		record->next = reader->parked;
+		reader->parked = record;
+		reader->tables_wanted = true;
+		return;
+	}
+	reader_lock(reader);
+	reader->queue_bytes -= record->length_bytes;
+	reader_unlock(reader);
+	free(record);
+}
+
+/*
+ * Makes the table that is wanted most, and goes on with what was parked for it. Where none is
+ * wanted whoever still waits does so for a table that is gone, and finds that out.
+ */
+static void
+make_wanted_table(Reader *reader)
+{
+	uint64_t table =
+		unwind_tables_load_wanted(reader->unwind, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+	QueuedRecord *parked = reader->parked;
+
+	reader->parked = NULL;
+	reader->tables_wanted = table != 0;
+	while (parked != NULL)
+	{
+		QueuedRecord *record = parked;
+
+		parked = record->next;
+		if (table == 0 || record->table == table)
+			finish_or_park(reader, record);
+		else
+		{
+			record->next = reader->parked;
+			reader->parked = record;
+		}
+	}
+}
+
+void
+reader_sweep(Reader *reader, uint64_t now_ns, uint64_t keep_ns)
+{
+	reader_lock(reader);
+	process_table_sweep(reader->processes, now_ns);
+	/* at once, or tables would count as used until a sample comes and the next sweep after it */
+	forget_processes(reader, now_ns);
+	past_images_follow_cpus(reader->past);
+	reader_unlock(reader);
+	unwind_tables_sweep(reader->unwind, now_ns, keep_ns);
+}
+
+void *
+reader_walker_run(void *argument)
+{
+	Reader *reader = argument;
+	uint64_t swept_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	uint32_t handled = 0; /* since a table was made */
+	QueuedRecord *record;
+
+	/* the later the tables are there, the more stacks are copied meanwhile, and wait here */
+	reader_go_first();
+	while (wait_for_work(reader, swept_ns + SWEEP_NS, &record))
+	{
+		uint64_t now_ns;
+
+		heartbeat_work(&reader->walker_heartbeat);
+		if (record != NULL)
+			finish_or_park(reader, record);
+		if (reader->tables_wanted && (record == NULL || ++handled >= RECORDS_A_TABLE))
+		{
+			make_wanted_table(reader);
+			handled = 0;
+		}
+		now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC); /* later than what was just used */
+		if (atomic_exchange(&reader->shrinking, false))
+			reader_sweep(reader, now_ns, UNWIND_TABLES_KEEP_TIGHT_NS);
+		else if (now_ns - swept_ns >= SWEEP_NS)
+		{
+			reader_sweep(reader, now_ns, UNWIND_TABLES_KEEP_NS);
+			swept_ns = now_ns;
+		}
+		heartbeat_wait(&reader->walker_heartbeat);
+	}
+	return NULL;
+}

@@ -1,0 +1,508 @@
+/*
+ * batch.c
+ *		A batch: one table for each kind of item, one arena for strings and arrays.
+ *
+ * Strings are interned first, so that items are hashed and compared by pointer. An add that fails
+ * later leaves its strings behind; they serve the next add and go with the batch.
+ */
+#include "batch/batch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/hash.h"
+#include "base/table.h"
+#include "base/utf8.h"
+
+struct Batch
+{
+	Budget budget;
+	Arena arena;
+	Table strings; /* const char * */
+	Table mappings;
+	Table functions;
+	Table locations;
+	Table stacks;
+	Table series;
+	Table samples;
+	Table losses;
+	Table unwound;
+};
+
+int
+batch_create(size_t budget_bytes, Batch **batch)
+{
+	Batch *self;
+
+	if (budget_bytes < sizeof(Batch))
+		return -ENOMEM;
+	self = calloc(1, sizeof(Batch));
+	if (self == NULL)
+		return -ENOMEM;
+	self->budget.limit_bytes = budget_bytes;
+	self->budget.used_bytes = sizeof(Batch);
+	arena_init(&self->arena, &self->budget);
+	table_init(&self->strings, &self->budget, sizeof(const char *));
+	table_init(&self->mappings, &self->budget, sizeof(BatchMapping));
+	table_init(&self->functions, &self->budget, sizeof(BatchFunction));
+	table_init(&self->locations, &self->budget, sizeof(BatchLocation));
+	table_init(&self->stacks, &self->budget, sizeof(BatchStack));
+	table_init(&self->series, &self->budget, sizeof(BatchSeries));
+	table_init(&self->samples, &self->budget, sizeof(BatchSample));
+	table_init(&self->losses, &self->budget, sizeof(BatchLoss));
+	table_init(&self->unwound, &self->budget, sizeof(BatchUnwound));
+	*batch = self;
+	return 0;
+}
+
+void
+batch_free(Batch *batch)
+{
+	if (batch == NULL)
+		return;
+	table_fini(&batch->strings);
+	table_fini(&batch->mappings);
+	table_fini(&batch->functions);
+	table_fini(&batch->locations);
+	table_fini(&batch->stacks);
+	table_fini(&batch->series);
+	table_fini(&batch->samples);
+	table_fini(&batch->losses);
+	table_fini(&batch->unwound);
+	arena_fini(&batch->arena);
+	free(batch);
+}
+
+/*
+ * Finds an item equal to *item or appends a copy of it; *index is its position. For items whose
+ * pointers all lead into the batch already.
+ */
+static int
+find_or_append(Table *table, uint64_t hash, TableEqual equal, const void *item, uint32_t *index)
+{
+	int err;
+
+	if (table_find(table, hash, equal, item, index))
+		return 0;
+	err = table_reserve(table);
+	if (err != 0)
+		return err;
+	memcpy(table_append(table, hash), item, table->item_bytes);
+	*index = table->count - 1;
+	return 0;
+}
+
+static bool
+string_equal(const void *item, const void *key)
+{
+	return strcmp(*(const char *const *) item, key) == 0;
+}
+
+/*
+ * The batch's own copy of a string: equal strings give the same pointer. NULL where out of memory.
+ * Only text that is UTF-8 is ever in the table, so what is found there needs no check.
+ */
+static const char *
+intern_string(Batch *batch, const char *text)
+{
+	size_t length = strlen(text);
+	uint64_t hash = hash_bytes(batch->strings.seed, text, length);
+	uint32_t position;
+	char *copy;
+
+	if (table_find(&batch->strings, hash, string_equal, text, &position))
+		return *(const char **) table_item(&batch->strings, position);
+	if (!utf8_valid(text))
+	{
+		char *replaced = utf8_replace_invalid(text);
+		const char *interned = replaced ? intern_string(batch, replaced) : NULL;
+
+		free(replaced);
+		return interned;
+	}
+	if (table_reserve(&batch->strings) != 0)
+		return NULL;
+	copy = arena_alloc(&batch->arena, length + 1);
+	if (copy == NULL)
+		return NULL;
+	memcpy(copy, text, length + 1);
+	*(const char **) table_append(&batch->strings, hash) = copy;
+	return copy;
+}
+
+static uint64_t
+hash_pointer(uint64_t hash, const void *pointer)
+{
+	return hash_word(hash, (uintptr_t) pointer);
+}
+
+static bool
+mapping_equal(const void *item, const void *key)
+{
+	const BatchMapping *a = item;
+	const BatchMapping *b = key;
+
+	return a->build_id == b->build_id && a->file == b->file;
+}
+
+int
+batch_add_mapping(Batch *batch, const BatchMapping *mapping, uint32_t *index)
+{
+	BatchMapping own;
+	uint64_t hash;
+
+	own.build_id = intern_string(batch, mapping->build_id);
+	own.file = intern_string(batch, mapping->file);
+	if (own.build_id == NULL || own.file == NULL)
+		return -ENOMEM;
+	hash = hash_pointer(hash_pointer(batch->mappings.seed, own.build_id), own.file);
+	return find_or_append(&batch->mappings, hash, mapping_equal, &own, index);
+}
+
+static bool
+function_equal(const void *item, const void *key)
+{
+	const BatchFunction *a = item;
+	const BatchFunction *b = key;
+
+	return a->name == b->name && a->system_name == b->system_name && a->filename == b->filename &&
+		   a->start_line == b->start_line;
+}
+
+int
+batch_add_function(Batch *batch, const BatchFunction *function, uint32_t *index)
+{
+	BatchFunction own;
+	uint64_t hash;
+
+	own.name = intern_string(batch, function->name);
+	own.system_name = intern_string(batch, function->system_name);
+	own.filename = intern_string(batch, function->filename);
+	own.start_line = function->start_line;
+	if (own.name == NULL || own.system_name == NULL || own.filename == NULL)
+		return -ENOMEM;
+	hash = hash_pointer(hash_pointer(batch->functions.seed, own.name), own.system_name);
+	hash = hash_word(hash_pointer(hash, own.filename), (uint32_t) own.start_line);
+	return find_or_append(&batch->functions, hash, function_equal, &own, index);
+}
+
+static bool
+location_equal(const void *item, const void *key)
+{
+	const BatchLocation *a = item;
+	const BatchLocation *b = key;
+
+	/* field by field would do as well: a BatchLine has no padding */
+	return a->mapping == b->mapping && a->address == b->address && a->line_count == b->line_count &&
+		   (a->line_count == 0 ||
+			memcmp(a->lines, b->lines, a->line_count * sizeof(BatchLine)) == 0);
+}
+
+int
+batch_add_location(Batch *batch, const BatchLocation *location, uint32_t *index)
+{
+	BatchLocation own = *location;
+	size_t lines_bytes = location->line_count * sizeof(BatchLine);
+	BatchLine *lines;
+	uint64_t hash;
+	int err;
+
+	if (location->mapping != BATCH_NO_MAPPING && location->mapping >= batch->mappings.count)
+		return -EINVAL;
+	for (uint32_t i = 0; i < location->line_count; i++)
+		if (location->lines[i].function >= batch->functions.count)
+			return -EINVAL;
+
+	hash = hash_word(hash_word(batch->locations.seed, location->mapping), location->address);
+	hash = hash_bytes(hash, location->lines, lines_bytes);
+	if (table_find(&batch->locations, hash, location_equal, location, index))
+		return 0;
+	err = table_reserve(&batch->locations);
+	if (err != 0)
+		return err;
+	lines = arena_alloc(&batch->arena, lines_bytes);
+	if (lines == NULL)
+		return -ENOMEM;
+	if (lines_bytes > 0)
+		memcpy(lines, location->lines, lines_bytes);
+	own.lines = lines;
+	*(BatchLocation *) table_append(&batch->locations, hash) = own;
+	*index = batch->locations.count - 1;
+	return 0;
+}
+
+static bool
+stack_equal(const void *item, const void *key)
+{
+	const BatchStack *a = item;
+	const BatchStack *b = key;
+
+	return a->partition == b->partition && a->depth == b->depth &&
+		   (a->depth == 0 || memcmp(a->locations, b->locations, a->depth * sizeof(uint32_t)) == 0);
+}
+
+int
+batch_add_stack(Batch *batch, const BatchStack *stack, uint32_t *index)
+{
+	BatchStack own = *stack;
+	size_t locations_bytes = stack->depth * sizeof(uint32_t);
+	uint32_t *locations;
+	uint64_t hash;
+	int err;
+
+	for (uint32_t i = 0; i < stack->depth; i++)
+		if (stack->locations[i] >= batch->locations.count)
+			return -EINVAL;
+	own.partition = intern_string(batch, stack->partition);
+	if (own.partition == NULL)
+		return -ENOMEM;
+
+	hash = hash_pointer(batch->stacks.seed, own.partition);
+	hash = hash_bytes(hash, stack->locations, locations_bytes);
+	if (table_find(&batch->stacks, hash, stack_equal, &own, index))
+		return 0;
+	err = table_reserve(&batch->stacks);
+	if (err != 0)
+		return err;
+	locations = arena_alloc(&batch->arena, locations_bytes);
+	if (locations == NULL)
+		return -ENOMEM;
+	if (locations_bytes > 0)
+		memcpy(locations, stack->locations, locations_bytes);
+	own.locations = locations;
+	*(BatchStack *) table_append(&batch->stacks, hash) = own;
+	*index = batch->stacks.count - 1;
+	return 0;
+}
+
+static bool
+series_equal(const void *item, const void *key)
+{
+	const BatchSeries *a = item;
+	const BatchSeries *b = key;
+
+	return a->profile_type == b->profile_type && a->period == b->period &&
+		   a->label_count == b->label_count &&
+		   memcmp(a->labels, b->labels, a->label_count * sizeof(BatchLabel)) == 0;
+}
+
+/* Copies labels to own, sorted by name, with strings of the batch. */
+static int
+intern_labels(Batch *batch, const BatchSeries *series, BatchLabel *own)
+{
+	for (uint32_t i = 0; i < series->label_count; i++)
+	{
+		BatchLabel label;
+		uint32_t place = i;
+
+		label.name = intern_string(batch, series->labels[i].name);
+		label.value = intern_string(batch, series->labels[i].value);
+		if (label.name == NULL || label.value == NULL)
+			return -ENOMEM;
+		while (place > 0 && strcmp(own[place - 1].name, label.name) > 0)
+		{
+			own[place] = own[place - 1];
+			place--;
+		}
+		if (place > 0 && own[place - 1].name == label.name)
+			return -EINVAL;
+		own[place] = label;
+	}
+	return 0;
+}
+
+int
+batch_add_series(Batch *batch, const BatchSeries *series, uint32_t *index)
+{
+	BatchSeries own = *series;
+	BatchLabel sorted[BATCH_MAX_LABELS];
+	size_t labels_bytes = series->label_count * sizeof(BatchLabel);
+	BatchLabel *labels;
+	uint64_t hash;
+	int err;
+
+	if (series->label_count > BATCH_MAX_LABELS)
+		return -EINVAL;
+	err = intern_labels(batch, series, sorted);
+	if (err != 0)
+		return err;
+	own.labels = sorted;
+	own.profile_type = intern_string(batch, series->profile_type);
+	if (own.profile_type == NULL)
+		return -ENOMEM;
+
+	hash = hash_pointer(batch->series.seed, own.profile_type);
+	hash = hash_word(hash, (uint64_t) own.period);
+	hash = hash_bytes(hash, sorted, labels_bytes);
+	if (table_find(&batch->series, hash, series_equal, &own, index))
+		return 0;
+	err = table_reserve(&batch->series);
+	if (err != 0)
+		return err;
+	labels = arena_alloc(&batch->arena, labels_bytes);
+	if (labels == NULL)
+		return -ENOMEM;
+	memcpy(labels, sorted, labels_bytes);
+	own.labels = labels;
+	*(BatchSeries *) table_append(&batch->series, hash) = own;
+	*index = batch->series.count - 1;
+	return 0;
+}
+
+static bool
+sample_equal(const void *item, const void *key)
+{
+	const BatchSample *a = item;
+	const BatchSample *b = key;
+
+	return a->time_us == b->time_us && a->series == b->series && a->stack == b->stack;
+}
+
+int
+batch_add_sample(Batch *batch, const BatchSample *sample)
+{
+	BatchSample empty = *sample;
+	BatchSample *own;
+	uint64_t hash;
+	uint32_t index;
+	int64_t sum;
+	int err;
+
+	if (sample->series >= batch->series.count || sample->stack >= batch->stacks.count)
+		return -EINVAL;
+	hash = hash_word(batch->samples.seed, (uint64_t) sample->time_us);
+	hash = hash_word(hash, (uint64_t) sample->series << 32 | sample->stack);
+	empty.value = 0;
+	err = find_or_append(&batch->samples, hash, sample_equal, &empty, &index);
+	if (err != 0)
+		return err;
+	own = table_item(&batch->samples, index);
+	if (__builtin_add_overflow(own->value, sample->value, &sum))
+		return -EOVERFLOW;
+	own->value = sum;
+	return 0;
+}
+
+static bool
+loss_equal(const void *item, const void *key)
+{
+	return ((const BatchLoss *) item)->reason == ((const BatchLoss *) key)->reason;
+}
+
+int
+batch_add_loss(Batch *batch, const char *reason, uint64_t count)
+{
+	BatchLoss empty = { .reason = intern_string(batch, reason) };
+	BatchLoss *own;
+	uint32_t index;
+	uint64_t sum;
+	int err;
+
+	if (empty.reason == NULL)
+		return -ENOMEM;
+	if (count > INT64_MAX)
+		return -EOVERFLOW;
+	err = find_or_append(&batch->losses, hash_pointer(batch->losses.seed, empty.reason), loss_equal,
+						 &empty, &index);
+	if (err != 0)
+		return err;
+	own = table_item(&batch->losses, index);
+	if (__builtin_add_overflow(own->count, count, &sum) || sum > INT64_MAX)
+		return -EOVERFLOW;
+	own->count = sum;
+	return 0;
+}
+
+static bool
+unwound_equal(const void *item, const void *key)
+{
+	return ((const BatchUnwound *) item)->exe == ((const BatchUnwound *) key)->exe;
+}
+
+int
+batch_add_unwound(Batch *batch, const BatchUnwound *unwound)
+{
+	BatchUnwound empty = { .exe = intern_string(batch, unwound->exe) };
+	BatchUnwound *own;
+	uint32_t index;
+	uint64_t sum;
+	int err;
+
+	if (empty.exe == NULL)
+		return -ENOMEM;
+	if (unwound->complete > unwound->stacks)
+		return -EINVAL;
+	err = find_or_append(&batch->unwound, hash_pointer(batch->unwound.seed, empty.exe),
+						 unwound_equal, &empty, &index);
+	if (err != 0)
+		return err;
+	own = table_item(&batch->unwound, index);
+	if (__builtin_add_overflow(own->stacks, unwound->stacks, &sum) || sum > INT64_MAX)
+		return -EOVERFLOW;
+	own->stacks = sum;
+	own->complete += unwound->complete;
+	return 0;
+}
+
+static size_t
+items_of(const Table *table, const void **items)
+{
+	*items = table->items;
+	return table->count;
+}
+
+size_t
+batch_mappings(const Batch *batch, const BatchMapping **items)
+{
+	return items_of(&batch->mappings, (const void **) items);
+}
+
+size_t
+batch_functions(const Batch *batch, const BatchFunction **items)
+{
+	return items_of(&batch->functions, (const void **) items);
+}
+
+size_t
+batch_locations(const Batch *batch, const BatchLocation **items)
+{
+	return items_of(&batch->locations, (const void **) items);
+}
+
+size_t
+batch_stacks(const Batch *batch, const BatchStack **items)
+{
+	return items_of(&batch->stacks, (const void **) items);
+}
+
+size_t
+batch_series(const Batch *batch, const BatchSeries **items)
+{
+	return items_of(&batch->series, (const void **) items);
+}
+
+size_t
+batch_samples(const Batch *batch, const BatchSample **items)
+{
+	return items_of(&batch->samples, (const void **) items);
+}
+
+size_t
+batch_losses(const Batch *batch, const BatchLoss **items)
+{
+	return items_of(&batch->losses, (const void **) items);
+}
+
+size_t
+batch_unwound(const Batch *batch, const BatchUnwound **items)
+{
+	return items_of(&batch->unwound, (const void **) items);
+}
+
+size_t
+batch_bytes(const Batch *batch)
+{
+	return batch->budget.used_bytes;
+}

@@ -1,0 +1,126 @@
+/*
+ * batch.h
+ *		What one interval sampled, ready to be written: a small profile with indexes instead of
+ *		database ids.
+ *
+ * The agent adds, the writer reads. Each add returns the index of an equal item that is there
+ * already, so a batch holds everything once; sums land on (time, series, stack). A batch owns all
+ * its memory: each distinct string is copied once, with U+FFFD for bytes that are not UTF-8, since
+ * the database takes only text. Strings are never NULL.
+ * Not thread-safe: one owner at a time (agent until it is queued, then writer).
+ *
+ * Functions that add return
+ *		-ENOMEM		memory or the batch's byte budget is out
+ *		-EINVAL		an unknown index, a label twice, or more than BATCH_MAX_LABELS
+ *		-EOVERFLOW	the sum of a sample, loss or count leaves its type
+ * and the batch then holds the same items as before.
+ */
+#ifndef COLLECTOR_BATCH_H
+#define COLLECTOR_BATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct Batch Batch;
+
+typedef struct BatchLabel
+{
+	const char *name;
+	const char *value;
+} BatchLabel;
+
+typedef struct BatchMapping
+{
+	const char *build_id; /* hexadecimal, "" where not known */
+	const char *file;
+} BatchMapping;
+
+typedef struct BatchFunction
+{
+	const char *name; /* demangled */
+	const char *system_name;
+	const char *filename;
+	int32_t start_line;
+} BatchFunction;
+
+typedef struct BatchLine
+{
+	uint32_t function; /* index */
+	int32_t line;
+} BatchLine;
+
+typedef struct BatchLocation
+{
+	uint32_t mapping; /* index, or BATCH_NO_MAPPING */
+	uint64_t address; /* ELF virtual address; 0 for a frame known by name only */
+	uint32_t line_count;
+	const BatchLine *lines; /* innermost first */
+} BatchLocation;
+
+typedef struct BatchStack
+{
+	const char *partition;	   /* dictionary partition: build ID of the process's executable */
+	uint32_t depth;			   /* 0: the empty stack */
+	const uint32_t *locations; /* indexes, leaf first */
+} BatchStack;
+
+typedef struct BatchSeries
+{
+	const char *profile_type; /* name:sample_type:sample_unit:period_type:period_unit[:delta] */
+	uint32_t label_count;
+	const BatchLabel *labels; /* sorted by name */
+	int64_t period;
+} BatchSeries;
+
+typedef struct BatchSample
+{
+	int64_t time_us; /* start of the window, microseconds since 1970 UTC */
+	uint32_t series; /* index */
+	uint32_t stack;	 /* index */
+	int64_t value;
+} BatchSample;
+
+typedef struct BatchLoss
+{
+	const char *reason;
+	uint64_t count;
+} BatchLoss;
+
+/* How many sampled user stacks an executable had, and how many of them reached a root. */
+typedef struct BatchUnwound
+{
+	const char *exe; /* path, "" where not known */
+	uint64_t stacks;
+	uint64_t complete;
+} BatchUnwound;
+
+#define BATCH_NO_MAPPING UINT32_MAX
+#define BATCH_MAX_LABELS 64
+
+int batch_create(size_t budget_bytes, Batch **batch);
+void batch_free(Batch *batch); /* accepts NULL */
+
+/* Each returns 0 and the index, or -errno. Labels may come in any order; the batch sorts them. */
+int batch_add_mapping(Batch *batch, const BatchMapping *mapping, uint32_t *index);
+int batch_add_function(Batch *batch, const BatchFunction *function, uint32_t *index);
+int batch_add_location(Batch *batch, const BatchLocation *location, uint32_t *index);
+int batch_add_stack(Batch *batch, const BatchStack *stack, uint32_t *index);
+int batch_add_series(Batch *batch, const BatchSeries *series, uint32_t *index);
+int batch_add_loss(Batch *batch, const char *reason, uint64_t count);
+
+/* Each adds to what is equal: in time, series and stack; in exe. 0 or -errno. */
+int batch_add_sample(Batch *batch, const BatchSample *sample);
+int batch_add_unwound(Batch *batch, const BatchUnwound *unwound);
+
+/* Arrays as they stand; pointers hold until the next add. */
+size_t batch_mappings(const Batch *batch, const BatchMapping **items);
+size_t batch_functions(const Batch *batch, const BatchFunction **items);
+size_t batch_locations(const Batch *batch, const BatchLocation **items);
+size_t batch_stacks(const Batch *batch, const BatchStack **items);
+size_t batch_series(const Batch *batch, const BatchSeries **items);
+size_t batch_samples(const Batch *batch, const BatchSample **items);
+size_t batch_losses(const Batch *batch, const BatchLoss **items);
+size_t batch_unwound(const Batch *batch, const BatchUnwound **items);
+size_t batch_bytes(const Batch *batch); /* memory held, what growth has set aside included */
+
+#endif

@@ -1,0 +1,462 @@
+/*
+ * connection.c
+ *		Non-blocking libpq with deadlines.
+ *
+ * 1. connection_open starts libpq and polls it until it is connected or 10 s have passed.
+ * 2. connection_run sends all statements as one pipeline, then reads one result for each, and the
+ *    end. The first failure is kept; those behind it only say that they were skipped.
+ * 3. COPY goes in three steps: begin, data as it comes, end.
+ * 4. A failure that left the connection open is rolled back; one that did not closes it.
+ *
+ * All of them wait in connection_wait, for the socket, the deadline or the order to stop.
+ */
+#include "database/connection.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#define CONNECT_TIMEOUT_MS 10000
+
+/*
+ * Longer than the server's own statement timeout: it ends waits on a server that answers no more.
+ */
+#define ANSWER_TIMEOUT_MS 120000
+
+#define APPLICATION_NAME "profstore-collector"
+
+static int64_t
+now_ms(void)
+{
+	return clock_ns(CLOCK_MONOTONIC) / 1000000;
+}
+
+bool
+conninfo_check(const char *conninfo, DbError *error)
+{
+	char *words = NULL;
+	PQconninfoOption *options = PQconninfoParse(conninfo, &words);
+	bool secret = strcasestr(conninfo, "password") != NULL || strstr(conninfo, "://") != NULL;
+
+	if (options != NULL)
+	{
+		PQconninfoFree(options);
+		return true;
+	}
+	if (words != NULL)
+		words[strcspn(words, "\n")] = '\0';
+
+	/* libpq quotes the piece that it cannot read, which may be part of a password */
+	db_error_set(error, NULL, "invalid connection string", secret ? NULL : words,
+				 "Use \"host=... dbname=... user=...\" or a postgresql:// URI.");
+	PQfreemem(words);
+	return false;
+}
+
+void
+connection_close(Connection *connection)
+{
+	PQfinish(connection->pg);
+	connection->pg = NULL;
+}
+
+static DbOutcome
+connection_lost(Connection *connection, const char *message, DbError *error)
+{
+	DbOutcome outcome = db_error_from_connection(error, message, connection->pg);
+
+	connection_close(connection);
+	return outcome;
+}
+
+/* Waits until the socket is ready for one of events, which are poll's. */
+static DbOutcome
+connection_wait(Connection *connection, short events, int64_t deadline_ms, DbError *error)
+{
+	struct pollfd fds[2] = { { .fd = PQsocket(connection->pg), .events = events },
+							 { .fd = connection->wake_fd, .events = POLLIN } };
+
+	for (;;)
+	{
+		int64_t left_ms = deadline_ms - now_ms();
+		int ready = poll(fds, 2, left_ms > 0 ? (int) left_ms : 0);
+
+		if (ready < 0 && errno == EINTR)
+			continue;
+		if (fds[1].revents != 0)
+		{
+			connection_close(connection);
+			db_error_set(error, NULL, "stopped", NULL, NULL);
+			return DB_STOPPED;
+		}
+		if (ready > 0)
+			return DB_OK;
+		connection_close(connection);
+		db_error_set(error, NULL, "could not reach database", "The server did not answer in time.",
+					 NULL);
+		return DB_AWAY;
+	}
+}
+
+/* Notices are for people; connection_log_notices is for commands that people run. */
+static void
+ignore_notice(void *arg, const PGresult *result)
+{
+}
+
+static void
+log_notice(void *arg, const PGresult *result)
+{
+	const char *severity = PQresultErrorField(result, PG_DIAG_SEVERITY_NONLOCALIZED);
+	const char *primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	const char *detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
+	const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
+	bool is_warning = severity != NULL && strcmp(severity, "WARNING") == 0;
+
+	log_event(is_warning ? LOG_WARNING : LOG_INFO, arg, primary != NULL ? primary : "notice",
+			  log_text("detail", detail), log_text("hint", hint));
+}
+
+void
+connection_log_notices(Connection *connection, const char *module)
+{
+	PQsetNoticeReceiver(connection->pg, log_notice, (void *) (uintptr_t) module);
+}
+
+/* Functions and operators of others, which the role's or the database's search path may lead to, are none that our statements mean. */
+static DbOutcome
+pin_search_path(Connection *connection, DbError *error)
+{
+	static const Statement statement = { .sql = "SET search_path = pg_catalog, pg_temp",
+										 .failure = "could not prepare the session" };
+	PGresult *result;
+	DbOutcome outcome = connection_run(connection, &statement, 1, &result, error);
+
+	if (outcome == DB_OK)
+		PQclear(result);
+	else
+		connection_close(connection);
+	return outcome;
+}
+
+DbOutcome
+connection_open(Connection *connection, const char *conninfo, DbError *error)
+{
+	/* what stands before dbname is a default that the connection string may change */
+	static const char *const keywords[] = { "keepalives_idle",	"keepalives_interval",
+											"keepalives_count", "tcp_user_timeout",
+											"dbname",			"fallback_application_name",
+											"client_encoding",	NULL };
+	const char *const values[] = { "30",   "10", "3", "60000", conninfo, APPLICATION_NAME,
+								   "UTF8", NULL };
+	int64_t deadline_ms = now_ms() + CONNECT_TIMEOUT_MS;
+	PostgresPollingStatusType status = PGRES_POLLING_WRITING;
+	static const char failure[] = "could not connect to database";
+
+	connection->pg = PQconnectStartParams(keywords, values, 1);
+	if (connection->pg == NULL)
+	{
+		db_error_set(error, NULL, failure, "Out of memory.", NULL);
+		return DB_AWAY;
+	}
+	PQsetErrorVerbosity(connection->pg, PQERRORS_VERBOSE);
+	PQsetNoticeReceiver(connection->pg, ignore_notice, NULL);
+	while (status != PGRES_POLLING_OK)
+	{
+		DbOutcome outcome;
+
+		if (status == PGRES_POLLING_FAILED || PQstatus(connection->pg) == CONNECTION_BAD)
+			return connection_lost(connection, failure, error);
+		outcome = connection_wait(connection, status == PGRES_POLLING_READING ? POLLIN : POLLOUT,
+								  deadline_ms, error);
+		if (outcome != DB_OK)
+			return outcome;
+		status = PQconnectPoll(connection->pg);
+	}
+	if (PQsetnonblocking(connection->pg, 1) != 0)
+		return connection_lost(connection, failure, error);
+	return pin_search_path(connection, error);
+}
+
+/*
+ * Sends all that libpq holds back, and reads meanwhile: a server that answers may not take more
+ * before.
+ */
+static DbOutcome
+connection_flush(Connection *connection, const char *failure, DbError *error)
+{
+	for (;;)
+	{
+		DbOutcome outcome;
+		int pending = PQflush(connection->pg);
+
+		if (pending == 0)
+			return DB_OK;
+		if (pending < 0)
+			return connection_lost(connection, failure, error);
+		outcome =
+			connection_wait(connection, POLLIN | POLLOUT, now_ms() + ANSWER_TIMEOUT_MS, error);
+		if (outcome != DB_OK)
+			return outcome;
+		if (!PQconsumeInput(connection->pg))
+			return connection_lost(connection, failure, error);
+	}
+}
+
+/* The next result, or NULL at the end of a statement's results. */
+static DbOutcome
+connection_result(Connection *connection, const char *failure, PGresult **result, DbError *error)
+{
+	while (PQisBusy(connection->pg))
+	{
+		DbOutcome outcome =
+			connection_wait(connection, POLLIN, now_ms() + ANSWER_TIMEOUT_MS, error);
+
+		if (outcome != DB_OK)
+			return outcome;
+		if (!PQconsumeInput(connection->pg))
+			return connection_lost(connection, failure, error);
+	}
+	*result = PQgetResult(connection->pg);
+	return DB_OK;
+}
+
+static bool
+result_is_good(const PGresult *result)
+{
+	ExecStatusType status = PQresultStatus(result);
+
+	return status == PGRES_COMMAND_OK || status == PGRES_TUPLES_OK || status == PGRES_COPY_IN ||
+		   status == PGRES_PIPELINE_SYNC;
+}
+
+/*
+ * Reads results up to the end of a simple query, keeping the first failure. DB_OK where all were
+ * good. The text of the last command tag goes to *tag, where asked for.
+ */
+static DbOutcome
+read_to_end(Connection *connection, const char *failure, char tag[64], DbError *error)
+{
+	DbOutcome first = DB_OK;
+
+	for (;;)
+	{
+		PGresult *result = NULL;
+		DbOutcome outcome = connection_result(connection, failure, &result, error);
+
+		if (outcome != DB_OK)
+			return outcome;
+		if (result == NULL)
+			break;
+		if (!result_is_good(result) && first == DB_OK)
+			first = db_error_from_result(error, failure, result);
+		else if (tag != NULL)
+			snprintf(tag, 64, "%s", PQcmdStatus(result));
+		PQclear(result);
+	}
+	if (PQstatus(connection->pg) == CONNECTION_BAD || first == DB_AWAY)
+	{
+		connection_close(connection);
+		return DB_AWAY;
+	}
+	return first;
+}
+
+/* Leaves a failed transaction, so that the connection can be used again. */
+static DbOutcome
+connection_rollback(Connection *connection, DbError *error)
+{
+	static const char failure[] = "could not roll back";
+	DbOutcome outcome;
+
+	if (PQtransactionStatus(connection->pg) == PQTRANS_IDLE)
+		return DB_OK;
+	if (!PQsendQuery(connection->pg, "ROLLBACK"))
+		return connection_lost(connection, failure, error);
+	outcome = connection_flush(connection, failure, error);
+	return outcome != DB_OK ? outcome : read_to_end(connection, failure, NULL, error);
+}
+
+/*
+ * After a failure that left the connection open: rolls back, and closes it where even that fails.
+ */
+static DbOutcome
+connection_recover(Connection *connection, DbOutcome failure)
+{
+	DbError ignored;
+
+	if (connection->pg == NULL)
+		return failure;
+	if (failure == DB_AWAY || connection_rollback(connection, &ignored) != DB_OK)
+		connection_close(connection);
+	return failure;
+}
+
+static bool
+send_statement(Connection *connection, const Statement *statement)
+{
+	Oid types[STATEMENT_MAX_PARAMS];
+	const char *values[STATEMENT_MAX_PARAMS];
+	int lengths[STATEMENT_MAX_PARAMS];
+	int formats[STATEMENT_MAX_PARAMS];
+
+	for (int i = 0; i < statement->param_count; i++)
+	{
+		types[i] = statement->params[i].type;
+		/* a null pointer would be a null */
+		values[i] = statement->params[i].value->length ? statement->params[i].value->bytes : "";
+		lengths[i] = (int) statement->params[i].value->length;
+		formats[i] = 1;
+	}
+	return PQsendQueryParams(connection->pg, statement->sql, statement->param_count, types, values,
+							 lengths, formats, 1);
+}
+
+/* Reads one result for each statement, then the end of the pipeline. Keeps the first failure. */
+static DbOutcome
+read_pipeline(Connection *connection, const Statement *statements, size_t count, PGresult **results,
+			  DbError *error)
+{
+	DbOutcome first = DB_OK;
+	PGresult *result = NULL;
+	DbOutcome outcome;
+
+	for (size_t i = 0; i < count; i++)
+	{
+		outcome = connection_result(connection, statements[i].failure, &result, error);
+		if (outcome != DB_OK)
+			return outcome;
+		results[i] = result;
+		if (result == NULL)
+			return connection_lost(connection, statements[i].failure, error);
+		if (first == DB_OK && !result_is_good(result))
+			first = db_error_from_result(error, statements[i].failure, result);
+
+		/* a connection that broke has no end to be read */
+		if (PQstatus(connection->pg) == CONNECTION_BAD)
+			return first != DB_OK ? first
+								  : connection_lost(connection, statements[i].failure, error);
+		outcome = connection_result(connection, statements[i].failure, &result, error);
+		if (outcome != DB_OK)
+			return outcome;
+		PQclear(result);
+	}
+	outcome = connection_result(connection, statements[count - 1].failure, &result, error);
+	if (outcome != DB_OK)
+		return outcome;
+	PQclear(result);
+	if (!PQexitPipelineMode(connection->pg))
+		return connection_lost(connection, statements[count - 1].failure, error);
+	return first;
+}
+
+DbOutcome
+connection_run(Connection *connection, const Statement *statements, size_t count,
+			   PGresult **results, DbError *error)
+{
+	const char *failure = statements[0].failure;
+	DbOutcome outcome;
+
+	memset(results, 0, count * sizeof(results[0]));
+	for (size_t i = 0; i < count; i++)
+	{
+		for (int j = 0; j < statements[i].param_count; j++)
+		{
+			if (statements[i].params[j].value->failed)
+			{
+				db_error_set(error, NULL, statements[i].failure, "Out of memory.", NULL);
+				return connection_recover(connection, DB_REFUSED);
+			}
+		}
+	}
+	if (!PQenterPipelineMode(connection->pg))
+		return connection_lost(connection, failure, error);
+	for (size_t i = 0; i < count; i++)
+		if (!send_statement(connection, &statements[i]))
+			return connection_lost(connection, statements[i].failure, error);
+	if (!PQpipelineSync(connection->pg))
+		return connection_lost(connection, failure, error);
+	outcome = connection_flush(connection, failure, error);
+	if (outcome == DB_OK)
+		outcome = read_pipeline(connection, statements, count, results, error);
+	if (outcome == DB_OK)
+		return DB_OK;
+	for (size_t i = 0; i < count; i++)
+	{
+		PQclear(results[i]);
+		results[i] = NULL;
+	}
+	return connection_recover(connection, outcome);
+}
+
+static const char copy_failure[] = "could not store samples";
+
+DbOutcome
+connection_copy_begin(Connection *connection, const char *sql, DbError *error)
+{
+	PGresult *result = NULL;
+	DbOutcome outcome;
+
+	if (!PQsendQuery(connection->pg, sql))
+		return connection_lost(connection, copy_failure, error);
+	outcome = connection_flush(connection, copy_failure, error);
+	if (outcome != DB_OK)
+		return outcome;
+	outcome = connection_result(connection, copy_failure, &result, error);
+	if (outcome != DB_OK)
+		return outcome;
+	if (PQresultStatus(result) == PGRES_COPY_IN)
+	{
+		PQclear(result);
+		return DB_OK;
+	}
+	outcome = db_error_from_result(error, copy_failure, result);
+	PQclear(result);
+	if (PQstatus(connection->pg) == CONNECTION_OK)
+	{
+		DbError ignored;
+
+		read_to_end(connection, copy_failure, NULL, &ignored);
+	}
+	return connection_recover(connection, outcome);
+}
+
+DbOutcome
+connection_copy_data(Connection *connection, Buffer *data, DbError *error)
+{
+	if (data->failed)
+	{
+		/* the rest is missing: the server must not store what it has got */
+		db_error_set(error, NULL, copy_failure, "Out of memory.", NULL);
+		connection_close(connection);
+		return DB_REFUSED;
+	}
+	/* libpq takes all where it has the memory; what the socket did not take is flushed at once */
+	if (PQputCopyData(connection->pg, data->bytes, (int) data->length) != 1)
+		return connection_lost(connection, copy_failure, error);
+	buffer_reset(data);
+	return connection_flush(connection, copy_failure, error);
+}
+
+DbOutcome
+connection_copy_end(Connection *connection, DbError *error)
+{
+	char tag[64] = "";
+	DbOutcome outcome;
+
+	if (PQputCopyEnd(connection->pg, NULL) != 1)
+		return connection_lost(connection, copy_failure, error);
+	outcome = connection_flush(connection, copy_failure, error);
+	if (outcome == DB_OK)
+		outcome = read_to_end(connection, copy_failure, tag, error);
+	if (outcome == DB_OK && strcmp(tag, "COMMIT") != 0)
+	{
+		db_error_set(error, NULL, copy_failure, "The server did not commit.", NULL);
+		outcome = DB_REFUSED;
+	}
+	return outcome == DB_OK ? DB_OK : connection_recover(connection, outcome);
+}

@@ -1,0 +1,204 @@
+/*
+ * db_error.c
+ *		SQLSTATEs sorted by what to do about them, and messages for people.
+ */
+#include "database/db_error.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct StateRule
+{
+	const char *prefix; /* of the SQLSTATE */
+	DbOutcome outcome;
+	const char *hint;
+} StateRule;
+
+static const char password_hint[] =
+	"Check the user, the server's pg_hba.conf, and the password in a password file (PGPASSFILE) or "
+	"connection service; other users can read one that stands on the command line.";
+
+static const char address_hint[] =
+	"Check that the server runs, and the host and port in the connection string or the environment.";
+
+/* The first rule that fits counts. What no rule names is refused. */
+static const StateRule rules[] = {
+	{ "28", DB_PERMANENT, password_hint },
+	{ "3D000", DB_PERMANENT, "Create the database, or name another one." },
+	{ "3F000", DB_PERMANENT, "Run \"CREATE EXTENSION profstore\" in this database." },
+	{ "42501", DB_PERMANENT,
+	  "Let the owner of the extension run \"SELECT profstore.grant_write('ROLE')\" for a role that "
+	  "stores, or \"SELECT profstore.grant_read('ROLE')\" for one that reads." },
+	{ "42601", DB_PERMANENT, NULL }, /* what somebody typed; the server says how it is written */
+	{ "42", DB_PERMANENT, "Check that extension and collector are of the same version." },
+	{ "55000", DB_EPOCH, NULL },
+	{ "08", DB_AWAY, NULL },
+	{ "25006", DB_AWAY, "The server is a standby, or read-only: name its primary." },
+	{ "25P03", DB_AWAY, NULL }, /* idle in transaction for too long */
+	{ "40", DB_AWAY, NULL },	/* deadlock, serialization failure */
+	{ "53", DB_AWAY, NULL },	/* disk full, out of memory, too many connections */
+	{ "55P03", DB_AWAY, NULL }, /* lock timeout */
+	{ "57P", DB_AWAY, NULL },	/* shut down, starting up, terminated */
+	{ "58", DB_AWAY, NULL },	/* input or output failed */
+};
+
+static const StateRule *
+rule_of(const char *sqlstate)
+{
+	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+		if (strncmp(sqlstate, rules[i].prefix, strlen(rules[i].prefix)) == 0)
+			return &rules[i];
+	return NULL;
+}
+
+void
+db_error_set(DbError *error, const char *sqlstate, const char *message, const char *detail,
+			 const char *hint)
+{
+	snprintf(error->sqlstate, sizeof(error->sqlstate), "%s", sqlstate ? sqlstate : "");
+	failure_set(&error->failure, EXIT_DATABASE, message);
+	failure_detail(&error->failure, "%s", detail ? detail : "");
+	failure_hint(&error->failure, "%s", hint ? hint : "");
+}
+
+DbOutcome
+db_outcome_of(const char *sqlstate)
+{
+	const StateRule *rule = rule_of(sqlstate);
+
+	return rule ? rule->outcome : DB_REFUSED;
+}
+
+/*
+ * Appends text as one line, which is what a log has: a break, and the blanks behind it, become one
+ * blank. A line that only points at a place in the line above goes, since it points nowhere then.
+ */
+static void
+append_joined(char *to, size_t size, const char *text)
+{
+	size_t used = strlen(to);
+	const char *begin = text;
+
+	while (*begin != '\0')
+	{
+		size_t length = strcspn(begin, "\r\n");
+		size_t blank = begin > text ? strspn(begin, " \t") : 0;
+		bool is_pointer = begin > text && strspn(begin + blank, "^ \t") == length - blank;
+
+		if (!is_pointer && used < size)
+			used += (size_t) snprintf(to + used, size - used, "%s%.*s", begin > text ? " " : "",
+									  (int) (length - blank), begin + blank);
+		begin += length;
+		begin += strspn(begin, "\r\n");
+	}
+}
+
+DbOutcome
+db_error_from_result(DbError *error, const char *message, const PGresult *result)
+{
+	const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+	const char *primary = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	const char *detail = PQresultErrorField(result, PG_DIAG_MESSAGE_DETAIL);
+	const char *hint = PQresultErrorField(result, PG_DIAG_MESSAGE_HINT);
+	const StateRule *rule;
+	char words[sizeof(error->failure.detail)] = "";
+
+	if (sqlstate == NULL)
+	{
+		/* libpq's own words: the connection broke, or the protocol */
+		append_joined(words, sizeof(words), PQresultErrorMessage(result));
+		db_error_set(error, NULL, message, words, NULL);
+		return DB_AWAY;
+	}
+	append_joined(words, sizeof(words), "The server says: ");
+	append_joined(words, sizeof(words), primary ? primary : "");
+	append_joined(words, sizeof(words), detail ? " DETAIL: " : "");
+	append_joined(words, sizeof(words), detail ? detail : "");
+	rule = rule_of(sqlstate);
+	db_error_set(error, sqlstate, message, words, rule && rule->hint ? rule->hint : hint);
+	return rule ? rule->outcome : DB_REFUSED;
+}
+
+/*
+ * The SQLSTATE in a verbose message such as "FATAL:  28P01: password authentication failed".
+ * Returns what follows it, NULL where there is none. The word before it depends on the server's
+ * language.
+ */
+static const char *
+find_sqlstate(const char *text, char sqlstate[6])
+{
+	for (const char *at = strstr(text, ":  "); at != NULL; at = strstr(at + 1, ":  "))
+	{
+		size_t length = 0;
+
+		while (length < 5 &&
+			   (isdigit((unsigned char) at[3 + length]) || isupper((unsigned char) at[3 + length])))
+			length++;
+		if (length == 5 && strncmp(at + 8, ": ", 2) == 0)
+		{
+			memcpy(sqlstate, at + 3, 5);
+			sqlstate[5] = '\0';
+			return at + 10;
+		}
+	}
+	return NULL;
+}
+
+/* Appends text up to the end of its line. */
+static void
+append_line(char *to, size_t size, const char *text)
+{
+	size_t used = strlen(to);
+
+	snprintf(to + used, size - used, "%.*s", (int) strcspn(text, "\n"), text);
+}
+
+/*
+ * libpq tries each host and address of a connection string, and its message has a line for each:
+ * permanent only where the last word of every one of them is.
+ */
+DbOutcome
+db_error_from_connection(DbError *error, const char *message, PGconn *connection)
+{
+	static const char attempt[] = "connection to server";
+	const char *text = PQerrorMessage(connection);
+	const StateRule *rule = NULL;
+	DbOutcome outcome = DB_PERMANENT;
+	char detail[sizeof(error->failure.detail)] = "";
+	char sqlstate[6] = "";
+
+	for (const char *line = text; *line != '\0'; line += strspn(line, "\n"))
+	{
+		char state[6] = "";
+		char words[sizeof(detail)] = "";
+		const char *reason;
+
+		append_line(words, sizeof(words), line);
+		line += strcspn(line, "\n");
+		reason = find_sqlstate(words, state);
+		if (strncmp(words, attempt, strlen(attempt)) != 0 && reason == NULL && detail[0] != '\0')
+			continue; /* where in the server's source it was, or more words on the line before */
+		if (detail[0] != '\0')
+			append_line(detail, sizeof(detail), "; ");
+		append_line(detail, sizeof(detail), reason ? "The server says: " : "");
+		append_line(detail, sizeof(detail), reason ? reason : words);
+		if (reason == NULL || db_outcome_of(state) != DB_PERMANENT)
+			outcome = DB_AWAY;
+		if (reason != NULL)
+			memcpy(sqlstate, state, sizeof(sqlstate));
+	}
+	if (PQconnectionNeedsPassword(connection))
+	{
+		outcome = DB_PERMANENT;
+		memcpy(sqlstate, "28P01", sizeof(sqlstate));
+	}
+	else if (detail[0] == '\0')
+		outcome = DB_AWAY;
+	rule = rule_of(sqlstate);
+	db_error_set(error, sqlstate, message, detail,
+				 sqlstate[0] == '\0' ? address_hint
+				 : rule				 ? rule->hint
+									 : NULL);
+	return outcome;
+}

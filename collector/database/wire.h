@@ -1,0 +1,89 @@
+/*
+ * wire.h
+ *		PostgreSQL's binary formats: array parameters, array results, rows of COPY.
+ *
+ * All numbers are big-endian. An array is
+ *
+ *		OFFSET	SIZE	DESCRIPTION
+ *		0		4		dimensions: 1, or 0 for an empty array, which ends after the type
+ *		4		4		1 where an element is null; never here
+ *		8		4		OID of the elements' type
+ *		12		4		number of elements
+ *		16		4		lower bound: 1
+ *		20				elements: length (4), bytes
+ *
+ * and COPY … (FORMAT binary) a header of 19 bytes, rows, and the number -1 (2). A row is its number
+ * of fields (2), then each field's length (4) and bytes.
+ */
+#ifndef COLLECTOR_WIRE_H
+#define COLLECTOR_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* OIDs of built-in types: fixed for ever by PostgreSQL's catalog. */
+#define WIRE_BYTEA			   17
+#define WIRE_INT8			   20
+#define WIRE_INT4			   23
+#define WIRE_TEXT			   25
+#define WIRE_TEXT_ARRAY		   1009
+#define WIRE_INT4_ARRAY		   1007
+#define WIRE_INT8_ARRAY		   1016
+#define WIRE_TIMESTAMPTZ	   1184
+#define WIRE_UUID			   2950
+#define WIRE_JSONB			   3802
+#define WIRE_JSONB_ARRAY	   3807
+#define WIRE_SAMPLE_BYTES	   46 /* one row of COPY: time, series_id, stack_id, value */
+#define WIRE_COPY_HEADER_BYTES 19
+
+/*
+ * Bytes that grow. Where memory is out the buffer says so in "failed" and swallows what comes
+ * after, so that a message is checked once, when it is complete.
+ */
+typedef struct Buffer
+{
+	char *bytes;
+	size_t length;
+	size_t capacity;
+	bool failed;
+} Buffer;
+
+void buffer_fini(Buffer *buffer);  /* a zeroed Buffer is empty */
+void buffer_reset(Buffer *buffer); /* keeps the memory */
+
+/* Room for this many more bytes, to be filled in by the caller; NULL where memory is out. */
+char *buffer_extend(Buffer *buffer, size_t length);
+
+void buffer_put_bytes(Buffer *buffer, const void *bytes, size_t length);
+void buffer_put_int4(Buffer *buffer, int32_t value);
+void buffer_put_int8(Buffer *buffer, int64_t value);
+
+/* Starts an array; exactly count elements must follow. Each of the others adds one element. */
+void wire_array(Buffer *buffer, int32_t element_type, size_t count);
+void wire_int4_element(Buffer *buffer, int32_t value);
+void wire_int8_element(Buffer *buffer, int64_t value);
+void wire_text_element(Buffer *buffer, const char *text);
+
+/*
+ * An element of an array whose length is known only afterwards: wire_end gets what wire_begin gave.
+ */
+size_t wire_begin(Buffer *buffer);
+void wire_end(Buffer *buffer, size_t begun);
+
+/*
+ * Elements of an array of exactly count int4 or int8, as element_type says, without nulls; false
+ * for anything else.
+ */
+bool wire_ints(const char *bytes, size_t length, int32_t element_type, size_t count,
+			   int64_t *values);
+
+/* Microseconds since 1970 as PostgreSQL's, since 2000; false where that overflows. */
+bool wire_timestamp(int64_t unix_us, int64_t *timestamp_us);
+
+void wire_copy_header(Buffer *buffer);
+void wire_copy_sample(char row[WIRE_SAMPLE_BYTES], int64_t timestamp_us, int32_t series_id,
+					  int64_t stack_id, int64_t value);
+void wire_copy_trailer(Buffer *buffer);
+
+#endif

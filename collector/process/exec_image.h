@@ -1,0 +1,19 @@
+/*
+ * exec_image.h
+ *		An exec image: what a process executes from one exec to the next.
+ *
+ * Neither a pid that is used again nor an exec makes two of them look alike.
+ */
+#ifndef COLLECTOR_EXEC_IMAGE_H
+#define COLLECTOR_EXEC_IMAGE_H
+
+#include <stdint.h>
+
+typedef struct ExecImage
+{
+	uint32_t pid;
+	uint64_t start_time_ns; /* of the process, since boot */
+	uint64_t exec_id;		/* counts what it executed */
+} ExecImage;
+
+#endif

@@ -1,0 +1,537 @@
+/*
+ * mapped_file.c
+ *		Table of mapped files, by what fstat says about them.
+ *
+ * 1. A file is looked for among those that are open, by the mapping's device and inode.
+ * 2. Else it is opened, through /proc/PID/map_files or by name, and compared with the mapping.
+ * 3. It is interned by its version (device, inode, size, mtime): another version is another file.
+ * 4. The flusher thread asks an opener for the content of those that were sampled.
+ * 5. The sweep closes what nobody refers to.
+ */
+#include "process/mapped_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <elf.h>
+#include <uthash.h>
+
+typedef struct FileId
+{
+	uint64_t device;
+	uint64_t inode;
+} FileId;
+
+typedef struct FileVersion
+{
+	FileId file;
+	uint64_t size_bytes;
+	int64_t mtime_s;
+	int64_t mtime_ns;
+} FileVersion;
+
+struct MappedFile
+{
+	FileVersion key;
+	char *name;
+	char *path;			 /* by which the file may be opened while the process lives */
+	int fd;				 /* open as long as this is known */
+	uint32_t references; /* under the table's mutex, as all that follows but the content */
+	bool sampled;		 /* some frame lies in it */
+	bool opened;		 /* its content was asked for; changed by the flusher thread */
+	void *content;		 /* flusher thread; NULL where unreadable */
+	void (*close_content)(void *content);
+	UT_hash_handle hh;
+	UT_hash_handle by_file; /* of the versions of one file the one that was met last */
+};
+
+struct MappedFileTable
+{
+	pthread_mutex_t mutex; /* guards all but what the files contain */
+	MappedFile *files;
+	MappedFile *by_file;
+	MappedFile *vdso;
+	bool pending; /* the content of some file that was sampled was not asked for */
+	MappedFileStats stats;
+};
+
+static void
+mapped_file_free(MappedFile *file)
+{
+	close(file->fd);
+	if (file->content != NULL)
+		file->close_content(file->content);
+	free(file->name);
+	free(file->path);
+	free(file);
+}
+
+static FileVersion
+version_of(const struct stat *status)
+{
+	FileVersion key;
+
+	memset(&key, 0, sizeof(key));
+	key.file.device = status->st_dev;
+	key.file.inode = status->st_ino;
+	key.size_bytes = (uint64_t) status->st_size;
+	key.mtime_s = status->st_mtim.tv_sec;
+	key.mtime_ns = status->st_mtim.tv_nsec;
+	return key;
+}
+
+/* Mutex held. */
+static MappedFile *
+find_by_file(const MappedFileTable *table, const FileId *id)
+{
+	MappedFile *file;
+
+	HASH_FIND(by_file, table->by_file, id, sizeof(*id), file);
+	return file;
+}
+
+/* Mutex held. */
+static void
+add_file(MappedFileTable *table, MappedFile *file)
+{
+	MappedFile *older = find_by_file(table, &file->key.file);
+
+	HASH_ADD(hh, table->files, key, sizeof(file->key), file);
+	if (older != NULL)
+		HASH_DELETE(by_file, table->by_file, older);
+	HASH_ADD(by_file, table->by_file, key.file, sizeof(file->key.file), file);
+	table->stats.count++;
+}
+
+/* Mutex held, or nobody else left. */
+static void
+remove_file(MappedFileTable *table, MappedFile *file)
+{
+	HASH_DELETE(hh, table->files, file);
+	if (find_by_file(table, &file->key.file) == file)
+		HASH_DELETE(by_file, table->by_file, file);
+	table->stats.count--;
+	mapped_file_free(file);
+}
+
+/* Takes the descriptor over, also on failure. Mutex not held. */
+static int
+mapped_file_intern(MappedFileTable *table, int fd, const char *name, const char *path,
+				   MappedFile **result)
+{
+	struct stat status;
+	FileVersion key;
+	MappedFile *file;
+
+	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+	{
+		close(fd);
+		return -ENOEXEC;
+	}
+	key = version_of(&status);
+
+	pthread_mutex_lock(&table->mutex);
+	HASH_FIND(hh, table->files, &key, sizeof(key), file);
+	if (file != NULL)
+		close(fd);
+	else
+	{
+		file = calloc(1, sizeof(*file));
+		if (file != NULL)
+		{
+			file->key = key;
+			file->fd = fd;
+			file->name = strdup(name);
+			file->path = strdup(path);
+		}
+		if (file == NULL || file->name == NULL || file->path == NULL)
+		{
+			pthread_mutex_unlock(&table->mutex);
+			if (file != NULL)
+				mapped_file_free(file);
+			else
+				close(fd);
+			return -ENOMEM;
+		}
+		add_file(table, file);
+	}
+	file->references++;
+	pthread_mutex_unlock(&table->mutex);
+	*result = file;
+	return 0;
+}
+
+/* A copy of our vDSO as a file in memory; -1 where there is none. */
+static int
+vdso_copy(void)
+{
+	const char *start = (const char *) getauxval(AT_SYSINFO_EHDR);
+	const Elf64_Ehdr *header = (const Elf64_Ehdr *) (const void *) start;
+	size_t size;
+	int fd;
+
+	if (start == NULL || memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+		header->e_ident[EI_CLASS] != ELFCLASS64)
+		return -1;
+	/* the section headers come last in what the kernel maps */
+	size = header->e_shoff + (size_t) header->e_shentsize * header->e_shnum;
+	fd = memfd_create("vdso", MFD_CLOEXEC);
+	if (fd >= 0 && write(fd, start, size) != (ssize_t) size)
+	{
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+int
+mapped_file_table_create(MappedFileTable **result)
+{
+	MappedFileTable *table = calloc(1, sizeof(*table));
+	int fd;
+
+	if (table == NULL)
+		return -ENOMEM;
+	pthread_mutex_init(&table->mutex, NULL);
+	fd = vdso_copy();
+	if (fd >= 0 && mapped_file_intern(table, fd, "[vdso]", "", &table->vdso) == -ENOMEM)
+	{
+		mapped_file_table_free(table);
+		return -ENOMEM;
+	}
+	*result = table;
+	return 0;
+}
+
+void
+mapped_file_table_free(MappedFileTable *table)
+{
+	MappedFile *file;
+	MappedFile *next;
+
+	if (table == NULL)
+		return;
+	HASH_ITER(hh, table->files, file, next)
+		remove_file(table, file);
+	pthread_mutex_destroy(&table->mutex);
+	free(table);
+}
+
+/*
+ * Is the open file what was mapped? Something else may be mapped there by now, or the pid be
+ * another process's. Some file systems show other inode numbers in mappings than fstat does: there
+ * the name decides.
+ */
+static bool
+is_file_of(int fd, const ProcMapping *mapping)
+{
+	char path[64];
+	char name[4096];
+	struct stat status;
+	ssize_t length;
+
+	if (fstat(fd, &status) != 0)
+		return false;
+	if (status.st_ino == mapping->inode)
+		return true;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	length = readlink(path, name, sizeof(name) - 1);
+	if (length < 0)
+		return false;
+	name[length] = '\0';
+	return proc_cut_deleted(name) == mapping->deleted && strcmp(name, mapping->name) == 0;
+}
+
+/*
+ * The file behind a mapping, with a reference, where it is open already; else NULL. While it is
+ * open device and inode are not used again; one that was written to since counts as another.
+ */
+static MappedFile *
+find_open(MappedFileTable *table, const ProcMapping *mapping)
+{
+	const FileId id = { mapping->device, mapping->inode };
+	struct stat status;
+	FileVersion key;
+	MappedFile *file;
+
+	pthread_mutex_lock(&table->mutex);
+	file = find_by_file(table, &id);
+	if (file != NULL)
+		file->references++;
+	pthread_mutex_unlock(&table->mutex);
+	if (file == NULL)
+		return NULL;
+	if (fstat(file->fd, &status) == 0)
+	{
+		key = version_of(&status);
+		if (memcmp(&key, &file->key, sizeof(key)) == 0)
+			return file;
+	}
+	mapped_file_release(table, file);
+	return NULL;
+}
+
+int
+mapped_file_acquire_mapping(MappedFileTable *table, uint32_t pid, const ProcMapping *mapping,
+							MappedFile **file)
+{
+	char path[4096 + 64];
+	struct stat status;
+	int error = ESTALE;
+	int fd;
+
+	/*
+	 * most files of a new process are known; other names are looked at, for want of trust in inode
+	 * numbers
+	 */
+	*file = find_open(table, mapping);
+	if (*file != NULL && strcmp((*file)->name, mapping->name) == 0)
+		return 0;
+	mapped_file_release(table, *file);
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid,
+			 (unsigned long long) mapping->start, (unsigned long long) mapping->end);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		error = errno;
+	else if (!is_file_of(fd, mapping))
+	{
+		close(fd);
+		fd = -1;
+	}
+	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, mapping->name);
+	if (fd < 0 && !mapping->deleted && mapping->name[0] == '/')
+	{
+		/* without CAP_CHECKPOINT_RESTORE, or with the mapping changed since: by name */
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (fd < 0)
+			error = errno;
+		else if (fstat(fd, &status) != 0 || status.st_ino != mapping->inode)
+		{
+			close(fd);
+			return -ESTALE;
+		}
+	}
+	if (fd < 0)
+		return -error;
+	return mapped_file_intern(table, fd, mapping->name, mapping->deleted ? "" : path, file);
+}
+
+int
+mapped_file_acquire_executable(MappedFileTable *table, uint32_t pid, const char *name,
+							   MappedFile **file)
+{
+	char path[4096 + 64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, name);
+	return mapped_file_intern(table, fd, name, path, file);
+}
+
+int
+mapped_file_acquire_past(MappedFileTable *table, uint32_t root_pid, const ProcMapping *mapping,
+						 MappedFile **file)
+{
+	char root[32] = "";
+	char path[4096 + 64];
+	struct stat status;
+	int fd;
+
+	*file = find_open(table, mapping);
+	if (*file != NULL)
+		return 0;
+	if (mapping->deleted || mapping->name[0] != '/')
+		return -ENOENT;
+	if (root_pid != 0)
+		snprintf(root, sizeof(root), "/proc/%u/root", root_pid);
+	snprintf(path, sizeof(path), "%s%s", root, mapping->name);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &status) != 0 || status.st_ino != mapping->inode ||
+		status.st_dev != mapping->device)
+	{
+		close(fd);
+		return -ESTALE;
+	}
+	return mapped_file_intern(table, fd, mapping->name, path, file);
+}
+
+int
+mapped_file_descriptor(const MappedFile *file)
+{
+	return file->fd;
+}
+
+MappedFile *
+mapped_file_acquire_vdso(MappedFileTable *table)
+{
+	if (table->vdso != NULL)
+		mapped_file_retain(table, table->vdso);
+	return table->vdso;
+}
+
+void
+mapped_file_retain(MappedFileTable *table, MappedFile *file)
+{
+	pthread_mutex_lock(&table->mutex);
+	file->references++;
+	pthread_mutex_unlock(&table->mutex);
+}
+
+void
+mapped_file_retain_sampled(MappedFileTable *table, MappedFile *file)
+{
+	pthread_mutex_lock(&table->mutex);
+	file->references++;
+	file->sampled = true;
+	if (!file->opened)
+		table->pending = true;
+	pthread_mutex_unlock(&table->mutex);
+}
+
+void
+mapped_file_release(MappedFileTable *table, MappedFile *file)
+{
+	if (file == NULL)
+		return;
+	pthread_mutex_lock(&table->mutex);
+	file->references--;
+	pthread_mutex_unlock(&table->mutex);
+}
+
+/*
+ * Opens the content through the descriptor, which is sure to be the file that was mapped. The name
+ * under the process's root is better where it is the same file: separate debug files are then
+ * looked for in its container. The mutex is not held: reading an ELF file may take a while.
+ */
+static void
+open_content(MappedFileTable *table, MappedFile *file, const MappedFileOpener *opener)
+{
+	char path[64];
+	struct stat status;
+	int result = -1;
+
+	if (file->path[0] != '\0' && stat(file->path, &status) == 0 &&
+		status.st_dev == file->key.file.device && status.st_ino == file->key.file.inode)
+		result = opener->open(opener->context, file->path, file->name, &file->content);
+	if (result != 0)
+	{
+		snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int) getpid(), file->fd);
+		result = opener->open(opener->context, path, file->name, &file->content);
+	}
+	if (result != 0)
+		file->content = NULL;
+	file->close_content = opener->close;
+	pthread_mutex_lock(&table->mutex);
+	file->opened = true;
+	if (result == 0)
+		table->stats.opened++;
+	else
+		table->stats.unreadable++;
+	pthread_mutex_unlock(&table->mutex);
+}
+
+/* The next file to open, with a reference. */
+static MappedFile *
+next_pending(MappedFileTable *table)
+{
+	MappedFile *found = NULL;
+
+	pthread_mutex_lock(&table->mutex);
+	if (table->pending)
+	{
+		MappedFile *file;
+		MappedFile *next;
+
+		HASH_ITER(hh, table->files, file, next)
+		{
+			if (file->sampled && !file->opened)
+			{
+				found = file;
+				found->references++;
+				break;
+			}
+		}
+		table->pending = found != NULL;
+	}
+	pthread_mutex_unlock(&table->mutex);
+	return found;
+}
+
+void
+mapped_file_table_open_pending(MappedFileTable *table, const MappedFileOpener *opener)
+{
+	MappedFile *file;
+
+	while ((file = next_pending(table)) != NULL)
+	{
+		open_content(table, file, opener);
+		mapped_file_release(table, file);
+	}
+}
+
+void
+mapped_file_table_sweep(MappedFileTable *table)
+{
+	MappedFile *file;
+	MappedFile *next;
+
+	pthread_mutex_lock(&table->mutex);
+	HASH_ITER(hh, table->files, file, next)
+	{
+		if (file->references == 0)
+			remove_file(table, file);
+	}
+	pthread_mutex_unlock(&table->mutex);
+}
+
+size_t
+mapped_file_table_referenced(MappedFileTable *table)
+{
+	size_t count = 0;
+	MappedFile *file;
+	MappedFile *next;
+
+	pthread_mutex_lock(&table->mutex);
+	HASH_ITER(hh, table->files, file, next)
+	{
+		/* the table itself refers to the vDSO */
+		count += file->references > (file == table->vdso ? 1 : 0);
+	}
+	pthread_mutex_unlock(&table->mutex);
+	return count;
+}
+
+void
+mapped_file_table_stats(MappedFileTable *table, MappedFileStats *stats)
+{
+	pthread_mutex_lock(&table->mutex);
+	*stats = table->stats;
+	pthread_mutex_unlock(&table->mutex);
+}
+
+void *
+mapped_file_content(MappedFileTable *table, MappedFile *file, const MappedFileOpener *opener)
+{
+	if (!file->opened)
+		open_content(table, file, opener);
+	return file->content;
+}
+
+const char *
+mapped_file_name(const MappedFile *file)
+{
+	return file->name;
+}

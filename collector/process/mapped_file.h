@@ -1,0 +1,92 @@
+/*
+ * mapped_file.h
+ *		Mapped files: each file that a sampled address fell into, once, whichever processes map it.
+ *
+ * The walker and ring threads meet files first and must catch them while the process lives: they
+ * open them. The descriptor stays open as long as a process that maps the file is known. Of each
+ * file that was sampled the flusher thread opens the content soon after: what that is, an opener
+ * of another room decides.
+ *
+ * A file is known by what fstat says (device, inode, size, mtime), so an inode that is used again
+ * for another file makes another entry. The table has a mutex of its own; a file's content belongs
+ * to the flusher thread alone.
+ */
+#ifndef COLLECTOR_MAPPED_FILE_H
+#define COLLECTOR_MAPPED_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "process/proc_file.h"
+
+typedef struct MappedFileTable MappedFileTable;
+typedef struct MappedFile MappedFile;
+
+typedef struct MappedFileStats
+{
+	uint64_t opened;
+	uint64_t unreadable; /* could not be opened, or no ELF file */
+	size_t count;		 /* in the table now */
+} MappedFileStats;
+
+/* Makes the content of a file. All of a table's openers close alike. */
+typedef struct MappedFileOpener
+{
+	void *context;
+	/* path opens it here and now; name is what people know it by. 0 or -errno. */
+	int (*open)(void *context, const char *path, const char *name, void **content);
+	void (*close)(void *content);
+} MappedFileOpener;
+
+/* vDSO code is found in a copy of our own vDSO, which is the same for every 64-bit process. */
+int mapped_file_table_create(MappedFileTable **table);
+void mapped_file_table_free(MappedFileTable *table); /* accepts NULL; closes all contents */
+
+/*
+ * The file behind a mapping of a process, or behind its executable, with a reference for the
+ * caller. -errno where it cannot be opened any more. It is looked for under /proc/PID/map_files,
+ * which also has deleted ones, then by name under /proc/PID/root with its inode compared.
+ */
+int mapped_file_acquire_mapping(MappedFileTable *table, uint32_t pid, const ProcMapping *mapping,
+								MappedFile **file);
+int mapped_file_acquire_executable(MappedFileTable *table, uint32_t pid, const char *name,
+								   MappedFile **file);
+
+/*
+ * The same for a mapping of a process that is gone. A file that is open already is known by device
+ * and inode, which are not used again meanwhile. Else it is what stands under its name in the root
+ * of another process that still lives, or in our own (root_pid 0).
+ */
+int mapped_file_acquire_past(MappedFileTable *table, uint32_t root_pid, const ProcMapping *mapping,
+							 MappedFile **file);
+
+/* The vDSO, with a reference; NULL where this machine has none. */
+MappedFile *mapped_file_acquire_vdso(MappedFileTable *table);
+
+/* Any thread that holds a reference. The descriptor stays the table's. */
+int mapped_file_descriptor(const MappedFile *file);
+
+/*
+ * Any thread. One more reference, and one less; the last one leaves the file to the sweep. With
+ * _sampled code of it was sampled, so the flusher opens its content soon.
+ */
+void mapped_file_retain(MappedFileTable *table, MappedFile *file);
+void mapped_file_retain_sampled(MappedFileTable *table, MappedFile *file);
+void mapped_file_release(MappedFileTable *table, MappedFile *file); /* accepts NULL */
+
+/* Flusher thread. Opens what was sampled; frees what nobody refers to. */
+void mapped_file_table_open_pending(MappedFileTable *table, const MappedFileOpener *opener);
+void mapped_file_table_sweep(MappedFileTable *table);
+void mapped_file_table_stats(MappedFileTable *table, MappedFileStats *stats);
+
+/* Files that somebody refers to: none once all who did have ended. */
+size_t mapped_file_table_referenced(MappedFileTable *table);
+
+/* Flusher thread. NULL where the file is unreadable. Opens it if that is still pending. */
+void *mapped_file_content(MappedFileTable *table, MappedFile *file, const MappedFileOpener *opener);
+
+/* As people know it: the path in the process's mount namespace. */
+const char *mapped_file_name(const MappedFile *file);
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * mapping_list.h
+ *		The executable mappings of a process as they were seen at one moment, with the files behind
+ *		them.
+ */
+#ifndef COLLECTOR_MAPPING_LIST_H
+#define COLLECTOR_MAPPING_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "process/mapped_file.h"
+#include "process/proc_file.h"
+
+typedef enum MappingKind
+{
+	MAPPING_FILE,
+	MAPPING_VDSO,
+	MAPPING_ANONYMOUS, /* executable memory without a file: a JIT compiler's */
+	MAPPING_OTHER,	   /* [vsyscall], [uprobes] */
+} MappingKind;
+
+typedef struct Mapping
+{
+	ProcMapping map; /* its name belongs to the list */
+	MappingKind kind;
+	bool file_tried;
+	MappedFile *file; /* held; NULL: not opened, or not to be had */
+} Mapping;
+
+/* Zeroed: empty. Looked at not before begin_ns and not after end_ns, CLOCK_MONOTONIC. */
+typedef struct MappingList
+{
+	Mapping *mappings; /* by ascending start, disjoint */
+	size_t count;
+	char *names;
+	uint64_t begin_ns;
+	uint64_t end_ns;
+} MappingList;
+
+MappingKind mapping_kind(const ProcMapping *map);
+
+/*
+ * The list of a process, or of a thread's, with its times; to be released also on failure. 0 or
+ * -errno.
+ */
+int mapping_list_read(uint32_t pid, MappingList *list);
+
+/*
+ * Each makes a list of its own in *list, which is to be released also on failure: from the text of
+ * a maps file, which is changed; from ascending mappings; of another list, whose files are held
+ * once more. 0 or -ENOMEM.
+ */
+int mapping_list_parse(char *text, MappingList *list);
+int mapping_list_make(const ProcMapping *maps, size_t count, MappingList *list);
+int mapping_list_copy(MappedFileTable *files, const MappingList *from, MappingList *list);
+void mapping_list_release(MappedFileTable *files, MappingList *list);
+
+/* The mapping that covers the address, or NULL. */
+Mapping *mapping_list_find(const MappingList *list, uint64_t address);
+
+/*
+ * Files that were opened already need not be opened again: those behind mappings that both lists
+ * have. True where all of the older one's mappings are in the list.
+ */
+bool mapping_list_inherit(MappedFileTable *files, const MappingList *older, MappingList *list);
+
+/* Opens the file behind a mapping of a process that lives; tried once. NULL where there is none. */
+MappedFile *mapping_open(MappedFileTable *files, uint32_t pid, Mapping *mapping);
+
+#endif

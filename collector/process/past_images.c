@@ -1,0 +1,676 @@
+/*
+ * past_images.c
+ *		A memory of the side-band: exec images by process, newest first.
+ *
+ * 1. Each event (fork, thread, exec, mapping) is noted with the process that it is about.
+ * 2. What an image mapped is a layout: mappings in the order in which they came. A forked child
+ *    shares its parent's layout until one of them maps more.
+ * 3. Asked for a moment, the image is found that the process executed then, and its mappings are
+ *    painted over each other in their order: what lies on top was there.
+ * 4. Where there is no room, processes that have ended go first, then those that were silent for
+ *    longest. From when on all is known is remembered with each layout and for all that went.
+ */
+#include "process/past_images.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <uthash.h>
+
+#include "base/clock.h"
+#include "base/grow.h"
+
+#define MAX_MAPPINGS 512 /* of an image, as they came */
+#define MAX_IMAGES	 4	 /* of a pid */
+
+#define MAX_PASSED_OVER 8 /* that still run, until one of them goes all the same */
+
+#define THREADS_UNKNOWN UINT32_MAX /* those of a process whose beginning was not seen */
+
+typedef struct PastMapping
+{
+	ProcMapping map; /* its name is ours */
+	uint64_t time_ns;
+} PastMapping;
+
+/* What one image mapped or, after fork, several. */
+typedef struct Layout
+{
+	size_t *total; /* bytes of all layouts, this one's included */
+	uint32_t references;
+	bool whole;				 /* the image's beginning was seen, and nothing of it is forgotten */
+	uint64_t known_since_ns; /* what was mapped before may be missing */
+	size_t count;
+	size_t capacity;
+	PastMapping *mappings; /* oldest first */
+} Layout;
+
+typedef struct PastImage
+{
+	uint64_t since_ns;
+	Layout *layout; /* NULL: not known */
+} PastImage;
+
+typedef struct PastProcess
+{
+	uint32_t pid;
+	uint32_t count;
+	uint32_t threads;			  /* that run; 0: it has ended */
+	uint64_t mapped_ns;			  /* the last time */
+	uint64_t file_mapped_ns;	  /* … that code of a file took another's place */
+	PastImage images[MAX_IMAGES]; /* newest first */
+	UT_hash_handle hh;			  /* the table's order is that of the last event: oldest first */
+} PastProcess;
+
+struct PastImages
+{
+	Sideband *sideband; /* NULL: nothing is told */
+	size_t limit;
+	size_t limit_bytes;
+	size_t bytes;		 /* that processes and layouts take */
+	uint64_t pushed_out; /* processes, for want of bytes */
+	/* what processes that are not known here mapped, they mapped before: those that run, … */
+	uint64_t forgotten_ns;
+	uint64_t forgotten_ended_ns; /* … those that have ended, which may have samples under way */
+	uint64_t updated_ns;		 /* what was told up to here is taken in */
+	uint64_t lost;
+	PastProcess *processes;
+	bool found_valid; /* the last process that was looked for: often the next one as well */
+	uint32_t found_pid;
+	PastProcess *found;
+	ProcMapping painted[2 * MAX_MAPPINGS]; /* what past_images_find returned */
+};
+
+/* What a block of that size takes of the heap, roughly. */
+static size_t
+heap_bytes(size_t size)
+{
+	return size + 2 * sizeof(size_t);
+}
+
+static size_t
+name_bytes(const ProcMapping *mapping)
+{
+	return heap_bytes(strlen(mapping->name) + 1);
+}
+
+/* Names of ours are const only to others. */
+static void
+free_name(Layout *layout, const ProcMapping *mapping)
+{
+	*layout->total -= name_bytes(mapping);
+	free((void *) (uintptr_t) mapping->name);
+}
+
+static void
+layout_release(Layout *layout)
+{
+	if (layout == NULL || --layout->references > 0)
+		return;
+	for (size_t i = 0; i < layout->count; i++)
+		free_name(layout, &layout->mappings[i].map);
+	*layout->total -= heap_bytes(sizeof(*layout)) + layout->capacity * sizeof(*layout->mappings);
+	free(layout->mappings);
+	free(layout);
+}
+
+static Layout *
+layout_create(size_t *total, bool whole, uint64_t known_since_ns)
+{
+	Layout *layout = calloc(1, sizeof(*layout));
+
+	if (layout == NULL)
+		return NULL;
+	*total += heap_bytes(sizeof(*layout));
+	layout->total = total;
+	layout->references = 1;
+	layout->whole = whole;
+	layout->known_since_ns = known_since_ns;
+	return layout;
+}
+
+/* Forgets the older half. */
+static void
+layout_make_room(Layout *layout)
+{
+	size_t dropped = layout->count / 2;
+
+	layout->whole = false;
+	layout->known_since_ns = layout->mappings[dropped - 1].time_ns;
+	for (size_t i = 0; i < dropped; i++)
+		free_name(layout, &layout->mappings[i].map);
+	layout->count -= dropped;
+	memmove(layout->mappings, layout->mappings + dropped,
+			layout->count * sizeof(*layout->mappings));
+}
+
+static bool
+layout_append(Layout *layout, const ProcMapping *mapping, uint64_t time_ns)
+{
+	size_t capacity = layout->capacity;
+	PastMapping *added;
+
+	if (layout->count >= MAX_MAPPINGS)
+		layout_make_room(layout);
+	if (grow_array(&layout->mappings, &layout->capacity, layout->count, sizeof(PastMapping)) != 0)
+		return false;
+	*layout->total += (layout->capacity - capacity) * sizeof(*layout->mappings);
+	added = &layout->mappings[layout->count];
+	added->time_ns = time_ns;
+	added->map = *mapping;
+	added->map.name = strdup(mapping->name);
+	if (added->map.name == NULL)
+		return false;
+	*layout->total += name_bytes(&added->map);
+	layout->count++;
+	return true;
+}
+
+/*
+ * One of our own with the same mappings; the reference to the old one is given back. NULL without
+ * memory.
+ */
+static Layout *
+layout_unshare(Layout *shared)
+{
+	Layout *layout;
+
+	if (shared->references == 1)
+		return shared;
+	layout = layout_create(shared->total, shared->whole, shared->known_since_ns);
+	for (size_t i = 0; layout != NULL && i < shared->count; i++)
+	{
+		if (!layout_append(layout, &shared->mappings[i].map, shared->mappings[i].time_ns))
+		{
+			layout_release(layout);
+			layout = NULL;
+		}
+	}
+	layout_release(shared);
+	return layout;
+}
+
+static bool
+overlap(const ProcMapping *a, const ProcMapping *b)
+{
+	return a->start < b->end && b->start < a->end;
+}
+
+/*
+ * Does the mapping show what was there before? Compilers that write and execute in turn map the
+ * same code over and over; and where the protection of a part is changed, that part is told.
+ */
+static bool
+layout_has(const Layout *layout, const ProcMapping *mapping)
+{
+	for (size_t i = layout->count; i-- > 0;)
+	{
+		const ProcMapping *known = &layout->mappings[i].map;
+
+		if (overlap(known, mapping))
+			return known->start <= mapping->start && known->end >= mapping->end &&
+				   known->device == mapping->device && known->inode == mapping->inode &&
+				   (known->inode == 0 ||
+					mapping->file_offset - known->file_offset == mapping->start - known->start) &&
+				   strcmp(known->name, mapping->name) == 0;
+	}
+	return false;
+}
+
+/*
+ * Lays a mapping over disjoint ones, by ascending start, and returns their number. It adds two at
+ * most: itself, and the second half of one that it splits.
+ */
+static size_t
+paint(ProcMapping *mappings, size_t count, const ProcMapping *added)
+{
+	size_t first = 0;
+	size_t end;
+	ProcMapping head;
+	ProcMapping tail;
+	ProcMapping pieces[3];
+	size_t piece_count = 0;
+
+	while (first < count && mappings[first].end <= added->start)
+		first++;
+	end = first;
+	while (end < count && mappings[end].start < added->end)
+		end++;
+	if (end > first)
+	{
+		head = mappings[first];
+		tail = mappings[end - 1];
+		if (head.start < added->start)
+		{
+			head.end = added->start;
+			pieces[piece_count++] = head;
+		}
+	}
+	pieces[piece_count++] = *added;
+	if (end > first && tail.end > added->end)
+	{
+		tail.file_offset += added->end - tail.start;
+		tail.start = added->end;
+		pieces[piece_count++] = tail;
+	}
+	memmove(&mappings[first + piece_count], &mappings[end], (count - end) * sizeof(*mappings));
+	memcpy(&mappings[first], pieces, piece_count * sizeof(*mappings));
+	return count - (end - first) + piece_count;
+}
+
+static PastProcess *
+find_process(PastImages *images, uint32_t pid)
+{
+	if (!images->found_valid || images->found_pid != pid)
+	{
+		HASH_FIND(hh, images->processes, &pid, sizeof(pid), images->found);
+		images->found_pid = pid;
+		images->found_valid = true;
+	}
+	return images->found;
+}
+
+static void
+remove_process(PastImages *images, PastProcess *process)
+{
+	uint64_t *forgotten_ns =
+		process->threads == 0 ? &images->forgotten_ended_ns : &images->forgotten_ns;
+
+	if (*forgotten_ns < process->mapped_ns)
+		*forgotten_ns = process->mapped_ns;
+	HASH_DEL(images->processes, process);
+	images->found_valid = false;
+	for (uint32_t i = 0; i < process->count; i++)
+		layout_release(process->images[i].layout);
+	images->bytes -= heap_bytes(sizeof(*process));
+	free(process);
+}
+
+static void
+remove_all(PastImages *images)
+{
+	PastProcess *process;
+	PastProcess *next;
+
+	HASH_ITER(hh, images->processes, process, next)
+		remove_process(images, process);
+}
+
+/*
+ * Forgets the one that was silent for longest of those that have ended: whoever runs would have to
+ * be asked anew, again and again where programs come and go by the hundred.
+ */
+static void
+forget_one(PastImages *images)
+{
+	PastProcess *oldest = images->processes;
+	size_t count = HASH_COUNT(images->processes);
+
+	for (size_t i = 0; i < MAX_PASSED_OVER && i < count && images->processes->threads > 0; i++)
+	{
+		PastProcess *passed = images->processes;
+
+		HASH_DEL(images->processes, passed);
+		HASH_ADD(hh, images->processes, pid, sizeof(passed->pid), passed);
+	}
+	remove_process(images, images->processes->threads == 0 ? images->processes : oldest);
+}
+
+static void
+add_image(PastProcess *process, uint64_t since_ns, Layout *layout)
+{
+	if (process->count == MAX_IMAGES)
+		layout_release(process->images[--process->count].layout);
+	memmove(&process->images[1], &process->images[0], process->count * sizeof(PastImage));
+	process->images[0] = (PastImage){ since_ns, layout };
+	process->count++;
+}
+
+/* The process, as the one of the latest event; NULL without memory. */
+static PastProcess *
+touch_process(PastImages *images, uint32_t pid)
+{
+	PastProcess *process = find_process(images, pid);
+
+	if (process != NULL)
+		HASH_DEL(images->processes, process);
+	else
+	{
+		while (HASH_COUNT(images->processes) >= images->limit)
+			forget_one(images);
+		process = calloc(1, sizeof(*process));
+		if (process == NULL)
+			return NULL;
+		images->bytes += heap_bytes(sizeof(*process));
+		process->pid = pid;
+		process->threads = THREADS_UNKNOWN;
+	}
+	HASH_ADD(hh, images->processes, pid, sizeof(process->pid), process);
+	images->found_valid = false;
+	return process;
+}
+
+/* What is known of the pid from before is about another process. */
+static void
+note_fork(PastImages *images, const SidebandEvent *event)
+{
+	const PastProcess *parent = find_process(images, event->parent_pid);
+	Layout *layout = parent != NULL && parent->count > 0 ? parent->images[0].layout : NULL;
+	PastProcess *process;
+
+	if (layout == NULL && find_process(images, event->pid) == NULL)
+		return;
+	if (layout != NULL)
+		layout->references++; /* before the parent can be pushed out */
+	process = touch_process(images, event->pid);
+	if (process == NULL)
+		layout_release(layout);
+	else
+	{
+		process->threads = 1;
+		process->mapped_ns = event->time_ns;
+		process->file_mapped_ns = 0;
+		add_image(process, event->time_ns, layout);
+	}
+}
+
+static void
+note_thread(PastImages *images, const SidebandEvent *event)
+{
+	PastProcess *process = find_process(images, event->pid);
+	bool began = event->kind == SIDEBAND_THREAD;
+
+	if (process != NULL && process->threads != THREADS_UNKNOWN && (began || process->threads > 0))
+		process->threads += began ? 1 : -1U;
+}
+
+static void
+note_exec(PastImages *images, const SidebandEvent *event)
+{
+	PastProcess *process = touch_process(images, event->pid);
+
+	if (process == NULL)
+		return;
+	process->threads = 1; /* the others had to end */
+	add_image(process, event->time_ns, layout_create(&images->bytes, true, 0));
+}
+
+static void
+note_map(PastImages *images, const SidebandEvent *event)
+{
+	PastProcess *process = touch_process(images, event->pid);
+	Layout **layout;
+
+	if (process == NULL)
+	{
+		images->forgotten_ns = event->time_ns;
+		return;
+	}
+	process->mapped_ns = event->time_ns;
+	if (process->count == 0)
+		add_image(process, 0, layout_create(&images->bytes, false, images->forgotten_ns));
+	layout = &process->images[0].layout;
+	if (*layout == NULL)
+		*layout = layout_create(&images->bytes, false, event->time_ns);
+	if (*layout == NULL || layout_has(*layout, &event->map))
+		return;
+	if (event->map.inode != 0)
+		process->file_mapped_ns = event->time_ns;
+	*layout = layout_unshare(*layout);
+	if (*layout != NULL && !layout_append(*layout, &event->map, event->time_ns))
+	{
+		layout_release(*layout);
+		*layout = NULL;
+	}
+}
+
+/*
+ * Those that were silent for longest go; the one that was just told of as well, where it alone is
+ * too much.
+ */
+static void
+push_out(PastImages *images)
+{
+	while (images->bytes > images->limit_bytes && images->processes != NULL)
+	{
+		remove_process(images, images->processes);
+		images->pushed_out++;
+	}
+}
+
+void
+past_images_note(void *context, const SidebandEvent *event)
+{
+	PastImages *images = context;
+
+	switch (event->kind)
+	{
+		case SIDEBAND_FORK:
+			note_fork(images, event);
+			break;
+		case SIDEBAND_THREAD:
+		case SIDEBAND_EXIT:
+			note_thread(images, event);
+			break;
+		case SIDEBAND_EXEC:
+			note_exec(images, event);
+			break;
+		case SIDEBAND_MAP:
+			note_map(images, event);
+			break;
+		case SIDEBAND_LOST:
+			remove_all(images);
+			images->forgotten_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+			images->lost += event->lost;
+			break;
+	}
+	push_out(images);
+}
+
+int
+past_images_create(size_t process_limit, size_t limit_bytes, PastImages **result)
+{
+	PastImages *images = calloc(1, sizeof(*images));
+
+	if (images == NULL)
+		return -ENOMEM;
+	images->limit = process_limit;
+	images->limit_bytes = limit_bytes;
+	*result = images;
+	return 0;
+}
+
+void
+past_images_free(PastImages *images)
+{
+	if (images == NULL)
+		return;
+	sideband_free(images->sideband);
+	remove_all(images);
+	free(images);
+}
+
+int
+past_images_listen(PastImages *images)
+{
+	return sideband_create(past_images_note, images, &images->sideband);
+}
+
+void
+past_images_wait(const PastImages *images, int other, int timeout_ms)
+{
+	sideband_wait(images->sideband, other, timeout_ms);
+}
+
+void
+past_images_update(PastImages *images)
+{
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+
+	if (images->sideband != NULL)
+		sideband_read(images->sideband);
+	images->updated_ns = now_ns;
+}
+
+void
+past_images_update_to(PastImages *images, uint64_t time_ns)
+{
+	if (images->updated_ns < time_ns)
+		past_images_update(images);
+}
+
+void
+past_images_follow_cpus(PastImages *images)
+{
+	if (images->sideband != NULL)
+		sideband_follow_cpus(images->sideband);
+}
+
+/* The image that the process executed then; NULL: not known. */
+static const PastImage *
+find_image(PastImages *images, uint32_t pid, uint64_t time_ns)
+{
+	const PastProcess *process = find_process(images, pid);
+
+	for (uint32_t i = 0; process != NULL && i < process->count; i++)
+	{
+		if (process->images[i].since_ns <= time_ns)
+			return &process->images[i];
+	}
+	return NULL;
+}
+
+/* Its mappings, all of them; NULL: not known. */
+static const Layout *
+find_whole_layout(PastImages *images, uint32_t pid, uint64_t time_ns)
+{
+	const PastImage *image = find_image(images, pid, time_ns);
+
+	return image != NULL && image->layout != NULL && image->layout->whole ? image->layout : NULL;
+}
+
+size_t
+past_images_find(PastImages *images, uint32_t pid, uint64_t time_ns, const ProcMapping **mappings,
+				 uint64_t *last_ns)
+{
+	const Layout *layout = find_whole_layout(images, pid, time_ns);
+	size_t count = 0;
+
+	if (layout == NULL || layout->count == 0)
+		return 0;
+	for (size_t i = 0; i < layout->count; i++)
+		count = paint(images->painted, count, &layout->mappings[i].map);
+	*mappings = images->painted;
+	*last_ns = layout->mappings[layout->count - 1].time_ns;
+	return count;
+}
+
+const ProcMapping *
+past_images_executable(PastImages *images, uint32_t pid, uint64_t time_ns)
+{
+	const Layout *layout = find_whole_layout(images, pid, time_ns);
+
+	for (size_t i = 0; layout != NULL && i < layout->count; i++)
+	{
+		if (layout->mappings[i].map.name[0] == '/')
+			return &layout->mappings[i].map;
+	}
+	return NULL;
+}
+
+const ProcMapping *
+past_images_at(PastImages *images, uint32_t pid, uint64_t address, uint64_t time_ns)
+{
+	const PastImage *image = find_image(images, pid, time_ns);
+
+	if (image == NULL || image->layout == NULL)
+		return NULL;
+	for (size_t i = image->layout->count; i-- > 0;)
+	{
+		const PastMapping *mapping = &image->layout->mappings[i];
+
+		if (mapping->time_ns <= time_ns && mapping->map.start <= address &&
+			address < mapping->map.end)
+			return &mapping->map;
+	}
+	return NULL;
+}
+
+PastChange
+past_images_changed(PastImages *images, uint32_t pid, uint64_t address, uint64_t from_ns,
+					uint64_t to_ns)
+{
+	const PastProcess *process = find_process(images, pid);
+	const PastImage *image = find_image(images, pid, from_ns);
+
+	if (process == NULL)
+		return from_ns < images->forgotten_ns || from_ns < images->forgotten_ended_ns
+				   ? PAST_UNTOLD
+				   : PAST_UNCHANGED;
+	if (image == NULL || image->layout == NULL)
+		return PAST_UNTOLD;
+	for (size_t i = image->layout->count; i-- > 0;)
+	{
+		const PastMapping *mapping = &image->layout->mappings[i];
+
+		if (mapping->time_ns <= from_ns)
+			break;
+		if (mapping->time_ns <= to_ns && mapping->map.start <= address &&
+			address < mapping->map.end)
+			return PAST_CHANGED;
+	}
+	return from_ns < image->layout->known_since_ns ? PAST_UNTOLD : PAST_UNCHANGED;
+}
+
+uint64_t
+past_images_mapped_ns(PastImages *images, uint32_t pid, uint64_t time_ns)
+{
+	const PastProcess *process = find_process(images, pid);
+
+	if (images->sideband == NULL)
+		return UINT64_MAX;
+	if (process != NULL)
+		return process->mapped_ns;
+	/* who has ended since may be one that is forgotten */
+	if (time_ns < images->forgotten_ended_ns && images->forgotten_ns < images->forgotten_ended_ns)
+		return images->forgotten_ended_ns;
+	return images->forgotten_ns;
+}
+
+uint64_t
+past_images_untold_ns(PastImages *images, uint32_t pid)
+{
+	const PastProcess *process = find_process(images, pid);
+
+	if (process == NULL || process->count == 0 || process->images[0].layout == NULL)
+		return images->forgotten_ns;
+	return process->images[0].layout->known_since_ns;
+}
+
+uint64_t
+past_images_take_lost(PastImages *images)
+{
+	uint64_t lost = images->lost;
+
+	images->lost = 0;
+	return lost;
+}
+
+uint64_t
+past_images_take_pushed_out(PastImages *images)
+{
+	uint64_t pushed_out = images->pushed_out;
+
+	images->pushed_out = 0;
+	return pushed_out;
+}
+
+uint64_t
+past_images_file_mapped_ns(PastImages *images, uint32_t pid)
+{
+	const PastProcess *process = find_process(images, pid);
+
+	return process != NULL ? process->file_mapped_ns : 0;
+}

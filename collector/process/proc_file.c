@@ -1,0 +1,307 @@
+/*
+ * proc_file.c
+ *		Readers of /proc/PID/stat, statm, maps and exe.
+ */
+#include "process/proc_file.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#define READ_STEP_BYTES	 4096
+#define STAT_LIMIT_BYTES 4096
+#define PERMISSION_COUNT 4 /* "r-xp" */
+
+/* Fields of /proc/PID/stat counted from 1, as proc(5) does; those after the name start with 3. */
+#define STAT_FIELD_START_TIME 22
+#define STAT_FIELD_ARG_START  48
+
+/* What the kernel answers about one mapping from Linux 6.11 on; older headers do not have it. */
+typedef struct MapQuery
+{
+	uint64_t size; /* of this */
+	uint64_t flags;
+	uint64_t address;
+	uint64_t start; /* from here on: its answer */
+	uint64_t end;
+	uint64_t vma_flags;
+	uint64_t page_bytes;
+	uint64_t file_offset;
+	uint64_t inode;
+	uint32_t major;
+	uint32_t minor;
+	uint32_t name_bytes; /* room for the name; its length with the end, 0 for none */
+	uint32_t build_id_bytes;
+	uint64_t name;
+	uint64_t build_id;
+} MapQuery;
+
+#define MAP_QUERY				 _IOWR('f', 17, MapQuery)
+#define MAP_QUERY_EXECUTABLE	 0x04
+#define MAP_QUERY_COVERS_OR_NEXT 0x10
+
+static const char deleted_suffix[] = " (deleted)";
+
+int
+proc_file_read_from(int fd, size_t limit_bytes, char **text, size_t *length)
+{
+	size_t capacity = READ_STEP_BYTES;
+	size_t used = 0;
+	char *buffer = malloc(capacity + 1);
+	int result = buffer == NULL ? -ENOMEM : 0;
+
+	while (result == 0)
+	{
+		ssize_t got = read(fd, buffer + used, capacity - used);
+
+		if (got == 0)
+			break;
+		if (got < 0 && errno != EINTR)
+			result = -errno;
+		if (got <= 0)
+			continue;
+		used += (size_t) got;
+		if (used > limit_bytes)
+			result = -EFBIG;
+		else if (used == capacity)
+		{
+			char *larger = realloc(buffer, 2 * capacity + 1);
+
+			if (larger == NULL)
+				result = -ENOMEM;
+			else
+			{
+				buffer = larger;
+				capacity *= 2;
+			}
+		}
+	}
+	if (result != 0)
+	{
+		free(buffer);
+		return result;
+	}
+	buffer[used] = '\0';
+	*text = buffer;
+	if (length != NULL)
+		*length = used;
+	return 0;
+}
+
+int
+proc_file_read(const char *path, size_t limit_bytes, char **text, size_t *length)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int result;
+
+	if (fd < 0)
+		return -errno;
+	result = proc_file_read_from(fd, limit_bytes, text, length);
+	close(fd);
+	return result;
+}
+
+int
+proc_stat_parse(const char *text, ProcStat *stat)
+{
+	/* the name in parentheses may hold spaces and parentheses itself: the last ')' ends it */
+	const char *cursor = strrchr(text, ')');
+	ProcStat parsed = { 0 };
+
+	if (cursor == NULL)
+		return -EINVAL;
+	cursor++;
+	for (int field = 3; field <= STAT_FIELD_ARG_START; field++)
+	{
+		char *end;
+		uint64_t value;
+
+		while (*cursor == ' ')
+			cursor++;
+		if (*cursor == '\0' || *cursor == '\n')
+			return -EINVAL;
+		errno = 0;
+		value = strtoull(cursor, &end, 10);
+		if (field == STAT_FIELD_START_TIME || field == STAT_FIELD_ARG_START)
+		{
+			if (errno != 0 || end == cursor)
+				return -EINVAL;
+			if (field == STAT_FIELD_START_TIME)
+				parsed.start_ticks = value;
+			else
+				parsed.arg_start = value;
+		}
+		while (*cursor != ' ' && *cursor != '\0')
+			cursor++;
+	}
+	*stat = parsed;
+	return 0;
+}
+
+int
+proc_stat_read(uint32_t pid, ProcStat *stat)
+{
+	char path[64];
+	char *text;
+	int result;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	result = proc_file_read(path, STAT_LIMIT_BYTES, &text, NULL);
+	if (result != 0)
+		return result;
+	result = proc_stat_parse(text, stat);
+	free(text);
+	return result;
+}
+
+/* Undoes the kernel's octal escape of newline and backslash ("\012", "\134"), in place. */
+static void
+unescape(char *name)
+{
+	char *to = name;
+
+	for (const char *from = name; *from != '\0';)
+	{
+		if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] >= '0' &&
+			from[2] <= '7' && from[3] >= '0' && from[3] <= '7')
+		{
+			*to++ = (char) ((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
+			from += 4;
+		}
+		else
+			*to++ = *from++;
+	}
+	*to = '\0';
+}
+
+bool
+proc_cut_deleted(char *name)
+{
+	size_t length = strlen(name);
+	size_t suffix = sizeof(deleted_suffix) - 1;
+
+	if (length <= suffix || strcmp(name + length - suffix, deleted_suffix) != 0)
+		return false;
+	name[length - suffix] = '\0';
+	return true;
+}
+
+/* Reads a number that the character end follows, and moves behind it. */
+static bool
+take_number(char **cursor, int base, char end, unsigned long long *number)
+{
+	char *stop;
+
+	if (!isxdigit((unsigned char) **cursor))
+		return false;
+	errno = 0;
+	*number = strtoull(*cursor, &stop, base);
+	if (errno != 0 || *stop != end)
+		return false;
+	*cursor = stop + 1;
+	return true;
+}
+
+/* "start-end perms offset major:minor inode", then spaces and the name where there is one. */
+int
+proc_maps_parse_line(char *line, ProcMapping *mapping, bool *executable)
+{
+	unsigned long long start;
+	unsigned long long end;
+	unsigned long long offset;
+	unsigned long long inode;
+	unsigned long long major_number;
+	unsigned long long minor_number;
+	char *cursor = line;
+	const char *permissions;
+
+	if (!take_number(&cursor, 16, '-', &start) || !take_number(&cursor, 16, ' ', &end) ||
+		start >= end || strcspn(cursor, " ") != PERMISSION_COUNT)
+		return -EINVAL;
+	permissions = cursor;
+	cursor += PERMISSION_COUNT;
+	if (*cursor++ != ' ' || !take_number(&cursor, 16, ' ', &offset) ||
+		!take_number(&cursor, 16, ':', &major_number) ||
+		!take_number(&cursor, 16, ' ', &minor_number))
+		return -EINVAL;
+	if (!take_number(&cursor, 10, ' ', &inode))
+	{
+		/* without a name the line may end here */
+		if (!take_number(&cursor, 10, '\0', &inode))
+			return -EINVAL;
+		cursor--;
+	}
+	while (*cursor == ' ')
+		cursor++;
+	mapping->start = start;
+	mapping->end = end;
+	mapping->file_offset = offset;
+	mapping->device = makedev((unsigned int) major_number, (unsigned int) minor_number);
+	mapping->inode = (ino_t) inode;
+	mapping->deleted = proc_cut_deleted(cursor);
+	unescape(cursor);
+	mapping->name = cursor;
+	*executable = permissions[2] == 'x';
+	return 0;
+}
+
+int
+proc_maps_query(int fd, uint64_t address, char *name, size_t name_bytes, ProcMapping *mapping)
+{
+	MapQuery query = { .size = sizeof(query),
+					   .flags = MAP_QUERY_EXECUTABLE | MAP_QUERY_COVERS_OR_NEXT,
+					   .address = address,
+					   .name_bytes = (uint32_t) name_bytes,
+					   .name = (uint64_t) (uintptr_t) name };
+
+	if (ioctl(fd, MAP_QUERY, &query) != 0)
+		return -errno;
+	if (query.name_bytes == 0)
+		name[0] = '\0';
+	mapping->start = query.start;
+	mapping->end = query.end;
+	mapping->file_offset = query.file_offset;
+	mapping->device = makedev(query.major, query.minor);
+	mapping->inode = query.inode;
+	mapping->deleted = proc_cut_deleted(name);
+	mapping->name = name;
+	return 0;
+}
+
+int
+proc_exe_read(uint32_t pid, char *path, size_t size, bool *deleted)
+{
+	char link[64];
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/%u/exe", pid);
+	length = readlink(link, path, size - 1);
+	if (length < 0)
+		return -errno;
+	path[length] = '\0';
+	*deleted = proc_cut_deleted(path);
+	return 0;
+}
+
+size_t
+proc_resident_bytes(uint32_t pid)
+{
+	char path[64];
+	char *text;
+	unsigned long size_pages;
+	unsigned long resident_pages = 0;
+
+	snprintf(path, sizeof(path), "/proc/%u/statm", pid);
+	if (proc_file_read(path, STAT_LIMIT_BYTES, &text, NULL) != 0)
+		return 0;
+	if (sscanf(text, "%lu %lu", &size_pages, &resident_pages) != 2)
+		resident_pages = 0;
+	free(text);
+	return (size_t) resident_pages * (size_t) sysconf(_SC_PAGESIZE);
+}

@@ -1,0 +1,203 @@
+/*
+ * process.c
+ *		The table of sampled processes: which are kept, which go.
+ */
+#include "process/process_parts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FORGET_UNSEEN_NS (300 * NS_PER_S)
+
+/* Everything but the process itself. */
+static void
+release_process(ProcessTable *table, Process *process)
+{
+	mapping_list_release(table->files, &process->mappings);
+	mapping_list_release(table->files, &process->older);
+	for (int i = 0; i < TOLD_MAPPINGS; i++)
+		process_release_told(table, &process->told[i]);
+	mapped_file_release(table->files, process->executable);
+	free(process->exe);
+	process->executable = NULL;
+	process->exe = NULL;
+}
+
+void
+process_remove(ProcessTable *table, Process *process)
+{
+	HASH_DEL(table->processes, process);
+	table->stats.count--;
+	release_process(table, process);
+	if (!process->in_unwinder)
+	{
+		free(process);
+		return;
+	}
+	process->next_forgotten = table->forgotten;
+	table->forgotten = process;
+}
+
+int
+process_table_create(MappedFileTable *files, size_t limit, ProcessTable **result)
+{
+	ProcessTable *table = calloc(1, sizeof(*table));
+
+	if (table == NULL)
+		return -ENOMEM;
+	table->files = files;
+	table->limit = limit;
+	table->ticks_per_s = (uint64_t) sysconf(_SC_CLK_TCK);
+	*result = table;
+	return 0;
+}
+
+void
+process_table_remember(ProcessTable *table, PastImages *past)
+{
+	table->past = past;
+}
+
+bool
+process_table_take_forgotten(ProcessTable *table, ExecImage *identity)
+{
+	Process *process = table->forgotten;
+
+	if (process == NULL)
+		return false;
+	table->forgotten = process->next_forgotten;
+	*identity = process_identity(process);
+	free(process);
+	return true;
+}
+
+void
+process_table_free(ProcessTable *table)
+{
+	Process *process;
+	Process *next;
+
+	if (table == NULL)
+		return;
+	HASH_ITER(hh, table->processes, process, next)
+		process_remove(table, process);
+	while (table->forgotten != NULL)
+	{
+		process = table->forgotten;
+		table->forgotten = process->next_forgotten;
+		free(process);
+	}
+	free(table);
+}
+
+Process *
+process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t now_ns)
+{
+	ProcessKey key = { sample->start_time_ns, sample->exec_id, sample->pid };
+	Process *process;
+
+	HASH_FIND(hh, table->processes, &key, sizeof(key), process);
+	if (process != NULL)
+	{
+		/* to the end of the table's order */
+		HASH_DEL(table->processes, process);
+		HASH_ADD(hh, table->processes, key, sizeof(key), process);
+		process->seen_ns = now_ns;
+		process->tid = sample->tid;
+		if (process->state == PROCESS_LIVE && now_ns - process->read_ns > PROCESS_REFRESH_NS)
+			process_read(table, process, now_ns);
+		return process;
+	}
+	process = calloc(1, sizeof(*process));
+	if (process == NULL)
+		return NULL;
+	process->key = key;
+	process->arg_start = sample->arg_start;
+	process->sampled_ns = sample->time_ns;
+	process->parent_pid = sample->parent_pid;
+	process->tid = sample->tid;
+	process->files_pid = sample->pid;
+	process->seen_ns = now_ns;
+	process->reread_delay_ns = PROCESS_REREAD_NS;
+	if (sample->flags & PFS_SAMPLE_KERNEL_THREAD)
+		process->state = PROCESS_KERNEL;
+	else
+	{
+		process->state = PROCESS_GONE;
+		process_read(table, process, now_ns);
+		if (process->state == PROCESS_GONE)
+			process_inherit(table, process);
+	}
+	while (table->stats.count >= table->limit)
+	{
+		process_remove(table, table->processes);
+		table->stats.evicted++;
+	}
+	HASH_ADD(hh, table->processes, key, sizeof(key), process);
+	table->stats.count++;
+	table->stats.created++;
+	return process;
+}
+
+void
+process_table_sweep(ProcessTable *table, uint64_t now_ns)
+{
+	Process *process;
+	Process *next;
+
+	HASH_ITER(hh, table->processes, process, next)
+	{
+		/* it may have been seen after the caller looked at the clock */
+		uint64_t unseen_ns = now_ns > process->seen_ns ? now_ns - process->seen_ns : 0;
+
+		if (unseen_ns > FORGET_UNSEEN_NS)
+			process_remove(table, process);
+		else if (unseen_ns > PROCESS_REFRESH_NS && process->state != PROCESS_KERNEL &&
+				 now_ns - process->checked_ns > PROCESS_REFRESH_NS)
+		{
+			process->checked_ns = now_ns;
+			/* whether the pid is in use tells nothing: another process may have it by now */
+			if (!process_executes_still(table, process))
+				process_remove(table, process);
+		}
+	}
+}
+
+void
+process_table_stats(const ProcessTable *table, ProcessTableStats *stats)
+{
+	*stats = table->stats;
+}
+
+ExecImage
+process_identity(const Process *process)
+{
+	return (ExecImage){ (uint32_t) process->key.pid, process->key.start_time_ns,
+						process->key.exec_id };
+}
+
+ProcessState
+process_state(const Process *process)
+{
+	return process->state;
+}
+
+MappedFile *
+process_executable(const Process *process)
+{
+	return process->executable;
+}
+
+const char *
+process_exe(const Process *process)
+{
+	return process->exe != NULL ? process->exe : "";
+}
+
+const CgroupLabels *
+process_cgroup(const Process *process)
+{
+	return &process->cgroup;
+}

@@ -1,0 +1,109 @@
+/*
+ * process_parts.h
+ *		The inside of the table of processes, for the files process*.c alone.
+ */
+#ifndef COLLECTOR_PROCESS_PARTS_H
+#define COLLECTOR_PROCESS_PARTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <uthash.h>
+
+#include "process/process.h"
+
+#define NS_PER_S		   UINT64_C(1000000000)
+#define PROCESS_REREAD_NS  (NS_PER_S / 100) /* at least between two readings */
+#define PROCESS_REFRESH_NS (60 * NS_PER_S)	/* a mapping may be replaced unnoticed */
+
+#define TOLD_MAPPINGS 8
+#define DESCRIPTIONS  8
+
+typedef struct ProcessKey
+{
+	uint64_t start_time_ns;
+	uint64_t exec_id;
+	uint64_t pid;
+} ProcessKey;
+
+/* A description of the process that the unwinder has, or had. */
+typedef struct Described
+{
+	uint64_t taken_ns; /* the kernel may use it from here on … */
+	/* … does from here on (UINT64_MAX: not yet), till the next one is there */
+	uint64_t installed_ns;
+	uint64_t begin_ns; /* when its mappings were read */
+	uint64_t end_ns;
+} Described;
+
+struct Process
+{
+	ProcessKey key;
+	ProcessState state;
+	bool described;		  /* to the unwinder, with the mappings as they are */
+	uint64_t describe_ns; /* there was no room: not before then */
+	bool in_unwinder;	  /* was ever described */
+	size_t held;		  /* mappings that the unwinder has of it */
+	struct Process *next_forgotten;
+	uint64_t arg_start;
+	uint64_t sampled_ns; /* when it was first sampled */
+	uint32_t parent_pid; /* then */
+	uint32_t tid;		 /* the thread that was sampled last */
+	uint32_t files_pid;	 /* by which mapped files are opened: itself, a thread of it, its parent */
+	uint64_t seen_ns;
+	uint64_t checked_ns; /* when the sweep last looked whether it lives */
+	uint64_t read_ns;
+	uint64_t reread_delay_ns;
+	MappingList mappings;
+	MappingList older;					  /* as they were read before, and not the same */
+	Mapping told[TOLD_MAPPINGS];		  /* by the side-band, and never seen; names are ours */
+	uint32_t told_next;					  /* the one that goes next */
+	Described descriptions[DESCRIPTIONS]; /* latest first; unused ones are zeroed */
+	char *exe;
+	MappedFile *executable;
+	CgroupLabels cgroup;
+	UT_hash_handle hh; /* the table's order is that of the last sample: oldest first */
+};
+
+struct ProcessTable
+{
+	MappedFileTable *files;
+	PastImages *past;	/* NULL: none */
+	Process *forgotten; /* removed, but for what the unwinder knows; most recent first */
+	size_t limit;
+	uint64_t ticks_per_s;
+	uint64_t room_ns; /* when processes may be made to go again */
+	Process *processes;
+	ProcessTableStats stats;
+};
+
+/* process_read.c: reads all about a process; what is known stays where it has ended since. */
+void process_read(ProcessTable *table, Process *process, uint64_t now_ns);
+
+/*
+ * A process that ended too early has its parent's control group, as a rule; and where it was
+ * forked and executed nothing, which the random place of its arguments tells, its parent's image
+ * as well.
+ */
+void process_inherit(ProcessTable *table, Process *process);
+
+/*
+ * Is /proc/PID still about the exec image that was sampled? Asked after reading: images never come
+ * back.
+ */
+bool process_executes_still(const ProcessTable *table, const Process *process);
+
+/* By whose root files may be looked up by name: the process's own, its parent's, or ours (0). */
+uint32_t process_root_pid(const Process *process);
+
+/* process.c: what the unwinder knows outlives the process until process_table_take_forgotten. */
+void process_remove(ProcessTable *table, Process *process);
+
+/* process_resolve.c: gives back a mapping that the side-band told of. */
+void process_release_told(ProcessTable *table, Mapping *told);
+
+/* Was other code mapped at the address between the two moments, in whichever order? */
+PastChange process_code_changed(const ProcessTable *table, const Process *process, uint64_t address,
+								uint64_t a_ns, uint64_t b_ns);
+
+#endif

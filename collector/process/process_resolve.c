@@ -1,0 +1,179 @@
+/*
+ * process_resolve.c
+ *		What lay at an address when it was sampled.
+ *
+ * A mapping's file is opened when the first sample falls into it: most mappings of most processes
+ * never have one.
+ */
+#include "process/process_parts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define REREAD_LAST_NS \
+	(10 * NS_PER_S) /* the delay after an address that nothing covers doubles up to here */
+#define REREAD_UNTOLD_NS NS_PER_S /* where the side-band may have lost something */
+
+void
+process_release_told(ProcessTable *table, Mapping *told)
+{
+	mapped_file_release(table->files, told->file);
+	free((void *) (uintptr_t) told->map.name); /* const only to others */
+	memset(told, 0, sizeof(*told));
+}
+
+PastChange
+process_code_changed(const ProcessTable *table, const Process *process, uint64_t address,
+					 uint64_t a_ns, uint64_t b_ns)
+{
+	if (table->past == NULL)
+		return PAST_UNTOLD;
+	return past_images_changed(table->past, (uint32_t) process->key.pid, address,
+							   a_ns < b_ns ? a_ns : b_ns, a_ns < b_ns ? b_ns : a_ns);
+}
+
+/* Is what a list shows at the address what was there at time_ns? */
+static PastChange
+list_changed(const ProcessTable *table, const Process *process, const MappingList *list,
+			 uint64_t address, uint64_t time_ns)
+{
+	return process_code_changed(table, process, address,
+								time_ns < list->begin_ns ? time_ns : list->begin_ns,
+								time_ns > list->end_ns ? time_ns : list->end_ns);
+}
+
+/* A mapping that the side-band told of, with its file where that can be had. */
+static Mapping *
+get_told(ProcessTable *table, Process *process, const ProcMapping *map)
+{
+	Mapping *told;
+
+	for (int i = 0; i < TOLD_MAPPINGS; i++)
+	{
+		told = &process->told[i];
+		if (told->map.name != NULL && told->map.start == map->start && told->map.end == map->end &&
+			told->map.file_offset == map->file_offset && told->map.inode == map->inode &&
+			told->map.device == map->device && strcmp(told->map.name, map->name) == 0)
+			return told;
+	}
+	told = &process->told[process->told_next++ % TOLD_MAPPINGS];
+	process_release_told(table, told);
+	told->map = *map;
+	told->map.name = strdup(map->name);
+	if (told->map.name == NULL)
+		return NULL;
+	told->kind = mapping_kind(map);
+	told->file_tried = true;
+	if (told->kind == MAPPING_FILE &&
+		mapped_file_acquire_past(table->files, process_root_pid(process), map, &told->file) != 0)
+		told->file = NULL;
+	return told;
+}
+
+/*
+ * The mapping of an address at time_ns: as it was seen, where that holds for the time; else as it
+ * was told. Where not all was told, what was seen is taken, unless it was seen otherwise before.
+ */
+static Mapping *
+mapping_at(ProcessTable *table, Process *process, uint64_t address, uint64_t time_ns)
+{
+	Mapping *mapping = mapping_list_find(&process->mappings, address);
+	Mapping *older = mapping_list_find(&process->older, address);
+	PastChange change = list_changed(table, process, &process->mappings, address, time_ns);
+	const ProcMapping *told;
+
+	if (mapping != NULL && change == PAST_UNCHANGED)
+		return mapping;
+	if (older != NULL &&
+		list_changed(table, process, &process->older, address, time_ns) == PAST_UNCHANGED)
+		return older;
+	if (table->past == NULL)
+		return mapping;
+	told = past_images_at(table->past, (uint32_t) process->key.pid, address, time_ns);
+	if (told != NULL)
+		return get_told(table, process, told);
+	if (change != PAST_UNTOLD)
+		return NULL;
+	if (mapping == NULL || older == NULL || mapping->file == older->file)
+		return mapping;
+	return NULL;
+}
+
+bool
+process_covers(const Process *process, uint64_t address)
+{
+	return mapping_list_find(&process->mappings, address) != NULL;
+}
+
+bool
+process_is_generated(const Process *process, uint64_t address)
+{
+	const Mapping *mapping = mapping_list_find(&process->mappings, address);
+
+	return mapping != NULL && mapping->kind == MAPPING_ANONYMOUS;
+}
+
+void
+process_seek(ProcessTable *table, Process *process, uint64_t address, uint64_t now_ns)
+{
+	if (process->state != PROCESS_LIVE || process_covers(process, address) ||
+		now_ns - process->read_ns < process->reread_delay_ns)
+		return;
+	process_read(table, process, now_ns);
+	if (process_covers(process, address))
+		process->reread_delay_ns = PROCESS_REREAD_NS;
+	else if (process->reread_delay_ns < REREAD_LAST_NS)
+		process->reread_delay_ns *= 2;
+}
+
+bool
+process_resolve(ProcessTable *table, Process *process, uint64_t address, uint64_t time_ns,
+				bool is_leaf, uint64_t now_ns, ProcessAddress *result)
+{
+	Mapping *mapping;
+
+	if (process->state != PROCESS_LIVE)
+		return false;
+	mapping = mapping_at(table, process, address, time_ns);
+	if (mapping == NULL && is_leaf)
+	{
+		process_seek(table, process, address, now_ns);
+		mapping = mapping_at(table, process, address, time_ns);
+	}
+	if (mapping == NULL)
+		return false;
+	result->kind = mapping->kind;
+	result->file = mapping_open(table->files, process->files_pid, mapping);
+	result->address = address;
+	if (mapping->file != NULL)
+		result->address = address - mapping->map.start + mapping->map.file_offset;
+	return true;
+}
+
+void
+process_follow(ProcessTable *table, Process *process, uint64_t now_ns)
+{
+	uint32_t pid = (uint32_t) process->key.pid;
+	uint64_t since_ns = now_ns - process->read_ns;
+
+	if (process->state != PROCESS_LIVE || table->past == NULL)
+		return;
+	if ((since_ns >= PROCESS_REREAD_NS &&
+		 past_images_file_mapped_ns(table->past, pid) > process->mappings.begin_ns) ||
+		(since_ns >= REREAD_UNTOLD_NS &&
+		 past_images_untold_ns(table->past, pid) > process->mappings.begin_ns))
+		process_read(table, process, now_ns);
+}
+
+void
+process_reread_before(ProcessTable *table, Process *process, uint64_t moment_ns, uint64_t now_ns)
+{
+	if (process->state == PROCESS_LIVE && process->mappings.begin_ns < moment_ns)
+		process_read(table, process, now_ns);
+}
+
+uint64_t
+process_read_ns(const Process *process)
+{
+	return process->mappings.begin_ns;
+}

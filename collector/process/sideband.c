@@ -1,0 +1,422 @@
+/*
+ * sideband.c
+ *		perf events that count nothing and tell of forks, executions and mappings.
+ *
+ * 1. Each CPU that is online has an event and a buffer of 128 KiB, which the kernel writes.
+ * 2. sideband_read takes, of all buffers' next records, the oldest, until none is left. What came
+ *    while it looked is left for the next time, since it may have missed another CPU's.
+ * 3. Each record becomes a SidebandEvent. One that says that records were lost becomes
+ *    SIDEBAND_LOST.
+ */
+#include "process/sideband.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <linux/perf_event.h>
+
+#include "base/clock.h"
+#include "process/cpu_list.h"
+
+#define ONLINE_CPUS_FILE "/sys/devices/system/cpu/online"
+
+/* Some hundred programs executed on each CPU between two looks. A power of two. */
+#define BUFFER_BYTES ((size_t) 128 * 1024)
+#define WAKEUP_BYTES \
+	(BUFFER_BYTES / 2) /* told between two wakeups: the other half is for the way there */
+
+/* The type's size field has 16 bits. */
+#define MAX_RECORD_BYTES 65536
+
+typedef struct Buffer
+{
+	uint32_t cpu;
+	int fd;
+	struct perf_event_mmap_page *control; /* the data follow one page later */
+	uint64_t head;						  /* as it was when reading began */
+	uint64_t tail;
+	uint64_t time_ns; /* of the record at the tail; UINT64_MAX: there is none */
+} Buffer;
+
+struct Sideband
+{
+	SidebandHandler handler;
+	void *context;
+	size_t page_bytes;
+	int wakeup; /* epoll of all buffers */
+	Buffer *buffers;
+	uint32_t count;
+	uint8_t *record; /* MAX_RECORD_BYTES: the one at hand, in one piece */
+};
+
+/*
+ * The parts of perf's records that precede what sample_id_all appends: pid and tid, and then the
+ * time.
+ */
+typedef struct TaskRecord
+{
+	struct perf_event_header header;
+	uint32_t pid;
+	uint32_t parent_pid;
+	uint32_t tid;
+	uint32_t parent_tid;
+} TaskRecord;
+
+typedef struct CommRecord
+{
+	struct perf_event_header header;
+	uint32_t pid;
+	uint32_t tid;
+} CommRecord;
+
+typedef struct MapRecord
+{
+	struct perf_event_header header;
+	uint32_t pid;
+	uint32_t tid;
+	uint64_t address;
+	uint64_t length;
+	uint64_t file_offset;
+	uint32_t major;
+	uint32_t minor;
+	uint64_t inode;
+	uint64_t inode_generation;
+	uint32_t protection;
+	uint32_t flags;
+	char name[];
+} MapRecord;
+
+typedef struct LostRecord
+{
+	struct perf_event_header header;
+	uint64_t id;
+	uint64_t lost;
+} LostRecord;
+
+typedef struct Trailer
+{
+	uint32_t pid;
+	uint32_t tid;
+	uint64_t time_ns;
+} Trailer;
+
+static int
+open_buffer(const Sideband *sideband, uint32_t cpu, Buffer *buffer)
+{
+	struct perf_event_attr attributes = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attributes),
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME,
+		.sample_id_all = 1,
+		.mmap = 1,
+		.mmap2 = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.watermark = 1,
+		.wakeup_watermark = WAKEUP_BYTES,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+	};
+	/* edges only: the event of a CPU that went offline would else be ready for ever */
+	struct epoll_event interest = { .events = EPOLLIN | EPOLLET };
+	void *memory;
+
+	*buffer = (Buffer){ .cpu = cpu };
+	buffer->fd =
+		(int) syscall(SYS_perf_event_open, &attributes, -1, (int) cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (buffer->fd < 0)
+		return -errno;
+	memory = mmap(NULL, sideband->page_bytes + BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
+				  buffer->fd, 0);
+	if (memory == MAP_FAILED ||
+		epoll_ctl(sideband->wakeup, EPOLL_CTL_ADD, buffer->fd, &interest) != 0)
+	{
+		int result = -errno;
+
+		if (memory != MAP_FAILED)
+			munmap(memory, sideband->page_bytes + BUFFER_BYTES);
+		close(buffer->fd);
+		return result;
+	}
+	buffer->control = memory;
+	return 0;
+}
+
+static void
+close_buffer(const Sideband *sideband, const Buffer *buffer)
+{
+	munmap(buffer->control, sideband->page_bytes + BUFFER_BYTES);
+	close(buffer->fd);
+}
+
+static void
+tell_lost(const Sideband *sideband, uint64_t lost)
+{
+	const SidebandEvent event = { .kind = SIDEBAND_LOST, .lost = lost };
+
+	sideband->handler(sideband->context, &event);
+}
+
+static bool
+listens_to(const Sideband *sideband, uint32_t cpu)
+{
+	for (uint32_t i = 0; i < sideband->count; i++)
+	{
+		if (sideband->buffers[i].cpu == cpu)
+			return true;
+	}
+	return false;
+}
+
+/* The last error, or 0. */
+static int
+add_cpus(Sideband *sideband, const CpuList *online)
+{
+	int result = 0;
+
+	for (uint32_t cpu = 0; cpu < CPU_LIST_MAX; cpu++)
+	{
+		Buffer *grown;
+		int error;
+
+		if (!cpu_list_has(online, cpu) || listens_to(sideband, cpu))
+			continue;
+		grown = reallocarray(sideband->buffers, sideband->count + 1, sizeof(*grown));
+		if (grown == NULL)
+			return -ENOMEM;
+		sideband->buffers = grown;
+		error = open_buffer(sideband, cpu, &sideband->buffers[sideband->count]);
+		if (error == 0)
+		{
+			sideband->count++;
+			tell_lost(sideband, 0);
+		}
+		else
+			result = error;
+	}
+	return result;
+}
+
+int
+sideband_create(SidebandHandler handler, void *context, Sideband **result)
+{
+	Sideband *sideband = calloc(1, sizeof(*sideband));
+	CpuList online;
+	int error;
+
+	if (sideband == NULL)
+		return -ENOMEM;
+	sideband->handler = handler;
+	sideband->context = context;
+	sideband->page_bytes = (size_t) sysconf(_SC_PAGESIZE);
+	sideband->record = malloc(MAX_RECORD_BYTES);
+	sideband->wakeup = epoll_create1(EPOLL_CLOEXEC);
+	error = sideband->record != NULL ? 0 : -ENOMEM;
+	if (error == 0 && sideband->wakeup < 0)
+		error = -errno;
+	if (error == 0)
+		error = cpu_list_read(ONLINE_CPUS_FILE, &online);
+	if (error == 0)
+		error = add_cpus(sideband, &online);
+	/* what happens on a CPU that is not listened to would be missing without a word */
+	if (error != 0)
+	{
+		sideband_free(sideband);
+		return error;
+	}
+	*result = sideband;
+	return 0;
+}
+
+void
+sideband_free(Sideband *sideband)
+{
+	if (sideband == NULL)
+		return;
+	for (uint32_t i = 0; i < sideband->count; i++)
+		close_buffer(sideband, &sideband->buffers[i]);
+	if (sideband->wakeup >= 0)
+		close(sideband->wakeup);
+	free(sideband->buffers);
+	free(sideband->record);
+	free(sideband);
+}
+
+void
+sideband_follow_cpus(Sideband *sideband)
+{
+	CpuList online;
+	uint32_t kept = 0;
+
+	if (cpu_list_read(ONLINE_CPUS_FILE, &online) != 0)
+		return;
+	for (uint32_t i = 0; i < sideband->count; i++)
+	{
+		if (cpu_list_has(&online, sideband->buffers[i].cpu))
+			sideband->buffers[kept++] = sideband->buffers[i];
+		else
+			close_buffer(sideband, &sideband->buffers[i]);
+	}
+	sideband->count = kept;
+	if (add_cpus(sideband, &online) != 0)
+		tell_lost(sideband, 0);
+}
+
+void
+sideband_wait(const Sideband *sideband, int other, int timeout_ms)
+{
+	struct pollfd waits[] = {
+		{ .fd = other, .events = POLLIN },
+		{ .fd = sideband != NULL ? sideband->wakeup : -1, .events = POLLIN },
+	};
+	struct epoll_event events[16];
+
+	/* edges stay until they are taken; more than these are taken the next time, which is at once */
+	if (poll(waits, 2, timeout_ms) > 0 && waits[1].revents != 0)
+		(void) epoll_wait(sideband->wakeup, events, 16, 0);
+}
+
+/* Copies bytes out of the ring; it may be in two pieces. */
+static void
+copy_out(const Sideband *sideband, const Buffer *buffer, uint64_t from, void *to, size_t length)
+{
+	const uint8_t *data = (const uint8_t *) buffer->control + sideband->page_bytes;
+	size_t offset = from & (BUFFER_BYTES - 1);
+	size_t first = BUFFER_BYTES - offset < length ? BUFFER_BYTES - offset : length;
+
+	memcpy(to, data + offset, first);
+	memcpy((uint8_t *) to + first, data, length - first);
+}
+
+/* Looks at the record at the tail. Lost records carry a time as well, since they have a trailer. */
+static void
+peek(const Sideband *sideband, Buffer *buffer)
+{
+	struct perf_event_header header;
+
+	buffer->time_ns = UINT64_MAX;
+	if (buffer->head - buffer->tail < sizeof(header))
+		return;
+	copy_out(sideband, buffer, buffer->tail, &header, sizeof(header));
+	if (header.size < sizeof(header) + sizeof(Trailer) || header.size > buffer->head - buffer->tail)
+	{
+		/* the kernel writes no such record; nothing behind it can be trusted */
+		buffer->tail = buffer->head;
+		tell_lost(sideband, 0);
+		return;
+	}
+	copy_out(sideband, buffer, buffer->tail + header.size - sizeof(uint64_t), &buffer->time_ns,
+			 sizeof(uint64_t));
+}
+
+static void
+handle_map(const Sideband *sideband, const MapRecord *record, uint64_t time_ns)
+{
+	size_t name_bytes = record->header.size - sizeof(*record) - sizeof(Trailer);
+	char *name = (char *) sideband->record + sizeof(*record);
+	SidebandEvent event = { .kind = SIDEBAND_MAP, .time_ns = time_ns, .pid = record->pid };
+
+	if (memchr(name, '\0', name_bytes) == NULL || record->length == 0 ||
+		record->address + record->length < record->address)
+		return;
+	event.map.start = record->address;
+	event.map.end = record->address + record->length;
+	event.map.file_offset = record->file_offset;
+	event.map.device = makedev(record->major, record->minor);
+	event.map.inode = record->inode;
+	event.map.deleted = proc_cut_deleted(name);
+	event.map.name = strncmp(name, "//", 2) == 0 ? "" : name; /* "//anon", and names that failed */
+	sideband->handler(sideband->context, &event);
+}
+
+static void
+handle(const Sideband *sideband, size_t size, uint64_t time_ns)
+{
+	const struct perf_event_header *header = (const void *) sideband->record;
+	const TaskRecord *task = (const void *) sideband->record;
+	const CommRecord *comm = (const void *) sideband->record;
+	const LostRecord *lost = (const void *) sideband->record;
+	SidebandEvent event = { .time_ns = time_ns };
+
+	if (header->type == PERF_RECORD_MMAP2 && size > sizeof(MapRecord) + sizeof(Trailer))
+		handle_map(sideband, (const void *) sideband->record, time_ns);
+	else if ((header->type == PERF_RECORD_FORK || header->type == PERF_RECORD_EXIT) &&
+			 size >= sizeof(*task))
+	{
+		event.kind = header->type == PERF_RECORD_EXIT ? SIDEBAND_EXIT
+					 : task->pid == task->parent_pid  ? SIDEBAND_THREAD
+													  : SIDEBAND_FORK;
+		event.pid = task->pid;
+		event.parent_pid = task->parent_pid;
+		sideband->handler(sideband->context, &event);
+	}
+	else if (header->type == PERF_RECORD_COMM && size >= sizeof(*comm) &&
+			 (header->misc & PERF_RECORD_MISC_COMM_EXEC))
+	{
+		event.kind = SIDEBAND_EXEC;
+		event.pid = comm->pid;
+		sideband->handler(sideband->context, &event);
+	}
+	else if (header->type == PERF_RECORD_LOST && size >= sizeof(*lost))
+		tell_lost(sideband, lost->lost);
+}
+
+static Buffer *
+oldest(Sideband *sideband)
+{
+	Buffer *found = NULL;
+
+	for (uint32_t i = 0; i < sideband->count; i++)
+	{
+		Buffer *buffer = &sideband->buffers[i];
+
+		if (buffer->time_ns != UINT64_MAX && (found == NULL || buffer->time_ns < found->time_ns))
+			found = buffer;
+	}
+	return found;
+}
+
+/*
+ * A process writes its records one after the other, wherever it runs. What is younger than the
+ * moment at which reading began is left for the next time: an older record of the same process may
+ * have missed the look at another CPU.
+ */
+void
+sideband_read(Sideband *sideband)
+{
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	Buffer *buffer;
+
+	for (uint32_t i = 0; i < sideband->count; i++)
+	{
+		buffer = &sideband->buffers[i];
+		buffer->head = __atomic_load_n(&buffer->control->data_head, __ATOMIC_ACQUIRE);
+		peek(sideband, buffer);
+	}
+	while ((buffer = oldest(sideband)) != NULL && buffer->time_ns <= now_ns)
+	{
+		struct perf_event_header header;
+		uint64_t time_ns = buffer->time_ns;
+
+		copy_out(sideband, buffer, buffer->tail, &header, sizeof(header));
+		copy_out(sideband, buffer, buffer->tail, sideband->record, header.size);
+		buffer->tail += header.size;
+		peek(sideband, buffer);
+		handle(sideband, header.size, time_ns);
+	}
+	for (uint32_t i = 0; i < sideband->count; i++)
+	{
+		buffer = &sideband->buffers[i];
+		__atomic_store_n(&buffer->control->data_tail, buffer->tail, __ATOMIC_RELEASE);
+	}
+}

@@ -1,0 +1,301 @@
+/*
+ * jit_frames.c
+ *		Search for .eh_frame sections of generated code.
+ */
+#include "unwind/jit_frames.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "base/clock.h"
+#include "process/proc_file.h"
+
+#define PAGE_BYTES	   4096
+#define MAPS_BYTES	   ((size_t) 16 * 1024 * 1024)
+#define MAX_DATA_BYTES ((size_t) 1024 * 1024) /* of a process */
+/* memory can be made to look like thousands of sections */
+#define CPU_NS		   INT64_C(100000000)
+#define WINDOW_BYTES \
+	((uint64_t) 64 * 1024) /* on either side; compilers take memory for both at once */
+
+/*
+ * A CIE as LLVM begins it, behind its length: CIE 0, version 1, augmentation "zR", alignments 1 and
+ * -8, return address 16.
+ */
+static const uint8_t cie_start[] = { 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16 };
+
+/* Memory that was read, and ends where it could not be read any more. */
+typedef struct Piece
+{
+	uint64_t address;
+	size_t offset; /* in the bytes */
+	size_t length;
+} Piece;
+
+struct JitMemory
+{
+	uint32_t pid;
+	int64_t until_ns; /* of this thread's CPU time: no section is tried from then on */
+	Piece pieces[JIT_MAX_PIECES];
+	uint32_t count;
+	uint8_t *bytes;
+	size_t length;
+};
+
+/* Code that one section speaks of. */
+typedef struct Section
+{
+	uint64_t start;
+	uint64_t end;
+	UnwindBinary *binary;
+} Section;
+
+typedef struct Search
+{
+	Unwinder *unwinder;
+	const JitMemory *memory;
+	uint64_t start; /* of the mapping */
+	uint64_t end;
+	uint64_t now_ns;
+	Section sections[JIT_MAX_SECTIONS]; /* by ascending start, disjoint */
+	uint32_t count;
+} Search;
+
+/* Reads the pages from address on that can be read, up to the first that cannot. */
+static size_t
+read_pages(uint32_t pid, uint64_t address, uint8_t *bytes, size_t length)
+{
+	struct iovec remote[WINDOW_BYTES / PAGE_BYTES];
+	size_t done = 0;
+
+	while (done < length)
+	{
+		size_t wanted = length - done < WINDOW_BYTES ? length - done : WINDOW_BYTES;
+		struct iovec local = { bytes + done, wanted };
+		size_t pages = wanted / PAGE_BYTES;
+		ssize_t result;
+
+		for (size_t i = 0; i < pages; i++)
+			remote[i] = (struct iovec){ (void *) (uintptr_t) (address + done + i * PAGE_BYTES),
+										PAGE_BYTES };
+		result = process_vm_readv((pid_t) pid, &local, 1, remote, pages, 0);
+		if (result > 0)
+			done += (size_t) result;
+		if (result < (ssize_t) wanted)
+			break;
+	}
+	return done;
+}
+
+/*
+ * A line of /proc/PID/maps: memory without a file that may only be read, as compilers leave their
+ * data behind.
+ */
+static bool
+is_read_only_data(const char *line, uint64_t *start, uint64_t *end)
+{
+	unsigned long long first;
+	unsigned long long last;
+	unsigned long long inode;
+	char access[5];
+	int name = 0;
+
+	if (sscanf(line, "%llx-%llx %4s %*x %*x:%*x %llu %n", &first, &last, access, &inode, &name) !=
+			4 ||
+		name == 0 || line[name] != '\0' || inode != 0 || strcmp(access, "r--p") != 0 ||
+		last <= first)
+		return false;
+	*start = first;
+	*end = last;
+	return true;
+}
+
+static void
+read_piece(JitMemory *memory, uint64_t start, uint64_t end)
+{
+	size_t length = (size_t) (end - start);
+	size_t result;
+
+	if (memory->count == JIT_MAX_PIECES || end - start > MAX_DATA_BYTES - memory->length)
+		return;
+	result = read_pages(memory->pid, start, memory->bytes + memory->length, length);
+	if (result == 0)
+		return;
+	memory->pieces[memory->count++] = (Piece){ start, memory->length, result };
+	memory->length += result;
+}
+
+static void
+read_pieces(JitMemory *memory)
+{
+	char path[64];
+	char *text = NULL;
+	char *rest = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", memory->pid);
+	if (memory->bytes == NULL || proc_file_read(path, MAPS_BYTES, &text, NULL) != 0)
+		return;
+	for (char *line = strtok_r(text, "\n", &rest); line != NULL; line = strtok_r(NULL, "\n", &rest))
+	{
+		uint64_t start;
+		uint64_t end;
+
+		if (is_read_only_data(line, &start, &end))
+			read_piece(memory, start, end);
+	}
+	free(text);
+}
+
+JitMemory *
+jit_memory_read(uint32_t pid)
+{
+	JitMemory *memory = calloc(1, sizeof(*memory));
+
+	if (memory == NULL)
+		return NULL;
+	memory->pid = pid;
+	memory->bytes = malloc(MAX_DATA_BYTES);
+	read_pieces(memory);
+	memory->until_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + CPU_NS;
+	return memory;
+}
+
+void
+jit_memory_free(JitMemory *memory)
+{
+	if (memory == NULL)
+		return;
+	free(memory->bytes);
+	free(memory);
+}
+
+/* Keeps the section, or releases it where another one covers the same code. */
+static void
+keep_section(Search *search, const Section *section)
+{
+	uint32_t place = search->count;
+
+	for (uint32_t i = 0; i < search->count; i++)
+	{
+		if (section->start < search->sections[i].end && search->sections[i].start < section->end)
+		{
+			unwinder_binary_release(search->unwinder, section->binary, search->now_ns);
+			return;
+		}
+	}
+	while (place > 0 && search->sections[place - 1].start > section->start)
+	{
+		search->sections[place] = search->sections[place - 1];
+		place--;
+	}
+	search->sections[place] = *section;
+	search->count++;
+}
+
+/* bytes begin with a CIE at the address; the section ends with its zero word, or with the bytes. */
+static void
+try_section(Search *search, const uint8_t *bytes, size_t length, uint64_t address)
+{
+	const CfiInput input = {
+		.machine = EM_X86_64,
+		.eh_frame = { .data = bytes, .length = length, .address = address },
+		.code_start = search->start,
+		.code_end = search->end,
+	};
+	Section section = { .binary = unwinder_binary_create(search->unwinder) };
+
+	if (section.binary == NULL)
+		return;
+	if (unwinder_binary_load_jit(search->unwinder, section.binary, &input, search->now_ns,
+								 &section.start, &section.end) == 0)
+		keep_section(search, &section);
+	else
+		unwinder_binary_release(search->unwinder, section.binary, search->now_ns);
+}
+
+static void
+search_bytes(Search *search, const uint8_t *bytes, size_t length, uint64_t address)
+{
+	size_t at = 0;
+
+	while (search->count < JIT_MAX_SECTIONS && at < length &&
+		   clock_ns(CLOCK_THREAD_CPUTIME_ID) < search->memory->until_ns)
+	{
+		const uint8_t *found = memmem(bytes + at, length - at, cie_start, sizeof(cie_start));
+		size_t place;
+
+		if (found == NULL)
+			return;
+		place = (size_t) (found - bytes);
+		if (place >= sizeof(uint32_t))
+			try_section(search, found - sizeof(uint32_t), length - place + sizeof(uint32_t),
+						address + place - sizeof(uint32_t));
+		at = place + sizeof(cie_start);
+	}
+}
+
+/*
+ * The window before the code may begin with memory that is none: then its later half is tried, and
+ * so on.
+ */
+static void
+search_before(Search *search, uint8_t *bytes)
+{
+	for (uint64_t window = WINDOW_BYTES; window >= PAGE_BYTES; window /= 2)
+	{
+		uint64_t address = search->start - window;
+
+		if (search->start >= window &&
+			read_pages(search->memory->pid, address, bytes, (size_t) window) == (size_t) window)
+		{
+			search_bytes(search, bytes, (size_t) window, address);
+			return;
+		}
+	}
+}
+
+static void
+search_after(Search *search, uint8_t *bytes)
+{
+	size_t length = read_pages(search->memory->pid, search->end, bytes, WINDOW_BYTES);
+
+	search_bytes(search, bytes, length, search->end);
+}
+
+uint32_t
+jit_frames_spans(Unwinder *unwinder, const JitMemory *memory, uint64_t start, uint64_t end,
+				 uint64_t now_ns, UnwindSpan *spans)
+{
+	Search search = { unwinder, memory, start, end, now_ns, { { 0 } }, 0 };
+	uint8_t *bytes = malloc(WINDOW_BYTES);
+	uint64_t covered = start;
+	uint32_t count = 0;
+
+	if (bytes != NULL)
+	{
+		search_before(&search, bytes);
+		search_after(&search, bytes);
+		free(bytes);
+	}
+	for (uint32_t i = 0; i < memory->count; i++)
+		search_bytes(&search, memory->bytes + memory->pieces[i].offset, memory->pieces[i].length,
+					 memory->pieces[i].address);
+	for (uint32_t i = 0; i < search.count; i++)
+	{
+		const Section *section = &search.sections[i];
+
+		if (covered < section->start)
+			spans[count++] = (UnwindSpan){ .start = covered, .end = section->start };
+		spans[count++] = (UnwindSpan){ .start = section->start,
+									   .end = section->end,
+									   .binary = section->binary,
+									   .generated = true };
+		covered = section->end;
+	}
+	if (covered < end)
+		spans[count++] = (UnwindSpan){ .start = covered, .end = end };
+	return count;
+}
