@@ -1,8 +1,7 @@
 /*
  * flusher.h
  *		The flusher thread: takes the reader's interval when it is due, symbolizes it, hands it to
- *		the
- *		writer.
+ *		the writer.
  *
  * It owns the symbolizer, which may take its time; sampling goes on meanwhile. What is symbolized
  * is stored in batches of half a second of work, so the first samples come soon. A flush that

@@ -1,8 +1,7 @@
 /*
  * restraint.h
  *		Self-restraint: measures what the collector takes, once a second, and makes its parts obey
- *		the
- *		governor. Main thread.
+ *		the governor. Main thread.
  */
 #ifndef COLLECTOR_RESTRAINT_H
 #define COLLECTOR_RESTRAINT_H

@@ -289,20 +289,6 @@ log_configure(LogLevel threshold, bool json)
 	log_json = json;
 }
 
-bool
-log_level_parse(const char *name, LogLevel *level)
-{
-	for (LogLevel i = LOG_DEBUG; i <= LOG_ERROR; i++)
-	{
-		if (strcmp(name, level_names[i]) == 0)
-		{
-			*level = i;
-			return true;
-		}
-	}
-	return false;
-}
-
 void
 log_write(LogLevel level, const char *module, const char *message, const LogField *fields,
 		  size_t field_count)

@@ -80,9 +80,6 @@ log_flag(const char *key, bool value)
 /* Before any thread starts. Until then: info and above, logfmt. */
 void log_configure(LogLevel threshold, bool json);
 
-/* "debug", "info", "warning", "error"; false for anything else. */
-bool log_level_parse(const char *name, LogLevel *level);
-
 /* Any number of fields, in the order in which they shall stand. */
 #define log_event(level, module, message, ...)                                       \
 	log_write(level, module, message, (const LogField[]){ { NULL }, ##__VA_ARGS__ }, \

@@ -1,8 +1,7 @@
 /*
  * table.h
  *		An array whose items are found again by content: items lie side by side in the order in
- *		which
- *		they came, a hash index over them finds equal ones. Items are never removed singly.
+ *		which they came, a hash index over them finds equal ones. Items are never removed singly.
  *
  * The index holds 8 bytes a slot (a hash, a position) and no pointer, so the array may move when it
  * grows. A library's table of linked entries (uthash) costs 56 bytes an item, and its items cannot

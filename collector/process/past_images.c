@@ -3,8 +3,8 @@
  *		A memory of the side-band: exec images by process, newest first.
  *
  * 1. Each event (fork, thread, exec, mapping) is noted with the process that it is about.
- * 2. What an image mapped is a layout: mappings in the order in which they came. A forked child
- *    shares its parent's layout until one of them maps more.
+ * 2. What an image mapped is a layout (layout.h). A forked child shares its parent's until one of
+ *    them maps more.
  * 3. Asked for a moment, the image is found that the process executed then, and its mappings are
  *    painted over each other in their order: what lies on top was there.
  * 4. Where there is no room, processes that have ended go first, then those that were silent for
@@ -20,32 +20,13 @@
 #include <uthash.h>
 
 #include "base/clock.h"
-#include "base/grow.h"
+#include "process/layout.h"
 
-#define MAX_MAPPINGS 512 /* of an image, as they came */
-#define MAX_IMAGES	 4	 /* of a pid */
+#define MAX_IMAGES 4 /* of a pid */
 
 #define MAX_PASSED_OVER 8 /* that still run, until one of them goes all the same */
 
 #define THREADS_UNKNOWN UINT32_MAX /* those of a process whose beginning was not seen */
-
-typedef struct PastMapping
-{
-	ProcMapping map; /* its name is ours */
-	uint64_t time_ns;
-} PastMapping;
-
-/* What one image mapped or, after fork, several. */
-typedef struct Layout
-{
-	size_t *total; /* bytes of all layouts, this one's included */
-	uint32_t references;
-	bool whole;				 /* the image's beginning was seen, and nothing of it is forgotten */
-	uint64_t known_since_ns; /* what was mapped before may be missing */
-	size_t count;
-	size_t capacity;
-	PastMapping *mappings; /* oldest first */
-} Layout;
 
 typedef struct PastImage
 {
@@ -80,185 +61,8 @@ struct PastImages
 	bool found_valid; /* the last process that was looked for: often the next one as well */
 	uint32_t found_pid;
 	PastProcess *found;
-	ProcMapping painted[2 * MAX_MAPPINGS]; /* what past_images_find returned */
+	ProcMapping painted[2 * LAYOUT_MAX_MAPPINGS]; /* what past_images_find returned */
 };
-
-/* What a block of that size takes of the heap, roughly. */
-static size_t
-heap_bytes(size_t size)
-{
-	return size + 2 * sizeof(size_t);
-}
-
-static size_t
-name_bytes(const ProcMapping *mapping)
-{
-	return heap_bytes(strlen(mapping->name) + 1);
-}
-
-/* Names of ours are const only to others. */
-static void
-free_name(Layout *layout, const ProcMapping *mapping)
-{
-	*layout->total -= name_bytes(mapping);
-	free((void *) (uintptr_t) mapping->name);
-}
-
-static void
-layout_release(Layout *layout)
-{
-	if (layout == NULL || --layout->references > 0)
-		return;
-	for (size_t i = 0; i < layout->count; i++)
-		free_name(layout, &layout->mappings[i].map);
-	*layout->total -= heap_bytes(sizeof(*layout)) + layout->capacity * sizeof(*layout->mappings);
-	free(layout->mappings);
-	free(layout);
-}
-
-static Layout *
-layout_create(size_t *total, bool whole, uint64_t known_since_ns)
-{
-	Layout *layout = calloc(1, sizeof(*layout));
-
-	if (layout == NULL)
-		return NULL;
-	*total += heap_bytes(sizeof(*layout));
-	layout->total = total;
-	layout->references = 1;
-	layout->whole = whole;
-	layout->known_since_ns = known_since_ns;
-	return layout;
-}
-
-/* Forgets the older half. */
-static void
-layout_make_room(Layout *layout)
-{
-	size_t dropped = layout->count / 2;
-
-	layout->whole = false;
-	layout->known_since_ns = layout->mappings[dropped - 1].time_ns;
-	for (size_t i = 0; i < dropped; i++)
-		free_name(layout, &layout->mappings[i].map);
-	layout->count -= dropped;
-	memmove(layout->mappings, layout->mappings + dropped,
-			layout->count * sizeof(*layout->mappings));
-}
-
-static bool
-layout_append(Layout *layout, const ProcMapping *mapping, uint64_t time_ns)
-{
-	size_t capacity = layout->capacity;
-	PastMapping *added;
-
-	if (layout->count >= MAX_MAPPINGS)
-		layout_make_room(layout);
-	if (grow_array(&layout->mappings, &layout->capacity, layout->count, sizeof(PastMapping)) != 0)
-		return false;
-	*layout->total += (layout->capacity - capacity) * sizeof(*layout->mappings);
-	added = &layout->mappings[layout->count];
-	added->time_ns = time_ns;
-	added->map = *mapping;
-	added->map.name = strdup(mapping->name);
-	if (added->map.name == NULL)
-		return false;
-	*layout->total += name_bytes(&added->map);
-	layout->count++;
-	return true;
-}
-
-/*
- * One of our own with the same mappings; the reference to the old one is given back. NULL without
- * memory.
- */
-static Layout *
-layout_unshare(Layout *shared)
-{
-	Layout *layout;
-
-	if (shared->references == 1)
-		return shared;
-	layout = layout_create(shared->total, shared->whole, shared->known_since_ns);
-	for (size_t i = 0; layout != NULL && i < shared->count; i++)
-	{
-		if (!layout_append(layout, &shared->mappings[i].map, shared->mappings[i].time_ns))
-		{
-			layout_release(layout);
-			layout = NULL;
-		}
-	}
-	layout_release(shared);
-	return layout;
-}
-
-static bool
-overlap(const ProcMapping *a, const ProcMapping *b)
-{
-	return a->start < b->end && b->start < a->end;
-}
-
-/*
- * Does the mapping show what was there before? Compilers that write and execute in turn map the
- * same code over and over; and where the protection of a part is changed, that part is told.
- */
-static bool
-layout_has(const Layout *layout, const ProcMapping *mapping)
-{
-	for (size_t i = layout->count; i-- > 0;)
-	{
-		const ProcMapping *known = &layout->mappings[i].map;
-
-		if (overlap(known, mapping))
-			return known->start <= mapping->start && known->end >= mapping->end &&
-				   known->device == mapping->device && known->inode == mapping->inode &&
-				   (known->inode == 0 ||
-					mapping->file_offset - known->file_offset == mapping->start - known->start) &&
-				   strcmp(known->name, mapping->name) == 0;
-	}
-	return false;
-}
-
-/*
- * Lays a mapping over disjoint ones, by ascending start, and returns their number. It adds two at
- * most: itself, and the second half of one that it splits.
- */
-static size_t
-paint(ProcMapping *mappings, size_t count, const ProcMapping *added)
-{
-	size_t first = 0;
-	size_t end;
-	ProcMapping head;
-	ProcMapping tail;
-	ProcMapping pieces[3];
-	size_t piece_count = 0;
-
-	while (first < count && mappings[first].end <= added->start)
-		first++;
-	end = first;
-	while (end < count && mappings[end].start < added->end)
-		end++;
-	if (end > first)
-	{
-		head = mappings[first];
-		tail = mappings[end - 1];
-		if (head.start < added->start)
-		{
-			head.end = added->start;
-			pieces[piece_count++] = head;
-		}
-	}
-	pieces[piece_count++] = *added;
-	if (end > first && tail.end > added->end)
-	{
-		tail.file_offset += added->end - tail.start;
-		tail.start = added->end;
-		pieces[piece_count++] = tail;
-	}
-	memmove(&mappings[first + piece_count], &mappings[end], (count - end) * sizeof(*mappings));
-	memcpy(&mappings[first], pieces, piece_count * sizeof(*mappings));
-	return count - (end - first) + piece_count;
-}
 
 static PastProcess *
 find_process(PastImages *images, uint32_t pid)
@@ -556,15 +360,12 @@ past_images_find(PastImages *images, uint32_t pid, uint64_t time_ns, const ProcM
 				 uint64_t *last_ns)
 {
 	const Layout *layout = find_whole_layout(images, pid, time_ns);
-	size_t count = 0;
 
 	if (layout == NULL || layout->count == 0)
 		return 0;
-	for (size_t i = 0; i < layout->count; i++)
-		count = paint(images->painted, count, &layout->mappings[i].map);
 	*mappings = images->painted;
 	*last_ns = layout->mappings[layout->count - 1].time_ns;
-	return count;
+	return layout_paint(layout, images->painted);
 }
 
 const ProcMapping *

@@ -45,71 +45,68 @@ typedef struct ProcessTableStats
 typedef struct ProcessAddress
 {
 	MappingKind kind;
-	/* MAPPING_FILE, MAPPING_VDSO: held by the process; NULL where it cannot be opened */
+	/* of MAPPING_FILE and MAPPING_VDSO; NULL where it cannot be opened; the process holds it */
 	MappedFile *file;
-	uint64_t address; /* with an image the offset in the file, else as it was */
+	uint64_t address; /* with a file the offset in it, else as it was */
 } ProcessAddress;
 
+/* All moments (…_ns) are CLOCK_MONOTONIC. */
+
 /*
- * limit: processes kept; beyond it the one unseen for longest goes. The table of files outlives
- * this one.
+ * An empty table. Beyond limit processes the one that was not seen for longest goes. The table of
+ * files outlives this one. 0 or -ENOMEM.
  */
 int process_table_create(MappedFileTable *files, size_t limit, ProcessTable **table);
 void process_table_free(ProcessTable *table); /* accepts NULL */
 
-/*
- * From now on, processes that are gone are looked up in a memory of theirs, which outlives the
- * table.
- */
+/* From now on processes that are gone are looked up there too. The memory outlives the table. */
 void process_table_remember(ProcessTable *table, PastImages *past);
 
 /*
- * The process of a sample; reads /proc where it is new. Never NULL but without memory. Holds until
- * the next call of a table function. now_ns is CLOCK_MONOTONIC.
+ * The process of a sample. /proc is read where it is new. NULL without memory. The result holds
+ * until the next call of a function of the table.
  */
 Process *process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t now_ns);
 
 /*
- * What lay at the address at time_ns, which is in the past. False where no executable mapping is
- * known to have covered it, or which one it was is not. An address that was executing (is_leaf) is
- * sought then; what a broken walk took for a caller is no reason to.
+ * What lay at an address at time_ns, a moment of the past. False where nothing is known to have
+ * been there, or where several things may have been. An address that was executing (is_leaf) is
+ * worth reading the mappings again; one that a broken walk took for a caller is not.
  */
 bool process_resolve(ProcessTable *table, Process *process, uint64_t address, uint64_t time_ns,
 					 bool is_leaf, uint64_t now_ns, ProcessAddress *result);
 
-/* Do the mappings, as they were read last, cover the address? */
+/* Do the mappings that were read last cover the address? */
 bool process_covers(const Process *process, uint64_t address);
 
-/* Is it in memory without a file, by the same mappings? */
+/* Do they say that it lies in memory without a file? */
 bool process_is_generated(const Process *process, uint64_t address);
 
 /*
- * Reads the mappings again where they do not cover the address, at most every 10 ms, more and more
- * rarely where that does not help.
+ * Each reads the mappings again, if there is a reason to:
+ *
+ * _seek: they do not cover the address. At most every 10 ms; the pause doubles, up to 10 s, while
+ * that does not help.
+ * _follow: code of a file was mapped since they were read, and that is 10 ms ago. Where the
+ * side-band may have lost something: they were read a second ago.
+ * _reread_before: they were read before moment_ns.
  */
 void process_seek(ProcessTable *table, Process *process, uint64_t address, uint64_t now_ns);
-
-/*
- * Reads the mappings again where code of files was mapped since, unless they were read within 10
- * ms, or may have been, unless within a second.
- */
 void process_follow(ProcessTable *table, Process *process, uint64_t now_ns);
-
-/* Reads the mappings again where they were read before a moment of CLOCK_MONOTONIC. */
 void process_reread_before(ProcessTable *table, Process *process, uint64_t moment_ns,
 						   uint64_t now_ns);
 
-/* When reading of the mappings began, CLOCK_MONOTONIC. */
+/* When reading of the mappings began. */
 uint64_t process_read_ns(const Process *process);
 
 /*
- * Forgets processes that ended a minute ago or were not seen for some. Call a few times a minute:
- * of each process that is not seen /proc is asked once a minute at most.
+ * Forgets processes that have ended, and those that were not seen for five minutes. Call a few
+ * times a minute. /proc is asked once a minute at most of each process that is not seen.
  */
 void process_table_sweep(ProcessTable *table, uint64_t now_ns);
 void process_table_stats(const ProcessTable *table, ProcessTableStats *stats);
 
-/* The image that the process executes, as the kernel's tables know it. */
+/* What the process executes. */
 ExecImage process_identity(const Process *process);
 
 /* One executable mapping of a process. */
@@ -121,48 +118,49 @@ typedef struct DescribedMapping
 	MappedFile *file; /* NULL: code without a file */
 } DescribedMapping;
 
-/*
- * What the unwinder has to know of a process: a copy, so that it can be worked off without a
- * lock.
- */
+/* What the unwinder has to know of a process: a copy, for work without the lock. */
 typedef struct ProcessDescription
 {
 	ExecImage identity;
-	DescribedMapping *mappings; /* their images are held */
+	DescribedMapping *mappings; /* their files are held */
 	size_t count;
 } ProcessDescription;
 
 /*
- * True where the unwinder has not got the mappings as they are: the caller gives it the
- * description, says so by process_described, and ends that with process_description_fini.
+ * Describes a process whose mappings the unwinder has not got as they are; else false. The caller
+ * gives the description to the unwinder, tells the outcome by one of the next two functions, and
+ * ends the description.
  */
 bool process_take_description(ProcessTable *table, Process *process,
 							  ProcessDescription *description);
+void process_description_fini(MappedFileTable *files, ProcessDescription *description);
+
 /* held: mappings that the unwinder has of it now; 0 where it refused them. */
 void process_described(Process *process, size_t held, uint64_t now_ns);
 
 /*
- * The unwinder had no room for the description: processes that were sampled least recently are
- * forgotten, an eighth of all, and the one with the most mappings, if it has more; this one's
- * description is to be taken again in some seconds.
+ * The unwinder had no room. An eighth of all processes is forgotten, those that were sampled least
+ * recently; and the one with the most mappings, if it has more than this. This one's description
+ * is taken again in some seconds.
  */
 void process_had_no_room(ProcessTable *table, Process *process, uint64_t now_ns);
 
 /*
  * Did the unwinder's rules for an address belong to the code that was there at time_ns? Asked of
- * the kernel's walk, or, with late, of one that is made now.
+ * the kernel's walk; with late of a walk that is made now.
  */
 bool process_walk_held(ProcessTable *table, const Process *process, uint64_t address,
 					   uint64_t time_ns, bool late);
-void process_description_fini(MappedFileTable *files, ProcessDescription *description);
 
-/* One process after the other that was described and is no longer in the table; false: no more. */
+/* The next process that was described and is no longer in the table; false: no more. */
 bool process_table_take_forgotten(ProcessTable *table, ExecImage *identity);
 
 ProcessState process_state(const Process *process);
-MappedFile *
-process_executable(const Process *process);		 /* NULL where not known; held by the process */
-const char *process_exe(const Process *process); /* path, "" where not known */
+
+/* The executable: its file (NULL where not known; the process holds it), its path ("" likewise). */
+MappedFile *process_executable(const Process *process);
+const char *process_exe(const Process *process);
+
 const CgroupLabels *process_cgroup(const Process *process);
 
 #endif

@@ -46,9 +46,9 @@ void sideband_free(Sideband *sideband); /* accepts NULL */
 void sideband_follow_cpus(Sideband *sideband);
 
 /*
- * Waits until half a buffer was told since the last time, or the other descriptor is readable, or
- * the time is over. One thread at a time, and without the owner's lock. Without a side-band (NULL)
- * it waits for the others.
+ * Waits until half a buffer was told since the last time, the other descriptor is readable, or the
+ * time is over. Without a side-band (NULL) it waits for the latter two. One thread at a time,
+ * without the owner's lock.
  */
 void sideband_wait(const Sideband *sideband, int other, int timeout_ms);
 

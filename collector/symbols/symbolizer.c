@@ -343,12 +343,6 @@ binary_build_id(const Binary *binary)
 	return binary->build_id;
 }
 
-const char *
-binary_name(const Binary *binary)
-{
-	return binary->name;
-}
-
 bool
 binary_address(const Binary *binary, uint64_t file_offset, uint64_t *address)
 {

@@ -83,7 +83,6 @@ void binary_release(Binary *binary);
  * head, tail and length. "" only for a file that could not be read any more.
  */
 const char *binary_build_id(const Binary *binary);
-const char *binary_name(const Binary *binary);
 
 /* ELF virtual address of a file offset that an executable PT_LOAD covers; false where none does. */
 bool binary_address(const Binary *binary, uint64_t file_offset, uint64_t *address);

@@ -357,19 +357,6 @@ test_log_threads(void **state)
 	free(text);
 }
 
-static void
-test_log_levels(void **state)
-{
-	LogLevel level = LOG_ERROR;
-
-	assert_true(log_level_parse("debug", &level));
-	assert_int_equal(level, LOG_DEBUG);
-	assert_true(log_level_parse("warning", &level));
-	assert_int_equal(level, LOG_WARNING);
-	assert_false(log_level_parse("WARNING", &level));
-	assert_false(log_level_parse("", &level));
-}
-
 int
 main(void)
 {
@@ -379,7 +366,7 @@ main(void)
 		cmocka_unit_test(test_hash_spreads), cmocka_unit_test(test_arena),
 		cmocka_unit_test(test_log_logfmt),	 cmocka_unit_test(test_log_json),
 		cmocka_unit_test(test_log_repeats),	 cmocka_unit_test(test_log_truncates),
-		cmocka_unit_test(test_log_threads),	 cmocka_unit_test(test_log_levels),
+		cmocka_unit_test(test_log_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

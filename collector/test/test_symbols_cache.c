@@ -1,8 +1,7 @@
 /*
  * test_symbols_cache.c
  *		The symbolizer's containers against naive ones: results under a budget, nested address
- *		ranges,
- *		the choice among names.
+ *		ranges, the choice among names.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -55,18 +55,16 @@ typedef struct UnwindSpan
 int unwinder_create(KernelTables *tables, Unwinder **unwinder);
 void unwinder_free(Unwinder *unwinder); /* accepts NULL */
 
-/*
- * Tables of files are looked for there first and kept there; the cache outlives the unwinder. NULL:
- * none.
- */
+/* Where tables of files are looked for first, and kept. It outlives the unwinder. NULL: none. */
 void unwinder_use_cache(Unwinder *unwinder, TableCache *cache);
 void unwinder_stats(const Unwinder *unwinder, UnwinderStats *stats);
 
-/* A new binary with one reference; its table is not loaded yet. NULL without memory. */
+/*
+ * A new binary with one reference, and no table yet; NULL without memory. Release accepts NULL.
+ */
 UnwindBinary *unwinder_binary_create(Unwinder *unwinder);
 void unwinder_binary_retain(UnwindBinary *binary);
-void unwinder_binary_release(Unwinder *unwinder, UnwindBinary *binary,
-							 uint64_t now_ns); /* accepts NULL */
+void unwinder_binary_release(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns);
 
 /* True where the kernel's tables hold rows of it. */
 bool unwinder_binary_has_table(const UnwindBinary *binary);
@@ -76,17 +74,17 @@ bool unwinder_binary_is_shared(const UnwindBinary *binary);
 
 /*
  * Compiles the CFI of the file behind fd (borrowed), or finds it compiled in the cache, and puts it
- * into the kernel's tables; processes that map the binary are walked through it from now on. A file
- * without any CFI is walked by frame pointer. 0, -ENOEXEC, -ENOMEM; -E2BIG where it would take more
- * than a quarter of the kernel's tables; -ENOSPC where there is no room now: only then it may be
- * called again. Counted.
+ * into the kernel's tables. Processes that map the binary are walked through it from now on. A file
+ * without any CFI is walked by frame pointer.
+ *
+ * 0, -ENOEXEC, -ENOMEM; -E2BIG: it would take more than a quarter of the kernel's tables; -ENOSPC:
+ * there is no room now, and only then it may be called again. Failures are counted.
  */
 int unwinder_binary_load(Unwinder *unwinder, UnwindBinary *binary, int fd, uint64_t now_ns);
 
 /*
- * Takes a table that was loaded out of the kernel's tables, where its room is free after
- * EXTENT_GRACE_NS; walks end at the binary (PFS_WALK_NO_TABLE) until it is loaded again. Nothing
- * happens where it has none.
+ * Takes the binary's table, if it has one, out of the kernel's tables. Walks end at the binary
+ * (PFS_WALK_NO_TABLE) until it is loaded again. The room is free after EXTENT_GRACE_NS.
  */
 void unwinder_binary_unload(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns);
 
@@ -94,29 +92,29 @@ void unwinder_binary_unload(Unwinder *unwinder, UnwindBinary *binary, uint64_t n
 bool unwinder_rules_are_full(const Unwinder *unwinder);
 
 /*
- * Gives all rules back, and unloads the tables of all described processes; those of generated code
- * come again when their process is described anew. A binary that is in none must be released by the
- * caller. Until EXTENT_GRACE_NS have passed no table has room.
+ * Gives all rules back, and unloads the tables of all described processes. Those of generated code
+ * come again when their process is described anew. The caller must have released binaries that no
+ * process maps. No table has room until EXTENT_GRACE_NS have passed.
  */
 void unwinder_forget_rules(Unwinder *unwinder, uint64_t now_ns);
 
 /*
- * The same for CFI that was read from a process's memory, of generated code at absolute addresses,
- * which is *start to *end. -ENOENT where it speaks of none, -E2BIG where all generated code would
- * take more than a quarter of the tables.
+ * Loads CFI of generated code, which was read from a process's memory. It is about absolute
+ * addresses, from *start to *end. As unwinder_binary_load, and -ENOENT: it speaks of no code;
+ * -E2BIG: all generated code together would take more than a quarter of the tables.
  */
 int unwinder_binary_load_jit(Unwinder *unwinder, UnwindBinary *binary, const CfiInput *input,
 							 uint64_t now_ns, uint64_t *start, uint64_t *end);
 
 /*
- * Describes a process anew: spans ascending and disjoint. Binaries named are held until the process
- * is described again or forgotten. 0, -ENOMEM; -ENOSPC where there is no room now, -E2BIG where it
- * would take more than a quarter of all mappings; on failure the process is not known at all.
+ * Describes a process anew. Spans ascend and are disjoint; their binaries are held until the
+ * process is described again or forgotten. 0, -ENOMEM; -ENOSPC: there is no room now; -E2BIG: it
+ * would take more than a quarter of all mappings. On failure the process is not known at all.
  */
 int unwinder_process_set(Unwinder *unwinder, const ExecImage *process, const UnwindSpan *spans,
 						 uint32_t count, uint64_t now_ns);
 
-/* Nothing happens where the process is not known, or its pid is another image's by now. */
+/* Nothing happens where the process is not known, or its pid is another exec image's by now. */
 void unwinder_process_forget(Unwinder *unwinder, const ExecImage *process, uint64_t now_ns);
 
 /* The binary behind an address of a process, where its table is not loaded yet; else NULL. */

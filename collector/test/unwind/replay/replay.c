@@ -1,8 +1,7 @@
 /*
  * replay.c
  *		Walks recorded processes (record.c) with the walker's C in plain memory: no root, no kernel,
- *		the same each time. Prints a line
- *		"ok" or "not ok" for all moments of one name.
+ *		the same each time. Prints a line "ok" or "not ok" for all moments of one name.
  *
  *		replay NAME FILE     NAME goes into the results
  *

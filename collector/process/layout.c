@@ -1,0 +1,182 @@
+/*
+ * layout.c
+ *		What an exec image mapped, oldest first.
+ */
+#include "process/layout.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+static size_t
+name_bytes(const ProcMapping *mapping)
+{
+	return heap_bytes(strlen(mapping->name) + 1);
+}
+
+/* Names of ours are const only to others. */
+static void
+free_name(Layout *layout, const ProcMapping *mapping)
+{
+	*layout->total -= name_bytes(mapping);
+	free((void *) (uintptr_t) mapping->name);
+}
+
+void
+layout_release(Layout *layout)
+{
+	if (layout == NULL || --layout->references > 0)
+		return;
+	for (size_t i = 0; i < layout->count; i++)
+		free_name(layout, &layout->mappings[i].map);
+	*layout->total -= heap_bytes(sizeof(*layout)) + layout->capacity * sizeof(*layout->mappings);
+	free(layout->mappings);
+	free(layout);
+}
+
+Layout *
+layout_create(size_t *total, bool whole, uint64_t known_since_ns)
+{
+	Layout *layout = calloc(1, sizeof(*layout));
+
+	if (layout == NULL)
+		return NULL;
+	*total += heap_bytes(sizeof(*layout));
+	layout->total = total;
+	layout->references = 1;
+	layout->whole = whole;
+	layout->known_since_ns = known_since_ns;
+	return layout;
+}
+
+/* Forgets the older half. */
+static void
+layout_make_room(Layout *layout)
+{
+	size_t dropped = layout->count / 2;
+
+	layout->whole = false;
+	layout->known_since_ns = layout->mappings[dropped - 1].time_ns;
+	for (size_t i = 0; i < dropped; i++)
+		free_name(layout, &layout->mappings[i].map);
+	layout->count -= dropped;
+	memmove(layout->mappings, layout->mappings + dropped,
+			layout->count * sizeof(*layout->mappings));
+}
+
+bool
+layout_append(Layout *layout, const ProcMapping *mapping, uint64_t time_ns)
+{
+	size_t capacity = layout->capacity;
+	PastMapping *added;
+
+	if (layout->count >= LAYOUT_MAX_MAPPINGS)
+		layout_make_room(layout);
+	if (grow_array(&layout->mappings, &layout->capacity, layout->count, sizeof(PastMapping)) != 0)
+		return false;
+	*layout->total += (layout->capacity - capacity) * sizeof(*layout->mappings);
+	added = &layout->mappings[layout->count];
+	added->time_ns = time_ns;
+	added->map = *mapping;
+	added->map.name = strdup(mapping->name);
+	if (added->map.name == NULL)
+		return false;
+	*layout->total += name_bytes(&added->map);
+	layout->count++;
+	return true;
+}
+
+Layout *
+layout_unshare(Layout *shared)
+{
+	Layout *layout;
+
+	if (shared->references == 1)
+		return shared;
+	layout = layout_create(shared->total, shared->whole, shared->known_since_ns);
+	for (size_t i = 0; layout != NULL && i < shared->count; i++)
+	{
+		if (!layout_append(layout, &shared->mappings[i].map, shared->mappings[i].time_ns))
+		{
+			layout_release(layout);
+			layout = NULL;
+		}
+	}
+	layout_release(shared);
+	return layout;
+}
+
+static bool
+overlap(const ProcMapping *a, const ProcMapping *b)
+{
+	return a->start < b->end && b->start < a->end;
+}
+
+bool
+layout_has(const Layout *layout, const ProcMapping *mapping)
+{
+	for (size_t i = layout->count; i-- > 0;)
+	{
+		const ProcMapping *known = &layout->mappings[i].map;
+
+		if (overlap(known, mapping))
+			return known->start <= mapping->start && known->end >= mapping->end &&
+				   known->device == mapping->device && known->inode == mapping->inode &&
+				   (known->inode == 0 ||
+					mapping->file_offset - known->file_offset == mapping->start - known->start) &&
+				   strcmp(known->name, mapping->name) == 0;
+	}
+	return false;
+}
+
+/*
+ * Lays a mapping over disjoint ones, by ascending start, and returns their number. It adds two at
+ * most: itself, and the second half of one that it splits.
+ */
+static size_t
+paint(ProcMapping *mappings, size_t count, const ProcMapping *added)
+{
+	size_t first = 0;
+	size_t end;
+	ProcMapping head;
+	ProcMapping tail;
+	ProcMapping pieces[3];
+	size_t piece_count = 0;
+
+	while (first < count && mappings[first].end <= added->start)
+		first++;
+	end = first;
+	while (end < count && mappings[end].start < added->end)
+		end++;
+	if (end > first)
+	{
+		head = mappings[first];
+		tail = mappings[end - 1];
+		if (head.start < added->start)
+		{
+			head.end = added->start;
+			pieces[piece_count++] = head;
+		}
+	}
+	pieces[piece_count++] = *added;
+	if (end > first && tail.end > added->end)
+	{
+		tail.file_offset += added->end - tail.start;
+		tail.start = added->end;
+		pieces[piece_count++] = tail;
+	}
+	memmove(&mappings[first + piece_count], &mappings[end], (count - end) * sizeof(*mappings));
+	memcpy(&mappings[first], pieces, piece_count * sizeof(*mappings));
+	return count - (end - first) + piece_count;
+}
+
+size_t
+layout_paint(const Layout *layout, ProcMapping *painted)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < layout->count; i++)
+		count = paint(painted, count, &layout->mappings[i].map);
+	return count;
+}
