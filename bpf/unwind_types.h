@@ -212,7 +212,7 @@ struct pfs_walk {
 	X(END_OF_STACK, "end_of_stack", "at a frame whose return address is undefined: whole")   \
 	X(END_OF_FRAMES, "end_of_frames",                                                        \
 	  "at a zero frame pointer or return address in code with frame pointers: whole")        \
-	X(TOO_DEEP, "too_deep", "after PFS_MAX_FRAMES frames")                                   \
+	X(TOO_DEEP, "too_deep", "after PFS_MAX_USER_FRAMES frames")                              \
 	X(NO_PROCESS, "no_process", "the collector has not described this process yet")          \
 	X(NO_MAPPING, "no_mapping", "no executable mapping is known at the address")             \
 	X(NO_TABLE, "no_table", "the table of the binary is not loaded yet")                     \

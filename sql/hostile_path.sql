@@ -52,6 +52,9 @@ $$;
 CREATE TABLE calls (n int4 GENERATED ALWAYS AS IDENTITY, call text);
 INSERT INTO calls (call) VALUES
 	($$ensure_partitions('2026-03-01 00:00Z', '2026-03-02 00:00Z')$$),
+	($$calling_role()$$),
+	($$row_policies()$$),
+	($$apply_policies()$$),
 	($$epoch()$$),
 	($$begin_batch('00000000-0000-0000-0000-00000000000a', 1, profstore.epoch())$$),
 	($$pin_epoch(profstore.epoch())$$),
@@ -81,7 +84,7 @@ INSERT INTO calls (call) VALUES
 	($$flamegraph('cpu:samples:count:::delta', '2026-03-01', '2026-03-02', by => '{service}')$$),
 	($$flamegraph('no:such:type:x:y', '2026-03-01', '2026-03-02')$$),
 	($$flamegraph_diff('cpu:samples:count:::delta', '2026-03-01', '2026-03-02', '2026-03-01', '2026-03-02')$$),
-	($$top('cpu:samples:count:::delta', '2026-03-01', '2026-03-02', focus => 'f', ignore => '{binary="x"}', hide => 'g')$$),
+	($$top('cpu:samples:count:::delta', '2026-03-01', '2026-03-02', focus => 'f', ignore => '{mapping="x"}', hide => 'g')$$),
 	($$top_diff('cpu:samples:count:::delta', '2026-03-01', '2026-03-02', '2026-03-01', '2026-03-02')$$),
 	($$callers('cpu:samples:count:::delta', '2026-03-01', '2026-03-02', 'g')$$),
 	($$callees('cpu:samples:count:::delta', '2026-03-01', '2026-03-02', 'f')$$),
@@ -134,7 +137,7 @@ CREATE ROLE regress_pfs_hostile;
 CREATE TABLE tracked (stack int8);
 
 SELECT DISTINCT p.proname AS is_not_called FROM pg_proc AS p
-WHERE p.pronamespace = 'profstore'::regnamespace AND p.proname NOT IN ('load_module', 'stamp_chunk', 'table_am_handler') AND obj_description(p.oid, 'pg_proc') NOT LIKE 'internal: %'
+WHERE p.pronamespace = 'profstore'::regnamespace AND p.prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype, 'table_am_handler'::regtype) AND obj_description(p.oid, 'pg_proc') NOT LIKE 'internal: %'
 	AND NOT EXISTS (SELECT FROM calls AS c WHERE c.call LIKE '%profstore.' || p.proname || '(%')
 ORDER BY 1;
 

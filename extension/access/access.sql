@@ -14,7 +14,7 @@ CREATE FUNCTION profstore.load_module()
 RETURNS event_trigger
 LANGUAGE C
 AS 'MODULE_PATHNAME', 'profstore_load_module';
-COMMENT ON FUNCTION profstore.load_module() IS 'loads the module, so that a dropped table''s segments go with it';
+COMMENT ON FUNCTION profstore.load_module() IS 'loads the module: a dropped table''s segments go with it, and what cannot be published is refused';
 
 CREATE EVENT TRIGGER profstore_load_module ON ddl_command_start
 	WHEN TAG IN ('DROP TABLE', 'DROP MATERIALIZED VIEW', 'DROP SCHEMA', 'DROP OWNED', 'DROP TYPE',
@@ -22,3 +22,23 @@ CREATE EVENT TRIGGER profstore_load_module ON ddl_command_start
 	EXECUTE FUNCTION profstore.load_module();
 ALTER EVENT TRIGGER profstore_load_module ENABLE ALWAYS;
 COMMENT ON EVENT TRIGGER profstore_load_module IS 'loads the module before commands that can drop its tables';
+
+-- Nor do publications open the tables that a parent or a schema stands for.
+CREATE EVENT TRIGGER profstore_check_publications ON ddl_command_start
+	WHEN TAG IN ('CREATE PUBLICATION', 'ALTER PUBLICATION', 'ALTER TABLE')
+	EXECUTE FUNCTION profstore.load_module();
+ALTER EVENT TRIGGER profstore_check_publications ENABLE ALWAYS;
+COMMENT ON EVENT TRIGGER profstore_check_publications IS 'loads the module before commands that can publish its tables, which it refuses';
+
+DO
+$$
+BEGIN
+	IF EXISTS (SELECT FROM pg_publication AS p WHERE p.puballtables) THEN
+		RAISE WARNING USING
+			ERRCODE = 'feature_not_supported',
+			MESSAGE = 'a publication of all tables has none of the rows in tables that use access method "profstore"',
+			DETAIL = 'It has those of their directory, which would damage tables of the subscriber.',
+			HINT = 'Make the publication anew, with the names of its tables.';
+	END IF;
+END
+$$;

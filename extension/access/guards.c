@@ -18,7 +18,11 @@
 #include "catalog/objectaccess.h"
 #include "catalog/pg_attribute.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
 #include "catalog/pg_publication.h"
+#if PG_VERSION_NUM >= 150000
+#include "catalog/pg_publication_namespace.h"
+#endif
 #include "catalog/pg_publication_rel.h"
 #include "catalog/pg_trigger.h"
 #include "commands/defrem.h"
@@ -29,6 +33,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
+#include "access/publications.h"
 #include "access/table_am.h"
 #include "store/lane.h"
 
@@ -58,26 +63,33 @@ open_profstore_table(Oid relation_id)
  * A rewrite makes its new file as a relation named after the one that it is for; that one's name is
  * what the user knows.
  */
-static const char *
-name_for_user(Relation relation, bool is_internal)
+static Oid
+rewritten_table(Relation relation, bool is_internal)
 {
-	const char *name = RelationGetRelationName(relation);
-	const char *rewritten = NULL;
 	Oid relation_id;
 
-	if (is_internal && sscanf(name, "pg_temp_%u", &relation_id) == 1)
-		rewritten = get_rel_name(relation_id);
-	return rewritten != NULL ? rewritten : name;
+	if (is_internal && sscanf(RelationGetRelationName(relation), "pg_temp_%u", &relation_id) == 1 &&
+		get_rel_name(relation_id) != NULL)
+		return relation_id;
+	return InvalidOid;
 }
 
 static void
 check_new_table(Oid relation_id, bool is_internal)
 {
 	Relation relation = open_profstore_table(relation_id);
+	const char *name;
+	Oid rewritten;
 
 	if (relation == NULL)
 		return;
-	pfs_lane_check_columns(name_for_user(relation, is_internal), RelationGetDescr(relation));
+	rewritten = rewritten_table(relation, is_internal);
+	name = OidIsValid(rewritten) ? get_rel_name(rewritten) : RelationGetRelationName(relation);
+	pfs_lane_check_columns(name, RelationGetDescr(relation));
+	if (OidIsValid(rewritten))
+		pfs_publications_check_conversion(rewritten);
+	else
+		pfs_publications_check_table(name, RelationGetNamespace(relation));
 	RelationClose(relation);
 }
 
@@ -157,32 +169,23 @@ check_trigger(Oid trigger_id)
 	heap_freetuple(tuple);
 }
 
-/*
- * The tables of a publication, seen when the publication is made, or of one entry, when a table is
- * added later. There is no index for both, and few rows.
- */
+/* What publishes the schema that a table moves to would publish the table. */
 static void
-check_publication(AttrNumber key_column, Oid key_value)
+check_move(Oid relation_id)
 {
-	Relation catalog = table_open(PublicationRelRelationId, AccessShareLock);
 	ScanKeyData key;
-	SysScanDesc scan;
 	HeapTuple tuple;
+	Oid schema;
 
-	ScanKeyInit(&key, key_column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(key_value));
-	scan = systable_beginscan(catalog, InvalidOid, false, SnapshotSelf, 1, &key);
-	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
-	{
-		Oid relation_id = ((Form_pg_publication_rel) GETSTRUCT(tuple))->prrelid;
-		Relation relation = open_profstore_table(relation_id);
-
-		if (relation != NULL)
-			pfs_unsupported(
-				relation, "logical replication",
-				"Use streaming replication, or let the collector write to both servers.");
-	}
-	systable_endscan(scan);
-	table_close(catalog, AccessShareLock);
+	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(relation_id));
+	tuple = fetch_own_row(RelationRelationId, ClassOidIndexId, &key, 1);
+	if (!HeapTupleIsValid(tuple))
+		return;
+	schema = ((Form_pg_class) GETSTRUCT(tuple))->relnamespace;
+	if (schema != get_rel_namespace(relation_id))
+		pfs_publications_check_move(relation_id, schema);
+	heap_freetuple(tuple);
 }
 
 static void
@@ -195,9 +198,13 @@ on_create(Oid class_id, Oid object_id, int sub_id, bool is_internal)
 	else if (class_id == TriggerRelationId)
 		check_trigger(object_id);
 	else if (class_id == PublicationRelationId)
-		check_publication(Anum_pg_publication_rel_prpubid, object_id);
+		pfs_publication_check(object_id);
 	else if (class_id == PublicationRelRelationId)
-		check_publication(Anum_pg_publication_rel_oid, object_id);
+		pfs_published_relation_check(object_id);
+#if PG_VERSION_NUM >= 150000
+	else if (class_id == PublicationNamespaceRelationId)
+		pfs_published_schema_check(object_id);
+#endif
 }
 
 /*
@@ -237,6 +244,10 @@ object_access(ObjectAccessType access, Oid class_id, Oid object_id, int sub_id, 
 				  arg != NULL && ((ObjectAccessPostCreate *) arg)->is_internal);
 	else if (access == OAT_POST_ALTER && class_id == RelationRelationId && sub_id != 0)
 		check_column(object_id, sub_id);
+	else if (access == OAT_POST_ALTER && class_id == RelationRelationId)
+		check_move(object_id);
+	else if (access == OAT_POST_ALTER && class_id == InheritsRelationId)
+		pfs_publications_check_partition(object_id, ((ObjectAccessPostAlter *) arg)->auxiliary_id);
 	else if (access == OAT_DROP && class_id == RelationRelationId && sub_id == 0)
 		on_drop(object_id);
 }

@@ -19,6 +19,7 @@
 
 #include "admin/bounded_waits.h"
 #include "admin/compact.h"
+#include "store/version.h"
 
 PG_FUNCTION_INFO_V1(profstore_apply_retention);
 
@@ -196,6 +197,7 @@ profstore_apply_retention(PG_FUNCTION_ARGS)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_TRANSACTION_TERMINATION),
 						errmsg("profstore.apply_retention() cannot run inside a transaction block"),
 						errdetail("It commits after each step.")));
+	pfs_extension_require_current();
 	pfs_check_maintenance_transaction("profstore.apply_retention()");
 	pfs_apply_retention();
 	PG_RETURN_VOID();

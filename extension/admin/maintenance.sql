@@ -21,8 +21,9 @@ CREATE FUNCTION profstore.stored_time(lane int8) RETURNS timestamptz
 	LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'int8up';
 COMMENT ON FUNCTION profstore.stored_time(int8) IS 'internal: a timestamptz as profstore.segments has it';
 
--- A table's owner sees its segments, and whoever may read all statistics sees all.
-CREATE VIEW profstore.segment_details AS
+-- A table's owner sees its segments, and whoever may read all statistics sees all; no function in a query gets hold of a row before that is
+-- known.
+CREATE VIEW profstore.segment_details WITH (security_barrier) AS
 SELECT t.oid::regclass AS relation, s.segment_no AS segment, s.level, s.row_count AS rows, s.byte_count + length(s.header) AS bytes,
 	s.summary_byte_count + coalesce(length(s.summary), 0) AS summary_bytes,
 	CASE WHEN t.has_timestamps THEN profstore.stored_time(s.time_min) END AS time_from,
@@ -49,7 +50,7 @@ COMMENT ON COLUMN profstore.segment_details.series_from IS 'least series_id';
 COMMENT ON COLUMN profstore.segment_details.series_to IS 'greatest series_id';
 GRANT SELECT ON profstore.segment_details TO PUBLIC;
 
-CREATE VIEW profstore.segment_stats AS
+CREATE VIEW profstore.segment_stats WITH (security_barrier) AS
 SELECT d.relation, d.level, count(*) AS segments, sum(d.rows)::int8 AS rows, sum(d.bytes)::int8 AS bytes,
 	sum(d.summary_bytes)::int8 AS summary_bytes, min(d.time_from) AS time_from, max(d.time_to) AS time_to,
 	min(d.series_from) AS series_from, max(d.series_to) AS series_to

@@ -86,13 +86,11 @@ find_partition(const PfsPartitioned *table, Oid parent, int64 day)
 	if (!OidIsValid(partition))
 		return InvalidOid;
 	if (!get_rel_relispartition(partition) || get_partition_parent(partition, true) != parent)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_DUPLICATE_TABLE),
-			 errmsg("table \"%s\" exists but is not a partition of \"%s\"", name, table->name),
-			 errhint(
-				 "Attach it with ALTER TABLE profstore.%s ATTACH PARTITION, rename it or drop it.",
-				 table->name)));
+		ereport(ERROR,
+				(errcode(ERRCODE_DUPLICATE_TABLE),
+				 errmsg("table \"%s\" exists but is not a partition of \"%s\"", name, table->name),
+				 errhint("Attach it with ALTER TABLE profstore.%s ATTACH PARTITION, or rename it.",
+						 table->name)));
 	return partition;
 }
 

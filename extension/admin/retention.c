@@ -321,7 +321,7 @@ profstore_move_to_tier(PG_FUNCTION_ARGS)
 		ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
 						errmsg("table \"%s\" has rows at an infinite time, which no bucket holds",
 							   RelationGetRelationName(source)),
-						errhint("Detach the table, or drop it.")));
+						errhint("Detach the table.")));
 	if (totals.segment_count > 0)
 	{
 		pfs_progress_begin(RelationGetRelid(source));

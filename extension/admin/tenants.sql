@@ -32,8 +32,8 @@ CREATE POLICY profstore_writers ON profstore.unwind_counts USING (role = profsto
 CREATE POLICY profstore_readers ON profstore.unwind_counts FOR SELECT
 	USING ((SELECT profstore.sees_all_series()) OR node IN (SELECT profstore.visible_nodes()));
 
--- A view reads as its owner, whom no policy holds back.
-CREATE VIEW profstore.unwind_quality AS
+-- A view reads as its owner, whom no policy holds back; no function in a query gets hold of a row before it is known who may see it.
+CREATE VIEW profstore.unwind_quality WITH (security_barrier) AS
 SELECT node, exe, sum(stacks)::int8 AS stacks, sum(complete)::int8 AS complete
 FROM profstore.unwind_counts
 WHERE day >= (now() AT TIME ZONE 'UTC')::date - 7

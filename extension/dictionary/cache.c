@@ -64,7 +64,7 @@ pfs_relation_oid(const char *name)
 			(errcode(ERRCODE_UNDEFINED_TABLE),
 			 errmsg("relation \"%s.%s\" does not exist", SCHEMA_NAME, name),
 			 errhint(
-				 "Install the extension again: DROP EXTENSION profstore, then CREATE EXTENSION profstore.")));
+				 "Run ALTER EXTENSION profstore UPDATE if the extension is of an earlier version; else restore the relation from a backup.")));
 	return oid;
 }
 

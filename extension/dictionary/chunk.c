@@ -51,7 +51,7 @@ corrupt(const PfsChunkRow *row, const char *detail)
 				row->first_node, row->partition_id),
 		 errdetail_internal("%s", detail),
 		 errhint(
-			 "Restore profstore.stack_chunks from a backup, or delete the row: stacks with nodes in it are lost.")));
+			 "Restore the row of profstore.stack_chunks from a backup. If there is none, keep a copy of it elsewhere before you delete it: stacks with nodes in it are lost then.")));
 }
 
 static inline uint64

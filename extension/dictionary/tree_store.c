@@ -524,6 +524,7 @@ store_chunk(PfsTreeCache *cache, Relation table, uint32 first, uint32 node_count
 void
 pfs_tree_begin_append(PfsTreeCache *cache)
 {
+	PreventCommandIfReadOnly("profstore.intern_stacks()");
 	cache->changing = true;
 	mark_own(cache);
 }

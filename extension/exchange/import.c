@@ -10,6 +10,7 @@
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "store/segment_io.h"
+#include "store/version.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 
@@ -78,6 +79,7 @@ pfs_import_begin(FunctionCallInfo fcinfo)
 	PfsAllocator allocator = pfs_palloc_allocator(CurrentMemoryContext);
 	struct varlena *profile;
 
+	pfs_extension_require_current();
 	PreventCommandIfReadOnly(psprintf("%s()", get_func_name(fcinfo->flinfo->fn_oid)));
 	require_argument(fcinfo, PFS_IMPORT_ARG_PROFILE, "profile");
 	require_argument(fcinfo, PFS_IMPORT_ARG_LABELS, "labels");

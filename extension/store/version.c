@@ -8,12 +8,16 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "catalog/indexing.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_extension.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 
-/* NULL: there is no extension of that name. */
+/*
+ * NULL: there is no extension of that name, or not in its schema, which its owner can rename: whatever is in another one of the old
+ * name is not ours.
+ */
 static char *
 find_version(void)
 {
@@ -27,7 +31,8 @@ find_version(void)
 				CStringGetDatum("profstore"));
 	scan = systable_beginscan(catalog, ExtensionNameIndexId, true, NULL, 1, &key);
 	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
+	if (HeapTupleIsValid(tuple) && ((Form_pg_extension) GETSTRUCT(tuple))->extnamespace ==
+									   get_namespace_oid("profstore", true))
 	{
 		bool is_null;
 		Datum datum =
@@ -61,8 +66,9 @@ pfs_extension_require_current(void)
 	version = find_version();
 	if (version == NULL)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-						errmsg("extension \"profstore\" is not in this database"),
-						errhint("Run CREATE EXTENSION profstore.")));
+						errmsg("there is no extension \"profstore\" in a schema \"profstore\""),
+						errhint("Run CREATE EXTENSION profstore, or give the schema of the "
+								"extension its name back.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("extension \"profstore\" is of version %s, its module of version %s", version,

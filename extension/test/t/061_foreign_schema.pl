@@ -113,5 +113,19 @@ nothing_ran('update_superuser', 'an update beside functions of a superuser');
 database('update_adopted', $old, 'CREATE FUNCTION profstore.help(text) RETURNS text LANGUAGE sql RETURN 1');
 refused('update_adopted', 'ALTER EXTENSION profstore UPDATE', qr/ERROR:  .*(?:help|function).*(?:already exists|not a member of extension)/, 'an update does not adopt a function');
 
+# --- another schema of the name ---------------------------------------------------------------------------------------
+
+# The owner of the extension's schema can rename it. What stands in its place is none of ours.
+database('renamed', 'CREATE EXTENSION profstore', 'ALTER SCHEMA profstore RENAME TO kept', 'CREATE SCHEMA profstore AUTHORIZATION mallory', $as_mallory, q(
+	SET ROLE mallory;
+	CREATE FUNCTION profstore.retention_steps() RETURNS TABLE (relation regclass, action text, before timestamptz) LANGUAGE plpgsql AS
+		$$ BEGIN PERFORM profstore.note('retention_steps'); END $$;
+	CREATE FUNCTION profstore.intern_functions(text[], text[], text[], int4[]) RETURNS int4[] LANGUAGE plpgsql AS
+		$$ BEGIN PERFORM profstore.note('intern_functions'); RETURN array[1]; END $$));
+for my $command ('CALL kept.apply_retention()', q(SELECT kept.import_folded('main 1')), q(SELECT kept.top('a:b:c:d:e', '-infinity', 'infinity')))
+{
+	refused('renamed', $command, qr/ERROR:  55000: there is no extension "profstore" in a schema "profstore"\nHINT:  .*its name back/, "$command in a renamed schema");
+}
+
 $node->stop;
 done_testing();
