@@ -1,4 +1,4 @@
--- Every example of help() on samples with long names: in 120 columns, and never without rows.
+-- Every example of help() on samples such as "make demo" makes, with long names: in 120 columns, and never without rows.
 SET client_min_messages = warning;
 SET timezone = 'UTC';
 SET datestyle = 'ISO';
@@ -20,18 +20,17 @@ SELECT width, profstore.short_name(name, width) FROM (VALUES
 SELECT length(profstore.short_name(repeat('a', 100))), length(profstore.short_name(repeat('a<', 1000) || repeat('>', 1000)));
 SELECT profstore.short_name('main', 7);
 
--- Two stacks of long names below main() and above malloc(), from a hundred days ago to ten minutes from now: longer than this takes.
-SELECT profstore.ensure_partitions(now() - interval '100 days', now() - interval '100 days') > 0 AS old, profstore.ensure_partitions(now() - interval '2 days', now() + interval '1 day') > 0 AS new;
+-- Two stacks of long names, sums of ten seconds, three of them: no function or file that an example could know.
+SELECT profstore.ensure_partitions(now() - interval '1 day', now() + interval '1 day') > 0 AS made;
 SELECT (profstore.intern_series(ARRAY['process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'], ARRAY[jsonb_build_object('node', 'a',
 	'comm', 'postgres', 'pod', repeat('long-name-', 9))], '{52631579}'))[1] AS series \gset
-SELECT profstore.intern_functions(names, names, array_fill('/usr/src/' || repeat('deep/', 40) || 'main.c', ARRAY[5]), '{1,2,3,4,5}') AS functions
-FROM (VALUES (ARRAY['main', 'malloc', 'std::vector<' || repeat('std::pair<int, long>, ', 20) || 'int>::push_back(std::pair<int, long> const&)',
+SELECT profstore.intern_functions(names, names, array_fill('/usr/src/' || repeat('deep/', 40) || 'source.c', ARRAY[5]), '{1,2,3,4,5}') AS functions
+FROM (VALUES (ARRAY['outermost', 'innermost', 'std::vector<' || repeat('std::pair<int, long>, ', 20) || 'int>::push_back(std::pair<int, long> const&)',
 	'main.(*Server[go.shape.struct{' || repeat(' a int;', 30) || ' }]).' || repeat('Method', 30), '<alloc::' || repeat('vec::', 40) || 'Vec<u8> as Drop>::drop::h0123456789abcdef'])) AS v(names) \gset
 SELECT (profstore.intern_mappings('{a1b2}', ARRAY['/usr/lib/' || repeat('deep/', 40) || 'libc.so.6']))[1] AS mapping \gset
 SELECT profstore.intern_locations(array_fill(:mapping, ARRAY[5]), '{16,32,48,64,80}', '{1,1,1,1,1}', :'functions', '{11,12,13,14,15}') AS locations \gset
 SELECT profstore.intern_stacks('tool', '{4,4}', ARRAY[l[2], l[3], l[4], l[1], l[2], l[5], l[3], l[1]]) AS stacks FROM (VALUES (:'locations'::int[])) AS v(l) \gset
-INSERT INTO profstore.samples SELECT now() + s * interval '250 ms', :series, (:'stacks'::int8[])[1 + abs(s) % 2], 52631579000000 FROM generate_series(-400, 2400) AS s
-	UNION ALL SELECT now() - a, :series, (:'stacks'::int8[])[1], 52631579000000 FROM unnest('{100 days, 24.5 hours, 50 minutes}'::interval[]) AS a;
+INSERT INTO profstore.samples SELECT now() - s * interval '10 s', :series, stack, 52631579000 FROM generate_series(1, 3) AS s, unnest(:'stacks'::int8[]) AS stack;
 
 -- what goes to other tools ends with the file that psql writes
 SELECT function, substring(example FROM '\n(\\g .*)$') AS goes FROM profstore.help() WHERE example ~ '\n\\g ' ORDER BY 1;
@@ -64,7 +63,7 @@ CREATE TABLE lines AS SELECT *, count(*) FILTER (WHERE line ~ '^ *example_of *$'
 SELECT count(DISTINCT example) > 50 AS many FROM lines;
 -- too wide
 SELECT (SELECT line FROM lines AS f WHERE f.example = l.example ORDER BY n OFFSET 2 LIMIT 1) AS example, max(length(line)) FROM lines AS l WHERE length(line) > 120 GROUP BY 1;
--- without rows: verify() alone, which has found nothing
+-- without rows: verify() alone, which has found nothing, and drop_before(): nothing is as old
 SELECT (SELECT line FROM lines AS f WHERE f.example = l.example ORDER BY n OFFSET 2 LIMIT 1) AS example FROM lines AS l WHERE line = '(0 rows)';
 -- the same of \df+
 SELECT count(*) FILTER (WHERE line LIKE 'Description%') > 50 AS many, max(length(line)) <= 120 AS narrow FROM string_to_table(:'described', E'\n') AS line;

@@ -135,3 +135,23 @@ UPDATE profstore.functions SET name = 'at last' WHERE name = 'again';
 SELECT profstore.bump_names();
 COMMIT;
 SELECT :names;
+
+-- in a terminal: values with their units, and the tree as text
+SELECT value, profstore.readable(value, 'nanoseconds') AS time, profstore.readable(value, 'bytes') AS bytes, profstore.readable(value, 'count') AS count, profstore.readable(value, 'cycles') AS cycles
+FROM unnest('{0,1,999,1000,1023,1024,9999,10000,12345678,-1500000,59999999999,60000000000,123456789012,9007199254740993,9223372036854775807}'::int8[]) AS value;
+SELECT profstore.readable(0.25, 'count'), profstore.readable(1234.5678, 'bytes'), profstore.readable(7, ''), profstore.readable('NaN', 'bytes'), profstore.readable('Infinity', 'nanoseconds'),
+	profstore.readable(NULL, 'bytes') IS NULL AND profstore.readable(1, NULL) IS NULL AS nulls;
+SELECT profstore.import_folded(E'main;serve;read 1500000000\nmain;serve;parse 250000000\nmain;serve 7000000\nmain;a_name_that_is_longer_than_what_is_left_for_it::so_its_middle_goes::and_both_of_its_ends_stay 20000\n'
+	|| (SELECT string_agg('f' || i, ';' ORDER BY i) || ' 40000000' FROM generate_series(1, 45) AS i), '{"__name__": "text", "node": "a"}', '2026-01-05', 'cpu', 'nanoseconds'),
+	profstore.import_folded('main;keep 3145728', '{"__name__": "text"}', '2026-01-05', 'space', 'bytes');
+SELECT * FROM profstore.flamegraph_text('text:cpu', '2026-01-05', '2026-01-06', focus => 'main', by => '{node}');
+SELECT share, frame FROM profstore.flamegraph_text('text:cpu', '2026-01-05', '2026-01-06', focus => 'f1') OFFSET 39;
+SELECT * FROM profstore.flamegraph_text('text:cpu', '2026-01-05', '2026-01-06', 3, true, ignore => 'f1');
+SELECT * FROM profstore.flamegraph_text('text:space', '2026-01-05', '2026-01-06');
+SELECT * FROM profstore.flamegraph_text('text:space', '2026-01-06', '2026-01-07');
+SELECT * FROM profstore.flamegraph_text(NULL);
+-- it is the flame graph, line by line
+SELECT profstore.import_folded((SELECT string_agg(format('a%s;b%s;c%s 1', i % 2, i % 3, i % 7), E'\n') FROM generate_series(1, 50) AS i), '{"__name__": "text"}', '2026-01-05', 'few');
+SELECT count(*) AS lines, count(*) FILTER (WHERE ltrim(t.frame) = f.label AND length(t.frame) - length(ltrim(t.frame)) = f.level AND t.total::numeric = f.value AND coalesce(nullif(trim(t.self), ''), '0')::numeric = f.self) AS same
+FROM (SELECT row_number() OVER () AS n, * FROM profstore.flamegraph_text('text:few', '-infinity', 'infinity')) AS t
+FULL JOIN (SELECT row_number() OVER (ORDER BY ord) AS n, * FROM profstore.flamegraph('text:few', '-infinity', 'infinity')) AS f USING (n);

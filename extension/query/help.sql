@@ -20,8 +20,8 @@ COMMENT ON FUNCTION profstore.help(text) IS 'the functions of profstore, with an
 DO $install$
 DECLARE
 	type text := '''process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta''';
-	hour text := 'now() - interval ''1 hour'', now()';
-	day text := E'now() - interval ''25 hours'',\n  now() - interval ''24 hours''';
+	hottest text := E'(\n  SELECT function FROM profstore.top(''process_cpu'')\n  LIMIT 1)';
+	sums text := E'(SELECT profstore.merge_stacks(stack_id, value)\n   FROM profstore.samples\n   JOIN profstore.matching_series(''process_cpu'')\n   USING (series_id)\n   WHERE time >= now() - interval ''1 hour'')';
 	function_name text;
 	example text;
 	oid_found oid;
@@ -33,48 +33,50 @@ BEGIN
 		('label_names', $$SELECT * FROM profstore.label_names()$$),
 		('label_values', $$SELECT * FROM profstore.label_values('comm')$$),
 		('series', E'SELECT series_id, key,\n  profstore.short_name(value) AS value\nFROM profstore.series(), jsonb_each_text(labels)'),
-		('matching_series', E'SELECT series_id, period, last_seen::timestamptz(0)\nFROM profstore.matching_series(\n  {type})'),
-		('selector', E'SELECT profstore.selector(\n  {type},\n  ''{"node": "a"}'')'),
+		('matching_series', E'SELECT series_id, period, last_seen::timestamptz(0)\nFROM profstore.matching_series(''process_cpu'')'),
+		('selector', E'SELECT profstore.selector(''process_cpu'',\n  ''{"node": "a"}'')'),
 		('parse_selector', $$SELECT * FROM profstore.parse_selector('{node=~"a"}')$$),
 		('parse_profile_type', E'SELECT * FROM profstore.parse_profile_type(\n  {type})'),
 		('normalize_labels', $$SELECT profstore.normalize_labels('{"a": ""}')$$),
 		-- views
-		('flamegraph', E'SELECT level, value, self,\n  profstore.short_name(label) AS label\nFROM profstore.flamegraph(\n  {type},\n  {hour}) ORDER BY ord'),
-		('flamegraph_diff', E'SELECT level, value, "valueRight",\n  profstore.short_name(label) AS label\nFROM profstore.flamegraph_diff(\n  {type},\n  {day},\n  {hour}) ORDER BY ord'),
-		('top', E'SELECT profstore.short_name(function) AS function,\n  self, total\nFROM profstore.top(\n  {type},\n  {hour}, focus => ''malloc'')'),
-		('top_diff', E'SELECT profstore.short_name(function) AS function,\n  self, self_delta\nFROM profstore.top_diff(\n  {type},\n  {day},\n  {hour})'),
-		('timeseries', E'SELECT time::timestamptz(0), value,\n  profstore.short_name(metric) AS metric\nFROM profstore.timeseries(\n  {type},\n  {hour}, by => ''{comm}'')'),
-		('callers', E'SELECT level, total,\n  profstore.short_name(function) AS function\nFROM profstore.callers(\n  {type},\n  {hour}, ''malloc'')'),
-		('callees', E'SELECT level, total,\n  profstore.short_name(function) AS function\nFROM profstore.callees(\n  {type},\n  {hour}, ''main'')'),
-		('sandwich', E'SELECT side, level, value,\n  profstore.short_name(label) AS label\nFROM profstore.sandwich(\n  {type},\n  {hour}, ''main'')\nORDER BY ord'),
-		('callgraph', E'SELECT profstore.short_name(caller, 45) AS caller,\n  profstore.short_name(callee, 45) AS callee, value\nFROM profstore.callgraph(\n  {type},\n  {hour}, max_nodes => 20)'),
-		('callgraph_dot', E'SELECT profstore.callgraph_dot(\n  {type},\n  {hour})\n\\g (tuples_only format=unaligned) calls.dot'),
-		('source', E'SELECT line, self, total, left(text, 60) AS text\nFROM profstore.source(\n  {type},\n  {hour}, ''main.c'')'),
-		('filtered_share', E'SELECT * FROM profstore.filtered_share(\n  {type},\n  {hour},\n  ignore => ''{mapping="libc.so.6"}'')'),
-		('folded', E'SELECT stack || '' '' || value FROM profstore.folded(\n  {type},\n  {hour})\n\\g (tuples_only format=unaligned) cpu.folded'),
-		('stacks_of', E'SELECT value, profstore.short_name(\n  array_to_string(stack, '' > ''), 90) AS stack\nFROM profstore.stacks_of(\n  {type},\n  {hour})'),
-		('heatmap', E'SELECT * FROM profstore.heatmap(\n  {type},\n  now() - interval ''2 minutes'', now())'),
-		('flamechart', E'SELECT lane, level, end_time - start_time AS length,\n  profstore.short_name(label) AS label\nFROM profstore.flamechart(\n  {type},\n  now() - interval ''2 seconds'', now())'),
-		('last_scan', E'SELECT * FROM profstore.last_scan()'),
+		('flamegraph', E'SELECT level, value, self,\n  profstore.short_name(label) AS label\nFROM profstore.flamegraph(''process_cpu'')\nORDER BY ord'),
+		('flamegraph_text', $$SELECT * FROM profstore.flamegraph_text('process_cpu')$$),
+		('flamegraph_diff', E'SELECT level, value, "valueRight",\n  profstore.short_name(label) AS label\nFROM profstore.flamegraph_diff(''process_cpu'')\nORDER BY ord'),
+		('top', E'SELECT profstore.short_name(function) AS function,\n  profstore.readable(self, ''nanoseconds'') AS self\nFROM profstore.top(''process_cpu'')'),
+		('top_diff', E'SELECT profstore.short_name(function) AS function,\n  self, self_delta\nFROM profstore.top_diff(''process_cpu'')'),
+		('timeseries', E'SELECT time::timestamptz(0), value,\n  profstore.short_name(metric) AS metric\nFROM profstore.timeseries(\n  ''process_cpu'', by => ''{comm}'')'),
+		('callers', E'SELECT level, total,\n  profstore.short_name(function) AS function\nFROM profstore.callers(\n  ''process_cpu'', function => {hottest})'),
+		('callees', E'SELECT level, total,\n  profstore.short_name(function) AS function\nFROM profstore.callees(\n  ''process_cpu'', function => (\n  SELECT function FROM profstore.top(''process_cpu'')\n  ORDER BY total DESC LIMIT 1))'),
+		('sandwich', E'SELECT side, level, value,\n  profstore.short_name(label) AS label\nFROM profstore.sandwich(\n  ''process_cpu'', function => {hottest})\nORDER BY ord'),
+		('callgraph', E'SELECT profstore.short_name(caller, 45) AS caller,\n  profstore.short_name(callee, 45) AS callee, value\nFROM profstore.callgraph(\n  ''process_cpu'', max_nodes => 20)'),
+		('callgraph_dot', E'SELECT profstore.callgraph_dot(''process_cpu'')\n\\g (tuples_only format=unaligned) calls.dot'),
+		('source', E'SELECT line, self, total, left(text, 60) AS text\nFROM profstore.source(\n  ''process_cpu'', filename => (\n  SELECT file FROM profstore.top(''process_cpu'',\n    max_rows => NULL)\n  WHERE file <> '''' LIMIT 1))'),
+		('filtered_share', E'SELECT * FROM profstore.filtered_share(\n  ''process_cpu'', ignore => ''{mapping="libc.so.6"}'')'),
+		('folded', E'SELECT stack || '' '' || value\nFROM profstore.folded(''process_cpu'')\n\\g (tuples_only format=unaligned) cpu.folded'),
+		('stacks_of', E'SELECT value, profstore.short_name(\n  array_to_string(stack, '' > ''), 90) AS stack\nFROM profstore.stacks_of(''process_cpu'')'),
+		('heatmap', E'SELECT * FROM profstore.heatmap(''process_cpu'')'),
+		('flamechart', E'SELECT lane, level, end_time - start_time AS length,\n  profstore.short_name(label) AS label\nFROM profstore.flamechart(''process_cpu'',\n  (SELECT max(last_seen) - interval ''20 s''\n   FROM profstore.series(''process_cpu'')))'),
+		('last_scan', E'SELECT count(*)\nFROM profstore.folded(''process_cpu'');\nSELECT * FROM profstore.last_scan()'),
 		('short_name', E'SELECT profstore.short_name(\n  ''std::vector<std::pair<int, long>>::push_back(int)'',\n  30)'),
+		('readable', $$SELECT profstore.readable(12345678901, 'nanoseconds')$$),
 		('shared_cache', E'SELECT * FROM profstore.shared_cache()'),
 		-- merging by hand
-		('merge_stacks(int8, int8)', E'SELECT count(*), sum(value)\nFROM profstore.stacks_in((\n  SELECT profstore.merge_stacks(stack_id, value)\n  FROM profstore.samples\n  WHERE time >= now() - interval ''1 minute''))'),
+		('merge_stacks(int8, int8)', E'SELECT count(*), sum(value)\nFROM profstore.stacks_in((\n  SELECT profstore.merge_stacks(stack_id, value)\n  FROM profstore.samples\n  WHERE time >= now() - interval ''1 hour''))'),
 		('merge_stacks(profstore.stack_sums)', E'SELECT profstore.merge_stacks(s) FROM unnest(\n  ''{"{0:1}","{0:2}"}''::profstore.stack_sums[]) s'),
-		('flamegraph_of', E'SELECT level, value, self,\n  profstore.short_name(label) AS label\nFROM profstore.flamegraph_of(\n  (SELECT profstore.merge_stacks(stack_id, value)\n   FROM profstore.samples\n   JOIN profstore.matching_series(\n  {type}\n   ) USING (series_id)\n   WHERE time >= now() - interval ''1 hour''))\nORDER BY ord'),
+		('flamegraph_of', E'SELECT level, value, self,\n  profstore.short_name(label) AS label\nFROM profstore.flamegraph_of(\n  {sums})\nORDER BY ord'),
 		('flamegraph_diff_of', E'WITH half(late, sums) AS (\n  SELECT time >= now() - interval ''30 minutes'',\n    profstore.merge_stacks(stack_id, value)\n  FROM profstore.samples\n  WHERE time >= now() - interval ''1 hour'' GROUP BY 1)\nSELECT level, value, "valueRight",\n  profstore.short_name(label) AS label\nFROM profstore.flamegraph_diff_of(\n  (SELECT sums FROM half WHERE NOT late),\n  (SELECT sums FROM half WHERE late)) ORDER BY ord'),
-		('top_of', E'SELECT profstore.short_name(function) AS function,\n  self, total\nFROM profstore.top_of(\n  (SELECT profstore.merge_stacks(stack_id, value)\n   FROM profstore.samples\n   JOIN profstore.matching_series(\n  {type}\n   ) USING (series_id)\n   WHERE time >= now() - interval ''1 hour''))'),
-		('callgraph_of', E'SELECT profstore.short_name(caller, 45) AS caller,\n  profstore.short_name(callee, 45) AS callee, value\nFROM profstore.callgraph_of(\n  (SELECT profstore.merge_stacks(stack_id, value)\n   FROM profstore.samples\n   JOIN profstore.matching_series(\n  {type}\n   ) USING (series_id)\n   WHERE time >= now() - interval ''1 hour''))'),
-		('folded_of', E'SELECT value, profstore.short_name(stack, 90) AS stack\nFROM profstore.folded_of(\n  (SELECT profstore.merge_stacks(stack_id, value)\n   FROM profstore.samples\n   JOIN profstore.matching_series(\n  {type}\n   ) USING (series_id)\n   WHERE time >= now() - interval ''1 hour''))'),
+		('top_of', E'SELECT profstore.short_name(function) AS function,\n  self, total\nFROM profstore.top_of(\n  {sums})'),
+		('callgraph_of', E'SELECT profstore.short_name(caller, 45) AS caller,\n  profstore.short_name(callee, 45) AS callee, value\nFROM profstore.callgraph_of(\n  {sums})'),
+		('folded_of', E'SELECT value, profstore.short_name(stack, 90) AS stack\nFROM profstore.folded_of(\n  {sums})'),
 		('stacks_in', $$SELECT * FROM profstore.stacks_in('{0:12}')$$),
 		-- exchange
-		('flamegraph_html', E'SELECT profstore.flamegraph_html(\n  {type},\n  {hour})\n\\g (tuples_only format=unaligned) cpu.html'),
-		('flamegraph_diff_html', E'SELECT profstore.flamegraph_diff_html(\n  {type},\n  {day},\n  {hour})\n\\g (tuples_only format=unaligned) diff.html'),
-		('pprof', E'SELECT encode(profstore.pprof(\n  {type},\n  {hour}),\n  ''base64'')\n\\g (tuples_only format=unaligned) | base64 -d >cpu.pb'),
-		('import_pprof', E'SELECT profstore.import_pprof(profstore.pprof(\n  {type},\n  {hour}),\n  ''{"job": "copy"}'', at => now())'),
-		('speedscope', E'SELECT profstore.speedscope(\n  {type},\n  {hour})\n\\g (tuples_only format=unaligned) cpu.json'),
-		('flamegraph_json', E'SELECT profstore.flamegraph_json(\n  {type},\n  {hour})\n\\g (tuples_only format=unaligned) cpu.json'),
-		('firefox_profile', E'SELECT profstore.firefox_profile(\n  {type},\n  {hour})\n\\g (tuples_only format=unaligned) cpu.json'),
+		('flamegraph_html', E'SELECT profstore.flamegraph_html(''process_cpu'')\n\\g (tuples_only format=unaligned) cpu.html'),
+		('flamegraph_diff_html', E'SELECT profstore.flamegraph_diff_html(''process_cpu'')\n\\g (tuples_only format=unaligned) diff.html'),
+		('pprof', E'SELECT encode(profstore.pprof(''process_cpu''),\n  ''base64'')\n\\g (tuples_only format=unaligned) | base64 -d >cpu.pb'),
+		('import_pprof', E'SELECT profstore.import_pprof(\n  profstore.pprof(''process_cpu''),\n  ''{"job": "copy"}'', at => now())'),
+		('speedscope', E'SELECT profstore.speedscope(''process_cpu'')\n\\g (tuples_only format=unaligned) cpu.json'),
+		('flamegraph_json', E'SELECT profstore.flamegraph_json(''process_cpu'')\n\\g (tuples_only format=unaligned) cpu.json'),
+		('firefox_profile', E'SELECT profstore.firefox_profile(''process_cpu'')\n\\g (tuples_only format=unaligned) cpu.json'),
 		('import_folded', E'SELECT profstore.import_folded(\n  E''main;work 12\\nmain;rest 3'', at => now())'),
 		('import_perf_script', E'SELECT profstore.import_perf_script(\n  E''tool 7 1.5: 1 cycles:\\n\\t10 main (/bin/tool)\\n'',\n  at => now())'),
 		-- storing
@@ -109,12 +111,12 @@ BEGIN
 		('track_stacks', E'SELECT profstore.track_stacks(\n  ''profstore.samples'', ''stack_id'')'),
 		('untrack_stacks', E'SELECT profstore.untrack_stacks(\n  ''profstore.samples'')'),
 		('stack_references', E'SELECT * FROM profstore.stack_references()'),
-		('storage_id', E'SELECT profstore.storage_id(\n  ''profstore.samples'')')
+		('storage_id', E'SELECT relation, profstore.storage_id(relation)\nFROM profstore.partitions()')
 	LOOP
 		oid_found := CASE WHEN function_name LIKE '%)' THEN ('profstore.' || function_name)::regprocedure::oid
 			ELSE ('profstore.' || function_name)::regproc::oid END;
 		EXECUTE format('COMMENT ON ROUTINE %s IS %L', oid_found::regprocedure,
-			format(E'%s\nExample:\n%s', obj_description(oid_found, 'pg_proc'), replace(replace(replace(example, '{type}', type), '{hour}', hour), '{day}', day)));
+			format(E'%s\nExample:\n%s', obj_description(oid_found, 'pg_proc'), replace(replace(replace(example, '{type}', type), '{hottest}', hottest), '{sums}', sums)));
 	END LOOP;
 END
 $install$;

@@ -238,6 +238,44 @@ CREATE FUNCTION profstore.short_name(name text, width int4 DEFAULT 60)
 	AS 'MODULE_PATHNAME', 'profstore_short_name';
 COMMENT ON FUNCTION profstore.short_name(text, int4) IS 'a name of a function in at most width characters, for people: one that is longer loses the hash of Rust, then what stands in brackets behind names (arguments of templates, generics, functions), then its middle';
 
+-- The scales of the HTML pages (format.js), in ASCII.
+CREATE FUNCTION profstore.readable(value float8, unit text)
+	RETURNS text
+	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+BEGIN ATOMIC
+SELECT trim_scale(round(n.number::numeric, CASE WHEN abs(n.number) >= 100 THEN 0 WHEN abs(n.number) >= 10 THEN 1 ELSE 2 END)) || s.name ||
+	CASE WHEN s.unit = '' AND readable.unit NOT IN ('', 'count') THEN ' ' || readable.unit ELSE '' END
+FROM (VALUES ('nanoseconds', 36e11, 36e11, ' h'), ('nanoseconds', 6e10, 6e10, ' min'), ('nanoseconds', 1e9, 1e9, ' s'),
+	('nanoseconds', 1e6, 1e6, ' ms'), ('nanoseconds', 1e3, 1e3, ' us'), ('nanoseconds', 0, 1, ' ns'),
+	('bytes', 2 ^ 40, 2 ^ 40, ' TiB'), ('bytes', 2 ^ 30, 2 ^ 30, ' GiB'), ('bytes', 2 ^ 20, 2 ^ 20, ' MiB'),
+	('bytes', 2 ^ 10, 2 ^ 10, ' KiB'), ('bytes', 0, 1, ' B'),
+	('', 1e9, 1e9, ' G'), ('', 1e6, 1e6, ' M'), ('', 1e4, 1e3, ' k'), ('', 0, 1, '')) s(unit, least, divisor, name)
+CROSS JOIN LATERAL (SELECT value / s.divisor) n(number)
+WHERE s.unit = CASE WHEN readable.unit IN ('nanoseconds', 'bytes') THEN readable.unit ELSE '' END AND abs(value) >= s.least
+ORDER BY s.least DESC
+LIMIT 1;
+END;
+COMMENT ON FUNCTION profstore.readable(float8, text) IS 'a value with its unit, for people: nanoseconds as ns, us, ms, s, min or h, bytes as B, KiB, MiB, GiB or TiB, counts and others with k, M or G';
+
+-- A level of the tree is a blank, up to half of what stands beside the numbers in 120 columns.
+CREATE FUNCTION profstore.flamegraph_text(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
+								to_ts timestamptz DEFAULT now(), max_nodes int4 DEFAULT 100,
+								inverted bool DEFAULT false, focus text DEFAULT NULL, ignore text DEFAULT NULL,
+								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function',
+								by text[] DEFAULT '{}')
+	RETURNS TABLE (share text, total text, self text, frame text)
+	LANGUAGE sql STABLE PARALLEL RESTRICTED COST 20000 ROWS 100
+BEGIN ATOMIC
+SELECT format('%7s', to_char(100 * f.value::float8 / nullif(first_value(f.value) OVER (ORDER BY f.ord), 0), 'FM9999990.0') || ' %'),
+	format('%8s', profstore.readable(f.value, u.unit)), format('%8s', profstore.readable(nullif(f.self, 0), u.unit)),
+	repeat(' ', n.indent) || profstore.short_name(f.label, 84 - n.indent)
+FROM profstore.flamegraph(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide, granularity, by) f
+CROSS JOIN (SELECT coalesce(min(m.unit), '') FROM profstore.matching_series(selector) m) u(unit)
+CROSS JOIN LATERAL (SELECT least(f.level, 40)) n(indent)
+ORDER BY f.ord;
+END;
+COMMENT ON FUNCTION profstore.flamegraph_text(text, timestamptz, timestamptz, int4, bool, text, text, text, text, text, text[]) IS 'flame graph as an indented tree, to read in a terminal: the part that a frame has of all, its value with all below it, and its own';
+
 CREATE FUNCTION profstore.memory_peak()
 	RETURNS int8
 	LANGUAGE c VOLATILE PARALLEL RESTRICTED

@@ -132,13 +132,17 @@ const wireButtons = () => {
 };
 
 const toSeconds = (time) => time.replace(/\.\d+/, "");
+const day = (time) => time.slice(0, "2000-01-01 ".length);
+
+/* The day of its end only where it is another one. */
+const rangeText = (from, to) => `${toSeconds(from)} – ${toSeconds(day(from) === day(to) ? to.slice(day(to).length) : to)}`;
 
 const describe = () => {
-	const range = `${toSeconds(profile.from)} – ${toSeconds(profile.to)}`;
+	const range = rangeText(profile.from, profile.to);
 	if (!isDiff) {
 		return [range, keptText(whole, wholeUnfiltered), profile.detail];
 	}
-	const base = `${toSeconds(profile.base_from)} – ${toSeconds(profile.base_to)}`;
+	const base = rangeText(profile.base_from, profile.base_to);
 	return [
 		`${range} (${keptText(wholeNow, wholeUnfiltered)}) against ${base} (${keptText(wholeBase, wholeBaseUnfiltered)})`,
 		profile.base_selector && `base ${profile.base_selector}`,
@@ -148,8 +152,7 @@ const describe = () => {
 };
 
 setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
-document.title = profile.title;
-byId("title").textContent = profile.title;
+document.title = byId("title").textContent = byId("title").title = profile.title;
 byId("subtitle").textContent = describe().filter(Boolean).join(" · ");
 colorBy(byId("color-by").value);
 wireSearch();

@@ -101,6 +101,24 @@ const check_tip = async (page) => {
 	await page.mouse.move(5, 5);
 };
 
+/* Title, search and buttons beside each other, and what the page is of below them: each one line on a usual screen. */
+const check_header = async (page) => {
+	const usual = page.viewportSize();
+	await page.setViewportSize({ width: 1500, height: usual.height });
+	const [title, subtitle, form, nav] = await page.$$eval("#title, #subtitle, #search-form, nav", (parts) =>
+		["title", "subtitle", "search-form", ""].map((id) => {
+			const part = parts.find((candidate) => candidate.id === id);
+			const { top, bottom } = part.getBoundingClientRect();
+			return { top, bottom, lines: Math.round((bottom - top) / parseFloat(getComputedStyle(part).lineHeight)) };
+		}),
+	);
+	const beside = (a, b) => a.top < b.bottom && b.top < a.bottom;
+	const detail = JSON.stringify({ title, subtitle, form, nav });
+	test("title, search and buttons are one line", beside(title, form) && beside(form, nav) && title.lines === 1, detail);
+	test("what the page is of is one line", subtitle.lines === 1 && subtitle.top >= nav.bottom - 1, detail);
+	await page.setViewportSize(usual);
+};
+
 const check_table = async (page) => {
 	const names = await page.$$eval("#functions tbody tr td:first-child span", (cells) => cells.map((cell) => cell.textContent));
 	test("the table of functions has it", names.includes(hottest), names.slice(0, 5).join());
@@ -269,6 +287,7 @@ const check_page = async (page) => {
 	await check_zoom(page);
 	await check_tip(page);
 	await check_table(page);
+	await check_header(page);
 	await check_sandwich_buttons(page);
 	await check_direction(page);
 };
@@ -298,6 +317,7 @@ const check_all = async (directory_of_pages) => {
 		await check_drawing(page);
 		await check_table(page);
 		await check_diff(page, json("diff.json"));
+		await check_header(page);
 		await check_sandwich_buttons(page);
 		await check_direction(page);
 	});
@@ -308,6 +328,7 @@ const check_all = async (directory_of_pages) => {
 	await open_page(path("focus_diff.html"), async (page) => {
 		console.log("# focus_diff.html");
 		await check_share(page, "by rate, focus hottest", ["(6.5 s, 63.7 % of 10.2 s) against", "(6 s, 81.1 % of 7.4 s)"]);
+		await check_header(page);
 	});
 	console.log("# exports");
 	await check_speedscope(browser, test, path("speedscope.json"), json("diff.json"));
