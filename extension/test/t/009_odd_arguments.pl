@@ -108,10 +108,10 @@ sub script
 	my $number = 0;
 	for my $statement (statements($session))
 	{
-		my ($sql, $same) = @$statement{qw(sql same)};
-		$script .= "\\unset $1\n" if $sql =~ / AS (\w+) \\gset$/;
+		my ($sql, $sets, $same) = @$statement{qw(sql sets same)};
+		$script .= "\\unset $sets\n" if $sets;
 		if ($sql =~ /^\\/) { $script .= "$sql\n" }
-		else { $script .= "\\echo @ $number\n$sql" . ($sql =~ /\\gset$/ ? "\n" : ";\n") . "\\echo ! :SQLSTATE :LAST_ERROR_MESSAGE\n" }
+		else { $script .= "\\echo @ $number\n$sql" . ($sets ? " \\gset\n" : ";\n") . "\\echo ! :SQLSTATE :LAST_ERROR_MESSAGE\n" }
 		$script .= "\\echo = :$same->[0] :$same->[1]\n" if $same;
 		$number++;
 	}
@@ -127,7 +127,7 @@ sub run_session
 	my $node = $nodes[ $session->{seed} % 2 ];
 	my ($script, $out, $told) = map { $node->basedir . "/$_" } qw(session.sql session.out session.err);
 	my $log_begin = -s $node->logfile;
-	open my $handle, '>:encoding(UTF-8)', $script or die "$script: $!";
+	open my $handle, '>:utf8', $script or die "$script: $!";
 	print $handle script($session);
 	close $handle;
 	try_psql($node, 'postgres', 'DROP DATABASE IF EXISTS called WITH (FORCE)');
@@ -242,7 +242,7 @@ sub shrink
 	$least{units} = [ @needed, $units[$last] ];
 	$least{settings} = [ $leave_out->(sub { return { %least, settings => [@_] } }, @{ $least{settings} }) ];
 	my @rest = map { @$_ } @{ $least{units} };
-	my $with = sub { my %kept = map { $_ => 1 } @_; return { %least, units => [ [ grep { !defined $_->{call} || $kept{$_} } @rest ] ] } };
+	my $with = sub { my %kept = map { $_ => 1 } @_; return { %least, units => [ [ grep { !defined $_->{call} || $_->{sets} || $kept{$_} } @rest ] ] } };
 	$least{units} = $with->($leave_out->($with, grep { defined $_->{call} } @rest))->{units};
 	return \%least;
 }

@@ -7,7 +7,8 @@
 # it is a list of statements, each a hash:
 #   sql
 #   call      it is one of the calls that are counted; its function's name
-#   same      these two of psql's variables have to have the same value, where both are set (by \gset)
+#   sets      a variable of psql, by what it selects
+#   same      these two variables have to have the same value, where both are set
 #   why       what it means if they have not
 # Or it is a command of psql.
 package OddArguments;
@@ -52,7 +53,7 @@ my @patterns = ('(a*)*b', '((a+)+)+$', '(x?){40}x{40}', '(.*)\1(.*)\2', '(((((a{
 	'\\m', '^*', '$^', '.{255}', '(?:(?:(?:(?:.?){9}){9}){9}){9}z', '(' x 300, '(' x 300 . ')' x 300, 'a|' x 500, '.*' x 60, '\\Z');
 my @texts = ('', ' ', "\t\n\r", "it's", '"', '\\', '%', '_', '%s%n%x', '$1', '{}', '{', '}', '{=}', '{a}', '{a=}', '{a="', '{a="b"', '{a="b",}', '{,}', '{a="b"}}', '{a=~"("}', '{a=~"(a*)*b"}', '{a="\\x"}',
 	'{a="\\xff"}', '{a="\\ud800"}', '{a="\\U00110000"}', '{a="\\000"}', "{a='b'}", '{a=`b`}', '{__name__="a"}', '{a="b"} ', 'avg_over_time(', 'avg_over_time()', 'max_over_time(max_over_time({}))',
-	'over_time({})', 'a:b:c:d:e:delta:f', ':::::', 'a:b:c:d:e', ':', 'NULL', 'null', '-1', '1e400', "\x{feff}", "\x{1f4a9}" x 3, "a\x{301}", "\x{10ffff}", "\x01", ';', ';;', 'a;;b 1', 'a 9223372036854775808',
+	'over_time({})', 'a:b:c:d:e:delta:f', ':::::', 'a:b:c:d:e', ':', 'NULL', 'null', '-1', '1e400', "\x{feff}", "\x{1f4a9}" x 3, "a\x{301}", "\x{10fffd}", "\x01", ';', ';;', 'a;;b 1', 'a 9223372036854775808',
 	'a -1', "a 1\nb", 'main 1 2', "tool 1 1.0: 1 cycles:\n\t", "tool 1 1.0:\n\tzz", "tool 99999999999 -1.0: x:\n\t0 a (b)\n\n", 'pg_temp', 'profstore', 'samples', 'minute', 'hour', 'trim', 'drop',
 	'__name__', 'a' x 255, 'a' x 256, '<script>', '../../etc/passwd', 'line', 'mapping');
 my @jsons = ('null', 'true', '0', '-1e400', '"a"', '[]', '[{}]', '{}', '{"": ""}', '{"a": null}', '{"a": 1}', '{"a": {"b": []}}', '{"a": ""}', '{"__name__": "a"}', '{"a b": "c"}', '{"1a": "c"}',
@@ -104,7 +105,7 @@ sub spoiled
 	my ($text) = @_;
 	my $at = int(rand(length($text) + 1));
 	return substr($text, 0, $at) if chance(0.25);
-	return substr($text, 0, $at) . pick('{', '}', '"', "'", '`', '\\', ',', '=', '~', '!', '(', ')', ':', ' ', "\n", "\x{e9}", '0', '-', '*') . substr($text, chance(0.5) ? $at : $at + 1);
+	return substr($text, 0, $at) . pick('{', '}', '"', "'", '`', '\\', ',', '=', '~', '!', '(', ')', ':', ' ', "\n", "\x{e9}", '0', '-', '*') . (chance(0.5) ? substr($text, $at) : substr("$text ", $at + 1));
 }
 
 # A backslash means the same whatever standard_conforming_strings is.
@@ -203,7 +204,7 @@ sub counted { return { sql => $_[0], call => $_[1]{name} } }
 sub stored
 {
 	my ($variable, $same, $why) = @_;
-	return (plain('SET statement_timeout = 0'), { sql => "SELECT fuzz.stored() AS $variable \\gset", $same ? (same => [ $same, $variable ], why => $why) : () },
+	return (plain('SET statement_timeout = 0'), { sql => "SELECT fuzz.stored() AS $variable", sets => $variable, $same ? (same => [ $same, $variable ], why => $why) : () },
 		plain("SET statement_timeout = '$timeout'"));
 }
 
@@ -233,7 +234,7 @@ sub begin
 sub alone
 {
 	my $statement = any_statement();
-	return (stored('before'), $statement, { sql => "SELECT :'SQLSTATE' <> '00000' AS failed \\gset" }, plain('\if :failed'),
+	return (stored('before'), $statement, { sql => "SELECT :'SQLSTATE' <> '00000' AS failed", sets => 'failed' }, plain('\if :failed'),
 		stored('after', 'before', 'something of a failed call is stored'), plain('\endif'));
 }
 
@@ -250,14 +251,12 @@ sub twice
 {
 	my $function = pick(grep { $_->{volatility} ne 'v' } @functions);
 	my $call = call($function);
-	my $query = "coalesce(md5(string_agg(r::text, ',' ORDER BY r::text)), 'nothing') AS";
+	my $say = sub { return (%{ counted("SELECT coalesce(md5(string_agg(r::text, ',' ORDER BY r::text)), 'nothing') AS $_[0] FROM $call AS r", $function) }, sets => $_[0]) };
+	my $xid = sub { return (sql => "SELECT coalesce(pg_current_xact_id_if_assigned()::text, 'none') AS $_[0]", sets => $_[0]) };
 	return (
-		plain('BEGIN ISOLATION LEVEL REPEATABLE READ'), plain("SELECT coalesce(pg_current_xact_id_if_assigned()::text, 'none') AS xid \\gset"),
-		plain('SAVEPOINT s'),
-		counted("SELECT $query first FROM $call AS r \\gset", $function), plain('ROLLBACK TO s'), { %{ counted("SELECT $query second FROM $call AS r \\gset", $function) }, same => [ 'first', 'second' ], why => 'it says something else the second time' },
-		plain('ROLLBACK TO s'), plain('RELEASE s'), plain('ROLLBACK'),
-		plain('BEGIN'), counted("SELECT $query first FROM $call AS r \\gset", $function), { sql => "SELECT coalesce(pg_current_xact_id_if_assigned()::text, 'none') AS writes \\gset", same => [ 'xid', 'writes' ], why => 'it is not volatile, and writes' },
-		plain('ROLLBACK'));
+		plain('BEGIN ISOLATION LEVEL REPEATABLE READ'), plain('SAVEPOINT s'), +{ $say->('first') }, plain('ROLLBACK TO s'),
+		+{ $say->('second'), same => [ 'first', 'second' ], why => 'it says something else the second time' }, plain('ROLLBACK'),
+		plain('BEGIN'), +{ $xid->('none') }, +{ $say->('third') }, +{ $xid->('writes'), same => [ 'none', 'writes' ], why => 'it is not volatile, and writes' }, plain('ROLLBACK'));
 }
 
 sub odd_rows
@@ -267,7 +266,7 @@ sub odd_rows
 	  . ', ' . pick(1, argument('', 'int8', 0.7)) . ' FROM generate_series(1, ' . pick(1, 3, 100, 5000) . ')';
 }
 
-# Rows that wait, stacks and names that nobody else sees, below savepoints.
+# Rows that wait, stacks and names that nobody else sees, below savepoints. Where some of it is committed, a new session has to see that.
 sub written
 {
 	my @steps;
@@ -277,6 +276,7 @@ sub written
 		push @steps, plain('SAVEPOINT s'), $statement, plain(chance(0.5) ? 'ROLLBACK TO s' : 'RELEASE s'), plain('ROLLBACK TO s'), plain('RELEASE s') if chance(0.6);
 		push @steps, plain('SAVEPOINT s'), $statement, plain('\if :ERROR'), plain('ROLLBACK TO s'), plain('\endif'), plain('RELEASE s') if @steps == 0 || chance(0.4);
 	}
+	return (plain('BEGIN'), @steps, plain('COMMIT')) if chance(0.3);
 	return (plain('BEGIN'), stored('before'), plain('SAVEPOINT t'), @steps, plain('ROLLBACK TO t'), stored('after', 'before', 'it was rolled back, and the transaction sees something of it'), plain('ROLLBACK'),
 		stored('later', 'before', 'it was rolled back, and the session sees something of it'));
 }
@@ -369,7 +369,7 @@ sub listed
 sub received
 {
 	my $bytes = chance(0.2) ? usual('', 'bytea') : odd_bytes();
-	return (plain("SELECT format('%s/spoiled', current_setting('data_directory')) AS file \\gset"), plain("COPY (SELECT $bytes) TO :'file' (FORMAT binary)"),
+	return ({ sql => "SELECT format('%s/spoiled', current_setting('data_directory')) AS file", sets => 'file' }, plain("COPY (SELECT $bytes) TO :'file' (FORMAT binary)"),
 		plain('BEGIN'), plain('CREATE TEMP TABLE got (sums profstore.stack_sums) ON COMMIT DROP USING heap'), { sql => "COPY got FROM :'file' (FORMAT binary)", call => 'stack_sums_recv' },
 		counted("SELECT sums, count(s.*) FROM got, profstore.stacks_in(sums) AS s GROUP BY sums::text, sums", { name => 'stacks_in' }), plain('ROLLBACK'));
 }
