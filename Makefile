@@ -65,6 +65,7 @@ fuzz: ## Fuzz for SECONDS (600) per target
 	$(QUIET).dev/deps build check
 	$(QUIET)$(MAKE) -C extension/test fuzz SECONDS=$(SECONDS)
 	$(QUIET)$(MAKE) -C collector/test fuzz SECONDS=$(SECONDS)
+	$(QUIET)PROFSTORE_TEST_SECONDS=$(SECONDS) .dev/check arguments
 
 lint: ## clang-tidy and cppcheck
 	$(QUIET).dev/deps build lint

@@ -8,6 +8,7 @@
 #include "fmgr.h"
 #include "storage/shmem.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 
 #include "dictionary/arrays.h"
 #include "dictionary/epoch.h"
@@ -81,6 +82,21 @@ pfs_array_make(uint32 count, Oid element_type, Size element_bytes)
 	return array;
 }
 
+/* Whoever calls with VARIADIC "any" may pass what is no array, or nothing. */
+static void
+check_arguments_are_arrays(const char *caller, FunctionCallInfo fcinfo, int first)
+{
+	for (int i = first; i < PG_NARGS(); i++)
+	{
+		if (!OidIsValid(get_base_element_type(get_fn_expr_argtype(fcinfo->flinfo, i))))
+			ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+							errmsg("%s: argument %d must be an array", caller, i + 1)));
+		if (PG_ARGISNULL(i))
+			ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+							errmsg("%s: argument %d must not be null", caller, i + 1)));
+	}
+}
+
 /*
  * begin_interning(caller, VARIADIC arrays): arrays of one length, of any types. Pins the epoch.
  *
@@ -90,8 +106,13 @@ pfs_array_make(uint32 count, Oid element_type, Size element_bytes)
 PGDLLEXPORT Datum
 profstore_begin_interning(PG_FUNCTION_ARGS)
 {
-	char *caller = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	char *caller;
 
+	if (PG_ARGISNULL(0))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("begin_interning: argument 1 must not be null")));
+	caller = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	check_arguments_are_arrays(caller, fcinfo, 1);
 	pfs_arrays_check(caller, fcinfo, 1, PG_NARGS());
 	ForceSyncCommit();
 	pfs_epoch_pin();
