@@ -16,6 +16,7 @@
 #include "utils/snapmgr.h"
 
 #include "access/table_am.h"
+#include "admin/verify_keys.h"
 #include "query/srf.h"
 #include "store/storage.h"
 #include "store/verify.h"
@@ -64,7 +65,8 @@ verify_table(VerifyResult *result, Oid relation_id)
 		return;
 	result->relation_id = relation_id;
 	if (pfs_is_profstore_table(relation))
-		pfs_verify_table(relation, GetActiveSnapshot(), put_problem, result);
+		pfs_verify_table(relation, GetActiveSnapshot(), pfs_verify_keys(relation), put_problem,
+						 result);
 	relation_close(relation, AccessShareLock);
 }
 

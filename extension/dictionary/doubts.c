@@ -27,17 +27,11 @@ pfs_doubts_forget(PfsDoubt doubt)
 	counts[doubt] = 0;
 }
 
-static pg_noinline int64
-clip_wide(int128 sum)
+int64
+pfs_clip_doubtful(int128 sum)
 {
 	pfs_doubt(PFS_DOUBT_SUMS, 1);
 	return sum < 0 ? PG_INT64_MIN : PG_INT64_MAX;
-}
-
-int64
-pfs_clip(int128 sum)
-{
-	return sum == (int64) sum ? (int64) sum : clip_wide(sum);
 }
 
 static void

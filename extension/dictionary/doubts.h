@@ -25,8 +25,14 @@ void pfs_doubt(PfsDoubt doubt, uint64 count);
 /* For who begins again: what has been counted so far will be met again. */
 void pfs_doubts_forget(PfsDoubt doubt);
 
+int64 pfs_clip_doubtful(int128 sum);
+
 /* The sum as an int8: where it does not fit, the nearest there is, and a doubt. */
-int64 pfs_clip(int128 sum);
+static inline int64
+pfs_clip(int128 sum)
+{
+	return likely(sum == (int64) sum) ? (int64) sum : pfs_clip_doubtful(sum);
+}
 
 void pfs_doubts_init(void);
 

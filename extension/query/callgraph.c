@@ -157,13 +157,13 @@ enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
 
 /* The total of a call counts only where no call above it is the same. */
 static void
-leave_frame(void *state, PfsFrame frame, const PfsWideSides *total)
+leave_frame(void *state, PfsFrame frame, PfsSides total, const PfsWideSides *wide)
 {
 	Building *building = state;
 	uint32 at = building->way[building->depth--].edge;
 
 	if (at != NO_EDGE && --building->open[at] == 0)
-		building->values[at] += total->value;
+		building->values[at] += wide == NULL ? total.value : wide->value;
 }
 
 static void

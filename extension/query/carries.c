@@ -30,13 +30,10 @@ pfs_add_wide_carrying(int64 *sum, int128 value, PfsCarries *carries, int32 serie
 }
 
 int128
-pfs_with_carry(const PfsCarries *carries, int32 series, int64 id, int64 sum)
+pfs_look_for_carry(const PfsCarries *carries, int32 series, int64 id, int64 sum)
 {
 	const PfsSeriesKey key = { id, series };
-	const PfsSeriesEntry *entry;
+	const PfsSeriesEntry *entry = pfs_series_table_lookup(carries->table, key);
 
-	if (carries->table == NULL)
-		return sum;
-	entry = pfs_series_table_lookup(carries->table, key);
 	return entry == NULL ? sum : sum + ((int128) entry->value * ((int128) 1 << CARRY_BITS));
 }

@@ -32,6 +32,12 @@ pfs_add_carrying(int64 *sum, int64 value, PfsCarries *carries, int32 series, int
 /* The same of a value that may be wider. */
 void pfs_add_wide_carrying(int64 *sum, int128 value, PfsCarries *carries, int32 series, int64 id);
 
-int128 pfs_with_carry(const PfsCarries *carries, int32 series, int64 id, int64 sum);
+int128 pfs_look_for_carry(const PfsCarries *carries, int32 series, int64 id, int64 sum);
+
+static inline int128
+pfs_with_carry(const PfsCarries *carries, int32 series, int64 id, int64 sum)
+{
+	return likely(carries->table == NULL) ? sum : pfs_look_for_carry(carries, series, id, sum);
+}
 
 #endif

@@ -93,7 +93,7 @@ enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
 }
 
 static void
-leave_frame(void *state, PfsFrame frame, const PfsWideSides *total)
+leave_frame(void *state, PfsFrame frame, PfsSides total, const PfsWideSides *wide)
 {
 	PfsFrameWays *ways = state;
 

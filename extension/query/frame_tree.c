@@ -63,9 +63,10 @@ add_step(PfsFrameTree *tree, uint32 parent, uint32 first_child, const PfsStep *s
 		index = tree->latest[symbol] = append_node(tree, &new_node);
 	}
 	node = &tree->nodes[index];
-	tree->exceeds |=
-		__builtin_add_overflow(node->total.value, step->total.value, &node->total.value);
-	tree->exceeds |= __builtin_add_overflow(node->total.base, step->total.base, &node->total.base);
+	if (unlikely(__builtin_add_overflow(node->total.value, step->total.value, &node->total.value)))
+		tree->exceeds = true;
+	if (unlikely(__builtin_add_overflow(node->total.base, step->total.base, &node->total.base)))
+		tree->exceeds = true;
 	if (step->age < node->oldest)
 	{
 		node->oldest = step->age;

@@ -6,13 +6,14 @@
 
 #include "dictionary/dictionary.h"
 #include "query/allocate.h"
+#include "query/carries.h"
 
 #define INITIAL_FUNCTIONS 1024
 
 typedef struct Function
 {
-	PfsWideSides self;
-	PfsWideSides total;
+	PfsSides self; /* modulo 2^64; so the total */
+	PfsSides total;
 	uint64 age; /* of the location; NO_AGE: the name has not been met */
 	int32 location;
 	uint32 line;
@@ -26,7 +27,31 @@ typedef struct Totals
 	MemoryContext context;
 	Function *functions; /* by symbol */
 	uint32 capacity;
+	PfsCarries carries; /* by (sum, symbol) */
 } Totals;
+
+/* Sums of a function. */
+enum
+{
+	SELF,
+	SELF_BASE,
+	TOTAL,
+	TOTAL_BASE
+};
+
+static inline void
+add_sides(Totals *totals, PfsSides *sum, PfsSides more, int32 which, uint32 symbol)
+{
+	pfs_add_carrying(&sum->value, more.value, &totals->carries, which, symbol);
+	pfs_add_carrying(&sum->base, more.base, &totals->carries, which + 1, symbol);
+}
+
+static PfsSides
+clip_sides(const Totals *totals, PfsSides sum, int32 which, uint32 symbol)
+{
+	return (PfsSides){ pfs_clip(pfs_with_carry(&totals->carries, which, symbol, sum.value)),
+					   pfs_clip(pfs_with_carry(&totals->carries, which + 1, symbol, sum.base)) };
+}
 
 /* Symbols are made as frames are met. */
 static pg_noinline void
@@ -64,23 +89,31 @@ enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
 
 /* The total of a frame counts in its function only where no frame above it has the same name. */
 static void
-leave_frame(void *state, PfsFrame frame, const PfsWideSides *total)
+leave_frame(void *state, PfsFrame frame, PfsSides total, const PfsWideSides *wide)
 {
-	Function *function = &((Totals *) state)->functions[frame.symbol];
+	Totals *totals = state;
+	Function *function = &totals->functions[frame.symbol];
 
-	if (--function->open == 0)
-		pfs_add_wide_sides(&function->total, total);
+	if (--function->open > 0)
+		return;
+	if (likely(wide == NULL))
+	{
+		add_sides(totals, &function->total, total, TOTAL, frame.symbol);
+		return;
+	}
+	pfs_add_wide_carrying(&function->total.value, wide->value, &totals->carries, TOTAL,
+						  frame.symbol);
+	pfs_add_wide_carrying(&function->total.base, wide->base, &totals->carries, TOTAL_BASE,
+						  frame.symbol);
 }
 
 static void
 end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)
 {
-	Function *function;
+	Totals *totals = state;
 
-	if (symbol == PFS_NO_SYMBOL)
-		return;
-	function = &((Totals *) state)->functions[symbol];
-	pfs_add_sides(&function->self, value);
+	if (symbol != PFS_NO_SYMBOL)
+		add_sides(totals, &totals->functions[symbol].self, value, SELF, symbol);
 }
 
 static const PfsFrameVisitor visitor = { enter_frame, leave_frame, end_stack };
@@ -98,12 +131,13 @@ list_functions(Totals *totals, PfsSymbols *symbols, PfsFunctionTotal **functions
 
 		if (function->age == NO_AGE)
 			continue;
-		(*functions)[count++] = (PfsFunctionTotal){ .symbol = symbol,
-													.name = pfs_symbol_name(symbols, symbol),
-													.location = function->location,
-													.line = function->line,
-													.self = pfs_clip_sides(&function->self),
-													.total = pfs_clip_sides(&function->total) };
+		(*functions)[count++] =
+			(PfsFunctionTotal){ .symbol = symbol,
+								.name = pfs_symbol_name(symbols, symbol),
+								.location = function->location,
+								.line = function->line,
+								.self = clip_sides(totals, function->self, SELF, symbol),
+								.total = clip_sides(totals, function->total, TOTAL, symbol) };
 	}
 	if (totals->functions != NULL)
 		pfree(totals->functions);
@@ -114,7 +148,7 @@ uint32
 pfs_function_totals_visit(PfsStackVisit *visit, PfsSymbols *symbols, PfsFunctionTotal **functions,
 						  PfsSides *whole)
 {
-	Totals totals = { CurrentMemoryContext, NULL, 0 };
+	Totals totals = { .context = CurrentMemoryContext, .carries.context = CurrentMemoryContext };
 	PfsWideSides sum = pfs_stack_visit_all(visit, &visitor, &totals);
 
 	*whole = pfs_clip_sides(&sum);

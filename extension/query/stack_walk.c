@@ -509,10 +509,14 @@ visit_part(PfsStackWalk *walk, const StackPart *part, const PfsFrameVisitor *vis
 		for (; depth > shared; depth--)
 		{
 			PfsFrames frames = frames_of(walk, part->shape.locations[trail.path[depth - 1]]);
-			PfsWideSides total = wide_sum_of(part, open[depth].first, stack);
+			PfsSides total = sum_of(part, open[depth].first, stack);
+			PfsWideSides wide;
 
+			if (unlikely(part->wide_before != NULL))
+				wide = wide_sum_of(part, open[depth].first, stack);
 			for (uint32 i = frames.count; i > 0; i--)
-				visitor->leave(state, frames.frames[i - 1], &total);
+				visitor->leave(state, frames.frames[i - 1], total,
+							   part->wide_before != NULL ? &wide : NULL);
 		}
 		if (stack == part->stack_count)
 			break;

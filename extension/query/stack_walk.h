@@ -70,8 +70,8 @@ void pfs_stack_walk_release(PfsStackWalk *walk, uint32 mark);
 typedef struct PfsFrameVisitor
 {
 	void (*enter)(void *state, uint64 age, int32 location, PfsFrame frame);
-	void (*leave)(void *state, PfsFrame frame,
-				  const PfsWideSides *total); /* of all stacks with this frame */
+	/* the total is of all stacks with this frame; where it may not fit int8, wide has it, else that is NULL */
+	void (*leave)(void *state, PfsFrame frame, PfsSides total, const PfsWideSides *wide);
 	void (*end)(void *state, uint64 age, uint32 symbol,
 				PfsSides value); /* a stack, by its last frame, or PFS_NO_SYMBOL */
 } PfsFrameVisitor;

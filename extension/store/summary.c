@@ -70,8 +70,8 @@ pfs_summary_init(void)
 {
 	DefineCustomBoolVariable("profstore.enable_summaries",
 							 "Lets queries read sums beside samples in place of the samples.",
-							 "The result is the same, except for where a sum is out of range.",
-							 &pfs_enable_summaries, true, PGC_USERSET, 0, NULL, NULL, NULL);
+							 "The result is the same.", &pfs_enable_summaries, true, PGC_USERSET, 0,
+							 NULL, NULL, NULL);
 }
 
 uint32

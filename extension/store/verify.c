@@ -28,6 +28,7 @@ typedef struct Verification
 {
 	Relation relation;
 	PfsRowKey key;
+	const PfsKeyCheck *keys; /* NULL: none */
 	PfsReportProblem report;
 	void *arg;
 	const PfsSegmentRow *row; /* the segment that is being read, NULL: none yet */
@@ -339,6 +340,32 @@ check_summary(Verification *verification, PfsSegmentInput *input)
 			 "the directory names another number of bytes of sums than their headers");
 }
 
+/* Shows the keys of all rows to who knows more of them. */
+static void
+check_keys(Verification *verification, PfsSegmentReader *reader)
+{
+	int series = pfs_reader_find_column(reader, verification->key.series);
+	int stack = pfs_reader_find_column(reader, verification->key.stack);
+	Lanes *lanes[2] = { palloc(sizeof(Lanes)), palloc(sizeof(Lanes)) };
+	const char *problem;
+
+	if (verification->keys == NULL || series < 0 || stack < 0)
+		return;
+	verification->stream = -1;
+	verification->keys->begin(verification->keys->arg);
+	for (uint32 block = 0; block < pfs_reader_block_count(reader); block++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		read_block(verification, reader, series, block, lanes[0]);
+		read_block(verification, reader, stack, block, lanes[1]);
+		verification->keys->take(verification->keys->arg, lanes[0]->values, lanes[1]->values,
+								 rows_of_block(reader, block));
+	}
+	problem = verification->keys->tell(verification->keys->arg);
+	if (problem != NULL)
+		tell(verification, problem);
+}
+
 static void
 check_segment(Verification *verification)
 {
@@ -376,6 +403,7 @@ check_segment(Verification *verification)
 		check_directory_range(verification, "series_id", &row->key, &series);
 	check_order(verification, input);
 	check_summary(verification, input);
+	check_keys(verification, reader);
 }
 
 /* Reports the error in hand if it speaks of damage, else raises it again. */
@@ -440,7 +468,8 @@ check_rollups(Verification *verification)
 }
 
 void
-pfs_verify_table(Relation relation, Snapshot snapshot, PfsReportProblem report, void *arg)
+pfs_verify_table(Relation relation, Snapshot snapshot, const PfsKeyCheck *keys,
+				 PfsReportProblem report, void *arg)
 {
 	Verification verification = { 0 };
 	PfsDirectoryScan *scan;
@@ -449,6 +478,7 @@ pfs_verify_table(Relation relation, Snapshot snapshot, PfsReportProblem report, 
 
 	verification.relation = relation;
 	verification.key = pfs_row_key(relation);
+	verification.keys = keys;
 	verification.report = report;
 	verification.arg = arg;
 	verification.stream = -1;
