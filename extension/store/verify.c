@@ -428,6 +428,13 @@ check_metapage(Verification *verification)
 }
 
 static void
+check_directory(Verification *verification)
+{
+	pfs_verify_directory(verification->relation, GetActiveSnapshot(), verification->report,
+						 verification->arg);
+}
+
+static void
 tell_of_rollup(void *arg, const char *problem)
 {
 	tell(arg, problem);
@@ -466,5 +473,6 @@ pfs_verify_table(Relation relation, Snapshot snapshot, PfsReportProblem report, 
 	pfs_directory_scan_end(scan);
 	verification.row = NULL;
 	verification.stream = -1;
+	run_check(&verification, check_directory);
 	run_check(&verification, check_rollups);
 }
