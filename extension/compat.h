@@ -121,6 +121,17 @@ pg_strtoint64(const char *text)
 	ExecInsertIndexTuples(indexes, slot, estate, false, false, NULL, NIL, false)
 #endif
 
+/* A file for a table to be written anew, locked in access exclusive mode. */
+#if PG_VERSION_NUM >= 150000
+#define pfs_make_new_heap(table, persistence)                                                      \
+	make_new_heap(RelationGetRelid(table), (table)->rd_rel->reltablespace, (table)->rd_rel->relam, \
+				  persistence, AccessExclusiveLock)
+#else
+#define pfs_make_new_heap(table, persistence)                                           \
+	make_new_heap(RelationGetRelid(table), (table)->rd_rel->reltablespace, persistence, \
+				  AccessExclusiveLock)
+#endif
+
 /* The index of a primary key that is not deferrable. */
 #if PG_VERSION_NUM < 180000
 #define pfs_primary_key_index(table) RelationGetPrimaryKeyIndex(table)

@@ -171,3 +171,42 @@ COMMIT;
 SELECT * FROM moved ORDER BY a;
 DROP TABLE moved;
 DROP TABLESPACE columnar_truncated;
+
+-- a snapshot that no query has: PL/pgSQL evaluates an expression by its own, in which a VOLATILE function fills segments with
+-- rows from before and after it, and a STABLE one reads then; never some of the rows
+CREATE TABLE between_them (a int4) USING profstore;
+CREATE FUNCTION fill_between(commands int4, count int4) RETURNS int8 LANGUAGE plpgsql AS $$
+BEGIN
+	FOR i IN 1 .. commands LOOP
+		INSERT INTO between_them SELECT g FROM generate_series(1, count) AS g;
+	END LOOP;
+	RETURN 0;
+END
+$$;
+CREATE FUNCTION count_between() RETURNS int8 LANGUAGE plpgsql STABLE AS $$ BEGIN RETURN (SELECT count(*) FROM between_them); END $$;
+DO $$
+DECLARE
+	seen int8;
+BEGIN
+	INSERT INTO between_them VALUES (1), (2), (3);
+	seen := fill_between(2, 10) + count_between();
+	RAISE WARNING 'nothing is written: %', seen;
+	seen := fill_between(3, 100000) + count_between();
+	RAISE WARNING 'wrong, were it not 23: %', seen;
+EXCEPTION WHEN feature_not_supported THEN
+	RAISE WARNING '%', SQLERRM;
+END
+$$;
+DO $$
+DECLARE
+	seen int8;
+BEGIN
+	INSERT INTO between_them VALUES (1), (2), (3);
+	PERFORM fill_between(3, 100000);
+	seen := count_between();
+	RAISE WARNING 'by statements of their own: %', seen;
+END
+$$;
+SELECT count(*) FROM between_them;
+DROP TABLE between_them;
+DROP FUNCTION fill_between, count_between;

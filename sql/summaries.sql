@@ -110,6 +110,10 @@ FROM profstore.rollups WHERE storage_id = profstore.storage_id('profstore.sample
 TABLE rollups;
 SELECT * FROM profstore.verify();
 SELECT * FROM few_differences;
+-- plain SQL counts the rows behind it
+SELECT array_agg(series_id) AS of_cpu FROM profstore.matching_series(:'cpu' || '{}') \gset
+SELECT count(*), count(*) = (SELECT count(*) FROM (SELECT series_id FROM profstore.samples OFFSET 0) AS s WHERE series_id = ANY (:'of_cpu')) AS right
+FROM profstore.samples WHERE series_id = ANY (:'of_cpu');
 -- one is read where all series of the type and all of its time are wanted
 CREATE PROCEDURE show_scan(selector text, from_ts timestamptz, to_ts timestamptz) LANGUAGE plpgsql AS $$
 DECLARE
@@ -163,6 +167,14 @@ SELECT count(*) FROM profstore.flamegraph(:'cpu' || '{}', '2026-01-01', '2026-01
 ROLLBACK;
 BEGIN;
 UPDATE profstore.rollups SET series = others, others = series;
+SELECT stream, problem FROM profstore.verify();
+ROLLBACK;
+BEGIN;
+UPDATE profstore.rollups SET segments = segments || 9223372036854775807;
+SELECT stream, problem FROM profstore.verify();
+ROLLBACK;
+BEGIN;
+UPDATE profstore.rollups SET sample_count = sample_count + 1;
 SELECT stream, problem FROM profstore.verify();
 ROLLBACK;
 DO $$
@@ -232,7 +244,7 @@ CREATE FUNCTION damage(change text) RETURNS TABLE (stream int4, problem text) LA
 BEGIN
 	EXECUTE format('UPDATE profstore.segments SET %s WHERE storage_id = profstore.storage_id(''dense'')', change);
 	-- which chunk of a wrong value does not fit first is PostgreSQL's to say
-	RETURN QUERY SELECT v.stream, regexp_replace(regexp_replace(v.problem, 'Segment \d+', 'Segment n'), '^(unexpected|missing) chunk .*', 'a chunk that does not fit')
+	RETURN QUERY SELECT v.stream, regexp_replace(regexp_replace(v.problem, '(Segment|segment|TOAST value) \d+', '\1 n', 'g'), '^(unexpected|missing) chunk .*', 'a chunk that does not fit')
 		FROM profstore.verify('dense') AS v;
 	RAISE EXCEPTION USING errcode = 'PFS00';
 EXCEPTION WHEN SQLSTATE 'PFS00' THEN

@@ -19,6 +19,9 @@ INSERT INTO t VALUES ('infinity', 3, 1, 1), ('-infinity', 2, 1, 1);
 SELECT level, rows, bytes > 0 AS bytes, summary_bytes, time_from, time_to, series_from, series_to FROM profstore.segment_details WHERE relation = 't'::regclass ORDER BY segment;
 SELECT level, segments, rows, time_from, time_to FROM profstore.segment_stats WHERE relation = 't'::regclass ORDER BY level;
 DELETE FROM profstore.segments WHERE storage_id = profstore.storage_id('t') AND time_max = 9223372036854775807;
+SELECT problem FROM profstore.verify('t');
+INSERT INTO profstore.row_ledger VALUES (profstore.storage_id('t'), -2);
+SELECT problem FROM profstore.verify('t');
 
 -- damage, each in a transaction that is rolled back
 BEGIN;
@@ -45,10 +48,37 @@ UPDATE profstore.segments SET time_max = time_max + 1, key_min = NULL WHERE stor
 SELECT relation, stream, problem FROM profstore.verify('t');
 ROLLBACK TO s;
 UPDATE profstore.segments SET stream_ids = array_remove(stream_ids, stream_ids[3]) WHERE storage_id = profstore.storage_id('t');
-SELECT relation, stream, regexp_replace(problem, 'Segment \d+', 'Segment n') AS problem FROM profstore.verify('t');
+SELECT relation, stream, regexp_replace(problem, '(Segment|TOAST value) \d+', '\1 n', 'g') AS problem FROM profstore.verify('t');
 ROLLBACK TO s;
 UPDATE profstore.segments SET stream_ids = array_replace(stream_ids, stream_ids[3], 1::oid) WHERE storage_id = profstore.storage_id('t');
-SELECT relation, stream, regexp_replace(problem, 'pg_toast_\d+', 'toast') AS problem FROM profstore.verify('t');
+SELECT relation, stream, regexp_replace(problem, '(pg_toast_|TOAST value )\d+', '\1n') AS problem FROM profstore.verify('t');
+ROLLBACK TO s;
+-- segments that are missing, or there twice: small ones are counted, large ones leave their streams behind
+DELETE FROM profstore.segments WHERE storage_id = profstore.storage_id('plain');
+SELECT relation, segment, problem FROM profstore.verify('plain');
+ROLLBACK TO s;
+INSERT INTO profstore.segments SELECT (jsonb_populate_record(s, '{"segment_no": 1}')).* FROM profstore.segments AS s WHERE storage_id = profstore.storage_id('plain');
+SELECT relation, segment, problem FROM profstore.verify('plain');
+ROLLBACK TO s;
+DELETE FROM profstore.segments WHERE storage_id = profstore.storage_id('t');
+SELECT regexp_replace(problem, 'value \d+', 'value n') AS problem, count(*) FROM profstore.verify('t') GROUP BY 1 ORDER BY 1;
+ROLLBACK TO s;
+INSERT INTO profstore.segments SELECT (jsonb_populate_record(s, '{"segment_no": 1}')).* FROM profstore.segments AS s WHERE storage_id = profstore.storage_id('t');
+SELECT segment = 1 AS copy, regexp_replace(problem, '(value|segment) \d+', '\1 n', 'g') AS problem, count(*) FROM profstore.verify('t') GROUP BY 1, 2 ORDER BY 1, 2;
+ROLLBACK TO s;
+-- the transaction's own rows, with a savepoint that goes, and a removal
+INSERT INTO plain VALUES (1, true);
+SAVEPOINT own;
+INSERT INTO plain SELECT g, true FROM generate_series(1, 200000) AS g;
+SELECT problem FROM profstore.verify('plain');
+ROLLBACK TO own;
+INSERT INTO t VALUES ('2026-01-02Z', 1, 1, 1);
+SELECT profstore.compact('t') > 0 AS merged;
+SELECT problem FROM profstore.verify('t') UNION ALL SELECT problem FROM profstore.verify('plain');
+SELECT rows > 0 AS removed FROM profstore.remove_segments('t', 'infinity');
+SELECT problem FROM profstore.verify('t');
+TRUNCATE t;
+SELECT problem FROM profstore.verify('t');
 ROLLBACK TO s;
 -- columns that were the key's are so no more: no damage
 ALTER TABLE t RENAME COLUMN stack_id TO old;

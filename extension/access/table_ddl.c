@@ -24,7 +24,9 @@
 #include "utils/timestamp.h"
 
 #include "store/directory.h"
+#include "store/ledger.h"
 #include "store/rollup.h"
+#include "store/scan_units.h"
 #include "store/segment_io.h"
 #include "store/storage.h"
 #include "store/write_buffer.h"
@@ -49,6 +51,7 @@ drop_storage(int64 storage_id)
 	pfs_write_buffer_drop(storage_id);
 	pfs_directory_delete(storage_id);
 	pfs_rollups_delete_all(storage_id);
+	pfs_ledger_delete(storage_id);
 }
 
 /*
@@ -135,6 +138,41 @@ copy_streams(Relation old_table, Relation new_table, const PfsSegmentRow *row)
 	}
 }
 
+/* Rows of the directory, for later. */
+typedef struct KeptRows
+{
+	uint32 count;
+	uint32 capacity;
+	PfsSegmentRow *rows;
+} KeptRows;
+
+static void
+keep_row(KeptRows *kept, const PfsSegmentRow *row)
+{
+	if (kept->count == kept->capacity)
+	{
+		kept->capacity = Max(16, kept->capacity * 2);
+		kept->rows = kept->rows == NULL
+						 ? palloc(sizeof(PfsSegmentRow) * kept->capacity)
+						 : repalloc_huge(kept->rows, sizeof(PfsSegmentRow) * (Size) kept->capacity);
+	}
+	pfs_segment_row_copy(&kept->rows[kept->count++], row);
+}
+
+/*
+ * Segments that were deleted, but that older snapshots may still see: their copies go when those snapshots have, as the old
+ * ones would have. Else nobody would ever delete them.
+ */
+static void
+delete_streams(Relation table, const KeptRows *deleted)
+{
+	if (deleted->count == 0)
+		return;
+	CommandCounterIncrement();
+	for (uint32 i = 0; i < deleted->count; i++)
+		pfs_segment_delete_streams(table, &deleted->rows[i]);
+}
+
 /*
  * VACUUM FULL. Transactions with older snapshots must go on seeing what they saw, so directory rows
  * stay as they are and the new file takes over the storage id; only the streams in the table's
@@ -150,6 +188,9 @@ pfs_relation_copy_for_cluster(Relation old_table, Relation new_table, Relation o
 	int64 storage_id = pfs_storage_id(old_table);
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "profstore rewrite", ALLOCSET_DEFAULT_SIZES);
+	Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
+	PfsNumbers visible = pfs_visible_segments(old_table, snapshot);
+	KeptRows deleted = { 0 };
 	MemoryContext outer;
 	PfsDirectoryScan *scan;
 	PfsSegmentRow row;
@@ -168,6 +209,9 @@ pfs_relation_copy_for_cluster(Relation old_table, Relation new_table, Relation o
 
 			pfs_segment_row_copy(&copy, &row);
 			copy_streams(old_table, new_table, &copy);
+			MemoryContextSwitchTo(outer);
+			if (!pfs_numbers_contain(visible, row.segment_no))
+				keep_row(&deleted, &copy);
 		}
 		*row_count += row.row_count;
 		MemoryContextSwitchTo(outer);
@@ -175,6 +219,8 @@ pfs_relation_copy_for_cluster(Relation old_table, Relation new_table, Relation o
 	}
 	pfs_directory_scan_end(scan);
 	MemoryContextDelete(context);
+	UnregisterSnapshot(snapshot);
+	delete_streams(new_table, &deleted);
 
 	pfs_storage_take_over(old_table, new_table);
 	moved_storage_id = storage_id;

@@ -11,6 +11,12 @@ CREATE FUNCTION profstore.verify(rel regclass DEFAULT 'profstore.samples')
 	AS 'MODULE_PATHNAME', 'profstore_verify';
 COMMENT ON FUNCTION profstore.verify(regclass) IS 'reads all segments of a table, or of all partitions of one, and tells what is damaged; no rows: nothing';
 
+-- With row security off, a policy that would hide rows from the owner is an error: hidden rows would be lost.
+CREATE FUNCTION profstore.remove_samples(part regclass, condition text) RETURNS int8
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SET row_security = off
+	AS 'MODULE_PATHNAME', 'profstore_remove_samples';
+COMMENT ON FUNCTION profstore.remove_samples(regclass, text) IS 'removes the rows for which an SQL condition on their columns is true from a table, or from the partitions of one, which you own; writes anew what has such rows, and keeps others out meanwhile; returns how many went';
+
 CREATE FUNCTION profstore.storage_id(rel regclass) RETURNS int8
 	LANGUAGE c STABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'profstore_storage_id';

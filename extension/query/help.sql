@@ -102,6 +102,7 @@ BEGIN
 		('apply_policies', E'SELECT profstore.apply_policies()'),
 		('compact', E'SELECT profstore.compact()'),
 		('verify', E'SELECT * FROM profstore.verify()'),
+		('remove_samples', E'SELECT profstore.remove_samples(\n  ''profstore.samples'', ''value < 0'')'),
 		('compact_dictionary', E'SELECT profstore.compact_dictionary()'),
 		('collect_dictionary', E'SELECT * FROM profstore.collect_dictionary()'),
 		('set_retention', E'SELECT profstore.set_retention(interval ''14 days'')'),

@@ -15,6 +15,7 @@
 #include "codec/segment.h"
 #include "store/compaction_plan.h"
 #include "store/directory.h"
+#include "store/ledger.h"
 #include "store/merge.h"
 #include "store/progress.h"
 #include "store/rollup.h"
@@ -125,6 +126,7 @@ remove_inputs(Relation relation, PfsDirectoryWriter *writer, const PfsPlan *plan
 	}
 	pfs_rollups_forget(pfs_storage_id(relation), GetActiveSnapshot(),
 					   (PfsNumbers){ count, plan->segment_nos });
+	pfs_ledger_fold(pfs_storage_id(relation), GetActiveSnapshot());
 	return true;
 }
 

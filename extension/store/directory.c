@@ -86,11 +86,11 @@ open_directory(LOCKMODE lock)
 bool
 pfs_directory_try_lock(void)
 {
-	static const char *const tables[] = { "segments", "rollups" };
+	static const char *const tables[] = { "segments", "rollups", "row_ledger" };
 
 	for (size_t i = 0; i < lengthof(tables); i++)
 	{
-		/* version 1.0 has no roll-ups */
+		/* version 1.0 has just the first */
 		Oid relation_id = pfs_extension_relation(tables[i], i > 0);
 
 		if (OidIsValid(relation_id) && !ConditionalLockRelationOid(relation_id, RowExclusiveLock))

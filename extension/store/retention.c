@@ -10,6 +10,7 @@
 #include "utils/rel.h"
 
 #include "store/directory.h"
+#include "store/ledger.h"
 #include "store/progress.h"
 #include "store/rollup.h"
 #include "store/segment_io.h"
@@ -92,6 +93,7 @@ pfs_remove_segments(Relation relation, Snapshot snapshot, int64 before)
 	pfs_directory_writer_close(writer);
 	pfs_rollups_forget(pfs_storage_id(relation), snapshot,
 					   (PfsNumbers){ totals.segment_count, removed });
+	pfs_ledger_add(pfs_storage_id(relation), -(int64) totals.row_count, GetCurrentCommandId(true));
 	pfree(removed);
 	MemoryContextDelete(context);
 	if (totals.segment_count > 0)

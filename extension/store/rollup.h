@@ -8,7 +8,7 @@
  * in those segments. A scan takes it for these segments if its snapshot sees every one of them,
  * its time filter leaves all of their rows, and its series are just those of the roll-up among those
  * of the segments. Whoever takes a segment away (a merge, retention) deletes the roll-ups that name
- * it in the same transaction, so that they do not gather; nothing rests on that. It names the columns that
+ * it in the same transaction, so that they do not gather; no query rests on that, but verify does. It names the columns that
  * were the table's key, too: one that has been renamed since may have another part.
  *
  * Rows are written under ShareUpdateExclusiveLock on the table, as by compaction.
@@ -102,7 +102,7 @@ pfs_numbers_contain(PfsNumbers numbers, int64 number)
 bool pfs_rollup_step(Relation relation);
 
 /*
- * Tells what is wrong with roll-ups, but for those that do not stand for anything any more. The
+ * Tells what is wrong with roll-ups, and which name segments that are missing. The
  * caller is bound as by pfs_verify_table; raises DATA_CORRUPTED for bytes that cannot be read.
  */
 void pfs_rollups_verify(Relation relation, Snapshot snapshot,

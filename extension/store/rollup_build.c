@@ -589,6 +589,56 @@ equals_sums(Relation relation, const PfsRollup *rollup, const PfsRows *rows)
 	return true;
 }
 
+/* Rows that a roll-up's segments have; false where one is not there, or named twice. */
+static bool
+count_samples(const PfsRollup *rollup, PfsNumbers visible, const int64 *row_counts, int64 *count)
+{
+	*count = 0;
+	for (uint32 i = 0; i < rollup->segments.count; i++)
+	{
+		int64 position = pfs_numbers_find(visible, rollup->segments.numbers[i]);
+
+		if (position < 0 ||
+			(i > 0 && rollup->segments.numbers[i] <= rollup->segments.numbers[i - 1]))
+			return false;
+		*count += row_counts[position];
+	}
+	return true;
+}
+
+/* What is wrong with a roll-up, NULL: nothing. Whoever removes a segment removes the roll-ups that name it. */
+static const char *
+find_problem(Relation relation, Snapshot snapshot, const PfsRollup *rollup, PfsNumbers visible,
+			 const int64 *row_counts)
+{
+	PfsRows rows;
+	int64 count;
+
+	if (!count_samples(rollup, visible, row_counts, &count))
+		return "names segments that are missing";
+	if (count != rollup->sample_count)
+		return "names another number of samples than its segments have";
+	if (rollup->stack_count > 0 && pfs_rollup_fits(rollup, relation) &&
+		(!make_sums(relation, snapshot, rollup, PFS_SEGMENT_MAX_ROWS, &rows) ||
+		 !equals_sums(relation, rollup, &rows)))
+		return "is not the sum of its segments";
+	return NULL;
+}
+
+/* Rows of each visible segment, in the same order. */
+static int64 *
+list_row_counts(Relation relation, Snapshot snapshot, PfsNumbers visible)
+{
+	int64 *row_counts = palloc_extended(sizeof(int64) * Max(visible.count, 1), MCXT_ALLOC_HUGE);
+	PfsDirectoryScan *scan = pfs_directory_scan_begin(pfs_storage_id(relation), snapshot);
+	PfsSegmentRow row;
+
+	for (uint32 i = 0; i < visible.count && pfs_directory_scan_next(scan, &row); i++)
+		row_counts[i] = row.row_count;
+	pfs_directory_scan_end(scan);
+	return row_counts;
+}
+
 void
 pfs_rollups_verify(Relation relation, Snapshot snapshot,
 				   void (*report)(void *arg, const char *problem), void *arg)
@@ -597,28 +647,27 @@ pfs_rollups_verify(Relation relation, Snapshot snapshot,
 		AllocSetContextCreate(CurrentMemoryContext, "profstore roll-up", ALLOCSET_DEFAULT_SIZES);
 	List *rollups =
 		pfs_rollups_list(pfs_storage_id(relation), snapshot, PG_INT64_MIN, PG_INT64_MAX);
-	PfsNumbers visible;
+	PfsNumbers visible = { 0 };
+	int64 *row_counts = NULL;
 	ListCell *cell;
 
 	if (rollups != NIL)
+	{
 		visible = pfs_visible_segments(relation, snapshot);
+		row_counts = list_row_counts(relation, snapshot, visible);
+	}
 	foreach(cell, rollups)
 	{
 		PfsRollup *rollup = lfirst(cell);
 		MemoryContext outer = MemoryContextSwitchTo(context);
-		bool stands = rollup->stack_count > 0 && pfs_rollup_fits(rollup, relation);
-		PfsRows rows;
+		const char *problem;
 
 		pfs_rollup_load(rollup);
-		for (uint32 i = 0; i < rollup->segments.count && stands; i++)
-			stands = pfs_numbers_contain(visible, rollup->segments.numbers[i]);
-		if (stands && (!make_sums(relation, snapshot, rollup, PFS_SEGMENT_MAX_ROWS, &rows) ||
-					   !equals_sums(relation, rollup, &rows)))
-			report(arg,
-				   psprintf("the roll-up of class %d in bucket %lld of %lld s is not the sum of "
-							"its segments",
-							rollup->class_id, (long long) rollup->bucket,
-							(long long) (rollup->width / USECS_PER_SEC)));
+		problem = find_problem(relation, snapshot, rollup, visible, row_counts);
+		if (problem != NULL)
+			report(arg, psprintf("the roll-up of class %d in bucket %lld of %lld s %s",
+								 rollup->class_id, (long long) rollup->bucket,
+								 (long long) (rollup->width / USECS_PER_SEC), problem));
 		MemoryContextSwitchTo(outer);
 		MemoryContextReset(context);
 	}

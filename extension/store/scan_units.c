@@ -12,6 +12,7 @@
 #include "codec/segment.h"
 #include "store/block_filter.h"
 #include "store/lane.h"
+#include "store/observers.h"
 #include "store/rollup.h"
 #include "store/row_order.h"
 #include "store/segment_io.h"
@@ -134,9 +135,12 @@ list_segments(Relation relation, Snapshot snapshot, int filter_count, const PfsB
 			  bool is_shared, const PfsNumbers *only, PfsScanUnits *units, uint32 *capacity)
 {
 	PfsRowKey key = pfs_row_key(relation);
-	PfsDirectoryScan *scan = pfs_directory_scan_begin(pfs_storage_id(relation), snapshot);
+	PfsDirectoryScan *scan;
 	uint32 visible_capacity = 0;
 	PfsSegmentRow row;
+
+	pfs_observers_check(relation, pfs_storage_id(relation), snapshot);
+	scan = pfs_directory_scan_begin(pfs_storage_id(relation), snapshot);
 
 	while (pfs_directory_scan_next(scan, &row))
 	{

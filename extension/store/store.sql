@@ -97,3 +97,20 @@ COMMENT ON COLUMN profstore.rollups.series IS 'the series in these segments that
 COMMENT ON COLUMN profstore.rollups.others IS 'all other series in these segments';
 COMMENT ON COLUMN profstore.rollups.header IS 'encoding, lengths and checksums of the sums';
 COMMENT ON COLUMN profstore.rollups.payload IS 'the sums';
+
+-- A count beside the directory, which tells verify() whether segments are missing. C alone writes and reads it. Without an index: it is
+-- written by every COPY, and short. A database of version 1.0 begins with what is there.
+CREATE TABLE profstore.row_ledger
+(
+	storage_id int8 NOT NULL,
+	rows int8 NOT NULL
+)
+WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.5);
+
+REVOKE ALL ON profstore.row_ledger FROM PUBLIC;
+
+INSERT INTO profstore.row_ledger SELECT s.storage_id, sum(s.row_count) FROM profstore.segments AS s GROUP BY s.storage_id;
+
+COMMENT ON TABLE profstore.row_ledger IS 'how many rows were stored in each table and removed again, as a check on the directory; compaction puts entries together';
+COMMENT ON COLUMN profstore.row_ledger.storage_id IS 'the table file';
+COMMENT ON COLUMN profstore.row_ledger.rows IS 'rows that were stored, or, less than 0, removed';

@@ -456,6 +456,13 @@ check_metapage(Verification *verification)
 }
 
 static void
+check_directory(Verification *verification)
+{
+	pfs_verify_directory(verification->relation, GetActiveSnapshot(), verification->report,
+						 verification->arg);
+}
+
+static void
 tell_of_rollup(void *arg, const char *problem)
 {
 	tell(arg, problem);
@@ -496,5 +503,6 @@ pfs_verify_table(Relation relation, Snapshot snapshot, const PfsKeyCheck *keys,
 	pfs_directory_scan_end(scan);
 	verification.row = NULL;
 	verification.stream = -1;
+	run_check(&verification, check_directory);
 	run_check(&verification, check_rollups);
 }

@@ -18,6 +18,7 @@
 #include "utils/snapmgr.h"
 
 #include "store/directory.h"
+#include "store/ledger.h"
 #include "store/observers.h"
 #include "store/row_order.h"
 #include "store/segment_io.h"
@@ -117,6 +118,7 @@ write_rows(Relation relation, PfsDirectoryWriter *writer, const PendingTable *ta
 	MemoryContext outer = MemoryContextSwitchTo(context);
 	PfsRowKey key = pfs_row_key(relation);
 
+	pfs_ledger_add(table->key.storage_id, end - first, command_id);
 	while (first < end)
 	{
 		uint32 count = Min(end - first, PFS_BUFFER_MAX_ROWS);
@@ -159,6 +161,8 @@ write_runs(Relation relation, PfsDirectoryWriter *writer, const PendingTable *ta
 			min = Min(min, command_id);
 			max = Max(max, command_id);
 		}
+		if (min < max)
+			pfs_observers_note_merged(table->key.storage_id, min, max);
 		write_rows(relation, writer, table, first, end, max);
 		first = end;
 	}

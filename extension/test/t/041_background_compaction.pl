@@ -88,15 +88,33 @@ ok($node->poll_query_until('postgres', "SELECT ($levels) = '2:1'"), 'a damaged t
 ok($node->wait_for_log(qr/table "broken" is damaged/), 'which the log names');
 
 # off, from when the launcher has read it: that is between two rounds, and changes the name that it goes by
-$node->append_conf('postgresql.conf', "profstore.compaction = off\napplication_name = 'it has read this'\n");
-$node->reload;
-$node->poll_query_until('postgres',
-	q(SELECT application_name = 'it has read this' FROM pg_stat_activity WHERE backend_type = 'profstore compaction launcher'))
-  or die 'the launcher does not read its settings';
+sub set_up
+{
+	my ($settings, $name) = @_;
+
+	$node->append_conf('postgresql.conf', "$settings\napplication_name = '$name'\n");
+	$node->reload;
+	$node->poll_query_until('postgres',
+		"SELECT application_name = '$name' FROM pg_stat_activity WHERE backend_type = 'profstore compaction launcher'")
+	  or die 'the launcher does not read its settings';
+}
+
+set_up('profstore.compaction = off', 'it has read this');
 insert('postgres', "'2026-01-01Z'", 3);
 sleep 3;
 is($node->safe_psql('postgres', $levels), '0:3,2:1', 'off is off');
 is($node->safe_psql('postgres', q(SELECT profstore.compact('t') > 0)), 't', 'but the function works');
+
+# retention goes on, and has a setting of its own
+my $old_day = q(SELECT profstore.ensure_partitions('2026-01-01Z', '2026-01-01Z'); INSERT INTO profstore.samples VALUES ('2026-01-01Z', 1, 1, 1));
+$node->safe_psql('postgres', "SELECT profstore.set_retention('1 day'); $old_day");
+ok($node->poll_query_until('postgres', q(SELECT count(*) = 0 FROM profstore.partitions())), 'retention goes on without compaction');
+set_up("profstore.compaction = on\nprofstore.retention = off", 'and this');
+$node->safe_psql('postgres', $old_day);
+insert_together('postgres', "'2026-01-01Z'", 3);
+ok($node->poll_query_until('postgres', "SELECT ($levels) NOT LIKE '0:%'"), 'and compaction without retention');
+round_passes();
+is($node->safe_psql('postgres', q(SELECT count(*) FROM profstore.samples)), '1', 'which leaves samples where they are');
 $node->stop('fast');
 $node->start;
 $node->stop;

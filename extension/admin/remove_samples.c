@@ -1,0 +1,250 @@
+/*
+ * remove_samples.c
+ *		remove_samples(): a table without chosen rows.
+ *
+ * A table with such rows is written anew, into a file of its own that takes the place of the old one, as by ALTER TABLE: the
+ * old one stays until the transaction commits, and comes back where it does not. Sums and roll-ups are made of the new
+ * rows. Nothing but the condition looks at the rows, so what they refer to may be broken.
+ */
+#include "profstore.h"
+
+#include "access/multixact.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "commands/cluster.h"
+#include "commands/tablecmds.h"
+#include "executor/spi.h"
+#include "executor/tuptable.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "access/table_am.h"
+#include "admin/compact.h"
+#include "store/retention.h"
+#include "store/storage.h"
+#include "store/version.h"
+#include "store/write_buffer.h"
+
+PG_FUNCTION_INFO_V1(profstore_remove_samples);
+
+#define FETCH_ROWS 1000
+
+/* The query, which must be one SELECT: a condition that ends it and begins another is none. */
+static SPIPlanPtr
+prepare(const char *sql)
+{
+	SPIPlanPtr plan = SPI_prepare(sql, 0, NULL);
+
+	if (plan == NULL || !SPI_is_cursor_plan(plan))
+		ereport(ERROR, (errcode(ERRCODE_SYNTAX_ERROR),
+						errmsg("condition must be one boolean expression")));
+	return plan;
+}
+
+static char *
+name_of(Oid relation_id)
+{
+	return quote_qualified_identifier(get_namespace_name(get_rel_namespace(relation_id)),
+									  get_rel_name(relation_id));
+}
+
+/* Parentheses on lines of their own, since the condition may end in a comment. */
+static bool
+has_chosen_rows(Oid relation_id, const char *condition)
+{
+	SPIPlanPtr plan =
+		prepare(psprintf("SELECT FROM ONLY %s WHERE (\n%s\n)", name_of(relation_id), condition));
+
+	if (SPI_execute_plan(plan, NULL, NULL, false, 1) != SPI_OK_SELECT)
+		elog(ERROR, "could not look for rows to remove");
+	return SPI_processed > 0;
+}
+
+/* Stores a row of the query, which has the live columns and then whether it is to go. */
+static void
+store_row(TupleTableSlot *slot, HeapTuple row, TupleDesc columns)
+{
+	TupleDesc desc = slot->tts_tupleDescriptor;
+	int number = 0;
+
+	ExecClearTuple(slot);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		slot->tts_isnull[i] = true;
+		slot->tts_values[i] = (Datum) 0;
+		if (!TupleDescAttr(desc, i)->attisdropped)
+			slot->tts_values[i] = SPI_getbinval(row, columns, ++number, &slot->tts_isnull[i]);
+	}
+	ExecStoreVirtualTuple(slot);
+}
+
+/* Inserts the rows of a fetch that stay; returns how many do not. */
+static int64
+keep_rows(Relation table, TupleTableSlot **slots, SPITupleTable *rows)
+{
+	int last = rows->tupdesc->natts;
+	int kept = 0;
+
+	for (uint64 i = 0; i < rows->numvals; i++)
+	{
+		bool is_null;
+
+		if (!DatumGetBool(SPI_getbinval(rows->vals[i], rows->tupdesc, last, &is_null)))
+			store_row(slots[kept++], rows->vals[i], rows->tupdesc);
+	}
+	table_multi_insert(table, slots, kept, GetCurrentCommandId(true), TABLE_INSERT_SKIP_FSM, NULL);
+	return (int64) rows->numvals - kept;
+}
+
+/* Copies the rows that stay; returns how many do not. */
+static int64
+copy_rows(Oid old_id, Relation table, const char *condition)
+{
+	SPIPlanPtr plan =
+		prepare(psprintf("SELECT *, (\n%s\n) IS TRUE FROM ONLY %s", condition, name_of(old_id)));
+	Portal portal = SPI_cursor_open(NULL, plan, NULL, NULL, false);
+	TupleTableSlot *slots[FETCH_ROWS];
+	int64 removed = 0;
+
+	for (int i = 0; i < FETCH_ROWS; i++)
+		slots[i] = table_slot_create(table, NULL);
+	for (;;)
+	{
+		CHECK_FOR_INTERRUPTS();
+		SPI_cursor_fetch(portal, true, FETCH_ROWS);
+		if (SPI_processed == 0)
+			break;
+		removed += keep_rows(table, slots, SPI_tuptable);
+		for (int i = 0; i < FETCH_ROWS; i++)
+			ExecClearTuple(slots[i]);
+		SPI_freetuptable(SPI_tuptable);
+	}
+	SPI_cursor_close(portal);
+	for (int i = 0; i < FETCH_ROWS; i++)
+		ExecDropSingleTupleTableSlot(slots[i]);
+	table_finish_bulk_insert(table, TABLE_INSERT_SKIP_FSM);
+	return removed;
+}
+
+/* What a table has: rows in segments, and bytes of rows of outer subtransactions, which wait. */
+typedef struct Contents
+{
+	uint64 row_count;
+	Size waiting_bytes;
+} Contents;
+
+static Contents
+contents_of(Relation relation)
+{
+	Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
+	Contents contents = { pfs_segment_totals(relation, snapshot).row_count,
+						  pfs_write_buffer_image_bytes(pfs_storage_id(relation)) };
+
+	UnregisterSnapshot(snapshot);
+	return contents;
+}
+
+/* What a function in the condition inserts would go with the old file. */
+static void
+check_unchanged(Relation relation, const Contents *before)
+{
+	Contents now;
+
+	pfs_write_buffer_flush(relation);
+	CommandCounterIncrement();
+	now = contents_of(relation);
+	if (now.row_count != before->row_count || now.waiting_bytes != before->waiting_bytes)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
+						errmsg("the condition must not insert into table \"%s\"",
+							   RelationGetRelationName(relation))));
+}
+
+static int64
+rewrite(Oid relation_id, const char *condition)
+{
+	Relation relation = table_open(relation_id, NoLock);
+	char persistence = relation->rd_rel->relpersistence;
+	Contents before;
+	Oid new_id;
+	Relation table;
+	int64 removed;
+
+	CheckTableNotInUse(relation, "remove samples from");
+	pfs_write_buffer_flush(relation);
+	CommandCounterIncrement();
+	before = contents_of(relation);
+	new_id = pfs_make_new_heap(relation, persistence);
+	table = table_open(new_id, NoLock);
+	removed = copy_rows(relation_id, table, condition);
+	check_unchanged(relation, &before);
+	table_close(table, NoLock);
+	table_close(relation, NoLock);
+	finish_heap_swap(relation_id, new_id, false, false, false, true, RecentXmin,
+					 ReadNextMultiXactId(), persistence);
+	CommandCounterIncrement();
+	return removed;
+}
+
+/*
+ * Locks come first, then snapshots. The first keeps compaction out, and another of these; not until there is a row to remove
+ * must readers and writers wait.
+ */
+static int64
+remove_from(Oid relation_id, const char *condition)
+{
+	Relation relation;
+	bool is_ours;
+
+	LockRelationOid(relation_id, ShareUpdateExclusiveLock);
+	relation = try_relation_open(relation_id, NoLock);
+	if (relation == NULL)
+		return 0;
+	if (!pfs_relation_ownercheck(relation_id))
+		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(relation->rd_rel->relkind),
+					   RelationGetRelationName(relation));
+	is_ours = pfs_is_profstore_table(relation);
+	if (!is_ours || relation->rd_rel->relkind != RELKIND_RELATION)
+		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
+						errmsg("\"%s\" is not a table of access method \"profstore\"",
+							   RelationGetRelationName(relation))));
+	relation_close(relation, NoLock);
+	if (!has_chosen_rows(relation_id, condition))
+		return 0;
+	LockRelationOid(relation_id, AccessExclusiveLock);
+	return rewrite(relation_id, condition);
+}
+
+/* remove_samples(part regclass, condition text) -> int8, rows removed */
+PGDLLEXPORT Datum
+profstore_remove_samples(PG_FUNCTION_ARGS)
+{
+	Oid relation_id = PG_GETARG_OID(0);
+	const char *condition = text_to_cstring(PG_GETARG_TEXT_PP(1));
+	bool is_partitioned = get_rel_relkind(relation_id) == RELKIND_PARTITIONED_TABLE;
+	List *tables = is_partitioned ? find_all_inheritors(relation_id, NoLock, NULL)
+								  : list_make1_oid(relation_id);
+	int64 removed = 0;
+	ListCell *cell;
+
+	pfs_extension_require_current();
+	pfs_check_maintenance_transaction("profstore.remove_samples()");
+	if (!OidIsValid(relation_id) || get_rel_name(relation_id) == NULL)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+						errmsg("relation with OID %u does not exist", relation_id)));
+	SPI_connect();
+	foreach(cell, tables)
+		if (get_rel_relkind(lfirst_oid(cell)) != RELKIND_PARTITIONED_TABLE)
+			removed += remove_from(lfirst_oid(cell), condition);
+	SPI_finish();
+	PG_RETURN_INT64(removed);
+}
