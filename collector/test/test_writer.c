@@ -687,6 +687,41 @@ test_least_privilege(void **state)
 	assert_stored_once("least", 2);
 }
 
+/* Two roles store the same from one host: each has rows of its own, and neither holds up the other. */
+static void
+test_two_roles(void **state)
+{
+	create_database("roles");
+	sql_in("postgres",
+		   "DROP ROLE IF EXISTS test_collector_a; DROP ROLE IF EXISTS test_collector_b");
+	sql_in("roles", "CREATE ROLE test_collector_a LOGIN; CREATE ROLE test_collector_b LOGIN;"
+					" SELECT profstore.grant_write('test_collector_a'),"
+					" profstore.grant_write('test_collector_b')");
+	for (int i = 0; i < 2; i++)
+	{
+		Writer *writer = open_writer(i == 0 ? "dbname=roles user=test_collector_a"
+											: "dbname=roles user=test_collector_b",
+									 QUEUE_BYTES);
+
+		writer_submit(writer, make_batch(0));
+		writer_submit(writer, make_batch(1));
+		assert_true(writer_drain(writer, DRAIN_MS));
+		writer_free(writer);
+	}
+	assert_string_equal(
+		sql_in("roles",
+			   "SELECT string_agg(format('%s %s', t.role, m.mappings), ', ' ORDER BY t.role)"
+			   " FROM profstore.targets AS t JOIN (SELECT role, count(*) > 0 AS mappings"
+			   "   FROM profstore.mappings GROUP BY role) AS m USING (role)"),
+		"test_collector_a t, test_collector_b t");
+	assert_string_equal(
+		sql_in("roles", "SELECT bool_and(sums = 1) FROM (SELECT count(DISTINCT value) AS sums"
+						" FROM (SELECT s.role, sum(p.value) AS value FROM profstore.samples AS p"
+						"   JOIN profstore.series AS s ON s.id = p.series_id GROUP BY s.role) AS r)"
+						" AS t"),
+		"t");
+}
+
 /* --- errors: each with its code, the server's words, and a way out; never a password --- */
 
 static void
@@ -920,6 +955,7 @@ main(void)
 		cmocka_unit_test(test_refused_batch),
 		cmocka_unit_test(test_absurd_time),
 		cmocka_unit_test(test_least_privilege),
+		cmocka_unit_test(test_two_roles),
 		cmocka_unit_test(test_no_database),
 		cmocka_unit_test(test_no_server),
 		cmocka_unit_test(test_invalid_conninfo),
