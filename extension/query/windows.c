@@ -10,9 +10,9 @@
 #include "utils/timestamp.h"
 
 /* A length is told from so much: that many series, rows of them, and times of series. */
-#define MAX_WATCHED 128
-#define MAX_LOOKS	65536
-#define MAX_SEEN	4096
+#define MAX_WATCHED 64
+#define MAX_LOOKS	16384
+#define MAX_SEEN	1024
 
 /* Where nothing tells a length. */
 #define ANY_MOMENT 1
