@@ -22,9 +22,9 @@ SELECT profstore.touch_series(array_agg(series_id), '2026-01-01 09:30Z', '2026-0
 -- ranges that begin and end anywhere; each is asked for with all of it and in lines, with a filter and without
 CREATE TABLE asked AS
 SELECT row_number() OVER () AS ord, from_ts, from_ts + length AS to_ts, step, by, focus
-FROM unnest('{2026-01-01 10:00Z,2026-01-01 10:00:03Z,2026-01-01 10:07:41.5Z,2026-01-01 10:09:59.999999Z}'::timestamptz[]) AS f(from_ts),
-	(SELECT interval '1.7 s' * (13 + i) FROM generate_series(0, 20) AS i UNION ALL SELECT '30 min' UNION ALL SELECT interval '50 min' + i * interval '1 s' FROM generate_series(0, 12) AS i) AS l(length),
-	unnest('{3 s,7 s,10 s,15 s,30 s,1 min,5 min,1 day}'::interval[]) AS s(step), (VALUES ('{}'::text[]), ('{n}')) AS b(by), (VALUES (NULL), ('main')) AS o(focus);
+FROM unnest('{2026-01-01 10:00:03Z,2026-01-01 10:07:41.5Z,2026-01-01 10:09:59.999999Z}'::timestamptz[]) AS f(from_ts),
+	(SELECT interval '1.7 s' * (13 + i) FROM generate_series(0, 12) AS i UNION ALL SELECT interval '30 min' + i * interval '2 s' FROM generate_series(0, 5) AS i) AS l(length),
+	unnest('{7 s,15 s,30 s,1 min,1 day}'::interval[]) AS s(step), (VALUES ('{}'::text[], NULL), ('{n}', 'main')) AS k(by, focus);
 CREATE FUNCTION worst(OUT graphs int8, OUT wrong_rates int8, OUT wrong_sums int8) LANGUAGE sql AS $$
 WITH points AS
 	(SELECT a.ord, a.from_ts, a.to_ts, a.step, t.time, t.value, CASE a.by WHEN '{}' THEN 6 ELSE (t.labels->>'n')::int END AS rate
@@ -79,7 +79,7 @@ CREATE TABLE hosts AS SELECT n, (profstore.intern_series(ARRAY[:alloc], ARRAY[js
 INSERT INTO profstore.samples SELECT timestamptz '2026-01-01 10:00Z' + i * interval '15 s' + n * interval '3.6 s', series_id, 0, 150 FROM hosts, generate_series(0, 239) AS i;
 SELECT profstore.touch_series(array_agg(series_id), '2026-01-01 10:00Z', '2026-01-01 11:00Z') FROM hosts;
 SELECT count(*), count(*) FILTER (WHERE abs(t.value - CASE by WHEN '{}' THEN 40 ELSE 10 END) > 1e-6) AS wrong
-FROM unnest('{0 s,12 s,44 s,55 s}'::interval[]) AS f(later), generate_series(0, 20) AS more, unnest('{10 s,15 s,1 min,10 min}'::interval[]) AS step, (VALUES ('{}'::text[]), ('{n}')) AS b(by),
+FROM unnest('{0 s,12 s,44 s,55 s}'::interval[]) AS f(later), generate_series(0, 20, 4) AS more, unnest('{10 s,15 s,1 min,10 min}'::interval[]) AS step, (VALUES ('{}'::text[]), ('{n}')) AS b(by),
 	LATERAL profstore.timeseries(:alloc, timestamptz '2026-01-01 10:10Z' + later, timestamptz '2026-01-01 10:40Z' + more * interval '1 s', step, by) AS t;
 
 -- an agent that began between two windows: its first sample is of less than a window, and breaks the rhythm of no other
@@ -133,3 +133,10 @@ SELECT count(*) > 0 AS some, min(value), max(value) FROM unnest('{7 s,30 s,5 min
 INSERT INTO profstore.samples SELECT date_bin('10 s', now(), '1970-01-01') + i * interval '10 s', :live_id, 0, 100 FROM generate_series(0, 1) AS i;
 SELECT count(*) > 0 AS some, min(value), max(value) FROM unnest('{7 s,30 s,5 min,1 day}'::interval[]) AS step, LATERAL profstore.timeseries(:live, now() - interval '20 min', now() + interval '1 month', step);
 ROLLBACK;
+
+-- a comparison by rate divides by what the ranges cover as well: five a second, in ranges that begin and end between the hours
+SET client_min_messages = warning;
+SELECT value, "valueRight" FROM profstore.flamegraph_diff(:tiers, '2025-12-02 06:30Z', '2025-12-02 08:15Z', '2025-12-02 12:00Z', '2025-12-02 14:00Z') WHERE ord = 0;
+SELECT value, "valueRight" FROM profstore.flamegraph_diff(:tiers, '2025-12-02 06:30Z', '2025-12-02 06:45Z', '2025-12-02 12:00Z', '2025-12-02 14:00Z') WHERE ord = 0;
+SELECT value, "valueRight" FROM profstore.flamegraph_diff(:tiers, '2025-12-02 09:10Z', '2025-12-02 10:10:30Z', '2025-12-02 11:59:10Z', '2025-12-02 13:00Z') WHERE ord = 0;
+RESET client_min_messages;

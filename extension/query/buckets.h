@@ -30,4 +30,11 @@ pfs_bucket_start(TimestampTz time, int64 step_us)
 	return time - pfs_bucket_offset(time, step_us);
 }
 
+/* The first beginning of a bucket at or after a time that is so far into one. */
+static inline TimestampTz
+pfs_bucket_round_up(TimestampTz time, int64 offset, int64 step_us)
+{
+	return offset == 0 ? time : time - offset + step_us;
+}
+
 #endif

@@ -145,7 +145,7 @@ CREATE FUNCTION profstore.timeseries(selector text, from_ts timestamptz DEFAULT 
 	RETURNS TABLE ("time" timestamptz, metric text, labels jsonb, value float8)
 	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT profstore.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_timeseries';
-COMMENT ON FUNCTION profstore.timeseries(text, timestamptz, timestamptz, interval, text[], text, text, text, text) IS 'rate per second in buckets of step (NULL: chosen from the range), nanoseconds as seconds; of instant types the value; one line per combination of the labels in by';
+COMMENT ON FUNCTION profstore.timeseries(text, timestamptz, timestamptz, interval, text[], text, text, text, text) IS 'rate per second in buckets of step (NULL: chosen from the range), nanoseconds as seconds: the sum of the samples in a bucket, divided by the time of the windows that begin in it and in the range; of instant types the value; one line per combination of the labels in by';
 
 CREATE FUNCTION profstore.flamegraph(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
 								to_ts timestamptz DEFAULT now(), max_nodes int4 DEFAULT 8192,

@@ -199,19 +199,39 @@ collect_tier(const PfsTier *tier, const PfsSelection *selection)
 	return partitions;
 }
 
+/* The ends of what the tiers hold in the partitions that the range meets, or DT_NOBEGIN. */
+static void
+find_tier_ends(const PfsSelection *selection, TimestampTz *ends)
+{
+	for (int i = 0; i < PFS_TIER_COUNT; i++)
+		ends[i] = range_is_empty(selection)
+					  ? DT_NOBEGIN
+					  : pfs_tier_end(&pfs_tiers[i], collect_tier(&pfs_tiers[i], selection),
+									 GetActiveSnapshot());
+}
+
 int64
 pfs_sample_resolution(const PfsSelection *selection)
 {
-	if (range_is_empty(selection))
-		return 0;
-	for (int i = PFS_TIER_COUNT - 1; i >= 0; i--)
-	{
-		List *partitions = collect_tier(&pfs_tiers[i], selection);
+	TimestampTz ends[PFS_TIER_COUNT];
 
-		if (pfs_tier_end(&pfs_tiers[i], partitions, GetActiveSnapshot()) > selection->from)
+	find_tier_ends(selection, ends);
+	for (int i = PFS_TIER_COUNT - 1; i >= 0; i--)
+		if (ends[i] > selection->from)
 			return pfs_tiers[i].width_us;
-	}
 	return 0;
+}
+
+int64
+pfs_sample_covered_us(const PfsSelection *selection)
+{
+	TimestampTz ends[PFS_TIER_COUNT];
+	int64 covered_us;
+
+	find_tier_ends(selection, ends);
+	covered_us = pfs_tier_round_up(ends, selection->to) - pfs_tier_round_up(ends, selection->from);
+	/* between two beginnings there is nothing, which is no rate of nothing */
+	return covered_us > 0 ? covered_us : selection->to - selection->from;
 }
 
 static void

@@ -73,4 +73,10 @@ void pfs_sample_scan_end(PfsSampleScan *scan);
  */
 int64 pfs_sample_resolution(const PfsSelection *selection);
 
+/*
+ * The microseconds that what is stored in the range stands for, as far as tiers tell: theirs by whole buckets, a bucket counting where it
+ * begins; that of samples as the range has it. Both ends are finite. Checks and locks as the scan does.
+ */
+int64 pfs_sample_covered_us(const PfsSelection *selection);
+
 #endif

@@ -321,6 +321,7 @@ pfs_stack_stream_end(PfsStackStream *stream)
 	MemoryContextDelete(stream->context);
 }
 
+/* What a rate divides by. */
 static int64
 range_length(const PfsSelection *selection)
 {
@@ -328,7 +329,7 @@ range_length(const PfsSelection *selection)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("a rate needs time ranges with two ends"),
 						errhint("With absolute => true, sums are compared, whatever the ranges.")));
-	return selection->to - selection->from;
+	return pfs_sample_covered_us(selection);
 }
 
 PfsStackSums

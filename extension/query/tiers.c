@@ -7,6 +7,7 @@
 #include "access/table.h"
 #include "access/table_am.h"
 #include "access/xact.h"
+#include "query/buckets.h"
 #include "store/retention.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
@@ -31,6 +32,16 @@ pfs_tier_end(const PfsTier *tier, const List *partitions, Snapshot snapshot)
 			return totals.time_max + tier->width_us;
 	}
 	return DT_NOBEGIN;
+}
+
+TimestampTz
+pfs_tier_round_up(const TimestampTz *ends, TimestampTz time)
+{
+	for (int i = PFS_TIER_COUNT - 1; i >= 0; i--)
+		if (time < ends[i])
+			return pfs_bucket_round_up(time, pfs_bucket_offset(time, pfs_tiers[i].width_us),
+									   pfs_tiers[i].width_us);
+	return time;
 }
 
 void

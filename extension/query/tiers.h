@@ -31,6 +31,12 @@ extern const PfsTier pfs_tiers[PFS_TIER_COUNT]; /* from fine to coarse */
  */
 TimestampTz pfs_tier_end(const PfsTier *tier, const List *partitions, Snapshot snapshot);
 
+/*
+ * The first moment at or after a time at which something stored may begin, where tiers end as told, from fine to coarse: the start of
+ * a bucket of the coarsest tier whose end is later; beyond all of them the time itself.
+ */
+TimestampTz pfs_tier_round_up(const TimestampTz *ends, TimestampTz time);
+
 /* A NOTICE that samples before the time are sums of the tier, once in a statement. */
 void pfs_tier_notice(const PfsTier *tier, TimestampTz end);
 

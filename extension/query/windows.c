@@ -10,9 +10,9 @@
 #include "utils/timestamp.h"
 
 /* A length is told from so much: that many series, rows of them, and times of series. */
-#define MAX_WATCHED 128
-#define MAX_LOOKS	65536
-#define MAX_SEEN	4096
+#define MAX_WATCHED 64
+#define MAX_LOOKS	16384
+#define MAX_SEEN	1024
 
 /* Where nothing tells a length. */
 #define ANY_MOMENT 1
@@ -199,13 +199,6 @@ pfs_windows_tell(PfsWindows *windows)
 	return distance_count > 0;
 }
 
-/* The first multiple of a width, counted from an offset into it, that is not before the time. */
-static TimestampTz
-round_up(TimestampTz time, int64 offset, int64 width_us)
-{
-	return offset == 0 ? time : time - offset + width_us;
-}
-
 /* The first window of a series that begins at the time or later; since is a time of it. */
 static TimestampTz
 next_window(const PfsWindows *windows, TimestampTz since, TimestampTz time)
@@ -213,14 +206,13 @@ next_window(const PfsWindows *windows, TimestampTz since, TimestampTz time)
 	int64 width_us = windows->width_us;
 	int64 offset;
 
-	for (int i = PFS_TIER_COUNT - 1; i >= 0; i--)
+	for (int i = 0; i < PFS_TIER_COUNT; i++)
 		if (time < windows->tier_ends[i])
-			return round_up(time, pfs_bucket_offset(time, pfs_tiers[i].width_us),
-							pfs_tiers[i].width_us);
+			return pfs_tier_round_up(windows->tier_ends, time);
 	if (windows->is_aligned)
-		return round_up(time, pfs_bucket_offset(time, width_us), width_us);
+		return pfs_bucket_round_up(time, pfs_bucket_offset(time, width_us), width_us);
 	offset = (time % width_us - since % width_us) % width_us;
-	return round_up(time, offset < 0 ? offset + width_us : offset, width_us);
+	return pfs_bucket_round_up(time, offset < 0 ? offset + width_us : offset, width_us);
 }
 
 static inline int64
