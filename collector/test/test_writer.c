@@ -687,7 +687,7 @@ test_least_privilege(void **state)
 	assert_stored_once("least", 2);
 }
 
-/* Two roles store the same from one host: each has rows of its own, and neither holds up the other. */
+/* Two roles store the same from one host: each has rows of its own, none holds up the other. */
 static void
 test_two_roles(void **state)
 {

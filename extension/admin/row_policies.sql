@@ -136,8 +136,10 @@ $$
 DECLARE
 	missed record;
 BEGIN
-	-- others, who may not even use the schema, have nothing to do with it
-	IF NOT pg_has_role((SELECT e.extowner FROM pg_extension AS e WHERE e.extname = 'profstore'), 'USAGE') THEN
+	-- others, who may not even use the schema, have nothing to do with it; and a renamed schema may have left its name to others
+	IF NOT EXISTS (SELECT FROM pg_extension AS e
+		WHERE e.extname = 'profstore' AND e.extnamespace = to_regnamespace('profstore') AND pg_has_role(e.extowner, 'USAGE'))
+	THEN
 		RETURN;
 	END IF;
 	IF tg_tag = 'GRANT' THEN

@@ -121,11 +121,17 @@ database('renamed', 'CREATE EXTENSION profstore', 'ALTER SCHEMA profstore RENAME
 	CREATE FUNCTION profstore.retention_steps() RETURNS TABLE (relation regclass, action text, before timestamptz) LANGUAGE plpgsql AS
 		$$ BEGIN PERFORM profstore.note('retention_steps'); END $$;
 	CREATE FUNCTION profstore.intern_functions(text[], text[], text[], int4[]) RETURNS int4[] LANGUAGE plpgsql AS
-		$$ BEGIN PERFORM profstore.note('intern_functions'); RETURN array[1]; END $$));
+		$$ BEGIN PERFORM profstore.note('intern_functions'); RETURN array[1]; END $$;
+	CREATE TABLE profstore.restored_policies (relation text, policy text, command text);
+	CREATE FUNCTION profstore.has_stand_in(text) RETURNS bool LANGUAGE plpgsql AS
+		$$ BEGIN PERFORM profstore.note('has_stand_in'); RETURN false; END $$;
+	INSERT INTO profstore.restored_policies VALUES ('x', '', 'x')));
 for my $command ('CALL kept.apply_retention()', q(SELECT kept.import_folded('main 1')), q(SELECT kept.top('a:b:c:d:e', '-infinity', 'infinity')))
 {
 	refused('renamed', $command, qr/ERROR:  55000: there is no extension "profstore" in a schema "profstore"\nHINT:  .*its name back/, "$command in a renamed schema");
 }
+$node->safe_psql('renamed', 'GRANT SELECT ON ran TO mallory; ALTER TABLE ran ADD COLUMN more text');
+nothing_ran('renamed', 'commands that event triggers look at');
 
 $node->stop;
 done_testing();
