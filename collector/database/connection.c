@@ -127,7 +127,10 @@ connection_log_notices(Connection *connection, const char *module)
 	PQsetNoticeReceiver(connection->pg, log_notice, (void *) (uintptr_t) module);
 }
 
-/* Functions and operators of others, which the role's or the database's search path may lead to, are none that our statements mean. */
+/*
+ * Functions and operators of others, which the role's or the database's search path may lead to,
+ * are none that our statements mean.
+ */
 static DbOutcome
 pin_search_path(Connection *connection, DbError *error)
 {

@@ -43,8 +43,8 @@ typedef struct Statement
 bool conninfo_check(const char *conninfo, DbError *error);
 
 /*
- * Opens the connection, with keepalives, UTF-8 and a search path of pg_catalog alone. DB_OK, DB_AWAY, DB_PERMANENT or
- * DB_STOPPED.
+ * Opens the connection, with keepalives, UTF-8 and a search path of pg_catalog alone. DB_OK,
+ * DB_AWAY, DB_PERMANENT or DB_STOPPED.
  */
 DbOutcome connection_open(Connection *connection, const char *conninfo, DbError *error);
 void connection_close(Connection *connection); /* a closed one is fine */

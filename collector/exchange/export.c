@@ -15,7 +15,10 @@
 
 #define PARAM_COUNT 7
 
-/* Parameters of all statements; those that are not given come as empty texts: the last hour, no filters. */
+/*
+ * Parameters of all statements; those that are not given come as empty texts: the last hour, no
+ * filters.
+ */
 #define RANGE                                                                \
 	"$1, coalesce(nullif($2, '')::timestamptz, now() - interval '1 hour'), " \
 	"coalesce(nullif($3, '')::timestamptz, now())"

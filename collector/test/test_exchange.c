@@ -109,7 +109,10 @@ assert_text(const char *path, const char *expected)
 	assert_string_equal(text, expected);
 }
 
-/* The database leads its sessions to functions and operators that fit our statements better than the server's own. */
+/*
+ * The database leads its sessions to functions and operators that fit our statements better than
+ * the server's own.
+ */
 static void
 test_planted_functions(void **state)
 {
