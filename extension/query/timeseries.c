@@ -77,7 +77,7 @@ typedef struct Run
 {
 	PfsSeriesSums *sums; /* where its sum goes */
 	PfsSeriesKey key;	 /* series is NO_SERIES before the first */
-	int128 sum;
+	int64 sum;
 	TimestampTz scrape; /* the last one of it, DT_NOBEGIN before the first */
 	TimestampTz bucket; /* of the last row */
 } Run;
@@ -201,7 +201,21 @@ static void
 end_run(Run *run)
 {
 	if (run->key.series != NO_SERIES)
-		pfs_series_sums_add_wide(run->sums, run->key.series, run->key.id, run->sum);
+		pfs_series_sums_add(run->sums, run->key.series, run->key.id, run->sum);
+}
+
+/* A sum that would not fit goes where it is exact, and the run begins again. */
+static inline void
+add_to_run(Run *run, int64 value)
+{
+	int64 sum;
+
+	if (unlikely(__builtin_add_overflow(run->sum, value, &sum)))
+	{
+		end_run(run);
+		sum = value;
+	}
+	run->sum = sum;
 }
 
 /* A row of a stack that does not pass still makes its bucket exist, with nothing in it. */
@@ -248,7 +262,7 @@ sum_block(const SeriesGraph *graph, const PfsSampleBlock *block, Run *run)
 			pfs_series_sums_add(graph->scrapes, key.series * PLACES + place, run->scrape, 0);
 		}
 		if (filter == NULL || pfs_stack_filter_passes(filter, block->stacks[row]))
-			run->sum += block->values[row];
+			add_to_run(run, block->values[row]);
 	}
 }
 
