@@ -8,11 +8,11 @@ SELECT intern_series('{process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta,process
 	array['{"service": "a", "node": "n1"}', '{"node": "n1", "service": "a", "zone": ""}', '{}']::jsonb[], '{1,1,0}');
 SELECT intern_series('{goroutine:goroutine:count::,process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta}',
 	array['{}', '{"node": "n1", "service": "a"}']::jsonb[], '{0,2}');
-SELECT id, profile_type, labels, period, first_seen = last_seen AS untouched FROM series ORDER BY id;
+SELECT id, profile_type, labels, period, first_seen IS NULL AND last_seen IS NULL AS untouched FROM series ORDER BY id;
 
 -- touching widens, to within a minute
 SELECT touch_series('{1,2}', '2020-01-01 00:00Z', '2020-01-02 00:00Z');
-SELECT id, first_seen = '2020-01-01 00:00Z' AS widened, last_seen > '2020-01-02 00:00Z' AS kept FROM series ORDER BY id;
+SELECT id, first_seen = '2020-01-01 00:00Z' AS widened, last_seen = '2020-01-02 00:00Z' AS kept FROM series ORDER BY id;
 SELECT now() + interval '1 day' AS tomorrow \gset
 SELECT touch_series('{1}', :'tomorrow', :'tomorrow');
 SELECT touch_series('{1}', :'tomorrow', :'tomorrow'::timestamptz + interval '59 s');

@@ -76,7 +76,7 @@ SELECT profstore.touch_series(array[:series_b], '2026-01-01Z', now() + interval 
 SELECT profstore.keep_file_notes(array[:series_b], '{mine}', '', '', '', '');
 RESET ROLE;
 SELECT n.series_id = :series_b AS own, n.comments FROM profstore.file_notes AS n;
-SELECT s.id = :series_b AS own, s.first_seen = '2026-01-01Z' AS touched FROM profstore.series AS s WHERE s.id IN (:series_a, :series_b) ORDER BY s.id;
+SELECT s.id = :series_b AS own, s.first_seen IS NOT DISTINCT FROM '2026-01-01Z' AS touched FROM profstore.series AS s WHERE s.id IN (:series_a, :series_b) ORDER BY s.id;
 
 -- views put together what two roles have stored of one content
 SET ROLE regress_pfs_a;

@@ -57,7 +57,7 @@ $$
 DECLARE
 	kinds name[] := '{dictionary_partitions,series,locations,functions,mappings}';
 	-- what is young may still wait for its first sample: to condemn it would only make its writer intern it again
-	ages text[] := array['t.created < $2', 't.last_seen < $2', 'true', 'true', 'true'];
+	ages text[] := array['t.created < $2', 'greatest(t.last_seen, t.interned) < $2', 'true', 'true', 'true'];
 	bitmaps bytea[];
 	gone int4[];
 	any_removed bool := false;

@@ -55,10 +55,11 @@ CREATE TABLE profstore.series
 	profile_type int4 NOT NULL,
 	labels       jsonb NOT NULL,
 	period       int8 NOT NULL,
-	first_seen   timestamptz NOT NULL DEFAULT now(),
-	last_seen    timestamptz NOT NULL DEFAULT now(),
+	first_seen   timestamptz,
+	last_seen    timestamptz,
 	condemned    bool NOT NULL DEFAULT false,
-	role         text COLLATE "C" NOT NULL DEFAULT profstore.calling_role()
+	role         text COLLATE "C" NOT NULL DEFAULT profstore.calling_role(),
+	interned     timestamptz NOT NULL DEFAULT now()
 ) WITH (fillfactor = 70);
 CREATE INDEX series_content ON profstore.series (profstore.content_hash(profile_type, labels, period), role);
 CREATE INDEX series_labels ON profstore.series USING gin (labels jsonb_path_ops);
@@ -68,8 +69,9 @@ COMMENT ON COLUMN profstore.series.id IS 'number in samples.series_id';
 COMMENT ON COLUMN profstore.series.profile_type IS 'id in profile_types';
 COMMENT ON COLUMN profstore.series.labels IS 'object of text values; none is empty';
 COMMENT ON COLUMN profstore.series.period IS 'amount of period_type between two samples, 0 where not known';
-COMMENT ON COLUMN profstore.series.first_seen IS 'no sample is older';
-COMMENT ON COLUMN profstore.series.last_seen IS 'kept to within a minute; see touch_series';
+COMMENT ON COLUMN profstore.series.first_seen IS 'no sample is older; NULL until touch_series has told of one';
+COMMENT ON COLUMN profstore.series.last_seen IS 'kept to within a minute of the newest sample; see touch_series';
+COMMENT ON COLUMN profstore.series.interned IS 'when it was stored, whatever the times of its samples: what is young is not collected';
 COMMENT ON COLUMN profstore.series.condemned IS 'nothing referred to it when collect_dictionary() looked last: it is no longer given out, and goes if that stays so';
 COMMENT ON COLUMN profstore.series.role IS 'role that interned it: given out to it alone; empty: stored by version 1.0, given out to nobody';
 

@@ -161,7 +161,7 @@ BEGIN ATOMIC
 	FROM (SELECT k.id
 		  FROM profstore.series AS k
 		  WHERE k.id = ANY (series_ids)
-			  AND (k.first_seen > first_time OR k.last_seen < last_time - interval '1 minute')
+			  AND (k.first_seen <= first_time AND k.last_seen >= last_time - interval '1 minute') IS NOT TRUE
 		  FOR NO KEY UPDATE SKIP LOCKED) AS stale
 	WHERE s.id = stale.id;
 END;

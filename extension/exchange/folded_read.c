@@ -134,6 +134,8 @@ pfs_folded_read(const char *bytes, size_t length, PfsProfile *profile, PfsReadEr
 	pfs_frames_init(&reader.frames, profile);
 	while (status == PFS_READ_OK && pfs_next_line(&reader.lines, &line))
 		status = read_line(&reader, line);
+	if (status == PFS_READ_OK && profile->sample_count == 0)
+		status = pfs_line_fail(&reader.lines, PFS_READ_MALFORMED, "there is no stack");
 	pfs_frames_fini(&reader.frames);
 	return status;
 }

@@ -12,7 +12,9 @@
 
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
+#include "common/int.h"
 #include "executor/spi.h"
+#include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -24,6 +26,9 @@
 #include "exchange/sample_labels.h"
 #include "query/allocate.h"
 #include "query/stack_sums.h"
+
+/* A file whose times are mistaken shall not make a thousand tables. */
+#define MAX_DAYS 1000
 
 /* Longest part of a profile type, in bytes. */
 #define TYPE_PART_MAX 255
@@ -81,6 +86,54 @@ tell_place(void *argument)
 			   (size_t) (place->text.data - place->import->bytes));
 }
 
+static PfsText
+rest_of(PfsText text, uint32 at)
+{
+	return (PfsText){ text.data + at, text.length - at };
+}
+
+/* Bytes of the character that a text begins with; 0 where it begins with none, or with the one that no text holds. */
+static uint32
+valid_bytes(PfsText text)
+{
+	int length = pg_utf_mblen((const unsigned char *) text.data);
+
+	return *text.data != '\0' && (uint32) length <= text.length &&
+				   pg_utf8_islegal((const unsigned char *) text.data, length)
+			   ? (uint32) length
+			   : 0;
+}
+
+/*
+ * Files come with bytes that are no text: a name that was cut, a buffer that was stored with what lay behind it. Each is replaced, as
+ * agents do, by U+FFFD, which most other encodings lack.
+ */
+static PfsText
+replace_invalid(PfsText text)
+{
+	const char *instead = GetDatabaseEncoding() == PG_UTF8 ? "\xEF\xBF\xBD" : "?";
+	StringInfoData copy;
+	uint32 at = 0;
+
+	while (at < text.length && valid_bytes(rest_of(text, at)) > 0)
+		at += valid_bytes(rest_of(text, at));
+	if (at == text.length)
+		return text;
+	initStringInfo(&copy);
+	appendBinaryStringInfo(&copy, text.data, (int) at);
+	while (at < text.length)
+	{
+		uint32 length = valid_bytes(rest_of(text, at));
+
+		if (length > 0)
+			appendBinaryStringInfo(&copy, text.data + at, (int) length);
+		else
+			appendStringInfoString(&copy, instead);
+		at += Max(length, 1);
+	}
+	return (PfsText){ copy.data, (uint32) copy.len };
+}
+
 char *
 pfs_import_text(const PfsImport *import, PfsText text)
 {
@@ -91,12 +144,11 @@ pfs_import_text(const PfsImport *import, PfsText text)
 	if (text.length == 0)
 		return pstrdup("");
 	error_context_stack = &callback;
-	if (memchr(text.data, '\0', text.length) != NULL)
-		ereport(ERROR, (errcode(ERRCODE_CHARACTER_NOT_IN_REPERTOIRE),
-						errmsg("invalid byte sequence for encoding \"UTF8\": 0x00")));
 	if (text.length > MaxAllocSize / MAX_CONVERSION_GROWTH)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("text in profile is too long")));
+	if (import->encoding == PG_UTF8)
+		text = replace_invalid(text);
 	converted = pg_any_to_server(text.data, (int) text.length, import->encoding);
 	error_context_stack = callback.previous;
 	return converted == text.data ? pnstrdup(text.data, text.length) : converted;
@@ -531,7 +583,12 @@ merge_rows(Storing *storing)
 static TimestampTz
 time_of(const Storing *storing, const PfsProfileSample *sample)
 {
-	return storing->import->time + sample->time_offset_ns / PFS_NS_PER_US;
+	TimestampTz time;
+
+	if (pg_add_s64_overflow(storing->import->time, sample->time_offset_ns / PFS_NS_PER_US, &time))
+		ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+						errmsg("time of samples out of range")));
+	return time;
 }
 
 static void
@@ -565,31 +622,128 @@ make_rows(Storing *storing)
 				(PfsSampleRow){ storing->import->time, 0, 0, (int32) i };
 }
 
+/* Day of a time, counted as dates are. */
+static int64
+day_of(TimestampTz time)
+{
+	return time / USECS_PER_DAY - (time % USECS_PER_DAY < 0);
+}
+
+static int
+compare_times(const void *a, const void *b)
+{
+	TimestampTz left = *(const TimestampTz *) a;
+	TimestampTz right = *(const TimestampTz *) b;
+
+	return (left > right) - (left < right);
+}
+
+/* A time in each day that has rows, in order of time; returns their number. */
+static uint32
+find_days(const Storing *storing, TimestampTz *times)
+{
+	uint32 count = 0;
+	uint32 day_count = 0;
+
+	for (uint32 i = 0; i < storing->row_count; i++)
+		if (count == 0 || day_of(storing->rows[i].time) != day_of(times[count - 1]))
+			times[count++] = storing->rows[i].time;
+	qsort(times, count, sizeof(TimestampTz), compare_times);
+	for (uint32 i = 0; i < count; i++)
+		if (day_count == 0 || day_of(times[i]) != day_of(times[day_count - 1]))
+			times[day_count++] = times[i];
+	return day_count;
+}
+
+/* The partitions of the days that have rows, and of no others. */
+static void
+ensure_partitions(const Storing *storing)
+{
+	TimestampTz *times = PFS_ARRAY(TimestampTz, storing->row_count);
+	uint32 day_count = find_days(storing, times);
+
+	if (day_count > MAX_DAYS)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("cannot import samples of more than %d days at once", MAX_DAYS),
+						errdetail("The profile has samples of %u days.", day_count)));
+	for (uint32 i = 0; i < day_count; i++)
+	{
+		Oid type = TIMESTAMPTZOID;
+		Datum time = TimestampTzGetDatum(times[i]);
+
+		run("SELECT profstore.ensure_partitions($1, $1)", 1, &type, &time);
+	}
+	pfree(times);
+}
+
+/* When a series has samples. */
+typedef struct Seen
+{
+	TimestampTz first;
+	TimestampTz last;
+	int32 series_id;
+} Seen;
+
+static int
+compare_seen(const void *a, const void *b)
+{
+	const Seen *left = a;
+	const Seen *right = b;
+
+	if (left->first != right->first)
+		return left->first < right->first ? -1 : 1;
+	return (left->last > right->last) - (left->last < right->last);
+}
+
+/* Each series has a row. */
+static Seen *
+find_seen(const Storing *storing)
+{
+	Seen *seen = PFS_ARRAY(Seen, storing->series_count);
+
+	for (uint32 i = 0; i < storing->series_count; i++)
+		seen[i] = (Seen){ DT_NOEND, DT_NOBEGIN, storing->series_ids[i] };
+	for (uint32 i = 0; i < storing->row_count; i++)
+	{
+		const PfsSampleRow *row = &storing->rows[i];
+		Seen *of_series = &seen[row->series_id];
+
+		of_series->first = Min(of_series->first, row->time);
+		of_series->last = Max(of_series->last, row->time);
+	}
+	qsort(seen, storing->series_count, sizeof(Seen), compare_seen);
+	return seen;
+}
+
+static void
+touch_series(const Storing *storing, const Seen *seen)
+{
+	Oid types[3] = { INT4ARRAYOID, TIMESTAMPTZOID, TIMESTAMPTZOID };
+	Datum *ids = PFS_ARRAY(Datum, storing->series_count);
+
+	for (uint32 begin = 0, end; begin < storing->series_count; begin = end)
+	{
+		Datum values[3] = { 0, TimestampTzGetDatum(seen[begin].first),
+							TimestampTzGetDatum(seen[begin].last) };
+
+		for (end = begin;
+			 end < storing->series_count && compare_seen(&seen[begin], &seen[end]) == 0; end++)
+			ids[end - begin] = Int32GetDatum(seen[end].series_id);
+		values[0] = make_array(ids, end - begin, INT4OID);
+		run("SELECT profstore.touch_series($1, $2, $3)", 3, types, values);
+	}
+}
+
 static void
 insert_rows(Storing *storing)
 {
-	Oid types[3] = { INT4ARRAYOID, TIMESTAMPTZOID, TIMESTAMPTZOID };
-	TimestampTz first = storing->rows[0].time;
-	TimestampTz last = first;
-	Datum *ids = PFS_ARRAY(Datum, storing->series_count);
-	Datum values[3];
+	Seen *seen = find_seen(storing);
 
 	for (uint32 i = 0; i < storing->row_count; i++)
-	{
-		PfsSampleRow *row = &storing->rows[i];
-
-		row->series_id = storing->series_ids[row->series_id];
-		first = Min(first, row->time);
-		last = Max(last, row->time);
-	}
-	for (uint32 i = 0; i < storing->series_count; i++)
-		ids[i] = Int32GetDatum(storing->series_ids[i]);
-	values[0] = make_array(ids, storing->series_count, INT4OID);
-	values[1] = TimestampTzGetDatum(first);
-	values[2] = TimestampTzGetDatum(last);
-	run("SELECT profstore.ensure_partitions($2, $3)", 3, types, values);
+		storing->rows[i].series_id = storing->series_ids[storing->rows[i].series_id];
+	ensure_partitions(storing);
 	pfs_samples_insert(storing->rows, storing->row_count);
-	run("SELECT profstore.touch_series($1, $2, $3)", 3, types, values);
+	touch_series(storing, seen);
 }
 
 /* --- step 5: notes ----------------------------------------------------------------------------------------------- */

@@ -101,7 +101,8 @@ SELECT min(m.series_id), m.profile_type, m.labels, min(m.first_seen), max(m.last
 FROM profstore.matching_series(selector) m
 GROUP BY m.profile_type, m.labels, m.period
 -- last_seen is up to a minute old; what is stored twice was seen when one of the two was, not between them
-HAVING bool_or((from_ts IS NULL OR m.last_seen + interval '1 minute' >= from_ts) AND (to_ts IS NULL OR m.first_seen < to_ts))
+-- (NULL: nobody has told yet, which may be any time)
+HAVING bool_or((m.last_seen + interval '1 minute' < from_ts OR m.first_seen >= to_ts) IS NOT TRUE)
 ORDER BY m.profile_type COLLATE "C", m.labels, min(m.series_id);
 END;
 COMMENT ON FUNCTION profstore.series(text, timestamptz, timestamptz) IS 'series that a selector picks (NULL: all) and that were seen in [from_ts, to_ts)';
@@ -114,7 +115,7 @@ BEGIN ATOMIC
 SELECT DISTINCT k.label COLLATE "C"
 FROM profstore.matching_series(selector) s
 CROSS JOIN LATERAL jsonb_object_keys(s.labels) k(label)
-WHERE (from_ts IS NULL OR s.last_seen + interval '1 minute' >= from_ts) AND (to_ts IS NULL OR s.first_seen < to_ts)
+WHERE (s.last_seen + interval '1 minute' < from_ts OR s.first_seen >= to_ts) IS NOT TRUE
 ORDER BY 1;
 END;
 COMMENT ON FUNCTION profstore.label_names(text, timestamptz, timestamptz) IS 'names of the labels of the series that a selector picks (NULL: all) and that were seen in [from_ts, to_ts)';
@@ -127,7 +128,7 @@ BEGIN ATOMIC
 SELECT DISTINCT (s.labels ->> label) COLLATE "C"
 FROM profstore.matching_series(selector) s
 WHERE s.labels ->> label IS NOT NULL
-  AND (from_ts IS NULL OR s.last_seen + interval '1 minute' >= from_ts) AND (to_ts IS NULL OR s.first_seen < to_ts)
+  AND (s.last_seen + interval '1 minute' < from_ts OR s.first_seen >= to_ts) IS NOT TRUE
 ORDER BY 1;
 END;
 COMMENT ON FUNCTION profstore.label_values(text, text, timestamptz, timestamptz) IS 'values of a label among the series that a selector picks (NULL: all) and that were seen in [from_ts, to_ts)';

@@ -8,7 +8,10 @@ ALTER TABLE profstore.epoch
 	ADD COLUMN removals int8 NOT NULL DEFAULT 0,
 	ADD COLUMN condemned_by xid8,
 	ADD COLUMN collected timestamptz NOT NULL DEFAULT now();
-ALTER TABLE profstore.series ADD COLUMN condemned bool NOT NULL DEFAULT false, ADD COLUMN role text COLLATE "C" NOT NULL DEFAULT '';
+ALTER TABLE profstore.series ADD COLUMN condemned bool NOT NULL DEFAULT false, ADD COLUMN role text COLLATE "C" NOT NULL DEFAULT '',
+	ADD COLUMN interned timestamptz NOT NULL DEFAULT now();
+ALTER TABLE profstore.series ALTER COLUMN first_seen DROP NOT NULL, ALTER COLUMN first_seen DROP DEFAULT,
+	ALTER COLUMN last_seen DROP NOT NULL, ALTER COLUMN last_seen DROP DEFAULT;
 ALTER TABLE profstore.mappings ADD COLUMN condemned bool NOT NULL DEFAULT false, ADD COLUMN role text COLLATE "C" NOT NULL DEFAULT '';
 ALTER TABLE profstore.functions ADD COLUMN condemned bool NOT NULL DEFAULT false;
 ALTER TABLE profstore.locations ADD COLUMN condemned bool NOT NULL DEFAULT false;
