@@ -118,7 +118,7 @@ INSERT INTO calls (call) VALUES
 	($$storage_id('profstore.samples')$$),
 	($$compact()$$),
 	($$verify()$$),
-	($$remove_samples('profstore.samples', 'stack_id OPERATOR(pg_catalog.<) 0')$$),
+	($$remove_samples('profstore.samples', 'value OPERATOR(pg_catalog.<) 0')$$),
 	($$compact_dictionary()$$),
 	($$track_stacks('tracked', 'stack')$$),
 	($$stack_references()$$),
