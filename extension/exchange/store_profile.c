@@ -27,8 +27,8 @@
 #include "query/allocate.h"
 #include "query/stack_sums.h"
 
-/* A file whose times are mistaken shall not make a thousand tables. */
-#define MAX_DAYS 1000
+/* Most days of one file: mistaken times shall not make hundreds of tables. */
+#define MAX_DAYS 366
 
 /* Longest part of a profile type, in bytes. */
 #define TYPE_PART_MAX 255
