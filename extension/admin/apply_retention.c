@@ -19,7 +19,7 @@
 
 #include "admin/bounded_waits.h"
 #include "admin/compact.h"
-#include "store/version.h"
+#include "base/version.h"
 
 PG_FUNCTION_INFO_V1(profstore_apply_retention);
 

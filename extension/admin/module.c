@@ -7,12 +7,12 @@
 #include "fmgr.h"
 #include "utils/guc.h"
 
-#include "access/access.h"
+#include "tableam/access.h"
 #include "admin/module.h"
 #include "admin/worker.h"
 #include "dictionary/dictionary.h"
-#include "exchange/exchange.h"
-#include "store/store.h"
+#include "import/exchange.h"
+#include "store/write/store.h"
 
 PG_MODULE_MAGIC;
 

@@ -12,8 +12,8 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-#include "query/srf.h"
-#include "store/progress.h"
+#include "base/srf.h"
+#include "base/progress.h"
 
 PG_FUNCTION_INFO_V1(profstore_progress);
 

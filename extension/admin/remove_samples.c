@@ -28,12 +28,12 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "access/table_am.h"
+#include "tableam/table_am.h"
 #include "admin/compact.h"
-#include "store/retention.h"
-#include "store/storage.h"
-#include "store/version.h"
-#include "store/write_buffer.h"
+#include "store/compact/retention.h"
+#include "store/segment/storage.h"
+#include "base/version.h"
+#include "store/write/write_buffer.h"
 
 PG_FUNCTION_INFO_V1(profstore_remove_samples);
 

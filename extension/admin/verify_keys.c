@@ -16,9 +16,9 @@
 
 #include "dictionary/cache.h"
 #include "dictionary/dictionary.h"
-#include "query/allocate.h"
-#include "query/series_table.h"
-#include "query/tiers.h"
+#include "base/allocate.h"
+#include "base/series_table.h"
+#include "select/tiers.h"
 
 #define SETS 2
 

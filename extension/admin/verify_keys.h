@@ -7,7 +7,7 @@
 
 #include "profstore.h"
 
-#include "store/verify.h"
+#include "store/compact/verify.h"
 #include "utils/relcache.h"
 
 /* NULL for tables that do not hold samples. Begins the use of the dictionary; lives in CurrentMemoryContext. */

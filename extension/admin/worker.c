@@ -30,7 +30,7 @@
 #include "admin/bounded_waits.h"
 #include "admin/compact.h"
 #include "dictionary/chunk_merge.h"
-#include "store/version.h"
+#include "base/version.h"
 
 #define NAPTIME_DEFAULT_S 60
 #define NAPTIME_MAX_S	  86400

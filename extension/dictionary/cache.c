@@ -22,7 +22,7 @@
 #include "dictionary/doubts.h"
 #include "dictionary/series_classes.h"
 #include "dictionary/shared_trees.h"
-#include "store/privileges.h"
+#include "base/privileges.h"
 
 #define SCHEMA_NAME "profstore"
 

@@ -30,7 +30,7 @@
 #include "dictionary/chunk_format.h"
 #include "dictionary/chunk_rows.h"
 #include "dictionary/dictionary.h"
-#include "store/block_scan.h"
+#include "store/scan/block_scan.h"
 
 PG_FUNCTION_INFO_V1(profstore_referenced_by_tables);
 PG_FUNCTION_INFO_V1(profstore_referenced_by_stacks);

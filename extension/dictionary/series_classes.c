@@ -15,8 +15,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "store/rollup.h"
-#include "store/storage.h"
+#include "store/scan/rollup.h"
+#include "store/segment/storage.h"
 
 /* Calls back for each row that the active snapshot sees, with the values of two columns. */
 static void

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exchange/gunzip.h"
-#include "exchange/lines.h"
+#include "formats/gunzip.h"
+#include "formats/lines.h"
 
 #define MAX_UNPACKED (1 << 20)
 

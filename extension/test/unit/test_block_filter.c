@@ -2,7 +2,7 @@
  * test_block_filter.c
  *		Filters against the plainest reading of their contract, on random lanes, ranges and keys.
  */
-#include "store/block_filter.h"
+#include "store/scan/block_filter.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
  * test_gunzip.c
  *		Packing and unpacking in pieces: nothing changes by it, and whoever pauses may stop it without a leak.
  */
-#include "exchange/gunzip.h"
+#include "formats/gunzip.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

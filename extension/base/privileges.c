@@ -1,0 +1,25 @@
+/*
+ * privileges.c
+ *		Refusals say who gives what is missing.
+ */
+#include "base/privileges.h"
+
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+void
+pfs_require_privilege(Oid relid, AclMode mode)
+{
+	AclResult result = pg_class_aclcheck(relid, GetUserId(), mode);
+	const char *role;
+
+	if (result == ACLCHECK_OK)
+		return;
+	role = quote_literal_cstr(quote_identifier(GetUserNameFromId(GetUserId(), false)));
+	ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+					errmsg("permission denied for table %s", get_rel_name(relid)),
+					errhint("Its owner gives what is missing: SELECT profstore.%s(%s).",
+							mode == ACL_SELECT ? "grant_read" : "grant_write", role)));
+}

@@ -1,0 +1,68 @@
+/*
+ * srf.c
+ *		Materialised results.
+ */
+#include "base/srf.h"
+
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "nodes/execnodes.h"
+#include "utils/builtins.h"
+
+#include "base/version.h"
+
+#define ROWS_CONTEXT "profstore rows"
+
+/*
+ * The memory of all results of a query, which packs tuples, where the usual memory context rounds each up to a power of two. One
+ * for all: a function that is called for each of many rows has its results freed, but would leave a context behind each time.
+ */
+static MemoryContext
+rows_context(MemoryContext query)
+{
+	MemoryContext child = query->firstchild;
+
+	while (child != NULL && strcmp(child->name, ROWS_CONTEXT) != 0)
+		child = child->nextchild;
+	return child != NULL ? child : pfs_generation_context(query, ROWS_CONTEXT);
+}
+
+PfsRows
+pfs_rows_begin(FunctionCallInfo fcinfo)
+{
+	ReturnSetInfo *info = (ReturnSetInfo *) fcinfo->resultinfo;
+	PfsRows rows;
+	MemoryContext caller;
+
+	pfs_extension_require_current();
+	if (info == NULL || !IsA(info, ReturnSetInfo) || !(info->allowedModes & SFRM_Materialize))
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("set-valued function called in context that cannot accept a set")));
+	caller = MemoryContextSwitchTo(info->econtext->ecxt_per_query_memory);
+	if (get_call_result_type(fcinfo, NULL, &rows.descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	rows.descriptor = CreateTupleDescCopy(rows.descriptor);
+	MemoryContextSwitchTo(rows_context(CurrentMemoryContext));
+	rows.store =
+		tuplestore_begin_heap((info->allowedModes & SFRM_Materialize_Random) != 0, false, work_mem);
+	MemoryContextSwitchTo(caller);
+	info->returnMode = SFRM_Materialize;
+	info->setResult = rows.store;
+	info->setDesc = rows.descriptor;
+	return rows;
+}
+
+void
+pfs_rows_put(const PfsRows *rows, const Datum *values, const bool *nulls)
+{
+	/* the function wants pointers to what it only reads */
+	tuplestore_putvalues(rows->store, rows->descriptor, unconstify(Datum *, values),
+						 unconstify(bool *, nulls));
+}
+
+Datum
+pfs_text_or_null(const char *text, bool *is_null)
+{
+	*is_null = text == NULL;
+	return text == NULL ? (Datum) 0 : CStringGetTextDatum(text);
+}

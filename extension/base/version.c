@@ -1,0 +1,79 @@
+/*
+ * version.c
+ *		Looking up the version in pg_extension.
+ */
+#include "base/version.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/indexing.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_extension.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/rel.h"
+
+/*
+ * NULL: there is no extension of that name, or not in its schema, which its owner can rename: whatever is in another one of the old
+ * name is not ours.
+ */
+static char *
+find_version(void)
+{
+	Relation catalog = table_open(ExtensionRelationId, AccessShareLock);
+	char *version = NULL;
+	SysScanDesc scan;
+	ScanKeyData key;
+	HeapTuple tuple;
+
+	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ,
+				CStringGetDatum("profstore"));
+	scan = systable_beginscan(catalog, ExtensionNameIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple) && ((Form_pg_extension) GETSTRUCT(tuple))->extnamespace ==
+									   get_namespace_oid("profstore", true))
+	{
+		bool is_null;
+		Datum datum =
+			heap_getattr(tuple, Anum_pg_extension_extversion, RelationGetDescr(catalog), &is_null);
+
+		version = is_null ? NULL : TextDatumGetCString(datum);
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	return version;
+}
+
+bool
+pfs_extension_is_current(void)
+{
+	char *version = find_version();
+	bool is_current = version != NULL && strcmp(version, PFS_EXTENSION_VERSION) == 0;
+
+	if (version != NULL)
+		pfree(version);
+	return is_current;
+}
+
+void
+pfs_extension_require_current(void)
+{
+	const char *version;
+
+	if (pfs_extension_is_current())
+		return;
+	version = find_version();
+	if (version == NULL)
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("there is no extension \"profstore\" in a schema \"profstore\""),
+						errhint("Run CREATE EXTENSION profstore, or give the schema of the "
+								"extension its name back.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("extension \"profstore\" is of version %s, its module of version %s", version,
+					PFS_EXTENSION_VERSION),
+			 errhint(
+				 "Run ALTER EXTENSION profstore UPDATE; on a standby, wait for its primary to. "
+				 "If the extension is the newer one, end the session, or restart the server.")));
+}

@@ -1,0 +1,93 @@
+/*
+ * export_samples.c
+ *		From sums per stack back to stacks.
+ */
+#include "export/export_samples.h"
+
+#include "miscadmin.h"
+#include "base/allocate.h"
+#include "base/memory_peak.h"
+#include "tree/touched.h"
+#include "utils/memutils.h"
+
+#define INITIAL_DEPTH 64
+
+/* Stacks of a part of the stream; what it allocates goes with the context, and the function is called in the caller's. */
+static void
+export_part(const PfsStackSums *sums, PfsSymbols *symbols, PfsExportFn function, void *argument,
+			MemoryContext caller)
+{
+	PfsTouching touching = pfs_touching_begin(sums, true);
+	PfsTouched touched;
+	uint32 capacity = INITIAL_DEPTH;
+	int32 *location_ids = PFS_ARRAY(int32, capacity);
+
+	while (pfs_touching_next(&touching, &touched))
+	{
+		const bool *passing;
+
+		pfs_touched_load_names(&touched);
+		passing = pfs_touched_passing(&touched, symbols);
+		for (uint32 i = 0; i < touched.stack_count; i++)
+		{
+			MemoryContext context;
+			uint32 count = 0;
+
+			CHECK_FOR_INTERRUPTS();
+			if (passing != NULL && !passing[i])
+				continue;
+			for (uint32 node = touched.leaves[i]; node != 0; node = touched.shape.parents[node])
+			{
+				if (count == capacity)
+				{
+					capacity *= 2;
+					location_ids = repalloc_huge(location_ids, (Size) capacity * sizeof(int32));
+				}
+				location_ids[count++] = touched.shape.locations[node];
+			}
+			context = MemoryContextSwitchTo(caller);
+			function(argument, location_ids, count, touched.stacks[i].sides.value);
+			MemoryContextSwitchTo(context);
+		}
+	}
+	pfs_memory_look();
+}
+
+void
+pfs_export_stacks(PfsStackStream *stream, PfsSymbols *symbols, PfsExportFn function, void *argument)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "profstore part of a file",
+												  ALLOCSET_DEFAULT_SIZES);
+	PfsStackSums part;
+
+	while (pfs_stack_stream_next(stream, &part))
+	{
+		MemoryContext caller = MemoryContextSwitchTo(context);
+
+		export_part(&part, symbols, function, argument, caller);
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(context);
+	}
+	MemoryContextDelete(context);
+}
+
+PfsSelection *
+pfs_selection_part(const PfsSelection *selection, int32 index)
+{
+	PfsSelection *part = palloc(sizeof(PfsSelection));
+
+	*part = *selection;
+	part->series = PFS_ARRAY(PfsSeries, selection->series_count);
+	part->series_ids = PFS_ARRAY(int64, selection->series_count);
+	part->series_count = 0;
+	part->distinct_count = 1;
+	for (int i = 0; i < selection->series_count; i++)
+	{
+		if (selection->series[i].index != index)
+			continue;
+		part->series[part->series_count] = selection->series[i];
+		part->series[part->series_count].index = 0;
+		part->series_ids[part->series_count++] = selection->series[i].id;
+	}
+	return part;
+}

@@ -1,0 +1,123 @@
+/*
+ * flamegraph_html.c
+ *		flamegraph_html() and flamegraph_diff_html(): a flame graph as one self-contained page.
+ */
+#include "export/flame_json.h"
+
+#include "export/page_template.h"
+#include "export/view_text.h"
+#include "tree/comparison.h"
+#include "views/flamegraph.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#define ARG_TITLE PFS_FLAME_ARG_COUNT
+
+/* behind the filters and the granularity */
+#define DIFF_ARG_TITLE (PFS_COMPARISON_ARG_FILTERS + 5)
+
+PG_FUNCTION_INFO_V1(profstore_flamegraph_html);
+PG_FUNCTION_INFO_V1(profstore_flamegraph_diff_html);
+
+/*
+ * Appends JSON so that HTML cannot end the element around it: "<" stands in strings alone, where an escape means
+ * the same.
+ */
+static void
+append_for_script(StringInfo page, const StringInfoData *json)
+{
+	for (int i = 0; i < json->len; i++)
+	{
+		if (json->data[i] == '<')
+			appendStringInfoString(page, "\\u003c");
+		else
+			appendStringInfoCharMacro(page, json->data[i]);
+	}
+}
+
+/* Begins the page's data with what all pages tell; the object is not closed. */
+static void
+begin_data(StringInfo json, FunctionCallInfo fcinfo, int title_argument,
+		   const PfsSelection *selection)
+{
+	const char *selector = text_to_cstring(PG_GETARG_TEXT_PP(PFS_FLAME_ARG_SELECTOR));
+	const char *title = PG_ARGISNULL(title_argument)
+							? selector
+							: text_to_cstring(PG_GETARG_TEXT_PP(title_argument));
+
+	initStringInfo(json);
+	appendStringInfoChar(json, '{');
+	pfs_json_append_text(json, "title", title, true);
+	pfs_json_append_text(json, "selector", selector, false);
+	pfs_json_append_text(json, "unit", selection->unit, false);
+	pfs_json_append_text(json, "from", timestamptz_to_str(selection->from), false);
+	pfs_json_append_text(json, "to", timestamptz_to_str(selection->to), false);
+}
+
+static text *
+make_page(const StringInfoData *json)
+{
+	StringInfoData page;
+
+	initStringInfo(&page);
+	appendStringInfoString(&page, pfs_page_before_data);
+	append_for_script(&page, json);
+	appendStringInfoString(&page, pfs_page_after_data);
+	return cstring_to_text_with_len(page.data, page.len);
+}
+
+/*
+ * flamegraph_html(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide, granularity, title)
+ */
+PGDLLEXPORT Datum
+profstore_flamegraph_html(PG_FUNCTION_ARGS)
+{
+	PfsFlamegraph flame = pfs_flamegraph_query(fcinfo, NULL);
+	StringInfoData json;
+
+	begin_data(&json, fcinfo, ARG_TITLE, flame.selection);
+	pfs_json_append_text(&json, "detail",
+						 pfs_view_text(fcinfo, PFS_FLAME_ARG_FILTERS,
+									   flame.inverted ? "inverted" : ""),
+						 false);
+	appendStringInfo(&json, ",\"inverted\":%s,\"tree\":", flame.inverted ? "true" : "false");
+	pfs_flame_json_append(&json, flame.rows, false);
+	pfs_flamegraph_end(&flame);
+	appendStringInfoChar(&json, '}');
+	PG_RETURN_TEXT_P(make_page(&json));
+}
+
+/*
+ * flamegraph_diff_html(selector, base_from, base_to, from_ts, to_ts, base_selector, absolute, max_nodes, focus, ignore,
+ * show, hide, granularity, title)
+ *
+ * The page colours by the values, so it needs no padding.
+ */
+PGDLLEXPORT Datum
+profstore_flamegraph_diff_html(PG_FUNCTION_ARGS)
+{
+	PfsFilters filters = pfs_frame_filters_get(fcinfo, PFS_COMPARISON_ARG_FILTERS);
+	uint32 max_nodes = pfs_max_nodes_get(fcinfo, PFS_COMPARISON_ARG_LIMIT);
+	PfsComparison comparison = pfs_comparison_query(fcinfo);
+	PfsFrameTree *tree = pfs_comparison_tree(&comparison, &filters);
+	PfsFlameScan *rows = pfs_flame_scan_begin(tree, max_nodes);
+	bool by_rate = comparison.selection->delta && !pfs_comparison_is_absolute(fcinfo);
+	StringInfoData json;
+
+	begin_data(&json, fcinfo, DIFF_ARG_TITLE, comparison.selection);
+	if (!PG_ARGISNULL(PFS_COMPARISON_ARG_BASE_SELECTOR))
+		pfs_json_append_text(&json, "base_selector",
+							 text_to_cstring(PG_GETARG_TEXT_PP(PFS_COMPARISON_ARG_BASE_SELECTOR)),
+							 false);
+	pfs_json_append_text(&json, "base_from", timestamptz_to_str(comparison.base->from), false);
+	pfs_json_append_text(&json, "base_to", timestamptz_to_str(comparison.base->to), false);
+	pfs_json_append_text(&json, "detail",
+						 pfs_view_text(fcinfo, PFS_COMPARISON_ARG_FILTERS,
+									   by_rate ? "by rate" : "absolute"),
+						 false);
+	appendStringInfoString(&json, ",\"inverted\":false,\"diff\":true,\"tree\":");
+	pfs_flame_json_append(&json, rows, true);
+	pfs_frame_tree_close(tree);
+	appendStringInfoChar(&json, '}');
+	PG_RETURN_TEXT_P(make_page(&json));
+}

@@ -1,0 +1,350 @@
+/*
+ * pprof_write.c
+ *		Each message is appended as it is met; the string table and the mappings, which go on changing, come last.
+ */
+#include "export/pprof_write.h"
+
+#include "dictionary/dictionary.h"
+#include "formats/profile.pb-c.h"
+#include "export/text_numbers.h"
+#include "mb/pg_wchar.h"
+#include "base/allocate.h"
+#include "base/id_map.h"
+
+#define WIRE_VARINT 0
+#define WIRE_BYTES	2
+#define TAG_SHIFT	3
+
+#define INITIAL_ENTRIES 256
+
+/* Numbers that things of the dictionary have in the file, from 1 on. */
+typedef struct Numbers
+{
+	PfsIdMap of_ids;
+	uint32 count;
+} Numbers;
+
+/* In place of the number of a location of which the filters leave no frame. */
+#define NO_FRAMES PG_UINT32_MAX
+
+struct PfsPprofWriter
+{
+	PfsSymbols *symbols;
+	StringInfoData messages; /* samples, locations, functions */
+	StringInfoData table;	 /* the string table */
+	pfs_text_numbers_hash *strings;
+	Numbers locations;
+	Numbers functions;
+	Numbers mapping_numbers;
+	Pfs__Pprof__Mapping *mappings;
+	uint32 mapping_count;
+	uint64 *location_numbers; /* of the sample that is being added */
+	uint32 location_capacity;
+};
+
+/* --- bytes ------------------------------------------------------------------------------------------------------- */
+
+static void
+append_varint(StringInfo out, uint64 value)
+{
+	for (; value >= 0x80; value >>= 7)
+		appendStringInfoCharMacro(out, (char) (value | 0x80));
+	appendStringInfoCharMacro(out, (char) value);
+}
+
+static void
+append_number(StringInfo out, Pfs__Pprof__Field field, uint64 value)
+{
+	if (value == 0)
+		return;
+	append_varint(out, (uint64) field << TAG_SHIFT | WIRE_VARINT);
+	append_varint(out, value);
+}
+
+static void
+append_message(StringInfo out, Pfs__Pprof__Field field, const ProtobufCMessage *message)
+{
+	size_t length = protobuf_c_message_get_packed_size(message);
+
+	append_varint(out, (uint64) field << TAG_SHIFT | WIRE_BYTES);
+	append_varint(out, length);
+	if (length > MaxAllocSize)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("profile is too large")));
+	enlargeStringInfo(out, (int) length);
+	protobuf_c_message_pack(message, (uint8_t *) out->data + out->len);
+	out->len += (int) length;
+}
+
+static uint32
+string_number(PfsPprofWriter *writer, const char *text)
+{
+	bool found;
+	PfsTextNumber *entry = pfs_text_numbers_insert(writer->strings, text, &found);
+	char *utf8;
+	size_t length;
+
+	if (found)
+		return entry->number;
+	entry->number = writer->strings->members - 1;
+	entry->text = pstrdup(text);
+	utf8 = pg_server_to_any(text, (int) strlen(text), PG_UTF8);
+	length = strlen(utf8);
+	append_varint(&writer->table,
+				  (uint64) PFS__PPROF__FIELD__STRING_TABLE << TAG_SHIFT | WIRE_BYTES);
+	append_varint(&writer->table, length);
+	appendBinaryStringInfo(&writer->table, utf8, (int) length);
+	if (utf8 != text)
+		pfree(utf8);
+	return entry->number;
+}
+
+/* --- functions, mappings, locations ------------------------------------------------------------------------------ */
+
+static uint32
+number_of(Numbers *numbers, int32 id, bool *found)
+{
+	uint32 *number = pfs_id_map_slot(&numbers->of_ids, id);
+
+	*found = *number != 0;
+	if (!*found)
+		*number = ++numbers->count;
+	return *number;
+}
+
+static uint32
+function_number(PfsPprofWriter *writer, int32 id)
+{
+	Pfs__Pprof__Function message = PFS__PPROF__FUNCTION__INIT;
+	bool found;
+	const PfsFunction *function;
+
+	message.id = number_of(&writer->functions, id, &found);
+	if (found)
+		return (uint32) message.id;
+	function = pfs_function_get(id);
+	message.name = string_number(writer, function->name);
+	message.system_name = string_number(writer, function->system_name);
+	message.filename = string_number(writer, function->filename);
+	message.start_line = function->start_line;
+	append_message(&writer->messages, PFS__PPROF__FIELD__FUNCTION, &message.base);
+	return (uint32) message.id;
+}
+
+/*
+ * Mappings claim to be symbolized until a location says otherwise: then pprof looks for symbols itself.
+ */
+static Pfs__Pprof__Mapping *
+mapping_message(PfsPprofWriter *writer, int32 id)
+{
+	bool found;
+	uint32 number = number_of(&writer->mapping_numbers, id, &found);
+	Pfs__Pprof__Mapping *message;
+
+	if (found)
+		return &writer->mappings[number - 1];
+	if (writer->mapping_count % INITIAL_ENTRIES == 0)
+		writer->mappings =
+			writer->mappings == NULL
+				? PFS_ARRAY(Pfs__Pprof__Mapping, INITIAL_ENTRIES)
+				: repalloc_huge(writer->mappings, (writer->mapping_count + INITIAL_ENTRIES) *
+													  sizeof(Pfs__Pprof__Mapping));
+	message = &writer->mappings[writer->mapping_count++];
+	pfs__pprof__mapping__init(message);
+	message->id = number;
+	message->memory_limit = PG_UINT64_MAX;
+	message->filename = string_number(writer, pfs_mapping_get(id)->file);
+	message->build_id = string_number(writer, pfs_mapping_get(id)->build_id);
+	message->has_functions = true;
+	message->has_filenames = true;
+	message->has_line_numbers = true;
+	message->has_inline_frames = true;
+	return message;
+}
+
+static void
+note_symbols(Pfs__Pprof__Mapping *mapping, const PfsLocation *location)
+{
+	mapping->has_functions &= location->line_count > 0;
+	mapping->has_inline_frames &= location->line_count > 0;
+	for (uint32 i = 0; i < location->line_count; i++)
+	{
+		mapping->has_filenames &= *pfs_function_get(location->lines[i].function_id)->filename != 0;
+		mapping->has_line_numbers &= location->lines[i].line != 0;
+	}
+	mapping->has_filenames &= location->line_count > 0;
+	mapping->has_line_numbers &= location->line_count > 0;
+}
+
+/* Appends a location that is met for the first time; returns its number, or NO_FRAMES. */
+static pg_noinline uint32
+append_location(PfsPprofWriter *writer, int32 id)
+{
+	Pfs__Pprof__Location message = PFS__PPROF__LOCATION__INIT;
+	PfsFrames frames = pfs_symbols_frames(writer->symbols, id);
+	const PfsLocation *location;
+	Pfs__Pprof__Line *lines;
+	Pfs__Pprof__Line **line_pointers;
+
+	if (frames.count == 0)
+		return NO_FRAMES;
+	message.id = ++writer->locations.count;
+	location = pfs_location_get(id);
+	message.address = location->address;
+	if (location->mapping_id != 0)
+	{
+		Pfs__Pprof__Mapping *mapping = mapping_message(writer, location->mapping_id);
+
+		note_symbols(mapping, location);
+		message.mapping_id = mapping->id;
+	}
+
+	lines = PFS_ARRAY(Pfs__Pprof__Line, frames.count);
+	line_pointers = PFS_ARRAY(Pfs__Pprof__Line *, frames.count);
+	/* frames come outermost first; a location without a function has one that stands for it */
+	message.n_line = location->line_count == 0 ? 0 : frames.count;
+	for (uint32 i = 0; i < message.n_line; i++)
+	{
+		const PfsLine *line = &location->lines[frames.frames[frames.count - 1 - i].line];
+
+		pfs__pprof__line__init(&lines[i]);
+		lines[i].function_id = function_number(writer, line->function_id);
+		lines[i].line = line->line;
+		line_pointers[i] = &lines[i];
+	}
+	message.line = line_pointers;
+	append_message(&writer->messages, PFS__PPROF__FIELD__LOCATION, &message.base);
+	pfree(lines);
+	pfree(line_pointers);
+	return (uint32) message.id;
+}
+
+/* The number of a location, 0 where the filters leave none of its frames. */
+static inline uint32
+location_number(PfsPprofWriter *writer, int32 id)
+{
+	uint32 *number = pfs_id_map_slot(&writer->locations.of_ids, id);
+
+	if (*number == 0)
+		*number = append_location(writer, id);
+	return *number == NO_FRAMES ? 0 : *number;
+}
+
+/* --- samples ----------------------------------------------------------------------------------------------------- */
+
+PfsPprofWriter *
+pfs_pprof_begin(PfsSymbols *symbols)
+{
+	PfsPprofWriter *writer = palloc0(sizeof(PfsPprofWriter));
+
+	writer->symbols = symbols;
+	initStringInfo(&writer->messages);
+	initStringInfo(&writer->table);
+	writer->strings = pfs_text_numbers_create(CurrentMemoryContext, INITIAL_ENTRIES, NULL);
+	writer->locations.of_ids.context = writer->functions.of_ids.context =
+		writer->mapping_numbers.of_ids.context = CurrentMemoryContext;
+	string_number(writer, "");
+	return writer;
+}
+
+static void
+reserve_locations(PfsPprofWriter *writer, uint32 count)
+{
+	if (count <= writer->location_capacity)
+		return;
+	if (writer->location_numbers != NULL)
+		pfree(writer->location_numbers);
+	writer->location_capacity = Max(count, 64);
+	writer->location_numbers = PFS_ARRAY(uint64, writer->location_capacity);
+}
+
+void
+pfs_pprof_add(PfsPprofWriter *writer, const int32 *location_ids, uint32 count, int64 value,
+			  const PfsSampleLabel *labels, uint32 label_count)
+{
+	Pfs__Pprof__Sample message = PFS__PPROF__SAMPLE__INIT;
+	Pfs__Pprof__Label *messages = PFS_ARRAY(Pfs__Pprof__Label, label_count);
+	Pfs__Pprof__Label **pointers = PFS_ARRAY(Pfs__Pprof__Label *, label_count);
+	uint32 left = 0;
+
+	reserve_locations(writer, count);
+	/* From the root on, so that the program itself is the first mapping. */
+	for (uint32 i = count; i-- > 0;)
+		writer->location_numbers[i] = location_number(writer, location_ids[i]);
+	for (uint32 i = 0; i < count; i++)
+		if (writer->location_numbers[i] != 0)
+			writer->location_numbers[left++] = writer->location_numbers[i];
+	message.n_location_id = left;
+	message.location_id = writer->location_numbers;
+	message.n_value = 1;
+	message.value = &value;
+	for (uint32 i = 0; i < label_count; i++)
+	{
+		pfs__pprof__label__init(&messages[i]);
+		messages[i].key = string_number(writer, labels[i].key);
+		if (labels[i].numeric)
+		{
+			messages[i].num = labels[i].number;
+			messages[i].num_unit = string_number(writer, labels[i].text);
+		}
+		else
+			messages[i].str = string_number(writer, labels[i].text);
+		pointers[i] = &messages[i];
+	}
+	message.n_label = label_count;
+	message.label = pointers;
+	append_message(&writer->messages, PFS__PPROF__FIELD__SAMPLE, &message.base);
+	pfree(messages);
+	pfree(pointers);
+}
+
+static void
+append_value_type(PfsPprofWriter *writer, StringInfo out, Pfs__Pprof__Field field, const char *type,
+				  const char *unit)
+{
+	Pfs__Pprof__ValueType message = PFS__PPROF__VALUE_TYPE__INIT;
+
+	message.type = string_number(writer, type);
+	message.unit = string_number(writer, unit);
+	append_message(out, field, &message.base);
+}
+
+static void
+append_notes(PfsPprofWriter *writer, StringInfo out, const PfsPprofHeader *header)
+{
+	StringInfoData comments;
+
+	append_number(out, PFS__PPROF__FIELD__DROP_FRAMES, string_number(writer, header->drop_frames));
+	append_number(out, PFS__PPROF__FIELD__KEEP_FRAMES, string_number(writer, header->keep_frames));
+	append_number(out, PFS__PPROF__FIELD__DEFAULT_SAMPLE_TYPE,
+				  string_number(writer, header->default_type));
+	append_number(out, PFS__PPROF__FIELD__DOC_URL, string_number(writer, header->doc_url));
+	if (header->comment_count == 0)
+		return;
+	initStringInfo(&comments);
+	for (uint32 i = 0; i < header->comment_count; i++)
+		append_varint(&comments, string_number(writer, header->comments[i]));
+	append_varint(out, (uint64) PFS__PPROF__FIELD__COMMENT << TAG_SHIFT | WIRE_BYTES);
+	append_varint(out, (uint64) comments.len);
+	appendBinaryStringInfo(out, comments.data, comments.len);
+}
+
+StringInfo
+pfs_pprof_end(PfsPprofWriter *writer, const PfsPprofHeader *header)
+{
+	StringInfo out = makeStringInfo();
+
+	append_value_type(writer, out, PFS__PPROF__FIELD__SAMPLE_TYPE, header->sample_type,
+					  header->sample_unit);
+	appendBinaryStringInfo(out, writer->messages.data, writer->messages.len);
+	for (uint32 i = 0; i < writer->mapping_count; i++)
+		append_message(out, PFS__PPROF__FIELD__MAPPING, &writer->mappings[i].base);
+	if (*header->period_type != '\0' || *header->period_unit != '\0')
+		append_value_type(writer, out, PFS__PPROF__FIELD__PERIOD_TYPE, header->period_type,
+						  header->period_unit);
+	append_number(out, PFS__PPROF__FIELD__PERIOD, (uint64) header->period);
+	append_number(out, PFS__PPROF__FIELD__TIME_NANOS, (uint64) header->time_ns);
+	append_number(out, PFS__PPROF__FIELD__DURATION_NANOS, (uint64) header->duration_ns);
+	append_notes(writer, out, header);
+	appendBinaryStringInfo(out, writer->table.data, writer->table.len);
+	return out;
+}

@@ -1,0 +1,137 @@
+/*
+ * speedscope.c
+ *		speedscope(): the file format of speedscope.app; and flamegraph_json(): nested objects for d3-flame-graph.
+ */
+#include "export/tree_export.h"
+
+#include "export/flame_json.h"
+#include "miscadmin.h"
+#include "base/allocate.h"
+#include "views/flamegraph.h"
+#include "utils/json.h"
+
+#define SCHEMA	 "https://www.speedscope.app/file-format-schema.json"
+#define EXPORTER "profstore"
+
+PG_FUNCTION_INFO_V1(profstore_speedscope);
+PG_FUNCTION_INFO_V1(profstore_flamegraph_json);
+
+/* Units that speedscope knows; other values are plain numbers to it. */
+static const char *
+value_unit(const char *unit)
+{
+	static const char *const units[] = { "nanoseconds", "microseconds", "milliseconds", "seconds",
+										 "bytes" };
+
+	for (int i = 0; i < (int) lengthof(units); i++)
+		if (strcmp(unit, units[i]) == 0)
+			return unit;
+	return "none";
+}
+
+static void
+append_frames(StringInfo json, const PfsTreeExport *export)
+{
+	appendStringInfoString(json, "\"shared\":{\"frames\":[");
+	for (uint32 i = 0; i < export->frame_count; i++)
+	{
+		const PfsTreeFrame *frame = &export->frames[i];
+
+		appendStringInfoString(json, i == 0 ? "{" : ",{");
+		pfs_json_append_text(json, "name", frame->name, true);
+		if (frame->source.file != NULL)
+			pfs_json_append_text(json, "file", frame->source.file, false);
+		if (frame->source.line != 0)
+			appendStringInfo(json, ",\"line\":%d", frame->source.line);
+		appendStringInfoChar(json, '}');
+	}
+	appendStringInfoString(json, "]}");
+}
+
+/*
+ * One profile: the stacks whose value has this sign. speedscope takes no values below 0, so those have a profile of their
+ * own. Rows come depth first: path is the frames from the root to the row.
+ */
+static void
+append_profile(StringInfo json, const PfsTreeExport *export, const char *name, int sign)
+{
+	StringInfoData weights;
+	uint32 *path = PFS_ARRAY(uint32, export->rows.count);
+	uint64 total = 0;
+	bool first = true;
+
+	initStringInfo(&weights);
+	appendStringInfoString(json, "{\"type\":\"sampled\",");
+	pfs_json_append_text(json, "name", name, true);
+	pfs_json_append_text(json, "unit", value_unit(export->selection->unit), false);
+	appendStringInfoString(json, ",\"startValue\":0,\"samples\":[");
+	for (uint32 i = 0; i < export->rows.count; i++)
+	{
+		const PfsFlameRow *row = &export->rows.rows[i];
+		uint64 weight = sign < 0 ? 0 - (uint64) row->self.value : (uint64) row->self.value;
+
+		CHECK_FOR_INTERRUPTS();
+		if (row->level > 0)
+			path[row->level - 1] = export->frame_of_row[i];
+		if (row->self.value == 0 || (row->self.value < 0) != (sign < 0))
+			continue;
+		appendStringInfoString(json, first ? "[" : ",[");
+		for (int32 level = 0; level < row->level; level++)
+			appendStringInfo(json, level == 0 ? "%u" : ",%u", path[level]);
+		appendStringInfoChar(json, ']');
+		appendStringInfo(&weights, first ? UINT64_FORMAT : "," UINT64_FORMAT, weight);
+		total = weight > PG_UINT64_MAX - total ? PG_UINT64_MAX : total + weight;
+		first = false;
+	}
+	appendStringInfo(json, "],\"weights\":[%s],\"endValue\":" UINT64_FORMAT "}", weights.data,
+					 total);
+	pfree(path);
+	pfree(weights.data);
+}
+
+static bool
+has_negative(const PfsTreeExport *export)
+{
+	for (uint32 i = 0; i < export->rows.count; i++)
+		if (export->rows.rows[i].self.value < 0)
+			return true;
+	return false;
+}
+
+/* speedscope(selector, from_ts, to_ts, focus, ignore, show, hide, granularity) -> jsonb */
+PGDLLEXPORT Datum
+profstore_speedscope(PG_FUNCTION_ARGS)
+{
+	PfsTreeExport export = pfs_tree_export(fcinfo);
+	StringInfoData json;
+
+	initStringInfo(&json);
+	appendStringInfoChar(&json, '{');
+	pfs_json_append_text(&json, "$schema", SCHEMA, true);
+	pfs_json_append_text(&json, "exporter", EXPORTER, false);
+	pfs_json_append_text(&json, "name", export.title, false);
+	appendStringInfoString(&json, ",\"activeProfileIndex\":0,");
+	append_frames(&json, &export);
+	appendStringInfoString(&json, ",\"profiles\":[");
+	append_profile(&json, &export, export.title, 1);
+	if (has_negative(&export))
+	{
+		appendStringInfoChar(&json, ',');
+		append_profile(&json, &export, "values below 0", -1);
+	}
+	appendStringInfoString(&json, "]}");
+	return pfs_json_to_jsonb(&json);
+}
+
+/* flamegraph_json(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide, granularity) -> jsonb */
+PGDLLEXPORT Datum
+profstore_flamegraph_json(PG_FUNCTION_ARGS)
+{
+	PfsFlamegraph flame = pfs_flamegraph_query(fcinfo, NULL);
+	StringInfoData json;
+
+	initStringInfo(&json);
+	pfs_flame_json_append(&json, flame.rows, false);
+	pfs_flamegraph_end(&flame);
+	return pfs_json_to_jsonb(&json);
+}

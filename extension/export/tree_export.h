@@ -1,0 +1,44 @@
+/*
+ * tree_export.h
+ *		A selection as a tree of frames, for formats that list frames once and stacks by their numbers.
+ */
+#ifndef PFS_TREE_EXPORT_H
+#define PFS_TREE_EXPORT_H
+
+#include "profstore.h"
+
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "tree/flame_rows.h"
+#include "select/selection.h"
+
+/* Arguments of such a function: those of a selection, the filters and the granularity. */
+enum
+{
+	PFS_TREE_ARG_SELECTOR = 0,
+	PFS_TREE_ARG_FILTERS = 3
+};
+
+typedef struct PfsTreeFrame
+{
+	const char *name;
+	PfsFrameSource source;
+} PfsTreeFrame;
+
+typedef struct PfsTreeExport
+{
+	const char *title; /* the selector, and under filters what share they keep */
+	const PfsSelection *selection;
+	PfsFlameRows rows;
+	uint32 frame_count;
+	PfsTreeFrame *frames; /* by first appearance in rows */
+	uint32 *frame_of_row; /* meaningless for the root */
+} PfsTreeExport;
+
+/* The whole tree, nothing cut. Lives in CurrentMemoryContext. */
+PfsTreeExport pfs_tree_export(FunctionCallInfo fcinfo);
+
+/* JSON text as jsonb. */
+Datum pfs_json_to_jsonb(const StringInfoData *json);
+
+#endif

@@ -1,0 +1,184 @@
+/*
+ * gunzip.c
+ *		Inflating into a buffer that doubles up to a limit.
+ */
+#include "formats/gunzip.h"
+
+/* zlib does not write to what it reads. */
+#define ZLIB_CONST
+#include <zlib.h>
+
+/* Window of 32 KiB, and gzip's header and trailer around the stream. */
+#define GZIP_WINDOW (15 + 16)
+
+#define FIRST_BYTES (64 * 1024)
+
+#define GZIP_LEVEL 6
+
+/* zlib's own state comes from the allocator too, so that an error raised by it leaks nothing. */
+static void *
+zlib_alloc(void *context, uInt items, uInt size)
+{
+	const PfsAllocator *allocator = context;
+
+	return allocator->realloc(allocator->context, NULL, (size_t) items * size);
+}
+
+static void
+zlib_free(void *context, void *memory)
+{
+	const PfsAllocator *allocator = context;
+
+	allocator->realloc(allocator->context, memory, 0);
+}
+
+bool
+pfs_is_gzip(const uint8_t *bytes, size_t length)
+{
+	return length >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
+}
+
+/* Doubles the buffer; one byte beyond the limit tells a file that ends there from one that does not. */
+static PfsReadStatus
+make_room(PfsAllocator allocator, size_t max_bytes, PfsBytes *buffer, size_t *capacity)
+{
+	size_t wanted = *capacity == 0 ? FIRST_BYTES : *capacity * 2;
+	uint8_t *grown;
+
+	if (buffer->length > max_bytes)
+		return PFS_READ_TOO_LARGE;
+	if (wanted > max_bytes + 1)
+		wanted = max_bytes + 1;
+	grown = allocator.realloc(allocator.context, buffer->data, wanted);
+	if (grown == NULL)
+		return PFS_READ_NO_MEMORY;
+	buffer->data = grown;
+	*capacity = wanted;
+	return PFS_READ_OK;
+}
+
+/* What zlib is given, or gives, at once. */
+static uInt
+piece_of(size_t bytes)
+{
+	return (uInt) (bytes < PFS_GZIP_PIECE_BYTES ? bytes : PFS_GZIP_PIECE_BYTES);
+}
+
+static PfsReadStatus
+inflate_all(z_stream *stream, const uint8_t *bytes, size_t length, size_t max_bytes,
+			PfsAllocator allocator, PfsPauseFn pause, PfsBytes *result, PfsReadError *error)
+{
+	size_t consumed = 0;
+	size_t capacity = 0;
+
+	for (;;)
+	{
+		size_t in = length - consumed;
+		size_t out;
+		int code;
+
+		pfs_pause(pause);
+		if (result->length == capacity)
+		{
+			PfsReadStatus status = make_room(allocator, max_bytes, result, &capacity);
+
+			*error = (PfsReadError){ status == PFS_READ_TOO_LARGE ? "profile is too large"
+																  : "out of memory",
+									 consumed };
+			if (status != PFS_READ_OK)
+				return status;
+		}
+		out = capacity - result->length;
+		stream->next_in = bytes + consumed;
+		stream->avail_in = piece_of(in);
+		stream->next_out = result->data + result->length;
+		stream->avail_out = piece_of(out);
+		in = stream->avail_in;
+		out = stream->avail_out;
+		code = inflate(stream, Z_NO_FLUSH);
+		in -= stream->avail_in;
+		out -= stream->avail_out;
+		consumed += in;
+		result->length += out;
+		if (code == Z_STREAM_END)
+		{
+			if (consumed == length)
+				break;
+			/* another member follows */
+			inflateReset(stream);
+		}
+		else if (code == Z_MEM_ERROR)
+		{
+			*error = (PfsReadError){ "out of memory", consumed };
+			return PFS_READ_NO_MEMORY;
+		}
+		else if ((code != Z_OK && code != Z_BUF_ERROR) || (in == 0 && out == 0))
+		{
+			*error = (PfsReadError){ consumed == length ? "gzip data ends early"
+														: "gzip data is damaged",
+									 consumed };
+			return PFS_READ_MALFORMED;
+		}
+	}
+	if (result->length <= max_bytes)
+		return PFS_READ_OK;
+	*error = (PfsReadError){ "profile is too large", consumed };
+	return PFS_READ_TOO_LARGE;
+}
+
+PfsReadStatus
+pfs_gunzip(const uint8_t *bytes, size_t length, size_t max_bytes, PfsAllocator allocator,
+		   PfsPauseFn pause, PfsBytes *result, PfsReadError *error)
+{
+	z_stream stream = { .zalloc = zlib_alloc, .zfree = zlib_free, .opaque = &allocator };
+	PfsReadStatus status;
+
+	*result = (PfsBytes){ NULL, 0 };
+	if (inflateInit2(&stream, GZIP_WINDOW) != Z_OK)
+	{
+		*error = (PfsReadError){ "out of memory", 0 };
+		return PFS_READ_NO_MEMORY;
+	}
+	status = inflate_all(&stream, bytes, length, max_bytes, allocator, pause, result, error);
+	inflateEnd(&stream);
+	if (status != PFS_READ_OK && result->data != NULL)
+	{
+		allocator.realloc(allocator.context, result->data, 0);
+		*result = (PfsBytes){ NULL, 0 };
+	}
+	return status;
+}
+
+PfsReadStatus
+pfs_gzip(const uint8_t *bytes, size_t length, PfsAllocator allocator, PfsPauseFn pause,
+		 PfsBytes *result)
+{
+	z_stream stream = { .zalloc = zlib_alloc, .zfree = zlib_free, .opaque = &allocator };
+	size_t capacity;
+	size_t consumed = 0;
+	int code = Z_OK;
+
+	*result = (PfsBytes){ NULL, 0 };
+	if (deflateInit2(&stream, GZIP_LEVEL, Z_DEFLATED, GZIP_WINDOW, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+		return PFS_READ_NO_MEMORY;
+	capacity = deflateBound(&stream, length);
+	result->data = allocator.realloc(allocator.context, NULL, capacity);
+	while (result->data != NULL && code == Z_OK)
+	{
+		size_t in = length - consumed;
+		size_t out = capacity - result->length;
+
+		pfs_pause(pause);
+		stream.next_in = bytes + consumed;
+		stream.avail_in = piece_of(in);
+		stream.next_out = result->data + result->length;
+		stream.avail_out = piece_of(out);
+		in = stream.avail_in;
+		out = stream.avail_out;
+		code = deflate(&stream, consumed + in == length ? Z_FINISH : Z_NO_FLUSH);
+		consumed += in - stream.avail_in;
+		result->length += out - stream.avail_out;
+	}
+	deflateEnd(&stream);
+	return result->data != NULL && code == Z_STREAM_END ? PFS_READ_OK : PFS_READ_NO_MEMORY;
+}

@@ -1,0 +1,209 @@
+/*
+ * lines.c
+ *		Lines and numbers, and tables of frames.
+ */
+#include "formats/lines.h"
+
+#include <string.h>
+
+PfsReadStatus
+pfs_line_fail(const PfsLineReader *reader, PfsReadStatus status, const char *message)
+{
+	*reader->error = (PfsReadError){ message, reader->begin };
+	return status;
+}
+
+PfsReadStatus
+pfs_line_refused(const PfsLineReader *reader)
+{
+	reader->error->offset = reader->begin;
+	return pfs_budget_status(reader->budget, reader->error);
+}
+
+bool
+pfs_next_line(PfsLineReader *reader, PfsText *line)
+{
+	size_t left = reader->length - reader->at;
+	const char *begin = reader->bytes + reader->at;
+	const char *end;
+	size_t length;
+
+	pfs_pause(reader->budget->pause);
+	if (left == 0)
+		return false;
+	end = memchr(begin, '\n', left);
+	length = end == NULL ? left : (size_t) (end - begin);
+	reader->begin = reader->at;
+	reader->at += length + (end != NULL);
+	if (length > 0 && begin[length - 1] == '\r')
+		length--;
+	*line = (PfsText){ begin, length > UINT32_MAX ? UINT32_MAX : (uint32_t) length };
+	return true;
+}
+
+PfsText
+pfs_trim(PfsText text)
+{
+	while (text.length > 0 && pfs_is_blank(text.data[text.length - 1]))
+		text.length--;
+	while (text.length > 0 && pfs_is_blank(text.data[0]))
+	{
+		text.data++;
+		text.length--;
+	}
+	return text;
+}
+
+PfsReadStatus
+pfs_parse_int64(PfsText text, int64_t *number)
+{
+	bool negative = text.length > 0 && text.data[0] == '-';
+	uint32_t at = negative;
+
+	*number = 0;
+	if (at == text.length)
+		return PFS_READ_MALFORMED;
+	for (; at < text.length; at++)
+	{
+		int digit = text.data[at] - '0';
+
+		if (!pfs_is_digit(text.data[at]))
+			return PFS_READ_MALFORMED;
+		if (__builtin_mul_overflow(*number, 10, number) ||
+			__builtin_sub_overflow(*number, digit, number))
+			return PFS_READ_OUT_OF_RANGE;
+	}
+	/* summed up below 0, where there is room for one more */
+	if (!negative && *number == INT64_MIN)
+		return PFS_READ_OUT_OF_RANGE;
+	*number = negative ? *number : -*number;
+	return PFS_READ_OK;
+}
+
+void
+pfs_frames_init(PfsFrameTable *frames, PfsProfile *profile)
+{
+	frames->profile = profile;
+	pfs_text_index_init(&frames->names, profile->budget);
+	pfs_text_index_init(&frames->files, profile->budget);
+	pfs_text_index_init(&frames->keys, profile->budget);
+}
+
+void
+pfs_frames_fini(PfsFrameTable *frames)
+{
+	pfs_text_index_fini(&frames->names);
+	pfs_text_index_fini(&frames->files);
+	pfs_text_index_fini(&frames->keys);
+}
+
+uint32_t
+pfs_frames_function(PfsFrameTable *frames, PfsText name)
+{
+	PfsProfile *profile = frames->profile;
+	uint32_t number = pfs_text_number(&frames->names, name);
+	PfsProfileFunction *functions;
+
+	if (number == PFS_NONE || number < profile->function_count)
+		return number;
+	functions = pfs_grow(profile->budget, profile->functions, profile->function_count,
+						 sizeof(PfsProfileFunction));
+	if (functions == NULL)
+		return PFS_NONE;
+	profile->functions = functions;
+	functions[profile->function_count++] =
+		(PfsProfileFunction){ .name = name, .system_name = name, .filename = { "", 0 } };
+	return number;
+}
+
+uint32_t
+pfs_frames_mapping(PfsFrameTable *frames, PfsText file)
+{
+	PfsProfile *profile = frames->profile;
+	uint32_t number = pfs_text_number(&frames->files, file);
+	PfsProfileMapping *mappings;
+
+	if (number == PFS_NONE || number < profile->mapping_count)
+		return number;
+	mappings = pfs_grow(profile->budget, profile->mappings, profile->mapping_count,
+						sizeof(PfsProfileMapping));
+	if (mappings == NULL)
+		return PFS_NONE;
+	profile->mappings = mappings;
+	mappings[profile->mapping_count++] = (PfsProfileMapping){ { "", 0 }, file };
+	return number;
+}
+
+uint32_t
+pfs_frames_location(PfsFrameTable *frames, PfsText key, bool *is_new)
+{
+	PfsProfile *profile = frames->profile;
+	uint32_t number = pfs_text_number(&frames->keys, key);
+	PfsProfileLocation *locations;
+
+	*is_new = number == profile->location_count;
+	if (number == PFS_NONE || !*is_new)
+		return number;
+	locations = pfs_grow(profile->budget, profile->locations, profile->location_count,
+						 sizeof(PfsProfileLocation));
+	if (locations == NULL)
+		return PFS_NONE;
+	profile->locations = locations;
+	locations[profile->location_count++] =
+		(PfsProfileLocation){ .mapping = PFS_NONE, .first_line = profile->line_count };
+	return number;
+}
+
+bool
+pfs_add_line(PfsProfile *profile, uint32_t function)
+{
+	PfsProfileLine *lines =
+		pfs_grow(profile->budget, profile->lines, profile->line_count, sizeof(PfsProfileLine));
+
+	if (lines == NULL)
+		return false;
+	profile->lines = lines;
+	lines[profile->line_count++] = (PfsProfileLine){ function, 0 };
+	profile->locations[profile->location_count - 1].line_count++;
+	return true;
+}
+
+PfsProfileSample *
+pfs_add_sample(PfsProfile *profile)
+{
+	PfsProfileSample *samples = pfs_grow(profile->budget, profile->samples, profile->sample_count,
+										 sizeof(PfsProfileSample));
+
+	if (samples == NULL)
+		return NULL;
+	profile->samples = samples;
+	samples += profile->sample_count;
+	*samples = (PfsProfileSample){ .first_location = profile->location_index_count,
+								   .first_label = profile->label_count };
+	for (uint32_t i = 0; i < profile->type_count; i++)
+	{
+		size_t count = (size_t) profile->sample_count * profile->type_count + i;
+		int64_t *values = pfs_grow(profile->budget, profile->values, count, sizeof(int64_t));
+
+		if (values == NULL)
+			return NULL;
+		profile->values = values;
+		values[count] = 0;
+	}
+	profile->sample_count++;
+	return samples;
+}
+
+bool
+pfs_add_frame(PfsProfile *profile, uint32_t location)
+{
+	uint32_t *indexes = pfs_grow(profile->budget, profile->location_indexes,
+								 profile->location_index_count, sizeof(uint32_t));
+
+	if (indexes == NULL)
+		return false;
+	profile->location_indexes = indexes;
+	indexes[profile->location_index_count++] = location;
+	profile->samples[profile->sample_count - 1].location_count++;
+	return true;
+}

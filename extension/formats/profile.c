@@ -1,0 +1,86 @@
+/*
+ * profile.c
+ *		Memory of a profile that is being read.
+ */
+#include "formats/profile.h"
+
+#include <string.h>
+
+#define FIRST_CAPACITY 8
+
+/* The loader puts nothing below, programs with fixed addresses lie there; the kernel lies above. */
+#define LOADER_FIRST (UINT64_C(1) << 32)
+#define LOADER_LAST	 (UINT64_C(1) << 63)
+
+/* Capacities are powers of two from FIRST_CAPACITY on, so an array is full where its count is one. */
+static bool
+is_full(size_t count)
+{
+	return count == 0 || (count >= FIRST_CAPACITY && (count & (count - 1)) == 0);
+}
+
+void *
+pfs_grow(PfsBudget *budget, void *array, size_t count, size_t element_bytes)
+{
+	size_t added = (count == 0 ? FIRST_CAPACITY : count) * element_bytes;
+	void *grown;
+
+	if (!is_full(count))
+		return array;
+	if (added > budget->left)
+	{
+		budget->exhausted = true;
+		return NULL;
+	}
+	grown =
+		budget->allocator.realloc(budget->allocator.context, array, count * element_bytes + added);
+	if (grown != NULL)
+		budget->left -= added;
+	return grown;
+}
+
+PfsReadStatus
+pfs_budget_status(const PfsBudget *budget, PfsReadError *error)
+{
+	error->message =
+		budget->exhausted ? "profile needs more memory than its size allows" : "out of memory";
+	return budget->exhausted ? PFS_READ_TOO_LARGE : PFS_READ_NO_MEMORY;
+}
+
+void
+pfs_profile_init(PfsProfile *profile, PfsBudget *budget)
+{
+	memset(profile, 0, sizeof(*profile));
+	profile->budget = budget;
+	profile->default_type = PFS_NONE;
+}
+
+void
+pfs_profile_fini(PfsProfile *profile)
+{
+	PfsAllocator allocator = profile->budget->allocator;
+	void *arrays[] = { profile->types,	  profile->comments,
+					   profile->mappings, profile->functions,
+					   profile->lines,	  profile->locations,
+					   profile->labels,	  profile->location_indexes,
+					   profile->samples,  profile->values };
+
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
+		if (arrays[i] != NULL)
+			allocator.realloc(allocator.context, arrays[i], 0);
+	pfs_profile_init(profile, profile->budget);
+}
+
+bool
+pfs_text_equals(PfsText text, const char *other)
+{
+	return text.length == strlen(other) && memcmp(text.data, other, text.length) == 0;
+}
+
+uint64_t
+pfs_file_address(uint64_t address, uint64_t start, uint64_t limit, uint64_t offset)
+{
+	if (start < LOADER_FIRST || start >= LOADER_LAST || address < start || address >= limit)
+		return address;
+	return address - start + offset;
+}

@@ -1,0 +1,25 @@
+/*
+ * text_index.h
+ *		Distinct texts and their numbers 0, 1, 2 …; knows no server header.
+ */
+#ifndef PFS_TEXT_INDEX_H
+#define PFS_TEXT_INDEX_H
+
+#include "formats/profile.h"
+
+typedef struct PfsTextIndex
+{
+	PfsBudget *budget;
+	PfsText *texts; /* texts[number]; the bytes are not copied */
+	uint32_t count;
+	uint32_t *slots; /* a hash table of numbers + 1; 0 is free */
+	uint32_t slot_count;
+} PfsTextIndex;
+
+void pfs_text_index_init(PfsTextIndex *index, PfsBudget *budget);
+void pfs_text_index_fini(PfsTextIndex *index);
+
+/* The number of a text, the next one where it is new; PFS_NONE where memory or budget are out. */
+uint32_t pfs_text_number(PfsTextIndex *index, PfsText text);
+
+#endif

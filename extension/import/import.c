@@ -1,0 +1,123 @@
+/*
+ * import.c
+ *		Arguments in, errors out.
+ */
+#include "import/import.h"
+
+#include "access/xact.h"
+#include "import/exchange.h"
+#include "formats/gunzip.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "store/segment/segment_io.h"
+#include "base/version.h"
+#include "utils/lsyscache.h"
+#include "utils/timestamp.h"
+
+/* Memory that the objects of a profile may take: of dense real ones they take 2 to 8 times its bytes. */
+#define BUDGET_BASE		((Size) 4 * 1024 * 1024)
+#define BUDGET_PER_BYTE 16
+
+void
+pfs_import_check(const PfsImportCall *call, PfsReadStatus status)
+{
+	switch (status)
+	{
+		case PFS_READ_OK:
+			return;
+		case PFS_READ_MALFORMED:
+			ereport(ERROR, (errcode(ERRCODE_INVALID_BINARY_REPRESENTATION),
+							errmsg("invalid profile: %s", call->error.message),
+							errdetail("It was seen at byte %zu.", call->error.offset)));
+			break;
+		case PFS_READ_OUT_OF_RANGE:
+			ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+							errmsg("invalid profile: %s", call->error.message),
+							errdetail("It was seen at byte %zu.", call->error.offset)));
+			break;
+		case PFS_READ_TOO_LARGE:
+			ereport(ERROR,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("could not import profile: %s", call->error.message),
+					 errdetail("It was seen at byte %zu. profstore.import_max_size is %d kB.",
+							   call->error.offset, pfs_import_max_size_kb)));
+			break;
+		case PFS_READ_NO_MEMORY:
+			ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+			break;
+	}
+}
+
+static void
+unpack(PfsImportCall *call, PfsAllocator allocator)
+{
+	Size max_bytes = (Size) pfs_import_max_size_kb * 1024;
+	PfsBytes packed = call->bytes;
+
+	if (pfs_is_gzip(packed.data, packed.length))
+		pfs_import_check(call, pfs_gunzip(packed.data, packed.length, max_bytes, allocator,
+										  pfs_exchange_pause, &call->bytes, &call->error));
+	else if (packed.length > max_bytes)
+	{
+		call->error = (PfsReadError){ "profile is too large", max_bytes };
+		pfs_import_check(call, PFS_READ_TOO_LARGE);
+	}
+}
+
+static void
+require_argument(FunctionCallInfo fcinfo, int argument, const char *name)
+{
+	if (PG_ARGISNULL(argument))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("argument %s must not be null", name)));
+}
+
+PfsImportCall *
+pfs_import_begin(FunctionCallInfo fcinfo)
+{
+	PfsImportCall *call = palloc0(sizeof(PfsImportCall));
+	PfsAllocator allocator = pfs_palloc_allocator(CurrentMemoryContext);
+	struct varlena *profile;
+
+	pfs_extension_require_current();
+	PreventCommandIfReadOnly(psprintf("%s()", get_func_name(fcinfo->flinfo->fn_oid)));
+	require_argument(fcinfo, PFS_IMPORT_ARG_PROFILE, "profile");
+	require_argument(fcinfo, PFS_IMPORT_ARG_LABELS, "labels");
+	profile = PG_GETARG_VARLENA_PP(PFS_IMPORT_ARG_PROFILE);
+	call->bytes = (PfsBytes){ (uint8 *) VARDATA_ANY(profile), VARSIZE_ANY_EXHDR(profile) };
+	unpack(call, allocator);
+
+	call->budget.allocator = allocator;
+	call->budget.pause = pfs_exchange_pause;
+	call->budget.left = BUDGET_BASE + call->bytes.length * BUDGET_PER_BYTE;
+	pfs_profile_init(&call->profile, &call->budget);
+	call->import.profile = &call->profile;
+	call->import.bytes = (const char *) call->bytes.data;
+	call->import.labels = PG_GETARG_JSONB_P(PFS_IMPORT_ARG_LABELS);
+	if (!JB_ROOT_IS_OBJECT(call->import.labels))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("labels must be a JSON object")));
+	call->import.encoding = PG_UTF8;
+	return call;
+}
+
+ArrayType *
+pfs_import_sample_labels(FunctionCallInfo fcinfo)
+{
+	return PG_ARGISNULL(PFS_IMPORT_ARG_OTHERS) ? NULL
+											   : PG_GETARG_ARRAYTYPE_P(PFS_IMPORT_ARG_OTHERS);
+}
+
+int64
+pfs_import_finish(PfsImportCall *call, FunctionCallInfo fcinfo)
+{
+	int64 time_ns = call->profile.time_ns;
+
+	if (!PG_ARGISNULL(PFS_IMPORT_ARG_AT))
+		call->import.time = PG_GETARG_TIMESTAMPTZ(PFS_IMPORT_ARG_AT);
+	else if (time_ns != 0)
+		call->import.time = time_ns / PFS_NS_PER_US - PFS_EPOCH_DIFFERENCE_US;
+	else
+		call->import.time = GetCurrentTransactionStartTimestamp();
+	return pfs_profile_store(&call->import);
+}

@@ -1,0 +1,51 @@
+/*
+ * import.h
+ *		What the SQL functions that import have in common: arguments, limits, errors.
+ */
+#ifndef PFS_IMPORT_H
+#define PFS_IMPORT_H
+
+#include "profstore.h"
+
+#include "formats/profile.h"
+#include "import/store_profile.h"
+#include "fmgr.h"
+
+/* First arguments of such a function. */
+enum
+{
+	PFS_IMPORT_ARG_PROFILE = 0, /* bytea or text */
+	PFS_IMPORT_ARG_LABELS,
+	PFS_IMPORT_ARG_AT, /* NULL: the profile's own time, else now */
+	PFS_IMPORT_ARG_OTHERS
+};
+
+typedef struct PfsImportCall
+{
+	PfsBytes bytes; /* unpacked */
+	PfsBudget budget;
+	PfsProfile profile;
+	PfsReadError error;
+	PfsImport
+		import; /* delta, default_name, and an encoding other than UTF-8 are for the caller to set */
+} PfsImportCall;
+
+/*
+ * Reads the arguments and unpacks the profile where it is gzip. Raises NULL_VALUE_NOT_ALLOWED for a profile or labels that
+ * are null, and what pfs_import_check raises. Lives in CurrentMemoryContext.
+ */
+PfsImportCall *pfs_import_begin(FunctionCallInfo fcinfo);
+
+/* The argument PFS_IMPORT_ARG_OTHERS where it is a text[] of keys of sample labels; NULL: all. */
+ArrayType *pfs_import_sample_labels(FunctionCallInfo fcinfo);
+
+/*
+ * Raises an error, with the byte offset, unless the status of reading is PFS_READ_OK: INVALID_BINARY_REPRESENTATION for what
+ * the format does not allow, NUMERIC_VALUE_OUT_OF_RANGE, PROGRAM_LIMIT_EXCEEDED.
+ */
+void pfs_import_check(const PfsImportCall *call, PfsReadStatus status);
+
+/* Stores the profile at its time; returns the number of samples. */
+int64 pfs_import_finish(PfsImportCall *call, FunctionCallInfo fcinfo);
+
+#endif

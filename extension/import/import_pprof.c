@@ -1,0 +1,44 @@
+/*
+ * import_pprof.c
+ *		import_pprof(): a file of the pprof format into the tables.
+ */
+#include "profstore.h"
+
+#include "import/import.h"
+#include "import/prune.h"
+
+#define ARG_PRUNE (PFS_IMPORT_ARG_OTHERS + 1)
+
+PG_FUNCTION_INFO_V1(profstore_import_pprof);
+
+/* Profile types that are known by what they measure; the first sample type names the others. */
+static const char *
+default_name(const PfsProfile *profile)
+{
+	if (pfs_text_equals(profile->period_type.type, "cpu"))
+		return "process_cpu";
+	if (pfs_text_equals(profile->period_type.type, "space"))
+		return "memory";
+	if (pfs_text_equals(profile->period_type.type, "contentions"))
+		return "contention";
+	return NULL;
+}
+
+/* import_pprof(profile bytea, labels jsonb, at timestamptz, sample_labels text[], prune bool) -> int8 */
+PGDLLEXPORT Datum
+profstore_import_pprof(PG_FUNCTION_ARGS)
+{
+	PfsImportCall *call = pfs_import_begin(fcinfo);
+	const PfsProfile *profile = &call->profile;
+
+	call->import.sample_labels = pfs_import_sample_labels(fcinfo);
+	pfs_import_check(call, pfs_pprof_read(call->bytes.data, call->bytes.length, &call->profile,
+										  &call->error));
+	if (!PG_ARGISNULL(ARG_PRUNE) && PG_GETARG_BOOL(ARG_PRUNE))
+		pfs_profile_prune(&call->import, &call->profile);
+	/* What was sampled over a time adds up, and so does processor time without one. */
+	call->import.delta =
+		profile->duration_ns > 0 || pfs_text_equals(profile->period_type.type, "cpu");
+	call->import.default_name = default_name(profile);
+	PG_RETURN_INT64(pfs_import_finish(call, fcinfo));
+}

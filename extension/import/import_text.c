@@ -1,0 +1,63 @@
+/*
+ * import_text.c
+ *		import_folded() and import_perf_script(): formats of lines into the tables.
+ */
+#include "profstore.h"
+
+#include "import/import.h"
+#include "formats/lines.h"
+#include "mb/pg_wchar.h"
+#include "utils/builtins.h"
+
+enum
+{
+	ARG_SAMPLE_TYPE = PFS_IMPORT_ARG_OTHERS, /* of import_folded */
+	ARG_SAMPLE_UNIT
+};
+
+PG_FUNCTION_INFO_V1(profstore_import_folded);
+PG_FUNCTION_INFO_V1(profstore_import_perf_script);
+
+static PfsText
+get_text_argument(FunctionCallInfo fcinfo, int argument, const char *name)
+{
+	const text *value;
+
+	if (PG_ARGISNULL(argument))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("argument %s must not be null", name)));
+	value = PG_GETARG_TEXT_PP(argument);
+	return (PfsText){ VARDATA_ANY(value), (uint32) VARSIZE_ANY_EXHDR(value) };
+}
+
+/* import_folded(profile text, labels jsonb, at timestamptz, sample_type text, sample_unit text) -> int8 */
+PGDLLEXPORT Datum
+profstore_import_folded(PG_FUNCTION_ARGS)
+{
+	PfsImportCall *call = pfs_import_begin(fcinfo);
+	PfsValueType type = { get_text_argument(fcinfo, ARG_SAMPLE_TYPE, "sample_type"),
+						  get_text_argument(fcinfo, ARG_SAMPLE_UNIT, "sample_unit") };
+
+	pfs_import_check(call, pfs_folded_read((const char *) call->bytes.data, call->bytes.length,
+										   &call->profile, &call->error));
+	call->profile.types[0] = type;
+	call->import.delta = true;
+	call->import.default_name = "folded";
+	call->import.encoding = GetDatabaseEncoding();
+	PG_RETURN_INT64(pfs_import_finish(call, fcinfo));
+}
+
+/* import_perf_script(profile text, labels jsonb, at timestamptz, sample_labels text[]) -> int8 */
+PGDLLEXPORT Datum
+profstore_import_perf_script(PG_FUNCTION_ARGS)
+{
+	PfsImportCall *call = pfs_import_begin(fcinfo);
+
+	call->import.sample_labels = pfs_import_sample_labels(fcinfo);
+	pfs_import_check(call, pfs_perf_script_read((const char *) call->bytes.data, call->bytes.length,
+												&call->profile, &call->error));
+	call->import.delta = true;
+	call->import.default_name = "perf";
+	call->import.encoding = GetDatabaseEncoding();
+	PG_RETURN_INT64(pfs_import_finish(call, fcinfo));
+}

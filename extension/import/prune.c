@@ -1,0 +1,166 @@
+/*
+ * prune.c
+ *		drop_frames and keep_frames, as pprof applies them to each file that it reads.
+ *
+ * 1. Functions: which ones match.
+ * 2. Locations: one whose outermost function matches is dropped; of one that matches further in, the lines up to the outermost
+ *    match go and the rest stays, as the place at which stacks end.
+ * 3. Stacks, from the root on: the first such location that comes behind one without a match ends the stack.
+ *
+ * Lines and the locations of samples stand without gaps in their arrays, so what stays moves together.
+ */
+#include "import/prune.h"
+
+#include "catalog/pg_collation.h"
+#include "base/allocate.h"
+#include "select/selector.h"
+#include "regex/regex.h"
+#include "utils/builtins.h"
+
+typedef enum Cut
+{
+	CUT_NOTHING = 0,
+	CUT_INNER,
+	CUT_WHOLE
+} Cut;
+
+/* One that cannot be compiled is refused here, whether there are functions or not. */
+static text *
+compile_whole(const PfsImport *import, PfsText expression, const char *field)
+{
+	const char *part = pfs_import_text(import, expression);
+	char *whole = psprintf("^(?:%s)$", part);
+	const char *problem = pfs_regex_problem(part);
+
+	/* what stands at the beginning alone, as (?i) and ***, is right in the part and wrong in the whole */
+	if (problem == NULL)
+		problem = pfs_regex_problem(whole);
+	if (problem != NULL)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_REGULAR_EXPRESSION),
+						errmsg("invalid %s in the profile: invalid regular expression: %s", field,
+							   problem),
+						errhint("Import it with prune => false, which keeps all frames.")));
+	return cstring_to_text(whole);
+}
+
+static bool
+matches(text *expression, const char *name, size_t length)
+{
+	return RE_compile_and_execute(expression, unconstify(char *, name), (int) length, REG_ADVANCED,
+								  C_COLLATION_OID, 0, NULL);
+}
+
+/* Length of a name without its arguments: up to the first parenthesis that is not part of the name itself. */
+static size_t
+bare_length(const char *name)
+{
+	static const char *const parts[] = { "(anonymous namespace)", "operator()" };
+	size_t at = 0;
+
+	while (name[at] != '\0')
+	{
+		size_t length = 0;
+
+		for (int i = 0; i < (int) lengthof(parts); i++)
+			if (strncmp(name + at, parts[i], strlen(parts[i])) == 0)
+				length = strlen(parts[i]);
+		if (length == 0 && name[at] == '(')
+			break;
+		at += Max(length, 1);
+	}
+	return at;
+}
+
+static bool *
+match_functions(const PfsImport *import, const PfsProfile *profile)
+{
+	text *drop = compile_whole(import, profile->drop_frames, "drop_frames");
+	text *keep = profile->keep_frames.length == 0
+					 ? NULL
+					 : compile_whole(import, profile->keep_frames, "keep_frames");
+	bool *matching = PFS_ARRAY0(bool, profile->function_count);
+
+	for (uint32 i = 0; i < profile->function_count; i++)
+	{
+		char *name = pfs_import_text(import, profile->functions[i].name);
+		/* some platforms put a dot before names */
+		const char *bare = name + (*name == '.');
+		size_t length = bare_length(bare);
+
+		matching[i] = *name != '\0' && matches(drop, bare, length) &&
+					  (keep == NULL || !matches(keep, bare, length));
+		pfree(name);
+	}
+	return matching;
+}
+
+static Cut *
+cut_locations(PfsProfile *profile, const bool *matching)
+{
+	Cut *cuts = PFS_ARRAY0(Cut, profile->location_count);
+	uint32 line_count = 0;
+
+	for (uint32 i = 0; i < profile->location_count; i++)
+	{
+		PfsProfileLocation *location = &profile->locations[i];
+		const PfsProfileLine *lines = &profile->lines[location->first_line];
+		uint32 cut = location->line_count; /* lines up to here go */
+
+		while (cut > 0 && !matching[lines[cut - 1].function])
+			cut--;
+		if (cut > 0)
+			cuts[i] = cut == location->line_count ? CUT_WHOLE : CUT_INNER;
+		/* no stack shows a location that is dropped, but those before their first other frame */
+		if (cuts[i] == CUT_WHOLE)
+			cut = 0;
+		location->line_count -= cut;
+		memmove(&profile->lines[line_count], lines + cut,
+				location->line_count * sizeof(PfsProfileLine));
+		location->first_line = line_count;
+		line_count += location->line_count;
+	}
+	profile->line_count = line_count;
+	return cuts;
+}
+
+/* How many locations of a stack, which has its leaf first, go. */
+static uint32
+cut_of_stack(const uint32 *locations, uint32 count, const Cut *cuts)
+{
+	bool found = false;
+
+	for (uint32 i = count; i-- > 0;)
+	{
+		Cut cut = cuts[locations[i]];
+
+		if (cut == CUT_NOTHING)
+			found = true;
+		else if (found)
+			return cut == CUT_WHOLE ? i + 1 : i;
+	}
+	return 0;
+}
+
+void
+pfs_profile_prune(const PfsImport *import, PfsProfile *profile)
+{
+	size_t index_count = 0;
+	const Cut *cuts;
+
+	if (profile->drop_frames.length == 0)
+		return;
+	cuts = cut_locations(profile, match_functions(import, profile));
+	for (uint32 i = 0; i < profile->sample_count; i++)
+	{
+		PfsProfileSample *sample = &profile->samples[i];
+		const uint32 *locations = &profile->location_indexes[sample->first_location];
+		uint32 cut = cut_of_stack(locations, sample->location_count, cuts);
+
+		sample->location_count -= cut;
+		memmove(&profile->location_indexes[index_count], locations + cut,
+				sample->location_count * sizeof(uint32));
+		sample->first_location = index_count;
+		index_count += sample->location_count;
+	}
+	profile->location_index_count = index_count;
+}

@@ -1,0 +1,360 @@
+/*
+ * merge_stacks.c
+ *		The aggregate merge_stacks: sums per stack over any rows, or over sums that were kept.
+ *
+ * The state is a hash table in the aggregate's memory. What does not fit a part of work_mem is packed, as the bytes of a
+ * stack_sums, and what has come to the table since is merged with it when the table is full again: a table may be as large as what is
+ * packed, so that merging stays rare. Between processes it travels as such bytes.
+ */
+#include "merge/merged.h"
+
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "base/allocate.h"
+#include "merge/carries.h"
+#include "base/memory_peak.h"
+#include "base/series_table.h"
+#include "utils/builtins.h"
+
+PG_FUNCTION_INFO_V1(profstore_merge_stacks_add);
+PG_FUNCTION_INFO_V1(profstore_merge_stacks_add_sums);
+PG_FUNCTION_INFO_V1(profstore_merge_stacks_combine);
+PG_FUNCTION_INFO_V1(profstore_merge_stacks_serialize);
+PG_FUNCTION_INFO_V1(profstore_merge_stacks_deserialize);
+PG_FUNCTION_INFO_V1(profstore_merge_stacks_final);
+
+/* A table that grows needs the old one beside the new, and one that is merged a list. */
+#define TABLE_SHARE(bytes) ((bytes) / 3)
+
+typedef struct State
+{
+	MemoryContext context;
+	pfs_series_table_hash *table; /* by (0, stack id) */
+	uint64 max_members;			  /* of the table */
+	struct varlena *packed;		  /* sums to which those of the table are added; NULL: none */
+	PfsCarries carries;			  /* of all of them, by (0, stack id) */
+} State;
+
+/* What states are sent as: this, the carries, the bytes of a stack_sums. */
+typedef struct SentHead
+{
+	int32 length; /* of a varlena */
+	uint32 carry_count;
+} SentHead;
+
+typedef struct SentCarry
+{
+	int64 stack_id;
+	int64 carry;
+} SentCarry;
+
+/* Ids below 0 are no stacks; all of them are this one, which is none either. */
+#define NO_STACK_ID PG_INT64_MAX
+
+/* Beyond half of its elements a table may grow before its threshold, where hashes crowd. */
+static void
+begin_table(State *state)
+{
+	Size bytes = TABLE_SHARE(pfs_hash_memory_bytes());
+
+	if (state->packed != NULL)
+		bytes = Max(bytes, VARSIZE(state->packed));
+	state->max_members = Max(bytes / sizeof(PfsSeriesEntry) / 2, PFS_SERIES_TABLE_INITIAL);
+	state->table = pfs_series_table_create(state->context, PFS_SERIES_TABLE_INITIAL, NULL);
+}
+
+static State *
+create_state(MemoryContext context)
+{
+	State *state = MemoryContextAllocZero(context, sizeof(State));
+
+	state->context = state->carries.context = context;
+	begin_table(state);
+	return state;
+}
+
+/* The state of the first argument, made where there is none. */
+static State *
+get_state(FunctionCallInfo fcinfo)
+{
+	MemoryContext context;
+
+	if (!AggCheckCallContext(fcinfo, &context))
+		elog(ERROR, "merge_stacks called outside of an aggregate");
+	return PG_ARGISNULL(0) ? create_state(context) : (State *) PG_GETARG_POINTER(0);
+}
+
+static int
+compare_stack_ids(const void *a, const void *b)
+{
+	int64 left = ((const PfsStackSum *) a)->stack_id;
+	int64 right = ((const PfsStackSum *) b)->stack_id;
+
+	return (left > right) - (left < right);
+}
+
+static PfsStackSums
+list_table(pfs_series_table_hash *table)
+{
+	PfsStackSums sums = { 0, PFS_ARRAY(PfsStackSum, table->members) };
+	pfs_series_table_iterator iterator;
+	PfsSeriesEntry *entry;
+
+	pfs_series_table_start_iterate(table, &iterator);
+	while ((entry = pfs_series_table_iterate(table, &iterator)) != NULL)
+		sums.sums[sums.count++] = (PfsStackSum){ entry->key.id, { entry->value, 0 } };
+	qsort(sums.sums, sums.count, sizeof(PfsStackSum), compare_stack_ids);
+	return sums;
+}
+
+static PfsMergedReader
+read_packed(const struct varlena *packed)
+{
+	return pfs_merged_read(VARDATA(packed), VARSIZE(packed) - VARHDRSZ, ERRCODE_DATA_CORRUPTED);
+}
+
+/* The sum of a stack as it is written: what int8 can say of it in a result, else modulo 2^64, with a carry in the state. */
+static int64
+sum_of(State *state, int64 stack_id, int64 packed, int64 added, bool is_result)
+{
+	if (is_result)
+		return pfs_clip(pfs_with_carry(&state->carries, 0, stack_id, packed) + added);
+	pfs_add_carrying(&packed, added, &state->carries, 0, stack_id);
+	return packed;
+}
+
+static void
+put_sum(PfsMergedWriter *writer, State *state, const PfsStackSum *added, int64 packed,
+		bool is_result)
+{
+	pfs_merged_put(writer, added->stack_id,
+				   sum_of(state, added->stack_id, packed, added->sides.value, is_result));
+}
+
+/* A sum that has a carry may be 0 modulo 2^64, and so be in the table of carries alone. */
+static void
+list_carries(State *state)
+{
+	pfs_series_table_iterator iterator;
+	PfsSeriesEntry *entry;
+	bool found;
+
+	if (state->carries.table == NULL)
+		return;
+	pfs_series_table_start_iterate(state->carries.table, &iterator);
+	while ((entry = pfs_series_table_iterate(state->carries.table, &iterator)) != NULL)
+		pfs_series_table_get(state->table, 0, entry->key.id, &found);
+}
+
+/* All sums. A result leaves the state as it is, for more rows may come; else what the table has is taken. */
+static struct varlena *
+encode_state(State *state, bool is_result)
+{
+	PfsStackSums sums;
+	PfsMergedWriter writer;
+	uint32 next = 0;
+
+	list_carries(state);
+	sums = list_table(state->table);
+	pfs_merged_begin(&writer);
+	if (state->packed != NULL)
+	{
+		PfsMergedReader reader = read_packed(state->packed);
+		PfsStackSum sum;
+
+		while (pfs_merged_next(&reader, &sum))
+		{
+			for (; next < sums.count && sums.sums[next].stack_id < sum.stack_id; next++)
+				put_sum(&writer, state, &sums.sums[next], 0, is_result);
+			if (next < sums.count && sums.sums[next].stack_id == sum.stack_id)
+				put_sum(&writer, state, &sums.sums[next++], sum.sides.value, is_result);
+			else
+				put_sum(&writer, state, &(PfsStackSum){ sum.stack_id, { 0, 0 } }, sum.sides.value,
+						is_result);
+		}
+	}
+	for (; next < sums.count; next++)
+		put_sum(&writer, state, &sums.sums[next], 0, is_result);
+	pfs_memory_look();
+	pfree(sums.sums);
+	return pfs_merged_finish(&writer);
+}
+
+static pg_noinline void
+pack(State *state)
+{
+	MemoryContext caller = MemoryContextSwitchTo(state->context);
+	struct varlena *packed;
+
+	CHECK_FOR_INTERRUPTS();
+	packed = encode_state(state, false);
+	if (state->packed != NULL)
+		pfree(state->packed);
+	state->packed = repalloc(packed, VARSIZE(packed));
+	pfs_series_table_destroy(state->table);
+	begin_table(state);
+	MemoryContextSwitchTo(caller);
+}
+
+static void
+add_stack(State *state, int64 stack_id, int64 value)
+{
+	PfsSeriesEntry *entry;
+	bool found;
+
+	if (state->table->members >= state->max_members)
+		pack(state);
+	entry = pfs_series_table_get(state->table, 0, stack_id, &found);
+	pfs_add_carrying(&entry->value, value, &state->carries, 0, stack_id);
+}
+
+/* Adds bytes of a stack_sums; a state that has none packed takes them as they are. */
+static void
+add_packed(State *state, const struct varlena *packed)
+{
+	PfsMergedReader reader = read_packed(packed);
+	PfsStackSum sum;
+
+	if (state->packed == NULL && reader.count > PFS_SERIES_TABLE_INITIAL)
+	{
+		state->packed = MemoryContextAllocHuge(state->context, VARSIZE(packed));
+		memcpy(state->packed, packed, VARSIZE(packed));
+		return;
+	}
+	while (pfs_merged_next(&reader, &sum))
+		add_stack(state, sum.stack_id, sum.sides.value);
+}
+
+/*
+ * merge_stacks_add(state, stack_id, value): rows with a NULL count as none.
+ */
+PGDLLEXPORT Datum
+profstore_merge_stacks_add(PG_FUNCTION_ARGS)
+{
+	State *state = get_state(fcinfo);
+
+	if (!PG_ARGISNULL(1) && !PG_ARGISNULL(2))
+	{
+		int64 stack_id = PG_GETARG_INT64(1);
+
+		add_stack(state, stack_id < 0 ? NO_STACK_ID : stack_id, PG_GETARG_INT64(2));
+	}
+	PG_RETURN_POINTER(state);
+}
+
+/*
+ * merge_stacks_add_sums(state, sums)
+ */
+PGDLLEXPORT Datum
+profstore_merge_stacks_add_sums(PG_FUNCTION_ARGS)
+{
+	State *state = get_state(fcinfo);
+
+	if (!PG_ARGISNULL(1))
+	{
+		struct varlena *sums = PG_GETARG_VARLENA_P(1);
+
+		add_packed(state, sums);
+		PG_FREE_IF_COPY(sums, 1);
+	}
+	PG_RETURN_POINTER(state);
+}
+
+static void
+add_carries(State *state, const State *other)
+{
+	pfs_series_table_iterator iterator;
+	PfsSeriesEntry *entry;
+
+	if (other->carries.table == NULL)
+		return;
+	pfs_series_table_start_iterate(other->carries.table, &iterator);
+	while ((entry = pfs_series_table_iterate(other->carries.table, &iterator)) != NULL)
+		pfs_carry(&state->carries, 0, entry->key.id, entry->value);
+}
+
+PGDLLEXPORT Datum
+profstore_merge_stacks_combine(PG_FUNCTION_ARGS)
+{
+	State *state = get_state(fcinfo);
+
+	if (!PG_ARGISNULL(1))
+	{
+		State *other = (State *) PG_GETARG_POINTER(1);
+		pfs_series_table_iterator iterator;
+		PfsSeriesEntry *entry;
+		uint64 members = (uint64) state->table->members + other->table->members;
+
+		if (other->packed != NULL)
+			add_packed(state, other->packed);
+		/* entries come in the order of their hashes, which a table that grows meanwhile takes badly */
+		if (members * 2 > state->table->size && members <= state->max_members)
+			pfs_series_table_grow(state->table, members * 2);
+		pfs_series_table_start_iterate(other->table, &iterator);
+		while ((entry = pfs_series_table_iterate(other->table, &iterator)) != NULL)
+			add_stack(state, entry->key.id, entry->value);
+		add_carries(state, other);
+	}
+	PG_RETURN_POINTER(state);
+}
+
+PGDLLEXPORT Datum
+profstore_merge_stacks_serialize(PG_FUNCTION_ARGS)
+{
+	State *state = (State *) PG_GETARG_POINTER(0);
+	pfs_series_table_iterator iterator;
+	PfsSeriesEntry *entry;
+	SentHead head = { 0, 0 };
+	StringInfoData bytes;
+
+	pack(state);
+	initStringInfo(&bytes);
+	if (state->carries.table != NULL)
+		head.carry_count = state->carries.table->members;
+	appendBinaryStringInfo(&bytes, (const char *) &head, sizeof(head));
+	if (head.carry_count > 0)
+	{
+		pfs_series_table_start_iterate(state->carries.table, &iterator);
+		while ((entry = pfs_series_table_iterate(state->carries.table, &iterator)) != NULL)
+			appendBinaryStringInfo(&bytes,
+								   (const char *) &(SentCarry){ entry->key.id, entry->value },
+								   sizeof(SentCarry));
+	}
+	appendBinaryStringInfo(&bytes, VARDATA(state->packed), (int) VARSIZE(state->packed) - VARHDRSZ);
+	SET_VARSIZE(bytes.data, bytes.len);
+	PG_RETURN_POINTER(bytes.data);
+}
+
+PGDLLEXPORT Datum
+profstore_merge_stacks_deserialize(PG_FUNCTION_ARGS)
+{
+	State *state = create_state(CurrentMemoryContext);
+	struct varlena *bytes = PG_DETOAST_DATUM(PG_GETARG_DATUM(0));
+	const char *at = (const char *) bytes + sizeof(SentHead);
+	Size length;
+	SentHead head;
+
+	memcpy(&head, bytes, sizeof(head));
+	for (uint32 i = 0; i < head.carry_count; i++, at += sizeof(SentCarry))
+	{
+		SentCarry carry;
+
+		memcpy(&carry, at, sizeof(carry));
+		pfs_carry(&state->carries, 0, carry.stack_id, carry.carry);
+	}
+	length = VARSIZE(bytes) - (Size) (at - (const char *) bytes) + VARHDRSZ;
+	state->packed = palloc_extended(length, MCXT_ALLOC_HUGE);
+	SET_VARSIZE(state->packed, length);
+	memcpy(VARDATA(state->packed), at, length - VARHDRSZ);
+	PG_RETURN_POINTER(state);
+}
+
+PGDLLEXPORT Datum
+profstore_merge_stacks_final(PG_FUNCTION_ARGS)
+{
+	static const PfsStackSums none = { 0, NULL };
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_DATUM(pfs_merged_encode(&none));
+	PG_RETURN_POINTER(encode_state((State *) PG_GETARG_POINTER(0), true));
+}

@@ -1,0 +1,283 @@
+/*
+ * merged.c
+ *		Bytes and text of the type stack_sums, and its stacks as rows.
+ */
+#include "merge/merged.h"
+
+#include "common/int.h"
+#include "libpq/pqformat.h"
+#include "miscadmin.h"
+#include "base/allocate.h"
+#include "base/srf.h"
+#include "utils/builtins.h"
+
+#define FORMAT_VERSION 1
+
+/* Fewest bytes of a stack: what a count is checked against before memory is asked for. */
+#define MIN_STACK_BYTES 2
+
+/*
+ * Room before the first stack, where the number of stacks takes most: it is not known before the last. A StringInfo puts a zero byte
+ * behind what it has, here the head.
+ */
+#define MAX_HEAD_BYTES (VARHDRSZ + 1 + 5 + 1)
+
+PG_FUNCTION_INFO_V1(profstore_stack_sums_in);
+PG_FUNCTION_INFO_V1(profstore_stack_sums_out);
+PG_FUNCTION_INFO_V1(profstore_stack_sums_recv);
+PG_FUNCTION_INFO_V1(profstore_stack_sums_send);
+PG_FUNCTION_INFO_V1(profstore_stacks_in);
+
+static void
+append_varint(StringInfo bytes, uint64 value)
+{
+	for (; value >= 0x80; value >>= 7)
+		appendStringInfoCharMacro(bytes, (char) (value | 0x80));
+	appendStringInfoCharMacro(bytes, (char) value);
+}
+
+void
+pfs_merged_begin(PfsMergedWriter *writer)
+{
+	*writer = (PfsMergedWriter){ .count = 0 };
+	initStringInfo(&writer->bytes);
+	appendStringInfoSpaces(&writer->bytes, MAX_HEAD_BYTES);
+}
+
+void
+pfs_merged_put(PfsMergedWriter *writer, int64 stack_id, int64 value)
+{
+	if (value == 0)
+		return;
+	append_varint(&writer->bytes, (uint64) (stack_id - writer->last));
+	append_varint(&writer->bytes, pfs_zigzag(value));
+	writer->last = stack_id;
+	writer->count++;
+}
+
+/* The head, and the stacks moved to behind it. */
+struct varlena *
+pfs_merged_finish(PfsMergedWriter *writer)
+{
+	StringInfo bytes = &writer->bytes;
+	int length = bytes->len;
+
+	resetStringInfo(bytes);
+	appendStringInfoSpaces(bytes, VARHDRSZ);
+	appendStringInfoChar(bytes, FORMAT_VERSION);
+	append_varint(bytes, writer->count);
+	memmove(bytes->data + bytes->len, bytes->data + MAX_HEAD_BYTES,
+			(size_t) (length - MAX_HEAD_BYTES));
+	bytes->len += length - MAX_HEAD_BYTES;
+	SET_VARSIZE(bytes->data, bytes->len);
+	return (struct varlena *) bytes->data;
+}
+
+Datum
+pfs_merged_encode(const PfsStackSums *sums)
+{
+	PfsMergedWriter writer;
+
+	pfs_merged_begin(&writer);
+	for (uint32 i = 0; i < sums->count; i++)
+		pfs_merged_put(&writer, sums->sums[i].stack_id, sums->sums[i].sides.value);
+	return PointerGetDatum(pfs_merged_finish(&writer));
+}
+
+PfsMergedReader
+pfs_merged_read(const char *bytes, Size length, int error)
+{
+	PfsMergedReader reader = { .cursor = pfs_cursor((const uint8_t *) bytes, length),
+							   .error = error };
+	uint8 version = pfs_cursor_byte(&reader.cursor);
+
+	reader.count = pfs_cursor_varint(&reader.cursor);
+	if (!reader.cursor.failed && version > FORMAT_VERSION)
+		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						errmsg("stack sums have format version %d, which is newer than %d", version,
+							   FORMAT_VERSION)));
+	if (reader.cursor.failed || version == 0 ||
+		reader.count > (length - reader.cursor.offset) / MIN_STACK_BYTES)
+		ereport(ERROR, (errcode(error), errmsg("invalid bytes of stack sums")));
+	return reader;
+}
+
+bool
+pfs_merged_next(PfsMergedReader *reader, PfsStackSum *sum)
+{
+	PfsCursor *cursor = &reader->cursor;
+	uint64 step;
+	int64 value;
+
+	if (reader->next == reader->count)
+	{
+		if (cursor->offset != cursor->length)
+			ereport(ERROR, (errcode(reader->error), errmsg("invalid bytes of stack sums"),
+							errdetail("Bytes left over: %zu.", cursor->length - cursor->offset)));
+		return false;
+	}
+	step = pfs_cursor_varint(cursor);
+	value = pfs_unzigzag(pfs_cursor_varint(cursor));
+	if (cursor->failed || value == 0 || step > (uint64) (PG_INT64_MAX - reader->last) ||
+		(step == 0 && reader->next > 0))
+		ereport(ERROR, (errcode(reader->error), errmsg("invalid bytes of stack sums"),
+						errdetail("Stack " UINT64_FORMAT " of " UINT64_FORMAT " is damaged.",
+								  reader->next + 1, reader->count)));
+	reader->next++;
+	reader->last += (int64) step;
+	*sum = (PfsStackSum){ reader->last, { value, 0 } };
+	return true;
+}
+
+PfsStackSums
+pfs_merged_decode(const char *bytes, Size length, int error)
+{
+	PfsMergedReader reader = pfs_merged_read(bytes, length, error);
+	PfsStackSums sums = { 0, PFS_ARRAY(PfsStackSum, reader.count) };
+
+	while (pfs_merged_next(&reader, &sums.sums[sums.count]))
+		sums.count++;
+	return sums;
+}
+
+PfsStackSums
+pfs_merged_get(FunctionCallInfo fcinfo, int argument)
+{
+	static const PfsStackSums none = { 0, NULL };
+	struct varlena *bytes;
+
+	if (PG_ARGISNULL(argument))
+		return none;
+	bytes = PG_GETARG_VARLENA_PP(argument);
+	return pfs_merged_decode(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes), ERRCODE_DATA_CORRUPTED);
+}
+
+pg_noreturn static void
+fail_text(const char *text, const char *at)
+{
+	ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+					errmsg("invalid input syntax for type stack_sums: \"%s\"", text),
+					errdetail("Character %d is not expected.", (int) (at - text) + 1),
+					errhint("It looks like {stack:value, ...}, with ascending stack ids.")));
+}
+
+static const char *
+skip_blanks(const char *at)
+{
+	return at + strspn(at, " \t\n\r");
+}
+
+/* A whole number, which moves *at behind itself. */
+static int64
+read_number(const char *text, const char **at)
+{
+	const char *start = skip_blanks(*at);
+	char *end;
+	int64 number;
+
+	errno = 0;
+	number = strtoi64(start, &end, 10);
+	if (end == start)
+		fail_text(text, start);
+	if (errno != 0)
+		ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+						errmsg("number in \"%s\" is out of range for type bigint", text)));
+	*at = skip_blanks(end);
+	return number;
+}
+
+/*
+ * Checks the order as well: who writes such a text has it from here, or from a query that can sort.
+ */
+PGDLLEXPORT Datum
+profstore_stack_sums_in(PG_FUNCTION_ARGS)
+{
+	const char *text = PG_GETARG_CSTRING(0);
+	const char *at = skip_blanks(text);
+	PfsStackSums sums = { 0, PFS_ARRAY(PfsStackSum, strlen(text) / 2 + 1) };
+
+	if (*at != '{')
+		fail_text(text, at);
+	at = skip_blanks(at + 1);
+	while (*at != '}')
+	{
+		PfsStackSum *sum = &sums.sums[sums.count];
+		const char *start = at;
+
+		sum->stack_id = read_number(text, &at);
+		if (sum->stack_id < 0 || (sums.count > 0 && sum->stack_id <= sum[-1].stack_id))
+			fail_text(text, start);
+		if (*at != ':')
+			fail_text(text, at);
+		at++;
+		sum->sides = (PfsSides){ read_number(text, &at), 0 };
+		sums.count++;
+		if (*at == ',')
+			at = skip_blanks(at + 1);
+		else if (*at != '}')
+			fail_text(text, at);
+	}
+	at = skip_blanks(at + 1);
+	if (*at != '\0')
+		fail_text(text, at);
+	PG_RETURN_DATUM(pfs_merged_encode(&sums));
+}
+
+PGDLLEXPORT Datum
+profstore_stack_sums_out(PG_FUNCTION_ARGS)
+{
+	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
+	StringInfoData text;
+
+	initStringInfo(&text);
+	appendStringInfoChar(&text, '{');
+	for (uint32 i = 0; i < sums.count; i++)
+		appendStringInfo(&text, "%s" INT64_FORMAT ":" INT64_FORMAT, i == 0 ? "" : ",",
+						 sums.sums[i].stack_id, sums.sums[i].sides.value);
+	appendStringInfoChar(&text, '}');
+	PG_RETURN_CSTRING(text.data);
+}
+
+PGDLLEXPORT Datum
+profstore_stack_sums_recv(PG_FUNCTION_ARGS)
+{
+	StringInfo message = (StringInfo) PG_GETARG_POINTER(0);
+	int length = message->len - message->cursor;
+	const char *bytes = pq_getmsgbytes(message, length);
+	PfsStackSums sums =
+		pfs_merged_decode(bytes, (Size) length, ERRCODE_INVALID_BINARY_REPRESENTATION);
+
+	PG_RETURN_DATUM(pfs_merged_encode(&sums));
+}
+
+PGDLLEXPORT Datum
+profstore_stack_sums_send(PG_FUNCTION_ARGS)
+{
+	struct varlena *sums = PG_GETARG_VARLENA_PP(0);
+	StringInfoData message;
+
+	pq_begintypsend(&message);
+	pq_sendbytes(&message, VARDATA_ANY(sums), (int) VARSIZE_ANY_EXHDR(sums));
+	PG_RETURN_BYTEA_P(pq_endtypsend(&message));
+}
+
+/*
+ * stacks_in(sums)
+ */
+PGDLLEXPORT Datum
+profstore_stacks_in(PG_FUNCTION_ARGS)
+{
+	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
+
+	for (uint32 i = 0; i < sums.count; i++)
+	{
+		Datum values[2] = { Int64GetDatum(sums.sums[i].stack_id),
+							Int64GetDatum(sums.sums[i].sides.value) };
+		bool nulls[2] = { false, false };
+
+		CHECK_FOR_INTERRUPTS();
+		pfs_rows_put(&rows, values, nulls);
+	}
+	return (Datum) 0;
+}

@@ -1,0 +1,107 @@
+/*
+ * scrapes.c
+ *		Counting scrapes, and choosing among them.
+ */
+#include "merge/scrapes.h"
+
+#include "miscadmin.h"
+#include "base/allocate.h"
+#include "select/sample_scan.h"
+#include "merge/series_sums.h"
+#include "merge/stack_sums.h"
+
+int64 *
+pfs_count_scrapes(const PfsSelection *selection)
+{
+	PfsSampleScan *scan = pfs_sample_scan_begin_sums(selection, PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES,
+													 PFS_PART_SCRAPES);
+	PfsSeriesSums *times = pfs_series_sums_begin(pfs_hash_memory_bytes());
+	int64 *counts = palloc0((Size) (selection->distinct_count + 1) * sizeof(int64));
+	const PfsSeries *series = NULL;
+	PfsSampleBlock block;
+	PfsSeriesKey scrape;
+	int128 nothing;
+
+	while (pfs_sample_scan_next(scan, &block))
+	{
+		for (uint32 row = 0; row < block.row_count && block.scrapes != NULL; row++)
+		{
+			if (series == NULL || series->id != block.series[row])
+				series = pfs_selection_series(selection, block.series[row]);
+			pfs_series_sums_add(times, series->index, block.scrapes[row], 0);
+		}
+	}
+	pfs_sample_scan_end(scan);
+	while (pfs_series_sums_next(times, &scrape, &nothing))
+		counts[scrape.series]++;
+	pfs_series_sums_end(times);
+	return counts;
+}
+
+void
+pfs_require_scrapes(const PfsSelection *selection)
+{
+	if (pfs_picks_scrapes(selection) && pfs_sample_resolution(selection) > 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("%s needs samples, of which a part of the range has just sums",
+						pfs_over_time_name(selection->over_time)),
+				 errdetail(
+					 "Tiers keep sums and how many scrapes are in them, which tell averages."),
+				 errhint("Begin the range where profstore.samples begins.")));
+}
+
+/* The sum of each scrape, by series and time. */
+static PfsSeriesSums *
+sum_scrapes(const PfsSelection *selection)
+{
+	PfsSampleScan *scan =
+		pfs_sample_scan_begin_sums(selection,
+								   PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES | PFS_SAMPLE_VALUE,
+								   PFS_PART_SCRAPES);
+	PfsSeriesSums *sums = pfs_series_sums_begin(pfs_hash_memory_bytes());
+	const PfsSeries *series = NULL;
+	PfsSampleBlock block;
+
+	while (pfs_sample_scan_next(scan, &block))
+	{
+		for (uint32 row = 0; row < block.row_count; row++)
+		{
+			if (series == NULL || series->id != block.series[row])
+				series = pfs_selection_series(selection, block.series[row]);
+			pfs_series_sums_add(sums, series->index, block.times[row], block.values[row]);
+		}
+	}
+	pfs_sample_scan_end(scan);
+	return sums;
+}
+
+TimestampTz *
+pfs_choose_scrapes(const PfsSelection *selection)
+{
+	bool largest = selection->over_time == PFS_OVER_TIME_MAX;
+	TimestampTz *chosen = PFS_ARRAY(TimestampTz, selection->distinct_count);
+	int128 *values = PFS_ARRAY0(int128, selection->distinct_count);
+	PfsSeriesSums *sums;
+	PfsSeriesKey scrape;
+	int128 value;
+
+	pfs_require_scrapes(selection);
+	for (int i = 0; i < selection->distinct_count; i++)
+		chosen[i] = DT_NOBEGIN;
+	sums = sum_scrapes(selection);
+	while (pfs_series_sums_next(sums, &scrape, &value))
+	{
+		int32 i = scrape.series;
+
+		if (chosen[i] == DT_NOBEGIN || (largest && value > values[i]) ||
+			((!largest || value == values[i]) && scrape.id > chosen[i]))
+		{
+			chosen[i] = scrape.id;
+			values[i] = value;
+		}
+	}
+	pfs_series_sums_end(sums);
+	pfree(values);
+	return chosen;
+}

@@ -1,0 +1,556 @@
+/*
+ * stack_table.c
+ *		Pages of sums, which become a sorted list where they grow too large, which becomes a sort.
+ *
+ * What is added goes to pages, which are quick but take much. Full, they are merged into a list of sums by id, which takes
+ * little; where the list would grow too large, it goes to the sort, and the pages with it. So a query of few stacks never
+ * leaves the pages, and each of the steps is taken where the one before does not do.
+ */
+#include "merge/stack_table.h"
+
+#include "common/int.h"
+#include "dictionary/doubts.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "base/allocate.h"
+#include "merge/carries.h"
+#include "base/hash.h"
+#include "base/memory_peak.h"
+#include "base/row_sorter.h"
+#include "merge/stack_sums.h"
+#include "utils/memutils.h"
+
+#define INITIAL_PAGES 256
+
+/*
+ * Sums of the stacks of one page: PAGE_STACKS neighbouring ids. Programs' stacks have neighbouring ids, and segments
+ * bring them in order, so the next sum is mostly in the same page, and the result needs no sorting but of pages. Few of the
+ * ids are leaves, so a page has sums for those that have come, side by side: sums of many series stay in the CPU's cache.
+ */
+#define PAGE_BITS	  6
+#define PAGE_STACKS	  (1 << PAGE_BITS) /* as many as a word has bits */
+#define PAGE_CAPACITY 8				   /* at first */
+
+/* Shares of the memory: of pages, of the list, which is there twice when it is merged with them, and of the sort. */
+#define PAGES_SHARE(bytes) ((bytes) / 8 * 3)
+#define LIST_SHARE(bytes)  ((bytes) / 4)
+#define SORT_SHARE(bytes)  ((bytes) / 8 * 3)
+
+#define MIN_PAGES_BYTES (32 * 1024)
+
+#define INTERRUPT_STACKS 1024 /* are read between looks whether to go on */
+
+#define ONE	 (INT64CONST(1) << PFS_FRACTION_BITS)
+#define HALF (ONE / 2)
+
+typedef struct StackPage
+{
+	int64 number;	  /* stack id >> PAGE_BITS */
+	uint64 added;	  /* bits of the stacks that have a value, though it may be 0 */
+	int64 *values;	  /* in the order of the stacks */
+	int64 *fractions; /* of them, between -1 and 1; NULL where there are none */
+	uint8 capacity;
+	char status;
+} StackPage;
+
+#define SH_PREFIX		   page_table
+#define SH_ELEMENT_TYPE	   StackPage
+#define SH_KEY_TYPE		   int64
+#define SH_KEY			   number
+#define SH_HASH_KEY(tb, k) pfs_hash64((uint64) (k))
+#define SH_EQUAL(tb, a, b) ((a) == (b))
+#define SH_SCOPE		   static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+typedef struct Sum
+{
+	int64 stack_id;
+	int64 value;
+	int64 fraction;
+} Sum;
+
+/* Columns of sums that are sorted: those of a Sum. */
+#define SUM_COLUMNS 3
+#define SUM_KEYS	1
+
+/* A page among others by number. */
+typedef struct PageOrder
+{
+	int64 number;
+	const StackPage *page;
+} PageOrder;
+
+struct PfsStackTable
+{
+	uint32 max_fractions;
+	Size bytes;
+	MemoryContext context;		 /* of the list */
+	MemoryContext pages_context; /* of the pages alone, which go at once */
+	Size pages_bytes;
+	page_table_hash *pages;
+	bool is_full;	 /* pages have come to pages_bytes */
+	StackPage *last; /* the page that was used last; NULL: none yet */
+	Sum *list;		 /* by stack id */
+	Size list_count;
+	PfsRowSorter *sorter; /* NULL: all is in pages and list */
+	PfsCarries carries;	  /* of all of them, by (0, stack id) */
+
+	/* what is read: the sort, or pages and list */
+	PageOrder *order;
+	uint32 next_page;
+	uint64 bits;	/* of the page before it, stacks that are yet to come */
+	int place;		/* of the next among its sums */
+	Size next;		/* in the list */
+	Sum ahead;		/* the next of the sort, or of the pages, … */
+	bool has_ahead; /* … where there is one */
+};
+
+static void
+begin_pages(PfsStackTable *table)
+{
+	table->pages = page_table_create(table->pages_context, INITIAL_PAGES, NULL);
+	table->is_full = false;
+	table->last = NULL;
+}
+
+PfsStackTable *
+pfs_stack_table_begin(uint32 max_fractions, Size bytes)
+{
+	PfsStackTable *table = palloc0(sizeof(PfsStackTable));
+	Size block_bytes = ALLOCSET_DEFAULT_INITSIZE;
+
+	table->max_fractions = max_fractions;
+	table->bytes = bytes;
+	table->context = table->carries.context = CurrentMemoryContext;
+	table->pages_bytes = Max(PAGES_SHARE(bytes), MIN_PAGES_BYTES);
+	while (block_bytes < table->pages_bytes / 16 && block_bytes < ALLOCSET_DEFAULT_MAXSIZE)
+		block_bytes *= 2;
+	table->pages_context =
+		AllocSetContextCreate(CurrentMemoryContext, "profstore stack sums",
+							  ALLOCSET_DEFAULT_MINSIZE, ALLOCSET_DEFAULT_INITSIZE, block_bytes);
+	begin_pages(table);
+	return table;
+}
+
+static inline void
+add_value(PfsStackTable *table, int64 stack_id, int64 *sum, int64 value)
+{
+	pfs_add_carrying(sum, value, &table->carries, 0, stack_id);
+}
+
+/* Adds a fraction; what makes a whole goes to the value. */
+static void
+add_fraction(PfsStackTable *table, int64 stack_id, int64 *value, int64 *sum, int64 fraction)
+{
+	*sum += fraction;
+	if (*sum >= ONE || *sum <= -ONE)
+	{
+		add_value(table, stack_id, value, *sum / ONE);
+		*sum %= ONE;
+	}
+}
+
+static int
+compare_pages(const void *a, const void *b)
+{
+	int64 left = ((const PageOrder *) a)->number;
+	int64 right = ((const PageOrder *) b)->number;
+
+	return (left > right) - (left < right);
+}
+
+/* Makes the pages ready to be read in order. Returns the number of their stacks. */
+static Size
+sort_pages(PfsStackTable *table)
+{
+	page_table_iterator iterator;
+	const StackPage *page;
+	uint32 page_count = 0;
+	Size count = 0;
+
+	table->order =
+		MemoryContextAllocHuge(table->pages_context, table->pages->members * sizeof(PageOrder) + 1);
+	page_table_start_iterate(table->pages, &iterator);
+	while ((page = page_table_iterate(table->pages, &iterator)) != NULL)
+	{
+		table->order[page_count++] = (PageOrder){ page->number, page };
+		count += (Size) pg_popcount64(page->added);
+	}
+	qsort(table->order, page_count, sizeof(PageOrder), compare_pages);
+	table->next_page = 0;
+	table->bits = 0;
+	return count;
+}
+
+/* The next sum of the pages. */
+static bool
+next_in_pages(PfsStackTable *table, Sum *sum)
+{
+	const StackPage *page;
+
+	while (table->bits == 0)
+	{
+		if (table->next_page == table->pages->members)
+			return false;
+		table->bits = table->order[table->next_page++].page->added;
+		table->place = 0;
+	}
+	page = table->order[table->next_page - 1].page;
+	sum->stack_id = page->number * PAGE_STACKS + pg_rightmost_one_pos64(table->bits);
+	sum->value = page->values[table->place];
+	sum->fraction = page->fractions == NULL ? 0 : page->fractions[table->place];
+	table->bits &= table->bits - 1;
+	table->place++;
+	return true;
+}
+
+static void
+add_sum(PfsStackTable *table, Sum *sum, const Sum *more)
+{
+	add_value(table, sum->stack_id, &sum->value, more->value);
+	add_fraction(table, sum->stack_id, &sum->value, &sum->fraction, more->fraction);
+}
+
+/* Begins to read pages and list as one. */
+static void
+begin_merge(PfsStackTable *table)
+{
+	table->next = 0;
+	table->has_ahead = next_in_pages(table, &table->ahead);
+}
+
+static bool
+next_merged(PfsStackTable *table, Sum *sum)
+{
+	const Sum *listed = table->next < table->list_count ? &table->list[table->next] : NULL;
+
+	if (!table->has_ahead || (listed != NULL && listed->stack_id < table->ahead.stack_id))
+	{
+		if (listed == NULL)
+			return false;
+		*sum = *listed;
+		table->next++;
+		return true;
+	}
+	*sum = table->ahead;
+	if (listed != NULL && listed->stack_id == sum->stack_id)
+	{
+		add_sum(table, sum, listed);
+		table->next++;
+	}
+	table->has_ahead = next_in_pages(table, &table->ahead);
+	return true;
+}
+
+/* The number of stacks in pages and list. */
+static Size
+count_merged(PfsStackTable *table, Size page_stacks)
+{
+	Size count = table->list_count + page_stacks;
+	Size next = 0;
+	Sum sum;
+
+	while (next < table->list_count && next_in_pages(table, &sum))
+	{
+		while (next < table->list_count && table->list[next].stack_id < sum.stack_id)
+			next++;
+		if (next < table->list_count && table->list[next].stack_id == sum.stack_id)
+			count--;
+	}
+	table->next_page = 0;
+	table->bits = 0;
+	return count;
+}
+
+static void
+sort_sum(PfsStackTable *table, const Sum *sum)
+{
+	int64 row[SUM_COLUMNS] = { sum->stack_id, sum->value, sum->fraction };
+
+	pfs_row_sorter_put(table->sorter, row);
+}
+
+/* Moves sums from pages, which are in order, and the list to the sort. */
+static void
+sort_all(PfsStackTable *table)
+{
+	Sum sum;
+
+	if (table->sorter == NULL)
+		table->sorter = pfs_row_sorter_begin(SUM_COLUMNS, SUM_KEYS,
+											 pfs_row_sorter_kb(SORT_SHARE(table->bytes)));
+	begin_merge(table);
+	while (next_merged(table, &sum))
+		sort_sum(table, &sum);
+	pfs_memory_look();
+	if (table->list != NULL)
+		pfree(table->list);
+	table->list = NULL;
+	table->list_count = 0;
+}
+
+/* Moves sums from pages, which are in order, into the list, which has room for so many. */
+static void
+list_all(PfsStackTable *table, Size count)
+{
+	Sum *merged = MemoryContextAllocHuge(table->context, count * sizeof(Sum));
+
+	begin_merge(table);
+	for (Size i = 0; i < count; i++)
+		next_merged(table, &merged[i]);
+	pfs_memory_look();
+	if (table->list != NULL)
+		pfree(table->list);
+	table->list = merged;
+	table->list_count = count;
+}
+
+static pg_noinline void
+empty_pages(PfsStackTable *table)
+{
+	MemoryContext caller = MemoryContextSwitchTo(table->context);
+	Size count;
+
+	CHECK_FOR_INTERRUPTS();
+	count = count_merged(table, sort_pages(table));
+	if (table->sorter != NULL || count > LIST_SHARE(table->bytes) / sizeof(Sum))
+		sort_all(table);
+	else
+		list_all(table, count);
+	MemoryContextReset(table->pages_context);
+	begin_pages(table);
+	MemoryContextSwitchTo(caller);
+}
+
+/* Whether the table of the pages is to grow, and that would take too much. */
+static bool
+grows_too_large(const PfsStackTable *table)
+{
+	const page_table_hash *pages = table->pages;
+
+	return pages->members >= pages->grow_threshold &&
+		   MemoryContextMemAllocated(table->pages_context, false) +
+				   pages->size * 2 * sizeof(StackPage) >
+			   table->pages_bytes;
+}
+
+static void
+look_at_memory(PfsStackTable *table)
+{
+	table->is_full = MemoryContextMemAllocated(table->pages_context, false) > table->pages_bytes;
+}
+
+static pg_noinline void
+turn_to_page(PfsStackTable *table, int64 number)
+{
+	bool found;
+	StackPage *page;
+
+	if (table->is_full || grows_too_large(table))
+		empty_pages(table);
+	page = page_table_insert(table->pages, number, &found);
+	if (!found)
+	{
+		Size bytes = sizeof(int64) * PAGE_CAPACITY;
+
+		page->added = 0;
+		page->capacity = PAGE_CAPACITY;
+		page->values = MemoryContextAlloc(table->pages_context, bytes);
+		page->fractions =
+			table->max_fractions > 0 ? MemoryContextAlloc(table->pages_context, bytes) : NULL;
+		look_at_memory(table);
+	}
+	table->last = page;
+}
+
+/* Makes a sum of 0 at a place among those of the last page. */
+static pg_noinline void
+insert_sum(PfsStackTable *table, int place, uint64 bit)
+{
+	StackPage *page = table->last;
+	int count = pg_popcount64(page->added);
+	Size behind = (Size) (count - place);
+
+	if (count == page->capacity)
+	{
+		page->capacity = (uint8) (page->capacity * 2);
+		page->values = repalloc(page->values, sizeof(int64) * page->capacity);
+		if (page->fractions != NULL)
+			page->fractions = repalloc(page->fractions, sizeof(int64) * page->capacity);
+		look_at_memory(table);
+	}
+	memmove(page->values + place + 1, page->values + place, sizeof(int64) * behind);
+	page->values[place] = 0;
+	if (page->fractions != NULL)
+	{
+		memmove(page->fractions + place + 1, page->fractions + place, sizeof(int64) * behind);
+		page->fractions[place] = 0;
+	}
+	page->added |= bit;
+}
+
+/* Turns to a stack; its place among the sums of the last page. */
+static inline int
+turn_to_stack(PfsStackTable *table, int64 stack_id)
+{
+	uint64 bit = UINT64CONST(1) << (stack_id & (PAGE_STACKS - 1));
+	int place;
+
+	if (table->last == NULL || stack_id >> PAGE_BITS != table->last->number)
+		turn_to_page(table, stack_id >> PAGE_BITS);
+	place = pg_popcount64(table->last->added & (bit - 1));
+	if (!(table->last->added & bit))
+		insert_sum(table, place, bit);
+	return place;
+}
+
+static inline void
+add_whole(PfsStackTable *table, int64 stack_id, int64 value)
+{
+	int place = turn_to_stack(table, stack_id);
+
+	add_value(table, stack_id, &table->last->values[place], value);
+}
+
+void
+pfs_stack_table_add(PfsStackTable *table, int64 stack_id, int128 value, int64 fraction)
+{
+	int place = turn_to_stack(table, stack_id);
+	StackPage *page = table->last;
+
+	pfs_add_wide_carrying(&page->values[place], value, &table->carries, 0, stack_id);
+	if (fraction != 0)
+		add_fraction(table, stack_id, &page->values[place], &page->fractions[place], fraction);
+}
+
+/* Rows of one stack are added up first, as far as their sum fits. */
+void
+pfs_stack_table_add_rows(PfsStackTable *table, const int64 *stacks, const int64 *values,
+						 uint32 row_count)
+{
+	uint32 row = 0;
+
+	while (row < row_count)
+	{
+		int64 stack_id = stacks[row];
+		int64 sum = values[row++];
+		int64 more;
+
+		while (row < row_count && stacks[row] == stack_id &&
+			   !pg_add_s64_overflow(sum, values[row], &more))
+		{
+			sum = more;
+			row++;
+		}
+		add_whole(table, stack_id, sum);
+	}
+}
+
+static void
+read_ahead(PfsStackTable *table)
+{
+	int64 row[SUM_COLUMNS];
+
+	table->has_ahead = pfs_row_sorter_next(table->sorter, row);
+	if (table->has_ahead)
+		table->ahead = (Sum){ row[0], row[1], row[2] };
+}
+
+Size
+pfs_stack_table_finish(PfsStackTable *table)
+{
+	MemoryContext caller = MemoryContextSwitchTo(table->context);
+	Size count = sort_pages(table);
+
+	if (table->sorter == NULL)
+	{
+		count = count_merged(table, count);
+		begin_merge(table);
+	}
+	else
+	{
+		sort_all(table);
+		MemoryContextReset(table->pages_context);
+		pfs_row_sorter_sort(table->sorter);
+		read_ahead(table);
+		count = PFS_COUNT_UNKNOWN;
+	}
+	MemoryContextSwitchTo(caller);
+	return count;
+}
+
+static bool
+next_sum(PfsStackTable *table, Sum *sum)
+{
+	if (table->sorter == NULL)
+		return next_merged(table, sum);
+	if (!table->has_ahead)
+		return false;
+	*sum = table->ahead;
+	for (read_ahead(table); table->has_ahead && table->ahead.stack_id == sum->stack_id;
+		 read_ahead(table))
+		add_sum(table, sum, &table->ahead);
+	return true;
+}
+
+/*
+ * Value and fraction to the nearest whole number, halves away from 0. Each fraction was cut by less than 1 unit, so what lacks as many
+ * as there may be is a half.
+ */
+static int64
+round_sum(const PfsStackTable *table, const Sum *sum)
+{
+	int128 value = pfs_with_carry(&table->carries, 0, sum->stack_id, sum->value);
+	int64 fraction = sum->fraction;
+	int64 cut = table->max_fractions;
+
+	if (value > 0 && fraction < 0)
+	{
+		value--;
+		fraction += ONE;
+	}
+	else if (value < 0 && fraction > 0)
+	{
+		value++;
+		fraction -= ONE;
+	}
+	if (fraction >= HALF - cut)
+		value++;
+	else if (fraction <= -(HALF - cut))
+		value--;
+	return pfs_clip(value);
+}
+
+uint32
+pfs_stack_table_read(PfsStackTable *table, PfsStackSum *sums, uint32 room)
+{
+	uint32 count = 0;
+	Sum sum;
+
+	while (count < room && next_sum(table, &sum))
+	{
+		int64 value = round_sum(table, &sum);
+
+		if (count % INTERRUPT_STACKS == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (value != 0)
+			sums[count++] = (PfsStackSum){ sum.stack_id, { value, 0 } };
+	}
+	return count;
+}
+
+void
+pfs_stack_table_end(PfsStackTable *table)
+{
+	pfs_memory_look();
+	MemoryContextDelete(table->pages_context);
+	if (table->list != NULL)
+		pfree(table->list);
+	if (table->sorter != NULL)
+		pfs_row_sorter_end(table->sorter);
+	if (table->carries.table != NULL)
+		pfs_series_table_destroy(table->carries.table);
+	pfree(table);
+}

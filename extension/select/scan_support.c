@@ -1,0 +1,230 @@
+/*
+ * scan_support.c
+ *		The planner support function of everything that reads samples: rows and costs that follow the arguments.
+ *
+ * Ranges and limits are found by the names of arguments, which all these functions have in common. What cannot be told
+ * when a query is planned (a parameter, a column) leaves the constants of CREATE FUNCTION.
+ */
+#include "profstore.h"
+
+#include <math.h>
+
+#include "access/xact.h"
+#include "catalog/pg_proc.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/supportnodes.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "select/estimate.h"
+#include "store/segment/storage.h"
+#include "utils/acl.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/spccache.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+
+/* Of a row that is decoded, as parts of cpu_operator_cost. */
+#define DECODED_ROW_COST 0.25
+
+/* What a function costs whatever it reads: series, names, the tree. */
+#define FIXED_OPERATORS 1000
+
+/* A sample brings about so many nodes of a tree at most. */
+#define NODES_PER_SAMPLE 16
+
+PG_FUNCTION_INFO_V1(profstore_scan_support);
+
+typedef struct Call
+{
+	PlannerInfo *root;
+	List *arguments;
+	char **names;
+	int name_count;
+	double row_count; /* as CREATE FUNCTION says */
+} Call;
+
+/*
+ * The call's arguments and their names; false where they are not there to see, or nothing evaluates them: who weighs whether
+ * to inline a function around the call has no root.
+ */
+static bool
+get_call(PlannerInfo *root, Oid function_id, Node *node, Call *call)
+{
+	HeapTuple tuple;
+	Oid *types;
+	char *modes;
+
+	if (root == NULL || node == NULL || !IsA(node, FuncExpr))
+		return false;
+	call->root = root;
+	call->arguments = ((FuncExpr *) node)->args;
+	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function_id));
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	call->name_count = get_func_arg_info(tuple, &types, &call->names, &modes);
+	call->row_count = ((Form_pg_proc) GETSTRUCT(tuple))->prorows;
+	ReleaseSysCache(tuple);
+	return call->names != NULL;
+}
+
+/* The argument of a name; NULL where the function has none, or its value is not known. */
+static const Const *
+find_argument(const Call *call, const char *name)
+{
+	int count = Min(call->name_count, list_length(call->arguments));
+
+	for (int i = 0; i < count; i++)
+	{
+		Node *value;
+
+		if (call->names[i] == NULL || strcmp(call->names[i], name) != 0)
+			continue;
+		value = estimate_expression_value(call->root, list_nth(call->arguments, i));
+		return IsA(value, Const) ? (const Const *) value : NULL;
+	}
+	return NULL;
+}
+
+/*
+ * Reading the directory is not for free, and the planner asks several times: the last answers of a statement are kept.
+ */
+static PfsScanEstimate
+estimate_range(TimestampTz from, TimestampTz to)
+{
+	static struct
+	{
+		TimestampTz statement;
+		CommandId command;
+		TimestampTz from;
+		TimestampTz to;
+		PfsScanEstimate estimate;
+	} kept[2];
+	static int oldest = 0;
+	TimestampTz statement = GetCurrentStatementStartTimestamp();
+	CommandId command = GetCurrentCommandId(false);
+	int place;
+
+	for (int i = 0; i < (int) lengthof(kept); i++)
+		if (kept[i].statement == statement && kept[i].command == command && kept[i].from == from &&
+			kept[i].to == to)
+			return kept[i].estimate;
+	place = oldest;
+	oldest = (oldest + 1) % (int) lengthof(kept);
+	kept[place].statement = 0;
+	kept[place].estimate = pfs_sample_scan_estimate(from, to);
+	kept[place].command = command;
+	kept[place].from = from;
+	kept[place].to = to;
+	kept[place].statement = statement;
+	return kept[place].estimate;
+}
+
+/* Adds the range between two arguments; false where it is not known. */
+static bool
+add_range(const Call *call, const char *from_name, const char *to_name, PfsScanEstimate *sum)
+{
+	const Const *from = find_argument(call, from_name);
+	const Const *to = find_argument(call, to_name);
+	PfsScanEstimate estimate = { 0, 0, 0 };
+
+	if (from == NULL || to == NULL)
+		return false;
+	if (!from->constisnull && !to->constisnull)
+		estimate = estimate_range(DatumGetTimestampTz(from->constvalue),
+								  DatumGetTimestampTz(to->constvalue));
+	sum->sample_count += estimate.sample_count;
+	sum->decoded_rows += estimate.decoded_rows;
+	sum->byte_count += estimate.byte_count;
+	return true;
+}
+
+static bool
+has_argument(const Call *call, const char *name)
+{
+	for (int i = 0; i < call->name_count; i++)
+		if (call->names[i] != NULL && strcmp(call->names[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* Planning tells nobody what he may not read. */
+static bool
+estimate_call(const Call *call, PfsScanEstimate *estimate)
+{
+	Oid samples = pfs_extension_relation("samples", true);
+
+	*estimate = (PfsScanEstimate){ 0, 0, 0 };
+	if (!ActiveSnapshotSet() || !OidIsValid(samples) ||
+		pg_class_aclcheck(samples, GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+		return false;
+	if (!add_range(call, "from_ts", "to_ts", estimate))
+		return false;
+	return !has_argument(call, "base_from") || add_range(call, "base_from", "base_to", estimate);
+}
+
+static bool
+estimate_rows(SupportRequestRows *request)
+{
+	Call call;
+	PfsScanEstimate estimate;
+	const Const *limit;
+	bool by_nodes;
+
+	if (!get_call(request->root, request->funcid, request->node, &call) ||
+		!estimate_call(&call, &estimate))
+		return false;
+	by_nodes = has_argument(&call, "max_nodes");
+	limit = find_argument(&call, by_nodes ? "max_nodes" : "max_rows");
+	request->rows = estimate.sample_count * NODES_PER_SAMPLE;
+	if (limit != NULL && !limit->constisnull)
+		request->rows = Min(request->rows, Max(DatumGetInt32(limit->constvalue), 0));
+	else if (limit == NULL)
+		request->rows = Min(request->rows, call.row_count);
+	request->rows = clamp_row_est(request->rows);
+	return true;
+}
+
+static bool
+estimate_cost(SupportRequestCost *request)
+{
+	Call call;
+	PfsScanEstimate estimate;
+	double random_cost;
+	double page_cost;
+
+	if (!get_call(request->root, request->funcid, request->node, &call) ||
+		!estimate_call(&call, &estimate))
+		return false;
+	get_tablespace_page_costs(InvalidOid, &random_cost, &page_cost);
+	request->startup = 0;
+	request->per_tuple = FIXED_OPERATORS * cpu_operator_cost +
+						 ceil(estimate.byte_count / BLCKSZ) * page_cost +
+						 estimate.decoded_rows * DECODED_ROW_COST * cpu_operator_cost;
+	return true;
+}
+
+/*
+ * scan_support(internal)
+ */
+PGDLLEXPORT Datum
+profstore_scan_support(PG_FUNCTION_ARGS)
+{
+	Node *request = (Node *) PG_GETARG_POINTER(0);
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "profstore estimate", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(context);
+	bool is_answered = false;
+
+	if (IsA(request, SupportRequestRows))
+		is_answered = estimate_rows((SupportRequestRows *) request);
+	else if (IsA(request, SupportRequestCost))
+		is_answered = estimate_cost((SupportRequestCost *) request);
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(context);
+	PG_RETURN_POINTER(is_answered ? request : NULL);
+}

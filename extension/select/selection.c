@@ -1,0 +1,204 @@
+/*
+ * selection.c
+ *		From a selector and a range to series ids.
+ */
+#include "select/selection.h"
+
+#include "catalog/pg_type.h"
+#include "dictionary/cache.h"
+#include "base/allocate.h"
+#include "select/text_plan.h"
+#include "select/type_name.h"
+#include "base/privileges.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+/* Columns of the statement below. */
+enum
+{
+	SERIES_ID = 1,
+	SERIES_UNIT,
+	SERIES_DELTA,
+	SERIES_LABELS,
+	SERIES_PERIOD
+};
+
+static const char SERIES_QUERY[] =
+	"SELECT series_id, unit, delta, labels, period FROM profstore.matching_series($1) ORDER BY 1";
+static const char SERIES_EXIST[] = "SELECT FROM profstore.matching_series($1)";
+
+static void
+require_argument(FunctionCallInfo fcinfo, int argument, const char *name, const char *hint)
+{
+	if (PG_ARGISNULL(argument))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("argument %s must not be null", name), errhint("%s", hint)));
+}
+
+static void
+read_series(PfsSelection *selection, HeapTuple tuple, TupleDesc descriptor, PfsSeries *series)
+{
+	bool is_null;
+
+	series->id = DatumGetInt32(SPI_getbinval(tuple, descriptor, SERIES_ID, &is_null));
+	series->period = DatumGetInt64(SPI_getbinval(tuple, descriptor, SERIES_PERIOD, &is_null));
+	series->labels = DatumGetJsonbPCopy(SPI_getbinval(tuple, descriptor, SERIES_LABELS, &is_null));
+	selection->delta = DatumGetBool(SPI_getbinval(tuple, descriptor, SERIES_DELTA, &is_null));
+	if (*selection->unit == '\0')
+		selection->unit = SPI_getvalue(tuple, descriptor, SERIES_UNIT);
+}
+
+static void
+find_series(PfsSelection *selection, Datum selector)
+{
+	static SPIPlanPtr plan = NULL;
+	MemoryContext caller = CurrentMemoryContext;
+
+	SPI_connect();
+	pfs_text_plan_run(&plan, SERIES_QUERY, selector);
+	MemoryContextSwitchTo(caller);
+	selection->series_count = (int) SPI_processed;
+	selection->series = PFS_ARRAY(PfsSeries, SPI_processed);
+	selection->series_ids = PFS_ARRAY(int64, SPI_processed);
+	for (int i = 0; i < selection->series_count; i++)
+	{
+		read_series(selection, SPI_tuptable->vals[i], SPI_tuptable->tupdesc, &selection->series[i]);
+		selection->series_ids[i] = selection->series[i].id;
+	}
+	SPI_finish();
+}
+
+/* Any total order in which equal series are neighbours; equal labels have equal bytes. */
+static int
+compare_identity(const void *a, const void *b)
+{
+	const PfsSeries *left = *(PfsSeries *const *) a;
+	const PfsSeries *right = *(PfsSeries *const *) b;
+
+	if (left->period != right->period)
+		return left->period < right->period ? -1 : 1;
+	if (VARSIZE(left->labels) != VARSIZE(right->labels))
+		return VARSIZE(left->labels) < VARSIZE(right->labels) ? -1 : 1;
+	return memcmp(left->labels, right->labels, VARSIZE(left->labels));
+}
+
+static void
+index_distinct_series(PfsSelection *selection)
+{
+	PfsSeries **sorted = PFS_ARRAY(PfsSeries *, selection->series_count);
+
+	for (int i = 0; i < selection->series_count; i++)
+		sorted[i] = &selection->series[i];
+	qsort(sorted, (size_t) selection->series_count, sizeof(PfsSeries *), compare_identity);
+	for (int i = 0; i < selection->series_count; i++)
+	{
+		if (i == 0 || compare_identity(&sorted[i - 1], &sorted[i]) != 0)
+			selection->distinct_count++;
+		sorted[i]->index = selection->distinct_count - 1;
+	}
+	pfree(sorted);
+}
+
+PfsSelection *
+pfs_selection_get_range(FunctionCallInfo fcinfo, int selector, const char *selector_name, int from,
+						const char *from_name, const char *to_name)
+{
+	static const char any_series[] = "A profile type followed by {} selects all of its series.";
+	static const char open_range[] =
+		"A range is half open; '-infinity' and 'infinity' leave an end open.";
+	PfsSelection *selection = palloc0(sizeof(PfsSelection));
+	const PfsSelector *parsed;
+
+	require_argument(fcinfo, selector, selector_name, any_series);
+	require_argument(fcinfo, from, from_name, open_range);
+	require_argument(fcinfo, from + 1, to_name, open_range);
+	selection->from = PG_GETARG_TIMESTAMPTZ(from);
+	selection->to = PG_GETARG_TIMESTAMPTZ(from + 1);
+	if (selection->from > selection->to)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("the time range ends before it begins"),
+						errdetail("%s is %s, %s is %s.", from_name,
+								  pstrdup(timestamptz_to_str(selection->from)), to_name,
+								  pstrdup(timestamptz_to_str(selection->to)))));
+
+	selection->unit = "";
+	selection->delta = true;
+	parsed = pfs_selector_parse(text_to_cstring(PG_GETARG_TEXT_PP(selector)), selector_name);
+	selection->profile_type = parsed->profile_type;
+	selection->over_time = parsed->over_time;
+	if (selection->profile_type == NULL)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s names no profile type", selector_name),
+						errdetail("Values of different profile types do not add up."),
+						errhint("Put one of profstore.profile_types() before the braces.")));
+	pfs_require_privilege(pfs_relation_oid("profile_types"), ACL_SELECT);
+	pfs_require_privilege(pfs_relation_oid("series"), ACL_SELECT);
+	selection->profile_type = pfs_type_name_find(selection->profile_type);
+	find_series(selection, PG_GETARG_DATUM(selector));
+	if (selection->over_time != PFS_OVER_TIME_UNSAID && selection->delta &&
+		selection->series_count > 0)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s is of instant types", pfs_over_time_name(selection->over_time)),
+						errdetail("Values of %s add up over time.", selection->profile_type)));
+	index_distinct_series(selection);
+	return selection;
+}
+
+/* Whether a profile type has a series, whatever its labels. */
+static bool
+has_series(const char *profile_type)
+{
+	Datum selector = CStringGetTextDatum(profile_type);
+	Oid type = TEXTOID;
+	bool found;
+
+	SPI_connect();
+	if (SPI_execute_with_args(SERIES_EXIST, 1, &type, &selector, NULL, true, 1) != SPI_OK_SELECT)
+		elog(ERROR, "could not look for series");
+	found = SPI_processed > 0;
+	SPI_finish();
+	return found;
+}
+
+void
+pfs_selection_tell_unknown(const PfsSelection *selection)
+{
+	const char *similar;
+
+	if (selection->series_count > 0 || has_series(selection->profile_type))
+		return;
+	similar = pfs_type_name_similar(selection->profile_type);
+	ereport(NOTICE, (errmsg("no series has profile type \"%s\"", selection->profile_type),
+					 similar != NULL ? errhint("Perhaps you mean \"%s\".", similar)
+									 : errhint("profstore.profile_types() lists what there is.")));
+}
+
+PfsSelection *
+pfs_selection_get(FunctionCallInfo fcinfo, int first_argument)
+{
+	PfsSelection *selection = pfs_selection_get_range(fcinfo, first_argument, "selector",
+													  first_argument + 1, "from_ts", "to_ts");
+
+	pfs_selection_tell_unknown(selection);
+	return selection;
+}
+
+const PfsSeries *
+pfs_selection_series(const PfsSelection *selection, int64 id)
+{
+	int low = 0;
+	int high = selection->series_count - 1;
+
+	while (low < high)
+	{
+		int middle = low + (high - low) / 2;
+
+		if (selection->series_ids[middle] < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (high < 0 || selection->series_ids[low] != id)
+		return NULL;
+	return &selection->series[low];
+}

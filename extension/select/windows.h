@@ -1,0 +1,70 @@
+/*
+ * windows.h
+ *		The windows that samples of delta types stand for, told from their times.
+ *
+ * A sample stands for a window that begins at its time. In a tier, windows are the tier's buckets. Elsewhere nothing is stored
+ * of their length: it is the longest of which the distances between neighbouring times of each series are multiples; an idle window
+ * has no sample. A quarter of the distances may be others: an agent's first window begins when the agent does, whatever its
+ * rhythm. One distance alone tells a length if both times are multiples of it.
+ *
+ * Where most times are multiples of the length, windows align to the Unix epoch; else each series has a phase of its own.
+ * Where samples keep their own times, the length comes out as next to nothing, and any moment begins a window.
+ */
+#ifndef PFS_WINDOWS_H
+#define PFS_WINDOWS_H
+
+#include "profstore.h"
+
+#include "datatype/timestamp.h"
+#include "base/series_table.h"
+#include "select/tiers.h"
+
+typedef struct PfsWindows
+{
+	int32 series_count; /* of PfsSeries.index */
+	TimestampTz *
+		times; /* of each series: some time of it, from which its windows count; DT_NOBEGIN: it has no sample */
+	TimestampTz latest; /* of all samples */
+	TimestampTz
+		tier_ends[PFS_TIER_COUNT]; /* up to where windows are those of the tier, or DT_NOBEGIN */
+
+	/* what tells the length: the times of some series */
+	bool *is_watched;
+	int32 watched_count;
+	int32 looks_left;
+	pfs_series_table_hash *seen;
+
+	/* once it is told */
+	int64 width_us;	 /* 1: any moment begins a window */
+	bool is_aligned; /* to the epoch: all series have the same windows */
+} PfsWindows;
+
+/* Lives in CurrentMemoryContext. */
+PfsWindows *pfs_windows_begin(int32 series_count);
+
+/* The first rows of a series that follow one another; they are of a tier or not. */
+void pfs_windows_add_series(PfsWindows *windows, int32 series, TimestampTz time, bool is_tier);
+
+void pfs_windows_look(PfsWindows *windows, int32 series, TimestampTz time);
+
+/* Each row, after the first of its run has named the series. */
+static inline void
+pfs_windows_add_time(PfsWindows *windows, int32 series, TimestampTz time, bool is_tier)
+{
+	windows->latest = Max(windows->latest, time);
+	if (!is_tier && windows->looks_left > 0 && windows->is_watched[series])
+		pfs_windows_look(windows, series, time);
+}
+
+/* After the last row: tells the length. False where no series has two times, so that nothing tells it. */
+bool pfs_windows_tell(PfsWindows *windows);
+
+/*
+ * Seconds from the first window that begins in [from, to) to the first one that begins after, for each group of series: in the mean
+ * over its series that have samples. There is a sample at or after from, so it is never 0. What is later than the latest
+ * sample and not over yet does not count.
+ */
+void pfs_windows_cover(const PfsWindows *windows, TimestampTz from, TimestampTz to,
+					   const int32 *groups, int32 group_count, double *seconds);
+
+#endif

@@ -1,0 +1,230 @@
+/*
+ * compaction.c
+ *		One merge: plan, read, write, and delete what was read.
+ */
+#include "store/compact/compaction.h"
+
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/resowner.h"
+#include "utils/snapmgr.h"
+
+#include "codec/segment.h"
+#include "store/compact/compaction_plan.h"
+#include "store/segment/directory.h"
+#include "store/segment/ledger.h"
+#include "store/compact/merge.h"
+#include "base/progress.h"
+#include "store/scan/rollup.h"
+#include "store/segment/row_order.h"
+#include "store/segment/segment_io.h"
+#include "store/segment/storage.h"
+
+#define MAX_OUTPUT_ROWS (1 << 20)
+#define MIN_OUTPUT_ROWS (1 << 14)
+
+static PfsPlanSegment *
+list_segments(Relation relation, Snapshot snapshot, uint32 *count)
+{
+	uint32 column_count = (uint32) RelationGetNumberOfAttributes(relation);
+	uint32 capacity = 64;
+	PfsPlanSegment *segments = palloc(sizeof(PfsPlanSegment) * capacity);
+	PfsDirectoryScan *scan = pfs_directory_scan_begin(pfs_storage_id(relation), snapshot);
+	PfsSegmentRow row;
+
+	*count = 0;
+	while (pfs_directory_scan_next(scan, &row))
+	{
+		PfsPlanSegment *segment;
+
+		CHECK_FOR_INTERRUPTS();
+		if (*count == capacity)
+		{
+			capacity *= 2;
+			segments = repalloc_huge(segments, sizeof(PfsPlanSegment) * (Size) capacity);
+		}
+		segment = &segments[(*count)++];
+		segment->segment_no = row.segment_no;
+		segment->time = row.time;
+		segment->row_count = row.row_count;
+		segment->level = row.level;
+		segment->input_bytes = pfs_merge_input_bytes(&row, column_count);
+	}
+	pfs_directory_scan_end(scan);
+	return segments;
+}
+
+/* Half of the memory is for inputs, half for the rows of the output. */
+static PfsPlanLimits
+limits_for(Relation relation, uint32 open_inputs, uint32 max_inputs)
+{
+	Size budget = (Size) maintenance_work_mem * 1024 / 2;
+	Size row_bytes = sizeof(int64) * (Size) RelationGetNumberOfAttributes(relation);
+	Size rows = budget / row_bytes / PFS_BLOCK_ROWS * PFS_BLOCK_ROWS;
+	PfsPlanLimits limits = { Max(open_inputs, 2), max_inputs, budget,
+							 (uint32) Min(Max(rows, MIN_OUTPUT_ROWS), MAX_OUTPUT_ROWS) };
+
+	return limits;
+}
+
+static Oid
+time_type(Relation relation)
+{
+	AttrNumber attnum = pfs_row_key(relation).time;
+
+	if (attnum == InvalidAttrNumber)
+		return InvalidOid;
+	return TupleDescAttr(RelationGetDescr(relation), attnum - 1)->atttypid;
+}
+
+static int
+compare_segment_nos(const void *a, const void *b)
+{
+	int64 left = *(const int64 *) a;
+	int64 right = *(const int64 *) b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* Fetches the rows of the plan's segments, in order of segment_no. */
+static PfsSegmentRow *
+fetch_rows(Relation relation, Snapshot snapshot, const PfsPlan *plan)
+{
+	PfsSegmentRow *rows = palloc(sizeof(PfsSegmentRow) * (Size) plan->count);
+	PfsDirectoryScan *scan = pfs_directory_scan_begin(pfs_storage_id(relation), snapshot);
+	PfsSegmentRow row;
+	uint32 count = 0;
+
+	while (count < plan->count && pfs_directory_scan_next(scan, &row))
+		if (bsearch(&row.segment_no, plan->segment_nos, plan->count, sizeof(int64),
+					compare_segment_nos) != NULL)
+			pfs_segment_row_copy(&rows[count++], &row);
+	pfs_directory_scan_end(scan);
+	if (count != plan->count)
+		elog(ERROR, "segments of table \"%s\" have gone from a snapshot",
+			 RelationGetRelationName(relation));
+	return rows;
+}
+
+/* Deletes what was merged; false where somebody else has changed some of it. */
+static bool
+remove_inputs(Relation relation, PfsDirectoryWriter *writer, const PfsPlan *plan,
+			  const PfsSegmentRow *rows)
+{
+	uint32 count = plan->count;
+
+	for (uint32 i = 0; i < count; i++)
+		if (!pfs_directory_remove(writer, pfs_storage_id(relation), &rows[i]))
+			return false;
+	for (uint32 i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		pfs_segment_delete_streams(relation, &rows[i]);
+	}
+	pfs_rollups_forget(pfs_storage_id(relation), GetActiveSnapshot(),
+					   (PfsNumbers){ count, plan->segment_nos });
+	pfs_ledger_fold(pfs_storage_id(relation), GetActiveSnapshot());
+	return true;
+}
+
+static void
+report_merge(Relation relation, const PfsSegmentRow *rows, uint32 count)
+{
+	bool has_time = time_type(relation) == TIMESTAMPTZOID;
+	int64 row_count = 0;
+	int64 byte_count = 0;
+	int64 time_min = PG_INT64_MAX;
+	int64 time_max = PG_INT64_MIN;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		row_count += rows[i].row_count;
+		byte_count += rows[i].byte_count;
+		if (has_time && rows[i].time.known)
+		{
+			time_min = Min(time_min, rows[i].time.min);
+			time_max = Max(time_max, rows[i].time.max);
+		}
+	}
+	pfs_progress_set(PFS_PROGRESS_SEGMENTS_TOTAL, count);
+	pfs_progress_set(PFS_PROGRESS_SEGMENTS_DONE, 0);
+	pfs_progress_set(PFS_PROGRESS_ROWS_TOTAL, row_count);
+	pfs_progress_set(PFS_PROGRESS_ROWS_DONE, 0);
+	pfs_progress_set(PFS_PROGRESS_BYTES_TOTAL, byte_count);
+	pfs_progress_set(PFS_PROGRESS_BYTES_WRITTEN, 0);
+	pfs_progress_set(PFS_PROGRESS_TIME_MIN, time_min > time_max ? PG_INT64_MIN : time_min);
+	pfs_progress_set(PFS_PROGRESS_TIME_MAX, time_min > time_max ? PG_INT64_MIN : time_max);
+	pfs_progress_set(PFS_PROGRESS_PHASE, PFS_PHASE_MERGING);
+}
+
+static bool
+merge(Relation relation, Snapshot snapshot, const PfsPlan *plan, const PfsPlanLimits *limits)
+{
+	PfsSegmentRow *rows = fetch_rows(relation, snapshot, plan);
+	PfsMergeSpec spec = { plan->count, rows, limits->output_rows, plan->level, plan->split_width };
+	PfsDirectoryWriter *writer = pfs_directory_writer_open();
+	bool done;
+
+	report_merge(relation, rows, plan->count);
+	pfs_merge_segments(relation, pfs_storage_id(relation), writer, &spec);
+	pfs_progress_set(PFS_PROGRESS_PHASE, PFS_PHASE_REMOVING);
+	done = remove_inputs(relation, writer, plan, rows);
+	pfs_directory_writer_close(writer);
+	return done;
+}
+
+/* Plans and merges within a subtransaction, whose memory context is current. */
+static PfsCompactionStep
+plan_and_merge(Relation relation, uint32 open_inputs, uint32 max_inputs, uint32 *merged)
+{
+	PfsPlanLimits limits = limits_for(relation, open_inputs, max_inputs);
+	PfsCompactionStep step = PFS_COMPACTION_IDLE;
+	PfsPlanSegment *segments;
+	PfsPlan plan;
+	uint32 count;
+
+	pfs_progress_set(PFS_PROGRESS_PHASE, PFS_PHASE_PLANNING);
+	if (!pfs_directory_try_lock())
+		return PFS_COMPACTION_BLOCKED;
+	PushActiveSnapshot(GetLatestSnapshot());
+	segments = list_segments(relation, GetActiveSnapshot(), &count);
+	if (pfs_plan_compaction(segments, count, time_type(relation), &limits, &plan))
+	{
+		step = merge(relation, GetActiveSnapshot(), &plan, &limits) ? PFS_COMPACTION_MERGED
+																	: PFS_COMPACTION_GIVEN_UP;
+		*merged = plan.count;
+	}
+	else if (pfs_rollup_step(relation))
+		step = PFS_COMPACTION_ROLLED_UP;
+	PopActiveSnapshot();
+	return step;
+}
+
+PfsCompactionStep
+pfs_compaction_step(Relation relation, uint32 open_inputs, uint32 max_inputs, uint32 *merged)
+{
+	MemoryContext outer = CurrentMemoryContext;
+	ResourceOwner owner = CurrentResourceOwner;
+	PfsCompactionStep step;
+
+	*merged = 0;
+	BeginInternalSubTransaction(NULL);
+	step = plan_and_merge(relation, open_inputs, max_inputs, merged);
+	if (step == PFS_COMPACTION_GIVEN_UP || step == PFS_COMPACTION_BLOCKED)
+		RollbackAndReleaseCurrentSubTransaction();
+	else
+		ReleaseCurrentSubTransaction();
+	MemoryContextSwitchTo(outer);
+	CurrentResourceOwner = owner;
+	if (step == PFS_COMPACTION_MERGED)
+	{
+		pfs_progress_add(PFS_PROGRESS_MERGES_DONE, 1);
+		pfs_storage_cache(relation)->counted_at_us = 0;
+	}
+	if (step == PFS_COMPACTION_MERGED || step == PFS_COMPACTION_ROLLED_UP)
+		CommandCounterIncrement();
+	return step;
+}

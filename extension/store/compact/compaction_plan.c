@@ -1,0 +1,297 @@
+/*
+ * compaction_plan.c
+ *		Sorting segments into buckets, and choosing.
+ */
+#include "store/compact/compaction_plan.h"
+
+#include "catalog/pg_type.h"
+#include "datatype/timestamp.h"
+#include "utils/timestamp.h"
+
+#define BUCKET_ROWS		1048576
+#define FIRST_BUCKET_US (10 * USECS_PER_MINUTE)
+#define WIDTH_GROWTH	8
+
+/* A bucket is closed so long after its end: agents may have been cut off for a while. */
+#define CLOSED_AFTER_US (10 * USECS_PER_MINUTE)
+
+/* Segments without a time, in a table that has buckets, are a bucket of their own. */
+#define NO_BUCKET PG_INT64_MIN
+
+/* Widths of buckets, after which each is eight times the one before. */
+static const int64 timestamp_widths[] = { FIRST_BUCKET_US, USECS_PER_HOUR, 6 * USECS_PER_HOUR,
+										  USECS_PER_DAY };
+
+static bool
+is_timestamp(Oid time_type)
+{
+	return time_type == TIMESTAMPTZOID || time_type == TIMESTAMPOID;
+}
+
+/* The least width that puts BUCKET_ROWS rows in a bucket, 0 where one bucket is enough for all. */
+static int64
+choose_width(const PfsPlanSegment *segments, uint32 count, Oid time_type)
+{
+	int64 width = is_timestamp(time_type) ? timestamp_widths[0] : 1;
+	double span;
+	double rows = 0;
+	double min = 0;
+	double max = 0;
+	bool found = false;
+	uint32 step = 0;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		if (!segments[i].time.known)
+			continue;
+		min = found ? Min(min, (double) segments[i].time.min) : (double) segments[i].time.min;
+		max = found ? Max(max, (double) segments[i].time.max) : (double) segments[i].time.max;
+		rows += segments[i].row_count;
+		found = true;
+	}
+	if (!OidIsValid(time_type) || !found)
+		return 0;
+
+	span = Max(max - min, (double) width);
+	/* infinite times make a span that no width exceeds */
+	while (rows * ((double) width / span) < BUCKET_ROWS && width <= PG_INT64_MAX / WIDTH_GROWTH)
+	{
+		if ((double) width > span && !is_timestamp(time_type))
+			return 0;
+		if (is_timestamp(time_type) && ++step < lengthof(timestamp_widths))
+			width = timestamp_widths[step];
+		else if ((double) width > span)
+			break;
+		else
+			width *= WIDTH_GROWTH;
+	}
+	return width;
+}
+
+static void
+set_buckets(PfsPlanSegment *segments, uint32 count, int64 width)
+{
+	for (uint32 i = 0; i < count; i++)
+	{
+		PfsPlanSegment *segment = &segments[i];
+
+		segment->bucket = NO_BUCKET;
+		segment->is_wide = false;
+		if (width == 0 || !segment->time.known)
+			continue;
+		segment->bucket = pfs_time_bucket(segment->time.max, width);
+		segment->is_wide = segment->bucket != pfs_time_bucket(segment->time.min, width);
+	}
+}
+
+/* Wide ones together at the end; else by bucket, the smallest segment first. */
+static int
+compare_segments(const void *a, const void *b)
+{
+	const PfsPlanSegment *left = a;
+	const PfsPlanSegment *right = b;
+
+	if (left->is_wide != right->is_wide)
+		return left->is_wide ? 1 : -1;
+	if (left->bucket != right->bucket)
+		return left->bucket < right->bucket ? -1 : 1;
+	if (left->row_count != right->row_count)
+		return left->row_count < right->row_count ? -1 : 1;
+	return left->segment_no < right->segment_no ? -1 : left->segment_no > right->segment_no;
+}
+
+static int
+compare_segment_nos(const void *a, const void *b)
+{
+	int64 left = *(const int64 *) a;
+	int64 right = *(const int64 *) b;
+
+	return left < right ? -1 : left > right;
+}
+
+static bool
+is_closed(const PfsPlanSegment *segment, int64 width, Oid time_type)
+{
+	if (segment->bucket == NO_BUCKET || !is_timestamp(time_type))
+		return true;
+	return (double) (segment->bucket + 1) * (double) width + CLOSED_AFTER_US <
+		   (double) GetCurrentTimestamp();
+}
+
+/* The inputs chosen so far. */
+typedef struct Choice
+{
+	const PfsPlanLimits *limits;
+	PfsPlan *plan;
+	uint64 rows;
+	Size bytes;
+	bool is_cut; /* a limit has kept some out */
+} Choice;
+
+static void
+choice_begin(Choice *choice, const PfsPlanLimits *limits, PfsPlan *plan)
+{
+	memset(choice, 0, sizeof(*choice));
+	choice->limits = limits;
+	choice->plan = plan;
+	plan->count = 0;
+}
+
+/* Takes a segment, if the limits allow. Two fit always, since less would never end. */
+static bool
+choice_add(Choice *choice, const PfsPlanSegment *segment)
+{
+	const PfsPlanLimits *limits = choice->limits;
+	PfsPlan *plan = choice->plan;
+
+	if (plan->count >= limits->max_inputs ||
+		(plan->count >= 2 && choice->bytes + segment->input_bytes > limits->input_bytes))
+	{
+		choice->is_cut = true;
+		return false;
+	}
+	plan->segment_nos[plan->count++] = segment->segment_no;
+	choice->rows += (uint64) segment->row_count;
+	choice->bytes += segment->input_bytes;
+	return true;
+}
+
+/* A segment of level 2 that is full will not be touched again. */
+static bool
+is_full(const PfsPlanSegment *segment, const PfsPlanLimits *limits)
+{
+	return (uint32) segment->row_count >= limits->output_rows / 2;
+}
+
+/*
+ * All of a closed bucket becomes level 2. Of what is level 2 already, for late rows came, only that
+ * is rewritten which is no larger than the rest.
+ */
+static bool
+plan_closed(const PfsPlanSegment *segments, uint32 count, const PfsPlanLimits *limits,
+			PfsPlan *plan)
+{
+	Choice choice;
+	bool has_young = false;
+
+	choice_begin(&choice, limits, plan);
+	for (uint32 i = 0; i < count; i++)
+	{
+		const PfsPlanSegment *segment = &segments[i];
+
+		if (segment->level >= 2 &&
+			(is_full(segment, limits) || (uint64) segment->row_count > choice.rows))
+			continue;
+		if (!choice_add(&choice, segment))
+			break;
+		has_young |= segment->level < 2;
+	}
+	plan->level = 2;
+	return !choice.is_cut && (plan->count >= 2 || (plan->count == 1 && has_young));
+}
+
+/*
+ * Smallest first, into one segment of level 1. A segment that is larger than all before it waits
+ * until they have grown, so a row is rewritten only when the number of rows with it has doubled.
+ */
+static bool
+plan_open(const PfsPlanSegment *segments, uint32 count, uint32 least_inputs,
+		  const PfsPlanLimits *limits, PfsPlan *plan)
+{
+	Choice choice;
+
+	choice_begin(&choice, limits, plan);
+	for (uint32 i = 0; i < count; i++)
+	{
+		const PfsPlanSegment *segment = &segments[i];
+
+		if (segment->level >= 2 || is_full(segment, limits))
+			continue;
+		if (segment->level > 0 && plan->count > 0 && (uint64) segment->row_count > choice.rows)
+			break;
+		if (choice.rows + (uint64) segment->row_count > limits->output_rows ||
+			!choice_add(&choice, segment))
+			break;
+	}
+	plan->level = 1;
+	return plan->count >= least_inputs;
+}
+
+/* Where a closed bucket is more than fits: as much of it as does. */
+static bool
+plan_crowded(const PfsPlanSegment *segments, uint32 count, const PfsPlanLimits *limits,
+			 PfsPlan *plan)
+{
+	Choice choice;
+
+	choice_begin(&choice, limits, plan);
+	for (uint32 i = 0; i < count; i++)
+		if (segments[i].level < 2 && !choice_add(&choice, &segments[i]))
+			break;
+	plan->level = 2;
+	return plan->count >= 2;
+}
+
+static bool
+plan_bucket(const PfsPlanSegment *segments, uint32 count, int64 width, Oid time_type,
+			const PfsPlanLimits *limits, PfsPlan *plan)
+{
+	plan->split_width = 0;
+	if (!is_closed(&segments[0], width, time_type))
+		return plan_open(segments, count, limits->open_inputs, limits, plan);
+	return plan_closed(segments, count, limits, plan) ||
+		   plan_open(segments, count, 2, limits, plan) ||
+		   plan_crowded(segments, count, limits, plan);
+}
+
+/* Wide segments are cut into buckets, at level 1, and merged there. */
+static bool
+plan_wide(const PfsPlanSegment *segments, uint32 count, int64 width, Oid time_type,
+		  const PfsPlanLimits *limits, PfsPlan *plan)
+{
+	Choice choice;
+	bool any_closed = false;
+
+	choice_begin(&choice, limits, plan);
+	for (uint32 i = 0; i < count; i++)
+	{
+		if (segments[i].level >= 2)
+			continue;
+		if (!choice_add(&choice, &segments[i]))
+			break;
+		any_closed |= is_closed(&segments[i], width, time_type);
+	}
+	plan->level = 1;
+	plan->split_width = width;
+	return plan->count >= limits->open_inputs || (plan->count > 0 && any_closed);
+}
+
+bool
+pfs_plan_compaction(PfsPlanSegment *segments, uint32 count, Oid time_type,
+					const PfsPlanLimits *limits, PfsPlan *plan)
+{
+	int64 width = choose_width(segments, count, time_type);
+	uint32 first = 0;
+	bool found = false;
+
+	if (count == 0 || limits->max_inputs == 0)
+		return false;
+	set_buckets(segments, count, width);
+	qsort(segments, count, sizeof(PfsPlanSegment), compare_segments);
+	plan->segment_nos = palloc(sizeof(int64) * (Size) count);
+	while (!found && first < count)
+	{
+		uint32 end = first + 1;
+		bool is_wide = segments[first].is_wide;
+
+		while (end < count && segments[end].is_wide == is_wide &&
+			   (is_wide || segments[end].bucket == segments[first].bucket))
+			end++;
+		found = (is_wide ? plan_wide : plan_bucket)(&segments[first], end - first, width, time_type,
+													limits, plan);
+		first = end;
+	}
+	if (found)
+		qsort(plan->segment_nos, plan->count, sizeof(int64), compare_segment_nos);
+	return found;
+}

@@ -1,0 +1,448 @@
+/*
+ * merge.c
+ *		The k-way merge of sorted segments: a heap of inputs, and a buffer of rows that becomes the
+ *		output.
+ *
+ * An input is opened when its first row is needed and given up after its last: a table without an
+ * order has one open at a time. Rows are put in order once more before they are written, which is a
+ * check and no work unless a column was renamed or added since the inputs were written, so that
+ * they have another order.
+ */
+#include "store/compact/merge.h"
+
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "codec/segment.h"
+#include "base/progress.h"
+#include "store/segment/row_buffer.h"
+#include "store/segment/row_order.h"
+#include "store/segment/segment_io.h"
+#include "store/segment/storage.h"
+
+/* Measured: what a decoder of a stream takes before and after its first group of planes. */
+#define DECODER_BYTES		 (38 * 1024)
+#define DECODER_PLANES_BYTES (330 * 1024)
+#define DECODER_BLOCK_BYTES	 96
+#define INPUT_BYTES			 (8 * 1024)
+
+#define KEY_PARTS 3
+
+/* A column of the table as all inputs give it. */
+typedef struct MergeColumn
+{
+	AttrNumber attnum;
+	PfsLaneKind kind;
+	bool missing_is_null; /* in inputs that lack the column */
+	int64 missing_value;
+} MergeColumn;
+
+typedef struct InputColumn
+{
+	int position; /* in the segment; -1: missing */
+	int64 *values;
+	bool *nulls; /* always filled in; a null's value is 0 */
+	bool has_nulls;
+} InputColumn;
+
+typedef struct MergeInput
+{
+	uint32 number;
+	const PfsSegmentRow *row;
+	MemoryContext context; /* NULL: not open */
+	PfsSegmentInput *segment;
+	InputColumn *columns;
+	uint32 block; /* the decoded one */
+	uint32 block_rows;
+	uint32 at; /* row within it */
+	int64 key[KEY_PARTS];
+} MergeInput;
+
+typedef struct Merge
+{
+	Relation relation;
+	int64 storage_id;
+	PfsDirectoryWriter *writer;
+	const PfsMergeSpec *spec;
+	PfsRowKey row_key;
+	uint32 column_count;
+	MergeColumn *columns;
+	int key_columns[KEY_PARTS]; /* positions in columns */
+	bool is_ordered;
+	uint32 heap_count;
+	MergeInput **heap; /* the least first; a child is not less than its parent */
+	PfsRowBuffer rows;
+	uint32 output_rows;
+	uint32 written_count;
+} Merge;
+
+int64
+pfs_time_bucket(int64 time, int64 width)
+{
+	int64 bucket = time / width;
+
+	return time % width < 0 ? bucket - 1 : bucket;
+}
+
+Size
+pfs_merge_input_bytes(const PfsSegmentRow *row, uint32 column_count)
+{
+	Size rows = (Size) row->row_count;
+	Size column = Min(rows, PFS_BLOCK_ROWS) * (sizeof(int64) + sizeof(bool));
+
+	if (row->byte_count > 0)
+		column += DECODER_BYTES + rows / PFS_BLOCK_ROWS * DECODER_BLOCK_BYTES;
+	if (rows > PFS_PACKED_MAX_ROWS && row->level != 1)
+		column += DECODER_PLANES_BYTES;
+	return INPUT_BYTES + (Size) row->byte_count + column * column_count;
+}
+
+static void
+init_columns(Merge *merge)
+{
+	AttrNumber key[KEY_PARTS] = { merge->row_key.series, merge->row_key.stack,
+								  merge->row_key.time };
+
+	merge->columns = palloc0(sizeof(MergeColumn) * merge->rows.column_count);
+	merge->column_count = merge->rows.column_count;
+	merge->is_ordered = true;
+	for (int part = 0; part < KEY_PARTS; part++)
+		merge->is_ordered &= key[part] != InvalidAttrNumber;
+	for (uint32 i = 0; i < merge->column_count; i++)
+	{
+		MergeColumn *column = &merge->columns[i];
+
+		column->attnum = merge->rows.columns[i].attnum;
+		column->kind = merge->rows.columns[i].kind;
+		column->missing_is_null =
+			!pfs_storage_missing_value(merge->relation, column->attnum, &column->missing_value);
+		for (int part = 0; part < KEY_PARTS; part++)
+			if (key[part] == column->attnum)
+				merge->key_columns[part] = (int) i;
+	}
+}
+
+static void
+decode_column(const Merge *merge, MergeInput *input, uint32 number)
+{
+	const MergeColumn *column = &merge->columns[number];
+	InputColumn *lanes = &input->columns[number];
+	PfsError error;
+	PfsStatus status;
+
+	if (lanes->position < 0)
+	{
+		for (uint32 i = 0; i < input->block_rows; i++)
+			lanes->values[i] =
+				column->missing_is_null ? 0 : pfs_lane_native(column->kind, column->missing_value);
+		memset(lanes->nulls, column->missing_is_null, input->block_rows);
+		lanes->has_nulls = column->missing_is_null;
+		return;
+	}
+	status = pfs_reader_block(pfs_segment_reader(input->segment), lanes->position, input->block,
+							  lanes->values, lanes->nulls, &lanes->has_nulls, &error);
+	if (status != PFS_OK)
+		pfs_segment_error(merge->relation, input->row->segment_no, status, &error);
+	for (uint32 i = 0; i < input->block_rows && lanes->has_nulls; i++)
+		if (lanes->nulls[i])
+			lanes->values[i] = 0;
+	/* a change of type without a rewrite may have left lanes of another kind behind */
+	for (uint32 i = 0; i < input->block_rows && pfs_lane_width(column->kind) == 4; i++)
+		lanes->values[i] = pfs_lane_native(column->kind, lanes->values[i]);
+}
+
+static void
+set_key(const Merge *merge, MergeInput *input)
+{
+	for (int part = 0; part < KEY_PARTS && merge->is_ordered; part++)
+		input->key[part] = input->columns[merge->key_columns[part]].values[input->at];
+}
+
+static void
+decode_block(const Merge *merge, MergeInput *input)
+{
+	uint32 first = input->block * PFS_BLOCK_ROWS;
+
+	CHECK_FOR_INTERRUPTS();
+	input->block_rows = Min(PFS_BLOCK_ROWS, (uint32) input->row->row_count - first);
+	input->at = 0;
+	for (uint32 i = 0; i < merge->column_count; i++)
+		decode_column(merge, input, i);
+	set_key(merge, input);
+}
+
+static void
+open_input(const Merge *merge, MergeInput *input)
+{
+	Size room = Min((Size) input->row->row_count, PFS_BLOCK_ROWS);
+	MemoryContext outer;
+
+	input->context =
+		AllocSetContextCreate(CurrentMemoryContext, "profstore merge input", ALLOCSET_SMALL_SIZES);
+	outer = MemoryContextSwitchTo(input->context);
+	input->segment = pfs_segment_open(merge->relation, input->row);
+	input->columns = palloc0(sizeof(InputColumn) * merge->column_count);
+	for (uint32 i = 0; i < merge->column_count; i++)
+	{
+		InputColumn *lanes = &input->columns[i];
+
+		lanes->values = palloc(sizeof(int64) * room);
+		lanes->nulls = palloc0(sizeof(bool) * room);
+		lanes->position =
+			pfs_reader_find_column(pfs_segment_reader(input->segment), merge->columns[i].attnum);
+		if (lanes->position >= 0)
+			pfs_segment_load_column(input->segment, lanes->position);
+	}
+	input->block = 0;
+	decode_block(merge, input);
+	MemoryContextSwitchTo(outer);
+}
+
+/* Moves on to the next row; false after the last, with the input closed. */
+static bool
+advance_input(const Merge *merge, MergeInput *input)
+{
+	if (++input->at < input->block_rows)
+	{
+		set_key(merge, input);
+		return true;
+	}
+	if ((input->block + 1) * PFS_BLOCK_ROWS < (uint32) input->row->row_count)
+	{
+		MemoryContext outer = MemoryContextSwitchTo(input->context);
+
+		input->block++;
+		decode_block(merge, input);
+		MemoryContextSwitchTo(outer);
+		return true;
+	}
+	MemoryContextDelete(input->context);
+	input->context = NULL;
+	return false;
+}
+
+static inline bool
+is_before(const MergeInput *a, const MergeInput *b)
+{
+	for (int part = 0; part < KEY_PARTS; part++)
+		if (a->key[part] != b->key[part])
+			return a->key[part] < b->key[part];
+	return a->number < b->number;
+}
+
+static void
+sift_down(Merge *merge, uint32 parent)
+{
+	MergeInput *moved = merge->heap[parent];
+
+	for (;;)
+	{
+		uint32 child = 2 * parent + 1;
+
+		if (child >= merge->heap_count)
+			break;
+		if (child + 1 < merge->heap_count && is_before(merge->heap[child + 1], merge->heap[child]))
+			child++;
+		if (!is_before(merge->heap[child], moved))
+			break;
+		merge->heap[parent] = merge->heap[child];
+		parent = child;
+	}
+	merge->heap[parent] = moved;
+}
+
+static void
+init_heap(Merge *merge)
+{
+	uint32 count = merge->spec->input_count;
+	MergeInput *inputs = palloc0(sizeof(MergeInput) * (Size) count);
+
+	merge->heap = palloc(sizeof(MergeInput *) * (Size) count);
+	merge->heap_count = count;
+	for (uint32 i = 0; i < count; i++)
+	{
+		inputs[i].number = i;
+		inputs[i].row = &merge->spec->inputs[i];
+		if (merge->is_ordered)
+			open_input(merge, &inputs[i]);
+		merge->heap[i] = &inputs[i];
+	}
+	for (uint32 i = count / 2; i > 0; i--)
+		sift_down(merge, i - 1);
+}
+
+static void
+append_row(Merge *merge, const MergeInput *input)
+{
+	PfsRowBuffer *rows = &merge->rows;
+	uint32 row = rows->row_count++;
+
+	for (uint32 i = 0; i < merge->column_count; i++)
+	{
+		const InputColumn *lanes = &input->columns[i];
+		PfsBufferColumn *column = &rows->columns[i];
+
+		column->values[row] = lanes->values[input->at];
+		if (lanes->has_nulls && lanes->nulls[input->at])
+			pfs_row_buffer_set_null(rows, column, row);
+		else if (column->nulls != NULL)
+			column->nulls[row] = false;
+	}
+}
+
+static void
+write_rows(Merge *merge, const PfsRowBuffer *buffer)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "profstore merge output",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext outer = MemoryContextSwitchTo(context);
+	PfsRows rows;
+
+	pfs_rows_order(buffer, &merge->row_key, 0, buffer->row_count, &rows);
+	pfs_segment_write_merged(merge->relation, merge->storage_id, merge->writer, &rows,
+							 GetCurrentCommandId(true), merge->spec->output_level);
+	merge->written_count++;
+	MemoryContextSwitchTo(outer);
+	MemoryContextDelete(context);
+}
+
+static int
+compare_int64(const void *a, const void *b)
+{
+	int64 left = *(const int64 *) a;
+	int64 right = *(const int64 *) b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* The distinct buckets of the rows, ascending. */
+static uint32
+list_buckets(const PfsBufferColumn *time, uint32 row_count, int64 width, int64 *buckets)
+{
+	uint32 count = 0;
+
+	for (uint32 row = 0; row < row_count; row++)
+		buckets[row] = pfs_time_bucket(time->values[row], width);
+	qsort(buckets, row_count, sizeof(int64), compare_int64);
+	for (uint32 i = 0; i < row_count; i++)
+		if (count == 0 || buckets[i] != buckets[count - 1])
+			buckets[count++] = buckets[i];
+	return count;
+}
+
+/* Writes the rows of one bucket, which are gathered first. */
+static void
+write_bucket(Merge *merge, const PfsBufferColumn *time, int64 bucket)
+{
+	const PfsRowBuffer *rows = &merge->rows;
+	PfsRowBuffer part;
+
+	pfs_row_buffer_init(&part, merge->relation, CurrentMemoryContext);
+	for (uint32 row = 0; row < rows->row_count; row++)
+	{
+		if (pfs_time_bucket(time->values[row], merge->spec->bucket_width) != bucket)
+			continue;
+		pfs_row_buffer_reserve(&part, part.row_count + 1);
+		for (uint32 i = 0; i < rows->column_count; i++)
+		{
+			const PfsBufferColumn *source = &rows->columns[i];
+
+			part.columns[i].values[part.row_count] = source->values[row];
+			if (source->nulls != NULL && source->nulls[row])
+				pfs_row_buffer_set_null(&part, &part.columns[i], part.row_count);
+			else if (part.columns[i].nulls != NULL)
+				part.columns[i].nulls[part.row_count] = false;
+		}
+		part.row_count++;
+	}
+	write_rows(merge, &part);
+	pfs_row_buffer_fini(&part);
+}
+
+static void
+flush(Merge *merge)
+{
+	const PfsBufferColumn *time = NULL;
+
+	for (uint32 i = 0; i < merge->rows.column_count && merge->spec->bucket_width > 0; i++)
+		if (merge->rows.columns[i].attnum == merge->row_key.time)
+			time = &merge->rows.columns[i];
+
+	if (time == NULL)
+		write_rows(merge, &merge->rows);
+	else
+	{
+		int64 *buckets =
+			palloc_extended(sizeof(int64) * (Size) merge->rows.row_count, MCXT_ALLOC_HUGE);
+		uint32 count =
+			list_buckets(time, merge->rows.row_count, merge->spec->bucket_width, buckets);
+
+		for (uint32 i = 0; i < count; i++)
+		{
+			CHECK_FOR_INTERRUPTS();
+			write_bucket(merge, time, buckets[i]);
+		}
+		pfree(buckets);
+	}
+	pfs_progress_add(PFS_PROGRESS_ROWS_DONE, merge->rows.row_count);
+	pfs_row_buffer_truncate(&merge->rows, 0);
+}
+
+/* All new segments get about the same number of rows, so that the last one is not a splinter. */
+static uint32
+even_output_rows(const PfsMergeSpec *spec)
+{
+	uint64 total = 0;
+	uint64 pieces;
+
+	for (uint32 i = 0; i < spec->input_count; i++)
+		total += (uint64) spec->inputs[i].row_count;
+	pieces = (total + spec->output_rows - 1) / spec->output_rows;
+	return (uint32) ((total + pieces - 1) / pieces);
+}
+
+uint32
+pfs_merge_segments(Relation relation, int64 storage_id, PfsDirectoryWriter *writer,
+				   const PfsMergeSpec *spec)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "profstore merge", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext outer = MemoryContextSwitchTo(context);
+	Merge merge = { 0 };
+
+	merge.relation = relation;
+	merge.storage_id = storage_id;
+	merge.writer = writer;
+	merge.spec = spec;
+	merge.row_key = pfs_row_key(relation);
+	merge.output_rows = even_output_rows(spec);
+	pfs_row_buffer_init(&merge.rows, relation, context);
+	pfs_row_buffer_reserve(&merge.rows, merge.output_rows);
+	init_columns(&merge);
+	init_heap(&merge);
+
+	while (merge.heap_count > 0)
+	{
+		MergeInput *input = merge.heap[0];
+
+		if (input->context == NULL)
+			open_input(&merge, input);
+		append_row(&merge, input);
+		if (merge.rows.row_count == merge.output_rows)
+			flush(&merge);
+		if (!advance_input(&merge, input))
+		{
+			merge.heap[0] = merge.heap[--merge.heap_count];
+			pfs_progress_add(PFS_PROGRESS_SEGMENTS_DONE, 1);
+		}
+		if (merge.heap_count > 0)
+			sift_down(&merge, 0);
+	}
+	if (merge.rows.row_count > 0)
+		flush(&merge);
+	MemoryContextSwitchTo(outer);
+	MemoryContextDelete(context);
+	return merge.written_count;
+}

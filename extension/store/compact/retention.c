@@ -1,0 +1,121 @@
+/*
+ * retention.c
+ *		Listing, removing and missing segments.
+ */
+#include "store/compact/retention.h"
+
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "store/segment/directory.h"
+#include "store/segment/ledger.h"
+#include "base/progress.h"
+#include "store/scan/rollup.h"
+#include "store/segment/segment_io.h"
+#include "store/segment/storage.h"
+#include "store/write/write_buffer.h"
+
+static void
+add_to_totals(PfsSegmentTotals *totals, const PfsSegmentRow *row)
+{
+	totals->segment_count++;
+	totals->row_count += (uint64) row->row_count;
+	if (row->time.known)
+	{
+		totals->time_min = Min(totals->time_min, row->time.min);
+		totals->time_max = Max(totals->time_max, row->time.max);
+	}
+}
+
+static PfsSegmentTotals
+no_segments(void)
+{
+	return (PfsSegmentTotals){ 0, 0, PG_INT64_MAX, PG_INT64_MIN };
+}
+
+PfsSegmentTotals
+pfs_segment_totals(Relation relation, Snapshot snapshot)
+{
+	PfsSegmentTotals totals = no_segments();
+	PfsDirectoryScan *scan = pfs_directory_scan_begin(pfs_storage_id(relation), snapshot);
+	PfsSegmentRow row;
+
+	while (pfs_directory_scan_next(scan, &row))
+	{
+		CHECK_FOR_INTERRUPTS();
+		add_to_totals(&totals, &row);
+	}
+	pfs_directory_scan_end(scan);
+	return totals;
+}
+
+PfsSegmentTotals
+pfs_remove_segments(Relation relation, Snapshot snapshot, int64 before)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "profstore removal", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext outer = CurrentMemoryContext;
+	PfsDirectoryWriter *writer = pfs_directory_writer_open();
+	PfsDirectoryScan *scan = pfs_directory_scan_begin(pfs_storage_id(relation), snapshot);
+	PfsSegmentTotals totals = no_segments();
+	uint32 capacity = 64;
+	int64 *removed = palloc(sizeof(int64) * capacity);
+	PfsSegmentRow row;
+	PfsSegmentRow copy;
+
+	while (pfs_directory_scan_next(scan, &row))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (before != PG_INT64_MAX && (!row.time.known || row.time.max >= before))
+			continue;
+		if (!pfs_directory_remove(writer, pfs_storage_id(relation), &row))
+			ereport(ERROR, (errcode(ERRCODE_T_R_SERIALIZATION_FAILURE),
+							errmsg("another transaction has changed the segments of table \"%s\"",
+								   RelationGetRelationName(relation)),
+							errhint("Try again.")));
+		MemoryContextSwitchTo(context);
+		pfs_segment_row_copy(&copy, &row);
+		pfs_segment_delete_streams(relation, &copy);
+		MemoryContextSwitchTo(outer);
+		MemoryContextReset(context);
+		if (totals.segment_count == capacity)
+		{
+			capacity *= 2;
+			removed = repalloc_huge(removed, sizeof(int64) * (Size) capacity);
+		}
+		removed[totals.segment_count] = row.segment_no;
+		add_to_totals(&totals, &row);
+		pfs_progress_add(PFS_PROGRESS_SEGMENTS_DONE, 1);
+	}
+	pfs_directory_scan_end(scan);
+	pfs_directory_writer_close(writer);
+	pfs_rollups_forget(pfs_storage_id(relation), snapshot,
+					   (PfsNumbers){ totals.segment_count, removed });
+	pfs_ledger_add(pfs_storage_id(relation), -(int64) totals.row_count, GetCurrentCommandId(true));
+	pfree(removed);
+	MemoryContextDelete(context);
+	if (totals.segment_count > 0)
+	{
+		pfs_storage_cache(relation)->counted_at_us = 0;
+		CommandCounterIncrement();
+	}
+	return totals;
+}
+
+bool
+pfs_is_vacated(Relation relation)
+{
+	int64 storage_id = pfs_storage_id(relation);
+	PfsDirectoryScan *scan;
+	PfsSegmentRow row;
+	bool found;
+
+	if (pfs_write_buffer_image_bytes(storage_id) > 0)
+		return false;
+	scan = pfs_directory_scan_begin_nonvacuumable(storage_id);
+	found = pfs_directory_scan_next(scan, &row);
+	pfs_directory_scan_end(scan);
+	return !found;
+}

@@ -1,0 +1,224 @@
+/*
+ * tier_sums.c
+ *		A list of sums, put in order at the end.
+ *
+ * Segments are sorted by series, stack and time: what makes one sum comes in a run, and adds up as it comes. Where the
+ * table was compacted, the list is in order already, which the sort is quick to find.
+ */
+#include "store/compact/tier_sums.h"
+
+#include "common/hashfn.h"
+#include "common/int.h"
+#include "miscadmin.h"
+
+#include "store/scan/block_scan.h"
+#include "store/compact/merge.h"
+
+/* A time at which a series was scraped. */
+typedef struct ScrapeKey
+{
+	int64 series;
+	int64 time;
+} ScrapeKey;
+
+typedef struct ScrapeEntry
+{
+	ScrapeKey key;
+	char status;
+} ScrapeEntry;
+
+#define SH_PREFIX		   scrape_table
+#define SH_ELEMENT_TYPE	   ScrapeEntry
+#define SH_KEY_TYPE		   ScrapeKey
+#define SH_KEY			   key
+#define SH_HASH_KEY(tb, k) hash_bytes((const unsigned char *) &(k), sizeof(ScrapeKey))
+#define SH_EQUAL(tb, a, b) ((a).series == (b).series && (a).time == (b).time)
+#define SH_SCOPE		   static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+#define ROWS_AT_FIRST	 4096
+#define SCRAPES_AT_FIRST 64
+
+typedef struct Summing
+{
+	const PfsTierSpec *spec;
+	PfsTierRows *result;
+	uint64 capacity; /* of result->rows */
+	scrape_table_hash *scrapes;
+	int64 last_series; /* what is known of the series that was met last */
+	bool last_is_instant;
+	bool has_last;
+} Summing;
+
+static bool
+is_instant(Summing *summing, int64 series)
+{
+	const PfsTierSpec *spec = summing->spec;
+	uint32 low = 0;
+	uint32 high = spec->instant_count;
+
+	if (summing->has_last && summing->last_series == series)
+		return summing->last_is_instant;
+	while (low < high)
+	{
+		uint32 middle = low + (high - low) / 2;
+
+		if (spec->instant_series[middle] < series)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	summing->last_series = series;
+	summing->last_is_instant = low < spec->instant_count && spec->instant_series[low] == series;
+	summing->has_last = true;
+	return summing->last_is_instant;
+}
+
+static bool
+is_same_sum(const PfsTierRow *a, const PfsTierRow *b)
+{
+	return a->bucket == b->bucket && a->stack == b->stack && a->series == b->series;
+}
+
+static void
+add(Summing *summing, const PfsTierRow *row)
+{
+	PfsTierRows *result = summing->result;
+	PfsTierRow *last = result->count > 0 ? &result->rows[result->count - 1] : NULL;
+	int64 sum;
+
+	if (last != NULL && is_same_sum(last, row) &&
+		!pg_add_s64_overflow(last->value, row->value, &sum))
+	{
+		last->value = sum;
+		return;
+	}
+	if (result->count == summing->capacity)
+	{
+		summing->capacity *= 2;
+		result->rows = repalloc_huge(result->rows, sizeof(PfsTierRow) * summing->capacity);
+	}
+	result->rows[result->count++] = *row;
+}
+
+/* A row of an instant type: its value, and its scrape. */
+static void
+add_instant(Summing *summing, PfsTierRow *row, int64 time)
+{
+	ScrapeKey scrape = { row->series, time };
+	bool is_scrape = summing->spec->has_scrapes && row->stack < 0;
+	bool found;
+
+	if (is_scrape)
+		scrape.time += pfs_scrape_offset(row->stack);
+	if (is_scrape || !summing->spec->has_scrapes)
+		scrape_table_insert(summing->scrapes, scrape, &found);
+	if (is_scrape)
+		return;
+	/* no stack has such an id, and what has must not be taken for a scrape */
+	row->stack = Max(row->stack, 0);
+	add(summing, row);
+}
+
+static void
+add_block(Summing *summing, const PfsBlock *block)
+{
+	int64 width = summing->spec->width_us;
+
+	for (uint32 i = 0; i < block->row_count; i++)
+	{
+		int64 time = block->values[0][i];
+		PfsTierRow row = { block->values[1][i], block->values[2][i],
+						   pfs_time_bucket(time, width) * width, block->values[3][i] };
+
+		if (is_instant(summing, row.series))
+			add_instant(summing, &row, time);
+		else
+			add(summing, &row);
+	}
+}
+
+static int
+compare_rows(const void *a, const void *b)
+{
+	const PfsTierRow *left = a;
+	const PfsTierRow *right = b;
+
+	if (left->series != right->series)
+		return left->series < right->series ? -1 : 1;
+	if (left->stack != right->stack)
+		return left->stack < right->stack ? -1 : 1;
+	return (left->bucket > right->bucket) - (left->bucket < right->bucket);
+}
+
+static void
+add_scrapes(Summing *summing)
+{
+	int64 width = summing->spec->width_us;
+	scrape_table_iterator iterator;
+	ScrapeEntry *entry;
+
+	scrape_table_start_iterate(summing->scrapes, &iterator);
+	while ((entry = scrape_table_iterate(summing->scrapes, &iterator)) != NULL)
+	{
+		int64 bucket = pfs_time_bucket(entry->key.time, width) * width;
+		PfsTierRow row = { entry->key.series, pfs_scrape_stack(entry->key.time - bucket), bucket,
+						   0 };
+
+		add(summing, &row);
+	}
+}
+
+/* Puts the list in order, and adds up what that has brought together. */
+static void
+finish(Summing *summing)
+{
+	PfsTierRows *result = summing->result;
+	uint64 listed = result->count;
+
+	qsort(result->rows, listed, sizeof(PfsTierRow), compare_rows);
+	result->count = 0;
+	for (uint64 i = 0; i < listed; i++)
+	{
+		PfsTierRow row = result->rows[i];
+
+		/* writes behind what it reads */
+		add(summing, &row);
+	}
+	listed = result->count;
+	result->count = 0;
+	for (uint64 i = 0; i < listed; i++)
+	{
+		PfsTierRow *row = &result->rows[i];
+
+		if (row->value != 0 || row->stack < 0 || !is_instant(summing, row->series))
+			result->rows[result->count++] = *row;
+	}
+}
+
+PfsTierRows
+pfs_tier_sums(Relation relation, Snapshot snapshot, const PfsTierSpec *spec, int64 from, int64 to)
+{
+	AttrNumber columns[] = { spec->time, spec->series, spec->stack, spec->value };
+	PfsBlockFilter filter = { spec->time, from, to - 1, NULL, 0 };
+	PfsTierRows result = { 0, 0, palloc(sizeof(PfsTierRow) * ROWS_AT_FIRST) };
+	Summing summing = { .spec = spec, .result = &result, .capacity = ROWS_AT_FIRST };
+	PfsBlockScan *scan;
+	PfsBlock block;
+
+	summing.scrapes = scrape_table_create(CurrentMemoryContext, SCRAPES_AT_FIRST, NULL);
+	scan = pfs_block_scan_begin(relation, snapshot, lengthof(columns), columns, 1, &filter);
+	while (pfs_block_scan_next(scan, &block))
+	{
+		CHECK_FOR_INTERRUPTS();
+		add_block(&summing, &block);
+		result.read_count += block.row_count;
+	}
+	pfs_block_scan_end(scan);
+	add_scrapes(&summing);
+	scrape_table_destroy(summing.scrapes);
+	finish(&summing);
+	return result;
+}

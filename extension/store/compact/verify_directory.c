@@ -1,0 +1,145 @@
+/*
+ * verify_directory.c
+ *		Whether the directory has all segments of a table, each once: against the ledger, and against the values in the
+ *		table's TOAST relation.
+ */
+#include "store/compact/verify.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "miscadmin.h"
+#include "utils/rel.h"
+
+#include "store/segment/directory.h"
+#include "store/segment/ledger.h"
+#include "store/segment/storage.h"
+
+/* Columns of a TOAST relation. */
+#define TOAST_VALUE_ID 1
+#define TOAST_CHUNK	   2
+
+/* A stream in the table's TOAST relation. */
+typedef struct NamedValue
+{
+	Oid id;
+	int64 segment_no;
+} NamedValue;
+
+typedef struct NamedValues
+{
+	uint32 count;
+	uint32 capacity;
+	NamedValue *values;
+	int64 row_count; /* of all segments */
+} NamedValues;
+
+static int
+compare_ids(const void *a, const void *b)
+{
+	Oid left = ((const NamedValue *) a)->id;
+	Oid right = ((const NamedValue *) b)->id;
+
+	return (left > right) - (left < right);
+}
+
+static int
+compare_values(const void *a, const void *b)
+{
+	int64 left = ((const NamedValue *) a)->segment_no;
+	int64 right = ((const NamedValue *) b)->segment_no;
+	int order = compare_ids(a, b);
+
+	return order != 0 ? order : (left > right) - (left < right);
+}
+
+static void
+add_value(NamedValues *named, Oid id, int64 segment_no)
+{
+	if (!OidIsValid(id))
+		return;
+	if (named->count == named->capacity)
+	{
+		named->capacity *= 2;
+		named->values = repalloc_huge(named->values, sizeof(NamedValue) * (Size) named->capacity);
+	}
+	named->values[named->count++] = (NamedValue){ id, segment_no };
+}
+
+/* What the segments name, by id. */
+static NamedValues
+list_values(Relation relation, Snapshot snapshot)
+{
+	NamedValues named = { 0, 64, palloc(sizeof(NamedValue) * 64), 0 };
+	PfsDirectoryScan *scan = pfs_directory_scan_begin(pfs_storage_id(relation), snapshot);
+	PfsSegmentRow row;
+
+	while (pfs_directory_scan_next(scan, &row))
+	{
+		CHECK_FOR_INTERRUPTS();
+		named.row_count += row.row_count;
+		for (uint32 i = 0; i < row.stream_count; i++)
+			add_value(&named, row.stream_ids[i], row.segment_no);
+	}
+	pfs_directory_scan_end(scan);
+	qsort(named.values, named.count, sizeof(NamedValue), compare_values);
+	return named;
+}
+
+/* A value that two segments name stands for the rows of both. */
+static void
+find_shared(const NamedValues *named, PfsReportProblem report, void *arg)
+{
+	for (uint32 i = 1; i < named->count; i++)
+		if (named->values[i].id == named->values[i - 1].id)
+			report(arg, named->values[i].segment_no, -1,
+				   psprintf("TOAST value %u is a stream of segment %lld, too", named->values[i].id,
+							(long long) named->values[i - 1].segment_no));
+}
+
+/* Values that no segment names: that segment is missing. They come and go with it, so the snapshot sees both or none. */
+static void
+find_orphans(Relation relation, Snapshot snapshot, const NamedValues *named,
+			 PfsReportProblem report, void *arg)
+{
+	Relation toast;
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	if (!OidIsValid(relation->rd_rel->reltoastrelid))
+		return;
+	toast = table_open(relation->rd_rel->reltoastrelid, AccessShareLock);
+	scan = systable_beginscan(toast, InvalidOid, false, snapshot, 0, NULL);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		TupleDesc desc = RelationGetDescr(toast);
+		NamedValue key = { 0 };
+		bool is_null;
+
+		CHECK_FOR_INTERRUPTS();
+		if (DatumGetInt32(heap_getattr(tuple, TOAST_CHUNK, desc, &is_null)) != 0)
+			continue;
+		key.id = DatumGetObjectId(heap_getattr(tuple, TOAST_VALUE_ID, desc, &is_null));
+		if (bsearch(&key, named->values, named->count, sizeof(NamedValue), compare_ids) == NULL)
+			report(arg, 0, -1,
+				   psprintf("TOAST value %u is a stream of a segment that is missing", key.id));
+	}
+	systable_endscan(scan);
+	table_close(toast, AccessShareLock);
+}
+
+void
+pfs_verify_directory(Relation relation, Snapshot snapshot, PfsReportProblem report, void *arg)
+{
+	NamedValues named = list_values(relation, snapshot);
+	int64 stored;
+
+	if (pfs_ledger_total(pfs_storage_id(relation), snapshot, &stored) && stored != named.row_count)
+		report(arg, 0, -1,
+			   psprintf("the segments have %lld rows, but %lld were stored: %s",
+						(long long) named.row_count, (long long) stored,
+						named.row_count < stored ? "segments are missing"
+												 : "rows are counted more than once"));
+	find_shared(&named, report, arg);
+	find_orphans(relation, snapshot, &named, report, arg);
+}

@@ -1,0 +1,157 @@
+/*
+ * block_filter.c
+ *		Filters over lanes: a range, and optionally a set of keys within it.
+ */
+#include "store/scan/block_filter.h"
+
+/* Position of the first key that is not less than the value. */
+static uint32
+lower_bound(const PfsBlockFilter *filter, int64 value)
+{
+	uint32 low = 0;
+	uint32 high = filter->key_count;
+
+	while (low < high)
+	{
+		uint32 middle = low + (high - low) / 2;
+
+		if (filter->keys[middle] < value)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+bool
+pfs_filter_overlaps(const PfsBlockFilter *filter, int64 min, int64 max)
+{
+	uint32 position;
+
+	if (filter->keeps_nulls)
+		return false;
+	min = Max(min, filter->low);
+	max = Min(max, filter->high);
+	if (min > max)
+		return false;
+	if (filter->keys == NULL)
+		return true;
+	position = lower_bound(filter, min);
+	return position < filter->key_count && filter->keys[position] <= max;
+}
+
+bool
+pfs_filter_passes(const PfsBlockFilter *filter, int64 value)
+{
+	return pfs_filter_overlaps(filter, value, value);
+}
+
+bool
+pfs_filter_contains(const PfsBlockFilter *filter, int64 min, int64 max)
+{
+	uint64 span = (uint64) max - (uint64) min;
+	uint32 position;
+
+	if (filter->keeps_nulls || min < filter->low || max > filter->high)
+		return false;
+	if (filter->keys == NULL)
+		return true;
+	/* keys are distinct and sorted: all numbers are there where the last one is so far off */
+	position = lower_bound(filter, min);
+	return span < filter->key_count - position && filter->keys[position] == min &&
+		   filter->keys[position + span] == max;
+}
+
+static uint32
+select_range(const PfsBlockFilter *filter, const int64 *values, uint16 *selection, uint32 count)
+{
+	uint32 kept = 0;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		int64 value = values[selection[i]];
+
+		selection[kept] = selection[i];
+		kept += (value >= filter->low) & (value <= filter->high);
+	}
+	return kept;
+}
+
+/* The same over rows 0 .. count - 1, which do not stand in selection. */
+static uint32
+select_range_of_all(const PfsBlockFilter *filter, const int64 *values, uint16 *selection,
+					uint32 count)
+{
+	uint64 span = (uint64) filter->high - (uint64) filter->low;
+	uint32 kept = 0;
+
+	if (filter->low > filter->high)
+		return 0;
+	for (uint32 row = 0; row < count; row++)
+	{
+		selection[kept] = (uint16) row;
+		kept += (uint64) values[row] - (uint64) filter->low <= span;
+	}
+	return kept;
+}
+
+/* Sorted segments repeat a key over long runs, so the last answer is remembered. */
+static uint32
+select_keys(const PfsBlockFilter *filter, const int64 *values, uint16 *selection, uint32 count)
+{
+	uint32 kept = 0;
+	int64 last_value = 0;
+	bool last_passes = pfs_filter_passes(filter, 0);
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		int64 value = values[selection[i]];
+
+		if (value != last_value)
+		{
+			last_value = value;
+			last_passes = pfs_filter_passes(filter, value);
+		}
+		selection[kept] = selection[i];
+		kept += last_passes;
+	}
+	return kept;
+}
+
+/* Keeps the rows whose flag is as wanted. */
+static uint32
+select_nulls(const bool *nulls, bool wanted, uint16 *selection, uint32 count)
+{
+	uint32 kept = 0;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		selection[kept] = selection[i];
+		kept += nulls[selection[i]] == wanted;
+	}
+	return kept;
+}
+
+uint32
+pfs_filter_select(const PfsBlockFilter *filter, const int64 *values, const bool *nulls,
+				  uint16 *selection, uint32 count)
+{
+	if (filter->keeps_nulls)
+		return nulls == NULL ? 0 : select_nulls(nulls, true, selection, count);
+	if (nulls != NULL)
+		count = select_nulls(nulls, false, selection, count);
+	if (filter->keys != NULL)
+		return select_keys(filter, values, selection, count);
+	return select_range(filter, values, selection, count);
+}
+
+uint32
+pfs_filter_select_of_all(const PfsBlockFilter *filter, const int64 *values, const bool *nulls,
+						 uint16 *selection, uint32 count)
+{
+	if (!filter->keeps_nulls && nulls == NULL && filter->keys == NULL)
+		return select_range_of_all(filter, values, selection, count);
+	for (uint32 row = 0; row < count; row++)
+		selection[row] = (uint16) row;
+	return pfs_filter_select(filter, values, nulls, selection, count);
+}

@@ -1,0 +1,28 @@
+/*
+ * block_filter.h
+ *		Deciding by a filter: on a range of lanes, on one lane, on a block of them.
+ */
+#ifndef PFS_BLOCK_FILTER_H
+#define PFS_BLOCK_FILTER_H
+
+#include "profstore.h"
+
+#include "store/scan/block_scan.h"
+
+/* On keys of lanes: whether any value in [min, max] can pass. */
+bool pfs_filter_overlaps(const PfsBlockFilter *filter, int64 min, int64 max);
+bool pfs_filter_passes(const PfsBlockFilter *filter, int64 value);
+/* Whether every value in [min, max] passes. */
+bool pfs_filter_contains(const PfsBlockFilter *filter, int64 min, int64 max);
+
+/*
+ * Keeps those of the selected rows whose key, or null, passes. selection holds ascending row numbers;
+ * returns how many are left. nulls may be NULL.
+ */
+uint32 pfs_filter_select(const PfsBlockFilter *filter, const int64 *values, const bool *nulls,
+						 uint16 *selection, uint32 count);
+/* The same of rows 0 .. count - 1, whatever selection holds. */
+uint32 pfs_filter_select_of_all(const PfsBlockFilter *filter, const int64 *values,
+								const bool *nulls, uint16 *selection, uint32 count);
+
+#endif

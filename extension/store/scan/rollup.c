@@ -1,0 +1,344 @@
+/*
+ * rollup.c
+ *		Rows of profstore.rollups, and when they stand for segments.
+ */
+#include "store/scan/rollup.h"
+
+#include "access/genam.h"
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/indexing.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "utils/array.h"
+#include "utils/fmgroids.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "store/scan/block_filter.h"
+#include "store/segment/storage.h"
+
+/* Columns of profstore.rollups, in the order of store.sql. */
+enum
+{
+	COL_STORAGE_ID = 1,
+	COL_WIDTH,
+	COL_BUCKET,
+	COL_CLASS,
+	COL_SERIES_COLUMN,
+	COL_STACK_COLUMN,
+	COL_TIME_COLUMN,
+	COL_TIME_MIN,
+	COL_TIME_MAX,
+	COL_SAMPLE_COUNT,
+	COL_STACK_COUNT,
+	COL_SEGMENTS,
+	COL_SERIES,
+	COL_OTHERS,
+	COL_HEADER,
+	COL_PAYLOAD,
+	COL_COUNT = COL_PAYLOAD
+};
+
+PfsClassifySeries pfs_classify_series = NULL;
+
+int64
+pfs_numbers_find(PfsNumbers numbers, int64 number)
+{
+	uint32 low = 0;
+	uint32 high = numbers.count;
+
+	while (low < high)
+	{
+		uint32 middle = low + (high - low) / 2;
+
+		if (numbers.numbers[middle] < number)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < numbers.count && numbers.numbers[low] == number ? (int64) low : -1;
+}
+
+static Datum
+array_of(PfsNumbers numbers)
+{
+	Datum *elements = palloc_extended(sizeof(Datum) * Max(numbers.count, 1), MCXT_ALLOC_HUGE);
+
+	for (uint32 i = 0; i < numbers.count; i++)
+		elements[i] = Int64GetDatum(numbers.numbers[i]);
+	return PointerGetDatum(construct_array(elements, (int) numbers.count, INT8OID, sizeof(int64),
+										   true, TYPALIGN_DOUBLE));
+}
+
+static PfsNumbers
+numbers_of(Datum datum)
+{
+	ArrayType *array = DatumGetArrayTypePCopy(datum);
+	PfsNumbers numbers;
+
+	if (ARR_ELEMTYPE(array) != INT8OID || ARR_HASNULL(array) || ARR_NDIM(array) > 1)
+		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED), errmsg("a roll-up is damaged"),
+						errhint("Delete the rows of profstore.rollups: they are made again.")));
+	numbers.count = (uint32) ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array));
+	numbers.numbers = (const int64 *) ARR_DATA_PTR(array);
+	return numbers;
+}
+
+void
+pfs_rollup_insert(int64 storage_id, const PfsRollup *rollup)
+{
+	Relation heap = table_open(pfs_extension_relation("rollups", false), RowExclusiveLock);
+	Datum values[COL_COUNT] = { 0 };
+	bool nulls[COL_COUNT] = { 0 };
+
+	values[COL_STORAGE_ID - 1] = Int64GetDatum(storage_id);
+	values[COL_WIDTH - 1] = Int64GetDatum(rollup->width);
+	values[COL_BUCKET - 1] = Int64GetDatum(rollup->bucket);
+	values[COL_CLASS - 1] = Int32GetDatum(rollup->class_id);
+	values[COL_SERIES_COLUMN - 1] = Int16GetDatum(rollup->key.series);
+	values[COL_STACK_COLUMN - 1] = Int16GetDatum(rollup->key.stack);
+	values[COL_TIME_COLUMN - 1] = Int16GetDatum(rollup->key.time);
+	values[COL_TIME_MIN - 1] = Int64GetDatum(rollup->time_min);
+	values[COL_TIME_MAX - 1] = Int64GetDatum(rollup->time_max);
+	values[COL_SAMPLE_COUNT - 1] = Int64GetDatum(rollup->sample_count);
+	values[COL_STACK_COUNT - 1] = Int32GetDatum(rollup->stack_count);
+	values[COL_SEGMENTS - 1] = array_of(rollup->segments);
+	values[COL_SERIES - 1] = array_of(rollup->series);
+	values[COL_OTHERS - 1] = array_of(rollup->others);
+	values[COL_HEADER - 1] = PointerGetDatum(rollup->header);
+	values[COL_PAYLOAD - 1] = PointerGetDatum(rollup->payload);
+	nulls[COL_HEADER - 1] = nulls[COL_PAYLOAD - 1] = rollup->stack_count == 0;
+	CatalogTupleInsert(heap, heap_form_tuple(RelationGetDescr(heap), values, nulls));
+	table_close(heap, NoLock);
+}
+
+static PfsRollup *
+read_rollup(Relation heap, HeapTuple tuple)
+{
+	PfsRollup *rollup = palloc0(sizeof(PfsRollup));
+	Datum values[COL_COUNT];
+	bool nulls[COL_COUNT];
+
+	heap_deform_tuple(tuple, RelationGetDescr(heap), values, nulls);
+	rollup->address = tuple->t_self;
+	rollup->width = DatumGetInt64(values[COL_WIDTH - 1]);
+	rollup->bucket = DatumGetInt64(values[COL_BUCKET - 1]);
+	rollup->class_id = DatumGetInt32(values[COL_CLASS - 1]);
+	rollup->key.series = DatumGetInt16(values[COL_SERIES_COLUMN - 1]);
+	rollup->key.stack = DatumGetInt16(values[COL_STACK_COLUMN - 1]);
+	rollup->key.time = DatumGetInt16(values[COL_TIME_COLUMN - 1]);
+	rollup->time_min = DatumGetInt64(values[COL_TIME_MIN - 1]);
+	rollup->time_max = DatumGetInt64(values[COL_TIME_MAX - 1]);
+	rollup->sample_count = DatumGetInt64(values[COL_SAMPLE_COUNT - 1]);
+	rollup->stack_count = DatumGetInt32(values[COL_STACK_COUNT - 1]);
+	if (nulls[COL_HEADER - 1] || nulls[COL_PAYLOAD - 1])
+		rollup->stack_count = 0;
+	rollup->tuple = heap_copytuple(tuple);
+	return rollup;
+}
+
+/* The payload stays where it is until it is needed. */
+void
+pfs_rollup_load(PfsRollup *rollup)
+{
+	Relation heap;
+	Datum values[COL_COUNT];
+	bool nulls[COL_COUNT];
+
+	if (rollup->series.numbers != NULL)
+		return;
+	heap = table_open(pfs_extension_relation("rollups", false), AccessShareLock);
+	heap_deform_tuple(rollup->tuple, RelationGetDescr(heap), values, nulls);
+	rollup->segments = numbers_of(values[COL_SEGMENTS - 1]);
+	rollup->others = numbers_of(values[COL_OTHERS - 1]);
+	rollup->series = numbers_of(values[COL_SERIES - 1]);
+	if (rollup->stack_count > 0)
+	{
+		rollup->header = DatumGetByteaPCopy(values[COL_HEADER - 1]);
+		rollup->payload = (struct varlena *) DatumGetPointer(values[COL_PAYLOAD - 1]);
+	}
+	table_close(heap, AccessShareLock);
+}
+
+static int
+compare_rollups(const ListCell *a, const ListCell *b)
+{
+	const PfsRollup *left = lfirst(a);
+	const PfsRollup *right = lfirst(b);
+
+	if (left->width != right->width)
+		return left->width > right->width ? -1 : 1;
+	if (left->bucket != right->bucket)
+		return left->bucket < right->bucket ? -1 : 1;
+	return (left->class_id > right->class_id) - (left->class_id < right->class_id);
+}
+
+static SysScanDesc
+begin_scan(Relation heap, Snapshot snapshot, int64 storage_id)
+{
+	ScanKeyData key;
+
+	ScanKeyInit(&key, COL_STORAGE_ID, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(storage_id));
+	return systable_beginscan(heap, pfs_primary_key_index(heap), true, snapshot, 1, &key);
+}
+
+List *
+pfs_rollups_list(int64 storage_id, Snapshot snapshot, int64 low, int64 high)
+{
+	Oid relation_id = pfs_extension_relation("rollups", true);
+	List *rollups = NIL;
+	Relation heap;
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	/* see pfs_directory_scan_begin; version 1.0 has no such table */
+	if (IsBinaryUpgrade || !OidIsValid(relation_id))
+		return NIL;
+	heap = table_open(relation_id, AccessShareLock);
+	scan = begin_scan(heap, snapshot, storage_id);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		bool is_null;
+		int64 time_min =
+			DatumGetInt64(heap_getattr(tuple, COL_TIME_MIN, RelationGetDescr(heap), &is_null));
+		int64 time_max =
+			DatumGetInt64(heap_getattr(tuple, COL_TIME_MAX, RelationGetDescr(heap), &is_null));
+
+		CHECK_FOR_INTERRUPTS();
+		if (time_min >= low && time_max <= high)
+			rollups = lappend(rollups, read_rollup(heap, tuple));
+	}
+	systable_endscan(scan);
+	table_close(heap, AccessShareLock);
+	list_sort(rollups, compare_rollups);
+	return rollups;
+}
+
+bool
+pfs_rollup_fits(const PfsRollup *rollup, Relation relation)
+{
+	PfsRowKey key = pfs_row_key(relation);
+
+	return rollup->key.series == key.series && rollup->key.stack == key.stack &&
+		   rollup->key.time == key.time;
+}
+
+/* Whether the filter passes all series of the roll-up, and none of the others. */
+static bool
+series_suit(const PfsRollup *rollup, const PfsBlockFilter *filter)
+{
+	for (uint32 i = 0; i < rollup->series.count; i++)
+		if (!pfs_filter_passes(filter, rollup->series.numbers[i]))
+			return false;
+	for (uint32 i = 0; i < rollup->others.count; i++)
+		if (pfs_filter_passes(filter, rollup->others.numbers[i]))
+			return false;
+	return true;
+}
+
+bool
+pfs_rollup_suits(const PfsRollup *rollup, Relation relation, int filter_count,
+				 const PfsBlockFilter *filters)
+{
+	PfsRowKey key = pfs_row_key(relation);
+	bool is_filtered_by_series = false;
+
+	for (int i = 0; i < filter_count; i++)
+	{
+		if (filters[i].keeps_nulls)
+			return false;
+		if (filters[i].attnum == key.time)
+		{
+			if (!pfs_filter_contains(&filters[i], rollup->time_min, rollup->time_max))
+				return false;
+		}
+		else if (filters[i].attnum != key.series || !series_suit(rollup, &filters[i]))
+			return false;
+		is_filtered_by_series |= filters[i].attnum == key.series;
+	}
+	return rollup->stack_count > 0 && (is_filtered_by_series || rollup->others.count == 0);
+}
+
+void
+pfs_rollups_lock(void)
+{
+	Oid relation_id = pfs_extension_relation("rollups", true);
+
+	if (OidIsValid(relation_id))
+		LockRelationOid(relation_id, RowExclusiveLock);
+}
+
+static bool
+is_at(Relation heap, int64 storage_id, const PfsRollup *rollup)
+{
+	HeapTupleData tuple = { .t_self = rollup->address };
+	Datum values[COL_COUNT];
+	bool nulls[COL_COUNT];
+	Buffer buffer;
+
+	if (!pfs_heap_fetch(heap, SnapshotAny, &tuple, &buffer))
+		return false;
+	heap_deform_tuple(&tuple, RelationGetDescr(heap), values, nulls);
+	ReleaseBuffer(buffer);
+	return DatumGetInt64(values[COL_STORAGE_ID - 1]) == storage_id &&
+		   DatumGetInt64(values[COL_WIDTH - 1]) == rollup->width &&
+		   DatumGetInt64(values[COL_BUCKET - 1]) == rollup->bucket &&
+		   DatumGetInt32(values[COL_CLASS - 1]) == rollup->class_id;
+}
+
+void
+pfs_rollup_delete(int64 storage_id, const PfsRollup *rollup)
+{
+	Relation heap = table_open(pfs_extension_relation("rollups", false), RowExclusiveLock);
+	ItemPointerData address = rollup->address;
+
+	if (!is_at(heap, storage_id, rollup))
+		elog(ERROR, "a roll-up of storage " INT64_FORMAT " is not where it was read", storage_id);
+	CatalogTupleDelete(heap, &address);
+	table_close(heap, NoLock);
+}
+
+void
+pfs_rollups_forget(int64 storage_id, Snapshot snapshot, PfsNumbers segments)
+{
+	List *rollups;
+	ListCell *cell;
+
+	pfs_rollups_lock();
+	rollups = pfs_rollups_list(storage_id, snapshot, PG_INT64_MIN, PG_INT64_MAX);
+	foreach(cell, rollups)
+	{
+		PfsRollup *rollup = lfirst(cell);
+		bool names_one = false;
+
+		pfs_rollup_load(rollup);
+		for (uint32 i = 0; i < rollup->segments.count && !names_one; i++)
+			names_one = pfs_numbers_contain(segments, rollup->segments.numbers[i]);
+		if (names_one)
+			pfs_rollup_delete(storage_id, rollup);
+	}
+	list_free(rollups);
+}
+
+/* SnapshotSelf also sees rows that this very command has written; nobody else can be writing any. */
+void
+pfs_rollups_delete_all(int64 storage_id)
+{
+	Oid relation_id = pfs_extension_relation("rollups", true);
+	Relation heap;
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	if (!OidIsValid(relation_id))
+		return;
+	heap = table_open(relation_id, RowExclusiveLock);
+	scan = begin_scan(heap, SnapshotSelf, storage_id);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+		simple_heap_delete(heap, &tuple->t_self);
+	systable_endscan(scan);
+	table_close(heap, NoLock);
+}

@@ -1,0 +1,111 @@
+/*
+ * rollup.h
+ *		Roll-ups: sums by stack over many segments and all series of a class, in profstore.rollups.
+ *
+ * Segments have sums by (series, stack) within their bucket of time. Where many such buckets are read
+ * whole and every series of a class is wanted, a roll-up tells the same at the cost of the stacks
+ * alone. It names the segments that it was made of, the series that it adds up, and the other series
+ * in those segments. A scan takes it for these segments if its snapshot sees every one of them,
+ * its time filter leaves all of their rows, and its series are just those of the roll-up among those
+ * of the segments. Whoever takes a segment away (a merge, retention) deletes the roll-ups that name
+ * it in the same transaction, so that they do not gather; no query rests on that, but verify does. It names the columns that
+ * were the table's key, too: one that has been renamed since may have another part.
+ *
+ * Rows are written under ShareUpdateExclusiveLock on the table, as by compaction.
+ */
+#ifndef PFS_ROLLUP_H
+#define PFS_ROLLUP_H
+
+#include "profstore.h"
+
+#include "access/htup.h"
+#include "nodes/pg_list.h"
+#include "storage/itemptr.h"
+#include "utils/relcache.h"
+#include "utils/snapshot.h"
+
+#include "store/scan/block_scan.h"
+#include "store/segment/row_order.h"
+
+typedef struct PfsRollup
+{
+	ItemPointerData address; /* where it was read */
+	int64 width;			 /* of its bucket of time */
+	int64 bucket;
+	int32 class_id;
+	PfsRowKey key;	/* the columns by which it adds up */
+	int64 time_min; /* of the segments' rows */
+	int64 time_max;
+	int64 sample_count; /* rows of the segments, of all series */
+	int32 stack_count;	/* 0: there is none, since it would not pay */
+	HeapTuple tuple;	/* as it was read; what follows is filled in by pfs_rollup_load */
+	PfsNumbers segments;
+	PfsNumbers series;
+	PfsNumbers others;
+	bytea *header; /* of columns stack, row count, sums, as in summary.h */
+	struct varlena *payload;
+} PfsRollup;
+
+/*
+ * Tells the class of each series of a table, -1: none; series are ascending. False: the table's
+ * series have no classes. Given by the room that knows series; without it there are no roll-ups.
+ */
+typedef bool (*PfsClassifySeries)(Relation relation, const int64 *series, uint32 count,
+								  int32 *classes);
+
+extern PfsClassifySeries pfs_classify_series;
+
+/*
+ * The roll-ups of a storage whose samples all lie within [low, high], those of the widest buckets
+ * first, in CurrentMemoryContext: PfsRollup *, not loaded.
+ */
+List *pfs_rollups_list(int64 storage_id, Snapshot snapshot, int64 low, int64 high);
+/* Reads the arrays and the header, once. */
+void pfs_rollup_load(PfsRollup *rollup);
+
+/* Whether it adds up by the columns that are the table's key now. */
+bool pfs_rollup_fits(const PfsRollup *rollup, Relation relation);
+
+/*
+ * Whether a scan that filters so may take it, which fits and is loaded, for the segments that it names, if it
+ * sees them.
+ */
+bool pfs_rollup_suits(const PfsRollup *rollup, Relation relation, int filter_count,
+					  const PfsBlockFilter *filters);
+
+/*
+ * Keeps roll-ups where they are until the transaction ends; comes before the listing of such as are to be deleted.
+ */
+void pfs_rollups_lock(void);
+
+void pfs_rollup_insert(int64 storage_id, const PfsRollup *rollup);
+/* Raises an error where another row stands at its address. */
+void pfs_rollup_delete(int64 storage_id, const PfsRollup *rollup);
+/* Deletes those that name one of the segments; ascending numbers. */
+void pfs_rollups_forget(int64 storage_id, Snapshot snapshot, PfsNumbers segments);
+/* Deletes all of a storage, whoever wrote them; the caller holds AccessExclusiveLock on its table. */
+void pfs_rollups_delete_all(int64 storage_id);
+
+/* The position of a number, -1 where it is not there. */
+int64 pfs_numbers_find(PfsNumbers numbers, int64 number);
+
+static inline bool
+pfs_numbers_contain(PfsNumbers numbers, int64 number)
+{
+	return pfs_numbers_find(numbers, number) >= 0;
+}
+
+/*
+ * Makes the next roll-up that the table lacks; false where there is none to make. The caller is bound
+ * as by pfs_compaction_step, and in a subtransaction with an active snapshot.
+ */
+bool pfs_rollup_step(Relation relation);
+
+/*
+ * Tells what is wrong with roll-ups, and which name segments that are missing. The
+ * caller is bound as by pfs_verify_table; raises DATA_CORRUPTED for bytes that cannot be read.
+ */
+void pfs_rollups_verify(Relation relation, Snapshot snapshot,
+						void (*report)(void *arg, const char *problem), void *arg);
+
+#endif

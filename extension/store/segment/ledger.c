@@ -1,0 +1,136 @@
+/*
+ * ledger.c
+ *		Entries of profstore.row_ledger.
+ *
+ * It is appended to by every COPY, so it has no index; folding keeps it short enough to be read whole.
+ */
+#include "store/segment/ledger.h"
+
+#include "access/genam.h"
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "utils/fmgroids.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "store/segment/storage.h"
+
+enum
+{
+	COL_STORAGE_ID = 1,
+	COL_ROWS,
+	COL_COUNT = COL_ROWS
+};
+
+/* Fewer entries of a table are left as they are. */
+#define FOLD_ENTRIES 16
+
+/* NULL: there is none. */
+static Relation
+open_ledger(LOCKMODE lock)
+{
+	Oid relation_id = pfs_extension_relation("row_ledger", true);
+
+	return OidIsValid(relation_id) ? table_open(relation_id, lock) : NULL;
+}
+
+static SysScanDesc
+begin_scan(Relation ledger, int64 storage_id, Snapshot snapshot)
+{
+	ScanKeyData key;
+
+	ScanKeyInit(&key, COL_STORAGE_ID, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(storage_id));
+	return systable_beginscan(ledger, InvalidOid, false, snapshot, 1, &key);
+}
+
+static void
+append(Relation ledger, int64 storage_id, int64 row_count, CommandId command_id)
+{
+	Datum values[COL_COUNT] = { Int64GetDatum(storage_id), Int64GetDatum(row_count) };
+	bool nulls[COL_COUNT] = { false };
+	HeapTuple tuple = heap_form_tuple(RelationGetDescr(ledger), values, nulls);
+
+	heap_insert(ledger, tuple, command_id, 0, NULL);
+	heap_freetuple(tuple);
+}
+
+void
+pfs_ledger_add(int64 storage_id, int64 row_count, CommandId command_id)
+{
+	Relation ledger = row_count == 0 ? NULL : open_ledger(RowExclusiveLock);
+
+	if (ledger == NULL)
+		return;
+	append(ledger, storage_id, row_count, command_id);
+	table_close(ledger, NoLock);
+}
+
+/* Adds up what the snapshot sees; where is_deleted, deletes it. */
+static int64
+add_up(Relation ledger, int64 storage_id, Snapshot snapshot, bool is_deleted, uint32 *entry_count)
+{
+	SysScanDesc scan = begin_scan(ledger, storage_id, snapshot);
+	int64 total = 0;
+	HeapTuple tuple;
+
+	*entry_count = 0;
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		bool is_null;
+
+		CHECK_FOR_INTERRUPTS();
+		total += DatumGetInt64(heap_getattr(tuple, COL_ROWS, RelationGetDescr(ledger), &is_null));
+		++*entry_count;
+		if (is_deleted)
+			simple_heap_delete(ledger, &tuple->t_self);
+	}
+	systable_endscan(scan);
+	return total;
+}
+
+void
+pfs_ledger_fold(int64 storage_id, Snapshot snapshot)
+{
+	Relation ledger = open_ledger(RowExclusiveLock);
+	uint32 entry_count;
+
+	if (ledger == NULL)
+		return;
+	(void) add_up(ledger, storage_id, snapshot, false, &entry_count);
+	if (entry_count > FOLD_ENTRIES)
+	{
+		int64 total = add_up(ledger, storage_id, snapshot, true, &entry_count);
+
+		append(ledger, storage_id, total, GetCurrentCommandId(true));
+	}
+	table_close(ledger, NoLock);
+}
+
+bool
+pfs_ledger_total(int64 storage_id, Snapshot snapshot, int64 *row_count)
+{
+	Relation ledger = open_ledger(AccessShareLock);
+	uint32 entry_count;
+
+	if (ledger == NULL)
+		return false;
+	*row_count = add_up(ledger, storage_id, snapshot, false, &entry_count);
+	table_close(ledger, AccessShareLock);
+	return true;
+}
+
+/* SnapshotSelf also sees entries that this very command has written; nobody else can be writing any. */
+void
+pfs_ledger_delete(int64 storage_id)
+{
+	Relation ledger = open_ledger(RowExclusiveLock);
+	uint32 entry_count;
+
+	if (ledger == NULL)
+		return;
+	(void) add_up(ledger, storage_id, SnapshotSelf, true, &entry_count);
+	table_close(ledger, NoLock);
+}

@@ -1,0 +1,279 @@
+/*
+ * storage.c
+ *		Making and reading the metapage.
+ */
+#include "store/segment/storage.h"
+
+#include "access/htup_details.h"
+#include "access/xlog.h"
+#include "access/xloginsert.h"
+#include "access/xlogutils.h"
+#include "catalog/namespace.h"
+#include "catalog/storage.h"
+#include "commands/sequence.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "store/segment/lane.h"
+
+typedef struct PfsMetapage
+{
+	uint32 magic;
+	uint32 version;
+	int64 storage_id;
+	uint32 missing_count;
+	uint32 unused;
+	PfsMissingValue missing[FLEXIBLE_ARRAY_MEMBER];
+} PfsMetapage;
+
+StaticAssertDecl(sizeof(PfsMetapage) == 24, "the metapage's layout is fixed");
+StaticAssertDecl(sizeof(PfsMissingValue) == 16, "the metapage's layout is fixed");
+
+#define METAPAGE_BYTES	   (BLCKSZ - SizeOfPageHeaderData)
+#define MAX_MISSING_VALUES ((METAPAGE_BYTES - sizeof(PfsMetapage)) / sizeof(PfsMissingValue))
+
+Oid
+pfs_extension_relation(const char *name, bool missing_ok)
+{
+	Oid schema = get_namespace_oid("profstore", true);
+	Oid relation_id = OidIsValid(schema) ? get_relname_relid(name, schema) : InvalidOid;
+
+	if (!OidIsValid(relation_id) && !missing_ok)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
+						errmsg("relation \"profstore.%s\" does not exist", name),
+						errhint("Create the extension profstore in this database.")));
+	return relation_id;
+}
+
+/*
+ * Under pg_upgrade the id does not matter, as the old cluster's file replaces this one; the
+ * sequence may not exist yet there.
+ */
+static int64
+next_storage_id(void)
+{
+	if (IsBinaryUpgrade)
+		return 0;
+	return nextval_internal(pfs_extension_relation("storage_ids", false), false);
+}
+
+/*
+ * Fills in and logs the page of an exclusively locked buffer. A file made by this transaction needs
+ * no WAL at wal_level minimal: it is synced at commit.
+ */
+static void
+write_metapage(Buffer buffer, int64 storage_id, const PfsMissingValue *missing,
+			   uint32 missing_count)
+{
+	Page page = BufferGetPage(buffer);
+	PfsMetapage *meta;
+
+	START_CRIT_SECTION();
+	PageInit(page, BLCKSZ, 0);
+	meta = (PfsMetapage *) PageGetContents(page);
+	meta->magic = PFS_STORAGE_MAGIC;
+	meta->version = PFS_STORAGE_VERSION;
+	meta->storage_id = storage_id;
+	meta->missing_count = missing_count;
+	if (missing_count > 0)
+		memcpy(meta->missing, missing, sizeof(PfsMissingValue) * missing_count);
+	((PageHeader) page)->pd_lower =
+		(LocationIndex) ((char *) &meta->missing[missing_count] - (char *) page);
+	MarkBufferDirty(buffer);
+	if (XLogIsNeeded())
+		log_newpage_buffer(buffer, true);
+	END_CRIT_SECTION();
+}
+
+void
+pfs_storage_create(const RelFileLocator *locator, char persistence)
+{
+	int64 storage_id = next_storage_id();
+	Relation relation;
+	Buffer buffer;
+
+	pfs_create_storage(*locator, persistence);
+
+	/* the relation's own cache entry still names the old file, or none */
+	relation = CreateFakeRelcacheEntry(*locator);
+	buffer = ReadBufferExtended(relation, MAIN_FORKNUM, P_NEW, RBM_ZERO_AND_LOCK, NULL);
+	write_metapage(buffer, storage_id, NULL, 0);
+	UnlockReleaseBuffer(buffer);
+	FreeFakeRelcacheEntry(relation);
+}
+
+void
+pfs_storage_take_over(Relation old_table, Relation new_table)
+{
+	TupleDesc desc = RelationGetDescr(old_table);
+	PfsMissingValue missing[MAX_MISSING_VALUES] = { 0 };
+	uint32 count = 0;
+	Buffer buffer;
+
+	for (AttrNumber attnum = 1; attnum <= desc->natts; attnum++)
+	{
+		int64 value;
+
+		if (TupleDescAttr(desc, attnum - 1)->attisdropped ||
+			!pfs_storage_missing_value(old_table, attnum, &value))
+			continue;
+		if (count == MAX_MISSING_VALUES)
+			ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+							errmsg("table \"%s\" has more than %zu columns added with a default",
+								   RelationGetRelationName(old_table), MAX_MISSING_VALUES),
+							errhint("Rewrite it by ALTER TABLE SET ACCESS METHOD heap and back.")));
+		missing[count].attnum = attnum;
+		missing[count].value = value;
+		count++;
+	}
+
+	buffer = ReadBuffer(new_table, 0);
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	write_metapage(buffer, pfs_storage_id(old_table), missing, count);
+	UnlockReleaseBuffer(buffer);
+}
+
+void
+pfs_storage_renew(Relation relation)
+{
+	int64 storage_id = next_storage_id();
+	Buffer buffer = ReadBuffer(relation, 0);
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	write_metapage(buffer, storage_id, NULL, 0);
+	UnlockReleaseBuffer(buffer);
+	if (relation->rd_amcache != NULL)
+		pfree(relation->rd_amcache);
+	relation->rd_amcache = NULL;
+}
+
+/* A copy of the page's contents in the current context; all zeros where there is no page. */
+static PfsMetapage *
+read_metapage(Relation relation)
+{
+	PfsMetapage *meta = palloc0(METAPAGE_BYTES);
+	Buffer buffer;
+
+	if (RelationGetNumberOfBlocks(relation) > 0)
+	{
+		buffer = ReadBuffer(relation, 0);
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		memcpy(meta, PageGetContents(BufferGetPage(buffer)), METAPAGE_BYTES);
+		UnlockReleaseBuffer(buffer);
+	}
+	return meta;
+}
+
+static bool
+is_readable(const PfsMetapage *meta)
+{
+	return meta->magic == PFS_STORAGE_MAGIC && meta->version == PFS_STORAGE_VERSION &&
+		   meta->missing_count <= MAX_MISSING_VALUES;
+}
+
+int64
+pfs_storage_id_if_readable(Relation relation)
+{
+	int64 storage_id = 0;
+	PfsMetapage *meta;
+
+	if (smgrexists(RelationGetSmgr(relation), MAIN_FORKNUM))
+	{
+		meta = read_metapage(relation);
+		if (is_readable(meta))
+			storage_id = meta->storage_id;
+		pfree(meta);
+	}
+	if (storage_id == 0)
+		ereport(WARNING,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("the metapage of table \"%s\" is damaged",
+						RelationGetRelationName(relation)),
+				 errdetail("The table's rows in profstore.segments cannot be found and stay "
+						   "behind.")));
+	return storage_id;
+}
+
+static void
+check_metapage(Relation relation, const PfsMetapage *meta)
+{
+	if (meta->magic == PFS_STORAGE_MAGIC && meta->version > PFS_STORAGE_VERSION)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("table \"%s\" has storage format %u, this module reads format %u",
+						RelationGetRelationName(relation), meta->version, PFS_STORAGE_VERSION),
+				 errhint(
+					 "Install the version of profstore that wrote the table, or a later one.")));
+	if (!is_readable(meta))
+		ereport(
+			ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("the metapage of table \"%s\" is damaged", RelationGetRelationName(relation)),
+			 errdetail("Expected magic %08X in block 0, found %08X, format %u, %u missing values.",
+					   PFS_STORAGE_MAGIC, meta->magic, meta->version, meta->missing_count),
+			 errhint("Restore the table's file from a backup.")));
+}
+
+PfsStorageCache *
+pfs_storage_cache(Relation relation)
+{
+	PfsStorageCache *cache = relation->rd_amcache;
+	PfsMetapage *meta;
+	Size missing_bytes;
+
+	if (cache != NULL && cache->file == relation->rd_locator.relNumber)
+		return cache;
+
+	meta = read_metapage(relation);
+	check_metapage(relation, meta);
+	missing_bytes = sizeof(PfsMissingValue) * meta->missing_count;
+	cache = MemoryContextAllocZero(CacheMemoryContext, sizeof(PfsStorageCache) + missing_bytes);
+	cache->file = relation->rd_locator.relNumber;
+	cache->storage_id = meta->storage_id;
+	cache->missing_count = meta->missing_count;
+	memcpy(cache->missing, meta->missing, missing_bytes);
+	pfree(meta);
+
+	if (relation->rd_amcache != NULL)
+		pfree(relation->rd_amcache);
+	relation->rd_amcache = cache;
+	return cache;
+}
+
+int64
+pfs_storage_id(Relation relation)
+{
+	return pfs_storage_cache(relation)->storage_id;
+}
+
+bool
+pfs_desc_missing_value(TupleDesc desc, AttrNumber attnum, int64 *value)
+{
+	bool is_null;
+	Datum missing = getmissingattr(desc, attnum, &is_null);
+
+	if (!is_null)
+		*value =
+			pfs_lane_of_datum(pfs_lane_kind(TupleDescAttr(desc, attnum - 1)->atttypid), missing);
+	return !is_null;
+}
+
+bool
+pfs_storage_missing_value(Relation relation, AttrNumber attnum, int64 *value)
+{
+	const PfsStorageCache *cache;
+
+	if (pfs_desc_missing_value(RelationGetDescr(relation), attnum, value))
+		return true;
+	cache = pfs_storage_cache(relation);
+	for (uint32 i = 0; i < cache->missing_count; i++)
+		if (cache->missing[i].attnum == attnum)
+		{
+			*value = cache->missing[i].value;
+			return true;
+		}
+	return false;
+}

@@ -1,0 +1,330 @@
+/*
+ * summary.c
+ *		Adding up a segment's rows by (series, stack) and by (series, time).
+ */
+#include "store/segment/summary.h"
+
+#include "catalog/pg_type.h"
+#include "common/hashfn.h"
+#include "common/int.h"
+#include "miscadmin.h"
+#include "utils/guc.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "store/segment/row_order.h"
+#include "store/segment/segment_io.h"
+
+/* A table of sums must save at least so many rows for each of its own, to be worth its bytes. */
+#define LEAST_ROWS_PER_PAIR	  2
+#define LEAST_ROWS_PER_SCRAPE 8
+
+/* where the row count stands among the columns of a table of sums */
+#define ROW_COUNT_POSITION 2
+
+bool pfs_enable_summaries = true;
+
+typedef struct SumColumn
+{
+	const PfsColumn *source;
+	int64 *sums;
+	bool is_out_of_range;
+} SumColumn;
+
+/* The table being made: arrays of limit lanes. */
+typedef struct SumTable
+{
+	const PfsColumn *series;
+	const PfsColumn *second; /* stack or time */
+	uint32 limit;			 /* most entries */
+	uint32 count;
+	int64 *series_lanes;
+	int64 *second_lanes;
+	int64 *row_counts;
+	uint32 column_count;
+	SumColumn *columns;
+} SumTable;
+
+/* Where a time of the current series stands in the table. */
+typedef struct TimeEntry
+{
+	int64 time;
+	uint32 position;
+	char status;
+} TimeEntry;
+
+#define SH_PREFIX		   times
+#define SH_ELEMENT_TYPE	   TimeEntry
+#define SH_KEY_TYPE		   int64
+#define SH_KEY			   time
+#define SH_HASH_KEY(tb, k) murmurhash32((uint32) (k) ^ (uint32) ((uint64) (k) >> 32))
+#define SH_EQUAL(tb, a, b) ((a) == (b))
+#define SH_SCOPE		   static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+void
+pfs_summary_init(void)
+{
+	DefineCustomBoolVariable("profstore.enable_summaries",
+							 "Lets queries read sums beside samples in place of the samples.",
+							 "The result is the same.", &pfs_enable_summaries, true, PGC_USERSET, 0,
+							 NULL, NULL, NULL);
+}
+
+uint32
+pfs_summary_limit(PfsSegmentPart part, uint32 row_count)
+{
+	return row_count / (part == PFS_PART_PAIRS ? LEAST_ROWS_PER_PAIR : LEAST_ROWS_PER_SCRAPE);
+}
+
+static const PfsColumn *
+find_column(const PfsRows *rows, AttrNumber attnum)
+{
+	for (uint32 i = 0; i < rows->column_count; i++)
+		if (attnum != InvalidAttrNumber && rows->columns[i].attnum == attnum)
+			return &rows->columns[i];
+	return NULL;
+}
+
+static int64 *
+lanes(uint32 count)
+{
+	return palloc_extended(sizeof(int64) * (Size) count, MCXT_ALLOC_HUGE);
+}
+
+bool
+pfs_summary_adds_up(Relation relation, const PfsColumn *column)
+{
+	PfsRowKey key = pfs_row_key(relation);
+	Oid type = getBaseType(TupleDescAttr(RelationGetDescr(relation), column->attnum - 1)->atttypid);
+
+	if (key.series == InvalidAttrNumber || key.stack == InvalidAttrNumber ||
+		key.time == InvalidAttrNumber)
+		return false;
+	return column->nulls == NULL && (type == INT2OID || type == INT4OID || type == INT8OID) &&
+		   column->attnum != key.series && column->attnum != key.stack &&
+		   column->attnum != key.time;
+}
+
+/* Sets up an empty table; false where the rows cannot have one. */
+static bool
+begin_table(Relation relation, const PfsRows *rows, PfsSegmentPart part, uint32 limit,
+			SumTable *table)
+{
+	PfsRowKey key = pfs_row_key(relation);
+	const PfsColumn *stack = find_column(rows, key.stack);
+	const PfsColumn *time = find_column(rows, key.time);
+	/* the part of the key that is added up over; it may be younger than the rows */
+	const PfsColumn *other = part == PFS_PART_PAIRS ? time : stack;
+
+	memset(table, 0, sizeof(*table));
+	table->series = find_column(rows, key.series);
+	table->second = part == PFS_PART_PAIRS ? stack : time;
+	if (table->series == NULL || table->second == NULL || key.stack == InvalidAttrNumber ||
+		key.time == InvalidAttrNumber || table->series->nulls != NULL ||
+		table->second->nulls != NULL || (other != NULL && other->nulls != NULL))
+		return false;
+	table->limit = limit;
+	if (limit == 0)
+		return false;
+
+	table->series_lanes = lanes(table->limit);
+	table->second_lanes = lanes(table->limit);
+	table->row_counts = lanes(table->limit);
+	table->columns = palloc0(sizeof(SumColumn) * rows->column_count);
+	for (uint32 i = 0; i < rows->column_count; i++)
+	{
+		if (!pfs_summary_adds_up(relation, &rows->columns[i]))
+			continue;
+		table->columns[table->column_count].source = &rows->columns[i];
+		table->columns[table->column_count++].sums = lanes(table->limit);
+	}
+	return true;
+}
+
+static void
+add_entry(SumTable *table, int64 series, int64 second)
+{
+	uint32 position = table->count++;
+
+	table->series_lanes[position] = series;
+	table->second_lanes[position] = second;
+	table->row_counts[position] = 0;
+	for (uint32 i = 0; i < table->column_count; i++)
+		table->columns[i].sums[position] = 0;
+}
+
+static inline void
+add_row(SumTable *table, uint32 position, uint32 row)
+{
+	table->row_counts[position]++;
+	for (uint32 i = 0; i < table->column_count; i++)
+	{
+		SumColumn *column = &table->columns[i];
+
+		column->is_out_of_range |=
+			pg_add_s64_overflow(column->sums[position], column->source->values[row],
+								&column->sums[position]);
+	}
+}
+
+/* Pairs end where blocks of rows do, if they are to be groups. False where there are too many. */
+static bool
+add_pairs(SumTable *table, uint32 row_count, bool by_groups)
+{
+	for (uint32 row = 0; row < row_count; row++)
+	{
+		int64 series = table->series->values[row];
+		int64 stack = table->second->values[row];
+
+		if (row == 0 || (by_groups && row % PFS_BLOCK_ROWS == 0) ||
+			series != table->series_lanes[table->count - 1] ||
+			stack != table->second_lanes[table->count - 1])
+		{
+			if (table->count == table->limit)
+				return false;
+			add_entry(table, series, stack);
+		}
+		add_row(table, table->count - 1, row);
+	}
+	return true;
+}
+
+static int
+compare_lanes(const void *a, const void *b)
+{
+	int64 left = *(const int64 *) a;
+	int64 right = *(const int64 *) b;
+
+	return left < right ? -1 : left > right;
+}
+
+/* Adds the rows first .. end-1 of one series; false where there are too many scrapes. */
+static bool
+add_series(SumTable *table, times_hash *positions, int64 *distinct, uint32 first, uint32 end)
+{
+	const int64 *times = table->second->values;
+	uint32 count = 0;
+	bool found;
+
+	times_reset(positions);
+	for (uint32 row = first; row < end; row++)
+	{
+		times_insert(positions, times[row], &found);
+		if (found)
+			continue;
+		if (table->count + count == table->limit)
+			return false;
+		distinct[count++] = times[row];
+	}
+	qsort(distinct, count, sizeof(int64), compare_lanes);
+	for (uint32 i = 0; i < count; i++)
+	{
+		times_lookup(positions, distinct[i])->position = table->count;
+		add_entry(table, table->series->values[first], distinct[i]);
+	}
+	for (uint32 row = first; row < end; row++)
+		add_row(table, times_lookup(positions, times[row])->position, row);
+	return true;
+}
+
+static bool
+add_scrapes(SumTable *table, uint32 row_count)
+{
+	times_hash *positions = times_create(CurrentMemoryContext, 256, NULL);
+	int64 *distinct = lanes(table->limit);
+	const int64 *series = table->series->values;
+	uint32 end;
+
+	for (uint32 first = 0; first < row_count; first = end)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (end = first + 1; end < row_count && series[end] == series[first]; end++)
+			;
+		if (!add_series(table, positions, distinct, first, end))
+			return false;
+	}
+	return true;
+}
+
+static void
+put_column(PfsColumn *column, AttrNumber attnum, uint8 width, const int64 *values)
+{
+	*column = (PfsColumn){ .attnum = attnum, .width = width, .values = values };
+}
+
+/* Whether the base keeps the sums of a column itself. */
+static bool
+has_sums(const PfsSegmentReader *base, AttrNumber attnum)
+{
+	int column = base == NULL ? -1 : pfs_reader_find_column(base, attnum);
+
+	return column >= 0 && pfs_reader_sums_stream(base, column) >= 0;
+}
+
+/* The table as columns to encode; base, if not NULL, has a group for each entry. */
+static void
+finish_table(const SumTable *table, const PfsSegmentReader *base, PfsRows *sums)
+{
+	PfsColumn *columns = palloc(sizeof(PfsColumn) * (table->column_count + 3));
+	uint32 count = 0;
+
+	put_column(&columns[count++], table->series->attnum, table->series->width, table->series_lanes);
+	put_column(&columns[count++], table->second->attnum, table->second->width, table->second_lanes);
+	Assert(count == ROW_COUNT_POSITION);
+	put_column(&columns[count++], PFS_ROW_COUNT_ATTNUM, sizeof(int32), table->row_counts);
+	for (uint32 i = 0; i < count; i++)
+		columns[i].is_shared = base != NULL;
+	for (uint32 i = 0; i < table->column_count; i++)
+	{
+		const SumColumn *column = &table->columns[i];
+
+		if (column->is_out_of_range)
+			continue;
+		put_column(&columns[count], column->source->attnum, sizeof(int64), column->sums);
+		if (has_sums(base, column->source->attnum))
+			columns[count].is_shared = true;
+		else
+			columns[count].row_counts = table->row_counts;
+		if (base == NULL)
+			columns[count].measure = ROW_COUNT_POSITION;
+		count++;
+	}
+	memset(sums, 0, sizeof(*sums));
+	sums->columns = columns;
+	sums->column_count = count;
+	sums->row_count = table->count;
+}
+
+bool
+pfs_summary_make(Relation relation, const PfsRows *rows, PfsSegmentPart part, uint32 limit,
+				 const PfsSegmentReader *base, PfsRows *sums)
+{
+	uint32 group_count = base == NULL ? 0 : pfs_reader_group_count(base);
+	bool by_groups = part == PFS_PART_PAIRS && group_count > 0;
+	SumTable table;
+
+	if (!begin_table(relation, rows, part, limit, &table))
+		return false;
+	if (part == PFS_PART_PAIRS ? !add_pairs(&table, rows->row_count, by_groups)
+							   : !add_scrapes(&table, rows->row_count))
+		return false;
+	if (by_groups && table.count != group_count)
+		elog(ERROR, "segment of %u groups has %u pairs", group_count, table.count);
+	finish_table(&table, by_groups ? base : NULL, sums);
+	return true;
+}
+
+bool
+pfs_summary_fits(Relation relation, const PfsSegmentReader *sums, PfsSegmentPart part)
+{
+	PfsRowKey key = pfs_row_key(relation);
+	AttrNumber second = part == PFS_PART_PAIRS ? key.stack : key.time;
+	AttrNumber other = part == PFS_PART_PAIRS ? key.time : key.stack;
+
+	return other != InvalidAttrNumber && pfs_reader_find_column(sums, key.series) == 0 &&
+		   pfs_reader_find_column(sums, second) == 1 && pfs_reader_find_column(sums, other) < 0;
+}

@@ -1,0 +1,116 @@
+/*
+ * observers.c
+ *		A small list of running queries. One that ends by an error in a subtransaction stays on it
+ *		until the
+ *		transaction ends, which costs a segment or two, never a wrong row.
+ */
+#include "store/write/observers.h"
+
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#define OBSERVERS_AT_FIRST 16
+
+typedef struct Observer
+{
+	const QueryDesc *query; /* to find it again; never followed */
+	CommandId command_id;	/* it sees rows of commands before this one */
+} Observer;
+
+/* Commands whose rows were written together. One that was rolled back stays on the list. */
+typedef struct Span
+{
+	int64 storage_id;
+	CommandId min;
+	CommandId max;
+} Span;
+
+static Span *spans = NULL; /* in TopTransactionContext */
+static uint32 span_count = 0;
+static uint32 span_capacity = 0;
+
+static Observer *observers = NULL;
+static uint32 observer_count = 0;
+static uint32 observer_capacity = 0;
+
+void
+pfs_observers_add(const QueryDesc *query)
+{
+	if (query->snapshot == NULL)
+		return;
+	if (observers == NULL)
+	{
+		observers = MemoryContextAlloc(TopMemoryContext, sizeof(Observer) * OBSERVERS_AT_FIRST);
+		observer_capacity = OBSERVERS_AT_FIRST;
+	}
+	else if (observer_count == observer_capacity)
+	{
+		observers = repalloc(observers, sizeof(Observer) * observer_capacity * 2);
+		observer_capacity *= 2;
+	}
+	observers[observer_count].query = query;
+	observers[observer_count].command_id = query->snapshot->curcid;
+	observer_count++;
+}
+
+void
+pfs_observers_remove(const QueryDesc *query)
+{
+	for (uint32 i = observer_count; i > 0; i--)
+		if (observers[i - 1].query == query)
+		{
+			observers[i - 1] = observers[--observer_count];
+			return;
+		}
+}
+
+void
+pfs_observers_clear(void)
+{
+	observer_count = 0;
+	spans = NULL;
+	span_count = 0;
+}
+
+void
+pfs_observers_note_merged(int64 storage_id, CommandId min, CommandId max)
+{
+	if (spans == NULL)
+	{
+		spans = MemoryContextAlloc(TopTransactionContext, sizeof(Span) * OBSERVERS_AT_FIRST);
+		span_capacity = OBSERVERS_AT_FIRST;
+	}
+	else if (span_count == span_capacity)
+	{
+		spans = repalloc(spans, sizeof(Span) * span_capacity * 2);
+		span_capacity *= 2;
+	}
+	spans[span_count++] = (Span){ storage_id, min, max };
+}
+
+void
+pfs_observers_check(Relation relation, int64 storage_id, Snapshot snapshot)
+{
+	if (snapshot->snapshot_type != SNAPSHOT_MVCC)
+		return;
+	for (uint32 i = 0; i < span_count; i++)
+		if (spans[i].storage_id == storage_id && spans[i].min < snapshot->curcid &&
+			snapshot->curcid <= spans[i].max)
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("cannot tell rows of table \"%s\" apart that this transaction has "
+							"inserted",
+							RelationGetRelationName(relation)),
+					 errdetail("They were written together while the expression in progress, which "
+							   "sees only some of them, was evaluated."),
+					 errhint("Insert and read in statements of their own.")));
+}
+
+bool
+pfs_observers_between(CommandId min, CommandId max)
+{
+	for (uint32 i = 0; i < observer_count; i++)
+		if (min < observers[i].command_id && observers[i].command_id <= max)
+			return true;
+	return false;
+}

@@ -1,0 +1,455 @@
+/*
+ * custom_agg_exec.c
+ *		ProfstoreAgg at work: blocks of all tables into groups, groups into rows.
+ *
+ * The node alone reads everything before it returns the first group; where groups exceed memory, it
+ * reads again for each pass of the group table. A parallel process cannot read again what others
+ * have taken, so it returns what it has when its table is full, and goes on with an empty one: what
+ * stands above adds groups up anyway.
+ */
+#include "tableam/custom_agg.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/ruleutils.h"
+
+#include "tableam/agg_result.h"
+#include "store/scan/block_filter.h"
+
+static void
+begin_blocks(BlockAggState *state, AggTable *table)
+{
+	MemoryContext outer = MemoryContextSwitchTo(state->scan_context);
+	Snapshot snapshot = state->css.ss.ps.state->es_snapshot;
+	AttrNumber *attnums = palloc(sizeof(AttrNumber) * (Size) Max(state->column_count, 1));
+	PfsBlockFilter *filters =
+		pfs_pushdown_filters(state->pushdown, state->filter_context, table->attnums);
+
+	for (int i = 0; i < state->column_count; i++)
+		attnums[i] = state->columns[i] == PFS_ROW_COUNT_ATTNUM
+						 ? PFS_ROW_COUNT_ATTNUM
+						 : table->attnums[state->columns[i] - 1];
+	if (table->shared != NULL)
+		state->blocks = pfs_block_scan_begin_shared(table->relation, snapshot, state->column_count,
+													attnums, state->pushdown->count, filters,
+													state->sums, table->shared);
+	else
+		state->blocks =
+			pfs_block_scan_begin_sums(table->relation, snapshot, state->column_count, attnums,
+									  state->pushdown->count, filters, state->sums);
+	MemoryContextSwitchTo(outer);
+	pgstat_count_heap_scan(table->relation);
+}
+
+static void
+end_blocks(BlockAggState *state)
+{
+	if (state->blocks == NULL)
+		return;
+	pfs_counters_add(&state->counters, pfs_block_scan_counters(state->blocks));
+	pfs_block_scan_end(state->blocks);
+	MemoryContextReset(state->scan_context);
+	state->blocks = NULL;
+}
+
+/* The next block of any table; false at the end of the last one. */
+static bool
+next_block(BlockAggState *state, PfsBlock *block)
+{
+	for (;;)
+	{
+		AggTable *table;
+
+		if (state->blocks == NULL)
+		{
+			if (state->next_table == state->table_count)
+				return false;
+			begin_blocks(state, &state->tables[state->next_table++]);
+		}
+		if (pfs_block_scan_next(state->blocks, block))
+		{
+			table = &state->tables[state->next_table - 1];
+			/* two columns of one statistic: rows that the scan returned */
+			pgstat_count_index_tuples(table->relation, block->row_count);
+			return true;
+		}
+		end_blocks(state);
+	}
+}
+
+static void
+find_runs(BlockAggState *state, const PfsBlock *block)
+{
+	const int64 *keys[PFS_AGG_KEYS_MAX];
+	const bool *nulls[PFS_AGG_KEYS_MAX];
+
+	for (int i = 0; i < state->key_count; i++)
+	{
+		const AggKey *key = &state->keys[i];
+
+		keys[i] = block->values[key->column];
+		nulls[i] = block->nulls[key->column];
+		if (key->computed != NULL)
+		{
+			nulls[i] =
+				pfs_computed_key_evaluate(key->computed, block->row_count, keys[i], nulls[i]);
+			keys[i] = key->computed->values;
+		}
+	}
+	pfs_agg_find_runs(state->groups, block->row_count, keys, nulls, &state->runs);
+}
+
+/* Sets the flags of the rows that the aggregate's FILTER leaves out. */
+static void
+exclude_filtered(BlockAggState *state, AggAggregate *aggregate, const PfsBlock *block)
+{
+	uint16 selection[PFS_BLOCK_ROWS];
+	int64 keys[PFS_BLOCK_ROWS];
+	uint32 count = block->row_count;
+
+	for (uint32 row = 0; row < count; row++)
+		selection[row] = (uint16) row;
+	for (int i = 0; i < aggregate->filter->count && count > 0; i++)
+	{
+		const PfsBlockFilter *filter = &aggregate->filters[i];
+		int column = filter->attnum - 1;
+		PfsLaneKind kind = state->column_kinds[column];
+		const int64 *values = block->values[column];
+
+		if (!pfs_lane_is_ordered(kind))
+		{
+			for (uint32 row = 0; row < block->row_count; row++)
+				keys[row] = pfs_lane_key(kind, values[row]);
+			values = keys;
+		}
+		count = pfs_filter_select(filter, values, block->nulls[column], selection, count);
+	}
+	memset(aggregate->excluded, true, block->row_count);
+	for (uint32 i = 0; i < count; i++)
+		aggregate->excluded[selection[i]] = false;
+}
+
+static void
+update_aggregate(BlockAggState *state, AggAggregate *aggregate, const PfsBlock *block)
+{
+	PfsAggInput input = { aggregate->spec.kind, state->groups->state_word + aggregate->state_word,
+						  NULL, NULL, NULL };
+
+	if (block->has_sums)
+		input.weights = block->values[state->row_count_column];
+	if (aggregate->column >= 0)
+	{
+		input.values = block->values[aggregate->column];
+		input.excluded = block->nulls[aggregate->column];
+	}
+	if (aggregate->filter != NULL)
+	{
+		const bool *nulls = input.excluded;
+
+		exclude_filtered(state, aggregate, block);
+		for (uint32 row = 0; nulls != NULL && row < block->row_count; row++)
+			aggregate->excluded[row] |= nulls[row];
+		input.excluded = aggregate->excluded;
+	}
+	pfs_agg_update(state->groups, &state->runs, &input);
+}
+
+static void
+begin_groups(BlockAggState *state)
+{
+	MemoryContext outer = MemoryContextSwitchTo(state->table_context);
+
+	state->groups = pfs_group_table_create((uint32) state->key_count, state->state_words,
+										   pfs_hash_memory_bytes());
+	for (int i = 0; i < state->aggregate_count; i++)
+	{
+		AggAggregate *aggregate = &state->aggregates[i];
+
+		if (aggregate->filter != NULL)
+			aggregate->filters = pfs_pushdown_filters(aggregate->filter, state->filter_context,
+													  state->column_of_attnum);
+	}
+	MemoryContextSwitchTo(outer);
+	state->next_table = 0;
+	state->next_group = 1;
+	state->is_filled = false;
+}
+
+/* Reads into groups until all has been read, or a partial aggregation has no room left. */
+static void
+fill_groups(BlockAggState *state)
+{
+	PfsBlock block;
+
+	while (next_block(state, &block))
+	{
+		find_runs(state, &block);
+		for (int i = 0; i < state->aggregate_count; i++)
+			update_aggregate(state, &state->aggregates[i], &block);
+		if (!pfs_group_table_is_full(state->groups))
+			continue;
+		if (state->aggregation->is_partial)
+			return;
+		pfs_group_table_halve(state->groups);
+	}
+	if (state->key_count == 0 && state->groups->count == 0)
+	{
+		/* one group, even of no rows */
+		uint32 group;
+
+		pfs_group_table_find(state->groups, 1, NULL, NULL, &group);
+	}
+}
+
+/* Empties the table for what is left to read; false at the end. */
+static bool
+begin_pass(BlockAggState *state)
+{
+	if (state->aggregation->is_partial)
+	{
+		if (state->blocks == NULL)
+			return false;
+		pfs_group_table_clear(state->groups);
+	}
+	else
+	{
+		if (!pfs_group_table_next_pass(state->groups))
+			return false;
+		state->next_table = 0;
+		state->pass_count++;
+	}
+	return true;
+}
+
+/* Brings the next group to the front; false at the end. */
+static bool
+step_group(BlockAggState *state)
+{
+	if (state->groups == NULL)
+		begin_groups(state);
+	for (;;)
+	{
+		if (!state->is_filled)
+			fill_groups(state);
+		state->is_filled = true;
+		if (state->next_group <= state->groups->count)
+			return true;
+		if (!begin_pass(state))
+			return false;
+		state->is_filled = false;
+		state->next_group = 1;
+	}
+}
+
+static void
+store_group(BlockAggState *state, TupleTableSlot *slot)
+{
+	const int64 *record = pfs_group_record(state->groups, state->next_group++);
+	const int64 *states = record + state->groups->state_word;
+	MemoryContext outer =
+		MemoryContextSwitchTo(state->css.ss.ps.ps_ExprContext->ecxt_per_tuple_memory);
+
+	for (int i = 0; i < state->key_count; i++)
+	{
+		slot->tts_values[i] = pfs_datum_of_lane(record[i]);
+		slot->tts_isnull[i] = (record[state->key_count] >> i & 1) != 0;
+	}
+	for (int i = 0; i < state->aggregate_count; i++)
+	{
+		const AggAggregate *aggregate = &state->aggregates[i];
+		int at = state->key_count + i;
+
+		slot->tts_values[at] =
+			pfs_agg_result(&aggregate->spec, state->aggregation->is_partial,
+						   states + aggregate->state_word, &slot->tts_isnull[at]);
+	}
+	MemoryContextSwitchTo(outer);
+	ExecStoreVirtualTuple(slot);
+}
+
+static TupleTableSlot *
+next_row(BlockAggState *state)
+{
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+
+	ExecClearTuple(slot);
+	if (step_group(state))
+		store_group(state, slot);
+	return slot;
+}
+
+/*
+ * Not by ExecScan, which before PostgreSQL 15.14 takes a scan without a table for a join that is to be checked again,
+ * where a subquery runs anew for a row that an UPDATE has found changed (EvalPlanQual).
+ */
+static TupleTableSlot *
+execute(CustomScanState *node)
+{
+	ExprContext *context = node->ss.ps.ps_ExprContext;
+	ExprState *having = node->ss.ps.qual;
+	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
+
+	for (;;)
+	{
+		TupleTableSlot *slot;
+
+		CHECK_FOR_INTERRUPTS();
+		ResetExprContext(context);
+		slot = next_row((BlockAggState *) node);
+		if (TupIsNull(slot))
+			return projection != NULL ? ExecClearTuple(projection->pi_state.resultslot) : slot;
+		context->ecxt_scantuple = slot;
+		if (ExecQual(having, context))
+			return projection != NULL ? ExecProject(projection) : slot;
+		InstrCountFiltered1(node, 1);
+	}
+}
+
+static void
+rescan(CustomScanState *node)
+{
+	BlockAggState *state = (BlockAggState *) node;
+
+	end_blocks(state);
+	state->groups = NULL;
+	MemoryContextReset(state->table_context);
+	ExecScanReScan(&node->ss);
+}
+
+static Size
+offsets_bytes(const BlockAggState *state)
+{
+	return MAXALIGN(
+		add_size(offsetof(SharedAgg, scan_offsets), mul_size(sizeof(Size), state->table_count)));
+}
+
+static Size
+estimate_shared(CustomScanState *node, ParallelContext *parallel)
+{
+	BlockAggState *state = (BlockAggState *) node;
+	Size bytes = offsets_bytes(state);
+
+	for (int i = 0; i < state->table_count; i++)
+		bytes = add_size(bytes, MAXALIGN(pfs_shared_scan_bytes(state->tables[i].relation)));
+	return bytes;
+}
+
+static void
+attach_shared(CustomScanState *node, shm_toc *toc, void *coordinate)
+{
+	BlockAggState *state = (BlockAggState *) node;
+
+	state->shared = coordinate;
+	for (int i = 0; i < state->table_count; i++)
+		state->tables[i].shared =
+			(PfsSharedScan *) ((char *) coordinate + state->shared->scan_offsets[i]);
+}
+
+static void
+initialize_shared(CustomScanState *node, ParallelContext *parallel, void *coordinate)
+{
+	BlockAggState *state = (BlockAggState *) node;
+	SharedAgg *shared = coordinate;
+	Size offset = offsets_bytes(state);
+
+	pfs_shared_counters_init(&shared->counters);
+	for (int i = 0; i < state->table_count; i++)
+	{
+		Relation relation = state->tables[i].relation;
+
+		shared->scan_offsets[i] = offset;
+		pfs_shared_scan_init(relation, (PfsSharedScan *) ((char *) coordinate + offset));
+		offset += MAXALIGN(pfs_shared_scan_bytes(relation));
+	}
+	attach_shared(node, NULL, coordinate);
+}
+
+static void
+reinitialize_shared(CustomScanState *node, ParallelContext *parallel, void *coordinate)
+{
+	BlockAggState *state = (BlockAggState *) node;
+
+	for (int i = 0; i < state->table_count; i++)
+		pfs_shared_scan_rewind(state->tables[i].shared);
+}
+
+/* Brings the counters together where they will be looked for: in the leader. */
+static void
+shut_down(CustomScanState *node)
+{
+	BlockAggState *state = (BlockAggState *) node;
+
+	if (state->shared == NULL)
+		return;
+	if (IsParallelWorker())
+	{
+		end_blocks(state);
+		pfs_shared_counters_add(&state->shared->counters, &state->counters);
+		memset(&state->counters, 0, sizeof(state->counters));
+	}
+	else
+		pfs_shared_counters_take(&state->shared->counters, &state->counters);
+}
+
+static void
+explain_keys(BlockAggState *state, List *ancestors, ExplainState *es)
+{
+	List *context = set_deparse_context_plan(es->deparse_cxt, state->css.ss.ps.plan, ancestors);
+	List *keys = NIL;
+	ListCell *cell;
+
+	foreach(cell, state->aggregation->keys)
+		keys = lappend(keys, deparse_expression(lfirst(cell), context, false, true));
+	if (keys != NIL)
+		ExplainPropertyList("Group Key", keys, es);
+}
+
+static void
+explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	BlockAggState *state = (BlockAggState *) node;
+	List *tables = NIL;
+
+	for (int i = 0; i < state->table_count; i++)
+		tables = lappend(tables, RelationGetRelationName(state->tables[i].relation));
+	ExplainPropertyList("Tables", tables, es);
+	explain_keys(state, ancestors, es);
+	if (state->aggregation->quals != NIL)
+		ExplainPropertyText("Block Filter",
+							pfs_pushdown_deparse(state->aggregation->quals,
+												 state->aggregation->table, &node->ss.ps, ancestors,
+												 es),
+							es);
+	if (!es->analyze)
+		return;
+	if (state->pass_count > 0)
+		ExplainPropertyInteger("Passes", NULL, state->pass_count + 1, es);
+	pfs_explain_counters(&state->counters, es);
+}
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "ProfstoreAgg",
+	.BeginCustomScan = pfs_custom_agg_begin,
+	.ExecCustomScan = execute,
+	.EndCustomScan = pfs_custom_agg_end,
+	.ReScanCustomScan = rescan,
+	.EstimateDSMCustomScan = estimate_shared,
+	.InitializeDSMCustomScan = initialize_shared,
+	.ReInitializeDSMCustomScan = reinitialize_shared,
+	.InitializeWorkerCustomScan = attach_shared,
+	.ShutdownCustomScan = shut_down,
+	.ExplainCustomScan = explain,
+};
+
+Node *
+pfs_custom_agg_create_state(CustomScan *plan)
+{
+	BlockAggState *state = palloc0(sizeof(BlockAggState));
+
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &exec_methods;
+	return (Node *) state;
+}

@@ -1,0 +1,74 @@
+/*
+ * custom_nodes.h
+ *		What the custom scan and the custom aggregate share: settings, costs, counters of parallel
+ *		processes, and EXPLAIN.
+ */
+#ifndef PFS_CUSTOM_NODES_H
+#define PFS_CUSTOM_NODES_H
+
+#include "profstore.h"
+
+#include "commands/explain.h"
+#include "nodes/execnodes.h"
+#include "nodes/extensible.h"
+#include "nodes/pathnodes.h"
+#include "port/atomics.h"
+
+#include "store/scan/block_scan.h"
+
+extern bool pfs_enable_scan;
+extern bool pfs_enable_agg;
+
+/* custom_scan_path.c, custom_agg_path.c: hooks and registration of the nodes. */
+void pfs_custom_scan_init(void);
+void pfs_custom_agg_init(void);
+
+/* custom_scan_exec.c, custom_agg_exec.c: the executor's side. */
+Node *pfs_custom_scan_create_state(CustomScan *plan);
+Node *pfs_custom_agg_create_state(CustomScan *plan);
+
+/* Whether the planner's relation is a plain profstore table, to be read without inheritance. */
+bool pfs_is_plain_profstore_rel(const RelOptInfo *rel, const RangeTblEntry *entry);
+
+/*
+ * Columns of relation index that expressions use, as numbers from 1; all if one uses the whole row.
+ */
+Bitmapset *pfs_used_columns(Index index, int column_count, List *expressions);
+
+/*
+ * Cost of bringing that many columns of a relation into lanes: of the rows that the key columns'
+ * ranges do not rule out, which is the share that clauses (of RestrictInfo) on them select.
+ */
+typedef struct PfsReadCost
+{
+	Cost startup;
+	Cost run;
+	double row_count; /* rows read, and tested by filters */
+} PfsReadCost;
+
+PfsReadCost pfs_read_cost(PlannerInfo *root, RelOptInfo *rel, List *pushed_clauses,
+						  int column_count);
+
+/* Processes that share the work of that many workers, as PostgreSQL reckons; 1 for no worker. */
+double pfs_parallel_divisor(int workers);
+
+/* What workers have counted, in shared memory. */
+typedef struct PfsSharedCounters
+{
+	pg_atomic_uint64 segments_skipped;
+	pg_atomic_uint64 segments_summed;
+	pg_atomic_uint64 segments_read;
+	pg_atomic_uint64 blocks_read;
+	pg_atomic_uint64 blocks_skipped;
+	pg_atomic_uint64 bytes_read;
+} PfsSharedCounters;
+
+void pfs_shared_counters_init(PfsSharedCounters *shared);
+void pfs_shared_counters_add(PfsSharedCounters *shared, const PfsScanCounters *counters);
+/* Adds what was counted to counters, and takes it away. */
+void pfs_shared_counters_take(PfsSharedCounters *shared, PfsScanCounters *counters);
+void pfs_counters_add(PfsScanCounters *sum, const PfsScanCounters *counters);
+
+void pfs_explain_counters(const PfsScanCounters *counters, ExplainState *es);
+
+#endif

@@ -1,0 +1,273 @@
+/*
+ * custom_scan_exec.c
+ *		ProfstoreScan in execution: rows out of filtered blocks, in both directions, alone or in
+ *		parallel.
+ *
+ * The block scan begins when the first row is asked for, and again after a rescan, because the
+ * filters' values may have changed.
+ */
+#include "tableam/custom_nodes.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "utils/rel.h"
+
+#include "tableam/pushdown.h"
+#include "store/segment/lane.h"
+
+/* In shared memory: the counters, then the shared scan. */
+#define SHARED_SCAN_OFFSET MAXALIGN(sizeof(PfsSharedCounters))
+
+typedef struct BlockScanState
+{
+	CustomScanState css;
+	List *quals; /* for EXPLAIN */
+	PfsPushdown *pushdown;
+	ExprContext *filter_context;
+	int column_count;
+	AttrNumber *columns;
+
+	PfsSharedCounters *shared_counters; /* NULL: not parallel */
+	PfsSharedScan *shared_scan;
+	MemoryContext context; /* holds filters and block scan */
+	PfsBlockScan *blocks;  /* NULL until the first row is asked for */
+	PfsBlock block;
+	int64 row;				  /* in the block; -1 before its first row, row_count behind the last */
+	PfsScanCounters counters; /* of block scans that have ended */
+} BlockScanState;
+
+/*
+ * The plan's target list is what the planner has made of it in the end, so the columns are found
+ * here.
+ */
+static void
+find_columns(BlockScanState *state)
+{
+	const CustomScan *plan = (const CustomScan *) state->css.ss.ps.plan;
+	TupleDesc desc = state->css.ss.ss_ScanTupleSlot->tts_tupleDescriptor;
+	List *expressions = list_concat_copy(plan->scan.plan.targetlist, plan->scan.plan.qual);
+	Bitmapset *columns = pfs_used_columns(plan->scan.scanrelid, desc->natts, expressions);
+	int column = -1;
+
+	state->columns = palloc(sizeof(AttrNumber) * (Size) Max(bms_num_members(columns), 1));
+	while ((column = bms_next_member(columns, column)) >= 0)
+		if (!TupleDescAttr(desc, column - 1)->attisdropped)
+			state->columns[state->column_count++] = (AttrNumber) column;
+}
+
+static void
+begin(CustomScanState *node, EState *estate, int flags)
+{
+	BlockScanState *state = (BlockScanState *) node;
+	const CustomScan *plan = (const CustomScan *) node->ss.ps.plan;
+	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
+	int next_value = 0;
+
+	state->quals = pfs_pushdown_quals(plan->custom_private, plan->custom_exprs, &next_value);
+	state->pushdown = pfs_pushdown_init(state->quals, &node->ss.ps);
+	find_columns(state);
+	memset(slot->tts_isnull, true, sizeof(bool) * (Size) slot->tts_tupleDescriptor->natts);
+	state->context =
+		AllocSetContextCreate(estate->es_query_cxt, "ProfstoreScan", ALLOCSET_DEFAULT_SIZES);
+	state->filter_context = CreateExprContext(estate);
+	state->row = -1;
+}
+
+static void
+begin_blocks(BlockScanState *state)
+{
+	Relation relation = state->css.ss.ss_currentRelation;
+	EState *estate = state->css.ss.ps.state;
+	MemoryContext outer = MemoryContextSwitchTo(state->context);
+	PfsBlockFilter *filters = pfs_pushdown_filters(state->pushdown, state->filter_context, NULL);
+
+	if (state->shared_scan != NULL)
+		state->blocks =
+			pfs_block_scan_begin_shared(relation, estate->es_snapshot, state->column_count,
+										state->columns, state->pushdown->count, filters,
+										PFS_PART_ROWS, state->shared_scan);
+	else
+		state->blocks = pfs_block_scan_begin(relation, estate->es_snapshot, state->column_count,
+											 state->columns, state->pushdown->count, filters);
+	MemoryContextSwitchTo(outer);
+	state->row = -1;
+	pgstat_count_heap_scan(relation);
+}
+
+static void
+end_blocks(BlockScanState *state)
+{
+	if (state->blocks == NULL)
+		return;
+	pfs_counters_add(&state->counters, pfs_block_scan_counters(state->blocks));
+	pfs_block_scan_end(state->blocks);
+	MemoryContextReset(state->context);
+	state->blocks = NULL;
+	state->block.row_count = 0;
+	state->row = -1;
+}
+
+/* Goes to the next or previous row; false at the end. */
+static bool
+step_row(BlockScanState *state, bool forward)
+{
+	state->row += forward ? 1 : -1;
+	if (state->row >= 0 && state->row < state->block.row_count)
+		return true;
+
+	if (forward ? !pfs_block_scan_next(state->blocks, &state->block)
+				: !pfs_block_scan_previous(state->blocks, &state->block))
+	{
+		state->block.row_count = 0;
+		state->row = forward ? 0 : -1;
+		return false;
+	}
+	/* two columns of one statistic: rows that the scan returned */
+	pgstat_count_index_tuples(state->css.ss.ss_currentRelation, state->block.row_count);
+	state->row = forward ? 0 : (int64) state->block.row_count - 1;
+	return true;
+}
+
+static TupleTableSlot *
+next_row(BlockScanState *state)
+{
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+	const PfsBlock *block = &state->block;
+	EState *estate = state->css.ss.ps.state;
+
+	ExecClearTuple(slot);
+	if (state->blocks == NULL)
+		begin_blocks(state);
+	if (!step_row(state, !ScanDirectionIsBackward(estate->es_direction)))
+		return slot;
+
+	for (int i = 0; i < state->column_count; i++)
+	{
+		int attribute = state->columns[i] - 1;
+
+		slot->tts_values[attribute] = pfs_datum_of_lane(block->values[i][state->row]);
+		slot->tts_isnull[attribute] = block->nulls[i] != NULL && block->nulls[i][state->row];
+	}
+	slot->tts_tableOid = RelationGetRelid(state->css.ss.ss_currentRelation);
+	slot->tts_tid.ip_blkid.bi_hi = (uint16) (block->number >> 16);
+	slot->tts_tid.ip_blkid.bi_lo = (uint16) block->number;
+	slot->tts_tid.ip_posid = (OffsetNumber) (state->row + 1);
+	return ExecStoreVirtualTuple(slot);
+}
+
+/* Never asked: a row of ours cannot be fetched again, so there is nothing to check. */
+static bool
+recheck_row(BlockScanState *state, TupleTableSlot *slot)
+{
+	return true;
+}
+
+static TupleTableSlot *
+execute(CustomScanState *node)
+{
+	return ExecScan(&node->ss, (ExecScanAccessMtd) next_row, (ExecScanRecheckMtd) recheck_row);
+}
+
+static void
+rescan(CustomScanState *node)
+{
+	end_blocks((BlockScanState *) node);
+	ExecScanReScan(&node->ss);
+}
+
+/* Brings the counters together where they will be looked for: in the leader. */
+static void
+shut_down(CustomScanState *node)
+{
+	BlockScanState *state = (BlockScanState *) node;
+
+	if (state->shared_counters == NULL)
+		return;
+	if (IsParallelWorker())
+	{
+		end_blocks(state);
+		pfs_shared_counters_add(state->shared_counters, &state->counters);
+		memset(&state->counters, 0, sizeof(state->counters));
+	}
+	else
+		pfs_shared_counters_take(state->shared_counters, &state->counters);
+}
+
+static void
+end(CustomScanState *node)
+{
+	end_blocks((BlockScanState *) node);
+}
+
+static Size
+estimate_shared(CustomScanState *node, ParallelContext *parallel)
+{
+	return add_size(SHARED_SCAN_OFFSET, pfs_shared_scan_bytes(node->ss.ss_currentRelation));
+}
+
+static void
+attach_shared(CustomScanState *node, shm_toc *toc, void *coordinate)
+{
+	BlockScanState *state = (BlockScanState *) node;
+
+	state->shared_counters = coordinate;
+	state->shared_scan = (PfsSharedScan *) ((char *) coordinate + SHARED_SCAN_OFFSET);
+}
+
+static void
+initialize_shared(CustomScanState *node, ParallelContext *parallel, void *coordinate)
+{
+	attach_shared(node, NULL, coordinate);
+	pfs_shared_counters_init(((BlockScanState *) node)->shared_counters);
+	pfs_shared_scan_init(node->ss.ss_currentRelation, ((BlockScanState *) node)->shared_scan);
+}
+
+static void
+reinitialize_shared(CustomScanState *node, ParallelContext *parallel, void *coordinate)
+{
+	pfs_shared_scan_rewind(((BlockScanState *) node)->shared_scan);
+}
+
+static void
+explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	BlockScanState *state = (BlockScanState *) node;
+	PfsScanCounters counters = state->counters;
+
+	if (state->quals != NIL)
+		ExplainPropertyText("Block Filter",
+							pfs_pushdown_deparse(state->quals,
+												 RelationGetRelid(node->ss.ss_currentRelation),
+												 &node->ss.ps, ancestors, es),
+							es);
+	if (!es->analyze)
+		return;
+	if (state->blocks != NULL)
+		pfs_counters_add(&counters, pfs_block_scan_counters(state->blocks));
+	pfs_explain_counters(&counters, es);
+}
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "ProfstoreScan",
+	.BeginCustomScan = begin,
+	.ExecCustomScan = execute,
+	.EndCustomScan = end,
+	.ReScanCustomScan = rescan,
+	.EstimateDSMCustomScan = estimate_shared,
+	.InitializeDSMCustomScan = initialize_shared,
+	.ReInitializeDSMCustomScan = reinitialize_shared,
+	.InitializeWorkerCustomScan = attach_shared,
+	.ShutdownCustomScan = shut_down,
+	.ExplainCustomScan = explain,
+};
+
+Node *
+pfs_custom_scan_create_state(CustomScan *plan)
+{
+	BlockScanState *state = palloc0(sizeof(BlockScanState));
+
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &exec_methods;
+	return (Node *) state;
+}

@@ -1,0 +1,190 @@
+/*
+ * executor_guard.c
+ *		At the start of a statement: refuses what a profstore table cannot do, whether or not it
+ *		would meet a
+ *		row; and tells the write buffer which queries are running.
+ */
+#include "tableam/access.h"
+
+#include "access/xact.h"
+#include "executor/executor.h"
+#include "nodes/extensible.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/plannodes.h"
+#include "parser/parsetree.h"
+#include "utils/rel.h"
+
+#include "tableam/table_am.h"
+#include "store/write/observers.h"
+#include "store/write/write_buffer.h"
+
+static ExecutorStart_hook_type previous_start = NULL;
+static ExecutorRun_hook_type previous_run = NULL;
+static ExecutorEnd_hook_type previous_end = NULL;
+
+/*
+ * Raises if a relation of the range table is a profstore table; the planner has opened and locked
+ * it.
+ */
+static void
+refuse(const List *range_table, Index index, const char *operation, const char *hint)
+{
+	const RangeTblEntry *entry = rt_fetch(index, range_table);
+	Relation relation;
+	bool is_ours;
+
+	if (entry->rtekind != RTE_RELATION)
+		return;
+	relation = RelationIdGetRelation(entry->relid);
+	if (!RelationIsValid(relation))
+		return;
+	is_ours = pfs_is_profstore_table(relation);
+	if (is_ours)
+		pfs_unsupported(relation, operation, hint);
+	RelationClose(relation);
+}
+
+static void
+check_modify(const PlannedStmt *statement, const Plan *plan)
+{
+	const ModifyTable *modify = (const ModifyTable *) plan;
+	const char *operation = "UPDATE";
+	ListCell *cell;
+
+	if (plan == NULL || !IsA(plan, ModifyTable) || modify->operation == CMD_INSERT)
+		return;
+	if (modify->operation == CMD_DELETE)
+		operation = "DELETE";
+	else if (modify->operation != CMD_UPDATE)
+		operation = "MERGE";
+	foreach(cell, modify->resultRelations)
+		refuse(statement->rtable, (Index) lfirst_int(cell), operation, PFS_APPEND_ONLY_HINT);
+}
+
+/* A ModifyTable node is the top of the plan, or of a WITH query's. */
+static void
+check_statement(const PlannedStmt *statement)
+{
+	ListCell *cell;
+
+	if (statement->resultRelations != NIL)
+	{
+		check_modify(statement, statement->planTree);
+		foreach(cell, statement->subplans)
+			check_modify(statement, lfirst(cell));
+	}
+	foreach(cell, statement->rowMarks)
+	{
+		const PlanRowMark *mark = lfirst(cell);
+
+		if (RowMarkRequiresRowShareLock(mark->markType))
+			refuse(statement->rtable, mark->rti, "SELECT FOR UPDATE or SHARE",
+				   "Rows never change, so plain SELECT is enough; LOCK TABLE keeps writers out.");
+	}
+}
+
+/*
+ * Whether a worker would read a table of ours by itself, as on the inner side of a join, and not
+ * its part of a parallel scan. context is not NULL below a Gather.
+ */
+static bool
+is_read_by_each_worker(PlanState *state, void *context)
+{
+	if (state == NULL)
+		return false;
+	if (context != NULL && !state->plan->parallel_aware)
+	{
+		if (IsA(state, SeqScanState) &&
+			pfs_is_profstore_table(((ScanState *) state)->ss_currentRelation))
+			return true;
+		if (IsA(state, CustomScanState) &&
+			strncmp(((CustomScanState *) state)->methods->CustomName, "Profstore", 9) == 0)
+			return true;
+	}
+	if (IsA(state, GatherState) || IsA(state, GatherMergeState))
+		context = state;
+	return planstate_tree_walker(state, is_read_by_each_worker, context);
+}
+
+/*
+ * Whether workers may come to waiting rows by another way than their parts of a parallel scan. Functions that are not
+ * PostgreSQL's own may read whatever they like; the planner lists them, and domains, whose checks may call some, among what
+ * the plan depends on.
+ */
+static bool
+workers_may_look_elsewhere(const QueryDesc *query)
+{
+	return query->plannedstmt->invalItems != NIL || is_read_by_each_worker(query->planstate, NULL);
+}
+
+static void
+forbid_workers(QueryDesc *query)
+{
+	MemoryContext caller = MemoryContextSwitchTo(query->estate->es_query_cxt);
+	PlannedStmt *statement = makeNode(PlannedStmt);
+
+	*statement = *query->plannedstmt;
+	statement->parallelModeNeeded = false;
+	query->plannedstmt = statement;
+	MemoryContextSwitchTo(caller);
+}
+
+/*
+ * Workers have the leader's waiting rows only through a parallel scan. Where that is not enough they are written, which has
+ * to be before parallel mode begins. Rows of outer subtransactions cannot be: then the leader runs the plan alone.
+ */
+static void
+keep_waiting_rows_in_sight(QueryDesc *query)
+{
+	if (!query->plannedstmt->parallelModeNeeded || !pfs_write_buffer_has_rows() ||
+		!workers_may_look_elsewhere(query))
+		return;
+	if (!IsInParallelMode())
+		pfs_write_buffer_flush_all();
+	if (pfs_write_buffer_has_rows())
+		forbid_workers(query);
+}
+
+static void
+executor_start(QueryDesc *query, int flags)
+{
+	check_statement(query->plannedstmt);
+	if (pfs_write_buffer_has_rows())
+		pfs_observers_add(query);
+	if (previous_start != NULL)
+		previous_start(query, flags);
+	else
+		standard_ExecutorStart(query, flags);
+}
+
+/* Rows may have come since the start, from another portal: its snapshot does not see them, but those of functions do. */
+static void
+executor_run(QueryDesc *query, ScanDirection direction, uint64 count PFS_EXECUTE_ONCE_PARAMETER)
+{
+	keep_waiting_rows_in_sight(query);
+	if (previous_run != NULL)
+		previous_run(query, direction, count PFS_EXECUTE_ONCE);
+	else
+		standard_ExecutorRun(query, direction, count PFS_EXECUTE_ONCE);
+}
+
+static void
+executor_end(QueryDesc *query)
+{
+	pfs_observers_remove(query);
+	if (previous_end != NULL)
+		previous_end(query);
+	else
+		standard_ExecutorEnd(query);
+}
+
+void
+pfs_executor_guard_init(void)
+{
+	previous_start = ExecutorStart_hook;
+	ExecutorStart_hook = executor_start;
+	previous_run = ExecutorRun_hook;
+	ExecutorRun_hook = executor_run;
+	previous_end = ExecutorEnd_hook;
+	ExecutorEnd_hook = executor_end;
+}

@@ -1,0 +1,270 @@
+/*
+ * guards.c
+ *		What DDL may do to a profstore table: refused early, with a reason, and dropped without a
+ *		rest.
+ *
+ * Everything hangs on object_access_hook. The hook is there once the module is loaded, which
+ * opening any profstore table does; DROP alone can get by without opening one, so an event trigger
+ * loads the module before each command that drops tables.
+ */
+#include "tableam/access.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/table.h"
+#include "catalog/dependency.h"
+#include "catalog/indexing.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_attribute.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_publication.h"
+#if PG_VERSION_NUM >= 150000
+#include "catalog/pg_publication_namespace.h"
+#endif
+#include "catalog/pg_publication_rel.h"
+#include "catalog/pg_trigger.h"
+#include "commands/defrem.h"
+#include "fmgr.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "tableam/publications.h"
+#include "tableam/table_am.h"
+#include "store/segment/lane.h"
+
+PGDLLEXPORT Datum profstore_load_module(PG_FUNCTION_ARGS);
+PG_FUNCTION_INFO_V1(profstore_load_module);
+
+static object_access_hook_type previous_hook = NULL;
+
+/*
+ * Opens a table if it uses the access method, else returns NULL. The relation may be so new that
+ * only this backend's cache knows it. Commands hold their lock already.
+ */
+static Relation
+open_profstore_table(Oid relation_id)
+{
+	Relation relation = RelationIdGetRelation(relation_id);
+
+	if (RelationIsValid(relation) && !pfs_is_profstore_table(relation))
+	{
+		RelationClose(relation);
+		return NULL;
+	}
+	return relation;
+}
+
+/*
+ * A rewrite makes its new file as a relation named after the one that it is for; that one's name is
+ * what the user knows.
+ */
+static Oid
+rewritten_table(Relation relation, bool is_internal)
+{
+	Oid relation_id;
+
+	if (is_internal && sscanf(RelationGetRelationName(relation), "pg_temp_%u", &relation_id) == 1 &&
+		get_rel_name(relation_id) != NULL)
+		return relation_id;
+	return InvalidOid;
+}
+
+static void
+check_new_table(Oid relation_id, bool is_internal)
+{
+	Relation relation = open_profstore_table(relation_id);
+	const char *name;
+	Oid rewritten;
+
+	if (relation == NULL)
+		return;
+	rewritten = rewritten_table(relation, is_internal);
+	name = OidIsValid(rewritten) ? get_rel_name(rewritten) : RelationGetRelationName(relation);
+	pfs_lane_check_columns(name, RelationGetDescr(relation));
+	if (OidIsValid(rewritten))
+		pfs_publications_check_conversion(rewritten);
+	else
+		pfs_publications_check_table(name, RelationGetNamespace(relation));
+	RelationClose(relation);
+}
+
+/*
+ * A catalog row that this very command has written, as SnapshotSelf sees it; the caller frees the
+ * copy.
+ */
+static HeapTuple
+fetch_own_row(Oid catalog, Oid index, ScanKey keys, int key_count)
+{
+	Relation relation = table_open(catalog, AccessShareLock);
+	SysScanDesc scan = systable_beginscan(relation, index, true, SnapshotSelf, key_count, keys);
+	HeapTuple tuple = systable_getnext(scan);
+
+	if (HeapTupleIsValid(tuple))
+		tuple = heap_copytuple(tuple);
+	systable_endscan(scan);
+	table_close(relation, AccessShareLock);
+	return tuple;
+}
+
+static void
+check_column(Oid relation_id, int attnum)
+{
+	Relation relation = open_profstore_table(relation_id);
+	ScanKeyData keys[2];
+	HeapTuple tuple;
+
+	if (relation == NULL)
+		return;
+	ScanKeyInit(&keys[0], Anum_pg_attribute_attrelid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(relation_id));
+	ScanKeyInit(&keys[1], Anum_pg_attribute_attnum, BTEqualStrategyNumber, F_INT2EQ,
+				Int16GetDatum((int16) attnum));
+	tuple = fetch_own_row(AttributeRelationId, AttributeRelidNumIndexId, keys, 2);
+	if (HeapTupleIsValid(tuple))
+	{
+		Form_pg_attribute attribute = (Form_pg_attribute) GETSTRUCT(tuple);
+
+		if (!attribute->attisdropped)
+			pfs_lane_check_column(RelationGetRelationName(relation), NameStr(attribute->attname),
+								  attribute->atttypid);
+		heap_freetuple(tuple);
+	}
+	RelationClose(relation);
+}
+
+/*
+ * Row triggers that run later look their row up by its address; foreign keys are made of such
+ * triggers.
+ */
+static void
+check_trigger(Oid trigger_id)
+{
+	ScanKeyData key;
+	HeapTuple tuple;
+	Form_pg_trigger trigger;
+	Relation relation;
+
+	ScanKeyInit(&key, Anum_pg_trigger_oid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(trigger_id));
+	tuple = fetch_own_row(TriggerRelationId, TriggerOidIndexId, &key, 1);
+	if (!HeapTupleIsValid(tuple))
+		return;
+
+	trigger = (Form_pg_trigger) GETSTRUCT(tuple);
+	relation = open_profstore_table(trigger->tgrelid);
+	if (relation != NULL && OidIsValid(trigger->tgconstrrelid))
+		pfs_unsupported(relation, "a foreign key",
+						"Check references when rows are written, or when they are joined.");
+	if (relation != NULL && TRIGGER_FOR_ROW(trigger->tgtype) && TRIGGER_FOR_AFTER(trigger->tgtype))
+		pfs_unsupported(relation, "an AFTER ROW trigger",
+						"Use a BEFORE ROW trigger, or an AFTER STATEMENT trigger with a transition "
+						"table.");
+	if (relation != NULL)
+		RelationClose(relation);
+	heap_freetuple(tuple);
+}
+
+/* What publishes the schema that a table moves to would publish the table. */
+static void
+check_move(Oid relation_id)
+{
+	ScanKeyData key;
+	HeapTuple tuple;
+	Oid schema;
+
+	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(relation_id));
+	tuple = fetch_own_row(RelationRelationId, ClassOidIndexId, &key, 1);
+	if (!HeapTupleIsValid(tuple))
+		return;
+	schema = ((Form_pg_class) GETSTRUCT(tuple))->relnamespace;
+	if (schema != get_rel_namespace(relation_id))
+		pfs_publications_check_move(relation_id, schema);
+	heap_freetuple(tuple);
+}
+
+static void
+on_create(Oid class_id, Oid object_id, int sub_id, bool is_internal)
+{
+	if (class_id == RelationRelationId && sub_id == 0)
+		check_new_table(object_id, is_internal);
+	else if (class_id == RelationRelationId)
+		check_column(object_id, sub_id);
+	else if (class_id == TriggerRelationId)
+		check_trigger(object_id);
+	else if (class_id == PublicationRelationId)
+		pfs_publication_check(object_id);
+	else if (class_id == PublicationRelRelationId)
+		pfs_published_relation_check(object_id);
+#if PG_VERSION_NUM >= 150000
+	else if (class_id == PublicationNamespaceRelationId)
+		pfs_published_schema_check(object_id);
+#endif
+}
+
+/*
+ * Not every relation that is dropped is opened for this: only what pg_class calls a table of ours.
+ */
+static void
+on_drop(Oid relation_id)
+{
+	Oid access_method = get_table_am_oid("profstore", true);
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation_id));
+	bool is_ours = false;
+	Relation relation;
+
+	if (HeapTupleIsValid(tuple))
+	{
+		Form_pg_class class = (Form_pg_class) GETSTRUCT(tuple);
+
+		is_ours = OidIsValid(access_method) && class->relam == access_method &&
+				  (class->relkind == RELKIND_RELATION || class->relkind == RELKIND_MATVIEW);
+		ReleaseSysCache(tuple);
+	}
+	if (!is_ours)
+		return;
+	relation = relation_open(relation_id, NoLock);
+	pfs_relation_dropped(relation);
+	relation_close(relation, NoLock);
+}
+
+static void
+object_access(ObjectAccessType access, Oid class_id, Oid object_id, int sub_id, void *arg)
+{
+	if (previous_hook != NULL)
+		previous_hook(access, class_id, object_id, sub_id, arg);
+
+	if (access == OAT_POST_CREATE)
+		on_create(class_id, object_id, sub_id,
+				  arg != NULL && ((ObjectAccessPostCreate *) arg)->is_internal);
+	else if (access == OAT_POST_ALTER && class_id == RelationRelationId && sub_id != 0)
+		check_column(object_id, sub_id);
+	else if (access == OAT_POST_ALTER && class_id == RelationRelationId)
+		check_move(object_id);
+	else if (access == OAT_POST_ALTER && class_id == InheritsRelationId)
+		pfs_publications_check_partition(object_id, ((ObjectAccessPostAlter *) arg)->auxiliary_id);
+	else if (access == OAT_DROP && class_id == RelationRelationId && sub_id == 0)
+		on_drop(object_id);
+}
+
+/* An event trigger whose work is done when the module has been loaded to call it. */
+Datum
+profstore_load_module(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_NULL();
+}
+
+void
+pfs_access_init(void)
+{
+	pfs_table_am_init();
+	previous_hook = object_access_hook;
+	object_access_hook = object_access;
+	pfs_executor_guard_init();
+	pfs_custom_nodes_init();
+}

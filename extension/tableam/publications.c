@@ -1,0 +1,331 @@
+/*
+ * publications.c
+ *		Which tables of a publication are columnar, and which publications a columnar table is in: by itself, through a parent, a schema, or
+ *		all tables.
+ *
+ * A command that asks for what cannot be is refused. Publications may be older than the extension, or than these checks: then tables of the
+ * extension's own are made with a warning, since samples that are not stored would be worse than ones that are not replicated.
+ */
+#include "tableam/publications.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/namespace.h"
+#include "catalog/partition.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_publication.h"
+#if PG_VERSION_NUM >= 150000
+#include "catalog/pg_publication_namespace.h"
+#endif
+#include "catalog/pg_publication_rel.h"
+#include "commands/defrem.h"
+#include "miscadmin.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "store/segment/storage.h"
+
+#define ELSEWHERE_HINT "Use streaming replication, or let the collector write to both servers."
+#define BY_NAME_HINT   "Publish the other tables by their names; for these use streaming replication."
+
+/* --- what is columnar -------------------------------------------------------------------------------------------- */
+
+/* By the catalog alone: nothing is opened. */
+static bool
+is_columnar(Oid relation_id)
+{
+	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation_id));
+	Oid access_method = get_table_am_oid("profstore", true);
+	bool result;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	result =
+		OidIsValid(access_method) && ((Form_pg_class) GETSTRUCT(tuple))->relam == access_method;
+	ReleaseSysCache(tuple);
+	return result;
+}
+
+static bool
+is_schema_of_ours(Oid schema)
+{
+	return OidIsValid(schema) && schema == get_namespace_oid("profstore", true);
+}
+
+/* The table, or one of its partitions, if that is columnar; those of samples and tiers are, even if there are none yet. */
+static Oid
+find_columnar(Oid relation_id)
+{
+	List *partitions;
+	ListCell *cell;
+
+	if (is_columnar(relation_id))
+		return relation_id;
+	if (get_rel_relkind(relation_id) != RELKIND_PARTITIONED_TABLE)
+		return InvalidOid;
+	if (is_schema_of_ours(get_rel_namespace(relation_id)))
+		return relation_id;
+	partitions = find_all_inheritors(relation_id, NoLock, NULL);
+	foreach(cell, partitions)
+		if (is_columnar(lfirst_oid(cell)))
+			return lfirst_oid(cell);
+	return InvalidOid;
+}
+
+static Oid
+find_columnar_in_schema(Oid schema)
+{
+	Relation catalog = table_open(RelationRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple tuple;
+	Oid found = InvalidOid;
+
+	ScanKeyInit(&key, Anum_pg_class_relnamespace, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(schema));
+	scan = systable_beginscan(catalog, InvalidOid, false, NULL, 1, &key);
+	while (!OidIsValid(found) && HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_class class = (Form_pg_class) GETSTRUCT(tuple);
+
+		if (class->relkind == RELKIND_RELATION || class->relkind == RELKIND_PARTITIONED_TABLE)
+			found = find_columnar(class->oid);
+	}
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+	return found;
+}
+
+/* --- commands on publications ------------------------------------------------------------------------------------ */
+
+/* The subscriber's tables would look for segments that they do not have, or take others for theirs. */
+static void
+refuse_directory(Oid relation_id)
+{
+	static const char *const names[] = { "segments", "rollups" };
+
+	for (int i = 0; i < (int) lengthof(names); i++)
+		if (relation_id == pfs_extension_relation(names[i], true))
+			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+							errmsg("logical replication is not supported on table \"%s\", which "
+								   "belongs to access method \"profstore\"",
+								   names[i]),
+							errhint(ELSEWHERE_HINT)));
+}
+
+static void
+refuse_relation(Oid relation_id)
+{
+	Oid columnar = find_columnar(relation_id);
+
+	refuse_directory(relation_id);
+	if (OidIsValid(columnar) && is_columnar(relation_id))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("logical replication is not supported on table \"%s\", which uses access "
+						"method \"profstore\"",
+						get_rel_name(relation_id)),
+				 errhint(ELSEWHERE_HINT)));
+	if (OidIsValid(columnar))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("logical replication is not supported on table \"%s\", whose partitions "
+						"use access method \"profstore\"",
+						get_rel_name(relation_id)),
+				 columnar != relation_id ? errdetail("One is \"%s\".", get_rel_name(columnar)) : 0,
+				 errhint(ELSEWHERE_HINT)));
+}
+
+static void
+refuse_schema(Oid schema)
+{
+	Oid columnar = find_columnar_in_schema(schema);
+
+	if (OidIsValid(columnar))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("logical replication is not supported on schema \"%s\", which has tables "
+						"that use access method \"profstore\"",
+						get_namespace_name(schema)),
+				 errdetail("One is \"%s\".", get_rel_name(columnar)), errhint(BY_NAME_HINT)));
+}
+
+static void
+refuse_all_tables(void)
+{
+	if (OidIsValid(get_table_am_oid("profstore", true)))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("logical replication of all tables is not supported where access method "
+						"\"profstore\" is"),
+				 errdetail("Rows of its tables are not replicated, but those of its directory are, "
+						   "which would damage tables of the subscriber."),
+				 errhint(BY_NAME_HINT)));
+}
+
+static void
+check_relation_entry(HeapTuple tuple)
+{
+	refuse_relation(((Form_pg_publication_rel) GETSTRUCT(tuple))->prrelid);
+}
+
+#if PG_VERSION_NUM >= 150000
+static void
+check_schema_entry(HeapTuple tuple)
+{
+	refuse_schema(((Form_pg_publication_namespace) GETSTRUCT(tuple))->pnnspid);
+}
+#endif
+
+static void
+check_publication_row(HeapTuple tuple)
+{
+	if (((Form_pg_publication) GETSTRUCT(tuple))->puballtables)
+		refuse_all_tables();
+}
+
+/* Rows that this very command has written are among them. Not all catalogs have an index for this, and they have few rows. */
+static void
+check_rows(Oid catalog_id, AttrNumber key_column, Oid key_value, void (*check)(HeapTuple tuple))
+{
+	Relation catalog;
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	/* pg_upgrade brings along what there was */
+	if (IsBinaryUpgrade)
+		return;
+	catalog = table_open(catalog_id, AccessShareLock);
+	ScanKeyInit(&key, key_column, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(key_value));
+	scan = systable_beginscan(catalog, InvalidOid, false, SnapshotSelf, 1, &key);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+		check(tuple);
+	systable_endscan(scan);
+	table_close(catalog, AccessShareLock);
+}
+
+void
+pfs_publication_check(Oid publication)
+{
+	check_rows(PublicationRelationId, Anum_pg_publication_oid, publication, check_publication_row);
+	check_rows(PublicationRelRelationId, Anum_pg_publication_rel_prpubid, publication,
+			   check_relation_entry);
+#if PG_VERSION_NUM >= 150000
+	check_rows(PublicationNamespaceRelationId, Anum_pg_publication_namespace_pnpubid, publication,
+			   check_schema_entry);
+#endif
+}
+
+void
+pfs_published_relation_check(Oid entry)
+{
+	check_rows(PublicationRelRelationId, Anum_pg_publication_rel_oid, entry, check_relation_entry);
+}
+
+void
+pfs_published_schema_check(Oid entry)
+{
+#if PG_VERSION_NUM >= 150000
+	check_rows(PublicationNamespaceRelationId, Anum_pg_publication_namespace_oid, entry,
+			   check_schema_entry);
+#endif
+}
+
+/* --- commands on tables ------------------------------------------------------------------------------------------ */
+
+/* A columnar table that publications have through something else, which lies in that schema. */
+static void
+tell(const char *name, List *publications, const char *through, const char *through_name,
+	 Oid schema)
+{
+	if (publications == NIL || IsBinaryUpgrade)
+		return;
+	ereport(is_schema_of_ours(schema) ? WARNING : ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("logical replication is not supported on table \"%s\", which uses access "
+					"method \"profstore\"",
+					name),
+			 errdetail("Publication \"%s\" has it through %s \"%s\".",
+					   get_publication_name(linitial_oid(publications), false), through,
+					   through_name),
+			 errhint(ELSEWHERE_HINT)));
+}
+
+static List *
+publications_of_schema(Oid schema)
+{
+#if PG_VERSION_NUM >= 150000
+	return GetSchemaPublications(schema);
+#else
+	return NIL;
+#endif
+}
+
+static void
+check_ancestor(const char *name, Oid ancestor)
+{
+	Oid schema = get_rel_namespace(ancestor);
+
+	tell(name, GetRelationPublications(ancestor), "table", get_rel_name(ancestor), schema);
+	tell(name, publications_of_schema(schema), "schema", get_namespace_name(schema), schema);
+}
+
+void
+pfs_publications_check_move(Oid relation_id, Oid schema)
+{
+	Oid columnar = find_columnar(relation_id);
+
+	if (OidIsValid(columnar))
+		tell(get_rel_name(columnar), publications_of_schema(schema), "schema",
+			 get_namespace_name(schema), schema);
+}
+
+void
+pfs_publications_check_table(const char *name, Oid schema)
+{
+	List *all_tables = GetAllTablesPublications();
+
+	tell(name, publications_of_schema(schema), "schema", get_namespace_name(schema), schema);
+	if (all_tables != NIL && !IsBinaryUpgrade)
+		ereport(WARNING, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+						  errmsg("rows of table \"%s\" are not replicated", name),
+						  errdetail("Publication \"%s\" is of all tables, but access method "
+									"\"profstore\" has no logical replication.",
+									get_publication_name(linitial_oid(all_tables), false)),
+						  errhint("Make the publication anew, with the names of its tables.")));
+}
+
+void
+pfs_publications_check_conversion(Oid relation_id)
+{
+	const char *name = get_rel_name(relation_id);
+	List *ancestors;
+	ListCell *cell;
+
+	if (is_columnar(relation_id))
+		return;
+	ancestors = get_partition_ancestors(relation_id);
+	check_ancestor(name, relation_id);
+	foreach(cell, ancestors)
+		check_ancestor(name, lfirst_oid(cell));
+}
+
+void
+pfs_publications_check_partition(Oid child, Oid parent)
+{
+	Oid columnar = find_columnar(child);
+	List *ancestors;
+	ListCell *cell;
+
+	if (!OidIsValid(columnar) || get_rel_relkind(parent) != RELKIND_PARTITIONED_TABLE)
+		return;
+	ancestors = lcons_oid(parent, get_partition_ancestors(parent));
+	foreach(cell, ancestors)
+		check_ancestor(get_rel_name(columnar), lfirst_oid(cell));
+}

@@ -1,0 +1,296 @@
+/*
+ * table_ddl.c
+ *		A table's files: created, truncated, copied, rewritten, dropped; VACUUM and the planner's
+ *		estimate.
+ */
+#include "tableam/table_am.h"
+
+#include <math.h>
+
+#include "access/detoast.h"
+#include "access/multixact.h"
+#include "access/toast_internals.h"
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "catalog/storage.h"
+#include "commands/vacuum.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "storage/procarray.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "store/segment/directory.h"
+#include "store/segment/ledger.h"
+#include "store/scan/rollup.h"
+#include "store/scan/scan_units.h"
+#include "store/segment/segment_io.h"
+#include "store/segment/storage.h"
+#include "store/write/write_buffer.h"
+
+/*
+ * How long the planner goes on with the totals that it has counted, where the directory has many
+ * rows of the table; few are counted each time.
+ */
+#define ESTIMATE_LIFETIME_US  (10 * INT64CONST(1000000))
+#define ESTIMATE_FEW_SEGMENTS 64
+
+/*
+ * VACUUM FULL has handed this storage id on to a new file; the old file is dropped without its
+ * rows.
+ */
+static int64 moved_storage_id = 0;
+static TransactionId moved_by_xid = InvalidTransactionId;
+
+static void
+drop_storage(int64 storage_id)
+{
+	pfs_write_buffer_drop(storage_id);
+	pfs_directory_delete(storage_id);
+	pfs_rollups_delete_all(storage_id);
+	pfs_ledger_delete(storage_id);
+}
+
+/*
+ * TRUNCATE calls this with the relation's old file still in the cache entry: its rows go with this
+ * transaction. Wherever else a file is replaced, the old one passes through pfs_relation_dropped.
+ */
+void
+pfs_relation_set_new_file(Relation relation, const RelFileLocator *locator, char persistence,
+						  TransactionId *frozen_xid, MultiXactId *min_multi)
+{
+	if (persistence != RELPERSISTENCE_PERMANENT)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("access method \"profstore\" stores neither temporary nor unlogged tables"),
+				 errhint("Create an ordinary table, or use access method heap.")));
+
+	if (relation->rd_locator.relNumber != locator->relNumber)
+		drop_storage(pfs_storage_id(relation));
+	pfs_storage_create(locator, persistence);
+
+	/* the main fork holds no transaction id; directory and TOAST have their own horizons */
+	*frozen_xid = InvalidTransactionId;
+	*min_multi = InvalidMultiXactId;
+}
+
+/*
+ * The file goes should the current subtransaction abort, but not always what is in it: SET
+ * TABLESPACE has made the file, and moved a storage into it that was there before.
+ */
+void
+pfs_relation_nontransactional_truncate(Relation relation)
+{
+	drop_storage(pfs_storage_id(relation));
+	pfs_storage_renew(relation);
+}
+
+void
+pfs_relation_dropped(Relation relation)
+{
+	int64 storage_id = pfs_storage_id_if_readable(relation);
+
+	if (storage_id == 0)
+		return;
+	if (storage_id == moved_storage_id && moved_by_xid == GetTopTransactionIdIfAny())
+	{
+		moved_storage_id = 0;
+		return;
+	}
+	drop_storage(storage_id);
+}
+
+/* ALTER TABLE SET TABLESPACE: the page moves with its storage id. Core moves the TOAST relation. */
+void
+pfs_relation_copy_data(Relation relation, const RelFileLocator *locator)
+{
+	SMgrRelation target;
+
+	FlushRelationBuffers(relation);
+	target = pfs_create_storage(*locator, relation->rd_rel->relpersistence);
+	RelationCopyStorage(RelationGetSmgr(relation), target, MAIN_FORKNUM,
+						relation->rd_rel->relpersistence);
+	RelationDropStorage(relation);
+	smgrclose(target);
+}
+
+/* Copies a segment's streams into the new table's TOAST relation under the ids that they have. */
+static void
+copy_streams(Relation old_table, Relation new_table, const PfsSegmentRow *row)
+{
+	PfsSegmentInput *input = pfs_segment_open(old_table, row);
+
+	for (uint32 i = 0; i < row->stream_count; i++)
+	{
+		struct varlena *pointer;
+		struct varlena *value;
+
+		if (!OidIsValid(row->stream_ids[i]))
+			continue;
+		pointer = pfs_segment_stream_pointer(input, i);
+		value = detoast_external_attr(pointer);
+		toast_save_datum(new_table, PointerGetDatum(value), pointer, 0);
+		pfree(value);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* Rows of the directory, for later. */
+typedef struct KeptRows
+{
+	uint32 count;
+	uint32 capacity;
+	PfsSegmentRow *rows;
+} KeptRows;
+
+static void
+keep_row(KeptRows *kept, const PfsSegmentRow *row)
+{
+	if (kept->count == kept->capacity)
+	{
+		kept->capacity = Max(16, kept->capacity * 2);
+		kept->rows = kept->rows == NULL
+						 ? palloc(sizeof(PfsSegmentRow) * kept->capacity)
+						 : repalloc_huge(kept->rows, sizeof(PfsSegmentRow) * (Size) kept->capacity);
+	}
+	pfs_segment_row_copy(&kept->rows[kept->count++], row);
+}
+
+/*
+ * Segments that were deleted, but that older snapshots may still see: their copies go when those snapshots have, as the old
+ * ones would have. Else nobody would ever delete them.
+ */
+static void
+delete_streams(Relation table, const KeptRows *deleted)
+{
+	if (deleted->count == 0)
+		return;
+	CommandCounterIncrement();
+	for (uint32 i = 0; i < deleted->count; i++)
+		pfs_segment_delete_streams(table, &deleted->rows[i]);
+}
+
+/*
+ * VACUUM FULL. Transactions with older snapshots must go on seeing what they saw, so directory rows
+ * stay as they are and the new file takes over the storage id; only the streams in the table's
+ * TOAST relation are copied, of every segment that any snapshot may still see. The cutoffs stay as
+ * they are, because core sets them for the new TOAST relation too.
+ */
+void
+pfs_relation_copy_for_cluster(Relation old_table, Relation new_table, Relation old_index,
+							  bool use_sort, TransactionId oldest_xmin, TransactionId *xid_cutoff,
+							  MultiXactId *multi_cutoff, double *row_count, double *vacuumed_count,
+							  double *recently_dead_count)
+{
+	int64 storage_id = pfs_storage_id(old_table);
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "profstore rewrite", ALLOCSET_DEFAULT_SIZES);
+	Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
+	PfsNumbers visible = pfs_visible_segments(old_table, snapshot);
+	KeptRows deleted = { 0 };
+	MemoryContext outer;
+	PfsDirectoryScan *scan;
+	PfsSegmentRow row;
+
+	if (old_index != NULL)
+		elog(ERROR, "table \"%s\" cannot have an index", RelationGetRelationName(old_table));
+
+	*row_count = *vacuumed_count = *recently_dead_count = 0;
+	scan = pfs_directory_scan_begin_nonvacuumable(storage_id);
+	while (pfs_directory_scan_next(scan, &row))
+	{
+		outer = MemoryContextSwitchTo(context);
+		if (row.stream_ids != NULL)
+		{
+			PfsSegmentRow copy;
+
+			pfs_segment_row_copy(&copy, &row);
+			copy_streams(old_table, new_table, &copy);
+			MemoryContextSwitchTo(outer);
+			if (!pfs_numbers_contain(visible, row.segment_no))
+				keep_row(&deleted, &copy);
+		}
+		*row_count += row.row_count;
+		MemoryContextSwitchTo(outer);
+		MemoryContextReset(context);
+	}
+	pfs_directory_scan_end(scan);
+	MemoryContextDelete(context);
+	UnregisterSnapshot(snapshot);
+	delete_streams(new_table, &deleted);
+
+	pfs_storage_take_over(old_table, new_table);
+	moved_storage_id = storage_id;
+	moved_by_xid = GetTopTransactionId();
+}
+
+static BlockNumber
+pages_of_bytes(double byte_count)
+{
+	double pages = ceil(byte_count / BLCKSZ);
+
+	return (BlockNumber) Max(1.0, Min(pages, (double) MaxBlockNumber));
+}
+
+/*
+ * VACUUM only counts: core vacuums the TOAST relation and the directory. Rows must not be written
+ * here, since other snapshots ignore the transaction id of a VACUUM. A rewrite sets relfrozenxid
+ * although no page of ours holds one, so it is moved on.
+ */
+void
+pfs_relation_vacuum(Relation relation, struct VacuumParams *params, BufferAccessStrategy strategy)
+{
+	TransactionId frozen_xid = InvalidTransactionId;
+	MultiXactId min_multi = InvalidMultiXactId;
+	PfsDirectoryTotals totals;
+
+	totals = pfs_directory_totals(pfs_storage_id(relation), GetActiveSnapshot());
+	if (TransactionIdIsNormal(relation->rd_rel->relfrozenxid))
+		frozen_xid = GetOldestNonRemovableTransactionId(relation);
+	if (MultiXactIdIsValid(relation->rd_rel->relminmxid))
+		min_multi = GetOldestMultiXactId();
+	pfs_update_relstats(relation, pages_of_bytes(totals.byte_count), totals.row_count, frozen_xid,
+						min_multi);
+	pfs_report_vacuum(RelationGetRelid(relation), relation->rd_rel->relisshared,
+					  (PgStat_Counter) totals.row_count, GetCurrentTimestamp());
+}
+
+/* About how many rows of this transaction wait in memory. */
+static double
+waiting_rows(Relation relation, int64 storage_id)
+{
+	double lane_bytes = sizeof(int64) + sizeof(bool);
+
+	return floor((double) pfs_write_buffer_image_bytes(storage_id) /
+				 (lane_bytes * Max(RelationGetNumberOfAttributes(relation), 1)));
+}
+
+/* Pages are the encoded bytes, wherever they lie: that is what a scan reads. */
+void
+pfs_relation_estimate_size(Relation relation, int32 *attr_widths, BlockNumber *pages,
+						   double *row_count, double *all_visible_share)
+{
+	PfsStorageCache *cache = pfs_storage_cache(relation);
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (ActiveSnapshotSet() &&
+		(cache->counted_at_us == 0 || cache->segment_count < ESTIMATE_FEW_SEGMENTS ||
+		 now - cache->counted_at_us > ESTIMATE_LIFETIME_US))
+	{
+		int64 storage_id = cache->storage_id;
+		PfsDirectoryTotals totals = pfs_directory_totals(storage_id, GetActiveSnapshot());
+
+		/* reading the directory may have rebuilt the cache entry */
+		cache = pfs_storage_cache(relation);
+		cache->segment_count = totals.segment_count;
+		cache->row_count = totals.row_count;
+		cache->byte_count = totals.byte_count;
+		cache->counted_at_us = now;
+	}
+	*pages = pages_of_bytes(cache->byte_count);
+	*row_count = cache->row_count + waiting_rows(relation, cache->storage_id);
+	*all_visible_share = 0;
+}

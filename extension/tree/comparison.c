@@ -1,0 +1,41 @@
+/*
+ * comparison.c
+ *		Two selections, one stream: stacks have the same ids on both sides, so nothing needs to be aligned.
+ */
+#include "tree/comparison.h"
+
+bool
+pfs_comparison_is_absolute(FunctionCallInfo fcinfo)
+{
+	return !PG_ARGISNULL(PFS_COMPARISON_ARG_ABSOLUTE) &&
+		   PG_GETARG_BOOL(PFS_COMPARISON_ARG_ABSOLUTE);
+}
+
+PfsComparison
+pfs_comparison_query(FunctionCallInfo fcinfo)
+{
+	bool has_base = !PG_ARGISNULL(PFS_COMPARISON_ARG_BASE_SELECTOR);
+	PfsComparison comparison;
+
+	comparison.selection = pfs_selection_get_range(fcinfo, PFS_COMPARISON_ARG_SELECTOR, "selector",
+												   PFS_COMPARISON_ARG_FROM, "from_ts", "to_ts");
+	comparison.base = pfs_selection_get_range(fcinfo,
+											  has_base ? PFS_COMPARISON_ARG_BASE_SELECTOR
+													   : PFS_COMPARISON_ARG_SELECTOR,
+											  has_base ? "base_selector" : "selector",
+											  PFS_COMPARISON_ARG_BASE_FROM, "base_from", "base_to");
+	pfs_selection_tell_unknown(comparison.selection);
+	comparison.stacks = pfs_stack_stream_compare(comparison.selection, comparison.base,
+												 !pfs_comparison_is_absolute(fcinfo));
+	return comparison;
+}
+
+PfsFrameTree *
+pfs_comparison_tree(PfsComparison *comparison, const PfsFilters *filters)
+{
+	PfsFrameTree *tree = pfs_frame_tree_build_large(comparison->stacks, filters, false, NULL);
+
+	pfs_stack_stream_end(comparison->stacks);
+	comparison->stacks = NULL;
+	return tree;
+}

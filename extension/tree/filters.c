@@ -1,0 +1,375 @@
+/*
+ * filters.c
+ *		Matchers of frames. What depends on a function or a mapping alone is decided once for each of them.
+ */
+#include "tree/filters.h"
+
+#include <inttypes.h>
+
+#include "catalog/pg_collation.h"
+#include "dictionary/dictionary.h"
+#include "lib/stringinfo.h"
+#include "base/id_map.h"
+#include "tree/kept.h"
+#include "select/selector.h"
+#include "regex/regex.h"
+#include "utils/builtins.h"
+
+typedef enum Field
+{
+	FIELD_FUNCTION,
+	FIELD_SYSTEM_NAME,
+	FIELD_FILE,
+	FIELD_LINE,
+	FIELD_MAPPING,
+	FIELD_BUILD_ID,
+	FIELD_ADDRESS
+} Field;
+
+static const char *const FIELD_NAMES[] = { "function", "system_name", "file",	"line",
+										   "mapping",  "build_id",	  "address" };
+
+typedef struct FrameMatcher
+{
+	Field field;
+	PfsMatchOperator op;
+	text *regex;
+	const char *value;
+	uint64 number;	/* of the value, where the field is one and the operator compares */
+	PfsIdMap *said; /* by id: 0 not yet asked, 1 no, 2 yes; see pfs_filters_recall */
+} FrameMatcher;
+
+struct PfsFilter
+{
+	const char *expression; /* as it was given */
+	int matcher_count;
+	FrameMatcher *matchers;
+};
+
+const char *
+pfs_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash == NULL ? path : slash + 1;
+}
+
+static Field
+find_field(const char *name, const char *argument)
+{
+	for (size_t i = 0; i < lengthof(FIELD_NAMES); i++)
+	{
+		if (strcmp(name, FIELD_NAMES[i]) == 0)
+			return (Field) i;
+	}
+	ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+					errmsg("invalid %s: frames have no field \"%s\"", argument, name),
+					errhint("The fields are function, system_name, file, line, mapping, build_id "
+							"and address.")));
+}
+
+/* Addresses as they are printed, 0x1a2b, or decimal. */
+static uint64
+read_number(const PfsMatcher *matcher, const char *argument)
+{
+	char *end;
+	uint64 number;
+
+	errno = 0;
+	number = strtou64(matcher->value, &end, 0);
+	if (errno != 0 || *end != '\0' || !(*matcher->value >= '0' && *matcher->value <= '9'))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("invalid %s: \"%s\" is no number to compare field %s with", argument,
+							   matcher->value, matcher->label),
+						errhint("Other operators compare its text, as in %s=~\"0x12.*\".",
+								matcher->label)));
+	return number;
+}
+
+static bool
+is_comparison(PfsMatchOperator op)
+{
+	return op == PFS_MATCH_EQUAL || op == PFS_MATCH_NOT_EQUAL;
+}
+
+static FrameMatcher
+make_matcher(const PfsMatcher *parsed, const char *argument)
+{
+	FrameMatcher matcher = { .field = find_field(parsed->label, argument),
+							 .op = parsed->op,
+							 .value = parsed->value };
+
+	if (parsed->op == PFS_MATCH_REGEX || parsed->op == PFS_MATCH_NOT_REGEX)
+		matcher.regex = cstring_to_text(parsed->value);
+	else if ((matcher.field == FIELD_LINE || matcher.field == FIELD_ADDRESS) &&
+			 is_comparison(parsed->op))
+		matcher.number = read_number(parsed, argument);
+	return matcher;
+}
+
+/* name is that of the argument, for errors. */
+static PfsFilter *
+get_filter(FunctionCallInfo fcinfo, int argument, const char *name)
+{
+	PfsFilter *filter;
+	PfsSelector *parsed;
+	text *expression;
+	const char *problem;
+
+	if (PG_ARGISNULL(argument))
+		return NULL;
+	expression = PG_GETARG_TEXT_P(argument);
+	if (VARSIZE(expression) == VARHDRSZ)
+		return NULL;
+	filter = palloc(sizeof(PfsFilter));
+	filter->expression = text_to_cstring(expression);
+	parsed = pfs_frame_matchers_parse(filter->expression, name);
+	if (parsed == NULL)
+	{
+		/* raises now what is wrong with it, rather than at the first frame, which may never come */
+		problem = pfs_regex_problem(filter->expression);
+		if (problem != NULL)
+			ereport(ERROR, (errcode(ERRCODE_INVALID_REGULAR_EXPRESSION),
+							errmsg("invalid %s: invalid regular expression: %s", name, problem)));
+		filter->matcher_count = 1;
+		filter->matchers = palloc(sizeof(FrameMatcher));
+		filter->matchers[0] = (FrameMatcher){ .field = FIELD_FUNCTION,
+											  .op = PFS_MATCH_REGEX,
+											  .regex = expression,
+											  .value = filter->expression };
+		return filter;
+	}
+	filter->matcher_count = parsed->matcher_count;
+	filter->matchers = palloc((Size) Max(parsed->matcher_count, 1) * sizeof(FrameMatcher));
+	for (int i = 0; i < parsed->matcher_count; i++)
+		filter->matchers[i] = make_matcher(&parsed->matchers[i], name);
+	return filter;
+}
+
+PfsFilters
+pfs_filters_get(FunctionCallInfo fcinfo, int first_argument)
+{
+	PfsFilters filters = { .granularity = PFS_BY_FUNCTION };
+
+	filters.focus = get_filter(fcinfo, first_argument, "focus");
+	filters.ignore = get_filter(fcinfo, first_argument + 1, "ignore");
+	filters.show = get_filter(fcinfo, first_argument + 2, "show");
+	filters.hide = get_filter(fcinfo, first_argument + 3, "hide");
+	return filters;
+}
+
+static PfsGranularity
+get_granularity(FunctionCallInfo fcinfo, int argument)
+{
+	static const char *const names[] = { "function",		 "line",   "file", "mapping",
+										 "mapping_function", "address" };
+	const char *name;
+
+	if (PG_ARGISNULL(argument))
+		return PFS_BY_FUNCTION;
+	name = text_to_cstring(PG_GETARG_TEXT_PP(argument));
+	for (size_t i = 0; i < lengthof(names); i++)
+	{
+		if (strcmp(name, names[i]) == 0)
+			return (PfsGranularity) i;
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("unknown granularity \"%s\"", name),
+			 errhint("It is function, line, file, mapping, mapping_function or address.")));
+}
+
+PfsFilters
+pfs_frame_filters_get(FunctionCallInfo fcinfo, int first_argument)
+{
+	PfsFilters filters = pfs_filters_get(fcinfo, first_argument);
+
+	filters.granularity = get_granularity(fcinfo, first_argument + 4);
+	return filters;
+}
+
+bool
+pfs_filters_any(const PfsFilters *filters)
+{
+	return filters->focus || filters->ignore || filters->show || filters->hide;
+}
+
+bool
+pfs_filters_fold(const PfsFilters *filters)
+{
+	return filters->granularity == PFS_BY_FILE || filters->granularity == PFS_BY_MAPPING ||
+		   filters->granularity == PFS_BY_SOURCE_LINE;
+}
+
+/* Whether one text fits, before a negation. */
+static bool
+text_fits(const FrameMatcher *matcher, const char *value)
+{
+	if (matcher->regex != NULL)
+		return RE_compile_and_execute(matcher->regex, unconstify(char *, value),
+									  (int) strlen(value), REG_ADVANCED, C_COLLATION_OID, 0, NULL);
+	if (is_comparison(matcher->op))
+		return strcmp(value, matcher->value) == 0;
+	return strstr(value, matcher->value) != NULL;
+}
+
+/* Paths fit whole or by their last part. */
+static bool
+path_fits(const FrameMatcher *matcher, const char *path)
+{
+	const char *base = pfs_base_name(path);
+
+	return text_fits(matcher, path) || (base != path && text_fits(matcher, base));
+}
+
+static bool
+number_fits(const FrameMatcher *matcher, uint64 number, bool hexadecimal)
+{
+	char value[32];
+
+	if (is_comparison(matcher->op))
+		return number == matcher->number;
+	if (hexadecimal)
+		snprintf(value, sizeof(value), "0x%" PRIx64, number);
+	else
+		snprintf(value, sizeof(value), UINT64_FORMAT, number);
+	return text_fits(matcher, value);
+}
+
+static bool
+fits(const FrameMatcher *matcher, const PfsFrameFacts *frame)
+{
+	const PfsFunction *function = frame->function;
+
+	switch (matcher->field)
+	{
+		case FIELD_FUNCTION:
+			return text_fits(matcher, frame->name);
+		case FIELD_SYSTEM_NAME:
+			return text_fits(matcher, function ? function->system_name : "");
+		case FIELD_FILE:
+			return path_fits(matcher, function ? function->filename : "");
+		case FIELD_LINE:
+			return number_fits(matcher, frame->line ? (uint64) frame->line->line : 0, false);
+		case FIELD_MAPPING:
+			return path_fits(matcher, pfs_mapping_get(frame->location->mapping_id)->file);
+		case FIELD_BUILD_ID:
+			return text_fits(matcher, pfs_mapping_get(frame->location->mapping_id)->build_id);
+		case FIELD_ADDRESS:
+			return number_fits(matcher, frame->location->address, true);
+	}
+	pg_unreachable();
+}
+
+/* What a matcher said of names in this query and in earlier ones. */
+static PfsIdMap *
+recall_answers(const FrameMatcher *matcher)
+{
+	MemoryContext context;
+	char *key = psprintf("answers %d %d %s", matcher->field, matcher->op, matcher->value);
+	PfsIdMap *said = pfs_kept_get(key, sizeof(PfsIdMap), &context);
+
+	said->context = context;
+	pfree(key);
+	return said;
+}
+
+void
+pfs_filters_recall(const PfsFilters *filters)
+{
+	PfsFilter *all[] = { filters->focus, filters->ignore, filters->show, filters->hide };
+
+	for (size_t i = 0; i < lengthof(all); i++)
+		for (int j = 0; all[i] != NULL && j < all[i]->matcher_count; j++)
+			all[i]->matchers[j].said = recall_answers(&all[i]->matchers[j]);
+}
+
+static void
+append_key(StringInfo key, const PfsFilter *filter)
+{
+	if (filter == NULL)
+		appendStringInfoString(key, " -");
+	else
+		appendStringInfo(key, " %zu:%s", strlen(filter->expression), filter->expression);
+}
+
+char *
+pfs_filters_frames_key(const PfsFilters *filters)
+{
+	StringInfoData key;
+
+	initStringInfo(&key);
+	append_key(&key, filters->show);
+	append_key(&key, filters->hide);
+	return key.data;
+}
+
+char *
+pfs_filters_key(const PfsFilters *filters)
+{
+	StringInfoData key;
+
+	initStringInfo(&key);
+	append_key(&key, filters->focus);
+	append_key(&key, filters->ignore);
+	appendStringInfoString(&key, pfs_filters_frames_key(filters));
+	return key.data;
+}
+
+/* Where an answer is remembered; NULL where it depends on more than a function or a mapping. */
+static uint32 *
+memory_of(FrameMatcher *matcher, const PfsFrameFacts *frame)
+{
+	switch (matcher->field)
+	{
+		case FIELD_FUNCTION:
+		case FIELD_SYSTEM_NAME:
+		case FIELD_FILE:
+			return frame->function ? pfs_id_map_slot(matcher->said, frame->function->id) : NULL;
+		case FIELD_MAPPING:
+		case FIELD_BUILD_ID:
+			return pfs_id_map_slot(matcher->said, frame->location->mapping_id);
+		case FIELD_LINE:
+		case FIELD_ADDRESS:
+			break;
+	}
+	return NULL;
+}
+
+static bool
+matcher_fits(FrameMatcher *matcher, const PfsFrameFacts *frame)
+{
+	uint32 *memory = memory_of(matcher, frame);
+	bool negated = matcher->op == PFS_MATCH_NOT_EQUAL || matcher->op == PFS_MATCH_NOT_REGEX ||
+				   matcher->op == PFS_MATCH_NOT_SUBSTRING;
+	bool answer;
+
+	if (memory != NULL && *memory != 0)
+		return *memory == 2;
+	answer = fits(matcher, frame) != negated;
+	if (memory != NULL)
+		*memory = answer ? 2 : 1;
+	return answer;
+}
+
+static bool
+matches(const PfsFilter *filter, const PfsFrameFacts *frame)
+{
+	for (int i = 0; i < filter->matcher_count; i++)
+	{
+		if (!matcher_fits(&filter->matchers[i], frame))
+			return false;
+	}
+	return true;
+}
+
+PfsVerdict
+pfs_filters_judge(const PfsFilters *filters, const PfsFrameFacts *frame)
+{
+	PfsVerdict verdict;
+
+	verdict.focused = filters->focus == NULL || matches(filters->focus, frame);
+	verdict.ignored = filters->ignore != NULL && matches(filters->ignore, frame);
+	verdict.visible = (filters->hide == NULL || !matches(filters->hide, frame)) &&
+					  (filters->show == NULL || matches(filters->show, frame));
+	return verdict;
+}

@@ -1,0 +1,54 @@
+/*
+ * flame_rows.h
+ *		A frame tree as rows in drawing order, cut to a number of rows.
+ */
+#ifndef PFS_FLAME_ROWS_H
+#define PFS_FLAME_ROWS_H
+
+#include "profstore.h"
+
+#include "tree/frame_tree.h"
+
+#define PFS_NO_ROW_LIMIT 0
+
+typedef struct PfsFlameRow
+{
+	int32 level;	/* 0: the root, always the first row and the only one of its level */
+	PfsSides total; /* self and all below */
+	PfsSides self;
+	const char *label;
+	const text *label_text; /* the same as a datum */
+	const PfsFrameNode
+		*node; /* NULL: stands in for cut children of the row's parent, label "other" */
+} PfsFlameRow;
+
+/* A row whose self is its total, so far; the label has a zero byte behind it. */
+PfsFlameRow pfs_flame_row(int32 level, PfsSides total, const text *label, const PfsFrameNode *node);
+
+typedef struct PfsFlameScan PfsFlameScan;
+
+/*
+ * Rows one after the other, depth first; siblings by falling total, then label. At most max_rows rows (or PFS_NO_ROW_LIMIT): the largest nodes stay, the older node among equals, and what is cut below a
+ * node is one row "other", so that total = self + the totals of the children everywhere. With one row alone, the root's
+ * self is its total. In a comparison the size of a node is both its sides together. Expands what it needs of the tree,
+ * which is the scan's from here on. Without a limit, nodes go when they and all below have been shown: no more are there than those on
+ * the way to a row, and their siblings. Lives in CurrentMemoryContext.
+ */
+PfsFlameScan *pfs_flame_scan_begin(PfsFrameTree *tree, uint32 max_rows);
+
+/* What the filters dropped of the tree's stacks; NULL where there are none. */
+const PfsDropped *pfs_flame_scan_dropped(const PfsFlameScan *scan);
+
+/* The next row; its node holds until the next call. False at the end. */
+bool pfs_flame_scan_next(PfsFlameScan *scan, PfsFlameRow *row);
+
+typedef struct PfsFlameRows
+{
+	uint32 count;
+	PfsFlameRow *rows;
+} PfsFlameRows;
+
+/* All rows at once, for results that are one value; they point into the tree, which must not grow afterwards. */
+PfsFlameRows pfs_flame_rows(PfsFrameTree *tree, uint32 max_rows);
+
+#endif

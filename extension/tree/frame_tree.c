@@ -1,0 +1,448 @@
+/*
+ * frame_tree.c
+ *		From walkers to the merged tree.
+ *
+ * Expanding a node takes its walkers one frame further. Those that come to the same name meet in one child, which is found
+ * without hashing: the latest node of a name is the child, if it was made since the expansion began.
+ */
+#include "tree/frame_tree.h"
+
+#include "dictionary/dictionary.h"
+#include "miscadmin.h"
+#include "base/allocate.h"
+#include "base/memory_peak.h"
+#include "select/selection.h"
+
+#define INITIAL_NODES 1024
+
+static uint32
+append_node(PfsFrameTree *tree, const PfsFrameNode *node)
+{
+	if (tree->count == tree->capacity)
+	{
+		if (tree->capacity > PG_UINT32_MAX / 2)
+			ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+							errmsg("flame graph has too many nodes")));
+		tree->capacity *= 2;
+		tree->nodes = repalloc_huge(tree->nodes, tree->capacity * sizeof(PfsFrameNode));
+	}
+	tree->nodes[tree->count] = *node;
+	return tree->count++;
+}
+
+/* Symbols are made as frames are met. */
+static pg_noinline void
+grow_latest(PfsFrameTree *tree)
+{
+	uint32 capacity = Max(INITIAL_NODES, pfs_symbol_count(tree->symbols) * 2);
+
+	tree->latest = tree->latest == NULL
+					   ? PFS_ARRAY(uint32, capacity)
+					   : repalloc_huge(tree->latest, (Size) capacity * sizeof(uint32));
+	memset(tree->latest + tree->latest_count, 0,
+		   (Size) (capacity - tree->latest_count) * sizeof(uint32));
+	tree->latest_count = capacity;
+}
+
+static void
+add_step(PfsFrameTree *tree, uint32 parent, uint32 first_child, const PfsStep *step)
+{
+	uint32 symbol = step->frame.symbol;
+	uint32 index;
+	PfsFrameNode *node;
+
+	if (symbol >= tree->latest_count)
+		grow_latest(tree);
+	index = tree->latest[symbol];
+	if (index < first_child || index >= tree->count || tree->nodes[index].symbol != symbol)
+	{
+		const PfsFrameNode new_node = {
+			.parent = parent, .symbol = symbol, .oldest = PG_UINT64_MAX, .walkers = PFS_NO_WALKER
+		};
+
+		index = tree->latest[symbol] = append_node(tree, &new_node);
+	}
+	node = &tree->nodes[index];
+	if (unlikely(__builtin_add_overflow(node->total.value, step->total.value, &node->total.value)))
+		tree->exceeds = true;
+	if (unlikely(__builtin_add_overflow(node->total.base, step->total.base, &node->total.base)))
+		tree->exceeds = true;
+	if (step->age < node->oldest)
+	{
+		node->oldest = step->age;
+		node->location = step->location;
+		node->line = step->frame.line;
+	}
+	pfs_stack_walk_link(tree->walk, step->walker, &node->walkers);
+}
+
+/* Totals of new nodes by their walkers, where adding up steps does not do. */
+static pg_noinline void
+correct_totals(PfsFrameTree *tree, uint32 first)
+{
+	for (uint32 node = first; node < tree->count; node++)
+	{
+		PfsWideSides total = pfs_stack_walk_total(tree->walk, tree->nodes[node].walkers);
+
+		tree->nodes[node].total = pfs_clip_sides(&total);
+	}
+	tree->exceeds = false;
+}
+
+/* The children of a node in the file lie before it, each behind all below it; here the last comes first. */
+static void
+expand_from_file(PfsFrameTree *tree, uint32 node)
+{
+	uint32 number = tree->nodes[node].walkers;
+	PfsFileNode stored = pfs_frame_file_get(tree->file, number);
+	uint32 left = stored.size - 1;
+	uint32 first_child = tree->count;
+
+	CHECK_FOR_INTERRUPTS();
+	tree->nodes[node].self = stored.self;
+	while (left > 0)
+	{
+		PfsFrameNode child = { .parent = node };
+
+		number--;
+		stored = pfs_frame_file_get(tree->file, number);
+		child.symbol = stored.symbol;
+		child.location = stored.location;
+		child.line = stored.line;
+		child.oldest = stored.oldest;
+		child.walkers = number;
+		child.total = stored.total;
+		append_node(tree, &child);
+		number -= stored.size - 1;
+		left -= stored.size;
+	}
+	tree->nodes[node].walkers = PFS_NO_WALKER;
+	tree->nodes[node].first_child = first_child;
+	tree->nodes[node].child_count = tree->count - first_child;
+}
+
+void
+pfs_frame_tree_expand(PfsFrameTree *tree, uint32 node)
+{
+	uint32 walkers = tree->nodes[node].walkers;
+	uint32 same = tree->folding ? tree->nodes[node].symbol : PFS_NO_SYMBOL;
+	uint32 first_child = tree->count;
+	PfsWideSides self = { 0, 0 };
+	PfsStep step;
+
+	if (walkers == PFS_NO_WALKER)
+		return;
+	if (tree->file != NULL)
+	{
+		expand_from_file(tree, node);
+		return;
+	}
+	CHECK_FOR_INTERRUPTS();
+	while (pfs_stack_walk_next(tree->walk, &walkers, &step, &self))
+	{
+		if (step.frame.symbol == same)
+			pfs_stack_walk_link(tree->walk, step.walker, &walkers);
+		else
+			add_step(tree, node, first_child, &step);
+	}
+	if (tree->exceeds || pfs_stack_walk_is_wide(tree->walk))
+		correct_totals(tree, first_child);
+	tree->nodes[node].walkers = PFS_NO_WALKER;
+	tree->nodes[node].first_child = first_child;
+	tree->nodes[node].child_count = tree->count - first_child;
+	tree->nodes[node].self = pfs_clip_sides(&self);
+}
+
+/* The next child of the node's parent, which has been expanded; 0 where there is none. */
+static uint32
+sibling_of(const PfsFrameTree *tree, uint32 node)
+{
+	const PfsFrameNode *parent = &tree->nodes[tree->nodes[node].parent];
+
+	return node + 1 < parent->first_child + parent->child_count ? node + 1 : 0;
+}
+
+/*
+ * Depth first, since the stack nodes of a subtree lie close to each other.
+ */
+void
+pfs_frame_tree_expand_all(PfsFrameTree *tree)
+{
+	uint32 node = 0;
+
+	do
+	{
+		uint32 next;
+
+		pfs_frame_tree_expand(tree, node);
+		next = tree->nodes[node].child_count > 0 ? tree->nodes[node].first_child : 0;
+		while (next == 0 && node != 0)
+		{
+			next = sibling_of(tree, node);
+			node = tree->nodes[node].parent;
+		}
+		node = next;
+	} while (node != 0);
+}
+
+/* Parents stay before their children, and siblings side by side. */
+void
+pfs_frame_tree_retain(PfsFrameTree *tree, const bool *stays, uint32 *places)
+{
+	uint32 count = 0;
+
+	for (uint32 i = 0; i < tree->count; i++)
+	{
+		PfsFrameNode *node = &tree->nodes[count];
+
+		if (!stays[i])
+			continue;
+		places[i] = count;
+		*node = tree->nodes[i];
+		node->child_count = 0;
+		if (i > 0)
+		{
+			PfsFrameNode *parent = &tree->nodes[places[node->parent]];
+
+			node->parent = places[node->parent];
+			if (parent->child_count++ == 0)
+				parent->first_child = count;
+		}
+		count++;
+	}
+	tree->count = count;
+}
+
+PfsFrameMark
+pfs_frame_tree_mark(const PfsFrameTree *tree)
+{
+	return (PfsFrameMark){ tree->count, pfs_stack_walk_mark(tree->walk) };
+}
+
+void
+pfs_frame_tree_release(PfsFrameTree *tree, PfsFrameMark mark)
+{
+	tree->count = mark.node_count;
+	pfs_stack_walk_release(tree->walk, mark.walker_count);
+}
+
+static PfsFrameTree *
+create_tree(const PfsFilters *filters)
+{
+	PfsFrameTree *tree = palloc0(sizeof(PfsFrameTree));
+
+	tree->folding = pfs_filters_fold(filters);
+	pfs_dictionary_begin();
+	tree->symbols = pfs_symbols_create(filters);
+	tree->capacity = INITIAL_NODES;
+	tree->nodes = PFS_ARRAY(PfsFrameNode, tree->capacity);
+	return tree;
+}
+
+PfsFrameTree *
+pfs_frame_tree_build(const PfsStackSums *sums, const PfsFilters *filters, bool inverted,
+					 const char *function)
+{
+	PfsFrameTree *tree = create_tree(filters);
+	PfsFrameNode root = { .symbol = PFS_NO_SYMBOL };
+	PfsWideSides total;
+
+	if (function != NULL)
+		root.symbol = pfs_symbol_intern(tree->symbols, function);
+	tree->walk = pfs_stack_walk_create(tree->symbols, inverted, root.symbol);
+	root.walkers = pfs_stack_walk_add(tree->walk, sums, &total);
+	root.total = pfs_clip_sides(&total);
+	append_node(tree, &root);
+	return tree;
+}
+
+/* Makes the file of what was added to the ways the tree's; the root gets its place there. */
+static void
+take_file(PfsFrameTree *tree, PfsFrameWays *ways, PfsFrameNode *root)
+{
+	tree->file = pfs_frame_ways_finish(ways);
+	root->walkers = pfs_frame_file_root(tree->file);
+	root->total = pfs_frame_file_get(tree->file, root->walkers).total;
+}
+
+/* Stacks of groups as long as they fit; then of all of them the ways. */
+typedef struct GroupStacks
+{
+	PfsStackSums *sums; /* of each group that has been read */
+	uint32 *symbols;
+	uint64 room;		/* for more stacks */
+	PfsFrameWays *ways; /* NULL: all fit */
+} GroupStacks;
+
+/* Copies the stacks of a group, unless they do not fit. */
+static bool
+copy_group(GroupStacks *groups, int32 group, PfsStackStream *stream)
+{
+	PfsStackSums part;
+
+	if (!pfs_stack_stream_is_whole(stream))
+		return false;
+	pfs_stack_stream_next(stream, &part);
+	pfs_stack_stream_rewind(stream);
+	if (part.count > groups->room)
+		return false;
+	groups->room -= part.count;
+	groups->sums[group] = (PfsStackSums){ part.count, PFS_ARRAY(PfsStackSum, part.count) };
+	memcpy(groups->sums[group].sums, part.sums, part.count * sizeof(PfsStackSum));
+	return true;
+}
+
+/* Begins the ways with those of the groups that were copied. */
+static void
+turn_to_ways(PfsFrameTree *tree, GroupStacks *groups, int32 count, bool inverted)
+{
+	groups->ways = pfs_frame_ways_begin(tree->symbols, inverted, PFS_NO_SYMBOL, tree->folding);
+	for (int32 i = 0; i < count; i++)
+	{
+		PfsStackStream *stream = pfs_stack_stream_of(&groups->sums[i]);
+
+		pfs_frame_ways_add(groups->ways, stream, groups->symbols[i]);
+		pfs_stack_stream_end(stream);
+		pfree(groups->sums[i].sums);
+	}
+}
+
+/* Appends a node for each group that has stacks which pass. */
+static void
+append_groups(PfsFrameTree *tree, GroupStacks *groups, int32 count, PfsFrameNode *root)
+{
+	PfsWideSides whole = { 0, 0 };
+
+	for (int32 i = 0; i < count; i++)
+	{
+		PfsFrameNode node = { .symbol = groups->symbols[i], .oldest = (uint64) i };
+		PfsWideSides total;
+
+		node.walkers = pfs_stack_walk_add(tree->walk, &groups->sums[i], &total);
+		pfree(groups->sums[i].sums);
+		if (node.walkers == PFS_NO_WALKER)
+			continue;
+		node.total = pfs_clip_sides(&total);
+		append_node(tree, &node);
+		pfs_add_wide_sides(&whole, &total);
+	}
+	root->total = pfs_clip_sides(&whole);
+	root->first_child = 1;
+	root->child_count = tree->count - 1;
+}
+
+PfsFrameTree *
+pfs_frame_tree_query_groups(const PfsStackGroup *groups, int32 count, const PfsFilters *filters,
+							bool inverted)
+{
+	PfsFrameTree *tree = create_tree(filters);
+	PfsFrameNode root = { .symbol = PFS_NO_SYMBOL, .walkers = PFS_NO_WALKER };
+	GroupStacks stacks = { PFS_ARRAY0(PfsStackSums, count), PFS_ARRAY(uint32, count),
+						   pfs_stack_stream_room(), NULL };
+
+	tree->walk = pfs_stack_walk_create(tree->symbols, inverted, PFS_NO_SYMBOL);
+	append_node(tree, &root);
+	for (int32 i = 0; i < count; i++)
+	{
+		PfsStackStream *stream = pfs_stack_stream_begin(groups[i].selection);
+
+		stacks.symbols[i] = pfs_symbol_intern(tree->symbols, groups[i].name);
+		if (stacks.ways == NULL && !copy_group(&stacks, i, stream))
+			turn_to_ways(tree, &stacks, i, inverted);
+		if (stacks.ways != NULL)
+			pfs_frame_ways_add(stacks.ways, stream, stacks.symbols[i]);
+		pfs_stack_stream_end(stream);
+	}
+	if (stacks.ways != NULL)
+		take_file(tree, stacks.ways, &root);
+	else
+		append_groups(tree, &stacks, count, &root);
+	tree->nodes[0] = root;
+	return tree;
+}
+
+PfsFrameTree *
+pfs_frame_tree_build_large(PfsStackStream *stream, const PfsFilters *filters, bool inverted,
+						   const char *function)
+{
+	PfsFrameTree *tree = create_tree(filters);
+	PfsFrameNode root = { .symbol = PFS_NO_SYMBOL, .walkers = PFS_NO_WALKER };
+	PfsStackSums sums;
+	PfsWideSides total = { 0, 0 };
+
+	if (function != NULL)
+		root.symbol = pfs_symbol_intern(tree->symbols, function);
+	tree->walk = pfs_stack_walk_create(tree->symbols, inverted, root.symbol);
+	if (!pfs_stack_stream_is_whole(stream))
+	{
+		PfsFrameWays *ways =
+			pfs_frame_ways_begin(tree->symbols, inverted, root.symbol, tree->folding);
+
+		pfs_frame_ways_add(ways, stream, PFS_NO_SYMBOL);
+		take_file(tree, ways, &root);
+	}
+	else
+	{
+		if (pfs_stack_stream_next(stream, &sums))
+			root.walkers = pfs_stack_walk_add(tree->walk, &sums, &total);
+		root.total = pfs_clip_sides(&total);
+	}
+	append_node(tree, &root);
+	return tree;
+}
+
+PfsFrameTree *
+pfs_frame_tree_query_large(const PfsSelection *selection, const PfsFilters *filters, bool inverted)
+{
+	PfsStackStream *stream = pfs_stack_stream_begin(selection);
+	PfsFrameTree *tree = pfs_frame_tree_build_large(stream, filters, inverted, NULL);
+
+	pfs_stack_stream_end(stream);
+	return tree;
+}
+
+void
+pfs_frame_tree_close(PfsFrameTree *tree)
+{
+	pfs_memory_look();
+	if (tree->file != NULL)
+		pfs_frame_file_end(tree->file);
+	tree->file = NULL;
+}
+
+PfsFrameTree *
+pfs_frame_tree_query(const PfsSelection *selection, const PfsFilters *filters, bool inverted)
+{
+	PfsStackSums sums = pfs_stack_sums(selection);
+	PfsFrameTree *tree = pfs_frame_tree_build(&sums, filters, inverted, NULL);
+
+	pfree(sums.sums);
+	return tree;
+}
+
+static const char *
+known(const char *text)
+{
+	return *text == '\0' ? NULL : text;
+}
+
+PfsFrameSource
+pfs_frame_source(int32 location_id, uint32 line_index)
+{
+	PfsFrameSource source = { NULL, 0, NULL };
+	const PfsLocation *location;
+
+	if (location_id == 0)
+		return source;
+	location = pfs_location_get(location_id);
+	source.mapping = known(pfs_mapping_get(location->mapping_id)->file);
+	if (location->line_count > 0)
+	{
+		const PfsLine *line = &location->lines[line_index];
+		const PfsFunction *function = pfs_function_get(line->function_id);
+
+		source.file = known(function->filename);
+		source.line = function->start_line > 0 ? function->start_line : line->line;
+	}
+	return source;
+}

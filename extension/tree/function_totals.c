@@ -1,0 +1,173 @@
+/*
+ * function_totals.c
+ *		One visit of all frames with a count of open frames per function.
+ */
+#include "tree/function_totals.h"
+
+#include "dictionary/dictionary.h"
+#include "base/allocate.h"
+#include "merge/carries.h"
+
+#define INITIAL_FUNCTIONS 1024
+
+typedef struct Function
+{
+	PfsSides self; /* modulo 2^64; so the total */
+	PfsSides total;
+	uint64 age; /* of the location; NO_AGE: the name has not been met */
+	int32 location;
+	uint32 line;
+	uint32 open; /* frames of that name from the root to where the visit is */
+} Function;
+
+#define NO_AGE PG_UINT64_MAX
+
+typedef struct Totals
+{
+	MemoryContext context;
+	Function *functions; /* by symbol */
+	uint32 capacity;
+	PfsCarries carries; /* by (sum, symbol) */
+} Totals;
+
+/* Sums of a function. */
+enum
+{
+	SELF,
+	SELF_BASE,
+	TOTAL,
+	TOTAL_BASE
+};
+
+static inline void
+add_sides(Totals *totals, PfsSides *sum, PfsSides more, int32 which, uint32 symbol)
+{
+	pfs_add_carrying(&sum->value, more.value, &totals->carries, which, symbol);
+	pfs_add_carrying(&sum->base, more.base, &totals->carries, which + 1, symbol);
+}
+
+static PfsSides
+clip_sides(const Totals *totals, PfsSides sum, int32 which, uint32 symbol)
+{
+	return (PfsSides){ pfs_clip(pfs_with_carry(&totals->carries, which, symbol, sum.value)),
+					   pfs_clip(pfs_with_carry(&totals->carries, which + 1, symbol, sum.base)) };
+}
+
+/* Symbols are made as frames are met. */
+static pg_noinline void
+grow(Totals *totals, uint32 symbol)
+{
+	uint32 old = totals->capacity;
+	Size bytes;
+
+	totals->capacity = Max(INITIAL_FUNCTIONS, symbol + 1);
+	totals->capacity = Max(totals->capacity, old * 2);
+	bytes = (Size) totals->capacity * sizeof(Function);
+	totals->functions = old == 0 ? MemoryContextAllocHuge(totals->context, bytes)
+								 : repalloc_huge(totals->functions, bytes);
+	for (uint32 i = old; i < totals->capacity; i++)
+		totals->functions[i] = (Function){ .age = NO_AGE };
+}
+
+static void
+enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
+{
+	Totals *totals = state;
+	Function *function;
+
+	if (frame.symbol >= totals->capacity)
+		grow(totals, frame.symbol);
+	function = &totals->functions[frame.symbol];
+	function->open++;
+	if (age < function->age)
+	{
+		function->age = age;
+		function->location = location;
+		function->line = frame.line;
+	}
+}
+
+/* The total of a frame counts in its function only where no frame above it has the same name. */
+static void
+leave_frame(void *state, PfsFrame frame, PfsSides total, const PfsWideSides *wide)
+{
+	Totals *totals = state;
+	Function *function = &totals->functions[frame.symbol];
+
+	if (--function->open > 0)
+		return;
+	if (likely(wide == NULL))
+	{
+		add_sides(totals, &function->total, total, TOTAL, frame.symbol);
+		return;
+	}
+	pfs_add_wide_carrying(&function->total.value, wide->value, &totals->carries, TOTAL,
+						  frame.symbol);
+	pfs_add_wide_carrying(&function->total.base, wide->base, &totals->carries, TOTAL_BASE,
+						  frame.symbol);
+}
+
+static void
+end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)
+{
+	Totals *totals = state;
+
+	if (symbol != PFS_NO_SYMBOL)
+		add_sides(totals, &totals->functions[symbol].self, value, SELF, symbol);
+}
+
+static const PfsFrameVisitor visitor = { enter_frame, leave_frame, end_stack };
+
+/* The functions that have been met; what they were kept in goes. */
+static uint32
+list_functions(Totals *totals, PfsSymbols *symbols, PfsFunctionTotal **functions)
+{
+	uint32 count = 0;
+
+	*functions = PFS_ARRAY(PfsFunctionTotal, totals->capacity);
+	for (uint32 symbol = 0; symbol < totals->capacity; symbol++)
+	{
+		const Function *function = &totals->functions[symbol];
+
+		if (function->age == NO_AGE)
+			continue;
+		(*functions)[count++] =
+			(PfsFunctionTotal){ .symbol = symbol,
+								.name = pfs_symbol_name(symbols, symbol),
+								.location = function->location,
+								.line = function->line,
+								.self = clip_sides(totals, function->self, SELF, symbol),
+								.total = clip_sides(totals, function->total, TOTAL, symbol) };
+	}
+	if (totals->functions != NULL)
+		pfree(totals->functions);
+	return count;
+}
+
+uint32
+pfs_function_totals_visit(PfsStackVisit *visit, PfsSymbols *symbols, PfsFunctionTotal **functions,
+						  PfsSides *whole)
+{
+	Totals totals = { .context = CurrentMemoryContext, .carries.context = CurrentMemoryContext };
+	PfsWideSides sum = pfs_stack_visit_all(visit, &visitor, &totals);
+
+	*whole = pfs_clip_sides(&sum);
+	return list_functions(&totals, symbols, functions);
+}
+
+uint32
+pfs_function_totals(PfsStackStream *stream, const PfsFilters *filters, PfsFunctionTotal **functions,
+					PfsSides *whole)
+{
+	PfsSymbols *symbols;
+	PfsStackVisit *visit;
+	uint32 count;
+
+	pfs_dictionary_begin();
+	symbols = pfs_symbols_create(filters);
+	visit = pfs_stack_visit_begin(stream, symbols);
+	count = pfs_function_totals_visit(visit, symbols, functions, whole);
+	pfs_stack_visit_end(visit);
+	pfs_stack_stream_end(stream);
+	return count;
+}

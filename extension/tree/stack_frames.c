@@ -1,0 +1,242 @@
+/*
+ * stack_frames.c
+ *		Records of stacks, one after the other, and marks that tell where some of them begin.
+ *
+ * In memory each record has a mark. In the file one in so many bytes has, and records are looked through from there on; where
+ * marks alone would take too much, every second one goes.
+ */
+#include "tree/stack_frames.h"
+
+#include "base/allocate.h"
+#include "base/temp_file.h"
+#include "utils/memutils.h"
+
+#define INITIAL_BYTES (4 * 1024)
+#define INITIAL_MARKS 64
+
+#define INITIAL_STRIDE 1024
+
+/* Before the symbols of a record. */
+typedef struct Head
+{
+	int64 stack_id;
+	uint64 count;
+} Head;
+
+typedef struct Mark
+{
+	int64 stack_id;
+	uint64 position;
+} Mark;
+
+struct PfsStackFrames
+{
+	MemoryContext context;
+	Size bytes;
+	uint64 length; /* of all records */
+	char *data;	   /* the records, or with a file what was last put or read of one */
+	Size capacity;
+	Mark *marks; /* by stack id */
+	uint32 mark_count;
+	uint32 mark_capacity;
+	BufFile *file; /* NULL: all are in memory */
+	uint64 stride; /* between marks; 0: all records have one */
+	int64 last;	   /* the stack that was read last, from the file … */
+	uint32 count;  /* … and its frames */
+	bool has_last;
+};
+
+PfsStackFrames *
+pfs_stack_frames_begin(Size bytes)
+{
+	PfsStackFrames *frames = palloc0(sizeof(PfsStackFrames));
+
+	frames->context = CurrentMemoryContext;
+	frames->bytes = Max(bytes, INITIAL_BYTES + INITIAL_MARKS * sizeof(Mark));
+	frames->capacity = INITIAL_BYTES;
+	frames->data = PFS_ARRAY(char, frames->capacity);
+	frames->mark_capacity = INITIAL_MARKS;
+	frames->marks = PFS_ARRAY(Mark, frames->mark_capacity);
+	return frames;
+}
+
+/* Keeps the marks that are as far from the one before as the stride says. */
+static void
+thin_marks(PfsStackFrames *frames)
+{
+	uint32 count = 0;
+
+	for (uint32 i = 0; i < frames->mark_count; i++)
+	{
+		if (count > 0 &&
+			frames->marks[i].position - frames->marks[count - 1].position < frames->stride)
+			continue;
+		frames->marks[count++] = frames->marks[i];
+	}
+	frames->mark_count = count;
+}
+
+/* Moves all records to a file. */
+static pg_noinline void
+begin_file(PfsStackFrames *frames)
+{
+	MemoryContext caller = MemoryContextSwitchTo(frames->context);
+
+	frames->file = BufFileCreateTemp(false);
+	BufFileWrite(frames->file, frames->data, (Size) frames->length);
+	pfree(frames->data);
+	frames->capacity = INITIAL_BYTES;
+	frames->data = PFS_ARRAY(char, frames->capacity);
+	frames->stride = INITIAL_STRIDE;
+	thin_marks(frames);
+	MemoryContextSwitchTo(caller);
+}
+
+static Size
+mark_bytes(const PfsStackFrames *frames)
+{
+	return (Size) frames->mark_capacity * sizeof(Mark);
+}
+
+static void
+reserve_data(PfsStackFrames *frames, Size bytes)
+{
+	if (bytes <= frames->capacity)
+		return;
+	frames->data = repalloc_huge(frames->data, bytes);
+	frames->capacity = bytes;
+}
+
+/* Makes room for one more record; false where that and the room for its mark would take too much. */
+static bool
+reserve_in_memory(PfsStackFrames *frames, Size bytes)
+{
+	Size capacity = frames->capacity;
+	Size marks = mark_bytes(frames);
+
+	if (frames->mark_count == frames->mark_capacity)
+		marks *= 2;
+	while (frames->length + bytes > capacity)
+		capacity *= 2;
+	if (capacity + marks > frames->bytes)
+		return false;
+	reserve_data(frames, capacity);
+	return true;
+}
+
+/* Marks where the next record begins, where it is far enough from the mark before. */
+static void
+put_mark(PfsStackFrames *frames, int64 stack_id)
+{
+	if (frames->mark_count > 0 &&
+		frames->length - frames->marks[frames->mark_count - 1].position < frames->stride)
+		return;
+	if (frames->file != NULL && mark_bytes(frames) * 2 > frames->bytes)
+	{
+		while (frames->mark_count == frames->mark_capacity)
+		{
+			frames->stride *= 2;
+			thin_marks(frames);
+		}
+	}
+	else if (frames->mark_count == frames->mark_capacity)
+	{
+		frames->marks = repalloc_huge(frames->marks, mark_bytes(frames) * 2);
+		frames->mark_capacity *= 2;
+	}
+	frames->marks[frames->mark_count++] = (Mark){ stack_id, frames->length };
+}
+
+void
+pfs_stack_frames_put(PfsStackFrames *frames, int64 stack_id, const uint32 *symbols, uint32 count)
+{
+	const Head head = { stack_id, count };
+	Size symbol_bytes = (Size) count * sizeof(uint32);
+	Size bytes = sizeof(Head) + symbol_bytes;
+	char *record;
+
+	Assert(frames->mark_count == 0 || frames->marks[frames->mark_count - 1].stack_id < stack_id);
+	if (frames->file == NULL && !reserve_in_memory(frames, bytes))
+		begin_file(frames);
+	if (frames->file != NULL)
+		reserve_data(frames, bytes);
+	put_mark(frames, stack_id);
+	record = frames->file == NULL ? frames->data + frames->length : frames->data;
+	memcpy(record, &head, sizeof(Head));
+	memcpy(record + sizeof(Head), symbols, symbol_bytes);
+	if (frames->file != NULL)
+		BufFileWrite(frames->file, record, bytes);
+	frames->length += bytes;
+}
+
+/* Where to look for a stack from. */
+static uint64
+find_mark(const PfsStackFrames *frames, int64 stack_id)
+{
+	uint32 low = 0;
+	uint32 high = frames->mark_count;
+
+	/* the first mark of a greater id */
+	while (low < high)
+	{
+		uint32 middle = low + (high - low) / 2;
+
+		if (frames->marks[middle].stack_id <= stack_id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	Assert(low > 0);
+	return frames->marks[low - 1].position;
+}
+
+static void
+read_stack(PfsStackFrames *frames, int64 stack_id)
+{
+	Head head;
+	Size bytes;
+
+	pfs_temp_file_seek(frames->file, find_mark(frames, stack_id));
+	pfs_temp_file_read(frames->file, &head, sizeof(Head));
+	while (head.stack_id != stack_id)
+	{
+		pfs_temp_file_skip(frames->file, head.count * sizeof(uint32));
+		pfs_temp_file_read(frames->file, &head, sizeof(Head));
+	}
+	bytes = (Size) head.count * sizeof(uint32);
+	reserve_data(frames, bytes);
+	pfs_temp_file_read(frames->file, frames->data, bytes);
+	frames->last = stack_id;
+	frames->count = (uint32) head.count;
+	frames->has_last = true;
+}
+
+const uint32 *
+pfs_stack_frames_get(PfsStackFrames *frames, int64 stack_id, uint32 *count)
+{
+	const char *record;
+	Head head;
+
+	if (frames->file != NULL)
+	{
+		if (!frames->has_last || frames->last != stack_id)
+			read_stack(frames, stack_id);
+		*count = frames->count;
+		return (const uint32 *) frames->data;
+	}
+	record = frames->data + find_mark(frames, stack_id);
+	memcpy(&head, record, sizeof(Head));
+	Assert(head.stack_id == stack_id);
+	*count = (uint32) head.count;
+	return (const uint32 *) (record + sizeof(Head));
+}
+
+void
+pfs_stack_frames_end(PfsStackFrames *frames)
+{
+	if (frames->file != NULL)
+		BufFileClose(frames->file);
+	pfree(frames->data);
+	pfree(frames->marks);
+	pfree(frames);
+}

@@ -1,0 +1,92 @@
+/*
+ * stack_visit.c
+ *		A walk of each part in turn; that of the only part stays for the next visit.
+ */
+#include "tree/stack_visit.h"
+
+#include "utils/memutils.h"
+
+struct PfsStackVisit
+{
+	MemoryContext context; /* of the walk */
+	PfsStackStream *stream;
+	PfsSymbols *symbols;
+	PfsStackWalk *whole; /* of all stacks; NULL: not yet, or they are too many */
+	PfsWideSides total;
+	bool is_done; /* once at least */
+};
+
+PfsStackVisit *
+pfs_stack_visit_begin(PfsStackStream *stream, PfsSymbols *symbols)
+{
+	PfsStackVisit *visit = palloc0(sizeof(PfsStackVisit));
+
+	visit->context =
+		AllocSetContextCreate(CurrentMemoryContext, "profstore stack walk", ALLOCSET_DEFAULT_SIZES);
+	visit->stream = stream;
+	visit->symbols = symbols;
+	return visit;
+}
+
+static void
+visit_whole(PfsStackVisit *visit, const PfsFrameVisitor *visitor, void *state)
+{
+	MemoryContext caller = MemoryContextSwitchTo(visit->context);
+	PfsStackSums sums;
+
+	if (visit->whole == NULL)
+	{
+		visit->whole = pfs_stack_walk_create(visit->symbols, false, PFS_NO_SYMBOL);
+		if (pfs_stack_stream_next(visit->stream, &sums))
+			pfs_stack_walk_add(visit->whole, &sums, &visit->total);
+	}
+	MemoryContextSwitchTo(caller);
+	pfs_stack_walk_visit(visit->whole, visitor, state);
+}
+
+/* The walk goes from part to part; what it has of one lives in a context that is reset. */
+static void
+visit_parts(PfsStackVisit *visit, const PfsFrameVisitor *visitor, void *state)
+{
+	MemoryContext caller = MemoryContextSwitchTo(visit->context);
+	MemoryContext context =
+		AllocSetContextCreate(visit->context, "profstore part of a walk", ALLOCSET_DEFAULT_SIZES);
+	PfsStackWalk *walk = pfs_stack_walk_create(visit->symbols, false, PFS_NO_SYMBOL);
+	PfsStackSums sums;
+	PfsWideSides total;
+
+	visit->total = (PfsWideSides){ 0, 0 };
+	MemoryContextSwitchTo(context);
+	while (pfs_stack_stream_next(visit->stream, &sums))
+	{
+		pfs_stack_walk_add(walk, &sums, &total);
+		pfs_add_wide_sides(&visit->total, &total);
+		pfs_stack_walk_visit(walk, visitor, state);
+		pfs_stack_walk_clear(walk);
+		MemoryContextReset(context);
+	}
+	MemoryContextSwitchTo(caller);
+	MemoryContextReset(visit->context);
+}
+
+PfsWideSides
+pfs_stack_visit_all(PfsStackVisit *visit, const PfsFrameVisitor *visitor, void *state)
+{
+	if (pfs_stack_stream_is_whole(visit->stream))
+		visit_whole(visit, visitor, state);
+	else
+	{
+		if (visit->is_done)
+			pfs_stack_stream_rewind(visit->stream);
+		visit_parts(visit, visitor, state);
+	}
+	visit->is_done = true;
+	return visit->total;
+}
+
+void
+pfs_stack_visit_end(PfsStackVisit *visit)
+{
+	MemoryContextDelete(visit->context);
+	pfree(visit);
+}

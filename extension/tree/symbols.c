@@ -1,0 +1,431 @@
+/*
+ * symbols.c
+ *		Location → frames, function → symbol, name → symbol; each resolved once.
+ */
+#include "tree/symbols.h"
+
+#include <inttypes.h>
+
+#include "common/hashfn.h"
+#include "dictionary/dictionary.h"
+#include "base/allocate.h"
+#include "tree/flame_label.h"
+#include "base/id_map.h"
+#include "tree/kept.h"
+#include "utils/memutils.h"
+
+#define INITIAL_NAMES	  1024
+#define MOST_KEPT_SYMBOLS 65536
+
+/* A resolved location: its frames are frames[first .. first + count - 1] of the table. */
+typedef struct LocationEntry
+{
+	uint32 first;
+	uint32 count;
+} LocationEntry;
+
+typedef struct NameEntry
+{
+	const char *name;
+	uint32 symbol;
+	uint32 hash;
+	char status;
+} NameEntry;
+
+#define SH_PREFIX		   name_table
+#define SH_ELEMENT_TYPE	   NameEntry
+#define SH_KEY_TYPE		   const char *
+#define SH_KEY			   name
+#define SH_HASH_KEY(tb, k) hash_bytes((const unsigned char *) (k), (int) strlen(k))
+#define SH_EQUAL(tb, a, b) (strcmp(a, b) == 0)
+#define SH_STORE_HASH
+#define SH_GET_HASH(tb, a) (a)->hash
+#define SH_SCOPE		   static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+/* What names become, for all queries that name frames alike. */
+typedef struct FrameTable
+{
+	MemoryContext context; /* NULL: the table is new */
+	bool changing;		   /* an error in between leaves it set */
+	PfsIdMap location_map; /* location id → 1 + index in locations */
+	PfsIdMap name_map;	   /* id of what names a frame alone, function or mapping → 1 + symbol */
+	name_table_hash *names;
+	const char **symbols; /* their names … */
+	text **labels;		  /* … and these as labels; NULL: not made yet */
+	uint32 symbol_count;
+	uint32 symbol_capacity;
+	LocationEntry *locations;
+	uint32 location_count;
+	uint32 location_capacity;
+	PfsFrame *frames;
+	uint32 frame_count;
+	uint32 frame_capacity;
+} FrameTable;
+
+struct PfsSymbols
+{
+	FrameTable *table;
+	PfsIdMap *verdicts; /* location id → bits of PfsLocationVerdict; 0: not yet judged */
+	const PfsFilters *filters;
+	bool hiding; /* some frames may be left out */
+	PfsDropped dropped;
+};
+
+/* Makes room for one more element of an array; returns the array, moved or not. */
+static void *
+reserve(void *array, uint32 count, uint32 *capacity, Size element_bytes)
+{
+	if (count < *capacity)
+		return array;
+	*capacity = Max(*capacity * 2, INITIAL_NAMES);
+	return array == NULL ? PFS_ARRAY(char, *capacity *element_bytes)
+						 : repalloc_huge(array, *capacity * element_bytes);
+}
+
+static void
+init_table(FrameTable *table, MemoryContext context)
+{
+	table->context = context;
+	table->location_map.context = table->name_map.context = context;
+	table->names = name_table_create(context, INITIAL_NAMES, NULL);
+}
+
+/*
+ * The table of views that name frames by function stays for later queries that leave out the same frames, unless it is so
+ * large that arrays by symbol would cost more than finding symbols again.
+ */
+static FrameTable *
+get_kept_table(const PfsFilters *filters)
+{
+	char *key = psprintf("frames%s", pfs_filters_frames_key(filters));
+	MemoryContext context;
+	FrameTable *table = pfs_kept_get(key, sizeof(FrameTable), &context);
+
+	if (table->changing || table->symbol_count > MOST_KEPT_SYMBOLS)
+	{
+		pfs_kept_forget(key);
+		table = pfs_kept_get(key, sizeof(FrameTable), &context);
+	}
+	if (table->context == NULL)
+	{
+		table->changing = true;
+		init_table(table, context);
+		table->changing = false;
+	}
+	return table;
+}
+
+PfsSymbols *
+pfs_symbols_create(const PfsFilters *filters)
+{
+	PfsSymbols *symbols = palloc0(sizeof(PfsSymbols));
+	MemoryContext context;
+
+	symbols->filters = filters;
+	symbols->hiding = filters->show != NULL || filters->hide != NULL;
+	pfs_kept_begin();
+	pfs_filters_recall(filters);
+	symbols->verdicts =
+		pfs_kept_get(psprintf("verdicts%s", pfs_filters_key(filters)), sizeof(PfsIdMap), &context);
+	symbols->verdicts->context = context;
+	if (filters->granularity == PFS_BY_FUNCTION)
+		symbols->table = get_kept_table(filters);
+	else
+	{
+		symbols->table = palloc0(sizeof(FrameTable));
+		init_table(symbols->table, CurrentMemoryContext);
+	}
+	return symbols;
+}
+
+void
+pfs_symbols_drop(PfsSymbols *symbols, int64 value, int64 base)
+{
+	symbols->dropped.value += (double) value;
+	symbols->dropped.base += (double) base;
+}
+
+const PfsDropped *
+pfs_symbols_dropped(const PfsSymbols *symbols)
+{
+	return pfs_filters_any(symbols->filters) ? &symbols->dropped : NULL;
+}
+
+/* The symbol of a name that lives as long as the table. */
+static uint32
+intern_name(FrameTable *table, const char *name)
+{
+	bool found;
+	NameEntry *entry = name_table_insert(table->names, name, &found);
+
+	if (!found)
+	{
+		uint32 capacity = table->symbol_capacity;
+
+		table->labels = reserve(table->labels, table->symbol_count, &capacity, sizeof(text *));
+		table->symbols = reserve(table->symbols, table->symbol_count, &table->symbol_capacity,
+								 sizeof(const char *));
+		entry->symbol = table->symbol_count++;
+		table->symbols[entry->symbol] = name;
+		table->labels[entry->symbol] = NULL;
+	}
+	return entry->symbol;
+}
+
+uint32
+pfs_symbol_intern(PfsSymbols *symbols, const char *name)
+{
+	FrameTable *table = symbols->table;
+	MemoryContext caller = MemoryContextSwitchTo(table->context);
+	uint32 symbol;
+
+	table->changing = true;
+	symbol = intern_name(table, pstrdup(name));
+	table->changing = false;
+	MemoryContextSwitchTo(caller);
+	return symbol;
+}
+
+static const char UNKNOWN[] = "[unknown]";
+
+static const char *
+mapping_name_of(const PfsLocation *location)
+{
+	return pfs_base_name(pfs_mapping_get(location->mapping_id)->file);
+}
+
+/* The first text that says something. */
+static const char *
+first_known(const char *first, const char *second, const char *third)
+{
+	return *first ? first : *second ? second : third;
+}
+
+/* A frame with its name, the function's or what stands in for it; line is an index. */
+static PfsFrameFacts
+frame_facts(const PfsLocation *location, uint32 line)
+{
+	PfsFrameFacts frame = { .location = location };
+
+	if (line < location->line_count)
+	{
+		frame.line = &location->lines[line];
+		frame.function = pfs_function_get(frame.line->function_id);
+		frame.name = first_known(frame.function->name, frame.function->system_name, UNKNOWN);
+	}
+	else
+	{
+		const char *mapping = mapping_name_of(location);
+
+		frame.name =
+			*mapping == '\0' && location->address == 0
+				? UNKNOWN
+				: psprintf("%s%s0x%" PRIx64, mapping, *mapping ? " " : "", location->address);
+	}
+	return frame;
+}
+
+/* Whether a path, if there is one, is the file, or ends in it after a slash. */
+static bool
+is_file(const char *path, const char *file)
+{
+	size_t path_length = strlen(path);
+	size_t file_length = strlen(file);
+
+	if (path_length == 0 || path_length < file_length ||
+		strcmp(path + path_length - file_length, file) != 0)
+		return false;
+	return path_length == file_length || path[path_length - file_length - 1] == '/';
+}
+
+/* The name under which the frame merges. */
+static const char *
+merged_name(const PfsFilters *filters, const PfsFrameFacts *frame)
+{
+	const char *mapping = mapping_name_of(frame->location);
+	const char *file = frame->function ? frame->function->filename : "";
+
+	switch (filters->granularity)
+	{
+		case PFS_BY_FUNCTION:
+			return frame->name;
+		case PFS_BY_LINE:
+			if (*file == '\0')
+				return frame->name;
+			return psprintf("%s %s:%d", frame->name, file, frame->line->line);
+		case PFS_BY_FILE:
+			return first_known(file, mapping, UNKNOWN);
+		case PFS_BY_MAPPING:
+			return first_known(mapping, "", UNKNOWN);
+		case PFS_BY_MAPPING_FUNCTION:
+			if (frame->function == NULL || *mapping == '\0')
+				return frame->name;
+			return psprintf("%s!%s", mapping, frame->name);
+		case PFS_BY_ADDRESS:
+			if (frame->function == NULL || frame->location->address == 0)
+				return frame->name;
+			return psprintf("%s %s%s0x%" PRIx64, frame->name, mapping, *mapping ? " " : "",
+							frame->location->address);
+		case PFS_BY_SOURCE_LINE:
+			return is_file(file, filters->source_file) ? psprintf("%d", frame->line->line) : "";
+	}
+	pg_unreachable();
+}
+
+/* The id that decides the name alone; 0 where there is none. */
+static int32
+naming_id(PfsGranularity granularity, const PfsFrameFacts *frame)
+{
+	if (granularity == PFS_BY_FUNCTION)
+		return frame->function ? frame->function->id : 0;
+	return granularity == PFS_BY_MAPPING ? frame->location->mapping_id : 0;
+}
+
+static uint32
+frame_symbol(PfsSymbols *symbols, const PfsFrameFacts *frame)
+{
+	FrameTable *table = symbols->table;
+	int32 id = naming_id(symbols->filters->granularity, frame);
+	uint32 *slot;
+
+	if (id == 0)
+		return intern_name(table, merged_name(symbols->filters, frame));
+	slot = pfs_id_map_slot(&table->name_map, id);
+	if (*slot == 0)
+		*slot = 1 + intern_name(table, merged_name(symbols->filters, frame));
+	return *slot - 1;
+}
+
+static void
+append_frame(PfsSymbols *symbols, LocationEntry *entry, const PfsLocation *location, uint32 line)
+{
+	FrameTable *table = symbols->table;
+	PfsFrameFacts frame = frame_facts(location, line);
+
+	if (symbols->hiding && !pfs_filters_judge(symbols->filters, &frame).visible)
+		return;
+	table->frames =
+		reserve(table->frames, table->frame_count, &table->frame_capacity, sizeof(PfsFrame));
+	table->frames[table->frame_count++] = (PfsFrame){ frame_symbol(symbols, &frame), line };
+	entry->count++;
+}
+
+static LocationEntry
+resolve_location(PfsSymbols *symbols, int32 location_id)
+{
+	const PfsLocation *location = pfs_location_get(location_id);
+	LocationEntry entry = { .first = symbols->table->frame_count };
+
+	if (location->line_count == 0)
+		append_frame(symbols, &entry, location, 0);
+	/* lines are innermost first */
+	for (uint32 line = location->line_count; line > 0; line--)
+		append_frame(symbols, &entry, location, line - 1);
+	return entry;
+}
+
+/* Resolves a location, in the slot that is its own. */
+static pg_noinline void
+add_location(PfsSymbols *symbols, uint32 *slot, int32 location_id)
+{
+	FrameTable *table = symbols->table;
+	MemoryContext caller = MemoryContextSwitchTo(table->context);
+	LocationEntry entry;
+
+	table->changing = true;
+	entry = resolve_location(symbols, location_id);
+	table->locations = reserve(table->locations, table->location_count, &table->location_capacity,
+							   sizeof(LocationEntry));
+	table->locations[table->location_count++] = entry;
+	*slot = table->location_count;
+	table->changing = false;
+	MemoryContextSwitchTo(caller);
+}
+
+uint32
+pfs_symbols_judge(PfsSymbols *symbols, int32 location_id)
+{
+	const PfsLocation *location = pfs_location_get(location_id);
+	uint32 verdict = PFS_LOCATION_JUDGED;
+
+	for (uint32 line = 0; line == 0 || line < location->line_count; line++)
+	{
+		PfsFrameFacts frame = frame_facts(location, line);
+		PfsVerdict said = pfs_filters_judge(symbols->filters, &frame);
+
+		verdict |= (said.focused ? PFS_LOCATION_FOCUSED : 0) |
+				   (said.ignored ? PFS_LOCATION_IGNORED : 0) |
+				   (said.visible ? PFS_LOCATION_FRAMED : 0);
+	}
+	*pfs_id_map_slot(symbols->verdicts, location_id) = verdict;
+	return verdict;
+}
+
+const PfsIdMap *
+pfs_symbols_verdicts(const PfsSymbols *symbols)
+{
+	return symbols->verdicts;
+}
+
+bool
+pfs_symbols_find(const PfsSymbols *symbols, int32 location_id, PfsFrames *frames)
+{
+	const FrameTable *table = symbols->table;
+	uint32 number = pfs_id_map_find(&table->location_map, location_id);
+	const LocationEntry *entry;
+
+	if (number == 0)
+		return false;
+	entry = &table->locations[number - 1];
+	*frames = (PfsFrames){ table->frames + entry->first, entry->count };
+	return true;
+}
+
+PfsFrames
+pfs_symbols_frames(PfsSymbols *symbols, int32 location_id)
+{
+	FrameTable *table = symbols->table;
+	uint32 *slot = pfs_id_map_slot(&table->location_map, location_id);
+	const LocationEntry *entry;
+
+	if (*slot == 0)
+		add_location(symbols, slot, location_id);
+	entry = &table->locations[*slot - 1];
+	return (PfsFrames){ table->frames + entry->first, entry->count };
+}
+
+const PfsFilters *
+pfs_symbols_filters(const PfsSymbols *symbols)
+{
+	return symbols->filters;
+}
+
+uint32
+pfs_symbol_count(const PfsSymbols *symbols)
+{
+	return symbols->table->symbol_count;
+}
+
+const char *
+pfs_symbol_name(const PfsSymbols *symbols, uint32 symbol)
+{
+	return symbols->table->symbols[symbol];
+}
+
+const text *
+pfs_symbol_label(PfsSymbols *symbols, uint32 symbol)
+{
+	FrameTable *table = symbols->table;
+	MemoryContext caller;
+
+	if (table->labels[symbol] == NULL)
+	{
+		caller = MemoryContextSwitchTo(table->context);
+		table->labels[symbol] = pfs_text_with_zero(pfs_flame_label(table->symbols[symbol]));
+		MemoryContextSwitchTo(caller);
+	}
+	return table->labels[symbol];
+}

@@ -1,0 +1,93 @@
+/*
+ * symbols.h
+ *		Names of frames for a query: every location becomes a run of frames, every name a small number.
+ *
+ * Views merge by function name, whatever the mapping, build or address, since that is what makes two deploys comparable;
+ * unless the filters' granularity names frames otherwise. A symbol is a distinct name. The filters judge a location's
+ * frames once, when it is met. A frame without a function is named after its mapping and address, as in
+ * "libfoo.so 0x1a2b".
+ */
+#ifndef PFS_SYMBOLS_H
+#define PFS_SYMBOLS_H
+
+#include "profstore.h"
+
+#include "tree/filters.h"
+#include "base/id_map.h"
+
+#define PFS_NO_SYMBOL PG_UINT32_MAX
+
+typedef struct PfsFrame
+{
+	uint32 symbol;
+	uint32 line; /* index among the location's lines; 0 where it has none */
+} PfsFrame;
+
+/* The frames of one location that hide and show leave, outermost first. */
+typedef struct PfsFrames
+{
+	const PfsFrame *frames;
+	uint32 count;
+} PfsFrames;
+
+/* What the filters say of one location, whose frames are all its lines: bits. */
+typedef enum PfsLocationVerdict
+{
+	PFS_LOCATION_JUDGED = 1,
+	PFS_LOCATION_FOCUSED = 2,
+	PFS_LOCATION_IGNORED = 4,
+	PFS_LOCATION_FRAMED = 8 /* hide and show leave some frame */
+} PfsLocationVerdict;
+
+typedef struct PfsSymbols PfsSymbols;
+
+/*
+ * Lives in CurrentMemoryContext; symbols and verdicts stay for later queries that can use them as well. filters must outlive
+ * it. pfs_dictionary_begin has been called.
+ */
+PfsSymbols *pfs_symbols_create(const PfsFilters *filters);
+
+/*
+ * The frames of a location; what it points to holds until the next call. One that is met for the first time is resolved,
+ * and read from its table if it is not cached, by itself: who knows which will be met loads them before (dictionary.h).
+ */
+PfsFrames pfs_symbols_frames(PfsSymbols *symbols, int32 location_id);
+
+/* The same of a location that has been met; false of any other. */
+bool pfs_symbols_find(const PfsSymbols *symbols, int32 location_id, PfsFrames *frames);
+
+/*
+ * Judges a location, which costs less than its frames, and remembers the verdict. It is read from its table if it is not
+ * cached, by itself.
+ */
+uint32 pfs_symbols_judge(PfsSymbols *symbols, int32 location_id);
+
+/* The verdicts by location id; 0: not yet judged. */
+const PfsIdMap *pfs_symbols_verdicts(const PfsSymbols *symbols);
+
+/*
+ * What the filters have dropped, of all stacks that were judged with these symbols. Doubles: the whole of a selection may be
+ * more than fits int8 where what is kept of it does.
+ */
+typedef struct PfsDropped
+{
+	double value;
+	double base; /* of a comparison */
+} PfsDropped;
+
+void pfs_symbols_drop(PfsSymbols *symbols, int64 value, int64 base);
+
+/* NULL where there are no filters. */
+const PfsDropped *pfs_symbols_dropped(const PfsSymbols *symbols);
+
+/* The symbol of a name; a new one if no frame has it so far. */
+uint32 pfs_symbol_intern(PfsSymbols *symbols, const char *name);
+
+const PfsFilters *pfs_symbols_filters(const PfsSymbols *symbols);
+uint32 pfs_symbol_count(const PfsSymbols *symbols);
+const char *pfs_symbol_name(const PfsSymbols *symbols, uint32 symbol);
+
+/* The name as a label of a flame graph, with a zero byte behind it; made once. */
+const text *pfs_symbol_label(PfsSymbols *symbols, uint32 symbol);
+
+#endif

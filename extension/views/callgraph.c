@@ -1,0 +1,322 @@
+/*
+ * callgraph.c
+ *		callgraph() and callgraph_dot(): which function calls which, and what the calls cost.
+ *
+ * A stack counts once in an edge, however often it makes the call. Between the functions that are shown the
+ * graph stays connected: where those between two of them are cut, an indirect edge takes their place.
+ */
+#include "views/callgraph.h"
+
+#include "dictionary/dictionary.h"
+#include "base/allocate.h"
+#include "tree/flame_rows.h"
+#include "views/flamegraph.h"
+#include "base/hash.h"
+#include "merge/merged.h"
+#include "select/selection.h"
+#include "base/srf.h"
+#include "utils/builtins.h"
+
+enum
+{
+	ARG_SELECTOR = 0,
+	ARG_MAX_NODES = 3,
+	ARG_FILTERS
+};
+
+enum
+{
+	COL_CALLER,
+	COL_CALLEE,
+	COL_VALUE,
+	COL_SHARE,
+	COL_INDIRECT,
+	COL_COUNT
+};
+
+#define INITIAL_EDGES 1024
+#define NO_EDGE		  PG_UINT32_MAX
+
+typedef struct EdgeEntry
+{
+	uint64 key; /* caller's symbol, callee's symbol */
+	uint32 edge;
+	char status;
+} EdgeEntry;
+
+#define SH_PREFIX		   edge_table
+#define SH_ELEMENT_TYPE	   EdgeEntry
+#define SH_KEY_TYPE		   uint64
+#define SH_KEY			   key
+#define SH_HASH_KEY(tb, k) pfs_hash64(k)
+#define SH_EQUAL(tb, a, b) ((a) == (b))
+#define SH_SCOPE		   static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+/* A frame on the way from the root to the latest one. */
+typedef struct OpenFrame
+{
+	uint32 symbol;
+	uint32 above; /* level of the nearest one above that is shown, 0: none */
+	uint32 edge;  /* the edge that ends here, or NO_EDGE */
+} OpenFrame;
+
+typedef struct Building
+{
+	PfsCallgraph *graph;
+	bool folding;	  /* a frame that follows one of the same name is no call */
+	uint32 *shown_at; /* by symbol: 1 + its place in graph->functions; 0 where it is cut */
+	OpenFrame *way;	  /* by level; the root at 0 */
+	uint32 depth;
+	uint32 way_capacity;
+	uint32 *open;	/* by edge: how often the visit is inside it */
+	int128 *values; /* by edge */
+	uint32 capacity;
+	edge_table_hash *table;
+} Building;
+
+PG_FUNCTION_INFO_V1(profstore_callgraph);
+PG_FUNCTION_INFO_V1(profstore_callgraph_of);
+PG_FUNCTION_INFO_V1(profstore_callgraph_dot);
+
+/* By falling total, then self, then name. */
+static int
+compare_functions(const void *a, const void *b)
+{
+	const PfsFunctionTotal *left = a;
+	const PfsFunctionTotal *right = b;
+
+	if (left->total.value != right->total.value)
+		return left->total.value > right->total.value ? -1 : 1;
+	if (left->self.value != right->self.value)
+		return left->self.value > right->self.value ? -1 : 1;
+	return strcmp(left->name, right->name);
+}
+
+static uint32
+find_edge(Building *building, uint32 caller, uint32 callee)
+{
+	PfsCallgraph *graph = building->graph;
+	bool found;
+	EdgeEntry *entry = edge_table_insert(building->table, (uint64) caller << 32 | callee, &found);
+
+	if (!found)
+	{
+		if (graph->edge_count == building->capacity)
+		{
+			building->capacity *= 2;
+			graph->edges =
+				repalloc_huge(graph->edges, (Size) building->capacity * sizeof(PfsCallEdge));
+			building->open =
+				repalloc_huge(building->open, (Size) building->capacity * sizeof(uint32));
+			building->values =
+				repalloc_huge(building->values, (Size) building->capacity * sizeof(int128));
+		}
+		entry->edge = graph->edge_count++;
+		building->open[entry->edge] = 0;
+		building->values[entry->edge] = 0;
+		graph->edges[entry->edge] = (PfsCallEdge){ building->shown_at[caller] - 1,
+												   building->shown_at[callee] - 1, 0, true };
+	}
+	return entry->edge;
+}
+
+static bool
+is_shown(const Building *building, uint32 level)
+{
+	return level > 0 && building->shown_at[building->way[level].symbol] != 0;
+}
+
+static void
+enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
+{
+	Building *building = state;
+	uint32 parent = building->depth++;
+	bool parent_shown = is_shown(building, parent);
+	OpenFrame *open;
+
+	if (building->depth == building->way_capacity)
+	{
+		building->way_capacity *= 2;
+		building->way =
+			repalloc_huge(building->way, (Size) building->way_capacity * sizeof(OpenFrame));
+	}
+	open = &building->way[building->depth];
+	*open = (OpenFrame){ frame.symbol, parent_shown ? parent : open[-1].above, NO_EDGE };
+	if (building->folding && parent > 0 && open[-1].symbol == frame.symbol)
+		open->above = open[-1].above;
+	else if (open->above != 0 && building->shown_at[frame.symbol] != 0)
+	{
+		open->edge = find_edge(building, building->way[open->above].symbol, frame.symbol);
+		building->graph->edges[open->edge].indirect &= !parent_shown;
+		building->open[open->edge]++;
+	}
+}
+
+/* The total of a call counts only where no call above it is the same. */
+static void
+leave_frame(void *state, PfsFrame frame, PfsSides total, const PfsWideSides *wide)
+{
+	Building *building = state;
+	uint32 at = building->way[building->depth--].edge;
+
+	if (at != NO_EDGE && --building->open[at] == 0)
+		building->values[at] += wide == NULL ? total.value : wide->value;
+}
+
+static void
+end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)
+{
+}
+
+/* By falling value, then the callers' and the callees' places. */
+static int
+compare_edges(const void *a, const void *b)
+{
+	const PfsCallEdge *left = a;
+	const PfsCallEdge *right = b;
+
+	if (left->value != right->value)
+		return left->value > right->value ? -1 : 1;
+	if (left->caller != right->caller)
+		return left->caller < right->caller ? -1 : 1;
+	return (left->callee > right->callee) - (left->callee < right->callee);
+}
+
+/* The calls between the functions that are shown. */
+static void
+find_edges(PfsCallgraph *graph, PfsStackVisit *visit, PfsSymbols *symbols)
+{
+	static const PfsFrameVisitor visitor = { enter_frame, leave_frame, end_stack };
+	Building building = { .graph = graph,
+						  .folding = pfs_filters_fold(pfs_symbols_filters(symbols)),
+						  .capacity = INITIAL_EDGES,
+						  .way_capacity = INITIAL_EDGES };
+
+	graph->edges = PFS_ARRAY(PfsCallEdge, INITIAL_EDGES);
+	building.shown_at = PFS_ARRAY0(uint32, pfs_symbol_count(symbols));
+	for (uint32 i = 0; i < graph->function_count; i++)
+		building.shown_at[graph->functions[i].symbol] = i + 1;
+	building.way = PFS_ARRAY(OpenFrame, INITIAL_EDGES);
+	building.way[0] = (OpenFrame){ PFS_NO_SYMBOL, 0, NO_EDGE };
+	building.open = PFS_ARRAY(uint32, INITIAL_EDGES);
+	building.values = PFS_ARRAY(int128, INITIAL_EDGES);
+	building.table = edge_table_create(CurrentMemoryContext, INITIAL_EDGES, NULL);
+	pfs_stack_visit_all(visit, &visitor, &building);
+	for (uint32 i = 0; i < graph->edge_count; i++)
+		graph->edges[i].value = pfs_clip(building.values[i]);
+	qsort(graph->edges, graph->edge_count, sizeof(PfsCallEdge), compare_edges);
+	edge_table_destroy(building.table);
+	pfree(building.shown_at);
+	pfree(building.way);
+	pfree(building.open);
+	pfree(building.values);
+}
+
+PfsCallgraph
+pfs_callgraph_build(PfsStackStream *stream, const PfsFilters *filters, uint32 max_nodes)
+{
+	PfsCallgraph graph = { 0 };
+	PfsStackVisit *visit;
+	PfsSymbols *symbols;
+	PfsSides whole;
+
+	pfs_dictionary_begin();
+	symbols = pfs_symbols_create(filters);
+	pfs_stack_stream_keep(stream);
+	visit = pfs_stack_visit_begin(stream, symbols);
+	graph.function_count = pfs_function_totals_visit(visit, symbols, &graph.functions, &whole);
+	graph.whole = whole.value;
+	qsort(graph.functions, graph.function_count, sizeof(PfsFunctionTotal), compare_functions);
+	if (max_nodes != PFS_NO_ROW_LIMIT)
+		graph.function_count = Min(graph.function_count, max_nodes);
+	find_edges(&graph, visit, symbols);
+	pfs_stack_visit_end(visit);
+	return graph;
+}
+
+static PfsCallgraph
+query_graph(FunctionCallInfo fcinfo, const PfsSelection **selection)
+{
+	uint32 max_nodes = pfs_max_nodes_get(fcinfo, ARG_MAX_NODES);
+	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
+	PfsStackStream *stream;
+	PfsCallgraph graph;
+
+	*selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
+	stream = pfs_stack_stream_begin(*selection);
+	graph = pfs_callgraph_build(stream, &filters, max_nodes);
+	pfs_stack_stream_end(stream);
+	return graph;
+}
+
+static void
+put_edges(const PfsRows *rows, const PfsCallgraph *graph)
+{
+	for (uint32 i = 0; i < graph->edge_count; i++)
+	{
+		const PfsCallEdge *edge = &graph->edges[i];
+		Datum values[COL_COUNT];
+		bool nulls[COL_COUNT] = { false };
+
+		values[COL_CALLER] = CStringGetTextDatum(graph->functions[edge->caller].name);
+		values[COL_CALLEE] = CStringGetTextDatum(graph->functions[edge->callee].name);
+		values[COL_VALUE] = Int64GetDatum(edge->value);
+		nulls[COL_SHARE] = graph->whole == 0;
+		values[COL_SHARE] =
+			Float8GetDatum(graph->whole == 0 ? 0 : (double) edge->value / (double) graph->whole);
+		values[COL_INDIRECT] = BoolGetDatum(edge->indirect);
+		pfs_rows_put(rows, values, nulls);
+		pfree(DatumGetPointer(values[COL_CALLER]));
+		pfree(DatumGetPointer(values[COL_CALLEE]));
+	}
+}
+
+/*
+ * callgraph(selector, from_ts, to_ts, max_nodes, focus, ignore, show, hide, granularity)
+ */
+PGDLLEXPORT Datum
+profstore_callgraph(PG_FUNCTION_ARGS)
+{
+	PfsRows rows = pfs_rows_begin(fcinfo);
+	const PfsSelection *selection;
+	PfsCallgraph graph = query_graph(fcinfo, &selection);
+
+	put_edges(&rows, &graph);
+	return (Datum) 0;
+}
+
+/*
+ * callgraph_of(sums, max_nodes, focus, ignore, show, hide, granularity)
+ */
+PGDLLEXPORT Datum
+profstore_callgraph_of(PG_FUNCTION_ARGS)
+{
+	PfsRows rows = pfs_rows_begin(fcinfo);
+	uint32 max_nodes = pfs_max_nodes_get(fcinfo, 1);
+	PfsFilters filters = pfs_frame_filters_get(fcinfo, 2);
+	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
+	PfsStackStream *stream = pfs_stack_stream_of(&sums);
+	PfsCallgraph graph = pfs_callgraph_build(stream, &filters, max_nodes);
+
+	pfs_stack_stream_end(stream);
+	put_edges(&rows, &graph);
+	return (Datum) 0;
+}
+
+/*
+ * callgraph_dot(selector, from_ts, to_ts, max_nodes, focus, ignore, show, hide, granularity)
+ */
+PGDLLEXPORT Datum
+profstore_callgraph_dot(PG_FUNCTION_ARGS)
+{
+	const PfsSelection *selection;
+	PfsCallgraph graph = query_graph(fcinfo, &selection);
+	StringInfoData dot;
+
+	initStringInfo(&dot);
+	pfs_callgraph_dot(&dot, &graph, selection);
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(dot.data, dot.len));
+}

@@ -1,0 +1,96 @@
+/*
+ * filtered_share.c
+ *		filtered_share(): how much of a selection the filters keep, and which of them drops the rest.
+ */
+#include "profstore.h"
+
+#include "dictionary/dictionary.h"
+#include "dictionary/doubts.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "tree/touched.h"
+#include "utils/memutils.h"
+
+enum
+{
+	ARG_SELECTOR = 0,
+	ARG_FILTERS = 3
+};
+
+enum
+{
+	COL_WHOLE,
+	COL_KEPT,
+	COL_KEPT_SHARE,
+	COL_NOT_FOCUSED,
+	COL_IGNORED,
+	COL_WITHOUT_FRAMES,
+	COL_COUNT
+};
+
+PG_FUNCTION_INFO_V1(profstore_filtered_share);
+
+/* Adds every stack to the sum of its verdict. */
+static void
+sum_verdicts(PfsStackStream *stacks, const PfsFilters *filters, int128 *by_verdict)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "profstore touched stacks",
+												  ALLOCSET_DEFAULT_SIZES);
+	PfsSymbols *symbols;
+	PfsStackSums sums;
+
+	pfs_dictionary_begin();
+	symbols = pfs_symbols_create(filters);
+	while (pfs_stack_stream_next(stacks, &sums))
+	{
+		MemoryContext caller = MemoryContextSwitchTo(context);
+		PfsTouching touching = pfs_touching_begin(&sums, false);
+		PfsTouched touched;
+
+		while (pfs_touching_next(&touching, &touched))
+		{
+			const PfsStackVerdict *verdicts = pfs_touched_verdicts(&touched, symbols);
+
+			for (uint32 i = 0; i < touched.stack_count; i++)
+			{
+				by_verdict[verdicts == NULL ? PFS_STACK_PASSES : verdicts[i]] +=
+					touched.stacks[i].sides.value;
+			}
+		}
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(context);
+	}
+	MemoryContextDelete(context);
+}
+
+/*
+ * filtered_share(selector, from_ts, to_ts, focus, ignore, show, hide)
+ */
+PGDLLEXPORT Datum
+profstore_filtered_share(PG_FUNCTION_ARGS)
+{
+	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
+	PfsFilters filters = pfs_filters_get(fcinfo, ARG_FILTERS);
+	PfsStackStream *stacks = pfs_stack_stream_begin(selection);
+	int128 by_verdict[PFS_STACK_WITHOUT_FRAMES + 1] = { 0 };
+	int128 whole = 0;
+	Datum values[COL_COUNT];
+	bool nulls[COL_COUNT] = { false };
+	TupleDesc descriptor;
+
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	sum_verdicts(stacks, &filters, by_verdict);
+	pfs_stack_stream_end(stacks);
+	for (size_t i = 0; i < lengthof(by_verdict); i++)
+		whole += by_verdict[i];
+	values[COL_WHOLE] = Int64GetDatum(pfs_clip(whole));
+	values[COL_KEPT] = Int64GetDatum(pfs_clip(by_verdict[PFS_STACK_PASSES]));
+	nulls[COL_KEPT_SHARE] = whole == 0;
+	values[COL_KEPT_SHARE] =
+		Float8GetDatum(whole == 0 ? 0 : (double) by_verdict[PFS_STACK_PASSES] / (double) whole);
+	values[COL_NOT_FOCUSED] = Int64GetDatum(pfs_clip(by_verdict[PFS_STACK_NOT_FOCUSED]));
+	values[COL_IGNORED] = Int64GetDatum(pfs_clip(by_verdict[PFS_STACK_IGNORED]));
+	values[COL_WITHOUT_FRAMES] = Int64GetDatum(pfs_clip(by_verdict[PFS_STACK_WITHOUT_FRAMES]));
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
+}

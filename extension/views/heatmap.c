@@ -1,0 +1,115 @@
+/*
+ * heatmap.c
+ *		heatmap(): when in each second the samples fall, for series whose samples keep their times.
+ */
+#include "profstore.h"
+
+#include "dictionary/doubts.h"
+#include "miscadmin.h"
+#include "select/buckets.h"
+#include "select/sample_scan.h"
+#include "merge/series_sums.h"
+#include "base/srf.h"
+#include "tree/stack_filter.h"
+#include "utils/timestamp.h"
+
+enum
+{
+	ARG_SELECTOR = 0,
+	ARG_STEP = 3,
+	ARG_SLICES,
+	ARG_FILTERS
+};
+
+enum
+{
+	COL_TIME,
+	COL_OFFSET,
+	COL_VALUE,
+	COL_COUNT
+};
+
+#define MAX_SLICES 10000
+
+PG_FUNCTION_INFO_V1(profstore_heatmap);
+
+/* Sums by (slice, bucket). */
+static PfsSeriesSums *
+sum_cells(const PfsSelection *selection, const PfsFilters *filters, int64 step_us, int32 slices)
+{
+	PfsStackFilter *filter = pfs_stack_filter_create(filters);
+	PfsSeriesSums *cells = pfs_series_sums_begin(pfs_hash_memory_bytes());
+	PfsSampleScan *scan =
+		pfs_sample_scan_begin(selection, PFS_SAMPLE_TIME | PFS_SAMPLE_VALUE |
+											 (filter != NULL ? PFS_SAMPLE_STACK : 0));
+	PfsSampleBlock block;
+
+	while (pfs_sample_scan_next(scan, &block))
+	{
+		if (filter != NULL)
+			pfs_stack_filter_learn(filter, block.stacks, block.row_count);
+		for (uint32 row = 0; row < block.row_count; row++)
+		{
+			int64 offset = pfs_bucket_offset(block.times[row], step_us);
+
+			if (filter != NULL && !pfs_stack_filter_passes(filter, block.stacks[row]))
+				continue;
+			pfs_series_sums_add(cells, (int32) ((int128) offset * slices / step_us),
+								block.times[row] - offset, block.values[row]);
+		}
+	}
+	pfs_sample_scan_end(scan);
+	return cells;
+}
+
+/* By time, then slice. */
+static void
+put_cells(const PfsRows *rows, PfsSeriesSums *cells, int64 step_us, int32 slices)
+{
+	static const bool nulls[COL_COUNT] = { false };
+	PfsSeriesKey cell;
+	int128 value;
+
+	pfs_series_sums_sort(cells);
+	while (pfs_series_sums_next(cells, &cell, &value))
+	{
+		Datum values[COL_COUNT];
+
+		CHECK_FOR_INTERRUPTS();
+		if (value == 0)
+			continue;
+		values[COL_TIME] = TimestampTzGetDatum(cell.id);
+		values[COL_OFFSET] =
+			Float8GetDatum((double) cell.series * (double) step_us / slices / 1000.0);
+		values[COL_VALUE] = Int64GetDatum(pfs_clip(value));
+		pfs_rows_put(rows, values, nulls);
+	}
+	pfs_series_sums_end(cells);
+}
+
+/*
+ * heatmap(selector, from_ts, to_ts, step, slices, focus, ignore, show, hide)
+ */
+PGDLLEXPORT Datum
+profstore_heatmap(PG_FUNCTION_ARGS)
+{
+	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
+	PfsFilters filters = pfs_filters_get(fcinfo, ARG_FILTERS);
+	int64 step_us = USECS_PER_SEC;
+	int32 slices = 50;
+
+	if (!PG_ARGISNULL(ARG_STEP))
+		step_us = pfs_step_us(PG_GETARG_INTERVAL_P(ARG_STEP), "step");
+	if (!PG_ARGISNULL(ARG_SLICES))
+		slices = PG_GETARG_INT32(ARG_SLICES);
+	if (slices < 1 || slices > MAX_SLICES)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("slices must be between 1 and %d", MAX_SLICES)));
+	if (!selection->delta)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("heat maps are of delta types"),
+				 errdetail("Values of %s do not add up over time.", selection->profile_type)));
+	put_cells(&rows, sum_cells(selection, &filters, step_us, slices), step_us, slices);
+	return (Datum) 0;
+}

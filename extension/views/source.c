@@ -1,0 +1,150 @@
+/*
+ * source.c
+ *		source(): what each line of a file costs.
+ *
+ * Frames are named by their line, all frames of other files by one name; so lines are what functions are elsewhere.
+ */
+#include "tree/function_totals.h"
+
+#include "miscadmin.h"
+#include "base/allocate.h"
+#include "select/selection.h"
+#include "base/srf.h"
+#include "utils/builtins.h"
+
+enum
+{
+	ARG_SELECTOR = 0,
+	ARG_FILENAME = 3,
+	ARG_FILTERS,
+	ARG_CONTENTS = 8
+};
+
+enum
+{
+	COL_LINE,
+	COL_SELF,
+	COL_TOTAL,
+	COL_TEXT,
+	COL_COUNT
+};
+
+typedef struct SourceLine
+{
+	int32 line; /* 0: not known */
+	int64 self;
+	int64 total;
+} SourceLine;
+
+/* The text of a file that is read line by line. */
+typedef struct Contents
+{
+	const char *at; /* the next line; NULL where there is none */
+	int32 line;		/* its number */
+} Contents;
+
+PG_FUNCTION_INFO_V1(profstore_source);
+
+/* By number, those without one last. */
+static int
+compare_lines(const void *a, const void *b)
+{
+	const SourceLine *left = a;
+	const SourceLine *right = b;
+
+	if ((left->line == 0) != (right->line == 0))
+		return left->line == 0 ? 1 : -1;
+	return (left->line > right->line) - (left->line < right->line);
+}
+
+static SourceLine *
+sum_lines(const PfsSelection *selection, const PfsFilters *filters, uint32 *count)
+{
+	PfsFunctionTotal *functions;
+	PfsSides whole;
+	uint32 function_count =
+		pfs_function_totals(pfs_stack_stream_begin(selection), filters, &functions, &whole);
+	SourceLine *lines = PFS_ARRAY(SourceLine, function_count);
+
+	*count = 0;
+	for (uint32 i = 0; i < function_count; i++)
+	{
+		const PfsFunctionTotal *function = &functions[i];
+
+		if (*function->name != '\0')
+			lines[(*count)++] = (SourceLine){ (int32) strtol(function->name, NULL, 10),
+											  function->self.value, function->total.value };
+	}
+	qsort(lines, *count, sizeof(SourceLine), compare_lines);
+	return lines;
+}
+
+static void
+put_line(const PfsRows *rows, const SourceLine *line, const char *text, int length)
+{
+	Datum values[COL_COUNT];
+	bool nulls[COL_COUNT] = { false };
+
+	values[COL_LINE] = Int32GetDatum(line->line);
+	nulls[COL_LINE] = line->line == 0;
+	values[COL_SELF] = Int64GetDatum(line->self);
+	values[COL_TOTAL] = Int64GetDatum(line->total);
+	nulls[COL_TEXT] = text == NULL;
+	values[COL_TEXT] =
+		text == NULL ? (Datum) 0 : PointerGetDatum(cstring_to_text_with_len(text, length));
+	pfs_rows_put(rows, values, nulls);
+}
+
+/* The lines of the file before a number: none of them costs anything, unless it is the one of cost. */
+static void
+put_contents(const PfsRows *rows, Contents *contents, const SourceLine *cost)
+{
+	while (contents->at != NULL && *contents->at != '\0' &&
+		   (cost == NULL || cost->line == 0 || contents->line <= cost->line))
+	{
+		const char *end = strchr(contents->at, '\n');
+		int length = end ? (int) (end - contents->at) : (int) strlen(contents->at);
+		SourceLine line = { contents->line, 0, 0 };
+
+		CHECK_FOR_INTERRUPTS();
+		if (cost != NULL && cost->line == contents->line)
+			line = *cost;
+		put_line(rows, &line, contents->at, length);
+		contents->at = end ? end + 1 : NULL;
+		contents->line++;
+	}
+}
+
+/*
+ * source(selector, from_ts, to_ts, filename, focus, ignore, show, hide, contents)
+ */
+PGDLLEXPORT Datum
+profstore_source(PG_FUNCTION_ARGS)
+{
+	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
+	PfsFilters filters = pfs_filters_get(fcinfo, ARG_FILTERS);
+	Contents contents = { NULL, 1 };
+	SourceLine *lines;
+	uint32 count;
+
+	if (PG_ARGISNULL(ARG_FILENAME))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("argument filename must not be null"),
+				 errhint("The column file of profstore.top() has the files of functions; without a "
+						 "range, write filename => 'name'.")));
+	filters.granularity = PFS_BY_SOURCE_LINE;
+	filters.source_file = text_to_cstring(PG_GETARG_TEXT_PP(ARG_FILENAME));
+	if (!PG_ARGISNULL(ARG_CONTENTS))
+		contents.at = text_to_cstring(PG_GETARG_TEXT_PP(ARG_CONTENTS));
+	lines = sum_lines(selection, &filters, &count);
+	for (uint32 i = 0; i < count; i++)
+	{
+		put_contents(&rows, &contents, &lines[i]);
+		if (lines[i].line == 0 || lines[i].line >= contents.line)
+			put_line(&rows, &lines[i], NULL, 0);
+	}
+	put_contents(&rows, &contents, NULL);
+	return (Datum) 0;
+}

@@ -1,0 +1,489 @@
+/*
+ * timeseries.c
+ *		timeseries(): rates over time, one line per group of series.
+ *
+ * Delta types: sums per (bucket, group), divided by the seconds of the windows that begin in the bucket and the range, since a
+ * sample stands for its whole window. Instant types: sums per (bucket, series), divided by the scrapes of that series in the bucket, then added up per group; or the sum of one of
+ * these scrapes. Series are numbered by their groups, so sums that are read in order of bucket and number are in order of
+ * rows, and averages add up in an order that depends on nothing else.
+ */
+#include "select/series_groups.h"
+
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "base/allocate.h"
+#include "select/buckets.h"
+#include "select/sample_scan.h"
+#include "merge/scrapes.h"
+#include "merge/series_sums.h"
+#include "base/srf.h"
+#include "tree/stack_filter.h"
+#include "select/tiers.h"
+#include "select/windows.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+enum
+{
+	ARG_SELECTOR = 0,
+	ARG_STEP = 3,
+	ARG_BY,
+	ARG_FILTERS
+};
+
+enum
+{
+	COL_TIME,
+	COL_METRIC,
+	COL_LABELS,
+	COL_VALUE,
+	COL_COUNT
+};
+
+/* A chosen step gives at most so many buckets. */
+#define MAX_CHOSEN_BUCKETS 300
+
+/* Where a scrape's rows may lie: at its own time, or at the start of a tier's bucket. */
+#define PLACES (1 + PFS_TIER_COUNT)
+
+/* Where a range has one time of each series, so much around it tells how long windows are. */
+#define LOOK_AROUND_US (5 * USECS_PER_MINUTE)
+
+typedef struct SeriesGraph
+{
+	const PfsSelection *selection;
+	PfsSeriesGroups groups;
+	int32 *ranks; /* of PfsSeries.index: its group, or for instant types its number by group */
+	int32 *group_of_rank; /* instant types alone */
+	int64 step_us;
+	PfsStackFilter *filter; /* NULL: no filters */
+	PfsSeriesSums *sums;	/* by (rank, start of the bucket) */
+
+	/*
+	 * Instant types alone: by (rank, time) the sums of scrapes, to choose from; or by (rank * PLACES + place, time) those
+	 * that are counted, and then by (rank, start of the bucket) how many. counts is NULL where scrapes are chosen.
+	 */
+	PfsSeriesSums *scrapes;
+	PfsSeriesSums *counts;
+
+	/* delta types alone */
+	PfsWindows *windows; /* of their samples */
+	double *seconds;	 /* of each group: what the windows in a bucket cover … */
+	TimestampTz covered; /* … which is this one */
+} SeriesGraph;
+
+/* Rows that follow one another and have one key. */
+typedef struct Run
+{
+	PfsSeriesSums *sums; /* where its sum goes */
+	PfsSeriesKey key;	 /* series is NO_SERIES before the first */
+	int64 sum;
+	TimestampTz scrape; /* the last one of it, DT_NOBEGIN before the first */
+	TimestampTz bucket; /* of the last row */
+} Run;
+
+/* One row of the result that is being added up. */
+typedef struct Point
+{
+	TimestampTz bucket; /* its start */
+	int32 group;		/* NO_GROUP: none yet */
+	double value;
+} Point;
+
+#define NO_GROUP  (-1)
+#define NO_SERIES (-1)
+
+PG_FUNCTION_INFO_V1(profstore_timeseries);
+
+/*
+ * The least round step that cuts the range in at most MAX_CHOSEN_BUCKETS. From a minute on all are whole minutes,
+ * from an hour on whole hours.
+ */
+static int64
+choose_step(const PfsSelection *selection)
+{
+	static const int seconds[] = { 10,	 15,   30,	 60,	120,   300,	  600,	900,
+								   1800, 3600, 7200, 10800, 21600, 43200, 86400 };
+	uint64 length_us;
+	uint64 days;
+
+	if (TIMESTAMP_NOT_FINITE(selection->from) || TIMESTAMP_NOT_FINITE(selection->to))
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("an open time range needs a step"),
+						errhint("Pass step, such as step => '1 hour'.")));
+	length_us = (uint64) selection->to - (uint64) selection->from;
+	for (size_t i = 0; i < lengthof(seconds); i++)
+	{
+		if (length_us <= (uint64) (seconds[i] * USECS_PER_SEC * MAX_CHOSEN_BUCKETS))
+			return seconds[i] * USECS_PER_SEC;
+	}
+	days = length_us / (USECS_PER_DAY * MAX_CHOSEN_BUCKETS) + 1;
+	return (int64) (days * USECS_PER_DAY);
+}
+
+static int64
+get_step(FunctionCallInfo fcinfo, const PfsSelection *selection)
+{
+	/* a bucket of the graph that is narrower than one of the tier would stand for more than its time */
+	if (PG_ARGISNULL(ARG_STEP))
+		return Max(choose_step(selection), pfs_sample_resolution(selection));
+	return pfs_step_us(PG_GETARG_INTERVAL_P(ARG_STEP), "step");
+}
+
+/* Numbers the series of an instant type by group, then by index. */
+static void
+rank_series(SeriesGraph *graph)
+{
+	int count = graph->selection->distinct_count;
+	const int32 *groups = graph->groups.of_series;
+	int32 *next = PFS_ARRAY0(int32, graph->groups.count + 1);
+
+	graph->ranks = PFS_ARRAY(int32, count);
+	graph->group_of_rank = PFS_ARRAY(int32, count);
+	for (int i = 0; i < count; i++)
+		next[groups[i] + 1]++;
+	for (int32 group = 1; group < graph->groups.count; group++)
+		next[group] += next[group - 1];
+	for (int i = 0; i < count; i++)
+	{
+		graph->ranks[i] = next[groups[i]]++;
+		graph->group_of_rank[graph->ranks[i]] = groups[i];
+	}
+	pfree(next);
+}
+
+/* Most of an instant type is its scrapes. */
+static void
+begin_sums(SeriesGraph *graph)
+{
+	Size bytes = pfs_hash_memory_bytes();
+
+	if (graph->selection->delta)
+	{
+		graph->ranks = graph->groups.of_series;
+		graph->sums = pfs_series_sums_begin(bytes);
+		graph->windows = pfs_windows_begin(graph->selection->distinct_count);
+		graph->seconds = PFS_ARRAY(double, graph->groups.count);
+		graph->covered = DT_NOBEGIN;
+		return;
+	}
+	rank_series(graph);
+	graph->sums = pfs_series_sums_begin(bytes / 4);
+	graph->scrapes = pfs_series_sums_begin(bytes / 2);
+	if (!pfs_picks_scrapes(graph->selection))
+		graph->counts = pfs_series_sums_begin(bytes / 4);
+}
+
+/* The bucket that has the rows of a scrape which are at a place. */
+static TimestampTz
+bucket_of_place(const SeriesGraph *graph, TimestampTz scrape, int place)
+{
+	if (place > 0)
+		scrape = pfs_bucket_start(scrape, pfs_tiers[place - 1].width_us);
+	return pfs_bucket_start(scrape, graph->step_us);
+}
+
+/*
+ * The first place that is in the bucket of a row. Where a part of a scrape is in a tier, both mostly lie in one bucket, which has
+ * to count it once; where they do not, as with a step that is narrower than the tier's, each of their buckets counts it.
+ */
+static int
+find_place(const SeriesGraph *graph, TimestampTz scrape, TimestampTz bucket)
+{
+	int place = 0;
+
+	while (place < PLACES - 1 && bucket_of_place(graph, scrape, place) != bucket)
+		place++;
+	return place;
+}
+
+static void
+end_run(Run *run)
+{
+	if (run->key.series != NO_SERIES)
+		pfs_series_sums_add(run->sums, run->key.series, run->key.id, run->sum);
+}
+
+/* A sum that would not fit goes where it is exact, and the run begins again. */
+static inline void
+add_to_run(Run *run, int64 value)
+{
+	int64 sum;
+
+	if (unlikely(__builtin_add_overflow(run->sum, value, &sum)))
+	{
+		end_run(run);
+		sum = value;
+	}
+	run->sum = sum;
+}
+
+/* A row of a stack that does not pass still makes its bucket exist, with nothing in it. */
+static void
+sum_block(const SeriesGraph *graph, const PfsSampleBlock *block, Run *run)
+{
+	const PfsSelection *selection = graph->selection;
+	PfsStackFilter *filter = graph->filter;
+	bool picks = pfs_picks_scrapes(selection);
+	bool counts = graph->counts != NULL && block->scrapes != NULL;
+	PfsWindows *windows = graph->windows;
+	const PfsSeries *series = NULL;
+
+	for (uint32 row = 0; row < block->row_count; row++)
+	{
+		TimestampTz time = block->times[row];
+		PfsSeriesKey key;
+
+		if (series == NULL || series->id != block->series[row])
+		{
+			series = pfs_selection_series(selection, block->series[row]);
+			if (windows != NULL)
+				pfs_windows_add_series(windows, series->index, time, block->is_tier);
+		}
+		if (windows != NULL)
+			pfs_windows_add_time(windows, series->index, time, block->is_tier);
+		/* modulo 2^64, as they may be further apart than int8 can tell */
+		if ((uint64) time - (uint64) run->bucket >= (uint64) graph->step_us)
+			run->bucket = pfs_bucket_start(time, graph->step_us);
+		key = (PfsSeriesKey){ picks ? time : run->bucket, graph->ranks[series->index] };
+		if (key.id != run->key.id || key.series != run->key.series)
+		{
+			end_run(run);
+			run->key = key;
+			run->sum = 0;
+			run->scrape = DT_NOBEGIN;
+		}
+		if (counts && block->scrapes[row] != run->scrape)
+		{
+			int place;
+
+			run->scrape = block->scrapes[row];
+			place = run->scrape == time ? 0 : find_place(graph, run->scrape, run->bucket);
+			pfs_series_sums_add(graph->scrapes, key.series * PLACES + place, run->scrape, 0);
+		}
+		if (filter == NULL || pfs_stack_filter_passes(filter, block->stacks[row]))
+			add_to_run(run, block->values[row]);
+	}
+}
+
+/* Adds all rows, or without filters all sums per scrape. */
+static void
+sum_rows(SeriesGraph *graph)
+{
+	const PfsSelection *selection = graph->selection;
+	bool filtered = graph->filter != NULL;
+	PfsSampleScan *scan =
+		pfs_sample_scan_begin_sums(selection,
+								   PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES | PFS_SAMPLE_VALUE |
+									   (filtered ? PFS_SAMPLE_STACK : 0),
+								   filtered ? PFS_PART_ROWS : PFS_PART_SCRAPES);
+	Run run = { .sums = pfs_picks_scrapes(selection) ? graph->scrapes : graph->sums,
+				.key = { 0, NO_SERIES },
+				.bucket = pfs_bucket_start(0, graph->step_us) };
+	PfsSampleBlock block;
+
+	for (int i = 0; graph->windows != NULL && i < PFS_TIER_COUNT; i++)
+		graph->windows->tier_ends[i] = pfs_sample_scan_tier_end(scan, i);
+	while (pfs_sample_scan_next(scan, &block))
+	{
+		if (filtered)
+			pfs_stack_filter_learn(graph->filter, block.stacks, block.row_count);
+		sum_block(graph, &block, &run);
+	}
+	end_run(&run);
+	pfs_sample_scan_end(scan);
+}
+
+/* More times of the series of which the range has one. */
+static void
+look_around(const SeriesGraph *graph)
+{
+	PfsWindows *windows = graph->windows;
+	PfsSelection around = *graph->selection;
+	PfsSampleScan *scan;
+	PfsSampleBlock block;
+
+	around.from = windows->latest - LOOK_AROUND_US;
+	around.to = windows->latest + LOOK_AROUND_US;
+	scan =
+		pfs_sample_scan_begin_sums(&around, PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES, PFS_PART_SCRAPES);
+	while (windows->looks_left > 0 && pfs_sample_scan_next(scan, &block))
+		for (uint32 row = 0; row < block.row_count && !block.is_tier; row++)
+		{
+			int32 series = pfs_selection_series(&around, block.series[row])->index;
+
+			if (windows->looks_left > 0 && windows->is_watched[series])
+				pfs_windows_look(windows, series, block.times[row]);
+		}
+	pfs_sample_scan_end(scan);
+}
+
+static void
+tell_windows(const SeriesGraph *graph)
+{
+	if (pfs_windows_tell(graph->windows) || graph->windows->watched_count == 0)
+		return;
+	look_around(graph);
+	pfs_windows_tell(graph->windows);
+}
+
+static void
+count_scrapes(SeriesGraph *graph)
+{
+	PfsSeriesKey scrape;
+	int128 nothing;
+
+	while (pfs_series_sums_next(graph->scrapes, &scrape, &nothing))
+	{
+		CHECK_FOR_INTERRUPTS();
+		pfs_series_sums_add(graph->counts, scrape.series / PLACES,
+							bucket_of_place(graph, scrape.id, scrape.series % PLACES), 1);
+	}
+	pfs_series_sums_end(graph->scrapes);
+}
+
+/*
+ * One scrape of each series in each bucket becomes its sum: the last, or the one of the largest value. In order of time, a series
+ * is done with a bucket when it comes to the next.
+ */
+static void
+pick_scrapes(SeriesGraph *graph)
+{
+	bool largest = graph->selection->over_time == PFS_OVER_TIME_MAX;
+	int count = graph->selection->distinct_count;
+	TimestampTz *buckets = PFS_ARRAY(TimestampTz, count);
+	int128 *picked = PFS_ARRAY(int128, count);
+	PfsSeriesKey scrape;
+	int128 value;
+
+	for (int i = 0; i < count; i++)
+		buckets[i] = DT_NOBEGIN;
+	pfs_series_sums_sort(graph->scrapes);
+	while (pfs_series_sums_next(graph->scrapes, &scrape, &value))
+	{
+		int32 rank = scrape.series;
+		TimestampTz bucket = pfs_bucket_start(scrape.id, graph->step_us);
+
+		CHECK_FOR_INTERRUPTS();
+		if (buckets[rank] == bucket)
+			picked[rank] = largest ? Max(picked[rank], value) : value;
+		else
+		{
+			if (buckets[rank] != DT_NOBEGIN)
+				pfs_series_sums_add_wide(graph->sums, rank, buckets[rank], picked[rank]);
+			buckets[rank] = bucket;
+			picked[rank] = value;
+		}
+	}
+	for (int32 rank = 0; rank < count; rank++)
+		if (buckets[rank] != DT_NOBEGIN)
+			pfs_series_sums_add_wide(graph->sums, rank, buckets[rank], picked[rank]);
+	pfs_series_sums_end(graph->scrapes);
+	pfree(buckets);
+	pfree(picked);
+}
+
+/* What the windows of each group cover in a bucket. */
+static void
+cover_bucket(SeriesGraph *graph, TimestampTz bucket)
+{
+	TimestampTz end = graph->selection->to;
+
+	if (graph->covered == bucket)
+		return;
+	/* modulo 2^64, as before */
+	if ((uint64) end - (uint64) bucket > (uint64) graph->step_us)
+		end = bucket + graph->step_us;
+	pfs_windows_cover(graph->windows, Max(bucket, graph->selection->from), end,
+					  graph->groups.of_series, graph->groups.count, graph->seconds);
+	graph->covered = bucket;
+}
+
+static void
+put_point(const PfsRows *rows, const SeriesGraph *graph, const Point *point)
+{
+	static const bool nulls[COL_COUNT] = { false };
+	const PfsSeriesGroup *group = &graph->groups.groups[point->group];
+	Datum values[COL_COUNT];
+
+	values[COL_TIME] = TimestampTzGetDatum(point->bucket);
+	values[COL_METRIC] = CStringGetTextDatum(group->metric);
+	values[COL_LABELS] = JsonbPGetDatum(group->labels);
+	values[COL_VALUE] = Float8GetDatum(point->value);
+	pfs_rows_put(rows, values, nulls);
+	pfree(DatumGetPointer(values[COL_METRIC]));
+}
+
+/* What a sum is divided by. Where there is no scrape to count, it is of one that was chosen, or of rows that tell of none. */
+static double
+divisor_of(SeriesGraph *graph, const PfsSeriesKey *sum)
+{
+	int128 count;
+
+	if (graph->selection->delta)
+	{
+		cover_bucket(graph, sum->id);
+		return graph->seconds[sum->series] *
+			   (strcmp(graph->selection->unit, "nanoseconds") == 0 ? 1e9 : 1);
+	}
+	if (graph->counts != NULL && pfs_series_sums_find(graph->counts, sum, &count))
+		return (double) count;
+	return 1;
+}
+
+/* By time and group: averages of one group follow one another. */
+static void
+put_points(const PfsRows *rows, SeriesGraph *graph)
+{
+	Point point = { 0, NO_GROUP, 0 };
+	PfsSeriesKey key;
+	int128 sum;
+
+	pfs_series_sums_sort(graph->sums);
+	while (pfs_series_sums_next(graph->sums, &key, &sum))
+	{
+		int32 group = graph->selection->delta ? key.series : graph->group_of_rank[key.series];
+
+		CHECK_FOR_INTERRUPTS();
+		if (point.group != group || point.bucket != key.id)
+		{
+			if (point.group != NO_GROUP)
+				put_point(rows, graph, &point);
+			point = (Point){ key.id, group, 0 };
+		}
+		point.value += (double) sum / divisor_of(graph, &key);
+	}
+	if (point.group != NO_GROUP)
+		put_point(rows, graph, &point);
+	pfs_series_sums_end(graph->sums);
+	if (graph->counts != NULL)
+		pfs_series_sums_end(graph->counts);
+}
+
+/*
+ * timeseries(selector, from_ts, to_ts, step, by, focus, ignore, show, hide)
+ */
+PGDLLEXPORT Datum
+profstore_timeseries(PG_FUNCTION_ARGS)
+{
+	PfsRows rows = pfs_rows_begin(fcinfo);
+	SeriesGraph graph = { .selection = pfs_selection_get(fcinfo, ARG_SELECTOR) };
+	PfsFilters filters = pfs_filters_get(fcinfo, ARG_FILTERS);
+	ArrayType *by =
+		PG_ARGISNULL(ARG_BY) ? construct_empty_array(TEXTOID) : PG_GETARG_ARRAYTYPE_P(ARG_BY);
+
+	graph.step_us = get_step(fcinfo, graph.selection);
+	graph.groups = pfs_series_groups(graph.selection, by);
+	graph.filter = pfs_stack_filter_create(&filters);
+	pfs_require_scrapes(graph.selection);
+	begin_sums(&graph);
+	sum_rows(&graph);
+	if (pfs_picks_scrapes(graph.selection))
+		pick_scrapes(&graph);
+	else if (graph.selection->delta)
+		tell_windows(&graph);
+	else
+		count_scrapes(&graph);
+	put_points(&rows, &graph);
+	return (Datum) 0;
+}
