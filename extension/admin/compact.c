@@ -20,14 +20,14 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
-#include "tableam/table_am.h"
 #include "admin/bounded_waits.h"
 #include "admin/compact.h"
+#include "base/progress.h"
+#include "base/version.h"
 #include "dictionary/cache.h"
 #include "dictionary/chunk_merge.h"
 #include "store/compact/compaction.h"
-#include "base/progress.h"
-#include "base/version.h"
+#include "tableam/table_am.h"
 
 PG_FUNCTION_INFO_V1(profstore_compact);
 PG_FUNCTION_INFO_V1(profstore_compact_dictionary);

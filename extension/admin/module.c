@@ -7,12 +7,12 @@
 #include "fmgr.h"
 #include "utils/guc.h"
 
-#include "tableam/access.h"
 #include "admin/module.h"
 #include "admin/worker.h"
 #include "dictionary/dictionary.h"
 #include "import/exchange.h"
 #include "store/write/store.h"
+#include "tableam/access.h"
 
 PG_MODULE_MAGIC;
 

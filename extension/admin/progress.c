@@ -12,8 +12,8 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-#include "base/srf.h"
 #include "base/progress.h"
+#include "base/srf.h"
 
 PG_FUNCTION_INFO_V1(profstore_progress);
 

@@ -28,12 +28,12 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "tableam/table_am.h"
 #include "admin/compact.h"
+#include "base/version.h"
 #include "store/compact/retention.h"
 #include "store/segment/storage.h"
-#include "base/version.h"
 #include "store/write/write_buffer.h"
+#include "tableam/table_am.h"
 
 PG_FUNCTION_INFO_V1(profstore_remove_samples);
 

@@ -23,17 +23,17 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "tableam/table_am.h"
 #include "admin/compact.h"
 #include "admin/partitions.h"
+#include "base/progress.h"
 #include "dictionary/cache.h"
 #include "select/tiers.h"
-#include "store/segment/directory.h"
-#include "base/progress.h"
 #include "store/compact/retention.h"
-#include "store/segment/storage.h"
 #include "store/compact/tier_sums.h"
+#include "store/segment/directory.h"
+#include "store/segment/storage.h"
 #include "store/write/write_buffer.h"
+#include "tableam/table_am.h"
 
 PG_FUNCTION_INFO_V1(profstore_move_to_tier);
 PG_FUNCTION_INFO_V1(profstore_remove_segments);

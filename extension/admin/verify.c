@@ -15,11 +15,11 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "tableam/table_am.h"
 #include "admin/verify_keys.h"
 #include "base/srf.h"
-#include "store/segment/storage.h"
 #include "store/compact/verify.h"
+#include "store/segment/storage.h"
+#include "tableam/table_am.h"
 
 PG_FUNCTION_INFO_V1(profstore_verify);
 PG_FUNCTION_INFO_V1(profstore_storage_id);

@@ -14,10 +14,10 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "dictionary/cache.h"
-#include "dictionary/dictionary.h"
 #include "base/allocate.h"
 #include "base/series_table.h"
+#include "dictionary/cache.h"
+#include "dictionary/dictionary.h"
 #include "select/tiers.h"
 
 #define SETS 2

@@ -29,8 +29,8 @@
 #include "admin/apply_retention.h"
 #include "admin/bounded_waits.h"
 #include "admin/compact.h"
-#include "dictionary/chunk_merge.h"
 #include "base/version.h"
+#include "dictionary/chunk_merge.h"
 
 #define NAPTIME_DEFAULT_S 60
 #define NAPTIME_MAX_S	  86400

@@ -17,12 +17,12 @@
 #include "utils/rls.h"
 #include "utils/snapmgr.h"
 
+#include "base/privileges.h"
 #include "dictionary/cache.h"
 #include "dictionary/dictionary.h"
 #include "dictionary/doubts.h"
 #include "dictionary/series_classes.h"
 #include "dictionary/shared_trees.h"
-#include "base/privileges.h"
 
 #define SCHEMA_NAME "profstore"
 

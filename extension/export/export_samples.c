@@ -4,9 +4,9 @@
  */
 #include "export/export_samples.h"
 
-#include "miscadmin.h"
 #include "base/allocate.h"
 #include "base/memory_peak.h"
+#include "miscadmin.h"
 #include "tree/touched.h"
 #include "utils/memutils.h"
 

@@ -7,8 +7,8 @@
 
 #include "profstore.h"
 
-#include "select/selection.h"
 #include "merge/stack_sums.h"
+#include "select/selection.h"
 #include "tree/symbols.h"
 
 /* A stack that the filters let pass: ids of its locations, leaf first, and its value. */

@@ -4,9 +4,9 @@
  */
 #include "export/file_notes.h"
 
+#include "base/allocate.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
-#include "base/allocate.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 

@@ -8,9 +8,9 @@
  */
 #include "export/tree_export.h"
 
+#include "base/allocate.h"
 #include "export/flame_json.h"
 #include "export/text_numbers.h"
-#include "base/allocate.h"
 #include "utils/json.h"
 #include "utils/timestamp.h"
 

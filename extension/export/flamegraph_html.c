@@ -7,9 +7,9 @@
 #include "export/page_template.h"
 #include "export/view_text.h"
 #include "tree/comparison.h"
-#include "views/flamegraph.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
+#include "views/flamegraph.h"
 
 #define ARG_TITLE PFS_FLAME_ARG_COUNT
 

@@ -4,15 +4,15 @@
  */
 #include "export/pprof_write.h"
 
+#include "base/allocate.h"
 #include "common/int.h"
 #include "dictionary/dictionary.h"
-#include "import/exchange.h"
 #include "export/export_samples.h"
 #include "export/file_notes.h"
-#include "formats/gunzip.h"
 #include "export/view_text.h"
 #include "fmgr.h"
-#include "base/allocate.h"
+#include "formats/gunzip.h"
+#include "import/exchange.h"
 #include "select/selection.h"
 #include "store/segment/segment_io.h"
 #include "utils/timestamp.h"

@@ -4,12 +4,12 @@
  */
 #include "export/pprof_write.h"
 
-#include "dictionary/dictionary.h"
-#include "formats/profile.pb-c.h"
-#include "export/text_numbers.h"
-#include "mb/pg_wchar.h"
 #include "base/allocate.h"
 #include "base/id_map.h"
+#include "dictionary/dictionary.h"
+#include "export/text_numbers.h"
+#include "formats/profile.pb-c.h"
+#include "mb/pg_wchar.h"
 
 #define WIRE_VARINT 0
 #define WIRE_BYTES	2

@@ -4,11 +4,11 @@
  */
 #include "export/tree_export.h"
 
+#include "base/allocate.h"
 #include "export/flame_json.h"
 #include "miscadmin.h"
-#include "base/allocate.h"
-#include "views/flamegraph.h"
 #include "utils/json.h"
+#include "views/flamegraph.h"
 
 #define SCHEMA	 "https://www.speedscope.app/file-format-schema.json"
 #define EXPORTER "profstore"

@@ -4,8 +4,8 @@
  */
 #include "export/tree_export.h"
 
-#include "export/view_text.h"
 #include "base/allocate.h"
+#include "export/view_text.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 

@@ -9,8 +9,8 @@
 
 #include "fmgr.h"
 #include "lib/stringinfo.h"
-#include "tree/flame_rows.h"
 #include "select/selection.h"
+#include "tree/flame_rows.h"
 
 /* Arguments of such a function: those of a selection, the filters and the granularity. */
 enum

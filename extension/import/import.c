@@ -5,12 +5,12 @@
 #include "import/import.h"
 
 #include "access/xact.h"
-#include "import/exchange.h"
+#include "base/version.h"
 #include "formats/gunzip.h"
+#include "import/exchange.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "store/segment/segment_io.h"
-#include "base/version.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 

@@ -7,9 +7,9 @@
 
 #include "profstore.h"
 
+#include "fmgr.h"
 #include "formats/profile.h"
 #include "import/store_profile.h"
-#include "fmgr.h"
 
 /* First arguments of such a function. */
 enum

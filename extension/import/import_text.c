@@ -4,8 +4,8 @@
  */
 #include "profstore.h"
 
-#include "import/import.h"
 #include "formats/lines.h"
+#include "import/import.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 

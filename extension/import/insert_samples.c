@@ -5,6 +5,7 @@
 #include "import/insert_samples.h"
 
 #include "access/table.h"
+#include "base/privileges.h"
 #include "commands/copy.h"
 #include "commands/defrem.h"
 #include "miscadmin.h"
@@ -12,7 +13,6 @@
 #include "parser/parse_node.h"
 #include "parser/parse_relation.h"
 #include "port/pg_bswap.h"
-#include "base/privileges.h"
 #include "store/segment/storage.h"
 #include "utils/rel.h"
 #include "utils/rls.h"

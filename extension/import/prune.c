@@ -11,10 +11,10 @@
  */
 #include "import/prune.h"
 
-#include "catalog/pg_collation.h"
 #include "base/allocate.h"
-#include "select/selector.h"
+#include "catalog/pg_collation.h"
 #include "regex/regex.h"
+#include "select/selector.h"
 #include "utils/builtins.h"
 
 typedef enum Cut

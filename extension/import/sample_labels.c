@@ -4,9 +4,9 @@
  */
 #include "import/sample_labels.h"
 
+#include "base/allocate.h"
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
-#include "base/allocate.h"
 #include "utils/builtins.h"
 #include "utils/json.h"
 

@@ -21,10 +21,10 @@
 #include "utils/json.h"
 #include "utils/timestamp.h"
 
+#include "base/allocate.h"
 #include "import/exchange.h"
 #include "import/insert_samples.h"
 #include "import/sample_labels.h"
-#include "base/allocate.h"
 #include "merge/stack_sums.h"
 
 /* Most days of one file: mistaken times shall not make hundreds of tables. */

@@ -8,12 +8,12 @@
  */
 #include "merge/merged.h"
 
-#include "lib/stringinfo.h"
-#include "miscadmin.h"
 #include "base/allocate.h"
-#include "merge/carries.h"
 #include "base/memory_peak.h"
 #include "base/series_table.h"
+#include "lib/stringinfo.h"
+#include "merge/carries.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 
 PG_FUNCTION_INFO_V1(profstore_merge_stacks_add);

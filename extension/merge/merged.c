@@ -4,11 +4,11 @@
  */
 #include "merge/merged.h"
 
+#include "base/allocate.h"
+#include "base/srf.h"
 #include "common/int.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
-#include "base/allocate.h"
-#include "base/srf.h"
 #include "utils/builtins.h"
 
 #define FORMAT_VERSION 1

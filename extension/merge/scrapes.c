@@ -4,11 +4,11 @@
  */
 #include "merge/scrapes.h"
 
-#include "miscadmin.h"
 #include "base/allocate.h"
-#include "select/sample_scan.h"
 #include "merge/series_sums.h"
 #include "merge/stack_sums.h"
+#include "miscadmin.h"
+#include "select/sample_scan.h"
 
 int64 *
 pfs_count_scrapes(const PfsSelection *selection)

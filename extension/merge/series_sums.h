@@ -7,9 +7,9 @@
 
 #include "profstore.h"
 
-#include "merge/carries.h"
 #include "base/row_sorter.h"
 #include "base/series_table.h"
+#include "merge/carries.h"
 #include "merge/stack_sums.h"
 
 /* Columns of sums that are sorted. */

@@ -4,12 +4,12 @@
  */
 #include "merge/stack_sums.h"
 
-#include "miscadmin.h"
 #include "base/allocate.h"
-#include "select/sample_scan.h"
 #include "merge/scrapes.h"
 #include "merge/series_sums.h"
 #include "merge/stack_reader.h"
+#include "miscadmin.h"
+#include "select/sample_scan.h"
 #include "storage/buffile.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"

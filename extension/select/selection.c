@@ -4,12 +4,12 @@
  */
 #include "select/selection.h"
 
+#include "base/allocate.h"
+#include "base/privileges.h"
 #include "catalog/pg_type.h"
 #include "dictionary/cache.h"
-#include "base/allocate.h"
 #include "select/text_plan.h"
 #include "select/type_name.h"
-#include "base/privileges.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 

@@ -4,9 +4,9 @@
  */
 #include "select/series_groups.h"
 
+#include "base/allocate.h"
 #include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
-#include "base/allocate.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/numeric.h"

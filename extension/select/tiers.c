@@ -5,10 +5,10 @@
 #include "select/tiers.h"
 
 #include "access/table.h"
-#include "tableam/table_am.h"
 #include "access/xact.h"
 #include "select/buckets.h"
 #include "store/compact/retention.h"
+#include "tableam/table_am.h"
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 

@@ -15,8 +15,8 @@
 
 #include "profstore.h"
 
-#include "datatype/timestamp.h"
 #include "base/series_table.h"
+#include "datatype/timestamp.h"
 #include "select/tiers.h"
 
 typedef struct PfsWindows

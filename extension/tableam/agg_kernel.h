@@ -8,9 +8,9 @@
 
 #include "profstore.h"
 
-#include "tableam/group_table.h"
 #include "codec/segment.h"
 #include "store/scan/block_scan.h"
+#include "tableam/group_table.h"
 
 #define PFS_AGG_KEYS_MAX 8 /* a bit each in the flags of nulls */
 

@@ -10,8 +10,8 @@
 
 #include "utils/relcache.h"
 
-#include "tableam/agg_spec.h"
 #include "store/scan/block_scan.h"
+#include "tableam/agg_spec.h"
 
 /* The sums that tell what the aggregation of this table asks for, PFS_PART_ROWS where none do. */
 PfsSegmentPart pfs_agg_sums(const PfsAggregation *aggregation, Relation relation);

@@ -8,9 +8,9 @@
 
 #include "tableam/custom_nodes.h"
 
+#include "store/segment/lane.h"
 #include "tableam/agg_spec.h"
 #include "tableam/computed_key.h"
-#include "store/segment/lane.h"
 
 /* A table to scan. */
 typedef struct AggTable

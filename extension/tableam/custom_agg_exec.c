@@ -16,8 +16,8 @@
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 
-#include "tableam/agg_result.h"
 #include "store/scan/block_filter.h"
+#include "tableam/agg_result.h"
 
 static void
 begin_blocks(BlockAggState *state, AggTable *table)

@@ -23,9 +23,9 @@
 #include "utils/rel.h"
 #include "utils/selfuncs.h"
 
+#include "store/segment/summary.h"
 #include "tableam/agg_spec.h"
 #include "tableam/agg_sums.h"
-#include "store/segment/summary.h"
 
 /* Grouping a row and adding it to one aggregate, where the executor takes cpu_tuple_cost for a row. */
 #define GROUP_COST_PER_ROW (cpu_tuple_cost * 0.03)

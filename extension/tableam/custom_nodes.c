@@ -14,10 +14,10 @@
 #include "utils/guc.h"
 #include "utils/rel.h"
 
+#include "store/segment/row_order.h"
 #include "tableam/access.h"
 #include "tableam/pushdown.h"
 #include "tableam/table_am.h"
-#include "store/segment/row_order.h"
 
 /*
  * Decoding a value costs about 2 ns where the executor takes 50 ns for a row, which cpu_tuple_cost

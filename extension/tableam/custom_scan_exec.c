@@ -13,8 +13,8 @@
 #include "pgstat.h"
 #include "utils/rel.h"
 
-#include "tableam/pushdown.h"
 #include "store/segment/lane.h"
+#include "tableam/pushdown.h"
 
 /* In shared memory: the counters, then the shared scan. */
 #define SHARED_SCAN_OFFSET MAXALIGN(sizeof(PfsSharedCounters))

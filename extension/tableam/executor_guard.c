@@ -14,9 +14,9 @@
 #include "parser/parsetree.h"
 #include "utils/rel.h"
 
-#include "tableam/table_am.h"
 #include "store/write/observers.h"
 #include "store/write/write_buffer.h"
+#include "tableam/table_am.h"
 
 static ExecutorStart_hook_type previous_start = NULL;
 static ExecutorRun_hook_type previous_run = NULL;

@@ -33,9 +33,9 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
+#include "store/segment/lane.h"
 #include "tableam/publications.h"
 #include "tableam/table_am.h"
-#include "store/segment/lane.h"
 
 PGDLLEXPORT Datum profstore_load_module(PG_FUNCTION_ARGS);
 PG_FUNCTION_INFO_V1(profstore_load_module);

@@ -23,10 +23,10 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
-#include "store/segment/directory.h"
-#include "store/segment/ledger.h"
 #include "store/scan/rollup.h"
 #include "store/scan/scan_units.h"
+#include "store/segment/directory.h"
+#include "store/segment/ledger.h"
 #include "store/segment/segment_io.h"
 #include "store/segment/storage.h"
 #include "store/write/write_buffer.h"

@@ -8,8 +8,8 @@
 #include "profstore.h"
 
 #include "fmgr.h"
-#include "tree/frame_tree.h"
 #include "select/selection.h"
+#include "tree/frame_tree.h"
 
 /* First arguments of such a function, with those of pfs_frame_filters_get from PFS_COMPARISON_ARG_FILTERS on. */
 enum

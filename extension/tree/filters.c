@@ -6,13 +6,13 @@
 
 #include <inttypes.h>
 
+#include "base/id_map.h"
 #include "catalog/pg_collation.h"
 #include "dictionary/dictionary.h"
 #include "lib/stringinfo.h"
-#include "base/id_map.h"
-#include "tree/kept.h"
-#include "select/selector.h"
 #include "regex/regex.h"
+#include "select/selector.h"
+#include "tree/kept.h"
 #include "utils/builtins.h"
 
 typedef enum Field

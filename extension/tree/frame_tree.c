@@ -7,10 +7,10 @@
  */
 #include "tree/frame_tree.h"
 
-#include "dictionary/dictionary.h"
-#include "miscadmin.h"
 #include "base/allocate.h"
 #include "base/memory_peak.h"
+#include "dictionary/dictionary.h"
+#include "miscadmin.h"
 #include "select/selection.h"
 
 #define INITIAL_NODES 1024

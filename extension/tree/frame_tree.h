@@ -11,8 +11,8 @@
 
 #include "profstore.h"
 
-#include "tree/frame_file.h"
 #include "merge/stack_sums.h"
+#include "tree/frame_file.h"
 #include "tree/stack_walk.h"
 #include "tree/symbols.h"
 

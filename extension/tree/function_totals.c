@@ -4,8 +4,8 @@
  */
 #include "tree/function_totals.h"
 
-#include "dictionary/dictionary.h"
 #include "base/allocate.h"
+#include "dictionary/dictionary.h"
 #include "merge/carries.h"
 
 #define INITIAL_FUNCTIONS 1024

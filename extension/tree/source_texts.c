@@ -4,10 +4,10 @@
  */
 #include "tree/source_texts.h"
 
-#include "dictionary/dictionary.h"
 #include "base/allocate.h"
-#include "tree/frame_tree.h"
 #include "base/id_map.h"
+#include "dictionary/dictionary.h"
+#include "tree/frame_tree.h"
 #include "tree/kept.h"
 #include "utils/builtins.h"
 

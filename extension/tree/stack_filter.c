@@ -4,10 +4,10 @@
  */
 #include "tree/stack_filter.h"
 
-#include "dictionary/dictionary.h"
-#include "miscadmin.h"
 #include "base/allocate.h"
 #include "base/series_table.h"
+#include "dictionary/dictionary.h"
+#include "miscadmin.h"
 #include "tree/touched.h"
 
 struct PfsStackFilter

@@ -4,10 +4,10 @@
  */
 #include "tree/stack_walk.h"
 
-#include "common/int.h"
-#include "miscadmin.h"
 #include "base/allocate.h"
 #include "base/memory_peak.h"
+#include "common/int.h"
+#include "miscadmin.h"
 #include "tree/touched.h"
 
 #define INITIAL_WALKERS 1024

@@ -6,11 +6,11 @@
 
 #include <inttypes.h>
 
+#include "base/allocate.h"
+#include "base/id_map.h"
 #include "common/hashfn.h"
 #include "dictionary/dictionary.h"
-#include "base/allocate.h"
 #include "tree/flame_label.h"
-#include "base/id_map.h"
 #include "tree/kept.h"
 #include "utils/memutils.h"
 

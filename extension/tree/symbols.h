@@ -12,8 +12,8 @@
 
 #include "profstore.h"
 
-#include "tree/filters.h"
 #include "base/id_map.h"
+#include "tree/filters.h"
 
 #define PFS_NO_SYMBOL PG_UINT32_MAX
 

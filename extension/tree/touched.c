@@ -4,11 +4,11 @@
  */
 #include "tree/touched.h"
 
+#include "base/allocate.h"
+#include "base/id_map.h"
 #include "dictionary/doubts.h"
 #include "dictionary/tree_shape.h"
 #include "miscadmin.h"
-#include "base/allocate.h"
-#include "base/id_map.h"
 
 #define INITIAL_DEPTH 64
 

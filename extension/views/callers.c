@@ -4,8 +4,8 @@
  */
 #include "views/flamegraph.h"
 
-#include "tree/flame_label.h"
 #include "base/srf.h"
+#include "tree/flame_label.h"
 #include "utils/builtins.h"
 
 enum

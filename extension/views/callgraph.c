@@ -7,15 +7,15 @@
  */
 #include "views/callgraph.h"
 
-#include "dictionary/dictionary.h"
 #include "base/allocate.h"
-#include "tree/flame_rows.h"
-#include "views/flamegraph.h"
 #include "base/hash.h"
+#include "base/srf.h"
+#include "dictionary/dictionary.h"
 #include "merge/merged.h"
 #include "select/selection.h"
-#include "base/srf.h"
+#include "tree/flame_rows.h"
 #include "utils/builtins.h"
+#include "views/flamegraph.h"
 
 enum
 {

@@ -8,8 +8,8 @@
 #include "profstore.h"
 
 #include "lib/stringinfo.h"
-#include "tree/function_totals.h"
 #include "select/selection.h"
+#include "tree/function_totals.h"
 
 typedef struct PfsCallEdge
 {

@@ -12,8 +12,8 @@
  */
 #include "views/chart_lanes.h"
 
-#include "lib/binaryheap.h"
 #include "base/allocate.h"
+#include "lib/binaryheap.h"
 
 #define INITIAL_GROUPS 64
 

@@ -10,23 +10,23 @@
  */
 #include "profstore.h"
 
-#include "dictionary/doubts.h"
-#include "miscadmin.h"
 #include "base/allocate.h"
-#include "select/buckets.h"
-#include "views/chart_lanes.h"
 #include "base/memory_peak.h"
 #include "base/row_sorter.h"
-#include "select/sample_scan.h"
 #include "base/srf.h"
-#include "tree/stack_frames.h"
+#include "dictionary/doubts.h"
 #include "merge/stack_sums.h"
 #include "merge/stack_table.h"
+#include "miscadmin.h"
+#include "select/buckets.h"
+#include "select/sample_scan.h"
+#include "tree/stack_frames.h"
 #include "tree/symbols.h"
 #include "tree/touched.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
+#include "views/chart_lanes.h"
 
 enum
 {

@@ -5,13 +5,13 @@
 #include "views/flamegraph.h"
 
 #include "base/allocate.h"
-#include "tree/comparison.h"
-#include "tree/flame_label.h"
-#include "merge/merged.h"
-#include "select/series_groups.h"
-#include "tree/source_texts.h"
 #include "base/srf.h"
 #include "base/version.h"
+#include "merge/merged.h"
+#include "select/series_groups.h"
+#include "tree/comparison.h"
+#include "tree/flame_label.h"
+#include "tree/source_texts.h"
 
 #define ARG_BY PFS_FLAME_ARG_COUNT
 

@@ -8,8 +8,8 @@
 #include "profstore.h"
 
 #include "fmgr.h"
-#include "tree/flame_rows.h"
 #include "select/selection.h"
+#include "tree/flame_rows.h"
 #include "utils/array.h"
 
 /* First arguments of such a function, with those of pfs_frame_filters_get from PFS_FLAME_ARG_FILTERS on. */

@@ -4,9 +4,9 @@
  */
 #include "tree/flame_rows.h"
 
+#include "base/srf.h"
 #include "lib/stringinfo.h"
 #include "merge/merged.h"
-#include "base/srf.h"
 #include "utils/builtins.h"
 
 enum

@@ -4,12 +4,12 @@
  */
 #include "profstore.h"
 
+#include "base/srf.h"
 #include "dictionary/doubts.h"
+#include "merge/series_sums.h"
 #include "miscadmin.h"
 #include "select/buckets.h"
 #include "select/sample_scan.h"
-#include "merge/series_sums.h"
-#include "base/srf.h"
 #include "tree/stack_filter.h"
 #include "utils/timestamp.h"
 

@@ -6,10 +6,10 @@
  */
 #include "tree/function_totals.h"
 
-#include "miscadmin.h"
 #include "base/allocate.h"
-#include "select/selection.h"
 #include "base/srf.h"
+#include "miscadmin.h"
+#include "select/selection.h"
 #include "utils/builtins.h"
 
 enum

@@ -4,9 +4,9 @@
  */
 #include "tree/flame_rows.h"
 
-#include "catalog/pg_type.h"
 #include "base/allocate.h"
 #include "base/srf.h"
+#include "catalog/pg_type.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 

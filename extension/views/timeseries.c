@@ -9,17 +9,17 @@
  */
 #include "select/series_groups.h"
 
-#include "catalog/pg_type.h"
-#include "miscadmin.h"
 #include "base/allocate.h"
-#include "select/buckets.h"
-#include "select/sample_scan.h"
+#include "base/srf.h"
+#include "catalog/pg_type.h"
 #include "merge/scrapes.h"
 #include "merge/series_sums.h"
-#include "base/srf.h"
-#include "tree/stack_filter.h"
+#include "miscadmin.h"
+#include "select/buckets.h"
+#include "select/sample_scan.h"
 #include "select/tiers.h"
 #include "select/windows.h"
+#include "tree/stack_filter.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 

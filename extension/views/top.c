@@ -4,9 +4,9 @@
  */
 #include "tree/function_totals.h"
 
-#include "tree/comparison.h"
-#include "merge/merged.h"
 #include "base/srf.h"
+#include "merge/merged.h"
+#include "tree/comparison.h"
 
 enum
 {

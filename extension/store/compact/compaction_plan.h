@@ -16,8 +16,8 @@
 
 #include "profstore.h"
 
-#include "store/segment/directory.h"
 #include "store/compact/merge.h"
+#include "store/segment/directory.h"
 #include "store/segment/row_order.h"
 
 /* What a plan needs to know of a segment. */

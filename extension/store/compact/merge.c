@@ -15,8 +15,8 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "codec/segment.h"
 #include "base/progress.h"
+#include "codec/segment.h"
 #include "store/segment/row_buffer.h"
 #include "store/segment/row_order.h"
 #include "store/segment/segment_io.h"

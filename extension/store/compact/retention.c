@@ -9,10 +9,10 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "store/segment/directory.h"
-#include "store/segment/ledger.h"
 #include "base/progress.h"
 #include "store/scan/rollup.h"
+#include "store/segment/directory.h"
+#include "store/segment/ledger.h"
 #include "store/segment/segment_io.h"
 #include "store/segment/storage.h"
 #include "store/write/write_buffer.h"

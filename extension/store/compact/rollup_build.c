@@ -18,10 +18,10 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
-#include "store/segment/directory.h"
 #include "store/compact/merge.h"
-#include "store/segment/row_order.h"
 #include "store/scan/scan_units.h"
+#include "store/segment/directory.h"
+#include "store/segment/row_order.h"
 #include "store/segment/segment_io.h"
 #include "store/segment/storage.h"
 

@@ -11,8 +11,8 @@
 #include "common/int.h"
 #include "miscadmin.h"
 
-#include "store/scan/block_scan.h"
 #include "store/compact/merge.h"
+#include "store/scan/block_scan.h"
 
 /* A time at which a series was scraped. */
 typedef struct ScrapeKey

@@ -15,9 +15,9 @@
 #include "utils/snapmgr.h"
 
 #include "codec/segment.h"
+#include "store/scan/rollup.h"
 #include "store/segment/directory.h"
 #include "store/segment/lane.h"
-#include "store/scan/rollup.h"
 #include "store/segment/row_order.h"
 #include "store/segment/segment_io.h"
 #include "store/segment/storage.h"

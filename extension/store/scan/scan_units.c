@@ -11,12 +11,12 @@
 
 #include "codec/segment.h"
 #include "store/scan/block_filter.h"
-#include "store/segment/lane.h"
-#include "store/write/observers.h"
 #include "store/scan/rollup.h"
+#include "store/segment/lane.h"
 #include "store/segment/row_order.h"
 #include "store/segment/segment_io.h"
 #include "store/segment/storage.h"
+#include "store/write/observers.h"
 #include "store/write/write_buffer.h"
 
 #define INITIAL_UNITS 16

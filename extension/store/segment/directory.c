@@ -25,8 +25,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "store/segment/storage.h"
 #include "base/version.h"
+#include "store/segment/storage.h"
 
 /* Columns of profstore.segments, in the order of store.sql. */
 enum

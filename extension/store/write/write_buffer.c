@@ -19,10 +19,10 @@
 
 #include "store/segment/directory.h"
 #include "store/segment/ledger.h"
-#include "store/write/observers.h"
 #include "store/segment/row_order.h"
 #include "store/segment/segment_io.h"
 #include "store/segment/storage.h"
+#include "store/write/observers.h"
 #include "store/write/store.h"
 
 #define WRITE_BUFFER_DEFAULT_KB (64 * 1024)
