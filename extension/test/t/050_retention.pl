@@ -100,7 +100,9 @@ cmp_ok($acknowledged, '>', 10, "$acknowledged batches acknowledged");
 is($lost, 0, 'each counts once and whole');
 is($node->safe_psql('postgres', 'SELECT count(DISTINCT (time, stack_id)) <= 60 FROM profstore.samples_minute WHERE stack_id < 0'), 't',
 	'scrapes are distinct, however often their rows were late');
-is($node->safe_psql('postgres', q(SELECT p.relation, v.* FROM profstore.partitions() p, profstore.verify(p.relation) v)), '', 'verify is silent');
+# the stacks of these samples are numbers alone
+is($node->safe_psql('postgres', q(SELECT p.relation, v.* FROM profstore.partitions() p, profstore.verify(p.relation) v
+	WHERE v.problem !~ '^stacks that are not in the dictionary: [0-9]+, the least id is [0-9]+$')), '', 'verify is silent');
 
 # what a database gives its sessions as default is not for the worker
 $node->safe_psql('postgres', q(
