@@ -11,3 +11,5 @@ SELECT profstore.begin_interning('x', '{1,2}'::int4[], '{a}'::text[]);
 SELECT profstore.begin_interning('x', '{1,2}'::int4[], '{a,b}'::text[], '{NULL}'::int8[]);
 SELECT profstore.begin_interning('x', '{1,2}'::int4[], '1 2'::oidvector);
 SELECT profstore.begin_interning('x', VARIADIC '{{1,2}}'::int4[]);
+-- a table that is not there refers to nothing
+SELECT length(partitions) > 0 AS looked FROM profstore.referenced_by_tables('{999999999}', '{stack_id}');

@@ -223,8 +223,31 @@ lock_table(Oid relid)
 }
 
 /*
- * The tables and all their descendants that are there, locked: a list for each. False where a lock is not to be had:
- * somebody who forgets to commit shall not hold up whoever tends the dictionary.
+ * Locks a table, then its descendants, each before its own are looked for: what is locked is not dropped meanwhile. What
+ * is not there any more is left out. False where a lock is not to be had.
+ */
+static bool
+lock_family(Oid relid, List **family)
+{
+	ListCell *cell;
+
+	check_stack_depth();
+	if (list_member_oid(*family, relid))
+		return true;
+	if (!lock_table(relid))
+		return false;
+	if (get_rel_name(relid) == NULL)
+		return true;
+	*family = lappend_oid(*family, relid);
+	foreach(cell, find_inheritance_children(relid, NoLock))
+		if (!lock_family(lfirst_oid(cell), family))
+			return false;
+	return true;
+}
+
+/*
+ * The tables and all their descendants, locked: a list for each. False where a lock is not to be had: somebody who forgets
+ * to commit shall not hold up whoever tends the dictionary.
  */
 static bool
 lock_tables(const Oid *relids, int count, List **families)
@@ -233,15 +256,9 @@ lock_tables(const Oid *relids, int count, List **families)
 	for (int i = 0; i < count; i++)
 	{
 		List *family = NIL;
-		ListCell *cell;
 
-		foreach(cell, find_all_inheritors(relids[i], NoLock, NULL))
-		{
-			if (!lock_table(lfirst_oid(cell)))
-				return false;
-			if (get_rel_name(lfirst_oid(cell)) != NULL)
-				family = lappend_oid(family, lfirst_oid(cell));
-		}
+		if (!lock_family(relids[i], &family))
+			return false;
 		*families = lappend(*families, family);
 	}
 	return true;
