@@ -173,3 +173,6 @@ SELECT cardinality(intern_stacks('orphan', '{2}', '{2,1}'));
 DELETE FROM stack_chunks WHERE ctid = (SELECT min(c.ctid) FROM stack_chunks AS c JOIN dictionary_partitions AS p ON p.id = c.partition_id WHERE p.key = 'orphan');
 SELECT bump_epoch() > 0 AS bumped;
 SELECT cardinality(intern_stacks('orphan', '{2}', '{2,1}'));
+-- new stacks do not hang on what stands in for it
+SELECT intern_stacks('orphan', '{1}', '{2147483647}');
+SELECT intern_stacks('orphan', '{2}', '{2,2147483647}');

@@ -267,7 +267,8 @@ hash_rest(PfsTreeCache *cache)
 uint32
 pfs_tree_child(PfsTreeCache *cache, uint32 parent, int32 location)
 {
-	if (parent >= cache->tree.node_count)
+	/* the node that stands in for what is not known is nobody's */
+	if (parent >= cache->tree.node_count || location == PFS_NO_STACK_LOCATION)
 		return 0;
 	/* what was interned together stands together; of equal children this is the first */
 	if (cache->parents[parent + 1] == parent && cache->locations[parent + 1] == location)
