@@ -82,14 +82,19 @@ take_block(void *arg, const int64 *series, const int64 *stacks, uint32 count)
 	}
 }
 
+/* The tree is that of the id before, or NULL. */
 static bool
-is_known(const Keys *keys, int32 kind, int64 id)
+is_known(const Keys *keys, int32 kind, int64 id, const PfsTree **tree)
 {
 	const PfsSeriesKey series = { id, 0 };
 
 	if (kind == SERIES)
 		return pfs_series_table_lookup(keys->known_series, series) != NULL;
-	return id == 0 || pfs_tree_find(pfs_tree_get(pfs_stack_partition(id)), id, 0) != 0;
+	if (id == 0)
+		return true;
+	if (*tree == NULL || (*tree)->partition_id != pfs_stack_partition(id))
+		*tree = pfs_tree_get(pfs_stack_partition(id));
+	return pfs_tree_find(*tree, id, 0) != 0;
 }
 
 static int
@@ -108,6 +113,7 @@ find_unknown(const Keys *keys, int32 kind)
 	int64 *ids = PFS_ARRAY(int64, keys->met->members);
 	uint32 count = 0;
 	Unknown unknown = { 0, 0 };
+	const PfsTree *tree = NULL;
 	pfs_series_table_iterator iterator;
 	PfsSeriesEntry *entry;
 
@@ -119,7 +125,7 @@ find_unknown(const Keys *keys, int32 kind)
 	for (uint32 i = 0; i < count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (is_known(keys, kind, ids[i]))
+		if (is_known(keys, kind, ids[i], &tree))
 			continue;
 		if (unknown.count++ == 0)
 			unknown.least = ids[i];
