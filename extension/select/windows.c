@@ -199,71 +199,88 @@ pfs_windows_tell(PfsWindows *windows)
 	return distance_count > 0;
 }
 
-/* The first window of a series that begins at the time or later; since is a time of it. */
-static TimestampTz
-next_window(const PfsWindows *windows, TimestampTz since, TimestampTz time)
+void
+pfs_windows_group(PfsWindows *windows, const int32 *groups, int32 group_count)
+{
+	int32 count = 0;
+
+	if (windows->is_aligned || windows->width_us == ANY_MOMENT)
+		return;
+	windows->phases = PFS_ARRAY(PfsSeriesKey, windows->series_count);
+	windows->phase_sums = PFS_ARRAY0(double, group_count);
+	windows->group_begins = PFS_ARRAY0(int32, group_count + 1);
+	for (int32 i = 0; i < windows->series_count; i++)
+	{
+		int64 phase;
+
+		if (windows->times[i] == DT_NOBEGIN)
+			continue;
+		phase = pfs_bucket_offset(windows->times[i], windows->width_us);
+		windows->phases[count++] = (PfsSeriesKey){ phase, groups[i] };
+		windows->phase_sums[groups[i]] += (double) phase;
+		windows->group_begins[groups[i] + 1]++;
+	}
+	qsort(windows->phases, count, sizeof(PfsSeriesKey), compare_times);
+	for (int32 group = 0; group < group_count; group++)
+		windows->group_begins[group + 1] += windows->group_begins[group];
+}
+
+/* How many of the phases from begin to end, which are sorted, are less than one. */
+static int32
+count_less(const PfsSeriesKey *phases, int32 begin, int32 end, int64 phase)
+{
+	int32 low = begin;
+
+	while (low < end)
+	{
+		int32 middle = low + (end - low) / 2;
+
+		if (phases[middle].id < phase)
+			low = middle + 1;
+		else
+			end = middle;
+	}
+	return low - begin;
+}
+
+/* When windows begin: so much after a time. */
+typedef struct Beginning
+{
+	TimestampTz time;
+	double later_us;
+} Beginning;
+
+/* Of each series that begins at the time or later, the first window, in the mean over the series of the group. */
+static Beginning
+next_window(const PfsWindows *windows, TimestampTz time, int32 group)
 {
 	int64 width_us = windows->width_us;
 	int64 offset;
+	int32 begin;
+	int32 end;
+	double wrapped_us;
 
 	for (int i = 0; i < PFS_TIER_COUNT; i++)
 		if (time < windows->tier_ends[i])
-			return pfs_tier_round_up(windows->tier_ends, time);
-	if (windows->is_aligned)
-		return pfs_bucket_round_up(time, pfs_bucket_offset(time, width_us), width_us);
-	offset = (time % width_us - since % width_us) % width_us;
-	return pfs_bucket_round_up(time, offset < 0 ? offset + width_us : offset, width_us);
+			return (Beginning){ pfs_tier_round_up(windows->tier_ends, time), 0 };
+	offset = pfs_bucket_offset(time, width_us);
+	if (windows->phases == NULL)
+		return (Beginning){ pfs_bucket_round_up(time, offset, width_us), 0 };
+	begin = windows->group_begins[group];
+	end = windows->group_begins[group + 1];
+	wrapped_us = (double) width_us * count_less(windows->phases, begin, end, offset);
+	return (Beginning){ time - offset,
+						(windows->phase_sums[group] + wrapped_us) / Max(end - begin, 1) };
 }
 
-static inline int64
-covered_us(const PfsWindows *windows, TimestampTz since, TimestampTz from, TimestampTz to)
-{
-	return next_window(windows, since, to) - next_window(windows, since, from);
-}
-
-/* In the mean over the series of each group. */
-static void
-cover_phases(const PfsWindows *windows, TimestampTz from, TimestampTz to, const int32 *groups,
-			 int32 group_count, double *seconds)
-{
-	int32 *counts = PFS_ARRAY0(int32, group_count);
-
-	memset(seconds, 0, group_count * sizeof(double));
-	for (int32 i = 0; i < windows->series_count; i++)
-	{
-		if (windows->times[i] == DT_NOBEGIN)
-			continue;
-		counts[groups[i]]++;
-		seconds[groups[i]] += (double) covered_us(windows, windows->times[i], from, to);
-	}
-	for (int32 group = 0; group < group_count; group++)
-		seconds[group] /= (double) Max(counts[group], 1) * USECS_PER_SEC;
-	pfree(counts);
-}
-
-/* A sample of which no window tells, as an agent's first: it stands for one all the same. */
-static double
-at_least_one(const PfsWindows *windows, double seconds)
-{
-	return seconds > 0 ? seconds : (double) windows->width_us / USECS_PER_SEC;
-}
-
-void
-pfs_windows_cover(const PfsWindows *windows, TimestampTz from, TimestampTz to, const int32 *groups,
-				  int32 group_count, double *seconds)
+double
+pfs_windows_cover(const PfsWindows *windows, TimestampTz from, TimestampTz to, int32 group)
 {
 	TimestampTz over = GetCurrentTransactionStartTimestamp() - windows->width_us;
+	Beginning first = next_window(windows, from, group);
+	Beginning after = next_window(windows, Min(to, Max(over, windows->latest) + 1), group);
+	double covered_us = (double) (after.time - first.time) + (after.later_us - first.later_us);
 
-	to = Min(to, Max(over, windows->latest) + 1);
-	if (windows->is_aligned || windows->width_us == ANY_MOMENT)
-	{
-		double same = (double) covered_us(windows, 0, from, to) / USECS_PER_SEC;
-
-		for (int32 group = 0; group < group_count; group++)
-			seconds[group] = same;
-	}
-	else
-		cover_phases(windows, from, to, groups, group_count, seconds);
-	for (int32 group = 0; group < group_count; group++)
-		seconds[group] = at_least_one(windows, seconds[group]);
+	/* a sample of which no window tells, as an agent's first, stands for one all the same */
+	return (covered_us > 0 ? covered_us : (double) windows->width_us) / USECS_PER_SEC;
 }

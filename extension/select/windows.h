@@ -37,6 +37,11 @@ typedef struct PfsWindows
 	/* once it is told */
 	int64 width_us;	 /* 1: any moment begins a window */
 	bool is_aligned; /* to the epoch: all series have the same windows */
+
+	/* where they are not aligned: of the series that have samples, by group, then phase; NULL: they are */
+	PfsSeriesKey *phases;
+	int32 *group_begins; /* and an end */
+	double *phase_sums;	 /* of each group */
 } PfsWindows;
 
 /* Lives in CurrentMemoryContext. */
@@ -59,12 +64,14 @@ pfs_windows_add_time(PfsWindows *windows, int32 series, TimestampTz time, bool i
 /* After the last row: tells the length. False where no series has two times, so that nothing tells it. */
 bool pfs_windows_tell(PfsWindows *windows);
 
+/* Then: which series are of which group. */
+void pfs_windows_group(PfsWindows *windows, const int32 *groups, int32 group_count);
+
 /*
- * Seconds from the first window that begins in [from, to) to the first one that begins after, for each group of series: in the mean
+ * Seconds from the first window that begins in [from, to) to the first one that begins after, for a group of series: in the mean
  * over its series that have samples. There is a sample at or after from, so it is never 0. What is later than the latest
  * sample and not over yet does not count.
  */
-void pfs_windows_cover(const PfsWindows *windows, TimestampTz from, TimestampTz to,
-					   const int32 *groups, int32 group_count, double *seconds);
+double pfs_windows_cover(const PfsWindows *windows, TimestampTz from, TimestampTz to, int32 group);
 
 #endif

@@ -66,10 +66,7 @@ typedef struct SeriesGraph
 	PfsSeriesSums *scrapes;
 	PfsSeriesSums *counts;
 
-	/* delta types alone */
-	PfsWindows *windows; /* of their samples */
-	double *seconds;	 /* of each group: what the windows in a bucket cover … */
-	TimestampTz covered; /* … which is this one */
+	PfsWindows *windows; /* delta types alone: of their samples */
 } SeriesGraph;
 
 /* Rows that follow one another and have one key. */
@@ -163,8 +160,6 @@ begin_sums(SeriesGraph *graph)
 		graph->ranks = graph->groups.of_series;
 		graph->sums = pfs_series_sums_begin(bytes);
 		graph->windows = pfs_windows_begin(graph->selection->distinct_count);
-		graph->seconds = PFS_ARRAY(double, graph->groups.count);
-		graph->covered = DT_NOBEGIN;
 		return;
 	}
 	rank_series(graph);
@@ -321,10 +316,14 @@ look_around(const SeriesGraph *graph)
 static void
 tell_windows(const SeriesGraph *graph)
 {
-	if (pfs_windows_tell(graph->windows) || graph->windows->watched_count == 0)
-		return;
-	look_around(graph);
-	pfs_windows_tell(graph->windows);
+	PfsWindows *windows = graph->windows;
+
+	if (!pfs_windows_tell(windows) && windows->watched_count > 0)
+	{
+		look_around(graph);
+		pfs_windows_tell(windows);
+	}
+	pfs_windows_group(windows, graph->groups.of_series, graph->groups.count);
 }
 
 static void
@@ -383,20 +382,16 @@ pick_scrapes(SeriesGraph *graph)
 	pfree(picked);
 }
 
-/* What the windows of each group cover in a bucket. */
-static void
-cover_bucket(SeriesGraph *graph, TimestampTz bucket)
+/* The seconds that the windows of a group cover in a bucket. */
+static double
+cover_bucket(const SeriesGraph *graph, TimestampTz bucket, int32 group)
 {
 	TimestampTz end = graph->selection->to;
 
-	if (graph->covered == bucket)
-		return;
 	/* modulo 2^64, as before */
 	if ((uint64) end - (uint64) bucket > (uint64) graph->step_us)
 		end = bucket + graph->step_us;
-	pfs_windows_cover(graph->windows, Max(bucket, graph->selection->from), end,
-					  graph->groups.of_series, graph->groups.count, graph->seconds);
-	graph->covered = bucket;
+	return pfs_windows_cover(graph->windows, Max(bucket, graph->selection->from), end, group);
 }
 
 static void
@@ -421,11 +416,8 @@ divisor_of(SeriesGraph *graph, const PfsSeriesKey *sum)
 	int128 count;
 
 	if (graph->selection->delta)
-	{
-		cover_bucket(graph, sum->id);
-		return graph->seconds[sum->series] *
+		return cover_bucket(graph, sum->id, sum->series) *
 			   (strcmp(graph->selection->unit, "nanoseconds") == 0 ? 1e9 : 1);
-	}
 	if (graph->counts != NULL && pfs_series_sums_find(graph->counts, sum, &count))
 		return (double) count;
 	return 1;
