@@ -122,6 +122,9 @@ FROM unnest('{2025-12-02 05:17Z,2025-12-02 10:22:33Z,2025-12-02 12:00:05Z}'::tim
 WHERE from_ts < to_ts GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
 RESET client_min_messages;
 
+-- to look around a lone sample is no reason to tell of the tier beside it
+SELECT time, value FROM profstore.timeseries(:tiers, '2025-12-02 12:00Z', '2025-12-02 12:00:10Z', '1 min');
+
 -- what is not over yet is not covered, unless there are samples of it: a range up to now, whose last two windows are still on their way
 \set live '\'live:n:count:n:count:delta\''
 BEGIN;

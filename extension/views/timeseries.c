@@ -300,6 +300,9 @@ look_around(const SeriesGraph *graph)
 
 	around.from = windows->latest - LOOK_AROUND_US;
 	around.to = windows->latest + LOOK_AROUND_US;
+	/* tiers would not tell, but be told of */
+	for (int i = 0; i < PFS_TIER_COUNT; i++)
+		around.from = Max(around.from, windows->tier_ends[i]);
 	scan =
 		pfs_sample_scan_begin_sums(&around, PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES, PFS_PART_SCRAPES);
 	while (windows->looks_left > 0 && pfs_sample_scan_next(scan, &block))
