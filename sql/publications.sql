@@ -28,6 +28,7 @@ CREATE PUBLICATION x FOR TABLE plain.heap, middle WITH (publish_via_partition_ro
 CREATE PUBLICATION x FOR TABLE ONLY profstore.samples;
 \c
 CREATE PUBLICATION x FOR TABLE profstore.segments;
+CREATE PUBLICATION x FOR TABLE profstore.row_ledger;
 \c
 CREATE PUBLICATION x FOR TABLES IN SCHEMA plain, mixed;
 \c

@@ -155,5 +155,45 @@ RESET session_replication_role;
 SELECT xid <> '3' AS stamped FROM profstore.stack_chunks WHERE partition_id = 8000000;
 DELETE FROM profstore.stack_chunks WHERE partition_id = 8000000;
 
+-- code of a role that ANALYZE, CREATE INDEX and REFRESH run, autovacuum too, is nobody else's
+GRANT CREATE ON SCHEMA public TO regress_pfs_b;
+SELECT profstore.intern_mappings('{bait}', '{/bin/bait}') IS NOT NULL AS stored;
+INSERT INTO profstore.targets (name) VALUES ('bait');
+SET ROLE regress_pfs_b;
+CREATE FUNCTION public.planted(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
+	BEGIN
+		RAISE NOTICE '% calls as %, sees % targets', current_user, profstore.calling_role(), (SELECT count(*) FROM profstore.targets AS t WHERE t.name = 'bait');
+		RETURN cardinality(profstore.intern_mappings('{bait}', '{/bin/bait}'));
+	EXCEPTION WHEN insufficient_privilege THEN
+		RAISE NOTICE '%', SQLERRM;
+		RETURN 0;
+	END $$;
+CREATE TABLE public.bait AS SELECT 1 AS i;
+CREATE MATERIALIZED VIEW public.caught AS SELECT public.planted(1), t.name FROM (SELECT 1) AS one LEFT JOIN profstore.targets AS t ON t.name = 'bait' WITH NO DATA;
+RESET ROLE;
+CREATE INDEX bait_planted ON public.bait (public.planted(i));
+ANALYZE public.bait;
+REFRESH MATERIALIZED VIEW public.caught;
+SELECT * FROM public.caught;
+SELECT count(*) FROM profstore.mappings AS m WHERE m.build_id = 'bait';
+DROP MATERIALIZED VIEW public.caught;
+DROP TABLE public.bait;
+DROP FUNCTION public.planted(int);
+REVOKE CREATE ON SCHEMA public FROM regress_pfs_b;
+-- a function of a role that others call does not see or store as them
+SET ROLE regress_pfs_b;
+INSERT INTO profstore.targets (name) VALUES ('of b');
+RESET ROLE;
+CREATE FUNCTION public.of_b() RETURNS text LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+	INSERT INTO profstore.losses (node, reason, count) VALUES ('b', 'x', 1);
+	SELECT string_agg(name, ',') FROM profstore.targets WHERE name LIKE 'of _' $$;
+ALTER FUNCTION public.of_b() OWNER TO regress_pfs_b;
+SET ROLE regress_pfs_a;
+INSERT INTO profstore.targets (name) VALUES ('of a');
+SELECT public.of_b();
+RESET ROLE;
+DROP FUNCTION public.of_b();
+SELECT role FROM profstore.losses WHERE node = 'b';
+
 DROP OWNED BY regress_pfs_a, regress_pfs_b, regress_pfs_all, regress_pfs_team;
 DROP ROLE regress_pfs_a, regress_pfs_b, regress_pfs_all, regress_pfs_team;

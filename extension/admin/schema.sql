@@ -32,7 +32,7 @@ CREATE TABLE profstore.losses
 	node   text NOT NULL,
 	reason text NOT NULL,
 	count  int8 NOT NULL CHECK (count >= 0),
-	role   text COLLATE "C" NOT NULL DEFAULT profstore.calling_role()
+	role   text COLLATE "C" NOT NULL DEFAULT current_user
 );
 CREATE INDEX losses_time ON profstore.losses (time);
 COMMENT ON TABLE profstore.losses IS 'everything that was dropped, or stored in part, on the road from the kernel to the samples';
@@ -49,7 +49,7 @@ CREATE TABLE profstore.targets
 	health     text NOT NULL DEFAULT 'unknown' CHECK (health IN ('unknown', 'up', 'down')),
 	last_error text,
 	last_seen  timestamptz NOT NULL DEFAULT now(),
-	role       text COLLATE "C" NOT NULL DEFAULT profstore.calling_role(),
+	role       text COLLATE "C" NOT NULL DEFAULT current_user,
 	PRIMARY KEY (name, role)
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE profstore.targets IS 'what is being profiled or scraped';
@@ -67,7 +67,7 @@ CREATE TABLE profstore.unwind_counts
 	exe      text NOT NULL,
 	stacks   int8 NOT NULL,
 	complete int8 NOT NULL CHECK (complete BETWEEN 0 AND stacks),
-	role     text COLLATE "C" NOT NULL DEFAULT profstore.calling_role(),
+	role     text COLLATE "C" NOT NULL DEFAULT current_user,
 	PRIMARY KEY (day, node, exe, role)
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE profstore.unwind_counts IS 'how many user stacks the agents sampled, and how many of them reached a proven root, by UTC day';

@@ -18,17 +18,17 @@ $$;
 COMMENT ON FUNCTION profstore.visible_nodes() IS 'internal: values of the label node in the series that the caller sees';
 
 ALTER TABLE profstore.losses ENABLE ROW LEVEL SECURITY;
-CREATE POLICY profstore_writers ON profstore.losses USING (role = profstore.calling_role());
+CREATE POLICY profstore_writers ON profstore.losses USING (role = current_user);
 CREATE POLICY profstore_readers ON profstore.losses FOR SELECT
 	USING ((SELECT profstore.sees_all_series()) OR node IN (SELECT profstore.visible_nodes()));
 
 ALTER TABLE profstore.targets ENABLE ROW LEVEL SECURITY;
-CREATE POLICY profstore_writers ON profstore.targets USING (role = profstore.calling_role());
+CREATE POLICY profstore_writers ON profstore.targets USING (role = current_user);
 CREATE POLICY profstore_readers ON profstore.targets FOR SELECT
 	USING ((SELECT profstore.sees_all_series()) OR name IN (SELECT profstore.visible_nodes()));
 
 ALTER TABLE profstore.unwind_counts ENABLE ROW LEVEL SECURITY;
-CREATE POLICY profstore_writers ON profstore.unwind_counts USING (role = profstore.calling_role());
+CREATE POLICY profstore_writers ON profstore.unwind_counts USING (role = current_user);
 CREATE POLICY profstore_readers ON profstore.unwind_counts FOR SELECT
 	USING ((SELECT profstore.sees_all_series()) OR node IN (SELECT profstore.visible_nodes()));
 

@@ -107,7 +107,7 @@ find_columnar_in_schema(Oid schema)
 static void
 refuse_directory(Oid relation_id)
 {
-	static const char *const names[] = { "segments", "rollups" };
+	static const char *const names[] = { "segments", "rollups", "row_ledger" };
 
 	for (int i = 0; i < (int) lengthof(names); i++)
 		if (relation_id == pfs_extension_relation(names[i], true))

@@ -28,8 +28,8 @@ CREATE FUNCTION profstore.calling_role() RETURNS text
 	LANGUAGE c STABLE PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'profstore_calling_role';
 ALTER TABLE profstore.writers ALTER COLUMN role SET DEFAULT profstore.calling_role();
-ALTER TABLE profstore.losses ALTER COLUMN role SET DEFAULT profstore.calling_role();
-ALTER TABLE profstore.targets ALTER COLUMN role SET DEFAULT profstore.calling_role();
+ALTER TABLE profstore.losses ALTER COLUMN role SET DEFAULT current_user;
+ALTER TABLE profstore.targets ALTER COLUMN role SET DEFAULT current_user;
 ALTER TABLE profstore.series ALTER COLUMN role SET DEFAULT profstore.calling_role();
 ALTER TABLE profstore.mappings ALTER COLUMN role SET DEFAULT profstore.calling_role();
 
