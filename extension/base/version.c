@@ -12,17 +12,22 @@
 #include "catalog/pg_extension.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/inval.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
-/*
- * NULL: there is no extension of that name, or not in its schema, which its owner can rename: whatever is in another one of the old
- * name is not ours.
- */
-static char *
-find_version(void)
+/* Its owner can rename the schema: whatever is in another one of the old name is not ours. */
+static bool
+is_in_its_schema(HeapTuple extension)
 {
-	Relation catalog = table_open(ExtensionRelationId, AccessShareLock);
-	char *version = NULL;
+	return ((Form_pg_extension) GETSTRUCT(extension))->extnamespace ==
+		   get_namespace_oid("profstore", true);
+}
+
+/* NULL: there is no extension of that name, or not in its schema. */
+static HeapTuple
+find_extension(Relation catalog)
+{
 	SysScanDesc scan;
 	ScanKeyData key;
 	HeapTuple tuple;
@@ -31,8 +36,51 @@ find_version(void)
 				CStringGetDatum("profstore"));
 	scan = systable_beginscan(catalog, ExtensionNameIndexId, true, NULL, 1, &key);
 	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple) && ((Form_pg_extension) GETSTRUCT(tuple))->extnamespace ==
-									   get_namespace_oid("profstore", true))
+	tuple = HeapTupleIsValid(tuple) && is_in_its_schema(tuple) ? heap_copytuple(tuple) : NULL;
+	systable_endscan(scan);
+	return tuple;
+}
+
+/* Of the extension, as long as no schema changes; InvalidOid: not known. */
+static Oid known_schema = InvalidOid;
+
+static void
+forget_schema(Datum unused, int cache_id, uint32 hash)
+{
+	known_schema = InvalidOid;
+}
+
+Oid
+pfs_extension_schema(void)
+{
+	static bool is_registered = false;
+	Relation catalog;
+	HeapTuple tuple;
+
+	if (OidIsValid(known_schema))
+		return known_schema;
+	if (!is_registered)
+		CacheRegisterSyscacheCallback(NAMESPACEOID, forget_schema, (Datum) 0);
+	is_registered = true;
+	catalog = table_open(ExtensionRelationId, AccessShareLock);
+	tuple = find_extension(catalog);
+	table_close(catalog, AccessShareLock);
+	if (tuple == NULL)
+		return InvalidOid;
+	known_schema = ((Form_pg_extension) GETSTRUCT(tuple))->extnamespace;
+	heap_freetuple(tuple);
+	return known_schema;
+}
+
+/* NULL: there is none. */
+static char *
+find_version(void)
+{
+	Relation catalog = table_open(ExtensionRelationId, AccessShareLock);
+	HeapTuple tuple = find_extension(catalog);
+	char *version = NULL;
+
+	if (tuple != NULL)
 	{
 		bool is_null;
 		Datum datum =
@@ -40,7 +88,6 @@ find_version(void)
 
 		version = is_null ? NULL : TextDatumGetCString(datum);
 	}
-	systable_endscan(scan);
 	table_close(catalog, AccessShareLock);
 	return version;
 }

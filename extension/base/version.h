@@ -11,6 +11,9 @@
 
 #include "profstore.h"
 
+/* The extension's schema; InvalidOid where there is no extension, or it is not in a schema of its name. */
+Oid pfs_extension_schema(void);
+
 /* Whether the extension is here, in the version of the module. */
 bool pfs_extension_is_current(void);
 

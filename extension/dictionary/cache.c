@@ -8,7 +8,6 @@
 
 #include "access/table.h"
 #include "access/xact.h"
-#include "catalog/namespace.h"
 #include "miscadmin.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
@@ -18,6 +17,7 @@
 #include "utils/snapmgr.h"
 
 #include "base/privileges.h"
+#include "base/version.h"
 #include "dictionary/cache.h"
 #include "dictionary/dictionary.h"
 #include "dictionary/doubts.h"
@@ -56,7 +56,7 @@ pfs_cache_made_for(void)
 Oid
 pfs_relation_oid(const char *name)
 {
-	Oid oid = get_relname_relid(name, get_namespace_oid(SCHEMA_NAME, false));
+	Oid oid = get_relname_relid(name, pfs_extension_schema());
 
 	if (!OidIsValid(oid))
 		ereport(

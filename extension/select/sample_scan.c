@@ -9,7 +9,7 @@
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "base/privileges.h"
-#include "catalog/namespace.h"
+#include "base/version.h"
 #include "commands/defrem.h"
 #include "executor/tuptable.h"
 #include "funcapi.h"
@@ -83,7 +83,7 @@ PG_FUNCTION_INFO_V1(profstore_last_scan);
 static Oid
 table_oid(const char *name)
 {
-	return get_relname_relid(name, get_namespace_oid("profstore", false));
+	return get_relname_relid(name, pfs_extension_schema());
 }
 
 static void

@@ -11,7 +11,6 @@
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
-#include "catalog/namespace.h"
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
@@ -28,6 +27,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
+#include "base/version.h"
 #include "store/segment/storage.h"
 
 #define ELSEWHERE_HINT "Use streaming replication, or let the collector write to both servers."
@@ -54,7 +54,7 @@ is_columnar(Oid relation_id)
 static bool
 is_schema_of_ours(Oid schema)
 {
-	return OidIsValid(schema) && schema == get_namespace_oid("profstore", true);
+	return OidIsValid(schema) && schema == pfs_extension_schema();
 }
 
 /* The table, or one of its partitions, if that is columnar; those of samples and tiers are, even if there are none yet. */

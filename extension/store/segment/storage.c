@@ -8,7 +8,6 @@
 #include "access/xlog.h"
 #include "access/xloginsert.h"
 #include "access/xlogutils.h"
-#include "catalog/namespace.h"
 #include "catalog/storage.h"
 #include "commands/sequence.h"
 #include "miscadmin.h"
@@ -17,6 +16,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "base/version.h"
 #include "store/segment/lane.h"
 
 typedef struct PfsMetapage
@@ -38,7 +38,7 @@ StaticAssertDecl(sizeof(PfsMissingValue) == 16, "the metapage's layout is fixed"
 Oid
 pfs_extension_relation(const char *name, bool missing_ok)
 {
-	Oid schema = get_namespace_oid("profstore", true);
+	Oid schema = pfs_extension_schema();
 	Oid relation_id = OidIsValid(schema) ? get_relname_relid(name, schema) : InvalidOid;
 
 	if (!OidIsValid(relation_id) && !missing_ok)

@@ -133,5 +133,18 @@ for my $command ('CALL kept.apply_retention()', q(SELECT kept.import_folded('mai
 $node->safe_psql('renamed', 'GRANT SELECT ON ran TO mallory; ALTER TABLE ran ADD COLUMN more text');
 nothing_ran('renamed', 'commands that event triggers look at');
 
+# A table of the extension's access method neither reads nor writes tables that only have the names of the directory's.
+database('directory', 'CREATE EXTENSION profstore; CREATE TABLE t (time timestamptz, series_id int4, stack_id int8, value int8) USING profstore;
+	INSERT INTO t VALUES (now(), 1, 0, 1); ALTER SCHEMA profstore RENAME TO kept; CREATE SCHEMA profstore AUTHORIZATION mallory; SET ROLE mallory;
+	CREATE SEQUENCE profstore.storage_ids; CREATE TABLE profstore.row_ledger (storage_id text, rows text); CREATE TABLE profstore.epoch (one text, ids text);
+	CREATE TABLE profstore.rollups (storage_id text PRIMARY KEY); CREATE TABLE profstore.segments (storage_id text PRIMARY KEY,
+		' . join(', ', map { "c$_ text" } 2 .. 14) . ')');
+for my $command ('SELECT * FROM t', 'INSERT INTO t VALUES (now(), 1, 0, 1)', 'TRUNCATE t', 'VACUUM FULL t', q(SELECT kept.compact('t')), q(SELECT * FROM kept.verify('t')))
+{
+	my ($status, $out, $err) = $node->psql('directory', $command);
+	like($err, qr/ERROR:  (?:relation "profstore\.\w+" does not exist|there is no extension "profstore" in a schema "profstore")/, "$command beside a directory of somebody else");
+}
+is($node->safe_psql('directory', 'DROP SCHEMA profstore CASCADE; ALTER SCHEMA kept RENAME TO profstore; SELECT value FROM t'), '1', 'the rows are there when the schema has its name back');
+
 $node->stop;
 done_testing();
