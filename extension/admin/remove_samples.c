@@ -195,8 +195,18 @@ rewrite(Oid relation_id, const char *condition)
 	return removed;
 }
 
+/* By the catalog alone. A table that has gone is nobody's. */
+static void
+check_owner(Oid relation_id)
+{
+	char *name = get_rel_name(relation_id);
+
+	if (name != NULL && !pfs_relation_ownercheck(relation_id))
+		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(get_rel_relkind(relation_id)), name);
+}
+
 /*
- * Locks come first, then snapshots. The first keeps compaction out, and another of these; not until there is a row to remove
+ * Locks come first, then snapshots; but nobody waits for a lock, or has others wait for his, on a table that is not his. The first keeps compaction out, and another of these; not until there is a row to remove
  * must readers and writers wait.
  */
 static int64
@@ -205,13 +215,12 @@ remove_from(Oid relation_id, const char *condition)
 	Relation relation;
 	bool is_ours;
 
+	check_owner(relation_id);
 	LockRelationOid(relation_id, ShareUpdateExclusiveLock);
 	relation = try_relation_open(relation_id, NoLock);
 	if (relation == NULL)
 		return 0;
-	if (!pfs_relation_ownercheck(relation_id))
-		aclcheck_error(ACLCHECK_NOT_OWNER, get_relkind_objtype(relation->rd_rel->relkind),
-					   RelationGetRelationName(relation));
+	check_owner(relation_id);
 	is_ours = pfs_is_profstore_table(relation);
 	if (!is_ours || relation->rd_rel->relkind != RELKIND_RELATION)
 		ereport(ERROR, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
