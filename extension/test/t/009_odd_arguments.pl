@@ -70,15 +70,15 @@ sub functions
 {
 	my %functions;
 	for my $row (rows_of(q(
-		SELECT p.oid::regprocedure, p.proname, p.prokind, p.provolatile, p.proretset, p.pronargdefaults,
+		SELECT p.oid::regprocedure, p.proname, p.prokind, p.provolatile, p.proretset, p.pronargdefaults, p.prorettype IN ('trigger'::regtype, 'event_trigger'::regtype),
 			array_to_string(ARRAY(SELECT rolname FROM pg_roles WHERE rolname ~ '^(fuzz_|postgres$)' AND has_function_privilege(rolname, p.oid, 'EXECUTE')), ' '), a.name, a.type::regtype
 		FROM pg_proc AS p LEFT JOIN LATERAL unnest(p.proargtypes::oid[], p.proargnames[:p.pronargs]) WITH ORDINALITY AS a(type, name, ord) ON true
 		WHERE p.pronamespace = 'profstore'::regnamespace AND 'internal'::regtype <> ALL (p.proargtypes) ORDER BY p.oid::regprocedure::text, a.ord)))
 	{
-		my ($signature, $name, $kind, $volatility, $set, $optional, $roles, $argument, $type) = @$row;
+		my ($signature, $name, $kind, $volatility, $set, $optional, $trigger, $roles, $argument, $type) = @$row;
 		my %short = ('integer' => 'int4', 'bigint' => 'int8', 'boolean' => 'bool', 'timestamp with time zone' => 'timestamptz');
 		$type =~ s/^(integer|bigint|boolean|timestamp with time zone)/$short{$1}/;
-		$functions{$signature} //= { name => $name, kind => $kind, volatility => $volatility, set => $set eq 't', optional => $optional, roles => $roles, arguments => [] };
+		$functions{$signature} //= { name => $name, kind => $kind, volatility => $volatility, set => $set eq 't', optional => $optional, trigger => $trigger eq 't', roles => $roles, arguments => [] };
 		push @{ $functions{$signature}{arguments} }, { name => $argument, type => $type } if $type ne '';
 	}
 	return [ map { $functions{$_} } sort keys %functions ];
@@ -115,7 +115,7 @@ sub script
 		$script .= "\\echo = :$same->[0] :$same->[1]\n" if $same;
 		$number++;
 	}
-	return "$script\\echo @ end\nROLLBACK;\nRESET ALL;\nSET statement_timeout = 0;\nSELECT fuzz.stored() AS stored \\gset\n\\echo = :stored\n";
+	return "$script\\echo @ end\nROLLBACK;\nRESET ALL;\nSET statement_timeout = 0;\nSELECT fuzz.stored() AS stored, fuzz.left_over() AS left_over \\gset\n\\echo = :stored :left_over\n";
 }
 
 sub statements { return (@{ $_[0]{settings} }, map { @$_ } @{ $_[0]{units} }) }
@@ -139,7 +139,7 @@ sub run_session
 	$node->stop('immediate') unless $ended;
 	$node->start unless $ended;
 	wait_for_server($node) or BAIL_OUT('the server does not come back');
-	my $after = $node->safe_psql('called', 'SELECT fuzz.stored(), (SELECT count(*) FROM pg_ls_tmpdir())');
+	my $after = $node->safe_psql('called', 'SELECT fuzz.stored()');
 	return { ended => $ended, out => [ split /\n/, slurp_file($out) ], after => $after, log => substr(slurp_file($node->logfile), $log_begin) };
 }
 
@@ -183,7 +183,7 @@ sub find_problem
 		next unless defined $number;
 		if ($line =~ /^! (\w{5}) ?(.*)$/) { @{ $answers[$number] }{qw(state message)} = ($1, $2) }
 		elsif ($line =~ /^Time: ([\d.]+) ms/) { $answers[$number]{ms} = $1 }
-		elsif ($line =~ /^= (\S+)(?: (\S+))?$/) { $answers[$number]{compared} = [ $1, $2 ] }
+		elsif ($line =~ /^= (\S+)(?: (\S.*)?)?$/) { $answers[$number]{compared} = [ $1, $2 ] }
 	}
 	for my $n (grep { defined $answers[$_] } 0 .. $#statements)
 	{
@@ -196,11 +196,10 @@ sub find_problem
 	{
 		return { what => "the server's log has: $1", number => $number } if $run->{log} =~ /^(.*$problem{$kind}.*)$/m;
 	}
-	my $last = $answers[ $#statements + 1 ]{compared}[0];
+	my ($last, $left_over) = @{ $answers[ $#statements + 1 ]{compared} // [] };
 	return { what => 'the connection was lost', number => $number } unless defined $last;
-	my ($stored, $files) = split /\|/, $run->{after};
-	return { what => 'a new session sees something else', number => $number } if $stored ne $last;
-	return { what => 'temporary files are left', number => $number } if $files != 0;
+	return { what => 'a new session sees something else', number => $number } if $run->{after} ne $last;
+	return { what => "left over: $left_over", number => $number } if defined $left_over;
 	return;
 }
 
@@ -238,13 +237,19 @@ sub shrink
 		return @list;
 	};
 	return \%least unless $still->(\%least);
-	my @needed = $leave_out->(sub { return { %least, units => [ @_, $units[$last] ] } }, @units[ 0 .. $last - 1 ]);
-	$least{units} = [ @needed, $units[$last] ];
+	$least{units} = [ $leave_out->(sub { return { %least, units => [@_] } }, @units[ 0 .. $last ]) ];
 	$least{settings} = [ $leave_out->(sub { return { %least, settings => [@_] } }, @{ $least{settings} }) ];
 	my @rest = map { @$_ } @{ $least{units} };
 	my $with = sub { my %kept = map { $_ => 1 } @_; return { %least, units => [ [ grep { !defined $_->{call} || $_->{sets} || $kept{$_} } @rest ] ] } };
 	$least{units} = $with->($leave_out->($with, grep { defined $_->{call} } @rest))->{units};
 	return \%least;
+}
+
+sub shown
+{
+	my ($statement) = @_;
+	my $sql = $statement->{sql} . ($statement->{sets} ? ' \gset' : $statement->{sql} =~ /^\\/ ? '' : ';');
+	return (length $sql > 4000 ? substr($sql, 0, 4000) . ' …' : $sql) . "\n";
 }
 
 my ($failed, %seen) = (0);
@@ -258,7 +263,7 @@ for (; $failed < $most_failures && (defined $deadline ? time() < $deadline : $co
 	my $least = shrink($session, $problem);
 	fail("seed $seed: $problem->{what}");
 	diag("PROFSTORE_TEST_SEED=$seed PROFSTORE_TEST_CALLS=1 repeats it, as $session->{role} in the database \"$session->{database}\"; these statements are needed:\n",
-		map { length $_->{sql} > 2000 ? substr($_->{sql}, 0, 2000) . " …\n" : "$_->{sql};\n" } statements($least));
+		join '', map { shown($_) } statements($least));
 }
 if($ENV{FZ}){diag "$states{$_} $_" for sort {$states{$b}<=>$states{$a}} keys %states}
 is($failed, 0, "$count{calls} calls in sessions of the seeds $first_seed to " . ($seed - 1));

@@ -46,6 +46,9 @@ my %found_of_type = (
 # What is odd of each type.
 my @timestamps = ('infinity', '-infinity', '4713-01-01 00:00:00 BC', '0001-01-01 BC', '294276-12-31 23:59:59.999999Z', '1970-01-01Z', '2000-01-01Z', '1999-12-31 23:59:59.999999Z',
 	'2026-01-03 00:00:00.000001Z', '2026-01-05Z', '2026-01-01Z', '9999-12-31Z', '1677-09-21Z', '2262-04-12Z', '2038-01-19 03:14:08Z', 'now', 'epoch', 'not a time');
+my @early = ('-infinity', '4713-01-01 00:00:00 BC', '1677-09-21Z', '1999-12-31 23:59:59.999999Z', '2026-01-01 00:00:10Z', '2026-01-03 11:59:59.999999Z');
+my @late = ('infinity', '294276-12-31 23:59:59.999999Z', '2262-04-12Z', '9999-12-31Z', '2026-01-03 12:00:00.000001Z', '2026-01-04 23:59:59.999999Z');
+my %times = ((map { $_ => \@early } qw(from_ts base_from first_time)), (map { $_ => \@late } qw(to_ts base_to last_time)));
 my @intervals = ('0', '-1 s', '1 us', '-1 us', '178000000 years', '-178000000 years', '1 month', '-1 month', '1 month -30 days', '1 day -24 hours', '2147483647 days',
 	'-2147483648 days', '2562047788 hours', '1 year 1 month 1 day 1 us', '1 s', '7 days', '100 years', 'infinity');
 my @patterns = ('(a*)*b', '((a+)+)+$', '(x?){40}x{40}', '(.*)\1(.*)\2', '(((((a{0,255}){0,255}){0,255}){0,255}){0,255})', '[[.hyphen.]]', '[[=a=]]', '(?=a)', '(?!a)b', '***=a.b',
@@ -70,7 +73,7 @@ my %odd = (
 	regrole => sub { pick(qw(postgres fuzz_writer fuzz_nobody pg_monitor pg_read_all_data public 0 999999999), '"a role"') }, oid => sub { pick(0, 1, 1259, 4294967295) },
 	'profstore.stack_sums' => sub { chance(0.3) ? spoiled('{0:12,1:5,7:-3}') : pick(@sums) }, cstring => sub { pick(@sums, @texts) }, bytea => sub { pick('', '\\x', '\\x00', '\\x1f8b', '\\x1f8b0800', '\\xff', 'a') });
 
-my @forms = qw(alone block block twice written cursor prepared explained example example aggregated series listed received);
+my @forms = qw(alone block block twice written cursor prepared explained example example aggregated series listed received repeated interned);
 my @roles = (('postgres') x 6, ('fuzz_reader') x 3, ('fuzz_both') x 3, ('fuzz_maintainer') x 3, 'fuzz_writer', 'fuzz_nobody');
 my @settings = (
 	[qw(work_mem 64kB 4MB)], [qw(maintenance_work_mem 1MB 64MB)], [qw(hash_mem_multiplier 1 1000)], [ 'timezone', 'UTC', 'Asia/Kathmandu', 'America/New_York', '<+14>-14', 'posixrules' ],
@@ -86,7 +89,7 @@ my (@all, @functions, @routines, @aggregates, @examples);
 sub pick { return $_[ int(rand(scalar @_)) ] }
 sub chance { return rand() < $_[0] }
 
-# Functions are hashes: name, kind, volatility, set, arguments (name, type), optional (how many have defaults), roles that may call it.
+# Functions are hashes: name, kind, volatility, set, arguments (name, type), optional (how many have defaults), trigger (it is made to be called by one), roles that may call it.
 # Settings are names, each with values at its ends.
 sub know
 {
@@ -147,8 +150,9 @@ sub usual
 
 sub odd
 {
-	my ($type) = @_;
-	return 'NULL' if chance(0.15) || $type eq 'internal';
+	my ($name, $type) = @_;
+	return 'NULL' if chance(0.12);
+	return quoted(pick(@{ $times{$name} })) if $times{$name} && chance(0.7);
 	return odd_array($1) if $type =~ /^(.*)\[\]$/;
 	return odd_bytes() if $type eq 'bytea';
 	return "repeat(" . quoted(pick('x', 'main;', '{a="b"}', '(', '.*')) . ', ' . pick(1000, 100_000, 2_000_000) . ')' if $type eq 'text' && chance(0.06);
@@ -160,8 +164,8 @@ sub argument
 	my ($name, $type, $share) = @_;
 	return '(SELECT ' . argument($name, $type, $share) . ')' if chance(0.03);
 	return variadic_any() if $type eq '"any"';
-	my $value = chance($share // 0.5) ? odd($type) : usual($name, $type);
-	return $type eq 'internal' || $type eq 'cstring' && chance(0.5) ? $value : "$value\::$type";
+	my $value = chance($share // 0.5) ? odd($name, $type) : usual($name, $type);
+	return $type eq 'cstring' && chance(0.5) ? $value : "$value\::$type";
 }
 
 # What EXECUTE takes.
@@ -266,17 +270,34 @@ sub odd_rows
 	  . ', ' . pick(1, argument('', 'int8', 0.7)) . ' FROM generate_series(1, ' . pick(1, 3, 100, 5000) . ')';
 }
 
+# Samples of stacks; there are so few that what was rolled back soon comes again.
+sub stack_rows
+{
+	my @stacks = map { join ';', map { pick(qw(main a b)) } 1 .. 1 + int(rand(3)) } 1 .. 3;
+	my $at = "'2026-01-03 12:00Z'";
+	return "INSERT INTO profstore.samples SELECT $at, 1, fuzz.put_stack(s), 7 FROM unnest('{" . join(',', @stacks) . "}'::text[]) AS s" if chance(0.5);
+	return "SELECT profstore.import_folded('" . join(" 3\n", @stacks) . " 4', '{\"comm\": \"" . pick(qw(x y)) . "\"}', $at)";
+}
+
+# What is taken back and comes again is another's: a new session sees whether it was stored.
+sub interned
+{
+	return (plain('BEGIN'),
+		(map { (plain('SAVEPOINT s'), { sql => stack_rows(), call => 'intern_stacks' }, plain(pick('ROLLBACK TO s', 'RELEASE s')), plain('\\if :ERROR'), plain('ROLLBACK TO s'), plain('\\endif')) } 1 .. 8),
+		plain('COMMIT'));
+}
+
 # Rows that wait, stacks and names that nobody else sees, below savepoints. Where some of it is committed, a new session has to see that.
 sub written
 {
 	my @steps;
 	for my $step (1 .. 3 + int(rand(6)))
 	{
-		my $statement = chance(0.35) ? plain(odd_rows()) : any_statement();
+		my $statement = pick(sub { plain(odd_rows()) }, sub { plain(stack_rows()) }, \&any_statement)->();
 		push @steps, plain('SAVEPOINT s'), $statement, plain(chance(0.5) ? 'ROLLBACK TO s' : 'RELEASE s'), plain('ROLLBACK TO s'), plain('RELEASE s') if chance(0.6);
 		push @steps, plain('SAVEPOINT s'), $statement, plain('\if :ERROR'), plain('ROLLBACK TO s'), plain('\endif'), plain('RELEASE s') if @steps == 0 || chance(0.4);
 	}
-	return (plain('BEGIN'), @steps, plain('COMMIT')) if chance(0.3);
+	return (plain('BEGIN'), @steps, plain('COMMIT')) if chance(0.2);
 	return (plain('BEGIN'), stored('before'), plain('SAVEPOINT t'), @steps, plain('ROLLBACK TO t'), stored('after', 'before', 'it was rolled back, and the transaction sees something of it'), plain('ROLLBACK'),
 		stored('later', 'before', 'it was rolled back, and the session sees something of it'));
 }
@@ -294,7 +315,7 @@ sub cursor
 
 sub prepared
 {
-	my $function = pick(grep { !grep { $_->{type} =~ /^(internal|"any"|cstring)$/ } @{ $_->{arguments} } } @functions);
+	my $function = pick(grep { !grep { $_->{type} =~ /^("any"|cstring)$/ } @{ $_->{arguments} } } @functions);
 	my @arguments = @{ $function->{arguments} };
 	my $types = join ', ', map { $_->{type} } @arguments;
 	my $call = call($function, [ map { "\$$_" } 1 .. @arguments ]);
@@ -374,8 +395,34 @@ sub received
 		counted("SELECT sums, count(s.*) FROM got, profstore.stacks_in(sums) AS s GROUP BY sums::text, sums", { name => 'stacks_in' }), plain('ROLLBACK'));
 }
 
+# The same call over and over, taken back each time: what it costs in memory does not add up. (PL/pgSQL does not free what it has compiled
+# of a trigger's function that is called as another.)
+sub repeated
+{
+	my $function = pick(grep { !$_->{trigger} } @functions);
+	my $call = call($function);
+	my $loop = "DECLARE early int8;
+	BEGIN
+		FOR i IN 1 .. 150 LOOP
+			early := CASE i WHEN 50 THEN fuzz.held() ELSE early END;
+			BEGIN
+				PERFORM $call;
+				RAISE SQLSTATE 'FUZZ0';
+			EXCEPTION WHEN OTHERS THEN
+				IF sqlstate = 'XX000' THEN
+					RAISE;
+				END IF;
+			END;
+		END LOOP;
+		PERFORM set_config('fuzz.grown', (fuzz.held() - early > 20000)::text, false);
+	END";
+	return (
+		plain("SET fuzz.grown = 'false'"), counted('DO ' . quoted($loop), $function), { sql => "SELECT 'false' AS none", sets => 'none' },
+		{ sql => "SELECT current_setting('fuzz.grown') AS grown", sets => 'grown', same => [ 'none', 'grown' ], why => 'it holds more and more memory' });
+}
+
 my %form = (alone => \&alone, block => \&block, twice => \&twice, written => \&written, cursor => \&cursor, prepared => \&prepared, explained => \&explained, example => \&example, aggregated => \&aggregated, series => \&series, listed => \&listed,
-	received => \&received);
+	received => \&received, repeated => \&repeated, interned => \&interned);
 
 sub chosen_settings
 {

@@ -54,7 +54,8 @@ SELECT NOT :empty AS filled \gset
 \if :filled
 SELECT profstore.ensure_partitions('2026-01-01Z', '2026-01-05Z');
 SELECT array_agg(put_stack(s)) AS stacks FROM (VALUES ('main'), ('main;work'), ('main;work;memcpy'), ('main;work;malloc'), ('main;rest'),
-	('main;work;work;work'), ('start;ünïcödé;std::vector<std::pair<int, long>>::push_back(int)'), ('a;b;c;d;e;f;g;h')) AS v(s) \gset
+	('main;work;work;work'), ('start;ünïcödé;std::vector<std::pair<int, long>>::push_back(int)'), ('a;b;c;d;e;f;g;h'),
+	('main;main;main'), ('a;a;a'), ('b;b;b')) AS v(s) \gset
 SELECT put_samples('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '{"node": "a", "comm": "postgres"}', :'stacks');
 SELECT put_samples('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '{"node": "b", "comm": "it''s"}', :'stacks');
 SELECT put_samples('memory:inuse_space:bytes:space:bytes', '{"node": "a"}', :'stacks');
@@ -134,5 +135,19 @@ BEGIN
 	END LOOP;
 	RETURN md5(all_of);
 END
+$$;
+-- Bytes that this session holds beyond its transaction.
+CREATE FUNCTION held() RETURNS int8 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog AS
+$$
+	SELECT sum(used_bytes)::int8 FROM pg_backend_memory_contexts
+	WHERE name IN ('TopMemoryContext', 'CacheMemoryContext') OR name LIKE 'profstore%' OR parent = 'TopMemoryContext'
+		AND name NOT IN ('MessageContext', 'TopPortalContext', 'TopTransactionContext', 'ErrorContext', 'TransactionAbortContext', 'RowDescriptionContext')
+$$;
+
+-- What it holds at its end and should not: files, locks.
+CREATE FUNCTION left_over() RETURNS text LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog AS
+$$
+	SELECT concat((SELECT string_agg(name, ' ') FROM pg_ls_tmpdir()),
+		(SELECT string_agg(concat(locktype, mode), ' ') FROM pg_locks WHERE pid = pg_backend_pid() AND locktype NOT IN ('relation', 'virtualxid')))
 $$;
 GRANT SELECT ON ALL TABLES IN SCHEMA fuzz TO PUBLIC;
