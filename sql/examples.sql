@@ -31,6 +31,7 @@ SELECT (profstore.intern_mappings('{a1b2}', ARRAY['/usr/lib/' || repeat('deep/',
 SELECT profstore.intern_locations(array_fill(:mapping, ARRAY[5]), '{16,32,48,64,80}', '{1,1,1,1,1}', :'functions', '{11,12,13,14,15}') AS locations \gset
 SELECT profstore.intern_stacks('tool', '{4,4}', ARRAY[l[2], l[3], l[4], l[1], l[2], l[5], l[3], l[1]]) AS stacks FROM (VALUES (:'locations'::int[])) AS v(l) \gset
 INSERT INTO profstore.samples SELECT now() - s * interval '10 s', :series, stack, 52631579000 FROM generate_series(1, 3) AS s, unnest(:'stacks'::int8[]) AS stack;
+SELECT profstore.touch_series(ARRAY[:series], min(time), max(time)) FROM profstore.samples;
 
 -- what goes to other tools ends with the file that psql writes
 SELECT function, substring(example FROM '\n(\\g .*)$') AS goes FROM profstore.help() WHERE example ~ '\n\\g ' ORDER BY 1;
