@@ -11,7 +11,7 @@
 #include "admin/worker.h"
 #include "dictionary/dictionary.h"
 #include "import/exchange.h"
-#include "store/write/store.h"
+#include "store/write/write_buffer.h"
 #include "tableam/access.h"
 
 PG_MODULE_MAGIC;
@@ -22,7 +22,7 @@ PG_MODULE_MAGIC;
 void
 _PG_init(void)
 {
-	pfs_store_init();
+	pfs_write_buffer_init();
 	pfs_access_init();
 	pfs_dictionary_init();
 	pfs_exchange_init();

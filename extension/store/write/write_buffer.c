@@ -23,7 +23,6 @@
 #include "store/segment/segment_io.h"
 #include "store/segment/storage.h"
 #include "store/write/observers.h"
-#include "store/write/store.h"
 
 #define WRITE_BUFFER_DEFAULT_KB (64 * 1024)
 #define WRITE_BUFFER_MIN_KB		64
@@ -438,7 +437,7 @@ on_subtransaction_event(SubXactEvent event, SubTransactionId child, SubTransacti
 }
 
 void
-pfs_store_init(void)
+pfs_write_buffer_init(void)
 {
 	DefineCustomIntVariable("profstore.write_buffer_size",
 							"Memory for inserted rows that wait to be written, over all tables.",

@@ -49,4 +49,7 @@ void pfs_write_buffer_drop(int64 storage_id);
 Size pfs_write_buffer_image_bytes(int64 storage_id);
 void pfs_write_buffer_image_make(int64 storage_id, void *images);
 
+/* Its setting and its callbacks at the ends of transactions; called once when the module is loaded. */
+void pfs_write_buffer_init(void);
+
 #endif
