@@ -18,7 +18,7 @@ typedef struct PfsRows
 
 /*
  * Prepares the result of the calling function, before which that looks at no argument: an extension of another version
- * may pass others (store/version.h). Rows go in with pfs_rows_put, and the function returns (Datum) 0. Raises
+ * may pass others (base/version.h). Rows go in with pfs_rows_put, and the function returns (Datum) 0. Raises
  * FEATURE_NOT_SUPPORTED where the caller takes no set.
  */
 PfsRows pfs_rows_begin(FunctionCallInfo fcinfo);
