@@ -2,7 +2,7 @@
  * profile.h
  *		A profile in memory, on its way from a file to the tables: what the readers of all formats fill in.
  *
- * This part of the room (profile, gunzip, *_read) knows no server header, so that it is tested and fuzzed alone. Memory comes
+ * The room (profile, gunzip, *_read) knows no server header, so that it is tested and fuzzed alone. Memory comes
  * from the caller's allocator and is counted against a budget: a small file cannot ask for much. Texts are neither
  * terminated nor checked; they point into the bytes that were read, which must outlive the profile.
  */

@@ -3,7 +3,7 @@
  *		The tiers: what queries know of the sums that old samples have become.
  *
  * A sample is in samples or in one tier, never in two. A bucket of a tier counts if its start lies in the range.
- * store/tier_sums.h tells what its rows are.
+ * store/compact/tier_sums.h tells what its rows are.
  */
 #ifndef PFS_TIERS_H
 #define PFS_TIERS_H
