@@ -136,12 +136,11 @@ BEGIN
 	RETURN md5(all_of);
 END
 $$;
--- Bytes that this session holds beyond its transaction.
+-- Bytes that this session holds beyond its transaction, without caches of the catalog: those grow with relations that come and go.
 CREATE FUNCTION held() RETURNS int8 LANGUAGE sql SECURITY DEFINER SET search_path = pg_catalog AS
 $$
 	SELECT sum(used_bytes)::int8 FROM pg_backend_memory_contexts
-	WHERE name IN ('TopMemoryContext', 'CacheMemoryContext') OR name LIKE 'profstore%' OR parent = 'TopMemoryContext'
-		AND name NOT IN ('MessageContext', 'TopPortalContext', 'TopTransactionContext', 'ErrorContext', 'TransactionAbortContext', 'RowDescriptionContext')
+	WHERE name IN ('TopMemoryContext', 'SPI Plan', 'CachedPlanSource', 'CachedPlanQuery', 'CachedPlan') OR name ILIKE 'profstore%'
 $$;
 
 -- What it holds at its end and should not: files, locks.
