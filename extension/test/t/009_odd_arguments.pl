@@ -144,7 +144,7 @@ sub run_session
 }
 
 my %count = (calls => 0, errors => 0, cancelled => 0);
-my (%called, %answered, %states, @slowest);
+my (%called, %answered, @slowest);
 
 # Counts a call; says what is wrong with the answer to a statement, if anything is.
 sub wrong_answer
@@ -152,13 +152,11 @@ sub wrong_answer
 	my ($statement, $answer, $counts) = @_;
 	my ($state, $ms) = @$answer{qw(state ms)};
 	return unless defined $state;
-	$count{statement_ms} += $ms // 0;
 	if ($counts && defined $statement->{call})
 	{
 		$count{calls}++;
 		$count{errors}++ if $state ne '00000';
 		$count{cancelled}++ if $state eq '57014';
-		$states{"$state " . $answer->{message} =~ s/\d+/N/gr}++ if $state ne '00000' && $ENV{FZ};
 		$called{ $statement->{call} }++;
 		$answered{ $statement->{call} }++ if $state eq '00000';
 		@slowest = grep { defined } (sort { $b->[0] <=> $a->[0] } @slowest, [ $ms // 0, $statement->{sql} ])[ 0 .. 4 ];
@@ -265,7 +263,6 @@ for (; $failed < $most_failures && (defined $deadline ? time() < $deadline : $co
 	diag("PROFSTORE_TEST_SEED=$seed PROFSTORE_TEST_CALLS=1 repeats it, as $session->{role} in the database \"$session->{database}\"; these statements are needed:\n",
 		join '', map { shown($_) } statements($least));
 }
-if($ENV{FZ}){diag "$states{$_} $_" for sort {$states{$b}<=>$states{$a}} keys %states}
 is($failed, 0, "$count{calls} calls in sessions of the seeds $first_seed to " . ($seed - 1));
 note("$count{errors} errors, $count{cancelled} cancelled; the slowest:\n" . join "\n", map { sprintf '%.0f ms: %s', $_->[0], substr($_->[1], 0, 300) } @slowest);
 note('calls, and how many were answered: ' . join ', ', map { "$_ $called{$_}/" . ($answered{$_} // 0) } sort keys %called);
