@@ -225,7 +225,7 @@ sub select_of
 
 sub any_statement
 {
-	my $function = pick(@routines);
+	my $function = shift // pick(@routines);
 	return counted(select_of($function, call($function)), $function);
 }
 
@@ -242,12 +242,12 @@ sub alone
 		stored('after', 'before', 'something of a failed call is stored'), plain('\endif'));
 }
 
-# Calls that are all taken back, one by one.
+# Calls, of one function or of any, that are all taken back, one by one.
 sub block
 {
-	my @calls = map { (plain("SAVEPOINT s"), any_statement(), plain('ROLLBACK TO s')) } 1 .. 2 + int(rand(8));
-	return (plain(begin()), stored('before'), @calls, stored('after', 'before', 'calls were rolled back, and the transaction sees something of them'), plain('ROLLBACK'),
-		stored('later', 'before', 'calls were rolled back, and the session sees something of them'));
+	my ($function) = @_;
+	my @calls = map { (plain('SAVEPOINT s'), any_statement($function), plain('ROLLBACK TO s')) } 1 .. ($function ? 3 : 2 + int(rand(8)));
+	return (plain(begin()), stored('before'), @calls, stored('after', 'before', 'calls were rolled back, and the transaction sees something of them'), plain('ROLLBACK'));
 }
 
 # What promises to say the same again does, and writes nothing.
@@ -403,8 +403,8 @@ sub repeated
 	my $call = call($function);
 	my $loop = "DECLARE early int8;
 	BEGIN
-		FOR i IN 1 .. 150 LOOP
-			early := CASE i WHEN 50 THEN fuzz.held() ELSE early END;
+		FOR i IN 1 .. 100 LOOP
+			early := CASE i WHEN 40 THEN fuzz.held() ELSE early END;
 			BEGIN
 				PERFORM $call;
 				RAISE SQLSTATE 'FUZZ0';
@@ -414,7 +414,7 @@ sub repeated
 				END IF;
 			END;
 		END LOOP;
-		PERFORM set_config('fuzz.grown', (fuzz.held() - early > 20000)::text, false);
+		PERFORM set_config('fuzz.grown', (fuzz.held() - early > 12000)::text, false);
 	END";
 	return (
 		plain("SET fuzz.grown = 'false'"), counted('DO ' . quoted($loop), $function), { sql => "SELECT 'false' AS none", sets => 'none' },
@@ -430,17 +430,20 @@ sub chosen_settings
 	return map { my ($name, @values) = @$_; plain("SET $name = " . quoted(pick(@values))) } map { pick(@settings) } 1 .. 1 + int(rand(6));
 }
 
+# One of twenty sessions calls each function, as owner.
 sub session
 {
 	my ($seed, $calls) = @_;
 	srand($seed);
-	my $role = pick(@roles);
+	my $calls_each = $seed % 20 == 1;
+	my $role = $calls_each ? 'postgres' : pick(@roles);
 	my @known = grep { $_->{roles} =~ /\b$role\b/ || chance(0.05) } @all;
 	@functions = grep { $_->{kind} eq 'f' } @known;
 	@routines = grep { $_->{kind} ne 'a' } @known;
 	@aggregates = grep { $_->{kind} eq 'a' } @known;
-	my %session = (seed => $seed, role => $role, database => chance(0.85) ? 'filled' : 'empty');
+	my %session = (seed => $seed, role => $role, database => $calls_each || chance(0.85) ? 'filled' : 'empty', units => []);
 	$session{settings} = [ plain("SET statement_timeout = '$timeout'"), plain('CREATE TEMP TABLE passing (stack_id int8) USING heap'), chosen_settings() ];
+	$session{units} = [ map { [ block($_) ] } @routines ] if $calls_each;
 	my $count = 0;
 	$calls /= 5 if $role eq 'fuzz_nobody';
 	while ($count < $calls)

@@ -22,7 +22,7 @@ BEGIN
 END
 $$;
 
--- Rows of every fifth minute of four days.
+-- Rows of every quarter of an hour of four days.
 CREATE FUNCTION put_samples(profile_type text, labels jsonb, stacks int8[]) RETURNS void LANGUAGE plpgsql AS
 $$
 DECLARE
@@ -30,7 +30,7 @@ DECLARE
 BEGIN
 	INSERT INTO profstore.samples
 	SELECT t, series, stacks[1 + i % cardinality(stacks)], (i % 7) * 52631579
-	FROM generate_series('2026-01-01 00:00:10Z'::timestamptz, '2026-01-04 23:59Z', '5 min') WITH ORDINALITY AS g(t, i);
+	FROM generate_series('2026-01-01 00:00:10Z'::timestamptz, '2026-01-04 23:59Z', '15 min') WITH ORDINALITY AS g(t, i);
 	PERFORM profstore.touch_series(ARRAY[series], '2026-01-01 00:00:10Z', '2026-01-04 23:59Z');
 END
 $$;
@@ -59,7 +59,7 @@ SELECT array_agg(put_stack(s)) AS stacks FROM (VALUES ('main'), ('main;work'), (
 SELECT put_samples('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '{"node": "a", "comm": "postgres"}', :'stacks');
 SELECT put_samples('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '{"node": "b", "comm": "it''s"}', :'stacks');
 SELECT put_samples('memory:inuse_space:bytes:space:bytes', '{"node": "a"}', :'stacks');
-INSERT INTO own SELECT i % 3, 1 + i % 5, '2026-01-01Z'::timestamptz + i * interval '1 s', i FROM generate_series(1, 3000) AS i;
+INSERT INTO own SELECT i % 3, 1 + i % 5, '2026-01-01Z'::timestamptz + i * interval '1 s', i FROM generate_series(1, 600) AS i;
 INSERT INTO heap SELECT 1 + i % 5, i, i FROM generate_series(1, 100) AS i;
 SELECT profstore.track_stacks('own', 'stack_id');
 SELECT profstore.compact('profstore.samples_20260101'), profstore.compact('own');
