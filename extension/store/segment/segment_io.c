@@ -9,6 +9,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "base/arrays.h"
 #include "base/progress.h"
 
 /*
@@ -165,6 +166,7 @@ save_streams(Relation relation, const PfsBytes *streams, uint32 count)
 typedef struct EncodedParts
 {
 	uint32 stream_count;
+	uint32 stream_capacity;
 	PfsBytes *streams;
 	size_t byte_count;
 	bytea *headers[PFS_PART_COUNT]; /* NULL: it has no such part */
@@ -184,12 +186,8 @@ encode_part(Relation relation, const PfsRows *rows, PfsEffort effort, PfsSegment
 
 	if (status != PFS_OK)
 		pfs_segment_error(relation, PFS_NO_SEGMENT, status, &error);
-	if (encoded->streams == NULL)
-		encoded->streams = palloc(sizeof(PfsBytes) * Max(segment.stream_count, 1));
-	else
-		encoded->streams =
-			repalloc(encoded->streams,
-					 sizeof(PfsBytes) * Max(encoded->stream_count + segment.stream_count, 1));
+	PFS_RESERVE(encoded->streams, encoded->stream_capacity,
+				encoded->stream_count + segment.stream_count);
 	for (uint32 i = 0; i < segment.stream_count; i++)
 	{
 		encoded->streams[encoded->stream_count++] = segment.streams[i];
