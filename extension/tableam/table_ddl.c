@@ -28,7 +28,7 @@
 #include "store/scan/scan_units.h"
 #include "store/segment/directory.h"
 #include "store/segment/ledger.h"
-#include "store/segment/segment_io.h"
+#include "store/segment/segment_input.h"
 #include "store/segment/storage.h"
 #include "store/write/write_buffer.h"
 

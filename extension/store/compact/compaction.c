@@ -21,7 +21,7 @@
 #include "store/segment/directory.h"
 #include "store/segment/ledger.h"
 #include "store/segment/row_order.h"
-#include "store/segment/segment_io.h"
+#include "store/segment/segment_input.h"
 #include "store/segment/storage.h"
 
 #define MAX_OUTPUT_ROWS (1 << 20)

@@ -19,7 +19,7 @@
 #include "codec/segment.h"
 #include "store/segment/row_buffer.h"
 #include "store/segment/row_order.h"
-#include "store/segment/segment_io.h"
+#include "store/segment/segment_input.h"
 #include "store/segment/storage.h"
 
 /* Measured: what a decoder of a stream takes before and after its first group of planes. */

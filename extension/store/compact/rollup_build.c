@@ -23,7 +23,7 @@
 #include "store/scan/scan_units.h"
 #include "store/segment/directory.h"
 #include "store/segment/row_order.h"
-#include "store/segment/segment_io.h"
+#include "store/segment/segment_input.h"
 #include "store/segment/storage.h"
 
 /* A bucket is past so long after its end: late rows are merged before. */

@@ -19,7 +19,7 @@
 #include "store/segment/directory.h"
 #include "store/segment/lane.h"
 #include "store/segment/row_order.h"
-#include "store/segment/segment_io.h"
+#include "store/segment/segment_input.h"
 #include "store/segment/storage.h"
 
 #define KEY_PARTS 3

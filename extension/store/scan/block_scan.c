@@ -21,7 +21,7 @@
 #include "store/scan/scan_units.h"
 #include "store/segment/lane.h"
 #include "store/segment/row_order.h"
-#include "store/segment/segment_io.h"
+#include "store/segment/segment_input.h"
 #include "store/segment/storage.h"
 
 /* A column that is asked for or filtered by. */

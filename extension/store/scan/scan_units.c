@@ -15,7 +15,7 @@
 #include "store/scan/rollup.h"
 #include "store/segment/lane.h"
 #include "store/segment/row_order.h"
-#include "store/segment/segment_io.h"
+#include "store/segment/segment_input.h"
 #include "store/segment/storage.h"
 #include "store/write/observers.h"
 #include "store/write/write_buffer.h"

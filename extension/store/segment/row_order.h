@@ -15,7 +15,7 @@
 #include "utils/relcache.h"
 
 #include "store/segment/row_buffer.h"
-#include "store/segment/segment_io.h"
+#include "store/segment/segment_input.h"
 
 /*
  * Attribute numbers; InvalidAttrNumber where the table has no such column, or not of a fitting

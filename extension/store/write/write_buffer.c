@@ -20,7 +20,7 @@
 #include "store/segment/directory.h"
 #include "store/segment/ledger.h"
 #include "store/segment/row_order.h"
-#include "store/segment/segment_io.h"
+#include "store/segment/segment_input.h"
 #include "store/segment/storage.h"
 #include "store/write/observers.h"
 

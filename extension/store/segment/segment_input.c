@@ -1,8 +1,8 @@
 /*
- * segment_io.c
+ * segment_input.c
  *		Placing a segment's bytes in TOAST values, and fetching them again.
  */
-#include "store/segment/segment_io.h"
+#include "store/segment/segment_input.h"
 
 #include "access/detoast.h"
 #include "access/toast_internals.h"

@@ -1,5 +1,5 @@
 /*
- * segment_io.h
+ * segment_input.h
  *		Writing a segment and reading its streams, wherever its bytes lie.
  *
  * Up to PFS_PACKED_MAX_ROWS rows make a level 0 segment: all streams in one value beside the
@@ -11,8 +11,8 @@
  * From level 1 on, tables of sums (summary.h) stand beside the rows: their streams behind those of
  * the rows, numbered on, their headers in the directory row.
  */
-#ifndef PFS_SEGMENT_IO_H
-#define PFS_SEGMENT_IO_H
+#ifndef PFS_SEGMENT_INPUT_H
+#define PFS_SEGMENT_INPUT_H
 
 #include "profstore.h"
 
