@@ -21,9 +21,11 @@
 #include "base/arrays.h"
 #include "store/compact/merge.h"
 #include "store/scan/scan_units.h"
+#include "store/segment/codec_server.h"
 #include "store/segment/directory.h"
 #include "store/segment/row_order.h"
 #include "store/segment/segment_input.h"
+#include "store/segment/segment_write.h"
 #include "store/segment/storage.h"
 
 /* A bucket is past so long after its end: late rows are merged before. */

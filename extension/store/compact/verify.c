@@ -16,6 +16,7 @@
 
 #include "codec/segment.h"
 #include "store/scan/rollup.h"
+#include "store/segment/codec_server.h"
 #include "store/segment/directory.h"
 #include "store/segment/lane.h"
 #include "store/segment/row_order.h"

@@ -13,6 +13,7 @@
 #include "codec/segment.h"
 #include "store/scan/block_filter.h"
 #include "store/scan/rollup.h"
+#include "store/segment/codec_server.h"
 #include "store/segment/lane.h"
 #include "store/segment/row_order.h"
 #include "store/segment/segment_input.h"
