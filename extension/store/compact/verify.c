@@ -15,7 +15,7 @@
 #include "utils/snapmgr.h"
 
 #include "codec/segment.h"
-#include "store/scan/rollup.h"
+#include "store/compact/rollup_build.h"
 #include "store/segment/codec_server.h"
 #include "store/segment/directory.h"
 #include "store/segment/lane.h"
