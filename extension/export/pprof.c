@@ -14,7 +14,7 @@
 #include "formats/gunzip.h"
 #include "import/exchange.h"
 #include "select/selection.h"
-#include "store/segment/segment_io.h"
+#include "store/segment/codec_server.h"
 #include "utils/timestamp.h"
 
 enum

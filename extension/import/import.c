@@ -10,7 +10,7 @@
 #include "import/exchange.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "store/segment/segment_io.h"
+#include "store/segment/codec_server.h"
 #include "utils/lsyscache.h"
 #include "utils/timestamp.h"
 

@@ -106,6 +106,7 @@ grow_array(void *array, uint32 *capacity, Size element_bytes)
 						 : repalloc_huge(array, *capacity * element_bytes);
 }
 
+/* Candidates lie in the heap themselves, which grows: lib/binaryheap.h has neither. */
 static void
 add_candidate(Cut *cut, const Candidate *candidate)
 {
