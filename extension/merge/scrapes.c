@@ -6,7 +6,6 @@
 
 #include "base/allocate.h"
 #include "merge/series_sums.h"
-#include "merge/stack_sums.h"
 #include "miscadmin.h"
 #include "select/sample_scan.h"
 
@@ -26,8 +25,7 @@ pfs_count_scrapes(const PfsSelection *selection)
 	{
 		for (uint32 row = 0; row < block.row_count && block.scrapes != NULL; row++)
 		{
-			if (series == NULL || series->id != block.series[row])
-				series = pfs_selection_series(selection, block.series[row]);
+			series = pfs_selection_next_series(selection, series, block.series[row]);
 			pfs_series_sums_add(times, series->index, block.scrapes[row], 0);
 		}
 	}
@@ -67,8 +65,7 @@ sum_scrapes(const PfsSelection *selection)
 	{
 		for (uint32 row = 0; row < block.row_count; row++)
 		{
-			if (series == NULL || series->id != block.series[row])
-				series = pfs_selection_series(selection, block.series[row]);
+			series = pfs_selection_next_series(selection, series, block.series[row]);
 			pfs_series_sums_add(sums, series->index, block.times[row], block.values[row]);
 		}
 	}

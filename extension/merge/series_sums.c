@@ -7,7 +7,6 @@
 #include "base/allocate.h"
 #include "base/memory_peak.h"
 #include "base/row_sorter.h"
-#include "merge/stack_sums.h"
 #include "miscadmin.h"
 
 /* Elements of the table at first, and at least. */

@@ -10,7 +10,6 @@
 #include "base/row_sorter.h"
 #include "base/series_table.h"
 #include "merge/carries.h"
-#include "merge/stack_sums.h"
 
 /* Columns of sums that are sorted. */
 enum

@@ -52,7 +52,7 @@ typedef struct Level
 struct PfsFlameScan
 {
 	Cut cut;
-	bool forgets; /* nodes whose rows have been shown */
+	bool forgets; /* nodes whose rows have been shown, for all nodes have rows */
 	bool only_root;
 	bool has_begun;
 	Level *levels;
@@ -477,25 +477,4 @@ pfs_flame_scan_next(PfsFlameScan *scan, PfsFlameRow *row)
 		row->self = row->node->self;
 	}
 	return true;
-}
-
-PfsFlameRows
-pfs_flame_rows(PfsFrameTree *tree, uint32 max_rows)
-{
-	PfsFlameRows rows = { 0, NULL };
-	PfsFlameScan *scan;
-	PfsFlameRow row;
-	uint32 capacity = 0;
-
-	if (max_rows == PFS_NO_ROW_LIMIT)
-		pfs_frame_tree_expand_all(tree);
-	scan = pfs_flame_scan_begin(tree, max_rows);
-	scan->forgets = false;
-	while (pfs_flame_scan_next(scan, &row))
-	{
-		if (rows.count == capacity)
-			rows.rows = grow_array(rows.rows, &capacity, sizeof(PfsFlameRow));
-		rows.rows[rows.count++] = row;
-	}
-	return rows;
 }

@@ -42,13 +42,4 @@ const PfsDropped *pfs_flame_scan_dropped(const PfsFlameScan *scan);
 /* The next row; its node holds until the next call. False at the end. */
 bool pfs_flame_scan_next(PfsFlameScan *scan, PfsFlameRow *row);
 
-typedef struct PfsFlameRows
-{
-	uint32 count;
-	PfsFlameRow *rows;
-} PfsFlameRows;
-
-/* All rows at once, for results that are one value; they point into the tree, which must not grow afterwards. */
-PfsFlameRows pfs_flame_rows(PfsFrameTree *tree, uint32 max_rows);
-
 #endif

@@ -10,7 +10,7 @@
 
 #include "profstore.h"
 
-#include "merge/stack_sums.h"
+#include "merge/stack_stream.h"
 #include "tree/symbols.h"
 
 /* A node as it is stored. */

@@ -153,38 +153,6 @@ pfs_frame_tree_expand(PfsFrameTree *tree, uint32 node)
 	tree->nodes[node].self = pfs_clip_sides(&self);
 }
 
-/* The next child of the node's parent, which has been expanded; 0 where there is none. */
-static uint32
-sibling_of(const PfsFrameTree *tree, uint32 node)
-{
-	const PfsFrameNode *parent = &tree->nodes[tree->nodes[node].parent];
-
-	return node + 1 < parent->first_child + parent->child_count ? node + 1 : 0;
-}
-
-/*
- * Depth first, since the stack nodes of a subtree lie close to each other.
- */
-void
-pfs_frame_tree_expand_all(PfsFrameTree *tree)
-{
-	uint32 node = 0;
-
-	do
-	{
-		uint32 next;
-
-		pfs_frame_tree_expand(tree, node);
-		next = tree->nodes[node].child_count > 0 ? tree->nodes[node].first_child : 0;
-		while (next == 0 && node != 0)
-		{
-			next = sibling_of(tree, node);
-			node = tree->nodes[node].parent;
-		}
-		node = next;
-	} while (node != 0);
-}
-
 /* Parents stay before their children, and siblings side by side. */
 void
 pfs_frame_tree_retain(PfsFrameTree *tree, const bool *stays, uint32 *places)
@@ -236,23 +204,6 @@ create_tree(const PfsFilters *filters)
 	tree->symbols = pfs_symbols_create(filters);
 	tree->capacity = INITIAL_NODES;
 	tree->nodes = PFS_ARRAY(PfsFrameNode, tree->capacity);
-	return tree;
-}
-
-PfsFrameTree *
-pfs_frame_tree_build(const PfsStackSums *sums, const PfsFilters *filters, bool inverted,
-					 const char *function)
-{
-	PfsFrameTree *tree = create_tree(filters);
-	PfsFrameNode root = { .symbol = PFS_NO_SYMBOL };
-	PfsWideSides total;
-
-	if (function != NULL)
-		root.symbol = pfs_symbol_intern(tree->symbols, function);
-	tree->walk = pfs_stack_walk_create(tree->symbols, inverted, root.symbol);
-	root.walkers = pfs_stack_walk_add(tree->walk, sums, &total);
-	root.total = pfs_clip_sides(&total);
-	append_node(tree, &root);
 	return tree;
 }
 
@@ -362,8 +313,8 @@ pfs_frame_tree_query_groups(const PfsStackGroup *groups, int32 count, const PfsF
 }
 
 PfsFrameTree *
-pfs_frame_tree_build_large(PfsStackStream *stream, const PfsFilters *filters, bool inverted,
-						   const char *function)
+pfs_frame_tree_build(PfsStackStream *stream, const PfsFilters *filters, bool inverted,
+					 const char *function)
 {
 	PfsFrameTree *tree = create_tree(filters);
 	PfsFrameNode root = { .symbol = PFS_NO_SYMBOL, .walkers = PFS_NO_WALKER };
@@ -392,10 +343,9 @@ pfs_frame_tree_build_large(PfsStackStream *stream, const PfsFilters *filters, bo
 }
 
 PfsFrameTree *
-pfs_frame_tree_query_large(const PfsSelection *selection, const PfsFilters *filters, bool inverted)
+pfs_frame_tree_take(PfsStackStream *stream, const PfsFilters *filters, bool inverted)
 {
-	PfsStackStream *stream = pfs_stack_stream_begin(selection);
-	PfsFrameTree *tree = pfs_frame_tree_build_large(stream, filters, inverted, NULL);
+	PfsFrameTree *tree = pfs_frame_tree_build(stream, filters, inverted, NULL);
 
 	pfs_stack_stream_end(stream);
 	return tree;
@@ -408,16 +358,6 @@ pfs_frame_tree_close(PfsFrameTree *tree)
 	if (tree->file != NULL)
 		pfs_frame_file_end(tree->file);
 	tree->file = NULL;
-}
-
-PfsFrameTree *
-pfs_frame_tree_query(const PfsSelection *selection, const PfsFilters *filters, bool inverted)
-{
-	PfsStackSums sums = pfs_stack_sums(selection);
-	PfsFrameTree *tree = pfs_frame_tree_build(&sums, filters, inverted, NULL);
-
-	pfree(sums.sums);
-	return tree;
 }
 
 static const char *

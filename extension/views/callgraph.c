@@ -297,8 +297,7 @@ profstore_callgraph_of(PG_FUNCTION_ARGS)
 	PfsRows rows = pfs_rows_begin(fcinfo);
 	uint32 max_nodes = pfs_max_nodes_get(fcinfo, 1);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, 2);
-	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
-	PfsStackStream *stream = pfs_stack_stream_of(&sums);
+	PfsStackStream *stream = pfs_merged_stream(fcinfo, 0);
 	PfsCallgraph graph = pfs_callgraph_build(stream, &filters, max_nodes);
 
 	pfs_stack_stream_end(stream);

@@ -8,6 +8,7 @@
 #include "dictionary/doubts.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "merge/stack_stream.h"
 #include "tree/touched.h"
 #include "utils/memutils.h"
 

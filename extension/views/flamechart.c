@@ -15,7 +15,7 @@
 #include "base/row_sorter.h"
 #include "base/srf.h"
 #include "dictionary/doubts.h"
-#include "merge/stack_sums.h"
+#include "merge/stack_stream.h"
 #include "merge/stack_table.h"
 #include "miscadmin.h"
 #include "select/buckets.h"

@@ -91,7 +91,7 @@ profstore_folded(PG_FUNCTION_ARGS)
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
 
-	put_stacks(&rows, pfs_frame_tree_query_large(selection, &filters, false));
+	put_stacks(&rows, pfs_frame_tree_take(pfs_stack_stream_begin(selection), &filters, false));
 	return (Datum) 0;
 }
 
@@ -103,11 +103,7 @@ profstore_folded_of(PG_FUNCTION_ARGS)
 {
 	PfsRows rows = pfs_rows_begin(fcinfo);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, 1);
-	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
-	PfsStackStream *stream = pfs_stack_stream_of(&sums);
-	PfsFrameTree *tree = pfs_frame_tree_build_large(stream, &filters, false, NULL);
 
-	pfs_stack_stream_end(stream);
-	put_stacks(&rows, tree);
+	put_stacks(&rows, pfs_frame_tree_take(pfs_merged_stream(fcinfo, 0), &filters, false));
 	return (Datum) 0;
 }
