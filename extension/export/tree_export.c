@@ -63,15 +63,15 @@ pfs_tree_export(FunctionCallInfo fcinfo)
 	PfsTreeExport export = { 0 };
 	PfsSelection *selection = pfs_selection_get(fcinfo, PFS_TREE_ARG_SELECTOR);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, PFS_TREE_ARG_FILTERS);
-	PfsFrameTree *tree =
-		pfs_frame_tree_take(pfs_stack_stream_begin(selection), &filters, false);
+	PfsFrameTree *tree = pfs_frame_tree_take(pfs_stack_stream_begin(selection), &filters, false);
 
 	export.selection = selection;
 	export.title = text_to_cstring(PG_GETARG_TEXT_PP(PFS_TREE_ARG_SELECTOR));
 	if (pfs_symbols_dropped(tree->symbols) != NULL)
 		export.title =
 			psprintf("%s, %s", export.title,
-					 pfs_share_text(fcinfo, PFS_TREE_ARG_FILTERS, (double) tree->nodes[0].total.value,
+					 pfs_share_text(fcinfo, PFS_TREE_ARG_FILTERS,
+									(double) tree->nodes[0].total.value,
 									pfs_symbols_dropped(tree->symbols), selection->unit));
 	add_rows(&export, tree);
 	pfs_frame_tree_close(tree);

@@ -4,6 +4,7 @@
  */
 #include "merge/stack_stream.h"
 
+#include "miscadmin.h"
 #include "storage/buffile.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -11,6 +12,7 @@
 #include "base/arrays.h"
 #include "merge/selection_sums.h"
 #include "merge/stack_reader.h"
+#include "select/sample_scan.h"
 
 /*
  * Stacks of a part of a stream are so many that they take half of the memory, with what a walk needs for each: the sum, that
@@ -43,8 +45,9 @@ pfs_stack_stream_room(void)
 static PfsStackStream *
 create_stream(void)
 {
-	MemoryContext context = AllocSetContextCreate(
-		CurrentMemoryContext, "profstore sums of a selection", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "profstore sums of a selection",
+							  ALLOCSET_DEFAULT_SIZES);
 	PfsStackStream *stream = MemoryContextAllocZero(context, sizeof(PfsStackStream));
 
 	stream->context = context;
@@ -226,9 +229,10 @@ pfs_stack_stream_compare(const PfsSelection *selection, const PfsSelection *base
 	}
 	stream = create_stream();
 	caller = MemoryContextSwitchTo(stream->context);
-	reader =
-		pfs_stack_reader_begin(pfs_selection_sum(selection, pfs_hash_memory_bytes() / 2), value_scale);
-	pfs_stack_reader_add_base(reader, pfs_selection_sum(base, pfs_hash_memory_bytes() / 2), base_scale);
+	reader = pfs_stack_reader_begin(pfs_selection_sum(selection, pfs_hash_memory_bytes() / 2),
+									value_scale);
+	pfs_stack_reader_add_base(reader, pfs_selection_sum(base, pfs_hash_memory_bytes() / 2),
+							  base_scale);
 	read_first(stream, reader);
 	MemoryContextSwitchTo(caller);
 	return stream;

@@ -4,7 +4,7 @@
  */
 #include "views/flamegraph.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/srf.h"
 #include "base/version.h"
 #include "merge/merged.h"
@@ -118,9 +118,10 @@ pfs_flamegraph_query(FunctionCallInfo fcinfo, ArrayType *by)
 	flame.selection = pfs_selection_get(fcinfo, PFS_FLAME_ARG_SELECTOR);
 	flame.inverted =
 		!PG_ARGISNULL(PFS_FLAME_ARG_INVERTED) && PG_GETARG_BOOL(PFS_FLAME_ARG_INVERTED);
-	tree = by != NULL && ArrayGetNItems(ARR_NDIM(by), ARR_DIMS(by)) > 0
-			   ? query_groups(flame.selection, by, filters, flame.inverted)
-			   : pfs_frame_tree_take(pfs_stack_stream_begin(flame.selection), filters, flame.inverted);
+	tree =
+		by != NULL && ArrayGetNItems(ARR_NDIM(by), ARR_DIMS(by)) > 0
+			? query_groups(flame.selection, by, filters, flame.inverted)
+			: pfs_frame_tree_take(pfs_stack_stream_begin(flame.selection), filters, flame.inverted);
 	flame.tree = tree;
 	flame.rows = pfs_flame_scan_begin(tree, max_nodes);
 	return flame;
