@@ -7,7 +7,7 @@
 #include "base/arrays.h"
 #include "base/memory_peak.h"
 #include "miscadmin.h"
-#include "tree/touched.h"
+#include "tree/stack_subset.h"
 #include "utils/memutils.h"
 
 #define INITIAL_DEPTH 64

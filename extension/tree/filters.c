@@ -12,7 +12,7 @@
 #include "lib/stringinfo.h"
 #include "regex/regex.h"
 #include "select/selector.h"
-#include "tree/kept.h"
+#include "tree/session_cache.h"
 #include "utils/builtins.h"
 
 typedef enum Field

@@ -8,7 +8,7 @@
 #include "base/id_map.h"
 #include "dictionary/dictionary.h"
 #include "tree/frame_tree.h"
-#include "tree/kept.h"
+#include "tree/session_cache.h"
 #include "utils/builtins.h"
 
 #define INITIAL_ELEMENTS 1024

@@ -8,7 +8,7 @@
 #include "base/series_table.h"
 #include "dictionary/dictionary.h"
 #include "miscadmin.h"
-#include "tree/touched.h"
+#include "tree/stack_subset.h"
 
 struct PfsStackFilter
 {

@@ -8,7 +8,7 @@
 #include "base/memory_peak.h"
 #include "common/int.h"
 #include "miscadmin.h"
-#include "tree/touched.h"
+#include "tree/stack_subset.h"
 
 #define INITIAL_WALKERS 1024
 #define INITIAL_PARTS	16

@@ -11,7 +11,7 @@
 #include "common/hashfn.h"
 #include "dictionary/dictionary.h"
 #include "tree/flame_label.h"
-#include "tree/kept.h"
+#include "tree/session_cache.h"
 #include "utils/memutils.h"
 
 #define INITIAL_NAMES	  1024

@@ -9,7 +9,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "merge/stack_stream.h"
-#include "tree/touched.h"
+#include "tree/stack_subset.h"
 #include "utils/memutils.h"
 
 enum

@@ -22,11 +22,11 @@
 #include "select/sample_scan.h"
 #include "tree/stack_frames.h"
 #include "tree/symbols.h"
-#include "tree/touched.h"
+#include "tree/stack_subset.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
-#include "views/chart_lanes.h"
+#include "views/chart_tracks.h"
 
 enum
 {

@@ -10,7 +10,7 @@
  *	groups	    oldest           target              last
  *	   ... free | 1.5 widths ago | a width ago | ... | now
  */
-#include "views/chart_lanes.h"
+#include "views/chart_tracks.h"
 
 #include "base/arrays.h"
 #include "lib/binaryheap.h"

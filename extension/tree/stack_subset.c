@@ -2,7 +2,7 @@
  * touched.c
  *		Places of leaves in the partition's shapes, or in one that is made.
  */
-#include "tree/touched.h"
+#include "tree/stack_subset.h"
 
 #include "base/arrays.h"
 #include "base/id_map.h"

@@ -2,7 +2,7 @@
  * kept.c
  *		A handful of slots.
  */
-#include "tree/kept.h"
+#include "tree/session_cache.h"
 
 #include "dictionary/dictionary.h"
 #include "utils/memutils.h"
