@@ -30,7 +30,7 @@ typedef struct Cut
 
 #define NOT_KEPT PG_UINT32_MAX
 
-/* A row that comes later: child of a node on the way to the latest row. */
+/* A row that comes later: child of a node on the path to the latest row. */
 typedef struct Child
 {
 	uint32 node; /* OTHER: stands in for what is cut */
@@ -41,7 +41,7 @@ typedef struct Child
 
 #define OTHER 0
 
-/* The children of a node on the way: those that were not shown yet are next and behind it, up to the next level's. */
+/* The children of a node on the path: those that were not shown yet are next and behind it, up to the next level's. */
 typedef struct Level
 {
 	PfsFrameMark mark; /* of the tree before the node was expanded */

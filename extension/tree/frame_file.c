@@ -1,8 +1,8 @@
 /*
  * frame_file.c
- *		Ways through a sort, and nodes from sorted ways.
+ *		Paths through a sort, and nodes from sorted paths.
  *
- * A way is the symbols of its frames, four bytes each, the greatest first, so that bytes compare as the numbers do and a way
+ * A path is the symbols of its frames, four bytes each, the greatest first, so that bytes compare as the numbers do and a path
  * comes before those that go on from it. Beside it are the origins of its nodes: by what location a node is shown.
  */
 #include "tree/frame_file.h"
@@ -29,11 +29,11 @@
 
 enum
 {
-	WAY,
+	PATH,
 	ORIGINS,
 	VALUE,
 	BASE,
-	WAY_COLUMNS
+	PATH_COLUMNS
 };
 
 struct PfsFrameFile
@@ -58,7 +58,7 @@ typedef struct Frame
 	PfsFrame frame;
 } Frame;
 
-struct PfsFrameWays
+struct PfsFramePaths
 {
 	PfsSymbols *symbols;
 	bool inverted;
@@ -66,39 +66,39 @@ struct PfsFrameWays
 	uint32 function;
 	uint32 group; /* of the stacks that are visited, or PFS_NO_SYMBOL */
 	uint32 group_count;
-	bool has_group; /* a way has told where the group's node comes from */
+	bool has_group; /* a path has told where the group's node comes from */
 	uint64 older;	/* no age of the groups before is greater */
 	uint64 newest;	/* of all ages that were put */
 	Frame *open;	/* from the root to where the visit is */
 	uint32 depth;
 	uint32 capacity;
-	uint32 known; /* so many of them were on a way that was put before */
+	uint32 known; /* so many of them were on a path that was put before */
 	Tuplesortstate *sort;
 	TupleTableSlot *slot;
-	StringInfoData way;
+	StringInfoData path;
 	StringInfoData origins;
 };
 
 static void
 enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
 {
-	PfsFrameWays *ways = state;
+	PfsFramePaths *paths = state;
 
-	if (ways->depth == ways->capacity)
+	if (paths->depth == paths->capacity)
 	{
-		ways->capacity *= 2;
-		ways->open = repalloc_huge(ways->open, (Size) ways->capacity * sizeof(Frame));
+		paths->capacity *= 2;
+		paths->open = repalloc_huge(paths->open, (Size) paths->capacity * sizeof(Frame));
 	}
-	ways->open[ways->depth++] = (Frame){ age, location, frame };
+	paths->open[paths->depth++] = (Frame){ age, location, frame };
 }
 
 static void
 leave_frame(void *state, PfsFrame frame, PfsSides total, const PfsWideSides *wide)
 {
-	PfsFrameWays *ways = state;
+	PfsFramePaths *paths = state;
 
-	ways->depth--;
-	ways->known = Min(ways->known, ways->depth);
+	paths->depth--;
+	paths->known = Min(paths->known, paths->depth);
 }
 
 /* The bytes of a value of type bytea that was made in a buffer. */
@@ -116,142 +116,142 @@ begin_bytes(StringInfo bytes)
 	appendStringInfoSpaces(bytes, VARHDRSZ);
 }
 
-/* How many of the open frames are on the way in each direction, from the root on; false: the stack has none. */
+/* How many of the open frames are on the path in each direction, from the root on; false: the stack has none. */
 static bool
-cut_way(const PfsFrameWays *ways, uint32 *first, uint32 *end)
+cut_path(const PfsFramePaths *paths, uint32 *first, uint32 *end)
 {
 	uint32 at = 0;
 
 	*first = 0;
-	*end = ways->depth;
-	if (ways->function == PFS_NO_SYMBOL)
+	*end = paths->depth;
+	if (paths->function == PFS_NO_SYMBOL)
 		return true;
-	while (at < ways->depth && ways->open[at].frame.symbol != ways->function)
+	while (at < paths->depth && paths->open[at].frame.symbol != paths->function)
 		at++;
-	if (ways->inverted)
+	if (paths->inverted)
 		*end = at;
 	else
 		*first = at + 1;
-	return at < ways->depth;
+	return at < paths->depth;
 }
 
 static void
-append_symbol(PfsFrameWays *ways, uint32 symbol)
+append_symbol(PfsFramePaths *paths, uint32 symbol)
 {
 	uint32 key = pg_hton32(symbol);
 
-	appendBinaryStringInfo(&ways->way, (const char *) &key, sizeof(key));
+	appendBinaryStringInfo(&paths->path, (const char *) &key, sizeof(key));
 }
 
 static void
-append_origin(PfsFrameWays *ways, const Origin *origin)
+append_origin(PfsFramePaths *paths, const Origin *origin)
 {
-	appendBinaryStringInfo(&ways->origins, (const char *) origin, sizeof(Origin));
+	appendBinaryStringInfo(&paths->origins, (const char *) origin, sizeof(Origin));
 }
 
 /*
- * Puts the way of a stack. Root first, an origin goes with the first way that has the node alone; leaf first with every one, since
+ * Puts the path of a stack. Root first, an origin goes with the first path that has the node alone; leaf first with every one, since
  * there the age is the stack's.
  */
 static void
 end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)
 {
-	PfsFrameWays *ways = state;
-	uint32 last = ways->function;
+	PfsFramePaths *paths = state;
+	uint32 last = paths->function;
 	uint32 depth = 0;
 	uint32 first;
 	uint32 end;
 
-	if (!cut_way(ways, &first, &end))
+	if (!cut_path(paths, &first, &end))
 		return;
-	begin_bytes(&ways->way);
-	begin_bytes(&ways->origins);
-	if (ways->group != PFS_NO_SYMBOL)
+	begin_bytes(&paths->path);
+	begin_bytes(&paths->origins);
+	if (paths->group != PFS_NO_SYMBOL)
 	{
-		last = ways->group;
-		append_symbol(ways, ways->group);
-		if (!ways->has_group)
-			append_origin(ways, &(Origin){ ways->group_count, 0, 0, depth, 0 });
-		ways->has_group = true;
+		last = paths->group;
+		append_symbol(paths, paths->group);
+		if (!paths->has_group)
+			append_origin(paths, &(Origin){ paths->group_count, 0, 0, depth, 0 });
+		paths->has_group = true;
 		depth++;
 	}
 	for (uint32 i = first; i < end; i++)
 	{
-		const Frame *frame = &ways->open[ways->inverted ? end - 1 - i : i];
+		const Frame *frame = &paths->open[paths->inverted ? end - 1 - i : i];
 
-		if (ways->folding && frame->frame.symbol == last)
+		if (paths->folding && frame->frame.symbol == last)
 			continue;
 		last = frame->frame.symbol;
-		append_symbol(ways, last);
-		if (ways->inverted || i >= ways->known)
+		append_symbol(paths, last);
+		if (paths->inverted || i >= paths->known)
 		{
-			const Origin origin = { ways->older + (ways->inverted ? age : frame->age),
+			const Origin origin = { paths->older + (paths->inverted ? age : frame->age),
 									frame->location, frame->frame.line, depth, 0 };
 
-			append_origin(ways, &origin);
-			ways->newest = Max(ways->newest, origin.age);
+			append_origin(paths, &origin);
+			paths->newest = Max(paths->newest, origin.age);
 		}
 		depth++;
 	}
-	ways->known = ways->depth;
-	ExecClearTuple(ways->slot);
-	ways->slot->tts_values[WAY] = finish_bytes(&ways->way);
-	ways->slot->tts_values[ORIGINS] = finish_bytes(&ways->origins);
-	ways->slot->tts_values[VALUE] = Int64GetDatum(value.value);
-	ways->slot->tts_values[BASE] = Int64GetDatum(value.base);
-	ExecStoreVirtualTuple(ways->slot);
-	tuplesort_puttupleslot(ways->sort, ways->slot);
+	paths->known = paths->depth;
+	ExecClearTuple(paths->slot);
+	paths->slot->tts_values[PATH] = finish_bytes(&paths->path);
+	paths->slot->tts_values[ORIGINS] = finish_bytes(&paths->origins);
+	paths->slot->tts_values[VALUE] = Int64GetDatum(value.value);
+	paths->slot->tts_values[BASE] = Int64GetDatum(value.base);
+	ExecStoreVirtualTuple(paths->slot);
+	tuplesort_puttupleslot(paths->sort, paths->slot);
 }
 
 static TupleDesc
-describe_ways(void)
+describe_paths(void)
 {
-	static const Oid types[WAY_COLUMNS] = { BYTEAOID, BYTEAOID, INT8OID, INT8OID };
-	TupleDesc descriptor = CreateTemplateTupleDesc(WAY_COLUMNS);
+	static const Oid types[PATH_COLUMNS] = { BYTEAOID, BYTEAOID, INT8OID, INT8OID };
+	TupleDesc descriptor = CreateTemplateTupleDesc(PATH_COLUMNS);
 
-	for (int i = 0; i < WAY_COLUMNS; i++)
+	for (int i = 0; i < PATH_COLUMNS; i++)
 		TupleDescInitEntry(descriptor, (AttrNumber) (i + 1), NULL, types[i], -1, 0);
 	return descriptor;
 }
 
-PfsFrameWays *
-pfs_frame_ways_begin(PfsSymbols *symbols, bool inverted, uint32 function, bool folding)
+PfsFramePaths *
+pfs_frame_paths_begin(PfsSymbols *symbols, bool inverted, uint32 function, bool folding)
 {
-	PfsFrameWays *ways = palloc0(sizeof(PfsFrameWays));
-	TupleDesc descriptor = describe_ways();
-	AttrNumber column = WAY + 1;
+	PfsFramePaths *paths = palloc0(sizeof(PfsFramePaths));
+	TupleDesc descriptor = describe_paths();
+	AttrNumber column = PATH + 1;
 	Oid less = lookup_type_cache(BYTEAOID, TYPECACHE_LT_OPR)->lt_opr;
 	Oid collation = InvalidOid;
 	bool nulls_first = false;
 
-	ways->symbols = symbols;
-	ways->inverted = inverted;
-	ways->function = function;
-	ways->folding = folding;
-	ways->capacity = INITIAL_DEPTH;
-	ways->open = PFS_ARRAY(Frame, ways->capacity);
-	ways->sort =
+	paths->symbols = symbols;
+	paths->inverted = inverted;
+	paths->function = function;
+	paths->folding = folding;
+	paths->capacity = INITIAL_DEPTH;
+	paths->open = PFS_ARRAY(Frame, paths->capacity);
+	paths->sort =
 		tuplesort_begin_heap(descriptor, 1, &column, &less, &collation, &nulls_first,
 							 pfs_row_sorter_kb(SORT_SHARE(pfs_hash_memory_bytes())), NULL, false);
-	ways->slot = MakeSingleTupleTableSlot(descriptor, &TTSOpsVirtual);
-	memset(ways->slot->tts_isnull, false, WAY_COLUMNS * sizeof(bool));
-	initStringInfo(&ways->way);
-	initStringInfo(&ways->origins);
-	return ways;
+	paths->slot = MakeSingleTupleTableSlot(descriptor, &TTSOpsVirtual);
+	memset(paths->slot->tts_isnull, false, PATH_COLUMNS * sizeof(bool));
+	initStringInfo(&paths->path);
+	initStringInfo(&paths->origins);
+	return paths;
 }
 
 void
-pfs_frame_ways_add(PfsFrameWays *ways, PfsStackStream *stream, uint32 group)
+pfs_frame_paths_add(PfsFramePaths *paths, PfsStackStream *stream, uint32 group)
 {
 	static const PfsFrameVisitor visitor = { enter_frame, leave_frame, end_stack };
-	PfsStackVisit *visit = pfs_stack_visit_begin(stream, ways->symbols);
+	PfsStackVisit *visit = pfs_stack_visit_begin(stream, paths->symbols);
 
-	ways->group = group;
-	ways->has_group = false;
-	ways->older = ways->newest;
-	pfs_stack_visit_all(visit, &visitor, ways);
+	paths->group = group;
+	paths->has_group = false;
+	paths->older = paths->newest;
+	pfs_stack_visit_all(visit, &visitor, paths);
 	pfs_stack_visit_end(visit);
-	ways->group_count++;
+	paths->group_count++;
 }
 
 typedef struct OpenNode
@@ -261,7 +261,7 @@ typedef struct OpenNode
 	PfsWideSides total; /* of what is below */
 } OpenNode;
 
-/* What is between the sort and the file: the nodes on the way to the latest, the root first. */
+/* What is between the sort and the file: the nodes on the path to the latest, the root first. */
 typedef struct OpenNodes
 {
 	PfsFrameFile *file;
@@ -305,19 +305,19 @@ close_node(OpenNodes *open)
 	open->file->count++;
 }
 
-/* Takes the open nodes to the end of a way. */
+/* Takes the open nodes to the end of a path. */
 static void
-follow_way(OpenNodes *open, const uint32 *way, uint32 depth)
+follow_path(OpenNodes *open, const uint32 *path, uint32 depth)
 {
 	uint32 shared = 0;
 
 	while (shared < depth && shared + 1 < open->count &&
-		   open->nodes[shared + 1].node.symbol == pg_ntoh32(way[shared]))
+		   open->nodes[shared + 1].node.symbol == pg_ntoh32(path[shared]))
 		shared++;
 	while (open->count > shared + 1)
 		close_node(open);
 	for (; shared < depth; shared++)
-		open_node(open, pg_ntoh32(way[shared]));
+		open_node(open, pg_ntoh32(path[shared]));
 }
 
 static void
@@ -338,7 +338,7 @@ add_origins(OpenNodes *open, const char *origins, Size count)
 	}
 }
 
-/* Reads all ways in order and writes their nodes. */
+/* Reads all paths in order and writes their nodes. */
 static void
 write_nodes(PfsFrameFile *file, Tuplesortstate *sort, TupleDesc descriptor)
 {
@@ -349,21 +349,21 @@ write_nodes(PfsFrameFile *file, Tuplesortstate *sort, TupleDesc descriptor)
 	open_node(&open, PFS_NO_SYMBOL);
 	while (tuplesort_gettupleslot(sort, true, false, slot, NULL))
 	{
-		struct varlena *way;
+		struct varlena *path;
 		struct varlena *origins;
 
 		CHECK_FOR_INTERRUPTS();
 		slot_getallattrs(slot);
-		way = PG_DETOAST_DATUM(slot->tts_values[WAY]);
+		path = PG_DETOAST_DATUM(slot->tts_values[PATH]);
 		origins = PG_DETOAST_DATUM(slot->tts_values[ORIGINS]);
-		follow_way(&open, (const uint32 *) VARDATA(way),
-				   (uint32) ((VARSIZE(way) - VARHDRSZ) / sizeof(uint32)));
+		follow_path(&open, (const uint32 *) VARDATA(path),
+					(uint32) ((VARSIZE(path) - VARHDRSZ) / sizeof(uint32)));
 		add_origins(&open, VARDATA(origins), (VARSIZE(origins) - VARHDRSZ) / sizeof(Origin));
 		pfs_add_sides(&open.nodes[open.count - 1].self,
 					  (PfsSides){ DatumGetInt64(slot->tts_values[VALUE]),
 								  DatumGetInt64(slot->tts_values[BASE]) });
-		if ((Pointer) way != DatumGetPointer(slot->tts_values[WAY]))
-			pfree(way);
+		if ((Pointer) path != DatumGetPointer(slot->tts_values[PATH]))
+			pfree(path);
 		if ((Pointer) origins != DatumGetPointer(slot->tts_values[ORIGINS]))
 			pfree(origins);
 	}
@@ -375,18 +375,18 @@ write_nodes(PfsFrameFile *file, Tuplesortstate *sort, TupleDesc descriptor)
 }
 
 PfsFrameFile *
-pfs_frame_ways_finish(PfsFrameWays *ways)
+pfs_frame_paths_finish(PfsFramePaths *paths)
 {
 	PfsFrameFile *file = palloc0(sizeof(PfsFrameFile));
 
 	file->file = BufFileCreateTemp(false);
-	write_nodes(file, ways->sort, ways->slot->tts_tupleDescriptor);
-	ExecDropSingleTupleTableSlot(ways->slot);
-	tuplesort_end(ways->sort);
-	pfree(ways->open);
-	pfree(ways->way.data);
-	pfree(ways->origins.data);
-	pfree(ways);
+	write_nodes(file, paths->sort, paths->slot->tts_tupleDescriptor);
+	ExecDropSingleTupleTableSlot(paths->slot);
+	tuplesort_end(paths->sort);
+	pfree(paths->open);
+	pfree(paths->path.data);
+	pfree(paths->origins.data);
+	pfree(paths);
 	return file;
 }
 

@@ -2,7 +2,7 @@
  * frame_file.h
  *		The nodes of a merged tree in a temporary file, for stacks whose walkers do not fit work_mem.
  *
- * Ways of stacks are sorted, on disk beyond a part of work_mem, so that those below a node are neighbours; nodes are written
+ * Paths of stacks are sorted, on disk beyond a part of work_mem, so that those below a node are neighbours; nodes are written
  * as they end, a node behind all below it. So the children of a node are found from the last one on, without an index.
  */
 #ifndef PFS_FRAME_FILE_H
@@ -28,23 +28,23 @@ typedef struct PfsFileNode
 typedef struct PfsFrameFile PfsFrameFile;
 
 /*
- * Ways of stacks, on their way to a file. symbols has the filters; function as for pfs_stack_walk_create; folding lets frames that
+ * Paths of stacks, on their path to a file. symbols has the filters; function as for pfs_stack_walk_create; folding lets frames that
  * follow one of the same name belong to its node. Lives in CurrentMemoryContext, and has to be finished before the transaction is.
  */
-typedef struct PfsFrameWays PfsFrameWays;
-PfsFrameWays *pfs_frame_ways_begin(PfsSymbols *symbols, bool inverted, uint32 function,
-								   bool folding);
+typedef struct PfsFramePaths PfsFramePaths;
+PfsFramePaths *pfs_frame_paths_begin(PfsSymbols *symbols, bool inverted, uint32 function,
+									 bool folding);
 
 /*
  * Reads a stream to its end. All its stacks are below a node of the symbol group, which is theirs alone, or there is none:
  * PFS_NO_SYMBOL. What is added later is younger.
  */
-void pfs_frame_ways_add(PfsFrameWays *ways, PfsStackStream *stream, uint32 group);
+void pfs_frame_paths_add(PfsFramePaths *paths, PfsStackStream *stream, uint32 group);
 
 /*
- * Makes the file; the ways go. It lives in CurrentMemoryContext, and has to be ended before the transaction is.
+ * Makes the file; the paths go. It lives in CurrentMemoryContext, and has to be ended before the transaction is.
  */
-PfsFrameFile *pfs_frame_ways_finish(PfsFrameWays *ways);
+PfsFrameFile *pfs_frame_paths_finish(PfsFramePaths *paths);
 
 /* The root's number. */
 uint32 pfs_frame_file_root(const PfsFrameFile *file);

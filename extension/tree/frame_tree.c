@@ -207,22 +207,22 @@ create_tree(const PfsFilters *filters)
 	return tree;
 }
 
-/* Makes the file of what was added to the ways the tree's; the root gets its place there. */
+/* Makes the file of what was added to the paths the tree's; the root gets its place there. */
 static void
-take_file(PfsFrameTree *tree, PfsFrameWays *ways, PfsFrameNode *root)
+take_file(PfsFrameTree *tree, PfsFramePaths *paths, PfsFrameNode *root)
 {
-	tree->file = pfs_frame_ways_finish(ways);
+	tree->file = pfs_frame_paths_finish(paths);
 	root->walkers = pfs_frame_file_root(tree->file);
 	root->total = pfs_frame_file_get(tree->file, root->walkers).total;
 }
 
-/* Stacks of groups as long as they fit; then of all of them the ways. */
+/* Stacks of groups as long as they fit; then of all of them the paths. */
 typedef struct GroupStacks
 {
 	PfsStackSums *sums; /* of each group that has been read */
 	uint32 *symbols;
-	uint64 room;		/* for more stacks */
-	PfsFrameWays *ways; /* NULL: all fit */
+	uint64 room;		  /* for more stacks */
+	PfsFramePaths *paths; /* NULL: all fit */
 } GroupStacks;
 
 /* Copies the stacks of a group, unless they do not fit. */
@@ -243,16 +243,16 @@ copy_group(GroupStacks *groups, int32 group, PfsStackStream *stream)
 	return true;
 }
 
-/* Begins the ways with those of the groups that were copied. */
+/* Begins the paths with those of the groups that were copied. */
 static void
-turn_to_ways(PfsFrameTree *tree, GroupStacks *groups, int32 count, bool inverted)
+turn_to_paths(PfsFrameTree *tree, GroupStacks *groups, int32 count, bool inverted)
 {
-	groups->ways = pfs_frame_ways_begin(tree->symbols, inverted, PFS_NO_SYMBOL, tree->folding);
+	groups->paths = pfs_frame_paths_begin(tree->symbols, inverted, PFS_NO_SYMBOL, tree->folding);
 	for (int32 i = 0; i < count; i++)
 	{
 		PfsStackStream *stream = pfs_stack_stream_of(&groups->sums[i]);
 
-		pfs_frame_ways_add(groups->ways, stream, groups->symbols[i]);
+		pfs_frame_paths_add(groups->paths, stream, groups->symbols[i]);
 		pfs_stack_stream_end(stream);
 		pfree(groups->sums[i].sums);
 	}
@@ -298,14 +298,14 @@ pfs_frame_tree_query_groups(const PfsStackGroup *groups, int32 count, const PfsF
 		PfsStackStream *stream = pfs_stack_stream_begin(groups[i].selection);
 
 		stacks.symbols[i] = pfs_symbol_intern(tree->symbols, groups[i].name);
-		if (stacks.ways == NULL && !copy_group(&stacks, i, stream))
-			turn_to_ways(tree, &stacks, i, inverted);
-		if (stacks.ways != NULL)
-			pfs_frame_ways_add(stacks.ways, stream, stacks.symbols[i]);
+		if (stacks.paths == NULL && !copy_group(&stacks, i, stream))
+			turn_to_paths(tree, &stacks, i, inverted);
+		if (stacks.paths != NULL)
+			pfs_frame_paths_add(stacks.paths, stream, stacks.symbols[i]);
 		pfs_stack_stream_end(stream);
 	}
-	if (stacks.ways != NULL)
-		take_file(tree, stacks.ways, &root);
+	if (stacks.paths != NULL)
+		take_file(tree, stacks.paths, &root);
 	else
 		append_groups(tree, &stacks, count, &root);
 	tree->nodes[0] = root;
@@ -326,11 +326,11 @@ pfs_frame_tree_build(PfsStackStream *stream, const PfsFilters *filters, bool inv
 	tree->walk = pfs_stack_walk_create(tree->symbols, inverted, root.symbol);
 	if (!pfs_stack_stream_is_whole(stream))
 	{
-		PfsFrameWays *ways =
-			pfs_frame_ways_begin(tree->symbols, inverted, root.symbol, tree->folding);
+		PfsFramePaths *paths =
+			pfs_frame_paths_begin(tree->symbols, inverted, root.symbol, tree->folding);
 
-		pfs_frame_ways_add(ways, stream, PFS_NO_SYMBOL);
-		take_file(tree, ways, &root);
+		pfs_frame_paths_add(paths, stream, PFS_NO_SYMBOL);
+		take_file(tree, paths, &root);
 	}
 	else
 	{

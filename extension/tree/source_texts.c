@@ -31,7 +31,7 @@ PfsSourceTable *
 pfs_source_table(void)
 {
 	MemoryContext context;
-	PfsSourceTable *table = pfs_kept_get("source texts", sizeof(PfsSourceTable), &context);
+	PfsSourceTable *table = pfs_session_cache_get("source texts", sizeof(PfsSourceTable), &context);
 
 	table->context = context;
 	table->first_sources.context = table->files.context = table->mappings.context = context;

@@ -49,17 +49,17 @@ compare_stack_ids(const void *a, const void *b)
 static void
 judge(PfsStackFilter *filter, PfsStackSums *unknown)
 {
-	PfsTouching touching = pfs_touching_begin(unknown, false);
-	PfsTouched touched;
+	PfsStackSubsets subsets = pfs_stack_subsets_begin(unknown, false);
+	PfsStackSubset subset;
 	bool found;
 
 	qsort(unknown->sums, unknown->count, sizeof(PfsStackSum), compare_stack_ids);
-	while (pfs_touching_next(&touching, &touched))
+	while (pfs_stack_subsets_next(&subsets, &subset))
 	{
-		const bool *passing = pfs_touched_passing(&touched, filter->symbols);
+		const bool *passing = pfs_stack_subset_passing(&subset, filter->symbols);
 
-		for (uint32 i = 0; i < touched.stack_count; i++)
-			pfs_series_table_get(filter->verdicts, 0, touched.stacks[i].stack_id, &found)->value =
+		for (uint32 i = 0; i < subset.stack_count; i++)
+			pfs_series_table_get(filter->verdicts, 0, subset.stacks[i].stack_id, &found)->value =
 				passing[i];
 	}
 }

@@ -1,5 +1,5 @@
 /*
- * touched.c
+ * subset.c
  *		Places of leaves in the partition's shapes, or in one that is made.
  */
 #include "tree/stack_subset.h"
@@ -59,48 +59,48 @@ sort_stacks(const uint32 *leaves, uint32 count)
 }
 
 static void
-order_leaves(PfsTouched *touched)
+order_leaves(PfsStackSubset *subset)
 {
-	touched->order = sort_stacks(touched->leaves, touched->stack_count);
-	touched->ordered_leaves = PFS_ARRAY(uint32, touched->stack_count);
-	for (uint32 i = 0; i < touched->stack_count; i++)
-		touched->ordered_leaves[i] = touched->leaves[touched->order[i]];
+	subset->order = sort_stacks(subset->leaves, subset->stack_count);
+	subset->ordered_leaves = PFS_ARRAY(uint32, subset->stack_count);
+	for (uint32 i = 0; i < subset->stack_count; i++)
+		subset->ordered_leaves[i] = subset->leaves[subset->order[i]];
 }
 
 /* The empty stack belongs to no partition. */
 static void
-touch_root(PfsTouched *touched)
+touch_root(PfsStackSubset *subset)
 {
 	static const uint32 root = 0;
 	static const uint32 root_end = 1;
 	static const int32 no_location = 0;
 
-	touched->shape = (PfsTreeShape){ 1, &root, &root, &root_end, &no_location };
-	touched->leaves = PFS_ARRAY0(uint32, 1);
+	subset->shape = (PfsTreeShape){ 1, &root, &root, &root_end, &no_location };
+	subset->leaves = PFS_ARRAY0(uint32, 1);
 }
 
 static void
-add_part(PfsTouching *touching, const PfsTouched *part)
+add_part(PfsStackSubsets *subsets, const PfsStackSubset *part)
 {
-	Assert(touching->part_count < lengthof(touching->parts));
-	touching->parts[touching->part_count++] = *part;
+	Assert(subsets->part_count < lengthof(subsets->parts));
+	subsets->parts[subsets->part_count++] = *part;
 }
 
 /* All stacks in a shape of their own; takes their leaves' indexes. */
 static void
-add_made(PfsTouching *touching, const PfsTree *tree, const PfsTouched *whole)
+add_made(PfsStackSubsets *subsets, const PfsTree *tree, const PfsStackSubset *whole)
 {
-	PfsTouched part = *whole;
+	PfsStackSubset part = *whole;
 
 	pfs_shape_make_of(&part.shape, CurrentMemoryContext, tree, part.leaves, part.stack_count);
-	add_part(touching, &part);
+	add_part(subsets, &part);
 }
 
 /*
  * Appends a node below the root of a made shape, where the stacks end that are not known; their leaves are marked.
  */
 static void
-append_unknown(PfsTouched *part)
+append_unknown(PfsStackSubset *part)
 {
 	const PfsTreeShape *made = &part->shape;
 	uint32 place = made->count;
@@ -122,9 +122,9 @@ append_unknown(PfsTouched *part)
 
 /* The same where some stacks are not in the tree: their leaves' indexes are 0. */
 static void
-add_with_unknown(PfsTouching *touching, const PfsTree *tree, const PfsTouched *whole)
+add_with_unknown(PfsStackSubsets *subsets, const PfsTree *tree, const PfsStackSubset *whole)
 {
-	PfsTouched part = *whole;
+	PfsStackSubset part = *whole;
 	bool *is_unknown = PFS_ARRAY(bool, part.stack_count);
 
 	for (uint32 i = 0; i < part.stack_count; i++)
@@ -135,15 +135,15 @@ add_with_unknown(PfsTouching *touching, const PfsTree *tree, const PfsTouched *w
 			part.leaves[i] = part.shape.count;
 	append_unknown(&part);
 	pfree(is_unknown);
-	add_part(touching, &part);
+	add_part(subsets, &part);
 }
 
 /* The stacks whose leaves stand in one shape, or in none: PFS_NO_SHAPE. */
 static void
-add_shaped(PfsTouching *touching, const PfsTree *tree, const PfsTouched *whole,
+add_shaped(PfsStackSubsets *subsets, const PfsTree *tree, const PfsStackSubset *whole,
 		   const uint8 *numbers, uint8 number, uint32 count)
 {
-	PfsTouched part = { .leaves = PFS_ARRAY(uint32, count) };
+	PfsStackSubset part = { .leaves = PFS_ARRAY(uint32, count) };
 	PfsStackSum *stacks = PFS_ARRAY(PfsStackSum, count);
 	uint32 place;
 
@@ -162,17 +162,17 @@ add_shaped(PfsTouching *touching, const PfsTree *tree, const PfsTouched *whole,
 	}
 	part.stacks = stacks;
 	if (number == PFS_NO_SHAPE)
-		add_made(touching, tree, &part);
+		add_made(subsets, tree, &part);
 	else
 	{
 		part.shape = pfs_tree_shape(tree, number);
-		add_part(touching, &part);
+		add_part(subsets, &part);
 	}
 }
 
 /* Parts by shape, where stacks stand in several, or some in none. */
 static void
-split_by_shape(PfsTouching *touching, const PfsTree *tree, const PfsTouched *whole)
+split_by_shape(PfsStackSubsets *subsets, const PfsTree *tree, const PfsStackSubset *whole)
 {
 	uint8 *numbers = PFS_ARRAY(uint8, whole->stack_count);
 	uint32 counts[PG_UINT8_MAX + 1] = { 0 };
@@ -185,29 +185,29 @@ split_by_shape(PfsTouching *touching, const PfsTree *tree, const PfsTouched *who
 		counts[numbers[i]]++;
 		in_order &= i == 0 || numbers[i - 1] <= numbers[i];
 	}
-	if (touching->in_order && !in_order)
-		add_made(touching, tree, whole);
+	if (subsets->in_order && !in_order)
+		add_made(subsets, tree, whole);
 	else if (counts[numbers[0]] == whole->stack_count && numbers[0] != PFS_NO_SHAPE)
 	{
-		PfsTouched part = *whole;
+		PfsStackSubset part = *whole;
 
 		part.shape = pfs_tree_shape(tree, numbers[0]);
 		for (uint32 i = 0; i < part.stack_count; i++)
 			pfs_tree_place(tree, part.leaves[i], &part.leaves[i]);
-		add_part(touching, &part);
+		add_part(subsets, &part);
 	}
 	else
 	{
 		for (uint32 number = 0; number < lengthof(counts); number++)
 			if (counts[number] > 0)
-				add_shaped(touching, tree, whole, numbers, (uint8) number, counts[number]);
+				add_shaped(subsets, tree, whole, numbers, (uint8) number, counts[number]);
 		pfree(whole->leaves);
 	}
 	pfree(numbers);
 }
 
 static void
-touch_partition(PfsTouching *touching, const PfsTree *tree, PfsTouched *whole)
+touch_partition(PfsStackSubsets *subsets, const PfsTree *tree, PfsStackSubset *whole)
 {
 	uint32 count = whole->stack_count;
 	uint32 *leaves = PFS_ARRAY(uint32, count);
@@ -225,32 +225,32 @@ touch_partition(PfsTouching *touching, const PfsTree *tree, PfsTouched *whole)
 	whole->leaves = leaves;
 	pfs_doubt(PFS_DOUBT_STACKS, unknown);
 	if (unknown > 0)
-		add_with_unknown(touching, tree, whole);
+		add_with_unknown(subsets, tree, whole);
 	else if (pfs_tree_shapes(tree, leaves, count) == 0)
-		add_made(touching, tree, whole);
+		add_made(subsets, tree, whole);
 	else
-		split_by_shape(touching, tree, whole);
+		split_by_shape(subsets, tree, whole);
 }
 
-PfsTouching
-pfs_touching_begin(const PfsStackSums *stacks, bool in_order)
+PfsStackSubsets
+pfs_stack_subsets_begin(const PfsStackSums *stacks, bool in_order)
 {
-	return (PfsTouching){ .stacks = stacks, .in_order = in_order };
+	return (PfsStackSubsets){ .stacks = stacks, .in_order = in_order };
 }
 
 /* Finds what the stacks of the next partition touch. */
 static void
-begin_partition(PfsTouching *touching)
+begin_partition(PfsStackSubsets *subsets)
 {
-	const PfsStackSum *first = &touching->stacks->sums[touching->next];
-	const PfsStackSum *end = &touching->stacks->sums[touching->stacks->count];
-	PfsTouched whole = { .stacks = first, .stack_count = 1 };
+	const PfsStackSum *first = &subsets->stacks->sums[subsets->next];
+	const PfsStackSum *end = &subsets->stacks->sums[subsets->stacks->count];
+	PfsStackSubset whole = { .stacks = first, .stack_count = 1 };
 
-	touching->part_count = touching->next_part = 0;
+	subsets->part_count = subsets->next_part = 0;
 	if (first->stack_id == 0)
 	{
 		touch_root(&whole);
-		add_part(touching, &whole);
+		add_part(subsets, &whole);
 	}
 	else
 	{
@@ -259,63 +259,63 @@ begin_partition(PfsTouching *touching)
 		while (first + whole.stack_count < end &&
 			   pfs_stack_partition(first[whole.stack_count].stack_id) == partition)
 			whole.stack_count++;
-		touch_partition(touching, pfs_tree_get(partition), &whole);
+		touch_partition(subsets, pfs_tree_get(partition), &whole);
 	}
-	touching->next += whole.stack_count;
+	subsets->next += whole.stack_count;
 }
 
 bool
-pfs_touching_next(PfsTouching *touching, PfsTouched *touched)
+pfs_stack_subsets_next(PfsStackSubsets *subsets, PfsStackSubset *subset)
 {
-	if (touching->next_part == touching->part_count)
+	if (subsets->next_part == subsets->part_count)
 	{
-		if (touching->next == touching->stacks->count)
+		if (subsets->next == subsets->stacks->count)
 			return false;
-		begin_partition(touching);
+		begin_partition(subsets);
 	}
-	*touched = touching->parts[touching->next_part++];
-	order_leaves(touched);
+	*subset = subsets->parts[subsets->next_part++];
+	order_leaves(subset);
 	return true;
 }
 
-PfsTrail
-pfs_trail_begin(const PfsTreeShape *shape)
+PfsNodePath
+pfs_node_path_begin(const PfsTreeShape *shape)
 {
-	return (PfsTrail){ .shape = shape,
-					   .path = PFS_ARRAY(uint32, INITIAL_DEPTH),
-					   .capacity = INITIAL_DEPTH };
+	return (PfsNodePath){ .shape = shape,
+						  .places = PFS_ARRAY(uint32, INITIAL_DEPTH),
+						  .capacity = INITIAL_DEPTH };
 }
 
 void
-pfs_trail_go(PfsTrail *trail, uint32 leaf)
+pfs_node_path_go(PfsNodePath *path, uint32 leaf)
 {
-	const uint32 *parents = trail->shape->parents;
-	const uint32 *ends = trail->shape->ends;
-	uint32 shared = trail->depth;
+	const uint32 *parents = path->shape->parents;
+	const uint32 *ends = path->shape->ends;
+	uint32 shared = path->depth;
 	uint32 depth;
 	uint32 above;
 
-	while (shared > 0 && leaf >= ends[trail->path[shared - 1]])
+	while (shared > 0 && leaf >= ends[path->places[shared - 1]])
 		shared--;
-	above = shared == 0 ? 0 : trail->path[shared - 1];
+	above = shared == 0 ? 0 : path->places[shared - 1];
 	depth = shared;
 	for (uint32 place = leaf; place != above; place = parents[place])
 		depth++;
-	if (depth > trail->capacity)
+	if (depth > path->capacity)
 	{
-		trail->capacity = Max(depth, trail->capacity * 2);
-		trail->path = repalloc_huge(trail->path, (Size) trail->capacity * sizeof(uint32));
+		path->capacity = Max(depth, path->capacity * 2);
+		path->places = repalloc_huge(path->places, (Size) path->capacity * sizeof(uint32));
 	}
-	trail->shared = shared;
-	trail->depth = depth;
+	path->shared = shared;
+	path->depth = depth;
 	for (uint32 place = leaf; place != above; place = parents[place])
-		trail->path[--depth] = place;
+		path->places[--depth] = place;
 }
 
 void
-pfs_trail_load_names(const PfsTreeShape *shape, const uint32 *leaves, uint32 count)
+pfs_node_paths_load_names(const PfsTreeShape *shape, const uint32 *leaves, uint32 count)
 {
-	PfsTrail trail = pfs_trail_begin(shape);
+	PfsNodePath path = pfs_node_path_begin(shape);
 	uint32 capacity = INITIAL_DEPTH;
 	int32 *ids = PFS_ARRAY(int32, capacity);
 	uint32 id_count = 0;
@@ -326,10 +326,10 @@ pfs_trail_load_names(const PfsTreeShape *shape, const uint32 *leaves, uint32 cou
 	for (uint32 i = 0; i < count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		pfs_trail_go(&trail, leaves[i]);
-		for (uint32 depth = trail.shared; depth < trail.depth; depth++)
+		pfs_node_path_go(&path, leaves[i]);
+		for (uint32 depth = path.shared; depth < path.depth; depth++)
 		{
-			int32 id = shape->locations[trail.path[depth]];
+			int32 id = shape->locations[path.places[depth]];
 			uint32 *slot;
 
 			if (pfs_location_is_cached(id))
@@ -349,41 +349,41 @@ pfs_trail_load_names(const PfsTreeShape *shape, const uint32 *leaves, uint32 cou
 	MemoryContextDelete(met.context);
 	pfs_locations_load(ids, id_count);
 	pfree(ids);
-	pfree(trail.path);
+	pfree(path.places);
 }
 
 void
-pfs_touched_load_names(const PfsTouched *touched)
+pfs_stack_subset_load_names(const PfsStackSubset *subset)
 {
-	pfs_trail_load_names(&touched->shape, touched->ordered_leaves, touched->stack_count);
+	pfs_node_paths_load_names(&subset->shape, subset->ordered_leaves, subset->stack_count);
 }
 
 /* Names that are not cached are loaded for all nodes at once. */
 static pg_noinline uint32
-judge_location(const PfsTouched *touched, PfsSymbols *symbols, int32 location)
+judge_location(const PfsStackSubset *subset, PfsSymbols *symbols, int32 location)
 {
 	if (!pfs_location_is_cached(location))
-		pfs_touched_load_names(touched);
+		pfs_stack_subset_load_names(subset);
 	return pfs_symbols_judge(symbols, location);
 }
 
 /*
- * Marks the stacks, in the order of their leaves, on whose ways some location has a verdict: those below the nodes
+ * Marks the stacks, in the order of their leaves, on whose paths some location has a verdict: those below the nodes
  * nearest to the root that have. Each node is looked at once, and none below one that has the verdict. Of the nodes on
- * the way to a leaf, those at or before the leaf before are also on the way to that.
+ * the path to a leaf, those at or before the leaf before are also on the path to that.
  */
 static void
-mark_stacks(const PfsTouched *touched, PfsSymbols *symbols, PfsLocationVerdict verdict,
+mark_stacks(const PfsStackSubset *subset, PfsSymbols *symbols, PfsLocationVerdict verdict,
 			uint8 *marks)
 {
 	const PfsIdMap *verdicts = pfs_symbols_verdicts(symbols);
-	const PfsTreeShape *shape = &touched->shape;
+	const PfsTreeShape *shape = &subset->shape;
 	uint32 before = 0;
 	uint32 marked_end = 0;
 
-	for (uint32 i = 0; i < touched->stack_count; i++)
+	for (uint32 i = 0; i < subset->stack_count; i++)
 	{
-		uint32 leaf = touched->ordered_leaves[i];
+		uint32 leaf = subset->ordered_leaves[i];
 		uint32 highest = 0;
 
 		CHECK_FOR_INTERRUPTS();
@@ -394,7 +394,7 @@ mark_stacks(const PfsTouched *touched, PfsSymbols *symbols, PfsLocationVerdict v
 				uint32 said = pfs_id_map_find(verdicts, shape->locations[place]);
 
 				if (said == 0)
-					said = judge_location(touched, symbols, shape->locations[place]);
+					said = judge_location(subset, symbols, shape->locations[place]);
 				if (said & verdict)
 					highest = place;
 			}
@@ -408,7 +408,7 @@ mark_stacks(const PfsTouched *touched, PfsSymbols *symbols, PfsLocationVerdict v
 }
 
 PfsStackVerdict *
-pfs_touched_verdicts(const PfsTouched *touched, PfsSymbols *symbols)
+pfs_stack_subset_verdicts(const PfsStackSubset *subset, PfsSymbols *symbols)
 {
 	const PfsFilters *filters = pfs_symbols_filters(symbols);
 	bool may_hide = filters->show != NULL || filters->hide != NULL;
@@ -417,16 +417,16 @@ pfs_touched_verdicts(const PfsTouched *touched, PfsSymbols *symbols)
 
 	if (!pfs_filters_any(filters))
 		return NULL;
-	marks = PFS_ARRAY0(uint8, touched->stack_count);
+	marks = PFS_ARRAY0(uint8, subset->stack_count);
 	if (filters->focus != NULL)
-		mark_stacks(touched, symbols, PFS_LOCATION_FOCUSED, marks);
+		mark_stacks(subset, symbols, PFS_LOCATION_FOCUSED, marks);
 	if (filters->ignore != NULL)
-		mark_stacks(touched, symbols, PFS_LOCATION_IGNORED, marks);
+		mark_stacks(subset, symbols, PFS_LOCATION_IGNORED, marks);
 	if (may_hide)
-		mark_stacks(touched, symbols, PFS_LOCATION_FRAMED, marks);
-	verdicts = PFS_ARRAY(PfsStackVerdict, touched->stack_count);
-	for (uint32 i = 0; i < touched->stack_count; i++)
-		verdicts[touched->order[i]] =
+		mark_stacks(subset, symbols, PFS_LOCATION_FRAMED, marks);
+	verdicts = PFS_ARRAY(PfsStackVerdict, subset->stack_count);
+	for (uint32 i = 0; i < subset->stack_count; i++)
+		verdicts[subset->order[i]] =
 			filters->focus != NULL && !(marks[i] & PFS_LOCATION_FOCUSED) ? PFS_STACK_NOT_FOCUSED
 			: marks[i] & PFS_LOCATION_IGNORED							 ? PFS_STACK_IGNORED
 			: may_hide && !(marks[i] & PFS_LOCATION_FRAMED)				 ? PFS_STACK_WITHOUT_FRAMES
@@ -436,17 +436,17 @@ pfs_touched_verdicts(const PfsTouched *touched, PfsSymbols *symbols)
 }
 
 bool *
-pfs_touched_passing(const PfsTouched *touched, PfsSymbols *symbols)
+pfs_stack_subset_passing(const PfsStackSubset *subset, PfsSymbols *symbols)
 {
-	PfsStackVerdict *verdicts = pfs_touched_verdicts(touched, symbols);
+	PfsStackVerdict *verdicts = pfs_stack_subset_verdicts(subset, symbols);
 	bool *passing;
 
 	if (verdicts == NULL)
 		return NULL;
-	passing = PFS_ARRAY(bool, touched->stack_count);
-	for (uint32 i = 0; i < touched->stack_count; i++)
+	passing = PFS_ARRAY(bool, subset->stack_count);
+	for (uint32 i = 0; i < subset->stack_count; i++)
 	{
-		PfsSides sides = touched->stacks[i].sides;
+		PfsSides sides = subset->stacks[i].sides;
 
 		passing[i] = verdicts[i] == PFS_STACK_PASSES;
 		if (!passing[i])

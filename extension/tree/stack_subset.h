@@ -1,15 +1,15 @@
 /*
- * touched.h
+ * subset.h
  *		The part of a dictionary partition that some stacks touch: their nodes and all ancestors, depth first.
  *
  * Nodes stand at the places of a shape (dictionary.h): one of the partition's where the cache has it, else one of
- * the touched nodes alone, made for the query. So work costs by what is touched, not by the partition; a shape that is made
+ * the subset nodes alone, made for the query. So work costs by what is subset, not by the partition; a shape that is made
  * takes one bit per node of the partition.
  *
  * Stacks in the order of their leaves' places make ranges: those below a node are neighbours.
  */
-#ifndef PFS_TOUCHED_H
-#define PFS_TOUCHED_H
+#ifndef PFS_STACK_SUBSET_H
+#define PFS_STACK_SUBSET_H
 
 #include "profstore.h"
 
@@ -18,62 +18,60 @@
 #include "tree/symbols.h"
 
 /* The shapes of a tree, and one that is made for what has no place in them. */
-#define PFS_MAX_TOUCHED_PARTS (PFS_MAX_SHAPES + 1)
+#define PFS_MAX_SUBSET_PARTS (PFS_MAX_SHAPES + 1)
 
-typedef struct PfsTouched
+typedef struct PfsStackSubset
 {
-	PfsTreeShape
-		shape; /* of all touched nodes, and perhaps others; indexes are those of the tree */
+	PfsTreeShape shape; /* of all subset nodes, and perhaps others; indexes are those of the tree */
 	const PfsStackSum *stacks; /* of the partition, or some of them */
 	uint32 stack_count;
 	uint32 *leaves;			/* place of each stack's leaf */
 	uint32 *order;			/* the stacks' numbers by the places of their leaves */
 	uint32 *ordered_leaves; /* those places, ascending */
-} PfsTouched;
+} PfsStackSubset;
 
 /* An iteration over the dictionary partitions of some stacks, each of which may come in parts. */
-typedef struct PfsTouching
+typedef struct PfsStackSubsets
 {
 	const PfsStackSums *stacks;
 	bool in_order;
-	uint32 next;							 /* stack, of the next partition */
-	PfsTouched parts[PFS_MAX_TOUCHED_PARTS]; /* of this one */
+	uint32 next;								/* stack, of the next partition */
+	PfsStackSubset parts[PFS_MAX_SUBSET_PARTS]; /* of this one */
 	uint32 part_count;
 	uint32 next_part;
-} PfsTouching;
+} PfsStackSubsets;
 
 /*
  * Begins with the first stack; pfs_dictionary_begin has been called. Who wants stacks in the order of their ids gets a
  * partition in one part, where its shapes are not in that order.
  */
-PfsTouching pfs_touching_begin(const PfsStackSums *stacks, bool in_order);
+PfsStackSubsets pfs_stack_subsets_begin(const PfsStackSums *stacks, bool in_order);
 
 /*
  * What some of the stacks touch, all of one partition. False where none is left. The result lives in
  * CurrentMemoryContext, and as long as the shapes of the dictionary.
  */
-bool pfs_touching_next(PfsTouching *touching, PfsTouched *touched);
+bool pfs_stack_subsets_next(PfsStackSubsets *subsets, PfsStackSubset *subset);
 
-/* The way from the root to a leaf, for who goes from leaf to leaf. */
-typedef struct PfsTrail
+/* The path from the root to a leaf, for who goes from leaf to leaf. */
+typedef struct PfsNodePath
 {
 	const PfsTreeShape *shape;
-	uint32 *
-		path; /* places below the root, the leaf's last; in the context that was current at first */
+	uint32 *places; /* below the root, the leaf's last; in the context that was current at first */
 	uint32 depth;
 	uint32 shared; /* so many are those of the leaf before */
 	uint32 capacity;
-} PfsTrail;
+} PfsNodePath;
 
 /* Begins before the first leaf. */
-PfsTrail pfs_trail_begin(const PfsTreeShape *shape);
+PfsNodePath pfs_node_path_begin(const PfsTreeShape *shape);
 
 /* Goes on to a leaf at a greater place than the one before. */
-void pfs_trail_go(PfsTrail *trail, uint32 leaf);
+void pfs_node_path_go(PfsNodePath *path, uint32 leaf);
 
-/* Brings the locations on the ways to leaves, which are in ascending order, into the dictionary's cache, in one batch. */
-void pfs_trail_load_names(const PfsTreeShape *shape, const uint32 *leaves, uint32 count);
-void pfs_touched_load_names(const PfsTouched *touched);
+/* Brings the locations on the paths to leaves, which are in ascending order, into the dictionary's cache, in one batch. */
+void pfs_node_paths_load_names(const PfsTreeShape *shape, const uint32 *leaves, uint32 count);
+void pfs_stack_subset_load_names(const PfsStackSubset *subset);
 
 /* What the filters make of a stack; the first that applies. */
 typedef enum PfsStackVerdict
@@ -85,9 +83,9 @@ typedef enum PfsStackVerdict
 } PfsStackVerdict;
 
 /* Judges each stack. NULL where there are no filters. */
-PfsStackVerdict *pfs_touched_verdicts(const PfsTouched *touched, PfsSymbols *symbols);
+PfsStackVerdict *pfs_stack_subset_verdicts(const PfsStackSubset *subset, PfsSymbols *symbols);
 
 /* The same for who only asks whether a stack passes, and adds up what does not (pfs_symbols_dropped): each stack once. */
-bool *pfs_touched_passing(const PfsTouched *touched, PfsSymbols *symbols);
+bool *pfs_stack_subset_passing(const PfsStackSubset *subset, PfsSymbols *symbols);
 
 #endif

@@ -14,8 +14,8 @@
 #include "tree/session_cache.h"
 #include "utils/memutils.h"
 
-#define INITIAL_NAMES	  1024
-#define MOST_KEPT_SYMBOLS 65536
+#define INITIAL_NAMES		1024
+#define MOST_CACHED_SYMBOLS 65536
 
 /* A resolved location: its frames are frames[first .. first + count - 1] of the table. */
 typedef struct LocationEntry
@@ -98,16 +98,16 @@ init_table(FrameTable *table, MemoryContext context)
  * large that arrays by symbol would cost more than finding symbols again.
  */
 static FrameTable *
-get_kept_table(const PfsFilters *filters)
+get_cached_table(const PfsFilters *filters)
 {
 	char *key = psprintf("frames%s", pfs_filters_frames_key(filters));
 	MemoryContext context;
-	FrameTable *table = pfs_kept_get(key, sizeof(FrameTable), &context);
+	FrameTable *table = pfs_session_cache_get(key, sizeof(FrameTable), &context);
 
-	if (table->changing || table->symbol_count > MOST_KEPT_SYMBOLS)
+	if (table->changing || table->symbol_count > MOST_CACHED_SYMBOLS)
 	{
-		pfs_kept_forget(key);
-		table = pfs_kept_get(key, sizeof(FrameTable), &context);
+		pfs_session_cache_forget(key);
+		table = pfs_session_cache_get(key, sizeof(FrameTable), &context);
 	}
 	if (table->context == NULL)
 	{
@@ -126,13 +126,13 @@ pfs_symbols_create(const PfsFilters *filters)
 
 	symbols->filters = filters;
 	symbols->hiding = filters->show != NULL || filters->hide != NULL;
-	pfs_kept_begin();
+	pfs_session_cache_begin();
 	pfs_filters_recall(filters);
-	symbols->verdicts =
-		pfs_kept_get(psprintf("verdicts%s", pfs_filters_key(filters)), sizeof(PfsIdMap), &context);
+	symbols->verdicts = pfs_session_cache_get(psprintf("verdicts%s", pfs_filters_key(filters)),
+											  sizeof(PfsIdMap), &context);
 	symbols->verdicts->context = context;
 	if (filters->granularity == PFS_BY_FUNCTION)
-		symbols->table = get_kept_table(filters);
+		symbols->table = get_cached_table(filters);
 	else
 	{
 		symbols->table = palloc0(sizeof(FrameTable));

@@ -55,7 +55,7 @@ typedef struct EdgeEntry
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* A frame on the way from the root to the latest one. */
+/* A frame on the path from the root to the latest one. */
 typedef struct OpenFrame
 {
 	uint32 symbol;
@@ -68,9 +68,9 @@ typedef struct Building
 	PfsCallgraph *graph;
 	bool folding;	  /* a frame that follows one of the same name is no call */
 	uint32 *shown_at; /* by symbol: 1 + its place in graph->functions; 0 where it is cut */
-	OpenFrame *way;	  /* by level; the root at 0 */
+	OpenFrame *path;  /* by level; the root at 0 */
 	uint32 depth;
-	uint32 way_capacity;
+	uint32 path_capacity;
 	uint32 *open;	/* by edge: how often the visit is inside it */
 	int128 *values; /* by edge */
 	uint32 capacity;
@@ -126,7 +126,7 @@ find_edge(Building *building, uint32 caller, uint32 callee)
 static bool
 is_shown(const Building *building, uint32 level)
 {
-	return level > 0 && building->shown_at[building->way[level].symbol] != 0;
+	return level > 0 && building->shown_at[building->path[level].symbol] != 0;
 }
 
 static void
@@ -137,19 +137,19 @@ enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
 	bool parent_shown = is_shown(building, parent);
 	OpenFrame *open;
 
-	if (building->depth == building->way_capacity)
+	if (building->depth == building->path_capacity)
 	{
-		building->way_capacity *= 2;
-		building->way =
-			repalloc_huge(building->way, (Size) building->way_capacity * sizeof(OpenFrame));
+		building->path_capacity *= 2;
+		building->path =
+			repalloc_huge(building->path, (Size) building->path_capacity * sizeof(OpenFrame));
 	}
-	open = &building->way[building->depth];
+	open = &building->path[building->depth];
 	*open = (OpenFrame){ frame.symbol, parent_shown ? parent : open[-1].above, NO_EDGE };
 	if (building->folding && parent > 0 && open[-1].symbol == frame.symbol)
 		open->above = open[-1].above;
 	else if (open->above != 0 && building->shown_at[frame.symbol] != 0)
 	{
-		open->edge = find_edge(building, building->way[open->above].symbol, frame.symbol);
+		open->edge = find_edge(building, building->path[open->above].symbol, frame.symbol);
 		building->graph->edges[open->edge].indirect &= !parent_shown;
 		building->open[open->edge]++;
 	}
@@ -160,7 +160,7 @@ static void
 leave_frame(void *state, PfsFrame frame, PfsSides total, const PfsWideSides *wide)
 {
 	Building *building = state;
-	uint32 at = building->way[building->depth--].edge;
+	uint32 at = building->path[building->depth--].edge;
 
 	if (at != NO_EDGE && --building->open[at] == 0)
 		building->values[at] += wide == NULL ? total.value : wide->value;
@@ -193,14 +193,14 @@ find_edges(PfsCallgraph *graph, PfsStackVisit *visit, PfsSymbols *symbols)
 	Building building = { .graph = graph,
 						  .folding = pfs_filters_fold(pfs_symbols_filters(symbols)),
 						  .capacity = INITIAL_EDGES,
-						  .way_capacity = INITIAL_EDGES };
+						  .path_capacity = INITIAL_EDGES };
 
 	graph->edges = PFS_ARRAY(PfsCallEdge, INITIAL_EDGES);
 	building.shown_at = PFS_ARRAY0(uint32, pfs_symbol_count(symbols));
 	for (uint32 i = 0; i < graph->function_count; i++)
 		building.shown_at[graph->functions[i].symbol] = i + 1;
-	building.way = PFS_ARRAY(OpenFrame, INITIAL_EDGES);
-	building.way[0] = (OpenFrame){ PFS_NO_SYMBOL, 0, NO_EDGE };
+	building.path = PFS_ARRAY(OpenFrame, INITIAL_EDGES);
+	building.path[0] = (OpenFrame){ PFS_NO_SYMBOL, 0, NO_EDGE };
 	building.open = PFS_ARRAY(uint32, INITIAL_EDGES);
 	building.values = PFS_ARRAY(int128, INITIAL_EDGES);
 	building.table = edge_table_create(CurrentMemoryContext, INITIAL_EDGES, NULL);
@@ -210,7 +210,7 @@ find_edges(PfsCallgraph *graph, PfsStackVisit *visit, PfsSymbols *symbols)
 	qsort(graph->edges, graph->edge_count, sizeof(PfsCallEdge), compare_edges);
 	edge_table_destroy(building.table);
 	pfree(building.shown_at);
-	pfree(building.way);
+	pfree(building.path);
 	pfree(building.open);
 	pfree(building.values);
 }

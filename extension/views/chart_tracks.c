@@ -1,13 +1,13 @@
 /*
- * chart_lanes.c
- *		Lanes of a flame chart, found without a look at each.
+ * chart_tracks.c
+ *		Tracks of a flame chart, found without a look at each.
  *
- * Lanes stand in groups by the time at which their latest sample began, so groups ascend in time, and a lane that is
- * continued moves from its group to the last one. Where a sample is best continued from, a width before it,
- * moves forward with the samples; the nearest groups to both sides that still hold lanes are found over links that
- * skip empty ones, and grow longer as they are used. Groups that are too old give their lanes to a heap.
+ * Tracks stand in queues by the time at which their latest sample began, so queues ascend in time, and a track that is
+ * continued moves from its queue to the last one. Where a sample is best continued from, a width before it,
+ * moves forward with the samples; the nearest queues to both sides that still hold tracks are found over links that
+ * skip empty ones, and grow longer as they are used. Queues that are too old give their tracks to a heap.
  *
- *	groups	    oldest           target              last
+ *	queues	    oldest           target              last
  *	   ... free | 1.5 widths ago | a width ago | ... | now
  */
 #include "views/chart_tracks.h"
@@ -15,30 +15,30 @@
 #include "base/arrays.h"
 #include "lib/binaryheap.h"
 
-#define INITIAL_GROUPS 64
+#define INITIAL_QUEUES 64
 
-typedef struct LaneGroup
+typedef struct TrackQueue
 {
 	TimestampTz time;
-	Size first; /* of its lanes, in entries, by number once the group is not the last one */
+	Size first; /* of its tracks, in entries, by number once the queue is not the last one */
 	Size end;
-	int64 up;	/* of an empty one: no group before that holds lanes */
+	int64 up;	/* of an empty one: no queue before that holds tracks */
 	int64 down; /* none after that */
-} LaneGroup;
+} TrackQueue;
 
-struct PfsLanes
+struct PfsTracks
 {
 	int64 width_us;
-	int32 lane_count;
-	binaryheap *free; /* lanes that no sample continues, the least first */
-	int64 oldest;	  /* groups before this one are free */
-	int64 target;	  /* first group that began not more than a width ago */
-	int64 group_count;
-	int64 group_capacity;
-	LaneGroup *groups;
+	int32 track_count;
+	binaryheap *free; /* tracks that no sample continues, the least first */
+	int64 oldest;	  /* queues before this one are free */
+	int64 target;	  /* first queue that began not more than a width ago */
+	int64 queue_count;
+	int64 queue_capacity;
+	TrackQueue *queues;
 	Size entry_count;
 	Size entry_capacity;
-	int32 *entries; /* lanes of all groups */
+	int32 *entries; /* tracks of all queues */
 };
 
 static int
@@ -51,151 +51,155 @@ compare_free(Datum a, Datum b, void *argument)
 }
 
 static int
-compare_lanes(const void *a, const void *b)
+compare_tracks(const void *a, const void *b)
 {
 	return *(const int32 *) a - *(const int32 *) b;
 }
 
-PfsLanes *
-pfs_lanes_create(void)
+PfsTracks *
+pfs_tracks_create(void)
 {
-	PfsLanes *lanes = palloc0(sizeof(PfsLanes));
+	PfsTracks *tracks = palloc0(sizeof(PfsTracks));
 
-	lanes->free = binaryheap_allocate(PFS_MAX_LANES, compare_free, NULL);
-	lanes->group_capacity = INITIAL_GROUPS;
-	lanes->groups = PFS_ARRAY(LaneGroup, lanes->group_capacity);
-	lanes->entry_capacity = INITIAL_GROUPS;
-	lanes->entries = PFS_ARRAY(int32, lanes->entry_capacity);
-	return lanes;
+	tracks->free = binaryheap_allocate(PFS_MAX_TRACKS, compare_free, NULL);
+	tracks->queue_capacity = INITIAL_QUEUES;
+	tracks->queues = PFS_ARRAY(TrackQueue, tracks->queue_capacity);
+	tracks->entry_capacity = INITIAL_QUEUES;
+	tracks->entries = PFS_ARRAY(int32, tracks->entry_capacity);
+	return tracks;
 }
 
 void
-pfs_lanes_reset(PfsLanes *lanes, int64 width_us)
+pfs_tracks_reset(PfsTracks *tracks, int64 width_us)
 {
-	lanes->width_us = width_us;
-	lanes->lane_count = 0;
-	lanes->oldest = lanes->target = lanes->group_count = 0;
-	lanes->entry_count = 0;
-	binaryheap_reset(lanes->free);
+	tracks->width_us = width_us;
+	tracks->track_count = 0;
+	tracks->oldest = tracks->target = tracks->queue_count = 0;
+	tracks->entry_count = 0;
+	binaryheap_reset(tracks->free);
 }
 
-/* Makes the places of groups that are free those of the first ones to come. */
+/* Makes the places of queues that are free those of the first ones to come. */
 static void
-drop_free_groups(PfsLanes *lanes)
+drop_free_queues(PfsTracks *tracks)
 {
-	int64 dropped = lanes->oldest;
-	Size entries_dropped = lanes->groups[dropped].first;
+	int64 dropped = tracks->oldest;
+	Size entries_dropped = tracks->queues[dropped].first;
 
-	lanes->group_count -= dropped;
-	memmove(lanes->groups, lanes->groups + dropped, (Size) lanes->group_count * sizeof(LaneGroup));
-	for (int64 i = 0; i < lanes->group_count; i++)
+	tracks->queue_count -= dropped;
+	memmove(tracks->queues, tracks->queues + dropped,
+			(Size) tracks->queue_count * sizeof(TrackQueue));
+	for (int64 i = 0; i < tracks->queue_count; i++)
 	{
-		LaneGroup *group = &lanes->groups[i];
+		TrackQueue *queue = &tracks->queues[i];
 
-		group->first -= entries_dropped;
-		group->end -= entries_dropped;
-		group->up -= dropped;
-		group->down -= dropped;
+		queue->first -= entries_dropped;
+		queue->end -= entries_dropped;
+		queue->up -= dropped;
+		queue->down -= dropped;
 	}
-	lanes->entry_count -= entries_dropped;
-	memmove(lanes->entries, lanes->entries + entries_dropped, lanes->entry_count * sizeof(int32));
-	lanes->target -= dropped;
-	lanes->oldest = 0;
+	tracks->entry_count -= entries_dropped;
+	memmove(tracks->entries, tracks->entries + entries_dropped,
+			tracks->entry_count * sizeof(int32));
+	tracks->target -= dropped;
+	tracks->oldest = 0;
 }
 
-/* Room for one more group and one more entry. Half of the groups at least are in use afterwards, or were added. */
+/* Room for one more queue and one more entry. Half of the queues at least are in use afterwards, or were added. */
 static void
-reserve(PfsLanes *lanes)
+reserve(PfsTracks *tracks)
 {
-	if (lanes->group_count == lanes->group_capacity && lanes->oldest >= lanes->group_capacity / 2)
-		drop_free_groups(lanes);
-	if (lanes->group_count == lanes->group_capacity)
+	if (tracks->queue_count == tracks->queue_capacity &&
+		tracks->oldest >= tracks->queue_capacity / 2)
+		drop_free_queues(tracks);
+	if (tracks->queue_count == tracks->queue_capacity)
 	{
-		lanes->group_capacity *= 2;
-		lanes->groups =
-			repalloc_huge(lanes->groups, (Size) lanes->group_capacity * sizeof(LaneGroup));
+		tracks->queue_capacity *= 2;
+		tracks->queues =
+			repalloc_huge(tracks->queues, (Size) tracks->queue_capacity * sizeof(TrackQueue));
 	}
-	if (lanes->entry_count == lanes->entry_capacity)
+	if (tracks->entry_count == tracks->entry_capacity)
 	{
-		lanes->entry_capacity *= 2;
-		lanes->entries = repalloc_huge(lanes->entries, lanes->entry_capacity * sizeof(int32));
+		tracks->entry_capacity *= 2;
+		tracks->entries = repalloc_huge(tracks->entries, tracks->entry_capacity * sizeof(int32));
 	}
 }
 
-/* Makes the last group one of this time, and moves the others on in time. */
+/* Makes the last queue one of this time, and moves the others on in time. */
 static void
-advance(PfsLanes *lanes, TimestampTz time)
+advance(PfsTracks *tracks, TimestampTz time)
 {
-	int64 width = lanes->width_us;
+	int64 width = tracks->width_us;
 
-	if (lanes->group_count > 0)
+	if (tracks->queue_count > 0)
 	{
-		const LaneGroup *last = &lanes->groups[lanes->group_count - 1];
+		const TrackQueue *last = &tracks->queues[tracks->queue_count - 1];
 
 		if (last->time == time)
 			return;
-		qsort(lanes->entries + last->first, last->end - last->first, sizeof(int32), compare_lanes);
+		qsort(tracks->entries + last->first, last->end - last->first, sizeof(int32),
+			  compare_tracks);
 	}
-	lanes->groups[lanes->group_count] =
-		(LaneGroup){ time, lanes->entry_count, lanes->entry_count, lanes->group_count + 1,
-					 lanes->group_count - 1 };
-	lanes->group_count++;
-	for (; time - lanes->groups[lanes->oldest].time > width + width / 2; lanes->oldest++)
+	tracks->queues[tracks->queue_count] =
+		(TrackQueue){ time, tracks->entry_count, tracks->entry_count, tracks->queue_count + 1,
+					  tracks->queue_count - 1 };
+	tracks->queue_count++;
+	for (; time - tracks->queues[tracks->oldest].time > width + width / 2; tracks->oldest++)
 	{
-		const LaneGroup *group = &lanes->groups[lanes->oldest];
+		const TrackQueue *queue = &tracks->queues[tracks->oldest];
 
-		for (Size i = group->first; i < group->end; i++)
-			binaryheap_add(lanes->free, Int32GetDatum(lanes->entries[i]));
+		for (Size i = queue->first; i < queue->end; i++)
+			binaryheap_add(tracks->free, Int32GetDatum(tracks->entries[i]));
 	}
-	while (lanes->groups[lanes->target].time < time - width)
-		lanes->target++;
+	while (tracks->queues[tracks->target].time < time - width)
+		tracks->target++;
 }
 
 static bool
-is_empty(const PfsLanes *lanes, int64 group)
+is_empty(const PfsTracks *tracks, int64 queue)
 {
-	return lanes->groups[group].first == lanes->groups[group].end;
+	return tracks->queues[queue].first == tracks->queues[queue].end;
 }
 
-/* The first group from one on, before the last, that holds lanes; NULL where none does. */
-static LaneGroup *
-look_up(PfsLanes *lanes, int64 group)
+/* The first queue from one on, before the last, that holds tracks; NULL where none does. */
+static TrackQueue *
+look_up(PfsTracks *tracks, int64 queue)
 {
-	int64 found = group;
+	int64 found = queue;
 
-	while (found < lanes->group_count - 1 && is_empty(lanes, found))
-		found = lanes->groups[found].up;
-	for (int64 next; group < found; group = next)
+	while (found < tracks->queue_count - 1 && is_empty(tracks, found))
+		found = tracks->queues[found].up;
+	for (int64 next; queue < found; queue = next)
 	{
-		next = lanes->groups[group].up;
-		lanes->groups[group].up = found;
+		next = tracks->queues[queue].up;
+		tracks->queues[queue].up = found;
 	}
-	return found < lanes->group_count - 1 ? &lanes->groups[found] : NULL;
+	return found < tracks->queue_count - 1 ? &tracks->queues[found] : NULL;
 }
 
-/* The last group up to one that holds lanes and is not free; NULL where none does. */
-static LaneGroup *
-look_down(PfsLanes *lanes, int64 group)
+/* The last queue up to one that holds tracks and is not free; NULL where none does. */
+static TrackQueue *
+look_down(PfsTracks *tracks, int64 queue)
 {
-	int64 found = group;
+	int64 found = queue;
 
-	while (found >= lanes->oldest && is_empty(lanes, found))
-		found = lanes->groups[found].down;
-	for (int64 next; group > found && group >= lanes->oldest; group = next)
+	while (found >= tracks->oldest && is_empty(tracks, found))
+		found = tracks->queues[found].down;
+	for (int64 next; queue > found && queue >= tracks->oldest; queue = next)
 	{
-		next = lanes->groups[group].down;
-		lanes->groups[group].down = found;
+		next = tracks->queues[queue].down;
+		tracks->queues[queue].down = found;
 	}
-	return found >= lanes->oldest ? &lanes->groups[found] : NULL;
+	return found >= tracks->oldest ? &tracks->queues[found] : NULL;
 }
 
-/* The group whose first lane a sample continues best; NULL where it continues none. */
-static LaneGroup *
-find_best(PfsLanes *lanes, TimestampTz time)
+/* The queue whose first track a sample continues best; NULL where it continues none. */
+static TrackQueue *
+find_best(PfsTracks *tracks, TimestampTz time)
 {
-	int64 width = lanes->width_us;
-	LaneGroup *late = look_down(lanes, lanes->target - 1);
-	LaneGroup *early = look_up(lanes, lanes->target);
+	int64 width = tracks->width_us;
+	TrackQueue *late = look_down(tracks, tracks->target - 1);
+	TrackQueue *early = look_up(tracks, tracks->target);
 	int64 late_by;
 	int64 early_by;
 
@@ -207,38 +211,38 @@ find_best(PfsLanes *lanes, TimestampTz time)
 	early_by = width - (time - early->time);
 	if (late_by != early_by)
 		return late_by < early_by ? late : early;
-	return lanes->entries[late->first] < lanes->entries[early->first] ? late : early;
+	return tracks->entries[late->first] < tracks->entries[early->first] ? late : early;
 }
 
 static int32
-new_lane(PfsLanes *lanes)
+new_track(PfsTracks *tracks)
 {
-	if (lanes->lane_count == PFS_MAX_LANES)
+	if (tracks->track_count == PFS_MAX_TRACKS)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 						errmsg("too many samples of one series overlap for a flame chart"),
 						errdetail("The limit is %d; a sample lasts " INT64_FORMAT " microseconds.",
-								  PFS_MAX_LANES, lanes->width_us),
+								  PFS_MAX_TRACKS, tracks->width_us),
 						errhint("Flame charts are for samples that keep their times (--keep-times)."
 								" Choose fewer series for a lane, or a smaller width.")));
-	return lanes->lane_count++;
+	return tracks->track_count++;
 }
 
 int32
-pfs_lanes_choose(PfsLanes *lanes, TimestampTz time)
+pfs_tracks_choose(PfsTracks *tracks, TimestampTz time)
 {
-	LaneGroup *best;
-	int32 lane;
+	TrackQueue *best;
+	int32 track;
 
-	reserve(lanes);
-	advance(lanes, time);
-	best = find_best(lanes, time);
+	reserve(tracks);
+	advance(tracks, time);
+	best = find_best(tracks, time);
 	if (best != NULL)
-		lane = lanes->entries[best->first++];
-	else if (!binaryheap_empty(lanes->free))
-		lane = DatumGetInt32(binaryheap_remove_first(lanes->free));
+		track = tracks->entries[best->first++];
+	else if (!binaryheap_empty(tracks->free))
+		track = DatumGetInt32(binaryheap_remove_first(tracks->free));
 	else
-		lane = new_lane(lanes);
-	lanes->entries[lanes->entry_count++] = lane;
-	lanes->groups[lanes->group_count - 1].end = lanes->entry_count;
-	return lane;
+		track = new_track(tracks);
+	tracks->entries[tracks->entry_count++] = track;
+	tracks->queues[tracks->queue_count - 1].end = tracks->entry_count;
+	return track;
 }

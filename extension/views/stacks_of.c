@@ -40,7 +40,7 @@ forget_names(Datum *names, int32 first, int32 end)
 /*
  * stacks_of(selector, from_ts, to_ts, focus, ignore, show, hide, granularity)
  *
- * Rows come depth first: names[level - 1] is the latest of a level, so the first ones are the way to a row.
+ * Rows come depth first: names[level - 1] is the latest of a level, so the first ones are the path to a row.
  */
 PGDLLEXPORT Datum
 profstore_stacks_of(PG_FUNCTION_ARGS)
