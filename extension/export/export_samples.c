@@ -7,7 +7,7 @@
 #include "base/arrays.h"
 #include "base/memory_peak.h"
 #include "miscadmin.h"
-#include "tree/stack_subset.h"
+#include "tree/stack_verdicts.h"
 #include "utils/memutils.h"
 
 #define INITIAL_DEPTH 64
@@ -27,7 +27,7 @@ export_part(const PfsStackSums *sums, PfsSymbols *symbols, PfsExportFn function,
 		const bool *passing;
 
 		pfs_stack_subset_load_names(&subset);
-		passing = pfs_stack_subset_passing(&subset, symbols);
+		passing = pfs_stacks_passing(&subset, symbols);
 		for (uint32 i = 0; i < subset.stack_count; i++)
 		{
 			MemoryContext context;

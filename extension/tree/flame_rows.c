@@ -64,8 +64,6 @@ struct PfsFlameScan
 	const text *other; /* label of what is cut */
 };
 
-#define INITIAL_ROWS 64
-
 /* So many nodes more make it worth while to look for some to forget. */
 #define MIN_FORGOTTEN 256
 
@@ -98,21 +96,12 @@ comes_first(const Candidate *a, const Candidate *b)
 	return a->oldest != b->oldest ? a->oldest < b->oldest : a->node < b->node;
 }
 
-static void *
-grow_array(void *array, uint32 *capacity, Size element_bytes)
-{
-	*capacity = Max(*capacity * 2, INITIAL_ROWS);
-	return array == NULL ? palloc_extended(*capacity * element_bytes, MCXT_ALLOC_HUGE)
-						 : repalloc_huge(array, *capacity * element_bytes);
-}
-
 static void
 add_candidate(Cut *cut, const Candidate *candidate)
 {
 	uint32 at = cut->candidate_count++;
 
-	if (at == cut->candidate_capacity)
-		cut->candidates = grow_array(cut->candidates, &cut->candidate_capacity, sizeof(Candidate));
+	PFS_RESERVE(cut->candidates, cut->candidate_capacity, cut->candidate_count);
 	for (; at > 0 && comes_first(candidate, &cut->candidates[(at - 1) / 2]); at = (at - 1) / 2)
 		cut->candidates[at] = cut->candidates[(at - 1) / 2];
 	cut->candidates[at] = *candidate;
@@ -350,8 +339,7 @@ is_kept(const Cut *cut, uint32 node)
 static void
 add_child(PfsFlameScan *scan, const Child *child)
 {
-	if (scan->child_count == scan->child_capacity)
-		scan->children = grow_array(scan->children, &scan->child_capacity, sizeof(Child));
+	PFS_RESERVE(scan->children, scan->child_capacity, (uint64) scan->child_count + 1);
 	scan->children[scan->child_count++] = *child;
 }
 
@@ -399,8 +387,7 @@ enter_node(PfsFlameScan *scan, uint32 index)
 	}
 	qsort(scan->children + level.first, scan->child_count - level.first, sizeof(Child),
 		  compare_children);
-	if (scan->depth == scan->level_capacity)
-		scan->levels = grow_array(scan->levels, &scan->level_capacity, sizeof(Level));
+	PFS_RESERVE(scan->levels, scan->level_capacity, (uint64) scan->depth + 1);
 	scan->levels[scan->depth++] = level;
 	return node;
 }

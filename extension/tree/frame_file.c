@@ -84,11 +84,7 @@ enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
 {
 	PfsFramePaths *paths = state;
 
-	if (paths->depth == paths->capacity)
-	{
-		paths->capacity *= 2;
-		paths->open = repalloc_huge(paths->open, (Size) paths->capacity * sizeof(Frame));
-	}
+	PFS_RESERVE(paths->open, paths->capacity, (uint64) paths->depth + 1);
 	paths->open[paths->depth++] = (Frame){ age, location, frame };
 }
 
@@ -273,11 +269,7 @@ typedef struct OpenNodes
 static void
 open_node(OpenNodes *open, uint32 symbol)
 {
-	if (open->count == open->capacity)
-	{
-		open->capacity *= 2;
-		open->nodes = repalloc_huge(open->nodes, (Size) open->capacity * sizeof(OpenNode));
-	}
+	PFS_RESERVE(open->nodes, open->capacity, (uint64) open->count + 1);
 	open->nodes[open->count++] = (OpenNode){
 		.node = { .symbol = symbol, .size = 1, .oldest = PG_UINT64_MAX },
 	};

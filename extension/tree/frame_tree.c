@@ -18,14 +18,7 @@
 static uint32
 append_node(PfsFrameTree *tree, const PfsFrameNode *node)
 {
-	if (tree->count == tree->capacity)
-	{
-		if (tree->capacity > PG_UINT32_MAX / 2)
-			ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-							errmsg("flame graph has too many nodes")));
-		tree->capacity *= 2;
-		tree->nodes = repalloc_huge(tree->nodes, tree->capacity * sizeof(PfsFrameNode));
-	}
+	PFS_RESERVE(tree->nodes, tree->capacity, (uint64) tree->count + 1);
 	tree->nodes[tree->count] = *node;
 	return tree->count++;
 }
@@ -34,14 +27,10 @@ append_node(PfsFrameTree *tree, const PfsFrameNode *node)
 static pg_noinline void
 grow_latest(PfsFrameTree *tree)
 {
-	uint32 capacity = Max(INITIAL_NODES, pfs_symbol_count(tree->symbols) * 2);
+	uint32 known = tree->latest_count;
 
-	tree->latest = tree->latest == NULL
-					   ? PFS_ARRAY(uint32, capacity)
-					   : repalloc_huge(tree->latest, (Size) capacity * sizeof(uint32));
-	memset(tree->latest + tree->latest_count, 0,
-		   (Size) (capacity - tree->latest_count) * sizeof(uint32));
-	tree->latest_count = capacity;
+	PFS_RESERVE(tree->latest, tree->latest_count, pfs_symbol_count(tree->symbols));
+	memset(tree->latest + known, 0, (Size) (tree->latest_count - known) * sizeof(uint32));
 }
 
 static void

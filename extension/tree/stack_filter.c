@@ -8,7 +8,7 @@
 #include "base/series_table.h"
 #include "dictionary/dictionary.h"
 #include "miscadmin.h"
-#include "tree/stack_subset.h"
+#include "tree/stack_verdicts.h"
 
 struct PfsStackFilter
 {
@@ -56,7 +56,7 @@ judge(PfsStackFilter *filter, PfsStackSums *unknown)
 	qsort(unknown->sums, unknown->count, sizeof(PfsStackSum), compare_stack_ids);
 	while (pfs_stack_subsets_next(&subsets, &subset))
 	{
-		const bool *passing = pfs_stack_subset_passing(&subset, filter->symbols);
+		const bool *passing = pfs_stacks_passing(&subset, filter->symbols);
 
 		for (uint32 i = 0; i < subset.stack_count; i++)
 			pfs_series_table_get(filter->verdicts, 0, subset.stacks[i].stack_id, &found)->value =

@@ -1,16 +1,13 @@
 /*
- * subset.c
+ * stack_subset.c
  *		Places of leaves in the partition's shapes, or in one that is made.
  */
 #include "tree/stack_subset.h"
 
 #include "base/arrays.h"
-#include "base/id_map.h"
 #include "dictionary/doubts.h"
 #include "dictionary/tree_shape.h"
-#include "miscadmin.h"
-
-#define INITIAL_DEPTH 64
+#include "tree/node_path.h"
 
 /* Digits that stacks are sorted by. */
 #define DIGIT_BITS	11
@@ -278,180 +275,8 @@ pfs_stack_subsets_next(PfsStackSubsets *subsets, PfsStackSubset *subset)
 	return true;
 }
 
-PfsNodePath
-pfs_node_path_begin(const PfsTreeShape *shape)
-{
-	return (PfsNodePath){ .shape = shape,
-						  .places = PFS_ARRAY(uint32, INITIAL_DEPTH),
-						  .capacity = INITIAL_DEPTH };
-}
-
-void
-pfs_node_path_go(PfsNodePath *path, uint32 leaf)
-{
-	const uint32 *parents = path->shape->parents;
-	const uint32 *ends = path->shape->ends;
-	uint32 shared = path->depth;
-	uint32 depth;
-	uint32 above;
-
-	while (shared > 0 && leaf >= ends[path->places[shared - 1]])
-		shared--;
-	above = shared == 0 ? 0 : path->places[shared - 1];
-	depth = shared;
-	for (uint32 place = leaf; place != above; place = parents[place])
-		depth++;
-	if (depth > path->capacity)
-	{
-		path->capacity = Max(depth, path->capacity * 2);
-		path->places = repalloc_huge(path->places, (Size) path->capacity * sizeof(uint32));
-	}
-	path->shared = shared;
-	path->depth = depth;
-	for (uint32 place = leaf; place != above; place = parents[place])
-		path->places[--depth] = place;
-}
-
-void
-pfs_node_paths_load_names(const PfsTreeShape *shape, const uint32 *leaves, uint32 count)
-{
-	PfsNodePath path = pfs_node_path_begin(shape);
-	uint32 capacity = INITIAL_DEPTH;
-	int32 *ids = PFS_ARRAY(int32, capacity);
-	uint32 id_count = 0;
-	/* those in ids: nodes are many times as many as locations */
-	PfsIdMap met = { .context = AllocSetContextCreate(CurrentMemoryContext, "profstore met ids",
-													  ALLOCSET_DEFAULT_SIZES) };
-
-	for (uint32 i = 0; i < count; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		pfs_node_path_go(&path, leaves[i]);
-		for (uint32 depth = path.shared; depth < path.depth; depth++)
-		{
-			int32 id = shape->locations[path.places[depth]];
-			uint32 *slot;
-
-			if (pfs_location_is_cached(id))
-				continue;
-			slot = pfs_id_map_slot(&met, id);
-			if (*slot != 0)
-				continue;
-			*slot = 1;
-			if (id_count == capacity)
-			{
-				capacity = capacity > PG_UINT32_MAX / 2 ? PG_UINT32_MAX : capacity * 2;
-				ids = repalloc_huge(ids, (Size) capacity * sizeof(int32));
-			}
-			ids[id_count++] = id;
-		}
-	}
-	MemoryContextDelete(met.context);
-	pfs_locations_load(ids, id_count);
-	pfree(ids);
-	pfree(path.places);
-}
-
 void
 pfs_stack_subset_load_names(const PfsStackSubset *subset)
 {
 	pfs_node_paths_load_names(&subset->shape, subset->ordered_leaves, subset->stack_count);
-}
-
-/* Names that are not cached are loaded for all nodes at once. */
-static pg_noinline uint32
-judge_location(const PfsStackSubset *subset, PfsSymbols *symbols, int32 location)
-{
-	if (!pfs_location_is_cached(location))
-		pfs_stack_subset_load_names(subset);
-	return pfs_symbols_judge(symbols, location);
-}
-
-/*
- * Marks the stacks, in the order of their leaves, on whose paths some location has a verdict: those below the nodes
- * nearest to the root that have. Each node is looked at once, and none below one that has the verdict. Of the nodes on
- * the path to a leaf, those at or before the leaf before are also on the path to that.
- */
-static void
-mark_stacks(const PfsStackSubset *subset, PfsSymbols *symbols, PfsLocationVerdict verdict,
-			uint8 *marks)
-{
-	const PfsIdMap *verdicts = pfs_symbols_verdicts(symbols);
-	const PfsTreeShape *shape = &subset->shape;
-	uint32 before = 0;
-	uint32 marked_end = 0;
-
-	for (uint32 i = 0; i < subset->stack_count; i++)
-	{
-		uint32 leaf = subset->ordered_leaves[i];
-		uint32 highest = 0;
-
-		CHECK_FOR_INTERRUPTS();
-		if (leaf >= marked_end)
-		{
-			for (uint32 place = leaf; place > before; place = shape->parents[place])
-			{
-				uint32 said = pfs_id_map_find(verdicts, shape->locations[place]);
-
-				if (said == 0)
-					said = judge_location(subset, symbols, shape->locations[place]);
-				if (said & verdict)
-					highest = place;
-			}
-			if (highest > 0)
-				marked_end = shape->ends[highest];
-		}
-		if (leaf < marked_end)
-			marks[i] |= (uint8) verdict;
-		before = leaf;
-	}
-}
-
-PfsStackVerdict *
-pfs_stack_subset_verdicts(const PfsStackSubset *subset, PfsSymbols *symbols)
-{
-	const PfsFilters *filters = pfs_symbols_filters(symbols);
-	bool may_hide = filters->show != NULL || filters->hide != NULL;
-	PfsStackVerdict *verdicts;
-	uint8 *marks;
-
-	if (!pfs_filters_any(filters))
-		return NULL;
-	marks = PFS_ARRAY0(uint8, subset->stack_count);
-	if (filters->focus != NULL)
-		mark_stacks(subset, symbols, PFS_LOCATION_FOCUSED, marks);
-	if (filters->ignore != NULL)
-		mark_stacks(subset, symbols, PFS_LOCATION_IGNORED, marks);
-	if (may_hide)
-		mark_stacks(subset, symbols, PFS_LOCATION_FRAMED, marks);
-	verdicts = PFS_ARRAY(PfsStackVerdict, subset->stack_count);
-	for (uint32 i = 0; i < subset->stack_count; i++)
-		verdicts[subset->order[i]] =
-			filters->focus != NULL && !(marks[i] & PFS_LOCATION_FOCUSED) ? PFS_STACK_NOT_FOCUSED
-			: marks[i] & PFS_LOCATION_IGNORED							 ? PFS_STACK_IGNORED
-			: may_hide && !(marks[i] & PFS_LOCATION_FRAMED)				 ? PFS_STACK_WITHOUT_FRAMES
-																		 : PFS_STACK_PASSES;
-	pfree(marks);
-	return verdicts;
-}
-
-bool *
-pfs_stack_subset_passing(const PfsStackSubset *subset, PfsSymbols *symbols)
-{
-	PfsStackVerdict *verdicts = pfs_stack_subset_verdicts(subset, symbols);
-	bool *passing;
-
-	if (verdicts == NULL)
-		return NULL;
-	passing = PFS_ARRAY(bool, subset->stack_count);
-	for (uint32 i = 0; i < subset->stack_count; i++)
-	{
-		PfsSides sides = subset->stacks[i].sides;
-
-		passing[i] = verdicts[i] == PFS_STACK_PASSES;
-		if (!passing[i])
-			pfs_symbols_drop(symbols, sides.value, sides.base);
-	}
-	pfree(verdicts);
-	return passing;
 }

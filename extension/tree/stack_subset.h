@@ -1,10 +1,10 @@
 /*
- * subset.h
- *		The part of a dictionary partition that some stacks touch: their nodes and all ancestors, depth first.
+ * stack_subset.h
+ *		Some stacks of one dictionary partition, and the nodes from the root to their leaves, depth first.
  *
- * Nodes stand at the places of a shape (dictionary.h): one of the partition's where the cache has it, else one of
- * the subset nodes alone, made for the query. So work costs by what is subset, not by the partition; a shape that is made
- * takes one bit per node of the partition.
+ * Nodes stand at the places of a shape (dictionary.h): one of the partition's where the cache has it, else one of these
+ * nodes alone, made for the query. So work costs by the stacks, not by the partition. A shape that is made takes one
+ * bit per node of the partition.
  *
  * Stacks in the order of their leaves' places make ranges: those below a node are neighbours.
  */
@@ -15,14 +15,13 @@
 
 #include "dictionary/dictionary.h"
 #include "merge/stack_sums.h"
-#include "tree/symbols.h"
 
 /* The shapes of a tree, and one that is made for what has no place in them. */
 #define PFS_MAX_SUBSET_PARTS (PFS_MAX_SHAPES + 1)
 
 typedef struct PfsStackSubset
 {
-	PfsTreeShape shape; /* of all subset nodes, and perhaps others; indexes are those of the tree */
+	PfsTreeShape shape; /* of all these nodes, and perhaps others; indexes are those of the tree */
 	const PfsStackSum *stacks; /* of the partition, or some of them */
 	uint32 stack_count;
 	uint32 *leaves;			/* place of each stack's leaf */
@@ -47,45 +46,10 @@ typedef struct PfsStackSubsets
  */
 PfsStackSubsets pfs_stack_subsets_begin(const PfsStackSums *stacks, bool in_order);
 
-/*
- * What some of the stacks touch, all of one partition. False where none is left. The result lives in
- * CurrentMemoryContext, and as long as the shapes of the dictionary.
- */
+/* The next; false where none is left. It lives in CurrentMemoryContext, and as long as the shapes of the dictionary. */
 bool pfs_stack_subsets_next(PfsStackSubsets *subsets, PfsStackSubset *subset);
 
-/* The path from the root to a leaf, for who goes from leaf to leaf. */
-typedef struct PfsNodePath
-{
-	const PfsTreeShape *shape;
-	uint32 *places; /* below the root, the leaf's last; in the context that was current at first */
-	uint32 depth;
-	uint32 shared; /* so many are those of the leaf before */
-	uint32 capacity;
-} PfsNodePath;
-
-/* Begins before the first leaf. */
-PfsNodePath pfs_node_path_begin(const PfsTreeShape *shape);
-
-/* Goes on to a leaf at a greater place than the one before. */
-void pfs_node_path_go(PfsNodePath *path, uint32 leaf);
-
-/* Brings the locations on the paths to leaves, which are in ascending order, into the dictionary's cache, in one batch. */
-void pfs_node_paths_load_names(const PfsTreeShape *shape, const uint32 *leaves, uint32 count);
+/* Brings the locations on the paths to the stacks' leaves into the dictionary's cache, in one batch. */
 void pfs_stack_subset_load_names(const PfsStackSubset *subset);
-
-/* What the filters make of a stack; the first that applies. */
-typedef enum PfsStackVerdict
-{
-	PFS_STACK_PASSES,
-	PFS_STACK_NOT_FOCUSED,
-	PFS_STACK_IGNORED,
-	PFS_STACK_WITHOUT_FRAMES /* since show and hide left none */
-} PfsStackVerdict;
-
-/* Judges each stack. NULL where there are no filters. */
-PfsStackVerdict *pfs_stack_subset_verdicts(const PfsStackSubset *subset, PfsSymbols *symbols);
-
-/* The same for who only asks whether a stack passes, and adds up what does not (pfs_symbols_dropped): each stack once. */
-bool *pfs_stack_subset_passing(const PfsStackSubset *subset, PfsSymbols *symbols);
 
 #endif

@@ -8,7 +8,8 @@
 #include "base/memory_peak.h"
 #include "common/int.h"
 #include "miscadmin.h"
-#include "tree/stack_subset.h"
+#include "tree/node_path.h"
+#include "tree/stack_verdicts.h"
 
 #define INITIAL_WALKERS 1024
 #define INITIAL_PARTS	16
@@ -59,20 +60,6 @@ struct PfsStackWalk
 	PfsWideSides start_total;
 };
 
-/* Makes room for one more element; returns the array, moved or not. */
-static void *
-reserve(void *array, uint32 count, uint32 *capacity, Size element_bytes)
-{
-	if (count < *capacity)
-		return array;
-	if (count > PG_UINT32_MAX / 2)
-		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-						errmsg("query touches too many stack nodes"),
-						errhint("Take a shorter time range or fewer series.")));
-	*capacity *= 2;
-	return repalloc_huge(array, (Size) *capacity * element_bytes);
-}
-
 static PfsSides
 sum_of(const StackPart *part, uint32 first, uint32 end)
 {
@@ -111,15 +98,7 @@ first_from(const StackPart *part, uint32 stack, uint32 end, uint32 place)
 		step = step > PG_UINT32_MAX / 2 ? step : step * 2;
 	}
 	end = (uint32) Min((uint64) stack + step, end);
-	while (stack < end)
-	{
-		uint32 middle = stack + (end - stack) / 2;
-
-		if (part->leaves[middle] < place)
-			stack = middle + 1;
-		else
-			end = middle;
-	}
+	PFS_BISECT(stack, end, middle, part->leaves[middle] < place);
 	return stack;
 }
 
@@ -160,8 +139,7 @@ passed_at_function(PfsStackWalk *walk, int32 location)
 static uint32
 append_walker(PfsStackWalk *walk, const Walker *walker)
 {
-	walk->walkers =
-		reserve(walk->walkers, walk->walker_count, &walk->walker_capacity, sizeof(Walker));
+	PFS_RESERVE(walk->walkers, walk->walker_capacity, (uint64) walk->walker_count + 1);
 	walk->walkers[walk->walker_count] = *walker;
 	return walk->walker_count++;
 }
@@ -250,7 +228,7 @@ append_part(PfsStackWalk *walk, const PfsStackSubset *subset, const bool *passin
 	bool fits = true;
 	StackPart *part;
 
-	walk->parts = reserve(walk->parts, walk->part_count, &walk->part_capacity, sizeof(StackPart));
+	PFS_RESERVE(walk->parts, walk->part_capacity, (uint64) walk->part_count + 1);
 	part = &walk->parts[walk->part_count++];
 	if (walk->partition != partition)
 		walk->age += UINT64CONST(1) << AGE_INDEX_BITS;
@@ -322,7 +300,7 @@ pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, PfsWideSides *t
 	walk->has_names = false;
 	while (pfs_stack_subsets_next(&subsets, &subset))
 	{
-		bool *passing = pfs_stack_subset_passing(&subset, walk->symbols);
+		bool *passing = pfs_stacks_passing(&subset, walk->symbols);
 
 		CHECK_FOR_INTERRUPTS();
 		append_part(walk, &subset, passing);

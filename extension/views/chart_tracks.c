@@ -34,10 +34,10 @@ struct PfsTracks
 	int64 oldest;	  /* queues before this one are free */
 	int64 target;	  /* first queue that began not more than a width ago */
 	int64 queue_count;
-	int64 queue_capacity;
+	uint32 queue_capacity;
 	TrackQueue *queues;
 	Size entry_count;
-	Size entry_capacity;
+	uint32 entry_capacity;
 	int32 *entries; /* tracks of all queues */
 };
 
@@ -62,10 +62,7 @@ pfs_tracks_create(void)
 	PfsTracks *tracks = palloc0(sizeof(PfsTracks));
 
 	tracks->free = binaryheap_allocate(PFS_MAX_TRACKS, compare_free, NULL);
-	tracks->queue_capacity = INITIAL_QUEUES;
-	tracks->queues = PFS_ARRAY(TrackQueue, tracks->queue_capacity);
-	tracks->entry_capacity = INITIAL_QUEUES;
-	tracks->entries = PFS_ARRAY(int32, tracks->entry_capacity);
+	PFS_RESERVE(tracks->queues, tracks->queue_capacity, INITIAL_QUEUES);
 	return tracks;
 }
 
@@ -112,17 +109,8 @@ reserve(PfsTracks *tracks)
 	if (tracks->queue_count == tracks->queue_capacity &&
 		tracks->oldest >= tracks->queue_capacity / 2)
 		drop_free_queues(tracks);
-	if (tracks->queue_count == tracks->queue_capacity)
-	{
-		tracks->queue_capacity *= 2;
-		tracks->queues =
-			repalloc_huge(tracks->queues, (Size) tracks->queue_capacity * sizeof(TrackQueue));
-	}
-	if (tracks->entry_count == tracks->entry_capacity)
-	{
-		tracks->entry_capacity *= 2;
-		tracks->entries = repalloc_huge(tracks->entries, tracks->entry_capacity * sizeof(int32));
-	}
+	PFS_RESERVE(tracks->queues, tracks->queue_capacity, (uint64) tracks->queue_count + 1);
+	PFS_RESERVE(tracks->entries, tracks->entry_capacity, tracks->entry_count + 1);
 }
 
 /* Makes the last queue one of this time, and moves the others on in time. */

@@ -9,7 +9,7 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "merge/stack_stream.h"
-#include "tree/stack_subset.h"
+#include "tree/stack_verdicts.h"
 #include "utils/memutils.h"
 
 enum
@@ -50,7 +50,7 @@ sum_verdicts(PfsStackStream *stacks, const PfsFilters *filters, int128 *by_verdi
 
 		while (pfs_stack_subsets_next(&subsets, &subset))
 		{
-			const PfsStackVerdict *verdicts = pfs_stack_subset_verdicts(&subset, symbols);
+			const PfsStackVerdict *verdicts = pfs_stack_verdicts(&subset, symbols);
 
 			for (uint32 i = 0; i < subset.stack_count; i++)
 			{

@@ -21,7 +21,7 @@
 #include "select/buckets.h"
 #include "select/sample_scan.h"
 #include "tree/stack_frames.h"
-#include "tree/stack_subset.h"
+#include "tree/stack_verdicts.h"
 #include "tree/symbols.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
@@ -113,7 +113,7 @@ typedef struct Chart
 	int64 width_us;
 	PfsTracks *choice;
 	int32 track_count;
-	int32 track_capacity; /* tracks that have memory for open spans, of this series or another */
+	uint32 track_capacity; /* tracks that have memory for open spans, of this series or another */
 	Track *tracks;
 	PfsRowSorter *spans; /* of all series so far */
 } Chart;
@@ -137,8 +137,7 @@ read_samples(const PfsSelection *selection, PfsRowSorter *samples, PfsStackTable
 
 			if (block.values[row] == 0)
 				continue;
-			if (series == NULL || series->id != block.series[row])
-				series = pfs_selection_series(selection, block.series[row]);
+			series = pfs_selection_next_series(selection, series, block.series[row]);
 			values[SAMPLE_SERIES] = series->index;
 			values[SAMPLE_TIME] = block.times[row];
 			values[SAMPLE_STACK] = block.stacks[row];
@@ -163,11 +162,7 @@ resolve_stack(FramePath *path, const PfsStackSubset *subset, uint32 leaf, PfsSym
 
 	for (uint32 node = leaf; node != 0; node = subset->shape.parents[node])
 		length += pfs_symbols_frames(symbols, subset->shape.locations[node]).count;
-	if (length > path->capacity)
-	{
-		path->capacity = Max(length, path->capacity * 2);
-		path->symbols = repalloc_huge(path->symbols, (Size) path->capacity * sizeof(uint32));
-	}
+	PFS_RESERVE(path->symbols, path->capacity, length);
 	end = length;
 	for (uint32 node = leaf; node != 0; node = subset->shape.parents[node])
 	{
@@ -198,7 +193,7 @@ resolve_part(const PfsStackSums *part, PfsSymbols *symbols, FramePath *path, Pfs
 		const bool *passing;
 
 		pfs_stack_subset_load_names(&subset);
-		passing = pfs_stack_subset_passing(&subset, symbols);
+		passing = pfs_stacks_passing(&subset, symbols);
 		for (uint32 i = 0; i < subset.stack_count; i++)
 		{
 			CHECK_FOR_INTERRUPTS();
@@ -265,21 +260,11 @@ close_spans(Chart *chart, int32 number, uint32 level, TimestampTz end)
 static Track *
 get_track(Chart *chart, int32 number, TimestampTz time)
 {
+	uint32 known = chart->track_capacity;
 	Track *track;
 
-	if (number == chart->track_capacity)
-	{
-		int32 capacity = Max(8, chart->track_capacity * 2);
-		Track *tracks = PFS_ARRAY0(Track, capacity);
-
-		if (chart->tracks != NULL)
-		{
-			memcpy(tracks, chart->tracks, (Size) chart->track_capacity * sizeof(Track));
-			pfree(chart->tracks);
-		}
-		chart->tracks = tracks;
-		chart->track_capacity = capacity;
-	}
+	PFS_RESERVE(chart->tracks, chart->track_capacity, (uint64) number + 1);
+	memset(chart->tracks + known, 0, (Size) (chart->track_capacity - known) * sizeof(Track));
 	track = &chart->tracks[number];
 	if (number == chart->track_count)
 	{
@@ -288,18 +273,6 @@ get_track(Chart *chart, int32 number, TimestampTz time)
 		track->depth = 0;
 	}
 	return track;
-}
-
-static void
-reserve_spans(Track *track, uint32 count)
-{
-	if (count <= track->capacity)
-		return;
-	track->capacity = count;
-	if (track->open == NULL)
-		track->open = PFS_ARRAY(Span, count);
-	else
-		track->open = repalloc_huge(track->open, (Size) count * sizeof(Span));
 }
 
 static void
@@ -315,7 +288,7 @@ add_sample(Chart *chart, const int64 *sample, const uint32 *symbols, uint32 dept
 	while (common < track->depth && common < depth && track->open[common].symbol == symbols[common])
 		common++;
 	close_spans(chart, number, common, time);
-	reserve_spans(track, depth);
+	PFS_RESERVE(track->open, track->capacity, depth);
 	for (uint32 i = 0; i < depth; i++)
 	{
 		Span *span = &track->open[i];

@@ -4,6 +4,7 @@
  */
 #include "tree/flame_rows.h"
 
+#include "base/arrays.h"
 #include "base/srf.h"
 #include "lib/stringinfo.h"
 #include "merge/merged.h"
@@ -55,21 +56,18 @@ put_stacks(const PfsRows *rows, PfsFrameTree *tree)
 	PfsFlameScan *flame = pfs_flame_scan_begin(tree, PFS_NO_ROW_LIMIT);
 	PfsFlameRow row;
 	StringInfoData stack;
-	int32 capacity = 64;
-	int *ends = palloc(capacity * sizeof(int));
+	uint32 capacity = 0;
+	int *ends = NULL;
 
 	initStringInfo(&stack);
+	PFS_RESERVE(ends, capacity, 1);
 	ends[0] = 0;
 	pfs_flame_scan_next(flame, &row);
 	if (row.self.value != 0)
 		put_row(rows, no_frames, (int) strlen(no_frames), row.self.value);
 	while (pfs_flame_scan_next(flame, &row))
 	{
-		if (row.level == capacity)
-		{
-			capacity *= 2;
-			ends = repalloc_huge(ends, (Size) capacity * sizeof(int));
-		}
+		PFS_RESERVE(ends, capacity, (uint64) row.level + 1);
 		stack.len = ends[row.level - 1];
 		if (row.level > 1)
 			appendStringInfoChar(&stack, ';');

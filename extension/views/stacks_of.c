@@ -51,17 +51,13 @@ profstore_stacks_of(PG_FUNCTION_ARGS)
 	PfsFrameTree *tree = pfs_frame_tree_take(pfs_stack_stream_begin(selection), &filters, false);
 	PfsFlameScan *flame = pfs_flame_scan_begin(tree, PFS_NO_ROW_LIMIT);
 	PfsFlameRow row;
-	int32 capacity = 64;
-	Datum *names = palloc((Size) capacity * sizeof(Datum));
+	uint32 capacity = 0;
+	Datum *names = NULL;
 	int32 depth = 0;
 
 	while (pfs_flame_scan_next(flame, &row))
 	{
-		if (row.level > capacity)
-		{
-			capacity *= 2;
-			names = repalloc_huge(names, (Size) capacity * sizeof(Datum));
-		}
+		PFS_RESERVE(names, capacity, (uint64) row.level);
 		if (row.level > 0)
 		{
 			if (row.level <= depth)
