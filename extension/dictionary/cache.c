@@ -10,21 +10,17 @@
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "utils/guc.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/rls.h"
 #include "utils/snapmgr.h"
 
 #include "base/privileges.h"
-#include "base/version.h"
+#include "base/relations.h"
 #include "dictionary/cache.h"
 #include "dictionary/dictionary.h"
 #include "dictionary/doubts.h"
 #include "dictionary/series_classes.h"
 #include "dictionary/shared_trees.h"
-
-#define SCHEMA_NAME "profstore"
 
 static int cache_size_mb = 256;
 
@@ -53,27 +49,6 @@ pfs_cache_made_for(void)
 	return cached_for;
 }
 
-Oid
-pfs_relation_oid(const char *name)
-{
-	Oid oid = get_relname_relid(name, pfs_extension_schema());
-
-	if (!OidIsValid(oid))
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_UNDEFINED_TABLE),
-			 errmsg("relation \"%s.%s\" does not exist", SCHEMA_NAME, name),
-			 errhint(
-				 "Run ALTER EXTENSION profstore UPDATE if the extension is of an earlier version; else restore the relation from a backup.")));
-	return oid;
-}
-
-Relation
-pfs_table_open(const char *name, LOCKMODE lock)
-{
-	return table_open(pfs_relation_oid(name), lock);
-}
-
 static Size
 cache_size_bytes(void)
 {
@@ -96,31 +71,17 @@ forget_all(void)
 		MemoryContextReset(cache_context);
 }
 
-/* The caches are read behind the executor's back: its checks are made here. */
-static void
-check_privileges(const char *name)
-{
-	Oid oid = pfs_relation_oid(name);
-
-	pfs_require_privilege(oid, ACL_SELECT);
-	if (check_enable_rls(oid, InvalidOid, true) == RLS_ENABLED)
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("row-level security on table \"%s\" is not supported", name),
-				 errhint(
-					 "Put policies on profstore.series: they decide which samples a role sees.")));
-}
-
 void
 pfs_dictionary_begin(void)
 {
 	Oid epoch_oid = pfs_relation_oid("epoch");
 	PfsEpoch epoch;
 
-	check_privileges("stack_chunks");
-	check_privileges("locations");
-	check_privileges("functions");
-	check_privileges("mappings");
+	/* the caches are read behind the executor's back */
+	pfs_require_all_rows(pfs_relation_oid("stack_chunks"), ACL_SELECT);
+	pfs_require_all_rows(pfs_relation_oid("locations"), ACL_SELECT);
+	pfs_require_all_rows(pfs_relation_oid("functions"), ACL_SELECT);
+	pfs_require_all_rows(pfs_relation_oid("mappings"), ACL_SELECT);
 
 	epoch = pfs_epoch_read(GetActiveSnapshot());
 	if (epoch_oid != cached_for || epoch.ids != cached_epoch.ids ||

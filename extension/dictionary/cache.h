@@ -27,12 +27,6 @@ Oid pfs_cache_made_for(void);
 /* Bytes that trees may take beside the names: what profstore.dictionary_cache_size leaves them. */
 Size pfs_cache_tree_bytes(void);
 
-/* OID of a relation of schema profstore; raises UNDEFINED_TABLE. */
-Oid pfs_relation_oid(const char *name);
-
-/* Opens a table of schema profstore; the caller closes it. */
-Relation pfs_table_open(const char *name, LOCKMODE lock);
-
 /*
  * Parts of the cache. _forget frees all (its context is about to go); _abort drops what holds rows of the
  * transaction that aborts (or one of its subtransactions), _commit makes them rows like any other. These two run in

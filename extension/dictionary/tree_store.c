@@ -30,6 +30,7 @@
 #include "utils/snapmgr.h"
 #include "utils/xid8.h"
 
+#include "base/relations.h"
 #include "dictionary/cache.h"
 #include "dictionary/chunk_format.h"
 #include "dictionary/chunk_rows.h"

@@ -35,13 +35,13 @@ append_name(StringInfo stack, const char *name)
 }
 
 static void
-put_row(const PfsRows *rows, const char *stack, int length, int64 value)
+put_row(const PfsResult *result, const char *stack, int length, int64 value)
 {
 	Datum values[2] = { PointerGetDatum(cstring_to_text_with_len(stack, length)),
 						Int64GetDatum(value) };
 	bool nulls[2] = { false, false };
 
-	pfs_rows_put(rows, values, nulls);
+	pfs_result_put(result, values, nulls);
 	pfree(DatumGetPointer(values[0]));
 }
 
@@ -50,7 +50,7 @@ put_row(const PfsRows *rows, const char *stack, int length, int64 value)
  * level. Closes the tree.
  */
 static void
-put_stacks(const PfsRows *rows, PfsFrameTree *tree)
+put_stacks(const PfsResult *result, PfsFrameTree *tree)
 {
 	static const char no_frames[] = "[empty stack]";
 	PfsFlameScan *flame = pfs_flame_scan_begin(tree, PFS_NO_ROW_LIMIT);
@@ -64,7 +64,7 @@ put_stacks(const PfsRows *rows, PfsFrameTree *tree)
 	ends[0] = 0;
 	pfs_flame_scan_next(flame, &row);
 	if (row.self.value != 0)
-		put_row(rows, no_frames, (int) strlen(no_frames), row.self.value);
+		put_row(result, no_frames, (int) strlen(no_frames), row.self.value);
 	while (pfs_flame_scan_next(flame, &row))
 	{
 		PFS_RESERVE(ends, capacity, (uint64) row.level + 1);
@@ -74,7 +74,7 @@ put_stacks(const PfsRows *rows, PfsFrameTree *tree)
 		append_name(&stack, pfs_symbol_name(tree->symbols, row.node->symbol));
 		ends[row.level] = stack.len;
 		if (row.self.value != 0)
-			put_row(rows, stack.data, stack.len, row.self.value);
+			put_row(result, stack.data, stack.len, row.self.value);
 	}
 	pfs_frame_tree_close(tree);
 }
@@ -85,11 +85,11 @@ put_stacks(const PfsRows *rows, PfsFrameTree *tree)
 PGDLLEXPORT Datum
 profstore_folded(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
 
-	put_stacks(&rows, pfs_frame_tree_take(pfs_stack_stream_begin(selection), &filters, false));
+	put_stacks(&result, pfs_frame_tree_take(pfs_stack_stream_begin(selection), &filters, false));
 	return (Datum) 0;
 }
 
@@ -99,9 +99,9 @@ profstore_folded(PG_FUNCTION_ARGS)
 PGDLLEXPORT Datum
 profstore_folded_of(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, 1);
 
-	put_stacks(&rows, pfs_frame_tree_take(pfs_merged_stream(fcinfo, 0), &filters, false));
+	put_stacks(&result, pfs_frame_tree_take(pfs_merged_stream(fcinfo, 0), &filters, false));
 	return (Datum) 0;
 }

@@ -19,6 +19,7 @@
 #include "utils/snapmgr.h"
 
 #include "base/arrays.h"
+#include "base/relations.h"
 #include "store/scan/block_filter.h"
 #include "store/segment/storage.h"
 
@@ -82,7 +83,7 @@ numbers_of(Datum datum)
 void
 pfs_rollup_insert(int64 storage_id, const PfsRollup *rollup)
 {
-	Relation heap = table_open(pfs_extension_relation("rollups", false), RowExclusiveLock);
+	Relation heap = pfs_table_open("rollups", RowExclusiveLock);
 	Datum values[COL_COUNT] = { 0 };
 	bool nulls[COL_COUNT] = { 0 };
 
@@ -142,7 +143,7 @@ pfs_rollup_load(PfsRollup *rollup)
 
 	if (rollup->series.numbers != NULL)
 		return;
-	heap = table_open(pfs_extension_relation("rollups", false), AccessShareLock);
+	heap = pfs_table_open("rollups", AccessShareLock);
 	heap_deform_tuple(rollup->tuple, RelationGetDescr(heap), values, nulls);
 	rollup->segments = numbers_of(values[COL_SEGMENTS - 1]);
 	rollup->others = numbers_of(values[COL_OTHERS - 1]);
@@ -180,7 +181,7 @@ begin_scan(Relation heap, Snapshot snapshot, int64 storage_id)
 List *
 pfs_rollups_list(int64 storage_id, Snapshot snapshot, int64 low, int64 high)
 {
-	Oid relation_id = pfs_extension_relation("rollups", true);
+	Oid relation_id = pfs_relation_find("rollups");
 	List *rollups = NIL;
 	Relation heap;
 	SysScanDesc scan;
@@ -257,7 +258,7 @@ pfs_rollup_suits(const PfsRollup *rollup, Relation relation, int filter_count,
 void
 pfs_rollups_lock(void)
 {
-	Oid relation_id = pfs_extension_relation("rollups", true);
+	Oid relation_id = pfs_relation_find("rollups");
 
 	if (OidIsValid(relation_id))
 		LockRelationOid(relation_id, RowExclusiveLock);
@@ -284,7 +285,7 @@ is_at(Relation heap, int64 storage_id, const PfsRollup *rollup)
 void
 pfs_rollup_delete(int64 storage_id, const PfsRollup *rollup)
 {
-	Relation heap = table_open(pfs_extension_relation("rollups", false), RowExclusiveLock);
+	Relation heap = pfs_table_open("rollups", RowExclusiveLock);
 	ItemPointerData address = rollup->address;
 
 	if (!is_at(heap, storage_id, rollup))
@@ -319,7 +320,7 @@ pfs_rollups_forget(int64 storage_id, Snapshot snapshot, PfsNumbers segments)
 void
 pfs_rollups_delete_all(int64 storage_id)
 {
-	Oid relation_id = pfs_extension_relation("rollups", true);
+	Oid relation_id = pfs_relation_find("rollups");
 	Relation heap;
 	SysScanDesc scan;
 	HeapTuple tuple;
