@@ -7,6 +7,7 @@
 #include "base/arrays.h"
 #include "merge/series_sums.h"
 #include "miscadmin.h"
+#include "select/range_partitions.h"
 #include "select/sample_scan.h"
 
 int64 *

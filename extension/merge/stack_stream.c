@@ -12,7 +12,7 @@
 #include "base/arrays.h"
 #include "merge/selection_sums.h"
 #include "merge/stack_reader.h"
-#include "select/sample_scan.h"
+#include "select/range_partitions.h"
 
 /*
  * Stacks of a part of a stream are so many that they take half of the memory, with what a walk needs for each: the sum, that

@@ -59,6 +59,13 @@ PfsSelection *pfs_selection_get_range(FunctionCallInfo fcinfo, int selector,
  */
 void pfs_selection_tell_unknown(const PfsSelection *selection);
 
+/* Whether it can have no sample. */
+static inline bool
+pfs_selection_is_empty(const PfsSelection *selection)
+{
+	return selection->series_count == 0 || selection->from >= selection->to;
+}
+
 /* The series of an id; NULL where the selection has no such series. */
 const PfsSeries *pfs_selection_series(const PfsSelection *selection, int64 id);
 

@@ -19,6 +19,7 @@
 #include "merge/stack_table.h"
 #include "miscadmin.h"
 #include "select/buckets.h"
+#include "select/range_partitions.h"
 #include "select/sample_scan.h"
 #include "tree/stack_frames.h"
 #include "tree/stack_verdicts.h"
