@@ -30,25 +30,10 @@ static void
 sum_instant(const PfsSelection *selection, PfsStackTable *table, Size bytes)
 {
 	const int64 *scrape_counts = pfs_count_scrapes(selection);
-	PfsSampleScan *scan =
-		pfs_sample_scan_begin_sums(selection,
-								   PFS_SAMPLE_SERIES | PFS_SAMPLE_STACK | PFS_SAMPLE_VALUE,
-								   PFS_PART_PAIRS);
-	PfsSeriesSums *sums = pfs_series_sums_begin(bytes);
-	const PfsSeries *series = NULL;
-	PfsSampleBlock block;
+	PfsSeriesSums *sums = pfs_series_sums_of(selection, PFS_PART_PAIRS, bytes);
 	PfsSeriesKey key;
 	int128 sum;
 
-	while (pfs_sample_scan_next(scan, &block))
-	{
-		for (uint32 row = 0; row < block.row_count; row++)
-		{
-			series = pfs_selection_next_series(selection, series, block.series[row]);
-			pfs_series_sums_add(sums, series->index, block.stacks[row], block.values[row]);
-		}
-	}
-	pfs_sample_scan_end(scan);
 	while (pfs_series_sums_next(sums, &key, &sum))
 	{
 		/* sums without a scrape beside them are none that retention has made */

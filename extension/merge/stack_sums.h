@@ -29,6 +29,8 @@ pfs_clip_sides(const PfsWideSides *sum)
 	return (PfsSides){ pfs_clip(sum->value), pfs_clip(sum->base) };
 }
 
+void pfs_stack_sums_sort(PfsStackSums *sums);
+
 /*
  * The lesser of the next stacks of two lists, with both its sides. NULL is the end of a list; one of them has a
  * stack. The one that is not taken becomes NULL.

@@ -37,15 +37,6 @@ pfs_stack_filter_create(const PfsFilters *filters)
 	return filter;
 }
 
-static int
-compare_stack_ids(const void *a, const void *b)
-{
-	int64 left = ((const PfsStackSum *) a)->stack_id;
-	int64 right = ((const PfsStackSum *) b)->stack_id;
-
-	return (left > right) - (left < right);
-}
-
 static void
 judge(PfsStackFilter *filter, PfsStackSums *unknown)
 {
@@ -53,7 +44,7 @@ judge(PfsStackFilter *filter, PfsStackSums *unknown)
 	PfsStackSubset subset;
 	bool found;
 
-	qsort(unknown->sums, unknown->count, sizeof(PfsStackSum), compare_stack_ids);
+	pfs_stack_sums_sort(unknown);
 	while (pfs_stack_subsets_next(&subsets, &subset))
 	{
 		const bool *passing = pfs_stacks_passing(&subset, filter->symbols);
