@@ -1,254 +1,16 @@
 /*
  * frame_file.c
- *		Paths through a sort, and nodes from sorted paths.
- *
- * A path is the symbols of its frames, four bytes each, the greatest first, so that bytes compare as the numbers do and a path
- * comes before those that go on from it. Beside it are the origins of its nodes: by what location a node is shown.
+ *		Nodes from sorted paths: those on the path to the latest are open, others are written.
  */
 #include "tree/frame_file.h"
 
+#include "port/pg_bswap.h"
+
 #include "base/arrays.h"
 #include "base/memory_peak.h"
-#include "base/row_sorter.h"
 #include "base/temp_file.h"
-#include "catalog/pg_operator_d.h"
-#include "catalog/pg_type_d.h"
-#include "executor/tuptable.h"
-#include "lib/stringinfo.h"
-#include "miscadmin.h"
-#include "port/pg_bswap.h"
-#include "tree/stack_visit.h"
-#include "utils/memutils.h"
-#include "utils/tuplesort.h"
-#include "utils/typcache.h"
-
-#define INITIAL_DEPTH 64
-
-/* The share of the sort; a stream and the walks of its parts have the others. */
-#define SORT_SHARE(bytes) ((bytes) / 8)
-
-enum
-{
-	PATH,
-	ORIGINS,
-	VALUE,
-	BASE,
-	PATH_COLUMNS
-};
-
-struct PfsFrameFile
-{
-	BufFile *file;
-	uint32 count;
-};
-
-typedef struct Origin
-{
-	uint64 age;
-	int32 location;
-	uint32 line;
-	uint32 depth; /* of the node, the root's children being at 0 */
-	uint32 unused;
-} Origin;
-
-typedef struct Frame
-{
-	uint64 age;
-	int32 location;
-	PfsFrame frame;
-} Frame;
-
-struct PfsFramePaths
-{
-	PfsSymbols *symbols;
-	bool inverted;
-	bool folding;
-	uint32 function;
-	uint32 group; /* of the stacks that are visited, or PFS_NO_SYMBOL */
-	uint32 group_count;
-	bool has_group; /* a path has told where the group's node comes from */
-	uint64 older;	/* no age of the groups before is greater */
-	uint64 newest;	/* of all ages that were put */
-	Frame *open;	/* from the root to where the visit is */
-	uint32 depth;
-	uint32 capacity;
-	uint32 known; /* so many of them were on a path that was put before */
-	Tuplesortstate *sort;
-	TupleTableSlot *slot;
-	StringInfoData path;
-	StringInfoData origins;
-};
-
-static void
-enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
-{
-	PfsFramePaths *paths = state;
-
-	PFS_RESERVE(paths->open, paths->capacity, (uint64) paths->depth + 1);
-	paths->open[paths->depth++] = (Frame){ age, location, frame };
-}
-
-static void
-leave_frame(void *state, PfsFrame frame, PfsSides total, const PfsWideSides *wide)
-{
-	PfsFramePaths *paths = state;
-
-	paths->depth--;
-	paths->known = Min(paths->known, paths->depth);
-}
-
-/* The bytes of a value of type bytea that was made in a buffer. */
-static Datum
-finish_bytes(StringInfo bytes)
-{
-	SET_VARSIZE(bytes->data, bytes->len);
-	return PointerGetDatum(bytes->data);
-}
-
-static void
-begin_bytes(StringInfo bytes)
-{
-	resetStringInfo(bytes);
-	appendStringInfoSpaces(bytes, VARHDRSZ);
-}
-
-/* How many of the open frames are on the path in each direction, from the root on; false: the stack has none. */
-static bool
-cut_path(const PfsFramePaths *paths, uint32 *first, uint32 *end)
-{
-	uint32 at = 0;
-
-	*first = 0;
-	*end = paths->depth;
-	if (paths->function == PFS_NO_SYMBOL)
-		return true;
-	while (at < paths->depth && paths->open[at].frame.symbol != paths->function)
-		at++;
-	if (paths->inverted)
-		*end = at;
-	else
-		*first = at + 1;
-	return at < paths->depth;
-}
-
-static void
-append_symbol(PfsFramePaths *paths, uint32 symbol)
-{
-	uint32 key = pg_hton32(symbol);
-
-	appendBinaryStringInfo(&paths->path, (const char *) &key, sizeof(key));
-}
-
-static void
-append_origin(PfsFramePaths *paths, const Origin *origin)
-{
-	appendBinaryStringInfo(&paths->origins, (const char *) origin, sizeof(Origin));
-}
-
-/*
- * Puts the path of a stack. Root first, an origin goes with the first path that has the node alone; leaf first with every one, since
- * there the age is the stack's.
- */
-static void
-end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)
-{
-	PfsFramePaths *paths = state;
-	uint32 last = paths->function;
-	uint32 depth = 0;
-	uint32 first;
-	uint32 end;
-
-	if (!cut_path(paths, &first, &end))
-		return;
-	begin_bytes(&paths->path);
-	begin_bytes(&paths->origins);
-	if (paths->group != PFS_NO_SYMBOL)
-	{
-		last = paths->group;
-		append_symbol(paths, paths->group);
-		if (!paths->has_group)
-			append_origin(paths, &(Origin){ paths->group_count, 0, 0, depth, 0 });
-		paths->has_group = true;
-		depth++;
-	}
-	for (uint32 i = first; i < end; i++)
-	{
-		const Frame *frame = &paths->open[paths->inverted ? end - 1 - i : i];
-
-		if (paths->folding && frame->frame.symbol == last)
-			continue;
-		last = frame->frame.symbol;
-		append_symbol(paths, last);
-		if (paths->inverted || i >= paths->known)
-		{
-			const Origin origin = { paths->older + (paths->inverted ? age : frame->age),
-									frame->location, frame->frame.line, depth, 0 };
-
-			append_origin(paths, &origin);
-			paths->newest = Max(paths->newest, origin.age);
-		}
-		depth++;
-	}
-	paths->known = paths->depth;
-	ExecClearTuple(paths->slot);
-	paths->slot->tts_values[PATH] = finish_bytes(&paths->path);
-	paths->slot->tts_values[ORIGINS] = finish_bytes(&paths->origins);
-	paths->slot->tts_values[VALUE] = Int64GetDatum(value.value);
-	paths->slot->tts_values[BASE] = Int64GetDatum(value.base);
-	ExecStoreVirtualTuple(paths->slot);
-	tuplesort_puttupleslot(paths->sort, paths->slot);
-}
-
-static TupleDesc
-describe_paths(void)
-{
-	static const Oid types[PATH_COLUMNS] = { BYTEAOID, BYTEAOID, INT8OID, INT8OID };
-	TupleDesc descriptor = CreateTemplateTupleDesc(PATH_COLUMNS);
-
-	for (int i = 0; i < PATH_COLUMNS; i++)
-		TupleDescInitEntry(descriptor, (AttrNumber) (i + 1), NULL, types[i], -1, 0);
-	return descriptor;
-}
-
-PfsFramePaths *
-pfs_frame_paths_begin(PfsSymbols *symbols, bool inverted, uint32 function, bool folding)
-{
-	PfsFramePaths *paths = palloc0(sizeof(PfsFramePaths));
-	TupleDesc descriptor = describe_paths();
-	AttrNumber column = PATH + 1;
-	Oid less = lookup_type_cache(BYTEAOID, TYPECACHE_LT_OPR)->lt_opr;
-	Oid collation = InvalidOid;
-	bool nulls_first = false;
-
-	paths->symbols = symbols;
-	paths->inverted = inverted;
-	paths->function = function;
-	paths->folding = folding;
-	paths->capacity = INITIAL_DEPTH;
-	paths->open = PFS_ARRAY(Frame, paths->capacity);
-	paths->sort =
-		tuplesort_begin_heap(descriptor, 1, &column, &less, &collation, &nulls_first,
-							 pfs_row_sorter_kb(SORT_SHARE(pfs_hash_memory_bytes())), NULL, false);
-	paths->slot = MakeSingleTupleTableSlot(descriptor, &TTSOpsVirtual);
-	memset(paths->slot->tts_isnull, false, PATH_COLUMNS * sizeof(bool));
-	initStringInfo(&paths->path);
-	initStringInfo(&paths->origins);
-	return paths;
-}
-
-void
-pfs_frame_paths_add(PfsFramePaths *paths, PfsStackStream *stream, uint32 group)
-{
-	static const PfsFrameVisitor visitor = { enter_frame, leave_frame, end_stack };
-	PfsStackVisit *visit = pfs_stack_visit_begin(stream, paths->symbols);
-
-	paths->group = group;
-	paths->has_group = false;
-	paths->older = paths->newest;
-	pfs_stack_visit_all(visit, &visitor, paths);
-	pfs_stack_visit_end(visit);
-	paths->group_count++;
-}
+#include "merge/stack_sums.h"
+#include "tree/symbols.h"
 
 typedef struct OpenNode
 {
@@ -257,71 +19,82 @@ typedef struct OpenNode
 	PfsWideSides total; /* of what is below */
 } OpenNode;
 
-/* What is between the sort and the file: the nodes on the path to the latest, the root first. */
-typedef struct OpenNodes
+struct PfsFrameFile
 {
-	PfsFrameFile *file;
-	OpenNode *nodes;
-	uint32 count;
-	uint32 capacity;
-} OpenNodes;
+	BufFile *file;
+	uint32 count;	/* nodes that are written */
+	OpenNode *open; /* the nodes on the path to the latest, the root first */
+	uint32 open_count;
+	uint32 open_capacity;
+};
 
 static void
-open_node(OpenNodes *open, uint32 symbol)
+open_node(PfsFrameFile *file, uint32 symbol)
 {
-	PFS_RESERVE(open->nodes, open->capacity, (uint64) open->count + 1);
-	open->nodes[open->count++] = (OpenNode){
+	PFS_RESERVE(file->open, file->open_capacity, (uint64) file->open_count + 1);
+	file->open[file->open_count++] = (OpenNode){
 		.node = { .symbol = symbol, .size = 1, .oldest = PG_UINT64_MAX },
 	};
 }
 
-/* Writes the last node; its total and size go to its parent. */
-static void
-close_node(OpenNodes *open)
+PfsFrameFile *
+pfs_frame_file_begin(void)
 {
-	OpenNode *last = &open->nodes[--open->count];
+	PfsFrameFile *file = palloc0(sizeof(PfsFrameFile));
+
+	file->file = BufFileCreateTemp(false);
+	open_node(file, PFS_NO_SYMBOL);
+	return file;
+}
+
+/* Writes the last open node; its total and size go to its parent. */
+static void
+close_node(PfsFrameFile *file)
+{
+	OpenNode *last = &file->open[--file->open_count];
 	PfsFileNode *node = &last->node;
 
 	pfs_add_wide_sides(&last->total, &last->self);
 	node->self = pfs_clip_sides(&last->self);
 	node->total = pfs_clip_sides(&last->total);
-	if (open->count > 0)
+	if (file->open_count > 0)
 	{
 		pfs_add_wide_sides(&last[-1].total, &last->total);
 		last[-1].node.size += node->size;
 	}
-	if (open->file->count == PG_UINT32_MAX)
+	if (file->count == PG_UINT32_MAX)
 		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 						errmsg("flame graph has too many nodes")));
-	BufFileWrite(open->file->file, node, sizeof(PfsFileNode));
-	open->file->count++;
+	BufFileWrite(file->file, node, sizeof(PfsFileNode));
+	file->count++;
 }
 
-/* Takes the open nodes to the end of a path. */
-static void
-follow_path(OpenNodes *open, const uint32 *path, uint32 depth)
+/* Takes the open nodes to the end of the path. */
+void
+pfs_frame_file_put(PfsFrameFile *file, const uint32 *path, uint32 depth, PfsSides value)
 {
 	uint32 shared = 0;
 
-	while (shared < depth && shared + 1 < open->count &&
-		   open->nodes[shared + 1].node.symbol == pg_ntoh32(path[shared]))
+	while (shared < depth && shared + 1 < file->open_count &&
+		   file->open[shared + 1].node.symbol == pg_ntoh32(path[shared]))
 		shared++;
-	while (open->count > shared + 1)
-		close_node(open);
+	while (file->open_count > shared + 1)
+		close_node(file);
 	for (; shared < depth; shared++)
-		open_node(open, pg_ntoh32(path[shared]));
+		open_node(file, pg_ntoh32(path[shared]));
+	pfs_add_sides(&file->open[file->open_count - 1].self, value);
 }
 
-static void
-add_origins(OpenNodes *open, const char *origins, Size count)
+void
+pfs_frame_file_put_origins(PfsFrameFile *file, const char *origins, Size count)
 {
 	for (Size i = 0; i < count; i++)
 	{
-		Origin origin;
+		PfsFrameOrigin origin;
 		PfsFileNode *node;
 
-		memcpy(&origin, origins + i * sizeof(Origin), sizeof(Origin));
-		node = &open->nodes[origin.depth + 1].node;
+		memcpy(&origin, origins + i * sizeof(PfsFrameOrigin), sizeof(PfsFrameOrigin));
+		node = &file->open[origin.depth + 1].node;
 		if (origin.age >= node->oldest)
 			continue;
 		node->oldest = origin.age;
@@ -330,56 +103,14 @@ add_origins(OpenNodes *open, const char *origins, Size count)
 	}
 }
 
-/* Reads all paths in order and writes their nodes. */
-static void
-write_nodes(PfsFrameFile *file, Tuplesortstate *sort, TupleDesc descriptor)
+void
+pfs_frame_file_finish(PfsFrameFile *file)
 {
-	TupleTableSlot *slot = MakeSingleTupleTableSlot(descriptor, &TTSOpsMinimalTuple);
-	OpenNodes open = { file, PFS_ARRAY(OpenNode, INITIAL_DEPTH), 0, INITIAL_DEPTH };
-
-	tuplesort_performsort(sort);
-	open_node(&open, PFS_NO_SYMBOL);
-	while (tuplesort_gettupleslot(sort, true, false, slot, NULL))
-	{
-		struct varlena *path;
-		struct varlena *origins;
-
-		CHECK_FOR_INTERRUPTS();
-		slot_getallattrs(slot);
-		path = PG_DETOAST_DATUM(slot->tts_values[PATH]);
-		origins = PG_DETOAST_DATUM(slot->tts_values[ORIGINS]);
-		follow_path(&open, (const uint32 *) VARDATA(path),
-					(uint32) ((VARSIZE(path) - VARHDRSZ) / sizeof(uint32)));
-		add_origins(&open, VARDATA(origins), (VARSIZE(origins) - VARHDRSZ) / sizeof(Origin));
-		pfs_add_sides(&open.nodes[open.count - 1].self,
-					  (PfsSides){ DatumGetInt64(slot->tts_values[VALUE]),
-								  DatumGetInt64(slot->tts_values[BASE]) });
-		if ((Pointer) path != DatumGetPointer(slot->tts_values[PATH]))
-			pfree(path);
-		if ((Pointer) origins != DatumGetPointer(slot->tts_values[ORIGINS]))
-			pfree(origins);
-	}
-	while (open.count > 0)
-		close_node(&open);
+	while (file->open_count > 0)
+		close_node(file);
 	pfs_memory_look();
-	pfree(open.nodes);
-	ExecDropSingleTupleTableSlot(slot);
-}
-
-PfsFrameFile *
-pfs_frame_paths_finish(PfsFramePaths *paths)
-{
-	PfsFrameFile *file = palloc0(sizeof(PfsFrameFile));
-
-	file->file = BufFileCreateTemp(false);
-	write_nodes(file, paths->sort, paths->slot->tts_tupleDescriptor);
-	ExecDropSingleTupleTableSlot(paths->slot);
-	tuplesort_end(paths->sort);
-	pfree(paths->open);
-	pfree(paths->path.data);
-	pfree(paths->origins.data);
-	pfree(paths);
-	return file;
+	pfree(file->open);
+	file->open = NULL;
 }
 
 uint32

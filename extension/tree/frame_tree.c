@@ -11,6 +11,7 @@
 #include "base/memory_peak.h"
 #include "dictionary/dictionary.h"
 #include "miscadmin.h"
+#include "tree/frame_paths.h"
 #include "select/selection.h"
 
 #define INITIAL_NODES 1024
