@@ -173,10 +173,9 @@ profstore_top_of(PG_FUNCTION_ARGS)
 	PfsResult result = pfs_result_begin(fcinfo);
 	int64 max_rows = get_max_rows(fcinfo, 1);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, 2);
-	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
 	PfsFunctionTotal *functions;
 	PfsSides whole;
-	uint32 count = pfs_function_totals(pfs_stack_stream_of(&sums), &filters, &functions, &whole);
+	uint32 count = pfs_function_totals(pfs_merged_stream(fcinfo, 0), &filters, &functions, &whole);
 
 	put_functions(&result, functions, count, whole.value, max_rows);
 	return (Datum) 0;
