@@ -13,7 +13,7 @@
 #include "pgstat.h"
 #include "utils/rel.h"
 
-#include "store/segment/lane.h"
+#include "store/segment/value.h"
 #include "tableam/pushdown.h"
 
 /* In shared memory: the counters, then the shared scan. */

@@ -13,8 +13,8 @@
 #include "utils/snapmgr.h"
 
 #include "store/scan/block_scan.h"
-#include "store/segment/lane.h"
 #include "store/segment/storage.h"
+#include "store/segment/value.h"
 
 /* ANALYZE reads about this many blocks, spread evenly over the table. */
 #define ANALYZE_BLOCKS 1000

@@ -20,8 +20,8 @@
 #include "store/scan/read_block.h"
 #include "store/scan/scan_state.h"
 #include "store/scan/scan_units.h"
-#include "store/segment/lane.h"
 #include "store/segment/storage.h"
+#include "store/segment/value.h"
 
 static PfsScanColumn *
 add_column(PfsBlockScan *scan, AttrNumber attnum, bool is_wanted)

@@ -12,9 +12,9 @@
 #include "codec/segment.h"
 #include "store/scan/scan_request.h"
 #include "store/scan/scan_units.h"
-#include "store/segment/lane.h"
 #include "store/segment/row_order.h"
 #include "store/segment/segment_input.h"
+#include "store/segment/value.h"
 
 /* A column that is asked for or filtered by. */
 typedef struct PfsScanColumn

@@ -14,10 +14,10 @@
 #include "store/scan/block_filter.h"
 #include "store/scan/rollup.h"
 #include "store/segment/codec_server.h"
-#include "store/segment/lane.h"
 #include "store/segment/row_order.h"
 #include "store/segment/segment_input.h"
 #include "store/segment/storage.h"
+#include "store/segment/value.h"
 #include "store/write/observers.h"
 #include "store/write/write_buffer.h"
 
