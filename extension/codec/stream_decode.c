@@ -40,14 +40,14 @@ struct PfsStreamDecoder
 	bool needs_groups;	   /* some block rests on groups */
 	uint32_t distinct_count;
 	PfsStreamDecoder
-		*distinct;		  /* the values of the ranks; NULL: blocks hold the values themselves */
-	int64_t *dictionary;  /* the same, as far as blocks of them have been decoded … */
-	bool *has_distinct;	  /* … which is told by block */
-	uint32_t lanes_block; /* the block in lanes, or NO_BLOCK */
-	int64_t *lanes;		  /* for pfs_stream_lanes; NULL until then */
-	uint64_t symbols[PFS_BLOCK_ROWS + PFS_GROUP_SLACK_LANES];
+		*distinct;		   /* the values of the ranks; NULL: blocks hold the values themselves */
+	int64_t *dictionary;   /* the same, as far as blocks of them have been decoded … */
+	bool *has_distinct;	   /* … which is told by block */
+	uint32_t values_block; /* the block in values, or NO_BLOCK */
+	int64_t *values;	   /* for pfs_stream_values; NULL until then */
+	uint64_t symbols[PFS_BLOCK_ROWS + PFS_GROUP_SLACK_VALUES];
 	uint64_t lengths[PFS_BLOCK_ROWS];
-	uint64_t units[PFS_BLOCK_ROWS + PFS_GROUP_SLACK_LANES];
+	uint64_t units[PFS_BLOCK_ROWS + PFS_GROUP_SLACK_VALUES];
 	uint8_t group_bits[PFS_GROUP_BITS_MAX_BYTES + 16];
 	PfsRisingPlan rising;
 };
@@ -321,8 +321,8 @@ pfs_stream_open(const uint8_t *bytes, size_t length, uint32_t row_count, PfsAllo
 	decoder->distinct = NULL;
 	decoder->dictionary = NULL;
 	decoder->has_distinct = NULL;
-	decoder->lanes_block = NO_BLOCK;
-	decoder->lanes = NULL;
+	decoder->values_block = NO_BLOCK;
+	decoder->values = NULL;
 	decoder->rising.range = 0;
 	memset(decoder->group_bits, 0, sizeof(decoder->group_bits));
 	status = parse_stream(decoder, length, row_count, error);
@@ -354,8 +354,8 @@ pfs_stream_close(PfsStreamDecoder *decoder)
 		allocator.realloc(allocator.context, decoder->dictionary, 0);
 	if (decoder->has_distinct != NULL)
 		allocator.realloc(allocator.context, decoder->has_distinct, 0);
-	if (decoder->lanes != NULL)
-		allocator.realloc(allocator.context, decoder->lanes, 0);
+	if (decoder->values != NULL)
+		allocator.realloc(allocator.context, decoder->values, 0);
 	allocator.realloc(allocator.context, decoder, 0);
 }
 
@@ -503,8 +503,8 @@ read_group_bits(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups 
 
 	if (groups == NULL)
 		return fail(error, PFS_CORRUPT, "block rests on groups that the segment lacks", offset);
-	if (groups->has_lane_each ? shape->transform != PFS_TRANSFORM_BANDED
-							  : shape->transform == PFS_TRANSFORM_PARTED && groups->sums == NULL)
+	if (groups->has_value_each ? shape->transform != PFS_TRANSFORM_BANDED
+							   : shape->transform == PFS_TRANSFORM_PARTED && groups->sums == NULL)
 		return fail(error, PFS_CORRUPT, "block rests on what its groups lack", offset);
 	memcpy(decoder->group_bits, decoder->bytes + offset, shape->group_bytes);
 	if (shape->transform == PFS_TRANSFORM_PARTED)
@@ -601,10 +601,10 @@ lengths_fit(const int64_t *lengths, uint32_t count)
 	return most < PFS_BLOCK_ROWS;
 }
 
-/* Decodes a block of lanes, beside the lengths of their groups if they are needed. */
+/* Decodes a block of values, beside the lengths of their groups if they are needed. */
 static PfsStatus
-read_lanes_block(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t block,
-				 int64_t *values, PfsError *error)
+read_values_block(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t block,
+				  int64_t *values, PfsError *error)
 {
 	int64_t block_lengths[PFS_BLOCK_ROWS];
 	PfsBlockGroups groups = { decoder->shapes[block].row_count, block_lengths, true, NULL, 0, 0 };
@@ -621,12 +621,12 @@ read_lanes_block(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t 
 }
 
 PfsStatus
-pfs_stream_lanes(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t first,
-				 uint32_t count, int64_t *values, PfsError *error)
+pfs_stream_values(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t first,
+				  uint32_t count, int64_t *values, PfsError *error)
 {
-	if (decoder->lanes == NULL)
-		decoder->lanes = allocate(decoder, PFS_BLOCK_ROWS * sizeof(*decoder->lanes));
-	if (decoder->lanes == NULL)
+	if (decoder->values == NULL)
+		decoder->values = allocate(decoder, PFS_BLOCK_ROWS * sizeof(*decoder->values));
+	if (decoder->values == NULL)
 		return fail(error, PFS_NO_MEMORY, "out of memory", 0);
 	while (count > 0)
 	{
@@ -637,18 +637,18 @@ pfs_stream_lanes(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t 
 		PfsStatus status = PFS_OK;
 
 		if (is_whole)
-			status = read_lanes_block(decoder, lengths, block, values, error);
-		else if (decoder->lanes_block != block)
+			status = read_values_block(decoder, lengths, block, values, error);
+		else if (decoder->values_block != block)
 		{
-			decoder->lanes_block = NO_BLOCK;
-			status = read_lanes_block(decoder, lengths, block, decoder->lanes, error);
+			decoder->values_block = NO_BLOCK;
+			status = read_values_block(decoder, lengths, block, decoder->values, error);
 		}
 		if (status != PFS_OK)
 			return status;
 		if (!is_whole)
 		{
-			decoder->lanes_block = block;
-			memcpy(values, decoder->lanes + start, part * sizeof(*values));
+			decoder->values_block = block;
+			memcpy(values, decoder->values + start, part * sizeof(*values));
 		}
 		values += part;
 		first += part;

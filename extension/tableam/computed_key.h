@@ -19,7 +19,7 @@ typedef struct PfsComputedKey
 {
 	ExprState *state;
 	ExprContext *context;
-	PfsLaneKind kind; /* of the result */
+	PfsValueKind kind; /* of the result */
 	struct PfsRememberedKey *remembered;
 	bool nulls[PFS_BLOCK_ROWS];
 	int64 values[PFS_BLOCK_ROWS];

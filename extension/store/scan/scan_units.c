@@ -52,7 +52,7 @@ range_overlaps(Relation relation, const PfsBlockFilter *filter, int64 min, int64
 {
 	Oid type = TupleDescAttr(RelationGetDescr(relation), filter->attnum - 1)->atttypid;
 
-	pfs_lane_key_range(pfs_lane_kind(type), &min, &max);
+	pfs_value_key_range(pfs_value_kind(type), &min, &max);
 	return pfs_filter_overlaps(filter, min, max);
 }
 

@@ -16,7 +16,7 @@
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
-/* Smallest and largest lane of a column over a segment. */
+/* Smallest and largest value of a column over a segment. */
 typedef struct PfsRange
 {
 	bool known; /* false: the table lacks the column, or it is null in all rows */

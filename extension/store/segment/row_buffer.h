@@ -1,6 +1,6 @@
 /*
  * row_buffer.h
- *		Rows of one table that a transaction has inserted and not yet written: arrays of lanes.
+ *		Rows of one table that a transaction has inserted and not yet written: arrays of values.
  *
  * Rows only ever go on and off at the end, as subtransactions do. Runs of rows remember the command
  * and the subtransaction that inserted them: an aborted subtransaction's rows are cut off, a
@@ -20,7 +20,7 @@
 typedef struct PfsBufferColumn
 {
 	AttrNumber attnum;
-	PfsLaneKind kind;
+	PfsValueKind kind;
 	int64 *values;
 	bool *nulls; /* allocated with the first null */
 } PfsBufferColumn;

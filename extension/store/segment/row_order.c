@@ -20,7 +20,7 @@ pfs_row_key(Relation relation)
 	{
 		Form_pg_attribute attribute = TupleDescAttr(desc, i);
 
-		if (attribute->attisdropped || !pfs_lane_is_ordered(pfs_lane_kind(attribute->atttypid)))
+		if (attribute->attisdropped || !pfs_value_is_ordered(pfs_value_kind(attribute->atttypid)))
 			continue;
 		if (strcmp(NameStr(attribute->attname), "time") == 0)
 			key.time = attribute->attnum;
@@ -195,7 +195,7 @@ pfs_rows_order(const PfsRowBuffer *buffer, const PfsRowKey *key, uint32 first, u
 		bool has_nulls = any_null(source->nulls, first, count);
 
 		columns[i].attnum = source->attnum;
-		columns[i].width = pfs_lane_width(source->kind);
+		columns[i].width = pfs_value_width(source->kind);
 		columns[i].is_key = source->attnum == key->series || source->attnum == key->stack;
 		if (order == NULL)
 		{

@@ -8,7 +8,7 @@
  *		     8     8  storage id: the key of this file's rows in profstore.segments
  *		    16     4  number of missing values
  *		    20     4  0
- *		    24  16 n  missing values: lane (8), attribute number (4), 0 (4)
+ *		    24  16 n  missing values: value (8), attribute number (4), 0 (4)
  *
  * The page is written when the file is made, and again only by the transaction that has made it.
  * Every new or emptied file (CREATE, TRUNCATE, a rewrite) draws a new id from profstore.storage_ids, so a rolled back TRUNCATE finds
@@ -32,7 +32,7 @@
 /* The value of a column in all segments that lack it. */
 typedef struct PfsMissingValue
 {
-	int64 value; /* a lane */
+	int64 value; /* a value */
 	int32 attnum;
 	int32 unused;
 } PfsMissingValue;
@@ -64,7 +64,7 @@ int64 pfs_storage_id(Relation relation);
 PfsStorageCache *pfs_storage_cache(Relation relation);
 
 /*
- * The lane that rows from before the column have; false: null. The first looks into a description
+ * The value that rows from before the column have; false: null. The first looks into a description
  * of the table alone.
  */
 bool pfs_desc_missing_value(TupleDesc desc, AttrNumber attnum, int64 *value);
