@@ -145,14 +145,14 @@
  * then for each of these q >> l zeros and a one. The last row has what is left of the sum.
  *
  * Packing "planes": every array is cut in planes of one byte per symbol, as many as its bits need,
- * least significant first; nothing is patched. PFS_GROUP_BLOCKS blocks make a group; within it the
+ * least significant first; nothing is patched. PFS_STRIPE_BLOCKS blocks make a stripe; within it the
  * same plane of all blocks that have it makes a section: section 0 .. 7 the planes of symbols, 8 ..
- * 9 those of run lengths. The section table lists, group after group, the sections that are not
+ * 9 those of run lengths. The section table lists, stripe after stripe, the sections that are not
  * empty:
  *	 SIZE	DESCRIPTION
  *	 1		code: 0 raw, 1 one byte repeated, 2 a zstd frame without content size and checksum
  *	 varint	length of the frame											(code 2)
- * and the data are the sections in that order; one group decodes alone.
+ * and the data are the sections in that order; one stripe decodes alone.
  */
 #ifndef PFS_FORMAT_H
 #define PFS_FORMAT_H
@@ -216,7 +216,7 @@ typedef enum PfsTransform
 #define PFS_BAND_COUNT			 8
 #define PFS_GROUP_BITS_MAX_BYTES 2048 /* of a block: its rows, each as wide as a range allows */
 
-#define PFS_GROUP_BLOCKS	32
+#define PFS_STRIPE_BLOCKS	32
 #define PFS_SECTION_SYMBOLS 0
 #define PFS_SECTION_LENGTHS 8
 #define PFS_SECTION_COUNT	10

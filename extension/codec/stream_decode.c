@@ -14,8 +14,8 @@
 #include "codec/group_bits.h"
 #include "codec/zstd_context.h"
 
-#define NO_GROUP UINT32_MAX
-#define NO_BLOCK UINT32_MAX
+#define NO_STRIPE UINT32_MAX
+#define NO_BLOCK  UINT32_MAX
 
 typedef struct Section
 {
@@ -31,13 +31,13 @@ struct PfsStreamDecoder
 	const uint8_t *bytes;
 	PfsPacking packing;
 	uint32_t block_count;
-	PfsBlockShape *shapes; /* one per block */
-	size_t *offsets;	   /* bits: of each block's data in the stream */
-	Section *sections;	   /* planes: PFS_SECTION_COUNT per group */
-	uint32_t group;		   /* planes: the group in group_bytes, or NO_GROUP */
-	uint8_t *group_bytes;  /* planes: sections of the group, unpacked, one after another */
-	size_t group_capacity; /* bytes of the largest group */
-	bool needs_groups;	   /* some block rests on groups */
+	PfsBlockShape *shapes;	/* one per block */
+	size_t *offsets;		/* bits: of each block's data in the stream */
+	Section *sections;		/* planes: PFS_SECTION_COUNT per group */
+	uint32_t stripe;		/* planes: the one in stripe_bytes, or NO_STRIPE */
+	uint8_t *stripe_bytes;	/* planes: its sections, unpacked, one after another */
+	size_t stripe_capacity; /* bytes of the largest stripe */
+	bool needs_groups;		/* some block rests on groups */
 	uint32_t distinct_count;
 	PfsStreamDecoder
 		*distinct;		   /* the values of the ranks; NULL: blocks hold the values themselves */
@@ -113,8 +113,8 @@ read_section(PfsCursor *cursor, Section *section)
 static PfsStatus
 locate_sections(PfsStreamDecoder *decoder, PfsCursor *cursor, PfsError *error)
 {
-	uint32_t group_count = (decoder->block_count + PFS_GROUP_BLOCKS - 1) / PFS_GROUP_BLOCKS;
-	size_t section_count = (size_t) group_count * PFS_SECTION_COUNT;
+	uint32_t stripe_count = (decoder->block_count + PFS_STRIPE_BLOCKS - 1) / PFS_STRIPE_BLOCKS;
+	size_t section_count = (size_t) stripe_count * PFS_SECTION_COUNT;
 	size_t raw_length = 0;
 
 	decoder->sections = allocate(decoder, section_count * sizeof(Section));
@@ -123,14 +123,14 @@ locate_sections(PfsStreamDecoder *decoder, PfsCursor *cursor, PfsError *error)
 	memset(decoder->sections, 0, section_count * sizeof(Section));
 	for (uint32_t block = 0; block < decoder->block_count; block++)
 		for (uint32_t i = 0; i < PFS_SECTION_COUNT; i++)
-			decoder->sections[block / PFS_GROUP_BLOCKS * PFS_SECTION_COUNT + i].raw_length +=
+			decoder->sections[block / PFS_STRIPE_BLOCKS * PFS_SECTION_COUNT + i].raw_length +=
 				pfs_section_part(&decoder->shapes[block], i);
 	for (size_t i = 0; i < section_count; i++)
 	{
 		raw_length = i % PFS_SECTION_COUNT == 0 ? 0 : raw_length;
 		raw_length += decoder->sections[i].raw_length;
-		if (raw_length > decoder->group_capacity)
-			decoder->group_capacity = raw_length;
+		if (raw_length > decoder->stripe_capacity)
+			decoder->stripe_capacity = raw_length;
 		if (decoder->sections[i].raw_length > 0 && !read_section(cursor, &decoder->sections[i]))
 			return fail(error, PFS_CORRUPT, "section table is damaged", cursor->offset);
 	}
@@ -313,9 +313,9 @@ pfs_stream_open(const uint8_t *bytes, size_t length, uint32_t row_count, PfsAllo
 	decoder->shapes = NULL;
 	decoder->offsets = NULL;
 	decoder->sections = NULL;
-	decoder->group = NO_GROUP;
-	decoder->group_bytes = NULL;
-	decoder->group_capacity = 1;
+	decoder->stripe = NO_STRIPE;
+	decoder->stripe_bytes = NULL;
+	decoder->stripe_capacity = 1;
 	decoder->needs_groups = false;
 	decoder->distinct_count = 0;
 	decoder->distinct = NULL;
@@ -347,8 +347,8 @@ pfs_stream_close(PfsStreamDecoder *decoder)
 		allocator.realloc(allocator.context, decoder->offsets, 0);
 	if (decoder->sections != NULL)
 		allocator.realloc(allocator.context, decoder->sections, 0);
-	if (decoder->group_bytes != NULL)
-		allocator.realloc(allocator.context, decoder->group_bytes, 0);
+	if (decoder->stripe_bytes != NULL)
+		allocator.realloc(allocator.context, decoder->stripe_bytes, 0);
 	pfs_stream_close(decoder->distinct);
 	if (decoder->dictionary != NULL)
 		allocator.realloc(allocator.context, decoder->dictionary, 0);
@@ -402,19 +402,19 @@ pfs_stream_needs_groups(const PfsStreamDecoder *decoder)
 	return decoder->needs_groups;
 }
 
-/* Unpacks all sections of a group into group_bytes. */
+/* Unpacks all sections of a stripe into stripe_bytes. */
 static PfsStatus
-load_group(PfsStreamDecoder *decoder, uint32_t group, PfsError *error)
+load_stripe(PfsStreamDecoder *decoder, uint32_t stripe, PfsError *error)
 {
-	const Section *sections = decoder->sections + (size_t) group * PFS_SECTION_COUNT;
+	const Section *sections = decoder->sections + (size_t) stripe * PFS_SECTION_COUNT;
 	uint8_t *target;
 
-	if (decoder->group_bytes == NULL)
-		decoder->group_bytes = allocate(decoder, decoder->group_capacity);
-	if (decoder->group_bytes == NULL)
+	if (decoder->stripe_bytes == NULL)
+		decoder->stripe_bytes = allocate(decoder, decoder->stripe_capacity);
+	if (decoder->stripe_bytes == NULL)
 		return fail(error, PFS_NO_MEMORY, "out of memory", 0);
-	decoder->group = NO_GROUP;
-	target = decoder->group_bytes;
+	decoder->stripe = NO_STRIPE;
+	target = decoder->stripe_bytes;
 	for (uint32_t i = 0; i < PFS_SECTION_COUNT; i++)
 	{
 		const Section *section = &sections[i];
@@ -436,7 +436,7 @@ load_group(PfsStreamDecoder *decoder, uint32_t group, PfsError *error)
 			return fail(error, PFS_CORRUPT, "compressed section is damaged", section->offset);
 		target += section->raw_length;
 	}
-	decoder->group = group;
+	decoder->stripe = stripe;
 	return PFS_OK;
 }
 
@@ -451,13 +451,13 @@ add_plane(const uint8_t *bytes, uint32_t count, unsigned shift, uint64_t *array)
 			array[i] |= (uint64_t) bytes[i] << shift;
 }
 
-/* Puts the block's symbols and lengths together from the planes of its group, which is loaded. */
+/* Puts the block's symbols and lengths together from the planes of its stripe, which is loaded. */
 static void
 read_planes(PfsStreamDecoder *decoder, uint32_t block, uint64_t *symbols)
 {
 	const PfsBlockShape *shape = &decoder->shapes[block];
-	const uint8_t *section_bytes = decoder->group_bytes;
-	const Section *sections = decoder->sections + (size_t) decoder->group * PFS_SECTION_COUNT;
+	const uint8_t *section_bytes = decoder->stripe_bytes;
+	const Section *sections = decoder->sections + (size_t) decoder->stripe * PFS_SECTION_COUNT;
 
 	if (shape->symbols.bits == 0)
 		memset(symbols, 0, shape->symbols.count * sizeof(*symbols));
@@ -469,7 +469,7 @@ read_planes(PfsStreamDecoder *decoder, uint32_t block, uint64_t *symbols)
 
 		if (pfs_section_part(shape, i) > 0)
 		{
-			for (uint32_t before = decoder->group * PFS_GROUP_BLOCKS; before < block; before++)
+			for (uint32_t before = decoder->stripe * PFS_STRIPE_BLOCKS; before < block; before++)
 				place += pfs_section_part(&decoder->shapes[before], i);
 			if (i < PFS_SECTION_LENGTHS)
 				add_plane(section_bytes + place, shape->symbols.count, 8 * i, symbols);
@@ -551,7 +551,7 @@ read_symbols(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *gr
 			 uint64_t **units, PfsError *error)
 {
 	const PfsBlockShape *shape = &decoder->shapes[block];
-	uint32_t group = block / PFS_GROUP_BLOCKS;
+	uint32_t stripe = block / PFS_STRIPE_BLOCKS;
 	PfsStatus status = PFS_OK;
 
 	if (decoder->packing == PFS_PACKING_BITS)
@@ -566,8 +566,8 @@ read_symbols(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *gr
 	}
 	else if (shape->symbols.count > 0)
 	{
-		if (decoder->group != group)
-			status = load_group(decoder, group, error);
+		if (decoder->stripe != stripe)
+			status = load_stripe(decoder, stripe, error);
 		if (status == PFS_OK)
 			read_planes(decoder, block, *units);
 	}

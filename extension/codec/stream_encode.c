@@ -21,7 +21,7 @@
  * the promise
  */
 #define PLANES_SAMPLE_BLOCKS		4
-#define GROUP_OVERHEAD_BYTES		128 /* about what frames and their tables take */
+#define STRIPE_OVERHEAD_BYTES		128 /* about what frames and their tables take */
 #define PLANES_MAX_ESTIMATE_PERCENT 75
 
 typedef struct StreamEncoder
@@ -31,7 +31,7 @@ typedef struct StreamEncoder
 	PfsBuffer entries;	   /* head and block entries */
 	PfsBuffer table;	   /* section table */
 	PfsBuffer data;
-	PfsBuffer sections[PFS_SECTION_COUNT]; /* planes of the group that is being filled */
+	PfsBuffer sections[PFS_SECTION_COUNT]; /* planes of the stripe that is being filled */
 	PfsBlockDraft draft;
 	PfsEntryContext context;
 } StreamEncoder;
@@ -138,7 +138,7 @@ flush_section(StreamEncoder *encoder, PfsBuffer *section)
 }
 
 static bool
-flush_group(StreamEncoder *encoder)
+flush_stripe(StreamEncoder *encoder)
 {
 	for (int section = 0; section < PFS_SECTION_COUNT; section++)
 		if (encoder->sections[section].failed ||
@@ -157,8 +157,8 @@ put_block_bits(StreamEncoder *encoder, uint32_t block)
 	put_bits(&encoder->data, draft->symbols, &draft->shape.symbols);
 	put_bits(&encoder->data, draft->lengths, &draft->shape.lengths);
 	pfs_buffer_put(&encoder->data, draft->group_bits, draft->shape.group_bytes);
-	if (block % PFS_GROUP_BLOCKS == 0)
-		encoder->planes_bytes += GROUP_OVERHEAD_BYTES;
+	if (block % PFS_STRIPE_BLOCKS == 0)
+		encoder->planes_bytes += STRIPE_OVERHEAD_BYTES;
 	if (block % PLANES_SAMPLE_BLOCKS == 0 && !pfs_block_needs_groups(&draft->shape))
 		encoder->planes_bytes += pfs_block_planes_cost(draft) / 8 * PLANES_SAMPLE_BLOCKS;
 }
@@ -172,7 +172,7 @@ put_block_planes(StreamEncoder *encoder, uint32_t block)
 	pfs_entry_write(&encoder->entries, &draft->shape, &encoder->context);
 	put_planes(encoder->sections + PFS_SECTION_SYMBOLS, draft->symbols, &draft->shape.symbols);
 	put_planes(encoder->sections + PFS_SECTION_LENGTHS, draft->lengths, &draft->shape.lengths);
-	return (block + 1) % PFS_GROUP_BLOCKS != 0 || flush_group(encoder);
+	return (block + 1) % PFS_STRIPE_BLOCKS != 0 || flush_stripe(encoder);
 }
 
 /* What becomes a stream. */
@@ -207,8 +207,8 @@ encode_blocks(StreamEncoder *bits, StreamEncoder *planes, const Source *source)
 		if (planes != NULL && !put_block_planes(planes, block))
 			return false;
 	}
-	if (planes != NULL && (!flush_group(planes) || planes->entries.failed || planes->table.failed ||
-						   planes->data.failed))
+	if (planes != NULL && (!flush_stripe(planes) || planes->entries.failed ||
+						   planes->table.failed || planes->data.failed))
 		return false;
 	return bits == NULL || (!bits->entries.failed && !bits->data.failed);
 }

@@ -25,7 +25,7 @@
 #include "store/segment/segment_write.h"
 #include "store/segment/storage.h"
 
-/* Measured: what a decoder of a stream takes before and after its first group of planes. */
+/* Measured: what a decoder of a stream takes before and after its first stripe of planes. */
 #define DECODER_BYTES		 (38 * 1024)
 #define DECODER_PLANES_BYTES (330 * 1024)
 #define DECODER_BLOCK_BYTES	 96
