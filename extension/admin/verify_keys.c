@@ -150,7 +150,10 @@ tell_unknown(void *arg)
 	return problem.len == 0 ? NULL : problem.data;
 }
 
-/* All of them, whatever row policies leave of them to the caller: what is told is just which are not there. */
+/*
+ * All of them, whatever row policies leave of them to the caller: what is told is just which are
+ * not there.
+ */
 static pfs_series_table_hash *
 read_series(void)
 {

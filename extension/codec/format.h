@@ -52,15 +52,15 @@
  *	 xx xx xx xx							  CRC
  *
  * Groups: neighbouring rows of one block that agree in all key columns make a group. A key column
- * has one value per group in its stream, which is cut in blocks of PFS_BLOCK_ROWS groups. The groups
- * stream is the last of the segment:
+ * has one value per group in its stream, which is cut in blocks of PFS_BLOCK_ROWS groups. The
+ * groups stream is the last of the segment:
  *	 SIZE	DESCRIPTION
  *	 varint	length of the first of two streams
  *	 -		stream of the groups of each block of rows, minus 1; a value per block of rows
  *	 -		stream of the rows of each group, minus 1; a value per group
  *
- * Kind 6: a value is least + unit * q. The sums stream has a value for each group, the sum of its q,
- * and is cut in blocks of PFS_BLOCK_ROWS groups; blocks of the value stream may be told by them.
+ * Kind 6: a value is least + unit * q. The sums stream has a value for each group, the sum of its
+ * q, and is cut in blocks of PFS_BLOCK_ROWS groups; blocks of the value stream may be told by them.
  *
  * Kind 10: what is kept is the value minus unit times that of the other column, modulo 2^64. That
  * column stands before it, and is of kind 0.
@@ -131,13 +131,13 @@
  * RISING: q rise within each group; k of them out of W = range + 1. What takes the fewest bits
  * stands for a group (a sixteenth more is allowed to the first): k symbols of as many bits as the
  * range has; W bits, of which the k of q are set; or, l being the bits of W / k, minus 1, first k +
- * (range >> l) bits, of which those numbered (q[i] >> l) + i are set, then the l low bits of each q.
- * The first are in the array of symbols, the others are the group bits, which follow it.
+ * (range >> l) bits, of which those numbered (q[i] >> l) + i are set, then the l low bits of each
+ * q. The first are in the array of symbols, the others are the group bits, which follow it.
  *
  * BANDED: a group of k rows is of band b, b + 1 being the bits of k, but at most 7. The group bits
  * hold its q with the bits of its band; those that have more are patched: zero there, and whole in
- * the array of symbols, which keeps no bits. In a sums stream, which has a value for each group, k is
- * that of the value's group.
+ * the array of symbols, which keeps no bits. In a sums stream, which has a value for each group, k
+ * is that of the value's group.
  *
  * PARTED: least value and divisor are least and unit of the column, so the least value is a bound
  * only; there are no symbols. A group of k rows and sum s has no bits if k = 1 or s = 0. Else, l
@@ -145,10 +145,10 @@
  * then for each of these q >> l zeros and a one. The last row has what is left of the sum.
  *
  * Packing "planes": every array is cut in planes of one byte per symbol, as many as its bits need,
- * least significant first; nothing is patched. PFS_STRIPE_BLOCKS blocks make a stripe; within it the
- * same plane of all blocks that have it makes a section: section 0 .. 7 the planes of symbols, 8 ..
- * 9 those of run lengths. The section table lists, stripe after stripe, the sections that are not
- * empty:
+ * least significant first; nothing is patched. PFS_STRIPE_BLOCKS blocks make a stripe; within it
+ * the same plane of all blocks that have it makes a section: section 0 .. 7 the planes of symbols,
+ * 8 .. 9 those of run lengths. The section table lists, stripe after stripe, the sections that are
+ * not empty:
  *	 SIZE	DESCRIPTION
  *	 1		code: 0 raw, 1 one byte repeated, 2 a zstd frame without content size and checksum
  *	 varint	length of the frame											(code 2)

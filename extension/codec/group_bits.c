@@ -180,8 +180,8 @@ unpack_places(const uint8_t *bytes, uint32_t bit, uint32_t bits, uint32_t rows, 
 }
 
 /*
- * Reads a group's bits, and moves *bit behind them; false where not just `rows` bits are set. Places
- * in a bitmap are the numbers themselves.
+ * Reads a group's bits, and moves *bit behind them; false where not just `rows` bits are set.
+ * Places in a bitmap are the numbers themselves.
  */
 static inline bool
 unpack_rising(const uint8_t *bytes, uint32_t *bit, uint32_t rows, uint64_t range, uint8_t mode,

@@ -9,7 +9,9 @@
 /* a group must have so many rows in the mean, in quarters: below, its length costs what it saves */
 #define MIN_MEAN_QUARTERS 5
 
-/* Whether a row begins a group: at a block's start, and where some key differs from the row before. */
+/*
+ * Whether a row begins a group: at a block's start, and where some key differs from the row before.
+ */
 static bool
 begins_group(const PfsColumn *columns, uint32_t column_count, uint32_t row)
 {

@@ -3,9 +3,9 @@
  *		A segment: up to PFS_SEGMENT_MAX_ROWS rows of fixed-width columns as compressed, checked
  *		streams of bytes.
  *
- * Rows of a block that agree in all key columns are a *group*. Where groups are large enough to pay,
- * the segment has one more stream, of their lengths; key columns then hold a value per group, and
- * other columns may be encoded beside the groups.
+ * Rows of a block that agree in all key columns are a *group*. Where groups are large enough to
+ * pay, the segment has one more stream, of their lengths; key columns then hold a value per group,
+ * and other columns may be encoded beside the groups.
  *
  * Every column is handled as int64 values, whatever its SQL type: integers, bool, date, timestamptz
  * and oid by value (sign-extended as their type is signed or not), float4 and float8 by their bits.
@@ -138,7 +138,10 @@ int pfs_reader_groups_stream(const PfsSegmentReader *reader);
  */
 void pfs_reader_set_base(PfsSegmentReader *reader, PfsSegmentReader *base);
 
-/* The stream of the column above which a column's values are told; -1: none. It is needed for these. */
+/*
+ * The stream of the column above which a column's values are told; -1: none. It is needed for
+ * these.
+ */
 int pfs_reader_measure_stream(const PfsSegmentReader *reader, int column);
 
 /*

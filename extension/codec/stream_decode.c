@@ -39,12 +39,11 @@ struct PfsStreamDecoder
 	size_t stripe_capacity; /* bytes of the largest stripe */
 	bool needs_groups;		/* some block rests on groups */
 	uint32_t distinct_count;
-	PfsStreamDecoder
-		*distinct;		   /* the values of the ranks; NULL: blocks hold the values themselves */
-	int64_t *dictionary;   /* the same, as far as blocks of them have been decoded … */
-	bool *has_distinct;	   /* … which is told by block */
-	uint32_t values_block; /* the block in values, or NO_BLOCK */
-	int64_t *values;	   /* for pfs_stream_values; NULL until then */
+	PfsStreamDecoder *distinct; /* the values of the ranks; NULL: blocks hold values */
+	int64_t *dictionary;		/* the same, as far as blocks of them have been decoded … */
+	bool *has_distinct;			/* … which is told by block */
+	uint32_t values_block;		/* the block in values, or NO_BLOCK */
+	int64_t *values;			/* for pfs_stream_values; NULL until then */
 	uint64_t symbols[PFS_BLOCK_ROWS + PFS_GROUP_SLACK_VALUES];
 	uint64_t lengths[PFS_BLOCK_ROWS];
 	uint64_t units[PFS_BLOCK_ROWS + PFS_GROUP_SLACK_VALUES];
@@ -161,7 +160,9 @@ is_ascending(const PfsStreamDecoder *distinct)
 	return true;
 }
 
-/* Reads the dictionary, whose stream has none itself; its values are decoded when blocks need them. */
+/*
+ * Reads the dictionary, whose stream has none itself; its values are decoded when blocks need them.
+ */
 static PfsStatus
 read_dictionary(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_count, PfsError *error)
 {
@@ -375,7 +376,10 @@ pfs_stream_range(PfsStreamDecoder *decoder, uint32_t block, int64_t *least, int6
 		return true;
 	first = (uint32_t) *least;
 	last = (uint32_t) *greatest;
-	/* where the values cannot be decoded, which the block itself will tell, their entries bound them */
+	/*
+	 * where the values cannot be decoded, which the block itself will tell, their entries bound
+	 * them
+	 */
 	if (need_distinct(decoder, first, first, &error) == PFS_OK &&
 		need_distinct(decoder, last, last, &error) == PFS_OK)
 	{

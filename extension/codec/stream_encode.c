@@ -82,8 +82,8 @@ put_planes(PfsBuffer *sections, const uint64_t *numbers, const PfsArrayShape *ar
 }
 
 /*
- * Compresses the bytes of a section behind the end of the data, which do not count it yet; *written is 0 where
- * that cannot be. False: out of memory.
+ * Compresses the bytes of a section behind the end of the data, which do not count it yet; *written
+ * is 0 where that cannot be. False: out of memory.
  */
 static bool
 compress_section(StreamEncoder *encoder, const uint8_t *bytes, size_t length, size_t *written)
@@ -185,8 +185,8 @@ typedef struct Source
 } Source;
 
 /*
- * Encodes all blocks with one encoder or with both at once; planes alone know no groups. False where
- * memory is out.
+ * Encodes all blocks with one encoder or with both at once; planes alone know no groups. False
+ * where memory is out.
  */
 static bool
 encode_blocks(StreamEncoder *bits, StreamEncoder *planes, const Source *source)

@@ -1,6 +1,7 @@
 /*
  * computed_key.h
- *		A group key that is an expression of one column, such as date_bin('1 min', time, '2000-01-01').
+ *		A group key that is an expression of one column, such as date_bin('1 min', time,
+ *		'2000-01-01').
  *
  * The executor evaluates it, so it means exactly what it means everywhere; results are remembered,
  * because blocks repeat values.

@@ -88,7 +88,9 @@ choose_sums(BlockAggState *state, Relation relation)
 	state->column_kinds[state->column_count++] = PFS_VALUE_INT64;
 }
 
-/* Where a table has the columns of the aggregation's table: partitions may order them differently. */
+/*
+ * Where a table has the columns of the aggregation's table: partitions may order them differently.
+ */
 static AttrNumber *
 map_columns(Oid table, TupleDesc desc, Oid scanned)
 {

@@ -283,8 +283,9 @@ next_row(BlockAggState *state)
 }
 
 /*
- * Not by ExecScan, which before PostgreSQL 15.14 takes a scan without a table for a join that is to be checked again,
- * where a subquery runs anew for a row that an UPDATE has found changed (EvalPlanQual).
+ * Not by ExecScan, which before PostgreSQL 15.14 takes a scan without a table for a join that is to
+ * be checked again, where a subquery runs anew for a row that an UPDATE has found changed
+ * (EvalPlanQual).
  */
 static TupleTableSlot *
 execute(CustomScanState *node)

@@ -155,8 +155,8 @@ keep_row(KeptRows *kept, const PfsSegmentRow *row)
 }
 
 /*
- * Segments that were deleted, but that older snapshots may still see: their copies go when those snapshots have, as the old
- * ones would have. Else nobody would ever delete them.
+ * Segments that were deleted, but that older snapshots may still see: their copies go when those
+ * snapshots have, as the old ones would have. Else nobody would ever delete them.
  */
 static void
 delete_streams(Relation table, const KeptRows *deleted)

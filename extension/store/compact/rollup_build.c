@@ -2,8 +2,9 @@
  * rollup_build.c
  *		Choosing what to roll up, and adding it up.
  *
- * Roll-ups are made of the segments of level 2 in ten minutes, an hour and a day that are past, where there are
- * several. Wider ones are made of narrower ones, since a scan by stack takes what there is.
+ * Roll-ups are made of the segments of level 2 in ten minutes, an hour and a day that are past,
+ * where there are several. Wider ones are made of narrower ones, since a scan by stack takes what
+ * there is.
  */
 #include "store/compact/rollup_build.h"
 
@@ -215,8 +216,8 @@ add_segments(Relation relation, Snapshot snapshot, const PfsRollup *rollup, Sums
 }
 
 /*
- * Adds up the samples of a roll-up's segments and series; false where that would have too many rows,
- * or none.
+ * Adds up the samples of a roll-up's segments and series; false where that would have too many
+ * rows, or none.
  */
 static bool
 make_sums(Relation relation, Snapshot snapshot, const PfsRollup *rollup, uint32 limit,
@@ -297,7 +298,9 @@ compare_candidates(const void *a, const void *b)
 	return left->segment_no < right->segment_no ? -1 : left->segment_no > right->segment_no;
 }
 
-/* The candidates, by time, from *next on that lie wholly in one bucket; false where none is left. */
+/*
+ * The candidates, by time, from *next on that lie wholly in one bucket; false where none is left.
+ */
 static bool
 next_bucket(const Candidate *candidates, uint32 count, uint32 *next, int64 width, Bucket *bucket)
 {
@@ -324,8 +327,8 @@ next_bucket(const Candidate *candidates, uint32 count, uint32 *next, int64 width
 }
 
 /*
- * Whether a bucket is past, and has at least twice the samples of the largest roll-up in it, which may be that of
- * a narrower bucket.
+ * Whether a bucket is past, and has at least twice the samples of the largest roll-up in it, which
+ * may be that of a narrower bucket.
  */
 static bool
 needs_rollup(Relation relation, const Bucket *bucket, List *rollups)
@@ -352,8 +355,9 @@ needs_rollup(Relation relation, const Bucket *bucket, List *rollups)
 }
 
 /*
- * Takes the range of time from the segments' headers, since the directory calls time what had the name when a segment
- * was written. False where a column of the key may be null or is missing in one of them: no sums stand for that.
+ * Takes the range of time from the segments' headers, since the directory calls time what had the
+ * name when a segment was written. False where a column of the key may be null or is missing in one
+ * of them: no sums stand for that.
  */
 static bool
 find_range(Relation relation, Snapshot snapshot, Bucket *bucket)
@@ -610,7 +614,10 @@ count_samples(const PfsRollup *rollup, PfsNumbers visible, const int64 *row_coun
 	return true;
 }
 
-/* What is wrong with a roll-up, NULL: nothing. Whoever removes a segment removes the roll-ups that name it. */
+/*
+ * What is wrong with a roll-up, NULL: nothing. Whoever removes a segment removes the roll-ups that
+ * name it.
+ */
 static const char *
 find_problem(Relation relation, Snapshot snapshot, const PfsRollup *rollup, PfsNumbers visible,
 			 const int64 *row_counts)

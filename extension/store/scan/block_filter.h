@@ -30,8 +30,8 @@ bool pfs_filter_passes(const PfsBlockFilter *filter, int64 value);
 bool pfs_filter_contains(const PfsBlockFilter *filter, int64 min, int64 max);
 
 /*
- * Keeps those of the selected rows whose key, or null, passes. selection holds ascending row numbers;
- * returns how many are left. nulls may be NULL.
+ * Keeps those of the selected rows whose key, or null, passes. selection holds ascending row
+ * numbers; returns how many are left. nulls may be NULL.
  */
 uint32 pfs_filter_select(const PfsBlockFilter *filter, const int64 *values, const bool *nulls,
 						 uint16 *selection, uint32 count);

@@ -308,7 +308,9 @@ pfs_rollups_forget(int64 storage_id, Snapshot snapshot, PfsNumbers segments)
 	list_free(rollups);
 }
 
-/* SnapshotSelf also sees rows that this very command has written; nobody else can be writing any. */
+/*
+ * SnapshotSelf also sees rows that this very command has written; nobody else can be writing any.
+ */
 void
 pfs_rollups_delete_all(int64 storage_id)
 {

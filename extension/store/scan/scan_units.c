@@ -273,7 +273,9 @@ get_time_range(const PfsScanRequest *request, int64 *low, int64 *high)
 		}
 }
 
-/* Whether a wider roll-up that is taken holds the time of this one, so that loading it is in vain. */
+/*
+ * Whether a wider roll-up that is taken holds the time of this one, so that loading it is in vain.
+ */
 static bool
 lies_within(const PfsRollup *rollup, List *chosen)
 {

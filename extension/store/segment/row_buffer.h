@@ -52,10 +52,8 @@ Size pfs_row_buffer_bytes(const PfsRowBuffer *buffer); /* memory held, near enou
 
 void pfs_row_buffer_append(PfsRowBuffer *buffer, TupleTableSlot **slots, uint32 count,
 						   CommandId command_id, SubTransactionId subxact);
-/*
- * For who fills the arrays himself: room for that many rows in all, and a null in a row below
- * row_capacity.
- */
+
+/* Room for that many rows in all, which the caller fills; a null in a row below row_capacity. */
 void pfs_row_buffer_reserve(PfsRowBuffer *buffer, uint32 row_count);
 void pfs_row_buffer_set_null(PfsRowBuffer *buffer, PfsBufferColumn *column, uint32 row);
 void pfs_row_buffer_truncate(PfsRowBuffer *buffer, uint32 row_count);

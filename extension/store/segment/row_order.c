@@ -114,8 +114,9 @@ distribute(const int64 *values, int shift, const uint32 *from, uint32 *to, uint3
 }
 
 /*
- * The sorted order as row numbers, or NULL where the rows are in order already: a radix sort from the least digit of the
- * last key on (Knuth, The Art of Computer Programming, 5.2.5), over the digits in which rows differ.
+ * The sorted order as row numbers, or NULL where the rows are in order already: a radix sort from
+ * the least digit of the last key on (Knuth, The Art of Computer Programming, 5.2.5), over the
+ * digits in which rows differ.
  */
 static uint32 *
 sorted_order(const PfsRowBuffer *buffer, const PfsRowKey *key, uint32 first, uint32 count)

@@ -11,11 +11,11 @@
  *		    24  16 n  missing values: value (8), attribute number (4), 0 (4)
  *
  * The page is written when the file is made, and again only by the transaction that has made it.
- * Every new or emptied file (CREATE, TRUNCATE, a rewrite) draws a new id from profstore.storage_ids, so a rolled back TRUNCATE finds
- * its old rows again. Only VACUUM FULL hands an id on to a new file, because there old snapshots
- * must go on seeing old rows. It keeps segments as they are, while core takes it for a rewrite and
- * forgets the values that rows from before an ADD COLUMN with a DEFAULT have; so the new page
- * takes them over.
+ * Every new or emptied file (CREATE, TRUNCATE, a rewrite) draws a new id from
+ * profstore.storage_ids, so a rolled back TRUNCATE finds its old rows again. Only VACUUM FULL hands
+ * an id on to a new file, because there old snapshots must go on seeing old rows. It keeps segments
+ * as they are, while core takes it for a rewrite and forgets the values that rows from before an
+ * ADD COLUMN with a DEFAULT have; so the new page takes them over.
  */
 #ifndef PFS_STORAGE_H
 #define PFS_STORAGE_H

@@ -28,7 +28,8 @@ typedef enum PfsValueKind
 } PfsValueKind;
 
 /*
- * The kind of a type, domains resolved to their base type; PFS_VALUE_NONE where it cannot be stored.
+ * The kind of a type, domains resolved to their base type; PFS_VALUE_NONE where it cannot be
+ * stored.
  */
 PfsValueKind pfs_value_kind(Oid type_id);
 

@@ -4,8 +4,9 @@
  *		back the same.
  *
  * Input: effort in bit 0 of one byte, in bit 1 whether the values are a key without nulls, beside
- * which times rise, and in bit 2 whether sums of these are asked for; then instructions of two bytes, repeat count and operation; an
- * operation adds to the value, shifts it, replaces it by bytes of the input, or makes rows null.
+ * which times rise, and in bit 2 whether sums of these are asked for; then instructions of two
+ * bytes, repeat count and operation; an operation adds to the value, shifts it, replaces it by
+ * bytes of the input, or makes rows null.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * fuzz_stream.c
- *		Fuzzes the decoding of a stream, below its CRC. Input: row count - 1 in 17 bits of 3 bytes, of
- *		which the last bit says whether values are those of groups; then the stream.
+ *		Fuzzes the decoding of a stream, below its CRC. Input: row count - 1 in 17 bits of 3 bytes,
+ *		of which the last bit says whether values are those of groups; then the stream.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -413,7 +413,9 @@ test_grouped_with_sums(void **state)
 
 	(void) state;
 	fill_grouped(256, values);
-	/* every other key has single units only, and of the others half the rows have 2, a quarter 3 … */
+	/*
+	 * every other key has single units only, and of the others half the rows have 2, a quarter 3 …
+	 */
 	for (uint32_t row = 0; row < GROUPED_ROWS; row++)
 		values[2][row] =
 			52631578 * (values[0][row] % 2 == 0
