@@ -2,7 +2,7 @@
  * tree.h
  *		One dictionary partition in memory: nodes in id order, and a hash to find children; internal to the room.
  *
- * Pure memory: reading and writing of chunks is tree_store.c's. Nodes are appended in any order of ids, parents first,
+ * Pure memory: reading and writing of chunks is tree_cache.c's. Nodes are appended in any order of ids, parents first,
  * and settled afterwards: pfs_tree_settle puts them where their ids belong. That moves only what lies behind the
  * smallest new id, which is little, since ids grow with time.
  */

@@ -7,7 +7,8 @@
 #include "access/xact.h"
 #include "base/version.h"
 #include "formats/gunzip.h"
-#include "import/exchange.h"
+#include "import/import_settings.h"
+#include "import/server.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "store/segment/segment_io.h"
@@ -56,7 +57,7 @@ unpack(PfsImportCall *call, PfsAllocator allocator)
 
 	if (pfs_is_gzip(packed.data, packed.length))
 		pfs_import_check(call, pfs_gunzip(packed.data, packed.length, max_bytes, allocator,
-										  pfs_exchange_pause, &call->bytes, &call->error));
+										  pfs_server_pause, &call->bytes, &call->error));
 	else if (packed.length > max_bytes)
 	{
 		call->error = (PfsReadError){ "profile is too large", max_bytes };
@@ -88,7 +89,7 @@ pfs_import_begin(FunctionCallInfo fcinfo)
 	unpack(call, allocator);
 
 	call->budget.allocator = allocator;
-	call->budget.pause = pfs_exchange_pause;
+	call->budget.pause = pfs_server_pause;
 	call->budget.left = BUDGET_BASE + call->bytes.length * BUDGET_PER_BYTE;
 	pfs_profile_init(&call->profile, &call->budget);
 	call->import.profile = &call->profile;

@@ -22,9 +22,9 @@
 #include "utils/timestamp.h"
 
 #include "base/allocate.h"
-#include "import/exchange.h"
 #include "import/insert_samples.h"
 #include "import/sample_labels.h"
+#include "import/server.h"
 #include "merge/stack_sums.h"
 
 /* Most days of one file: mistaken times shall not make hundreds of tables. */

@@ -1,9 +1,9 @@
 /*
- * tree_store.h
+ * tree_cache.h
  *		Trees and their rows in profstore.stack_chunks; internal to the room.
  */
-#ifndef PFS_TREE_STORE_H
-#define PFS_TREE_STORE_H
+#ifndef PFS_TREE_CACHE_H
+#define PFS_TREE_CACHE_H
 
 #include "profstore.h"
 

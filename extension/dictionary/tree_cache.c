@@ -1,5 +1,5 @@
 /*
- * tree_store.c
+ * tree_cache.c
  *		Trees and their rows in profstore.stack_chunks: loading, refreshing, storing.
  *
  * A refresh reads only chunks of transactions that may have been in progress at the last one. The horizon is the
@@ -36,7 +36,7 @@
 #include "dictionary/doubts.h"
 #include "dictionary/shared_trees.h"
 #include "dictionary/tree_shape.h"
-#include "dictionary/tree_store.h"
+#include "dictionary/tree_cache.h"
 
 PG_FUNCTION_INFO_V1(profstore_tree_shapes);
 
