@@ -1,80 +1,43 @@
 /*
  * tree_cache.c
- *		Trees and their rows in profstore.stack_chunks: loading, refreshing, storing.
+ *		The trees that this backend has in memory.
  *
- * A refresh reads only chunks of transactions that may have been in progress at the last one. The horizon is the
- * xmin of the snapshot that was read then: every transaction before it had ended, so its chunks were all visible,
- * or never will be. This holds whatever the order in which transactions commit, and on a standby as
- * well, whose snapshots have such an xmin too. Chunks that were seen already are told by their first node, except
- * merged ones, which are read once, see load_row.
- *
- * A chunk's nodes may hang on nodes of a chunk that is read later, since its writer may have begun earlier. So
- * parents outside a chunk are looked up when all chunks are in and settled. Their writer saw them committed, so
- * whoever sees the child sees them.
+ * 1. A part of the caches: what goes when a call begins, a transaction ends, or all is forgotten.
+ * 2. A tree is looked for, and loaded where it is not there; then brought up to date.
+ * 3. Its shapes, which are made when it pays.
+ * 4. Interning appends nodes to it.
  */
 #include "profstore.h"
 
-#include "access/genam.h"
 #include "access/htup_details.h"
-#include "access/table.h"
-#include "access/transam.h"
 #include "access/xact.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "utils/builtins.h"
-#include "utils/fmgroids.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
-#include "utils/snapmgr.h"
-#include "utils/xid8.h"
 
 #include "dictionary/cache.h"
-#include "dictionary/chunk_format.h"
-#include "dictionary/chunk_rows.h"
-#include "dictionary/doubts.h"
+#include "dictionary/names.h"
 #include "dictionary/shared_trees.h"
-#include "dictionary/tree_shape.h"
 #include "dictionary/tree_cache.h"
+#include "dictionary/tree_chunks.h"
+#include "dictionary/tree_shape.h"
 
 PG_FUNCTION_INFO_V1(profstore_tree_shapes);
-
-#define NODE_NUMBER_MASK ((INT64CONST(1) << PFS_NODE_BITS) - 1)
 
 /* All trees of this backend, by partition. */
 static HTAB *trees;
 static dlist_head uses = DLIST_STATIC_INIT(uses); /* latest used first */
 static Size tree_bytes;							  /* of all trees */
-static bool some_are_own;
-static uint64 call; /* of pfs_dictionary_begin */
+static bool some_are_own; /* some may hold nodes of the running transaction */
+static uint64 call;		  /* of pfs_dictionary_begin */
 
 /* What a stack without a shape costs, in nodes: about the length of its way to the root. */
 #define STACK_COST 16
 
 /* What shapes take, per node, and the place of a node. */
 #define SHAPE_BYTES (4 * sizeof(uint32) + sizeof(int32) + sizeof(uint8))
-
-/* A node whose parent is not in its chunk. */
-typedef struct External
-{
-	uint32 index;
-	int64 parent; /* node number */
-} External;
-
-/* What a refresh gathers before it settles the tree. */
-typedef struct Loading
-{
-	PfsTreeCache *cache;
-	uint32 known;		 /* nodes that were there before */
-	uint64 horizon;		 /* of the snapshot */
-	PfsChunkNodes nodes; /* of one chunk */
-	uint32 *indexes;	 /* where they are in the tree */
-	uint32 index_capacity;
-	External *externals;
-	uint32 external_count;
-	uint32 external_capacity;
-} Loading;
 
 static void
 drop_tree(PfsTreeCache *cache)
@@ -95,20 +58,22 @@ count_bytes(PfsTreeCache *cache)
 	cache->bytes = bytes;
 }
 
-void
-pfs_trees_begin(void)
+/* Bytes that trees may take beside the names. */
+static Size
+bytes_limit(void)
 {
-	call++;
+	return pfs_cache_bytes() - Min(pfs_names_bytes(), pfs_cache_bytes() / 2);
 }
 
 /*
- * Trees that hold nodes of this transaction stay: the snapshot may not see their chunks yet. So do those whose shapes are in
- * use.
+ * Frees trees until the others fit, those first that were not used for the longest time. Trees that
+ * hold nodes of this transaction stay: the snapshot may not see their chunks yet. So do those whose
+ * shapes are in use.
  */
-void
-pfs_trees_evict(void)
+static void
+evict(void)
 {
-	Size limit = pfs_cache_tree_bytes();
+	Size limit = bytes_limit();
 	dlist_node *at = trees == NULL || dlist_is_empty(&uses) ? NULL : dlist_tail_node(&uses);
 
 	while (tree_bytes > limit && at != NULL)
@@ -121,8 +86,16 @@ pfs_trees_evict(void)
 	}
 }
 
-void
-pfs_trees_forget(void)
+/* Shapes that the last call used may go. */
+static void
+begin_call(bool names_changed)
+{
+	call++;
+	evict();
+}
+
+static void
+forget_trees(void)
 {
 	trees = NULL;
 	tree_bytes = 0;
@@ -130,8 +103,8 @@ pfs_trees_forget(void)
 	some_are_own = false;
 }
 
-void
-pfs_trees_abort(void)
+static void
+abort_own(void)
 {
 	HASH_SEQ_STATUS status;
 	PfsTreeCache *cache;
@@ -145,8 +118,8 @@ pfs_trees_abort(void)
 	some_are_own = false;
 }
 
-void
-pfs_trees_commit(void)
+static void
+commit_own(void)
 {
 	HASH_SEQ_STATUS status;
 	PfsTreeCache *cache;
@@ -159,12 +132,17 @@ pfs_trees_commit(void)
 	some_are_own = false;
 }
 
-static void
-mark_own(PfsTreeCache *cache)
+void
+pfs_trees_init(void)
 {
-	cache->own = true;
-	some_are_own = true;
+	static PfsCachePart part = {
+		.begin = begin_call, .forget = forget_trees, .abort = abort_own, .commit = commit_own
+	};
+
+	pfs_cache_register(&part);
 }
+
+/* Finding and loading */
 
 static void
 make_trees(void)
@@ -177,181 +155,16 @@ make_trees(void)
 		hash_create("profstore stack trees", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
-/* Loading */
-
-static void
-add_external(Loading *loading, uint32 index, int64 parent)
-{
-	if (loading->external_count == loading->external_capacity)
-	{
-		loading->external_capacity = Max(256, loading->external_capacity * 2);
-		if (loading->externals == NULL)
-			loading->externals = palloc(loading->external_capacity * sizeof(External));
-		else
-			loading->externals =
-				repalloc_huge(loading->externals, loading->external_capacity * sizeof(External));
-	}
-	loading->externals[loading->external_count++] = (External){ index, parent };
-}
-
-/* Room to remember where the nodes of a chunk are in the tree. */
-static void
-reserve_indexes(Loading *loading, uint32 count)
-{
-	if (loading->index_capacity >= count)
-		return;
-	if (loading->indexes != NULL)
-		pfree(loading->indexes);
-	loading->indexes = palloc(count * sizeof(uint32));
-	loading->index_capacity = count;
-}
-
-/* Appends those nodes of a chunk that are not there. */
-static void
-append_nodes(Loading *loading, int32 partition_id)
-{
-	PfsTreeCache *cache = loading->cache;
-	const PfsChunkNodes *nodes = &loading->nodes;
-	int64 partition = (int64) partition_id << PFS_NODE_BITS;
-	int64 last_known = cache->ids == NULL ? 0 : cache->ids[loading->known];
-
-	reserve_indexes(loading, nodes->node_count);
-	for (uint32 i = 0; i < nodes->node_count; i++)
-	{
-		int64 id = partition | nodes->numbers[i];
-		uint32 index = id <= last_known ? pfs_tree_search(cache, loading->known, id) : 0;
-
-		if (index == 0)
-		{
-			index = pfs_tree_append(cache, id, 0, nodes->locations[i]);
-			if (nodes->distances[i] != 0)
-				cache->parents[index] = loading->indexes[i - nodes->distances[i]];
-			else if (nodes->parents[i] != 0)
-				add_external(loading, index, partition | nodes->parents[i]);
-		}
-		loading->indexes[i] = index;
-	}
-}
-
-static void
-load_row(Loading *loading, HeapTuple tuple, TupleDesc descriptor)
-{
-	PfsTreeCache *cache = loading->cache;
-	PfsStoredChunk chunk;
-
-	pfs_stored_chunk_read(tuple, descriptor, &chunk);
-
-	/* one that was merged from several lies before the horizon, and some of them may not be known */
-	if (chunk.xid >= loading->horizon &&
-		pfs_tree_search(cache, loading->known,
-						(int64) chunk.row.partition_id << PFS_NODE_BITS | chunk.row.first_node) !=
-			0)
-		return;
-	if (chunk.xid == U64FromFullTransactionId(GetTopFullTransactionIdIfAny()))
-		mark_own(cache);
-	pfs_stored_chunk_decode(&chunk, &loading->nodes);
-	append_nodes(loading, chunk.row.partition_id);
-}
-
-/*
- * Hangs the nodes without parents below one that stands in for what is not known. It comes before all others, which
- * moves these by one place.
- */
-static void
-adopt(PfsTreeCache *cache, const uint32 *orphans, uint32 count)
-{
-	int64 id = (int64) cache->partition_id << PFS_NODE_BITS;
-	uint32 shift = cache->orphans == 0;
-	uint32 *moved_to;
-
-	if (count == 0)
-		return;
-	pfs_doubt(PFS_DOUBT_PARENTS, count);
-	if (cache->orphans == 0)
-	{
-		pfs_tree_append(cache, id, 0, PFS_NO_STACK_LOCATION);
-		pfs_tree_settle(cache, cache->tree.node_count, &moved_to);
-	}
-	for (uint32 i = 0; i < count; i++)
-		cache->parents[orphans[i] + shift] = 1;
-	cache->orphans += count;
-}
-
-static void
-resolve_externals(const Loading *loading, uint32 start, const uint32 *moved_to)
-{
-	PfsTreeCache *cache = loading->cache;
-	uint32 *orphans =
-		palloc_extended(mul_size(Max(loading->external_count, 1), sizeof(uint32)), MCXT_ALLOC_HUGE);
-	uint32 count = 0;
-
-	for (uint32 i = 0; i < loading->external_count; i++)
-	{
-		External external = loading->externals[i];
-		uint32 index = moved_to == NULL ? external.index : moved_to[external.index - start];
-		uint32 parent = pfs_tree_search(cache, cache->tree.node_count, external.parent);
-
-		if (parent == 0)
-			orphans[count++] = index;
-		else
-			cache->parents[index] = parent;
-	}
-	adopt(cache, orphans, count);
-	pfree(orphans);
-}
-
-static void
-read_chunks(Loading *loading, Snapshot snapshot)
-{
-	PfsTreeCache *cache = loading->cache;
-	Relation table = pfs_table_open("stack_chunks", AccessShareLock);
-	ScanKeyData keys[2];
-	SysScanDesc scan;
-	HeapTuple tuple;
-
-	ScanKeyInit(&keys[0], PFS_CHUNK_PARTITION_ID, BTEqualStrategyNumber, F_INT4EQ,
-				Int32GetDatum(cache->partition_id));
-	ScanKeyInit(&keys[1], PFS_CHUNK_XID, BTGreaterEqualStrategyNumber, F_XID8GE,
-				FullTransactionIdGetDatum(FullTransactionIdFromU64(cache->horizon)));
-	scan = systable_beginscan(table, pfs_relation_oid("stack_chunks_partition"), true, snapshot, 2,
-							  keys);
-	while ((tuple = systable_getnext(scan)) != NULL)
-	{
-		CHECK_FOR_INTERRUPTS();
-		load_row(loading, tuple, RelationGetDescr(table));
-	}
-	systable_endscan(scan);
-	table_close(table, NoLock);
-}
-
+/* A transaction without an id has stored no nodes. */
 void
 pfs_tree_refresh(PfsTreeCache *cache)
 {
-	MemoryContext scratch =
-		AllocSetContextCreate(CurrentMemoryContext, "profstore stack tree loading",
-							  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext caller = MemoryContextSwitchTo(scratch);
-	Snapshot snapshot = GetActiveSnapshot();
-	Loading loading = { .cache = cache,
-						.known = cache->tree.node_count,
-						.horizon = pfs_chunk_horizon(snapshot) };
-	uint32 start;
-	uint32 *moved_to;
-
+	some_are_own |= TransactionIdIsValid(GetTopTransactionIdIfAny());
 	cache->changing = true;
-	read_chunks(&loading, snapshot);
-	if (cache->tree.node_count > loading.known)
-	{
-		start = pfs_tree_settle(cache, loading.known + 1, &moved_to);
-		resolve_externals(&loading, start, moved_to);
-	}
-	cache->horizon = Max(cache->horizon, loading.horizon);
+	pfs_tree_load(cache);
 	cache->changing = false;
 	count_bytes(cache);
 	pfs_shared_tree_offer(cache);
-
-	MemoryContextSwitchTo(caller);
-	MemoryContextDelete(scratch);
 }
 
 /* What was not there may be there by now; shapes that are in use have to stay. */
@@ -380,7 +193,7 @@ find_tree(int32 partition_id, bool *loaded)
 	{
 		MemoryContext context;
 
-		pfs_trees_evict();
+		evict();
 		context = AllocSetContextCreate(pfs_cache_context(), "profstore stack tree",
 										ALLOCSET_SMALL_SIZES);
 		cache = hash_search(trees, &partition_id, HASH_ENTER, NULL);
@@ -432,6 +245,8 @@ pfs_tree_find(const PfsTree *tree, int64 stack_id, uint32 from)
 	return pfs_tree_search_from(cache_of(tree), from, stack_id);
 }
 
+/* Shapes */
+
 uint32
 pfs_tree_shapes(const PfsTree *tree, const uint32 *indexes, uint32 count)
 {
@@ -445,13 +260,13 @@ pfs_tree_shapes(const PfsTree *tree, const uint32 *indexes, uint32 count)
 				(cache->places == NULL || cache->shape_of[indexes[i]] == PFS_NO_SHAPE))
 				cache->shape_debt += STACK_COST;
 	if (cache->shape_debt > lacking && lacking > 0 && !is_held &&
-		tree_bytes + lacking * SHAPE_BYTES <= pfs_cache_tree_bytes())
+		tree_bytes + lacking * SHAPE_BYTES <= bytes_limit())
 	{
 		pfs_tree_shapes_extend(cache);
 		cache->shape_debt = 0;
 		count_bytes(cache);
 	}
-	if (tree_bytes > pfs_cache_tree_bytes() && !is_held)
+	if (tree_bytes > bytes_limit() && !is_held)
 		return 0;
 	if (cache->shape_count > 0)
 		cache->held_by = call;
@@ -501,49 +316,20 @@ profstore_tree_shapes(PG_FUNCTION_ARGS)
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
 }
 
-/* Storing */
-
-static void
-store_chunk(PfsTreeCache *cache, Relation table, uint32 first, uint32 node_count,
-			PfsChunkNodes *nodes)
-{
-	nodes->node_count = node_count;
-	for (uint32 i = 0; i < node_count; i++)
-	{
-		uint32 parent = cache->parents[first + i];
-
-		nodes->numbers[i] = cache->ids[first + i] & NODE_NUMBER_MASK;
-		nodes->parents[i] = cache->ids[parent] & NODE_NUMBER_MASK;
-		nodes->distances[i] = parent >= first ? first + i - parent : 0;
-		nodes->locations[i] = cache->locations[first + i];
-	}
-	pfs_stored_chunk_insert(table, cache->partition_id,
-							U64FromFullTransactionId(GetTopFullTransactionId()), nodes);
-}
+/* Adding nodes */
 
 void
 pfs_tree_begin_append(PfsTreeCache *cache)
 {
 	PreventCommandIfReadOnly("profstore.intern_stacks()");
 	cache->changing = true;
-	mark_own(cache);
+	cache->own = true;
+	some_are_own = true;
 }
 
 void
 pfs_tree_end_append(PfsTreeCache *cache, uint32 first)
 {
-	Relation table = pfs_table_open("stack_chunks", RowExclusiveLock);
-	PfsChunkNodes nodes = { 0 };
-	uint32 *moved_to;
-
-	pfs_chunk_nodes_reserve(&nodes, Min(cache->tree.node_count - first + 1, PFS_CHUNK_MAX_NODES));
-	for (uint32 at = first; at <= cache->tree.node_count; at += PFS_CHUNK_MAX_NODES)
-		store_chunk(cache, table, at, Min(cache->tree.node_count - at + 1, PFS_CHUNK_MAX_NODES),
-					&nodes);
-	table_close(table, NoLock);
-
-	pfs_tree_settle(cache, first, &moved_to);
-	if (moved_to != NULL)
-		pfree(moved_to);
+	pfs_tree_store(cache, first);
 	cache->changing = false;
 }
