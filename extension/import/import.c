@@ -2,18 +2,20 @@
  * import.c
  *		Arguments in, errors out.
  */
-#include "import/import.h"
+#include "profstore.h"
 
 #include "access/xact.h"
-#include "base/version.h"
-#include "formats/gunzip.h"
-#include "import/import_settings.h"
-#include "import/server.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "store/segment/segment_io.h"
 #include "utils/lsyscache.h"
-#include "utils/timestamp.h"
+
+#include "base/version.h"
+#include "formats/gunzip.h"
+#include "import/import.h"
+#include "import/import_settings.h"
+#include "import/server.h"
+#include "import/store_profile.h"
+#include "store/segment/segment_io.h"
 
 /* Memory that the objects of a profile may take: of dense real ones they take 2 to 8 times its bytes. */
 #define BUDGET_BASE		((Size) 4 * 1024 * 1024)
