@@ -10,10 +10,10 @@
 #include "miscadmin.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
-#include "utils/rls.h"
 #include "utils/snapmgr.h"
 
 #include "base/privileges.h"
+#include "base/relations.h"
 #include "dictionary/cache.h"
 #include "dictionary/dictionary.h"
 
@@ -104,31 +104,17 @@ abort_parts(void)
 			part->abort();
 }
 
-/* The caches are read behind the executor's back: its checks are made here. */
-static void
-check_privileges(const char *name)
-{
-	Oid oid = pfs_relation_oid(name);
-
-	pfs_require_privilege(oid, ACL_SELECT);
-	if (check_enable_rls(oid, InvalidOid, true) == RLS_ENABLED)
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("row-level security on table \"%s\" is not supported", name),
-				 errhint(
-					 "Put policies on profstore.series: they decide which samples a role sees.")));
-}
-
 void
 pfs_dictionary_begin(void)
 {
 	Oid epoch_oid = pfs_relation_oid("epoch");
 	PfsEpoch epoch;
 
-	check_privileges("stack_chunks");
-	check_privileges("locations");
-	check_privileges("functions");
-	check_privileges("mappings");
+	/* the caches are read behind the executor's back */
+	pfs_require_all_rows(pfs_relation_oid("stack_chunks"), ACL_SELECT);
+	pfs_require_all_rows(pfs_relation_oid("locations"), ACL_SELECT);
+	pfs_require_all_rows(pfs_relation_oid("functions"), ACL_SELECT);
+	pfs_require_all_rows(pfs_relation_oid("mappings"), ACL_SELECT);
 
 	epoch = pfs_epoch_read(GetActiveSnapshot());
 	if (epoch_oid != cached_for || epoch.ids != cached_epoch.ids ||

@@ -12,7 +12,6 @@
 #include "profstore.h"
 
 #include "dictionary/epoch.h"
-#include "dictionary/relations.h"
 
 /*
  * A part of the cache; functions that it does not need are NULL. The last two run in transaction

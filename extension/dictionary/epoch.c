@@ -18,8 +18,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "base/relations.h"
 #include "dictionary/epoch.h"
-#include "dictionary/relations.h"
 
 PG_FUNCTION_INFO_V1(profstore_epoch);
 PG_FUNCTION_INFO_V1(profstore_pin_epoch);

@@ -13,6 +13,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "base/relations.h"
 #include "dictionary/cache.h"
 #include "dictionary/intern.h"
 #include "dictionary/rows.h"

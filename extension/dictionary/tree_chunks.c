@@ -25,10 +25,10 @@
 #include "utils/snapmgr.h"
 #include "utils/xid8.h"
 
+#include "base/relations.h"
 #include "dictionary/chunk_format.h"
 #include "dictionary/chunk_rows.h"
 #include "dictionary/doubts.h"
-#include "dictionary/relations.h"
 #include "dictionary/tree_chunks.h"
 #include "dictionary/tree_settle.h"
 

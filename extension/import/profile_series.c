@@ -12,7 +12,7 @@
 #include "utils/builtins.h"
 #include "utils/json.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "dictionary/arrays.h"
 #include "import/profile_series.h"
 #include "import/profile_text.h"

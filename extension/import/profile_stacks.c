@@ -7,7 +7,7 @@
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "dictionary/arrays.h"
 #include "import/profile_stacks.h"
 #include "import/profile_text.h"

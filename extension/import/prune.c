@@ -15,7 +15,7 @@
 #include "regex/regex.h"
 #include "utils/builtins.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "import/profile_text.h"
 #include "import/prune.h"
 #include "select/selector.h"

@@ -18,7 +18,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "dictionary/arrays.h"
 #include "import/insert_samples.h"
 #include "import/profile_series.h"

@@ -9,7 +9,7 @@
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "base/privileges.h"
-#include "base/version.h"
+#include "base/relations.h"
 #include "commands/defrem.h"
 #include "executor/tuptable.h"
 #include "funcapi.h"
@@ -27,7 +27,6 @@
 #include "utils/lsyscache.h"
 #include "utils/partcache.h"
 #include "utils/rel.h"
-#include "utils/rls.h"
 #include "utils/snapmgr.h"
 
 #define COLUMN_COUNT   4
@@ -79,26 +78,6 @@ struct PfsSampleScan
 };
 
 PG_FUNCTION_INFO_V1(profstore_last_scan);
-
-static Oid
-table_oid(const char *name)
-{
-	return get_relname_relid(name, pfs_extension_schema());
-}
-
-static void
-check_access(Oid relid)
-{
-	pfs_require_privilege(relid, ACL_SELECT);
-	if (check_enable_rls(relid, InvalidOid, true) == RLS_ENABLED)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-			 errmsg("row security on profstore.%s is not supported", get_rel_name(relid)),
-			 errdetail("Queries read blocks of samples, not rows."),
-			 errhint(
-				 "Put the row policies on profstore.series: queries see the samples of visible series alone.")));
-}
 
 static bool
 range_is_empty(const PfsSelection *selection)
@@ -188,14 +167,14 @@ collect_partitions(List *leaves, Oid relid, const PfsSelection *selection)
 static List *
 collect_tier(const PfsTier *tier, const PfsSelection *selection)
 {
-	Oid relid = table_oid(tier->table);
+	Oid relid = pfs_relation_find(tier->table);
 	List *partitions;
 
 	if (!OidIsValid(relid))
 		return NIL;
 	partitions = collect_partitions(NIL, relid, selection);
 	if (partitions != NIL)
-		check_access(relid);
+		pfs_require_all_rows(relid, ACL_SELECT);
 	return partitions;
 }
 
@@ -313,9 +292,9 @@ PfsSampleScan *
 pfs_sample_scan_begin_sums(const PfsSelection *selection, int columns, PfsSegmentPart sums)
 {
 	PfsSampleScan *scan = palloc0(sizeof(PfsSampleScan));
-	Oid relid = table_oid("samples");
+	Oid relid = pfs_relation_find("samples");
 
-	check_access(relid);
+	pfs_require_all_rows(relid, ACL_SELECT);
 	if (last_statement != GetCurrentStatementStartTimestamp())
 		memset(&last_counters, 0, sizeof(last_counters));
 	last_statement = GetCurrentStatementStartTimestamp();
@@ -648,10 +627,10 @@ pfs_sample_scan_estimate(TimestampTz from, TimestampTz to)
 
 	if (from >= to)
 		return estimate;
-	partitions = collect_partitions(NIL, table_oid("samples"), &selection);
+	partitions = collect_partitions(NIL, pfs_relation_find("samples"), &selection);
 	for (int i = 0; i < PFS_TIER_COUNT; i++)
 	{
-		Oid relid = table_oid(pfs_tiers[i].table);
+		Oid relid = pfs_relation_find(pfs_tiers[i].table);
 
 		if (OidIsValid(relid))
 			partitions = collect_partitions(partitions, relid, &selection);

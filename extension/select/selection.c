@@ -4,10 +4,10 @@
  */
 #include "select/selection.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/privileges.h"
+#include "base/relations.h"
 #include "catalog/pg_type.h"
-#include "dictionary/cache.h"
 #include "select/text_plan.h"
 #include "select/type_name.h"
 #include "utils/builtins.h"

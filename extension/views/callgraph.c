@@ -7,7 +7,7 @@
  */
 #include "views/callgraph.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/hash.h"
 #include "base/srf.h"
 #include "dictionary/dictionary.h"
@@ -253,7 +253,7 @@ query_graph(FunctionCallInfo fcinfo, const PfsSelection **selection)
 }
 
 static void
-put_edges(const PfsRows *rows, const PfsCallgraph *graph)
+put_edges(const PfsResult *result, const PfsCallgraph *graph)
 {
 	for (uint32 i = 0; i < graph->edge_count; i++)
 	{
@@ -268,7 +268,7 @@ put_edges(const PfsRows *rows, const PfsCallgraph *graph)
 		values[COL_SHARE] =
 			Float8GetDatum(graph->whole == 0 ? 0 : (double) edge->value / (double) graph->whole);
 		values[COL_INDIRECT] = BoolGetDatum(edge->indirect);
-		pfs_rows_put(rows, values, nulls);
+		pfs_result_put(result, values, nulls);
 		pfree(DatumGetPointer(values[COL_CALLER]));
 		pfree(DatumGetPointer(values[COL_CALLEE]));
 	}
@@ -280,11 +280,11 @@ put_edges(const PfsRows *rows, const PfsCallgraph *graph)
 PGDLLEXPORT Datum
 profstore_callgraph(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	const PfsSelection *selection;
 	PfsCallgraph graph = query_graph(fcinfo, &selection);
 
-	put_edges(&rows, &graph);
+	put_edges(&result, &graph);
 	return (Datum) 0;
 }
 
@@ -294,7 +294,7 @@ profstore_callgraph(PG_FUNCTION_ARGS)
 PGDLLEXPORT Datum
 profstore_callgraph_of(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	uint32 max_nodes = pfs_max_nodes_get(fcinfo, 1);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, 2);
 	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
@@ -302,7 +302,7 @@ profstore_callgraph_of(PG_FUNCTION_ARGS)
 	PfsCallgraph graph = pfs_callgraph_build(stream, &filters, max_nodes);
 
 	pfs_stack_stream_end(stream);
-	put_edges(&rows, &graph);
+	put_edges(&result, &graph);
 	return (Datum) 0;
 }
 

@@ -10,7 +10,7 @@
  */
 #include "profstore.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/memory_peak.h"
 #include "base/row_sorter.h"
 #include "base/srf.h"
@@ -401,7 +401,7 @@ series_of(const PfsSelection *selection, int32 index)
 }
 
 static void
-put_spans(const PfsRows *rows, const PfsSelection *selection, PfsRowSorter *spans,
+put_spans(const PfsResult *result, const PfsSelection *selection, PfsRowSorter *spans,
 		  const PfsSymbols *symbols)
 {
 	static const bool nulls[COL_COUNT] = { false };
@@ -425,7 +425,7 @@ put_spans(const PfsRows *rows, const PfsSelection *selection, PfsRowSorter *span
 		values[COL_SAMPLES] = Int64GetDatum(span[SPAN_SAMPLES]);
 		values[COL_VALUE] = Int64GetDatum(span[SPAN_VALUE]);
 		values[COL_LABELS] = JsonbPGetDatum(series->labels);
-		pfs_rows_put(rows, values, nulls);
+		pfs_result_put(result, values, nulls);
 		pfree(DatumGetPointer(values[COL_LABEL]));
 	}
 }
@@ -436,7 +436,7 @@ put_spans(const PfsRows *rows, const PfsSelection *selection, PfsRowSorter *span
 PGDLLEXPORT Datum
 profstore_flamechart(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
 	int64 width_us =
@@ -466,7 +466,7 @@ profstore_flamechart(PG_FUNCTION_ARGS)
 	spans = make_spans(selection, width_us, samples, frames);
 	pfs_row_sorter_end(samples);
 	pfs_stack_frames_end(frames);
-	put_spans(&rows, selection, spans, symbols);
+	put_spans(&result, selection, spans, symbols);
 	pfs_row_sorter_end(spans);
 	return (Datum) 0;
 }

@@ -4,7 +4,7 @@
  */
 #include "tree/flame_rows.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/srf.h"
 #include "catalog/pg_type.h"
 #include "utils/array.h"
@@ -19,14 +19,14 @@ enum
 PG_FUNCTION_INFO_V1(profstore_stacks_of);
 
 static void
-put_row(const PfsRows *rows, Datum *names, int count, int64 value)
+put_row(const PfsResult *result, Datum *names, int count, int64 value)
 {
 	ArrayType *stack = count == 0 ? construct_empty_array(TEXTOID)
 								  : construct_array(names, count, TEXTOID, -1, false, TYPALIGN_INT);
 	Datum values[2] = { PointerGetDatum(stack), Int64GetDatum(value) };
 	bool nulls[2] = { false, false };
 
-	pfs_rows_put(rows, values, nulls);
+	pfs_result_put(result, values, nulls);
 	pfree(stack);
 }
 
@@ -45,7 +45,7 @@ forget_names(Datum *names, int32 first, int32 end)
 PGDLLEXPORT Datum
 profstore_stacks_of(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
 	PfsFrameTree *tree = pfs_frame_tree_query_large(selection, &filters, false);
@@ -71,7 +71,7 @@ profstore_stacks_of(PG_FUNCTION_ARGS)
 				CStringGetTextDatum(pfs_symbol_name(tree->symbols, row.node->symbol));
 		}
 		if (row.self.value != 0)
-			put_row(&rows, names, row.level, row.self.value);
+			put_row(&result, names, row.level, row.self.value);
 	}
 	pfs_frame_tree_close(tree);
 	return (Datum) 0;

@@ -122,7 +122,7 @@ sort_first(PfsFunctionTotal *functions, uint32 count, int64 limit, CompareFuncti
 }
 
 static void
-put_row(const PfsRows *rows, const PfsFunctionTotal *function, int64 whole)
+put_row(const PfsResult *result, const PfsFunctionTotal *function, int64 whole)
 {
 	Datum values[COL_COUNT];
 	bool nulls[COL_COUNT] = { false };
@@ -138,16 +138,16 @@ put_row(const PfsRows *rows, const PfsFunctionTotal *function, int64 whole)
 		Float8GetDatum(whole == 0 ? 0 : (double) function->total.value / (double) whole);
 	values[COL_FILE] = pfs_text_or_null(source.file, &nulls[COL_FILE]);
 	values[COL_MAPPING] = pfs_text_or_null(source.mapping, &nulls[COL_MAPPING]);
-	pfs_rows_put(rows, values, nulls);
+	pfs_result_put(result, values, nulls);
 }
 
 static void
-put_functions(const PfsRows *rows, PfsFunctionTotal *functions, uint32 count, int64 whole,
+put_functions(const PfsResult *result, PfsFunctionTotal *functions, uint32 count, int64 whole,
 			  int64 max_rows)
 {
 	count = sort_first(functions, count, max_rows, compare_functions);
 	for (uint32 i = 0; i < count; i++)
-		put_row(rows, &functions[i], whole);
+		put_row(result, &functions[i], whole);
 }
 
 /*
@@ -156,7 +156,7 @@ put_functions(const PfsRows *rows, PfsFunctionTotal *functions, uint32 count, in
 PGDLLEXPORT Datum
 profstore_top(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	int64 max_rows = get_max_rows(fcinfo, ARG_MAX_ROWS);
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
@@ -165,7 +165,7 @@ profstore_top(PG_FUNCTION_ARGS)
 	uint32 count =
 		pfs_function_totals(pfs_stack_stream_begin(selection), &filters, &functions, &whole);
 
-	put_functions(&rows, functions, count, whole.value, max_rows);
+	put_functions(&result, functions, count, whole.value, max_rows);
 	return (Datum) 0;
 }
 
@@ -175,7 +175,7 @@ profstore_top(PG_FUNCTION_ARGS)
 PGDLLEXPORT Datum
 profstore_top_of(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	int64 max_rows = get_max_rows(fcinfo, 1);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, 2);
 	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
@@ -183,7 +183,7 @@ profstore_top_of(PG_FUNCTION_ARGS)
 	PfsSides whole;
 	uint32 count = pfs_function_totals(pfs_stack_stream_of(&sums), &filters, &functions, &whole);
 
-	put_functions(&rows, functions, count, whole.value, max_rows);
+	put_functions(&result, functions, count, whole.value, max_rows);
 	return (Datum) 0;
 }
 
@@ -218,7 +218,7 @@ delta_of(PfsSides sides)
 }
 
 static void
-put_change(const PfsRows *rows, const PfsFunctionTotal *function)
+put_change(const PfsResult *result, const PfsFunctionTotal *function)
 {
 	Datum values[DIFF_COUNT];
 	bool nulls[DIFF_COUNT] = { false };
@@ -233,7 +233,7 @@ put_change(const PfsRows *rows, const PfsFunctionTotal *function)
 	values[DIFF_TOTAL_DELTA] = Int64GetDatum(delta_of(function->total));
 	values[DIFF_FILE] = pfs_text_or_null(source.file, &nulls[DIFF_FILE]);
 	values[DIFF_MAPPING] = pfs_text_or_null(source.mapping, &nulls[DIFF_MAPPING]);
-	pfs_rows_put(rows, values, nulls);
+	pfs_result_put(result, values, nulls);
 }
 
 /*
@@ -242,7 +242,7 @@ put_change(const PfsRows *rows, const PfsFunctionTotal *function)
 PGDLLEXPORT Datum
 profstore_top_diff(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	int64 max_rows = get_max_rows(fcinfo, PFS_COMPARISON_ARG_LIMIT);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, PFS_COMPARISON_ARG_FILTERS);
 	PfsFunctionTotal *functions;
@@ -252,6 +252,6 @@ profstore_top_diff(PG_FUNCTION_ARGS)
 
 	count = sort_first(functions, count, max_rows, compare_changes);
 	for (uint32 i = 0; i < count; i++)
-		put_change(&rows, &functions[i]);
+		put_change(&result, &functions[i]);
 	return (Datum) 0;
 }
