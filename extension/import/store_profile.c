@@ -20,6 +20,7 @@
 
 #include "base/arrays.h"
 #include "dictionary/arrays.h"
+#include "dictionary/series_seen.h"
 #include "import/insert_samples.h"
 #include "import/profile_series.h"
 #include "import/profile_stacks.h"
@@ -176,6 +177,41 @@ ensure_partitions(const Storing *storing)
 	pfree(times);
 }
 
+static void
+tell_seen(const Storing *storing)
+{
+	TimestampTz *first = PFS_ARRAY(TimestampTz, storing->series.count);
+	TimestampTz *last = PFS_ARRAY(TimestampTz, storing->series.count);
+
+	for (uint32 i = 0; i < storing->series.count; i++)
+	{
+		first[i] = DT_NOEND;
+		last[i] = DT_NOBEGIN;
+	}
+	for (uint32 i = 0; i < storing->row_count; i++)
+	{
+		const PfsSampleRow *row = &storing->rows[i];
+
+		first[row->series_id] = Min(first[row->series_id], row->time);
+		last[row->series_id] = Max(last[row->series_id], row->time);
+	}
+	/* each series has a row */
+	for (uint32 i = 0; i < storing->series.count; i++)
+		pfs_series_seen(storing->series.ids[i], first[i], last[i]);
+}
+
+static void
+insert_rows(Storing *storing)
+{
+	ensure_partitions(storing);
+	tell_seen(storing);
+	for (uint32 i = 0; i < storing->row_count; i++)
+		storing->rows[i].series_id = storing->series.ids[storing->rows[i].series_id];
+	pfs_samples_insert(storing->rows, storing->row_count);
+}
+
+/* Step 5: notes */
+
 static Datum
 int4_array(const int32 *elements, uint32 count)
 {
@@ -184,78 +220,6 @@ int4_array(const int32 *elements, uint32 count)
 	memcpy(ARR_DATA_PTR(array), elements, count * sizeof(int32));
 	return PointerGetDatum(array);
 }
-
-/* When a series has samples. */
-typedef struct Seen
-{
-	TimestampTz first;
-	TimestampTz last;
-	int32 series_id;
-} Seen;
-
-static int
-compare_seen(const void *a, const void *b)
-{
-	const Seen *left = a;
-	const Seen *right = b;
-
-	if (left->first != right->first)
-		return left->first < right->first ? -1 : 1;
-	return (left->last > right->last) - (left->last < right->last);
-}
-
-/* Each series has a row. */
-static Seen *
-find_seen(const Storing *storing)
-{
-	Seen *seen = PFS_ARRAY(Seen, storing->series.count);
-
-	for (uint32 i = 0; i < storing->series.count; i++)
-		seen[i] = (Seen){ DT_NOEND, DT_NOBEGIN, storing->series.ids[i] };
-	for (uint32 i = 0; i < storing->row_count; i++)
-	{
-		const PfsSampleRow *row = &storing->rows[i];
-		Seen *of_series = &seen[row->series_id];
-
-		of_series->first = Min(of_series->first, row->time);
-		of_series->last = Max(of_series->last, row->time);
-	}
-	qsort(seen, storing->series.count, sizeof(Seen), compare_seen);
-	return seen;
-}
-
-static void
-touch_series(const Storing *storing, const Seen *seen)
-{
-	Oid types[3] = { INT4ARRAYOID, TIMESTAMPTZOID, TIMESTAMPTZOID };
-	int32 *ids = PFS_ARRAY(int32, storing->series.count);
-
-	for (uint32 begin = 0, end; begin < storing->series.count; begin = end)
-	{
-		Datum values[3] = { 0, TimestampTzGetDatum(seen[begin].first),
-							TimestampTzGetDatum(seen[begin].last) };
-
-		for (end = begin;
-			 end < storing->series.count && compare_seen(&seen[begin], &seen[end]) == 0; end++)
-			ids[end - begin] = seen[end].series_id;
-		values[0] = int4_array(ids, end - begin);
-		pfs_writer_call("SELECT profstore.touch_series($1, $2, $3)", 3, types, values);
-	}
-}
-
-static void
-insert_rows(Storing *storing)
-{
-	Seen *seen = find_seen(storing);
-
-	for (uint32 i = 0; i < storing->row_count; i++)
-		storing->rows[i].series_id = storing->series.ids[storing->rows[i].series_id];
-	ensure_partitions(storing);
-	pfs_samples_insert(storing->rows, storing->row_count);
-	touch_series(storing, seen);
-}
-
-/* Step 5: notes */
 
 static void
 keep_notes(const Storing *storing)
