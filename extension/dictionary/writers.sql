@@ -253,3 +253,12 @@ END
 $$;
 COMMENT ON FUNCTION profstore.begin_batch(uuid, int8, int8) IS 'first in the transaction of a batch: false if the batch is stored already; SQLSTATE 55000 if the epoch under which its ids were interned is over; locks the writer''s row until the end of the transaction; a writer is its role''s alone';
 REVOKE EXECUTE ON FUNCTION profstore.begin_batch(uuid, int8, int8) FROM PUBLIC;
+
+-- A protocol is what a writer calls, with which arguments and in which order. A change that older writers would stumble over
+-- makes a new one; what served an older one is kept as long as it is named here.
+CREATE FUNCTION profstore.writer_protocols(OUT oldest int4, OUT newest int4)
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	SELECT 1, 1;
+END;
+COMMENT ON FUNCTION profstore.writer_protocols() IS 'writer protocols that this version of the extension serves: a collector speaks the newest that both know, or says that there is none';
