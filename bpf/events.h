@@ -47,20 +47,20 @@ enum pfs_controller {
 /* struct pfs_sample.flags */
 #define PFS_SAMPLE_KERNEL_THREAD 0x01 /* no user side by nature */
 #define PFS_SAMPLE_NO_IMAGE \
-	0x02					 /* exiting, or inside exec: old user side gone, new one not begun */
-#define PFS_SAMPLE_LATE 0x04 /* struct pfs_late follows the frames */
+	0x02					   /* exiting, or inside exec: old user side gone, new one not begun */
+#define PFS_SAMPLE_LATE	  0x04 /* struct pfs_late follows the frames */
 /* a thread of a process that never runs in user mode (io_uring, vhost): no user side */
 #define PFS_SAMPLE_WORKER 0x08
 
 struct pfs_sample {
-	__u64 time_ns;		 /* CLOCK_MONOTONIC */
-	__u64 period_ns;	 /* CPU time that the sample stands for */
-	__u64 cgroup_id;	 /* in the unified hierarchy */
+	__u64 time_ns;				/* CLOCK_MONOTONIC */
+	__u64 period_ns;			/* CPU time that the sample stands for */
+	__u64 cgroup_id;			/* in the unified hierarchy */
 	__u64 controller_cgroup_id; /* in that of the chosen controller; 0: none was chosen */
-	__u64 start_time_ns; /* of the process, since boot */
-	__u64 exec_id;		 /* tells the images apart that one process executes in turn */
-	__u64 arg_start;	 /* mm->arg_start, which /proc/PID/stat shows too; 0 if none yet */
-	__u32 pid;			 /* of the process (tgid), as the initial pid namespace sees it */
+	__u64 start_time_ns;		/* of the process, since boot */
+	__u64 exec_id;				/* tells the images apart that one process executes in turn */
+	__u64 arg_start;			/* mm->arg_start, which /proc/PID/stat shows too; 0 if none yet */
+	__u32 pid;					/* of the process (tgid), as the initial pid namespace sees it */
 	__u32 tid;
 	__u32 parent_pid;
 	__u32 cpu;

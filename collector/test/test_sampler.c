@@ -102,7 +102,8 @@ on_record(void *context, const void *record, size_t length_bytes)
 	if (sample->pid == (uint32_t) getpid() && strncmp(sample->comm, "iou-", 4) == 0)
 	{
 		seen->workers++;
-		seen->workers_with_user_side += sample->user_count > 0 || sample->flags != PFS_SAMPLE_WORKER;
+		seen->workers_with_user_side +=
+			sample->user_count > 0 || sample->flags != PFS_SAMPLE_WORKER;
 		assert_int_not_equal(sample->arg_start, 0);
 		return;
 	}
@@ -146,10 +147,39 @@ poll_until_stopped(void *argument)
 	return NULL;
 }
 
+/* The number of our own control group in the hierarchy of a controller, as its directory has it. */
+static uint64_t
+own_group(const char *controller)
+{
+	char path[4096];
+	char line[2048];
+	struct stat status;
+	uint64_t id = 0;
+	FILE *file = fopen("/proc/self/cgroup", "re");
+
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file) != NULL)
+	{
+		const char *name = strchr(line, ':');
+		const char *group = name != NULL ? strchr(name + 1, ':') : NULL;
+
+		line[strcspn(line, "\n")] = '\0';
+		if (group == NULL || (size_t) (group - name - 1) != strlen(controller) ||
+			strncmp(name + 1, controller, strlen(controller)) != 0)
+			continue;
+		snprintf(path, sizeof(path), "/sys/fs/cgroup/%s%s", controller, group + 1);
+		if (stat(path, &status) == 0)
+			id = status.st_ino;
+	}
+	fclose(file);
+	return id;
+}
+
 static void
 test_live(void **state)
 {
-	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ };
+	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ,
+									 .controller = PFS_CONTROLLER_MEMORY };
 	Sampler *sampler;
 	Polling polling = { 0 };
 	pthread_t thread;
@@ -199,6 +229,8 @@ test_live(void **state)
 	assert_int_equal(seen.last_own.arg_start, stat.arg_start);
 	assert_int_equal(seen.last_own.parent_pid, getppid());
 	assert_string_equal(seen.last_own.process_comm, "test_sampler");
+	if (own_group("memory") != 0)
+		assert_int_equal(seen.last_own.controller_cgroup_id, own_group("memory"));
 	sampler_free(sampler);
 }
 
@@ -358,10 +390,10 @@ uring_open(Uring *uring)
 	uring->fd = (int) syscall(__NR_io_uring_setup, 4, &uring->params);
 	if (uring->fd < 0 || !(uring->params.features & IORING_FEAT_SINGLE_MMAP))
 		return false;
-	uring->ring = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, uring->fd,
-					   IORING_OFF_SQ_RING);
-	uring->entries = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, uring->fd,
-						  IORING_OFF_SQES);
+	uring->ring =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, uring->fd, IORING_OFF_SQ_RING);
+	uring->entries =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, uring->fd, IORING_OFF_SQES);
 	return uring->ring != MAP_FAILED && (void *) uring->entries != MAP_FAILED;
 }
 
@@ -389,7 +421,8 @@ uring_read(const Uring *uring, int file, void *to, uint32_t length)
 	assert_int_equal(syscall(__NR_io_uring_enter, uring->fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0),
 					 1);
 	__atomic_store_n(uring_word(uring, uring->params.cq_off.head),
-					 __atomic_load_n(uring_word(uring, uring->params.cq_off.tail), __ATOMIC_ACQUIRE),
+					 __atomic_load_n(uring_word(uring, uring->params.cq_off.tail),
+									 __ATOMIC_ACQUIRE),
 					 __ATOMIC_RELEASE);
 }
 
