@@ -365,6 +365,7 @@ start_parts(Agent *agent, Failure *failure)
 	const SamplerOptions sampler = {
 		.frequency_hz = (uint32_t) options->frequency_hz,
 		.exclude_self = options->exclude_self,
+		.allow_unsafe_kernel = options->allow_unsafe_kernel,
 		.controller = choose_controller(&reader.cgroup_hierarchy),
 	};
 	ExitCode code;

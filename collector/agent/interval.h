@@ -4,8 +4,8 @@
  *
  * The reader thread fills one interval while the flusher thread works off the one before, so an
  * interval has one owner at a time and no lock. It holds the files that its frames name, and the
- * labels of its series. Functions that add return 0 or -ENOMEM where memory or the byte budget is out; the interval
- * stays as it was.
+ * labels of its series. Functions that add return 0 or -ENOMEM where memory or the byte budget is
+ * out; the interval stays as it was.
  */
 #ifndef COLLECTOR_INTERVAL_H
 #define COLLECTOR_INTERVAL_H

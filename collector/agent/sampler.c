@@ -134,7 +134,7 @@ load_program(Sampler *sampler, const SamplerOptions *options, Failure *failure)
 	result = profiler__load(sampler->skeleton);
 	if (result == 0)
 		return EXIT_OK;
-	if (result == -EPERM && features_check(failure) != EXIT_OK)
+	if (result == -EPERM && features_check(options->allow_unsafe_kernel, failure) != EXIT_OK)
 		return failure->code;
 	failure_set(failure, EXIT_BPF, "could not load the BPF program");
 	failure_detail(failure, "%s.", strerror(-result));
@@ -171,7 +171,7 @@ sampler_create(const SamplerOptions *options, SamplerHandler handler, void *cont
 
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	libbpf_set_print(on_libbpf_message);
-	code = features_check(failure);
+	code = features_check(options->allow_unsafe_kernel, failure);
 	if (code != EXIT_OK)
 		return code;
 	sampler = calloc(1, sizeof(*sampler));

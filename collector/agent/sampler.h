@@ -25,7 +25,8 @@ typedef void (*SamplerHandler)(void *context, const void *record, size_t length_
 typedef struct SamplerOptions
 {
 	uint32_t frequency_hz;
-	bool exclude_self; /* no samples of this process and its children, the symbol workers */
+	bool exclude_self;		  /* no samples of this process and its children, the symbol workers */
+	bool allow_unsafe_kernel; /* see kernel_version.h */
 	enum pfs_controller controller; /* of pfs_sample.controller_cgroup_id */
 } SamplerOptions;
 

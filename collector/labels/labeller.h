@@ -92,7 +92,7 @@ LabelSet *labeller_issue(Labeller *labeller, IssuedLabels *issued, const LabelFa
 						 uint64_t now_ns);
 void issued_labels_fini(IssuedLabels *issued);
 
-/* Any thread. The rule knows more now: all labels are issued anew as their processes are sampled. */
+/* Any thread. The rule knows more now: labels are issued anew as their processes are sampled. */
 void labeller_learned(Labeller *labeller);
 
 /* Call a few times a minute. */

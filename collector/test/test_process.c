@@ -584,7 +584,7 @@ test_cgroup_of_gone(void **state)
 	assert_string_equal(process_cgroup(process_table_get(fixture->processes, &gone, 1))->path, "");
 }
 
-/* Where this machine's control groups may be made: the old hierarchy of memory, else the new one. */
+/* Stacks that nobody could walk need not be copied: the kernel is told so, and again if need be. */
 static bool
 find_cgroups(char *path, size_t size)
 {
@@ -647,7 +647,7 @@ note_verdict(void *context, const ExecImage *image, uint32_t verdict)
 	told_count++;
 }
 
-/* Stacks that nobody could walk need not be copied: the kernel is told, and again if it forgets. */
+/* The kernel is told whose stacks nobody could walk, and told again if it forgets. */
 static void
 test_verdicts(void **state)
 {

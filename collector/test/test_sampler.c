@@ -487,7 +487,7 @@ static void
 test_features(void **state)
 {
 	Feature features[FEATURES_MAX];
-	size_t count = features_probe(features);
+	size_t count = features_probe(false, features);
 	Failure failure;
 	bool all = true;
 
@@ -497,7 +497,7 @@ test_features(void **state)
 		assert_true(features[i].consequence[0] != '\0');
 		all = all && (features[i].present || features[i].need != FEATURE_REQUIRED);
 	}
-	assert_int_equal(features_check(&failure), all ? EXIT_OK : EXIT_PRIVILEGE);
+	assert_int_equal(features_check(false, &failure), all ? EXIT_OK : EXIT_PRIVILEGE);
 }
 
 /*
