@@ -11,8 +11,8 @@
 #include "base/memory_peak.h"
 #include "dictionary/dictionary.h"
 #include "miscadmin.h"
-#include "tree/frame_paths.h"
 #include "select/selection.h"
+#include "tree/frame_paths.h"
 
 #define INITIAL_NODES 1024
 
