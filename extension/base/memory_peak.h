@@ -8,8 +8,9 @@
 #include "profstore.h"
 
 /*
- * Looks at what the running statement and its transaction have taken, the caches aside. To be called where a part of a query has
- * what it needs and is about to let go of it; costs as little as there are memory contexts.
+ * Looks at what the running statement and its transaction have taken, the caches aside. To be
+ * called where a part of a query has what it needs and is about to let go of it; costs as little as
+ * there are memory contexts.
  */
 void pfs_memory_look(void);
 
