@@ -11,8 +11,8 @@
 #include "base/memory_peak.h"
 #include "dictionary/dictionary.h"
 #include "miscadmin.h"
-#include "tree/frame_paths.h"
 #include "select/selection.h"
+#include "tree/frame_paths.h"
 
 #define INITIAL_NODES 1024
 
@@ -348,31 +348,4 @@ pfs_frame_tree_close(PfsFrameTree *tree)
 	if (tree->file != NULL)
 		pfs_frame_file_end(tree->file);
 	tree->file = NULL;
-}
-
-static const char *
-known(const char *text)
-{
-	return *text == '\0' ? NULL : text;
-}
-
-PfsFrameSource
-pfs_frame_source(int32 location_id, uint32 line_index)
-{
-	PfsFrameSource source = { NULL, 0, NULL };
-	const PfsLocation *location;
-
-	if (location_id == 0)
-		return source;
-	location = pfs_location_get(location_id);
-	source.mapping = known(pfs_mapping_get(location->mapping_id)->file);
-	if (location->line_count > 0)
-	{
-		const PfsLine *line = &location->lines[line_index];
-		const PfsFunction *function = pfs_function_get(line->function_id);
-
-		source.file = known(function->filename);
-		source.line = function->start_line > 0 ? function->start_line : line->line;
-	}
-	return source;
 }

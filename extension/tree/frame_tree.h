@@ -89,15 +89,4 @@ typedef struct PfsFrameMark
 PfsFrameMark pfs_frame_tree_mark(const PfsFrameTree *tree);
 void pfs_frame_tree_release(PfsFrameTree *tree, PfsFrameMark mark);
 
-/* Source of a frame for people; NULL where not known. */
-typedef struct PfsFrameSource
-{
-	const char *file;
-	int32 line; /* 0: not known; where the function begins, else a line in it */
-	const char *mapping;
-} PfsFrameSource;
-
-/* Of a location, 0: none, and the index of one of its lines. */
-PfsFrameSource pfs_frame_source(int32 location_id, uint32 line_index);
-
 #endif

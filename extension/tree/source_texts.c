@@ -7,7 +7,7 @@
 #include "base/arrays.h"
 #include "base/id_map.h"
 #include "dictionary/dictionary.h"
-#include "tree/frame_tree.h"
+#include "tree/frame_source.h"
 #include "tree/session_cache.h"
 #include "utils/builtins.h"
 

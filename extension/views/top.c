@@ -7,6 +7,7 @@
 #include "base/srf.h"
 #include "merge/merged.h"
 #include "tree/comparison.h"
+#include "tree/frame_source.h"
 
 enum
 {
