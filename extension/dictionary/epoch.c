@@ -19,7 +19,6 @@
 #include "utils/snapmgr.h"
 
 #include "base/relations.h"
-#include "dictionary/cache.h"
 #include "dictionary/epoch.h"
 
 PG_FUNCTION_INFO_V1(profstore_epoch);
