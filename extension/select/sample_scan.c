@@ -161,9 +161,15 @@ open_block_scan(PfsSampleScan *scan)
 		if (scan->positions[i] != NOT_READ)
 			attnums[scan->positions[i]] = scan->attnums[i];
 	}
-	scan->block_scan = pfs_block_scan_begin_sums(scan->relation, scan->snapshot, scan->column_count,
-												 attnums, lengthof(filters), filters,
-												 from_rows ? PFS_PART_ROWS : scan->sums);
+	scan->block_scan =
+		pfs_block_scan_begin(&(PfsScanRequest){ .relation = scan->relation,
+												.snapshot = scan->snapshot,
+												.attribute_count = scan->column_count,
+												.attnums = attnums,
+												.filter_count = lengthof(filters),
+												.filters = filters,
+												.sums = from_rows ? PFS_PART_ROWS : scan->sums,
+												.rollup_width = PG_INT64_MAX });
 }
 
 static void

@@ -12,7 +12,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
 
-#include "store/segment/lane.h"
+#include "store/segment/value.h"
 
 #define INT128_DIGITS	 40
 #define NUMERIC_BASE	 10000

@@ -8,7 +8,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 
-#include "store/segment/lane.h"
+#include "store/segment/value.h"
 
 #define REMEMBERED_BITS	 12
 #define REMEMBERED_COUNT (1 << REMEMBERED_BITS)

@@ -13,7 +13,7 @@
 #include "nodes/execnodes.h"
 
 #include "codec/segment.h"
-#include "store/segment/lane.h"
+#include "store/segment/value.h"
 
 typedef struct PfsComputedKey
 {

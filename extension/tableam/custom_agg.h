@@ -8,7 +8,7 @@
 
 #include "tableam/custom_nodes.h"
 
-#include "store/segment/lane.h"
+#include "store/segment/value.h"
 #include "tableam/agg_spec.h"
 #include "tableam/computed_key.h"
 

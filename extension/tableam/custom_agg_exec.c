@@ -32,14 +32,15 @@ begin_blocks(BlockAggState *state, AggTable *table)
 		attnums[i] = state->columns[i] == PFS_ROW_COUNT_ATTNUM
 						 ? PFS_ROW_COUNT_ATTNUM
 						 : table->attnums[state->columns[i] - 1];
-	if (table->shared != NULL)
-		state->blocks = pfs_block_scan_begin_shared(table->relation, snapshot, state->column_count,
-													attnums, state->pushdown->count, filters,
-													state->sums, table->shared);
-	else
-		state->blocks =
-			pfs_block_scan_begin_sums(table->relation, snapshot, state->column_count, attnums,
-									  state->pushdown->count, filters, state->sums);
+	state->blocks = pfs_block_scan_begin(&(PfsScanRequest){ .relation = table->relation,
+															.snapshot = snapshot,
+															.attribute_count = state->column_count,
+															.attnums = attnums,
+															.filter_count = state->pushdown->count,
+															.filters = filters,
+															.sums = state->sums,
+															.rollup_width = PG_INT64_MAX,
+															.shared = table->shared });
 	MemoryContextSwitchTo(outer);
 	pgstat_count_heap_scan(table->relation);
 }

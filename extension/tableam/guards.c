@@ -33,7 +33,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-#include "store/segment/lane.h"
+#include "store/segment/value.h"
 #include "tableam/publications.h"
 #include "tableam/table_am.h"
 

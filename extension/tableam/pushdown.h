@@ -21,7 +21,7 @@
 #include "nodes/pathnodes.h"
 
 #include "store/scan/block_scan.h"
-#include "store/segment/lane.h"
+#include "store/segment/value.h"
 
 typedef enum PfsPushedTest
 {

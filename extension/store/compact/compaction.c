@@ -17,6 +17,7 @@
 #include "codec/segment.h"
 #include "store/compact/compaction_plan.h"
 #include "store/compact/merge.h"
+#include "store/compact/rollup_build.h"
 #include "store/scan/rollup.h"
 #include "store/segment/directory.h"
 #include "store/segment/ledger.h"

@@ -5,7 +5,7 @@
  * Roll-ups are made of the segments of level 2 in ten minutes, an hour and a day that are past, where there are
  * several. Wider ones are made of narrower ones, since a scan by stack takes what there is.
  */
-#include "store/scan/rollup.h"
+#include "store/compact/rollup_build.h"
 
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
@@ -20,6 +20,8 @@
 
 #include "base/arrays.h"
 #include "store/compact/merge.h"
+#include "store/scan/block_scan.h"
+#include "store/scan/rollup.h"
 #include "store/scan/scan_units.h"
 #include "store/segment/codec_server.h"
 #include "store/segment/directory.h"
@@ -203,8 +205,15 @@ add_segments(Relation relation, Snapshot snapshot, const PfsRollup *rollup, Sums
 		{ key.series, PG_INT64_MIN, PG_INT64_MAX, rollup->series.numbers, rollup->series.count },
 	};
 	PfsBlockScan *scan =
-		pfs_block_scan_begin_segments(relation, snapshot, sums->attribute_count, sums->attnums,
-									  lengthof(filters), filters, rollup->segments, rollup->width);
+		pfs_block_scan_begin(&(PfsScanRequest){ .relation = relation,
+												.snapshot = snapshot,
+												.attribute_count = sums->attribute_count,
+												.attnums = sums->attnums,
+												.filter_count = lengthof(filters),
+												.filters = filters,
+												.sums = PFS_PART_PAIRS,
+												.rollup_width = rollup->width,
+												.segments = &rollup->segments });
 	bool fits = true;
 	PfsBlock block;
 
@@ -361,9 +370,10 @@ find_range(Relation relation, Snapshot snapshot, Bucket *bucket)
 	PfsRowKey key = pfs_row_key(relation);
 	const AttrNumber attnums[] = { key.series, key.stack, key.time };
 	PfsNumbers segments = { bucket->count, bucket->segments };
+	PfsScanRequest request = { .relation = relation, .snapshot = snapshot, .segments = &segments };
 	PfsScanUnits units;
 
-	pfs_scan_units_list_segments(relation, snapshot, 0, NULL, segments, &units);
+	pfs_scan_units_list(&request, &units);
 	bucket->time_min = PG_INT64_MAX;
 	bucket->time_max = PG_INT64_MIN;
 	for (uint32 i = 0; i < units.count; i++)
@@ -398,8 +408,12 @@ list_series(Relation relation, Snapshot snapshot, const Bucket *bucket)
 {
 	AttrNumber attnum = pfs_row_key(relation).series;
 	PfsNumbers segments = { bucket->count, bucket->segments };
-	PfsBlockScan *scan =
-		pfs_block_scan_begin_segments(relation, snapshot, 1, &attnum, 0, NULL, segments, 0);
+	PfsBlockScan *scan = pfs_block_scan_begin(&(PfsScanRequest){ .relation = relation,
+																 .snapshot = snapshot,
+																 .attribute_count = 1,
+																 .attnums = &attnum,
+																 .sums = PFS_PART_PAIRS,
+																 .segments = &segments });
 	stacks_hash *distinct = stacks_create(CurrentMemoryContext, 1024, NULL);
 	stacks_iterator iterator;
 	StackEntry *entry;

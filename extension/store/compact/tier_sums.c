@@ -196,7 +196,12 @@ pfs_tier_sums(Relation relation, Snapshot snapshot, const PfsTierSpec *spec, int
 	PfsBlock block;
 
 	summing.scrapes = scrape_table_create(CurrentMemoryContext, SCRAPES_AT_FIRST, NULL);
-	scan = pfs_block_scan_begin(relation, snapshot, lengthof(columns), columns, 1, &filter);
+	scan = pfs_block_scan_begin(&(PfsScanRequest){ .relation = relation,
+												   .snapshot = snapshot,
+												   .attribute_count = lengthof(columns),
+												   .attnums = columns,
+												   .filter_count = 1,
+												   .filters = &filter });
 	while (pfs_block_scan_next(scan, &block))
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -15,13 +15,13 @@
 #include "utils/snapmgr.h"
 
 #include "codec/segment.h"
-#include "store/scan/rollup.h"
+#include "store/compact/rollup_build.h"
 #include "store/segment/codec_server.h"
 #include "store/segment/directory.h"
-#include "store/segment/lane.h"
 #include "store/segment/row_order.h"
 #include "store/segment/segment_input.h"
 #include "store/segment/storage.h"
+#include "store/segment/value.h"
 
 #define KEY_PARTS 3
 

@@ -7,7 +7,21 @@
 
 #include "profstore.h"
 
-#include "store/scan/block_scan.h"
+#include "access/attnum.h"
+
+/*
+ * Keeps rows whose column lies in [low, high] and, where keys is not NULL, is one of keys; never
+ * NULL rows. Or, where keeps_nulls is set, just those.
+ */
+typedef struct PfsBlockFilter
+{
+	AttrNumber attnum;
+	int64 low;		   /* inclusive; keys of lanes, see lane.h: lanes themselves but for floats */
+	int64 high;		   /* inclusive */
+	const int64 *keys; /* sorted ascending, distinct, or NULL; must outlive the scan */
+	uint32 key_count;
+	bool keeps_nulls;
+} PfsBlockFilter;
 
 /* On keys of lanes: whether any value in [min, max] can pass. */
 bool pfs_filter_overlaps(const PfsBlockFilter *filter, int64 min, int64 max);

@@ -47,14 +47,6 @@ enum
 
 PfsClassifySeries pfs_classify_series = NULL;
 
-int64
-pfs_numbers_find(PfsNumbers numbers, int64 number)
-{
-	uint32 at = pfs_lower_bound(numbers.numbers, 0, numbers.count, number);
-
-	return at < numbers.count && numbers.numbers[at] == number ? (int64) at : -1;
-}
-
 static Datum
 array_of(PfsNumbers numbers)
 {

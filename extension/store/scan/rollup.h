@@ -24,7 +24,8 @@
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
-#include "store/scan/block_scan.h"
+#include "base/arrays.h"
+#include "store/scan/block_filter.h"
 #include "store/segment/row_order.h"
 
 typedef struct PfsRollup
@@ -85,27 +86,5 @@ void pfs_rollup_delete(int64 storage_id, const PfsRollup *rollup);
 void pfs_rollups_forget(int64 storage_id, Snapshot snapshot, PfsNumbers segments);
 /* Deletes all of a storage, whoever wrote them; the caller holds AccessExclusiveLock on its table. */
 void pfs_rollups_delete_all(int64 storage_id);
-
-/* The position of a number, -1 where it is not there. */
-int64 pfs_numbers_find(PfsNumbers numbers, int64 number);
-
-static inline bool
-pfs_numbers_contain(PfsNumbers numbers, int64 number)
-{
-	return pfs_numbers_find(numbers, number) >= 0;
-}
-
-/*
- * Makes the next roll-up that the table lacks; false where there is none to make. The caller is bound
- * as by pfs_compaction_step, and in a subtransaction with an active snapshot.
- */
-bool pfs_rollup_step(Relation relation);
-
-/*
- * Tells what is wrong with roll-ups, and which name segments that are missing. The
- * caller is bound as by pfs_verify_table; raises DATA_CORRUPTED for bytes that cannot be read.
- */
-void pfs_rollups_verify(Relation relation, Snapshot snapshot,
-						void (*report)(void *arg, const char *problem), void *arg);
 
 #endif

@@ -15,7 +15,7 @@
 #include "executor/tuptable.h"
 #include "utils/relcache.h"
 
-#include "store/segment/lane.h"
+#include "store/segment/value.h"
 
 typedef struct PfsBufferColumn
 {

@@ -16,7 +16,7 @@
 #include "utils/rel.h"
 
 #include "base/relations.h"
-#include "store/segment/lane.h"
+#include "store/segment/value.h"
 
 typedef struct PfsMetapage
 {

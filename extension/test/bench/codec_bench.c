@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "codec/format.h"
-#include "test/unit/lanes.h"
+#include "test/unit/values.h"
 
 #define STACKS_PER_SERVICE 5000
 #define NODES_PER_SERVICE  75000

@@ -13,7 +13,7 @@
 
 #include "codec/block.h"
 #include "test/unit/codec_harness.h"
-#include "test/unit/lanes.h"
+#include "test/unit/values.h"
 
 static PfsBlockDraft draft;
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "codec/segment.h"
-#include "test/unit/lanes.h"
+#include "test/unit/values.h"
 
 #define ROUNDS	 2000
 #define MAX_KEYS 50

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "test/unit/lanes.h"
+#include "test/unit/values.h"
 
 #define SIZE	   (20 * PFS_GZIP_PIECE_BYTES + 12345)
 #define MAX_BLOCKS 64

@@ -15,7 +15,7 @@
 #include "codec/crc32c.h"
 #include "codec/format.h"
 #include "test/unit/codec_harness.h"
-#include "test/unit/lanes.h"
+#include "test/unit/values.h"
 
 #define MAX_COLUMNS 4
 

@@ -14,7 +14,7 @@
 
 #include "codec/stream.h"
 #include "test/unit/codec_harness.h"
-#include "test/unit/lanes.h"
+#include "test/unit/values.h"
 
 #define ROW_COUNT 1500
 

@@ -2,7 +2,7 @@
  * lane.c
  *		Which SQL types the access method stores, and how.
  */
-#include "store/segment/lane.h"
+#include "store/segment/value.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
  * lanes.c
  *		Arrays of lanes of many shapes.
  */
-#include "test/unit/lanes.h"
+#include "test/unit/values.h"
 
 uint64_t
 random_next(Random *random)
