@@ -31,4 +31,9 @@ uint32 pfs_function_totals_visit(PfsStackVisit *visit, PfsSymbols *symbols,
 uint32 pfs_function_totals(PfsStackStream *stream, const PfsFilters *filters,
 						   PfsFunctionTotal **functions, PfsSides *whole);
 
+/* Puts the first functions in order, up to a limit, at the beginning; the others are lost. Returns how many they are. */
+typedef int (*PfsCompareFunctions)(const void *a, const void *b);
+uint32 pfs_function_totals_sort(PfsFunctionTotal *functions, uint32 count, int64 limit,
+								PfsCompareFunctions compare);
+
 #endif

@@ -37,7 +37,4 @@ typedef struct PfsFlamegraph
 PfsFlamegraph pfs_flamegraph_query(FunctionCallInfo fcinfo, ArrayType *by);
 void pfs_flamegraph_end(PfsFlamegraph *flame);
 
-/* The limit of an argument max_nodes; NULL is PFS_NO_ROW_LIMIT. Raises INVALID_PARAMETER_VALUE. */
-uint32 pfs_max_nodes_get(FunctionCallInfo fcinfo, int argument);
-
 #endif
