@@ -94,9 +94,9 @@ pfs_regex_problem(const char *regex)
 }
 
 /*
- * A regular expression that must match the whole value. PostgreSQL takes flags such as (?i) only at the very
- * beginning, so they move before the anchor. Those that give the anchors another meaning are refused: another
- * syntax, comments, and lines.
+ * A regular expression that must match the whole value. PostgreSQL takes flags such as (?i) only at
+ * the very beginning, so they move before the anchor. Those that give the anchors another meaning
+ * are refused: another syntax, comments, and lines.
  */
 static const char *
 anchor_regex(const PfsSelectorText *text, const char *position, const char *regex)
@@ -241,7 +241,8 @@ pfs_frame_matchers_parse(const char *text, const char *argument)
 }
 
 /*
- * parse_selector(selector text, OUT profile_type text, OUT labels text[], OUT operators text[], OUT "values" text[])
+ * parse_selector(selector text, OUT profile_type text, OUT labels text[], OUT operators text[], OUT
+ * "values" text[])
  */
 PGDLLEXPORT Datum
 profstore_parse_selector(PG_FUNCTION_ARGS)

@@ -120,7 +120,8 @@ read_number(PfsSelectorText *text, const char *escape, int base, int min_digits,
 }
 
 /*
- * One escape sequence, the cursor behind its backslash. A \x or octal escape is one byte, \u and \U a code point.
+ * One escape sequence, the cursor behind its backslash. A \x or octal escape is one byte, \u and \U
+ * a code point.
  */
 static void
 read_escape(PfsSelectorText *text, StringInfo value)

@@ -2,15 +2,17 @@
  * frame_tree.c
  *		From walkers to the merged tree.
  *
- * Expanding a node takes its walkers one frame further. Those that come to the same name meet in one child, which is found
- * without hashing: the latest node of a name is the child, if it was made since the expansion began.
+ * Expanding a node takes its walkers one frame further. Those that come to the same name meet in
+ * one child, which is found without hashing: the latest node of a name is the child, if it was made
+ * since the expansion began.
  */
 #include "tree/frame_tree.h"
+
+#include "miscadmin.h"
 
 #include "base/arrays.h"
 #include "base/memory_peak.h"
 #include "dictionary/dictionary.h"
-#include "miscadmin.h"
 #include "select/selection.h"
 #include "tree/frame_paths.h"
 
@@ -79,7 +81,10 @@ correct_totals(PfsFrameTree *tree, uint32 first)
 	tree->exceeds = false;
 }
 
-/* The children of a node in the file lie before it, each behind all below it; here the last comes first. */
+/*
+ * The children of a node in the file lie before it, each behind all below it; here the last comes
+ * first.
+ */
 static void
 expand_from_file(PfsFrameTree *tree, uint32 node)
 {

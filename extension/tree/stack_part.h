@@ -1,7 +1,7 @@
 /*
  * stack_part.h
- *		Stacks of a dictionary partition by the places of their leaves, so that those below a node are neighbours; and the
- *		sums of any that are.
+ *		Stacks of a dictionary partition by the places of their leaves, so that those below a node
+ *		are neighbours; and the sums of any that are.
  */
 #ifndef PFS_STACK_PART_H
 #define PFS_STACK_PART_H
@@ -12,7 +12,9 @@
 #include "base/sides.h"
 #include "tree/stack_subset.h"
 
-/* Arrays live in the context that was current when the part was made; the leaves are the subset's. */
+/*
+ * Arrays live in the context that was current when the part was made; the leaves are the subset's.
+ */
 typedef struct PfsStackPart
 {
 	PfsTreeShape shape;
@@ -53,7 +55,9 @@ pfs_stack_part_add_sum(PfsWideSides *sum, const PfsStackPart *part, uint32 first
 	pfs_add_wide_sides(sum, &more);
 }
 
-/* The first stack from one on whose leaf does not lie before a place; near ones are found quickly. */
+/*
+ * The first stack from one on whose leaf does not lie before a place; near ones are found quickly.
+ */
 static inline uint32
 pfs_stack_part_from(const PfsStackPart *part, uint32 stack, uint32 end, uint32 place)
 {

@@ -4,9 +4,10 @@
  */
 #include "tree/stack_walk.h"
 
+#include "miscadmin.h"
+
 #include "base/arrays.h"
 #include "base/memory_peak.h"
-#include "miscadmin.h"
 #include "tree/node_path.h"
 #include "tree/stack_part.h"
 #include "tree/stack_verdicts.h"
@@ -71,7 +72,10 @@ frames_of(PfsStackWalk *walk, int32 location)
 	return pfs_symbols_frames(walk->symbols, location);
 }
 
-/* Number of frames up to and with the function's first, counted in the direction of the walk; 0: it has none. */
+/*
+ * Number of frames up to and with the function's first, counted in the direction of the walk; 0: it
+ * has none.
+ */
 static uint32
 passed_at_function(PfsStackWalk *walk, int32 location)
 {
@@ -267,8 +271,8 @@ pfs_stack_walk_release(PfsStackWalk *walk, uint32 mark)
 }
 
 /*
- * The child of a node below which a leaf is, from some child on that does not lie behind it: along the siblings and up
- * from the leaf at once, since either way may be long.
+ * The child of a node below which a leaf is, from some child on that does not lie behind it: along
+ * the siblings and up from the leaf at once, since either way may be long.
  */
 static inline uint32
 child_towards(const PfsTreeShape *shape, uint32 node, uint32 child, uint32 leaf)
@@ -286,7 +290,8 @@ child_towards(const PfsTreeShape *shape, uint32 node, uint32 child, uint32 leaf)
 }
 
 /*
- * A walker behind the last frame of its node: walkers of the children take over, the first of them in its place.
+ * A walker behind the last frame of its node: walkers of the children take over, the first of them
+ * in its place.
  */
 static void
 go_down(PfsStackWalk *walk, uint32 at, uint32 *list, PfsWideSides *ended)

@@ -4,14 +4,15 @@
  */
 #include "tree/symbols.h"
 
+#include "common/hashfn.h"
+#include "utils/memutils.h"
+
 #include "base/arrays.h"
 #include "base/id_map.h"
-#include "common/hashfn.h"
 #include "dictionary/dictionary.h"
 #include "tree/flame_label.h"
 #include "tree/frame_name.h"
 #include "tree/session_cache.h"
-#include "utils/memutils.h"
 
 #define INITIAL_NAMES		1024
 #define MOST_CACHED_SYMBOLS 65536
@@ -82,8 +83,8 @@ init_table(FrameTable *table, MemoryContext context)
 }
 
 /*
- * The table of views that name frames by function stays for later queries that leave out the same frames, unless it is so
- * large that arrays by symbol would cost more than finding symbols again.
+ * The table of views that name frames by function stays for later queries that leave out the same
+ * frames, unless it is so large that arrays by symbol would cost more than finding symbols again.
  */
 static FrameTable *
 get_cached_table(const PfsFilters *filters)

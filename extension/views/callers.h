@@ -21,8 +21,8 @@ typedef struct PfsFunctionQuery
 } PfsFunctionQuery;
 
 /*
- * Reads the arguments selector, from_ts, to_ts, function, max_nodes, the filters and granularity, and sums up. Lives
- * in CurrentMemoryContext.
+ * Reads the arguments selector, from_ts, to_ts, function, max_nodes, the filters and granularity,
+ * and sums up. Lives in CurrentMemoryContext.
  */
 PfsFunctionQuery pfs_function_query(FunctionCallInfo fcinfo);
 

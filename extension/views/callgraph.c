@@ -2,10 +2,13 @@
  * callgraph.c
  *		callgraph() and callgraph_of(): which function calls which, and what the calls cost.
  *
- * A stack counts once in an edge, however often it makes the call. Between the functions that are shown the
- * graph stays connected: where those between two of them are cut, an indirect edge takes their place.
+ * A stack counts once in an edge, however often it makes the call. Between the functions that are
+ * shown the graph stays connected: where those between two of them are cut, an indirect edge takes
+ * their place.
  */
 #include "views/callgraph.h"
+
+#include "utils/builtins.h"
 
 #include "base/arrays.h"
 #include "base/hash.h"
@@ -14,7 +17,6 @@
 #include "merge/merged.h"
 #include "select/selection.h"
 #include "tree/flame_rows.h"
-#include "utils/builtins.h"
 #include "views/view.h"
 
 enum
@@ -204,8 +206,8 @@ find_edges(PfsCallgraph *graph, PfsStackVisit *visit, PfsSymbols *symbols)
 }
 
 /*
- * The graph of the max_nodes functions of the largest totals (or PFS_NO_ROW_LIMIT). Reads the stream to its end, as often
- * as it needs; what it takes beside it goes with functions and edges.
+ * The graph of the max_nodes functions of the largest totals (or PFS_NO_ROW_LIMIT). Reads the
+ * stream to its end, as often as it needs; what it takes beside it goes with functions and edges.
  */
 static PfsCallgraph
 build_graph(PfsStackStream *stream, const PfsFilters *filters, uint32 max_nodes)

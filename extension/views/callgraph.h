@@ -30,8 +30,8 @@ typedef struct PfsCallgraph
 } PfsCallgraph;
 
 /*
- * Reads the arguments selector, from_ts, to_ts, max_nodes, the filters and granularity, and makes the graph of the
- * max_nodes functions of the largest totals. Lives in CurrentMemoryContext.
+ * Reads the arguments selector, from_ts, to_ts, max_nodes, the filters and granularity, and makes
+ * the graph of the max_nodes functions of the largest totals. Lives in CurrentMemoryContext.
  */
 PfsCallgraph pfs_callgraph_query(FunctionCallInfo fcinfo, const PfsSelection **selection);
 

@@ -1,6 +1,7 @@
 /*
  * callgraph_dot.c
- *		callgraph_dot(): a call graph as text for Graphviz. Boxes grow with a function's own value, colours and arrows with totals.
+ *		callgraph_dot(): a call graph as text for Graphviz. Boxes grow with a function's own value,
+ *		colours and arrows with totals.
  */
 #include "views/callgraph.h"
 
@@ -49,7 +50,9 @@ append_value(StringInfo dot, int64 value, const char *unit)
 	appendStringInfo(dot, INT64_FORMAT, value);
 }
 
-/* Text between quotes: what DOT would read otherwise is escaped, control characters become blanks. */
+/*
+ * Text between quotes: what DOT would read otherwise is escaped, control characters become blanks.
+ */
 static void
 append_quoted(StringInfo dot, const char *text)
 {

@@ -7,8 +7,9 @@
 
 #include "profstore.h"
 
-#include "base/row_sorter.h"
 #include "datatype/timestamp.h"
+
+#include "base/row_sorter.h"
 
 /* Columns of spans, by which they are sorted up to PFS_SPAN_KEYS. */
 enum

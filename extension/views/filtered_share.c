@@ -1,16 +1,18 @@
 /*
  * filtered_share.c
- *		filtered_share(): how much of a selection the filters keep, and which of them drops the rest.
+ *		filtered_share(): how much of a selection the filters keep, and which of them drops the
+ *		rest.
  */
 #include "profstore.h"
 
-#include "dictionary/dictionary.h"
-#include "dictionary/doubts.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "utils/memutils.h"
+
+#include "dictionary/dictionary.h"
+#include "dictionary/doubts.h"
 #include "merge/stack_stream.h"
 #include "tree/stack_verdicts.h"
-#include "utils/memutils.h"
 #include "views/view.h"
 
 enum

@@ -1,6 +1,7 @@
 /*
  * flame_result.h
- *		Nodes as rows of Grafana's flame-graph panel: the columns of flamegraph() and flamegraph_diff().
+ *		Nodes as rows of Grafana's flame-graph panel: the columns of flamegraph() and
+ *		flamegraph_diff().
  */
 #ifndef PFS_FLAME_RESULT_H
 #define PFS_FLAME_RESULT_H
@@ -12,7 +13,8 @@
 #include "tree/source_texts.h"
 
 /*
- * One row. In a comparison value and self are the base's, and what it is compared with stands in two columns more.
+ * One row. In a comparison value and self are the base's, and what it is compared with stands in
+ * two columns more.
  */
 void pfs_flame_result_put(const PfsResult *result, PfsSourceTable *sources, int32 ord,
 						  const PfsFlameRow *row, bool is_diff);

@@ -4,10 +4,12 @@
  *
  * 1. One scan gives the samples to a sort, and their stacks to a table (read_samples).
  * 2. Part by part, the stacks' frames are resolved and put by stack id (resolve_stacks).
- * 3. By series and time, samples with their frames become spans (chart_spans), which are sorted again.
+ * 3. By series and time, samples with their frames become spans (chart_spans), which are sorted
+ *    again.
  * 4. Spans become rows.
  *
- * Each sort has half of work_mem, and goes on disk beyond it. So do the stacks and their frames, in shares of their own.
+ * Each sort has half of work_mem, and goes on disk beyond it. So do the stacks and their frames, in
+ * shares of their own.
  */
 #include "profstore.h"
 
@@ -66,11 +68,17 @@ enum
 	SAMPLE_COLUMNS
 };
 
-/* Shares of the memory: stacks that samples have, and their frames; parts of the stacks take half of it (stack_sums.h). */
+/*
+ * Shares of the memory: stacks that samples have, and their frames; parts of the stacks take half
+ * of it (stack_sums.h).
+ */
 #define STACKS_SHARE(bytes) ((bytes) / 2)
 #define FRAMES_SHARE(bytes) ((bytes) / 4)
 
-/* The frames of a stack while they are put together, outermost first; none where the filters drop it. */
+/*
+ * The frames of a stack while they are put together, outermost first; none where the filters drop
+ * it.
+ */
 typedef struct FramePath
 {
 	uint32 count;
@@ -80,7 +88,10 @@ typedef struct FramePath
 
 PG_FUNCTION_INFO_V1(profstore_flamechart);
 
-/* Gives all samples to the sorter, and every stack to the table, each time as 1: sums of 0 are no stacks to it. */
+/*
+ * Gives all samples to the sorter, and every stack to the table, each time as 1: sums of 0 are no
+ * stacks to it.
+ */
 static void
 read_samples(const PfsSelection *selection, PfsRowSorter *samples, PfsStackTable *stacks)
 {
@@ -165,7 +176,10 @@ resolve_part(const PfsStackSums *part, PfsSymbols *symbols, FramePath *path, Pfs
 	}
 }
 
-/* The frames of all stacks of the table, which go part by part, so that the sums of few are in memory at a time. */
+/*
+ * The frames of all stacks of the table, which go part by part, so that the sums of few are in
+ * memory at a time.
+ */
 static PfsStackFrames *
 resolve_stacks(PfsStackTable *stacks, PfsSymbols *symbols)
 {
@@ -192,7 +206,9 @@ resolve_stacks(PfsStackTable *stacks, PfsSymbols *symbols)
 	return frames;
 }
 
-/* How long a sample of a series lasts, unless an argument says so: its period where that is a time. */
+/*
+ * How long a sample of a series lasts, unless an argument says so: its period where that is a time.
+ */
 static int64
 default_width(const PfsSelection *selection, int32 series)
 {

@@ -45,8 +45,9 @@ select_group(const PfsSelection *selection, const PfsSeriesGroups *groups, const
 }
 
 /*
- * The tree of each group of series below a node of its own. A group is scanned by itself, which reads what the whole
- * would, since segments are sorted by series. Groups of one name are one: they are neighbours.
+ * The tree of each group of series below a node of its own. A group is scanned by itself, which
+ * reads what the whole would, since segments are sorted by series. Groups of one name are one: they
+ * are neighbours.
  */
 static PfsFrameTree *
 query_groups(const PfsSelection *selection, ArrayType *by, const PfsFilters *filters, bool inverted)
@@ -95,7 +96,8 @@ pfs_flamegraph_end(PfsFlamegraph *flame)
 }
 
 /*
- * flamegraph(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide, granularity, by)
+ * flamegraph(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide, granularity,
+ * by)
  */
 PGDLLEXPORT Datum
 profstore_flamegraph(PG_FUNCTION_ARGS)

@@ -18,8 +18,9 @@ PG_FUNCTION_INFO_V1(profstore_flamegraph_diff_of);
 #define PADDING_LABEL "(padding)"
 
 /*
- * The panel colours by shares of the totals. With a padding that makes the totals equal, the shares of equal values are
- * equal, so the colours tell of the values themselves. The padding is one of max_nodes rows.
+ * The panel colours by shares of the totals. With a padding that makes the totals equal, the shares
+ * of equal values are equal, so the colours tell of the values themselves. The padding is one of
+ * max_nodes rows.
  */
 static void
 put_padded(const PfsResult *result, PfsFrameTree *tree, uint32 max_nodes)
@@ -60,8 +61,8 @@ put_diff(const PfsResult *result, PfsFrameTree *tree, uint32 max_nodes, bool pad
 }
 
 /*
- * flamegraph_diff(selector, base_from, base_to, from_ts, to_ts, base_selector, absolute, max_nodes, focus, ignore, show,
- * hide)
+ * flamegraph_diff(selector, base_from, base_to, from_ts, to_ts, base_selector, absolute, max_nodes,
+ * focus, ignore, show, hide)
  */
 PGDLLEXPORT Datum
 profstore_flamegraph_diff(PG_FUNCTION_ARGS)

@@ -75,7 +75,8 @@ put_change(const PfsResult *result, const PfsFunctionTotal *function)
 }
 
 /*
- * top_diff(selector, base_from, base_to, from_ts, to_ts, base_selector, absolute, max_rows, focus, ignore, show, hide, granularity)
+ * top_diff(selector, base_from, base_to, from_ts, to_ts, base_selector, absolute, max_rows, focus,
+ * ignore, show, hide, granularity)
  */
 PGDLLEXPORT Datum
 profstore_top_diff(PG_FUNCTION_ARGS)
