@@ -4,6 +4,7 @@
  */
 #include "export/flame_json.h"
 
+#include "tree/frame_source.h"
 #include "utils/json.h"
 
 void

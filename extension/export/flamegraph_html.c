@@ -10,6 +10,7 @@
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 #include "views/flamegraph.h"
+#include "views/view.h"
 
 #define ARG_TITLE PFS_FLAME_ARG_COUNT
 
