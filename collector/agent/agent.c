@@ -68,6 +68,7 @@ typedef struct Agent
 	Report report;
 	FILE *summary; /* NULL: none asked for, or written */
 	uint64_t counters_taken[PFS_COUNTER_COUNT];
+	uint64_t reopened_taken;
 	Symbolizer *symbolizer;
 	MappedFileTable *files;
 	TableCache *table_cache; /* NULL: none */
@@ -451,6 +452,9 @@ take_kernel_losses(Agent *agent)
 		agent->counters_taken[counter] = counters[counter];
 	}
 	losses_add(&agent->losses, LOSS_CPU_NOT_SAMPLED, agent->cpus_not_sampled);
+	losses_add(&agent->losses, LOSS_CPU_REOPENED,
+			   sampler_reopened(agent->sampler) - agent->reopened_taken);
+	agent->reopened_taken = sampler_reopened(agent->sampler);
 }
 
 /* The next flush comes a little after the end of the window that is running now. */

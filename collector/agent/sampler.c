@@ -17,7 +17,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -27,6 +26,7 @@
 #include "agent/bpf_tables.h"
 #include "agent/features.h"
 #include "base/log.h"
+#include "process/cpu_event.h"
 #include "process/cpu_list.h"
 #include "profiler.skel.h"
 
@@ -42,7 +42,7 @@ typedef enum CpuState
 {
 	CPU_OFF,
 	CPU_SAMPLED,
-	CPU_FAILED, /* online without a perf event; tried again after it was offline */
+	CPU_FAILED, /* online without a perf event; tried again */
 } CpuState;
 
 struct Sampler
@@ -54,7 +54,10 @@ struct Sampler
 	struct ring_buffer *ring;
 	KernelTables *tables;
 	struct bpf_link *links[CPU_LIST_MAX];
+	int fds[CPU_LIST_MAX]; /* the links' perf events */
+	CpuEventClock clocks[CPU_LIST_MAX];
 	uint8_t states[CPU_LIST_MAX]; /* CpuState */
+	uint64_t reopened;
 	int possible_cpus;
 };
 
@@ -230,11 +233,10 @@ attach_cpu(Sampler *sampler, uint32_t cpu)
 		.sample_period = NS_PER_S / sampler->frequency_hz,
 	};
 	struct bpf_link *link;
-	int fd =
-		(int) syscall(SYS_perf_event_open, &attributes, -1, (int) cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = cpu_event_open(&attributes, cpu);
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	link = bpf_program__attach_perf_event(sampler->skeleton->progs.pfs_on_cpu, fd);
 	if (link == NULL)
 	{
@@ -246,6 +248,8 @@ attach_cpu(Sampler *sampler, uint32_t cpu)
 	if (sampler->links[cpu] != NULL)
 		bpf_link__destroy(sampler->links[cpu]);
 	sampler->links[cpu] = link; /* owns the descriptor */
+	sampler->fds[cpu] = fd;
+	sampler->clocks[cpu] = (CpuEventClock){ 0 };
 	return 0;
 }
 
@@ -298,6 +302,34 @@ sampler_attach(Sampler *sampler, Failure *failure)
 	return failure->code;
 }
 
+/* A CPU that is online has an event that lives, or is told of once. */
+static void
+follow_cpu(Sampler *sampler, uint32_t cpu)
+{
+	CpuState before = sampler->states[cpu];
+	int result;
+
+	if (before == CPU_SAMPLED)
+	{
+		if (cpu_event_lives(sampler->fds[cpu], &sampler->clocks[cpu]))
+			return;
+		sampler->reopened++;
+		log_event(LOG_INFO, "sampler", "a CPU was away, and is sampled again",
+				  log_number("cpu", cpu));
+	}
+	result = attach_cpu(sampler, cpu);
+	if (result == 0)
+		sampler->states[cpu] = CPU_SAMPLED;
+	else
+	{
+		detach_cpu(sampler, cpu);
+		sampler->states[cpu] = CPU_FAILED;
+		if (before != CPU_FAILED)
+			log_event(LOG_WARNING, "sampler", "could not sample a CPU", log_number("cpu", cpu),
+					  log_text("detail", strerror(-result)));
+	}
+}
+
 uint32_t
 sampler_follow_cpus(Sampler *sampler)
 {
@@ -319,18 +351,16 @@ sampler_follow_cpus(Sampler *sampler)
 				detach_cpu(sampler, cpu);
 			continue;
 		}
-		if (sampler->states[cpu] == CPU_OFF)
-		{
-			result = attach_cpu(sampler, cpu);
-			sampler->states[cpu] = result == 0 ? CPU_SAMPLED : CPU_FAILED;
-			if (result != 0)
-				log_event(LOG_WARNING, "sampler", "could not sample a CPU", log_number("cpu", cpu),
-						  log_text("detail", strerror(-result)));
-		}
-		if (sampler->states[cpu] == CPU_FAILED)
-			failed++;
+		follow_cpu(sampler, cpu);
+		failed += sampler->states[cpu] == CPU_FAILED;
 	}
 	return failed;
+}
+
+uint64_t
+sampler_reopened(const Sampler *sampler)
+{
+	return sampler->reopened;
 }
 
 uint32_t

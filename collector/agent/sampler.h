@@ -45,10 +45,13 @@ void sampler_free(Sampler *sampler); /* accepts NULL */
 ExitCode sampler_attach(Sampler *sampler, Failure *failure);
 
 /*
- * Follows CPUs that came or went since; to be called about once a second. Returns the number of
- * online CPUs that cannot be sampled, each of which was logged once.
+ * Follows CPUs that came or went since, or were away for a moment; to be called about once a
+ * second. Returns the number of online CPUs that cannot be sampled, each of which was logged once.
  */
 uint32_t sampler_follow_cpus(Sampler *sampler);
+
+/* Times that a CPU was found to have been away, and its event opened anew. */
+uint64_t sampler_reopened(const Sampler *sampler);
 uint32_t sampler_cpu_count(const Sampler *sampler); /* with a perf event */
 
 /*

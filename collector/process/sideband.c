@@ -17,13 +17,13 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <linux/perf_event.h>
 
 #include "base/clock.h"
+#include "process/cpu_event.h"
 #include "process/cpu_list.h"
 
 #define ONLINE_CPUS_FILE "/sys/devices/system/cpu/online"
@@ -40,6 +40,7 @@ typedef struct Buffer
 {
 	uint32_t cpu;
 	int fd;
+	CpuEventClock clock;
 	struct perf_event_mmap_page *control; /* the data follow one page later */
 	uint64_t head;						  /* as it was when reading began */
 	uint64_t tail;
@@ -132,10 +133,9 @@ open_buffer(const Sideband *sideband, uint32_t cpu, Buffer *buffer)
 	void *memory;
 
 	*buffer = (Buffer){ .cpu = cpu };
-	buffer->fd =
-		(int) syscall(SYS_perf_event_open, &attributes, -1, (int) cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	buffer->fd = cpu_event_open(&attributes, cpu);
 	if (buffer->fd < 0)
-		return -errno;
+		return buffer->fd;
 	memory = mmap(NULL, sideband->page_bytes + BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
 				  buffer->fd, 0);
 	if (memory == MAP_FAILED ||
@@ -262,10 +262,12 @@ sideband_follow_cpus(Sideband *sideband)
 		return;
 	for (uint32_t i = 0; i < sideband->count; i++)
 	{
-		if (cpu_list_has(&online, sideband->buffers[i].cpu))
-			sideband->buffers[kept++] = sideband->buffers[i];
+		Buffer *buffer = &sideband->buffers[i];
+
+		if (cpu_list_has(&online, buffer->cpu) && cpu_event_lives(buffer->fd, &buffer->clock))
+			sideband->buffers[kept++] = *buffer;
 		else
-			close_buffer(sideband, &sideband->buffers[i]);
+			close_buffer(sideband, buffer);
 	}
 	sideband->count = kept;
 	if (add_cpus(sideband, &online) != 0)

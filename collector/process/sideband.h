@@ -42,7 +42,10 @@ typedef void (*SidebandHandler)(void *context, const SidebandEvent *event);
 int sideband_create(SidebandHandler handler, void *context, Sideband **sideband);
 void sideband_free(Sideband *sideband); /* accepts NULL */
 
-/* Listens to the CPUs that are online now. Call from time to time. */
+/*
+ * Listens to the CPUs that are online now, also to those that were away for a moment. Call about
+ * once a second: what happens on a CPU meanwhile is SIDEBAND_LOST.
+ */
 void sideband_follow_cpus(Sideband *sideband);
 
 /*

@@ -30,6 +30,7 @@
 #include "agent/sampler.h"
 #include "base/clock.h"
 #include "process/proc_file.h"
+#include "stop_events.h"
 
 #define FREQUENCY_HZ	   199
 #define OTHER_FREQUENCY_HZ 49
@@ -309,6 +310,37 @@ test_exclude_self(void **state)
 	sampler_free(polling.sampler);
 }
 
+/* A CPU that was away for a moment gives no sample any more: it gets another event. */
+static void
+test_away_for_a_moment(void **state)
+{
+	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ };
+	Polling polling = { 0 };
+	pthread_t thread;
+	Failure failure;
+	Seen seen = { 0 };
+	uint32_t cpus;
+
+	if (sampler_create(&options, on_record, &seen, &polling.sampler, &failure) != EXIT_OK)
+		skip();
+	assert_int_equal(sampler_attach(polling.sampler, &failure), EXIT_OK);
+	cpus = sampler_cpu_count(polling.sampler);
+	assert_int_equal(sampler_follow_cpus(polling.sampler), 0);
+	assert_int_equal(sampler_reopened(polling.sampler), 0);
+	assert_int_equal(stop_events(), cpus);
+	usleep(AWAY_US);
+	assert_int_equal(sampler_follow_cpus(polling.sampler), 0);
+	assert_int_equal(sampler_reopened(polling.sampler), cpus);
+	assert_int_equal(sampler_cpu_count(polling.sampler), cpus);
+	assert_int_equal(pthread_create(&thread, NULL, poll_until_stopped, &polling), 0);
+	spin();
+	sampler_stop(polling.sampler);
+	atomic_store(&polling.stopping, true);
+	pthread_join(thread, NULL);
+	assert_true(seen.own > FREQUENCY_HZ / 8);
+	sampler_free(polling.sampler);
+}
+
 /* A process that spins in the child; what was sampled of it is in seen. */
 static void
 judge(uint32_t verdict, Seen *seen, uint64_t counters[PFS_COUNTER_COUNT])
@@ -520,10 +552,15 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_live),		 cmocka_unit_test(test_frequency),
-		cmocka_unit_test(test_exclude_self), cmocka_unit_test(test_size),
-		cmocka_unit_test(test_features),	 cmocka_unit_test(test_dropped),
-		cmocka_unit_test(test_no_copy),		 cmocka_unit_test(test_kernel_worker),
+		cmocka_unit_test(test_live),
+		cmocka_unit_test(test_frequency),
+		cmocka_unit_test(test_exclude_self),
+		cmocka_unit_test(test_size),
+		cmocka_unit_test(test_features),
+		cmocka_unit_test(test_dropped),
+		cmocka_unit_test(test_no_copy),
+		cmocka_unit_test(test_kernel_worker),
+		cmocka_unit_test(test_away_for_a_moment),
 	};
 
 	return cmocka_run_group_tests(tests, take_precedence, NULL);
