@@ -205,15 +205,11 @@ start_writer(Agent *agent, Failure *failure)
 		.conninfo = agent->options->database,
 		.node = agent->options->node,
 		.queue_bytes = agent->options->queue_bytes,
-		.stop_fd = stop_fd,
 	};
 	ExitCode code = writer_create(&options, &agent->writer, failure);
 
-	if (code != EXIT_OK && stop_asked())
-	{
-		code = failure_set(failure, EXIT_IO, "stopped before the database was connected to");
-		failure_detail(failure, "What was sampled until then is lost.");
-	}
+	if (code == EXIT_OK && writer_start(agent->writer) != 0)
+		code = failure_set(failure, EXIT_INTERNAL, "could not start the writer's thread");
 	return code;
 }
 
@@ -340,8 +336,8 @@ choose_controller(uint32_t *hierarchy)
 }
 
 /*
- * The symbolizer comes first since it may fork. The database is connected to while the first
- * samples are taken.
+ * The symbolizer comes first since it may fork. The writer connects to the database while the first
+ * samples are taken, or whenever it comes.
  */
 static ExitCode
 start_parts(Agent *agent, Failure *failure)
@@ -388,8 +384,6 @@ start_parts(Agent *agent, Failure *failure)
 	agent->attached_ns = clock_ns(CLOCK_MONOTONIC);
 	if (code == EXIT_OK)
 		code = start_writer(agent, failure);
-	if (code == EXIT_OK && writer_start(agent->writer) != 0)
-		code = failure_set(failure, EXIT_INTERNAL, "could not start the writer's thread");
 	if (code == EXIT_OK)
 		code = start_flusher(agent, failure);
 	if (code == EXIT_OK)

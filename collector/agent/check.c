@@ -10,8 +10,8 @@
 #include "agent/agent.h"
 #include "agent/features.h"
 #include "agent/sampler.h"
+#include "database/session.h"
 #include "symbols/symbolizer.h"
-#include "writer/writer.h"
 
 static void
 print_line(const char *group, const char *name, const char *state, const char *detail)
@@ -90,15 +90,8 @@ check_kallsyms(void)
 static ExitCode
 check_database(const AgentOptions *options)
 {
-	WriterOptions writer_options = {
-		.conninfo = options->database,
-		.node = options->node,
-		.queue_bytes = options->queue_bytes,
-		.stop_fd = -1,
-	};
 	Failure failure;
-	Writer *writer = NULL;
-	ExitCode code = writer_create(&writer_options, &writer, &failure);
+	ExitCode code = session_check(options->database, &failure);
 
 	if (code == EXIT_OK)
 		print_line("database", "profstore", "ok", "");
@@ -110,7 +103,6 @@ check_database(const AgentOptions *options)
 		if (failure.hint[0] != '\0')
 			printf("%-45s %s\n", "", failure.hint);
 	}
-	writer_free(writer);
 	return code;
 }
 

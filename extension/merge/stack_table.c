@@ -8,14 +8,13 @@
  */
 #include "merge/stack_table.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/hash.h"
 #include "base/memory_peak.h"
 #include "base/row_sorter.h"
 #include "common/int.h"
 #include "dictionary/doubts.h"
 #include "merge/carries.h"
-#include "merge/stack_sums.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"

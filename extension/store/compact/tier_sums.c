@@ -11,6 +11,7 @@
 #include "common/int.h"
 #include "miscadmin.h"
 
+#include "base/arrays.h"
 #include "store/compact/merge.h"
 #include "store/scan/block_scan.h"
 
@@ -38,14 +39,13 @@ typedef struct ScrapeEntry
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-#define ROWS_AT_FIRST	 4096
 #define SCRAPES_AT_FIRST 64
 
 typedef struct Summing
 {
 	const PfsTierSpec *spec;
 	PfsTierRows *result;
-	uint64 capacity; /* of result->rows */
+	uint32 capacity; /* of result->rows */
 	scrape_table_hash *scrapes;
 	int64 last_series; /* what is known of the series that was met last */
 	bool last_is_instant;
@@ -56,22 +56,13 @@ static bool
 is_instant(Summing *summing, int64 series)
 {
 	const PfsTierSpec *spec = summing->spec;
-	uint32 low = 0;
-	uint32 high = spec->instant_count;
+	uint32 at;
 
 	if (summing->has_last && summing->last_series == series)
 		return summing->last_is_instant;
-	while (low < high)
-	{
-		uint32 middle = low + (high - low) / 2;
-
-		if (spec->instant_series[middle] < series)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	at = pfs_lower_bound(spec->instant_series, 0, spec->instant_count, series);
 	summing->last_series = series;
-	summing->last_is_instant = low < spec->instant_count && spec->instant_series[low] == series;
+	summing->last_is_instant = at < spec->instant_count && spec->instant_series[at] == series;
 	summing->has_last = true;
 	return summing->last_is_instant;
 }
@@ -95,11 +86,7 @@ add(Summing *summing, const PfsTierRow *row)
 		last->value = sum;
 		return;
 	}
-	if (result->count == summing->capacity)
-	{
-		summing->capacity *= 2;
-		result->rows = repalloc_huge(result->rows, sizeof(PfsTierRow) * summing->capacity);
-	}
+	PFS_RESERVE(result->rows, summing->capacity, result->count + 1);
 	result->rows[result->count++] = *row;
 }
 
@@ -203,8 +190,8 @@ pfs_tier_sums(Relation relation, Snapshot snapshot, const PfsTierSpec *spec, int
 {
 	AttrNumber columns[] = { spec->time, spec->series, spec->stack, spec->value };
 	PfsBlockFilter filter = { spec->time, from, to - 1, NULL, 0 };
-	PfsTierRows result = { 0, 0, palloc(sizeof(PfsTierRow) * ROWS_AT_FIRST) };
-	Summing summing = { .spec = spec, .result = &result, .capacity = ROWS_AT_FIRST };
+	PfsTierRows result = { 0 };
+	Summing summing = { .spec = spec, .result = &result };
 	PfsBlockScan *scan;
 	PfsBlock block;
 

@@ -18,6 +18,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "base/arrays.h"
+#include "base/relations.h"
 #include "store/scan/block_filter.h"
 #include "store/segment/storage.h"
 
@@ -48,19 +50,9 @@ PfsClassifySeries pfs_classify_series = NULL;
 int64
 pfs_numbers_find(PfsNumbers numbers, int64 number)
 {
-	uint32 low = 0;
-	uint32 high = numbers.count;
+	uint32 at = pfs_lower_bound(numbers.numbers, 0, numbers.count, number);
 
-	while (low < high)
-	{
-		uint32 middle = low + (high - low) / 2;
-
-		if (numbers.numbers[middle] < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < numbers.count && numbers.numbers[low] == number ? (int64) low : -1;
+	return at < numbers.count && numbers.numbers[at] == number ? (int64) at : -1;
 }
 
 static Datum
@@ -91,7 +83,7 @@ numbers_of(Datum datum)
 void
 pfs_rollup_insert(int64 storage_id, const PfsRollup *rollup)
 {
-	Relation heap = table_open(pfs_extension_relation("rollups", false), RowExclusiveLock);
+	Relation heap = pfs_table_open("rollups", RowExclusiveLock);
 	Datum values[COL_COUNT] = { 0 };
 	bool nulls[COL_COUNT] = { 0 };
 
@@ -151,7 +143,7 @@ pfs_rollup_load(PfsRollup *rollup)
 
 	if (rollup->series.numbers != NULL)
 		return;
-	heap = table_open(pfs_extension_relation("rollups", false), AccessShareLock);
+	heap = pfs_table_open("rollups", AccessShareLock);
 	heap_deform_tuple(rollup->tuple, RelationGetDescr(heap), values, nulls);
 	rollup->segments = numbers_of(values[COL_SEGMENTS - 1]);
 	rollup->others = numbers_of(values[COL_OTHERS - 1]);
@@ -189,7 +181,7 @@ begin_scan(Relation heap, Snapshot snapshot, int64 storage_id)
 List *
 pfs_rollups_list(int64 storage_id, Snapshot snapshot, int64 low, int64 high)
 {
-	Oid relation_id = pfs_extension_relation("rollups", true);
+	Oid relation_id = pfs_relation_find("rollups");
 	List *rollups = NIL;
 	Relation heap;
 	SysScanDesc scan;
@@ -266,7 +258,7 @@ pfs_rollup_suits(const PfsRollup *rollup, Relation relation, int filter_count,
 void
 pfs_rollups_lock(void)
 {
-	Oid relation_id = pfs_extension_relation("rollups", true);
+	Oid relation_id = pfs_relation_find("rollups");
 
 	if (OidIsValid(relation_id))
 		LockRelationOid(relation_id, RowExclusiveLock);
@@ -293,7 +285,7 @@ is_at(Relation heap, int64 storage_id, const PfsRollup *rollup)
 void
 pfs_rollup_delete(int64 storage_id, const PfsRollup *rollup)
 {
-	Relation heap = table_open(pfs_extension_relation("rollups", false), RowExclusiveLock);
+	Relation heap = pfs_table_open("rollups", RowExclusiveLock);
 	ItemPointerData address = rollup->address;
 
 	if (!is_at(heap, storage_id, rollup))
@@ -328,7 +320,7 @@ pfs_rollups_forget(int64 storage_id, Snapshot snapshot, PfsNumbers segments)
 void
 pfs_rollups_delete_all(int64 storage_id)
 {
-	Oid relation_id = pfs_extension_relation("rollups", true);
+	Oid relation_id = pfs_relation_find("rollups");
 	Relation heap;
 	SysScanDesc scan;
 	HeapTuple tuple;

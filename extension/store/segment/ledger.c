@@ -16,6 +16,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "base/relations.h"
 #include "store/segment/storage.h"
 
 enum
@@ -32,7 +33,7 @@ enum
 static Relation
 open_ledger(LOCKMODE lock)
 {
-	Oid relation_id = pfs_extension_relation("row_ledger", true);
+	Oid relation_id = pfs_relation_find("row_ledger");
 
 	return OidIsValid(relation_id) ? table_open(relation_id, lock) : NULL;
 }
