@@ -300,9 +300,15 @@ past_images_free(PastImages *images)
 }
 
 int
-past_images_listen(PastImages *images)
+past_images_listen(PastImages *images, size_t limit_bytes)
 {
-	return sideband_create(past_images_note, images, &images->sideband);
+	return sideband_create(limit_bytes, past_images_note, images, &images->sideband);
+}
+
+size_t
+past_images_buffer_bytes(const PastImages *images)
+{
+	return images->sideband != NULL ? sideband_bytes(images->sideband) : 0;
 }
 
 void

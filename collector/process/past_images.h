@@ -29,8 +29,14 @@ typedef struct PastImages PastImages;
 int past_images_create(size_t process_limit, size_t limit_bytes, PastImages **images);
 void past_images_free(PastImages *images); /* accepts NULL */
 
-/* Starts to listen; -errno where the kernel does not let us, and nothing is known then. */
-int past_images_listen(PastImages *images);
+/*
+ * Starts to listen, with buffers of limit_bytes in all (see sideband_create); -errno where the
+ * kernel does not let us, and nothing is known then.
+ */
+int past_images_listen(PastImages *images, size_t limit_bytes);
+
+/* Of the kernel's memory, for buffers. */
+size_t past_images_buffer_bytes(const PastImages *images);
 
 /* Takes in what was told since. Call often: the kernel's buffers are small. */
 void past_images_update(PastImages *images);

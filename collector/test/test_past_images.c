@@ -382,7 +382,7 @@ test_resolved_as_sampled(void **state)
 static void
 listen_or_skip(PastImages *past)
 {
-	int result = past_images_listen(past);
+	int result = past_images_listen(past, SIZE_MAX);
 
 	if (result == 0)
 		return;
