@@ -6,6 +6,7 @@
 
 #include "base/arrays.h"
 #include "export/flame_json.h"
+#include "export/view_text.h"
 #include "miscadmin.h"
 #include "utils/json.h"
 #include "views/flamegraph.h"
@@ -131,7 +132,8 @@ profstore_flamegraph_json(PG_FUNCTION_ARGS)
 	StringInfoData json;
 
 	initStringInfo(&json);
-	pfs_flame_json_append(&json, flame.rows, false);
+	if (!pfs_flame_json_append(&json, flame.rows, false))
+		pfs_tell_empty(flame.selection);
 	pfs_flamegraph_end(&flame);
 	return pfs_json_to_jsonb(&json);
 }

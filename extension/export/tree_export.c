@@ -22,6 +22,8 @@ pfs_tree_export(FunctionCallInfo fcinfo)
 	export.title = text_to_cstring(PG_GETARG_TEXT_PP(PFS_TREE_ARG_SELECTOR));
 	export.selection = selection;
 	export.rows = pfs_flame_rows(tree, PFS_NO_ROW_LIMIT);
+	if (export.rows.count <= 1 && export.rows.rows[0].total.value == 0)
+		pfs_tell_empty(selection);
 	if (pfs_symbols_dropped(tree->symbols) != NULL)
 		export.title =
 			psprintf("%s, %s", export.title,
