@@ -20,7 +20,7 @@
 #include "formats/gunzip.h"
 #include "import/server.h"
 #include "select/selection.h"
-#include "store/segment/segment_io.h"
+#include "store/segment/codec_server.h"
 
 enum
 {

@@ -15,7 +15,7 @@
 #include "import/import_settings.h"
 #include "import/server.h"
 #include "import/store_profile.h"
-#include "store/segment/segment_io.h"
+#include "store/segment/codec_server.h"
 
 /* Memory that the objects of a profile may take: of dense real ones they take 2 to 8 times its bytes. */
 #define BUDGET_BASE		((Size) 4 * 1024 * 1024)

@@ -152,6 +152,14 @@ pfs_merged_get(FunctionCallInfo fcinfo, int argument)
 	return pfs_merged_decode(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes), ERRCODE_DATA_CORRUPTED);
 }
 
+PfsStackStream *
+pfs_merged_stream(FunctionCallInfo fcinfo, int argument)
+{
+	PfsStackSums sums = pfs_merged_get(fcinfo, argument);
+
+	return pfs_stack_stream_of(&sums);
+}
+
 pg_noreturn static void
 fail_text(const char *text, const char *at)
 {

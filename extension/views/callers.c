@@ -90,7 +90,7 @@ put_tree(FunctionCallInfo fcinfo, bool inverted)
 	PfsResult result = pfs_result_begin(fcinfo);
 	FunctionQuery query = get_query(fcinfo);
 	PfsFrameTree *tree =
-		pfs_frame_tree_build_large(query.stacks, &query.filters, inverted, query.function);
+		pfs_frame_tree_build(query.stacks, &query.filters, inverted, query.function);
 	PfsFlameScan *flame = pfs_flame_scan_begin(tree, query.max_nodes);
 	int64 whole = tree->nodes[0].total.value;
 	PfsFlameRow row;
@@ -133,7 +133,7 @@ static void
 put_side(const PfsResult *result, const FunctionQuery *query, bool inverted, int32 *ord)
 {
 	PfsFrameTree *tree =
-		pfs_frame_tree_build_large(query->stacks, &query->filters, inverted, query->function);
+		pfs_frame_tree_build(query->stacks, &query->filters, inverted, query->function);
 	PfsFlameScan *flame = pfs_flame_scan_begin(tree, query->max_nodes);
 	int64 whole = tree->nodes[0].total.value;
 	Datum side = CStringGetTextDatum(inverted ? "callers" : "callees");

@@ -118,9 +118,10 @@ pfs_flamegraph_query(FunctionCallInfo fcinfo, ArrayType *by)
 	flame.selection = pfs_selection_get(fcinfo, PFS_FLAME_ARG_SELECTOR);
 	flame.inverted =
 		!PG_ARGISNULL(PFS_FLAME_ARG_INVERTED) && PG_GETARG_BOOL(PFS_FLAME_ARG_INVERTED);
-	tree = by != NULL && ArrayGetNItems(ARR_NDIM(by), ARR_DIMS(by)) > 0
-			   ? query_groups(flame.selection, by, filters, flame.inverted)
-			   : pfs_frame_tree_query_large(flame.selection, filters, flame.inverted);
+	tree =
+		by != NULL && ArrayGetNItems(ARR_NDIM(by), ARR_DIMS(by)) > 0
+			? query_groups(flame.selection, by, filters, flame.inverted)
+			: pfs_frame_tree_take(pfs_stack_stream_begin(flame.selection), filters, flame.inverted);
 	flame.tree = tree;
 	flame.rows = pfs_flame_scan_begin(tree, max_nodes);
 	return flame;
@@ -201,11 +202,8 @@ profstore_flamegraph_of(PG_FUNCTION_ARGS)
 	uint32 max_nodes = pfs_max_nodes_get(fcinfo, 1);
 	bool inverted = !PG_ARGISNULL(2) && PG_GETARG_BOOL(2);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, 3);
-	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
-	PfsStackStream *stream = pfs_stack_stream_of(&sums);
-	PfsFrameTree *tree = pfs_frame_tree_build_large(stream, &filters, inverted, NULL);
+	PfsFrameTree *tree = pfs_frame_tree_take(pfs_merged_stream(fcinfo, 0), &filters, inverted);
 
-	pfs_stack_stream_end(stream);
 	put_rows(&result, 0, pfs_flame_scan_begin(tree, max_nodes), false);
 	pfs_frame_tree_close(tree);
 	return (Datum) 0;
@@ -282,11 +280,9 @@ profstore_flamegraph_diff_of(PG_FUNCTION_ARGS)
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, 3);
 	PfsStackSums before = pfs_merged_get(fcinfo, 0);
 	PfsStackSums after = pfs_merged_get(fcinfo, 1);
-	PfsStackSums sums = pfs_stack_sums_join(&after, &before);
-	PfsStackStream *stream = pfs_stack_stream_of(&sums);
-	PfsFrameTree *tree = pfs_frame_tree_build_large(stream, &filters, false, NULL);
+	PfsFrameTree *tree =
+		pfs_frame_tree_take(pfs_stack_stream_join(&after, &before), &filters, false);
 
-	pfs_stack_stream_end(stream);
 	put_diff(&result, tree, max_nodes, true);
 	pfs_frame_tree_close(tree);
 	return (Datum) 0;

@@ -4,6 +4,7 @@
  */
 #include "tree/flame_rows.h"
 
+#include "base/arrays.h"
 #include "base/srf.h"
 #include "lib/stringinfo.h"
 #include "merge/merged.h"
@@ -55,21 +56,18 @@ put_stacks(const PfsResult *result, PfsFrameTree *tree)
 	PfsFlameScan *flame = pfs_flame_scan_begin(tree, PFS_NO_ROW_LIMIT);
 	PfsFlameRow row;
 	StringInfoData stack;
-	int32 capacity = 64;
-	int *ends = palloc(capacity * sizeof(int));
+	uint32 capacity = 0;
+	int *ends = NULL;
 
 	initStringInfo(&stack);
+	PFS_RESERVE(ends, capacity, 1);
 	ends[0] = 0;
 	pfs_flame_scan_next(flame, &row);
 	if (row.self.value != 0)
 		put_row(result, no_frames, (int) strlen(no_frames), row.self.value);
 	while (pfs_flame_scan_next(flame, &row))
 	{
-		if (row.level == capacity)
-		{
-			capacity *= 2;
-			ends = repalloc_huge(ends, (Size) capacity * sizeof(int));
-		}
+		PFS_RESERVE(ends, capacity, (uint64) row.level + 1);
 		stack.len = ends[row.level - 1];
 		if (row.level > 1)
 			appendStringInfoChar(&stack, ';');
@@ -91,7 +89,7 @@ profstore_folded(PG_FUNCTION_ARGS)
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
 
-	put_stacks(&result, pfs_frame_tree_query_large(selection, &filters, false));
+	put_stacks(&result, pfs_frame_tree_take(pfs_stack_stream_begin(selection), &filters, false));
 	return (Datum) 0;
 }
 
@@ -103,11 +101,7 @@ profstore_folded_of(PG_FUNCTION_ARGS)
 {
 	PfsResult result = pfs_result_begin(fcinfo);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, 1);
-	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
-	PfsStackStream *stream = pfs_stack_stream_of(&sums);
-	PfsFrameTree *tree = pfs_frame_tree_build_large(stream, &filters, false, NULL);
 
-	pfs_stack_stream_end(stream);
-	put_stacks(&result, tree);
+	put_stacks(&result, pfs_frame_tree_take(pfs_merged_stream(fcinfo, 0), &filters, false));
 	return (Datum) 0;
 }

@@ -40,7 +40,7 @@ forget_names(Datum *names, int32 first, int32 end)
 /*
  * stacks_of(selector, from_ts, to_ts, focus, ignore, show, hide, granularity)
  *
- * Rows come depth first: names[level - 1] is the latest of a level, so the first ones are the way to a row.
+ * Rows come depth first: names[level - 1] is the latest of a level, so the first ones are the path to a row.
  */
 PGDLLEXPORT Datum
 profstore_stacks_of(PG_FUNCTION_ARGS)
@@ -48,20 +48,16 @@ profstore_stacks_of(PG_FUNCTION_ARGS)
 	PfsResult result = pfs_result_begin(fcinfo);
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
-	PfsFrameTree *tree = pfs_frame_tree_query_large(selection, &filters, false);
+	PfsFrameTree *tree = pfs_frame_tree_take(pfs_stack_stream_begin(selection), &filters, false);
 	PfsFlameScan *flame = pfs_flame_scan_begin(tree, PFS_NO_ROW_LIMIT);
 	PfsFlameRow row;
-	int32 capacity = 64;
-	Datum *names = palloc((Size) capacity * sizeof(Datum));
+	uint32 capacity = 0;
+	Datum *names = NULL;
 	int32 depth = 0;
 
 	while (pfs_flame_scan_next(flame, &row))
 	{
-		if (row.level > capacity)
-		{
-			capacity *= 2;
-			names = repalloc_huge(names, (Size) capacity * sizeof(Datum));
-		}
+		PFS_RESERVE(names, capacity, (uint64) row.level);
 		if (row.level > 0)
 		{
 			if (row.level <= depth)

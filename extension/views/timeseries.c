@@ -16,6 +16,7 @@
 #include "merge/series_sums.h"
 #include "miscadmin.h"
 #include "select/buckets.h"
+#include "select/range_partitions.h"
 #include "select/sample_scan.h"
 #include "select/tiers.h"
 #include "select/windows.h"

@@ -1,107 +1,107 @@
 /*
- * kept.c
+ * session_cache.c
  *		A handful of slots.
  */
-#include "tree/kept.h"
+#include "tree/session_cache.h"
 
 #include "dictionary/dictionary.h"
 #include "utils/memutils.h"
 
-#define KEPT_COUNT 32
+#define SLOT_COUNT 32
 
 /* Beyond this only what may be in use is kept. */
-#define KEPT_MAX_BYTES ((Size) 16 * 1024 * 1024)
+#define MAX_BYTES ((Size) 16 * 1024 * 1024)
 
 /* What so many queries ago was used is surely not in use. */
 #define QUERIES_AT_ONCE 8
 
-typedef struct Kept
+typedef struct Slot
 {
 	MemoryContext context; /* NULL: the slot is free */
 	uint64 generation;	   /* of the names: if they have gone, so has the memory */
 	uint64 query;		   /* that used it last */
 	const char *key;	   /* NULL: forgotten */
 	void *thing;
-} Kept;
+} Slot;
 
-static Kept kept[KEPT_COUNT];
+static Slot slots[SLOT_COUNT];
 static uint64 query = QUERIES_AT_ONCE;
 
 static bool
-is_there(const Kept *slot)
+is_there(const Slot *slot)
 {
 	return slot->context != NULL && slot->generation == pfs_names_generation();
 }
 
 /* Of the slots that hold something, the one that was used longest ago, if that may go; else NULL. */
-static Kept *
+static Slot *
 find_oldest(void)
 {
-	Kept *oldest = NULL;
+	Slot *oldest = NULL;
 
-	for (int i = 0; i < KEPT_COUNT; i++)
+	for (int i = 0; i < SLOT_COUNT; i++)
 	{
-		if (is_there(&kept[i]) && (oldest == NULL || kept[i].query < oldest->query))
-			oldest = &kept[i];
+		if (is_there(&slots[i]) && (oldest == NULL || slots[i].query < oldest->query))
+			oldest = &slots[i];
 	}
 	return oldest != NULL && oldest->query + QUERIES_AT_ONCE <= query ? oldest : NULL;
 }
 
 static void
-release(Kept *slot)
+release(Slot *slot)
 {
 	MemoryContextDelete(slot->context);
 	slot->context = NULL;
 }
 
 void
-pfs_kept_begin(void)
+pfs_session_cache_begin(void)
 {
 	Size bytes = 0;
-	Kept *oldest;
+	Slot *oldest;
 
 	query++;
-	for (int i = 0; i < KEPT_COUNT; i++)
-		if (is_there(&kept[i]))
-			bytes += MemoryContextMemAllocated(kept[i].context, true);
-	while (bytes > KEPT_MAX_BYTES && (oldest = find_oldest()) != NULL)
+	for (int i = 0; i < SLOT_COUNT; i++)
+		if (is_there(&slots[i]))
+			bytes += MemoryContextMemAllocated(slots[i].context, true);
+	while (bytes > MAX_BYTES && (oldest = find_oldest()) != NULL)
 	{
 		bytes -= MemoryContextMemAllocated(oldest->context, true);
 		release(oldest);
 	}
 }
 
-static Kept *
+static Slot *
 find(const char *key)
 {
-	for (int i = 0; i < KEPT_COUNT; i++)
+	for (int i = 0; i < SLOT_COUNT; i++)
 	{
-		if (is_there(&kept[i]) && kept[i].key != NULL && strcmp(kept[i].key, key) == 0)
-			return &kept[i];
+		if (is_there(&slots[i]) && slots[i].key != NULL && strcmp(slots[i].key, key) == 0)
+			return &slots[i];
 	}
 	return NULL;
 }
 
 /* A slot for a new thing: a free one, or that of the oldest; NULL where all may be in use. */
-static Kept *
+static Slot *
 find_slot(void)
 {
-	Kept *oldest = find_oldest();
+	Slot *oldest = find_oldest();
 
-	for (int i = 0; i < KEPT_COUNT; i++)
-		if (!is_there(&kept[i]))
-			return &kept[i];
+	for (int i = 0; i < SLOT_COUNT; i++)
+		if (!is_there(&slots[i]))
+			return &slots[i];
 	if (oldest != NULL)
 		release(oldest);
 	return oldest;
 }
 
 void *
-pfs_kept_get(const char *key, Size bytes, MemoryContext *context)
+pfs_session_cache_get(const char *key, Size bytes, MemoryContext *context)
 {
-	Kept *slot = find(key);
+	Slot *slot = find(key);
 	MemoryContext own;
-	Kept made;
+	Slot made;
 
 	if (slot == NULL)
 	{
@@ -112,8 +112,9 @@ pfs_kept_get(const char *key, Size bytes, MemoryContext *context)
 			return palloc0(bytes);
 		}
 		/* an error in between leaves the slot as it is: free, though it may point to memory that has gone */
-		own = AllocSetContextCreate(pfs_names_context(), "profstore kept", ALLOCSET_SMALL_SIZES);
-		made = (Kept){ own, pfs_names_generation(), query, MemoryContextStrdup(own, key),
+		own = AllocSetContextCreate(pfs_names_context(), "profstore session cache",
+									ALLOCSET_SMALL_SIZES);
+		made = (Slot){ own, pfs_names_generation(), query, MemoryContextStrdup(own, key),
 					   MemoryContextAllocZero(own, bytes) };
 		*slot = made;
 	}
@@ -123,9 +124,9 @@ pfs_kept_get(const char *key, Size bytes, MemoryContext *context)
 }
 
 void
-pfs_kept_forget(const char *key)
+pfs_session_cache_forget(const char *key)
 {
-	Kept *slot = find(key);
+	Slot *slot = find(key);
 
 	if (slot != NULL)
 		slot->key = NULL;
