@@ -127,8 +127,7 @@ pfs_folded_read(const char *bytes, size_t length, PfsProfile *profile, PfsReadEr
 	PfsReadStatus status = PFS_READ_OK;
 	PfsText line;
 
-	profile->types = pfs_grow(profile->budget, NULL, 0, sizeof(PfsValueType));
-	if (profile->types == NULL)
+	if (!PFS_GROW(profile->budget, profile->types, profile->type_count))
 		return pfs_line_refused(&reader.lines);
 	profile->types[profile->type_count++] = (PfsValueType){ { "", 0 }, { "", 0 } };
 	pfs_frames_init(&reader.frames, profile);
