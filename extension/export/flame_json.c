@@ -2,9 +2,11 @@
  * flame_json.c
  *		Rows in depth-first order to nested objects.
  */
-#include "export/flame_json.h"
+#include "profstore.h"
 
 #include "utils/json.h"
+
+#include "export/flame_json.h"
 
 void
 pfs_json_append_text(StringInfo json, const char *key, const char *text, bool first)

@@ -8,6 +8,7 @@
 #include "profstore.h"
 
 #include "lib/stringinfo.h"
+
 #include "tree/flame_rows.h"
 
 /*

@@ -2,13 +2,15 @@
  * flamegraph_html.c
  *		flamegraph_html() and flamegraph_diff_html(): a flame graph as one self-contained page.
  */
-#include "export/flame_json.h"
+#include "profstore.h"
 
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "export/flame_json.h"
 #include "export/page_template.h"
 #include "export/view_text.h"
 #include "tree/comparison.h"
-#include "utils/builtins.h"
-#include "utils/timestamp.h"
 #include "views/flamegraph.h"
 
 #define ARG_TITLE PFS_FLAME_ARG_COUNT

@@ -2,13 +2,15 @@
  * speedscope.c
  *		speedscope(): the file format of speedscope.app; and flamegraph_json(): nested objects for d3-flame-graph.
  */
-#include "export/tree_export.h"
+#include "profstore.h"
+
+#include "miscadmin.h"
+#include "utils/json.h"
 
 #include "base/arrays.h"
 #include "export/flame_json.h"
+#include "export/tree_export.h"
 #include "export/view_text.h"
-#include "miscadmin.h"
-#include "utils/json.h"
 #include "views/flamegraph.h"
 
 #define SCHEMA	 "https://www.speedscope.app/file-format-schema.json"

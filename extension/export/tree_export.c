@@ -2,12 +2,13 @@
  * tree_export.c
  *		Frames get numbers in the order of the tree.
  */
-#include "export/tree_export.h"
+#include "profstore.h"
 
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 
 #include "base/arrays.h"
+#include "export/tree_export.h"
 #include "export/view_text.h"
 #include "tree/flame_rows.h"
 

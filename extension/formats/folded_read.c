@@ -6,9 +6,9 @@
  * that its helpers put behind names go: _[k] (kernel), _[i] (inlined), _[j] (compiled at run time), _[w] (waker). Lines
  * without anything but blanks are left out, and so are those that begin with "#" and end in no number.
  */
-#include "formats/lines.h"
-
 #include <string.h>
+
+#include "formats/lines.h"
 
 /* What folded() calls a stack without frames. */
 #define EMPTY_STACK "[empty stack]"

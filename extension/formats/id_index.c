@@ -2,9 +2,9 @@
  * id_index.c
  *		Entries are sorted by id unless ids are 1, 2, 3 …
  */
-#include "formats/id_index.h"
-
 #include <stdlib.h>
+
+#include "formats/id_index.h"
 
 bool
 pfs_id_add(PfsIdIndex *index, PfsBudget *budget, uint64_t id)

@@ -2,9 +2,9 @@
  * lines.c
  *		Lines and numbers, and tables of frames.
  */
-#include "formats/lines.h"
-
 #include <string.h>
+
+#include "formats/lines.h"
 
 PfsReadStatus
 pfs_line_fail(const PfsLineReader *reader, PfsReadStatus status, const char *message)

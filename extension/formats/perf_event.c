@@ -2,9 +2,9 @@
  * perf_event.c
  *		The line of an event is read from its end, up to the process id: a name may hold blanks.
  */
-#include "formats/perf_event.h"
-
 #include <string.h>
+
+#include "formats/perf_event.h"
 
 /* Processor clocks count nanoseconds. */
 static const char *const clocks[] = { "cpu-clock", "task-clock" };

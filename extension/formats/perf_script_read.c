@@ -14,10 +14,9 @@
  *
  * Comments, and lines in an event that are no frame (source lines), are left out.
  */
-#include "formats/lines.h"
-
 #include <string.h>
 
+#include "formats/lines.h"
 #include "formats/perf_event.h"
 
 typedef struct Reader

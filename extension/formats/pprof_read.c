@@ -13,12 +13,11 @@
  * One message at a time becomes an object, in scratch memory that the next one reuses
  * (pprof_wire.h).
  */
-#include "formats/profile.h"
-
 #include <string.h>
 
 #include "formats/id_index.h"
 #include "formats/pprof_wire.h"
+#include "formats/profile.h"
 #include "formats/profile.pb-c.h"
 
 /* What a mapping needs beside its texts while locations are read. */

@@ -2,9 +2,9 @@
  * text_index.c
  *		Open addressing, at most half full.
  */
-#include "formats/text_index.h"
-
 #include <string.h>
+
+#include "formats/text_index.h"
 
 #define FIRST_SLOTS 64
 
