@@ -12,7 +12,7 @@
  * The one version of the extension whose functions this collector calls; both are released
  * together, under one version.
  */
-#define EXTENSION_VERSION "1.1"
+#define EXTENSION_VERSION "1.0"
 
 /*
  * Under which ids are valid. Another database, or the extension created anew, differs in an OID or

@@ -9,8 +9,6 @@ BEGIN
 		profstore.functions, profstore.locations, profstore.dictionary_partitions, profstore.stack_chunks,
 		profstore.stacks, profstore.epoch, profstore.losses, profstore.targets,
 		profstore.unwind_counts, profstore.unwind_quality, profstore.file_notes TO %s', role);
-	-- version 1.0 granted it
-	EXECUTE format('REVOKE SELECT ON profstore.writers FROM %s', role);
 END
 $$;
 COMMENT ON FUNCTION profstore.grant_read(regrole) IS 'gives a role what it needs to query: for dashboards and people';

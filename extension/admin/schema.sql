@@ -24,7 +24,7 @@ COMMENT ON COLUMN profstore.writers.writer IS 'chosen by the writer, one per pro
 COMMENT ON COLUMN profstore.writers.last_batch IS 'number of the last committed batch; numbers ascend';
 COMMENT ON COLUMN profstore.writers.first_seen IS 'time of the first batch';
 COMMENT ON COLUMN profstore.writers.last_seen IS 'time of the last batch';
-COMMENT ON COLUMN profstore.writers.role IS 'role that it stores as, nobody else may; empty: stored by version 1.0, the next role to use it has it';
+COMMENT ON COLUMN profstore.writers.role IS 'role that it stores as, nobody else may';
 
 CREATE TABLE profstore.losses
 (
@@ -40,7 +40,7 @@ COMMENT ON COLUMN profstore.losses.time IS 'start of the interval in which it wa
 COMMENT ON COLUMN profstore.losses.node IS 'host that lost it';
 COMMENT ON COLUMN profstore.losses.reason IS 'counter that saw it go; those that begin with incomplete. count what was stored with frames missing';
 COMMENT ON COLUMN profstore.losses.count IS 'how many; the unit is the counter''s own';
-COMMENT ON COLUMN profstore.losses.role IS 'role that stored it; empty: stored by version 1.0';
+COMMENT ON COLUMN profstore.losses.role IS 'role that stored it';
 
 CREATE TABLE profstore.targets
 (
@@ -58,7 +58,7 @@ COMMENT ON COLUMN profstore.targets.labels IS 'labels of all its series';
 COMMENT ON COLUMN profstore.targets.health IS 'up, down, or unknown before the first attempt';
 COMMENT ON COLUMN profstore.targets.last_error IS 'why it is down';
 COMMENT ON COLUMN profstore.targets.last_seen IS 'last time that it answered';
-COMMENT ON COLUMN profstore.targets.role IS 'role that stored it; empty: stored by version 1.0';
+COMMENT ON COLUMN profstore.targets.role IS 'role that stored it';
 
 CREATE TABLE profstore.unwind_counts
 (
@@ -76,7 +76,7 @@ COMMENT ON COLUMN profstore.unwind_counts.node IS 'host of the agent';
 COMMENT ON COLUMN profstore.unwind_counts.exe IS 'path of the executable; empty where it was not known, or where an agent met too many';
 COMMENT ON COLUMN profstore.unwind_counts.stacks IS 'samples with a user stack';
 COMMENT ON COLUMN profstore.unwind_counts.complete IS 'those of them whose stack is whole';
-COMMENT ON COLUMN profstore.unwind_counts.role IS 'role that stored it; empty: stored by version 1.0';
+COMMENT ON COLUMN profstore.unwind_counts.role IS 'role that stored it';
 
 SELECT pg_extension_config_dump('profstore.writers', '');
 SELECT pg_extension_config_dump('profstore.losses', '');

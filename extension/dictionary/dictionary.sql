@@ -73,7 +73,7 @@ COMMENT ON COLUMN profstore.series.first_seen IS 'no sample is older; NULL until
 COMMENT ON COLUMN profstore.series.last_seen IS 'kept to within a minute of the newest sample; see touch_series';
 COMMENT ON COLUMN profstore.series.interned IS 'when it was stored, whatever the times of its samples: what is young is not collected';
 COMMENT ON COLUMN profstore.series.condemned IS 'nothing referred to it when collect_dictionary() looked last: it is no longer given out, and goes if that stays so';
-COMMENT ON COLUMN profstore.series.role IS 'role that interned it: given out to it alone; empty: stored by version 1.0, given out to nobody';
+COMMENT ON COLUMN profstore.series.role IS 'role that interned it: given out to it alone';
 
 CREATE FUNCTION profstore.content_hash(build_id text, file text) RETURNS int8
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
@@ -96,7 +96,7 @@ COMMENT ON COLUMN profstore.mappings.id IS 'number in locations.mapping';
 COMMENT ON COLUMN profstore.mappings.build_id IS 'hexadecimal, empty where not known';
 COMMENT ON COLUMN profstore.mappings.file IS 'path as the process saw it';
 COMMENT ON COLUMN profstore.mappings.condemned IS 'nothing referred to it when collect_dictionary() looked last: it is no longer given out, and goes if that stays so';
-COMMENT ON COLUMN profstore.mappings.role IS 'role that interned it: given out to it alone, and so are the locations in it; empty: stored by version 1.0, given out to nobody';
+COMMENT ON COLUMN profstore.mappings.role IS 'role that interned it: given out to it alone, and so are the locations in it';
 
 CREATE FUNCTION profstore.content_hash(name text, system_name text, filename text, start_line int4) RETURNS int8
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE

@@ -126,7 +126,7 @@ DECLARE
 	id int4;
 BEGIN
 	SELECT s.id INTO id FROM profstore.series AS s
-	WHERE s.id = ANY (series_ids) AND s.role NOT IN (profstore.calling_role(), '') LIMIT 1;
+	WHERE s.id = ANY (series_ids) AND s.role <> profstore.calling_role() LIMIT 1;
 	IF FOUND THEN
 		RAISE insufficient_privilege USING
 			MESSAGE = format('series %s belongs to another role', id),
@@ -254,12 +254,12 @@ BEGIN
 	INSERT INTO profstore.writers AS w (writer, last_batch)
 	VALUES (begin_batch.writer, begin_batch.batch)
 	ON CONFLICT ON CONSTRAINT writers_pkey DO UPDATE
-		SET last_batch = EXCLUDED.last_batch, last_seen = EXCLUDED.last_seen, role = EXCLUDED.role
-		WHERE w.last_batch < EXCLUDED.last_batch AND w.role IN (EXCLUDED.role, '');
+		SET last_batch = EXCLUDED.last_batch, last_seen = EXCLUDED.last_seen
+		WHERE w.last_batch < EXCLUDED.last_batch AND w.role = EXCLUDED.role;
 	IF FOUND THEN
 		RETURN true;
 	END IF;
-	IF EXISTS (SELECT FROM profstore.writers AS w WHERE w.writer = begin_batch.writer AND w.role NOT IN (profstore.calling_role(), '')) THEN
+	IF EXISTS (SELECT FROM profstore.writers AS w WHERE w.writer = begin_batch.writer AND w.role <> profstore.calling_role()) THEN
 		RAISE insufficient_privilege USING
 			MESSAGE = format('writer %s belongs to another role', begin_batch.writer),
 			HINT = 'Each writer chooses an id of its own, at random.';

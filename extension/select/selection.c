@@ -6,6 +6,7 @@
 
 #include "base/allocate.h"
 #include "base/privileges.h"
+#include "base/version.h"
 #include "catalog/pg_type.h"
 #include "dictionary/cache.h"
 #include "select/text_plan.h"
@@ -109,6 +110,7 @@ pfs_selection_get_range(FunctionCallInfo fcinfo, int selector, const char *selec
 	PfsSelection *selection = palloc0(sizeof(PfsSelection));
 	const PfsSelector *parsed;
 
+	pfs_extension_require_current();
 	require_argument(fcinfo, selector, selector_name, any_series);
 	require_argument(fcinfo, from, from_name, open_range);
 	require_argument(fcinfo, from + 1, to_name, open_range);

@@ -17,7 +17,7 @@ ORDER BY p.proname, p.oid;
 END;
 COMMENT ON FUNCTION profstore.help(text) IS 'the functions of profstore, with an example each; name: only those whose name it matches as a regular expression';
 
-DO $install$
+DO $comments$
 DECLARE
 	type text := '''process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta''';
 	hottest text := E'(\n  SELECT function FROM profstore.top(''process_cpu'')\n  LIMIT 1)';
@@ -120,4 +120,4 @@ BEGIN
 			format(E'%s\nExample:\n%s', obj_description(oid_found, 'pg_proc'), replace(replace(replace(example, '{type}', type), '{hottest}', hottest), '{sums}', sums)));
 	END LOOP;
 END
-$install$;
+$comments$;

@@ -11,7 +11,7 @@ $node->append_conf('postgresql.conf', "autovacuum = off\n");
 $node->start;
 $node->safe_psql('postgres', 'CREATE ROLE mallory; CREATE ROLE "Eve, too"; CREATE ROLE dba SUPERUSER');
 
-my @versions = ('1.0', $node->safe_psql('postgres', q(SELECT default_version FROM pg_available_extensions WHERE name = 'profstore')));
+my @versions = ('0.9', $node->safe_psql('postgres', q(SELECT default_version FROM pg_available_extensions WHERE name = 'profstore')));
 
 # Functions that fit calls in the scripts better than those of pg_catalog do. Each writes down that it ran, and as whom; what is immutable
 # goes into indexes.
@@ -98,7 +98,7 @@ for my $version (@versions)
 
 # --- before ALTER EXTENSION UPDATE -----------------------------------------------------------------------------------
 
-my $old = q(CREATE EXTENSION profstore VERSION '1.0');
+my $old = q(CREATE EXTENSION profstore VERSION '0.9');
 my $day = q(SELECT profstore.ensure_partitions('2026-01-01Z', '2026-01-01Z'));
 database('update_owned', $old, $day, $to_mallory, $as_mallory);
 refused('update_owned', 'ALTER EXTENSION profstore UPDATE', $foreign_owner, 'an update in a schema of somebody else');
@@ -110,8 +110,8 @@ $node->safe_psql('update_superuser', "ALTER EXTENSION profstore UPDATE; $use");
 nothing_ran('update_superuser', 'an update beside functions of a superuser');
 
 # A function that the update brings may be there already: it does not become one of the extension.
-database('update_adopted', $old, 'CREATE FUNCTION profstore.help(text) RETURNS text LANGUAGE sql RETURN 1');
-refused('update_adopted', 'ALTER EXTENSION profstore UPDATE', qr/ERROR:  .*(?:help|function).*(?:already exists|not a member of extension)/, 'an update does not adopt a function');
+database('update_adopted', $old, 'CREATE FUNCTION profstore.untrack_stacks(regclass) RETURNS text LANGUAGE sql RETURN 1');
+refused('update_adopted', 'ALTER EXTENSION profstore UPDATE', qr/ERROR:  .*(?:untrack_stacks|function).*(?:already exists|not a member of extension)/, 'an update does not adopt a function');
 
 # --- another schema of the name ---------------------------------------------------------------------------------------
 
