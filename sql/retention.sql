@@ -1,13 +1,6 @@
 -- Retention: what queries say of tiers is what they said of the samples.
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/fleet.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
-\set cpu 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'
-\set memory 'memory:inuse_space:bytes:space:bytes'
+\set fleet on
+\i sql/fixtures/preamble.sql
 
 -- settings
 SELECT profstore.set_retention('0 days');

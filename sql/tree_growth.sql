@@ -1,12 +1,5 @@
 -- A dictionary partition that grows while a session queries it: every answer must be that of the stacks as texts.
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/profiles.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
-SET client_min_messages = warning;
+\i sql/fixtures/preamble.sql
 
 -- what was stored, as texts
 CREATE TABLE stored (time timestamptz, stack text, value int8);

@@ -1,13 +1,6 @@
 -- Queries whose sums do not fit work_mem: the same results as in plenty of memory, and as worked out by hand.
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/profiles.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
+\i sql/fixtures/preamble.sql
 \set VERBOSITY terse
-\set cpu 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'
 \set heap 'heap:inuse:bytes:space:bytes'
 
 -- 20,000 stacks; the value of each is its number
@@ -57,16 +50,6 @@ BEGIN
 	RETURN QUERY EXECUTE format('SELECT (SELECT count(*) FROM (TABLE got EXCEPT ALL TABLE %1$s) AS d),
 		(SELECT count(*) FROM (TABLE %1$s EXCEPT ALL TABLE got) AS d), (SELECT count(*) FROM got)', expected);
 	DROP TABLE got;
-END
-$$;
--- whether a query used the disk; it has one row, so its result did not
-CREATE FUNCTION spills(query text) RETURNS bool LANGUAGE plpgsql AS
-$$
-DECLARE
-	plan json;
-BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT json) ' || query INTO plan;
-	RETURN (plan -> 0 -> 'Plan' ->> 'Temp Written Blocks')::int8 > 0;
 END
 $$;
 

@@ -1,11 +1,5 @@
 -- timeseries() of more points and scrapes than fit work_mem: the same values as in plenty of memory, and as in plain SQL.
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/profiles.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
+\i sql/fixtures/preamble.sql
 \set VERBOSITY terse
 
 -- 2,000 scrapes of each of three series, of a delta and of an instant type; the second half of each scrape comes later
