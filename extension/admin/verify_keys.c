@@ -14,7 +14,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/series_table.h"
 #include "dictionary/cache.h"
 #include "dictionary/dictionary.h"

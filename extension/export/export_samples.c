@@ -4,7 +4,7 @@
  */
 #include "export/export_samples.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/memory_peak.h"
 #include "miscadmin.h"
 #include "tree/touched.h"

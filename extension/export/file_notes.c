@@ -4,7 +4,7 @@
  */
 #include "export/file_notes.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "utils/array.h"

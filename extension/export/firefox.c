@@ -8,7 +8,7 @@
  */
 #include "export/tree_export.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "export/flame_json.h"
 #include "export/text_numbers.h"
 #include "utils/json.h"

@@ -4,7 +4,7 @@
  */
 #include "export/pprof_write.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "common/int.h"
 #include "dictionary/dictionary.h"
 #include "export/export_samples.h"

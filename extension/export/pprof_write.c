@@ -4,7 +4,7 @@
  */
 #include "export/pprof_write.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/id_map.h"
 #include "dictionary/dictionary.h"
 #include "export/text_numbers.h"

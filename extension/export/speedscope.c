@@ -4,7 +4,7 @@
  */
 #include "export/tree_export.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "export/flame_json.h"
 #include "miscadmin.h"
 #include "utils/json.h"

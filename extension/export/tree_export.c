@@ -4,7 +4,7 @@
  */
 #include "export/tree_export.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "export/view_text.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"

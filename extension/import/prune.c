@@ -11,7 +11,7 @@
  */
 #include "import/prune.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "catalog/pg_collation.h"
 #include "regex/regex.h"
 #include "select/selector.h"

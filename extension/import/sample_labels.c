@@ -4,7 +4,7 @@
  */
 #include "import/sample_labels.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"

@@ -21,7 +21,7 @@
 #include "utils/json.h"
 #include "utils/timestamp.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "import/exchange.h"
 #include "import/insert_samples.h"
 #include "import/sample_labels.h"

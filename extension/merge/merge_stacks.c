@@ -8,7 +8,7 @@
  */
 #include "merge/merged.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/memory_peak.h"
 #include "base/series_table.h"
 #include "lib/stringinfo.h"

@@ -4,7 +4,7 @@
  */
 #include "merge/merged.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/srf.h"
 #include "common/int.h"
 #include "libpq/pqformat.h"

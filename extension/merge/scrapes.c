@@ -4,7 +4,7 @@
  */
 #include "merge/scrapes.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "merge/series_sums.h"
 #include "merge/stack_sums.h"
 #include "miscadmin.h"

@@ -4,7 +4,7 @@
  */
 #include "merge/series_sums.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/memory_peak.h"
 #include "base/row_sorter.h"
 #include "merge/stack_sums.h"

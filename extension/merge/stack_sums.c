@@ -4,7 +4,7 @@
  */
 #include "merge/stack_sums.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "merge/scrapes.h"
 #include "merge/series_sums.h"
 #include "merge/stack_reader.h"

@@ -8,7 +8,7 @@
  */
 #include "merge/stack_table.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/hash.h"
 #include "base/memory_peak.h"
 #include "base/row_sorter.h"

@@ -4,7 +4,7 @@
  */
 #include "select/selection.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/privileges.h"
 #include "base/version.h"
 #include "catalog/pg_type.h"

@@ -4,7 +4,7 @@
  */
 #include "select/series_groups.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"

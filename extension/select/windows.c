@@ -5,7 +5,7 @@
 #include "select/windows.h"
 
 #include "access/xact.h"
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "select/buckets.h"
 #include "utils/timestamp.h"
 

@@ -4,7 +4,7 @@
  */
 #include "tree/flame_rows.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "tree/flame_label.h"
 #include "utils/memutils.h"
 

@@ -7,7 +7,7 @@
  */
 #include "tree/frame_file.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/memory_peak.h"
 #include "base/row_sorter.h"
 #include "base/temp_file.h"

@@ -7,7 +7,7 @@
  */
 #include "tree/frame_tree.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/memory_peak.h"
 #include "dictionary/dictionary.h"
 #include "miscadmin.h"

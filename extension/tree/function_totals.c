@@ -4,7 +4,7 @@
  */
 #include "tree/function_totals.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "dictionary/dictionary.h"
 #include "merge/carries.h"
 

@@ -4,7 +4,7 @@
  */
 #include "tree/source_texts.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/id_map.h"
 #include "dictionary/dictionary.h"
 #include "tree/frame_tree.h"

@@ -4,7 +4,7 @@
  */
 #include "tree/stack_filter.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/series_table.h"
 #include "dictionary/dictionary.h"
 #include "miscadmin.h"

@@ -7,7 +7,7 @@
  */
 #include "tree/stack_frames.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/temp_file.h"
 #include "utils/memutils.h"
 

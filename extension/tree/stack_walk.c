@@ -4,7 +4,7 @@
  */
 #include "tree/stack_walk.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/memory_peak.h"
 #include "common/int.h"
 #include "miscadmin.h"

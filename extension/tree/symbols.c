@@ -6,7 +6,7 @@
 
 #include <inttypes.h>
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/id_map.h"
 #include "common/hashfn.h"
 #include "dictionary/dictionary.h"

@@ -4,7 +4,7 @@
  */
 #include "tree/touched.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/id_map.h"
 #include "dictionary/doubts.h"
 #include "dictionary/tree_shape.h"

@@ -7,7 +7,7 @@
  */
 #include "views/callgraph.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/hash.h"
 #include "base/srf.h"
 #include "dictionary/dictionary.h"

@@ -12,7 +12,7 @@
  */
 #include "views/chart_lanes.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "lib/binaryheap.h"
 
 #define INITIAL_GROUPS 64

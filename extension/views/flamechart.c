@@ -10,7 +10,7 @@
  */
 #include "profstore.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/memory_peak.h"
 #include "base/row_sorter.h"
 #include "base/srf.h"

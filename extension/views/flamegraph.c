@@ -4,7 +4,7 @@
  */
 #include "views/flamegraph.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/srf.h"
 #include "base/version.h"
 #include "merge/merged.h"

@@ -6,7 +6,7 @@
  */
 #include "tree/function_totals.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/srf.h"
 #include "miscadmin.h"
 #include "select/selection.h"

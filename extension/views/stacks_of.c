@@ -4,7 +4,7 @@
  */
 #include "tree/flame_rows.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/srf.h"
 #include "catalog/pg_type.h"
 #include "utils/array.h"

@@ -9,7 +9,7 @@
  */
 #include "select/series_groups.h"
 
-#include "base/allocate.h"
+#include "base/arrays.h"
 #include "base/srf.h"
 #include "catalog/pg_type.h"
 #include "merge/scrapes.h"

@@ -11,6 +11,7 @@
 #include "common/int.h"
 #include "miscadmin.h"
 
+#include "base/arrays.h"
 #include "store/compact/merge.h"
 #include "store/scan/block_scan.h"
 
@@ -56,22 +57,13 @@ static bool
 is_instant(Summing *summing, int64 series)
 {
 	const PfsTierSpec *spec = summing->spec;
-	uint32 low = 0;
-	uint32 high = spec->instant_count;
+	uint32 at;
 
 	if (summing->has_last && summing->last_series == series)
 		return summing->last_is_instant;
-	while (low < high)
-	{
-		uint32 middle = low + (high - low) / 2;
-
-		if (spec->instant_series[middle] < series)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	at = pfs_lower_bound(spec->instant_series, 0, spec->instant_count, series);
 	summing->last_series = series;
-	summing->last_is_instant = low < spec->instant_count && spec->instant_series[low] == series;
+	summing->last_is_instant = at < spec->instant_count && spec->instant_series[at] == series;
 	summing->has_last = true;
 	return summing->last_is_instant;
 }

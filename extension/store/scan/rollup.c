@@ -18,6 +18,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "base/arrays.h"
 #include "store/scan/block_filter.h"
 #include "store/segment/storage.h"
 
@@ -48,19 +49,9 @@ PfsClassifySeries pfs_classify_series = NULL;
 int64
 pfs_numbers_find(PfsNumbers numbers, int64 number)
 {
-	uint32 low = 0;
-	uint32 high = numbers.count;
+	uint32 at = pfs_lower_bound(numbers.numbers, 0, numbers.count, number);
 
-	while (low < high)
-	{
-		uint32 middle = low + (high - low) / 2;
-
-		if (numbers.numbers[middle] < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < numbers.count && numbers.numbers[low] == number ? (int64) low : -1;
+	return at < numbers.count && numbers.numbers[at] == number ? (int64) at : -1;
 }
 
 static Datum
