@@ -1,6 +1,7 @@
 -- Views of stacks that do not fit work_mem: the same rows, in the same order, as in plenty of memory.
 \set fleet on
 \i sql/fixtures/preamble.sql
+\i sql/fixtures/test_module.sql
 \set VERBOSITY terse
 
 -- 3,000 stacks more, of two programs: the fleet's locations, which have inlined calls or no function, and recur
@@ -85,9 +86,9 @@ $$
 DECLARE
 	sums profstore.stack_sums;
 BEGIN
-	PERFORM set_config('work_mem', memory, true), set_config('max_parallel_workers_per_gather', '0', true), profstore.memory_peak();
+	PERFORM set_config('work_mem', memory, true), set_config('max_parallel_workers_per_gather', '0', true), memory_peak();
 	SELECT profstore.merge_stacks(stack_id, value) INTO sums FROM numbers;
-	mb := profstore.memory_peak() / 1e6;
+	mb := memory_peak() / 1e6;
 	too_much := (SELECT count(*) FROM (SELECT * FROM profstore.stacks_in(sums) EXCEPT ALL TABLE summed) AS d);
 	missing := (SELECT count(*) FROM (TABLE summed EXCEPT ALL SELECT * FROM profstore.stacks_in(sums)) AS d);
 END

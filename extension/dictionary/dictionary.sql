@@ -214,11 +214,6 @@ CREATE FUNCTION profstore.shared_cache(OUT partitions int8, OUT nodes int8, OUT 
 	AS 'MODULE_PATHNAME', 'profstore_shared_cache';
 COMMENT ON FUNCTION profstore.shared_cache() IS 'what sessions share of the stack dictionary, of all databases: partitions, nodes and bytes of profstore.shared_cache_size; partitions that sessions copied, did not find, pushed out, or found too large. Null where profstore is not preloaded';
 
-CREATE FUNCTION profstore.tree_shapes(OUT nodes int8, OUT shapes int8, OUT placings int8)
-	LANGUAGE c VOLATILE PARALLEL RESTRICTED
-	AS 'MODULE_PATHNAME', 'profstore_tree_shapes';
-COMMENT ON FUNCTION profstore.tree_shapes() IS 'internal: nodes that the session has cached, the shapes in which it has put them in order, and how many places these had in all';
-
 CREATE VIEW profstore.stacks AS
 	SELECT n.id, n.parent, n.location
 	FROM profstore.stack_chunks AS c,

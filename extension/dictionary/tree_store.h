@@ -9,6 +9,9 @@
 
 #include "dictionary/tree.h"
 
+/* The rendezvous variable in which the module of the tests (test/module) finds the list of cached trees, by "use". */
+#define PFS_CACHED_TREES "profstore_cached_trees"
+
 /* The cached tree of a partition, loaded if it was not yet, but not brought up to date. */
 PfsTreeCache *pfs_tree_cached(int32 partition_id);
 

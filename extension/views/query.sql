@@ -276,9 +276,3 @@ CROSS JOIN LATERAL (SELECT least(f.level, 40)) n(indent)
 ORDER BY f.ord;
 END;
 COMMENT ON FUNCTION profstore.flamegraph_text(text, timestamptz, timestamptz, int4, bool, text, text, text, text, text, text[]) IS 'flame graph as an indented tree, to read in a terminal: the part that a frame has of all, its value with all below it, and its own';
-
-CREATE FUNCTION profstore.memory_peak()
-	RETURNS int8
-	LANGUAGE c VOLATILE PARALLEL RESTRICTED
-	AS 'MODULE_PATHNAME', 'profstore_memory_peak';
-COMMENT ON FUNCTION profstore.memory_peak() IS 'internal: the most memory that flame graphs, tables and diffs of this session have been seen with since the last call, in bytes';
