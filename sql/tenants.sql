@@ -85,8 +85,8 @@ SELECT count(*) FROM profstore.series('cpu:cpu:nanoseconds:cpu:nanoseconds:delta
 SET ROLE regress_pfs_b;
 INSERT INTO profstore.samples VALUES ('2026-03-01 12:00Z', 2147483647, 0, 1);
 RESET ROLE;
-SELECT octet_length(r.series) < 1000 AS small, profstore.has_id(r.series, :series_a) AND profstore.has_id(r.series, :series_b) AS marked
-FROM profstore.referenced_by_tables(array['profstore.samples'::regclass::oid], '{stack_id}') AS r;
+SELECT octet_length(r.series) < 1000 AS small, profstore_internal.has_id(r.series, :series_a) AND profstore_internal.has_id(r.series, :series_b) AS marked
+FROM profstore_internal.referenced_by_tables(array['profstore.samples'::regclass::oid], '{stack_id}') AS r;
 
 -- what tells of hosts: a writer sees and changes what its role has stored
 INSERT INTO profstore.targets (name, role) VALUES ('n2', '');

@@ -35,10 +35,8 @@ $$
 BEGIN
 	EXECUTE format('GRANT USAGE ON SCHEMA profstore TO %s', role);
 	EXECUTE format('GRANT SELECT ON profstore.retention, profstore.retention_log, profstore.tracked_stacks TO %s', role);
-	EXECUTE format('GRANT EXECUTE ON FUNCTION profstore.ensure_partitions, profstore.set_retention, profstore.retention_steps,
-		profstore.retain, profstore.drop_partition, profstore.drop_before, profstore.track_stacks,
-		profstore.untrack_stacks, profstore.stack_references, profstore.collect_dictionary, profstore.is_collection_due,
-		profstore.compact_dictionary TO %s', role);
+	EXECUTE format('GRANT EXECUTE ON FUNCTION profstore.ensure_partitions, profstore.set_retention, profstore.drop_before, profstore.track_stacks,
+		profstore.untrack_stacks, profstore.stack_references, profstore.collect_dictionary, profstore.compact_dictionary TO %s', role);
 	EXECUTE format('GRANT EXECUTE ON PROCEDURE profstore.apply_retention TO %s', role);
 END
 $$;

@@ -1,5 +1,21 @@
 \echo Use "CREATE EXTENSION profstore" to load this file. \quit
 
+-- What is called by nobody but the extension has a schema that nobody is granted. Views, policies and bodies in standard SQL find it there by OID, as they
+-- were parsed at the install; functions in other languages that are called for others run as their owner.
+DO
+$$
+BEGIN
+	IF to_regnamespace('profstore_internal') IS NOT NULL THEN
+		RAISE duplicate_schema USING
+			MESSAGE = 'schema "profstore_internal" exists already',
+			DETAIL = 'The extension makes it, for functions that nobody else calls.',
+			HINT = 'Look at what is in it, then rename it, or drop it.';
+	END IF;
+END
+$$;
+CREATE SCHEMA profstore_internal;
+COMMENT ON SCHEMA profstore_internal IS 'inner functions of profstore, which it calls itself; see the schema profstore for those to call';
+
 COMMENT ON SCHEMA profstore IS 'continuous profiling: samples, the stack-trace dictionary, and functions that make flame graphs of them';
 
 -- Each writing role is a domain of its own: what it has stored is not another's to change.

@@ -11,7 +11,7 @@
 
 #include "profstore.h"
 
-/* The extension's schema; InvalidOid where there is no extension, or it is not in a schema of its name. */
+/* The extension's schema; InvalidOid where there is no extension, or its schemas have other names. */
 Oid pfs_extension_schema(void);
 
 /* Whether the extension is here, in the version of the module. */

@@ -84,7 +84,7 @@ my @refused = qw(apply_retention callees callers callgraph callgraph_dot callgra
 	flamegraph_of flamegraph_text folded folded_of heatmap import_folded import_perf_script import_pprof last_scan
 	merge_stacks pprof remove_samples sandwich source speedscope stacks_in stacks_of timeseries top top_diff
 	top_of verify);
-my $examples = q(SELECT h.function || E'\t' || replace(h.example, E'\n', ' ') FROM profstore.help() AS h WHERE h.function <> 'untrack_stacks');
+my $examples = q(SELECT h.function || E'\t' || replace(h.example, E'\n', ' ') FROM profstore.help('.') AS h WHERE h.function <> 'untrack_stacks');
 my %seen;
 for (split /\n/, $node->safe_psql('updated', $examples))
 {

@@ -26,8 +26,7 @@ change('comment on it', qr/COMMENT ON COLUMN profstore\.segment_stats\.series_to
 change('function with that body', qr/' ns'/, q(' nanos'));
 change('function without arguments', qr/CREATE $untrack(?=rel regclass\))/, 'CREATE FUNCTION profstore.untrack_stacks(column_name name, ');
 change("$_ on it", qr/$_ ON $untrack(?=regclass\))/, "$_ ON FUNCTION profstore.untrack_stacks(name, ") for 'COMMENT', 'REVOKE EXECUTE';
-change('grant of the new function', qr/profstore\.is_collection_due,\n\t\t/, '');
-change('new function', qr/CREATE FUNCTION profstore\.is_collection_due\(\).*?REVOKE [^\n]*\n/s, q(
+change('new function', qr/CREATE FUNCTION profstore_internal\.is_collection_due\(\).*?REVOKE [^\n]*\n/s, q(
 CREATE FUNCTION profstore.forgotten() RETURNS int4 LANGUAGE sql RETURN 1;
 COMMENT ON FUNCTION profstore.forgotten() IS 'a function that the next version lacks';
 ));
