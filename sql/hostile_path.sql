@@ -53,6 +53,7 @@ CREATE TABLE calls (n int4 GENERATED ALWAYS AS IDENTITY, call text);
 INSERT INTO calls (call) VALUES
 	($$ensure_partitions('2026-03-01 00:00Z', '2026-03-02 00:00Z')$$),
 	($$calling_role()$$),
+	($$writer_protocols()$$),
 	($$row_policies()$$),
 	($$apply_policies()$$),
 	($$epoch()$$),

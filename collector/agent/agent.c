@@ -32,7 +32,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "labels/cgroup_table.h"
 #include "process/mapped_file.h"
+#include "process/proc_file.h"
 #include "symbols/symbolizer.h"
 #include "writer/writer.h"
 
@@ -56,6 +58,8 @@
 #define SYMBOL_CACHE_BYTES ((size_t) 24 * 1024 * 1024)
 #define TABLE_CACHE_BYTES  ((size_t) 64 * 1024 * 1024)
 #define PROCESS_LIMIT	   4096
+
+#define CGROUPS_LIMIT_BYTES 16384
 
 typedef struct Agent
 {
@@ -200,15 +204,11 @@ start_writer(Agent *agent, Failure *failure)
 		.conninfo = agent->options->database,
 		.node = agent->options->node,
 		.queue_bytes = agent->options->queue_bytes,
-		.stop_fd = stop_fd,
 	};
 	ExitCode code = writer_create(&options, &agent->writer, failure);
 
-	if (code != EXIT_OK && stop_asked())
-	{
-		code = failure_set(failure, EXIT_IO, "stopped before the database was connected to");
-		failure_detail(failure, "What was sampled until then is lost.");
-	}
+	if (code == EXIT_OK && writer_start(agent->writer) != 0)
+		code = failure_set(failure, EXIT_INTERNAL, "could not start the writer's thread");
 	return code;
 }
 
@@ -319,9 +319,24 @@ start_restraint(Agent *agent)
 	restraint_init(&agent->restraint, &limits, &parts);
 }
 
+/* Where containers are found beside the unified hierarchy of control groups. */
+static enum pfs_controller
+choose_controller(uint32_t *hierarchy)
+{
+	enum pfs_controller controller;
+	char *text;
+
+	*hierarchy = 0;
+	if (proc_file_read("/proc/cgroups", CGROUPS_LIMIT_BYTES, &text, NULL) != 0)
+		return PFS_CONTROLLER_NONE;
+	controller = cgroup_controller_parse(text, hierarchy);
+	free(text);
+	return controller;
+}
+
 /*
- * The symbolizer comes first since it may fork. The database is connected to while the first
- * samples are taken.
+ * The symbolizer comes first since it may fork. The writer connects to the database while the first
+ * samples are taken, or whenever it comes.
  */
 static ExitCode
 start_parts(Agent *agent, Failure *failure)
@@ -333,9 +348,9 @@ start_parts(Agent *agent, Failure *failure)
 		.inlined_lines = !options->no_inlined,
 	};
 	ReaderOptions reader = {
-		.node = options->node,
-		.label_pid = options->label_pid,
-		.label_thread = options->label_thread,
+		.labels = { .node = options->node,
+					.pid = options->label_pid,
+					.thread = options->label_thread },
 		.keep_times = options->keep_times,
 		.window_us = options->interval_ms * 1000,
 		.start_us = clock_ns(CLOCK_REALTIME) / 1000,
@@ -346,6 +361,8 @@ start_parts(Agent *agent, Failure *failure)
 	const SamplerOptions sampler = {
 		.frequency_hz = (uint32_t) options->frequency_hz,
 		.exclude_self = options->exclude_self,
+		.allow_unsafe_kernel = options->allow_unsafe_kernel,
+		.controller = choose_controller(&reader.cgroup_hierarchy),
 	};
 	ExitCode code;
 
@@ -366,8 +383,6 @@ start_parts(Agent *agent, Failure *failure)
 	agent->attached_ns = clock_ns(CLOCK_MONOTONIC);
 	if (code == EXIT_OK)
 		code = start_writer(agent, failure);
-	if (code == EXIT_OK && writer_start(agent->writer) != 0)
-		code = failure_set(failure, EXIT_INTERNAL, "could not start the writer's thread");
 	if (code == EXIT_OK)
 		code = start_flusher(agent, failure);
 	if (code == EXIT_OK)
@@ -579,6 +594,8 @@ stop(Agent *agent, ExitCode code)
 	agent->report.duration_ms = (stopped_ns - agent->attached_ns) / NS_PER_MS;
 	agent->report.frequency_hz = agent->options->frequency_hz;
 	agent->report.restraint = agent->restraint.stats;
+	agent->report.dropped =
+		reader_dropped(agent->reader) + agent->report.counters[PFS_COUNTER_DROPPED];
 	reader_process_stats(agent->reader, &agent->report.processes);
 	reader_unwind_stats(agent->reader, &agent->report.unwinder);
 	mapped_file_table_stats(agent->files, &agent->report.files);

@@ -43,6 +43,7 @@ typedef enum LossKind
 	X(ADDRESS_UNKNOWN, "address_unknown", LOSS_NOTE, "leaf frames in no code that is known")       \
 	X(SIDEBAND_FULL, "sideband_full", LOSS_NOTE, "executions and mappings that were not told")     \
 	X(PAST_FULL, "past_full", LOSS_NOTE, "processes whose mappings were forgotten to save memory") \
+	X(SERIES_CAPPED, "series_capped", LOSS_NOTE, "samples under [other]: too many new series")     \
 	X(CPU_NOT_SAMPLED, "cpu_not_sampled", LOSS_NOTE, "online CPUs without a clock, per interval")  \
 	X(SYMBOLS_LATE, "symbols_late", LOSS_NOTE, "frames stored by address: no time left at the end")
 

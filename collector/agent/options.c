@@ -45,6 +45,8 @@ common_flags(AgentOptions *options, Flag *flags)
 	flags[count++] = database_flag(&options->database);
 	flags[count++] =
 		(Flag){ "node", FLAG_TEXT, &options->node, "NAME", "name of this host; default: its own" };
+	flags[count++] = (Flag){ "allow-unsafe-kernel", FLAG_SWITCH, &options->allow_unsafe_kernel,
+							 NULL, "sample on a kernel that can lock up, too" };
 	return count + log_flags(&options->log, &flags[count]);
 }
 

@@ -46,6 +46,7 @@ typedef struct AgentOptions
 	int64_t max_cpu_percent; /* of one CPU; 0: by frequency and number of CPUs */
 	size_t max_memory_bytes;
 	bool exclude_self;
+	bool allow_unsafe_kernel;
 	size_t queue_bytes;
 	const char *debug_directory;
 	const char *cache_directory; /* of unwind tables; "": none */
@@ -60,7 +61,7 @@ typedef struct AgentOptions
 /* The percentage of one CPU that the agent may take on so many CPUs: as given, else by default. */
 int64_t agent_max_cpu_percent(const AgentOptions *options, int64_t cpus);
 
-#define AGENT_FLAGS_MAX 24
+#define AGENT_FLAGS_MAX 32
 
 /* Sets the defaults and describes the flags, which point into options; their number. */
 size_t agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX]);

@@ -26,6 +26,7 @@ typedef struct Report
 	ResolveStats resolved;
 	ProcessTableStats processes;
 	UnwinderStats unwinder;
+	uint64_t dropped; /* ticks of processes that are not to be sampled */
 	MappedFileStats files;
 	size_t binaries_leaked; /* files that are referred to though all who did have ended */
 	WriterStats writer;

@@ -127,13 +127,14 @@ load_program(Sampler *sampler, const SamplerOptions *options, Failure *failure)
 	sampler->skeleton->rodata->pfs_wakeup_bytes = bytes / 4;
 	sampler->skeleton->rodata->pfs_late_limit_bytes = bytes / 2;
 	sampler->skeleton->rodata->pfs_excluded_pid = options->exclude_self ? (uint32_t) getpid() : 0;
+	sampler->skeleton->rodata->pfs_controller = options->controller;
 	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_ring, bytes);
 	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_scratches,
 							 (uint32_t) sampler->possible_cpus);
 	result = profiler__load(sampler->skeleton);
 	if (result == 0)
 		return EXIT_OK;
-	if (result == -EPERM && features_check(failure) != EXIT_OK)
+	if (result == -EPERM && features_check(options->allow_unsafe_kernel, failure) != EXIT_OK)
 		return failure->code;
 	failure_set(failure, EXIT_BPF, "could not load the BPF program");
 	failure_detail(failure, "%s.", strerror(-result));
@@ -170,7 +171,7 @@ sampler_create(const SamplerOptions *options, SamplerHandler handler, void *cont
 
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	libbpf_set_print(on_libbpf_message);
-	code = features_check(failure);
+	code = features_check(options->allow_unsafe_kernel, failure);
 	if (code != EXIT_OK)
 		return code;
 	sampler = calloc(1, sizeof(*sampler));
@@ -269,6 +270,19 @@ sampler_set_frequency(Sampler *sampler, uint32_t frequency_hz)
 			log_event(LOG_WARNING, "sampler", "could not change a CPU's frequency",
 					  log_number("cpu", cpu), log_text("detail", strerror(-result)));
 	}
+}
+
+void
+sampler_set_verdict(const Sampler *sampler, const ExecImage *image, uint32_t verdict)
+{
+	/* who is judged is no longer young */
+	struct pfs_image record = { image->start_time_ns, image->exec_id, UINT32_MAX / 2, verdict };
+	uint32_t pid = image->pid;
+
+	if (bpf_map_update_elem(bpf_map__fd(sampler->skeleton->maps.pfs_images), &pid, &record,
+							BPF_ANY) != 0)
+		log_event(LOG_DEBUG, "sampler", "could not tell a verdict on a process",
+				  log_number("pid", pid), log_text("detail", strerror(errno)));
 }
 
 ExitCode

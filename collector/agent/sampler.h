@@ -14,6 +14,7 @@
 
 #include "base/failure.h"
 #include "events.h"
+#include "process/exec_image.h"
 #include "unwind/kernel_tables.h"
 
 typedef struct Sampler Sampler;
@@ -24,7 +25,9 @@ typedef void (*SamplerHandler)(void *context, const void *record, size_t length_
 typedef struct SamplerOptions
 {
 	uint32_t frequency_hz;
-	bool exclude_self; /* no samples of this process and its children, the symbol workers */
+	bool exclude_self;		  /* no samples of this process and its children, the symbol workers */
+	bool allow_unsafe_kernel; /* see kernel_version.h */
+	enum pfs_controller controller; /* of pfs_sample.controller_cgroup_id */
 } SamplerOptions;
 
 /*
@@ -54,6 +57,13 @@ uint32_t sampler_cpu_count(const Sampler *sampler); /* with a perf event */
  * keeps its own.
  */
 void sampler_set_frequency(Sampler *sampler, uint32_t frequency_hz);
+
+/*
+ * What becomes of the image's samples from now on: PFS_VERDICT_*. Any thread. Of thousands of
+ * images the kernel forgets some, and samples come as if there were no verdict: then it is to be
+ * told again.
+ */
+void sampler_set_verdict(const Sampler *sampler, const ExecImage *image, uint32_t verdict);
 
 /* Closes all perf events: no sample is taken from here on. */
 void sampler_stop(Sampler *sampler);

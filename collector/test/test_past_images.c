@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -343,7 +344,7 @@ test_resolved_as_sampled(void **state)
 	process_table_remember(processes, past);
 	process = process_table_get(processes, &sample, before_ns);
 	assert_true(process_take_description(processes, process, &description));
-	process_described(process, 1, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+	process_described(processes, process, 1, (uint64_t) clock_ns(CLOCK_MONOTONIC));
 	process_description_fini(files, &description);
 	after_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	assert_true(process_resolve(processes, process, start, before_ns, true, after_ns, &where));
@@ -466,6 +467,50 @@ test_gone(void **state)
 }
 
 /*
+ * A process that maps code in a loop is read again as often as others are, not at each of its
+ * samples; and then as it is.
+ */
+static void
+test_maps_in_a_loop(void **state)
+{
+	const uint64_t ms = UINT64_C(1000000);
+	struct pfs_sample sample = { .pid = (uint32_t) getpid() };
+	PastImages *past = new_images(8);
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	ProcessTableStats stats;
+	ProcessTable *processes;
+	MappedFileTable *files;
+	Process *process;
+	ProcStat stat;
+
+	assert_int_equal(proc_stat_read(sample.pid, &stat), 0);
+	sample.start_time_ns =
+		stat.start_ticks * (UINT64_C(1000000000) / (uint64_t) sysconf(_SC_CLK_TCK));
+	sample.arg_start = stat.arg_start;
+	assert_int_equal(mapped_file_table_create(&files), 0);
+	assert_int_equal(process_table_create(files, 4, &processes), 0);
+	process_table_remember(processes, past);
+	process = process_table_get(processes, &sample, now_ns);
+	for (int i = 0; i < 5000; i++)
+	{
+		char name[32];
+
+		now_ns += 10 * ms;
+		snprintf(name, sizeof(name), "/lib/%d", i);
+		/* told of as later than any reading that this test can make */
+		note_map_at(past, sample.pid, 0x1000, 0x2000, name, now_ns + 3600000 * ms);
+		process_follow(processes, process, now_ns);
+		process_reread_before(processes, process, UINT64_MAX, now_ns);
+	}
+	process_table_stats(processes, &stats);
+	assert_in_range(stats.map_reads, 64, 1 + 64 + 50 * 10);
+	assert_int_equal(stats.map_reads + stats.put_off, 1 + 2 * 5000);
+	process_table_free(processes);
+	mapped_file_table_free(files);
+	past_images_free(past);
+}
+
+/*
  * Hostile processes map many files of long names: those that were silent for longest go, and are
  * counted.
  */
@@ -578,6 +623,7 @@ main(void)
 		cmocka_unit_test(test_beginning_unseen),
 		cmocka_unit_test(test_resolved_as_sampled),
 		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_maps_in_a_loop),
 		cmocka_unit_test(test_bounded_bytes),
 		cmocka_unit_test(test_wakes_half_full),
 	};

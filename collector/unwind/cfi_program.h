@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "unwind/cfi_reader.h"
+#include "unwind_types.h"
 
 /* Receives each row of the FDE in ascending order; returns 0 or -errno, which ends the run. */
 typedef int (*CfiRowSink)(void *context, uint64_t address, const struct pfs_unwind_rule *rule);

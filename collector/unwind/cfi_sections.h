@@ -5,7 +5,7 @@
 #ifndef COLLECTOR_CFI_SECTIONS_H
 #define COLLECTOR_CFI_SECTIONS_H
 
-#include "unwind/cfi.h"
+#include "unwind/cfi_input.h"
 
 #define CFI_BUILD_ID_MAX_BYTES 64
 

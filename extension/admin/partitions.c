@@ -21,7 +21,7 @@
 #include "utils/timestamp.h"
 
 #include "admin/bounded_waits.h"
-#include "dictionary/cache.h"
+#include "base/relations.h"
 
 PG_FUNCTION_INFO_V1(profstore_ensure_partitions);
 

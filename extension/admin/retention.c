@@ -16,7 +16,6 @@
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -26,7 +25,7 @@
 #include "admin/compact.h"
 #include "admin/partitions.h"
 #include "base/progress.h"
-#include "dictionary/cache.h"
+#include "base/relations.h"
 #include "select/tiers.h"
 #include "store/compact/retention.h"
 #include "store/compact/tier_sums.h"
@@ -63,24 +62,10 @@ find_tier(const char *name)
 static Relation
 open_for_removal(Oid relation_id)
 {
-	Relation relation;
+	Relation relation = pfs_open_or_skip(relation_id, ShareUpdateExclusiveLock);
 
-	if (!ConditionalLockRelationOid(relation_id, ShareUpdateExclusiveLock))
-	{
-		char *name = get_rel_name(relation_id);
-
-		if (name != NULL)
-			ereport(NOTICE, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-							 errmsg("skipping table \"%s\": its lock is taken", name),
-							 errhint("Try it again later.")));
-		return NULL;
-	}
-	relation = try_relation_open(relation_id, NoLock);
 	if (relation == NULL)
-	{
-		UnlockRelationOid(relation_id, ShareUpdateExclusiveLock);
 		return NULL;
-	}
 	if (!pfs_is_profstore_table(relation))
 	{
 		ereport(NOTICE, (errcode(ERRCODE_WRONG_OBJECT_TYPE),
@@ -91,10 +76,8 @@ open_for_removal(Oid relation_id)
 	}
 	if (!pfs_directory_try_lock())
 	{
-		ereport(NOTICE, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-						 errmsg("skipping table \"%s\": the lock of its directory is taken",
-								RelationGetRelationName(relation)),
-						 errhint("Try it again later.")));
+		pfs_tell_skipped(psprintf("table \"%s\"", RelationGetRelationName(relation)),
+						 "the lock of its directory is taken");
 		relation_close(relation, NoLock);
 		return NULL;
 	}

@@ -15,8 +15,8 @@
 #include "utils/snapmgr.h"
 
 #include "base/arrays.h"
+#include "base/relations.h"
 #include "base/series_table.h"
-#include "dictionary/cache.h"
 #include "dictionary/dictionary.h"
 #include "select/tiers.h"
 

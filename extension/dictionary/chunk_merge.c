@@ -22,6 +22,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "base/relations.h"
 #include "dictionary/cache.h"
 #include "dictionary/chunk_format.h"
 #include "dictionary/chunk_merge.h"
@@ -61,9 +62,7 @@ pfs_dictionary_begin_upkeep(void)
 	if (ConditionalLockRelationOid(pfs_relation_oid("dictionary_partitions"),
 								   ShareUpdateExclusiveLock))
 		return true;
-	ereport(NOTICE,
-			(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-			 errmsg("skipping the dictionary: another transaction compacts or collects it")));
+	pfs_tell_skipped("the dictionary", "another transaction compacts or collects it");
 	return false;
 }
 
@@ -252,13 +251,8 @@ pfs_chunks_merge(uint32 max_partitions)
 
 	if (!pfs_dictionary_begin_upkeep())
 		return 0;
-	if (!ConditionalLockRelationOid(pfs_relation_oid("stack_chunks"), RowExclusiveLock))
-	{
-		ereport(NOTICE,
-				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-				 errmsg("skipping the dictionary: the lock of table \"stack_chunks\" is taken")));
+	if (!pfs_lock_or_skip(pfs_relation_oid("stack_chunks"), RowExclusiveLock, "the dictionary"))
 		return 0;
-	}
 	table = pfs_table_open("stack_chunks", NoLock);
 	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	PushActiveSnapshot(snapshot);

@@ -18,7 +18,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "dictionary/cache.h"
+#include "base/relations.h"
 #include "dictionary/epoch.h"
 
 PG_FUNCTION_INFO_V1(profstore_epoch);

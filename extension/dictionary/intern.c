@@ -24,7 +24,7 @@
 #include "dictionary/epoch.h"
 #include "dictionary/intern.h"
 #include "dictionary/rows.h"
-#include "dictionary/tree_store.h"
+#include "dictionary/tree_cache.h"
 
 PG_FUNCTION_INFO_V1(profstore_intern_stacks);
 

@@ -13,6 +13,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "base/relations.h"
 #include "dictionary/cache.h"
 #include "dictionary/intern.h"
 #include "dictionary/rows.h"
@@ -64,24 +65,32 @@ forget_seen(void)
 	some_are_own = false;
 }
 
-void
-pfs_intern_forget(void)
+static void
+forget_all(void)
 {
 	forget_seen();
 	next_number = numbers_end = 0;
 }
 
-void
-pfs_intern_abort(void)
+static void
+abort_own(void)
 {
 	if (some_are_own)
 		forget_seen();
 }
 
-void
-pfs_intern_commit(void)
+static void
+commit_own(void)
 {
 	some_are_own = false;
+}
+
+void
+pfs_intern_init(void)
+{
+	static PfsCachePart part = { .forget = forget_all, .abort = abort_own, .commit = commit_own };
+
+	pfs_cache_register(&part);
 }
 
 static MemoryContext

@@ -16,6 +16,7 @@
 #include "dictionary/cache.h"
 #include "dictionary/dictionary.h"
 #include "dictionary/doubts.h"
+#include "dictionary/names.h"
 #include "dictionary/rows.h"
 
 #define PAGE_BITS 10
@@ -67,8 +68,8 @@ clear(NameCache *cache)
 	cache->page_count = 0;
 }
 
-void
-pfs_names_forget(void)
+static void
+forget_names(void)
 {
 	clear(&locations);
 	clear(&functions);
@@ -80,16 +81,26 @@ pfs_names_forget(void)
 	generation++;
 }
 
-bool
-pfs_names_are_doubtful(void)
-{
-	return has_unknown;
-}
-
 Size
 pfs_names_bytes(void)
 {
 	return name_context == NULL ? 0 : MemoryContextMemAllocated(name_context, true);
+}
+
+/* Unknown rows may be there by now. */
+static void
+begin_call(bool names_changed)
+{
+	if (names_changed || has_unknown || pfs_names_bytes() > pfs_cache_bytes() / 2)
+		forget_names();
+}
+
+void
+pfs_names_init(void)
+{
+	static PfsCachePart part = { .begin = begin_call, .forget = forget_names };
+
+	pfs_cache_register(&part);
 }
 
 uint64

@@ -15,6 +15,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "base/relations.h"
 #include "store/scan/rollup.h"
 #include "store/segment/storage.h"
 
@@ -23,7 +24,7 @@ static void
 for_each_row(const char *table, const char *first, const char *second,
 			 void (*visit)(void *arg, Datum first, Datum second), void *arg)
 {
-	Oid relation_id = pfs_extension_relation(table, false);
+	Oid relation_id = pfs_relation_oid(table);
 	Relation relation = table_open(relation_id, AccessShareLock);
 	AttrNumber attnums[2] = { get_attnum(relation_id, first), get_attnum(relation_id, second) };
 	SysScanDesc scan =
@@ -81,7 +82,7 @@ has_our_series(Relation relation)
 		return false;
 	ancestors = get_partition_ancestors(RelationGetRelid(relation));
 	for (size_t i = 0; i < lengthof(parents); i++)
-		if (list_member_oid(ancestors, pfs_extension_relation(parents[i], true)))
+		if (list_member_oid(ancestors, pfs_relation_find(parents[i])))
 			return true;
 	return false;
 }

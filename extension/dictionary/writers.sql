@@ -137,35 +137,19 @@ $$;
 COMMENT ON FUNCTION profstore_internal.check_series(int4[]) IS 'an error where one of these series was interned by another role than the caller''s';
 REVOKE EXECUTE ON FUNCTION profstore_internal.check_series(int4[]) FROM PUBLIC;
 
-CREATE FUNCTION profstore_internal.check_times(first_time timestamptz, last_time timestamptz) RETURNS void
-	LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS
-$$
-BEGIN
-	IF first_time < '1970-01-01Z' OR last_time > now() + interval '7 days' OR first_time > last_time THEN
-		RAISE datetime_field_overflow USING
-			MESSAGE = format('times of samples out of range: from %s to %s', first_time, last_time),
-			DETAIL = 'Samples lie between the year 1970 and seven days from now.';
-	END IF;
-END
-$$;
-COMMENT ON FUNCTION profstore_internal.check_times(timestamptz, timestamptz) IS 'an error where samples cannot lie between these times';
-REVOKE EXECUTE ON FUNCTION profstore_internal.check_times(timestamptz, timestamptz) FROM PUBLIC;
+CREATE FUNCTION profstore_internal.note_seen(series_ids int4[], first_time timestamptz, last_time timestamptz) RETURNS void
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'profstore_note_seen';
+COMMENT ON FUNCTION profstore_internal.note_seen(int4[], timestamptz, timestamptz) IS 'checks the times, and widens the rows of these series when the transaction commits';
+REVOKE EXECUTE ON FUNCTION profstore_internal.note_seen(int4[], timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION profstore.touch_series(series_ids int4[], first_time timestamptz, last_time timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
-	SELECT profstore_internal.check_times(first_time, last_time);
+	SELECT profstore_internal.note_seen(series_ids, first_time, last_time);
 	SELECT profstore_internal.check_series(series_ids);
-	UPDATE profstore.series AS s
-	SET first_seen = least(s.first_seen, first_time), last_seen = greatest(s.last_seen, last_time)
-	FROM (SELECT k.id
-		  FROM profstore.series AS k
-		  WHERE k.id = ANY (series_ids)
-			  AND (k.first_seen <= first_time AND k.last_seen >= last_time - interval '1 minute') IS NOT TRUE
-		  FOR NO KEY UPDATE SKIP LOCKED) AS stale
-	WHERE s.id = stale.id;
 END;
-COMMENT ON FUNCTION profstore.touch_series(int4[], timestamptz, timestamptz) IS 'tells that series have samples between these times: series that the caller has interned; waits for nobody: a row that another transaction touches is left to it';
+COMMENT ON FUNCTION profstore.touch_series(int4[], timestamptz, timestamptz) IS 'tells that series have samples between these times: series that the caller has interned; seen when the transaction has committed, and waits for nobody until then';
 REVOKE EXECUTE ON FUNCTION profstore.touch_series(int4[], timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION profstore.intern_mappings(build_ids text[], files text[]) RETURNS int4[]
@@ -269,3 +253,12 @@ END
 $$;
 COMMENT ON FUNCTION profstore.begin_batch(uuid, int8, int8) IS 'first in the transaction of a batch: false if the batch is stored already; SQLSTATE 55000 if the epoch under which its ids were interned is over; locks the writer''s row until the end of the transaction; a writer is its role''s alone';
 REVOKE EXECUTE ON FUNCTION profstore.begin_batch(uuid, int8, int8) FROM PUBLIC;
+
+-- A protocol is what a writer calls, with which arguments and in which order. A change that older writers would stumble over
+-- makes a new one; what served an older one is kept as long as it is named here.
+CREATE FUNCTION profstore.writer_protocols(OUT oldest int4, OUT newest int4)
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	SELECT 1, 1;
+END;
+COMMENT ON FUNCTION profstore.writer_protocols() IS 'writer protocols that this version of the extension serves: a collector speaks the newest that both know, or says that there is none';

@@ -200,17 +200,17 @@ append_resources(StringInfo json, const NameList *libraries, NameList *strings)
 static void
 append_stacks(StringInfo json, const PfsTreeExport *export)
 {
-	uint32 count = export->rows.count - 1;
-	uint32 *path = PFS_ARRAY(uint32, export->rows.count + 1);
+	uint32 count = export->row_count - 1;
+	uint32 *path = PFS_ARRAY(uint32, export->row_count + 1);
 	StringInfoData prefixes;
 
 	initStringInfo(&prefixes);
 	appendStringInfo(json, "\"stackTable\":{\"length\":%u,\"frame\":[", count);
 	for (uint32 i = 1; i <= count; i++)
 	{
-		int32 level = export->rows.rows[i].level;
+		int32 level = export->rows[i].level;
 
-		append_value(json, i == 1, export->frame_of_row[i]);
+		append_value(json, i == 1, export->rows[i].frame);
 		if (level == 1)
 			appendStringInfoString(&prefixes, i == 1 ? "null" : ",null");
 		else
@@ -236,9 +236,9 @@ append_samples(StringInfo json, const PfsTreeExport *export)
 	initStringInfo(&weights);
 	initStringInfo(&times);
 	appendStringInfoString(json, "\"samples\":{\"stack\":[");
-	for (uint32 i = 0; i < export->rows.count; i++)
+	for (uint32 i = 0; i < export->row_count; i++)
 	{
-		int64 value = export->rows.rows[i].self.value;
+		int64 value = export->rows[i].self;
 
 		if (value == 0)
 			continue;

@@ -12,9 +12,9 @@
 #include "export/view_text.h"
 #include "fmgr.h"
 #include "formats/gunzip.h"
-#include "import/exchange.h"
+#include "import/server.h"
 #include "select/selection.h"
-#include "store/segment/segment_io.h"
+#include "store/segment/codec_server.h"
 #include "utils/timestamp.h"
 
 enum
@@ -147,7 +147,7 @@ profstore_pprof(PG_FUNCTION_ARGS)
 											pfs_symbols_dropped(symbols), header.sample_unit));
 	profile = pfs_pprof_end(export.writer, &header);
 	if (pfs_gzip((uint8 *) profile->data, (size_t) profile->len,
-				 pfs_palloc_allocator(CurrentMemoryContext), pfs_exchange_pause,
+				 pfs_palloc_allocator(CurrentMemoryContext), pfs_server_pause,
 				 &packed) != PFS_READ_OK)
 		elog(ERROR, "could not compress a profile of %d bytes", profile->len);
 	result = palloc(packed.length + VARHDRSZ);

@@ -56,7 +56,7 @@ static void
 append_profile(StringInfo json, const PfsTreeExport *export, const char *name, int sign)
 {
 	StringInfoData weights;
-	uint32 *path = PFS_ARRAY(uint32, export->rows.count);
+	uint32 *path = PFS_ARRAY(uint32, export->row_count);
 	uint64 total = 0;
 	bool first = true;
 
@@ -65,15 +65,15 @@ append_profile(StringInfo json, const PfsTreeExport *export, const char *name, i
 	pfs_json_append_text(json, "name", name, true);
 	pfs_json_append_text(json, "unit", value_unit(export->selection->unit), false);
 	appendStringInfoString(json, ",\"startValue\":0,\"samples\":[");
-	for (uint32 i = 0; i < export->rows.count; i++)
+	for (uint32 i = 0; i < export->row_count; i++)
 	{
-		const PfsFlameRow *row = &export->rows.rows[i];
-		uint64 weight = sign < 0 ? 0 - (uint64) row->self.value : (uint64) row->self.value;
+		const PfsTreeRow *row = &export->rows[i];
+		uint64 weight = sign < 0 ? 0 - (uint64) row->self : (uint64) row->self;
 
 		CHECK_FOR_INTERRUPTS();
 		if (row->level > 0)
-			path[row->level - 1] = export->frame_of_row[i];
-		if (row->self.value == 0 || (row->self.value < 0) != (sign < 0))
+			path[row->level - 1] = export->rows[i].frame;
+		if (row->self == 0 || (row->self < 0) != (sign < 0))
 			continue;
 		appendStringInfoString(json, first ? "[" : ",[");
 		for (int32 level = 0; level < row->level; level++)
@@ -92,8 +92,8 @@ append_profile(StringInfo json, const PfsTreeExport *export, const char *name, i
 static bool
 has_negative(const PfsTreeExport *export)
 {
-	for (uint32 i = 0; i < export->rows.count; i++)
-		if (export->rows.rows[i].self.value < 0)
+	for (uint32 i = 0; i < export->row_count; i++)
+		if (export->rows[i].self < 0)
 			return true;
 	return false;
 }

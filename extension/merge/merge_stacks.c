@@ -84,15 +84,6 @@ get_state(FunctionCallInfo fcinfo)
 	return PG_ARGISNULL(0) ? create_state(context) : (State *) PG_GETARG_POINTER(0);
 }
 
-static int
-compare_stack_ids(const void *a, const void *b)
-{
-	int64 left = ((const PfsStackSum *) a)->stack_id;
-	int64 right = ((const PfsStackSum *) b)->stack_id;
-
-	return (left > right) - (left < right);
-}
-
 static PfsStackSums
 list_table(pfs_series_table_hash *table)
 {
@@ -103,7 +94,7 @@ list_table(pfs_series_table_hash *table)
 	pfs_series_table_start_iterate(table, &iterator);
 	while ((entry = pfs_series_table_iterate(table, &iterator)) != NULL)
 		sums.sums[sums.count++] = (PfsStackSum){ entry->key.id, { entry->value, 0 } };
-	qsort(sums.sums, sums.count, sizeof(PfsStackSum), compare_stack_ids);
+	pfs_stack_sums_sort(&sums);
 	return sums;
 }
 

@@ -18,13 +18,16 @@
 #include "codec/bytes.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
-#include "merge/stack_sums.h"
+#include "merge/stack_stream.h"
 
 /*
  * The stacks of an argument; none where it is NULL. Lives in CurrentMemoryContext. Raises DATA_CORRUPTED for bytes
  * that pfs_merged_encode does not write.
  */
 PfsStackSums pfs_merged_get(FunctionCallInfo fcinfo, int argument);
+
+/* The same as a stream. */
+PfsStackStream *pfs_merged_stream(FunctionCallInfo fcinfo, int argument);
 
 /* The same from the bytes themselves; error is the code to raise. */
 PfsStackSums pfs_merged_decode(const char *bytes, Size length, int error);

@@ -10,7 +10,7 @@
 #include "base/row_sorter.h"
 #include "base/series_table.h"
 #include "merge/carries.h"
-#include "merge/stack_sums.h"
+#include "select/sample_scan.h"
 
 /* Columns of sums that are sorted. */
 enum
@@ -40,6 +40,12 @@ typedef struct PfsSeriesSums
 
 /* No sums yet; bytes is what they may take. Lives in CurrentMemoryContext. */
 PfsSeriesSums *pfs_series_sums_begin(Size bytes);
+
+/*
+ * Sums of the samples of a selection by PfsSeries.index and stack (PFS_PART_PAIRS), or time (PFS_PART_SCRAPES). The
+ * same otherwise.
+ */
+PfsSeriesSums *pfs_series_sums_of(const PfsSelection *selection, PfsSegmentPart part, Size bytes);
 
 /* Moves all sums from the table to the sort. */
 void pfs_series_sums_spill(PfsSeriesSums *sums);

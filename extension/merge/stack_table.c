@@ -15,7 +15,6 @@
 #include "common/int.h"
 #include "dictionary/doubts.h"
 #include "merge/carries.h"
-#include "merge/stack_sums.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"

@@ -67,16 +67,4 @@ TimestampTz pfs_sample_scan_tier_end(const PfsSampleScan *scan, int tier);
 bool pfs_sample_scan_next(PfsSampleScan *scan, PfsSampleBlock *block);
 void pfs_sample_scan_end(PfsSampleScan *scan);
 
-/*
- * The width in microseconds of the coarsest buckets that the range meets; 0 where there are just samples. Checks and locks
- * as the scan does.
- */
-int64 pfs_sample_resolution(const PfsSelection *selection);
-
-/*
- * The microseconds that what is stored in the range stands for, as far as tiers tell: theirs by whole buckets, a bucket counting where it
- * begins; that of samples as the range has it. Both ends are finite. Checks and locks as the scan does.
- */
-int64 pfs_sample_covered_us(const PfsSelection *selection);
-
 #endif

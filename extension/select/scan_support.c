@@ -10,6 +10,7 @@
 #include <math.h>
 
 #include "access/xact.h"
+#include "base/relations.h"
 #include "catalog/pg_proc.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -156,7 +157,7 @@ has_argument(const Call *call, const char *name)
 static bool
 estimate_call(const Call *call, PfsScanEstimate *estimate)
 {
-	Oid samples = pfs_extension_relation("samples", true);
+	Oid samples = pfs_relation_find("samples");
 
 	*estimate = (PfsScanEstimate){ 0, 0, 0 };
 	if (!ActiveSnapshotSet() || !OidIsValid(samples) ||

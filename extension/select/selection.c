@@ -6,9 +6,9 @@
 
 #include "base/arrays.h"
 #include "base/privileges.h"
+#include "base/relations.h"
 #include "base/version.h"
 #include "catalog/pg_type.h"
-#include "dictionary/cache.h"
 #include "select/text_plan.h"
 #include "select/type_name.h"
 #include "utils/builtins.h"
@@ -188,19 +188,10 @@ pfs_selection_get(FunctionCallInfo fcinfo, int first_argument)
 const PfsSeries *
 pfs_selection_series(const PfsSelection *selection, int64 id)
 {
-	int low = 0;
-	int high = selection->series_count - 1;
+	uint32 count = (uint32) selection->series_count;
+	uint32 place = pfs_lower_bound(selection->series_ids, 0, count, id);
 
-	while (low < high)
-	{
-		int middle = low + (high - low) / 2;
-
-		if (selection->series_ids[middle] < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (high < 0 || selection->series_ids[low] != id)
+	if (place == count || selection->series_ids[place] != id)
 		return NULL;
-	return &selection->series[low];
+	return &selection->series[place];
 }

@@ -59,7 +59,21 @@ PfsSelection *pfs_selection_get_range(FunctionCallInfo fcinfo, int selector,
  */
 void pfs_selection_tell_unknown(const PfsSelection *selection);
 
+/* Whether it can have no sample. */
+static inline bool
+pfs_selection_is_empty(const PfsSelection *selection)
+{
+	return selection->series_count == 0 || selection->from >= selection->to;
+}
+
 /* The series of an id; NULL where the selection has no such series. */
 const PfsSeries *pfs_selection_series(const PfsSelection *selection, int64 id);
+
+/* The same of an id that the selection has; last, or NULL, is that of the row before, which mostly is of the same series. */
+static inline const PfsSeries *
+pfs_selection_next_series(const PfsSelection *selection, const PfsSeries *last, int64 id)
+{
+	return last != NULL && last->id == id ? last : pfs_selection_series(selection, id);
+}
 
 #endif

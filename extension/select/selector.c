@@ -16,6 +16,8 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 
+#include "base/arrays.h"
+
 /* Characters of the line that an error shows before and after its position. */
 #define CONTEXT_BEFORE_CHARS 60
 #define CONTEXT_AFTER_CHARS	 20
@@ -369,20 +371,12 @@ read_matcher(Parser *parser)
 static void
 read_matchers(Parser *parser, PfsSelector *selector)
 {
-	int capacity = 0;
+	uint32 capacity = 0;
 
 	skip_blanks(parser);
 	while (*parser->at != '}')
 	{
-		if (selector->matcher_count == capacity)
-		{
-			Size bytes;
-
-			capacity = Max(capacity * 2, 8);
-			bytes = (Size) capacity * sizeof(PfsMatcher);
-			selector->matchers =
-				selector->matchers ? repalloc(selector->matchers, bytes) : palloc(bytes);
-		}
+		PFS_RESERVE(selector->matchers, capacity, (uint64) selector->matcher_count + 1);
 		selector->matchers[selector->matcher_count++] = read_matcher(parser);
 		skip_blanks(parser);
 		if (*parser->at == ',')

@@ -231,15 +231,7 @@ count_less(const PfsSeriesKey *phases, int32 begin, int32 end, int64 phase)
 {
 	int32 low = begin;
 
-	while (low < end)
-	{
-		int32 middle = low + (end - low) / 2;
-
-		if (phases[middle].id < phase)
-			low = middle + 1;
-		else
-			end = middle;
-	}
+	PFS_BISECT(low, end, middle, phases[middle].id < phase);
 	return low - begin;
 }
 

@@ -27,6 +27,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
+#include "base/relations.h"
 #include "base/version.h"
 #include "store/segment/storage.h"
 
@@ -110,7 +111,7 @@ refuse_directory(Oid relation_id)
 	static const char *const names[] = { "segments", "rollups", "row_ledger" };
 
 	for (int i = 0; i < (int) lengthof(names); i++)
-		if (relation_id == pfs_extension_relation(names[i], true))
+		if (relation_id == pfs_relation_find(names[i]))
 			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 							errmsg("logical replication is not supported on table \"%s\", which "
 								   "belongs to access method \"profstore\"",

@@ -23,11 +23,12 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
+#include "base/arrays.h"
 #include "store/scan/rollup.h"
 #include "store/scan/scan_units.h"
 #include "store/segment/directory.h"
 #include "store/segment/ledger.h"
-#include "store/segment/segment_io.h"
+#include "store/segment/segment_input.h"
 #include "store/segment/storage.h"
 #include "store/write/write_buffer.h"
 
@@ -149,13 +150,7 @@ typedef struct KeptRows
 static void
 keep_row(KeptRows *kept, const PfsSegmentRow *row)
 {
-	if (kept->count == kept->capacity)
-	{
-		kept->capacity = Max(16, kept->capacity * 2);
-		kept->rows = kept->rows == NULL
-						 ? palloc(sizeof(PfsSegmentRow) * kept->capacity)
-						 : repalloc_huge(kept->rows, sizeof(PfsSegmentRow) * (Size) kept->capacity);
-	}
+	PFS_RESERVE(kept->rows, kept->capacity, kept->count + 1);
 	pfs_segment_row_copy(&kept->rows[kept->count++], row);
 }
 

@@ -33,9 +33,8 @@ pfs_comparison_query(FunctionCallInfo fcinfo)
 PfsFrameTree *
 pfs_comparison_tree(PfsComparison *comparison, const PfsFilters *filters)
 {
-	PfsFrameTree *tree = pfs_frame_tree_build_large(comparison->stacks, filters, false, NULL);
+	PfsFrameTree *tree = pfs_frame_tree_take(comparison->stacks, filters, false);
 
-	pfs_stack_stream_end(comparison->stacks);
 	comparison->stacks = NULL;
 	return tree;
 }

@@ -36,7 +36,7 @@ typedef struct PfsComparison
  */
 PfsComparison pfs_comparison_query(FunctionCallInfo fcinfo);
 
-/* Makes a tree of the stacks, which go; see pfs_frame_tree_build_large. */
+/* Makes a tree of the stacks, which go; see pfs_frame_tree_build. */
 PfsFrameTree *pfs_comparison_tree(PfsComparison *comparison, const PfsFilters *filters);
 
 bool pfs_comparison_is_absolute(FunctionCallInfo fcinfo);

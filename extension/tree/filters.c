@@ -12,7 +12,7 @@
 #include "lib/stringinfo.h"
 #include "regex/regex.h"
 #include "select/selector.h"
-#include "tree/kept.h"
+#include "tree/session_cache.h"
 #include "utils/builtins.h"
 
 typedef enum Field
@@ -266,7 +266,7 @@ recall_answers(const FrameMatcher *matcher)
 {
 	MemoryContext context;
 	char *key = psprintf("answers %d %d %s", matcher->field, matcher->op, matcher->value);
-	PfsIdMap *said = pfs_kept_get(key, sizeof(PfsIdMap), &context);
+	PfsIdMap *said = pfs_session_cache_get(key, sizeof(PfsIdMap), &context);
 
 	said->context = context;
 	pfree(key);

@@ -83,7 +83,7 @@ bool pfs_filters_fold(const PfsFilters *filters);
 
 /*
  * Lets the filters know what was said of names in earlier queries with the same expressions, before they judge. To be called
- * after pfs_kept_begin.
+ * after pfs_session_cache_begin.
  */
 void pfs_filters_recall(const PfsFilters *filters);
 

@@ -8,8 +8,6 @@
 #include "dictionary/dictionary.h"
 #include "merge/carries.h"
 
-#define INITIAL_FUNCTIONS 1024
-
 typedef struct Function
 {
 	PfsSides self; /* modulo 2^64; so the total */
@@ -57,15 +55,10 @@ clip_sides(const Totals *totals, PfsSides sum, int32 which, uint32 symbol)
 static pg_noinline void
 grow(Totals *totals, uint32 symbol)
 {
-	uint32 old = totals->capacity;
-	Size bytes;
+	uint32 known = totals->capacity;
 
-	totals->capacity = Max(INITIAL_FUNCTIONS, symbol + 1);
-	totals->capacity = Max(totals->capacity, old * 2);
-	bytes = (Size) totals->capacity * sizeof(Function);
-	totals->functions = old == 0 ? MemoryContextAllocHuge(totals->context, bytes)
-								 : repalloc_huge(totals->functions, bytes);
-	for (uint32 i = old; i < totals->capacity; i++)
+	PFS_RESERVE_IN(totals->context, totals->functions, totals->capacity, (uint64) symbol + 1);
+	for (uint32 i = known; i < totals->capacity; i++)
 		totals->functions[i] = (Function){ .age = NO_AGE };
 }
 

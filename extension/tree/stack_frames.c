@@ -177,15 +177,7 @@ find_mark(const PfsStackFrames *frames, int64 stack_id)
 	uint32 high = frames->mark_count;
 
 	/* the first mark of a greater id */
-	while (low < high)
-	{
-		uint32 middle = low + (high - low) / 2;
-
-		if (frames->marks[middle].stack_id <= stack_id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	PFS_BISECT(low, high, middle, frames->marks[middle].stack_id <= stack_id);
 	Assert(low > 0);
 	return frames->marks[low - 1].position;
 }

@@ -1,6 +1,6 @@
 /*
  * stack_walk.c
- *		Walkers over the touched nodes of all dictionary partitions.
+ *		Walkers over the subset nodes of all dictionary partitions.
  */
 #include "tree/stack_walk.h"
 
@@ -8,7 +8,8 @@
 #include "base/memory_peak.h"
 #include "common/int.h"
 #include "miscadmin.h"
-#include "tree/touched.h"
+#include "tree/node_path.h"
+#include "tree/stack_verdicts.h"
 
 #define INITIAL_WALKERS 1024
 #define INITIAL_PARTS	16
@@ -59,20 +60,6 @@ struct PfsStackWalk
 	PfsWideSides start_total;
 };
 
-/* Makes room for one more element; returns the array, moved or not. */
-static void *
-reserve(void *array, uint32 count, uint32 *capacity, Size element_bytes)
-{
-	if (count < *capacity)
-		return array;
-	if (count > PG_UINT32_MAX / 2)
-		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-						errmsg("query touches too many stack nodes"),
-						errhint("Take a shorter time range or fewer series.")));
-	*capacity *= 2;
-	return repalloc_huge(array, (Size) *capacity * element_bytes);
-}
-
 static PfsSides
 sum_of(const StackPart *part, uint32 first, uint32 end)
 {
@@ -111,15 +98,7 @@ first_from(const StackPart *part, uint32 stack, uint32 end, uint32 place)
 		step = step > PG_UINT32_MAX / 2 ? step : step * 2;
 	}
 	end = (uint32) Min((uint64) stack + step, end);
-	while (stack < end)
-	{
-		uint32 middle = stack + (end - stack) / 2;
-
-		if (part->leaves[middle] < place)
-			stack = middle + 1;
-		else
-			end = middle;
-	}
+	PFS_BISECT(stack, end, middle, part->leaves[middle] < place);
 	return stack;
 }
 
@@ -128,8 +107,8 @@ static pg_noinline void
 load_names(PfsStackWalk *walk)
 {
 	for (uint32 i = 0; i < walk->part_count; i++)
-		pfs_trail_load_names(&walk->parts[i].shape, walk->parts[i].leaves,
-							 walk->parts[i].stack_count);
+		pfs_node_paths_load_names(&walk->parts[i].shape, walk->parts[i].leaves,
+								  walk->parts[i].stack_count);
 	walk->has_names = true;
 }
 
@@ -160,13 +139,12 @@ passed_at_function(PfsStackWalk *walk, int32 location)
 static uint32
 append_walker(PfsStackWalk *walk, const Walker *walker)
 {
-	walk->walkers =
-		reserve(walk->walkers, walk->walker_count, &walk->walker_capacity, sizeof(Walker));
+	PFS_RESERVE(walk->walkers, walk->walker_capacity, (uint64) walk->walker_count + 1);
 	walk->walkers[walk->walker_count] = *walker;
 	return walk->walker_count++;
 }
 
-/* Begins a way at a node with some of its part's stacks, the last part. */
+/* Begins a path at a node with some of its part's stacks, the last part. */
 static void
 add_start(PfsStackWalk *walk, uint32 place, uint32 first, uint32 end, uint32 passed)
 {
@@ -180,12 +158,12 @@ add_start(PfsStackWalk *walk, uint32 place, uint32 first, uint32 end, uint32 pas
 	add_sum_of(&walk->start_total, part, first, end);
 }
 
-/* Begins all ways of the last part at the function's outermost frame. */
+/* Begins all paths of the last part at the function's outermost frame. */
 static void
 start_at_function(PfsStackWalk *walk)
 {
 	const StackPart *part = &walk->parts[walk->part_count - 1];
-	PfsTrail trail = pfs_trail_begin(&part->shape);
+	PfsNodePath path = pfs_node_path_begin(&part->shape);
 	uint32 outermost = 0; /* depth of the node with that frame; 0: none */
 	uint32 passed = 0;
 
@@ -194,28 +172,28 @@ start_at_function(PfsStackWalk *walk)
 		bool is_new = false;
 
 		CHECK_FOR_INTERRUPTS();
-		pfs_trail_go(&trail, part->leaves[stack]);
-		if (outermost > trail.shared)
+		pfs_node_path_go(&path, part->leaves[stack]);
+		if (outermost > path.shared)
 			outermost = 0;
-		for (uint32 depth = trail.shared; depth < trail.depth && outermost == 0; depth++)
+		for (uint32 depth = path.shared; depth < path.depth && outermost == 0; depth++)
 		{
-			passed = passed_at_function(walk, part->shape.locations[trail.path[depth]]);
+			passed = passed_at_function(walk, part->shape.locations[path.places[depth]]);
 			is_new = passed > 0;
 			outermost = is_new ? depth + 1 : 0;
 		}
 		if (outermost == 0)
 			continue;
 		if (walk->inverted)
-			add_start(walk, trail.path[outermost - 1], stack, stack + 1, passed);
+			add_start(walk, path.places[outermost - 1], stack, stack + 1, passed);
 		else if (is_new)
 		{
-			uint32 place = trail.path[outermost - 1];
+			uint32 place = path.places[outermost - 1];
 
 			add_start(walk, place, stack,
 					  first_from(part, stack, part->stack_count, part->shape.ends[place]), passed);
 		}
 	}
-	pfree(trail.path);
+	pfree(path.places);
 }
 
 /* Exact sums, where those modulo 2^64 may not be. */
@@ -242,31 +220,31 @@ add_size_of(int64 value, int64 *size)
 
 /* Keeps the stacks that pass as the walk's last part. */
 static void
-append_part(PfsStackWalk *walk, const PfsTouched *touched, const bool *passing)
+append_part(PfsStackWalk *walk, const PfsStackSubset *subset, const bool *passing)
 {
-	int32 partition = pfs_stack_partition(touched->stacks[0].stack_id);
+	int32 partition = pfs_stack_partition(subset->stacks[0].stack_id);
 	PfsSides sum = { 0, 0 };
 	PfsSides size = { 0, 0 };
 	bool fits = true;
 	StackPart *part;
 
-	walk->parts = reserve(walk->parts, walk->part_count, &walk->part_capacity, sizeof(StackPart));
+	PFS_RESERVE(walk->parts, walk->part_capacity, (uint64) walk->part_count + 1);
 	part = &walk->parts[walk->part_count++];
 	if (walk->partition != partition)
 		walk->age += UINT64CONST(1) << AGE_INDEX_BITS;
 	walk->partition = partition;
-	*part = (StackPart){ .shape = touched->shape, .age = walk->age };
-	part->leaves = touched->ordered_leaves;
-	part->before = PFS_ARRAY(PfsSides, (Size) touched->stack_count + 1);
-	for (uint32 i = 0; i < touched->stack_count; i++)
+	*part = (StackPart){ .shape = subset->shape, .age = walk->age };
+	part->leaves = subset->ordered_leaves;
+	part->before = PFS_ARRAY(PfsSides, (Size) subset->stack_count + 1);
+	for (uint32 i = 0; i < subset->stack_count; i++)
 	{
-		uint32 stack = touched->order[i];
-		PfsSides sides = touched->stacks[stack].sides;
+		uint32 stack = subset->order[i];
+		PfsSides sides = subset->stacks[stack].sides;
 
 		if (passing != NULL && !passing[stack])
 			continue;
 		part->before[part->stack_count] = sum;
-		part->leaves[part->stack_count++] = touched->ordered_leaves[i];
+		part->leaves[part->stack_count++] = subset->ordered_leaves[i];
 		sum.value = (int64) ((uint64) sum.value + (uint64) sides.value);
 		sum.base = (int64) ((uint64) sum.base + (uint64) sides.base);
 		fits &= add_size_of(sides.value, &size.value) && add_size_of(sides.base, &size.base);
@@ -311,8 +289,8 @@ pfs_stack_walk_create(PfsSymbols *symbols, bool inverted, uint32 function)
 uint32
 pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, PfsWideSides *total)
 {
-	PfsTouching touching = pfs_touching_begin(sums, false);
-	PfsTouched touched;
+	PfsStackSubsets subsets = pfs_stack_subsets_begin(sums, false);
+	PfsStackSubset subset;
 
 	walk->start = PFS_NO_WALKER;
 	walk->start_total = (PfsWideSides){ 0, 0 };
@@ -320,15 +298,15 @@ pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, PfsWideSides *t
 		walk->partition = -1;
 	walk->continues = false;
 	walk->has_names = false;
-	while (pfs_touching_next(&touching, &touched))
+	while (pfs_stack_subsets_next(&subsets, &subset))
 	{
-		bool *passing = pfs_touched_passing(&touched, walk->symbols);
+		bool *passing = pfs_stacks_passing(&subset, walk->symbols);
 
 		CHECK_FOR_INTERRUPTS();
-		append_part(walk, &touched, passing);
+		append_part(walk, &subset, passing);
 		start_part(walk);
-		pfree(touched.leaves);
-		pfree(touched.order);
+		pfree(subset.leaves);
+		pfree(subset.order);
 		if (passing != NULL)
 			pfree(passing);
 	}
@@ -484,31 +462,31 @@ pfs_stack_walk_next(PfsStackWalk *walk, uint32 *list, PfsStep *step, PfsWideSide
 typedef struct OpenNode
 {
 	uint32 first;  /* of its stacks */
-	uint32 symbol; /* of the last frame on the way to it, its own included; PFS_NO_SYMBOL: none */
+	uint32 symbol; /* of the last frame on the path to it, its own included; PFS_NO_SYMBOL: none */
 } OpenNode;
 
 static void
 visit_part(PfsStackWalk *walk, const StackPart *part, const PfsFrameVisitor *visitor, void *state)
 {
-	PfsTrail trail = pfs_trail_begin(&part->shape);
-	uint32 capacity = trail.capacity;
+	PfsNodePath path = pfs_node_path_begin(&part->shape);
+	uint32 capacity = path.capacity;
 	OpenNode *open = PFS_ARRAY(OpenNode, capacity + 1); /* by depth, the root first */
 
 	open[0] = (OpenNode){ 0, PFS_NO_SYMBOL };
 	for (uint32 stack = 0; stack <= part->stack_count; stack++)
 	{
-		uint32 depth = trail.depth;
+		uint32 depth = path.depth;
 		uint32 shared = 0;
 
 		CHECK_FOR_INTERRUPTS();
-		/* the ways that are left have to be told before the trail forgets them */
+		/* nodes that are left have to be told before the path forgets them */
 		if (stack < part->stack_count)
 			for (shared = depth;
-				 shared > 0 && part->leaves[stack] >= part->shape.ends[trail.path[shared - 1]];)
+				 shared > 0 && part->leaves[stack] >= part->shape.ends[path.places[shared - 1]];)
 				shared--;
 		for (; depth > shared; depth--)
 		{
-			PfsFrames frames = frames_of(walk, part->shape.locations[trail.path[depth - 1]]);
+			PfsFrames frames = frames_of(walk, part->shape.locations[path.places[depth - 1]]);
 			PfsSides total = sum_of(part, open[depth].first, stack);
 			PfsWideSides wide;
 
@@ -520,15 +498,15 @@ visit_part(PfsStackWalk *walk, const StackPart *part, const PfsFrameVisitor *vis
 		}
 		if (stack == part->stack_count)
 			break;
-		pfs_trail_go(&trail, part->leaves[stack]);
-		if (capacity < trail.capacity)
+		pfs_node_path_go(&path, part->leaves[stack]);
+		if (capacity < path.capacity)
 		{
-			open = repalloc_huge(open, ((Size) trail.capacity + 1) * sizeof(OpenNode));
-			capacity = trail.capacity;
+			open = repalloc_huge(open, ((Size) path.capacity + 1) * sizeof(OpenNode));
+			capacity = path.capacity;
 		}
-		for (; depth < trail.depth; depth++)
+		for (; depth < path.depth; depth++)
 		{
-			uint32 place = trail.path[depth];
+			uint32 place = path.places[depth];
 			int32 location = part->shape.locations[place];
 			PfsFrames frames = frames_of(walk, location);
 
@@ -543,7 +521,7 @@ visit_part(PfsStackWalk *walk, const StackPart *part, const PfsFrameVisitor *vis
 					 open[depth].symbol, sum_of(part, stack, stack + 1));
 	}
 	pfree(open);
-	pfree(trail.path);
+	pfree(path.places);
 }
 
 void

@@ -1,8 +1,8 @@
 /*
  * stack_walk.h
- *		Stacks on their way, frame by frame, from the root or from the leaf.
+ *		Stacks frame by frame, from the root or from the leaf.
  *
- * A walker stands for some stacks that have the same way behind them; it carries their values. Root first it stands for
+ * A walker stands for some stacks that have the same path behind them; it carries their values. Root first it stands for
  * all stacks below a node, and makes walkers for the node's children when it goes on. Leaf first there is one per stack.
  * Lists of walkers are chained through them, so that a walker is in one list at a time, and splitting a list by the next
  * frame costs nothing but the walk. So nodes that no list comes to cost nothing: what is below a node is known by
@@ -31,7 +31,7 @@ typedef struct PfsStep
 } PfsStep;
 
 /*
- * A walk without stacks. Where function is a symbol, and not PFS_NO_SYMBOL, the way begins at that function's outermost
+ * A walk without stacks. Where function is a symbol, and not PFS_NO_SYMBOL, the path begins at that function's outermost
  * frame in each stack, and other stacks have none: root first come what it calls, leaf first its callers. Lives in
  * CurrentMemoryContext, and as long as the shapes of the dictionary.
  */
@@ -76,7 +76,7 @@ typedef struct PfsFrameVisitor
 				PfsSides value); /* a stack, by its last frame, or PFS_NO_SYMBOL */
 } PfsFrameVisitor;
 
-/* Visits each frame of each node on the ways of the stacks that were added once, depth first. */
+/* Visits each frame of each node on the paths of the stacks that were added once, depth first. */
 void pfs_stack_walk_visit(PfsStackWalk *walk, const PfsFrameVisitor *visitor, void *state);
 
 #endif

@@ -11,11 +11,11 @@
 #include "common/hashfn.h"
 #include "dictionary/dictionary.h"
 #include "tree/flame_label.h"
-#include "tree/kept.h"
+#include "tree/session_cache.h"
 #include "utils/memutils.h"
 
-#define INITIAL_NAMES	  1024
-#define MOST_KEPT_SYMBOLS 65536
+#define INITIAL_NAMES		1024
+#define MOST_CACHED_SYMBOLS 65536
 
 /* A resolved location: its frames are frames[first .. first + count - 1] of the table. */
 typedef struct LocationEntry
@@ -74,17 +74,6 @@ struct PfsSymbols
 	PfsDropped dropped;
 };
 
-/* Makes room for one more element of an array; returns the array, moved or not. */
-static void *
-reserve(void *array, uint32 count, uint32 *capacity, Size element_bytes)
-{
-	if (count < *capacity)
-		return array;
-	*capacity = Max(*capacity * 2, INITIAL_NAMES);
-	return array == NULL ? PFS_ARRAY(char, *capacity *element_bytes)
-						 : repalloc_huge(array, *capacity * element_bytes);
-}
-
 static void
 init_table(FrameTable *table, MemoryContext context)
 {
@@ -98,16 +87,16 @@ init_table(FrameTable *table, MemoryContext context)
  * large that arrays by symbol would cost more than finding symbols again.
  */
 static FrameTable *
-get_kept_table(const PfsFilters *filters)
+get_cached_table(const PfsFilters *filters)
 {
 	char *key = psprintf("frames%s", pfs_filters_frames_key(filters));
 	MemoryContext context;
-	FrameTable *table = pfs_kept_get(key, sizeof(FrameTable), &context);
+	FrameTable *table = pfs_session_cache_get(key, sizeof(FrameTable), &context);
 
-	if (table->changing || table->symbol_count > MOST_KEPT_SYMBOLS)
+	if (table->changing || table->symbol_count > MOST_CACHED_SYMBOLS)
 	{
-		pfs_kept_forget(key);
-		table = pfs_kept_get(key, sizeof(FrameTable), &context);
+		pfs_session_cache_forget(key);
+		table = pfs_session_cache_get(key, sizeof(FrameTable), &context);
 	}
 	if (table->context == NULL)
 	{
@@ -126,13 +115,13 @@ pfs_symbols_create(const PfsFilters *filters)
 
 	symbols->filters = filters;
 	symbols->hiding = filters->show != NULL || filters->hide != NULL;
-	pfs_kept_begin();
+	pfs_session_cache_begin();
 	pfs_filters_recall(filters);
-	symbols->verdicts =
-		pfs_kept_get(psprintf("verdicts%s", pfs_filters_key(filters)), sizeof(PfsIdMap), &context);
+	symbols->verdicts = pfs_session_cache_get(psprintf("verdicts%s", pfs_filters_key(filters)),
+											  sizeof(PfsIdMap), &context);
 	symbols->verdicts->context = context;
 	if (filters->granularity == PFS_BY_FUNCTION)
-		symbols->table = get_kept_table(filters);
+		symbols->table = get_cached_table(filters);
 	else
 	{
 		symbols->table = palloc0(sizeof(FrameTable));
@@ -165,9 +154,8 @@ intern_name(FrameTable *table, const char *name)
 	{
 		uint32 capacity = table->symbol_capacity;
 
-		table->labels = reserve(table->labels, table->symbol_count, &capacity, sizeof(text *));
-		table->symbols = reserve(table->symbols, table->symbol_count, &table->symbol_capacity,
-								 sizeof(const char *));
+		PFS_RESERVE(table->labels, capacity, (uint64) table->symbol_count + 1);
+		PFS_RESERVE(table->symbols, table->symbol_capacity, (uint64) table->symbol_count + 1);
 		entry->symbol = table->symbol_count++;
 		table->symbols[entry->symbol] = name;
 		table->labels[entry->symbol] = NULL;
@@ -307,8 +295,7 @@ append_frame(PfsSymbols *symbols, LocationEntry *entry, const PfsLocation *locat
 
 	if (symbols->hiding && !pfs_filters_judge(symbols->filters, &frame).visible)
 		return;
-	table->frames =
-		reserve(table->frames, table->frame_count, &table->frame_capacity, sizeof(PfsFrame));
+	PFS_RESERVE(table->frames, table->frame_capacity, (uint64) table->frame_count + 1);
 	table->frames[table->frame_count++] = (PfsFrame){ frame_symbol(symbols, &frame), line };
 	entry->count++;
 }
@@ -337,8 +324,7 @@ add_location(PfsSymbols *symbols, uint32 *slot, int32 location_id)
 
 	table->changing = true;
 	entry = resolve_location(symbols, location_id);
-	table->locations = reserve(table->locations, table->location_count, &table->location_capacity,
-							   sizeof(LocationEntry));
+	PFS_RESERVE(table->locations, table->location_capacity, (uint64) table->location_count + 1);
 	table->locations[table->location_count++] = entry;
 	*slot = table->location_count;
 	table->changing = false;

@@ -69,7 +69,7 @@ get_query(FunctionCallInfo fcinfo)
 }
 
 static void
-put_row(const PfsRows *rows, const char *name, const PfsFlameRow *row, int64 whole)
+put_row(const PfsResult *result, const char *name, const PfsFlameRow *row, int64 whole)
 {
 	Datum values[COL_COUNT];
 	bool nulls[COL_COUNT] = { false };
@@ -80,17 +80,17 @@ put_row(const PfsRows *rows, const char *name, const PfsFlameRow *row, int64 who
 	nulls[COL_SHARE] = whole == 0;
 	values[COL_SHARE] = Float8GetDatum(whole == 0 ? 0 : (double) row->total.value / (double) whole);
 	values[COL_LEVEL] = Int32GetDatum(row->level);
-	pfs_rows_put(rows, values, nulls);
+	pfs_result_put(result, values, nulls);
 	pfree(DatumGetPointer(values[COL_FUNCTION]));
 }
 
 static void
 put_tree(FunctionCallInfo fcinfo, bool inverted)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	FunctionQuery query = get_query(fcinfo);
 	PfsFrameTree *tree =
-		pfs_frame_tree_build_large(query.stacks, &query.filters, inverted, query.function);
+		pfs_frame_tree_build(query.stacks, &query.filters, inverted, query.function);
 	PfsFlameScan *flame = pfs_flame_scan_begin(tree, query.max_nodes);
 	int64 whole = tree->nodes[0].total.value;
 	PfsFlameRow row;
@@ -103,7 +103,7 @@ put_tree(FunctionCallInfo fcinfo, bool inverted)
 						   : row.node == NULL ? row.label
 											  : pfs_symbol_name(tree->symbols, row.node->symbol);
 
-		put_row(&rows, name, &row, whole);
+		put_row(&result, name, &row, whole);
 	}
 	pfs_frame_tree_close(tree);
 }
@@ -130,10 +130,10 @@ profstore_callees(PG_FUNCTION_ARGS)
 
 /* One side of the sandwich, a flame graph of its own. */
 static void
-put_side(const PfsRows *rows, const FunctionQuery *query, bool inverted, int32 *ord)
+put_side(const PfsResult *result, const FunctionQuery *query, bool inverted, int32 *ord)
 {
 	PfsFrameTree *tree =
-		pfs_frame_tree_build_large(query->stacks, &query->filters, inverted, query->function);
+		pfs_frame_tree_build(query->stacks, &query->filters, inverted, query->function);
 	PfsFlameScan *flame = pfs_flame_scan_begin(tree, query->max_nodes);
 	int64 whole = tree->nodes[0].total.value;
 	Datum side = CStringGetTextDatum(inverted ? "callers" : "callees");
@@ -155,7 +155,7 @@ put_side(const PfsRows *rows, const FunctionQuery *query, bool inverted, int32 *
 		nulls[SANDWICH_SHARE] = whole == 0;
 		values[SANDWICH_SHARE] =
 			Float8GetDatum(whole == 0 ? 0 : (double) row.total.value / (double) whole);
-		pfs_rows_put(rows, values, nulls);
+		pfs_result_put(result, values, nulls);
 		pfree(DatumGetPointer(values[SANDWICH_LABEL]));
 	}
 	pfs_frame_tree_close(tree);
@@ -167,14 +167,14 @@ put_side(const PfsRows *rows, const FunctionQuery *query, bool inverted, int32 *
 PGDLLEXPORT Datum
 profstore_sandwich(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	FunctionQuery query = get_query(fcinfo);
 	int32 ord = 0;
 
 	pfs_stack_stream_keep(query.stacks);
-	put_side(&rows, &query, true, &ord);
+	put_side(&result, &query, true, &ord);
 	pfs_stack_stream_rewind(query.stacks);
-	put_side(&rows, &query, false, &ord);
+	put_side(&result, &query, false, &ord);
 	pfs_stack_stream_end(query.stacks);
 	return (Datum) 0;
 }

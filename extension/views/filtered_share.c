@@ -8,7 +8,8 @@
 #include "dictionary/doubts.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "tree/touched.h"
+#include "merge/stack_stream.h"
+#include "tree/stack_verdicts.h"
 #include "utils/memutils.h"
 
 enum
@@ -34,7 +35,7 @@ PG_FUNCTION_INFO_V1(profstore_filtered_share);
 static void
 sum_verdicts(PfsStackStream *stacks, const PfsFilters *filters, int128 *by_verdict)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "profstore touched stacks",
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "profstore subset stacks",
 												  ALLOCSET_DEFAULT_SIZES);
 	PfsSymbols *symbols;
 	PfsStackSums sums;
@@ -44,17 +45,17 @@ sum_verdicts(PfsStackStream *stacks, const PfsFilters *filters, int128 *by_verdi
 	while (pfs_stack_stream_next(stacks, &sums))
 	{
 		MemoryContext caller = MemoryContextSwitchTo(context);
-		PfsTouching touching = pfs_touching_begin(&sums, false);
-		PfsTouched touched;
+		PfsStackSubsets subsets = pfs_stack_subsets_begin(&sums, false);
+		PfsStackSubset subset;
 
-		while (pfs_touching_next(&touching, &touched))
+		while (pfs_stack_subsets_next(&subsets, &subset))
 		{
-			const PfsStackVerdict *verdicts = pfs_touched_verdicts(&touched, symbols);
+			const PfsStackVerdict *verdicts = pfs_stack_verdicts(&subset, symbols);
 
-			for (uint32 i = 0; i < touched.stack_count; i++)
+			for (uint32 i = 0; i < subset.stack_count; i++)
 			{
 				by_verdict[verdicts == NULL ? PFS_STACK_PASSES : verdicts[i]] +=
-					touched.stacks[i].sides.value;
+					subset.stacks[i].sides.value;
 			}
 		}
 		MemoryContextSwitchTo(caller);

@@ -118,9 +118,10 @@ pfs_flamegraph_query(FunctionCallInfo fcinfo, ArrayType *by)
 	flame.selection = pfs_selection_get(fcinfo, PFS_FLAME_ARG_SELECTOR);
 	flame.inverted =
 		!PG_ARGISNULL(PFS_FLAME_ARG_INVERTED) && PG_GETARG_BOOL(PFS_FLAME_ARG_INVERTED);
-	tree = by != NULL && ArrayGetNItems(ARR_NDIM(by), ARR_DIMS(by)) > 0
-			   ? query_groups(flame.selection, by, filters, flame.inverted)
-			   : pfs_frame_tree_query_large(flame.selection, filters, flame.inverted);
+	tree =
+		by != NULL && ArrayGetNItems(ARR_NDIM(by), ARR_DIMS(by)) > 0
+			? query_groups(flame.selection, by, filters, flame.inverted)
+			: pfs_frame_tree_take(pfs_stack_stream_begin(flame.selection), filters, flame.inverted);
 	flame.tree = tree;
 	flame.rows = pfs_flame_scan_begin(tree, max_nodes);
 	return flame;
@@ -140,7 +141,7 @@ text_or_null(const text *value, bool *is_null)
 }
 
 static void
-put_row(const PfsRows *rows, PfsSourceTable *sources, int32 ord, const PfsFlameRow *row,
+put_row(const PfsResult *result, PfsSourceTable *sources, int32 ord, const PfsFlameRow *row,
 		bool is_diff)
 {
 	Datum values[COL_DIFF_COUNT];
@@ -161,18 +162,18 @@ put_row(const PfsRows *rows, PfsSourceTable *sources, int32 ord, const PfsFlameR
 	values[COL_MAPPING] = text_or_null(source.mapping, &nulls[COL_MAPPING]);
 	values[COL_VALUE_RIGHT] = Int64GetDatum(row->total.value);
 	values[COL_SELF_RIGHT] = Int64GetDatum(row->self.value);
-	pfs_rows_put(rows, values, nulls);
+	pfs_result_put(result, values, nulls);
 }
 
 /* All rows that are left, the first of them with the ordinal ord; returns the next ordinal. */
 static int32
-put_rows(const PfsRows *rows, int32 ord, PfsFlameScan *flame, bool is_diff)
+put_rows(const PfsResult *result, int32 ord, PfsFlameScan *flame, bool is_diff)
 {
 	PfsSourceTable *sources = pfs_source_table();
 	PfsFlameRow row;
 
 	while (pfs_flame_scan_next(flame, &row))
-		put_row(rows, sources, ord++, &row, is_diff);
+		put_row(result, sources, ord++, &row, is_diff);
 	return ord;
 }
 
@@ -182,11 +183,11 @@ put_rows(const PfsRows *rows, int32 ord, PfsFlameScan *flame, bool is_diff)
 PGDLLEXPORT Datum
 profstore_flamegraph(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	PfsFlamegraph flame =
 		pfs_flamegraph_query(fcinfo, PG_ARGISNULL(ARG_BY) ? NULL : PG_GETARG_ARRAYTYPE_P(ARG_BY));
 
-	put_rows(&rows, 0, flame.rows, false);
+	put_rows(&result, 0, flame.rows, false);
 	pfs_flamegraph_end(&flame);
 	return (Datum) 0;
 }
@@ -197,16 +198,13 @@ profstore_flamegraph(PG_FUNCTION_ARGS)
 PGDLLEXPORT Datum
 profstore_flamegraph_of(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	uint32 max_nodes = pfs_max_nodes_get(fcinfo, 1);
 	bool inverted = !PG_ARGISNULL(2) && PG_GETARG_BOOL(2);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, 3);
-	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
-	PfsStackStream *stream = pfs_stack_stream_of(&sums);
-	PfsFrameTree *tree = pfs_frame_tree_build_large(stream, &filters, inverted, NULL);
+	PfsFrameTree *tree = pfs_frame_tree_take(pfs_merged_stream(fcinfo, 0), &filters, inverted);
 
-	pfs_stack_stream_end(stream);
-	put_rows(&rows, 0, pfs_flame_scan_begin(tree, max_nodes), false);
+	put_rows(&result, 0, pfs_flame_scan_begin(tree, max_nodes), false);
 	pfs_frame_tree_close(tree);
 	return (Datum) 0;
 }
@@ -216,7 +214,7 @@ profstore_flamegraph_of(PG_FUNCTION_ARGS)
  * equal, so the colours tell of the values themselves. The padding is one of max_nodes rows.
  */
 static void
-put_padded(const PfsRows *rows, PfsFrameTree *tree, uint32 max_nodes)
+put_padded(const PfsResult *result, PfsFrameTree *tree, uint32 max_nodes)
 {
 	PfsSides total = tree->nodes[0].total;
 	int64 larger = Max(total.value, total.base);
@@ -232,25 +230,25 @@ put_padded(const PfsRows *rows, PfsFrameTree *tree, uint32 max_nodes)
 	row.total = padded;
 	if (max_nodes == 1)
 		row.self = padded;
-	put_row(rows, sources, 0, &row, true);
-	ord = put_rows(rows, 1, flame, true);
+	put_row(result, sources, 0, &row, true);
+	ord = put_rows(result, 1, flame, true);
 	if (max_nodes != 1)
 	{
 		row = pfs_flame_row(1, padding, pfs_text_with_zero(PADDING_LABEL), &tree->nodes[0]);
-		put_row(rows, sources, ord, &row, true);
+		put_row(result, sources, ord, &row, true);
 	}
 }
 
 /* Values as they are, or with a padding that makes the totals equal. */
 static void
-put_diff(const PfsRows *rows, PfsFrameTree *tree, uint32 max_nodes, bool padded)
+put_diff(const PfsResult *result, PfsFrameTree *tree, uint32 max_nodes, bool padded)
 {
 	PfsSides total = tree->nodes[0].total;
 
 	if (padded && total.value != total.base)
-		put_padded(rows, tree, max_nodes);
+		put_padded(result, tree, max_nodes);
 	else
-		put_rows(rows, 0, pfs_flame_scan_begin(tree, max_nodes), true);
+		put_rows(result, 0, pfs_flame_scan_begin(tree, max_nodes), true);
 }
 
 /*
@@ -260,13 +258,13 @@ put_diff(const PfsRows *rows, PfsFrameTree *tree, uint32 max_nodes, bool padded)
 PGDLLEXPORT Datum
 profstore_flamegraph_diff(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	uint32 max_nodes = pfs_max_nodes_get(fcinfo, PFS_COMPARISON_ARG_LIMIT);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, PFS_COMPARISON_ARG_FILTERS);
 	PfsComparison comparison = pfs_comparison_query(fcinfo);
 	PfsFrameTree *tree = pfs_comparison_tree(&comparison, &filters);
 
-	put_diff(&rows, tree, max_nodes, pfs_comparison_is_absolute(fcinfo));
+	put_diff(&result, tree, max_nodes, pfs_comparison_is_absolute(fcinfo));
 	pfs_frame_tree_close(tree);
 	return (Datum) 0;
 }
@@ -277,17 +275,15 @@ profstore_flamegraph_diff(PG_FUNCTION_ARGS)
 PGDLLEXPORT Datum
 profstore_flamegraph_diff_of(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	uint32 max_nodes = pfs_max_nodes_get(fcinfo, 2);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, 3);
 	PfsStackSums before = pfs_merged_get(fcinfo, 0);
 	PfsStackSums after = pfs_merged_get(fcinfo, 1);
-	PfsStackSums sums = pfs_stack_sums_join(&after, &before);
-	PfsStackStream *stream = pfs_stack_stream_of(&sums);
-	PfsFrameTree *tree = pfs_frame_tree_build_large(stream, &filters, false, NULL);
+	PfsFrameTree *tree =
+		pfs_frame_tree_take(pfs_stack_stream_join(&after, &before), &filters, false);
 
-	pfs_stack_stream_end(stream);
-	put_diff(&rows, tree, max_nodes, true);
+	put_diff(&result, tree, max_nodes, true);
 	pfs_frame_tree_close(tree);
 	return (Datum) 0;
 }

@@ -85,6 +85,7 @@ BEGIN
 		('writing', 'intern_stacks', E'SELECT profstore.intern_stacks(''tool'', ''{0}'', ''{}'')'),
 		('writing', 'touch_series', E'SELECT profstore.touch_series(\n  ''{7}'', now() - interval ''10 s'', now())'),
 		('writing', 'keep_file_notes', E'SELECT profstore.keep_file_notes(\n  ''{7}'', ''{note}'', '''', '''', '''', '''')'),
+		('writing', 'writer_protocols', E'SELECT * FROM profstore.writer_protocols()'),
 		('writing', 'calling_role', E'SELECT profstore.calling_role()'),
 		('writing', 'bump_names', E'SELECT profstore.bump_names()'),
 		('writing', 'bump_epoch', E'SELECT profstore.bump_epoch()'),

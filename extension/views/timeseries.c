@@ -16,6 +16,7 @@
 #include "merge/series_sums.h"
 #include "miscadmin.h"
 #include "select/buckets.h"
+#include "select/range_partitions.h"
 #include "select/sample_scan.h"
 #include "select/tiers.h"
 #include "select/windows.h"
@@ -398,7 +399,7 @@ cover_bucket(const SeriesGraph *graph, TimestampTz bucket, int32 group)
 }
 
 static void
-put_point(const PfsRows *rows, const SeriesGraph *graph, const Point *point)
+put_point(const PfsResult *result, const SeriesGraph *graph, const Point *point)
 {
 	static const bool nulls[COL_COUNT] = { false };
 	const PfsSeriesGroup *group = &graph->groups.groups[point->group];
@@ -408,7 +409,7 @@ put_point(const PfsRows *rows, const SeriesGraph *graph, const Point *point)
 	values[COL_METRIC] = CStringGetTextDatum(group->metric);
 	values[COL_LABELS] = JsonbPGetDatum(group->labels);
 	values[COL_VALUE] = Float8GetDatum(point->value);
-	pfs_rows_put(rows, values, nulls);
+	pfs_result_put(result, values, nulls);
 	pfree(DatumGetPointer(values[COL_METRIC]));
 }
 
@@ -428,7 +429,7 @@ divisor_of(SeriesGraph *graph, const PfsSeriesKey *sum)
 
 /* By time and group: averages of one group follow one another. */
 static void
-put_points(const PfsRows *rows, SeriesGraph *graph)
+put_points(const PfsResult *result, SeriesGraph *graph)
 {
 	Point point = { 0, NO_GROUP, 0 };
 	PfsSeriesKey key;
@@ -443,13 +444,13 @@ put_points(const PfsRows *rows, SeriesGraph *graph)
 		if (point.group != group || point.bucket != key.id)
 		{
 			if (point.group != NO_GROUP)
-				put_point(rows, graph, &point);
+				put_point(result, graph, &point);
 			point = (Point){ key.id, group, 0 };
 		}
 		point.value += (double) sum / divisor_of(graph, &key);
 	}
 	if (point.group != NO_GROUP)
-		put_point(rows, graph, &point);
+		put_point(result, graph, &point);
 	pfs_series_sums_end(graph->sums);
 	if (graph->counts != NULL)
 		pfs_series_sums_end(graph->counts);
@@ -461,7 +462,7 @@ put_points(const PfsRows *rows, SeriesGraph *graph)
 PGDLLEXPORT Datum
 profstore_timeseries(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	SeriesGraph graph = { .selection = pfs_selection_get(fcinfo, ARG_SELECTOR) };
 	PfsFilters filters = pfs_filters_get(fcinfo, ARG_FILTERS);
 	ArrayType *by =
@@ -479,6 +480,6 @@ profstore_timeseries(PG_FUNCTION_ARGS)
 		tell_windows(&graph);
 	else
 		count_scrapes(&graph);
-	put_points(&rows, &graph);
+	put_points(&result, &graph);
 	return (Datum) 0;
 }

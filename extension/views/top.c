@@ -4,6 +4,8 @@
  */
 #include "tree/function_totals.h"
 
+#include "lib/binaryheap.h"
+
 #include "base/srf.h"
 #include "merge/merged.h"
 #include "tree/comparison.h"
@@ -74,28 +76,31 @@ compare_functions(const void *a, const void *b)
 
 typedef int (*CompareFunctions)(const void *a, const void *b);
 
-static void
-swap(PfsFunctionTotal *a, PfsFunctionTotal *b)
+static int
+compare_in_heap(Datum a, Datum b, void *compare)
 {
-	PfsFunctionTotal c = *a;
-
-	*a = *b;
-	*b = c;
+	return (*(CompareFunctions *) compare)(DatumGetPointer(a), DatumGetPointer(b));
 }
 
-/* Lets a function sink to its place in a heap whose first is the last in order. */
+/* Moves the first functions, so many of them, before all others, which are lost. */
 static void
-sift_down(PfsFunctionTotal *heap, uint32 count, uint32 at, CompareFunctions compare)
+keep_first(PfsFunctionTotal *functions, uint32 count, uint32 limit, CompareFunctions compare)
 {
-	for (uint32 child = 2 * at + 1; child < count; child = 2 * at + 1)
+	binaryheap *heap = binaryheap_allocate((int) limit, compare_in_heap, &compare);
+
+	for (uint32 i = 0; i < limit; i++)
+		binaryheap_add_unordered(heap, PointerGetDatum(&functions[i]));
+	binaryheap_build(heap);
+	for (uint32 i = limit; i < count; i++)
 	{
-		if (child + 1 < count && compare(&heap[child + 1], &heap[child]) > 0)
-			child++;
-		if (compare(&heap[child], &heap[at]) <= 0)
-			break;
-		swap(&heap[child], &heap[at]);
-		at = child;
+		PfsFunctionTotal *last = (PfsFunctionTotal *) DatumGetPointer(binaryheap_first(heap));
+
+		if (compare(&functions[i], last) >= 0)
+			continue;
+		*last = functions[i];
+		binaryheap_replace_first(heap, PointerGetDatum(last));
 	}
+	binaryheap_free(heap);
 }
 
 /* Puts the first functions in order, up to a limit; returns how many they are. */
@@ -104,25 +109,15 @@ sort_first(PfsFunctionTotal *functions, uint32 count, int64 limit, CompareFuncti
 {
 	if (limit > 0 && limit < count / 4)
 	{
-		uint32 kept = (uint32) limit;
-
-		for (uint32 i = kept; i > 0; i--)
-			sift_down(functions, kept, i - 1, compare);
-		for (uint32 i = kept; i < count; i++)
-		{
-			if (compare(&functions[i], &functions[0]) >= 0)
-				continue;
-			swap(&functions[i], &functions[0]);
-			sift_down(functions, kept, 0, compare);
-		}
-		count = kept;
+		keep_first(functions, count, (uint32) limit, compare);
+		count = (uint32) limit;
 	}
 	qsort(functions, count, sizeof(PfsFunctionTotal), compare);
 	return (uint32) Min(limit, count);
 }
 
 static void
-put_row(const PfsRows *rows, const PfsFunctionTotal *function, int64 whole)
+put_row(const PfsResult *result, const PfsFunctionTotal *function, int64 whole)
 {
 	Datum values[COL_COUNT];
 	bool nulls[COL_COUNT] = { false };
@@ -138,16 +133,16 @@ put_row(const PfsRows *rows, const PfsFunctionTotal *function, int64 whole)
 		Float8GetDatum(whole == 0 ? 0 : (double) function->total.value / (double) whole);
 	values[COL_FILE] = pfs_text_or_null(source.file, &nulls[COL_FILE]);
 	values[COL_MAPPING] = pfs_text_or_null(source.mapping, &nulls[COL_MAPPING]);
-	pfs_rows_put(rows, values, nulls);
+	pfs_result_put(result, values, nulls);
 }
 
 static void
-put_functions(const PfsRows *rows, PfsFunctionTotal *functions, uint32 count, int64 whole,
+put_functions(const PfsResult *result, PfsFunctionTotal *functions, uint32 count, int64 whole,
 			  int64 max_rows)
 {
 	count = sort_first(functions, count, max_rows, compare_functions);
 	for (uint32 i = 0; i < count; i++)
-		put_row(rows, &functions[i], whole);
+		put_row(result, &functions[i], whole);
 }
 
 /*
@@ -156,7 +151,7 @@ put_functions(const PfsRows *rows, PfsFunctionTotal *functions, uint32 count, in
 PGDLLEXPORT Datum
 profstore_top(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	int64 max_rows = get_max_rows(fcinfo, ARG_MAX_ROWS);
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
@@ -165,7 +160,7 @@ profstore_top(PG_FUNCTION_ARGS)
 	uint32 count =
 		pfs_function_totals(pfs_stack_stream_begin(selection), &filters, &functions, &whole);
 
-	put_functions(&rows, functions, count, whole.value, max_rows);
+	put_functions(&result, functions, count, whole.value, max_rows);
 	return (Datum) 0;
 }
 
@@ -175,15 +170,14 @@ profstore_top(PG_FUNCTION_ARGS)
 PGDLLEXPORT Datum
 profstore_top_of(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	int64 max_rows = get_max_rows(fcinfo, 1);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, 2);
-	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
 	PfsFunctionTotal *functions;
 	PfsSides whole;
-	uint32 count = pfs_function_totals(pfs_stack_stream_of(&sums), &filters, &functions, &whole);
+	uint32 count = pfs_function_totals(pfs_merged_stream(fcinfo, 0), &filters, &functions, &whole);
 
-	put_functions(&rows, functions, count, whole.value, max_rows);
+	put_functions(&result, functions, count, whole.value, max_rows);
 	return (Datum) 0;
 }
 
@@ -218,7 +212,7 @@ delta_of(PfsSides sides)
 }
 
 static void
-put_change(const PfsRows *rows, const PfsFunctionTotal *function)
+put_change(const PfsResult *result, const PfsFunctionTotal *function)
 {
 	Datum values[DIFF_COUNT];
 	bool nulls[DIFF_COUNT] = { false };
@@ -233,7 +227,7 @@ put_change(const PfsRows *rows, const PfsFunctionTotal *function)
 	values[DIFF_TOTAL_DELTA] = Int64GetDatum(delta_of(function->total));
 	values[DIFF_FILE] = pfs_text_or_null(source.file, &nulls[DIFF_FILE]);
 	values[DIFF_MAPPING] = pfs_text_or_null(source.mapping, &nulls[DIFF_MAPPING]);
-	pfs_rows_put(rows, values, nulls);
+	pfs_result_put(result, values, nulls);
 }
 
 /*
@@ -242,7 +236,7 @@ put_change(const PfsRows *rows, const PfsFunctionTotal *function)
 PGDLLEXPORT Datum
 profstore_top_diff(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	int64 max_rows = get_max_rows(fcinfo, PFS_COMPARISON_ARG_LIMIT);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, PFS_COMPARISON_ARG_FILTERS);
 	PfsFunctionTotal *functions;
@@ -252,6 +246,6 @@ profstore_top_diff(PG_FUNCTION_ARGS)
 
 	count = sort_first(functions, count, max_rows, compare_changes);
 	for (uint32 i = 0; i < count; i++)
-		put_change(&rows, &functions[i]);
+		put_change(&result, &functions[i]);
 	return (Datum) 0;
 }

@@ -12,6 +12,7 @@
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
+#include "base/arrays.h"
 #include "base/progress.h"
 #include "codec/segment.h"
 #include "store/compact/compaction_plan.h"
@@ -20,7 +21,7 @@
 #include "store/segment/directory.h"
 #include "store/segment/ledger.h"
 #include "store/segment/row_order.h"
-#include "store/segment/segment_io.h"
+#include "store/segment/segment_input.h"
 #include "store/segment/storage.h"
 
 #define MAX_OUTPUT_ROWS (1 << 20)
@@ -30,8 +31,8 @@ static PfsPlanSegment *
 list_segments(Relation relation, Snapshot snapshot, uint32 *count)
 {
 	uint32 column_count = (uint32) RelationGetNumberOfAttributes(relation);
-	uint32 capacity = 64;
-	PfsPlanSegment *segments = palloc(sizeof(PfsPlanSegment) * capacity);
+	uint32 capacity = 0;
+	PfsPlanSegment *segments = NULL;
 	PfsDirectoryScan *scan = pfs_directory_scan_begin(pfs_storage_id(relation), snapshot);
 	PfsSegmentRow row;
 
@@ -41,11 +42,7 @@ list_segments(Relation relation, Snapshot snapshot, uint32 *count)
 		PfsPlanSegment *segment;
 
 		CHECK_FOR_INTERRUPTS();
-		if (*count == capacity)
-		{
-			capacity *= 2;
-			segments = repalloc_huge(segments, sizeof(PfsPlanSegment) * (Size) capacity);
-		}
+		PFS_RESERVE(segments, capacity, *count + 1);
 		segment = &segments[(*count)++];
 		segment->segment_no = row.segment_no;
 		segment->time = row.time;

@@ -18,11 +18,14 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
+#include "base/arrays.h"
 #include "store/compact/merge.h"
 #include "store/scan/scan_units.h"
+#include "store/segment/codec_server.h"
 #include "store/segment/directory.h"
 #include "store/segment/row_order.h"
-#include "store/segment/segment_io.h"
+#include "store/segment/segment_input.h"
+#include "store/segment/segment_write.h"
 #include "store/segment/storage.h"
 
 /* A bucket is past so long after its end: late rows are merged before. */
@@ -126,7 +129,7 @@ find_stack(SumsByStack *sums, int64 stack, uint32 *position)
 			return false;
 		if (sums->count == sums->capacity)
 		{
-			sums->capacity *= 2;
+			sums->capacity = pfs_grown_capacity(sums->capacity, sums->count + 1);
 			for (int i = 0; i < sums->attribute_count; i++)
 				sums->lanes[i] =
 					repalloc_huge(sums->lanes[i], sizeof(int64) * (Size) sums->capacity);
@@ -265,22 +268,18 @@ static uint32
 list_candidates(Relation relation, Snapshot snapshot, Candidate **candidates)
 {
 	PfsDirectoryScan *scan = pfs_directory_scan_begin(pfs_storage_id(relation), snapshot);
-	uint32 capacity = 64;
+	uint32 capacity = 0;
 	uint32 count = 0;
 	PfsSegmentRow row;
 
-	*candidates = palloc(sizeof(Candidate) * capacity);
+	*candidates = NULL;
 	while (pfs_directory_scan_next(scan, &row))
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (row.level < 2 || !row.time.known || TIMESTAMP_NOT_FINITE(row.time.min) ||
 			TIMESTAMP_NOT_FINITE(row.time.max))
 			continue;
-		if (count == capacity)
-		{
-			capacity *= 2;
-			*candidates = repalloc_huge(*candidates, sizeof(Candidate) * (Size) capacity);
-		}
+		PFS_RESERVE(*candidates, capacity, count + 1);
 		(*candidates)[count++] = (Candidate){ row.segment_no, row.time, row.row_count };
 	}
 	pfs_directory_scan_end(scan);

@@ -39,14 +39,13 @@ typedef struct ScrapeEntry
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-#define ROWS_AT_FIRST	 4096
 #define SCRAPES_AT_FIRST 64
 
 typedef struct Summing
 {
 	const PfsTierSpec *spec;
 	PfsTierRows *result;
-	uint64 capacity; /* of result->rows */
+	uint32 capacity; /* of result->rows */
 	scrape_table_hash *scrapes;
 	int64 last_series; /* what is known of the series that was met last */
 	bool last_is_instant;
@@ -87,11 +86,7 @@ add(Summing *summing, const PfsTierRow *row)
 		last->value = sum;
 		return;
 	}
-	if (result->count == summing->capacity)
-	{
-		summing->capacity *= 2;
-		result->rows = repalloc_huge(result->rows, sizeof(PfsTierRow) * summing->capacity);
-	}
+	PFS_RESERVE(result->rows, summing->capacity, result->count + 1);
 	result->rows[result->count++] = *row;
 }
 
@@ -195,8 +190,8 @@ pfs_tier_sums(Relation relation, Snapshot snapshot, const PfsTierSpec *spec, int
 {
 	AttrNumber columns[] = { spec->time, spec->series, spec->stack, spec->value };
 	PfsBlockFilter filter = { spec->time, from, to - 1, NULL, 0 };
-	PfsTierRows result = { 0, 0, palloc(sizeof(PfsTierRow) * ROWS_AT_FIRST) };
-	Summing summing = { .spec = spec, .result = &result, .capacity = ROWS_AT_FIRST };
+	PfsTierRows result = { 0 };
+	Summing summing = { .spec = spec, .result = &result };
 	PfsBlockScan *scan;
 	PfsBlock block;
 

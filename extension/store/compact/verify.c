@@ -16,10 +16,11 @@
 
 #include "codec/segment.h"
 #include "store/scan/rollup.h"
+#include "store/segment/codec_server.h"
 #include "store/segment/directory.h"
 #include "store/segment/lane.h"
 #include "store/segment/row_order.h"
-#include "store/segment/segment_io.h"
+#include "store/segment/segment_input.h"
 #include "store/segment/storage.h"
 
 #define KEY_PARTS 3

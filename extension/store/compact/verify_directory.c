@@ -11,6 +11,7 @@
 #include "miscadmin.h"
 #include "utils/rel.h"
 
+#include "base/arrays.h"
 #include "store/segment/directory.h"
 #include "store/segment/ledger.h"
 #include "store/segment/storage.h"
@@ -58,11 +59,7 @@ add_value(NamedValues *named, Oid id, int64 segment_no)
 {
 	if (!OidIsValid(id))
 		return;
-	if (named->count == named->capacity)
-	{
-		named->capacity *= 2;
-		named->values = repalloc_huge(named->values, sizeof(NamedValue) * (Size) named->capacity);
-	}
+	PFS_RESERVE(named->values, named->capacity, named->count + 1);
 	named->values[named->count++] = (NamedValue){ id, segment_no };
 }
 
@@ -70,7 +67,7 @@ add_value(NamedValues *named, Oid id, int64 segment_no)
 static NamedValues
 list_values(Relation relation, Snapshot snapshot)
 {
-	NamedValues named = { 0, 64, palloc(sizeof(NamedValue) * 64), 0 };
+	NamedValues named = { 0 };
 	PfsDirectoryScan *scan = pfs_directory_scan_begin(pfs_storage_id(relation), snapshot);
 	PfsSegmentRow row;
 

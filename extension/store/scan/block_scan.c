@@ -19,9 +19,10 @@
 #include "codec/segment.h"
 #include "store/scan/block_filter.h"
 #include "store/scan/scan_units.h"
+#include "store/segment/codec_server.h"
 #include "store/segment/lane.h"
 #include "store/segment/row_order.h"
-#include "store/segment/segment_io.h"
+#include "store/segment/segment_input.h"
 #include "store/segment/storage.h"
 
 /* A column that is asked for or filtered by. */

@@ -19,6 +19,7 @@
 #include "utils/snapmgr.h"
 
 #include "base/arrays.h"
+#include "base/relations.h"
 #include "store/scan/block_filter.h"
 #include "store/segment/storage.h"
 
@@ -82,7 +83,7 @@ numbers_of(Datum datum)
 void
 pfs_rollup_insert(int64 storage_id, const PfsRollup *rollup)
 {
-	Relation heap = table_open(pfs_extension_relation("rollups", false), RowExclusiveLock);
+	Relation heap = pfs_table_open("rollups", RowExclusiveLock);
 	Datum values[COL_COUNT] = { 0 };
 	bool nulls[COL_COUNT] = { 0 };
 
@@ -142,7 +143,7 @@ pfs_rollup_load(PfsRollup *rollup)
 
 	if (rollup->series.numbers != NULL)
 		return;
-	heap = table_open(pfs_extension_relation("rollups", false), AccessShareLock);
+	heap = pfs_table_open("rollups", AccessShareLock);
 	heap_deform_tuple(rollup->tuple, RelationGetDescr(heap), values, nulls);
 	rollup->segments = numbers_of(values[COL_SEGMENTS - 1]);
 	rollup->others = numbers_of(values[COL_OTHERS - 1]);
@@ -188,7 +189,7 @@ pfs_rollups_list(int64 storage_id, Snapshot snapshot, int64 low, int64 high)
 	/* see pfs_directory_scan_begin */
 	if (IsBinaryUpgrade)
 		return NIL;
-	heap = table_open(pfs_extension_relation("rollups", false), AccessShareLock);
+	heap = pfs_table_open("rollups", AccessShareLock);
 	scan = begin_scan(heap, snapshot, storage_id);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
@@ -256,7 +257,7 @@ pfs_rollup_suits(const PfsRollup *rollup, Relation relation, int filter_count,
 void
 pfs_rollups_lock(void)
 {
-	LockRelationOid(pfs_extension_relation("rollups", false), RowExclusiveLock);
+	LockRelationOid(pfs_relation_oid("rollups"), RowExclusiveLock);
 }
 
 static bool
@@ -280,7 +281,7 @@ is_at(Relation heap, int64 storage_id, const PfsRollup *rollup)
 void
 pfs_rollup_delete(int64 storage_id, const PfsRollup *rollup)
 {
-	Relation heap = table_open(pfs_extension_relation("rollups", false), RowExclusiveLock);
+	Relation heap = pfs_table_open("rollups", RowExclusiveLock);
 	ItemPointerData address = rollup->address;
 
 	if (!is_at(heap, storage_id, rollup))
@@ -315,7 +316,7 @@ pfs_rollups_forget(int64 storage_id, Snapshot snapshot, PfsNumbers segments)
 void
 pfs_rollups_delete_all(int64 storage_id)
 {
-	Oid relation_id = pfs_extension_relation("rollups", true);
+	Oid relation_id = pfs_relation_find("rollups");
 	Relation heap;
 	SysScanDesc scan;
 	HeapTuple tuple;

@@ -9,17 +9,17 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "base/arrays.h"
 #include "codec/segment.h"
 #include "store/scan/block_filter.h"
 #include "store/scan/rollup.h"
+#include "store/segment/codec_server.h"
 #include "store/segment/lane.h"
 #include "store/segment/row_order.h"
-#include "store/segment/segment_io.h"
+#include "store/segment/segment_input.h"
 #include "store/segment/storage.h"
 #include "store/write/observers.h"
 #include "store/write/write_buffer.h"
-
-#define INITIAL_UNITS 16
 
 uint32
 pfs_scan_unit_row_count(const PfsScanUnit *unit)
@@ -42,11 +42,7 @@ pfs_scan_unit_chunk_count(const PfsScanUnit *unit)
 static PfsScanUnit *
 add_unit(PfsScanUnits *units, uint32 *capacity)
 {
-	if (units->count == *capacity)
-	{
-		*capacity *= 2;
-		units->units = repalloc_huge(units->units, sizeof(PfsScanUnit) * (Size) *capacity);
-	}
+	PFS_RESERVE(units->units, *capacity, units->count + 1);
 	memset(&units->units[units->count], 0, sizeof(PfsScanUnit));
 	return &units->units[units->count++];
 }
@@ -119,13 +115,8 @@ note_visible(PfsScanUnits *units, int64 segment_no, uint32 *capacity)
 {
 	int64 *numbers = unconstify(int64 *, units->visible.numbers);
 
-	if (units->visible.count == *capacity)
-	{
-		*capacity = Max(64, *capacity * 2);
-		numbers = numbers == NULL ? palloc(sizeof(int64) * *capacity)
-								  : repalloc_huge(numbers, sizeof(int64) * (Size) *capacity);
-		units->visible.numbers = numbers;
-	}
+	PFS_RESERVE(numbers, *capacity, units->visible.count + 1);
+	units->visible.numbers = numbers;
 	numbers[units->visible.count++] = segment_no;
 }
 
@@ -200,20 +191,13 @@ count_rows(PfsScanUnits *units)
 	}
 }
 
-static uint32
-init_units(PfsScanUnits *units)
-{
-	memset(units, 0, sizeof(*units));
-	units->units = palloc(sizeof(PfsScanUnit) * INITIAL_UNITS);
-	return INITIAL_UNITS;
-}
-
 void
 pfs_scan_units_list(Relation relation, Snapshot snapshot, int filter_count,
 					const PfsBlockFilter *filters, const PfsSharedScan *shared, PfsScanUnits *units)
 {
-	uint32 capacity = init_units(units);
+	uint32 capacity = 0;
 
+	memset(units, 0, sizeof(*units));
 	list_segments(relation, snapshot, filter_count, filters, shared != NULL, NULL, units,
 				  &capacity);
 	if (shared != NULL)
@@ -239,8 +223,9 @@ pfs_scan_units_list_segments(Relation relation, Snapshot snapshot, int filter_co
 							 const PfsBlockFilter *filters, PfsNumbers segments,
 							 PfsScanUnits *units)
 {
-	uint32 capacity = init_units(units);
+	uint32 capacity = 0;
 
+	memset(units, 0, sizeof(*units));
 	list_segments(relation, snapshot, filter_count, filters, false, &segments, units, &capacity);
 	count_rows(units);
 }

@@ -25,6 +25,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "base/relations.h"
 #include "base/version.h"
 #include "store/segment/storage.h"
 
@@ -69,7 +70,7 @@ struct PfsDirectoryScan
 static Relation
 open_directory(LOCKMODE lock)
 {
-	Relation heap = table_open(pfs_extension_relation("segments", false), lock);
+	Relation heap = pfs_table_open("segments", lock);
 	int columns = RelationGetDescr(heap)->natts;
 
 	if (columns != COL_COUNT)
@@ -89,7 +90,7 @@ pfs_directory_try_lock(void)
 
 	for (size_t i = 0; i < lengthof(tables); i++)
 	{
-		if (!ConditionalLockRelationOid(pfs_extension_relation(tables[i], false), RowExclusiveLock))
+		if (!ConditionalLockRelationOid(pfs_relation_oid(tables[i]), RowExclusiveLock))
 			return false;
 	}
 	return true;
@@ -356,7 +357,7 @@ pfs_segment_row_copy(PfsSegmentRow *copy, const PfsSegmentRow *row)
 void
 pfs_directory_delete(int64 storage_id)
 {
-	Oid directory_id = pfs_extension_relation("segments", true);
+	Oid directory_id = pfs_relation_find("segments");
 	Relation heap;
 	SysScanDesc scan;
 	ScanKeyData key;

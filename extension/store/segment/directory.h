@@ -35,7 +35,7 @@ typedef struct PfsSegmentRow
 	int32 row_count;
 	int16 level;
 	bytea *header;			 /* in a copy: detoasted, with a 4-byte length word */
-	bytea *summary;			 /* the same of the headers of sums, or NULL; see segment_io.c */
+	bytea *summary;			 /* the same of the headers of sums, or NULL; see segment_input.c */
 	uint32 stream_count;	 /* length of stream_ids */
 	const Oid *stream_ids;	 /* values in the table's TOAST relation, or NULL: see payload */
 	struct varlena *payload; /* all streams, inline or a TOAST pointer; NULL: see stream_ids */

@@ -16,6 +16,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "base/relations.h"
 #include "store/segment/storage.h"
 
 enum
@@ -31,7 +32,7 @@ enum
 static Relation
 open_ledger(LOCKMODE lock)
 {
-	return table_open(pfs_extension_relation("row_ledger", false), lock);
+	return pfs_table_open("row_ledger", lock);
 }
 
 static SysScanDesc
@@ -120,7 +121,7 @@ pfs_ledger_total(int64 storage_id, Snapshot snapshot)
 void
 pfs_ledger_delete(int64 storage_id)
 {
-	Oid relation_id = pfs_extension_relation("row_ledger", true);
+	Oid relation_id = pfs_relation_find("row_ledger");
 	Relation ledger;
 	uint32 entry_count;
 

@@ -73,7 +73,4 @@ bool pfs_storage_missing_value(Relation relation, AttrNumber attnum, int64 *valu
 /* The id, or 0 with a WARNING where the page is damaged or gone: such a table can be dropped. */
 int64 pfs_storage_id_if_readable(Relation relation);
 
-/* Oid of a relation of the extension's schema; raises UNDEFINED_TABLE unless missing_ok. */
-Oid pfs_extension_relation(const char *name, bool missing_ok);
-
 #endif

@@ -14,7 +14,6 @@
 #include "utils/rel.h"
 
 #include "store/segment/row_order.h"
-#include "store/segment/segment_io.h"
 
 /* A table of sums must save at least so many rows for each of its own, to be worth its bytes. */
 #define LEAST_ROWS_PER_PAIR	  2

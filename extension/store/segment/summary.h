@@ -25,8 +25,7 @@
 #include "utils/relcache.h"
 
 #include "codec/segment.h"
-
-struct PfsRows;
+#include "store/segment/row_order.h"
 
 /* What of a segment to read. */
 typedef enum PfsSegmentPart
@@ -39,6 +38,12 @@ typedef enum PfsSegmentPart
 
 /* The attribute number of the row count, which is none of a table's. */
 #define PFS_ROW_COUNT_ATTNUM ((AttrNumber) -100)
+
+/*
+ * The headers of sums, in the directory row: for each table its part, the length of its header, and
+ * the header.
+ */
+#define PFS_SUMMARY_PREFIX_BYTES (1 + sizeof(uint32))
 
 /* What costs of plans take for granted: of about so many rows sums leave one. */
 #define PFS_ROWS_PER_SUM 3
@@ -60,8 +65,8 @@ uint32 pfs_summary_limit(PfsSegmentPart part, uint32 row_count);
  * groups the pairs are to share, if it has groups; NULL: they share nothing. The result lives in
  * CurrentMemoryContext and has no ranges.
  */
-bool pfs_summary_make(Relation relation, const struct PfsRows *rows, PfsSegmentPart part,
-					  uint32 limit, const PfsSegmentReader *base, struct PfsRows *sums);
+bool pfs_summary_make(Relation relation, const PfsRows *rows, PfsSegmentPart part, uint32 limit,
+					  const PfsSegmentReader *base, PfsRows *sums);
 
 /*
  * Whether stored sums are by the columns that are the table's key now: a column that has been

@@ -6,7 +6,7 @@
  * loaded first.
  */
 #include "base/memory_peak.h"
-#include "dictionary/tree_store.h"
+#include "dictionary/tree_cache.h"
 
 #include "fmgr.h"
 #include "funcapi.h"
