@@ -5,7 +5,6 @@
 #include "symbols/binary.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,29 +12,17 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "files/open_file.h"
 #include "symbols/file_id.h"
 
-/* Never waits for a writer of a pipe that someone put there. */
 int
 binary_open_file(const char *path, FileIdentity *identity)
 {
 	struct stat status;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	int err;
+	int fd = open_file_of_process(path, &status);
 
 	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &status) != 0)
-	{
-		err = -errno;
-		close(fd);
-		return err;
-	}
-	if (!S_ISREG(status.st_mode))
-	{
-		close(fd);
-		return -ENOEXEC;
-	}
+		return fd;
 	memset(identity, 0, sizeof(*identity));
 	identity->device = status.st_dev;
 	identity->inode = status.st_ino;
@@ -56,15 +43,9 @@ hash_header(const ElfSource *source)
 void
 binary_note_root(Binary *binary, const char *path)
 {
-	static const char proc[] = "/proc/";
-	size_t length = sizeof(proc) - 1;
+	unsigned pid;
 
-	binary->root[0] = '\0';
-	if (strncmp(path, proc, length) != 0)
-		return;
-	length += strspn(path + length, "0123456789");
-	if (path[length] == '/' && path[length - 1] != '/')
-		(void) snprintf(binary->root, sizeof(binary->root), "%.*s/root", (int) length, path);
+	binary->root_pid = sscanf(path, "/proc/%u/", &pid) == 1 ? pid : 0;
 }
 
 /* In hexadecimal; a file's own, or what stands for it. */

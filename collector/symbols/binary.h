@@ -50,7 +50,7 @@ typedef struct Binary
 	UT_hash_handle by_file;
 	UT_hash_handle by_content;
 	char *name;
-	char root[32]; /* of the process that it was opened from, "" where not known */
+	uint32_t root_pid; /* of the process that it was opened from, 0 where not known */
 	char build_id[2 * ELF_BUILD_ID_MAX_BYTES + 1];
 	ElfFile file; /* its descriptor is open while references > 0 */
 	DebugFiles debug_files;

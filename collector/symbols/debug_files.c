@@ -7,17 +7,14 @@
  */
 #include "symbols/debug_files.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <lzma.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "files/open_file.h"
 
 #define MINI_PACKED_MAX_BYTES (8U << 20)
 #define MINI_MAX_BYTES		  (16U << 20)
@@ -32,26 +29,6 @@ typedef struct Proof
 	bool has_checksum;
 	uint32_t checksum;
 } Proof;
-
-/* Opens a regular file by a path inside of a root directory; -1 where that cannot be. */
-static int
-open_inside(int root_fd, const char *path, uint64_t *size_bytes)
-{
-	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-							.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	struct stat status;
-	int fd = (int) syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
-	{
-		close(fd);
-		return -1;
-	}
-	*size_bytes = (uint64_t) status.st_size;
-	return fd;
-}
 
 static bool
 checksum_matches(const ElfSource *source, uint32_t expected)
@@ -91,11 +68,12 @@ is_proven(const ElfFile *file, const Proof *proof)
 static bool
 try_path(ElfFile *file, int root_fd, const char *path, const Proof *proof)
 {
-	ElfSource source = { 0 };
+	struct stat status;
+	ElfSource source = { .fd = open_file_inside(root_fd, path, &status) };
 
-	source.fd = open_inside(root_fd, path, &source.size_bytes);
 	if (source.fd < 0)
 		return false;
+	source.size_bytes = (uint64_t) status.st_size;
 	if (elf_file_init(file, &source) == 0)
 	{
 		if (is_proven(file, proof))
@@ -274,12 +252,12 @@ debug_files_open(DebugFiles *files, const ElfFile *binary, const DebugPlaces *pl
 	int root_count = 0;
 
 	*files = DEBUG_FILES_NONE;
-	if (places->root[0] != '\0')
+	if (places->root_pid != 0)
 	{
-		root_fds[root_count] = open(places->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		root_fds[root_count] = open_root(places->root_pid);
 		root_count += root_fds[root_count] >= 0;
 	}
-	root_fds[root_count] = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	root_fds[root_count] = open_root(0);
 	root_count += root_fds[root_count] >= 0;
 
 	if (!binary->has_dwarf)

@@ -53,7 +53,7 @@ binary_files(const Binary *binary, const ElfFile *files[SYMBOL_TABLE_FILES_MAX])
 static void
 look_for_debug_files(Lookup *lookup, Binary *binary)
 {
-	const DebugPlaces places = { binary->root, binary->name, lookup->debug_directory };
+	const DebugPlaces places = { binary->root_pid, binary->name, lookup->debug_directory };
 
 	if (binary->debug_files_known)
 		return;
