@@ -10,7 +10,7 @@
 #include "admin/module.h"
 #include "admin/worker.h"
 #include "dictionary/dictionary.h"
-#include "import/exchange.h"
+#include "import/import_settings.h"
 #include "store/write/write_buffer.h"
 #include "tableam/access.h"
 
@@ -26,7 +26,7 @@ _PG_init(void)
 	pfs_write_buffer_init();
 	pfs_access_init();
 	pfs_dictionary_init();
-	pfs_exchange_init();
+	pfs_import_init();
 	pfs_worker_init();
 	MarkGUCPrefixReserved("profstore");
 }

@@ -290,7 +290,7 @@ profstore_move_to_tier(PG_FUNCTION_ARGS)
 	const PfsTier *finer;
 	Relation source;
 
-	pfs_check_maintenance_transaction("profstore.move_to_tier()");
+	pfs_check_maintenance_transaction("profstore_internal.move_to_tier()");
 	source = open_for_removal(PG_GETARG_OID(0));
 	if (source == NULL)
 		PG_RETURN_NULL();
@@ -342,7 +342,7 @@ profstore_remove_segments(PG_FUNCTION_ARGS)
 	PfsSegmentTotals totals;
 	Relation relation;
 
-	pfs_check_maintenance_transaction("profstore.remove_segments()");
+	pfs_check_maintenance_transaction("profstore_internal.remove_segments()");
 	relation = open_for_removal(PG_GETARG_OID(0));
 	if (relation == NULL)
 		PG_RETURN_NULL();

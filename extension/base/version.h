@@ -13,8 +13,8 @@
 #include "profstore.h"
 
 /*
- * The extension's schema; InvalidOid where there is no extension, or it is not in a schema of its
- * name.
+ * The extension's schema; InvalidOid where there is no extension, or its schemas have other
+ * names.
  */
 Oid pfs_extension_schema(void);
 

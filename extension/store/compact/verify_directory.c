@@ -132,9 +132,9 @@ void
 pfs_verify_directory(Relation relation, Snapshot snapshot, PfsReportProblem report, void *arg)
 {
 	NamedValues named = list_values(relation, snapshot);
-	int64 stored;
+	int64 stored = pfs_ledger_total(pfs_storage_id(relation), snapshot);
 
-	if (pfs_ledger_total(pfs_storage_id(relation), snapshot, &stored) && stored != named.row_count)
+	if (stored != named.row_count)
 		report(arg, 0, -1,
 			   psprintf("the segments have %lld rows, but %lld were stored: %s",
 						(long long) named.row_count, (long long) stored,

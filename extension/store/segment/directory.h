@@ -53,8 +53,6 @@ bool pfs_directory_try_lock(void);
 
 /* Opens the directory for inserts by the current (sub)transaction; needs an active snapshot. */
 PfsDirectoryWriter *pfs_directory_writer_open(void);
-/* Whether rows can have sums: not in a directory of version 1.0. */
-bool pfs_directory_takes_summaries(const PfsDirectoryWriter *writer);
 /* Inserts a row and sets its segment_no. */
 void pfs_directory_insert(PfsDirectoryWriter *writer, int64 storage_id, PfsSegmentRow *row,
 						  CommandId command_id);

@@ -6,8 +6,6 @@
  * adds nothing. So what the ledger adds up to is what the segments have, under every snapshot, and
  * where it is not, segments are missing or stand for rows that others stand for, too. Nothing but
  * verify reads it.
- *
- * Version 1.0 has no such table: all functions do nothing then.
  */
 #ifndef PFS_LEDGER_H
 #define PFS_LEDGER_H
@@ -25,11 +23,12 @@ void pfs_ledger_add(int64 storage_id, int64 row_count, CommandId command_id);
  */
 void pfs_ledger_fold(int64 storage_id, Snapshot snapshot);
 
-/* What the entries that the snapshot sees add up to; false: there is no ledger. */
-bool pfs_ledger_total(int64 storage_id, Snapshot snapshot, int64 *row_count);
+/* What the entries that the snapshot sees add up to. */
+int64 pfs_ledger_total(int64 storage_id, Snapshot snapshot);
 
 /*
- * Deletes all of a storage, whoever wrote them; the caller holds AccessExclusiveLock on its table.
+ * Deletes all of a storage, whoever wrote them, if there is a ledger; the caller holds
+ * AccessExclusiveLock on its table.
  */
 void pfs_ledger_delete(int64 storage_id);
 

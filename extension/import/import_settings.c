@@ -1,11 +1,12 @@
 /*
- * exchange.c
- *		Settings of the room, and where it stops.
+ * import_settings.c
+ *		The setting of the room.
  */
-#include "import/exchange.h"
+#include "profstore.h"
 
-#include "miscadmin.h"
 #include "utils/guc.h"
+
+#include "import/import_settings.h"
 
 #define IMPORT_MAX_SIZE_KB_DEFAULT (64 * 1024)
 #define IMPORT_MAX_SIZE_KB_MIN	   64
@@ -14,7 +15,7 @@
 int pfs_import_max_size_kb = IMPORT_MAX_SIZE_KB_DEFAULT;
 
 void
-pfs_exchange_init(void)
+pfs_import_init(void)
 {
 	DefineCustomIntVariable("profstore.import_max_size",
 							"Largest profile that is imported, as it is when unpacked.",
@@ -22,10 +23,4 @@ pfs_exchange_init(void)
 							&pfs_import_max_size_kb, IMPORT_MAX_SIZE_KB_DEFAULT,
 							IMPORT_MAX_SIZE_KB_MIN, IMPORT_MAX_SIZE_KB_MAX, PGC_SUSET, GUC_UNIT_KB,
 							NULL, NULL, NULL);
-}
-
-void
-pfs_exchange_pause(void)
-{
-	CHECK_FOR_INTERRUPTS();
 }
