@@ -5,6 +5,11 @@
  * Most groups are short, and a branch that the processor cannot foretell costs as much as decoding
  * five rows: short groups share an array of one width, from which rows are copied several at a
  * time.
+ *
+ * 1. RISING: k numbers that rise within a range, as k symbols or as a map of bits, what is shorter.
+ * 2. BANDED: numbers of a group as wide as groups of about that length need, larger ones aside.
+ * 3. PARTED: how the rows of a group part its sum, as low bits and runs of zeros.
+ * Each has a draft, which tells the bits that it would take and makes them, and a restore.
  */
 #include "codec/group_bits.h"
 
