@@ -6,9 +6,9 @@
  * back on error, which releases whatever the reading code had open.
  *
  * 1. The metapage, then the directory as a whole (verify_directory.c).
- * 2. Each segment: its columns block by block, whose values must lie in the ranges that header, block
- *    and directory claim; the order of its rows; its sums, made again from the rows; its keys, if the
- *    caller looks at them.
+ * 2. Each segment: its columns block by block, whose values must lie in the ranges that header,
+ *    block and directory claim; the order of its rows; its sums, made again from the rows; its
+ *    keys, if the caller looks at them.
  * 3. Roll-ups, against the segments that they name (rollup_verify.c).
  */
 #include "store/compact/verify.h"
