@@ -2,8 +2,9 @@
  * intern_functions.c
  *		intern_functions: functions in, ids out.
  *
- * Each distinct function is one probe of the index on a hash of its content; of equal ones that are stored the smallest
- * id stands for all. What is not found is stored. Condemned functions are as good as gone.
+ * Each distinct function is one probe of the index on a hash of its content; of equal ones that
+ * are stored the smallest id stands for all. What is not found is stored. Condemned functions are
+ * as good as gone.
  */
 #include "profstore.h"
 
@@ -122,7 +123,10 @@ get_wanted(FunctionCallInfo fcinfo, uint32 count)
 	return wanted;
 }
 
-/* Moves the distinct ones to the front, in the order of the input; numbers has for each where it is there. */
+/*
+ * Moves the distinct ones to the front, in the order of the input; numbers has for each where it
+ * is there.
+ */
 static uint32
 make_distinct(Wanted *wanted, uint32 count, uint32 *numbers)
 {
@@ -221,7 +225,10 @@ store_missing(Wanted *wanted, uint32 count)
 	pfs_content_writer_end(writer);
 }
 
-/* intern_functions(names text[], system_names text[], filenames text[], start_lines int4[]) -> int4[] */
+/*
+ * intern_functions(names text[], system_names text[], filenames text[], start_lines int4[]) ->
+ * int4[]
+ */
 PGDLLEXPORT Datum
 profstore_intern_functions(PG_FUNCTION_ARGS)
 {

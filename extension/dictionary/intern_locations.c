@@ -2,13 +2,15 @@
  * intern_locations.c
  *		intern_locations: locations in, ids out.
  *
- * Each distinct location is one probe of the index on content; what is not found is stored. A location that comes with a mapping and an address and without
- * lines is any stored one there, a symbolized one where there is one. Else the lines decide; of equal locations the smallest
- * id stands for all. Condemned locations are as good as gone.
+ * Each distinct location is one probe of the index on content; what is not found is stored. A
+ * location that comes with a mapping and an address and without lines is any stored one there, a
+ * symbolized one where there is one. Else the lines decide; of equal locations the smallest id
+ * stands for all. Condemned locations are as good as gone.
  *
- * Mappings must be the calling role's own, so that none plants symbols at an address of another's; those that version 1.0 stored, which
- * interning gives out no more, may still be named by who knows them. An address without a mapping means nothing outside its
- * process: there, only equal lines make the same location.
+ * Mappings must be the calling role's own, so that none plants symbols at an address of another's;
+ * those that version 1.0 stored, which interning gives out no more, may still be named by who
+ * knows them. An address without a mapping means nothing outside its process: there, only equal
+ * lines make the same location.
  */
 #include "profstore.h"
 
@@ -106,7 +108,10 @@ typedef struct Search
 	FmgrInfo hash; /* of an array of function ids, as in the index */
 } Search;
 
-/* Whether a stored array holds these elements; one dimension and no nulls, as intern_locations stores them. */
+/*
+ * Whether a stored array holds these elements; one dimension and no nulls, as intern_locations
+ * stores them.
+ */
 static bool
 array_is(Datum datum, const int32 *ids, uint32 count)
 {
@@ -349,7 +354,10 @@ get_wanted(FunctionCallInfo fcinfo, uint32 count)
 	return wanted;
 }
 
-/* Moves the distinct ones to the front, in the order of the input; numbers has for each where it is there. */
+/*
+ * Moves the distinct ones to the front, in the order of the input; numbers has for each where it
+ * is there.
+ */
 static uint32
 make_distinct(Wanted *wanted, uint32 count, uint32 *numbers)
 {
@@ -373,7 +381,8 @@ make_distinct(Wanted *wanted, uint32 count, uint32 *numbers)
 }
 
 /*
- * intern_locations(mappings int4[], addresses int8[], line_counts int4[], function_ids int4[], lines int4[]) -> int4[]
+ * intern_locations(mappings int4[], addresses int8[], line_counts int4[], function_ids int4[],
+ * lines int4[]) -> int4[]
  */
 PGDLLEXPORT Datum
 profstore_intern_locations(PG_FUNCTION_ARGS)

@@ -2,11 +2,11 @@
  * gunzip.c
  *		Inflating into a buffer that doubles up to a limit.
  */
-#include "formats/gunzip.h"
-
 /* zlib does not write to what it reads. */
 #define ZLIB_CONST
 #include <zlib.h>
+
+#include "formats/gunzip.h"
 
 /* Window of 32 KiB, and gzip's header and trailer around the stream. */
 #define GZIP_WINDOW (15 + 16)
@@ -38,7 +38,10 @@ pfs_is_gzip(const uint8_t *bytes, size_t length)
 	return length >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
 
-/* Doubles the buffer; one byte beyond the limit tells a file that ends there from one that does not. */
+/*
+ * Doubles the buffer; one byte beyond the limit tells a file that ends there from one that does
+ * not.
+ */
 static PfsReadStatus
 make_room(PfsAllocator allocator, size_t max_bytes, PfsBytes *buffer, size_t *capacity)
 {
