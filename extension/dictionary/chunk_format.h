@@ -3,8 +3,8 @@
  *		Bytes of profstore.stack_chunks.payload: nodes of the stack tree, packed.
  *
  * Integers of the header are little-endian. The body is stored as it is or as one zstd frame,
- * whichever is clearly smaller. The checksum covers what is stored, so it is checked before anything
- * else is believed.
+ * whichever is clearly smaller. The checksum covers what is stored, so it is checked before
+ * anything else is believed.
  *
  *	+--------+------------------------------------------------------------------+
  *	| header | body: lengths | runs | parents | externals | locations           |
@@ -33,12 +33,12 @@
  *	locations for each node, signed: location id less that of the node before, for the first one
  *			  less 0
  *
- * Nodes stand in ascending order of their numbers, and a parent's number is less than its child's. A
- * walk that adds a stack writes caller before callee, so nearly every distance is 1 and compresses to
- * nothing.
+ * Nodes stand in ascending order of their numbers, and a parent's number is less than its
+ * child's. A walk that adds a stack writes caller before callee, so nearly every distance is 1 and
+ * compresses to nothing.
  *
- * Example, not compressed: nodes 65, 66 and 67 with locations 7, 9 and 8, where 65 hangs on the root
- * and the others on 65:
+ * Example, not compressed: nodes 65, 66 and 67 with locations 7, 9 and 8, where 65 hangs on the
+ * root and the others on 65:
  *
  *	01 00 0000 | 0d000000 | 03000000 | crc | 02 03 02 | 00 03 | 00 01 02 | 81 01 | 0e 04 01
  */
