@@ -1,11 +1,7 @@
 -- import_pprof and pprof
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/pprof.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
+\set pprof on
+\i sql/fixtures/preamble.sql
+RESET client_min_messages;
 
 -- Two sample types, an inlined call, a position-independent program, labels of every kind, a key that comes twice.
 --             1          2        3      4              5         6       7        8        9          10     11    12        13      14        15

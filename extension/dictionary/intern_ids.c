@@ -149,13 +149,11 @@ pfs_partition_intern(const char *key)
 		return entry->id;
 
 	SPI_connect();
-	/* a row of version 1.0 lacks the column, and is never condemned */
 	id = partition_id_by_sql(
 		"SELECT pg_catalog.min(p.id) FROM profstore.dictionary_partitions AS p "
 		"WHERE pg_catalog.hashtextextended(p.key, 0) OPERATOR(pg_catalog.=) "
 		"pg_catalog.hashtextextended($1, 0) AND p.key OPERATOR(pg_catalog.=) $1 "
-		"AND coalesce(pg_catalog.to_jsonb(p) OPERATOR(pg_catalog.->>) 'condemned', "
-		"'false') OPERATOR(pg_catalog.=) 'false'",
+		"AND NOT p.condemned",
 		key);
 	if (id == 0)
 	{

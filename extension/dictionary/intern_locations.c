@@ -7,10 +7,9 @@
  * symbolized one where there is one. Else the lines decide; of equal locations the smallest id
  * stands for all. Condemned locations are as good as gone.
  *
- * Mappings must be the calling role's own, so that none plants symbols at an address of another's;
- * those that version 1.0 stored, which interning gives out no more, may still be named by who
- * knows them. An address without a mapping means nothing outside its process: there, only equal
- * lines make the same location.
+ * Mappings must be the calling role's own, so that none plants symbols at an address of another's.
+ * An address without a mapping means nothing outside its process: there, only equal lines make the
+ * same location.
  */
 #include "profstore.h"
 
@@ -214,7 +213,7 @@ check_mapping(TupleTableSlot *slot, void *role)
 {
 	const char *owner = TextDatumGetCString(slot->tts_values[MAPPING_ROLE - 1]);
 
-	if (owner[0] != '\0' && strcmp(owner, role) != 0)
+	if (strcmp(owner, role) != 0)
 		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 						errmsg("mapping with id %d belongs to another role",
 							   DatumGetInt32(slot->tts_values[0])),

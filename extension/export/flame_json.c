@@ -4,6 +4,7 @@
  */
 #include "profstore.h"
 
+#include "tree/frame_source.h"
 #include "utils/json.h"
 
 #include "export/flame_json.h"

@@ -12,6 +12,7 @@
 #include "export/view_text.h"
 #include "tree/comparison.h"
 #include "views/flamegraph.h"
+#include "views/view.h"
 
 #define ARG_TITLE PFS_FLAME_ARG_COUNT
 
