@@ -11,7 +11,7 @@
 #include "base/flags.h"
 #include "database/session.h"
 #include "exchange/exchange.h"
-#include "symbols/symbolizer.h"
+#include "symbols/worker.h"
 
 /* Options of any command, and the flags that point into them. */
 typedef union Options

@@ -20,10 +20,10 @@ print_line(const char *group, const char *name, const char *state, const char *d
 }
 
 static ExitCode
-check_host(void)
+check_host(const AgentOptions *agent)
 {
 	Feature features[FEATURES_MAX];
-	size_t count = features_probe(features);
+	size_t count = features_probe(agent->allow_unsafe_kernel, features);
 	ExitCode code = EXIT_OK;
 
 	for (size_t i = 0; i < count; i++)
@@ -53,9 +53,12 @@ ignore_record(void *context, const void *record, size_t length_bytes)
 }
 
 static ExitCode
-check_program(void)
+check_program(const AgentOptions *agent)
 {
-	const SamplerOptions options = { .frequency_hz = 1 };
+	const SamplerOptions options = {
+		.frequency_hz = 1,
+		.allow_unsafe_kernel = agent->allow_unsafe_kernel,
+	};
 	Failure failure;
 	Sampler *sampler = NULL;
 	ExitCode code = sampler_create(&options, ignore_record, NULL, &sampler, &failure);
@@ -106,11 +109,11 @@ check_database(const AgentOptions *options)
 ExitCode
 check_run(const AgentOptions *options)
 {
-	ExitCode host = check_host();
+	ExitCode host = check_host(options);
 	ExitCode database;
 
 	if (host == EXIT_OK)
-		host = check_program();
+		host = check_program(options);
 	check_kallsyms();
 	database = check_database(options);
 	return host != EXIT_OK ? host : database;

@@ -258,7 +258,8 @@ unwind_tables_walk(const UnwindTables *tables, const ExecImage *process,
 	LateMemory memory = { late->bytes,	late->length,		 late->address,
 						  late->chunks, late->other_address, late->other_chunks };
 
-	return late_walk(tables->unwinder, process, &late->at, late_memory_read, &memory, trust_jit,
+	return late_walk(tables->unwinder,
+					 &(LateWalk){ process, &late->at, late_memory_read, &memory, trust_jit },
 					 frames, capacity, status);
 }
 

@@ -11,7 +11,6 @@
 #include "process/mapped_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +22,8 @@
 
 #include <elf.h>
 #include <uthash.h>
+
+#include "files/open_file.h"
 
 typedef struct FileId
 {
@@ -122,7 +123,7 @@ remove_file(MappedFileTable *table, MappedFile *file)
 	mapped_file_free(file);
 }
 
-/* Takes the descriptor over, also on failure. Mutex not held. */
+/* Takes the descriptor of a regular file over, also on failure. Mutex not held. */
 static int
 mapped_file_intern(MappedFileTable *table, int fd, const char *name, const char *path,
 				   MappedFile **result)
@@ -131,7 +132,7 @@ mapped_file_intern(MappedFileTable *table, int fd, const char *name, const char 
 	FileVersion key;
 	MappedFile *file;
 
-	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
+	if (fstat(fd, &status) != 0)
 	{
 		close(fd);
 		return -ENOEXEC;
@@ -298,9 +299,9 @@ mapped_file_acquire_mapping(MappedFileTable *table, uint32_t pid, const ProcMapp
 	mapped_file_release(table, *file);
 	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", pid,
 			 (unsigned long long) mapping->start, (unsigned long long) mapping->end);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = open_file_trusted(path, &status);
 	if (fd < 0)
-		error = errno;
+		error = -fd;
 	else if (!is_file_of(fd, mapping))
 	{
 		close(fd);
@@ -310,10 +311,10 @@ mapped_file_acquire_mapping(MappedFileTable *table, uint32_t pid, const ProcMapp
 	if (fd < 0 && !mapping->deleted && mapping->name[0] == '/')
 	{
 		/* without CAP_CHECKPOINT_RESTORE, or with the mapping changed since: by name */
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		fd = open_file_of_process(path, &status);
 		if (fd < 0)
-			error = errno;
-		else if (fstat(fd, &status) != 0 || status.st_ino != mapping->inode)
+			error = -fd;
+		else if (status.st_ino != mapping->inode)
 		{
 			close(fd);
 			return -ESTALE;
@@ -329,12 +330,13 @@ mapped_file_acquire_executable(MappedFileTable *table, uint32_t pid, const char 
 							   MappedFile **file)
 {
 	char path[4096 + 64];
+	struct stat status;
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	fd = open_file_trusted(path, &status);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	snprintf(path, sizeof(path), "/proc/%u/root%s", pid, name);
 	return mapped_file_intern(table, fd, name, path, file);
 }
@@ -343,9 +345,9 @@ int
 mapped_file_acquire_past(MappedFileTable *table, uint32_t root_pid, const ProcMapping *mapping,
 						 MappedFile **file)
 {
-	char root[32] = "";
 	char path[4096 + 64];
 	struct stat status;
+	int root_fd;
 	int fd;
 
 	*file = find_open(table, mapping);
@@ -353,18 +355,22 @@ mapped_file_acquire_past(MappedFileTable *table, uint32_t root_pid, const ProcMa
 		return 0;
 	if (mapping->deleted || mapping->name[0] != '/')
 		return -ENOENT;
-	if (root_pid != 0)
-		snprintf(root, sizeof(root), "/proc/%u/root", root_pid);
-	snprintf(path, sizeof(path), "%s%s", root, mapping->name);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	root_fd = open_root(root_pid);
+	if (root_fd < 0)
+		return root_fd;
+	fd = open_file_inside(root_fd, mapping->name, &status);
+	close(root_fd);
 	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &status) != 0 || status.st_ino != mapping->inode ||
-		status.st_dev != mapping->device)
+		return fd;
+	if (status.st_ino != mapping->inode || status.st_dev != mapping->device)
 	{
 		close(fd);
 		return -ESTALE;
 	}
+	if (root_pid != 0)
+		snprintf(path, sizeof(path), "/proc/%u/root%s", root_pid, mapping->name);
+	else
+		snprintf(path, sizeof(path), "%s", mapping->name);
 	return mapped_file_intern(table, fd, mapping->name, path, file);
 }
 
@@ -411,6 +417,19 @@ mapped_file_release(MappedFileTable *table, MappedFile *file)
 	pthread_mutex_unlock(&table->mutex);
 }
 
+/* Whether the file's path still leads to it. */
+static bool
+path_leads_there(const MappedFile *file)
+{
+	struct stat status;
+	int fd = file->path[0] != '\0' ? open_file_of_process(file->path, &status) : -ENOENT;
+
+	if (fd < 0)
+		return false;
+	close(fd);
+	return status.st_dev == file->key.file.device && status.st_ino == file->key.file.inode;
+}
+
 /*
  * Opens the content through the descriptor, which is sure to be the file that was mapped. The name
  * under the process's root is better where it is the same file: separate debug files are then
@@ -420,11 +439,9 @@ static void
 open_content(MappedFileTable *table, MappedFile *file, const MappedFileOpener *opener)
 {
 	char path[64];
-	struct stat status;
 	int result = -1;
 
-	if (file->path[0] != '\0' && stat(file->path, &status) == 0 &&
-		status.st_dev == file->key.file.device && status.st_ino == file->key.file.inode)
+	if (path_leads_there(file))
 		result = opener->open(opener->context, file->path, file->name, &file->content);
 	if (result != 0)
 	{

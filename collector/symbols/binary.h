@@ -1,10 +1,12 @@
 /*
  * binary.h
- *		What the symbolizer keeps per binary; inside of the room only.
+ *		What is kept of one ELF file that code was sampled in.
  */
 #ifndef COLLECTOR_BINARY_H
 #define COLLECTOR_BINARY_H
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -12,11 +14,7 @@
 
 #include "symbols/debug_files.h"
 #include "symbols/elf_file.h"
-#include "symbols/kallsyms.h"
-#include "symbols/result_cache.h"
 #include "symbols/symbol_table.h"
-#include "symbols/symbolizer.h"
-#include "symbols/worker_client.h"
 
 /*
  * The same file for as long as these are equal: a change of the content changes ctime. Compared by
@@ -42,9 +40,9 @@ typedef struct ContentIdentity
 	uint64_t header_hash; /* of the first page: a stripped copy has other sections */
 } ContentIdentity;
 
-struct Binary
+typedef struct Binary
 {
-	Symbolizer *symbolizer;
+	struct Symbolizer *symbolizer;
 	uint64_t number; /* never used again */
 	uint32_t references;
 	FileIdentity file_identity;
@@ -52,7 +50,7 @@ struct Binary
 	UT_hash_handle by_file;
 	UT_hash_handle by_content;
 	char *name;
-	char root[32]; /* of the process that it was opened from, "" where not known */
+	uint32_t root_pid; /* of the process that it was opened from, 0 where not known */
 	char build_id[2 * ELF_BUILD_ID_MAX_BYTES + 1];
 	ElfFile file; /* its descriptor is open while references > 0 */
 	DebugFiles debug_files;
@@ -64,29 +62,23 @@ struct Binary
 	struct Binary *next;
 	struct Binary *table_prev; /* among those with a table, least recently used first */
 	struct Binary *table_next;
-};
+} Binary;
 
-struct Symbolizer
-{
-	SymbolizerStats stats;
-	uint64_t last_number;
-	size_t table_budget_bytes;
-	size_t table_bytes;
-	char *debug_directory;
-	bool inlined_lines;
-	Binary *by_file;
-	Binary *by_content;
-	Binary *idle;
-	uint32_t idle_count;
-	Binary *tables;
-	ResultCache *results;
-	Kallsyms *kallsyms;
-	WorkerClient *worker;
-	SymbolLine line;				  /* a result that is not in the cache */
-	char name[SYMBOL_NAME_MAX_BYTES]; /* the symbol last found */
-};
+/* Opens a regular file for reading; -errno, -ENOEXEC where it is none. */
+int binary_open_file(const char *path, FileIdentity *identity);
 
-/* Frees a binary's symbol table; it is read again when needed. */
-void symbolizer_drop_table(Binary *binary);
+/*
+ * Describes the file behind a descriptor, which it takes, also on failure. It has one reference and
+ * no number yet. 0, -ENOEXEC, -ENOMEM.
+ */
+int binary_create(int fd, const FileIdentity *identity, const char *path, const char *name,
+				  Binary **binary);
+void binary_free(Binary *binary); /* its table went before */
+
+/* Separate debug files are looked for below the root of the process that the path leads through. */
+void binary_note_root(Binary *binary, const char *path);
+
+/* Closes what is open of it; an open descriptor would keep a deleted file's space on disk. */
+void binary_close(Binary *binary);
 
 #endif

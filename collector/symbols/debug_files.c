@@ -7,17 +7,14 @@
  */
 #include "symbols/debug_files.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <lzma.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "files/open_file.h"
 
 #define MINI_PACKED_MAX_BYTES (8U << 20)
 #define MINI_MAX_BYTES		  (16U << 20)
@@ -32,26 +29,6 @@ typedef struct Proof
 	bool has_checksum;
 	uint32_t checksum;
 } Proof;
-
-/* Opens a regular file by a path inside of a root directory; -1 where that cannot be. */
-static int
-open_inside(int root_fd, const char *path, uint64_t *size_bytes)
-{
-	struct open_how how = { .flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
-							.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	struct stat status;
-	int fd = (int) syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-
-	if (fd < 0)
-		return -1;
-	if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))
-	{
-		close(fd);
-		return -1;
-	}
-	*size_bytes = (uint64_t) status.st_size;
-	return fd;
-}
 
 static bool
 checksum_matches(const ElfSource *source, uint32_t expected)
@@ -78,9 +55,9 @@ checksum_matches(const ElfSource *source, uint32_t expected)
 static bool
 is_proven(const ElfFile *file, const Proof *proof)
 {
-	if (proof->build_id_bytes > 0 && file->build_id_bytes > 0)
-		return file->build_id_bytes == proof->build_id_bytes &&
-			   memcmp(file->build_id, proof->build_id, proof->build_id_bytes) == 0;
+	if (proof->build_id_bytes > 0 && file->build_id.size_bytes > 0)
+		return file->build_id.size_bytes == proof->build_id_bytes &&
+			   memcmp(file->build_id.bytes, proof->build_id, proof->build_id_bytes) == 0;
 	return proof->has_checksum && checksum_matches(&file->source, proof->checksum);
 }
 
@@ -91,11 +68,12 @@ is_proven(const ElfFile *file, const Proof *proof)
 static bool
 try_path(ElfFile *file, int root_fd, const char *path, const Proof *proof)
 {
-	ElfSource source = { 0 };
+	struct stat status;
+	ElfSource source = { .fd = open_file_inside(root_fd, path, &status) };
 
-	source.fd = open_inside(root_fd, path, &source.size_bytes);
 	if (source.fd < 0)
 		return false;
+	source.size_bytes = (uint64_t) status.st_size;
 	if (elf_file_init(file, &source) == 0)
 	{
 		if (is_proven(file, proof))
@@ -152,7 +130,7 @@ read_link(const ElfFile *binary, char name[NAME_MAX + 1], Proof *proof)
 	const ElfExtent *section = &binary->debug_link;
 	uint64_t checksum_at;
 
-	if (!elf_file_read_string(binary, section, 0, name, NAME_MAX + 1) || name[0] == '\0' ||
+	if (!elf_source_string(&binary->source, section, 0, name, NAME_MAX + 1) || name[0] == '\0' ||
 		strchr(name, '/') != NULL || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return false;
 	checksum_at = (strlen(name) + 1 + 3) & ~3ULL;
@@ -168,7 +146,8 @@ static void
 find_debug_file(DebugFiles *files, const ElfFile *binary, const DebugPlaces *places,
 				const int *root_fds, int root_count)
 {
-	Proof proof = { .build_id = binary->build_id, .build_id_bytes = binary->build_id_bytes };
+	Proof proof = { .build_id = binary->build_id.bytes,
+					.build_id_bytes = binary->build_id.size_bytes };
 	char link[NAME_MAX + 1];
 
 	for (int i = 0; i < root_count; i++)
@@ -195,7 +174,7 @@ find_supplement(DebugFiles *files, const ElfFile *with_dwarf, const DebugPlaces 
 	ElfFile file;
 	size_t length;
 
-	if (!elf_file_read_string(with_dwarf, section, 0, path, sizeof(path)))
+	if (!elf_source_string(&with_dwarf->source, section, 0, path, sizeof(path)))
 		return;
 	length = strlen(path) + 1;
 	if (length >= section->size_bytes || section->size_bytes - length > sizeof(build_id) ||
@@ -274,12 +253,12 @@ debug_files_open(DebugFiles *files, const ElfFile *binary, const DebugPlaces *pl
 	int root_count = 0;
 
 	*files = DEBUG_FILES_NONE;
-	if (places->root[0] != '\0')
+	if (places->root_pid != 0)
 	{
-		root_fds[root_count] = open(places->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		root_fds[root_count] = open_root(places->root_pid);
 		root_count += root_fds[root_count] >= 0;
 	}
-	root_fds[root_count] = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	root_fds[root_count] = open_root(0);
 	root_count += root_fds[root_count] >= 0;
 
 	if (!binary->has_dwarf)

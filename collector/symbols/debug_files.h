@@ -13,8 +13,8 @@
 /* Where to look. */
 typedef struct DebugPlaces
 {
-	const char *root; /* of the process, such as /proc/PID/root: looked into first; "" for none */
-	const char *name; /* the binary's path in there */
+	uint32_t root_pid;	   /* a process whose root directory is looked into first; 0: none */
+	const char *name;	   /* the binary's path in there */
 	const char *directory; /* such as /usr/lib/debug, in there and on the host */
 } DebugPlaces;
 

@@ -1,16 +1,41 @@
 /*
  * lookup.c
- *		The path from an address to its lines: cache, DWARF, symbol table, demangling.
+ *		The order in which sources are asked, and what they keep.
  */
+#include "symbols/lookup.h"
+
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <utlist.h>
 
 #include "base/clock.h"
-#include "symbols/binary.h"
 
 #define WORKER_PAUSE_NS INT64_C(600000000000) /* after a binary made the worker fail */
+
+int
+lookup_init(Lookup *lookup, size_t cache_bytes, const char *debug_directory, bool inlined_lines)
+{
+	int err = result_cache_create(cache_bytes / 2, &lookup->results);
+
+	if (err == 0)
+		err = worker_client_create(&lookup->worker);
+	if (err != 0)
+		return err;
+	lookup->table_budget_bytes = cache_bytes / 2;
+	lookup->inlined_lines = inlined_lines;
+	lookup->debug_directory = strdup(debug_directory);
+	return lookup->debug_directory == NULL ? -ENOMEM : 0;
+}
+
+void
+lookup_fini(Lookup *lookup)
+{
+	result_cache_free(lookup->results);
+	worker_client_free(lookup->worker);
+	free(lookup->debug_directory);
+}
 
 static uint32_t
 binary_files(const Binary *binary, const ElfFile *files[SYMBOL_TABLE_FILES_MAX])
@@ -26,9 +51,9 @@ binary_files(const Binary *binary, const ElfFile *files[SYMBOL_TABLE_FILES_MAX])
 }
 
 static void
-look_for_debug_files(Binary *binary)
+look_for_debug_files(Lookup *lookup, Binary *binary)
 {
-	const DebugPlaces places = { binary->root, binary->name, binary->symbolizer->debug_directory };
+	const DebugPlaces places = { binary->root_pid, binary->name, lookup->debug_directory };
 
 	if (binary->debug_files_known)
 		return;
@@ -42,31 +67,41 @@ table_bytes(const Binary *binary)
 	return symbol_table_bytes(binary->table);
 }
 
+void
+lookup_drop_table(Lookup *lookup, Binary *binary)
+{
+	if (binary->table == NULL)
+		return;
+	DL_DELETE2(lookup->tables, binary, table_prev, table_next);
+	lookup->table_bytes -= symbol_table_bytes(binary->table);
+	symbol_table_free(binary->table);
+	binary->table = NULL;
+}
+
 /* The binary's symbol table, read when first needed; the others make room for it. */
 static int
-use_table(Binary *binary)
+use_table(Lookup *lookup, Binary *binary)
 {
-	Symbolizer *symbolizer = binary->symbolizer;
 	const ElfFile *files[SYMBOL_TABLE_FILES_MAX];
 	int err;
 
 	if (binary->table != NULL)
 	{
-		DL_DELETE2(symbolizer->tables, binary, table_prev, table_next);
-		DL_APPEND2(symbolizer->tables, binary, table_prev, table_next);
+		DL_DELETE2(lookup->tables, binary, table_prev, table_next);
+		DL_APPEND2(lookup->tables, binary, table_prev, table_next);
 		return 0;
 	}
 	err = symbol_table_create(files, binary_files(binary, files), &binary->table);
 	if (err != 0)
 		return err;
-	while (symbolizer->tables != NULL &&
-		   symbolizer->table_bytes + table_bytes(binary) > symbolizer->table_budget_bytes)
+	while (lookup->tables != NULL &&
+		   lookup->table_bytes + table_bytes(binary) > lookup->table_budget_bytes)
 	{
-		symbolizer_drop_table(symbolizer->tables);
-		symbolizer->stats.tables_evicted++;
+		lookup_drop_table(lookup, lookup->tables);
+		lookup->tables_evicted++;
 	}
-	symbolizer->table_bytes += table_bytes(binary);
-	DL_APPEND2(symbolizer->tables, binary, table_prev, table_next);
+	lookup->table_bytes += table_bytes(binary);
+	DL_APPEND2(lookup->tables, binary, table_prev, table_next);
 	return 0;
 }
 
@@ -89,12 +124,12 @@ note_worker(Binary *binary, int err)
  * The symbol that covers an address, "" where none does; held by the symbolizer until the next one.
  */
 static int
-find_symbol(Binary *binary, uint64_t address, const char **symbol)
+find_symbol(Lookup *lookup, Binary *binary, uint64_t address, const char **symbol)
 {
-	char *name = binary->symbolizer->name;
+	char *name = lookup->name;
 	const ElfFile *files[SYMBOL_TABLE_FILES_MAX];
 	uint64_t start;
-	int err = use_table(binary);
+	int err = use_table(lookup, binary);
 
 	if (err != 0)
 		return err;
@@ -110,25 +145,23 @@ find_symbol(Binary *binary, uint64_t address, const char **symbol)
  * worker is not to be had now: what else is found then is good enough to show, and not to keep.
  */
 static int
-ask_dwarf(Binary *binary, uint64_t address, SymbolLines *lines)
+ask_dwarf(Lookup *lookup, Binary *binary, uint64_t address, SymbolLines *lines)
 {
-	Symbolizer *symbolizer = binary->symbolizer;
 	const ElfFile *file = binary->file.has_dwarf ? &binary->file : &binary->debug_files.debug;
 	const char *symbol;
 	int err;
 
-	if (!symbolizer->inlined_lines || file->source.fd < 0 || !file->has_dwarf ||
-		binary->dwarf_unusable)
+	if (!lookup->inlined_lines || file->source.fd < 0 || !file->has_dwarf || binary->dwarf_unusable)
 		return 0;
 	if (worker_pauses(binary))
 		return -EAGAIN;
-	err = worker_client_lookup(symbolizer->worker, binary->number, file->source.fd,
+	err = worker_client_lookup(lookup->worker, binary->number, file->source.fd,
 							   binary->debug_files.alt_fd, address, NULL, lines);
 	if (err == -ENOKEY)
 	{
-		err = find_symbol(binary, address, &symbol);
+		err = find_symbol(lookup, binary, address, &symbol);
 		if (err == 0)
-			err = worker_client_lookup(symbolizer->worker, binary->number, file->source.fd,
+			err = worker_client_lookup(lookup->worker, binary->number, file->source.fd,
 									   binary->debug_files.alt_fd, address, symbol, lines);
 	}
 	binary->dwarf_unusable = err == -ENODATA;
@@ -147,48 +180,57 @@ is_mangled(const char *name)
  * demangled.
  */
 static int
-ask_symbol_table(Binary *binary, uint64_t address, SymbolLines *lines)
+ask_symbol_table(Lookup *lookup, Binary *binary, uint64_t address, SymbolLines *lines)
 {
-	Symbolizer *symbolizer = binary->symbolizer;
 	const char *symbol;
-	int err = find_symbol(binary, address, &symbol);
+	int err = find_symbol(lookup, binary, address, &symbol);
 
 	if (err != 0 || symbol[0] == '\0')
 		return err;
-	symbolizer->line = (SymbolLine){ .name = symbol, .system_name = symbol, .filename = "" };
-	*lines = (SymbolLines){ 1, &symbolizer->line };
+	lookup->line = (SymbolLine){ .name = symbol, .system_name = symbol, .filename = "" };
+	*lines = (SymbolLines){ 1, &lookup->line };
 	if (!is_mangled(symbol))
 		return 0;
 	if (worker_pauses(binary))
 		return -EAGAIN;
-	return note_worker(binary, worker_client_demangle(symbolizer->worker, symbol, lines));
+	return note_worker(binary, worker_client_demangle(lookup->worker, symbol, lines));
 }
 
 int
-binary_symbolize(Binary *binary, uint64_t address, SymbolLines *lines)
+lookup_symbolize(Lookup *lookup, Binary *binary, uint64_t address, SymbolLines *lines)
 {
-	Symbolizer *symbolizer = binary->symbolizer;
 	SymbolLines found = { 0, NULL };
 	bool lasting;
 	int err;
 
-	if (result_cache_find(symbolizer->results, binary->number, address, lines))
+	if (result_cache_find(lookup->results, binary->number, address, lines))
 		return 0;
-	look_for_debug_files(binary);
-	err = ask_dwarf(binary, address, &found);
+	look_for_debug_files(lookup, binary);
+	err = ask_dwarf(lookup, binary, address, &found);
 	lasting = err != -EAGAIN && err != -EIO;
 	if (found.count == 0)
 	{
-		err = ask_symbol_table(binary, address, &found);
+		err = ask_symbol_table(lookup, binary, address, &found);
 		if (err == -ENOMEM)
 			return err;
 		lasting = lasting && err != -EAGAIN && err != -EIO;
 	}
 	if (found.count > 0)
-		symbolizer->stats.addresses_resolved++;
+		lookup->resolved++;
 	else
-		symbolizer->stats.addresses_unknown++;
+		lookup->unknown++;
 	*lines = found;
-	return lasting ? result_cache_add(symbolizer->results, binary->number, address, &found, lines)
-				   : 0;
+	return lasting ? result_cache_add(lookup->results, binary->number, address, &found, lines) : 0;
+}
+
+void
+lookup_shrink(Lookup *lookup)
+{
+	result_cache_shrink(lookup->results);
+	while (lookup->tables != NULL)
+	{
+		lookup_drop_table(lookup, lookup->tables);
+		lookup->tables_evicted++;
+	}
+	worker_client_end(lookup->worker);
 }

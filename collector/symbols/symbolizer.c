@@ -12,43 +12,42 @@
 #include "symbols/symbolizer.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <utlist.h>
 
-#include "base/hash.h"
 #include "symbols/binary.h"
-#include "symbols/file_id.h"
+#include "symbols/kallsyms.h"
+#include "symbols/lookup.h"
 
 #define KALLSYMS_PATH	  "/proc/kallsyms"
 #define IDLE_BINARIES_MAX 256 /* released binaries that are kept for whoever maps them next */
 
+struct Symbolizer
+{
+	Lookup lookup;
+	Kallsyms *kallsyms;
+	uint64_t last_number;
+	Binary *by_file;
+	Binary *by_content;
+	Binary *idle;
+	uint32_t idle_count;
+	uint64_t opened;
+	uint64_t unreadable;
+};
+
 int
 symbolizer_create(const SymbolizerOptions *options, Symbolizer **symbolizer)
 {
+	const char *directory = options->debug_directory != NULL ? options->debug_directory : "";
 	Symbolizer *made = calloc(1, sizeof(*made));
 	int err = made == NULL ? -ENOMEM : 0;
 
 	if (err == 0)
-		err = result_cache_create(options->cache_bytes / 2, &made->results);
+		err = lookup_init(&made->lookup, options->cache_bytes, directory, options->inlined_lines);
 	if (err == 0)
 		err = kallsyms_create(KALLSYMS_PATH, KALLSYMS_RELOAD_MIN_NS, &made->kallsyms);
-	if (err == 0)
-		err = worker_client_create(&made->worker);
-	if (err == 0)
-	{
-		made->table_budget_bytes = options->cache_bytes / 2;
-		made->inlined_lines = options->inlined_lines;
-		made->debug_directory =
-			strdup(options->debug_directory != NULL ? options->debug_directory : "");
-		if (made->debug_directory == NULL)
-			err = -ENOMEM;
-	}
 	if (err == 0)
 		*symbolizer = made;
 	else
@@ -56,39 +55,14 @@ symbolizer_create(const SymbolizerOptions *options, Symbolizer **symbolizer)
 	return err;
 }
 
-void
-symbolizer_drop_table(Binary *binary)
-{
-	Symbolizer *symbolizer = binary->symbolizer;
-
-	if (binary->table == NULL)
-		return;
-	DL_DELETE2(symbolizer->tables, binary, table_prev, table_next);
-	symbolizer->table_bytes -= symbol_table_bytes(binary->table);
-	symbol_table_free(binary->table);
-	binary->table = NULL;
-}
-
-/* Ends a binary that nobody holds, found by the hash tables or not yet. */
-static void
-binary_free(Binary *binary)
-{
-	if (binary->file.source.fd >= 0)
-		close(binary->file.source.fd);
-	elf_file_fini(&binary->file);
-	debug_files_close(&binary->debug_files);
-	free(binary->name);
-	free(binary);
-}
-
 static void
 forget(Binary *binary)
 {
 	Symbolizer *symbolizer = binary->symbolizer;
 
-	symbolizer_drop_table(binary);
+	lookup_drop_table(&symbolizer->lookup, binary);
 	HASH_DELETE(by_file, symbolizer->by_file, binary);
-	if (binary->file.build_id_bytes > 0)
+	if (binary->file.build_id.size_bytes > 0)
 		HASH_DELETE(by_content, symbolizer->by_content, binary);
 	binary_free(binary);
 }
@@ -100,95 +74,39 @@ symbolizer_free(Symbolizer *symbolizer)
 		return;
 	while (symbolizer->by_file != NULL)
 		forget(symbolizer->by_file);
-	result_cache_free(symbolizer->results);
+	lookup_fini(&symbolizer->lookup);
 	kallsyms_free(symbolizer->kallsyms);
-	worker_client_free(symbolizer->worker);
-	free(symbolizer->debug_directory);
 	free(symbolizer);
 }
 
 void
 symbolizer_stats(const Symbolizer *symbolizer, SymbolizerStats *stats)
 {
-	*stats = symbolizer->stats;
-	stats->worker_failures = worker_client_failures(symbolizer->worker);
-	stats->results_evicted = result_cache_evictions(symbolizer->results);
-	stats->cache_bytes = result_cache_bytes(symbolizer->results) + symbolizer->table_bytes +
-						 kallsyms_bytes(symbolizer->kallsyms);
+	const Lookup *lookup = &symbolizer->lookup;
+
+	*stats = (SymbolizerStats){
+		.binaries_opened = symbolizer->opened,
+		.binaries_unreadable = symbolizer->unreadable,
+		.addresses_resolved = lookup->resolved,
+		.addresses_unknown = lookup->unknown,
+		.worker_failures = worker_client_failures(lookup->worker),
+		.results_evicted = result_cache_evictions(lookup->results),
+		.tables_evicted = lookup->tables_evicted,
+		.cache_bytes = result_cache_bytes(lookup->results) + lookup->table_bytes +
+					   kallsyms_bytes(symbolizer->kallsyms),
+	};
 }
 
 void
 symbolizer_shrink(Symbolizer *symbolizer)
 {
-	result_cache_shrink(symbolizer->results);
-	while (symbolizer->tables != NULL)
-	{
-		symbolizer_drop_table(symbolizer->tables);
-		symbolizer->stats.tables_evicted++;
-	}
-	worker_client_end(symbolizer->worker);
+	lookup_shrink(&symbolizer->lookup);
 }
 
 pid_t
 symbolizer_worker_pid(const Symbolizer *symbolizer)
 {
-	return worker_client_pid(symbolizer->worker);
-}
-
-/*
- * Opens a regular file for reading; -errno. Never waits for a writer of a pipe that someone put
- * there.
- */
-static int
-open_file(const char *path, FileIdentity *identity)
-{
-	struct stat status;
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	int err;
-
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &status) != 0)
-	{
-		err = -errno;
-		close(fd);
-		return err;
-	}
-	if (!S_ISREG(status.st_mode))
-	{
-		close(fd);
-		return -ENOEXEC;
-	}
-	memset(identity, 0, sizeof(*identity));
-	identity->device = status.st_dev;
-	identity->inode = status.st_ino;
-	identity->size_bytes = status.st_size;
-	identity->changed = status.st_ctim;
-	return fd;
-}
-
-static uint64_t
-hash_header(const ElfSource *source)
-{
-	uint8_t page[4096] = { 0 };
-	size_t size_bytes = source->size_bytes < sizeof(page) ? source->size_bytes : sizeof(page);
-
-	return elf_source_read(source, 0, page, size_bytes) ? hash_bytes(0, page, size_bytes) : 0;
-}
-
-/* A process sees its debug files under its own root. */
-static void
-note_root(Binary *binary, const char *path)
-{
-	static const char proc[] = "/proc/";
-	size_t length = sizeof(proc) - 1;
-
-	binary->root[0] = '\0';
-	if (strncmp(path, proc, length) != 0)
-		return;
-	length += strspn(path + length, "0123456789");
-	if (path[length] == '/' && path[length - 1] != '/')
-		(void) snprintf(binary->root, sizeof(binary->root), "%.*s/root", (int) length, path);
+	return worker_client_pid(symbolizer->lookup.worker);
 }
 
 /*
@@ -208,28 +126,7 @@ reuse(Binary *binary, int fd, const char *path)
 	DL_DELETE(symbolizer->idle, binary);
 	symbolizer->idle_count--;
 	binary->file.source.fd = fd;
-	note_root(binary, path);
-}
-
-/* In hexadecimal; a file's own, or what stands for it. */
-static void
-set_build_id(Binary *binary)
-{
-	static const char digits[] = "0123456789abcdef";
-	const uint8_t *id = binary->file.build_id;
-	uint32_t id_bytes = binary->file.build_id_bytes;
-	uint8_t computed[FILE_ID_BYTES];
-
-	if (id_bytes == 0 && file_id_compute(&binary->file.source, computed))
-	{
-		id = computed;
-		id_bytes = sizeof(computed);
-	}
-	for (uint32_t i = 0; i < id_bytes; i++)
-	{
-		binary->build_id[2 * i] = digits[id[i] >> 4];
-		binary->build_id[2 * i + 1] = digits[id[i] & 15];
-	}
+	binary_note_root(binary, path);
 }
 
 /* Describes a file that is not known by its identity; takes the descriptor also on failure. */
@@ -237,35 +134,13 @@ static int
 read_binary(Symbolizer *symbolizer, int fd, const FileIdentity *identity, const char *path,
 			const char *name, Binary **binary)
 {
-	ElfSource source = { .fd = fd, .size_bytes = (uint64_t) identity->size_bytes };
-	Binary *made = calloc(1, sizeof(*made));
 	Binary *known = NULL;
-	int err;
+	Binary *made;
+	int err = binary_create(fd, identity, path, name, &made);
 
-	if (made == NULL)
-	{
-		close(fd);
-		return -ENOMEM;
-	}
-	made->symbolizer = symbolizer;
-	made->file_identity = *identity;
-	made->file.source.fd = fd;
-	made->debug_files = DEBUG_FILES_NONE;
-	note_root(made, path);
-	made->name = strdup(name);
-	err = made->name == NULL ? -ENOMEM : elf_file_init(&made->file, &source);
 	if (err != 0)
-	{
-		made->file.source.fd = fd;
-		binary_free(made);
 		return err;
-	}
-	memcpy(made->content.build_id, made->file.build_id, made->file.build_id_bytes);
-	made->content.build_id_bytes = made->file.build_id_bytes;
-	made->content.size_bytes = source.size_bytes;
-	made->content.header_hash = hash_header(&source);
-
-	if (made->file.build_id_bytes > 0)
+	if (made->file.build_id.size_bytes > 0)
 		HASH_FIND(by_content, symbolizer->by_content, &made->content, sizeof(made->content), known);
 	if (known != NULL)
 	{
@@ -275,11 +150,10 @@ read_binary(Symbolizer *symbolizer, int fd, const FileIdentity *identity, const 
 		*binary = known;
 		return 0;
 	}
-	set_build_id(made);
+	made->symbolizer = symbolizer;
 	made->number = ++symbolizer->last_number;
-	made->references = 1;
 	HASH_ADD(by_file, symbolizer->by_file, file_identity, sizeof(made->file_identity), made);
-	if (made->file.build_id_bytes > 0)
+	if (made->file.build_id.size_bytes > 0)
 		HASH_ADD(by_content, symbolizer->by_content, content, sizeof(made->content), made);
 	*binary = made;
 	return 0;
@@ -290,7 +164,7 @@ binary_open(Symbolizer *symbolizer, const char *path, const char *name, Binary *
 {
 	FileIdentity identity;
 	Binary *known = NULL;
-	int fd = open_file(path, &identity);
+	int fd = binary_open_file(path, &identity);
 	int err = fd < 0 ? fd : 0;
 
 	if (err == 0)
@@ -305,9 +179,9 @@ binary_open(Symbolizer *symbolizer, const char *path, const char *name, Binary *
 			err = read_binary(symbolizer, fd, &identity, path, name, binary);
 	}
 	if (err == 0)
-		symbolizer->stats.binaries_opened++;
+		symbolizer->opened++;
 	else
-		symbolizer->stats.binaries_unreadable++;
+		symbolizer->unreadable++;
 	return err;
 }
 
@@ -318,14 +192,10 @@ binary_release(Binary *binary)
 
 	if (--binary->references > 0)
 		return;
-	/* an open descriptor would keep a deleted file's space on disk */
-	close(binary->file.source.fd);
-	binary->file.source.fd = -1;
 	if (binary->debug_files.debug.source.fd >= 0 || binary->debug_files.mini_bytes != NULL)
-		symbolizer_drop_table(binary); /* it points into files that may be others next time */
-	debug_files_close(&binary->debug_files);
-	binary->debug_files_known = false;
-	binary->dwarf_unusable = false;
+		/* it points into files that may be others next time */
+		lookup_drop_table(&symbolizer->lookup, binary);
+	binary_close(binary);
 	DL_APPEND(symbolizer->idle, binary);
 	if (++symbolizer->idle_count > IDLE_BINARIES_MAX)
 	{
@@ -347,6 +217,12 @@ bool
 binary_address(const Binary *binary, uint64_t file_offset, uint64_t *address)
 {
 	return elf_file_address(&binary->file, file_offset, address);
+}
+
+int
+binary_symbolize(Binary *binary, uint64_t address, SymbolLines *lines)
+{
+	return lookup_symbolize(&binary->symbolizer->lookup, binary, address, lines);
 }
 
 bool

@@ -17,6 +17,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "symbols/symbol_line.h"
+
 typedef struct Symbolizer Symbolizer;
 typedef struct Binary Binary;
 
@@ -26,21 +28,6 @@ typedef struct SymbolizerOptions
 	const char *debug_directory; /* of separate debug files, such as /usr/lib/debug */
 	bool inlined_lines;			 /* read DWARF for inlined calls and line numbers */
 } SymbolizerOptions;
-
-typedef struct SymbolLine
-{
-	const char *name; /* demangled; bytes of a file, not always UTF-8 */
-	const char *system_name;
-	const char *filename; /* "" where not known */
-	int32_t start_line;
-	int32_t line; /* 0: not known */
-} SymbolLine;
-
-typedef struct SymbolLines
-{
-	uint32_t count;			 /* 0: no symbol covers the address */
-	const SymbolLine *lines; /* innermost first; hold until the symbolizer's next call */
-} SymbolLines;
 
 typedef struct SymbolizerStats
 {
@@ -53,12 +40,6 @@ typedef struct SymbolizerStats
 	uint64_t tables_evicted;	  /* symbol tables dropped likewise; read again when needed */
 	size_t cache_bytes;			  /* in use: results, symbol tables, kernel symbols */
 } SymbolizerStats;
-
-/*
- * Call it first in main(): where this process was started as a worker it serves and never returns.
- * A program that leaves it out gets symbol tables only, and names as they are mangled.
- */
-void symbolizer_worker_main(int argc, char **argv);
 
 int symbolizer_create(const SymbolizerOptions *options, Symbolizer **symbolizer);
 void symbolizer_free(Symbolizer *symbolizer);

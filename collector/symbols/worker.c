@@ -7,7 +7,7 @@
  * allocations. It ends by itself when the other end closes the socket or asks nothing for a while,
  * so an idle collector has no worker.
  */
-#include "symbols/symbolizer.h"
+#include "symbols/worker.h"
 
 #include <errno.h>
 #include <grp.h>

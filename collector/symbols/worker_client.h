@@ -12,8 +12,9 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
-#include "symbols/symbolizer.h"
+#include "symbols/symbol_line.h"
 
 typedef struct WorkerClient WorkerClient;
 

@@ -24,7 +24,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbols/symbolizer.h"
+#include "symbols/symbol_line.h"
 
 #define WORKER_ARGUMENT		 "symbol-worker" /* argv[1] of a worker */
 #define WORKER_FRAMES_MAX	 64	  /* of one address; the outermost and the innermost stay */

@@ -26,6 +26,7 @@
 #include "symbols/elf_file.h"
 #include "symbols/symbol_table.h"
 #include "symbols/symbolizer.h"
+#include "symbols/worker.h"
 #include "symbols/worker_client.h"
 #include "symbols/worker_protocol.h"
 

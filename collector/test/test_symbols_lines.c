@@ -25,6 +25,7 @@
 
 #include "symbols/elf_file.h"
 #include "symbols/symbolizer.h"
+#include "symbols/worker.h"
 
 static const char c_source[] =
 	"#include <stdio.h>\n"

@@ -440,8 +440,10 @@ walk_here(Walked *walked)
 	walked->oracle_count = backtrace(walked->oracle, MAX_FRAMES);
 	getcontext(&context);
 	innermost(&context, &at);
-	walked->count = late_walk(walked->world->unwinder, &walked->world->process, &at, walked->read,
-							  walked->context, false, walked->frames, MAX_FRAMES, &walked->status);
+	walked->count =
+		late_walk(walked->world->unwinder,
+				  &(LateWalk){ &walked->world->process, &at, walked->read, walked->context, false },
+				  walked->frames, MAX_FRAMES, &walked->status);
 }
 
 __attribute__((noinline)) static int
@@ -585,15 +587,17 @@ test_frame_pointers(void **state)
 
 	assert_int_equal(unwinder_process_set(world->unwinder, &world->process, &code, 1, 0), 0);
 	stack[2] = sp + 32;
-	count = late_walk(world->unwinder, &world->process, &at, late_memory_read, &memory, false,
-					  frames, MAX_FRAMES, &status);
+	count = late_walk(world->unwinder,
+					  &(LateWalk){ &world->process, &at, late_memory_read, &memory, false }, frames,
+					  MAX_FRAMES, &status);
 	assert_int_equal(status, PFS_WALK_END_OF_FRAMES);
 	assert_int_equal(count, 3);
 	assert_int_equal(PFS_FRAME_ADDRESS(frames[2]), 0x400300);
 
 	stack[2] = 8; /* a register that the caller used for something else */
-	count = late_walk(world->unwinder, &world->process, &at, late_memory_read, &memory, false,
-					  frames, MAX_FRAMES, &status);
+	count = late_walk(world->unwinder,
+					  &(LateWalk){ &world->process, &at, late_memory_read, &memory, false }, frames,
+					  MAX_FRAMES, &status);
 	assert_int_equal(status, PFS_WALK_BAD_FRAME);
 	assert_int_equal(count, 2);
 }

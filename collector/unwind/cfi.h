@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "unwind/cfi_input.h"
 #include "unwind/rule_set.h"
 
 /*
@@ -21,26 +22,6 @@
  * give other rows.
  */
 #define CFI_COMPILER_VERSION 4
-
-typedef struct CfiSection
-{
-	const uint8_t *data; /* NULL where the file has none */
-	size_t length;
-	uint64_t address; /* ELF virtual address (0 for .debug_frame, which is not loaded) */
-} CfiSection;
-
-typedef struct CfiInput
-{
-	uint16_t machine; /* EM_X86_64 or EM_AARCH64 */
-	CfiSection eh_frame;
-	CfiSection debug_frame; /* used where .eh_frame does not cover */
-	CfiSection pclntab;		/* Go's function table; used where .eh_frame does not cover */
-	uint64_t go_text;		/* ELF virtual address that its functions count from; 0: not known */
-	CfiSection init[2];		/* .init and .fini; used where nothing else covers */
-	uint64_t got_address;	/* base of DW_EH_PE_datarel pointers; 0 where there is none */
-	uint64_t code_start; /* ELF virtual addresses, half-open: FDEs that reach beyond are no CFI */
-	uint64_t code_end;
-} CfiInput;
 
 /* A rule holds from its place up to the next row's. */
 typedef struct UnwindRow
@@ -69,7 +50,8 @@ typedef struct UnwindTable
 
 /*
  * Rules go into the set, which outlives the table. 0, -ENOTSUP for another machine, -ENOMEM, -E2BIG
- * where code spans more than 4 GiB. An input without CFI gives an empty table.
+ * where code spans more than 4 GiB, or the CFI takes more steps or rows than any compiler's. An
+ * input without CFI gives an empty table.
  */
 int cfi_compile(const CfiInput *input, RuleSet *rules, UnwindTable *table);
 void unwind_table_free(UnwindTable *table);

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "unwind/cfi.h"
+#include "unwind/cfi_input.h"
 
 /*
  * A read past the end sets failed and yields 0; later reads yield 0 too, so that a caller may check

@@ -102,25 +102,24 @@ late_memory_read(void *memory, uint64_t address, uint64_t *value)
 }
 
 size_t
-late_walk(const Unwinder *unwinder, const ExecImage *process, const struct pfs_walk_state *state,
-		  LateRead read, void *context, bool trust_jit, uint64_t *frames, size_t capacity,
+late_walk(const Unwinder *unwinder, const LateWalk *from, uint64_t *frames, size_t capacity,
 		  int *status)
 {
 	struct pfs_walk walk;
 	__u64 frame;
 
 	memset(&walk, 0, sizeof(walk));
-	if (!unwinder_find_process(unwinder, process, &walk.process))
+	if (!unwinder_find_process(unwinder, from->process, &walk.process))
 	{
 		*status = PFS_WALK_NO_PROCESS;
 		return 0;
 	}
 	current.unwinder = unwinder;
-	current.read = read;
-	current.context = context;
-	current.trust_jit = trust_jit;
+	current.read = from->read;
+	current.context = from->context;
+	current.trust_jit = from->trust_jit;
 
-	walk.at = *state;
+	walk.at = *from->state;
 	while (walk.status == PFS_WALK_RUNNING && walk.count < capacity)
 	{
 		size_t at = walk.count;

@@ -36,13 +36,21 @@ typedef struct LateMemory
 /* A LateRead over a LateMemory. */
 int late_memory_read(void *memory, uint64_t address, uint64_t *value);
 
+/* Where a walk begins, and what it may believe. */
+typedef struct LateWalk
+{
+	const ExecImage *process;
+	const struct pfs_walk_state *state;
+	LateRead read;
+	void *context;	/* of read */
+	bool trust_jit; /* generated code that there are rules for is still that of the sample */
+} LateWalk;
+
 /*
- * Walks from the state on. trust_jit: generated code is still that of the sample, wherever the
- * process was described with rules for it. frames takes up to capacity frames as the kernel records
- * them, with PFS_FRAME_* bits. Returns their number; *status is an enum pfs_walk_status.
+ * Walks from the state on. frames takes up to capacity frames as the kernel records them, with
+ * PFS_FRAME_* bits. Returns their number; *status is an enum pfs_walk_status.
  */
-size_t late_walk(const Unwinder *unwinder, const ExecImage *process,
-				 const struct pfs_walk_state *state, LateRead read, void *context, bool trust_jit,
-				 uint64_t *frames, size_t capacity, int *status);
+size_t late_walk(const Unwinder *unwinder, const LateWalk *from, uint64_t *frames, size_t capacity,
+				 int *status);
 
 #endif

@@ -230,31 +230,44 @@ function_kind(const PclntabFunction *function)
 	return (function->flags & FLAG_WRITES_STACK) ? FUNCTION_LEAVES_STACK : FUNCTION_PLAIN;
 }
 
+/* Going through the depths of one function. */
+typedef struct DepthWalk
+{
+	const Pclntab *table;
+	FunctionKind kind;
+	uint64_t address;
+	int64_t depth;
+	int64_t before; /* the depth of the stretch before this one */
+	CfiRowSink sink;
+	void *context;
+	uint64_t *unsupported;
+} DepthWalk;
+
 /* Rows of one stretch of code in which the depth is the same. */
 static int
-emit_depth(const Pclntab *table, FunctionKind kind, uint64_t address, int64_t depth, int64_t before,
-		   CfiRowSink sink, void *context, uint64_t *unsupported)
+emit_depth(const DepthWalk *walk)
 {
 	static const struct pfs_unwind_rule root = { .kind = PFS_UNWIND_END_OF_STACK };
-	struct pfs_unwind_rule rule = rule_of_depth(table, depth);
+	struct pfs_unwind_rule rule = rule_of_depth(walk->table, walk->depth);
+	uint64_t address = walk->address;
 	int err;
 
 	/* mcall has pushed the frame pointer, then the goroutine, which is on the other stack */
-	if (kind == FUNCTION_LEAVES_GOROUTINE && depth > 8)
-		return sink(context, address, &root);
+	if (walk->kind == FUNCTION_LEAVES_GOROUTINE && walk->depth > 8)
+		return walk->sink(walk->context, address, &root);
 	if (rule.kind == PFS_UNWIND_INVALID)
-		(*unsupported)++;
-	if (kind != FUNCTION_LEAVES_STACK || depth < 8)
-		return sink(context, address, &rule);
-	if (before == 0)
+		(*walk->unsupported)++;
+	if (walk->kind != FUNCTION_LEAVES_STACK || walk->depth < 8)
+		return walk->sink(walk->context, address, &rule);
+	if (walk->before == 0)
 	{
-		err = sink(context, address, &rule);
+		err = walk->sink(walk->context, address, &rule);
 		if (err != 0)
 			return err;
-		address += depth == 8 ? PUSHED_PROLOGUE_BYTES : SUBTRACTED_PROLOGUE_BYTES;
+		address += walk->depth == 8 ? PUSHED_PROLOGUE_BYTES : SUBTRACTED_PROLOGUE_BYTES;
 	}
-	rule = rule_of_frame_pointer(table);
-	return sink(context, address, &rule);
+	rule = rule_of_frame_pointer(walk->table);
+	return walk->sink(walk->context, address, &rule);
 }
 
 int
@@ -264,19 +277,24 @@ pclntab_rows(const Pclntab *table, const PclntabFunction *function, CfiRowSink s
 	static const struct pfs_unwind_rule root = { .kind = PFS_UNWIND_END_OF_STACK };
 	static const struct pfs_unwind_rule signal = { .kind = PFS_UNWIND_SIGNAL };
 	CfiCursor cursor = { table->data, table->values, table->length, false };
-	FunctionKind kind = function_kind(function);
-	uint64_t address = function->start;
-	int64_t before = 0;
-	int64_t depth = -1; /* as values begin */
+	DepthWalk walk = {
+		.table = table,
+		.kind = function_kind(function),
+		.address = function->start,
+		.depth = -1, /* as values begin */
+		.sink = sink,
+		.context = context,
+		.unsupported = unsupported,
+	};
 
-	if (kind == FUNCTION_ROOT)
-		return sink(context, address, &root);
-	if (kind == FUNCTION_SIGNAL_RETURN)
-		return sink(context, address, &signal);
+	if (walk.kind == FUNCTION_ROOT)
+		return sink(context, walk.address, &root);
+	if (walk.kind == FUNCTION_SIGNAL_RETURN)
+		return sink(context, walk.address, &signal);
 	if (function->depths >= table->length - table->values)
 		return -EBADMSG;
 	cursor.offset += function->depths;
-	while (address < function->end)
+	while (walk.address < function->end)
 	{
 		uint64_t change = cfi_read_uleb128(&cursor) & UINT32_MAX;
 		uint64_t length;
@@ -284,17 +302,17 @@ pclntab_rows(const Pclntab *table, const PclntabFunction *function, CfiRowSink s
 
 		if (cursor.failed)
 			return -EBADMSG;
-		if (change == 0 && address > function->start)
+		if (change == 0 && walk.address > function->start)
 			break;
-		depth += (int64_t) (change >> 1) ^ -(int64_t) (change & 1); /* zigzag */
+		walk.depth += (int64_t) (change >> 1) ^ -(int64_t) (change & 1); /* zigzag */
 		length = (cfi_read_uleb128(&cursor) & UINT32_MAX) * table->quantum;
 		if (cursor.failed || length == 0)
 			return -EBADMSG;
-		err = emit_depth(table, kind, address, depth, before, sink, context, unsupported);
+		err = emit_depth(&walk);
 		if (err != 0)
 			return err;
-		before = depth;
-		address += length;
+		walk.before = walk.depth;
+		walk.address += length;
 	}
 	return 0;
 }

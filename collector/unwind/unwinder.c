@@ -1,6 +1,11 @@
 /*
  * unwinder.c
- *		Keeping the kernel's unwind tables.
+ *		Binaries with their tables, and the processes that map them.
+ *
+ * 1. A binary's table is compiled, or found in the cache, packed, and written (table_store.h).
+ * 2. A process is described by its mappings, each with the kind and the place of its binary's
+ *    table.
+ * 3. When a table comes or goes the mappings of all processes that lead to it are told.
  *
  * Order of writing: rules, lines, the directory, then the kind of mappings; mappings, then the
  * process. The way back is the reverse, and slots rest before they are used again (extent_pool.h),
@@ -15,23 +20,13 @@
 #include <uthash.h>
 
 #include "unwind/cfi_sections.h"
-#include "unwind/extent_pool.h"
-#include "unwind/packed_table.h"
-#include "unwind/rule_set.h"
-
-/*
- * Of the kernel's tables, for one binary or process, or all generated code: programs are not to be
- * trusted with more.
- */
-#define SHARE 4
+#include "unwind/table_store.h"
 
 struct UnwindBinary
 {
 	uint32_t references;
-	uint32_t kind;	/* enum pfs_mapping_kind */
-	bool generated; /* what it takes is counted with all other generated code */
-	Extent lines;
-	Extent directory;
+	uint32_t kind; /* enum pfs_mapping_kind */
+	TablePlace place;
 };
 
 typedef struct Described
@@ -47,16 +42,8 @@ struct Unwinder
 {
 	KernelTables *tables;
 	TableCache *cache; /* NULL: none */
-	ExtentPool lines;
-	ExtentPool entries;
+	TableStore store;
 	ExtentPool mappings;
-	RuleSet rules;
-	uint32_t rules_written;
-	uint64_t generated_lines;
-	uint64_t generated_entries;
-	uint32_t generated_rules; /* since the set began */
-	bool rules_refused;		  /* for want of room, not of a share */
-	uint64_t rules_free_ns; /* when numbers that were given back can be used again; 0: none were */
 	Described *processes;
 	UnwinderStats stats;
 };
@@ -68,14 +55,13 @@ unwinder_create(KernelTables *tables, Unwinder **result)
 
 	if (unwinder == NULL)
 		return -ENOMEM;
-	if (rule_set_init(&unwinder->rules) != 0)
+	if (table_store_init(&unwinder->store, tables) != 0)
 	{
+		table_store_fini(&unwinder->store);
 		free(unwinder);
 		return -ENOMEM;
 	}
 	unwinder->tables = tables;
-	extent_pool_init(&unwinder->lines, tables->line_limit);
-	extent_pool_init(&unwinder->entries, tables->entry_limit);
 	extent_pool_init(&unwinder->mappings, tables->mapping_limit);
 	*result = unwinder;
 	return 0;
@@ -92,10 +78,10 @@ unwinder_stats(const Unwinder *unwinder, UnwinderStats *stats)
 {
 	*stats = unwinder->stats;
 	stats->processes = HASH_COUNT(unwinder->processes);
-	stats->lines = unwinder->lines.used_count;
-	stats->entries = unwinder->entries.used_count;
+	stats->lines = unwinder->store.lines.used_count;
+	stats->entries = unwinder->store.entries.used_count;
 	stats->mappings = unwinder->mappings.used_count;
-	stats->rules = rule_set_count(&unwinder->rules);
+	stats->rules = rule_set_count(&unwinder->store.rules);
 }
 
 UnwindBinary *
@@ -123,147 +109,20 @@ unwinder_binary_is_shared(const UnwindBinary *binary)
 	return binary->references > 1;
 }
 
-/* What leads there is gone. */
-static void
-give_extents(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
-{
-	extent_pool_give(&unwinder->entries, binary->directory.first, binary->directory.count, now_ns);
-	extent_pool_give(&unwinder->lines, binary->lines.first, binary->lines.count, now_ns);
-	if (binary->generated)
-	{
-		unwinder->generated_lines -= binary->lines.count;
-		unwinder->generated_entries -= binary->directory.count;
-	}
-	binary->directory = (Extent){ 0, 0 };
-	binary->lines = (Extent){ 0, 0 };
-}
-
 void
 unwinder_binary_release(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
 {
 	if (binary == NULL || --binary->references > 0)
 		return;
-	give_extents(unwinder, binary, now_ns);
+	table_store_give(&unwinder->store, &binary->place, now_ns);
 	free(binary);
 	unwinder->stats.binaries--;
-}
-
-static int
-write_new_rules(Unwinder *unwinder)
-{
-	KernelTables *tables = unwinder->tables;
-	int err = 0;
-
-	while (err == 0 && unwinder->rules_written < rule_set_count(&unwinder->rules))
-	{
-		err = tables->ops->write_rule(tables, unwinder->rules_written,
-									  rule_set_get(&unwinder->rules,
-												   (uint16_t) unwinder->rules_written));
-		if (err == 0)
-			unwinder->rules_written++;
-	}
-	return err;
-}
-
-static int
-write_directory(Unwinder *unwinder, const UnwindBinary *binary, const PackedTable *packed)
-{
-	KernelTables *tables = unwinder->tables;
-	uint64_t low_page = packed->pages[0].page;
-	uint32_t slot = binary->directory.first;
-	size_t next = 0;
-
-	for (uint32_t i = 0; i < binary->directory.count; i++)
-	{
-		union pfs_unwind_entry *entry = tables->ops->entry(tables, slot + i);
-
-		if (entry == NULL)
-			return -ENOMEM;
-		if (i == 0)
-			entry->head = (struct pfs_unwind_directory){
-				low_page & PFS_UNWIND_MOST_PAGE,
-				(binary->directory.count - 1) & PFS_UNWIND_MOST_PAGES,
-			};
-		else if (packed->pages[next].page == low_page + i - 1)
-		{
-			entry->page = (struct pfs_unwind_page){
-				binary->lines.first + packed->pages[next].first_line,
-				packed->pages[next].line_count,
-			};
-			next++;
-		}
-		else
-			entry->page = (struct pfs_unwind_page){ 0, 0 };
-	}
-	return 0;
-}
-
-/* What generated code takes is added to *generated; NULL: it is a file's. */
-static int
-take_extent(ExtentPool *pool, uint64_t count, uint64_t now_ns, uint64_t *generated, Extent *extent)
-{
-	uint32_t first;
-	int err;
-
-	if (count + (generated != NULL ? *generated : 0) > pool->limit / SHARE)
-		return -E2BIG;
-	err = extent_pool_take(pool, (uint32_t) count, now_ns, &first);
-	if (err != 0)
-		return err;
-	*extent = (Extent){ first, (uint32_t) count };
-	if (generated != NULL)
-		*generated += count;
-	return 0;
-}
-
-/* What was taken goes back on failure. */
-static int
-write_table(Unwinder *unwinder, UnwindBinary *binary, const PackedTable *packed, uint64_t now_ns)
-{
-	KernelTables *tables = unwinder->tables;
-	uint64_t page_count = packed->pages[packed->page_count - 1].page - packed->pages[0].page + 1;
-	int err = take_extent(&unwinder->lines, packed->line_count, now_ns,
-						  binary->generated ? &unwinder->generated_lines : NULL, &binary->lines);
-
-	if (err == 0)
-		err = take_extent(&unwinder->entries, page_count + 1, now_ns,
-						  binary->generated ? &unwinder->generated_entries : NULL,
-						  &binary->directory);
-	if (err == 0)
-		err = write_new_rules(unwinder);
-	if (err == 0)
-		err = tables->ops->write_lines(tables, binary->lines.first, binary->lines.count,
-									   packed->lines);
-	if (err == 0)
-		err = write_directory(unwinder, binary, packed);
-	if (err != 0)
-		give_extents(unwinder, binary, now_ns);
-	return err;
-}
-
-/* The rules that follow are another file's. -ENOSPC while numbers that were given back rest. */
-static int
-begin_rules(Unwinder *unwinder, uint64_t now_ns)
-{
-	if (unwinder->rules_free_ns != 0)
-	{
-		if (now_ns < unwinder->rules_free_ns)
-			return -ENOSPC;
-		rule_set_fini(&unwinder->rules);
-		unwinder->rules_written = 0;
-		unwinder->generated_rules = 0;
-		if (rule_set_init(&unwinder->rules) != 0)
-			return -ENOMEM;
-		unwinder->rules_free_ns = 0;
-	}
-	rule_set_next_file(&unwinder->rules, RULE_SET_SHARE);
-	return 0;
 }
 
 bool
 unwinder_rules_are_full(const Unwinder *unwinder)
 {
-	return unwinder->rules_refused;
+	return unwinder->store.rules_refused;
 }
 
 /*
@@ -274,24 +133,24 @@ static int
 make_table(Unwinder *unwinder, const CfiSections *sections, PackedTable *packed, CfiStats *stats)
 {
 	bool cacheable = unwinder->cache != NULL && sections->build_id[0] != '\0';
-	uint64_t refused = unwinder->rules.refused;
+	uint64_t refused = unwinder->store.rules.refused;
 	UnwindTable table;
 	int err;
 
 	if (cacheable && table_cache_load(unwinder->cache, sections->build_id, &sections->input,
-									  &unwinder->rules, packed, stats) == 0)
+									  &unwinder->store.rules, packed, stats) == 0)
 	{
 		unwinder->stats.cached++;
 		return 0;
 	}
-	err = cfi_compile(&sections->input, &unwinder->rules, &table);
+	err = cfi_compile(&sections->input, &unwinder->store.rules, &table);
 	if (err != 0)
 		return err;
 	/*
 	 * others' rules are the reason, or whatever else was there at the moment: not what to keep for
 	 * the next run
 	 */
-	cacheable = cacheable && unwinder->rules.refused == refused;
+	cacheable = cacheable && unwinder->store.rules.refused == refused;
 	*stats = table.stats;
 	err = packed_table_build(&table, packed);
 	if (err == 0 && packed->line_count == 0 && table.count > 0)
@@ -300,7 +159,7 @@ make_table(Unwinder *unwinder, const CfiSections *sections, PackedTable *packed,
 	if (err == 0 && cacheable && packed->line_count > 0)
 	{
 		err = table_cache_store(unwinder->cache, sections->build_id, &sections->input,
-								&unwinder->rules, packed, stats);
+								&unwinder->store.rules, packed, stats);
 		if (err != 0)
 		{
 			unwinder->stats.cache_failures++;
@@ -314,18 +173,18 @@ make_table(Unwinder *unwinder, const CfiSections *sections, PackedTable *packed,
 static int
 load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *sections, uint64_t now_ns)
 {
-	uint64_t refused = unwinder->rules.refused;
+	uint64_t refused = unwinder->store.rules.refused;
 	PackedTable packed;
 	CfiStats stats;
-	int err = begin_rules(unwinder, now_ns);
+	int err = table_store_begin(&unwinder->store, now_ns);
 
 	if (err == 0)
 		err = make_table(unwinder, sections, &packed, &stats);
 	if (err != 0)
 		return err;
-	if (unwinder->rules.refused != refused && rule_set_is_full(&unwinder->rules))
+	if (unwinder->store.rules.refused != refused && rule_set_is_full(&unwinder->store.rules))
 	{
-		unwinder->rules_refused = true;
+		unwinder->store.rules_refused = true;
 		packed_table_free(&packed);
 		return -ENOSPC;
 	}
@@ -335,7 +194,7 @@ load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *sections
 		binary->kind = PFS_MAPPING_FRAME_POINTER;
 	else
 	{
-		err = write_table(unwinder, binary, &packed, now_ns);
+		err = table_store_write(&unwinder->store, &binary->place, &packed, now_ns);
 		if (err == 0)
 			binary->kind = PFS_MAPPING_TABLE;
 	}
@@ -364,7 +223,7 @@ publish_kind(Unwinder *unwinder, const UnwindBinary *binary)
 			slot = unwinder->tables->ops->mapping(unwinder->tables, process->entry.first + i);
 			if (slot != NULL)
 			{
-				slot->directory = binary->directory.first;
+				slot->directory = binary->place.directory.first;
 				__atomic_store_n(&slot->kind, binary->kind, __ATOMIC_RELEASE);
 			}
 		}
@@ -407,7 +266,7 @@ static void
 take_table_back(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
 {
 	binary->kind = PFS_MAPPING_PENDING;
-	give_extents(unwinder, binary, now_ns);
+	table_store_give(&unwinder->store, &binary->place, now_ns);
 	unwinder->stats.unloaded++;
 }
 
@@ -435,8 +294,7 @@ unwinder_forget_rules(Unwinder *unwinder, uint64_t now_ns)
 				take_table_back(unwinder, process->binaries[i], now_ns);
 		}
 	}
-	unwinder->rules_refused = false;
-	unwinder->rules_free_ns = now_ns + EXTENT_GRACE_NS;
+	table_store_forget_rules(&unwinder->store, now_ns);
 }
 
 int
@@ -465,17 +323,17 @@ unwinder_binary_load_jit(Unwinder *unwinder, UnwindBinary *binary, const CfiInpu
 	UnwindTable table;
 	PackedTable packed;
 	uint32_t rules;
-	int err = begin_rules(unwinder, now_ns);
+	int err = table_store_begin(&unwinder->store, now_ns);
 
 	if (err != 0)
 		return err;
-	rules = rule_set_count(&unwinder->rules);
-	rule_set_next_file(&unwinder->rules, RULE_SET_SHARE - unwinder->generated_rules);
-	err = cfi_compile(input, &unwinder->rules, &table);
-	unwinder->generated_rules += rule_set_count(&unwinder->rules) - rules;
+	rules = rule_set_count(&unwinder->store.rules);
+	rule_set_next_file(&unwinder->store.rules, RULE_SET_SHARE - unwinder->store.generated_rules);
+	err = cfi_compile(input, &unwinder->store.rules, &table);
+	unwinder->store.generated_rules += rule_set_count(&unwinder->store.rules) - rules;
 	if (err != 0)
 		return err;
-	binary->generated = true;
+	binary->place.generated = true;
 	err = -ENOENT;
 	if (table.count > 1)
 	{
@@ -484,7 +342,9 @@ unwinder_binary_load_jit(Unwinder *unwinder, UnwindBinary *binary, const CfiInpu
 		err = packed_table_build(&table, &packed);
 		if (err == 0)
 		{
-			err = packed.line_count > 0 ? write_table(unwinder, binary, &packed, now_ns) : -ENOENT;
+			err = packed.line_count > 0
+					  ? table_store_write(&unwinder->store, &binary->place, &packed, now_ns)
+					  : -ENOENT;
 			packed_table_free(&packed);
 		}
 	}
@@ -500,7 +360,7 @@ fill_slot(struct pfs_unwind_mapping *slot, const UnwindSpan *span)
 	slot->start = span->start;
 	slot->end = span->end;
 	slot->bias = span->bias;
-	slot->directory = span->binary != NULL ? span->binary->directory.first : 0;
+	slot->directory = span->binary != NULL ? span->binary->place.directory.first : 0;
 	slot->kind = span->binary != NULL ? span->binary->kind : PFS_MAPPING_FRAME_POINTER;
 }
 
@@ -584,10 +444,8 @@ unwinder_free(Unwinder *unwinder)
 		return;
 	HASH_ITER(hh, unwinder->processes, process, next)
 		forget(unwinder, process, 0);
-	extent_pool_fini(&unwinder->lines);
-	extent_pool_fini(&unwinder->entries);
 	extent_pool_fini(&unwinder->mappings);
-	rule_set_fini(&unwinder->rules);
+	table_store_fini(&unwinder->store);
 	free(unwinder);
 }
 
@@ -601,7 +459,7 @@ unwinder_process_set(Unwinder *unwinder, const ExecImage *process, const UnwindS
 
 	if (described == NULL)
 		return -ENOMEM;
-	err = count > unwinder->mappings.limit / SHARE
+	err = count > unwinder->mappings.limit / TABLE_STORE_SHARE
 			  ? -E2BIG
 			  : extent_pool_take(&unwinder->mappings, count, now_ns, &described->entry.first);
 	if (err == 0)
@@ -704,7 +562,7 @@ unwinder_line(const Unwinder *unwinder, uint32_t number)
 const struct pfs_unwind_rule *
 unwinder_rule(const Unwinder *unwinder, uint32_t number)
 {
-	return number < rule_set_count(&unwinder->rules)
-			   ? rule_set_get(&unwinder->rules, (uint16_t) number)
+	return number < rule_set_count(&unwinder->store.rules)
+			   ? rule_set_get(&unwinder->store.rules, (uint16_t) number)
 			   : NULL;
 }

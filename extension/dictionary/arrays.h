@@ -2,8 +2,8 @@
  * arrays.h
  *		Arrays that writers pass; internal to the room.
  */
-#ifndef PFS_ARRAYS_H
-#define PFS_ARRAYS_H
+#ifndef PFS_DICTIONARY_ARRAYS_H
+#define PFS_DICTIONARY_ARRAYS_H
 
 #include "profstore.h"
 

@@ -22,6 +22,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "base/arrays.h"
+#include "base/relations.h"
 #include "dictionary/cache.h"
 #include "dictionary/chunk_format.h"
 #include "dictionary/chunk_merge.h"
@@ -61,21 +63,14 @@ pfs_dictionary_begin_upkeep(void)
 	if (ConditionalLockRelationOid(pfs_relation_oid("dictionary_partitions"),
 								   ShareUpdateExclusiveLock))
 		return true;
-	ereport(NOTICE,
-			(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-			 errmsg("skipping the dictionary: another transaction compacts or collects it")));
+	pfs_tell_skipped("the dictionary", "another transaction compacts or collects it");
 	return false;
 }
 
 static void
 list_candidate(Candidates *candidates, const PfsStoredChunk *chunk, ItemPointer tid)
 {
-	if (candidates->count == candidates->capacity)
-	{
-		candidates->capacity *= 2;
-		candidates->items =
-			repalloc_huge(candidates->items, mul_size(candidates->capacity, sizeof(Candidate)));
-	}
+	PFS_RESERVE(candidates->items, candidates->capacity, candidates->count + 1);
 	candidates->items[candidates->count++] =
 		(Candidate){ chunk->row.partition_id, chunk->row.node_count, chunk->xid, *tid };
 }
@@ -96,7 +91,7 @@ static Candidates
 find_candidates(Relation table, Snapshot snapshot)
 {
 	uint64 horizon = pfs_chunk_horizon(snapshot);
-	Candidates candidates = { palloc(1024 * sizeof(Candidate)), 0, 1024 };
+	Candidates candidates = { 0 };
 	SysScanDesc scan = systable_beginscan(table, InvalidOid, false, snapshot, 0, NULL);
 	HeapTuple tuple;
 
@@ -239,7 +234,8 @@ merge_partitions(Relation table, Snapshot snapshot, uint32 max_partitions)
 		}
 	}
 	MemoryContextDelete(scratch);
-	pfree(candidates.items);
+	if (candidates.items != NULL)
+		pfree(candidates.items);
 	return merged;
 }
 
@@ -252,13 +248,8 @@ pfs_chunks_merge(uint32 max_partitions)
 
 	if (!pfs_dictionary_begin_upkeep())
 		return 0;
-	if (!ConditionalLockRelationOid(pfs_relation_oid("stack_chunks"), RowExclusiveLock))
-	{
-		ereport(NOTICE,
-				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-				 errmsg("skipping the dictionary: the lock of table \"stack_chunks\" is taken")));
+	if (!pfs_lock_or_skip(pfs_relation_oid("stack_chunks"), RowExclusiveLock, "the dictionary"))
 		return 0;
-	}
 	table = pfs_table_open("stack_chunks", NoLock);
 	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	PushActiveSnapshot(snapshot);

@@ -15,6 +15,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "base/relations.h"
 #include "dictionary/cache.h"
 #include "dictionary/content_rows.h"
 #include "dictionary/epoch.h"

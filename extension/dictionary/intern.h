@@ -10,6 +10,9 @@
 /* Longest key of a dictionary partition, in bytes. */
 #define PFS_PARTITION_KEY_MAX 255
 
+/* Registers what is kept as a part of the caches. */
+void pfs_intern_init(void);
+
 /* Id of a dictionary partition, stored if it is not there. Runs SQL: with the owner's privileges, in SPI. */
 int32 pfs_partition_intern(const char *key);
 

@@ -20,12 +20,12 @@
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/pg_list.h"
-#include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "base/relations.h"
 #include "dictionary/cache.h"
 #include "dictionary/chunk_format.h"
 #include "dictionary/chunk_rows.h"
@@ -141,8 +141,10 @@ find_columns(Relation relation, const char *stack_column)
 static void
 scan_blocks(Relation relation, Snapshot snapshot, const Columns *columns, References *references)
 {
-	PfsBlockScan *scan =
-		pfs_block_scan_begin(relation, snapshot, columns->count, columns->attnums, 0, NULL);
+	PfsBlockScan *scan = pfs_block_scan_begin(&(PfsScanRequest){ .relation = relation,
+																 .snapshot = snapshot,
+																 .attribute_count = columns->count,
+																 .attnums = columns->attnums });
 	PfsBlock block;
 
 	while (pfs_block_scan_next(scan, &block))
@@ -205,23 +207,6 @@ scan_table(Oid relid, const char *stack_column, Snapshot snapshot, References *r
 	table_close(relation, NoLock);
 }
 
-/* Locks a table, without waiting; false, with a NOTICE, where that is not to be had. */
-static bool
-lock_table(Oid relid)
-{
-	char *name;
-
-	if (ConditionalLockRelationOid(relid, AccessShareLock))
-		return true;
-	name = get_rel_name(relid);
-	ereport(NOTICE,
-			(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-			 errmsg("skipping the collection of the dictionary: the lock of table \"%s\" is taken",
-					name == NULL ? "?" : name),
-			 errhint("Collect again later.")));
-	return false;
-}
-
 /*
  * Locks a table, then its descendants, each before its own are looked for: what is locked is not dropped meanwhile. What
  * is not there any more is left out. False where a lock is not to be had.
@@ -234,7 +219,7 @@ lock_family(Oid relid, List **family)
 	check_stack_depth();
 	if (list_member_oid(*family, relid))
 		return true;
-	if (!lock_table(relid))
+	if (!pfs_lock_or_skip(relid, AccessShareLock, "the collection of the dictionary"))
 		return false;
 	if (get_rel_name(relid) == NULL)
 		return true;

@@ -16,6 +16,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "base/relations.h"
 #include "dictionary/cache.h"
 #include "dictionary/rows.h"
 

@@ -7,7 +7,7 @@
 
 #include "profstore.h"
 
-#include "merge/stack_sums.h"
+#include "merge/stack_stream.h"
 #include "select/selection.h"
 #include "tree/symbols.h"
 

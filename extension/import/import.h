@@ -8,8 +8,9 @@
 #include "profstore.h"
 
 #include "fmgr.h"
+
 #include "formats/profile.h"
-#include "import/store_profile.h"
+#include "import/import_request.h"
 
 /* First arguments of such a function. */
 enum
@@ -26,8 +27,7 @@ typedef struct PfsImportCall
 	PfsBudget budget;
 	PfsProfile profile;
 	PfsReadError error;
-	PfsImport
-		import; /* delta, default_name, and an encoding other than UTF-8 are for the caller to set */
+	PfsImport import; /* the caller sets delta, default_name, an encoding other than UTF-8 */
 } PfsImportCall;
 
 /*

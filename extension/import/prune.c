@@ -9,13 +9,16 @@
  *
  * Lines and the locations of samples stand without gaps in their arrays, so what stays moves together.
  */
-#include "import/prune.h"
+#include "profstore.h"
 
-#include "base/allocate.h"
 #include "catalog/pg_collation.h"
 #include "regex/regex.h"
-#include "select/selector.h"
 #include "utils/builtins.h"
+
+#include "base/arrays.h"
+#include "import/profile_text.h"
+#include "import/prune.h"
+#include "select/selector.h"
 
 typedef enum Cut
 {

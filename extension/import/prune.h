@@ -7,7 +7,7 @@
 
 #include "profstore.h"
 
-#include "import/store_profile.h"
+#include "import/import_request.h"
 
 /*
  * Cuts off stacks what drop_frames of the profile matches, and all that it calls, unless keep_frames matches: regular expressions

@@ -151,8 +151,8 @@ walk(const Unwinder *unwinder, const ExecImage *process, const uint8_t *bytes, s
 	at.pc = BIAS + at.registers[PFS_REGISTER_PC] % CODE_BYTES;
 	at.sp = STACK_ADDRESS + at.registers[PFS_REGISTER_SP] % 256;
 	at.fp = STACK_ADDRESS + at.registers[PFS_REGISTER_FP] % 256;
-	if (late_walk(unwinder, process, &at, late_memory_read, &stack, false, frames, MAX_FRAMES,
-				  &status) > MAX_FRAMES ||
+	if (late_walk(unwinder, &(LateWalk){ process, &at, late_memory_read, &stack, false }, frames,
+				  MAX_FRAMES, &status) > MAX_FRAMES ||
 		status <= PFS_WALK_RUNNING || status >= PFS_WALK_STATUS_COUNT)
 		abort();
 }

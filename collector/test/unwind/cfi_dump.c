@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "unwind/cfi.h"
 #include "unwind/cfi_sections.h"
 
 static const char *

@@ -244,8 +244,8 @@ compare_thread(Dwfl_Thread *thread, void *context)
 		return DWARF_CB_OK;
 	innermost_frame(&user, &state);
 	dwfl_thread_getframes(thread, collect_frame, &theirs);
-	count = late_walk(unwinder, &process, &state, read_memory, &pid, false, frames, MAX_FRAMES,
-					  &status);
+	count = late_walk(unwinder, &(LateWalk){ &process, &state, read_memory, &pid, false }, frames,
+					  MAX_FRAMES, &status);
 
 	while (same < count && same < theirs.count &&
 		   PFS_FRAME_ADDRESS(frames[same]) == theirs.pcs[same])

@@ -20,8 +20,9 @@
 #include "store/segment/directory.h"
 #include "store/segment/ledger.h"
 #include "store/segment/row_order.h"
-#include "store/segment/segment_io.h"
+#include "store/segment/segment_write.h"
 #include "store/segment/storage.h"
+#include "store/segment/summary.h"
 #include "store/write/observers.h"
 
 #define WRITE_BUFFER_DEFAULT_KB (64 * 1024)

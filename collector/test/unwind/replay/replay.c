@@ -151,7 +151,8 @@ walk(Replay *replay, unsigned reads, uint64_t *frames, int *status)
 	at.sp = registers[PFS_REGISTER_SP];
 	at.fp = registers[PFS_REGISTER_FP];
 	replay->reads_left = reads;
-	return late_walk(replay->unwinder, &replay->process, &at, read_recorded, replay, false, frames,
+	return late_walk(replay->unwinder,
+					 &(LateWalk){ &replay->process, &at, read_recorded, replay, false }, frames,
 					 RECORDING_FRAMES, status);
 }
 

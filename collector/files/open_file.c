@@ -1,0 +1,232 @@
+/*
+ * open_file.c
+ *		Paths inside of a root directory.
+ *
+ * 1. The path leads to a descriptor that allows nothing (O_PATH): no driver's open has run.
+ * 2. It must be a regular file.
+ * 3. It is opened for reading through /proc/self/fd: the same file, whatever the path is by now.
+ *
+ * Kernels from 5.6 on do the first step by openat2. For older ones, and where a filter forbids that
+ * call, it is done component by component: each is looked at without following it, a link's text is
+ * put before the rest of the path, and ".." goes back to the descriptor that we came from, so that
+ * a directory that is moved meanwhile leads nowhere else.
+ */
+#include "files/open_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define DEPTH_MAX 64 /* directories below the root */
+#define LINKS_MAX 40 /* as the kernel follows */
+
+static bool without_openat2;
+
+void
+open_file_without_openat2(bool without)
+{
+	without_openat2 = without;
+}
+
+int
+open_root(uint32_t pid)
+{
+	char path[32] = "/";
+	int fd;
+
+	if (pid != 0)
+		snprintf(path, sizeof(path), "/proc/%u/root", pid);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/* The directories from the root down to where a path has led so far. */
+typedef struct Trail
+{
+	int fds[DEPTH_MAX + 1]; /* the first is the root, which is borrowed */
+	int depth;
+	int links;
+	char rest[PATH_MAX]; /* of the path */
+} Trail;
+
+static void
+climb_to(Trail *trail, int depth)
+{
+	while (trail->depth > depth)
+		close(trail->fds[trail->depth--]);
+}
+
+/* Cuts the next component off the rest; false where nothing is left. */
+static bool
+next_component(Trail *trail, char name[NAME_MAX + 1], int *err)
+{
+	size_t skipped = strspn(trail->rest, "/");
+	size_t length = strcspn(trail->rest + skipped, "/");
+
+	if (length == 0)
+		return false;
+	*err = length > NAME_MAX ? -ENAMETOOLONG : 0;
+	if (*err != 0)
+		return false;
+	memcpy(name, trail->rest + skipped, length);
+	name[length] = '\0';
+	memmove(trail->rest, trail->rest + skipped + length,
+			strlen(trail->rest + skipped + length) + 1);
+	return true;
+}
+
+/* Puts a link's text before the rest. */
+static int
+follow_link(Trail *trail, int fd)
+{
+	char text[PATH_MAX];
+	ssize_t length = readlinkat(fd, "", text, sizeof(text));
+	size_t rest = strlen(trail->rest);
+
+	if (length < 0)
+		return -errno;
+	if (++trail->links > LINKS_MAX)
+		return -ELOOP;
+	if ((size_t) length + 1 + rest >= sizeof(trail->rest))
+		return -ENAMETOOLONG;
+	memmove(trail->rest + length + 1, trail->rest, rest + 1);
+	memcpy(trail->rest, text, (size_t) length);
+	trail->rest[length] = '/';
+	if (text[0] == '/')
+		climb_to(trail, 0);
+	return 0;
+}
+
+/* Goes on by one component. */
+static int
+descend(Trail *trail, const char *name)
+{
+	struct stat status;
+	int err;
+	int fd;
+
+	if (strcmp(name, ".") == 0)
+		return 0;
+	if (strcmp(name, "..") == 0)
+	{
+		climb_to(trail, trail->depth > 0 ? trail->depth - 1 : 0);
+		return 0;
+	}
+	fd = openat(trail->fds[trail->depth], name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	err = fstat(fd, &status) != 0 ? -errno : 0;
+	if (err == 0 && S_ISLNK(status.st_mode))
+	{
+		err = follow_link(trail, fd);
+		close(fd);
+		return err;
+	}
+	if (err == 0 && trail->depth == DEPTH_MAX)
+		err = -ENAMETOOLONG;
+	if (err != 0)
+	{
+		close(fd);
+		return err;
+	}
+	trail->fds[++trail->depth] = fd;
+	return 0;
+}
+
+/* openat2 by hand: a descriptor that allows nothing, or -errno. */
+static int
+walk_inside(int root_fd, const char *path)
+{
+	Trail trail = { .fds = { root_fd } };
+	char name[NAME_MAX + 1];
+	int err = 0;
+	int fd;
+
+	if (strlen(path) >= sizeof(trail.rest))
+		return -ENAMETOOLONG;
+	strcpy(trail.rest, path);
+	while (err == 0 && next_component(&trail, name, &err))
+		err = descend(&trail, name);
+	fd = err != 0 ? err : -ENOEXEC; /* the root itself */
+	if (err == 0 && trail.depth > 0)
+		fd = trail.fds[trail.depth--];
+	climb_to(&trail, 0);
+	return fd;
+}
+
+static int
+path_inside(int root_fd, const char *path)
+{
+	struct open_how how = { .flags = O_PATH | O_CLOEXEC,
+							.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	int fd;
+
+	if (without_openat2)
+		return walk_inside(root_fd, path);
+	fd = (int) syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	/* no such call, a filter that forbids it, a directory that was moved meanwhile */
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM || errno == EAGAIN))
+		return walk_inside(root_fd, path);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Takes a descriptor that allows nothing, or an error. */
+static int
+reopen(int path_fd, struct stat *status)
+{
+	char path[32];
+	int fd = path_fd;
+
+	if (path_fd < 0)
+		return path_fd;
+	if (fstat(path_fd, status) != 0)
+		fd = -errno;
+	else if (!S_ISREG(status->st_mode))
+		fd = -ENOEXEC;
+	else
+	{
+		snprintf(path, sizeof(path), "/proc/self/fd/%d", path_fd);
+		fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		if (fd < 0)
+			fd = -errno;
+	}
+	close(path_fd);
+	return fd;
+}
+
+int
+open_file_inside(int root_fd, const char *path, struct stat *status)
+{
+	return reopen(path_inside(root_fd, path), status);
+}
+
+int
+open_file_trusted(const char *path, struct stat *status)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC);
+
+	return reopen(fd < 0 ? -errno : fd, status);
+}
+
+int
+open_file_of_process(const char *path, struct stat *status)
+{
+	unsigned pid;
+	int inside = 0;
+	int root_fd;
+	int fd;
+
+	if (sscanf(path, "/proc/%u/root%n", &pid, &inside) != 1 || inside == 0 || path[inside] != '/')
+		return open_file_trusted(path, status);
+	root_fd = open_root(pid);
+	if (root_fd < 0)
+		return root_fd;
+	fd = open_file_inside(root_fd, path + inside, status);
+	close(root_fd);
+	return fd;
+}

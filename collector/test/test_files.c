@@ -1,0 +1,265 @@
+/*
+ * test_files.c
+ *		Files that others named: inside of a root directory, regular ones alone, by openat2 and
+ *		without it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "files/open_file.h"
+
+static char directory[64];
+
+static void
+make(const char *format, ...)
+{
+	char command[4096];
+	va_list arguments;
+
+	va_start(arguments, format);
+	assert_in_range(vsnprintf(command, sizeof(command), format, arguments), 1, 4095);
+	va_end(arguments);
+	assert_int_equal(system(command), 0);
+}
+
+/* root/ is what a container sees; beside it lies what it must not reach. */
+static int
+make_files(void **state)
+{
+	strcpy(directory, "/tmp/test_files_XXXXXX");
+	if (mkdtemp(directory) == NULL)
+		return -1;
+	make(
+		"cd %s && mkdir -p root/lib/deep root/etc && echo outside >secret && echo inside >root/secret &&"
+		" echo hosts >root/etc/hosts && echo library >root/lib/deep/library &&"
+		" ln -s /etc/hosts root/absolute && ln -s ../../../../secret root/lib/upward &&"
+		" ln -s deep root/lib/shallow && ln -s shallow/library root/lib/twice &&"
+		" ln -s loop root/loop && ln -s /missing root/broken && mkfifo root/pipe &&"
+		" ln -s /pipe root/to_pipe && ln -s %s/secret root/host_path",
+		directory, directory);
+	return 0;
+}
+
+static int
+remove_files(void **state)
+{
+	make("rm -r %s", directory);
+	return 0;
+}
+
+/* Reads a file below root/ into text; 0 or -errno. */
+static int
+read_inside(const char *path, char text[32])
+{
+	char root[128];
+	struct stat status;
+	ssize_t length;
+	int root_fd;
+	int fd;
+
+	snprintf(root, sizeof(root), "%s/root", directory);
+	root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_true(root_fd >= 0);
+	fd = open_file_inside(root_fd, path, &status);
+	close(root_fd);
+	if (fd < 0)
+		return fd;
+	assert_true(S_ISREG(status.st_mode));
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	length = read(fd, text, 31);
+	assert_true(length > 0);
+	text[length - 1] = '\0';
+	close(fd);
+	return 0;
+}
+
+static void
+stays_inside(void **state)
+{
+	static const struct
+	{
+		const char *path;
+		const char *text; /* NULL: */
+		int err;
+	} cases[] = {
+		{ "/etc/hosts", "hosts", 0 },
+		{ "etc/hosts", "hosts", 0 },
+		{ "//etc/./hosts", "hosts", 0 },
+		{ "/absolute", "hosts", 0 },
+		{ "/lib/upward", "inside", 0 },
+		{ "/../../secret", "inside", 0 },
+		{ "/lib/deep/../../../../secret", "inside", 0 },
+		{ "/lib/shallow/library", "library", 0 },
+		{ "/lib/twice", "library", 0 },
+		{ "/lib/shallow/../deep/library", "library", 0 },
+		{ "/host_path", NULL, -ENOENT },
+		{ "/broken", NULL, -ENOENT },
+		{ "/missing", NULL, -ENOENT },
+		{ "/loop", NULL, -ELOOP },
+		{ "/etc/hosts/below", NULL, -ENOTDIR },
+		{ "/lib/deep", NULL, -ENOEXEC },
+		{ "/", NULL, -ENOEXEC },
+		{ "/pipe", NULL, -ENOEXEC },
+		{ "/to_pipe", NULL, -ENOEXEC },
+	};
+
+	for (int without = 0; without < 2; without++)
+	{
+		open_file_without_openat2(without);
+		for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		{
+			char text[32] = "";
+
+			if (read_inside(cases[i].path, text) != cases[i].err ||
+				(cases[i].text != NULL && strcmp(text, cases[i].text) != 0))
+				fail_msg("%s, %s openat2: %d \"%s\"", cases[i].path, without ? "without" : "with",
+						 read_inside(cases[i].path, text), text);
+		}
+	}
+	open_file_without_openat2(false);
+}
+
+static void
+bounds_paths(void **state)
+{
+	char path[PATH_MAX + 16];
+	char text[32];
+
+	open_file_without_openat2(true);
+	memset(path, 'x', sizeof(path));
+	path[sizeof(path) - 1] = '\0';
+	assert_int_equal(read_inside(path, text), -ENAMETOOLONG);
+	path[NAME_MAX + 1] = '\0';
+	assert_int_equal(read_inside(path, text), -ENAMETOOLONG);
+	make("cd %s/root && for i in $(seq 80); do mkdir d && cd d || exit; done; echo deep >file",
+		 directory);
+	path[0] = '\0';
+	for (int i = 0; i < 80; i++)
+		strcat(path, "/d");
+	strcat(path, "/file");
+	assert_int_equal(read_inside(path, text), -ENAMETOOLONG);
+	open_file_without_openat2(false);
+	assert_int_equal(read_inside(path, text), 0);
+}
+
+/* Opening is an event that others see, and that a driver acts on. */
+static void
+never_opens_what_is_no_file(void **state)
+{
+	int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	char path[128];
+	char events[4096];
+	struct stat status;
+	char text[32];
+
+	assert_true(watch >= 0);
+	snprintf(path, sizeof(path), "%s/root/pipe", directory);
+	assert_true(inotify_add_watch(watch, path, IN_OPEN) >= 0);
+	assert_int_equal(open_file_trusted(path, &status), -ENOEXEC);
+	for (int without = 0; without < 2; without++)
+	{
+		open_file_without_openat2(without);
+		assert_int_equal(read_inside("/to_pipe", text), -ENOEXEC);
+	}
+	open_file_without_openat2(false);
+	assert_int_equal(read(watch, events, sizeof(events)), -1);
+	assert_int_equal(errno, EAGAIN);
+	close(watch);
+	assert_int_equal(open_file_trusted("/dev/null", &status), -ENOEXEC);
+}
+
+/* A process whose root is root/; 0 where nobody lets us make one. */
+static pid_t
+start_in_root(void)
+{
+	int ready[2];
+	char byte;
+	pid_t child;
+
+	assert_int_equal(pipe(ready), 0);
+	child = fork();
+	if (child == 0)
+	{
+		char root[128];
+
+		/* also where a check fails before we end it */
+		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
+		snprintf(root, sizeof(root), "%s/root", directory);
+		if (chroot(root) != 0 && (unshare(CLONE_NEWUSER) != 0 || chroot(root) != 0))
+			_exit(1);
+		if (write(ready[1], "x", 1) == 1)
+			pause();
+		_exit(0);
+	}
+	close(ready[1]);
+	if (read(ready[0], &byte, 1) != 1)
+	{
+		waitpid(child, NULL, 0);
+		child = 0;
+	}
+	close(ready[0]);
+	return child;
+}
+
+static void
+follows_links_in_the_root_of_a_process(void **state)
+{
+	pid_t child = start_in_root();
+	struct stat expected;
+	struct stat status;
+	char path[128];
+	int fd;
+
+	if (child == 0)
+		skip();
+	snprintf(path, sizeof(path), "%s/root/etc/hosts", directory);
+	assert_int_equal(stat(path, &expected), 0);
+	for (int without = 0; without < 2; without++)
+	{
+		open_file_without_openat2(without);
+		snprintf(path, sizeof(path), "/proc/%d/root/absolute", (int) child);
+		fd = open_file_of_process(path, &status);
+		assert_true(fd >= 0);
+		close(fd);
+		assert_int_equal(status.st_ino, expected.st_ino);
+		snprintf(path, sizeof(path), "/proc/%d/root/host_path", (int) child);
+		assert_int_equal(open_file_of_process(path, &status), -ENOENT);
+	}
+	open_file_without_openat2(false);
+	/* the kernel's own links are followed */
+	fd = open_file_of_process("/proc/self/exe", &status);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(kill(child, SIGKILL), 0);
+	waitpid(child, NULL, 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stays_inside),
+		cmocka_unit_test(bounds_paths),
+		cmocka_unit_test(never_opens_what_is_no_file),
+		cmocka_unit_test(follows_links_in_the_root_of_a_process),
+	};
+
+	return cmocka_run_group_tests(tests, make_files, remove_files);
+}

@@ -1,0 +1,32 @@
+/*
+ * cfi_input.h
+ *		What the CFI compiler is given of one ELF file: bytes of sections, borrowed, and addresses.
+ */
+#ifndef COLLECTOR_CFI_INPUT_H
+#define COLLECTOR_CFI_INPUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct CfiSection
+{
+	const uint8_t *data; /* NULL where the file has none */
+	size_t length;
+	uint64_t address; /* ELF virtual address (0 for .debug_frame, which is not loaded) */
+} CfiSection;
+
+typedef struct CfiInput
+{
+	uint16_t machine; /* EM_X86_64 or EM_AARCH64 */
+	CfiSection eh_frame;
+	CfiSection debug_frame; /* used where .eh_frame does not cover */
+	CfiSection pclntab;		/* Go's function table; used where .eh_frame does not cover */
+	uint64_t go_text;		/* ELF virtual address that its functions count from; 0: not known */
+	CfiSection init[2];		/* .init and .fini; used where nothing else covers */
+	uint64_t got_address;	/* base of DW_EH_PE_datarel pointers; 0 where there is none */
+	uint64_t code_start; /* ELF virtual addresses, half-open: FDEs that reach beyond are no CFI */
+	uint64_t code_end;
+	uint64_t *steps_left; /* entries and instructions that may be read; NULL: as the size allows */
+} CfiInput;
+
+#endif
