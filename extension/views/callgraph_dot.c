@@ -1,7 +1,8 @@
 /*
  * callgraph_dot.c
- *		callgraph_dot(): a call graph as text for Graphviz. Boxes grow with a function's own value,
- *		colours and arrows with totals.
+ *		callgraph_dot(): a call graph as text for Graphviz.
+ *
+ * Boxes grow with a function's own value, colours and arrows with totals.
  */
 #include "views/callgraph.h"
 
