@@ -69,6 +69,9 @@ pfs_lower_bound(const int64 *sorted, uint32 low, uint32 high, int64 number)
 	return low;
 }
 
+/* For qsort: ascending. */
+int pfs_compare_int64(const void *a, const void *b);
+
 /* Ascending, distinct numbers. */
 typedef struct PfsNumbers
 {

@@ -49,10 +49,7 @@ pfs_epoch_read(Snapshot snapshot)
 				 errhint("Run INSERT INTO profstore.epoch DEFAULT VALUES.")));
 	epoch.ids = DatumGetInt64(heap_getattr(tuple, EPOCH_IDS, descriptor, &is_null));
 	epoch.names = DatumGetInt64(heap_getattr(tuple, EPOCH_NAMES, descriptor, &is_null));
-	/* version 1.0, where nothing is removed, has no such column */
-	epoch.removals = descriptor->natts < EPOCH_REMOVALS
-						 ? 0
-						 : DatumGetInt64(heap_getattr(tuple, EPOCH_REMOVALS, descriptor, &is_null));
+	epoch.removals = DatumGetInt64(heap_getattr(tuple, EPOCH_REMOVALS, descriptor, &is_null));
 	epoch.own = TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
 	systable_endscan(scan);
 	table_close(table, NoLock);

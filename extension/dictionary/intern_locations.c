@@ -6,9 +6,8 @@
  * lines is any stored one there, a symbolized one where there is one. Else the lines decide; of equal locations the smallest
  * id stands for all. Condemned locations are as good as gone.
  *
- * Mappings must be the calling role's own, so that none plants symbols at an address of another's; those that version 1.0 stored, which
- * interning gives out no more, may still be named by who knows them. An address without a mapping means nothing outside its
- * process: there, only equal lines make the same location.
+ * Mappings must be the calling role's own, so that none plants symbols at an address of another's. An address
+ * without a mapping means nothing outside its process: there, only equal lines make the same location.
  */
 #include "profstore.h"
 
@@ -21,6 +20,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 
+#include "base/arrays.h"
 #include "dictionary/arrays.h"
 #include "dictionary/calling_role.h"
 #include "dictionary/content_rows.h"
@@ -249,7 +249,7 @@ check_mapping(TupleTableSlot *slot, void *role)
 {
 	const char *owner = TextDatumGetCString(slot->tts_values[MAPPING_ROLE - 1]);
 
-	if (owner[0] != '\0' && strcmp(owner, role) != 0)
+	if (strcmp(owner, role) != 0)
 		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 						errmsg("mapping with id %d belongs to another role",
 							   DatumGetInt32(slot->tts_values[0])),
@@ -260,7 +260,7 @@ check_mapping(TupleTableSlot *slot, void *role)
 static void
 check_mappings(const Wanted *wanted, uint32 count)
 {
-	int32 *ids = palloc_extended(mul_size(Max(count, 1), sizeof(int32)), MCXT_ALLOC_HUGE);
+	int32 *ids = PFS_ARRAY(int32, count);
 	uint32 id_count = 0;
 
 	for (uint32 i = 0; i < count; i++)
@@ -278,8 +278,8 @@ require_named(const Wanted *wanted, uint32 count, uint32 line_count)
 	References mappings = { .condemned_column = MAPPING_CONDEMNED };
 	References functions = { .condemned_column = FUNCTION_CONDEMNED };
 
-	mappings.ids = palloc_extended(mul_size(Max(count, 1), sizeof(int32)), MCXT_ALLOC_HUGE);
-	functions.ids = palloc_extended(mul_size(Max(line_count, 1), sizeof(int32)), MCXT_ALLOC_HUGE);
+	mappings.ids = PFS_ARRAY(int32, count);
+	functions.ids = PFS_ARRAY(int32, line_count);
 	for (uint32 i = 0; i < count; i++)
 	{
 		if (wanted[i].id != 0)
@@ -329,7 +329,7 @@ get_wanted(FunctionCallInfo fcinfo, uint32 count)
 	const int32 *function_ids =
 		(const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(ARG_FUNCTION_IDS));
 	const int32 *lines = (const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(ARG_LINES));
-	Wanted *wanted = palloc_extended(mul_size(count, sizeof(Wanted)), MCXT_ALLOC_HUGE);
+	Wanted *wanted = PFS_ARRAY(Wanted, count);
 	uint32 line = 0;
 
 	for (uint32 i = 0; i < count; i++)
@@ -389,7 +389,7 @@ profstore_intern_locations(PG_FUNCTION_ARGS)
 					 count, line_count);
 	pfs_interning_begin();
 	wanted = get_wanted(fcinfo, count);
-	numbers = palloc_extended(mul_size(count, sizeof(uint32)), MCXT_ALLOC_HUGE);
+	numbers = PFS_ARRAY(uint32, count);
 	distinct = make_distinct(wanted, count, numbers);
 	check_mappings(wanted, distinct);
 	if (find_all(wanted, distinct) > 0)

@@ -9,6 +9,9 @@
 
 #include "dictionary/tree.h"
 
+/* The rendezvous variable in which the module of the tests (test/module) finds the list of cached trees, by "use". */
+#define PFS_CACHED_TREES "profstore_cached_trees"
+
 /* Registers the trees as a part of the caches. */
 void pfs_trees_init(void);
 

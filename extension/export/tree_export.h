@@ -9,6 +9,7 @@
 
 #include "fmgr.h"
 #include "lib/stringinfo.h"
+
 #include "select/selection.h"
 #include "tree/frame_source.h"
 

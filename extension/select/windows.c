@@ -71,15 +71,6 @@ compare_times(const void *a, const void *b)
 	return (left->id > right->id) - (left->id < right->id);
 }
 
-static int
-compare_distances(const void *a, const void *b)
-{
-	int64 left = *(const int64 *) a;
-	int64 right = *(const int64 *) b;
-
-	return (left > right) - (left < right);
-}
-
 /* What was seen, by series and time. */
 static PfsSeriesKey *
 sort_seen(PfsWindows *windows, uint32 *count)
@@ -147,7 +138,7 @@ find_width(int64 *distances, uint32 count)
 	int64 other;
 	uint32 other_count;
 
-	qsort(distances, count, sizeof(int64), compare_distances);
+	qsort(distances, count, sizeof(int64), pfs_compare_int64);
 	while (other = find_commonest(distances, count, width_us, &other_count),
 		   other_count > count / 4)
 		width_us = common_divisor(other, width_us);

@@ -129,5 +129,5 @@ pfs_agg_result(const PfsAggSpec *spec, bool is_partial, const int64 *state, bool
 	if (spec->kind == PFS_AGG_SUM)
 		return spec->type == INT8OID ? NumericGetDatum(numeric_of_int128(pfs_agg_get_sum(state)))
 									 : int8_of_sum(pfs_agg_get_sum(state));
-	return pfs_datum_of_lane(state[PFS_AGG_VALUE_WORD]);
+	return pfs_datum_of_value(state[PFS_AGG_VALUE_WORD]);
 }

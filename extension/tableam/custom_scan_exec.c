@@ -146,7 +146,7 @@ next_row(BlockScanState *state)
 	{
 		int attribute = state->columns[i] - 1;
 
-		slot->tts_values[attribute] = pfs_datum_of_lane(block->values[i][state->row]);
+		slot->tts_values[attribute] = pfs_datum_of_value(block->values[i][state->row]);
 		slot->tts_isnull[attribute] = block->nulls[i] != NULL && block->nulls[i][state->row];
 	}
 	slot->tts_tableOid = RelationGetRelid(state->css.ss.ss_currentRelation);

@@ -157,7 +157,7 @@ store_row(PfsTableScan *scan, TupleTableSlot *slot)
 
 		if (attribute >= slot_natts)
 			break;
-		slot->tts_values[attribute] = pfs_datum_of_lane(block->values[i][scan->row]);
+		slot->tts_values[attribute] = pfs_datum_of_value(block->values[i][scan->row]);
 		slot->tts_isnull[attribute] = block->nulls[i] != NULL && block->nulls[i][scan->row];
 	}
 	slot->tts_tableOid = RelationGetRelid(scan->base.rs_rd);

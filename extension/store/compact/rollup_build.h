@@ -11,8 +11,8 @@
 #include "utils/snapshot.h"
 
 /*
- * Makes the next roll-up that the table lacks; false where there is none to make. The caller is bound
- * as by pfs_compaction_step, and in a subtransaction with an active snapshot.
+ * Makes the next roll-up that the table lacks; false where there is none to make. The caller is
+ * bound as by pfs_compaction_step, and in a subtransaction with an active snapshot.
  */
 bool pfs_rollup_step(Relation relation);
 

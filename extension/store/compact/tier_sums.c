@@ -2,8 +2,9 @@
  * tier_sums.c
  *		A list of sums, put in order at the end.
  *
- * Segments are sorted by series, stack and time: what makes one sum comes in a run, and adds up as it comes. Where the
- * table was compacted, the list is in order already, which the sort is quick to find.
+ * Segments are sorted by series, stack and time: what makes one sum comes in a run, and adds up as
+ * it comes. Where the table was compacted, the list is in order already, which the sort is quick to
+ * find.
  */
 #include "store/compact/tier_sums.h"
 

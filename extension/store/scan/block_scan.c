@@ -52,11 +52,11 @@ add_column(PfsBlockScan *scan, AttrNumber attnum, bool is_wanted)
 			 attnum);
 	attribute = TupleDescAttr(desc, attnum - 1);
 	if (!attribute->attisdropped)
-		column->kind = pfs_lane_kind(attribute->atttypid);
+		column->kind = pfs_value_kind(attribute->atttypid);
 	column->missing_is_null =
 		attribute->attisdropped ||
 		!pfs_storage_missing_value(scan->relation, attnum, &column->missing_value);
-	column->missing_value = pfs_lane_native(column->kind, column->missing_value);
+	column->missing_value = pfs_value_native(column->kind, column->missing_value);
 	return column;
 }
 
@@ -82,7 +82,7 @@ init_columns(PfsBlockScan *scan, const PfsScanRequest *request)
 
 		filter->filter = request->filters[i];
 		filter->column = add_column(scan, request->filters[i].attnum, false);
-		if (!pfs_lane_is_ordered(filter->column->kind))
+		if (!pfs_value_is_ordered(filter->column->kind))
 			filter->keys = palloc(sizeof(int64) * PFS_BLOCK_ROWS);
 	}
 }

@@ -2,12 +2,12 @@
  * block_scan.h
  *		The one way to read columns: blocks of int64 values, pruned and filtered.
  *
- * Used by the access method's scan, by the custom nodes and by the functions that query. A scan sees the
- * segments whose directory rows its snapshot sees, in a list made at begin, and rows of this
- * transaction that still wait in memory, copied at begin. These only the process that has written them can
- * see: a shared scan brings them to others, any other scan in a parallel worker misses them. The caller keeps
- * the snapshot active or registered until end, has the relation open with at least AccessShareLock, and has
- * checked privileges and row security.
+ * Used by the access method's scan, by the custom nodes and by the functions that query. A scan
+ * sees the segments whose directory rows its snapshot sees, in a list made at begin, and rows of
+ * this transaction that still wait in memory, copied at begin. These only the process that has
+ * written them can see: a shared scan brings them to others, any other scan in a parallel worker
+ * misses them. The caller keeps the snapshot active or registered until end, has the relation open
+ * with at least AccessShareLock, and has checked privileges and row security.
  */
 #ifndef PFS_BLOCK_SCAN_H
 #define PFS_BLOCK_SCAN_H

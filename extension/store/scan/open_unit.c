@@ -27,7 +27,7 @@ pfs_scan_filter_may_match(const PfsScanFilter *filter, bool has_values, int64 mi
 	}
 	if (!has_values)
 		return false;
-	pfs_lane_key_range(filter->column->kind, &min, &max);
+	pfs_value_key_range(filter->column->kind, &min, &max);
 	*is_idle = !may_be_null && pfs_filter_contains(&filter->filter, min, max);
 	return pfs_filter_overlaps(&filter->filter, min, max);
 }

@@ -38,12 +38,12 @@ decode_missing(PfsScanColumn *column)
 	column->block_nulls = column->missing_is_null ? column->nulls : NULL;
 }
 
-/* Lanes from before a change of the column's type, as they are written now. */
+/* Values from before a change of the column's type, as they are written now. */
 static void
 make_native(PfsScanColumn *column, uint32 row_count)
 {
 	for (uint32 row = 0; row < row_count; row++)
-		column->values[row] = pfs_lane_native(column->kind, column->block_values[row]);
+		column->values[row] = pfs_value_native(column->kind, column->block_values[row]);
 	column->block_values = column->values;
 }
 
@@ -83,7 +83,7 @@ decode_segment(PfsBlockScan *scan, PfsScanColumn *column)
 	/* sums are wider than what they are sums of */
 	if ((scan->part == PFS_PART_ROWS || pfs_scan_is_key_of_sums(scan, column->attnum)) &&
 		pfs_reader_block_range(scan->reader, column->position, (uint32) scan->block, &min, &max) &&
-		!pfs_lane_range_is_native(column->kind, min, max))
+		!pfs_value_range_is_native(column->kind, min, max))
 		make_native(column, scan->block_rows);
 }
 
@@ -149,7 +149,7 @@ block_may_match(PfsBlockScan *scan)
 	return true;
 }
 
-/* The keys of a block's lanes; nulls have some. */
+/* The keys of a block's values; nulls have some. */
 static const int64 *
 block_keys(PfsBlockScan *scan, PfsScanFilter *filter)
 {
@@ -158,7 +158,7 @@ block_keys(PfsBlockScan *scan, PfsScanFilter *filter)
 	if (filter->keys == NULL)
 		return column->block_values;
 	for (uint32 row = 0; row < scan->block_rows; row++)
-		filter->keys[row] = pfs_lane_key(column->kind, column->block_values[row]);
+		filter->keys[row] = pfs_value_key(column->kind, column->block_values[row]);
 	return filter->keys;
 }
 

@@ -43,7 +43,7 @@ typedef struct PfsBlock
 {
 	uint64 number;		  /* of the block, counted from 0 over all that the scan covers */
 	uint32 row_count;	  /* 1 .. PFS_BLOCK_ROWS */
-	const int64 **values; /* values[i]: lanes of the i-th attribute asked for */
+	const int64 **values; /* values[i]: values of the i-th attribute asked for */
 	const bool **nulls;	  /* nulls[i]: flags of it, or NULL where the block has no null in it */
 	bool has_sums;		  /* rows stand for several of the table; else all row counts are 1 */
 } PfsBlock;

@@ -20,7 +20,7 @@
 typedef struct PfsScanColumn
 {
 	AttrNumber attnum;
-	PfsLaneKind kind;
+	PfsValueKind kind;
 	int64 missing_value; /* where a unit lacks the column */
 	bool missing_is_null;
 	bool is_wanted;			   /* false: a filter's alone */
@@ -38,7 +38,7 @@ typedef struct PfsScanFilter
 {
 	PfsBlockFilter filter;
 	PfsScanColumn *column;
-	int64 *keys; /* of a block, where lanes are not their own keys; else NULL */
+	int64 *keys; /* of a block, where values are not their own keys; else NULL */
 	bool is_idle_in_unit;
 	bool is_idle_in_block;
 } PfsScanFilter;

@@ -52,7 +52,7 @@ range_overlaps(Relation relation, const PfsBlockFilter *filter, int64 min, int64
 {
 	Oid type = TupleDescAttr(RelationGetDescr(relation), filter->attnum - 1)->atttypid;
 
-	pfs_lane_key_range(pfs_lane_kind(type), &min, &max);
+	pfs_value_key_range(pfs_value_kind(type), &min, &max);
 	return pfs_filter_overlaps(filter, min, max);
 }
 
@@ -273,7 +273,9 @@ get_time_range(const PfsScanRequest *request, int64 *low, int64 *high)
 		}
 }
 
-/* Whether a wider roll-up that is taken holds the time of this one, so that loading it is in vain. */
+/*
+ * Whether a wider roll-up that is taken holds the time of this one, so that loading it is in vain.
+ */
 static bool
 lies_within(const PfsRollup *rollup, List *chosen)
 {

@@ -20,8 +20,8 @@
 #define PFS_CHUNK_BLOCKS 128
 
 /*
- * Either a segment, or, where image is not NULL, rows waiting in memory, or a roll-up, which reads as a segment of
- * sums whose rows all pass the filters.
+ * Either a segment, or, where image is not NULL, rows waiting in memory, or a roll-up, which reads
+ * as a segment of sums whose rows all pass the filters.
  */
 typedef struct PfsScanUnit
 {

@@ -46,8 +46,7 @@ enum
 	COL_PAYLOAD,
 	COL_SUMMARY_BYTE_COUNT,
 	COL_SUMMARY,
-	COL_COUNT = COL_SUMMARY,
-	COL_COUNT_1_0 = COL_PAYLOAD /* before ALTER EXTENSION UPDATE */
+	COL_COUNT = COL_SUMMARY
 };
 
 #define SEGMENT_NO_BITS 16
@@ -74,7 +73,7 @@ open_directory(LOCKMODE lock)
 	Relation heap = pfs_table_open("segments", lock);
 	int columns = RelationGetDescr(heap)->natts;
 
-	if (columns != COL_COUNT && columns != COL_COUNT_1_0)
+	if (columns != COL_COUNT)
 	{
 		pfs_extension_require_current();
 		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
@@ -91,10 +90,7 @@ pfs_directory_try_lock(void)
 
 	for (size_t i = 0; i < lengthof(tables); i++)
 	{
-		/* version 1.0 has just the first */
-		Oid relation_id = i == 0 ? pfs_relation_oid(tables[i]) : pfs_relation_find(tables[i]);
-
-		if (OidIsValid(relation_id) && !ConditionalLockRelationOid(relation_id, RowExclusiveLock))
+		if (!ConditionalLockRelationOid(pfs_relation_oid(tables[i]), RowExclusiveLock))
 			return false;
 	}
 	return true;
@@ -123,12 +119,6 @@ pfs_directory_writer_close(PfsDirectoryWriter *writer)
 	table_close(writer->heap, NoLock);
 	pfree(writer->indexes);
 	pfree(writer);
-}
-
-bool
-pfs_directory_takes_summaries(const PfsDirectoryWriter *writer)
-{
-	return RelationGetDescr(writer->heap)->natts >= COL_SUMMARY;
 }
 
 /*
@@ -249,7 +239,9 @@ scan_begin(int64 storage_id, Snapshot snapshot)
 	PfsDirectoryScan *scan = palloc0(sizeof(PfsDirectoryScan));
 	ScanKeyData key;
 
-	/* pg_upgrade brings the rows later, and the index after the tables that it tests for emptiness */
+	/*
+	 * pg_upgrade brings the rows later, and the index after the tables that it tests for emptiness
+	 */
 	if (IsBinaryUpgrade)
 		return scan;
 

@@ -205,7 +205,7 @@ write_segment(Relation relation, int64 storage_id, PfsDirectoryWriter *writer, c
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext outer = MemoryContextSwitchTo(context);
 	EncodedParts encoded = { 0 };
-	bool has_summary = manner.level > 0 && pfs_directory_takes_summaries(writer);
+	bool has_summary = manner.level > 0;
 	PfsSegmentRow row = { 0 };
 	PfsRows marked = *rows;
 	bool packed = manner.packed || !OidIsValid(relation->rd_rel->reltoastrelid);

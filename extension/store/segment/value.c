@@ -1,5 +1,5 @@
 /*
- * lane.c
+ * value.c
  *		Which SQL types the access method stores, and how.
  */
 #include "store/segment/value.h"
@@ -10,23 +10,23 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-PfsLaneKind
-pfs_lane_kind(Oid type_id)
+PfsValueKind
+pfs_value_kind(Oid type_id)
 {
 	switch (getBaseType(type_id))
 	{
 		case BOOLOID:
-			return PFS_LANE_BOOL;
+			return PFS_VALUE_BOOL;
 		case INT2OID:
-			return PFS_LANE_INT16;
+			return PFS_VALUE_INT16;
 		case INT4OID:
 		case DATEOID:
-			return PFS_LANE_INT32;
+			return PFS_VALUE_INT32;
 		case INT8OID:
 		case TIMEOID:
 		case TIMESTAMPOID:
 		case TIMESTAMPTZOID:
-			return PFS_LANE_INT64;
+			return PFS_VALUE_INT64;
 		case OIDOID:
 		case REGCLASSOID:
 		case REGPROCOID:
@@ -39,62 +39,62 @@ pfs_lane_kind(Oid type_id)
 		case REGCOLLATIONOID:
 		case REGCONFIGOID:
 		case REGDICTIONARYOID:
-			return PFS_LANE_UINT32;
+			return PFS_VALUE_UINT32;
 		case FLOAT4OID:
-			return PFS_LANE_FLOAT32;
+			return PFS_VALUE_FLOAT32;
 		case FLOAT8OID:
-			return PFS_LANE_FLOAT64;
+			return PFS_VALUE_FLOAT64;
 		default:
-			return PFS_LANE_NONE;
+			return PFS_VALUE_NONE;
 	}
 }
 
 uint8
-pfs_lane_width(PfsLaneKind kind)
+pfs_value_width(PfsValueKind kind)
 {
 	switch (kind)
 	{
-		case PFS_LANE_BOOL:
+		case PFS_VALUE_BOOL:
 			return 1;
-		case PFS_LANE_INT16:
+		case PFS_VALUE_INT16:
 			return 2;
-		case PFS_LANE_INT32:
-		case PFS_LANE_UINT32:
-		case PFS_LANE_FLOAT32:
+		case PFS_VALUE_INT32:
+		case PFS_VALUE_UINT32:
+		case PFS_VALUE_FLOAT32:
 			return 4;
-		case PFS_LANE_INT64:
-		case PFS_LANE_FLOAT64:
-		case PFS_LANE_NONE:
+		case PFS_VALUE_INT64:
+		case PFS_VALUE_FLOAT64:
+		case PFS_VALUE_NONE:
 			break;
 	}
 	return 8;
 }
 
 bool
-pfs_lane_is_ordered(PfsLaneKind kind)
+pfs_value_is_ordered(PfsValueKind kind)
 {
-	return kind != PFS_LANE_NONE && kind != PFS_LANE_FLOAT32 && kind != PFS_LANE_FLOAT64;
+	return kind != PFS_VALUE_NONE && kind != PFS_VALUE_FLOAT32 && kind != PFS_VALUE_FLOAT64;
 }
 
 int64
-pfs_lane_native(PfsLaneKind kind, int64 lane)
+pfs_value_native(PfsValueKind kind, int64 value)
 {
 	switch (kind)
 	{
-		case PFS_LANE_UINT32:
-			return (int64) (uint32) lane;
-		case PFS_LANE_INT32:
-		case PFS_LANE_FLOAT32:
-			return (int32) lane;
+		case PFS_VALUE_UINT32:
+			return (int64) (uint32) value;
+		case PFS_VALUE_INT32:
+		case PFS_VALUE_FLOAT32:
+			return (int32) value;
 		default:
-			return lane;
+			return value;
 	}
 }
 
 bool
-pfs_lane_range_is_native(PfsLaneKind kind, int64 min, int64 max)
+pfs_value_range_is_native(PfsValueKind kind, int64 min, int64 max)
 {
-	return pfs_lane_native(kind, min) == min && pfs_lane_native(kind, max) == max;
+	return pfs_value_native(kind, min) == min && pfs_value_native(kind, max) == max;
 }
 
 static int64
@@ -112,28 +112,28 @@ float8_key(double value)
 }
 
 int64
-pfs_lane_key(PfsLaneKind kind, int64 lane)
+pfs_value_key(PfsValueKind kind, int64 value)
 {
 	switch (kind)
 	{
-		case PFS_LANE_UINT32:
-		case PFS_LANE_INT32:
-			return pfs_lane_native(kind, lane);
-		case PFS_LANE_FLOAT32:
-			return float8_key(DatumGetFloat4(pfs_datum_of_lane(lane)));
-		case PFS_LANE_FLOAT64:
-			return float8_key(DatumGetFloat8(pfs_datum_of_lane(lane)));
+		case PFS_VALUE_UINT32:
+		case PFS_VALUE_INT32:
+			return pfs_value_native(kind, value);
+		case PFS_VALUE_FLOAT32:
+			return float8_key(DatumGetFloat4(pfs_datum_of_value(value)));
+		case PFS_VALUE_FLOAT64:
+			return float8_key(DatumGetFloat8(pfs_datum_of_value(value)));
 		default:
-			return lane;
+			return value;
 	}
 }
 
 void
-pfs_lane_key_range(PfsLaneKind kind, int64 *min, int64 *max)
+pfs_value_key_range(PfsValueKind kind, int64 *min, int64 *max)
 {
-	bool is_float = kind == PFS_LANE_FLOAT32 || kind == PFS_LANE_FLOAT64;
+	bool is_float = kind == PFS_VALUE_FLOAT32 || kind == PFS_VALUE_FLOAT64;
 
-	if (!pfs_lane_range_is_native(kind, *min, *max) || (is_float && *min < 0))
+	if (!pfs_value_range_is_native(kind, *min, *max) || (is_float && *min < 0))
 	{
 		/* negative floats turn the order round, and NaN may be among them */
 		*min = PG_INT64_MIN;
@@ -141,15 +141,15 @@ pfs_lane_key_range(PfsLaneKind kind, int64 *min, int64 *max)
 	}
 	else if (is_float)
 	{
-		*min = pfs_lane_key(kind, *min);
-		*max = pfs_lane_key(kind, *max);
+		*min = pfs_value_key(kind, *min);
+		*max = pfs_value_key(kind, *max);
 	}
 }
 
 void
-pfs_lane_check_column(const char *relation_name, const char *column_name, Oid type_id)
+pfs_value_check_column(const char *relation_name, const char *column_name, Oid type_id)
 {
-	if (pfs_lane_kind(type_id) != PFS_LANE_NONE)
+	if (pfs_value_kind(type_id) != PFS_VALUE_NONE)
 		return;
 	ereport(
 		ERROR,
@@ -163,13 +163,13 @@ pfs_lane_check_column(const char *relation_name, const char *column_name, Oid ty
 }
 
 void
-pfs_lane_check_columns(const char *relation_name, TupleDesc desc)
+pfs_value_check_columns(const char *relation_name, TupleDesc desc)
 {
 	for (int i = 0; i < desc->natts; i++)
 	{
 		Form_pg_attribute attribute = TupleDescAttr(desc, i);
 
 		if (!attribute->attisdropped)
-			pfs_lane_check_column(relation_name, NameStr(attribute->attname), attribute->atttypid);
+			pfs_value_check_column(relation_name, NameStr(attribute->attname), attribute->atttypid);
 	}
 }

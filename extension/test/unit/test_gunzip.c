@@ -1,6 +1,7 @@
 /*
  * test_gunzip.c
- *		Packing and unpacking in pieces: nothing changes by it, and whoever pauses may stop it without a leak.
+ *		Packing and unpacking in pieces: nothing changes by it, and whoever pauses may stop it
+ *		without a leak.
  */
 #include "formats/gunzip.h"
 
