@@ -12,8 +12,8 @@
 typedef void (*PfsMemoryLook)(void);
 
 /*
- * Has the memory looked at, where that module is loaded. To be called where a part of a query has what it needs and is
- * about to let go of it; costs nothing.
+ * Has the memory looked at, where that module is loaded. To be called where a part of a query has
+ * what it needs and is about to let go of it; costs nothing.
  */
 void pfs_memory_look(void);
 

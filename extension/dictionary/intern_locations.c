@@ -6,8 +6,9 @@
  * lines is any stored one there, a symbolized one where there is one. Else the lines decide; of equal locations the smallest
  * id stands for all. Condemned locations are as good as gone.
  *
- * Mappings must be the calling role's own, so that none plants symbols at an address of another's. An address
- * without a mapping means nothing outside its process: there, only equal lines make the same location.
+ * Mappings must be the calling role's own, so that none plants symbols at an address of another's.
+ * An address without a mapping means nothing outside its process: there, only equal lines make the
+ * same location.
  */
 #include "profstore.h"
 

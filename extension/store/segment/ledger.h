@@ -25,7 +25,10 @@ void pfs_ledger_fold(int64 storage_id, Snapshot snapshot);
 /* What the entries that the snapshot sees add up to. */
 int64 pfs_ledger_total(int64 storage_id, Snapshot snapshot);
 
-/* Deletes all of a storage, whoever wrote them, if there is a ledger; the caller holds AccessExclusiveLock on its table. */
+/*
+ * Deletes all of a storage, whoever wrote them, if there is a ledger; the caller holds
+ * AccessExclusiveLock on its table.
+ */
 void pfs_ledger_delete(int64 storage_id);
 
 #endif
