@@ -52,7 +52,9 @@
 #define START_NICE (-8)
 #define START_NS   (10 * NS_PER_S)
 
-#define PAST_SHARE 16 /* of --max-memory, for what is remembered of processes that are gone */
+/* Of --max-memory: for what is remembered of processes that are gone, for what tells of them. */
+#define PAST_SHARE	   16
+#define SIDEBAND_SHARE 8
 
 #define INTERVAL_BYTES	   ((size_t) 32 * 1024 * 1024)
 #define SYMBOL_CACHE_BYTES ((size_t) 24 * 1024 * 1024)
@@ -68,6 +70,7 @@ typedef struct Agent
 	Report report;
 	FILE *summary; /* NULL: none asked for, or written */
 	uint64_t counters_taken[PFS_COUNTER_COUNT];
+	uint64_t reopened_taken;
 	Symbolizer *symbolizer;
 	MappedFileTable *files;
 	TableCache *table_cache; /* NULL: none */
@@ -357,11 +360,15 @@ start_parts(Agent *agent, Failure *failure)
 		.interval_bytes = INTERVAL_BYTES,
 		.process_limit = PROCESS_LIMIT,
 		.past_bytes = options->max_memory_bytes / PAST_SHARE,
+		.sideband_bytes = options->max_memory_bytes / SIDEBAND_SHARE,
 	};
 	const SamplerOptions sampler = {
 		.frequency_hz = (uint32_t) options->frequency_hz,
 		.exclude_self = options->exclude_self,
 		.allow_unsafe_kernel = options->allow_unsafe_kernel,
+		.memory_bytes = options->max_memory_bytes,
+		.max_mappings = (uint64_t) options->max_mappings,
+		.max_code_bytes = options->max_code_bytes,
 		.controller = choose_controller(&reader.cgroup_hierarchy),
 	};
 	ExitCode code;
@@ -445,6 +452,9 @@ take_kernel_losses(Agent *agent)
 		agent->counters_taken[counter] = counters[counter];
 	}
 	losses_add(&agent->losses, LOSS_CPU_NOT_SAMPLED, agent->cpus_not_sampled);
+	losses_add(&agent->losses, LOSS_CPU_REOPENED,
+			   sampler_reopened(agent->sampler) - agent->reopened_taken);
+	agent->reopened_taken = sampler_reopened(agent->sampler);
 }
 
 /* The next flush comes a little after the end of the window that is running now. */
@@ -566,6 +576,13 @@ drain_ms(const Agent *agent, int64_t stopped_ns)
 	return (int) (left_ms > DRAIN_MIN_MS ? left_ms : DRAIN_MIN_MS);
 }
 
+/* What the kernel keeps for us: counted towards --max-memory, as our own is. */
+static size_t
+kernel_bytes(const Agent *agent)
+{
+	return sampler_kernel_bytes(agent->sampler) + reader_kernel_bytes(agent->reader);
+}
+
 /* Stops in the order in which samples flow, so that none is left on the road. */
 static ExitCode
 stop(Agent *agent, ExitCode code)
@@ -576,6 +593,7 @@ stop(Agent *agent, ExitCode code)
 	if (agent->options->status_file != NULL)
 		(void) unlink(agent->options->status_file);
 	agent->report.cpus = sampler_cpu_count(agent->sampler);
+	agent->report.kernel_bytes = kernel_bytes(agent);
 	sampler_stop(agent->sampler);
 	reader_stop(agent->reader);
 	take_kernel_losses(agent);
@@ -654,7 +672,8 @@ agent_run(const AgentOptions *options)
 	{
 		log_event(LOG_INFO, "agent", "sampling",
 				  log_number("cpus", sampler_cpu_count(agent->sampler)),
-				  log_number("frequency_hz", options->frequency_hz));
+				  log_number("frequency_hz", options->frequency_hz),
+				  log_number("kernel_memory_bytes", (int64_t) kernel_bytes(agent)));
 		code = stop(agent, run(agent));
 	}
 	else

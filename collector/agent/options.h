@@ -22,6 +22,8 @@
 #define AGENT_CPU_PERCENT_MAX	   100000
 #define AGENT_MEMORY_BYTES_DEFAULT ((size_t) 384 * 1024 * 1024)
 #define AGENT_MEMORY_BYTES_MIN	   ((size_t) 96 * 1024 * 1024)
+#define AGENT_MAPPINGS_MAX		   (64 * 1024 * 1024)
+#define AGENT_CODE_BYTES_MIN	   ((size_t) 64 * 1024 * 1024)
 
 #define AGENT_CACHE_DIRECTORY_DEFAULT "/var/cache/profstore"
 
@@ -45,6 +47,8 @@ typedef struct AgentOptions
 	bool keep_times;
 	int64_t max_cpu_percent; /* of one CPU; 0: by frequency and number of CPUs */
 	size_t max_memory_bytes;
+	int64_t max_mappings;  /* of processes; 0: by max_memory_bytes */
+	size_t max_code_bytes; /* of binaries; 0: likewise */
 	bool exclude_self;
 	bool allow_unsafe_kernel;
 	size_t queue_bytes;

@@ -115,7 +115,7 @@ reader_start(Reader *reader, Sampler *sampler)
 		return result;
 	reader->sampler = sampler;
 	process_table_tell_verdicts(reader->processes, tell_verdict, sampler);
-	result = past_images_listen(reader->past);
+	result = past_images_listen(reader->past, reader->options.sideband_bytes);
 	if (result != 0)
 		log_event(LOG_WARNING, "reader", "could not listen to executions and mappings",
 				  log_text("detail", strerror(-result)),
@@ -185,6 +185,17 @@ void
 reader_learned_labels(Reader *reader)
 {
 	labeller_learned(reader->labeller);
+}
+
+size_t
+reader_kernel_bytes(Reader *reader)
+{
+	size_t bytes;
+
+	pthread_mutex_lock(&reader->mutex);
+	bytes = past_images_buffer_bytes(reader->past);
+	pthread_mutex_unlock(&reader->mutex);
+	return bytes;
 }
 
 uint64_t

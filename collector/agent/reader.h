@@ -33,6 +33,7 @@ typedef struct ReaderOptions
 	size_t interval_bytes; /* budget of the samples between two flushes */
 	size_t process_limit;
 	size_t past_bytes;		 /* that what the side-band told may take */
+	size_t sideband_bytes;	 /* that its buffers in the kernel may take */
 	TableCache *table_cache; /* NULL: none; outlives the reader */
 } ReaderOptions;
 
@@ -84,6 +85,9 @@ void reader_stop(Reader *reader);
 
 /* Main thread. How long each thread has been at its piece of work, 0: it waits. */
 void reader_busy_ms(const Reader *reader, int64_t *ring_ms, int64_t *walker_ms);
+
+/* Any thread. Of the kernel's memory, for the side-band's buffers. */
+size_t reader_kernel_bytes(Reader *reader);
 
 /* Any thread. Labels are to be issued anew: their rule knows more. */
 void reader_learned_labels(Reader *reader);

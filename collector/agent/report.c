@@ -88,6 +88,7 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "cache_shrinks=%" PRIu64 "\n", report->restraint.shrinks);
 	fprintf(file, "collector_cpu_ms=%" PRId64 "\n", report->cpu_us / 1000);
 	fprintf(file, "collector_max_rss_kb=%" PRId64 "\n", report->max_resident_kb);
+	fprintf(file, "kernel_memory_kb=%zu\n", report->kernel_bytes / 1024);
 	failed = ferror(file) != 0 ? EIO : 0;
 	if (fclose(file) != 0 && failed == 0)
 		failed = errno;

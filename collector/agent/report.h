@@ -34,6 +34,7 @@ typedef struct Report
 	SamplerCost bpf;
 	int64_t cpu_us; /* CPU time that the collector took itself, its symbol workers included */
 	int64_t max_resident_kb;
+	size_t kernel_bytes; /* of the kernel's memory, for rings, scratch and tables */
 } Report;
 
 /* Redraws the bar on standard error; nothing where that is no terminal. */

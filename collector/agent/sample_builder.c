@@ -170,7 +170,11 @@ stored_time(const Reader *reader, uint64_t time_ns)
 
 	if (reader->options.keep_times)
 		return time_us;
-	return aligned_us > reader->options.start_us ? aligned_us : reader->options.start_us;
+	/* of the first window alone: where the clock is set back sampling did not begin later */
+	if (aligned_us < reader->options.start_us &&
+		reader->options.start_us - aligned_us < reader->options.window_us)
+		return reader->options.start_us;
+	return aligned_us;
 }
 
 void

@@ -249,7 +249,6 @@ reader_sweep(Reader *reader, uint64_t now_ns, uint64_t keep_ns)
 	/* at once, or tables would count as used until a sample comes and the next sweep after it */
 	forget_processes(reader, now_ns);
 	labeller_sweep(reader->labeller, now_ns);
-	past_images_follow_cpus(reader->past);
 	reader_unlock(reader);
 	unwind_tables_sweep(reader->unwind, now_ns, keep_ns);
 }

@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "process/past_images.h"
 #include "process/process.h"
+#include "stop_events.h"
 
 static PastImages *
 new_images(size_t limit)
@@ -381,7 +382,7 @@ test_resolved_as_sampled(void **state)
 static void
 listen_or_skip(PastImages *past)
 {
-	int result = past_images_listen(past);
+	int result = past_images_listen(past, SIZE_MAX);
 
 	if (result == 0)
 		return;
@@ -573,6 +574,43 @@ test_bounded_bytes(void **state)
 }
 
 /*
+ * A CPU that was away for a moment tells of nothing any more: it is listened to again, and that
+ * something may have been missed is known.
+ */
+static void
+test_away_for_a_moment(void **state)
+{
+	PastImages *past = new_images(64);
+	uint64_t before_ns;
+	pid_t pid = 0;
+	int status;
+
+	listen_or_skip(past);
+	past_images_follow_cpus(past);
+	past_images_update(past);
+	assert_int_equal(past_images_take_gaps(past), 0);
+	assert_int_equal(stop_events(), sysconf(_SC_NPROCESSORS_ONLN));
+	usleep(AWAY_US);
+	before_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	past_images_follow_cpus(past);
+	assert_int_equal(past_images_take_gaps(past), sysconf(_SC_NPROCESSORS_ONLN));
+	assert_true(past_images_untold_ns(past, (uint32_t) getpid()) > before_ns);
+	past_images_follow_cpus(past);
+	assert_int_equal(past_images_take_gaps(past), 0);
+	pid = fork();
+	if (pid == 0)
+	{
+		execl("/bin/true", "true", (char *) NULL);
+		_exit(1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	past_images_update(past);
+	assert_non_null(
+		past_images_executable(past, (uint32_t) pid, (uint64_t) clock_ns(CLOCK_MONOTONIC)));
+	past_images_free(past);
+}
+
+/*
  * Half a buffer of records ends a wait, long before the time does; the next wait is for as much
  * again.
  */
@@ -624,6 +662,7 @@ main(void)
 		cmocka_unit_test(test_resolved_as_sampled),
 		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_maps_in_a_loop),
+		cmocka_unit_test(test_away_for_a_moment),
 		cmocka_unit_test(test_bounded_bytes),
 		cmocka_unit_test(test_wakes_half_full),
 	};

@@ -584,7 +584,7 @@ test_cgroup_of_gone(void **state)
 	assert_string_equal(process_cgroup(process_table_get(fixture->processes, &gone, 1))->path, "");
 }
 
-/* Stacks that nobody could walk need not be copied: the kernel is told so, and again if need be. */
+/* Where this machine's control groups may be made: memory's old hierarchy, else the new one. */
 static bool
 find_cgroups(char *path, size_t size)
 {

@@ -551,13 +551,32 @@ test_windows(void **state)
 	send_leaf(fixture, &record);
 	record.sample.time_ns -= (uint64_t) WINDOW_US * 1000;
 	send(fixture, &record);
-	record.sample.time_ns -= (uint64_t) WINDOW_US * 9000;
+	/* the window in which sampling began */
+	record.sample.time_ns -= (uint64_t) WINDOW_US * 2000;
 	send(fixture, &record);
 	finish(fixture);
 	assert_int_equal(batch_samples(fixture->batch, &samples), 3);
 	assert_int_equal(samples[0].time_us % WINDOW_US, 0);
 	assert_int_equal(samples[0].time_us - samples[1].time_us, WINDOW_US);
 	assert_int_equal(samples[2].time_us, fixture->options.start_us);
+}
+
+/* The clock was set back by an hour since sampling began: windows are as long as before. */
+static void
+test_clock_set_back(void **state)
+{
+	Fixture *fixture = *state;
+	Record record = own_record();
+	const BatchSample *samples;
+
+	fixture->options.start_us = clock_ns(CLOCK_REALTIME) / 1000 + INT64_C(3600000000);
+	send_leaf(fixture, &record);
+	record.sample.time_ns -= (uint64_t) WINDOW_US * 1000;
+	send(fixture, &record);
+	finish(fixture);
+	assert_int_equal(batch_samples(fixture->batch, &samples), 2);
+	assert_int_equal(samples[0].time_us - samples[1].time_us, WINDOW_US);
+	assert_true(samples[0].time_us < fixture->options.start_us);
 }
 
 /* With their own times, samples of one stack stay apart, a microsecond if need be. */
@@ -833,6 +852,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_inside_exec, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_labels, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_windows, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_clock_set_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_times, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_malformed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_periods, setup, teardown),

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -26,10 +27,14 @@
 
 #include <linux/io_uring.h>
 
+#include "agent/bpf_tables.h"
 #include "agent/features.h"
 #include "agent/sampler.h"
 #include "base/clock.h"
 #include "process/proc_file.h"
+#include "process/sideband.h"
+#include "stop_events.h"
+#include "unwind/unwinder.h"
 
 #define FREQUENCY_HZ	   199
 #define OTHER_FREQUENCY_HZ 49
@@ -56,6 +61,10 @@ typedef struct Seen
 	uint64_t workers_with_user_side;
 	uint64_t judged; /* records of the process below */
 	uint64_t judged_with_stack;
+	uint64_t own_walked; /* by the kernel */
+	double sines[2];	 /* of the moments' phases in the period, on two CPUs */
+	double cosines[2];
+	uint32_t phase_cpus[2];
 	struct pfs_sample last_own;
 	const Sampler *judge; /* tells … */
 	uint32_t verdict;	  /* … this … */
@@ -91,6 +100,16 @@ on_record(void *context, const void *record, size_t length_bytes)
 	assert_int_not_equal(sample->tid, 0);
 	seen->of_parent += sample->parent_pid == (uint32_t) getpid();
 	seen->of_comm += strcmp(sample->process_comm, "test_sampler") == 0;
+	for (int i = 0; i < 2; i++)
+	{
+		double phase =
+			2 * M_PI * (double) (sample->time_ns % sample->period_ns) / (double) sample->period_ns;
+
+		if (sample->cpu != seen->phase_cpus[i])
+			continue;
+		seen->sines[i] += sin(phase);
+		seen->cosines[i] += cos(phase);
+	}
 	if (seen->judged_pid != 0 && sample->pid == (uint32_t) seen->judged_pid)
 	{
 		const ExecImage image = { sample->pid, sample->start_time_ns, sample->exec_id };
@@ -112,6 +131,8 @@ on_record(void *context, const void *record, size_t length_bytes)
 	seen->own++;
 	seen->own_of_other_period += sample->period_ns == UINT64_C(1000000000) / OTHER_FREQUENCY_HZ;
 	seen->last_own = *sample;
+	seen->own_walked += sample->user_count > 0 && !(sample->flags & PFS_SAMPLE_LATE) &&
+						sample->user_status != PFS_WALK_NO_PROCESS;
 	/* nobody has described this process to the walker: the stack comes as a copy */
 	if (sample->flags & PFS_SAMPLE_LATE)
 	{
@@ -307,6 +328,173 @@ test_exclude_self(void **state)
 						 counters[PFS_COUNTER_SAMPLES] + counters[PFS_COUNTER_RING_FULL] +
 						 counters[PFS_COUNTER_NO_SCRATCH]);
 	sampler_free(polling.sampler);
+}
+
+/* A CPU that was away for a moment gives no sample any more: it gets another event. */
+static void
+test_away_for_a_moment(void **state)
+{
+	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ };
+	Polling polling = { 0 };
+	pthread_t thread;
+	Failure failure;
+	Seen seen = { 0 };
+	uint32_t cpus;
+
+	if (sampler_create(&options, on_record, &seen, &polling.sampler, &failure) != EXIT_OK)
+		skip();
+	assert_int_equal(sampler_attach(polling.sampler, &failure), EXIT_OK);
+	cpus = sampler_cpu_count(polling.sampler);
+	assert_int_equal(sampler_follow_cpus(polling.sampler), 0);
+	assert_int_equal(sampler_reopened(polling.sampler), 0);
+	assert_int_equal(stop_events(), cpus);
+	usleep(AWAY_US);
+	assert_int_equal(sampler_follow_cpus(polling.sampler), 0);
+	assert_int_equal(sampler_reopened(polling.sampler), cpus);
+	assert_int_equal(sampler_cpu_count(polling.sampler), cpus);
+	assert_int_equal(pthread_create(&thread, NULL, poll_until_stopped, &polling), 0);
+	spin();
+	sampler_stop(polling.sampler);
+	atomic_store(&polling.stopping, true);
+	pthread_join(thread, NULL);
+	assert_true(seen.own > FREQUENCY_HZ / 8);
+	sampler_free(polling.sampler);
+}
+
+static void
+run_on(uint32_t cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	(void) sched_setaffinity(0, sizeof(set), &set);
+	spin();
+	_exit(0);
+}
+
+/* Of as many CPUs as there are the first one and the middle one tick half a period apart. */
+static void
+test_staggered(void **state)
+{
+	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ };
+	const uint32_t cpus = (uint32_t) sysconf(_SC_NPROCESSORS_ONLN);
+	Seen seen = { .phase_cpus = { 0, cpus / 2 } };
+	Polling polling = { 0 };
+	pid_t children[2];
+	pthread_t thread;
+	Failure failure;
+	double apart;
+
+	if (cpus < 2 ||
+		sampler_create(&options, on_record, &seen, &polling.sampler, &failure) != EXIT_OK)
+		skip();
+	assert_int_equal(sampler_attach(polling.sampler, &failure), EXIT_OK);
+	assert_int_equal(pthread_create(&thread, NULL, poll_until_stopped, &polling), 0);
+	for (int i = 0; i < 2; i++)
+	{
+		children[i] = fork();
+		if (children[i] == 0)
+			run_on(seen.phase_cpus[i]);
+	}
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(waitpid(children[i], NULL, 0), children[i]);
+	sampler_stop(polling.sampler);
+	atomic_store(&polling.stopping, true);
+	pthread_join(thread, NULL);
+	apart = (atan2(seen.sines[1], seen.cosines[1]) - atan2(seen.sines[0], seen.cosines[0])) /
+			(2 * M_PI);
+	apart -= floor(apart);
+	print_message("%.2f of a period apart\n", apart);
+	assert_true(apart > 0.3 && apart < 0.7);
+	sampler_free(polling.sampler);
+}
+
+/* More mappings than the first array holds: it grows under the walker, which goes on. */
+static void
+test_tables_grow(void **state)
+{
+	const uint32_t count = 3 * PFS_UNWIND_MAPPINGS_FIRST;
+	const SamplerOptions options = { .frequency_hz = FREQUENCY_HZ, .max_mappings = 4 * count };
+	UnwindSpan *spans = calloc(count + 1, sizeof(*spans));
+	Polling polling = { 0 };
+	Unwinder *unwinder;
+	pthread_t thread;
+	Failure failure;
+	Seen seen = { 0 };
+	ExecImage self;
+	size_t bytes;
+
+	if (sampler_create(&options, on_record, &seen, &polling.sampler, &failure) != EXIT_OK)
+		skip();
+	assert_int_equal(sampler_attach(polling.sampler, &failure), EXIT_OK);
+	assert_int_equal(unwinder_create(sampler_tables(polling.sampler), &unwinder), 0);
+	assert_int_equal(pthread_create(&thread, NULL, poll_until_stopped, &polling), 0);
+	spin();
+	assert_true(seen.own > 0);
+	assert_int_equal(seen.own_walked, 0);
+	self = (ExecImage){ (uint32_t) getpid(), seen.last_own.start_time_ns, seen.last_own.exec_id };
+	for (uint32_t i = 0; i < count; i++)
+		spans[i] = (UnwindSpan){ .start = 4096 * (i + 1), .end = 4096 * (i + 2) };
+	/* and all that is code in truth, by frame pointer */
+	spans[count] = (UnwindSpan){ .start = 4096ULL * (count + 2), .end = 1ULL << 47 };
+	bytes = sampler_kernel_bytes(polling.sampler);
+	assert_int_equal(unwinder_process_set(unwinder, &self, spans, count + 1, 0), 0);
+	assert_true(sampler_kernel_bytes(polling.sampler) >=
+				bytes + 3 * PFS_UNWIND_MAPPINGS_FIRST * sizeof(struct pfs_unwind_mapping));
+	assert_int_equal(unwinder_mapping(unwinder, 0)->start, 4096);
+	assert_int_equal(unwinder_mapping(unwinder, count)->end, 1ULL << 47);
+	spin();
+	sampler_stop(polling.sampler);
+	atomic_store(&polling.stopping, true);
+	pthread_join(thread, NULL);
+	assert_true(seen.own_walked > FREQUENCY_HZ / 8);
+	unwinder_free(unwinder);
+	sampler_free(polling.sampler);
+	free(spans);
+}
+
+/* What large hosts are promised: for each CPU some 250 KiB, and less where that is too much. */
+static void
+test_memory(void **state)
+{
+	const size_t mib = 1 << 20;
+	const SamplerOptions options = { .frequency_hz = 19, .memory_bytes = 384 * mib };
+	const size_t possible = (size_t) sysconf(_SC_NPROCESSORS_CONF);
+	BpfTableLimits limits;
+	Sampler *sampler;
+	Failure failure;
+	Seen seen = { 0 };
+
+	assert_int_equal(sampler_ring_bytes(19, 2, 384 * mib), 2 * mib);
+	assert_int_equal(sampler_ring_bytes(19, 256, 384 * mib), 16 * mib);
+	assert_int_equal(sampler_ring_bytes(97, 256, 384 * mib), 32 * mib);
+	assert_int_equal(sampler_ring_bytes(97, 256, 96 * mib), 8 * mib);
+	assert_int_equal(sideband_buffer_bytes(48 * mib, 2), 128 << 10);
+	assert_int_equal(sideband_buffer_bytes(48 * mib, 256), 128 << 10);
+	assert_int_equal(sideband_buffer_bytes(12 * mib, 256), 32 << 10);
+	assert_int_equal(sideband_buffer_bytes(12 * mib, 4096), 16 << 10);
+
+	/* a quarter of the memory, unless somebody says what for */
+	bpf_table_limits(96 * mib, 0, 0, &limits);
+	assert_int_equal(limits.mappings, 16 * mib / sizeof(struct pfs_unwind_mapping));
+	assert_int_equal(limits.entries, 16 * mib / sizeof(union pfs_unwind_entry));
+	assert_int_equal(limits.chunks, 64);
+	bpf_table_limits(0, 0, 0, &limits);
+	assert_int_equal(limits.mappings, PFS_UNWIND_MAPPINGS);
+	assert_int_equal(limits.entries, PFS_UNWIND_ENTRIES);
+	assert_int_equal(limits.chunks, PFS_UNWIND_CHUNKS);
+	bpf_table_limits(0, 1000000, 32ULL << 30, &limits);
+	assert_int_equal(limits.mappings, 1 << 20);
+	assert_int_equal(limits.entries, 8 << 20);
+	assert_int_equal(limits.chunks, 256);
+
+	if (sampler_create(&options, on_record, &seen, &sampler, &failure) != EXIT_OK)
+		skip();
+	print_message("%zu kB with %zu CPUs\n", sampler_kernel_bytes(sampler) / 1024, possible);
+	assert_in_range(sampler_kernel_bytes(sampler), possible * 80000 + 2 * mib,
+					possible * 100000 + 10 * mib);
+	sampler_free(sampler);
 }
 
 /* A process that spins in the child; what was sampled of it is in seen. */
@@ -520,10 +708,18 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_live),		 cmocka_unit_test(test_frequency),
-		cmocka_unit_test(test_exclude_self), cmocka_unit_test(test_size),
-		cmocka_unit_test(test_features),	 cmocka_unit_test(test_dropped),
-		cmocka_unit_test(test_no_copy),		 cmocka_unit_test(test_kernel_worker),
+		cmocka_unit_test(test_live),
+		cmocka_unit_test(test_frequency),
+		cmocka_unit_test(test_exclude_self),
+		cmocka_unit_test(test_size),
+		cmocka_unit_test(test_features),
+		cmocka_unit_test(test_dropped),
+		cmocka_unit_test(test_no_copy),
+		cmocka_unit_test(test_kernel_worker),
+		cmocka_unit_test(test_away_for_a_moment),
+		cmocka_unit_test(test_staggered),
+		cmocka_unit_test(test_tables_grow),
+		cmocka_unit_test(test_memory),
 	};
 
 	return cmocka_run_group_tests(tests, take_precedence, NULL);

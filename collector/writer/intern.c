@@ -17,7 +17,7 @@
 #include "base/hash.h"
 #include "writer/intern_keys.h"
 #include "writer/intern_params.h"
-#include "writer/intern_round.h"
+#include "writer/trip.h"
 
 /* Budgets of the caches: room for about 65,000 stacks, 50,000 locations, 8,000 functions twice. */
 #define SERIES_CACHE_BYTES	 ((size_t) 1 << 20)

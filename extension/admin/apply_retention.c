@@ -157,7 +157,10 @@ collect(const char *unused, const Step *no_step)
 	return is_due ? OUTCOME_TRUE : OUTCOME_FALSE;
 }
 
-/* Does something in a subtransaction, as the owner; an error other than a cancel becomes a WARNING. Then commits. */
+/*
+ * Does something in a subtransaction, as the owner; an error other than a cancel becomes a WARNING.
+ * Then commits.
+ */
 static Outcome
 attempt(Outcome (*work)(const char *sql, const Step *step), const char *sql, const Step *step)
 {

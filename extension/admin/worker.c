@@ -187,8 +187,8 @@ is_running(List **running, Oid database_id)
 }
 
 /*
- * Runs the worker of a database to its end, if that comes soon: one that somebody holds up, or that has much to do, goes on
- * beside those of other databases. running lives in CurrentMemoryContext.
+ * Runs the worker of a database to its end, if that comes soon: one that somebody holds up, or that
+ * has much to do, goes on beside those of other databases. running lives in CurrentMemoryContext.
  */
 static void
 run_worker(List **running, Oid database_id)
@@ -329,7 +329,10 @@ retain(Oid unused)
 	CommitTransactionCommand();
 }
 
-/* What the database or the worker's role may have been given as default for sessions, and what is not meant for us. */
+/*
+ * What the database or the worker's role may have been given as default for sessions, and what is
+ * not meant for us.
+ */
 static void
 override_settings(void)
 {

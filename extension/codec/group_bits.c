@@ -13,11 +13,11 @@
 #define MODE_SYMBOLS 0xff /* rows are symbols of the range's width */
 #define MODE_BITMAP	 0xfe /* a bit for each number of the range; any less: low bits of q apart */
 
-#define COPY_LANES 8
-#define WORD_BITS  64
-#define PATCH_BITS 9 /* what the place of a patched number takes, about */
+#define COPY_VALUES 8
+#define WORD_BITS	64
+#define PATCH_BITS	9 /* what the place of a patched number takes, about */
 
-_Static_assert(COPY_LANES <= PFS_GROUP_SLACK_LANES, "copies may write past the last row");
+_Static_assert(COPY_VALUES <= PFS_GROUP_SLACK_VALUES, "copies may write past the last row");
 
 /* At least 57 bits from a position on; reads eight bytes. */
 static inline uint64_t
@@ -120,7 +120,7 @@ pfs_rising_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDr
 	PfsRisingPlan plan;
 	uint32_t bits = 0;
 
-	if (groups->has_lane_each || shape->range > PFS_RISING_MAX_RANGE || !is_rising(units, groups))
+	if (groups->has_value_each || shape->range > PFS_RISING_MAX_RANGE || !is_rising(units, groups))
 		return false;
 	plan_rising(&plan, shape->range);
 	memset(draft->group_bits, 0, sizeof(draft->group_bits));
@@ -180,8 +180,8 @@ unpack_places(const uint8_t *bytes, uint32_t bit, uint32_t bits, uint32_t rows, 
 }
 
 /*
- * Reads a group's bits, and moves *bit behind them; false where not just `rows` bits are set. Places
- * in a bitmap are the numbers themselves.
+ * Reads a group's bits, and moves *bit behind them; false where not just `rows` bits are set.
+ * Places in a bitmap are the numbers themselves.
  */
 static inline bool
 unpack_rising(const uint8_t *bytes, uint32_t *bit, uint32_t rows, uint64_t range, uint8_t mode,
@@ -247,8 +247,8 @@ pfs_rising_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
 		uint32_t rows = apart.rows[i];
 
 		/* symbols, up to the next group apart, which overwrites the surplus */
-		for (; row < start; row += COPY_LANES, symbols += COPY_LANES)
-			memcpy(units + row, symbols, COPY_LANES * sizeof(*units));
+		for (; row < start; row += COPY_VALUES, symbols += COPY_VALUES)
+			memcpy(units + row, symbols, COPY_VALUES * sizeof(*units));
 		symbols -= row - start;
 		if (i == apart.count)
 			break;
@@ -274,11 +274,11 @@ bits_of_band(uint32_t band_bits, uint32_t band)
 	return band_bits >> 4 * band & 15;
 }
 
-/* Lanes of a group that has so many rows. */
+/* Values of a group that has so many rows. */
 static inline uint32_t
-lanes_of(const PfsBlockGroups *groups, uint32_t rows)
+values_of(const PfsBlockGroups *groups, uint32_t rows)
 {
-	return groups->has_lane_each ? 1 : rows;
+	return groups->has_value_each ? 1 : rows;
 }
 
 /* The bits of each band that make numbers and patches shortest. */
@@ -291,12 +291,12 @@ plan_bands(const uint64_t *units, const PfsBlockGroups *groups, uint32_t range_b
 	for (uint32_t group = 0; group < groups->count; group++)
 	{
 		uint32_t rows = (uint32_t) groups->lengths[group] + 1;
-		uint32_t lanes = lanes_of(groups, rows);
+		uint32_t values = values_of(groups, rows);
 		uint32_t band = band_of(rows);
 
-		for (uint32_t i = 0; i < lanes; i++)
+		for (uint32_t i = 0; i < values; i++)
 			counts[band][pfs_bit_width(units[i])]++;
-		units += lanes;
+		units += values;
 	}
 	for (uint32_t band = 0; band < PFS_BAND_COUNT; band++)
 	{
@@ -341,7 +341,7 @@ pfs_banded_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDr
 	for (uint32_t group = 0; group < groups->count; group++)
 	{
 		uint32_t rows = (uint32_t) groups->lengths[group] + 1;
-		uint32_t end = row + lanes_of(groups, rows);
+		uint32_t end = row + values_of(groups, rows);
 		uint32_t bits = bits_of_band(shape->band_bits, band_of(rows));
 
 		for (; row < end; row++, bit += bits)
@@ -375,9 +375,9 @@ rows_without_bits(uint32_t band_bits)
 	return band == PFS_BAND_COUNT ? PFS_BLOCK_ROWS : (1u << band) - 1;
 }
 
-/* Lists the groups that may have bits, of all rows or of a lane each. */
+/* Lists the groups that may have bits, of all rows or of a value each. */
 static inline void
-list_wide(const PfsBlockShape *shape, const PfsBlockGroups *groups, bool has_lane_each,
+list_wide(const PfsBlockShape *shape, const PfsBlockGroups *groups, bool has_value_each,
 		  GroupList *list)
 {
 	uint32_t count = 0;
@@ -388,7 +388,7 @@ list_wide(const PfsBlockShape *shape, const PfsBlockGroups *groups, bool has_lan
 		uint32_t rows = (uint32_t) groups->lengths[group] + 1;
 
 		list->rows[count] = (uint16_t) rows;
-		list->starts[count] = (uint16_t) (has_lane_each ? group : row);
+		list->starts[count] = (uint16_t) (has_value_each ? group : row);
 		count += rows > narrow_rows;
 		row += rows;
 	}
@@ -402,7 +402,7 @@ pfs_banded_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
 	GroupList wide;
 	uint32_t bit = 0;
 
-	if (groups->has_lane_each)
+	if (groups->has_value_each)
 		list_wide(shape, groups, true, &wide);
 	else
 		list_wide(shape, groups, false, &wide);
@@ -412,7 +412,7 @@ pfs_banded_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
 		uint32_t bits = bits_of_band(shape->band_bits, band_of(rows));
 		uint64_t mask = pfs_bit_mask(bits);
 
-		for (uint32_t at = wide.starts[i], end = at + lanes_of(groups, rows); at < end;
+		for (uint32_t at = wide.starts[i], end = at + values_of(groups, rows); at < end;
 			 at++, bit += bits)
 			units[at] |= load_bits(group_bits, bit) & mask;
 	}
@@ -450,7 +450,7 @@ pfs_parted_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDr
 	uint64_t offset = ((uint64_t) shape->least - (uint64_t) groups->least) / groups->unit;
 	uint32_t bits = 0;
 
-	if (groups->has_lane_each || offset > PFS_PARTED_MAX_RANGE ||
+	if (groups->has_value_each || offset > PFS_PARTED_MAX_RANGE ||
 		shape->range > (PFS_PARTED_MAX_RANGE - offset) / scale)
 		return false;
 	memset(draft->group_bits, 0, sizeof(draft->group_bits));

@@ -18,7 +18,7 @@ typedef struct Stream
 {
 	size_t length; /* bytes; 0: there are none, the header tells all */
 	uint32_t crc;
-	uint32_t lane_count;
+	uint32_t value_count;
 	PfsStreamDecoder *decoder; /* NULL until loaded */
 } Stream;
 
@@ -27,11 +27,11 @@ typedef struct Column
 	int16_t attnum;
 	bool has_values; /* some row is not null */
 	bool has_nulls;	 /* some row is null */
-	bool is_grouped; /* a lane per group */
+	bool is_grouped; /* a value per group */
 	bool is_parted;	 /* the groups' sums have a stream */
 	bool is_shared;	 /* the values are the base's */
-	int measure;	 /* lanes are what is above unit times that column; -1: none */
-	bool is_above;	 /* lanes are what is above unit times the rows of the base's groups */
+	int measure;	 /* values are what is above unit times that column; -1: none */
+	bool is_above;	 /* values are what is above unit times the rows of the base's groups */
 	uint64_t unit;
 	int value_stream;
 	int null_stream; /* -1: none */
@@ -100,7 +100,7 @@ read_stream(PfsSegmentReader *reader, PfsCursor *cursor, bool has_bytes)
 	uint64_t length;
 
 	memset(stream, 0, sizeof(*stream));
-	stream->lane_count = reader->row_count;
+	stream->value_count = reader->row_count;
 	if (!has_bytes)
 		return true;
 	length = pfs_cursor_varint(cursor);
@@ -186,7 +186,7 @@ read_column(PfsSegmentReader *reader, PfsCursor *cursor, Column *column)
 	return !cursor->failed;
 }
 
-/* Reads the groups' entry, and tells their number to the streams that have a lane for each. */
+/* Reads the groups' entry, and tells their number to the streams that have a value for each. */
 static bool
 read_groups(PfsSegmentReader *reader, PfsCursor *cursor)
 {
@@ -204,9 +204,9 @@ read_groups(PfsSegmentReader *reader, PfsCursor *cursor)
 		const Column *column = &reader->columns[i];
 
 		if (column->is_grouped)
-			reader->streams[column->value_stream].lane_count = reader->group_count;
+			reader->streams[column->value_stream].value_count = reader->group_count;
 		if (column->is_parted)
-			reader->streams[column->sums_stream].lane_count = reader->group_count;
+			reader->streams[column->sums_stream].value_count = reader->group_count;
 	}
 	return read_stream(reader, cursor, true);
 }
@@ -405,7 +405,7 @@ open_stream(PfsSegmentReader *reader, uint32_t number, const uint8_t *bytes, Pfs
 	if ((int) number == reader->groups_stream)
 		return pfs_groups_open(bytes, stream->length, reader->row_count, reader->group_count,
 							   reader->allocator, &reader->groups, error);
-	return pfs_stream_open(bytes, stream->length, stream->lane_count, reader->allocator,
+	return pfs_stream_open(bytes, stream->length, stream->value_count, reader->allocator,
 						   &stream->decoder, error);
 }
 
@@ -433,7 +433,7 @@ pfs_reader_load_stream(PfsSegmentReader *reader, uint32_t stream, const uint8_t 
 	return status;
 }
 
-/* Bounds of a grouped column in a block: those of the lanes' blocks that its groups touch. */
+/* Bounds of a grouped column in a block: those of the values' blocks that its groups touch. */
 static void
 grouped_range(const PfsSegmentReader *reader, PfsStreamDecoder *decoder, uint32_t block,
 			  int64_t *min, int64_t *max)
@@ -582,7 +582,7 @@ read_grouped(PfsSegmentReader *reader, PfsStreamDecoder *decoder, uint32_t block
 	PfsStatus status = read_block_groups(reader, block, &groups, &first, error);
 
 	if (status == PFS_OK)
-		status = pfs_stream_lanes(decoder, NULL, first, groups.count, group_values, error);
+		status = pfs_stream_values(decoder, NULL, first, groups.count, group_values, error);
 	if (status != PFS_OK)
 		return status;
 	changes = count_changes(group_values, groups.count);
@@ -631,7 +631,7 @@ read_measured(PfsSegmentReader *reader, const Column *column, uint32_t block, in
 	return PFS_OK;
 }
 
-/* Decodes a block of lanes, and adds the units to them. */
+/* Decodes a block of values, and adds the units to them. */
 static PfsStatus
 read_above(PfsSegmentReader *reader, const Column *column, uint32_t block, int64_t *values,
 		   PfsError *error)
@@ -662,8 +662,8 @@ read_sums(PfsSegmentReader *reader, const Column *column, uint32_t first, uint32
 	if (reader->groups == NULL || decoder == NULL)
 		return fail(error, PFS_CORRUPT, "segment lacks the groups", 0);
 	error->stream = column->sums_stream;
-	return pfs_stream_lanes(decoder, pfs_groups_lengths_stream(reader->groups), first, count, sums,
-							error);
+	return pfs_stream_values(decoder, pfs_groups_lengths_stream(reader->groups), first, count, sums,
+							 error);
 }
 
 /* Decodes a block that rests on groups, and perhaps on their sums. */
@@ -787,7 +787,7 @@ pfs_reader_group_values(PfsSegmentReader *reader, int column, uint32_t first, ui
 		return fail(error, PFS_CORRUPT, "segment lacks the groups", 0);
 	error->stream = source->value_stream;
 	if (source->is_grouped && stream->decoder != NULL)
-		return pfs_stream_lanes(stream->decoder, NULL, first, count, values, error);
+		return pfs_stream_values(stream->decoder, NULL, first, count, values, error);
 	if (source->is_parted)
 		return add_up_groups(reader, source, first, count, values, error);
 	if (!source->has_values || stream->length > 0)

@@ -14,8 +14,8 @@
 #include "codec/group_bits.h"
 #include "codec/zstd_context.h"
 
-#define NO_GROUP UINT32_MAX
-#define NO_BLOCK UINT32_MAX
+#define NO_STRIPE UINT32_MAX
+#define NO_BLOCK  UINT32_MAX
 
 typedef struct Section
 {
@@ -31,23 +31,22 @@ struct PfsStreamDecoder
 	const uint8_t *bytes;
 	PfsPacking packing;
 	uint32_t block_count;
-	PfsBlockShape *shapes; /* one per block */
-	size_t *offsets;	   /* bits: of each block's data in the stream */
-	Section *sections;	   /* planes: PFS_SECTION_COUNT per group */
-	uint32_t group;		   /* planes: the group in group_bytes, or NO_GROUP */
-	uint8_t *group_bytes;  /* planes: sections of the group, unpacked, one after another */
-	size_t group_capacity; /* bytes of the largest group */
-	bool needs_groups;	   /* some block rests on groups */
+	PfsBlockShape *shapes;	/* one per block */
+	size_t *offsets;		/* bits: of each block's data in the stream */
+	Section *sections;		/* planes: PFS_SECTION_COUNT per group */
+	uint32_t stripe;		/* planes: the one in stripe_bytes, or NO_STRIPE */
+	uint8_t *stripe_bytes;	/* planes: its sections, unpacked, one after another */
+	size_t stripe_capacity; /* bytes of the largest stripe */
+	bool needs_groups;		/* some block rests on groups */
 	uint32_t distinct_count;
-	PfsStreamDecoder
-		*distinct;		  /* the values of the ranks; NULL: blocks hold the values themselves */
-	int64_t *dictionary;  /* the same, as far as blocks of them have been decoded … */
-	bool *has_distinct;	  /* … which is told by block */
-	uint32_t lanes_block; /* the block in lanes, or NO_BLOCK */
-	int64_t *lanes;		  /* for pfs_stream_lanes; NULL until then */
-	uint64_t symbols[PFS_BLOCK_ROWS + PFS_GROUP_SLACK_LANES];
+	PfsStreamDecoder *distinct; /* the values of the ranks; NULL: blocks hold values */
+	int64_t *dictionary;		/* the same, as far as blocks of them have been decoded … */
+	bool *has_distinct;			/* … which is told by block */
+	uint32_t values_block;		/* the block in values, or NO_BLOCK */
+	int64_t *values;			/* for pfs_stream_values; NULL until then */
+	uint64_t symbols[PFS_BLOCK_ROWS + PFS_GROUP_SLACK_VALUES];
 	uint64_t lengths[PFS_BLOCK_ROWS];
-	uint64_t units[PFS_BLOCK_ROWS + PFS_GROUP_SLACK_LANES];
+	uint64_t units[PFS_BLOCK_ROWS + PFS_GROUP_SLACK_VALUES];
 	uint8_t group_bits[PFS_GROUP_BITS_MAX_BYTES + 16];
 	PfsRisingPlan rising;
 };
@@ -113,8 +112,8 @@ read_section(PfsCursor *cursor, Section *section)
 static PfsStatus
 locate_sections(PfsStreamDecoder *decoder, PfsCursor *cursor, PfsError *error)
 {
-	uint32_t group_count = (decoder->block_count + PFS_GROUP_BLOCKS - 1) / PFS_GROUP_BLOCKS;
-	size_t section_count = (size_t) group_count * PFS_SECTION_COUNT;
+	uint32_t stripe_count = (decoder->block_count + PFS_STRIPE_BLOCKS - 1) / PFS_STRIPE_BLOCKS;
+	size_t section_count = (size_t) stripe_count * PFS_SECTION_COUNT;
 	size_t raw_length = 0;
 
 	decoder->sections = allocate(decoder, section_count * sizeof(Section));
@@ -123,14 +122,14 @@ locate_sections(PfsStreamDecoder *decoder, PfsCursor *cursor, PfsError *error)
 	memset(decoder->sections, 0, section_count * sizeof(Section));
 	for (uint32_t block = 0; block < decoder->block_count; block++)
 		for (uint32_t i = 0; i < PFS_SECTION_COUNT; i++)
-			decoder->sections[block / PFS_GROUP_BLOCKS * PFS_SECTION_COUNT + i].raw_length +=
+			decoder->sections[block / PFS_STRIPE_BLOCKS * PFS_SECTION_COUNT + i].raw_length +=
 				pfs_section_part(&decoder->shapes[block], i);
 	for (size_t i = 0; i < section_count; i++)
 	{
 		raw_length = i % PFS_SECTION_COUNT == 0 ? 0 : raw_length;
 		raw_length += decoder->sections[i].raw_length;
-		if (raw_length > decoder->group_capacity)
-			decoder->group_capacity = raw_length;
+		if (raw_length > decoder->stripe_capacity)
+			decoder->stripe_capacity = raw_length;
 		if (decoder->sections[i].raw_length > 0 && !read_section(cursor, &decoder->sections[i]))
 			return fail(error, PFS_CORRUPT, "section table is damaged", cursor->offset);
 	}
@@ -161,7 +160,9 @@ is_ascending(const PfsStreamDecoder *distinct)
 	return true;
 }
 
-/* Reads the dictionary, whose stream has none itself; its values are decoded when blocks need them. */
+/*
+ * Reads the dictionary, whose stream has none itself; its values are decoded when blocks need them.
+ */
 static PfsStatus
 read_dictionary(PfsStreamDecoder *decoder, PfsCursor *cursor, uint32_t row_count, PfsError *error)
 {
@@ -313,16 +314,16 @@ pfs_stream_open(const uint8_t *bytes, size_t length, uint32_t row_count, PfsAllo
 	decoder->shapes = NULL;
 	decoder->offsets = NULL;
 	decoder->sections = NULL;
-	decoder->group = NO_GROUP;
-	decoder->group_bytes = NULL;
-	decoder->group_capacity = 1;
+	decoder->stripe = NO_STRIPE;
+	decoder->stripe_bytes = NULL;
+	decoder->stripe_capacity = 1;
 	decoder->needs_groups = false;
 	decoder->distinct_count = 0;
 	decoder->distinct = NULL;
 	decoder->dictionary = NULL;
 	decoder->has_distinct = NULL;
-	decoder->lanes_block = NO_BLOCK;
-	decoder->lanes = NULL;
+	decoder->values_block = NO_BLOCK;
+	decoder->values = NULL;
 	decoder->rising.range = 0;
 	memset(decoder->group_bits, 0, sizeof(decoder->group_bits));
 	status = parse_stream(decoder, length, row_count, error);
@@ -347,15 +348,15 @@ pfs_stream_close(PfsStreamDecoder *decoder)
 		allocator.realloc(allocator.context, decoder->offsets, 0);
 	if (decoder->sections != NULL)
 		allocator.realloc(allocator.context, decoder->sections, 0);
-	if (decoder->group_bytes != NULL)
-		allocator.realloc(allocator.context, decoder->group_bytes, 0);
+	if (decoder->stripe_bytes != NULL)
+		allocator.realloc(allocator.context, decoder->stripe_bytes, 0);
 	pfs_stream_close(decoder->distinct);
 	if (decoder->dictionary != NULL)
 		allocator.realloc(allocator.context, decoder->dictionary, 0);
 	if (decoder->has_distinct != NULL)
 		allocator.realloc(allocator.context, decoder->has_distinct, 0);
-	if (decoder->lanes != NULL)
-		allocator.realloc(allocator.context, decoder->lanes, 0);
+	if (decoder->values != NULL)
+		allocator.realloc(allocator.context, decoder->values, 0);
 	allocator.realloc(allocator.context, decoder, 0);
 }
 
@@ -375,7 +376,10 @@ pfs_stream_range(PfsStreamDecoder *decoder, uint32_t block, int64_t *least, int6
 		return true;
 	first = (uint32_t) *least;
 	last = (uint32_t) *greatest;
-	/* where the values cannot be decoded, which the block itself will tell, their entries bound them */
+	/*
+	 * where the values cannot be decoded, which the block itself will tell, their entries bound
+	 * them
+	 */
 	if (need_distinct(decoder, first, first, &error) == PFS_OK &&
 		need_distinct(decoder, last, last, &error) == PFS_OK)
 	{
@@ -402,19 +406,19 @@ pfs_stream_needs_groups(const PfsStreamDecoder *decoder)
 	return decoder->needs_groups;
 }
 
-/* Unpacks all sections of a group into group_bytes. */
+/* Unpacks all sections of a stripe into stripe_bytes. */
 static PfsStatus
-load_group(PfsStreamDecoder *decoder, uint32_t group, PfsError *error)
+load_stripe(PfsStreamDecoder *decoder, uint32_t stripe, PfsError *error)
 {
-	const Section *sections = decoder->sections + (size_t) group * PFS_SECTION_COUNT;
+	const Section *sections = decoder->sections + (size_t) stripe * PFS_SECTION_COUNT;
 	uint8_t *target;
 
-	if (decoder->group_bytes == NULL)
-		decoder->group_bytes = allocate(decoder, decoder->group_capacity);
-	if (decoder->group_bytes == NULL)
+	if (decoder->stripe_bytes == NULL)
+		decoder->stripe_bytes = allocate(decoder, decoder->stripe_capacity);
+	if (decoder->stripe_bytes == NULL)
 		return fail(error, PFS_NO_MEMORY, "out of memory", 0);
-	decoder->group = NO_GROUP;
-	target = decoder->group_bytes;
+	decoder->stripe = NO_STRIPE;
+	target = decoder->stripe_bytes;
 	for (uint32_t i = 0; i < PFS_SECTION_COUNT; i++)
 	{
 		const Section *section = &sections[i];
@@ -436,7 +440,7 @@ load_group(PfsStreamDecoder *decoder, uint32_t group, PfsError *error)
 			return fail(error, PFS_CORRUPT, "compressed section is damaged", section->offset);
 		target += section->raw_length;
 	}
-	decoder->group = group;
+	decoder->stripe = stripe;
 	return PFS_OK;
 }
 
@@ -451,13 +455,13 @@ add_plane(const uint8_t *bytes, uint32_t count, unsigned shift, uint64_t *array)
 			array[i] |= (uint64_t) bytes[i] << shift;
 }
 
-/* Puts the block's symbols and lengths together from the planes of its group, which is loaded. */
+/* Puts the block's symbols and lengths together from the planes of its stripe, which is loaded. */
 static void
 read_planes(PfsStreamDecoder *decoder, uint32_t block, uint64_t *symbols)
 {
 	const PfsBlockShape *shape = &decoder->shapes[block];
-	const uint8_t *section_bytes = decoder->group_bytes;
-	const Section *sections = decoder->sections + (size_t) decoder->group * PFS_SECTION_COUNT;
+	const uint8_t *section_bytes = decoder->stripe_bytes;
+	const Section *sections = decoder->sections + (size_t) decoder->stripe * PFS_SECTION_COUNT;
 
 	if (shape->symbols.bits == 0)
 		memset(symbols, 0, shape->symbols.count * sizeof(*symbols));
@@ -469,7 +473,7 @@ read_planes(PfsStreamDecoder *decoder, uint32_t block, uint64_t *symbols)
 
 		if (pfs_section_part(shape, i) > 0)
 		{
-			for (uint32_t before = decoder->group * PFS_GROUP_BLOCKS; before < block; before++)
+			for (uint32_t before = decoder->stripe * PFS_STRIPE_BLOCKS; before < block; before++)
 				place += pfs_section_part(&decoder->shapes[before], i);
 			if (i < PFS_SECTION_LENGTHS)
 				add_plane(section_bytes + place, shape->symbols.count, 8 * i, symbols);
@@ -503,8 +507,8 @@ read_group_bits(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups 
 
 	if (groups == NULL)
 		return fail(error, PFS_CORRUPT, "block rests on groups that the segment lacks", offset);
-	if (groups->has_lane_each ? shape->transform != PFS_TRANSFORM_BANDED
-							  : shape->transform == PFS_TRANSFORM_PARTED && groups->sums == NULL)
+	if (groups->has_value_each ? shape->transform != PFS_TRANSFORM_BANDED
+							   : shape->transform == PFS_TRANSFORM_PARTED && groups->sums == NULL)
 		return fail(error, PFS_CORRUPT, "block rests on what its groups lack", offset);
 	memcpy(decoder->group_bits, decoder->bytes + offset, shape->group_bytes);
 	if (shape->transform == PFS_TRANSFORM_PARTED)
@@ -551,7 +555,7 @@ read_symbols(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *gr
 			 uint64_t **units, PfsError *error)
 {
 	const PfsBlockShape *shape = &decoder->shapes[block];
-	uint32_t group = block / PFS_GROUP_BLOCKS;
+	uint32_t stripe = block / PFS_STRIPE_BLOCKS;
 	PfsStatus status = PFS_OK;
 
 	if (decoder->packing == PFS_PACKING_BITS)
@@ -566,8 +570,8 @@ read_symbols(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *gr
 	}
 	else if (shape->symbols.count > 0)
 	{
-		if (decoder->group != group)
-			status = load_group(decoder, group, error);
+		if (decoder->stripe != stripe)
+			status = load_stripe(decoder, stripe, error);
 		if (status == PFS_OK)
 			read_planes(decoder, block, *units);
 	}
@@ -601,10 +605,10 @@ lengths_fit(const int64_t *lengths, uint32_t count)
 	return most < PFS_BLOCK_ROWS;
 }
 
-/* Decodes a block of lanes, beside the lengths of their groups if they are needed. */
+/* Decodes a block of values, beside the lengths of their groups if they are needed. */
 static PfsStatus
-read_lanes_block(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t block,
-				 int64_t *values, PfsError *error)
+read_values_block(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t block,
+				  int64_t *values, PfsError *error)
 {
 	int64_t block_lengths[PFS_BLOCK_ROWS];
 	PfsBlockGroups groups = { decoder->shapes[block].row_count, block_lengths, true, NULL, 0, 0 };
@@ -621,12 +625,12 @@ read_lanes_block(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t 
 }
 
 PfsStatus
-pfs_stream_lanes(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t first,
-				 uint32_t count, int64_t *values, PfsError *error)
+pfs_stream_values(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t first,
+				  uint32_t count, int64_t *values, PfsError *error)
 {
-	if (decoder->lanes == NULL)
-		decoder->lanes = allocate(decoder, PFS_BLOCK_ROWS * sizeof(*decoder->lanes));
-	if (decoder->lanes == NULL)
+	if (decoder->values == NULL)
+		decoder->values = allocate(decoder, PFS_BLOCK_ROWS * sizeof(*decoder->values));
+	if (decoder->values == NULL)
 		return fail(error, PFS_NO_MEMORY, "out of memory", 0);
 	while (count > 0)
 	{
@@ -637,18 +641,18 @@ pfs_stream_lanes(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t 
 		PfsStatus status = PFS_OK;
 
 		if (is_whole)
-			status = read_lanes_block(decoder, lengths, block, values, error);
-		else if (decoder->lanes_block != block)
+			status = read_values_block(decoder, lengths, block, values, error);
+		else if (decoder->values_block != block)
 		{
-			decoder->lanes_block = NO_BLOCK;
-			status = read_lanes_block(decoder, lengths, block, decoder->lanes, error);
+			decoder->values_block = NO_BLOCK;
+			status = read_values_block(decoder, lengths, block, decoder->values, error);
 		}
 		if (status != PFS_OK)
 			return status;
 		if (!is_whole)
 		{
-			decoder->lanes_block = block;
-			memcpy(values, decoder->lanes + start, part * sizeof(*values));
+			decoder->values_block = block;
+			memcpy(values, decoder->values + start, part * sizeof(*values));
 		}
 		values += part;
 		first += part;

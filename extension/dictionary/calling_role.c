@@ -4,11 +4,13 @@
  *
  * It is kept by its name: that is what a dump has.
  */
-#include "dictionary/calling_role.h"
+#include "profstore.h"
 
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+
+#include "dictionary/calling_role.h"
 
 PG_FUNCTION_INFO_V1(profstore_calling_role);
 

@@ -22,6 +22,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "base/arrays.h"
 #include "base/relations.h"
 #include "dictionary/cache.h"
 #include "dictionary/chunk_format.h"
@@ -69,12 +70,7 @@ pfs_dictionary_begin_upkeep(void)
 static void
 list_candidate(Candidates *candidates, const PfsStoredChunk *chunk, ItemPointer tid)
 {
-	if (candidates->count == candidates->capacity)
-	{
-		candidates->capacity *= 2;
-		candidates->items =
-			repalloc_huge(candidates->items, mul_size(candidates->capacity, sizeof(Candidate)));
-	}
+	PFS_RESERVE(candidates->items, candidates->capacity, candidates->count + 1);
 	candidates->items[candidates->count++] =
 		(Candidate){ chunk->row.partition_id, chunk->row.node_count, chunk->xid, *tid };
 }
@@ -95,7 +91,7 @@ static Candidates
 find_candidates(Relation table, Snapshot snapshot)
 {
 	uint64 horizon = pfs_chunk_horizon(snapshot);
-	Candidates candidates = { palloc(1024 * sizeof(Candidate)), 0, 1024 };
+	Candidates candidates = { 0 };
 	SysScanDesc scan = systable_beginscan(table, InvalidOid, false, snapshot, 0, NULL);
 	HeapTuple tuple;
 
@@ -238,7 +234,8 @@ merge_partitions(Relation table, Snapshot snapshot, uint32 max_partitions)
 		}
 	}
 	MemoryContextDelete(scratch);
-	pfree(candidates.items);
+	if (candidates.items != NULL)
+		pfree(candidates.items);
 	return merged;
 }
 

@@ -2,11 +2,13 @@
  * doubts.c
  *		Counters of this backend, and when they are told.
  */
-#include "dictionary/doubts.h"
+#include "profstore.h"
 
 #include "access/xact.h"
 #include "executor/executor.h"
 #include "utils/timestamp.h"
+
+#include "dictionary/doubts.h"
 
 static uint64 counts[PFS_DOUBT_COUNT];
 static bool has_doubts;

@@ -19,6 +19,7 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
+#include "base/arrays.h"
 #include "dictionary/arrays.h"
 #include "dictionary/dictionary.h"
 #include "dictionary/epoch.h"
@@ -169,7 +170,7 @@ check_locations(const Interning *interning)
 			location_set_insert(set, locations[j], &found);
 		locations += depth;
 	}
-	ids = palloc_extended(mul_size(set->members, sizeof(int32)), MCXT_ALLOC_HUGE);
+	ids = PFS_ARRAY(int32, set->members);
 	location_set_start_iterate(set, &iterator);
 	while ((entry = location_set_iterate(set, &iterator)) != NULL)
 		ids[count++] = entry->id;
@@ -224,8 +225,7 @@ profstore_intern_stacks(PG_FUNCTION_ARGS)
 	pfs_epoch_pin();
 	pfs_dictionary_begin();
 	interning.cache = pfs_tree_cached(pfs_partition_intern(partition));
-	interning.path.nodes =
-		palloc_extended(mul_size((Size) max_depth + 1, sizeof(uint32)), MCXT_ALLOC_HUGE);
+	interning.path.nodes = PFS_ARRAY(uint32, max_depth);
 	if (intern_all(&interning, false) > 0)
 		add_unknown(&interning);
 	PG_RETURN_ARRAYTYPE_P(result);

@@ -16,6 +16,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 
+#include "base/arrays.h"
 #include "dictionary/arrays.h"
 #include "dictionary/content_rows.h"
 
@@ -101,7 +102,7 @@ static Wanted *
 get_wanted(FunctionCallInfo fcinfo, uint32 count)
 {
 	const int32 *start_lines = (const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(TEXT_COUNT));
-	Wanted *wanted = palloc_extended(mul_size(count, sizeof(Wanted)), MCXT_ALLOC_HUGE);
+	Wanted *wanted = PFS_ARRAY(Wanted, count);
 	Datum *texts[TEXT_COUNT];
 
 	for (int i = 0; i < TEXT_COUNT; i++)
@@ -233,7 +234,7 @@ profstore_intern_functions(PG_FUNCTION_ARGS)
 
 	pfs_interning_begin();
 	wanted = get_wanted(fcinfo, count);
-	numbers = palloc_extended(mul_size(count, sizeof(uint32)), MCXT_ALLOC_HUGE);
+	numbers = PFS_ARRAY(uint32, count);
 	distinct = make_distinct(wanted, count, numbers);
 	if (find_all(wanted, distinct) > 0)
 		store_missing(wanted, distinct);

@@ -13,6 +13,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "base/arrays.h"
 #include "base/relations.h"
 #include "dictionary/cache.h"
 #include "dictionary/intern.h"
@@ -190,25 +191,15 @@ mark_known(TupleTableSlot *slot, void *argument)
 	int32 id = DatumGetInt32(slot->tts_values[0]);
 	uint32 page = (uint32) id >> PAGE_BITS;
 	uint32 bit = (uint32) id & ((1 << PAGE_BITS) - 1);
+	uint32 known = known_page_count;
 
 	if (DatumGetBool(slot->tts_values[LOCATION_CONDEMNED - 1]))
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("location with id %d is about to be collected", id),
 						errdetail("It was interned under an epoch that is over."),
 						errhint("Forget all ids and repeat the transaction.")));
-	if (page >= known_page_count)
-	{
-		uint32 page_count = Max(page + 1, known_page_count * 2);
-		uint64 **pages = MemoryContextAllocZero(context(), page_count * sizeof(uint64 *));
-
-		if (known_pages != NULL)
-		{
-			memcpy(pages, known_pages, known_page_count * sizeof(uint64 *));
-			pfree(known_pages);
-		}
-		known_pages = pages;
-		known_page_count = page_count;
-	}
+	PFS_RESERVE_IN(context(), known_pages, known_page_count, page + 1);
+	memset(known_pages + known, 0, (known_page_count - known) * sizeof(uint64 *));
 	if (known_pages[page] == NULL)
 		known_pages[page] = MemoryContextAllocZero(context(), PAGE_WORDS * sizeof(uint64));
 	known_pages[page][bit / 64] |= UINT64CONST(1) << (bit % 64);
@@ -217,7 +208,7 @@ mark_known(TupleTableSlot *slot, void *argument)
 void
 pfs_locations_require(const int32 *ids, uint32 count)
 {
-	int32 *wanted = palloc_extended(mul_size(Max(count, 1), sizeof(int32)), MCXT_ALLOC_HUGE);
+	int32 *wanted = PFS_ARRAY(int32, count);
 	uint32 wanted_count = 0;
 
 	for (uint32 i = 0; i < count; i++)

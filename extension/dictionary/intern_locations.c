@@ -21,6 +21,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 
+#include "base/arrays.h"
 #include "dictionary/arrays.h"
 #include "dictionary/calling_role.h"
 #include "dictionary/content_rows.h"
@@ -260,7 +261,7 @@ check_mapping(TupleTableSlot *slot, void *role)
 static void
 check_mappings(const Wanted *wanted, uint32 count)
 {
-	int32 *ids = palloc_extended(mul_size(Max(count, 1), sizeof(int32)), MCXT_ALLOC_HUGE);
+	int32 *ids = PFS_ARRAY(int32, count);
 	uint32 id_count = 0;
 
 	for (uint32 i = 0; i < count; i++)
@@ -278,8 +279,8 @@ require_named(const Wanted *wanted, uint32 count, uint32 line_count)
 	References mappings = { .condemned_column = MAPPING_CONDEMNED };
 	References functions = { .condemned_column = FUNCTION_CONDEMNED };
 
-	mappings.ids = palloc_extended(mul_size(Max(count, 1), sizeof(int32)), MCXT_ALLOC_HUGE);
-	functions.ids = palloc_extended(mul_size(Max(line_count, 1), sizeof(int32)), MCXT_ALLOC_HUGE);
+	mappings.ids = PFS_ARRAY(int32, count);
+	functions.ids = PFS_ARRAY(int32, line_count);
 	for (uint32 i = 0; i < count; i++)
 	{
 		if (wanted[i].id != 0)
@@ -329,7 +330,7 @@ get_wanted(FunctionCallInfo fcinfo, uint32 count)
 	const int32 *function_ids =
 		(const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(ARG_FUNCTION_IDS));
 	const int32 *lines = (const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(ARG_LINES));
-	Wanted *wanted = palloc_extended(mul_size(count, sizeof(Wanted)), MCXT_ALLOC_HUGE);
+	Wanted *wanted = PFS_ARRAY(Wanted, count);
 	uint32 line = 0;
 
 	for (uint32 i = 0; i < count; i++)
@@ -389,7 +390,7 @@ profstore_intern_locations(PG_FUNCTION_ARGS)
 					 count, line_count);
 	pfs_interning_begin();
 	wanted = get_wanted(fcinfo, count);
-	numbers = palloc_extended(mul_size(count, sizeof(uint32)), MCXT_ALLOC_HUGE);
+	numbers = PFS_ARRAY(uint32, count);
 	distinct = make_distinct(wanted, count, numbers);
 	check_mappings(wanted, distinct);
 	if (find_all(wanted, distinct) > 0)

@@ -141,8 +141,10 @@ find_columns(Relation relation, const char *stack_column)
 static void
 scan_blocks(Relation relation, Snapshot snapshot, const Columns *columns, References *references)
 {
-	PfsBlockScan *scan =
-		pfs_block_scan_begin(relation, snapshot, columns->count, columns->attnums, 0, NULL);
+	PfsBlockScan *scan = pfs_block_scan_begin(&(PfsScanRequest){ .relation = relation,
+																 .snapshot = snapshot,
+																 .attribute_count = columns->count,
+																 .attnums = columns->attnums });
 	PfsBlock block;
 
 	while (pfs_block_scan_next(scan, &block))

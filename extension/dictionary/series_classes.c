@@ -4,7 +4,7 @@
  *
  * Reads the tables themselves, whoever runs the compaction: no row of them is shown to anybody.
  */
-#include "dictionary/series_classes.h"
+#include "profstore.h"
 
 #include "access/genam.h"
 #include "access/htup_details.h"
@@ -16,6 +16,7 @@
 #include "utils/snapmgr.h"
 
 #include "base/relations.h"
+#include "dictionary/series_classes.h"
 #include "store/scan/rollup.h"
 #include "store/segment/storage.h"
 

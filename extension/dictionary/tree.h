@@ -83,9 +83,6 @@ uint32 pfs_tree_search(const PfsTreeCache *cache, uint32 node_count, int64 id);
 /* The same among all nodes behind one with a smaller id (or 0): quick where that is near. */
 uint32 pfs_tree_search_from(const PfsTreeCache *cache, uint32 from, int64 id);
 
-/* First index from low on whose id is not less; high where all before it are. */
-uint32 pfs_tree_lower_bound(const PfsTreeCache *cache, uint32 low, uint32 high, int64 id);
-
 /* Takes the nodes from an index on out of the hash of children: they are about to move. */
 void pfs_tree_unhash(PfsTreeCache *cache, uint32 first);
 

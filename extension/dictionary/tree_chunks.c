@@ -25,6 +25,7 @@
 #include "utils/snapmgr.h"
 #include "utils/xid8.h"
 
+#include "base/arrays.h"
 #include "base/relations.h"
 #include "dictionary/chunk_format.h"
 #include "dictionary/chunk_rows.h"
@@ -60,28 +61,8 @@ typedef struct Loading
 static void
 add_external(Loading *loading, uint32 index, int64 parent)
 {
-	if (loading->external_count == loading->external_capacity)
-	{
-		loading->external_capacity = Max(256, loading->external_capacity * 2);
-		if (loading->externals == NULL)
-			loading->externals = palloc(loading->external_capacity * sizeof(External));
-		else
-			loading->externals =
-				repalloc_huge(loading->externals, loading->external_capacity * sizeof(External));
-	}
+	PFS_RESERVE(loading->externals, loading->external_capacity, loading->external_count + 1);
 	loading->externals[loading->external_count++] = (External){ index, parent };
-}
-
-/* Room to remember where the nodes of a chunk are in the tree. */
-static void
-reserve_indexes(Loading *loading, uint32 count)
-{
-	if (loading->index_capacity >= count)
-		return;
-	if (loading->indexes != NULL)
-		pfree(loading->indexes);
-	loading->indexes = palloc(count * sizeof(uint32));
-	loading->index_capacity = count;
 }
 
 /* Appends those nodes of a chunk that are not there. */
@@ -93,7 +74,7 @@ append_nodes(Loading *loading, int32 partition_id)
 	int64 partition = (int64) partition_id << PFS_NODE_BITS;
 	int64 last_known = cache->ids == NULL ? 0 : cache->ids[loading->known];
 
-	reserve_indexes(loading, nodes->node_count);
+	PFS_RESERVE(loading->indexes, loading->index_capacity, nodes->node_count);
 	for (uint32 i = 0; i < nodes->node_count; i++)
 	{
 		int64 id = partition | nodes->numbers[i];
@@ -159,8 +140,7 @@ static void
 resolve_externals(const Loading *loading, uint32 start, const uint32 *moved_to)
 {
 	PfsTreeCache *cache = loading->cache;
-	uint32 *orphans =
-		palloc_extended(mul_size(Max(loading->external_count, 1), sizeof(uint32)), MCXT_ALLOC_HUGE);
+	uint32 *orphans = PFS_ARRAY(uint32, loading->external_count);
 	uint32 count = 0;
 
 	for (uint32 i = 0; i < loading->external_count; i++)

@@ -2,13 +2,15 @@
  * file_notes.c
  *		Notes of several series become those of one file, always the same for the same notes.
  */
-#include "export/file_notes.h"
+#include "profstore.h"
 
-#include "base/arrays.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+
+#include "base/arrays.h"
+#include "export/file_notes.h"
 
 enum
 {

@@ -10,8 +10,9 @@
 
 #include "profstore.h"
 
-#include "import/sample_labels.h"
 #include "lib/stringinfo.h"
+
+#include "import/sample_labels.h"
 #include "tree/symbols.h"
 
 typedef struct PfsPprofWriter PfsPprofWriter;

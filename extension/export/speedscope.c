@@ -2,12 +2,15 @@
  * speedscope.c
  *		speedscope(): the file format of speedscope.app; and flamegraph_json(): nested objects for d3-flame-graph.
  */
-#include "export/tree_export.h"
+#include "profstore.h"
+
+#include "miscadmin.h"
+#include "utils/json.h"
 
 #include "base/arrays.h"
 #include "export/flame_json.h"
-#include "miscadmin.h"
-#include "utils/json.h"
+#include "export/tree_export.h"
+#include "export/view_text.h"
 #include "views/flamegraph.h"
 
 #define SCHEMA	 "https://www.speedscope.app/file-format-schema.json"
@@ -131,7 +134,8 @@ profstore_flamegraph_json(PG_FUNCTION_ARGS)
 	StringInfoData json;
 
 	initStringInfo(&json);
-	pfs_flame_json_append(&json, flame.rows, false);
+	if (!pfs_flame_json_append(&json, flame.rows, false))
+		pfs_tell_empty(flame.selection);
 	pfs_flamegraph_end(&flame);
 	return pfs_json_to_jsonb(&json);
 }

@@ -9,8 +9,9 @@
 
 #include "fmgr.h"
 #include "lib/stringinfo.h"
+
 #include "select/selection.h"
-#include "tree/frame_tree.h"
+#include "tree/frame_source.h"
 
 /* Arguments of such a function: those of a selection, the filters and the granularity. */
 enum

@@ -2,9 +2,9 @@
  * profile.c
  *		Memory of a profile that is being read.
  */
-#include "formats/profile.h"
-
 #include <string.h>
+
+#include "formats/profile.h"
 
 #define FIRST_CAPACITY 8
 

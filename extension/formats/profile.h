@@ -148,12 +148,20 @@ typedef struct PfsProfile
 } PfsProfile;
 
 /*
- * Makes room for one more element of an array that doubles: NULL where memory or budget are out, with the array as it
- * was. Arrays of a profile are grown by this alone.
+ * Makes room for one more element of an array, which doubles; false where memory or budget are out,
+ * with the array as it was. Arrays of a profile are grown by this alone.
  */
+#define PFS_GROW(budget, array, count)                                   \
+	({                                                                   \
+		void *grown_ = pfs_grow(budget, array, count, sizeof(*(array))); \
+                                                                         \
+		if (grown_ != NULL)                                              \
+			(array) = grown_;                                            \
+		grown_ != NULL;                                                  \
+	})
 void *pfs_grow(PfsBudget *budget, void *array, size_t count, size_t element_bytes);
 
-/* What a refused pfs_grow means: PFS_READ_TOO_LARGE or PFS_READ_NO_MEMORY. */
+/* What a refusal means: PFS_READ_TOO_LARGE or PFS_READ_NO_MEMORY. */
 PfsReadStatus pfs_budget_status(const PfsBudget *budget, PfsReadError *error);
 
 void pfs_profile_init(PfsProfile *profile, PfsBudget *budget);

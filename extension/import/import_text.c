@@ -4,10 +4,11 @@
  */
 #include "profstore.h"
 
-#include "formats/lines.h"
-#include "import/import.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
+
+#include "formats/lines.h"
+#include "import/import.h"
 
 enum
 {

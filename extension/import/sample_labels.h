@@ -13,8 +13,9 @@
 
 #include "profstore.h"
 
-#include "formats/profile.h"
 #include "utils/jsonb.h"
+
+#include "formats/profile.h"
 
 #define PFS_LABEL_KINDS "__pprof__"
 

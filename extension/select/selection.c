@@ -4,15 +4,16 @@
  */
 #include "select/selection.h"
 
+#include "catalog/pg_type.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
 #include "base/arrays.h"
 #include "base/privileges.h"
 #include "base/relations.h"
 #include "base/version.h"
-#include "catalog/pg_type.h"
 #include "select/text_plan.h"
 #include "select/type_name.h"
-#include "utils/builtins.h"
-#include "utils/timestamp.h"
 
 /* Columns of the statement below. */
 enum

@@ -6,10 +6,11 @@
 
 #include "fmgr.h"
 #include "lib/stringinfo.h"
-#include "select/text_plan.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/varlena.h"
+
+#include "select/text_plan.h"
 
 #define FULL_NAME_PARTS 5
 

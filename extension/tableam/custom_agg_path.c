@@ -27,7 +27,9 @@
 #include "tableam/agg_spec.h"
 #include "tableam/agg_sums.h"
 
-/* Grouping a row and adding it to one aggregate, where the executor takes cpu_tuple_cost for a row. */
+/*
+ * Grouping a row and adding it to one aggregate, where the executor takes cpu_tuple_cost for a row.
+ */
 #define GROUP_COST_PER_ROW (cpu_tuple_cost * 0.03)
 #define ADD_COST_PER_ROW   (cpu_tuple_cost * 0.02)
 
@@ -180,7 +182,10 @@ column_count(const PfsAggregation *aggregation)
 	return bms_num_members(bms_del_member(columns, 0));
 }
 
-/* The part of the rows that is read. Compaction has made sums of nearly all, and few segments are cut by a range. */
+/*
+ * The part of the rows that is read. Compaction has made sums of nearly all, and few segments are
+ * cut by a range.
+ */
 static double
 share_of_rows(const PfsAggregation *aggregation)
 {

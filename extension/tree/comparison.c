@@ -1,6 +1,7 @@
 /*
  * comparison.c
- *		Two selections, one stream: stacks have the same ids on both sides, so nothing needs to be aligned.
+ *		Two selections, one stream: stacks have the same ids on both sides, so nothing needs to be
+ *		aligned.
  */
 #include "tree/comparison.h"
 

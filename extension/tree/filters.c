@@ -1,19 +1,21 @@
 /*
  * filters.c
- *		Matchers of frames. What depends on a function or a mapping alone is decided once for each of them.
+ *		Matchers of frames. What depends on a function or a mapping alone is decided once for each
+ *		of them.
  */
 #include "tree/filters.h"
 
 #include <inttypes.h>
 
-#include "base/id_map.h"
 #include "catalog/pg_collation.h"
-#include "dictionary/dictionary.h"
 #include "lib/stringinfo.h"
 #include "regex/regex.h"
+#include "utils/builtins.h"
+
+#include "base/id_map.h"
+#include "dictionary/dictionary.h"
 #include "select/selector.h"
 #include "tree/session_cache.h"
-#include "utils/builtins.h"
 
 typedef enum Field
 {

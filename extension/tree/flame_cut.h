@@ -1,6 +1,7 @@
 /*
  * flame_cut.h
- *		Which nodes of a frame tree are shown where rows are limited: the largest, the older among equals.
+ *		Which nodes of a frame tree are shown where rows are limited: the largest, the older among
+ *		equals.
  */
 #ifndef PFS_FLAME_CUT_H
 #define PFS_FLAME_CUT_H
@@ -18,8 +19,9 @@ typedef struct PfsFlameCut
 #define PFS_NODE_NOT_KEPT PG_UINT32_MAX
 
 /*
- * Chooses nodes that make max_rows rows at most, 2 or more: one for each kept node, and one for what is cut below it.
- * Expands what it needs of the tree; no node is added or forgotten afterwards. Lives in CurrentMemoryContext.
+ * Chooses nodes that make max_rows rows at most, 2 or more: one for each kept node, and one for
+ * what is cut below it. Expands what it needs of the tree; no node is added or forgotten
+ * afterwards. Lives in CurrentMemoryContext.
  */
 PfsFlameCut pfs_flame_cut(PfsFrameTree *tree, uint32 max_rows);
 

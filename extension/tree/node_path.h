@@ -25,8 +25,8 @@ PfsNodePath pfs_node_path_begin(const PfsTreeShape *shape);
 void pfs_node_path_go(PfsNodePath *path, uint32 leaf);
 
 /*
- * Brings the locations on the paths to leaves, which are in ascending order, into the dictionary's cache, in one
- * batch.
+ * Brings the locations on the paths to leaves, which are in ascending order, into the dictionary's
+ * cache, in one batch.
  */
 void pfs_node_paths_load_names(const PfsTreeShape *shape, const uint32 *leaves, uint32 count);
 

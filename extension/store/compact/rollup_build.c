@@ -2,10 +2,11 @@
  * rollup_build.c
  *		Choosing what to roll up, and adding it up.
  *
- * Roll-ups are made of the segments of level 2 in ten minutes, an hour and a day that are past, where there are
- * several. Wider ones are made of narrower ones, since a scan by stack takes what there is.
+ * Roll-ups are made of the segments of level 2 in ten minutes, an hour and a day that are past,
+ * where there are several. Wider ones are made of narrower ones, since a scan by stack takes what
+ * there is.
  */
-#include "store/scan/rollup.h"
+#include "store/compact/rollup_build.h"
 
 #include "catalog/pg_type.h"
 #include "common/hashfn.h"
@@ -20,6 +21,8 @@
 
 #include "base/arrays.h"
 #include "store/compact/merge.h"
+#include "store/scan/block_scan.h"
+#include "store/scan/rollup.h"
 #include "store/scan/scan_units.h"
 #include "store/segment/codec_server.h"
 #include "store/segment/directory.h"
@@ -67,18 +70,9 @@ typedef struct SumsByStack
 	uint32 limit;
 	uint32 count;
 	uint32 capacity;
-	int64 **lanes; /* by attribute */
+	int64 **values; /* by attribute */
 	stacks_hash *positions;
 } SumsByStack;
-
-static int
-compare_lanes(const void *a, const void *b)
-{
-	int64 left = *(const int64 *) a;
-	int64 right = *(const int64 *) b;
-
-	return left < right ? -1 : left > right;
-}
 
 static SumsByStack *
 begin_sums(Relation relation, uint32 limit)
@@ -90,7 +84,7 @@ begin_sums(Relation relation, uint32 limit)
 	sums->attnums = palloc(sizeof(AttrNumber) * (Size) (desc->natts + 2));
 	sums->widths = palloc(desc->natts + 2);
 	sums->attnums[0] = key.stack;
-	sums->widths[0] = pfs_lane_width(pfs_lane_kind(TupleDescAttr(desc, key.stack - 1)->atttypid));
+	sums->widths[0] = pfs_value_width(pfs_value_kind(TupleDescAttr(desc, key.stack - 1)->atttypid));
 	sums->attnums[1] = PFS_ROW_COUNT_ATTNUM;
 	sums->widths[1] = sizeof(int64);
 	sums->attribute_count = 2;
@@ -107,11 +101,11 @@ begin_sums(Relation relation, uint32 limit)
 		sums->attnums[sums->attribute_count++] = attribute->attnum;
 	}
 	sums->is_left_out = palloc0(sizeof(bool) * (Size) sums->attribute_count);
-	sums->lanes = palloc0(sizeof(int64 *) * (Size) sums->attribute_count);
+	sums->values = palloc0(sizeof(int64 *) * (Size) sums->attribute_count);
 	sums->limit = limit;
 	sums->capacity = Min(limit, 4096);
 	for (int i = 0; i < sums->attribute_count; i++)
-		sums->lanes[i] = palloc(sizeof(int64) * sums->capacity);
+		sums->values[i] = palloc(sizeof(int64) * sums->capacity);
 	sums->positions = stacks_create(CurrentMemoryContext, sums->capacity, NULL);
 	return sums;
 }
@@ -131,13 +125,13 @@ find_stack(SumsByStack *sums, int64 stack, uint32 *position)
 		{
 			sums->capacity = pfs_grown_capacity(sums->capacity, sums->count + 1);
 			for (int i = 0; i < sums->attribute_count; i++)
-				sums->lanes[i] =
-					repalloc_huge(sums->lanes[i], sizeof(int64) * (Size) sums->capacity);
+				sums->values[i] =
+					repalloc_huge(sums->values[i], sizeof(int64) * (Size) sums->capacity);
 		}
 		entry->position = sums->count++;
-		sums->lanes[0][entry->position] = stack;
+		sums->values[0][entry->position] = stack;
 		for (int i = 1; i < sums->attribute_count; i++)
-			sums->lanes[i][entry->position] = 0;
+			sums->values[i][entry->position] = 0;
 	}
 	*position = entry->position;
 	return true;
@@ -156,8 +150,8 @@ add_block(SumsByStack *sums, const PfsBlock *block)
 			return false;
 		for (int i = 1; i < sums->attribute_count; i++)
 			sums->is_left_out[i] |=
-				pg_add_s64_overflow(sums->lanes[i][position], block->values[i][row],
-									&sums->lanes[i][position]);
+				pg_add_s64_overflow(sums->values[i][position], block->values[i][row],
+									&sums->values[i][position]);
 	}
 	/* without the stack there is nothing to add up by */
 	return !sums->is_left_out[0];
@@ -170,19 +164,19 @@ finish_sums(const SumsByStack *sums, PfsRows *rows)
 	PfsColumn *columns = palloc0(sizeof(PfsColumn) * (Size) sums->attribute_count);
 	int64 *order = palloc_extended(sizeof(int64) * Max(sums->count, 1), MCXT_ALLOC_HUGE);
 
-	memcpy(order, sums->lanes[0], sizeof(int64) * sums->count);
-	qsort(order, sums->count, sizeof(int64), compare_lanes);
+	memcpy(order, sums->values[0], sizeof(int64) * sums->count);
+	qsort(order, sums->count, sizeof(int64), pfs_compare_int64);
 	memset(rows, 0, sizeof(*rows));
 	rows->columns = columns;
 	rows->row_count = sums->count;
 	for (int i = 0; i < sums->attribute_count; i++)
 	{
-		int64 *lanes = palloc_extended(sizeof(int64) * Max(sums->count, 1), MCXT_ALLOC_HUGE);
+		int64 *values = palloc_extended(sizeof(int64) * Max(sums->count, 1), MCXT_ALLOC_HUGE);
 
 		if (sums->is_left_out[i])
 			continue;
 		for (uint32 row = 0; row < sums->count; row++)
-			lanes[row] = sums->lanes[i][stacks_lookup(sums->positions, order[row])->position];
+			values[row] = sums->values[i][stacks_lookup(sums->positions, order[row])->position];
 		if (i > ROW_COUNT_POSITION && !sums->is_left_out[ROW_COUNT_POSITION])
 		{
 			columns[rows->column_count].row_counts = columns[ROW_COUNT_POSITION].values;
@@ -190,7 +184,7 @@ finish_sums(const SumsByStack *sums, PfsRows *rows)
 		}
 		columns[rows->column_count].attnum = sums->attnums[i];
 		columns[rows->column_count].width = sums->widths[i];
-		columns[rows->column_count++].values = lanes;
+		columns[rows->column_count++].values = values;
 	}
 }
 
@@ -203,8 +197,15 @@ add_segments(Relation relation, Snapshot snapshot, const PfsRollup *rollup, Sums
 		{ key.series, PG_INT64_MIN, PG_INT64_MAX, rollup->series.numbers, rollup->series.count },
 	};
 	PfsBlockScan *scan =
-		pfs_block_scan_begin_segments(relation, snapshot, sums->attribute_count, sums->attnums,
-									  lengthof(filters), filters, rollup->segments, rollup->width);
+		pfs_block_scan_begin(&(PfsScanRequest){ .relation = relation,
+												.snapshot = snapshot,
+												.attribute_count = sums->attribute_count,
+												.attnums = sums->attnums,
+												.filter_count = lengthof(filters),
+												.filters = filters,
+												.sums = PFS_PART_PAIRS,
+												.rollup_width = rollup->width,
+												.segments = &rollup->segments });
 	bool fits = true;
 	PfsBlock block;
 
@@ -215,8 +216,8 @@ add_segments(Relation relation, Snapshot snapshot, const PfsRollup *rollup, Sums
 }
 
 /*
- * Adds up the samples of a roll-up's segments and series; false where that would have too many rows,
- * or none.
+ * Adds up the samples of a roll-up's segments and series; false where that would have too many
+ * rows, or none.
  */
 static bool
 make_sums(Relation relation, Snapshot snapshot, const PfsRollup *rollup, uint32 limit,
@@ -297,7 +298,9 @@ compare_candidates(const void *a, const void *b)
 	return left->segment_no < right->segment_no ? -1 : left->segment_no > right->segment_no;
 }
 
-/* The candidates, by time, from *next on that lie wholly in one bucket; false where none is left. */
+/*
+ * The candidates, by time, from *next on that lie wholly in one bucket; false where none is left.
+ */
 static bool
 next_bucket(const Candidate *candidates, uint32 count, uint32 *next, int64 width, Bucket *bucket)
 {
@@ -319,13 +322,13 @@ next_bucket(const Candidate *candidates, uint32 count, uint32 *next, int64 width
 		bucket->segments[bucket->count++] = candidate->segment_no;
 		bucket->sample_count += candidate->row_count;
 	}
-	qsort(bucket->segments, bucket->count, sizeof(int64), compare_lanes);
+	qsort(bucket->segments, bucket->count, sizeof(int64), pfs_compare_int64);
 	return true;
 }
 
 /*
- * Whether a bucket is past, and has at least twice the samples of the largest roll-up in it, which may be that of
- * a narrower bucket.
+ * Whether a bucket is past, and has at least twice the samples of the largest roll-up in it, which
+ * may be that of a narrower bucket.
  */
 static bool
 needs_rollup(Relation relation, const Bucket *bucket, List *rollups)
@@ -352,8 +355,9 @@ needs_rollup(Relation relation, const Bucket *bucket, List *rollups)
 }
 
 /*
- * Takes the range of time from the segments' headers, since the directory calls time what had the name when a segment
- * was written. False where a column of the key may be null or is missing in one of them: no sums stand for that.
+ * Takes the range of time from the segments' headers, since the directory calls time what had the
+ * name when a segment was written. False where a column of the key may be null or is missing in one
+ * of them: no sums stand for that.
  */
 static bool
 find_range(Relation relation, Snapshot snapshot, Bucket *bucket)
@@ -361,9 +365,10 @@ find_range(Relation relation, Snapshot snapshot, Bucket *bucket)
 	PfsRowKey key = pfs_row_key(relation);
 	const AttrNumber attnums[] = { key.series, key.stack, key.time };
 	PfsNumbers segments = { bucket->count, bucket->segments };
+	PfsScanRequest request = { .relation = relation, .snapshot = snapshot, .segments = &segments };
 	PfsScanUnits units;
 
-	pfs_scan_units_list_segments(relation, snapshot, 0, NULL, segments, &units);
+	pfs_scan_units_list(&request, &units);
 	bucket->time_min = PG_INT64_MAX;
 	bucket->time_max = PG_INT64_MIN;
 	for (uint32 i = 0; i < units.count; i++)
@@ -398,8 +403,12 @@ list_series(Relation relation, Snapshot snapshot, const Bucket *bucket)
 {
 	AttrNumber attnum = pfs_row_key(relation).series;
 	PfsNumbers segments = { bucket->count, bucket->segments };
-	PfsBlockScan *scan =
-		pfs_block_scan_begin_segments(relation, snapshot, 1, &attnum, 0, NULL, segments, 0);
+	PfsBlockScan *scan = pfs_block_scan_begin(&(PfsScanRequest){ .relation = relation,
+																 .snapshot = snapshot,
+																 .attribute_count = 1,
+																 .attnums = &attnum,
+																 .sums = PFS_PART_PAIRS,
+																 .segments = &segments });
 	stacks_hash *distinct = stacks_create(CurrentMemoryContext, 1024, NULL);
 	stacks_iterator iterator;
 	StackEntry *entry;
@@ -420,7 +429,7 @@ list_series(Relation relation, Snapshot snapshot, const Bucket *bucket)
 	stacks_start_iterate(distinct, &iterator);
 	while ((entry = stacks_iterate(distinct, &iterator)) != NULL)
 		numbers[series.count++] = entry->stack;
-	qsort(numbers, series.count, sizeof(int64), compare_lanes);
+	qsort(numbers, series.count, sizeof(int64), pfs_compare_int64);
 	series.numbers = numbers;
 	return series;
 }
@@ -555,7 +564,7 @@ equals_sums(Relation relation, const PfsRollup *rollup, const PfsRows *rows)
 						  .payload = rollup->payload };
 	PfsSegmentInput *input = pfs_segment_open(relation, &row);
 	PfsSegmentReader *reader = pfs_segment_reader(input);
-	int64 *lanes = palloc(sizeof(int64) * PFS_BLOCK_ROWS);
+	int64 *values = palloc(sizeof(int64) * PFS_BLOCK_ROWS);
 	bool *nulls = palloc(sizeof(bool) * PFS_BLOCK_ROWS);
 
 	if (rows->row_count != pfs_reader_row_count(reader) ||
@@ -574,13 +583,13 @@ equals_sums(Relation relation, const PfsRollup *rollup, const PfsRows *rows)
 			bool has_nulls;
 			PfsError error;
 			PfsStatus status =
-				pfs_reader_block(reader, column, block, lanes, nulls, &has_nulls, &error);
+				pfs_reader_block(reader, column, block, values, nulls, &has_nulls, &error);
 
 			CHECK_FOR_INTERRUPTS();
 			if (status != PFS_OK)
 				pfs_segment_error(relation, PFS_NO_SEGMENT, status, &error);
 			if (has_nulls ||
-				memcmp(lanes, rows->columns[i].values + first,
+				memcmp(values, rows->columns[i].values + first,
 					   sizeof(int64) * Min(PFS_BLOCK_ROWS, rows->row_count - first)) != 0)
 				return false;
 		}
@@ -605,7 +614,10 @@ count_samples(const PfsRollup *rollup, PfsNumbers visible, const int64 *row_coun
 	return true;
 }
 
-/* What is wrong with a roll-up, NULL: nothing. Whoever removes a segment removes the roll-ups that name it. */
+/*
+ * What is wrong with a roll-up, NULL: nothing. Whoever removes a segment removes the roll-ups that
+ * name it.
+ */
 static const char *
 find_problem(Relation relation, Snapshot snapshot, const PfsRollup *rollup, PfsNumbers visible,
 			 const int64 *row_counts)

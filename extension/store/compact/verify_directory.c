@@ -1,7 +1,7 @@
 /*
  * verify_directory.c
- *		Whether the directory has all segments of a table, each once: against the ledger, and against the values in the
- *		table's TOAST relation.
+ *		Whether the directory has all segments of a table, each once: against the ledger, and
+ *		against the values in the table's TOAST relation.
  */
 #include "store/compact/verify.h"
 
@@ -94,7 +94,10 @@ find_shared(const NamedValues *named, PfsReportProblem report, void *arg)
 							(long long) named->values[i - 1].segment_no));
 }
 
-/* Values that no segment names: that segment is missing. They come and go with it, so the snapshot sees both or none. */
+/*
+ * Values that no segment names: that segment is missing. They come and go with it, so the snapshot
+ * sees both or none.
+ */
 static void
 find_orphans(Relation relation, Snapshot snapshot, const NamedValues *named,
 			 PfsReportProblem report, void *arg)

@@ -47,14 +47,6 @@ enum
 
 PfsClassifySeries pfs_classify_series = NULL;
 
-int64
-pfs_numbers_find(PfsNumbers numbers, int64 number)
-{
-	uint32 at = pfs_lower_bound(numbers.numbers, 0, numbers.count, number);
-
-	return at < numbers.count && numbers.numbers[at] == number ? (int64) at : -1;
-}
-
 static Datum
 array_of(PfsNumbers numbers)
 {
@@ -312,7 +304,9 @@ pfs_rollups_forget(int64 storage_id, Snapshot snapshot, PfsNumbers segments)
 	list_free(rollups);
 }
 
-/* SnapshotSelf also sees rows that this very command has written; nobody else can be writing any. */
+/*
+ * SnapshotSelf also sees rows that this very command has written; nobody else can be writing any.
+ */
 void
 pfs_rollups_delete_all(int64 storage_id)
 {

@@ -239,7 +239,9 @@ scan_begin(int64 storage_id, Snapshot snapshot)
 	PfsDirectoryScan *scan = palloc0(sizeof(PfsDirectoryScan));
 	ScanKeyData key;
 
-	/* pg_upgrade brings the rows later, and the index after the tables that it tests for emptiness */
+	/*
+	 * pg_upgrade brings the rows later, and the index after the tables that it tests for emptiness
+	 */
 	if (IsBinaryUpgrade)
 		return scan;
 

@@ -2,7 +2,8 @@
  * ledger.c
  *		Entries of profstore.row_ledger.
  *
- * It is appended to by every COPY, so it has no index; folding keeps it short enough to be read whole.
+ * It is appended to by every COPY, so it has no index; folding keeps it short enough to be read
+ * whole.
  */
 #include "store/segment/ledger.h"
 
@@ -117,7 +118,10 @@ pfs_ledger_total(int64 storage_id, Snapshot snapshot)
 	return total;
 }
 
-/* SnapshotSelf also sees entries that this very command has written; nobody else can be writing any. */
+/*
+ * SnapshotSelf also sees entries that this very command has written; nobody else can be writing
+ * any.
+ */
 void
 pfs_ledger_delete(int64 storage_id)
 {

@@ -2,9 +2,10 @@
  * ledger.h
  *		How many rows each table should have: profstore.row_ledger, beside the directory.
  *
- * Whoever stores or removes rows adds how many; a merge, which must neither lose nor double any, adds nothing. So what the
- * ledger adds up to is what the segments have, under every snapshot, and where it is not, segments are missing or stand for
- * rows that others stand for, too. Nothing but verify reads it.
+ * Whoever stores or removes rows adds how many; a merge, which must neither lose nor double any,
+ * adds nothing. So what the ledger adds up to is what the segments have, under every snapshot, and
+ * where it is not, segments are missing or stand for rows that others stand for, too. Nothing but
+ * verify reads it.
  */
 #ifndef PFS_LEDGER_H
 #define PFS_LEDGER_H
@@ -17,8 +18,8 @@
 void pfs_ledger_add(int64 storage_id, int64 row_count, CommandId command_id);
 
 /*
- * Puts entries that the snapshot sees together, where there are many. The caller holds ShareUpdateExclusiveLock on the table,
- * taken before the snapshot.
+ * Puts entries that the snapshot sees together, where there are many. The caller holds
+ * ShareUpdateExclusiveLock on the table, taken before the snapshot.
  */
 void pfs_ledger_fold(int64 storage_id, Snapshot snapshot);
 

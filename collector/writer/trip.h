@@ -1,9 +1,9 @@
 /*
- * intern_round.h
+ * trip.h
  *		One round trip of interning: statements for what the caches lack, ids from the answers.
  */
-#ifndef COLLECTOR_INTERN_ROUND_H
-#define COLLECTOR_INTERN_ROUND_H
+#ifndef COLLECTOR_TRIP_H
+#define COLLECTOR_TRIP_H
 
 #include "writer/intern_items.h"
 

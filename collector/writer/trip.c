@@ -1,8 +1,8 @@
 /*
- * intern_round.c
+ * trip.c
  *		Statements of a round trip, and ids from their answers.
  */
-#include "writer/intern_round.h"
+#include "writer/trip.h"
 
 #include <stdlib.h>
 
