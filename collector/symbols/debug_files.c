@@ -55,9 +55,9 @@ checksum_matches(const ElfSource *source, uint32_t expected)
 static bool
 is_proven(const ElfFile *file, const Proof *proof)
 {
-	if (proof->build_id_bytes > 0 && file->build_id_bytes > 0)
-		return file->build_id_bytes == proof->build_id_bytes &&
-			   memcmp(file->build_id, proof->build_id, proof->build_id_bytes) == 0;
+	if (proof->build_id_bytes > 0 && file->build_id.size_bytes > 0)
+		return file->build_id.size_bytes == proof->build_id_bytes &&
+			   memcmp(file->build_id.bytes, proof->build_id, proof->build_id_bytes) == 0;
 	return proof->has_checksum && checksum_matches(&file->source, proof->checksum);
 }
 
@@ -130,7 +130,7 @@ read_link(const ElfFile *binary, char name[NAME_MAX + 1], Proof *proof)
 	const ElfExtent *section = &binary->debug_link;
 	uint64_t checksum_at;
 
-	if (!elf_file_read_string(binary, section, 0, name, NAME_MAX + 1) || name[0] == '\0' ||
+	if (!elf_source_string(&binary->source, section, 0, name, NAME_MAX + 1) || name[0] == '\0' ||
 		strchr(name, '/') != NULL || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return false;
 	checksum_at = (strlen(name) + 1 + 3) & ~3ULL;
@@ -146,7 +146,8 @@ static void
 find_debug_file(DebugFiles *files, const ElfFile *binary, const DebugPlaces *places,
 				const int *root_fds, int root_count)
 {
-	Proof proof = { .build_id = binary->build_id, .build_id_bytes = binary->build_id_bytes };
+	Proof proof = { .build_id = binary->build_id.bytes,
+					.build_id_bytes = binary->build_id.size_bytes };
 	char link[NAME_MAX + 1];
 
 	for (int i = 0; i < root_count; i++)
@@ -173,7 +174,7 @@ find_supplement(DebugFiles *files, const ElfFile *with_dwarf, const DebugPlaces 
 	ElfFile file;
 	size_t length;
 
-	if (!elf_file_read_string(with_dwarf, section, 0, path, sizeof(path)))
+	if (!elf_source_string(&with_dwarf->source, section, 0, path, sizeof(path)))
 		return;
 	length = strlen(path) + 1;
 	if (length >= section->size_bytes || section->size_bytes - length > sizeof(build_id) ||

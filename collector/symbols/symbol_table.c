@@ -81,8 +81,8 @@ read_name(const ElfFile *const *files, uint32_t place, const ElfSymbol *symbol, 
 {
 	const ElfFile *file = place_file(files, place);
 
-	return elf_file_read_string(file, &file->symbols[place_kind(place)].strings,
-								symbol->name_offset, name, size_bytes) &&
+	return elf_source_string(&file->source, &file->symbols[place_kind(place)].strings,
+							 symbol->name_offset, name, size_bytes) &&
 		   name[0] != '\0';
 }
 
@@ -105,8 +105,8 @@ symbol_is_code(const ElfFile *file, ElfSymbolsKind kind, const ElfSymbol *symbol
 	*rank = SYMBOL_RANK_LABEL;
 	return symbol->type == STT_NOTYPE && symbol->section < SHN_LORESERVE &&
 		   elf_file_section(file, symbol->address) != NULL &&
-		   elf_file_read_string(file, &file->symbols[kind].strings, symbol->name_offset, name,
-								sizeof(name)) &&
+		   elf_source_string(&file->source, &file->symbols[kind].strings, symbol->name_offset, name,
+							 sizeof(name)) &&
 		   !symbol_name_is_mark(name);
 }
 

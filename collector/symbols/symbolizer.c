@@ -62,7 +62,7 @@ forget(Binary *binary)
 
 	lookup_drop_table(&symbolizer->lookup, binary);
 	HASH_DELETE(by_file, symbolizer->by_file, binary);
-	if (binary->file.build_id_bytes > 0)
+	if (binary->file.build_id.size_bytes > 0)
 		HASH_DELETE(by_content, symbolizer->by_content, binary);
 	binary_free(binary);
 }
@@ -140,7 +140,7 @@ read_binary(Symbolizer *symbolizer, int fd, const FileIdentity *identity, const 
 
 	if (err != 0)
 		return err;
-	if (made->file.build_id_bytes > 0)
+	if (made->file.build_id.size_bytes > 0)
 		HASH_FIND(by_content, symbolizer->by_content, &made->content, sizeof(made->content), known);
 	if (known != NULL)
 	{
@@ -153,7 +153,7 @@ read_binary(Symbolizer *symbolizer, int fd, const FileIdentity *identity, const 
 	made->symbolizer = symbolizer;
 	made->number = ++symbolizer->last_number;
 	HASH_ADD(by_file, symbolizer->by_file, file_identity, sizeof(made->file_identity), made);
-	if (made->file.build_id_bytes > 0)
+	if (made->file.build_id.size_bytes > 0)
 		HASH_ADD(by_content, symbolizer->by_content, content, sizeof(made->content), made);
 	*binary = made;
 	return 0;

@@ -58,10 +58,7 @@ typedef struct Caller
 	int context;
 } Caller;
 
-/*
- * The inner functions are in a schema that nobody else may use: its owner calls them. An error undoes
- * that, with its (sub)transaction.
- */
+/* The inner functions are in a schema that nobody else may use: its owner calls them. An error undoes that, with its (sub)transaction. */
 static Caller
 become_owner(void)
 {
@@ -158,8 +155,8 @@ collect(const char *unused, const Step *no_step)
 }
 
 /*
- * Does something in a subtransaction, as the owner; an error other than a cancel becomes a WARNING.
- * Then commits.
+ * Does something in a subtransaction, as the owner; an error other than a cancel becomes a
+ * WARNING. Then commits.
  */
 static Outcome
 attempt(Outcome (*work)(const char *sql, const Step *step), const char *sql, const Step *step)

@@ -13,7 +13,8 @@
 #include "profstore.h"
 
 /*
- * The extension's schema; InvalidOid where there is no extension, or its schemas have other names.
+ * The extension's schema; InvalidOid where there is no extension, or its schemas have other
+ * names.
  */
 Oid pfs_extension_schema(void);
 

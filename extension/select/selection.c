@@ -4,7 +4,6 @@
  */
 #include "select/selection.h"
 
-#include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
 
