@@ -5,7 +5,7 @@
  *
  * One ring buffer record is a struct pfs_sample followed by its stack, leaf first:
  *
- *		| struct pfs_sample (104 bytes) | kernel_count × u64 | user_count × u64 | struct pfs_late |
+ *		| struct pfs_sample (112 bytes) | kernel_count × u64 | user_count × u64 | struct pfs_late |
  *
  * Addresses are absolute, in the kernel's and the process's address space; those of user frames
  * carry PFS_FRAME_* bits. A stack that could not be walked to its end leaves the frames found so
@@ -33,20 +33,34 @@
 #define PFS_LATE_CHUNKS		  16
 #define PFS_LATE_OTHER_CHUNKS 2
 
+/*
+ * Beside the unified hierarchy of control groups old ones may be mounted, each with controllers of
+ * its own: containers are found in that of one of these.
+ */
+enum pfs_controller {
+	PFS_CONTROLLER_NONE,
+	PFS_CONTROLLER_MEMORY,
+	PFS_CONTROLLER_PIDS,
+	PFS_CONTROLLER_CPU
+};
+
 /* struct pfs_sample.flags */
 #define PFS_SAMPLE_KERNEL_THREAD 0x01 /* no user side by nature */
 #define PFS_SAMPLE_NO_IMAGE \
-	0x02					 /* exiting, or inside exec: old user side gone, new one not begun */
-#define PFS_SAMPLE_LATE 0x04 /* struct pfs_late follows the frames */
+	0x02					   /* exiting, or inside exec: old user side gone, new one not begun */
+#define PFS_SAMPLE_LATE	  0x04 /* struct pfs_late follows the frames */
+/* a thread of a process that never runs in user mode (io_uring, vhost): no user side */
+#define PFS_SAMPLE_WORKER 0x08
 
 struct pfs_sample {
-	__u64 time_ns;		 /* CLOCK_MONOTONIC */
-	__u64 period_ns;	 /* CPU time that the sample stands for */
-	__u64 cgroup_id;	 /* in the unified hierarchy */
-	__u64 start_time_ns; /* of the process, since boot */
-	__u64 exec_id;		 /* tells the images apart that one process executes in turn */
-	__u64 arg_start;	 /* mm->arg_start, which /proc/PID/stat shows too; 0 if none yet */
-	__u32 pid;			 /* of the process (tgid), as the initial pid namespace sees it */
+	__u64 time_ns;				/* CLOCK_MONOTONIC */
+	__u64 period_ns;			/* CPU time that the sample stands for */
+	__u64 cgroup_id;			/* in the unified hierarchy */
+	__u64 controller_cgroup_id; /* in that of the chosen controller; 0: none was chosen */
+	__u64 start_time_ns;		/* of the process, since boot */
+	__u64 exec_id;				/* tells the images apart that one process executes in turn */
+	__u64 arg_start;			/* mm->arg_start, which /proc/PID/stat shows too; 0 if none yet */
+	__u32 pid;					/* of the process (tgid), as the initial pid namespace sees it */
 	__u32 tid;
 	__u32 parent_pid;
 	__u32 cpu;
@@ -58,6 +72,22 @@ struct pfs_sample {
 	__u8 unused;
 	char comm[PFS_COMM_BYTES];		   /* of the thread */
 	char process_comm[PFS_COMM_BYTES]; /* of the thread group's leader */
+};
+
+/*
+ * What the collector has decided of an exec image: PFS_VERDICT_*. A record that is about another
+ * start time or exec count than the sample does not count, and one that was pushed out is told
+ * again.
+ */
+#define PFS_VERDICT_DROP	0x01 /* its ticks are counted and no more */
+#define PFS_VERDICT_NO_COPY 0x02 /* nobody could walk a copy of its stack */
+
+/* An exec image that was sampled, or that there is a verdict on; by pid. */
+struct pfs_image {
+	__u64 start_time_ns;
+	__u64 exec_id;
+	__u32 samples;
+	__u32 verdict;
 };
 
 /* Where the walk stopped, and the stack from there on as it was then. */
@@ -73,7 +103,7 @@ struct pfs_late {
 };
 
 #ifndef __bpf__
-_Static_assert(sizeof(struct pfs_sample) == 104, "the ring buffer record has no hidden padding");
+_Static_assert(sizeof(struct pfs_sample) == 112, "the ring buffer record has no hidden padding");
 #endif
 
 /*
@@ -84,12 +114,14 @@ _Static_assert(sizeof(struct pfs_sample) == 104, "the ring buffer record has no 
 	X(EVENTS, "events", "timer ticks that reached the program")                         \
 	X(IDLE, "idle", "ticks that found the CPU idle")                                    \
 	X(SELF, "self", "ticks that found the collector, which is left out")                \
+	X(DROPPED, "dropped", "ticks of processes that are not to be sampled")              \
 	X(SAMPLES, "samples", "samples put into the ring buffer")                           \
 	X(RING_FULL, "ring_full", "samples lost because the ring buffer was full")          \
 	X(NO_SCRATCH, "no_scratch", "samples lost because the per-CPU scratch was missing") \
 	X(KERNEL_STACK_FAILED, "kernel_stack_failed", "samples without their kernel stack") \
 	X(LATE, "late", "stacks handed over to be walked in user space")                    \
 	X(LATE_SKIPPED, "late_skipped", "stacks that were not, as the ring was filling up") \
+	X(LATE_USELESS, "late_useless", "stacks that were not, as nobody could walk them")  \
 	X(WAKEUPS, "wakeups", "times the collector was woken ahead of its timer")           \
 	X(TIME_NS, "time_ns", "nanoseconds spent in the program, for samples")
 

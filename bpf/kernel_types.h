@@ -14,6 +14,34 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct kernfs_node {
+	__u64 id; /* of the directory: its inode number */
+};
+
+struct cgroup {
+	struct kernfs_node *kn;
+};
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+};
+
+struct css_set {
+	struct cgroup_subsys_state *subsys[1]; /* by controller; more of them in truth */
+};
+
+/* Numbers differ from kernel to kernel: only names count. */
+enum cgroup_subsys_id {
+	cpu_cgrp_id,
+	memory_cgrp_id,
+	pids_cgrp_id,
+};
+
+/* From 6.4 on threads that work for a process are asked for here, and bear PF_USER_WORKER. */
+struct kernel_clone_args {
+	__u32 user_worker : 1;
+};
+
 struct mm_struct {
 	unsigned long start_code;  /* 0 until an image is in place that can be run */
 	unsigned long start_stack; /* where the first thread's stack began */
@@ -30,6 +58,7 @@ struct task_struct {
 	struct task_struct *group_leader;
 	__u64 start_boottime; /* ns since boot, suspend included; what /proc/PID/stat shows in ticks */
 	__u64 self_exec_id;	  /* + 1 for each exec, copied by fork */
+	struct css_set *cgroups;
 	char comm[16];
 };
 
@@ -43,6 +72,9 @@ struct pt_regs___saved {
 
 #pragma clang attribute pop
 
-#define PFS_PF_KTHREAD 0x00200000 /* PF_KTHREAD, include/linux/sched.h */
+/* PF_KTHREAD, PF_IO_WORKER, PF_USER_WORKER of include/linux/sched.h */
+#define PFS_PF_KTHREAD	   0x00200000
+#define PFS_PF_IO_WORKER   0x00000010
+#define PFS_PF_USER_WORKER 0x00004000 /* before 6.4 the bit means something else */
 
 #endif

@@ -20,13 +20,8 @@ struct pfs_scratch {
 	struct pfs_sample sample;
 	__u64 words[PFS_FRAME_WORDS + PFS_LATE_WORDS]; /* frames, and the hand-over behind them */
 	struct pfs_walk walk;
-};
-
-/* The image of a process that was sampled before. */
-struct pfs_image {
-	__u64 start_time_ns;
-	__u64 exec_id;
-	__u64 samples;
+	__u32 verdict; /* on the image: PFS_VERDICT_* */
+	__u32 young;   /* one of the image's first samples */
 };
 
 /* By CPU, as many as the collector sets before loading: a per-CPU map's values end at 32 KiB. */
@@ -52,7 +47,8 @@ struct {
 
 /*
  * Processes sampled before, by pid: the first samples of an image wake the collector at once, so
- * that a short-lived process is still there when its mappings are read.
+ * that a short-lived process is still there when its mappings are read. And what the collector has
+ * decided of them.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

@@ -4,8 +4,8 @@
  *		On-CPU sampling: one perf event per CPU runs pfs_on_cpu at every tick of its clock.
  *
  * Each tick becomes one ring buffer record with the raw stack: nothing is hashed, deduplicated or
- * resolved here. A tick ends in exactly one of the
- * counters IDLE, SELF, SAMPLES, RING_FULL and NO_SCRATCH, so these add up to EVENTS.
+ * resolved here. A tick ends in exactly one of the counters IDLE, SELF, DROPPED, SAMPLES,
+ * RING_FULL and NO_SCRATCH, so these add up to EVENTS.
  *
  * Runs on kernels from 5.10: bpf_get_current_task instead of its BTF twin, no bpf_task_pt_regs, no
  * kprobes.
@@ -35,6 +35,12 @@ const volatile __u64 pfs_late_limit_bytes = 1 << 19;
  */
 const volatile __u32 pfs_excluded_pid = 0;
 
+/*
+ * The controller whose hierarchy of control groups is told beside the unified one; set before
+ * loading.
+ */
+const volatile __u32 pfs_controller = PFS_CONTROLLER_NONE;
+
 /* True for the collector and for its symbol worker, which is its child. */
 static __always_inline int
 pfs_is_excluded(const struct pfs_sample *sample)
@@ -43,35 +49,87 @@ pfs_is_excluded(const struct pfs_sample *sample)
 		   (sample->pid == pfs_excluded_pid || sample->parent_pid == pfs_excluded_pid);
 }
 
+/* A thread of a user process that was made by the kernel, for the kernel. */
+static __always_inline int
+pfs_is_worker(unsigned int task_flags)
+{
+	if (task_flags & PFS_PF_IO_WORKER)
+		return 1;
+	return bpf_core_field_exists(struct kernel_clone_args, user_worker) &&
+		   (task_flags & PFS_PF_USER_WORKER);
+}
+
+/* The task's control group in the hierarchy of one controller. */
+static __always_inline __u64
+pfs_group_of(struct task_struct *task, __u64 subsystem)
+{
+	struct css_set *set = BPF_CORE_READ(task, cgroups);
+	struct cgroup_subsys_state *state = 0;
+
+	bpf_probe_read_kernel(&state, sizeof(state),
+						  (char *) __builtin_preserve_access_index(&set->subsys[0]) +
+							  subsystem * sizeof(state));
+	return BPF_CORE_READ(state, cgroup, kn, id);
+}
+
+static __always_inline __u64
+pfs_controller_cgroup_id(struct task_struct *task)
+{
+	if (pfs_controller == PFS_CONTROLLER_MEMORY &&
+		bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id))
+		return pfs_group_of(task, bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id));
+	if (pfs_controller == PFS_CONTROLLER_PIDS &&
+		bpf_core_enum_value_exists(enum cgroup_subsys_id, pids_cgrp_id))
+		return pfs_group_of(task, bpf_core_enum_value(enum cgroup_subsys_id, pids_cgrp_id));
+	if (pfs_controller == PFS_CONTROLLER_CPU &&
+		bpf_core_enum_value_exists(enum cgroup_subsys_id, cpu_cgrp_id))
+		return pfs_group_of(task, bpf_core_enum_value(enum cgroup_subsys_id, cpu_cgrp_id));
+	return 0;
+}
+
+/* What kind of task it is, and its image's arguments. */
+static __always_inline void
+pfs_describe_image(struct pfs_sample *sample, struct task_struct *task)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	unsigned int flags = BPF_CORE_READ(task, flags);
+
+	sample->arg_start = 0;
+	sample->flags = 0;
+	if (flags & PFS_PF_KTHREAD)
+		sample->flags = PFS_SAMPLE_KERNEL_THREAD;
+	else if (!mm || !BPF_CORE_READ(mm, start_code))
+		sample->flags = PFS_SAMPLE_NO_IMAGE;
+	else
+	{
+		if (pfs_is_worker(flags))
+			sample->flags = PFS_SAMPLE_WORKER;
+		sample->arg_start = BPF_CORE_READ(mm, arg_start);
+	}
+}
+
 /* Fills in who is running. */
 static __always_inline void
 pfs_describe_task(struct pfs_sample *sample, struct task_struct *task)
 {
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
-	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 	__u64 pid_tgid = bpf_get_current_pid_tgid();
 
 	sample->time_ns = bpf_ktime_get_ns();
 	sample->cgroup_id = bpf_get_current_cgroup_id();
+	sample->controller_cgroup_id = pfs_controller_cgroup_id(task);
 	sample->pid = (__u32) (pid_tgid >> 32);
 	sample->tid = (__u32) pid_tgid;
 	sample->cpu = bpf_get_smp_processor_id();
 	sample->start_time_ns = BPF_CORE_READ(leader, start_boottime);
 	sample->exec_id = BPF_CORE_READ(leader, self_exec_id);
 	sample->parent_pid = (__u32) BPF_CORE_READ(leader, real_parent, tgid);
-	sample->arg_start = 0;
 	sample->kernel_count = 0;
 	sample->user_count = 0;
 	sample->kernel_error = 0;
 	sample->user_status = 0;
-	sample->flags = 0;
 	sample->unused = 0;
-	if (BPF_CORE_READ(task, flags) & PFS_PF_KTHREAD)
-		sample->flags = PFS_SAMPLE_KERNEL_THREAD;
-	else if (!mm || !BPF_CORE_READ(mm, start_code))
-		sample->flags = PFS_SAMPLE_NO_IMAGE;
-	else
-		sample->arg_start = BPF_CORE_READ(mm, arg_start);
+	pfs_describe_image(sample, task);
 	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
 	BPF_CORE_READ_INTO(&sample->process_comm, leader, comm);
 }
@@ -99,28 +157,36 @@ pfs_walk_kernel(struct bpf_perf_event_data *context, struct pfs_scratch *scratch
 }
 
 /*
- * True for the first sample of an image, and for its 2nd, 4th and 8th: it maps its libraries
- * after it has begun to run, and may be gone before the collector's timer next fires.
+ * The verdict on the image, and whether it is young: true for its first sample, and for the 2nd,
+ * 4th and 8th. It maps its libraries after it has begun to run, and may be gone before the
+ * collector's timer next fires.
  */
-static __always_inline int
-pfs_image_is_young(const struct pfs_sample *sample)
+static __always_inline void
+pfs_know_image(struct pfs_scratch *scratch)
 {
-	struct pfs_image image = { sample->start_time_ns, sample->exec_id, 1 };
+	const struct pfs_sample *sample = &scratch->sample;
+	struct pfs_image image = { sample->start_time_ns, sample->exec_id, 1, 0 };
 	struct pfs_image *known;
 	__u32 pid = sample->pid;
-	__u64 samples;
+	__u32 samples;
 
-	if (sample->flags)
-		return 0;
+	scratch->verdict = 0;
+	scratch->young = 0;
 	known = bpf_map_lookup_elem(&pfs_images, &pid);
-	if (!known || known->start_time_ns != image.start_time_ns || known->exec_id != image.exec_id)
+	if (known && known->start_time_ns == image.start_time_ns && known->exec_id == image.exec_id)
+	{
+		scratch->verdict = known->verdict;
+		if (sample->flags)
+			return;
+		/* threads of one process may miss each other's count: no matter */
+		samples = ++known->samples;
+		scratch->young = samples <= 8 && !(samples & (samples - 1));
+	}
+	else if (!sample->flags)
 	{
 		bpf_map_update_elem(&pfs_images, &pid, &image, BPF_ANY);
-		return 1;
+		scratch->young = 1;
 	}
-	/* threads of one process may miss each other's count: no matter */
-	samples = ++known->samples;
-	return samples <= 8 && !(samples & (samples - 1));
 }
 
 /*
@@ -162,13 +228,15 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 		words = PFS_FRAME_WORDS;
 	frame_bytes = sizeof(*sample) + words * sizeof(__u64);
 	/* code that the collector does not know may be generated, and gone when its timer fires */
-	if (pfs_image_is_young(sample) || sample->user_status == PFS_WALK_NO_MAPPING ||
+	if (scratch->young || sample->user_status == PFS_WALK_NO_MAPPING ||
 		waiting_bytes > pfs_wakeup_bytes)
 	{
 		flags = BPF_RB_FORCE_WAKEUP;
 		pfs_count(PFS_COUNTER_WAKEUPS);
 	}
-	if (pfs_walk_is_late(sample))
+	if (pfs_walk_is_late(sample) && (scratch->verdict & PFS_VERDICT_NO_COPY))
+		pfs_count(PFS_COUNTER_LATE_USELESS);
+	else if (pfs_walk_is_late(sample))
 	{
 		if (pfs_emit_with_stack(scratch, task, frame_bytes, waiting_bytes, flags))
 		{
@@ -208,6 +276,12 @@ pfs_on_cpu(struct bpf_perf_event_data *context)
 	if (pfs_is_excluded(&scratch->sample))
 	{
 		pfs_count(PFS_COUNTER_SELF);
+		return 0;
+	}
+	pfs_know_image(scratch);
+	if (scratch->verdict & PFS_VERDICT_DROP)
+	{
+		pfs_count(PFS_COUNTER_DROPPED);
 		return 0;
 	}
 	scratch->sample.period_ns = context->sample_period;

@@ -4,7 +4,8 @@
  *		The maps behind the walker: what unwind.bpf.h looks up.
  *
  * Arrays that user space maps and writes by plain stores: no system call for each entry. Lines come
- * in chunks of a megabyte, made when they are needed, so a small system pays for what it has.
+ * in chunks of a megabyte, made when they are needed; entries and mappings are one array each, in
+ * whose place a larger one is put. So a small system pays for what it has.
  */
 #ifndef PFS_UNWIND_MAPS_BPF_H
 #define PFS_UNWIND_MAPS_BPF_H
@@ -30,20 +31,35 @@ struct {
 	__array(values, struct pfs_line_chunk);
 } pfs_lines SEC(".maps");
 
-struct {
+/* Inner maps of different sizes are allowed with BPF_F_INNER_MAP, from 5.10 on. */
+struct pfs_entry_array {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, PFS_UNWIND_ENTRIES);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__type(key, __u32);
-	__type(value, union pfs_unwind_entry);
-} pfs_entries SEC(".maps");
+	__uint(max_entries, PFS_UNWIND_ENTRIES_FIRST);
+	__uint(map_flags, BPF_F_MMAPABLE | BPF_F_INNER_MAP);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(union pfs_unwind_entry));
+};
 
 struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, PFS_UNWIND_MAPPINGS);
-	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct pfs_unwind_mapping);
+	__array(values, struct pfs_entry_array);
+} pfs_entries SEC(".maps");
+
+struct pfs_mapping_array {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, PFS_UNWIND_MAPPINGS_FIRST);
+	__uint(map_flags, BPF_F_MMAPABLE | BPF_F_INNER_MAP);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(struct pfs_unwind_mapping));
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__array(values, struct pfs_mapping_array);
 } pfs_mappings SEC(".maps");
 
 struct {
@@ -65,13 +81,19 @@ struct {
 static __always_inline const struct pfs_unwind_mapping *
 pfs_get_mapping(__u32 slot)
 {
-	return bpf_map_lookup_elem(&pfs_mappings, &slot);
+	__u32 first = 0;
+	void *mappings = bpf_map_lookup_elem(&pfs_mappings, &first);
+
+	return mappings ? bpf_map_lookup_elem(mappings, &slot) : 0;
 }
 
 static __always_inline const union pfs_unwind_entry *
 pfs_get_entry(__u32 slot)
 {
-	return bpf_map_lookup_elem(&pfs_entries, &slot);
+	__u32 first = 0;
+	void *entries = bpf_map_lookup_elem(&pfs_entries, &first);
+
+	return entries ? bpf_map_lookup_elem(entries, &slot) : 0;
 }
 
 static __always_inline const struct pfs_unwind_line *

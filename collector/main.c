@@ -132,7 +132,7 @@ main(int argc, char **argv)
 	symbolizer_worker_main(argc, argv);
 	if (argc >= 2 && strcmp(argv[1], "--version") == 0)
 	{
-		printf("profstore-collector %s\n", EXTENSION_VERSION);
+		printf("profstore-collector %s\n", COLLECTOR_VERSION);
 		return EXIT_OK;
 	}
 	if (argc >= 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0))

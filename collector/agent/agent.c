@@ -32,7 +32,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "labels/cgroup_table.h"
 #include "process/mapped_file.h"
+#include "process/proc_file.h"
 #include "symbols/symbolizer.h"
 #include "writer/writer.h"
 
@@ -50,12 +52,16 @@
 #define START_NICE (-8)
 #define START_NS   (10 * NS_PER_S)
 
-#define PAST_SHARE 16 /* of --max-memory, for what is remembered of processes that are gone */
+/* Of --max-memory: for what is remembered of processes that are gone, for what tells of them. */
+#define PAST_SHARE	   16
+#define SIDEBAND_SHARE 8
 
 #define INTERVAL_BYTES	   ((size_t) 32 * 1024 * 1024)
 #define SYMBOL_CACHE_BYTES ((size_t) 24 * 1024 * 1024)
 #define TABLE_CACHE_BYTES  ((size_t) 64 * 1024 * 1024)
 #define PROCESS_LIMIT	   4096
+
+#define CGROUPS_LIMIT_BYTES 16384
 
 typedef struct Agent
 {
@@ -64,6 +70,7 @@ typedef struct Agent
 	Report report;
 	FILE *summary; /* NULL: none asked for, or written */
 	uint64_t counters_taken[PFS_COUNTER_COUNT];
+	uint64_t reopened_taken;
 	Symbolizer *symbolizer;
 	MappedFileTable *files;
 	TableCache *table_cache; /* NULL: none */
@@ -200,15 +207,11 @@ start_writer(Agent *agent, Failure *failure)
 		.conninfo = agent->options->database,
 		.node = agent->options->node,
 		.queue_bytes = agent->options->queue_bytes,
-		.stop_fd = stop_fd,
 	};
 	ExitCode code = writer_create(&options, &agent->writer, failure);
 
-	if (code != EXIT_OK && stop_asked())
-	{
-		code = failure_set(failure, EXIT_IO, "stopped before the database was connected to");
-		failure_detail(failure, "What was sampled until then is lost.");
-	}
+	if (code == EXIT_OK && writer_start(agent->writer) != 0)
+		code = failure_set(failure, EXIT_INTERNAL, "could not start the writer's thread");
 	return code;
 }
 
@@ -319,9 +322,24 @@ start_restraint(Agent *agent)
 	restraint_init(&agent->restraint, &limits, &parts);
 }
 
+/* Where containers are found beside the unified hierarchy of control groups. */
+static enum pfs_controller
+choose_controller(uint32_t *hierarchy)
+{
+	enum pfs_controller controller;
+	char *text;
+
+	*hierarchy = 0;
+	if (proc_file_read("/proc/cgroups", CGROUPS_LIMIT_BYTES, &text, NULL) != 0)
+		return PFS_CONTROLLER_NONE;
+	controller = cgroup_controller_parse(text, hierarchy);
+	free(text);
+	return controller;
+}
+
 /*
- * The symbolizer comes first since it may fork. The database is connected to while the first
- * samples are taken.
+ * The symbolizer comes first since it may fork. The writer connects to the database while the first
+ * samples are taken, or whenever it comes.
  */
 static ExitCode
 start_parts(Agent *agent, Failure *failure)
@@ -333,19 +351,25 @@ start_parts(Agent *agent, Failure *failure)
 		.inlined_lines = !options->no_inlined,
 	};
 	ReaderOptions reader = {
-		.node = options->node,
-		.label_pid = options->label_pid,
-		.label_thread = options->label_thread,
+		.labels = { .node = options->node,
+					.pid = options->label_pid,
+					.thread = options->label_thread },
 		.keep_times = options->keep_times,
 		.window_us = options->interval_ms * 1000,
 		.start_us = clock_ns(CLOCK_REALTIME) / 1000,
 		.interval_bytes = INTERVAL_BYTES,
 		.process_limit = PROCESS_LIMIT,
 		.past_bytes = options->max_memory_bytes / PAST_SHARE,
+		.sideband_bytes = options->max_memory_bytes / SIDEBAND_SHARE,
 	};
 	const SamplerOptions sampler = {
 		.frequency_hz = (uint32_t) options->frequency_hz,
 		.exclude_self = options->exclude_self,
+		.allow_unsafe_kernel = options->allow_unsafe_kernel,
+		.memory_bytes = options->max_memory_bytes,
+		.max_mappings = (uint64_t) options->max_mappings,
+		.max_code_bytes = options->max_code_bytes,
+		.controller = choose_controller(&reader.cgroup_hierarchy),
 	};
 	ExitCode code;
 
@@ -366,8 +390,6 @@ start_parts(Agent *agent, Failure *failure)
 	agent->attached_ns = clock_ns(CLOCK_MONOTONIC);
 	if (code == EXIT_OK)
 		code = start_writer(agent, failure);
-	if (code == EXIT_OK && writer_start(agent->writer) != 0)
-		code = failure_set(failure, EXIT_INTERNAL, "could not start the writer's thread");
 	if (code == EXIT_OK)
 		code = start_flusher(agent, failure);
 	if (code == EXIT_OK)
@@ -430,6 +452,9 @@ take_kernel_losses(Agent *agent)
 		agent->counters_taken[counter] = counters[counter];
 	}
 	losses_add(&agent->losses, LOSS_CPU_NOT_SAMPLED, agent->cpus_not_sampled);
+	losses_add(&agent->losses, LOSS_CPU_REOPENED,
+			   sampler_reopened(agent->sampler) - agent->reopened_taken);
+	agent->reopened_taken = sampler_reopened(agent->sampler);
 }
 
 /* The next flush comes a little after the end of the window that is running now. */
@@ -551,6 +576,13 @@ drain_ms(const Agent *agent, int64_t stopped_ns)
 	return (int) (left_ms > DRAIN_MIN_MS ? left_ms : DRAIN_MIN_MS);
 }
 
+/* What the kernel keeps for us: counted towards --max-memory, as our own is. */
+static size_t
+kernel_bytes(const Agent *agent)
+{
+	return sampler_kernel_bytes(agent->sampler) + reader_kernel_bytes(agent->reader);
+}
+
 /* Stops in the order in which samples flow, so that none is left on the road. */
 static ExitCode
 stop(Agent *agent, ExitCode code)
@@ -561,6 +593,7 @@ stop(Agent *agent, ExitCode code)
 	if (agent->options->status_file != NULL)
 		(void) unlink(agent->options->status_file);
 	agent->report.cpus = sampler_cpu_count(agent->sampler);
+	agent->report.kernel_bytes = kernel_bytes(agent);
 	sampler_stop(agent->sampler);
 	reader_stop(agent->reader);
 	take_kernel_losses(agent);
@@ -579,6 +612,8 @@ stop(Agent *agent, ExitCode code)
 	agent->report.duration_ms = (stopped_ns - agent->attached_ns) / NS_PER_MS;
 	agent->report.frequency_hz = agent->options->frequency_hz;
 	agent->report.restraint = agent->restraint.stats;
+	agent->report.dropped =
+		reader_dropped(agent->reader) + agent->report.counters[PFS_COUNTER_DROPPED];
 	reader_process_stats(agent->reader, &agent->report.processes);
 	reader_unwind_stats(agent->reader, &agent->report.unwinder);
 	mapped_file_table_stats(agent->files, &agent->report.files);
@@ -637,7 +672,8 @@ agent_run(const AgentOptions *options)
 	{
 		log_event(LOG_INFO, "agent", "sampling",
 				  log_number("cpus", sampler_cpu_count(agent->sampler)),
-				  log_number("frequency_hz", options->frequency_hz));
+				  log_number("frequency_hz", options->frequency_hz),
+				  log_number("kernel_memory_bytes", (int64_t) kernel_bytes(agent)));
 		code = stop(agent, run(agent));
 	}
 	else

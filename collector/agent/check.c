@@ -10,8 +10,8 @@
 #include "agent/agent.h"
 #include "agent/features.h"
 #include "agent/sampler.h"
+#include "database/session.h"
 #include "symbols/symbolizer.h"
-#include "writer/writer.h"
 
 static void
 print_line(const char *group, const char *name, const char *state, const char *detail)
@@ -20,10 +20,10 @@ print_line(const char *group, const char *name, const char *state, const char *d
 }
 
 static ExitCode
-check_host(void)
+check_host(const AgentOptions *agent)
 {
 	Feature features[FEATURES_MAX];
-	size_t count = features_probe(features);
+	size_t count = features_probe(agent->allow_unsafe_kernel, features);
 	ExitCode code = EXIT_OK;
 
 	for (size_t i = 0; i < count; i++)
@@ -53,9 +53,12 @@ ignore_record(void *context, const void *record, size_t length_bytes)
 }
 
 static ExitCode
-check_program(void)
+check_program(const AgentOptions *agent)
 {
-	const SamplerOptions options = { .frequency_hz = 1 };
+	const SamplerOptions options = {
+		.frequency_hz = 1,
+		.allow_unsafe_kernel = agent->allow_unsafe_kernel,
+	};
 	Failure failure;
 	Sampler *sampler = NULL;
 	ExitCode code = sampler_create(&options, ignore_record, NULL, &sampler, &failure);
@@ -87,15 +90,8 @@ check_kallsyms(void)
 static ExitCode
 check_database(const AgentOptions *options)
 {
-	WriterOptions writer_options = {
-		.conninfo = options->database,
-		.node = options->node,
-		.queue_bytes = options->queue_bytes,
-		.stop_fd = -1,
-	};
 	Failure failure;
-	Writer *writer = NULL;
-	ExitCode code = writer_create(&writer_options, &writer, &failure);
+	ExitCode code = session_check(options->database, &failure);
 
 	if (code == EXIT_OK)
 		print_line("database", "profstore", "ok", "");
@@ -107,18 +103,17 @@ check_database(const AgentOptions *options)
 		if (failure.hint[0] != '\0')
 			printf("%-45s %s\n", "", failure.hint);
 	}
-	writer_free(writer);
 	return code;
 }
 
 ExitCode
 check_run(const AgentOptions *options)
 {
-	ExitCode host = check_host();
+	ExitCode host = check_host(options);
 	ExitCode database;
 
 	if (host == EXIT_OK)
-		host = check_program();
+		host = check_program(options);
 	check_kallsyms();
 	database = check_database(options);
 	return host != EXIT_OK ? host : database;

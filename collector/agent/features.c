@@ -16,6 +16,8 @@
 #include <linux/capability.h>
 #include <linux/perf_event.h>
 
+#include "agent/kernel_version.h"
+
 #define BTF_FILE "/sys/kernel/btf/vmlinux"
 
 #ifndef CAP_PERFMON
@@ -66,6 +68,7 @@ add(Feature *features, size_t *count, const char *group, const char *name, Featu
 	feature->need = need;
 	feature->present = present;
 	feature->consequence = consequence;
+	feature->hint = NULL;
 	feature->detail[0] = '\0';
 	return feature;
 }
@@ -95,6 +98,23 @@ in_initial_pid_namespace(void)
 	struct stat status;
 
 	return stat("/proc/self/ns/pid", &status) == 0 && status.st_ino == INITIAL_PID_NAMESPACE;
+}
+
+static void
+probe_version(bool allow_unsafe_kernel, Feature *features, size_t *count)
+{
+	char text[128];
+	bool locks_up = kernel_locks_up(text, sizeof(text));
+	Feature *feature =
+		add(features, count, "kernel", "user_copy_in_interrupt",
+			allow_unsafe_kernel ? FEATURE_WANTED : FEATURE_REQUIRED, !locks_up,
+			"This kernel can lock up when user stacks are read in interrupts, as 5.19, 6.0, 6.1 "
+			"before 6.1.36, 6.2, and 6.3 before 6.3.10 do.");
+
+	feature->hint = "Update the kernel. Where the distribution has mended it (\"mm: Fix "
+					"copy_from_user_nofault()\"), give --allow-unsafe-kernel.";
+	if (!locks_up)
+		memcpy(feature->detail, text, sizeof(text));
 }
 
 static void
@@ -152,20 +172,22 @@ probe_privileges(Feature *features, size_t *count)
 }
 
 size_t
-features_probe(Feature features[FEATURES_MAX])
+features_probe(bool allow_unsafe_kernel, Feature features[FEATURES_MAX])
 {
 	size_t count = 0;
 
+	probe_version(allow_unsafe_kernel, features, &count);
 	probe_kernel(features, &count);
 	probe_privileges(features, &count);
 	return count;
 }
 
 ExitCode
-features_check(Failure *failure)
+features_check(bool allow_unsafe_kernel, Failure *failure)
 {
 	Feature features[FEATURES_MAX];
-	size_t count = features_probe(features);
+	size_t count = features_probe(allow_unsafe_kernel, features);
+	const char *hint = NULL;
 	char missing[sizeof(failure->detail) - 32] = "";
 	const char *consequence = NULL;
 
@@ -179,13 +201,19 @@ features_check(Failure *failure)
 				 features[i].name);
 		/* without the right nothing else can be found out: then it is the right that is missing */
 		if (consequence == NULL || strncmp(features[i].name, "CAP_", 4) == 0)
+		{
 			consequence = features[i].consequence;
+			hint = features[i].hint;
+		}
 	}
 	if (consequence == NULL)
 		return EXIT_OK;
 	failure_set(failure, EXIT_PRIVILEGE, "cannot sample on this host");
 	failure_detail(failure, "Missing: %s. %s", missing, consequence);
-	failure_hint(failure, "Run as root, or with CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_SYSLOG "
-						  "and CAP_CHECKPOINT_RESTORE; \"profstore-collector check\" tells more.");
+	failure_hint(failure, "%s",
+				 hint != NULL
+					 ? hint
+					 : "Run as root, or with CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_SYSLOG and "
+					   "CAP_CHECKPOINT_RESTORE; \"profstore-collector check\" tells more.");
 	return failure->code;
 }

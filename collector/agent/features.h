@@ -1,6 +1,7 @@
 /*
  * features.h
- *		What sampling needs of host and process: found out by trying, never by version numbers.
+ *		What sampling needs of host and process: found out by trying, never by version numbers, but
+ *		for one fault that cannot be tried.
  */
 #ifndef COLLECTOR_FEATURES_H
 #define COLLECTOR_FEATURES_H
@@ -23,18 +24,22 @@ typedef struct Feature
 	FeatureNeed need;
 	bool present;
 	const char *consequence; /* of its absence, a full sentence */
+	const char *hint;		 /* what to do; NULL: more rights may help */
 	char detail[128];		 /* what was found, "" for nothing to say */
 } Feature;
 
 #define FEATURES_MAX 24
 
-/* All features in the order in which "check" prints them; their number. */
-size_t features_probe(Feature features[FEATURES_MAX]);
+/*
+ * All features in the order in which "check" prints them; their number. A kernel that can lock up
+ * is no hindrance where it is allowed.
+ */
+size_t features_probe(bool allow_unsafe_kernel, Feature features[FEATURES_MAX]);
 
 /*
  * EXIT_OK where all that is required is there; else EXIT_PRIVILEGE, naming everything that is
  * missing.
  */
-ExitCode features_check(Failure *failure);
+ExitCode features_check(bool allow_unsafe_kernel, Failure *failure);
 
 #endif

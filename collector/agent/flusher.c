@@ -210,7 +210,7 @@ work(Flusher *flusher, int64_t deadline_ns, bool addresses_only)
 	if (batch_samples(batch, &samples) > 0 || batch_losses(batch, &losses) > 0 ||
 		batch_unwound(batch, &unwound) > 0)
 	{
-		writer_submit(flusher->parts.writer, batch);
+		writer_submit_newest(flusher->parts.writer, batch);
 		flusher->submitted = true;
 	}
 	else
@@ -233,7 +233,7 @@ report_last_counts(Flusher *flusher)
 		return;
 	unwind_counts_report(&flusher->unwind_counts, batch);
 	if (batch_unwound(batch, &unwound) > 0)
-		writer_submit(flusher->parts.writer, batch);
+		writer_submit_newest(flusher->parts.writer, batch);
 	else
 		batch_free(batch);
 }

@@ -16,7 +16,7 @@ struct Interval
 {
 	MappedFileTable *file_table;
 	Budget budget;
-	Arena arena;   /* labels and frames */
+	Arena arena;   /* frames */
 	Table series;  /* of IntervalSeries */
 	Table files;   /* of MappedFile * */
 	Table stacks;  /* of IntervalStack */
@@ -48,6 +48,8 @@ interval_free(Interval *interval)
 		return;
 	for (uint32_t i = 0; i < interval->files.count; i++)
 		mapped_file_release(interval->file_table, interval_file(interval, i));
+	for (uint32_t i = 0; i < interval->series.count; i++)
+		label_set_release(((IntervalSeries *) table_item(&interval->series, i))->labels);
 	table_fini(&interval->series);
 	table_fini(&interval->files);
 	table_fini(&interval->stacks);
@@ -62,52 +64,22 @@ series_equal(const void *item, const void *key)
 	const IntervalSeries *a = item;
 	const IntervalSeries *b = key;
 
-	if (a->label_count != b->label_count || a->period_ns != b->period_ns)
-		return false;
-	for (uint32_t i = 0; i < a->label_count; i++)
-	{
-		if (strcmp(a->labels[i].name, b->labels[i].name) != 0 ||
-			strcmp(a->labels[i].value, b->labels[i].value) != 0)
-			return false;
-	}
-	return true;
-}
-
-static char *
-copy_string(Interval *interval, const char *text)
-{
-	size_t bytes = strlen(text) + 1;
-	char *copy = arena_alloc(&interval->arena, bytes);
-
-	return copy != NULL ? memcpy(copy, text, bytes) : NULL;
+	return a->labels == b->labels && a->period_ns == b->period_ns;
 }
 
 int
-interval_add_series(Interval *interval, const IntervalSeries *series, uint32_t *index)
+interval_add_series(Interval *interval, IntervalSeries series, uint32_t *index)
 {
 	Table *table = &interval->series;
-	uint64_t hash = hash_word(table->seed, (uint64_t) series->period_ns);
-	BatchLabel *labels;
+	uint64_t hash = hash_word(table->seed, (uint64_t) series.period_ns);
 
-	for (uint32_t i = 0; i < series->label_count; i++)
-	{
-		hash = hash_bytes(hash, series->labels[i].name, strlen(series->labels[i].name));
-		hash = hash_bytes(hash, series->labels[i].value, strlen(series->labels[i].value));
-	}
-	if (table_find(table, hash, series_equal, series, index))
+	hash = hash_word(hash, (uintptr_t) series.labels);
+	if (table_find(table, hash, series_equal, &series, index))
 		return 0;
-	labels = arena_alloc(&interval->arena, series->label_count * sizeof(BatchLabel));
-	if (labels == NULL || table_reserve(table) != 0)
+	if (table_reserve(table) != 0)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < series->label_count; i++)
-	{
-		labels[i].name = copy_string(interval, series->labels[i].name);
-		labels[i].value = copy_string(interval, series->labels[i].value);
-		if (labels[i].name == NULL || labels[i].value == NULL)
-			return -ENOMEM;
-	}
-	*(IntervalSeries *) table_append(table, hash) =
-		(IntervalSeries){ labels, series->label_count, series->period_ns };
+	label_set_retain(series.labels);
+	*(IntervalSeries *) table_append(table, hash) = series;
 	*index = table->count - 1;
 	return 0;
 }

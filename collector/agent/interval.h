@@ -3,9 +3,9 @@
  *		What was sampled between two flushes: equal stacks once, counted, not symbolized yet.
  *
  * The reader thread fills one interval while the flusher thread works off the one before, so an
- * interval has one owner at a time and no lock. It holds a reference to each file that its frames
- * name. Functions that add return 0 or -ENOMEM where memory or the byte budget is out; the interval
- * stays as it was.
+ * interval has one owner at a time and no lock. It holds the files that its frames name, and the
+ * labels of its series. Functions that add return 0 or -ENOMEM where memory or the byte budget is
+ * out; the interval stays as it was.
  */
 #ifndef COLLECTOR_INTERVAL_H
 #define COLLECTOR_INTERVAL_H
@@ -15,6 +15,7 @@
 
 #include "batch/batch.h"
 #include "events.h"
+#include "labels/label_set.h"
 #include "process/mapped_file.h"
 
 #define INTERVAL_NO_FILE UINT32_MAX
@@ -58,8 +59,7 @@ typedef struct IntervalStack
 /* Samples of one period and one set of labels: their value is their count times the period. */
 typedef struct IntervalSeries
 {
-	const BatchLabel *labels;
-	uint32_t label_count;
+	LabelSet *labels;
 	int64_t period_ns; /* CPU time that one sample stands for */
 } IntervalSeries;
 
@@ -74,10 +74,10 @@ typedef struct IntervalSample
 typedef struct Interval Interval;
 
 int interval_create(MappedFileTable *files, size_t budget_bytes, Interval **interval);
-void interval_free(Interval *interval); /* accepts NULL; gives the references to files back */
+void interval_free(Interval *interval); /* accepts NULL; gives files and labels back */
 
 /* Each finds an equal item or adds a copy, and returns its index. */
-int interval_add_series(Interval *interval, const IntervalSeries *series, uint32_t *index);
+int interval_add_series(Interval *interval, IntervalSeries series, uint32_t *index);
 int interval_add_file(Interval *interval, MappedFile *file, uint32_t *index);
 int interval_add_stack(Interval *interval, const IntervalStack *stack, uint32_t *index);
 int interval_add_sample(Interval *interval, const IntervalSample *sample);

@@ -43,6 +43,9 @@ typedef enum LossKind
 	X(ADDRESS_UNKNOWN, "address_unknown", LOSS_NOTE, "leaf frames in no code that is known")       \
 	X(SIDEBAND_FULL, "sideband_full", LOSS_NOTE, "executions and mappings that were not told")     \
 	X(PAST_FULL, "past_full", LOSS_NOTE, "processes whose mappings were forgotten to save memory") \
+	X(SERIES_CAPPED, "series_capped", LOSS_NOTE, "samples under [other]: too many new series")     \
+	X(SIDEBAND_GAP, "sideband_gap", LOSS_NOTE, "times that a CPU had not been listened to")        \
+	X(CPU_REOPENED, "cpu_reopened", LOSS_NOTE, "CPUs that had been away, and were not sampled")    \
 	X(CPU_NOT_SAMPLED, "cpu_not_sampled", LOSS_NOTE, "online CPUs without a clock, per interval")  \
 	X(SYMBOLS_LATE, "symbols_late", LOSS_NOTE, "frames stored by address: no time left at the end")
 

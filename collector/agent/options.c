@@ -45,6 +45,8 @@ common_flags(AgentOptions *options, Flag *flags)
 	flags[count++] = database_flag(&options->database);
 	flags[count++] =
 		(Flag){ "node", FLAG_TEXT, &options->node, "NAME", "name of this host; default: its own" };
+	flags[count++] = (Flag){ "allow-unsafe-kernel", FLAG_SWITCH, &options->allow_unsafe_kernel,
+							 NULL, "sample on a kernel that can lock up, too" };
 	return count + log_flags(&options->log, &flags[count]);
 }
 
@@ -77,7 +79,14 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 		  "of one CPU, for the collector itself; default 2 for each, more above 19 Hz", 1,
 		  AGENT_CPU_PERCENT_MAX },
 		{ "max-memory", FLAG_SIZE, &options->max_memory_bytes, "SIZE",
-		  "resident, for the collector itself; default 384MB", (int64_t) AGENT_MEMORY_BYTES_MIN },
+		  "for the collector itself, and the kernel in its name; default 384MB",
+		  (int64_t) AGENT_MEMORY_BYTES_MIN },
+		{ "max-mappings", FLAG_NUMBER, &options->max_mappings, "NUMBER",
+		  "of code, of all processes whose stacks are walked; default: by --max-memory", 65536,
+		  AGENT_MAPPINGS_MAX },
+		{ "max-code", FLAG_SIZE, &options->max_code_bytes, "SIZE",
+		  "of binaries whose stacks are walked; default: by --max-memory",
+		  (int64_t) AGENT_CODE_BYTES_MIN },
 		{ "exclude-self", FLAG_SWITCH, &options->exclude_self, NULL,
 		  "no samples of the collector itself" },
 		{ "queue-size", FLAG_SIZE, &options->queue_bytes, "SIZE",

@@ -22,6 +22,8 @@
 #define AGENT_CPU_PERCENT_MAX	   100000
 #define AGENT_MEMORY_BYTES_DEFAULT ((size_t) 384 * 1024 * 1024)
 #define AGENT_MEMORY_BYTES_MIN	   ((size_t) 96 * 1024 * 1024)
+#define AGENT_MAPPINGS_MAX		   (64 * 1024 * 1024)
+#define AGENT_CODE_BYTES_MIN	   ((size_t) 64 * 1024 * 1024)
 
 #define AGENT_CACHE_DIRECTORY_DEFAULT "/var/cache/profstore"
 
@@ -45,7 +47,10 @@ typedef struct AgentOptions
 	bool keep_times;
 	int64_t max_cpu_percent; /* of one CPU; 0: by frequency and number of CPUs */
 	size_t max_memory_bytes;
+	int64_t max_mappings;  /* of processes; 0: by max_memory_bytes */
+	size_t max_code_bytes; /* of binaries; 0: likewise */
 	bool exclude_self;
+	bool allow_unsafe_kernel;
 	size_t queue_bytes;
 	const char *debug_directory;
 	const char *cache_directory; /* of unwind tables; "": none */
@@ -60,7 +65,7 @@ typedef struct AgentOptions
 /* The percentage of one CPU that the agent may take on so many CPUs: as given, else by default. */
 int64_t agent_max_cpu_percent(const AgentOptions *options, int64_t cpus);
 
-#define AGENT_FLAGS_MAX 24
+#define AGENT_FLAGS_MAX 32
 
 /* Sets the defaults and describes the flags, which point into options; their number. */
 size_t agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX]);

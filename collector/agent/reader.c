@@ -37,11 +37,13 @@ reader_create(const ReaderOptions *options, MappedFileTable *files, Losses *loss
 	pthread_condattr_destroy(&attributes);
 	if (past_images_create(PAST_PROCESSES, options->past_bytes, &reader->past) != 0 ||
 		process_table_create(files, options->process_limit, &reader->processes) != 0 ||
+		labeller_create(&options->labels, &reader->labeller) != 0 ||
 		interval_create(files, options->interval_bytes, &reader->interval) != 0)
 	{
 		reader_free(reader);
 		return -ENOMEM;
 	}
+	process_table_use_hierarchy(reader->processes, options->cgroup_hierarchy);
 	*result = reader;
 	return 0;
 }
@@ -64,6 +66,7 @@ reader_free(Reader *reader)
 	past_images_free(reader->past);
 	unwind_tables_free(reader->unwind);
 	interval_free(reader->interval);
+	labeller_free(reader->labeller);
 	pthread_cond_destroy(&reader->queued);
 	pthread_mutex_destroy(&reader->mutex);
 	free(reader);
@@ -97,6 +100,12 @@ reader_use_tables(Reader *reader, KernelTables *tables)
 								&reader->unwind);
 }
 
+static void
+tell_verdict(void *sampler, const ExecImage *image, uint32_t verdict)
+{
+	sampler_set_verdict(sampler, image, verdict);
+}
+
 int
 reader_start(Reader *reader, Sampler *sampler)
 {
@@ -105,7 +114,8 @@ reader_start(Reader *reader, Sampler *sampler)
 	if (result != 0)
 		return result;
 	reader->sampler = sampler;
-	result = past_images_listen(reader->past);
+	process_table_tell_verdicts(reader->processes, tell_verdict, sampler);
+	result = past_images_listen(reader->past, reader->options.sideband_bytes);
 	if (result != 0)
 		log_event(LOG_WARNING, "reader", "could not listen to executions and mappings",
 				  log_text("detail", strerror(-result)),
@@ -169,6 +179,29 @@ reader_busy_ms(const Reader *reader, int64_t *ring_ms, int64_t *walker_ms)
 {
 	*ring_ms = heartbeat_busy_ms(&reader->ring_heartbeat);
 	*walker_ms = heartbeat_busy_ms(&reader->walker_heartbeat);
+}
+
+void
+reader_learned_labels(Reader *reader)
+{
+	labeller_learned(reader->labeller);
+}
+
+size_t
+reader_kernel_bytes(Reader *reader)
+{
+	size_t bytes;
+
+	pthread_mutex_lock(&reader->mutex);
+	bytes = past_images_buffer_bytes(reader->past);
+	pthread_mutex_unlock(&reader->mutex);
+	return bytes;
+}
+
+uint64_t
+reader_dropped(const Reader *reader)
+{
+	return reader->dropped;
 }
 
 void

@@ -17,6 +17,7 @@
 #include "agent/losses.h"
 #include "agent/sampler.h"
 #include "agent/unwind_tables.h"
+#include "labels/labeller.h"
 #include "process/mapped_file.h"
 #include "process/process.h"
 
@@ -24,15 +25,15 @@ typedef struct Reader Reader;
 
 typedef struct ReaderOptions
 {
-	const char *node;	   /* label */
-	bool label_pid;		   /* adds the label pid */
-	bool label_thread;	   /* adds the label thread_name */
-	bool keep_times;	   /* each sample keeps its own time; else … */
+	LabellerOptions labels;
+	uint32_t cgroup_hierarchy; /* of the samples' controller_cgroup_id; 0: none */
+	bool keep_times;		   /* each sample keeps its own time; else … */
 	int64_t window_us;	   /* samples are summed per window; windows are aligned to the epoch … */
 	int64_t start_us;	   /* … but the first begins here, when sampling does */
 	size_t interval_bytes; /* budget of the samples between two flushes */
 	size_t process_limit;
 	size_t past_bytes;		 /* that what the side-band told may take */
+	size_t sideband_bytes;	 /* that its buffers in the kernel may take */
 	TableCache *table_cache; /* NULL: none; outlives the reader */
 } ReaderOptions;
 
@@ -85,7 +86,14 @@ void reader_stop(Reader *reader);
 /* Main thread. How long each thread has been at its piece of work, 0: it waits. */
 void reader_busy_ms(const Reader *reader, int64_t *ring_ms, int64_t *walker_ms);
 
-/* Main thread. After reader_stop. */
+/* Any thread. Of the kernel's memory, for the side-band's buffers. */
+size_t reader_kernel_bytes(Reader *reader);
+
+/* Any thread. Labels are to be issued anew: their rule knows more. */
+void reader_learned_labels(Reader *reader);
+
+/* Main thread. After reader_stop. dropped: records of processes that are not to be sampled. */
+uint64_t reader_dropped(const Reader *reader);
 void reader_process_stats(const Reader *reader, ProcessTableStats *stats);
 void reader_unwind_stats(const Reader *reader, UnwinderStats *stats);
 

@@ -55,6 +55,8 @@ struct Reader
 	Interval *interval;	 /* NULL without memory */
 	PastImages *past;
 	ProcessTable *processes;
+	Labeller *labeller;
+	uint64_t dropped;			/* records of processes that are not to be sampled */
 	uint64_t now_ns;			/* CLOCK_MONOTONIC, when the lock was taken */
 	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
 	uint64_t user_frames[PFS_MAX_USER_FRAMES];

@@ -35,5 +35,6 @@ record_parse(const void *bytes, size_t length_bytes, Record *record)
 bool
 record_has_user_side(const struct pfs_sample *sample)
 {
-	return (sample->flags & (PFS_SAMPLE_KERNEL_THREAD | PFS_SAMPLE_NO_IMAGE)) == 0;
+	return (sample->flags & (PFS_SAMPLE_KERNEL_THREAD | PFS_SAMPLE_NO_IMAGE | PFS_SAMPLE_WORKER)) ==
+		   0;
 }

@@ -23,7 +23,7 @@ typedef struct Record
 /* False where the size does not fit what the record says. */
 bool record_parse(const void *bytes, size_t length_bytes, Record *record);
 
-/* Neither kernel threads nor processes inside exec or exit have one. */
+/* Kernel threads, threads that work for the kernel, and processes inside exec or exit have none. */
 bool record_has_user_side(const struct pfs_sample *sample);
 
 /* The code that a recorded user frame executes: inside the call, where it is a return address. */

@@ -58,6 +58,7 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "ticks=%" PRIu64 "\n", report->counters[PFS_COUNTER_EVENTS]);
 	fprintf(file, "ticks_idle=%" PRIu64 "\n", report->counters[PFS_COUNTER_IDLE]);
 	fprintf(file, "ticks_self=%" PRIu64 "\n", report->counters[PFS_COUNTER_SELF]);
+	fprintf(file, "ticks_dropped=%" PRIu64 "\n", report->dropped);
 	fprintf(file, "samples=%" PRIu64 "\n", report->resolved.samples);
 	fprintf(file, "samples_lost=%" PRIu64 "\n", lost);
 	for (Loss loss = 0; loss < LOSS_COUNT; loss++)
@@ -73,6 +74,7 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "tables=%" PRIu64 "\n", report->unwinder.loaded);
 	fprintf(file, "tables_cached=%" PRIu64 "\n", report->unwinder.cached);
 	fprintf(file, "tables_unloaded=%" PRIu64 "\n", report->unwinder.unloaded);
+	fprintf(file, "rereads_put_off=%" PRIu64 "\n", report->processes.put_off);
 	fprintf(file, "processes_evicted=%" PRIu64 "\n", report->processes.evicted);
 	fprintf(file, "rows_stored=%" PRIu64 "\n", report->writer.samples_written);
 	fprintf(file, "batches_stored=%" PRIu64 "\n", report->writer.batches_written);
@@ -86,6 +88,7 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "cache_shrinks=%" PRIu64 "\n", report->restraint.shrinks);
 	fprintf(file, "collector_cpu_ms=%" PRId64 "\n", report->cpu_us / 1000);
 	fprintf(file, "collector_max_rss_kb=%" PRId64 "\n", report->max_resident_kb);
+	fprintf(file, "kernel_memory_kb=%zu\n", report->kernel_bytes / 1024);
 	failed = ferror(file) != 0 ? EIO : 0;
 	if (fclose(file) != 0 && failed == 0)
 		failed = errno;

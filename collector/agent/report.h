@@ -26,6 +26,7 @@ typedef struct Report
 	ResolveStats resolved;
 	ProcessTableStats processes;
 	UnwinderStats unwinder;
+	uint64_t dropped; /* ticks of processes that are not to be sampled */
 	MappedFileStats files;
 	size_t binaries_leaked; /* files that are referred to though all who did have ended */
 	WriterStats writer;
@@ -33,6 +34,7 @@ typedef struct Report
 	SamplerCost bpf;
 	int64_t cpu_us; /* CPU time that the collector took itself, its symbol workers included */
 	int64_t max_resident_kb;
+	size_t kernel_bytes; /* of the kernel's memory, for rings, scratch and tables */
 } Report;
 
 /* Redraws the bar on standard error; nothing where that is no terminal. */

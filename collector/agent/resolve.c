@@ -287,14 +287,11 @@ resolve_series(Resolution *resolution, uint32_t *indexes)
 
 	for (uint32_t i = 0; i < count; i++)
 	{
-		BatchSeries added = {
-			.profile_type = PROFILE_TYPE,
-			.label_count = series[i].label_count,
-			.labels = series[i].labels,
-			.period = series[i].period_ns,
-		};
-		int result = batch_add_series(resolution->batch, &added, &indexes[i]);
+		BatchSeries added = { .profile_type = PROFILE_TYPE, .period = series[i].period_ns };
+		int result;
 
+		added.label_count = label_set_labels(series[i].labels, &added.labels);
+		result = batch_add_series(resolution->batch, &added, &indexes[i]);
 		if (result != 0)
 			return result;
 	}
@@ -308,18 +305,6 @@ typedef struct StackResult
 	uint32_t index;
 	bool complete;
 } StackResult;
-
-/* Path of the executable of a series, "" where it has none. */
-static const char *
-series_exe(const IntervalSeries *series)
-{
-	for (uint32_t i = 0; i < series->label_count; i++)
-	{
-		if (strcmp(series->labels[i].name, "exe") == 0)
-			return series->labels[i].value;
-	}
-	return "";
-}
 
 /* Adds the samples of the stacks from first to before end. */
 static void
@@ -355,8 +340,8 @@ resolve_samples(Resolution *resolution, const uint32_t *series, const StackResul
 			continue;
 		stats->user_samples += samples[i].count;
 		unwind_counts_add(resolution->context->unwind_counts,
-						  series_exe(&all_series[samples[i].series]), samples[i].count,
-						  stack->complete);
+						  label_set_value(all_series[samples[i].series].labels, "exe"),
+						  samples[i].count, stack->complete);
 		if (stack->complete)
 			stats->complete += samples[i].count;
 		else

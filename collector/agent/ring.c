@@ -15,6 +15,7 @@
 #define POLL_MS				100
 #define QUEUE_BYTES			((size_t) 64 * 1024 * 1024)
 #define REREAD_GENERATED_NS UINT64_C(10000000)
+#define FOLLOW_CPUS_NS		UINT64_C(1000000000)
 
 /*
  * Did the kernel's walk fail in generated code? It is walked by frame pointer until rules for it
@@ -106,6 +107,7 @@ void *
 reader_ring_run(void *argument)
 {
 	Reader *reader = argument;
+	uint64_t followed_ns = 0;
 	bool stopping;
 	bool queued;
 	int result;
@@ -127,7 +129,13 @@ reader_ring_run(void *argument)
 					  log_text("detail", strerror(-result)));
 		reader_lock(reader);
 		past_images_update(reader->past);
+		if (reader->now_ns - followed_ns >= FOLLOW_CPUS_NS)
+		{
+			past_images_follow_cpus(reader->past);
+			followed_ns = reader->now_ns;
+		}
 		losses_add(reader->losses, LOSS_SIDEBAND_FULL, past_images_take_lost(reader->past));
+		losses_add(reader->losses, LOSS_SIDEBAND_GAP, past_images_take_gaps(reader->past));
 		losses_add(reader->losses, LOSS_PAST_FULL, past_images_take_pushed_out(reader->past));
 		queued = reader->queue != NULL;
 		reader_unlock(reader);

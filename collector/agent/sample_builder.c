@@ -4,25 +4,16 @@
  */
 #include "agent/reader_parts.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#define NS_PER_US  1000
-#define MAX_LABELS 10
-
-static void
-add_label(IntervalSeries *series, BatchLabel *labels, const char *name, const char *value)
-{
-	if (value[0] != '\0')
-		labels[series->label_count++] = (BatchLabel){ .name = name, .value = value };
-}
+#define NS_PER_US 1000
 
 /*
  * Kernel workers are named for the queue they serve at the moment ("kworker/1:2"): that part is
  * cut off.
  */
 static void
-copy_comm(char to[PFS_COMM_BYTES + 1], const char from[PFS_COMM_BYTES], bool kernel_thread)
+copy_comm(char to[LABELLER_NAME_SIZE], const char from[PFS_COMM_BYTES], bool kernel_thread)
 {
 	memcpy(to, from, PFS_COMM_BYTES);
 	to[PFS_COMM_BYTES] = '\0';
@@ -30,31 +21,24 @@ copy_comm(char to[PFS_COMM_BYTES + 1], const char from[PFS_COMM_BYTES], bool ker
 		to[strcspn(to, "/")] = '\0';
 }
 
-static int
-add_series(Reader *reader, const struct pfs_sample *sample, const Process *process, uint32_t *index)
+/* NULL: the process is not to be sampled. */
+static LabelSet *
+sample_labels(Reader *reader, const struct pfs_sample *sample, Process *process)
 {
 	bool kernel_thread = (sample->flags & PFS_SAMPLE_KERNEL_THREAD) != 0;
-	const CgroupLabels *cgroup = process_cgroup(process);
-	char comm[PFS_COMM_BYTES + 1];
-	char thread_name[PFS_COMM_BYTES + 1];
-	char pid[16];
-	BatchLabel labels[MAX_LABELS];
-	IntervalSeries series = { .labels = labels, .period_ns = (int64_t) sample->period_ns };
+	IssuedLabels *issued = process_labels(process);
+	LabelFacts facts = { .exe = process_exe(process),
+						 .cgroup = process_cgroup(process),
+						 .pid = sample->pid };
+	LabelSet *labels;
 
-	copy_comm(comm, sample->process_comm, kernel_thread);
-	copy_comm(thread_name, sample->comm, kernel_thread);
-	snprintf(pid, sizeof(pid), "%u", sample->pid);
-	add_label(&series, labels, "node", reader->options.node);
-	add_label(&series, labels, "comm", comm);
-	add_label(&series, labels, "exe", process_exe(process));
-	add_label(&series, labels, "cgroup", cgroup->path);
-	add_label(&series, labels, "container_id", cgroup->container_id);
-	add_label(&series, labels, "systemd_unit", cgroup->systemd_unit);
-	if (reader->options.label_pid)
-		add_label(&series, labels, "pid", pid);
-	if (reader->options.label_thread)
-		add_label(&series, labels, "thread_name", thread_name);
-	return interval_add_series(reader->interval, &series, index);
+	copy_comm(facts.comm, sample->process_comm, kernel_thread);
+	copy_comm(facts.thread_name, sample->comm, kernel_thread);
+	labels = labeller_issue(reader->labeller, issued, &facts, reader->now_ns);
+	if (issued->capped)
+		losses_add(reader->losses, LOSS_SERIES_CAPPED, 1);
+	process_set_verdict(reader->processes, process, PFS_VERDICT_DROP, issued->dropped);
+	return labels;
 }
 
 /* One user frame, as it was when it was sampled. -ENOMEM where the interval is full. */
@@ -186,17 +170,29 @@ stored_time(const Reader *reader, uint64_t time_ns)
 
 	if (reader->options.keep_times)
 		return time_us;
-	return aligned_us > reader->options.start_us ? aligned_us : reader->options.start_us;
+	/* of the first window alone: where the clock is set back sampling did not begin later */
+	if (aligned_us < reader->options.start_us &&
+		reader->options.start_us - aligned_us < reader->options.window_us)
+		return reader->options.start_us;
+	return aligned_us;
 }
 
 void
 sample_build(Reader *reader, const Record *record, Process *process, const UserWalk *walk)
 {
 	const struct pfs_sample *sample = record->sample;
+	IntervalSeries series = { .period_ns = (int64_t) sample->period_ns };
 	IntervalSample added = { .count = 1 };
 
+	if (process != NULL)
+		series.labels = sample_labels(reader, sample, process);
+	if (process != NULL && series.labels == NULL)
+	{
+		reader->dropped++; /* the kernel knows by now */
+		return;
+	}
 	if (process == NULL || reader->interval == NULL ||
-		add_series(reader, sample, process, &added.series) != 0 ||
+		interval_add_series(reader->interval, series, &added.series) != 0 ||
 		add_stack(reader, record, process, walk, &added.stack) != 0)
 	{
 		losses_add(reader->losses, LOSS_INTERVAL_FULL, 1);

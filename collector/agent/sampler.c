@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -26,12 +26,17 @@
 
 #include "agent/bpf_tables.h"
 #include "agent/features.h"
+#include "base/clock.h"
 #include "base/log.h"
+#include "process/cpu_event.h"
 #include "process/cpu_list.h"
+#include "process/proc_file.h"
 #include "profiler.skel.h"
 
-#define NS_PER_S		 UINT64_C(1000000000)
-#define ONLINE_CPUS_FILE "/sys/devices/system/cpu/online"
+#define NS_PER_S		   UINT64_C(1000000000)
+#define FDINFO_LIMIT_BYTES 4096
+#define SPREAD_MOST_NS	   INT64_C(100000000)
+#define ONLINE_CPUS_FILE   "/sys/devices/system/cpu/online"
 
 /* The ring holds one second of samples of this size each, more than the mean of real stacks. */
 #define RING_SAMPLE_BYTES 2048
@@ -42,7 +47,7 @@ typedef enum CpuState
 {
 	CPU_OFF,
 	CPU_SAMPLED,
-	CPU_FAILED, /* online without a perf event; tried again after it was offline */
+	CPU_FAILED, /* online without a perf event; tried again */
 } CpuState;
 
 struct Sampler
@@ -53,8 +58,13 @@ struct Sampler
 	struct profiler *skeleton;
 	struct ring_buffer *ring;
 	KernelTables *tables;
+	BpfTableLimits table_limits;
+	size_t maps_bytes; /* of the maps that stay as they are */
 	struct bpf_link *links[CPU_LIST_MAX];
+	int fds[CPU_LIST_MAX]; /* the links' perf events */
+	CpuEventClock clocks[CPU_LIST_MAX];
 	uint8_t states[CPU_LIST_MAX]; /* CpuState */
+	uint64_t reopened;
 	int possible_cpus;
 };
 
@@ -100,21 +110,57 @@ raise_memlock(void)
 				  log_text("detail", strerror(errno)));
 }
 
-static uint32_t
-ring_bytes(uint32_t frequency_hz, int cpus)
+uint32_t
+sampler_ring_bytes(uint32_t frequency_hz, uint32_t cpus, size_t memory_bytes)
 {
-	uint64_t wanted = (uint64_t) frequency_hz * (uint64_t) cpus * RING_SAMPLE_BYTES;
+	uint64_t wanted = (uint64_t) frequency_hz * cpus * RING_SAMPLE_BYTES;
 	uint64_t bytes = RING_MIN_BYTES;
 
-	while (bytes < wanted && bytes < RING_MAX_BYTES)
+	while (bytes < wanted && bytes < RING_MAX_BYTES && 2 * bytes <= memory_bytes / 8)
 		bytes *= 2;
 	return (uint32_t) bytes;
+}
+
+/* The kernel's own account of a map. */
+static size_t
+map_memory(int fd)
+{
+	char path[64];
+	char *text;
+	const char *line;
+	size_t bytes = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	if (proc_file_read(path, FDINFO_LIMIT_BYTES, &text, NULL) != 0)
+		return 0;
+	line = strstr(text, "memlock:");
+	if (line != NULL)
+		bytes = strtoull(line + strlen("memlock:"), NULL, 10);
+	free(text);
+	return bytes;
+}
+
+static size_t
+maps_memory(const Sampler *sampler)
+{
+	size_t bytes = 0;
+	struct bpf_map *map;
+
+	bpf_object__for_each_map(map, sampler->skeleton->obj) bytes += map_memory(bpf_map__fd(map));
+	return bytes;
+}
+
+size_t
+sampler_kernel_bytes(const Sampler *sampler)
+{
+	return sampler->maps_bytes + bpf_tables_bytes(sampler->tables);
 }
 
 static ExitCode
 load_program(Sampler *sampler, const SamplerOptions *options, Failure *failure)
 {
-	uint32_t bytes = ring_bytes(sampler->frequency_hz, sampler->possible_cpus);
+	uint32_t bytes = sampler_ring_bytes(sampler->frequency_hz, (uint32_t) sampler->possible_cpus,
+										options->memory_bytes);
 	int result;
 
 	sampler->skeleton = profiler__open();
@@ -127,13 +173,17 @@ load_program(Sampler *sampler, const SamplerOptions *options, Failure *failure)
 	sampler->skeleton->rodata->pfs_wakeup_bytes = bytes / 4;
 	sampler->skeleton->rodata->pfs_late_limit_bytes = bytes / 2;
 	sampler->skeleton->rodata->pfs_excluded_pid = options->exclude_self ? (uint32_t) getpid() : 0;
+	sampler->skeleton->rodata->pfs_controller = options->controller;
+	bpf_table_limits(options->memory_bytes / 4, options->max_mappings, options->max_code_bytes,
+					 &sampler->table_limits);
+	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_lines, sampler->table_limits.chunks);
 	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_ring, bytes);
 	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_scratches,
 							 (uint32_t) sampler->possible_cpus);
 	result = profiler__load(sampler->skeleton);
 	if (result == 0)
 		return EXIT_OK;
-	if (result == -EPERM && features_check(failure) != EXIT_OK)
+	if (result == -EPERM && features_check(options->allow_unsafe_kernel, failure) != EXIT_OK)
 		return failure->code;
 	failure_set(failure, EXIT_BPF, "could not load the BPF program");
 	failure_detail(failure, "%s.", strerror(-result));
@@ -152,7 +202,9 @@ map_tables(Sampler *sampler, Failure *failure)
 		.rules = bpf_map__fd(sampler->skeleton->maps.pfs_rules),
 		.processes = bpf_map__fd(sampler->skeleton->maps.pfs_processes),
 	};
-	int result = bpf_tables_create(&maps, &sampler->tables);
+	int result = bpf_tables_create(&maps, &sampler->table_limits, &sampler->tables);
+
+	sampler->maps_bytes = maps_memory(sampler);
 
 	if (result == 0)
 		return EXIT_OK;
@@ -170,7 +222,7 @@ sampler_create(const SamplerOptions *options, SamplerHandler handler, void *cont
 
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	libbpf_set_print(on_libbpf_message);
-	code = features_check(failure);
+	code = features_check(options->allow_unsafe_kernel, failure);
 	if (code != EXIT_OK)
 		return code;
 	sampler = calloc(1, sizeof(*sampler));
@@ -216,6 +268,24 @@ sampler_free(Sampler *sampler)
 }
 
 /*
+ * CPUs that tick at the same moment would all want the same cache lines, and fill the ring, at
+ * once: their clocks begin one after the other, spread over a period or what may be waited for.
+ */
+static void
+wait_for_turn(int64_t begin_ns, uint32_t frequency_hz, uint32_t turn, uint32_t turns)
+{
+	int64_t spread_ns = (int64_t) (NS_PER_S / frequency_hz);
+	struct timespec until;
+
+	if (spread_ns > SPREAD_MOST_NS)
+		spread_ns = SPREAD_MOST_NS;
+	begin_ns += spread_ns * turn / turns;
+	until = (struct timespec){ begin_ns / (int64_t) NS_PER_S, begin_ns % (int64_t) NS_PER_S };
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR)
+		;
+}
+
+/*
  * Opens the clock of one CPU and attaches the program, in the place of the clock that it had. 0 or
  * -errno.
  */
@@ -229,11 +299,10 @@ attach_cpu(Sampler *sampler, uint32_t cpu)
 		.sample_period = NS_PER_S / sampler->frequency_hz,
 	};
 	struct bpf_link *link;
-	int fd =
-		(int) syscall(SYS_perf_event_open, &attributes, -1, (int) cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = cpu_event_open(&attributes, cpu);
 
 	if (fd < 0)
-		return -errno;
+		return fd;
 	link = bpf_program__attach_perf_event(sampler->skeleton->progs.pfs_on_cpu, fd);
 	if (link == NULL)
 	{
@@ -245,6 +314,8 @@ attach_cpu(Sampler *sampler, uint32_t cpu)
 	if (sampler->links[cpu] != NULL)
 		bpf_link__destroy(sampler->links[cpu]);
 	sampler->links[cpu] = link; /* owns the descriptor */
+	sampler->fds[cpu] = fd;
+	sampler->clocks[cpu] = (CpuEventClock){ 0 };
 	return 0;
 }
 
@@ -260,15 +331,36 @@ detach_cpu(Sampler *sampler, uint32_t cpu)
 void
 sampler_set_frequency(Sampler *sampler, uint32_t frequency_hz)
 {
+	int64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
+	uint32_t cpus = sampler_cpu_count(sampler);
+	uint32_t turn = 0;
+
 	sampler->frequency_hz = frequency_hz;
 	for (uint32_t cpu = 0; cpu < CPU_LIST_MAX; cpu++)
 	{
-		int result = sampler->states[cpu] == CPU_SAMPLED ? attach_cpu(sampler, cpu) : 0;
+		int result;
 
+		if (sampler->states[cpu] != CPU_SAMPLED)
+			continue;
+		wait_for_turn(begin_ns, frequency_hz, turn++, cpus);
+		result = attach_cpu(sampler, cpu);
 		if (result != 0)
 			log_event(LOG_WARNING, "sampler", "could not change a CPU's frequency",
 					  log_number("cpu", cpu), log_text("detail", strerror(-result)));
 	}
+}
+
+void
+sampler_set_verdict(const Sampler *sampler, const ExecImage *image, uint32_t verdict)
+{
+	/* who is judged is no longer young */
+	struct pfs_image record = { image->start_time_ns, image->exec_id, UINT32_MAX / 2, verdict };
+	uint32_t pid = image->pid;
+
+	if (bpf_map_update_elem(bpf_map__fd(sampler->skeleton->maps.pfs_images), &pid, &record,
+							BPF_ANY) != 0)
+		log_event(LOG_DEBUG, "sampler", "could not tell a verdict on a process",
+				  log_number("pid", pid), log_text("detail", strerror(errno)));
 }
 
 ExitCode
@@ -284,11 +376,51 @@ sampler_attach(Sampler *sampler, Failure *failure)
 	return failure->code;
 }
 
+/* A CPU that is online has an event that lives, or is told of once. */
+static void
+follow_cpu(Sampler *sampler, uint32_t cpu)
+{
+	CpuState before = sampler->states[cpu];
+	int result;
+
+	if (before == CPU_SAMPLED)
+	{
+		if (cpu_event_lives(sampler->fds[cpu], &sampler->clocks[cpu]))
+			return;
+		sampler->reopened++;
+		log_event(LOG_INFO, "sampler", "a CPU was away, and is sampled again",
+				  log_number("cpu", cpu));
+	}
+	result = attach_cpu(sampler, cpu);
+	if (result == 0)
+		sampler->states[cpu] = CPU_SAMPLED;
+	else
+	{
+		detach_cpu(sampler, cpu);
+		sampler->states[cpu] = CPU_FAILED;
+		if (before != CPU_FAILED)
+			log_event(LOG_WARNING, "sampler", "could not sample a CPU", log_number("cpu", cpu),
+					  log_text("detail", strerror(-result)));
+	}
+}
+
+static uint32_t
+count_cpus(const CpuList *list)
+{
+	uint32_t count = 0;
+
+	for (uint32_t cpu = 0; cpu < CPU_LIST_MAX; cpu++)
+		count += cpu_list_has(list, cpu);
+	return count;
+}
+
 uint32_t
 sampler_follow_cpus(Sampler *sampler)
 {
+	int64_t begin_ns = clock_ns(CLOCK_MONOTONIC);
 	CpuList online;
 	uint32_t failed = 0;
+	uint32_t turn = 0;
 	int result = cpu_list_read(ONLINE_CPUS_FILE, &online);
 
 	if (result != 0)
@@ -306,17 +438,18 @@ sampler_follow_cpus(Sampler *sampler)
 			continue;
 		}
 		if (sampler->states[cpu] == CPU_OFF)
-		{
-			result = attach_cpu(sampler, cpu);
-			sampler->states[cpu] = result == 0 ? CPU_SAMPLED : CPU_FAILED;
-			if (result != 0)
-				log_event(LOG_WARNING, "sampler", "could not sample a CPU", log_number("cpu", cpu),
-						  log_text("detail", strerror(-result)));
-		}
-		if (sampler->states[cpu] == CPU_FAILED)
-			failed++;
+			wait_for_turn(begin_ns, sampler->frequency_hz, turn, count_cpus(&online));
+		turn++;
+		follow_cpu(sampler, cpu);
+		failed += sampler->states[cpu] == CPU_FAILED;
 	}
 	return failed;
+}
+
+uint64_t
+sampler_reopened(const Sampler *sampler)
+{
+	return sampler->reopened;
 }
 
 uint32_t

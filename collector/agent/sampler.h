@@ -14,6 +14,7 @@
 
 #include "base/failure.h"
 #include "events.h"
+#include "process/exec_image.h"
 #include "unwind/kernel_tables.h"
 
 typedef struct Sampler Sampler;
@@ -24,7 +25,12 @@ typedef void (*SamplerHandler)(void *context, const void *record, size_t length_
 typedef struct SamplerOptions
 {
 	uint32_t frequency_hz;
-	bool exclude_self; /* no samples of this process and its children, the symbol workers */
+	bool exclude_self;		  /* no samples of this process and its children, the symbol workers */
+	bool allow_unsafe_kernel; /* see kernel_version.h */
+	size_t memory_bytes;	  /* the ring may take an eighth of this, tables a quarter */
+	uint64_t max_mappings;	  /* of processes, that can be walked; 0: by memory_bytes */
+	uint64_t max_code_bytes;  /* of binaries; 0: likewise */
+	enum pfs_controller controller; /* of pfs_sample.controller_cgroup_id */
 } SamplerOptions;
 
 /*
@@ -42,10 +48,13 @@ void sampler_free(Sampler *sampler); /* accepts NULL */
 ExitCode sampler_attach(Sampler *sampler, Failure *failure);
 
 /*
- * Follows CPUs that came or went since; to be called about once a second. Returns the number of
- * online CPUs that cannot be sampled, each of which was logged once.
+ * Follows CPUs that came or went since, or were away for a moment; to be called about once a
+ * second. Returns the number of online CPUs that cannot be sampled, each of which was logged once.
  */
 uint32_t sampler_follow_cpus(Sampler *sampler);
+
+/* Times that a CPU was found to have been away, and its event opened anew. */
+uint64_t sampler_reopened(const Sampler *sampler);
 uint32_t sampler_cpu_count(const Sampler *sampler); /* with a perf event */
 
 /*
@@ -54,6 +63,13 @@ uint32_t sampler_cpu_count(const Sampler *sampler); /* with a perf event */
  * keeps its own.
  */
 void sampler_set_frequency(Sampler *sampler, uint32_t frequency_hz);
+
+/*
+ * What becomes of the image's samples from now on: PFS_VERDICT_*. Any thread. Of thousands of
+ * images the kernel forgets some, and samples come as if there were no verdict: then it is to be
+ * told again.
+ */
+void sampler_set_verdict(const Sampler *sampler, const ExecImage *image, uint32_t verdict);
 
 /* Closes all perf events: no sample is taken from here on. */
 void sampler_stop(Sampler *sampler);
@@ -66,6 +82,15 @@ int sampler_poll(Sampler *sampler, int timeout_ms);
 
 /* The walker's tables; the sampler's own. Reader thread. */
 KernelTables *sampler_tables(Sampler *sampler);
+
+/*
+ * What the kernel has for it now: the ring, a scratch of 80 KiB for each possible CPU, tables. Any
+ * thread.
+ */
+size_t sampler_kernel_bytes(const Sampler *sampler);
+
+/* Bytes of the ring: a second of samples, a power of two, an eighth of memory_bytes at most. */
+uint32_t sampler_ring_bytes(uint32_t frequency_hz, uint32_t cpus, size_t memory_bytes);
 
 /* Sums over CPUs since the start. */
 int sampler_counters(const Sampler *sampler, uint64_t counters[PFS_COUNTER_COUNT]);

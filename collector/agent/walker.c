@@ -126,7 +126,7 @@ describe_process(Reader *reader, const Record *record)
 	if (process != NULL && result == -ENOSPC)
 		process_had_no_room(reader->processes, process, reader->now_ns);
 	else if (process != NULL)
-		process_described(process, result == 0 ? described : 0, reader->now_ns);
+		process_described(reader->processes, process, result == 0 ? described : 0, reader->now_ns);
 }
 
 /* Adds a record to the interval, or returns the number of the table that has to be loaded first. */
@@ -248,7 +248,7 @@ reader_sweep(Reader *reader, uint64_t now_ns, uint64_t keep_ns)
 	process_table_sweep(reader->processes, now_ns);
 	/* at once, or tables would count as used until a sample comes and the next sweep after it */
 	forget_processes(reader, now_ns);
-	past_images_follow_cpus(reader->past);
+	labeller_sweep(reader->labeller, now_ns);
 	reader_unlock(reader);
 	unwind_tables_sweep(reader->unwind, now_ns, keep_ns);
 }

@@ -112,6 +112,11 @@ int batch_add_loss(Batch *batch, const char *reason, uint64_t count);
 int batch_add_sample(Batch *batch, const BatchSample *sample);
 int batch_add_unwound(Batch *batch, const BatchUnwound *unwound);
 
+/*
+ * Adds all of another batch, equal items once. 0 or -errno as above; part of it may be there then.
+ */
+int batch_add_batch(Batch *batch, const Batch *other);
+
 /* Arrays as they stand; pointers hold until the next add. */
 size_t batch_mappings(const Batch *batch, const BatchMapping **items);
 size_t batch_functions(const Batch *batch, const BatchFunction **items);

@@ -64,6 +64,13 @@ connection_close(Connection *connection)
 	connection->pg = NULL;
 }
 
+bool
+connection_stands(Connection *connection)
+{
+	return connection->pg != NULL && PQconsumeInput(connection->pg) &&
+		   PQstatus(connection->pg) == CONNECTION_OK;
+}
+
 static DbOutcome
 connection_lost(Connection *connection, const char *message, DbError *error)
 {

@@ -44,10 +44,13 @@ bool conninfo_check(const char *conninfo, DbError *error);
 
 /*
  * Opens the connection, with keepalives, UTF-8 and a search path of pg_catalog alone. DB_OK,
- * DB_AWAY, DB_PERMANENT or DB_STOPPED.
+ * DB_AWAY, DB_DENIED or DB_STOPPED.
  */
 DbOutcome connection_open(Connection *connection, const char *conninfo, DbError *error);
 void connection_close(Connection *connection); /* a closed one is fine */
+
+/* Is it open, and as far as can be told without asking the server not lost? */
+bool connection_stands(Connection *connection);
 
 /*
  * From now on what the server tells beside results goes into the log, under a module's name that

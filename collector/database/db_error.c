@@ -22,25 +22,31 @@ static const char password_hint[] =
 static const char address_hint[] =
 	"Check that the server runs, and the host and port in the connection string or the environment.";
 
-/* The first rule that fits counts. What no rule names is refused. */
+/*
+ * The first rule that fits counts. What no rule names is refused: classes 22 and 23 and all that is
+ * about data.
+ */
 static const StateRule rules[] = {
-	{ "28", DB_PERMANENT, password_hint },
-	{ "3D000", DB_PERMANENT, "Create the database, or name another one." },
-	{ "3F000", DB_PERMANENT, "Run \"CREATE EXTENSION profstore\" in this database." },
-	{ "42501", DB_PERMANENT,
+	{ "28", DB_DENIED, password_hint },
+	{ "3D000", DB_DENIED, "Create the database, or name another one." },
+	{ "3F000", DB_DENIED, "Run \"CREATE EXTENSION profstore\" in this database." },
+	{ "42501", DB_DENIED,
 	  "Let the owner of the extension run \"SELECT profstore.grant_write('ROLE')\" for a role that "
 	  "stores, or \"SELECT profstore.grant_read('ROLE')\" for one that reads." },
-	{ "42601", DB_PERMANENT, NULL }, /* what somebody typed; the server says how it is written */
-	{ "42", DB_PERMANENT, "Check that extension and collector are of the same version." },
+	{ "42601", DB_DENIED, NULL }, /* what somebody typed; the server says how it is written */
+	{ "42", DB_DENIED, "Check that extension and collector are of versions that fit together." },
 	{ "55000", DB_EPOCH, NULL },
 	{ "08", DB_AWAY, NULL },
 	{ "25006", DB_AWAY, "The server is a standby, or read-only: name its primary." },
-	{ "25P03", DB_AWAY, NULL }, /* idle in transaction for too long */
-	{ "40", DB_AWAY, NULL },	/* deadlock, serialization failure */
-	{ "53", DB_AWAY, NULL },	/* disk full, out of memory, too many connections */
-	{ "55P03", DB_AWAY, NULL }, /* lock timeout */
-	{ "57P", DB_AWAY, NULL },	/* shut down, starting up, terminated */
-	{ "58", DB_AWAY, NULL },	/* input or output failed */
+	{ "25P03", DB_AWAY, NULL },	   /* idle in transaction for too long */
+	{ "25P04", DB_AWAY, NULL },	   /* transaction timeout */
+	{ "40", DB_AWAY, NULL },	   /* deadlock, serialization failure */
+	{ "53", DB_AWAY, NULL },	   /* disk full, out of memory, too many connections */
+	{ "55006", DB_AWAY, NULL },	   /* object or database in use */
+	{ "55P03", DB_AWAY, NULL },	   /* lock timeout */
+	{ "57014", DB_TIMEOUT, NULL }, /* of a statement; or somebody cancelled it */
+	{ "57P", DB_AWAY, NULL },	   /* shut down, starting up, terminated */
+	{ "58", DB_AWAY, NULL },	   /* input or output failed */
 };
 
 static const StateRule *
@@ -116,7 +122,9 @@ db_error_from_result(DbError *error, const char *message, const PGresult *result
 	append_joined(words, sizeof(words), detail ? " DETAIL: " : "");
 	append_joined(words, sizeof(words), detail ? detail : "");
 	rule = rule_of(sqlstate);
-	db_error_set(error, sqlstate, message, words, rule && rule->hint ? rule->hint : hint);
+	if (rule != NULL && rule->hint != NULL && !(hint != NULL && strcmp(sqlstate, "42501") == 0))
+		hint = rule->hint; /* but what right is missing, and for whom, the server knows better */
+	db_error_set(error, sqlstate, message, words, hint);
 	return rule ? rule->outcome : DB_REFUSED;
 }
 
@@ -156,7 +164,7 @@ append_line(char *to, size_t size, const char *text)
 
 /*
  * libpq tries each host and address of a connection string, and its message has a line for each:
- * permanent only where the last word of every one of them is.
+ * denied only where every one of them denies.
  */
 DbOutcome
 db_error_from_connection(DbError *error, const char *message, PGconn *connection)
@@ -164,7 +172,7 @@ db_error_from_connection(DbError *error, const char *message, PGconn *connection
 	static const char attempt[] = "connection to server";
 	const char *text = PQerrorMessage(connection);
 	const StateRule *rule = NULL;
-	DbOutcome outcome = DB_PERMANENT;
+	DbOutcome outcome = DB_DENIED;
 	char detail[sizeof(error->failure.detail)] = "";
 	char sqlstate[6] = "";
 
@@ -183,14 +191,14 @@ db_error_from_connection(DbError *error, const char *message, PGconn *connection
 			append_line(detail, sizeof(detail), "; ");
 		append_line(detail, sizeof(detail), reason ? "The server says: " : "");
 		append_line(detail, sizeof(detail), reason ? reason : words);
-		if (reason == NULL || db_outcome_of(state) != DB_PERMANENT)
+		if (reason == NULL || db_outcome_of(state) != DB_DENIED)
 			outcome = DB_AWAY;
 		if (reason != NULL)
 			memcpy(sqlstate, state, sizeof(sqlstate));
 	}
 	if (PQconnectionNeedsPassword(connection))
 	{
-		outcome = DB_PERMANENT;
+		outcome = DB_DENIED;
 		memcpy(sqlstate, "28P01", sizeof(sqlstate));
 	}
 	else if (detail[0] == '\0')

@@ -13,11 +13,12 @@
 typedef enum DbOutcome
 {
 	DB_OK,
-	DB_AWAY,	  /* may work later, the batch is not at fault: try again */
-	DB_EPOCH,	  /* ids were interned under an epoch that is over */
-	DB_REFUSED,	  /* the batch is at fault, or what we remember */
-	DB_PERMANENT, /* nothing will work until somebody changes something */
-	DB_STOPPED	  /* the writer was told to stop */
+	DB_AWAY,	/* comes back by itself, nobody is at fault: try again */
+	DB_TIMEOUT, /* the same, but it may be what was asked for that takes too long */
+	DB_DENIED,	/* nothing works until somebody changes something */
+	DB_EPOCH,	/* ids were interned under an epoch that is over */
+	DB_REFUSED, /* the batch is at fault, or what we remember */
+	DB_STOPPED	/* the writer was told to stop */
 } DbOutcome;
 
 typedef struct DbError
@@ -40,7 +41,7 @@ DbOutcome db_outcome_of(const char *sqlstate);
 DbOutcome db_error_from_result(DbError *error, const char *message, const PGresult *result);
 
 /*
- * From a connection that failed or got lost. The connection must have been opened with verbose
+ * From a connection that failed or got lost: DB_AWAY or DB_DENIED. The connection must have been opened with verbose
  * messages, since libpq tells the SQLSTATE of a refused connection nowhere else.
  */
 DbOutcome db_error_from_connection(DbError *error, const char *message, PGconn *connection);

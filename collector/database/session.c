@@ -4,8 +4,8 @@
  */
 #include "database/session.h"
 
+#include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* The timeouts bound what a forgotten lock or a lost collector can hold up. */
@@ -13,7 +13,9 @@ static const Statement settings[] = {
 	{ .sql = "SET statement_timeout = '60s'" },
 	{ .sql = "SET lock_timeout = '30s'" },
 	{ .sql = "SET idle_in_transaction_session_timeout = '60s'" },
-	{ .sql = "SELECT x.extversion, pg_catalog.pg_is_in_recovery(), pg_catalog.current_database()"
+	{ .sql = "SELECT x.extversion, pg_catalog.pg_is_in_recovery(), pg_catalog.current_database(),"
+			 "    EXISTS (SELECT FROM pg_catalog.pg_proc AS p WHERE p.proname = 'writer_protocols'"
+			 "        AND p.pronamespace = x.extnamespace)"
 			 "    FROM (VALUES (1)) AS one(n)"
 			 "    LEFT JOIN pg_catalog.pg_extension AS x ON x.extname = 'profstore'" },
 };
@@ -23,18 +25,39 @@ static const Statement settings[] = {
 static const Statement identity_query = {
 	.sql = "SELECT profstore.epoch(), d.oid::int8, x.oid::int8,"
 		   "    pg_catalog.has_table_privilege('profstore.samples', 'INSERT'),"
-		   "    CURRENT_USER::text"
-		   " FROM pg_catalog.pg_database AS d, pg_catalog.pg_extension AS x"
+		   "    CURRENT_USER::text, x.extversion, d.datname::text, p.oldest::int8, p.newest::int8"
+		   " FROM pg_catalog.pg_database AS d, pg_catalog.pg_extension AS x,"
+		   "    profstore.writer_protocols() AS p"
 		   " WHERE d.datname OPERATOR(pg_catalog.=) pg_catalog.current_database()"
 		   "    AND x.extname OPERATOR(pg_catalog.=) 'profstore'",
 	.failure = "could not read the state of extension \"profstore\"",
 };
 
-/* From version, recovery state and database name to what is wrong with them. */
+static const char *const older_hint =
+	"Run \"ALTER EXTENSION profstore UPDATE\", where need be after a newer package has been "
+	"installed, or use an older collector.";
+
+/*
+ * What the extension serves and we speak have nothing in common; served says what it does, in
+ * words.
+ */
+static DbOutcome
+protocol_mismatch(const char *database, const char *version, const char *served, const char *hint,
+				  DbError *error)
+{
+	char detail[sizeof(error->failure.detail)];
+
+	snprintf(detail, sizeof(detail),
+			 "Extension %s in database \"%s\" %s; this collector, %s, speaks %d to %d.", version,
+			 database, served, COLLECTOR_VERSION, WRITER_PROTOCOL_OLDEST, WRITER_PROTOCOL_NEWEST);
+	db_error_set(error, NULL, "extension \"profstore\" does not fit this collector", detail, hint);
+	return DB_DENIED;
+}
+
+/* From version, recovery state, database name and whether it names protocols to what is wrong. */
 static DbOutcome
 check_extension(const Result *result, DbError *error)
 {
-	const char *version = result_bytes(result, 0, NULL);
 	const char *database = result_bytes(result, 2, NULL);
 	char detail[sizeof(error->failure.detail)];
 
@@ -44,17 +67,11 @@ check_extension(const Result *result, DbError *error)
 		db_error_set(
 			error, NULL, "extension \"profstore\" is not in the database", detail,
 			"Connect to this database as its owner and run \"CREATE EXTENSION profstore\".");
-		return DB_PERMANENT;
+		return DB_DENIED;
 	}
-	if (strcmp(version, EXTENSION_VERSION) != 0)
-	{
-		snprintf(detail, sizeof(detail), "Database \"%s\" has version %s; this collector needs %s.",
-				 database, version, EXTENSION_VERSION);
-		db_error_set(
-			error, NULL, "extension \"profstore\" has another version", detail,
-			"Run \"ALTER EXTENSION profstore UPDATE\", or use the collector of that version.");
-		return DB_PERMANENT;
-	}
+	if (!result_is(result, 3, true))
+		return protocol_mismatch(database, result_bytes(result, 0, NULL),
+								 "names no writer protocols", older_hint, error);
 	if (result_is(result, 1, true))
 	{
 		db_error_set(error, NULL, "database is read-only", "The server is a standby.",
@@ -64,32 +81,61 @@ check_extension(const Result *result, DbError *error)
 	return DB_OK;
 }
 
+/* Chooses the newest protocol that both know. */
+static DbOutcome
+choose_protocol(Session *session, const Result *result, DbError *error)
+{
+	int64_t oldest = result_int8(result, 7);
+	int64_t newest = result_int8(result, 8);
+	char served[80];
+
+	session->protocol = newest < WRITER_PROTOCOL_NEWEST ? newest : WRITER_PROTOCOL_NEWEST;
+	if (session->protocol >= oldest && session->protocol >= WRITER_PROTOCOL_OLDEST)
+		return DB_OK;
+	snprintf(served, sizeof(served), "serves writer protocols %" PRId64 " to %" PRId64, oldest,
+			 newest);
+	return protocol_mismatch(result_bytes(result, 6, NULL), result_bytes(result, 5, NULL), served,
+							 newest < WRITER_PROTOCOL_OLDEST ? older_hint
+															 : "Use a newer collector.",
+							 error);
+}
+
+/* May the role store? */
+static DbOutcome
+check_privilege(const Result *result, DbError *error)
+{
+	const char *role = result_bytes(result, 4, NULL);
+	char detail[sizeof(error->failure.detail)];
+	char hint[sizeof(error->failure.hint)];
+
+	if (result_is(result, 3, true))
+		return DB_OK;
+	snprintf(detail, sizeof(detail), "Role \"%s\" may not insert into \"profstore.samples\".",
+			 role);
+	snprintf(hint, sizeof(hint),
+			 "Let the owner of the extension run \"SELECT profstore.grant_write('%s')\".", role);
+	db_error_set(error, "42501", "permission to store samples denied", detail, hint);
+	return DB_DENIED;
+}
+
 DbOutcome
 session_refresh(Session *session, DbError *error)
 {
 	Result *result;
 	DbOutcome outcome = connection_run(&session->connection, &identity_query, 1, &result, error);
-	char detail[sizeof(error->failure.detail)];
-	char hint[sizeof(error->failure.hint)];
 
 	if (outcome != DB_OK)
 		return outcome;
-	if (!result_is_row(result, 5))
+	if (!result_is_row(result, 9))
 	{
 		db_error_set(error, NULL, identity_query.failure, "It has gone.", NULL);
-		outcome = DB_PERMANENT;
+		outcome = DB_DENIED;
 	}
-	else if (!result_is(result, 3, true))
-	{
-		snprintf(detail, sizeof(detail), "Role \"%s\" may not insert into \"profstore.samples\".",
-				 result_bytes(result, 4, NULL));
-		snprintf(hint, sizeof(hint),
-				 "Let the owner of the extension run \"SELECT profstore.grant_write('%s')\".",
-				 result_bytes(result, 4, NULL));
-		db_error_set(error, "42501", "permission to store samples denied", detail, hint);
-		outcome = DB_PERMANENT;
-	}
-	else
+	if (outcome == DB_OK)
+		outcome = choose_protocol(session, result, error);
+	if (outcome == DB_OK)
+		outcome = check_privilege(result, error);
+	if (outcome == DB_OK)
 	{
 		session->identity.epoch = result_int8(result, 0);
 		session->identity.database_oid = result_int8(result, 1);
@@ -99,18 +145,14 @@ session_refresh(Session *session, DbError *error)
 	return outcome;
 }
 
-DbOutcome
-session_open(Session *session, const char *conninfo, DbError *error)
+/* Settings and extension of a connection that was just made. */
+static DbOutcome
+prepare_session(Session *session, DbError *error)
 {
 	Statement statements[SETTING_COUNT];
 	Result *results[SETTING_COUNT];
 	DbOutcome outcome;
 
-	if (session->connection.pg != NULL)
-		return DB_OK;
-	outcome = connection_open(&session->connection, conninfo, error);
-	if (outcome != DB_OK)
-		return outcome;
 	memcpy(statements, settings, sizeof(settings));
 	for (size_t i = 0; i < SETTING_COUNT; i++)
 		statements[i].failure = "could not prepare the session";
@@ -120,9 +162,43 @@ session_open(Session *session, const char *conninfo, DbError *error)
 	outcome = check_extension(results[SETTING_COUNT - 1], error);
 	for (size_t i = 0; i < SETTING_COUNT; i++)
 		result_free(results[i]);
+	return outcome == DB_OK ? session_refresh(session, error) : outcome;
+}
+
+DbOutcome
+session_open(Session *session, const char *conninfo, DbError *error)
+{
+	DbOutcome outcome;
+
+	if (session->connection.pg != NULL)
+		return DB_OK;
+	outcome = connection_open(&session->connection, conninfo, error);
 	if (outcome == DB_OK)
-		outcome = session_refresh(session, error);
-	if (outcome != DB_OK)
-		connection_close(&session->connection);
-	return outcome;
+		outcome = prepare_session(session, error);
+	if (outcome == DB_OK)
+		return DB_OK;
+	connection_close(&session->connection);
+
+	/* nobody has asked for anything yet that could be at fault */
+	return outcome == DB_DENIED || outcome == DB_STOPPED ? outcome : DB_AWAY;
+}
+
+ExitCode
+session_check(const char *conninfo, Failure *failure)
+{
+	Session session = { .connection.wake_fd = -1 };
+	DbError error;
+	ExitCode code = EXIT_OK;
+
+	if (!conninfo_check(conninfo, &error))
+		code = EXIT_CONFIG;
+	else if (session_open(&session, conninfo, &error) != DB_OK)
+		code = EXIT_DATABASE;
+	connection_close(&session.connection);
+	if (code != EXIT_OK)
+	{
+		*failure = error.failure;
+		failure->code = code;
+	}
+	return code;
 }

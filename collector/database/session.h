@@ -8,11 +8,15 @@
 
 #include "database/connection.h"
 
+#define COLLECTOR_VERSION "1.0"
+
 /*
- * The one version of the extension whose functions this collector calls; both are released
- * together, under one version.
+ * Writer protocols that this collector speaks: which of the extension's functions it calls, with
+ * which arguments and in which order. The extension names those that it serves; the newest that
+ * both know is spoken.
  */
-#define EXTENSION_VERSION "1.1"
+#define WRITER_PROTOCOL_OLDEST 1
+#define WRITER_PROTOCOL_NEWEST 1
 
 /*
  * Under which ids are valid. Another database, or the extension created anew, differs in an OID or
@@ -29,13 +33,17 @@ typedef struct Session
 {
 	Connection connection;
 	Identity identity; /* as of the last open or refresh */
+	int64_t protocol;
 } Session;
 
 /*
- * Opens the connection where it is closed: settings, extension and its version, privileges,
- * identity. DB_OK, DB_AWAY, DB_PERMANENT or DB_STOPPED.
+ * Opens the connection where it is closed: settings, extension and its protocols, privileges,
+ * identity. DB_OK, DB_AWAY, DB_DENIED or DB_STOPPED.
  */
 DbOutcome session_open(Session *session, const char *conninfo, DbError *error);
+
+/* Can samples be stored there now? EXIT_OK, EXIT_CONFIG or EXIT_DATABASE with *failure set. */
+ExitCode session_check(const char *conninfo, Failure *failure);
 
 /* Reads the identity again. */
 DbOutcome session_refresh(Session *session, DbError *error);

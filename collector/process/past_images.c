@@ -57,6 +57,7 @@ struct PastImages
 	uint64_t forgotten_ended_ns; /* … those that have ended, which may have samples under way */
 	uint64_t updated_ns;		 /* what was told up to here is taken in */
 	uint64_t lost;
+	uint64_t gaps;
 	PastProcess *processes;
 	bool found_valid; /* the last process that was looked for: often the next one as well */
 	uint32_t found_pid;
@@ -268,6 +269,8 @@ past_images_note(void *context, const SidebandEvent *event)
 			remove_all(images);
 			images->forgotten_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 			images->lost += event->lost;
+			/* that nothing is known of what was before we began to listen is no gap */
+			images->gaps += event->lost == 0 && images->sideband != NULL;
 			break;
 	}
 	push_out(images);
@@ -297,9 +300,15 @@ past_images_free(PastImages *images)
 }
 
 int
-past_images_listen(PastImages *images)
+past_images_listen(PastImages *images, size_t limit_bytes)
 {
-	return sideband_create(past_images_note, images, &images->sideband);
+	return sideband_create(limit_bytes, past_images_note, images, &images->sideband);
+}
+
+size_t
+past_images_buffer_bytes(const PastImages *images)
+{
+	return images->sideband != NULL ? sideband_bytes(images->sideband) : 0;
 }
 
 void
@@ -457,6 +466,15 @@ past_images_take_lost(PastImages *images)
 
 	images->lost = 0;
 	return lost;
+}
+
+uint64_t
+past_images_take_gaps(PastImages *images)
+{
+	uint64_t gaps = images->gaps;
+
+	images->gaps = 0;
+	return gaps;
 }
 
 uint64_t

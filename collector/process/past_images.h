@@ -29,8 +29,14 @@ typedef struct PastImages PastImages;
 int past_images_create(size_t process_limit, size_t limit_bytes, PastImages **images);
 void past_images_free(PastImages *images); /* accepts NULL */
 
-/* Starts to listen; -errno where the kernel does not let us, and nothing is known then. */
-int past_images_listen(PastImages *images);
+/*
+ * Starts to listen, with buffers of limit_bytes in all (see sideband_create); -errno where the
+ * kernel does not let us, and nothing is known then.
+ */
+int past_images_listen(PastImages *images, size_t limit_bytes);
+
+/* Of the kernel's memory, for buffers. */
+size_t past_images_buffer_bytes(const PastImages *images);
 
 /* Takes in what was told since. Call often: the kernel's buffers are small. */
 void past_images_update(PastImages *images);
@@ -44,7 +50,7 @@ void past_images_wait(const PastImages *images, int other, int timeout_ms);
 /* A SidebandHandler; for tests, too. */
 void past_images_note(void *images, const SidebandEvent *event);
 
-/* CPUs come and go: call about once a minute. */
+/* CPUs come and go: call about once a second. */
 void past_images_follow_cpus(PastImages *images);
 
 /*
@@ -92,10 +98,11 @@ uint64_t past_images_file_mapped_ns(PastImages *images, uint32_t pid);
 uint64_t past_images_untold_ns(PastImages *images, uint32_t pid);
 
 /*
- * Counts since the last call: records that did not fit the kernel's buffers; processes that were
- * forgotten because all together took limit_bytes.
+ * Counts since the last call: records that did not fit the kernel's buffers; times that a CPU had
+ * not been listened to; processes that were forgotten because all together took limit_bytes.
  */
 uint64_t past_images_take_lost(PastImages *images);
+uint64_t past_images_take_gaps(PastImages *images);
 uint64_t past_images_take_pushed_out(PastImages *images);
 
 #endif

@@ -290,18 +290,20 @@ proc_exe_read(uint32_t pid, char *path, size_t size, bool *deleted)
 }
 
 size_t
-proc_resident_bytes(uint32_t pid)
+proc_private_bytes(uint32_t pid)
 {
 	char path[64];
 	char *text;
-	unsigned long size_pages;
-	unsigned long resident_pages = 0;
+	unsigned long resident_pages;
+	unsigned long shared_pages;
+	unsigned long pages = 0;
 
 	snprintf(path, sizeof(path), "/proc/%u/statm", pid);
 	if (proc_file_read(path, STAT_LIMIT_BYTES, &text, NULL) != 0)
 		return 0;
-	if (sscanf(text, "%lu %lu", &size_pages, &resident_pages) != 2)
-		resident_pages = 0;
+	if (sscanf(text, "%*u %lu %lu", &resident_pages, &shared_pages) == 2 &&
+		resident_pages > shared_pages)
+		pages = resident_pages - shared_pages;
 	free(text);
-	return (size_t) resident_pages * (size_t) sysconf(_SC_PAGESIZE);
+	return (size_t) pages * (size_t) sysconf(_SC_PAGESIZE);
 }

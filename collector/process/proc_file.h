@@ -63,7 +63,10 @@ bool proc_cut_deleted(char *name);
 /* Target of /proc/PID/exe without " (deleted)"; *deleted tells whether that was there. */
 int proc_exe_read(uint32_t pid, char *path, size_t size, bool *deleted);
 
-/* What a process has in memory, 0 where that cannot be read. */
-size_t proc_resident_bytes(uint32_t pid);
+/*
+ * What a process has in memory for itself: neither files nor what it shares. 0 where that cannot be
+ * read.
+ */
+size_t proc_private_bytes(uint32_t pid);
 
 #endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #define FORGET_UNSEEN_NS (300 * NS_PER_S)
+#define CGROUP_LIMIT	 1024 /* groups whose names are remembered, of 1.6 kB */
 
 /* Everything but the process itself. */
 static void
@@ -20,6 +21,7 @@ release_process(ProcessTable *table, Process *process)
 	for (int i = 0; i < TOLD_MAPPINGS; i++)
 		process_release_told(table, &process->told[i]);
 	mapped_file_release(table->files, process->executable);
+	issued_labels_fini(&process->labels);
 	free(process->exe);
 	process->executable = NULL;
 	process->exe = NULL;
@@ -45,13 +47,29 @@ process_table_create(MappedFileTable *files, size_t limit, ProcessTable **result
 {
 	ProcessTable *table = calloc(1, sizeof(*table));
 
-	if (table == NULL)
+	if (table == NULL || cgroup_table_create(CGROUP_LIMIT, &table->cgroups) != 0)
+	{
+		free(table);
 		return -ENOMEM;
+	}
 	table->files = files;
 	table->limit = limit;
 	table->ticks_per_s = (uint64_t) sysconf(_SC_CLK_TCK);
 	*result = table;
 	return 0;
+}
+
+void
+process_table_use_hierarchy(ProcessTable *table, uint32_t hierarchy)
+{
+	table->hierarchy = hierarchy;
+}
+
+void
+process_table_tell_verdicts(ProcessTable *table, VerdictTeller teller, void *context)
+{
+	table->tell = teller;
+	table->tell_context = context;
 }
 
 void
@@ -89,7 +107,36 @@ process_table_free(ProcessTable *table)
 		table->forgotten = process->next_forgotten;
 		free(process);
 	}
+	cgroup_table_free(table->cgroups);
 	free(table);
+}
+
+static void
+tell_verdict(const ProcessTable *table, const Process *process)
+{
+	const ExecImage image = process_identity(process);
+
+	if (table->tell != NULL)
+		table->tell(table->tell_context, &image, process->verdict);
+}
+
+void
+process_set_verdict(ProcessTable *table, Process *process, uint32_t flag, bool on)
+{
+	uint32_t verdict = on ? process->verdict | flag : process->verdict & ~flag;
+
+	if (verdict == process->verdict)
+		return;
+	process->verdict = verdict;
+	tell_verdict(table, process);
+}
+
+/* A sample that came in spite of the verdict: the kernel has forgotten it, or had it not yet. */
+static bool
+is_in_spite(const struct pfs_sample *sample, uint32_t verdict)
+{
+	return (verdict & PFS_VERDICT_DROP) ||
+		   ((verdict & PFS_VERDICT_NO_COPY) && (sample->flags & PFS_SAMPLE_LATE));
 }
 
 Process *
@@ -106,6 +153,9 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 		HASH_ADD(hh, table->processes, key, sizeof(key), process);
 		process->seen_ns = now_ns;
 		process->tid = sample->tid;
+		if (is_in_spite(sample, process->verdict))
+			tell_verdict(table, process);
+		process_follow_cgroup(table, process, sample, now_ns);
 		if (process->state == PROCESS_LIVE && now_ns - process->read_ns > PROCESS_REFRESH_NS)
 			process_read(table, process, now_ns);
 		return process;
@@ -121,6 +171,7 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 	process->files_pid = sample->pid;
 	process->seen_ns = now_ns;
 	process->reread_delay_ns = PROCESS_REREAD_NS;
+	process->cgroup_key = process_cgroup_key(table, sample);
 	if (sample->flags & PFS_SAMPLE_KERNEL_THREAD)
 		process->state = PROCESS_KERNEL;
 	else
@@ -138,6 +189,9 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 	HASH_ADD(hh, table->processes, key, sizeof(key), process);
 	table->stats.count++;
 	table->stats.created++;
+	/* whose mappings nobody knows, and will not, nobody walks */
+	process_set_verdict(table, process, PFS_VERDICT_NO_COPY,
+						process->state == PROCESS_UNREADABLE || process->state == PROCESS_GONE);
 	return process;
 }
 
@@ -194,6 +248,12 @@ const char *
 process_exe(const Process *process)
 {
 	return process->exe != NULL ? process->exe : "";
+}
+
+IssuedLabels *
+process_labels(Process *process)
+{
+	return &process->labels;
 }
 
 const CgroupLabels *

@@ -16,6 +16,8 @@
 
 #include "events.h"
 #include "labels/cgroup.h"
+#include "labels/cgroup_table.h"
+#include "labels/labeller.h"
 #include "process/exec_image.h"
 #include "process/mapped_file.h"
 #include "process/mapping_list.h"
@@ -38,6 +40,7 @@ typedef struct ProcessTableStats
 	uint64_t created;
 	uint64_t evicted; /* table full, or the unwinder's */
 	uint64_t map_reads;
+	uint64_t put_off;	 /* readings that were due and not made, as there had been so many */
 	uint64_t remembered; /* gone from /proc, known from the side-band */
 } ProcessTableStats;
 
@@ -58,6 +61,15 @@ typedef struct ProcessAddress
  */
 int process_table_create(MappedFileTable *files, size_t limit, ProcessTable **table);
 void process_table_free(ProcessTable *table); /* accepts NULL */
+
+/* The hierarchy that the samples' controller_cgroup_id is of; 0: none. */
+void process_table_use_hierarchy(ProcessTable *table, uint32_t hierarchy);
+
+/* Tells the kernel what becomes of an image's samples: PFS_VERDICT_*. */
+typedef void (*VerdictTeller)(void *context, const ExecImage *image, uint32_t verdict);
+
+/* From now on verdicts are told there. */
+void process_table_tell_verdicts(ProcessTable *table, VerdictTeller teller, void *context);
 
 /* From now on processes that are gone are looked up there too. The memory outlives the table. */
 void process_table_remember(ProcessTable *table, PastImages *past);
@@ -83,7 +95,9 @@ bool process_covers(const Process *process, uint64_t address);
 bool process_is_generated(const Process *process, uint64_t address);
 
 /*
- * Each reads the mappings again, if there is a reason to:
+ * Each reads the mappings again, if there is a reason to, and as long as there is not always one:
+ * 64 times at once, ten times a second in the long run, and a process with thousands of mappings
+ * less often. What is not read by then is read later.
  *
  * _seek: they do not cover the address. At most every 10 ms; the pause doubles, up to 10 s, while
  * that does not help.
@@ -135,8 +149,11 @@ bool process_take_description(ProcessTable *table, Process *process,
 							  ProcessDescription *description);
 void process_description_fini(MappedFileTable *files, ProcessDescription *description);
 
-/* held: mappings that the unwinder has of it now; 0 where it refused them. */
-void process_described(Process *process, size_t held, uint64_t now_ns);
+/*
+ * held: mappings that the unwinder has of it now; 0 where it refused them, and then nobody walks
+ * its stacks.
+ */
+void process_described(ProcessTable *table, Process *process, size_t held, uint64_t now_ns);
 
 /*
  * The unwinder had no room. An eighth of all processes is forgotten, those that were sampled least
@@ -162,5 +179,11 @@ MappedFile *process_executable(const Process *process);
 const char *process_exe(const Process *process);
 
 const CgroupLabels *process_cgroup(const Process *process);
+
+/* The labels that were issued for it; the process gives them back. */
+IssuedLabels *process_labels(Process *process);
+
+/* One part of the verdict on the process; the kernel is told where that changes it. */
+void process_set_verdict(ProcessTable *table, Process *process, uint32_t flag, bool on);
 
 #endif

@@ -47,9 +47,10 @@ process_take_description(ProcessTable *table, Process *process, ProcessDescripti
 }
 
 void
-process_described(Process *process, size_t held, uint64_t now_ns)
+process_described(ProcessTable *table, Process *process, size_t held, uint64_t now_ns)
 {
 	process->held = held;
+	process_set_verdict(table, process, PFS_VERDICT_NO_COPY, held == 0);
 	process->descriptions[0].installed_ns = now_ns;
 }
 
@@ -76,6 +77,7 @@ process_had_no_room(ProcessTable *table, Process *process, uint64_t now_ns)
 
 	process->described = false;
 	process->held = 0;
+	process_set_verdict(table, process, PFS_VERDICT_NO_COPY, true);
 	process->describe_ns = now_ns + ROOM_RETRY_NS;
 	if (now_ns < table->room_ns)
 		return;

@@ -16,6 +16,11 @@
 #define PROCESS_REREAD_NS  (NS_PER_S / 100) /* at least between two readings */
 #define PROCESS_REFRESH_NS (60 * NS_PER_S)	/* a mapping may be replaced unnoticed */
 
+/* What a reading again costs of the time that a process has, and what it may spend at once. */
+#define REREAD_COST_NS	   (NS_PER_S / 10)
+#define REREAD_BURST_NS	   (64 * REREAD_COST_NS)
+#define REREAD_AT_ONE_COST 256 /* mappings; more cost more */
+
 #define TOLD_MAPPINGS 8
 #define DESCRIPTIONS  8
 
@@ -54,6 +59,8 @@ struct Process
 	uint64_t checked_ns; /* when the sweep last looked whether it lives */
 	uint64_t read_ns;
 	uint64_t reread_delay_ns;
+	Allowance rereads;
+	uint32_t verdict;
 	MappingList mappings;
 	MappingList older;					  /* as they were read before, and not the same */
 	Mapping told[TOLD_MAPPINGS];		  /* by the side-band, and never seen; names are ours */
@@ -62,13 +69,21 @@ struct Process
 	char *exe;
 	MappedFile *executable;
 	CgroupLabels cgroup;
+	CgroupKey cgroup_key;	 /* where it was when that was read … */
+	uint64_t cgroup_read_ns; /* … CLOCK_MONOTONIC; 0: it never was */
+	bool cgroup_learned;	 /* by the table of groups */
+	IssuedLabels labels;
 	UT_hash_handle hh; /* the table's order is that of the last sample: oldest first */
 };
 
 struct ProcessTable
 {
 	MappedFileTable *files;
-	PastImages *past;	/* NULL: none */
+	PastImages *past; /* NULL: none */
+	CgroupTable *cgroups;
+	uint32_t hierarchy; /* of controller_cgroup_id; 0: none */
+	VerdictTeller tell; /* NULL: nobody to tell */
+	void *tell_context;
 	Process *forgotten; /* removed, but for what the unwinder knows; most recent first */
 	size_t limit;
 	uint64_t ticks_per_s;
@@ -79,6 +94,14 @@ struct ProcessTable
 
 /* process_read.c: reads all about a process; what is known stays where it has ended since. */
 void process_read(ProcessTable *table, Process *process, uint64_t now_ns);
+
+/* The same, if it was not done too often. */
+void process_reread(ProcessTable *table, Process *process, uint64_t now_ns);
+
+/* Where a process was when it was sampled; follows it into another control group. */
+CgroupKey process_cgroup_key(const ProcessTable *table, const struct pfs_sample *sample);
+void process_follow_cgroup(ProcessTable *table, Process *process, const struct pfs_sample *sample,
+						   uint64_t now_ns);
 
 /*
  * A process that ended too early has its parent's control group, as a rule; and where it was

@@ -6,6 +6,7 @@
  *    image after reading as before.
  * 2. Where that is gone: the mappings of which the side-band told.
  * 3. Where there were none: the parent's, if the process was forked and executed nothing.
+ * 4. Its control group: what /proc tells, what is known of the group's id, its parent's.
  */
 #include "process/process_parts.h"
 
@@ -14,6 +15,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/clock.h"
 
 #define CGROUP_LIMIT_BYTES (64 * 1024)
 #define EXE_PATH_BYTES	   4096
@@ -25,7 +28,8 @@ typedef struct Snapshot
 	char exe[EXE_PATH_BYTES]; /* "" where not known */
 	MappedFile *executable;
 	CgroupLabels cgroup;
-	uint32_t proc_id; /* that /proc was asked by */
+	uint64_t cgroup_ns; /* when /proc told it; 0: it did not */
+	uint32_t proc_id;	/* that /proc was asked by */
 } Snapshot;
 
 static int
@@ -59,7 +63,8 @@ read_executable(ProcessTable *table, uint32_t pid, bool deleted, Snapshot *snaps
 		snapshot->executable = NULL;
 }
 
-static void
+/* When it was read; 0: it cannot be. */
+static uint64_t
 read_cgroup(uint32_t pid, CgroupLabels *cgroup)
 {
 	char path[64];
@@ -67,9 +72,66 @@ read_cgroup(uint32_t pid, CgroupLabels *cgroup)
 
 	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
 	if (proc_file_read(path, CGROUP_LIMIT_BYTES, &text, NULL) != 0)
-		return;
+		return 0;
 	cgroup_parse(text, cgroup);
 	free(text);
+	return (uint64_t) clock_ns(CLOCK_MONOTONIC);
+}
+
+/* The group of a process that is gone: what others said of it, else its parent's. */
+static void
+guess_cgroup(ProcessTable *table, const Process *process, CgroupLabels *cgroup)
+{
+	if (!cgroup_table_find(table->cgroups, &process->cgroup_key, cgroup))
+		(void) read_cgroup(process->parent_pid, cgroup);
+}
+
+CgroupKey
+process_cgroup_key(const ProcessTable *table, const struct pfs_sample *sample)
+{
+	return (CgroupKey){ sample->cgroup_id, sample->controller_cgroup_id,
+						sample->controller_cgroup_id != 0 ? table->hierarchy : 0 };
+}
+
+/* May it be read again, where it was read before? */
+static bool
+may_reread(ProcessTable *table, Process *process, uint64_t now_ns)
+{
+	uint64_t cost_ns = REREAD_COST_NS * (1 + process->mappings.count / REREAD_AT_ONE_COST);
+	bool may = allowance_take(&process->rereads, now_ns, cost_ns, REREAD_BURST_NS);
+
+	table->stats.put_off += !may;
+	return may;
+}
+
+void
+process_follow_cgroup(ProcessTable *table, Process *process, const struct pfs_sample *sample,
+					  uint64_t now_ns)
+{
+	CgroupKey key = process_cgroup_key(table, sample);
+
+	if (process->state == PROCESS_KERNEL)
+		return;
+	if (cgroup_key_equal(&key, &process->cgroup_key))
+	{
+		/* it was in that group before we looked, and is now */
+		if (!process->cgroup_learned && process->cgroup_read_ns != 0 &&
+			sample->time_ns > process->cgroup_read_ns)
+		{
+			cgroup_table_learn(table->cgroups, &key, &process->cgroup);
+			process->cgroup_learned = true;
+		}
+		return;
+	}
+	process->cgroup_learned = cgroup_table_find(table->cgroups, &key, &process->cgroup);
+	if (!process->cgroup_learned)
+	{
+		if (!may_reread(table, process, now_ns))
+			return;
+		process->cgroup_read_ns = read_cgroup((uint32_t) process->key.pid, &process->cgroup);
+	}
+	process->cgroup_key = key;
+	process->labels.stale = true;
 }
 
 bool
@@ -108,7 +170,7 @@ take_snapshot(ProcessTable *table, const Process *process, Snapshot *snapshot)
 	snapshot->proc_id = pid;
 	if (result != 0)
 		return result;
-	read_cgroup(pid, &snapshot->cgroup);
+	snapshot->cgroup_ns = read_cgroup(pid, &snapshot->cgroup);
 	if (proc_exe_read(pid, snapshot->exe, sizeof(snapshot->exe), &deleted) != 0)
 		snapshot->exe[0] = '\0';
 	else if (process->executable == NULL)
@@ -143,6 +205,9 @@ install_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 	}
 	process->mappings = snapshot->mappings;
 	process->cgroup = snapshot->cgroup;
+	process->cgroup_read_ns = snapshot->cgroup_ns;
+	process->cgroup_learned = false;
+	process->labels.stale = true;
 	if (process->exe == NULL && snapshot->exe[0] != '\0')
 		process->exe = strdup(snapshot->exe);
 	if (process->executable == NULL)
@@ -202,7 +267,7 @@ take_past_snapshot(ProcessTable *table, const Process *process, Snapshot *snapsh
 	if (process->executable == NULL &&
 		mapped_file_acquire_past(table->files, root, executable, &snapshot->executable) != 0)
 		snapshot->executable = NULL;
-	read_cgroup(process->parent_pid, &snapshot->cgroup);
+	guess_cgroup(table, process, &snapshot->cgroup);
 	return 0;
 }
 
@@ -237,6 +302,13 @@ process_read(ProcessTable *table, Process *process, uint64_t now_ns)
 		process->state = result == -EACCES || result == -EPERM ? PROCESS_UNREADABLE : PROCESS_GONE;
 }
 
+void
+process_reread(ProcessTable *table, Process *process, uint64_t now_ns)
+{
+	if (may_reread(table, process, now_ns))
+		process_read(table, process, now_ns);
+}
+
 /*
  * The parent was never sampled itself: /proc tells whether it executes the image that was forked.
  */
@@ -249,7 +321,6 @@ inherit_unsampled(ProcessTable *table, Process *process)
 	Snapshot snapshot;
 	ProcStat stat;
 
-	read_cgroup(process->parent_pid, &process->cgroup);
 	if (proc_stat_read(process->parent_pid, &stat) != 0 || process->arg_start == 0 ||
 		stat.arg_start != process->arg_start)
 		return;
@@ -259,6 +330,8 @@ inherit_unsampled(ProcessTable *table, Process *process)
 		discard_snapshot(table, &snapshot);
 		return;
 	}
+	snapshot.cgroup = process->cgroup;
+	snapshot.cgroup_ns = 0; /* its parent's may be another one */
 	process->files_pid = process->parent_pid;
 	install_snapshot(table, process, &snapshot);
 }
@@ -271,6 +344,7 @@ process_inherit(ProcessTable *table, Process *process)
 	Process *each;
 	Process *next;
 
+	guess_cgroup(table, process, &process->cgroup);
 	HASH_ITER(hh, table->processes, each, next)
 	{
 		if (each->key.pid == process->parent_pid && each->state == PROCESS_LIVE)
@@ -281,7 +355,6 @@ process_inherit(ProcessTable *table, Process *process)
 		inherit_unsampled(table, process);
 		return;
 	}
-	process->cgroup = parent->cgroup;
 	process->files_pid = parent->files_pid;
 	if (parent->arg_start != process->arg_start || parent->key.exec_id != process->key.exec_id)
 		return;
@@ -291,7 +364,7 @@ process_inherit(ProcessTable *table, Process *process)
 		discard_snapshot(table, &snapshot);
 		return;
 	}
-	snapshot.cgroup = parent->cgroup;
+	snapshot.cgroup = process->cgroup;
 	snprintf(snapshot.exe, sizeof(snapshot.exe), "%s", process_exe(parent));
 	snapshot.executable = parent->executable;
 	if (snapshot.executable != NULL)

@@ -119,7 +119,7 @@ process_seek(ProcessTable *table, Process *process, uint64_t address, uint64_t n
 	if (process->state != PROCESS_LIVE || process_covers(process, address) ||
 		now_ns - process->read_ns < process->reread_delay_ns)
 		return;
-	process_read(table, process, now_ns);
+	process_reread(table, process, now_ns);
 	if (process_covers(process, address))
 		process->reread_delay_ns = PROCESS_REREAD_NS;
 	else if (process->reread_delay_ns < REREAD_LAST_NS)
@@ -162,14 +162,14 @@ process_follow(ProcessTable *table, Process *process, uint64_t now_ns)
 		 past_images_file_mapped_ns(table->past, pid) > process->mappings.begin_ns) ||
 		(since_ns >= REREAD_UNTOLD_NS &&
 		 past_images_untold_ns(table->past, pid) > process->mappings.begin_ns))
-		process_read(table, process, now_ns);
+		process_reread(table, process, now_ns);
 }
 
 void
 process_reread_before(ProcessTable *table, Process *process, uint64_t moment_ns, uint64_t now_ns)
 {
 	if (process->state == PROCESS_LIVE && process->mappings.begin_ns < moment_ns)
-		process_read(table, process, now_ns);
+		process_reread(table, process, now_ns);
 }
 
 uint64_t

@@ -2,7 +2,8 @@
  * sideband.c
  *		perf events that count nothing and tell of forks, executions and mappings.
  *
- * 1. Each CPU that is online has an event and a buffer of 128 KiB, which the kernel writes.
+ * 1. Each CPU that is online has an event and a buffer, of 128 KiB as a rule, which the kernel
+ *    writes.
  * 2. sideband_read takes, of all buffers' next records, the oldest, until none is left. What came
  *    while it looked is left for the next time, since it may have missed another CPU's.
  * 3. Each record becomes a SidebandEvent. One that says that records were lost becomes
@@ -17,21 +18,20 @@
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <linux/perf_event.h>
 
 #include "base/clock.h"
+#include "process/cpu_event.h"
 #include "process/cpu_list.h"
 
 #define ONLINE_CPUS_FILE "/sys/devices/system/cpu/online"
 
 /* Some hundred programs executed on each CPU between two looks. A power of two. */
-#define BUFFER_BYTES ((size_t) 128 * 1024)
-#define WAKEUP_BYTES \
-	(BUFFER_BYTES / 2) /* told between two wakeups: the other half is for the way there */
+#define BUFFER_BYTES	   ((size_t) 128 * 1024)
+#define BUFFER_BYTES_LEAST ((size_t) 16 * 1024)
 
 /* The type's size field has 16 bits. */
 #define MAX_RECORD_BYTES 65536
@@ -40,6 +40,7 @@ typedef struct Buffer
 {
 	uint32_t cpu;
 	int fd;
+	CpuEventClock clock;
 	struct perf_event_mmap_page *control; /* the data follow one page later */
 	uint64_t head;						  /* as it was when reading began */
 	uint64_t tail;
@@ -51,7 +52,8 @@ struct Sideband
 	SidebandHandler handler;
 	void *context;
 	size_t page_bytes;
-	int wakeup; /* epoll of all buffers */
+	size_t buffer_bytes; /* data of each */
+	int wakeup;			 /* epoll of all buffers */
 	Buffer *buffers;
 	uint32_t count;
 	uint8_t *record; /* MAX_RECORD_BYTES: the one at hand, in one piece */
@@ -123,7 +125,8 @@ open_buffer(const Sideband *sideband, uint32_t cpu, Buffer *buffer)
 		.comm_exec = 1,
 		.task = 1,
 		.watermark = 1,
-		.wakeup_watermark = WAKEUP_BYTES,
+		/* told between two wakeups: the other half is for the way there */
+		.wakeup_watermark = (uint32_t) (sideband->buffer_bytes / 2),
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};
@@ -132,19 +135,18 @@ open_buffer(const Sideband *sideband, uint32_t cpu, Buffer *buffer)
 	void *memory;
 
 	*buffer = (Buffer){ .cpu = cpu };
-	buffer->fd =
-		(int) syscall(SYS_perf_event_open, &attributes, -1, (int) cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	buffer->fd = cpu_event_open(&attributes, cpu);
 	if (buffer->fd < 0)
-		return -errno;
-	memory = mmap(NULL, sideband->page_bytes + BUFFER_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
-				  buffer->fd, 0);
+		return buffer->fd;
+	memory = mmap(NULL, sideband->page_bytes + sideband->buffer_bytes, PROT_READ | PROT_WRITE,
+				  MAP_SHARED, buffer->fd, 0);
 	if (memory == MAP_FAILED ||
 		epoll_ctl(sideband->wakeup, EPOLL_CTL_ADD, buffer->fd, &interest) != 0)
 	{
 		int result = -errno;
 
 		if (memory != MAP_FAILED)
-			munmap(memory, sideband->page_bytes + BUFFER_BYTES);
+			munmap(memory, sideband->page_bytes + sideband->buffer_bytes);
 		close(buffer->fd);
 		return result;
 	}
@@ -155,7 +157,7 @@ open_buffer(const Sideband *sideband, uint32_t cpu, Buffer *buffer)
 static void
 close_buffer(const Sideband *sideband, const Buffer *buffer)
 {
-	munmap(buffer->control, sideband->page_bytes + BUFFER_BYTES);
+	munmap(buffer->control, sideband->page_bytes + sideband->buffer_bytes);
 	close(buffer->fd);
 }
 
@@ -207,8 +209,24 @@ add_cpus(Sideband *sideband, const CpuList *online)
 	return result;
 }
 
+size_t
+sideband_buffer_bytes(size_t limit_bytes, uint32_t cpus)
+{
+	size_t bytes = BUFFER_BYTES;
+
+	while (bytes > BUFFER_BYTES_LEAST && bytes * cpus > limit_bytes)
+		bytes /= 2;
+	return bytes;
+}
+
+size_t
+sideband_bytes(const Sideband *sideband)
+{
+	return sideband->count * (sideband->page_bytes + sideband->buffer_bytes);
+}
+
 int
-sideband_create(SidebandHandler handler, void *context, Sideband **result)
+sideband_create(size_t limit_bytes, SidebandHandler handler, void *context, Sideband **result)
 {
 	Sideband *sideband = calloc(1, sizeof(*sideband));
 	CpuList online;
@@ -219,6 +237,8 @@ sideband_create(SidebandHandler handler, void *context, Sideband **result)
 	sideband->handler = handler;
 	sideband->context = context;
 	sideband->page_bytes = (size_t) sysconf(_SC_PAGESIZE);
+	sideband->buffer_bytes =
+		sideband_buffer_bytes(limit_bytes, (uint32_t) sysconf(_SC_NPROCESSORS_CONF));
 	sideband->record = malloc(MAX_RECORD_BYTES);
 	sideband->wakeup = epoll_create1(EPOLL_CLOEXEC);
 	error = sideband->record != NULL ? 0 : -ENOMEM;
@@ -262,10 +282,12 @@ sideband_follow_cpus(Sideband *sideband)
 		return;
 	for (uint32_t i = 0; i < sideband->count; i++)
 	{
-		if (cpu_list_has(&online, sideband->buffers[i].cpu))
-			sideband->buffers[kept++] = sideband->buffers[i];
+		Buffer *buffer = &sideband->buffers[i];
+
+		if (cpu_list_has(&online, buffer->cpu) && cpu_event_lives(buffer->fd, &buffer->clock))
+			sideband->buffers[kept++] = *buffer;
 		else
-			close_buffer(sideband, &sideband->buffers[i]);
+			close_buffer(sideband, buffer);
 	}
 	sideband->count = kept;
 	if (add_cpus(sideband, &online) != 0)
@@ -291,8 +313,9 @@ static void
 copy_out(const Sideband *sideband, const Buffer *buffer, uint64_t from, void *to, size_t length)
 {
 	const uint8_t *data = (const uint8_t *) buffer->control + sideband->page_bytes;
-	size_t offset = from & (BUFFER_BYTES - 1);
-	size_t first = BUFFER_BYTES - offset < length ? BUFFER_BYTES - offset : length;
+	size_t offset = from & (sideband->buffer_bytes - 1);
+	size_t first =
+		sideband->buffer_bytes - offset < length ? sideband->buffer_bytes - offset : length;
 
 	memcpy(to, data + offset, first);
 	memcpy((uint8_t *) to + first, data, length - first);

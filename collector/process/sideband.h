@@ -38,11 +38,22 @@ typedef struct SidebandEvent
 
 typedef void (*SidebandHandler)(void *context, const SidebandEvent *event);
 
-/* -errno where not even one CPU can be listened to. */
-int sideband_create(SidebandHandler handler, void *context, Sideband **sideband);
+/*
+ * Each CPU's buffer is 128 KiB, less where those of all possible CPUs would take more than
+ * limit_bytes, 16 KiB at least. -errno where not even one CPU can be listened to.
+ */
+int sideband_create(size_t limit_bytes, SidebandHandler handler, void *context,
+					Sideband **sideband);
+size_t sideband_buffer_bytes(size_t limit_bytes, uint32_t cpus);
+
+/* Of the kernel's memory, for buffers. */
+size_t sideband_bytes(const Sideband *sideband);
 void sideband_free(Sideband *sideband); /* accepts NULL */
 
-/* Listens to the CPUs that are online now. Call from time to time. */
+/*
+ * Listens to the CPUs that are online now, also to those that were away for a moment. Call about
+ * once a second: what happens on a CPU meanwhile is SIDEBAND_LOST.
+ */
 void sideband_follow_cpus(Sideband *sideband);
 
 /*

@@ -148,9 +148,7 @@ make_batch(int step, size_t row_count)
 static Writer *
 open_writer(void)
 {
-	WriterOptions options = {
-		.conninfo = "", .node = "bench", .queue_bytes = (size_t) 2 << 30, .stop_fd = -1
-	};
+	WriterOptions options = { .conninfo = "", .node = "bench", .queue_bytes = (size_t) 2 << 30 };
 	Failure failure = { 0 };
 	Writer *writer = NULL;
 
@@ -166,7 +164,7 @@ write_through(Writer *writer, Batch *batch, WriterStats *stats)
 {
 	double start = now_s();
 
-	writer_submit(writer, batch);
+	writer_submit_newest(writer, batch);
 	do
 	{
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);

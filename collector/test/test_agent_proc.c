@@ -23,6 +23,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "agent/kernel_version.h"
 #include "process/cpu_list.h"
 #include "process/mapping_list.h"
 #include "process/proc_file.h"
@@ -381,6 +382,78 @@ test_changing_mappings(void **state)
 	munmap(changing.pages, 8192);
 }
 
+/* What uname says where, as it is on the machines of each distribution. */
+static void
+test_kernel_versions(void **state)
+{
+	static const struct
+	{
+		const char *release;
+		const char *build;
+		const char *signature;
+		unsigned int patch;
+		bool locks_up;
+	} kernels[] = {
+		/* as released */
+		{ "5.18.19", "#1 SMP", "", 19, false },
+		{ "5.19.0", "#1 SMP", "", 0, true },
+		{ "5.19.17", "#1 SMP", "", 17, true },
+		{ "6.0.19", "#1 SMP", "", 19, true },
+		{ "6.1.35", "#1 SMP", "", 35, true },
+		{ "6.1.36", "#1 SMP", "", 36, false },
+		{ "6.1.0-rc3", "#1 SMP", "", 0, true },
+		{ "6.2.16", "#1 SMP", "", 16, true },
+		{ "6.3.9", "#1 SMP", "", 9, true },
+		{ "6.3.10", "#1 SMP", "", 10, false },
+		{ "6.4.0", "#1 SMP", "", 0, false },
+		{ "6.18.44-fc-v657", "#1 SMP PREEMPT_DYNAMIC @0", "", 44, false },
+		{ "7.1.2", "#1 SMP", "", 2, false },
+		{ "5.10.0", "#1 SMP", "", 0, false },
+		/* Debian, its backports, Raspberry Pi OS */
+		{ "6.1.0-9-amd64", "#1 SMP PREEMPT_DYNAMIC Debian 6.1.27-1 (2023-05-08)", "", 27, true },
+		{ "6.1.0-13-amd64", "#1 SMP PREEMPT_DYNAMIC Debian 6.1.55-1 (2023-09-29)", "", 55, false },
+		{ "6.1.0-0.deb11.5-amd64", "#1 SMP PREEMPT_DYNAMIC Debian 6.1.12-1~bpo11+1 (2023-03-05)",
+		  "", 12, true },
+		{ "6.3.0-0.deb12.2-amd64", "#1 SMP PREEMPT_DYNAMIC Debian 6.3.11-1~bpo12+1 (2023-07-12)",
+		  "", 11, false },
+		{ "6.1.0-rpi4-rpi-v8", "#1 SMP PREEMPT Debian 1:6.1.54-1+rpt2 (2023-10-05)", "", 54,
+		  false },
+		{ "5.10.0-26-amd64", "#1 SMP Debian 5.10.197-1 (2023-09-29)", "", 197, false },
+		/* Ubuntu */
+		{ "6.2.0-39-generic", "#40~22.04.1-Ubuntu SMP PREEMPT_DYNAMIC Thu Nov 16 10:53:04 UTC 2",
+		  "Ubuntu 6.2.0-39.40~22.04.1-generic 6.2.16\n", 16, true },
+		{ "6.1.0-1036-oem", "#36-Ubuntu SMP PREEMPT_DYNAMIC Mon Mar 4",
+		  "Ubuntu 6.1.0-1036.36-oem 6.1.66\n", 66, false },
+		{ "6.1.0-1009-oem", "#9-Ubuntu SMP PREEMPT_DYNAMIC", "Ubuntu 6.1.0-1009.9-oem 6.1.6\n", 6,
+		  true },
+		{ "6.5.0-14-generic", "#14-Ubuntu SMP", "Ubuntu 6.5.0-14.14-generic 6.5.3\n", 3, false },
+		/* Amazon, Fedora, Proxmox, Google, Red Hat, SUSE */
+		{ "6.1.34-59.116.amzn2023.x86_64", "#1 SMP PREEMPT_DYNAMIC Tue Jun 20", "", 34, true },
+		{ "6.1.61-85.141.amzn2023.x86_64", "#1 SMP PREEMPT_DYNAMIC Wed Nov 8", "", 61, false },
+		{ "6.3.8-200.fc38.x86_64", "#1 SMP PREEMPT_DYNAMIC Thu Jun 15", "", 8, true },
+		{ "6.2.16-20-pve", "#1 SMP PREEMPT_DYNAMIC PMX 6.2.16-20 (2023-12-04T13:34Z)", "", 16,
+		  true },
+		{ "6.1.75+", "#1 SMP PREEMPT_DYNAMIC Sat Mar 30 14:38:17 UTC 2024", "", 75, false },
+		{ "5.14.0-427.13.1.el9_4.x86_64", "#1 SMP PREEMPT_DYNAMIC Wed Apr 10", "", 0, false },
+		{ "4.18.0-553.el8_10.x86_64", "#1 SMP", "", 0, false },
+		{ "6.4.0-150600.21-default", "#1 SMP PREEMPT_DYNAMIC Thu May 16", "", 0, false },
+	};
+	KernelVersion version;
+
+	for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++)
+	{
+		assert_true(kernel_version_parse(kernels[i].release, kernels[i].build, kernels[i].signature,
+										 &version));
+		assert_int_equal(version.patch, kernels[i].patch);
+		if (kernel_version_locks_up(&version) != kernels[i].locks_up)
+			fail_msg("%s", kernels[i].release);
+	}
+	assert_false(kernel_version_parse("", "", "", &version));
+	assert_false(kernel_version_parse("generic", "#1", "", &version));
+	assert_false(kernel_version_parse("6", "#1", "", &version));
+	assert_false(kernel_version_parse("-6.1.0", "#1", "", &version));
+}
+
 int
 main(void)
 {
@@ -390,7 +463,7 @@ main(void)
 		cmocka_unit_test(test_maps_lines),	 cmocka_unit_test(test_maps_device),
 		cmocka_unit_test(test_maps_errors),	 cmocka_unit_test(test_files),
 		cmocka_unit_test(test_mapping_list), cmocka_unit_test(test_changing_mappings),
-		cmocka_unit_test(test_long_paths),
+		cmocka_unit_test(test_long_paths),	 cmocka_unit_test(test_kernel_versions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

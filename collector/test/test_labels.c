@@ -9,9 +9,12 @@
 
 #include <cmocka.h>
 
+#include <stdio.h>
 #include <string.h>
 
 #include "labels/cgroup.h"
+#include "labels/cgroup_table.h"
+#include "labels/labeller.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -204,6 +207,160 @@ test_malformed(void **state)
 	}
 }
 
+static void
+test_controllers(void **state)
+{
+	static const char head[] = "#subsys_name\thierarchy\tnum_cgroups\tenabled\n";
+	uint32_t hierarchy;
+	char text[256];
+
+	snprintf(text, sizeof(text), "%scpu\t3\t1\t1\npids\t8\t1\t1\nmemory\t4\t22\t1\n", head);
+	assert_int_equal(cgroup_controller_parse(text, &hierarchy), PFS_CONTROLLER_MEMORY);
+	assert_int_equal(hierarchy, 4);
+	/* memory is switched off, or in the unified hierarchy */
+	snprintf(text, sizeof(text), "%scpu\t3\t1\t1\npids\t8\t1\t1\nmemory\t0\t22\t1\n", head);
+	assert_int_equal(cgroup_controller_parse(text, &hierarchy), PFS_CONTROLLER_PIDS);
+	assert_int_equal(hierarchy, 8);
+	snprintf(text, sizeof(text), "%scpu\t0\t1\t1\nmemory\t0\t22\t1", head);
+	assert_int_equal(cgroup_controller_parse(text, &hierarchy), PFS_CONTROLLER_NONE);
+	assert_int_equal(hierarchy, 0);
+	assert_int_equal(cgroup_controller_parse("", &hierarchy), PFS_CONTROLLER_NONE);
+	assert_int_equal(cgroup_controller_parse("\n\nmemory", &hierarchy), PFS_CONTROLLER_NONE);
+}
+
+static void
+test_cgroup_table(void **state)
+{
+	CgroupTable *table;
+	CgroupLabels labels = { .path = "/a" };
+	CgroupKey key = { .unified_id = 1 };
+	CgroupKey other = { .controller_id = 1, .hierarchy = 4 };
+
+	assert_int_equal(cgroup_table_create(2, &table), 0);
+	cgroup_table_learn(table, &key, &labels);
+	assert_false(cgroup_table_find(table, &other, &labels));
+	strcpy(labels.path, "/b");
+	cgroup_table_learn(table, &other, &labels);
+	assert_true(cgroup_table_find(table, &key, &labels));
+	assert_string_equal(labels.path, "/a");
+	/* the one that was not asked for goes */
+	key.unified_id = 2;
+	cgroup_table_learn(table, &key, &labels);
+	assert_false(cgroup_table_find(table, &other, &labels));
+	key.unified_id = 1;
+	assert_true(cgroup_table_find(table, &key, &labels));
+	cgroup_table_free(table);
+}
+
+static void
+test_label_sets(void **state)
+{
+	const BatchLabel labels[] = { { "a", "1" }, { "b", "2" } };
+	const BatchLabel others[] = { { "a", "1b" }, { "", "2" } };
+	LabelSetTable *table;
+	LabelSet *set;
+
+	assert_int_equal(label_set_table_create(1, &table), 0);
+	assert_null(label_set_find(table, labels, 2, 1));
+	set = label_set_add(table, labels, 2, 1);
+	assert_ptr_equal(label_set_find(table, labels, 2, 1), set);
+	assert_null(label_set_find(table, labels, 1, 1));
+	assert_null(label_set_find(table, others, 2, 1));
+	assert_null(label_set_add(table, others, 2, 1)); /* there is room for one */
+	assert_string_equal(label_set_value(set, "b"), "2");
+	assert_string_equal(label_set_value(set, "c"), "");
+	label_set_release(set);
+	label_set_table_sweep(table, 2 * LABEL_SET_KEEP_NS);
+	assert_int_equal(label_set_table_count(table), 1); /* held still */
+	label_set_release(set);
+	label_set_table_sweep(table, 2 * LABEL_SET_KEEP_NS + 1);
+	assert_int_equal(label_set_table_count(table), 1);
+	label_set_table_sweep(table, 4 * LABEL_SET_KEEP_NS);
+	assert_int_equal(label_set_table_count(table), 0);
+	label_set_table_free(table);
+}
+
+static LabelSet *
+issue(Labeller *labeller, IssuedLabels *issued, const char *comm, const char *exe, uint64_t now_ns)
+{
+	static const CgroupLabels cgroup;
+	LabelFacts facts = { .exe = exe, .cgroup = &cgroup, .pid = 1 };
+
+	snprintf(facts.comm, sizeof(facts.comm), "%s", comm);
+	return labeller_issue(labeller, issued, &facts, now_ns);
+}
+
+/* New processes by the thousand, each with a name of its own, are one series from some point on. */
+static void
+test_new_series(void **state)
+{
+	const LabellerOptions options = { .node = "host" };
+	const uint64_t minute_ns = 60 * UINT64_C(1000000000);
+	Labeller *labeller;
+	LabelSet *set = NULL;
+	int named = 0;
+
+	assert_int_equal(labeller_create(&options, &labeller), 0);
+	for (int i = 0; i < 3 * LABELLER_BURST; i++)
+	{
+		IssuedLabels issued = { 0 };
+		char name[16];
+
+		snprintf(name, sizeof(name), "n%d", i);
+		set = issue(labeller, &issued, name, "/bin/true", minute_ns);
+		named += strcmp(label_set_value(set, "comm"), name) == 0;
+		assert_int_equal(issued.capped, named != i + 1);
+		issued_labels_fini(&issued);
+	}
+	assert_int_equal(named, LABELLER_BURST);
+	assert_string_equal(label_set_value(set, "comm"), LABELLER_OTHER);
+	assert_string_equal(label_set_value(set, "node"), "host");
+	/* a minute later there may be some more */
+	named = 0;
+	for (int i = 0; i < LABELLER_BURST; i++)
+	{
+		IssuedLabels issued = { 0 };
+		char name[16];
+
+		snprintf(name, sizeof(name), "m%d", i);
+		set = issue(labeller, &issued, name, "/bin/true", 2 * minute_ns);
+		named += strcmp(label_set_value(set, "comm"), name) == 0;
+		issued_labels_fini(&issued);
+	}
+	assert_in_range(named, LABELLER_A_MINUTE - 1, LABELLER_A_MINUTE + 1);
+	labeller_free(labeller);
+}
+
+/* Names that a process had before are no new series, and what was capped once may be had later. */
+static void
+test_names_of_process(void **state)
+{
+	const LabellerOptions options = { .node = "host" };
+	const uint64_t minute_ns = 60 * UINT64_C(1000000000);
+	IssuedLabels issued = { 0 };
+	Labeller *labeller;
+	LabelSet *set;
+
+	assert_int_equal(labeller_create(&options, &labeller), 0);
+	for (int i = 0; i < 1000; i++)
+	{
+		char name[16];
+
+		snprintf(name, sizeof(name), "n%d", i % LABELLER_PROCESS_BURST);
+		set = issue(labeller, &issued, name, "/bin/true", minute_ns);
+		assert_string_equal(label_set_value(set, "comm"), name);
+	}
+	set = issue(labeller, &issued, "more", "/bin/true", minute_ns);
+	assert_true(issued.capped);
+	assert_string_equal(label_set_value(set, "comm"), LABELLER_OTHER);
+	assert_string_equal(label_set_value(set, "exe"), "/bin/true");
+	set = issue(labeller, &issued, "more", "/bin/true", 2 * minute_ns);
+	assert_false(issued.capped);
+	assert_string_equal(label_set_value(set, "comm"), "more");
+	issued_labels_fini(&issued);
+	labeller_free(labeller);
+}
+
 int
 main(void)
 {
@@ -211,7 +368,9 @@ main(void)
 		cmocka_unit_test(test_systemd),		   cmocka_unit_test(test_containers),
 		cmocka_unit_test(test_no_containers),  cmocka_unit_test(test_hierarchies),
 		cmocka_unit_test(test_malformed),	   cmocka_unit_test(test_kubernetes),
-		cmocka_unit_test(test_other_runtimes),
+		cmocka_unit_test(test_other_runtimes), cmocka_unit_test(test_controllers),
+		cmocka_unit_test(test_cgroup_table),   cmocka_unit_test(test_label_sets),
+		cmocka_unit_test(test_new_series),	   cmocka_unit_test(test_names_of_process),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

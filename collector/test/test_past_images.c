@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -22,6 +23,7 @@
 #include "base/clock.h"
 #include "process/past_images.h"
 #include "process/process.h"
+#include "stop_events.h"
 
 static PastImages *
 new_images(size_t limit)
@@ -343,7 +345,7 @@ test_resolved_as_sampled(void **state)
 	process_table_remember(processes, past);
 	process = process_table_get(processes, &sample, before_ns);
 	assert_true(process_take_description(processes, process, &description));
-	process_described(process, 1, (uint64_t) clock_ns(CLOCK_MONOTONIC));
+	process_described(processes, process, 1, (uint64_t) clock_ns(CLOCK_MONOTONIC));
 	process_description_fini(files, &description);
 	after_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 	assert_true(process_resolve(processes, process, start, before_ns, true, after_ns, &where));
@@ -380,7 +382,7 @@ test_resolved_as_sampled(void **state)
 static void
 listen_or_skip(PastImages *past)
 {
-	int result = past_images_listen(past);
+	int result = past_images_listen(past, SIZE_MAX);
 
 	if (result == 0)
 		return;
@@ -466,6 +468,50 @@ test_gone(void **state)
 }
 
 /*
+ * A process that maps code in a loop is read again as often as others are, not at each of its
+ * samples; and then as it is.
+ */
+static void
+test_maps_in_a_loop(void **state)
+{
+	const uint64_t ms = UINT64_C(1000000);
+	struct pfs_sample sample = { .pid = (uint32_t) getpid() };
+	PastImages *past = new_images(8);
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	ProcessTableStats stats;
+	ProcessTable *processes;
+	MappedFileTable *files;
+	Process *process;
+	ProcStat stat;
+
+	assert_int_equal(proc_stat_read(sample.pid, &stat), 0);
+	sample.start_time_ns =
+		stat.start_ticks * (UINT64_C(1000000000) / (uint64_t) sysconf(_SC_CLK_TCK));
+	sample.arg_start = stat.arg_start;
+	assert_int_equal(mapped_file_table_create(&files), 0);
+	assert_int_equal(process_table_create(files, 4, &processes), 0);
+	process_table_remember(processes, past);
+	process = process_table_get(processes, &sample, now_ns);
+	for (int i = 0; i < 5000; i++)
+	{
+		char name[32];
+
+		now_ns += 10 * ms;
+		snprintf(name, sizeof(name), "/lib/%d", i);
+		/* told of as later than any reading that this test can make */
+		note_map_at(past, sample.pid, 0x1000, 0x2000, name, now_ns + 3600000 * ms);
+		process_follow(processes, process, now_ns);
+		process_reread_before(processes, process, UINT64_MAX, now_ns);
+	}
+	process_table_stats(processes, &stats);
+	assert_in_range(stats.map_reads, 64, 1 + 64 + 50 * 10);
+	assert_int_equal(stats.map_reads + stats.put_off, 1 + 2 * 5000);
+	process_table_free(processes);
+	mapped_file_table_free(files);
+	past_images_free(past);
+}
+
+/*
  * Hostile processes map many files of long names: those that were silent for longest go, and are
  * counted.
  */
@@ -528,6 +574,43 @@ test_bounded_bytes(void **state)
 }
 
 /*
+ * A CPU that was away for a moment tells of nothing any more: it is listened to again, and that
+ * something may have been missed is known.
+ */
+static void
+test_away_for_a_moment(void **state)
+{
+	PastImages *past = new_images(64);
+	uint64_t before_ns;
+	pid_t pid = 0;
+	int status;
+
+	listen_or_skip(past);
+	past_images_follow_cpus(past);
+	past_images_update(past);
+	assert_int_equal(past_images_take_gaps(past), 0);
+	assert_int_equal(stop_events(), sysconf(_SC_NPROCESSORS_ONLN));
+	usleep(AWAY_US);
+	before_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	past_images_follow_cpus(past);
+	assert_int_equal(past_images_take_gaps(past), sysconf(_SC_NPROCESSORS_ONLN));
+	assert_true(past_images_untold_ns(past, (uint32_t) getpid()) > before_ns);
+	past_images_follow_cpus(past);
+	assert_int_equal(past_images_take_gaps(past), 0);
+	pid = fork();
+	if (pid == 0)
+	{
+		execl("/bin/true", "true", (char *) NULL);
+		_exit(1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	past_images_update(past);
+	assert_non_null(
+		past_images_executable(past, (uint32_t) pid, (uint64_t) clock_ns(CLOCK_MONOTONIC)));
+	past_images_free(past);
+}
+
+/*
  * Half a buffer of records ends a wait, long before the time does; the next wait is for as much
  * again.
  */
@@ -578,6 +661,8 @@ main(void)
 		cmocka_unit_test(test_beginning_unseen),
 		cmocka_unit_test(test_resolved_as_sampled),
 		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_maps_in_a_loop),
+		cmocka_unit_test(test_away_for_a_moment),
 		cmocka_unit_test(test_bounded_bytes),
 		cmocka_unit_test(test_wakes_half_full),
 	};

@@ -493,7 +493,7 @@ test_no_room_beside_large_one(void **state)
 		sample.pid = pid;
 		large = process_table_get(fixture->processes, &sample, now_ns);
 	}
-	process_described(large, 10000, now_ns);
+	process_described(fixture->processes, large, 10000, now_ns);
 	process_had_no_room(fixture->processes, process_table_get(fixture->processes, &own, now_ns),
 						now_ns);
 	process_table_stats(fixture->processes, &stats);
@@ -504,7 +504,7 @@ test_no_room_beside_large_one(void **state)
 	assert_int_equal(stats.created, 4);
 
 	large = process_table_get(fixture->processes, &sample, now_ns);
-	process_described(large, 1, now_ns);
+	process_described(fixture->processes, large, 1, now_ns);
 	now_ns += 10000 * MS;
 	process_had_no_room(fixture->processes, process_table_get(fixture->processes, &own, now_ns),
 						now_ns);
@@ -557,6 +557,131 @@ test_no_room(void **state)
 	assert_int_equal(stats.count, 1);
 }
 
+/* A process that is gone belongs where others of its control group were seen to belong. */
+static void
+test_cgroup_of_gone(void **state)
+{
+	Fixture *fixture = *state;
+	struct pfs_sample sample = sample_of(getpid());
+	struct pfs_sample gone = { .pid = (1 << 22) + 1, .cgroup_id = 77, .parent_pid = (1 << 22) + 2 };
+	char own[CGROUP_PATH_BYTES];
+
+	sample.cgroup_id = 77;
+	sample.time_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	snprintf(own, sizeof(own), "%s",
+			 process_cgroup(process_table_get(fixture->processes, &sample, 1))->path);
+	/* one sample, taken before the look: the process may have been moved in between */
+	gone.start_time_ns = 1;
+	assert_string_equal(process_cgroup(process_table_get(fixture->processes, &gone, 1))->path, "");
+	sample.time_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	(void) process_table_get(fixture->processes, &sample, 1);
+	gone.start_time_ns = 2;
+	assert_string_equal(process_cgroup(process_table_get(fixture->processes, &gone, 1))->path, own);
+	/* the same id in another hierarchy is another group */
+	gone.start_time_ns = 3;
+	gone.cgroup_id = 0;
+	gone.controller_cgroup_id = 77;
+	assert_string_equal(process_cgroup(process_table_get(fixture->processes, &gone, 1))->path, "");
+}
+
+/* Where this machine's control groups may be made: memory's old hierarchy, else the new one. */
+static bool
+find_cgroups(char *path, size_t size)
+{
+	static const char *const places[] = { "/sys/fs/cgroup/memory", "/sys/fs/cgroup/unified",
+										  "/sys/fs/cgroup" };
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+	{
+		snprintf(path, size, "%s/pfs-test-%d", places[i], getpid());
+		if (mkdir(path, 0755) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A process that is moved has its new group's labels from the next sample on. */
+static void
+test_moved_to_cgroup(void **state)
+{
+	Fixture *fixture = *state;
+	char place[128];
+	char file[160];
+	pid_t pid = start_sleeper("/bin/sleep");
+	struct pfs_sample sample = sample_of(pid);
+	FILE *members;
+	Process *process;
+
+	if (!find_cgroups(place, sizeof(place)))
+	{
+		stop_child(pid);
+		skip();
+	}
+	sample.cgroup_id = 1;
+	process = process_table_get(fixture->processes, &sample, 1);
+	assert_null(strstr(process_cgroup(process)->path, "pfs-test"));
+	snprintf(file, sizeof(file), "%s/cgroup.procs", place);
+	members = fopen(file, "we");
+	assert_non_null(members);
+	fprintf(members, "%d\n", pid);
+	assert_int_equal(fclose(members), 0);
+	process = process_table_get(fixture->processes, &sample, 2);
+	assert_null(strstr(process_cgroup(process)->path, "pfs-test"));
+	sample.cgroup_id = 2;
+	process = process_table_get(fixture->processes, &sample, 3);
+	stop_child(pid);
+	(void) rmdir(place);
+	assert_non_null(strstr(process_cgroup(process)->path, "pfs-test"));
+}
+
+static uint32_t told_verdict;
+static uint32_t told_pid;
+static int told_count;
+
+static void
+note_verdict(void *context, const ExecImage *image, uint32_t verdict)
+{
+	assert_null(context);
+	told_pid = image->pid;
+	told_verdict = verdict;
+	told_count++;
+}
+
+/* The kernel is told whose stacks nobody could walk, and told again if it forgets. */
+static void
+test_verdicts(void **state)
+{
+	Fixture *fixture = *state;
+	struct pfs_sample gone = { .pid = (1 << 22) + 1, .flags = PFS_SAMPLE_LATE };
+	struct pfs_sample sample = sample_of(getpid());
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	ProcessDescription description;
+	Process *process;
+
+	process_table_tell_verdicts(fixture->processes, note_verdict, NULL);
+	told_count = 0;
+	(void) process_table_get(fixture->processes, &gone, now_ns);
+	assert_int_equal(told_pid, gone.pid);
+	assert_int_equal(told_verdict, PFS_VERDICT_NO_COPY);
+	(void) process_table_get(fixture->processes, &gone, now_ns);
+	assert_int_equal(told_count, 2);
+	gone.flags = 0;
+	(void) process_table_get(fixture->processes, &gone, now_ns);
+	assert_int_equal(told_count, 2);
+
+	/* one whose mappings the unwinder has no room for, until it has */
+	process = process_table_get(fixture->processes, &sample, now_ns);
+	assert_int_equal(told_count, 2);
+	assert_true(process_take_description(fixture->processes, process, &description));
+	process_described(fixture->processes, process, 0, now_ns);
+	assert_int_equal(told_pid, getpid());
+	assert_int_equal(told_verdict, PFS_VERDICT_NO_COPY);
+	process_described(fixture->processes, process, description.count, now_ns);
+	assert_int_equal(told_verdict, 0);
+	assert_int_equal(told_count, 4);
+	process_description_fini(fixture->files, &description);
+}
+
 int
 main(void)
 {
@@ -573,6 +698,9 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_mappings_read_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_eviction, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_vdso, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cgroup_of_gone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_moved_to_cgroup, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_verdicts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_room, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_room_beside_large_one, setup, teardown),
 	};

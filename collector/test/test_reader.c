@@ -51,7 +51,7 @@ setup(void **state)
 	SymbolizerOptions symbolizer = { .cache_bytes = 16 << 20, .debug_directory = "" };
 
 	fixture->options = (ReaderOptions){
-		.node = "host",
+		.labels = { .node = "host" },
 		.window_us = WINDOW_US,
 		.interval_bytes = 1 << 20,
 		.process_limit = 16,
@@ -387,6 +387,121 @@ test_kernel_thread(void **state)
 	assert_int_equal(fixture->stats.user_samples, 0);
 }
 
+/*
+ * A thread that works for the kernel has no user side, and the process that it belongs to has one
+ * all the same.
+ */
+static void
+test_worker(void **state)
+{
+	Fixture *fixture = *state;
+	Record worker = own_record();
+	Record record = own_record();
+	const BatchStack *stacks;
+
+	worker.sample.flags = PFS_SAMPLE_WORKER;
+	worker.sample.kernel_count = 1;
+	worker.stack[0] = UINT64_C(0xffffffff81000000);
+	send(fixture, &worker);
+	add_frame(&record, address_of(test_leaf));
+	add_frame(&record, address_of(start_thread) + 1);
+	send(fixture, &record);
+	finish(fixture);
+	assert_int_equal(batch_stacks(fixture->batch, &stacks), 2);
+	assert_int_equal(stacks[0].depth, 1);
+	assert_int_equal(stacks[1].depth, 2);
+	assert_int_equal(fixture->stats.user_samples, 1);
+	assert_int_equal(fixture->stats.complete, 1);
+	assert_true(label_value(fixture->batch, 0, "exe")[0] == '/');
+	assert_int_equal(losses_total(&fixture->losses, LOSS_PROCESS_GONE), 0);
+}
+
+/* Each name is a series of its own, so a process that renames itself gets so many and no more. */
+static void
+test_names_in_a_loop(void **state)
+{
+	Fixture *fixture = *state;
+	Record record = own_record();
+	const int count = 3000;
+	const BatchSeries *series;
+	size_t series_count;
+	int others = 0;
+
+	add_frame(&record, address_of(start_thread));
+	for (int i = 0; i < count; i++)
+	{
+		snprintf(record.sample.process_comm, sizeof(record.sample.process_comm), "loop-%d", i);
+		send(fixture, &record);
+	}
+	/* one that has its series keeps it */
+	strcpy(record.sample.process_comm, "loop-0");
+	send(fixture, &record);
+	finish(fixture);
+	series_count = batch_series(fixture->batch, &series);
+	/* a slow machine takes some seconds, in which one or two more are allowed */
+	assert_in_range(series_count, LABELLER_PROCESS_BURST + 1, LABELLER_PROCESS_BURST + 16);
+	for (size_t i = 0; i < series_count; i++)
+		others += strcmp(label_value(fixture->batch, (uint32_t) i, "comm"), LABELLER_OTHER) == 0;
+	assert_int_equal(others, 1);
+	assert_int_equal(losses_total(&fixture->losses, LOSS_SERIES_CAPPED),
+					 count - (int) series_count + 1);
+	assert_int_equal(fixture->stats.samples, count + 1);
+}
+
+typedef struct Rule
+{
+	const char *team;
+	bool drops;
+	int calls;
+} Rule;
+
+static bool
+apply_rule(void *context, LabelList *list)
+{
+	Rule *rule = context;
+
+	rule->calls++;
+	return !rule->drops && label_list_set(list, "team", rule->team) &&
+		   label_list_set(list, "exe", "");
+}
+
+/* Labels are made and relabelled once, and again when more is known. */
+static void
+test_relabelled(void **state)
+{
+	Fixture *fixture = *state;
+	Record record = own_record();
+	Rule rule = { .team = "" };
+	const BatchSeries *series;
+
+	fixture->options.labels.rule = apply_rule;
+	fixture->options.labels.rule_context = &rule;
+	add_frame(&record, address_of(start_thread));
+	for (int i = 0; i < 5; i++)
+		send(fixture, &record);
+	assert_int_equal(rule.calls, 1);
+	rule.team = "storage";
+	send(fixture, &record);
+	assert_int_equal(rule.calls, 1);
+	reader_learned_labels(fixture->reader);
+	send(fixture, &record);
+	send(fixture, &record);
+	assert_int_equal(rule.calls, 2);
+	rule.drops = true;
+	reader_learned_labels(fixture->reader);
+	send(fixture, &record);
+	assert_int_equal(reader_dropped(fixture->reader), 1);
+	rule.drops = false;
+	reader_learned_labels(fixture->reader);
+	send(fixture, &record);
+	finish(fixture);
+	assert_int_equal(batch_series(fixture->batch, &series), 2);
+	assert_string_equal(label_value(fixture->batch, 0, "team"), "");
+	assert_string_equal(label_value(fixture->batch, 1, "team"), "storage");
+	assert_string_equal(label_value(fixture->batch, 1, "exe"), "");
+	assert_int_equal(fixture->stats.samples, 9);
+}
+
 /* Inside exec the old user side is gone and the new one has not begun: nothing is missing. */
 static void
 test_inside_exec(void **state)
@@ -414,8 +529,8 @@ test_labels(void **state)
 	Record record = own_record();
 	char pid[16];
 
-	fixture->options.label_pid = true;
-	fixture->options.label_thread = true;
+	fixture->options.labels.pid = true;
+	fixture->options.labels.thread = true;
 	send_leaf(fixture, &record);
 	finish(fixture);
 	snprintf(pid, sizeof(pid), "%d", (int) getpid());
@@ -436,13 +551,32 @@ test_windows(void **state)
 	send_leaf(fixture, &record);
 	record.sample.time_ns -= (uint64_t) WINDOW_US * 1000;
 	send(fixture, &record);
-	record.sample.time_ns -= (uint64_t) WINDOW_US * 9000;
+	/* the window in which sampling began */
+	record.sample.time_ns -= (uint64_t) WINDOW_US * 2000;
 	send(fixture, &record);
 	finish(fixture);
 	assert_int_equal(batch_samples(fixture->batch, &samples), 3);
 	assert_int_equal(samples[0].time_us % WINDOW_US, 0);
 	assert_int_equal(samples[0].time_us - samples[1].time_us, WINDOW_US);
 	assert_int_equal(samples[2].time_us, fixture->options.start_us);
+}
+
+/* The clock was set back by an hour since sampling began: windows are as long as before. */
+static void
+test_clock_set_back(void **state)
+{
+	Fixture *fixture = *state;
+	Record record = own_record();
+	const BatchSample *samples;
+
+	fixture->options.start_us = clock_ns(CLOCK_REALTIME) / 1000 + INT64_C(3600000000);
+	send_leaf(fixture, &record);
+	record.sample.time_ns -= (uint64_t) WINDOW_US * 1000;
+	send(fixture, &record);
+	finish(fixture);
+	assert_int_equal(batch_samples(fixture->batch, &samples), 2);
+	assert_int_equal(samples[0].time_us - samples[1].time_us, WINDOW_US);
+	assert_true(samples[0].time_us < fixture->options.start_us);
 }
 
 /* With their own times, samples of one stack stay apart, a microsecond if need be. */
@@ -712,9 +846,13 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_name_of_root, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_process_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kernel_thread, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_worker, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names_in_a_loop, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_relabelled, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_inside_exec, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_labels, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_windows, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_clock_set_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_times, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_malformed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_periods, setup, teardown),

@@ -23,16 +23,26 @@
  */
 #define COPY_PIECE_BYTES (64 * 1024)
 
-int
-store_init(Store *store, const char *node)
+static int
+draw_uuid(char uuid[WRITER_UUID_BYTES])
 {
-	*store = (Store){ .budget = { .limit_bytes = DAYS_MAX_BYTES } };
-	if (getrandom(store->writer, sizeof(store->writer), 0) != (ssize_t) sizeof(store->writer))
+	if (getrandom(uuid, WRITER_UUID_BYTES, 0) != WRITER_UUID_BYTES)
 		return -errno;
 
 	/* version 4, variant 1: what RFC 9562 wants of a random UUID */
-	store->writer[6] = (char) ((store->writer[6] & 0x0F) | 0x40);
-	store->writer[8] = (char) ((store->writer[8] & 0x3F) | 0x80);
+	uuid[6] = (char) ((uuid[6] & 0x0F) | 0x40);
+	uuid[8] = (char) ((uuid[8] & 0x3F) | 0x80);
+	return 0;
+}
+
+int
+store_init(Store *store, const char *node, const char *uuid)
+{
+	*store = (Store){ .budget = { .limit_bytes = DAYS_MAX_BYTES } };
+	if (uuid != NULL)
+		memcpy(store->writer, uuid, sizeof(store->writer));
+	else if (draw_uuid(store->writer) != 0)
+		return -errno;
 	strncpy(store->node, node, sizeof(store->node) - 1);
 	table_init(&store->days, &store->budget, sizeof(int64_t));
 	return 0;

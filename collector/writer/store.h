@@ -18,15 +18,15 @@
 
 typedef struct Store
 {
-	char writer[WRITER_UUID_BYTES]; /* drawn at random: one per process */
+	char writer[WRITER_UUID_BYTES]; /* who writes */
 	char node[256];					/* stored with losses */
 	Budget budget;					/* of days */
 	Table days;						/* int64_t, since 1970: partitions that are known to be there */
 	Buffer rows;					/* scratch */
 } Store;
 
-/* -errno where no random number can be had. */
-int store_init(Store *store, const char *node);
+/* uuid NULL: drawn at random; -errno where no random number can be had. */
+int store_init(Store *store, const char *node, const char *uuid);
 void store_fini(Store *store);
 void store_forget(Store *store); /* the days: another database, or partitions were dropped */
 

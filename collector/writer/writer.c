@@ -1,11 +1,17 @@
 /*
  * writer.c
- *		The writer's thread, its queue, and when to try again.
+ *		The writer's thread, its lock, and who is told what.
  *
- * The lock guards queue, statistics, failure and the losses to be reported; it is never held while
- * the database is asked. The batch that is being written stays at the head of the queue, marked in
- * flight: only the thread may touch it. Session, interner and store belong to the thread once it
- * runs.
+ * 1. writer_submit queues a batch under the next number, or refuses.
+ * 2. The thread connects, then takes what waits at the head of the queue in flight together, and
+ *    tries until retry_judge says what became of it.
+ * 3. Flights that are refused are tried again batch by batch, so that one batch at fault goes
+ *    alone. Those that cannot be merged go one by one too.
+ * 4. Batches that have come to an end leave the queue under the lock, and are told and freed
+ *    without it.
+ *
+ * The lock guards queue, statistics, failure, orders and the losses to be reported; it is never
+ * held while the database is asked. Target and retry belong to the thread once it runs.
  */
 #include "writer/writer.h"
 
@@ -15,56 +21,37 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "writer/store.h"
+#include "writer/flight.h"
+#include "writer/queue.h"
+#include "writer/target.h"
 
-#define RETRY_MIN_MS 100
-#define RETRY_MAX_MS 30000
-
-/*
- * A batch that the server refuses is tried anew with fresh ids and partitions before it is given
- * up.
- */
-#define REFUSALS_MAX 3
+#define MODULE "writer"
 
 /* Losses of dropped batches, by reason. */
 #define UNREPORTED_BYTES ((size_t) 64 * 1024)
 
-typedef struct QueuedBatch
-{
-	struct QueuedBatch *next;
-	Batch *batch;
-	size_t bytes;
-	int64_t queued_ns; /* CLOCK_MONOTONIC */
-	bool is_report;	   /* the writer's own: only losses of batches that were not stored */
-} QueuedBatch;
-
 struct Writer
 {
 	/* the thread's, once it runs */
-	char *conninfo;
-	Session session;
-	Interner interner;
-	Store store;
-	Identity interned_under;
-	uint64_t last_number;
+	Target target;
+	Retry retry;
+	const char *name; /* of the target, or NULL */
 
 	pthread_t thread;
 	bool started;
 	int wake_fd; /* eventfd: readable when the thread shall stop at once */
-	size_t queue_limit_bytes;
 
 	pthread_mutex_t lock;	/* guards what follows */
 	pthread_cond_t changed; /* any of it; waits by the monotonic clock */
-	QueuedBatch *head;
-	QueuedBatch *tail;
-	bool in_flight; /* the head is being written */
-	bool stopping;	/* stop when the queue is empty */
+	Queue queue;
+	uint64_t alone_until; /* batches up to this number are stored one by one */
+	char *new_conninfo;	  /* from now on, or NULL */
+	bool hurry;			  /* the next attempt need not wait */
+	bool stopping;		  /* stop when the queue is empty */
 	bool stop_now;
 	bool finished;	   /* the thread has ended */
 	Batch *unreported; /* losses that no queued batch carries yet, or NULL */
@@ -72,58 +59,37 @@ struct Writer
 	Failure failure; /* of code EXIT_OK while there is none */
 };
 
-/* --- the queue; all with the lock held --- */
-
-static void
-queue_push(Writer *writer, QueuedBatch *item)
+/* Batches that came to their end together. */
+typedef struct Ended
 {
-	if (writer->tail != NULL)
-		writer->tail->next = item;
-	else
-		writer->head = item;
-	writer->tail = item;
-	writer->stats.queued_bytes += item->bytes;
+	QueuedBatch *head;
+	BatchEnd end;
+	const DbError *error; /* NULL: not the database's doing */
+} Ended;
+
+static uint64_t
+sample_count(const Batch *batch)
+{
+	const BatchSample *samples;
+
+	return batch_samples(batch, &samples);
 }
 
-/* Takes out the item behind previous, or the head where previous is NULL. */
-static QueuedBatch *
-queue_remove(Writer *writer, QueuedBatch *previous)
-{
-	QueuedBatch *item = previous ? previous->next : writer->head;
+/* --- losses, with the lock held --- */
 
-	if (previous != NULL)
-		previous->next = item->next;
-	else
-		writer->head = item->next;
-	if (writer->tail == item)
-		writer->tail = previous;
-	writer->stats.queued_bytes -= item->bytes;
-	item->next = NULL;
-	return item;
-}
-
-static QueuedBatch *
-queued_batch_create(Batch *batch, bool is_report)
-{
-	QueuedBatch *item = calloc(1, sizeof(QueuedBatch));
-
-	if (item == NULL)
-		return NULL;
-	item->batch = batch;
-	item->bytes = sizeof(QueuedBatch) + batch_bytes(batch);
-	item->queued_ns = clock_ns(CLOCK_MONOTONIC);
-	item->is_report = is_report;
-	return item;
-}
+static const char *const loss_reasons[] = {
+	[BATCH_REFUSED] = "database_refused",
+	[BATCH_PUSHED_OUT] = "writer_queue_full",
+	[BATCH_LEFT] = "writer_stopped",
+};
 
 /*
  * Notes that a batch will not be stored, and why, for the next report. What does not fit there (64
  * kB of reasons, or memory is out) is in the statistics alone.
  */
 static void
-report_loss(Writer *writer, const Batch *batch, const char *reason)
+note_loss(Writer *writer, const Batch *batch, const char *reason)
 {
-	const BatchSample *samples;
 	const BatchLoss *losses;
 	const BatchUnwound *unwound;
 	size_t loss_count = batch_losses(batch, &losses);
@@ -135,105 +101,59 @@ report_loss(Writer *writer, const Batch *batch, const char *reason)
 		batch_add_loss(writer->unreported, losses[i].reason, losses[i].count);
 	for (size_t i = 0; i < unwound_count; i++)
 		batch_add_unwound(writer->unreported, &unwound[i]);
-	batch_add_loss(writer->unreported, reason, batch_samples(batch, &samples));
-}
-
-static void
-drop_batch(Writer *writer, Batch *batch)
-{
-	const BatchSample *samples;
-
-	writer->stats.batches_dropped++;
-	writer->stats.samples_dropped += batch_samples(batch, &samples);
-	report_loss(writer, batch, "writer_queue_full");
-	batch_free(batch);
-}
-
-/* Drops the oldest batches that are not in flight until the queue keeps its budget. */
-static void
-queue_trim(Writer *writer)
-{
-	QueuedBatch *kept = writer->in_flight ? writer->head : NULL;
-
-	while (writer->stats.queued_bytes > writer->queue_limit_bytes)
-	{
-		QueuedBatch *item = kept ? kept->next : writer->head;
-
-		if (item == NULL)
-			return;
-		queue_remove(writer, kept);
-		drop_batch(writer, item->batch);
-		free(item);
-	}
-}
-
-/* --- one batch, on the thread --- */
-
-static void
-forget_ids(Writer *writer)
-{
-	interner_clear(&writer->interner);
-	store_forget(&writer->store);
-}
-
-static bool
-identity_equal(const Identity *a, const Identity *b)
-{
-	return a->epoch == b->epoch && a->database_oid == b->database_oid &&
-		   a->extension_oid == b->extension_oid;
-}
-
-static DbOutcome
-write_once(Writer *writer, const Batch *batch, uint64_t number, DbError *error)
-{
-	Session *session = &writer->session;
-	BatchIds ids = { NULL };
-	DbOutcome outcome = session_open(session, writer->conninfo, error);
-
-	if (outcome != DB_OK)
-		return outcome;
-	if (!identity_equal(&session->identity, &writer->interned_under))
-	{
-		forget_ids(writer);
-		writer->interned_under = session->identity;
-	}
-	outcome = store_ensure_partitions(&writer->store, &session->connection, batch, error);
-	if (outcome == DB_OK)
-		outcome = intern_batch(&writer->interner, session, batch, &ids, error);
-	if (outcome == DB_OK)
-		outcome = store_batch(&writer->store, session, batch, number, &ids, error);
-	batch_ids_fini(&ids);
-	return outcome;
+	if (sample_count(batch) > 0)
+		batch_add_loss(writer->unreported, reason, sample_count(batch));
 }
 
 /*
- * After a failure, makes ready for another attempt: what the server refused may have been wrong in
- * our memory. True where the very next attempt may go well, since the epoch is another one now.
+ * Counts a batch that left the queue and adds it to a list. Whoever has a callback tells its losses
+ * itself; and a server that refuses losses is not told of them for ever.
  */
-static bool
-prepare_retry(Writer *writer, DbOutcome outcome)
+static void
+end_batch(Writer *writer, QueuedBatch *item, BatchEnd end, QueuedBatch ***tail)
 {
-	Identity before = writer->session.identity;
-	DbError ignored;
+	uint64_t samples = sample_count(item->batch);
 
-	if (outcome == DB_AWAY)
-		return false;
-	forget_ids(writer);
-	if (outcome != DB_EPOCH || writer->session.connection.pg == NULL)
-		return false;
-	return session_refresh(&writer->session, &ignored) == DB_OK &&
-		   !identity_equal(&before, &writer->session.identity);
+	if (end == BATCH_STORED)
+		writer->stats.batches_written += !item->is_report;
+	else if (end == BATCH_REFUSED)
+	{
+		writer->stats.batches_refused++;
+		writer->stats.samples_refused += samples;
+	}
+	else
+	{
+		writer->stats.batches_dropped++;
+		writer->stats.samples_dropped += samples;
+	}
+	if (end != BATCH_STORED && item->callback.function == NULL &&
+		!(item->is_report && end == BATCH_REFUSED))
+		note_loss(writer, item->batch, loss_reasons[end]);
+	**tail = item;
+	*tail = &item->next;
 }
 
-/* Sleeps for between half and all of delay_ms, so that many writers do not come at once. */
-static int
-jitter(int delay_ms)
-{
-	uint32_t random = 0;
+/* --- without the lock --- */
 
-	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != (ssize_t) sizeof(random))
-		random = (uint32_t) getpid() * UINT32_C(2654435761);
-	return delay_ms / 2 + (int) (random % (uint32_t) (delay_ms / 2 + 1));
+static void
+tell_and_free(const Ended *ended)
+{
+	for (QueuedBatch *item = ended->head, *next; item != NULL; item = next)
+	{
+		const BatchResult result = {
+			.number = item->number,
+			.end = ended->end,
+			.batch = item->batch,
+			.reason = loss_reasons[ended->end],
+			.why = ended->error ? &ended->error->failure : NULL,
+			.sqlstate = ended->error ? ended->error->sqlstate : "",
+		};
+
+		next = item->next;
+		if (item->callback.function != NULL)
+			item->callback.function(item->callback.context, &result);
+		queued_batch_free(item);
+	}
 }
 
 static struct timespec
@@ -252,164 +172,256 @@ deadline_after_ms(int ms)
 	return deadline;
 }
 
+/* --- one flight, on the thread --- */
+
+/* Nothing is left to try for: told to stop at once, or at the end of a queue that is empty. */
+static bool
+may_end(const Writer *writer)
+{
+	return writer->stop_now || (writer->stopping && writer->queue.head == NULL);
+}
+
 /* Counts a retry and waits; false where the writer shall stop. */
 static bool
-wait_for_retry(Writer *writer, int wait_ms)
+wait_for_retry(Writer *writer)
 {
-	struct timespec deadline = deadline_after_ms(wait_ms);
-	bool stop;
+	struct timespec deadline = deadline_after_ms(writer->retry.wait_ms);
+	bool go_on;
 
 	pthread_mutex_lock(&writer->lock);
 	writer->stats.retries++;
-	while (!writer->stop_now &&
+	while (!may_end(writer) && !writer->hurry &&
 		   pthread_cond_timedwait(&writer->changed, &writer->lock, &deadline) == 0)
 		;
-	stop = writer->stop_now;
+	if (writer->hurry)
+		retry_hurry(&writer->retry);
+	writer->hurry = false;
+	go_on = !may_end(writer);
 	pthread_mutex_unlock(&writer->lock);
-	return !stop;
+	return go_on;
 }
 
-/* Tries until the batch is stored, refused for good, or the writer must end. */
-static DbOutcome
-write_batch(Writer *writer, const Batch *batch, DbError *error)
+static void
+publish_state(Writer *writer)
 {
-	uint64_t number = ++writer->last_number;
-	int delay_ms = RETRY_MIN_MS;
-	int refusals = 0;
+	pthread_mutex_lock(&writer->lock);
+	writer->stats.state = writer->retry.state;
+	writer->stats.away_count = writer->retry.away_count;
+	writer->stats.denied_count = writer->retry.denied_count;
+	pthread_mutex_unlock(&writer->lock);
+}
 
-	for (int attempt = 1;; attempt++)
+/* Takes a connection string that writer_reload left. */
+static void
+adopt_conninfo(Writer *writer)
+{
+	DbError error = { "" };
+	char *conninfo;
+
+	pthread_mutex_lock(&writer->lock);
+	conninfo = writer->new_conninfo;
+	writer->new_conninfo = NULL;
+	pthread_mutex_unlock(&writer->lock);
+	if (conninfo == NULL || strcmp(conninfo, writer->target.conninfo) == 0)
 	{
-		DbOutcome outcome = write_once(writer, batch, number, error);
-		bool at_once;
-		int wait_ms;
+		free(conninfo);
+		return;
+	}
+	if (target_adopt(&writer->target, conninfo, &error))
+		log_event(LOG_INFO, MODULE, "uses the new connection string",
+				  log_text("target", writer->name));
+	else
+		log_event(LOG_WARNING, MODULE, "keeps the connection and does without the new string",
+				  log_text("target", writer->name), log_text("reason", error.failure.message),
+				  log_text("detail", error.failure.detail), log_text("hint", error.failure.hint),
+				  log_text("sqlstate", error.sqlstate));
+}
 
-		if (outcome == DB_OK && attempt > 1)
-			log_event(LOG_INFO, "writer", "stored the batch after trying again",
-					  log_number("attempts", attempt));
-		if (outcome == DB_OK || outcome == DB_PERMANENT || outcome == DB_STOPPED)
-			return outcome;
-		at_once = prepare_retry(writer, outcome);
-		if (outcome != DB_AWAY && !at_once && ++refusals == REFUSALS_MAX)
-			return DB_REFUSED;
-		wait_ms = at_once ? 0 : jitter(delay_ms);
-		log_event(LOG_WARNING, "writer", "could not store a batch and will try again",
-				  log_text("reason", error->failure.message),
-				  log_text("detail", error->failure.detail), log_text("hint", error->failure.hint),
-				  log_text("sqlstate", error->sqlstate), log_number("attempt", attempt),
-				  log_number("retry_ms", wait_ms));
-		if (!wait_for_retry(writer, wait_ms))
-			return DB_STOPPED;
-		if (!at_once)
-			delay_ms = delay_ms * 2 < RETRY_MAX_MS ? delay_ms * 2 : RETRY_MAX_MS;
+/*
+ * Tries until the flight is stored, given up, or the writer must end. Without a flight: until the
+ * database is connected to.
+ */
+static RetryVerdict
+try_until_done(Writer *writer, const Flight *flight, DbError *error)
+{
+	retry_begin_batch(&writer->retry);
+	for (;;)
+	{
+		DbOutcome outcome;
+		RetryVerdict verdict;
+		bool at_once;
+
+		adopt_conninfo(writer);
+		outcome = flight ? target_write(&writer->target, flight->batch, flight->number, error)
+						 : target_open(&writer->target, error);
+		at_once = outcome != DB_OK && target_prepare_retry(&writer->target, outcome);
+		verdict = retry_judge(&writer->retry, outcome, error, at_once, clock_ns(CLOCK_MONOTONIC));
+		publish_state(writer);
+		if (verdict != VERDICT_AGAIN)
+			return verdict;
+		if (!wait_for_retry(writer))
+			return VERDICT_END;
 	}
 }
 
 /* --- the thread --- */
 
-/* The losses of dropped batches become a batch of their own, before all others. */
+/* The losses of dropped batches become a batch of their own. */
 static void
-queue_report(Writer *writer)
+queue_report(Writer *writer, Batch *report)
 {
-	QueuedBatch *item;
+	QueuedBatch *item = queued_batch_create(report, NULL);
 
-	if (writer->unreported == NULL)
-		return;
-	item = queued_batch_create(writer->unreported, true);
 	if (item == NULL)
+	{
+		batch_free(report);
 		return;
-	writer->unreported = NULL;
-	item->next = writer->head;
-	writer->head = item;
-	if (writer->tail == NULL)
-		writer->tail = item;
-	writer->stats.queued_bytes += item->bytes;
+	}
+	item->is_report = true;
+	queue_push(&writer->queue, item);
 }
 
-/* Waits for the next batch and marks it in flight; NULL where the thread shall end. */
-static Batch *
-take_batch(Writer *writer)
+/* Waits until there is a batch to be stored; false where the thread shall end. Lock held. */
+static bool
+wait_for_batch(Writer *writer)
 {
-	Batch *batch = NULL;
-
-	pthread_mutex_lock(&writer->lock);
-	for (;;)
+	while (!writer->stop_now)
 	{
-		if (writer->stop_now)
-			break;
-		queue_report(writer);
-		if (writer->head != NULL)
+		if (writer->queue.head == NULL && writer->unreported != NULL)
 		{
-			batch = writer->head->batch;
-			writer->in_flight = true;
-			break;
+			queue_report(writer, writer->unreported);
+			writer->unreported = NULL;
 		}
+		if (writer->queue.head != NULL)
+			return true;
 		if (writer->stopping)
-			break;
-		pthread_cond_wait(&writer->changed, &writer->lock);
-	}
-	pthread_mutex_unlock(&writer->lock);
-	return batch;
-}
-
-/* Takes the batch in flight out of the queue where it is done with, counts it. */
-static void
-finish_batch(Writer *writer, DbOutcome outcome, const DbError *error)
-{
-	const BatchSample *samples;
-	QueuedBatch *item;
-	uint64_t count;
-
-	pthread_mutex_lock(&writer->lock);
-	writer->in_flight = false;
-	count = batch_samples(writer->head->batch, &samples);
-	if (outcome == DB_PERMANENT)
-	{
-		writer->failure = error->failure;
-	}
-	if (outcome == DB_OK || outcome == DB_REFUSED)
-	{
-		item = queue_remove(writer, NULL);
-		if (outcome == DB_OK)
+			return false;
+		if (writer->new_conninfo != NULL)
 		{
-			writer->stats.batches_written += !item->is_report;
-			writer->stats.samples_written += count;
+			pthread_mutex_unlock(&writer->lock);
+			adopt_conninfo(writer);
+			pthread_mutex_lock(&writer->lock);
 		}
 		else
-		{
-			writer->stats.batches_refused++;
-			writer->stats.samples_refused += count;
-			if (!item->is_report) /* a server that refuses losses is not told of them for ever */
-				report_loss(writer, item->batch, "database_refused");
-		}
-		batch_free(item->batch);
-		free(item);
+			pthread_cond_wait(&writer->changed, &writer->lock);
 	}
+	return false;
+}
+
+/* Puts what waits in flight, losses to be reported along with it. False as wait_for_batch. */
+static bool
+take_flight(Writer *writer, Flight *flight)
+{
+	const QueuedBatch *head;
+	Batch *report = NULL;
+	uint32_t count;
+
+	pthread_mutex_lock(&writer->lock);
+	writer->hurry = false;
+	if (!wait_for_batch(writer))
+	{
+		pthread_mutex_unlock(&writer->lock);
+		return false;
+	}
+	head = writer->queue.head;
+	count = flight_count(&writer->queue, writer->alone_until);
+	if (head->number > writer->alone_until)
+	{
+		report = writer->unreported;
+		writer->unreported = NULL;
+	}
+	writer->queue.in_flight = count;
+	pthread_mutex_unlock(&writer->lock);
+	if (flight_load(flight, head, count, report))
+		return true;
+
+	/* they do not fit together: one by one */
+	pthread_mutex_lock(&writer->lock);
+	writer->alone_until = head->number + count - 1;
+	writer->queue.in_flight = 1;
+	if (report != NULL)
+		queue_report(writer, report);
+	pthread_mutex_unlock(&writer->lock);
+	return flight_load(flight, head, 1, NULL);
+}
+
+/* All that are in flight have come to that end. Lock held. */
+static void
+end_flight(Writer *writer, BatchEnd end, QueuedBatch **list)
+{
+	while (writer->queue.in_flight > 0)
+		end_batch(writer, queue_pop(&writer->queue), end, &list);
+}
+
+/*
+ * What follows from a verdict. A flight of several that was refused is split; its report becomes a
+ * batch of its own. Lock held.
+ */
+static void
+apply_verdict(Writer *writer, RetryVerdict verdict, Flight *flight, Ended *ended)
+{
+	Batch *report = flight->report;
+
+	if (verdict == VERDICT_DONE)
+	{
+		writer->stats.transactions++;
+		writer->stats.samples_written += sample_count(flight->batch);
+		ended->end = BATCH_STORED;
+		end_flight(writer, BATCH_STORED, &ended->head);
+		return;
+	}
+	if (verdict == VERDICT_GIVE_UP && flight->merged == NULL)
+	{
+		ended->end = BATCH_REFUSED;
+		end_flight(writer, BATCH_REFUSED, &ended->head);
+		return;
+	}
+	flight->report = NULL;
+	writer->queue.in_flight = 0;
+	if (verdict == VERDICT_GIVE_UP)
+		writer->alone_until = flight->number;
+	if (report != NULL)
+		queue_report(writer, report);
+}
+
+/* Takes out of the queue what is done with, counts it, tells of it. */
+static void
+finish_flight(Writer *writer, Flight *flight, RetryVerdict verdict, const DbError *error)
+{
+	Ended ended = { .error = verdict == VERDICT_DONE ? NULL : error };
+
+	pthread_mutex_lock(&writer->lock);
+	apply_verdict(writer, verdict, flight, &ended);
 	pthread_cond_broadcast(&writer->changed);
 	pthread_mutex_unlock(&writer->lock);
 
-	/* a permanent failure is for whoever asks writer_failure */
-	if (outcome == DB_REFUSED)
-		log_event(LOG_ERROR, "writer", "could not store a batch and dropped it",
-				  log_text("reason", error->failure.message),
+	if (ended.head != NULL && ended.end == BATCH_REFUSED)
+		log_event(LOG_ERROR, MODULE, "could not store a batch and dropped it",
+				  log_text("target", writer->name), log_text("reason", error->failure.message),
 				  log_text("detail", error->failure.detail), log_text("hint", error->failure.hint),
-				  log_text("sqlstate", error->sqlstate), log_number("samples", (int64_t) count));
+				  log_text("sqlstate", error->sqlstate),
+				  log_number("batch", (int64_t) ended.head->number),
+				  log_number("samples", (int64_t) sample_count(ended.head->batch)));
+	tell_and_free(&ended);
+	flight_fini(flight);
 }
 
 static void *
 writer_main(void *arg)
 {
 	Writer *writer = arg;
-	DbOutcome outcome = DB_OK;
-	Batch *batch;
+	DbError error = { "" };
+	RetryVerdict verdict = try_until_done(writer, NULL, &error);
+	Flight flight;
 
-	while (outcome != DB_PERMANENT && (batch = take_batch(writer)) != NULL)
+	while (verdict != VERDICT_END && take_flight(writer, &flight))
 	{
-		DbError error = { "" };
-
-		outcome = write_batch(writer, batch, &error);
-		finish_batch(writer, outcome, &error);
+		verdict = try_until_done(writer, &flight, &error);
+		finish_flight(writer, &flight, verdict, &error);
 	}
 	pthread_mutex_lock(&writer->lock);
+	if (writer->retry.state == RETRY_ENDED)
+		writer->failure = error.failure;
 	writer->finished = true;
 	pthread_cond_broadcast(&writer->changed);
 	pthread_mutex_unlock(&writer->lock);
@@ -429,50 +441,43 @@ writer_init(Writer *writer, const WriterOptions *options)
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&writer->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
-	interner_init(&writer->interner);
-	writer->queue_limit_bytes = options->queue_bytes;
+	writer->name = options->target;
+	writer->queue.limit_bytes = options->queue_bytes;
+	writer->queue.last_number = options->first_number > 0 ? options->first_number - 1 : 0;
+	retry_init(&writer->retry, options->target,
+			   options->denied_ms > 0 ? options->denied_ms : WRITER_DENIED_MS);
 	writer->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	writer->session.connection.wake_fd = writer->wake_fd;
-	err = store_init(&writer->store, options->node);
-	if (err != 0)
-		return err;
-	if (writer->wake_fd < 0)
-		return -errno;
-	writer->conninfo = strdup(options->conninfo);
-	return writer->conninfo ? 0 : -ENOMEM;
+	err = writer->wake_fd < 0 ? -errno : 0;
+	if (target_init(&writer->target, options->conninfo, options->node, options->uuid,
+					writer->wake_fd) != 0)
+		err = -ENOMEM;
+	return err;
 }
 
 ExitCode
 writer_create(const WriterOptions *options, Writer **writer, Failure *failure)
 {
 	Writer *self = calloc(1, sizeof(Writer));
-	ExitCode code = EXIT_OK;
-	DbError error = { "" };
+	DbError error;
 	int err = self ? writer_init(self, options) : -ENOMEM;
 
 	if (err != 0)
 	{
-		code = EXIT_INTERNAL;
-		db_error_set(&error, NULL, "could not set up the writer", strerror(-err), NULL);
+		failure_set(failure, EXIT_INTERNAL, "could not set up the writer");
+		failure_detail(failure, "%s.", strerror(-err));
 	}
-	else if (!conninfo_check(options->conninfo, &error))
-		code = EXIT_CONFIG;
+	else if (conninfo_check(options->conninfo, &error))
+	{
+		*writer = self;
+		return EXIT_OK;
+	}
 	else
 	{
-		self->session.connection.wake_fd = options->stop_fd;
-		if (session_open(&self->session, self->conninfo, &error) != DB_OK)
-			code = EXIT_DATABASE;
-		self->session.connection.wake_fd = self->wake_fd;
-	}
-	if (code != EXIT_OK)
-	{
 		*failure = error.failure;
-		failure->code = code;
-		writer_free(self);
-		return code;
+		failure->code = EXIT_CONFIG;
 	}
-	*writer = self;
-	return EXIT_OK;
+	writer_free(self);
+	return failure->code;
 }
 
 int
@@ -491,63 +496,142 @@ writer_start(Writer *writer)
 	return -err;
 }
 
-void
-writer_submit(Writer *writer, Batch *batch)
+int
+writer_submit(Writer *writer, Batch *batch, const BatchCallback *callback, uint64_t *number)
 {
-	QueuedBatch *item = queued_batch_create(batch, false);
+	QueuedBatch *item = queued_batch_create(batch, callback);
+	int err = 0;
+
+	if (item == NULL)
+		return -ENOMEM;
+	pthread_mutex_lock(&writer->lock);
+	if (writer->stopping || writer->finished)
+		err = -EPIPE;
+	else if (item->bytes > writer->queue.limit_bytes)
+		err = -EMSGSIZE;
+	else if (!queue_has_room(&writer->queue, item->bytes))
+		err = -EAGAIN;
+	else
+	{
+		queue_push(&writer->queue, item);
+		if (number != NULL)
+			*number = item->number;
+		pthread_cond_broadcast(&writer->changed);
+	}
+	pthread_mutex_unlock(&writer->lock);
+	if (err != 0)
+		free(item);
+	return err;
+}
+
+/* Drops the oldest batches that are not in flight until the queue keeps its budget. Lock held. */
+static uint64_t
+trim_queue(Writer *writer, QueuedBatch **list)
+{
+	uint64_t before = writer->stats.samples_dropped;
+	QueuedBatch *item;
+
+	while (writer->queue.bytes > writer->queue.limit_bytes &&
+		   (item = queue_pop_waiting(&writer->queue)) != NULL)
+		end_batch(writer, item, BATCH_PUSHED_OUT, &list);
+	return writer->stats.samples_dropped - before;
+}
+
+void
+writer_submit_newest(Writer *writer, Batch *batch)
+{
+	QueuedBatch *item = queued_batch_create(batch, NULL);
+	Ended ended = { .end = BATCH_PUSHED_OUT };
 	uint64_t dropped;
 
 	pthread_mutex_lock(&writer->lock);
-	dropped = writer->stats.samples_dropped;
 	if (item != NULL)
 	{
-		queue_push(writer, item);
-		queue_trim(writer);
+		queue_push(&writer->queue, item);
+		dropped = trim_queue(writer, &ended.head);
 	}
 	else
-		drop_batch(writer, batch);
-	dropped = writer->stats.samples_dropped - dropped;
+	{
+		dropped = sample_count(batch);
+		writer->stats.batches_dropped++;
+		writer->stats.samples_dropped += dropped;
+		note_loss(writer, batch, loss_reasons[BATCH_PUSHED_OUT]);
+		batch_free(batch);
+	}
 	pthread_cond_broadcast(&writer->changed);
 	pthread_mutex_unlock(&writer->lock);
 
 	if (dropped > 0)
-		log_event(LOG_WARNING, "writer", "queue is full and dropped its oldest batches",
-				  log_number("samples", (int64_t) dropped));
+		log_event(LOG_WARNING, MODULE, "queue is full and dropped its oldest batches",
+				  log_text("target", writer->name), log_number("samples", (int64_t) dropped));
+	tell_and_free(&ended);
+}
+
+ExitCode
+writer_reload(Writer *writer, const char *conninfo, size_t queue_bytes, Failure *failure)
+{
+	DbError error;
+	char *copy;
+
+	if (!conninfo_check(conninfo, &error))
+	{
+		*failure = error.failure;
+		return failure->code = EXIT_CONFIG;
+	}
+	copy = strdup(conninfo);
+	if (copy == NULL)
+		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+	pthread_mutex_lock(&writer->lock);
+	free(writer->new_conninfo);
+	writer->new_conninfo = copy;
+	writer->queue.limit_bytes = queue_bytes;
+	writer->hurry = true;
+	pthread_cond_broadcast(&writer->changed);
+	pthread_mutex_unlock(&writer->lock);
+	return EXIT_OK;
+}
+
+/* Asks the thread to end, and waits until it has: without delay once deadline_ms have passed. */
+static void
+stop_thread(Writer *writer, int deadline_ms)
+{
+	struct timespec deadline = deadline_after_ms(deadline_ms);
+	const uint64_t one = 1;
+
+	pthread_mutex_lock(&writer->lock);
+	writer->stopping = true;
+	pthread_cond_broadcast(&writer->changed);
+	while (!writer->finished &&
+		   pthread_cond_timedwait(&writer->changed, &writer->lock, &deadline) == 0)
+		;
+	writer->stop_now = true;
+	pthread_cond_broadcast(&writer->changed);
+	pthread_mutex_unlock(&writer->lock);
+
+	/* an eventfd takes a 1 unless it has been told 2^64 times */
+	if (write(writer->wake_fd, &one, sizeof(one)) == (ssize_t) sizeof(one))
+		pthread_join(writer->thread, NULL);
+	writer->started = false;
 }
 
 bool
 writer_drain(Writer *writer, int deadline_ms)
 {
-	struct timespec deadline = deadline_after_ms(deadline_ms);
-	const uint64_t one = 1;
-	uint64_t left = 0;
+	Ended ended = { .end = BATCH_LEFT };
+	QueuedBatch **tail = &ended.head;
+	QueuedBatch *item;
+	bool all_stored;
 
 	if (writer->started)
-	{
-		pthread_mutex_lock(&writer->lock);
-		writer->stopping = true;
-		pthread_cond_broadcast(&writer->changed);
-		while (!writer->finished &&
-			   pthread_cond_timedwait(&writer->changed, &writer->lock, &deadline) == 0)
-			;
-		writer->stop_now = true;
-		pthread_cond_broadcast(&writer->changed);
-		pthread_mutex_unlock(&writer->lock);
-
-		/* an eventfd takes a 1 unless it has been told 2^64 times */
-		if (write(writer->wake_fd, &one, sizeof(one)) == (ssize_t) sizeof(one))
-			pthread_join(writer->thread, NULL);
-		writer->started = false;
-	}
-	while (writer->head != NULL)
-	{
-		QueuedBatch *item = queue_remove(writer, NULL);
-
-		drop_batch(writer, item->batch);
-		free(item);
-		left++;
-	}
-	return left == 0;
+		stop_thread(writer, deadline_ms);
+	pthread_mutex_lock(&writer->lock);
+	writer->stopping = true;
+	all_stored = writer->queue.head == NULL;
+	while ((item = queue_pop(&writer->queue)) != NULL)
+		end_batch(writer, item, BATCH_LEFT, &tail);
+	pthread_mutex_unlock(&writer->lock);
+	tell_and_free(&ended);
+	return all_stored;
 }
 
 void
@@ -555,7 +639,8 @@ writer_stats(Writer *writer, WriterStats *stats)
 {
 	pthread_mutex_lock(&writer->lock);
 	*stats = writer->stats;
-	stats->waiting_since_ns = writer->head != NULL ? writer->head->queued_ns : 0;
+	stats->queued_bytes = writer->queue.bytes;
+	stats->waiting_since_ns = writer->queue.head != NULL ? writer->queue.head->queued_ns : 0;
 	pthread_mutex_unlock(&writer->lock);
 }
 
@@ -578,14 +663,12 @@ writer_free(Writer *writer)
 	if (writer == NULL)
 		return;
 	writer_drain(writer, 0);
-	connection_close(&writer->session.connection);
-	interner_fini(&writer->interner);
-	store_fini(&writer->store);
+	target_fini(&writer->target);
 	batch_free(writer->unreported);
+	free(writer->new_conninfo);
 	if (writer->wake_fd >= 0)
 		close(writer->wake_fd);
 	pthread_cond_destroy(&writer->changed);
 	pthread_mutex_destroy(&writer->lock);
-	free(writer->conninfo);
 	free(writer);
 }

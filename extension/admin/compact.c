@@ -1,7 +1,7 @@
 /*
  * compact.c
- *		profstore.compact() and compact_dictionary(): merge the segments of a table, or of all partitions of one, and
- *		the chunks of the stack tree.
+ *		profstore.compact() and compact_dictionary(): merge the segments of a table, or of all
+ *		partitions of one, and the chunks of the stack tree.
  */
 #include "profstore.h"
 
@@ -13,7 +13,6 @@
 #include "commands/defrem.h"
 #include "fmgr.h"
 #include "miscadmin.h"
-#include "storage/lmgr.h"
 #include "storage/proc.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
@@ -23,8 +22,8 @@
 #include "admin/bounded_waits.h"
 #include "admin/compact.h"
 #include "base/progress.h"
+#include "base/relations.h"
 #include "base/version.h"
-#include "dictionary/cache.h"
 #include "dictionary/chunk_merge.h"
 #include "store/compact/compaction.h"
 #include "tableam/table_am.h"
@@ -39,27 +38,12 @@ int64
 pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments, uint32 max_steps,
 				  bool *progressed)
 {
-	Relation relation;
+	Relation relation = pfs_open_or_skip(relation_id, ShareUpdateExclusiveLock);
 	int64 merged = 0;
 
 	*progressed = false;
-	if (!ConditionalLockRelationOid(relation_id, ShareUpdateExclusiveLock))
-	{
-		char *name = get_rel_name(relation_id);
-
-		if (name != NULL)
-			ereport(NOTICE, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-							 errmsg("skipping table \"%s\": its lock is taken", name),
-							 errhint("Compact it again later.")));
-		return 0;
-	}
-	/* only now it is certain which table, and which file, it is */
-	relation = try_relation_open(relation_id, NoLock);
 	if (relation == NULL)
-	{
-		UnlockRelationOid(relation_id, ShareUpdateExclusiveLock);
 		return 0;
-	}
 	pfs_progress_begin(relation_id);
 	while (pfs_is_profstore_table(relation) && merged < max_segments && max_steps-- > 0)
 	{
@@ -75,10 +59,8 @@ pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments, uint3
 							"segments",
 							RelationGetRelationName(relation))));
 		if (step == PFS_COMPACTION_BLOCKED)
-			ereport(NOTICE, (errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-							 errmsg("skipping table \"%s\": the lock of its directory is taken",
-									RelationGetRelationName(relation)),
-							 errhint("Compact it again later.")));
+			pfs_tell_skipped(psprintf("table \"%s\"", RelationGetRelationName(relation)),
+							 "the lock of its directory is taken");
 		if (step != PFS_COMPACTION_MERGED && step != PFS_COMPACTION_ROLLED_UP)
 			break;
 		*progressed = true;

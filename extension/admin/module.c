@@ -10,14 +10,15 @@
 #include "admin/module.h"
 #include "admin/worker.h"
 #include "dictionary/dictionary.h"
-#include "import/exchange.h"
+#include "import/import_settings.h"
 #include "store/write/write_buffer.h"
 #include "tableam/access.h"
 
 PG_MODULE_MAGIC;
 
 /*
- * Each room that has settings or hooks exports one pfs_<room>_init; they run in the order of the rooms.
+ * Each room that has settings or hooks exports one pfs_<room>_init; they run in the order of the
+ * rooms.
  */
 void
 _PG_init(void)
@@ -25,7 +26,7 @@ _PG_init(void)
 	pfs_write_buffer_init();
 	pfs_access_init();
 	pfs_dictionary_init();
-	pfs_exchange_init();
+	pfs_import_init();
 	pfs_worker_init();
 	MarkGUCPrefixReserved("profstore");
 }

@@ -1,6 +1,7 @@
 /*
  * progress.c
- *		progress(): what sessions report of their work on segments, for the view compaction_progress.
+ *		progress(): what sessions report of their work on segments, for the view
+ *		compaction_progress.
  */
 #include "profstore.h"
 
@@ -51,7 +52,7 @@ put_time(int64 time, int column, Datum *values, bool *nulls)
 }
 
 static void
-put_entry(const PfsRows *rows, const PgBackendStatus *entry)
+put_entry(const PfsResult *result, const PgBackendStatus *entry)
 {
 	const int64 *params = entry->st_progress_param;
 	int64 phase = params[PFS_PROGRESS_PHASE];
@@ -74,13 +75,13 @@ put_entry(const PfsRows *rows, const PgBackendStatus *entry)
 		put_time(params[PFS_PROGRESS_TIME_MIN], COL_TIME_MIN, values, nulls);
 		put_time(params[PFS_PROGRESS_TIME_MAX], COL_TIME_MAX, values, nulls);
 	}
-	pfs_rows_put(rows, values, nulls);
+	pfs_result_put(result, values, nulls);
 }
 
 PGDLLEXPORT Datum
 profstore_progress(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	int count = pgstat_fetch_stat_numbackends();
 
 	for (int i = 1; i <= count; i++)
@@ -88,7 +89,7 @@ profstore_progress(PG_FUNCTION_ARGS)
 		LocalPgBackendStatus *local = pfs_local_backend(i);
 
 		if (local != NULL && (int) local->backendStatus.st_progress_command == PFS_PROGRESS_COMMAND)
-			put_entry(&rows, &local->backendStatus);
+			put_entry(&result, &local->backendStatus);
 	}
 	return (Datum) 0;
 }

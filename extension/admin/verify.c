@@ -33,40 +33,40 @@ enum
 	VERIFY_COLUMNS
 };
 
-typedef struct VerifyResult
+typedef struct Problems
 {
-	PfsRows rows;
+	PfsResult result;
 	Oid relation_id;
-} VerifyResult;
+} Problems;
 
 static void
 put_problem(void *arg, int64 segment_no, int stream, const char *problem)
 {
-	const VerifyResult *result = arg;
+	const Problems *problems = arg;
 	Datum values[VERIFY_COLUMNS];
 	bool nulls[VERIFY_COLUMNS] = { false };
 
-	values[VERIFY_RELATION] = ObjectIdGetDatum(result->relation_id);
+	values[VERIFY_RELATION] = ObjectIdGetDatum(problems->relation_id);
 	values[VERIFY_SEGMENT] = Int64GetDatum(segment_no);
 	nulls[VERIFY_SEGMENT] = segment_no == 0;
 	values[VERIFY_STREAM] = Int32GetDatum(stream);
 	nulls[VERIFY_STREAM] = stream < 0;
 	values[VERIFY_PROBLEM] = CStringGetTextDatum(problem);
-	pfs_rows_put(&result->rows, values, nulls);
+	pfs_result_put(&problems->result, values, nulls);
 }
 
 /* Verifies one table; those that have gone, and those of other access methods, have no problem. */
 static void
-verify_table(VerifyResult *result, Oid relation_id)
+verify_table(Problems *problems, Oid relation_id)
 {
 	Relation relation = try_relation_open(relation_id, AccessShareLock);
 
 	if (relation == NULL)
 		return;
-	result->relation_id = relation_id;
+	problems->relation_id = relation_id;
 	if (pfs_is_profstore_table(relation))
 		pfs_verify_table(relation, GetActiveSnapshot(), pfs_verify_keys(relation), put_problem,
-						 result);
+						 problems);
 	relation_close(relation, AccessShareLock);
 }
 
@@ -97,13 +97,13 @@ PGDLLEXPORT Datum
 profstore_verify(PG_FUNCTION_ARGS)
 {
 	Oid relation_id = PG_GETARG_OID(0);
-	VerifyResult result = { 0 };
+	Problems problems = { 0 };
 	List *tables;
 	ListCell *cell;
 
 	PreventCommandIfParallelMode("profstore.verify()");
 	check_relation(relation_id);
-	result.rows = pfs_rows_begin(fcinfo);
+	problems.result = pfs_result_begin(fcinfo);
 	tables = get_rel_relkind(relation_id) == RELKIND_PARTITIONED_TABLE
 				 ? find_all_inheritors(relation_id, NoLock, NULL)
 				 : list_make1_oid(relation_id);
@@ -112,7 +112,7 @@ profstore_verify(PG_FUNCTION_ARGS)
 		char kind = get_rel_relkind(lfirst_oid(cell));
 
 		if (kind == RELKIND_RELATION || kind == RELKIND_MATVIEW)
-			verify_table(&result, lfirst_oid(cell));
+			verify_table(&problems, lfirst_oid(cell));
 	}
 	return (Datum) 0;
 }

@@ -9,7 +9,7 @@
 
 #include "profstore.h"
 
-#include "utils/memutils.h"
+#include "base/arrays.h"
 
 #define PFS_ID_PAGE_BITS  12
 #define PFS_ID_PAGE_SLOTS (1 << PFS_ID_PAGE_BITS)
@@ -29,13 +29,10 @@ pfs_id_map_slot(PfsIdMap *map, int32 id)
 
 	if (page >= map->page_count)
 	{
-		uint32 page_count = Max(page + 1, map->page_count * 2);
-		Size bytes = page_count * sizeof(uint32 *);
+		uint32 old = map->page_count;
 
-		map->pages = map->pages == NULL ? MemoryContextAllocHuge(map->context, bytes)
-										: repalloc_huge(map->pages, bytes);
-		memset(map->pages + map->page_count, 0, (page_count - map->page_count) * sizeof(uint32 *));
-		map->page_count = page_count;
+		PFS_RESERVE_IN(map->context, map->pages, map->page_count, page + 1);
+		memset(map->pages + old, 0, (map->page_count - old) * sizeof(uint32 *));
 	}
 	if (map->pages[page] == NULL)
 		map->pages[page] = MemoryContextAllocZero(map->context, PFS_ID_PAGE_SLOTS * sizeof(uint32));

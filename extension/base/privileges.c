@@ -8,6 +8,7 @@
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/rls.h"
 
 void
 pfs_require_privilege(Oid relid, AclMode mode)
@@ -22,4 +23,16 @@ pfs_require_privilege(Oid relid, AclMode mode)
 					errmsg("permission denied for table %s", get_rel_name(relid)),
 					errhint("Its owner gives what is missing: SELECT profstore.%s(%s).",
 							mode == ACL_SELECT ? "grant_read" : "grant_write", role)));
+}
+
+void
+pfs_require_all_rows(Oid relid, AclMode mode)
+{
+	pfs_require_privilege(relid, mode);
+	if (check_enable_rls(relid, InvalidOid, true) == RLS_ENABLED)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("row-level security on table \"%s\" is not supported", get_rel_name(relid)),
+				 errhint(
+					 "Put policies on profstore.series: they decide which samples a role sees.")));
 }

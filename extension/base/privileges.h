@@ -10,9 +10,12 @@
 #include "nodes/parsenodes.h"
 
 /*
- * Raises INSUFFICIENT_PRIVILEGE, with a hint at grant_read or grant_write, unless the current user may ACL_SELECT or
- * ACL_INSERT a table of ours.
+ * Raises INSUFFICIENT_PRIVILEGE, with a hint at grant_read or grant_write, unless the current user
+ * may ACL_SELECT or ACL_INSERT a table of ours.
  */
 void pfs_require_privilege(Oid relid, AclMode mode);
+
+/* The same, and that no row policies are in force, which would go unseen. */
+void pfs_require_all_rows(Oid relid, AclMode mode);
 
 #endif

@@ -14,8 +14,9 @@
 #define ROWS_CONTEXT "profstore rows"
 
 /*
- * The memory of all results of a query, which packs tuples, where the usual memory context rounds each up to a power of two. One
- * for all: a function that is called for each of many rows has its results freed, but would leave a context behind each time.
+ * The memory of all results of a query, which packs tuples, where the usual memory context rounds
+ * each up to a power of two. One for all: a function that is called for each of many rows has its
+ * results freed, but would leave a context behind each time.
  */
 static MemoryContext
 rows_context(MemoryContext query)
@@ -27,11 +28,11 @@ rows_context(MemoryContext query)
 	return child != NULL ? child : pfs_generation_context(query, ROWS_CONTEXT);
 }
 
-PfsRows
-pfs_rows_begin(FunctionCallInfo fcinfo)
+PfsResult
+pfs_result_begin(FunctionCallInfo fcinfo)
 {
 	ReturnSetInfo *info = (ReturnSetInfo *) fcinfo->resultinfo;
-	PfsRows rows;
+	PfsResult result;
 	MemoryContext caller;
 
 	pfs_extension_require_current();
@@ -39,24 +40,24 @@ pfs_rows_begin(FunctionCallInfo fcinfo)
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						errmsg("set-valued function called in context that cannot accept a set")));
 	caller = MemoryContextSwitchTo(info->econtext->ecxt_per_query_memory);
-	if (get_call_result_type(fcinfo, NULL, &rows.descriptor) != TYPEFUNC_COMPOSITE)
+	if (get_call_result_type(fcinfo, NULL, &result.descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
-	rows.descriptor = CreateTupleDescCopy(rows.descriptor);
+	result.descriptor = CreateTupleDescCopy(result.descriptor);
 	MemoryContextSwitchTo(rows_context(CurrentMemoryContext));
-	rows.store =
+	result.store =
 		tuplestore_begin_heap((info->allowedModes & SFRM_Materialize_Random) != 0, false, work_mem);
 	MemoryContextSwitchTo(caller);
 	info->returnMode = SFRM_Materialize;
-	info->setResult = rows.store;
-	info->setDesc = rows.descriptor;
-	return rows;
+	info->setResult = result.store;
+	info->setDesc = result.descriptor;
+	return result;
 }
 
 void
-pfs_rows_put(const PfsRows *rows, const Datum *values, const bool *nulls)
+pfs_result_put(const PfsResult *result, const Datum *values, const bool *nulls)
 {
 	/* the function wants pointers to what it only reads */
-	tuplestore_putvalues(rows->store, rows->descriptor, unconstify(Datum *, values),
+	tuplestore_putvalues(result->store, result->descriptor, unconstify(Datum *, values),
 						 unconstify(bool *, nulls));
 }
 

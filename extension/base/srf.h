@@ -10,19 +10,19 @@
 #include "fmgr.h"
 #include "utils/tuplestore.h"
 
-typedef struct PfsRows
+typedef struct PfsResult
 {
 	Tuplestorestate *store;
 	TupleDesc descriptor;
-} PfsRows;
+} PfsResult;
 
 /*
- * Prepares the result of the calling function, before which that looks at no argument: an extension of another version
- * may pass others (base/version.h). Rows go in with pfs_rows_put, and the function returns (Datum) 0. Raises
- * FEATURE_NOT_SUPPORTED where the caller takes no set.
+ * Prepares the result of the calling function, before which that looks at no argument: an extension
+ * of another version may pass others (base/version.h). Rows go in with pfs_result_put, and the
+ * function returns (Datum) 0. Raises FEATURE_NOT_SUPPORTED where the caller takes no set.
  */
-PfsRows pfs_rows_begin(FunctionCallInfo fcinfo);
-void pfs_rows_put(const PfsRows *rows, const Datum *values, const bool *nulls);
+PfsResult pfs_result_begin(FunctionCallInfo fcinfo);
+void pfs_result_put(const PfsResult *result, const Datum *values, const bool *nulls);
 
 /* text of a C string; sets *is_null where it is NULL. */
 Datum pfs_text_or_null(const char *text, bool *is_null);

@@ -2,15 +2,18 @@
  * arrays.h
  *		Arrays that writers pass; internal to the room.
  */
-#ifndef PFS_ARRAYS_H
-#define PFS_ARRAYS_H
+#ifndef PFS_DICTIONARY_ARRAYS_H
+#define PFS_DICTIONARY_ARRAYS_H
 
 #include "profstore.h"
 
 #include "fmgr.h"
 #include "utils/array.h"
 
-/* Number of elements; raises ARRAY_SUBSCRIPT_ERROR for several dimensions and NULL_VALUE_NOT_ALLOWED for nulls. */
+/*
+ * Number of elements; raises ARRAY_SUBSCRIPT_ERROR for several dimensions and
+ * NULL_VALUE_NOT_ALLOWED for nulls.
+ */
 uint32 pfs_array_check(const char *caller, const ArrayType *array);
 
 /* The same of arguments first .. end - 1, which must be of one length. */

@@ -6,28 +6,20 @@
 
 #include <limits.h>
 
-#include "access/table.h"
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "utils/guc.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
-#include "utils/rls.h"
 #include "utils/snapmgr.h"
 
 #include "base/privileges.h"
-#include "base/version.h"
+#include "base/relations.h"
 #include "dictionary/cache.h"
 #include "dictionary/dictionary.h"
-#include "dictionary/doubts.h"
-#include "dictionary/series_classes.h"
-#include "dictionary/shared_trees.h"
-
-#define SCHEMA_NAME "profstore"
 
 static int cache_size_mb = 256;
 
+static PfsCachePart *parts;
 static MemoryContext cache_context;
 static Oid cached_for; /* OID of profstore.epoch when the caches were filled */
 static PfsEpoch cached_epoch;
@@ -53,62 +45,63 @@ pfs_cache_made_for(void)
 	return cached_for;
 }
 
-Oid
-pfs_relation_oid(const char *name)
-{
-	Oid oid = get_relname_relid(name, pfs_extension_schema());
-
-	if (!OidIsValid(oid))
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_UNDEFINED_TABLE),
-			 errmsg("relation \"%s.%s\" does not exist", SCHEMA_NAME, name),
-			 errhint(
-				 "Run ALTER EXTENSION profstore UPDATE if the extension is of an earlier version; else restore the relation from a backup.")));
-	return oid;
-}
-
-Relation
-pfs_table_open(const char *name, LOCKMODE lock)
-{
-	return table_open(pfs_relation_oid(name), lock);
-}
-
-static Size
-cache_size_bytes(void)
+Size
+pfs_cache_bytes(void)
 {
 	return (Size) cache_size_mb * 1024 * 1024;
 }
 
-Size
-pfs_cache_tree_bytes(void)
+void
+pfs_cache_register(PfsCachePart *part)
 {
-	return cache_size_bytes() - Min(pfs_names_bytes(), cache_size_bytes() / 2);
+	PfsCachePart **end = &parts;
+
+	while (*end != NULL)
+		end = &(*end)->next;
+	*end = part;
 }
 
 static void
-forget_all(void)
+begin_parts(bool names_changed)
 {
-	pfs_trees_forget();
-	pfs_names_forget();
-	pfs_intern_forget();
+	for (const PfsCachePart *part = parts; part != NULL; part = part->next)
+		if (part->begin != NULL)
+			part->begin(names_changed);
+}
+
+static void
+forget_parts(void)
+{
+	for (const PfsCachePart *part = parts; part != NULL; part = part->next)
+		part->forget();
 	if (cache_context != NULL)
 		MemoryContextReset(cache_context);
 }
 
-/* The caches are read behind the executor's back: its checks are made here. */
 static void
-check_privileges(const char *name)
+commit_parts(void)
 {
-	Oid oid = pfs_relation_oid(name);
+	cached_epoch.own = false;
+	pfs_epoch_unpin();
+	for (const PfsCachePart *part = parts; part != NULL; part = part->next)
+		if (part->commit != NULL)
+			part->commit();
+}
 
-	pfs_require_privilege(oid, ACL_SELECT);
-	if (check_enable_rls(oid, InvalidOid, true) == RLS_ENABLED)
-		ereport(ERROR,
-				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-				 errmsg("row-level security on table \"%s\" is not supported", name),
-				 errhint(
-					 "Put policies on profstore.series: they decide which samples a role sees.")));
+/*
+ * An epoch that is rolled back comes again with other content when the next transaction counts it
+ * up: what was cached under it must not pass for that.
+ */
+static void
+abort_parts(void)
+{
+	if (cached_epoch.own)
+		cached_for = InvalidOid;
+	cached_epoch.own = false;
+	pfs_epoch_unpin();
+	for (const PfsCachePart *part = parts; part != NULL; part = part->next)
+		if (part->abort != NULL)
+			part->abort();
 }
 
 void
@@ -117,34 +110,19 @@ pfs_dictionary_begin(void)
 	Oid epoch_oid = pfs_relation_oid("epoch");
 	PfsEpoch epoch;
 
-	check_privileges("stack_chunks");
-	check_privileges("locations");
-	check_privileges("functions");
-	check_privileges("mappings");
+	/* the caches are read behind the executor's back */
+	pfs_require_all_rows(pfs_relation_oid("stack_chunks"), ACL_SELECT);
+	pfs_require_all_rows(pfs_relation_oid("locations"), ACL_SELECT);
+	pfs_require_all_rows(pfs_relation_oid("functions"), ACL_SELECT);
+	pfs_require_all_rows(pfs_relation_oid("mappings"), ACL_SELECT);
 
 	epoch = pfs_epoch_read(GetActiveSnapshot());
 	if (epoch_oid != cached_for || epoch.ids != cached_epoch.ids ||
 		epoch.removals != cached_epoch.removals)
-		forget_all();
-	else if (epoch.names != cached_epoch.names || pfs_names_are_doubtful() ||
-			 pfs_names_bytes() > cache_size_bytes() / 2)
-		pfs_names_forget();
-	pfs_trees_begin();
-	pfs_trees_evict();
+		forget_parts();
+	begin_parts(epoch.names != cached_epoch.names);
 	cached_for = epoch_oid;
 	cached_epoch = epoch;
-}
-
-/*
- * An epoch that is rolled back comes again with other content when the next transaction counts it up: what was
- * cached under it must not pass for that.
- */
-static void
-abort_epoch(void)
-{
-	if (cached_epoch.own)
-		cached_for = InvalidOid;
-	cached_epoch.own = false;
 }
 
 static void
@@ -154,18 +132,12 @@ end_transaction(XactEvent event, void *arg)
 	{
 		case XACT_EVENT_COMMIT:
 		case XACT_EVENT_PARALLEL_COMMIT:
-			cached_epoch.own = false;
-			pfs_epoch_unpin();
-			pfs_trees_commit();
-			pfs_intern_commit();
+			commit_parts();
 			break;
 		case XACT_EVENT_ABORT:
 		case XACT_EVENT_PARALLEL_ABORT:
 		case XACT_EVENT_PREPARE: /* committed or not later, by whoever: read again then */
-			abort_epoch();
-			pfs_epoch_unpin();
-			pfs_trees_abort();
-			pfs_intern_abort();
+			abort_parts();
 			break;
 		case XACT_EVENT_PRE_COMMIT:
 		case XACT_EVENT_PARALLEL_PRE_COMMIT:
@@ -179,16 +151,11 @@ end_subtransaction(SubXactEvent event, SubTransactionId subid, SubTransactionId 
 				   void *arg)
 {
 	if (event == SUBXACT_EVENT_ABORT_SUB)
-	{
-		abort_epoch();
-		pfs_epoch_unpin();
-		pfs_trees_abort();
-		pfs_intern_abort();
-	}
+		abort_parts();
 }
 
 void
-pfs_dictionary_init(void)
+pfs_cache_init(void)
 {
 	DefineCustomIntVariable(
 		"profstore.dictionary_cache_size",
@@ -197,7 +164,4 @@ pfs_dictionary_init(void)
 		&cache_size_mb, 256, 16, INT_MAX, PGC_USERSET, GUC_UNIT_MB, NULL, NULL, NULL);
 	RegisterXactCallback(end_transaction, NULL);
 	RegisterSubXactCallback(end_subtransaction, NULL);
-	pfs_doubts_init();
-	pfs_shared_trees_init();
-	pfs_series_classes_init();
 }

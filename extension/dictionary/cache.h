@@ -2,52 +2,44 @@
  * cache.h
  *		Lifecycle of the dictionary's caches in this backend; internal to the room.
  *
- * All cached memory hangs under one memory context. It is dropped when the epoch moves and when the extension was
- * made anew, both only in pfs_dictionary_begin. Where it outgrows profstore.dictionary_cache_size, trees go one by
- * one, those first that were not used for the longest time, and at last the names.
- * At the abort of a (sub)transaction, trees and keys that hold rows of the transaction go at once.
+ * Each part of the cache registers what is to be done with it. All memory of the parts hangs under
+ * one context, which is emptied when ids may mean something else: when the epoch moved, or the
+ * extension was made anew. That is looked at in pfs_dictionary_begin alone.
  */
 #ifndef PFS_DICTIONARY_CACHE_H
 #define PFS_DICTIONARY_CACHE_H
 
 #include "profstore.h"
 
-#include "storage/lockdefs.h"
-#include "utils/relcache.h"
-
 #include "dictionary/epoch.h"
+
+/*
+ * A part of the cache; functions that it does not need are NULL. The last two run in transaction
+ * callbacks: they raise no error and read no table.
+ */
+typedef struct PfsCachePart
+{
+	void (*begin)(bool names_changed); /* a call begins: what is stale or too large may go */
+	void (*forget)(void);			   /* all goes; the parts' context is emptied next */
+	void (*abort)(void);  /* a (sub)transaction aborts: rows that it may have stored go */
+	void (*commit)(void); /* its rows are like any other now */
+	struct PfsCachePart *next;
+} PfsCachePart;
+
+/* Adds a part when the module is loaded; parts are called in the order in which they came. */
+void pfs_cache_register(PfsCachePart *part);
+
+/* The setting and the transaction callbacks. */
+void pfs_cache_init(void);
 
 /* Parent of all cached memory; made on first use. */
 MemoryContext pfs_cache_context(void);
 
+/* profstore.dictionary_cache_size in bytes. */
+Size pfs_cache_bytes(void);
+
 /* What the caches were filled under; OID of profstore.epoch, invalid where they are void. */
 const PfsEpoch *pfs_cache_epoch(void);
 Oid pfs_cache_made_for(void);
-
-/* Bytes that trees may take beside the names: what profstore.dictionary_cache_size leaves them. */
-Size pfs_cache_tree_bytes(void);
-
-/* OID of a relation of schema profstore; raises UNDEFINED_TABLE. */
-Oid pfs_relation_oid(const char *name);
-
-/* Opens a table of schema profstore; the caller closes it. */
-Relation pfs_table_open(const char *name, LOCKMODE lock);
-
-/*
- * Parts of the cache. _forget frees all (its context is about to go); _abort drops what holds rows of the
- * transaction that aborts (or one of its subtransactions), _commit makes them rows like any other. These two run in
- * transaction callbacks: they raise no error and read no table.
- */
-void pfs_trees_begin(void); /* a new call: shapes that the last one used may go */
-void pfs_trees_forget(void);
-void pfs_trees_evict(void); /* frees trees until they take no more than pfs_cache_tree_bytes */
-void pfs_trees_abort(void);
-void pfs_trees_commit(void);
-void pfs_names_forget(void);
-Size pfs_names_bytes(void);
-bool pfs_names_are_doubtful(void); /* some stand in for rows that were not there */
-void pfs_intern_forget(void);
-void pfs_intern_abort(void);
-void pfs_intern_commit(void);
 
 #endif

@@ -2,10 +2,12 @@
  * chunk_merge.c
  *		Compaction of the stack tree.
  *
- * 1. One pass over the rows lists the small chunks of transactions that are over for everybody: those before the horizon of
- *    a snapshot that is taken under the lock. Younger ones wait for the next call, see chunk_rows.h.
- * 2. In each partition the smallest are taken as long as the next one is not much larger than all before it
- *    together, so that a node is written again only when it comes into a chunk of twice the size.
+ * 1. One pass over the rows lists the small chunks of transactions that are over for everybody:
+ *    those before the horizon of a snapshot that is taken under the lock. Younger ones wait for
+ *    the next call, see chunk_rows.h.
+ * 2. In each partition the smallest are taken as long as the next one is not much larger than
+ *    all before it together, so that a node is written again only when it comes into a chunk of
+ *    twice the size.
  * 3. Their nodes, put in order, make a chunk whose xid is that of the youngest.
  */
 #include "profstore.h"
@@ -22,6 +24,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "base/arrays.h"
+#include "base/relations.h"
 #include "dictionary/cache.h"
 #include "dictionary/chunk_format.h"
 #include "dictionary/chunk_merge.h"
@@ -61,21 +65,14 @@ pfs_dictionary_begin_upkeep(void)
 	if (ConditionalLockRelationOid(pfs_relation_oid("dictionary_partitions"),
 								   ShareUpdateExclusiveLock))
 		return true;
-	ereport(NOTICE,
-			(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-			 errmsg("skipping the dictionary: another transaction compacts or collects it")));
+	pfs_tell_skipped("the dictionary", "another transaction compacts or collects it");
 	return false;
 }
 
 static void
 list_candidate(Candidates *candidates, const PfsStoredChunk *chunk, ItemPointer tid)
 {
-	if (candidates->count == candidates->capacity)
-	{
-		candidates->capacity *= 2;
-		candidates->items =
-			repalloc_huge(candidates->items, mul_size(candidates->capacity, sizeof(Candidate)));
-	}
+	PFS_RESERVE(candidates->items, candidates->capacity, candidates->count + 1);
 	candidates->items[candidates->count++] =
 		(Candidate){ chunk->row.partition_id, chunk->row.node_count, chunk->xid, *tid };
 }
@@ -96,7 +93,7 @@ static Candidates
 find_candidates(Relation table, Snapshot snapshot)
 {
 	uint64 horizon = pfs_chunk_horizon(snapshot);
-	Candidates candidates = { palloc(1024 * sizeof(Candidate)), 0, 1024 };
+	Candidates candidates = { 0 };
 	SysScanDesc scan = systable_beginscan(table, InvalidOid, false, snapshot, 0, NULL);
 	HeapTuple tuple;
 
@@ -239,7 +236,8 @@ merge_partitions(Relation table, Snapshot snapshot, uint32 max_partitions)
 		}
 	}
 	MemoryContextDelete(scratch);
-	pfree(candidates.items);
+	if (candidates.items != NULL)
+		pfree(candidates.items);
 	return merged;
 }
 
@@ -252,13 +250,8 @@ pfs_chunks_merge(uint32 max_partitions)
 
 	if (!pfs_dictionary_begin_upkeep())
 		return 0;
-	if (!ConditionalLockRelationOid(pfs_relation_oid("stack_chunks"), RowExclusiveLock))
-	{
-		ereport(NOTICE,
-				(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-				 errmsg("skipping the dictionary: the lock of table \"stack_chunks\" is taken")));
+	if (!pfs_lock_or_skip(pfs_relation_oid("stack_chunks"), RowExclusiveLock, "the dictionary"))
 		return 0;
-	}
 	table = pfs_table_open("stack_chunks", NoLock);
 	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	PushActiveSnapshot(snapshot);

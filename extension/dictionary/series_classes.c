@@ -4,7 +4,7 @@
  *
  * Reads the tables themselves, whoever runs the compaction: no row of them is shown to anybody.
  */
-#include "dictionary/series_classes.h"
+#include "profstore.h"
 
 #include "access/genam.h"
 #include "access/htup_details.h"
@@ -15,6 +15,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "base/relations.h"
+#include "dictionary/series_classes.h"
 #include "store/scan/rollup.h"
 #include "store/segment/storage.h"
 
@@ -23,7 +25,7 @@ static void
 for_each_row(const char *table, const char *first, const char *second,
 			 void (*visit)(void *arg, Datum first, Datum second), void *arg)
 {
-	Oid relation_id = pfs_extension_relation(table, false);
+	Oid relation_id = pfs_relation_oid(table);
 	Relation relation = table_open(relation_id, AccessShareLock);
 	AttrNumber attnums[2] = { get_attnum(relation_id, first), get_attnum(relation_id, second) };
 	SysScanDesc scan =
@@ -70,7 +72,10 @@ visit_series(void *arg, Datum id, Datum profile_type)
 		classes->classes[position] = DatumGetInt32(profile_type);
 }
 
-/* Whether series_id of the table is an id of profstore.series: in partitions of samples and its tiers. */
+/*
+ * Whether series_id of the table is an id of profstore.series: in partitions of samples and its
+ * tiers.
+ */
 static bool
 has_our_series(Relation relation)
 {
@@ -81,7 +86,7 @@ has_our_series(Relation relation)
 		return false;
 	ancestors = get_partition_ancestors(RelationGetRelid(relation));
 	for (size_t i = 0; i < lengthof(parents); i++)
-		if (list_member_oid(ancestors, pfs_extension_relation(parents[i], true)))
+		if (list_member_oid(ancestors, pfs_relation_find(parents[i])))
 			return true;
 	return false;
 }

@@ -7,8 +7,8 @@
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
+#include "base/arrays.h"
 #include "dictionary/tree.h"
-#include "dictionary/tree_shape.h"
 
 #define MIN_CAPACITY 64
 
@@ -22,27 +22,21 @@ pfs_tree_init(PfsTreeCache *cache, int32 partition_id, MemoryContext context)
 	cache->first_unplaced = 1;
 }
 
-static void *
-grow(PfsTreeCache *cache, void *array, uint32 capacity, Size element)
-{
-	if (array == NULL)
-		return MemoryContextAllocHuge(cache->context, mul_size(capacity, element));
-	return repalloc_huge(array, mul_size(capacity, element));
-}
+#define RESIZE(cache, array, capacity) \
+	pfs_array_resize((cache)->context, array, (Size) (capacity) * sizeof(*(array)))
 
 static void
 set_capacity(PfsTreeCache *cache, uint32 capacity)
 {
-	cache->tree.ids = cache->ids = grow(cache, cache->ids, capacity, sizeof(int64));
-	cache->tree.parents = cache->parents = grow(cache, cache->parents, capacity, sizeof(uint32));
-	cache->tree.locations = cache->locations =
-		grow(cache, cache->locations, capacity, sizeof(int32));
+	cache->tree.ids = cache->ids = RESIZE(cache, cache->ids, capacity);
+	cache->tree.parents = cache->parents = RESIZE(cache, cache->parents, capacity);
+	cache->tree.locations = cache->locations = RESIZE(cache, cache->locations, capacity);
 	if (cache->canonical != NULL)
-		cache->canonical = grow(cache, cache->canonical, capacity, sizeof(uint32));
+		cache->canonical = RESIZE(cache, cache->canonical, capacity);
 	if (cache->places != NULL)
 	{
-		cache->places = grow(cache, cache->places, capacity, sizeof(uint32));
-		cache->shape_of = grow(cache, cache->shape_of, capacity, sizeof(uint8));
+		cache->places = RESIZE(cache, cache->places, capacity);
+		cache->shape_of = RESIZE(cache, cache->shape_of, capacity);
 	}
 	if (cache->capacity == 0)
 	{
@@ -89,33 +83,17 @@ pfs_tree_append(PfsTreeCache *cache, int64 id, uint32 parent, int32 location)
 	return index;
 }
 
-/* First index from low on whose id is not less; high where all before it are. */
-static uint32
-lower_bound(const PfsTreeCache *cache, uint32 low, uint32 high, int64 id)
-{
-	while (low < high)
-	{
-		uint32 middle = low + (high - low) / 2;
-
-		if (cache->ids[middle] < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 uint32
 pfs_tree_search(const PfsTreeCache *cache, uint32 node_count, int64 id)
 {
-	uint32 index = lower_bound(cache, 1, node_count + 1, id);
+	uint32 index = pfs_lower_bound(cache->ids, 1, node_count + 1, id);
 
 	return index <= node_count && cache->ids[index] == id ? index : 0;
 }
 
 /*
- * Ids differ by 1 at least, so an id is no further off than it is larger, and mostly it is just there. Else it is looked
- * for in ever longer steps.
+ * Ids differ by 1 at least, so an id is no further off than it is larger, and mostly it is just
+ * there. Else it is looked for in ever longer steps.
  */
 uint32
 pfs_tree_search_from(const PfsTreeCache *cache, uint32 from, int64 id)
@@ -136,7 +114,8 @@ pfs_tree_search_from(const PfsTreeCache *cache, uint32 from, int64 id)
 		low += step;
 		step = step > PG_UINT32_MAX / 2 ? step : step * 2;
 	}
-	low = lower_bound(cache, low, (uint32) Min((uint64) low + step, (uint64) last + 1), id);
+	low =
+		pfs_lower_bound(cache->ids, low, (uint32) Min((uint64) low + step, (uint64) last + 1), id);
 	return low <= last && cache->ids[low] == id ? low : 0;
 }
 
@@ -199,9 +178,9 @@ free_slot(PfsTreeCache *cache, uint32 hole)
 	cache->taken--;
 }
 
-/* Takes the nodes from an index on out of the hash. Where they are many, the hash goes as a whole. */
-static void
-unhash_from(PfsTreeCache *cache, uint32 first)
+/* Where the nodes are many, the hash goes as a whole. */
+void
+pfs_tree_unhash(PfsTreeCache *cache, uint32 first)
 {
 	if (cache->hashed < first)
 		return;
@@ -221,7 +200,10 @@ unhash_from(PfsTreeCache *cache, uint32 first)
 	cache->hashed = first - 1;
 }
 
-/* Makes the hash, or a larger one, with no node in it, for all the nodes that there are now and some to come. */
+/*
+ * Makes the hash, or a larger one, with no node in it, for all the nodes that there are now and
+ * some to come.
+ */
 static void
 make_hash(PfsTreeCache *cache)
 {
@@ -235,7 +217,7 @@ make_hash(PfsTreeCache *cache)
 											  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	cache->slot_count = (uint32) wanted;
 	if (cache->canonical == NULL)
-		cache->canonical = grow(cache, NULL, cache->capacity, sizeof(uint32));
+		cache->canonical = RESIZE(cache, cache->canonical, cache->capacity);
 	cache->canonical[0] = 0;
 }
 
@@ -276,102 +258,4 @@ pfs_tree_child(PfsTreeCache *cache, uint32 parent, int32 location)
 	if (cache->hashed < cache->tree.node_count)
 		hash_rest(cache);
 	return find_slot(cache, cache->canonical[parent], location)->index;
-}
-
-/* Settling */
-
-typedef struct TailNode
-{
-	int64 id;
-	uint32 index;
-} TailNode;
-
-static int
-compare_tail_nodes(const void *a, const void *b)
-{
-	int64 left = ((const TailNode *) a)->id;
-	int64 right = ((const TailNode *) b)->id;
-
-	return (left > right) - (left < right);
-}
-
-/* Order in which nodes start .. node_count shall stand: the old ones are in order, the tail is sorted here. */
-static uint32 *
-merge_order(const PfsTreeCache *cache, uint32 start, uint32 first)
-{
-	uint32 tail_count = cache->tree.node_count - first + 1;
-	uint32 count = cache->tree.node_count - start + 1;
-	TailNode *tail = palloc_extended(mul_size(tail_count, sizeof(TailNode)), MCXT_ALLOC_HUGE);
-	uint32 *order = palloc_extended(mul_size(count, sizeof(uint32)), MCXT_ALLOC_HUGE);
-	uint32 old = start;
-	uint32 next = 0;
-
-	for (uint32 i = 0; i < tail_count; i++)
-		tail[i] = (TailNode){ cache->ids[first + i], first + i };
-	qsort(tail, tail_count, sizeof(TailNode), compare_tail_nodes);
-	for (uint32 i = 0; i < count; i++)
-	{
-		if (next == tail_count || (old < first && cache->ids[old] < tail[next].id))
-			order[i] = old++;
-		else
-			order[i] = tail[next++].index;
-	}
-	pfree(tail);
-	return order;
-}
-
-uint32
-pfs_tree_settle(PfsTreeCache *cache, uint32 first, uint32 **moved_to)
-{
-	uint32 end = cache->tree.node_count + 1;
-	uint32 count;
-	int64 smallest = PG_INT64_MAX;
-	bool sorted = true;
-	uint32 start;
-	uint32 *order;
-	uint32 *map;
-	int64 *ids;
-	uint32 *parents;
-	int32 *locations;
-
-	*moved_to = NULL;
-	for (uint32 i = first; i < end; i++)
-	{
-		smallest = Min(smallest, cache->ids[i]);
-		sorted = sorted && cache->ids[i] > cache->ids[i - 1];
-	}
-	if (sorted)
-		return end;
-
-	/* 1. find the order of all that moves, and where each node goes */
-	start = lower_bound(cache, 1, first, smallest);
-	count = end - start;
-	unhash_from(cache, start);
-	order = merge_order(cache, start, first);
-	map = palloc_extended(mul_size(count, sizeof(uint32)), MCXT_ALLOC_HUGE);
-	for (uint32 i = 0; i < count; i++)
-		map[order[i] - start] = start + i;
-
-	/* 2. copy out in the new order, with parents renamed, and back */
-	ids = palloc_extended(mul_size(count, sizeof(int64)), MCXT_ALLOC_HUGE);
-	parents = palloc_extended(mul_size(count, sizeof(uint32)), MCXT_ALLOC_HUGE);
-	locations = palloc_extended(mul_size(count, sizeof(int32)), MCXT_ALLOC_HUGE);
-	for (uint32 i = 0; i < count; i++)
-	{
-		uint32 parent = cache->parents[order[i]];
-
-		ids[i] = cache->ids[order[i]];
-		parents[i] = parent < start ? parent : map[parent - start];
-		locations[i] = cache->locations[order[i]];
-	}
-	memcpy(cache->ids + start, ids, count * sizeof(int64));
-	memcpy(cache->parents + start, parents, count * sizeof(uint32));
-	memcpy(cache->locations + start, locations, count * sizeof(int32));
-	pfs_tree_shapes_move(cache, start, order, map);
-	pfree(ids);
-	pfree(parents);
-	pfree(locations);
-	pfree(order);
-	*moved_to = map;
-	return start;
 }

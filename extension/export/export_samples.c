@@ -2,33 +2,36 @@
  * export_samples.c
  *		From sums per stack back to stacks.
  */
-#include "export/export_samples.h"
+#include "profstore.h"
 
-#include "base/allocate.h"
-#include "base/memory_peak.h"
 #include "miscadmin.h"
-#include "tree/touched.h"
 #include "utils/memutils.h"
 
-#define INITIAL_DEPTH 64
+#include "base/arrays.h"
+#include "base/memory_peak.h"
+#include "export/export_samples.h"
+#include "tree/stack_verdicts.h"
 
-/* Stacks of a part of the stream; what it allocates goes with the context, and the function is called in the caller's. */
+/*
+ * Stacks of a part of the stream; what it allocates goes with the context, and the function is
+ * called in the caller's.
+ */
 static void
 export_part(const PfsStackSums *sums, PfsSymbols *symbols, PfsExportFn function, void *argument,
 			MemoryContext caller)
 {
-	PfsTouching touching = pfs_touching_begin(sums, true);
-	PfsTouched touched;
-	uint32 capacity = INITIAL_DEPTH;
-	int32 *location_ids = PFS_ARRAY(int32, capacity);
+	PfsStackSubsets subsets = pfs_stack_subsets_begin(sums, true);
+	PfsStackSubset subset;
+	uint32 capacity = 0;
+	int32 *location_ids = NULL;
 
-	while (pfs_touching_next(&touching, &touched))
+	while (pfs_stack_subsets_next(&subsets, &subset))
 	{
 		const bool *passing;
 
-		pfs_touched_load_names(&touched);
-		passing = pfs_touched_passing(&touched, symbols);
-		for (uint32 i = 0; i < touched.stack_count; i++)
+		pfs_stack_subset_load_names(&subset);
+		passing = pfs_stacks_passing(&subset, symbols);
+		for (uint32 i = 0; i < subset.stack_count; i++)
 		{
 			MemoryContext context;
 			uint32 count = 0;
@@ -36,17 +39,13 @@ export_part(const PfsStackSums *sums, PfsSymbols *symbols, PfsExportFn function,
 			CHECK_FOR_INTERRUPTS();
 			if (passing != NULL && !passing[i])
 				continue;
-			for (uint32 node = touched.leaves[i]; node != 0; node = touched.shape.parents[node])
+			for (uint32 node = subset.leaves[i]; node != 0; node = subset.shape.parents[node])
 			{
-				if (count == capacity)
-				{
-					capacity *= 2;
-					location_ids = repalloc_huge(location_ids, (Size) capacity * sizeof(int32));
-				}
-				location_ids[count++] = touched.shape.locations[node];
+				PFS_RESERVE(location_ids, capacity, count + 1);
+				location_ids[count++] = subset.shape.locations[node];
 			}
 			context = MemoryContextSwitchTo(caller);
-			function(argument, location_ids, count, touched.stacks[i].sides.value);
+			function(argument, location_ids, count, subset.stacks[i].sides.value);
 			MemoryContextSwitchTo(context);
 		}
 	}

@@ -2,17 +2,20 @@
  * firefox.c
  *		firefox_profile(): the processed format of profiler.firefox.com.
  *
- * Tables of columns that refer to each other by index: samples ─► stackTable (frame, prefix) ─► frameTable ─► funcTable ─►
- * stringArray, and funcTable ─► resourceTable ─► libs. The tree's rows are the stack table, a parent before its children. Sums have
- * no times, so samples follow each other. The version is one that every later profiler upgrades.
+ * Tables of columns that refer to each other by index: samples ─► stackTable (frame, prefix) ─►
+ * frameTable ─► funcTable ─► stringArray, and funcTable ─► resourceTable ─► libs. The tree's rows
+ * are the stack table, a parent before its children. Sums have no times, so samples follow each
+ * other. The version is one that every later profiler upgrades.
  */
-#include "export/tree_export.h"
+#include "profstore.h"
 
-#include "base/allocate.h"
-#include "export/flame_json.h"
-#include "export/text_numbers.h"
 #include "utils/json.h"
 #include "utils/timestamp.h"
+
+#include "base/arrays.h"
+#include "export/flame_json.h"
+#include "export/text_numbers.h"
+#include "export/tree_export.h"
 
 #define FORMAT_VERSION		 48
 #define GECKO_FORMAT_VERSION 29
@@ -200,17 +203,17 @@ append_resources(StringInfo json, const NameList *libraries, NameList *strings)
 static void
 append_stacks(StringInfo json, const PfsTreeExport *export)
 {
-	uint32 count = export->rows.count - 1;
-	uint32 *path = PFS_ARRAY(uint32, export->rows.count + 1);
+	uint32 count = export->row_count - 1;
+	uint32 *path = PFS_ARRAY(uint32, export->row_count + 1);
 	StringInfoData prefixes;
 
 	initStringInfo(&prefixes);
 	appendStringInfo(json, "\"stackTable\":{\"length\":%u,\"frame\":[", count);
 	for (uint32 i = 1; i <= count; i++)
 	{
-		int32 level = export->rows.rows[i].level;
+		int32 level = export->rows[i].level;
 
-		append_value(json, i == 1, export->frame_of_row[i]);
+		append_value(json, i == 1, export->rows[i].frame);
 		if (level == 1)
 			appendStringInfoString(&prefixes, i == 1 ? "null" : ",null");
 		else
@@ -236,9 +239,9 @@ append_samples(StringInfo json, const PfsTreeExport *export)
 	initStringInfo(&weights);
 	initStringInfo(&times);
 	appendStringInfoString(json, "\"samples\":{\"stack\":[");
-	for (uint32 i = 0; i < export->rows.count; i++)
+	for (uint32 i = 0; i < export->row_count; i++)
 	{
-		int64 value = export->rows.rows[i].self.value;
+		int64 value = export->rows[i].self;
 
 		if (value == 0)
 			continue;

@@ -1,13 +1,17 @@
 /*
  * speedscope.c
- *		speedscope(): the file format of speedscope.app; and flamegraph_json(): nested objects for d3-flame-graph.
+ *		speedscope(): the file format of speedscope.app; and flamegraph_json(): nested objects for
+ *		d3-flame-graph.
  */
-#include "export/tree_export.h"
+#include "profstore.h"
 
-#include "base/allocate.h"
-#include "export/flame_json.h"
 #include "miscadmin.h"
 #include "utils/json.h"
+
+#include "base/arrays.h"
+#include "export/flame_json.h"
+#include "export/tree_export.h"
+#include "export/view_text.h"
 #include "views/flamegraph.h"
 
 #define SCHEMA	 "https://www.speedscope.app/file-format-schema.json"
@@ -49,14 +53,14 @@ append_frames(StringInfo json, const PfsTreeExport *export)
 }
 
 /*
- * One profile: the stacks whose value has this sign. speedscope takes no values below 0, so those have a profile of their
- * own. Rows come depth first: path is the frames from the root to the row.
+ * One profile: the stacks whose value has this sign. speedscope takes no values below 0, so those
+ * have a profile of their own. Rows come depth first: path is the frames from the root to the row.
  */
 static void
 append_profile(StringInfo json, const PfsTreeExport *export, const char *name, int sign)
 {
 	StringInfoData weights;
-	uint32 *path = PFS_ARRAY(uint32, export->rows.count);
+	uint32 *path = PFS_ARRAY(uint32, export->row_count);
 	uint64 total = 0;
 	bool first = true;
 
@@ -65,15 +69,15 @@ append_profile(StringInfo json, const PfsTreeExport *export, const char *name, i
 	pfs_json_append_text(json, "name", name, true);
 	pfs_json_append_text(json, "unit", value_unit(export->selection->unit), false);
 	appendStringInfoString(json, ",\"startValue\":0,\"samples\":[");
-	for (uint32 i = 0; i < export->rows.count; i++)
+	for (uint32 i = 0; i < export->row_count; i++)
 	{
-		const PfsFlameRow *row = &export->rows.rows[i];
-		uint64 weight = sign < 0 ? 0 - (uint64) row->self.value : (uint64) row->self.value;
+		const PfsTreeRow *row = &export->rows[i];
+		uint64 weight = sign < 0 ? 0 - (uint64) row->self : (uint64) row->self;
 
 		CHECK_FOR_INTERRUPTS();
 		if (row->level > 0)
-			path[row->level - 1] = export->frame_of_row[i];
-		if (row->self.value == 0 || (row->self.value < 0) != (sign < 0))
+			path[row->level - 1] = export->rows[i].frame;
+		if (row->self == 0 || (row->self < 0) != (sign < 0))
 			continue;
 		appendStringInfoString(json, first ? "[" : ",[");
 		for (int32 level = 0; level < row->level; level++)
@@ -92,8 +96,8 @@ append_profile(StringInfo json, const PfsTreeExport *export, const char *name, i
 static bool
 has_negative(const PfsTreeExport *export)
 {
-	for (uint32 i = 0; i < export->rows.count; i++)
-		if (export->rows.rows[i].self.value < 0)
+	for (uint32 i = 0; i < export->row_count; i++)
+		if (export->rows[i].self < 0)
 			return true;
 	return false;
 }
@@ -123,7 +127,10 @@ profstore_speedscope(PG_FUNCTION_ARGS)
 	return pfs_json_to_jsonb(&json);
 }
 
-/* flamegraph_json(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide, granularity) -> jsonb */
+/*
+ * flamegraph_json(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide,
+ * granularity) -> jsonb
+ */
 PGDLLEXPORT Datum
 profstore_flamegraph_json(PG_FUNCTION_ARGS)
 {
@@ -131,7 +138,8 @@ profstore_flamegraph_json(PG_FUNCTION_ARGS)
 	StringInfoData json;
 
 	initStringInfo(&json);
-	pfs_flame_json_append(&json, flame.rows, false);
+	if (!pfs_flame_json_append(&json, flame.rows, false))
+		pfs_tell_empty(flame.selection);
 	pfs_flamegraph_end(&flame);
 	return pfs_json_to_jsonb(&json);
 }

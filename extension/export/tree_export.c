@@ -2,12 +2,61 @@
  * tree_export.c
  *		Frames get numbers in the order of the tree.
  */
-#include "export/tree_export.h"
+#include "profstore.h"
 
-#include "base/allocate.h"
-#include "export/view_text.h"
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
+
+#include "base/arrays.h"
+#include "export/tree_export.h"
+#include "export/view_text.h"
+#include "tree/flame_rows.h"
+
+/* Frames while their numbers are given. */
+typedef struct Numbering
+{
+	uint32 *numbers; /* by symbol: 1 + the frame's number; 0: it has none yet */
+	uint32 number_capacity;
+	uint32 row_capacity;
+	uint32 frame_capacity;
+} Numbering;
+
+static uint32
+frame_number(PfsTreeExport *export, Numbering *numbering, const PfsFrameTree *tree,
+			 const PfsFrameNode *node)
+{
+	uint32 known = numbering->number_capacity;
+
+	PFS_RESERVE(numbering->numbers, numbering->number_capacity, (uint64) node->symbol + 1);
+	memset(numbering->numbers + known, 0,
+		   (Size) (numbering->number_capacity - known) * sizeof(uint32));
+	if (numbering->numbers[node->symbol] == 0)
+	{
+		PFS_RESERVE(export->frames, numbering->frame_capacity, (uint64) export->frame_count + 1);
+		export->frames[export->frame_count++] =
+			(PfsTreeFrame){ pfs_symbol_name(tree->symbols, node->symbol),
+							pfs_frame_source(node->location, node->line) };
+		numbering->numbers[node->symbol] = export->frame_count;
+	}
+	return numbering->numbers[node->symbol] - 1;
+}
+
+static void
+add_rows(PfsTreeExport *export, PfsFrameTree *tree)
+{
+	PfsFlameScan *flame = pfs_flame_scan_begin(tree, PFS_NO_ROW_LIMIT);
+	Numbering numbering = { 0 };
+	PfsFlameRow row;
+
+	while (pfs_flame_scan_next(flame, &row))
+	{
+		PFS_RESERVE(export->rows, numbering.row_capacity, (uint64) export->row_count + 1);
+		export->rows[export->row_count++] =
+			(PfsTreeRow){ row.level,
+						  row.level == 0 ? 0 : frame_number(export, &numbering, tree, row.node),
+						  row.self.value };
+	}
+}
 
 PfsTreeExport
 pfs_tree_export(FunctionCallInfo fcinfo)
@@ -15,36 +64,20 @@ pfs_tree_export(FunctionCallInfo fcinfo)
 	PfsTreeExport export = { 0 };
 	PfsSelection *selection = pfs_selection_get(fcinfo, PFS_TREE_ARG_SELECTOR);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, PFS_TREE_ARG_FILTERS);
-	PfsFrameTree *tree = pfs_frame_tree_query(selection, &filters, false);
-	uint32 symbol_count;
-	uint32 *numbers;
+	PfsFrameTree *tree = pfs_frame_tree_take(pfs_stack_stream_begin(selection), &filters, false);
 
-	export.title = text_to_cstring(PG_GETARG_TEXT_PP(PFS_TREE_ARG_SELECTOR));
 	export.selection = selection;
-	export.rows = pfs_flame_rows(tree, PFS_NO_ROW_LIMIT);
+	export.title = text_to_cstring(PG_GETARG_TEXT_PP(PFS_TREE_ARG_SELECTOR));
 	if (pfs_symbols_dropped(tree->symbols) != NULL)
 		export.title =
 			psprintf("%s, %s", export.title,
 					 pfs_share_text(fcinfo, PFS_TREE_ARG_FILTERS,
-									(double) export.rows.rows[0].total.value,
+									(double) tree->nodes[0].total.value,
 									pfs_symbols_dropped(tree->symbols), selection->unit));
-	symbol_count = pfs_symbol_count(tree->symbols);
-	numbers = PFS_ARRAY0(uint32, symbol_count);
-	export.frames = PFS_ARRAY(PfsTreeFrame, symbol_count);
-	export.frame_of_row = PFS_ARRAY(uint32, export.rows.count);
-	for (uint32 i = 1; i < export.rows.count; i++)
-	{
-		const PfsFrameNode *node = export.rows.rows[i].node;
-
-		if (numbers[node->symbol] == 0)
-		{
-			export.frames[export.frame_count++] =
-				(PfsTreeFrame){ pfs_symbol_name(tree->symbols, node->symbol),
-								pfs_frame_source(node->location, node->line) };
-			numbers[node->symbol] = export.frame_count;
-		}
-		export.frame_of_row[i] = numbers[node->symbol] - 1;
-	}
+	add_rows(&export, tree);
+	if (export.row_count == 1 && export.rows[0].self == 0)
+		pfs_tell_empty(selection);
+	pfs_frame_tree_close(tree);
 	return export;
 }
 

@@ -1,6 +1,7 @@
 /*
  * tree_export.h
- *		A selection as a tree of frames, for formats that list frames once and stacks by their numbers.
+ *		A selection as a tree of frames, for formats that list frames once and stacks by their
+ *		numbers.
  */
 #ifndef PFS_TREE_EXPORT_H
 #define PFS_TREE_EXPORT_H
@@ -9,8 +10,9 @@
 
 #include "fmgr.h"
 #include "lib/stringinfo.h"
+
 #include "select/selection.h"
-#include "tree/flame_rows.h"
+#include "tree/frame_source.h"
 
 /* Arguments of such a function: those of a selection, the filters and the granularity. */
 enum
@@ -25,14 +27,22 @@ typedef struct PfsTreeFrame
 	PfsFrameSource source;
 } PfsTreeFrame;
 
+/* A node of the tree. */
+typedef struct PfsTreeRow
+{
+	int32 level;  /* 0: the root, always the first row */
+	uint32 frame; /* its number; meaningless for the root */
+	int64 self;
+} PfsTreeRow;
+
 typedef struct PfsTreeExport
 {
 	const char *title; /* the selector, and under filters what share they keep */
 	const PfsSelection *selection;
-	PfsFlameRows rows;
+	uint32 row_count;
+	PfsTreeRow *rows; /* depth first */
 	uint32 frame_count;
 	PfsTreeFrame *frames; /* by first appearance in rows */
-	uint32 *frame_of_row; /* meaningless for the root */
 } PfsTreeExport;
 
 /* The whole tree, nothing cut. Lives in CurrentMemoryContext. */

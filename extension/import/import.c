@@ -2,19 +2,25 @@
  * import.c
  *		Arguments in, errors out.
  */
-#include "import/import.h"
+#include "profstore.h"
 
 #include "access/xact.h"
-#include "base/version.h"
-#include "formats/gunzip.h"
-#include "import/exchange.h"
 #include "mb/pg_wchar.h"
 #include "miscadmin.h"
-#include "store/segment/segment_io.h"
 #include "utils/lsyscache.h"
-#include "utils/timestamp.h"
 
-/* Memory that the objects of a profile may take: of dense real ones they take 2 to 8 times its bytes. */
+#include "base/version.h"
+#include "formats/gunzip.h"
+#include "import/import.h"
+#include "import/import_settings.h"
+#include "import/server.h"
+#include "import/store_profile.h"
+#include "store/segment/codec_server.h"
+
+/*
+ * Memory that the objects of a profile may take: of dense real ones they take 2 to 8 times its
+ * bytes.
+ */
 #define BUDGET_BASE		((Size) 4 * 1024 * 1024)
 #define BUDGET_PER_BYTE 16
 
@@ -56,7 +62,7 @@ unpack(PfsImportCall *call, PfsAllocator allocator)
 
 	if (pfs_is_gzip(packed.data, packed.length))
 		pfs_import_check(call, pfs_gunzip(packed.data, packed.length, max_bytes, allocator,
-										  pfs_exchange_pause, &call->bytes, &call->error));
+										  pfs_server_pause, &call->bytes, &call->error));
 	else if (packed.length > max_bytes)
 	{
 		call->error = (PfsReadError){ "profile is too large", max_bytes };
@@ -88,7 +94,7 @@ pfs_import_begin(FunctionCallInfo fcinfo)
 	unpack(call, allocator);
 
 	call->budget.allocator = allocator;
-	call->budget.pause = pfs_exchange_pause;
+	call->budget.pause = pfs_server_pause;
 	call->budget.left = BUDGET_BASE + call->bytes.length * BUDGET_PER_BYTE;
 	pfs_profile_init(&call->profile, &call->budget);
 	call->import.profile = &call->profile;

@@ -1,11 +1,11 @@
 /*
  * insert_samples.c
- *		Rows into profstore.samples, the way of COPY: it routes them to partitions, and stores many at a time.
+ *		Rows into profstore.samples, the way of COPY: it routes them to partitions, and stores many
+ *		at a time.
  */
-#include "import/insert_samples.h"
+#include "profstore.h"
 
 #include "access/table.h"
-#include "base/privileges.h"
 #include "commands/copy.h"
 #include "commands/defrem.h"
 #include "miscadmin.h"
@@ -13,9 +13,12 @@
 #include "parser/parse_node.h"
 #include "parser/parse_relation.h"
 #include "port/pg_bswap.h"
-#include "store/segment/storage.h"
 #include "utils/rel.h"
-#include "utils/rls.h"
+
+#include "base/privileges.h"
+#include "base/relations.h"
+#include "import/insert_samples.h"
+#include "store/segment/storage.h"
 
 /* Signature, flags, and the length of what may follow. */
 static const char header[19] = "PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0";
@@ -115,17 +118,6 @@ give_bytes(void *buffer, int min_bytes, int max_bytes)
 }
 
 static void
-check_rights(Relation table)
-{
-	pfs_require_privilege(RelationGetRelid(table), ACL_INSERT);
-	if (check_enable_rls(RelationGetRelid(table), InvalidOid, false) == RLS_ENABLED)
-		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-						errmsg("cannot import into table \"%s\": row-level security is in force",
-							   RelationGetRelationName(table)),
-						errhint("Put policies on profstore.series.")));
-}
-
-static void
 copy_rows(Relation table)
 {
 	ParseState *parse = make_parsestate(NULL);
@@ -145,13 +137,13 @@ copy_rows(Relation table)
 void
 pfs_samples_insert(const PfsSampleRow *rows, uint32 count)
 {
-	Relation table = table_open(pfs_extension_relation("samples", false), RowExclusiveLock);
+	Relation table = pfs_table_open("samples", RowExclusiveLock);
 	Feed here = { .rows = rows, .count = count, .length = sizeof(header) };
 	Feed *outer = feed;
 
 	StaticAssertStmt(sizeof(header) <= ROW_BYTES, "the header must fit");
 	memcpy(here.packed, header, sizeof(header));
-	check_rights(table);
+	pfs_require_all_rows(RelationGetRelid(table), ACL_INSERT);
 	PG_TRY();
 	{
 		feed = &here;

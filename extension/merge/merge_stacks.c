@@ -2,19 +2,21 @@
  * merge_stacks.c
  *		The aggregate merge_stacks: sums per stack over any rows, or over sums that were kept.
  *
- * The state is a hash table in the aggregate's memory. What does not fit a part of work_mem is packed, as the bytes of a
- * stack_sums, and what has come to the table since is merged with it when the table is full again: a table may be as large as what is
- * packed, so that merging stays rare. Between processes it travels as such bytes.
+ * The state is a hash table in the aggregate's memory. What does not fit a part of work_mem is
+ * packed, as the bytes of a stack_sums, and what has come to the table since is merged with it when
+ * the table is full again: a table may be as large as what is packed, so that merging stays rare.
+ * Between processes it travels as such bytes.
  */
 #include "merge/merged.h"
 
-#include "base/allocate.h"
-#include "base/memory_peak.h"
-#include "base/series_table.h"
 #include "lib/stringinfo.h"
-#include "merge/carries.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+
+#include "base/arrays.h"
+#include "base/memory_peak.h"
+#include "base/series_table.h"
+#include "merge/carries.h"
 
 PG_FUNCTION_INFO_V1(profstore_merge_stacks_add);
 PG_FUNCTION_INFO_V1(profstore_merge_stacks_add_sums);
@@ -84,15 +86,6 @@ get_state(FunctionCallInfo fcinfo)
 	return PG_ARGISNULL(0) ? create_state(context) : (State *) PG_GETARG_POINTER(0);
 }
 
-static int
-compare_stack_ids(const void *a, const void *b)
-{
-	int64 left = ((const PfsStackSum *) a)->stack_id;
-	int64 right = ((const PfsStackSum *) b)->stack_id;
-
-	return (left > right) - (left < right);
-}
-
 static PfsStackSums
 list_table(pfs_series_table_hash *table)
 {
@@ -103,7 +96,7 @@ list_table(pfs_series_table_hash *table)
 	pfs_series_table_start_iterate(table, &iterator);
 	while ((entry = pfs_series_table_iterate(table, &iterator)) != NULL)
 		sums.sums[sums.count++] = (PfsStackSum){ entry->key.id, { entry->value, 0 } };
-	qsort(sums.sums, sums.count, sizeof(PfsStackSum), compare_stack_ids);
+	pfs_stack_sums_sort(&sums);
 	return sums;
 }
 
@@ -113,7 +106,10 @@ read_packed(const struct varlena *packed)
 	return pfs_merged_read(VARDATA(packed), VARSIZE(packed) - VARHDRSZ, ERRCODE_DATA_CORRUPTED);
 }
 
-/* The sum of a stack as it is written: what int8 can say of it in a result, else modulo 2^64, with a carry in the state. */
+/*
+ * The sum of a stack as it is written: what int8 can say of it in a result, else modulo 2^64, with
+ * a carry in the state.
+ */
 static int64
 sum_of(State *state, int64 stack_id, int64 packed, int64 added, bool is_result)
 {
@@ -146,7 +142,10 @@ list_carries(State *state)
 		pfs_series_table_get(state->table, 0, entry->key.id, &found);
 }
 
-/* All sums. A result leaves the state as it is, for more rows may come; else what the table has is taken. */
+/*
+ * All sums. A result leaves the state as it is, for more rows may come; else what the table has is
+ * taken.
+ */
 static struct varlena *
 encode_state(State *state, bool is_result)
 {
@@ -287,7 +286,9 @@ profstore_merge_stacks_combine(PG_FUNCTION_ARGS)
 
 		if (other->packed != NULL)
 			add_packed(state, other->packed);
-		/* entries come in the order of their hashes, which a table that grows meanwhile takes badly */
+		/*
+		 * entries come in the order of their hashes, which a table that grows meanwhile takes badly
+		 */
 		if (members * 2 > state->table->size && members <= state->max_members)
 			pfs_series_table_grow(state->table, members * 2);
 		pfs_series_table_start_iterate(other->table, &iterator);

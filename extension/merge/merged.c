@@ -4,12 +4,13 @@
  */
 #include "merge/merged.h"
 
-#include "base/allocate.h"
-#include "base/srf.h"
 #include "common/int.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+
+#include "base/arrays.h"
+#include "base/srf.h"
 
 #define FORMAT_VERSION 1
 
@@ -17,8 +18,8 @@
 #define MIN_STACK_BYTES 2
 
 /*
- * Room before the first stack, where the number of stacks takes most: it is not known before the last. A StringInfo puts a zero byte
- * behind what it has, here the head.
+ * Room before the first stack, where the number of stacks takes most: it is not known before the
+ * last. A StringInfo puts a zero byte behind what it has, here the head.
  */
 #define MAX_HEAD_BYTES (VARHDRSZ + 1 + 5 + 1)
 
@@ -152,6 +153,14 @@ pfs_merged_get(FunctionCallInfo fcinfo, int argument)
 	return pfs_merged_decode(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes), ERRCODE_DATA_CORRUPTED);
 }
 
+PfsStackStream *
+pfs_merged_stream(FunctionCallInfo fcinfo, int argument)
+{
+	PfsStackSums sums = pfs_merged_get(fcinfo, argument);
+
+	return pfs_stack_stream_of(&sums);
+}
+
 pg_noreturn static void
 fail_text(const char *text, const char *at)
 {
@@ -267,7 +276,7 @@ profstore_stack_sums_send(PG_FUNCTION_ARGS)
 PGDLLEXPORT Datum
 profstore_stacks_in(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
 
 	for (uint32 i = 0; i < sums.count; i++)
@@ -277,7 +286,7 @@ profstore_stacks_in(PG_FUNCTION_ARGS)
 		bool nulls[2] = { false, false };
 
 		CHECK_FOR_INTERRUPTS();
-		pfs_rows_put(&rows, values, nulls);
+		pfs_result_put(&result, values, nulls);
 	}
 	return (Datum) 0;
 }

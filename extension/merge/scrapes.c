@@ -4,10 +4,11 @@
  */
 #include "merge/scrapes.h"
 
-#include "base/allocate.h"
-#include "merge/series_sums.h"
-#include "merge/stack_sums.h"
 #include "miscadmin.h"
+
+#include "base/arrays.h"
+#include "merge/series_sums.h"
+#include "select/range_partitions.h"
 #include "select/sample_scan.h"
 
 int64 *
@@ -26,8 +27,7 @@ pfs_count_scrapes(const PfsSelection *selection)
 	{
 		for (uint32 row = 0; row < block.row_count && block.scrapes != NULL; row++)
 		{
-			if (series == NULL || series->id != block.series[row])
-				series = pfs_selection_series(selection, block.series[row]);
+			series = pfs_selection_next_series(selection, series, block.series[row]);
 			pfs_series_sums_add(times, series->index, block.scrapes[row], 0);
 		}
 	}
@@ -51,31 +51,6 @@ pfs_require_scrapes(const PfsSelection *selection)
 				 errhint("Begin the range where profstore.samples begins.")));
 }
 
-/* The sum of each scrape, by series and time. */
-static PfsSeriesSums *
-sum_scrapes(const PfsSelection *selection)
-{
-	PfsSampleScan *scan =
-		pfs_sample_scan_begin_sums(selection,
-								   PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES | PFS_SAMPLE_VALUE,
-								   PFS_PART_SCRAPES);
-	PfsSeriesSums *sums = pfs_series_sums_begin(pfs_hash_memory_bytes());
-	const PfsSeries *series = NULL;
-	PfsSampleBlock block;
-
-	while (pfs_sample_scan_next(scan, &block))
-	{
-		for (uint32 row = 0; row < block.row_count; row++)
-		{
-			if (series == NULL || series->id != block.series[row])
-				series = pfs_selection_series(selection, block.series[row]);
-			pfs_series_sums_add(sums, series->index, block.times[row], block.values[row]);
-		}
-	}
-	pfs_sample_scan_end(scan);
-	return sums;
-}
-
 TimestampTz *
 pfs_choose_scrapes(const PfsSelection *selection)
 {
@@ -89,7 +64,7 @@ pfs_choose_scrapes(const PfsSelection *selection)
 	pfs_require_scrapes(selection);
 	for (int i = 0; i < selection->distinct_count; i++)
 		chosen[i] = DT_NOBEGIN;
-	sums = sum_scrapes(selection);
+	sums = pfs_series_sums_of(selection, PFS_PART_SCRAPES, pfs_hash_memory_bytes());
 	while (pfs_series_sums_next(sums, &scrape, &value))
 	{
 		int32 i = scrape.series;

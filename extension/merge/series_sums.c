@@ -4,18 +4,19 @@
  */
 #include "merge/series_sums.h"
 
-#include "base/allocate.h"
+#include "miscadmin.h"
+
+#include "base/arrays.h"
 #include "base/memory_peak.h"
 #include "base/row_sorter.h"
-#include "merge/stack_sums.h"
-#include "miscadmin.h"
 
 /* Elements of the table at first, and at least. */
 #define MIN_ELEMENTS 256
 
 /*
- * Half of the memory is the table's, the other half the sort's; a table that grows needs the old one beside the new. Beyond half
- * of its elements it may grow before its threshold, where hashes crowd.
+ * Half of the memory is the table's, the other half the sort's; a table that grows needs the old
+ * one beside the new. Beyond half of its elements it may grow before its threshold, where hashes
+ * crowd.
  */
 PfsSeriesSums *
 pfs_series_sums_begin(Size bytes)
@@ -46,6 +47,33 @@ pfs_series_sums_spill(PfsSeriesSums *sums)
 		pfs_row_sorter_put(sums->sorter, row);
 	}
 	pfs_series_table_reset(sums->table);
+}
+
+PfsSeriesSums *
+pfs_series_sums_of(const PfsSelection *selection, PfsSegmentPart part, Size bytes)
+{
+	bool by_stack = part == PFS_PART_PAIRS;
+	PfsSampleScan *scan =
+		pfs_sample_scan_begin_sums(selection,
+								   PFS_SAMPLE_SERIES | PFS_SAMPLE_VALUE |
+									   (by_stack ? PFS_SAMPLE_STACK : PFS_SAMPLE_TIME),
+								   part);
+	PfsSeriesSums *sums = pfs_series_sums_begin(bytes);
+	const PfsSeries *series = NULL;
+	PfsSampleBlock block;
+
+	while (pfs_sample_scan_next(scan, &block))
+	{
+		const int64 *ids = by_stack ? block.stacks : block.times;
+
+		for (uint32 row = 0; row < block.row_count; row++)
+		{
+			series = pfs_selection_next_series(selection, series, block.series[row]);
+			pfs_series_sums_add(sums, series->index, ids[row], block.values[row]);
+		}
+	}
+	pfs_sample_scan_end(scan);
+	return sums;
 }
 
 static void

@@ -112,16 +112,7 @@ next_pair(PfsStackReader *reader, PfsStackSum *pair)
 
 	if (value == NULL && base == NULL)
 		return false;
-	if (value != NULL && base != NULL && value->stack_id != base->stack_id)
-	{
-		if (value->stack_id < base->stack_id)
-			base = NULL;
-		else
-			value = NULL;
-	}
-	pair->stack_id = value != NULL ? value->stack_id : base->stack_id;
-	pair->sides.value = value != NULL ? value->sides.value : 0;
-	pair->sides.base = base != NULL ? base->sides.value : 0;
+	*pair = pfs_stack_sum_pair(&value, &base);
 	reader->values.next += value != NULL;
 	reader->bases->next += base != NULL;
 	return true;

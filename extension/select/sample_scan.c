@@ -1,34 +1,33 @@
 /*
  * sample_scan.c
- *		Privileges, partition pruning, and one scan over partitions of any access method.
+ *		One scan over partitions of any access method.
+ *
+ * 1. The partitions that the range meets are listed, of samples, then of each tier.
+ * 2. One after the other is opened: those of access method profstore by the block scan, which
+ *    leaves out what the filters on time and series do not meet, others by their own scan, row by
+ *    row into arrays of the scan.
+ * 3. Of a tier of an instant type, rows below stack 0 are scrapes: they are put aside and come as a
+ *    block of their own, before the next block of sums is read.
  */
 #include "select/sample_scan.h"
 
-#include "access/htup_details.h"
 #include "access/table.h"
 #include "access/tableam.h"
-#include "access/xact.h"
-#include "base/privileges.h"
-#include "base/version.h"
 #include "commands/defrem.h"
 #include "executor/tuptable.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/pg_list.h"
-#include "partitioning/partbounds.h"
-#include "partitioning/partdesc.h"
-#include "select/estimate.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "base/privileges.h"
+#include "base/relations.h"
+#include "select/last_scan.h"
+#include "select/range_partitions.h"
 #include "select/tiers.h"
 #include "store/compact/tier_sums.h"
 #include "store/scan/block_scan.h"
-#include "store/segment/directory.h"
-#include "store/segment/storage.h"
-#include "store/segment/summary.h"
-#include "utils/lsyscache.h"
-#include "utils/partcache.h"
-#include "utils/rel.h"
-#include "utils/rls.h"
-#include "utils/snapmgr.h"
 
 #define COLUMN_COUNT   4
 #define ROWS_PER_BLOCK 1024
@@ -67,172 +66,16 @@ struct PfsSampleScan
 	bool table_scan_ended;	  /* asked for more, a heap scan would begin again */
 	TupleTableSlot *slot;
 	int64 *rows
-		[COLUMN_COUNT]; /* ROWS_PER_BLOCK lanes, for the table scan and for sums of instant types */
+		[COLUMN_COUNT]; /* ROWS_PER_BLOCK values each: of a table scan, or sums of instant types */
 
 	/* sums of instant types: the scrapes beside them */
 	bool has_scrapes; /* the open partition's rows are such */
 	uint32 scrape_count;
-	int64 *scrape_buckets; /* ROWS_PER_BLOCK lanes each */
+	int64 *scrape_buckets; /* ROWS_PER_BLOCK values each */
 	int64 *scrape_series;
 	int64 *scrape_times;
 	int64 *zeros;
 };
-
-PG_FUNCTION_INFO_V1(profstore_last_scan);
-
-static Oid
-table_oid(const char *name)
-{
-	return get_relname_relid(name, pfs_extension_schema());
-}
-
-static void
-check_access(Oid relid)
-{
-	pfs_require_privilege(relid, ACL_SELECT);
-	if (check_enable_rls(relid, InvalidOid, true) == RLS_ENABLED)
-		ereport(
-			ERROR,
-			(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-			 errmsg("row security on profstore.%s is not supported", get_rel_name(relid)),
-			 errdetail("Queries read blocks of samples, not rows."),
-			 errhint(
-				 "Put the row policies on profstore.series: queries see the samples of visible series alone.")));
-}
-
-static bool
-range_is_empty(const PfsSelection *selection)
-{
-	return selection->series_count == 0 || selection->from >= selection->to;
-}
-
-/*
- * Whether the partition between two bounds of the time column can hold rows of the range.
- */
-static bool
-bounds_meet_range(PartitionBoundInfo bounds, int lower, const PfsSelection *selection)
-{
-	int upper = lower + 1;
-
-	if (lower >= 0)
-	{
-		PartitionRangeDatumKind kind = bounds->kind[lower][0];
-
-		if (kind == PARTITION_RANGE_DATUM_MAXVALUE ||
-			(kind == PARTITION_RANGE_DATUM_VALUE &&
-			 DatumGetInt64(bounds->datums[lower][0]) >= selection->to))
-			return false;
-	}
-	if (upper < bounds->ndatums)
-	{
-		PartitionRangeDatumKind kind = bounds->kind[upper][0];
-
-		if (kind == PARTITION_RANGE_DATUM_MINVALUE ||
-			(kind == PARTITION_RANGE_DATUM_VALUE &&
-			 DatumGetInt64(bounds->datums[upper][0]) <= selection->from))
-			return false;
-	}
-	return true;
-}
-
-static bool
-is_partitioned_by_time(Relation relation)
-{
-	PartitionKey key = RelationGetPartitionKey(relation);
-
-	return key->strategy == PARTITION_STRATEGY_RANGE && key->partnatts == 1 &&
-		   key->partattrs[0] == get_attnum(RelationGetRelid(relation), COLUMN_NAMES[TIME]);
-}
-
-/*
- * Appends the leaves below a table that can hold rows of the range; the table itself where it is no parent.
- */
-static List *
-collect_partitions(List *leaves, Oid relid, const PfsSelection *selection)
-{
-	Relation relation = table_open(relid, AccessShareLock);
-	PartitionDesc partitions;
-
-	if (relation->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
-	{
-		leaves = lappend_oid(leaves, relid);
-		table_close(relation, NoLock);
-		return leaves;
-	}
-	partitions = RelationGetPartitionDesc(relation, true);
-	if (partitions->nparts > 0 && is_partitioned_by_time(relation))
-	{
-		PartitionBoundInfo bounds = partitions->boundinfo;
-
-		/* indexes[i] is the partition that ends at bound i; the last one has no upper bound */
-		for (int i = 0; i <= bounds->ndatums; i++)
-		{
-			int part = bounds->indexes[i];
-
-			if (part >= 0 && bounds_meet_range(bounds, i - 1, selection))
-				leaves = collect_partitions(leaves, partitions->oids[part], selection);
-		}
-		if (partition_bound_has_default(bounds))
-			leaves = collect_partitions(leaves, partitions->oids[bounds->default_index], selection);
-	}
-	else
-	{
-		for (int i = 0; i < partitions->nparts; i++)
-			leaves = collect_partitions(leaves, partitions->oids[i], selection);
-	}
-	table_close(relation, NoLock);
-	return leaves;
-}
-
-/* The partitions of a tier that the range meets, which the caller may read. */
-static List *
-collect_tier(const PfsTier *tier, const PfsSelection *selection)
-{
-	Oid relid = table_oid(tier->table);
-	List *partitions;
-
-	if (!OidIsValid(relid))
-		return NIL;
-	partitions = collect_partitions(NIL, relid, selection);
-	if (partitions != NIL)
-		check_access(relid);
-	return partitions;
-}
-
-/* The ends of what the tiers hold in the partitions that the range meets, or DT_NOBEGIN. */
-static void
-find_tier_ends(const PfsSelection *selection, TimestampTz *ends)
-{
-	for (int i = 0; i < PFS_TIER_COUNT; i++)
-		ends[i] = range_is_empty(selection)
-					  ? DT_NOBEGIN
-					  : pfs_tier_end(&pfs_tiers[i], collect_tier(&pfs_tiers[i], selection),
-									 GetActiveSnapshot());
-}
-
-int64
-pfs_sample_resolution(const PfsSelection *selection)
-{
-	TimestampTz ends[PFS_TIER_COUNT];
-
-	find_tier_ends(selection, ends);
-	for (int i = PFS_TIER_COUNT - 1; i >= 0; i--)
-		if (ends[i] > selection->from)
-			return pfs_tiers[i].width_us;
-	return 0;
-}
-
-int64
-pfs_sample_covered_us(const PfsSelection *selection)
-{
-	TimestampTz ends[PFS_TIER_COUNT];
-	int64 covered_us;
-
-	find_tier_ends(selection, ends);
-	covered_us = pfs_tier_round_up(ends, selection->to) - pfs_tier_round_up(ends, selection->from);
-	/* between two beginnings there is nothing, which is no rate of nothing */
-	return covered_us > 0 ? covered_us : selection->to - selection->from;
-}
 
 static void
 add_tiers(PfsSampleScan *scan)
@@ -241,7 +84,7 @@ add_tiers(PfsSampleScan *scan)
 
 	for (int i = 0; i < PFS_TIER_COUNT; i++)
 	{
-		List *partitions = collect_tier(&pfs_tiers[i], selection);
+		List *partitions = pfs_tier_partitions(&pfs_tiers[i], selection);
 		TimestampTz end = pfs_tier_end(&pfs_tiers[i], partitions, scan->snapshot);
 
 		if (end > selection->from)
@@ -264,45 +107,6 @@ prepare_scrapes(PfsSampleScan *scan)
 	scan->zeros = palloc0(ROWS_PER_BLOCK * sizeof(int64));
 }
 
-/*
- * What the last statement that scanned samples has read. A statement may scan several times.
- */
-static PfsScanCounters last_counters;
-static TimestampTz last_statement;
-
-static void
-add_counters(const PfsScanCounters *counters)
-{
-	last_counters.segments_total += counters->segments_total;
-	last_counters.segments_skipped += counters->segments_skipped;
-	last_counters.segments_summed += counters->segments_summed;
-	last_counters.segments_read += counters->segments_read;
-	last_counters.blocks_read += counters->blocks_read;
-	last_counters.blocks_skipped += counters->blocks_skipped;
-	last_counters.bytes_read += counters->bytes_read;
-}
-
-/*
- * last_scan()
- */
-PGDLLEXPORT Datum
-profstore_last_scan(PG_FUNCTION_ARGS)
-{
-	const uint64 counters[] = { last_counters.segments_total,  last_counters.segments_skipped,
-								last_counters.segments_summed, last_counters.segments_read,
-								last_counters.blocks_read,	   last_counters.blocks_skipped,
-								last_counters.bytes_read };
-	Datum values[lengthof(counters)];
-	bool nulls[lengthof(counters)] = { false };
-	TupleDesc descriptor;
-
-	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	for (size_t i = 0; i < lengthof(counters); i++)
-		values[i] = Int64GetDatum((int64) counters[i]);
-	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls));
-}
-
 PfsSampleScan *
 pfs_sample_scan_begin(const PfsSelection *selection, int columns)
 {
@@ -313,21 +117,19 @@ PfsSampleScan *
 pfs_sample_scan_begin_sums(const PfsSelection *selection, int columns, PfsSegmentPart sums)
 {
 	PfsSampleScan *scan = palloc0(sizeof(PfsSampleScan));
-	Oid relid = table_oid("samples");
+	Oid relid = pfs_relation_find("samples");
 
-	check_access(relid);
-	if (last_statement != GetCurrentStatementStartTimestamp())
-		memset(&last_counters, 0, sizeof(last_counters));
-	last_statement = GetCurrentStatementStartTimestamp();
+	pfs_require_all_rows(relid, ACL_SELECT);
+	pfs_last_scan_begin();
 	scan->selection = selection;
 	scan->sums = sums;
 	scan->snapshot = GetActiveSnapshot();
 	scan->asked = columns;
 	for (int i = 0; i < PFS_TIER_COUNT; i++)
 		scan->tier_ends[i] = DT_NOBEGIN;
-	if (!range_is_empty(selection))
+	if (!pfs_selection_is_empty(selection))
 	{
-		scan->partitions = collect_partitions(NIL, relid, selection);
+		scan->partitions = pfs_partitions_collect(NIL, relid, selection->from, selection->to);
 		add_tiers(scan);
 	}
 	/* it is the stack that tells sums and scrapes apart */
@@ -351,7 +153,10 @@ open_block_scan(PfsSampleScan *scan)
 		  (uint32) selection->series_count },
 	};
 	AttrNumber attnums[COLUMN_COUNT];
-	/* sums by time know no stack, by which to tell sums and scrapes apart; those by stack know no time */
+	/*
+	 * sums by time know no stack, by which to tell sums and scrapes apart; those by stack know no
+	 * time
+	 */
 	bool from_rows =
 		scan->has_scrapes && (scan->sums == PFS_PART_SCRAPES || scan->positions[TIME] != NOT_READ);
 
@@ -360,9 +165,15 @@ open_block_scan(PfsSampleScan *scan)
 		if (scan->positions[i] != NOT_READ)
 			attnums[scan->positions[i]] = scan->attnums[i];
 	}
-	scan->block_scan = pfs_block_scan_begin_sums(scan->relation, scan->snapshot, scan->column_count,
-												 attnums, lengthof(filters), filters,
-												 from_rows ? PFS_PART_ROWS : scan->sums);
+	scan->block_scan =
+		pfs_block_scan_begin(&(PfsScanRequest){ .relation = scan->relation,
+												.snapshot = scan->snapshot,
+												.attribute_count = scan->column_count,
+												.attnums = attnums,
+												.filter_count = lengthof(filters),
+												.filters = filters,
+												.sums = from_rows ? PFS_PART_ROWS : scan->sums,
+												.rollup_width = PG_INT64_MAX });
 }
 
 static void
@@ -381,7 +192,7 @@ open_table_scan(PfsSampleScan *scan)
 static void
 open_partition(PfsSampleScan *scan, Oid relid)
 {
-	/* locked by collect_partitions */
+	/* locked by pfs_partitions_collect */
 	scan->relation = table_open(relid, NoLock);
 	if (scan->relation->rd_rel->relkind != RELKIND_RELATION)
 		ereport(ERROR,
@@ -403,7 +214,7 @@ close_partition(PfsSampleScan *scan)
 {
 	if (scan->block_scan != NULL)
 	{
-		add_counters(pfs_block_scan_counters(scan->block_scan));
+		pfs_last_scan_add(pfs_block_scan_counters(scan->block_scan));
 		pfs_block_scan_end(scan->block_scan);
 	}
 	if (scan->table_scan != NULL)
@@ -418,10 +229,10 @@ close_partition(PfsSampleScan *scan)
 }
 
 /*
- * The current row as lanes; false where the range or the selection leaves it out.
+ * The values of the current row; false where the range or the selection leaves it out.
  */
 static bool
-read_row(PfsSampleScan *scan, int64 *lanes)
+read_row(PfsSampleScan *scan, int64 *values)
 {
 	Datum datums[COLUMN_COUNT];
 
@@ -433,20 +244,20 @@ read_row(PfsSampleScan *scan, int64 *lanes)
 		if (is_null)
 			return false;
 	}
-	lanes[TIME] = DatumGetTimestampTz(datums[TIME]);
-	lanes[SERIES] = DatumGetInt32(datums[SERIES]);
-	lanes[STACK] = DatumGetInt64(datums[STACK]);
-	lanes[VALUE] = DatumGetInt64(datums[VALUE]);
-	return !TIMESTAMP_IS_NOBEGIN(lanes[TIME]) && lanes[TIME] >= scan->selection->from &&
-		   lanes[TIME] < scan->selection->to &&
-		   pfs_selection_series(scan->selection, lanes[SERIES]) != NULL;
+	values[TIME] = DatumGetTimestampTz(datums[TIME]);
+	values[SERIES] = DatumGetInt32(datums[SERIES]);
+	values[STACK] = DatumGetInt64(datums[STACK]);
+	values[VALUE] = DatumGetInt64(datums[VALUE]);
+	return !TIMESTAMP_IS_NOBEGIN(values[TIME]) && values[TIME] >= scan->selection->from &&
+		   values[TIME] < scan->selection->to &&
+		   pfs_selection_series(scan->selection, values[SERIES]) != NULL;
 }
 
 static uint32
 fill_from_table(PfsSampleScan *scan, const int64 **columns)
 {
 	uint32 count = 0;
-	int64 lanes[COLUMN_COUNT];
+	int64 values[COLUMN_COUNT];
 
 	while (count < ROWS_PER_BLOCK && !scan->table_scan_ended)
 	{
@@ -454,10 +265,10 @@ fill_from_table(PfsSampleScan *scan, const int64 **columns)
 			!table_scan_getnextslot(scan->table_scan, ForwardScanDirection, scan->slot);
 		if (scan->table_scan_ended)
 			break;
-		if (!read_row(scan, lanes))
+		if (!read_row(scan, values))
 			continue;
 		for (int i = 0; i < COLUMN_COUNT; i++)
-			scan->rows[i][count] = lanes[i];
+			scan->rows[i][count] = values[i];
 		count++;
 	}
 	for (int i = 0; i < COLUMN_COUNT; i++)
@@ -591,72 +402,4 @@ pfs_sample_scan_end(PfsSampleScan *scan)
 	}
 	list_free(scan->partitions);
 	pfree(scan);
-}
-
-/* Adds a segment; where the range cuts it, or it has no sums, its rows are read, else its pairs. */
-static void
-estimate_segment(PfsScanEstimate *estimate, const PfsSegmentRow *row, const PfsSelection *selection)
-{
-	double from = (double) Max(row->time.min, selection->from);
-	double to = (double) Min(row->time.max + 1, selection->to);
-	double length = (double) row->time.max + 1 - (double) row->time.min;
-	bool is_whole = row->time.min >= selection->from && row->time.max < selection->to;
-	bool has_sums = pfs_enable_summaries && is_whole && row->summary_byte_count > 0;
-
-	if (!row->time.known || from >= to)
-		return;
-	estimate->sample_count += row->row_count * (to - from) / length;
-	estimate->decoded_rows += has_sums ? row->row_count / PFS_ROWS_PER_SUM : row->row_count;
-	estimate->byte_count += (double) (has_sums ? row->summary_byte_count : row->byte_count);
-}
-
-static void
-estimate_partition(PfsScanEstimate *estimate, Oid relid, const PfsSelection *selection)
-{
-	/* locked by collect_partitions */
-	Relation relation = table_open(relid, NoLock);
-
-	if (relation->rd_rel->relam == get_table_am_oid("profstore", true))
-	{
-		PfsDirectoryScan *scan =
-			pfs_directory_scan_begin(pfs_storage_id(relation), GetActiveSnapshot());
-		PfsSegmentRow row;
-
-		while (pfs_directory_scan_next(scan, &row))
-		{
-			CHECK_FOR_INTERRUPTS();
-			estimate_segment(estimate, &row, selection);
-		}
-		pfs_directory_scan_end(scan);
-	}
-	else
-	{
-		estimate->sample_count += Max(relation->rd_rel->reltuples, 0);
-		estimate->decoded_rows += Max(relation->rd_rel->reltuples, 0);
-		estimate->byte_count += (double) Max(relation->rd_rel->relpages, 0) * BLCKSZ;
-	}
-	table_close(relation, NoLock);
-}
-
-PfsScanEstimate
-pfs_sample_scan_estimate(TimestampTz from, TimestampTz to)
-{
-	PfsSelection selection = { .from = from, .to = to };
-	PfsScanEstimate estimate = { 0, 0, 0 };
-	List *partitions = NIL;
-	ListCell *cell;
-
-	if (from >= to)
-		return estimate;
-	partitions = collect_partitions(NIL, table_oid("samples"), &selection);
-	for (int i = 0; i < PFS_TIER_COUNT; i++)
-	{
-		Oid relid = table_oid(pfs_tiers[i].table);
-
-		if (OidIsValid(relid))
-			partitions = collect_partitions(partitions, relid, &selection);
-	}
-	foreach(cell, partitions)
-		estimate_partition(&estimate, lfirst_oid(cell), &selection);
-	return estimate;
 }

@@ -2,11 +2,12 @@
  * sample_scan.h
  *		The samples of a selection, block by block, whatever partitions they lie in.
  *
- * Only partitions whose bounds meet the range are opened. Partitions of access method profstore go through the
- * block scan; others (a user may attach a heap table) through the table access method's own scan.
+ * Only partitions whose bounds meet the range are opened. Partitions of access method profstore go
+ * through the block scan; others (a user may attach a heap table) through the table access method's
+ * own scan.
  *
- * The sums of the tiers come as samples at the starts of their buckets. Where they are of an instant type, their scrapes
- * come beside them, as samples of value 0 of the empty stack.
+ * The sums of the tiers come as samples at the starts of their buckets. Where they are of an
+ * instant type, their scrapes come beside them, as samples of value 0 of the empty stack.
  */
 #ifndef PFS_SAMPLE_SCAN_H
 #define PFS_SAMPLE_SCAN_H
@@ -26,8 +27,8 @@ typedef enum PfsSampleColumns
 } PfsSampleColumns;
 
 /*
- * Rows in range and selection, in no particular order; the arrays hold until the next call. Rows at an infinite time
- * are in no range.
+ * Rows in range and selection, in no particular order; the arrays hold until the next call. Rows at
+ * an infinite time are in no range.
  */
 typedef struct PfsSampleBlock
 {
@@ -38,8 +39,9 @@ typedef struct PfsSampleBlock
 	const int64 *values;
 
 	/*
-	 * When the row was scraped, for counting the scrapes of instant types: the same as times, but for a tier, where
-	 * times are starts of buckets. NULL: these rows are sums, and tell of no scrape; or times were not asked for.
+	 * When the row was scraped, for counting the scrapes of instant types: the same as times, but
+	 * for a tier, where times are starts of buckets. NULL: these rows are sums, and tell of no
+	 * scrape; or times were not asked for.
 	 */
 	const int64 *scrapes;
 	bool is_tier; /* times are starts of a tier's buckets */
@@ -48,15 +50,17 @@ typedef struct PfsSampleBlock
 typedef struct PfsSampleScan PfsSampleScan;
 
 /*
- * Checks that the caller may read profstore.samples, and tiers that the range meets: SELECT on the table, and no row security, which a scan of blocks
- * would bypass (INSUFFICIENT_PRIVILEGE). Uses the active snapshot; takes AccessShareLock on what it reads,
- * until the end of the transaction. A NOTICE tells of each tier that has rows to read.
+ * Checks that the caller may read profstore.samples, and tiers that the range meets: SELECT on the
+ * table, and no row security, which a scan of blocks would bypass (INSUFFICIENT_PRIVILEGE). Uses
+ * the active snapshot; takes AccessShareLock on what it reads, until the end of the transaction. A
+ * NOTICE tells of each tier that has rows to read.
  */
 PfsSampleScan *pfs_sample_scan_begin(const PfsSelection *selection, int columns);
 
 /*
- * The same for who adds up values by (series, stack) or by (series, time), or by part of it: a row of the result may
- * stand for many samples, whose values it adds up. PFS_PART_PAIRS leaves times out, PFS_PART_SCRAPES stacks.
+ * The same for who adds up values by (series, stack) or by (series, time), or by part of it: a row
+ * of the result may stand for many samples, whose values it adds up. PFS_PART_PAIRS leaves times
+ * out, PFS_PART_SCRAPES stacks.
  */
 PfsSampleScan *pfs_sample_scan_begin_sums(const PfsSelection *selection, int columns,
 										  PfsSegmentPart sums);
@@ -66,17 +70,5 @@ TimestampTz pfs_sample_scan_tier_end(const PfsSampleScan *scan, int tier);
 
 bool pfs_sample_scan_next(PfsSampleScan *scan, PfsSampleBlock *block);
 void pfs_sample_scan_end(PfsSampleScan *scan);
-
-/*
- * The width in microseconds of the coarsest buckets that the range meets; 0 where there are just samples. Checks and locks
- * as the scan does.
- */
-int64 pfs_sample_resolution(const PfsSelection *selection);
-
-/*
- * The microseconds that what is stored in the range stands for, as far as tiers tell: theirs by whole buckets, a bucket counting where it
- * begins; that of samples as the range has it. Both ends are finite. Checks and locks as the scan does.
- */
-int64 pfs_sample_covered_us(const PfsSelection *selection);
 
 #endif

@@ -1,9 +1,11 @@
 /*
  * scan_support.c
- *		The planner support function of everything that reads samples: rows and costs that follow the arguments.
+ *		The planner support function of everything that reads samples: rows and costs that follow
+ *		the arguments.
  *
- * Ranges and limits are found by the names of arguments, which all these functions have in common. What cannot be told
- * when a query is planned (a parameter, a column) leaves the constants of CREATE FUNCTION.
+ * Ranges and limits are found by the names of arguments, which all these functions have in common.
+ * What cannot be told when a query is planned (a parameter, a column) leaves the constants of
+ * CREATE FUNCTION.
  */
 #include "profstore.h"
 
@@ -18,8 +20,6 @@
 #include "nodes/supportnodes.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
-#include "select/estimate.h"
-#include "store/segment/storage.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -27,6 +27,10 @@
 #include "utils/spccache.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
+
+#include "base/relations.h"
+#include "select/estimate.h"
+#include "store/segment/storage.h"
 
 /* Of a row that is decoded, as parts of cpu_operator_cost. */
 #define DECODED_ROW_COST 0.25
@@ -49,8 +53,8 @@ typedef struct Call
 } Call;
 
 /*
- * The call's arguments and their names; false where they are not there to see, or nothing evaluates them: who weighs whether
- * to inline a function around the call has no root.
+ * The call's arguments and their names; false where they are not there to see, or nothing evaluates
+ * them: who weighs whether to inline a function around the call has no root.
  */
 static bool
 get_call(PlannerInfo *root, Oid function_id, Node *node, Call *call)
@@ -91,7 +95,8 @@ find_argument(const Call *call, const char *name)
 }
 
 /*
- * Reading the directory is not for free, and the planner asks several times: the last answers of a statement are kept.
+ * Reading the directory is not for free, and the planner asks several times: the last answers of a
+ * statement are kept.
  */
 static PfsScanEstimate
 estimate_range(TimestampTz from, TimestampTz to)
@@ -156,7 +161,7 @@ has_argument(const Call *call, const char *name)
 static bool
 estimate_call(const Call *call, PfsScanEstimate *estimate)
 {
-	Oid samples = pfs_extension_relation("samples", true);
+	Oid samples = pfs_relation_find("samples");
 
 	*estimate = (PfsScanEstimate){ 0, 0, 0 };
 	if (!ActiveSnapshotSet() || !OidIsValid(samples) ||

@@ -4,14 +4,15 @@
  */
 #include "select/selection.h"
 
-#include "base/allocate.h"
-#include "base/privileges.h"
-#include "catalog/pg_type.h"
-#include "dictionary/cache.h"
-#include "select/text_plan.h"
-#include "select/type_name.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
+
+#include "base/arrays.h"
+#include "base/privileges.h"
+#include "base/relations.h"
+#include "base/version.h"
+#include "select/text_plan.h"
+#include "select/type_name.h"
 
 /* Columns of the statement below. */
 enum
@@ -109,6 +110,7 @@ pfs_selection_get_range(FunctionCallInfo fcinfo, int selector, const char *selec
 	PfsSelection *selection = palloc0(sizeof(PfsSelection));
 	const PfsSelector *parsed;
 
+	pfs_extension_require_current();
 	require_argument(fcinfo, selector, selector_name, any_series);
 	require_argument(fcinfo, from, from_name, open_range);
 	require_argument(fcinfo, from + 1, to_name, open_range);
@@ -186,19 +188,10 @@ pfs_selection_get(FunctionCallInfo fcinfo, int first_argument)
 const PfsSeries *
 pfs_selection_series(const PfsSelection *selection, int64 id)
 {
-	int low = 0;
-	int high = selection->series_count - 1;
+	uint32 count = (uint32) selection->series_count;
+	uint32 place = pfs_lower_bound(selection->series_ids, 0, count, id);
 
-	while (low < high)
-	{
-		int middle = low + (high - low) / 2;
-
-		if (selection->series_ids[middle] < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (high < 0 || selection->series_ids[low] != id)
+	if (place == count || selection->series_ids[place] != id)
 		return NULL;
-	return &selection->series[low];
+	return &selection->series[place];
 }

@@ -23,11 +23,12 @@
 #include "utils/snapmgr.h"
 #include "utils/timestamp.h"
 
+#include "base/arrays.h"
 #include "store/scan/rollup.h"
 #include "store/scan/scan_units.h"
 #include "store/segment/directory.h"
 #include "store/segment/ledger.h"
-#include "store/segment/segment_io.h"
+#include "store/segment/segment_input.h"
 #include "store/segment/storage.h"
 #include "store/write/write_buffer.h"
 
@@ -149,19 +150,13 @@ typedef struct KeptRows
 static void
 keep_row(KeptRows *kept, const PfsSegmentRow *row)
 {
-	if (kept->count == kept->capacity)
-	{
-		kept->capacity = Max(16, kept->capacity * 2);
-		kept->rows = kept->rows == NULL
-						 ? palloc(sizeof(PfsSegmentRow) * kept->capacity)
-						 : repalloc_huge(kept->rows, sizeof(PfsSegmentRow) * (Size) kept->capacity);
-	}
+	PFS_RESERVE(kept->rows, kept->capacity, kept->count + 1);
 	pfs_segment_row_copy(&kept->rows[kept->count++], row);
 }
 
 /*
- * Segments that were deleted, but that older snapshots may still see: their copies go when those snapshots have, as the old
- * ones would have. Else nobody would ever delete them.
+ * Segments that were deleted, but that older snapshots may still see: their copies go when those
+ * snapshots have, as the old ones would have. Else nobody would ever delete them.
  */
 static void
 delete_streams(Relation table, const KeptRows *deleted)
@@ -262,10 +257,10 @@ pfs_relation_vacuum(Relation relation, struct VacuumParams *params, BufferAccess
 static double
 waiting_rows(Relation relation, int64 storage_id)
 {
-	double lane_bytes = sizeof(int64) + sizeof(bool);
+	double value_bytes = sizeof(int64) + sizeof(bool);
 
 	return floor((double) pfs_write_buffer_image_bytes(storage_id) /
-				 (lane_bytes * Max(RelationGetNumberOfAttributes(relation), 1)));
+				 (value_bytes * Max(RelationGetNumberOfAttributes(relation), 1)));
 }
 
 /* Pages are the encoded bytes, wherever they lie: that is what a scan reads. */

@@ -1,6 +1,7 @@
 /*
  * comparison.c
- *		Two selections, one stream: stacks have the same ids on both sides, so nothing needs to be aligned.
+ *		Two selections, one stream: stacks have the same ids on both sides, so nothing needs to be
+ *		aligned.
  */
 #include "tree/comparison.h"
 
@@ -33,9 +34,8 @@ pfs_comparison_query(FunctionCallInfo fcinfo)
 PfsFrameTree *
 pfs_comparison_tree(PfsComparison *comparison, const PfsFilters *filters)
 {
-	PfsFrameTree *tree = pfs_frame_tree_build_large(comparison->stacks, filters, false, NULL);
+	PfsFrameTree *tree = pfs_frame_tree_take(comparison->stacks, filters, false);
 
-	pfs_stack_stream_end(comparison->stacks);
 	comparison->stacks = NULL;
 	return tree;
 }

@@ -8,10 +8,14 @@
 #include "profstore.h"
 
 #include "fmgr.h"
+
 #include "select/selection.h"
 #include "tree/frame_tree.h"
 
-/* First arguments of such a function, with those of pfs_frame_filters_get from PFS_COMPARISON_ARG_FILTERS on. */
+/*
+ * First arguments of such a function, with those of pfs_frame_filters_get from
+ * PFS_COMPARISON_ARG_FILTERS on.
+ */
 enum
 {
 	PFS_COMPARISON_ARG_SELECTOR = 0,
@@ -31,12 +35,12 @@ typedef struct PfsComparison
 } PfsComparison;
 
 /*
- * Reads the arguments and sums up both sides, by rate unless absolute; see pfs_stack_stream_compare. Lives in
- * CurrentMemoryContext.
+ * Reads the arguments and sums up both sides, by rate unless absolute; see
+ * pfs_stack_stream_compare. Lives in CurrentMemoryContext.
  */
 PfsComparison pfs_comparison_query(FunctionCallInfo fcinfo);
 
-/* Makes a tree of the stacks, which go; see pfs_frame_tree_build_large. */
+/* Makes a tree of the stacks, which go; see pfs_frame_tree_build. */
 PfsFrameTree *pfs_comparison_tree(PfsComparison *comparison, const PfsFilters *filters);
 
 bool pfs_comparison_is_absolute(FunctionCallInfo fcinfo);

@@ -1,19 +1,21 @@
 /*
  * filters.c
- *		Matchers of frames. What depends on a function or a mapping alone is decided once for each of them.
+ *		Matchers of frames. What depends on a function or a mapping alone is decided once for each
+ *		of them.
  */
 #include "tree/filters.h"
 
 #include <inttypes.h>
 
-#include "base/id_map.h"
 #include "catalog/pg_collation.h"
-#include "dictionary/dictionary.h"
 #include "lib/stringinfo.h"
 #include "regex/regex.h"
-#include "select/selector.h"
-#include "tree/kept.h"
 #include "utils/builtins.h"
+
+#include "base/id_map.h"
+#include "dictionary/dictionary.h"
+#include "select/selector.h"
+#include "tree/session_cache.h"
 
 typedef enum Field
 {
@@ -266,7 +268,7 @@ recall_answers(const FrameMatcher *matcher)
 {
 	MemoryContext context;
 	char *key = psprintf("answers %d %d %s", matcher->field, matcher->op, matcher->value);
-	PfsIdMap *said = pfs_kept_get(key, sizeof(PfsIdMap), &context);
+	PfsIdMap *said = pfs_session_cache_get(key, sizeof(PfsIdMap), &context);
 
 	said->context = context;
 	pfree(key);

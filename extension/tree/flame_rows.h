@@ -28,11 +28,13 @@ PfsFlameRow pfs_flame_row(int32 level, PfsSides total, const text *label, const 
 typedef struct PfsFlameScan PfsFlameScan;
 
 /*
- * Rows one after the other, depth first; siblings by falling total, then label. At most max_rows rows (or PFS_NO_ROW_LIMIT): the largest nodes stay, the older node among equals, and what is cut below a
- * node is one row "other", so that total = self + the totals of the children everywhere. With one row alone, the root's
- * self is its total. In a comparison the size of a node is both its sides together. Expands what it needs of the tree,
- * which is the scan's from here on. Without a limit, nodes go when they and all below have been shown: no more are there than those on
- * the way to a row, and their siblings. Lives in CurrentMemoryContext.
+ * Rows one after the other, depth first; siblings by falling total, then label. At most max_rows
+ * rows (or PFS_NO_ROW_LIMIT): the largest nodes stay, the older node among equals, and what is cut
+ * below a node is one row "other", so that total = self + the totals of the children everywhere.
+ * With one row alone, the root's self is its total. In a comparison the size of a node is both its
+ * sides together. Expands what it needs of the tree, which is the scan's from here on. Without a
+ * limit, nodes go when they and all below have been shown: no more are there than those on the path
+ * to a row, and their siblings. Lives in CurrentMemoryContext.
  */
 PfsFlameScan *pfs_flame_scan_begin(PfsFrameTree *tree, uint32 max_rows);
 
@@ -41,14 +43,5 @@ const PfsDropped *pfs_flame_scan_dropped(const PfsFlameScan *scan);
 
 /* The next row; its node holds until the next call. False at the end. */
 bool pfs_flame_scan_next(PfsFlameScan *scan, PfsFlameRow *row);
-
-typedef struct PfsFlameRows
-{
-	uint32 count;
-	PfsFlameRow *rows;
-} PfsFlameRows;
-
-/* All rows at once, for results that are one value; they point into the tree, which must not grow afterwards. */
-PfsFlameRows pfs_flame_rows(PfsFrameTree *tree, uint32 max_rows);
 
 #endif

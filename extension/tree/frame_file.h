@@ -1,17 +1,17 @@
 /*
  * frame_file.h
- *		The nodes of a merged tree in a temporary file, for stacks whose walkers do not fit work_mem.
+ *		The nodes of a merged tree in a temporary file, for stacks whose walkers do not fit
+ *		work_mem.
  *
- * Ways of stacks are sorted, on disk beyond a part of work_mem, so that those below a node are neighbours; nodes are written
- * as they end, a node behind all below it. So the children of a node are found from the last one on, without an index.
+ * Nodes are written as they end, a node behind all below it. So the children of a node are found
+ * from the last one on, without an index.
  */
 #ifndef PFS_FRAME_FILE_H
 #define PFS_FRAME_FILE_H
 
 #include "profstore.h"
 
-#include "merge/stack_sums.h"
-#include "tree/symbols.h"
+#include "base/sides.h"
 
 /* A node as it is stored. */
 typedef struct PfsFileNode
@@ -25,30 +25,40 @@ typedef struct PfsFileNode
 	PfsSides total;
 } PfsFileNode;
 
+/* A location that a node on a path stands for. */
+typedef struct PfsFrameOrigin
+{
+	uint64 age;
+	int32 location;
+	uint32 line;
+	uint32 depth;  /* of the node, the root's children being at 0 */
+	uint32 unused; /* 0 */
+} PfsFrameOrigin;
+
 typedef struct PfsFrameFile PfsFrameFile;
 
-/*
- * Ways of stacks, on their way to a file. symbols has the filters; function as for pfs_stack_walk_create; folding lets frames that
- * follow one of the same name belong to its node. Lives in CurrentMemoryContext, and has to be finished before the transaction is.
- */
-typedef struct PfsFrameWays PfsFrameWays;
-PfsFrameWays *pfs_frame_ways_begin(PfsSymbols *symbols, bool inverted, uint32 function,
-								   bool folding);
+/* Lives in CurrentMemoryContext, and has to be ended before the transaction is. */
+PfsFrameFile *pfs_frame_file_begin(void);
 
 /*
- * Reads a stream to its end. All its stacks are below a node of the symbol group, which is theirs alone, or there is none:
- * PFS_NO_SYMBOL. What is added later is younger.
+ * Adds a value to a path: symbols in network order, from the root on. Paths come as their bytes
+ * sort, so that one comes before those that go on from it, and may come again.
  */
-void pfs_frame_ways_add(PfsFrameWays *ways, PfsStackStream *stream, uint32 group);
+void pfs_frame_file_put(PfsFrameFile *file, const uint32 *path, uint32 depth, PfsSides value);
 
 /*
- * Makes the file; the ways go. It lives in CurrentMemoryContext, and has to be ended before the transaction is.
+ * Origins of nodes of the path that was put last; of those of a node the oldest stays. Need not be
+ * aligned.
  */
-PfsFrameFile *pfs_frame_ways_finish(PfsFrameWays *ways);
+void pfs_frame_file_put_origins(PfsFrameFile *file, const char *origins, Size count);
 
-/* The root's number. */
+/* Writes what is left, after the last path. */
+void pfs_frame_file_finish(PfsFrameFile *file);
+
+/* The root's number, once the file is finished. */
 uint32 pfs_frame_file_root(const PfsFrameFile *file);
 
+/* A node by its number. */
 PfsFileNode pfs_frame_file_get(PfsFrameFile *file, uint32 number);
 
 void pfs_frame_file_end(PfsFrameFile *file);

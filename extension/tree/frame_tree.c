@@ -2,30 +2,26 @@
  * frame_tree.c
  *		From walkers to the merged tree.
  *
- * Expanding a node takes its walkers one frame further. Those that come to the same name meet in one child, which is found
- * without hashing: the latest node of a name is the child, if it was made since the expansion began.
+ * Expanding a node takes its walkers one frame further. Those that come to the same name meet in
+ * one child, which is found without hashing: the latest node of a name is the child, if it was made
+ * since the expansion began.
  */
 #include "tree/frame_tree.h"
 
-#include "base/allocate.h"
+#include "miscadmin.h"
+
+#include "base/arrays.h"
 #include "base/memory_peak.h"
 #include "dictionary/dictionary.h"
-#include "miscadmin.h"
 #include "select/selection.h"
+#include "tree/frame_paths.h"
 
 #define INITIAL_NODES 1024
 
 static uint32
 append_node(PfsFrameTree *tree, const PfsFrameNode *node)
 {
-	if (tree->count == tree->capacity)
-	{
-		if (tree->capacity > PG_UINT32_MAX / 2)
-			ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-							errmsg("flame graph has too many nodes")));
-		tree->capacity *= 2;
-		tree->nodes = repalloc_huge(tree->nodes, tree->capacity * sizeof(PfsFrameNode));
-	}
+	PFS_RESERVE(tree->nodes, tree->capacity, (uint64) tree->count + 1);
 	tree->nodes[tree->count] = *node;
 	return tree->count++;
 }
@@ -34,14 +30,10 @@ append_node(PfsFrameTree *tree, const PfsFrameNode *node)
 static pg_noinline void
 grow_latest(PfsFrameTree *tree)
 {
-	uint32 capacity = Max(INITIAL_NODES, pfs_symbol_count(tree->symbols) * 2);
+	uint32 known = tree->latest_count;
 
-	tree->latest = tree->latest == NULL
-					   ? PFS_ARRAY(uint32, capacity)
-					   : repalloc_huge(tree->latest, (Size) capacity * sizeof(uint32));
-	memset(tree->latest + tree->latest_count, 0,
-		   (Size) (capacity - tree->latest_count) * sizeof(uint32));
-	tree->latest_count = capacity;
+	PFS_RESERVE(tree->latest, tree->latest_count, pfs_symbol_count(tree->symbols));
+	memset(tree->latest + known, 0, (Size) (tree->latest_count - known) * sizeof(uint32));
 }
 
 static void
@@ -89,7 +81,10 @@ correct_totals(PfsFrameTree *tree, uint32 first)
 	tree->exceeds = false;
 }
 
-/* The children of a node in the file lie before it, each behind all below it; here the last comes first. */
+/*
+ * The children of a node in the file lie before it, each behind all below it; here the last comes
+ * first.
+ */
 static void
 expand_from_file(PfsFrameTree *tree, uint32 node)
 {
@@ -153,38 +148,6 @@ pfs_frame_tree_expand(PfsFrameTree *tree, uint32 node)
 	tree->nodes[node].self = pfs_clip_sides(&self);
 }
 
-/* The next child of the node's parent, which has been expanded; 0 where there is none. */
-static uint32
-sibling_of(const PfsFrameTree *tree, uint32 node)
-{
-	const PfsFrameNode *parent = &tree->nodes[tree->nodes[node].parent];
-
-	return node + 1 < parent->first_child + parent->child_count ? node + 1 : 0;
-}
-
-/*
- * Depth first, since the stack nodes of a subtree lie close to each other.
- */
-void
-pfs_frame_tree_expand_all(PfsFrameTree *tree)
-{
-	uint32 node = 0;
-
-	do
-	{
-		uint32 next;
-
-		pfs_frame_tree_expand(tree, node);
-		next = tree->nodes[node].child_count > 0 ? tree->nodes[node].first_child : 0;
-		while (next == 0 && node != 0)
-		{
-			next = sibling_of(tree, node);
-			node = tree->nodes[node].parent;
-		}
-		node = next;
-	} while (node != 0);
-}
-
 /* Parents stay before their children, and siblings side by side. */
 void
 pfs_frame_tree_retain(PfsFrameTree *tree, const bool *stays, uint32 *places)
@@ -239,39 +202,22 @@ create_tree(const PfsFilters *filters)
 	return tree;
 }
 
-PfsFrameTree *
-pfs_frame_tree_build(const PfsStackSums *sums, const PfsFilters *filters, bool inverted,
-					 const char *function)
-{
-	PfsFrameTree *tree = create_tree(filters);
-	PfsFrameNode root = { .symbol = PFS_NO_SYMBOL };
-	PfsWideSides total;
-
-	if (function != NULL)
-		root.symbol = pfs_symbol_intern(tree->symbols, function);
-	tree->walk = pfs_stack_walk_create(tree->symbols, inverted, root.symbol);
-	root.walkers = pfs_stack_walk_add(tree->walk, sums, &total);
-	root.total = pfs_clip_sides(&total);
-	append_node(tree, &root);
-	return tree;
-}
-
-/* Makes the file of what was added to the ways the tree's; the root gets its place there. */
+/* Makes the file of what was added to the paths the tree's; the root gets its place there. */
 static void
-take_file(PfsFrameTree *tree, PfsFrameWays *ways, PfsFrameNode *root)
+take_file(PfsFrameTree *tree, PfsFramePaths *paths, PfsFrameNode *root)
 {
-	tree->file = pfs_frame_ways_finish(ways);
+	tree->file = pfs_frame_paths_finish(paths);
 	root->walkers = pfs_frame_file_root(tree->file);
 	root->total = pfs_frame_file_get(tree->file, root->walkers).total;
 }
 
-/* Stacks of groups as long as they fit; then of all of them the ways. */
+/* Stacks of groups as long as they fit; then of all of them the paths. */
 typedef struct GroupStacks
 {
 	PfsStackSums *sums; /* of each group that has been read */
 	uint32 *symbols;
-	uint64 room;		/* for more stacks */
-	PfsFrameWays *ways; /* NULL: all fit */
+	uint64 room;		  /* for more stacks */
+	PfsFramePaths *paths; /* NULL: all fit */
 } GroupStacks;
 
 /* Copies the stacks of a group, unless they do not fit. */
@@ -292,16 +238,16 @@ copy_group(GroupStacks *groups, int32 group, PfsStackStream *stream)
 	return true;
 }
 
-/* Begins the ways with those of the groups that were copied. */
+/* Begins the paths with those of the groups that were copied. */
 static void
-turn_to_ways(PfsFrameTree *tree, GroupStacks *groups, int32 count, bool inverted)
+turn_to_paths(PfsFrameTree *tree, GroupStacks *groups, int32 count, bool inverted)
 {
-	groups->ways = pfs_frame_ways_begin(tree->symbols, inverted, PFS_NO_SYMBOL, tree->folding);
+	groups->paths = pfs_frame_paths_begin(tree->symbols, inverted, PFS_NO_SYMBOL, tree->folding);
 	for (int32 i = 0; i < count; i++)
 	{
 		PfsStackStream *stream = pfs_stack_stream_of(&groups->sums[i]);
 
-		pfs_frame_ways_add(groups->ways, stream, groups->symbols[i]);
+		pfs_frame_paths_add(groups->paths, stream, groups->symbols[i]);
 		pfs_stack_stream_end(stream);
 		pfree(groups->sums[i].sums);
 	}
@@ -347,14 +293,14 @@ pfs_frame_tree_query_groups(const PfsStackGroup *groups, int32 count, const PfsF
 		PfsStackStream *stream = pfs_stack_stream_begin(groups[i].selection);
 
 		stacks.symbols[i] = pfs_symbol_intern(tree->symbols, groups[i].name);
-		if (stacks.ways == NULL && !copy_group(&stacks, i, stream))
-			turn_to_ways(tree, &stacks, i, inverted);
-		if (stacks.ways != NULL)
-			pfs_frame_ways_add(stacks.ways, stream, stacks.symbols[i]);
+		if (stacks.paths == NULL && !copy_group(&stacks, i, stream))
+			turn_to_paths(tree, &stacks, i, inverted);
+		if (stacks.paths != NULL)
+			pfs_frame_paths_add(stacks.paths, stream, stacks.symbols[i]);
 		pfs_stack_stream_end(stream);
 	}
-	if (stacks.ways != NULL)
-		take_file(tree, stacks.ways, &root);
+	if (stacks.paths != NULL)
+		take_file(tree, stacks.paths, &root);
 	else
 		append_groups(tree, &stacks, count, &root);
 	tree->nodes[0] = root;
@@ -362,8 +308,8 @@ pfs_frame_tree_query_groups(const PfsStackGroup *groups, int32 count, const PfsF
 }
 
 PfsFrameTree *
-pfs_frame_tree_build_large(PfsStackStream *stream, const PfsFilters *filters, bool inverted,
-						   const char *function)
+pfs_frame_tree_build(PfsStackStream *stream, const PfsFilters *filters, bool inverted,
+					 const char *function)
 {
 	PfsFrameTree *tree = create_tree(filters);
 	PfsFrameNode root = { .symbol = PFS_NO_SYMBOL, .walkers = PFS_NO_WALKER };
@@ -375,11 +321,11 @@ pfs_frame_tree_build_large(PfsStackStream *stream, const PfsFilters *filters, bo
 	tree->walk = pfs_stack_walk_create(tree->symbols, inverted, root.symbol);
 	if (!pfs_stack_stream_is_whole(stream))
 	{
-		PfsFrameWays *ways =
-			pfs_frame_ways_begin(tree->symbols, inverted, root.symbol, tree->folding);
+		PfsFramePaths *paths =
+			pfs_frame_paths_begin(tree->symbols, inverted, root.symbol, tree->folding);
 
-		pfs_frame_ways_add(ways, stream, PFS_NO_SYMBOL);
-		take_file(tree, ways, &root);
+		pfs_frame_paths_add(paths, stream, PFS_NO_SYMBOL);
+		take_file(tree, paths, &root);
 	}
 	else
 	{
@@ -392,10 +338,9 @@ pfs_frame_tree_build_large(PfsStackStream *stream, const PfsFilters *filters, bo
 }
 
 PfsFrameTree *
-pfs_frame_tree_query_large(const PfsSelection *selection, const PfsFilters *filters, bool inverted)
+pfs_frame_tree_take(PfsStackStream *stream, const PfsFilters *filters, bool inverted)
 {
-	PfsStackStream *stream = pfs_stack_stream_begin(selection);
-	PfsFrameTree *tree = pfs_frame_tree_build_large(stream, filters, inverted, NULL);
+	PfsFrameTree *tree = pfs_frame_tree_build(stream, filters, inverted, NULL);
 
 	pfs_stack_stream_end(stream);
 	return tree;
@@ -408,41 +353,4 @@ pfs_frame_tree_close(PfsFrameTree *tree)
 	if (tree->file != NULL)
 		pfs_frame_file_end(tree->file);
 	tree->file = NULL;
-}
-
-PfsFrameTree *
-pfs_frame_tree_query(const PfsSelection *selection, const PfsFilters *filters, bool inverted)
-{
-	PfsStackSums sums = pfs_stack_sums(selection);
-	PfsFrameTree *tree = pfs_frame_tree_build(&sums, filters, inverted, NULL);
-
-	pfree(sums.sums);
-	return tree;
-}
-
-static const char *
-known(const char *text)
-{
-	return *text == '\0' ? NULL : text;
-}
-
-PfsFrameSource
-pfs_frame_source(int32 location_id, uint32 line_index)
-{
-	PfsFrameSource source = { NULL, 0, NULL };
-	const PfsLocation *location;
-
-	if (location_id == 0)
-		return source;
-	location = pfs_location_get(location_id);
-	source.mapping = known(pfs_mapping_get(location->mapping_id)->file);
-	if (location->line_count > 0)
-	{
-		const PfsLine *line = &location->lines[line_index];
-		const PfsFunction *function = pfs_function_get(line->function_id);
-
-		source.file = known(function->filename);
-		source.line = function->start_line > 0 ? function->start_line : line->line;
-	}
-	return source;
 }

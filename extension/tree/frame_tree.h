@@ -2,16 +2,16 @@
  * frame_tree.h
  *		The tree that people see: nodes merged by name, inlined calls as frames of their own.
  *
- * Built from sums per stack, root first (flame graph) or leaf first (inverted). The tree grows on demand: totals are known
- * when a node appears, its children and its self value when it is expanded. So a view that shows some thousand nodes pays
- * for these, and what it shows is exact.
+ * Built from sums per stack, root first (flame graph) or leaf first (inverted). The tree grows on
+ * demand: totals are known when a node appears, its children and its self value when it is
+ * expanded. So a view that shows some thousand nodes pays for these, and what it shows is exact.
  */
 #ifndef PFS_FRAME_TREE_H
 #define PFS_FRAME_TREE_H
 
 #include "profstore.h"
 
-#include "merge/stack_sums.h"
+#include "merge/stack_stream.h"
 #include "tree/frame_file.h"
 #include "tree/stack_walk.h"
 #include "tree/symbols.h"
@@ -46,24 +46,19 @@ typedef struct PfsFrameTree
 } PfsFrameTree;
 
 /*
- * A tree of the stacks that the filters let pass, its root not yet expanded. function names where stacks begin, as
- * for pfs_stack_walk_create; NULL: at their root or leaf. filters and function must outlive the tree. Begins the use
- * of the dictionary. Lives in CurrentMemoryContext. A total that does not fit int8 is the nearest that does.
+ * A tree of the stacks that the filters let pass, its root not yet expanded. Its nodes are in a
+ * file where the stacks do not fit work_mem, so it has to be closed before the transaction ends.
+ * The stream is read to its end, and may go then. function names where stacks begin, as for
+ * pfs_stack_walk_create; NULL: at their root or leaf. filters and function must outlive the tree.
+ * Begins the use of the dictionary. Lives in CurrentMemoryContext. A total that does not fit int8
+ * is the nearest that does.
  */
-PfsFrameTree *pfs_frame_tree_build(const PfsStackSums *sums, const PfsFilters *filters,
-								   bool inverted, const char *function);
-
-/*
- * The same of a stream, which is read to its end and may go then: a tree whose nodes are in a file where the stacks do not fit
- * work_mem. It can be expanded, but not visited, and has to be closed.
- */
-PfsFrameTree *pfs_frame_tree_build_large(PfsStackStream *stream, const PfsFilters *filters,
-										 bool inverted, const char *function);
+PfsFrameTree *pfs_frame_tree_build(PfsStackStream *stream, const PfsFilters *filters, bool inverted,
+								   const char *function);
 void pfs_frame_tree_close(PfsFrameTree *tree);
 
-/* Sums and such a tree of one selection. */
-PfsFrameTree *pfs_frame_tree_query_large(const PfsSelection *selection, const PfsFilters *filters,
-										 bool inverted);
+/* The same, and the stream goes. */
+PfsFrameTree *pfs_frame_tree_take(PfsStackStream *stream, const PfsFilters *filters, bool inverted);
 
 /* Stacks that have a node of their own right below the root. */
 typedef struct PfsStackGroup
@@ -72,25 +67,23 @@ typedef struct PfsStackGroup
 	const PfsSelection *selection;
 } PfsStackGroup;
 
-/* Sums and such a tree of selections of one kind, each below a node of its own; no two have the same name. */
+/* A tree of selections of one kind, each below a node of its own; no two have the same name. */
 PfsFrameTree *pfs_frame_tree_query_groups(const PfsStackGroup *groups, int32 count,
 										  const PfsFilters *filters, bool inverted);
 
-/* Sums and tree of one selection. */
-PfsFrameTree *pfs_frame_tree_query(const PfsSelection *selection, const PfsFilters *filters,
-								   bool inverted);
-
 /* Finds the node's children and its self value, once. */
 void pfs_frame_tree_expand(PfsFrameTree *tree, uint32 node);
-void pfs_frame_tree_expand_all(PfsFrameTree *tree);
 
 /*
- * Forgets the nodes of a tree in a file that do not stay; parents of those that do have to stay. places gets the new indexes, by
- * the old ones.
+ * Forgets the nodes of a tree in a file that do not stay; parents of those that do have to stay.
+ * places gets the new indexes, by the old ones.
  */
 void pfs_frame_tree_retain(PfsFrameTree *tree, const bool *stays, uint32 *places);
 
-/* For who is done with nodes: what the tree had at a time, and back to that. Nodes that were there must not be expanded again. */
+/*
+ * For who is done with nodes: what the tree had at a time, and back to that. Nodes that were there
+ * must not be expanded again.
+ */
 typedef struct PfsFrameMark
 {
 	uint32 node_count;
@@ -99,16 +92,5 @@ typedef struct PfsFrameMark
 
 PfsFrameMark pfs_frame_tree_mark(const PfsFrameTree *tree);
 void pfs_frame_tree_release(PfsFrameTree *tree, PfsFrameMark mark);
-
-/* Source of a frame for people; NULL where not known. */
-typedef struct PfsFrameSource
-{
-	const char *file;
-	int32 line; /* 0: not known; where the function begins, else a line in it */
-	const char *mapping;
-} PfsFrameSource;
-
-/* Of a location, 0: none, and the index of one of its lines. */
-PfsFrameSource pfs_frame_source(int32 location_id, uint32 line_index);
 
 #endif

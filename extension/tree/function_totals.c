@@ -4,11 +4,11 @@
  */
 #include "tree/function_totals.h"
 
-#include "base/allocate.h"
+#include "lib/binaryheap.h"
+
+#include "base/arrays.h"
 #include "dictionary/dictionary.h"
 #include "merge/carries.h"
-
-#define INITIAL_FUNCTIONS 1024
 
 typedef struct Function
 {
@@ -57,15 +57,10 @@ clip_sides(const Totals *totals, PfsSides sum, int32 which, uint32 symbol)
 static pg_noinline void
 grow(Totals *totals, uint32 symbol)
 {
-	uint32 old = totals->capacity;
-	Size bytes;
+	uint32 known = totals->capacity;
 
-	totals->capacity = Max(INITIAL_FUNCTIONS, symbol + 1);
-	totals->capacity = Max(totals->capacity, old * 2);
-	bytes = (Size) totals->capacity * sizeof(Function);
-	totals->functions = old == 0 ? MemoryContextAllocHuge(totals->context, bytes)
-								 : repalloc_huge(totals->functions, bytes);
-	for (uint32 i = old; i < totals->capacity; i++)
+	PFS_RESERVE_IN(totals->context, totals->functions, totals->capacity, (uint64) symbol + 1);
+	for (uint32 i = known; i < totals->capacity; i++)
 		totals->functions[i] = (Function){ .age = NO_AGE };
 }
 
@@ -170,4 +165,44 @@ pfs_function_totals(PfsStackStream *stream, const PfsFilters *filters, PfsFuncti
 	pfs_stack_visit_end(visit);
 	pfs_stack_stream_end(stream);
 	return count;
+}
+
+static int
+compare_in_heap(Datum a, Datum b, void *compare)
+{
+	return (*(PfsCompareFunctions *) compare)(DatumGetPointer(a), DatumGetPointer(b));
+}
+
+/* Moves the first functions, so many of them, before all others, which are lost. */
+static void
+keep_first(PfsFunctionTotal *functions, uint32 count, uint32 limit, PfsCompareFunctions compare)
+{
+	binaryheap *heap = binaryheap_allocate((int) limit, compare_in_heap, &compare);
+
+	for (uint32 i = 0; i < limit; i++)
+		binaryheap_add_unordered(heap, PointerGetDatum(&functions[i]));
+	binaryheap_build(heap);
+	for (uint32 i = limit; i < count; i++)
+	{
+		PfsFunctionTotal *last = (PfsFunctionTotal *) DatumGetPointer(binaryheap_first(heap));
+
+		if (compare(&functions[i], last) >= 0)
+			continue;
+		*last = functions[i];
+		binaryheap_replace_first(heap, PointerGetDatum(last));
+	}
+	binaryheap_free(heap);
+}
+
+uint32
+pfs_function_totals_sort(PfsFunctionTotal *functions, uint32 count, int64 limit,
+						 PfsCompareFunctions compare)
+{
+	if (limit > 0 && limit < count / 4)
+	{
+		keep_first(functions, count, (uint32) limit, compare);
+		count = (uint32) limit;
+	}
+	qsort(functions, count, sizeof(PfsFunctionTotal), compare);
+	return (uint32) Min(limit, count);
 }

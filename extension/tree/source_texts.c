@@ -1,17 +1,17 @@
 /*
  * source_texts.c
- *		A source for each line of the locations that were asked for; texts are shared by functions and mappings.
+ *		A source for each line of the locations that were asked for; texts are shared by functions
+ *		and mappings.
  */
 #include "tree/source_texts.h"
 
-#include "base/allocate.h"
-#include "base/id_map.h"
-#include "dictionary/dictionary.h"
-#include "tree/frame_tree.h"
-#include "tree/kept.h"
 #include "utils/builtins.h"
 
-#define INITIAL_ELEMENTS 1024
+#include "base/arrays.h"
+#include "base/id_map.h"
+#include "dictionary/dictionary.h"
+#include "tree/frame_source.h"
+#include "tree/session_cache.h"
 
 struct PfsSourceTable
 {
@@ -31,24 +31,11 @@ PfsSourceTable *
 pfs_source_table(void)
 {
 	MemoryContext context;
-	PfsSourceTable *table = pfs_kept_get("source texts", sizeof(PfsSourceTable), &context);
+	PfsSourceTable *table = pfs_session_cache_get("source texts", sizeof(PfsSourceTable), &context);
 
 	table->context = context;
 	table->first_sources.context = table->files.context = table->mappings.context = context;
 	return table;
-}
-
-/* Makes room for some more elements; returns the array, moved or not. */
-static void *
-reserve(MemoryContext context, void *array, uint64 count, uint32 *capacity, Size element_bytes)
-{
-	if (count <= *capacity)
-		return array;
-	if (count > PG_UINT32_MAX / 2)
-		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("too many frames")));
-	*capacity = (uint32) Max(count * 2, INITIAL_ELEMENTS);
-	return array == NULL ? MemoryContextAllocHuge(context, *capacity * element_bytes)
-						 : repalloc_huge(array, *capacity * element_bytes);
 }
 
 /* The text of the id whose slot it is; NULL where it says nothing. */
@@ -59,8 +46,8 @@ text_of(PfsSourceTable *table, uint32 *slot, const char *string)
 		return NULL;
 	if (*slot == 0)
 	{
-		table->texts = reserve(table->context, table->texts, (uint64) table->text_count + 1,
-							   &table->text_capacity, sizeof(text *));
+		PFS_RESERVE_IN(table->context, table->texts, table->text_capacity,
+					   (uint64) table->text_count + 1);
 		table->texts[table->text_count] = cstring_to_text(string);
 		*slot = ++table->text_count;
 	}
@@ -87,8 +74,7 @@ add_location(PfsSourceTable *table, int32 location_id, uint32 *slot)
 	uint32 count = Max(location->line_count, 1);
 	uint32 first = table->source_count;
 
-	table->sources = reserve(table->context, table->sources, (uint64) first + count,
-							 &table->source_capacity, sizeof(PfsSourceTexts));
+	PFS_RESERVE_IN(table->context, table->sources, table->source_capacity, (uint64) first + count);
 	for (uint32 line = 0; line < count; line++)
 		table->sources[first + line] = make_source(table, location, line);
 	table->source_count += count;

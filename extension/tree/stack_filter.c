@@ -4,11 +4,12 @@
  */
 #include "tree/stack_filter.h"
 
-#include "base/allocate.h"
+#include "miscadmin.h"
+
+#include "base/arrays.h"
 #include "base/series_table.h"
 #include "dictionary/dictionary.h"
-#include "miscadmin.h"
-#include "tree/touched.h"
+#include "tree/stack_verdicts.h"
 
 struct PfsStackFilter
 {
@@ -37,29 +38,20 @@ pfs_stack_filter_create(const PfsFilters *filters)
 	return filter;
 }
 
-static int
-compare_stack_ids(const void *a, const void *b)
-{
-	int64 left = ((const PfsStackSum *) a)->stack_id;
-	int64 right = ((const PfsStackSum *) b)->stack_id;
-
-	return (left > right) - (left < right);
-}
-
 static void
 judge(PfsStackFilter *filter, PfsStackSums *unknown)
 {
-	PfsTouching touching = pfs_touching_begin(unknown, false);
-	PfsTouched touched;
+	PfsStackSubsets subsets = pfs_stack_subsets_begin(unknown, false);
+	PfsStackSubset subset;
 	bool found;
 
-	qsort(unknown->sums, unknown->count, sizeof(PfsStackSum), compare_stack_ids);
-	while (pfs_touching_next(&touching, &touched))
+	pfs_stack_sums_sort(unknown);
+	while (pfs_stack_subsets_next(&subsets, &subset))
 	{
-		const bool *passing = pfs_touched_passing(&touched, filter->symbols);
+		const bool *passing = pfs_stacks_passing(&subset, filter->symbols);
 
-		for (uint32 i = 0; i < touched.stack_count; i++)
-			pfs_series_table_get(filter->verdicts, 0, touched.stacks[i].stack_id, &found)->value =
+		for (uint32 i = 0; i < subset.stack_count; i++)
+			pfs_series_table_get(filter->verdicts, 0, subset.stacks[i].stack_id, &found)->value =
 				passing[i];
 	}
 }

@@ -2,14 +2,15 @@
  * stack_frames.c
  *		Records of stacks, one after the other, and marks that tell where some of them begin.
  *
- * In memory each record has a mark. In the file one in so many bytes has, and records are looked through from there on; where
- * marks alone would take too much, every second one goes.
+ * In memory each record has a mark. In the file one in so many bytes has, and records are looked
+ * through from there on; where marks alone would take too much, every second one goes.
  */
 #include "tree/stack_frames.h"
 
-#include "base/allocate.h"
-#include "base/temp_file.h"
 #include "utils/memutils.h"
+
+#include "base/arrays.h"
+#include "base/temp_file.h"
 
 #define INITIAL_BYTES (4 * 1024)
 #define INITIAL_MARKS 64
@@ -107,7 +108,9 @@ reserve_data(PfsStackFrames *frames, Size bytes)
 	frames->capacity = bytes;
 }
 
-/* Makes room for one more record; false where that and the room for its mark would take too much. */
+/*
+ * Makes room for one more record; false where that and the room for its mark would take too much.
+ */
 static bool
 reserve_in_memory(PfsStackFrames *frames, Size bytes)
 {
@@ -177,15 +180,7 @@ find_mark(const PfsStackFrames *frames, int64 stack_id)
 	uint32 high = frames->mark_count;
 
 	/* the first mark of a greater id */
-	while (low < high)
-	{
-		uint32 middle = low + (high - low) / 2;
-
-		if (frames->marks[middle].stack_id <= stack_id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	PFS_BISECT(low, high, middle, frames->marks[middle].stack_id <= stack_id);
 	Assert(low > 0);
 	return frames->marks[low - 1].position;
 }

@@ -1,31 +1,22 @@
 /*
  * stack_walk.c
- *		Walkers over the touched nodes of all dictionary partitions.
+ *		Walkers over the subset nodes of all dictionary partitions.
  */
 #include "tree/stack_walk.h"
 
-#include "base/allocate.h"
-#include "base/memory_peak.h"
-#include "common/int.h"
 #include "miscadmin.h"
-#include "tree/touched.h"
+
+#include "base/arrays.h"
+#include "base/memory_peak.h"
+#include "tree/node_path.h"
+#include "tree/stack_part.h"
+#include "tree/stack_verdicts.h"
 
 #define INITIAL_WALKERS 1024
 #define INITIAL_PARTS	16
 
 /* Ages are (partition, index of the node). */
 #define AGE_INDEX_BITS 32
-
-/* The stacks of a dictionary partition, or some of them, by the places of their leaves. */
-typedef struct StackPart
-{
-	PfsTreeShape shape;
-	uint64 age; /* of all its nodes, but for their indexes */
-	uint32 stack_count;
-	uint32 *leaves;			   /* ascending */
-	PfsSides *before;		   /* sum of the stacks before each, and of all at last; modulo 2^64 */
-	PfsWideSides *wide_before; /* the same exactly; NULL where no sum leaves int8 */
-} StackPart;
 
 typedef struct Walker
 {
@@ -43,7 +34,7 @@ struct PfsStackWalk
 	PfsSymbols *symbols;
 	bool inverted;
 	uint32 function;
-	StackPart *parts;
+	PfsStackPart *parts;
 	uint32 part_count;
 	uint32 part_capacity;
 	int32 partition; /* of the last part */
@@ -59,77 +50,13 @@ struct PfsStackWalk
 	PfsWideSides start_total;
 };
 
-/* Makes room for one more element; returns the array, moved or not. */
-static void *
-reserve(void *array, uint32 count, uint32 *capacity, Size element_bytes)
-{
-	if (count < *capacity)
-		return array;
-	if (count > PG_UINT32_MAX / 2)
-		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-						errmsg("query touches too many stack nodes"),
-						errhint("Take a shorter time range or fewer series.")));
-	*capacity *= 2;
-	return repalloc_huge(array, (Size) *capacity * element_bytes);
-}
-
-static PfsSides
-sum_of(const StackPart *part, uint32 first, uint32 end)
-{
-	return pfs_subtract_sides(part->before[end], part->before[first]);
-}
-
-static inline PfsWideSides
-wide_sum_of(const StackPart *part, uint32 first, uint32 end)
-{
-	PfsSides sum;
-
-	if (unlikely(part->wide_before != NULL))
-		return (PfsWideSides){ part->wide_before[end].value - part->wide_before[first].value,
-							   part->wide_before[end].base - part->wide_before[first].base };
-	sum = sum_of(part, first, end);
-	return (PfsWideSides){ sum.value, sum.base };
-}
-
-static inline void
-add_sum_of(PfsWideSides *sum, const StackPart *part, uint32 first, uint32 end)
-{
-	PfsWideSides more = wide_sum_of(part, first, end);
-
-	pfs_add_wide_sides(sum, &more);
-}
-
-/* The first stack from one on whose leaf does not lie before a place; near ones are found quickly. */
-static uint32
-first_from(const StackPart *part, uint32 stack, uint32 end, uint32 place)
-{
-	uint32 step = 1;
-
-	while (stack < end && step <= end - stack && part->leaves[stack + step - 1] < place)
-	{
-		stack += step;
-		step = step > PG_UINT32_MAX / 2 ? step : step * 2;
-	}
-	end = (uint32) Min((uint64) stack + step, end);
-	while (stack < end)
-	{
-		uint32 middle = stack + (end - stack) / 2;
-
-		if (part->leaves[middle] < place)
-			stack = middle + 1;
-		else
-			end = middle;
-	}
-	return stack;
-}
-
 /* Names that are not cached are loaded for all stacks at once. */
 static pg_noinline void
 load_names(PfsStackWalk *walk)
 {
 	for (uint32 i = 0; i < walk->part_count; i++)
-		pfs_trail_load_names(&walk->parts[i].shape, walk->parts[i].leaves,
-							 walk->parts[i].stack_count);
+		pfs_node_paths_load_names(&walk->parts[i].shape, walk->parts[i].leaves,
+								  walk->parts[i].stack_count);
 	walk->has_names = true;
 }
 
@@ -145,7 +72,10 @@ frames_of(PfsStackWalk *walk, int32 location)
 	return pfs_symbols_frames(walk->symbols, location);
 }
 
-/* Number of frames up to and with the function's first, counted in the direction of the walk; 0: it has none. */
+/*
+ * Number of frames up to and with the function's first, counted in the direction of the walk; 0: it
+ * has none.
+ */
 static uint32
 passed_at_function(PfsStackWalk *walk, int32 location)
 {
@@ -160,32 +90,31 @@ passed_at_function(PfsStackWalk *walk, int32 location)
 static uint32
 append_walker(PfsStackWalk *walk, const Walker *walker)
 {
-	walk->walkers =
-		reserve(walk->walkers, walk->walker_count, &walk->walker_capacity, sizeof(Walker));
+	PFS_RESERVE(walk->walkers, walk->walker_capacity, (uint64) walk->walker_count + 1);
 	walk->walkers[walk->walker_count] = *walker;
 	return walk->walker_count++;
 }
 
-/* Begins a way at a node with some of its part's stacks, the last part. */
+/* Begins a path at a node with some of its part's stacks, the last part. */
 static void
 add_start(PfsStackWalk *walk, uint32 place, uint32 first, uint32 end, uint32 passed)
 {
-	const StackPart *part = &walk->parts[walk->part_count - 1];
+	const PfsStackPart *part = &walk->parts[walk->part_count - 1];
 	Walker walker = {
 		.part = walk->part_count - 1, .place = place, .first = first, .end = end, .passed = passed
 	};
 
 	walker.age = part->age | part->shape.indexes[walk->inverted ? part->leaves[first] : place];
 	pfs_stack_walk_link(walk, append_walker(walk, &walker), &walk->start);
-	add_sum_of(&walk->start_total, part, first, end);
+	pfs_stack_part_add_sum(&walk->start_total, part, first, end);
 }
 
-/* Begins all ways of the last part at the function's outermost frame. */
+/* Begins all paths of the last part at the function's outermost frame. */
 static void
 start_at_function(PfsStackWalk *walk)
 {
-	const StackPart *part = &walk->parts[walk->part_count - 1];
-	PfsTrail trail = pfs_trail_begin(&part->shape);
+	const PfsStackPart *part = &walk->parts[walk->part_count - 1];
+	PfsNodePath path = pfs_node_path_begin(&part->shape);
 	uint32 outermost = 0; /* depth of the node with that frame; 0: none */
 	uint32 passed = 0;
 
@@ -194,93 +123,49 @@ start_at_function(PfsStackWalk *walk)
 		bool is_new = false;
 
 		CHECK_FOR_INTERRUPTS();
-		pfs_trail_go(&trail, part->leaves[stack]);
-		if (outermost > trail.shared)
+		pfs_node_path_go(&path, part->leaves[stack]);
+		if (outermost > path.shared)
 			outermost = 0;
-		for (uint32 depth = trail.shared; depth < trail.depth && outermost == 0; depth++)
+		for (uint32 depth = path.shared; depth < path.depth && outermost == 0; depth++)
 		{
-			passed = passed_at_function(walk, part->shape.locations[trail.path[depth]]);
+			passed = passed_at_function(walk, part->shape.locations[path.places[depth]]);
 			is_new = passed > 0;
 			outermost = is_new ? depth + 1 : 0;
 		}
 		if (outermost == 0)
 			continue;
 		if (walk->inverted)
-			add_start(walk, trail.path[outermost - 1], stack, stack + 1, passed);
+			add_start(walk, path.places[outermost - 1], stack, stack + 1, passed);
 		else if (is_new)
 		{
-			uint32 place = trail.path[outermost - 1];
+			uint32 place = path.places[outermost - 1];
 
 			add_start(walk, place, stack,
-					  first_from(part, stack, part->stack_count, part->shape.ends[place]), passed);
+					  pfs_stack_part_from(part, stack, part->stack_count, part->shape.ends[place]),
+					  passed);
 		}
 	}
-	pfree(trail.path);
-}
-
-/* Exact sums, where those modulo 2^64 may not be. */
-static void
-make_wide(StackPart *part)
-{
-	PfsWideSides sum = { 0, 0 };
-
-	part->wide_before = PFS_ARRAY(PfsWideSides, (Size) part->stack_count + 1);
-	for (uint32 stack = 0; stack < part->stack_count; stack++)
-	{
-		part->wide_before[stack] = sum;
-		pfs_add_sides(&sum, pfs_subtract_sides(part->before[stack + 1], part->before[stack]));
-	}
-	part->wide_before[part->stack_count] = sum;
-}
-
-/* Adds the size of a value; false where the sum of sizes exceeds int8, so that some total might. */
-static bool
-add_size_of(int64 value, int64 *size)
-{
-	return value != PG_INT64_MIN && !pg_add_s64_overflow(*size, value < 0 ? -value : value, size);
+	pfree(path.places);
 }
 
 /* Keeps the stacks that pass as the walk's last part. */
 static void
-append_part(PfsStackWalk *walk, const PfsTouched *touched, const bool *passing)
+append_part(PfsStackWalk *walk, const PfsStackSubset *subset, const bool *passing)
 {
-	int32 partition = pfs_stack_partition(touched->stacks[0].stack_id);
-	PfsSides sum = { 0, 0 };
-	PfsSides size = { 0, 0 };
-	bool fits = true;
-	StackPart *part;
+	int32 partition = pfs_stack_partition(subset->stacks[0].stack_id);
 
-	walk->parts = reserve(walk->parts, walk->part_count, &walk->part_capacity, sizeof(StackPart));
-	part = &walk->parts[walk->part_count++];
+	PFS_RESERVE(walk->parts, walk->part_capacity, (uint64) walk->part_count + 1);
 	if (walk->partition != partition)
 		walk->age += UINT64CONST(1) << AGE_INDEX_BITS;
 	walk->partition = partition;
-	*part = (StackPart){ .shape = touched->shape, .age = walk->age };
-	part->leaves = touched->ordered_leaves;
-	part->before = PFS_ARRAY(PfsSides, (Size) touched->stack_count + 1);
-	for (uint32 i = 0; i < touched->stack_count; i++)
-	{
-		uint32 stack = touched->order[i];
-		PfsSides sides = touched->stacks[stack].sides;
-
-		if (passing != NULL && !passing[stack])
-			continue;
-		part->before[part->stack_count] = sum;
-		part->leaves[part->stack_count++] = touched->ordered_leaves[i];
-		sum.value = (int64) ((uint64) sum.value + (uint64) sides.value);
-		sum.base = (int64) ((uint64) sum.base + (uint64) sides.base);
-		fits &= add_size_of(sides.value, &size.value) && add_size_of(sides.base, &size.base);
-	}
-	part->before[part->stack_count] = sum;
-	if (!fits)
-		make_wide(part);
-	walk->is_wide |= !fits;
+	walk->parts[walk->part_count] = pfs_stack_part_make(subset, passing, walk->age);
+	walk->is_wide |= walk->parts[walk->part_count++].wide_before != NULL;
 }
 
 static void
 start_part(PfsStackWalk *walk)
 {
-	const StackPart *part = &walk->parts[walk->part_count - 1];
+	const PfsStackPart *part = &walk->parts[walk->part_count - 1];
 
 	if (part->stack_count == 0)
 		return;
@@ -302,7 +187,7 @@ pfs_stack_walk_create(PfsSymbols *symbols, bool inverted, uint32 function)
 	walk->inverted = inverted;
 	walk->function = function;
 	walk->part_capacity = INITIAL_PARTS;
-	walk->parts = PFS_ARRAY(StackPart, INITIAL_PARTS);
+	walk->parts = PFS_ARRAY(PfsStackPart, INITIAL_PARTS);
 	walk->walker_capacity = INITIAL_WALKERS;
 	walk->walkers = PFS_ARRAY(Walker, INITIAL_WALKERS);
 	return walk;
@@ -311,8 +196,8 @@ pfs_stack_walk_create(PfsSymbols *symbols, bool inverted, uint32 function)
 uint32
 pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, PfsWideSides *total)
 {
-	PfsTouching touching = pfs_touching_begin(sums, false);
-	PfsTouched touched;
+	PfsStackSubsets subsets = pfs_stack_subsets_begin(sums, false);
+	PfsStackSubset subset;
 
 	walk->start = PFS_NO_WALKER;
 	walk->start_total = (PfsWideSides){ 0, 0 };
@@ -320,15 +205,15 @@ pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, PfsWideSides *t
 		walk->partition = -1;
 	walk->continues = false;
 	walk->has_names = false;
-	while (pfs_touching_next(&touching, &touched))
+	while (pfs_stack_subsets_next(&subsets, &subset))
 	{
-		bool *passing = pfs_touched_passing(&touched, walk->symbols);
+		bool *passing = pfs_stacks_passing(&subset, walk->symbols);
 
 		CHECK_FOR_INTERRUPTS();
-		append_part(walk, &touched, passing);
+		append_part(walk, &subset, passing);
 		start_part(walk);
-		pfree(touched.leaves);
-		pfree(touched.order);
+		pfree(subset.leaves);
+		pfree(subset.order);
 		if (passing != NULL)
 			pfree(passing);
 	}
@@ -368,7 +253,7 @@ pfs_stack_walk_total(const PfsStackWalk *walk, uint32 list)
 	{
 		const Walker *walker = &walk->walkers[list];
 
-		add_sum_of(&total, &walk->parts[walker->part], walker->first, walker->end);
+		pfs_stack_part_add_sum(&total, &walk->parts[walker->part], walker->first, walker->end);
 	}
 	return total;
 }
@@ -386,8 +271,8 @@ pfs_stack_walk_release(PfsStackWalk *walk, uint32 mark)
 }
 
 /*
- * The child of a node below which a leaf is, from some child on that does not lie behind it: along the siblings and up
- * from the leaf at once, since either way may be long.
+ * The child of a node below which a leaf is, from some child on that does not lie behind it: along
+ * the siblings and up from the leaf at once, since either way may be long.
  */
 static inline uint32
 child_towards(const PfsTreeShape *shape, uint32 node, uint32 child, uint32 leaf)
@@ -405,20 +290,21 @@ child_towards(const PfsTreeShape *shape, uint32 node, uint32 child, uint32 leaf)
 }
 
 /*
- * A walker behind the last frame of its node: walkers of the children take over, the first of them in its place.
+ * A walker behind the last frame of its node: walkers of the children take over, the first of them
+ * in its place.
  */
 static void
 go_down(PfsStackWalk *walk, uint32 at, uint32 *list, PfsWideSides *ended)
 {
 	const Walker walker = walk->walkers[at];
-	const StackPart *part = &walk->parts[walker.part];
+	const PfsStackPart *part = &walk->parts[walker.part];
 	uint32 child = walker.place + 1;
 	uint32 stack = walker.first;
 	bool is_free = true;
 
 	while (stack < walker.end && part->leaves[stack] == walker.place)
 		stack++;
-	add_sum_of(ended, part, walker.first, stack);
+	pfs_stack_part_add_sum(ended, part, walker.first, stack);
 	while (stack < walker.end)
 	{
 		Walker below = { .part = walker.part, .first = stack };
@@ -427,7 +313,7 @@ go_down(PfsStackWalk *walk, uint32 at, uint32 *list, PfsWideSides *ended)
 		below.place = child;
 		below.age = part->age | part->shape.indexes[child];
 		child = part->shape.ends[child];
-		stack = below.end = first_from(part, stack + 1, walker.end, child);
+		stack = below.end = pfs_stack_part_from(part, stack + 1, walker.end, child);
 		if (is_free)
 			walk->walkers[at] = below;
 		pfs_stack_walk_link(walk, is_free ? at : append_walker(walk, &below), list);
@@ -439,10 +325,10 @@ static void
 go_up(PfsStackWalk *walk, uint32 at, uint32 *list, PfsWideSides *ended)
 {
 	Walker *walker = &walk->walkers[at];
-	const StackPart *part = &walk->parts[walker->part];
+	const PfsStackPart *part = &walk->parts[walker->part];
 
 	if (walker->place == 0)
-		add_sum_of(ended, part, walker->first, walker->end);
+		pfs_stack_part_add_sum(ended, part, walker->first, walker->end);
 	else
 	{
 		walker->place = part->shape.parents[walker->place];
@@ -458,7 +344,7 @@ pfs_stack_walk_next(PfsStackWalk *walk, uint32 *list, PfsStep *step, PfsWideSide
 	{
 		uint32 at = *list;
 		Walker *walker = &walk->walkers[at];
-		const StackPart *part = &walk->parts[walker->part];
+		const PfsStackPart *part = &walk->parts[walker->part];
 		int32 location = part->shape.locations[walker->place];
 		PfsFrames frames = frames_of(walk, location);
 
@@ -468,8 +354,9 @@ pfs_stack_walk_next(PfsStackWalk *walk, uint32 *list, PfsStep *step, PfsWideSide
 			uint32 frame = walk->inverted ? frames.count - 1 - walker->passed : walker->passed;
 
 			walker->passed++;
-			*step = (PfsStep){ at, walker->age, sum_of(part, walker->first, walker->end), location,
-							   frames.frames[frame] };
+			*step =
+				(PfsStep){ at, walker->age, pfs_stack_part_sum(part, walker->first, walker->end),
+						   location, frames.frames[frame] };
 			return true;
 		}
 		if (walk->inverted)
@@ -484,51 +371,52 @@ pfs_stack_walk_next(PfsStackWalk *walk, uint32 *list, PfsStep *step, PfsWideSide
 typedef struct OpenNode
 {
 	uint32 first;  /* of its stacks */
-	uint32 symbol; /* of the last frame on the way to it, its own included; PFS_NO_SYMBOL: none */
+	uint32 symbol; /* of the last frame on the path to it, its own included; PFS_NO_SYMBOL: none */
 } OpenNode;
 
 static void
-visit_part(PfsStackWalk *walk, const StackPart *part, const PfsFrameVisitor *visitor, void *state)
+visit_part(PfsStackWalk *walk, const PfsStackPart *part, const PfsFrameVisitor *visitor,
+		   void *state)
 {
-	PfsTrail trail = pfs_trail_begin(&part->shape);
-	uint32 capacity = trail.capacity;
+	PfsNodePath path = pfs_node_path_begin(&part->shape);
+	uint32 capacity = path.capacity;
 	OpenNode *open = PFS_ARRAY(OpenNode, capacity + 1); /* by depth, the root first */
 
 	open[0] = (OpenNode){ 0, PFS_NO_SYMBOL };
 	for (uint32 stack = 0; stack <= part->stack_count; stack++)
 	{
-		uint32 depth = trail.depth;
+		uint32 depth = path.depth;
 		uint32 shared = 0;
 
 		CHECK_FOR_INTERRUPTS();
-		/* the ways that are left have to be told before the trail forgets them */
+		/* nodes that are left have to be told before the path forgets them */
 		if (stack < part->stack_count)
 			for (shared = depth;
-				 shared > 0 && part->leaves[stack] >= part->shape.ends[trail.path[shared - 1]];)
+				 shared > 0 && part->leaves[stack] >= part->shape.ends[path.places[shared - 1]];)
 				shared--;
 		for (; depth > shared; depth--)
 		{
-			PfsFrames frames = frames_of(walk, part->shape.locations[trail.path[depth - 1]]);
-			PfsSides total = sum_of(part, open[depth].first, stack);
+			PfsFrames frames = frames_of(walk, part->shape.locations[path.places[depth - 1]]);
+			PfsSides total = pfs_stack_part_sum(part, open[depth].first, stack);
 			PfsWideSides wide;
 
 			if (unlikely(part->wide_before != NULL))
-				wide = wide_sum_of(part, open[depth].first, stack);
+				wide = pfs_stack_part_wide_sum(part, open[depth].first, stack);
 			for (uint32 i = frames.count; i > 0; i--)
 				visitor->leave(state, frames.frames[i - 1], total,
 							   part->wide_before != NULL ? &wide : NULL);
 		}
 		if (stack == part->stack_count)
 			break;
-		pfs_trail_go(&trail, part->leaves[stack]);
-		if (capacity < trail.capacity)
+		pfs_node_path_go(&path, part->leaves[stack]);
+		if (capacity < path.capacity)
 		{
-			open = repalloc_huge(open, ((Size) trail.capacity + 1) * sizeof(OpenNode));
-			capacity = trail.capacity;
+			open = repalloc_huge(open, ((Size) path.capacity + 1) * sizeof(OpenNode));
+			capacity = path.capacity;
 		}
-		for (; depth < trail.depth; depth++)
+		for (; depth < path.depth; depth++)
 		{
-			uint32 place = trail.path[depth];
+			uint32 place = path.places[depth];
 			int32 location = part->shape.locations[place];
 			PfsFrames frames = frames_of(walk, location);
 
@@ -540,10 +428,10 @@ visit_part(PfsStackWalk *walk, const StackPart *part, const PfsFrameVisitor *vis
 				open[depth + 1].symbol = frames.frames[frames.count - 1].symbol;
 		}
 		visitor->end(state, part->age | part->shape.indexes[part->leaves[stack]],
-					 open[depth].symbol, sum_of(part, stack, stack + 1));
+					 open[depth].symbol, pfs_stack_part_sum(part, stack, stack + 1));
 	}
 	pfree(open);
-	pfree(trail.path);
+	pfree(path.places);
 }
 
 void

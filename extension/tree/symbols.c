@@ -4,18 +4,18 @@
  */
 #include "tree/symbols.h"
 
-#include <inttypes.h>
-
-#include "base/allocate.h"
-#include "base/id_map.h"
 #include "common/hashfn.h"
-#include "dictionary/dictionary.h"
-#include "tree/flame_label.h"
-#include "tree/kept.h"
 #include "utils/memutils.h"
 
-#define INITIAL_NAMES	  1024
-#define MOST_KEPT_SYMBOLS 65536
+#include "base/arrays.h"
+#include "base/id_map.h"
+#include "dictionary/dictionary.h"
+#include "tree/flame_label.h"
+#include "tree/frame_name.h"
+#include "tree/session_cache.h"
+
+#define INITIAL_NAMES		1024
+#define MOST_CACHED_SYMBOLS 65536
 
 /* A resolved location: its frames are frames[first .. first + count - 1] of the table. */
 typedef struct LocationEntry
@@ -74,17 +74,6 @@ struct PfsSymbols
 	PfsDropped dropped;
 };
 
-/* Makes room for one more element of an array; returns the array, moved or not. */
-static void *
-reserve(void *array, uint32 count, uint32 *capacity, Size element_bytes)
-{
-	if (count < *capacity)
-		return array;
-	*capacity = Max(*capacity * 2, INITIAL_NAMES);
-	return array == NULL ? PFS_ARRAY(char, *capacity *element_bytes)
-						 : repalloc_huge(array, *capacity * element_bytes);
-}
-
 static void
 init_table(FrameTable *table, MemoryContext context)
 {
@@ -94,20 +83,20 @@ init_table(FrameTable *table, MemoryContext context)
 }
 
 /*
- * The table of views that name frames by function stays for later queries that leave out the same frames, unless it is so
- * large that arrays by symbol would cost more than finding symbols again.
+ * The table of views that name frames by function stays for later queries that leave out the same
+ * frames, unless it is so large that arrays by symbol would cost more than finding symbols again.
  */
 static FrameTable *
-get_kept_table(const PfsFilters *filters)
+get_cached_table(const PfsFilters *filters)
 {
 	char *key = psprintf("frames%s", pfs_filters_frames_key(filters));
 	MemoryContext context;
-	FrameTable *table = pfs_kept_get(key, sizeof(FrameTable), &context);
+	FrameTable *table = pfs_session_cache_get(key, sizeof(FrameTable), &context);
 
-	if (table->changing || table->symbol_count > MOST_KEPT_SYMBOLS)
+	if (table->changing || table->symbol_count > MOST_CACHED_SYMBOLS)
 	{
-		pfs_kept_forget(key);
-		table = pfs_kept_get(key, sizeof(FrameTable), &context);
+		pfs_session_cache_forget(key);
+		table = pfs_session_cache_get(key, sizeof(FrameTable), &context);
 	}
 	if (table->context == NULL)
 	{
@@ -126,13 +115,13 @@ pfs_symbols_create(const PfsFilters *filters)
 
 	symbols->filters = filters;
 	symbols->hiding = filters->show != NULL || filters->hide != NULL;
-	pfs_kept_begin();
+	pfs_session_cache_begin();
 	pfs_filters_recall(filters);
-	symbols->verdicts =
-		pfs_kept_get(psprintf("verdicts%s", pfs_filters_key(filters)), sizeof(PfsIdMap), &context);
+	symbols->verdicts = pfs_session_cache_get(psprintf("verdicts%s", pfs_filters_key(filters)),
+											  sizeof(PfsIdMap), &context);
 	symbols->verdicts->context = context;
 	if (filters->granularity == PFS_BY_FUNCTION)
-		symbols->table = get_kept_table(filters);
+		symbols->table = get_cached_table(filters);
 	else
 	{
 		symbols->table = palloc0(sizeof(FrameTable));
@@ -165,9 +154,8 @@ intern_name(FrameTable *table, const char *name)
 	{
 		uint32 capacity = table->symbol_capacity;
 
-		table->labels = reserve(table->labels, table->symbol_count, &capacity, sizeof(text *));
-		table->symbols = reserve(table->symbols, table->symbol_count, &table->symbol_capacity,
-								 sizeof(const char *));
+		PFS_RESERVE(table->labels, capacity, (uint64) table->symbol_count + 1);
+		PFS_RESERVE(table->symbols, table->symbol_capacity, (uint64) table->symbol_count + 1);
 		entry->symbol = table->symbol_count++;
 		table->symbols[entry->symbol] = name;
 		table->labels[entry->symbol] = NULL;
@@ -189,113 +177,18 @@ pfs_symbol_intern(PfsSymbols *symbols, const char *name)
 	return symbol;
 }
 
-static const char UNKNOWN[] = "[unknown]";
-
-static const char *
-mapping_name_of(const PfsLocation *location)
-{
-	return pfs_base_name(pfs_mapping_get(location->mapping_id)->file);
-}
-
-/* The first text that says something. */
-static const char *
-first_known(const char *first, const char *second, const char *third)
-{
-	return *first ? first : *second ? second : third;
-}
-
-/* A frame with its name, the function's or what stands in for it; line is an index. */
-static PfsFrameFacts
-frame_facts(const PfsLocation *location, uint32 line)
-{
-	PfsFrameFacts frame = { .location = location };
-
-	if (line < location->line_count)
-	{
-		frame.line = &location->lines[line];
-		frame.function = pfs_function_get(frame.line->function_id);
-		frame.name = first_known(frame.function->name, frame.function->system_name, UNKNOWN);
-	}
-	else
-	{
-		const char *mapping = mapping_name_of(location);
-
-		frame.name =
-			*mapping == '\0' && location->address == 0
-				? UNKNOWN
-				: psprintf("%s%s0x%" PRIx64, mapping, *mapping ? " " : "", location->address);
-	}
-	return frame;
-}
-
-/* Whether a path, if there is one, is the file, or ends in it after a slash. */
-static bool
-is_file(const char *path, const char *file)
-{
-	size_t path_length = strlen(path);
-	size_t file_length = strlen(file);
-
-	if (path_length == 0 || path_length < file_length ||
-		strcmp(path + path_length - file_length, file) != 0)
-		return false;
-	return path_length == file_length || path[path_length - file_length - 1] == '/';
-}
-
-/* The name under which the frame merges. */
-static const char *
-merged_name(const PfsFilters *filters, const PfsFrameFacts *frame)
-{
-	const char *mapping = mapping_name_of(frame->location);
-	const char *file = frame->function ? frame->function->filename : "";
-
-	switch (filters->granularity)
-	{
-		case PFS_BY_FUNCTION:
-			return frame->name;
-		case PFS_BY_LINE:
-			if (*file == '\0')
-				return frame->name;
-			return psprintf("%s %s:%d", frame->name, file, frame->line->line);
-		case PFS_BY_FILE:
-			return first_known(file, mapping, UNKNOWN);
-		case PFS_BY_MAPPING:
-			return first_known(mapping, "", UNKNOWN);
-		case PFS_BY_MAPPING_FUNCTION:
-			if (frame->function == NULL || *mapping == '\0')
-				return frame->name;
-			return psprintf("%s!%s", mapping, frame->name);
-		case PFS_BY_ADDRESS:
-			if (frame->function == NULL || frame->location->address == 0)
-				return frame->name;
-			return psprintf("%s %s%s0x%" PRIx64, frame->name, mapping, *mapping ? " " : "",
-							frame->location->address);
-		case PFS_BY_SOURCE_LINE:
-			return is_file(file, filters->source_file) ? psprintf("%d", frame->line->line) : "";
-	}
-	pg_unreachable();
-}
-
-/* The id that decides the name alone; 0 where there is none. */
-static int32
-naming_id(PfsGranularity granularity, const PfsFrameFacts *frame)
-{
-	if (granularity == PFS_BY_FUNCTION)
-		return frame->function ? frame->function->id : 0;
-	return granularity == PFS_BY_MAPPING ? frame->location->mapping_id : 0;
-}
-
 static uint32
 frame_symbol(PfsSymbols *symbols, const PfsFrameFacts *frame)
 {
 	FrameTable *table = symbols->table;
-	int32 id = naming_id(symbols->filters->granularity, frame);
+	int32 id = pfs_frame_naming_id(symbols->filters->granularity, frame);
 	uint32 *slot;
 
 	if (id == 0)
-		return intern_name(table, merged_name(symbols->filters, frame));
+		return intern_name(table, pfs_frame_name(symbols->filters, frame));
 	slot = pfs_id_map_slot(&table->name_map, id);
 	if (*slot == 0)
-		*slot = 1 + intern_name(table, merged_name(symbols->filters, frame));
+		*slot = 1 + intern_name(table, pfs_frame_name(symbols->filters, frame));
 	return *slot - 1;
 }
 
@@ -303,12 +196,11 @@ static void
 append_frame(PfsSymbols *symbols, LocationEntry *entry, const PfsLocation *location, uint32 line)
 {
 	FrameTable *table = symbols->table;
-	PfsFrameFacts frame = frame_facts(location, line);
+	PfsFrameFacts frame = pfs_frame_facts(location, line);
 
 	if (symbols->hiding && !pfs_filters_judge(symbols->filters, &frame).visible)
 		return;
-	table->frames =
-		reserve(table->frames, table->frame_count, &table->frame_capacity, sizeof(PfsFrame));
+	PFS_RESERVE(table->frames, table->frame_capacity, (uint64) table->frame_count + 1);
 	table->frames[table->frame_count++] = (PfsFrame){ frame_symbol(symbols, &frame), line };
 	entry->count++;
 }
@@ -337,8 +229,7 @@ add_location(PfsSymbols *symbols, uint32 *slot, int32 location_id)
 
 	table->changing = true;
 	entry = resolve_location(symbols, location_id);
-	table->locations = reserve(table->locations, table->location_count, &table->location_capacity,
-							   sizeof(LocationEntry));
+	PFS_RESERVE(table->locations, table->location_capacity, (uint64) table->location_count + 1);
 	table->locations[table->location_count++] = entry;
 	*slot = table->location_count;
 	table->changing = false;
@@ -353,7 +244,7 @@ pfs_symbols_judge(PfsSymbols *symbols, int32 location_id)
 
 	for (uint32 line = 0; line == 0 || line < location->line_count; line++)
 	{
-		PfsFrameFacts frame = frame_facts(location, line);
+		PfsFrameFacts frame = pfs_frame_facts(location, line);
 		PfsVerdict said = pfs_filters_judge(symbols->filters, &frame);
 
 		verdict |= (said.focused ? PFS_LOCATION_FOCUSED : 0) |

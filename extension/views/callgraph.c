@@ -1,21 +1,23 @@
 /*
  * callgraph.c
- *		callgraph() and callgraph_dot(): which function calls which, and what the calls cost.
+ *		callgraph() and callgraph_of(): which function calls which, and what the calls cost.
  *
- * A stack counts once in an edge, however often it makes the call. Between the functions that are shown the
- * graph stays connected: where those between two of them are cut, an indirect edge takes their place.
+ * A stack counts once in an edge, however often it makes the call. Between the functions that are
+ * shown the graph stays connected: where those between two of them are cut, an indirect edge takes
+ * their place.
  */
 #include "views/callgraph.h"
 
-#include "base/allocate.h"
+#include "utils/builtins.h"
+
+#include "base/arrays.h"
 #include "base/hash.h"
 #include "base/srf.h"
 #include "dictionary/dictionary.h"
 #include "merge/merged.h"
 #include "select/selection.h"
 #include "tree/flame_rows.h"
-#include "utils/builtins.h"
-#include "views/flamegraph.h"
+#include "views/view.h"
 
 enum
 {
@@ -55,7 +57,7 @@ typedef struct EdgeEntry
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-/* A frame on the way from the root to the latest one. */
+/* A frame on the path from the root to the latest one. */
 typedef struct OpenFrame
 {
 	uint32 symbol;
@@ -63,23 +65,28 @@ typedef struct OpenFrame
 	uint32 edge;  /* the edge that ends here, or NO_EDGE */
 } OpenFrame;
 
+typedef struct EdgeSum
+{
+	int128 value;
+	uint32 open; /* how often the visit is inside the edge */
+} EdgeSum;
+
 typedef struct Building
 {
 	PfsCallgraph *graph;
 	bool folding;	  /* a frame that follows one of the same name is no call */
 	uint32 *shown_at; /* by symbol: 1 + its place in graph->functions; 0 where it is cut */
-	OpenFrame *way;	  /* by level; the root at 0 */
+	OpenFrame *path;  /* by level; the root at 0 */
 	uint32 depth;
-	uint32 way_capacity;
-	uint32 *open;	/* by edge: how often the visit is inside it */
-	int128 *values; /* by edge */
-	uint32 capacity;
+	uint32 path_capacity;
+	EdgeSum *sums; /* by edge */
+	uint32 sum_capacity;
+	uint32 edge_capacity; /* of graph->edges */
 	edge_table_hash *table;
 } Building;
 
 PG_FUNCTION_INFO_V1(profstore_callgraph);
 PG_FUNCTION_INFO_V1(profstore_callgraph_of);
-PG_FUNCTION_INFO_V1(profstore_callgraph_dot);
 
 /* By falling total, then self, then name. */
 static int
@@ -104,19 +111,10 @@ find_edge(Building *building, uint32 caller, uint32 callee)
 
 	if (!found)
 	{
-		if (graph->edge_count == building->capacity)
-		{
-			building->capacity *= 2;
-			graph->edges =
-				repalloc_huge(graph->edges, (Size) building->capacity * sizeof(PfsCallEdge));
-			building->open =
-				repalloc_huge(building->open, (Size) building->capacity * sizeof(uint32));
-			building->values =
-				repalloc_huge(building->values, (Size) building->capacity * sizeof(int128));
-		}
+		PFS_RESERVE(graph->edges, building->edge_capacity, (uint64) graph->edge_count + 1);
+		PFS_RESERVE(building->sums, building->sum_capacity, (uint64) graph->edge_count + 1);
 		entry->edge = graph->edge_count++;
-		building->open[entry->edge] = 0;
-		building->values[entry->edge] = 0;
+		building->sums[entry->edge] = (EdgeSum){ 0, 0 };
 		graph->edges[entry->edge] = (PfsCallEdge){ building->shown_at[caller] - 1,
 												   building->shown_at[callee] - 1, 0, true };
 	}
@@ -126,7 +124,7 @@ find_edge(Building *building, uint32 caller, uint32 callee)
 static bool
 is_shown(const Building *building, uint32 level)
 {
-	return level > 0 && building->shown_at[building->way[level].symbol] != 0;
+	return level > 0 && building->shown_at[building->path[level].symbol] != 0;
 }
 
 static void
@@ -137,21 +135,16 @@ enter_frame(void *state, uint64 age, int32 location, PfsFrame frame)
 	bool parent_shown = is_shown(building, parent);
 	OpenFrame *open;
 
-	if (building->depth == building->way_capacity)
-	{
-		building->way_capacity *= 2;
-		building->way =
-			repalloc_huge(building->way, (Size) building->way_capacity * sizeof(OpenFrame));
-	}
-	open = &building->way[building->depth];
+	PFS_RESERVE(building->path, building->path_capacity, (uint64) building->depth + 1);
+	open = &building->path[building->depth];
 	*open = (OpenFrame){ frame.symbol, parent_shown ? parent : open[-1].above, NO_EDGE };
 	if (building->folding && parent > 0 && open[-1].symbol == frame.symbol)
 		open->above = open[-1].above;
 	else if (open->above != 0 && building->shown_at[frame.symbol] != 0)
 	{
-		open->edge = find_edge(building, building->way[open->above].symbol, frame.symbol);
+		open->edge = find_edge(building, building->path[open->above].symbol, frame.symbol);
 		building->graph->edges[open->edge].indirect &= !parent_shown;
-		building->open[open->edge]++;
+		building->sums[open->edge].open++;
 	}
 }
 
@@ -160,10 +153,10 @@ static void
 leave_frame(void *state, PfsFrame frame, PfsSides total, const PfsWideSides *wide)
 {
 	Building *building = state;
-	uint32 at = building->way[building->depth--].edge;
+	uint32 at = building->path[building->depth--].edge;
 
-	if (at != NO_EDGE && --building->open[at] == 0)
-		building->values[at] += wide == NULL ? total.value : wide->value;
+	if (at != NO_EDGE && --building->sums[at].open == 0)
+		building->sums[at].value += wide == NULL ? total.value : wide->value;
 }
 
 static void
@@ -191,32 +184,33 @@ find_edges(PfsCallgraph *graph, PfsStackVisit *visit, PfsSymbols *symbols)
 {
 	static const PfsFrameVisitor visitor = { enter_frame, leave_frame, end_stack };
 	Building building = { .graph = graph,
-						  .folding = pfs_filters_fold(pfs_symbols_filters(symbols)),
-						  .capacity = INITIAL_EDGES,
-						  .way_capacity = INITIAL_EDGES };
+						  .folding = pfs_filters_fold(pfs_symbols_filters(symbols)) };
 
-	graph->edges = PFS_ARRAY(PfsCallEdge, INITIAL_EDGES);
+	/* here, since a visit has a context of its own */
+	PFS_RESERVE(graph->edges, building.edge_capacity, INITIAL_EDGES);
+	PFS_RESERVE(building.sums, building.sum_capacity, INITIAL_EDGES);
+	PFS_RESERVE(building.path, building.path_capacity, INITIAL_EDGES);
 	building.shown_at = PFS_ARRAY0(uint32, pfs_symbol_count(symbols));
 	for (uint32 i = 0; i < graph->function_count; i++)
 		building.shown_at[graph->functions[i].symbol] = i + 1;
-	building.way = PFS_ARRAY(OpenFrame, INITIAL_EDGES);
-	building.way[0] = (OpenFrame){ PFS_NO_SYMBOL, 0, NO_EDGE };
-	building.open = PFS_ARRAY(uint32, INITIAL_EDGES);
-	building.values = PFS_ARRAY(int128, INITIAL_EDGES);
+	building.path[0] = (OpenFrame){ PFS_NO_SYMBOL, 0, NO_EDGE };
 	building.table = edge_table_create(CurrentMemoryContext, INITIAL_EDGES, NULL);
 	pfs_stack_visit_all(visit, &visitor, &building);
 	for (uint32 i = 0; i < graph->edge_count; i++)
-		graph->edges[i].value = pfs_clip(building.values[i]);
+		graph->edges[i].value = pfs_clip(building.sums[i].value);
 	qsort(graph->edges, graph->edge_count, sizeof(PfsCallEdge), compare_edges);
 	edge_table_destroy(building.table);
 	pfree(building.shown_at);
-	pfree(building.way);
-	pfree(building.open);
-	pfree(building.values);
+	pfree(building.path);
+	pfree(building.sums);
 }
 
-PfsCallgraph
-pfs_callgraph_build(PfsStackStream *stream, const PfsFilters *filters, uint32 max_nodes)
+/*
+ * The graph of the max_nodes functions of the largest totals (or PFS_NO_ROW_LIMIT). Reads the
+ * stream to its end, as often as it needs; what it takes beside it goes with functions and edges.
+ */
+static PfsCallgraph
+build_graph(PfsStackStream *stream, const PfsFilters *filters, uint32 max_nodes)
 {
 	PfsCallgraph graph = { 0 };
 	PfsStackVisit *visit;
@@ -229,16 +223,17 @@ pfs_callgraph_build(PfsStackStream *stream, const PfsFilters *filters, uint32 ma
 	visit = pfs_stack_visit_begin(stream, symbols);
 	graph.function_count = pfs_function_totals_visit(visit, symbols, &graph.functions, &whole);
 	graph.whole = whole.value;
-	qsort(graph.functions, graph.function_count, sizeof(PfsFunctionTotal), compare_functions);
-	if (max_nodes != PFS_NO_ROW_LIMIT)
-		graph.function_count = Min(graph.function_count, max_nodes);
+	graph.function_count =
+		pfs_function_totals_sort(graph.functions, graph.function_count,
+								 max_nodes == PFS_NO_ROW_LIMIT ? PG_INT64_MAX : max_nodes,
+								 compare_functions);
 	find_edges(&graph, visit, symbols);
 	pfs_stack_visit_end(visit);
 	return graph;
 }
 
-static PfsCallgraph
-query_graph(FunctionCallInfo fcinfo, const PfsSelection **selection)
+PfsCallgraph
+pfs_callgraph_query(FunctionCallInfo fcinfo, const PfsSelection **selection)
 {
 	uint32 max_nodes = pfs_max_nodes_get(fcinfo, ARG_MAX_NODES);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
@@ -247,13 +242,13 @@ query_graph(FunctionCallInfo fcinfo, const PfsSelection **selection)
 
 	*selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
 	stream = pfs_stack_stream_begin(*selection);
-	graph = pfs_callgraph_build(stream, &filters, max_nodes);
+	graph = build_graph(stream, &filters, max_nodes);
 	pfs_stack_stream_end(stream);
 	return graph;
 }
 
 static void
-put_edges(const PfsRows *rows, const PfsCallgraph *graph)
+put_edges(const PfsResult *result, const PfsCallgraph *graph)
 {
 	for (uint32 i = 0; i < graph->edge_count; i++)
 	{
@@ -264,11 +259,10 @@ put_edges(const PfsRows *rows, const PfsCallgraph *graph)
 		values[COL_CALLER] = CStringGetTextDatum(graph->functions[edge->caller].name);
 		values[COL_CALLEE] = CStringGetTextDatum(graph->functions[edge->callee].name);
 		values[COL_VALUE] = Int64GetDatum(edge->value);
-		nulls[COL_SHARE] = graph->whole == 0;
 		values[COL_SHARE] =
-			Float8GetDatum(graph->whole == 0 ? 0 : (double) edge->value / (double) graph->whole);
+			pfs_share_or_null((double) edge->value, (double) graph->whole, &nulls[COL_SHARE]);
 		values[COL_INDIRECT] = BoolGetDatum(edge->indirect);
-		pfs_rows_put(rows, values, nulls);
+		pfs_result_put(result, values, nulls);
 		pfree(DatumGetPointer(values[COL_CALLER]));
 		pfree(DatumGetPointer(values[COL_CALLEE]));
 	}
@@ -280,11 +274,11 @@ put_edges(const PfsRows *rows, const PfsCallgraph *graph)
 PGDLLEXPORT Datum
 profstore_callgraph(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	const PfsSelection *selection;
-	PfsCallgraph graph = query_graph(fcinfo, &selection);
+	PfsCallgraph graph = pfs_callgraph_query(fcinfo, &selection);
 
-	put_edges(&rows, &graph);
+	put_edges(&result, &graph);
 	return (Datum) 0;
 }
 
@@ -294,29 +288,13 @@ profstore_callgraph(PG_FUNCTION_ARGS)
 PGDLLEXPORT Datum
 profstore_callgraph_of(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	uint32 max_nodes = pfs_max_nodes_get(fcinfo, 1);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, 2);
-	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
-	PfsStackStream *stream = pfs_stack_stream_of(&sums);
-	PfsCallgraph graph = pfs_callgraph_build(stream, &filters, max_nodes);
+	PfsStackStream *stream = pfs_merged_stream(fcinfo, 0);
+	PfsCallgraph graph = build_graph(stream, &filters, max_nodes);
 
 	pfs_stack_stream_end(stream);
-	put_edges(&rows, &graph);
+	put_edges(&result, &graph);
 	return (Datum) 0;
-}
-
-/*
- * callgraph_dot(selector, from_ts, to_ts, max_nodes, focus, ignore, show, hide, granularity)
- */
-PGDLLEXPORT Datum
-profstore_callgraph_dot(PG_FUNCTION_ARGS)
-{
-	const PfsSelection *selection;
-	PfsCallgraph graph = query_graph(fcinfo, &selection);
-	StringInfoData dot;
-
-	initStringInfo(&dot);
-	pfs_callgraph_dot(&dot, &graph, selection);
-	PG_RETURN_TEXT_P(cstring_to_text_with_len(dot.data, dot.len));
 }

@@ -1,15 +1,19 @@
 /*
  * filtered_share.c
- *		filtered_share(): how much of a selection the filters keep, and which of them drops the rest.
+ *		filtered_share(): how much of a selection the filters keep, and which of them drops the
+ *		rest.
  */
 #include "profstore.h"
 
-#include "dictionary/dictionary.h"
-#include "dictionary/doubts.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "tree/touched.h"
 #include "utils/memutils.h"
+
+#include "dictionary/dictionary.h"
+#include "dictionary/doubts.h"
+#include "merge/stack_stream.h"
+#include "tree/stack_verdicts.h"
+#include "views/view.h"
 
 enum
 {
@@ -34,7 +38,7 @@ PG_FUNCTION_INFO_V1(profstore_filtered_share);
 static void
 sum_verdicts(PfsStackStream *stacks, const PfsFilters *filters, int128 *by_verdict)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "profstore touched stacks",
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "profstore subset stacks",
 												  ALLOCSET_DEFAULT_SIZES);
 	PfsSymbols *symbols;
 	PfsStackSums sums;
@@ -44,17 +48,17 @@ sum_verdicts(PfsStackStream *stacks, const PfsFilters *filters, int128 *by_verdi
 	while (pfs_stack_stream_next(stacks, &sums))
 	{
 		MemoryContext caller = MemoryContextSwitchTo(context);
-		PfsTouching touching = pfs_touching_begin(&sums, false);
-		PfsTouched touched;
+		PfsStackSubsets subsets = pfs_stack_subsets_begin(&sums, false);
+		PfsStackSubset subset;
 
-		while (pfs_touching_next(&touching, &touched))
+		while (pfs_stack_subsets_next(&subsets, &subset))
 		{
-			const PfsStackVerdict *verdicts = pfs_touched_verdicts(&touched, symbols);
+			const PfsStackVerdict *verdicts = pfs_stack_verdicts(&subset, symbols);
 
-			for (uint32 i = 0; i < touched.stack_count; i++)
+			for (uint32 i = 0; i < subset.stack_count; i++)
 			{
 				by_verdict[verdicts == NULL ? PFS_STACK_PASSES : verdicts[i]] +=
-					touched.stacks[i].sides.value;
+					subset.stacks[i].sides.value;
 			}
 		}
 		MemoryContextSwitchTo(caller);
@@ -86,9 +90,8 @@ profstore_filtered_share(PG_FUNCTION_ARGS)
 		whole += by_verdict[i];
 	values[COL_WHOLE] = Int64GetDatum(pfs_clip(whole));
 	values[COL_KEPT] = Int64GetDatum(pfs_clip(by_verdict[PFS_STACK_PASSES]));
-	nulls[COL_KEPT_SHARE] = whole == 0;
-	values[COL_KEPT_SHARE] =
-		Float8GetDatum(whole == 0 ? 0 : (double) by_verdict[PFS_STACK_PASSES] / (double) whole);
+	values[COL_KEPT_SHARE] = pfs_share_or_null((double) by_verdict[PFS_STACK_PASSES],
+											   (double) whole, &nulls[COL_KEPT_SHARE]);
 	values[COL_NOT_FOCUSED] = Int64GetDatum(pfs_clip(by_verdict[PFS_STACK_NOT_FOCUSED]));
 	values[COL_IGNORED] = Int64GetDatum(pfs_clip(by_verdict[PFS_STACK_IGNORED]));
 	values[COL_WITHOUT_FRAMES] = Int64GetDatum(pfs_clip(by_verdict[PFS_STACK_WITHOUT_FRAMES]));

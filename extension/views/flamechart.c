@@ -2,31 +2,35 @@
  * flamechart.c
  *		flamechart(): what ran when, for series whose samples keep their times.
  *
- * Samples of one series that overlap come from several processors or threads: each lane holds those that follow one
- * another. Frames that neighbouring samples of a lane have in common, from the root on, are one span.
+ * 1. One scan gives the samples to a sort, and their stacks to a table (read_samples).
+ * 2. Part by part, the stacks' frames are resolved and put by stack id (resolve_stacks).
+ * 3. By series and time, samples with their frames become spans (chart_spans), which are sorted
+ *    again.
+ * 4. Spans become rows.
  *
- * Samples are sorted on their way in and spans on their way out, each within half of work_mem and on disk beyond it. So are
- * the distinct stacks and their frames, in shares of their own. Held in memory are the spans that are open.
+ * Each sort has half of work_mem, and goes on disk beyond it. So do the stacks and their frames, in
+ * shares of their own.
  */
 #include "profstore.h"
 
-#include "base/allocate.h"
-#include "base/memory_peak.h"
-#include "base/row_sorter.h"
-#include "base/srf.h"
-#include "dictionary/doubts.h"
-#include "merge/stack_sums.h"
-#include "merge/stack_table.h"
 #include "miscadmin.h"
-#include "select/buckets.h"
-#include "select/sample_scan.h"
-#include "tree/stack_frames.h"
-#include "tree/symbols.h"
-#include "tree/touched.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
-#include "views/chart_lanes.h"
+
+#include "base/arrays.h"
+#include "base/memory_peak.h"
+#include "base/row_sorter.h"
+#include "base/srf.h"
+#include "merge/stack_stream.h"
+#include "merge/stack_table.h"
+#include "select/buckets.h"
+#include "select/range_partitions.h"
+#include "select/sample_scan.h"
+#include "tree/stack_frames.h"
+#include "tree/stack_verdicts.h"
+#include "tree/symbols.h"
+#include "views/chart_spans.h"
 
 enum
 {
@@ -38,7 +42,7 @@ enum
 enum
 {
 	COL_SERIES_ID,
-	COL_LANE,
+	COL_TRACK,
 	COL_LEVEL,
 	COL_START,
 	COL_END,
@@ -60,67 +64,34 @@ enum
 	SAMPLE_SERIES, /* PfsSeries.index */
 	SAMPLE_TIME,
 	SAMPLE_STACK,
-	SAMPLE_VALUE, /* a key as well: lanes are the same however rows were sorted */
+	SAMPLE_VALUE, /* a key as well: tracks are the same however rows were sorted */
 	SAMPLE_COLUMNS
 };
 
-/* Columns of spans while they are sorted. */
-enum
-{
-	SPAN_SERIES,
-	SPAN_LANE,
-	SPAN_START,
-	SPAN_LEVEL,
-	SPAN_KEYS,
-	SPAN_END = SPAN_KEYS,
-	SPAN_SYMBOL,
-	SPAN_SAMPLES,
-	SPAN_VALUE,
-	SPAN_COLUMNS
-};
-
-/* Shares of the memory: stacks that samples have, and their frames; parts of the stacks take half of it (stack_sums.h). */
+/*
+ * Shares of the memory: stacks that samples have, and their frames; parts of the stacks take half
+ * of it (stack_sums.h).
+ */
 #define STACKS_SHARE(bytes) ((bytes) / 2)
 #define FRAMES_SHARE(bytes) ((bytes) / 4)
 
-/* The frames of a stack while they are put together, outermost first; none where the filters drop it. */
-typedef struct Way
+/*
+ * The frames of a stack while they are put together, outermost first; none where the filters drop
+ * it.
+ */
+typedef struct FramePath
 {
 	uint32 count;
 	uint32 capacity;
 	uint32 *symbols;
-} Way;
-
-typedef struct Span
-{
-	uint32 symbol;
-	TimestampTz start;
-	int64 samples;
-	int128 value;
-} Span;
-
-typedef struct Lane
-{
-	TimestampTz last; /* when its latest sample began */
-	uint32 depth;
-	uint32 capacity;
-	Span *open; /* by level */
-} Lane;
-
-typedef struct Chart
-{
-	int32 series;
-	int64 width_us;
-	PfsLanes *choice;
-	int32 lane_count;
-	int32 lane_capacity; /* lanes that have memory for open spans, of this series or another */
-	Lane *lanes;
-	PfsRowSorter *spans; /* of all series so far */
-} Chart;
+} FramePath;
 
 PG_FUNCTION_INFO_V1(profstore_flamechart);
 
-/* Gives all samples to the sorter, and every stack to the table, each time as 1: sums of 0 are no stacks to it. */
+/*
+ * Gives all samples to the sorter, and every stack to the table, each time as 1: sums of 0 are no
+ * stacks to it.
+ */
 static void
 read_samples(const PfsSelection *selection, PfsRowSorter *samples, PfsStackTable *stacks)
 {
@@ -137,8 +108,7 @@ read_samples(const PfsSelection *selection, PfsRowSorter *samples, PfsStackTable
 
 			if (block.values[row] == 0)
 				continue;
-			if (series == NULL || series->id != block.series[row])
-				series = pfs_selection_series(selection, block.series[row]);
+			series = pfs_selection_next_series(selection, series, block.series[row]);
 			values[SAMPLE_SERIES] = series->index;
 			values[SAMPLE_TIME] = block.times[row];
 			values[SAMPLE_STACK] = block.stacks[row];
@@ -155,68 +125,68 @@ read_samples(const PfsSelection *selection, PfsRowSorter *samples, PfsStackTable
  * The frames from the root to a node. With folding, neighbours of one name are one frame.
  */
 static void
-resolve_stack(Way *way, const PfsTouched *touched, uint32 leaf, PfsSymbols *symbols, bool folding)
+resolve_stack(FramePath *path, const PfsStackSubset *subset, uint32 leaf, PfsSymbols *symbols,
+			  bool folding)
 {
 	uint32 length = 0;
 	uint32 end;
 
-	for (uint32 node = leaf; node != 0; node = touched->shape.parents[node])
-		length += pfs_symbols_frames(symbols, touched->shape.locations[node]).count;
-	if (length > way->capacity)
-	{
-		way->capacity = Max(length, way->capacity * 2);
-		way->symbols = repalloc_huge(way->symbols, (Size) way->capacity * sizeof(uint32));
-	}
+	for (uint32 node = leaf; node != 0; node = subset->shape.parents[node])
+		length += pfs_symbols_frames(symbols, subset->shape.locations[node]).count;
+	PFS_RESERVE(path->symbols, path->capacity, length);
 	end = length;
-	for (uint32 node = leaf; node != 0; node = touched->shape.parents[node])
+	for (uint32 node = leaf; node != 0; node = subset->shape.parents[node])
 	{
-		PfsFrames frames = pfs_symbols_frames(symbols, touched->shape.locations[node]);
+		PfsFrames frames = pfs_symbols_frames(symbols, subset->shape.locations[node]);
 
 		for (uint32 i = frames.count; i > 0; i--)
-			way->symbols[--end] = frames.frames[i - 1].symbol;
+			path->symbols[--end] = frames.frames[i - 1].symbol;
 	}
-	way->count = 0;
+	path->count = 0;
 	for (uint32 i = 0; i < length; i++)
 	{
-		if (folding && way->count > 0 && way->symbols[way->count - 1] == way->symbols[i])
+		if (folding && path->count > 0 && path->symbols[path->count - 1] == path->symbols[i])
 			continue;
-		way->symbols[way->count++] = way->symbols[i];
+		path->symbols[path->count++] = path->symbols[i];
 	}
 }
 
 /* Puts the frames of some stacks; what it allocates goes with the context. */
 static void
-resolve_part(const PfsStackSums *part, PfsSymbols *symbols, Way *way, PfsStackFrames *frames)
+resolve_part(const PfsStackSums *part, PfsSymbols *symbols, FramePath *path, PfsStackFrames *frames)
 {
 	bool folding = pfs_filters_fold(pfs_symbols_filters(symbols));
-	PfsTouching touching = pfs_touching_begin(part, true);
-	PfsTouched touched;
+	PfsStackSubsets subsets = pfs_stack_subsets_begin(part, true);
+	PfsStackSubset subset;
 
-	while (pfs_touching_next(&touching, &touched))
+	while (pfs_stack_subsets_next(&subsets, &subset))
 	{
 		const bool *passing;
 
-		pfs_touched_load_names(&touched);
-		passing = pfs_touched_passing(&touched, symbols);
-		for (uint32 i = 0; i < touched.stack_count; i++)
+		pfs_stack_subset_load_names(&subset);
+		passing = pfs_stacks_passing(&subset, symbols);
+		for (uint32 i = 0; i < subset.stack_count; i++)
 		{
 			CHECK_FOR_INTERRUPTS();
-			way->count = 0;
+			path->count = 0;
 			if (passing == NULL || passing[i])
-				resolve_stack(way, &touched, touched.leaves[i], symbols, folding);
-			pfs_stack_frames_put(frames, touched.stacks[i].stack_id, way->symbols, way->count);
+				resolve_stack(path, &subset, subset.leaves[i], symbols, folding);
+			pfs_stack_frames_put(frames, subset.stacks[i].stack_id, path->symbols, path->count);
 		}
 	}
 }
 
-/* The frames of all stacks of the table, which go part by part, so that the sums of few are in memory at a time. */
+/*
+ * The frames of all stacks of the table, which go part by part, so that the sums of few are in
+ * memory at a time.
+ */
 static PfsStackFrames *
 resolve_stacks(PfsStackTable *stacks, PfsSymbols *symbols)
 {
 	PfsStackFrames *frames = pfs_stack_frames_begin(FRAMES_SHARE(pfs_hash_memory_bytes()));
 	uint32 room = (uint32) Min(pfs_stack_table_finish(stacks), pfs_stack_stream_room());
 	PfsStackSums part = { 0, PFS_ARRAY(PfsStackSum, room) };
-	Way way = { 0, INITIAL_DEPTH, PFS_ARRAY(uint32, INITIAL_DEPTH) };
+	FramePath path = { 0, INITIAL_DEPTH, PFS_ARRAY(uint32, INITIAL_DEPTH) };
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "profstore part of a flame chart",
 							  ALLOCSET_DEFAULT_SIZES);
@@ -225,110 +195,20 @@ resolve_stacks(PfsStackTable *stacks, PfsSymbols *symbols)
 	{
 		MemoryContext caller = MemoryContextSwitchTo(context);
 
-		resolve_part(&part, symbols, &way, frames);
+		resolve_part(&part, symbols, &path, frames);
 		pfs_memory_look();
 		MemoryContextSwitchTo(caller);
 		MemoryContextReset(context);
 	}
 	MemoryContextDelete(context);
-	pfree(way.symbols);
+	pfree(path.symbols);
 	pfree(part.sums);
 	return frames;
 }
 
-/* Closes the spans of a lane from a level on. */
-static void
-close_spans(Chart *chart, int32 number, uint32 level, TimestampTz end)
-{
-	Lane *lane = &chart->lanes[number];
-
-	for (uint32 i = level; i < lane->depth; i++)
-	{
-		const Span *span = &lane->open[i];
-		int64 values[SPAN_COLUMNS];
-
-		values[SPAN_SERIES] = chart->series;
-		values[SPAN_LANE] = number;
-		values[SPAN_START] = span->start;
-		values[SPAN_LEVEL] = i;
-		values[SPAN_END] = end;
-		values[SPAN_SYMBOL] = span->symbol;
-		values[SPAN_SAMPLES] = span->samples;
-		values[SPAN_VALUE] = pfs_clip(span->value);
-		pfs_row_sorter_put(chart->spans, values);
-	}
-	lane->depth = Min(lane->depth, level);
-}
-
-/* The lane of that number, which is one of the series' or the next one. */
-static Lane *
-get_lane(Chart *chart, int32 number, TimestampTz time)
-{
-	Lane *lane;
-
-	if (number == chart->lane_capacity)
-	{
-		int32 capacity = Max(8, chart->lane_capacity * 2);
-		Lane *lanes = PFS_ARRAY0(Lane, capacity);
-
-		if (chart->lanes != NULL)
-		{
-			memcpy(lanes, chart->lanes, (Size) chart->lane_capacity * sizeof(Lane));
-			pfree(chart->lanes);
-		}
-		chart->lanes = lanes;
-		chart->lane_capacity = capacity;
-	}
-	lane = &chart->lanes[number];
-	if (number == chart->lane_count)
-	{
-		chart->lane_count++;
-		lane->last = time;
-		lane->depth = 0;
-	}
-	return lane;
-}
-
-static void
-reserve_spans(Lane *lane, uint32 count)
-{
-	if (count <= lane->capacity)
-		return;
-	lane->capacity = count;
-	if (lane->open == NULL)
-		lane->open = PFS_ARRAY(Span, count);
-	else
-		lane->open = repalloc_huge(lane->open, (Size) count * sizeof(Span));
-}
-
-static void
-add_sample(Chart *chart, const int64 *sample, const uint32 *symbols, uint32 depth)
-{
-	TimestampTz time = sample[SAMPLE_TIME];
-	int32 number = pfs_lanes_choose(chart->choice, time);
-	Lane *lane = get_lane(chart, number, time);
-	uint32 common = 0;
-
-	if (time - lane->last > chart->width_us + chart->width_us / 2)
-		close_spans(chart, number, 0, lane->last + chart->width_us);
-	while (common < lane->depth && common < depth && lane->open[common].symbol == symbols[common])
-		common++;
-	close_spans(chart, number, common, time);
-	reserve_spans(lane, depth);
-	for (uint32 i = 0; i < depth; i++)
-	{
-		Span *span = &lane->open[i];
-
-		if (i >= common)
-			*span = (Span){ .symbol = symbols[i], .start = time };
-		span->samples++;
-		span->value += sample[SAMPLE_VALUE];
-	}
-	lane->depth = depth;
-	lane->last = time;
-}
-
-/* How long a sample of a series lasts, unless an argument says so: its period where that is a time. */
+/*
+ * How long a sample of a series lasts, unless an argument says so: its period where that is a time.
+ */
 static int64
 default_width(const PfsSelection *selection, int32 series)
 {
@@ -348,45 +228,32 @@ default_width(const PfsSelection *selection, int32 series)
 	return DEFAULT_WIDTH_US;
 }
 
-/* What is open when the samples of a series end. */
-static void
-end_series(Chart *chart)
-{
-	for (int32 lane = 0; lane < chart->lane_count; lane++)
-		close_spans(chart, lane, 0, chart->lanes[lane].last + chart->width_us);
-	chart->lane_count = 0;
-}
-
 /* The spans of all samples, sorted. */
 static PfsRowSorter *
 make_spans(const PfsSelection *selection, int64 width_us, PfsRowSorter *samples,
 		   PfsStackFrames *frames)
 {
-	Chart chart = { .series = -1 };
+	PfsChartSpans *spans = pfs_chart_spans_begin();
+	int32 series = -1;
 	int64 sample[SAMPLE_COLUMNS];
 
-	chart.choice = pfs_lanes_create();
-	chart.spans = pfs_row_sorter_begin(SPAN_COLUMNS, SPAN_KEYS, work_mem / 2);
 	while (pfs_row_sorter_next(samples, sample))
 	{
 		const uint32 *symbols;
 		uint32 depth;
 
 		CHECK_FOR_INTERRUPTS();
-		if (chart.series != sample[SAMPLE_SERIES])
+		if (series != sample[SAMPLE_SERIES])
 		{
-			end_series(&chart);
-			chart.series = (int32) sample[SAMPLE_SERIES];
-			chart.width_us = width_us > 0 ? width_us : default_width(selection, chart.series);
-			pfs_lanes_reset(chart.choice, chart.width_us);
+			series = (int32) sample[SAMPLE_SERIES];
+			pfs_chart_spans_begin_series(spans, series,
+										 width_us > 0 ? width_us
+													  : default_width(selection, series));
 		}
 		symbols = pfs_stack_frames_get(frames, sample[SAMPLE_STACK], &depth);
-		add_sample(&chart, sample, symbols, depth);
+		pfs_chart_spans_add(spans, sample[SAMPLE_TIME], sample[SAMPLE_VALUE], symbols, depth);
 	}
-	end_series(&chart);
-	pfs_row_sorter_sort(chart.spans);
-	pfs_memory_look();
-	return chart.spans;
+	return pfs_chart_spans_finish(spans);
 }
 
 /* The first of the series of an index; ids ascend. */
@@ -401,31 +268,31 @@ series_of(const PfsSelection *selection, int32 index)
 }
 
 static void
-put_spans(const PfsRows *rows, const PfsSelection *selection, PfsRowSorter *spans,
+put_spans(const PfsResult *result, const PfsSelection *selection, PfsRowSorter *spans,
 		  const PfsSymbols *symbols)
 {
 	static const bool nulls[COL_COUNT] = { false };
 	const PfsSeries *series = NULL;
-	int64 span[SPAN_COLUMNS];
+	int64 span[PFS_SPAN_COLUMNS];
 
 	while (pfs_row_sorter_next(spans, span))
 	{
 		Datum values[COL_COUNT];
 
 		CHECK_FOR_INTERRUPTS();
-		if (series == NULL || series->index != span[SPAN_SERIES])
-			series = series_of(selection, (int32) span[SPAN_SERIES]);
+		if (series == NULL || series->index != span[PFS_SPAN_SERIES])
+			series = series_of(selection, (int32) span[PFS_SPAN_SERIES]);
 		values[COL_SERIES_ID] = Int32GetDatum((int32) series->id);
-		values[COL_LANE] = Int32GetDatum((int32) span[SPAN_LANE]);
-		values[COL_LEVEL] = Int32GetDatum((int32) span[SPAN_LEVEL]);
-		values[COL_START] = TimestampTzGetDatum(span[SPAN_START]);
-		values[COL_END] = TimestampTzGetDatum(span[SPAN_END]);
+		values[COL_TRACK] = Int32GetDatum((int32) span[PFS_SPAN_TRACK]);
+		values[COL_LEVEL] = Int32GetDatum((int32) span[PFS_SPAN_LEVEL]);
+		values[COL_START] = TimestampTzGetDatum(span[PFS_SPAN_START]);
+		values[COL_END] = TimestampTzGetDatum(span[PFS_SPAN_END]);
 		values[COL_LABEL] =
-			CStringGetTextDatum(pfs_symbol_name(symbols, (uint32) span[SPAN_SYMBOL]));
-		values[COL_SAMPLES] = Int64GetDatum(span[SPAN_SAMPLES]);
-		values[COL_VALUE] = Int64GetDatum(span[SPAN_VALUE]);
+			CStringGetTextDatum(pfs_symbol_name(symbols, (uint32) span[PFS_SPAN_SYMBOL]));
+		values[COL_SAMPLES] = Int64GetDatum(span[PFS_SPAN_SAMPLES]);
+		values[COL_VALUE] = Int64GetDatum(span[PFS_SPAN_VALUE]);
 		values[COL_LABELS] = JsonbPGetDatum(series->labels);
-		pfs_rows_put(rows, values, nulls);
+		pfs_result_put(result, values, nulls);
 		pfree(DatumGetPointer(values[COL_LABEL]));
 	}
 }
@@ -436,7 +303,7 @@ put_spans(const PfsRows *rows, const PfsSelection *selection, PfsRowSorter *span
 PGDLLEXPORT Datum
 profstore_flamechart(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
 	int64 width_us =
@@ -466,7 +333,7 @@ profstore_flamechart(PG_FUNCTION_ARGS)
 	spans = make_spans(selection, width_us, samples, frames);
 	pfs_row_sorter_end(samples);
 	pfs_stack_frames_end(frames);
-	put_spans(&rows, selection, spans, symbols);
+	put_spans(&result, selection, spans, symbols);
 	pfs_row_sorter_end(spans);
 	return (Datum) 0;
 }

@@ -4,10 +4,12 @@
  */
 #include "tree/flame_rows.h"
 
-#include "base/srf.h"
 #include "lib/stringinfo.h"
-#include "merge/merged.h"
 #include "utils/builtins.h"
+
+#include "base/arrays.h"
+#include "base/srf.h"
+#include "merge/merged.h"
 
 enum
 {
@@ -34,49 +36,46 @@ append_name(StringInfo stack, const char *name)
 }
 
 static void
-put_row(const PfsRows *rows, const char *stack, int length, int64 value)
+put_row(const PfsResult *result, const char *stack, int length, int64 value)
 {
 	Datum values[2] = { PointerGetDatum(cstring_to_text_with_len(stack, length)),
 						Int64GetDatum(value) };
 	bool nulls[2] = { false, false };
 
-	pfs_rows_put(rows, values, nulls);
+	pfs_result_put(result, values, nulls);
 	pfree(DatumGetPointer(values[0]));
 }
 
 /*
- * Rows come depth first, so the text of a stack is its parent's text and one name more: ends[level] is the length up to a
- * level. Closes the tree.
+ * Rows come depth first, so the text of a stack is its parent's text and one name more: ends[level]
+ * is the length up to a level. Closes the tree.
  */
 static void
-put_stacks(const PfsRows *rows, PfsFrameTree *tree)
+put_stacks(const PfsResult *result, PfsFrameTree *tree)
 {
 	static const char no_frames[] = "[empty stack]";
 	PfsFlameScan *flame = pfs_flame_scan_begin(tree, PFS_NO_ROW_LIMIT);
 	PfsFlameRow row;
 	StringInfoData stack;
-	int32 capacity = 64;
-	int *ends = palloc(capacity * sizeof(int));
+	uint32 capacity = 0;
+	int *ends = NULL;
 
 	initStringInfo(&stack);
+	PFS_RESERVE(ends, capacity, 1);
 	ends[0] = 0;
 	pfs_flame_scan_next(flame, &row);
 	if (row.self.value != 0)
-		put_row(rows, no_frames, (int) strlen(no_frames), row.self.value);
+		put_row(result, no_frames, (int) strlen(no_frames), row.self.value);
 	while (pfs_flame_scan_next(flame, &row))
 	{
-		if (row.level == capacity)
-		{
-			capacity *= 2;
-			ends = repalloc_huge(ends, (Size) capacity * sizeof(int));
-		}
+		PFS_RESERVE(ends, capacity, (uint64) row.level + 1);
 		stack.len = ends[row.level - 1];
 		if (row.level > 1)
 			appendStringInfoChar(&stack, ';');
 		append_name(&stack, pfs_symbol_name(tree->symbols, row.node->symbol));
 		ends[row.level] = stack.len;
 		if (row.self.value != 0)
-			put_row(rows, stack.data, stack.len, row.self.value);
+			put_row(result, stack.data, stack.len, row.self.value);
 	}
 	pfs_frame_tree_close(tree);
 }
@@ -87,11 +86,11 @@ put_stacks(const PfsRows *rows, PfsFrameTree *tree)
 PGDLLEXPORT Datum
 profstore_folded(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
 
-	put_stacks(&rows, pfs_frame_tree_query_large(selection, &filters, false));
+	put_stacks(&result, pfs_frame_tree_take(pfs_stack_stream_begin(selection), &filters, false));
 	return (Datum) 0;
 }
 
@@ -101,13 +100,9 @@ profstore_folded(PG_FUNCTION_ARGS)
 PGDLLEXPORT Datum
 profstore_folded_of(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, 1);
-	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
-	PfsStackStream *stream = pfs_stack_stream_of(&sums);
-	PfsFrameTree *tree = pfs_frame_tree_build_large(stream, &filters, false, NULL);
 
-	pfs_stack_stream_end(stream);
-	put_stacks(&rows, tree);
+	put_stacks(&result, pfs_frame_tree_take(pfs_merged_stream(fcinfo, 0), &filters, false));
 	return (Datum) 0;
 }

@@ -4,14 +4,15 @@
  */
 #include "profstore.h"
 
+#include "miscadmin.h"
+#include "utils/timestamp.h"
+
 #include "base/srf.h"
 #include "dictionary/doubts.h"
 #include "merge/series_sums.h"
-#include "miscadmin.h"
 #include "select/buckets.h"
 #include "select/sample_scan.h"
 #include "tree/stack_filter.h"
-#include "utils/timestamp.h"
 
 enum
 {
@@ -64,7 +65,7 @@ sum_cells(const PfsSelection *selection, const PfsFilters *filters, int64 step_u
 
 /* By time, then slice. */
 static void
-put_cells(const PfsRows *rows, PfsSeriesSums *cells, int64 step_us, int32 slices)
+put_cells(const PfsResult *result, PfsSeriesSums *cells, int64 step_us, int32 slices)
 {
 	static const bool nulls[COL_COUNT] = { false };
 	PfsSeriesKey cell;
@@ -82,7 +83,7 @@ put_cells(const PfsRows *rows, PfsSeriesSums *cells, int64 step_us, int32 slices
 		values[COL_OFFSET] =
 			Float8GetDatum((double) cell.series * (double) step_us / slices / 1000.0);
 		values[COL_VALUE] = Int64GetDatum(pfs_clip(value));
-		pfs_rows_put(rows, values, nulls);
+		pfs_result_put(result, values, nulls);
 	}
 	pfs_series_sums_end(cells);
 }
@@ -93,7 +94,7 @@ put_cells(const PfsRows *rows, PfsSeriesSums *cells, int64 step_us, int32 slices
 PGDLLEXPORT Datum
 profstore_heatmap(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
 	PfsFilters filters = pfs_filters_get(fcinfo, ARG_FILTERS);
 	int64 step_us = USECS_PER_SEC;
@@ -110,6 +111,6 @@ profstore_heatmap(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED), errmsg("heat maps are of delta types"),
 				 errdetail("Values of %s do not add up over time.", selection->profile_type)));
-	put_cells(&rows, sum_cells(selection, &filters, step_us, slices), step_us, slices);
+	put_cells(&result, sum_cells(selection, &filters, step_us, slices), step_us, slices);
 	return (Datum) 0;
 }

@@ -2,15 +2,17 @@
  * source.c
  *		source(): what each line of a file costs.
  *
- * Frames are named by their line, all frames of other files by one name; so lines are what functions are elsewhere.
+ * Frames are named by their line, all frames of other files by one name; so lines are what
+ * functions are elsewhere.
  */
 #include "tree/function_totals.h"
 
-#include "base/allocate.h"
-#include "base/srf.h"
 #include "miscadmin.h"
-#include "select/selection.h"
 #include "utils/builtins.h"
+
+#include "base/arrays.h"
+#include "base/srf.h"
+#include "select/selection.h"
 
 enum
 {
@@ -80,7 +82,7 @@ sum_lines(const PfsSelection *selection, const PfsFilters *filters, uint32 *coun
 }
 
 static void
-put_line(const PfsRows *rows, const SourceLine *line, const char *text, int length)
+put_line(const PfsResult *result, const SourceLine *line, const char *text, int length)
 {
 	Datum values[COL_COUNT];
 	bool nulls[COL_COUNT] = { false };
@@ -92,12 +94,14 @@ put_line(const PfsRows *rows, const SourceLine *line, const char *text, int leng
 	nulls[COL_TEXT] = text == NULL;
 	values[COL_TEXT] =
 		text == NULL ? (Datum) 0 : PointerGetDatum(cstring_to_text_with_len(text, length));
-	pfs_rows_put(rows, values, nulls);
+	pfs_result_put(result, values, nulls);
 }
 
-/* The lines of the file before a number: none of them costs anything, unless it is the one of cost. */
+/*
+ * The lines of the file before a number: none of them costs anything, unless it is the one of cost.
+ */
 static void
-put_contents(const PfsRows *rows, Contents *contents, const SourceLine *cost)
+put_contents(const PfsResult *result, Contents *contents, const SourceLine *cost)
 {
 	while (contents->at != NULL && *contents->at != '\0' &&
 		   (cost == NULL || cost->line == 0 || contents->line <= cost->line))
@@ -109,7 +113,7 @@ put_contents(const PfsRows *rows, Contents *contents, const SourceLine *cost)
 		CHECK_FOR_INTERRUPTS();
 		if (cost != NULL && cost->line == contents->line)
 			line = *cost;
-		put_line(rows, &line, contents->at, length);
+		put_line(result, &line, contents->at, length);
 		contents->at = end ? end + 1 : NULL;
 		contents->line++;
 	}
@@ -121,7 +125,7 @@ put_contents(const PfsRows *rows, Contents *contents, const SourceLine *cost)
 PGDLLEXPORT Datum
 profstore_source(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
 	PfsFilters filters = pfs_filters_get(fcinfo, ARG_FILTERS);
 	Contents contents = { NULL, 1 };
@@ -141,10 +145,10 @@ profstore_source(PG_FUNCTION_ARGS)
 	lines = sum_lines(selection, &filters, &count);
 	for (uint32 i = 0; i < count; i++)
 	{
-		put_contents(&rows, &contents, &lines[i]);
+		put_contents(&result, &contents, &lines[i]);
 		if (lines[i].line == 0 || lines[i].line >= contents.line)
-			put_line(&rows, &lines[i], NULL, 0);
+			put_line(&result, &lines[i], NULL, 0);
 	}
-	put_contents(&rows, &contents, NULL);
+	put_contents(&result, &contents, NULL);
 	return (Datum) 0;
 }

@@ -4,11 +4,12 @@
  */
 #include "tree/flame_rows.h"
 
-#include "base/allocate.h"
-#include "base/srf.h"
 #include "catalog/pg_type.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+
+#include "base/arrays.h"
+#include "base/srf.h"
 
 enum
 {
@@ -19,14 +20,14 @@ enum
 PG_FUNCTION_INFO_V1(profstore_stacks_of);
 
 static void
-put_row(const PfsRows *rows, Datum *names, int count, int64 value)
+put_row(const PfsResult *result, Datum *names, int count, int64 value)
 {
 	ArrayType *stack = count == 0 ? construct_empty_array(TEXTOID)
 								  : construct_array(names, count, TEXTOID, -1, false, TYPALIGN_INT);
 	Datum values[2] = { PointerGetDatum(stack), Int64GetDatum(value) };
 	bool nulls[2] = { false, false };
 
-	pfs_rows_put(rows, values, nulls);
+	pfs_result_put(result, values, nulls);
 	pfree(stack);
 }
 
@@ -40,28 +41,25 @@ forget_names(Datum *names, int32 first, int32 end)
 /*
  * stacks_of(selector, from_ts, to_ts, focus, ignore, show, hide, granularity)
  *
- * Rows come depth first: names[level - 1] is the latest of a level, so the first ones are the way to a row.
+ * Rows come depth first: names[level - 1] is the latest of a level, so the first ones are the path
+ * to a row.
  */
 PGDLLEXPORT Datum
 profstore_stacks_of(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
-	PfsFrameTree *tree = pfs_frame_tree_query_large(selection, &filters, false);
+	PfsFrameTree *tree = pfs_frame_tree_take(pfs_stack_stream_begin(selection), &filters, false);
 	PfsFlameScan *flame = pfs_flame_scan_begin(tree, PFS_NO_ROW_LIMIT);
 	PfsFlameRow row;
-	int32 capacity = 64;
-	Datum *names = palloc((Size) capacity * sizeof(Datum));
+	uint32 capacity = 0;
+	Datum *names = NULL;
 	int32 depth = 0;
 
 	while (pfs_flame_scan_next(flame, &row))
 	{
-		if (row.level > capacity)
-		{
-			capacity *= 2;
-			names = repalloc_huge(names, (Size) capacity * sizeof(Datum));
-		}
+		PFS_RESERVE(names, capacity, (uint64) row.level);
 		if (row.level > 0)
 		{
 			if (row.level <= depth)
@@ -71,7 +69,7 @@ profstore_stacks_of(PG_FUNCTION_ARGS)
 				CStringGetTextDatum(pfs_symbol_name(tree->symbols, row.node->symbol));
 		}
 		if (row.self.value != 0)
-			put_row(&rows, names, row.level, row.self.value);
+			put_row(&result, names, row.level, row.self.value);
 	}
 	pfs_frame_tree_close(tree);
 	return (Datum) 0;

@@ -2,26 +2,30 @@
  * timeseries.c
  *		timeseries(): rates over time, one line per group of series.
  *
- * Delta types: sums per (bucket, group), divided by the seconds of the windows that begin in the bucket and the range, since a
- * sample stands for its whole window. Instant types: sums per (bucket, series), divided by the scrapes of that series in the bucket, then added up per group; or the sum of one of
- * these scrapes. Series are numbered by their groups, so sums that are read in order of bucket and number are in order of
- * rows, and averages add up in an order that depends on nothing else.
+ * Delta types: sums per (bucket, group), divided by the seconds of the windows that begin in the
+ * bucket and the range, since a sample stands for its whole window. Instant types: sums per
+ * (bucket, series), divided by the scrapes of that series in the bucket, then added up per group;
+ * or the sum of one of these scrapes. Series are numbered by their groups, so sums that are read in
+ * order of bucket and number are in order of rows, and averages add up in an order that depends on
+ * nothing else.
  */
 #include "select/series_groups.h"
 
-#include "base/allocate.h"
-#include "base/srf.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "base/arrays.h"
+#include "base/srf.h"
 #include "merge/scrapes.h"
 #include "merge/series_sums.h"
-#include "miscadmin.h"
 #include "select/buckets.h"
+#include "select/range_partitions.h"
 #include "select/sample_scan.h"
 #include "select/tiers.h"
 #include "select/windows.h"
 #include "tree/stack_filter.h"
-#include "utils/builtins.h"
-#include "utils/timestamp.h"
 
 enum
 {
@@ -60,8 +64,9 @@ typedef struct SeriesGraph
 	PfsSeriesSums *sums;	/* by (rank, start of the bucket) */
 
 	/*
-	 * Instant types alone: by (rank, time) the sums of scrapes, to choose from; or by (rank * PLACES + place, time) those
-	 * that are counted, and then by (rank, start of the bucket) how many. counts is NULL where scrapes are chosen.
+	 * Instant types alone: by (rank, time) the sums of scrapes, to choose from; or by (rank *
+	 * PLACES + place, time) those that are counted, and then by (rank, start of the bucket) how
+	 * many. counts is NULL where scrapes are chosen.
 	 */
 	PfsSeriesSums *scrapes;
 	PfsSeriesSums *counts;
@@ -93,8 +98,8 @@ typedef struct Point
 PG_FUNCTION_INFO_V1(profstore_timeseries);
 
 /*
- * The least round step that cuts the range in at most MAX_CHOSEN_BUCKETS. From a minute on all are whole minutes,
- * from an hour on whole hours.
+ * The least round step that cuts the range in at most MAX_CHOSEN_BUCKETS. From a minute on all are
+ * whole minutes, from an hour on whole hours.
  */
 static int64
 choose_step(const PfsSelection *selection)
@@ -121,7 +126,10 @@ choose_step(const PfsSelection *selection)
 static int64
 get_step(FunctionCallInfo fcinfo, const PfsSelection *selection)
 {
-	/* a bucket of the graph that is narrower than one of the tier would stand for more than its time */
+	/*
+	 * a bucket of the graph that is narrower than one of the tier would stand for more than its
+	 * time
+	 */
 	if (PG_ARGISNULL(ARG_STEP))
 		return Max(choose_step(selection), pfs_sample_resolution(selection));
 	return pfs_step_us(PG_GETARG_INTERVAL_P(ARG_STEP), "step");
@@ -179,8 +187,9 @@ bucket_of_place(const SeriesGraph *graph, TimestampTz scrape, int place)
 }
 
 /*
- * The first place that is in the bucket of a row. Where a part of a scrape is in a tier, both mostly lie in one bucket, which has
- * to count it once; where they do not, as with a step that is narrower than the tier's, each of their buckets counts it.
+ * The first place that is in the bucket of a row. Where a part of a scrape is in a tier, both
+ * mostly lie in one bucket, which has to count it once; where they do not, as with a step that is
+ * narrower than the tier's, each of their buckets counts it.
  */
 static int
 find_place(const SeriesGraph *graph, TimestampTz scrape, TimestampTz bucket)
@@ -345,8 +354,8 @@ count_scrapes(SeriesGraph *graph)
 }
 
 /*
- * One scrape of each series in each bucket becomes its sum: the last, or the one of the largest value. In order of time, a series
- * is done with a bucket when it comes to the next.
+ * One scrape of each series in each bucket becomes its sum: the last, or the one of the largest
+ * value. In order of time, a series is done with a bucket when it comes to the next.
  */
 static void
 pick_scrapes(SeriesGraph *graph)
@@ -398,7 +407,7 @@ cover_bucket(const SeriesGraph *graph, TimestampTz bucket, int32 group)
 }
 
 static void
-put_point(const PfsRows *rows, const SeriesGraph *graph, const Point *point)
+put_point(const PfsResult *result, const SeriesGraph *graph, const Point *point)
 {
 	static const bool nulls[COL_COUNT] = { false };
 	const PfsSeriesGroup *group = &graph->groups.groups[point->group];
@@ -408,11 +417,14 @@ put_point(const PfsRows *rows, const SeriesGraph *graph, const Point *point)
 	values[COL_METRIC] = CStringGetTextDatum(group->metric);
 	values[COL_LABELS] = JsonbPGetDatum(group->labels);
 	values[COL_VALUE] = Float8GetDatum(point->value);
-	pfs_rows_put(rows, values, nulls);
+	pfs_result_put(result, values, nulls);
 	pfree(DatumGetPointer(values[COL_METRIC]));
 }
 
-/* What a sum is divided by. Where there is no scrape to count, it is of one that was chosen, or of rows that tell of none. */
+/*
+ * What a sum is divided by. Where there is no scrape to count, it is of one that was chosen, or of
+ * rows that tell of none.
+ */
 static double
 divisor_of(SeriesGraph *graph, const PfsSeriesKey *sum)
 {
@@ -428,7 +440,7 @@ divisor_of(SeriesGraph *graph, const PfsSeriesKey *sum)
 
 /* By time and group: averages of one group follow one another. */
 static void
-put_points(const PfsRows *rows, SeriesGraph *graph)
+put_points(const PfsResult *result, SeriesGraph *graph)
 {
 	Point point = { 0, NO_GROUP, 0 };
 	PfsSeriesKey key;
@@ -443,13 +455,13 @@ put_points(const PfsRows *rows, SeriesGraph *graph)
 		if (point.group != group || point.bucket != key.id)
 		{
 			if (point.group != NO_GROUP)
-				put_point(rows, graph, &point);
+				put_point(result, graph, &point);
 			point = (Point){ key.id, group, 0 };
 		}
 		point.value += (double) sum / divisor_of(graph, &key);
 	}
 	if (point.group != NO_GROUP)
-		put_point(rows, graph, &point);
+		put_point(result, graph, &point);
 	pfs_series_sums_end(graph->sums);
 	if (graph->counts != NULL)
 		pfs_series_sums_end(graph->counts);
@@ -461,7 +473,7 @@ put_points(const PfsRows *rows, SeriesGraph *graph)
 PGDLLEXPORT Datum
 profstore_timeseries(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
+	PfsResult result = pfs_result_begin(fcinfo);
 	SeriesGraph graph = { .selection = pfs_selection_get(fcinfo, ARG_SELECTOR) };
 	PfsFilters filters = pfs_filters_get(fcinfo, ARG_FILTERS);
 	ArrayType *by =
@@ -479,6 +491,6 @@ profstore_timeseries(PG_FUNCTION_ARGS)
 		tell_windows(&graph);
 	else
 		count_scrapes(&graph);
-	put_points(&rows, &graph);
+	put_points(&result, &graph);
 	return (Datum) 0;
 }

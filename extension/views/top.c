@@ -1,12 +1,13 @@
 /*
  * top.c
- *		top() and top_diff(): functions by what they cost, and by what changed.
+ *		top() and top_of(): functions by what they cost.
  */
 #include "tree/function_totals.h"
 
 #include "base/srf.h"
 #include "merge/merged.h"
-#include "tree/comparison.h"
+#include "tree/frame_source.h"
+#include "views/view.h"
 
 enum
 {
@@ -27,36 +28,8 @@ enum
 	COL_COUNT
 };
 
-enum
-{
-	DIFF_FUNCTION,
-	DIFF_BASE_SELF,
-	DIFF_SELF,
-	DIFF_SELF_DELTA,
-	DIFF_BASE_TOTAL,
-	DIFF_TOTAL,
-	DIFF_TOTAL_DELTA,
-	DIFF_FILE,
-	DIFF_MAPPING,
-	DIFF_COUNT
-};
-
 PG_FUNCTION_INFO_V1(profstore_top);
-PG_FUNCTION_INFO_V1(profstore_top_diff);
 PG_FUNCTION_INFO_V1(profstore_top_of);
-
-/* NULL is no limit. */
-static int64
-get_max_rows(FunctionCallInfo fcinfo, int argument)
-{
-	int64 max_rows = PG_ARGISNULL(argument) ? PG_INT64_MAX : PG_GETARG_INT32(argument);
-
-	if (max_rows < 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("max_rows must not be negative"),
-				 errhint("NULL takes the limit away.")));
-	return max_rows;
-}
 
 /* By falling self, then total, then name. */
 static int
@@ -72,57 +45,8 @@ compare_functions(const void *a, const void *b)
 	return strcmp(left->name, right->name);
 }
 
-typedef int (*CompareFunctions)(const void *a, const void *b);
-
 static void
-swap(PfsFunctionTotal *a, PfsFunctionTotal *b)
-{
-	PfsFunctionTotal c = *a;
-
-	*a = *b;
-	*b = c;
-}
-
-/* Lets a function sink to its place in a heap whose first is the last in order. */
-static void
-sift_down(PfsFunctionTotal *heap, uint32 count, uint32 at, CompareFunctions compare)
-{
-	for (uint32 child = 2 * at + 1; child < count; child = 2 * at + 1)
-	{
-		if (child + 1 < count && compare(&heap[child + 1], &heap[child]) > 0)
-			child++;
-		if (compare(&heap[child], &heap[at]) <= 0)
-			break;
-		swap(&heap[child], &heap[at]);
-		at = child;
-	}
-}
-
-/* Puts the first functions in order, up to a limit; returns how many they are. */
-static uint32
-sort_first(PfsFunctionTotal *functions, uint32 count, int64 limit, CompareFunctions compare)
-{
-	if (limit > 0 && limit < count / 4)
-	{
-		uint32 kept = (uint32) limit;
-
-		for (uint32 i = kept; i > 0; i--)
-			sift_down(functions, kept, i - 1, compare);
-		for (uint32 i = kept; i < count; i++)
-		{
-			if (compare(&functions[i], &functions[0]) >= 0)
-				continue;
-			swap(&functions[i], &functions[0]);
-			sift_down(functions, kept, 0, compare);
-		}
-		count = kept;
-	}
-	qsort(functions, count, sizeof(PfsFunctionTotal), compare);
-	return (uint32) Min(limit, count);
-}
-
-static void
-put_row(const PfsRows *rows, const PfsFunctionTotal *function, int64 whole)
+put_row(const PfsResult *result, const PfsFunctionTotal *function, int64 whole)
 {
 	Datum values[COL_COUNT];
 	bool nulls[COL_COUNT] = { false };
@@ -131,23 +55,22 @@ put_row(const PfsRows *rows, const PfsFunctionTotal *function, int64 whole)
 	values[COL_FUNCTION] = pfs_text_or_null(function->name, &nulls[COL_FUNCTION]);
 	values[COL_SELF] = Int64GetDatum(function->self.value);
 	values[COL_TOTAL] = Int64GetDatum(function->total.value);
-	nulls[COL_SELF_SHARE] = nulls[COL_TOTAL_SHARE] = whole == 0;
 	values[COL_SELF_SHARE] =
-		Float8GetDatum(whole == 0 ? 0 : (double) function->self.value / (double) whole);
+		pfs_share_or_null((double) function->self.value, (double) whole, &nulls[COL_SELF_SHARE]);
 	values[COL_TOTAL_SHARE] =
-		Float8GetDatum(whole == 0 ? 0 : (double) function->total.value / (double) whole);
+		pfs_share_or_null((double) function->total.value, (double) whole, &nulls[COL_TOTAL_SHARE]);
 	values[COL_FILE] = pfs_text_or_null(source.file, &nulls[COL_FILE]);
 	values[COL_MAPPING] = pfs_text_or_null(source.mapping, &nulls[COL_MAPPING]);
-	pfs_rows_put(rows, values, nulls);
+	pfs_result_put(result, values, nulls);
 }
 
 static void
-put_functions(const PfsRows *rows, PfsFunctionTotal *functions, uint32 count, int64 whole,
+put_functions(const PfsResult *result, PfsFunctionTotal *functions, uint32 count, int64 whole,
 			  int64 max_rows)
 {
-	count = sort_first(functions, count, max_rows, compare_functions);
+	count = pfs_function_totals_sort(functions, count, max_rows, compare_functions);
 	for (uint32 i = 0; i < count; i++)
-		put_row(rows, &functions[i], whole);
+		put_row(result, &functions[i], whole);
 }
 
 /*
@@ -156,8 +79,8 @@ put_functions(const PfsRows *rows, PfsFunctionTotal *functions, uint32 count, in
 PGDLLEXPORT Datum
 profstore_top(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
-	int64 max_rows = get_max_rows(fcinfo, ARG_MAX_ROWS);
+	PfsResult result = pfs_result_begin(fcinfo);
+	int64 max_rows = pfs_max_rows_get(fcinfo, ARG_MAX_ROWS);
 	PfsSelection *selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
 	PfsFunctionTotal *functions;
@@ -165,7 +88,7 @@ profstore_top(PG_FUNCTION_ARGS)
 	uint32 count =
 		pfs_function_totals(pfs_stack_stream_begin(selection), &filters, &functions, &whole);
 
-	put_functions(&rows, functions, count, whole.value, max_rows);
+	put_functions(&result, functions, count, whole.value, max_rows);
 	return (Datum) 0;
 }
 
@@ -175,83 +98,13 @@ profstore_top(PG_FUNCTION_ARGS)
 PGDLLEXPORT Datum
 profstore_top_of(PG_FUNCTION_ARGS)
 {
-	PfsRows rows = pfs_rows_begin(fcinfo);
-	int64 max_rows = get_max_rows(fcinfo, 1);
+	PfsResult result = pfs_result_begin(fcinfo);
+	int64 max_rows = pfs_max_rows_get(fcinfo, 1);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, 2);
-	PfsStackSums sums = pfs_merged_get(fcinfo, 0);
 	PfsFunctionTotal *functions;
 	PfsSides whole;
-	uint32 count = pfs_function_totals(pfs_stack_stream_of(&sums), &filters, &functions, &whole);
+	uint32 count = pfs_function_totals(pfs_merged_stream(fcinfo, 0), &filters, &functions, &whole);
 
-	put_functions(&rows, functions, count, whole.value, max_rows);
-	return (Datum) 0;
-}
-
-static int128
-change_of(PfsSides sides)
-{
-	int128 change = (int128) sides.value - sides.base;
-
-	return change < 0 ? -change : change;
-}
-
-/* By falling change of self, then of total, growth before shrinkage; then name. */
-static int
-compare_changes(const void *a, const void *b)
-{
-	const PfsFunctionTotal *left = a;
-	const PfsFunctionTotal *right = b;
-
-	if (change_of(left->self) != change_of(right->self))
-		return change_of(left->self) > change_of(right->self) ? -1 : 1;
-	if (change_of(left->total) != change_of(right->total))
-		return change_of(left->total) > change_of(right->total) ? -1 : 1;
-	if ((left->total.value > left->total.base) != (right->total.value > right->total.base))
-		return left->total.value > left->total.base ? -1 : 1;
-	return strcmp(left->name, right->name);
-}
-
-static int64
-delta_of(PfsSides sides)
-{
-	return pfs_clip((int128) sides.value - sides.base);
-}
-
-static void
-put_change(const PfsRows *rows, const PfsFunctionTotal *function)
-{
-	Datum values[DIFF_COUNT];
-	bool nulls[DIFF_COUNT] = { false };
-	PfsFrameSource source = pfs_frame_source(function->location, function->line);
-
-	values[DIFF_FUNCTION] = pfs_text_or_null(function->name, &nulls[DIFF_FUNCTION]);
-	values[DIFF_BASE_SELF] = Int64GetDatum(function->self.base);
-	values[DIFF_SELF] = Int64GetDatum(function->self.value);
-	values[DIFF_SELF_DELTA] = Int64GetDatum(delta_of(function->self));
-	values[DIFF_BASE_TOTAL] = Int64GetDatum(function->total.base);
-	values[DIFF_TOTAL] = Int64GetDatum(function->total.value);
-	values[DIFF_TOTAL_DELTA] = Int64GetDatum(delta_of(function->total));
-	values[DIFF_FILE] = pfs_text_or_null(source.file, &nulls[DIFF_FILE]);
-	values[DIFF_MAPPING] = pfs_text_or_null(source.mapping, &nulls[DIFF_MAPPING]);
-	pfs_rows_put(rows, values, nulls);
-}
-
-/*
- * top_diff(selector, base_from, base_to, from_ts, to_ts, base_selector, absolute, max_rows, focus, ignore, show, hide, granularity)
- */
-PGDLLEXPORT Datum
-profstore_top_diff(PG_FUNCTION_ARGS)
-{
-	PfsRows rows = pfs_rows_begin(fcinfo);
-	int64 max_rows = get_max_rows(fcinfo, PFS_COMPARISON_ARG_LIMIT);
-	PfsFilters filters = pfs_frame_filters_get(fcinfo, PFS_COMPARISON_ARG_FILTERS);
-	PfsFunctionTotal *functions;
-	PfsSides whole;
-	uint32 count =
-		pfs_function_totals(pfs_comparison_query(fcinfo).stacks, &filters, &functions, &whole);
-
-	count = sort_first(functions, count, max_rows, compare_changes);
-	for (uint32 i = 0; i < count; i++)
-		put_change(&rows, &functions[i]);
+	put_functions(&result, functions, count, whole.value, max_rows);
 	return (Datum) 0;
 }

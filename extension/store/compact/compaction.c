@@ -12,15 +12,17 @@
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
+#include "base/arrays.h"
 #include "base/progress.h"
 #include "codec/segment.h"
 #include "store/compact/compaction_plan.h"
 #include "store/compact/merge.h"
+#include "store/compact/rollup_build.h"
 #include "store/scan/rollup.h"
 #include "store/segment/directory.h"
 #include "store/segment/ledger.h"
 #include "store/segment/row_order.h"
-#include "store/segment/segment_io.h"
+#include "store/segment/segment_input.h"
 #include "store/segment/storage.h"
 
 #define MAX_OUTPUT_ROWS (1 << 20)
@@ -30,8 +32,8 @@ static PfsPlanSegment *
 list_segments(Relation relation, Snapshot snapshot, uint32 *count)
 {
 	uint32 column_count = (uint32) RelationGetNumberOfAttributes(relation);
-	uint32 capacity = 64;
-	PfsPlanSegment *segments = palloc(sizeof(PfsPlanSegment) * capacity);
+	uint32 capacity = 0;
+	PfsPlanSegment *segments = NULL;
 	PfsDirectoryScan *scan = pfs_directory_scan_begin(pfs_storage_id(relation), snapshot);
 	PfsSegmentRow row;
 
@@ -41,11 +43,7 @@ list_segments(Relation relation, Snapshot snapshot, uint32 *count)
 		PfsPlanSegment *segment;
 
 		CHECK_FOR_INTERRUPTS();
-		if (*count == capacity)
-		{
-			capacity *= 2;
-			segments = repalloc_huge(segments, sizeof(PfsPlanSegment) * (Size) capacity);
-		}
+		PFS_RESERVE(segments, capacity, *count + 1);
 		segment = &segments[(*count)++];
 		segment->segment_no = row.segment_no;
 		segment->time = row.time;
@@ -80,15 +78,6 @@ time_type(Relation relation)
 	return TupleDescAttr(RelationGetDescr(relation), attnum - 1)->atttypid;
 }
 
-static int
-compare_segment_nos(const void *a, const void *b)
-{
-	int64 left = *(const int64 *) a;
-	int64 right = *(const int64 *) b;
-
-	return left < right ? -1 : left > right;
-}
-
 /* Fetches the rows of the plan's segments, in order of segment_no. */
 static PfsSegmentRow *
 fetch_rows(Relation relation, Snapshot snapshot, const PfsPlan *plan)
@@ -100,7 +89,7 @@ fetch_rows(Relation relation, Snapshot snapshot, const PfsPlan *plan)
 
 	while (count < plan->count && pfs_directory_scan_next(scan, &row))
 		if (bsearch(&row.segment_no, plan->segment_nos, plan->count, sizeof(int64),
-					compare_segment_nos) != NULL)
+					pfs_compare_int64) != NULL)
 			pfs_segment_row_copy(&rows[count++], &row);
 	pfs_directory_scan_end(scan);
 	if (count != plan->count)

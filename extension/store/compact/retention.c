@@ -9,11 +9,12 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "base/arrays.h"
 #include "base/progress.h"
 #include "store/scan/rollup.h"
 #include "store/segment/directory.h"
 #include "store/segment/ledger.h"
-#include "store/segment/segment_io.h"
+#include "store/segment/segment_input.h"
 #include "store/segment/storage.h"
 #include "store/write/write_buffer.h"
 
@@ -60,8 +61,8 @@ pfs_remove_segments(Relation relation, Snapshot snapshot, int64 before)
 	PfsDirectoryWriter *writer = pfs_directory_writer_open();
 	PfsDirectoryScan *scan = pfs_directory_scan_begin(pfs_storage_id(relation), snapshot);
 	PfsSegmentTotals totals = no_segments();
-	uint32 capacity = 64;
-	int64 *removed = palloc(sizeof(int64) * capacity);
+	uint32 capacity = 0;
+	int64 *removed = NULL;
 	PfsSegmentRow row;
 	PfsSegmentRow copy;
 
@@ -80,11 +81,7 @@ pfs_remove_segments(Relation relation, Snapshot snapshot, int64 before)
 		pfs_segment_delete_streams(relation, &copy);
 		MemoryContextSwitchTo(outer);
 		MemoryContextReset(context);
-		if (totals.segment_count == capacity)
-		{
-			capacity *= 2;
-			removed = repalloc_huge(removed, sizeof(int64) * (Size) capacity);
-		}
+		PFS_RESERVE(removed, capacity, totals.segment_count + 1);
 		removed[totals.segment_count] = row.segment_no;
 		add_to_totals(&totals, &row);
 		pfs_progress_add(PFS_PROGRESS_SEGMENTS_DONE, 1);
@@ -94,7 +91,8 @@ pfs_remove_segments(Relation relation, Snapshot snapshot, int64 before)
 	pfs_rollups_forget(pfs_storage_id(relation), snapshot,
 					   (PfsNumbers){ totals.segment_count, removed });
 	pfs_ledger_add(pfs_storage_id(relation), -(int64) totals.row_count, GetCurrentCommandId(true));
-	pfree(removed);
+	if (removed != NULL)
+		pfree(removed);
 	MemoryContextDelete(context);
 	if (totals.segment_count > 0)
 	{

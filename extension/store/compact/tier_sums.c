@@ -2,8 +2,9 @@
  * tier_sums.c
  *		A list of sums, put in order at the end.
  *
- * Segments are sorted by series, stack and time: what makes one sum comes in a run, and adds up as it comes. Where the
- * table was compacted, the list is in order already, which the sort is quick to find.
+ * Segments are sorted by series, stack and time: what makes one sum comes in a run, and adds up as
+ * it comes. Where the table was compacted, the list is in order already, which the sort is quick to
+ * find.
  */
 #include "store/compact/tier_sums.h"
 
@@ -11,6 +12,7 @@
 #include "common/int.h"
 #include "miscadmin.h"
 
+#include "base/arrays.h"
 #include "store/compact/merge.h"
 #include "store/scan/block_scan.h"
 
@@ -38,14 +40,13 @@ typedef struct ScrapeEntry
 #define SH_DEFINE
 #include "lib/simplehash.h"
 
-#define ROWS_AT_FIRST	 4096
 #define SCRAPES_AT_FIRST 64
 
 typedef struct Summing
 {
 	const PfsTierSpec *spec;
 	PfsTierRows *result;
-	uint64 capacity; /* of result->rows */
+	uint32 capacity; /* of result->rows */
 	scrape_table_hash *scrapes;
 	int64 last_series; /* what is known of the series that was met last */
 	bool last_is_instant;
@@ -56,22 +57,13 @@ static bool
 is_instant(Summing *summing, int64 series)
 {
 	const PfsTierSpec *spec = summing->spec;
-	uint32 low = 0;
-	uint32 high = spec->instant_count;
+	uint32 at;
 
 	if (summing->has_last && summing->last_series == series)
 		return summing->last_is_instant;
-	while (low < high)
-	{
-		uint32 middle = low + (high - low) / 2;
-
-		if (spec->instant_series[middle] < series)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	at = pfs_lower_bound(spec->instant_series, 0, spec->instant_count, series);
 	summing->last_series = series;
-	summing->last_is_instant = low < spec->instant_count && spec->instant_series[low] == series;
+	summing->last_is_instant = at < spec->instant_count && spec->instant_series[at] == series;
 	summing->has_last = true;
 	return summing->last_is_instant;
 }
@@ -95,11 +87,7 @@ add(Summing *summing, const PfsTierRow *row)
 		last->value = sum;
 		return;
 	}
-	if (result->count == summing->capacity)
-	{
-		summing->capacity *= 2;
-		result->rows = repalloc_huge(result->rows, sizeof(PfsTierRow) * summing->capacity);
-	}
+	PFS_RESERVE(result->rows, summing->capacity, result->count + 1);
 	result->rows[result->count++] = *row;
 }
 
@@ -203,13 +191,18 @@ pfs_tier_sums(Relation relation, Snapshot snapshot, const PfsTierSpec *spec, int
 {
 	AttrNumber columns[] = { spec->time, spec->series, spec->stack, spec->value };
 	PfsBlockFilter filter = { spec->time, from, to - 1, NULL, 0 };
-	PfsTierRows result = { 0, 0, palloc(sizeof(PfsTierRow) * ROWS_AT_FIRST) };
-	Summing summing = { .spec = spec, .result = &result, .capacity = ROWS_AT_FIRST };
+	PfsTierRows result = { 0 };
+	Summing summing = { .spec = spec, .result = &result };
 	PfsBlockScan *scan;
 	PfsBlock block;
 
 	summing.scrapes = scrape_table_create(CurrentMemoryContext, SCRAPES_AT_FIRST, NULL);
-	scan = pfs_block_scan_begin(relation, snapshot, lengthof(columns), columns, 1, &filter);
+	scan = pfs_block_scan_begin(&(PfsScanRequest){ .relation = relation,
+												   .snapshot = snapshot,
+												   .attribute_count = lengthof(columns),
+												   .attnums = columns,
+												   .filter_count = 1,
+												   .filters = &filter });
 	while (pfs_block_scan_next(scan, &block))
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -1,26 +1,16 @@
 /*
  * block_filter.c
- *		Filters over lanes: a range, and optionally a set of keys within it.
+ *		Filters over values: a range, and optionally a set of keys within it.
  */
 #include "store/scan/block_filter.h"
+
+#include "base/arrays.h"
 
 /* Position of the first key that is not less than the value. */
 static uint32
 lower_bound(const PfsBlockFilter *filter, int64 value)
 {
-	uint32 low = 0;
-	uint32 high = filter->key_count;
-
-	while (low < high)
-	{
-		uint32 middle = low + (high - low) / 2;
-
-		if (filter->keys[middle] < value)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return pfs_lower_bound(filter->keys, 0, filter->key_count, value);
 }
 
 bool

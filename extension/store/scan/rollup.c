@@ -18,6 +18,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "base/arrays.h"
+#include "base/relations.h"
 #include "store/scan/block_filter.h"
 #include "store/segment/storage.h"
 
@@ -44,24 +46,6 @@ enum
 };
 
 PfsClassifySeries pfs_classify_series = NULL;
-
-int64
-pfs_numbers_find(PfsNumbers numbers, int64 number)
-{
-	uint32 low = 0;
-	uint32 high = numbers.count;
-
-	while (low < high)
-	{
-		uint32 middle = low + (high - low) / 2;
-
-		if (numbers.numbers[middle] < number)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < numbers.count && numbers.numbers[low] == number ? (int64) low : -1;
-}
 
 static Datum
 array_of(PfsNumbers numbers)
@@ -91,7 +75,7 @@ numbers_of(Datum datum)
 void
 pfs_rollup_insert(int64 storage_id, const PfsRollup *rollup)
 {
-	Relation heap = table_open(pfs_extension_relation("rollups", false), RowExclusiveLock);
+	Relation heap = pfs_table_open("rollups", RowExclusiveLock);
 	Datum values[COL_COUNT] = { 0 };
 	bool nulls[COL_COUNT] = { 0 };
 
@@ -151,7 +135,7 @@ pfs_rollup_load(PfsRollup *rollup)
 
 	if (rollup->series.numbers != NULL)
 		return;
-	heap = table_open(pfs_extension_relation("rollups", false), AccessShareLock);
+	heap = pfs_table_open("rollups", AccessShareLock);
 	heap_deform_tuple(rollup->tuple, RelationGetDescr(heap), values, nulls);
 	rollup->segments = numbers_of(values[COL_SEGMENTS - 1]);
 	rollup->others = numbers_of(values[COL_OTHERS - 1]);
@@ -189,16 +173,15 @@ begin_scan(Relation heap, Snapshot snapshot, int64 storage_id)
 List *
 pfs_rollups_list(int64 storage_id, Snapshot snapshot, int64 low, int64 high)
 {
-	Oid relation_id = pfs_extension_relation("rollups", true);
 	List *rollups = NIL;
 	Relation heap;
 	SysScanDesc scan;
 	HeapTuple tuple;
 
-	/* see pfs_directory_scan_begin; version 1.0 has no such table */
-	if (IsBinaryUpgrade || !OidIsValid(relation_id))
+	/* see pfs_directory_scan_begin */
+	if (IsBinaryUpgrade)
 		return NIL;
-	heap = table_open(relation_id, AccessShareLock);
+	heap = pfs_table_open("rollups", AccessShareLock);
 	scan = begin_scan(heap, snapshot, storage_id);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
@@ -266,10 +249,7 @@ pfs_rollup_suits(const PfsRollup *rollup, Relation relation, int filter_count,
 void
 pfs_rollups_lock(void)
 {
-	Oid relation_id = pfs_extension_relation("rollups", true);
-
-	if (OidIsValid(relation_id))
-		LockRelationOid(relation_id, RowExclusiveLock);
+	LockRelationOid(pfs_relation_oid("rollups"), RowExclusiveLock);
 }
 
 static bool
@@ -293,7 +273,7 @@ is_at(Relation heap, int64 storage_id, const PfsRollup *rollup)
 void
 pfs_rollup_delete(int64 storage_id, const PfsRollup *rollup)
 {
-	Relation heap = table_open(pfs_extension_relation("rollups", false), RowExclusiveLock);
+	Relation heap = pfs_table_open("rollups", RowExclusiveLock);
 	ItemPointerData address = rollup->address;
 
 	if (!is_at(heap, storage_id, rollup))
@@ -324,11 +304,13 @@ pfs_rollups_forget(int64 storage_id, Snapshot snapshot, PfsNumbers segments)
 	list_free(rollups);
 }
 
-/* SnapshotSelf also sees rows that this very command has written; nobody else can be writing any. */
+/*
+ * SnapshotSelf also sees rows that this very command has written; nobody else can be writing any.
+ */
 void
 pfs_rollups_delete_all(int64 storage_id)
 {
-	Oid relation_id = pfs_extension_relation("rollups", true);
+	Oid relation_id = pfs_relation_find("rollups");
 	Relation heap;
 	SysScanDesc scan;
 	HeapTuple tuple;

@@ -7,15 +7,14 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#define ROWS_AT_FIRST 16
-#define RUNS_AT_FIRST 4
+#include "base/arrays.h"
 
 void
 pfs_row_buffer_init(PfsRowBuffer *buffer, Relation relation, MemoryContext parent)
 {
 	TupleDesc desc = RelationGetDescr(relation);
 
-	pfs_lane_check_columns(RelationGetRelationName(relation), desc);
+	pfs_value_check_columns(RelationGetRelationName(relation), desc);
 	memset(buffer, 0, sizeof(*buffer));
 	buffer->context =
 		AllocSetContextCreate(parent, "profstore row buffer", ALLOCSET_START_SMALL_SIZES);
@@ -28,7 +27,7 @@ pfs_row_buffer_init(PfsRowBuffer *buffer, Relation relation, MemoryContext paren
 		if (attribute->attisdropped)
 			continue;
 		buffer->columns[buffer->column_count].attnum = attribute->attnum;
-		buffer->columns[buffer->column_count].kind = pfs_lane_kind(attribute->atttypid);
+		buffer->columns[buffer->column_count].kind = pfs_value_kind(attribute->atttypid);
 		buffer->column_count++;
 	}
 	if (buffer->column_count == 0)
@@ -54,43 +53,24 @@ pfs_row_buffer_bytes(const PfsRowBuffer *buffer)
 	return bytes;
 }
 
-static void *
-grow(MemoryContext context, void *pointer, Size bytes)
-{
-	if (pointer == NULL)
-		return MemoryContextAllocHuge(context, bytes);
-	return repalloc_huge(pointer, bytes);
-}
-
 void
 pfs_row_buffer_reserve(PfsRowBuffer *buffer, uint32 row_count)
 {
-	uint32 capacity = Max(buffer->row_capacity, ROWS_AT_FIRST);
+	uint32 capacity;
 
 	if (row_count <= buffer->row_capacity)
 		return;
-	while (capacity < row_count)
-		capacity *= 2;
+	capacity = pfs_grown_capacity(buffer->row_capacity, row_count);
 	for (uint32 i = 0; i < buffer->column_count; i++)
 	{
 		PfsBufferColumn *column = &buffer->columns[i];
 
-		column->values = grow(buffer->context, column->values, sizeof(int64) * (Size) capacity);
+		column->values =
+			pfs_array_resize(buffer->context, column->values, sizeof(int64) * (Size) capacity);
 		if (column->nulls != NULL)
-			column->nulls = grow(buffer->context, column->nulls, sizeof(bool) * (Size) capacity);
+			column->nulls = repalloc_huge(column->nulls, sizeof(bool) * (Size) capacity);
 	}
 	buffer->row_capacity = capacity;
-}
-
-static void
-reserve_run(PfsRowBuffer *buffer)
-{
-	uint32 capacity = Max(buffer->run_capacity * 2, RUNS_AT_FIRST);
-
-	if (buffer->run_count < buffer->run_capacity)
-		return;
-	buffer->runs = grow(buffer->context, buffer->runs, sizeof(PfsRun) * (Size) capacity);
-	buffer->run_capacity = capacity;
 }
 
 /* Notes a null; the first one of a column makes its array of flags. */
@@ -111,7 +91,7 @@ static void
 append_column(PfsRowBuffer *buffer, PfsBufferColumn *column, TupleTableSlot **slots, uint32 count)
 {
 	int attribute = column->attnum - 1;
-	PfsLaneKind kind = column->kind;
+	PfsValueKind kind = column->kind;
 
 	for (uint32 i = 0; i < count; i++)
 	{
@@ -121,7 +101,7 @@ append_column(PfsRowBuffer *buffer, PfsBufferColumn *column, TupleTableSlot **sl
 			pfs_row_buffer_set_null(buffer, column, row);
 		else
 		{
-			column->values[row] = pfs_lane_of_datum(kind, slots[i]->tts_values[attribute]);
+			column->values[row] = pfs_value_of_datum(kind, slots[i]->tts_values[attribute]);
 			if (column->nulls != NULL)
 				column->nulls[row] = false;
 		}
@@ -138,7 +118,7 @@ pfs_row_buffer_append(PfsRowBuffer *buffer, TupleTableSlot **slots, uint32 count
 		slot_getallattrs(slots[i]);
 
 	pfs_row_buffer_reserve(buffer, buffer->row_count + count);
-	reserve_run(buffer);
+	PFS_RESERVE_IN(buffer->context, buffer->runs, buffer->run_capacity, buffer->run_count + 1);
 	last = buffer->run_count > 0 ? &buffer->runs[buffer->run_count - 1] : NULL;
 	for (uint32 i = 0; i < buffer->column_count; i++)
 		append_column(buffer, &buffer->columns[i], slots, count);

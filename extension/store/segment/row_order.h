@@ -14,8 +14,9 @@
 
 #include "utils/relcache.h"
 
+#include "codec/segment.h"
+#include "store/segment/directory.h"
 #include "store/segment/row_buffer.h"
-#include "store/segment/segment_io.h"
 
 /*
  * Attribute numbers; InvalidAttrNumber where the table has no such column, or not of a fitting
@@ -29,6 +30,16 @@ typedef struct PfsRowKey
 } PfsRowKey;
 
 PfsRowKey pfs_row_key(Relation relation);
+
+/* Rows to write: columns as the codec takes them, and what the directory keeps of them. */
+typedef struct PfsRows
+{
+	const PfsColumn *columns;
+	uint32 column_count;
+	uint32 row_count;
+	PfsRange time;
+	PfsRange key;
+} PfsRows;
 
 /*
  * Puts rows first .. first+count-1 in order. The result lives in CurrentMemoryContext, or is the

@@ -12,12 +12,11 @@
 #include "commands/sequence.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "base/version.h"
-#include "store/segment/lane.h"
+#include "base/relations.h"
+#include "store/segment/value.h"
 
 typedef struct PfsMetapage
 {
@@ -35,19 +34,6 @@ StaticAssertDecl(sizeof(PfsMissingValue) == 16, "the metapage's layout is fixed"
 #define METAPAGE_BYTES	   (BLCKSZ - SizeOfPageHeaderData)
 #define MAX_MISSING_VALUES ((METAPAGE_BYTES - sizeof(PfsMetapage)) / sizeof(PfsMissingValue))
 
-Oid
-pfs_extension_relation(const char *name, bool missing_ok)
-{
-	Oid schema = pfs_extension_schema();
-	Oid relation_id = OidIsValid(schema) ? get_relname_relid(name, schema) : InvalidOid;
-
-	if (!OidIsValid(relation_id) && !missing_ok)
-		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_TABLE),
-						errmsg("relation \"profstore.%s\" does not exist", name),
-						errhint("Create the extension profstore in this database.")));
-	return relation_id;
-}
-
 /*
  * Under pg_upgrade the id does not matter, as the old cluster's file replaces this one; the
  * sequence may not exist yet there.
@@ -57,7 +43,7 @@ next_storage_id(void)
 {
 	if (IsBinaryUpgrade)
 		return 0;
-	return nextval_internal(pfs_extension_relation("storage_ids", false), false);
+	return nextval_internal(pfs_relation_oid("storage_ids"), false);
 }
 
 /*
@@ -257,7 +243,7 @@ pfs_desc_missing_value(TupleDesc desc, AttrNumber attnum, int64 *value)
 
 	if (!is_null)
 		*value =
-			pfs_lane_of_datum(pfs_lane_kind(TupleDescAttr(desc, attnum - 1)->atttypid), missing);
+			pfs_value_of_datum(pfs_value_kind(TupleDescAttr(desc, attnum - 1)->atttypid), missing);
 	return !is_null;
 }
 

@@ -13,8 +13,9 @@
  * key, have no null, and add up within int8; others are left out. A table of sums is left out as a
  * whole where a column of the key has nulls, or where it would not be much shorter than the rows.
  *
- * Pairs may be the groups of the rows (codec/segment.h): then the keys, row counts and sums are stored
- * with the rows alone, and a pair that reaches over the end of a block of rows has a row for each block.
+ * Pairs may be the groups of the rows (codec/segment.h): then the keys, row counts and sums are
+ * stored with the rows alone, and a pair that reaches over the end of a block of rows has a row for
+ * each block.
  */
 #ifndef PFS_SUMMARY_H
 #define PFS_SUMMARY_H
@@ -25,8 +26,7 @@
 #include "utils/relcache.h"
 
 #include "codec/segment.h"
-
-struct PfsRows;
+#include "store/segment/row_order.h"
 
 /* What of a segment to read. */
 typedef enum PfsSegmentPart
@@ -39,6 +39,12 @@ typedef enum PfsSegmentPart
 
 /* The attribute number of the row count, which is none of a table's. */
 #define PFS_ROW_COUNT_ATTNUM ((AttrNumber) -100)
+
+/*
+ * The headers of sums, in the directory row: for each table its part, the length of its header, and
+ * the header.
+ */
+#define PFS_SUMMARY_PREFIX_BYTES (1 + sizeof(uint32))
 
 /* What costs of plans take for granted: of about so many rows sums leave one. */
 #define PFS_ROWS_PER_SUM 3
@@ -60,8 +66,8 @@ uint32 pfs_summary_limit(PfsSegmentPart part, uint32 row_count);
  * groups the pairs are to share, if it has groups; NULL: they share nothing. The result lives in
  * CurrentMemoryContext and has no ranges.
  */
-bool pfs_summary_make(Relation relation, const struct PfsRows *rows, PfsSegmentPart part,
-					  uint32 limit, const PfsSegmentReader *base, struct PfsRows *sums);
+bool pfs_summary_make(Relation relation, const PfsRows *rows, PfsSegmentPart part, uint32 limit,
+					  const PfsSegmentReader *base, PfsRows *sums);
 
 /*
  * Whether stored sums are by the columns that are the table's key now: a column that has been

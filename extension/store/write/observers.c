@@ -1,15 +1,14 @@
 /*
  * observers.c
  *		A small list of running queries. One that ends by an error in a subtransaction stays on it
- *		until the
- *		transaction ends, which costs a segment or two, never a wrong row.
+ *		until the transaction ends, which costs a segment or two, never a wrong row.
  */
 #include "store/write/observers.h"
 
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#define OBSERVERS_AT_FIRST 16
+#include "base/arrays.h"
 
 typedef struct Observer
 {
@@ -38,16 +37,7 @@ pfs_observers_add(const QueryDesc *query)
 {
 	if (query->snapshot == NULL)
 		return;
-	if (observers == NULL)
-	{
-		observers = MemoryContextAlloc(TopMemoryContext, sizeof(Observer) * OBSERVERS_AT_FIRST);
-		observer_capacity = OBSERVERS_AT_FIRST;
-	}
-	else if (observer_count == observer_capacity)
-	{
-		observers = repalloc(observers, sizeof(Observer) * observer_capacity * 2);
-		observer_capacity *= 2;
-	}
+	PFS_RESERVE_IN(TopMemoryContext, observers, observer_capacity, observer_count + 1);
 	observers[observer_count].query = query;
 	observers[observer_count].command_id = query->snapshot->curcid;
 	observer_count++;
@@ -69,22 +59,13 @@ pfs_observers_clear(void)
 {
 	observer_count = 0;
 	spans = NULL;
-	span_count = 0;
+	span_count = span_capacity = 0;
 }
 
 void
 pfs_observers_note_merged(int64 storage_id, CommandId min, CommandId max)
 {
-	if (spans == NULL)
-	{
-		spans = MemoryContextAlloc(TopTransactionContext, sizeof(Span) * OBSERVERS_AT_FIRST);
-		span_capacity = OBSERVERS_AT_FIRST;
-	}
-	else if (span_count == span_capacity)
-	{
-		spans = repalloc(spans, sizeof(Span) * span_capacity * 2);
-		span_capacity *= 2;
-	}
+	PFS_RESERVE_IN(TopTransactionContext, spans, span_capacity, span_count + 1);
 	spans[span_count++] = (Span){ storage_id, min, max };
 }
 

@@ -1,0 +1,199 @@
+/*
+ * labeller.c
+ *		From what is known of a process to its set of labels.
+ */
+#include "labels/labeller.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MINUTE_NS (60 * UINT64_C(1000000000))
+#define SETS_MAX  16384
+
+struct Labeller
+{
+	LabellerOptions options;
+	LabelSetTable *sets;
+	LabelSet *other; /* labels that are always allowed */
+	Allowance series;
+	_Atomic uint64_t generation;
+};
+
+bool
+label_list_set(LabelList *list, const char *name, const char *value)
+{
+	uint32_t at = 0;
+
+	while (at < list->count && strcmp(list->labels[at].name, name) != 0)
+		at++;
+	if (at == list->count && (value[0] == '\0' || at == LABELS_MAX))
+		return value[0] == '\0';
+	if (value[0] == '\0')
+	{
+		list->count--;
+		memmove(&list->labels[at], &list->labels[at + 1], (list->count - at) * sizeof(BatchLabel));
+		return true;
+	}
+	list->labels[at] = (BatchLabel){ .name = name, .value = value };
+	if (at == list->count)
+		list->count++;
+	return true;
+}
+
+int
+labeller_create(const LabellerOptions *options, Labeller **result)
+{
+	Labeller *labeller = calloc(1, sizeof(*labeller));
+	LabelList other = { .count = 0 };
+
+	if (labeller == NULL || label_set_table_create(SETS_MAX, &labeller->sets) != 0)
+	{
+		free(labeller);
+		return -ENOMEM;
+	}
+	labeller->options = *options;
+	(void) label_list_set(&other, "node", options->node);
+	(void) label_list_set(&other, "comm", LABELLER_OTHER);
+	labeller->other = label_set_add(labeller->sets, other.labels, other.count, 0);
+	if (labeller->other == NULL)
+	{
+		labeller_free(labeller);
+		return -ENOMEM;
+	}
+	*result = labeller;
+	return 0;
+}
+
+void
+labeller_free(Labeller *labeller)
+{
+	if (labeller == NULL)
+		return;
+	label_set_table_free(labeller->sets);
+	free(labeller);
+}
+
+/* False: the process is not to be sampled. */
+static bool
+list_labels(const Labeller *labeller, const LabelFacts *facts, const char *pid, LabelList *list)
+{
+	const LabellerOptions *options = &labeller->options;
+
+	list->count = 0;
+	(void) label_list_set(list, "node", options->node);
+	(void) label_list_set(list, "comm", facts->comm);
+	(void) label_list_set(list, "exe", facts->exe);
+	(void) label_list_set(list, "cgroup", facts->cgroup->path);
+	(void) label_list_set(list, "container_id", facts->cgroup->container_id);
+	(void) label_list_set(list, "systemd_unit", facts->cgroup->systemd_unit);
+	if (options->pid)
+		(void) label_list_set(list, "pid", pid);
+	if (options->thread)
+		(void) label_list_set(list, "thread_name", facts->thread_name);
+	return options->rule == NULL || options->rule(options->rule_context, list);
+}
+
+/* May the process have one more series? */
+static bool
+pay_own(const Labeller *labeller, IssuedLabels *issued, uint64_t now_ns)
+{
+	uint64_t factor = labeller->options.thread ? LABELLER_THREADS_IN_EXCESS : 1;
+	uint64_t cost_ns = MINUTE_NS / LABELLER_PROCESS_A_MINUTE / factor;
+
+	return allowance_take(&issued->series, now_ns, cost_ns,
+						  factor * LABELLER_PROCESS_BURST * cost_ns);
+}
+
+/* May there be one more at all? */
+static bool
+pay_common(Labeller *labeller, uint64_t now_ns)
+{
+	const uint64_t cost_ns = MINUTE_NS / LABELLER_A_MINUTE;
+
+	return allowance_take(&labeller->series, now_ns, cost_ns, LABELLER_BURST * cost_ns);
+}
+
+/*
+ * A set of these labels, if it is there or may be new; else one without the names that the process
+ * gives itself; else that of all others.
+ */
+static LabelSet *
+find_or_add(Labeller *labeller, IssuedLabels *issued, const LabelFacts *facts, const char *pid,
+			LabelList *list, uint64_t now_ns)
+{
+	LabelSet *set = label_set_find(labeller->sets, list->labels, list->count, now_ns);
+	LabelFacts without_names = *facts;
+
+	issued->capped = false;
+	if (set != NULL)
+		return set;
+	if (pay_own(labeller, issued, now_ns) && pay_common(labeller, now_ns))
+	{
+		set = label_set_add(labeller->sets, list->labels, list->count, now_ns);
+		if (set != NULL)
+			return set;
+	}
+	issued->capped = true;
+	strcpy(without_names.comm, LABELLER_OTHER);
+	strcpy(without_names.thread_name, LABELLER_OTHER);
+	if (!list_labels(labeller, &without_names, pid, list))
+		return label_set_retain(labeller->other);
+	set = label_set_find(labeller->sets, list->labels, list->count, now_ns);
+	if (set == NULL && pay_common(labeller, now_ns))
+		set = label_set_add(labeller->sets, list->labels, list->count, now_ns);
+	return set != NULL ? set : label_set_retain(labeller->other);
+}
+
+/* Are they what they would be if they were made now? Those that were capped may be more by now. */
+static bool
+still_hold(const Labeller *labeller, const IssuedLabels *issued, const LabelFacts *facts,
+		   uint64_t generation)
+{
+	return (issued->set != NULL || issued->dropped) && !issued->stale && !issued->capped &&
+		   issued->generation == generation && strcmp(issued->comm, facts->comm) == 0 &&
+		   (!labeller->options.thread || strcmp(issued->thread_name, facts->thread_name) == 0);
+}
+
+LabelSet *
+labeller_issue(Labeller *labeller, IssuedLabels *issued, const LabelFacts *facts, uint64_t now_ns)
+{
+	uint64_t generation = atomic_load(&labeller->generation);
+	LabelList list;
+	char pid[16];
+
+	if (still_hold(labeller, issued, facts, generation))
+		return issued->set;
+	snprintf(pid, sizeof(pid), "%u", facts->pid);
+	label_set_release(issued->set);
+	issued->set = NULL;
+	issued->dropped = !list_labels(labeller, facts, pid, &list);
+	if (!issued->dropped)
+		issued->set = find_or_add(labeller, issued, facts, pid, &list, now_ns);
+	issued->stale = false;
+	issued->generation = generation;
+	memcpy(issued->comm, facts->comm, sizeof(issued->comm));
+	memcpy(issued->thread_name, facts->thread_name, sizeof(issued->thread_name));
+	return issued->set;
+}
+
+void
+issued_labels_fini(IssuedLabels *issued)
+{
+	label_set_release(issued->set);
+	issued->set = NULL;
+}
+
+void
+labeller_learned(Labeller *labeller)
+{
+	atomic_fetch_add(&labeller->generation, 1);
+}
+
+void
+labeller_sweep(Labeller *labeller, uint64_t now_ns)
+{
+	label_set_table_sweep(labeller->sets, now_ns);
+}

@@ -1,0 +1,69 @@
+/*
+ * flight.c
+ *		Merging of batches that are stored together.
+ */
+#include "writer/flight.h"
+
+/*
+ * Large enough that a transaction's own cost does not count, small enough to be stored within
+ * seconds. Losses take the time of their transaction's first sample: hence the minute.
+ */
+#define FLIGHT_BYTES ((size_t) 16 * 1024 * 1024)
+#define FLIGHT_COUNT 1000
+#define FLIGHT_NS	 (INT64_C(60) * 1000000000)
+
+uint32_t
+flight_count(const Queue *queue, uint64_t alone_until)
+{
+	const QueuedBatch *head = queue->head;
+	size_t bytes = head->bytes;
+	uint32_t count = 1;
+
+	if (head->number <= alone_until)
+		return 1;
+	for (const QueuedBatch *item = head->next; item != NULL && count < FLIGHT_COUNT;
+		 item = item->next)
+	{
+		bytes += item->bytes;
+		if (bytes > FLIGHT_BYTES || item->queued_ns - head->queued_ns > FLIGHT_NS)
+			break;
+		count++;
+	}
+	return count;
+}
+
+static bool
+merge(Flight *flight, const QueuedBatch *head, uint32_t count, const Batch *report)
+{
+	if (batch_create(2 * FLIGHT_BYTES + batch_bytes(head->batch), &flight->merged) != 0)
+		return false;
+	for (uint32_t i = 0; i < count; i++, head = head->next)
+		if (batch_add_batch(flight->merged, head->batch) != 0)
+			return false;
+	return report == NULL || batch_add_batch(flight->merged, report) == 0;
+}
+
+bool
+flight_load(Flight *flight, const QueuedBatch *head, uint32_t count, Batch *report)
+{
+	*flight = (Flight){ .batch = head->batch, .number = head->number };
+	if (count == 1 && report == NULL)
+		return true;
+	if (!merge(flight, head, count, report))
+	{
+		flight_fini(flight);
+		return false;
+	}
+	flight->batch = flight->merged;
+	flight->report = report;
+	flight->number = head->number + count - 1;
+	return true;
+}
+
+void
+flight_fini(Flight *flight)
+{
+	batch_free(flight->merged);
+	batch_free(flight->report);
+	*flight = (Flight){ NULL };
+}

@@ -1,0 +1,144 @@
+/*
+ * intern_params.c
+ *		Items as arrays in PostgreSQL's binary format.
+ */
+#include "writer/intern_params.h"
+
+#include <string.h>
+
+#include "base/json.h"
+
+static void
+put_json_string(Buffer *buffer, const char *text)
+{
+	char escape[JSON_ESCAPE_BYTES];
+
+	buffer_put_bytes(buffer, "\"", 1);
+	for (; *text != '\0'; text++)
+	{
+		if (json_escape((unsigned char) *text, escape))
+			buffer_put_bytes(buffer, escape, strlen(escape));
+		else
+			buffer_put_bytes(buffer, text, 1);
+	}
+	buffer_put_bytes(buffer, "\"", 1);
+}
+
+/* jsonb is sent as its version, 1, and text. */
+static void
+put_labels(Buffer *buffer, const BatchSeries *series)
+{
+	size_t begun = wire_begin(buffer);
+
+	buffer_put_bytes(buffer, "\001{", 2);
+	for (uint32_t i = 0; i < series->label_count; i++)
+	{
+		if (i > 0)
+			buffer_put_bytes(buffer, ",", 1);
+		put_json_string(buffer, series->labels[i].name);
+		buffer_put_bytes(buffer, ":", 1);
+		put_json_string(buffer, series->labels[i].value);
+	}
+	buffer_put_bytes(buffer, "}", 1);
+	wire_end(buffer, begun);
+}
+
+void
+intern_encode_series(const InternWork *work, const uint32_t *indexes, uint32_t count,
+					 Buffer *buffers)
+{
+	wire_array(&buffers[0], WIRE_TEXT, count);
+	wire_array(&buffers[1], WIRE_JSONB, count);
+	wire_array(&buffers[2], WIRE_INT8, count);
+	for (uint32_t i = 0; i < count; i++)
+	{
+		const BatchSeries *series = &work->series[indexes[i]];
+
+		wire_text_element(&buffers[0], series->profile_type);
+		put_labels(&buffers[1], series);
+		wire_int8_element(&buffers[2], series->period);
+	}
+}
+
+void
+intern_encode_mappings(const InternWork *work, const uint32_t *indexes, uint32_t count,
+					   Buffer *buffers)
+{
+	wire_array(&buffers[0], WIRE_TEXT, count);
+	wire_array(&buffers[1], WIRE_TEXT, count);
+	for (uint32_t i = 0; i < count; i++)
+	{
+		wire_text_element(&buffers[0], work->mappings[indexes[i]].build_id);
+		wire_text_element(&buffers[1], work->mappings[indexes[i]].file);
+	}
+}
+
+void
+intern_encode_functions(const InternWork *work, const uint32_t *indexes, uint32_t count,
+						Buffer *buffers)
+{
+	wire_array(&buffers[0], WIRE_TEXT, count);
+	wire_array(&buffers[1], WIRE_TEXT, count);
+	wire_array(&buffers[2], WIRE_TEXT, count);
+	wire_array(&buffers[3], WIRE_INT4, count);
+	for (uint32_t i = 0; i < count; i++)
+	{
+		const BatchFunction *function = &work->functions[indexes[i]];
+
+		wire_text_element(&buffers[0], function->name);
+		wire_text_element(&buffers[1], function->system_name);
+		wire_text_element(&buffers[2], function->filename);
+		wire_int4_element(&buffers[3], function->start_line);
+	}
+}
+
+void
+intern_encode_locations(const InternWork *work, const uint32_t *indexes, uint32_t count,
+						Buffer *buffers)
+{
+	size_t line_count = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		line_count += work->locations[indexes[i]].line_count;
+	wire_array(&buffers[0], WIRE_INT4, count);
+	wire_array(&buffers[1], WIRE_INT8, count);
+	wire_array(&buffers[2], WIRE_INT4, count);
+	wire_array(&buffers[3], WIRE_INT4, line_count);
+	wire_array(&buffers[4], WIRE_INT4, line_count);
+	for (uint32_t i = 0; i < count; i++)
+	{
+		const BatchLocation *location = &work->locations[indexes[i]];
+
+		wire_int4_element(&buffers[0], intern_mapping_id(work, location));
+		wire_int8_element(&buffers[1], (int64_t) location->address);
+		wire_int4_element(&buffers[2], (int32_t) location->line_count);
+		for (uint32_t j = 0; j < location->line_count; j++)
+		{
+			wire_int4_element(&buffers[3], intern_function_id(work, &location->lines[j]));
+			wire_int4_element(&buffers[4], location->lines[j].line);
+		}
+	}
+}
+
+/* All of one dictionary partition. */
+void
+intern_encode_stacks(const InternWork *work, const uint32_t *indexes, uint32_t count,
+					 Buffer *buffers)
+{
+	const char *partition = work->stacks[indexes[0]].partition;
+	size_t frame_count = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		frame_count += work->stacks[indexes[i]].depth;
+	buffer_put_bytes(&buffers[0], partition, strlen(partition));
+	wire_array(&buffers[1], WIRE_INT4, count);
+	wire_array(&buffers[2], WIRE_INT4, frame_count);
+	for (uint32_t i = 0; i < count; i++)
+	{
+		const BatchStack *stack = &work->stacks[indexes[i]];
+
+		wire_int4_element(&buffers[1], (int32_t) stack->depth);
+		for (uint32_t j = 0; j < stack->depth; j++)
+			wire_int4_element(&buffers[2], intern_location_id(work, stack->locations[j]));
+	}
+}

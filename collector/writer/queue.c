@@ -1,0 +1,88 @@
+/*
+ * queue.c
+ *		A list of batches and what they weigh.
+ */
+#include "writer/queue.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+
+QueuedBatch *
+queued_batch_create(Batch *batch, const BatchCallback *callback)
+{
+	QueuedBatch *item = calloc(1, sizeof(QueuedBatch));
+
+	if (item == NULL)
+		return NULL;
+	item->batch = batch;
+	item->bytes = sizeof(QueuedBatch) + batch_bytes(batch);
+	item->queued_ns = clock_ns(CLOCK_MONOTONIC);
+	if (callback != NULL)
+		item->callback = *callback;
+	return item;
+}
+
+void
+queued_batch_free(QueuedBatch *item)
+{
+	if (item == NULL)
+		return;
+	batch_free(item->batch);
+	free(item);
+}
+
+bool
+queue_has_room(const Queue *queue, size_t bytes)
+{
+	return queue->bytes <= queue->limit_bytes && bytes <= queue->limit_bytes - queue->bytes;
+}
+
+void
+queue_push(Queue *queue, QueuedBatch *item)
+{
+	item->number = ++queue->last_number;
+	if (queue->tail != NULL)
+		queue->tail->next = item;
+	else
+		queue->head = item;
+	queue->tail = item;
+	queue->bytes += item->bytes;
+}
+
+/* Takes out the item behind previous, or the head where previous is NULL. */
+static QueuedBatch *
+remove_behind(Queue *queue, QueuedBatch *previous)
+{
+	QueuedBatch *item = previous ? previous->next : queue->head;
+
+	if (item == NULL)
+		return NULL;
+	if (previous != NULL)
+		previous->next = item->next;
+	else
+		queue->head = item->next;
+	if (queue->tail == item)
+		queue->tail = previous;
+	queue->bytes -= item->bytes;
+	item->next = NULL;
+	return item;
+}
+
+QueuedBatch *
+queue_pop(Queue *queue)
+{
+	if (queue->in_flight > 0)
+		queue->in_flight--;
+	return remove_behind(queue, NULL);
+}
+
+QueuedBatch *
+queue_pop_waiting(Queue *queue)
+{
+	QueuedBatch *previous = NULL;
+
+	for (uint32_t i = 0; i < queue->in_flight; i++)
+		previous = previous ? previous->next : queue->head;
+	return remove_behind(queue, previous);
+}

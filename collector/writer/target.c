@@ -1,0 +1,116 @@
+/*
+ * target.c
+ *		One attempt: session, partitions, interning, storing.
+ */
+#include "writer/target.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int
+target_init(Target *target, const char *conninfo, const char *node, const char *uuid, int wake_fd)
+{
+	int err;
+
+	*target = (Target){ .session.connection.wake_fd = wake_fd };
+	interner_init(&target->interner);
+	err = store_init(&target->store, node, uuid);
+	if (err != 0)
+		return err;
+	target->conninfo = strdup(conninfo);
+	return target->conninfo ? 0 : -ENOMEM;
+}
+
+void
+target_fini(Target *target)
+{
+	connection_close(&target->session.connection);
+	interner_fini(&target->interner);
+	store_fini(&target->store);
+	free(target->conninfo);
+}
+
+static void
+forget_ids(Target *target)
+{
+	interner_clear(&target->interner);
+	store_forget(&target->store);
+}
+
+static bool
+identity_equal(const Identity *a, const Identity *b)
+{
+	return a->epoch == b->epoch && a->database_oid == b->database_oid &&
+		   a->extension_oid == b->extension_oid;
+}
+
+DbOutcome
+target_open(Target *target, DbError *error)
+{
+	DbOutcome outcome = session_open(&target->session, target->conninfo, error);
+
+	if (outcome != DB_OK)
+		return outcome;
+	if (!identity_equal(&target->session.identity, &target->interned_under))
+	{
+		forget_ids(target);
+		target->interned_under = target->session.identity;
+	}
+	return DB_OK;
+}
+
+DbOutcome
+target_write(Target *target, const Batch *batch, uint64_t number, DbError *error)
+{
+	Session *session = &target->session;
+	BatchIds ids = { NULL };
+	DbOutcome outcome = target_open(target, error);
+
+	if (outcome != DB_OK)
+		return outcome;
+	outcome = store_ensure_partitions(&target->store, &session->connection, batch, error);
+	if (outcome == DB_OK)
+		outcome = intern_batch(&target->interner, session, batch, &ids, error);
+	if (outcome == DB_OK)
+		outcome = store_batch(&target->store, session, batch, number, &ids, error);
+	batch_ids_fini(&ids);
+	return outcome;
+}
+
+bool
+target_prepare_retry(Target *target, DbOutcome outcome)
+{
+	Identity before = target->session.identity;
+	DbError ignored;
+
+	if (outcome == DB_AWAY || outcome == DB_TIMEOUT || outcome == DB_STOPPED)
+		return false;
+	forget_ids(target);
+	if (outcome == DB_DENIED) /* rights, role and extension are looked at anew */
+		connection_close(&target->session.connection);
+	if (outcome != DB_EPOCH || target->session.connection.pg == NULL)
+		return false;
+	return session_refresh(&target->session, &ignored) == DB_OK &&
+		   !identity_equal(&before, &target->session.identity);
+}
+
+bool
+target_adopt(Target *target, char *conninfo, DbError *error)
+{
+	if (connection_stands(&target->session.connection))
+	{
+		Session session = { .connection.wake_fd = target->session.connection.wake_fd };
+
+		if (session_open(&session, conninfo, error) != DB_OK)
+		{
+			free(conninfo);
+			return false;
+		}
+		connection_close(&target->session.connection);
+		target->session = session;
+	}
+	free(target->conninfo);
+	target->conninfo = conninfo;
+	return true;
+}

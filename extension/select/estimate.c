@@ -1,0 +1,85 @@
+/*
+ * estimate.c
+ *		Segments that a range meets, by what the directory says of them.
+ */
+#include "select/estimate.h"
+
+#include "access/table.h"
+#include "commands/defrem.h"
+#include "miscadmin.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "base/relations.h"
+#include "select/range_partitions.h"
+#include "store/segment/directory.h"
+#include "store/segment/storage.h"
+#include "store/segment/summary.h"
+
+/* Adds a segment; where the range cuts it, or it has no sums, its rows are read, else its pairs. */
+static void
+estimate_segment(PfsScanEstimate *estimate, const PfsSegmentRow *row, TimestampTz from,
+				 TimestampTz to)
+{
+	double begin = (double) Max(row->time.min, from);
+	double end = (double) Min(row->time.max + 1, to);
+	double length = (double) row->time.max + 1 - (double) row->time.min;
+	bool is_whole = row->time.min >= from && row->time.max < to;
+	bool has_sums = pfs_enable_summaries && is_whole && row->summary_byte_count > 0;
+
+	if (!row->time.known || begin >= end)
+		return;
+	estimate->sample_count += row->row_count * (end - begin) / length;
+	estimate->decoded_rows += has_sums ? row->row_count / PFS_ROWS_PER_SUM : row->row_count;
+	estimate->byte_count += (double) (has_sums ? row->summary_byte_count : row->byte_count);
+}
+
+static void
+estimate_partition(PfsScanEstimate *estimate, Oid relid, TimestampTz from, TimestampTz to)
+{
+	/* locked by pfs_partitions_collect */
+	Relation relation = table_open(relid, NoLock);
+
+	if (relation->rd_rel->relam == get_table_am_oid("profstore", true))
+	{
+		PfsDirectoryScan *scan =
+			pfs_directory_scan_begin(pfs_storage_id(relation), GetActiveSnapshot());
+		PfsSegmentRow row;
+
+		while (pfs_directory_scan_next(scan, &row))
+		{
+			CHECK_FOR_INTERRUPTS();
+			estimate_segment(estimate, &row, from, to);
+		}
+		pfs_directory_scan_end(scan);
+	}
+	else
+	{
+		estimate->sample_count += Max(relation->rd_rel->reltuples, 0);
+		estimate->decoded_rows += Max(relation->rd_rel->reltuples, 0);
+		estimate->byte_count += (double) Max(relation->rd_rel->relpages, 0) * BLCKSZ;
+	}
+	table_close(relation, NoLock);
+}
+
+PfsScanEstimate
+pfs_sample_scan_estimate(TimestampTz from, TimestampTz to)
+{
+	PfsScanEstimate estimate = { 0, 0, 0 };
+	List *partitions = NIL;
+	ListCell *cell;
+
+	if (from >= to)
+		return estimate;
+	partitions = pfs_partitions_collect(NIL, pfs_relation_find("samples"), from, to);
+	for (int i = 0; i < PFS_TIER_COUNT; i++)
+	{
+		Oid relid = pfs_relation_find(pfs_tiers[i].table);
+
+		if (OidIsValid(relid))
+			partitions = pfs_partitions_collect(partitions, relid, from, to);
+	}
+	foreach(cell, partitions)
+		estimate_partition(&estimate, lfirst_oid(cell), from, to);
+	return estimate;
+}

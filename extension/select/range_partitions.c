@@ -1,0 +1,140 @@
+/*
+ * range_partitions.c
+ *		Bounds of partitions against a range, and how far tiers reach.
+ */
+#include "select/range_partitions.h"
+
+#include "access/table.h"
+#include "partitioning/partbounds.h"
+#include "partitioning/partdesc.h"
+#include "utils/lsyscache.h"
+#include "utils/partcache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "base/privileges.h"
+#include "base/relations.h"
+
+/*
+ * Whether the partition between two bounds of the time column can hold rows of the range.
+ */
+static bool
+bounds_meet_range(PartitionBoundInfo bounds, int lower, TimestampTz from, TimestampTz to)
+{
+	int upper = lower + 1;
+
+	if (lower >= 0)
+	{
+		PartitionRangeDatumKind kind = bounds->kind[lower][0];
+
+		if (kind == PARTITION_RANGE_DATUM_MAXVALUE ||
+			(kind == PARTITION_RANGE_DATUM_VALUE && DatumGetInt64(bounds->datums[lower][0]) >= to))
+			return false;
+	}
+	if (upper < bounds->ndatums)
+	{
+		PartitionRangeDatumKind kind = bounds->kind[upper][0];
+
+		if (kind == PARTITION_RANGE_DATUM_MINVALUE ||
+			(kind == PARTITION_RANGE_DATUM_VALUE &&
+			 DatumGetInt64(bounds->datums[upper][0]) <= from))
+			return false;
+	}
+	return true;
+}
+
+static bool
+is_partitioned_by_time(Relation relation)
+{
+	PartitionKey key = RelationGetPartitionKey(relation);
+
+	return key->strategy == PARTITION_STRATEGY_RANGE && key->partnatts == 1 &&
+		   key->partattrs[0] == get_attnum(RelationGetRelid(relation), "time");
+}
+
+List *
+pfs_partitions_collect(List *leaves, Oid relid, TimestampTz from, TimestampTz to)
+{
+	Relation relation = table_open(relid, AccessShareLock);
+	PartitionDesc partitions;
+
+	if (relation->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
+	{
+		leaves = lappend_oid(leaves, relid);
+		table_close(relation, NoLock);
+		return leaves;
+	}
+	partitions = RelationGetPartitionDesc(relation, true);
+	if (partitions->nparts > 0 && is_partitioned_by_time(relation))
+	{
+		PartitionBoundInfo bounds = partitions->boundinfo;
+
+		/* indexes[i] is the partition that ends at bound i; the last one has no upper bound */
+		for (int i = 0; i <= bounds->ndatums; i++)
+		{
+			int part = bounds->indexes[i];
+
+			if (part >= 0 && bounds_meet_range(bounds, i - 1, from, to))
+				leaves = pfs_partitions_collect(leaves, partitions->oids[part], from, to);
+		}
+		if (partition_bound_has_default(bounds))
+			leaves =
+				pfs_partitions_collect(leaves, partitions->oids[bounds->default_index], from, to);
+	}
+	else
+	{
+		for (int i = 0; i < partitions->nparts; i++)
+			leaves = pfs_partitions_collect(leaves, partitions->oids[i], from, to);
+	}
+	table_close(relation, NoLock);
+	return leaves;
+}
+
+List *
+pfs_tier_partitions(const PfsTier *tier, const PfsSelection *selection)
+{
+	Oid relid = pfs_relation_find(tier->table);
+	List *partitions;
+
+	if (!OidIsValid(relid))
+		return NIL;
+	partitions = pfs_partitions_collect(NIL, relid, selection->from, selection->to);
+	if (partitions != NIL)
+		pfs_require_all_rows(relid, ACL_SELECT);
+	return partitions;
+}
+
+/* The ends of what the tiers hold in the partitions that the range meets, or DT_NOBEGIN. */
+static void
+find_tier_ends(const PfsSelection *selection, TimestampTz *ends)
+{
+	for (int i = 0; i < PFS_TIER_COUNT; i++)
+		ends[i] = pfs_selection_is_empty(selection)
+					  ? DT_NOBEGIN
+					  : pfs_tier_end(&pfs_tiers[i], pfs_tier_partitions(&pfs_tiers[i], selection),
+									 GetActiveSnapshot());
+}
+
+int64
+pfs_sample_resolution(const PfsSelection *selection)
+{
+	TimestampTz ends[PFS_TIER_COUNT];
+
+	find_tier_ends(selection, ends);
+	for (int i = PFS_TIER_COUNT - 1; i >= 0; i--)
+		if (ends[i] > selection->from)
+			return pfs_tiers[i].width_us;
+	return 0;
+}
+
+int64
+pfs_sample_covered_us(const PfsSelection *selection)
+{
+	TimestampTz ends[PFS_TIER_COUNT];
+	int64 covered_us;
+
+	find_tier_ends(selection, ends);
+	covered_us = pfs_tier_round_up(ends, selection->to) - pfs_tier_round_up(ends, selection->from);
+	/* between two beginnings there is nothing, which is no rate of nothing */
+	return covered_us > 0 ? covered_us : selection->to - selection->from;
+}

@@ -1,0 +1,274 @@
+/*
+ * segment_write.c
+ *		Encoding a segment, and placing its bytes in TOAST values.
+ */
+#include "store/segment/segment_write.h"
+
+#include "access/detoast.h"
+#include "access/toast_internals.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "base/arrays.h"
+#include "base/progress.h"
+#include "store/segment/codec_server.h"
+#include "store/segment/summary.h"
+
+static struct varlena *
+new_value(size_t length)
+{
+	struct varlena *value = palloc(VARHDRSZ + length);
+
+	SET_VARSIZE(value, VARHDRSZ + length);
+	return value;
+}
+
+static struct varlena *
+value_of(const PfsBytes *bytes)
+{
+	struct varlena *value = new_value(bytes->length);
+
+	memcpy(VARDATA(value), bytes->data, bytes->length);
+	return value;
+}
+
+static struct varlena *
+pack_streams(const PfsBytes *streams, uint32 count, size_t byte_count)
+{
+	struct varlena *value = new_value(byte_count);
+	char *end = VARDATA(value);
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		if (streams[i].length > 0)
+			memcpy(end, streams[i].data, streams[i].length);
+		end += streams[i].length;
+	}
+	return value;
+}
+
+/*
+ * Saves every stream in the table's TOAST relation; returns the values' ids, InvalidOid for an
+ * empty stream.
+ */
+static Oid *
+save_streams(Relation relation, const PfsBytes *streams, uint32 count)
+{
+	Oid *ids = palloc(sizeof(Oid) * count);
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		struct varlena *value;
+		struct varatt_external pointer;
+		Datum saved;
+
+		ids[i] = InvalidOid;
+		if (streams[i].length == 0)
+			continue;
+		value = value_of(&streams[i]);
+		saved = toast_save_datum(relation, PointerGetDatum(value), NULL, 0);
+		VARATT_EXTERNAL_GET_POINTER(pointer, (struct varlena *) DatumGetPointer(saved));
+		ids[i] = pointer.va_valueid;
+		pfree(DatumGetPointer(saved));
+		pfree(value);
+	}
+	return ids;
+}
+
+/* All parts of a segment, encoded. */
+typedef struct EncodedParts
+{
+	uint32 stream_count;
+	uint32 stream_capacity;
+	PfsBytes *streams;
+	size_t byte_count;
+	bytea *headers[PFS_PART_COUNT]; /* NULL: it has no such part */
+} EncodedParts;
+
+/* Encodes rows or sums; returns the bytes of their streams. */
+static int64
+encode_part(Relation relation, const PfsRows *rows, PfsEffort effort, PfsSegmentPart part,
+			EncodedParts *encoded)
+{
+	size_t before = encoded->byte_count;
+	PfsSegment segment;
+	PfsError error;
+	PfsStatus status =
+		pfs_segment_encode(rows->columns, rows->column_count, rows->row_count, effort,
+						   pfs_palloc_allocator(CurrentMemoryContext), &segment, &error);
+
+	if (status != PFS_OK)
+		pfs_segment_error(relation, PFS_NO_SEGMENT, status, &error);
+	PFS_RESERVE(encoded->streams, encoded->stream_capacity,
+				encoded->stream_count + segment.stream_count);
+	for (uint32 i = 0; i < segment.stream_count; i++)
+	{
+		encoded->streams[encoded->stream_count++] = segment.streams[i];
+		encoded->byte_count += segment.streams[i].length;
+	}
+	encoded->headers[part] = (bytea *) value_of(&segment.header);
+	return (int64) (encoded->byte_count - before);
+}
+
+/* A reader of a header that was just made; it must outlive the reader. */
+static PfsSegmentReader *
+open_encoded(Relation relation, const bytea *header)
+{
+	PfsSegmentReader *reader;
+	PfsError error;
+	PfsStatus status = pfs_reader_open((const uint8 *) VARDATA(header), VARSIZE(header) - VARHDRSZ,
+									   pfs_palloc_allocator(CurrentMemoryContext), &reader, &error);
+
+	if (status != PFS_OK)
+		pfs_segment_error(relation, PFS_NO_SEGMENT, status, &error);
+	return reader;
+}
+
+/* The headers of sums as one value, NULL where there are none. */
+static bytea *
+join_headers(bytea *const *headers)
+{
+	Size length = 0;
+	bytea *joined;
+	char *end;
+
+	for (int part = PFS_PART_ROWS + 1; part < PFS_PART_COUNT; part++)
+		if (headers[part] != NULL)
+			length += PFS_SUMMARY_PREFIX_BYTES + VARSIZE(headers[part]) - VARHDRSZ;
+	if (length == 0)
+		return NULL;
+	joined = (bytea *) new_value(length);
+	end = VARDATA(joined);
+	for (int part = PFS_PART_ROWS + 1; part < PFS_PART_COUNT; part++)
+	{
+		uint32 header_length;
+
+		if (headers[part] == NULL)
+			continue;
+		header_length = VARSIZE(headers[part]) - VARHDRSZ;
+		*end++ = (char) part;
+		memcpy(end, &header_length, sizeof(header_length));
+		memcpy(end + sizeof(header_length), VARDATA(headers[part]), header_length);
+		end += sizeof(header_length) + header_length;
+	}
+	return joined;
+}
+
+/* Encodes the tables of sums; where rows are fetched with them, they share what is the same. */
+static void
+encode_summary(Relation relation, const PfsRows *rows, bool is_shared, PfsEffort effort,
+			   PfsSegmentRow *row, EncodedParts *encoded)
+{
+	PfsSegmentReader *reader = open_encoded(relation, encoded->headers[PFS_PART_ROWS]);
+
+	for (PfsSegmentPart part = PFS_PART_ROWS + 1; part < PFS_PART_COUNT; part++)
+	{
+		PfsRows sums;
+
+		if (pfs_summary_make(relation, rows, part, pfs_summary_limit(part, rows->row_count),
+							 is_shared ? reader : NULL, &sums))
+			row->summary_byte_count += encode_part(relation, &sums, effort, part, encoded);
+	}
+	pfs_reader_close(reader);
+	row->summary = join_headers(encoded->headers);
+}
+
+/* The rows, marked where sums of their groups are asked for later. */
+static PfsRows
+mark_summed(Relation relation, const PfsRows *rows)
+{
+	PfsRows marked = *rows;
+	PfsColumn *columns = palloc(sizeof(PfsColumn) * Max(rows->column_count, 1));
+
+	for (uint32 i = 0; i < rows->column_count; i++)
+	{
+		columns[i] = rows->columns[i];
+		columns[i].wants_sums = pfs_summary_adds_up(relation, &columns[i]);
+	}
+	marked.columns = columns;
+	return marked;
+}
+
+/* How a segment is encoded, and whether its streams lie in one value. */
+typedef struct Manner
+{
+	int16 level;
+	PfsEffort effort;
+	bool packed;
+} Manner;
+
+static void
+write_segment(Relation relation, int64 storage_id, PfsDirectoryWriter *writer, const PfsRows *rows,
+			  CommandId command_id, Manner manner)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "profstore segment write",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext outer = MemoryContextSwitchTo(context);
+	EncodedParts encoded = { 0 };
+	bool has_summary = manner.level > 0;
+	PfsSegmentRow row = { 0 };
+	PfsRows marked = *rows;
+	bool packed = manner.packed || !OidIsValid(relation->rd_rel->reltoastrelid);
+
+	/* what lies in one value is fetched by parts, so they share nothing there */
+	if (has_summary && !packed)
+		marked = mark_summed(relation, rows);
+	row.byte_count = encode_part(relation, &marked, manner.effort, PFS_PART_ROWS, &encoded);
+	if (has_summary)
+		encode_summary(relation, rows, !packed, manner.effort, &row, &encoded);
+	row.row_count = (int32) rows->row_count;
+	row.level = manner.level;
+	row.time = rows->time;
+	row.key = rows->key;
+	row.header = encoded.headers[PFS_PART_ROWS];
+	row.stream_count = encoded.stream_count;
+	if (packed)
+		row.payload = pack_streams(encoded.streams, encoded.stream_count, encoded.byte_count);
+	else
+		row.stream_ids = save_streams(relation, encoded.streams, encoded.stream_count);
+	pfs_directory_insert(writer, storage_id, &row, command_id);
+	pfs_progress_add(PFS_PROGRESS_BYTES_WRITTEN, row.byte_count);
+
+	MemoryContextSwitchTo(outer);
+	MemoryContextDelete(context);
+}
+
+void
+pfs_segment_write(Relation relation, int64 storage_id, PfsDirectoryWriter *writer,
+				  const PfsRows *rows, CommandId command_id)
+{
+	bool small = rows->row_count <= PFS_PACKED_MAX_ROWS;
+
+	/* compaction encodes all rows once more: here the writer's time counts */
+	write_segment(relation, storage_id, writer, rows, command_id,
+				  (Manner){ small ? 0 : 1, PFS_EFFORT_FAST, small });
+}
+
+void
+pfs_segment_write_merged(Relation relation, int64 storage_id, PfsDirectoryWriter *writer,
+						 const PfsRows *rows, CommandId command_id, int16 level)
+{
+	bool final = level >= 2;
+
+	write_segment(relation, storage_id, writer, rows, command_id,
+				  (Manner){ level, final ? PFS_EFFORT_DENSE : PFS_EFFORT_FAST, !final });
+}
+
+void
+pfs_segment_encode_apart(Relation relation, const PfsRows *rows, bytea **header,
+						 struct varlena **payload)
+{
+	size_t byte_count = 0;
+	PfsSegment segment;
+	PfsError error;
+	PfsStatus status =
+		pfs_segment_encode(rows->columns, rows->column_count, rows->row_count, PFS_EFFORT_DENSE,
+						   pfs_palloc_allocator(CurrentMemoryContext), &segment, &error);
+
+	if (status != PFS_OK)
+		pfs_segment_error(relation, PFS_NO_SEGMENT, status, &error);
+	for (uint32 i = 0; i < segment.stream_count; i++)
+		byte_count += segment.streams[i].length;
+	*header = (bytea *) value_of(&segment.header);
+	*payload = pack_streams(segment.streams, segment.stream_count, byte_count);
+}

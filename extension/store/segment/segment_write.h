@@ -1,0 +1,42 @@
+/*
+ * segment_write.h
+ *		Writing a segment, and where its bytes lie.
+ *
+ * Up to PFS_PACKED_MAX_ROWS rows make a level 0 segment: all streams in one value beside the
+ * directory row, in the row itself where it is small, else in the directory's TOAST relation, whose
+ * space VACUUM recycles. More rows make a level 1 segment: one value per stream in the table's own
+ * TOAST relation. A table without one (heap tables of fixed-width columns have none, and SET ACCESS
+ * METHOD does not add it) packs at every level.
+ *
+ * From level 1 on, tables of sums (summary.h) stand beside the rows: their streams behind those of
+ * the rows, numbered on, their headers in the directory row.
+ */
+#ifndef PFS_SEGMENT_WRITE_H
+#define PFS_SEGMENT_WRITE_H
+
+#include "profstore.h"
+
+#include "utils/relcache.h"
+
+#include "store/segment/directory.h"
+#include "store/segment/row_order.h"
+
+#define PFS_PACKED_MAX_ROWS 16384
+
+/* Encodes the rows and writes payload and directory row. Needs an active snapshot. */
+void pfs_segment_write(Relation relation, int64 storage_id, PfsDirectoryWriter *writer,
+					   const PfsRows *rows, CommandId command_id);
+
+/*
+ * The same for rows that a merge has brought together. Level 1 will be merged again, so it is
+ * packed, with little effort; level 2 stays, so it is encoded densely and lies in the table's own
+ * TOAST relation.
+ */
+void pfs_segment_write_merged(Relation relation, int64 storage_id, PfsDirectoryWriter *writer,
+							  const PfsRows *rows, CommandId command_id, int16 level);
+
+/* Encodes rows to be kept elsewhere, in two values of CurrentMemoryContext. */
+void pfs_segment_encode_apart(Relation relation, const PfsRows *rows, bytea **header,
+							  struct varlena **payload);
+
+#endif

@@ -1,0 +1,283 @@
+/*
+ * flame_cut.c
+ *		Best first: of all nodes whose parent is kept, the largest is next.
+ */
+#include "tree/flame_cut.h"
+
+#include "utils/memutils.h"
+
+#include "base/arrays.h"
+
+/* A child of a kept node; the largest comes first, the oldest among equals. */
+typedef struct Candidate
+{
+	uint64 size;
+	uint64 oldest;
+	uint32 node;
+} Candidate;
+
+/* So many nodes more make it worth while to look for some to forget. */
+#define MIN_FORGOTTEN 256
+
+typedef struct Cut
+{
+	PfsFrameTree *tree;
+	uint32 *cut_children; /* as in PfsFlameCut */
+	uint32 capacity;
+	uint32 row_count;	   /* kept nodes, and one for each of them that has cut children */
+	Candidate *candidates; /* a heap: candidate i comes before 2 i + 1 and 2 i + 2 */
+	uint32 candidate_count;
+	uint32 candidate_capacity;
+} Cut;
+
+static uint64
+magnitude(int64 value)
+{
+	return value < 0 ? -(uint64) value : (uint64) value;
+}
+
+static uint64
+size_of(PfsSides total)
+{
+	uint64 value = magnitude(total.value);
+	uint64 size = value + magnitude(total.base);
+
+	return size < value ? PG_UINT64_MAX : size;
+}
+
+static inline Candidate
+candidate_of(const PfsFrameTree *tree, uint32 node)
+{
+	return (Candidate){ size_of(tree->nodes[node].total), tree->nodes[node].oldest, node };
+}
+
+static inline bool
+comes_first(const Candidate *a, const Candidate *b)
+{
+	if (a->size != b->size)
+		return a->size > b->size;
+	return a->oldest != b->oldest ? a->oldest < b->oldest : a->node < b->node;
+}
+
+/* Candidates lie in the heap themselves, which grows: lib/binaryheap.h has neither. */
+static void
+add_candidate(Cut *cut, const Candidate *candidate)
+{
+	uint32 at = cut->candidate_count++;
+
+	PFS_RESERVE(cut->candidates, cut->candidate_capacity, cut->candidate_count);
+	for (; at > 0 && comes_first(candidate, &cut->candidates[(at - 1) / 2]); at = (at - 1) / 2)
+		cut->candidates[at] = cut->candidates[(at - 1) / 2];
+	cut->candidates[at] = *candidate;
+}
+
+/* Takes the first candidate off the heap, which is not empty. */
+static Candidate
+take_candidate(Cut *cut)
+{
+	Candidate *candidates = cut->candidates;
+	Candidate first = candidates[0];
+	uint32 count = --cut->candidate_count;
+	uint32 at = 0;
+
+	for (;;)
+	{
+		uint32 next = 2 * at + 1;
+
+		if (next >= count)
+			break;
+		next += next + 1 < count && comes_first(&candidates[next + 1], &candidates[next]);
+		if (!comes_first(&candidates[next], &candidates[count]))
+			break;
+		candidates[at] = candidates[next];
+		at = next;
+	}
+	candidates[at] = candidates[count];
+	return first;
+}
+
+/* Expands a node, which may make the tree larger. */
+static const PfsFrameNode *
+expand(Cut *cut, uint32 node)
+{
+	PfsFrameTree *tree = cut->tree;
+
+	pfs_frame_tree_expand(tree, node);
+	if (tree->count > cut->capacity)
+	{
+		uint32 old = cut->capacity;
+
+		cut->capacity = tree->capacity;
+		cut->cut_children = repalloc_huge(cut->cut_children, (Size) cut->capacity * sizeof(uint32));
+		for (uint32 i = old; i < cut->capacity; i++)
+			cut->cut_children[i] = PFS_NODE_NOT_KEPT;
+	}
+	return &tree->nodes[node];
+}
+
+/*
+ * Keeps a node whose parent is kept, unless that takes more than max_rows; its children become
+ * candidates.
+ */
+static bool
+keep_node(Cut *cut, uint32 node, uint32 max_rows)
+{
+	const PfsFrameNode *kept = expand(cut, node);
+	uint32 row_count = cut->row_count + 1 + (kept->child_count > 0);
+
+	if (node != 0)
+		row_count -= cut->cut_children[kept->parent] == 1;
+	if (row_count > max_rows)
+		return false;
+	if (node != 0)
+		cut->cut_children[kept->parent]--;
+	cut->row_count = row_count;
+	cut->cut_children[node] = kept->child_count;
+	for (uint32 i = 0; i < kept->child_count; i++)
+	{
+		Candidate candidate = candidate_of(cut->tree, kept->first_child + i);
+
+		add_candidate(cut, &candidate);
+	}
+	return true;
+}
+
+/*
+ * Marks kept nodes, and of the children of each the last, which may come to be shown in place of
+ * "other".
+ */
+static void
+mark_kept(const Cut *cut, bool *stays)
+{
+	const PfsFrameTree *tree = cut->tree;
+
+	for (uint32 node = 0; node < tree->count; node++)
+	{
+		uint32 first = tree->nodes[node].first_child;
+		uint32 end = first + tree->nodes[node].child_count;
+		Candidate last;
+
+		if (cut->cut_children[node] == PFS_NODE_NOT_KEPT)
+			continue;
+		stays[node] = true;
+		if (first == end)
+			continue;
+		last = candidate_of(tree, first);
+		for (uint32 child = first + 1; child < end; child++)
+		{
+			Candidate candidate = candidate_of(tree, child);
+
+			if (comes_first(&last, &candidate))
+				last = candidate;
+		}
+		stays[last.node] = true;
+	}
+}
+
+/*
+ * Forgets what will not be kept, since max_rows candidates are greater. So what is in memory is
+ * bounded by max_rows, and by the children of one node.
+ */
+static void
+forget_small(Cut *cut, uint32 max_rows)
+{
+	PfsFrameTree *tree = cut->tree;
+	uint32 old_count = tree->count;
+	uint32 count = Min(max_rows, cut->candidate_count);
+	bool *stays = PFS_ARRAY0(bool, old_count);
+	uint32 *places = PFS_ARRAY(uint32, old_count);
+	Candidate *greatest = PFS_ARRAY(Candidate, count);
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		greatest[i] = take_candidate(cut);
+		stays[greatest[i].node] = true;
+	}
+	mark_kept(cut, stays);
+	pfs_frame_tree_retain(tree, stays, places);
+	for (uint32 i = 0; i < old_count; i++)
+	{
+		if (stays[i])
+			cut->cut_children[places[i]] = cut->cut_children[i];
+	}
+	for (uint32 i = tree->count; i < old_count; i++)
+		cut->cut_children[i] = PFS_NODE_NOT_KEPT;
+	/* in order, they are a heap */
+	for (uint32 i = 0; i < count; i++)
+	{
+		cut->candidates[i] = greatest[i];
+		cut->candidates[i].node = places[greatest[i].node];
+	}
+	cut->candidate_count = count;
+	pfree(greatest);
+	pfree(places);
+	pfree(stays);
+}
+
+static bool
+is_leaf(Cut *cut, uint32 node)
+{
+	const PfsFrameTree *tree = cut->tree;
+	uint32 number = tree->nodes[node].walkers;
+
+	if (tree->file != NULL && number != PFS_NO_WALKER)
+		return pfs_frame_file_get(tree->file, number).size == 1;
+	return expand(cut, node)->child_count == 0;
+}
+
+/* The only child of a node that is not kept. */
+static uint32
+find_cut_child(const Cut *cut, uint32 node)
+{
+	uint32 child = cut->tree->nodes[node].first_child;
+
+	while (cut->cut_children[child] != PFS_NODE_NOT_KEPT)
+		child++;
+	return child;
+}
+
+/*
+ * Shows a leaf in place of a row "other" that would stand for it alone.
+ */
+static void
+keep_single_leaves(Cut *cut)
+{
+	uint32 count = cut->tree->count;
+
+	for (uint32 node = 0; node < count; node++)
+	{
+		uint32 child;
+
+		if (cut->cut_children[node] != 1)
+			continue;
+		child = find_cut_child(cut, node);
+		if (is_leaf(cut, child))
+			keep_node(cut, child, cut->row_count);
+	}
+}
+
+/*
+ * Best first: no node is larger than its parent, so the largest of all nodes are the largest
+ * candidates. (With values of both signs a child may be larger; then it follows its parent.)
+ */
+PfsFlameCut
+pfs_flame_cut(PfsFrameTree *tree, uint32 max_rows)
+{
+	Cut cut = { .tree = tree };
+	uint64 many = Max(max_rows, MIN_FORGOTTEN);
+
+	cut.cut_children = PFS_ARRAY(uint32, 1);
+	keep_node(&cut, 0, max_rows);
+	while (cut.candidate_count > 0 && keep_node(&cut, take_candidate(&cut).node, max_rows))
+	{
+		if (tree->file != NULL && tree->count > many)
+		{
+			forget_small(&cut, max_rows);
+			many = (uint64) tree->count + Max(max_rows, MIN_FORGOTTEN);
+		}
+	}
+	keep_single_leaves(&cut);
+	if (cut.candidates != NULL)
+		pfree(cut.candidates);
+	return (PfsFlameCut){ cut.cut_children };
+}

@@ -1,0 +1,33 @@
+/*
+ * node_path.h
+ *		The path from the root to a leaf of a shape, for who goes from leaf to leaf.
+ */
+#ifndef PFS_NODE_PATH_H
+#define PFS_NODE_PATH_H
+
+#include "profstore.h"
+
+#include "dictionary/dictionary.h"
+
+typedef struct PfsNodePath
+{
+	const PfsTreeShape *shape;
+	uint32 *places; /* below the root, the leaf's last; in the context that was current at first */
+	uint32 depth;
+	uint32 shared; /* so many are those of the leaf before */
+	uint32 capacity;
+} PfsNodePath;
+
+/* Begins before the first leaf. The caller frees places. */
+PfsNodePath pfs_node_path_begin(const PfsTreeShape *shape);
+
+/* Goes on to a leaf at a greater place than the one before. */
+void pfs_node_path_go(PfsNodePath *path, uint32 leaf);
+
+/*
+ * Brings the locations on the paths to leaves, which are in ascending order, into the dictionary's
+ * cache, in one batch.
+ */
+void pfs_node_paths_load_names(const PfsTreeShape *shape, const uint32 *leaves, uint32 count);
+
+#endif

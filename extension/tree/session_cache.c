@@ -1,0 +1,139 @@
+/*
+ * session_cache.c
+ *		A handful of slots.
+ */
+#include "tree/session_cache.h"
+
+#include "utils/memutils.h"
+
+#include "dictionary/dictionary.h"
+
+#define SLOT_COUNT 32
+
+/* Beyond this only what may be in use is kept. */
+#define MAX_BYTES ((Size) 16 * 1024 * 1024)
+
+/* What so many queries ago was used is surely not in use. */
+#define QUERIES_AT_ONCE 8
+
+typedef struct Slot
+{
+	MemoryContext context; /* NULL: the slot is free */
+	uint64 generation;	   /* of the names: if they have gone, so has the memory */
+	uint64 query;		   /* that used it last */
+	const char *key;	   /* NULL: forgotten */
+	void *thing;
+} Slot;
+
+static Slot slots[SLOT_COUNT];
+static uint64 query = QUERIES_AT_ONCE;
+
+static bool
+is_there(const Slot *slot)
+{
+	return slot->context != NULL && slot->generation == pfs_names_generation();
+}
+
+/*
+ * Of the slots that hold something, the one that was used longest ago, if that may go; else NULL.
+ */
+static Slot *
+find_oldest(void)
+{
+	Slot *oldest = NULL;
+
+	for (int i = 0; i < SLOT_COUNT; i++)
+	{
+		if (is_there(&slots[i]) && (oldest == NULL || slots[i].query < oldest->query))
+			oldest = &slots[i];
+	}
+	return oldest != NULL && oldest->query + QUERIES_AT_ONCE <= query ? oldest : NULL;
+}
+
+static void
+release(Slot *slot)
+{
+	MemoryContextDelete(slot->context);
+	slot->context = NULL;
+}
+
+void
+pfs_session_cache_begin(void)
+{
+	Size bytes = 0;
+	Slot *oldest;
+
+	query++;
+	for (int i = 0; i < SLOT_COUNT; i++)
+		if (is_there(&slots[i]))
+			bytes += MemoryContextMemAllocated(slots[i].context, true);
+	while (bytes > MAX_BYTES && (oldest = find_oldest()) != NULL)
+	{
+		bytes -= MemoryContextMemAllocated(oldest->context, true);
+		release(oldest);
+	}
+}
+
+static Slot *
+find(const char *key)
+{
+	for (int i = 0; i < SLOT_COUNT; i++)
+	{
+		if (is_there(&slots[i]) && slots[i].key != NULL && strcmp(slots[i].key, key) == 0)
+			return &slots[i];
+	}
+	return NULL;
+}
+
+/* A slot for a new thing: a free one, or that of the oldest; NULL where all may be in use. */
+static Slot *
+find_slot(void)
+{
+	Slot *oldest = find_oldest();
+
+	for (int i = 0; i < SLOT_COUNT; i++)
+		if (!is_there(&slots[i]))
+			return &slots[i];
+	if (oldest != NULL)
+		release(oldest);
+	return oldest;
+}
+
+void *
+pfs_session_cache_get(const char *key, Size bytes, MemoryContext *context)
+{
+	Slot *slot = find(key);
+	MemoryContext own;
+	Slot made;
+
+	if (slot == NULL)
+	{
+		slot = find_slot();
+		if (slot == NULL)
+		{
+			*context = CurrentMemoryContext;
+			return palloc0(bytes);
+		}
+		/*
+		 * an error in between leaves the slot as it is: free, though it may point to memory that
+		 * has gone
+		 */
+		own = AllocSetContextCreate(pfs_names_context(), "profstore session cache",
+									ALLOCSET_SMALL_SIZES);
+		made = (Slot){ own, pfs_names_generation(), query, MemoryContextStrdup(own, key),
+					   MemoryContextAllocZero(own, bytes) };
+		*slot = made;
+	}
+	slot->query = query;
+	*context = slot->context;
+	return slot->thing;
+}
+
+void
+pfs_session_cache_forget(const char *key)
+{
+	Slot *slot = find(key);
+
+	if (slot != NULL)
+		slot->key = NULL;
+}

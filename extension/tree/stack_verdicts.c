@@ -1,0 +1,109 @@
+/*
+ * stack_verdicts.c
+ *		Verdicts of locations become those of the stacks below them.
+ */
+#include "tree/stack_verdicts.h"
+
+#include "miscadmin.h"
+
+#include "base/arrays.h"
+#include "base/id_map.h"
+
+/* Names that are not cached are loaded for all nodes at once. */
+static pg_noinline uint32
+judge_location(const PfsStackSubset *subset, PfsSymbols *symbols, int32 location)
+{
+	if (!pfs_location_is_cached(location))
+		pfs_stack_subset_load_names(subset);
+	return pfs_symbols_judge(symbols, location);
+}
+
+/*
+ * Marks the stacks, in the order of their leaves, on whose paths some location has a verdict: those
+ * below the nodes nearest to the root that have. Each node is looked at once, and none below one
+ * that has the verdict. Of the nodes on the path to a leaf, those at or before the leaf before are
+ * also on the path to that.
+ */
+static void
+mark_stacks(const PfsStackSubset *subset, PfsSymbols *symbols, PfsLocationVerdict verdict,
+			uint8 *marks)
+{
+	const PfsIdMap *verdicts = pfs_symbols_verdicts(symbols);
+	const PfsTreeShape *shape = &subset->shape;
+	uint32 before = 0;
+	uint32 marked_end = 0;
+
+	for (uint32 i = 0; i < subset->stack_count; i++)
+	{
+		uint32 leaf = subset->ordered_leaves[i];
+		uint32 highest = 0;
+
+		CHECK_FOR_INTERRUPTS();
+		if (leaf >= marked_end)
+		{
+			for (uint32 place = leaf; place > before; place = shape->parents[place])
+			{
+				uint32 said = pfs_id_map_find(verdicts, shape->locations[place]);
+
+				if (said == 0)
+					said = judge_location(subset, symbols, shape->locations[place]);
+				if (said & verdict)
+					highest = place;
+			}
+			if (highest > 0)
+				marked_end = shape->ends[highest];
+		}
+		if (leaf < marked_end)
+			marks[i] |= (uint8) verdict;
+		before = leaf;
+	}
+}
+
+PfsStackVerdict *
+pfs_stack_verdicts(const PfsStackSubset *subset, PfsSymbols *symbols)
+{
+	const PfsFilters *filters = pfs_symbols_filters(symbols);
+	bool may_hide = filters->show != NULL || filters->hide != NULL;
+	PfsStackVerdict *verdicts;
+	uint8 *marks;
+
+	if (!pfs_filters_any(filters))
+		return NULL;
+	marks = PFS_ARRAY0(uint8, subset->stack_count);
+	if (filters->focus != NULL)
+		mark_stacks(subset, symbols, PFS_LOCATION_FOCUSED, marks);
+	if (filters->ignore != NULL)
+		mark_stacks(subset, symbols, PFS_LOCATION_IGNORED, marks);
+	if (may_hide)
+		mark_stacks(subset, symbols, PFS_LOCATION_FRAMED, marks);
+	verdicts = PFS_ARRAY(PfsStackVerdict, subset->stack_count);
+	for (uint32 i = 0; i < subset->stack_count; i++)
+		verdicts[subset->order[i]] =
+			filters->focus != NULL && !(marks[i] & PFS_LOCATION_FOCUSED) ? PFS_STACK_NOT_FOCUSED
+			: marks[i] & PFS_LOCATION_IGNORED							 ? PFS_STACK_IGNORED
+			: may_hide && !(marks[i] & PFS_LOCATION_FRAMED)				 ? PFS_STACK_WITHOUT_FRAMES
+																		 : PFS_STACK_PASSES;
+	pfree(marks);
+	return verdicts;
+}
+
+bool *
+pfs_stacks_passing(const PfsStackSubset *subset, PfsSymbols *symbols)
+{
+	PfsStackVerdict *verdicts = pfs_stack_verdicts(subset, symbols);
+	bool *passing;
+
+	if (verdicts == NULL)
+		return NULL;
+	passing = PFS_ARRAY(bool, subset->stack_count);
+	for (uint32 i = 0; i < subset->stack_count; i++)
+	{
+		PfsSides sides = subset->stacks[i].sides;
+
+		passing[i] = verdicts[i] == PFS_STACK_PASSES;
+		if (!passing[i])
+			pfs_symbols_drop(symbols, sides.value, sides.base);
+	}
+	pfree(verdicts);
+	return passing;
+}
