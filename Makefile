@@ -82,8 +82,7 @@ format: ## Format every C file
 
 format-check: ## Tell which C files are not formatted, and which comments are too wide
 	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r clang-format --dry-run -Werror
-	$(QUIET)find collector bpf $(addprefix extension/,base codec store tableam admin test compat.h profstore.h) -name '*.[ch]' | \
-		xargs -r .dev/comment-width
+	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r .dev/comment-width
 
 clean: ## Stop and remove the private clusters, remove build/
 	$(QUIET)for link in $(CURDIR)/build/cluster-*; do \
