@@ -180,7 +180,7 @@ test_configuration_that_is_wrong(void **state)
 
 	assert_config_fails("interval=10s\nintervall=10s\n", EXIT_USAGE, ", line 2: ");
 	assert_config_fails("\n\ninterval=10", EXIT_CONFIG, ", line 3: ");
-	assert_config_fails("exclude-self=yes", EXIT_USAGE, ", line 1: ");
+	assert_config_fails("exclude-self=yes", EXIT_CONFIG, ", line 1: ");
 	assert_config_fails("= 1", EXIT_USAGE, ", line 1: ");
 	assert_config_fails("config=/etc/passwd", EXIT_CONFIG, "names a configuration itself");
 	assert_int_equal(agent_options_read(&options, &file, &call, &failure), EXIT_IO);
