@@ -18,7 +18,7 @@ export V PG_CONFIG BUILD WERROR
 EXTENSION_MAKE = $(MAKE) -C $(BUILD)/extension -f $(CURDIR)/extension/Makefile VPATH=$(CURDIR)/extension
 
 .DELETE_ON_ERROR:
-.PHONY: all extension bpf collector install uninstall deps demo demo-stop psql check installcheck bench fuzz \
+.PHONY: all extension bpf collector install uninstall deps demo demo-stop psql check installcheck bench fuzz soak \
         lint format format-check clean help
 
 all: extension collector ## Build extension and collector
@@ -66,6 +66,11 @@ fuzz: ## Fuzz for SECONDS (600) per target
 	$(QUIET)$(MAKE) -C extension/test fuzz SECONDS=$(SECONDS)
 	$(QUIET)$(MAKE) -C collector/test fuzz SECONDS=$(SECONDS)
 	$(QUIET)PROFSTORE_TEST_SECONDS=$(SECONDS) .dev/check arguments
+
+soak: SECONDS := 1800
+soak: ## Let the agent run for SECONDS (1800) while all around it comes and goes, a CPU and the database too
+	$(QUIET).dev/deps build check
+	$(QUIET)$(MAKE) -C collector/test soak SECONDS=$(SECONDS)
 
 lint: ## clang-tidy and cppcheck
 	$(QUIET).dev/deps build lint

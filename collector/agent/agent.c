@@ -22,6 +22,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "agent/capabilities.h"
 #include "agent/flusher.h"
 #include "agent/health.h"
 #include "agent/losses.h"
@@ -389,6 +390,9 @@ start_parts(Agent *agent, Failure *failure)
 		reader_create(&reader, agent->files, &agent->losses, &agent->reader) != 0)
 		return out_of_memory(failure);
 	code = open_summary(agent, failure);
+	/* from here on nothing is opened for writing but what is ours; threads are started below */
+	if (code == EXIT_OK && capabilities_drop() != 0)
+		code = failure_set(failure, EXIT_PRIVILEGE, "could not drop capabilities");
 	if (code == EXIT_OK)
 		code =
 			sampler_create(&sampler, reader_queue_record, agent->reader, &agent->sampler, failure);

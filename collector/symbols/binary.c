@@ -122,5 +122,4 @@ binary_close(Binary *binary)
 	binary->file.source.fd = -1;
 	debug_files_close(&binary->debug_files);
 	binary->debug_files_known = false;
-	binary->dwarf_unusable = false;
 }

@@ -62,15 +62,15 @@ note_symbols(ElfFile *file, const ElfHeaders *headers, const Elf64_Shdr *section
 	uint64_t count = section->sh_size / entry_bytes;
 	Elf64_Shdr strings;
 
-	if (symbols->count > 0 || count == 0 || count > UINT32_MAX ||
-		section->sh_link >= headers->section_count || (section->sh_flags & SHF_COMPRESSED) != 0 ||
+	if (symbols->count > 0 || count == 0 || section->sh_link >= headers->section_count ||
+		(section->sh_flags & SHF_COMPRESSED) != 0 ||
 		!elf_source_holds(&file->source, section->sh_offset, count, entry_bytes) ||
 		!elf_headers_section(headers, section->sh_link, &strings) ||
 		strings.sh_type != SHT_STRTAB || (strings.sh_flags & SHF_COMPRESSED) != 0 ||
 		!elf_source_holds(&file->source, strings.sh_offset, strings.sh_size, 1))
 		return;
 	symbols->offset = section->sh_offset;
-	symbols->count = (uint32_t) count;
+	symbols->count = count > ELF_SYMBOLS_MAX ? ELF_SYMBOLS_MAX : (uint32_t) count;
 	symbols->strings = (ElfExtent){ strings.sh_offset, strings.sh_size };
 }
 
@@ -83,9 +83,11 @@ note_relocations(ElfFile *file, const char *name, const Elf64_Shdr *section)
 										   : (addend ? sizeof(Elf32_Rela) : sizeof(Elf32_Rel));
 	uint64_t count = section->sh_size / entry_bytes;
 
-	if ((!plt && strcmp(name, addend ? ".rela.dyn" : ".rel.dyn") != 0) || count > UINT32_MAX ||
+	if ((!plt && strcmp(name, addend ? ".rela.dyn" : ".rel.dyn") != 0) ||
 		!elf_source_holds(&file->source, section->sh_offset, count, entry_bytes))
 		return;
+	if (count > ELF_RELOCATIONS_MAX)
+		count = ELF_RELOCATIONS_MAX;
 	file->relocations[plt ? 0 : 1] =
 		(ElfRelocations){ section->sh_offset, (uint32_t) count, addend };
 }
@@ -303,7 +305,7 @@ elf_file_read_symbols(const ElfFile *file, ElfSymbolsKind kind, uint32_t index, 
 bool
 elf_file_slot_symbol(const ElfFile *file, uint64_t slot, char *name, size_t size_bytes)
 {
-	for (int i = 0; i < ELF_RELOCATIONS_MAX; i++)
+	for (int i = 0; i < ELF_RELOCATION_TABLES; i++)
 	{
 		const ElfRelocations *table = &file->relocations[i];
 		size_t word_bytes = file->is_64_bit ? 8 : 4;

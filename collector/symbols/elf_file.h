@@ -60,7 +60,11 @@ typedef struct ElfRelocations
 	bool addend;
 } ElfRelocations;
 
-#define ELF_RELOCATIONS_MAX 2 /* .rel[a].plt and .rel[a].dyn */
+#define ELF_RELOCATION_TABLES 2 /* .rel[a].plt and .rel[a].dyn */
+
+/* Of a table; more than any linker writes, and what is beyond is left out. */
+#define ELF_SYMBOLS_MAX		(4U << 20)
+#define ELF_RELOCATIONS_MAX (1U << 20)
 
 typedef struct ElfFile
 {
@@ -73,7 +77,7 @@ typedef struct ElfFile
 	ElfRange *segments;	  /* executable PT_LOADs */
 	ElfSection *sections; /* executable sections, by address; those of a debug file have no bytes */
 	ElfSymbols symbols[ELF_SYMBOLS_KINDS];
-	ElfRelocations relocations[ELF_RELOCATIONS_MAX];
+	ElfRelocations relocations[ELF_RELOCATION_TABLES];
 	ElfExtent debug_link;	  /* .gnu_debuglink */
 	ElfExtent debug_alt_link; /* .gnu_debugaltlink */
 	ElfExtent debug_data;	  /* .gnu_debugdata: an ELF file compressed by xz */

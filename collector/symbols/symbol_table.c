@@ -18,6 +18,7 @@
 
 #define SYMBOL_BLOCK	   256
 #define SYMBOL_NESTING_MAX 16 /* enclosing functions looked at before giving up */
+#define SYMBOL_ALIASES_MAX 64 /* names of one address that are compared */
 
 /*
  * Where a symbol stands: 2 bits file, 1 bit table, 28 bits index. The bit above tells of symbols
@@ -189,6 +190,8 @@ choose(const ElfFile *const *files, const Candidate *first, const Candidate *end
 
 	if (first + 1 == end || first[1].rank != first->rank)
 		return first;
+	if (end - first > SYMBOL_ALIASES_MAX)
+		end = first + SYMBOL_ALIASES_MAX;
 	for (const Candidate *at = first; at < end && at->rank == first->rank; at++)
 	{
 		ElfSymbol symbol;

@@ -60,7 +60,6 @@ forget(Binary *binary)
 {
 	Symbolizer *symbolizer = binary->symbolizer;
 
-	lookup_drop_table(&symbolizer->lookup, binary);
 	HASH_DELETE(by_file, symbolizer->by_file, binary);
 	if (binary->file.build_id.size_bytes > 0)
 		HASH_DELETE(by_content, symbolizer->by_content, binary);
@@ -91,9 +90,7 @@ symbolizer_stats(const Symbolizer *symbolizer, SymbolizerStats *stats)
 		.addresses_unknown = lookup->unknown,
 		.worker_failures = worker_client_failures(lookup->worker),
 		.results_evicted = result_cache_evictions(lookup->results),
-		.tables_evicted = lookup->tables_evicted,
-		.cache_bytes = result_cache_bytes(lookup->results) + lookup->table_bytes +
-					   kallsyms_bytes(symbolizer->kallsyms),
+		.cache_bytes = result_cache_bytes(lookup->results) + kallsyms_bytes(symbolizer->kallsyms),
 	};
 }
 
@@ -192,9 +189,6 @@ binary_release(Binary *binary)
 
 	if (--binary->references > 0)
 		return;
-	if (binary->debug_files.debug.source.fd >= 0 || binary->debug_files.mini_bytes != NULL)
-		/* it points into files that may be others next time */
-		lookup_drop_table(&symbolizer->lookup, binary);
 	binary_close(binary);
 	DL_APPEND(symbolizer->idle, binary);
 	if (++symbolizer->idle_count > IDLE_BINARIES_MAX)

@@ -58,7 +58,10 @@ typedef struct Caller
 	int context;
 } Caller;
 
-/* The inner functions are in a schema that nobody else may use: its owner calls them. An error undoes that, with its (sub)transaction. */
+/*
+ * The inner functions are in a schema that nobody else may use: its owner calls them. An error
+ * undoes that, with its (sub)transaction.
+ */
 static Caller
 become_owner(void)
 {

@@ -2,6 +2,12 @@
  * retention.c
  *		The steps of retention: a partition's rows become sums of a tier, segments go, tables are
  *		empty.
+ *
+ * 1. Rows of a partition are added up by bucket, series and stack (store/compact/tier_sums.c), a
+ *    window at a time, and inserted into the partitions of the tier.
+ * 2. Then the segments are taken out, in the same transaction. Rows must be as many as segments
+ *    say.
+ * 3. A partition that holds nothing any more, for whatever snapshot, may be dropped.
  */
 #include "profstore.h"
 

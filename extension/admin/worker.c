@@ -1,6 +1,11 @@
 /*
  * worker.c
  *		The launcher, which knows only shared catalogs, and the worker of a database.
+ *
+ * 1. The launcher lists the databases that take connections and runs a worker in one after the
+ *    other. One that is not done within PATIENCE_MS goes on beside the next. Then it sleeps.
+ * 2. A worker compacts tables, a step in a transaction, then the dictionary, and does what
+ *    retention asks for. What fails is told in the log and left alone until the next round.
  */
 #include "admin/worker.h"
 

@@ -1,6 +1,11 @@
 /*
  * groups.c
  *		Finding groups, and their stream.
+ *
+ * 1. Neighbouring rows of a block with equal keys make a group; where groups are hardly fewer than
+ *    rows, there are none.
+ * 2. Key columns are folded: a value for each group. Other columns may be added up.
+ * 3. The stream has two streams inside: the groups of each block, and the rows of each group.
  */
 #include "codec/groups.h"
 

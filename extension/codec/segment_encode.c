@@ -1,6 +1,10 @@
 /*
  * segment_encode.c
  *		From columns of rows to a header and streams.
+ *
+ * 1. Groups are found over the key columns.
+ * 2. Each column is drafted: its range, its kind, its unit; then its streams are encoded.
+ * 3. The header tells kinds, ranges, lengths and checksums; its own checksum ends it.
  */
 #include "codec/segment.h"
 

@@ -99,8 +99,9 @@ check_arguments_are_arrays(const char *caller, FunctionCallInfo fcinfo, int firs
 /*
  * begin_interning(caller, VARIADIC arrays): arrays of one length, of any types. Pins the epoch.
  *
- * A writer keeps the ids that it gets once its transaction has committed. So that a crash cannot take back such a
- * commit and give its ids to other content, the commit waits for the disk even under synchronous_commit = off.
+ * A writer keeps the ids that it gets once its transaction has committed. So that a crash cannot
+ * take back such a commit and give its ids to other content, the commit waits for the disk even
+ * under synchronous_commit = off.
  */
 PGDLLEXPORT Datum
 profstore_begin_interning(PG_FUNCTION_ARGS)

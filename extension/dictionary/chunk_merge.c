@@ -2,10 +2,12 @@
  * chunk_merge.c
  *		Compaction of the stack tree.
  *
- * 1. One pass over the rows lists the small chunks of transactions that are over for everybody: those before the horizon of
- *    a snapshot that is taken under the lock. Younger ones wait for the next call, see chunk_rows.h.
- * 2. In each partition the smallest are taken as long as the next one is not much larger than all before it
- *    together, so that a node is written again only when it comes into a chunk of twice the size.
+ * 1. One pass over the rows lists the small chunks of transactions that are over for everybody:
+ *    those before the horizon of a snapshot that is taken under the lock. Younger ones wait for
+ *    the next call, see chunk_rows.h.
+ * 2. In each partition the smallest are taken as long as the next one is not much larger than
+ *    all before it together, so that a node is written again only when it comes into a chunk of
+ *    twice the size.
  * 3. Their nodes, put in order, make a chunk whose xid is that of the youngest.
  */
 #include "profstore.h"

@@ -111,7 +111,10 @@ executor_run(QueryDesc *query, ScanDirection direction, uint64 count PFS_EXECUTE
 		tell_all();
 }
 
-/* What a function found that no query has called is told at the end of the transaction; what failed told enough. */
+/*
+ * What a function found that no query has called is told at the end of the transaction; what
+ * failed told enough.
+ */
 static void
 on_transaction_event(XactEvent event, void *arg)
 {

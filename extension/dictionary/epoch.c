@@ -2,9 +2,10 @@
  * epoch.c
  *		Reading and pinning the epoch.
  *
- * A pin is taken in the order lock, then look: whoever comes after the commit of a new epoch sees it when he looks, and
- * lets go; whoever looked before it is found by his lock. The look is at the latest committed row, whatever
- * snapshot the transaction works with, so it holds under every isolation level.
+ * A pin is taken in the order lock, then look: whoever comes after the commit of a new epoch sees
+ * it when he looks, and lets go; whoever looked before it is found by his lock. The look is at the
+ * latest committed row, whatever snapshot the transaction works with, so it holds under every
+ * isolation level.
  */
 #include "profstore.h"
 
@@ -105,8 +106,8 @@ pfs_epoch_unpin(void)
 }
 
 /*
- * A standby that takes over may lack the last commits of its primary, and would give their ids out again: writers must
- * not go on with what they know.
+ * A standby that takes over may lack the last commits of its primary, and would give their ids out
+ * again: writers must not go on with what they know.
  */
 static int64
 with_timeline(int64 ids)

@@ -2,12 +2,14 @@
  * intern.c
  *		intern_stacks: stack traces in, ids out.
  *
- * 1. Every stack is walked down the cached tree from its root. Stacks that are known end here, and no table was read.
- * 2. If some are not known, the tree is brought up to date and those are walked again; nodes that are still
- *    missing are appended. They get numbers greater than their parents'.
+ * 1. Every stack is walked down the cached tree from its root. Stacks that are known end here,
+ *    and no table was read.
+ * 2. If some are not known, the tree is brought up to date and those are walked again; nodes
+ *    that are still missing are appended. They get numbers greater than their parents'.
  * 3. The new nodes are stored as chunks.
  *
- * Two transactions may add the same nodes: neither sees the other's. That costs space, never an answer.
+ * Two transactions may add the same nodes: neither sees the other's. That costs space, never an
+ * answer.
  */
 #include "profstore.h"
 

@@ -1,6 +1,7 @@
 /*
  * intern_ids.c
- *		Ids that interning gives out and accepts: partitions by key, node numbers, locations known to exist.
+ *		Ids that interning gives out and accepts: partitions by key, node numbers, locations known
+ *		to exist.
  */
 #include "profstore.h"
 
@@ -37,12 +38,16 @@ typedef struct KnownPartition
 } KnownPartition;
 
 /*
- * How long the id of a key is taken from memory. Two transactions may have stored one key under two ids; everybody
- * moves to the smaller one after this time, so that writers of one program share its stacks.
+ * How long the id of a key is taken from memory. Two transactions may have stored one key under
+ * two ids; everybody moves to the smaller one after this time, so that writers of one program
+ * share its stacks.
  */
 #define KEY_SECONDS 60
 
-/* Keys and locations seen in the running transaction: an abort may take them back, so it drops the lot. */
+/*
+ * Keys and locations seen in the running transaction: an abort may take them back, so it drops the
+ * lot.
+ */
 static bool some_are_own;
 
 static MemoryContext intern_context;
@@ -50,7 +55,9 @@ static HTAB *partition_keys;
 static uint64 **known_pages; /* bits of locations that exist */
 static uint32 known_page_count;
 
-/* The rest of this backend's run. Numbers are never given out twice, so it outlives transactions. */
+/*
+ * The rest of this backend's run. Numbers are never given out twice, so it outlives transactions.
+ */
 static int64 next_number;
 static int64 numbers_end;
 

@@ -2,9 +2,9 @@
  * names.c
  *		Cached locations, functions and mappings, by id.
  *
- * Ids come from sequences and are dense, so a cache is an array of pages of pointers: a lookup is two loads and no
- * comparison. Rows of a transaction that aborts may stay: nothing refers to their ids, which are never given out
- * again.
+ * Ids come from sequences and are dense, so a cache is an array of pages of pointers: a lookup is
+ * two loads and no comparison. Rows of a transaction that aborts may stay: nothing refers to their
+ * ids, which are never given out again.
  */
 #include "profstore.h"
 

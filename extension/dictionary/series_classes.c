@@ -72,7 +72,10 @@ visit_series(void *arg, Datum id, Datum profile_type)
 		classes->classes[position] = DatumGetInt32(profile_type);
 }
 
-/* Whether series_id of the table is an id of profstore.series: in partitions of samples and its tiers. */
+/*
+ * Whether series_id of the table is an id of profstore.series: in partitions of samples and its
+ * tiers.
+ */
 static bool
 has_our_series(Relation relation)
 {

@@ -92,8 +92,8 @@ pfs_tree_search(const PfsTreeCache *cache, uint32 node_count, int64 id)
 }
 
 /*
- * Ids differ by 1 at least, so an id is no further off than it is larger, and mostly it is just there. Else it is looked
- * for in ever longer steps.
+ * Ids differ by 1 at least, so an id is no further off than it is larger, and mostly it is just
+ * there. Else it is looked for in ever longer steps.
  */
 uint32
 pfs_tree_search_from(const PfsTreeCache *cache, uint32 from, int64 id)
@@ -200,7 +200,10 @@ pfs_tree_unhash(PfsTreeCache *cache, uint32 first)
 	cache->hashed = first - 1;
 }
 
-/* Makes the hash, or a larger one, with no node in it, for all the nodes that there are now and some to come. */
+/*
+ * Makes the hash, or a larger one, with no node in it, for all the nodes that there are now and
+ * some to come.
+ */
 static void
 make_hash(PfsTreeCache *cache)
 {

@@ -100,8 +100,9 @@ forget_trees(void)
 	some_are_own = false;
 }
 
+/* A transaction ends: trees with nodes of its own go, or have nodes like any other. */
 static void
-abort_own(void)
+end_own(bool has_committed)
 {
 	HASH_SEQ_STATUS status;
 	PfsTreeCache *cache;
@@ -110,23 +111,23 @@ abort_own(void)
 		return;
 	hash_seq_init(&status, trees);
 	while ((cache = hash_seq_search(&status)) != NULL)
-		if (cache->own)
+		if (cache->own && !has_committed)
 			drop_tree(cache);
+		else
+			cache->own = false;
 	some_are_own = false;
+}
+
+static void
+abort_own(void)
+{
+	end_own(false);
 }
 
 static void
 commit_own(void)
 {
-	HASH_SEQ_STATUS status;
-	PfsTreeCache *cache;
-
-	if (!some_are_own)
-		return;
-	hash_seq_init(&status, trees);
-	while ((cache = hash_seq_search(&status)) != NULL)
-		cache->own = false;
-	some_are_own = false;
+	end_own(true);
 }
 
 void

@@ -3,14 +3,15 @@
  *		A tree and its rows in profstore.stack_chunks: reading what is new, storing what was added.
  *
  * Reading takes only chunks of transactions that may have been in progress at the last time. The
- * horizon is the xmin of the snapshot that was read then: every transaction before it had ended, so
- * its chunks were all visible, or never will be. This holds whatever the order in which transactions
- * commit, and on a standby as well, whose snapshots have such an xmin too. Chunks that were seen
- * already are told by their first node, except merged ones, which are read once, see load_row.
+ * horizon is the xmin of the snapshot that was read then: every transaction before it had ended,
+ * so its chunks were all visible, or never will be. This holds whatever the order in which
+ * transactions commit, and on a standby as well, whose snapshots have such an xmin too. Chunks
+ * that were seen already are told by their first node, except merged ones, which are read once,
+ * see load_row.
  *
  * A chunk's nodes may hang on nodes of a chunk that is read later, since its writer may have begun
- * earlier. So parents outside a chunk are looked up when all chunks are in and settled. Their writer
- * saw them committed, so whoever sees the child sees them.
+ * earlier. So parents outside a chunk are looked up when all chunks are in and settled. Their
+ * writer saw them committed, so whoever sees the child sees them.
  */
 #include "profstore.h"
 
@@ -100,7 +101,9 @@ load_row(Loading *loading, HeapTuple tuple, TupleDesc descriptor)
 
 	pfs_stored_chunk_read(tuple, descriptor, &chunk);
 
-	/* one that was merged from several lies before the horizon, and some of them may not be known */
+	/*
+	 * one that was merged from several lies before the horizon, and some of them may not be known
+	 */
 	if (chunk.xid >= loading->horizon &&
 		pfs_tree_search(cache, loading->known,
 						(int64) chunk.row.partition_id << PFS_NODE_BITS | chunk.row.first_node) !=
@@ -113,8 +116,8 @@ load_row(Loading *loading, HeapTuple tuple, TupleDesc descriptor)
 }
 
 /*
- * Hangs the nodes without parents below one that stands in for what is not known. It comes before all others, which
- * moves these by one place.
+ * Hangs the nodes without parents below one that stands in for what is not known. It comes before
+ * all others, which moves these by one place.
  */
 static void
 adopt(PfsTreeCache *cache, const uint32 *orphans, uint32 count)

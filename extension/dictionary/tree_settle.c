@@ -25,7 +25,10 @@ compare_tail_nodes(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Order in which nodes start .. node_count shall stand: the old ones are in order, the tail is sorted here. */
+/*
+ * Order in which nodes start .. node_count shall stand: the old ones are in order, the tail is
+ * sorted here.
+ */
 static uint32 *
 merge_order(const PfsTreeCache *cache, uint32 start, uint32 first)
 {

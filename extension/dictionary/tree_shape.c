@@ -1,7 +1,7 @@
 /*
  * tree_shape.c
- *		Numbering nodes depth first: sizes of subtrees in one pass back, places in one pass forth. Of some nodes, ancestors are
- *		marked in a bitmap, and marked nodes renumbered by rank.
+ *		Numbering nodes depth first: sizes of subtrees in one pass back, places in one pass forth.
+ *		Of some nodes, ancestors are marked in a bitmap, and marked nodes renumbered by rank.
  */
 #include "profstore.h"
 
@@ -174,7 +174,10 @@ make_first(PfsTreeCache *cache)
 	cache->shape_count = 1;
 }
 
-/* How many of the last shapes are put together with new nodes: those that are no larger than what comes twice. */
+/*
+ * How many of the last shapes are put together with new nodes: those that are no larger than what
+ * comes twice.
+ */
 static uint32
 count_merged(const PfsTreeCache *cache, uint32 *count)
 {

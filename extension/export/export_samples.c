@@ -12,7 +12,10 @@
 #include "export/export_samples.h"
 #include "tree/stack_verdicts.h"
 
-/* Stacks of a part of the stream; what it allocates goes with the context, and the function is called in the caller's. */
+/*
+ * Stacks of a part of the stream; what it allocates goes with the context, and the function is
+ * called in the caller's.
+ */
 static void
 export_part(const PfsStackSums *sums, PfsSymbols *symbols, PfsExportFn function, void *argument,
 			MemoryContext caller)

@@ -2,9 +2,10 @@
  * firefox.c
  *		firefox_profile(): the processed format of profiler.firefox.com.
  *
- * Tables of columns that refer to each other by index: samples ─► stackTable (frame, prefix) ─► frameTable ─► funcTable ─►
- * stringArray, and funcTable ─► resourceTable ─► libs. The tree's rows are the stack table, a parent before its children. Sums have
- * no times, so samples follow each other. The version is one that every later profiler upgrades.
+ * Tables of columns that refer to each other by index: samples ─► stackTable (frame, prefix) ─►
+ * frameTable ─► funcTable ─► stringArray, and funcTable ─► resourceTable ─► libs. The tree's rows
+ * are the stack table, a parent before its children. Sums have no times, so samples follow each
+ * other. The version is one that every later profiler upgrades.
  */
 #include "profstore.h"
 

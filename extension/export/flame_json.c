@@ -50,7 +50,10 @@ append_whole(StringInfo json, PfsSides kept, const PfsDropped *dropped, bool is_
 		appendStringInfo(json, ",\"whole_base\":%.0f", (double) kept.base + dropped->base);
 }
 
-/* Ends a node of a level, and those above it up to the one whose sibling comes; of the last node, up to the root. */
+/*
+ * Ends a node of a level, and those above it up to the one whose sibling comes; of the last node,
+ * up to the root.
+ */
 static void
 close_nodes(StringInfo json, int32 level, int32 next_level)
 {

@@ -23,8 +23,8 @@ PG_FUNCTION_INFO_V1(profstore_flamegraph_html);
 PG_FUNCTION_INFO_V1(profstore_flamegraph_diff_html);
 
 /*
- * Appends JSON so that HTML cannot end the element around it: "<" stands in strings alone, where an escape means
- * the same.
+ * Appends JSON so that HTML cannot end the element around it: "<" stands in strings alone, where
+ * an escape means the same.
  */
 static void
 append_for_script(StringInfo page, const StringInfoData *json)
@@ -70,7 +70,8 @@ make_page(const StringInfoData *json)
 }
 
 /*
- * flamegraph_html(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide, granularity, title)
+ * flamegraph_html(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide,
+ * granularity, title)
  */
 PGDLLEXPORT Datum
 profstore_flamegraph_html(PG_FUNCTION_ARGS)
@@ -92,8 +93,8 @@ profstore_flamegraph_html(PG_FUNCTION_ARGS)
 }
 
 /*
- * flamegraph_diff_html(selector, base_from, base_to, from_ts, to_ts, base_selector, absolute, max_nodes, focus, ignore,
- * show, hide, granularity, title)
+ * flamegraph_diff_html(selector, base_from, base_to, from_ts, to_ts, base_selector, absolute,
+ * max_nodes, focus, ignore, show, hide, granularity, title)
  *
  * The page colours by the values, so it needs no padding.
  */

@@ -1,6 +1,7 @@
 /*
  * pprof_write.c
- *		Each message is appended as it is met; the string table and the mappings, which go on changing, come last.
+ *		Each message is appended as it is met; the string table and the mappings, which go on
+ *		changing, come last.
  */
 #include "profstore.h"
 
@@ -45,7 +46,7 @@ struct PfsPprofWriter
 	uint32 location_capacity;
 };
 
-/* --- bytes ------------------------------------------------------------------------------------------------------- */
+/* Bytes */
 
 static void
 append_varint(StringInfo out, uint64 value)
@@ -101,7 +102,7 @@ string_number(PfsPprofWriter *writer, const char *text)
 	return entry->number;
 }
 
-/* --- functions, mappings, locations ------------------------------------------------------------------------------ */
+/* Functions, mappings, locations */
 
 static uint32
 number_of(Numbers *numbers, int32 id, bool *found)
@@ -134,7 +135,8 @@ function_number(PfsPprofWriter *writer, int32 id)
 }
 
 /*
- * Mappings claim to be symbolized until a location says otherwise: then pprof looks for symbols itself.
+ * Mappings claim to be symbolized until a location says otherwise: then pprof looks for symbols
+ * itself.
  */
 static Pfs__Pprof__Mapping *
 mapping_message(PfsPprofWriter *writer, int32 id)
@@ -227,7 +229,7 @@ location_number(PfsPprofWriter *writer, int32 id)
 	return *number == NO_FRAMES ? 0 : *number;
 }
 
-/* --- samples ----------------------------------------------------------------------------------------------------- */
+/* Samples */
 
 PfsPprofWriter *
 pfs_pprof_begin(PfsSymbols *symbols)

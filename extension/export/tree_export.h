@@ -1,6 +1,7 @@
 /*
  * tree_export.h
- *		A selection as a tree of frames, for formats that list frames once and stacks by their numbers.
+ *		A selection as a tree of frames, for formats that list frames once and stacks by their
+ *		numbers.
  */
 #ifndef PFS_TREE_EXPORT_H
 #define PFS_TREE_EXPORT_H

@@ -2,9 +2,10 @@
  * folded_read.c
  *		Folded stacks: "main;work;memcpy 42".
  *
- * As flamegraph.pl has it: what follows the last blank of a line is the value, the names before it may hold blanks. The marks
- * that its helpers put behind names go: _[k] (kernel), _[i] (inlined), _[j] (compiled at run time), _[w] (waker). Lines
- * without anything but blanks are left out, and so are those that begin with "#" and end in no number.
+ * As flamegraph.pl has it: what follows the last blank of a line is the value, the names before it
+ * may hold blanks. The marks that its helpers put behind names go: _[k] (kernel), _[i] (inlined),
+ * _[j] (compiled at run time), _[w] (waker). Lines without anything but blanks are left out, and
+ * so are those that begin with "#" and end in no number.
  */
 #include <string.h>
 

@@ -90,7 +90,10 @@ parse_ids(PfsText word, PfsEventLine *event)
 		   pfs_parse_int64(pfs_part(word, slash + 1, word.length), &event->tid) == PFS_READ_OK;
 }
 
-/* The event's name: what stands before the colon of modifiers, as in "cycles:u", but "sched:sched_switch" is whole. */
+/*
+ * The event's name: what stands before the colon of modifiers, as in "cycles:u", but
+ * "sched:sched_switch" is whole.
+ */
 static PfsText
 event_name(PfsText word)
 {

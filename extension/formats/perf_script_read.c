@@ -1,16 +1,17 @@
 /*
  * perf_script_read.c
- *		What "perf script" prints: for each event a line that tells of it (perf_event.h), and a line
- *		for each frame, leaf first.
+ *		What "perf script" prints: for each event a line that tells of it (perf_event.h), and a
+ *		line for each frame, leaf first.
  *
- *		java 24636/24640 [003]  1794.123456:   10101010 cpu-clock:u:
- *			    7f2a3c012a40 inner (inlined)
- *			    7f2a3c012a40 outer(int, char*)+0x20 (/usr/lib/libx.so)
- *			ffffffff81a00c6a do_syscall_64+0x5a ([kernel.kallsyms])
+ *		java 24636/24640 [003]  1794.123456:   10101010 cpu-clock:u: 7f2a3c012a40 inner (inlined)
+ *		7f2a3c012a40 outer(int, char*)+0x20 (/usr/lib/libx.so) ffffffff81a00c6a do_syscall_64+0x5a
+ *		([kernel.kallsyms])
  *
  * 1. A first pass makes a sample type of each event that is met.
- * 2. A second one reads events and frames. A value is the event's period where it has one, else 1.
- * 3. A symbol stands for itself, wherever it was loaded; a frame without one is known by its address.
+ * 2. A second one reads events and frames. A value is the event's period where it has one, else
+ *    1.
+ * 3. A symbol stands for itself, wherever it was loaded; a frame without one is known by its
+ *    address.
  *
  * Comments, and lines in an event that are no frame (source lines), are left out.
  */
@@ -111,7 +112,10 @@ begin_sample(Reader *reader, const PfsEventLine *event)
 	return PFS_READ_OK;
 }
 
-/* The file in parentheses at the end, which is cut off; they may be nested, as in "(/tmp/x (deleted))". */
+/*
+ * The file in parentheses at the end, which is cut off; they may be nested, as in "(/tmp/x
+ * (deleted))".
+ */
 static bool
 cut_file(PfsText *frame, PfsText *file)
 {
@@ -199,8 +203,9 @@ add_inlined(Reader *reader)
 }
 
 /*
- * A location is told apart by the text of its line, and of the inlined ones before it: they are one run of bytes. So a symbol has
- * a location for each place in it, of which interning makes one where nothing but the place differs.
+ * A location is told apart by the text of its line, and of the inlined ones before it: they are
+ * one run of bytes. So a symbol has a location for each place in it, of which interning makes one
+ * where nothing but the place differs.
  */
 static PfsReadStatus
 add_location(Reader *reader, PfsText key, uint64_t address, PfsText symbol, PfsText file)

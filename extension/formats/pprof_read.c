@@ -137,7 +137,10 @@ read_string(Reader *reader, const PfsWireField *field)
 	return PFS_READ_OK;
 }
 
-/* The string of an index; an index that is none fails the reader. Index 0 is "", with or without a table. */
+/*
+ * The string of an index; an index that is none fails the reader. Index 0 is "", with or without a
+ * table.
+ */
 static PfsReadStatus
 get_string(Reader *reader, uint64_t index, PfsText *text)
 {
@@ -286,7 +289,9 @@ read_number(Reader *reader, const PfsWireField *field)
 		case PFS__PPROF__FIELD__KEEP_FRAMES:
 			return get_string(reader, field->value, &profile->keep_frames);
 		case PFS__PPROF__FIELD__TIME_NANOS:
-			/* Profiles that follow each other in one file would be read as one with wrong strings. */
+			/*
+			 * Profiles that follow each other in one file would be read as one with wrong strings.
+			 */
 			if (profile->time_ns != 0)
 				return malformed(reader, "second profile in one file");
 			profile->time_ns = (int64_t) field->value;

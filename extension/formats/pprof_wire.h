@@ -30,7 +30,9 @@ typedef struct PfsWireField
 /* Reads a varint at *at; false at the end of the bytes, or beyond 64 bits. */
 bool pfs_wire_varint(const uint8_t *bytes, size_t length, size_t *at, uint64_t *value);
 
-/* Reads the field at *at, which moves behind it; returns what is wrong with it, NULL for nothing. */
+/*
+ * Reads the field at *at, which moves behind it; returns what is wrong with it, NULL for nothing.
+ */
 const char *pfs_wire_field(const uint8_t *bytes, size_t length, size_t *at, PfsWireField *field);
 
 /* Memory for the object of one message, which the next one reuses. Zeroed: none yet. */

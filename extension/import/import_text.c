@@ -31,7 +31,10 @@ get_text_argument(FunctionCallInfo fcinfo, int argument, const char *name)
 	return (PfsText){ VARDATA_ANY(value), (uint32) VARSIZE_ANY_EXHDR(value) };
 }
 
-/* import_folded(profile text, labels jsonb, at timestamptz, sample_type text, sample_unit text) -> int8 */
+/*
+ * import_folded(profile text, labels jsonb, at timestamptz, sample_type text, sample_unit text) ->
+ * int8
+ */
 PGDLLEXPORT Datum
 profstore_import_folded(PG_FUNCTION_ARGS)
 {

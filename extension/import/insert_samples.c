@@ -1,6 +1,7 @@
 /*
  * insert_samples.c
- *		Rows into profstore.samples, the way of COPY: it routes them to partitions, and stores many at a time.
+ *		Rows into profstore.samples, the way of COPY: it routes them to partitions, and stores many
+ *		at a time.
  */
 #include "profstore.h"
 

@@ -135,7 +135,9 @@ describe_kinds(const PfsSampleLabel *labels, const char *const *names, uint32 co
 	return kinds.data;
 }
 
-/* Copies all but the profile's name; what is no object goes on as it is, for interning to refuse. */
+/*
+ * Copies all but the profile's name; what is no object goes on as it is, for interning to refuse.
+ */
 static void
 push_base(JsonbParseState **state, Jsonb *base)
 {

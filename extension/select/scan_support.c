@@ -1,7 +1,6 @@
 /*
  * scan_support.c
- *		The planner support function of everything that reads samples: rows and costs that follow
- *		the arguments.
+ *		The planner support function of all that reads samples: rows and costs by the arguments.
  *
  * Ranges and limits are found by the names of arguments, which all these functions have in common.
  * What cannot be told when a query is planned (a parameter, a column) leaves the constants of

@@ -6,6 +6,12 @@
  * reads again for each pass of the group table. A parallel process cannot read again what others
  * have taken, so it returns what it has when its table is full, and goes on with an empty one: what
  * stands above adds groups up anyway.
+ *
+ * 1. One table after the other is scanned by blocks, which come filtered by the query's clauses.
+ *    Neighbouring rows of the same keys make runs, which find their groups (group_table.c).
+ * 2. Each aggregate adds up its column (agg_kernel.c), but the rows that its FILTER leaves out.
+ * 3. A table that is full is halved, the other half left to a later pass.
+ * 4. At the end of a pass groups come out as rows (agg_result.c).
  */
 #include "tableam/custom_agg.h"
 

@@ -4,6 +4,12 @@
  *
  * Two ways: the node aggregates by itself; or it runs in parallel processes, each for the blocks
  * that come to it, and hands transition states to PostgreSQL's own Finalize Aggregate.
+ *
+ * 1. A query is plain if it has nothing but tables of ours, or one partitioned, clauses that
+ *    filters can be made of, keys and aggregates that the node knows.
+ * 2. What is recognised becomes a path. It costs what reading does, where sums stand for most rows,
+ *    and something for each row and aggregate.
+ * 3. The plan carries the columns, keys, aggregates and clauses in lists, which begin reads again.
  */
 #include "tableam/custom_nodes.h"
 

@@ -1,6 +1,13 @@
 /*
  * pushdown.c
  *		Recognising clauses that a block scan can evaluate, and making filters of them.
+ *
+ * 1. For the planner: a clause that compares a stored column with what is constant during a scan,
+ *    by an operator whose order is that of values, is translated; so are = ANY, booleans and null
+ *    tests.
+ * 2. For the executor: the constants are evaluated, and each clause becomes a filter: a range, keys
+ *    in order, nulls alone, or nothing.
+ * 3. For EXPLAIN: the clauses as text.
  */
 #include "tableam/pushdown.h"
 

@@ -1,7 +1,6 @@
 /*
  * source_texts.c
- *		A source for each line of the locations that were asked for; texts are shared by functions
- *		and mappings.
+ *		A source for each line of a location; functions and mappings share texts.
  */
 #include "tree/source_texts.h"
 

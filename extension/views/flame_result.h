@@ -1,7 +1,6 @@
 /*
  * flame_result.h
- *		Nodes as rows of Grafana's flame-graph panel: the columns of flamegraph() and
- *		flamegraph_diff().
+ *		Nodes as rows of Grafana's flame-graph panel.
  */
 #ifndef PFS_FLAME_RESULT_H
 #define PFS_FLAME_RESULT_H

@@ -7,6 +7,12 @@
  * order has one open at a time. Rows are put in order once more before they are written, which is a
  * check and no work unless a column was renamed or added since the inputs were written, so that
  * they have another order.
+ *
+ * 1. Every input decodes a block at a time; all of a table's columns are there, missing ones filled
+ *    in.
+ * 2. The heap's first input gives its row and moves on, until the buffer has as many rows as an
+ *    output gets. Outputs are of about the same size.
+ * 3. The rows are written: as one segment, or as one for each bucket of time.
  */
 #include "store/compact/merge.h"
 

@@ -4,6 +4,12 @@
  *
  * Reading code raises errors for damage. So each segment is read in a subtransaction that is rolled
  * back on error, which releases whatever the reading code had open.
+ *
+ * 1. The metapage, then the directory as a whole (verify_directory.c).
+ * 2. Each segment: its columns block by block, whose values must lie in the ranges that header,
+ *    block and directory claim; the order of its rows; its sums, made again from the rows; its
+ *    keys, if the caller looks at them.
+ * 3. Roll-ups, against the segments that they name (rollup_verify.c).
  */
 #include "store/compact/verify.h"
 
@@ -15,7 +21,7 @@
 #include "utils/snapmgr.h"
 
 #include "codec/segment.h"
-#include "store/compact/rollup_build.h"
+#include "store/compact/rollup_verify.h"
 #include "store/segment/codec_server.h"
 #include "store/segment/directory.h"
 #include "store/segment/row_order.h"

@@ -4,6 +4,11 @@
  *
  * The rows are ordinary heap rows. They are written by heap_insert rather than through the
  * executor, because they carry a command id of the caller's choice.
+ *
+ * 1. A writer inserts a row, and its index entries, and removes rows by their address.
+ * 2. A scan lists the rows of a storage that a snapshot sees, in the order of segment numbers, each
+ *    valid until the next is asked for.
+ * 3. Beyond snapshots: all rows that anybody may still see, all rows of a storage that goes.
  */
 #include "store/segment/directory.h"
 

@@ -1,9 +1,9 @@
 /*
  * profstore_test.c
- *		What tests ask of the module in their session: how much memory its queries had, how its trees of stacks lie.
+ *		What tests ask in their session: the memory that queries had, how trees of stacks lie.
  *
- * Nothing but the clusters of the tests has this module. It meets the other one in rendezvous variables, whichever is
- * loaded first.
+ * Nothing but the clusters of the tests has this module. It meets the other one in rendezvous
+ * variables, whichever is loaded first.
  */
 #include "base/memory_peak.h"
 #include "dictionary/tree_cache.h"
@@ -45,8 +45,8 @@ memory_peak(PG_FUNCTION_ARGS)
 }
 
 /*
- * tree_shapes() -> nodes, shapes, placings: nodes that the session has cached, the shapes in which it has put them in
- * order, and how many places these had in all
+ * tree_shapes() -> nodes, shapes, placings: nodes that the session has cached, the shapes in which
+ * it has put them in order, and how many places these had in all
  */
 PGDLLEXPORT Datum
 tree_shapes(PG_FUNCTION_ARGS)
