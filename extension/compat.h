@@ -44,7 +44,10 @@
 #define PFS_SEND_NUMERIC_FIELD(buffer, field) pq_sendint16(buffer, (uint16) (field))
 #endif
 
-/* Before 15, libraries ask for shared memory while they are loaded. Sets previous, which request must call first where it is not NULL. */
+/*
+ * Before 15, libraries ask for shared memory while they are loaded. Sets previous, which request
+ * must call first where it is not NULL.
+ */
 #if PG_VERSION_NUM >= 150000
 #define pfs_when_shared_memory_is_requested(request, previous) \
 	((previous) = shmem_request_hook, shmem_request_hook = (request))
@@ -166,7 +169,10 @@ pg_strtoint64(const char *text)
 	pgstat_report_vacuum(relid, shared, rows, 0, start_time)
 #endif
 
-/* ANALYZE names physical blocks, from 17 on through a read stream that the access method must drain. */
+/*
+ * ANALYZE names physical blocks, from 17 on through a read stream that the access method must
+ * drain.
+ */
 #if PG_VERSION_NUM < 170000
 #define PFS_ANALYZE_BLOCK_PARAMS BlockNumber block, BufferAccessStrategy strategy
 #define PFS_ANALYZE_TAKE_BLOCK() true

@@ -1,13 +1,6 @@
 -- Samples whose stacks or series no dictionary has, and values that overflow together: every view over them has an answer, and one
 -- WARNING says what is wrong with it. The oracle is a heap copy in numeric arithmetic, cut to what int8 holds.
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/profiles.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
-\set cpu 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'
+\i sql/fixtures/preamble.sql
 \set heap 'memory:inuse_space:bytes:space:bytes'
 \set range '\'2026-01-01\', \'2026-01-02\''
 CREATE FUNCTION clip(value numeric) RETURNS int8 LANGUAGE sql IMMUTABLE RETURN least(greatest(value, -9223372036854775808), 9223372036854775807)::int8;

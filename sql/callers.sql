@@ -1,15 +1,6 @@
 -- callers(), callees() and stacks_of(), by hand and against an oracle in plain SQL.
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/profiles.sql
-\i :src/sql/fixtures/fleet.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
-SET client_min_messages = warning;
-\set cpu 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'
-\set jobs 'jobs:run:count:run:count:delta'
+\set fleet on
+\i sql/fixtures/preamble.sql
 SELECT put_scrape(:'jobs', '{"node": "a"}', '2026-01-01 10:00Z',
 	'{"main;f;f;f": 40, "main;f;g;f": 30, "main;g;f;g": 20, "main": 10, "f": 3, "idle": 7, "main;g": 5}');
 

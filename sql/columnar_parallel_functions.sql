@@ -100,12 +100,7 @@ SELECT * FROM totals();
 COMMIT;
 
 -- Stacks, locations and functions that this transaction has interned are known to its workers.
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/profiles.sql
-\o
-\set ECHO all
+\i sql/fixtures/preamble.sql
 CREATE FUNCTION folded_in_worker(sums profstore.stack_sums) RETURNS text LANGUAGE sql STABLE PARALLEL SAFE AS
 	'SELECT string_agg(stack || '' '' || value, '','' ORDER BY stack) FROM profstore.folded_of(sums)';
 SELECT profstore.merge_stacks(put_stack('root;leaf'), 1) AS sums \gset before_

@@ -1,4 +1,5 @@
 -- VACUUM, ANALYZE, VACUUM FULL, SET TABLESPACE, and what the planner expects.
+\i sql/fixtures/preamble.sql
 CREATE TABLE t (time timestamptz, series_id int4, stack_id int8, value int8) USING profstore;
 ANALYZE t;
 VACUUM t;
@@ -18,13 +19,6 @@ FROM pg_stats WHERE tablename = 't' ORDER BY attname;
 -- The planner knows the number of rows without ANALYZE.
 CREATE TABLE fresh (a int4) USING profstore;
 INSERT INTO fresh SELECT generate_series(1, 12345);
-CREATE FUNCTION planned_rows(query text) RETURNS float8 LANGUAGE plpgsql AS $$
-DECLARE
-	plan json;
-BEGIN
-	EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
-	RETURN plan -> 0 -> 'Plan' ->> 'Plan Rows';
-END $$;
 SELECT planned_rows('SELECT * FROM fresh');
 
 -- A larger table than ANALYZE reads whole.

@@ -122,7 +122,7 @@ DECLARE
 	detail text;
 BEGIN
 	RETURN (SELECT string_agg(format('%s>%s@%s', n.parent % (1::int8 << 40), n.id % (1::int8 << 40), n.location), ' ')
-			FROM profstore.chunk_nodes(1, nodes, 65, 67, payload) AS n);
+			FROM profstore_internal.chunk_nodes(1, nodes, 65, 67, payload) AS n);
 EXCEPTION WHEN data_corrupted OR feature_not_supported THEN
 	GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL;
 	RETURN concat_ws(': ', SQLSTATE, detail);

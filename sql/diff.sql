@@ -1,19 +1,9 @@
 -- flamegraph_diff() and top_diff(): two selections in one tree, against an oracle in plain SQL.
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/profiles.sql
-\i :src/sql/fixtures/fleet.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
-SET client_min_messages = warning;
-\set cpu 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'
-\set memory 'memory:inuse_space:bytes:space:bytes'
+\set fleet on
+\i sql/fixtures/preamble.sql
 
 SELECT put_scrape('jobs:run:count:run:count:delta', '{"version": "1"}', '2026-01-01 10:00Z', '{"main;old": 10, "main;both": 20, "main;both;leaf": 5}');
 SELECT put_scrape('jobs:run:count:run:count:delta', '{"version": "2"}', '2026-01-01 11:00Z', '{"main;both": 30, "main;new": 6, "main;both;leaf": 5}');
-\set jobs 'jobs:run:count:run:count:delta'
 
 -- new and removed frames; ranges of one length are not scaled
 SELECT ord, level, value, self, "valueRight", "selfRight", label
@@ -143,19 +133,6 @@ SELECT count(*) FROM
 	 EXCEPT ALL SELECT level, label, value, self FROM profstore.flamegraph(:'cpu', '2026-01-01', '2026-01-02', focus => 'fn1', hide => 'fn2')) AS d;
 
 -- errors
-CREATE FUNCTION failure(statement text) RETURNS text LANGUAGE plpgsql AS
-$$
-DECLARE
-	detail text;
-	hint text;
-BEGIN
-	EXECUTE statement;
-	RETURN 'no error';
-EXCEPTION WHEN OTHERS THEN
-	GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-	RETURN concat_ws(E'\n', SQLSTATE || ' ' || SQLERRM, nullif(detail, ''), nullif(hint, ''));
-END
-$$;
 SELECT put_scrape(:'jobs', '{"version": "large"}', '2026-01-01 12:00Z', '{"main": 9223372036854775807}');
 \pset format unaligned
 \pset tuples_only on

@@ -34,7 +34,7 @@ INSERT INTO profstore.samples SELECT now() - s * interval '10 s', :series, stack
 SELECT profstore.touch_series(ARRAY[:series], min(time), max(time)) FROM profstore.samples;
 
 -- what goes to other tools ends with the file that psql writes
-SELECT function, substring(example FROM '\n(\\g .*)$') AS goes FROM profstore.help() WHERE example ~ '\n\\g ' ORDER BY 1;
+SELECT function, substring(example FROM '\n(\\g .*)$') AS goes FROM profstore.help('.') WHERE example ~ '\n\\g ' ORDER BY 1;
 SELECT 'aligned' AS format \g (tuples_only format=unaligned) /dev/null
 -- They begin with what they are of; what changes something is rolled back.
 \set ECHO none
@@ -43,9 +43,9 @@ SELECT 'aligned' AS format \g (tuples_only format=unaligned) /dev/null
 \pset format aligned
 \o :file
 SELECT CASE WHEN example !~ '^CALL' THEN 'BEGIN' END, format('SELECT %L AS example_of', function), regexp_replace(example, '\n\\g .*$', ''), CASE WHEN example !~ '^CALL' THEN 'ROLLBACK' END
-FROM profstore.help() WHERE example !~ '\n\\g ' \gexec
+FROM profstore.help('.') WHERE example !~ '\n\\g ' \gexec
 \o /dev/null
-SELECT regexp_replace(example, '\n\\g .*$', '') FROM profstore.help() WHERE example ~ '\n\\g ' \gexec
+SELECT regexp_replace(example, '\n\\g .*$', '') FROM profstore.help('.') WHERE example ~ '\n\\g ' \gexec
 \o
 \setenv file :file
 \set shown `cat "$file"`

@@ -1,15 +1,6 @@
 -- Filters on function, file, mapping and address, names by granularity, and filtered_share(), against an oracle in plain SQL.
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/profiles.sql
-\i :src/sql/fixtures/fleet.sql
-\i :src/sql/fixtures/frames.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
-SET client_min_messages = warning;
-\set cpu 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'
+\set fleet on
+\i sql/fixtures/preamble.sql
 
 CREATE TABLE sums AS
 SELECT stack_id, value FROM oracle_sums(:'cpu', '{}', '2026-01-01', '2026-01-03');

@@ -1,16 +1,9 @@
 -- flamechart(): by hand, and against an oracle in plain SQL.
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/profiles.sql
-\i :src/sql/fixtures/fleet.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
+\set fleet on
+\i sql/fixtures/preamble.sql
 SET datestyle = 'ISO';
 \set VERBOSITY terse
 \set jobs 'jobs:run:count:cpu:nanoseconds:delta'
-\set cpu 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'
 
 -- 10 ms a sample: neighbours join in spite of jitter, a gap parts them, a sample that comes early ends the one before
 SELECT put_scrape(:'jobs', '{"node": "a"}', '2026-01-01 10:00:00.000Z', '{"main;f;g": 1}');

@@ -1,65 +1,59 @@
 -- flamegraph(): the contract of Grafana's flame-graph panel, over stored profiles.
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/profiles.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
-\set cpu '\'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta\''
+\i sql/fixtures/preamble.sql
+RESET client_min_messages;
 
 -- empty: nothing stored, an unknown type, an unknown label, an empty range: always the root, with value 0
-SELECT * FROM profstore.flamegraph(:cpu, '2026-01-01', '2026-01-02');
-SELECT put_scrape(:cpu, '{"node": "a"}', '2026-01-01 10:00Z',
+SELECT * FROM profstore.flamegraph(:'cpu', '2026-01-01', '2026-01-02');
+SELECT put_scrape(:'cpu', '{"node": "a"}', '2026-01-01 10:00Z',
 	'{"main;foo;bar": 50, "main;foo": 30, "main;baz;bar": 20, "main;foo;foo;bar": 7, "idle": 3}');
-SELECT put_scrape(:cpu, '{"node": "b"}', '2026-01-01 11:00Z', '{"main;foo;bar": 500}');
+SELECT put_scrape(:'cpu', '{"node": "b"}', '2026-01-01 11:00Z', '{"main;foo;bar": 500}');
 SELECT level, value, self, label FROM profstore.flamegraph('no:such:type:at:all{x="y"}', '2026-01-01', '2026-01-02');
-SELECT level, value, self, label FROM profstore.flamegraph(:cpu || '{node="z"}', '2026-01-01', '2026-01-02');
-SELECT level, value, self, label FROM profstore.flamegraph(:cpu, '2026-01-01 10:00Z', '2026-01-01 10:00Z');
-SELECT level, value, self, label FROM profstore.flamegraph(:cpu, '2026-01-05', '2026-01-06');
+SELECT level, value, self, label FROM profstore.flamegraph(:'cpu' || '{node="z"}', '2026-01-01', '2026-01-02');
+SELECT level, value, self, label FROM profstore.flamegraph(:'cpu', '2026-01-01 10:00Z', '2026-01-01 10:00Z');
+SELECT level, value, self, label FROM profstore.flamegraph(:'cpu', '2026-01-05', '2026-01-06');
 
 -- shape: depth first, siblings by falling value, then label; the range is half open
-SELECT * FROM profstore.flamegraph(:cpu || '{node="a"}', '2026-01-01 10:00Z', '2026-01-01 11:00Z') ORDER BY ord;
-SELECT ord, level, value, self, label FROM profstore.flamegraph(:cpu, '2026-01-01', '2026-01-02') ORDER BY ord;
-SELECT value FROM profstore.flamegraph(:cpu, '2026-01-01 10:00:00.000001Z', '2026-01-01 11:00Z');
-SELECT value FROM profstore.flamegraph(:cpu, '-infinity', 'infinity') WHERE ord = 0;
-SELECT ord, level, value, self, label FROM profstore.flamegraph(:cpu || '{node="a"}', '2026-01-01', '2026-01-02', inverted => true);
+SELECT * FROM profstore.flamegraph(:'cpu' || '{node="a"}', '2026-01-01 10:00Z', '2026-01-01 11:00Z') ORDER BY ord;
+SELECT ord, level, value, self, label FROM profstore.flamegraph(:'cpu', '2026-01-01', '2026-01-02') ORDER BY ord;
+SELECT value FROM profstore.flamegraph(:'cpu', '2026-01-01 10:00:00.000001Z', '2026-01-01 11:00Z');
+SELECT value FROM profstore.flamegraph(:'cpu', '-infinity', 'infinity') WHERE ord = 0;
+SELECT ord, level, value, self, label FROM profstore.flamegraph(:'cpu' || '{node="a"}', '2026-01-01', '2026-01-02', inverted => true);
 
 -- types of the columns, as the data source maps them
 SELECT DISTINCT pg_typeof(ord) AS ord, pg_typeof(level) AS level, pg_typeof(value) AS value, pg_typeof(self) AS self, pg_typeof(label) AS label,
 	pg_typeof(truncated) AS truncated, pg_typeof(file) AS file, pg_typeof(line) AS line, pg_typeof(mapping) AS mapping
-FROM profstore.flamegraph(:cpu, '2026-01-01', '2026-01-02');
+FROM profstore.flamegraph(:'cpu', '2026-01-01', '2026-01-02');
 
 -- limits
-SELECT ord, level, value, self, label, truncated FROM profstore.flamegraph(:cpu || '{node="a"}', '2026-01-01', '2026-01-02', max_nodes => 5);
-SELECT ord, level, value, self, label, truncated FROM profstore.flamegraph(:cpu || '{node="a"}', '2026-01-01', '2026-01-02', max_nodes => 1);
-SELECT count(*) FROM profstore.flamegraph(:cpu || '{node="a"}', '2026-01-01', '2026-01-02', max_nodes => NULL);
+SELECT ord, level, value, self, label, truncated FROM profstore.flamegraph(:'cpu' || '{node="a"}', '2026-01-01', '2026-01-02', max_nodes => 5);
+SELECT ord, level, value, self, label, truncated FROM profstore.flamegraph(:'cpu' || '{node="a"}', '2026-01-01', '2026-01-02', max_nodes => 1);
+SELECT count(*) FROM profstore.flamegraph(:'cpu' || '{node="a"}', '2026-01-01', '2026-01-02', max_nodes => NULL);
 
 -- labels that viewers trip over
-SELECT put_scrape(:cpu, '{"node": "labels"}', '2026-01-01 12:00Z', jsonb_build_object(
+SELECT put_scrape(:'cpu', '{"node": "labels"}', '2026-01-01 12:00Z', jsonb_build_object(
 	'constructor;toString;valueOf;__proto__;hasOwnProperty', 5, 'other', 4, E'line\nbreak\ttab', 3, ' ', 2, '"quotes"''&<b>', 1, repeat('x', 65536), 6, 'größe→', 7,
 	'constructorX;__x', 8));
-SELECT level, value, length(label), left(label, 30) AS label, truncated FROM profstore.flamegraph(:cpu || '{node="labels"}', '2026-01-01', '2026-01-02');
+SELECT level, value, length(label), left(label, 30) AS label, truncated FROM profstore.flamegraph(:'cpu' || '{node="labels"}', '2026-01-01', '2026-01-02');
 SELECT profstore.intern_functions('{"",""}', '{"","_Zx"}', '{"",""}', '{0,0}') AS functions \gset
 SELECT profstore.intern_mappings('{abc,""}', '{/usr/bin/tool,""}') AS mappings \gset
 SELECT profstore.intern_locations(ARRAY[(:'mappings'::int[])[1], (:'mappings'::int[])[2], 0, 0, 0], '{4096,-1,255,0,0}', '{0,0,0,1,1}', :'functions', '{0,0}') AS locations \gset
-INSERT INTO profstore.samples SELECT '2026-01-01 13:00Z', (profstore.intern_series(ARRAY[:cpu], ARRAY['{"node": "unnamed"}'::jsonb], '{0}'))[1],
+INSERT INTO profstore.samples SELECT '2026-01-01 13:00Z', (profstore.intern_series(ARRAY[:'cpu'], ARRAY['{"node": "unnamed"}'::jsonb], '{0}'))[1],
 	unnest(profstore.intern_stacks('p', '{1,1,1,1,1}', :'locations')), 1;
-SELECT level, value, label, mapping FROM profstore.flamegraph(:cpu || '{node="unnamed"}', '2026-01-01', '2026-01-02');
+SELECT level, value, label, mapping FROM profstore.flamegraph(:'cpu' || '{node="unnamed"}', '2026-01-01', '2026-01-02');
 
 -- inlined calls are frames of their own; file and line say where the function begins
 SELECT profstore.intern_functions('{inner,middle,outer}', '{inner,middle,outer}', '{a.c,b.c,c.c}', '{10,20,0}') AS functions \gset
 SELECT profstore.intern_locations(ARRAY[(:'mappings'::int[])[1]], '{8192}', '{3}', :'functions', '{11,22,33}') AS locations \gset
-INSERT INTO profstore.samples SELECT '2026-01-01 13:00Z', (profstore.intern_series(ARRAY[:cpu], ARRAY['{"node": "inlined"}'::jsonb], '{0}'))[1],
+INSERT INTO profstore.samples SELECT '2026-01-01 13:00Z', (profstore.intern_series(ARRAY[:'cpu'], ARRAY['{"node": "inlined"}'::jsonb], '{0}'))[1],
 	unnest(profstore.intern_stacks('p', '{1}', :'locations')), 1;
-SELECT level, value, self, label, file, line, mapping FROM profstore.flamegraph(:cpu || '{node="inlined"}', '2026-01-01', '2026-01-02');
+SELECT level, value, self, label, file, line, mapping FROM profstore.flamegraph(:'cpu' || '{node="inlined"}', '2026-01-01', '2026-01-02');
 
 -- the order survives joins and parallel plans by ORDER BY ord
-SELECT string_agg(label, ' ' ORDER BY f.ord) FROM profstore.flamegraph(:cpu || '{node="a"}', '2026-01-01', '2026-01-02') AS f
+SELECT string_agg(label, ' ' ORDER BY f.ord) FROM profstore.flamegraph(:'cpu' || '{node="a"}', '2026-01-01', '2026-01-02') AS f
 	FULL JOIN generate_series(0, 7) AS g(ord) USING (ord);
 
 -- filters
-\set a 'profstore.flamegraph(' :cpu '||\'{node="a"}\', \'2026-01-01\', \'2026-01-02\''
+\set a 'profstore.flamegraph(' :'cpu' '||\'{node="a"}\', \'2026-01-01\', \'2026-01-02\''
 SELECT level, value, self, label FROM :a, focus => '^baz$');
 SELECT level, value, self, label FROM :a, ignore => 'foo');
 SELECT level, value, self, label FROM :a, hide => 'foo');
@@ -71,32 +65,19 @@ SELECT level, value, self, label FROM :a, focus => '', ignore => '', show => '',
 -- only partitions that meet the range are opened
 SELECT profstore.ensure_partitions('2025-12-30', '2026-01-05');
 BEGIN;
-SELECT value FROM profstore.flamegraph(:cpu || '{node="a"}', '2026-01-01 00:00Z', '2026-01-02 00:00Z') WHERE ord = 0;
-SELECT value FROM profstore.flamegraph(:cpu || '{node="a"}', '2026-01-03 23:59Z', '2026-01-04 00:00:01Z') WHERE ord = 0;
+SELECT value FROM profstore.flamegraph(:'cpu' || '{node="a"}', '2026-01-01 00:00Z', '2026-01-02 00:00Z') WHERE ord = 0;
+SELECT value FROM profstore.flamegraph(:'cpu' || '{node="a"}', '2026-01-03 23:59Z', '2026-01-04 00:00:01Z') WHERE ord = 0;
 SELECT relation::regclass FROM pg_locks WHERE pid = pg_backend_pid() AND relation::regclass::text ~ 'samples_[0-9]' ORDER BY 1;
 COMMIT;
 
 -- a transaction sees its own samples, and no longer after a rollback
 BEGIN;
-SELECT put_scrape(:cpu, '{"node": "own"}', '2026-01-01 14:00Z', '{"main;own": 1}');
-SELECT level, label FROM profstore.flamegraph(:cpu || '{node="own"}', '2026-01-01', '2026-01-02');
+SELECT put_scrape(:'cpu', '{"node": "own"}', '2026-01-01 14:00Z', '{"main;own": 1}');
+SELECT level, label FROM profstore.flamegraph(:'cpu' || '{node="own"}', '2026-01-01', '2026-01-02');
 ROLLBACK;
-SELECT level, label FROM profstore.flamegraph(:cpu || '{node="own"}', '2026-01-01', '2026-01-02');
+SELECT level, label FROM profstore.flamegraph(:'cpu' || '{node="own"}', '2026-01-01', '2026-01-02');
 
 -- errors
-CREATE FUNCTION failure(statement text) RETURNS text LANGUAGE plpgsql AS
-$$
-DECLARE
-	detail text;
-	hint text;
-BEGIN
-	EXECUTE statement;
-	RETURN 'no error';
-EXCEPTION WHEN OTHERS THEN
-	GET STACKED DIAGNOSTICS detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
-	RETURN concat_ws(E'\n', SQLSTATE || ' ' || SQLERRM, nullif(detail, ''), nullif(hint, ''));
-END
-$$;
 \pset format unaligned
 \pset tuples_only on
 SELECT failure($$SELECT profstore.flamegraph('{node="a"}', '2026-01-01', '2026-01-02')$$);
@@ -107,15 +88,15 @@ SELECT failure($$SELECT profstore.flamegraph('t:a:b:c:d', '2026-01-02 00:00Z', '
 SELECT failure($$SELECT profstore.flamegraph('t:a:b:c:d', '2026-01-01', '2026-01-02', max_nodes => 0)$$);
 SELECT failure($$SELECT profstore.flamegraph('t:a:b:c:d', '2026-01-01', '2026-01-02', focus => '(')$$);
 SELECT failure($$SELECT profstore.flamegraph('t:a:b:c:d{', '2026-01-01', '2026-01-02')$$);
-INSERT INTO profstore.samples SELECT '2026-01-01 15:00Z', (profstore.intern_series(ARRAY[:cpu], ARRAY['{"node": "large"}'::jsonb], '{0}'))[1], id, 9223372036854775807
+INSERT INTO profstore.samples SELECT '2026-01-01 15:00Z', (profstore.intern_series(ARRAY[:'cpu'], ARRAY['{"node": "large"}'::jsonb], '{0}'))[1], id, 9223372036854775807
 	FROM (VALUES (put_stack('main;x')), (put_stack('main;x')), (put_stack('main;y'))) AS s(id);
-SELECT failure(format($$SELECT profstore.flamegraph('%s{node="large"}', '2026-01-01', '2026-01-02')$$, :cpu));
-SELECT failure(format($$SELECT profstore.top('%s{node="large"}', '2026-01-01', '2026-01-02', show => 'y')$$, :cpu));
-INSERT INTO profstore.samples SELECT '2026-01-01 15:00Z', (profstore.intern_series(ARRAY[:cpu], ARRAY['{"node": "lost"}'::jsonb], '{0}'))[1], 1234567, 1;
-SELECT regexp_replace(failure(format($$SELECT profstore.flamegraph('%s{node="lost"}', '2026-01-01', '2026-01-02')$$, :cpu)), '\n.*', '');
+SELECT failure(format($$SELECT profstore.flamegraph('%s{node="large"}', '2026-01-01', '2026-01-02')$$, :'cpu'));
+SELECT failure(format($$SELECT profstore.top('%s{node="large"}', '2026-01-01', '2026-01-02', show => 'y')$$, :'cpu'));
+INSERT INTO profstore.samples SELECT '2026-01-01 15:00Z', (profstore.intern_series(ARRAY[:'cpu'], ARRAY['{"node": "lost"}'::jsonb], '{0}'))[1], 1234567, 1;
+SELECT regexp_replace(failure(format($$SELECT profstore.flamegraph('%s{node="lost"}', '2026-01-01', '2026-01-02')$$, :'cpu')), '\n.*', '');
 
 -- names that were rolled back are forgotten, though the next transaction counts the epoch up to the same number
-SELECT put_scrape(:cpu, '{"node": "names"}', '2026-01-01 16:00Z', '{"main;renamed": 1}');
+SELECT put_scrape(:'cpu', '{"node": "names"}', '2026-01-01 16:00Z', '{"main;renamed": 1}');
 \set names '(SELECT string_agg(label, '' '' ORDER BY ord) FROM profstore.flamegraph(''process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{node="names"}'', ''2026-01-01'', ''2026-01-02''))'
 BEGIN;
 UPDATE profstore.functions SET name = 'never' WHERE name = 'renamed';
@@ -139,6 +120,10 @@ SELECT :names;
 -- in a terminal: values with their units, and the tree as text
 SELECT value, profstore.readable(value, 'nanoseconds') AS time, profstore.readable(value, 'bytes') AS bytes, profstore.readable(value, 'count') AS count, profstore.readable(value, 'cycles') AS cycles
 FROM unnest('{0,1,999,1000,1023,1024,9999,10000,12345678,-1500000,59999999999,60000000000,123456789012,9007199254740993,9223372036854775807}'::int8[]) AS value;
+-- what is rounded up to the next scale has its unit
+SELECT unit, string_agg(profstore.readable(value, unit), ', ' ORDER BY ord) AS around FROM (VALUES ('nanoseconds', '{999.4,999.5,999499,999500,999999,999499999,999500000,999999999,59949999999,59950000000,3596999999999,3597000000000}'::float8[]),
+	('bytes', '{1023.4,1023.5,1048063,1048064,1073217535,1073217536,1098974756863,1098974756864}'), ('count', '{9999.4,9999.5,999499,999500,999499999,999500000,-999500000}')) AS v(unit, list),
+	unnest(list) WITH ORDINALITY AS u(value, ord) GROUP BY unit ORDER BY unit;
 SELECT profstore.readable(0.25, 'count'), profstore.readable(1234.5678, 'bytes'), profstore.readable(7, ''), profstore.readable('NaN', 'bytes'), profstore.readable('Infinity', 'nanoseconds'),
 	profstore.readable(NULL, 'bytes') IS NULL AND profstore.readable(1, NULL) IS NULL AS nulls;
 SELECT profstore.import_folded(E'main;serve;read 1500000000\nmain;serve;parse 250000000\nmain;serve 7000000\nmain;a_name_that_is_longer_than_what_is_left_for_it::so_its_middle_goes::and_both_of_its_ends_stay 20000\n'

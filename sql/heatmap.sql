@@ -1,15 +1,6 @@
 -- heatmap(): by hand, and against an oracle in plain SQL.
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/profiles.sql
-\i :src/sql/fixtures/fleet.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
-SET client_min_messages = warning;
-\set cpu 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'
-\set jobs 'jobs:run:count:run:count:delta'
+\set fleet on
+\i sql/fixtures/preamble.sql
 SELECT put_scrape(:'jobs', '{"node": "a"}', '2026-01-01 10:00:00.0199Z', '{"main;f": 4, "main;g": 1}');
 SELECT put_scrape(:'jobs', '{"node": "b"}', '2026-01-01 10:00:00.02Z', '{"main;f": 8}');
 SELECT put_scrape(:'jobs', '{"node": "a"}', '2026-01-01 10:00:02.999999Z', '{"main;g": 16}');

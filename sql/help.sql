@@ -1,8 +1,9 @@
--- Every object has a comment; help() lists every public function, with an example, in 120 columns. That the examples run: examples.sql.
+-- Every object has a comment; help() lists every public function by topic, with an example, in 120 columns. That the examples run: examples.sql.
 SET timezone = 'UTC';
 SET client_min_messages = warning;
 -- what has no comment
-SELECT p.oid::regprocedure AS function FROM pg_proc AS p WHERE p.pronamespace = 'profstore'::regnamespace AND obj_description(p.oid, 'pg_proc') IS NULL ORDER BY 1;
+SELECT p.oid::regprocedure AS function FROM pg_proc AS p
+WHERE p.pronamespace IN ('profstore'::regnamespace, 'profstore_internal'::regnamespace) AND obj_description(p.oid, 'pg_proc') IS NULL ORDER BY 1;
 SELECT c.oid::regclass AS relation FROM pg_class AS c
 WHERE c.relnamespace = 'profstore'::regnamespace AND c.relkind IN ('r', 'p', 'v', 'm', 'S', 'f') AND obj_description(c.oid, 'pg_class') IS NULL ORDER BY 1;
 SELECT t.oid::regtype AS type FROM pg_type AS t WHERE t.typnamespace = 'profstore'::regnamespace AND t.typtype IN ('b', 'd', 'e', 'r')
@@ -11,17 +12,37 @@ SELECT a.amname FROM pg_am AS a WHERE a.amname = 'profstore' AND obj_description
 SELECT pg_describe_object(d.classid, d.objid, 0) AS event_trigger FROM pg_depend AS d JOIN pg_event_trigger AS e ON d.classid = 'pg_event_trigger'::regclass AND d.objid = e.oid
 WHERE d.deptype = 'e' AND obj_description(e.oid, 'pg_event_trigger') IS NULL;
 
--- public functions without an example: those that people may call, and whose comment does not say that they are internal
-SELECT p.oid::regprocedure AS function FROM pg_proc AS p
-WHERE p.pronamespace = 'profstore'::regnamespace AND obj_description(p.oid, 'pg_proc') NOT LIKE 'internal: %' AND obj_description(p.oid, 'pg_proc') NOT LIKE E'%\nExample:\n%'
-	AND p.prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype, 'table_am_handler'::regtype) ORDER BY 1;
-SELECT count(*) > 40 AS many FROM profstore.help();
-SELECT function FROM profstore.help() AS h WHERE strpos(example, h.function) = 0 OR description = '';
+-- What is called by people, dashboards, writers and maintainers: a change of this list is one of the contract. All else goes to profstore_internal.
+\pset format unaligned
+\pset tuples_only on
+SELECT topic, string_agg(function, ' ' ORDER BY n) AS functions FROM profstore.help() WITH ORDINALITY AS h(topic, function, description, example, n)
+GROUP BY topic ORDER BY min(n);
+\pset format aligned
+\pset tuples_only off
+-- what help() leaves out
+SELECT p.oid::regprocedure AS function FROM pg_proc AS p WHERE p.pronamespace = 'profstore'::regnamespace EXCEPT
+SELECT p.oid FROM profstore.help() AS h JOIN pg_proc AS p ON p.pronamespace = 'profstore'::regnamespace AND p.proname = h.function;
+SELECT function FROM profstore.help('.') AS h WHERE strpos(example, h.function) = 0 OR description = '';
+SELECT function FROM profstore.help() WHERE description = '' OR example IS NOT NULL;
 SELECT * FROM profstore.help('^(profile_types|top)$');
+SELECT function FROM profstore.help('roles');
+
+-- Nobody uses the inner schema, in which there are functions alone, so whoever calls one has it by OID, or runs as its owner: no body in a string
+-- that would look for one runs as somebody else.
+CREATE ROLE regress_pfs_all;
+SELECT profstore.grant_read('regress_pfs_all'), profstore.grant_write('regress_pfs_all'), profstore.grant_maintain('regress_pfs_all');
+SELECT nspacl, pg_has_role(nspowner, 'USAGE') AS own FROM pg_namespace WHERE nspname = 'profstore_internal';
+SELECT DISTINCT d.classid::regclass FROM pg_depend AS d WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = 'profstore_internal'::regnamespace;
+SELECT p.oid::regprocedure AS function FROM pg_proc AS p
+WHERE p.prosrc ~ 'profstore_internal\.' AND NOT p.prosecdef AND has_function_privilege('regress_pfs_all', p.oid, 'EXECUTE');
+SELECT count(*) > 0 AS some_run_as_owner FROM pg_proc AS p WHERE p.prosrc ~ 'profstore_internal\.' AND p.prosecdef;
+DROP OWNED BY regress_pfs_all;
+DROP ROLE regress_pfs_all;
 
 -- what people see fits into 120 columns
 SELECT max(length(function)) AS function, max((SELECT max(length(l)) FROM string_to_table(description, E'\n') AS l)) AS description,
-	max((SELECT max(length(l)) FROM string_to_table(example, E'\n') AS l)) AS example FROM profstore.help();
+	max((SELECT max(length(l)) FROM string_to_table(example, E'\n') AS l)) AS example FROM profstore.help('.');
+SELECT max(length(topic)) AS topic, max(length(function)) AS function, max(length(description)) AS description, bool_or(description ~ '\n') AS more_lines FROM profstore.help();
 
 -- what people could only type in quotes: names of arguments, results and columns that are keywords (all but those that name columns) or not in small letters
 WITH names(name) AS

@@ -48,11 +48,12 @@ BEGIN
 END
 $$;
 
--- Every function that is not internal, in an order that has something to show.
+-- Every function that is called from outside, in an order that has something to show.
 CREATE TABLE calls (n int4 GENERATED ALWAYS AS IDENTITY, call text);
 INSERT INTO calls (call) VALUES
 	($$ensure_partitions('2026-03-01 00:00Z', '2026-03-02 00:00Z')$$),
 	($$calling_role()$$),
+	($$writer_protocols()$$),
 	($$row_policies()$$),
 	($$apply_policies()$$),
 	($$epoch()$$),
@@ -79,7 +80,7 @@ INSERT INTO calls (call) VALUES
 	($$series('{node="x"}', '2026-03-01', '2026-03-02')$$),
 	($$label_names('{node="x"}', '2026-03-01', '2026-03-02')$$),
 	($$label_values('node', '{node="x"}', '2026-03-01', '2026-03-02')$$),
-	($$help('flame')$$),
+	($$help('flame')$$), ($$help()$$),
 	($$timeseries('cpu:samples:count:::delta', '2026-03-01', '2026-03-02', '1 hour', '{service}')$$),
 	($$flamegraph('cpu:samples:count:::delta', '2026-03-01', '2026-03-02', by => '{service}')$$),
 	($$flamegraph('cpu:samples', by => '{service}')$$), ($$flamegraph_text('cpu:samples', '2026-03-01', '2026-03-02')$$),
@@ -131,6 +132,7 @@ INSERT INTO calls (call) VALUES
 	($$drop_before('2026-03-02 00:00Z')$$),
 	($$bump_names()$$),
 	($$bump_epoch()$$),
+	($$keep_file_notes('{1}', '{a}', 'b', 'c', 'd', 'e')$$),
 	($$grant_read('regress_pfs_hostile')$$),
 	($$grant_write('regress_pfs_hostile')$$),
 	($$grant_maintain('regress_pfs_hostile')$$);
@@ -139,7 +141,7 @@ CREATE ROLE regress_pfs_hostile;
 CREATE TABLE tracked (stack int8);
 
 SELECT DISTINCT p.proname AS is_not_called FROM pg_proc AS p
-WHERE p.pronamespace = 'profstore'::regnamespace AND p.prorettype NOT IN ('trigger'::regtype, 'event_trigger'::regtype, 'table_am_handler'::regtype) AND obj_description(p.oid, 'pg_proc') NOT LIKE 'internal: %'
+WHERE p.pronamespace = 'profstore'::regnamespace
 	AND NOT EXISTS (SELECT FROM calls AS c WHERE c.call LIKE '%profstore.' || p.proname || '(%')
 ORDER BY 1;
 
@@ -161,7 +163,7 @@ RESET search_path;
 
 -- functions whose text is read at each call have a search path of their own
 SELECT p.oid::regprocedure FROM pg_proc AS p JOIN pg_language AS l ON l.oid = p.prolang
-WHERE p.pronamespace = 'profstore'::regnamespace AND l.lanname NOT IN ('c', 'internal') AND p.prosqlbody IS NULL
+WHERE p.pronamespace IN ('profstore'::regnamespace, 'profstore_internal'::regnamespace) AND l.lanname NOT IN ('c', 'internal') AND p.prosqlbody IS NULL
 	AND NOT coalesce(p.proconfig @> array['search_path=pg_catalog, pg_temp'], false);
 
 DROP OWNED BY regress_pfs_hostile;

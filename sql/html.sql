@@ -1,12 +1,6 @@
 -- flamegraph_html(): one page with everything inside. extension/test/page opens one in a browser.
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/profiles.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
-\set cpu '\'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta\''
+\i sql/fixtures/preamble.sql
+RESET client_min_messages;
 
 -- the data that a page carries
 CREATE FUNCTION page_data(page text) RETURNS jsonb LANGUAGE sql AS
@@ -15,22 +9,22 @@ SELECT substring(page FROM '<script type="application/json" id="profile">(.*?)</
 $$;
 
 -- an empty one is a page as well
-SELECT page_data(profstore.flamegraph_html(:cpu, '2026-01-01', '2026-01-02'));
+SELECT page_data(profstore.flamegraph_html(:'cpu', '2026-01-01', '2026-01-02'));
 
-SELECT put_scrape(:cpu, '{"node": "a"}', '2026-01-01 10:00Z', '{"main;foo;bar": 50, "main;foo": 30, "main;baz;bar": 20, "": 2}');
-SELECT put_scrape(:cpu, '{"node": "b"}', '2026-01-01 10:00Z', jsonb_build_object('</script><script>alert(1)</script>;"x"\', 1, '<!-- --><b>&amp;', 2));
-SELECT jsonb_pretty(page_data(profstore.flamegraph_html(:cpu || '{node="a"}', '2026-01-01', '2026-01-02')));
-SELECT page_data(profstore.flamegraph_html(:cpu || '{node="a"}', '2026-01-01', '2026-01-02', max_nodes => 3, inverted => true,
+SELECT put_scrape(:'cpu', '{"node": "a"}', '2026-01-01 10:00Z', '{"main;foo;bar": 50, "main;foo": 30, "main;baz;bar": 20, "": 2}');
+SELECT put_scrape(:'cpu', '{"node": "b"}', '2026-01-01 10:00Z', jsonb_build_object('</script><script>alert(1)</script>;"x"\', 1, '<!-- --><b>&amp;', 2));
+SELECT jsonb_pretty(page_data(profstore.flamegraph_html(:'cpu' || '{node="a"}', '2026-01-01', '2026-01-02')));
+SELECT page_data(profstore.flamegraph_html(:'cpu' || '{node="a"}', '2026-01-01', '2026-01-02', max_nodes => 3, inverted => true,
 	hide => 'baz', focus => 'b', title => 'Title </script>'));
-SELECT page_data(profstore.flamegraph_html(:cpu || '{node="b"}', '-infinity', 'infinity')) -> 'tree' -> 'children';
+SELECT page_data(profstore.flamegraph_html(:'cpu' || '{node="b"}', '-infinity', 'infinity')) -> 'tree' -> 'children';
 
 -- it stands alone: nothing is fetched, and data cannot end its element
 SELECT page ~ '^<!doctype html>' AS html, page !~* '(src|href)\s*=' AS no_links, page ~ 'Content-Security-Policy.*default-src ''none''' AS closed, page !~ '[^[:ascii:]]' AS plain,
 	(length(page) - length(replace(page, '</script', ''))) / 8 AS script_ends, length(page) BETWEEN 50000 AND 200000 AS size
-FROM profstore.flamegraph_html(:cpu, '2026-01-01', '2026-01-02') AS page;
+FROM profstore.flamegraph_html(:'cpu', '2026-01-01', '2026-01-02') AS page;
 
 -- two selections in one page: value is the later side's; by rate unless absolute
-SELECT put_scrape(:cpu, '{"node": "a"}', '2026-01-03 10:00Z', '{"main;foo;bar": 80, "main;new": 7}');
-SELECT page_data(profstore.flamegraph_diff_html(:cpu || '{node="a"}', '2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04'));
-SELECT page_data(profstore.flamegraph_diff_html(:cpu || '{node="a"}', '2026-01-01', '2026-01-02', '2026-01-03', '2026-01-05', absolute => true, max_nodes => 3,
-	base_selector => :cpu || '{node=~"a|b"}', hide => 'baz', title => 'Title </script>')) - 'selector';
+SELECT put_scrape(:'cpu', '{"node": "a"}', '2026-01-03 10:00Z', '{"main;foo;bar": 80, "main;new": 7}');
+SELECT page_data(profstore.flamegraph_diff_html(:'cpu' || '{node="a"}', '2026-01-01', '2026-01-02', '2026-01-03', '2026-01-04'));
+SELECT page_data(profstore.flamegraph_diff_html(:'cpu' || '{node="a"}', '2026-01-01', '2026-01-02', '2026-01-03', '2026-01-05', absolute => true, max_nodes => 3,
+	base_selector => :'cpu' || '{node=~"a|b"}', hide => 'baz', title => 'Title </script>')) - 'selector';

@@ -1,11 +1,6 @@
 -- Imports: bytes that are no text, files of nothing, when series were seen, days and times.
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/pprof.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
+\set pprof on
+\i sql/fixtures/preamble.sql
 \set VERBOSITY terse
 
 -- a zero byte, one of another encoding, a character that was cut, what no character is long for: in a function, a file, a build ID, a label, a sample type's unit, a comment

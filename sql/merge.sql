@@ -1,15 +1,7 @@
 -- The views against an oracle in plain SQL: recursion over stacks, locations and functions on random data.
 -- Each count of differences must be 0: nothing missing, nothing too much.
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/fleet.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
-SET client_min_messages = warning;
-\set cpu 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'
-\set memory 'memory:inuse_space:bytes:space:bytes'
+\set fleet on
+\i sql/fixtures/preamble.sql
 
 -- the data is what it should be: many stacks, also in a heap partition
 SELECT count(*) AS samples, count(DISTINCT stack_id) > 300 AS many_stacks FROM profstore.samples;

@@ -1,14 +1,6 @@
 -- merge_stacks(), the type stack_sums and its views, against the functions over samples.
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/profiles.sql
-\i :src/sql/fixtures/fleet.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
-SET client_min_messages = warning;
-\set cpu 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'
+\set fleet on
+\i sql/fixtures/preamble.sql
 
 -- text, and what it refuses
 SELECT '{}'::profstore.stack_sums, ' { 1:10 , 5 : -3,9223372036854775807:-9223372036854775808 } '::profstore.stack_sums, '{0:1,7:0}'::profstore.stack_sums;

@@ -1,15 +1,8 @@
 -- last_over_time(), max_over_time(): one scrape of each series in place of averages, against an oracle in plain SQL.
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/profiles.sql
-\i :src/sql/fixtures/fleet.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
+\set fleet on
+\i sql/fixtures/preamble.sql
 \set VERBOSITY terse
 \set heap 'heap:inuse:bytes:space:bytes'
-\set memory 'memory:inuse_space:bytes:space:bytes'
 
 SELECT put_scrape(:'heap', '{"node": "a"}', '2026-01-01 10:00Z', '{"main;f": 40, "main;g": 10}');
 SELECT put_scrape(:'heap', '{"node": "a"}', '2026-01-01 10:01Z', '{"main;f": 20}');

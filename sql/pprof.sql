@@ -1,11 +1,7 @@
 -- import_pprof and pprof
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/pprof.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
+\set pprof on
+\i sql/fixtures/preamble.sql
+RESET client_min_messages;
 
 -- Two sample types, an inlined call, a position-independent program, labels of every kind, a key that comes twice.
 --             1          2        3      4              5         6       7        8        9          10     11    12        13      14        15
@@ -55,6 +51,16 @@ SELECT profstore.import_pprof(profstore.pprof('process_cpu:samples:count:cpu:nan
 	focus => 'work', hide => '^inner$'), '{"__name__": "filtered"}');
 SELECT * FROM profstore.folded('filtered:samples:count:cpu:nanoseconds:delta{}', '-infinity', 'infinity') ORDER BY stack;
 SELECT profstore.import_pprof(profstore.pprof('none:samples:count::{}', '-infinity', 'infinity'), '{"__name__": "empty"}');
+
+-- A round trip keeps the range, and that values add up. A range without ends is that in which the series were seen.
+SELECT profstore.import_folded('main;f 3', '{"__name__": "trip"}', '2024-02-01 10:00Z');
+SELECT profstore.import_folded('main;f 4', '{"__name__": "trip"}', '2024-02-01 11:00Z');
+SELECT profstore.import_pprof(profstore.pprof('trip', '2024-02-01 09:00Z', '2024-02-01 12:00Z'), '{"__name__": "bounded"}');
+SELECT profstore.import_pprof(profstore.pprof('trip', '-infinity', 'infinity'), '{"__name__": "unbounded"}');
+SELECT profile_type, first_seen, last_seen FROM profstore.profile_types() WHERE profile_type ~ '^(trip|(un)?bounded):';
+SELECT profstore.pprof('trip', '2024-02-01 09:00Z', '2024-02-01 12:00Z') = profstore.pprof('bounded', '2024-02-01 09:00Z', '2024-02-01 12:00Z') AS bounded,
+	profstore.pprof('trip', '-infinity', 'infinity') = profstore.pprof('unbounded', '2024-02-01 10:00Z', '2024-02-01 11:01Z') AS unbounded;
+SELECT length(profstore.pprof('trip', '2024-03-01', '2024-03-02')) > 0 AS is_file;
 SELECT m.profile_type, p.stack_id, p.value FROM profstore.samples p JOIN profstore.matching_series('empty:samples:count::{}') m USING (series_id);
 
 -- Only some keys become labels; one that the import has itself gets another name.

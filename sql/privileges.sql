@@ -30,7 +30,7 @@ UPDATE profstore.writers SET last_batch = 0;
 SELECT profstore.bump_epoch();
 SELECT profstore.bump_names();
 SELECT profstore.grant_read('regress_pfs_writer');
-SELECT profstore.begin_interning('x', '{}'::text[]);
+SELECT profstore_internal.begin_interning('x', '{}'::text[]);
 RESET ROLE;
 
 SET ROLE regress_pfs_reader;
@@ -111,7 +111,7 @@ SELECT profstore.grant_read('no_such_role');
 
 -- functions that run as their owner pin their search path; every object has a comment
 SELECT proname FROM pg_proc
-WHERE pronamespace = 'profstore'::regnamespace AND prosecdef
+WHERE pronamespace IN ('profstore'::regnamespace, 'profstore_internal'::regnamespace) AND prosecdef
 	AND NOT coalesce(proconfig @> array['search_path=pg_catalog, pg_temp'], false);
 SELECT pg_describe_object(d.classid, d.objid, 0) AS lacks_a_comment
 FROM pg_depend AS d

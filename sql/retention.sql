@@ -1,13 +1,6 @@
 -- Retention: what queries say of tiers is what they said of the samples.
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/fleet.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
-\set cpu 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'
-\set memory 'memory:inuse_space:bytes:space:bytes'
+\set fleet on
+\i sql/fixtures/preamble.sql
 
 -- settings
 SELECT profstore.set_retention('0 days');
@@ -73,7 +66,7 @@ BEGIN
 	PERFORM set_config('client_min_messages', 'warning', false);
 	FOR i IN 1 .. 100 LOOP
 		CALL profstore.apply_retention();
-		EXIT WHEN NOT EXISTS (SELECT FROM profstore.retention_steps() WHERE action <> 'trim');
+		EXIT WHEN NOT EXISTS (SELECT FROM profstore_internal.retention_steps() WHERE action <> 'trim');
 		PERFORM pg_sleep(0.1);
 	END LOOP;
 	RESET client_min_messages;
@@ -85,7 +78,7 @@ TRUNCATE profstore.samples;
 INSERT INTO profstore.samples SELECT * FROM all_samples WHERE stack_id % 5 <> 1 AND series_id % 2 = 0;
 INSERT INTO profstore.samples SELECT * FROM all_samples WHERE stack_id % 5 <> 1 AND series_id % 2 = 1;
 SELECT profstore.set_retention('1 day', '1000 years', '1000 years');
-SELECT relation, action FROM profstore.retention_steps();
+SELECT relation, action FROM profstore_internal.retention_steps();
 CALL retain();
 SELECT relation, action, rows > 0 AS rows, sums > 0 AS sums, count(*) FROM profstore.retention_log GROUP BY 1, 2, 3, 4 ORDER BY 1, 2;
 SELECT * FROM profstore.partitions();
@@ -166,11 +159,11 @@ UPDATE profstore.segments SET row_count = 2 WHERE storage_id = profstore.storage
 SELECT profstore.set_retention('1 day', '1 day', '1000 years');
 CALL profstore.apply_retention();
 SELECT relation FROM profstore.partitions();
-SELECT profstore.move_to_tier('all_samples', 'hour');
-SELECT profstore.move_to_tier('profstore.samples_hour_202602', 'minute');
-SELECT profstore.move_to_tier('profstore.samples_20260202', 'day');
-SELECT profstore.drop_partition('all_samples', false);
-SELECT profstore.retain('all_samples', 'trim', 'infinity');
+SELECT profstore_internal.move_to_tier('all_samples', 'hour');
+SELECT profstore_internal.move_to_tier('profstore.samples_hour_202602', 'minute');
+SELECT profstore_internal.move_to_tier('profstore.samples_20260202', 'day');
+SELECT profstore_internal.drop_partition('all_samples', false);
+SELECT profstore_internal.retain('all_samples', 'trim', 'infinity');
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT profstore.drop_before('2026-02-01 12:00Z');
 ROLLBACK;
@@ -191,7 +184,7 @@ SELECT profstore.set_retention('1 day');
 CALL profstore.apply_retention();
 SELECT * FROM profstore.drop_before('2026-02-02');
 SELECT count(*) > 10 FROM profstore.retention_log;
-SELECT profstore.move_to_tier('profstore.samples_20260202', 'hour');
+SELECT profstore_internal.move_to_tier('profstore.samples_20260202', 'hour');
 SELECT count(*) FROM profstore.samples_hour;
 RESET ROLE;
 DROP OWNED BY regress_pfs_cron;

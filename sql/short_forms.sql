@@ -1,6 +1,5 @@
 -- What may be left out when typing: parts of a profile type, and the range.
-SET client_min_messages = warning;
-SET timezone = 'UTC';
+\i sql/fixtures/preamble.sql
 
 -- Samples of now, of the hour before, and of earlier, further apart than this takes; two types begin with memory.
 SELECT profstore.import_folded(format(E'main;%s;main.c 3\nmain;rest 5', f), format('{"__name__": "cpu", "service": "%s"}', s)::jsonb, now() - a)
@@ -73,14 +72,6 @@ SELECT * FROM profstore.top('cpu', to_ts => now() - interval '2 hours');
 SELECT * FROM profstore.top('cpu', NULL);
 \set VERBOSITY default
 -- the planner sees the range that is left out
-CREATE FUNCTION planned_rows(query text) RETURNS float8 LANGUAGE plpgsql AS $$
-DECLARE
-	plan json;
-BEGIN
-	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
-	RETURN plan #> '{0,Plan,Plan Rows}';
-END
-$$;
 SELECT planned_rows('SELECT FROM profstore.folded($$cpu$$)') = planned_rows('SELECT FROM profstore.folded($$cpu$$, now() - interval $$1 hour$$, now())') AS the_same,
 	planned_rows('SELECT FROM profstore.folded($$cpu$$)') < planned_rows('SELECT FROM profstore.folded($$cpu$$, $$-infinity$$)') AS fewer;
 

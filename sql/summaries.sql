@@ -1,14 +1,6 @@
 -- Sums beside samples: every query function must tell the same with and without them.
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/fleet.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
-SET client_min_messages = warning;
-\set cpu 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'
-\set memory 'memory:inuse_space:bytes:space:bytes'
+\set fleet on
+\i sql/fixtures/preamble.sql
 
 -- six large INSERTs of 40 minutes each: segments of level 1, with both tables of sums; some values are negative
 CREATE PROCEDURE insert_dense(from_ts timestamptz, rows int4) LANGUAGE sql AS $$

@@ -1,48 +1,42 @@
 -- timeseries(): rates of delta types, values of instant types
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/profiles.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
-\set cpu '\'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta\''
+\i sql/fixtures/preamble.sql
+RESET client_min_messages;
 \set alloc '\'memory:alloc_space:bytes:space:bytes:delta\''
 \set inuse '\'memory:inuse_space:bytes:space:bytes\''
 
-SELECT * FROM profstore.timeseries(:cpu, '2026-01-01', '2026-01-02');
-SELECT put_scrape(:cpu, '{"node": "a", "service": "web"}', at, '{"main;f": 15000000000, "main;g": 5000000000}')
+SELECT * FROM profstore.timeseries(:'cpu', '2026-01-01', '2026-01-02');
+SELECT put_scrape(:'cpu', '{"node": "a", "service": "web"}', at, '{"main;f": 15000000000, "main;g": 5000000000}')
 FROM generate_series(timestamptz '2026-01-01 10:00Z', '2026-01-01 10:00:50Z', '10 s') AS at;
-SELECT put_scrape(:cpu, '{"node": "b", "service": "web"}', '2026-01-01 10:00:30Z', '{"main;f": 10000000000}');
-SELECT put_scrape(:cpu, '{"node": "c"}', '2026-01-01 10:02Z', '{"": 0}');
+SELECT put_scrape(:'cpu', '{"node": "b", "service": "web"}', '2026-01-01 10:00:30Z', '{"main;f": 10000000000}');
+SELECT put_scrape(:'cpu', '{"node": "c"}', '2026-01-01 10:02Z', '{"": 0}');
 
 -- nanoseconds per second are cores; a bucket is absent where nothing was stored, and 0 where an empty scrape was
-SELECT * FROM profstore.timeseries(:cpu, '2026-01-01 10:00Z', '2026-01-01 10:10Z', '10 s');
-SELECT * FROM profstore.timeseries(:cpu, '2026-01-01 10:00Z', '2026-01-01 10:10Z', '1 min');
+SELECT * FROM profstore.timeseries(:'cpu', '2026-01-01 10:00Z', '2026-01-01 10:10Z', '10 s');
+SELECT * FROM profstore.timeseries(:'cpu', '2026-01-01 10:00Z', '2026-01-01 10:10Z', '1 min');
 -- groups
-SELECT * FROM profstore.timeseries(:cpu, '2026-01-01 10:00Z', '2026-01-01 10:10Z', '1 min', '{service}');
-SELECT * FROM profstore.timeseries(:cpu, '2026-01-01 10:00Z', '2026-01-01 10:10Z', '1 min', '{service,node}');
-SELECT * FROM profstore.timeseries(:cpu, '2026-01-01 10:00Z', '2026-01-01 10:10Z', '1 min', '{absent}');
-SELECT * FROM profstore.timeseries(:cpu || '{node="b"}', '2026-01-01 10:00Z', '2026-01-01 10:10Z', '1 min', by => NULL);
+SELECT * FROM profstore.timeseries(:'cpu', '2026-01-01 10:00Z', '2026-01-01 10:10Z', '1 min', '{service}');
+SELECT * FROM profstore.timeseries(:'cpu', '2026-01-01 10:00Z', '2026-01-01 10:10Z', '1 min', '{service,node}');
+SELECT * FROM profstore.timeseries(:'cpu', '2026-01-01 10:00Z', '2026-01-01 10:10Z', '1 min', '{absent}');
+SELECT * FROM profstore.timeseries(:'cpu' || '{node="b"}', '2026-01-01 10:00Z', '2026-01-01 10:10Z', '1 min', by => NULL);
 -- buckets align to the epoch; one that the range cuts divides by the time covered
-SELECT * FROM profstore.timeseries(:cpu || '{node="a"}', '2026-01-01 10:00:20Z', '2026-01-01 10:00:50Z', '30 s');
-SELECT * FROM profstore.timeseries(:cpu || '{node="a"}', '2026-01-01 10:00Z', '2026-01-01 10:01Z', '7 s') LIMIT 3;
-SELECT * FROM profstore.timeseries(:cpu || '{node="a"}', '2026-01-01 10:00Z', '2026-01-01 10:01Z', '1 day');
+SELECT * FROM profstore.timeseries(:'cpu' || '{node="a"}', '2026-01-01 10:00:20Z', '2026-01-01 10:00:50Z', '30 s');
+SELECT * FROM profstore.timeseries(:'cpu' || '{node="a"}', '2026-01-01 10:00Z', '2026-01-01 10:01Z', '7 s') LIMIT 3;
+SELECT * FROM profstore.timeseries(:'cpu' || '{node="a"}', '2026-01-01 10:00Z', '2026-01-01 10:01Z', '1 day');
 -- a step is chosen
-SELECT count(*), min(time), max(time) FROM profstore.timeseries(:cpu, '2026-01-01 10:00Z', '2026-01-01 10:50Z');
-SELECT count(*), min(time), max(time) FROM profstore.timeseries(:cpu, '2026-01-01 10:00Z', '2026-01-01 15:00Z');
-SELECT count(*), min(time), max(time) FROM profstore.timeseries(:cpu, '2025-01-01', '2027-01-01');
+SELECT count(*), min(time), max(time) FROM profstore.timeseries(:'cpu', '2026-01-01 10:00Z', '2026-01-01 10:50Z');
+SELECT count(*), min(time), max(time) FROM profstore.timeseries(:'cpu', '2026-01-01 10:00Z', '2026-01-01 15:00Z');
+SELECT count(*), min(time), max(time) FROM profstore.timeseries(:'cpu', '2025-01-01', '2027-01-01');
 -- the length of the widest range exceeds int8
-SELECT count(*) FROM profstore.timeseries(:cpu, '4713-01-01 BC', '294276-12-31');
-SELECT time, value FROM profstore.timeseries(:cpu, '-infinity', 'infinity', '1 hour');
+SELECT count(*) FROM profstore.timeseries(:'cpu', '4713-01-01 BC', '294276-12-31');
+SELECT time, value FROM profstore.timeseries(:'cpu', '-infinity', 'infinity', '1 hour');
 -- filters keep the buckets
-SELECT time, value FROM profstore.timeseries(:cpu, '2026-01-01 10:00Z', '2026-01-01 10:10Z', '1 min', focus => '^g$');
-SELECT time, value FROM profstore.timeseries(:cpu, '2026-01-01 10:00Z', '2026-01-01 10:10Z', '1 min', ignore => 'main');
+SELECT time, value FROM profstore.timeseries(:'cpu', '2026-01-01 10:00Z', '2026-01-01 10:10Z', '1 min', focus => '^g$');
+SELECT time, value FROM profstore.timeseries(:'cpu', '2026-01-01 10:00Z', '2026-01-01 10:10Z', '1 min', ignore => 'main');
 -- before the epoch
-SELECT profstore.intern_series(ARRAY[:cpu], ARRAY['{"node": "old"}'::jsonb], '{0}') AS old \gset
+SELECT profstore.intern_series(ARRAY[:'cpu'], ARRAY['{"node": "old"}'::jsonb], '{0}') AS old \gset
 CREATE TABLE samples_1969 PARTITION OF profstore.samples FOR VALUES FROM ('1969-12-31 00:00Z') TO ('1970-01-01 00:00Z') USING heap;
 INSERT INTO profstore.samples VALUES ('1969-12-31 23:59:45Z', (:'old'::int[])[1], 0, 1000000000);
-SELECT time, value FROM profstore.timeseries(:cpu || '{node="old"}', '1969-12-31 23:00Z', '1970-01-02', '20 s');
+SELECT time, value FROM profstore.timeseries(:'cpu' || '{node="old"}', '1969-12-31 23:00Z', '1970-01-02', '20 s');
 
 -- bytes stay bytes per second
 SELECT put_scrape(:alloc, '{"node": "a"}', '2026-01-01 10:00Z', '{"main;f": 6000}');
@@ -75,11 +69,11 @@ INSERT INTO profstore.samples_minute VALUES ('2025-01-01 10:20Z', :late, put_sta
 SELECT * FROM (VALUES (interval '1 hour'), ('40 min'), ('20 min'), ('10 s')) AS s(step), (VALUES (NULL), ('g')) AS f(focus), LATERAL (SELECT time, value FROM profstore.timeseries(:inuse, '2025-01-01', '2025-01-02', step, focus => focus)) AS t ORDER BY focus NULLS FIRST, step DESC, time;
 
 -- errors
-SELECT profstore.timeseries(:cpu, '2026-01-01', '2026-01-02', '0 s');
-SELECT profstore.timeseries(:cpu, '2026-01-01', '2026-01-02', '-1 min');
-SELECT profstore.timeseries(:cpu, '2026-01-01', '2026-01-02', '1 month');
-SELECT profstore.timeseries(:cpu, '2026-01-01', '2026-01-02', '2000000000 days');
-SELECT profstore.timeseries(:cpu, '2026-01-01', '2026-01-02', '-2000000000 hours');
-SELECT count(*) FROM profstore.timeseries(:cpu, '2026-01-01', '2026-01-02', '36500 days');
-SELECT profstore.timeseries(:cpu, '-infinity', '2026-01-02');
-SELECT profstore.timeseries(:cpu, '2026-01-01', '2026-01-02', '1 min', '{node,NULL}');
+SELECT profstore.timeseries(:'cpu', '2026-01-01', '2026-01-02', '0 s');
+SELECT profstore.timeseries(:'cpu', '2026-01-01', '2026-01-02', '-1 min');
+SELECT profstore.timeseries(:'cpu', '2026-01-01', '2026-01-02', '1 month');
+SELECT profstore.timeseries(:'cpu', '2026-01-01', '2026-01-02', '2000000000 days');
+SELECT profstore.timeseries(:'cpu', '2026-01-01', '2026-01-02', '-2000000000 hours');
+SELECT count(*) FROM profstore.timeseries(:'cpu', '2026-01-01', '2026-01-02', '36500 days');
+SELECT profstore.timeseries(:'cpu', '-infinity', '2026-01-02');
+SELECT profstore.timeseries(:'cpu', '2026-01-01', '2026-01-02', '1 min', '{node,NULL}');

@@ -1,45 +1,39 @@
 -- top() and folded()
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/profiles.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
-\set cpu '\'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta\''
+\i sql/fixtures/preamble.sql
+RESET client_min_messages;
 
 -- nothing: no function
-SELECT * FROM profstore.top(:cpu, '2026-01-01', '2026-01-02');
-SELECT * FROM profstore.folded(:cpu, '2026-01-01', '2026-01-02');
+SELECT * FROM profstore.top(:'cpu', '2026-01-01', '2026-01-02');
+SELECT * FROM profstore.folded(:'cpu', '2026-01-01', '2026-01-02');
 
 -- recursion counts once per stack, direct or not
-SELECT put_scrape(:cpu, '{"node": "a"}', '2026-01-01 10:00Z',
+SELECT put_scrape(:'cpu', '{"node": "a"}', '2026-01-01 10:00Z',
 	'{"main;f;f;f": 40, "main;f;g;f": 30, "main;g;f;g": 20, "main": 10}');
-SELECT * FROM profstore.top(:cpu, '2026-01-01', '2026-01-02');
-SELECT function, self, total FROM profstore.top(:cpu, '2026-01-01', '2026-01-02', max_rows => 1);
-SELECT count(*) FROM profstore.top(:cpu, '2026-01-01', '2026-01-02', max_rows => 0);
-SELECT count(*) FROM profstore.top(:cpu, '2026-01-01', '2026-01-02', max_rows => NULL);
-SELECT function, self, total FROM profstore.top(:cpu, '2026-01-01', '2026-01-02', focus => 'g', hide => 'main');
-SELECT profstore.top(:cpu, '2026-01-01', '2026-01-02', max_rows => -1);
+SELECT * FROM profstore.top(:'cpu', '2026-01-01', '2026-01-02');
+SELECT function, self, total FROM profstore.top(:'cpu', '2026-01-01', '2026-01-02', max_rows => 1);
+SELECT count(*) FROM profstore.top(:'cpu', '2026-01-01', '2026-01-02', max_rows => 0);
+SELECT count(*) FROM profstore.top(:'cpu', '2026-01-01', '2026-01-02', max_rows => NULL);
+SELECT function, self, total FROM profstore.top(:'cpu', '2026-01-01', '2026-01-02', focus => 'g', hide => 'main');
+SELECT profstore.top(:'cpu', '2026-01-01', '2026-01-02', max_rows => -1);
 
 -- folded: root first; what would split frames or lines is replaced; a stack without frames has a name
-SELECT * FROM profstore.folded(:cpu, '2026-01-01', '2026-01-02');
+SELECT * FROM profstore.folded(:'cpu', '2026-01-01', '2026-01-02');
 SELECT profstore.intern_functions(ARRAY['a;b', E'c\nd'], '{"",""}', '{"",""}', '{0,0}') AS functions \gset
 SELECT profstore.intern_locations('{0,0}', '{0,0}', '{1,1}', :'functions', '{0,0}') AS locations \gset
-INSERT INTO profstore.samples SELECT '2026-01-01 11:00Z', (profstore.intern_series(ARRAY[:cpu], ARRAY['{"node": "b"}'::jsonb], '{0}'))[1], s.id, 3
+INSERT INTO profstore.samples SELECT '2026-01-01 11:00Z', (profstore.intern_series(ARRAY[:'cpu'], ARRAY['{"node": "b"}'::jsonb], '{0}'))[1], s.id, 3
 	FROM unnest(profstore.intern_stacks('p', '{2,0}', :'locations')) AS s(id);
-SELECT * FROM profstore.folded(:cpu || '{node="b"}', '2026-01-01', '2026-01-02');
-SELECT function, self, total, self_share FROM profstore.top(:cpu || '{node="b"}', '2026-01-01', '2026-01-02');
+SELECT * FROM profstore.folded(:'cpu' || '{node="b"}', '2026-01-01', '2026-01-02');
+SELECT function, self, total, self_share FROM profstore.top(:'cpu' || '{node="b"}', '2026-01-01', '2026-01-02');
 
 -- equal functions of two files are one; the first stored stands for both
 SELECT profstore.intern_functions('{twin,twin}', '{twin,twin}', '{one.c,two.c}', '{1,2}') AS functions \gset
 SELECT profstore.intern_locations('{0,0}', '{0,0}', '{1,1}', :'functions', '{0,0}') AS locations \gset
-INSERT INTO profstore.samples SELECT '2026-01-01 12:00Z', (profstore.intern_series(ARRAY[:cpu], ARRAY['{"node": "c"}'::jsonb], '{0}'))[1], s.id, 3
+INSERT INTO profstore.samples SELECT '2026-01-01 12:00Z', (profstore.intern_series(ARRAY[:'cpu'], ARRAY['{"node": "c"}'::jsonb], '{0}'))[1], s.id, 3
 	FROM unnest(profstore.intern_stacks('p', '{1,1}', :'locations')) AS s(id);
-SELECT * FROM profstore.top(:cpu || '{node="c"}', '2026-01-01', '2026-01-02');
+SELECT * FROM profstore.top(:'cpu' || '{node="c"}', '2026-01-01', '2026-01-02');
 
 -- a profile type that no series has is likely mistyped; one whose series do not fit the labels is not
 SELECT * FROM profstore.top('process_cpu:cpu:nanosecond:cpu:nanoseconds:delta', '2026-01-01', '2026-01-02');
 SELECT * FROM profstore.top_diff('process_cpu:cpu:nanoseconds:cpu:nanoseconds', '2026-01-01', '2026-01-02', '2026-01-02', '2026-01-03');
 SELECT * FROM profstore.top('memory:inuse_space:bytes:space:bytes', '2026-01-01', '2026-01-02');
-SELECT * FROM profstore.top(:cpu || '{node="nowhere"}', '2026-01-01', '2026-01-02');
+SELECT * FROM profstore.top(:'cpu' || '{node="nowhere"}', '2026-01-01', '2026-01-02');

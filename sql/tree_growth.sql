@@ -1,12 +1,6 @@
 -- A dictionary partition that grows while a session queries it: every answer must be that of the stacks as texts.
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/profiles.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
-SET client_min_messages = warning;
+\i sql/fixtures/preamble.sql
+\i sql/fixtures/test_module.sql
 
 -- what was stored, as texts
 CREATE TABLE stored (time timestamptz, stack text, value int8);
@@ -92,7 +86,7 @@ CALL grow(10, 10, 8);
 CALL grow(2, 100, 10);
 -- much smaller than what is there, so that they get shapes of their own
 CALL grow(8, 2, 30);
-SELECT shapes > 1 AS several FROM profstore.tree_shapes();
+SELECT shapes > 1 AS several FROM tree_shapes();
 
 -- a large partition that grows by a stack between queries: what is done is in proportion to what is new
 CREATE FUNCTION add_stacks(stack_count int4) RETURNS int8 LANGUAGE sql AS $$
@@ -117,10 +111,10 @@ END
 $$;
 SELECT add_stacks(3000);
 SELECT count(*) > 0 AS some FROM profstore.flamegraph('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{}', '2026-01-01 23:00Z', '2026-01-02 00:00Z');
-SELECT nodes AS nodes_before, placings AS placings_before FROM profstore.tree_shapes() \gset
+SELECT nodes AS nodes_before, placings AS placings_before FROM tree_shapes() \gset
 CALL grow_by_one(100);
 SELECT nodes > 15000 AS large, nodes - :nodes_before BETWEEN 500 AND 1000 AS grown, shapes BETWEEN 3 AND 40 AS several,
-	placings > :placings_before AS extended, placings - :placings_before < 30 * (nodes - :nodes_before) AS in_proportion FROM profstore.tree_shapes();
+	placings > :placings_before AS extended, placings - :placings_before < 30 * (nodes - :nodes_before) AS in_proportion FROM tree_shapes();
 INSERT INTO stored SELECT '2026-01-01 23:00Z', stack, value FROM profstore.folded('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{}', '2026-01-01 23:00Z', '2026-01-02 00:00Z');
 
 -- nodes of this transaction, and none of one that was rolled back

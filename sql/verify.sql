@@ -75,7 +75,7 @@ ROLLBACK TO own;
 INSERT INTO t VALUES ('2026-01-02Z', 1, 1, 1);
 SELECT profstore.compact('t') > 0 AS merged;
 SELECT problem FROM profstore.verify('t') UNION ALL SELECT problem FROM profstore.verify('plain');
-SELECT rows > 0 AS removed FROM profstore.remove_segments('t', 'infinity');
+SELECT rows > 0 AS removed FROM profstore_internal.remove_segments('t', 'infinity');
 SELECT problem FROM profstore.verify('t');
 TRUNCATE t;
 SELECT problem FROM profstore.verify('t');

@@ -1,11 +1,5 @@
 -- timeseries() of delta types: a sample stands for the window that begins at its time, wherever buckets and ranges end
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/profiles.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
+\i sql/fixtures/preamble.sql
 \set VERBOSITY terse
 \set agent '\'agent:cpu:nanoseconds:cpu:nanoseconds:delta\''
 

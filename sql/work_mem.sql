@@ -1,13 +1,7 @@
 -- Queries whose sums do not fit work_mem: the same results as in plenty of memory, and as worked out by hand.
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/profiles.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
+\i sql/fixtures/preamble.sql
+\i sql/fixtures/test_module.sql
 \set VERBOSITY terse
-\set cpu 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'
 \set heap 'heap:inuse:bytes:space:bytes'
 
 -- 20,000 stacks; the value of each is its number
@@ -57,16 +51,6 @@ BEGIN
 	RETURN QUERY EXECUTE format('SELECT (SELECT count(*) FROM (TABLE got EXCEPT ALL TABLE %1$s) AS d),
 		(SELECT count(*) FROM (TABLE %1$s EXCEPT ALL TABLE got) AS d), (SELECT count(*) FROM got)', expected);
 	DROP TABLE got;
-END
-$$;
--- whether a query used the disk; it has one row, so its result did not
-CREATE FUNCTION spills(query text) RETURNS bool LANGUAGE plpgsql AS
-$$
-DECLARE
-	plan json;
-BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT json) ' || query INTO plan;
-	RETURN (plan -> 0 -> 'Plan' ->> 'Temp Written Blocks')::int8 > 0;
 END
 $$;
 
@@ -149,15 +133,6 @@ INSERT INTO profstore.samples (time, series_id, stack_id, value)
 SELECT timestamptz '2026-01-01 12:00Z' + row_number() OVER (ORDER BY hashint8(stack_id), stack_id) * interval '10 ms', :turns, stack_id, 1
 FROM profstore.samples WHERE series_id IN (SELECT series_id FROM profstore.matching_series(:'digits'));
 SELECT profstore.touch_series(ARRAY[:turns], '2026-01-01', '2026-01-02');
--- the most that a query has had, in kB
-CREATE FUNCTION peak_kb(query text) RETURNS int8 LANGUAGE plpgsql AS
-$$
-BEGIN
-	PERFORM profstore.memory_peak();
-	EXECUTE query;
-	RETURN profstore.memory_peak() / 1024;
-END
-$$;
 CREATE TABLE queries AS
 -- the least that the server's sorts take is most of it: one for the sums of each side, one for the ways
 SELECT ord, CASE WHEN name LIKE '%_diff' THEN 1800 ELSE 1200 END AS limit_kb, format('SELECT * FROM profstore.%s(%L, %L, %L%s)', name, :'digits', '2026-01-01', '2026-01-02', arguments) AS query

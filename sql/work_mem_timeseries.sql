@@ -1,11 +1,6 @@
 -- timeseries() of more points and scrapes than fit work_mem: the same values as in plenty of memory, and as in plain SQL.
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/profiles.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
+\i sql/fixtures/preamble.sql
+\i sql/fixtures/test_module.sql
 \set VERBOSITY terse
 
 -- 2,000 scrapes of each of three series, of a delta and of an instant type; the second half of each scrape comes later
@@ -55,14 +50,6 @@ SELECT count(*) AS different FROM plenty AS p FULL JOIN little AS l USING (ord, 
 SELECT profstore.intern_series(ARRAY['ticks:n:count:n:count:delta', 'ticks:n:count:n:count'], '{"{}", "{}"}', '{0,0}') AS ticks \gset
 INSERT INTO profstore.samples (time, series_id, stack_id, value)
 SELECT timestamptz '2026-01-01 11:00Z' + i * interval '1 ms', series_id, 0, i FROM unnest(:'ticks'::int[]) AS series_id, generate_series(1, 60000) AS i;
-CREATE FUNCTION peak_kb(query text) RETURNS int8 LANGUAGE plpgsql AS
-$$
-BEGIN
-	PERFORM profstore.memory_peak();
-	EXECUTE query;
-	RETURN profstore.memory_peak() / 1024;
-END
-$$;
 CREATE TABLE queries AS
 SELECT ord, 1200 AS limit_kb, format('SELECT * FROM profstore.timeseries(%L, ''2026-01-01'', ''2026-01-02'', %L)', selector, step) AS query
 FROM (VALUES (1, 'ticks:n:count:n:count:delta', '1 ms'), (2, 'ticks:n:count:n:count', '1 ms'), (3, 'ticks:n:count:n:count', '1 s'),

@@ -1,11 +1,7 @@
 -- Views of stacks that do not fit work_mem: the same rows, in the same order, as in plenty of memory.
-\getenv src PG_ABS_SRCDIR
-\set ECHO none
-\o /dev/null
-\i :src/sql/fixtures/fleet.sql
-\o
-\set ECHO all
-SET timezone = 'UTC';
+\set fleet on
+\i sql/fixtures/preamble.sql
+\i sql/fixtures/test_module.sql
 \set VERBOSITY terse
 
 -- 3,000 stacks more, of two programs: the fleet's locations, which have inlined calls or no function, and recur
@@ -54,15 +50,6 @@ BEGIN
 	RETURN rows;
 END
 $$;
-CREATE FUNCTION spills(query text) RETURNS bool LANGUAGE plpgsql AS
-$$
-DECLARE
-	plan json;
-BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, FORMAT json) SELECT FROM ' || query INTO plan;
-	RETURN (plan -> 0 -> 'Plan' ->> 'Temp Written Blocks')::int8 > 0;
-END
-$$;
 -- of merged profiles, whose value is decoded beside
 CREATE VIEW asked_of AS
 SELECT format('profstore.%s((TABLE kept), max_nodes => %s%s)', view, nodes, filters) AS query
@@ -84,10 +71,10 @@ SET work_mem = '1GB';
 CREATE TABLE answers AS
 SELECT query, answer(query) FROM (SELECT query FROM asked UNION ALL TABLE asked_of) AS a;
 SELECT count(*), count(DISTINCT answer) FROM answers;
-SELECT query FROM asked WHERE few AND spills(query);
+SELECT query FROM asked WHERE few AND spills('SELECT FROM ' || query);
 SET work_mem = '64kB';
 SELECT query, answer(query) FROM (SELECT query FROM asked UNION ALL TABLE asked_of) AS a EXCEPT TABLE answers;
-SELECT query FROM asked WHERE few AND NOT spills(query);
+SELECT query FROM asked WHERE few AND NOT spills('SELECT FROM ' || query);
 
 -- merge_stacks: 100,000 stacks, twice; packed, their sums take little of what a table does
 CREATE TABLE numbers AS
@@ -99,9 +86,9 @@ $$
 DECLARE
 	sums profstore.stack_sums;
 BEGIN
-	PERFORM set_config('work_mem', memory, true), set_config('max_parallel_workers_per_gather', '0', true), profstore.memory_peak();
+	PERFORM set_config('work_mem', memory, true), set_config('max_parallel_workers_per_gather', '0', true), memory_peak();
 	SELECT profstore.merge_stacks(stack_id, value) INTO sums FROM numbers;
-	mb := profstore.memory_peak() / 1e6;
+	mb := memory_peak() / 1e6;
 	too_much := (SELECT count(*) FROM (SELECT * FROM profstore.stacks_in(sums) EXCEPT ALL TABLE summed) AS d);
 	missing := (SELECT count(*) FROM (TABLE summed EXCEPT ALL SELECT * FROM profstore.stacks_in(sums)) AS d);
 END

@@ -122,7 +122,9 @@ db_error_from_result(DbError *error, const char *message, const PGresult *result
 	append_joined(words, sizeof(words), detail ? " DETAIL: " : "");
 	append_joined(words, sizeof(words), detail ? detail : "");
 	rule = rule_of(sqlstate);
-	db_error_set(error, sqlstate, message, words, rule && rule->hint ? rule->hint : hint);
+	if (rule != NULL && rule->hint != NULL && !(hint != NULL && strcmp(sqlstate, "42501") == 0))
+		hint = rule->hint; /* but what right is missing, and for whom, the server knows better */
+	db_error_set(error, sqlstate, message, words, hint);
 	return rule ? rule->outcome : DB_REFUSED;
 }
 

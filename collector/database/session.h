@@ -8,7 +8,7 @@
 
 #include "database/connection.h"
 
-#define COLLECTOR_VERSION "1.1"
+#define COLLECTOR_VERSION "1.0"
 
 /*
  * Writer protocols that this collector speaks: which of the extension's functions it calls, with

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "database/connection.h"
 #include "database/wire.h"
 
@@ -55,6 +56,19 @@ write_result(const char *file, const Result *result, Failure *failure)
 	return failure->code;
 }
 
+/* Formats other than plain lines have an envelope; the server tells of what is empty in it. */
+static void
+tell_empty(const Result *result)
+{
+	size_t length;
+
+	result_bytes(result, 0, &length);
+	if (length == 0)
+		log_event(LOG_WARNING, MODULE, "the selection is empty",
+				  log_text("hint", "Look at selector, range and filters: profstore.series() lists "
+								   "series, and when they were seen."));
+}
+
 static ExitCode
 run_export(Connection *connection, const ExchangeOptions *options, Failure *failure)
 {
@@ -79,6 +93,8 @@ run_export(Connection *connection, const ExchangeOptions *options, Failure *fail
 	if (connection_run(connection, &statement, 1, &result, &error) == DB_OK)
 	{
 		code = write_result(options->output, result, failure);
+		if (code == EXIT_OK)
+			tell_empty(result);
 		result_free(result);
 	}
 	else

@@ -203,6 +203,9 @@ import_file(Connection *connection, const ExchangeOptions *options, const char *
 		if (outcome == DB_REFUSED)
 			failure->code = EXIT_IO;
 		failure_detail(failure, "%s: %s", file, error.failure.detail);
+		if (options->format == IMPORT_AUTO && error.failure.hint[0] == '\0')
+			failure_hint(failure, "By its content it was taken for %s: --format says what it is.",
+						 format_names[format]);
 		code = failure->code;
 	}
 	buffer_fini(&labels_param);

@@ -53,8 +53,8 @@ static void
 set_build_id(Binary *binary)
 {
 	static const char digits[] = "0123456789abcdef";
-	const uint8_t *id = binary->file.build_id;
-	uint32_t id_bytes = binary->file.build_id_bytes;
+	const uint8_t *id = binary->file.build_id.bytes;
+	uint32_t id_bytes = binary->file.build_id.size_bytes;
 	uint8_t computed[FILE_ID_BYTES];
 
 	if (id_bytes == 0 && file_id_compute(&binary->file.source, computed))
@@ -106,8 +106,8 @@ binary_create(int fd, const FileIdentity *identity, const char *path, const char
 		binary_free(made);
 		return err;
 	}
-	memcpy(made->content.build_id, made->file.build_id, made->file.build_id_bytes);
-	made->content.build_id_bytes = made->file.build_id_bytes;
+	memcpy(made->content.build_id, made->file.build_id.bytes, made->file.build_id.size_bytes);
+	made->content.build_id_bytes = made->file.build_id.size_bytes;
 	made->content.size_bytes = source.size_bytes;
 	made->content.header_hash = hash_header(&source);
 	set_build_id(made);
@@ -122,5 +122,4 @@ binary_close(Binary *binary)
 	binary->file.source.fd = -1;
 	debug_files_close(&binary->debug_files);
 	binary->debug_files_known = false;
-	binary->dwarf_unusable = false;
 }

@@ -14,7 +14,6 @@
 
 #include "symbols/debug_files.h"
 #include "symbols/elf_file.h"
-#include "symbols/symbol_table.h"
 
 /*
  * The same file for as long as these are equal: a change of the content changes ctime. Compared by
@@ -55,13 +54,10 @@ typedef struct Binary
 	ElfFile file; /* its descriptor is open while references > 0 */
 	DebugFiles debug_files;
 	bool debug_files_known; /* looked for since the file was opened */
-	bool dwarf_unusable;	/* since the file was opened: the worker can make nothing of it */
-	int64_t worker_pause_until_ns; /* CLOCK_MONOTONIC: the worker failed with this binary */
-	SymbolTable *table;
-	struct Binary *prev; /* among the idle ones, least recently released first */
+	int64_t plain_until_ns; /* CLOCK_MONOTONIC: the worker failed with its DWARF, or with a name */
+	int64_t pause_until_ns; /* it failed even without */
+	struct Binary *prev;	/* among the idle ones, least recently released first */
 	struct Binary *next;
-	struct Binary *table_prev; /* among those with a table, least recently used first */
-	struct Binary *table_next;
 } Binary;
 
 /* Opens a regular file for reading; -errno, -ENOEXEC where it is none. */
@@ -73,7 +69,7 @@ int binary_open_file(const char *path, FileIdentity *identity);
  */
 int binary_create(int fd, const FileIdentity *identity, const char *path, const char *name,
 				  Binary **binary);
-void binary_free(Binary *binary); /* its table went before */
+void binary_free(Binary *binary);
 
 /* Separate debug files are looked for below the root of the process that the path leads through. */
 void binary_note_root(Binary *binary, const char *path);

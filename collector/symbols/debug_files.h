@@ -1,7 +1,7 @@
 /*
  * debug_files.h
  *		What belongs to a binary but lies elsewhere: its separate debug file, that one's supplement
- *		(dwz), and the symbols that it carries compressed (.gnu_debugdata).
+ *		(dwz).
  */
 #ifndef COLLECTOR_DEBUG_FILES_H
 #define COLLECTOR_DEBUG_FILES_H
@@ -16,14 +16,15 @@ typedef struct DebugPlaces
 	uint32_t root_pid;	   /* a process whose root directory is looked into first; 0: none */
 	const char *name;	   /* the binary's path in there */
 	const char *directory; /* such as /usr/lib/debug, in there and on the host */
+	/* whether a file has this CRC-32; it may be a large one */
+	bool (*has_checksum)(void *context, int fd, uint32_t checksum);
+	void *context;
 } DebugPlaces;
 
 typedef struct DebugFiles
 {
-	ElfFile debug;		 /* source.fd -1 where there is none */
-	ElfFile mini;		 /* of mini_bytes */
-	uint8_t *mini_bytes; /* NULL where there are none */
-	int alt_fd;			 /* supplement of the file with DWARF, or -1 */
+	ElfFile debug; /* source.fd -1 where there is none */
+	int alt_fd;	   /* supplement of the file with DWARF, or -1 */
 } DebugFiles;
 
 /*
@@ -35,6 +36,6 @@ typedef struct DebugFiles
 void debug_files_open(DebugFiles *files, const ElfFile *binary, const DebugPlaces *places);
 void debug_files_close(DebugFiles *files);
 
-#define DEBUG_FILES_NONE ((DebugFiles){ .debug.source.fd = -1, .mini.source.fd = -1, .alt_fd = -1 })
+#define DEBUG_FILES_NONE ((DebugFiles){ .debug.source.fd = -1, .alt_fd = -1 })
 
 #endif

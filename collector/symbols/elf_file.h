@@ -15,24 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ELF_BUILD_ID_MAX_BYTES 64
-
-/*
- * The bytes of a file: behind a descriptor, or in memory where fd is -1. Borrowed, never closed or
- * freed.
- */
-typedef struct ElfSource
-{
-	int fd;
-	const uint8_t *memory;
-	uint64_t size_bytes;
-} ElfSource;
-
-typedef struct ElfExtent
-{
-	uint64_t offset;
-	uint64_t size_bytes; /* 0: absent */
-} ElfExtent;
+#include "files/elf_headers.h"
 
 /* A part of the file and the ELF virtual address at which it is loaded. */
 typedef struct ElfRange
@@ -77,7 +60,11 @@ typedef struct ElfRelocations
 	bool addend;
 } ElfRelocations;
 
-#define ELF_RELOCATIONS_MAX 2 /* .rel[a].plt and .rel[a].dyn */
+#define ELF_RELOCATION_TABLES 2 /* .rel[a].plt and .rel[a].dyn */
+
+/* Of a table; more than any linker writes, and what is beyond is left out. */
+#define ELF_SYMBOLS_MAX		(4U << 20)
+#define ELF_RELOCATIONS_MAX (1U << 20)
 
 typedef struct ElfFile
 {
@@ -90,12 +77,11 @@ typedef struct ElfFile
 	ElfRange *segments;	  /* executable PT_LOADs */
 	ElfSection *sections; /* executable sections, by address; those of a debug file have no bytes */
 	ElfSymbols symbols[ELF_SYMBOLS_KINDS];
-	ElfRelocations relocations[ELF_RELOCATIONS_MAX];
+	ElfRelocations relocations[ELF_RELOCATION_TABLES];
 	ElfExtent debug_link;	  /* .gnu_debuglink */
 	ElfExtent debug_alt_link; /* .gnu_debugaltlink */
 	ElfExtent debug_data;	  /* .gnu_debugdata: an ELF file compressed by xz */
-	uint32_t build_id_bytes;
-	uint8_t build_id[ELF_BUILD_ID_MAX_BYTES];
+	ElfBuildId build_id;
 } ElfFile;
 
 /* One symbol, as both classes tell it. */
@@ -108,9 +94,6 @@ typedef struct ElfSymbol
 	uint8_t type;	  /* STT_… */
 	uint8_t binding;  /* STB_… */
 } ElfSymbol;
-
-/* Fills buffer wholly, or returns false: past the end, or not readable. */
-bool elf_source_read(const ElfSource *source, uint64_t offset, void *buffer, size_t size_bytes);
 
 /*
  * Describes the file. 0; -ENOEXEC where it is not an ELF file that can be used; -ENOMEM. Tables
@@ -129,13 +112,6 @@ const ElfSection *elf_file_section(const ElfFile *file, uint64_t address);
 /* Reads up to count symbols from index on; returns how many. */
 uint32_t elf_file_read_symbols(const ElfFile *file, ElfSymbolsKind kind, uint32_t index,
 							   ElfSymbol *symbols, uint32_t count);
-
-/*
- * The string at an offset of a string table, cut to size_bytes - 1. False where it has no bytes in
- * the table or does not end there.
- */
-bool elf_file_read_string(const ElfFile *file, const ElfExtent *strings, uint64_t offset,
-						  char *text, size_t size_bytes);
 
 /*
  * Name of the dynamic symbol that a relocation of the given slot is about; false where there is

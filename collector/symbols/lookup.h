@@ -1,6 +1,6 @@
 /*
  * lookup.h
- *		From a binary's address to its lines: cache, DWARF, symbol table, demangling.
+ *		From a binary's address to its lines: the cache, then the worker.
  */
 #ifndef COLLECTOR_LOOKUP_H
 #define COLLECTOR_LOOKUP_H
@@ -16,26 +16,17 @@ typedef struct Lookup
 	WorkerClient *worker;
 	char *debug_directory;
 	bool inlined_lines;
-	size_t table_budget_bytes;
-	size_t table_bytes;
-	Binary *tables; /* binaries with a symbol table */
 	uint64_t resolved;
 	uint64_t unknown;
-	uint64_t tables_evicted;
-	SymbolLine line;				  /* a result that is not in the cache */
-	char name[SYMBOL_NAME_MAX_BYTES]; /* the symbol last found */
 } Lookup;
 
-/* Half of cache_bytes is for results, half for symbol tables. 0 or -ENOMEM. */
+/* 0 or -ENOMEM. */
 int lookup_init(Lookup *lookup, size_t cache_bytes, const char *debug_directory,
 				bool inlined_lines);
-void lookup_fini(Lookup *lookup); /* after the tables of all binaries were dropped */
+void lookup_fini(Lookup *lookup);
 
 /* As binary_symbolize. */
 int lookup_symbolize(Lookup *lookup, Binary *binary, uint64_t address, SymbolLines *lines);
-
-/* Frees a binary's symbol table; it is read again when needed. */
-void lookup_drop_table(Lookup *lookup, Binary *binary);
 
 /* Gives back what is not in use. */
 void lookup_shrink(Lookup *lookup);

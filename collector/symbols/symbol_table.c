@@ -18,6 +18,7 @@
 
 #define SYMBOL_BLOCK	   256
 #define SYMBOL_NESTING_MAX 16 /* enclosing functions looked at before giving up */
+#define SYMBOL_ALIASES_MAX 64 /* names of one address that are compared */
 
 /*
  * Where a symbol stands: 2 bits file, 1 bit table, 28 bits index. The bit above tells of symbols
@@ -81,8 +82,8 @@ read_name(const ElfFile *const *files, uint32_t place, const ElfSymbol *symbol, 
 {
 	const ElfFile *file = place_file(files, place);
 
-	return elf_file_read_string(file, &file->symbols[place_kind(place)].strings,
-								symbol->name_offset, name, size_bytes) &&
+	return elf_source_string(&file->source, &file->symbols[place_kind(place)].strings,
+							 symbol->name_offset, name, size_bytes) &&
 		   name[0] != '\0';
 }
 
@@ -105,8 +106,8 @@ symbol_is_code(const ElfFile *file, ElfSymbolsKind kind, const ElfSymbol *symbol
 	*rank = SYMBOL_RANK_LABEL;
 	return symbol->type == STT_NOTYPE && symbol->section < SHN_LORESERVE &&
 		   elf_file_section(file, symbol->address) != NULL &&
-		   elf_file_read_string(file, &file->symbols[kind].strings, symbol->name_offset, name,
-								sizeof(name)) &&
+		   elf_source_string(&file->source, &file->symbols[kind].strings, symbol->name_offset, name,
+							 sizeof(name)) &&
 		   !symbol_name_is_mark(name);
 }
 
@@ -189,6 +190,8 @@ choose(const ElfFile *const *files, const Candidate *first, const Candidate *end
 
 	if (first + 1 == end || first[1].rank != first->rank)
 		return first;
+	if (end - first > SYMBOL_ALIASES_MAX)
+		end = first + SYMBOL_ALIASES_MAX;
 	for (const Candidate *at = first; at < end && at->rank == first->rank; at++)
 	{
 		ElfSymbol symbol;

@@ -60,9 +60,8 @@ forget(Binary *binary)
 {
 	Symbolizer *symbolizer = binary->symbolizer;
 
-	lookup_drop_table(&symbolizer->lookup, binary);
 	HASH_DELETE(by_file, symbolizer->by_file, binary);
-	if (binary->file.build_id_bytes > 0)
+	if (binary->file.build_id.size_bytes > 0)
 		HASH_DELETE(by_content, symbolizer->by_content, binary);
 	binary_free(binary);
 }
@@ -91,9 +90,7 @@ symbolizer_stats(const Symbolizer *symbolizer, SymbolizerStats *stats)
 		.addresses_unknown = lookup->unknown,
 		.worker_failures = worker_client_failures(lookup->worker),
 		.results_evicted = result_cache_evictions(lookup->results),
-		.tables_evicted = lookup->tables_evicted,
-		.cache_bytes = result_cache_bytes(lookup->results) + lookup->table_bytes +
-					   kallsyms_bytes(symbolizer->kallsyms),
+		.cache_bytes = result_cache_bytes(lookup->results) + kallsyms_bytes(symbolizer->kallsyms),
 	};
 }
 
@@ -140,7 +137,7 @@ read_binary(Symbolizer *symbolizer, int fd, const FileIdentity *identity, const 
 
 	if (err != 0)
 		return err;
-	if (made->file.build_id_bytes > 0)
+	if (made->file.build_id.size_bytes > 0)
 		HASH_FIND(by_content, symbolizer->by_content, &made->content, sizeof(made->content), known);
 	if (known != NULL)
 	{
@@ -153,7 +150,7 @@ read_binary(Symbolizer *symbolizer, int fd, const FileIdentity *identity, const 
 	made->symbolizer = symbolizer;
 	made->number = ++symbolizer->last_number;
 	HASH_ADD(by_file, symbolizer->by_file, file_identity, sizeof(made->file_identity), made);
-	if (made->file.build_id_bytes > 0)
+	if (made->file.build_id.size_bytes > 0)
 		HASH_ADD(by_content, symbolizer->by_content, content, sizeof(made->content), made);
 	*binary = made;
 	return 0;
@@ -192,9 +189,6 @@ binary_release(Binary *binary)
 
 	if (--binary->references > 0)
 		return;
-	if (binary->debug_files.debug.source.fd >= 0 || binary->debug_files.mini_bytes != NULL)
-		/* it points into files that may be others next time */
-		lookup_drop_table(&symbolizer->lookup, binary);
 	binary_close(binary);
 	DL_APPEND(symbolizer->idle, binary);
 	if (++symbolizer->idle_count > IDLE_BINARIES_MAX)

@@ -5,9 +5,8 @@
  * A Binary is one ELF file, shared by all processes that map it, found again by device, inode, size
  * and ctime, or else by build ID, size and first page; it holds one descriptor while it is
  * referenced, two more with separate debug files. All functions are called from one thread. DWARF
- * is read in a worker process with limits on time and memory, so that a huge or hostile file cannot
- * take the collector down; the symbol table is the fallback, and a missing symbol leaves binary +
- * address.
+ * and symbol tables are read in a worker process with limits on time and memory, so that a huge or
+ * hostile file cannot take the collector down; a missing symbol leaves binary + address.
  */
 #ifndef COLLECTOR_SYMBOLIZER_H
 #define COLLECTOR_SYMBOLIZER_H
@@ -24,7 +23,7 @@ typedef struct Binary Binary;
 
 typedef struct SymbolizerOptions
 {
-	size_t cache_bytes; /* budget of symbol tables and results; least recently used go first */
+	size_t cache_bytes;			 /* budget of results; those not asked for go first */
 	const char *debug_directory; /* of separate debug files, such as /usr/lib/debug */
 	bool inlined_lines;			 /* read DWARF for inlined calls and line numbers */
 } SymbolizerOptions;
@@ -37,15 +36,14 @@ typedef struct SymbolizerStats
 	uint64_t addresses_unknown;	  /* looked up, no symbol covers them */
 	uint64_t worker_failures;	  /* DWARF worker killed by a limit, or ended */
 	uint64_t results_evicted;	  /* dropped from the cache to keep the budget */
-	uint64_t tables_evicted;	  /* symbol tables dropped likewise; read again when needed */
-	size_t cache_bytes;			  /* in use: results, symbol tables, kernel symbols */
+	size_t cache_bytes;			  /* in use: results, kernel symbols */
 } SymbolizerStats;
 
 int symbolizer_create(const SymbolizerOptions *options, Symbolizer **symbolizer);
 void symbolizer_free(Symbolizer *symbolizer);
 void symbolizer_stats(const Symbolizer *symbolizer, SymbolizerStats *stats);
 
-/* Gives back what is not in use: the older half of the results, all symbol tables, the worker. */
+/* Gives back what is not in use: the older half of the results, the worker. */
 void symbolizer_shrink(Symbolizer *symbolizer);
 
 /* The worker process, 0 where there is none. Any thread may ask. */

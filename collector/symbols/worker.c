@@ -1,54 +1,56 @@
 /*
  * worker.c
- *		The worker process: reads DWARF and demangles, where a hostile file can do no harm.
+ *		The worker process: reads symbols and DWARF and demangles, where a hostile file can do no
+ *		harm.
  *
- * It starts with nothing but a socket as standard input, drops every privilege, and limits itself:
- * a request that takes too much CPU time ends it by a signal, memory beyond the limit by failed
+ * It starts with nothing but a socket as standard input, gives up every right (worker_sandbox.h),
+ * and limits itself: a request that takes too much CPU time ends it by a signal, memory beyond the limit by failed
  * allocations. It ends by itself when the other end closes the socket or asks nothing for a while,
  * so an idle collector has no worker.
  */
 #include "symbols/worker.h"
 
 #include <errno.h>
-#include <grp.h>
+#include <fcntl.h>
 #include <limits.h>
-#include <linux/capability.h>
+#include <lzma.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include <libiberty/demangle.h>
 
-#include "symbols/dwarf_session.h"
+#include "files/elf_headers.h"
+#include "symbols/symbol_session.h"
 #include "symbols/worker_protocol.h"
+#include "symbols/worker_sandbox.h"
 
 #define WORKER_SOCKET		   STDIN_FILENO
-#define WORKER_SESSIONS		   8 /* binaries open at a time */
+#define WORKER_SESSIONS		   64 /* binaries open at a time */
 #define WORKER_IDLE_TRIM_MS	   1000
 #define WORKER_IDLE_EXIT_MS	   120000
-#define WORKER_CPU_OPEN_MS	   4000 /* CPU time of one request */
-#define WORKER_CPU_LOOKUP_MS   2000
+#define WORKER_CPU_MS		   4000 /* CPU time of one request */
 #define WORKER_CPU_DEMANGLE_MS 250
 #define WORKER_DATA_BYTES	   (512UL << 20)
 #define WORKER_PRIVATE_BUSY	   (64UL << 20) /* from here on binaries are closed to open others */
 #define WORKER_PRIVATE_GROWTH  (32UL << 20) /* of caches since the last binary was opened */
 #define WORKER_PRIVATE_KEPT	   (48UL << 20) /* what an idle worker may hold */
 #define WORKER_NICE			   2			/* gives way, but a busy machine must not starve it */
-#define WORKER_USER			   65534		/* nobody */
+#define WORKER_CHECKSUM_MAX	   (1ULL << 30) /* bytes of a file that is read through */
 
 typedef struct Session
 {
 	uint64_t binary;
 	uint64_t used; /* clock of the last use; 0: slot is free */
-	DwarfSession *dwarf;
+	bool raw_names;
+	SymbolSession *symbols;
 } Session;
 
 typedef struct Worker
@@ -67,22 +69,25 @@ typedef struct MemoryUse
 	size_t data;	/* bytes of address space for private writable memory */
 } MemoryUse;
 
+static int statm_fd = -1; /* /proc/self/statm, opened while files can be */
+
 static MemoryUse
 memory_use(void)
 {
-	FILE *file = fopen("/proc/self/statm", "re");
 	size_t page_bytes = (size_t) sysconf(_SC_PAGESIZE);
+	char text[128];
+	ssize_t length = pread(statm_fd, text, sizeof(text) - 1, 0);
 	MemoryUse use = { 0 };
 	size_t resident;
 	size_t shared;
 	size_t data;
 
-	if (file == NULL)
+	if (length <= 0)
 		return use;
-	if (fscanf(file, "%*s %zu %zu %*s %*s %zu", &resident, &shared, &data) == 3 &&
+	text[length] = '\0';
+	if (sscanf(text, "%*s %zu %zu %*s %*s %zu", &resident, &shared, &data) == 3 &&
 		resident >= shared)
 		use = (MemoryUse){ (resident - shared) * page_bytes, data * page_bytes };
-	(void) fclose(file);
 	return use;
 }
 
@@ -94,28 +99,6 @@ set_limit(int resource, rlim_t value)
 	(void) setrlimit(resource, &limit);
 }
 
-/*
- * No privilege outlives this. Steps may be refused to a process that has nothing to drop; only that
- * no capability is left is insisted on.
- */
-static bool
-drop_privileges(void)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
-
-	(void) prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	(void) prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-	if (geteuid() == 0 &&
-		(setgroups(0, NULL) != 0 || setresgid(WORKER_USER, WORKER_USER, WORKER_USER) != 0 ||
-		 setresuid(WORKER_USER, WORKER_USER, WORKER_USER) != 0))
-	{
-		/* a user namespace need not map nobody; there, having no capability must do */
-	}
-	(void) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	return syscall(SYS_capset, &header, none) == 0;
-}
-
 static void
 set_limits(void)
 {
@@ -123,7 +106,7 @@ set_limits(void)
 	(void) setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + WORKER_NICE);
 	set_limit(RLIMIT_CORE, 0);
 	set_limit(RLIMIT_FSIZE, 0);
-	set_limit(RLIMIT_NOFILE, 4 * WORKER_SESSIONS + 16);
+	set_limit(RLIMIT_NOFILE, 5 * WORKER_SESSIONS + 16);
 	/* a sanitizer's shadow is larger from the start */
 	if (memory_use().data < WORKER_DATA_BYTES)
 		set_limit(RLIMIT_DATA, WORKER_DATA_BYTES);
@@ -159,7 +142,7 @@ close_session(Session *session)
 {
 	if (session->used == 0)
 		return;
-	dwarf_session_close(session->dwarf);
+	symbol_session_close(session->symbols);
 	memset(session, 0, sizeof(*session));
 }
 
@@ -184,6 +167,8 @@ compare_use(const void *a, const void *b)
 static void
 close_down_to(Worker *worker, size_t limit_bytes)
 {
+	if (memory_use().private <= limit_bytes)
+		return;
 	qsort(worker->sessions, WORKER_SESSIONS, sizeof(worker->sessions[0]), compare_use);
 	for (int i = 0; i < WORKER_SESSIONS && memory_use().private > limit_bytes; i++)
 	{
@@ -194,19 +179,47 @@ close_down_to(Worker *worker, size_t limit_bytes)
 	}
 }
 
-/* Opens a binary in the slot that was used least recently; more of them are closed to make room. */
-static int
-open_session(Worker *worker, uint64_t binary, int fd, int alt_fd)
+static void
+close_fds(const int fds[WORKER_FILES_MAX])
 {
+	for (int i = 0; i < WORKER_FILES_MAX; i++)
+	{
+		if (fds[i] >= 0)
+			close(fds[i]);
+	}
+}
+
+/*
+ * Opens a binary in the slot that was used least recently; more of them are closed to make room.
+ * Takes the descriptors.
+ */
+static int
+open_session(Worker *worker, const WorkerRequest *request, const int fds[WORKER_FILES_MAX])
+{
+	bool with_debug = (request->argument & WORKER_WITH_DEBUG) != 0;
+	bool with_alternative = (request->argument & WORKER_WITH_ALTERNATIVE) != 0;
+	const SessionFiles files = {
+		.binary = fds[0],
+		.debug = with_debug ? fds[1] : -1,
+		.alternative = with_alternative ? fds[1 + with_debug] : -1,
+	};
 	Session *session = &worker->sessions[0];
 	int err;
 
+	if (fds[0] < 0 || (with_debug && fds[1] < 0) || (with_alternative && fds[1 + with_debug] < 0))
+	{
+		close_fds(fds);
+		return -EINVAL;
+	}
+	qsort(worker->sessions, WORKER_SESSIONS, sizeof(worker->sessions[0]), compare_use);
 	close_down_to(worker, WORKER_PRIVATE_BUSY);
 	close_session(session);
-	err = dwarf_session_open(fd, alt_fd, &session->dwarf);
+	err =
+		symbol_session_open(&files, (request->argument & WORKER_NO_DWARF) == 0, &session->symbols);
 	if (err != 0)
 		return err;
-	session->binary = binary;
+	session->raw_names = (request->argument & WORKER_RAW_NAMES) != 0;
+	session->binary = request->binary;
 	session->used = ++worker->clock;
 	worker->private_limit = memory_use().private + WORKER_PRIVATE_GROWTH;
 	if (worker->private_limit < WORKER_PRIVATE_BUSY)
@@ -234,7 +247,7 @@ give_back(Worker *worker)
 	for (int i = 0; i < WORKER_SESSIONS; i++)
 	{
 		if (worker->sessions[i].used != 0)
-			dwarf_session_give_back(worker->sessions[i].dwarf);
+			symbol_session_give_back(worker->sessions[i].symbols);
 	}
 }
 
@@ -260,9 +273,10 @@ demangle(const char *name)
 
 /* One frame as a line; the demangled name, which is to be freed, or NULL. */
 static char *
-make_line(Worker *worker, int index, const DwarfFrame *frame, SymbolLine *line)
+make_line(Worker *worker, int index, const DwarfFrame *frame, bool raw_name, SymbolLine *line)
 {
-	char *demangled = frame->linkage_name != NULL ? demangle(frame->linkage_name) : NULL;
+	char *demangled =
+		frame->linkage_name != NULL && !raw_name ? demangle(frame->linkage_name) : NULL;
 
 	line->name = demangled != NULL ? demangled : frame->name;
 	line->system_name = frame->linkage_name != NULL ? frame->linkage_name : frame->name;
@@ -278,9 +292,8 @@ make_line(Worker *worker, int index, const DwarfFrame *frame, SymbolLine *line)
 	return demangled;
 }
 
-/* symbol: NULL where it was not asked for yet. */
 static size_t
-answer_lookup(Worker *worker, const WorkerRequest *request, const char *symbol)
+answer_lookup(Worker *worker, const WorkerRequest *request)
 {
 	Session *session = find_session(worker, request->binary);
 	DwarfFrame frames[WORKER_FRAMES_MAX];
@@ -291,73 +304,62 @@ answer_lookup(Worker *worker, const WorkerRequest *request, const char *symbol)
 
 	if (session == NULL)
 		return worker_reply_encode(worker->message, -ESTALE, NULL, 0);
-	count = dwarf_session_lookup(session->dwarf, request->address, frames, WORKER_FRAMES_MAX);
+	count = symbol_session_lookup(session->symbols, request->argument, frames, WORKER_FRAMES_MAX);
 	if (count < 0)
 		return worker_reply_encode(worker->message, count, NULL, 0);
-	if (count > 0 && frames[count - 1].needs_symbol)
-	{
-		DwarfFrame *outermost = &frames[count - 1];
-
-		if (symbol == NULL)
-			return worker_reply_encode(worker->message, -ENOKEY, NULL, 0);
-		if (symbol[0] != '\0')
-		{
-			outermost->linkage_name = symbol;
-			if (outermost->name[0] == '\0')
-				outermost->name = symbol;
-		}
-		else if (outermost->name[0] == '\0')
-			count--; /* lines without a function */
-	}
+	limit_cpu_time(WORKER_CPU_DEMANGLE_MS);
 	for (int i = 0; i < count; i++)
-		demangled[i] = make_line(worker, i, &frames[i], &lines[i]);
+		demangled[i] = make_line(worker, i, &frames[i], session->raw_names, &lines[i]);
 	size_bytes = worker_reply_encode(worker->message, 0, lines, (uint32_t) count);
 	for (int i = 0; i < count; i++)
 		free(demangled[i]);
 	return size_bytes;
 }
 
-static size_t
-answer_demangle(Worker *worker, const char *name)
+/* Takes the descriptor. */
+static int
+compare_checksum(int fd, uint32_t expected)
 {
-	char *demangled = demangle(name);
-	SymbolLine line = { .name = demangled != NULL ? demangled : name,
-						.system_name = name,
-						.filename = "" };
-	size_t size_bytes = worker_reply_encode(worker->message, 0, &line, 1);
+	ElfSource source = { .fd = fd };
+	uint8_t block[16384];
+	uint32_t checksum = 0;
+	struct stat status;
+	bool read = fd >= 0 && fstat(fd, &status) == 0 && status.st_size <= (off_t) WORKER_CHECKSUM_MAX;
+	uint64_t at = 0;
 
-	free(demangled);
-	return size_bytes;
+	source.size_bytes = read ? (uint64_t) status.st_size : 0;
+	while (read && at < source.size_bytes)
+	{
+		uint64_t left = source.size_bytes - at;
+		size_t step = left < sizeof(block) ? (size_t) left : sizeof(block);
+
+		read = elf_source_read(&source, at, block, step);
+		checksum = lzma_crc32(block, step, checksum);
+		at += step;
+	}
+	if (fd >= 0)
+		close(fd);
+	return read && checksum == expected ? 0 : -EBADMSG;
 }
 
 /* Answers the request in worker->message into the same place; returns the reply's size. */
 static size_t
-answer(Worker *worker, size_t size_bytes, int fd, int alt_fd)
+answer(Worker *worker, size_t size_bytes, const int fds[WORKER_FILES_MAX])
 {
 	WorkerRequest request;
-	char name[WORKER_NAME_MAX];
+	int err = -EINVAL;
 
 	memcpy(&request, worker->message, sizeof(request));
-	if (request.name_bytes > sizeof(name) || request.name_bytes != size_bytes - sizeof(request))
-		return worker_reply_encode(worker->message, -EINVAL, NULL, 0);
-	memcpy(name, worker->message + sizeof(request), request.name_bytes);
-	name[request.name_bytes > 0 ? request.name_bytes - 1 : 0] = '\0';
-	switch ((WorkerRequestKind) request.kind)
-	{
-		case WORKER_OPEN:
-			limit_cpu_time(WORKER_CPU_OPEN_MS);
-			return worker_reply_encode(worker->message,
-									   fd < 0 ? -EINVAL
-											  : open_session(worker, request.binary, fd, alt_fd),
-									   NULL, 0);
-		case WORKER_LOOKUP:
-			limit_cpu_time(WORKER_CPU_LOOKUP_MS);
-			return answer_lookup(worker, &request, request.name_bytes > 0 ? name : NULL);
-		case WORKER_DEMANGLE:
-			limit_cpu_time(WORKER_CPU_DEMANGLE_MS);
-			return answer_demangle(worker, name);
-	}
-	return worker_reply_encode(worker->message, -EINVAL, NULL, 0);
+	limit_cpu_time(WORKER_CPU_MS);
+	if (size_bytes == sizeof(request) && request.kind == WORKER_OPEN)
+		err = open_session(worker, &request, fds);
+	else if (size_bytes == sizeof(request) && request.kind == WORKER_CHECKSUM)
+		err = compare_checksum(fds[0], (uint32_t) request.argument);
+	else if (size_bytes == sizeof(request) && request.kind == WORKER_LOOKUP)
+		return answer_lookup(worker, &request);
+	else
+		close_fds(fds);
+	return worker_reply_encode(worker->message, err, NULL, 0);
 }
 
 /* How long receive waits. */
@@ -374,12 +376,12 @@ set_patience(int ms)
  * -1 after waiting in vain.
  */
 static ssize_t
-receive(Worker *worker, int fds[2])
+receive(Worker *worker, int fds[WORKER_FILES_MAX])
 {
 	union
 	{
 		struct cmsghdr header;
-		char bytes[CMSG_SPACE(2 * sizeof(int))];
+		char bytes[CMSG_SPACE(WORKER_FILES_MAX * sizeof(int))];
 	} control;
 	struct iovec part = { worker->message, sizeof(worker->message) };
 	struct msghdr message = { .msg_iov = &part,
@@ -389,8 +391,8 @@ receive(Worker *worker, int fds[2])
 	ssize_t got = recvmsg(WORKER_SOCKET, &message, MSG_CMSG_CLOEXEC);
 	struct cmsghdr *header;
 
-	fds[0] = -1;
-	fds[1] = -1;
+	for (int i = 0; i < WORKER_FILES_MAX; i++)
+		fds[i] = -1;
 	if (got < 0 && errno == EAGAIN)
 		return -1;
 	if (got < (ssize_t) sizeof(WorkerRequest))
@@ -406,7 +408,7 @@ receive(Worker *worker, int fds[2])
  * time to end.
  */
 static ssize_t
-wait_for_request(Worker *worker, int fds[2])
+wait_for_request(Worker *worker, int fds[WORKER_FILES_MAX])
 {
 	ssize_t size_bytes = receive(worker, fds);
 
@@ -425,7 +427,7 @@ serve(void)
 {
 	Worker *worker = calloc(1, sizeof(*worker));
 	ssize_t size_bytes;
-	int fds[2];
+	int fds[WORKER_FILES_MAX];
 
 	if (worker == NULL)
 		return EXIT_FAILURE;
@@ -434,7 +436,7 @@ serve(void)
 	{
 		size_t reply_bytes;
 
-		reply_bytes = answer(worker, (size_t) size_bytes, fds[0], fds[1]);
+		reply_bytes = answer(worker, (size_t) size_bytes, fds);
 		if (send(WORKER_SOCKET, worker->message, reply_bytes, MSG_NOSIGNAL) < 0)
 			break;
 		limit_private(worker);
@@ -456,7 +458,8 @@ symbolizer_worker_main(int argc, char **argv)
 	(void) signal(SIGHUP, SIG_IGN);
 	(void) signal(SIGINT, SIG_IGN);
 	(void) signal(SIGTERM, SIG_IGN);
-	set_limits();
 	(void) close_range(STDERR_FILENO + 1, UINT_MAX, 0);
-	_exit(drop_privileges() ? serve() : EXIT_FAILURE);
+	statm_fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+	set_limits();
+	_exit(worker_sandbox_enter() ? serve() : EXIT_FAILURE);
 }

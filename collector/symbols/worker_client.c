@@ -186,23 +186,18 @@ start_worker(WorkerClient *client)
 	return 0;
 }
 
-/* Sends a request, with up to two descriptors. */
 static int
-send_request(WorkerClient *client, const WorkerRequest *request, const char *name, const int *fds,
-			 size_t fd_count)
+send_request(WorkerClient *client, const WorkerRequest *request, const int *fds, size_t fd_count)
 {
 	union
 	{
 		struct cmsghdr header;
-		char bytes[CMSG_SPACE(2 * sizeof(int))];
+		char bytes[CMSG_SPACE(WORKER_FILES_MAX * sizeof(int))];
 	} control;
 	WorkerRequest head = *request;
-	char *text = client->message;
-	struct iovec parts[] = { { &head, sizeof(head) }, { text, head.name_bytes } };
-	struct msghdr message = { .msg_iov = parts, .msg_iovlen = head.name_bytes > 0 ? 2 : 1 };
+	struct iovec part = { &head, sizeof(head) };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
 
-	if (head.name_bytes > 0)
-		memcpy(text, name, head.name_bytes);
 	if (fd_count > 0)
 	{
 		memset(&control, 0, sizeof(control));
@@ -265,8 +260,8 @@ receive_reply(WorkerClient *client, SymbolLines *lines)
  * our signal while it ended) is replaced once, without counting.
  */
 static int
-ask(WorkerClient *client, const WorkerRequest *request, const char *name, const int *fds,
-	size_t fd_count, SymbolLines *lines)
+ask(WorkerClient *client, const WorkerRequest *request, const int *fds, size_t fd_count,
+	SymbolLines *lines)
 {
 	for (int attempt = 0;; attempt++)
 	{
@@ -275,7 +270,7 @@ ask(WorkerClient *client, const WorkerRequest *request, const char *name, const 
 
 		if (err != 0)
 			return err;
-		err = send_request(client, request, name, fds, fd_count);
+		err = send_request(client, request, fds, fd_count);
 		if (err == 0)
 			err = receive_reply(client, lines);
 		if (err != -EPIPE && err != -ETIMEDOUT && err != -EPROTO)
@@ -293,35 +288,53 @@ ask(WorkerClient *client, const WorkerRequest *request, const char *name, const 
 	}
 }
 
-int
-worker_client_lookup(WorkerClient *client, uint64_t binary, int fd, int alt_fd, uint64_t address,
-					 const char *symbol, SymbolLines *lines)
+/* Opens a binary in the worker. */
+static int
+open_binary(WorkerClient *client, uint64_t binary, const WorkerFiles *files, SymbolLines *lines)
 {
-	WorkerRequest lookup = { .kind = WORKER_LOOKUP, .binary = binary, .address = address };
 	WorkerRequest open = { .kind = WORKER_OPEN, .binary = binary };
-	int fds[] = { fd, alt_fd };
-	int err;
+	int fds[WORKER_FILES_MAX] = { files->binary };
+	size_t count = 1;
 
-	if (symbol != NULL && strlen(symbol) < WORKER_NAME_MAX)
-		lookup.name_bytes = (uint32_t) strlen(symbol) + 1;
-	err = ask(client, &lookup, symbol, NULL, 0, lines);
+	if (files->no_dwarf)
+		open.argument |= WORKER_NO_DWARF;
+	if (files->raw_names)
+		open.argument |= WORKER_RAW_NAMES;
+	if (files->debug >= 0)
+	{
+		open.argument |= WORKER_WITH_DEBUG;
+		fds[count++] = files->debug;
+	}
+	if (files->alternative >= 0)
+	{
+		open.argument |= WORKER_WITH_ALTERNATIVE;
+		fds[count++] = files->alternative;
+	}
+	return ask(client, &open, fds, count, lines);
+}
+
+int
+worker_client_lookup(WorkerClient *client, uint64_t binary, const WorkerFiles *files,
+					 uint64_t address, SymbolLines *lines)
+{
+	WorkerRequest lookup = { .kind = WORKER_LOOKUP, .binary = binary, .argument = address };
+	int err = ask(client, &lookup, NULL, 0, lines);
+
 	if (err != -ESTALE)
 		return err;
-	err = ask(client, &open, NULL, fds, alt_fd >= 0 ? 2 : 1, lines);
+	err = open_binary(client, binary, files, lines);
 	if (err == 0)
-		err = ask(client, &lookup, symbol, NULL, 0, lines);
+		err = ask(client, &lookup, NULL, 0, lines);
 	return err == -ESTALE ? -EIO : err;
 }
 
 int
-worker_client_demangle(WorkerClient *client, const char *name, SymbolLines *lines)
+worker_client_checksum(WorkerClient *client, int fd, uint32_t checksum)
 {
-	size_t name_bytes = strlen(name) + 1;
-	WorkerRequest request = { .kind = WORKER_DEMANGLE, .name_bytes = (uint32_t) name_bytes };
+	WorkerRequest request = { .kind = WORKER_CHECKSUM, .argument = checksum };
+	SymbolLines none;
 
-	if (name_bytes > WORKER_NAME_MAX)
-		return -ENAMETOOLONG;
-	return ask(client, &request, name, NULL, 0, lines);
+	return ask(client, &request, &fd, 1, &none);
 }
 
 uint64_t

@@ -22,18 +22,26 @@ typedef struct WorkerClient WorkerClient;
 int worker_client_create(WorkerClient **client);
 void worker_client_free(WorkerClient *client); /* accepts NULL; ends the worker */
 
-/*
- * Frames at an address of a binary, by its DWARF: fd is the file, alt_fd its supplement or -1.
- * count 0 where DWARF does not cover it. symbol is NULL, or the name of the symbol that covers the
- * address, "" for none. Lines hold until the next call. 0; -ENOKEY where the symbol is wanted;
- * -ENODATA where there is no DWARF; -EAGAIN while no worker can be had; -EIO where the worker
- * failed with this question; another -errno that the worker answered.
- */
-int worker_client_lookup(WorkerClient *client, uint64_t binary, int fd, int alt_fd,
-						 uint64_t address, const char *symbol, SymbolLines *lines);
+/* What the worker is to read; descriptors are -1 for none. */
+typedef struct WorkerFiles
+{
+	int binary;
+	int debug;		 /* its separate debug file */
+	int alternative; /* supplement of the one that has DWARF */
+	bool no_dwarf;	 /* symbol tables alone */
+	bool raw_names;	 /* not demangled */
+} WorkerFiles;
 
-/* A symbol's name made readable, or as it is. Returns like worker_client_lookup. */
-int worker_client_demangle(WorkerClient *client, const char *name, SymbolLines *lines);
+/*
+ * Frames at an address of a binary, whose number changes with its files. count 0 where nothing
+ * covers it. Lines hold until the next call. 0; -EAGAIN while no worker can be had; -EIO where the
+ * worker failed with this question; another -errno that the worker answered.
+ */
+int worker_client_lookup(WorkerClient *client, uint64_t binary, const WorkerFiles *files,
+						 uint64_t address, SymbolLines *lines);
+
+/* 0 where the file has this CRC-32, -EBADMSG where it has another; else as worker_client_lookup. */
+int worker_client_checksum(WorkerClient *client, int fd, uint32_t checksum);
 
 void worker_client_end(WorkerClient *client); /* the next question starts another worker */
 

@@ -6,11 +6,10 @@
  * One request, one reply. Both ends run the same program on the same machine, so numbers are in its
  * byte order; but the worker reads hostile files, so the symbolizer believes no length in a reply.
  *
- *		request				reply
- *		open: fds			0, or why not
- *		lookup: address		frames, innermost first; -ESTALE: the binary is not open (any more);
- *							-ENOKEY: ask again with the outermost function's symbol, "" for none
- *		demangle: name		one frame
+ *		request					reply
+ *		open: files, fds		0, or why not
+ *		lookup: address			frames, innermost first; -ESTALE: the binary is not open (any more)
+ *		checksum: CRC-32, fd	0, or -EBADMSG where the file has another
  *
  *		reply	OFFSET				SIZE		DESCRIPTION
  *				0					12			WorkerReply
@@ -27,25 +26,30 @@
 #include "symbols/symbol_line.h"
 
 #define WORKER_ARGUMENT		 "symbol-worker" /* argv[1] of a worker */
-#define WORKER_FRAMES_MAX	 64	  /* of one address; the outermost and the innermost stay */
-#define WORKER_NAME_MAX		 8192 /* bytes of a name to demangle, NUL included */
+#define WORKER_FRAMES_MAX	 64 /* of one address; the outermost and the innermost stay */
+#define WORKER_FILES_MAX	 3	/* descriptors of a request */
 /* bytes of a string in a reply, NUL included; longer ones are cut */
 #define WORKER_STRING_MAX	 2048
 #define WORKER_MESSAGE_BYTES 98304 /* of a whole message; fits into a socket's default buffer */
 
 typedef enum WorkerRequestKind
 {
-	WORKER_OPEN = 1, /* carries descriptors: the file with DWARF, perhaps its supplement */
-	WORKER_LOOKUP,	 /* perhaps followed by a symbol and its NUL */
-	WORKER_DEMANGLE, /* followed by a name and its NUL */
+	WORKER_OPEN = 1, /* carries the binary's descriptor, and those that argument tells */
+	WORKER_LOOKUP,
+	WORKER_CHECKSUM, /* carries the file's descriptor */
 } WorkerRequestKind;
+
+/* Argument of WORKER_OPEN. */
+#define WORKER_WITH_DEBUG		1 /* the separate debug file's descriptor is the next one */
+#define WORKER_WITH_ALTERNATIVE 2 /* the supplement's is the last one */
+#define WORKER_NO_DWARF			4
+#define WORKER_RAW_NAMES		8 /* not demangled */
 
 typedef struct WorkerRequest
 {
-	uint32_t kind;
-	uint32_t name_bytes;
-	uint64_t binary; /* number by which open and lookup agree */
-	uint64_t address;
+	uint64_t kind;
+	uint64_t binary;   /* number by which open and lookup agree */
+	uint64_t argument; /* address of a lookup, CRC-32 */
 } WorkerRequest;
 
 typedef struct WorkerReply

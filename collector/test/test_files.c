@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -198,6 +199,8 @@ start_in_root(void)
 	{
 		char root[128];
 
+		/* also where a check fails before we end it */
+		(void) prctl(PR_SET_PDEATHSIG, SIGKILL);
 		snprintf(root, sizeof(root), "%s/root", directory);
 		if (chroot(root) != 0 && (unshare(CLONE_NEWUSER) != 0 || chroot(root) != 0))
 			_exit(1);

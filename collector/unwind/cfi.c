@@ -9,10 +9,12 @@
  * 3. Between two FDEs that do not touch, a row PFS_UNWIND_INVALID says that nothing is known,
  *    unless the gap is padding.
  *
- * Memory is bounded by the input: an FDE takes at least 12 bytes of it, a function of Go's 8, a row
- * of an FDE at least one. Functions of Go's may share their depths, so their rows are bounded by
- * the bytes of the whole table; all that it gives, whether or not they are kept, since the time
- * goes with them.
+ * Time is bounded by the input: each entry that is read and each instruction that is run is a step,
+ * and there are STEPS_PER_BYTE for each byte. Without that two long CIEs, named in turn, would be
+ * run once for each FDE. Functions of Go's may share their depths, so their rows are bounded by the
+ * bytes of the whole table; all that it gives, whether or not they are kept.
+ *
+ * Memory is bounded by MAX_PLACES and MAX_ROWS, more than the kernel's tables take.
  */
 #include "unwind/cfi.h"
 
@@ -31,6 +33,11 @@
  * on them.
  */
 #define PADDING_BYTES 15
+
+#define STEPS_PER_BYTE 4
+#define STEPS_MIN	   4096
+#define MAX_PLACES	   (4U << 20)
+#define MAX_ROWS	   (4U << 20)
 
 /* By precedence. */
 typedef enum Source
@@ -64,6 +71,8 @@ typedef struct Builder
 	UnwindTable *table;
 	RuleSet *rules;
 	CfiEntries entries[SOURCES]; /* of .eh_frame and .debug_frame */
+	CfiMachine *machine;
+	uint64_t *steps_left;
 	Pclntab pclntab;
 	uint64_t function_rows; /* that Go's table gave, kept or not */
 	size_t capacity;
@@ -73,11 +82,23 @@ typedef struct Builder
 static int
 append_place(FdeList *list, uint64_t start, size_t offset, Source source)
 {
-	int err = grow_array(&list->items, &list->capacity, list->count, sizeof(FdePlace));
+	int err = list->count == MAX_PLACES ? -E2BIG : 0;
 
+	if (err == 0)
+		err = grow_array(&list->items, &list->capacity, list->count, sizeof(FdePlace));
 	if (err == 0)
 		list->items[list->count++] = (FdePlace){ start, (uint32_t) offset, source };
 	return err;
+}
+
+/* Charges one entry. */
+static int
+take_step(Builder *builder)
+{
+	if (*builder->steps_left == 0)
+		return -E2BIG;
+	--*builder->steps_left;
+	return 0;
 }
 
 static int
@@ -91,7 +112,8 @@ collect_functions(Builder *builder, FdeList *list)
 	{
 		PclntabFunction function;
 
-		if (pclntab_function(&builder->pclntab, i, &function))
+		err = take_step(builder);
+		if (err == 0 && pclntab_function(&builder->pclntab, i, &function))
 			err = append_place(list, function.start, i, SOURCE_PCLNTAB);
 	}
 	return err;
@@ -125,8 +147,10 @@ collect_fdes(Builder *builder, Source source, FdeList *list)
 	while (entries->offset <= UINT32_MAX)
 	{
 		CfiFde fde;
-		int err;
+		int err = take_step(builder);
 
+		if (err != 0)
+			return err;
 		switch (cfi_entries_next(entries, &fde))
 		{
 			case CFI_FDE:
@@ -188,6 +212,8 @@ append_rule(Builder *builder, uint64_t address, uint16_t rule)
 	}
 	if (last != NULL && last->rule == rule)
 		return 0;
+	if (table->count == MAX_ROWS)
+		return -E2BIG;
 	err = grow_array(&table->rows, &builder->capacity, table->count, sizeof(UnwindRow));
 	if (err == 0)
 		table->rows[table->count++] = (UnwindRow){ .offset = offset, .rule = rule };
@@ -210,6 +236,8 @@ append_function_row(void *context, uint64_t address, const struct pfs_unwind_rul
 	Builder *builder = context;
 	const UnwindTable *table = builder->table;
 
+	if (take_step(builder) != 0)
+		return -E2BIG;
 	builder->function_rows++;
 	/* a prologue that is longer than the stretch of code that it is in */
 	if (table->count > 0 && address < unwind_row_address(table, table->count - 1))
@@ -256,7 +284,7 @@ run_fde(Builder *builder, const CfiFde *fde)
 	int err;
 
 	builder->limit = fde->end;
-	err = cfi_program_run(fde, builder->input->machine, append_row, builder,
+	err = cfi_program_run(builder->machine, fde, append_row, builder,
 						  &builder->table->stats.rows_unsupported);
 	return end_attempt(builder, &attempt, fde->start, err);
 }
@@ -283,6 +311,8 @@ append_place_rows(Builder *builder, const FdePlace *place, uint64_t covered, uin
 
 	if (covered != 0 && place->start - covered > PADDING_BYTES)
 		err = append_rule(builder, covered, 0);
+	if (err == 0)
+		err = take_step(builder);
 	if (err != 0)
 		return err;
 	if (place->source == SOURCE_PCLNTAB)
@@ -335,7 +365,15 @@ int
 cfi_compile(const CfiInput *input, RuleSet *rules, UnwindTable *table)
 {
 	FdeList list = { 0 };
-	Builder builder = { .input = input, .table = table, .rules = rules };
+	uint64_t steps =
+		STEPS_MIN + STEPS_PER_BYTE * (input->eh_frame.length + input->debug_frame.length +
+									  input->pclntab.length);
+	Builder builder = {
+		.input = input,
+		.table = table,
+		.rules = rules,
+		.steps_left = input->steps_left != NULL ? input->steps_left : &steps,
+	};
 	int err;
 
 	memset(table, 0, sizeof(*table));
@@ -344,6 +382,9 @@ cfi_compile(const CfiInput *input, RuleSet *rules, UnwindTable *table)
 	if (input->code_end > input->code_start && input->code_end - input->code_start > UINT32_MAX)
 		return -E2BIG;
 	table->base = input->code_start;
+	builder.machine = cfi_machine_create(input->machine, builder.steps_left);
+	if (builder.machine == NULL)
+		return -ENOMEM;
 
 	err = collect_fdes(&builder, SOURCE_EH_FRAME, &list);
 	if (err == 0)
@@ -358,6 +399,7 @@ cfi_compile(const CfiInput *input, RuleSet *rules, UnwindTable *table)
 		err = build_rows(&builder, &list);
 	}
 	free(list.items);
+	cfi_machine_free(builder.machine);
 	if (err != 0)
 		unwind_table_free(table);
 	return err;

@@ -50,7 +50,8 @@ typedef struct UnwindTable
 
 /*
  * Rules go into the set, which outlives the table. 0, -ENOTSUP for another machine, -ENOMEM, -E2BIG
- * where code spans more than 4 GiB. An input without CFI gives an empty table.
+ * where code spans more than 4 GiB, or the CFI takes more steps or rows than any compiler's. An
+ * input without CFI gives an empty table.
  */
 int cfi_compile(const CfiInput *input, RuleSet *rules, UnwindTable *table);
 void unwind_table_free(UnwindTable *table);

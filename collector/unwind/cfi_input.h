@@ -26,6 +26,7 @@ typedef struct CfiInput
 	uint64_t got_address;	/* base of DW_EH_PE_datarel pointers; 0 where there is none */
 	uint64_t code_start; /* ELF virtual addresses, half-open: FDEs that reach beyond are no CFI */
 	uint64_t code_end;
+	uint64_t *steps_left; /* entries and instructions that may be read; NULL: as the size allows */
 } CfiInput;
 
 #endif

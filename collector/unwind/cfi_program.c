@@ -3,7 +3,8 @@
  *		The abstract machine of CFI, kept to what unwinding follows: CFA, frame pointer, return
  *		address.
  *
- * 1. The CIE's instructions give the initial state, to which DW_CFA_restore goes back.
+ * 1. The CIE's instructions give the initial state, to which DW_CFA_restore goes back. Many FDEs
+ *    share a CIE, so that state is kept.
  * 2. The FDE's instructions change the state and move the location; each move ends a row.
  * 3. A row is turned into an struct pfs_unwind_rule: what the rule cannot say makes the row
  *    PFS_UNWIND_INVALID.
@@ -13,9 +14,11 @@
 #include <dwarf.h>
 #include <elf.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define MAX_REMEMBERED 32
+#define KEPT_CIES	   16 /* compilers use a handful */
 
 #define X86_64_BX  3
 #define X86_64_FP  6
@@ -64,7 +67,15 @@ typedef struct State
 	Saved bx; /* of x86-64 */
 } State;
 
-typedef struct Machine
+/* What a CIE's instructions give. */
+typedef struct Initial
+{
+	CfiCie cie; /* that it was made of; without instructions: of none */
+	State state;
+	int err;
+} Initial;
+
+struct CfiMachine
 {
 	const CfiFde *fde;
 	uint16_t machine;
@@ -77,11 +88,14 @@ typedef struct Machine
 	CfiRowSink sink;
 	void *sink_context;
 	uint64_t *unsupported;
-} Machine;
+	uint64_t *steps_left;
+	Initial kept[KEPT_CIES];
+	unsigned next_kept; /* the place that is used next */
+};
 
 /* The offset of a saved register in the units of rules; false where they cannot say it. */
 static bool
-offset_in_units(const Machine *machine, int64_t bytes, int16_t *units)
+offset_in_units(const CfiMachine *machine, int64_t bytes, int16_t *units)
 {
 	int64_t unit =
 		machine->machine == EM_AARCH64 ? PFS_UNWIND_UNIT_AARCH64 : PFS_UNWIND_UNIT_X86_64;
@@ -92,7 +106,7 @@ offset_in_units(const Machine *machine, int64_t bytes, int16_t *units)
 
 /* The CFA part of a rule; false where it cannot be said. */
 static bool
-set_rule_cfa(const Machine *machine, struct pfs_unwind_rule *rule)
+set_rule_cfa(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 {
 	const State *state = &machine->state;
 
@@ -113,7 +127,7 @@ set_rule_cfa(const Machine *machine, struct pfs_unwind_rule *rule)
  * usable.
  */
 static void
-set_rule_fp(const Machine *machine, struct pfs_unwind_rule *rule)
+set_rule_fp(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 {
 	const Saved *fp = &machine->state.fp;
 
@@ -132,7 +146,7 @@ set_rule_fp(const Machine *machine, struct pfs_unwind_rule *rule)
 }
 
 static void
-set_rule_bx(const Machine *machine, struct pfs_unwind_rule *rule)
+set_rule_bx(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 {
 	const Saved *bx = &machine->state.bx;
 
@@ -146,7 +160,7 @@ set_rule_bx(const Machine *machine, struct pfs_unwind_rule *rule)
 }
 
 static bool
-set_rule_ra(const Machine *machine, struct pfs_unwind_rule *rule)
+set_rule_ra(const CfiMachine *machine, struct pfs_unwind_rule *rule)
 {
 	const Saved *ra = &machine->state.ra;
 
@@ -172,7 +186,7 @@ set_rule_ra(const Machine *machine, struct pfs_unwind_rule *rule)
 }
 
 static struct pfs_unwind_rule
-make_rule(const Machine *machine)
+make_rule(const CfiMachine *machine)
 {
 	static const struct pfs_unwind_rule invalid = { .kind = PFS_UNWIND_INVALID };
 	struct pfs_unwind_rule rule;
@@ -197,7 +211,7 @@ make_rule(const Machine *machine)
 }
 
 static int
-emit_row(Machine *machine)
+emit_row(CfiMachine *machine)
 {
 	struct pfs_unwind_rule rule = make_rule(machine);
 
@@ -207,7 +221,7 @@ emit_row(Machine *machine)
 }
 
 static int
-advance_to(Machine *machine, uint64_t location)
+advance_to(CfiMachine *machine, uint64_t location)
 {
 	int err;
 
@@ -219,7 +233,7 @@ advance_to(Machine *machine, uint64_t location)
 }
 
 static int
-advance_by(Machine *machine, uint64_t units)
+advance_by(CfiMachine *machine, uint64_t units)
 {
 	uint64_t delta;
 
@@ -230,7 +244,7 @@ advance_by(Machine *machine, uint64_t units)
 }
 
 static Saved *
-followed(Machine *machine, State *state, uint64_t dwarf_register)
+followed(CfiMachine *machine, State *state, uint64_t dwarf_register)
 {
 	if (dwarf_register == machine->fp_register)
 		return &state->fp;
@@ -242,7 +256,7 @@ followed(Machine *machine, State *state, uint64_t dwarf_register)
 }
 
 static void
-save(Machine *machine, uint64_t dwarf_register, SavedKind kind, int64_t offset)
+save(CfiMachine *machine, uint64_t dwarf_register, SavedKind kind, int64_t offset)
 {
 	Saved *saved = followed(machine, &machine->state, dwarf_register);
 
@@ -251,7 +265,7 @@ save(Machine *machine, uint64_t dwarf_register, SavedKind kind, int64_t offset)
 }
 
 static void
-save_factored(Machine *machine, uint64_t dwarf_register, SavedKind kind, int64_t factor)
+save_factored(CfiMachine *machine, uint64_t dwarf_register, SavedKind kind, int64_t factor)
 {
 	int64_t offset;
 
@@ -261,7 +275,7 @@ save_factored(Machine *machine, uint64_t dwarf_register, SavedKind kind, int64_t
 }
 
 static void
-restore(Machine *machine, uint64_t dwarf_register)
+restore(CfiMachine *machine, uint64_t dwarf_register)
 {
 	Saved *saved = followed(machine, &machine->state, dwarf_register);
 
@@ -270,7 +284,7 @@ restore(Machine *machine, uint64_t dwarf_register)
 }
 
 static void
-save_expression(Machine *machine, CfiCursor *cursor)
+save_expression(CfiMachine *machine, CfiCursor *cursor)
 {
 	uint64_t dwarf_register = cfi_read_uleb128(cursor);
 	uint64_t length = cfi_read_uleb128(cursor);
@@ -285,7 +299,7 @@ save_expression(Machine *machine, CfiCursor *cursor)
 }
 
 static void
-define_cfa(Machine *machine, uint64_t dwarf_register, int64_t offset)
+define_cfa(CfiMachine *machine, uint64_t dwarf_register, int64_t offset)
 {
 	machine->state.cfa_is_expression = false;
 	machine->state.cfa_register = dwarf_register;
@@ -293,7 +307,7 @@ define_cfa(Machine *machine, uint64_t dwarf_register, int64_t offset)
 }
 
 static int
-factored_offset(const Machine *machine, int64_t factor, int64_t *offset)
+factored_offset(const CfiMachine *machine, int64_t factor, int64_t *offset)
 {
 	return __builtin_mul_overflow(factor, machine->fde->cie.data_alignment, offset) ? -EBADMSG : 0;
 }
@@ -304,7 +318,7 @@ factored_offset(const Machine *machine, int64_t factor, int64_t *offset)
  * expression: hand-written code (libgcrypt's) counts on the offset from before it.
  */
 static int
-run_cfa_instruction(Machine *machine, CfiCursor *cursor, uint8_t opcode, bool *known)
+run_cfa_instruction(CfiMachine *machine, CfiCursor *cursor, uint8_t opcode, bool *known)
 {
 	uint64_t dwarf_register;
 	uint64_t length;
@@ -349,7 +363,7 @@ run_cfa_instruction(Machine *machine, CfiCursor *cursor, uint8_t opcode, bool *k
 
 /* Register instructions (DW_CFA_offset_extended …). */
 static int
-run_register_instruction(Machine *machine, CfiCursor *cursor, uint8_t opcode, bool *known)
+run_register_instruction(CfiMachine *machine, CfiCursor *cursor, uint8_t opcode, bool *known)
 {
 	uint64_t dwarf_register;
 
@@ -405,7 +419,7 @@ run_register_instruction(Machine *machine, CfiCursor *cursor, uint8_t opcode, bo
 
 /* Location and state instructions; anything else is no instruction that we know. */
 static int
-run_other_instruction(Machine *machine, CfiCursor *cursor, uint8_t opcode)
+run_other_instruction(CfiMachine *machine, CfiCursor *cursor, uint8_t opcode)
 {
 	switch (opcode)
 	{
@@ -447,7 +461,7 @@ run_other_instruction(Machine *machine, CfiCursor *cursor, uint8_t opcode)
 }
 
 static int
-run_instruction(Machine *machine, CfiCursor *cursor)
+run_instruction(CfiMachine *machine, CfiCursor *cursor)
 {
 	uint8_t opcode = cfi_read_u8(cursor);
 	uint8_t operand = opcode & 0x3f;
@@ -477,13 +491,18 @@ run_instruction(Machine *machine, CfiCursor *cursor)
 }
 
 static int
-run_instructions(Machine *machine, const uint8_t *instructions, size_t length)
+run_instructions(CfiMachine *machine, const uint8_t *instructions, size_t length)
 {
 	CfiCursor cursor = { instructions, 0, length, false };
 
 	while (cursor.offset < length)
 	{
-		int err = run_instruction(machine, &cursor);
+		int err;
+
+		if (*machine->steps_left == 0)
+			return -E2BIG;
+		--*machine->steps_left;
+		err = run_instruction(machine, &cursor);
 
 		if (cursor.failed)
 			return -EBADMSG;
@@ -502,30 +521,78 @@ discard_row(void *context, uint64_t address, const struct pfs_unwind_rule *rule)
 	return -EBADMSG; /* a CIE's instructions do not move the location */
 }
 
+static bool
+is_same_cie(const CfiCie *a, const CfiCie *b)
+{
+	return a->instructions == b->instructions && a->instructions_length == b->instructions_length &&
+		   a->code_alignment == b->code_alignment && a->data_alignment == b->data_alignment &&
+		   a->return_register == b->return_register;
+}
+
+/* Sets the state to what the CIE gives. */
+static int
+run_cie(CfiMachine *machine, const CfiCie *cie)
+{
+	Initial *made;
+
+	for (unsigned i = 0; i < KEPT_CIES; i++)
+	{
+		const Initial *kept = &machine->kept[i];
+
+		if (kept->cie.instructions != NULL && is_same_cie(&kept->cie, cie))
+		{
+			machine->state = kept->state;
+			return kept->err;
+		}
+	}
+	made = &machine->kept[machine->next_kept++ % KEPT_CIES];
+	machine->sink = discard_row;
+	made->cie = *cie;
+	made->err = run_instructions(machine, cie->instructions, cie->instructions_length);
+	made->state = machine->state;
+	return made->err;
+}
+
+CfiMachine *
+cfi_machine_create(uint16_t machine_id, uint64_t *steps_left)
+{
+	CfiMachine *machine = calloc(1, sizeof(*machine));
+
+	if (machine == NULL)
+		return NULL;
+	machine->machine = machine_id;
+	machine->fp_register = machine_id == EM_AARCH64 ? AARCH64_FP : X86_64_FP;
+	machine->steps_left = steps_left;
+	return machine;
+}
+
+void
+cfi_machine_free(CfiMachine *machine)
+{
+	free(machine);
+}
+
 int
-cfi_program_run(const CfiFde *fde, uint16_t machine_id, CfiRowSink sink, void *context,
+cfi_program_run(CfiMachine *machine, const CfiFde *fde, CfiRowSink sink, void *context,
 				uint64_t *unsupported)
 {
-	Machine machine;
 	int err;
 
-	memset(&machine, 0, sizeof(machine));
-	machine.fde = fde;
-	machine.machine = machine_id;
-	machine.fp_register = machine_id == EM_AARCH64 ? AARCH64_FP : X86_64_FP;
-	machine.location = fde->start;
-	machine.unsupported = unsupported;
+	machine->fde = fde;
+	machine->location = fde->start;
+	machine->remembered_count = 0;
+	machine->unsupported = unsupported;
+	memset(&machine->state, 0, sizeof(machine->state));
 
-	machine.sink = discard_row;
-	err = run_instructions(&machine, fde->cie.instructions, fde->cie.instructions_length);
+	err = run_cie(machine, &fde->cie);
 	if (err != 0)
 		return err;
-	machine.initial = machine.state;
+	machine->initial = machine->state;
 
-	machine.sink = sink;
-	machine.sink_context = context;
-	err = run_instructions(&machine, fde->instructions, fde->instructions_length);
+	machine->sink = sink;
+	machine->sink_context = context;
+	err = run_instructions(machine, fde->instructions, fde->instructions_length);
 	if (err != 0)
 		return err;
-	return emit_row(&machine);
+	return emit_row(machine);
 }

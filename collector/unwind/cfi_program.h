@@ -13,11 +13,22 @@
 /* Receives each row of the FDE in ascending order; returns 0 or -errno, which ends the run. */
 typedef int (*CfiRowSink)(void *context, uint64_t address, const struct pfs_unwind_rule *rule);
 
+typedef struct CfiMachine CfiMachine;
+
 /*
- * 0, -EBADMSG where the bytes are no CFI program (rows that came before hold), or the sink's error.
- * *unsupported counts rows that had to become PFS_UNWIND_INVALID.
+ * A machine for the FDEs of one file: what a CIE's instructions give is kept for those that name it
+ * next. *steps_left counts the instructions that it may still run, whatever CIEs FDEs name. NULL
+ * without memory.
  */
-int cfi_program_run(const CfiFde *fde, uint16_t machine, CfiRowSink sink, void *context,
+CfiMachine *cfi_machine_create(uint16_t machine, uint64_t *steps_left);
+void cfi_machine_free(CfiMachine *machine); /* accepts NULL */
+
+/*
+ * 0, -EBADMSG where the bytes are no CFI program (rows that came before hold), -E2BIG where the
+ * steps are used up, or the sink's error. *unsupported counts rows that had to become
+ * PFS_UNWIND_INVALID.
+ */
+int cfi_program_run(CfiMachine *machine, const CfiFde *fde, CfiRowSink sink, void *context,
 					uint64_t *unsupported);
 
 /* A CFA given as an expression; false where its form is none that we express. */

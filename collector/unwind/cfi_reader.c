@@ -29,6 +29,13 @@
 #define ENCODING_FORMAT_MASK	  0x0f
 #define ENCODING_APPLICATION_MASK 0x70
 
+/*
+ * CIEs are read again for FDEs that name them in turn, so what they hold beside instructions is
+ * bounded.
+ */
+#define MAX_LEB128_BYTES	   32
+#define MAX_AUGMENTATION_BYTES 32
+
 uint8_t
 cfi_read_u8(CfiCursor *cursor)
 {
@@ -51,40 +58,49 @@ cfi_read_unsigned(CfiCursor *cursor, unsigned bytes)
 	return value;
 }
 
-/* Bits past 64 are dropped, as other readers do: producers pad LEB128 with zero bytes. */
+/*
+ * The bits of a LEB128 number; *bits is how many its bytes hold. Bits past 64 are dropped, as other
+ * readers do: producers pad with a few bytes. One that goes on and on is none.
+ */
+static uint64_t
+read_leb128(CfiCursor *cursor, unsigned *bits, bool *negative)
+{
+	uint64_t value = 0;
+	uint8_t byte = 0x80;
+
+	for (*bits = 0; (byte & 0x80) != 0; *bits += 7)
+	{
+		if (*bits == 7 * MAX_LEB128_BYTES)
+		{
+			cursor->failed = true;
+			return 0;
+		}
+		byte = cfi_read_u8(cursor);
+		if (*bits < 64)
+			value |= (uint64_t) (byte & 0x7f) << *bits;
+	}
+	*negative = (byte & 0x40) != 0;
+	return value;
+}
+
 uint64_t
 cfi_read_uleb128(CfiCursor *cursor)
 {
-	uint64_t value = 0;
+	unsigned bits;
+	bool negative;
 
-	for (unsigned shift = 0;; shift += 7)
-	{
-		uint8_t byte = cfi_read_u8(cursor);
-
-		if (shift < 64)
-			value |= (uint64_t) (byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			return value;
-	}
+	return read_leb128(cursor, &bits, &negative);
 }
 
 int64_t
 cfi_read_sleb128(CfiCursor *cursor)
 {
-	uint64_t value = 0;
-	unsigned shift = 0;
-	uint8_t byte;
+	unsigned bits;
+	bool negative = false;
+	uint64_t value = read_leb128(cursor, &bits, &negative);
 
-	do
-	{
-		byte = cfi_read_u8(cursor);
-		if (shift < 64)
-			value |= (uint64_t) (byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-
-	if (shift < 64 && (byte & 0x40))
-		value |= ~UINT64_C(0) << shift;
+	if (negative && bits < 64)
+		value |= ~UINT64_C(0) << bits;
 	return (int64_t) value;
 }
 
@@ -252,7 +268,9 @@ parse_cie(CfiEntries *entries, size_t offset, CfiCie *cie)
 		return false;
 
 	augmentation = (const char *) cursor.data + cursor.offset;
-	zero = memchr(augmentation, '\0', cursor.end - cursor.offset);
+	zero = memchr(augmentation, '\0',
+				  cursor.end - cursor.offset < MAX_AUGMENTATION_BYTES ? cursor.end - cursor.offset
+																	  : MAX_AUGMENTATION_BYTES);
 	if (cursor.failed || zero == NULL)
 		return false;
 	cursor.offset = (size_t) (zero - cursor.data) + 1;

@@ -1,21 +1,15 @@
 /*
  * cfi_sections.c
- *		CFI sections by libelf.
+ *		Reading of CFI sections under a budget.
  */
 #include "unwind/cfi_sections.h"
 
 #include <errno.h>
-#include <gelf.h>
-#include <libelf.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-/*
- * The largest programs have some 25 MB, of Go's table 60; a sparse or compressed file may claim any
- * size.
- */
-#define MAX_SECTION_BYTES (64 << 20)
+#include <zlib.h>
 
 /*
  * Where Go says where its code starts: in its table's header up to 1.25, else in the description of
@@ -24,151 +18,232 @@
 #define PCLNTAB_TEXT   24
 #define GO_MODULE_TEXT 176
 
-static bool
-uncompress(Elf_Scn *section)
+typedef enum SectionKind
 {
-	GElf_Chdr header;
+	SECTION_EH_FRAME,
+	SECTION_DEBUG_FRAME,
+	SECTION_INIT,
+	SECTION_FINI,
+	SECTION_PCLNTAB,
+	SECTION_GO_MODULE
+} SectionKind;
 
-	return gelf_getchdr(section, &header) != NULL && header.ch_size <= MAX_SECTION_BYTES &&
-		   elf_compress(section, 0, 0) >= 0;
+static const struct
+{
+	const char *name;
+	SectionKind kind;
+} section_names[] = {
+	{ ".eh_frame", SECTION_EH_FRAME },	 { ".debug_frame", SECTION_DEBUG_FRAME },
+	{ ".init", SECTION_INIT },			 { ".fini", SECTION_FINI },
+	{ ".gopclntab", SECTION_PCLNTAB },	 { ".data.rel.ro.gopclntab", SECTION_PCLNTAB },
+	{ ".go.module", SECTION_GO_MODULE },
+};
+
+typedef struct Reader
+{
+	const ElfHeaders *headers;
+	CfiSections *sections;
+	CfiSection found[CFI_SECTIONS];
+} Reader;
+
+/* Charges what a buffer takes to the file's budget. NULL where that, or memory, is out. */
+static uint8_t *
+take_buffer(Reader *reader, uint64_t size_bytes)
+{
+	CfiSections *sections = reader->sections;
+
+	if (size_bytes == 0 || size_bytes > CFI_SECTION_MAX_BYTES ||
+		size_bytes > CFI_SECTIONS_MAX_BYTES - sections->bytes)
+		return NULL;
+	sections->bytes += size_bytes;
+	return malloc(size_bytes);
 }
 
-static CfiSection
-read_section(Elf_Scn *section, const GElf_Shdr *header)
+static uint8_t *
+read_bytes(Reader *reader, uint64_t offset, uint64_t size_bytes)
 {
-	CfiSection result = { .address = header->sh_addr };
-	Elf_Data *data;
+	const ElfSource *source = &reader->headers->source;
+	uint8_t *bytes =
+		elf_source_holds(source, offset, size_bytes, 1) ? take_buffer(reader, size_bytes) : NULL;
 
-	if (header->sh_type == SHT_NOBITS || header->sh_size > MAX_SECTION_BYTES ||
-		((header->sh_flags & SHF_COMPRESSED) && !uncompress(section)))
-		return result;
-	data = elf_rawdata(section, NULL);
-	if (data == NULL || data->d_buf == NULL)
-		return result;
-	result.data = data->d_buf;
-	result.length = data->d_size;
-	return result;
-}
-
-/* What the loader adds to the word at an address; 0 where it adds nothing. */
-static uint64_t
-relocation_at(Elf *elf, uint64_t address)
-{
-	for (Elf_Scn *section = elf_nextscn(elf, NULL); section != NULL;
-		 section = elf_nextscn(elf, section))
+	if (bytes != NULL && !elf_source_read(source, offset, bytes, size_bytes))
 	{
-		GElf_Shdr header;
-		GElf_Rela entry;
-		Elf_Data *data;
+		free(bytes);
+		bytes = NULL;
+	}
+	return bytes;
+}
 
-		if (gelf_getshdr(section, &header) == NULL || header.sh_type != SHT_RELA ||
-			header.sh_size > MAX_SECTION_BYTES || (data = elf_getdata(section, NULL)) == NULL)
-			continue;
-		for (int i = 0; gelf_getrela(data, i, &entry) != NULL; i++)
+/* zlib's bytes of a section behind their header; *size_bytes is then that of what they hold. */
+static uint8_t *
+uncompress_section(Reader *reader, const uint8_t *packed, uint64_t *size_bytes)
+{
+	Elf64_Chdr header;
+	uint8_t *bytes;
+	uLongf length;
+
+	if (*size_bytes < sizeof(header))
+		return NULL;
+	memcpy(&header, packed, sizeof(header));
+	if (header.ch_type != ELFCOMPRESS_ZLIB)
+		return NULL;
+	bytes = take_buffer(reader, header.ch_size);
+	length = header.ch_size;
+	if (bytes != NULL && (uncompress(bytes, &length, packed + sizeof(header),
+									 *size_bytes - sizeof(header)) != Z_OK ||
+						  length != header.ch_size))
+	{
+		free(bytes);
+		bytes = NULL;
+	}
+	*size_bytes = header.ch_size;
+	return bytes;
+}
+
+static void
+read_section(Reader *reader, SectionKind kind, const Elf64_Shdr *header)
+{
+	uint64_t size_bytes = header->sh_size;
+	uint8_t *bytes;
+
+	if (reader->found[kind].data != NULL || header->sh_type == SHT_NOBITS)
+		return;
+	bytes = read_bytes(reader, header->sh_offset, size_bytes);
+	if (bytes != NULL && (header->sh_flags & SHF_COMPRESSED) != 0)
+	{
+		uint8_t *packed = bytes;
+
+		bytes = uncompress_section(reader, packed, &size_bytes);
+		free(packed);
+	}
+	if (bytes == NULL)
+		return;
+	reader->sections->buffers[kind] = bytes;
+	reader->found[kind] = (CfiSection){ bytes, size_bytes, header->sh_addr };
+}
+
+/* The addend for the word at an address in one section of relocations, 0 where it has none. */
+static uint64_t
+addend_in(const ElfHeaders *headers, const Elf64_Shdr *section, uint64_t address, uint64_t *left)
+{
+	Elf64_Rela block[512];
+	uint64_t count = section->sh_size / sizeof(block[0]);
+
+	if (count > *left)
+		count = *left;
+	*left -= count;
+	for (uint64_t at = 0; at < count; at += 512)
+	{
+		uint64_t step = count - at < 512 ? count - at : 512;
+
+		if (!elf_source_read(&headers->source, section->sh_offset + at * sizeof(block[0]), block,
+							 step * sizeof(block[0])))
+			return 0;
+		for (uint64_t i = 0; i < step; i++)
 		{
-			if (entry.r_offset == address)
-				return (uint64_t) entry.r_addend;
+			if (block[i].r_offset == address)
+				return (uint64_t) block[i].r_addend;
 		}
 	}
 	return 0;
 }
 
+/* What the loader adds to the word at an address; 0 where it adds nothing. */
+static uint64_t
+relocation_at(const ElfHeaders *headers, uint64_t address)
+{
+	uint64_t left = CFI_RELOCATIONS_MAX;
+	uint64_t addend = 0;
+
+	for (uint32_t i = 1; i < headers->section_count && addend == 0 && left > 0; i++)
+	{
+		Elf64_Shdr section;
+
+		if (elf_headers_section(headers, i, &section) && section.sh_type == SHT_RELA)
+			addend = addend_in(headers, &section, address, &left);
+	}
+	return addend;
+}
+
 /* The address that stands in a section, as linked. */
 static uint64_t
-read_address(Elf *elf, const CfiSection *section, size_t offset)
+read_address(const Reader *reader, const CfiSection *section, size_t offset)
 {
 	uint64_t value;
 
 	if (section->data == NULL || section->length < offset + sizeof(value))
 		return 0;
 	memcpy(&value, section->data + offset, sizeof(value));
-	return value != 0 ? value : relocation_at(elf, section->address + offset);
+	return value != 0 ? value : relocation_at(reader->headers, section->address + offset);
 }
 
-static bool
-is_pclntab(const char *name)
-{
-	return strcmp(name, ".gopclntab") == 0 || strcmp(name, ".data.rel.ro.gopclntab") == 0;
-}
-
-/* The GNU build ID, where the section holds it. */
 static void
-read_build_id(Elf_Scn *section, char build_id[2 * CFI_BUILD_ID_MAX_BYTES + 1])
+read_build_id(Reader *reader, const Elf64_Shdr *section)
 {
 	static const char digits[] = "0123456789abcdef";
-	Elf_Data *data = elf_getdata(section, NULL);
-	GElf_Nhdr note;
-	size_t name;
-	size_t id;
+	const ElfExtent notes = { section->sh_offset, section->sh_size };
+	ElfBuildId id = { 0 };
+	char *text = reader->sections->build_id;
 
-	if (data == NULL || data->d_buf == NULL || gelf_getnote(data, 0, &note, &name, &id) == 0 ||
-		note.n_type != NT_GNU_BUILD_ID || note.n_descsz > CFI_BUILD_ID_MAX_BYTES)
-		return;
-	for (size_t i = 0; i < note.n_descsz; i++)
+	elf_build_id_read(&id, &reader->headers->source, &notes, section->sh_addralign);
+	for (uint32_t i = 0; i < id.size_bytes; i++)
 	{
-		uint8_t byte = ((const uint8_t *) data->d_buf)[id + i];
-
-		build_id[2 * i] = digits[byte >> 4];
-		build_id[2 * i + 1] = digits[byte & 15];
+		*text++ = digits[id.bytes[i] >> 4];
+		*text++ = digits[id.bytes[i] & 15];
 	}
-	build_id[2 * note.n_descsz] = '\0';
+	*text = '\0';
 }
 
 static void
-read_sections(Elf *elf, size_t names, CfiSections *sections)
+note_section(Reader *reader, const char *name, const Elf64_Shdr *header)
 {
-	CfiInput *input = &sections->input;
-	CfiSection module = { 0 };
-
-	for (Elf_Scn *section = elf_nextscn(elf, NULL); section != NULL;
-		 section = elf_nextscn(elf, section))
+	for (size_t i = 0; i < sizeof(section_names) / sizeof(section_names[0]); i++)
 	{
-		GElf_Shdr header;
-		const char *name;
-
-		if (gelf_getshdr(section, &header) == NULL ||
-			(name = elf_strptr(elf, names, header.sh_name)) == NULL)
-			continue;
-		if (strcmp(name, ".eh_frame") == 0)
-			input->eh_frame = read_section(section, &header);
-		else if (strcmp(name, ".debug_frame") == 0)
-		{
-			input->debug_frame = read_section(section, &header);
-			input->debug_frame.address = 0;
-		}
-		else if (strcmp(name, ".init") == 0)
-			input->init[0] = read_section(section, &header);
-		else if (strcmp(name, ".fini") == 0)
-			input->init[1] = read_section(section, &header);
-		else if (is_pclntab(name))
-			input->pclntab = read_section(section, &header);
-		else if (strcmp(name, ".go.module") == 0)
-			module = read_section(section, &header);
-		else if (strcmp(name, ".note.gnu.build-id") == 0 && header.sh_type == SHT_NOTE)
-			read_build_id(section, sections->build_id);
-		else if (strcmp(name, ".got") == 0 || strcmp(name, ".got.plt") == 0)
-			input->got_address = header.sh_addr;
+		if (strcmp(name, section_names[i].name) == 0)
+			read_section(reader, section_names[i].kind, header);
 	}
-	input->go_text = read_address(elf, &input->pclntab, PCLNTAB_TEXT);
+	if (strcmp(name, ".note.gnu.build-id") == 0 && header->sh_type == SHT_NOTE)
+		read_build_id(reader, header);
+	else if (strcmp(name, ".got") == 0 || strcmp(name, ".got.plt") == 0)
+		reader->sections->input.got_address = header->sh_addr;
+}
+
+static void
+read_sections(Reader *reader)
+{
+	CfiInput *input = &reader->sections->input;
+
+	for (uint32_t i = 1; i < reader->headers->section_count; i++)
+	{
+		char name[ELF_NAME_BYTES];
+		Elf64_Shdr header;
+
+		if (elf_headers_section(reader->headers, i, &header) &&
+			elf_headers_name(reader->headers, &header, name))
+			note_section(reader, name, &header);
+	}
+	input->eh_frame = reader->found[SECTION_EH_FRAME];
+	input->debug_frame = reader->found[SECTION_DEBUG_FRAME];
+	input->debug_frame.address = 0;
+	input->init[0] = reader->found[SECTION_INIT];
+	input->init[1] = reader->found[SECTION_FINI];
+	input->pclntab = reader->found[SECTION_PCLNTAB];
+	input->go_text = read_address(reader, &input->pclntab, PCLNTAB_TEXT);
 	if (input->go_text == 0)
-		input->go_text = read_address(elf, &module, GO_MODULE_TEXT);
+		input->go_text = read_address(reader, &reader->found[SECTION_GO_MODULE], GO_MODULE_TEXT);
 }
 
 /* The span of the executable segments, as far as the file has bytes for them. */
 static void
-read_code_range(Elf *elf, uint64_t file_bytes, CfiInput *input)
+read_code_range(const ElfHeaders *headers, CfiInput *input)
 {
-	size_t count = 0;
-
 	input->code_start = UINT64_MAX;
-	if (elf_getphdrnum(elf, &count) != 0)
-		return;
-	for (size_t i = 0; i < count; i++)
+	for (uint32_t i = 0; i < headers->segment_count; i++)
 	{
-		GElf_Phdr header;
+		Elf64_Phdr header;
 
-		if (gelf_getphdr(elf, (int) i, &header) == NULL || header.p_type != PT_LOAD ||
-			!(header.p_flags & PF_X) || header.p_filesz > file_bytes ||
+		if (!elf_headers_segment(headers, i, &header) || header.p_type != PT_LOAD ||
+			!(header.p_flags & PF_X) || header.p_filesz > headers->source.size_bytes ||
 			header.p_vaddr + header.p_filesz < header.p_vaddr)
 			continue;
 		if (header.p_vaddr < input->code_start)
@@ -181,32 +256,27 @@ read_code_range(Elf *elf, uint64_t file_bytes, CfiInput *input)
 int
 cfi_sections_init(CfiSections *sections, int fd)
 {
-	GElf_Ehdr header;
+	ElfHeaders headers;
+	ElfSource source = { .fd = fd };
+	Reader reader = { .headers = &headers, .sections = sections };
 	struct stat status;
-	size_t names;
-	Elf *elf;
 
 	memset(sections, 0, sizeof(*sections));
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
-	sections->elf = elf;
-	if (elf == NULL || fstat(fd, &status) != 0 || elf_kind(elf) != ELF_K_ELF ||
-		gelf_getehdr(elf, &header) == NULL || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-		header.e_ident[EI_DATA] != ELFDATA2LSB || elf_getshdrstrndx(elf, &names) != 0)
-	{
-		cfi_sections_fini(sections);
+	if (fstat(fd, &status) != 0)
 		return -ENOEXEC;
-	}
-	sections->input.machine = header.e_machine;
-	read_code_range(elf, (uint64_t) status.st_size, &sections->input);
-	read_sections(elf, names, sections);
+	source.size_bytes = (uint64_t) status.st_size;
+	if (elf_headers_read(&headers, &source) != 0 || !headers.is_64_bit)
+		return -ENOEXEC;
+	sections->input.machine = headers.machine;
+	read_code_range(&headers, &sections->input);
+	read_sections(&reader);
 	return 0;
 }
 
 void
 cfi_sections_fini(CfiSections *sections)
 {
-	if (sections->elf != NULL)
-		elf_end(sections->elf);
+	for (int i = 0; i < CFI_SECTIONS; i++)
+		free(sections->buffers[i]);
 	memset(sections, 0, sizeof(*sections));
 }

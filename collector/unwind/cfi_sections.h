@@ -5,21 +5,31 @@
 #ifndef COLLECTOR_CFI_SECTIONS_H
 #define COLLECTOR_CFI_SECTIONS_H
 
+#include "files/elf_headers.h"
 #include "unwind/cfi_input.h"
 
-#define CFI_BUILD_ID_MAX_BYTES 64
+/*
+ * The largest programs have some 25 MB of CFI, of Go's table 60; a sparse or compressed file may
+ * claim any size, and as many sections of it as it likes.
+ */
+#define CFI_SECTION_MAX_BYTES  (UINT64_C(64) << 20)
+#define CFI_SECTIONS_MAX_BYTES (UINT64_C(96) << 20) /* of one file */
+#define CFI_RELOCATIONS_MAX	   (UINT64_C(1) << 21)	/* looked through for one word */
+
+#define CFI_SECTIONS 6
 
 typedef struct CfiSections
 {
-	CfiInput input;								   /* points into the handle's memory */
-	void *elf;									   /* libelf's handle */
-	char build_id[2 * CFI_BUILD_ID_MAX_BYTES + 1]; /* hexadecimal; "" where there is none */
+	CfiInput input; /* points into the buffers */
+	uint8_t *buffers[CFI_SECTIONS];
+	uint64_t bytes;								   /* read, and uncompressed */
+	char build_id[2 * ELF_BUILD_ID_MAX_BYTES + 1]; /* hexadecimal; "" where there is none */
 } CfiSections;
 
 /*
- * Reads the sections of a 64-bit little-endian ELF file from a descriptor, which stays the caller's
- * and open until cfi_sections_fini. Sections are read, never mapped: a file cut short under us must
- * not raise SIGBUS. 0 or -ENOEXEC.
+ * Reads the sections of a 64-bit ELF file from a descriptor, which stays the caller's. They are
+ * read, never mapped: a file cut short under us must not raise SIGBUS. A section beyond the limits
+ * counts as absent, and of several with one name the first is taken. 0 or -ENOEXEC.
  */
 int cfi_sections_init(CfiSections *sections, int fd);
 void cfi_sections_fini(CfiSections *sections);

@@ -10,14 +10,14 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "base/clock.h"
 #include "process/proc_file.h"
 
 #define PAGE_BYTES	   4096
 #define MAPS_BYTES	   ((size_t) 16 * 1024 * 1024)
 #define MAX_DATA_BYTES ((size_t) 1024 * 1024) /* of a process */
-/* memory can be made to look like thousands of sections */
-#define CPU_NS		   INT64_C(100000000)
+/* of a process, in entries and instructions: memory may look like thousands of sections */
+#define MAX_STEPS	   (UINT64_C(8) << 20)
+#define ATTEMPT_STEPS  256 /* what trying a section costs beside */
 #define WINDOW_BYTES \
 	((uint64_t) 64 * 1024) /* on either side; compilers take memory for both at once */
 
@@ -38,7 +38,7 @@ typedef struct Piece
 struct JitMemory
 {
 	uint32_t pid;
-	int64_t until_ns; /* of this thread's CPU time: no section is tried from then on */
+	uint64_t steps_left; /* without any no section is tried */
 	Piece pieces[JIT_MAX_PIECES];
 	uint32_t count;
 	uint8_t *bytes;
@@ -56,7 +56,7 @@ typedef struct Section
 typedef struct Search
 {
 	Unwinder *unwinder;
-	const JitMemory *memory;
+	JitMemory *memory;
 	uint64_t start; /* of the mapping */
 	uint64_t end;
 	uint64_t now_ns;
@@ -159,7 +159,7 @@ jit_memory_read(uint32_t pid)
 	memory->pid = pid;
 	memory->bytes = malloc(MAX_DATA_BYTES);
 	read_pieces(memory);
-	memory->until_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + CPU_NS;
+	memory->steps_left = MAX_STEPS;
 	return memory;
 }
 
@@ -170,6 +170,12 @@ jit_memory_free(JitMemory *memory)
 		return;
 	free(memory->bytes);
 	free(memory);
+}
+
+uint64_t
+jit_memory_steps_left(const JitMemory *memory)
+{
+	return memory->steps_left;
 }
 
 /* Keeps the section, or releases it where another one covers the same code. */
@@ -204,6 +210,7 @@ try_section(Search *search, const uint8_t *bytes, size_t length, uint64_t addres
 		.eh_frame = { .data = bytes, .length = length, .address = address },
 		.code_start = search->start,
 		.code_end = search->end,
+		.steps_left = &search->memory->steps_left,
 	};
 	Section section = { .binary = unwinder_binary_create(search->unwinder) };
 
@@ -222,13 +229,14 @@ search_bytes(Search *search, const uint8_t *bytes, size_t length, uint64_t addre
 	size_t at = 0;
 
 	while (search->count < JIT_MAX_SECTIONS && at < length &&
-		   clock_ns(CLOCK_THREAD_CPUTIME_ID) < search->memory->until_ns)
+		   search->memory->steps_left >= ATTEMPT_STEPS)
 	{
 		const uint8_t *found = memmem(bytes + at, length - at, cie_start, sizeof(cie_start));
 		size_t place;
 
 		if (found == NULL)
 			return;
+		search->memory->steps_left -= ATTEMPT_STEPS;
 		place = (size_t) (found - bytes);
 		if (place >= sizeof(uint32_t))
 			try_section(search, found - sizeof(uint32_t), length - place + sizeof(uint32_t),
@@ -266,7 +274,7 @@ search_after(Search *search, uint8_t *bytes)
 }
 
 uint32_t
-jit_frames_spans(Unwinder *unwinder, const JitMemory *memory, uint64_t start, uint64_t end,
+jit_frames_spans(Unwinder *unwinder, JitMemory *memory, uint64_t start, uint64_t end,
 				 uint64_t now_ns, UnwindSpan *spans)
 {
 	Search search = { unwinder, memory, start, end, now_ns, { { 0 } }, 0 };

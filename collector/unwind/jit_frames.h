@@ -20,21 +20,22 @@
 #define JIT_SPANS_PER_MAPPING (2 * JIT_MAX_SECTIONS + 1)
 
 /*
- * Read-only memory of a process, 1 MiB at most. What this thread makes of it in 0.1 s of CPU time
- * counts, the rest is left out.
+ * Read-only memory of a process, 1 MiB at most. Of what it holds as many entries and instructions
+ * are read as a tenth of a second takes, the rest is left out.
  */
 typedef struct JitMemory JitMemory;
 
 /* NULL without memory; what cannot be read is left out. */
 JitMemory *jit_memory_read(uint32_t pid);
 void jit_memory_free(JitMemory *memory); /* accepts NULL */
+uint64_t jit_memory_steps_left(const JitMemory *memory);
 
 /*
  * Covers the mapping with spans, JIT_SPANS_PER_MAPPING at most, by ascending start: those with a
  * binary, of which the caller gets a reference, and between them those that are walked by frame
  * pointer. Returns their number.
  */
-uint32_t jit_frames_spans(Unwinder *unwinder, const JitMemory *memory, uint64_t start, uint64_t end,
+uint32_t jit_frames_spans(Unwinder *unwinder, JitMemory *memory, uint64_t start, uint64_t end,
 						  uint64_t now_ns, UnwindSpan *spans);
 
 #endif

@@ -9,8 +9,6 @@ BEGIN
 		profstore.functions, profstore.locations, profstore.dictionary_partitions, profstore.stack_chunks,
 		profstore.stacks, profstore.epoch, profstore.losses, profstore.targets,
 		profstore.unwind_counts, profstore.unwind_quality, profstore.file_notes TO %s', role);
-	-- version 1.0 granted it
-	EXECUTE format('REVOKE SELECT ON profstore.writers FROM %s', role);
 END
 $$;
 COMMENT ON FUNCTION profstore.grant_read(regrole) IS 'gives a role what it needs to query: for dashboards and people';
@@ -37,10 +35,8 @@ $$
 BEGIN
 	EXECUTE format('GRANT USAGE ON SCHEMA profstore TO %s', role);
 	EXECUTE format('GRANT SELECT ON profstore.retention, profstore.retention_log, profstore.tracked_stacks TO %s', role);
-	EXECUTE format('GRANT EXECUTE ON FUNCTION profstore.ensure_partitions, profstore.set_retention, profstore.retention_steps,
-		profstore.retain, profstore.drop_partition, profstore.drop_before, profstore.track_stacks,
-		profstore.untrack_stacks, profstore.stack_references, profstore.collect_dictionary, profstore.is_collection_due,
-		profstore.compact_dictionary TO %s', role);
+	EXECUTE format('GRANT EXECUTE ON FUNCTION profstore.ensure_partitions, profstore.set_retention, profstore.drop_before, profstore.track_stacks,
+		profstore.untrack_stacks, profstore.stack_references, profstore.collect_dictionary, profstore.compact_dictionary TO %s', role);
 	EXECUTE format('GRANT EXECUTE ON PROCEDURE profstore.apply_retention TO %s', role);
 END
 $$;

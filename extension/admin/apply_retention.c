@@ -4,7 +4,10 @@
  */
 #include "admin/apply_retention.h"
 
+#include "access/htup_details.h"
 #include "access/xact.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_namespace.h"
 #include "catalog/pg_type.h"
 #include "datatype/timestamp.h"
 #include "executor/spi.h"
@@ -15,6 +18,7 @@
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
+#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "admin/bounded_waits.h"
@@ -42,16 +46,49 @@ typedef enum Outcome
 
 static const char LIST_STEPS[] =
 	"SELECT s.relation::pg_catalog.oid, s.relation::pg_catalog.text, s.action, s.before "
-	"FROM profstore.retention_steps() AS s";
+	"FROM profstore_internal.retention_steps() AS s";
 static const char RETAIN[] =
-	"SELECT r.rows OPERATOR(pg_catalog.>) 0 FROM profstore.retain($1, $2, $3) AS r";
+	"SELECT r.rows OPERATOR(pg_catalog.>) 0 FROM profstore_internal.retain($1, $2, $3) AS r";
 static const char DROP[] =
-	"SELECT d.blocked FROM profstore.drop_partition($1, $2 OPERATOR(pg_catalog.<>) 'drop') AS d";
+	"SELECT d.blocked FROM profstore_internal.drop_partition($1, $2 OPERATOR(pg_catalog.<>) 'drop') AS d";
+
+typedef struct Caller
+{
+	Oid user;
+	int context;
+} Caller;
+
+/*
+ * The inner functions are in a schema that nobody else may use: its owner calls them. An error
+ * undoes that, with its (sub)transaction.
+ */
+static Caller
+become_owner(void)
+{
+	Oid schema_id = get_namespace_oid("profstore_internal", false);
+	HeapTuple schema = SearchSysCache1(NAMESPACEOID, ObjectIdGetDatum(schema_id));
+	Caller caller;
+
+	if (!HeapTupleIsValid(schema))
+		elog(ERROR, "cache lookup failed for schema %u", schema_id);
+	GetUserIdAndSecContext(&caller.user, &caller.context);
+	SetUserIdAndSecContext(((Form_pg_namespace) GETSTRUCT(schema))->nspowner,
+						   caller.context | SECURITY_LOCAL_USERID_CHANGE);
+	ReleaseSysCache(schema);
+	return caller;
+}
+
+static void
+become_caller(Caller caller)
+{
+	SetUserIdAndSecContext(caller.user, caller.context);
+}
 
 /* The result lives in the context of the SPI connection, which outlives transactions. */
 static Step *
 list_steps(uint64 *count)
 {
+	Caller caller = become_owner();
 	Step *steps;
 
 	PushActiveSnapshot(GetTransactionSnapshot());
@@ -71,6 +108,7 @@ list_steps(uint64 *count)
 		steps[i].before = DatumGetTimestampTz(SPI_getbinval(row, columns, 4, &is_null));
 	}
 	PopActiveSnapshot();
+	become_caller(caller);
 	return steps;
 }
 
@@ -107,7 +145,7 @@ collect(const char *unused, const Step *no_step)
 	bool is_null;
 
 	PushActiveSnapshot(GetTransactionSnapshot());
-	if (SPI_execute("SELECT profstore.is_collection_due()", true, 0) != SPI_OK_SELECT ||
+	if (SPI_execute("SELECT profstore_internal.is_collection_due()", true, 0) != SPI_OK_SELECT ||
 		SPI_processed != 1)
 		elog(ERROR, "could not look when the dictionary was collected");
 	is_due = DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null));
@@ -119,7 +157,10 @@ collect(const char *unused, const Step *no_step)
 	return is_due ? OUTCOME_TRUE : OUTCOME_FALSE;
 }
 
-/* Does something in a subtransaction; an error other than a cancel becomes a WARNING. Then commits. */
+/*
+ * Does something in a subtransaction, as the owner; an error other than a cancel becomes a
+ * WARNING. Then commits.
+ */
 static Outcome
 attempt(Outcome (*work)(const char *sql, const Step *step), const char *sql, const Step *step)
 {
@@ -131,7 +172,10 @@ attempt(Outcome (*work)(const char *sql, const Step *step), const char *sql, con
 	MemoryContextSwitchTo(context);
 	PG_TRY();
 	{
+		Caller caller = become_owner();
+
 		outcome = work(sql, step);
+		become_caller(caller);
 		ReleaseCurrentSubTransaction();
 		MemoryContextSwitchTo(context);
 		CurrentResourceOwner = owner;

@@ -11,8 +11,9 @@
 #define PFS_LONGEST_WAIT "10s"
 
 /*
- * Until the end, waiting for a lock longer than PFS_LONGEST_WAIT is an error, LOCK_NOT_AVAILABLE, unless the session has a
- * shorter lock_timeout. Takes the level that begin returned; errors end it by themselves.
+ * Until the end, waiting for a lock longer than PFS_LONGEST_WAIT is an error, LOCK_NOT_AVAILABLE,
+ * unless the session has a shorter lock_timeout. Takes the level that begin returned; errors end it
+ * by themselves.
  */
 int pfs_bounded_waits_begin(void);
 void pfs_bounded_waits_end(int level);

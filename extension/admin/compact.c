@@ -1,7 +1,7 @@
 /*
  * compact.c
- *		profstore.compact() and compact_dictionary(): merge the segments of a table, or of all partitions of one, and
- *		the chunks of the stack tree.
+ *		profstore.compact() and compact_dictionary(): merge the segments of a table, or of all
+ *		partitions of one, and the chunks of the stack tree.
  */
 #include "profstore.h"
 

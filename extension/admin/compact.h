@@ -11,7 +11,8 @@
  * Merges what can be merged of a table, in the current transaction, up to max_segments and in
  * max_steps merges. Takes ShareUpdateExclusiveLock until the transaction ends; where that is not to
  * be had at once it tells so in a NOTICE and does nothing, as where the table has gone or is none
- * of ours. Returns the number of segments merged; progressed is set where a merge or a roll-up was made.
+ * of ours. Returns the number of segments merged; progressed is set where a merge or a roll-up was
+ * made.
  */
 int64 pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments, uint32 max_steps,
 						bool *progressed);
@@ -19,7 +20,8 @@ int64 pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments,
 /*
  * Raises an error in a transaction in which segments cannot be replaced or taken out: one that may
  * not write; one with a snapshot for all its statements, which would miss rows committed since; and
- * a VACUUM's, of which other snapshots take no notice. The function's name, with (), is for the message.
+ * a VACUUM's, of which other snapshots take no notice. The function's name, with (), is for the
+ * message.
  */
 void pfs_check_maintenance_transaction(const char *function);
 

@@ -9,13 +9,13 @@ CREATE FUNCTION profstore.verify(rel regclass DEFAULT 'profstore.samples')
 	RETURNS TABLE (relation regclass, segment int8, stream int4, problem text)
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE ROWS 10
 	AS 'MODULE_PATHNAME', 'profstore_verify';
-COMMENT ON FUNCTION profstore.verify(regclass) IS 'reads all segments of a table, or of all partitions of one, and tells what is damaged; no rows: nothing';
+COMMENT ON FUNCTION profstore.verify(regclass) IS 'tells what is damaged: reads all segments of a table, or of all partitions of one; no rows: nothing';
 
 -- With row security off, a policy that would hide rows from the owner is an error: hidden rows would be lost.
 CREATE FUNCTION profstore.remove_samples(part regclass, condition text) RETURNS int8
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SET row_security = off
 	AS 'MODULE_PATHNAME', 'profstore_remove_samples';
-COMMENT ON FUNCTION profstore.remove_samples(regclass, text) IS 'removes the rows for which an SQL condition on their columns is true from a table, or from the partitions of one, which you own; writes anew what has such rows, and keeps others out meanwhile; returns how many went';
+COMMENT ON FUNCTION profstore.remove_samples(regclass, text) IS 'removes the rows for which an SQL condition on their columns is true: from a table, or from the partitions of one, which you own; writes anew what has such rows, and keeps others out meanwhile; returns how many went';
 
 CREATE FUNCTION profstore.storage_id(rel regclass) RETURNS int8
 	LANGUAGE c STABLE STRICT PARALLEL SAFE
@@ -23,17 +23,17 @@ CREATE FUNCTION profstore.storage_id(rel regclass) RETURNS int8
 COMMENT ON FUNCTION profstore.storage_id(regclass) IS 'the key of a table''s rows in profstore.segments; NULL for a table of another access method';
 
 -- The same 64 bits; int8up returns what it is given. Arithmetic would fail at infinity.
-CREATE FUNCTION profstore.stored_time(lane int8) RETURNS timestamptz
+CREATE FUNCTION profstore_internal.stored_time(lane int8) RETURNS timestamptz
 	LANGUAGE internal IMMUTABLE STRICT PARALLEL SAFE AS 'int8up';
-COMMENT ON FUNCTION profstore.stored_time(int8) IS 'internal: a timestamptz as profstore.segments has it';
+COMMENT ON FUNCTION profstore_internal.stored_time(int8) IS 'a timestamptz as profstore.segments has it';
 
 -- A table's owner sees its segments, and whoever may read all statistics sees all; no function in a query gets hold of a row before that is
 -- known.
 CREATE VIEW profstore.segment_details WITH (security_barrier) AS
 SELECT t.oid::regclass AS relation, s.segment_no AS segment, s.level, s.row_count AS rows, s.byte_count + length(s.header) AS bytes,
 	s.summary_byte_count + coalesce(length(s.summary), 0) AS summary_bytes,
-	CASE WHEN t.has_timestamps THEN profstore.stored_time(s.time_min) END AS time_from,
-	CASE WHEN t.has_timestamps THEN profstore.stored_time(s.time_max) END AS time_to,
+	CASE WHEN t.has_timestamps THEN profstore_internal.stored_time(s.time_min) END AS time_from,
+	CASE WHEN t.has_timestamps THEN profstore_internal.stored_time(s.time_max) END AS time_to,
 	s.key_min AS series_from, s.key_max AS series_to
 FROM (SELECT c.oid, profstore.storage_id(c.oid) AS storage_id,
              EXISTS (SELECT FROM pg_catalog.pg_attribute AS a
@@ -75,20 +75,20 @@ COMMENT ON COLUMN profstore.segment_stats.series_from IS 'least series_id';
 COMMENT ON COLUMN profstore.segment_stats.series_to IS 'greatest series_id';
 GRANT SELECT ON profstore.segment_stats TO PUBLIC;
 
-CREATE FUNCTION profstore.progress(OUT pid int4, OUT datid oid, OUT relation oid, OUT phase text,
+CREATE FUNCTION profstore_internal.progress(OUT pid int4, OUT datid oid, OUT relation oid, OUT phase text,
 		OUT segments_total int8, OUT segments_done int8, OUT rows_total int8, OUT rows_done int8, OUT bytes_total int8,
 		OUT bytes_written int8, OUT merges_done int8, OUT time_from timestamptz, OUT time_to timestamptz)
 	RETURNS SETOF record
 	LANGUAGE c VOLATILE STRICT PARALLEL RESTRICTED ROWS 10
 	AS 'MODULE_PATHNAME', 'profstore_progress';
-COMMENT ON FUNCTION profstore.progress() IS 'internal: see the view compaction_progress';
+COMMENT ON FUNCTION profstore_internal.progress() IS 'see the view compaction_progress';
 
 CREATE VIEW profstore.compaction_progress AS
 SELECT p.pid, p.datid, d.datname, p.relation AS relid,
 	CASE WHEN d.datname = current_database() THEN p.relation::regclass END AS relation,
 	p.phase, p.segments_total, p.segments_done, p.rows_total, p.rows_done, p.bytes_total, p.bytes_written, p.merges_done,
 	p.time_from, p.time_to
-FROM profstore.progress() AS p LEFT JOIN pg_catalog.pg_database AS d ON d.oid = p.datid;
+FROM profstore_internal.progress() AS p LEFT JOIN pg_catalog.pg_database AS d ON d.oid = p.datid;
 COMMENT ON VIEW profstore.compaction_progress IS 'sessions and background workers that compact a table or move it into a tier right now, in all databases; details of other roles'' sessions are for pg_read_all_stats';
 COMMENT ON COLUMN profstore.compaction_progress.pid IS 'process, as in pg_stat_activity';
 COMMENT ON COLUMN profstore.compaction_progress.datid IS 'OID of its database';

@@ -17,7 +17,8 @@
 PG_MODULE_MAGIC;
 
 /*
- * Each room that has settings or hooks exports one pfs_<room>_init; they run in the order of the rooms.
+ * Each room that has settings or hooks exports one pfs_<room>_init; they run in the order of the
+ * rooms.
  */
 void
 _PG_init(void)

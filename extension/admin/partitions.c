@@ -2,9 +2,10 @@
  * partitions.c
  *		ensure_partitions: a partition of samples for each UTC day; and those of the tiers.
  *
- * A day whose partition is there costs one look into the relation cache and takes no lock. Otherwise the table is
- * made aside and attached, which needs SHARE UPDATE EXCLUSIVE on samples: neither COPY nor queries wait for that.
- * The same lock, taken first, keeps concurrent callers apart, and each looks again once it has it.
+ * A day whose partition is there costs one look into the relation cache and takes no lock.
+ * Otherwise the table is made aside and attached, which needs SHARE UPDATE EXCLUSIVE on samples:
+ * neither COPY nor queries wait for that. The same lock, taken first, keeps concurrent callers
+ * apart, and each looks again once it has it.
  */
 #include "admin/partitions.h"
 
@@ -25,7 +26,9 @@
 
 PG_FUNCTION_INFO_V1(profstore_ensure_partitions);
 
-/* Most days in one call, and beyond the present: a mistaken year shall not make a million tables. */
+/*
+ * Most days in one call, and beyond the present: a mistaken year shall not make a million tables.
+ */
 #define MAX_DAYS		366
 #define MAX_FUTURE_DAYS 7
 
@@ -33,7 +36,10 @@ const PfsPartitioned pfs_partitioned_samples = { "samples", "samples", false };
 const PfsPartitioned pfs_partitioned_minute = { "samples_minute", "sums by the minute", false };
 const PfsPartitioned pfs_partitioned_hour = { "samples_hour", "sums by the hour", true };
 
-/* A UTC day or month as text: samples_YYYYMMDD or …_YYYYMM for its partition, YYYY-MM-DD for its bounds. */
+/*
+ * A UTC day or month as text: samples_YYYYMMDD or …_YYYYMM for its partition, YYYY-MM-DD for its
+ * bounds.
+ */
 typedef struct Period
 {
 	char name[NAMEDATALEN];
@@ -116,7 +122,10 @@ make_partition(const PfsPartitioned *table, int64 day)
 				 quote_literal_cstr(psprintf("%s of %s UTC", table->comment, period.said))));
 }
 
-/* Day number of a time, counted as dates are; raises DATETIME_VALUE_OUT_OF_RANGE outside 1970 .. 9999. */
+/*
+ * Day number of a time, counted as dates are; raises DATETIME_VALUE_OUT_OF_RANGE outside 1970 ..
+ * 9999.
+ */
 static int64
 day_of(TimestampTz time)
 {
@@ -153,7 +162,10 @@ pfs_ensure_partition(const PfsPartitioned *table, TimestampTz time)
 	return partition;
 }
 
-/* A host whose clock is wrong, or a writer that means harm, makes no partition that retention comes to in years. */
+/*
+ * A host whose clock is wrong, or a writer that means harm, makes no partition that retention comes
+ * to in years.
+ */
 static void
 check_is_not_ahead(TimestampTz time)
 {

@@ -21,9 +21,9 @@ extern const PfsPartitioned pfs_partitioned_minute;
 extern const PfsPartitioned pfs_partitioned_hour;
 
 /*
- * The partition that holds a time, made where it is missing: then with ShareUpdateExclusiveLock on the parent until
- * the transaction ends. Raises DATETIME_VALUE_OUT_OF_RANGE outside the years 1970 to 9999, and DUPLICATE_TABLE where
- * a table of its name is none of the parent's partitions.
+ * The partition that holds a time, made where it is missing: then with ShareUpdateExclusiveLock on
+ * the parent until the transaction ends. Raises DATETIME_VALUE_OUT_OF_RANGE outside the years 1970
+ * to 9999, and DUPLICATE_TABLE where a table of its name is none of the parent's partitions.
  */
 Oid pfs_ensure_partition(const PfsPartitioned *table, TimestampTz time);
 

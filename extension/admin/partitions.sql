@@ -16,5 +16,5 @@ COMMENT ON COLUMN profstore.samples.value IS 'in the unit of the profile type';
 CREATE FUNCTION profstore.ensure_partitions(from_ts timestamptz, to_ts timestamptz) RETURNS int4
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'profstore_ensure_partitions';
-COMMENT ON FUNCTION profstore.ensure_partitions(timestamptz, timestamptz) IS 'makes the partitions of samples for the UTC day of from_ts and those that begin before to_ts, 366 at most and none later than seven days from now; returns how many it made';
+COMMENT ON FUNCTION profstore.ensure_partitions(timestamptz, timestamptz) IS 'makes partitions of samples: for the UTC day of from_ts, and those that begin before to_ts, 366 at most and none later than seven days from now; returns how many it made';
 REVOKE EXECUTE ON FUNCTION profstore.ensure_partitions(timestamptz, timestamptz) FROM PUBLIC;

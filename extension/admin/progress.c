@@ -1,6 +1,7 @@
 /*
  * progress.c
- *		progress(): what sessions report of their work on segments, for the view compaction_progress.
+ *		progress(): what sessions report of their work on segments, for the view
+ *		compaction_progress.
  */
 #include "profstore.h"
 

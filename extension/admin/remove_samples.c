@@ -2,9 +2,10 @@
  * remove_samples.c
  *		remove_samples(): a table without chosen rows.
  *
- * A table with such rows is written anew, into a file of its own that takes the place of the old one, as by ALTER TABLE: the
- * old one stays until the transaction commits, and comes back where it does not. Sums and roll-ups are made of the new
- * rows. Nothing but the condition looks at the rows, so what they refer to may be broken.
+ * A table with such rows is written anew, into a file of its own that takes the place of the old
+ * one, as by ALTER TABLE: the old one stays until the transaction commits, and comes back where it
+ * does not. Sums and roll-ups are made of the new rows. Nothing but the condition looks at the
+ * rows, so what they refer to may be broken.
  */
 #include "profstore.h"
 
@@ -206,8 +207,9 @@ check_owner(Oid relation_id)
 }
 
 /*
- * Locks come first, then snapshots; but nobody waits for a lock, or has others wait for his, on a table that is not his. The first keeps compaction out, and another of these; not until there is a row to remove
- * must readers and writers wait.
+ * Locks come first, then snapshots; but nobody waits for a lock, or has others wait for his, on a
+ * table that is not his. The first keeps compaction out, and another of these; not until there is a
+ * row to remove must readers and writers wait.
  */
 static int64
 remove_from(Oid relation_id, const char *condition)

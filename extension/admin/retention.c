@@ -1,6 +1,13 @@
 /*
  * retention.c
- *		The steps of retention: a partition's rows become sums of a tier, segments go, tables are empty.
+ *		The steps of retention: a partition's rows become sums of a tier, segments go, tables are
+ *		empty.
+ *
+ * 1. Rows of a partition are added up by bucket, series and stack (store/compact/tier_sums.c), a
+ *    window at a time, and inserted into the partitions of the tier.
+ * 2. Then the segments are taken out, in the same transaction. Rows must be as many as segments
+ *    say.
+ * 3. A partition that holds nothing any more, for whatever snapshot, may be dropped.
  */
 #include "profstore.h"
 
@@ -56,8 +63,8 @@ find_tier(const char *name)
 }
 
 /*
- * Opens a table of ours for segments to be taken out, without waiting; NULL, with a NOTICE where it is
- * somebody's turn, where it is not to be had. The lock stays until the transaction ends.
+ * Opens a table of ours for segments to be taken out, without waiting; NULL, with a NOTICE where it
+ * is somebody's turn, where it is not to be had. The lock stays until the transaction ends.
  */
 static Relation
 open_for_removal(Oid relation_id)
@@ -82,7 +89,10 @@ open_for_removal(Oid relation_id)
 		return NULL;
 	}
 
-	/* what this transaction has inserted must be segments, or it would be read and then written again */
+	/*
+	 * what this transaction has inserted must be segments, or it would be read and then written
+	 * again
+	 */
 	pfs_write_buffer_flush(relation);
 	if (pfs_write_buffer_image_bytes(pfs_storage_id(relation)) > 0)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
@@ -183,8 +193,8 @@ insert_sums(Relation table, const PfsTierRows *sums)
 }
 
 /*
- * As many buckets at once as memory is for, were rows even over time; never over the end of a day, where the
- * next partition of the tier may begin.
+ * As many buckets at once as memory is for, were rows even over time; never over the end of a day,
+ * where the next partition of the tier may begin.
  */
 static int64
 choose_window(const PfsSegmentTotals *totals, int64 width)
@@ -204,7 +214,10 @@ floor_to(int64 time, int64 width)
 	return time - (rest < 0 ? rest + width : rest);
 }
 
-/* Sums all rows of the table, which the active snapshot sees, into the tier; returns how many sums it made. */
+/*
+ * Sums all rows of the table, which the active snapshot sees, into the tier; returns how many sums
+ * it made.
+ */
 static uint64
 fill_tier(Relation source, const PfsTier *tier, const PfsTierSpec *spec,
 		  const PfsSegmentTotals *totals)
@@ -266,10 +279,12 @@ make_result(FunctionCallInfo fcinfo, const int64 *numbers, int count)
 }
 
 /*
- * move_to_tier(part regclass, tier text) -> segments, rows, sums; NULL where the table cannot be had now
+ * move_to_tier(part regclass, tier text) -> segments, rows, sums; NULL where the table cannot be
+ * had now
  *
- * The lock comes first, then the snapshot: what it sees is summed and taken out, what is committed later stays
- * for the next time. Both are one transaction, so each row counts once, whatever happens.
+ * The lock comes first, then the snapshot: what it sees is summed and taken out, what is committed
+ * later stays for the next time. Both are one transaction, so each row counts once, whatever
+ * happens.
  */
 PGDLLEXPORT Datum
 profstore_move_to_tier(PG_FUNCTION_ARGS)
@@ -281,7 +296,7 @@ profstore_move_to_tier(PG_FUNCTION_ARGS)
 	const PfsTier *finer;
 	Relation source;
 
-	pfs_check_maintenance_transaction("profstore.move_to_tier()");
+	pfs_check_maintenance_transaction("profstore_internal.move_to_tier()");
 	source = open_for_removal(PG_GETARG_OID(0));
 	if (source == NULL)
 		PG_RETURN_NULL();
@@ -333,7 +348,7 @@ profstore_remove_segments(PG_FUNCTION_ARGS)
 	PfsSegmentTotals totals;
 	Relation relation;
 
-	pfs_check_maintenance_transaction("profstore.remove_segments()");
+	pfs_check_maintenance_transaction("profstore_internal.remove_segments()");
 	relation = open_for_removal(PG_GETARG_OID(0));
 	if (relation == NULL)
 		PG_RETURN_NULL();

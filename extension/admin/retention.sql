@@ -99,25 +99,25 @@ $$
 $$;
 COMMENT ON FUNCTION profstore.partitions() IS 'partitions of samples and of its tiers, with the times that they hold';
 
-CREATE FUNCTION profstore.move_to_tier(part regclass, tier text, OUT segments int8, OUT rows int8, OUT sums int8)
+CREATE FUNCTION profstore_internal.move_to_tier(part regclass, tier text, OUT segments int8, OUT rows int8, OUT sums int8)
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'profstore_move_to_tier';
-COMMENT ON FUNCTION profstore.move_to_tier(regclass, text) IS 'internal: rows of a partition become sums of a tier, minute or hour; the emptied partition stays; NULL: its lock is taken, or it is not a table of ours';
-REVOKE EXECUTE ON FUNCTION profstore.move_to_tier(regclass, text) FROM PUBLIC;
+COMMENT ON FUNCTION profstore_internal.move_to_tier(regclass, text) IS 'rows of a partition become sums of a tier, minute or hour; the emptied partition stays; NULL: its lock is taken, or it is not a table of ours';
+REVOKE EXECUTE ON FUNCTION profstore_internal.move_to_tier(regclass, text) FROM PUBLIC;
 
-CREATE FUNCTION profstore.remove_segments(rel regclass, before timestamptz, OUT segments int8, OUT rows int8)
+CREATE FUNCTION profstore_internal.remove_segments(rel regclass, before timestamptz, OUT segments int8, OUT rows int8)
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'profstore_remove_segments';
-COMMENT ON FUNCTION profstore.remove_segments(regclass, timestamptz) IS 'internal: removes segments of a table that lie wholly before a time; NULL: as in move_to_tier';
-REVOKE EXECUTE ON FUNCTION profstore.remove_segments(regclass, timestamptz) FROM PUBLIC;
+COMMENT ON FUNCTION profstore_internal.remove_segments(regclass, timestamptz) IS 'removes segments of a table that lie wholly before a time; NULL: as in move_to_tier';
+REVOKE EXECUTE ON FUNCTION profstore_internal.remove_segments(regclass, timestamptz) FROM PUBLIC;
 
-CREATE FUNCTION profstore.is_vacated(rel regclass) RETURNS bool
+CREATE FUNCTION profstore_internal.is_vacated(rel regclass) RETURNS bool
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'profstore_is_vacated';
-COMMENT ON FUNCTION profstore.is_vacated(regclass) IS 'internal: whether no transaction, however old its snapshot, can see a row of a table';
-REVOKE EXECUTE ON FUNCTION profstore.is_vacated(regclass) FROM PUBLIC;
+COMMENT ON FUNCTION profstore_internal.is_vacated(regclass) IS 'whether no transaction, however old its snapshot, can see a row of a table';
+REVOKE EXECUTE ON FUNCTION profstore_internal.is_vacated(regclass) FROM PUBLIC;
 
-CREATE FUNCTION profstore.check_partition(part regclass) RETURNS regclass
+CREATE FUNCTION profstore_internal.check_partition(part regclass) RETURNS regclass
 	LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS
 $$
 DECLARE
@@ -130,30 +130,30 @@ BEGIN
 	RAISE wrong_object_type USING MESSAGE = format('"%s" is not a partition of samples or of one of its tiers', part);
 END
 $$;
-COMMENT ON FUNCTION profstore.check_partition(regclass) IS 'internal: the parent of a partition of samples or of a tier; an error for any other table';
-REVOKE EXECUTE ON FUNCTION profstore.check_partition(regclass) FROM PUBLIC;
+COMMENT ON FUNCTION profstore_internal.check_partition(regclass) IS 'the parent of a partition of samples or of a tier; an error for any other table';
+REVOKE EXECUTE ON FUNCTION profstore_internal.check_partition(regclass) FROM PUBLIC;
 
 -- A partition goes under a lock that everybody waits for, so waiting for that lock is kept short; the parent's comes first, as with
 -- everybody else. An emptied one goes only when no old snapshot can miss what was in it.
-CREATE FUNCTION profstore.drop_partition(part regclass, emptied bool, OUT done bool, OUT blocked bool, OUT rows int8)
+CREATE FUNCTION profstore_internal.drop_partition(part regclass, emptied bool, OUT done bool, OUT blocked bool, OUT rows int8)
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER
 	SET search_path = pg_catalog, pg_temp SET lock_timeout = '200ms' AS
 $$
 DECLARE
 	name text := part::text;
-	parent regclass := profstore.check_partition(part);
+	parent regclass := profstore_internal.check_partition(part);
 BEGIN
 	done := false;
 	blocked := false;
 	rows := 0;
 	BEGIN
-		IF emptied AND NOT profstore.is_vacated(part) THEN
+		IF emptied AND NOT profstore_internal.is_vacated(part) THEN
 			RAISE NOTICE 'partition % stays for now: rows came late, or an older transaction may still read it', name;
 			RETURN;
 		END IF;
 		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', parent);
 		EXECUTE format('LOCK TABLE ONLY %s IN ACCESS EXCLUSIVE MODE', part);
-		IF emptied AND NOT profstore.is_vacated(part) THEN
+		IF emptied AND NOT profstore_internal.is_vacated(part) THEN
 			RAISE NOTICE 'partition % stays for now: rows came late', name;
 			RETURN;
 		END IF;
@@ -171,10 +171,10 @@ BEGIN
 	END;
 END
 $$;
-COMMENT ON FUNCTION profstore.drop_partition(regclass, bool) IS 'internal: drops a partition, if its locks are to be had and, where it was emptied, nobody can miss its rows';
-REVOKE EXECUTE ON FUNCTION profstore.drop_partition(regclass, bool) FROM PUBLIC;
+COMMENT ON FUNCTION profstore_internal.drop_partition(regclass, bool) IS 'drops a partition, if its locks are to be had and, where it was emptied, nobody can miss its rows';
+REVOKE EXECUTE ON FUNCTION profstore_internal.drop_partition(regclass, bool) FROM PUBLIC;
 
-CREATE FUNCTION profstore.retention_steps()
+CREATE FUNCTION profstore_internal.retention_steps()
 	RETURNS TABLE (relation regclass, action text, before timestamptz)
 	LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp SET timezone = 'UTC'
 BEGIN ATOMIC
@@ -192,20 +192,20 @@ BEGIN ATOMIC
 	WHERE c.to_ts <= c.before OR (c.from_ts < c.before AND c.parent = 'profstore.samples_hour'::regclass)
 	ORDER BY c.parent = 'profstore.samples'::regclass, c.to_ts;
 END;
-COMMENT ON FUNCTION profstore.retention_steps() IS 'internal: partitions that are due, and what becomes of their rows; trim: those of segments that are due go';
-REVOKE EXECUTE ON FUNCTION profstore.retention_steps() FROM PUBLIC;
+COMMENT ON FUNCTION profstore_internal.retention_steps() IS 'partitions that are due, and what becomes of their rows; trim: those of segments that are due go';
+REVOKE EXECUTE ON FUNCTION profstore_internal.retention_steps() FROM PUBLIC;
 
-CREATE FUNCTION profstore.retain(part regclass, action text, before timestamptz, OUT rows int8)
+CREATE FUNCTION profstore_internal.retain(part regclass, action text, before timestamptz, OUT rows int8)
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
 $$
 DECLARE
 	made int8;
 BEGIN
-	PERFORM profstore.check_partition(part);
+	PERFORM profstore_internal.check_partition(part);
 	IF action = 'trim' THEN
-		SELECT r.rows INTO rows FROM profstore.remove_segments(part, before) AS r;
+		SELECT r.rows INTO rows FROM profstore_internal.remove_segments(part, before) AS r;
 	ELSE
-		SELECT m.rows, m.sums INTO rows, made FROM profstore.move_to_tier(part, action) AS m;
+		SELECT m.rows, m.sums INTO rows, made FROM profstore_internal.move_to_tier(part, action) AS m;
 	END IF;
 	IF rows > 0 THEN
 		INSERT INTO profstore.retention_log (relation, action, rows, sums)
@@ -214,8 +214,8 @@ BEGIN
 	DELETE FROM profstore.retention_log AS l WHERE l.time < now() - interval '1 year';
 END
 $$;
-COMMENT ON FUNCTION profstore.retain(regclass, text, timestamptz) IS 'internal: does a step of retention, and logs it; NULL: it could not be done now';
-REVOKE EXECUTE ON FUNCTION profstore.retain(regclass, text, timestamptz) FROM PUBLIC;
+COMMENT ON FUNCTION profstore_internal.retain(regclass, text, timestamptz) IS 'does a step of retention, and logs it; NULL: it could not be done now';
+REVOKE EXECUTE ON FUNCTION profstore_internal.retain(regclass, text, timestamptz) FROM PUBLIC;
 
 CREATE PROCEDURE profstore.apply_retention()
 	LANGUAGE c AS 'MODULE_PATHNAME', 'profstore_apply_retention';
@@ -232,13 +232,13 @@ BEGIN
 	FOR part IN SELECT * FROM profstore.partitions() AS p WHERE p.from_ts < drop_before.before ORDER BY p.to_ts LOOP
 		relation := part.relation::text;
 		IF part.to_ts <= drop_before.before THEN
-			SELECT d.done, d.rows INTO dropped, rows FROM profstore.drop_partition(part.relation, false) AS d;
+			SELECT d.done, d.rows INTO dropped, rows FROM profstore_internal.drop_partition(part.relation, false) AS d;
 			IF dropped THEN
 				RETURN NEXT;
 			END IF;
 		ELSE
 			dropped := false;
-			SELECT r.rows INTO rows FROM profstore.retain(part.relation, 'trim', drop_before.before) AS r;
+			SELECT r.rows INTO rows FROM profstore_internal.retain(part.relation, 'trim', drop_before.before) AS r;
 			IF rows > 0 THEN
 				RETURN NEXT;
 			END IF;

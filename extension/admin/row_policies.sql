@@ -49,26 +49,26 @@ COMMENT ON COLUMN profstore.restored_policies.command IS 'what makes it';
 SELECT pg_extension_config_dump('profstore.restored_policies',
 	'UNION ALL SELECT p.relation, p.policy, p.command FROM profstore.row_policies() AS p WHERE NOT EXISTS (SELECT FROM profstore.restored_policies AS r WHERE (r.relation, r.policy) = (p.relation, p.policy))');
 
-CREATE FUNCTION profstore.has_stand_in(relation text) RETURNS bool
+CREATE FUNCTION profstore_internal.has_stand_in(relation text) RETURNS bool
 	LANGUAGE sql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
 	SELECT EXISTS (SELECT FROM pg_policy AS p
 		WHERE p.polrelid = to_regclass(format('profstore.%I', relation)) AND p.polname = 'profstore_stand_in');
 END;
-COMMENT ON FUNCTION profstore.has_stand_in(text) IS 'internal: whether a table shows nothing because its restored policies could not be made';
+COMMENT ON FUNCTION profstore_internal.has_stand_in(text) IS 'whether a table shows nothing because its restored policies could not be made';
 
-CREATE FUNCTION profstore.deny_reading(relation text) RETURNS void
+CREATE FUNCTION profstore_internal.deny_reading(relation text) RETURNS void
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
 $$
 BEGIN
 	EXECUTE format('ALTER TABLE profstore.%I ENABLE ROW LEVEL SECURITY', relation);
-	IF NOT profstore.has_stand_in(relation) THEN
+	IF NOT profstore_internal.has_stand_in(relation) THEN
 		EXECUTE format('CREATE POLICY profstore_stand_in ON profstore.%I AS RESTRICTIVE FOR SELECT USING (false)', relation);
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION profstore.deny_reading(text) IS 'internal: lets nobody read rows of a table but its owner and superusers';
-REVOKE EXECUTE ON FUNCTION profstore.deny_reading(text) FROM PUBLIC;
+COMMENT ON FUNCTION profstore_internal.deny_reading(text) IS 'lets nobody read rows of a table but its owner and superusers';
+REVOKE EXECUTE ON FUNCTION profstore_internal.deny_reading(text) FROM PUBLIC;
 
 CREATE FUNCTION profstore.apply_policies() RETURNS int4
 	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp AS
@@ -92,7 +92,7 @@ BEGIN
 				EXECUTE wanted.command;
 				made := made + 1;
 			END LOOP;
-			IF profstore.has_stand_in(name) THEN
+			IF profstore_internal.has_stand_in(name) THEN
 				EXECUTE format('DROP POLICY profstore_stand_in ON profstore.%I', name);
 			END IF;
 			DELETE FROM profstore.restored_policies AS r WHERE r.relation = name;
@@ -100,7 +100,7 @@ BEGIN
 			IF EXISTS (SELECT FROM profstore.restored_policies AS r WHERE r.relation = name AND r.policy = '')
 				OR (SELECT c.relrowsecurity FROM pg_class AS c WHERE c.oid = format('profstore.%I', name)::regclass)
 			THEN
-				PERFORM profstore.deny_reading(name);
+				PERFORM profstore_internal.deny_reading(name);
 			END IF;
 			RAISE WARNING USING
 				MESSAGE = format('row policies of table "profstore.%s" could not be restored: %s', name, SQLERRM),
@@ -114,7 +114,7 @@ $$;
 COMMENT ON FUNCTION profstore.apply_policies() IS 'makes the row policies that came with a dump; a restore does so itself, but where roles or functions were missing then, reading is denied until this was called; returns how many it made';
 REVOKE EXECUTE ON FUNCTION profstore.apply_policies() FROM PUBLIC;
 
-CREATE FUNCTION profstore.apply_restored() RETURNS trigger
+CREATE FUNCTION profstore_internal.apply_restored() RETURNS trigger
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS
 $$
 BEGIN
@@ -122,15 +122,15 @@ BEGIN
 	RETURN NULL;
 END
 $$;
-COMMENT ON FUNCTION profstore.apply_restored() IS 'trigger: makes restored policies';
-REVOKE EXECUTE ON FUNCTION profstore.apply_restored() FROM PUBLIC;
+COMMENT ON FUNCTION profstore_internal.apply_restored() IS 'trigger: makes restored policies';
+REVOKE EXECUTE ON FUNCTION profstore_internal.apply_restored() FROM PUBLIC;
 CREATE TRIGGER apply AFTER INSERT ON profstore.restored_policies
-	FOR EACH STATEMENT EXECUTE FUNCTION profstore.apply_restored();
+	FOR EACH STATEMENT EXECUTE FUNCTION profstore_internal.apply_restored();
 ALTER TABLE profstore.restored_policies ENABLE ALWAYS TRIGGER apply;
 COMMENT ON TRIGGER apply ON profstore.restored_policies IS 'makes policies of restored rows';
 
 -- pg_restore --disable-triggers switches our triggers off, then on, though as ordinary ones: what they have missed is made up for.
-CREATE FUNCTION profstore.after_restore() RETURNS event_trigger
+CREATE FUNCTION profstore_internal.after_restore() RETURNS event_trigger
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS
 $$
 DECLARE
@@ -143,7 +143,7 @@ BEGIN
 		RETURN;
 	END IF;
 	IF tg_tag = 'GRANT' THEN
-		IF EXISTS (SELECT FROM profstore.restored_policies AS r WHERE NOT profstore.has_stand_in(r.relation)) THEN
+		IF EXISTS (SELECT FROM profstore.restored_policies AS r WHERE NOT profstore_internal.has_stand_in(r.relation)) THEN
 			PERFORM profstore.apply_policies();
 		END IF;
 		RETURN;
@@ -163,10 +163,10 @@ BEGIN
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION profstore.after_restore() IS 'event trigger: makes restored policies before somebody is given the right to read; makes up for what a restore without triggers has left out';
-REVOKE EXECUTE ON FUNCTION profstore.after_restore() FROM PUBLIC;
+COMMENT ON FUNCTION profstore_internal.after_restore() IS 'event trigger: makes restored policies before somebody is given the right to read; makes up for what a restore without triggers has left out';
+REVOKE EXECUTE ON FUNCTION profstore_internal.after_restore() FROM PUBLIC;
 CREATE EVENT TRIGGER profstore_after_restore ON ddl_command_end
 	WHEN TAG IN ('GRANT', 'ALTER TABLE')
-	EXECUTE FUNCTION profstore.after_restore();
+	EXECUTE FUNCTION profstore_internal.after_restore();
 ALTER EVENT TRIGGER profstore_after_restore ENABLE ALWAYS;
 COMMENT ON EVENT TRIGGER profstore_after_restore IS 'keeps row policies and caches right when a dump is restored';

@@ -1,5 +1,21 @@
 \echo Use "CREATE EXTENSION profstore" to load this file. \quit
 
+-- What is called by nobody but the extension has a schema that nobody is granted. Views, policies and bodies in standard SQL find it there by OID, as they
+-- were parsed at the install; functions in other languages that are called for others run as their owner.
+DO
+$$
+BEGIN
+	IF to_regnamespace('profstore_internal') IS NOT NULL THEN
+		RAISE duplicate_schema USING
+			MESSAGE = 'schema "profstore_internal" exists already',
+			DETAIL = 'The extension makes it, for functions that nobody else calls.',
+			HINT = 'Look at what is in it, then rename it, or drop it.';
+	END IF;
+END
+$$;
+CREATE SCHEMA profstore_internal;
+COMMENT ON SCHEMA profstore_internal IS 'inner functions of profstore, which it calls itself; see the schema profstore for those to call';
+
 COMMENT ON SCHEMA profstore IS 'continuous profiling: samples, the stack-trace dictionary, and functions that make flame graphs of them';
 
 -- Each writing role is a domain of its own: what it has stored is not another's to change.
@@ -24,7 +40,7 @@ COMMENT ON COLUMN profstore.writers.writer IS 'chosen by the writer, one per pro
 COMMENT ON COLUMN profstore.writers.last_batch IS 'number of the last committed batch; numbers ascend';
 COMMENT ON COLUMN profstore.writers.first_seen IS 'time of the first batch';
 COMMENT ON COLUMN profstore.writers.last_seen IS 'time of the last batch';
-COMMENT ON COLUMN profstore.writers.role IS 'role that it stores as, nobody else may; empty: stored by version 1.0, the next role to use it has it';
+COMMENT ON COLUMN profstore.writers.role IS 'role that it stores as, nobody else may';
 
 CREATE TABLE profstore.losses
 (
@@ -40,7 +56,7 @@ COMMENT ON COLUMN profstore.losses.time IS 'start of the interval in which it wa
 COMMENT ON COLUMN profstore.losses.node IS 'host that lost it';
 COMMENT ON COLUMN profstore.losses.reason IS 'counter that saw it go; those that begin with incomplete. count what was stored with frames missing';
 COMMENT ON COLUMN profstore.losses.count IS 'how many; the unit is the counter''s own';
-COMMENT ON COLUMN profstore.losses.role IS 'role that stored it; empty: stored by version 1.0';
+COMMENT ON COLUMN profstore.losses.role IS 'role that stored it';
 
 CREATE TABLE profstore.targets
 (
@@ -58,7 +74,7 @@ COMMENT ON COLUMN profstore.targets.labels IS 'labels of all its series';
 COMMENT ON COLUMN profstore.targets.health IS 'up, down, or unknown before the first attempt';
 COMMENT ON COLUMN profstore.targets.last_error IS 'why it is down';
 COMMENT ON COLUMN profstore.targets.last_seen IS 'last time that it answered';
-COMMENT ON COLUMN profstore.targets.role IS 'role that stored it; empty: stored by version 1.0';
+COMMENT ON COLUMN profstore.targets.role IS 'role that stored it';
 
 CREATE TABLE profstore.unwind_counts
 (
@@ -76,7 +92,7 @@ COMMENT ON COLUMN profstore.unwind_counts.node IS 'host of the agent';
 COMMENT ON COLUMN profstore.unwind_counts.exe IS 'path of the executable; empty where it was not known, or where an agent met too many';
 COMMENT ON COLUMN profstore.unwind_counts.stacks IS 'samples with a user stack';
 COMMENT ON COLUMN profstore.unwind_counts.complete IS 'those of them whose stack is whole';
-COMMENT ON COLUMN profstore.unwind_counts.role IS 'role that stored it; empty: stored by version 1.0';
+COMMENT ON COLUMN profstore.unwind_counts.role IS 'role that stored it';
 
 SELECT pg_extension_config_dump('profstore.writers', '');
 SELECT pg_extension_config_dump('profstore.losses', '');

@@ -1,12 +1,12 @@
 -- What tells of hosts beside the samples: losses, targets, counts of unwinding. A writer sees and changes what its role has stored. A reader sees
 -- all, or, where row policies on series hide some from it, the hosts of the series that it sees.
 
-CREATE FUNCTION profstore.sees_all_series() RETURNS bool
+CREATE FUNCTION profstore_internal.sees_all_series() RETURNS bool
 	LANGUAGE sql STABLE PARALLEL SAFE
 	RETURN has_table_privilege('profstore.series'::regclass, 'SELECT') AND NOT row_security_active('profstore.series'::regclass);
-COMMENT ON FUNCTION profstore.sees_all_series() IS 'internal: whether the caller may read series, and no row policy hides any from it';
+COMMENT ON FUNCTION profstore_internal.sees_all_series() IS 'whether the caller may read series, and no row policy hides any from it';
 
-CREATE FUNCTION profstore.visible_nodes() RETURNS SETOF text
+CREATE FUNCTION profstore_internal.visible_nodes() RETURNS SETOF text
 	LANGUAGE plpgsql STABLE PARALLEL SAFE ROWS 100 SET search_path = pg_catalog, pg_temp AS
 $$
 BEGIN
@@ -15,29 +15,29 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION profstore.visible_nodes() IS 'internal: values of the label node in the series that the caller sees';
+COMMENT ON FUNCTION profstore_internal.visible_nodes() IS 'values of the label node in the series that the caller sees';
 
 ALTER TABLE profstore.losses ENABLE ROW LEVEL SECURITY;
 CREATE POLICY profstore_writers ON profstore.losses USING (role = current_user);
 CREATE POLICY profstore_readers ON profstore.losses FOR SELECT
-	USING ((SELECT profstore.sees_all_series()) OR node IN (SELECT profstore.visible_nodes()));
+	USING ((SELECT profstore_internal.sees_all_series()) OR node IN (SELECT profstore_internal.visible_nodes()));
 
 ALTER TABLE profstore.targets ENABLE ROW LEVEL SECURITY;
 CREATE POLICY profstore_writers ON profstore.targets USING (role = current_user);
 CREATE POLICY profstore_readers ON profstore.targets FOR SELECT
-	USING ((SELECT profstore.sees_all_series()) OR name IN (SELECT profstore.visible_nodes()));
+	USING ((SELECT profstore_internal.sees_all_series()) OR name IN (SELECT profstore_internal.visible_nodes()));
 
 ALTER TABLE profstore.unwind_counts ENABLE ROW LEVEL SECURITY;
 CREATE POLICY profstore_writers ON profstore.unwind_counts USING (role = current_user);
 CREATE POLICY profstore_readers ON profstore.unwind_counts FOR SELECT
-	USING ((SELECT profstore.sees_all_series()) OR node IN (SELECT profstore.visible_nodes()));
+	USING ((SELECT profstore_internal.sees_all_series()) OR node IN (SELECT profstore_internal.visible_nodes()));
 
 -- A view reads as its owner, whom no policy holds back; no function in a query gets hold of a row before it is known who may see it.
 CREATE VIEW profstore.unwind_quality WITH (security_barrier) AS
 SELECT node, exe, sum(stacks)::int8 AS stacks, sum(complete)::int8 AS complete
 FROM profstore.unwind_counts
 WHERE day >= (now() AT TIME ZONE 'UTC')::date - 7
-	AND ((SELECT profstore.sees_all_series()) OR node IN (SELECT profstore.visible_nodes()))
+	AND ((SELECT profstore_internal.sees_all_series()) OR node IN (SELECT profstore_internal.visible_nodes()))
 GROUP BY node, exe;
 COMMENT ON VIEW profstore.unwind_quality IS 'user stacks of the last seven days by host and executable, and those of them that are whole; of the hosts whose series the caller sees';
 COMMENT ON COLUMN profstore.unwind_quality.node IS 'host of the agent';

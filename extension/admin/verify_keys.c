@@ -97,15 +97,6 @@ is_known(const Keys *keys, int32 kind, int64 id, const PfsTree **tree)
 	return pfs_tree_find(*tree, id, 0) != 0;
 }
 
-static int
-compare_ids(const void *a, const void *b)
-{
-	int64 left = *(const int64 *) a;
-	int64 right = *(const int64 *) b;
-
-	return (left > right) - (left < right);
-}
-
 /* In the order of ids, so that each partition of the dictionary is asked for once. */
 static Unknown
 find_unknown(const Keys *keys, int32 kind)
@@ -121,7 +112,7 @@ find_unknown(const Keys *keys, int32 kind)
 	while ((entry = pfs_series_table_iterate(keys->met, &iterator)) != NULL)
 		if (entry->key.series == kind)
 			ids[count++] = entry->key.id;
-	qsort(ids, count, sizeof(int64), compare_ids);
+	qsort(ids, count, sizeof(int64), pfs_compare_int64);
 	for (uint32 i = 0; i < count; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -159,7 +150,10 @@ tell_unknown(void *arg)
 	return problem.len == 0 ? NULL : problem.data;
 }
 
-/* All of them, whatever row policies leave of them to the caller: what is told is just which are not there. */
+/*
+ * All of them, whatever row policies leave of them to the caller: what is told is just which are
+ * not there.
+ */
 static pfs_series_table_hash *
 read_series(void)
 {

@@ -10,7 +10,10 @@
 #include "store/compact/verify.h"
 #include "utils/relcache.h"
 
-/* NULL for tables that do not hold samples. Begins the use of the dictionary; lives in CurrentMemoryContext. */
+/*
+ * NULL for tables that do not hold samples. Begins the use of the dictionary; lives in
+ * CurrentMemoryContext.
+ */
 const PfsKeyCheck *pfs_verify_keys(Relation relation);
 
 #endif

@@ -1,6 +1,11 @@
 /*
  * worker.c
  *		The launcher, which knows only shared catalogs, and the worker of a database.
+ *
+ * 1. The launcher lists the databases that take connections and runs a worker in one after the
+ *    other. One that is not done within PATIENCE_MS goes on beside the next. Then it sleeps.
+ * 2. A worker compacts tables, a step in a transaction, then the dictionary, and does what
+ *    retention asks for. What fails is told in the log and left alone until the next round.
  */
 #include "admin/worker.h"
 
@@ -187,8 +192,8 @@ is_running(List **running, Oid database_id)
 }
 
 /*
- * Runs the worker of a database to its end, if that comes soon: one that somebody holds up, or that has much to do, goes on
- * beside those of other databases. running lives in CurrentMemoryContext.
+ * Runs the worker of a database to its end, if that comes soon: one that somebody holds up, or that
+ * has much to do, goes on beside those of other databases. running lives in CurrentMemoryContext.
  */
 static void
 run_worker(List **running, Oid database_id)
@@ -329,7 +334,10 @@ retain(Oid unused)
 	CommitTransactionCommand();
 }
 
-/* What the database or the worker's role may have been given as default for sessions, and what is not meant for us. */
+/*
+ * What the database or the worker's role may have been given as default for sessions, and what is
+ * not meant for us.
+ */
 static void
 override_settings(void)
 {

@@ -23,3 +23,12 @@ pfs_grown_capacity(uint32 capacity, uint64 count)
 						errhint("Ask for less at once, as a shorter time range.")));
 	return (uint32) Min(grown, PG_UINT32_MAX);
 }
+
+int
+pfs_compare_int64(const void *a, const void *b)
+{
+	int64 left = *(const int64 *) a;
+	int64 right = *(const int64 *) b;
+
+	return (left > right) - (left < right);
+}

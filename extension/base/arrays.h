@@ -69,4 +69,29 @@ pfs_lower_bound(const int64 *sorted, uint32 low, uint32 high, int64 number)
 	return low;
 }
 
+/* For qsort: ascending. */
+int pfs_compare_int64(const void *a, const void *b);
+
+/* Ascending, distinct numbers. */
+typedef struct PfsNumbers
+{
+	uint32 count;
+	const int64 *numbers;
+} PfsNumbers;
+
+/* The position of a number, -1 where it is not there. */
+static inline int64
+pfs_numbers_find(PfsNumbers numbers, int64 number)
+{
+	uint32 at = pfs_lower_bound(numbers.numbers, 0, numbers.count, number);
+
+	return at < numbers.count && numbers.numbers[at] == number ? (int64) at : -1;
+}
+
+static inline bool
+pfs_numbers_contain(PfsNumbers numbers, int64 number)
+{
+	return pfs_numbers_find(numbers, number) >= 0;
+}
+
 #endif

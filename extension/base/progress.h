@@ -2,11 +2,11 @@
  * progress.h
  *		What a session is doing to a table's segments, for others to see.
  *
- * It goes where VACUUM and its like report theirs: into the session's entry of shared memory that the
- * server has for every process, under a command number of our own, which the server's views do not
- * look for. So nothing needs to be preloaded. Nothing is reported where track_activities is off, and
- * where the session already reports something else, as in COPY (SELECT profstore.compact()). An error
- * ends the report.
+ * It goes where VACUUM and its like report theirs: into the session's entry of shared memory that
+ * the server has for every process, under a command number of our own, which the server's views do
+ * not look for. So nothing needs to be preloaded. Nothing is reported where track_activities is
+ * off, and where the session already reports something else, as in COPY (SELECT
+ * profstore.compact()). An error ends the report.
  */
 #ifndef PFS_PROGRESS_H
 #define PFS_PROGRESS_H
@@ -26,7 +26,10 @@ typedef enum PfsProgressParam
 	PFS_PROGRESS_BYTES_WRITTEN,
 	PFS_PROGRESS_TIME_MIN, /* of the rows that are read; PG_INT64_MIN: not a timestamptz */
 	PFS_PROGRESS_TIME_MAX,
-	/* of the table, since the beginning; into 9 to 16 the server writes where a table gets an index, as its TOAST does */
+	/*
+	 * of the table, since the beginning; into 9 to 16 the server writes where a table gets an
+	 * index, as its TOAST does
+	 */
 	PFS_PROGRESS_MERGES_DONE = 17
 } PfsProgressParam;
 

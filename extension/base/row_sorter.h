@@ -14,7 +14,10 @@ typedef struct PfsRowSorter PfsRowSorter;
 /* So many bytes as a sorter's memory, which is never less than what a sort needs. */
 int pfs_row_sorter_kb(Size bytes);
 
-/* Rows of so many columns, sorted by the first key_count of them, ascending; memory_kb is what it may take. */
+/*
+ * Rows of so many columns, sorted by the first key_count of them, ascending; memory_kb is what it
+ * may take.
+ */
 PfsRowSorter *pfs_row_sorter_begin(int column_count, int key_count, int memory_kb);
 
 void pfs_row_sorter_put(PfsRowSorter *sorter, const int64 *values);

@@ -1,6 +1,7 @@
 /*
  * series_table.h
- *		Hash table from (series or group, some int64) to an int64: sums per stack or bucket, and sets of times.
+ *		Hash table from (series or group, some int64) to an int64: sums per stack or bucket, and
+ *		sets of times.
  */
 #ifndef PFS_SERIES_TABLE_H
 #define PFS_SERIES_TABLE_H

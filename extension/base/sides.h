@@ -35,8 +35,8 @@ pfs_add_wide_sides(PfsWideSides *sum, const PfsWideSides *more)
 }
 
 /*
- * a - b, modulo 2^64. The rest of a total fits where it is a sum of stacks, even if sums on the way there do
- * not.
+ * a - b, modulo 2^64. The rest of a total fits where it is a sum of stacks, even if sums on the way
+ * there do not.
  */
 static inline PfsSides
 pfs_subtract_sides(PfsSides a, PfsSides b)

@@ -14,8 +14,9 @@
 #define ROWS_CONTEXT "profstore rows"
 
 /*
- * The memory of all results of a query, which packs tuples, where the usual memory context rounds each up to a power of two. One
- * for all: a function that is called for each of many rows has its results freed, but would leave a context behind each time.
+ * The memory of all results of a query, which packs tuples, where the usual memory context rounds
+ * each up to a power of two. One for all: a function that is called for each of many rows has its
+ * results freed, but would leave a context behind each time.
  */
 static MemoryContext
 rows_context(MemoryContext query)

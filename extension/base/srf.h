@@ -17,9 +17,9 @@ typedef struct PfsResult
 } PfsResult;
 
 /*
- * Prepares the result of the calling function, before which that looks at no argument: an extension of another version
- * may pass others (base/version.h). Rows go in with pfs_result_put, and the function returns (Datum) 0. Raises
- * FEATURE_NOT_SUPPORTED where the caller takes no set.
+ * Prepares the result of the calling function, before which that looks at no argument: an extension
+ * of another version may pass others (base/version.h). Rows go in with pfs_result_put, and the
+ * function returns (Datum) 0. Raises FEATURE_NOT_SUPPORTED where the caller takes no set.
  */
 PfsResult pfs_result_begin(FunctionCallInfo fcinfo);
 void pfs_result_put(const PfsResult *result, const Datum *values, const bool *nulls);

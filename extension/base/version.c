@@ -7,24 +7,29 @@
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
+#include "catalog/dependency.h"
 #include "catalog/indexing.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_extension.h"
+#include "catalog/pg_namespace.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/inval.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
-/* Its owner can rename the schema: whatever is in another one of the old name is not ours. */
+/* Their owner can rename the schemas: whatever is in others of the old names is not ours. */
 static bool
-is_in_its_schema(HeapTuple extension)
+has_its_schemas(HeapTuple tuple)
 {
-	return ((Form_pg_extension) GETSTRUCT(extension))->extnamespace ==
-		   get_namespace_oid("profstore", true);
+	Form_pg_extension extension = (Form_pg_extension) GETSTRUCT(tuple);
+	Oid inner = get_namespace_oid("profstore_internal", true);
+
+	return extension->extnamespace == get_namespace_oid("profstore", true) && OidIsValid(inner) &&
+		   getExtensionOfObject(NamespaceRelationId, inner) == extension->oid;
 }
 
-/* NULL: there is no extension of that name, or not in its schema. */
+/* NULL: there is no extension of that name, or without its schemas. */
 static HeapTuple
 find_extension(Relation catalog)
 {
@@ -36,7 +41,7 @@ find_extension(Relation catalog)
 				CStringGetDatum("profstore"));
 	scan = systable_beginscan(catalog, ExtensionNameIndexId, true, NULL, 1, &key);
 	tuple = systable_getnext(scan);
-	tuple = HeapTupleIsValid(tuple) && is_in_its_schema(tuple) ? heap_copytuple(tuple) : NULL;
+	tuple = HeapTupleIsValid(tuple) && has_its_schemas(tuple) ? heap_copytuple(tuple) : NULL;
 	systable_endscan(scan);
 	return tuple;
 }
@@ -114,8 +119,9 @@ pfs_extension_require_current(void)
 	if (version == NULL)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("there is no extension \"profstore\" in a schema \"profstore\""),
-						errhint("Run CREATE EXTENSION profstore, or give the schema of the "
-								"extension its name back.")));
+						errhint("Run CREATE EXTENSION profstore, or give the schemas of the "
+								"extension, profstore and profstore_internal, their names "
+								"back.")));
 	ereport(ERROR,
 			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 			 errmsg("extension \"profstore\" is of version %s, its module of version %s", version,

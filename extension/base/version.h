@@ -2,16 +2,20 @@
  * version.h
  *		Whether the functions and tables of this database are those that the module was built for.
  *
- * A package upgrade replaces the module at once, while each database keeps its functions and tables until ALTER EXTENSION
- * UPDATE, and a standby until its primary did. In between, tables are read and written and stacks interned as ever;
- * functions that show samples or care for them raise the error below, before they look at an argument.
+ * A package upgrade replaces the module at once, while each database keeps its functions and tables
+ * until ALTER EXTENSION UPDATE, and a standby until its primary did. In between, tables are read
+ * and written and stacks interned as ever; functions that show samples or care for them raise the
+ * error below, before they look at an argument.
  */
 #ifndef PFS_VERSION_H
 #define PFS_VERSION_H
 
 #include "profstore.h"
 
-/* The extension's schema; InvalidOid where there is no extension, or it is not in a schema of its name. */
+/*
+ * The extension's schema; InvalidOid where there is no extension, or its schemas have other
+ * names.
+ */
 Oid pfs_extension_schema(void);
 
 /* Whether the extension is here, in the version of the module. */

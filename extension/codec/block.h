@@ -37,12 +37,12 @@ typedef struct PfsBlockDraft
 	uint8_t group_bits[PFS_GROUP_BITS_MAX_BYTES + 8]; /* with room to store whole words */
 } PfsBlockDraft;
 
-/* The groups of a block of rows; or of a block that has a lane for each. */
+/* The groups of a block of rows; or of a block that has a value for each. */
 typedef struct PfsBlockGroups
 {
 	uint32_t count;
 	const int64_t *lengths; /* rows of each, minus 1; they add up to the block's rows */
-	bool has_lane_each;		/* the block's lanes are the groups' */
+	bool has_value_each;	/* the block's values are the groups' */
 	const int64_t *sums;	/* of each: values minus least, in units; NULL: not known */
 	int64_t least;			/* of sums */
 	uint64_t unit;
@@ -66,8 +66,8 @@ pfs_block_greatest(const PfsBlockShape *shape)
 	return (int64_t) ((uint64_t) shape->least + shape->range * shape->divisor);
 }
 
-/* Smallest and largest of at least one lane. */
-void pfs_lane_range(const int64_t *lanes, uint32_t count, int64_t *least, int64_t *greatest);
+/* Smallest and largest of at least one value. */
+void pfs_value_range(const int64_t *values, uint32_t count, int64_t *least, int64_t *greatest);
 
 /* The greatest; the other number where one is 0. */
 uint64_t pfs_common_divisor(uint64_t left, uint64_t right);

@@ -220,8 +220,8 @@ pfs_entry_read(PfsCursor *cursor, uint32_t row_count, PfsEntryContext *context,
 }
 
 /*
- * PLAIN, and what is as plain beside groups: values from q. Where both factors have 32 bits the product is one vector instruction, else
- * several.
+ * PLAIN, and what is as plain beside groups: values from q. Where both factors have 32 bits the
+ * product is one vector instruction, else several.
  */
 PFS_CLONES static void
 restore_plain(const PfsBlockShape *shape, const uint64_t *units, int64_t *values)

@@ -48,24 +48,24 @@ typedef struct Contest
 } Contest;
 
 PFS_CLONES static void
-lane_range(const int64_t *lanes, uint32_t count, int64_t *least, int64_t *greatest)
+value_range(const int64_t *values, uint32_t count, int64_t *least, int64_t *greatest)
 {
-	int64_t low = lanes[0];
-	int64_t high = lanes[0];
+	int64_t low = values[0];
+	int64_t high = values[0];
 
 	for (uint32_t i = 1; i < count; i++)
 	{
-		low = lanes[i] < low ? lanes[i] : low;
-		high = lanes[i] > high ? lanes[i] : high;
+		low = values[i] < low ? values[i] : low;
+		high = values[i] > high ? values[i] : high;
 	}
 	*least = low;
 	*greatest = high;
 }
 
 void
-pfs_lane_range(const int64_t *lanes, uint32_t count, int64_t *least, int64_t *greatest)
+pfs_value_range(const int64_t *values, uint32_t count, int64_t *least, int64_t *greatest)
 {
-	lane_range(lanes, count, least, greatest);
+	value_range(values, count, least, greatest);
 }
 
 /* Copies the values, each null row taking over its neighbour's; false: all are null. */
@@ -423,7 +423,7 @@ pfs_block_draft(const int64_t *values, const bool *nulls, uint32_t row_count,
 		}
 		values = filled;
 	}
-	pfs_lane_range(values, row_count, &shape.least, &greatest);
+	pfs_value_range(values, row_count, &shape.least, &greatest);
 	if (shape.least == greatest)
 	{
 		shape.transform = PFS_TRANSFORM_CONSTANT;

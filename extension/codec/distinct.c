@@ -9,11 +9,11 @@
 
 #include "codec/block.h"
 
-#define MIN_LANES	   4096
-#define MIN_LANES_EACH 4 /* lanes to a distinct value */
-#define MAX_VALUES	   (1u << 18)
-#define MIN_SAVED_BITS 2 /* that ranks must be narrower than values */
-#define NO_RANK		   INT64_C(-1)
+#define MIN_VALUES		4096
+#define MIN_VALUES_EACH 4 /* values to a distinct value */
+#define MAX_VALUES		(1u << 18)
+#define MIN_SAVED_BITS	2 /* that ranks must be narrower than values */
+#define NO_RANK			INT64_C(-1)
 
 typedef struct Slot
 {
@@ -100,12 +100,12 @@ bool
 pfs_distinct_find(const int64_t *values, uint32_t count, PfsAllocator allocator,
 				  PfsDistinct *distinct)
 {
-	uint32_t limit = count / MIN_LANES_EACH < MAX_VALUES ? count / MIN_LANES_EACH : MAX_VALUES;
+	uint32_t limit = count / MIN_VALUES_EACH < MAX_VALUES ? count / MIN_VALUES_EACH : MAX_VALUES;
 	Table table = { NULL, pfs_bit_width(limit) + 1 };
 	bool done;
 
 	memset(distinct, 0, sizeof(*distinct));
-	if (count < MIN_LANES)
+	if (count < MIN_VALUES)
 		return true;
 	distinct->values =
 		allocator.realloc(allocator.context, NULL, limit * sizeof(*distinct->values));

@@ -8,7 +8,7 @@
  *
  *	 header				  value stream of a column				  null stream
  *	 +--------+---------+-----+  +------+--------------+---------+------+   the same form,
- *	 | prefix | column… | CRC |  | head | block entry… | section…| data |   lanes 0 and 1
+ *	 | prefix | column… | CRC |  | head | block entry… | section…| data |   values 0 and 1
  *	 +--------+---------+-----+  +------+--------------+---------+------+
  *
  * All numbers are little-endian. "varint" is LEB128 in its shortest form, "zigzag" a varint of a
@@ -32,7 +32,7 @@
  *	 SIZE	DESCRIPTION
  *	 2		attribute number, signed
  *	 1		bits 0-3 bytes of the type: 1, 2, 4, 8
- *			bits 4-7 kind: 0 plain, 1 some rows are null, 2 all are, 4 a lane per group,
+ *			bits 4-7 kind: 0 plain, 1 some rows are null, 2 all are, 4 a value per group,
  *			6 sums of groups and how their rows part them, 8 shared with the base,
  *			10 what is above a multiple of another column, 12 above one of the groups' rows
  *	 zigzag	least value that is not null	(unless all are null)
@@ -52,28 +52,28 @@
  *	 xx xx xx xx							  CRC
  *
  * Groups: neighbouring rows of one block that agree in all key columns make a group. A key column
- * has one lane per group in its stream, which is cut in blocks of PFS_BLOCK_ROWS groups. The groups
- * stream is the last of the segment:
+ * has one value per group in its stream, which is cut in blocks of PFS_BLOCK_ROWS groups. The
+ * groups stream is the last of the segment:
  *	 SIZE	DESCRIPTION
  *	 varint	length of the first of two streams
- *	 -		stream of the groups of each block of rows, minus 1; a lane per block of rows
- *	 -		stream of the rows of each group, minus 1; a lane per group
+ *	 -		stream of the groups of each block of rows, minus 1; a value per block of rows
+ *	 -		stream of the rows of each group, minus 1; a value per group
  *
- * Kind 6: a value is least + unit * q. The sums stream has a lane for each group, the sum of its q,
- * and is cut in blocks of PFS_BLOCK_ROWS groups; blocks of the value stream may be told by them.
+ * Kind 6: a value is least + unit * q. The sums stream has a value for each group, the sum of its
+ * q, and is cut in blocks of PFS_BLOCK_ROWS groups; blocks of the value stream may be told by them.
  *
- * Kind 10: lanes are values minus unit times those of the other column, modulo 2^64. That stands before
- * it, and is of kind 0.
+ * Kind 10: what is kept is the value minus unit times that of the other column, modulo 2^64. That
+ * column stands before it, and is of kind 0.
  *
  * A segment may stand beside another, its base, and have a row for each group of that. Kind 8: the
  * values are those of the groups in the base's key column of the same attribute number, or their
- * sums where that is of kind 6, or their rows where the base has none. Kind 12: lanes are values
- * minus unit times rows of the group, modulo 2^64.
+ * sums where that is of kind 6, or their rows where the base has none. Kind 12: what is
+ * kept is the value minus unit times rows of the group, modulo 2^64.
  *
  * Stream
  *	 SIZE	DESCRIPTION
  *	 1		head: bits 0-1 packing, 0 bits or 1 planes; bit 2 a dictionary follows; the rest 0
- *	 varint	number of distinct values, 1 .. number of lanes					(dictionary)
+ *	 varint	number of distinct values, 1 .. number of values					(dictionary)
  *	 varint	length of their stream											(dictionary)
  *	 -		stream of the distinct values, ascending, without dictionary	(dictionary);
  *			the blocks then hold places in it, from 0
@@ -131,13 +131,13 @@
  * RISING: q rise within each group; k of them out of W = range + 1. What takes the fewest bits
  * stands for a group (a sixteenth more is allowed to the first): k symbols of as many bits as the
  * range has; W bits, of which the k of q are set; or, l being the bits of W / k, minus 1, first k +
- * (range >> l) bits, of which those numbered (q[i] >> l) + i are set, then the l low bits of each q.
- * The first are in the array of symbols, the others are the group bits, which follow it.
+ * (range >> l) bits, of which those numbered (q[i] >> l) + i are set, then the l low bits of each
+ * q. The first are in the array of symbols, the others are the group bits, which follow it.
  *
  * BANDED: a group of k rows is of band b, b + 1 being the bits of k, but at most 7. The group bits
  * hold its q with the bits of its band; those that have more are patched: zero there, and whole in
- * the array of symbols, which keeps no bits. In a sums stream, which has a lane for each group, k is
- * that of the lane's group.
+ * the array of symbols, which keeps no bits. In a sums stream, which has a value for each group, k
+ * is that of the value's group.
  *
  * PARTED: least value and divisor are least and unit of the column, so the least value is a bound
  * only; there are no symbols. A group of k rows and sum s has no bits if k = 1 or s = 0. Else, l
@@ -145,14 +145,14 @@
  * then for each of these q >> l zeros and a one. The last row has what is left of the sum.
  *
  * Packing "planes": every array is cut in planes of one byte per symbol, as many as its bits need,
- * least significant first; nothing is patched. PFS_GROUP_BLOCKS blocks make a group; within it the
- * same plane of all blocks that have it makes a section: section 0 .. 7 the planes of symbols, 8 ..
- * 9 those of run lengths. The section table lists, group after group, the sections that are not
- * empty:
+ * least significant first; nothing is patched. PFS_STRIPE_BLOCKS blocks make a stripe; within it
+ * the same plane of all blocks that have it makes a section: section 0 .. 7 the planes of symbols,
+ * 8 .. 9 those of run lengths. The section table lists, stripe after stripe, the sections that are
+ * not empty:
  *	 SIZE	DESCRIPTION
  *	 1		code: 0 raw, 1 one byte repeated, 2 a zstd frame without content size and checksum
  *	 varint	length of the frame											(code 2)
- * and the data are the sections in that order; one group decodes alone.
+ * and the data are the sections in that order; one stripe decodes alone.
  */
 #ifndef PFS_FORMAT_H
 #define PFS_FORMAT_H
@@ -216,7 +216,7 @@ typedef enum PfsTransform
 #define PFS_BAND_COUNT			 8
 #define PFS_GROUP_BITS_MAX_BYTES 2048 /* of a block: its rows, each as wide as a range allows */
 
-#define PFS_GROUP_BLOCKS	32
+#define PFS_STRIPE_BLOCKS	32
 #define PFS_SECTION_SYMBOLS 0
 #define PFS_SECTION_LENGTHS 8
 #define PFS_SECTION_COUNT	10

@@ -8,8 +8,8 @@
 
 #include "codec/block.h"
 
-/* Lanes beyond the last that decoding may write to. */
-#define PFS_GROUP_SLACK_LANES 8
+/* Values beyond the last that decoding may write to. */
+#define PFS_GROUP_SLACK_VALUES 8
 
 /*
  * How a rising group of so many rows is stored, for each number of rows up to most_rows. It depends
@@ -24,17 +24,17 @@ typedef struct PfsRisingPlan
 
 /*
  * Draft a block of units (the values without least value and divisor, which the draft's shape has);
- * false where they are not of that kind, or their range is too large. Parted blocks take least value
- * and divisor from the groups, which must know their sums.
+ * false where they are not of that kind, or their range is too large. Parted blocks take least
+ * value and divisor from the groups, which must know their sums.
  */
 bool pfs_rising_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDraft *draft);
 bool pfs_banded_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDraft *draft);
 bool pfs_parted_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDraft *draft);
 
 /*
- * Units from symbols[] and group bits. group_bits has PFS_GROUP_BITS_MAX_BYTES and 16 bytes more, of
- * which the first are the block's; units has room for the block's rows and PFS_GROUP_SLACK_LANES.
- * False: groups and bits do not fit together.
+ * Units from symbols[] and group bits. group_bits has PFS_GROUP_BITS_MAX_BYTES and 16 bytes more,
+ * of which the first are the block's; units has room for the block's rows and
+ * PFS_GROUP_SLACK_VALUES. False: groups and bits do not fit together.
  */
 bool pfs_rising_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
 						const uint64_t *symbols, const uint8_t *group_bits, PfsRisingPlan *plan,

@@ -1,6 +1,11 @@
 /*
  * groups.c
  *		Finding groups, and their stream.
+ *
+ * 1. Neighbouring rows of a block with equal keys make a group; where groups are hardly fewer than
+ *    rows, there are none.
+ * 2. Key columns are folded: a value for each group. Other columns may be added up.
+ * 3. The stream has two streams inside: the groups of each block, and the rows of each group.
  */
 #include "codec/groups.h"
 
@@ -9,7 +14,9 @@
 /* a group must have so many rows in the mean, in quarters: below, its length costs what it saves */
 #define MIN_MEAN_QUARTERS 5
 
-/* Whether a row begins a group: at a block's start, and where some key differs from the row before. */
+/*
+ * Whether a row begins a group: at a block's start, and where some key differs from the row before.
+ */
 static bool
 begins_group(const PfsColumn *columns, uint32_t column_count, uint32_t row)
 {
@@ -114,14 +121,14 @@ pfs_groups_add_up(const PfsGroups *groups, const int64_t *values, int64_t least,
 				  PfsAllocator allocator, PfsGroupSums *sums)
 {
 	uint32_t block_count = pfs_block_count(groups->row_count);
-	uint32_t lane_block_count = pfs_block_count(groups->count);
+	uint32_t value_block_count = pfs_block_count(groups->count);
 	uint32_t group = 0;
 
 	sums->sums = allocator.realloc(allocator.context, NULL, groups->count * sizeof(*sums->sums));
 	sums->blocks = allocator.realloc(allocator.context, NULL, block_count * sizeof(*sums->blocks));
-	sums->lanes =
-		allocator.realloc(allocator.context, NULL, lane_block_count * sizeof(*sums->lanes));
-	if (sums->sums == NULL || sums->blocks == NULL || sums->lanes == NULL)
+	sums->values =
+		allocator.realloc(allocator.context, NULL, value_block_count * sizeof(*sums->values));
+	if (sums->sums == NULL || sums->blocks == NULL || sums->values == NULL)
 	{
 		pfs_group_sums_free(sums, allocator);
 		return false;
@@ -141,11 +148,11 @@ pfs_groups_add_up(const PfsGroups *groups, const int64_t *values, int64_t least,
 			sums->sums[group] = (int64_t) sum;
 		}
 	}
-	for (uint32_t block = 0; block < lane_block_count; block++)
-		sums->lanes[block] =
+	for (uint32_t block = 0; block < value_block_count; block++)
+		sums->values[block] =
 			(PfsBlockGroups){ .count = pfs_block_rows(groups->count, block),
 							  .lengths = groups->lengths + (size_t) block * PFS_BLOCK_ROWS,
-							  .has_lane_each = true };
+							  .has_value_each = true };
 	return true;
 }
 
@@ -156,8 +163,8 @@ pfs_group_sums_free(PfsGroupSums *sums, PfsAllocator allocator)
 		allocator.realloc(allocator.context, sums->sums, 0);
 	if (sums->blocks != NULL)
 		allocator.realloc(allocator.context, sums->blocks, 0);
-	if (sums->lanes != NULL)
-		allocator.realloc(allocator.context, sums->lanes, 0);
+	if (sums->values != NULL)
+		allocator.realloc(allocator.context, sums->values, 0);
 	*sums = (PfsGroupSums){ 0 };
 }
 
@@ -341,7 +348,7 @@ PfsStatus
 pfs_groups_lengths(PfsGroupsDecoder *decoder, uint32_t first, uint32_t count, int64_t *lengths,
 				   PfsError *error)
 {
-	return pfs_stream_lanes(decoder->lengths, NULL, first, count, lengths, error);
+	return pfs_stream_values(decoder->lengths, NULL, first, count, lengths, error);
 }
 
 PfsStatus

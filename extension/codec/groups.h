@@ -3,7 +3,7 @@
  *		Groups: neighbouring rows of one block that agree in all key columns.
  *
  * In a segment sorted by its keys they are its distinct keys, but for those that a block's end cuts
- * in two. Key columns keep one lane per group; other columns may encode their blocks beside the
+ * in two. Key columns keep one value per group; other columns may encode their blocks beside the
  * groups, which are stored once.
  */
 #ifndef PFS_GROUPS_H
@@ -11,7 +11,7 @@
 
 #include "codec/stream.h"
 
-/* so that the sum of a block's rows is a lane */
+/* so that the sum of a block's rows is a value */
 #define PFS_SUM_MAX_UNITS (UINT64_C(1) << 50)
 
 /* The groups of rows that are being encoded. */
@@ -31,7 +31,7 @@ bool pfs_groups_find(const PfsColumn *columns, uint32_t column_count, uint32_t r
 					 PfsAllocator allocator, PfsGroups *groups);
 void pfs_groups_free(PfsGroups *groups, PfsAllocator allocator);
 
-/* The lane that each group's rows share; the caller frees it. NULL: out of memory. */
+/* The value that each group's rows share; the caller frees it. NULL: out of memory. */
 int64_t *pfs_groups_fold(const PfsGroups *groups, const int64_t *values, PfsAllocator allocator);
 
 /* The sums of the groups' values in one column, and blocks that know them. */
@@ -39,7 +39,7 @@ typedef struct PfsGroupSums
 {
 	int64_t *sums;
 	PfsBlockGroups *blocks; /* of each block of rows */
-	PfsBlockGroups *lanes;	/* of each block of groups, which has a lane for each */
+	PfsBlockGroups *values; /* of each block of groups, which has a value for each */
 } PfsGroupSums;
 
 /*

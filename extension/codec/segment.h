@@ -3,11 +3,11 @@
  *		A segment: up to PFS_SEGMENT_MAX_ROWS rows of fixed-width columns as compressed, checked
  *		streams of bytes.
  *
- * Rows of a block that agree in all key columns are a *group*. Where groups are large enough to pay,
- * the segment has one more stream, of their lengths; key columns then hold a lane per group, and
- * other columns may be encoded beside the groups.
+ * Rows of a block that agree in all key columns are a *group*. Where groups are large enough to
+ * pay, the segment has one more stream, of their lengths; key columns then hold a value per group,
+ * and other columns may be encoded beside the groups.
  *
- * Every column is handled as int64 lanes, whatever its SQL type: integers, bool, date, timestamptz
+ * Every column is handled as int64 values, whatever its SQL type: integers, bool, date, timestamptz
  * and oid by value (sign-extended as their type is signed or not), float4 and float8 by their bits.
  * A segment is one *header* (row count, one entry per stream with encoding, lengths and CRC32C) and
  * one run of bytes per *stream*; a column has a value stream and, where it holds NULLs, a null
@@ -57,7 +57,7 @@ typedef struct PfsColumn
 {
 	int16_t attnum;		   /* the table's attribute number, stored with the stream */
 	uint8_t width;		   /* bytes of the SQL type: 1, 2, 4 or 8 */
-	const int64_t *values; /* one lane per row; ignored where null */
+	const int64_t *values; /* one value per row; ignored where null */
 	const bool *nulls;	   /* one flag per row, or NULL where the column has no null */
 	bool is_key;		   /* sorted by it, or by keys before it: equal values are neighbours */
 	bool wants_sums; /* the sums of groups will be asked for: keep them, if there are groups */
@@ -138,7 +138,10 @@ int pfs_reader_groups_stream(const PfsSegmentReader *reader);
  */
 void pfs_reader_set_base(PfsSegmentReader *reader, PfsSegmentReader *base);
 
-/* The stream of the column above which a column's values are told; -1: none. It is needed for these. */
+/*
+ * The stream of the column above which a column's values are told; -1: none. It is needed for
+ * these.
+ */
 int pfs_reader_measure_stream(const PfsSegmentReader *reader, int column);
 
 /*

@@ -1,6 +1,10 @@
 /*
  * segment_encode.c
  *		From columns of rows to a header and streams.
+ *
+ * 1. Groups are found over the key columns.
+ * 2. Each column is drafted: its range, its kind, its unit; then its streams are encoded.
+ * 3. The header tells kinds, ranges, lengths and checksums; its own checksum ends it.
  */
 #include "codec/segment.h"
 
@@ -13,6 +17,45 @@
 /* sums of smaller groups cost more than they save */
 #define MIN_ROWS_PER_SUM 2
 
+/* A segment on its way to the bytes. */
+typedef struct Encoding
+{
+	uint32_t row_count;
+	const PfsGroups *groups;
+	PfsEffort effort;
+	PfsAllocator allocator;
+	PfsBuffer *header;
+	PfsSegment *segment;
+} Encoding;
+
+/* The place of the next stream. */
+static PfsBytes *
+add_stream(const Encoding *encoding)
+{
+	return &encoding->segment->streams[encoding->segment->stream_count++];
+}
+
+static int64_t *
+new_values(const Encoding *encoding)
+{
+	return encoding->allocator.realloc(encoding->allocator.context, NULL,
+									   encoding->row_count * sizeof(int64_t));
+}
+
+/* Encodes values without groups, which it frees; NULL: memory is out. */
+static bool
+encode_and_free(const Encoding *encoding, int64_t *values, uint32_t count, PfsBytes *bytes)
+{
+	bool done;
+
+	if (values == NULL)
+		return false;
+	done =
+		pfs_stream_encode(values, NULL, count, NULL, encoding->effort, encoding->allocator, bytes);
+	encoding->allocator.realloc(encoding->allocator.context, values, 0);
+	return done;
+}
+
 /* Range of a column's values that are not null; false where there is none. */
 static bool
 column_range(const PfsColumn *column, uint32_t row_count, int64_t *least, int64_t *greatest,
@@ -23,7 +66,7 @@ column_range(const PfsColumn *column, uint32_t row_count, int64_t *least, int64_
 	*has_nulls = column->nulls != NULL && memchr(column->nulls, 1, row_count) != NULL;
 	if (!*has_nulls)
 	{
-		pfs_lane_range(column->values, row_count, least, greatest);
+		pfs_value_range(column->values, row_count, least, greatest);
 		return true;
 	}
 	for (uint32_t row = 0; row < row_count; row++)
@@ -39,21 +82,15 @@ column_range(const PfsColumn *column, uint32_t row_count, int64_t *least, int64_
 	return found;
 }
 
-/* Encodes the null flags as lanes 0 and 1. */
+/* Encodes the null flags as values 0 and 1. */
 static bool
-encode_nulls(const bool *nulls, uint32_t row_count, PfsEffort effort, PfsAllocator allocator,
-			 PfsBytes *bytes)
+encode_nulls(const Encoding *encoding, const bool *nulls)
 {
-	int64_t *lanes = allocator.realloc(allocator.context, NULL, row_count * sizeof(*lanes));
-	bool done;
+	int64_t *values = new_values(encoding);
 
-	if (lanes == NULL)
-		return false;
-	for (uint32_t row = 0; row < row_count; row++)
-		lanes[row] = nulls[row];
-	done = pfs_stream_encode(lanes, NULL, row_count, NULL, effort, allocator, bytes);
-	allocator.realloc(allocator.context, lanes, 0);
-	return done;
+	for (uint32_t row = 0; row < encoding->row_count && values != NULL; row++)
+		values[row] = nulls[row];
+	return encode_and_free(encoding, values, encoding->row_count, add_stream(encoding));
 }
 
 static void
@@ -61,21 +98,6 @@ put_stream(PfsBuffer *header, const PfsBytes *stream)
 {
 	pfs_buffer_put_varint(header, stream->length);
 	pfs_buffer_put32(header, pfs_crc32c(stream->data, stream->length));
-}
-
-/* Encodes the lanes of the groups. */
-static bool
-encode_key(const PfsColumn *column, const PfsGroups *groups, PfsEffort effort,
-		   PfsAllocator allocator, PfsBytes *bytes)
-{
-	int64_t *lanes = pfs_groups_fold(groups, column->values, allocator);
-	bool done;
-
-	if (lanes == NULL)
-		return false;
-	done = pfs_stream_encode(lanes, NULL, groups->count, NULL, effort, allocator, bytes);
-	allocator.realloc(allocator.context, lanes, 0);
-	return done;
 }
 
 /* The greatest number of which all values are multiples, from least on. */
@@ -91,48 +113,46 @@ common_unit(const PfsColumn *column, uint32_t row_count, int64_t least)
 
 /* Encodes what the values have above so many units as their groups have rows. */
 static bool
-encode_above(const PfsColumn *column, uint64_t unit, uint32_t row_count, PfsEffort effort,
-			 PfsAllocator allocator, PfsBytes *bytes)
+encode_above(const Encoding *encoding, const PfsColumn *column, uint64_t unit, PfsBytes *bytes)
 {
-	int64_t *lanes = allocator.realloc(allocator.context, NULL, row_count * sizeof(*lanes));
-	bool done;
+	int64_t *values = new_values(encoding);
 
-	if (lanes == NULL)
-		return false;
-	for (uint32_t row = 0; row < row_count; row++)
-		lanes[row] =
+	for (uint32_t row = 0; row < encoding->row_count && values != NULL; row++)
+		values[row] =
 			(int64_t) ((uint64_t) column->values[row] - unit * (uint64_t) column->row_counts[row]);
-	done = pfs_stream_encode(lanes, NULL, row_count, NULL, effort, allocator, bytes);
-	allocator.realloc(allocator.context, lanes, 0);
-	return done;
+	return encode_and_free(encoding, values, encoding->row_count, bytes);
 }
 
-/* Encodes the lanes that are not null, by groups where there are any. */
+/* Encodes the values that are not null, by groups where there are any. */
 static bool
-encode_values(const PfsColumn *column, bool has_nulls, uint32_t row_count, const PfsGroups *groups,
-			  PfsEffort effort, PfsAllocator allocator, PfsBytes *bytes)
+encode_plain(const Encoding *encoding, const PfsColumn *column, bool has_nulls, PfsBytes *bytes)
 {
+	const PfsGroups *groups = encoding->groups;
+
 	if (groups->count > 0 && column->is_key)
-		return encode_key(column, groups, effort, allocator, bytes);
-	return pfs_stream_encode(column->values, has_nulls ? column->nulls : NULL, row_count,
-							 groups->blocks, effort, allocator, bytes);
+		return encode_and_free(encoding,
+							   pfs_groups_fold(groups, column->values, encoding->allocator),
+							   groups->count, bytes);
+	return pfs_stream_encode(column->values, has_nulls ? column->nulls : NULL, encoding->row_count,
+							 groups->blocks, encoding->effort, encoding->allocator, bytes);
 }
 
 /* Encodes the sums of groups, and values beside them. */
 static bool
-encode_parted(const PfsColumn *column, int64_t least, uint64_t unit, uint32_t row_count,
-			  const PfsGroups *groups, PfsEffort effort, PfsAllocator allocator, PfsBytes *values,
-			  PfsBytes *sums_bytes)
+encode_parted(const Encoding *encoding, const PfsColumn *column, int64_t least, uint64_t unit,
+			  PfsBytes *values)
 {
+	PfsBytes *sums_bytes = add_stream(encoding);
+	PfsAllocator allocator = encoding->allocator;
 	PfsGroupSums sums;
-	bool done = pfs_groups_add_up(groups, column->values, least, unit, allocator, &sums);
+	bool done;
 
-	if (!done)
+	if (!pfs_groups_add_up(encoding->groups, column->values, least, unit, allocator, &sums))
 		return false;
-	done = pfs_stream_encode(column->values, NULL, row_count, sums.blocks, effort, allocator,
-							 values) &&
-		   pfs_stream_encode(sums.sums, NULL, groups->count, sums.lanes, effort, allocator,
-							 sums_bytes);
+	done = pfs_stream_encode(column->values, NULL, encoding->row_count, sums.blocks,
+							 encoding->effort, allocator, values) &&
+		   pfs_stream_encode(sums.sums, NULL, encoding->groups->count, sums.values,
+							 encoding->effort, allocator, sums_bytes);
 	pfs_group_sums_free(&sums, allocator);
 	return done;
 }
@@ -202,10 +222,9 @@ draft_column(const PfsColumn *column, uint32_t row_count, const PfsGroups *group
 
 /* Encodes the value stream, and that of sums if there is to be one. */
 static bool
-encode_lanes(const PfsColumn *column, const ColumnDraft *draft, uint32_t row_count,
-			 const PfsGroups *groups, PfsEffort effort, PfsAllocator allocator, PfsSegment *segment)
+encode_values(const Encoding *encoding, const PfsColumn *column, const ColumnDraft *draft)
 {
-	PfsBytes *values = &segment->streams[segment->stream_count++];
+	PfsBytes *values = add_stream(encoding);
 
 	switch (draft->kind)
 	{
@@ -213,23 +232,22 @@ encode_lanes(const PfsColumn *column, const ColumnDraft *draft, uint32_t row_cou
 			return true;
 		case PFS_COLUMN_ABOVE:
 		case PFS_COLUMN_MEASURED:
-			return encode_above(column, draft->unit, row_count, effort, allocator, values);
+			return encode_above(encoding, column, draft->unit, values);
 		case PFS_COLUMN_PARTED:
-			return encode_parted(column, draft->least, draft->unit, row_count, groups, effort,
-								 allocator, values, &segment->streams[segment->stream_count++]);
+			return encode_parted(encoding, column, draft->least, draft->unit, values);
 		default:
 			return (!draft->has_nulls && draft->least == draft->greatest) ||
-				   encode_values(column, draft->has_nulls, row_count, groups, effort, allocator,
-								 values);
+				   encode_plain(encoding, column, draft->has_nulls, values);
 	}
 }
 
 /* Writes a column's part of the header, and encodes its streams; counts them as it goes. */
 static bool
-encode_column(const PfsColumn *column, uint32_t row_count, const PfsGroups *groups,
-			  PfsEffort effort, PfsAllocator allocator, PfsBuffer *header, PfsSegment *segment)
+encode_column(const Encoding *encoding, const PfsColumn *column)
 {
-	ColumnDraft draft = draft_column(column, row_count, groups);
+	ColumnDraft draft = draft_column(column, encoding->row_count, encoding->groups);
+	PfsBuffer *header = encoding->header;
+	PfsSegment *segment = encoding->segment;
 	uint32_t first = segment->stream_count;
 
 	pfs_buffer_put16(header, (uint16_t) column->attnum);
@@ -245,10 +263,9 @@ encode_column(const PfsColumn *column, uint32_t row_count, const PfsGroups *grou
 		pfs_buffer_put_varint(header, draft.unit);
 	if (draft.kind == PFS_COLUMN_MEASURED)
 		pfs_buffer_put_varint(header, column->measure);
-	if (!encode_lanes(column, &draft, row_count, groups, effort, allocator, segment))
+	if (!encode_values(encoding, column, &draft))
 		return false;
-	if (draft.has_nulls && !encode_nulls(column->nulls, row_count, effort, allocator,
-										 &segment->streams[segment->stream_count++]))
+	if (draft.has_nulls && !encode_nulls(encoding, column->nulls))
 		return false;
 	for (; first < segment->stream_count; first++)
 		if (segment->streams[first].length > 0)
@@ -258,37 +275,38 @@ encode_column(const PfsColumn *column, uint32_t row_count, const PfsGroups *grou
 
 /* Writes the groups' part of the header, and encodes their stream. */
 static bool
-encode_groups(const PfsGroups *groups, PfsEffort effort, PfsAllocator allocator, PfsBuffer *header,
-			  PfsSegment *segment)
+encode_groups(const Encoding *encoding)
 {
+	const PfsGroups *groups = encoding->groups;
+	PfsSegment *segment = encoding->segment;
 	PfsBytes *stream = &segment->streams[segment->stream_count];
 
 	if (groups->count == 0)
 		return true;
-	if (!pfs_groups_encode(groups, effort, allocator, stream))
+	if (!pfs_groups_encode(groups, encoding->effort, encoding->allocator, stream))
 		return false;
 	segment->stream_count++;
 	segment->group_count = groups->count;
-	pfs_buffer_put_varint(header, groups->count);
-	put_stream(header, stream);
+	pfs_buffer_put_varint(encoding->header, groups->count);
+	put_stream(encoding->header, stream);
 	return true;
 }
 
 /* Encodes all streams, and the header beside them. */
 static bool
-encode_parts(const PfsColumn *columns, uint32_t column_count, uint32_t row_count,
-			 const PfsGroups *groups, PfsEffort effort, PfsAllocator allocator, PfsBuffer *header,
-			 PfsSegment *segment)
+encode_parts(const Encoding *encoding, const PfsColumn *columns, uint32_t column_count)
 {
+	PfsBuffer *header = encoding->header;
+
 	pfs_buffer_put32(header, PFS_SEGMENT_MAGIC);
 	pfs_buffer_put_byte(header, PFS_FORMAT_VERSION);
-	pfs_buffer_put_byte(header, groups->count > 0 ? PFS_HEADER_GROUPED : 0);
+	pfs_buffer_put_byte(header, encoding->groups->count > 0 ? PFS_HEADER_GROUPED : 0);
 	pfs_buffer_put16(header, (uint16_t) column_count);
-	pfs_buffer_put32(header, row_count);
+	pfs_buffer_put32(header, encoding->row_count);
 	for (uint32_t i = 0; i < column_count; i++)
-		if (!encode_column(&columns[i], row_count, groups, effort, allocator, header, segment))
+		if (!encode_column(encoding, &columns[i]))
 			return false;
-	if (!encode_groups(groups, effort, allocator, header, segment) || header->failed)
+	if (!encode_groups(encoding) || header->failed)
 		return false;
 	pfs_buffer_put32(header, pfs_crc32c(header->data, header->length));
 	return !header->failed;
@@ -301,6 +319,7 @@ pfs_segment_encode(const PfsColumn *columns, uint32_t column_count, uint32_t row
 	size_t streams_bytes = (2 * (size_t) column_count + 1) * sizeof(PfsBytes);
 	PfsGroups groups;
 	PfsBuffer header;
+	Encoding encoding = { row_count, &groups, effort, allocator, &header, segment };
 	bool done;
 
 	memset(segment, 0, sizeof(*segment));
@@ -312,8 +331,7 @@ pfs_segment_encode(const PfsColumn *columns, uint32_t column_count, uint32_t row
 	if (done)
 	{
 		memset(segment->streams, 0, streams_bytes);
-		done = encode_parts(columns, column_count, row_count, &groups, effort, allocator, &header,
-							segment);
+		done = encode_parts(&encoding, columns, column_count);
 	}
 	pfs_groups_free(&groups, allocator);
 	if (done)

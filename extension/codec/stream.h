@@ -1,6 +1,6 @@
 /*
  * stream.h
- *		A stream: all blocks of one array of lanes. What the bytes are is told in format.h.
+ *		A stream: all blocks of one array of values. What the bytes are is told in format.h.
  */
 #ifndef PFS_STREAM_H
 #define PFS_STREAM_H
@@ -8,7 +8,7 @@
 #include "codec/block.h"
 
 /*
- * Encodes 1 .. PFS_SEGMENT_MAX_ROWS lanes; nulls may be NULL. groups are those of each block, or
+ * Encodes 1 .. PFS_SEGMENT_MAX_ROWS values; nulls may be NULL. groups are those of each block, or
  * NULL where the decoder will not know them. The bytes are the caller's to free. False: out of
  * memory, and nothing to free.
  */
@@ -42,11 +42,11 @@ PfsStatus pfs_stream_block(PfsStreamDecoder *decoder, uint32_t block, const PfsB
 						   int64_t *values, PfsError *error);
 
 /*
- * Copies up to PFS_BLOCK_ROWS lanes from any place on. The stream must not need groups, or have a
- * lane for each: then lengths is the stream of their rows, minus 1; else it is NULL.
+ * Copies up to PFS_BLOCK_ROWS values from any place on. The stream must not need groups, or have a
+ * value for each: then lengths is the stream of their rows, minus 1; else it is NULL.
  */
-PfsStatus pfs_stream_lanes(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t first,
-						   uint32_t count, int64_t *values, PfsError *error);
+PfsStatus pfs_stream_values(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t first,
+							uint32_t count, int64_t *values, PfsError *error);
 
 static inline uint32_t
 pfs_block_count(uint32_t row_count)

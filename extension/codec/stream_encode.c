@@ -1,6 +1,6 @@
 /*
  * stream_encode.c
- *		From lanes to a stream, in the packing that is the smaller.
+ *		From values to a stream, in the packing that is the smaller.
  */
 #include "codec/stream.h"
 
@@ -21,7 +21,7 @@
  * the promise
  */
 #define PLANES_SAMPLE_BLOCKS		4
-#define GROUP_OVERHEAD_BYTES		128 /* about what frames and their tables take */
+#define STRIPE_OVERHEAD_BYTES		128 /* about what frames and their tables take */
 #define PLANES_MAX_ESTIMATE_PERCENT 75
 
 typedef struct StreamEncoder
@@ -31,7 +31,7 @@ typedef struct StreamEncoder
 	PfsBuffer entries;	   /* head and block entries */
 	PfsBuffer table;	   /* section table */
 	PfsBuffer data;
-	PfsBuffer sections[PFS_SECTION_COUNT]; /* planes of the group that is being filled */
+	PfsBuffer sections[PFS_SECTION_COUNT]; /* planes of the stripe that is being filled */
 	PfsBlockDraft draft;
 	PfsEntryContext context;
 } StreamEncoder;
@@ -82,8 +82,8 @@ put_planes(PfsBuffer *sections, const uint64_t *numbers, const PfsArrayShape *ar
 }
 
 /*
- * Compresses the bytes of a section behind the end of the data, which do not count it yet; *written is 0 where
- * that cannot be. False: out of memory.
+ * Compresses the bytes of a section behind the end of the data, which do not count it yet; *written
+ * is 0 where that cannot be. False: out of memory.
  */
 static bool
 compress_section(StreamEncoder *encoder, const uint8_t *bytes, size_t length, size_t *written)
@@ -138,7 +138,7 @@ flush_section(StreamEncoder *encoder, PfsBuffer *section)
 }
 
 static bool
-flush_group(StreamEncoder *encoder)
+flush_stripe(StreamEncoder *encoder)
 {
 	for (int section = 0; section < PFS_SECTION_COUNT; section++)
 		if (encoder->sections[section].failed ||
@@ -157,8 +157,8 @@ put_block_bits(StreamEncoder *encoder, uint32_t block)
 	put_bits(&encoder->data, draft->symbols, &draft->shape.symbols);
 	put_bits(&encoder->data, draft->lengths, &draft->shape.lengths);
 	pfs_buffer_put(&encoder->data, draft->group_bits, draft->shape.group_bytes);
-	if (block % PFS_GROUP_BLOCKS == 0)
-		encoder->planes_bytes += GROUP_OVERHEAD_BYTES;
+	if (block % PFS_STRIPE_BLOCKS == 0)
+		encoder->planes_bytes += STRIPE_OVERHEAD_BYTES;
 	if (block % PLANES_SAMPLE_BLOCKS == 0 && !pfs_block_needs_groups(&draft->shape))
 		encoder->planes_bytes += pfs_block_planes_cost(draft) / 8 * PLANES_SAMPLE_BLOCKS;
 }
@@ -172,28 +172,43 @@ put_block_planes(StreamEncoder *encoder, uint32_t block)
 	pfs_entry_write(&encoder->entries, &draft->shape, &encoder->context);
 	put_planes(encoder->sections + PFS_SECTION_SYMBOLS, draft->symbols, &draft->shape.symbols);
 	put_planes(encoder->sections + PFS_SECTION_LENGTHS, draft->lengths, &draft->shape.lengths);
-	return (block + 1) % PFS_GROUP_BLOCKS != 0 || flush_group(encoder);
+	return (block + 1) % PFS_STRIPE_BLOCKS != 0 || flush_stripe(encoder);
 }
 
-/* Encodes all blocks with one encoder or with both at once; false where memory is out. */
-static bool
-encode_blocks(StreamEncoder *bits, StreamEncoder *planes, const int64_t *values, const bool *nulls,
-			  uint32_t row_count, const PfsBlockGroups *groups)
+/* What becomes a stream. */
+typedef struct Source
 {
-	for (uint32_t block = 0; block < pfs_block_count(row_count); block++)
+	const int64_t *values;
+	const bool *nulls; /* or NULL */
+	uint32_t row_count;
+	const PfsBlockGroups *groups; /* of each block, or NULL */
+} Source;
+
+/*
+ * Encodes all blocks with one encoder or with both at once; planes alone know no groups. False
+ * where memory is out.
+ */
+static bool
+encode_blocks(StreamEncoder *bits, StreamEncoder *planes, const Source *source)
+{
+	const bool *nulls = source->nulls;
+	const PfsBlockGroups *groups = bits == NULL ? NULL : source->groups;
+
+	for (uint32_t block = 0; block < pfs_block_count(source->row_count); block++)
 	{
 		uint32_t start = block * PFS_BLOCK_ROWS;
 
-		pfs_block_draft(values + start, nulls == NULL ? NULL : nulls + start,
-						pfs_block_rows(row_count, block), groups == NULL ? NULL : &groups[block],
-						bits == NULL ? NULL : &bits->draft, planes == NULL ? NULL : &planes->draft);
+		pfs_block_draft(source->values + start, nulls == NULL ? NULL : nulls + start,
+						pfs_block_rows(source->row_count, block),
+						groups == NULL ? NULL : &groups[block], bits == NULL ? NULL : &bits->draft,
+						planes == NULL ? NULL : &planes->draft);
 		if (bits != NULL)
 			put_block_bits(bits, block);
 		if (planes != NULL && !put_block_planes(planes, block))
 			return false;
 	}
-	if (planes != NULL && (!flush_group(planes) || planes->entries.failed || planes->table.failed ||
-						   planes->data.failed))
+	if (planes != NULL && (!flush_stripe(planes) || planes->entries.failed ||
+						   planes->table.failed || planes->data.failed))
 		return false;
 	return bits == NULL || (!bits->entries.failed && !bits->data.failed);
 }
@@ -212,20 +227,19 @@ planes_may_pay(const StreamEncoder *bits)
 		   bits->planes_bytes * 100 < bits->data.length * PLANES_MAX_ESTIMATE_PERCENT;
 }
 
-/* Encodes the lanes; *best is the encoder to take. False where memory is out. */
+/* Encodes the values; *best is the encoder to take. False where memory is out. */
 static bool
-encode_lanes(StreamEncoder *bits, StreamEncoder *planes, const int64_t *values, const bool *nulls,
-			 uint32_t row_count, const PfsBlockGroups *groups, PfsEffort effort,
-			 StreamEncoder **best)
+encode_values(StreamEncoder *bits, StreamEncoder *planes, const Source *source, PfsEffort effort,
+			  StreamEncoder **best)
 {
-	bool both = effort == PFS_EFFORT_DENSE && row_count >= PLANES_MIN_ROWS;
+	bool both = effort == PFS_EFFORT_DENSE && source->row_count >= PLANES_MIN_ROWS;
 
 	*best = bits;
-	if (!encode_blocks(bits, both ? planes : NULL, values, nulls, row_count, groups))
+	if (!encode_blocks(bits, both ? planes : NULL, source))
 		return false;
 	if (!both && !planes_may_pay(bits))
 		return true;
-	if (!both && !encode_blocks(NULL, planes, values, nulls, row_count, NULL))
+	if (!both && !encode_blocks(NULL, planes, source))
 		return false;
 	if (bits->data.length >= PLANES_MIN_BYTES &&
 		encoder_length(planes) * 100 < encoder_length(bits) * PLANES_MAX_SHARE_PERCENT)
@@ -235,9 +249,7 @@ encode_lanes(StreamEncoder *bits, StreamEncoder *planes, const int64_t *values, 
 
 /* Encodes without a dictionary. */
 static bool
-encode_stream(const int64_t *values, const bool *nulls, uint32_t row_count,
-			  const PfsBlockGroups *groups, PfsEffort effort, PfsAllocator allocator,
-			  PfsBytes *bytes)
+encode_stream(const Source *source, PfsEffort effort, PfsAllocator allocator, PfsBytes *bytes)
 {
 	StreamEncoder *encoders = allocator.realloc(allocator.context, NULL, 2 * sizeof(StreamEncoder));
 	StreamEncoder *best;
@@ -247,8 +259,7 @@ encode_stream(const int64_t *values, const bool *nulls, uint32_t row_count,
 		return false;
 	encoder_init(&encoders[0], PFS_PACKING_BITS, effort, allocator);
 	encoder_init(&encoders[1], PFS_PACKING_PLANES, effort, allocator);
-	done =
-		encode_lanes(&encoders[0], &encoders[1], values, nulls, row_count, groups, effort, &best);
+	done = encode_values(&encoders[0], &encoders[1], source, effort, &best);
 	if (done)
 	{
 		pfs_buffer_put(&best->entries, best->table.data, best->table.length);
@@ -286,20 +297,20 @@ join_dictionary(const PfsBytes *ranks, const PfsBytes *dictionary, uint32_t dist
 
 /* Encodes with a dictionary, and takes that stream instead if it is the smaller. */
 static bool
-try_dictionary(const int64_t *values, uint32_t row_count, const PfsBlockGroups *groups,
-			   PfsEffort effort, PfsAllocator allocator, PfsBytes *bytes)
+try_dictionary(const Source *source, PfsEffort effort, PfsAllocator allocator, PfsBytes *bytes)
 {
 	PfsDistinct distinct;
 	PfsBytes ranks = { 0 };
 	PfsBytes dictionary = { 0 };
 	PfsBytes joined = { 0 };
-	bool done = pfs_distinct_find(values, row_count, allocator, &distinct);
+	bool done = pfs_distinct_find(source->values, source->row_count, allocator, &distinct);
 
 	if (!done || distinct.count == 0)
 		return done;
-	done = encode_stream(distinct.ranks, NULL, row_count, groups, effort, allocator, &ranks) &&
-		   encode_stream(distinct.values, NULL, distinct.count, NULL, effort, allocator,
-						 &dictionary) &&
+	done = encode_stream(&(Source){ distinct.ranks, NULL, source->row_count, source->groups },
+						 effort, allocator, &ranks) &&
+		   encode_stream(&(Source){ distinct.values, NULL, distinct.count, NULL }, effort,
+						 allocator, &dictionary) &&
 		   join_dictionary(&ranks, &dictionary, distinct.count, allocator, &joined);
 	if (done && joined.length * 100 < bytes->length * PLANES_MAX_SHARE_PERCENT)
 	{
@@ -323,11 +334,13 @@ pfs_stream_encode(const int64_t *values, const bool *nulls, uint32_t row_count,
 				  const PfsBlockGroups *groups, PfsEffort effort, PfsAllocator allocator,
 				  PfsBytes *bytes)
 {
-	if (!encode_stream(values, nulls, row_count, groups, effort, allocator, bytes))
+	Source source = { values, nulls, row_count, groups };
+
+	if (!encode_stream(&source, effort, allocator, bytes))
 		return false;
 	/* sums are of values, not of ranks */
 	if (effort == PFS_EFFORT_DENSE && nulls == NULL && (groups == NULL || groups[0].sums == NULL) &&
-		!try_dictionary(values, row_count, groups, effort, allocator, bytes))
+		!try_dictionary(&source, effort, allocator, bytes))
 	{
 		allocator.realloc(allocator.context, bytes->data, 0);
 		*bytes = (PfsBytes){ 0 };

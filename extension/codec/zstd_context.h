@@ -18,7 +18,8 @@ typedef enum PfsZstdSearch
 {
 	PFS_ZSTD_QUICK,	  /* for what will be packed again */
 	PFS_ZSTD_REPEATS, /* bytes that recur in the same order */
-	PFS_ZSTD_LITERALS /* bytes that are uneven but in no order: repeats that are none cost more than they save */
+	/* bytes that are uneven but in no order: repeats that are none cost more than they save */
+	PFS_ZSTD_LITERALS
 } PfsZstdSearch;
 
 /* Compresses; *written is 0 where zstd could not. False: out of memory. */

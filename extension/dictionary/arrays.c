@@ -14,7 +14,6 @@
 #include "dictionary/epoch.h"
 
 PG_FUNCTION_INFO_V1(profstore_begin_interning);
-PG_FUNCTION_INFO_V1(profstore_check_counts);
 
 uint32
 pfs_array_check(const char *caller, const ArrayType *array)
@@ -100,8 +99,9 @@ check_arguments_are_arrays(const char *caller, FunctionCallInfo fcinfo, int firs
 /*
  * begin_interning(caller, VARIADIC arrays): arrays of one length, of any types. Pins the epoch.
  *
- * A writer keeps the ids that it gets once its transaction has committed. So that a crash cannot take back such a
- * commit and give its ids to other content, the commit waits for the disk even under synchronous_commit = off.
+ * A writer keeps the ids that it gets once its transaction has committed. So that a crash cannot
+ * take back such a commit and give its ids to other content, the commit waits for the disk even
+ * under synchronous_commit = off.
  */
 PGDLLEXPORT Datum
 profstore_begin_interning(PG_FUNCTION_ARGS)
@@ -116,18 +116,5 @@ profstore_begin_interning(PG_FUNCTION_ARGS)
 	pfs_arrays_check(caller, fcinfo, 1, PG_NARGS());
 	ForceSyncCommit();
 	pfs_epoch_pin();
-	PG_RETURN_VOID();
-}
-
-/* check_counts(caller, counts, total): for intern_locations of version 1.0 */
-PGDLLEXPORT Datum
-profstore_check_counts(PG_FUNCTION_ARGS)
-{
-	char *caller = text_to_cstring(PG_GETARG_TEXT_PP(0));
-	ArrayType *counts = PG_GETARG_ARRAYTYPE_P(1);
-	uint32 count = pfs_array_check(caller, counts);
-
-	pfs_counts_check(caller, (const int32 *) ARR_DATA_PTR(counts), count,
-					 (uint32) PG_GETARG_INT32(2));
 	PG_RETURN_VOID();
 }

@@ -10,7 +10,10 @@
 #include "fmgr.h"
 #include "utils/array.h"
 
-/* Number of elements; raises ARRAY_SUBSCRIPT_ERROR for several dimensions and NULL_VALUE_NOT_ALLOWED for nulls. */
+/*
+ * Number of elements; raises ARRAY_SUBSCRIPT_ERROR for several dimensions and
+ * NULL_VALUE_NOT_ALLOWED for nulls.
+ */
 uint32 pfs_array_check(const char *caller, const ArrayType *array);
 
 /* The same of arguments first .. end - 1, which must be of one length. */

@@ -4,17 +4,20 @@
  *
  * It is kept by its name: that is what a dump has.
  */
-#include "dictionary/calling_role.h"
+#include "profstore.h"
 
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
+#include "dictionary/calling_role.h"
+
 PG_FUNCTION_INFO_V1(profstore_calling_role);
 
 /*
- * ANALYZE, REINDEX, REFRESH and their like run code of a table's owner, as that role, on behalf of whoever gave the command, or
- * of autovacuum: that one does not call. Below a function that runs as its own owner it is not known who does.
+ * ANALYZE, REINDEX, REFRESH and their like run code of a table's owner, as that role, on behalf of
+ * whoever gave the command, or of autovacuum: that one does not call. Below a function that runs
+ * as its own owner it is not known who does.
  */
 static Oid
 caller(void)

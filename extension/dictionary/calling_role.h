@@ -7,7 +7,10 @@
 
 #include "profstore.h"
 
-/* Name of the role that calls, palloc'd: in a function that runs as its owner still the caller's, not the owner's. */
+/*
+ * Name of the role that calls, palloc'd: in a function that runs as its owner still the caller's,
+ * not the owner's.
+ */
 char *pfs_calling_role(void);
 
 #endif

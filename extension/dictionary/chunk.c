@@ -2,9 +2,9 @@
  * chunk.c
  *		Packs nodes of the stack tree into bytes and back.
  *
- * Decoding trusts nothing: a cursor knows its end, and every number is checked against what a tree allows
- * before it is used. zstd contexts are made and freed within one call of the library, so that no error of
- * ours can leak one.
+ * Decoding trusts nothing: a cursor knows its end, and every number is checked against what a tree
+ * allows before it is used. zstd contexts are made and freed within one call of the library, so
+ * that no error of ours can leak one.
  */
 #include "profstore.h"
 

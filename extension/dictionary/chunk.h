@@ -1,6 +1,7 @@
 /*
  * chunk.h
- *		Packs nodes of the stack tree into bytes and back; the bytes are described in chunk_format.h.
+ *		Packs nodes of the stack tree into bytes and back; the bytes are described in
+ *		chunk_format.h.
  */
 #ifndef PFS_CHUNK_H
 #define PFS_CHUNK_H
@@ -28,7 +29,8 @@ typedef struct PfsChunkRow
 } PfsChunkRow;
 
 /*
- * Makes room for as many nodes, in CurrentMemoryContext where there is not enough; what was in them is lost then.
+ * Makes room for as many nodes, in CurrentMemoryContext where there is not enough; what was in
+ * them is lost then.
  */
 void pfs_chunk_nodes_reserve(PfsChunkNodes *nodes, uint32 capacity);
 
@@ -36,8 +38,9 @@ void pfs_chunk_nodes_reserve(PfsChunkNodes *nodes, uint32 capacity);
 bytea *pfs_chunk_encode(const PfsChunkNodes *nodes);
 
 /*
- * Unpacks a detoasted payload into nodes, which have room for at least row->node_count (PFS_CHUNK_MAX_NODES
- * suffice for any). Raises DATA_CORRUPTED where the bytes are damaged, and FEATURE_NOT_SUPPORTED for a newer format.
+ * Unpacks a detoasted payload into nodes, which have room for at least row->node_count
+ * (PFS_CHUNK_MAX_NODES suffice for any). Raises DATA_CORRUPTED where the bytes are damaged, and
+ * FEATURE_NOT_SUPPORTED for a newer format.
  */
 void pfs_chunk_decode(const PfsChunkRow *row, const struct varlena *payload, PfsChunkNodes *nodes);
 

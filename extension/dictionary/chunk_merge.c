@@ -2,10 +2,12 @@
  * chunk_merge.c
  *		Compaction of the stack tree.
  *
- * 1. One pass over the rows lists the small chunks of transactions that are over for everybody: those before the horizon of
- *    a snapshot that is taken under the lock. Younger ones wait for the next call, see chunk_rows.h.
- * 2. In each partition the smallest are taken as long as the next one is not much larger than all before it
- *    together, so that a node is written again only when it comes into a chunk of twice the size.
+ * 1. One pass over the rows lists the small chunks of transactions that are over for everybody:
+ *    those before the horizon of a snapshot that is taken under the lock. Younger ones wait for
+ *    the next call, see chunk_rows.h.
+ * 2. In each partition the smallest are taken as long as the next one is not much larger than
+ *    all before it together, so that a node is written again only when it comes into a chunk of
+ *    twice the size.
  * 3. Their nodes, put in order, make a chunk whose xid is that of the youngest.
  */
 #include "profstore.h"
@@ -22,6 +24,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "base/arrays.h"
 #include "base/relations.h"
 #include "dictionary/cache.h"
 #include "dictionary/chunk_format.h"
@@ -69,12 +72,7 @@ pfs_dictionary_begin_upkeep(void)
 static void
 list_candidate(Candidates *candidates, const PfsStoredChunk *chunk, ItemPointer tid)
 {
-	if (candidates->count == candidates->capacity)
-	{
-		candidates->capacity *= 2;
-		candidates->items =
-			repalloc_huge(candidates->items, mul_size(candidates->capacity, sizeof(Candidate)));
-	}
+	PFS_RESERVE(candidates->items, candidates->capacity, candidates->count + 1);
 	candidates->items[candidates->count++] =
 		(Candidate){ chunk->row.partition_id, chunk->row.node_count, chunk->xid, *tid };
 }
@@ -95,7 +93,7 @@ static Candidates
 find_candidates(Relation table, Snapshot snapshot)
 {
 	uint64 horizon = pfs_chunk_horizon(snapshot);
-	Candidates candidates = { palloc(1024 * sizeof(Candidate)), 0, 1024 };
+	Candidates candidates = { 0 };
 	SysScanDesc scan = systable_beginscan(table, InvalidOid, false, snapshot, 0, NULL);
 	HeapTuple tuple;
 
@@ -238,7 +236,8 @@ merge_partitions(Relation table, Snapshot snapshot, uint32 max_partitions)
 		}
 	}
 	MemoryContextDelete(scratch);
-	pfree(candidates.items);
+	if (candidates.items != NULL)
+		pfree(candidates.items);
 	return merged;
 }
 

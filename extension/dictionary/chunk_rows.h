@@ -2,8 +2,9 @@
  * chunk_rows.h
  *		Rows of profstore.stack_chunks; internal to the room.
  *
- * A row's xid is that of the youngest transaction that added a node in it. Compaction merges only rows of transactions
- * that are over for every snapshot that will see the merged row: in those snapshots its xid lies before the horizon.
+ * A row's xid is that of the youngest transaction that added a node in it. Compaction merges only
+ * rows of transactions that are over for every snapshot that will see the merged row: in those
+ * snapshots its xid lies before the horizon.
  */
 #ifndef PFS_CHUNK_ROWS_H
 #define PFS_CHUNK_ROWS_H

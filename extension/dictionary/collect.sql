@@ -2,34 +2,34 @@
 -- given out under the epoch that begins then; a later one removes it, when all transactions that pinned earlier epochs
 -- have ended and still nothing refers to it. So nobody waits, and no id goes that somebody may store.
 
-CREATE FUNCTION profstore.referenced_by_tables(tables oid[], stack_columns name[], OUT partitions bytea, OUT series bytea)
+CREATE FUNCTION profstore_internal.referenced_by_tables(tables oid[], stack_columns name[], OUT partitions bytea, OUT series bytea)
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'profstore_referenced_by_tables';
-COMMENT ON FUNCTION profstore.referenced_by_tables(oid[], name[]) IS 'internal: bitmaps of dictionary partitions and series that rows of these tables, and of their partitions, refer to; NULL: a lock is not to be had';
-REVOKE EXECUTE ON FUNCTION profstore.referenced_by_tables(oid[], name[]) FROM PUBLIC;
+COMMENT ON FUNCTION profstore_internal.referenced_by_tables(oid[], name[]) IS 'bitmaps of dictionary partitions and series that rows of these tables, and of their partitions, refer to; NULL: a lock is not to be had';
+REVOKE EXECUTE ON FUNCTION profstore_internal.referenced_by_tables(oid[], name[]) FROM PUBLIC;
 
-CREATE FUNCTION profstore.referenced_by_stacks() RETURNS bytea
+CREATE FUNCTION profstore_internal.referenced_by_stacks() RETURNS bytea
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'profstore_referenced_by_stacks';
-COMMENT ON FUNCTION profstore.referenced_by_stacks() IS 'internal: bitmap of locations that nodes of the stack tree name';
-REVOKE EXECUTE ON FUNCTION profstore.referenced_by_stacks() FROM PUBLIC;
+COMMENT ON FUNCTION profstore_internal.referenced_by_stacks() IS 'bitmap of locations that nodes of the stack tree name';
+REVOKE EXECUTE ON FUNCTION profstore_internal.referenced_by_stacks() FROM PUBLIC;
 
-CREATE FUNCTION profstore.referenced_by_locations(OUT functions bytea, OUT mappings bytea)
+CREATE FUNCTION profstore_internal.referenced_by_locations(OUT functions bytea, OUT mappings bytea)
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'profstore_referenced_by_locations';
-COMMENT ON FUNCTION profstore.referenced_by_locations() IS 'internal: bitmaps of functions and mappings that locations name';
-REVOKE EXECUTE ON FUNCTION profstore.referenced_by_locations() FROM PUBLIC;
+COMMENT ON FUNCTION profstore_internal.referenced_by_locations() IS 'bitmaps of functions and mappings that locations name';
+REVOKE EXECUTE ON FUNCTION profstore_internal.referenced_by_locations() FROM PUBLIC;
 
-CREATE FUNCTION profstore.has_id(ids bytea, id int4) RETURNS bool
+CREATE FUNCTION profstore_internal.has_id(ids bytea, id int4) RETURNS bool
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 	RETURN CASE WHEN id < 8::int8 * octet_length(ids) THEN get_bit(ids, id::int8) = 1 ELSE false END;
-COMMENT ON FUNCTION profstore.has_id(bytea, int4) IS 'internal: whether an id is in a bitmap';
+COMMENT ON FUNCTION profstore_internal.has_id(bytea, int4) IS 'whether an id is in a bitmap';
 
-CREATE FUNCTION profstore.begin_dictionary_upkeep() RETURNS bool
+CREATE FUNCTION profstore_internal.begin_dictionary_upkeep() RETURNS bool
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'profstore_begin_dictionary_upkeep';
-COMMENT ON FUNCTION profstore.begin_dictionary_upkeep() IS 'internal: keeps other transactions from moving or removing rows of the dictionary; false: one does';
-REVOKE EXECUTE ON FUNCTION profstore.begin_dictionary_upkeep() FROM PUBLIC;
+COMMENT ON FUNCTION profstore_internal.begin_dictionary_upkeep() IS 'keeps other transactions from moving or removing rows of the dictionary; false: one does';
+REVOKE EXECUTE ON FUNCTION profstore_internal.begin_dictionary_upkeep() FROM PUBLIC;
 
 CREATE FUNCTION profstore.compact_dictionary(max_partitions int4 DEFAULT NULL) RETURNS int8
 	LANGUAGE c VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -37,7 +37,7 @@ CREATE FUNCTION profstore.compact_dictionary(max_partitions int4 DEFAULT NULL) R
 COMMENT ON FUNCTION profstore.compact_dictionary(int4) IS 'merges small chunks of the stack tree; returns how many it merged; compact() calls it for samples';
 REVOKE EXECUTE ON FUNCTION profstore.compact_dictionary(int4) FROM PUBLIC;
 
-CREATE FUNCTION profstore.is_epoch_pinned_before() RETURNS bool
+CREATE FUNCTION profstore_internal.is_epoch_pinned_before() RETURNS bool
 	LANGUAGE sql VOLATILE PARALLEL UNSAFE
 BEGIN ATOMIC
 	SELECT EXISTS (SELECT FROM pg_catalog.pg_locks AS l, profstore.epoch AS e
@@ -45,8 +45,8 @@ BEGIN ATOMIC
 			AND l.database = (SELECT d.oid FROM pg_catalog.pg_database AS d WHERE d.datname = current_database())
 			AND l.objid <> (e.ids & 4294967295)::oid);
 END;
-REVOKE EXECUTE ON FUNCTION profstore.is_epoch_pinned_before() FROM PUBLIC;
-COMMENT ON FUNCTION profstore.is_epoch_pinned_before() IS 'internal: whether a transaction runs that has pinned another epoch than the present one';
+REVOKE EXECUTE ON FUNCTION profstore_internal.is_epoch_pinned_before() FROM PUBLIC;
+COMMENT ON FUNCTION profstore_internal.is_epoch_pinned_before() IS 'whether a transaction runs that has pinned another epoch than the present one';
 
 CREATE FUNCTION profstore.collect_dictionary(min_age interval DEFAULT '1 hour')
 	RETURNS TABLE (relation regclass, removed int8, condemned int8)
@@ -68,11 +68,11 @@ BEGIN
 			MESSAGE = 'cannot collect the dictionary in a REPEATABLE READ or SERIALIZABLE transaction',
 			HINT = 'Use READ COMMITTED.';
 	END IF;
-	IF NOT profstore.begin_dictionary_upkeep() THEN
+	IF NOT profstore_internal.begin_dictionary_upkeep() THEN
 		RETURN;
 	END IF;
 	IF (SELECT e.condemned_by = pg_current_xact_id() FROM profstore.epoch AS e)
-		OR (SELECT e.condemned_by IS NOT NULL AND profstore.is_epoch_pinned_before() FROM profstore.epoch AS e)
+		OR (SELECT e.condemned_by IS NOT NULL AND profstore_internal.is_epoch_pinned_before() FROM profstore.epoch AS e)
 	THEN
 		RAISE NOTICE USING
 			MESSAGE = 'skipping the collection of the dictionary: a transaction from before the last one is still running',
@@ -82,7 +82,7 @@ BEGIN
 
 	SELECT array[r.partitions, r.series] INTO bitmaps
 	FROM (SELECT array_agg(s.relation::oid) AS tables, array_agg(s.column_name) AS columns FROM profstore.stack_references() AS s) AS s,
-		profstore.referenced_by_tables(s.tables, s.columns) AS r;
+		profstore_internal.referenced_by_tables(s.tables, s.columns) AS r;
 	IF bitmaps[1] IS NULL THEN
 		RETURN;
 	END IF;
@@ -98,12 +98,12 @@ BEGIN
 	FOR kind IN 1 .. cardinality(kinds) LOOP
 		relation := 'profstore.' || kinds[kind];
 		IF kinds[kind] = 'locations' THEN
-			bitmaps[kind] := profstore.referenced_by_stacks();
+			bitmaps[kind] := profstore_internal.referenced_by_stacks();
 		ELSIF kinds[kind] = 'functions' THEN
-			SELECT bitmaps || array[r.functions, r.mappings] INTO bitmaps FROM profstore.referenced_by_locations() AS r;
+			SELECT bitmaps || array[r.functions, r.mappings] INTO bitmaps FROM profstore_internal.referenced_by_locations() AS r;
 		END IF;
 
-		EXECUTE format('WITH gone AS (DELETE FROM %s AS t WHERE t.condemned AND NOT profstore.has_id($1, t.id) RETURNING t.id) SELECT coalesce(array_agg(id), ''{}'') FROM gone',
+		EXECUTE format('WITH gone AS (DELETE FROM %s AS t WHERE t.condemned AND NOT profstore_internal.has_id($1, t.id) RETURNING t.id) SELECT coalesce(array_agg(id), ''{}'') FROM gone',
 			relation) INTO gone USING bitmaps[kind];
 		removed := cardinality(gone);
 		IF kinds[kind] = 'dictionary_partitions' THEN
@@ -114,7 +114,7 @@ BEGIN
 		-- the others were stored by transactions that began before they were condemned
 		EXECUTE format('UPDATE %s SET condemned = false WHERE condemned', relation);
 
-		EXECUTE format('UPDATE %1$s SET condemned = true WHERE id IN (SELECT t.id FROM %1$s AS t WHERE NOT t.condemned AND %2$s AND NOT profstore.has_id($1, t.id) FOR UPDATE SKIP LOCKED)',
+		EXECUTE format('UPDATE %1$s SET condemned = true WHERE id IN (SELECT t.id FROM %1$s AS t WHERE NOT t.condemned AND %2$s AND NOT profstore_internal.has_id($1, t.id) FOR UPDATE SKIP LOCKED)',
 			relation, ages[kind]) USING bitmaps[kind], now() - min_age;
 		GET DIAGNOSTICS condemned = ROW_COUNT;
 		any_removed := any_removed OR removed > 0;
@@ -130,11 +130,11 @@ $$;
 COMMENT ON FUNCTION profstore.collect_dictionary(interval) IS 'removes from the dictionary what nothing refers to since the run before, and marks for the next run what nothing refers to now and is older than min_age; does nothing, with a NOTICE, where it would have to wait for a lock';
 REVOKE EXECUTE ON FUNCTION profstore.collect_dictionary(interval) FROM PUBLIC;
 
-CREATE FUNCTION profstore.is_collection_due() RETURNS bool
+CREATE FUNCTION profstore_internal.is_collection_due() RETURNS bool
 	LANGUAGE sql STABLE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
 	SELECT e.collected < now() - CASE WHEN e.condemned_by IS NULL THEN interval '1 day' ELSE interval '1 hour' END
 	FROM profstore.epoch AS e;
 END;
-COMMENT ON FUNCTION profstore.is_collection_due() IS 'internal: whether the last collect_dictionary() is a day ago, or an hour where it left condemned rows';
-REVOKE EXECUTE ON FUNCTION profstore.is_collection_due() FROM PUBLIC;
+COMMENT ON FUNCTION profstore_internal.is_collection_due() IS 'whether the last collect_dictionary() is a day ago, or an hour where it left condemned rows';
+REVOKE EXECUTE ON FUNCTION profstore_internal.is_collection_due() FROM PUBLIC;

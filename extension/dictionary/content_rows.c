@@ -15,6 +15,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "base/arrays.h"
 #include "base/relations.h"
 #include "dictionary/cache.h"
 #include "dictionary/content_rows.h"
@@ -23,7 +24,57 @@
 /* As many rows as COPY stores at once. */
 #define BATCH_ROWS 1000
 
-struct PfsContentWriter
+/* The distinct items, by their place. */
+typedef struct Distinct
+{
+	uint32 place;
+	uint32 hash;
+	char status;
+} Distinct;
+
+/* All items, for the table of distinct ones. */
+typedef struct Items
+{
+	const PfsContentKind *kind;
+	char *items;
+} Items;
+
+static PfsContentItem *
+item_at(const PfsContentKind *kind, void *items, uint32 place)
+{
+	return (PfsContentItem *) ((char *) items + place * kind->item_bytes);
+}
+
+static inline const PfsContentItem *
+item_of(const void *private_data, uint32 place)
+{
+	const Items *items = private_data;
+
+	return item_at(items->kind, items->items, place);
+}
+
+static inline bool
+are_same(const void *private_data, uint32 a, uint32 b)
+{
+	return ((const Items *) private_data)
+		->kind->is_same(item_of(private_data, a), item_of(private_data, b));
+}
+
+#define SH_PREFIX		   distinct
+#define SH_ELEMENT_TYPE	   Distinct
+#define SH_KEY_TYPE		   uint32
+#define SH_KEY			   place
+#define SH_HASH_KEY(tb, k) ((uint32) item_of((tb)->private_data, k)->hash)
+#define SH_EQUAL(tb, a, b) are_same((tb)->private_data, a, b)
+#define SH_STORE_HASH
+#define SH_GET_HASH(tb, a) ((a)->hash)
+#define SH_SCOPE		   static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+/* Rows that go into a table together, and into its indexes. */
+typedef struct Writer
 {
 	Relation table;
 	Oid sequence;
@@ -33,7 +84,7 @@ struct PfsContentWriter
 	ResultRelInfo *indexes;
 	int count; /* of slots that are filled */
 	TupleTableSlot *slots[BATCH_ROWS];
-};
+} Writer;
 
 void
 pfs_interning_begin(void)
@@ -51,28 +102,57 @@ pfs_interning_end(void)
 	CommandCounterIncrement();
 }
 
-void
-pfs_content_probe_begin(PfsContentProbe *probe, const char *table, int key_count)
+/* Moves the distinct items to the front, in their order; places has for each where it is there. */
+static uint32
+make_distinct(const PfsContentKind *kind, void *items, uint32 count, uint32 *places)
 {
-	probe->table = pfs_table_open(table, AccessShareLock);
-	probe->index = index_open(pfs_relation_oid(psprintf("%s_content", table)), AccessShareLock);
-	probe->slot = table_slot_create(probe->table, NULL);
-	probe->scan = pfs_index_beginscan(probe->table, probe->index, GetActiveSnapshot(), key_count);
+	Items all = { kind, items };
+	distinct_hash *table = distinct_create(CurrentMemoryContext, count, &all);
+	uint32 distinct_count = 0;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		bool found;
+
+		/* the table knows places before this one, which stay as they are */
+		memmove(item_at(kind, items, distinct_count), item_at(kind, items, i), kind->item_bytes);
+		places[i] = distinct_insert(table, distinct_count, &found)->place;
+		distinct_count += !found;
+	}
+	distinct_destroy(table);
+	return distinct_count;
 }
 
-void
-pfs_content_probe_end(PfsContentProbe *probe)
+/* Returns how many are not stored. */
+static uint32
+find_all(const PfsContentKind *kind, void *items, uint32 count)
 {
-	index_endscan(probe->scan);
-	ExecDropSingleTupleTableSlot(probe->slot);
-	index_close(probe->index, AccessShareLock);
-	table_close(probe->table, NoLock);
+	Relation table = pfs_table_open(kind->table, AccessShareLock);
+	Relation index =
+		index_open(pfs_relation_oid(psprintf("%s_content", kind->table)), AccessShareLock);
+	TupleTableSlot *slot = table_slot_create(table, NULL);
+	IndexScanDesc scan = pfs_index_beginscan(table, index, GetActiveSnapshot(), kind->key_count);
+	uint32 missing = 0;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		PfsContentItem *item = item_at(kind, items, i);
+
+		CHECK_FOR_INTERRUPTS();
+		item->id = kind->find(scan, slot, item, kind->context);
+		missing += item->id == 0;
+	}
+	index_endscan(scan);
+	ExecDropSingleTupleTableSlot(slot);
+	index_close(index, AccessShareLock);
+	table_close(table, NoLock);
+	return missing;
 }
 
-PfsContentWriter *
-pfs_content_writer_begin(const char *table)
+static Writer *
+begin_writing(const char *table)
 {
-	PfsContentWriter *writer = palloc0(sizeof(PfsContentWriter));
+	Writer *writer = palloc0(sizeof(Writer));
 	int name_length = (int) strlen(table) - 1;
 
 	writer->table = pfs_table_open(table, RowExclusiveLock);
@@ -88,7 +168,7 @@ pfs_content_writer_begin(const char *table)
 }
 
 static void
-flush(PfsContentWriter *writer)
+flush(Writer *writer)
 {
 	MemoryContext caller = MemoryContextSwitchTo(GetPerTupleMemoryContext(writer->estate));
 
@@ -107,18 +187,16 @@ flush(PfsContentWriter *writer)
 	writer->count = 0;
 }
 
-Datum *
-pfs_content_writer_add(PfsContentWriter *writer, int32 *id)
+/* An empty row with an id of its own in the first column. */
+static Datum *
+add_row(Writer *writer, int32 *id)
 {
 	TupleTableSlot *slot;
 
 	if (writer->count == BATCH_ROWS)
 		flush(writer);
 	if (writer->slots[writer->count] == NULL)
-	{
-		slot = table_slot_create(writer->table, NULL);
-		writer->slots[writer->count] = slot;
-	}
+		writer->slots[writer->count] = table_slot_create(writer->table, NULL);
 	slot = writer->slots[writer->count++];
 	memset(slot->tts_isnull, false, (size_t) slot->tts_tupleDescriptor->natts);
 	*id = (int32) nextval_internal(writer->sequence, false);
@@ -126,8 +204,8 @@ pfs_content_writer_add(PfsContentWriter *writer, int32 *id)
 	return slot->tts_values;
 }
 
-void
-pfs_content_writer_end(PfsContentWriter *writer)
+static void
+end_writing(Writer *writer)
 {
 	if (writer->count > 0)
 		flush(writer);
@@ -139,4 +217,36 @@ pfs_content_writer_end(PfsContentWriter *writer)
 	table_close(writer->table, NoLock);
 	pfree(writer->indexes);
 	pfree(writer);
+}
+
+static void
+store_missing(const PfsContentKind *kind, void *items, uint32 count)
+{
+	Writer *writer = begin_writing(kind->table);
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		PfsContentItem *item = item_at(kind, items, i);
+
+		if (item->id == 0)
+			kind->fill(add_row(writer, &item->id), item);
+	}
+	end_writing(writer);
+}
+
+void
+pfs_content_intern(const PfsContentKind *kind, void *items, uint32 count, int32 *ids)
+{
+	uint32 *places = PFS_ARRAY(uint32, count);
+	uint32 distinct_count = make_distinct(kind, items, count, places);
+
+	if (find_all(kind, items, distinct_count) > 0)
+	{
+		if (kind->check_missing != NULL)
+			kind->check_missing(items, distinct_count);
+		store_missing(kind, items, distinct_count);
+	}
+	for (uint32 i = 0; i < count; i++)
+		ids[i] = item_at(kind, items, places[i])->id;
+	pfree(places);
 }

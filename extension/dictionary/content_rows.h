@@ -1,6 +1,10 @@
 /*
  * content_rows.h
- *		Functions and locations by content: known ones found, new ones stored, many in one call; internal to the room.
+ *		Functions and locations by content: known ones found, new ones stored, many in one call;
+ *		internal to the room.
+ *
+ * Each distinct item is one probe of an index on a hash of its content. What is not found is
+ * stored. Condemned rows are as good as gone.
  */
 #ifndef PFS_CONTENT_ROWS_H
 #define PFS_CONTENT_ROWS_H
@@ -9,40 +13,42 @@
 
 #include "access/genam.h"
 #include "executor/tuptable.h"
-#include "utils/relcache.h"
+
+/* What is looked for; the first member of an item. */
+typedef struct PfsContentItem
+{
+	uint64 hash; /* of all that an item says */
+	int32 id;	 /* 0: not stored */
+} PfsContentItem;
+
+/* A table of such rows, its index <table>_content, and what items of it are. */
+typedef struct PfsContentKind
+{
+	const char *table;
+	int key_count; /* of the index */
+	Size item_bytes;
+	bool (*is_same)(const PfsContentItem *a, const PfsContentItem *b);
+	/* Id of the stored row that stands for the item; the scan is to be begun anew. 0: none. */
+	int32 (*find)(IndexScanDesc scan, TupleTableSlot *slot, const PfsContentItem *item,
+				  void *context);
+	/* Raises an error where items without an id must not be stored; may be NULL. */
+	void (*check_missing)(const void *items, uint32 count);
+	/* The columns behind the id, none of them null; what they point to stays. */
+	void (*fill)(Datum *values, const PfsContentItem *item);
+	void *context; /* for find */
+} PfsContentKind;
 
 /*
- * Begins an interning function that is not made of SQL statements: as one would, it sees what the running statement has
- * stored so far. Makes the commit wait for the disk and pins the epoch, see begin_interning.
+ * Begins an interning function that is not made of SQL statements: as one would, it sees what the
+ * running statement has stored so far. Makes the commit wait for the disk and pins the epoch, see
+ * begin_interning.
  */
 void pfs_interning_begin(void);
 
 /* Ends it: the running statement sees what was stored. */
 void pfs_interning_end(void);
 
-/* An index scan that is begun anew (index_rescan) for each row that is looked for, by the active snapshot. */
-typedef struct PfsContentProbe
-{
-	Relation table;
-	Relation index;
-	IndexScanDesc scan;
-	TupleTableSlot *slot;
-} PfsContentProbe;
-
-/* Opens profstore.<table> and its index <table>_content. */
-void pfs_content_probe_begin(PfsContentProbe *probe, const char *table, int key_count);
-void pfs_content_probe_end(PfsContentProbe *probe);
-
-/* Rows that go into a table together, and into its indexes. */
-typedef struct PfsContentWriter PfsContentWriter;
-
-PfsContentWriter *pfs_content_writer_begin(const char *table);
-
-/*
- * An empty row with an id of its own in the first column, which the sequence of that name gives out; the caller fills in the other
- * columns, none of them null, before the next call. What they point to must stay until the end.
- */
-Datum *pfs_content_writer_add(PfsContentWriter *writer, int32 *id);
-void pfs_content_writer_end(PfsContentWriter *writer);
+/* The ids of items, in their order; the items are moved. Locks the table ROW EXCLUSIVE. */
+void pfs_content_intern(const PfsContentKind *kind, void *items, uint32 count, int32 *ids);
 
 #endif

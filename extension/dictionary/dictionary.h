@@ -1,15 +1,22 @@
 /*
  * dictionary.h
- *		Reading the stack-trace dictionary: from a stack id to frames, through caches of this backend.
+ *		Reading the stack-trace dictionary: from a stack id to frames, through caches of this
+ *		backend.
  *
- * A stack id is (dictionary partition << PFS_NODE_BITS) | node number; 0 is the empty stack. Node numbers come from
- * one sequence, so within a partition a parent's id is always less than its child's. A cached partition is a
- * PfsTree: nodes in id order under dense indexes 1 .. node_count, index 0 being the root (no frame).
+ * A stack id is (dictionary partition << PFS_NODE_BITS) | node number; 0 is the empty stack. Node
+ * numbers come from one sequence. So within a partition a parent's id is always less than its
+ * child's. A cached partition is a PfsTree: nodes in id order under dense indexes 1 .. node_count;
+ * index 0 is the root, which has no frame.
  *
- * Caches hold committed rows, and the rows of this transaction in an overlay that goes with its (sub)abort.
- * Nothing cached ever changes under its id, except that a new epoch (profstore.epoch) drops it all. Pointers to names hold until the end of the calling SQL function: they are only dropped at the
- * start of one, by pfs_dictionary_begin. A tree holds until the next one is asked for, which may take its place; its shapes
- * hold as long as names do.
+ * Caches hold committed rows, and rows of this transaction, which go with its (sub)abort. Nothing
+ * cached changes under its id, except that a new epoch (profstore.epoch) drops it all.
+ *
+ * How long pointers hold: names until the calling SQL function ends, since they are only dropped at
+ * the start of one, by pfs_dictionary_begin; a tree until the next one is asked for, which may take
+ * its place; its shapes as long as names.
+ *
+ * Locks: ACCESS SHARE on the tables that are read, to the end of the transaction. Errors:
+ * DATA_CORRUPTED for damaged chunks. What is not there is no error, but shown and told (doubts.h).
  */
 #ifndef PFS_DICTIONARY_H
 #define PFS_DICTIONARY_H
@@ -19,8 +26,8 @@
 #define PFS_NODE_BITS 40
 
 /*
- * What the dictionary lacks has a name all the same, and is counted (doubts.h). A stack that it lacks is one frame at a
- * location of its own, which has a function of that name.
+ * What the dictionary lacks has a name all the same, and is counted (doubts.h). A stack that it
+ * lacks is one frame at a location of its own, which has a function of that name.
  */
 #define PFS_UNKNOWN_STACK	  "[unknown stack]"
 #define PFS_UNKNOWN_LOCATION  "[unknown location]"
@@ -38,8 +45,8 @@ typedef struct PfsTree
 } PfsTree;
 
 /*
- * Some nodes of a tree, and all their ancestors, in depth-first order: a node has a place, behind it come all below it that are
- * there. Place 0 is the root.
+ * Some nodes of a tree, and all their ancestors, in depth-first order: a node has a place, behind
+ * it come all below it that are there. Place 0 is the root.
  */
 typedef struct PfsTreeShape
 {
@@ -91,20 +98,22 @@ pfs_stack_partition(int64 stack_id)
 void pfs_dictionary_init(void);
 
 /*
- * Call first in every SQL function that uses the dictionary: looks at the epoch, drops what is stale. Raises
- * INSUFFICIENT_PRIVILEGE unless the current user may SELECT from the dictionary's tables.
+ * Call first in every SQL function that uses the dictionary: looks at the epoch, drops what is
+ * stale. Raises INSUFFICIENT_PRIVILEGE unless the current user may SELECT from the dictionary's
+ * tables.
  */
 void pfs_dictionary_begin(void);
 
 /*
- * The partition's nodes that are committed or this transaction's own; brought up to date by this call. Unless
- * something was added meanwhile, a second call for the same partition leaves the arrays where they are.
+ * The partition's nodes that are committed or this transaction's own; brought up to date by this
+ * call. Unless something was added meanwhile, a second call for the same partition leaves the
+ * arrays where they are.
  */
 const PfsTree *pfs_tree_get(int32 partition_id);
 
 /*
- * Dense index of a stack id of this tree, which is not 0; 0 where the tree does not hold it. It is looked for from the index
- * of a smaller id on, or from 0.
+ * Dense index of a stack id of this tree, which is not 0; 0 where the tree does not hold it. It is
+ * looked for from the index of a smaller id on, or from 0.
  */
 uint32 pfs_tree_find(const PfsTree *tree, int64 stack_id, uint32 from);
 
@@ -112,16 +121,20 @@ uint32 pfs_tree_find(const PfsTree *tree, int64 stack_id, uint32 from);
 #define PFS_MAX_SHAPES 40
 
 /*
- * The shapes that the cache has of a tree, of which each of its nodes stands in one at most: returns their number, 0 where there are
- * none. They are made, or extended by nodes that they lack, when so many stacks that are wanted of these have asked in
- * vain that it pays. There are none while the cache is full.
+ * The shapes that the cache has of a tree, of which each of its nodes stands in one at most:
+ * returns their number, 0 where there are none. They are made, or extended by nodes that they
+ * lack, when so many stacks that are wanted of these have asked in vain that it pays. There are
+ * none while the cache is full.
  */
 uint32 pfs_tree_shapes(const PfsTree *tree, const uint32 *indexes, uint32 count);
 
 /* One of them. */
 PfsTreeShape pfs_tree_shape(const PfsTree *tree, uint32 number);
 
-/* The number of the shape in which a node stands, and its place there; PFS_NO_SHAPE where there is none. */
+/*
+ * The number of the shape in which a node stands, and its place there; PFS_NO_SHAPE where there is
+ * none.
+ */
 #define PFS_NO_SHAPE PG_UINT8_MAX
 uint8 pfs_tree_place(const PfsTree *tree, uint32 index, uint32 *place);
 
@@ -131,14 +144,17 @@ void pfs_locations_load(const int32 *ids, uint32 count);
 /* Whether the location is in the cache. */
 bool pfs_location_is_cached(int32 id);
 
-/* Cached rows; loaded one by one where pfs_locations_load has not seen them. What is absent has a row that says so. */
+/*
+ * Cached rows; loaded one by one where pfs_locations_load has not seen them. What is absent has a
+ * row that says so.
+ */
 const PfsLocation *pfs_location_get(int32 id);
 const PfsFunction *pfs_function_get(int32 id);
 const PfsMapping *pfs_mapping_get(int32 id); /* id 0: an empty mapping */
 
 /*
- * For what others keep about names: memory that goes when they do, and counts as theirs, and a number that is another one
- * afterwards.
+ * For what others keep about names: memory that goes when they do, and counts as theirs, and a
+ * number that is another one afterwards.
  */
 MemoryContext pfs_names_context(void);
 uint64 pfs_names_generation(void);

@@ -43,10 +43,10 @@ COMMENT ON COLUMN profstore.profile_types.period_type IS 'what elapses between s
 COMMENT ON COLUMN profstore.profile_types.period_unit IS 'unit of series.period';
 COMMENT ON COLUMN profstore.profile_types.delta IS 'true: values add up over time; false: each scrape is a state';
 
-CREATE FUNCTION profstore.content_hash(profile_type int4, labels jsonb, period int8) RETURNS int8
+CREATE FUNCTION profstore_internal.content_hash(profile_type int4, labels jsonb, period int8) RETURNS int8
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 	RETURN jsonb_hash_extended(labels, hashint8extended(period, profile_type));
-COMMENT ON FUNCTION profstore.content_hash(int4, jsonb, int8) IS 'internal: hash by which a series is found';
+COMMENT ON FUNCTION profstore_internal.content_hash(int4, jsonb, int8) IS 'hash by which a series is found';
 
 CREATE SEQUENCE profstore.series_ids AS int4;
 CREATE TABLE profstore.series
@@ -61,7 +61,7 @@ CREATE TABLE profstore.series
 	role         text COLLATE "C" NOT NULL DEFAULT profstore.calling_role(),
 	interned     timestamptz NOT NULL DEFAULT now()
 ) WITH (fillfactor = 70);
-CREATE INDEX series_content ON profstore.series (profstore.content_hash(profile_type, labels, period), role);
+CREATE INDEX series_content ON profstore.series (profstore_internal.content_hash(profile_type, labels, period), role);
 CREATE INDEX series_labels ON profstore.series USING gin (labels jsonb_path_ops);
 COMMENT ON SEQUENCE profstore.series_ids IS 'ids of series';
 COMMENT ON TABLE profstore.series IS 'profile type and label set; equal ones under two ids are one series, named by the smaller id';
@@ -73,12 +73,12 @@ COMMENT ON COLUMN profstore.series.first_seen IS 'no sample is older; NULL until
 COMMENT ON COLUMN profstore.series.last_seen IS 'kept to within a minute of the newest sample; see touch_series';
 COMMENT ON COLUMN profstore.series.interned IS 'when it was stored, whatever the times of its samples: what is young is not collected';
 COMMENT ON COLUMN profstore.series.condemned IS 'nothing referred to it when collect_dictionary() looked last: it is no longer given out, and goes if that stays so';
-COMMENT ON COLUMN profstore.series.role IS 'role that interned it: given out to it alone; empty: stored by version 1.0, given out to nobody';
+COMMENT ON COLUMN profstore.series.role IS 'role that interned it: given out to it alone';
 
-CREATE FUNCTION profstore.content_hash(build_id text, file text) RETURNS int8
+CREATE FUNCTION profstore_internal.content_hash(build_id text, file text) RETURNS int8
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 	RETURN hashtextextended(build_id, hashtextextended(file, 0));
-COMMENT ON FUNCTION profstore.content_hash(text, text) IS 'internal: hash by which a mapping is found';
+COMMENT ON FUNCTION profstore_internal.content_hash(text, text) IS 'hash by which a mapping is found';
 
 CREATE SEQUENCE profstore.mapping_ids AS int4;
 CREATE TABLE profstore.mappings
@@ -89,19 +89,19 @@ CREATE TABLE profstore.mappings
 	condemned bool NOT NULL DEFAULT false,
 	role      text COLLATE "C" NOT NULL DEFAULT profstore.calling_role()
 );
-CREATE INDEX mappings_content ON profstore.mappings (profstore.content_hash(build_id, file), role);
+CREATE INDEX mappings_content ON profstore.mappings (profstore_internal.content_hash(build_id, file), role);
 COMMENT ON SEQUENCE profstore.mapping_ids IS 'ids of mappings';
 COMMENT ON TABLE profstore.mappings IS 'files that code comes from: executables, libraries, the kernel';
 COMMENT ON COLUMN profstore.mappings.id IS 'number in locations.mapping';
 COMMENT ON COLUMN profstore.mappings.build_id IS 'hexadecimal, empty where not known';
 COMMENT ON COLUMN profstore.mappings.file IS 'path as the process saw it';
 COMMENT ON COLUMN profstore.mappings.condemned IS 'nothing referred to it when collect_dictionary() looked last: it is no longer given out, and goes if that stays so';
-COMMENT ON COLUMN profstore.mappings.role IS 'role that interned it: given out to it alone, and so are the locations in it; empty: stored by version 1.0, given out to nobody';
+COMMENT ON COLUMN profstore.mappings.role IS 'role that interned it: given out to it alone, and so are the locations in it';
 
-CREATE FUNCTION profstore.content_hash(name text, system_name text, filename text, start_line int4) RETURNS int8
+CREATE FUNCTION profstore_internal.content_hash(name text, system_name text, filename text, start_line int4) RETURNS int8
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 	RETURN hashtextextended(name, hashtextextended(system_name, hashtextextended(filename, start_line)));
-COMMENT ON FUNCTION profstore.content_hash(text, text, text, int4) IS 'internal: hash by which a function is found';
+COMMENT ON FUNCTION profstore_internal.content_hash(text, text, text, int4) IS 'hash by which a function is found';
 
 CREATE SEQUENCE profstore.function_ids AS int4;
 CREATE TABLE profstore.functions
@@ -114,7 +114,7 @@ CREATE TABLE profstore.functions
 	condemned   bool NOT NULL DEFAULT false
 );
 CREATE INDEX functions_content ON profstore.functions
-	(profstore.content_hash(name, system_name, filename, start_line));
+	(profstore_internal.content_hash(name, system_name, filename, start_line));
 COMMENT ON SEQUENCE profstore.function_ids IS 'ids of functions';
 COMMENT ON TABLE profstore.functions IS 'functions of the profiled programs';
 COMMENT ON COLUMN profstore.functions.id IS 'number in locations.function_ids';
@@ -186,7 +186,7 @@ COMMENT ON COLUMN profstore.stack_chunks.xid IS 'transaction that stored it here
 COMMENT ON COLUMN profstore.stack_chunks.payload IS 'packed nodes; the format stands in dictionary/chunk_format.h';
 
 -- A restored row is new to this server's caches, whatever transaction wrote it elsewhere.
-CREATE FUNCTION profstore.stamp_chunk() RETURNS trigger
+CREATE FUNCTION profstore_internal.stamp_chunk() RETURNS trigger
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS
 $$
 BEGIN
@@ -194,19 +194,19 @@ BEGIN
 	RETURN NEW;
 END
 $$;
-COMMENT ON FUNCTION profstore.stamp_chunk() IS 'trigger: sets xid of restored stack chunks';
-REVOKE EXECUTE ON FUNCTION profstore.stamp_chunk() FROM PUBLIC;
+COMMENT ON FUNCTION profstore_internal.stamp_chunk() IS 'trigger: sets xid of restored stack chunks';
+REVOKE EXECUTE ON FUNCTION profstore_internal.stamp_chunk() FROM PUBLIC;
 CREATE TRIGGER stamp BEFORE INSERT ON profstore.stack_chunks
-	FOR EACH ROW EXECUTE FUNCTION profstore.stamp_chunk();
+	FOR EACH ROW EXECUTE FUNCTION profstore_internal.stamp_chunk();
 ALTER TABLE profstore.stack_chunks ENABLE ALWAYS TRIGGER stamp;
 COMMENT ON TRIGGER stamp ON profstore.stack_chunks IS 'sets xid of restored rows';
 
-CREATE FUNCTION profstore.chunk_nodes(partition_id int4, node_count int4, first_node int8, last_node int8, payload bytea,
+CREATE FUNCTION profstore_internal.chunk_nodes(partition_id int4, node_count int4, first_node int8, last_node int8, payload bytea,
 									  OUT id int8, OUT parent int8, OUT location int4)
 	RETURNS SETOF record
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE ROWS 1000
 	AS 'MODULE_PATHNAME', 'profstore_chunk_nodes';
-COMMENT ON FUNCTION profstore.chunk_nodes(int4, int4, int8, int8, bytea) IS 'internal: unpacks one row of stack_chunks';
+COMMENT ON FUNCTION profstore_internal.chunk_nodes(int4, int4, int8, int8, bytea) IS 'unpacks one row of stack_chunks';
 
 CREATE FUNCTION profstore.shared_cache(OUT partitions int8, OUT nodes int8, OUT bytes int8, OUT size int8, OUT copies int8,
 									   OUT misses int8, OUT evictions int8, OUT refusals int8)
@@ -214,15 +214,10 @@ CREATE FUNCTION profstore.shared_cache(OUT partitions int8, OUT nodes int8, OUT 
 	AS 'MODULE_PATHNAME', 'profstore_shared_cache';
 COMMENT ON FUNCTION profstore.shared_cache() IS 'what sessions share of the stack dictionary, of all databases: partitions, nodes and bytes of profstore.shared_cache_size; partitions that sessions copied, did not find, pushed out, or found too large. Null where profstore is not preloaded';
 
-CREATE FUNCTION profstore.tree_shapes(OUT nodes int8, OUT shapes int8, OUT placings int8)
-	LANGUAGE c VOLATILE PARALLEL RESTRICTED
-	AS 'MODULE_PATHNAME', 'profstore_tree_shapes';
-COMMENT ON FUNCTION profstore.tree_shapes() IS 'internal: nodes that the session has cached, the shapes in which it has put them in order, and how many places these had in all';
-
 CREATE VIEW profstore.stacks AS
 	SELECT n.id, n.parent, n.location
 	FROM profstore.stack_chunks AS c,
-		profstore.chunk_nodes(c.partition_id, c.node_count, c.first_node, c.last_node, c.payload) AS n;
+		profstore_internal.chunk_nodes(c.partition_id, c.node_count, c.first_node, c.last_node, c.payload) AS n;
 COMMENT ON VIEW profstore.stacks IS 'the stack dictionary, a tree: a stack trace is the id of its leaf node, 0 is the empty stack';
 COMMENT ON COLUMN profstore.stacks.id IS 'dictionary partition << 40 | node number';
 COMMENT ON COLUMN profstore.stacks.parent IS 'the caller''s node, always a smaller id; 0 above the outermost frame';

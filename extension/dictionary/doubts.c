@@ -2,11 +2,13 @@
  * doubts.c
  *		Counters of this backend, and when they are told.
  */
-#include "dictionary/doubts.h"
+#include "profstore.h"
 
 #include "access/xact.h"
 #include "executor/executor.h"
 #include "utils/timestamp.h"
+
+#include "dictionary/doubts.h"
 
 static uint64 counts[PFS_DOUBT_COUNT];
 static bool has_doubts;
@@ -109,7 +111,10 @@ executor_run(QueryDesc *query, ScanDirection direction, uint64 count PFS_EXECUTE
 		tell_all();
 }
 
-/* What a function found that no query has called is told at the end of the transaction; what failed told enough. */
+/*
+ * What a function found that no query has called is told at the end of the transaction; what
+ * failed told enough.
+ */
 static void
 on_transaction_event(XactEvent event, void *arg)
 {

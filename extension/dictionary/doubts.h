@@ -1,8 +1,10 @@
 /*
  * doubts.h
- *		What is wrong with samples or dictionary, but does not keep a query from its answer: told once in a statement.
+ *		What is wrong with samples or dictionary, but does not keep a query from its answer: told
+ *		once in a statement.
  *
- * Whoever finds something counts it; when the statement's query ends, it becomes one WARNING for each kind.
+ * Whoever finds something counts it; when the statement's query ends, it becomes one WARNING for
+ * each kind.
  */
 #ifndef PFS_DOUBTS_H
 #define PFS_DOUBTS_H

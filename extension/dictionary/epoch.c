@@ -2,9 +2,10 @@
  * epoch.c
  *		Reading and pinning the epoch.
  *
- * A pin is taken in the order lock, then look: whoever comes after the commit of a new epoch sees it when he looks, and
- * lets go; whoever looked before it is found by his lock. The look is at the latest committed row, whatever
- * snapshot the transaction works with, so it holds under every isolation level.
+ * A pin is taken in the order lock, then look: whoever comes after the commit of a new epoch sees
+ * it when he looks, and lets go; whoever looked before it is found by his lock. The look is at the
+ * latest committed row, whatever snapshot the transaction works with, so it holds under every
+ * isolation level.
  */
 #include "profstore.h"
 
@@ -49,10 +50,7 @@ pfs_epoch_read(Snapshot snapshot)
 				 errhint("Run INSERT INTO profstore.epoch DEFAULT VALUES.")));
 	epoch.ids = DatumGetInt64(heap_getattr(tuple, EPOCH_IDS, descriptor, &is_null));
 	epoch.names = DatumGetInt64(heap_getattr(tuple, EPOCH_NAMES, descriptor, &is_null));
-	/* version 1.0, where nothing is removed, has no such column */
-	epoch.removals = descriptor->natts < EPOCH_REMOVALS
-						 ? 0
-						 : DatumGetInt64(heap_getattr(tuple, EPOCH_REMOVALS, descriptor, &is_null));
+	epoch.removals = DatumGetInt64(heap_getattr(tuple, EPOCH_REMOVALS, descriptor, &is_null));
 	epoch.own = TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
 	systable_endscan(scan);
 	table_close(table, NoLock);
@@ -108,8 +106,8 @@ pfs_epoch_unpin(void)
 }
 
 /*
- * A standby that takes over may lack the last commits of its primary, and would give their ids out again: writers must
- * not go on with what they know.
+ * A standby that takes over may lack the last commits of its primary, and would give their ids out
+ * again: writers must not go on with what they know.
  */
 static int64
 with_timeline(int64 ids)

@@ -1,10 +1,12 @@
 /*
  * epoch.h
- *		The row of profstore.epoch, and pins: promises that no id goes while a transaction uses it; internal to the room.
+ *		The row of profstore.epoch, and pins: promises that no id goes while a transaction uses it;
+ *		internal to the room.
  *
- * A pin is a lock in mode ROW SHARE on the object (profstore.epoch, ids), held until the transaction ends, also by a
- * prepared one. Nothing conflicts with it, so it makes nobody wait: collect_dictionary() looks into pg_locks
- * for pins of epochs before its own, and leaves all as it is while there are some.
+ * A pin is a lock in mode ROW SHARE on the object (profstore.epoch, ids), held until the
+ * transaction ends, also by a prepared one. Nothing conflicts with it, so it makes nobody wait:
+ * collect_dictionary() looks into pg_locks for pins of epochs before its own, and leaves all as it
+ * is while there are some.
  */
 #ifndef PFS_EPOCH_H
 #define PFS_EPOCH_H
@@ -24,9 +26,10 @@ typedef struct PfsEpoch
 PfsEpoch pfs_epoch_read(Snapshot snapshot);
 
 /*
- * Call before ids are given out, or taken, that the transaction may store: they stay valid until it ends. Raises
- * OBJECT_NOT_IN_PREREQUISITE_STATE (T_R_SERIALIZATION_FAILURE under REPEATABLE READ and SERIALIZABLE) where the active
- * snapshot is older than the present epoch, so that it cannot tell which ids are about to go.
+ * Call before ids are given out, or taken, that the transaction may store: they stay valid until
+ * it ends. Raises OBJECT_NOT_IN_PREREQUISITE_STATE (T_R_SERIALIZATION_FAILURE under REPEATABLE
+ * READ and SERIALIZABLE) where the active snapshot is older than the present epoch, so that it
+ * cannot tell which ids are about to go.
  */
 void pfs_epoch_pin(void);
 

@@ -14,7 +14,10 @@
 
 PG_FUNCTION_INFO_V1(profstore_chunk_nodes);
 
-/* chunk_nodes(partition_id, node_count, first_node, last_node, payload): its nodes, ids and parents with the partition */
+/*
+ * chunk_nodes(partition_id, node_count, first_node, last_node, payload): its nodes, ids and
+ * parents with the partition
+ */
 PGDLLEXPORT Datum
 profstore_chunk_nodes(PG_FUNCTION_ARGS)
 {

@@ -2,12 +2,14 @@
  * intern.c
  *		intern_stacks: stack traces in, ids out.
  *
- * 1. Every stack is walked down the cached tree from its root. Stacks that are known end here, and no table was read.
- * 2. If some are not known, the tree is brought up to date and those are walked again; nodes that are still
- *    missing are appended. They get numbers greater than their parents'.
+ * 1. Every stack is walked down the cached tree from its root. Stacks that are known end here,
+ *    and no table was read.
+ * 2. If some are not known, the tree is brought up to date and those are walked again; nodes
+ *    that are still missing are appended. They get numbers greater than their parents'.
  * 3. The new nodes are stored as chunks.
  *
- * Two transactions may add the same nodes: neither sees the other's. That costs space, never an answer.
+ * Two transactions may add the same nodes: neither sees the other's. That costs space, never an
+ * answer.
  */
 #include "profstore.h"
 
@@ -19,6 +21,7 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
+#include "base/arrays.h"
 #include "dictionary/arrays.h"
 #include "dictionary/dictionary.h"
 #include "dictionary/epoch.h"
@@ -169,7 +172,7 @@ check_locations(const Interning *interning)
 			location_set_insert(set, locations[j], &found);
 		locations += depth;
 	}
-	ids = palloc_extended(mul_size(set->members, sizeof(int32)), MCXT_ALLOC_HUGE);
+	ids = PFS_ARRAY(int32, set->members);
 	location_set_start_iterate(set, &iterator);
 	while ((entry = location_set_iterate(set, &iterator)) != NULL)
 		ids[count++] = entry->id;
@@ -224,8 +227,7 @@ profstore_intern_stacks(PG_FUNCTION_ARGS)
 	pfs_epoch_pin();
 	pfs_dictionary_begin();
 	interning.cache = pfs_tree_cached(pfs_partition_intern(partition));
-	interning.path.nodes =
-		palloc_extended(mul_size((Size) max_depth + 1, sizeof(uint32)), MCXT_ALLOC_HUGE);
+	interning.path.nodes = PFS_ARRAY(uint32, max_depth);
 	if (intern_all(&interning, false) > 0)
 		add_unknown(&interning);
 	PG_RETURN_ARRAYTYPE_P(result);

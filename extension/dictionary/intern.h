@@ -13,7 +13,10 @@
 /* Registers what is kept as a part of the caches. */
 void pfs_intern_init(void);
 
-/* Id of a dictionary partition, stored if it is not there. Runs SQL: with the owner's privileges, in SPI. */
+/*
+ * Id of a dictionary partition, stored if it is not there. Runs SQL: with the owner's privileges,
+ * in SPI.
+ */
 int32 pfs_partition_intern(const char *key);
 
 /* Next node number that is larger than a parent's, from this backend's run of them. */

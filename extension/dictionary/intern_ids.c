@@ -1,6 +1,7 @@
 /*
  * intern_ids.c
- *		Ids that interning gives out and accepts: partitions by key, node numbers, locations known to exist.
+ *		Ids that interning gives out and accepts: partitions by key, node numbers, locations known
+ *		to exist.
  */
 #include "profstore.h"
 
@@ -13,6 +14,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "base/arrays.h"
 #include "base/relations.h"
 #include "dictionary/cache.h"
 #include "dictionary/intern.h"
@@ -36,12 +38,16 @@ typedef struct KnownPartition
 } KnownPartition;
 
 /*
- * How long the id of a key is taken from memory. Two transactions may have stored one key under two ids; everybody
- * moves to the smaller one after this time, so that writers of one program share its stacks.
+ * How long the id of a key is taken from memory. Two transactions may have stored one key under
+ * two ids; everybody moves to the smaller one after this time, so that writers of one program
+ * share its stacks.
  */
 #define KEY_SECONDS 60
 
-/* Keys and locations seen in the running transaction: an abort may take them back, so it drops the lot. */
+/*
+ * Keys and locations seen in the running transaction: an abort may take them back, so it drops the
+ * lot.
+ */
 static bool some_are_own;
 
 static MemoryContext intern_context;
@@ -49,7 +55,9 @@ static HTAB *partition_keys;
 static uint64 **known_pages; /* bits of locations that exist */
 static uint32 known_page_count;
 
-/* The rest of this backend's run. Numbers are never given out twice, so it outlives transactions. */
+/*
+ * The rest of this backend's run. Numbers are never given out twice, so it outlives transactions.
+ */
 static int64 next_number;
 static int64 numbers_end;
 
@@ -141,13 +149,11 @@ pfs_partition_intern(const char *key)
 		return entry->id;
 
 	SPI_connect();
-	/* a row of version 1.0 lacks the column, and is never condemned */
 	id = partition_id_by_sql(
 		"SELECT pg_catalog.min(p.id) FROM profstore.dictionary_partitions AS p "
 		"WHERE pg_catalog.hashtextextended(p.key, 0) OPERATOR(pg_catalog.=) "
 		"pg_catalog.hashtextextended($1, 0) AND p.key OPERATOR(pg_catalog.=) $1 "
-		"AND coalesce(pg_catalog.to_jsonb(p) OPERATOR(pg_catalog.->>) 'condemned', "
-		"'false') OPERATOR(pg_catalog.=) 'false'",
+		"AND NOT p.condemned",
 		key);
 	if (id == 0)
 	{
@@ -192,25 +198,15 @@ mark_known(TupleTableSlot *slot, void *argument)
 	int32 id = DatumGetInt32(slot->tts_values[0]);
 	uint32 page = (uint32) id >> PAGE_BITS;
 	uint32 bit = (uint32) id & ((1 << PAGE_BITS) - 1);
+	uint32 known = known_page_count;
 
 	if (DatumGetBool(slot->tts_values[LOCATION_CONDEMNED - 1]))
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("location with id %d is about to be collected", id),
 						errdetail("It was interned under an epoch that is over."),
 						errhint("Forget all ids and repeat the transaction.")));
-	if (page >= known_page_count)
-	{
-		uint32 page_count = Max(page + 1, known_page_count * 2);
-		uint64 **pages = MemoryContextAllocZero(context(), page_count * sizeof(uint64 *));
-
-		if (known_pages != NULL)
-		{
-			memcpy(pages, known_pages, known_page_count * sizeof(uint64 *));
-			pfree(known_pages);
-		}
-		known_pages = pages;
-		known_page_count = page_count;
-	}
+	PFS_RESERVE_IN(context(), known_pages, known_page_count, page + 1);
+	memset(known_pages + known, 0, (known_page_count - known) * sizeof(uint64 *));
 	if (known_pages[page] == NULL)
 		known_pages[page] = MemoryContextAllocZero(context(), PAGE_WORDS * sizeof(uint64));
 	known_pages[page][bit / 64] |= UINT64CONST(1) << (bit % 64);
@@ -219,7 +215,7 @@ mark_known(TupleTableSlot *slot, void *argument)
 void
 pfs_locations_require(const int32 *ids, uint32 count)
 {
-	int32 *wanted = palloc_extended(mul_size(Max(count, 1), sizeof(int32)), MCXT_ALLOC_HUGE);
+	int32 *wanted = PFS_ARRAY(int32, count);
 	uint32 wanted_count = 0;
 
 	for (uint32 i = 0; i < count; i++)

@@ -2,13 +2,14 @@
  * intern_locations.c
  *		intern_locations: locations in, ids out.
  *
- * Each distinct location is one probe of the index on content; what is not found is stored. A location that comes with a mapping and an address and without
- * lines is any stored one there, a symbolized one where there is one. Else the lines decide; of equal locations the smallest
- * id stands for all. Condemned locations are as good as gone.
+ * Each distinct location is one probe of the index on content; what is not found is stored. A
+ * location that comes with a mapping and an address and without lines is any stored one there, a
+ * symbolized one where there is one. Else the lines decide; of equal locations the smallest id
+ * stands for all. Condemned locations are as good as gone.
  *
- * Mappings must be the calling role's own, so that none plants symbols at an address of another's; those that version 1.0 stored, which
- * interning gives out no more, may still be named by who knows them. An address without a mapping means nothing outside its
- * process: there, only equal lines make the same location.
+ * Mappings must be the calling role's own, so that none plants symbols at an address of another's.
+ * An address without a mapping means nothing outside its process: there, only equal lines make the
+ * same location.
  */
 #include "profstore.h"
 
@@ -21,6 +22,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 
+#include "base/arrays.h"
 #include "dictionary/arrays.h"
 #include "dictionary/calling_role.h"
 #include "dictionary/content_rows.h"
@@ -61,51 +63,31 @@ enum
 /* A location as it is given; its lines point into the arguments. */
 typedef struct Wanted
 {
+	PfsContentItem item;
 	int32 mapping_id;
 	int64 address;
 	uint32 line_count;
 	const int32 *function_ids;
 	const int32 *lines;
-	uint32 hash; /* of all */
-	int32 id;	 /* 0: not stored */
 } Wanted;
 
-/* The distinct ones, by what they say. */
-typedef struct DistinctLocation
-{
-	const Wanted *wanted;
-	uint32 number; /* in the order of the input */
-	char status;
-} DistinctLocation;
-
 static bool
-is_same(const Wanted *a, const Wanted *b)
+is_same(const PfsContentItem *a, const PfsContentItem *b)
 {
-	Size bytes = a->line_count * sizeof(int32);
+	const Wanted *left = (const Wanted *) a;
+	const Wanted *right = (const Wanted *) b;
+	Size bytes = left->line_count * sizeof(int32);
 
-	return a->hash == b->hash && a->mapping_id == b->mapping_id && a->address == b->address &&
-		   a->line_count == b->line_count && memcmp(a->function_ids, b->function_ids, bytes) == 0 &&
-		   memcmp(a->lines, b->lines, bytes) == 0;
+	return left->mapping_id == right->mapping_id && left->address == right->address &&
+		   left->line_count == right->line_count &&
+		   memcmp(left->function_ids, right->function_ids, bytes) == 0 &&
+		   memcmp(left->lines, right->lines, bytes) == 0;
 }
 
-#define SH_PREFIX		   distinct_locations
-#define SH_ELEMENT_TYPE	   DistinctLocation
-#define SH_KEY_TYPE		   const Wanted *
-#define SH_KEY			   wanted
-#define SH_HASH_KEY(tb, k) ((k)->hash)
-#define SH_EQUAL(tb, a, b) is_same(a, b)
-#define SH_SCOPE		   static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "lib/simplehash.h"
-
-typedef struct Search
-{
-	PfsContentProbe probe;
-	FmgrInfo hash; /* of an array of function ids, as in the index */
-} Search;
-
-/* Whether a stored array holds these elements; one dimension and no nulls, as intern_locations stores them. */
+/*
+ * Whether a stored array holds these elements; one dimension and no nulls, as intern_locations
+ * stores them.
+ */
 static bool
 array_is(Datum datum, const int32 *ids, uint32 count)
 {
@@ -128,25 +110,24 @@ make_array(const int32 *elements, uint32 count)
 	return array;
 }
 
+/* As in the index. */
 static Datum
-hash_function_ids(Search *search, const Wanted *wanted)
+hash_function_ids(FmgrInfo *hash_array, const Wanted *wanted)
 {
 	ArrayType *array = make_array(wanted->function_ids, wanted->line_count);
-	Datum hash;
+	Datum hash = FunctionCall2(hash_array, PointerGetDatum(array), Int64GetDatum(0));
 
-	hash = FunctionCall2(&search->hash, PointerGetDatum(array), Int64GetDatum(0));
 	pfree(array);
 	return hash;
 }
 
 /* Id of the stored location that stands for this one; 0 where there is none. */
 static int32
-find_location(Search *search, const Wanted *wanted)
+find_location(IndexScanDesc scan, TupleTableSlot *slot, const PfsContentItem *item, void *context)
 {
+	const Wanted *wanted = (const Wanted *) item;
 	bool is_any = wanted->mapping_id != 0 && wanted->address != 0 && wanted->line_count == 0;
 	bool best_is_symbolized = false;
-	IndexScanDesc scan = search->probe.scan;
-	TupleTableSlot *slot = search->probe.slot;
 	const Datum *values = slot->tts_values;
 	int32 best = 0;
 	ScanKeyData keys[3];
@@ -156,7 +137,7 @@ find_location(Search *search, const Wanted *wanted)
 	/* where any will do the third lets all pass */
 	ScanKeyInit(&keys[2], 3, is_any ? BTGreaterEqualStrategyNumber : BTEqualStrategyNumber,
 				is_any ? F_INT8GE : F_INT8EQ,
-				is_any ? Int64GetDatum(PG_INT64_MIN) : hash_function_ids(search, wanted));
+				is_any ? Int64GetDatum(PG_INT64_MIN) : hash_function_ids(context, wanted));
 	index_rescan(scan, keys, lengthof(keys), NULL, 0);
 	while (index_getnext_slot(scan, ForwardScanDirection, slot))
 	{
@@ -182,25 +163,6 @@ find_location(Search *search, const Wanted *wanted)
 	return best;
 }
 
-/* Returns how many are not stored. */
-static uint32
-find_all(Wanted *wanted, uint32 count)
-{
-	Search search;
-	uint32 missing = 0;
-
-	fmgr_info(F_HASH_ARRAY_EXTENDED, &search.hash);
-	pfs_content_probe_begin(&search.probe, "locations", 3);
-	for (uint32 i = 0; i < count; i++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		wanted[i].id = find_location(&search, &wanted[i]);
-		missing += wanted[i].id == 0;
-	}
-	pfs_content_probe_end(&search.probe);
-	return missing;
-}
-
 /* Ids that a location to be stored names, and those of them that are stored. */
 typedef struct References
 {
@@ -224,13 +186,15 @@ note_stored(TupleTableSlot *slot, void *argument)
 static void
 require(const char *kind, const char *table, References *references)
 {
-	Size bytes = mul_size(Max(references->count, 1), sizeof(int32));
-	int32 *distinct = palloc_extended(bytes, MCXT_ALLOC_HUGE);
+	int32 *distinct;
 	uint32 distinct_count;
 
+	if (references->count == 0)
+		return;
+	distinct = PFS_ARRAY(int32, references->count);
 	memcpy(distinct, references->ids, references->count * sizeof(int32));
 	distinct_count = pfs_ids_sort(distinct, references->count);
-	references->stored = palloc_extended(bytes, MCXT_ALLOC_HUGE);
+	references->stored = PFS_ARRAY(int32, references->count);
 	pfs_rows_read(table, distinct, distinct_count, note_stored, references);
 	references->stored_count = pfs_ids_sort(references->stored, references->stored_count);
 	for (uint32 i = 0; i < references->count; i++)
@@ -249,7 +213,7 @@ check_mapping(TupleTableSlot *slot, void *role)
 {
 	const char *owner = TextDatumGetCString(slot->tts_values[MAPPING_ROLE - 1]);
 
-	if (owner[0] != '\0' && strcmp(owner, role) != 0)
+	if (strcmp(owner, role) != 0)
 		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 						errmsg("mapping with id %d belongs to another role",
 							   DatumGetInt32(slot->tts_values[0])),
@@ -260,7 +224,7 @@ check_mapping(TupleTableSlot *slot, void *role)
 static void
 check_mappings(const Wanted *wanted, uint32 count)
 {
-	int32 *ids = palloc_extended(mul_size(Max(count, 1), sizeof(int32)), MCXT_ALLOC_HUGE);
+	int32 *ids = PFS_ARRAY(int32, count);
 	uint32 id_count = 0;
 
 	for (uint32 i = 0; i < count; i++)
@@ -273,50 +237,44 @@ check_mappings(const Wanted *wanted, uint32 count)
 
 /* What locations without an id name must be stored. */
 static void
-require_named(const Wanted *wanted, uint32 count, uint32 line_count)
+require_named(const void *items, uint32 count)
 {
+	const Wanted *wanted = items;
 	References mappings = { .condemned_column = MAPPING_CONDEMNED };
 	References functions = { .condemned_column = FUNCTION_CONDEMNED };
+	uint32 capacity = 0;
 
-	mappings.ids = palloc_extended(mul_size(Max(count, 1), sizeof(int32)), MCXT_ALLOC_HUGE);
-	functions.ids = palloc_extended(mul_size(Max(line_count, 1), sizeof(int32)), MCXT_ALLOC_HUGE);
+	mappings.ids = PFS_ARRAY(int32, count);
 	for (uint32 i = 0; i < count; i++)
 	{
-		if (wanted[i].id != 0)
+		uint32 line_count = wanted[i].line_count;
+
+		if (wanted[i].item.id != 0)
 			continue;
 		if (wanted[i].mapping_id != 0)
 			mappings.ids[mappings.count++] = wanted[i].mapping_id;
-		memcpy(functions.ids + functions.count, wanted[i].function_ids,
-			   wanted[i].line_count * sizeof(int32));
-		functions.count += wanted[i].line_count;
+		if (line_count == 0)
+			continue;
+		PFS_RESERVE(functions.ids, capacity, functions.count + line_count);
+		memcpy(functions.ids + functions.count, wanted[i].function_ids, line_count * sizeof(int32));
+		functions.count += line_count;
 	}
 	require("mapping", "mappings", &mappings);
 	require("function", "functions", &functions);
-	pfree(mappings.ids);
-	pfree(functions.ids);
 }
 
 static void
-store_missing(Wanted *wanted, uint32 count)
+fill_row(Datum *values, const PfsContentItem *item)
 {
-	PfsContentWriter *writer = pfs_content_writer_begin("locations");
+	const Wanted *wanted = (const Wanted *) item;
 
-	for (uint32 i = 0; i < count; i++)
-	{
-		const Wanted *one = &wanted[i];
-		Datum *values;
-
-		if (one->id != 0)
-			continue;
-		values = pfs_content_writer_add(writer, &wanted[i].id);
-		values[COL_MAPPING] = Int32GetDatum(one->mapping_id);
-		values[COL_ADDRESS] = Int64GetDatum(one->address);
-		values[COL_FUNCTION_IDS] = PointerGetDatum(make_array(one->function_ids, one->line_count));
-		values[COL_LINES] = PointerGetDatum(make_array(one->lines, one->line_count));
-		values[COL_SYMBOLIZATION] = CharGetDatum(one->line_count == 0 ? 'p' : 's');
-		values[COL_CONDEMNED] = BoolGetDatum(false);
-	}
-	pfs_content_writer_end(writer);
+	values[COL_MAPPING] = Int32GetDatum(wanted->mapping_id);
+	values[COL_ADDRESS] = Int64GetDatum(wanted->address);
+	values[COL_FUNCTION_IDS] =
+		PointerGetDatum(make_array(wanted->function_ids, wanted->line_count));
+	values[COL_LINES] = PointerGetDatum(make_array(wanted->lines, wanted->line_count));
+	values[COL_SYMBOLIZATION] = CharGetDatum(wanted->line_count == 0 ? 'p' : 's');
+	values[COL_CONDEMNED] = BoolGetDatum(false);
 }
 
 /* The locations as they are given. */
@@ -329,7 +287,7 @@ get_wanted(FunctionCallInfo fcinfo, uint32 count)
 	const int32 *function_ids =
 		(const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(ARG_FUNCTION_IDS));
 	const int32 *lines = (const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(ARG_LINES));
-	Wanted *wanted = palloc_extended(mul_size(count, sizeof(Wanted)), MCXT_ALLOC_HUGE);
+	Wanted *wanted = PFS_ARRAY(Wanted, count);
 	uint32 line = 0;
 
 	for (uint32 i = 0; i < count; i++)
@@ -341,38 +299,20 @@ get_wanted(FunctionCallInfo fcinfo, uint32 count)
 							hash_bytes((const unsigned char *) &addresses[i], sizeof(int64)));
 		for (uint32 j = line; j < line + line_count; j++)
 			hash = hash_combine(hash, murmurhash32((uint32) function_ids[j]) ^ (uint32) lines[j]);
-		wanted[i] = (Wanted){ mappings[i],	addresses[i], line_count, function_ids + line,
-							  lines + line, hash,		  0 };
+		wanted[i] = (Wanted){ .item.hash = hash,
+							  .mapping_id = mappings[i],
+							  .address = addresses[i],
+							  .line_count = line_count,
+							  .function_ids = function_ids + line,
+							  .lines = lines + line };
 		line += line_count;
 	}
 	return wanted;
 }
 
-/* Moves the distinct ones to the front, in the order of the input; numbers has for each where it is there. */
-static uint32
-make_distinct(Wanted *wanted, uint32 count, uint32 *numbers)
-{
-	distinct_locations_hash *table = distinct_locations_create(CurrentMemoryContext, count, NULL);
-	uint32 distinct = 0;
-
-	for (uint32 i = 0; i < count; i++)
-	{
-		DistinctLocation *entry;
-		bool found;
-
-		/* the table points to places before this one, which stay as they are */
-		wanted[distinct] = wanted[i];
-		entry = distinct_locations_insert(table, &wanted[distinct], &found);
-		if (!found)
-			entry->number = distinct++;
-		numbers[i] = entry->number;
-	}
-	distinct_locations_destroy(table);
-	return distinct;
-}
-
 /*
- * intern_locations(mappings int4[], addresses int8[], line_counts int4[], function_ids int4[], lines int4[]) -> int4[]
+ * intern_locations(mappings int4[], addresses int8[], line_counts int4[], function_ids int4[],
+ * lines int4[]) -> int4[]
  */
 PGDLLEXPORT Datum
 profstore_intern_locations(PG_FUNCTION_ARGS)
@@ -380,25 +320,24 @@ profstore_intern_locations(PG_FUNCTION_ARGS)
 	uint32 count = pfs_arrays_check(CALLER, fcinfo, ARG_MAPPINGS, ARG_FUNCTION_IDS);
 	uint32 line_count = pfs_arrays_check(CALLER, fcinfo, ARG_FUNCTION_IDS, ARG_COUNT);
 	ArrayType *result = pfs_array_make(count, INT4OID, sizeof(int32));
-	int32 *ids = (int32 *) ARR_DATA_PTR(result);
+	FmgrInfo hash_array;
+	PfsContentKind locations = { .table = "locations",
+								 .key_count = 3,
+								 .item_bytes = sizeof(Wanted),
+								 .is_same = is_same,
+								 .find = find_location,
+								 .check_missing = require_named,
+								 .fill = fill_row,
+								 .context = &hash_array };
 	Wanted *wanted;
-	uint32 *numbers;
-	uint32 distinct;
 
 	pfs_counts_check(CALLER, (const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(ARG_LINE_COUNTS)),
 					 count, line_count);
+	fmgr_info(F_HASH_ARRAY_EXTENDED, &hash_array);
 	pfs_interning_begin();
 	wanted = get_wanted(fcinfo, count);
-	numbers = palloc_extended(mul_size(count, sizeof(uint32)), MCXT_ALLOC_HUGE);
-	distinct = make_distinct(wanted, count, numbers);
-	check_mappings(wanted, distinct);
-	if (find_all(wanted, distinct) > 0)
-	{
-		require_named(wanted, distinct, line_count);
-		store_missing(wanted, distinct);
-	}
-	for (uint32 i = 0; i < count; i++)
-		ids[i] = wanted[numbers[i]].id;
+	check_mappings(wanted, count);
+	pfs_content_intern(&locations, wanted, count, (int32 *) ARR_DATA_PTR(result));
 	pfs_interning_end();
 	PG_RETURN_ARRAYTYPE_P(result);
 }

@@ -2,9 +2,9 @@
  * names.c
  *		Cached locations, functions and mappings, by id.
  *
- * Ids come from sequences and are dense, so a cache is an array of pages of pointers: a lookup is two loads and no
- * comparison. Rows of a transaction that aborts may stay: nothing refers to their ids, which are never given out
- * again.
+ * Ids come from sequences and are dense, so a cache is an array of pages of pointers: a lookup is
+ * two loads and no comparison. Rows of a transaction that aborts may stay: nothing refers to their
+ * ids, which are never given out again.
  */
 #include "profstore.h"
 
@@ -13,6 +13,7 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
+#include "base/arrays.h"
 #include "dictionary/cache.h"
 #include "dictionary/dictionary.h"
 #include "dictionary/doubts.h"
@@ -133,19 +134,10 @@ keep(NameCache *cache, int32 id, void *row)
 {
 	uint32 page = (uint32) id >> PAGE_BITS;
 
-	if (page >= cache->page_count)
-	{
-		uint32 page_count = Max(page + 1, cache->page_count * 2);
-		void ***pages = MemoryContextAllocZero(pfs_names_context(), page_count * sizeof(void **));
+	uint32 known = cache->page_count;
 
-		if (cache->pages != NULL)
-		{
-			memcpy(pages, cache->pages, cache->page_count * sizeof(void **));
-			pfree(cache->pages);
-		}
-		cache->pages = pages;
-		cache->page_count = page_count;
-	}
+	PFS_RESERVE_IN(pfs_names_context(), cache->pages, cache->page_count, page + 1);
+	memset(cache->pages + known, 0, (cache->page_count - known) * sizeof(void **));
 	if (cache->pages[page] == NULL)
 		cache->pages[page] =
 			MemoryContextAllocZero(pfs_names_context(), PAGE_SIZE * sizeof(void *));
@@ -256,7 +248,7 @@ load(NameCache *cache, int32 *ids, uint32 count)
 static int32 *
 missing_locations(const int32 *ids, uint32 count, uint32 *missing_count)
 {
-	int32 *missing = palloc_extended(mul_size(Max(count, 1), sizeof(int32)), MCXT_ALLOC_HUGE);
+	int32 *missing = PFS_ARRAY(int32, count);
 
 	*missing_count = 0;
 	for (uint32 i = 0; i < count; i++)
@@ -285,8 +277,8 @@ pfs_locations_load(const int32 *ids, uint32 count)
 		line_count += location == NULL ? 0 : location->line_count;
 	}
 
-	function_ids = palloc_extended(mul_size(line_count + 1, sizeof(int32)), MCXT_ALLOC_HUGE);
-	mapping_ids = palloc_extended(mul_size(missing_count + 1, sizeof(int32)), MCXT_ALLOC_HUGE);
+	function_ids = PFS_ARRAY(int32, line_count);
+	mapping_ids = PFS_ARRAY(int32, missing_count);
 	for (uint32 i = 0; i < missing_count; i++)
 	{
 		const PfsLocation *location = look_up(&locations, missing[i]);

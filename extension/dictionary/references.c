@@ -1,9 +1,11 @@
 /*
  * references.c
- *		What tables with samples, the stack tree and its locations refer to: bitmaps for collect_dictionary().
+ *		What tables with samples, the stack tree and its locations refer to: bitmaps for
+ *		collect_dictionary().
  *
- * A bitmap is a bytea: bit i % 8 of byte i / 8 stands for id i, as in get_bit(). It reaches to the greatest id that a row has now: what has
- * a row later is neither condemned nor in doubt, and what has none is not asked for.
+ * A bitmap is a bytea: bit i % 8 of byte i / 8 stands for id i, as in get_bit(). It reaches to the
+ * greatest id that a row has now: what has a row later is neither condemned nor in doubt, and what
+ * has none is not asked for.
  */
 #include "profstore.h"
 
@@ -76,7 +78,10 @@ greatest_id(const char *table)
 	return Max(id, 0);
 }
 
-/* A bit for each id that a row of the table may have. Its size must not follow from what samples say, which may be anything. */
+/*
+ * A bit for each id that a row of the table may have. Its size must not follow from what samples
+ * say, which may be anything.
+ */
 static void
 bitmap_init(Bitmap *bitmap, const char *table)
 {
@@ -141,8 +146,10 @@ find_columns(Relation relation, const char *stack_column)
 static void
 scan_blocks(Relation relation, Snapshot snapshot, const Columns *columns, References *references)
 {
-	PfsBlockScan *scan =
-		pfs_block_scan_begin(relation, snapshot, columns->count, columns->attnums, 0, NULL);
+	PfsBlockScan *scan = pfs_block_scan_begin(&(PfsScanRequest){ .relation = relation,
+																 .snapshot = snapshot,
+																 .attribute_count = columns->count,
+																 .attnums = columns->attnums });
 	PfsBlock block;
 
 	while (pfs_block_scan_next(scan, &block))
@@ -206,8 +213,8 @@ scan_table(Oid relid, const char *stack_column, Snapshot snapshot, References *r
 }
 
 /*
- * Locks a table, then its descendants, each before its own are looked for: what is locked is not dropped meanwhile. What
- * is not there any more is left out. False where a lock is not to be had.
+ * Locks a table, then its descendants, each before its own are looked for: what is locked is not
+ * dropped meanwhile. What is not there any more is left out. False where a lock is not to be had.
  */
 static bool
 lock_family(Oid relid, List **family)
@@ -229,8 +236,8 @@ lock_family(Oid relid, List **family)
 }
 
 /*
- * The tables and all their descendants, locked: a list for each. False where a lock is not to be had: somebody who forgets
- * to commit shall not hold up whoever tends the dictionary.
+ * The tables and all their descendants, locked: a list for each. False where a lock is not to be
+ * had: somebody who forgets to commit shall not hold up whoever tends the dictionary.
  */
 static bool
 lock_tables(const Oid *relids, int count, List **families)
@@ -259,9 +266,10 @@ deconstruct(FunctionCallInfo fcinfo, int number, Oid type, int16 length, Datum *
 /*
  * referenced_by_tables(tables oid[], stack_columns name[], OUT partitions bytea, OUT series bytea)
  *
- * Rows move between tables: retention sums samples up in a tier and drops them in one transaction. A snapshot sees
- * either, if both tables are looked at. So it is taken when all tables are locked, which keeps them from being dropped,
- * and taken again if tables have come meanwhile, which it might see rows of. NULL where a lock is not to be had.
+ * Rows move between tables: retention sums samples up in a tier and drops them in one transaction.
+ * A snapshot sees either, if both tables are looked at. So it is taken when all tables are locked,
+ * which keeps them from being dropped, and taken again if tables have come meanwhile, which it
+ * might see rows of. NULL where a lock is not to be had.
  */
 PGDLLEXPORT Datum
 profstore_referenced_by_tables(PG_FUNCTION_ARGS)

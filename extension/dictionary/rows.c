@@ -45,53 +45,65 @@ pfs_ids_have(const int32 *ids, uint32 count, int32 id)
 	return bsearch(&id, ids, count, sizeof(int32), compare_ids) != NULL;
 }
 
-/* Calls function in a context of its own, which is emptied for the next row. */
-static void
-give_row(TupleTableSlot *slot, MemoryContext row_context, PfsRowFn function, void *argument)
+/* What pfs_rows_read is asked for, and what it works with. */
+typedef struct Reading
 {
-	MemoryContext caller = MemoryContextSwitchTo(row_context);
+	const char *table;
+	const int32 *ids;
+	uint32 count;
+	PfsRowFn function;
+	void *argument;
+	Relation relation;
+	TupleTableSlot *slot;
+	MemoryContext row_context;
+} Reading;
 
-	slot_getallattrs(slot);
-	function(slot, argument);
+/* Calls the function in a context of its own, which is emptied for the next row. */
+static void
+give_row(const Reading *reading)
+{
+	MemoryContext caller = MemoryContextSwitchTo(reading->row_context);
+
+	slot_getallattrs(reading->slot);
+	reading->function(reading->slot, reading->argument);
 	MemoryContextSwitchTo(caller);
-	MemoryContextReset(row_context);
+	MemoryContextReset(reading->row_context);
 }
 
 static void
-probe_index(Relation relation, const char *index_name, const int32 *ids, uint32 count,
-			TupleTableSlot *slot, MemoryContext row_context, PfsRowFn function, void *argument)
+probe_index(const Reading *reading)
 {
-	Relation index = index_open(pfs_relation_oid(index_name), AccessShareLock);
-	IndexScanDesc scan = pfs_index_beginscan(relation, index, GetActiveSnapshot(), 1);
+	Relation index =
+		index_open(pfs_relation_oid(psprintf("%s_pkey", reading->table)), AccessShareLock);
+	IndexScanDesc scan = pfs_index_beginscan(reading->relation, index, GetActiveSnapshot(), 1);
 
-	for (uint32 i = 0; i < count; i++)
+	for (uint32 i = 0; i < reading->count; i++)
 	{
 		ScanKeyData key;
 
 		CHECK_FOR_INTERRUPTS();
-		ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(ids[i]));
+		ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(reading->ids[i]));
 		index_rescan(scan, &key, 1, NULL, 0);
-		if (index_getnext_slot(scan, ForwardScanDirection, slot))
-			give_row(slot, row_context, function, argument);
+		if (index_getnext_slot(scan, ForwardScanDirection, reading->slot))
+			give_row(reading);
 	}
 	index_endscan(scan);
 	index_close(index, AccessShareLock);
 }
 
 static void
-pass_over_table(Relation relation, const int32 *ids, uint32 count, TupleTableSlot *slot,
-				MemoryContext row_context, PfsRowFn function, void *argument)
+pass_over_table(const Reading *reading)
 {
-	TableScanDesc scan = table_beginscan(relation, GetActiveSnapshot(), 0, NULL);
+	TableScanDesc scan = table_beginscan(reading->relation, GetActiveSnapshot(), 0, NULL);
 
-	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
+	while (table_scan_getnextslot(scan, ForwardScanDirection, reading->slot))
 	{
 		bool is_null;
-		int32 id = DatumGetInt32(slot_getattr(slot, 1, &is_null));
+		int32 id = DatumGetInt32(slot_getattr(reading->slot, 1, &is_null));
 
 		CHECK_FOR_INTERRUPTS();
-		if (pfs_ids_have(ids, count, id))
-			give_row(slot, row_context, function, argument);
+		if (pfs_ids_have(reading->ids, reading->count, id))
+			give_row(reading);
 	}
 	table_endscan(scan);
 }
@@ -99,22 +111,19 @@ pass_over_table(Relation relation, const int32 *ids, uint32 count, TupleTableSlo
 void
 pfs_rows_read(const char *table, const int32 *ids, uint32 count, PfsRowFn function, void *argument)
 {
-	Relation relation;
-	TupleTableSlot *slot;
-	MemoryContext row_context;
+	Reading reading = { table, ids, count, function, argument, NULL, NULL, NULL };
 
 	if (count == 0)
 		return;
-	relation = pfs_table_open(table, AccessShareLock);
-	slot = table_slot_create(relation, NULL);
-	row_context = AllocSetContextCreate(CurrentMemoryContext, "profstore dictionary row",
-										ALLOCSET_SMALL_SIZES);
-	if (count / PROBES_PER_BLOCK > RelationGetNumberOfBlocks(relation))
-		pass_over_table(relation, ids, count, slot, row_context, function, argument);
+	reading.relation = pfs_table_open(table, AccessShareLock);
+	reading.slot = table_slot_create(reading.relation, NULL);
+	reading.row_context = AllocSetContextCreate(CurrentMemoryContext, "profstore dictionary row",
+												ALLOCSET_SMALL_SIZES);
+	if (count / PROBES_PER_BLOCK > RelationGetNumberOfBlocks(reading.relation))
+		pass_over_table(&reading);
 	else
-		probe_index(relation, psprintf("%s_pkey", table), ids, count, slot, row_context, function,
-					argument);
-	MemoryContextDelete(row_context);
-	ExecDropSingleTupleTableSlot(slot);
-	table_close(relation, NoLock);
+		probe_index(&reading);
+	MemoryContextDelete(reading.row_context);
+	ExecDropSingleTupleTableSlot(reading.slot);
+	table_close(reading.relation, NoLock);
 }

@@ -4,7 +4,7 @@
  *
  * Reads the tables themselves, whoever runs the compaction: no row of them is shown to anybody.
  */
-#include "dictionary/series_classes.h"
+#include "profstore.h"
 
 #include "access/genam.h"
 #include "access/htup_details.h"
@@ -16,6 +16,7 @@
 #include "utils/snapmgr.h"
 
 #include "base/relations.h"
+#include "dictionary/series_classes.h"
 #include "store/scan/rollup.h"
 #include "store/segment/storage.h"
 
@@ -71,7 +72,10 @@ visit_series(void *arg, Datum id, Datum profile_type)
 		classes->classes[position] = DatumGetInt32(profile_type);
 }
 
-/* Whether series_id of the table is an id of profstore.series: in partitions of samples and its tiers. */
+/*
+ * Whether series_id of the table is an id of profstore.series: in partitions of samples and its
+ * tiers.
+ */
 static bool
 has_our_series(Relation relation)
 {

@@ -141,8 +141,6 @@ widen_series(void)
 	Oid user;
 	int context;
 
-	if (told_count == 0)
-		return;
 	merge_told();
 	PushActiveSnapshot(GetTransactionSnapshot());
 	series = pfs_table_open("series", RowExclusiveLock);
@@ -152,16 +150,15 @@ widen_series(void)
 	SetUserIdAndSecContext(user, context);
 	RelationClose(series);
 	PopActiveSnapshot();
-	forget();
 }
 
 static void
 on_transaction_event(XactEvent event, void *arg)
 {
-	if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE)
+	if (told_count > 0 && (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE))
 		widen_series();
-	else if (event == XACT_EVENT_ABORT)
-		forget();
+	/* their memory goes with the transaction, also where a subtransaction took them all back */
+	forget();
 }
 
 /* What was told since the subtransaction began was told in it, or below it. */

@@ -40,9 +40,9 @@ PG_FUNCTION_INFO_V1(profstore_shared_cache);
 #define SHARE_DIVISOR 2
 
 /*
- * An entry goes only if so many uses for each entry have passed since it was used. Where sessions read more, one
- * partition after the other, than there is room for, what is there stays and serves them, instead of each pushing out
- * what is wanted next.
+ * An entry goes only if so many uses for each entry have passed since it was used. Where sessions
+ * read more, one partition after the other, than there is room for, what is there stays and serves
+ * them, instead of each pushing out what is wanted next.
  */
 #define USES_BEFORE_EVICTION 4
 
@@ -214,7 +214,9 @@ remove_entry(Entry *entry)
 	hash_search(entries, &entry->key, HASH_REMOVE, NULL);
 }
 
-/* Takes out what was not used for the longest time, if that is long; the lock is held exclusively. */
+/*
+ * Takes out what was not used for the longest time, if that is long; the lock is held exclusively.
+ */
 static bool
 evict_one(void)
 {
@@ -236,7 +238,10 @@ evict_one(void)
 	return true;
 }
 
-/* Memory for nodes, made free if need be; invalid where there is none. The lock is held exclusively. */
+/*
+ * Memory for nodes, made free if need be; invalid where there is none. The lock is held
+ * exclusively.
+ */
 static dsa_pointer
 allocate(Size bytes)
 {
@@ -248,7 +253,10 @@ allocate(Size bytes)
 	return nodes;
 }
 
-/* Whether the tree tells others more than the entry does. An older epoch is that of an older snapshot. */
+/*
+ * Whether the tree tells others more than the entry does. An older epoch is that of an older
+ * snapshot.
+ */
 static bool
 is_better(const PfsTreeCache *cache, const PfsEpoch *epoch, const Entry *entry)
 {
@@ -258,7 +266,9 @@ is_better(const PfsTreeCache *cache, const PfsEpoch *epoch, const Entry *entry)
 	return epoch->ids >= entry->ids_epoch && epoch->removals >= entry->removals_epoch;
 }
 
-/* The arrays of a tree in shared memory; false where it has no room. The lock is held exclusively. */
+/*
+ * The arrays of a tree in shared memory; false where it has no room. The lock is held exclusively.
+ */
 static bool
 copy_nodes(const PfsTreeCache *cache, dsa_pointer *nodes)
 {
@@ -389,7 +399,10 @@ pfs_shared_trees_init(void)
 	shmem_startup_hook = start_up;
 }
 
-/* shared_cache() -> partitions, nodes, bytes, size, copies, misses, evictions, refusals; no row without shared memory */
+/*
+ * shared_cache() -> partitions, nodes, bytes, size, copies, misses, evictions, refusals; no row
+ * without shared memory
+ */
 PGDLLEXPORT Datum
 profstore_shared_cache(PG_FUNCTION_ARGS)
 {

@@ -7,6 +7,7 @@
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
+#include "base/arrays.h"
 #include "dictionary/tree.h"
 
 #define MIN_CAPACITY 64
@@ -21,27 +22,21 @@ pfs_tree_init(PfsTreeCache *cache, int32 partition_id, MemoryContext context)
 	cache->first_unplaced = 1;
 }
 
-static void *
-grow(PfsTreeCache *cache, void *array, uint32 capacity, Size element)
-{
-	if (array == NULL)
-		return MemoryContextAllocHuge(cache->context, mul_size(capacity, element));
-	return repalloc_huge(array, mul_size(capacity, element));
-}
+#define RESIZE(cache, array, capacity) \
+	pfs_array_resize((cache)->context, array, (Size) (capacity) * sizeof(*(array)))
 
 static void
 set_capacity(PfsTreeCache *cache, uint32 capacity)
 {
-	cache->tree.ids = cache->ids = grow(cache, cache->ids, capacity, sizeof(int64));
-	cache->tree.parents = cache->parents = grow(cache, cache->parents, capacity, sizeof(uint32));
-	cache->tree.locations = cache->locations =
-		grow(cache, cache->locations, capacity, sizeof(int32));
+	cache->tree.ids = cache->ids = RESIZE(cache, cache->ids, capacity);
+	cache->tree.parents = cache->parents = RESIZE(cache, cache->parents, capacity);
+	cache->tree.locations = cache->locations = RESIZE(cache, cache->locations, capacity);
 	if (cache->canonical != NULL)
-		cache->canonical = grow(cache, cache->canonical, capacity, sizeof(uint32));
+		cache->canonical = RESIZE(cache, cache->canonical, capacity);
 	if (cache->places != NULL)
 	{
-		cache->places = grow(cache, cache->places, capacity, sizeof(uint32));
-		cache->shape_of = grow(cache, cache->shape_of, capacity, sizeof(uint8));
+		cache->places = RESIZE(cache, cache->places, capacity);
+		cache->shape_of = RESIZE(cache, cache->shape_of, capacity);
 	}
 	if (cache->capacity == 0)
 	{
@@ -89,31 +84,16 @@ pfs_tree_append(PfsTreeCache *cache, int64 id, uint32 parent, int32 location)
 }
 
 uint32
-pfs_tree_lower_bound(const PfsTreeCache *cache, uint32 low, uint32 high, int64 id)
-{
-	while (low < high)
-	{
-		uint32 middle = low + (high - low) / 2;
-
-		if (cache->ids[middle] < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-uint32
 pfs_tree_search(const PfsTreeCache *cache, uint32 node_count, int64 id)
 {
-	uint32 index = pfs_tree_lower_bound(cache, 1, node_count + 1, id);
+	uint32 index = pfs_lower_bound(cache->ids, 1, node_count + 1, id);
 
 	return index <= node_count && cache->ids[index] == id ? index : 0;
 }
 
 /*
- * Ids differ by 1 at least, so an id is no further off than it is larger, and mostly it is just there. Else it is looked
- * for in ever longer steps.
+ * Ids differ by 1 at least, so an id is no further off than it is larger, and mostly it is just
+ * there. Else it is looked for in ever longer steps.
  */
 uint32
 pfs_tree_search_from(const PfsTreeCache *cache, uint32 from, int64 id)
@@ -135,7 +115,7 @@ pfs_tree_search_from(const PfsTreeCache *cache, uint32 from, int64 id)
 		step = step > PG_UINT32_MAX / 2 ? step : step * 2;
 	}
 	low =
-		pfs_tree_lower_bound(cache, low, (uint32) Min((uint64) low + step, (uint64) last + 1), id);
+		pfs_lower_bound(cache->ids, low, (uint32) Min((uint64) low + step, (uint64) last + 1), id);
 	return low <= last && cache->ids[low] == id ? low : 0;
 }
 
@@ -220,7 +200,10 @@ pfs_tree_unhash(PfsTreeCache *cache, uint32 first)
 	cache->hashed = first - 1;
 }
 
-/* Makes the hash, or a larger one, with no node in it, for all the nodes that there are now and some to come. */
+/*
+ * Makes the hash, or a larger one, with no node in it, for all the nodes that there are now and
+ * some to come.
+ */
 static void
 make_hash(PfsTreeCache *cache)
 {
@@ -234,7 +217,7 @@ make_hash(PfsTreeCache *cache)
 											  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	cache->slot_count = (uint32) wanted;
 	if (cache->canonical == NULL)
-		cache->canonical = grow(cache, NULL, cache->capacity, sizeof(uint32));
+		cache->canonical = RESIZE(cache, cache->canonical, cache->capacity);
 	cache->canonical[0] = 0;
 }
 

@@ -1,10 +1,11 @@
 /*
  * tree.h
- *		One dictionary partition in memory: nodes in id order, and a hash to find children; internal to the room.
+ *		One dictionary partition in memory: nodes in id order, and a hash to find children;
+ *		internal to the room.
  *
- * Pure memory: reading and writing of chunks is tree_cache.c's. Nodes are appended in any order of ids, parents first,
- * and settled afterwards: pfs_tree_settle puts them where their ids belong. That moves only what lies behind the
- * smallest new id, which is little, since ids grow with time.
+ * Pure memory: reading and writing of chunks is tree_cache.c's. Nodes are appended in any order of
+ * ids, parents first, and settled afterwards: pfs_tree_settle puts them where their ids belong.
+ * That moves only what lies behind the smallest new id, which is little, since ids grow with time.
  */
 #ifndef PFS_TREE_H
 #define PFS_TREE_H
@@ -56,9 +57,9 @@ typedef struct PfsTreeCache
 	uint64 held_by;		   /* the call that uses the shapes: see pfs_trees_begin */
 
 	/*
-	 * Children of a node by location, for interning; made on first use. Where a node is there twice (two
-	 * transactions added it), the smaller index is the canonical one, and children of either are found
-	 * under it.
+	 * Children of a node by location, for interning; made on first use. Where a node is there
+	 * twice (two transactions added it), the smaller index is the canonical one, and children of
+	 * either are found under it.
 	 */
 	PfsChildSlot *slots;
 	uint32 slot_count; /* a power of two, 0 where there is no hash */
@@ -74,7 +75,10 @@ void pfs_tree_init(PfsTreeCache *cache, int32 partition_id, MemoryContext contex
 void pfs_tree_fill(PfsTreeCache *cache, uint32 node_count, const int64 *ids, const uint32 *parents,
 				   const int32 *locations);
 
-/* Appends a node, raising PROGRAM_LIMIT_EXCEEDED beyond 2^32 - 2 of them; its index holds until the tree is settled. */
+/*
+ * Appends a node, raising PROGRAM_LIMIT_EXCEEDED beyond 2^32 - 2 of them; its index holds until
+ * the tree is settled.
+ */
 uint32 pfs_tree_append(PfsTreeCache *cache, int64 id, uint32 parent, int32 location);
 
 /* Index of an id among the nodes 1 .. node_count, which are settled; 0 where it is not there. */
@@ -82,9 +86,6 @@ uint32 pfs_tree_search(const PfsTreeCache *cache, uint32 node_count, int64 id);
 
 /* The same among all nodes behind one with a smaller id (or 0): quick where that is near. */
 uint32 pfs_tree_search_from(const PfsTreeCache *cache, uint32 from, int64 id);
-
-/* First index from low on whose id is not less; high where all before it are. */
-uint32 pfs_tree_lower_bound(const PfsTreeCache *cache, uint32 low, uint32 high, int64 id);
 
 /* Takes the nodes from an index on out of the hash of children: they are about to move. */
 void pfs_tree_unhash(PfsTreeCache *cache, uint32 first);

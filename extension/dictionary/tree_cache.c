@@ -12,7 +12,6 @@
 #include "access/htup_details.h"
 #include "access/xact.h"
 #include "fmgr.h"
-#include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
@@ -23,8 +22,6 @@
 #include "dictionary/tree_cache.h"
 #include "dictionary/tree_chunks.h"
 #include "dictionary/tree_shape.h"
-
-PG_FUNCTION_INFO_V1(profstore_tree_shapes);
 
 /* All trees of this backend, by partition. */
 static HTAB *trees;
@@ -103,8 +100,9 @@ forget_trees(void)
 	some_are_own = false;
 }
 
+/* A transaction ends: trees with nodes of its own go, or have nodes like any other. */
 static void
-abort_own(void)
+end_own(bool has_committed)
 {
 	HASH_SEQ_STATUS status;
 	PfsTreeCache *cache;
@@ -113,23 +111,23 @@ abort_own(void)
 		return;
 	hash_seq_init(&status, trees);
 	while ((cache = hash_seq_search(&status)) != NULL)
-		if (cache->own)
+		if (cache->own && !has_committed)
 			drop_tree(cache);
+		else
+			cache->own = false;
 	some_are_own = false;
+}
+
+static void
+abort_own(void)
+{
+	end_own(false);
 }
 
 static void
 commit_own(void)
 {
-	HASH_SEQ_STATUS status;
-	PfsTreeCache *cache;
-
-	if (!some_are_own)
-		return;
-	hash_seq_init(&status, trees);
-	while ((cache = hash_seq_search(&status)) != NULL)
-		cache->own = false;
-	some_are_own = false;
+	end_own(true);
 }
 
 void
@@ -153,6 +151,7 @@ make_trees(void)
 
 	trees =
 		hash_create("profstore stack trees", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	*find_rendezvous_variable(PFS_CACHED_TREES) = &uses;
 }
 
 /* A transaction without an id has stored no nodes. */
@@ -286,34 +285,6 @@ pfs_tree_place(const PfsTree *tree, uint32 index, uint32 *place)
 
 	*place = cache->places[index];
 	return cache->shape_of[index];
-}
-
-/* tree_shapes() -> nodes, shapes, placings: of all trees that this session has cached */
-PGDLLEXPORT Datum
-profstore_tree_shapes(PG_FUNCTION_ARGS)
-{
-	int64 nodes = 0;
-	int64 shapes = 0;
-	int64 placings = 0;
-	TupleDesc descriptor;
-	bool nulls[3] = { false };
-	Datum values[3];
-	dlist_iter iterator;
-
-	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "tree_shapes must return a row");
-	dlist_foreach(iterator, &uses)
-	{
-		const PfsTreeCache *cache = dlist_container(PfsTreeCache, use, iterator.cur);
-
-		nodes += cache->tree.node_count;
-		shapes += cache->shape_count;
-		placings += (int64) cache->placings;
-	}
-	values[0] = Int64GetDatum(nodes);
-	values[1] = Int64GetDatum(shapes);
-	values[2] = Int64GetDatum(placings);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
 }
 
 /* Adding nodes */

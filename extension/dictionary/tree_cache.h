@@ -9,6 +9,9 @@
 
 #include "dictionary/tree.h"
 
+/* The rendezvous variable with the list of cached trees, by "use", for the tests' module. */
+#define PFS_CACHED_TREES "profstore_cached_trees"
+
 /* Registers the trees as a part of the caches. */
 void pfs_trees_init(void);
 

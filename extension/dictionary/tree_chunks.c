@@ -3,14 +3,15 @@
  *		A tree and its rows in profstore.stack_chunks: reading what is new, storing what was added.
  *
  * Reading takes only chunks of transactions that may have been in progress at the last time. The
- * horizon is the xmin of the snapshot that was read then: every transaction before it had ended, so
- * its chunks were all visible, or never will be. This holds whatever the order in which transactions
- * commit, and on a standby as well, whose snapshots have such an xmin too. Chunks that were seen
- * already are told by their first node, except merged ones, which are read once, see load_row.
+ * horizon is the xmin of the snapshot that was read then: every transaction before it had ended,
+ * so its chunks were all visible, or never will be. This holds whatever the order in which
+ * transactions commit, and on a standby as well, whose snapshots have such an xmin too. Chunks
+ * that were seen already are told by their first node, except merged ones, which are read once,
+ * see load_row.
  *
  * A chunk's nodes may hang on nodes of a chunk that is read later, since its writer may have begun
- * earlier. So parents outside a chunk are looked up when all chunks are in and settled. Their writer
- * saw them committed, so whoever sees the child sees them.
+ * earlier. So parents outside a chunk are looked up when all chunks are in and settled. Their
+ * writer saw them committed, so whoever sees the child sees them.
  */
 #include "profstore.h"
 
@@ -25,6 +26,7 @@
 #include "utils/snapmgr.h"
 #include "utils/xid8.h"
 
+#include "base/arrays.h"
 #include "base/relations.h"
 #include "dictionary/chunk_format.h"
 #include "dictionary/chunk_rows.h"
@@ -60,28 +62,8 @@ typedef struct Loading
 static void
 add_external(Loading *loading, uint32 index, int64 parent)
 {
-	if (loading->external_count == loading->external_capacity)
-	{
-		loading->external_capacity = Max(256, loading->external_capacity * 2);
-		if (loading->externals == NULL)
-			loading->externals = palloc(loading->external_capacity * sizeof(External));
-		else
-			loading->externals =
-				repalloc_huge(loading->externals, loading->external_capacity * sizeof(External));
-	}
+	PFS_RESERVE(loading->externals, loading->external_capacity, loading->external_count + 1);
 	loading->externals[loading->external_count++] = (External){ index, parent };
-}
-
-/* Room to remember where the nodes of a chunk are in the tree. */
-static void
-reserve_indexes(Loading *loading, uint32 count)
-{
-	if (loading->index_capacity >= count)
-		return;
-	if (loading->indexes != NULL)
-		pfree(loading->indexes);
-	loading->indexes = palloc(count * sizeof(uint32));
-	loading->index_capacity = count;
 }
 
 /* Appends those nodes of a chunk that are not there. */
@@ -93,7 +75,7 @@ append_nodes(Loading *loading, int32 partition_id)
 	int64 partition = (int64) partition_id << PFS_NODE_BITS;
 	int64 last_known = cache->ids == NULL ? 0 : cache->ids[loading->known];
 
-	reserve_indexes(loading, nodes->node_count);
+	PFS_RESERVE(loading->indexes, loading->index_capacity, nodes->node_count);
 	for (uint32 i = 0; i < nodes->node_count; i++)
 	{
 		int64 id = partition | nodes->numbers[i];
@@ -119,7 +101,9 @@ load_row(Loading *loading, HeapTuple tuple, TupleDesc descriptor)
 
 	pfs_stored_chunk_read(tuple, descriptor, &chunk);
 
-	/* one that was merged from several lies before the horizon, and some of them may not be known */
+	/*
+	 * one that was merged from several lies before the horizon, and some of them may not be known
+	 */
 	if (chunk.xid >= loading->horizon &&
 		pfs_tree_search(cache, loading->known,
 						(int64) chunk.row.partition_id << PFS_NODE_BITS | chunk.row.first_node) !=
@@ -132,8 +116,8 @@ load_row(Loading *loading, HeapTuple tuple, TupleDesc descriptor)
 }
 
 /*
- * Hangs the nodes without parents below one that stands in for what is not known. It comes before all others, which
- * moves these by one place.
+ * Hangs the nodes without parents below one that stands in for what is not known. It comes before
+ * all others, which moves these by one place.
  */
 static void
 adopt(PfsTreeCache *cache, const uint32 *orphans, uint32 count)
@@ -159,8 +143,7 @@ static void
 resolve_externals(const Loading *loading, uint32 start, const uint32 *moved_to)
 {
 	PfsTreeCache *cache = loading->cache;
-	uint32 *orphans =
-		palloc_extended(mul_size(Max(loading->external_count, 1), sizeof(uint32)), MCXT_ALLOC_HUGE);
+	uint32 *orphans = PFS_ARRAY(uint32, loading->external_count);
 	uint32 count = 0;
 
 	for (uint32 i = 0; i < loading->external_count; i++)

@@ -6,6 +6,7 @@
 
 #include "utils/memutils.h"
 
+#include "base/arrays.h"
 #include "dictionary/tree_settle.h"
 #include "dictionary/tree_shape.h"
 
@@ -24,14 +25,17 @@ compare_tail_nodes(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Order in which nodes start .. node_count shall stand: the old ones are in order, the tail is sorted here. */
+/*
+ * Order in which nodes start .. node_count shall stand: the old ones are in order, the tail is
+ * sorted here.
+ */
 static uint32 *
 merge_order(const PfsTreeCache *cache, uint32 start, uint32 first)
 {
 	uint32 tail_count = cache->tree.node_count - first + 1;
 	uint32 count = cache->tree.node_count - start + 1;
-	TailNode *tail = palloc_extended(mul_size(tail_count, sizeof(TailNode)), MCXT_ALLOC_HUGE);
-	uint32 *order = palloc_extended(mul_size(count, sizeof(uint32)), MCXT_ALLOC_HUGE);
+	TailNode *tail = PFS_ARRAY(TailNode, tail_count);
+	uint32 *order = PFS_ARRAY(uint32, count);
 	uint32 old = start;
 	uint32 next = 0;
 
@@ -73,18 +77,18 @@ pfs_tree_settle(PfsTreeCache *cache, uint32 first, uint32 **moved_to)
 		return end;
 
 	/* 1. find the order of all that moves, and where each node goes */
-	start = pfs_tree_lower_bound(cache, 1, first, smallest);
+	start = pfs_lower_bound(cache->ids, 1, first, smallest);
 	count = end - start;
 	pfs_tree_unhash(cache, start);
 	order = merge_order(cache, start, first);
-	map = palloc_extended(mul_size(count, sizeof(uint32)), MCXT_ALLOC_HUGE);
+	map = PFS_ARRAY(uint32, count);
 	for (uint32 i = 0; i < count; i++)
 		map[order[i] - start] = start + i;
 
 	/* 2. copy out in the new order, with parents renamed, and back */
-	ids = palloc_extended(mul_size(count, sizeof(int64)), MCXT_ALLOC_HUGE);
-	parents = palloc_extended(mul_size(count, sizeof(uint32)), MCXT_ALLOC_HUGE);
-	locations = palloc_extended(mul_size(count, sizeof(int32)), MCXT_ALLOC_HUGE);
+	ids = PFS_ARRAY(int64, count);
+	parents = PFS_ARRAY(uint32, count);
+	locations = PFS_ARRAY(int32, count);
 	for (uint32 i = 0; i < count; i++)
 	{
 		uint32 parent = cache->parents[order[i]];

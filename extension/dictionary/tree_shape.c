@@ -1,20 +1,17 @@
 /*
  * tree_shape.c
- *		Numbering nodes depth first: sizes of subtrees in one pass back, places in one pass forth. Of some nodes, ancestors are
- *		marked in a bitmap, and marked nodes renumbered by rank.
+ *		Numbering nodes depth first: sizes of subtrees in one pass back, places in one pass forth.
+ *		Of some nodes, ancestors are marked in a bitmap, and marked nodes renumbered by rank.
  */
-#include "dictionary/tree_shape.h"
+#include "profstore.h"
 
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
-#define WORD_BITS 64
+#include "base/arrays.h"
+#include "dictionary/tree_shape.h"
 
-static void *
-allocate(Size count, Size element_bytes)
-{
-	return palloc_extended(mul_size(count, element_bytes) + 1, MCXT_ALLOC_HUGE);
-}
+#define WORD_BITS 64
 
 void
 pfs_shape_make(PfsTreeShape *shape, MemoryContext context, uint32 count, const uint32 *parents,
@@ -26,7 +23,7 @@ pfs_shape_make(PfsTreeShape *shape, MemoryContext context, uint32 count, const u
 	uint32 *ends = shape_parents + count;
 	int32 *shape_locations = (int32 *) (ends + count);
 	/* nodes of the subtree; once a node has its place, the place of its next child */
-	uint32 *sizes = allocate(count, sizeof(uint32));
+	uint32 *sizes = PFS_ARRAY(uint32, count);
 
 	for (uint32 i = 0; i < count; i++)
 		sizes[i] = 1;
@@ -102,9 +99,8 @@ mark_ancestors(const PfsTree *tree, const uint32 *leaves, uint32 leaf_count)
 	NodeSet set;
 
 	set.word_count = tree->node_count / WORD_BITS + 1;
-	set.words = palloc_extended(mul_size(set.word_count, sizeof(uint64)),
-								MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	set.ranks = allocate(set.word_count, sizeof(uint32));
+	set.words = PFS_ARRAY0(uint64, set.word_count);
+	set.ranks = PFS_ARRAY(uint32, set.word_count);
 	add_member(&set, 0);
 	for (uint32 i = 0; i < leaf_count; i++)
 	{
@@ -120,10 +116,10 @@ pfs_shape_make_of(PfsTreeShape *shape, MemoryContext context, const PfsTree *tre
 {
 	NodeSet set = mark_ancestors(tree, nodes, count);
 	uint32 member_count = rank_members(&set);
-	uint32 *members = allocate(member_count, sizeof(uint32));
-	uint32 *parents = allocate(member_count, sizeof(uint32));
-	int32 *locations = allocate(member_count, sizeof(int32));
-	uint32 *places = allocate(member_count, sizeof(uint32));
+	uint32 *members = PFS_ARRAY(uint32, member_count);
+	uint32 *parents = PFS_ARRAY(uint32, member_count);
+	int32 *locations = PFS_ARRAY(int32, member_count);
+	uint32 *places = PFS_ARRAY(uint32, member_count);
 	uint32 *indexes;
 	uint32 rank = 0;
 
@@ -178,7 +174,10 @@ make_first(PfsTreeCache *cache)
 	cache->shape_count = 1;
 }
 
-/* How many of the last shapes are put together with new nodes: those that are no larger than what comes twice. */
+/*
+ * How many of the last shapes are put together with new nodes: those that are no larger than what
+ * comes twice.
+ */
 static uint32
 count_merged(const PfsTreeCache *cache, uint32 *count)
 {
@@ -200,7 +199,7 @@ count_merged(const PfsTreeCache *cache, uint32 *count)
 static uint32 *
 list_nodes(const PfsTreeCache *cache, uint32 count, uint32 first_merged)
 {
-	uint32 *nodes = allocate(count, sizeof(uint32));
+	uint32 *nodes = PFS_ARRAY(uint32, count);
 	uint32 listed = 0;
 
 	for (uint32 number = first_merged; number < cache->shape_count; number++)
@@ -234,7 +233,7 @@ pfs_tree_shapes_extend(PfsTreeCache *cache)
 	else
 	{
 		nodes = list_nodes(cache, count, number);
-		places = allocate(count, sizeof(uint32));
+		places = PFS_ARRAY(uint32, count);
 		memcpy(places, nodes, count * sizeof(uint32));
 		pfs_shape_make_of(&shape, cache->context, &cache->tree, places, count);
 		for (uint32 i = 0; i < count; i++)
@@ -266,8 +265,8 @@ pfs_tree_shapes_move(PfsTreeCache *cache, uint32 start, const uint32 *order, con
 		return;
 
 	/* 1. what is told by index moves */
-	places = allocate(count, sizeof(uint32));
-	shape_of = allocate(count, sizeof(uint8));
+	places = PFS_ARRAY(uint32, count);
+	shape_of = PFS_ARRAY(uint8, count);
 	for (uint32 i = 0; i < count; i++)
 	{
 		places[i] = cache->places[order[i]];

@@ -1,11 +1,11 @@
 -- What writers call. Interning functions take arrays and return an id for each element, in order; a repeated call
 -- returns ids of equal content. They run as the extension's owner and are granted by grant_write alone.
 
-CREATE FUNCTION profstore.begin_interning(caller text, VARIADIC arrays "any") RETURNS void
+CREATE FUNCTION profstore_internal.begin_interning(caller text, VARIADIC arrays "any") RETURNS void
 	LANGUAGE c VOLATILE PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'profstore_begin_interning';
-COMMENT ON FUNCTION profstore.begin_interning(text, "any") IS 'internal: checks that arrays are of one length and without nulls; pins the epoch; makes the transaction''s commit wait for the disk';
-REVOKE EXECUTE ON FUNCTION profstore.begin_interning(text, "any") FROM PUBLIC;
+COMMENT ON FUNCTION profstore_internal.begin_interning(text, "any") IS 'checks that arrays are of one length and without nulls; pins the epoch; makes the transaction''s commit wait for the disk';
+REVOKE EXECUTE ON FUNCTION profstore_internal.begin_interning(text, "any") FROM PUBLIC;
 
 CREATE FUNCTION profstore.parse_profile_type(profile_type text,
 											 OUT name text, OUT sample_type text, OUT sample_unit text,
@@ -66,7 +66,7 @@ COMMENT ON FUNCTION profstore.normalize_labels(jsonb) IS 'checks a label set; an
 CREATE FUNCTION profstore.intern_profile_types(profile_types text[]) RETURNS int4[]
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
-	SELECT profstore.begin_interning('intern_profile_types', profile_types);
+	SELECT profstore_internal.begin_interning('intern_profile_types', profile_types);
 
 	WITH input AS MATERIALIZED
 		(SELECT t.*, i.ord,
@@ -94,13 +94,13 @@ REVOKE EXECUTE ON FUNCTION profstore.intern_profile_types(text[]) FROM PUBLIC;
 CREATE FUNCTION profstore.intern_series(profile_types text[], labels jsonb[], periods int8[]) RETURNS int4[]
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
-	SELECT profstore.begin_interning('intern_series', profile_types, labels, periods);
+	SELECT profstore_internal.begin_interning('intern_series', profile_types, labels, periods);
 
 	WITH input AS MATERIALIZED
 		(SELECT i.profile_type, n.labels, i.period, i.ord,
 			(SELECT min(k.id) FROM profstore.series AS k
-			 WHERE NOT k.condemned AND profstore.content_hash(k.profile_type, k.labels, k.period)
-				 = profstore.content_hash(i.profile_type, n.labels, i.period)
+			 WHERE NOT k.condemned AND profstore_internal.content_hash(k.profile_type, k.labels, k.period)
+				 = profstore_internal.content_hash(i.profile_type, n.labels, i.period)
 				 AND k.role = profstore.calling_role()
 				 AND (k.profile_type, k.labels, k.period) = (i.profile_type, n.labels, i.period)) AS id
 		 FROM unnest(profstore.intern_profile_types(profile_types), labels, periods)
@@ -119,14 +119,14 @@ END;
 COMMENT ON FUNCTION profstore.intern_series(text[], jsonb[], int8[]) IS 'ids of the caller''s series: profile type in its string form, labels, period';
 REVOKE EXECUTE ON FUNCTION profstore.intern_series(text[], jsonb[], int8[]) FROM PUBLIC;
 
-CREATE FUNCTION profstore.check_series(series_ids int4[]) RETURNS void
+CREATE FUNCTION profstore_internal.check_series(series_ids int4[]) RETURNS void
 	LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS
 $$
 DECLARE
 	id int4;
 BEGIN
 	SELECT s.id INTO id FROM profstore.series AS s
-	WHERE s.id = ANY (series_ids) AND s.role NOT IN (profstore.calling_role(), '') LIMIT 1;
+	WHERE s.id = ANY (series_ids) AND s.role <> profstore.calling_role() LIMIT 1;
 	IF FOUND THEN
 		RAISE insufficient_privilege USING
 			MESSAGE = format('series %s belongs to another role', id),
@@ -134,33 +134,33 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION profstore.check_series(int4[]) IS 'internal: an error where one of these series was interned by another role than the caller''s';
-REVOKE EXECUTE ON FUNCTION profstore.check_series(int4[]) FROM PUBLIC;
+COMMENT ON FUNCTION profstore_internal.check_series(int4[]) IS 'an error where one of these series was interned by another role than the caller''s';
+REVOKE EXECUTE ON FUNCTION profstore_internal.check_series(int4[]) FROM PUBLIC;
 
-CREATE FUNCTION profstore.note_seen(series_ids int4[], first_time timestamptz, last_time timestamptz) RETURNS void
+CREATE FUNCTION profstore_internal.note_seen(series_ids int4[], first_time timestamptz, last_time timestamptz) RETURNS void
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
 	AS 'MODULE_PATHNAME', 'profstore_note_seen';
-COMMENT ON FUNCTION profstore.note_seen(int4[], timestamptz, timestamptz) IS 'internal: checks the times, and widens the rows of these series when the transaction commits';
-REVOKE EXECUTE ON FUNCTION profstore.note_seen(int4[], timestamptz, timestamptz) FROM PUBLIC;
+COMMENT ON FUNCTION profstore_internal.note_seen(int4[], timestamptz, timestamptz) IS 'checks the times, and widens the rows of these series when the transaction commits';
+REVOKE EXECUTE ON FUNCTION profstore_internal.note_seen(int4[], timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION profstore.touch_series(series_ids int4[], first_time timestamptz, last_time timestamptz) RETURNS void
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
-	SELECT profstore.note_seen(series_ids, first_time, last_time);
-	SELECT profstore.check_series(series_ids);
+	SELECT profstore_internal.note_seen(series_ids, first_time, last_time);
+	SELECT profstore_internal.check_series(series_ids);
 END;
-COMMENT ON FUNCTION profstore.touch_series(int4[], timestamptz, timestamptz) IS 'tells that these series, which the caller has interned, have samples between these times; seen when the transaction has committed, and waits for nobody until then';
+COMMENT ON FUNCTION profstore.touch_series(int4[], timestamptz, timestamptz) IS 'tells that series have samples between these times: series that the caller has interned; seen when the transaction has committed, and waits for nobody until then';
 REVOKE EXECUTE ON FUNCTION profstore.touch_series(int4[], timestamptz, timestamptz) FROM PUBLIC;
 
 CREATE FUNCTION profstore.intern_mappings(build_ids text[], files text[]) RETURNS int4[]
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
-	SELECT profstore.begin_interning('intern_mappings', build_ids, files);
+	SELECT profstore_internal.begin_interning('intern_mappings', build_ids, files);
 
 	WITH input AS MATERIALIZED
 		(SELECT i.*,
 			(SELECT min(k.id) FROM profstore.mappings AS k
-			 WHERE NOT k.condemned AND profstore.content_hash(k.build_id, k.file) = profstore.content_hash(i.build_id, i.file)
+			 WHERE NOT k.condemned AND profstore_internal.content_hash(k.build_id, k.file) = profstore_internal.content_hash(i.build_id, i.file)
 				 AND k.role = profstore.calling_role()
 				 AND (k.build_id, k.file) = (i.build_id, i.file)) AS id
 		 FROM unnest(build_ids, files) WITH ORDINALITY AS i(build_id, file, ord)),
@@ -238,12 +238,12 @@ BEGIN
 	INSERT INTO profstore.writers AS w (writer, last_batch)
 	VALUES (begin_batch.writer, begin_batch.batch)
 	ON CONFLICT ON CONSTRAINT writers_pkey DO UPDATE
-		SET last_batch = EXCLUDED.last_batch, last_seen = EXCLUDED.last_seen, role = EXCLUDED.role
-		WHERE w.last_batch < EXCLUDED.last_batch AND w.role IN (EXCLUDED.role, '');
+		SET last_batch = EXCLUDED.last_batch, last_seen = EXCLUDED.last_seen
+		WHERE w.last_batch < EXCLUDED.last_batch AND w.role = EXCLUDED.role;
 	IF FOUND THEN
 		RETURN true;
 	END IF;
-	IF EXISTS (SELECT FROM profstore.writers AS w WHERE w.writer = begin_batch.writer AND w.role NOT IN (profstore.calling_role(), '')) THEN
+	IF EXISTS (SELECT FROM profstore.writers AS w WHERE w.writer = begin_batch.writer AND w.role <> profstore.calling_role()) THEN
 		RAISE insufficient_privilege USING
 			MESSAGE = format('writer %s belongs to another role', begin_batch.writer),
 			HINT = 'Each writer chooses an id of its own, at random.';

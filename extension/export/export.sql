@@ -6,7 +6,7 @@ CREATE FUNCTION profstore.flamegraph_html(selector text, from_ts timestamptz DEF
 								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function',
 								title text DEFAULT NULL)
 	RETURNS text
-	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 SUPPORT profstore.scan_support
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_flamegraph_html';
 COMMENT ON FUNCTION profstore.flamegraph_html(text, timestamptz, timestamptz, int4, bool, text, text, text, text, text, text) IS 'flame graph as one self-contained HTML page with search, zoom, callers and callees of a function, and a table of functions; write it to a file with psql -Ato';
 
@@ -18,33 +18,15 @@ CREATE FUNCTION profstore.flamegraph_diff_html(selector text, base_from timestam
 								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function',
 								title text DEFAULT NULL)
 	RETURNS text
-	LANGUAGE c STABLE PARALLEL RESTRICTED COST 40000 SUPPORT profstore.scan_support
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 40000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_flamegraph_diff_html';
 COMMENT ON FUNCTION profstore.flamegraph_diff_html(text, timestamptz, timestamptz, timestamptz, timestamptz, text, bool, int4, text, text, text, text, text, text) IS 'two selections in one flame graph as a self-contained HTML page: frames are coloured by their change, and a table has the changes of functions';
-
--- keep_frames are of the file whose drop_frames are taken
-CREATE FUNCTION profstore.merged_notes(series_ids int4[], OUT default_type text, OUT doc_url text, OUT drop_frames text, OUT keep_frames text,
-							 OUT comments text[])
-	LANGUAGE sql STABLE STRICT PARALLEL SAFE
-BEGIN ATOMIC
-WITH notes AS MATERIALIZED
-	(SELECT DISTINCT n.default_type, n.comments, n.doc_url, n.drop_frames, n.keep_frames
-	 FROM profstore.file_notes AS n WHERE n.series_id = ANY (merged_notes.series_ids)),
-frames AS
-	(SELECT n.drop_frames, n.keep_frames FROM notes AS n ORDER BY n.drop_frames = '', n.drop_frames, n.keep_frames LIMIT 1)
-SELECT coalesce(min(n.default_type) FILTER (WHERE n.default_type <> ''), ''), coalesce(min(n.doc_url) FILTER (WHERE n.doc_url <> ''), ''),
-	coalesce((SELECT f.drop_frames FROM frames AS f), ''), coalesce((SELECT f.keep_frames FROM frames AS f), ''),
-	ARRAY(SELECT u.comment FROM notes AS c, unnest(c.comments) WITH ORDINALITY AS u(comment, ord)
-		  GROUP BY u.comment ORDER BY min(c.comments), min(u.ord))
-FROM notes AS n;
-END;
-COMMENT ON FUNCTION profstore.merged_notes(int4[]) IS 'internal: notes of several series as those of one file, as the caller sees them';
 
 CREATE FUNCTION profstore.pprof(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
 								to_ts timestamptz DEFAULT now(), focus text DEFAULT NULL, ignore text DEFAULT NULL,
 								show text DEFAULT NULL, hide text DEFAULT NULL, sample_labels bool DEFAULT false)
 	RETURNS bytea
-	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 SUPPORT profstore.scan_support
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_pprof';
 COMMENT ON FUNCTION profstore.pprof(text, timestamptz, timestamptz, text, text, text, text, bool) IS 'merged stacks in the format of pprof, for go tool pprof and go build -pgo; sample_labels: with the labels of series on samples';
 
@@ -52,7 +34,7 @@ CREATE FUNCTION profstore.speedscope(selector text, from_ts timestamptz DEFAULT 
 								to_ts timestamptz DEFAULT now(), focus text DEFAULT NULL, ignore text DEFAULT NULL,
 								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
 	RETURNS jsonb
-	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 SUPPORT profstore.scan_support
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_speedscope';
 COMMENT ON FUNCTION profstore.speedscope(text, timestamptz, timestamptz, text, text, text, text, text) IS 'merged stacks in the file format of speedscope.app; values below 0 as a second profile';
 
@@ -61,7 +43,7 @@ CREATE FUNCTION profstore.flamegraph_json(selector text, from_ts timestamptz DEF
 								inverted bool DEFAULT false, focus text DEFAULT NULL, ignore text DEFAULT NULL,
 								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
 	RETURNS jsonb
-	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 SUPPORT profstore.scan_support
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_flamegraph_json';
 COMMENT ON FUNCTION profstore.flamegraph_json(text, timestamptz, timestamptz, int4, bool, text, text, text, text, text) IS 'flame graph as nested objects: name, value, children, and where known file, line, mapping; for d3-flame-graph';
 
@@ -69,6 +51,6 @@ CREATE FUNCTION profstore.firefox_profile(selector text, from_ts timestamptz DEF
 								to_ts timestamptz DEFAULT now(), focus text DEFAULT NULL, ignore text DEFAULT NULL,
 								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
 	RETURNS jsonb
-	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 SUPPORT profstore.scan_support
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_firefox_profile';
 COMMENT ON FUNCTION profstore.firefox_profile(text, timestamptz, timestamptz, text, text, text, text, text) IS 'merged stacks in the processed format of profiler.firefox.com';

@@ -2,25 +2,28 @@
  * export_samples.c
  *		From sums per stack back to stacks.
  */
-#include "export/export_samples.h"
+#include "profstore.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
 
 #include "base/arrays.h"
 #include "base/memory_peak.h"
-#include "miscadmin.h"
+#include "export/export_samples.h"
 #include "tree/stack_verdicts.h"
-#include "utils/memutils.h"
 
-#define INITIAL_DEPTH 64
-
-/* Stacks of a part of the stream; what it allocates goes with the context, and the function is called in the caller's. */
+/*
+ * Stacks of a part of the stream; what it allocates goes with the context, and the function is
+ * called in the caller's.
+ */
 static void
 export_part(const PfsStackSums *sums, PfsSymbols *symbols, PfsExportFn function, void *argument,
 			MemoryContext caller)
 {
 	PfsStackSubsets subsets = pfs_stack_subsets_begin(sums, true);
 	PfsStackSubset subset;
-	uint32 capacity = INITIAL_DEPTH;
-	int32 *location_ids = PFS_ARRAY(int32, capacity);
+	uint32 capacity = 0;
+	int32 *location_ids = NULL;
 
 	while (pfs_stack_subsets_next(&subsets, &subset))
 	{
@@ -38,11 +41,7 @@ export_part(const PfsStackSums *sums, PfsSymbols *symbols, PfsExportFn function,
 				continue;
 			for (uint32 node = subset.leaves[i]; node != 0; node = subset.shape.parents[node])
 			{
-				if (count == capacity)
-				{
-					capacity *= 2;
-					location_ids = repalloc_huge(location_ids, (Size) capacity * sizeof(int32));
-				}
+				PFS_RESERVE(location_ids, capacity, count + 1);
 				location_ids[count++] = subset.shape.locations[node];
 			}
 			context = MemoryContextSwitchTo(caller);

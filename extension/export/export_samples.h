@@ -15,15 +15,16 @@
 typedef void (*PfsExportFn)(void *argument, const int32 *location_ids, uint32 count, int64 value);
 
 /*
- * In the order of stack ids. The locations are in the dictionary's cache; the function is called in CurrentMemoryContext, which
- * has nothing else of the stream's parts when this returns. pfs_dictionary_begin has been called.
+ * In the order of stack ids. The locations are in the dictionary's cache; the function is called
+ * in CurrentMemoryContext, which has nothing else of the stream's parts when this returns.
+ * pfs_dictionary_begin has been called.
  */
 void pfs_export_stacks(PfsStackStream *stream, PfsSymbols *symbols, PfsExportFn function,
 					   void *argument);
 
 /*
- * The part of a selection that has these labels, for index 0 .. distinct_count - 1; equal labels under another period
- * are another part. Lives in CurrentMemoryContext.
+ * The part of a selection that has these labels, for index 0 .. distinct_count - 1; equal labels
+ * under another period are another part. Lives in CurrentMemoryContext.
  */
 PfsSelection *pfs_selection_part(const PfsSelection *selection, int32 index);
 

@@ -2,13 +2,15 @@
  * file_notes.c
  *		Notes of several series become those of one file, always the same for the same notes.
  */
-#include "export/file_notes.h"
+#include "profstore.h"
 
-#include "base/arrays.h"
 #include "catalog/pg_type.h"
 #include "executor/spi.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+
+#include "base/arrays.h"
+#include "export/file_notes.h"
 
 enum
 {
@@ -19,9 +21,25 @@ enum
 	NOTE_COMMENTS
 };
 
+/* Notes as the caller sees them. keep_frames are of the file whose drop_frames are taken. */
 static const char notes_query[] =
-	"SELECT n.default_type, n.doc_url, n.drop_frames, n.keep_frames, n.comments "
-	"FROM profstore.merged_notes($1) AS n";
+	"WITH notes AS MATERIALIZED "
+	"    (SELECT DISTINCT n.default_type, n.comments, n.doc_url, n.drop_frames, n.keep_frames "
+	"     FROM profstore.file_notes AS n WHERE n.series_id OPERATOR(pg_catalog.=) ANY ($1)), "
+	"frames AS "
+	"    (SELECT n.drop_frames, n.keep_frames FROM notes AS n "
+	"     ORDER BY n.drop_frames OPERATOR(pg_catalog.=) '', n.drop_frames, n.keep_frames LIMIT 1) "
+	"SELECT "
+	"    coalesce(pg_catalog.min(n.default_type) FILTER "
+	"             (WHERE n.default_type OPERATOR(pg_catalog.<>) ''), ''), "
+	"    coalesce(pg_catalog.min(n.doc_url) FILTER "
+	"             (WHERE n.doc_url OPERATOR(pg_catalog.<>) ''), ''), "
+	"    coalesce((SELECT f.drop_frames FROM frames AS f), ''), "
+	"    coalesce((SELECT f.keep_frames FROM frames AS f), ''), "
+	"    ARRAY(SELECT u.comment "
+	"          FROM notes AS c, pg_catalog.unnest(c.comments) WITH ORDINALITY AS u(comment, ord) "
+	"          GROUP BY u.comment ORDER BY pg_catalog.min(c.comments), pg_catalog.min(u.ord)) "
+	"FROM notes AS n";
 
 /* Copies what lives as long as SPI. */
 static const char *

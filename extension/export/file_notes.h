@@ -11,8 +11,8 @@
 #include "select/selection.h"
 
 /*
- * Fills in the notes of a header with those of all series of a selection: all comments, and of everything else one that is
- * not empty. Reads as the caller. Texts live in CurrentMemoryContext.
+ * Fills in the notes of a header with those of all series of a selection: all comments, and of
+ * everything else one that is not empty. Reads as the caller. Texts live in CurrentMemoryContext.
  */
 void pfs_file_notes_get(const PfsSelection *selection, PfsPprofHeader *header);
 

@@ -2,17 +2,20 @@
  * firefox.c
  *		firefox_profile(): the processed format of profiler.firefox.com.
  *
- * Tables of columns that refer to each other by index: samples ─► stackTable (frame, prefix) ─► frameTable ─► funcTable ─►
- * stringArray, and funcTable ─► resourceTable ─► libs. The tree's rows are the stack table, a parent before its children. Sums have
- * no times, so samples follow each other. The version is one that every later profiler upgrades.
+ * Tables of columns that refer to each other by index: samples ─► stackTable (frame, prefix) ─►
+ * frameTable ─► funcTable ─► stringArray, and funcTable ─► resourceTable ─► libs. The tree's rows
+ * are the stack table, a parent before its children. Sums have no times, so samples follow each
+ * other. The version is one that every later profiler upgrades.
  */
-#include "export/tree_export.h"
+#include "profstore.h"
+
+#include "utils/json.h"
+#include "utils/timestamp.h"
 
 #include "base/arrays.h"
 #include "export/flame_json.h"
 #include "export/text_numbers.h"
-#include "utils/json.h"
-#include "utils/timestamp.h"
+#include "export/tree_export.h"
 
 #define FORMAT_VERSION		 48
 #define GECKO_FORMAT_VERSION 29

@@ -2,9 +2,12 @@
  * flame_json.c
  *		Rows in depth-first order to nested objects.
  */
-#include "export/flame_json.h"
+#include "profstore.h"
 
+#include "tree/frame_source.h"
 #include "utils/json.h"
+
+#include "export/flame_json.h"
 
 void
 pfs_json_append_text(StringInfo json, const char *key, const char *text, bool first)
@@ -47,7 +50,10 @@ append_whole(StringInfo json, PfsSides kept, const PfsDropped *dropped, bool is_
 		appendStringInfo(json, ",\"whole_base\":%.0f", (double) kept.base + dropped->base);
 }
 
-/* Ends a node of a level, and those above it up to the one whose sibling comes; of the last node, up to the root. */
+/*
+ * Ends a node of a level, and those above it up to the one whose sibling comes; of the last node,
+ * up to the root.
+ */
 static void
 close_nodes(StringInfo json, int32 level, int32 next_level)
 {
@@ -58,9 +64,10 @@ close_nodes(StringInfo json, int32 level, int32 next_level)
 		appendStringInfoChar(json, ',');
 }
 
-void
+bool
 pfs_flame_json_append(StringInfo json, PfsFlameScan *rows, bool is_diff)
 {
+	bool has_values = false;
 	const PfsDropped *dropped = pfs_flame_scan_dropped(rows);
 	int32 level = -1;
 	PfsFlameRow row;
@@ -74,7 +81,9 @@ pfs_flame_json_append(StringInfo json, PfsFlameScan *rows, bool is_diff)
 		append_node(json, &row, is_diff);
 		if (row.level == 0 && dropped != NULL)
 			append_whole(json, row.total, dropped, is_diff);
+		has_values |= row.level > 0 || row.total.value != 0 || row.total.base != 0;
 		level = row.level;
 	}
 	close_nodes(json, level, 0);
+	return has_values;
 }

@@ -8,14 +8,16 @@
 #include "profstore.h"
 
 #include "lib/stringinfo.h"
+
 #include "tree/flame_rows.h"
 
 /*
- * Appends the tree as one object: name, value, children, and where known file, line, mapping; truncated where the node
- * stands in for cut ones; of a comparison base as well. Under filters the root has whole, of a comparison whole_base too: what its values are
- * without them. Raises PROGRAM_LIMIT_EXCEEDED beyond 1 GB.
+ * Appends the tree as one object: name, value, children, and where known file, line, mapping;
+ * truncated where the node stands in for cut ones; of a comparison base as well. Under filters the
+ * root has whole, of a comparison whole_base too: what its values are without them. Returns whether
+ * there is anything to show. Raises PROGRAM_LIMIT_EXCEEDED beyond 1 GB.
  */
-void pfs_flame_json_append(StringInfo json, PfsFlameScan *rows, bool is_diff);
+bool pfs_flame_json_append(StringInfo json, PfsFlameScan *rows, bool is_diff);
 
 /* Appends "key":"text" and, where it is not the first of its object, a comma before. */
 void pfs_json_append_text(StringInfo json, const char *key, const char *text, bool first);

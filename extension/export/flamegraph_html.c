@@ -2,14 +2,17 @@
  * flamegraph_html.c
  *		flamegraph_html() and flamegraph_diff_html(): a flame graph as one self-contained page.
  */
-#include "export/flame_json.h"
+#include "profstore.h"
 
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
+#include "export/flame_json.h"
 #include "export/page_template.h"
 #include "export/view_text.h"
 #include "tree/comparison.h"
-#include "utils/builtins.h"
-#include "utils/timestamp.h"
 #include "views/flamegraph.h"
+#include "views/view.h"
 
 #define ARG_TITLE PFS_FLAME_ARG_COUNT
 
@@ -20,8 +23,8 @@ PG_FUNCTION_INFO_V1(profstore_flamegraph_html);
 PG_FUNCTION_INFO_V1(profstore_flamegraph_diff_html);
 
 /*
- * Appends JSON so that HTML cannot end the element around it: "<" stands in strings alone, where an escape means
- * the same.
+ * Appends JSON so that HTML cannot end the element around it: "<" stands in strings alone, where
+ * an escape means the same.
  */
 static void
 append_for_script(StringInfo page, const StringInfoData *json)
@@ -67,7 +70,8 @@ make_page(const StringInfoData *json)
 }
 
 /*
- * flamegraph_html(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide, granularity, title)
+ * flamegraph_html(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide,
+ * granularity, title)
  */
 PGDLLEXPORT Datum
 profstore_flamegraph_html(PG_FUNCTION_ARGS)
@@ -81,15 +85,16 @@ profstore_flamegraph_html(PG_FUNCTION_ARGS)
 									   flame.inverted ? "inverted" : ""),
 						 false);
 	appendStringInfo(&json, ",\"inverted\":%s,\"tree\":", flame.inverted ? "true" : "false");
-	pfs_flame_json_append(&json, flame.rows, false);
+	if (!pfs_flame_json_append(&json, flame.rows, false))
+		pfs_tell_empty(flame.selection);
 	pfs_flamegraph_end(&flame);
 	appendStringInfoChar(&json, '}');
 	PG_RETURN_TEXT_P(make_page(&json));
 }
 
 /*
- * flamegraph_diff_html(selector, base_from, base_to, from_ts, to_ts, base_selector, absolute, max_nodes, focus, ignore,
- * show, hide, granularity, title)
+ * flamegraph_diff_html(selector, base_from, base_to, from_ts, to_ts, base_selector, absolute,
+ * max_nodes, focus, ignore, show, hide, granularity, title)
  *
  * The page colours by the values, so it needs no padding.
  */
@@ -116,7 +121,8 @@ profstore_flamegraph_diff_html(PG_FUNCTION_ARGS)
 									   by_rate ? "by rate" : "absolute"),
 						 false);
 	appendStringInfoString(&json, ",\"inverted\":false,\"diff\":true,\"tree\":");
-	pfs_flame_json_append(&json, rows, true);
+	if (!pfs_flame_json_append(&json, rows, true))
+		pfs_tell_empty(comparison.selection);
 	pfs_frame_tree_close(tree);
 	appendStringInfoChar(&json, '}');
 	PG_RETURN_TEXT_P(make_page(&json));

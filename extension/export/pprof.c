@@ -2,20 +2,25 @@
  * pprof.c
  *		pprof(): a selection as a file that go tool pprof reads.
  */
-#include "export/pprof_write.h"
+#include "profstore.h"
+
+#include "catalog/pg_type.h"
+#include "common/int.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "utils/timestamp.h"
 
 #include "base/arrays.h"
-#include "common/int.h"
+#include "dictionary/arrays.h"
 #include "dictionary/dictionary.h"
 #include "export/export_samples.h"
 #include "export/file_notes.h"
+#include "export/pprof_write.h"
 #include "export/view_text.h"
-#include "fmgr.h"
 #include "formats/gunzip.h"
 #include "import/server.h"
 #include "select/selection.h"
 #include "store/segment/codec_server.h"
-#include "utils/timestamp.h"
 
 enum
 {
@@ -25,6 +30,10 @@ enum
 };
 
 PG_FUNCTION_INFO_V1(profstore_pprof);
+
+static const char seen_query[] =
+	"SELECT pg_catalog.min(s.first_seen), pg_catalog.max(s.last_seen) FROM profstore.series AS s "
+	"WHERE s.id OPERATOR(pg_catalog.=) ANY ($1)";
 
 /* Cuts the next part off a profile type. */
 static char *
@@ -39,7 +48,65 @@ next_part(char **rest)
 	return part;
 }
 
-/* The range as asked for, where it has ends; and the period that all series have in common, if they do. */
+/* Nanoseconds since 1970; false for infinity, and for what has no room. */
+static bool
+to_file_time(TimestampTz time, int64 *time_ns)
+{
+	int64 since_1970;
+
+	return !TIMESTAMP_NOT_FINITE(time) &&
+		   !pg_add_s64_overflow(time, PFS_EPOCH_DIFFERENCE_US, &since_1970) &&
+		   !pg_mul_s64_overflow(since_1970, PFS_NS_PER_US, time_ns);
+}
+
+/* When the series were seen; false where nobody has told. last_seen may be a minute old. */
+static bool
+find_seen(const PfsSelection *selection, TimestampTz *first, TimestampTz *last)
+{
+	Oid type = INT8ARRAYOID;
+	ArrayType *ids = pfs_array_make((uint32) selection->series_count, INT8OID, sizeof(int64));
+	Datum argument = PointerGetDatum(ids);
+	bool is_null;
+
+	memcpy(ARR_DATA_PTR(ids), selection->series_ids,
+		   sizeof(int64) * (Size) selection->series_count);
+	SPI_connect();
+	if (SPI_execute_with_args(seen_query, 1, &type, &argument, NULL, true, 0) != SPI_OK_SELECT ||
+		SPI_processed != 1)
+		elog(ERROR, "could not read profstore.series");
+	*first = DatumGetTimestampTz(
+		SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null));
+	*last = DatumGetTimestampTz(
+				SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 2, &is_null)) +
+			USECS_PER_MINUTE;
+	SPI_finish();
+	return !is_null;
+}
+
+/* The range as asked for; where it has no end, when the series were first and last seen. */
+static void
+set_range(PfsPprofHeader *header, const PfsSelection *selection)
+{
+	int64 end_ns = 0;
+	bool has_begin = to_file_time(selection->from, &header->time_ns);
+	bool has_end = to_file_time(selection->to, &end_ns);
+	TimestampTz first;
+	TimestampTz last;
+
+	if ((!has_begin || !has_end) && find_seen(selection, &first, &last))
+	{
+		has_begin = has_begin || to_file_time(first, &header->time_ns);
+		has_end = has_end || to_file_time(last, &end_ns);
+	}
+	if (!has_begin)
+		header->time_ns = 0;
+	else if (has_end && selection->delta &&
+			 (pg_sub_s64_overflow(end_ns, header->time_ns, &header->duration_ns) ||
+			  header->duration_ns < 0))
+		header->duration_ns = 0;
+}
+
+/* The range, and the period that all series have in common, if they do. */
 static PfsPprofHeader
 make_header(const PfsSelection *selection)
 {
@@ -61,18 +128,7 @@ make_header(const PfsSelection *selection)
 			break;
 		}
 	}
-	if (!TIMESTAMP_NOT_FINITE(selection->from))
-	{
-		int64 length;
-
-		if (pg_mul_s64_overflow(selection->from + PFS_EPOCH_DIFFERENCE_US, PFS_NS_PER_US,
-								&header.time_ns))
-			header.time_ns = 0;
-		if (!TIMESTAMP_NOT_FINITE(selection->to) && selection->delta &&
-			!pg_sub_s64_overflow(selection->to, selection->from, &length) &&
-			pg_mul_s64_overflow(length, PFS_NS_PER_US, &header.duration_ns))
-			header.duration_ns = 0;
-	}
+	set_range(&header, selection);
 	return header;
 }
 
@@ -81,6 +137,7 @@ typedef struct Export
 	PfsPprofWriter *writer;
 	const PfsSampleLabel *labels; /* of the samples that are being added */
 	uint32 label_count;
+	uint64 sample_count;
 	double kept; /* sum of all samples */
 } Export;
 
@@ -89,6 +146,7 @@ add_sample(void *argument, const int32 *location_ids, uint32 count, int64 value)
 {
 	Export *export = argument;
 
+	export->sample_count++;
 	export->kept += (double) value;
 	pfs_pprof_add(export->writer, location_ids, count, value, export->labels, export->label_count);
 }
@@ -122,7 +180,7 @@ profstore_pprof(PG_FUNCTION_ARGS)
 	bool sample_labels = !PG_ARGISNULL(ARG_SAMPLE_LABELS) && PG_GETARG_BOOL(ARG_SAMPLE_LABELS);
 	PfsPprofHeader header = make_header(selection);
 	PfsSymbols *symbols;
-	Export export = { NULL, NULL, 0, 0 };
+	Export export = { 0 };
 	StringInfo profile;
 	PfsBytes packed;
 	bytea *result;
@@ -142,6 +200,8 @@ profstore_pprof(PG_FUNCTION_ARGS)
 		export.labels = labels;
 		add_part(&export, part, symbols);
 	}
+	if (export.sample_count == 0)
+		pfs_tell_empty(selection);
 	if (pfs_symbols_dropped(symbols) != NULL)
 		add_comment(&header, pfs_share_text(fcinfo, ARG_FILTERS, export.kept,
 											pfs_symbols_dropped(symbols), header.sample_unit));

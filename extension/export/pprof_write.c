@@ -1,15 +1,18 @@
 /*
  * pprof_write.c
- *		Each message is appended as it is met; the string table and the mappings, which go on changing, come last.
+ *		Each message is appended as it is met; the string table and the mappings, which go on
+ *		changing, come last.
  */
-#include "export/pprof_write.h"
+#include "profstore.h"
+
+#include "mb/pg_wchar.h"
 
 #include "base/arrays.h"
 #include "base/id_map.h"
 #include "dictionary/dictionary.h"
+#include "export/pprof_write.h"
 #include "export/text_numbers.h"
 #include "formats/profile.pb-c.h"
-#include "mb/pg_wchar.h"
 
 #define WIRE_VARINT 0
 #define WIRE_BYTES	2
@@ -38,11 +41,12 @@ struct PfsPprofWriter
 	Numbers mapping_numbers;
 	Pfs__Pprof__Mapping *mappings;
 	uint32 mapping_count;
+	uint32 mapping_capacity;
 	uint64 *location_numbers; /* of the sample that is being added */
 	uint32 location_capacity;
 };
 
-/* --- bytes ------------------------------------------------------------------------------------------------------- */
+/* Bytes */
 
 static void
 append_varint(StringInfo out, uint64 value)
@@ -98,7 +102,7 @@ string_number(PfsPprofWriter *writer, const char *text)
 	return entry->number;
 }
 
-/* --- functions, mappings, locations ------------------------------------------------------------------------------ */
+/* Functions, mappings, locations */
 
 static uint32
 number_of(Numbers *numbers, int32 id, bool *found)
@@ -131,7 +135,8 @@ function_number(PfsPprofWriter *writer, int32 id)
 }
 
 /*
- * Mappings claim to be symbolized until a location says otherwise: then pprof looks for symbols itself.
+ * Mappings claim to be symbolized until a location says otherwise: then pprof looks for symbols
+ * itself.
  */
 static Pfs__Pprof__Mapping *
 mapping_message(PfsPprofWriter *writer, int32 id)
@@ -142,12 +147,7 @@ mapping_message(PfsPprofWriter *writer, int32 id)
 
 	if (found)
 		return &writer->mappings[number - 1];
-	if (writer->mapping_count % INITIAL_ENTRIES == 0)
-		writer->mappings =
-			writer->mappings == NULL
-				? PFS_ARRAY(Pfs__Pprof__Mapping, INITIAL_ENTRIES)
-				: repalloc_huge(writer->mappings, (writer->mapping_count + INITIAL_ENTRIES) *
-													  sizeof(Pfs__Pprof__Mapping));
+	PFS_RESERVE(writer->mappings, writer->mapping_capacity, writer->mapping_count + 1);
 	message = &writer->mappings[writer->mapping_count++];
 	pfs__pprof__mapping__init(message);
 	message->id = number;
@@ -229,7 +229,7 @@ location_number(PfsPprofWriter *writer, int32 id)
 	return *number == NO_FRAMES ? 0 : *number;
 }
 
-/* --- samples ----------------------------------------------------------------------------------------------------- */
+/* Samples */
 
 PfsPprofWriter *
 pfs_pprof_begin(PfsSymbols *symbols)
@@ -246,17 +246,6 @@ pfs_pprof_begin(PfsSymbols *symbols)
 	return writer;
 }
 
-static void
-reserve_locations(PfsPprofWriter *writer, uint32 count)
-{
-	if (count <= writer->location_capacity)
-		return;
-	if (writer->location_numbers != NULL)
-		pfree(writer->location_numbers);
-	writer->location_capacity = Max(count, 64);
-	writer->location_numbers = PFS_ARRAY(uint64, writer->location_capacity);
-}
-
 void
 pfs_pprof_add(PfsPprofWriter *writer, const int32 *location_ids, uint32 count, int64 value,
 			  const PfsSampleLabel *labels, uint32 label_count)
@@ -266,7 +255,7 @@ pfs_pprof_add(PfsPprofWriter *writer, const int32 *location_ids, uint32 count, i
 	Pfs__Pprof__Label **pointers = PFS_ARRAY(Pfs__Pprof__Label *, label_count);
 	uint32 left = 0;
 
-	reserve_locations(writer, count);
+	PFS_RESERVE(writer->location_numbers, writer->location_capacity, count);
 	/* From the root on, so that the program itself is the first mapping. */
 	for (uint32 i = count; i-- > 0;)
 		writer->location_numbers[i] = location_number(writer, location_ids[i]);

@@ -2,16 +2,18 @@
  * pprof_write.h
  *		A profile in the format of pprof, made of the dictionary's rows.
  *
- * Things get numbers in the order in which they are met, so equal samples in equal order become equal bytes. Mappings have no
- * place in memory: addresses are those of files, which "0 to the end" says.
+ * Things get numbers in the order in which they are met, so equal samples in equal order become
+ * equal bytes. Mappings have no place in memory: addresses are those of files, which "0 to the
+ * end" says.
  */
 #ifndef PFS_PPROF_WRITE_H
 #define PFS_PPROF_WRITE_H
 
 #include "profstore.h"
 
-#include "import/sample_labels.h"
 #include "lib/stringinfo.h"
+
+#include "import/sample_labels.h"
 #include "tree/symbols.h"
 
 typedef struct PfsPprofWriter PfsPprofWriter;

@@ -1,13 +1,17 @@
 /*
  * speedscope.c
- *		speedscope(): the file format of speedscope.app; and flamegraph_json(): nested objects for d3-flame-graph.
+ *		speedscope(): the file format of speedscope.app; and flamegraph_json(): nested objects for
+ *		d3-flame-graph.
  */
-#include "export/tree_export.h"
+#include "profstore.h"
+
+#include "miscadmin.h"
+#include "utils/json.h"
 
 #include "base/arrays.h"
 #include "export/flame_json.h"
-#include "miscadmin.h"
-#include "utils/json.h"
+#include "export/tree_export.h"
+#include "export/view_text.h"
 #include "views/flamegraph.h"
 
 #define SCHEMA	 "https://www.speedscope.app/file-format-schema.json"
@@ -49,8 +53,8 @@ append_frames(StringInfo json, const PfsTreeExport *export)
 }
 
 /*
- * One profile: the stacks whose value has this sign. speedscope takes no values below 0, so those have a profile of their
- * own. Rows come depth first: path is the frames from the root to the row.
+ * One profile: the stacks whose value has this sign. speedscope takes no values below 0, so those
+ * have a profile of their own. Rows come depth first: path is the frames from the root to the row.
  */
 static void
 append_profile(StringInfo json, const PfsTreeExport *export, const char *name, int sign)
@@ -123,7 +127,10 @@ profstore_speedscope(PG_FUNCTION_ARGS)
 	return pfs_json_to_jsonb(&json);
 }
 
-/* flamegraph_json(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide, granularity) -> jsonb */
+/*
+ * flamegraph_json(selector, from_ts, to_ts, max_nodes, inverted, focus, ignore, show, hide,
+ * granularity) -> jsonb
+ */
 PGDLLEXPORT Datum
 profstore_flamegraph_json(PG_FUNCTION_ARGS)
 {
@@ -131,7 +138,8 @@ profstore_flamegraph_json(PG_FUNCTION_ARGS)
 	StringInfoData json;
 
 	initStringInfo(&json);
-	pfs_flame_json_append(&json, flame.rows, false);
+	if (!pfs_flame_json_append(&json, flame.rows, false))
+		pfs_tell_empty(flame.selection);
 	pfs_flamegraph_end(&flame);
 	return pfs_json_to_jsonb(&json);
 }

@@ -1,6 +1,7 @@
 /*
  * text_numbers.h
- *		Numbers of texts, for formats that have them in a table: a hash table whose entries the including file numbers.
+ *		Numbers of texts, for formats that have them in a table: a hash table whose entries the
+ *		including file numbers.
  */
 #ifndef PFS_TEXT_NUMBERS_H
 #define PFS_TEXT_NUMBERS_H

@@ -2,12 +2,13 @@
  * tree_export.c
  *		Frames get numbers in the order of the tree.
  */
-#include "export/tree_export.h"
+#include "profstore.h"
 
 #include "utils/builtins.h"
 #include "utils/jsonb.h"
 
 #include "base/arrays.h"
+#include "export/tree_export.h"
 #include "export/view_text.h"
 #include "tree/flame_rows.h"
 
@@ -74,6 +75,8 @@ pfs_tree_export(FunctionCallInfo fcinfo)
 									(double) tree->nodes[0].total.value,
 									pfs_symbols_dropped(tree->symbols), selection->unit));
 	add_rows(&export, tree);
+	if (export.row_count == 1 && export.rows[0].self == 0)
+		pfs_tell_empty(selection);
 	pfs_frame_tree_close(tree);
 	return export;
 }

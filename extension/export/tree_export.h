@@ -1,6 +1,7 @@
 /*
  * tree_export.h
- *		A selection as a tree of frames, for formats that list frames once and stacks by their numbers.
+ *		A selection as a tree of frames, for formats that list frames once and stacks by their
+ *		numbers.
  */
 #ifndef PFS_TREE_EXPORT_H
 #define PFS_TREE_EXPORT_H
@@ -9,8 +10,9 @@
 
 #include "fmgr.h"
 #include "lib/stringinfo.h"
+
 #include "select/selection.h"
-#include "tree/frame_tree.h"
+#include "tree/frame_source.h"
 
 /* Arguments of such a function: those of a selection, the filters and the granularity. */
 enum

@@ -2,10 +2,12 @@
  * view_text.c
  *		From arguments to a line.
  */
-#include "export/view_text.h"
+#include "profstore.h"
 
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
+
+#include "export/view_text.h"
 
 char *
 pfs_view_text(FunctionCallInfo fcinfo, int first_argument, const char *beginning)
@@ -34,4 +36,15 @@ pfs_share_text(FunctionCallInfo fcinfo, int first_argument, double kept, const P
 
 	return psprintf("%s: %.2f %% of %.0f %s", pfs_view_text(fcinfo, first_argument, ""),
 					whole == 0 ? 0 : 100 * kept / whole, whole, unit);
+}
+
+void
+pfs_tell_empty(const PfsSelection *selection)
+{
+	ereport(NOTICE,
+			(errmsg("the selection is empty"),
+			 selection->series_count == 0
+				 ? errdetail("No series matches the selector.")
+				 : errdetail("Its series have no samples in the range that pass the filters."),
+			 errhint("profstore.series() lists series, and when they were seen.")));
 }

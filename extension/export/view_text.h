@@ -1,6 +1,6 @@
 /*
  * view_text.h
- *		What filters make of a view, as text for people.
+ *		What a view shows, as text for people.
  */
 #ifndef PFS_VIEW_TEXT_H
 #define PFS_VIEW_TEXT_H
@@ -8,16 +8,21 @@
 #include "profstore.h"
 
 #include "fmgr.h"
+
+#include "select/selection.h"
 #include "tree/symbols.h"
 
 /*
- * The filters among the arguments from first_argument on, as "focus f, hide g", behind a text that may be empty. Lives in
- * CurrentMemoryContext.
+ * The filters among the arguments from first_argument on, as "focus f, hide g", behind a text that
+ * may be empty. Lives in CurrentMemoryContext.
  */
 char *pfs_view_text(FunctionCallInfo fcinfo, int first_argument, const char *beginning);
 
 /* The filters, and what share of the selection they keep: "focus f: 12.50 % of 80 count". */
 char *pfs_share_text(FunctionCallInfo fcinfo, int first_argument, double kept,
 					 const PfsDropped *dropped, const char *unit);
+
+/* A NOTICE that a selection is empty, and where to look. */
+void pfs_tell_empty(const PfsSelection *selection);
 
 #endif

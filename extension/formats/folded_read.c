@@ -2,13 +2,14 @@
  * folded_read.c
  *		Folded stacks: "main;work;memcpy 42".
  *
- * As flamegraph.pl has it: what follows the last blank of a line is the value, the names before it may hold blanks. The marks
- * that its helpers put behind names go: _[k] (kernel), _[i] (inlined), _[j] (compiled at run time), _[w] (waker). Lines
- * without anything but blanks are left out, and so are those that begin with "#" and end in no number.
+ * As flamegraph.pl has it: what follows the last blank of a line is the value, the names before it
+ * may hold blanks. The marks that its helpers put behind names go: _[k] (kernel), _[i] (inlined),
+ * _[j] (compiled at run time), _[w] (waker). Lines without anything but blanks are left out, and
+ * so are those that begin with "#" and end in no number.
  */
-#include "formats/lines.h"
-
 #include <string.h>
+
+#include "formats/lines.h"
 
 /* What folded() calls a stack without frames. */
 #define EMPTY_STACK "[empty stack]"
@@ -127,8 +128,7 @@ pfs_folded_read(const char *bytes, size_t length, PfsProfile *profile, PfsReadEr
 	PfsReadStatus status = PFS_READ_OK;
 	PfsText line;
 
-	profile->types = pfs_grow(profile->budget, NULL, 0, sizeof(PfsValueType));
-	if (profile->types == NULL)
+	if (!PFS_GROW(profile->budget, profile->types, profile->type_count))
 		return pfs_line_refused(&reader.lines);
 	profile->types[profile->type_count++] = (PfsValueType){ { "", 0 }, { "", 0 } };
 	pfs_frames_init(&reader.frames, profile);

@@ -2,11 +2,11 @@
  * gunzip.c
  *		Inflating into a buffer that doubles up to a limit.
  */
-#include "formats/gunzip.h"
-
 /* zlib does not write to what it reads. */
 #define ZLIB_CONST
 #include <zlib.h>
+
+#include "formats/gunzip.h"
 
 /* Window of 32 KiB, and gzip's header and trailer around the stream. */
 #define GZIP_WINDOW (15 + 16)
@@ -38,7 +38,10 @@ pfs_is_gzip(const uint8_t *bytes, size_t length)
 	return length >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
 }
 
-/* Doubles the buffer; one byte beyond the limit tells a file that ends there from one that does not. */
+/*
+ * Doubles the buffer; one byte beyond the limit tells a file that ends there from one that does
+ * not.
+ */
 static PfsReadStatus
 make_room(PfsAllocator allocator, size_t max_bytes, PfsBytes *buffer, size_t *capacity)
 {
@@ -64,10 +67,22 @@ piece_of(size_t bytes)
 	return (uInt) (bytes < PFS_GZIP_PIECE_BYTES ? bytes : PFS_GZIP_PIECE_BYTES);
 }
 
-static PfsReadStatus
-inflate_all(z_stream *stream, const uint8_t *bytes, size_t length, size_t max_bytes,
-			PfsAllocator allocator, PfsPauseFn pause, PfsBytes *result, PfsReadError *error)
+typedef struct Inflation
 {
+	z_stream stream;
+	const uint8_t *bytes;
+	size_t length;
+	size_t max_bytes;
+	PfsAllocator allocator;
+	PfsPauseFn pause;
+	PfsReadError *error;
+} Inflation;
+
+static PfsReadStatus
+inflate_all(Inflation *inflation, PfsBytes *result)
+{
+	z_stream *stream = &inflation->stream;
+	size_t length = inflation->length;
 	size_t consumed = 0;
 	size_t capacity = 0;
 
@@ -77,19 +92,20 @@ inflate_all(z_stream *stream, const uint8_t *bytes, size_t length, size_t max_by
 		size_t out;
 		int code;
 
-		pfs_pause(pause);
+		pfs_pause(inflation->pause);
 		if (result->length == capacity)
 		{
-			PfsReadStatus status = make_room(allocator, max_bytes, result, &capacity);
+			PfsReadStatus status =
+				make_room(inflation->allocator, inflation->max_bytes, result, &capacity);
 
-			*error = (PfsReadError){ status == PFS_READ_TOO_LARGE ? "profile is too large"
-																  : "out of memory",
-									 consumed };
+			*inflation->error = (PfsReadError){
+				status == PFS_READ_TOO_LARGE ? "profile is too large" : "out of memory", consumed
+			};
 			if (status != PFS_READ_OK)
 				return status;
 		}
 		out = capacity - result->length;
-		stream->next_in = bytes + consumed;
+		stream->next_in = inflation->bytes + consumed;
 		stream->avail_in = piece_of(in);
 		stream->next_out = result->data + result->length;
 		stream->avail_out = piece_of(out);
@@ -109,20 +125,20 @@ inflate_all(z_stream *stream, const uint8_t *bytes, size_t length, size_t max_by
 		}
 		else if (code == Z_MEM_ERROR)
 		{
-			*error = (PfsReadError){ "out of memory", consumed };
+			*inflation->error = (PfsReadError){ "out of memory", consumed };
 			return PFS_READ_NO_MEMORY;
 		}
 		else if ((code != Z_OK && code != Z_BUF_ERROR) || (in == 0 && out == 0))
 		{
-			*error = (PfsReadError){ consumed == length ? "gzip data ends early"
-														: "gzip data is damaged",
-									 consumed };
+			*inflation->error = (PfsReadError){ consumed == length ? "gzip data ends early"
+																   : "gzip data is damaged",
+												consumed };
 			return PFS_READ_MALFORMED;
 		}
 	}
-	if (result->length <= max_bytes)
+	if (result->length <= inflation->max_bytes)
 		return PFS_READ_OK;
-	*error = (PfsReadError){ "profile is too large", consumed };
+	*inflation->error = (PfsReadError){ "profile is too large", consumed };
 	return PFS_READ_TOO_LARGE;
 }
 
@@ -130,17 +146,25 @@ PfsReadStatus
 pfs_gunzip(const uint8_t *bytes, size_t length, size_t max_bytes, PfsAllocator allocator,
 		   PfsPauseFn pause, PfsBytes *result, PfsReadError *error)
 {
-	z_stream stream = { .zalloc = zlib_alloc, .zfree = zlib_free, .opaque = &allocator };
+	Inflation inflation = {
+		.stream = { .zalloc = zlib_alloc, .zfree = zlib_free, .opaque = &allocator },
+		.bytes = bytes,
+		.length = length,
+		.max_bytes = max_bytes,
+		.allocator = allocator,
+		.pause = pause,
+		.error = error,
+	};
 	PfsReadStatus status;
 
 	*result = (PfsBytes){ NULL, 0 };
-	if (inflateInit2(&stream, GZIP_WINDOW) != Z_OK)
+	if (inflateInit2(&inflation.stream, GZIP_WINDOW) != Z_OK)
 	{
 		*error = (PfsReadError){ "out of memory", 0 };
 		return PFS_READ_NO_MEMORY;
 	}
-	status = inflate_all(&stream, bytes, length, max_bytes, allocator, pause, result, error);
-	inflateEnd(&stream);
+	status = inflate_all(&inflation, result);
+	inflateEnd(&inflation.stream);
 	if (status != PFS_READ_OK && result->data != NULL)
 	{
 		allocator.realloc(allocator.context, result->data, 0);

@@ -10,9 +10,9 @@
 bool pfs_is_gzip(const uint8_t *bytes, size_t length);
 
 /*
- * Unpacks all members of a gzip file. Result and its length belong to the caller, who frees them through the allocator.
- * PFS_READ_TOO_LARGE beyond max_bytes, PFS_READ_MALFORMED for what is no gzip, is cut or has a wrong checksum. Pauses after
- * each PFS_GZIP_PIECE_BYTES at the latest.
+ * Unpacks all members of a gzip file. Result and its length belong to the caller, who frees them
+ * through the allocator. PFS_READ_TOO_LARGE beyond max_bytes, PFS_READ_MALFORMED for what is no
+ * gzip, is cut or has a wrong checksum. Pauses after each PFS_GZIP_PIECE_BYTES at the latest.
  */
 #define PFS_GZIP_PIECE_BYTES ((size_t) 256 * 1024)
 PfsReadStatus pfs_gunzip(const uint8_t *bytes, size_t length, size_t max_bytes,
@@ -20,8 +20,8 @@ PfsReadStatus pfs_gunzip(const uint8_t *bytes, size_t length, size_t max_bytes,
 						 PfsReadError *error);
 
 /*
- * Packs bytes as one member without name and time, so equal bytes become equal files. PFS_READ_OK, or
- * PFS_READ_NO_MEMORY. Pauses in the same way.
+ * Packs bytes as one member without name and time, so equal bytes become equal files. PFS_READ_OK,
+ * or PFS_READ_NO_MEMORY. Pauses in the same way.
  */
 PfsReadStatus pfs_gzip(const uint8_t *bytes, size_t length, PfsAllocator allocator,
 					   PfsPauseFn pause, PfsBytes *result);

@@ -2,9 +2,9 @@
  * lines.c
  *		Lines and numbers, and tables of frames.
  */
-#include "formats/lines.h"
-
 #include <string.h>
+
+#include "formats/lines.h"
 
 PfsReadStatus
 pfs_line_fail(const PfsLineReader *reader, PfsReadStatus status, const char *message)
@@ -102,16 +102,12 @@ pfs_frames_function(PfsFrameTable *frames, PfsText name)
 {
 	PfsProfile *profile = frames->profile;
 	uint32_t number = pfs_text_number(&frames->names, name);
-	PfsProfileFunction *functions;
 
 	if (number == PFS_NONE || number < profile->function_count)
 		return number;
-	functions = pfs_grow(profile->budget, profile->functions, profile->function_count,
-						 sizeof(PfsProfileFunction));
-	if (functions == NULL)
+	if (!PFS_GROW(profile->budget, profile->functions, profile->function_count))
 		return PFS_NONE;
-	profile->functions = functions;
-	functions[profile->function_count++] =
+	profile->functions[profile->function_count++] =
 		(PfsProfileFunction){ .name = name, .system_name = name, .filename = { "", 0 } };
 	return number;
 }
@@ -121,16 +117,12 @@ pfs_frames_mapping(PfsFrameTable *frames, PfsText file)
 {
 	PfsProfile *profile = frames->profile;
 	uint32_t number = pfs_text_number(&frames->files, file);
-	PfsProfileMapping *mappings;
 
 	if (number == PFS_NONE || number < profile->mapping_count)
 		return number;
-	mappings = pfs_grow(profile->budget, profile->mappings, profile->mapping_count,
-						sizeof(PfsProfileMapping));
-	if (mappings == NULL)
+	if (!PFS_GROW(profile->budget, profile->mappings, profile->mapping_count))
 		return PFS_NONE;
-	profile->mappings = mappings;
-	mappings[profile->mapping_count++] = (PfsProfileMapping){ { "", 0 }, file };
+	profile->mappings[profile->mapping_count++] = (PfsProfileMapping){ { "", 0 }, file };
 	return number;
 }
 
@@ -139,17 +131,13 @@ pfs_frames_location(PfsFrameTable *frames, PfsText key, bool *is_new)
 {
 	PfsProfile *profile = frames->profile;
 	uint32_t number = pfs_text_number(&frames->keys, key);
-	PfsProfileLocation *locations;
 
 	*is_new = number == profile->location_count;
 	if (number == PFS_NONE || !*is_new)
 		return number;
-	locations = pfs_grow(profile->budget, profile->locations, profile->location_count,
-						 sizeof(PfsProfileLocation));
-	if (locations == NULL)
+	if (!PFS_GROW(profile->budget, profile->locations, profile->location_count))
 		return PFS_NONE;
-	profile->locations = locations;
-	locations[profile->location_count++] =
+	profile->locations[profile->location_count++] =
 		(PfsProfileLocation){ .mapping = PFS_NONE, .first_line = profile->line_count };
 	return number;
 }
@@ -157,13 +145,9 @@ pfs_frames_location(PfsFrameTable *frames, PfsText key, bool *is_new)
 bool
 pfs_add_line(PfsProfile *profile, uint32_t function)
 {
-	PfsProfileLine *lines =
-		pfs_grow(profile->budget, profile->lines, profile->line_count, sizeof(PfsProfileLine));
-
-	if (lines == NULL)
+	if (!PFS_GROW(profile->budget, profile->lines, profile->line_count))
 		return false;
-	profile->lines = lines;
-	lines[profile->line_count++] = (PfsProfileLine){ function, 0 };
+	profile->lines[profile->line_count++] = (PfsProfileLine){ function, 0 };
 	profile->locations[profile->location_count - 1].line_count++;
 	return true;
 }
@@ -171,39 +155,30 @@ pfs_add_line(PfsProfile *profile, uint32_t function)
 PfsProfileSample *
 pfs_add_sample(PfsProfile *profile)
 {
-	PfsProfileSample *samples = pfs_grow(profile->budget, profile->samples, profile->sample_count,
-										 sizeof(PfsProfileSample));
+	PfsProfileSample *sample;
 
-	if (samples == NULL)
+	if (!PFS_GROW(profile->budget, profile->samples, profile->sample_count))
 		return NULL;
-	profile->samples = samples;
-	samples += profile->sample_count;
-	*samples = (PfsProfileSample){ .first_location = profile->location_index_count,
-								   .first_label = profile->label_count };
 	for (uint32_t i = 0; i < profile->type_count; i++)
 	{
 		size_t count = (size_t) profile->sample_count * profile->type_count + i;
-		int64_t *values = pfs_grow(profile->budget, profile->values, count, sizeof(int64_t));
 
-		if (values == NULL)
+		if (!PFS_GROW(profile->budget, profile->values, count))
 			return NULL;
-		profile->values = values;
-		values[count] = 0;
+		profile->values[count] = 0;
 	}
-	profile->sample_count++;
-	return samples;
+	sample = &profile->samples[profile->sample_count++];
+	*sample = (PfsProfileSample){ .first_location = profile->location_index_count,
+								  .first_label = profile->label_count };
+	return sample;
 }
 
 bool
 pfs_add_frame(PfsProfile *profile, uint32_t location)
 {
-	uint32_t *indexes = pfs_grow(profile->budget, profile->location_indexes,
-								 profile->location_index_count, sizeof(uint32_t));
-
-	if (indexes == NULL)
+	if (!PFS_GROW(profile->budget, profile->location_indexes, profile->location_index_count))
 		return false;
-	profile->location_indexes = indexes;
-	indexes[profile->location_index_count++] = location;
+	profile->location_indexes[profile->location_index_count++] = location;
 	profile->samples[profile->sample_count - 1].location_count++;
 	return true;
 }

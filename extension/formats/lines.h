@@ -1,6 +1,7 @@
 /*
  * lines.h
- *		What the readers of text formats share: lines, numbers, frames that are known by name. Knows no server header.
+ *		What the readers of text formats share: lines, numbers, frames that are known by name.
+ *		Knows no server header.
  */
 #ifndef PFS_LINES_H
 #define PFS_LINES_H
@@ -19,11 +20,17 @@ typedef struct PfsLineReader
 	size_t begin; /* of the line that was read last */
 } PfsLineReader;
 
-/* Sets the error, at the line that was read last, and returns the status; refused: what a refusal of memory means. */
+/*
+ * Sets the error, at the line that was read last, and returns the status; refused: what a refusal
+ * of memory means.
+ */
 PfsReadStatus pfs_line_fail(const PfsLineReader *reader, PfsReadStatus status, const char *message);
 PfsReadStatus pfs_line_refused(const PfsLineReader *reader);
 
-/* The next line without its end (LF or CR LF); false behind the last. A line of 4 GB or more is cut. */
+/*
+ * The next line without its end (LF or CR LF); false behind the last. A line of 4 GB or more is
+ * cut.
+ */
 bool pfs_next_line(PfsLineReader *reader, PfsText *line);
 
 static inline bool
@@ -49,8 +56,8 @@ pfs_part(PfsText text, uint32_t begin, uint32_t end)
 }
 
 /*
- * A whole decimal number that may have a sign: PFS_READ_MALFORMED where the text is none, PFS_READ_OUT_OF_RANGE beyond 64
- * bits.
+ * A whole decimal number that may have a sign: PFS_READ_MALFORMED where the text is none,
+ * PFS_READ_OUT_OF_RANGE beyond 64 bits.
  */
 PfsReadStatus pfs_parse_int64(PfsText text, int64_t *number);
 
@@ -73,8 +80,8 @@ uint32_t pfs_frames_function(PfsFrameTable *frames, PfsText name);
 uint32_t pfs_frames_mapping(PfsFrameTable *frames, PfsText file);
 
 /*
- * Number of the location of a key; a new one is the last of profile->locations with all fields 0 and no mapping, for the
- * caller to fill in, and sets *is_new. PFS_NONE where memory is out.
+ * Number of the location of a key; a new one is the last of profile->locations with all fields 0
+ * and no mapping, for the caller to fill in, and sets *is_new. PFS_NONE where memory is out.
  */
 uint32_t pfs_frames_location(PfsFrameTable *frames, PfsText key, bool *is_new);
 
@@ -83,7 +90,10 @@ bool pfs_add_line(PfsProfile *profile, uint32_t function);
 PfsProfileSample *pfs_add_sample(PfsProfile *profile);
 bool pfs_add_frame(PfsProfile *profile, uint32_t location);
 
-/* One stack a line, root first, frames joined by ";", then a blank and a number: as folded() and flamegraph.pl have it. */
+/*
+ * One stack a line, root first, frames joined by ";", then a blank and a number: as folded() and
+ * flamegraph.pl have it.
+ */
 PfsReadStatus pfs_folded_read(const char *bytes, size_t length, PfsProfile *profile,
 							  PfsReadError *error);
 

@@ -1,47 +1,24 @@
 /*
  * perf_script_read.c
- *		What "perf script" prints: for each event a line that tells of it, and a line for each frame, leaf first.
+ *		What "perf script" prints: for each event a line that tells of it (perf_event.h), and a
+ *		line for each frame, leaf first.
  *
- *		java 24636/24640 [003]  1794.123456:   10101010 cpu-clock:u:
- *			    7f2a3c012a40 inner (inlined)
- *			    7f2a3c012a40 outer(int, char*)+0x20 (/usr/lib/libx.so)
- *			ffffffff81a00c6a do_syscall_64+0x5a ([kernel.kallsyms])
+ *		java 24636/24640 [003]  1794.123456:   10101010 cpu-clock:u: 7f2a3c012a40 inner (inlined)
+ *		7f2a3c012a40 outer(int, char*)+0x20 (/usr/lib/libx.so) ffffffff81a00c6a do_syscall_64+0x5a
+ *		([kernel.kallsyms])
  *
- * A name may hold blanks, so the line of an event is read from its end, up to the process id. Process id or thread id, CPU, time
- * and period may be missing. Each event is a sample type: its period where it has one, else 1. A symbol stands for itself,
- * wherever it was loaded; a frame without one is known by its address. Comments, and lines in an event that are no
- * frame (source lines), are left out.
+ * 1. A first pass makes a sample type of each event that is met.
+ * 2. A second one reads events and frames. A value is the event's period where it has one, else
+ *    1.
+ * 3. A symbol stands for itself, wherever it was loaded; a frame without one is known by its
+ *    address.
+ *
+ * Comments, and lines in an event that are no frame (source lines), are left out.
  */
-#include "formats/lines.h"
-
 #include <string.h>
 
-/* Processor clocks count nanoseconds. */
-static const char *const clocks[] = { "cpu-clock", "task-clock" };
-
-/* Letters that may follow the name of an event after a colon. */
-#define EVENT_MODIFIERS "ukhGHpPSDWeIb"
-
-#define NS_PER_SECOND INT64_C(1000000000)
-
-/* Seconds that are days and years away from each other still have room in nanoseconds. */
-#define SECONDS_MAX (INT64_MAX / NS_PER_SECOND / 4)
-
-/* The line of an event, taken apart. */
-typedef struct EventLine
-{
-	PfsText comm;
-	PfsText event; /* without modifiers */
-	int64_t pid;
-	int64_t tid;
-	int64_t cpu;
-	int64_t time_ns;
-	int64_t period;
-	bool has_pid;
-	bool has_cpu;
-	bool has_time;
-	bool has_period;
-} EventLine;
+#include "formats/lines.h"
+#include "formats/perf_event.h"
 
 typedef struct Reader
 {
@@ -54,142 +31,6 @@ typedef struct Reader
 	bool in_event;
 	PfsText inlined; /* lines of functions that are inlined at the next frame, leaf first */
 } Reader;
-
-/* --- the line of an event ---------------------------------------------------------------------------------------- */
-
-/* Cuts the last word off. */
-static PfsText
-cut_last_word(PfsText *text)
-{
-	uint32_t begin;
-	PfsText word;
-
-	*text = pfs_trim(*text);
-	for (begin = text->length; begin > 0 && !pfs_is_blank(text->data[begin - 1]);)
-		begin--;
-	word = pfs_part(*text, begin, text->length);
-	text->length = begin;
-	return word;
-}
-
-static bool
-ends_with(PfsText text, char c)
-{
-	return text.length > 0 && text.data[text.length - 1] == c;
-}
-
-/* "1794.123456:" */
-static bool
-parse_time(PfsText word, int64_t *time_ns)
-{
-	uint32_t dot = 0;
-	int64_t seconds;
-	int64_t fraction = 0;
-	int64_t unit = NS_PER_SECOND;
-
-	if (!ends_with(word, ':'))
-		return false;
-	word.length--;
-	while (dot < word.length && word.data[dot] != '.')
-		dot++;
-	if (dot == word.length || dot == 0 || !pfs_is_digit(word.data[0]) ||
-		pfs_parse_int64(pfs_part(word, 0, dot), &seconds) != PFS_READ_OK || seconds > SECONDS_MAX)
-		return false;
-	for (uint32_t i = dot + 1; i < word.length; i++)
-	{
-		if (!pfs_is_digit(word.data[i]))
-			return false;
-		unit /= 10;
-		fraction += (word.data[i] - '0') * unit;
-	}
-	*time_ns = seconds * NS_PER_SECOND + fraction;
-	return true;
-}
-
-/* "[003]" */
-static bool
-parse_cpu(PfsText word, int64_t *cpu)
-{
-	return word.length > 2 && word.data[0] == '[' && ends_with(word, ']') &&
-		   pfs_is_digit(word.data[1]) &&
-		   pfs_parse_int64(pfs_part(word, 1, word.length - 1), cpu) == PFS_READ_OK;
-}
-
-/* "24636/24640" or "24636" */
-static bool
-parse_ids(PfsText word, EventLine *event)
-{
-	uint32_t slash = 0;
-
-	while (slash < word.length && word.data[slash] != '/')
-		slash++;
-	if (pfs_parse_int64(pfs_part(word, 0, slash), &event->pid) != PFS_READ_OK)
-		return false;
-	event->tid = event->pid;
-	return slash == word.length ||
-		   pfs_parse_int64(pfs_part(word, slash + 1, word.length), &event->tid) == PFS_READ_OK;
-}
-
-/* The event's name: what stands before the colon of modifiers, as in "cycles:u", but "sched:sched_switch" is whole. */
-static PfsText
-event_name(PfsText word)
-{
-	uint32_t colon = word.length;
-	bool modifiers = true;
-
-	while (colon > 0 && word.data[colon - 1] != ':')
-		colon--;
-	for (uint32_t i = colon; i < word.length; i++)
-		modifiers = modifiers && strchr(EVENT_MODIFIERS, word.data[i]) != NULL;
-	return colon > 1 && modifiers ? pfs_part(word, 0, colon - 1) : word;
-}
-
-/* False where the line tells of no event. */
-static bool
-parse_event(PfsText line, EventLine *event)
-{
-	PfsText rest = line;
-	PfsText word = cut_last_word(&rest);
-
-	memset(event, 0, sizeof(*event));
-	if (word.length < 2 || !ends_with(word, ':'))
-		return false;
-	word.length--;
-	event->event = event_name(word);
-	word = cut_last_word(&rest);
-	if (word.length > 0 && pfs_is_digit(word.data[0]) &&
-		pfs_parse_int64(word, &event->period) == PFS_READ_OK)
-	{
-		/* a period, or the process id where neither period nor time follow it */
-		PfsText before = rest;
-		PfsText other = cut_last_word(&before);
-		EventLine ignored;
-		int64_t number;
-
-		event->has_period = parse_time(other, &number) || parse_cpu(other, &number) ||
-							(before.length > 0 && parse_ids(other, &ignored));
-		if (event->has_period)
-			word = cut_last_word(&rest);
-	}
-	event->has_time = parse_time(word, &event->time_ns);
-	if (event->has_time)
-		word = cut_last_word(&rest);
-	event->has_cpu = parse_cpu(word, &event->cpu);
-	if (event->has_cpu)
-		word = cut_last_word(&rest);
-	event->has_pid = parse_ids(word, event);
-	event->comm = pfs_trim(event->has_pid ? rest : pfs_part(line, 0, rest.length + word.length));
-	return event->comm.length > 0;
-}
-
-static bool
-is_clock(PfsText event)
-{
-	for (size_t i = 0; i < sizeof(clocks) / sizeof(clocks[0]); i++)
-		if (pfs_text_equals(event, clocks[i]))
-			return true;
-	return false;
-}
 
 /* Frames begin with a tab; the name that an event begins with may have blanks before it. */
 static bool
@@ -207,11 +48,10 @@ find_events(Reader *reader)
 
 	while (pfs_next_line(&reader->lines, &line))
 	{
-		EventLine event;
+		PfsEventLine event;
 		uint32_t number;
-		PfsValueType *types;
 
-		if (!is_event_line(line) || !parse_event(line, &event))
+		if (!is_event_line(line) || !pfs_event_parse(line, &event))
 			continue;
 		number = pfs_text_number(&reader->events, event.event);
 		if (number == PFS_NONE)
@@ -220,13 +60,10 @@ find_events(Reader *reader)
 			continue;
 		if (number == PFS_PROFILE_MAX_SAMPLE_TYPES)
 			return pfs_line_fail(&reader->lines, PFS_READ_TOO_LARGE, "too many events");
-		types =
-			pfs_grow(profile->budget, profile->types, profile->type_count, sizeof(PfsValueType));
-		if (types == NULL)
+		if (!PFS_GROW(profile->budget, profile->types, profile->type_count))
 			return pfs_line_refused(&reader->lines);
-		profile->types = types;
-		types[profile->type_count++] =
-			(PfsValueType){ event.event, is_clock(event.event) && event.has_period
+		profile->types[profile->type_count++] =
+			(PfsValueType){ event.event, pfs_event_is_clock(event.event) && event.has_period
 											 ? (PfsText){ "nanoseconds", strlen("nanoseconds") }
 											 : (PfsText){ "count", strlen("count") } };
 	}
@@ -235,25 +72,21 @@ find_events(Reader *reader)
 			   : pfs_line_fail(&reader->lines, PFS_READ_MALFORMED, "there is no event");
 }
 
-/* --- second pass ------------------------------------------------------------------------------------------------- */
+/* Second pass */
 
 static bool
 add_label(PfsProfile *profile, const char *key, PfsText text, int64_t number, bool numeric)
 {
-	PfsProfileLabel *labels =
-		pfs_grow(profile->budget, profile->labels, profile->label_count, sizeof(PfsProfileLabel));
-
-	if (labels == NULL)
+	if (!PFS_GROW(profile->budget, profile->labels, profile->label_count))
 		return false;
-	profile->labels = labels;
-	labels[profile->label_count++] =
+	profile->labels[profile->label_count++] =
 		(PfsProfileLabel){ { key, (uint32_t) strlen(key) }, text, number, numeric };
 	profile->samples[profile->sample_count - 1].label_count++;
 	return true;
 }
 
 static PfsReadStatus
-begin_sample(Reader *reader, const EventLine *event)
+begin_sample(Reader *reader, const PfsEventLine *event)
 {
 	static const PfsText no_unit = { "", 0 };
 	PfsProfile *profile = reader->profile;
@@ -279,13 +112,16 @@ begin_sample(Reader *reader, const EventLine *event)
 	return PFS_READ_OK;
 }
 
-/* The file in parentheses at the end, which is cut off; they may be nested, as in "(/tmp/x (deleted))". */
+/*
+ * The file in parentheses at the end, which is cut off; they may be nested, as in "(/tmp/x
+ * (deleted))".
+ */
 static bool
 cut_file(PfsText *frame, PfsText *file)
 {
 	uint32_t depth = 0;
 
-	if (!ends_with(*frame, ')'))
+	if (frame->length == 0 || frame->data[frame->length - 1] != ')')
 		return false;
 	for (uint32_t i = frame->length; i-- > 0;)
 	{
@@ -367,8 +203,9 @@ add_inlined(Reader *reader)
 }
 
 /*
- * A location is told apart by the text of its line, and of the inlined ones before it: they are one run of bytes. So a symbol has
- * a location for each place in it, of which interning makes one where nothing but the place differs.
+ * A location is told apart by the text of its line, and of the inlined ones before it: they are
+ * one run of bytes. So a symbol has a location for each place in it, of which interning makes one
+ * where nothing but the place differs.
  */
 static PfsReadStatus
 add_location(Reader *reader, PfsText key, uint64_t address, PfsText symbol, PfsText file)
@@ -433,7 +270,7 @@ read_frame(Reader *reader, PfsText line)
 static PfsReadStatus
 read_line(Reader *reader, PfsText line)
 {
-	EventLine event;
+	PfsEventLine event;
 
 	if (line.length > 0 && line.data[0] == '#')
 		return PFS_READ_OK;
@@ -442,7 +279,7 @@ read_line(Reader *reader, PfsText line)
 		reader->in_event = false;
 		return PFS_READ_OK;
 	}
-	if (!is_event_line(line) || !parse_event(line, &event))
+	if (!is_event_line(line) || !pfs_event_parse(line, &event))
 	{
 		if (!pfs_is_blank(line.data[0]))
 			return pfs_line_fail(&reader->lines, PFS_READ_MALFORMED,

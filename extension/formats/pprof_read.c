@@ -2,49 +2,23 @@
  * pprof_read.c
  *		Bytes of the pprof format to a profile.
  *
- * The profile's fields may come in any order, and refer to each other by index and id, so it is passed over several times:
- * strings; types, functions and mappings; locations; samples. A pass skips what is not its own by its length.
- * One message at a time becomes an object, in scratch memory that the next one reuses.
+ * The profile's fields may come in any order, and refer to each other by index and id. So it is
+ * passed over several times; a pass skips what is not its own by its length.
+ *
+ * 1. Strings are listed.
+ * 2. Sample types, mappings, functions and what stands beside samples refer to strings alone.
+ * 3. Locations refer to mappings and functions.
+ * 4. Samples refer to locations.
+ *
+ * One message at a time becomes an object, in scratch memory that the next one reuses
+ * (pprof_wire.h).
  */
-#include "formats/profile.h"
-
-#include <stdlib.h>
 #include <string.h>
 
+#include "formats/id_index.h"
+#include "formats/pprof_wire.h"
+#include "formats/profile.h"
 #include "formats/profile.pb-c.h"
-
-#define WIRE_VARINT	 0
-#define WIRE_64_BITS 1
-#define WIRE_BYTES	 2
-#define WIRE_32_BITS 5
-
-/* Numbers of the profile's own fields are shifted by this in a tag. */
-#define TAG_SHIFT 3
-
-/* One field of the profile: its number, and a number or bytes. */
-typedef struct WireField
-{
-	uint64_t number;
-	unsigned wire_type;
-	uint64_t value;
-	const uint8_t *bytes;
-	size_t length;
-	size_t offset; /* of its tag */
-} WireField;
-
-/* Ids of one kind of message, to find its index: sorted by id unless ids are 1, 2, 3 … */
-typedef struct IdEntry
-{
-	uint64_t id;
-	uint32_t index;
-} IdEntry;
-
-typedef struct IdIndex
-{
-	IdEntry *entries;
-	uint32_t count;
-	bool dense;
-} IdIndex;
 
 /* What a mapping needs beside its texts while locations are read. */
 typedef struct MemoryRange
@@ -64,15 +38,12 @@ typedef struct Reader
 	PfsText *strings;
 	uint32_t string_count;
 	MemoryRange *ranges;
-	IdIndex mappings;
-	IdIndex functions;
-	IdIndex locations;
-	size_t offset; /* of the field that is being read */
+	PfsIdIndex mappings;
+	PfsIdIndex functions;
+	PfsIdIndex locations;
+	size_t offset; /* of the tag of the field that is being read */
 	uint64_t default_type;
-	uint8_t *scratch;
-	size_t scratch_size;
-	size_t scratch_used;
-	size_t scratch_wanted; /* what a message needed beyond it */
+	PfsMessageArena arena;
 } Reader;
 
 static PfsReadStatus
@@ -95,240 +66,81 @@ refused(Reader *reader)
 	return pfs_budget_status(reader->budget, reader->error);
 }
 
-/* --- fields ------------------------------------------------------------------------------------------------------ */
-
-/* Reads a varint at *at; false at the end of the bytes, or beyond 64 bits. */
-static bool
-read_varint(const uint8_t *bytes, size_t length, size_t *at, uint64_t *value)
-{
-	*value = 0;
-	for (unsigned shift = 0; shift < 64 && *at < length; shift += 7)
-	{
-		uint8_t byte = bytes[(*at)++];
-
-		if (shift == 63 && byte > 1)
-			return false;
-		*value |= (uint64_t) (byte & 0x7f) << shift;
-		if ((byte & 0x80) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* The next field of the profile; *at moves behind it. */
-static PfsReadStatus
-next_field(Reader *reader, size_t *at, WireField *field)
-{
-	uint64_t tag;
-
-	field->offset = reader->offset = *at;
-	if (!read_varint(reader->bytes, reader->length, at, &tag) || tag >> TAG_SHIFT == 0)
-		return malformed(reader, "invalid field tag");
-	field->number = tag >> TAG_SHIFT;
-	field->wire_type = tag & ((1 << TAG_SHIFT) - 1);
-	field->bytes = NULL;
-	field->length = 0;
-	switch (field->wire_type)
-	{
-		case WIRE_VARINT:
-			if (!read_varint(reader->bytes, reader->length, at, &field->value))
-				return malformed(reader, "invalid number");
-			return PFS_READ_OK;
-		case WIRE_BYTES:
-			if (!read_varint(reader->bytes, reader->length, at, &field->value))
-				return malformed(reader, "invalid length");
-			break;
-		case WIRE_64_BITS:
-			field->value = 8;
-			break;
-		case WIRE_32_BITS:
-			field->value = 4;
-			break;
-		default:
-			return malformed(reader, "unknown wire type");
-	}
-	if (field->value > reader->length - *at)
-		return malformed(reader, "field extends beyond the end");
-	field->bytes = reader->bytes + *at;
-	field->length = (size_t) field->value;
-	*at += field->length;
-	return PFS_READ_OK;
-}
-
-typedef PfsReadStatus (*FieldFn)(Reader *reader, const WireField *field);
+typedef PfsReadStatus (*FieldFn)(Reader *reader, const PfsWireField *field);
 
 static PfsReadStatus
 pass_over(Reader *reader, FieldFn function)
 {
-	size_t at = 0;
+	PfsReadStatus status = PFS_READ_OK;
 
-	while (at < reader->length)
+	for (size_t at = 0; status == PFS_READ_OK && at < reader->length;)
 	{
-		WireField field;
-		PfsReadStatus status;
+		PfsWireField field;
+		const char *problem;
 
 		pfs_pause(reader->budget->pause);
-		status = next_field(reader, &at, &field);
-		if (status == PFS_READ_OK)
-			status = function(reader, &field);
-		if (status != PFS_READ_OK)
-			return status;
+		reader->offset = at;
+		problem = pfs_wire_field(reader->bytes, reader->length, &at, &field);
+		status = problem == NULL ? function(reader, &field) : malformed(reader, problem);
 	}
-	return PFS_READ_OK;
+	return status;
 }
 
-/* --- messages ---------------------------------------------------------------------------------------------------- */
-
+/* The object of a message, which lives until the next call; NULL with the reason in *status. */
 static void *
-scratch_alloc(void *context, size_t bytes)
-{
-	Reader *reader = context;
-	size_t aligned = (bytes + 16) & ~(size_t) 15;
-	uint8_t *memory;
-
-	if (aligned < bytes || aligned > reader->scratch_size - reader->scratch_used)
-	{
-		reader->scratch_wanted = aligned;
-		return NULL;
-	}
-	memory = reader->scratch + reader->scratch_used;
-	reader->scratch_used += aligned;
-	return memory;
-}
-
-static void
-scratch_free(void *context, void *memory)
-{
-}
-
-/*
- * Makes an object of a message, NULL with the reason in *status where it is none. The object lives until the next call.
- * Where scratch memory does not do, it doubles and the message is read anew.
- */
-static void *
-unpack(Reader *reader, const WireField *field, const ProtobufCMessageDescriptor *descriptor,
+unpack(Reader *reader, const PfsWireField *field, const ProtobufCMessageDescriptor *descriptor,
 	   PfsReadStatus *status)
 {
-	ProtobufCAllocator allocator = { scratch_alloc, scratch_free, reader };
+	bool is_refused;
+	void *message;
 
-	if (field->wire_type != WIRE_BYTES)
+	if (field->wire_type != PFS_WIRE_BYTES)
 	{
 		*status = malformed(reader, "field is no message");
 		return NULL;
 	}
-	for (;;)
-	{
-		void *message;
-		size_t added;
-		uint8_t *grown;
-
-		reader->scratch_used = 0;
-		reader->scratch_wanted = 0;
-		message = protobuf_c_message_unpack(descriptor, &allocator, field->length, field->bytes);
-		if (message != NULL)
-			return message;
-		if (reader->scratch_wanted == 0)
-		{
-			*status = malformed(reader, "message cannot be decoded");
-			return NULL;
-		}
-		added = reader->scratch_size + reader->scratch_wanted;
-		if (added > reader->budget->left)
-		{
-			reader->budget->exhausted = true;
-			*status = refused(reader);
-			return NULL;
-		}
-		grown = reader->budget->allocator.realloc(reader->budget->allocator.context,
-												  reader->scratch, reader->scratch_size + added);
-		if (grown == NULL)
-		{
-			*status = refused(reader);
-			return NULL;
-		}
-		reader->budget->left -= added;
-		reader->scratch = grown;
-		reader->scratch_size += added;
-	}
+	message = pfs_wire_message(&reader->arena, field, descriptor, &is_refused);
+	if (message == NULL)
+		*status = is_refused ? refused(reader) : malformed(reader, "message cannot be decoded");
+	return message;
 }
 
-/* --- ids --------------------------------------------------------------------------------------------------------- */
+static PfsReadStatus
+finish_ids(Reader *reader, PfsIdIndex *index, const char *duplicate)
+{
+	return pfs_ids_finish(index) ? PFS_READ_OK : malformed(reader, duplicate);
+}
 
 static PfsReadStatus
-add_id(Reader *reader, IdIndex *index, uint64_t id)
+add_id(Reader *reader, PfsIdIndex *index, uint64_t id)
 {
-	IdEntry *entries = pfs_grow(reader->budget, index->entries, index->count, sizeof(IdEntry));
-
-	if (entries == NULL)
+	if (!pfs_id_add(index, reader->budget, id))
 		return refused(reader);
-	index->entries = entries;
-	if (id == 0)
-		return malformed(reader, "id is zero");
-	entries[index->count] = (IdEntry){ id, index->count };
-	index->count++;
-	return PFS_READ_OK;
+	return id == 0 ? malformed(reader, "id is zero") : PFS_READ_OK;
 }
 
-static int
-compare_ids(const void *a, const void *b)
-{
-	uint64_t left = ((const IdEntry *) a)->id;
-	uint64_t right = ((const IdEntry *) b)->id;
-
-	return (left > right) - (left < right);
-}
+/* First pass: strings */
 
 static PfsReadStatus
-finish_ids(Reader *reader, IdIndex *index, const char *duplicate)
+read_string(Reader *reader, const PfsWireField *field)
 {
-	index->dense = true;
-	for (uint32_t i = 0; i < index->count && index->dense; i++)
-		index->dense = index->entries[i].id == (uint64_t) i + 1;
-	if (index->dense)
-		return PFS_READ_OK;
-	qsort(index->entries, index->count, sizeof(IdEntry), compare_ids);
-	for (uint32_t i = 1; i < index->count; i++)
-		if (index->entries[i].id == index->entries[i - 1].id)
-			return malformed(reader, duplicate);
-	return PFS_READ_OK;
-}
-
-/* Index of an id, PFS_NONE where there is no such id. */
-static uint32_t
-find_id(const IdIndex *index, uint64_t id)
-{
-	IdEntry key = { id, 0 };
-	const IdEntry *entry;
-
-	if (index->dense)
-		return id >= 1 && id <= index->count ? (uint32_t) id - 1 : PFS_NONE;
-	entry = bsearch(&key, index->entries, index->count, sizeof(IdEntry), compare_ids);
-	return entry == NULL ? PFS_NONE : entry->index;
-}
-
-/* --- first pass: strings ----------------------------------------------------------------------------------------- */
-
-static PfsReadStatus
-read_string(Reader *reader, const WireField *field)
-{
-	PfsText *strings;
-
 	if (field->number != PFS__PPROF__FIELD__STRING_TABLE)
 		return PFS_READ_OK;
-	if (field->wire_type != WIRE_BYTES)
+	if (field->wire_type != PFS_WIRE_BYTES)
 		return malformed(reader, "string has no length");
 	if (reader->string_count == 0 && field->length != 0)
 		return malformed(reader, "first string is not empty");
-	strings = pfs_grow(reader->budget, reader->strings, reader->string_count, sizeof(PfsText));
-	if (strings == NULL)
+	if (!PFS_GROW(reader->budget, reader->strings, reader->string_count))
 		return refused(reader);
-	reader->strings = strings;
-	strings[reader->string_count++] =
+	reader->strings[reader->string_count++] =
 		(PfsText){ (const char *) field->bytes, (uint32_t) field->length };
 	return PFS_READ_OK;
 }
 
-/* The string of an index; an index that is none fails the reader. Index 0 is "", with or without a table. */
+/*
+ * The string of an index; an index that is none fails the reader. Index 0 is "", with or without a
+ * table.
+ */
 static PfsReadStatus
 get_string(Reader *reader, uint64_t index, PfsText *text)
 {
@@ -341,10 +153,10 @@ get_string(Reader *reader, uint64_t index, PfsText *text)
 	return PFS_READ_OK;
 }
 
-/* --- second pass: what refers to strings alone -------------------------------------------------------------------- */
+/* Second pass: what refers to strings alone */
 
 static PfsReadStatus
-read_value_type(Reader *reader, const WireField *field, PfsValueType *type)
+read_value_type(Reader *reader, const PfsWireField *field, PfsValueType *type)
 {
 	PfsReadStatus status = PFS_READ_OK;
 	const Pfs__Pprof__ValueType *message =
@@ -358,50 +170,39 @@ read_value_type(Reader *reader, const WireField *field, PfsValueType *type)
 }
 
 static PfsReadStatus
-read_sample_type(Reader *reader, const WireField *field)
+read_sample_type(Reader *reader, const PfsWireField *field)
 {
 	PfsProfile *profile = reader->profile;
-	PfsValueType *types =
-		pfs_grow(reader->budget, profile->types, profile->type_count, sizeof(PfsValueType));
 
-	if (types == NULL)
+	if (!PFS_GROW(reader->budget, profile->types, profile->type_count))
 		return refused(reader);
-	profile->types = types;
 	if (profile->type_count == PFS_PROFILE_MAX_SAMPLE_TYPES)
 		return fail(reader, PFS_READ_TOO_LARGE, "too many sample types");
-	return read_value_type(reader, field, &types[profile->type_count++]);
+	return read_value_type(reader, field, &profile->types[profile->type_count++]);
 }
 
 static PfsReadStatus
-read_mapping(Reader *reader, const WireField *field)
+read_mapping(Reader *reader, const PfsWireField *field)
 {
 	PfsProfile *profile = reader->profile;
 	PfsReadStatus status = PFS_READ_OK;
 	const Pfs__Pprof__Mapping *message =
 		unpack(reader, field, &pfs__pprof__mapping__descriptor, &status);
-	PfsProfileMapping *mappings;
-	MemoryRange *ranges;
+	PfsProfileMapping *mapping;
 
 	if (message == NULL)
 		return status;
-	mappings = pfs_grow(reader->budget, profile->mappings, profile->mapping_count,
-						sizeof(PfsProfileMapping));
-	if (mappings == NULL)
+	if (!PFS_GROW(reader->budget, profile->mappings, profile->mapping_count) ||
+		!PFS_GROW(reader->budget, reader->ranges, profile->mapping_count))
 		return refused(reader);
-	profile->mappings = mappings;
-	ranges = pfs_grow(reader->budget, reader->ranges, profile->mapping_count, sizeof(MemoryRange));
-	if (ranges == NULL)
-		return refused(reader);
-	reader->ranges = ranges;
-	ranges[profile->mapping_count] =
+	reader->ranges[profile->mapping_count] =
 		(MemoryRange){ message->memory_start, message->memory_limit, message->file_offset };
-	mappings += profile->mapping_count;
+	mapping = &profile->mappings[profile->mapping_count++];
 	status = add_id(reader, &reader->mappings, message->id);
 	if (status == PFS_READ_OK)
-		status = get_string(reader, (uint64_t) message->filename, &mappings->file);
+		status = get_string(reader, (uint64_t) message->filename, &mapping->file);
 	if (status == PFS_READ_OK)
-		status = get_string(reader, (uint64_t) message->build_id, &mappings->build_id);
-	profile->mapping_count++;
+		status = get_string(reader, (uint64_t) message->build_id, &mapping->build_id);
 	return status;
 }
 
@@ -416,34 +217,31 @@ get_line(Reader *reader, int64_t line, int32_t *result)
 }
 
 static PfsReadStatus
-read_function(Reader *reader, const WireField *field)
+read_function(Reader *reader, const PfsWireField *field)
 {
 	PfsProfile *profile = reader->profile;
 	PfsReadStatus status = PFS_READ_OK;
 	const Pfs__Pprof__Function *message =
 		unpack(reader, field, &pfs__pprof__function__descriptor, &status);
-	PfsProfileFunction *functions;
+	PfsProfileFunction *function;
 
 	if (message == NULL)
 		return status;
-	functions = pfs_grow(reader->budget, profile->functions, profile->function_count,
-						 sizeof(PfsProfileFunction));
-	if (functions == NULL)
+	if (!PFS_GROW(reader->budget, profile->functions, profile->function_count))
 		return refused(reader);
-	profile->functions = functions;
-	functions += profile->function_count;
+	function = &profile->functions[profile->function_count++];
+	*function = (PfsProfileFunction){ 0 };
 	status = add_id(reader, &reader->functions, message->id);
 	if (status == PFS_READ_OK)
-		status = get_string(reader, (uint64_t) message->name, &functions->name);
+		status = get_string(reader, (uint64_t) message->name, &function->name);
 	if (status == PFS_READ_OK)
-		status = get_string(reader, (uint64_t) message->system_name, &functions->system_name);
+		status = get_string(reader, (uint64_t) message->system_name, &function->system_name);
 	if (status == PFS_READ_OK)
-		status = get_string(reader, (uint64_t) message->filename, &functions->filename);
+		status = get_string(reader, (uint64_t) message->filename, &function->filename);
 	if (status == PFS_READ_OK)
-		status = get_line(reader, message->start_line, &functions->start_line);
-	if (functions->name.length == 0)
-		functions->name = functions->system_name;
-	profile->function_count++;
+		status = get_line(reader, message->start_line, &function->start_line);
+	if (function->name.length == 0)
+		function->name = function->system_name;
 	return status;
 }
 
@@ -451,29 +249,26 @@ static PfsReadStatus
 add_comment(Reader *reader, uint64_t index)
 {
 	PfsProfile *profile = reader->profile;
-	PfsText *comments =
-		pfs_grow(reader->budget, profile->comments, profile->comment_count, sizeof(PfsText));
 
-	if (comments == NULL)
+	if (!PFS_GROW(reader->budget, profile->comments, profile->comment_count))
 		return refused(reader);
-	profile->comments = comments;
-	return get_string(reader, index, &comments[profile->comment_count++]);
+	return get_string(reader, index, &profile->comments[profile->comment_count++]);
 }
 
 /* A list of numbers comes as one run of bytes, or as a field for each. */
 static PfsReadStatus
-read_comments(Reader *reader, const WireField *field)
+read_comments(Reader *reader, const PfsWireField *field)
 {
 	PfsReadStatus status = PFS_READ_OK;
 	size_t at = 0;
 
-	if (field->wire_type == WIRE_VARINT)
+	if (field->wire_type == PFS_WIRE_VARINT)
 		return add_comment(reader, field->value);
 	while (status == PFS_READ_OK && at < field->length)
 	{
 		uint64_t index;
 
-		if (!read_varint(field->bytes, field->length, &at, &index))
+		if (!pfs_wire_varint(field->bytes, field->length, &at, &index))
 			return malformed(reader, "invalid number");
 		status = add_comment(reader, index);
 	}
@@ -481,11 +276,11 @@ read_comments(Reader *reader, const WireField *field)
 }
 
 static PfsReadStatus
-read_number(Reader *reader, const WireField *field)
+read_number(Reader *reader, const PfsWireField *field)
 {
 	PfsProfile *profile = reader->profile;
 
-	if (field->wire_type != WIRE_VARINT)
+	if (field->wire_type != PFS_WIRE_VARINT)
 		return malformed(reader, "field is no number");
 	switch (field->number)
 	{
@@ -494,7 +289,9 @@ read_number(Reader *reader, const WireField *field)
 		case PFS__PPROF__FIELD__KEEP_FRAMES:
 			return get_string(reader, field->value, &profile->keep_frames);
 		case PFS__PPROF__FIELD__TIME_NANOS:
-			/* Profiles that follow each other in one file would be read as one with wrong strings. */
+			/*
+			 * Profiles that follow each other in one file would be read as one with wrong strings.
+			 */
 			if (profile->time_ns != 0)
 				return malformed(reader, "second profile in one file");
 			profile->time_ns = (int64_t) field->value;
@@ -515,7 +312,7 @@ read_number(Reader *reader, const WireField *field)
 }
 
 static PfsReadStatus
-read_plain(Reader *reader, const WireField *field)
+read_plain(Reader *reader, const PfsWireField *field)
 {
 	switch (field->number)
 	{
@@ -542,7 +339,7 @@ read_plain(Reader *reader, const WireField *field)
 	}
 }
 
-/* --- third pass: locations --------------------------------------------------------------------------------------- */
+/* Third pass: locations */
 
 /* A line without a function says nothing and is left out. */
 static PfsReadStatus
@@ -555,67 +352,61 @@ read_lines(Reader *reader, const Pfs__Pprof__Location *message, PfsProfileLocati
 	location->first_line = profile->line_count;
 	for (size_t i = 0; i < message->n_line; i++)
 	{
-		PfsProfileLine *lines =
-			pfs_grow(reader->budget, profile->lines, profile->line_count, sizeof(PfsProfileLine));
 		PfsProfileLine line;
 		PfsReadStatus status;
 
-		if (lines == NULL)
+		if (!PFS_GROW(reader->budget, profile->lines, profile->line_count))
 			return refused(reader);
-		profile->lines = lines;
 		if (message->line[i]->function_id == 0)
 			continue;
-		line.function = find_id(&reader->functions, message->line[i]->function_id);
+		line.function = pfs_id_find(&reader->functions, message->line[i]->function_id);
 		if (line.function == PFS_NONE)
 			return malformed(reader, "location refers to a function that is not there");
 		status = get_line(reader, message->line[i]->line, &line.line);
 		if (status != PFS_READ_OK)
 			return status;
-		lines[profile->line_count++] = line;
+		profile->lines[profile->line_count++] = line;
 	}
 	location->line_count = profile->line_count - location->first_line;
 	return PFS_READ_OK;
 }
 
 static PfsReadStatus
-read_location(Reader *reader, const WireField *field)
+read_location(Reader *reader, const PfsWireField *field)
 {
 	PfsProfile *profile = reader->profile;
 	PfsReadStatus status = PFS_READ_OK;
 	const Pfs__Pprof__Location *message;
-	PfsProfileLocation *locations;
+	PfsProfileLocation *location;
 
 	if (field->number != PFS__PPROF__FIELD__LOCATION)
 		return PFS_READ_OK;
 	message = unpack(reader, field, &pfs__pprof__location__descriptor, &status);
 	if (message == NULL)
 		return status;
-	locations = pfs_grow(reader->budget, profile->locations, profile->location_count,
-						 sizeof(PfsProfileLocation));
-	if (locations == NULL)
+	if (!PFS_GROW(reader->budget, profile->locations, profile->location_count))
 		return refused(reader);
-	profile->locations = locations;
-	locations += profile->location_count;
+	location = &profile->locations[profile->location_count];
 	status = add_id(reader, &reader->locations, message->id);
 	if (status != PFS_READ_OK)
 		return status;
-	*locations = (PfsProfileLocation){ .mapping = PFS_NONE, .address = message->address };
+	*location = (PfsProfileLocation){ .mapping = PFS_NONE, .address = message->address };
 	if (message->mapping_id != 0)
 	{
 		const MemoryRange *range;
 
-		locations->mapping = find_id(&reader->mappings, message->mapping_id);
-		if (locations->mapping == PFS_NONE)
+		location->mapping = pfs_id_find(&reader->mappings, message->mapping_id);
+		if (location->mapping == PFS_NONE)
 			return malformed(reader, "location refers to a mapping that is not there");
-		range = &reader->ranges[locations->mapping];
-		locations->address =
+		range = &reader->ranges[location->mapping];
+		location->address =
 			pfs_file_address(message->address, range->start, range->limit, range->offset);
 	}
 	profile->location_count++;
-	return read_lines(reader, message, locations);
+	return read_lines(reader, message, location);
 }
 
-/* --- fourth pass: samples ---------------------------------------------------------------------------------------- */
+/* Fourth pass: samples */
 
 static PfsReadStatus
 read_stack(Reader *reader, const Pfs__Pprof__Sample *message, PfsProfileSample *sample)
@@ -628,17 +419,13 @@ read_stack(Reader *reader, const Pfs__Pprof__Sample *message, PfsProfileSample *
 	sample->location_count = (uint32_t) message->n_location_id;
 	for (size_t i = 0; i < message->n_location_id; i++)
 	{
-		uint32_t *indexes = pfs_grow(reader->budget, profile->location_indexes,
-									 profile->location_index_count, sizeof(uint32_t));
+		uint32_t location = pfs_id_find(&reader->locations, message->location_id[i]);
 
-		if (indexes == NULL)
-			return refused(reader);
-		profile->location_indexes = indexes;
-		indexes[profile->location_index_count] =
-			find_id(&reader->locations, message->location_id[i]);
-		if (indexes[profile->location_index_count] == PFS_NONE)
+		if (location == PFS_NONE)
 			return malformed(reader, "sample refers to a location that is not there");
-		profile->location_index_count++;
+		if (!PFS_GROW(reader->budget, profile->location_indexes, profile->location_index_count))
+			return refused(reader);
+		profile->location_indexes[profile->location_index_count++] = location;
 	}
 	return PFS_READ_OK;
 }
@@ -655,18 +442,15 @@ read_labels(Reader *reader, const Pfs__Pprof__Sample *message, PfsProfileSample 
 	for (size_t i = 0; i < message->n_label; i++)
 	{
 		const Pfs__Pprof__Label *from = message->label[i];
-		PfsProfileLabel *labels = pfs_grow(reader->budget, profile->labels, profile->label_count,
-										   sizeof(PfsProfileLabel));
 		PfsProfileLabel *label;
 		PfsReadStatus status;
 
-		if (labels == NULL)
+		if (!PFS_GROW(reader->budget, profile->labels, profile->label_count))
 			return refused(reader);
-		profile->labels = labels;
 		/* neither a text nor a number */
 		if (from->str == 0 && from->num == 0 && from->num_unit == 0)
 			continue;
-		label = &labels[profile->label_count];
+		label = &profile->labels[profile->label_count];
 		label->numeric = from->str == 0;
 		label->number = label->numeric ? from->num : 0;
 		status = get_string(reader, (uint64_t) from->key, &label->key);
@@ -682,12 +466,12 @@ read_labels(Reader *reader, const Pfs__Pprof__Sample *message, PfsProfileSample 
 }
 
 static PfsReadStatus
-read_sample(Reader *reader, const WireField *field)
+read_sample(Reader *reader, const PfsWireField *field)
 {
 	PfsProfile *profile = reader->profile;
 	PfsReadStatus status = PFS_READ_OK;
 	const Pfs__Pprof__Sample *message;
-	PfsProfileSample *samples;
+	PfsProfileSample *sample;
 	size_t value_count = (size_t) profile->sample_count * profile->type_count;
 
 	if (field->number != PFS__PPROF__FIELD__SAMPLE)
@@ -697,28 +481,21 @@ read_sample(Reader *reader, const WireField *field)
 		return status;
 	if (message->n_value != profile->type_count)
 		return malformed(reader, "sample does not have one value for each sample type");
-	samples =
-		pfs_grow(reader->budget, profile->samples, profile->sample_count, sizeof(PfsProfileSample));
-	if (samples == NULL)
+	if (!PFS_GROW(reader->budget, profile->samples, profile->sample_count))
 		return refused(reader);
-	profile->samples = samples;
 	for (size_t i = 0; i < message->n_value; i++)
 	{
-		int64_t *values =
-			pfs_grow(reader->budget, profile->values, value_count + i, sizeof(int64_t));
-
-		if (values == NULL)
+		if (!PFS_GROW(reader->budget, profile->values, value_count + i))
 			return refused(reader);
-		profile->values = values;
-		values[value_count + i] = message->value[i];
+		profile->values[value_count + i] = message->value[i];
 	}
-	samples += profile->sample_count++;
-	samples->time_offset_ns = 0;
-	status = read_stack(reader, message, samples);
-	return status == PFS_READ_OK ? read_labels(reader, message, samples) : status;
+	sample = &profile->samples[profile->sample_count++];
+	sample->time_offset_ns = 0;
+	status = read_stack(reader, message, sample);
+	return status == PFS_READ_OK ? read_labels(reader, message, sample) : status;
 }
 
-/* --- all passes -------------------------------------------------------------------------------------------------- */
+/* All passes */
 
 static PfsReadStatus
 find_default_type(Reader *reader)
@@ -762,6 +539,13 @@ read_all(Reader *reader)
 	return status;
 }
 
+static void
+release(PfsBudget *budget, void *array)
+{
+	if (array != NULL)
+		budget->allocator.realloc(budget->allocator.context, array, 0);
+}
+
 PfsReadStatus
 pfs_pprof_read(const uint8_t *bytes, size_t length, PfsProfile *profile, PfsReadError *error)
 {
@@ -769,8 +553,8 @@ pfs_pprof_read(const uint8_t *bytes, size_t length, PfsProfile *profile, PfsRead
 					  .length = length,
 					  .profile = profile,
 					  .budget = profile->budget,
-					  .error = error };
-	PfsAllocator allocator = reader.budget->allocator;
+					  .error = error,
+					  .arena = { .budget = profile->budget } };
 	PfsReadStatus status;
 
 	*error = (PfsReadError){ NULL, 0 };
@@ -779,15 +563,11 @@ pfs_pprof_read(const uint8_t *bytes, size_t length, PfsProfile *profile, PfsRead
 		status = fail(&reader, PFS_READ_TOO_LARGE, "profile is too large");
 	else
 		status = read_all(&reader);
-
-	{
-		void *arrays[] = { reader.strings,			 reader.ranges,
-						   reader.mappings.entries,	 reader.functions.entries,
-						   reader.locations.entries, reader.scratch };
-
-		for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
-			if (arrays[i] != NULL)
-				allocator.realloc(allocator.context, arrays[i], 0);
-	}
+	release(reader.budget, reader.strings);
+	release(reader.budget, reader.ranges);
+	release(reader.budget, reader.mappings.entries);
+	release(reader.budget, reader.functions.entries);
+	release(reader.budget, reader.locations.entries);
+	release(reader.budget, reader.arena.memory);
 	return status;
 }

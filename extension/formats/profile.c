@@ -2,9 +2,9 @@
  * profile.c
  *		Memory of a profile that is being read.
  */
-#include "formats/profile.h"
-
 #include <string.h>
+
+#include "formats/profile.h"
 
 #define FIRST_CAPACITY 8
 
@@ -12,7 +12,9 @@
 #define LOADER_FIRST (UINT64_C(1) << 32)
 #define LOADER_LAST	 (UINT64_C(1) << 63)
 
-/* Capacities are powers of two from FIRST_CAPACITY on, so an array is full where its count is one. */
+/*
+ * Capacities are powers of two from FIRST_CAPACITY on, so an array is full where its count is one.
+ */
 static bool
 is_full(size_t count)
 {

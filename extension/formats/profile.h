@@ -1,10 +1,12 @@
 /*
  * profile.h
- *		A profile in memory, on its way from a file to the tables: what the readers of all formats fill in.
+ *		A profile in memory, on its way from a file to the tables: what the readers of all formats
+ *		fill in.
  *
- * The room (profile, gunzip, *_read) knows no server header, so that it is tested and fuzzed alone. Memory comes
- * from the caller's allocator and is counted against a budget: a small file cannot ask for much. Texts are neither
- * terminated nor checked; they point into the bytes that were read, which must outlive the profile.
+ * The room (profile, gunzip, *_read) knows no server header, so that it is tested and fuzzed
+ * alone. Memory comes from the caller's allocator and is counted against a budget: a small file
+ * cannot ask for much. Texts are neither terminated nor checked; they point into the bytes that
+ * were read, which must outlive the profile.
  */
 #ifndef PFS_PROFILE_H
 #define PFS_PROFILE_H
@@ -35,12 +37,16 @@ typedef struct PfsReadError
 } PfsReadError;
 
 /*
- * Called again and again by what may take long: between pieces of compressed data, fields and lines. It may leave by longjmp,
- * since there is no memory but the allocator's. NULL: nobody wants to be called.
+ * Called again and again by what may take long: between pieces of compressed data, fields and
+ * lines. It may leave by longjmp, since there is no memory but the allocator's. NULL: nobody wants
+ * to be called.
  */
 typedef void (*PfsPauseFn)(void);
 
-/* Memory of a reader: an allocator, and how much may still be asked for; and whom it calls in between. */
+/*
+ * Memory of a reader: an allocator, and how much may still be asked for; and whom it calls in
+ * between.
+ */
 typedef struct PfsBudget
 {
 	PfsAllocator allocator;
@@ -148,12 +154,20 @@ typedef struct PfsProfile
 } PfsProfile;
 
 /*
- * Makes room for one more element of an array that doubles: NULL where memory or budget are out, with the array as it
- * was. Arrays of a profile are grown by this alone.
+ * Makes room for one more element of an array, which doubles; false where memory or budget are out,
+ * with the array as it was. Arrays of a profile are grown by this alone.
  */
+#define PFS_GROW(budget, array, count)                                   \
+	({                                                                   \
+		void *grown_ = pfs_grow(budget, array, count, sizeof(*(array))); \
+                                                                         \
+		if (grown_ != NULL)                                              \
+			(array) = grown_;                                            \
+		grown_ != NULL;                                                  \
+	})
 void *pfs_grow(PfsBudget *budget, void *array, size_t count, size_t element_bytes);
 
-/* What a refused pfs_grow means: PFS_READ_TOO_LARGE or PFS_READ_NO_MEMORY. */
+/* What a refusal means: PFS_READ_TOO_LARGE or PFS_READ_NO_MEMORY. */
 PfsReadStatus pfs_budget_status(const PfsBudget *budget, PfsReadError *error);
 
 void pfs_profile_init(PfsProfile *profile, PfsBudget *budget);
@@ -162,15 +176,16 @@ void pfs_profile_fini(PfsProfile *profile);
 bool pfs_text_equals(PfsText text, const char *other);
 
 /*
- * Address in a file of an address in a process: by the mapping's place where the loader chose it (between 4 GiB and the upper
- * half), as it is for programs with fixed addresses and for the kernel. It is the ELF address where segments lie
- * at their offsets in the file.
+ * Address in a file of an address in a process: by the mapping's place where the loader chose it
+ * (between 4 GiB and the upper half), as it is for programs with fixed addresses and for the
+ * kernel. It is the ELF address where segments lie at their offsets in the file.
  */
 uint64_t pfs_file_address(uint64_t address, uint64_t start, uint64_t limit, uint64_t offset);
 
 /*
- * Reads the format of pprof, not compressed. On PFS_READ_OK the profile is whole: every index in it is one of its arrays'.
- * Otherwise error says why; in both cases pfs_profile_fini gives the memory back.
+ * Reads the format of pprof, not compressed. On PFS_READ_OK the profile is whole: every index in
+ * it is one of its arrays'. Otherwise error says why; in both cases pfs_profile_fini gives the
+ * memory back.
  */
 PfsReadStatus pfs_pprof_read(const uint8_t *bytes, size_t length, PfsProfile *profile,
 							 PfsReadError *error);

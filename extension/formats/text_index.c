@@ -2,9 +2,9 @@
  * text_index.c
  *		Open addressing, at most half full.
  */
-#include "formats/text_index.h"
-
 #include <string.h>
+
+#include "formats/text_index.h"
 
 #define FIRST_SLOTS 64
 
@@ -87,7 +87,6 @@ widen(PfsTextIndex *index)
 uint32_t
 pfs_text_number(PfsTextIndex *index, PfsText text)
 {
-	PfsText *texts;
 	uint32_t *slot;
 
 	if (index->count >= index->slot_count / 2 && !widen(index))
@@ -95,11 +94,9 @@ pfs_text_number(PfsTextIndex *index, PfsText text)
 	slot = find_slot(index, text);
 	if (*slot != 0)
 		return *slot - 1;
-	texts = pfs_grow(index->budget, index->texts, index->count, sizeof(PfsText));
-	if (texts == NULL)
+	if (!PFS_GROW(index->budget, index->texts, index->count))
 		return PFS_NONE;
-	index->texts = texts;
-	texts[index->count] = text;
+	index->texts[index->count] = text;
 	*slot = ++index->count;
 	return index->count - 1;
 }

@@ -17,7 +17,10 @@
 #include "import/store_profile.h"
 #include "store/segment/codec_server.h"
 
-/* Memory that the objects of a profile may take: of dense real ones they take 2 to 8 times its bytes. */
+/*
+ * Memory that the objects of a profile may take: of dense real ones they take 2 to 8 times its
+ * bytes.
+ */
 #define BUDGET_BASE		((Size) 4 * 1024 * 1024)
 #define BUDGET_PER_BYTE 16
 

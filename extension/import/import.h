@@ -31,8 +31,9 @@ typedef struct PfsImportCall
 } PfsImportCall;
 
 /*
- * Reads the arguments and unpacks the profile where it is gzip. Raises NULL_VALUE_NOT_ALLOWED for a profile or labels that
- * are null, and what pfs_import_check raises. Lives in CurrentMemoryContext.
+ * Reads the arguments and unpacks the profile where it is gzip. Raises NULL_VALUE_NOT_ALLOWED for
+ * a profile or labels that are null, and what pfs_import_check raises. Lives in
+ * CurrentMemoryContext.
  */
 PfsImportCall *pfs_import_begin(FunctionCallInfo fcinfo);
 
@@ -40,8 +41,9 @@ PfsImportCall *pfs_import_begin(FunctionCallInfo fcinfo);
 ArrayType *pfs_import_sample_labels(FunctionCallInfo fcinfo);
 
 /*
- * Raises an error, with the byte offset, unless the status of reading is PFS_READ_OK: INVALID_BINARY_REPRESENTATION for what
- * the format does not allow, NUMERIC_VALUE_OUT_OF_RANGE, PROGRAM_LIMIT_EXCEEDED.
+ * Raises an error, with the byte offset, unless the status of reading is PFS_READ_OK:
+ * INVALID_BINARY_REPRESENTATION for what the format does not allow, NUMERIC_VALUE_OUT_OF_RANGE,
+ * PROGRAM_LIMIT_EXCEEDED.
  */
 void pfs_import_check(const PfsImportCall *call, PfsReadStatus status);
 

@@ -23,7 +23,7 @@ CREATE FUNCTION profstore.keep_file_notes(series_ids int4[], comments text[], de
 	RETURNS void
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
-	SELECT profstore.check_series(series_ids);
+	SELECT profstore_internal.check_series(series_ids);
 	INSERT INTO profstore.file_notes AS n (series_id, default_type, comments, doc_url, drop_frames, keep_frames)
 	SELECT DISTINCT s.id, keep_file_notes.default_type, keep_file_notes.comments, keep_file_notes.doc_url, keep_file_notes.drop_frames, keep_file_notes.keep_frames
 	FROM unnest(series_ids) AS s(id)
@@ -33,7 +33,7 @@ BEGIN ATOMIC
 			 AND (k.default_type, k.comments, k.doc_url, k.drop_frames, k.keep_frames)
 				 = (keep_file_notes.default_type, keep_file_notes.comments, keep_file_notes.doc_url, keep_file_notes.drop_frames, keep_file_notes.keep_frames));
 END;
-COMMENT ON FUNCTION profstore.keep_file_notes(int4[], text[], text, text, text, text) IS 'internal: keeps for these series, which the caller has interned, what a file said beside its samples, unless they have it';
+COMMENT ON FUNCTION profstore.keep_file_notes(int4[], text[], text, text, text, text) IS 'keeps what a file said beside its samples: for series that the caller has interned, unless they have it';
 REVOKE EXECUTE ON FUNCTION profstore.keep_file_notes(int4[], text[], text, text, text, text) FROM PUBLIC;
 
 CREATE FUNCTION profstore.import_pprof(profile bytea, labels jsonb DEFAULT '{}', at timestamptz DEFAULT NULL,

@@ -24,7 +24,10 @@ default_name(const PfsProfile *profile)
 	return NULL;
 }
 
-/* import_pprof(profile bytea, labels jsonb, at timestamptz, sample_labels text[], prune bool) -> int8 */
+/*
+ * import_pprof(profile bytea, labels jsonb, at timestamptz, sample_labels text[], prune bool) ->
+ * int8
+ */
 PGDLLEXPORT Datum
 profstore_import_pprof(PG_FUNCTION_ARGS)
 {

@@ -4,10 +4,11 @@
  */
 #include "profstore.h"
 
-#include "formats/lines.h"
-#include "import/import.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
+
+#include "formats/lines.h"
+#include "import/import.h"
 
 enum
 {
@@ -30,7 +31,10 @@ get_text_argument(FunctionCallInfo fcinfo, int argument, const char *name)
 	return (PfsText){ VARDATA_ANY(value), (uint32) VARSIZE_ANY_EXHDR(value) };
 }
 
-/* import_folded(profile text, labels jsonb, at timestamptz, sample_type text, sample_unit text) -> int8 */
+/*
+ * import_folded(profile text, labels jsonb, at timestamptz, sample_type text, sample_unit text) ->
+ * int8
+ */
 PGDLLEXPORT Datum
 profstore_import_folded(PG_FUNCTION_ARGS)
 {

@@ -1,12 +1,11 @@
 /*
  * insert_samples.c
- *		Rows into profstore.samples, the way of COPY: it routes them to partitions, and stores many at a time.
+ *		Rows into profstore.samples, the way of COPY: it routes them to partitions, and stores many
+ *		at a time.
  */
-#include "import/insert_samples.h"
+#include "profstore.h"
 
 #include "access/table.h"
-#include "base/privileges.h"
-#include "base/relations.h"
 #include "commands/copy.h"
 #include "commands/defrem.h"
 #include "miscadmin.h"
@@ -14,8 +13,12 @@
 #include "parser/parse_node.h"
 #include "parser/parse_relation.h"
 #include "port/pg_bswap.h"
-#include "store/segment/storage.h"
 #include "utils/rel.h"
+
+#include "base/privileges.h"
+#include "base/relations.h"
+#include "import/insert_samples.h"
+#include "store/segment/storage.h"
 
 /* Signature, flags, and the length of what may follow. */
 static const char header[19] = "PGCOPY\n\377\r\n\0\0\0\0\0\0\0\0";

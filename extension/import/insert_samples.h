@@ -18,8 +18,9 @@ typedef struct PfsSampleRow
 } PfsSampleRow;
 
 /*
- * Stores the rows as the current user, whose partitions must be there. Raises INSUFFICIENT_PRIVILEGE without the right to insert, and
- * where row security is in force on the table: a policy would have to see every row.
+ * Stores the rows as the current user, whose partitions must be there. Raises
+ * INSUFFICIENT_PRIVILEGE without the right to insert, and where row security is in force on the
+ * table: a policy would have to see every row.
  */
 void pfs_samples_insert(const PfsSampleRow *rows, uint32 count);
 

@@ -47,6 +47,7 @@ typedef struct Grouping
 	label_sets_hash *sets;
 	uint32 set_count;
 	Jsonb **labels; /* of series, by set */
+	uint32 label_capacity;
 	uint32 *set_of_sample;
 } Grouping;
 
@@ -122,10 +123,7 @@ find_set(Grouping *grouping, const PfsProfileSample *sample, StringInfo key)
 		return set->index;
 	set = label_sets_insert(grouping->sets, pstrdup(key->data), &found);
 	set->index = grouping->set_count++;
-	grouping->labels =
-		set->index == 0
-			? palloc(sizeof(Jsonb *))
-			: repalloc_huge(grouping->labels, (Size) grouping->set_count * sizeof(Jsonb *));
+	PFS_RESERVE(grouping->labels, grouping->label_capacity, grouping->set_count);
 	grouping->labels[set->index] = pfs_series_labels(grouping->import->labels, labels, count);
 	return set->index;
 }

@@ -45,8 +45,8 @@ valid_bytes(PfsText text)
 }
 
 /*
- * Files come with bytes that are no text: a name that was cut, a buffer that was stored with what lay
- * behind it. Each is replaced, as agents do, by U+FFFD, which most other encodings lack.
+ * Files come with bytes that are no text: a name that was cut, a buffer that was stored with what
+ * lay behind it. Each is replaced, as agents do, by U+FFFD, which most other encodings lack.
  */
 static PfsText
 replace_invalid(PfsText text)

@@ -3,11 +3,14 @@
  *		drop_frames and keep_frames, as pprof applies them to each file that it reads.
  *
  * 1. Functions: which ones match.
- * 2. Locations: one whose outermost function matches is dropped; of one that matches further in, the lines up to the outermost
- *    match go and the rest stays, as the place at which stacks end.
- * 3. Stacks, from the root on: the first such location that comes behind one without a match ends the stack.
+ * 2. Locations: one whose outermost function matches is dropped; of one that matches further in,
+ *    the lines up to the outermost match go and the rest stays, as the place at which stacks
+ *    end.
+ * 3. Stacks, from the root on: the first such location that comes behind one without a match
+ *    ends the stack.
  *
- * Lines and the locations of samples stand without gaps in their arrays, so what stays moves together.
+ * Lines and the locations of samples stand without gaps in their arrays, so what stays moves
+ * together.
  */
 #include "profstore.h"
 
@@ -35,7 +38,10 @@ compile_whole(const PfsImport *import, PfsText expression, const char *field)
 	char *whole = psprintf("^(?:%s)$", part);
 	const char *problem = pfs_regex_problem(part);
 
-	/* what stands at the beginning alone, as (?i) and ***, is right in the part and wrong in the whole */
+	/*
+	 * what stands at the beginning alone, as (?i) and ***, is right in the part and wrong in the
+	 * whole
+	 */
 	if (problem == NULL)
 		problem = pfs_regex_problem(whole);
 	if (problem != NULL)
@@ -53,7 +59,10 @@ matches(text *expression, const char *name, size_t length)
 								  C_COLLATION_OID, 0, NULL);
 }
 
-/* Length of a name without its arguments: up to the first parenthesis that is not part of the name itself. */
+/*
+ * Length of a name without its arguments: up to the first parenthesis that is not part of the name
+ * itself.
+ */
 static size_t
 bare_length(const char *name)
 {

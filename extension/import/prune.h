@@ -10,9 +10,10 @@
 #include "import/import_request.h"
 
 /*
- * Cuts off stacks what drop_frames of the profile matches, and all that it calls, unless keep_frames matches: regular expressions
- * on whole names of functions, without their arguments. As in pprof, a stack keeps what precedes its first frame that does not
- * match. Raises INVALID_REGULAR_EXPRESSION. Does nothing for a profile without drop_frames.
+ * Cuts off stacks what drop_frames of the profile matches, and all that it calls, unless
+ * keep_frames matches: regular expressions on whole names of functions, without their arguments.
+ * As in pprof, a stack keeps what precedes its first frame that does not match. Raises
+ * INVALID_REGULAR_EXPRESSION. Does nothing for a profile without drop_frames.
  */
 void pfs_profile_prune(const PfsImport *import, PfsProfile *profile);
 

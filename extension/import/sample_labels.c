@@ -2,13 +2,15 @@
  * sample_labels.c
  *		Names are made legal and unique; what that changed is kept beside them.
  */
-#include "import/sample_labels.h"
+#include "profstore.h"
 
-#include "base/arrays.h"
 #include "catalog/pg_type.h"
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 #include "utils/json.h"
+
+#include "base/arrays.h"
+#include "import/sample_labels.h"
 
 static JsonbValue
 string_value(const char *text)
@@ -133,7 +135,9 @@ describe_kinds(const PfsSampleLabel *labels, const char *const *names, uint32 co
 	return kinds.data;
 }
 
-/* Copies all but the profile's name; what is no object goes on as it is, for interning to refuse. */
+/*
+ * Copies all but the profile's name; what is no object goes on as it is, for interning to refuse.
+ */
 static void
 push_base(JsonbParseState **state, Jsonb *base)
 {

@@ -2,19 +2,21 @@
  * sample_labels.h
  *		Labels of samples in files, and labels of series: one to the other and back.
  *
- * A series has texts under names of [A-Za-z_][A-Za-z0-9_]*. In files a key is any text, may come twice, and values may be numbers with
- * units. So a key's other characters become "_", the second value of a key goes to key_2, a key that the importer's own
- * labels have to exported_key, and a number becomes its digits. The label PFS_LABEL_KINDS tells what of this was
- * done, as JSON: {"name": {"key": "what it was", "unit": "bytes"}}, where unit says that it was a number. It is there only
- * where something was done.
+ * A series has texts under names of [A-Za-z_][A-Za-z0-9_]*. In files a key is any text, may come
+ * twice, and values may be numbers with units. So a key's other characters become "_", the second
+ * value of a key goes to key_2, a key that the importer's own labels have to exported_key, and a
+ * number becomes its digits. The label PFS_LABEL_KINDS tells what of this was done, as JSON:
+ * {"name": {"key": "what it was", "unit": "bytes"}}, where unit says that it was a number. It is
+ * there only where something was done.
  */
 #ifndef PFS_SAMPLE_LABELS_H
 #define PFS_SAMPLE_LABELS_H
 
 #include "profstore.h"
 
-#include "formats/profile.h"
 #include "utils/jsonb.h"
+
+#include "formats/profile.h"
 
 #define PFS_LABEL_KINDS "__pprof__"
 

@@ -1,10 +1,11 @@
 /*
  * carries.h
- *		Sums of int8 that are exact whatever the order of their parts: what does not fit is kept beside them.
+ *		Sums of int8 that are exact whatever the order of their parts.
  *
- * A sum is added up modulo 2^64, which costs no more than looking whether it fits. Each time that it leaves int8, its
- * carry, in units of 2^64, goes to a table that is made then. So sums that come back are what they would be in any other
- * order, and only the result is cut to what int8 holds (pfs_clip).
+ * A sum is added up modulo 2^64, which costs no more than looking whether it fits. Each time that
+ * it leaves int8, its carry, in units of 2^64, goes to a table that is made then. So sums that come
+ * back are what they would be in any other order, and only the result is cut to what int8 holds
+ * (pfs_clip).
  */
 #ifndef PFS_CARRIES_H
 #define PFS_CARRIES_H

@@ -2,19 +2,23 @@
  * merge_stacks.c
  *		The aggregate merge_stacks: sums per stack over any rows, or over sums that were kept.
  *
- * The state is a hash table in the aggregate's memory. What does not fit a part of work_mem is packed, as the bytes of a
- * stack_sums, and what has come to the table since is merged with it when the table is full again: a table may be as large as what is
- * packed, so that merging stays rare. Between processes it travels as such bytes.
+ * 1. The state is a hash table in the aggregate's memory (add_stack).
+ * 2. What does not fit a part of work_mem is packed, as the bytes of a stack_sums. When the table
+ *    is full again, both are merged (pack). A table may be as large as what is packed, so that
+ *    merging stays rare.
+ * 3. Between processes a state travels as such bytes, its carries before them (SentHead).
+ * 4. The result is the same bytes, sums cut to what int8 holds (encode_state).
  */
 #include "merge/merged.h"
+
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
 
 #include "base/arrays.h"
 #include "base/memory_peak.h"
 #include "base/series_table.h"
-#include "lib/stringinfo.h"
 #include "merge/carries.h"
-#include "miscadmin.h"
-#include "utils/builtins.h"
 
 PG_FUNCTION_INFO_V1(profstore_merge_stacks_add);
 PG_FUNCTION_INFO_V1(profstore_merge_stacks_add_sums);
@@ -104,7 +108,10 @@ read_packed(const struct varlena *packed)
 	return pfs_merged_read(VARDATA(packed), VARSIZE(packed) - VARHDRSZ, ERRCODE_DATA_CORRUPTED);
 }
 
-/* The sum of a stack as it is written: what int8 can say of it in a result, else modulo 2^64, with a carry in the state. */
+/*
+ * The sum of a stack as it is written: what int8 can say of it in a result, else modulo 2^64, with
+ * a carry in the state.
+ */
 static int64
 sum_of(State *state, int64 stack_id, int64 packed, int64 added, bool is_result)
 {
@@ -137,7 +144,10 @@ list_carries(State *state)
 		pfs_series_table_get(state->table, 0, entry->key.id, &found);
 }
 
-/* All sums. A result leaves the state as it is, for more rows may come; else what the table has is taken. */
+/*
+ * All sums. A result leaves the state as it is, for more rows may come; else what the table has is
+ * taken.
+ */
 static struct varlena *
 encode_state(State *state, bool is_result)
 {
@@ -278,7 +288,9 @@ profstore_merge_stacks_combine(PG_FUNCTION_ARGS)
 
 		if (other->packed != NULL)
 			add_packed(state, other->packed);
-		/* entries come in the order of their hashes, which a table that grows meanwhile takes badly */
+		/*
+		 * entries come in the order of their hashes, which a table that grows meanwhile takes badly
+		 */
 		if (members * 2 > state->table->size && members <= state->max_members)
 			pfs_series_table_grow(state->table, members * 2);
 		pfs_series_table_start_iterate(other->table, &iterator);

@@ -4,12 +4,13 @@
  */
 #include "merge/merged.h"
 
-#include "base/arrays.h"
-#include "base/srf.h"
 #include "common/int.h"
 #include "libpq/pqformat.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+
+#include "base/arrays.h"
+#include "base/srf.h"
 
 #define FORMAT_VERSION 1
 
@@ -17,8 +18,8 @@
 #define MIN_STACK_BYTES 2
 
 /*
- * Room before the first stack, where the number of stacks takes most: it is not known before the last. A StringInfo puts a zero byte
- * behind what it has, here the head.
+ * Room before the first stack, where the number of stacks takes most: it is not known before the
+ * last. A StringInfo puts a zero byte behind what it has, here the head.
  */
 #define MAX_HEAD_BYTES (VARHDRSZ + 1 + 5 + 1)
 

@@ -6,23 +6,27 @@
  *
  *	1 byte	format version
  *	varint	number of stacks
- *	then for each, by ascending stack id: varint, the id less the one before (the first: less 0); zigzag varint, the value
+ *	then for each, by ascending stack id:
+ *		varint, the id less the one before (the first: less 0)
+ *		zigzag varint, the value
  *
- * No value is 0. As text: {stack id:value,…}. The ids mean what they mean in the stack dictionary of the same database.
+ * No value is 0. As text: {stack id:value,…}. The ids mean what they mean in the stack dictionary
+ * of the same database.
  */
 #ifndef PFS_MERGED_H
 #define PFS_MERGED_H
 
 #include "profstore.h"
 
-#include "codec/bytes.h"
 #include "fmgr.h"
 #include "lib/stringinfo.h"
+
+#include "codec/bytes.h"
 #include "merge/stack_stream.h"
 
 /*
- * The stacks of an argument; none where it is NULL. Lives in CurrentMemoryContext. Raises DATA_CORRUPTED for bytes
- * that pfs_merged_encode does not write.
+ * The stacks of an argument; none where it is NULL. Lives in CurrentMemoryContext. Raises
+ * DATA_CORRUPTED for bytes that pfs_merged_encode does not write.
  */
 PfsStackSums pfs_merged_get(FunctionCallInfo fcinfo, int argument);
 

@@ -4,9 +4,10 @@
  */
 #include "merge/scrapes.h"
 
+#include "miscadmin.h"
+
 #include "base/arrays.h"
 #include "merge/series_sums.h"
-#include "miscadmin.h"
 #include "select/range_partitions.h"
 #include "select/sample_scan.h"
 

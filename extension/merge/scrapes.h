@@ -1,6 +1,6 @@
 /*
  * scrapes.h
- *		The scrapes of instant types: how many there are of a series, or which one stands for a range.
+ *		Scrapes of instant types: how many a series has, or which one stands for a range.
  */
 #ifndef PFS_SCRAPES_H
 #define PFS_SCRAPES_H
@@ -23,12 +23,16 @@ pfs_picks_scrapes(const PfsSelection *selection)
 int64 *pfs_count_scrapes(const PfsSelection *selection);
 
 /*
- * The time of the scrape that stands for each series, by PfsSeries.index; DT_NOBEGIN for one without any. The selection
- * picks scrapes. Raises what pfs_require_scrapes does. Lives in CurrentMemoryContext.
+ * The time of the scrape that stands for each series, by PfsSeries.index; DT_NOBEGIN for one
+ * without any. The selection picks scrapes. Raises what pfs_require_scrapes does. Lives in
+ * CurrentMemoryContext.
  */
 TimestampTz *pfs_choose_scrapes(const PfsSelection *selection);
 
-/* Raises FEATURE_NOT_SUPPORTED where a selection picks scrapes and meets a tier, which keeps sums and counts of them. */
+/*
+ * Raises FEATURE_NOT_SUPPORTED where a selection picks scrapes and meets a tier, which keeps sums
+ * and counts of them.
+ */
 void pfs_require_scrapes(const PfsSelection *selection);
 
 #endif

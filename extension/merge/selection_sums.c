@@ -23,8 +23,9 @@ sum_delta(const PfsSelection *selection, PfsStackTable *table)
 }
 
 /*
- * Sums per (series, stack), within so many bytes, and scrapes per series first: a sum can be divided only when all times are known.
- * Two scans, since segments have their sums by stack and by time in two tables.
+ * Sums per (series, stack), within so many bytes, and scrapes per series first: a sum can be
+ * divided only when all times are known. Two scans, since segments have their sums by stack and by
+ * time in two tables.
  */
 static void
 sum_instant(const PfsSelection *selection, PfsStackTable *table, Size bytes)

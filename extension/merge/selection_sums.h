@@ -10,7 +10,10 @@
 #include "merge/stack_table.h"
 #include "select/selection.h"
 
-/* Scans the samples; takes so many bytes at most. The table lives in CurrentMemoryContext, as does what the scan leaves. */
+/*
+ * Scans the samples; takes so many bytes at most. The table lives in CurrentMemoryContext, as does
+ * what the scan leaves.
+ */
 PfsStackTable *pfs_selection_sum(const PfsSelection *selection, Size bytes);
 
 #endif

@@ -4,17 +4,19 @@
  */
 #include "merge/series_sums.h"
 
+#include "miscadmin.h"
+
 #include "base/arrays.h"
 #include "base/memory_peak.h"
 #include "base/row_sorter.h"
-#include "miscadmin.h"
 
 /* Elements of the table at first, and at least. */
 #define MIN_ELEMENTS 256
 
 /*
- * Half of the memory is the table's, the other half the sort's; a table that grows needs the old one beside the new. Beyond half
- * of its elements it may grow before its threshold, where hashes crowd.
+ * Half of the memory is the table's, the other half the sort's; a table that grows needs the old
+ * one beside the new. Beyond half of its elements it may grow before its threshold, where hashes
+ * crowd.
  */
 PfsSeriesSums *
 pfs_series_sums_begin(Size bytes)

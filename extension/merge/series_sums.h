@@ -42,8 +42,8 @@ typedef struct PfsSeriesSums
 PfsSeriesSums *pfs_series_sums_begin(Size bytes);
 
 /*
- * Sums of the samples of a selection by PfsSeries.index and stack (PFS_PART_PAIRS), or time (PFS_PART_SCRAPES). The
- * same otherwise.
+ * Sums of the samples of a selection by PfsSeries.index and stack (PFS_PART_PAIRS), or time
+ * (PFS_PART_SCRAPES). The same otherwise.
  */
 PfsSeriesSums *pfs_series_sums_of(const PfsSelection *selection, PfsSegmentPart part, Size bytes);
 
@@ -82,12 +82,15 @@ pfs_series_sums_add_wide(PfsSeriesSums *sums, int32 series, int64 id, int128 val
 /* After the last addition, for who wants the keys by id, then series. */
 void pfs_series_sums_sort(PfsSeriesSums *sums);
 
-/* After the last addition: the next key and its exact sum, in no particular order unless they were sorted; false at the end. */
+/*
+ * After the last addition: the next key and its exact sum; false at the end. The order is that of
+ * pfs_series_sums_sort, else none in particular.
+ */
 bool pfs_series_sums_next(PfsSeriesSums *sums, PfsSeriesKey *key, int128 *value);
 
 /*
- * After the last addition, for who neither sorts the keys nor reads them: the sum of a key; false where there is none. Each key is
- * asked for once, by id, then series.
+ * After the last addition, in place of the two above: the sum of a key; false where there is none.
+ * Each key is asked for once, by id, then series.
  */
 bool pfs_series_sums_find(PfsSeriesSums *sums, const PfsSeriesKey *key, int128 *value);
 

@@ -1,6 +1,6 @@
 /*
  * stack_stream.c
- *		Parts of sums: from a table, from two side by side, from a file that keeps them, or from memory.
+ *		Parts of sums: from tables, from a file that keeps them, or from memory.
  */
 #include "merge/stack_stream.h"
 
@@ -15,8 +15,8 @@
 #include "select/range_partitions.h"
 
 /*
- * Stacks of a part of a stream are so many that they take half of the memory, with what a walk needs for each: the sum, that
- * of all before it, its leaf, order and verdict.
+ * Stacks of a part of a stream are so many that they take half of the memory, with what a walk
+ * needs for each: the sum, that of all before it, its leaf, order and verdict.
  */
 #define STREAM_STACK_BYTES (56 * 2)
 #define MIN_STREAM_STACKS  256

@@ -32,8 +32,8 @@ pfs_clip_sides(const PfsWideSides *sum)
 void pfs_stack_sums_sort(PfsStackSums *sums);
 
 /*
- * The lesser of the next stacks of two lists, with both its sides. NULL is the end of a list; one of them has a
- * stack. The one that is not taken becomes NULL.
+ * The lesser of the next stacks of two lists, with both its sides. NULL is the end of a list; one
+ * of them has a stack. The one that is not taken becomes NULL.
  */
 static inline PfsStackSum
 pfs_stack_sum_pair(const PfsStackSum **value, const PfsStackSum **base)

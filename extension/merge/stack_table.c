@@ -1,36 +1,45 @@
 /*
  * stack_table.c
- *		Pages of sums, which become a sorted list where they grow too large, which becomes a sort.
+ *		Sums of stacks in three steps, each taken where the one before does not do.
  *
- * What is added goes to pages, which are quick but take much. Full, they are merged into a list of sums by id, which takes
- * little; where the list would grow too large, it goes to the sort, and the pages with it. So a query of few stacks never
- * leaves the pages, and each of the steps is taken where the one before does not do.
+ * 1. Values go to pages, each of neighbouring stacks, in a hash table (turn_to_stack, insert_sum).
+ *    A query of few stacks never leaves them.
+ * 2. When pages have come to their share of the memory, they are merged with a sorted list, and
+ *    begin anew (empty_pages, list_all). In the list a sum takes little.
+ * 3. Where the list would grow too large, it goes to a sort, and pages with it from then on
+ *    (sort_all).
+ * 4. What is read comes from the sort, or from pages and list side by side (next_sum), rounded.
  */
 #include "merge/stack_table.h"
+
+#include "common/int.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "utils/memutils.h"
 
 #include "base/arrays.h"
 #include "base/hash.h"
 #include "base/memory_peak.h"
 #include "base/row_sorter.h"
-#include "common/int.h"
 #include "dictionary/doubts.h"
 #include "merge/carries.h"
-#include "miscadmin.h"
-#include "port/pg_bitutils.h"
-#include "utils/memutils.h"
 
 #define INITIAL_PAGES 256
 
 /*
- * Sums of the stacks of one page: PAGE_STACKS neighbouring ids. Programs' stacks have neighbouring ids, and segments
- * bring them in order, so the next sum is mostly in the same page, and the result needs no sorting but of pages. Few of the
- * ids are leaves, so a page has sums for those that have come, side by side: sums of many series stay in the CPU's cache.
+ * Sums of the stacks of one page: PAGE_STACKS neighbouring ids. Programs' stacks have neighbouring
+ * ids, and segments bring them in order, so the next sum is mostly in the same page, and the result
+ * needs no sorting but of pages. Few of the ids are leaves, so a page has sums for those that have
+ * come, side by side: sums of many series stay in the CPU's cache.
  */
 #define PAGE_BITS	  6
 #define PAGE_STACKS	  (1 << PAGE_BITS) /* as many as a word has bits */
 #define PAGE_CAPACITY 8				   /* at first */
 
-/* Shares of the memory: of pages, of the list, which is there twice when it is merged with them, and of the sort. */
+/*
+ * Shares of the memory: of pages, of the list, which is there twice when it is merged with them,
+ * and of the sort.
+ */
 #define PAGES_SHARE(bytes) ((bytes) / 8 * 3)
 #define LIST_SHARE(bytes)  ((bytes) / 4)
 #define SORT_SHARE(bytes)  ((bytes) / 8 * 3)
@@ -495,8 +504,8 @@ next_sum(PfsStackTable *table, Sum *sum)
 }
 
 /*
- * Value and fraction to the nearest whole number, halves away from 0. Each fraction was cut by less than 1 unit, so what lacks as many
- * as there may be is a half.
+ * Value and fraction to the nearest whole number, halves away from 0. Each fraction was cut by less
+ * than 1 unit, so what lacks as many as there may be is a half.
  */
 static int64
 round_sum(const PfsStackTable *table, const Sum *sum)

@@ -2,8 +2,9 @@
  * stack_table.h
  *		One sum per stack, from values in any order, within a part of work_mem, on disk beyond it.
  *
- * Averages of instant types come as a whole part and a fraction in units of 2^-PFS_FRACTION_BITS, so that sums are
- * the same in whatever order the parts come; they are rounded once, at the end, halves away from 0.
+ * Averages of instant types come as a whole part and a fraction in units of 2^-PFS_FRACTION_BITS,
+ * so that sums are the same in whatever order the parts come; they are rounded once, at the end,
+ * halves away from 0.
  */
 #ifndef PFS_STACK_TABLE_H
 #define PFS_STACK_TABLE_H
@@ -17,8 +18,8 @@
 typedef struct PfsStackTable PfsStackTable;
 
 /*
- * No sums yet; bytes is what they may take. max_fractions is how many fractions a stack may get; 0: values are whole. Lives in
- * CurrentMemoryContext.
+ * No sums yet; bytes is what they may take. max_fractions is how many fractions a stack may get; 0:
+ * values are whole. Lives in CurrentMemoryContext.
  */
 PfsStackTable *pfs_stack_table_begin(uint32 max_fractions, Size bytes);
 
@@ -29,12 +30,15 @@ void pfs_stack_table_add(PfsStackTable *table, int64 stack_id, int128 value, int
 void pfs_stack_table_add_rows(PfsStackTable *table, const int64 *stacks, const int64 *values,
 							  uint32 row_count);
 
-/* Ends the additions. Returns how many stacks there are at most, or PFS_COUNT_UNKNOWN where they were sorted. */
+/*
+ * Ends the additions. Returns how many stacks there are at most, or PFS_COUNT_UNKNOWN where they
+ * were sorted.
+ */
 #define PFS_COUNT_UNKNOWN SIZE_MAX
 Size pfs_stack_table_finish(PfsStackTable *table);
 
 /*
- * Gives the next stacks by id that do not sum to 0, as many as there are and there is room for: less than room at the end alone.
+ * The next stacks by id that do not sum to 0, so many as there is room for; less at the end alone.
  * Sums are exact, but for those that do not fit int8 (pfs_clip).
  */
 uint32 pfs_stack_table_read(PfsStackTable *table, PfsStackSum *sums, uint32 room);

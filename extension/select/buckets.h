@@ -12,7 +12,10 @@
 /* Microseconds from the Unix epoch to the server's. */
 #define PFS_EPOCH_SHIFT_US ((int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY)
 
-/* The microseconds of an argument, whose name is for errors. Raises INVALID_PARAMETER_VALUE for months, what is not positive, or too long. */
+/*
+ * The microseconds of an argument, whose name is for errors. Raises INVALID_PARAMETER_VALUE for
+ * months, what is not positive, or too long.
+ */
 int64 pfs_step_us(const Interval *step, const char *name);
 
 /* Microseconds from the beginning of its bucket to a time. */

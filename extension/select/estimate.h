@@ -17,8 +17,9 @@ typedef struct PfsScanEstimate
 } PfsScanEstimate;
 
 /*
- * All series count. Looks at the samples and the tiers by the active snapshot; takes AccessShareLock on what meets the
- * range, as the query will. The caller has checked that the user may read profstore.samples.
+ * All series count. Looks at the samples and the tiers by the active snapshot; takes
+ * AccessShareLock on what meets the range, as the query will. The caller has checked that the user
+ * may read profstore.samples.
  */
 PfsScanEstimate pfs_sample_scan_estimate(TimestampTz from, TimestampTz to);
 

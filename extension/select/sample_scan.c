@@ -3,10 +3,11 @@
  *		One scan over partitions of any access method.
  *
  * 1. The partitions that the range meets are listed, of samples, then of each tier.
- * 2. One after the other is opened: those of access method profstore by the block scan, which leaves out what the
- *    filters on time and series do not meet, others by their own scan, row by row into arrays of the scan.
- * 3. Of a tier of an instant type, rows below stack 0 are scrapes: they are put aside and come as a block of their own,
- *    before the next block of sums is read.
+ * 2. One after the other is opened: those of access method profstore by the block scan, which
+ *    leaves out what the filters on time and series do not meet, others by their own scan, row by
+ *    row into arrays of the scan.
+ * 3. Of a tier of an instant type, rows below stack 0 are scrapes: they are put aside and come as a
+ *    block of their own, before the next block of sums is read.
  */
 #include "select/sample_scan.h"
 
@@ -152,7 +153,10 @@ open_block_scan(PfsSampleScan *scan)
 		  (uint32) selection->series_count },
 	};
 	AttrNumber attnums[COLUMN_COUNT];
-	/* sums by time know no stack, by which to tell sums and scrapes apart; those by stack know no time */
+	/*
+	 * sums by time know no stack, by which to tell sums and scrapes apart; those by stack know no
+	 * time
+	 */
 	bool from_rows =
 		scan->has_scrapes && (scan->sums == PFS_PART_SCRAPES || scan->positions[TIME] != NOT_READ);
 
@@ -161,9 +165,15 @@ open_block_scan(PfsSampleScan *scan)
 		if (scan->positions[i] != NOT_READ)
 			attnums[scan->positions[i]] = scan->attnums[i];
 	}
-	scan->block_scan = pfs_block_scan_begin_sums(scan->relation, scan->snapshot, scan->column_count,
-												 attnums, lengthof(filters), filters,
-												 from_rows ? PFS_PART_ROWS : scan->sums);
+	scan->block_scan =
+		pfs_block_scan_begin(&(PfsScanRequest){ .relation = scan->relation,
+												.snapshot = scan->snapshot,
+												.attribute_count = scan->column_count,
+												.attnums = attnums,
+												.filter_count = lengthof(filters),
+												.filters = filters,
+												.sums = from_rows ? PFS_PART_ROWS : scan->sums,
+												.rollup_width = PG_INT64_MAX });
 }
 
 static void

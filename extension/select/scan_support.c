@@ -1,16 +1,16 @@
 /*
  * scan_support.c
- *		The planner support function of everything that reads samples: rows and costs that follow the arguments.
+ *		The planner support function of all that reads samples: rows and costs by the arguments.
  *
- * Ranges and limits are found by the names of arguments, which all these functions have in common. What cannot be told
- * when a query is planned (a parameter, a column) leaves the constants of CREATE FUNCTION.
+ * Ranges and limits are found by the names of arguments, which all these functions have in common.
+ * What cannot be told when a query is planned (a parameter, a column) leaves the constants of
+ * CREATE FUNCTION.
  */
 #include "profstore.h"
 
 #include <math.h>
 
 #include "access/xact.h"
-#include "base/relations.h"
 #include "catalog/pg_proc.h"
 #include "fmgr.h"
 #include "funcapi.h"
@@ -19,8 +19,6 @@
 #include "nodes/supportnodes.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
-#include "select/estimate.h"
-#include "store/segment/storage.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -28,6 +26,10 @@
 #include "utils/spccache.h"
 #include "utils/syscache.h"
 #include "utils/timestamp.h"
+
+#include "base/relations.h"
+#include "select/estimate.h"
+#include "store/segment/storage.h"
 
 /* Of a row that is decoded, as parts of cpu_operator_cost. */
 #define DECODED_ROW_COST 0.25
@@ -50,8 +52,8 @@ typedef struct Call
 } Call;
 
 /*
- * The call's arguments and their names; false where they are not there to see, or nothing evaluates them: who weighs whether
- * to inline a function around the call has no root.
+ * The call's arguments and their names; false where they are not there to see, or nothing evaluates
+ * them: who weighs whether to inline a function around the call has no root.
  */
 static bool
 get_call(PlannerInfo *root, Oid function_id, Node *node, Call *call)
@@ -92,7 +94,8 @@ find_argument(const Call *call, const char *name)
 }
 
 /*
- * Reading the directory is not for free, and the planner asks several times: the last answers of a statement are kept.
+ * Reading the directory is not for free, and the planner asks several times: the last answers of a
+ * statement are kept.
  */
 static PfsScanEstimate
 estimate_range(TimestampTz from, TimestampTz to)

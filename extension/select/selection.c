@@ -4,14 +4,15 @@
  */
 #include "select/selection.h"
 
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
 #include "base/arrays.h"
 #include "base/privileges.h"
 #include "base/relations.h"
-#include "catalog/pg_type.h"
+#include "base/version.h"
 #include "select/text_plan.h"
 #include "select/type_name.h"
-#include "utils/builtins.h"
-#include "utils/timestamp.h"
 
 /* Columns of the statement below. */
 enum
@@ -109,6 +110,7 @@ pfs_selection_get_range(FunctionCallInfo fcinfo, int selector, const char *selec
 	PfsSelection *selection = palloc0(sizeof(PfsSelection));
 	const PfsSelector *parsed;
 
+	pfs_extension_require_current();
 	require_argument(fcinfo, selector, selector_name, any_series);
 	require_argument(fcinfo, from, from_name, open_range);
 	require_argument(fcinfo, from + 1, to_name, open_range);

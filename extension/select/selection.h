@@ -2,8 +2,9 @@
  * selection.h
  *		What a query is about: the series that a selector picks, and a time range.
  *
- * Series are read through SPI as the caller, so privileges and row policies on profstore.series hold. Concurrent writers
- * may have stored one series under several ids: PfsSeries.index is the same for equal ones.
+ * Series are read through SPI as the caller, so privileges and row policies on profstore.series
+ * hold. Concurrent writers may have stored one series under several ids: PfsSeries.index is the
+ * same for equal ones.
  */
 #ifndef PFS_SELECTION_H
 #define PFS_SELECTION_H
@@ -12,8 +13,9 @@
 
 #include "datatype/timestamp.h"
 #include "fmgr.h"
-#include "select/selector.h"
 #include "utils/jsonb.h"
+
+#include "select/selector.h"
 
 typedef struct PfsSeries
 {
@@ -38,24 +40,27 @@ typedef struct PfsSelection
 } PfsSelection;
 
 /*
- * Reads the arguments selector, from_ts and to_ts, which every view has at first_argument and after, and finds
- * the series. Unknown types and labels give no series, the former with a NOTICE. Raises NULL_VALUE_NOT_ALLOWED for NULL arguments,
- * INVALID_PARAMETER_VALUE for a range that ends before it begins, a selector without a profile type, with the beginning of
- * several, or one that asks a delta type what stands for a range; and what pfs_selector_parse raises. The result lives in CurrentMemoryContext.
+ * Reads the arguments selector, from_ts and to_ts, which every view has at first_argument and
+ * after, and finds the series. Unknown types and labels give no series, the former with a NOTICE.
+ * Lives in CurrentMemoryContext.
+ *
+ * Raises NULL_VALUE_NOT_ALLOWED for NULL arguments, and what pfs_selector_parse raises. Raises
+ * INVALID_PARAMETER_VALUE for a range that ends before it begins, for a selector without a profile
+ * type or with the beginning of several, and for a delta type that is asked for one scrape.
  */
 PfsSelection *pfs_selection_get(FunctionCallInfo fcinfo, int first_argument);
 
 /*
- * The same from a selector and a range that may stand apart; the end follows the beginning, and all have names for
- * errors.
+ * The same from a selector and a range that may stand apart; the end follows the beginning, and all
+ * have names for errors.
  */
 PfsSelection *pfs_selection_get_range(FunctionCallInfo fcinfo, int selector,
 									  const char *selector_name, int from, const char *from_name,
 									  const char *to_name);
 
 /*
- * A NOTICE where no series that the caller sees has the profile type, which is likely mistyped; pfs_selection_get
- * gives it by itself.
+ * A NOTICE where no series that the caller sees has the profile type, which is likely mistyped;
+ * pfs_selection_get gives it by itself.
  */
 void pfs_selection_tell_unknown(const PfsSelection *selection);
 
@@ -69,7 +74,10 @@ pfs_selection_is_empty(const PfsSelection *selection)
 /* The series of an id; NULL where the selection has no such series. */
 const PfsSeries *pfs_selection_series(const PfsSelection *selection, int64 id);
 
-/* The same of an id that the selection has; last, or NULL, is that of the row before, which mostly is of the same series. */
+/*
+ * The same of an id that the selection has; last, or NULL, is that of the row before, which mostly
+ * is of the same series.
+ */
 static inline const PfsSeries *
 pfs_selection_next_series(const PfsSelection *selection, const PfsSeries *last, int64 id)
 {

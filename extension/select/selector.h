@@ -11,13 +11,12 @@
  *		matcher  := label ( '=' | '!=' | '=~' | '!~' ) value
  *		label    := [A-Za-z_][A-Za-z0-9_]*
  *		value    := quoted
- *		quoted   := "…" or '…' with the escapes of PromQL (\n \t \\ \" \' \xHH \ooo \uHHHH …), `…` without
+ *		quoted   := "…" or '…' with the escapes of PromQL (\n \t \\ \" \' \xHH …), or `…` without
  *
- * A profile type is any run of characters but blanks, control characters, braces, quotes and commas; within parentheses,
- * of them neither.
- * The rules of PromQL hold: a label that a series lacks is an empty string, and regular expressions match the
- * whole value. The profile type is what profile_types() prints, or so many of its first parts that no other has them:
- * type_name.h.
+ * A profile type is any run of characters but blanks, control characters, braces, quotes and
+ * commas; within parentheses, of them neither. The rules of PromQL hold: a label that a series
+ * lacks is an empty string, and regular expressions match the whole value. The profile type is what
+ * profile_types() prints, or so many of its first parts that no other has them: type_name.h.
  */
 #ifndef PFS_SELECTOR_H
 #define PFS_SELECTOR_H
@@ -41,7 +40,10 @@ typedef struct PfsMatcher
 	const char *value; /* text to be equal to, or an anchored regular expression of PostgreSQL */
 } PfsMatcher;
 
-/* What of an instant type stands for a range: the average over the scrapes of a series, unless asked otherwise. */
+/*
+ * What of an instant type stands for a range: the average over the scrapes of a series, unless
+ * asked otherwise.
+ */
 typedef enum PfsOverTime
 {
 	PFS_OVER_TIME_UNSAID,
@@ -59,15 +61,17 @@ typedef struct PfsSelector
 } PfsSelector;
 
 /*
- * Parses a selector in the database's encoding; the result lives in CurrentMemoryContext. Raises SYNTAX_ERROR or
- * INVALID_REGULAR_EXPRESSION with the name of the argument in the message, the position in the detail.
+ * Parses a selector in the database's encoding; the result lives in CurrentMemoryContext. Raises
+ * SYNTAX_ERROR or INVALID_REGULAR_EXPRESSION with the name of the argument in the message, the
+ * position in the detail.
  */
 PfsSelector *pfs_selector_parse(const char *text, const char *argument);
 
 /*
- * Parses the braces of a filter on frames, as in {mapping="libc.so.6", function*="alloc"}: the same grammar without a
- * profile type and with two more operators, *= and !*=. What stands for a label is a field, which the caller
- * checks. NULL where text does not begin with a brace. Raises the same.
+ * Parses the braces of a filter on frames, as in {mapping="libc.so.6", function*="alloc"}: the same
+ * grammar without a profile type and with two more operators, *= and !*=. What stands for a label
+ * is a field, which the caller checks. NULL where text does not begin with a brace. Raises the
+ * same.
  */
 PfsSelector *pfs_frame_matchers_parse(const char *text, const char *argument);
 

@@ -4,12 +4,13 @@
  */
 #include "select/series_groups.h"
 
-#include "base/arrays.h"
 #include "catalog/pg_type.h"
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/numeric.h"
+
+#include "base/arrays.h"
 
 /* One distinct series on its way to a group. */
 typedef struct Projection
@@ -49,7 +50,8 @@ append_pair(StringInfo metric, const char *label, const char *value)
 }
 
 /*
- * The group that a series belongs to. A single label names its line by the bare value, unless that is empty.
+ * The group that a series belongs to. A single label names its line by the bare value, unless that
+ * is empty.
  */
 static PfsSeriesGroup
 project(const PfsSelection *selection, const PfsSeries *series, const Datum *by, int by_count)

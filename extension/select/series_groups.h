@@ -7,13 +7,14 @@
 
 #include "profstore.h"
 
-#include "select/selection.h"
 #include "utils/array.h"
+
+#include "select/selection.h"
 
 typedef struct PfsSeriesGroup
 {
-	const char *
-		metric; /* name of the line: the label's value; label="value", … of several; the type where by is empty */
+	/* the label's value; label="value", … of several; the type where by is empty */
+	const char *metric;
 	Jsonb *labels; /* those of the labels asked for that the series have */
 } PfsSeriesGroup;
 
@@ -24,7 +25,10 @@ typedef struct PfsSeriesGroups
 	int32 *of_series;		/* group of PfsSeries.index */
 } PfsSeriesGroups;
 
-/* by is a text array without nulls, or NULL_VALUE_NOT_ALLOWED is raised. Lives in CurrentMemoryContext. */
+/*
+ * by is a text array without nulls, or NULL_VALUE_NOT_ALLOWED is raised. Lives in
+ * CurrentMemoryContext.
+ */
 PfsSeriesGroups pfs_series_groups(const PfsSelection *selection, ArrayType *by);
 
 #endif

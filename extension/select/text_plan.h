@@ -10,8 +10,8 @@
 #include "executor/spi.h"
 
 /*
- * Runs a query as the caller, within SPI_connect; *plan, NULL at first, stays with the backend. The plan cache renews it when
- * the role or the row policies change.
+ * Runs a query as the caller, within SPI_connect; *plan, NULL at first, stays with the backend. The
+ * plan cache renews it when the role or the row policies change.
  */
 void pfs_text_plan_run(SPIPlanPtr *plan, const char *query, Datum text);
 

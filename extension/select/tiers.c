@@ -6,11 +6,12 @@
 
 #include "access/table.h"
 #include "access/xact.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+
 #include "select/buckets.h"
 #include "store/compact/retention.h"
 #include "tableam/table_am.h"
-#include "utils/rel.h"
-#include "utils/timestamp.h"
 
 const PfsTier pfs_tiers[PFS_TIER_COUNT] = {
 	{ "minute", "samples_minute", USECS_PER_MINUTE },

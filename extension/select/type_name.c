@@ -6,10 +6,11 @@
 
 #include "fmgr.h"
 #include "lib/stringinfo.h"
-#include "select/text_plan.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/varlena.h"
+
+#include "select/text_plan.h"
 
 #define FULL_NAME_PARTS 5
 
@@ -19,7 +20,16 @@
 /* Names beyond it are not compared by their spelling, which takes the square of their lengths. */
 #define LONGEST_COMPARED_BYTES 255
 
-static const char TYPES_QUERY[] = "SELECT profile_type FROM profstore.types_of_parts($1)";
+/* The profile types with these first parts that have series which the caller sees. */
+static const char TYPES_QUERY[] =
+	"SELECT DISTINCT n.profile_type COLLATE pg_catalog.\"C\" "
+	"FROM profstore.profile_types AS t CROSS JOIN LATERAL (SELECT pg_catalog.concat_ws(':', "
+	"    t.name, t.sample_type, t.sample_unit, t.period_type, t.period_unit, "
+	"    CASE WHEN t.delta THEN 'delta' END)) AS n(profile_type) "
+	"WHERE pg_catalog.starts_with(n.profile_type, $1 OPERATOR(pg_catalog.||) ':') "
+	"    AND EXISTS (SELECT FROM profstore.series AS s "
+	"                WHERE s.profile_type OPERATOR(pg_catalog.=) t.id) "
+	"ORDER BY 1";
 
 PG_FUNCTION_INFO_V1(profstore_full_profile_type);
 

@@ -5,9 +5,10 @@
 #include "select/windows.h"
 
 #include "access/xact.h"
+#include "utils/timestamp.h"
+
 #include "base/arrays.h"
 #include "select/buckets.h"
-#include "utils/timestamp.h"
 
 /* A length is told from so much: that many series, rows of them, and times of series. */
 #define MAX_WATCHED 64
@@ -70,15 +71,6 @@ compare_times(const void *a, const void *b)
 	return (left->id > right->id) - (left->id < right->id);
 }
 
-static int
-compare_distances(const void *a, const void *b)
-{
-	int64 left = *(const int64 *) a;
-	int64 right = *(const int64 *) b;
-
-	return (left > right) - (left < right);
-}
-
 /* What was seen, by series and time. */
 static PfsSeriesKey *
 sort_seen(PfsWindows *windows, uint32 *count)
@@ -95,7 +87,10 @@ sort_seen(PfsWindows *windows, uint32 *count)
 	return keys;
 }
 
-/* The commonest of the distances that are no multiples of a width (0: of all), the shortest among equals; they are sorted. */
+/*
+ * The commonest of the distances that are no multiples of a width (0: of all), the shortest among
+ * equals; they are sorted.
+ */
 static int64
 find_commonest(const int64 *distances, uint32 count, int64 width_us, uint32 *other_count)
 {
@@ -132,7 +127,10 @@ common_divisor(int64 a, int64 b)
 	return a;
 }
 
-/* The longest of which three quarters of the distances are multiples, as far as common divisors of the commonest tell. */
+/*
+ * The longest of which three quarters of the distances are multiples, as far as common divisors of
+ * the commonest tell.
+ */
 static int64
 find_width(int64 *distances, uint32 count)
 {
@@ -140,7 +138,7 @@ find_width(int64 *distances, uint32 count)
 	int64 other;
 	uint32 other_count;
 
-	qsort(distances, count, sizeof(int64), compare_distances);
+	qsort(distances, count, sizeof(int64), pfs_compare_int64);
 	while (other = find_commonest(distances, count, width_us, &other_count),
 		   other_count > count / 4)
 		width_us = common_divisor(other, width_us);
@@ -242,7 +240,10 @@ typedef struct Beginning
 	double later_us;
 } Beginning;
 
-/* Of each series that begins at the time or later, the first window, in the mean over the series of the group. */
+/*
+ * Of each series that begins at the time or later, the first window, in the mean over the series of
+ * the group.
+ */
 static Beginning
 next_window(const PfsWindows *windows, TimestampTz time, int32 group)
 {

@@ -2,31 +2,33 @@
  * windows.h
  *		The windows that samples of delta types stand for, told from their times.
  *
- * A sample stands for a window that begins at its time. In a tier, windows are the tier's buckets. Elsewhere nothing is stored
- * of their length: it is the longest of which the distances between neighbouring times of each series are multiples; an idle window
- * has no sample. A quarter of the distances may be others: an agent's first window begins when the agent does, whatever its
- * rhythm. One distance alone tells a length if both times are multiples of it.
+ * A sample stands for a window that begins at its time. In a tier, windows are the tier's buckets.
+ * Elsewhere nothing is stored of their length: it is the longest of which the distances between
+ * neighbouring times of each series are multiples; an idle window has no sample. A quarter of the
+ * distances may be others: an agent's first window begins when the agent does, whatever its rhythm.
+ * One distance alone tells a length if both times are multiples of it.
  *
- * Where most times are multiples of the length, windows align to the Unix epoch; else each series has a phase of its own.
- * Where samples keep their own times, the length comes out as next to nothing, and any moment begins a window.
+ * Where most times are multiples of the length, windows align to the Unix epoch; else each series
+ * has a phase of its own. Where samples keep their own times, the length comes out as next to
+ * nothing, and any moment begins a window.
  */
 #ifndef PFS_WINDOWS_H
 #define PFS_WINDOWS_H
 
 #include "profstore.h"
 
-#include "base/series_table.h"
 #include "datatype/timestamp.h"
+
+#include "base/series_table.h"
 #include "select/tiers.h"
 
 typedef struct PfsWindows
 {
 	int32 series_count; /* of PfsSeries.index */
-	TimestampTz *
-		times; /* of each series: some time of it, from which its windows count; DT_NOBEGIN: it has no sample */
-	TimestampTz latest; /* of all samples */
-	TimestampTz
-		tier_ends[PFS_TIER_COUNT]; /* up to where windows are those of the tier, or DT_NOBEGIN */
+	/* of each series some time, from which its windows count; DT_NOBEGIN: it has no sample */
+	TimestampTz *times;
+	TimestampTz latest;					   /* of all samples */
+	TimestampTz tier_ends[PFS_TIER_COUNT]; /* up to these, windows are the tiers'; or DT_NOBEGIN */
 
 	/* what tells the length: the times of some series */
 	bool *is_watched;
@@ -38,7 +40,10 @@ typedef struct PfsWindows
 	int64 width_us;	 /* 1: any moment begins a window */
 	bool is_aligned; /* to the epoch: all series have the same windows */
 
-	/* where they are not aligned: of the series that have samples, by group, then phase; NULL: they are */
+	/*
+	 * where they are not aligned: of the series that have samples, by group, then phase; NULL: they
+	 * are
+	 */
 	PfsSeriesKey *phases;
 	int32 *group_begins; /* and an end */
 	double *phase_sums;	 /* of each group */
@@ -61,16 +66,19 @@ pfs_windows_add_time(PfsWindows *windows, int32 series, TimestampTz time, bool i
 		pfs_windows_look(windows, series, time);
 }
 
-/* After the last row: tells the length. False where no series has two times, so that nothing tells it. */
+/*
+ * After the last row: tells the length. False where no series has two times, so that nothing tells
+ * it.
+ */
 bool pfs_windows_tell(PfsWindows *windows);
 
 /* Then: which series are of which group. */
 void pfs_windows_group(PfsWindows *windows, const int32 *groups, int32 group_count);
 
 /*
- * Seconds from the first window that begins in [from, to) to the first one that begins after, for a group of series: in the mean
- * over its series that have samples. There is a sample at or after from, so it is never 0. What is later than the latest
- * sample and not over yet does not count.
+ * Seconds from the first window that begins in [from, to) to the first one that begins after, for a
+ * group of series: in the mean over its series that have samples. There is a sample at or after
+ * from, so it is never 0. What is later than the latest sample and not over yet does not count.
  */
 double pfs_windows_cover(const PfsWindows *windows, TimestampTz from, TimestampTz to, int32 group);
 

@@ -99,7 +99,7 @@ COMMENT ON COLUMN profstore.rollups.header IS 'encoding, lengths and checksums o
 COMMENT ON COLUMN profstore.rollups.payload IS 'the sums';
 
 -- A count beside the directory, which tells verify() whether segments are missing. C alone writes and reads it. Without an index: it is
--- written by every COPY, and short. A database of version 1.0 begins with what is there.
+-- written by every COPY, and short.
 CREATE TABLE profstore.row_ledger
 (
 	storage_id int8 NOT NULL,
@@ -108,8 +108,6 @@ CREATE TABLE profstore.row_ledger
 WITH (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.5);
 
 REVOKE ALL ON profstore.row_ledger FROM PUBLIC;
-
-INSERT INTO profstore.row_ledger SELECT s.storage_id, sum(s.row_count) FROM profstore.segments AS s GROUP BY s.storage_id;
 
 COMMENT ON TABLE profstore.row_ledger IS 'how many rows were stored in each table and removed again, as a check on the directory; compaction puts entries together';
 COMMENT ON COLUMN profstore.row_ledger.storage_id IS 'the table file';

@@ -12,7 +12,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
 
-#include "store/segment/lane.h"
+#include "store/segment/value.h"
 
 #define INT128_DIGITS	 40
 #define NUMERIC_BASE	 10000
@@ -129,5 +129,5 @@ pfs_agg_result(const PfsAggSpec *spec, bool is_partial, const int64 *state, bool
 	if (spec->kind == PFS_AGG_SUM)
 		return spec->type == INT8OID ? NumericGetDatum(numeric_of_int128(pfs_agg_get_sum(state)))
 									 : int8_of_sum(pfs_agg_get_sum(state));
-	return pfs_datum_of_lane(state[PFS_AGG_VALUE_WORD]);
+	return pfs_datum_of_value(state[PFS_AGG_VALUE_WORD]);
 }

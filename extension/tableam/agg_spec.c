@@ -118,7 +118,7 @@ pfs_agg_translate_key(Expr *key, Index index, AttrNumber *attnum)
 	List *columns;
 	ListCell *cell;
 
-	if (!pfs_lane_is_ordered(pfs_lane_kind(exprType((Node *) key))))
+	if (!pfs_value_is_ordered(pfs_value_kind(exprType((Node *) key))))
 		return false;
 	if (pfs_is_stored_column(key, index, attnum, &type))
 		return true;

@@ -1,7 +1,7 @@
 /*
  * agg_sums.h
- *		Whether sums beside samples may stand for the rows that an aggregation adds up: for the planner's costs as for the
- *		executor.
+ *		Whether sums beside samples may stand for the rows that an aggregation adds up: for the
+ *		planner's costs as for the executor.
  */
 #ifndef PFS_AGG_SUMS_H
 #define PFS_AGG_SUMS_H

@@ -8,7 +8,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 
-#include "store/segment/lane.h"
+#include "store/segment/value.h"
 
 #define REMEMBERED_BITS	 12
 #define REMEMBERED_COUNT (1 << REMEMBERED_BITS)
@@ -46,7 +46,7 @@ pfs_computed_key_init(Expr *expression, PlanState *parent)
 	PfsComputedKey *key = palloc(sizeof(PfsComputedKey));
 
 	key->state = ExecInitExpr((Expr *) replace_column((Node *) expression, NULL), parent);
-	key->kind = pfs_lane_kind(exprType((Node *) expression));
+	key->kind = pfs_value_kind(exprType((Node *) expression));
 	key->context = CreateExprContext(parent->state);
 	key->remembered = palloc0(sizeof(PfsRememberedKey) * REMEMBERED_COUNT);
 	return key;
@@ -59,11 +59,11 @@ evaluate(PfsComputedKey *key, int64 value, bool value_is_null, bool *is_null)
 	Datum result;
 
 	ResetExprContext(key->context);
-	key->context->caseValue_datum = pfs_datum_of_lane(value);
+	key->context->caseValue_datum = pfs_datum_of_value(value);
 	key->context->caseValue_isNull = value_is_null;
 	result = ExecEvalExpr(key->state, key->context, is_null);
 	MemoryContextSwitchTo(outer);
-	return *is_null ? 0 : pfs_lane_of_datum(key->kind, result);
+	return *is_null ? 0 : pfs_value_of_datum(key->kind, result);
 }
 
 static inline const PfsRememberedKey *

@@ -1,6 +1,7 @@
 /*
  * computed_key.h
- *		A group key that is an expression of one column, such as date_bin('1 min', time, '2000-01-01').
+ *		A group key that is an expression of one column, such as date_bin('1 min', time,
+ *		'2000-01-01').
  *
  * The executor evaluates it, so it means exactly what it means everywhere; results are remembered,
  * because blocks repeat values.
@@ -13,13 +14,13 @@
 #include "nodes/execnodes.h"
 
 #include "codec/segment.h"
-#include "store/segment/lane.h"
+#include "store/segment/value.h"
 
 typedef struct PfsComputedKey
 {
 	ExprState *state;
 	ExprContext *context;
-	PfsLaneKind kind; /* of the result */
+	PfsValueKind kind; /* of the result */
 	struct PfsRememberedKey *remembered;
 	bool nulls[PFS_BLOCK_ROWS];
 	int64 values[PFS_BLOCK_ROWS];

@@ -8,7 +8,7 @@
 
 #include "tableam/custom_nodes.h"
 
-#include "store/segment/lane.h"
+#include "store/segment/value.h"
 #include "tableam/agg_spec.h"
 #include "tableam/computed_key.h"
 
@@ -54,7 +54,7 @@ typedef struct BlockAggState
 
 	int column_count;	 /* of each block */
 	AttrNumber *columns; /* attribute numbers of the aggregation's table */
-	PfsLaneKind *column_kinds;
+	PfsValueKind *column_kinds;
 	AttrNumber *column_of_attnum; /* number + 1, from 0 */
 	PfsSegmentPart sums;		  /* what may be read for rows */
 	int row_count_column;		  /* where sums is not PFS_PART_ROWS */

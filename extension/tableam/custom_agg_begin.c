@@ -23,7 +23,7 @@ column_of(BlockAggState *state, AttrNumber attnum, TupleDesc desc)
 	{
 		state->columns[state->column_count] = attnum;
 		state->column_kinds[state->column_count] =
-			pfs_lane_kind(TupleDescAttr(desc, attnum - 1)->atttypid);
+			pfs_value_kind(TupleDescAttr(desc, attnum - 1)->atttypid);
 		*number = (AttrNumber) ++state->column_count;
 	}
 	return *number - 1;
@@ -85,10 +85,12 @@ choose_sums(BlockAggState *state, Relation relation)
 		return;
 	state->row_count_column = state->column_count;
 	state->columns[state->column_count] = PFS_ROW_COUNT_ATTNUM;
-	state->column_kinds[state->column_count++] = PFS_LANE_INT64;
+	state->column_kinds[state->column_count++] = PFS_VALUE_INT64;
 }
 
-/* Where a table has the columns of the aggregation's table: partitions may order them differently. */
+/*
+ * Where a table has the columns of the aggregation's table: partitions may order them differently.
+ */
 static AttrNumber *
 map_columns(Oid table, TupleDesc desc, Oid scanned)
 {
@@ -137,7 +139,7 @@ pfs_custom_agg_begin(CustomScanState *node, EState *estate, int flags)
 	desc = RelationGetDescr(relation);
 	column_slots = (Size) desc->natts + 1; /* and one for row counts */
 	state->columns = palloc(sizeof(AttrNumber) * column_slots);
-	state->column_kinds = palloc(sizeof(PfsLaneKind) * column_slots);
+	state->column_kinds = palloc(sizeof(PfsValueKind) * column_slots);
 	state->column_of_attnum = palloc0(sizeof(AttrNumber) * column_slots);
 	init_keys(state, desc);
 	state->state_words = init_aggregates(state, desc);

@@ -6,6 +6,12 @@
  * reads again for each pass of the group table. A parallel process cannot read again what others
  * have taken, so it returns what it has when its table is full, and goes on with an empty one: what
  * stands above adds groups up anyway.
+ *
+ * 1. One table after the other is scanned by blocks, which come filtered by the query's clauses.
+ *    Neighbouring rows of the same keys make runs, which find their groups (group_table.c).
+ * 2. Each aggregate adds up its column (agg_kernel.c), but the rows that its FILTER leaves out.
+ * 3. A table that is full is halved, the other half left to a later pass.
+ * 4. At the end of a pass groups come out as rows (agg_result.c).
  */
 #include "tableam/custom_agg.h"
 
@@ -32,14 +38,15 @@ begin_blocks(BlockAggState *state, AggTable *table)
 		attnums[i] = state->columns[i] == PFS_ROW_COUNT_ATTNUM
 						 ? PFS_ROW_COUNT_ATTNUM
 						 : table->attnums[state->columns[i] - 1];
-	if (table->shared != NULL)
-		state->blocks = pfs_block_scan_begin_shared(table->relation, snapshot, state->column_count,
-													attnums, state->pushdown->count, filters,
-													state->sums, table->shared);
-	else
-		state->blocks =
-			pfs_block_scan_begin_sums(table->relation, snapshot, state->column_count, attnums,
-									  state->pushdown->count, filters, state->sums);
+	state->blocks = pfs_block_scan_begin(&(PfsScanRequest){ .relation = table->relation,
+															.snapshot = snapshot,
+															.attribute_count = state->column_count,
+															.attnums = attnums,
+															.filter_count = state->pushdown->count,
+															.filters = filters,
+															.sums = state->sums,
+															.rollup_width = PG_INT64_MAX,
+															.shared = table->shared });
 	MemoryContextSwitchTo(outer);
 	pgstat_count_heap_scan(table->relation);
 }
@@ -116,13 +123,13 @@ exclude_filtered(BlockAggState *state, AggAggregate *aggregate, const PfsBlock *
 	{
 		const PfsBlockFilter *filter = &aggregate->filters[i];
 		int column = filter->attnum - 1;
-		PfsLaneKind kind = state->column_kinds[column];
+		PfsValueKind kind = state->column_kinds[column];
 		const int64 *values = block->values[column];
 
-		if (!pfs_lane_is_ordered(kind))
+		if (!pfs_value_is_ordered(kind))
 		{
 			for (uint32 row = 0; row < block->row_count; row++)
-				keys[row] = pfs_lane_key(kind, values[row]);
+				keys[row] = pfs_value_key(kind, values[row]);
 			values = keys;
 		}
 		count = pfs_filter_select(filter, values, block->nulls[column], selection, count);
@@ -254,7 +261,7 @@ store_group(BlockAggState *state, TupleTableSlot *slot)
 
 	for (int i = 0; i < state->key_count; i++)
 	{
-		slot->tts_values[i] = pfs_datum_of_lane(record[i]);
+		slot->tts_values[i] = pfs_datum_of_value(record[i]);
 		slot->tts_isnull[i] = (record[state->key_count] >> i & 1) != 0;
 	}
 	for (int i = 0; i < state->aggregate_count; i++)
@@ -282,8 +289,9 @@ next_row(BlockAggState *state)
 }
 
 /*
- * Not by ExecScan, which before PostgreSQL 15.14 takes a scan without a table for a join that is to be checked again,
- * where a subquery runs anew for a row that an UPDATE has found changed (EvalPlanQual).
+ * Not by ExecScan, which before PostgreSQL 15.14 takes a scan without a table for a join that is to
+ * be checked again, where a subquery runs anew for a row that an UPDATE has found changed
+ * (EvalPlanQual).
  */
 static TupleTableSlot *
 execute(CustomScanState *node)

@@ -4,6 +4,12 @@
  *
  * Two ways: the node aggregates by itself; or it runs in parallel processes, each for the blocks
  * that come to it, and hands transition states to PostgreSQL's own Finalize Aggregate.
+ *
+ * 1. A query is plain if it has nothing but tables of ours, or one partitioned, clauses that
+ *    filters can be made of, keys and aggregates that the node knows.
+ * 2. What is recognised becomes a path. It costs what reading does, where sums stand for most rows,
+ *    and something for each row and aggregate.
+ * 3. The plan carries the columns, keys, aggregates and clauses in lists, which begin reads again.
  */
 #include "tableam/custom_nodes.h"
 
@@ -27,7 +33,9 @@
 #include "tableam/agg_spec.h"
 #include "tableam/agg_sums.h"
 
-/* Grouping a row and adding it to one aggregate, where the executor takes cpu_tuple_cost for a row. */
+/*
+ * Grouping a row and adding it to one aggregate, where the executor takes cpu_tuple_cost for a row.
+ */
 #define GROUP_COST_PER_ROW (cpu_tuple_cost * 0.03)
 #define ADD_COST_PER_ROW   (cpu_tuple_cost * 0.02)
 
@@ -180,7 +188,10 @@ column_count(const PfsAggregation *aggregation)
 	return bms_num_members(bms_del_member(columns, 0));
 }
 
-/* The part of the rows that is read. Compaction has made sums of nearly all, and few segments are cut by a range. */
+/*
+ * The part of the rows that is read. Compaction has made sums of nearly all, and few segments are
+ * cut by a range.
+ */
 static double
 share_of_rows(const PfsAggregation *aggregation)
 {

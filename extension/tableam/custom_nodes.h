@@ -36,7 +36,7 @@ bool pfs_is_plain_profstore_rel(const RelOptInfo *rel, const RangeTblEntry *entr
 Bitmapset *pfs_used_columns(Index index, int column_count, List *expressions);
 
 /*
- * Cost of bringing that many columns of a relation into lanes: of the rows that the key columns'
+ * Cost of bringing that many columns of a relation into values: of the rows that the key columns'
  * ranges do not rule out, which is the share that clauses (of RestrictInfo) on them select.
  */
 typedef struct PfsReadCost

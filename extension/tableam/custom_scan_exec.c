@@ -13,7 +13,7 @@
 #include "pgstat.h"
 #include "utils/rel.h"
 
-#include "store/segment/lane.h"
+#include "store/segment/value.h"
 #include "tableam/pushdown.h"
 
 /* In shared memory: the counters, then the shared scan. */
@@ -74,7 +74,8 @@ begin(CustomScanState *node, EState *estate, int flags)
 	state->row = -1;
 }
 
-static void
+/* Not inlined into the loop over rows, whose stack frame it would make larger. */
+static pg_noinline void
 begin_blocks(BlockScanState *state)
 {
 	Relation relation = state->css.ss.ss_currentRelation;
@@ -82,14 +83,13 @@ begin_blocks(BlockScanState *state)
 	MemoryContext outer = MemoryContextSwitchTo(state->context);
 	PfsBlockFilter *filters = pfs_pushdown_filters(state->pushdown, state->filter_context, NULL);
 
-	if (state->shared_scan != NULL)
-		state->blocks =
-			pfs_block_scan_begin_shared(relation, estate->es_snapshot, state->column_count,
-										state->columns, state->pushdown->count, filters,
-										PFS_PART_ROWS, state->shared_scan);
-	else
-		state->blocks = pfs_block_scan_begin(relation, estate->es_snapshot, state->column_count,
-											 state->columns, state->pushdown->count, filters);
+	state->blocks = pfs_block_scan_begin(&(PfsScanRequest){ .relation = relation,
+															.snapshot = estate->es_snapshot,
+															.attribute_count = state->column_count,
+															.attnums = state->columns,
+															.filter_count = state->pushdown->count,
+															.filters = filters,
+															.shared = state->shared_scan });
 	MemoryContextSwitchTo(outer);
 	state->row = -1;
 	pgstat_count_heap_scan(relation);
@@ -146,7 +146,7 @@ next_row(BlockScanState *state)
 	{
 		int attribute = state->columns[i] - 1;
 
-		slot->tts_values[attribute] = pfs_datum_of_lane(block->values[i][state->row]);
+		slot->tts_values[attribute] = pfs_datum_of_value(block->values[i][state->row]);
 		slot->tts_isnull[attribute] = block->nulls[i] != NULL && block->nulls[i][state->row];
 	}
 	slot->tts_tableOid = RelationGetRelid(state->css.ss.ss_currentRelation);

@@ -107,9 +107,9 @@ is_read_by_each_worker(PlanState *state, void *context)
 }
 
 /*
- * Whether workers may come to waiting rows by another way than their parts of a parallel scan. Functions that are not
- * PostgreSQL's own may read whatever they like; the planner lists them, and domains, whose checks may call some, among what
- * the plan depends on.
+ * Whether workers may come to waiting rows by another way than their parts of a parallel scan.
+ * Functions that are not PostgreSQL's own may read whatever they like; the planner lists them, and
+ * domains, whose checks may call some, among what the plan depends on.
  */
 static bool
 workers_may_look_elsewhere(const QueryDesc *query)
@@ -130,8 +130,9 @@ forbid_workers(QueryDesc *query)
 }
 
 /*
- * Workers have the leader's waiting rows only through a parallel scan. Where that is not enough they are written, which has
- * to be before parallel mode begins. Rows of outer subtransactions cannot be: then the leader runs the plan alone.
+ * Workers have the leader's waiting rows only through a parallel scan. Where that is not enough
+ * they are written, which has to be before parallel mode begins. Rows of outer subtransactions
+ * cannot be: then the leader runs the plan alone.
  */
 static void
 keep_waiting_rows_in_sight(QueryDesc *query)
@@ -157,7 +158,10 @@ executor_start(QueryDesc *query, int flags)
 		standard_ExecutorStart(query, flags);
 }
 
-/* Rows may have come since the start, from another portal: its snapshot does not see them, but those of functions do. */
+/*
+ * Rows may have come since the start, from another portal: its snapshot does not see them, but
+ * those of functions do.
+ */
 static void
 executor_run(QueryDesc *query, ScanDirection direction, uint64 count PFS_EXECUTE_ONCE_PARAMETER)
 {

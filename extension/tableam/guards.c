@@ -33,7 +33,7 @@
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
-#include "store/segment/lane.h"
+#include "store/segment/value.h"
 #include "tableam/publications.h"
 #include "tableam/table_am.h"
 
@@ -85,7 +85,7 @@ check_new_table(Oid relation_id, bool is_internal)
 		return;
 	rewritten = rewritten_table(relation, is_internal);
 	name = OidIsValid(rewritten) ? get_rel_name(rewritten) : RelationGetRelationName(relation);
-	pfs_lane_check_columns(name, RelationGetDescr(relation));
+	pfs_value_check_columns(name, RelationGetDescr(relation));
 	if (OidIsValid(rewritten))
 		pfs_publications_check_conversion(rewritten);
 	else
@@ -130,8 +130,8 @@ check_column(Oid relation_id, int attnum)
 		Form_pg_attribute attribute = (Form_pg_attribute) GETSTRUCT(tuple);
 
 		if (!attribute->attisdropped)
-			pfs_lane_check_column(RelationGetRelationName(relation), NameStr(attribute->attname),
-								  attribute->atttypid);
+			pfs_value_check_column(RelationGetRelationName(relation), NameStr(attribute->attname),
+								   attribute->atttypid);
 		heap_freetuple(tuple);
 	}
 	RelationClose(relation);

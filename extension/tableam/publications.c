@@ -1,10 +1,11 @@
 /*
  * publications.c
- *		Which tables of a publication are columnar, and which publications a columnar table is in: by itself, through a parent, a schema, or
- *		all tables.
+ *		Which tables of a publication are columnar, and which publications a columnar table is in:
+ *		by itself, through a parent, a schema, or all tables.
  *
- * A command that asks for what cannot be is refused. Publications may be older than the extension, or than these checks: then tables of the
- * extension's own are made with a warning, since samples that are not stored would be worse than ones that are not replicated.
+ * A command that asks for what cannot be is refused. Publications may be older than the extension,
+ * or than these checks: then tables of the extension's own are made with a warning, since samples
+ * that are not stored would be worse than ones that are not replicated.
  */
 #include "tableam/publications.h"
 
@@ -34,7 +35,10 @@
 #define ELSEWHERE_HINT "Use streaming replication, or let the collector write to both servers."
 #define BY_NAME_HINT   "Publish the other tables by their names; for these use streaming replication."
 
-/* --- what is columnar -------------------------------------------------------------------------------------------- */
+/*
+ * --- what is columnar
+ * --------------------------------------------------------------------------------------------
+ */
 
 /* By the catalog alone: nothing is opened. */
 static bool
@@ -58,7 +62,10 @@ is_schema_of_ours(Oid schema)
 	return OidIsValid(schema) && schema == pfs_extension_schema();
 }
 
-/* The table, or one of its partitions, if that is columnar; those of samples and tiers are, even if there are none yet. */
+/*
+ * The table, or one of its partitions, if that is columnar; those of samples and tiers are, even if
+ * there are none yet.
+ */
 static Oid
 find_columnar(Oid relation_id)
 {
@@ -102,9 +109,14 @@ find_columnar_in_schema(Oid schema)
 	return found;
 }
 
-/* --- commands on publications ------------------------------------------------------------------------------------ */
+/*
+ * --- commands on publications
+ * ------------------------------------------------------------------------------------
+ */
 
-/* The subscriber's tables would look for segments that they do not have, or take others for theirs. */
+/*
+ * The subscriber's tables would look for segments that they do not have, or take others for theirs.
+ */
 static void
 refuse_directory(Oid relation_id)
 {
@@ -190,7 +202,10 @@ check_publication_row(HeapTuple tuple)
 		refuse_all_tables();
 }
 
-/* Rows that this very command has written are among them. Not all catalogs have an index for this, and they have few rows. */
+/*
+ * Rows that this very command has written are among them. Not all catalogs have an index for this,
+ * and they have few rows.
+ */
 static void
 check_rows(Oid catalog_id, AttrNumber key_column, Oid key_value, void (*check)(HeapTuple tuple))
 {
@@ -238,7 +253,10 @@ pfs_published_schema_check(Oid entry)
 #endif
 }
 
-/* --- commands on tables ------------------------------------------------------------------------------------------ */
+/*
+ * --- commands on tables
+ * ------------------------------------------------------------------------------------------
+ */
 
 /* A columnar table that publications have through something else, which lies in that schema. */
 static void

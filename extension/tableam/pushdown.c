@@ -1,6 +1,13 @@
 /*
  * pushdown.c
  *		Recognising clauses that a block scan can evaluate, and making filters of them.
+ *
+ * 1. For the planner: a clause that compares a stored column with what is constant during a scan,
+ *    by an operator whose order is that of values, is translated; so are = ANY, booleans and null
+ *    tests.
+ * 2. For the executor: the constants are evaluated, and each clause becomes a filter: a range, keys
+ *    in order, nulls alone, or nothing.
+ * 3. For EXPLAIN: the clauses as text.
  */
 #include "tableam/pushdown.h"
 
@@ -20,6 +27,8 @@
 #include "utils/ruleutils.h"
 #include "utils/timestamp.h"
 #include "utils/typcache.h"
+
+#include "base/arrays.h"
 
 StaticAssertDecl(PFS_TEST_LESS == BTLessStrategyNumber &&
 					 PFS_TEST_GREATER == BTGreaterStrategyNumber,
@@ -49,7 +58,7 @@ pfs_is_stored_column(Expr *expression, Index index, AttrNumber *attnum, Oid *typ
 	const Var *column = (const Var *) strip_relabel(expression);
 
 	if (!IsA(column, Var) || (Index) column->varno != index || column->varlevelsup != 0 ||
-		column->varattno <= 0 || pfs_lane_kind(column->vartype) != pfs_lane_kind(outer_type))
+		column->varattno <= 0 || pfs_value_kind(column->vartype) != pfs_value_kind(outer_type))
 		return false;
 	*attnum = column->varattno;
 	*type = outer_type;
@@ -80,9 +89,9 @@ is_scan_constant(Expr *value, Index index)
 static bool
 has_comparable_keys(Oid column_type, Oid value_type)
 {
-	PfsLaneKind column = pfs_lane_kind(column_type);
-	PfsLaneKind value = pfs_lane_kind(value_type);
-	bool column_is_float = column == PFS_LANE_FLOAT32 || column == PFS_LANE_FLOAT64;
+	PfsValueKind column = pfs_value_kind(column_type);
+	PfsValueKind value = pfs_value_kind(value_type);
+	bool column_is_float = column == PFS_VALUE_FLOAT32 || column == PFS_VALUE_FLOAT64;
 
 	if (column_type == value_type)
 		return true;
@@ -91,7 +100,7 @@ has_comparable_keys(Oid column_type, Oid value_type)
 	if (column_type == TIMESTAMPOID)
 		return value_type == DATEOID;
 	if (column_is_float)
-		return value == PFS_LANE_FLOAT32 || value == PFS_LANE_FLOAT64;
+		return value == PFS_VALUE_FLOAT32 || value == PFS_VALUE_FLOAT64;
 	return (column_type == INT2OID || column_type == INT4OID || column_type == INT8OID) &&
 		   (value_type == INT2OID || value_type == INT4OID || value_type == INT8OID);
 }
@@ -109,7 +118,7 @@ comparison(Oid operator, Oid column_type, Oid *value_type)
 	op_input_types(operator, & left_type, &right_type);
 	/* reg* types are compared as oid */
 	if (left_type != column_type &&
-		!(left_type == OIDOID && pfs_lane_kind(column_type) == PFS_LANE_UINT32))
+		!(left_type == OIDOID && pfs_value_kind(column_type) == PFS_VALUE_UINT32))
 		return 0;
 	*value_type = right_type;
 	if (!has_comparable_keys(left_type, right_type))
@@ -275,9 +284,9 @@ value_key(const PfsPushedQual *qual, Datum value)
 		time = timestamp2timestamptz_opt_overflow(DatumGetTimestamp(value), &overflow);
 	else
 	{
-		PfsLaneKind kind = pfs_lane_kind(qual->value_type);
+		PfsValueKind kind = pfs_value_kind(qual->value_type);
 
-		return pfs_lane_key(kind, pfs_lane_of_datum(kind, value));
+		return pfs_value_key(kind, pfs_value_of_datum(kind, value));
 	}
 	/* beyond every finite time, before infinity */
 	if (overflow != 0)
@@ -308,15 +317,6 @@ set_range(PfsBlockFilter *filter, PfsPushedTest test, int64 key)
 		filter->high = key - 1;
 }
 
-static int
-compare_keys(const void *a, const void *b)
-{
-	int64 left = *(const int64 *) a;
-	int64 right = *(const int64 *) b;
-
-	return (left > right) - (left < right);
-}
-
 static void
 set_keys(PfsBlockFilter *filter, const PfsPushedQual *qual, ArrayType *array)
 {
@@ -335,7 +335,7 @@ set_keys(PfsBlockFilter *filter, const PfsPushedQual *qual, ArrayType *array)
 	for (int i = 0; i < count; i++)
 		if (!nulls[i])
 			keys[filter->key_count++] = value_key(qual, elements[i]);
-	qsort(keys, filter->key_count, sizeof(int64), compare_keys);
+	qsort(keys, filter->key_count, sizeof(int64), pfs_compare_int64);
 	for (uint32 i = 1, kept = 1, all = filter->key_count; i < all; i++)
 	{
 		if (keys[i] != keys[kept - 1])

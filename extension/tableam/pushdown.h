@@ -8,7 +8,7 @@
  * which is all that may be assumed of them. Values are expressions without columns and without
  * volatile functions; they are evaluated when the scan begins.
  *
- * Evaluating such a clause reads lanes and calls no function per row, so it cannot leak a row that
+ * Evaluating such a clause reads values and calls no function per row, so it cannot leak a row that
  * row security hides, and the order of clauses does not matter.
  */
 #ifndef PFS_PUSHDOWN_H
@@ -21,7 +21,7 @@
 #include "nodes/pathnodes.h"
 
 #include "store/scan/block_scan.h"
-#include "store/segment/lane.h"
+#include "store/segment/value.h"
 
 typedef enum PfsPushedTest
 {

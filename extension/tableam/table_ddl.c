@@ -155,8 +155,8 @@ keep_row(KeptRows *kept, const PfsSegmentRow *row)
 }
 
 /*
- * Segments that were deleted, but that older snapshots may still see: their copies go when those snapshots have, as the old
- * ones would have. Else nobody would ever delete them.
+ * Segments that were deleted, but that older snapshots may still see: their copies go when those
+ * snapshots have, as the old ones would have. Else nobody would ever delete them.
  */
 static void
 delete_streams(Relation table, const KeptRows *deleted)
@@ -257,10 +257,10 @@ pfs_relation_vacuum(Relation relation, struct VacuumParams *params, BufferAccess
 static double
 waiting_rows(Relation relation, int64 storage_id)
 {
-	double lane_bytes = sizeof(int64) + sizeof(bool);
+	double value_bytes = sizeof(int64) + sizeof(bool);
 
 	return floor((double) pfs_write_buffer_image_bytes(storage_id) /
-				 (lane_bytes * Max(RelationGetNumberOfAttributes(relation), 1)));
+				 (value_bytes * Max(RelationGetNumberOfAttributes(relation), 1)));
 }
 
 /* Pages are the encoded bytes, wherever they lie: that is what a scan reads. */

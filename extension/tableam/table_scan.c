@@ -13,8 +13,8 @@
 #include "utils/snapmgr.h"
 
 #include "store/scan/block_scan.h"
-#include "store/segment/lane.h"
 #include "store/segment/storage.h"
+#include "store/segment/value.h"
 
 /* ANALYZE reads about this many blocks, spread evenly over the table. */
 #define ANALYZE_BLOCKS 1000
@@ -95,23 +95,23 @@ pfs_scan_rescan(TableScanDesc base, struct ScanKeyData *keys, bool set_params, b
 
 /*
  * Makes the block scan when the first row is asked for: a plan may begin scans that it never reads.
+ * Not inlined into the loop over rows.
  */
-static void
+static pg_noinline void
 begin_blocks(PfsTableScan *scan, TupleDesc desc)
 {
 	TableScanDesc base = &scan->base;
 	MemoryContext outer = MemoryContextSwitchTo(scan->context);
-	Snapshot snapshot = base->rs_snapshot;
+	PfsScanRequest request = { .relation = base->rs_rd,
+							   .snapshot = base->rs_snapshot,
+							   .attribute_count = scan->attribute_count,
+							   .attnums = scan->attnums };
 
-	if (snapshot == NULL)
-		snapshot = GetActiveSnapshot(); /* ANALYZE brings none */
+	if (request.snapshot == NULL)
+		request.snapshot = GetActiveSnapshot(); /* ANALYZE brings none */
 	if (base->rs_parallel != NULL)
-		scan->blocks =
-			pfs_block_scan_begin_shared(base->rs_rd, snapshot, scan->attribute_count, scan->attnums,
-										0, NULL, PFS_PART_ROWS, shared_scan(base->rs_parallel));
-	else
-		scan->blocks = pfs_block_scan_begin(base->rs_rd, snapshot, scan->attribute_count,
-											scan->attnums, 0, NULL);
+		request.shared = shared_scan(base->rs_parallel);
+	scan->blocks = pfs_block_scan_begin(&request);
 	if (desc != RelationGetDescr(base->rs_rd))
 		pfs_block_scan_use_defaults(scan->blocks, desc);
 	scan->row = -1;
@@ -157,7 +157,7 @@ store_row(PfsTableScan *scan, TupleTableSlot *slot)
 
 		if (attribute >= slot_natts)
 			break;
-		slot->tts_values[attribute] = pfs_datum_of_lane(block->values[i][scan->row]);
+		slot->tts_values[attribute] = pfs_datum_of_value(block->values[i][scan->row]);
 		slot->tts_isnull[attribute] = block->nulls[i] != NULL && block->nulls[i][scan->row];
 	}
 	slot->tts_tableOid = RelationGetRelid(scan->base.rs_rd);

@@ -1,6 +1,6 @@
 /*
  * comparison.c
- *		Two selections, one stream: stacks have the same ids on both sides, so nothing needs to be aligned.
+ *		Two selections, one stream: stacks have the same ids on both sides.
  */
 #include "tree/comparison.h"
 

@@ -8,10 +8,14 @@
 #include "profstore.h"
 
 #include "fmgr.h"
+
 #include "select/selection.h"
 #include "tree/frame_tree.h"
 
-/* First arguments of such a function, with those of pfs_frame_filters_get from PFS_COMPARISON_ARG_FILTERS on. */
+/*
+ * First arguments of such a function, with those of pfs_frame_filters_get from
+ * PFS_COMPARISON_ARG_FILTERS on.
+ */
 enum
 {
 	PFS_COMPARISON_ARG_SELECTOR = 0,
@@ -31,8 +35,8 @@ typedef struct PfsComparison
 } PfsComparison;
 
 /*
- * Reads the arguments and sums up both sides, by rate unless absolute; see pfs_stack_stream_compare. Lives in
- * CurrentMemoryContext.
+ * Reads the arguments and sums up both sides, by rate unless absolute; see
+ * pfs_stack_stream_compare. Lives in CurrentMemoryContext.
  */
 PfsComparison pfs_comparison_query(FunctionCallInfo fcinfo);
 

@@ -1,19 +1,25 @@
 /*
  * filters.c
- *		Matchers of frames. What depends on a function or a mapping alone is decided once for each of them.
+ *		Matchers of frames.
+ *
+ * 1. Arguments are parsed into matchers of fields (get_filter).
+ * 2. What matchers say of a function or a mapping is remembered by its id, for this query and
+ *    later ones of the session (recall_answers, memory_of). So each is asked once.
+ * 3. A frame is judged by all filters together (pfs_filters_judge).
  */
 #include "tree/filters.h"
 
 #include <inttypes.h>
 
-#include "base/id_map.h"
 #include "catalog/pg_collation.h"
-#include "dictionary/dictionary.h"
 #include "lib/stringinfo.h"
 #include "regex/regex.h"
+#include "utils/builtins.h"
+
+#include "base/id_map.h"
+#include "dictionary/dictionary.h"
 #include "select/selector.h"
 #include "tree/session_cache.h"
-#include "utils/builtins.h"
 
 typedef enum Field
 {

@@ -9,20 +9,22 @@
  *		hide	take matching frames out of their stacks; their value goes to the caller
  *		show	take all other frames out
  *
- * focus and ignore look at whole stacks, before hide and show. A stack that hide and show leave without any frame
- * is dropped, and so is one without frames under focus.
+ * focus and ignore look at whole stacks, before hide and show. A stack that hide and show leave
+ * without any frame is dropped, and so is one without frames under focus.
  *
- * A filter is a regular expression that matches anywhere in a function's name; or, in braces, matchers in the syntax
- * of selectors, all of which one frame must fit: {mapping="libc.so.6", function*="alloc"}. An expression that begins with
- * a brace is written with a backslash before it. So names with colons, equal signs or braces are never taken for syntax.
+ * A filter is a regular expression that matches anywhere in a function's name; or, in braces,
+ * matchers in the syntax of selectors, all of which one frame must fit: {mapping="libc.so.6",
+ * function*="alloc"}. An expression that begins with a brace is written with a backslash before it.
+ * So names with colons, equal signs or braces are never taken for syntax.
  */
 #ifndef PFS_FILTERS_H
 #define PFS_FILTERS_H
 
 #include "profstore.h"
 
-#include "dictionary/dictionary.h"
 #include "fmgr.h"
+
+#include "dictionary/dictionary.h"
 
 /* What frames are called, and so what merges. */
 typedef enum PfsGranularity
@@ -66,14 +68,17 @@ typedef struct PfsVerdict
 } PfsVerdict;
 
 /*
- * Reads the four arguments from first_argument on; NULL and '' are no filter. Raises INVALID_REGULAR_EXPRESSION,
- * SYNTAX_ERROR for what stands in braces, and INVALID_PARAMETER_VALUE for an unknown field or what is no number. The
- * filters live in CurrentMemoryContext, and remember what they said of a function or a mapping; so they serve one
- * query.
+ * Reads the four arguments from first_argument on; NULL and '' are no filter. Raises
+ * INVALID_REGULAR_EXPRESSION, SYNTAX_ERROR for what stands in braces, and INVALID_PARAMETER_VALUE
+ * for an unknown field or what is no number. The filters live in CurrentMemoryContext, and remember
+ * what they said of a function or a mapping; so they serve one query.
  */
 PfsFilters pfs_filters_get(FunctionCallInfo fcinfo, int first_argument);
 
-/* The same and the argument behind them, granularity (NULL: by function), for views that show frames. */
+/*
+ * The same and the argument behind them, granularity (NULL: by function), for views that show
+ * frames.
+ */
 PfsFilters pfs_frame_filters_get(FunctionCallInfo fcinfo, int first_argument);
 
 bool pfs_filters_any(const PfsFilters *filters);
@@ -82,8 +87,8 @@ bool pfs_filters_any(const PfsFilters *filters);
 bool pfs_filters_fold(const PfsFilters *filters);
 
 /*
- * Lets the filters know what was said of names in earlier queries with the same expressions, before they judge. To be called
- * after pfs_session_cache_begin.
+ * Lets the filters know what was said of names in earlier queries with the same expressions, before
+ * they judge. To be called after pfs_session_cache_begin.
  */
 void pfs_filters_recall(const PfsFilters *filters);
 

@@ -116,7 +116,8 @@ expand(Cut *cut, uint32 node)
 }
 
 /*
- * Keeps a node whose parent is kept, unless that takes more than max_rows; its children become candidates.
+ * Keeps a node whose parent is kept, unless that takes more than max_rows; its children become
+ * candidates.
  */
 static bool
 keep_node(Cut *cut, uint32 node, uint32 max_rows)
@@ -141,7 +142,10 @@ keep_node(Cut *cut, uint32 node, uint32 max_rows)
 	return true;
 }
 
-/* Marks kept nodes, and of the children of each the last, which may come to be shown in place of "other". */
+/*
+ * Marks kept nodes, and of the children of each the last, which may come to be shown in place of
+ * "other".
+ */
 static void
 mark_kept(const Cut *cut, bool *stays)
 {
@@ -171,8 +175,8 @@ mark_kept(const Cut *cut, bool *stays)
 }
 
 /*
- * Forgets what will not be kept, since max_rows candidates are greater. So what is in memory is bounded by max_rows, and by the
- * children of one node.
+ * Forgets what will not be kept, since max_rows candidates are greater. So what is in memory is
+ * bounded by max_rows, and by the children of one node.
  */
 static void
 forget_small(Cut *cut, uint32 max_rows)
@@ -253,8 +257,8 @@ keep_single_leaves(Cut *cut)
 }
 
 /*
- * Best first: no node is larger than its parent, so the largest of all nodes are the largest candidates. (With
- * values of both signs a child may be larger; then it follows its parent.)
+ * Best first: no node is larger than its parent, so the largest of all nodes are the largest
+ * candidates. (With values of both signs a child may be larger; then it follows its parent.)
  */
 PfsFlameCut
 pfs_flame_cut(PfsFrameTree *tree, uint32 max_rows)

@@ -21,7 +21,10 @@ typedef struct Child
 
 #define OTHER 0
 
-/* The children of a node on the path: those that were not shown yet are next and behind it, up to the next level's. */
+/*
+ * The children of a node on the path: those that were not shown yet are next and behind it, up to
+ * the next level's.
+ */
 typedef struct Level
 {
 	PfsFrameMark mark; /* of the tree before the node was expanded */

@@ -1,9 +1,11 @@
 /*
  * frame_file.h
- *		The nodes of a merged tree in a temporary file, for stacks whose walkers do not fit work_mem.
+ *		The nodes of a merged tree in a temporary file.
  *
- * Nodes are written as they end, a node behind all below it. So the children of a node are found from the last one on,
- * without an index.
+ * For stacks whose walkers do not fit work_mem.
+ *
+ * Nodes are written as they end, a node behind all below it. So the children of a node are found
+ * from the last one on, without an index.
  */
 #ifndef PFS_FRAME_FILE_H
 #define PFS_FRAME_FILE_H
@@ -40,12 +42,15 @@ typedef struct PfsFrameFile PfsFrameFile;
 PfsFrameFile *pfs_frame_file_begin(void);
 
 /*
- * Adds a value to a path: symbols in network order, from the root on. Paths come as their bytes sort, so that one comes
- * before those that go on from it, and may come again.
+ * Adds a value to a path: symbols in network order, from the root on. Paths come as their bytes
+ * sort, so that one comes before those that go on from it, and may come again.
  */
 void pfs_frame_file_put(PfsFrameFile *file, const uint32 *path, uint32 depth, PfsSides value);
 
-/* Origins of nodes of the path that was put last; of those of a node the oldest stays. Need not be aligned. */
+/*
+ * Origins of nodes of the path that was put last; of those of a node the oldest stays. Need not be
+ * aligned.
+ */
 void pfs_frame_file_put_origins(PfsFrameFile *file, const char *origins, Size count);
 
 /* Writes what is left, after the last path. */

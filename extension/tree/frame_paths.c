@@ -2,8 +2,9 @@
  * frame_paths.c
  *		Paths through a sort.
  *
- * A path is the symbols of its frames, four bytes each, the greatest first, so that bytes compare as the numbers do and a path
- * comes before those that go on from it. Beside it are the origins of its nodes: by what location a node is shown.
+ * A path is the symbols of its frames, four bytes each, the greatest first, so that bytes compare
+ * as the numbers do and a path comes before those that go on from it. Beside it are the origins of
+ * its nodes: by what location a node is shown.
  */
 #include "tree/frame_paths.h"
 
@@ -95,7 +96,10 @@ begin_bytes(StringInfo bytes)
 	appendStringInfoSpaces(bytes, VARHDRSZ);
 }
 
-/* How many of the open frames are on the path in each direction, from the root on; false: the stack has none. */
+/*
+ * How many of the open frames are on the path in each direction, from the root on; false: the stack
+ * has none.
+ */
 static bool
 cut_path(const PfsFramePaths *paths, uint32 *first, uint32 *end)
 {
@@ -129,8 +133,8 @@ append_origin(PfsFramePaths *paths, const PfsFrameOrigin *origin)
 }
 
 /*
- * Puts the path of a stack. Root first, an origin goes with the first path that has the node alone; leaf first with every one, since
- * there the age is the stack's.
+ * Puts the path of a stack. Root first, an origin goes with the first path that has the node alone;
+ * leaf first with every one, since there the age is the stack's.
  */
 static void
 end_stack(void *state, uint64 age, uint32 symbol, PfsSides value)

@@ -1,16 +1,22 @@
 /*
  * frame_tree.c
- *		From walkers to the merged tree.
+ *		From walkers, or from nodes in a file, to the merged tree.
  *
- * Expanding a node takes its walkers one frame further. Those that come to the same name meet in one child, which is found
- * without hashing: the latest node of a name is the child, if it was made since the expansion began.
+ * 1. A tree begins with its root. Stacks that fit work_mem give it walkers; others are sorted by
+ *    their paths and become nodes in a file (frame_paths.h). So it is for series by groups, which
+ *    turn to paths when they do not fit together (pfs_frame_tree_query_groups).
+ * 2. Expanding a node takes its walkers one frame further, or reads its children from the file.
+ *    Walkers that come to the same name meet in one child. It is found without hashing: the latest
+ *    node of a name is the child, if it was made since the expansion began (add_step).
+ * 3. Who is done with nodes releases them (pfs_frame_tree_release), or retains some of a file's.
  */
 #include "tree/frame_tree.h"
+
+#include "miscadmin.h"
 
 #include "base/arrays.h"
 #include "base/memory_peak.h"
 #include "dictionary/dictionary.h"
-#include "miscadmin.h"
 #include "select/selection.h"
 #include "tree/frame_paths.h"
 
@@ -79,7 +85,10 @@ correct_totals(PfsFrameTree *tree, uint32 first)
 	tree->exceeds = false;
 }
 
-/* The children of a node in the file lie before it, each behind all below it; here the last comes first. */
+/*
+ * The children of a node in the file lie before it, each behind all below it; here the last comes
+ * first.
+ */
 static void
 expand_from_file(PfsFrameTree *tree, uint32 node)
 {
@@ -348,31 +357,4 @@ pfs_frame_tree_close(PfsFrameTree *tree)
 	if (tree->file != NULL)
 		pfs_frame_file_end(tree->file);
 	tree->file = NULL;
-}
-
-static const char *
-known(const char *text)
-{
-	return *text == '\0' ? NULL : text;
-}
-
-PfsFrameSource
-pfs_frame_source(int32 location_id, uint32 line_index)
-{
-	PfsFrameSource source = { NULL, 0, NULL };
-	const PfsLocation *location;
-
-	if (location_id == 0)
-		return source;
-	location = pfs_location_get(location_id);
-	source.mapping = known(pfs_mapping_get(location->mapping_id)->file);
-	if (location->line_count > 0)
-	{
-		const PfsLine *line = &location->lines[line_index];
-		const PfsFunction *function = pfs_function_get(line->function_id);
-
-		source.file = known(function->filename);
-		source.line = function->start_line > 0 ? function->start_line : line->line;
-	}
-	return source;
 }

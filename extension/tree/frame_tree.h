@@ -2,9 +2,9 @@
  * frame_tree.h
  *		The tree that people see: nodes merged by name, inlined calls as frames of their own.
  *
- * Built from sums per stack, root first (flame graph) or leaf first (inverted). The tree grows on demand: totals are known
- * when a node appears, its children and its self value when it is expanded. So a view that shows some thousand nodes pays
- * for these, and what it shows is exact.
+ * Built from sums per stack, root first (flame graph) or leaf first (inverted). The tree grows on
+ * demand: totals are known when a node appears, its children and its self value when it is
+ * expanded. So a view that shows some thousand nodes pays for these, and what it shows is exact.
  */
 #ifndef PFS_FRAME_TREE_H
 #define PFS_FRAME_TREE_H
@@ -23,8 +23,7 @@ typedef struct PfsFrameNode
 	int32 location; /* the oldest location that became this node; 0 for the root */
 	uint32 line;	/* index among its lines */
 	uint64 oldest;	/* orders nodes by the age of their stacks */
-	uint32
-		walkers; /* those that have come here, or the number in the file; PFS_NO_WALKER once expanded */
+	uint32 walkers; /* a list, or the number in the file; PFS_NO_WALKER once expanded */
 	uint32 first_child;
 	uint32 child_count; /* children are neighbours; meaningful once expanded */
 	PfsSides self;		/* meaningful once expanded */
@@ -46,11 +45,12 @@ typedef struct PfsFrameTree
 } PfsFrameTree;
 
 /*
- * A tree of the stacks that the filters let pass, its root not yet expanded. Its nodes are in a file where the stacks
- * do not fit work_mem, so it has to be closed before the transaction ends. The stream is read to its end, and may go
- * then. function names where stacks begin, as for pfs_stack_walk_create; NULL: at their root or leaf. filters and
- * function must outlive the tree. Begins the use of the dictionary. Lives in CurrentMemoryContext. A total that does
- * not fit int8 is the nearest that does.
+ * A tree of the stacks that the filters let pass, its root not yet expanded. Its nodes are in a
+ * file where the stacks do not fit work_mem, so it has to be closed before the transaction ends.
+ * The stream is read to its end, and may go then. function names where stacks begin, as for
+ * pfs_stack_walk_create; NULL: at their root or leaf. filters and function must outlive the tree.
+ * Begins the use of the dictionary. Lives in CurrentMemoryContext. A total that does not fit int8
+ * is the nearest that does.
  */
 PfsFrameTree *pfs_frame_tree_build(PfsStackStream *stream, const PfsFilters *filters, bool inverted,
 								   const char *function);
@@ -74,12 +74,14 @@ PfsFrameTree *pfs_frame_tree_query_groups(const PfsStackGroup *groups, int32 cou
 void pfs_frame_tree_expand(PfsFrameTree *tree, uint32 node);
 
 /*
- * Forgets the nodes of a tree in a file that do not stay; parents of those that do have to stay. places gets the new indexes, by
- * the old ones.
+ * Forgets the nodes of a tree in a file that do not stay; parents of those that do have to stay.
+ * places gets the new indexes, by the old ones.
  */
 void pfs_frame_tree_retain(PfsFrameTree *tree, const bool *stays, uint32 *places);
 
-/* For who is done with nodes: what the tree had at a time, and back to that. Nodes that were there must not be expanded again. */
+/*
+ * What the tree had at a time, and back to that. Nodes that were there must not be expanded again.
+ */
 typedef struct PfsFrameMark
 {
 	uint32 node_count;
@@ -88,16 +90,5 @@ typedef struct PfsFrameMark
 
 PfsFrameMark pfs_frame_tree_mark(const PfsFrameTree *tree);
 void pfs_frame_tree_release(PfsFrameTree *tree, PfsFrameMark mark);
-
-/* Source of a frame for people; NULL where not known. */
-typedef struct PfsFrameSource
-{
-	const char *file;
-	int32 line; /* 0: not known; where the function begins, else a line in it */
-	const char *mapping;
-} PfsFrameSource;
-
-/* Of a location, 0: none, and the index of one of its lines. */
-PfsFrameSource pfs_frame_source(int32 location_id, uint32 line_index);
 
 #endif

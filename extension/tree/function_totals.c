@@ -4,6 +4,8 @@
  */
 #include "tree/function_totals.h"
 
+#include "lib/binaryheap.h"
+
 #include "base/arrays.h"
 #include "dictionary/dictionary.h"
 #include "merge/carries.h"
@@ -163,4 +165,44 @@ pfs_function_totals(PfsStackStream *stream, const PfsFilters *filters, PfsFuncti
 	pfs_stack_visit_end(visit);
 	pfs_stack_stream_end(stream);
 	return count;
+}
+
+static int
+compare_in_heap(Datum a, Datum b, void *compare)
+{
+	return (*(PfsCompareFunctions *) compare)(DatumGetPointer(a), DatumGetPointer(b));
+}
+
+/* Moves the first functions, so many of them, before all others, which are lost. */
+static void
+keep_first(PfsFunctionTotal *functions, uint32 count, uint32 limit, PfsCompareFunctions compare)
+{
+	binaryheap *heap = binaryheap_allocate((int) limit, compare_in_heap, &compare);
+
+	for (uint32 i = 0; i < limit; i++)
+		binaryheap_add_unordered(heap, PointerGetDatum(&functions[i]));
+	binaryheap_build(heap);
+	for (uint32 i = limit; i < count; i++)
+	{
+		PfsFunctionTotal *last = (PfsFunctionTotal *) DatumGetPointer(binaryheap_first(heap));
+
+		if (compare(&functions[i], last) >= 0)
+			continue;
+		*last = functions[i];
+		binaryheap_replace_first(heap, PointerGetDatum(last));
+	}
+	binaryheap_free(heap);
+}
+
+uint32
+pfs_function_totals_sort(PfsFunctionTotal *functions, uint32 count, int64 limit,
+						 PfsCompareFunctions compare)
+{
+	if (limit > 0 && limit < count / 4)
+	{
+		keep_first(functions, count, (uint32) limit, compare);
+		count = (uint32) limit;
+	}
+	qsort(functions, count, sizeof(PfsFunctionTotal), compare);
+	return (uint32) Min(limit, count);
 }

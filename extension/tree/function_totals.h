@@ -21,8 +21,9 @@ typedef struct PfsFunctionTotal
 } PfsFunctionTotal;
 
 /*
- * Sums up the functions of a visit, whose symbols have to be passed as well, in no particular order; returns their number. whole gets
- * the sum of all stacks. What it takes goes with functions. Lives in CurrentMemoryContext.
+ * Sums up the functions of a visit, whose symbols have to be passed as well, in no particular
+ * order; returns their number. whole gets the sum of all stacks. What it takes goes with functions.
+ * Lives in CurrentMemoryContext.
  */
 uint32 pfs_function_totals_visit(PfsStackVisit *visit, PfsSymbols *symbols,
 								 PfsFunctionTotal **functions, PfsSides *whole);
@@ -30,5 +31,13 @@ uint32 pfs_function_totals_visit(PfsStackVisit *visit, PfsSymbols *symbols,
 /* The same of a stream, which is read and ended. filters must outlive the names. */
 uint32 pfs_function_totals(PfsStackStream *stream, const PfsFilters *filters,
 						   PfsFunctionTotal **functions, PfsSides *whole);
+
+/*
+ * Puts the first functions in order, up to a limit, at the beginning; the others are lost. Returns
+ * how many they are.
+ */
+typedef int (*PfsCompareFunctions)(const void *a, const void *b);
+uint32 pfs_function_totals_sort(PfsFunctionTotal *functions, uint32 count, int64 limit,
+								PfsCompareFunctions compare);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * node_path.h
- *		The path from the root to a leaf of a shape, for who goes from leaf to leaf.
+ *		The path from the root to a leaf of a shape, from leaf to leaf.
  */
 #ifndef PFS_NODE_PATH_H
 #define PFS_NODE_PATH_H
@@ -25,8 +25,8 @@ PfsNodePath pfs_node_path_begin(const PfsTreeShape *shape);
 void pfs_node_path_go(PfsNodePath *path, uint32 leaf);
 
 /*
- * Brings the locations on the paths to leaves, which are in ascending order, into the dictionary's cache, in one
- * batch.
+ * Brings the locations on the paths to leaves, which are in ascending order, into the dictionary's
+ * cache, in one batch.
  */
 void pfs_node_paths_load_names(const PfsTreeShape *shape, const uint32 *leaves, uint32 count);
 

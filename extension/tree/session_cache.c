@@ -4,8 +4,9 @@
  */
 #include "tree/session_cache.h"
 
-#include "dictionary/dictionary.h"
 #include "utils/memutils.h"
+
+#include "dictionary/dictionary.h"
 
 #define SLOT_COUNT 32
 
@@ -33,7 +34,9 @@ is_there(const Slot *slot)
 	return slot->context != NULL && slot->generation == pfs_names_generation();
 }
 
-/* Of the slots that hold something, the one that was used longest ago, if that may go; else NULL. */
+/*
+ * Of the slots that hold something, the one that was used longest ago, if that may go; else NULL.
+ */
 static Slot *
 find_oldest(void)
 {
@@ -111,7 +114,10 @@ pfs_session_cache_get(const char *key, Size bytes, MemoryContext *context)
 			*context = CurrentMemoryContext;
 			return palloc0(bytes);
 		}
-		/* an error in between leaves the slot as it is: free, though it may point to memory that has gone */
+		/*
+		 * an error in between leaves the slot as it is: free, though it may point to memory that
+		 * has gone
+		 */
 		own = AllocSetContextCreate(pfs_names_context(), "profstore session cache",
 									ALLOCSET_SMALL_SIZES);
 		made = (Slot){ own, pfs_names_generation(), query, MemoryContextStrdup(own, key),

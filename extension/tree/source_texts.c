@@ -1,15 +1,16 @@
 /*
  * source_texts.c
- *		A source for each line of the locations that were asked for; texts are shared by functions and mappings.
+ *		A source for each line of a location; functions and mappings share texts.
  */
 #include "tree/source_texts.h"
+
+#include "utils/builtins.h"
 
 #include "base/arrays.h"
 #include "base/id_map.h"
 #include "dictionary/dictionary.h"
-#include "tree/frame_tree.h"
+#include "tree/frame_source.h"
 #include "tree/session_cache.h"
-#include "utils/builtins.h"
 
 struct PfsSourceTable
 {

@@ -17,7 +17,10 @@ typedef struct PfsSourceTexts
 
 typedef struct PfsSourceTable PfsSourceTable;
 
-/* Holds until the next pfs_dictionary_begin, after which, and pfs_session_cache_begin, it is called. */
+/*
+ * Holds until the next pfs_dictionary_begin, after which, and pfs_session_cache_begin, it is
+ * called.
+ */
 PfsSourceTable *pfs_source_table(void);
 
 /* Of a location, 0: none, and the index of one of its lines. */

@@ -4,10 +4,11 @@
  */
 #include "tree/stack_filter.h"
 
+#include "miscadmin.h"
+
 #include "base/arrays.h"
 #include "base/series_table.h"
 #include "dictionary/dictionary.h"
-#include "miscadmin.h"
 #include "tree/stack_verdicts.h"
 
 struct PfsStackFilter

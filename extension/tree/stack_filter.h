@@ -1,7 +1,9 @@
 /*
  * stack_filter.h
- *		Whether a stack passes the filters, for who reads samples one by one: each stack is judged when it is first met, so
- *		one scan is enough. Verdicts take a quarter of work_mem at most; beyond, they are forgotten, and made again.
+ *		Whether a stack passes the filters, while samples are read.
+ *
+ * Each stack is judged when it is first met, so one scan is enough. Verdicts take a quarter of
+ * work_mem at most; beyond, they are forgotten, and made again.
  */
 #ifndef PFS_STACK_FILTER_H
 #define PFS_STACK_FILTER_H
@@ -13,12 +15,15 @@
 typedef struct PfsStackFilter PfsStackFilter;
 
 /*
- * NULL where there are no filters: every stack passes. filters must outlive it. Begins the use of the dictionary. Lives
- * in CurrentMemoryContext.
+ * NULL where there are no filters: every stack passes. filters must outlive it. Begins the use of
+ * the dictionary. Lives in CurrentMemoryContext.
  */
 PfsStackFilter *pfs_stack_filter_create(const PfsFilters *filters);
 
-/* Judges those of the stacks that are new, together; those of earlier calls may have been forgotten. */
+/*
+ * Judges those of the stacks that are new, together; those of earlier calls may have been
+ * forgotten.
+ */
 void pfs_stack_filter_learn(PfsStackFilter *filter, const int64 *stacks, uint32 count);
 
 /* Whether a stack of the last call that learnt passes. */

@@ -2,14 +2,15 @@
  * stack_frames.c
  *		Records of stacks, one after the other, and marks that tell where some of them begin.
  *
- * In memory each record has a mark. In the file one in so many bytes has, and records are looked through from there on; where
- * marks alone would take too much, every second one goes.
+ * In memory each record has a mark. In the file one in so many bytes has, and records are looked
+ * through from there on; where marks alone would take too much, every second one goes.
  */
 #include "tree/stack_frames.h"
 
+#include "utils/memutils.h"
+
 #include "base/arrays.h"
 #include "base/temp_file.h"
-#include "utils/memutils.h"
 
 #define INITIAL_BYTES (4 * 1024)
 #define INITIAL_MARKS 64
@@ -107,7 +108,9 @@ reserve_data(PfsStackFrames *frames, Size bytes)
 	frames->capacity = bytes;
 }
 
-/* Makes room for one more record; false where that and the room for its mark would take too much. */
+/*
+ * Makes room for one more record; false where that and the room for its mark would take too much.
+ */
 static bool
 reserve_in_memory(PfsStackFrames *frames, Size bytes)
 {

@@ -94,7 +94,8 @@ add_made(PfsStackSubsets *subsets, const PfsTree *tree, const PfsStackSubset *wh
 }
 
 /*
- * Appends a node below the root of a made shape, where the stacks end that are not known; their leaves are marked.
+ * Appends a node below the root of a made shape, where the stacks end that are not known; their
+ * leaves are marked.
  */
 static void
 append_unknown(PfsStackSubset *part)

@@ -1,10 +1,10 @@
 /*
  * stack_subset.h
- *		Some stacks of one dictionary partition, and the nodes from the root to their leaves, depth first.
+ *		Some stacks of a dictionary partition, and the nodes from the root to their leaves.
  *
- * Nodes stand at the places of a shape (dictionary.h): one of the partition's where the cache has it, else one of these
- * nodes alone, made for the query. So work costs by the stacks, not by the partition. A shape that is made takes one
- * bit per node of the partition.
+ * Nodes stand at the places of a shape (dictionary.h): one of the partition's where the cache has
+ * it, else one of these nodes alone, made for the query. So work costs by the stacks, not by the
+ * partition. A shape that is made takes one bit per node of the partition.
  *
  * Stacks in the order of their leaves' places make ranges: those below a node are neighbours.
  */
@@ -41,15 +41,21 @@ typedef struct PfsStackSubsets
 } PfsStackSubsets;
 
 /*
- * Begins with the first stack; pfs_dictionary_begin has been called. Who wants stacks in the order of their ids gets a
- * partition in one part, where its shapes are not in that order.
+ * Begins with the first stack; pfs_dictionary_begin has been called. Who wants stacks in the order
+ * of their ids gets a partition in one part, where its shapes are not in that order.
  */
 PfsStackSubsets pfs_stack_subsets_begin(const PfsStackSums *stacks, bool in_order);
 
-/* The next; false where none is left. It lives in CurrentMemoryContext, and as long as the shapes of the dictionary. */
+/*
+ * The next; false where none is left. It lives in CurrentMemoryContext, and as long as the shapes
+ * of the dictionary.
+ */
 bool pfs_stack_subsets_next(PfsStackSubsets *subsets, PfsStackSubset *subset);
 
-/* Brings the locations on the paths to the stacks' leaves into the dictionary's cache, in one batch. */
+/*
+ * Brings the locations on the paths to the stacks' leaves into the dictionary's cache, in one
+ * batch.
+ */
 void pfs_stack_subset_load_names(const PfsStackSubset *subset);
 
 #endif

@@ -19,9 +19,10 @@ judge_location(const PfsStackSubset *subset, PfsSymbols *symbols, int32 location
 }
 
 /*
- * Marks the stacks, in the order of their leaves, on whose paths some location has a verdict: those below the nodes
- * nearest to the root that have. Each node is looked at once, and none below one that has the verdict. Of the nodes on
- * the path to a leaf, those at or before the leaf before are also on the path to that.
+ * Marks the stacks, in the order of their leaves, on whose paths some location has a verdict: those
+ * below the nodes nearest to the root that have. Each node is looked at once, and none below one
+ * that has the verdict. Of the nodes on the path to a leaf, those at or before the leaf before are
+ * also on the path to that.
  */
 static void
 mark_stacks(const PfsStackSubset *subset, PfsSymbols *symbols, PfsLocationVerdict verdict,

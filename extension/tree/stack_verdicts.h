@@ -23,8 +23,8 @@ typedef enum PfsStackVerdict
 PfsStackVerdict *pfs_stack_verdicts(const PfsStackSubset *subset, PfsSymbols *symbols);
 
 /*
- * The same for who only asks whether a stack passes. Adds up what does not (pfs_symbols_dropped), so each stack is
- * asked for once.
+ * The same for who only asks whether a stack passes. Adds up what does not (pfs_symbols_dropped),
+ * so each stack is asked for once.
  */
 bool *pfs_stacks_passing(const PfsStackSubset *subset, PfsSymbols *symbols);
 

@@ -1,14 +1,24 @@
 /*
  * stack_walk.c
- *		Walkers over the subset nodes of all dictionary partitions.
+ *		Walkers over the nodes of all dictionary partitions that stacks come to.
+ *
+ * 1. Stacks are added part by part (stack_part.h): those of a dictionary partition whose leaves
+ *    stand in one shape. Filters drop some. Walkers begin at the root, at leaves, or at the
+ *    outermost frame of a function (add_start).
+ * 2. A walker gives the frames of its node's location one by one (pfs_stack_walk_next). Behind the
+ *    last it goes on: root first, walkers of the children share its stacks (go_down); leaf first,
+ *    it moves to the parent (go_up).
+ * 3. A visit does without walkers: it goes from leaf to leaf, leaves the nodes that the next path
+ *    has no more, and enters those that it adds (visit_part).
  */
 #include "tree/stack_walk.h"
 
+#include "miscadmin.h"
+
 #include "base/arrays.h"
 #include "base/memory_peak.h"
-#include "common/int.h"
-#include "miscadmin.h"
 #include "tree/node_path.h"
+#include "tree/stack_part.h"
 #include "tree/stack_verdicts.h"
 
 #define INITIAL_WALKERS 1024
@@ -16,17 +26,6 @@
 
 /* Ages are (partition, index of the node). */
 #define AGE_INDEX_BITS 32
-
-/* The stacks of a dictionary partition, or some of them, by the places of their leaves. */
-typedef struct StackPart
-{
-	PfsTreeShape shape;
-	uint64 age; /* of all its nodes, but for their indexes */
-	uint32 stack_count;
-	uint32 *leaves;			   /* ascending */
-	PfsSides *before;		   /* sum of the stacks before each, and of all at last; modulo 2^64 */
-	PfsWideSides *wide_before; /* the same exactly; NULL where no sum leaves int8 */
-} StackPart;
 
 typedef struct Walker
 {
@@ -44,63 +43,20 @@ struct PfsStackWalk
 	PfsSymbols *symbols;
 	bool inverted;
 	uint32 function;
-	StackPart *parts;
+	PfsStackPart *parts;
 	uint32 part_count;
 	uint32 part_capacity;
 	int32 partition; /* of the last part */
 	uint64 age;		 /* of it */
-	bool
-		continues; /* stacks follow others that have been forgotten, whose last partition may be theirs */
-	bool is_wide;	/* some part is */
-	bool has_names; /* those that were not cached have been loaded */
+	bool continues;	 /* after a part whose stacks are forgotten, but perhaps not their partition */
+	bool is_wide;	 /* some part is */
+	bool has_names;	 /* those that were not cached have been loaded */
 	Walker *walkers;
 	uint32 walker_count;
 	uint32 walker_capacity;
 	uint32 start; /* what is being added; so the next */
 	PfsWideSides start_total;
 };
-
-static PfsSides
-sum_of(const StackPart *part, uint32 first, uint32 end)
-{
-	return pfs_subtract_sides(part->before[end], part->before[first]);
-}
-
-static inline PfsWideSides
-wide_sum_of(const StackPart *part, uint32 first, uint32 end)
-{
-	PfsSides sum;
-
-	if (unlikely(part->wide_before != NULL))
-		return (PfsWideSides){ part->wide_before[end].value - part->wide_before[first].value,
-							   part->wide_before[end].base - part->wide_before[first].base };
-	sum = sum_of(part, first, end);
-	return (PfsWideSides){ sum.value, sum.base };
-}
-
-static inline void
-add_sum_of(PfsWideSides *sum, const StackPart *part, uint32 first, uint32 end)
-{
-	PfsWideSides more = wide_sum_of(part, first, end);
-
-	pfs_add_wide_sides(sum, &more);
-}
-
-/* The first stack from one on whose leaf does not lie before a place; near ones are found quickly. */
-static uint32
-first_from(const StackPart *part, uint32 stack, uint32 end, uint32 place)
-{
-	uint32 step = 1;
-
-	while (stack < end && step <= end - stack && part->leaves[stack + step - 1] < place)
-	{
-		stack += step;
-		step = step > PG_UINT32_MAX / 2 ? step : step * 2;
-	}
-	end = (uint32) Min((uint64) stack + step, end);
-	PFS_BISECT(stack, end, middle, part->leaves[middle] < place);
-	return stack;
-}
 
 /* Names that are not cached are loaded for all stacks at once. */
 static pg_noinline void
@@ -124,7 +80,10 @@ frames_of(PfsStackWalk *walk, int32 location)
 	return pfs_symbols_frames(walk->symbols, location);
 }
 
-/* Number of frames up to and with the function's first, counted in the direction of the walk; 0: it has none. */
+/*
+ * Number of frames up to and with the function's first, counted in the direction of the walk; 0: it
+ * has none.
+ */
 static uint32
 passed_at_function(PfsStackWalk *walk, int32 location)
 {
@@ -148,21 +107,21 @@ append_walker(PfsStackWalk *walk, const Walker *walker)
 static void
 add_start(PfsStackWalk *walk, uint32 place, uint32 first, uint32 end, uint32 passed)
 {
-	const StackPart *part = &walk->parts[walk->part_count - 1];
+	const PfsStackPart *part = &walk->parts[walk->part_count - 1];
 	Walker walker = {
 		.part = walk->part_count - 1, .place = place, .first = first, .end = end, .passed = passed
 	};
 
 	walker.age = part->age | part->shape.indexes[walk->inverted ? part->leaves[first] : place];
 	pfs_stack_walk_link(walk, append_walker(walk, &walker), &walk->start);
-	add_sum_of(&walk->start_total, part, first, end);
+	pfs_stack_part_add_sum(&walk->start_total, part, first, end);
 }
 
 /* Begins all paths of the last part at the function's outermost frame. */
 static void
 start_at_function(PfsStackWalk *walk)
 {
-	const StackPart *part = &walk->parts[walk->part_count - 1];
+	const PfsStackPart *part = &walk->parts[walk->part_count - 1];
 	PfsNodePath path = pfs_node_path_begin(&part->shape);
 	uint32 outermost = 0; /* depth of the node with that frame; 0: none */
 	uint32 passed = 0;
@@ -190,32 +149,11 @@ start_at_function(PfsStackWalk *walk)
 			uint32 place = path.places[outermost - 1];
 
 			add_start(walk, place, stack,
-					  first_from(part, stack, part->stack_count, part->shape.ends[place]), passed);
+					  pfs_stack_part_from(part, stack, part->stack_count, part->shape.ends[place]),
+					  passed);
 		}
 	}
 	pfree(path.places);
-}
-
-/* Exact sums, where those modulo 2^64 may not be. */
-static void
-make_wide(StackPart *part)
-{
-	PfsWideSides sum = { 0, 0 };
-
-	part->wide_before = PFS_ARRAY(PfsWideSides, (Size) part->stack_count + 1);
-	for (uint32 stack = 0; stack < part->stack_count; stack++)
-	{
-		part->wide_before[stack] = sum;
-		pfs_add_sides(&sum, pfs_subtract_sides(part->before[stack + 1], part->before[stack]));
-	}
-	part->wide_before[part->stack_count] = sum;
-}
-
-/* Adds the size of a value; false where the sum of sizes exceeds int8, so that some total might. */
-static bool
-add_size_of(int64 value, int64 *size)
-{
-	return value != PG_INT64_MIN && !pg_add_s64_overflow(*size, value < 0 ? -value : value, size);
 }
 
 /* Keeps the stacks that pass as the walk's last part. */
@@ -223,42 +161,19 @@ static void
 append_part(PfsStackWalk *walk, const PfsStackSubset *subset, const bool *passing)
 {
 	int32 partition = pfs_stack_partition(subset->stacks[0].stack_id);
-	PfsSides sum = { 0, 0 };
-	PfsSides size = { 0, 0 };
-	bool fits = true;
-	StackPart *part;
 
 	PFS_RESERVE(walk->parts, walk->part_capacity, (uint64) walk->part_count + 1);
-	part = &walk->parts[walk->part_count++];
 	if (walk->partition != partition)
 		walk->age += UINT64CONST(1) << AGE_INDEX_BITS;
 	walk->partition = partition;
-	*part = (StackPart){ .shape = subset->shape, .age = walk->age };
-	part->leaves = subset->ordered_leaves;
-	part->before = PFS_ARRAY(PfsSides, (Size) subset->stack_count + 1);
-	for (uint32 i = 0; i < subset->stack_count; i++)
-	{
-		uint32 stack = subset->order[i];
-		PfsSides sides = subset->stacks[stack].sides;
-
-		if (passing != NULL && !passing[stack])
-			continue;
-		part->before[part->stack_count] = sum;
-		part->leaves[part->stack_count++] = subset->ordered_leaves[i];
-		sum.value = (int64) ((uint64) sum.value + (uint64) sides.value);
-		sum.base = (int64) ((uint64) sum.base + (uint64) sides.base);
-		fits &= add_size_of(sides.value, &size.value) && add_size_of(sides.base, &size.base);
-	}
-	part->before[part->stack_count] = sum;
-	if (!fits)
-		make_wide(part);
-	walk->is_wide |= !fits;
+	walk->parts[walk->part_count] = pfs_stack_part_make(subset, passing, walk->age);
+	walk->is_wide |= walk->parts[walk->part_count++].wide_before != NULL;
 }
 
 static void
 start_part(PfsStackWalk *walk)
 {
-	const StackPart *part = &walk->parts[walk->part_count - 1];
+	const PfsStackPart *part = &walk->parts[walk->part_count - 1];
 
 	if (part->stack_count == 0)
 		return;
@@ -280,7 +195,7 @@ pfs_stack_walk_create(PfsSymbols *symbols, bool inverted, uint32 function)
 	walk->inverted = inverted;
 	walk->function = function;
 	walk->part_capacity = INITIAL_PARTS;
-	walk->parts = PFS_ARRAY(StackPart, INITIAL_PARTS);
+	walk->parts = PFS_ARRAY(PfsStackPart, INITIAL_PARTS);
 	walk->walker_capacity = INITIAL_WALKERS;
 	walk->walkers = PFS_ARRAY(Walker, INITIAL_WALKERS);
 	return walk;
@@ -346,7 +261,7 @@ pfs_stack_walk_total(const PfsStackWalk *walk, uint32 list)
 	{
 		const Walker *walker = &walk->walkers[list];
 
-		add_sum_of(&total, &walk->parts[walker->part], walker->first, walker->end);
+		pfs_stack_part_add_sum(&total, &walk->parts[walker->part], walker->first, walker->end);
 	}
 	return total;
 }
@@ -364,8 +279,8 @@ pfs_stack_walk_release(PfsStackWalk *walk, uint32 mark)
 }
 
 /*
- * The child of a node below which a leaf is, from some child on that does not lie behind it: along the siblings and up
- * from the leaf at once, since either way may be long.
+ * The child of a node below which a leaf is, from some child on that does not lie behind it: along
+ * the siblings and up from the leaf at once, since either way may be long.
  */
 static inline uint32
 child_towards(const PfsTreeShape *shape, uint32 node, uint32 child, uint32 leaf)
@@ -383,20 +298,21 @@ child_towards(const PfsTreeShape *shape, uint32 node, uint32 child, uint32 leaf)
 }
 
 /*
- * A walker behind the last frame of its node: walkers of the children take over, the first of them in its place.
+ * A walker behind the last frame of its node: walkers of the children take over, the first of them
+ * in its place.
  */
 static void
 go_down(PfsStackWalk *walk, uint32 at, uint32 *list, PfsWideSides *ended)
 {
 	const Walker walker = walk->walkers[at];
-	const StackPart *part = &walk->parts[walker.part];
+	const PfsStackPart *part = &walk->parts[walker.part];
 	uint32 child = walker.place + 1;
 	uint32 stack = walker.first;
 	bool is_free = true;
 
 	while (stack < walker.end && part->leaves[stack] == walker.place)
 		stack++;
-	add_sum_of(ended, part, walker.first, stack);
+	pfs_stack_part_add_sum(ended, part, walker.first, stack);
 	while (stack < walker.end)
 	{
 		Walker below = { .part = walker.part, .first = stack };
@@ -405,7 +321,7 @@ go_down(PfsStackWalk *walk, uint32 at, uint32 *list, PfsWideSides *ended)
 		below.place = child;
 		below.age = part->age | part->shape.indexes[child];
 		child = part->shape.ends[child];
-		stack = below.end = first_from(part, stack + 1, walker.end, child);
+		stack = below.end = pfs_stack_part_from(part, stack + 1, walker.end, child);
 		if (is_free)
 			walk->walkers[at] = below;
 		pfs_stack_walk_link(walk, is_free ? at : append_walker(walk, &below), list);
@@ -417,10 +333,10 @@ static void
 go_up(PfsStackWalk *walk, uint32 at, uint32 *list, PfsWideSides *ended)
 {
 	Walker *walker = &walk->walkers[at];
-	const StackPart *part = &walk->parts[walker->part];
+	const PfsStackPart *part = &walk->parts[walker->part];
 
 	if (walker->place == 0)
-		add_sum_of(ended, part, walker->first, walker->end);
+		pfs_stack_part_add_sum(ended, part, walker->first, walker->end);
 	else
 	{
 		walker->place = part->shape.parents[walker->place];
@@ -436,7 +352,7 @@ pfs_stack_walk_next(PfsStackWalk *walk, uint32 *list, PfsStep *step, PfsWideSide
 	{
 		uint32 at = *list;
 		Walker *walker = &walk->walkers[at];
-		const StackPart *part = &walk->parts[walker->part];
+		const PfsStackPart *part = &walk->parts[walker->part];
 		int32 location = part->shape.locations[walker->place];
 		PfsFrames frames = frames_of(walk, location);
 
@@ -446,8 +362,9 @@ pfs_stack_walk_next(PfsStackWalk *walk, uint32 *list, PfsStep *step, PfsWideSide
 			uint32 frame = walk->inverted ? frames.count - 1 - walker->passed : walker->passed;
 
 			walker->passed++;
-			*step = (PfsStep){ at, walker->age, sum_of(part, walker->first, walker->end), location,
-							   frames.frames[frame] };
+			*step =
+				(PfsStep){ at, walker->age, pfs_stack_part_sum(part, walker->first, walker->end),
+						   location, frames.frames[frame] };
 			return true;
 		}
 		if (walk->inverted)
@@ -466,7 +383,8 @@ typedef struct OpenNode
 } OpenNode;
 
 static void
-visit_part(PfsStackWalk *walk, const StackPart *part, const PfsFrameVisitor *visitor, void *state)
+visit_part(PfsStackWalk *walk, const PfsStackPart *part, const PfsFrameVisitor *visitor,
+		   void *state)
 {
 	PfsNodePath path = pfs_node_path_begin(&part->shape);
 	uint32 capacity = path.capacity;
@@ -487,11 +405,11 @@ visit_part(PfsStackWalk *walk, const StackPart *part, const PfsFrameVisitor *vis
 		for (; depth > shared; depth--)
 		{
 			PfsFrames frames = frames_of(walk, part->shape.locations[path.places[depth - 1]]);
-			PfsSides total = sum_of(part, open[depth].first, stack);
+			PfsSides total = pfs_stack_part_sum(part, open[depth].first, stack);
 			PfsWideSides wide;
 
 			if (unlikely(part->wide_before != NULL))
-				wide = wide_sum_of(part, open[depth].first, stack);
+				wide = pfs_stack_part_wide_sum(part, open[depth].first, stack);
 			for (uint32 i = frames.count; i > 0; i--)
 				visitor->leave(state, frames.frames[i - 1], total,
 							   part->wide_before != NULL ? &wide : NULL);
@@ -518,7 +436,7 @@ visit_part(PfsStackWalk *walk, const StackPart *part, const PfsFrameVisitor *vis
 				open[depth + 1].symbol = frames.frames[frames.count - 1].symbol;
 		}
 		visitor->end(state, part->age | part->shape.indexes[part->leaves[stack]],
-					 open[depth].symbol, sum_of(part, stack, stack + 1));
+					 open[depth].symbol, pfs_stack_part_sum(part, stack, stack + 1));
 	}
 	pfree(open);
 	pfree(path.places);

@@ -2,11 +2,11 @@
  * stack_walk.h
  *		Stacks frame by frame, from the root or from the leaf.
  *
- * A walker stands for some stacks that have the same path behind them; it carries their values. Root first it stands for
- * all stacks below a node, and makes walkers for the node's children when it goes on. Leaf first there is one per stack.
- * Lists of walkers are chained through them, so that a walker is in one list at a time, and splitting a list by the next
- * frame costs nothing but the walk. So nodes that no list comes to cost nothing: what is below a node is known by
- * the range of its stacks, and their values by sums that run through all stacks.
+ * A walker stands for some stacks that have the same path behind them. Root first these are all
+ * stacks below a node, and walkers of the node's children take over when it goes on. Leaf first
+ * there is one per stack. Lists are chained through walkers, so a walker is in one list at a time,
+ * and splitting a list by the next frame costs nothing but the walk. Nodes that no list comes to
+ * cost nothing: stacks below a node are a range, whose sum is a difference.
  */
 #ifndef PFS_STACK_WALK_H
 #define PFS_STACK_WALK_H
@@ -31,9 +31,10 @@ typedef struct PfsStep
 } PfsStep;
 
 /*
- * A walk without stacks. Where function is a symbol, and not PFS_NO_SYMBOL, the path begins at that function's outermost
- * frame in each stack, and other stacks have none: root first come what it calls, leaf first its callers. Lives in
- * CurrentMemoryContext, and as long as the shapes of the dictionary.
+ * A walk without stacks. Where function is a symbol, and not PFS_NO_SYMBOL, the path begins at that
+ * function's outermost frame in each stack, and other stacks have none: root first come what it
+ * calls, leaf first its callers. Lives in CurrentMemoryContext, and as long as the shapes of the
+ * dictionary.
  */
 PfsStackWalk *pfs_stack_walk_create(PfsSymbols *symbols, bool inverted, uint32 function);
 
@@ -43,26 +44,32 @@ PfsStackWalk *pfs_stack_walk_create(PfsSymbols *symbols, bool inverted, uint32 f
  */
 uint32 pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, PfsWideSides *total);
 
-/* Whether sums of some of the stacks may not fit int8, and what the walkers of a list have together. */
+/*
+ * Whether sums of some of the stacks may not fit int8, and what the walkers of a list have
+ * together.
+ */
 bool pfs_stack_walk_is_wide(const PfsStackWalk *walk);
 PfsWideSides pfs_stack_walk_total(const PfsStackWalk *walk, uint32 list);
 
 /*
- * Forgets all stacks and their walkers, for more of them, with ids that follow. What the last pfs_stack_walk_add allocated may go:
- * it was in the context that was current then.
+ * Forgets all stacks and their walkers, for more of them, with ids that follow. What the last
+ * pfs_stack_walk_add allocated may go: it was in the context that was current then.
  */
 void pfs_stack_walk_clear(PfsStackWalk *walk);
 
 /*
- * Takes walkers off the list until one has a next frame. False when the list is empty. What ends before another frame is
- * added to ended.
+ * Takes walkers off the list until one has a next frame. False when the list is empty. What ends
+ * before another frame is added to ended.
  */
 bool pfs_stack_walk_next(PfsStackWalk *walk, uint32 *list, PfsStep *step, PfsWideSides *ended);
 
 /* Puts the walker of a step before a list. */
 void pfs_stack_walk_link(PfsStackWalk *walk, uint32 walker, uint32 *list);
 
-/* The number of walkers that were made, and back to that: those that were made since are in no list any more. */
+/*
+ * The number of walkers that were made, and back to that: those that were made since are in no list
+ * any more.
+ */
 uint32 pfs_stack_walk_mark(const PfsStackWalk *walk);
 void pfs_stack_walk_release(PfsStackWalk *walk, uint32 mark);
 
@@ -70,7 +77,10 @@ void pfs_stack_walk_release(PfsStackWalk *walk, uint32 mark);
 typedef struct PfsFrameVisitor
 {
 	void (*enter)(void *state, uint64 age, int32 location, PfsFrame frame);
-	/* the total is of all stacks with this frame; where it may not fit int8, wide has it, else that is NULL */
+	/*
+	 * the total is of all stacks with this frame; where it may not fit int8, wide has it, else that
+	 * is NULL
+	 */
 	void (*leave)(void *state, PfsFrame frame, PfsSides total, const PfsWideSides *wide);
 	void (*end)(void *state, uint64 age, uint32 symbol,
 				PfsSides value); /* a stack, by its last frame, or PFS_NO_SYMBOL */

@@ -4,15 +4,15 @@
  */
 #include "tree/symbols.h"
 
-#include <inttypes.h>
+#include "common/hashfn.h"
+#include "utils/memutils.h"
 
 #include "base/arrays.h"
 #include "base/id_map.h"
-#include "common/hashfn.h"
 #include "dictionary/dictionary.h"
 #include "tree/flame_label.h"
+#include "tree/frame_name.h"
 #include "tree/session_cache.h"
-#include "utils/memutils.h"
 
 #define INITIAL_NAMES		1024
 #define MOST_CACHED_SYMBOLS 65536
@@ -83,8 +83,8 @@ init_table(FrameTable *table, MemoryContext context)
 }
 
 /*
- * The table of views that name frames by function stays for later queries that leave out the same frames, unless it is so
- * large that arrays by symbol would cost more than finding symbols again.
+ * The table of views that name frames by function stays for later queries that leave out the same
+ * frames, unless it is so large that arrays by symbol would cost more than finding symbols again.
  */
 static FrameTable *
 get_cached_table(const PfsFilters *filters)
@@ -177,113 +177,18 @@ pfs_symbol_intern(PfsSymbols *symbols, const char *name)
 	return symbol;
 }
 
-static const char UNKNOWN[] = "[unknown]";
-
-static const char *
-mapping_name_of(const PfsLocation *location)
-{
-	return pfs_base_name(pfs_mapping_get(location->mapping_id)->file);
-}
-
-/* The first text that says something. */
-static const char *
-first_known(const char *first, const char *second, const char *third)
-{
-	return *first ? first : *second ? second : third;
-}
-
-/* A frame with its name, the function's or what stands in for it; line is an index. */
-static PfsFrameFacts
-frame_facts(const PfsLocation *location, uint32 line)
-{
-	PfsFrameFacts frame = { .location = location };
-
-	if (line < location->line_count)
-	{
-		frame.line = &location->lines[line];
-		frame.function = pfs_function_get(frame.line->function_id);
-		frame.name = first_known(frame.function->name, frame.function->system_name, UNKNOWN);
-	}
-	else
-	{
-		const char *mapping = mapping_name_of(location);
-
-		frame.name =
-			*mapping == '\0' && location->address == 0
-				? UNKNOWN
-				: psprintf("%s%s0x%" PRIx64, mapping, *mapping ? " " : "", location->address);
-	}
-	return frame;
-}
-
-/* Whether a path, if there is one, is the file, or ends in it after a slash. */
-static bool
-is_file(const char *path, const char *file)
-{
-	size_t path_length = strlen(path);
-	size_t file_length = strlen(file);
-
-	if (path_length == 0 || path_length < file_length ||
-		strcmp(path + path_length - file_length, file) != 0)
-		return false;
-	return path_length == file_length || path[path_length - file_length - 1] == '/';
-}
-
-/* The name under which the frame merges. */
-static const char *
-merged_name(const PfsFilters *filters, const PfsFrameFacts *frame)
-{
-	const char *mapping = mapping_name_of(frame->location);
-	const char *file = frame->function ? frame->function->filename : "";
-
-	switch (filters->granularity)
-	{
-		case PFS_BY_FUNCTION:
-			return frame->name;
-		case PFS_BY_LINE:
-			if (*file == '\0')
-				return frame->name;
-			return psprintf("%s %s:%d", frame->name, file, frame->line->line);
-		case PFS_BY_FILE:
-			return first_known(file, mapping, UNKNOWN);
-		case PFS_BY_MAPPING:
-			return first_known(mapping, "", UNKNOWN);
-		case PFS_BY_MAPPING_FUNCTION:
-			if (frame->function == NULL || *mapping == '\0')
-				return frame->name;
-			return psprintf("%s!%s", mapping, frame->name);
-		case PFS_BY_ADDRESS:
-			if (frame->function == NULL || frame->location->address == 0)
-				return frame->name;
-			return psprintf("%s %s%s0x%" PRIx64, frame->name, mapping, *mapping ? " " : "",
-							frame->location->address);
-		case PFS_BY_SOURCE_LINE:
-			return is_file(file, filters->source_file) ? psprintf("%d", frame->line->line) : "";
-	}
-	pg_unreachable();
-}
-
-/* The id that decides the name alone; 0 where there is none. */
-static int32
-naming_id(PfsGranularity granularity, const PfsFrameFacts *frame)
-{
-	if (granularity == PFS_BY_FUNCTION)
-		return frame->function ? frame->function->id : 0;
-	return granularity == PFS_BY_MAPPING ? frame->location->mapping_id : 0;
-}
-
 static uint32
 frame_symbol(PfsSymbols *symbols, const PfsFrameFacts *frame)
 {
 	FrameTable *table = symbols->table;
-	int32 id = naming_id(symbols->filters->granularity, frame);
+	int32 id = pfs_frame_naming_id(symbols->filters->granularity, frame);
 	uint32 *slot;
 
 	if (id == 0)
-		return intern_name(table, merged_name(symbols->filters, frame));
+		return intern_name(table, pfs_frame_name(symbols->filters, frame));
 	slot = pfs_id_map_slot(&table->name_map, id);
 	if (*slot == 0)
-		*slot = 1 + intern_name(table, merged_name(symbols->filters, frame));
+		*slot = 1 + intern_name(table, pfs_frame_name(symbols->filters, frame));
 	return *slot - 1;
 }
 
@@ -291,7 +196,7 @@ static void
 append_frame(PfsSymbols *symbols, LocationEntry *entry, const PfsLocation *location, uint32 line)
 {
 	FrameTable *table = symbols->table;
-	PfsFrameFacts frame = frame_facts(location, line);
+	PfsFrameFacts frame = pfs_frame_facts(location, line);
 
 	if (symbols->hiding && !pfs_filters_judge(symbols->filters, &frame).visible)
 		return;
@@ -339,7 +244,7 @@ pfs_symbols_judge(PfsSymbols *symbols, int32 location_id)
 
 	for (uint32 line = 0; line == 0 || line < location->line_count; line++)
 	{
-		PfsFrameFacts frame = frame_facts(location, line);
+		PfsFrameFacts frame = pfs_frame_facts(location, line);
 		PfsVerdict said = pfs_filters_judge(symbols->filters, &frame);
 
 		verdict |= (said.focused ? PFS_LOCATION_FOCUSED : 0) |

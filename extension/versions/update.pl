@@ -3,8 +3,8 @@
 #   update.pl OLD-INSTALL-SCRIPT CHANGES INSTALL-SCRIPT > UPDATE-SCRIPT
 #
 # CHANGES comes first: what is written by hand, for tables that are there, functions that these need, and whatever needs a DROP. Of the install
-# script follow, in its order: all functions, which replace those of the same arguments, views that differ, all comments, and whatever else
-# the old version lacks. Functions that the new version lacks go. Privileges are given for new objects alone: a REVOKE in
+# script follow, in its order: all functions, which replace those of the same arguments, views that differ, all comments, with the blocks
+# tagged $comments$, and whatever else the old version lacks. Functions that the new version lacks go. Privileges are given for new objects alone: a REVOKE in
 # an extension's script would pass the users' own grants off as the extension's, and pg_dump would leave them out.
 use strict;
 use warnings;
@@ -113,7 +113,7 @@ for my $i (0 .. $#new)
 		elsif (defined $old)
 		{
 			die "$ARGV[1] does not tell how $kind $object changes\n"
-			  if $old ne $statement && !grep { /^ALTER $kind \Q$object\E\s/ } @changes;
+			  if !$old_statement{$statement} && !grep { /^ALTER $kind \Q$object\E\s/ } @changes;
 			next;
 		}
 	}
@@ -122,7 +122,7 @@ for my $i (0 .. $#new)
 		my @kinds = defined $1 ? ($1) : ('TABLE', 'VIEW', 'SEQUENCE');
 		next if grep { $there{"$_ $2"} } @kinds;
 	}
-	elsif ($statement !~ /^COMMENT /)
+	elsif ($statement !~ /^(?:COMMENT |DO \$comments\$)/)
 	{
 		next if $old_statement{$statement};
 	}

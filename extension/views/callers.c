@@ -1,12 +1,15 @@
 /*
  * callers.c
- *		callers(), callees() and sandwich(): who calls a function, and what it calls, as trees.
+ *		callers() and callees(): who calls a function, and what it calls, as trees.
  */
-#include "views/flamegraph.h"
+#include "views/callers.h"
+
+#include "utils/builtins.h"
 
 #include "base/srf.h"
-#include "tree/flame_label.h"
-#include "utils/builtins.h"
+#include "select/selection.h"
+#include "tree/flame_rows.h"
+#include "views/view.h"
 
 enum
 {
@@ -26,35 +29,13 @@ enum
 	COL_COUNT
 };
 
-enum
-{
-	SANDWICH_SIDE,
-	SANDWICH_ORD,
-	SANDWICH_LEVEL,
-	SANDWICH_VALUE,
-	SANDWICH_SELF,
-	SANDWICH_LABEL,
-	SANDWICH_TRUNCATED,
-	SANDWICH_SHARE,
-	SANDWICH_COUNT
-};
-
-typedef struct FunctionQuery
-{
-	const char *function;
-	uint32 max_nodes;
-	PfsFilters filters;
-	PfsStackStream *stacks;
-} FunctionQuery;
-
 PG_FUNCTION_INFO_V1(profstore_callers);
 PG_FUNCTION_INFO_V1(profstore_callees);
-PG_FUNCTION_INFO_V1(profstore_sandwich);
 
-static FunctionQuery
-get_query(FunctionCallInfo fcinfo)
+PfsFunctionQuery
+pfs_function_query(FunctionCallInfo fcinfo)
 {
-	FunctionQuery query;
+	PfsFunctionQuery query;
 
 	query.max_nodes = pfs_max_nodes_get(fcinfo, ARG_MAX_NODES);
 	query.filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
@@ -77,8 +58,8 @@ put_row(const PfsResult *result, const char *name, const PfsFlameRow *row, int64
 	values[COL_FUNCTION] = CStringGetTextDatum(name);
 	values[COL_SELF] = Int64GetDatum(row->self.value);
 	values[COL_TOTAL] = Int64GetDatum(row->total.value);
-	nulls[COL_SHARE] = whole == 0;
-	values[COL_SHARE] = Float8GetDatum(whole == 0 ? 0 : (double) row->total.value / (double) whole);
+	values[COL_SHARE] =
+		pfs_share_or_null((double) row->total.value, (double) whole, &nulls[COL_SHARE]);
 	values[COL_LEVEL] = Int32GetDatum(row->level);
 	pfs_result_put(result, values, nulls);
 	pfree(DatumGetPointer(values[COL_FUNCTION]));
@@ -88,7 +69,7 @@ static void
 put_tree(FunctionCallInfo fcinfo, bool inverted)
 {
 	PfsResult result = pfs_result_begin(fcinfo);
-	FunctionQuery query = get_query(fcinfo);
+	PfsFunctionQuery query = pfs_function_query(fcinfo);
 	PfsFrameTree *tree =
 		pfs_frame_tree_build(query.stacks, &query.filters, inverted, query.function);
 	PfsFlameScan *flame = pfs_flame_scan_begin(tree, query.max_nodes);
@@ -125,56 +106,5 @@ PGDLLEXPORT Datum
 profstore_callees(PG_FUNCTION_ARGS)
 {
 	put_tree(fcinfo, false);
-	return (Datum) 0;
-}
-
-/* One side of the sandwich, a flame graph of its own. */
-static void
-put_side(const PfsResult *result, const FunctionQuery *query, bool inverted, int32 *ord)
-{
-	PfsFrameTree *tree =
-		pfs_frame_tree_build(query->stacks, &query->filters, inverted, query->function);
-	PfsFlameScan *flame = pfs_flame_scan_begin(tree, query->max_nodes);
-	int64 whole = tree->nodes[0].total.value;
-	Datum side = CStringGetTextDatum(inverted ? "callers" : "callees");
-	const char *root_label = pfs_flame_label(query->function);
-	PfsFlameRow row;
-
-	while (pfs_flame_scan_next(flame, &row))
-	{
-		Datum values[SANDWICH_COUNT];
-		bool nulls[SANDWICH_COUNT] = { false };
-
-		values[SANDWICH_SIDE] = side;
-		values[SANDWICH_ORD] = Int32GetDatum((*ord)++);
-		values[SANDWICH_LEVEL] = Int32GetDatum(row.level);
-		values[SANDWICH_VALUE] = Int64GetDatum(row.total.value);
-		values[SANDWICH_SELF] = Int64GetDatum(row.self.value);
-		values[SANDWICH_LABEL] = CStringGetTextDatum(row.level == 0 ? root_label : row.label);
-		values[SANDWICH_TRUNCATED] = BoolGetDatum(row.node == NULL);
-		nulls[SANDWICH_SHARE] = whole == 0;
-		values[SANDWICH_SHARE] =
-			Float8GetDatum(whole == 0 ? 0 : (double) row.total.value / (double) whole);
-		pfs_result_put(result, values, nulls);
-		pfree(DatumGetPointer(values[SANDWICH_LABEL]));
-	}
-	pfs_frame_tree_close(tree);
-}
-
-/*
- * sandwich(selector, from_ts, to_ts, function, max_nodes, focus, ignore, show, hide, granularity)
- */
-PGDLLEXPORT Datum
-profstore_sandwich(PG_FUNCTION_ARGS)
-{
-	PfsResult result = pfs_result_begin(fcinfo);
-	FunctionQuery query = get_query(fcinfo);
-	int32 ord = 0;
-
-	pfs_stack_stream_keep(query.stacks);
-	put_side(&result, &query, true, &ord);
-	pfs_stack_stream_rewind(query.stacks);
-	put_side(&result, &query, false, &ord);
-	pfs_stack_stream_end(query.stacks);
 	return (Datum) 0;
 }

@@ -1,11 +1,14 @@
 /*
  * callgraph.c
- *		callgraph() and callgraph_dot(): which function calls which, and what the calls cost.
+ *		callgraph() and callgraph_of(): which function calls which, and what the calls cost.
  *
- * A stack counts once in an edge, however often it makes the call. Between the functions that are shown the
- * graph stays connected: where those between two of them are cut, an indirect edge takes their place.
+ * A stack counts once in an edge, however often it makes the call. Between the functions that are
+ * shown the graph stays connected: where those between two of them are cut, an indirect edge takes
+ * their place.
  */
 #include "views/callgraph.h"
+
+#include "utils/builtins.h"
 
 #include "base/arrays.h"
 #include "base/hash.h"
@@ -14,8 +17,7 @@
 #include "merge/merged.h"
 #include "select/selection.h"
 #include "tree/flame_rows.h"
-#include "utils/builtins.h"
-#include "views/flamegraph.h"
+#include "views/view.h"
 
 enum
 {
@@ -85,7 +87,6 @@ typedef struct Building
 
 PG_FUNCTION_INFO_V1(profstore_callgraph);
 PG_FUNCTION_INFO_V1(profstore_callgraph_of);
-PG_FUNCTION_INFO_V1(profstore_callgraph_dot);
 
 /* By falling total, then self, then name. */
 static int
@@ -204,8 +205,12 @@ find_edges(PfsCallgraph *graph, PfsStackVisit *visit, PfsSymbols *symbols)
 	pfree(building.sums);
 }
 
-PfsCallgraph
-pfs_callgraph_build(PfsStackStream *stream, const PfsFilters *filters, uint32 max_nodes)
+/*
+ * The graph of the max_nodes functions of the largest totals (or PFS_NO_ROW_LIMIT). Reads the
+ * stream to its end, as often as it needs; what it takes beside it goes with functions and edges.
+ */
+static PfsCallgraph
+build_graph(PfsStackStream *stream, const PfsFilters *filters, uint32 max_nodes)
 {
 	PfsCallgraph graph = { 0 };
 	PfsStackVisit *visit;
@@ -218,16 +223,17 @@ pfs_callgraph_build(PfsStackStream *stream, const PfsFilters *filters, uint32 ma
 	visit = pfs_stack_visit_begin(stream, symbols);
 	graph.function_count = pfs_function_totals_visit(visit, symbols, &graph.functions, &whole);
 	graph.whole = whole.value;
-	qsort(graph.functions, graph.function_count, sizeof(PfsFunctionTotal), compare_functions);
-	if (max_nodes != PFS_NO_ROW_LIMIT)
-		graph.function_count = Min(graph.function_count, max_nodes);
+	graph.function_count =
+		pfs_function_totals_sort(graph.functions, graph.function_count,
+								 max_nodes == PFS_NO_ROW_LIMIT ? PG_INT64_MAX : max_nodes,
+								 compare_functions);
 	find_edges(&graph, visit, symbols);
 	pfs_stack_visit_end(visit);
 	return graph;
 }
 
-static PfsCallgraph
-query_graph(FunctionCallInfo fcinfo, const PfsSelection **selection)
+PfsCallgraph
+pfs_callgraph_query(FunctionCallInfo fcinfo, const PfsSelection **selection)
 {
 	uint32 max_nodes = pfs_max_nodes_get(fcinfo, ARG_MAX_NODES);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, ARG_FILTERS);
@@ -236,7 +242,7 @@ query_graph(FunctionCallInfo fcinfo, const PfsSelection **selection)
 
 	*selection = pfs_selection_get(fcinfo, ARG_SELECTOR);
 	stream = pfs_stack_stream_begin(*selection);
-	graph = pfs_callgraph_build(stream, &filters, max_nodes);
+	graph = build_graph(stream, &filters, max_nodes);
 	pfs_stack_stream_end(stream);
 	return graph;
 }
@@ -253,9 +259,8 @@ put_edges(const PfsResult *result, const PfsCallgraph *graph)
 		values[COL_CALLER] = CStringGetTextDatum(graph->functions[edge->caller].name);
 		values[COL_CALLEE] = CStringGetTextDatum(graph->functions[edge->callee].name);
 		values[COL_VALUE] = Int64GetDatum(edge->value);
-		nulls[COL_SHARE] = graph->whole == 0;
 		values[COL_SHARE] =
-			Float8GetDatum(graph->whole == 0 ? 0 : (double) edge->value / (double) graph->whole);
+			pfs_share_or_null((double) edge->value, (double) graph->whole, &nulls[COL_SHARE]);
 		values[COL_INDIRECT] = BoolGetDatum(edge->indirect);
 		pfs_result_put(result, values, nulls);
 		pfree(DatumGetPointer(values[COL_CALLER]));
@@ -271,7 +276,7 @@ profstore_callgraph(PG_FUNCTION_ARGS)
 {
 	PfsResult result = pfs_result_begin(fcinfo);
 	const PfsSelection *selection;
-	PfsCallgraph graph = query_graph(fcinfo, &selection);
+	PfsCallgraph graph = pfs_callgraph_query(fcinfo, &selection);
 
 	put_edges(&result, &graph);
 	return (Datum) 0;
@@ -287,24 +292,9 @@ profstore_callgraph_of(PG_FUNCTION_ARGS)
 	uint32 max_nodes = pfs_max_nodes_get(fcinfo, 1);
 	PfsFilters filters = pfs_frame_filters_get(fcinfo, 2);
 	PfsStackStream *stream = pfs_merged_stream(fcinfo, 0);
-	PfsCallgraph graph = pfs_callgraph_build(stream, &filters, max_nodes);
+	PfsCallgraph graph = build_graph(stream, &filters, max_nodes);
 
 	pfs_stack_stream_end(stream);
 	put_edges(&result, &graph);
 	return (Datum) 0;
-}
-
-/*
- * callgraph_dot(selector, from_ts, to_ts, max_nodes, focus, ignore, show, hide, granularity)
- */
-PGDLLEXPORT Datum
-profstore_callgraph_dot(PG_FUNCTION_ARGS)
-{
-	const PfsSelection *selection;
-	PfsCallgraph graph = query_graph(fcinfo, &selection);
-	StringInfoData dot;
-
-	initStringInfo(&dot);
-	pfs_callgraph_dot(&dot, &graph, selection);
-	PG_RETURN_TEXT_P(cstring_to_text_with_len(dot.data, dot.len));
 }

@@ -7,7 +7,8 @@
 
 #include "profstore.h"
 
-#include "lib/stringinfo.h"
+#include "fmgr.h"
+
 #include "select/selection.h"
 #include "tree/function_totals.h"
 
@@ -29,13 +30,9 @@ typedef struct PfsCallgraph
 } PfsCallgraph;
 
 /*
- * The graph of the max_nodes functions of the largest totals (or PFS_NO_ROW_LIMIT). Reads the stream to its end, as often as it
- * needs; what it takes beside it goes with functions and edges. Lives in CurrentMemoryContext.
+ * Reads the arguments selector, from_ts, to_ts, max_nodes, the filters and granularity, and makes
+ * the graph of the max_nodes functions of the largest totals. Lives in CurrentMemoryContext.
  */
-PfsCallgraph pfs_callgraph_build(PfsStackStream *stream, const PfsFilters *filters,
-								 uint32 max_nodes);
-
-/* Appends the graph in the DOT language of Graphviz. */
-void pfs_callgraph_dot(StringInfo dot, const PfsCallgraph *graph, const PfsSelection *selection);
+PfsCallgraph pfs_callgraph_query(FunctionCallInfo fcinfo, const PfsSelection **selection);
 
 #endif

@@ -1,13 +1,19 @@
 /*
  * callgraph_dot.c
- *		A call graph as text for Graphviz: boxes grow with a function's own value, colours and arrows with totals.
+ *		callgraph_dot(): a call graph as text for Graphviz.
+ *
+ * Boxes grow with a function's own value, colours and arrows with totals.
  */
 #include "views/callgraph.h"
 
 #include <math.h>
 
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/timestamp.h"
+
+PG_FUNCTION_INFO_V1(profstore_callgraph_dot);
 
 typedef struct Scale
 {
@@ -34,7 +40,11 @@ append_value(StringInfo dot, int64 value, const char *unit)
 	{
 		const Scale *scale = &SCALES[i];
 
-		if (strcmp(scale->unit, unit) != 0 || (size < scale->least && scale->least != 1))
+		if (strcmp(scale->unit, unit) != 0)
+			continue;
+		/* a scale begins where the finer one would print as much: 999.995 ms is 1 s */
+		if (scale->least != 1 &&
+			size < scale->least - (scale[1].least > 1 ? scale[1].least / 200 : 0))
 			continue;
 		if (scale->least == 1)
 			appendStringInfo(dot, INT64_FORMAT "%s", value, scale->suffix);
@@ -45,7 +55,9 @@ append_value(StringInfo dot, int64 value, const char *unit)
 	appendStringInfo(dot, INT64_FORMAT, value);
 }
 
-/* Text between quotes: what DOT would read otherwise is escaped, control characters become blanks. */
+/*
+ * Text between quotes: what DOT would read otherwise is escaped, control characters become blanks.
+ */
 static void
 append_quoted(StringInfo dot, const char *text)
 {
@@ -112,8 +124,8 @@ append_edge(StringInfo dot, const PfsCallEdge *edge, const PfsCallgraph *graph, 
 	appendStringInfo(dot, "%s]\n", edge->indirect ? " style=\"dotted\"" : "");
 }
 
-void
-pfs_callgraph_dot(StringInfo dot, const PfsCallgraph *graph, const PfsSelection *selection)
+static void
+append_graph(StringInfo dot, const PfsCallgraph *graph, const PfsSelection *selection)
 {
 	appendStringInfoString(dot, "digraph \"");
 	append_quoted(dot, selection->profile_type);
@@ -133,4 +145,19 @@ pfs_callgraph_dot(StringInfo dot, const PfsCallgraph *graph, const PfsSelection 
 	for (uint32 i = 0; i < graph->edge_count; i++)
 		append_edge(dot, &graph->edges[i], graph, selection->unit);
 	appendStringInfoString(dot, "}\n");
+}
+
+/*
+ * callgraph_dot(selector, from_ts, to_ts, max_nodes, focus, ignore, show, hide, granularity)
+ */
+PGDLLEXPORT Datum
+profstore_callgraph_dot(PG_FUNCTION_ARGS)
+{
+	const PfsSelection *selection;
+	PfsCallgraph graph = pfs_callgraph_query(fcinfo, &selection);
+	StringInfoData dot;
+
+	initStringInfo(&dot);
+	append_graph(&dot, &graph, selection);
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(dot.data, dot.len));
 }

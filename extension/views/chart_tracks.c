@@ -2,18 +2,20 @@
  * chart_tracks.c
  *		Tracks of a flame chart, found without a look at each.
  *
- * Tracks stand in queues by the time at which their latest sample began, so queues ascend in time, and a track that is
- * continued moves from its queue to the last one. Where a sample is best continued from, a width before it,
- * moves forward with the samples; the nearest queues to both sides that still hold tracks are found over links that
- * skip empty ones, and grow longer as they are used. Queues that are too old give their tracks to a heap.
+ * Tracks stand in queues by the time at which their latest sample began, so queues ascend in time,
+ * and a track that is continued moves from its queue to the last one. Where a sample is best
+ * continued from, a width before it, moves forward with the samples; the nearest queues to both
+ * sides that still hold tracks are found over links that skip empty ones, and grow longer as they
+ * are used. Queues that are too old give their tracks to a heap.
  *
  *	queues	    oldest           target              last
  *	   ... free | 1.5 widths ago | a width ago | ... | now
  */
 #include "views/chart_tracks.h"
 
-#include "base/arrays.h"
 #include "lib/binaryheap.h"
+
+#include "base/arrays.h"
 
 #define INITIAL_QUEUES 64
 
@@ -102,7 +104,10 @@ drop_free_queues(PfsTracks *tracks)
 	tracks->oldest = 0;
 }
 
-/* Room for one more queue and one more entry. Half of the queues at least are in use afterwards, or were added. */
+/*
+ * Room for one more queue and one more entry. Half of the queues at least are in use afterwards, or
+ * were added.
+ */
 static void
 reserve(PfsTracks *tracks)
 {

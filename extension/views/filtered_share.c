@@ -1,16 +1,18 @@
 /*
  * filtered_share.c
- *		filtered_share(): how much of a selection the filters keep, and which of them drops the rest.
+ *		filtered_share(): what the filters keep, and which of them drops the rest.
  */
 #include "profstore.h"
 
-#include "dictionary/dictionary.h"
-#include "dictionary/doubts.h"
 #include "fmgr.h"
 #include "funcapi.h"
+#include "utils/memutils.h"
+
+#include "dictionary/dictionary.h"
+#include "dictionary/doubts.h"
 #include "merge/stack_stream.h"
 #include "tree/stack_verdicts.h"
-#include "utils/memutils.h"
+#include "views/view.h"
 
 enum
 {
@@ -87,9 +89,8 @@ profstore_filtered_share(PG_FUNCTION_ARGS)
 		whole += by_verdict[i];
 	values[COL_WHOLE] = Int64GetDatum(pfs_clip(whole));
 	values[COL_KEPT] = Int64GetDatum(pfs_clip(by_verdict[PFS_STACK_PASSES]));
-	nulls[COL_KEPT_SHARE] = whole == 0;
-	values[COL_KEPT_SHARE] =
-		Float8GetDatum(whole == 0 ? 0 : (double) by_verdict[PFS_STACK_PASSES] / (double) whole);
+	values[COL_KEPT_SHARE] = pfs_share_or_null((double) by_verdict[PFS_STACK_PASSES],
+											   (double) whole, &nulls[COL_KEPT_SHARE]);
 	values[COL_NOT_FOCUSED] = Int64GetDatum(pfs_clip(by_verdict[PFS_STACK_NOT_FOCUSED]));
 	values[COL_IGNORED] = Int64GetDatum(pfs_clip(by_verdict[PFS_STACK_IGNORED]));
 	values[COL_WITHOUT_FRAMES] = Int64GetDatum(pfs_clip(by_verdict[PFS_STACK_WITHOUT_FRAMES]));

@@ -2,32 +2,35 @@
  * flamechart.c
  *		flamechart(): what ran when, for series whose samples keep their times.
  *
- * Samples of one series that overlap come from several processors or threads: each track holds those that follow one
- * another. Frames that neighbouring samples of a track have in common, from the root on, are one span.
+ * 1. One scan gives the samples to a sort, and their stacks to a table (read_samples).
+ * 2. Part by part, the stacks' frames are resolved and put by stack id (resolve_stacks).
+ * 3. By series and time, samples with their frames become spans (chart_spans), which are sorted
+ *    again.
+ * 4. Spans become rows.
  *
- * Samples are sorted on their way in and spans on their way out, each within half of work_mem and on disk beyond it. So are
- * the distinct stacks and their frames, in shares of their own. Held in memory are the spans that are open.
+ * Each sort has half of work_mem, and goes on disk beyond it. So do the stacks and their frames, in
+ * shares of their own.
  */
 #include "profstore.h"
+
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
 
 #include "base/arrays.h"
 #include "base/memory_peak.h"
 #include "base/row_sorter.h"
 #include "base/srf.h"
-#include "dictionary/doubts.h"
 #include "merge/stack_stream.h"
 #include "merge/stack_table.h"
-#include "miscadmin.h"
 #include "select/buckets.h"
 #include "select/range_partitions.h"
 #include "select/sample_scan.h"
 #include "tree/stack_frames.h"
 #include "tree/stack_verdicts.h"
 #include "tree/symbols.h"
-#include "utils/builtins.h"
-#include "utils/memutils.h"
-#include "utils/timestamp.h"
-#include "views/chart_tracks.h"
+#include "views/chart_spans.h"
 
 enum
 {
@@ -65,26 +68,17 @@ enum
 	SAMPLE_COLUMNS
 };
 
-/* Columns of spans while they are sorted. */
-enum
-{
-	SPAN_SERIES,
-	SPAN_TRACK,
-	SPAN_START,
-	SPAN_LEVEL,
-	SPAN_KEYS,
-	SPAN_END = SPAN_KEYS,
-	SPAN_SYMBOL,
-	SPAN_SAMPLES,
-	SPAN_VALUE,
-	SPAN_COLUMNS
-};
-
-/* Shares of the memory: stacks that samples have, and their frames; parts of the stacks take half of it (stack_sums.h). */
+/*
+ * Shares of the memory: stacks that samples have, and their frames; parts of the stacks take half
+ * of it (stack_sums.h).
+ */
 #define STACKS_SHARE(bytes) ((bytes) / 2)
 #define FRAMES_SHARE(bytes) ((bytes) / 4)
 
-/* The frames of a stack while they are put together, outermost first; none where the filters drop it. */
+/*
+ * The frames of a stack while they are put together, outermost first; none where the filters drop
+ * it.
+ */
 typedef struct FramePath
 {
 	uint32 count;
@@ -92,36 +86,12 @@ typedef struct FramePath
 	uint32 *symbols;
 } FramePath;
 
-typedef struct Span
-{
-	uint32 symbol;
-	TimestampTz start;
-	int64 samples;
-	int128 value;
-} Span;
-
-typedef struct Track
-{
-	TimestampTz last; /* when its latest sample began */
-	uint32 depth;
-	uint32 capacity;
-	Span *open; /* by level */
-} Track;
-
-typedef struct Chart
-{
-	int32 series;
-	int64 width_us;
-	PfsTracks *choice;
-	int32 track_count;
-	uint32 track_capacity; /* tracks that have memory for open spans, of this series or another */
-	Track *tracks;
-	PfsRowSorter *spans; /* of all series so far */
-} Chart;
-
 PG_FUNCTION_INFO_V1(profstore_flamechart);
 
-/* Gives all samples to the sorter, and every stack to the table, each time as 1: sums of 0 are no stacks to it. */
+/*
+ * Gives all samples to the sorter, and every stack to the table, each time as 1: sums of 0 are no
+ * stacks to it.
+ */
 static void
 read_samples(const PfsSelection *selection, PfsRowSorter *samples, PfsStackTable *stacks)
 {
@@ -206,7 +176,10 @@ resolve_part(const PfsStackSums *part, PfsSymbols *symbols, FramePath *path, Pfs
 	}
 }
 
-/* The frames of all stacks of the table, which go part by part, so that the sums of few are in memory at a time. */
+/*
+ * The frames of all stacks of the table, which go part by part, so that the sums of few are in
+ * memory at a time.
+ */
 static PfsStackFrames *
 resolve_stacks(PfsStackTable *stacks, PfsSymbols *symbols)
 {
@@ -233,77 +206,9 @@ resolve_stacks(PfsStackTable *stacks, PfsSymbols *symbols)
 	return frames;
 }
 
-/* Closes the spans of a track from a level on. */
-static void
-close_spans(Chart *chart, int32 number, uint32 level, TimestampTz end)
-{
-	Track *track = &chart->tracks[number];
-
-	for (uint32 i = level; i < track->depth; i++)
-	{
-		const Span *span = &track->open[i];
-		int64 values[SPAN_COLUMNS];
-
-		values[SPAN_SERIES] = chart->series;
-		values[SPAN_TRACK] = number;
-		values[SPAN_START] = span->start;
-		values[SPAN_LEVEL] = i;
-		values[SPAN_END] = end;
-		values[SPAN_SYMBOL] = span->symbol;
-		values[SPAN_SAMPLES] = span->samples;
-		values[SPAN_VALUE] = pfs_clip(span->value);
-		pfs_row_sorter_put(chart->spans, values);
-	}
-	track->depth = Min(track->depth, level);
-}
-
-/* The track of that number, which is one of the series' or the next one. */
-static Track *
-get_track(Chart *chart, int32 number, TimestampTz time)
-{
-	uint32 known = chart->track_capacity;
-	Track *track;
-
-	PFS_RESERVE(chart->tracks, chart->track_capacity, (uint64) number + 1);
-	memset(chart->tracks + known, 0, (Size) (chart->track_capacity - known) * sizeof(Track));
-	track = &chart->tracks[number];
-	if (number == chart->track_count)
-	{
-		chart->track_count++;
-		track->last = time;
-		track->depth = 0;
-	}
-	return track;
-}
-
-static void
-add_sample(Chart *chart, const int64 *sample, const uint32 *symbols, uint32 depth)
-{
-	TimestampTz time = sample[SAMPLE_TIME];
-	int32 number = pfs_tracks_choose(chart->choice, time);
-	Track *track = get_track(chart, number, time);
-	uint32 common = 0;
-
-	if (time - track->last > chart->width_us + chart->width_us / 2)
-		close_spans(chart, number, 0, track->last + chart->width_us);
-	while (common < track->depth && common < depth && track->open[common].symbol == symbols[common])
-		common++;
-	close_spans(chart, number, common, time);
-	PFS_RESERVE(track->open, track->capacity, depth);
-	for (uint32 i = 0; i < depth; i++)
-	{
-		Span *span = &track->open[i];
-
-		if (i >= common)
-			*span = (Span){ .symbol = symbols[i], .start = time };
-		span->samples++;
-		span->value += sample[SAMPLE_VALUE];
-	}
-	track->depth = depth;
-	track->last = time;
-}
-
-/* How long a sample of a series lasts, unless an argument says so: its period where that is a time. */
+/*
+ * How long a sample of a series lasts, unless an argument says so: its period where that is a time.
+ */
 static int64
 default_width(const PfsSelection *selection, int32 series)
 {
@@ -323,45 +228,32 @@ default_width(const PfsSelection *selection, int32 series)
 	return DEFAULT_WIDTH_US;
 }
 
-/* What is open when the samples of a series end. */
-static void
-end_series(Chart *chart)
-{
-	for (int32 track = 0; track < chart->track_count; track++)
-		close_spans(chart, track, 0, chart->tracks[track].last + chart->width_us);
-	chart->track_count = 0;
-}
-
 /* The spans of all samples, sorted. */
 static PfsRowSorter *
 make_spans(const PfsSelection *selection, int64 width_us, PfsRowSorter *samples,
 		   PfsStackFrames *frames)
 {
-	Chart chart = { .series = -1 };
+	PfsChartSpans *spans = pfs_chart_spans_begin();
+	int32 series = -1;
 	int64 sample[SAMPLE_COLUMNS];
 
-	chart.choice = pfs_tracks_create();
-	chart.spans = pfs_row_sorter_begin(SPAN_COLUMNS, SPAN_KEYS, work_mem / 2);
 	while (pfs_row_sorter_next(samples, sample))
 	{
 		const uint32 *symbols;
 		uint32 depth;
 
 		CHECK_FOR_INTERRUPTS();
-		if (chart.series != sample[SAMPLE_SERIES])
+		if (series != sample[SAMPLE_SERIES])
 		{
-			end_series(&chart);
-			chart.series = (int32) sample[SAMPLE_SERIES];
-			chart.width_us = width_us > 0 ? width_us : default_width(selection, chart.series);
-			pfs_tracks_reset(chart.choice, chart.width_us);
+			series = (int32) sample[SAMPLE_SERIES];
+			pfs_chart_spans_begin_series(spans, series,
+										 width_us > 0 ? width_us
+													  : default_width(selection, series));
 		}
 		symbols = pfs_stack_frames_get(frames, sample[SAMPLE_STACK], &depth);
-		add_sample(&chart, sample, symbols, depth);
+		pfs_chart_spans_add(spans, sample[SAMPLE_TIME], sample[SAMPLE_VALUE], symbols, depth);
 	}
-	end_series(&chart);
-	pfs_row_sorter_sort(chart.spans);
-	pfs_memory_look();
-	return chart.spans;
+	return pfs_chart_spans_finish(spans);
 }
 
 /* The first of the series of an index; ids ascend. */
@@ -381,24 +273,24 @@ put_spans(const PfsResult *result, const PfsSelection *selection, PfsRowSorter *
 {
 	static const bool nulls[COL_COUNT] = { false };
 	const PfsSeries *series = NULL;
-	int64 span[SPAN_COLUMNS];
+	int64 span[PFS_SPAN_COLUMNS];
 
 	while (pfs_row_sorter_next(spans, span))
 	{
 		Datum values[COL_COUNT];
 
 		CHECK_FOR_INTERRUPTS();
-		if (series == NULL || series->index != span[SPAN_SERIES])
-			series = series_of(selection, (int32) span[SPAN_SERIES]);
+		if (series == NULL || series->index != span[PFS_SPAN_SERIES])
+			series = series_of(selection, (int32) span[PFS_SPAN_SERIES]);
 		values[COL_SERIES_ID] = Int32GetDatum((int32) series->id);
-		values[COL_TRACK] = Int32GetDatum((int32) span[SPAN_TRACK]);
-		values[COL_LEVEL] = Int32GetDatum((int32) span[SPAN_LEVEL]);
-		values[COL_START] = TimestampTzGetDatum(span[SPAN_START]);
-		values[COL_END] = TimestampTzGetDatum(span[SPAN_END]);
+		values[COL_TRACK] = Int32GetDatum((int32) span[PFS_SPAN_TRACK]);
+		values[COL_LEVEL] = Int32GetDatum((int32) span[PFS_SPAN_LEVEL]);
+		values[COL_START] = TimestampTzGetDatum(span[PFS_SPAN_START]);
+		values[COL_END] = TimestampTzGetDatum(span[PFS_SPAN_END]);
 		values[COL_LABEL] =
-			CStringGetTextDatum(pfs_symbol_name(symbols, (uint32) span[SPAN_SYMBOL]));
-		values[COL_SAMPLES] = Int64GetDatum(span[SPAN_SAMPLES]);
-		values[COL_VALUE] = Int64GetDatum(span[SPAN_VALUE]);
+			CStringGetTextDatum(pfs_symbol_name(symbols, (uint32) span[PFS_SPAN_SYMBOL]));
+		values[COL_SAMPLES] = Int64GetDatum(span[PFS_SPAN_SAMPLES]);
+		values[COL_VALUE] = Int64GetDatum(span[PFS_SPAN_VALUE]);
 		values[COL_LABELS] = JsonbPGetDatum(series->labels);
 		pfs_result_put(result, values, nulls);
 		pfree(DatumGetPointer(values[COL_LABEL]));

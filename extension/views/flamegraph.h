@@ -8,11 +8,15 @@
 #include "profstore.h"
 
 #include "fmgr.h"
-#include "select/selection.h"
-#include "tree/flame_rows.h"
 #include "utils/array.h"
 
-/* First arguments of such a function, with those of pfs_frame_filters_get from PFS_FLAME_ARG_FILTERS on. */
+#include "select/selection.h"
+#include "tree/flame_rows.h"
+
+/*
+ * First arguments of such a function, with those of pfs_frame_filters_get from
+ * PFS_FLAME_ARG_FILTERS on.
+ */
 enum
 {
 	PFS_FLAME_ARG_SELECTOR = 0,
@@ -31,13 +35,10 @@ typedef struct PfsFlamegraph
 } PfsFlamegraph;
 
 /*
- * Lives in CurrentMemoryContext. by has names of labels whose values come before the first frame; NULL: none. Has to be ended behind
- * the last row.
+ * Lives in CurrentMemoryContext. by has names of labels whose values come before the first frame;
+ * NULL: none. Has to be ended behind the last row.
  */
 PfsFlamegraph pfs_flamegraph_query(FunctionCallInfo fcinfo, ArrayType *by);
 void pfs_flamegraph_end(PfsFlamegraph *flame);
-
-/* The limit of an argument max_nodes; NULL is PFS_NO_ROW_LIMIT. Raises INVALID_PARAMETER_VALUE. */
-uint32 pfs_max_nodes_get(FunctionCallInfo fcinfo, int argument);
 
 #endif

@@ -4,11 +4,12 @@
  */
 #include "tree/flame_rows.h"
 
+#include "lib/stringinfo.h"
+#include "utils/builtins.h"
+
 #include "base/arrays.h"
 #include "base/srf.h"
-#include "lib/stringinfo.h"
 #include "merge/merged.h"
-#include "utils/builtins.h"
 
 enum
 {
@@ -46,8 +47,8 @@ put_row(const PfsResult *result, const char *stack, int length, int64 value)
 }
 
 /*
- * Rows come depth first, so the text of a stack is its parent's text and one name more: ends[level] is the length up to a
- * level. Closes the tree.
+ * Rows come depth first, so the text of a stack is its parent's text and one name more: ends[level]
+ * is the length up to a level. Closes the tree.
  */
 static void
 put_stacks(const PfsResult *result, PfsFrameTree *tree)

@@ -4,14 +4,15 @@
  */
 #include "profstore.h"
 
+#include "miscadmin.h"
+#include "utils/timestamp.h"
+
 #include "base/srf.h"
 #include "dictionary/doubts.h"
 #include "merge/series_sums.h"
-#include "miscadmin.h"
 #include "select/buckets.h"
 #include "select/sample_scan.h"
 #include "tree/stack_filter.h"
-#include "utils/timestamp.h"
 
 enum
 {

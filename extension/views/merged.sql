@@ -1,51 +1,51 @@
 -- query: sums per stack as a type, an aggregate that makes it from any rows, and its views
 
 CREATE TYPE profstore.stack_sums;
-CREATE FUNCTION profstore.stack_sums_in(cstring) RETURNS profstore.stack_sums
+CREATE FUNCTION profstore_internal.stack_sums_in(cstring) RETURNS profstore.stack_sums
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'profstore_stack_sums_in';
-COMMENT ON FUNCTION profstore.stack_sums_in(cstring) IS 'internal: input of type stack_sums';
-CREATE FUNCTION profstore.stack_sums_out(profstore.stack_sums) RETURNS cstring
+COMMENT ON FUNCTION profstore_internal.stack_sums_in(cstring) IS 'input of type stack_sums';
+CREATE FUNCTION profstore_internal.stack_sums_out(profstore.stack_sums) RETURNS cstring
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'profstore_stack_sums_out';
-COMMENT ON FUNCTION profstore.stack_sums_out(profstore.stack_sums) IS 'internal: output of type stack_sums';
-CREATE FUNCTION profstore.stack_sums_recv(internal) RETURNS profstore.stack_sums
+COMMENT ON FUNCTION profstore_internal.stack_sums_out(profstore.stack_sums) IS 'output of type stack_sums';
+CREATE FUNCTION profstore_internal.stack_sums_recv(internal) RETURNS profstore.stack_sums
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'profstore_stack_sums_recv';
-COMMENT ON FUNCTION profstore.stack_sums_recv(internal) IS 'internal: binary input of type stack_sums';
-CREATE FUNCTION profstore.stack_sums_send(profstore.stack_sums) RETURNS bytea
+COMMENT ON FUNCTION profstore_internal.stack_sums_recv(internal) IS 'binary input of type stack_sums';
+CREATE FUNCTION profstore_internal.stack_sums_send(profstore.stack_sums) RETURNS bytea
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'profstore_stack_sums_send';
-COMMENT ON FUNCTION profstore.stack_sums_send(profstore.stack_sums) IS 'internal: binary output of type stack_sums';
-CREATE TYPE profstore.stack_sums (INPUT = profstore.stack_sums_in, OUTPUT = profstore.stack_sums_out,
-	RECEIVE = profstore.stack_sums_recv, SEND = profstore.stack_sums_send, STORAGE = extended);
+COMMENT ON FUNCTION profstore_internal.stack_sums_send(profstore.stack_sums) IS 'binary output of type stack_sums';
+CREATE TYPE profstore.stack_sums (INPUT = profstore_internal.stack_sums_in, OUTPUT = profstore_internal.stack_sums_out,
+	RECEIVE = profstore_internal.stack_sums_recv, SEND = profstore_internal.stack_sums_send, STORAGE = extended);
 COMMENT ON TYPE profstore.stack_sums IS 'a value per stack: a merged profile that can be kept and merged again; as text {stack_id:value,...}';
 
-CREATE FUNCTION profstore.merge_stacks_add(internal, int8, int8) RETURNS internal
+CREATE FUNCTION profstore_internal.merge_stacks_add(internal, int8, int8) RETURNS internal
 	LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'profstore_merge_stacks_add';
-COMMENT ON FUNCTION profstore.merge_stacks_add(internal, int8, int8) IS 'internal: transition of merge_stacks';
-CREATE FUNCTION profstore.merge_stacks_add_sums(internal, profstore.stack_sums) RETURNS internal
+COMMENT ON FUNCTION profstore_internal.merge_stacks_add(internal, int8, int8) IS 'transition of merge_stacks';
+CREATE FUNCTION profstore_internal.merge_stacks_add_sums(internal, profstore.stack_sums) RETURNS internal
 	LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'profstore_merge_stacks_add_sums';
-COMMENT ON FUNCTION profstore.merge_stacks_add_sums(internal, profstore.stack_sums) IS 'internal: transition of merge_stacks';
-CREATE FUNCTION profstore.merge_stacks_combine(internal, internal) RETURNS internal
+COMMENT ON FUNCTION profstore_internal.merge_stacks_add_sums(internal, profstore.stack_sums) IS 'transition of merge_stacks';
+CREATE FUNCTION profstore_internal.merge_stacks_combine(internal, internal) RETURNS internal
 	LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'profstore_merge_stacks_combine';
-COMMENT ON FUNCTION profstore.merge_stacks_combine(internal, internal) IS 'internal: adds two states of merge_stacks';
-CREATE FUNCTION profstore.merge_stacks_serialize(internal) RETURNS bytea
+COMMENT ON FUNCTION profstore_internal.merge_stacks_combine(internal, internal) IS 'adds two states of merge_stacks';
+CREATE FUNCTION profstore_internal.merge_stacks_serialize(internal) RETURNS bytea
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'profstore_merge_stacks_serialize';
-COMMENT ON FUNCTION profstore.merge_stacks_serialize(internal) IS 'internal: a state of merge_stacks for another process';
-CREATE FUNCTION profstore.merge_stacks_deserialize(bytea, internal) RETURNS internal
+COMMENT ON FUNCTION profstore_internal.merge_stacks_serialize(internal) IS 'a state of merge_stacks for another process';
+CREATE FUNCTION profstore_internal.merge_stacks_deserialize(bytea, internal) RETURNS internal
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'profstore_merge_stacks_deserialize';
-COMMENT ON FUNCTION profstore.merge_stacks_deserialize(bytea, internal) IS 'internal: a state of merge_stacks from another process';
-CREATE FUNCTION profstore.merge_stacks_final(internal) RETURNS profstore.stack_sums
+COMMENT ON FUNCTION profstore_internal.merge_stacks_deserialize(bytea, internal) IS 'a state of merge_stacks from another process';
+CREATE FUNCTION profstore_internal.merge_stacks_final(internal) RETURNS profstore.stack_sums
 	LANGUAGE c IMMUTABLE PARALLEL SAFE AS 'MODULE_PATHNAME', 'profstore_merge_stacks_final';
-COMMENT ON FUNCTION profstore.merge_stacks_final(internal) IS 'internal: result of merge_stacks';
+COMMENT ON FUNCTION profstore_internal.merge_stacks_final(internal) IS 'result of merge_stacks';
 
 CREATE AGGREGATE profstore.merge_stacks(stack_id int8, value int8) (
-	SFUNC = profstore.merge_stacks_add, STYPE = internal, SSPACE = 1000000, FINALFUNC = profstore.merge_stacks_final,
-	COMBINEFUNC = profstore.merge_stacks_combine, SERIALFUNC = profstore.merge_stacks_serialize,
-	DESERIALFUNC = profstore.merge_stacks_deserialize, PARALLEL = SAFE);
+	SFUNC = profstore_internal.merge_stacks_add, STYPE = internal, SSPACE = 1000000, FINALFUNC = profstore_internal.merge_stacks_final,
+	COMBINEFUNC = profstore_internal.merge_stacks_combine, SERIALFUNC = profstore_internal.merge_stacks_serialize,
+	DESERIALFUNC = profstore_internal.merge_stacks_deserialize, PARALLEL = SAFE);
 COMMENT ON AGGREGATE profstore.merge_stacks(int8, int8) IS 'the sum of each stack, over rows of any relation with stack ids; flamegraph_of, flamegraph_diff_of, top_of, folded_of and callgraph_of show it';
 
 CREATE AGGREGATE profstore.merge_stacks(sums profstore.stack_sums) (
-	SFUNC = profstore.merge_stacks_add_sums, STYPE = internal, SSPACE = 1000000, FINALFUNC = profstore.merge_stacks_final,
-	COMBINEFUNC = profstore.merge_stacks_combine, SERIALFUNC = profstore.merge_stacks_serialize,
-	DESERIALFUNC = profstore.merge_stacks_deserialize, PARALLEL = SAFE);
+	SFUNC = profstore_internal.merge_stacks_add_sums, STYPE = internal, SSPACE = 1000000, FINALFUNC = profstore_internal.merge_stacks_final,
+	COMBINEFUNC = profstore_internal.merge_stacks_combine, SERIALFUNC = profstore_internal.merge_stacks_serialize,
+	DESERIALFUNC = profstore_internal.merge_stacks_deserialize, PARALLEL = SAFE);
 COMMENT ON AGGREGATE profstore.merge_stacks(profstore.stack_sums) IS 'merged profiles that were kept, merged again';
 
 CREATE FUNCTION profstore.stacks_in(sums profstore.stack_sums) RETURNS TABLE (stack_id int8, value int8)

@@ -26,25 +26,12 @@ FROM (SELECT l.label, count(*) AS count,
 END;
 COMMENT ON FUNCTION profstore.selector(text, jsonb) IS 'a selector from a profile type and an object of labels: a text is the value, of an array one of the values, null any value; quotes what needs it';
 
--- What stands in a selector may be the first parts of a profile type, types_of_parts() says of which.
-CREATE FUNCTION profstore.types_of_parts(parts text)
-	RETURNS TABLE (profile_type text)
-	LANGUAGE sql STABLE PARALLEL SAFE
-BEGIN ATOMIC
-SELECT DISTINCT n.profile_type COLLATE "C"
-FROM profstore.profile_types t
-CROSS JOIN LATERAL (SELECT concat_ws(':', t.name, t.sample_type, t.sample_unit, t.period_type, t.period_unit,
-									 CASE WHEN t.delta THEN 'delta' END)) n(profile_type)
-WHERE starts_with(n.profile_type, parts || ':') AND EXISTS (SELECT FROM profstore.series s WHERE s.profile_type = t.id)
-ORDER BY 1;
-END;
-COMMENT ON FUNCTION profstore.types_of_parts(text) IS 'internal: the profile types with these first parts that have series which the caller sees';
-
-CREATE FUNCTION profstore.full_profile_type(name text)
+-- What stands in a selector may be the first parts of a profile type.
+CREATE FUNCTION profstore_internal.full_profile_type(name text)
 	RETURNS text
 	LANGUAGE c STABLE STRICT PARALLEL SAFE
 	AS 'MODULE_PATHNAME', 'profstore_full_profile_type';
-COMMENT ON FUNCTION profstore.full_profile_type(text) IS 'internal: the profile type that begins with these parts; the name itself where it has all five, or none does; an error where several do';
+COMMENT ON FUNCTION profstore_internal.full_profile_type(text) IS 'the profile type that begins with these parts; the name itself where it has all five, or none does; an error where several do';
 
 -- Labels that must have a value find series by the index; what a selector says beside them is asked of each.
 CREATE FUNCTION profstore.matching_series(selector text)
@@ -53,7 +40,7 @@ CREATE FUNCTION profstore.matching_series(selector text)
 	LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
 WITH p AS
-	(SELECT profstore.full_profile_type(s.profile_type) AS profile_type, s.labels, s.operators, s."values",
+	(SELECT profstore_internal.full_profile_type(s.profile_type) AS profile_type, s.labels, s.operators, s."values",
 			(SELECT coalesce(jsonb_object_agg(m.label, m.value), '{}')
 			FROM unnest(s.labels, s.operators, s."values") m(label, operator, value)
 			WHERE m.operator = '=' AND m.value <> '') AS required
@@ -76,7 +63,7 @@ WHERE (p.profile_type IS NULL OR n.profile_type = p.profile_type)
 		WHEN '!~' THEN coalesce(s.labels ->> m.label, '') !~ (m.value COLLATE "C")
 	END));
 END;
-COMMENT ON FUNCTION profstore.matching_series(text) IS 'all series rows that a selector (NULL: every series) picks, as the caller sees them; one series may be stored under several ids';
+COMMENT ON FUNCTION profstore.matching_series(text) IS 'all series rows that a selector picks, as the caller sees them (NULL: every series); one series may be stored under several ids';
 
 CREATE FUNCTION profstore.profile_types()
 	RETURNS TABLE (profile_type text, unit text, delta bool, first_seen timestamptz, last_seen timestamptz)
@@ -135,16 +122,16 @@ COMMENT ON FUNCTION profstore.label_values(text, text, timestamptz, timestamptz)
 
 -- Functions that scan samples flush this transaction's own rows first, which only the leader can: PARALLEL RESTRICTED.
 
-CREATE FUNCTION profstore.scan_support(internal) RETURNS internal
+CREATE FUNCTION profstore_internal.scan_support(internal) RETURNS internal
 	LANGUAGE c STABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'profstore_scan_support';
-COMMENT ON FUNCTION profstore.scan_support(internal) IS 'internal: tells the planner rows and costs of functions that read samples';
+COMMENT ON FUNCTION profstore_internal.scan_support(internal) IS 'tells the planner rows and costs of functions that read samples';
 
 CREATE FUNCTION profstore.timeseries(selector text, from_ts timestamptz DEFAULT now() - interval '1 hour',
 								to_ts timestamptz DEFAULT now(), step interval DEFAULT NULL, by text[] DEFAULT '{}',
 								focus text DEFAULT NULL, ignore text DEFAULT NULL, show text DEFAULT NULL,
 								hide text DEFAULT NULL)
 	RETURNS TABLE ("time" timestamptz, metric text, labels jsonb, value float8)
-	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT profstore.scan_support
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_timeseries';
 COMMENT ON FUNCTION profstore.timeseries(text, timestamptz, timestamptz, interval, text[], text, text, text, text) IS 'rate per second in buckets of step (NULL: chosen from the range), nanoseconds as seconds: the sum of the samples in a bucket, divided by the time of the windows that begin in it and in the range; of instant types the value; one line per combination of the labels in by';
 
@@ -155,7 +142,7 @@ CREATE FUNCTION profstore.flamegraph(selector text, from_ts timestamptz DEFAULT 
 								by text[] DEFAULT '{}')
 	RETURNS TABLE (ord int4, level int4, value int8, self int8, label text, truncated bool, file text, line int4,
 			   mapping text)
-	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 8192 SUPPORT profstore.scan_support
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 8192 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_flamegraph';
 COMMENT ON FUNCTION profstore.flamegraph(text, timestamptz, timestamptz, int4, bool, text, text, text, text, text, text[]) IS 'merged stacks as a tree in depth-first order (ORDER BY ord), as the flame-graph panel of Grafana takes it; inverted: from the leaves; by: values of these labels come before the first frame';
 
@@ -167,7 +154,7 @@ CREATE FUNCTION profstore.flamegraph_diff(selector text, base_from timestamptz D
 								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
 	RETURNS TABLE (ord int4, level int4, value int8, self int8, label text, truncated bool, file text, line int4,
 			   mapping text, "valueRight" int8, "selfRight" int8)
-	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 8192 SUPPORT profstore.scan_support
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 8192 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_flamegraph_diff';
 COMMENT ON FUNCTION profstore.flamegraph_diff(text, timestamptz, timestamptz, timestamptz, timestamptz, text, bool, int4, text, text, text, text, text) IS 'two selections in one flame graph (ORDER BY ord): value and self are the base''s, "valueRight" and "selfRight" those of [from_ts, to_ts); by rate, as over the longer of the two ranges, or absolute, padded to equal totals';
 
@@ -177,7 +164,7 @@ CREATE FUNCTION profstore.top(selector text, from_ts timestamptz DEFAULT now() -
 							granularity text DEFAULT 'function')
 	RETURNS TABLE ("function" text, self int8, total int8, self_share float8, total_share float8, file text,
 			   mapping text)
-	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 100 SUPPORT profstore.scan_support
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 100 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_top';
 COMMENT ON FUNCTION profstore.top(text, timestamptz, timestamptz, int4, text, text, text, text, text) IS 'functions by their own value (self), with all below them (total, a recursive function counted once), and both as shares of the whole';
 
@@ -189,7 +176,7 @@ CREATE FUNCTION profstore.top_diff(selector text, base_from timestamptz DEFAULT 
 								hide text DEFAULT NULL, granularity text DEFAULT 'function')
 	RETURNS TABLE ("function" text, base_self int8, self int8, self_delta int8, base_total int8, total int8,
 			   total_delta int8, file text, mapping text)
-	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 100 SUPPORT profstore.scan_support
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 20000 ROWS 100 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_top_diff';
 COMMENT ON FUNCTION profstore.top_diff(text, timestamptz, timestamptz, timestamptz, timestamptz, text, bool, int4, text, text, text, text, text) IS 'functions by how much their own value changed against the base; by rate, as over the longer of the two ranges, unless absolute';
 
@@ -198,7 +185,7 @@ CREATE FUNCTION profstore.callers(selector text, from_ts timestamptz DEFAULT now
 								max_nodes int4 DEFAULT 8192, focus text DEFAULT NULL, ignore text DEFAULT NULL,
 								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
 	RETURNS TABLE ("function" text, self int8, total int8, share float8, level int4)
-	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT profstore.scan_support
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_callers';
 COMMENT ON FUNCTION profstore.callers(text, timestamptz, timestamptz, text, int4, text, text, text, text, text) IS 'who calls a function, as a tree in depth-first order: level 0 is the function, level 1 its callers; total is the value of what comes through, share its part of the function, self what has no further caller';
 
@@ -207,7 +194,7 @@ CREATE FUNCTION profstore.callees(selector text, from_ts timestamptz DEFAULT now
 								max_nodes int4 DEFAULT 8192, focus text DEFAULT NULL, ignore text DEFAULT NULL,
 								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
 	RETURNS TABLE ("function" text, self int8, total int8, share float8, level int4)
-	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT profstore.scan_support
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 1000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_callees';
 COMMENT ON FUNCTION profstore.callees(text, timestamptz, timestamptz, text, int4, text, text, text, text, text) IS 'what a function calls, as a tree in depth-first order: level 0 is the function, level 1 what it calls; share is the part of the function''s total';
 
@@ -215,7 +202,7 @@ CREATE FUNCTION profstore.folded(selector text, from_ts timestamptz DEFAULT now(
 								to_ts timestamptz DEFAULT now(), focus text DEFAULT NULL, ignore text DEFAULT NULL,
 								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
 	RETURNS TABLE (stack text, value int8)
-	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 10000 SUPPORT profstore.scan_support
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 10000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_folded';
 COMMENT ON FUNCTION profstore.folded(text, timestamptz, timestamptz, text, text, text, text, text) IS 'merged stacks as text, root first, frames joined by ";": the folded format of flamegraph.pl and speedscope';
 
@@ -223,7 +210,7 @@ CREATE FUNCTION profstore.stacks_of(selector text, from_ts timestamptz DEFAULT n
 								to_ts timestamptz DEFAULT now(), focus text DEFAULT NULL, ignore text DEFAULT NULL,
 								show text DEFAULT NULL, hide text DEFAULT NULL, granularity text DEFAULT 'function')
 	RETURNS TABLE (stack text[], value int8)
-	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 10000 SUPPORT profstore.scan_support
+	LANGUAGE c STABLE PARALLEL RESTRICTED COST 10000 ROWS 10000 SUPPORT profstore_internal.scan_support
 	AS 'MODULE_PATHNAME', 'profstore_stacks_of';
 COMMENT ON FUNCTION profstore.stacks_of(text, timestamptz, timestamptz, text, text, text, text, text) IS 'merged stacks as arrays of function names, root first, with their values';
 
@@ -239,18 +226,18 @@ CREATE FUNCTION profstore.short_name(name text, width int4 DEFAULT 60)
 	AS 'MODULE_PATHNAME', 'profstore_short_name';
 COMMENT ON FUNCTION profstore.short_name(text, int4) IS 'a name of a function in at most width characters, for people: one that is longer loses the hash of Rust, then what stands in brackets behind names (arguments of templates, generics, functions), then its middle';
 
--- The scales of the HTML pages (format.js), in ASCII.
+-- The scales of the HTML pages (format.js), in ASCII. Each begins where the finer one would print as much: 999.5 ms is 1 s.
 CREATE FUNCTION profstore.readable(value float8, unit text)
 	RETURNS text
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
 SELECT trim_scale(round(n.number::numeric, CASE WHEN abs(n.number) >= 100 THEN 0 WHEN abs(n.number) >= 10 THEN 1 ELSE 2 END)) || s.name ||
 	CASE WHEN s.unit = '' AND readable.unit NOT IN ('', 'count') THEN ' ' || readable.unit ELSE '' END
-FROM (VALUES ('nanoseconds', 36e11, 36e11, ' h'), ('nanoseconds', 6e10, 6e10, ' min'), ('nanoseconds', 1e9, 1e9, ' s'),
-	('nanoseconds', 1e6, 1e6, ' ms'), ('nanoseconds', 1e3, 1e3, ' us'), ('nanoseconds', 0, 1, ' ns'),
-	('bytes', 2 ^ 40, 2 ^ 40, ' TiB'), ('bytes', 2 ^ 30, 2 ^ 30, ' GiB'), ('bytes', 2 ^ 20, 2 ^ 20, ' MiB'),
-	('bytes', 2 ^ 10, 2 ^ 10, ' KiB'), ('bytes', 0, 1, ' B'),
-	('', 1e9, 1e9, ' G'), ('', 1e6, 1e6, ' M'), ('', 1e4, 1e3, ' k'), ('', 0, 1, '')) s(unit, least, divisor, name)
+FROM (VALUES ('nanoseconds', 36e11 - 3e9, 36e11, ' h'), ('nanoseconds', 6e10 - 5e7, 6e10, ' min'), ('nanoseconds', 1e9 - 5e5, 1e9, ' s'),
+	('nanoseconds', 1e6 - 500, 1e6, ' ms'), ('nanoseconds', 1e3 - 0.5, 1e3, ' us'), ('nanoseconds', 0, 1, ' ns'),
+	('bytes', 2 ^ 40 - 2 ^ 29, 2 ^ 40, ' TiB'), ('bytes', 2 ^ 30 - 2 ^ 19, 2 ^ 30, ' GiB'), ('bytes', 2 ^ 20 - 2 ^ 9, 2 ^ 20, ' MiB'),
+	('bytes', 2 ^ 10 - 0.5, 2 ^ 10, ' KiB'), ('bytes', 0, 1, ' B'),
+	('', 1e9 - 5e5, 1e9, ' G'), ('', 1e6 - 500, 1e6, ' M'), ('', 1e4 - 0.5, 1e3, ' k'), ('', 0, 1, '')) s(unit, least, divisor, name)
 CROSS JOIN LATERAL (SELECT value / s.divisor) n(number)
 WHERE s.unit = CASE WHEN readable.unit IN ('nanoseconds', 'bytes') THEN readable.unit ELSE '' END AND abs(value) >= s.least
 ORDER BY s.least DESC
@@ -276,9 +263,3 @@ CROSS JOIN LATERAL (SELECT least(f.level, 40)) n(indent)
 ORDER BY f.ord;
 END;
 COMMENT ON FUNCTION profstore.flamegraph_text(text, timestamptz, timestamptz, int4, bool, text, text, text, text, text, text[]) IS 'flame graph as an indented tree, to read in a terminal: the part that a frame has of all, its value with all below it, and its own';
-
-CREATE FUNCTION profstore.memory_peak()
-	RETURNS int8
-	LANGUAGE c VOLATILE PARALLEL RESTRICTED
-	AS 'MODULE_PATHNAME', 'profstore_memory_peak';
-COMMENT ON FUNCTION profstore.memory_peak() IS 'internal: the most memory that flame graphs, tables and diffs of this session have been seen with since the last call, in bytes';

@@ -5,12 +5,14 @@
  * A name that fits stays as it is. Of any other
  *
  * 1. a hash of Rust at the end goes (::h and 16 digits);
- * 2. what stands in brackets behind a name becomes "...": arguments of templates, generics and functions. Brackets that are
- *    a name of their own stay, with what is in them: the receiver of a method in Go, a namespace without a name, a type and its
- *    trait in Rust, the symbol of an operator;
+ * 2. what stands in brackets behind a name becomes "...": arguments of templates, generics and
+ *    functions. Brackets that are a name of their own stay, with what is in them: the receiver of a
+ *    method in Go, a namespace without a name, a type and its trait in Rust, the symbol of an
+ *    operator;
  * 3. if that is not enough, characters in the middle become "...".
  *
- * Brackets are found byte by byte: in the encodings of a server no part of a longer character looks like ASCII.
+ * Brackets are found byte by byte: in the encodings of a server no part of a longer character looks
+ * like ASCII.
  */
 #include "profstore.h"
 
@@ -107,7 +109,10 @@ holds_arguments(const char *name, const char *at)
 		   (*at == '<' && at[-1] == ':');
 }
 
-/* From a bracket that nothing closes the rest stays: looking on behind it would make the work quadratic. */
+/*
+ * From a bracket that nothing closes the rest stays: looking on behind it would make the work
+ * quadratic.
+ */
 static void
 append_without_arguments(StringInfo to, const char *name, const char *end)
 {

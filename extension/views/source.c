@@ -2,15 +2,17 @@
  * source.c
  *		source(): what each line of a file costs.
  *
- * Frames are named by their line, all frames of other files by one name; so lines are what functions are elsewhere.
+ * Frames are named by their line, all frames of other files by one name; so lines are what
+ * functions are elsewhere.
  */
 #include "tree/function_totals.h"
 
+#include "miscadmin.h"
+#include "utils/builtins.h"
+
 #include "base/arrays.h"
 #include "base/srf.h"
-#include "miscadmin.h"
 #include "select/selection.h"
-#include "utils/builtins.h"
 
 enum
 {
@@ -95,7 +97,9 @@ put_line(const PfsResult *result, const SourceLine *line, const char *text, int 
 	pfs_result_put(result, values, nulls);
 }
 
-/* The lines of the file before a number: none of them costs anything, unless it is the one of cost. */
+/*
+ * The lines of the file before a number: none of them costs anything, unless it is the one of cost.
+ */
 static void
 put_contents(const PfsResult *result, Contents *contents, const SourceLine *cost)
 {

@@ -4,11 +4,12 @@
  */
 #include "tree/flame_rows.h"
 
-#include "base/arrays.h"
-#include "base/srf.h"
 #include "catalog/pg_type.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+
+#include "base/arrays.h"
+#include "base/srf.h"
 
 enum
 {
@@ -40,7 +41,8 @@ forget_names(Datum *names, int32 first, int32 end)
 /*
  * stacks_of(selector, from_ts, to_ts, focus, ignore, show, hide, granularity)
  *
- * Rows come depth first: names[level - 1] is the latest of a level, so the first ones are the path to a row.
+ * Rows come depth first: names[level - 1] is the latest of a level, so the first ones are the path
+ * to a row.
  */
 PGDLLEXPORT Datum
 profstore_stacks_of(PG_FUNCTION_ARGS)

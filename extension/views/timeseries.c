@@ -2,27 +2,33 @@
  * timeseries.c
  *		timeseries(): rates over time, one line per group of series.
  *
- * Delta types: sums per (bucket, group), divided by the seconds of the windows that begin in the bucket and the range, since a
- * sample stands for its whole window. Instant types: sums per (bucket, series), divided by the scrapes of that series in the bucket, then added up per group; or the sum of one of
- * these scrapes. Series are numbered by their groups, so sums that are read in order of bucket and number are in order of
- * rows, and averages add up in an order that depends on nothing else.
+ * 1. Series are numbered by their groups, so that sums read in order of bucket and number are in
+ *    order of rows, and averages add up in an order that depends on nothing else (rank_series).
+ * 2. One scan adds up values by number and bucket (sum_rows).
+ * 3. What the sums are divided by:
+ *    delta types: the seconds of the windows that begin in the bucket and the range, since a sample
+ *    stands for its whole window (tell_windows, cover_bucket);
+ *    instant types: the scrapes of the series in the bucket (count_scrapes), unless one of them
+ *    stands for all (pick_scrapes).
+ * 4. Sums of one bucket and group become a row (put_points).
  */
 #include "select/series_groups.h"
 
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+
 #include "base/arrays.h"
 #include "base/srf.h"
-#include "catalog/pg_type.h"
 #include "merge/scrapes.h"
 #include "merge/series_sums.h"
-#include "miscadmin.h"
 #include "select/buckets.h"
 #include "select/range_partitions.h"
 #include "select/sample_scan.h"
 #include "select/tiers.h"
 #include "select/windows.h"
 #include "tree/stack_filter.h"
-#include "utils/builtins.h"
-#include "utils/timestamp.h"
 
 enum
 {
@@ -61,8 +67,9 @@ typedef struct SeriesGraph
 	PfsSeriesSums *sums;	/* by (rank, start of the bucket) */
 
 	/*
-	 * Instant types alone: by (rank, time) the sums of scrapes, to choose from; or by (rank * PLACES + place, time) those
-	 * that are counted, and then by (rank, start of the bucket) how many. counts is NULL where scrapes are chosen.
+	 * Instant types alone: by (rank, time) the sums of scrapes, to choose from; or by (rank *
+	 * PLACES + place, time) those that are counted, and then by (rank, start of the bucket) how
+	 * many. counts is NULL where scrapes are chosen.
 	 */
 	PfsSeriesSums *scrapes;
 	PfsSeriesSums *counts;
@@ -94,8 +101,8 @@ typedef struct Point
 PG_FUNCTION_INFO_V1(profstore_timeseries);
 
 /*
- * The least round step that cuts the range in at most MAX_CHOSEN_BUCKETS. From a minute on all are whole minutes,
- * from an hour on whole hours.
+ * The least round step that cuts the range in at most MAX_CHOSEN_BUCKETS. From a minute on all are
+ * whole minutes, from an hour on whole hours.
  */
 static int64
 choose_step(const PfsSelection *selection)
@@ -122,7 +129,10 @@ choose_step(const PfsSelection *selection)
 static int64
 get_step(FunctionCallInfo fcinfo, const PfsSelection *selection)
 {
-	/* a bucket of the graph that is narrower than one of the tier would stand for more than its time */
+	/*
+	 * a bucket of the graph that is narrower than one of the tier would stand for more than its
+	 * time
+	 */
 	if (PG_ARGISNULL(ARG_STEP))
 		return Max(choose_step(selection), pfs_sample_resolution(selection));
 	return pfs_step_us(PG_GETARG_INTERVAL_P(ARG_STEP), "step");
@@ -180,8 +190,9 @@ bucket_of_place(const SeriesGraph *graph, TimestampTz scrape, int place)
 }
 
 /*
- * The first place that is in the bucket of a row. Where a part of a scrape is in a tier, both mostly lie in one bucket, which has
- * to count it once; where they do not, as with a step that is narrower than the tier's, each of their buckets counts it.
+ * The first place that is in the bucket of a row. Where a part of a scrape is in a tier, both
+ * mostly lie in one bucket, which has to count it once; where they do not, as with a step that is
+ * narrower than the tier's, each of their buckets counts it.
  */
 static int
 find_place(const SeriesGraph *graph, TimestampTz scrape, TimestampTz bucket)
@@ -346,8 +357,8 @@ count_scrapes(SeriesGraph *graph)
 }
 
 /*
- * One scrape of each series in each bucket becomes its sum: the last, or the one of the largest value. In order of time, a series
- * is done with a bucket when it comes to the next.
+ * One scrape of each series in each bucket becomes its sum: the last, or the one of the largest
+ * value. In order of time, a series is done with a bucket when it comes to the next.
  */
 static void
 pick_scrapes(SeriesGraph *graph)
@@ -413,7 +424,10 @@ put_point(const PfsResult *result, const SeriesGraph *graph, const Point *point)
 	pfree(DatumGetPointer(values[COL_METRIC]));
 }
 
-/* What a sum is divided by. Where there is no scrape to count, it is of one that was chosen, or of rows that tell of none. */
+/*
+ * What a sum is divided by. Where there is no scrape to count, it is of one that was chosen, or of
+ * rows that tell of none.
+ */
 static double
 divisor_of(SeriesGraph *graph, const PfsSeriesKey *sum)
 {

@@ -14,7 +14,7 @@ while IFS= read -r -d '' function && IFS= read -r -d '' example; do
 	finds_something "$example"
 	ok $? "the example of $function finds something" "$(head -c 300 "$work/example" | tr -d '\0')"
 done < <(sql -z -0 -v silent="$silent" <<-'SQL'
-	SELECT h.function, regexp_replace(h.example, '\n\\g .*$', '') FROM profstore.help() AS h
+	SELECT h.function, regexp_replace(h.example, '\n\\g .*$', '') FROM profstore.help('.') AS h
 	WHERE h.function !~ :'silent' AND NOT EXISTS (SELECT FROM pg_proc AS p
 		WHERE p.pronamespace = 'profstore'::regnamespace AND p.proname = h.function AND (p.prokind = 'p' OR p.prorettype = 'void'::regtype))
 SQL

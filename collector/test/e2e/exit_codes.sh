@@ -72,8 +72,15 @@ for minutes in 120 20; do
 done
 is "$("$collector" export --format folded --selector exported)" 'main;20 1' "export is of the last hour, and takes the first part of a type"
 is "$("$collector" export --format folded --selector exported --from yesterday | sort)" $'main;120 1\nmain;20 1' "export from when it is told"
+exits 0 'the selection is empty.*profstore.series' "export of no lines" "$collector" export --format folded --selector exported --from 2000-01-01 --to 2000-01-02
+exits 0 'the selection is empty.*profstore.series' "export of no samples" "$collector" export --format speedscope --selector exported --from 2000-01-01 --to 2000-01-02
+sql -c "DROP ROLE IF EXISTS e2e_writer" -c "CREATE ROLE e2e_writer LOGIN" -c "SELECT profstore.grant_write('e2e_writer')" >/dev/null
+exits 6 'profstore.grant_read\(.e2e_writer.\)' "export by a role that may only store" "$collector" export --db "user=e2e_writer" --selector exported
+sql -c "DROP OWNED BY e2e_writer" -c "DROP ROLE e2e_writer" >/dev/null
 exits 6 'could not connect to database' "import without a server" "$collector" import --db "host=/nonexistent" /dev/null
 exits 7 'could not read file' "import of a file that is not there" "$collector" import /nonexistent
+echo 'nothing that is known' >"$work/unknown"
+exits 7 'taken for perf-script: --format' "import of a file of which nothing is known" "$collector" import "$work/unknown"
 echo 'main 1.5' >"$work/bad.folded"
 exits 7 'byte 0' "import of a file that is refused" "$collector" import --format folded "$work/bad.folded"
 exits 7 'could not open the summary' "summary cannot be opened: told before sampling" "$collector" agent --duration 1h --summary /nonexistent/file

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symbols/debug_files.h"
 #include "symbols/elf_file.h"
+#include "symbols/mini_debug.h"
 #include "symbols/symbol_table.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -37,9 +37,8 @@ look_up(const ElfFile *file)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const DebugPlaces nowhere = { "", "", "" };
 	ElfSource source = { .fd = -1, .memory = data, .size_bytes = size };
-	DebugFiles debug_files;
+	MiniDebug mini;
 	uint64_t address;
 	ElfFile file;
 
@@ -48,10 +47,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (uint64_t offset = 0; offset < size; offset += 512)
 		(void) elf_file_address(&file, offset, &address);
 	look_up(&file);
-	debug_files_open(&debug_files, &file, &nowhere);
-	if (debug_files.mini_bytes != NULL)
-		look_up(&debug_files.mini);
-	debug_files_close(&debug_files);
+	if (mini_debug_open(&file, &mini))
+		look_up(&mini.file);
+	mini_debug_close(&mini);
 	elf_file_fini(&file);
 	return 0;
 }

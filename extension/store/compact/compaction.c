@@ -17,6 +17,7 @@
 #include "codec/segment.h"
 #include "store/compact/compaction_plan.h"
 #include "store/compact/merge.h"
+#include "store/compact/rollup_build.h"
 #include "store/scan/rollup.h"
 #include "store/segment/directory.h"
 #include "store/segment/ledger.h"
@@ -77,15 +78,6 @@ time_type(Relation relation)
 	return TupleDescAttr(RelationGetDescr(relation), attnum - 1)->atttypid;
 }
 
-static int
-compare_segment_nos(const void *a, const void *b)
-{
-	int64 left = *(const int64 *) a;
-	int64 right = *(const int64 *) b;
-
-	return left < right ? -1 : left > right;
-}
-
 /* Fetches the rows of the plan's segments, in order of segment_no. */
 static PfsSegmentRow *
 fetch_rows(Relation relation, Snapshot snapshot, const PfsPlan *plan)
@@ -97,7 +89,7 @@ fetch_rows(Relation relation, Snapshot snapshot, const PfsPlan *plan)
 
 	while (count < plan->count && pfs_directory_scan_next(scan, &row))
 		if (bsearch(&row.segment_no, plan->segment_nos, plan->count, sizeof(int64),
-					compare_segment_nos) != NULL)
+					pfs_compare_int64) != NULL)
 			pfs_segment_row_copy(&rows[count++], &row);
 	pfs_directory_scan_end(scan);
 	if (count != plan->count)

@@ -8,6 +8,8 @@
 #include "datatype/timestamp.h"
 #include "utils/timestamp.h"
 
+#include "base/arrays.h"
+
 #define BUCKET_ROWS		1048576
 #define FIRST_BUCKET_US (10 * USECS_PER_MINUTE)
 #define WIDTH_GROWTH	8
@@ -98,15 +100,6 @@ compare_segments(const void *a, const void *b)
 	if (left->row_count != right->row_count)
 		return left->row_count < right->row_count ? -1 : 1;
 	return left->segment_no < right->segment_no ? -1 : left->segment_no > right->segment_no;
-}
-
-static int
-compare_segment_nos(const void *a, const void *b)
-{
-	int64 left = *(const int64 *) a;
-	int64 right = *(const int64 *) b;
-
-	return left < right ? -1 : left > right;
 }
 
 static bool
@@ -292,6 +285,6 @@ pfs_plan_compaction(PfsPlanSegment *segments, uint32 count, Oid time_type,
 		first = end;
 	}
 	if (found)
-		qsort(plan->segment_nos, plan->count, sizeof(int64), compare_segment_nos);
+		qsort(plan->segment_nos, plan->count, sizeof(int64), pfs_compare_int64);
 	return found;
 }

@@ -7,6 +7,12 @@
  * order has one open at a time. Rows are put in order once more before they are written, which is a
  * check and no work unless a column was renamed or added since the inputs were written, so that
  * they have another order.
+ *
+ * 1. Every input decodes a block at a time; all of a table's columns are there, missing ones filled
+ *    in.
+ * 2. The heap's first input gives its row and moves on, until the buffer has as many rows as an
+ *    output gets. Outputs are of about the same size.
+ * 3. The rows are written: as one segment, or as one for each bucket of time.
  */
 #include "store/compact/merge.h"
 
@@ -15,6 +21,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "base/arrays.h"
 #include "base/progress.h"
 #include "codec/segment.h"
 #include "store/segment/codec_server.h"
@@ -24,7 +31,7 @@
 #include "store/segment/segment_write.h"
 #include "store/segment/storage.h"
 
-/* Measured: what a decoder of a stream takes before and after its first group of planes. */
+/* Measured: what a decoder of a stream takes before and after its first stripe of planes. */
 #define DECODER_BYTES		 (38 * 1024)
 #define DECODER_PLANES_BYTES (330 * 1024)
 #define DECODER_BLOCK_BYTES	 96
@@ -36,7 +43,7 @@
 typedef struct MergeColumn
 {
 	AttrNumber attnum;
-	PfsLaneKind kind;
+	PfsValueKind kind;
 	bool missing_is_null; /* in inputs that lack the column */
 	int64 missing_value;
 } MergeColumn;
@@ -130,29 +137,29 @@ static void
 decode_column(const Merge *merge, MergeInput *input, uint32 number)
 {
 	const MergeColumn *column = &merge->columns[number];
-	InputColumn *lanes = &input->columns[number];
+	InputColumn *source = &input->columns[number];
 	PfsError error;
 	PfsStatus status;
 
-	if (lanes->position < 0)
+	if (source->position < 0)
 	{
 		for (uint32 i = 0; i < input->block_rows; i++)
-			lanes->values[i] =
-				column->missing_is_null ? 0 : pfs_lane_native(column->kind, column->missing_value);
-		memset(lanes->nulls, column->missing_is_null, input->block_rows);
-		lanes->has_nulls = column->missing_is_null;
+			source->values[i] =
+				column->missing_is_null ? 0 : pfs_value_native(column->kind, column->missing_value);
+		memset(source->nulls, column->missing_is_null, input->block_rows);
+		source->has_nulls = column->missing_is_null;
 		return;
 	}
-	status = pfs_reader_block(pfs_segment_reader(input->segment), lanes->position, input->block,
-							  lanes->values, lanes->nulls, &lanes->has_nulls, &error);
+	status = pfs_reader_block(pfs_segment_reader(input->segment), source->position, input->block,
+							  source->values, source->nulls, &source->has_nulls, &error);
 	if (status != PFS_OK)
 		pfs_segment_error(merge->relation, input->row->segment_no, status, &error);
-	for (uint32 i = 0; i < input->block_rows && lanes->has_nulls; i++)
-		if (lanes->nulls[i])
-			lanes->values[i] = 0;
-	/* a change of type without a rewrite may have left lanes of another kind behind */
-	for (uint32 i = 0; i < input->block_rows && pfs_lane_width(column->kind) == 4; i++)
-		lanes->values[i] = pfs_lane_native(column->kind, lanes->values[i]);
+	for (uint32 i = 0; i < input->block_rows && source->has_nulls; i++)
+		if (source->nulls[i])
+			source->values[i] = 0;
+	/* a change of type without a rewrite may have left values of another kind behind */
+	for (uint32 i = 0; i < input->block_rows && pfs_value_width(column->kind) == 4; i++)
+		source->values[i] = pfs_value_native(column->kind, source->values[i]);
 }
 
 static void
@@ -188,14 +195,14 @@ open_input(const Merge *merge, MergeInput *input)
 	input->columns = palloc0(sizeof(InputColumn) * merge->column_count);
 	for (uint32 i = 0; i < merge->column_count; i++)
 	{
-		InputColumn *lanes = &input->columns[i];
+		InputColumn *source = &input->columns[i];
 
-		lanes->values = palloc(sizeof(int64) * room);
-		lanes->nulls = palloc0(sizeof(bool) * room);
-		lanes->position =
+		source->values = palloc(sizeof(int64) * room);
+		source->nulls = palloc0(sizeof(bool) * room);
+		source->position =
 			pfs_reader_find_column(pfs_segment_reader(input->segment), merge->columns[i].attnum);
-		if (lanes->position >= 0)
-			pfs_segment_load_column(input->segment, lanes->position);
+		if (source->position >= 0)
+			pfs_segment_load_column(input->segment, source->position);
 	}
 	input->block = 0;
 	decode_block(merge, input);
@@ -284,11 +291,11 @@ append_row(Merge *merge, const MergeInput *input)
 
 	for (uint32 i = 0; i < merge->column_count; i++)
 	{
-		const InputColumn *lanes = &input->columns[i];
+		const InputColumn *source = &input->columns[i];
 		PfsBufferColumn *column = &rows->columns[i];
 
-		column->values[row] = lanes->values[input->at];
-		if (lanes->has_nulls && lanes->nulls[input->at])
+		column->values[row] = source->values[input->at];
+		if (source->has_nulls && source->nulls[input->at])
 			pfs_row_buffer_set_null(rows, column, row);
 		else if (column->nulls != NULL)
 			column->nulls[row] = false;
@@ -311,15 +318,6 @@ write_rows(Merge *merge, const PfsRowBuffer *buffer)
 	MemoryContextDelete(context);
 }
 
-static int
-compare_int64(const void *a, const void *b)
-{
-	int64 left = *(const int64 *) a;
-	int64 right = *(const int64 *) b;
-
-	return left < right ? -1 : left > right;
-}
-
 /* The distinct buckets of the rows, ascending. */
 static uint32
 list_buckets(const PfsBufferColumn *time, uint32 row_count, int64 width, int64 *buckets)
@@ -328,7 +326,7 @@ list_buckets(const PfsBufferColumn *time, uint32 row_count, int64 width, int64 *
 
 	for (uint32 row = 0; row < row_count; row++)
 		buckets[row] = pfs_time_bucket(time->values[row], width);
-	qsort(buckets, row_count, sizeof(int64), compare_int64);
+	qsort(buckets, row_count, sizeof(int64), pfs_compare_int64);
 	for (uint32 i = 0; i < row_count; i++)
 		if (count == 0 || buckets[i] != buckets[count - 1])
 			buckets[count++] = buckets[i];

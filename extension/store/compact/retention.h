@@ -25,15 +25,16 @@ typedef struct PfsSegmentTotals
 PfsSegmentTotals pfs_segment_totals(Relation relation, Snapshot snapshot);
 
 /*
- * Removes the segments that the snapshot sees and that lie wholly before the time (PG_INT64_MAX: all of
- * them). The caller holds ShareUpdateExclusiveLock, taken before the snapshot, so that nobody merges
- * them meanwhile; raises T_R_SERIALIZATION_FAILURE where somebody has changed one all the same.
+ * Removes the segments that the snapshot sees and that lie wholly before the time (PG_INT64_MAX:
+ * all of them). The caller holds ShareUpdateExclusiveLock, taken before the snapshot, so that
+ * nobody merges them meanwhile; raises T_R_SERIALIZATION_FAILURE where somebody has changed one all
+ * the same.
  */
 PfsSegmentTotals pfs_remove_segments(Relation relation, Snapshot snapshot, int64 before);
 
 /*
- * Whether no transaction, however old its snapshot, can see a segment of the table. With a lock that
- * keeps writers out, such a table can be dropped without anybody's missing its rows.
+ * Whether no transaction, however old its snapshot, can see a segment of the table. With a lock
+ * that keeps writers out, such a table can be dropped without anybody's missing its rows.
  */
 bool pfs_is_vacated(Relation relation);
 

@@ -2,8 +2,9 @@
  * tier_sums.c
  *		A list of sums, put in order at the end.
  *
- * Segments are sorted by series, stack and time: what makes one sum comes in a run, and adds up as it comes. Where the
- * table was compacted, the list is in order already, which the sort is quick to find.
+ * Segments are sorted by series, stack and time: what makes one sum comes in a run, and adds up as
+ * it comes. Where the table was compacted, the list is in order already, which the sort is quick to
+ * find.
  */
 #include "store/compact/tier_sums.h"
 
@@ -196,7 +197,12 @@ pfs_tier_sums(Relation relation, Snapshot snapshot, const PfsTierSpec *spec, int
 	PfsBlock block;
 
 	summing.scrapes = scrape_table_create(CurrentMemoryContext, SCRAPES_AT_FIRST, NULL);
-	scan = pfs_block_scan_begin(relation, snapshot, lengthof(columns), columns, 1, &filter);
+	scan = pfs_block_scan_begin(&(PfsScanRequest){ .relation = relation,
+												   .snapshot = snapshot,
+												   .attribute_count = lengthof(columns),
+												   .attnums = columns,
+												   .filter_count = 1,
+												   .filters = &filter });
 	while (pfs_block_scan_next(scan, &block))
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -1,12 +1,13 @@
 /*
  * tier_sums.h
- *		Sums of a table's rows by (series, stack, bucket of time): what a coarser tier keeps of them.
+ *		Sums of a table's rows by (series, stack, bucket of time): what a coarser tier keeps of
+ *		them.
  *
  * Values of delta types add up. Those of instant types add up too, and beside their sums stand the
  * scrapes that they came from, so that averages over scrapes stay exact: a row of value 0 for each
  * distinct (series, time), whose stack id is pfs_scrape_stack. It is never a stack's, is the same
- * however often the scrape is met, and can be moved on to a coarser tier. Sums of instant types that
- * are 0 are left out: their scrapes tell that the bucket is there.
+ * however often the scrape is met, and can be moved on to a coarser tier. Sums of instant types
+ * that are 0 are left out: their scrapes tell that the bucket is there.
  */
 #ifndef PFS_TIER_SUMS_H
 #define PFS_TIER_SUMS_H
@@ -17,7 +18,9 @@
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
-/* Stands for a scrape that was so long after the start of its bucket, less than the bucket's width. */
+/*
+ * Stands for a scrape that was so long after the start of its bucket, less than the bucket's width.
+ */
 static inline int64
 pfs_scrape_stack(int64 offset_us)
 {
@@ -62,8 +65,8 @@ typedef struct PfsTierRows
 #define PFS_TIER_ROW_BYTES 64
 
 /*
- * Reads the rows with from <= time < to that the snapshot sees; both ends lie on buckets. The caller
- * is bound as by pfs_block_scan_begin. The result lives in CurrentMemoryContext.
+ * Reads the rows with from <= time < to that the snapshot sees; both ends lie on buckets. The
+ * caller is bound as by pfs_block_scan_begin. The result lives in CurrentMemoryContext.
  */
 PfsTierRows pfs_tier_sums(Relation relation, Snapshot snapshot, const PfsTierSpec *spec, int64 from,
 						  int64 to);

@@ -4,6 +4,12 @@
  *
  * Reading code raises errors for damage. So each segment is read in a subtransaction that is rolled
  * back on error, which releases whatever the reading code had open.
+ *
+ * 1. The metapage, then the directory as a whole (verify_directory.c).
+ * 2. Each segment: its columns block by block, whose values must lie in the ranges that header,
+ *    block and directory claim; the order of its rows; its sums, made again from the rows; its
+ *    keys, if the caller looks at them.
+ * 3. Roll-ups, against the segments that they name (rollup_verify.c).
  */
 #include "store/compact/verify.h"
 
@@ -15,13 +21,13 @@
 #include "utils/snapmgr.h"
 
 #include "codec/segment.h"
-#include "store/scan/rollup.h"
+#include "store/compact/rollup_verify.h"
 #include "store/segment/codec_server.h"
 #include "store/segment/directory.h"
-#include "store/segment/lane.h"
 #include "store/segment/row_order.h"
 #include "store/segment/segment_input.h"
 #include "store/segment/storage.h"
+#include "store/segment/value.h"
 
 #define KEY_PARTS 3
 
@@ -36,12 +42,12 @@ typedef struct Verification
 	int stream;				  /* the stream that is being read */
 } Verification;
 
-typedef struct Lanes
+typedef struct DecodedBlock
 {
 	int64 values[PFS_BLOCK_ROWS];
 	bool nulls[PFS_BLOCK_ROWS];
 	bool has_nulls;
-} Lanes;
+} DecodedBlock;
 
 static void
 tell(const Verification *verification, const char *problem)
@@ -53,11 +59,11 @@ tell(const Verification *verification, const char *problem)
 
 static void
 read_block(const Verification *verification, PfsSegmentReader *reader, int column, uint32 block,
-		   Lanes *lanes)
+		   DecodedBlock *decoded)
 {
 	PfsError error;
-	PfsStatus status = pfs_reader_block(reader, column, block, lanes->values, lanes->nulls,
-										&lanes->has_nulls, &error);
+	PfsStatus status = pfs_reader_block(reader, column, block, decoded->values, decoded->nulls,
+										&decoded->has_nulls, &error);
 
 	if (status != PFS_OK)
 		pfs_segment_error(verification->relation, verification->row->segment_no, status, &error);
@@ -70,18 +76,18 @@ rows_of_block(const PfsSegmentReader *reader, uint32 block)
 }
 
 static PfsRange
-range_of(const Lanes *lanes, uint32 count)
+range_of(const DecodedBlock *decoded, uint32 count)
 {
 	PfsRange range = { false, 0, 0 };
 
 	for (uint32 i = 0; i < count; i++)
 	{
-		if (lanes->has_nulls && lanes->nulls[i])
+		if (decoded->has_nulls && decoded->nulls[i])
 			continue;
 		if (!range.known)
-			range = (PfsRange){ true, lanes->values[i], lanes->values[i] };
-		range.min = Min(range.min, lanes->values[i]);
-		range.max = Max(range.max, lanes->values[i]);
+			range = (PfsRange){ true, decoded->values[i], decoded->values[i] };
+		range.min = Min(range.min, decoded->values[i]);
+		range.max = Max(range.max, decoded->values[i]);
 	}
 	return range;
 }
@@ -120,7 +126,7 @@ static PfsRange
 check_column(Verification *verification, PfsSegmentInput *input, PfsSegmentPart part, int column)
 {
 	PfsSegmentReader *reader = pfs_segment_part_reader(input, part);
-	Lanes *lanes = palloc(sizeof(Lanes));
+	DecodedBlock *decoded = palloc(sizeof(DecodedBlock));
 	PfsRange whole = { false, 0, 0 };
 	PfsRange claimed = { false, 0, 0 };
 	bool told = false;
@@ -135,8 +141,8 @@ check_column(Verification *verification, PfsSegmentInput *input, PfsSegmentPart 
 		bool holds;
 
 		CHECK_FOR_INTERRUPTS();
-		read_block(verification, reader, column, block, lanes);
-		range = range_of(lanes, rows_of_block(reader, block));
+		read_block(verification, reader, column, block, decoded);
+		range = range_of(decoded, rows_of_block(reader, block));
 		claimed = (PfsRange){ false, 0, 0 };
 		claimed.known = pfs_reader_block_range(reader, column, block, &claimed.min, &claimed.max);
 		holds = claim_holds(&claimed, &range, pfs_reader_range_is_bounds(reader, column));
@@ -166,7 +172,7 @@ check_directory_range(Verification *verification, const char *name, const PfsRan
 
 /* Whether a row sorts before the one before it. Nulls sort as 0. */
 static bool
-sorts_before(Lanes *const *parts, uint32 row, const int64 *before)
+sorts_before(DecodedBlock *const *parts, uint32 row, const int64 *before)
 {
 	for (int part = 0; part < KEY_PARTS; part++)
 	{
@@ -189,7 +195,7 @@ check_order(Verification *verification, PfsSegmentInput *input)
 								  verification->key.time };
 	int64 before[KEY_PARTS] = { PG_INT64_MIN, PG_INT64_MIN, PG_INT64_MIN };
 	int columns[KEY_PARTS];
-	Lanes *parts[KEY_PARTS];
+	DecodedBlock *parts[KEY_PARTS];
 
 	if (pairs == NULL || !pfs_summary_fits(verification->relation, pairs, PFS_PART_PAIRS))
 		return;
@@ -199,7 +205,7 @@ check_order(Verification *verification, PfsSegmentInput *input)
 			key[part] == InvalidAttrNumber ? -1 : pfs_reader_find_column(reader, key[part]);
 		if (columns[part] < 0)
 			return;
-		parts[part] = palloc(sizeof(Lanes));
+		parts[part] = palloc(sizeof(DecodedBlock));
 	}
 	verification->stream = -1;
 	for (uint32 block = 0; block < pfs_reader_block_count(reader); block++)
@@ -230,7 +236,7 @@ decode_rows(const Verification *verification, PfsSegmentInput *input)
 	PfsSegmentReader *reader = pfs_segment_reader(input);
 	PfsRows rows = { 0 };
 	PfsColumn *columns = palloc(sizeof(PfsColumn) * Max(desc->natts, 1));
-	Lanes *lanes = palloc(sizeof(Lanes));
+	DecodedBlock *decoded = palloc(sizeof(DecodedBlock));
 
 	rows.row_count = pfs_reader_row_count(reader);
 	rows.columns = columns;
@@ -247,15 +253,15 @@ decode_rows(const Verification *verification, PfsSegmentInput *input)
 		for (uint32 block = 0; block < pfs_reader_block_count(reader); block++)
 		{
 			CHECK_FOR_INTERRUPTS();
-			read_block(verification, reader, position, block, lanes);
-			any_null |= lanes->has_nulls;
-			memcpy(values + (Size) block * PFS_BLOCK_ROWS, lanes->values,
+			read_block(verification, reader, position, block, decoded);
+			any_null |= decoded->has_nulls;
+			memcpy(values + (Size) block * PFS_BLOCK_ROWS, decoded->values,
 				   sizeof(int64) * rows_of_block(reader, block));
 		}
 		/* sums leave out a column with nulls, so which rows are null does not matter */
 		columns[rows.column_count++] =
-			(PfsColumn){ attribute->attnum, pfs_lane_width(pfs_lane_kind(attribute->atttypid)),
-						 values, any_null ? (const bool *) lanes->nulls : NULL };
+			(PfsColumn){ attribute->attnum, pfs_value_width(pfs_value_kind(attribute->atttypid)),
+						 values, any_null ? (const bool *) decoded->nulls : NULL };
 	}
 	return rows;
 }
@@ -265,14 +271,14 @@ static bool
 equals_column(const Verification *verification, PfsSegmentReader *reader, const PfsColumn *expected)
 {
 	int column = pfs_reader_find_column(reader, expected->attnum);
-	Lanes *lanes = palloc(sizeof(Lanes));
+	DecodedBlock *decoded = palloc(sizeof(DecodedBlock));
 
 	for (uint32 block = 0; column >= 0 && block < pfs_reader_block_count(reader); block++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		read_block(verification, reader, column, block, lanes);
-		if (lanes->has_nulls ||
-			memcmp(lanes->values, expected->values + (Size) block * PFS_BLOCK_ROWS,
+		read_block(verification, reader, column, block, decoded);
+		if (decoded->has_nulls ||
+			memcmp(decoded->values, expected->values + (Size) block * PFS_BLOCK_ROWS,
 				   sizeof(int64) * rows_of_block(reader, block)) != 0)
 			return false;
 	}
@@ -347,7 +353,7 @@ check_keys(Verification *verification, PfsSegmentReader *reader)
 {
 	int series = pfs_reader_find_column(reader, verification->key.series);
 	int stack = pfs_reader_find_column(reader, verification->key.stack);
-	Lanes *lanes[2] = { palloc(sizeof(Lanes)), palloc(sizeof(Lanes)) };
+	DecodedBlock *decoded[2] = { palloc(sizeof(DecodedBlock)), palloc(sizeof(DecodedBlock)) };
 	const char *problem;
 
 	if (verification->keys == NULL || series < 0 || stack < 0)
@@ -357,9 +363,9 @@ check_keys(Verification *verification, PfsSegmentReader *reader)
 	for (uint32 block = 0; block < pfs_reader_block_count(reader); block++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		read_block(verification, reader, series, block, lanes[0]);
-		read_block(verification, reader, stack, block, lanes[1]);
-		verification->keys->take(verification->keys->arg, lanes[0]->values, lanes[1]->values,
+		read_block(verification, reader, series, block, decoded[0]);
+		read_block(verification, reader, stack, block, decoded[1]);
+		verification->keys->take(verification->keys->arg, decoded[0]->values, decoded[1]->values,
 								 rows_of_block(reader, block));
 	}
 	problem = verification->keys->tell(verification->keys->arg);

@@ -1,7 +1,7 @@
 /*
  * verify_directory.c
- *		Whether the directory has all segments of a table, each once: against the ledger, and against the values in the
- *		table's TOAST relation.
+ *		Whether the directory has all segments of a table, each once: against the ledger, and
+ *		against the values in the table's TOAST relation.
  */
 #include "store/compact/verify.h"
 
@@ -94,7 +94,10 @@ find_shared(const NamedValues *named, PfsReportProblem report, void *arg)
 							(long long) named->values[i - 1].segment_no));
 }
 
-/* Values that no segment names: that segment is missing. They come and go with it, so the snapshot sees both or none. */
+/*
+ * Values that no segment names: that segment is missing. They come and go with it, so the snapshot
+ * sees both or none.
+ */
 static void
 find_orphans(Relation relation, Snapshot snapshot, const NamedValues *named,
 			 PfsReportProblem report, void *arg)
@@ -129,9 +132,9 @@ void
 pfs_verify_directory(Relation relation, Snapshot snapshot, PfsReportProblem report, void *arg)
 {
 	NamedValues named = list_values(relation, snapshot);
-	int64 stored;
+	int64 stored = pfs_ledger_total(pfs_storage_id(relation), snapshot);
 
-	if (pfs_ledger_total(pfs_storage_id(relation), snapshot, &stored) && stored != named.row_count)
+	if (stored != named.row_count)
 		report(arg, 0, -1,
 			   psprintf("the segments have %lld rows, but %lld were stored: %s",
 						(long long) named.row_count, (long long) stored,

@@ -1,6 +1,6 @@
 /*
  * block_filter.c
- *		Filters over lanes: a range, and optionally a set of keys within it.
+ *		Filters over values: a range, and optionally a set of keys within it.
  */
 #include "store/scan/block_filter.h"
 

@@ -1,23 +1,37 @@
 /*
  * block_filter.h
- *		Deciding by a filter: on a range of lanes, on one lane, on a block of them.
+ *		Deciding by a filter: on a range of values, on one value, on a block of them.
  */
 #ifndef PFS_BLOCK_FILTER_H
 #define PFS_BLOCK_FILTER_H
 
 #include "profstore.h"
 
-#include "store/scan/block_scan.h"
+#include "access/attnum.h"
 
-/* On keys of lanes: whether any value in [min, max] can pass. */
+/*
+ * Keeps rows whose column lies in [low, high] and, where keys is not NULL, is one of keys; never
+ * NULL rows. Or, where keeps_nulls is set, just those.
+ */
+typedef struct PfsBlockFilter
+{
+	AttrNumber attnum;
+	int64 low;	/* inclusive; keys of values, see value.h: values themselves but for floats */
+	int64 high; /* inclusive */
+	const int64 *keys; /* sorted ascending, distinct, or NULL; must outlive the scan */
+	uint32 key_count;
+	bool keeps_nulls;
+} PfsBlockFilter;
+
+/* On keys of values: whether any value in [min, max] can pass. */
 bool pfs_filter_overlaps(const PfsBlockFilter *filter, int64 min, int64 max);
 bool pfs_filter_passes(const PfsBlockFilter *filter, int64 value);
 /* Whether every value in [min, max] passes. */
 bool pfs_filter_contains(const PfsBlockFilter *filter, int64 min, int64 max);
 
 /*
- * Keeps those of the selected rows whose key, or null, passes. selection holds ascending row numbers;
- * returns how many are left. nulls may be NULL.
+ * Keeps those of the selected rows whose key, or null, passes. selection holds ascending row
+ * numbers; returns how many are left. nulls may be NULL.
  */
 uint32 pfs_filter_select(const PfsBlockFilter *filter, const int64 *values, const bool *nulls,
 						 uint16 *selection, uint32 count);

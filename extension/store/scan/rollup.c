@@ -47,14 +47,6 @@ enum
 
 PfsClassifySeries pfs_classify_series = NULL;
 
-int64
-pfs_numbers_find(PfsNumbers numbers, int64 number)
-{
-	uint32 at = pfs_lower_bound(numbers.numbers, 0, numbers.count, number);
-
-	return at < numbers.count && numbers.numbers[at] == number ? (int64) at : -1;
-}
-
 static Datum
 array_of(PfsNumbers numbers)
 {
@@ -181,16 +173,15 @@ begin_scan(Relation heap, Snapshot snapshot, int64 storage_id)
 List *
 pfs_rollups_list(int64 storage_id, Snapshot snapshot, int64 low, int64 high)
 {
-	Oid relation_id = pfs_relation_find("rollups");
 	List *rollups = NIL;
 	Relation heap;
 	SysScanDesc scan;
 	HeapTuple tuple;
 
-	/* see pfs_directory_scan_begin; version 1.0 has no such table */
-	if (IsBinaryUpgrade || !OidIsValid(relation_id))
+	/* see pfs_directory_scan_begin */
+	if (IsBinaryUpgrade)
 		return NIL;
-	heap = table_open(relation_id, AccessShareLock);
+	heap = pfs_table_open("rollups", AccessShareLock);
 	scan = begin_scan(heap, snapshot, storage_id);
 	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
@@ -258,10 +249,7 @@ pfs_rollup_suits(const PfsRollup *rollup, Relation relation, int filter_count,
 void
 pfs_rollups_lock(void)
 {
-	Oid relation_id = pfs_relation_find("rollups");
-
-	if (OidIsValid(relation_id))
-		LockRelationOid(relation_id, RowExclusiveLock);
+	LockRelationOid(pfs_relation_oid("rollups"), RowExclusiveLock);
 }
 
 static bool
@@ -316,7 +304,9 @@ pfs_rollups_forget(int64 storage_id, Snapshot snapshot, PfsNumbers segments)
 	list_free(rollups);
 }
 
-/* SnapshotSelf also sees rows that this very command has written; nobody else can be writing any. */
+/*
+ * SnapshotSelf also sees rows that this very command has written; nobody else can be writing any.
+ */
 void
 pfs_rollups_delete_all(int64 storage_id)
 {

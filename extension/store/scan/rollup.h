@@ -2,14 +2,15 @@
  * rollup.h
  *		Roll-ups: sums by stack over many segments and all series of a class, in profstore.rollups.
  *
- * Segments have sums by (series, stack) within their bucket of time. Where many such buckets are read
- * whole and every series of a class is wanted, a roll-up tells the same at the cost of the stacks
- * alone. It names the segments that it was made of, the series that it adds up, and the other series
- * in those segments. A scan takes it for these segments if its snapshot sees every one of them,
- * its time filter leaves all of their rows, and its series are just those of the roll-up among those
- * of the segments. Whoever takes a segment away (a merge, retention) deletes the roll-ups that name
- * it in the same transaction, so that they do not gather; no query rests on that, but verify does. It names the columns that
- * were the table's key, too: one that has been renamed since may have another part.
+ * Segments have sums by (series, stack) within their bucket of time. Where many such buckets are
+ * read whole and every series of a class is wanted, a roll-up tells the same at the cost of the
+ * stacks alone. It names the segments that it was made of, the series that it adds up, and the
+ * other series in those segments. A scan takes it for these segments if its snapshot sees every one
+ * of them, its time filter leaves all of their rows, and its series are just those of the roll-up
+ * among those of the segments. Whoever takes a segment away (a merge, retention) deletes the
+ * roll-ups that name it in the same transaction, so that they do not gather; no query rests on
+ * that, but verify does. It names the columns that were the table's key, too: one that has been
+ * renamed since may have another part.
  *
  * Rows are written under ShareUpdateExclusiveLock on the table, as by compaction.
  */
@@ -24,7 +25,8 @@
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
-#include "store/scan/block_scan.h"
+#include "base/arrays.h"
+#include "store/scan/block_filter.h"
 #include "store/segment/row_order.h"
 
 typedef struct PfsRollup
@@ -67,14 +69,15 @@ void pfs_rollup_load(PfsRollup *rollup);
 bool pfs_rollup_fits(const PfsRollup *rollup, Relation relation);
 
 /*
- * Whether a scan that filters so may take it, which fits and is loaded, for the segments that it names, if it
- * sees them.
+ * Whether a scan that filters so may take it, which fits and is loaded, for the segments that it
+ * names, if it sees them.
  */
 bool pfs_rollup_suits(const PfsRollup *rollup, Relation relation, int filter_count,
 					  const PfsBlockFilter *filters);
 
 /*
- * Keeps roll-ups where they are until the transaction ends; comes before the listing of such as are to be deleted.
+ * Keeps roll-ups where they are until the transaction ends; comes before the listing of such as are
+ * to be deleted.
  */
 void pfs_rollups_lock(void);
 
@@ -83,29 +86,9 @@ void pfs_rollup_insert(int64 storage_id, const PfsRollup *rollup);
 void pfs_rollup_delete(int64 storage_id, const PfsRollup *rollup);
 /* Deletes those that name one of the segments; ascending numbers. */
 void pfs_rollups_forget(int64 storage_id, Snapshot snapshot, PfsNumbers segments);
-/* Deletes all of a storage, whoever wrote them; the caller holds AccessExclusiveLock on its table. */
+/*
+ * Deletes all of a storage, whoever wrote them; the caller holds AccessExclusiveLock on its table.
+ */
 void pfs_rollups_delete_all(int64 storage_id);
-
-/* The position of a number, -1 where it is not there. */
-int64 pfs_numbers_find(PfsNumbers numbers, int64 number);
-
-static inline bool
-pfs_numbers_contain(PfsNumbers numbers, int64 number)
-{
-	return pfs_numbers_find(numbers, number) >= 0;
-}
-
-/*
- * Makes the next roll-up that the table lacks; false where there is none to make. The caller is bound
- * as by pfs_compaction_step, and in a subtransaction with an active snapshot.
- */
-bool pfs_rollup_step(Relation relation);
-
-/*
- * Tells what is wrong with roll-ups, and which name segments that are missing. The
- * caller is bound as by pfs_verify_table; raises DATA_CORRUPTED for bytes that cannot be read.
- */
-void pfs_rollups_verify(Relation relation, Snapshot snapshot,
-						void (*report)(void *arg, const char *problem), void *arg);
 
 #endif

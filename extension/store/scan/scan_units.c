@@ -14,10 +14,10 @@
 #include "store/scan/block_filter.h"
 #include "store/scan/rollup.h"
 #include "store/segment/codec_server.h"
-#include "store/segment/lane.h"
 #include "store/segment/row_order.h"
 #include "store/segment/segment_input.h"
 #include "store/segment/storage.h"
+#include "store/segment/value.h"
 #include "store/write/observers.h"
 #include "store/write/write_buffer.h"
 
@@ -40,9 +40,9 @@ pfs_scan_unit_chunk_count(const PfsScanUnit *unit)
 }
 
 static PfsScanUnit *
-add_unit(PfsScanUnits *units, uint32 *capacity)
+add_unit(PfsScanUnits *units)
 {
-	PFS_RESERVE(units->units, *capacity, units->count + 1);
+	PFS_RESERVE(units->units, units->capacity, units->count + 1);
 	memset(&units->units[units->count], 0, sizeof(PfsScanUnit));
 	return &units->units[units->count++];
 }
@@ -52,7 +52,7 @@ range_overlaps(Relation relation, const PfsBlockFilter *filter, int64 min, int64
 {
 	Oid type = TupleDescAttr(RelationGetDescr(relation), filter->attnum - 1)->atttypid;
 
-	pfs_lane_key_range(pfs_lane_kind(type), &min, &max);
+	pfs_value_key_range(pfs_value_kind(type), &min, &max);
 	return pfs_filter_overlaps(filter, min, max);
 }
 
@@ -91,19 +91,18 @@ header_rules_out(Relation relation, const PfsBlockFilter *filter, const PfsSegme
  * last word.
  */
 static bool
-may_match(Relation relation, const PfsSegmentRow *row, const PfsRowKey *key, int filter_count,
-		  const PfsBlockFilter *filters)
+may_match(const PfsScanRequest *request, const PfsSegmentRow *row, const PfsRowKey *key)
 {
-	for (int i = 0; i < filter_count; i++)
+	for (int i = 0; i < request->filter_count; i++)
 	{
-		const PfsBlockFilter *filter = &filters[i];
+		const PfsBlockFilter *filter = &request->filters[i];
 		const PfsRange *range = filter->attnum == key->time		? &row->time
 								: filter->attnum == key->series ? &row->key
 																: NULL;
 
 		if (range != NULL && range->known && !filter->keeps_nulls &&
-			!range_overlaps(relation, filter, range->min, range->max) &&
-			header_rules_out(relation, filter, row))
+			!range_overlaps(request->relation, filter, range->min, range->max) &&
+			header_rules_out(request->relation, filter, row))
 			return false;
 	}
 	return true;
@@ -120,30 +119,28 @@ note_visible(PfsScanUnits *units, int64 segment_no, uint32 *capacity)
 	numbers[units->visible.count++] = segment_no;
 }
 
-/* only: NULL, or the segments to list. */
 static void
-list_segments(Relation relation, Snapshot snapshot, int filter_count, const PfsBlockFilter *filters,
-			  bool is_shared, const PfsNumbers *only, PfsScanUnits *units, uint32 *capacity)
+list_segments(const PfsScanRequest *request, PfsScanUnits *units)
 {
-	PfsRowKey key = pfs_row_key(relation);
-	PfsDirectoryScan *scan;
+	int64 storage_id = pfs_storage_id(request->relation);
+	PfsRowKey key = pfs_row_key(request->relation);
 	uint32 visible_capacity = 0;
+	PfsDirectoryScan *scan;
 	PfsSegmentRow row;
 
-	pfs_observers_check(relation, pfs_storage_id(relation), snapshot);
-	scan = pfs_directory_scan_begin(pfs_storage_id(relation), snapshot);
-
+	pfs_observers_check(request->relation, storage_id, request->snapshot);
+	scan = pfs_directory_scan_begin(storage_id, request->snapshot);
 	while (pfs_directory_scan_next(scan, &row))
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (only != NULL && !pfs_numbers_contain(*only, row.segment_no))
+		if (request->segments != NULL && !pfs_numbers_contain(*request->segments, row.segment_no))
 			continue;
 		note_visible(units, row.segment_no, &visible_capacity);
-		if (may_match(relation, &row, &key, filter_count, filters))
-			pfs_segment_row_copy(&add_unit(units, capacity)->row, &row);
-		else if (is_shared)
+		if (may_match(request, &row, &key))
+			pfs_segment_row_copy(&add_unit(units)->row, &row);
+		else if (request->shared != NULL)
 		{
-			PfsScanUnit *unit = add_unit(units, capacity);
+			PfsScanUnit *unit = add_unit(units);
 
 			unit->is_skipped = true;
 			unit->row.row_count = row.row_count;
@@ -155,7 +152,7 @@ list_segments(Relation relation, Snapshot snapshot, int filter_count, const PfsB
 }
 
 static void
-list_images(const char *images, Size bytes, PfsScanUnits *units, uint32 *capacity)
+list_images(const char *images, Size bytes, PfsScanUnits *units)
 {
 	const char *end = images + bytes;
 
@@ -163,15 +160,24 @@ list_images(const char *images, Size bytes, PfsScanUnits *units, uint32 *capacit
 	{
 		const PfsRowImage *image = (const PfsRowImage *) images;
 
-		add_unit(units, capacity)->image = image;
+		add_unit(units)->image = image;
 		images += image->bytes;
 	}
 }
 
-static const char *
-shared_images(const PfsSharedScan *shared)
+/* Rows of this transaction that wait in memory. */
+static void
+list_waiting_rows(Relation relation, PfsScanUnits *units)
 {
-	return (const char *) shared + MAXALIGN(sizeof(PfsSharedScan));
+	int64 storage_id = pfs_storage_id(relation);
+	Size bytes = pfs_write_buffer_image_bytes(storage_id);
+	char *images;
+
+	if (bytes == 0)
+		return;
+	images = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
+	pfs_write_buffer_image_make(storage_id, images);
+	list_images(images, bytes, units);
 }
 
 static void
@@ -192,53 +198,27 @@ count_rows(PfsScanUnits *units)
 }
 
 void
-pfs_scan_units_list(Relation relation, Snapshot snapshot, int filter_count,
-					const PfsBlockFilter *filters, const PfsSharedScan *shared, PfsScanUnits *units)
+pfs_scan_units_list(const PfsScanRequest *request, PfsScanUnits *units)
 {
-	uint32 capacity = 0;
+	const PfsSharedScan *shared = request->shared;
 
 	memset(units, 0, sizeof(*units));
-	list_segments(relation, snapshot, filter_count, filters, shared != NULL, NULL, units,
-				  &capacity);
+	list_segments(request, units);
 	if (shared != NULL)
-		list_images(shared_images(shared), shared->image_bytes, units, &capacity);
-	else
-	{
-		int64 storage_id = pfs_storage_id(relation);
-		Size bytes = pfs_write_buffer_image_bytes(storage_id);
-
-		if (bytes > 0)
-		{
-			char *images = MemoryContextAllocHuge(CurrentMemoryContext, bytes);
-
-			pfs_write_buffer_image_make(storage_id, images);
-			list_images(images, bytes, units, &capacity);
-		}
-	}
-	count_rows(units);
-}
-
-void
-pfs_scan_units_list_segments(Relation relation, Snapshot snapshot, int filter_count,
-							 const PfsBlockFilter *filters, PfsNumbers segments,
-							 PfsScanUnits *units)
-{
-	uint32 capacity = 0;
-
-	memset(units, 0, sizeof(*units));
-	list_segments(relation, snapshot, filter_count, filters, false, &segments, units, &capacity);
+		list_images(pfs_shared_scan_images(shared), shared->image_bytes, units);
+	else if (request->segments == NULL)
+		list_waiting_rows(request->relation, units);
 	count_rows(units);
 }
 
 /* Whether the roll-up has sums of all attributes. */
 static bool
-has_attributes(Relation relation, const PfsSegmentRow *row, int attribute_count,
-			   const AttrNumber *attnums)
+has_attributes(const PfsScanRequest *request, const PfsSegmentRow *row)
 {
-	PfsSegmentReader *reader = pfs_segment_reader(pfs_segment_open(relation, row));
+	PfsSegmentReader *reader = pfs_segment_reader(pfs_segment_open(request->relation, row));
 
-	for (int i = 0; i < attribute_count; i++)
-		if (pfs_reader_find_column(reader, attnums[i]) < 0)
+	for (int i = 0; i < request->attribute_count; i++)
+		if (pfs_reader_find_column(reader, request->attnums[i]) < 0)
 			return false;
 	return true;
 }
@@ -279,22 +259,23 @@ remove_units(const PfsRollup *rollup, PfsScanUnits *units)
 
 /* The times that the filters leave: a roll-up reaches no further. */
 static void
-get_time_range(Relation relation, int filter_count, const PfsBlockFilter *filters, int64 *low,
-			   int64 *high)
+get_time_range(const PfsScanRequest *request, int64 *low, int64 *high)
 {
-	AttrNumber time = pfs_row_key(relation).time;
+	AttrNumber time = pfs_row_key(request->relation).time;
 
 	*low = PG_INT64_MIN;
 	*high = PG_INT64_MAX;
-	for (int i = 0; i < filter_count; i++)
-		if (filters[i].attnum == time)
+	for (int i = 0; i < request->filter_count; i++)
+		if (request->filters[i].attnum == time)
 		{
-			*low = Max(*low, filters[i].low);
-			*high = Min(*high, filters[i].high);
+			*low = Max(*low, request->filters[i].low);
+			*high = Min(*high, request->filters[i].high);
 		}
 }
 
-/* Whether a wider roll-up that is taken holds the time of this one, so that loading it is in vain. */
+/*
+ * Whether a wider roll-up that is taken holds the time of this one, so that loading it is in vain.
+ */
 static bool
 lies_within(const PfsRollup *rollup, List *chosen)
 {
@@ -312,44 +293,40 @@ lies_within(const PfsRollup *rollup, List *chosen)
 }
 
 void
-pfs_scan_units_roll_up(Relation relation, Snapshot snapshot, int attribute_count,
-					   const AttrNumber *attnums, int filter_count, const PfsBlockFilter *filters,
-					   int64 width, PfsScanUnits *units)
+pfs_scan_units_roll_up(const PfsScanRequest *request, PfsScanUnits *units)
 {
 	bool *taken = palloc0(sizeof(bool) * Max(units->visible.count, 1));
-	uint32 capacity = units->count;
 	List *rollups = NIL;
 	List *chosen = NIL;
 	ListCell *cell;
 	int64 low;
 	int64 high;
 
-	get_time_range(relation, filter_count, filters, &low, &high);
+	get_time_range(request, &low, &high);
 	if (units->visible.count - units->skipped_count > 1)
-		rollups = pfs_rollups_list(pfs_storage_id(relation), snapshot, low, high);
+		rollups = pfs_rollups_list(pfs_storage_id(request->relation), request->snapshot, low, high);
 	foreach(cell, rollups)
 	{
 		PfsRollup *rollup = lfirst(cell);
 		PfsScanUnit unit = { 0 };
 
 		CHECK_FOR_INTERRUPTS();
-		if (rollup->width >= width || rollup->stack_count == 0 ||
-			!pfs_rollup_fits(rollup, relation) || lies_within(rollup, chosen))
+		if (rollup->width >= request->rollup_width || rollup->stack_count == 0 ||
+			!pfs_rollup_fits(rollup, request->relation) || lies_within(rollup, chosen))
 			continue;
 		pfs_rollup_load(rollup);
 		unit.row.row_count = rollup->stack_count;
 		unit.row.header = rollup->header;
 		unit.row.payload = rollup->payload;
-		if (!pfs_rollup_suits(rollup, relation, filter_count, filters) ||
-			!is_free(rollup, units, taken) ||
-			!has_attributes(relation, &unit.row, attribute_count, attnums))
+		if (!pfs_rollup_suits(rollup, request->relation, request->filter_count, request->filters) ||
+			!is_free(rollup, units, taken) || !has_attributes(request, &unit.row))
 			continue;
 		chosen = lappend(chosen, rollup);
 		for (uint32 i = 0; i < rollup->segments.count; i++)
 			taken[pfs_numbers_find(units->visible, rollup->segments.numbers[i])] = true;
 		unit.rolled_up = remove_units(rollup, units);
 		if (unit.rolled_up > 0)
-			*add_unit(units, &capacity) = unit;
+			*add_unit(units) = unit;
 	}
 	count_rows(units);
 }
@@ -357,31 +334,9 @@ pfs_scan_units_roll_up(Relation relation, Snapshot snapshot, int attribute_count
 PfsNumbers
 pfs_visible_segments(Relation relation, Snapshot snapshot)
 {
+	PfsScanRequest request = { .relation = relation, .snapshot = snapshot };
 	PfsScanUnits units;
 
-	pfs_scan_units_list(relation, snapshot, 0, NULL, NULL, &units);
+	pfs_scan_units_list(&request, &units);
 	return units.visible;
-}
-
-Size
-pfs_shared_scan_bytes(Relation relation)
-{
-	return add_size(MAXALIGN(sizeof(PfsSharedScan)),
-					pfs_write_buffer_image_bytes(pfs_storage_id(relation)));
-}
-
-void
-pfs_shared_scan_init(Relation relation, PfsSharedScan *shared)
-{
-	int64 storage_id = pfs_storage_id(relation);
-
-	pg_atomic_init_u64(&shared->next_chunk, 0);
-	shared->image_bytes = pfs_write_buffer_image_bytes(storage_id);
-	pfs_write_buffer_image_make(storage_id, (char *) shared + MAXALIGN(sizeof(PfsSharedScan)));
-}
-
-void
-pfs_shared_scan_rewind(PfsSharedScan *shared)
-{
-	pg_atomic_write_u64(&shared->next_chunk, 0);
 }

@@ -8,9 +8,7 @@
 
 #include "profstore.h"
 
-#include "port/atomics.h"
-
-#include "store/scan/block_scan.h"
+#include "store/scan/scan_request.h"
 #include "store/segment/directory.h"
 #include "store/segment/row_buffer.h"
 
@@ -21,16 +19,9 @@
  */
 #define PFS_CHUNK_BLOCKS 128
 
-struct PfsSharedScan
-{
-	pg_atomic_uint64 next_chunk;
-	Size image_bytes;
-	/* MAXALIGNed: row images */
-};
-
 /*
- * Either a segment, or, where image is not NULL, rows waiting in memory, or a roll-up, which reads as a segment of
- * sums whose rows all pass the filters.
+ * Either a segment, or, where image is not NULL, rows waiting in memory, or a roll-up, which reads
+ * as a segment of sums whose rows all pass the filters.
  */
 typedef struct PfsScanUnit
 {
@@ -45,6 +36,7 @@ typedef struct PfsScanUnit
 typedef struct PfsScanUnits
 {
 	uint32 count;
+	uint32 capacity;
 	PfsScanUnit *units;
 	uint32 skipped_count; /* segments that are not listed, since the filters rule them out */
 	PfsNumbers visible;	  /* segments, ruled out or not */
@@ -53,26 +45,14 @@ typedef struct PfsScanUnits
 } PfsScanUnits;
 
 /*
- * Lists what the snapshot sees of the relation, in CurrentMemoryContext. Every process that shares
- * a scan comes to the same list, whatever its filters: what they rule out is listed as skipped.
- * Image rows are not checked against the snapshot here.
+ * Lists what the snapshot sees of what is asked for, in CurrentMemoryContext. Every process that
+ * shares a scan comes to the same list, whatever its filters: what they rule out is listed as
+ * skipped. Image rows are not checked against the snapshot here.
  */
-void pfs_scan_units_list(Relation relation, Snapshot snapshot, int filter_count,
-						 const PfsBlockFilter *filters, const PfsSharedScan *shared,
-						 PfsScanUnits *units);
+void pfs_scan_units_list(const PfsScanRequest *request, PfsScanUnits *units);
 
-/* Lists just some segments, and no waiting rows. */
-void pfs_scan_units_list_segments(Relation relation, Snapshot snapshot, int filter_count,
-								  const PfsBlockFilter *filters, PfsNumbers segments,
-								  PfsScanUnits *units);
-
-/*
- * Puts roll-ups in the place of segments, where these have all attributes and suit the filters. Only those of buckets narrower than
- * the width.
- */
-void pfs_scan_units_roll_up(Relation relation, Snapshot snapshot, int attribute_count,
-							const AttrNumber *attnums, int filter_count,
-							const PfsBlockFilter *filters, int64 width, PfsScanUnits *units);
+/* Puts roll-ups in the place of segments, where these have all attributes and suit the filters. */
+void pfs_scan_units_roll_up(const PfsScanRequest *request, PfsScanUnits *units);
 
 /* All segments that the snapshot sees, in CurrentMemoryContext. */
 PfsNumbers pfs_visible_segments(Relation relation, Snapshot snapshot);

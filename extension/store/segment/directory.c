@@ -4,6 +4,11 @@
  *
  * The rows are ordinary heap rows. They are written by heap_insert rather than through the
  * executor, because they carry a command id of the caller's choice.
+ *
+ * 1. A writer inserts a row, and its index entries, and removes rows by their address.
+ * 2. A scan lists the rows of a storage that a snapshot sees, in the order of segment numbers, each
+ *    valid until the next is asked for.
+ * 3. Beyond snapshots: all rows that anybody may still see, all rows of a storage that goes.
  */
 #include "store/segment/directory.h"
 
@@ -46,8 +51,7 @@ enum
 	COL_PAYLOAD,
 	COL_SUMMARY_BYTE_COUNT,
 	COL_SUMMARY,
-	COL_COUNT = COL_SUMMARY,
-	COL_COUNT_1_0 = COL_PAYLOAD /* before ALTER EXTENSION UPDATE */
+	COL_COUNT = COL_SUMMARY
 };
 
 #define SEGMENT_NO_BITS 16
@@ -74,7 +78,7 @@ open_directory(LOCKMODE lock)
 	Relation heap = pfs_table_open("segments", lock);
 	int columns = RelationGetDescr(heap)->natts;
 
-	if (columns != COL_COUNT && columns != COL_COUNT_1_0)
+	if (columns != COL_COUNT)
 	{
 		pfs_extension_require_current();
 		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
@@ -91,10 +95,7 @@ pfs_directory_try_lock(void)
 
 	for (size_t i = 0; i < lengthof(tables); i++)
 	{
-		/* version 1.0 has just the first */
-		Oid relation_id = i == 0 ? pfs_relation_oid(tables[i]) : pfs_relation_find(tables[i]);
-
-		if (OidIsValid(relation_id) && !ConditionalLockRelationOid(relation_id, RowExclusiveLock))
+		if (!ConditionalLockRelationOid(pfs_relation_oid(tables[i]), RowExclusiveLock))
 			return false;
 	}
 	return true;
@@ -123,12 +124,6 @@ pfs_directory_writer_close(PfsDirectoryWriter *writer)
 	table_close(writer->heap, NoLock);
 	pfree(writer->indexes);
 	pfree(writer);
-}
-
-bool
-pfs_directory_takes_summaries(const PfsDirectoryWriter *writer)
-{
-	return RelationGetDescr(writer->heap)->natts >= COL_SUMMARY;
 }
 
 /*
@@ -249,7 +244,9 @@ scan_begin(int64 storage_id, Snapshot snapshot)
 	PfsDirectoryScan *scan = palloc0(sizeof(PfsDirectoryScan));
 	ScanKeyData key;
 
-	/* pg_upgrade brings the rows later, and the index after the tables that it tests for emptiness */
+	/*
+	 * pg_upgrade brings the rows later, and the index after the tables that it tests for emptiness
+	 */
 	if (IsBinaryUpgrade)
 		return scan;
 

@@ -16,7 +16,7 @@
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
-/* Smallest and largest lane of a column over a segment. */
+/* Smallest and largest value of a column over a segment. */
 typedef struct PfsRange
 {
 	bool known; /* false: the table lacks the column, or it is null in all rows */
@@ -44,22 +44,21 @@ typedef struct PfsSegmentRow
 typedef struct PfsDirectoryWriter PfsDirectoryWriter;
 
 /*
- * Keeps what is in the directory, and in the roll-ups beside it, where it is until the transaction ends: who reads rows in
- * order to delete them locks first, since VACUUM FULL and CLUSTER give them other addresses. Takes what a writer takes, but
- * waits for nobody: false where a lock is not to be had.
+ * Keeps what is in the directory, and in the roll-ups beside it, where it is until the transaction
+ * ends: who reads rows in order to delete them locks first, since VACUUM FULL and CLUSTER give them
+ * other addresses. Takes what a writer takes, but waits for nobody: false where a lock is not to be
+ * had.
  */
 bool pfs_directory_try_lock(void);
 
 /* Opens the directory for inserts by the current (sub)transaction; needs an active snapshot. */
 PfsDirectoryWriter *pfs_directory_writer_open(void);
-/* Whether rows can have sums: not in a directory of version 1.0. */
-bool pfs_directory_takes_summaries(const PfsDirectoryWriter *writer);
 /* Inserts a row and sets its segment_no. */
 void pfs_directory_insert(PfsDirectoryWriter *writer, int64 storage_id, PfsSegmentRow *row,
 						  CommandId command_id);
 /*
- * Deletes a row that was read while the writer was open; false where another transaction has touched it. Raises an error
- * where another row stands at its address.
+ * Deletes a row that was read while the writer was open; false where another transaction has
+ * touched it. Raises an error where another row stands at its address.
  */
 bool pfs_directory_remove(PfsDirectoryWriter *writer, int64 storage_id, const PfsSegmentRow *row);
 void pfs_directory_writer_close(PfsDirectoryWriter *writer); /* keeps the lock */

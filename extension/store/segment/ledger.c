@@ -2,7 +2,8 @@
  * ledger.c
  *		Entries of profstore.row_ledger.
  *
- * It is appended to by every COPY, so it has no index; folding keeps it short enough to be read whole.
+ * It is appended to by every COPY, so it has no index; folding keeps it short enough to be read
+ * whole.
  */
 #include "store/segment/ledger.h"
 
@@ -29,13 +30,10 @@ enum
 /* Fewer entries of a table are left as they are. */
 #define FOLD_ENTRIES 16
 
-/* NULL: there is none. */
 static Relation
 open_ledger(LOCKMODE lock)
 {
-	Oid relation_id = pfs_relation_find("row_ledger");
-
-	return OidIsValid(relation_id) ? table_open(relation_id, lock) : NULL;
+	return pfs_table_open("row_ledger", lock);
 }
 
 static SysScanDesc
@@ -61,10 +59,11 @@ append(Relation ledger, int64 storage_id, int64 row_count, CommandId command_id)
 void
 pfs_ledger_add(int64 storage_id, int64 row_count, CommandId command_id)
 {
-	Relation ledger = row_count == 0 ? NULL : open_ledger(RowExclusiveLock);
+	Relation ledger;
 
-	if (ledger == NULL)
+	if (row_count == 0)
 		return;
+	ledger = open_ledger(RowExclusiveLock);
 	append(ledger, storage_id, row_count, command_id);
 	table_close(ledger, NoLock);
 }
@@ -98,8 +97,6 @@ pfs_ledger_fold(int64 storage_id, Snapshot snapshot)
 	Relation ledger = open_ledger(RowExclusiveLock);
 	uint32 entry_count;
 
-	if (ledger == NULL)
-		return;
 	(void) add_up(ledger, storage_id, snapshot, false, &entry_count);
 	if (entry_count > FOLD_ENTRIES)
 	{
@@ -110,28 +107,31 @@ pfs_ledger_fold(int64 storage_id, Snapshot snapshot)
 	table_close(ledger, NoLock);
 }
 
-bool
-pfs_ledger_total(int64 storage_id, Snapshot snapshot, int64 *row_count)
+int64
+pfs_ledger_total(int64 storage_id, Snapshot snapshot)
 {
 	Relation ledger = open_ledger(AccessShareLock);
 	uint32 entry_count;
+	int64 total = add_up(ledger, storage_id, snapshot, false, &entry_count);
 
-	if (ledger == NULL)
-		return false;
-	*row_count = add_up(ledger, storage_id, snapshot, false, &entry_count);
 	table_close(ledger, AccessShareLock);
-	return true;
+	return total;
 }
 
-/* SnapshotSelf also sees entries that this very command has written; nobody else can be writing any. */
+/*
+ * SnapshotSelf also sees entries that this very command has written; nobody else can be writing
+ * any.
+ */
 void
 pfs_ledger_delete(int64 storage_id)
 {
-	Relation ledger = open_ledger(RowExclusiveLock);
+	Oid relation_id = pfs_relation_find("row_ledger");
+	Relation ledger;
 	uint32 entry_count;
 
-	if (ledger == NULL)
+	if (!OidIsValid(relation_id))
 		return;
+	ledger = table_open(relation_id, RowExclusiveLock);
 	(void) add_up(ledger, storage_id, SnapshotSelf, true, &entry_count);
 	table_close(ledger, NoLock);
 }

@@ -14,7 +14,7 @@ pfs_row_buffer_init(PfsRowBuffer *buffer, Relation relation, MemoryContext paren
 {
 	TupleDesc desc = RelationGetDescr(relation);
 
-	pfs_lane_check_columns(RelationGetRelationName(relation), desc);
+	pfs_value_check_columns(RelationGetRelationName(relation), desc);
 	memset(buffer, 0, sizeof(*buffer));
 	buffer->context =
 		AllocSetContextCreate(parent, "profstore row buffer", ALLOCSET_START_SMALL_SIZES);
@@ -27,7 +27,7 @@ pfs_row_buffer_init(PfsRowBuffer *buffer, Relation relation, MemoryContext paren
 		if (attribute->attisdropped)
 			continue;
 		buffer->columns[buffer->column_count].attnum = attribute->attnum;
-		buffer->columns[buffer->column_count].kind = pfs_lane_kind(attribute->atttypid);
+		buffer->columns[buffer->column_count].kind = pfs_value_kind(attribute->atttypid);
 		buffer->column_count++;
 	}
 	if (buffer->column_count == 0)
@@ -91,7 +91,7 @@ static void
 append_column(PfsRowBuffer *buffer, PfsBufferColumn *column, TupleTableSlot **slots, uint32 count)
 {
 	int attribute = column->attnum - 1;
-	PfsLaneKind kind = column->kind;
+	PfsValueKind kind = column->kind;
 
 	for (uint32 i = 0; i < count; i++)
 	{
@@ -101,7 +101,7 @@ append_column(PfsRowBuffer *buffer, PfsBufferColumn *column, TupleTableSlot **sl
 			pfs_row_buffer_set_null(buffer, column, row);
 		else
 		{
-			column->values[row] = pfs_lane_of_datum(kind, slots[i]->tts_values[attribute]);
+			column->values[row] = pfs_value_of_datum(kind, slots[i]->tts_values[attribute]);
 			if (column->nulls != NULL)
 				column->nulls[row] = false;
 		}

@@ -1,6 +1,6 @@
 /*
  * row_buffer.h
- *		Rows of one table that a transaction has inserted and not yet written: arrays of lanes.
+ *		Rows of one table that a transaction has inserted and not yet written: arrays of values.
  *
  * Rows only ever go on and off at the end, as subtransactions do. Runs of rows remember the command
  * and the subtransaction that inserted them: an aborted subtransaction's rows are cut off, a
@@ -15,12 +15,12 @@
 #include "executor/tuptable.h"
 #include "utils/relcache.h"
 
-#include "store/segment/lane.h"
+#include "store/segment/value.h"
 
 typedef struct PfsBufferColumn
 {
 	AttrNumber attnum;
-	PfsLaneKind kind;
+	PfsValueKind kind;
 	int64 *values;
 	bool *nulls; /* allocated with the first null */
 } PfsBufferColumn;
@@ -52,10 +52,8 @@ Size pfs_row_buffer_bytes(const PfsRowBuffer *buffer); /* memory held, near enou
 
 void pfs_row_buffer_append(PfsRowBuffer *buffer, TupleTableSlot **slots, uint32 count,
 						   CommandId command_id, SubTransactionId subxact);
-/*
- * For who fills the arrays himself: room for that many rows in all, and a null in a row below
- * row_capacity.
- */
+
+/* Room for that many rows in all, which the caller fills; a null in a row below row_capacity. */
 void pfs_row_buffer_reserve(PfsRowBuffer *buffer, uint32 row_count);
 void pfs_row_buffer_set_null(PfsRowBuffer *buffer, PfsBufferColumn *column, uint32 row);
 void pfs_row_buffer_truncate(PfsRowBuffer *buffer, uint32 row_count);

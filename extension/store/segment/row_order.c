@@ -20,7 +20,7 @@ pfs_row_key(Relation relation)
 	{
 		Form_pg_attribute attribute = TupleDescAttr(desc, i);
 
-		if (attribute->attisdropped || !pfs_lane_is_ordered(pfs_lane_kind(attribute->atttypid)))
+		if (attribute->attisdropped || !pfs_value_is_ordered(pfs_value_kind(attribute->atttypid)))
 			continue;
 		if (strcmp(NameStr(attribute->attname), "time") == 0)
 			key.time = attribute->attnum;
@@ -114,8 +114,9 @@ distribute(const int64 *values, int shift, const uint32 *from, uint32 *to, uint3
 }
 
 /*
- * The sorted order as row numbers, or NULL where the rows are in order already: a radix sort from the least digit of the
- * last key on (Knuth, The Art of Computer Programming, 5.2.5), over the digits in which rows differ.
+ * The sorted order as row numbers, or NULL where the rows are in order already: a radix sort from
+ * the least digit of the last key on (Knuth, The Art of Computer Programming, 5.2.5), over the
+ * digits in which rows differ.
  */
 static uint32 *
 sorted_order(const PfsRowBuffer *buffer, const PfsRowKey *key, uint32 first, uint32 count)
@@ -195,7 +196,7 @@ pfs_rows_order(const PfsRowBuffer *buffer, const PfsRowKey *key, uint32 first, u
 		bool has_nulls = any_null(source->nulls, first, count);
 
 		columns[i].attnum = source->attnum;
-		columns[i].width = pfs_lane_width(source->kind);
+		columns[i].width = pfs_value_width(source->kind);
 		columns[i].is_key = source->attnum == key->series || source->attnum == key->stack;
 		if (order == NULL)
 		{

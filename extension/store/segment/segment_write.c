@@ -189,27 +189,35 @@ mark_summed(Relation relation, const PfsRows *rows)
 	return marked;
 }
 
+/* How a segment is encoded, and whether its streams lie in one value. */
+typedef struct Manner
+{
+	int16 level;
+	PfsEffort effort;
+	bool packed;
+} Manner;
+
 static void
 write_segment(Relation relation, int64 storage_id, PfsDirectoryWriter *writer, const PfsRows *rows,
-			  CommandId command_id, int16 level, PfsEffort effort, bool packed)
+			  CommandId command_id, Manner manner)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "profstore segment write",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext outer = MemoryContextSwitchTo(context);
 	EncodedParts encoded = { 0 };
-	bool has_summary = level > 0 && pfs_directory_takes_summaries(writer);
+	bool has_summary = manner.level > 0;
 	PfsSegmentRow row = { 0 };
 	PfsRows marked = *rows;
+	bool packed = manner.packed || !OidIsValid(relation->rd_rel->reltoastrelid);
 
-	packed |= !OidIsValid(relation->rd_rel->reltoastrelid);
 	/* what lies in one value is fetched by parts, so they share nothing there */
 	if (has_summary && !packed)
 		marked = mark_summed(relation, rows);
-	row.byte_count = encode_part(relation, &marked, effort, PFS_PART_ROWS, &encoded);
+	row.byte_count = encode_part(relation, &marked, manner.effort, PFS_PART_ROWS, &encoded);
 	if (has_summary)
-		encode_summary(relation, rows, !packed, effort, &row, &encoded);
+		encode_summary(relation, rows, !packed, manner.effort, &row, &encoded);
 	row.row_count = (int32) rows->row_count;
-	row.level = level;
+	row.level = manner.level;
 	row.time = rows->time;
 	row.key = rows->key;
 	row.header = encoded.headers[PFS_PART_ROWS];
@@ -232,8 +240,8 @@ pfs_segment_write(Relation relation, int64 storage_id, PfsDirectoryWriter *write
 	bool small = rows->row_count <= PFS_PACKED_MAX_ROWS;
 
 	/* compaction encodes all rows once more: here the writer's time counts */
-	write_segment(relation, storage_id, writer, rows, command_id, small ? 0 : 1, PFS_EFFORT_FAST,
-				  small);
+	write_segment(relation, storage_id, writer, rows, command_id,
+				  (Manner){ small ? 0 : 1, PFS_EFFORT_FAST, small });
 }
 
 void
@@ -242,8 +250,8 @@ pfs_segment_write_merged(Relation relation, int64 storage_id, PfsDirectoryWriter
 {
 	bool final = level >= 2;
 
-	write_segment(relation, storage_id, writer, rows, command_id, level,
-				  final ? PFS_EFFORT_DENSE : PFS_EFFORT_FAST, !final);
+	write_segment(relation, storage_id, writer, rows, command_id,
+				  (Manner){ level, final ? PFS_EFFORT_DENSE : PFS_EFFORT_FAST, !final });
 }
 
 void

@@ -16,7 +16,7 @@
 #include "utils/rel.h"
 
 #include "base/relations.h"
-#include "store/segment/lane.h"
+#include "store/segment/value.h"
 
 typedef struct PfsMetapage
 {
@@ -243,7 +243,7 @@ pfs_desc_missing_value(TupleDesc desc, AttrNumber attnum, int64 *value)
 
 	if (!is_null)
 		*value =
-			pfs_lane_of_datum(pfs_lane_kind(TupleDescAttr(desc, attnum - 1)->atttypid), missing);
+			pfs_value_of_datum(pfs_value_kind(TupleDescAttr(desc, attnum - 1)->atttypid), missing);
 	return !is_null;
 }
 

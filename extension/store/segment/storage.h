@@ -8,14 +8,14 @@
  *		     8     8  storage id: the key of this file's rows in profstore.segments
  *		    16     4  number of missing values
  *		    20     4  0
- *		    24  16 n  missing values: lane (8), attribute number (4), 0 (4)
+ *		    24  16 n  missing values: value (8), attribute number (4), 0 (4)
  *
  * The page is written when the file is made, and again only by the transaction that has made it.
- * Every new or emptied file (CREATE, TRUNCATE, a rewrite) draws a new id from profstore.storage_ids, so a rolled back TRUNCATE finds
- * its old rows again. Only VACUUM FULL hands an id on to a new file, because there old snapshots
- * must go on seeing old rows. It keeps segments as they are, while core takes it for a rewrite and
- * forgets the values that rows from before an ADD COLUMN with a DEFAULT have; so the new page
- * takes them over.
+ * Every new or emptied file (CREATE, TRUNCATE, a rewrite) draws a new id from
+ * profstore.storage_ids, so a rolled back TRUNCATE finds its old rows again. Only VACUUM FULL hands
+ * an id on to a new file, because there old snapshots must go on seeing old rows. It keeps segments
+ * as they are, while core takes it for a rewrite and forgets the values that rows from before an
+ * ADD COLUMN with a DEFAULT have; so the new page takes them over.
  */
 #ifndef PFS_STORAGE_H
 #define PFS_STORAGE_H
@@ -32,7 +32,7 @@
 /* The value of a column in all segments that lack it. */
 typedef struct PfsMissingValue
 {
-	int64 value; /* a lane */
+	int64 value; /* a value */
 	int32 attnum;
 	int32 unused;
 } PfsMissingValue;
@@ -64,7 +64,7 @@ int64 pfs_storage_id(Relation relation);
 PfsStorageCache *pfs_storage_cache(Relation relation);
 
 /*
- * The lane that rows from before the column have; false: null. The first looks into a description
+ * The value that rows from before the column have; false: null. The first looks into a description
  * of the table alone.
  */
 bool pfs_desc_missing_value(TupleDesc desc, AttrNumber attnum, int64 *value);

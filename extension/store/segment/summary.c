@@ -13,6 +13,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "base/arrays.h"
 #include "store/segment/row_order.h"
 
 /* A table of sums must save at least so many rows for each of its own, to be worth its bytes. */
@@ -31,15 +32,15 @@ typedef struct SumColumn
 	bool is_out_of_range;
 } SumColumn;
 
-/* The table being made: arrays of limit lanes. */
+/* The table being made: arrays of limit values. */
 typedef struct SumTable
 {
 	const PfsColumn *series;
 	const PfsColumn *second; /* stack or time */
 	uint32 limit;			 /* most entries */
 	uint32 count;
-	int64 *series_lanes;
-	int64 *second_lanes;
+	int64 *series_values;
+	int64 *second_values;
 	int64 *row_counts;
 	uint32 column_count;
 	SumColumn *columns;
@@ -89,7 +90,7 @@ find_column(const PfsRows *rows, AttrNumber attnum)
 }
 
 static int64 *
-lanes(uint32 count)
+new_values(uint32 count)
 {
 	return palloc_extended(sizeof(int64) * (Size) count, MCXT_ALLOC_HUGE);
 }
@@ -130,16 +131,16 @@ begin_table(Relation relation, const PfsRows *rows, PfsSegmentPart part, uint32 
 	if (limit == 0)
 		return false;
 
-	table->series_lanes = lanes(table->limit);
-	table->second_lanes = lanes(table->limit);
-	table->row_counts = lanes(table->limit);
+	table->series_values = new_values(table->limit);
+	table->second_values = new_values(table->limit);
+	table->row_counts = new_values(table->limit);
 	table->columns = palloc0(sizeof(SumColumn) * rows->column_count);
 	for (uint32 i = 0; i < rows->column_count; i++)
 	{
 		if (!pfs_summary_adds_up(relation, &rows->columns[i]))
 			continue;
 		table->columns[table->column_count].source = &rows->columns[i];
-		table->columns[table->column_count++].sums = lanes(table->limit);
+		table->columns[table->column_count++].sums = new_values(table->limit);
 	}
 	return true;
 }
@@ -149,8 +150,8 @@ add_entry(SumTable *table, int64 series, int64 second)
 {
 	uint32 position = table->count++;
 
-	table->series_lanes[position] = series;
-	table->second_lanes[position] = second;
+	table->series_values[position] = series;
+	table->second_values[position] = second;
 	table->row_counts[position] = 0;
 	for (uint32 i = 0; i < table->column_count; i++)
 		table->columns[i].sums[position] = 0;
@@ -180,8 +181,8 @@ add_pairs(SumTable *table, uint32 row_count, bool by_groups)
 		int64 stack = table->second->values[row];
 
 		if (row == 0 || (by_groups && row % PFS_BLOCK_ROWS == 0) ||
-			series != table->series_lanes[table->count - 1] ||
-			stack != table->second_lanes[table->count - 1])
+			series != table->series_values[table->count - 1] ||
+			stack != table->second_values[table->count - 1])
 		{
 			if (table->count == table->limit)
 				return false;
@@ -190,15 +191,6 @@ add_pairs(SumTable *table, uint32 row_count, bool by_groups)
 		add_row(table, table->count - 1, row);
 	}
 	return true;
-}
-
-static int
-compare_lanes(const void *a, const void *b)
-{
-	int64 left = *(const int64 *) a;
-	int64 right = *(const int64 *) b;
-
-	return left < right ? -1 : left > right;
 }
 
 /* Adds the rows first .. end-1 of one series; false where there are too many scrapes. */
@@ -219,7 +211,7 @@ add_series(SumTable *table, times_hash *positions, int64 *distinct, uint32 first
 			return false;
 		distinct[count++] = times[row];
 	}
-	qsort(distinct, count, sizeof(int64), compare_lanes);
+	qsort(distinct, count, sizeof(int64), pfs_compare_int64);
 	for (uint32 i = 0; i < count; i++)
 	{
 		times_lookup(positions, distinct[i])->position = table->count;
@@ -234,7 +226,7 @@ static bool
 add_scrapes(SumTable *table, uint32 row_count)
 {
 	times_hash *positions = times_create(CurrentMemoryContext, 256, NULL);
-	int64 *distinct = lanes(table->limit);
+	int64 *distinct = new_values(table->limit);
 	const int64 *series = table->series->values;
 	uint32 end;
 
@@ -271,8 +263,10 @@ finish_table(const SumTable *table, const PfsSegmentReader *base, PfsRows *sums)
 	PfsColumn *columns = palloc(sizeof(PfsColumn) * (table->column_count + 3));
 	uint32 count = 0;
 
-	put_column(&columns[count++], table->series->attnum, table->series->width, table->series_lanes);
-	put_column(&columns[count++], table->second->attnum, table->second->width, table->second_lanes);
+	put_column(&columns[count++], table->series->attnum, table->series->width,
+			   table->series_values);
+	put_column(&columns[count++], table->second->attnum, table->second->width,
+			   table->second_values);
 	Assert(count == ROW_COUNT_POSITION);
 	put_column(&columns[count++], PFS_ROW_COUNT_ATTNUM, sizeof(int32), table->row_counts);
 	for (uint32 i = 0; i < count; i++)

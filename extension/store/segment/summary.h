@@ -13,8 +13,9 @@
  * key, have no null, and add up within int8; others are left out. A table of sums is left out as a
  * whole where a column of the key has nulls, or where it would not be much shorter than the rows.
  *
- * Pairs may be the groups of the rows (codec/segment.h): then the keys, row counts and sums are stored
- * with the rows alone, and a pair that reaches over the end of a block of rows has a row for each block.
+ * Pairs may be the groups of the rows (codec/segment.h): then the keys, row counts and sums are
+ * stored with the rows alone, and a pair that reaches over the end of a block of rows has a row for
+ * each block.
  */
 #ifndef PFS_SUMMARY_H
 #define PFS_SUMMARY_H

@@ -8,9 +8,11 @@
  * queries in progress: cursors, and the callers of functions. A query that began before the first
  * waiting row sees none of them either way, so only those that begin later are noted.
  *
- * Not every snapshot belongs to a query: PL/pgSQL evaluates an expression without one, and a STABLE function in it looks at
- * tables by the expression's snapshot, after a VOLATILE one beside it may have filled a segment. Nobody can list such snapshots. So what was
- * written together is noted, too, and a scan by a snapshot from between its commands, which would miss some of the rows, is an error.
+ * Not every snapshot belongs to a query: PL/pgSQL evaluates an expression without one, and a STABLE
+ * function in it looks at tables by the expression's snapshot, after a VOLATILE one beside it may
+ * have filled a segment. Nobody can list such snapshots. So what was written together is noted,
+ * too, and a scan by a snapshot from between its commands, which would miss some of the rows, is an
+ * error.
  */
 #ifndef PFS_OBSERVERS_H
 #define PFS_OBSERVERS_H

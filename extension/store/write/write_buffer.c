@@ -5,6 +5,13 @@
  * A buffer belongs to a file (storage id) and to a column layout: a table that is altered between
  * inserts gets a second buffer. All memory is a child of TopTransactionContext and goes with the
  * transaction.
+ *
+ * 1. Rows are appended. Where the buffers take more than profstore.write_buffer_size, the largest
+ *    are written.
+ * 2. A flush writes runs of rows that one command of one subtransaction inserted, or several that
+ *    no running query can tell apart (observers.c), as segments.
+ * 3. What waits at the commit is flushed. Before, scans read images of it; what a subtransaction
+ *    appended goes with its abort.
  */
 #include "store/write/write_buffer.h"
 

@@ -37,8 +37,8 @@ void pfs_write_buffer_flush(Relation relation);
 void pfs_write_buffer_flush_all(void);
 
 /*
- * The current subtransaction has dropped the storage: its rows go, and those of outer ones come back
- * should it abort.
+ * The current subtransaction has dropped the storage: its rows go, and those of outer ones come
+ * back should it abort.
  */
 void pfs_write_buffer_drop(int64 storage_id);
 
@@ -49,7 +49,9 @@ void pfs_write_buffer_drop(int64 storage_id);
 Size pfs_write_buffer_image_bytes(int64 storage_id);
 void pfs_write_buffer_image_make(int64 storage_id, void *images);
 
-/* Its setting and its callbacks at the ends of transactions; called once when the module is loaded. */
+/*
+ * Its setting and its callbacks at the ends of transactions; called once when the module is loaded.
+ */
 void pfs_write_buffer_init(void);
 
 #endif

@@ -13,7 +13,7 @@
 #include <time.h>
 
 #include "codec/format.h"
-#include "test/unit/lanes.h"
+#include "test/unit/values.h"
 
 #define STACKS_PER_SERVICE 5000
 #define NODES_PER_SERVICE  75000
@@ -31,7 +31,7 @@ static const char *const column_names[COLUMNS] = { "series_id", "stack_id", "tim
 
 typedef struct Row
 {
-	int64_t lanes[COLUMNS];
+	int64_t values[COLUMNS];
 } Row;
 
 /*
@@ -77,8 +77,8 @@ compare_rows(const void *left, const void *right)
 	const Row *b = right;
 
 	for (int i = 0; i < COLUMNS; i++)
-		if (a->lanes[i] != b->lanes[i])
-			return a->lanes[i] < b->lanes[i] ? -1 : 1;
+		if (a->values[i] != b->values[i])
+			return a->values[i] < b->values[i] ? -1 : 1;
 	return 0;
 }
 
@@ -124,8 +124,8 @@ make_rows(uint32_t row_count, int windows)
 			qsort(rows + start, filled - start, sizeof(Row), compare_rows);
 			for (uint32_t i = start + 1; i < filled; i++)
 			{
-				if (rows[i].lanes[1] == rows[kept].lanes[1])
-					rows[kept].lanes[3] += PERIOD_NS;
+				if (rows[i].values[1] == rows[kept].values[1])
+					rows[kept].values[3] += PERIOD_NS;
 				else
 					rows[++kept] = rows[i];
 			}
@@ -342,15 +342,15 @@ bench_segment(uint32_t row_count, int windows, PfsEffort effort)
 
 	for (int i = 0; i < COLUMNS; i++)
 	{
-		int64_t *lanes = malloc(row_count * sizeof(int64_t));
+		int64_t *values = malloc(row_count * sizeof(int64_t));
 
-		if (lanes == NULL)
+		if (values == NULL)
 			abort();
 		for (uint32_t row = 0; row < row_count; row++)
-			lanes[row] = rows[row].lanes[i];
+			values[row] = rows[row].values[i];
 		columns[i] = (PfsColumn){ .attnum = (int16_t) (i + 1),
 								  .width = 8,
-								  .values = lanes,
+								  .values = values,
 								  .is_key = i < KEYS,
 								  .wants_sums = i == SUMMED && effort == PFS_EFFORT_DENSE };
 	}

@@ -1,7 +1,7 @@
 /*
  * fuzz_profile.c
- *		The readers of foreign profiles, on any bytes: the first one picks the format. What is accepted must be whole: every
- *		index is checked. Memory must stay within the budget.
+ *		The readers of foreign profiles, on any bytes: the first one picks the format. What is
+ *		accepted must be whole: every index is checked. Memory must stay within the budget.
  */
 #include <stdlib.h>
 #include <string.h>

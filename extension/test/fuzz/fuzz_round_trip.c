@@ -1,11 +1,12 @@
 /*
  * fuzz_round_trip.c
- *		Fuzzes encode and decode: lanes grow from the input by small instructions, and must come
+ *		Fuzzes encode and decode: values grow from the input by small instructions, and must come
  *		back the same.
  *
- * Input: effort in bit 0 of one byte, in bit 1 whether the lanes are a key without nulls, beside
- * which times rise, and in bit 2 whether sums of these are asked for; then instructions of two bytes, repeat count and operation; an
- * operation adds to the value, shifts it, replaces it by bytes of the input, or makes rows null.
+ * Input: effort in bit 0 of one byte, in bit 1 whether the values are a key without nulls, beside
+ * which times rise, and in bit 2 whether sums of these are asked for; then instructions of two
+ * bytes, repeat count and operation; an operation adds to the value, shifts it, replaces it by
+ * bytes of the input, or makes rows null.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +18,11 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int64_t lanes[MAX_ROWS];
+static int64_t given[MAX_ROWS];
 static bool flags[MAX_ROWS];
 static int64_t times[MAX_ROWS];
 
-/* Fills lanes and flags; returns how many rows there are. */
+/* Fills values and flags; returns how many rows there are. */
 static uint32_t
 grow_rows(PfsCursor *cursor)
 {
@@ -50,22 +51,22 @@ grow_rows(PfsCursor *cursor)
 		for (; repeat > 0 && row < MAX_ROWS; repeat--, row++)
 		{
 			value += step;
-			lanes[row] = (int64_t) value;
+			given[row] = (int64_t) value;
 			flags[row] = is_null;
 		}
 	}
 	return row;
 }
 
-/* Times that rise as long as the lane stays the same. */
+/* Times that rise as long as the value stays the same. */
 static void
 fill_times(uint32_t row_count)
 {
 	for (uint32_t row = 0; row < row_count; row++)
 	{
-		bool again = row == 0 || lanes[row] != lanes[row - 1];
+		bool again = row == 0 || given[row] != given[row - 1];
 
-		times[row] = again ? lanes[row] & 7 : times[row - 1] + 1 + (lanes[row] >> 3 & 3);
+		times[row] = again ? given[row] & 7 : times[row - 1] + 1 + (given[row] >> 3 & 3);
 	}
 }
 
@@ -105,7 +106,7 @@ compare_block(PfsSegmentReader *reader, uint32_t block)
 			abort();
 		if (flags[start + i])
 			continue;
-		if (values[i] != lanes[start + i] || !has_range || values[i] < least ||
+		if (values[i] != given[start + i] || !has_range || values[i] < least ||
 			values[i] > greatest)
 			abort();
 	}
@@ -120,7 +121,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bool is_key = (head & 2) != 0;
 	uint32_t row_count = grow_rows(&cursor);
 	PfsColumn columns[] = {
-		{ 1, 8, lanes, is_key ? NULL : flags, is_key, false, false, NULL, 0 },
+		{ 1, 8, given, is_key ? NULL : flags, is_key, false, false, NULL, 0 },
 		{ 2, 8, times, NULL, false, (head & 4) != 0, false, NULL, 0 },
 	};
 	TestHeap heap = { 0 };

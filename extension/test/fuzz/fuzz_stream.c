@@ -1,7 +1,7 @@
 /*
  * fuzz_stream.c
- *		Fuzzes the decoding of a stream, below its CRC. Input: row count - 1 in 17 bits of 3 bytes, of
- *		which the last bit says whether lanes are those of groups; then the stream.
+ *		Fuzzes the decoding of a stream, below its CRC. Input: row count - 1 in 17 bits of 3 bytes,
+ *		of which the last bit says whether values are those of groups; then the stream.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,17 +19,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static const uint32_t group_sizes[] = { 1, 2, 1, 3, 1, 5, 60, 4, 7, 130, 1, 9, 17 };
 
 static void
-make_groups(uint32_t rows, bool has_lane_each, int64_t *lengths, int64_t *sums,
+make_groups(uint32_t rows, bool has_value_each, int64_t *lengths, int64_t *sums,
 			PfsBlockGroups *groups)
 {
 	*groups = (PfsBlockGroups){
-		.lengths = lengths, .has_lane_each = has_lane_each, .sums = sums, .unit = 1
+		.lengths = lengths, .has_value_each = has_value_each, .sums = sums, .unit = 1
 	};
 	while (rows > 0)
 	{
 		uint32_t size = group_sizes[groups->count % GROUP_SIZES];
 
-		if (has_lane_each)
+		if (has_value_each)
 		{
 			lengths[groups->count++] = (int64_t) size - 1;
 			rows--;

@@ -70,15 +70,16 @@ sub functions
 {
 	my %functions;
 	for my $row (rows_of(q(
-		SELECT p.oid::regprocedure, p.proname, p.prokind, p.provolatile, p.proretset, p.pronargdefaults, p.prorettype IN ('trigger'::regtype, 'event_trigger'::regtype),
-			array_to_string(ARRAY(SELECT rolname FROM pg_roles WHERE rolname ~ '^(fuzz_|postgres$)' AND has_function_privilege(rolname, p.oid, 'EXECUTE')), ' '), a.name, a.type::regtype
+		SELECT p.oid::regprocedure, p.pronamespace::regnamespace, p.proname, p.prokind, p.provolatile, p.proretset, p.pronargdefaults, p.prorettype IN ('trigger'::regtype, 'event_trigger'::regtype),
+			array_to_string(ARRAY(SELECT rolname FROM pg_roles WHERE rolname ~ '^(fuzz_|postgres$)' AND has_schema_privilege(rolname, p.pronamespace, 'USAGE')
+				AND has_function_privilege(rolname, p.oid, 'EXECUTE')), ' '), a.name, a.type::regtype
 		FROM pg_proc AS p LEFT JOIN LATERAL unnest(p.proargtypes::oid[], p.proargnames[:p.pronargs]) WITH ORDINALITY AS a(type, name, ord) ON true
-		WHERE p.pronamespace = 'profstore'::regnamespace AND 'internal'::regtype <> ALL (p.proargtypes) ORDER BY p.oid::regprocedure::text, a.ord)))
+		WHERE p.pronamespace IN ('profstore'::regnamespace, 'profstore_internal'::regnamespace) AND 'internal'::regtype <> ALL (p.proargtypes) ORDER BY p.oid::regprocedure::text, a.ord)))
 	{
-		my ($signature, $name, $kind, $volatility, $set, $optional, $trigger, $roles, $argument, $type) = @$row;
+		my ($signature, $schema, $name, $kind, $volatility, $set, $optional, $trigger, $roles, $argument, $type) = @$row;
 		my %short = ('integer' => 'int4', 'bigint' => 'int8', 'boolean' => 'bool', 'timestamp with time zone' => 'timestamptz');
 		$type =~ s/^(integer|bigint|boolean|timestamp with time zone)/$short{$1}/;
-		$functions{$signature} //= { name => $name, kind => $kind, volatility => $volatility, set => $set eq 't', optional => $optional, trigger => $trigger eq 't', roles => $roles, arguments => [] };
+		$functions{$signature} //= { schema => $schema, name => $name, kind => $kind, volatility => $volatility, set => $set eq 't', optional => $optional, trigger => $trigger eq 't', roles => $roles, arguments => [] };
 		push @{ $functions{$signature}{arguments} }, { name => $argument, type => $type } if $type ne '';
 	}
 	return [ map { $functions{$_} } sort keys %functions ];
@@ -86,7 +87,7 @@ sub functions
 
 sub examples
 {
-	return [ map { s/\n\\g .*//sr } split /\n=\n/, $nodes[0]->safe_psql('filled', q(SELECT string_agg(example, E'\n=\n' ORDER BY function, example) FROM profstore.help())) ];
+	return [ map { s/\n\\g .*//sr } split /\n=\n/, $nodes[0]->safe_psql('filled', q(SELECT string_agg(example, E'\n=\n' ORDER BY function, example) FROM profstore.help('.'))) ];
 }
 
 sub own_settings

@@ -11,7 +11,7 @@ $node->append_conf('postgresql.conf', "autovacuum = off\n");
 $node->start;
 $node->safe_psql('postgres', 'CREATE ROLE mallory; CREATE ROLE "Eve, too"; CREATE ROLE dba SUPERUSER');
 
-my @versions = ('1.0', $node->safe_psql('postgres', q(SELECT default_version FROM pg_available_extensions WHERE name = 'profstore')));
+my @versions = ('0.9', $node->safe_psql('postgres', q(SELECT default_version FROM pg_available_extensions WHERE name = 'profstore')));
 
 # Functions that fit calls in the scripts better than those of pg_catalog do. Each writes down that it ran, and as whom; what is immutable
 # goes into indexes.
@@ -87,6 +87,12 @@ for my $kind (sort keys %kinds)
 	like($err, qr/has objects of roles that are not superusers\nDETAIL:  There is $kind \S+, which belongs to role "mallory"\./, "a left $kind is found");
 }
 
+# The inner schema is made by the script alone.
+database('taken', 'CREATE SCHEMA profstore_internal');
+refused('taken', 'CREATE EXTENSION profstore', qr/ERROR:  42P06: schema "profstore_internal" exists already\nDETAIL:.*\nHINT:  .*rename it, or drop it/, 'an inner schema that is there');
+$node->safe_psql('taken', 'ALTER SCHEMA profstore_internal OWNER TO mallory');
+refused('taken', 'CREATE EXTENSION profstore', qr/ERROR:  55000: schema "profstore_internal" belongs to role "mallory"/, 'an inner schema of somebody else');
+
 # What a superuser has made there may stay. The scripts do not find it either.
 for my $version (@versions)
 {
@@ -98,7 +104,7 @@ for my $version (@versions)
 
 # --- before ALTER EXTENSION UPDATE -----------------------------------------------------------------------------------
 
-my $old = q(CREATE EXTENSION profstore VERSION '1.0');
+my $old = q(CREATE EXTENSION profstore VERSION '0.9');
 my $day = q(SELECT profstore.ensure_partitions('2026-01-01Z', '2026-01-01Z'));
 database('update_owned', $old, $day, $to_mallory, $as_mallory);
 refused('update_owned', 'ALTER EXTENSION profstore UPDATE', $foreign_owner, 'an update in a schema of somebody else');
@@ -109,29 +115,36 @@ database('update_superuser', $old, $day, $plant);
 $node->safe_psql('update_superuser', "ALTER EXTENSION profstore UPDATE; $use");
 nothing_ran('update_superuser', 'an update beside functions of a superuser');
 
+database('update_inner', $old, $day, 'ALTER SCHEMA profstore_internal OWNER TO mallory');
+refused('update_inner', 'ALTER EXTENSION profstore UPDATE', qr/ERROR:  55000: schema "profstore_internal" belongs to role "mallory"/, 'an update where the inner schema is somebody else\'s');
+
 # A function that the update brings may be there already: it does not become one of the extension.
-database('update_adopted', $old, 'CREATE FUNCTION profstore.help(text) RETURNS text LANGUAGE sql RETURN 1');
-refused('update_adopted', 'ALTER EXTENSION profstore UPDATE', qr/ERROR:  .*(?:help|function).*(?:already exists|not a member of extension)/, 'an update does not adopt a function');
+database('update_adopted', $old, 'CREATE FUNCTION profstore.untrack_stacks(regclass) RETURNS text LANGUAGE sql RETURN 1');
+refused('update_adopted', 'ALTER EXTENSION profstore UPDATE', qr/ERROR:  .*(?:untrack_stacks|function).*(?:already exists|not a member of extension)/, 'an update does not adopt a function');
 
 # --- another schema of the name ---------------------------------------------------------------------------------------
 
 # The owner of the extension's schema can rename it. What stands in its place is none of ours.
 database('renamed', 'CREATE EXTENSION profstore', 'ALTER SCHEMA profstore RENAME TO kept', 'CREATE SCHEMA profstore AUTHORIZATION mallory', $as_mallory, q(
 	SET ROLE mallory;
-	CREATE FUNCTION profstore.retention_steps() RETURNS TABLE (relation regclass, action text, before timestamptz) LANGUAGE plpgsql AS
-		$$ BEGIN PERFORM profstore.note('retention_steps'); END $$;
 	CREATE FUNCTION profstore.intern_functions(text[], text[], text[], int4[]) RETURNS int4[] LANGUAGE plpgsql AS
 		$$ BEGIN PERFORM profstore.note('intern_functions'); RETURN array[1]; END $$;
 	CREATE TABLE profstore.restored_policies (relation text, policy text, command text);
-	CREATE FUNCTION profstore.has_stand_in(text) RETURNS bool LANGUAGE plpgsql AS
-		$$ BEGIN PERFORM profstore.note('has_stand_in'); RETURN false; END $$;
 	INSERT INTO profstore.restored_policies VALUES ('x', '', 'x')));
 for my $command ('CALL kept.apply_retention()', q(SELECT kept.import_folded('main 1')), q(SELECT kept.top('a:b:c:d:e', '-infinity', 'infinity')))
 {
-	refused('renamed', $command, qr/ERROR:  55000: there is no extension "profstore" in a schema "profstore"\nHINT:  .*its name back/, "$command in a renamed schema");
+	refused('renamed', $command, qr/ERROR:  55000: there is no extension "profstore" in a schema "profstore"\nHINT:  .*their names back/, "$command in a renamed schema");
 }
 $node->safe_psql('renamed', 'GRANT SELECT ON ran TO mallory; ALTER TABLE ran ADD COLUMN more text');
 nothing_ran('renamed', 'commands that event triggers look at');
+
+# The same of the inner schema.
+database('inner_schema', 'CREATE EXTENSION profstore', 'ALTER SCHEMA profstore_internal RENAME TO kept', 'CREATE SCHEMA profstore_internal AUTHORIZATION mallory', q(
+	SET ROLE mallory;
+	CREATE FUNCTION profstore_internal.retention_steps() RETURNS TABLE (relation regclass, action text, before timestamptz) LANGUAGE plpgsql AS
+		$$ BEGIN INSERT INTO public.ran VALUES ('retention_steps', current_user); END $$));
+refused('inner_schema', 'CALL profstore.apply_retention()', qr/ERROR:  55000: there is no extension "profstore" in a schema "profstore"\nHINT:  .*their names back/,
+	'retention beside an inner schema of somebody else');
 
 # A table of the extension's access method neither reads nor writes tables that only have the names of the directory's.
 database('directory', 'CREATE EXTENSION profstore; CREATE TABLE t (time timestamptz, series_id int4, stack_id int8, value int8) USING profstore;

@@ -196,7 +196,7 @@ sub call
 	my $named = !grep({ $_->{name} eq '' || $_->{type} eq '"any"' } @arguments) ? chance(0.35) ? int(rand(@values + 1)) : @values : @values;
 	my @parts = map { $_ >= $named ? "\"$arguments[$_]{name}\" => $values[$_]" : $values[$_] } 0 .. $#values;
 	@parts = (@parts[ 0 .. $named - 1 ], reverse @parts[ $named .. $#parts ]) if $named < @parts;
-	return "profstore.$function->{name}(" . join(', ', @parts) . ')';
+	return "$function->{schema}.$function->{name}(" . join(', ', @parts) . ')';
 }
 
 # --- statements --------------------------------------------------------------------------------------------------
@@ -364,7 +364,7 @@ sub aggregated
 	my $group = $over ? '' : pick('', '', ' GROUP BY n % 2', ' GROUP BY GROUPING SETS ((), (n), (n % 3))', ' GROUP BY n HAVING false');
 	my $rows = '(VALUES ' . join(', ', @rows) . ') AS v(n, ' . join(', ', @names) . ')' . pick('', '', ' WHERE false');
 	my $from = chance(0.8) ? $rows : '(SELECT value::int4 AS n, ' . join(', ', map { $types[$_] eq 'int8' ? pick(qw(stack_id value)) . " AS $names[$_]" : argument('', $types[$_], 0.2) . " AS $names[$_]" } 0 .. $#types) . ' FROM ' . pick('fuzz.own', 'profstore.samples', 'fuzz.heap') . ') AS v';
-	return counted("SELECT profstore.$function->{name}($arguments$order)$filter$over FROM $from$group", $function);
+	return counted("SELECT $function->{schema}.$function->{name}($arguments$order)$filter$over FROM $from$group", $function);
 }
 
 # The same call many times over, with and without an error: what one leaves behind meets the next.

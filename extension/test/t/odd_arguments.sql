@@ -64,8 +64,8 @@ INSERT INTO heap SELECT 1 + i % 5, i, i FROM generate_series(1, 100) AS i;
 SELECT profstore.track_stacks('own', 'stack_id');
 SELECT profstore.compact('profstore.samples_20260101'), profstore.compact('own');
 SELECT profstore.set_retention('1 day', '1000 years', '2000 years');
-SELECT profstore.move_to_tier('profstore.samples_20260101', 'minute'), profstore.move_to_tier('profstore.samples_20260102', 'hour');
-SELECT profstore.drop_partition('profstore.samples_20260101', true), profstore.drop_partition('profstore.samples_20260102', true);
+SELECT profstore_internal.move_to_tier('profstore.samples_20260101', 'minute'), profstore_internal.move_to_tier('profstore.samples_20260102', 'hour');
+SELECT profstore_internal.drop_partition('profstore.samples_20260101', true), profstore_internal.drop_partition('profstore.samples_20260102', true);
 \endif
 
 CREATE TABLE sums AS SELECT 'delta' AS name, profstore.merge_stacks(stack_id, value) AS sums FROM profstore.samples WHERE series_id < 3
@@ -78,8 +78,8 @@ SELECT 'pprof', profstore.pprof('process_cpu:cpu:nanoseconds:cpu:nanoseconds:del
 UNION ALL SELECT 'raw', '\x0a040801100212060a0101120105220808012204080110092a0408011003320032036370753205636f756e7432046d61696e'
 UNION ALL (SELECT 'chunk', payload FROM profstore.stack_chunks LIMIT 1)
 UNION ALL (SELECT 'segment', header FROM profstore.segments ORDER BY row_count DESC LIMIT 1)
-UNION ALL SELECT 'sums', profstore.stack_sums_send(sums) FROM sums WHERE name = 'heap'
-UNION ALL SELECT 'ids', profstore.referenced_by_stacks();
+UNION ALL SELECT 'sums', profstore_internal.stack_sums_send(sums) FROM sums WHERE name = 'heap'
+UNION ALL SELECT 'ids', profstore_internal.referenced_by_stacks();
 
 -- The bytes with some of them changed, cut off or doubled; the same for every call.
 CREATE FUNCTION spoil(of_name text, seed int4) RETURNS bytea LANGUAGE plpgsql STABLE SET statement_timeout = 0 AS
@@ -119,7 +119,7 @@ BEGIN
 		END IF;
 		all_of := all_of || relation.shown || coalesce(sum::text, '') || E'\n';
 	END LOOP;
-	SELECT concat(all_of, sum(hashtextextended(concat(p.oid, p.proacl), 0)::numeric)) INTO all_of FROM pg_proc AS p WHERE p.pronamespace = 'profstore'::regnamespace;
+	SELECT concat(all_of, sum(hashtextextended(concat(p.oid, p.proacl), 0)::numeric)) INTO all_of FROM pg_proc AS p WHERE p.pronamespace IN ('profstore'::regnamespace, 'profstore_internal'::regnamespace);
 	SELECT concat(all_of, sum(hashtextextended(concat(s.series_id, s.profile_type, s.unit, s.labels, s.period, s.first_seen, s.last_seen), 0)::numeric))
 		INTO all_of FROM profstore.matching_series(NULL) AS s;
 	FOR relation IN SELECT DISTINCT t.profile_type FROM profstore.profile_types() AS t ORDER BY 1 LOOP

@@ -14,7 +14,7 @@
 #include "codec/bitpack.h"
 #include "codec/crc32c.h"
 #include "codec/patched.h"
-#include "test/unit/lanes.h"
+#include "test/unit/values.h"
 
 #define GUARD_BYTES 16
 #define GUARD		0xa5

@@ -13,7 +13,7 @@
 
 #include "codec/block.h"
 #include "test/unit/codec_harness.h"
-#include "test/unit/lanes.h"
+#include "test/unit/values.h"
 
 static PfsBlockDraft draft;
 
@@ -150,8 +150,8 @@ test_extremes_wrap(void **state)
 		uint32_t count = 2 + (uint32_t) random_below(&random, PFS_BLOCK_ROWS - 1);
 		int64_t values[PFS_BLOCK_ROWS];
 
-		lanes_fill(&random, round % 2 == 0 ? LANES_EXTREMES : LANES_UNIFORM_BITS, 64, values,
-				   count);
+		values_fill(&random, round % 2 == 0 ? VALUES_EXTREMES : VALUES_UNIFORM_BITS, 64, values,
+					count);
 		draft_and_restore(values, count, round % 3 == 0 ? PFS_PACKING_PLANES : PFS_PACKING_BITS);
 	}
 }
@@ -202,8 +202,8 @@ test_entries_come_back(void **state)
 		PfsCursor cursor;
 		PfsBlockShape shape;
 
-		lanes_fill(&random, (LaneShape) random_below(&random, LANE_SHAPE_COUNT),
-				   (unsigned) random_below(&random, 65), values, count);
+		values_fill(&random, (ValueShape) random_below(&random, VALUE_SHAPE_COUNT),
+					(unsigned) random_below(&random, 65), values, count);
 		draft_one(values, count, packing);
 		pfs_buffer_init(&buffer, test_allocator(&heap));
 		pfs_entry_write(&buffer, &draft.shape, &written);

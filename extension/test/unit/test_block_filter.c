@@ -1,6 +1,6 @@
 /*
  * test_block_filter.c
- *		Filters against the plainest reading of their contract, on random lanes, ranges and keys.
+ *		Filters against the plainest reading of their contract, on random values, ranges and keys.
  */
 #include "store/scan/block_filter.h"
 
@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "codec/segment.h"
-#include "test/unit/lanes.h"
+#include "test/unit/values.h"
 
 #define ROUNDS	 2000
 #define MAX_KEYS 50

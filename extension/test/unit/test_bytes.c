@@ -14,7 +14,7 @@
 #include "codec/bytes.h"
 #include "codec/crc32c.h"
 #include "test/unit/codec_harness.h"
-#include "test/unit/lanes.h"
+#include "test/unit/values.h"
 
 /* The definition, a bit at a time. */
 static uint32_t

@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "codec/format.h"
+#include "codec/stream.h"
 #include "test/unit/codec_harness.h"
 
 #define MAX_ROWS	3000
@@ -26,7 +27,7 @@
 
 #define GROUPED_ROWS 4200
 
-typedef int64_t (*LaneFn)(int64_t row);
+typedef int64_t (*ValueFn)(int64_t row);
 typedef bool (*NullFn)(int64_t row);
 
 /* A segment of one column of type int8. */
@@ -34,80 +35,80 @@ typedef struct Golden
 {
 	const char *name;
 	uint32_t row_count;
-	LaneFn lane;
+	ValueFn value;
 	NullFn is_null;
 	bool has_zstd;
 } Golden;
 
 static int64_t
-lane_constant(int64_t row)
+value_constant(int64_t row)
 {
 	(void) row;
 	return 300;
 }
 
 static int64_t
-lane_plain(int64_t row)
+value_plain(int64_t row)
 {
 	return row * 7919 % 1500 - 20;
 }
 
 static int64_t
-lane_units(int64_t row)
+value_units(int64_t row)
 {
 	return (row * 31 % 13 + 1) * 52631578;
 }
 
 static int64_t
-lane_linear(int64_t row)
+value_linear(int64_t row)
 {
 	return INT64_C(817000000000000) + row * 10000000;
 }
 
 static int64_t
-lane_ascending(int64_t row)
+value_ascending(int64_t row)
 {
 	return INT64_C(5000000) * row + row * 37 % 11;
 }
 
 static int64_t
-lane_quadratic(int64_t row)
+value_quadratic(int64_t row)
 {
 	return row * row * 3 + 7 * row;
 }
 
 static int64_t
-lane_sawtooth(int64_t row)
+value_sawtooth(int64_t row)
 {
 	return row * 3 % 360 * 10000000;
 }
 
 static int64_t
-lane_runs(int64_t row)
+value_runs(int64_t row)
 {
 	return row / 9 * 7919 % 100;
 }
 
 static int64_t
-lane_rising_runs(int64_t row)
+value_rising_runs(int64_t row)
 {
 	return (row < 150 ? row / 5 : row / 100 + 40) * 2;
 }
 
 static int64_t
-lane_outliers(int64_t row)
+value_outliers(int64_t row)
 {
 	return row % 50 == 49 ? row * 1000003 : row * 7 % 4;
 }
 
 static int64_t
-lane_extremes(int64_t row)
+value_extremes(int64_t row)
 {
 	return row % 3 == 0 ? INT64_MIN : row % 3 == 1 ? INT64_MAX : row;
 }
 
 static int64_t
-lane_scrambled(int64_t row)
+value_scrambled(int64_t row)
 {
 	uint64_t mixed = (uint64_t) (row + 1) * UINT64_C(0x9e3779b97f4a7c15);
 
@@ -116,7 +117,7 @@ lane_scrambled(int64_t row)
 }
 
 static int64_t
-lane_skewed(int64_t row)
+value_skewed(int64_t row)
 {
 	uint64_t mixed = (uint64_t) row * UINT64_C(0x9e3779b97f4a7c15);
 
@@ -124,9 +125,9 @@ lane_skewed(int64_t row)
 }
 
 static int64_t
-lane_partitioned(int64_t row)
+value_partitioned(int64_t row)
 {
-	return row % 3 << 40 | lane_scrambled(row);
+	return row % 3 << 40 | value_scrambled(row);
 }
 
 static bool
@@ -148,23 +149,23 @@ null_all(int64_t row)
 }
 
 static const Golden goldens[] = {
-	{ "constant", 1000, lane_constant, NULL, false },
-	{ "plain", 200, lane_plain, NULL, false },
-	{ "units", 200, lane_units, NULL, false },
-	{ "linear", 1500, lane_linear, NULL, false },
-	{ "ascending", 200, lane_ascending, NULL, false },
-	{ "quadratic", 300, lane_quadratic, NULL, false },
-	{ "sawtooth", 300, lane_sawtooth, NULL, false },
-	{ "runs", 300, lane_runs, NULL, false },
-	{ "rising_runs", 1000, lane_rising_runs, NULL, false },
-	{ "outliers", 300, lane_outliers, NULL, false },
-	{ "extremes", 30, lane_extremes, NULL, false },
-	{ "full_block", 1024, lane_scrambled, NULL, false },
-	{ "null_some", 60, lane_plain, null_some, false },
-	{ "null_block", 1200, lane_units, null_first_block, false },
-	{ "null_all", 100, lane_constant, null_all, false },
-	{ "planes", 3000, lane_skewed, NULL, true },
-	{ "planes_partitioned", 2000, lane_partitioned, NULL, true },
+	{ "constant", 1000, value_constant, NULL, false },
+	{ "plain", 200, value_plain, NULL, false },
+	{ "units", 200, value_units, NULL, false },
+	{ "linear", 1500, value_linear, NULL, false },
+	{ "ascending", 200, value_ascending, NULL, false },
+	{ "quadratic", 300, value_quadratic, NULL, false },
+	{ "sawtooth", 300, value_sawtooth, NULL, false },
+	{ "runs", 300, value_runs, NULL, false },
+	{ "rising_runs", 1000, value_rising_runs, NULL, false },
+	{ "outliers", 300, value_outliers, NULL, false },
+	{ "extremes", 30, value_extremes, NULL, false },
+	{ "full_block", 1024, value_scrambled, NULL, false },
+	{ "null_some", 60, value_plain, null_some, false },
+	{ "null_block", 1200, value_units, null_first_block, false },
+	{ "null_all", 100, value_constant, null_all, false },
+	{ "planes", 3000, value_skewed, NULL, true },
+	{ "planes_partitioned", 2000, value_partitioned, NULL, true },
 };
 
 static FILE *
@@ -243,28 +244,65 @@ compare_bytes(const char *name, PfsBytes stored, PfsBytes fresh)
 		fail_msg("golden segment \"%s\" is encoded otherwise now", name);
 }
 
+/* Compares a block with what was encoded. */
 static void
-compare_values(const Golden *golden, PfsSegmentReader *reader)
+compare_block(PfsSegmentReader *reader, int column, uint32_t block, const PfsColumn *expected,
+			  uint32_t rows)
 {
-	for (uint32_t block = 0; block < pfs_reader_block_count(reader); block++)
+	uint32_t start = block * PFS_BLOCK_ROWS;
+	int64_t values[PFS_BLOCK_ROWS];
+	bool nulls[PFS_BLOCK_ROWS];
+	bool has_nulls;
+	PfsError error = { 0 };
+
+	assert_int_equal(pfs_reader_block(reader, column, block, values, nulls, &has_nulls, &error),
+					 PFS_OK);
+	for (uint32_t i = 0; i < rows; i++)
 	{
-		uint32_t start = block * PFS_BLOCK_ROWS;
-		int64_t values[PFS_BLOCK_ROWS];
-		bool nulls[PFS_BLOCK_ROWS];
-		bool has_nulls;
-		PfsError error = { 0 };
+		bool is_null = expected->nulls != NULL && expected->nulls[start + i];
 
-		assert_int_equal(pfs_reader_block(reader, 0, block, values, nulls, &has_nulls, &error),
-						 PFS_OK);
-		for (uint32_t i = 0; i < PFS_BLOCK_ROWS && start + i < golden->row_count; i++)
-		{
-			bool is_null = golden->is_null != NULL && golden->is_null(start + i);
-
-			assert_int_equal(has_nulls && nulls[i], is_null);
-			if (!is_null)
-				assert_int_equal(values[i], golden->lane(start + i));
-		}
+		assert_int_equal(has_nulls && nulls[i], is_null);
+		if (!is_null)
+			assert_int_equal(values[i], expected->values[start + i]);
 	}
+}
+
+/* Compares with the stored segment, but for streams that may have zstd frames, and reads that. */
+static void
+check_columns(const char *name, const PfsColumn *columns, uint32_t column_count, uint32_t row_count,
+			  bool has_zstd)
+{
+	TestHeap heap = { 0 };
+	PfsAllocator allocator = test_allocator(&heap);
+	PfsSegment fresh;
+	PfsSegment stored;
+	PfsSegmentReader *reader;
+	PfsError error = { 0 };
+
+	assert_int_equal(pfs_segment_encode(columns, column_count, row_count, PFS_EFFORT_DENSE,
+										allocator, &fresh, &error),
+					 PFS_OK);
+	if (getenv("PFS_WRITE_GOLDEN") != NULL)
+		golden_write(name, &fresh);
+	golden_read(name, fresh.stream_count, &stored);
+	if (!has_zstd)
+		compare_bytes(name, stored.header, fresh.header);
+	for (uint32_t i = 0; i < fresh.stream_count; i++)
+		if (!has_zstd || fresh.streams[i].length == 0 ||
+			(fresh.streams[i].data[0] & PFS_STREAM_PACKING_MASK) == PFS_PACKING_BITS)
+			compare_bytes(name, stored.streams[i], fresh.streams[i]);
+	assert_int_equal(test_open(&stored, allocator, &reader, &error), PFS_OK);
+	for (uint32_t column = 0; column < column_count; column++)
+		for (uint32_t block = 0; block < pfs_reader_block_count(reader); block++)
+			compare_block(reader, (int) column, block, &columns[column],
+						  pfs_block_rows(row_count, block));
+	pfs_reader_close(reader);
+	pfs_segment_free(&fresh, allocator);
+	for (uint32_t i = 0; i < stored.stream_count; i++)
+		free(stored.streams[i].data);
+	free(stored.streams);
+	free(stored.header.data);
+	assert_int_equal(heap.live, 0);
 }
 
 static void
@@ -274,38 +312,13 @@ check_golden(const Golden *golden)
 	static bool nulls[MAX_ROWS];
 	PfsColumn column = { 1,		8,	  values, golden->is_null == NULL ? NULL : nulls, false, false,
 						 false, NULL, 0 };
-	TestHeap heap = { 0 };
-	PfsAllocator allocator = test_allocator(&heap);
-	PfsSegment fresh;
-	PfsSegment stored;
-	PfsSegmentReader *reader;
-	PfsError error = { 0 };
 
 	for (uint32_t row = 0; row < golden->row_count; row++)
 	{
-		values[row] = golden->lane(row);
+		values[row] = golden->value(row);
 		nulls[row] = golden->is_null != NULL && golden->is_null(row);
 	}
-	assert_int_equal(pfs_segment_encode(&column, 1, golden->row_count, PFS_EFFORT_DENSE, allocator,
-										&fresh, &error),
-					 PFS_OK);
-	if (getenv("PFS_WRITE_GOLDEN") != NULL)
-		golden_write(golden->name, &fresh);
-	golden_read(golden->name, fresh.stream_count, &stored);
-	if (!golden->has_zstd)
-	{
-		compare_bytes(golden->name, stored.header, fresh.header);
-		for (uint32_t i = 0; i < fresh.stream_count; i++)
-			compare_bytes(golden->name, stored.streams[i], fresh.streams[i]);
-	}
-	assert_int_equal(test_open(&stored, allocator, &reader, &error), PFS_OK);
-	compare_values(golden, reader);
-	pfs_reader_close(reader);
-	pfs_segment_free(&fresh, allocator);
-	for (uint32_t i = 0; i < stored.stream_count; i++)
-		free(stored.streams[i].data);
-	free(stored.streams);
-	free(stored.header.data);
+	check_columns(golden->name, &column, 1, golden->row_count, golden->has_zstd);
 }
 
 static int64_t
@@ -322,7 +335,7 @@ scramble(uint32_t number, uint32_t limit)
  * before; time; value; and few distinct values that lie far apart.
  */
 static void
-fill_grouped(uint32_t key_step, int64_t lanes[][GROUPED_ROWS])
+fill_grouped(uint32_t key_step, int64_t values[][GROUPED_ROWS])
 {
 	uint32_t row = 0;
 	int64_t key = 0;
@@ -336,115 +349,71 @@ fill_grouped(uint32_t key_step, int64_t lanes[][GROUPED_ROWS])
 		for (bool is_long = end > row + 7; row < end && row < GROUPED_ROWS; row++)
 		{
 			time += 1 + scramble(row + 88888, 3);
-			lanes[0][row] = key;
-			lanes[1][row] = INT64_C(10000000) * time;
-			lanes[2][row] = 52631578 * (1 + (is_long ? scramble(row, 4) : 0));
-			lanes[3][row] = scramble((uint32_t) scramble(row + 99999, 49), UINT32_MAX);
+			values[0][row] = key;
+			values[1][row] = INT64_C(10000000) * time;
+			values[2][row] = 52631578 * (1 + (is_long ? scramble(row, 4) : 0));
+			values[3][row] = scramble((uint32_t) scramble(row + 99999, 49), UINT32_MAX);
 		}
 	}
-}
-
-/* Compares with the stored segment, but for streams that may have zstd frames, and reads that. */
-static void
-check_columns(const char *name, const PfsColumn *columns, uint32_t column_count, bool has_zstd)
-{
-	TestHeap heap = { 0 };
-	PfsAllocator allocator = test_allocator(&heap);
-	PfsSegment fresh;
-	PfsSegment stored;
-	PfsSegmentReader *reader;
-	PfsError error = { 0 };
-
-	assert_int_equal(pfs_segment_encode(columns, column_count, GROUPED_ROWS, PFS_EFFORT_DENSE,
-										allocator, &fresh, &error),
-					 PFS_OK);
-	if (getenv("PFS_WRITE_GOLDEN") != NULL)
-		golden_write(name, &fresh);
-	golden_read(name, fresh.stream_count, &stored);
-	if (!has_zstd)
-		compare_bytes(name, stored.header, fresh.header);
-	for (uint32_t i = 0; i < fresh.stream_count; i++)
-		if (!has_zstd || (fresh.streams[i].data[0] & PFS_STREAM_PACKING_MASK) == PFS_PACKING_BITS)
-			compare_bytes(name, stored.streams[i], fresh.streams[i]);
-	assert_int_equal(test_open(&stored, allocator, &reader, &error), PFS_OK);
-	for (uint32_t column = 0; column < column_count; column++)
-		for (uint32_t block = 0; block < pfs_reader_block_count(reader); block++)
-		{
-			int64_t values[PFS_BLOCK_ROWS];
-			bool nulls[PFS_BLOCK_ROWS];
-			bool has_nulls;
-			uint32_t start = block * PFS_BLOCK_ROWS;
-
-			assert_int_equal(pfs_reader_block(reader, (int) column, block, values, nulls,
-											  &has_nulls, &error),
-							 PFS_OK);
-			for (uint32_t i = 0; i < PFS_BLOCK_ROWS && start + i < GROUPED_ROWS; i++)
-				assert_int_equal(values[i], columns[column].values[start + i]);
-		}
-	pfs_reader_close(reader);
-	pfs_segment_free(&fresh, allocator);
-	for (uint32_t i = 0; i < stored.stream_count; i++)
-		free(stored.streams[i].data);
-	free(stored.streams);
-	free(stored.header.data);
-	assert_int_equal(heap.live, 0);
 }
 
 /* Groups as they were first stored; their keys are worth zstd frames now. */
 static void
 test_grouped(void **state)
 {
-	static int64_t lanes[4][GROUPED_ROWS];
+	static int64_t values[4][GROUPED_ROWS];
 	PfsColumn columns[4];
 
 	(void) state;
-	fill_grouped(4, lanes);
+	fill_grouped(4, values);
 	for (int i = 0; i < 4; i++)
 		columns[i] =
-			(PfsColumn){ (int16_t) (i + 1), 8, lanes[i], NULL, i == 0, false, false, NULL, 0 };
-	check_columns("grouped", columns, 4, true);
+			(PfsColumn){ (int16_t) (i + 1), 8, values[i], NULL, i == 0, false, false, NULL, 0 };
+	check_columns("grouped", columns, 4, GROUPED_ROWS, true);
 }
 
 static void
 test_grouped_with_sums(void **state)
 {
-	static int64_t lanes[4][GROUPED_ROWS];
+	static int64_t values[4][GROUPED_ROWS];
 	PfsColumn columns[4];
 
 	(void) state;
-	fill_grouped(256, lanes);
-	/* every other key has single units only, and of the others half the rows have 2, a quarter 3 … */
+	fill_grouped(256, values);
+	/*
+	 * every other key has single units only, and of the others half the rows have 2, a quarter 3 …
+	 */
 	for (uint32_t row = 0; row < GROUPED_ROWS; row++)
-		lanes[2][row] =
-			52631578 * (lanes[0][row] % 2 == 0
+		values[2][row] =
+			52631578 * (values[0][row] % 2 == 0
 							? 1
 							: 2 + __builtin_ctzll((uint64_t) scramble(row, 4096) | 4096));
 	for (int i = 0; i < 4; i++)
 		columns[i] =
-			(PfsColumn){ (int16_t) (i + 1), 8, lanes[i], NULL, i == 0, i == 2, false, NULL, 0 };
-	check_columns("grouped_sums", columns, 4, true);
+			(PfsColumn){ (int16_t) (i + 1), 8, values[i], NULL, i == 0, i == 2, false, NULL, 0 };
+	check_columns("grouped_sums", columns, 4, GROUPED_ROWS, true);
 }
 
 /* Sums that are told above counts. */
 static void
 test_measured(void **state)
 {
-	static int64_t lanes[3][GROUPED_ROWS];
+	static int64_t values[3][GROUPED_ROWS];
 	PfsColumn columns[3];
 
 	(void) state;
 	for (uint32_t row = 0; row < GROUPED_ROWS; row++)
 	{
-		lanes[0][row] = 5 * (int64_t) row;
-		lanes[1][row] = scramble(row, 256);
-		lanes[2][row] = 77 * (lanes[1][row] + scramble(row + 77777, 4));
+		values[0][row] = 5 * (int64_t) row;
+		values[1][row] = scramble(row, 256);
+		values[2][row] = 77 * (values[1][row] + scramble(row + 77777, 4));
 	}
 	for (int i = 0; i < 3; i++)
 		columns[i] =
-			(PfsColumn){ (int16_t) (i + 1), 8, lanes[i], NULL, false, false, false, NULL, 0 };
-	columns[2].row_counts = lanes[1];
+			(PfsColumn){ (int16_t) (i + 1), 8, values[i], NULL, false, false, false, NULL, 0 };
+	columns[2].row_counts = values[1];
 	columns[2].measure = 1;
-	check_columns("measured", columns, 3, false);
+	check_columns("measured", columns, 3, GROUPED_ROWS, false);
 }
 
 static void

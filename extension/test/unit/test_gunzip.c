@@ -1,6 +1,7 @@
 /*
  * test_gunzip.c
- *		Packing and unpacking in pieces: nothing changes by it, and whoever pauses may stop it without a leak.
+ *		Packing and unpacking in pieces: nothing changes by it, and whoever pauses may stop it
+ *		without a leak.
  */
 #include "formats/gunzip.h"
 
@@ -11,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "test/unit/lanes.h"
+#include "test/unit/values.h"
 
 #define SIZE	   (20 * PFS_GZIP_PIECE_BYTES + 12345)
 #define MAX_BLOCKS 64

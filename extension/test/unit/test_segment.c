@@ -15,7 +15,7 @@
 #include "codec/crc32c.h"
 #include "codec/format.h"
 #include "test/unit/codec_harness.h"
-#include "test/unit/lanes.h"
+#include "test/unit/values.h"
 
 #define MAX_COLUMNS 4
 
@@ -40,8 +40,8 @@ table_make(Table *table, Random *random, uint32_t column_count, uint32_t row_cou
 		table->nulls[i] = calloc(row_count, sizeof(bool));
 		assert_non_null(table->values[i]);
 		assert_non_null(table->nulls[i]);
-		lanes_fill(random, (LaneShape) random_below(random, LANE_SHAPE_COUNT),
-				   (unsigned) random_below(random, 65), table->values[i], row_count);
+		values_fill(random, (ValueShape) random_below(random, VALUE_SHAPE_COUNT),
+					(unsigned) random_below(random, 65), table->values[i], row_count);
 		table->columns[i] = (PfsColumn){
 			(int16_t) (10 - 3 * (int) i), 8, table->values[i], NULL, false, false, false, NULL, 0
 		};
@@ -152,14 +152,14 @@ check_sum(const Table *table, PfsSegmentReader *reader, uint32_t column, uint32_
 		  uint32_t first, uint32_t end)
 {
 	uint64_t sum = 0;
-	int64_t lane;
+	int64_t value;
 	PfsError error = { 0 };
 
 	for (uint32_t row = first; row < end; row++)
 		sum += (uint64_t) table->values[column][row];
-	assert_int_equal(pfs_reader_group_values(reader, (int) column, group, 1, &lane, &error),
+	assert_int_equal(pfs_reader_group_values(reader, (int) column, group, 1, &value, &error),
 					 PFS_OK);
-	assert_int_equal(lane, sum);
+	assert_int_equal(value, sum);
 }
 
 /* The naive groups: compares rows, values and sums of each with what the reader says. */
@@ -174,21 +174,21 @@ check_groups(const Table *table, PfsSegmentReader *reader)
 		return;
 	for (uint32_t row = 0; row < table->row_count; row = end, group++)
 	{
-		int64_t lane;
+		int64_t value;
 
 		for (end = row + 1; end < table->row_count && end % PFS_BLOCK_ROWS != 0; end++)
 			if (!same_keys(table, row, end))
 				break;
 		assert_true(group < pfs_reader_group_count(reader));
-		assert_int_equal(pfs_reader_group_rows(reader, group, 1, &lane, &error), PFS_OK);
-		assert_int_equal(lane, end - row);
+		assert_int_equal(pfs_reader_group_rows(reader, group, 1, &value, &error), PFS_OK);
+		assert_int_equal(value, end - row);
 		for (uint32_t column = 0; column < table->column_count; column++)
 			if (table->columns[column].is_key)
 			{
-				assert_int_equal(pfs_reader_group_values(reader, (int) column, group, 1, &lane,
+				assert_int_equal(pfs_reader_group_values(reader, (int) column, group, 1, &value,
 														 &error),
 								 PFS_OK);
-				assert_int_equal(lane, table->values[column][row]);
+				assert_int_equal(value, table->values[column][row]);
 			}
 			else if (pfs_reader_sums_stream(reader, (int) column) >= 0)
 				check_sum(table, reader, column, group, row, end);
@@ -237,13 +237,13 @@ test_round_trip_of_every_shape(void **state)
 	Random random = { 1 };
 
 	(void) state;
-	for (LaneShape shape = 0; shape < LANE_SHAPE_COUNT; shape++)
+	for (ValueShape shape = 0; shape < VALUE_SHAPE_COUNT; shape++)
 		for (unsigned width = 0; width <= 64; width++)
 		{
 			Table table;
 
 			table_make(&table, &random, 1, 2 * PFS_BLOCK_ROWS + 17);
-			lanes_fill(&random, shape, width, table.values[0], table.row_count);
+			values_fill(&random, shape, width, table.values[0], table.row_count);
 			round_trip(&table, width % 2 == 0 ? PFS_EFFORT_FAST : PFS_EFFORT_DENSE);
 			table_free(&table);
 		}
@@ -406,10 +406,10 @@ make_small(PfsSegment *segment, PfsAllocator allocator, uint32_t row_count, bool
 	Table table;
 
 	table_make(&table, &random, 4, row_count);
-	lanes_fill(&random, LANES_SAWTOOTH, 0, table.values[0], row_count);
-	lanes_fill(&random, LANES_RUNS, 12, table.values[1], row_count);
-	lanes_fill(&random, LANES_SKEWED, 30, table.values[2], row_count);
-	lanes_fill(&random, LANES_UNIFORM_BITS, 44, table.values[3], row_count);
+	values_fill(&random, VALUES_SAWTOOTH, 0, table.values[0], row_count);
+	values_fill(&random, VALUES_RUNS, 12, table.values[1], row_count);
+	values_fill(&random, VALUES_SKEWED, 30, table.values[2], row_count);
+	values_fill(&random, VALUES_UNIFORM_BITS, 44, table.values[3], row_count);
 	if (grouped)
 	{
 		table_fill_groups(&table, &random, 60, 20, false);
@@ -659,7 +659,7 @@ test_every_allocation_of_encode_may_fail(void **state)
 
 	(void) state;
 	table_make(&table, &random, 2, 3000);
-	lanes_fill(&random, LANES_SAWTOOTH, 0, table.values[0], table.row_count);
+	values_fill(&random, VALUES_SAWTOOTH, 0, table.values[0], table.row_count);
 	table_add_nulls(&table, &random, 1, 5, false);
 	fail_encode(&table);
 	table_free(&table);

@@ -14,7 +14,7 @@
 
 #include "codec/stream.h"
 #include "test/unit/codec_harness.h"
-#include "test/unit/lanes.h"
+#include "test/unit/values.h"
 
 #define ROW_COUNT 1500
 
@@ -51,16 +51,16 @@ read_copy(const uint8_t *bytes, size_t length, uint32_t row_count, PfsError *err
 }
 
 static PfsBytes
-encode(LaneShape shape, unsigned width, PfsEffort effort)
+encode(ValueShape shape, unsigned width, PfsEffort effort)
 {
 	Random random = { 41 };
 	TestHeap heap = { 0 };
-	int64_t lanes[ROW_COUNT];
+	int64_t values[ROW_COUNT];
 	PfsBytes bytes;
 
-	lanes_fill(&random, shape, width, lanes, ROW_COUNT);
+	values_fill(&random, shape, width, values, ROW_COUNT);
 	assert_true(
-		pfs_stream_encode(lanes, NULL, ROW_COUNT, NULL, effort, test_allocator(&heap), &bytes));
+		pfs_stream_encode(values, NULL, ROW_COUNT, NULL, effort, test_allocator(&heap), &bytes));
 	return bytes;
 }
 
@@ -87,7 +87,7 @@ static void
 test_forged_bytes_do_no_harm(void **state)
 {
 	(void) state;
-	for (LaneShape shape = 0; shape < LANE_SHAPE_COUNT; shape++)
+	for (ValueShape shape = 0; shape < VALUE_SHAPE_COUNT; shape++)
 	{
 		PfsBytes bytes = encode(shape, 9, shape % 2 == 0 ? PFS_EFFORT_DENSE : PFS_EFFORT_FAST);
 
@@ -123,15 +123,15 @@ fill_groups(PfsBlockGroups *groups, int64_t *lengths, int64_t *times, int64_t *v
 	}
 }
 
-/* Encodes lanes beside groups, forges and cuts the bytes, and reads them without groups. */
+/* Encodes values beside groups, forges and cuts the bytes, and reads them without groups. */
 static void
-forge_beside_groups(const int64_t *lanes, const PfsBlockGroups *groups, PfsTransform transform)
+forge_beside_groups(const int64_t *values, const PfsBlockGroups *groups, PfsTransform transform)
 {
 	TestHeap heap = { 0 };
 	PfsBytes bytes;
 	PfsError error;
 
-	assert_true(pfs_stream_encode(lanes, NULL, ROW_COUNT, groups, PFS_EFFORT_FAST,
+	assert_true(pfs_stream_encode(values, NULL, ROW_COUNT, groups, PFS_EFFORT_FAST,
 								  test_allocator(&heap), &bytes));
 	assert_int_equal(bytes.data[0], PFS_PACKING_BITS);
 	assert_int_equal(bytes.data[1] & PFS_ENTRY_TRANSFORM_MASK, transform);
@@ -181,24 +181,24 @@ test_forged_blocks_beside_groups_do_no_harm(void **state)
 {
 	static int64_t lengths[ROW_COUNT];
 	static int64_t sums[ROW_COUNT];
-	static int64_t lanes[2][ROW_COUNT];
+	static int64_t values[2][ROW_COUNT];
 	PfsBlockGroups groups[2];
 
 	(void) state;
-	fill_groups(groups, lengths, lanes[0], lanes[1]);
-	forge_beside_groups(lanes[0], groups, PFS_TRANSFORM_RISING);
-	forge_beside_groups(lanes[1], groups, PFS_TRANSFORM_BANDED);
-	fill_parts(groups, lanes[1]);
-	add_up(groups, lanes[1], sums);
-	forge_beside_groups(lanes[1], groups, PFS_TRANSFORM_PARTED);
+	fill_groups(groups, lengths, values[0], values[1]);
+	forge_beside_groups(values[0], groups, PFS_TRANSFORM_RISING);
+	forge_beside_groups(values[1], groups, PFS_TRANSFORM_BANDED);
+	fill_parts(groups, values[1]);
+	add_up(groups, values[1], sums);
+	forge_beside_groups(values[1], groups, PFS_TRANSFORM_PARTED);
 }
 
-/* A lane for each group: those of large groups are larger. */
+/* A value for each group: those of large groups are larger. */
 static void
-test_forged_blocks_of_a_lane_each_do_no_harm(void **state)
+test_forged_blocks_of_a_value_each_do_no_harm(void **state)
 {
 	static int64_t lengths[ROW_COUNT];
-	static int64_t lanes[ROW_COUNT];
+	static int64_t values[ROW_COUNT];
 	PfsBlockGroups groups[2];
 	Random random = { 44 };
 
@@ -206,20 +206,20 @@ test_forged_blocks_of_a_lane_each_do_no_harm(void **state)
 	for (uint32_t i = 0; i < ROW_COUNT; i++)
 	{
 		lengths[i] = (int64_t) random_below(&random, random_below(&random, 8) == 0 ? 60 : 2);
-		lanes[i] = lengths[i] < 8 ? 0 : (int64_t) random_below(&random, 20);
+		values[i] = lengths[i] < 8 ? 0 : (int64_t) random_below(&random, 20);
 	}
 	for (uint32_t block = 0; block < pfs_block_count(ROW_COUNT); block++)
 		groups[block] = (PfsBlockGroups){ .count = pfs_block_rows(ROW_COUNT, block),
 										  .lengths = lengths + block * PFS_BLOCK_ROWS,
-										  .has_lane_each = true };
-	forge_beside_groups(lanes, groups, PFS_TRANSFORM_BANDED);
+										  .has_value_each = true };
+	forge_beside_groups(values, groups, PFS_TRANSFORM_BANDED);
 }
 
 static void
 test_wrong_lengths_are_refused(void **state)
 {
 	(void) state;
-	for (LaneShape shape = 0; shape < LANE_SHAPE_COUNT; shape++)
+	for (ValueShape shape = 0; shape < VALUE_SHAPE_COUNT; shape++)
 	{
 		PfsBytes bytes = encode(shape, 9, PFS_EFFORT_DENSE);
 		uint8_t *longer = calloc(bytes.length + 1, 1);
@@ -301,25 +301,25 @@ test_dictionary_is_decoded_as_needed(void **state)
 	Random random = { 43 };
 	TestHeap heap = { 0 };
 	PfsAllocator allocator = test_allocator(&heap);
-	int64_t *lanes = malloc(DICTIONARY_ROWS * sizeof(*lanes));
+	int64_t *values = malloc(DICTIONARY_ROWS * sizeof(*values));
 	PfsBytes bytes;
 	PfsError error;
 
 	(void) state;
-	assert_non_null(lanes);
+	assert_non_null(values);
 	for (uint32_t row = 0; row < DICTIONARY_ROWS; row++)
-		lanes[row] =
+		values[row] =
 			distinct_value((row / 50 * 10 + (uint32_t) random_below(&random, 10)) % DISTINCT_COUNT);
-	assert_true(
-		pfs_stream_encode(lanes, NULL, DICTIONARY_ROWS, NULL, PFS_EFFORT_DENSE, allocator, &bytes));
+	assert_true(pfs_stream_encode(values, NULL, DICTIONARY_ROWS, NULL, PFS_EFFORT_DENSE, allocator,
+								  &bytes));
 	assert_true((bytes.data[0] & PFS_STREAM_DICTIONARY) != 0);
 	for (uint32_t block = pfs_block_count(DICTIONARY_ROWS); block-- > 0;)
 	{
 		PfsStreamDecoder *decoder;
-		const int64_t *expected = lanes + (size_t) block * PFS_BLOCK_ROWS;
+		const int64_t *expected = values + (size_t) block * PFS_BLOCK_ROWS;
 		int64_t least = INT64_MAX;
 		int64_t greatest = INT64_MIN;
-		int64_t values[PFS_BLOCK_ROWS];
+		int64_t decoded[PFS_BLOCK_ROWS];
 		int64_t range[2];
 
 		assert_int_equal(pfs_stream_open(bytes.data, bytes.length, DICTIONARY_ROWS, allocator,
@@ -327,10 +327,10 @@ test_dictionary_is_decoded_as_needed(void **state)
 						 PFS_OK);
 		if (block % 2 == 0)
 			assert_true(pfs_stream_range(decoder, block, &range[0], &range[1]));
-		assert_int_equal(pfs_stream_block(decoder, block, NULL, values, &error), PFS_OK);
+		assert_int_equal(pfs_stream_block(decoder, block, NULL, decoded, &error), PFS_OK);
 		for (uint32_t row = 0; row < pfs_block_rows(DICTIONARY_ROWS, block); row++)
 		{
-			assert_int_equal(values[row], expected[row]);
+			assert_int_equal(decoded[row], expected[row]);
 			least = expected[row] < least ? expected[row] : least;
 			greatest = expected[row] > greatest ? expected[row] : greatest;
 		}
@@ -345,7 +345,7 @@ test_dictionary_is_decoded_as_needed(void **state)
 	}
 	allocator.realloc(allocator.context, bytes.data, 0);
 	assert_int_equal(heap.live, 0);
-	free(lanes);
+	free(values);
 }
 
 int
@@ -354,7 +354,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_forged_bytes_do_no_harm),
 		cmocka_unit_test(test_forged_blocks_beside_groups_do_no_harm),
-		cmocka_unit_test(test_forged_blocks_of_a_lane_each_do_no_harm),
+		cmocka_unit_test(test_forged_blocks_of_a_value_each_do_no_harm),
 		cmocka_unit_test(test_wrong_lengths_are_refused),
 		cmocka_unit_test(test_unknown_encodings_are_unsupported),
 		cmocka_unit_test(test_short_stream_asks_for_little_memory),

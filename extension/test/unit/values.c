@@ -1,8 +1,8 @@
 /*
- * lanes.c
- *		Arrays of lanes of many shapes.
+ * values.c
+ *		Arrays of values of many shapes.
  */
-#include "test/unit/lanes.h"
+#include "test/unit/values.h"
 
 uint64_t
 random_next(Random *random)
@@ -26,7 +26,7 @@ random_bits(Random *random, unsigned width)
 }
 
 static void
-fill_runs(Random *random, unsigned width, int64_t *lanes, uint32_t count)
+fill_runs(Random *random, unsigned width, int64_t *values, uint32_t count)
 {
 	uint32_t i = 0;
 
@@ -36,7 +36,7 @@ fill_runs(Random *random, unsigned width, int64_t *lanes, uint32_t count)
 		uint64_t length = 1 + random_below(random, 1 + random_below(random, 400));
 
 		for (; i < count && length > 0; length--)
-			lanes[i++] = value;
+			values[i++] = value;
 	}
 }
 
@@ -50,27 +50,27 @@ extreme(Random *random)
 	return extremes[random_below(random, sizeof(extremes) / sizeof(extremes[0]))];
 }
 
-/* One lane of the shapes whose lanes follow from the lane before. */
+/* One value of the shapes whose values follow from the value before. */
 static int64_t
-next_lane(Random *random, LaneShape shape, unsigned width, uint32_t index, uint64_t before)
+next_value(Random *random, ValueShape shape, unsigned width, uint32_t index, uint64_t before)
 {
 	switch (shape)
 	{
-		case LANES_ASCENDING:
+		case VALUES_ASCENDING:
 			return (int64_t) (before + (uint64_t) random_bits(random, width > 40 ? 40 : width));
-		case LANES_LINEAR:
+		case VALUES_LINEAR:
 			return (int64_t) (before + width * UINT64_C(10000019));
-		case LANES_QUADRATIC:
+		case VALUES_QUADRATIC:
 			return (int64_t) (before + index * (uint64_t) (width + 1) - 100);
-		case LANES_SAWTOOTH:
+		case VALUES_SAWTOOTH:
 			return (int64_t) (random_below(random, 5) == 0
 								  ? 10000000 * random_below(random, 360)
 								  : before + 10000000 * random_below(random, 30));
-		case LANES_SKEWED:
+		case VALUES_SKEWED:
 			return random_below(random, 50) == 0 ? random_bits(random, width) : 7;
-		case LANES_EXTREMES:
+		case VALUES_EXTREMES:
 			return extreme(random);
-		case LANES_PARTITIONED:
+		case VALUES_PARTITIONED:
 			return (int64_t) (random_below(random, 3) << 40 | random_below(random, 40));
 		default:
 			return (int64_t) before;
@@ -78,26 +78,26 @@ next_lane(Random *random, LaneShape shape, unsigned width, uint32_t index, uint6
 }
 
 void
-lanes_fill(Random *random, LaneShape shape, unsigned width, int64_t *lanes, uint32_t count)
+values_fill(Random *random, ValueShape shape, unsigned width, int64_t *values, uint32_t count)
 {
 	uint64_t base = random_next(random) >> random_below(random, 64);
 	uint64_t divisor = 1 + (random_next(random) >> (20 + random_below(random, 44)));
 	uint64_t before = base;
 
-	if (shape == LANES_RUNS)
+	if (shape == VALUES_RUNS)
 	{
-		fill_runs(random, width, lanes, count);
+		fill_runs(random, width, values, count);
 		return;
 	}
 	for (uint32_t i = 0; i < count; i++)
 	{
-		if (shape == LANES_UNIFORM_BITS)
-			lanes[i] = (int64_t) (base + (uint64_t) random_bits(random, width));
-		else if (shape == LANES_MULTIPLES)
-			lanes[i] =
+		if (shape == VALUES_UNIFORM_BITS)
+			values[i] = (int64_t) (base + (uint64_t) random_bits(random, width));
+		else if (shape == VALUES_MULTIPLES)
+			values[i] =
 				(int64_t) (divisor * (uint64_t) random_bits(random, width > 20 ? 20 : width));
 		else
-			lanes[i] = next_lane(random, shape, width, i, before);
-		before = (uint64_t) lanes[i];
+			values[i] = next_value(random, shape, width, i, before);
+		before = (uint64_t) values[i];
 	}
 }

@@ -1,0 +1,22 @@
+/*
+ * mini_debug.h
+ *		Symbols that a binary carries compressed (.gnu_debugdata): those that .dynsym lacks.
+ */
+#ifndef COLLECTOR_MINI_DEBUG_H
+#define COLLECTOR_MINI_DEBUG_H
+
+#include <stdbool.h>
+
+#include "symbols/elf_file.h"
+
+typedef struct MiniDebug
+{
+	ElfFile file;	/* of the bytes */
+	uint8_t *bytes; /* NULL where there are none */
+} MiniDebug;
+
+/* Unpacks them, up to 16 MB. False where there are none that can be used: *mini is then empty. */
+bool mini_debug_open(const ElfFile *binary, MiniDebug *mini);
+void mini_debug_close(MiniDebug *mini); /* also an empty one */
+
+#endif

@@ -1,0 +1,166 @@
+/*
+ * symbol_session.c
+ *		DWARF first, the symbol table where that knows less.
+ */
+#include "symbols/symbol_session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbols/elf_file.h"
+#include "symbols/mini_debug.h"
+#include "symbols/symbol_table.h"
+
+struct SymbolSession
+{
+	SessionFiles files;
+	ElfFile binary;
+	ElfFile debug;
+	MiniDebug mini;
+	DwarfSession *dwarf; /* NULL: none, or not to be read */
+	const ElfFile *symbol_files[SYMBOL_TABLE_FILES_MAX];
+	uint32_t symbol_file_count;
+	SymbolTable *table; /* made when first needed */
+	bool table_failed;	/* and not tried again */
+	char name[SYMBOL_NAME_MAX_BYTES];
+};
+
+static int
+describe(int fd, ElfFile *file)
+{
+	ElfSource source = { .fd = fd };
+	struct stat status;
+
+	if (fstat(fd, &status) != 0)
+		return -ENOEXEC;
+	source.size_bytes = (uint64_t) status.st_size;
+	return elf_file_init(file, &source);
+}
+
+static void
+close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+/* DWARF has descriptors of its own, which it closes. */
+static void
+open_dwarf(SymbolSession *session)
+{
+	bool is_separate = !session->binary.has_dwarf;
+	int from = is_separate ? session->files.debug : session->files.binary;
+	int fd;
+
+	if (is_separate && (from < 0 || !session->debug.has_dwarf))
+		return;
+	fd = dup(from);
+	if (fd < 0)
+		return;
+	(void) dwarf_session_open(fd, session->files.alternative, &session->dwarf);
+	session->files.alternative = -1;
+}
+
+int
+symbol_session_open(const SessionFiles *files, bool with_dwarf, SymbolSession **session)
+{
+	SymbolSession *made = calloc(1, sizeof(*made));
+	int err = -ENOMEM;
+
+	if (made == NULL)
+	{
+		close_fd(files->binary);
+		close_fd(files->debug);
+		close_fd(files->alternative);
+		return err;
+	}
+	made->files = *files;
+	err = describe(files->binary, &made->binary);
+	if (err != 0)
+	{
+		symbol_session_close(made);
+		return err;
+	}
+	made->symbol_files[made->symbol_file_count++] = &made->binary;
+	if (files->debug >= 0 && describe(files->debug, &made->debug) == 0)
+		made->symbol_files[made->symbol_file_count++] = &made->debug;
+	else if (made->binary.symbols[ELF_SYMTAB].count == 0 &&
+			 mini_debug_open(&made->binary, &made->mini))
+		made->symbol_files[made->symbol_file_count++] = &made->mini.file;
+	if (with_dwarf)
+		open_dwarf(made);
+	*session = made;
+	return 0;
+}
+
+void
+symbol_session_close(SymbolSession *session)
+{
+	if (session == NULL)
+		return;
+	dwarf_session_close(session->dwarf);
+	symbol_table_free(session->table);
+	mini_debug_close(&session->mini);
+	elf_file_fini(&session->binary);
+	elf_file_fini(&session->debug);
+	close_fd(session->files.binary);
+	close_fd(session->files.debug);
+	close_fd(session->files.alternative);
+	free(session);
+}
+
+void
+symbol_session_give_back(SymbolSession *session)
+{
+	if (session->dwarf != NULL)
+		dwarf_session_give_back(session->dwarf);
+}
+
+/* The name of the symbol that covers an address; NULL where none does. */
+static const char *
+find_symbol(SymbolSession *session, uint64_t address)
+{
+	uint64_t start;
+
+	if (session->table == NULL && !session->table_failed)
+		session->table_failed =
+			symbol_table_create(session->symbol_files, session->symbol_file_count,
+								&session->table) != 0;
+	if (session->table == NULL ||
+		!symbol_table_find(session->table, session->symbol_files, address, session->name, &start))
+		return NULL;
+	return session->name;
+}
+
+int
+symbol_session_lookup(SymbolSession *session, uint64_t address, DwarfFrame *frames, int max)
+{
+	int count =
+		session->dwarf == NULL ? 0 : dwarf_session_lookup(session->dwarf, address, frames, max);
+	DwarfFrame *outermost;
+	const char *symbol;
+
+	if (count < 0 || (count > 0 && !frames[count - 1].needs_symbol))
+		return count;
+	symbol = find_symbol(session, address);
+	if (count == 0)
+	{
+		if (symbol == NULL)
+			return 0;
+		frames[0] =
+			(DwarfFrame){ .name = symbol, .linkage_name = symbol, .directory = "", .filename = "" };
+		return 1;
+	}
+	outermost = &frames[count - 1];
+	if (symbol != NULL)
+	{
+		outermost->linkage_name = symbol;
+		if (outermost->name[0] == '\0')
+			outermost->name = symbol;
+	}
+	else if (outermost->name[0] == '\0')
+		count--; /* lines without a function */
+	return count;
+}

@@ -1,0 +1,37 @@
+/*
+ * symbol_session.h
+ *		One binary, open in the worker process: what DWARF and its symbol tables say of an address.
+ */
+#ifndef COLLECTOR_SYMBOL_SESSION_H
+#define COLLECTOR_SYMBOL_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "symbols/dwarf_session.h"
+
+typedef struct SymbolSession SymbolSession;
+
+/* Descriptors; -1 for none. */
+typedef struct SessionFiles
+{
+	int binary;
+	int debug;		 /* its separate debug file */
+	int alternative; /* supplement of the one that has DWARF */
+} SessionFiles;
+
+/* Takes the descriptors, also on failure. 0, -ENOEXEC, -ENOMEM. */
+int symbol_session_open(const SessionFiles *files, bool with_dwarf, SymbolSession **session);
+void symbol_session_close(SymbolSession *session); /* accepts NULL */
+
+/* Gives back the pages of the files; they are read again as needed. */
+void symbol_session_give_back(SymbolSession *session);
+
+/*
+ * Frames at an ELF virtual address, innermost first, at most max; strings hold until the next call.
+ * Of DWARF and symbol table the one that knows more is believed, and where DWARF has lines without
+ * a name the symbol gives it. Returns their number, 0 where neither covers the address, -ENOMEM.
+ */
+int symbol_session_lookup(SymbolSession *session, uint64_t address, DwarfFrame *frames, int max);
+
+#endif

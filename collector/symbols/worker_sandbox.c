@@ -1,0 +1,142 @@
+/*
+ * worker_sandbox.c
+ *		Giving up rights, in the order in which they are needed for giving up the others.
+ */
+#include "symbols/worker_sandbox.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define NOBODY 65534
+
+#if defined(__x86_64__)
+#define OUR_ARCHITECTURE AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define OUR_ARCHITECTURE AUDIT_ARCH_AARCH64
+#else
+#error "the worker's filter of system calls does not know this architecture"
+#endif
+
+/* Calls on its own memory, its time, and descriptors that it has. */
+static const uint16_t allowed_calls[] = {
+	SYS_read,		  SYS_pread64,		  SYS_write,		SYS_writev,
+	SYS_lseek,		  SYS_close,		  SYS_fstat,		SYS_fcntl,
+	SYS_dup,		  SYS_mmap,			  SYS_munmap,		SYS_mprotect,
+	SYS_mremap,		  SYS_madvise,		  SYS_brk,			SYS_recvmsg,
+	SYS_recvfrom,	  SYS_sendto,		  SYS_sendmsg,		SYS_setsockopt,
+	SYS_setitimer,	  SYS_getpriority,	  SYS_setpriority,	SYS_futex,
+	SYS_sched_yield,  SYS_clock_gettime,  SYS_gettimeofday, SYS_sysinfo,
+	SYS_getrandom,	  SYS_getpid,		  SYS_gettid,		SYS_tgkill,
+	SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_restart_syscall,
+	SYS_exit,		  SYS_exit_group,	  SYS_newfstatat, /* fstat of newer C libraries; tells of a name, but opens nothing */
+};
+
+#define ALLOWED_CALLS (sizeof(allowed_calls) / sizeof(allowed_calls[0]))
+
+/*
+ * In a user namespace that does not map nobody (EINVAL) root is none outside of it, and stays. 0 or
+ * -errno.
+ */
+static int
+become_nobody(void)
+{
+	if (geteuid() != 0)
+		return 0;
+	if (setresgid(NOBODY, NOBODY, NOBODY) != 0)
+		return errno == EINVAL ? 0 : -errno;
+	if (setgroups(0, NULL) != 0 && getgroups(0, NULL) > 0)
+		return -errno;
+	if (setresuid(NOBODY, NOBODY, NOBODY) != 0)
+		return errno == EINVAL ? 0 : -errno;
+	return 0;
+}
+
+/* Best effort: no call that reaches a network is allowed anyhow. */
+static void
+leave_network(void)
+{
+	if (unshare(CLONE_NEWNET) != 0)
+		(void) unshare(CLONE_NEWUSER | CLONE_NEWNET);
+}
+
+/* Best effort likewise: all access to files by name is handled, and none allowed. */
+static void
+forbid_files(void)
+{
+	struct landlock_ruleset_attr attributes = { .handled_access_fs =
+													(LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1 };
+	int fd = (int) syscall(SYS_landlock_create_ruleset, &attributes, sizeof(attributes), 0);
+
+	if (fd < 0)
+		return;
+	(void) syscall(SYS_landlock_restrict_self, fd, 0);
+	close(fd);
+}
+
+static bool
+drop_capabilities(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	(void) prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	return syscall(SYS_capset, &header, none) == 0;
+}
+
+/* Any other call fails with EPERM. False where the kernel has filters, but takes not this one. */
+static bool
+filter_calls(void)
+{
+	struct sock_filter program[5 + 2 * ALLOWED_CALLS];
+	struct sock_fprog filter = { .filter = program };
+	unsigned short at = 0;
+
+	program[at++] = (struct sock_filter) BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+												  offsetof(struct seccomp_data, arch));
+	program[at++] =
+		(struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OUR_ARCHITECTURE, 1, 0);
+	program[at++] = (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+	program[at++] =
+		(struct sock_filter) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	for (size_t i = 0; i < ALLOWED_CALLS; i++)
+	{
+		program[at++] =
+			(struct sock_filter) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, allowed_calls[i], 0, 1);
+		program[at++] = (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	}
+	program[at++] = (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+	filter.len = at;
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) == 0 || errno == ENOSYS ||
+		   errno == EINVAL;
+}
+
+bool
+worker_sandbox_enter(void)
+{
+	int err = become_nobody();
+
+	if (err != 0)
+		log_event(LOG_WARNING, "symbols", "symbol worker remains root, without capabilities",
+				  log_text("detail", strerror(-err)),
+				  log_text("hint", "Give the agent CAP_SETUID, CAP_SETGID and CAP_KILL."));
+	leave_network();
+	(void) prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return false;
+	forbid_files();
+	return drop_capabilities() && filter_calls();
+}

@@ -1,0 +1,321 @@
+/*
+ * test_unwind_cost.c
+ *		What hostile CFI costs: steps and bytes are counted, since time tells little.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <dwarf.h>
+#include <elf.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "memory_tables.h"
+#include "unwind/cfi.h"
+#include "unwind/cfi_sections.h"
+#include "unwind/jit_frames.h"
+
+#define CODE_START UINT64_C(0x10000)
+#define CODE_BYTES UINT64_C(0x1000000)
+#define MIB		   (UINT64_C(1) << 20)
+
+/* An .eh_frame section as it is written. */
+typedef struct Frames
+{
+	uint8_t *bytes;
+	size_t length;
+	size_t room;
+	uint64_t functions;
+} Frames;
+
+static void
+put(Frames *frames, const void *bytes, size_t length)
+{
+	assert_true(frames->length + length <= frames->room);
+	memcpy(frames->bytes + frames->length, bytes, length);
+	frames->length += length;
+}
+
+static void
+put_word(Frames *frames, uint32_t word)
+{
+	put(frames, &word, sizeof(word));
+}
+
+/*
+ * A CIE with so many instructions that change nothing, behind the one that makes frames. Its
+ * place.
+ */
+static size_t
+put_cie(Frames *frames, size_t instructions)
+{
+	static const uint8_t head[] = { 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x03 /* udata4 */ };
+	static const uint8_t real[] = { DW_CFA_def_cfa, 7, 8, DW_CFA_offset | 16, 1 };
+	size_t at = frames->length;
+
+	put_word(frames, (uint32_t) (4 + sizeof(head) + sizeof(real) + instructions));
+	put_word(frames, 0);
+	put(frames, head, sizeof(head));
+	put(frames, real, sizeof(real));
+	assert_true(frames->length + instructions <= frames->room);
+	memset(frames->bytes + frames->length, DW_CFA_nop, instructions);
+	frames->length += instructions;
+	return at;
+}
+
+/* An FDE of 16 bytes of code without an instruction, behind those before it. */
+static void
+put_fde(Frames *frames, size_t cie)
+{
+	static const uint8_t no_augmentation = 0;
+
+	put_word(frames, 4 + 4 + 4 + 1);
+	put_word(frames, (uint32_t) (frames->length - cie));
+	put_word(frames, (uint32_t) (CODE_START + 16 * frames->functions++));
+	put_word(frames, 16);
+	put(frames, &no_augmentation, 1);
+}
+
+/* As many FDEs as there is room for, which name so many CIEs in turn. */
+static Frames
+make_frames(size_t length, size_t cie_count, size_t instructions)
+{
+	Frames frames = { calloc(length, 1), 0, length, 0 };
+	size_t cies[64];
+	size_t i = 0;
+
+	assert_non_null(frames.bytes);
+	for (size_t cie = 0; cie < cie_count; cie++)
+		cies[cie] = put_cie(&frames, instructions);
+	while (frames.length + 32 <= length)
+		put_fde(&frames, cies[i++ % cie_count]);
+	return frames;
+}
+
+static CfiInput
+input_of(const Frames *frames)
+{
+	return (CfiInput){ .machine = EM_X86_64,
+					   .eh_frame = { frames->bytes, frames->length, 0x1000 },
+					   .code_start = CODE_START,
+					   .code_end = CODE_START + CODE_BYTES };
+}
+
+/* However long it is, and whatever other CIEs come between. */
+static void
+runs_a_cie_once(void **state)
+{
+	Frames frames = make_frames(MIB, 4, 64 * 1024);
+	CfiInput input = input_of(&frames);
+	uint64_t steps = UINT64_MAX;
+	UnwindTable table;
+	RuleSet rules;
+
+	input.steps_left = &steps;
+	assert_int_equal(rule_set_init(&rules), 0);
+	assert_int_equal(cfi_compile(&input, &rules, &table), 0);
+	assert_int_equal(table.stats.fdes, frames.functions);
+	assert_int_equal(table.stats.fdes_malformed, 0);
+	/* each entry twice, each CIE's instructions once */
+	assert_in_range(UINT64_MAX - steps, 4 * 64 * 1024,
+					4 * (64 * 1024 + 2) + 2 * frames.functions + 4);
+	unwind_table_free(&table);
+
+	/* and the size of the file allows it */
+	input.steps_left = NULL;
+	assert_int_equal(cfi_compile(&input, &rules, &table), 0);
+	unwind_table_free(&table);
+	rule_set_fini(&rules);
+	free(frames.bytes);
+}
+
+/* More CIEs than are kept: 20,000 FDEs would run 16,000 instructions each. */
+static void
+bounds_steps_by_size(void **state)
+{
+	Frames frames = make_frames(MIB, 40, 16 * 1024);
+	CfiInput input = input_of(&frames);
+	UnwindTable table;
+	RuleSet rules;
+
+	assert_true(frames.functions > 20000);
+	assert_int_equal(rule_set_init(&rules), 0);
+	assert_int_equal(cfi_compile(&input, &rules, &table), -E2BIG);
+	assert_null(table.rows);
+	rule_set_fini(&rules);
+	free(frames.bytes);
+}
+
+/* A number that is padded to 1,000 bytes, as no producer does, and that is read for each FDE. */
+static void
+refuses_endless_headers(void **state)
+{
+	static const uint8_t before[] = { 1, 'z', 'R', 0, 0x81 };
+	static const uint8_t behind[] = { 0, 0x78, 16, 1, 0x03, DW_CFA_def_cfa, 7, 8 };
+	uint8_t padding[1000];
+	Frames frames = { calloc(MIB, 1), 0, MIB, 0 };
+	CfiInput input;
+	UnwindTable table;
+	RuleSet rules;
+
+	assert_non_null(frames.bytes);
+	memset(padding, 0x80, sizeof(padding));
+	put_word(&frames, 4 + sizeof(before) + sizeof(padding) + sizeof(behind));
+	put_word(&frames, 0);
+	put(&frames, before, sizeof(before));
+	put(&frames, padding, sizeof(padding));
+	put(&frames, behind, sizeof(behind));
+	for (int i = 0; i < 100; i++)
+		put_fde(&frames, 0);
+	input = input_of(&frames);
+	assert_int_equal(rule_set_init(&rules), 0);
+	assert_int_equal(cfi_compile(&input, &rules, &table), 0);
+	assert_int_equal(table.stats.fdes, 0);
+	assert_int_equal(table.stats.fdes_malformed, 100);
+	unwind_table_free(&table);
+	rule_set_fini(&rules);
+	free(frames.bytes);
+}
+
+static uint64_t
+bytes_read(void)
+{
+	FILE *file = fopen("/proc/self/io", "r");
+	unsigned long long count = 0;
+
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "rchar: %llu", &count), 1);
+	fclose(file);
+	return count;
+}
+
+/*
+ * An ELF file whose section headers all speak of the same hole. Names repeat. The kernel gives the
+ * zeroes, so the file costs its maker nothing.
+ */
+static int
+make_sparse(uint32_t sections, uint64_t hole)
+{
+	static const char names[] = "\0.eh_frame\0.debug_frame\0.gopclntab\0.init\0.go.module";
+	static const uint32_t places[] = { 1, 11, 24, 35, 41 };
+	Elf64_Shdr *headers = calloc(sections + 1, sizeof(*headers));
+	Elf64_Ehdr header = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+									   EV_CURRENT },
+						  .e_type = ET_DYN,
+						  .e_machine = EM_X86_64,
+						  .e_version = EV_CURRENT,
+						  .e_ehsize = sizeof(Elf64_Ehdr),
+						  .e_shentsize = sizeof(Elf64_Shdr),
+						  .e_shoff = 4096 + hole,
+						  .e_shnum = (Elf64_Half) (sections + 1),
+						  .e_shstrndx = 1 };
+	int fd = memfd_create("sparse", MFD_CLOEXEC);
+
+	assert_non_null(headers);
+	headers[1] = (Elf64_Shdr){ .sh_type = SHT_STRTAB, .sh_offset = 1024, .sh_size = sizeof(names) };
+	for (uint32_t i = 2; i <= sections; i++)
+		headers[i] = (Elf64_Shdr){ .sh_name = places[i % 5],
+								   .sh_type = i % 7 == 0 ? SHT_RELA : SHT_PROGBITS,
+								   .sh_offset = 4096,
+								   .sh_size = hole };
+	assert_true(fd >= 0);
+	assert_int_equal(pwrite(fd, &header, sizeof(header), 0), sizeof(header));
+	assert_int_equal(pwrite(fd, names, sizeof(names), 1024), sizeof(names));
+	assert_int_equal(pwrite(fd, headers, (sections + 1) * sizeof(*headers), (off_t) (4096 + hole)),
+					 (sections + 1) * sizeof(*headers));
+	free(headers);
+	return fd;
+}
+
+static void
+reads_a_hole_under_a_budget(void **state)
+{
+	static const uint64_t holes[] = { 16 * MIB, 64 * MIB, 1024 * MIB };
+
+	for (size_t i = 0; i < 3; i++)
+	{
+		int fd = make_sparse(60, holes[i]);
+		uint64_t before = bytes_read();
+		CfiSections sections;
+
+		assert_int_equal(cfi_sections_init(&sections, fd), 0);
+		assert_true(sections.bytes <= CFI_SECTIONS_MAX_BYTES);
+		/* and what is looked through for relocations, twice */
+		assert_in_range(bytes_read() - before, 0,
+						CFI_SECTIONS_MAX_BYTES + 2 * 24 * CFI_RELOCATIONS_MAX + MIB);
+		cfi_sections_fini(&sections);
+		close(fd);
+	}
+}
+
+/* Steps that a process's read-only memory costs where it holds these bytes. */
+static uint64_t
+steps_in_memory(const uint8_t *bytes, size_t length)
+{
+	KernelTables *tables = memory_tables_create();
+	uint8_t *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *memory =
+		mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	UnwindSpan spans[JIT_SPANS_PER_MAPPING];
+	Unwinder *unwinder;
+	JitMemory *read;
+	uint64_t steps;
+
+	assert_non_null(tables);
+	assert_true(code != MAP_FAILED && memory != MAP_FAILED);
+	memcpy(memory, bytes, length);
+	assert_int_equal(mprotect(memory, length, PROT_READ), 0);
+	assert_int_equal(unwinder_create(tables, &unwinder), 0);
+	read = jit_memory_read((uint32_t) getpid());
+	assert_non_null(read);
+	steps = jit_memory_steps_left(read);
+	assert_int_equal(jit_frames_spans(unwinder, read, (uint64_t) (uintptr_t) code,
+									  (uint64_t) (uintptr_t) code + 4096, 0, spans),
+					 1);
+	assert_null(spans[0].binary);
+	steps -= jit_memory_steps_left(read);
+	jit_memory_free(read);
+	unwinder_free(unwinder);
+	memory_tables_free(tables);
+	munmap(memory, length);
+	munmap(code, 4096);
+	return steps;
+}
+
+/* Memory full of what looks like CFI: one long section, then nothing but beginnings of sections. */
+static void
+bounds_steps_in_memory(void **state)
+{
+	/* as jit_frames.c knows them */
+	static const uint8_t cie_start[] = { 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16 };
+	const size_t length = MIB - 65536; /* other memory is read as well */
+	Frames frames = make_frames(length, 40, 16 * 1024);
+
+	assert_in_range(steps_in_memory(frames.bytes, length), length / 2, 8 * MIB);
+	for (size_t i = 0; i + sizeof(cie_start) <= length; i += sizeof(cie_start))
+		memcpy(frames.bytes + i, cie_start, sizeof(cie_start));
+	/* all that there are, which is not enough to look at each */
+	assert_in_range(steps_in_memory(frames.bytes, length), 8 * MIB - 256, 8 * MIB);
+	free(frames.bytes);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(runs_a_cie_once),		   cmocka_unit_test(bounds_steps_by_size),
+		cmocka_unit_test(refuses_endless_headers), cmocka_unit_test(reads_a_hole_under_a_budget),
+		cmocka_unit_test(bounds_steps_in_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,148 @@
+/*
+ * group_parted.c
+ *		PARTED: how the rows of a group part its sum, as low bits and runs of zeros.
+ */
+#include "codec/group_bits.h"
+
+#include <string.h>
+
+#include "codec/bits.h"
+
+/* Low bits of the q of a group that are stored apart from the rest. */
+static inline unsigned
+low_bits_of(uint64_t sum, uint32_t rows)
+{
+	return sum < 2 * (uint64_t) rows ? 0 : pfs_bit_width(sum / rows) - 1;
+}
+
+/* Writes a group's bits, and returns how many. */
+static uint32_t
+pack_parts(const uint64_t *units, uint32_t rows, uint64_t sum, uint8_t *bytes, uint32_t bit)
+{
+	unsigned low = low_bits_of(sum, rows);
+	uint32_t next = (rows - 1) * low;
+
+	for (uint32_t i = 0; i + 1 < rows; i++)
+	{
+		pfs_store_bits(bytes, bit + i * low, units[i] & pfs_bit_mask(low));
+		next += (uint32_t) (units[i] >> low);
+		pfs_store_bits(bytes, bit + next++, 1);
+	}
+	return next;
+}
+
+bool
+pfs_parted_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDraft *draft)
+{
+	PfsBlockShape *shape = &draft->shape;
+	uint64_t scale = shape->divisor / groups->unit;
+	uint64_t offset = ((uint64_t) shape->least - (uint64_t) groups->least) / groups->unit;
+	uint32_t bits = 0;
+
+	if (groups->has_value_each || offset > PFS_PARTED_MAX_RANGE ||
+		shape->range > (PFS_PARTED_MAX_RANGE - offset) / scale)
+		return false;
+	memset(draft->group_bits, 0, sizeof(draft->group_bits));
+	shape->transform = PFS_TRANSFORM_PARTED;
+	shape->symbols = (PfsArrayShape){ 0 };
+	shape->least = groups->least;
+	shape->divisor = groups->unit;
+	shape->range = offset + shape->range * scale;
+	for (uint32_t group = 0; group < groups->count; group++)
+	{
+		uint32_t rows = (uint32_t) groups->lengths[group] + 1;
+		uint64_t parts[PFS_BLOCK_ROWS];
+
+		for (uint32_t i = 0; i < rows; i++)
+			parts[i] = offset + units[i] * scale;
+		if (groups->sums[group] != 0)
+			bits +=
+				pack_parts(parts, rows, (uint64_t) groups->sums[group], draft->group_bits, bits);
+		units += rows;
+	}
+	shape->group_bytes = pfs_bytes_of_bits(bits);
+	return true;
+}
+
+/*
+ * Reads the q of so many rows, and moves *bit behind them; false where they exceed the bits. *total
+ * is what they add up to.
+ */
+static inline __attribute__((always_inline)) bool
+unpack_parts(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t count, unsigned low,
+			 uint64_t *units, uint64_t *total)
+{
+	uint64_t mask = pfs_bit_mask(low);
+	uint32_t low_bit = *bit;
+	uint32_t high_bit = low_bit + count * low;
+	uint32_t next = 0; /* behind the last one that was read */
+	uint32_t row = 0;
+	uint64_t low_total = 0;
+
+	for (uint32_t start = 0; row < count; start += PFS_WORD_BITS)
+	{
+		uint64_t word;
+
+		if (high_bit + start >= end)
+			return false;
+		for (word = pfs_load_word(bytes, high_bit + start); word != 0 && row < count;
+			 word &= word - 1, row++)
+		{
+			uint32_t place = start + (uint32_t) __builtin_ctzll(word);
+			uint64_t low_part = low == 0 ? 0 : pfs_load_bits(bytes, low_bit) & mask;
+
+			units[row] = (uint64_t) (place - next) << low | low_part;
+			low_total += low_part;
+			low_bit += low;
+			next = place + 1;
+		}
+	}
+	*total = ((uint64_t) (next - count) << low) + low_total;
+	*bit = high_bit + next;
+	return true;
+}
+
+/* Restores the rows of a group; false where the bits do not part its sum. */
+static inline bool
+restore_group(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t rows, uint64_t sum,
+			  uint64_t *units)
+{
+	unsigned low = low_bits_of(sum, rows);
+	uint64_t total;
+
+	if (low == 0 ? !unpack_parts(bytes, bit, end, rows - 1, 0, units, &total)
+				 : !unpack_parts(bytes, bit, end, rows - 1, low, units, &total))
+		return false;
+	units[rows - 1] = sum - total;
+	return total <= sum;
+}
+
+bool
+pfs_parted_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
+				   const uint8_t *group_bits, uint64_t *units)
+{
+	uint16_t parted[PFS_BLOCK_ROWS]; /* groups that have a sum, and where their rows begin */
+	uint16_t starts[PFS_BLOCK_ROWS];
+	uint32_t parted_count = 0;
+	uint32_t row = 0;
+	uint32_t bit = 0;
+
+	for (uint32_t group = 0; group < groups->count; group++)
+	{
+		parted[parted_count] = (uint16_t) group;
+		starts[parted_count] = (uint16_t) row;
+		parted_count += groups->sums[group] != 0;
+		row += (uint32_t) groups->lengths[group] + 1;
+	}
+	memset(units, 0, row * sizeof(*units));
+	for (uint32_t i = 0; i < parted_count; i++)
+	{
+		uint32_t rows = (uint32_t) groups->lengths[parted[i]] + 1;
+		uint64_t sum = (uint64_t) groups->sums[parted[i]];
+
+		if (sum > rows * shape->range ||
+			!restore_group(group_bits, &bit, shape->group_bytes * 8, rows, sum, units + starts[i]))
+			return false;
+	}
+	return pfs_bytes_of_bits(bit) == shape->group_bytes;
+}

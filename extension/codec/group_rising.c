@@ -1,0 +1,228 @@
+/*
+ * group_rising.c
+ *		RISING: k numbers that rise within a range, as k symbols or as a map of bits, whichever is
+ *		shorter.
+ *
+ * Most groups are short, and a branch that the processor cannot foretell costs as much as decoding
+ * five rows: short groups share an array of one width, from which rows are copied several at a
+ * time.
+ */
+#include "codec/group_bits.h"
+
+#include <string.h>
+
+#include "codec/bits.h"
+
+#define MODE_SYMBOLS 0xff /* rows are symbols of the range's width */
+#define MODE_BITMAP	 0xfe /* a bit for each number of the range; any less: low bits of q apart */
+
+#define COPY_VALUES 8
+
+_Static_assert(COPY_VALUES <= PFS_GROUP_SLACK_VALUES, "copies may write past the last row");
+
+static void
+plan_rising(PfsRisingPlan *plan, uint64_t range)
+{
+	uint32_t most = (uint32_t) range + 1;
+	uint32_t width = pfs_bit_width(range);
+
+	plan->range = range;
+	memset(plan->modes, MODE_BITMAP, sizeof(plan->modes));
+	plan->most_rows = most < PFS_BLOCK_ROWS ? most : PFS_BLOCK_ROWS;
+	for (uint32_t rows = 1; rows <= plan->most_rows; rows++)
+	{
+		uint32_t low = pfs_bit_width(most / rows) - 1;
+		uint32_t apart = rows * (low + 1) + (uint32_t) (range >> low);
+		uint32_t best = most < apart ? most : apart;
+
+		if (rows * width * 15 <= best * 16)
+			plan->modes[rows] = MODE_SYMBOLS;
+		else
+			plan->modes[rows] = most <= apart ? MODE_BITMAP : (uint8_t) low;
+	}
+}
+
+static bool
+is_rising(const uint64_t *units, const PfsBlockGroups *groups)
+{
+	for (uint32_t group = 0; group < groups->count; group++)
+	{
+		uint32_t rows = (uint32_t) groups->lengths[group] + 1;
+
+		for (uint32_t i = 1; i < rows; i++)
+			if (units[i] <= units[i - 1])
+				return false;
+		units += rows;
+	}
+	return true;
+}
+
+/* Writes a group's bits, and returns how many. */
+static uint32_t
+pack_rising(const uint64_t *units, uint32_t rows, uint64_t range, uint8_t mode, uint8_t *bytes,
+			uint32_t bit)
+{
+	uint32_t high_bits = rows + (uint32_t) (range >> mode % 64);
+
+	if (mode == MODE_BITMAP)
+	{
+		for (uint32_t i = 0; i < rows; i++)
+			pfs_store_bits(bytes, bit + (uint32_t) units[i], 1);
+		return (uint32_t) range + 1;
+	}
+	for (uint32_t i = 0; i < rows; i++)
+	{
+		pfs_store_bits(bytes, bit + (uint32_t) (units[i] >> mode) + i, 1);
+		pfs_store_bits(bytes, bit + high_bits + i * mode, units[i] & pfs_bit_mask(mode));
+	}
+	return high_bits + rows * mode;
+}
+
+bool
+pfs_rising_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBlockDraft *draft)
+{
+	PfsBlockShape *shape = &draft->shape;
+	uint8_t range_bits = (uint8_t) pfs_bit_width(shape->range);
+	PfsRisingPlan plan;
+	uint32_t bits = 0;
+
+	if (groups->has_value_each || shape->range > PFS_RISING_MAX_RANGE || !is_rising(units, groups))
+		return false;
+	plan_rising(&plan, shape->range);
+	memset(draft->group_bits, 0, sizeof(draft->group_bits));
+	shape->transform = PFS_TRANSFORM_RISING;
+	shape->symbols = (PfsArrayShape){ 0, 0, range_bits, range_bits, 0 };
+	for (uint32_t group = 0; group < groups->count; group++)
+	{
+		uint32_t rows = (uint32_t) groups->lengths[group] + 1;
+		uint8_t mode = plan.modes[rows];
+
+		if (mode != MODE_SYMBOLS)
+			bits += pack_rising(units, rows, shape->range, mode, draft->group_bits, bits);
+		else
+			for (uint32_t i = 0; i < rows; i++)
+				draft->symbols[shape->symbols.count++] = units[i];
+		units += rows;
+	}
+	shape->group_bytes = pfs_bytes_of_bits(bits);
+	return true;
+}
+
+/*
+ * Reads the places of the bits that are set among so many, and of each its low bits, if there are
+ * any; false where not just `rows` bits are set.
+ */
+static inline __attribute__((always_inline)) bool
+unpack_places(const uint8_t *bytes, uint32_t bit, uint32_t bits, uint32_t rows, unsigned low,
+			  uint64_t *units)
+{
+	uint64_t mask = pfs_bit_mask(low);
+	uint32_t low_bit = bit + bits;
+	uint32_t row = 0;
+
+	for (uint32_t start = 0; start < bits; start += PFS_WORD_BITS)
+	{
+		uint32_t left = bits - start;
+		uint64_t word = pfs_load_word(bytes, bit + start);
+
+		if (left < PFS_WORD_BITS)
+			word &= pfs_bit_mask(left);
+		for (; word != 0; word &= word - 1, row++)
+		{
+			uint32_t place = start + (uint32_t) __builtin_ctzll(word);
+
+			if (row == rows)
+				return false;
+			if (low == 0)
+				units[row] = place;
+			else
+			{
+				units[row] =
+					(uint64_t) (place - row) << low | (pfs_load_bits(bytes, low_bit) & mask);
+				low_bit += low;
+			}
+		}
+	}
+	return row == rows;
+}
+
+/*
+ * Reads a group's bits, and moves *bit behind them; false where not just `rows` bits are set.
+ * Places in a bitmap are the numbers themselves.
+ */
+static inline bool
+unpack_rising(const uint8_t *bytes, uint32_t *bit, uint32_t rows, uint64_t range, uint8_t mode,
+			  uint64_t *units)
+{
+	unsigned low = mode == MODE_BITMAP ? 0 : mode;
+	uint32_t start = *bit;
+	uint32_t bits = mode == MODE_BITMAP ? (uint32_t) range + 1 : rows + (uint32_t) (range >> low);
+
+	*bit += bits + rows * low;
+	if (low > 0)
+		return unpack_places(bytes, start, bits, rows, low, units);
+	if (!unpack_places(bytes, start, bits, rows, 0, units))
+		return false;
+	for (uint32_t row = 0; mode == 0 && row < rows; row++)
+		units[row] -= row;
+	return true;
+}
+
+/*
+ * Lists the groups whose rows are not symbols; returns the rows of the others. A branch would cost
+ * more than the stores.
+ */
+static inline uint32_t
+list_apart(const PfsBlockGroups *groups, const PfsRisingPlan *plan, PfsGroupList *list)
+{
+	uint32_t count = 0;
+	uint32_t rows_apart = 0;
+	uint32_t row = 0;
+
+	for (uint32_t group = 0; group < groups->count; group++)
+	{
+		uint32_t rows = (uint32_t) groups->lengths[group] + 1;
+		bool is_apart = plan->modes[rows] != MODE_SYMBOLS;
+
+		list->rows[count] = (uint16_t) rows;
+		list->starts[count] = (uint16_t) row;
+		count += is_apart;
+		rows_apart += is_apart ? rows : 0;
+		row += rows;
+	}
+	list->starts[count] = (uint16_t) row;
+	list->count = count;
+	return row - rows_apart;
+}
+
+bool
+pfs_rising_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
+				   const uint64_t *symbols, const uint8_t *group_bits, PfsRisingPlan *plan,
+				   uint64_t *units)
+{
+	PfsGroupList apart;
+	uint32_t row = 0; /* behind the last group apart */
+	uint32_t bit = 0;
+
+	if (plan->range != shape->range)
+		plan_rising(plan, shape->range);
+	if (list_apart(groups, plan, &apart) != shape->symbols.count)
+		return false;
+	for (uint32_t i = 0; i <= apart.count; i++)
+	{
+		uint32_t start = apart.starts[i];
+		uint32_t rows = apart.rows[i];
+
+		/* symbols, up to the next group apart, which overwrites the surplus */
+		for (; row < start; row += COPY_VALUES, symbols += COPY_VALUES)
+			memcpy(units + row, symbols, COPY_VALUES * sizeof(*units));
+		symbols -= row - start;
+		if (i == apart.count)
+			break;
+		row = start + rows;
+		if (rows > plan->most_rows ||
+			!unpack_rising(group_bits, &bit, rows, shape->range, plan->modes[rows], units + start))
+			return false;
+	}
+	return pfs_bytes_of_bits(bit) == shape->group_bytes;
+}

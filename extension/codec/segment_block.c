@@ -1,0 +1,315 @@
+/*
+ * segment_block.c
+ *		Decoding the blocks of a column, and its groups.
+ */
+#include "codec/segment_reader.h"
+
+#include <string.h>
+
+#include "codec/clones.h"
+
+/* where values change more seldom, groups are put together before they are spread */
+#define MIN_GROUPS_PER_CHANGE 16
+
+/* Decodes a block of a null stream into flags; values[] is scratch. */
+static PfsStatus
+read_nulls(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t block, int64_t *values,
+		   bool *nulls, bool *has_nulls, PfsError *error)
+{
+	PfsStreamDecoder *decoder = reader->streams[column->null_stream].decoder;
+	int64_t least;
+	int64_t greatest;
+	PfsStatus status;
+
+	*has_nulls = pfs_stream_range(decoder, block, &least, &greatest) && greatest != 0;
+	if (!*has_nulls)
+		return PFS_OK;
+	status = pfs_stream_block(decoder, block, NULL, values, error);
+	if (status != PFS_OK)
+	{
+		error->stream = column->null_stream;
+		return status;
+	}
+	for (uint32_t row = 0; row < pfs_block_rows(reader->row_count, block); row++)
+		nulls[row] = values[row] != 0;
+	return PFS_OK;
+}
+
+/* The block's groups; none where rows are not grouped. */
+static PfsStatus
+read_block_groups(PfsSegmentReader *reader, uint32_t block, PfsBlockGroups *groups, uint32_t *first,
+				  PfsError *error)
+{
+	PfsStatus status;
+
+	if (reader->groups == NULL)
+		return pfs_reader_fail(error, PFS_CORRUPT, "block rests on groups that the segment lacks",
+							   0);
+	status = pfs_groups_block(reader->groups, block, groups, first, error);
+	if (status != PFS_OK)
+		error->stream = reader->groups_stream;
+	return status;
+}
+
+/* How many values differ from the one before. */
+PFS_CLONES static uint64_t
+count_changes(const int64_t *values, uint32_t count)
+{
+	uint64_t changes = 0;
+
+	for (uint32_t i = 1; i < count; i++)
+		changes += values[i] != values[i - 1];
+	return changes;
+}
+
+static void
+fill(int64_t *values, int64_t value, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		values[i] = value;
+}
+
+/* Spreads values that neighbouring groups mostly share, as series are; the lengths add up. */
+static void
+spread_few(const int64_t *group_values, const PfsBlockGroups *groups, int64_t *values)
+{
+	uint32_t row = 0;
+	uint32_t start = 0;
+
+	for (uint32_t group = 0; group < groups->count; group++)
+	{
+		row += (uint32_t) groups->lengths[group] + 1;
+		if (group + 1 < groups->count && group_values[group + 1] == group_values[group])
+			continue;
+		fill(values + start, group_values[group], row - start);
+		start = row;
+	}
+}
+
+/* Decodes a block of a grouped column: the values of its groups, spread over their rows. */
+static PfsStatus
+read_grouped(PfsSegmentReader *reader, PfsStreamDecoder *decoder, uint32_t block, int64_t *values,
+			 PfsError *error)
+{
+	int64_t group_values[PFS_BLOCK_ROWS];
+	PfsBlockGroups groups;
+	uint32_t first;
+	uint64_t changes;
+	PfsStatus status = read_block_groups(reader, block, &groups, &first, error);
+
+	if (status == PFS_OK)
+		status = pfs_stream_values(decoder, NULL, first, groups.count, group_values, error);
+	if (status != PFS_OK)
+		return status;
+	changes = count_changes(group_values, groups.count);
+	/* most blocks have one series; that the lengths add up has been checked */
+	if (changes == 0)
+		fill(values, group_values[0], pfs_block_rows(reader->row_count, block));
+	else if (changes <= groups.count / MIN_GROUPS_PER_CHANGE)
+		spread_few(group_values, &groups, values);
+	else
+		pfs_spread_runs(group_values, (const uint64_t *) groups.lengths, groups.count,
+						pfs_block_rows(reader->row_count, block), values);
+	return PFS_OK;
+}
+
+/* Decodes what a column has from the base: the values of groups, or their rows. */
+static PfsStatus
+read_base(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t block, int64_t *values,
+		  PfsError *error)
+{
+	PfsSegmentReader *base = reader->base;
+	uint32_t first = block * PFS_BLOCK_ROWS;
+	uint32_t count = pfs_block_rows(reader->row_count, block);
+	int source;
+
+	if (base == NULL || base->group_count != reader->row_count)
+		return pfs_reader_fail(error, PFS_CORRUPT,
+							   "column is shared with rows that have other groups", 0);
+	source = column->is_shared ? pfs_reader_find_column(base, column->attnum) : -1;
+	if (source >= 0)
+		return pfs_reader_group_values(base, source, first, count, values, error);
+	return pfs_reader_group_rows(base, first, count, values, error);
+}
+
+/* Decodes a column that another is told above. */
+static PfsStatus
+read_measured(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t block,
+			  int64_t *values, PfsError *error)
+{
+	PfsStreamDecoder *decoder = reader->streams[column->value_stream].decoder;
+
+	error->stream = column->value_stream;
+	if (decoder != NULL)
+		return pfs_stream_block(decoder, block, NULL, values, error);
+	if (reader->streams[column->value_stream].length > 0)
+		return pfs_reader_fail(error, PFS_CORRUPT,
+							   "segment lacks the rows that others are told above", 0);
+	fill(values, column->least, pfs_block_rows(reader->row_count, block));
+	return PFS_OK;
+}
+
+/* Decodes a block of values, and adds the units to them. */
+static PfsStatus
+read_above(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t block, int64_t *values,
+		   PfsError *error)
+{
+	PfsStreamDecoder *decoder = reader->streams[column->value_stream].decoder;
+	int64_t rows[PFS_BLOCK_ROWS];
+	PfsStatus status =
+		column->measure < 0
+			? read_base(reader, column, block, rows, error)
+			: read_measured(reader, &reader->columns[column->measure], block, rows, error);
+
+	if (status != PFS_OK)
+		return status;
+	error->stream = column->value_stream;
+	status = pfs_stream_block(decoder, block, NULL, values, error);
+	for (uint32_t i = 0; status == PFS_OK && i < pfs_block_rows(reader->row_count, block); i++)
+		values[i] = (int64_t) ((uint64_t) values[i] + column->unit * (uint64_t) rows[i]);
+	return status;
+}
+
+/* Decodes the sums of up to PFS_BLOCK_ROWS groups, in units above the least value. */
+static PfsStatus
+read_sums(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t first, uint32_t count,
+		  int64_t *sums, PfsError *error)
+{
+	PfsStreamDecoder *decoder = reader->streams[column->sums_stream].decoder;
+
+	if (reader->groups == NULL || decoder == NULL)
+		return pfs_reader_fail(error, PFS_CORRUPT, "segment lacks the groups", 0);
+	error->stream = column->sums_stream;
+	return pfs_stream_values(decoder, pfs_groups_lengths_stream(reader->groups), first, count, sums,
+							 error);
+}
+
+/* Decodes a block that rests on groups, and perhaps on their sums. */
+static PfsStatus
+read_beside_groups(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t block,
+				   int64_t *values, PfsError *error)
+{
+	int64_t sums[PFS_BLOCK_ROWS];
+	PfsBlockGroups groups;
+	uint32_t first;
+	PfsStatus status = read_block_groups(reader, block, &groups, &first, error);
+
+	if (status == PFS_OK && column->is_parted)
+	{
+		status = read_sums(reader, column, first, groups.count, sums, error);
+		groups.sums = sums;
+	}
+	if (status != PFS_OK)
+		return status;
+	error->stream = column->value_stream;
+	return pfs_stream_block(reader->streams[column->value_stream].decoder, block, &groups, values,
+							error);
+}
+
+/* Decodes a block of a column's value stream, of whatever kind. */
+static PfsStatus
+read_values(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t block,
+			int64_t *values, PfsError *error)
+{
+	PfsStreamDecoder *decoder = reader->streams[column->value_stream].decoder;
+
+	error->stream = column->value_stream;
+	if (column->is_grouped)
+		return read_grouped(reader, decoder, block, values, error);
+	if (column->is_above || column->measure >= 0)
+		return read_above(reader, column, block, values, error);
+	if (pfs_stream_block_needs_groups(decoder, block))
+		return read_beside_groups(reader, column, block, values, error);
+	return pfs_stream_block(decoder, block, NULL, values, error);
+}
+
+PfsStatus
+pfs_reader_block(PfsSegmentReader *reader, int column, uint32_t block, int64_t *values, bool *nulls,
+				 bool *has_nulls, PfsError *error)
+{
+	const PfsReaderColumn *source = &reader->columns[column];
+	uint32_t rows = pfs_block_rows(reader->row_count, block);
+	PfsStatus status = PFS_OK;
+
+	*has_nulls = !source->has_values;
+	if (!source->has_values)
+		memset(nulls, true, rows);
+	if (source->null_stream >= 0)
+		status = read_nulls(reader, source, block, values, nulls, has_nulls, error);
+	if (status != PFS_OK)
+		return status;
+	if (source->is_shared)
+		return read_base(reader, source, block, values, error);
+	if (reader->streams[source->value_stream].length > 0)
+		return read_values(reader, source, block, values, error);
+	fill(values, source->least, rows);
+	return PFS_OK;
+}
+
+/* Whether groups first .. first+count-1 are there. */
+static bool
+has_groups(const PfsSegmentReader *reader, uint32_t first, uint32_t count)
+{
+	return first <= reader->group_count && count <= reader->group_count - first;
+}
+
+PfsStatus
+pfs_reader_group_rows(PfsSegmentReader *reader, uint32_t first, uint32_t count, int64_t *rows,
+					  PfsError *error)
+{
+	uint64_t most = 0;
+	PfsStatus status;
+
+	if (reader->groups == NULL || !has_groups(reader, first, count))
+		return pfs_reader_fail(error, PFS_CORRUPT, "segment lacks the groups", 0);
+	error->stream = reader->groups_stream;
+	status = pfs_groups_lengths(reader->groups, first, count, rows, error);
+	if (status != PFS_OK)
+		return status;
+	for (uint32_t i = 0; i < count; i++)
+	{
+		most |= (uint64_t) rows[i];
+		rows[i] = (int64_t) ((uint64_t) rows[i] + 1);
+	}
+	if (most < PFS_BLOCK_ROWS)
+		return PFS_OK;
+	error->message = "number of rows of a group is out of range";
+	error->offset = 0;
+	return PFS_CORRUPT;
+}
+
+/* Puts the sums of groups together: rows times the least value, and what they have above. */
+static PfsStatus
+add_up_groups(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t first,
+			  uint32_t count, int64_t *values, PfsError *error)
+{
+	int64_t rows[PFS_BLOCK_ROWS];
+	PfsStatus status = pfs_reader_group_rows(reader, first, count, rows, error);
+
+	if (status == PFS_OK)
+		status = read_sums(reader, column, first, count, values, error);
+	for (uint32_t i = 0; status == PFS_OK && i < count; i++)
+		values[i] = (int64_t) ((uint64_t) column->least * (uint64_t) rows[i] +
+							   column->unit * (uint64_t) values[i]);
+	return status;
+}
+
+PfsStatus
+pfs_reader_group_values(PfsSegmentReader *reader, int column, uint32_t first, uint32_t count,
+						int64_t *values, PfsError *error)
+{
+	const PfsReaderColumn *source = &reader->columns[column];
+	const PfsReaderStream *stream = &reader->streams[source->value_stream];
+
+	if (!has_groups(reader, first, count))
+		return pfs_reader_fail(error, PFS_CORRUPT, "segment lacks the groups", 0);
+	error->stream = source->value_stream;
+	if (source->is_grouped && stream->decoder != NULL)
+		return pfs_stream_values(stream->decoder, NULL, first, count, values, error);
+	if (source->is_parted)
+		return add_up_groups(reader, source, first, count, values, error);
+	if (!source->has_values || stream->length > 0)
+		return pfs_reader_fail(error, PFS_CORRUPT, "column has no values of groups", 0);
+	fill(values, source->least, count);
+	return PFS_OK;
+}

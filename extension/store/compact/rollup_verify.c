@@ -1,0 +1,148 @@
+/*
+ * rollup_verify.c
+ *		Roll-ups against the segments that they name.
+ */
+#include "store/compact/rollup_verify.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "base/arrays.h"
+#include "store/compact/rollup_sums.h"
+#include "store/scan/rollup.h"
+#include "store/scan/scan_units.h"
+#include "store/segment/codec_server.h"
+#include "store/segment/directory.h"
+#include "store/segment/segment_input.h"
+#include "store/segment/storage.h"
+
+/* Whether the stored sums are these. */
+static bool
+equals_sums(Relation relation, const PfsRollup *rollup, const PfsRows *rows)
+{
+	PfsSegmentRow row = { .row_count = rollup->stack_count,
+						  .header = rollup->header,
+						  .payload = rollup->payload };
+	PfsSegmentInput *input = pfs_segment_open(relation, &row);
+	PfsSegmentReader *reader = pfs_segment_reader(input);
+	int64 *values = palloc(sizeof(int64) * PFS_BLOCK_ROWS);
+	bool *nulls = palloc(sizeof(bool) * PFS_BLOCK_ROWS);
+
+	if (rows->row_count != pfs_reader_row_count(reader) ||
+		rows->column_count > pfs_reader_column_count(reader))
+		return false;
+	for (uint32 i = 0; i < rows->column_count; i++)
+	{
+		int column = pfs_reader_find_column(reader, rows->columns[i].attnum);
+
+		if (column < 0)
+			return false;
+		pfs_segment_load_column(input, column);
+		for (uint32 block = 0; block < pfs_reader_block_count(reader); block++)
+		{
+			uint32 first = block * PFS_BLOCK_ROWS;
+			bool has_nulls;
+			PfsError error;
+			PfsStatus status =
+				pfs_reader_block(reader, column, block, values, nulls, &has_nulls, &error);
+
+			CHECK_FOR_INTERRUPTS();
+			if (status != PFS_OK)
+				pfs_segment_error(relation, PFS_NO_SEGMENT, status, &error);
+			if (has_nulls ||
+				memcmp(values, rows->columns[i].values + first,
+					   sizeof(int64) * Min(PFS_BLOCK_ROWS, rows->row_count - first)) != 0)
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Rows that a roll-up's segments have; false where one is not there, or named twice. */
+static bool
+count_samples(const PfsRollup *rollup, PfsNumbers visible, const int64 *row_counts, int64 *count)
+{
+	*count = 0;
+	for (uint32 i = 0; i < rollup->segments.count; i++)
+	{
+		int64 position = pfs_numbers_find(visible, rollup->segments.numbers[i]);
+
+		if (position < 0 ||
+			(i > 0 && rollup->segments.numbers[i] <= rollup->segments.numbers[i - 1]))
+			return false;
+		*count += row_counts[position];
+	}
+	return true;
+}
+
+/*
+ * What is wrong with a roll-up, NULL: nothing. Whoever removes a segment removes the roll-ups that
+ * name it.
+ */
+static const char *
+find_problem(Relation relation, Snapshot snapshot, const PfsRollup *rollup, PfsNumbers visible,
+			 const int64 *row_counts)
+{
+	PfsRows rows;
+	int64 count;
+
+	if (!count_samples(rollup, visible, row_counts, &count))
+		return "names segments that are missing";
+	if (count != rollup->sample_count)
+		return "names another number of samples than its segments have";
+	if (rollup->stack_count > 0 && pfs_rollup_fits(rollup, relation) &&
+		(!pfs_rollup_sums(relation, snapshot, rollup, PFS_SEGMENT_MAX_ROWS, &rows) ||
+		 !equals_sums(relation, rollup, &rows)))
+		return "is not the sum of its segments";
+	return NULL;
+}
+
+/* Rows of each visible segment, in the same order. */
+static int64 *
+list_row_counts(Relation relation, Snapshot snapshot, PfsNumbers visible)
+{
+	int64 *row_counts = palloc_extended(sizeof(int64) * Max(visible.count, 1), MCXT_ALLOC_HUGE);
+	PfsDirectoryScan *scan = pfs_directory_scan_begin(pfs_storage_id(relation), snapshot);
+	PfsSegmentRow row;
+
+	for (uint32 i = 0; i < visible.count && pfs_directory_scan_next(scan, &row); i++)
+		row_counts[i] = row.row_count;
+	pfs_directory_scan_end(scan);
+	return row_counts;
+}
+
+void
+pfs_rollups_verify(Relation relation, Snapshot snapshot,
+				   void (*report)(void *arg, const char *problem), void *arg)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "profstore roll-up", ALLOCSET_DEFAULT_SIZES);
+	List *rollups =
+		pfs_rollups_list(pfs_storage_id(relation), snapshot, PG_INT64_MIN, PG_INT64_MAX);
+	PfsNumbers visible = { 0 };
+	int64 *row_counts = NULL;
+	ListCell *cell;
+
+	if (rollups != NIL)
+	{
+		visible = pfs_visible_segments(relation, snapshot);
+		row_counts = list_row_counts(relation, snapshot, visible);
+	}
+	foreach(cell, rollups)
+	{
+		PfsRollup *rollup = lfirst(cell);
+		MemoryContext outer = MemoryContextSwitchTo(context);
+		const char *problem;
+
+		pfs_rollup_load(rollup);
+		problem = find_problem(relation, snapshot, rollup, visible, row_counts);
+		if (problem != NULL)
+			report(arg, psprintf("the roll-up of class %d in bucket %lld of %lld s %s",
+								 rollup->class_id, (long long) rollup->bucket,
+								 (long long) (rollup->width / USECS_PER_SEC), problem));
+		MemoryContextSwitchTo(outer);
+		MemoryContextReset(context);
+	}
+	MemoryContextDelete(context);
+}

@@ -1,0 +1,196 @@
+/*
+ * open_unit.c
+ *		Rows or sums of a segment, or rows in memory.
+ *
+ * 1. The header tells the range of each column, and so whether the filters leave any row; a unit
+ *    without one is skipped before a stream is fetched.
+ * 2. A filter that all rows pass is idle in the unit.
+ * 3. Where sums are asked for, and filters cut through none, the segment's table of sums is read in
+ *    place of its rows.
+ */
+#include "store/scan/open_unit.h"
+
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "store/segment/segment_input.h"
+
+bool
+pfs_scan_filter_may_match(const PfsScanFilter *filter, bool has_values, int64 min, int64 max,
+						  bool may_be_null, bool *is_idle)
+{
+	*is_idle = false;
+	if (filter->filter.keeps_nulls)
+	{
+		*is_idle = !has_values;
+		return !has_values || may_be_null;
+	}
+	if (!has_values)
+		return false;
+	pfs_value_key_range(filter->column->kind, &min, &max);
+	*is_idle = !may_be_null && pfs_filter_contains(&filter->filter, min, max);
+	return pfs_filter_overlaps(&filter->filter, min, max);
+}
+
+/*
+ * Whether the filters leave any row of the open unit, as far as the ranges of its columns tell;
+ * marks those that all rows pass.
+ */
+static bool
+unit_may_match(PfsBlockScan *scan)
+{
+	for (int i = 0; i < scan->filter_count; i++)
+	{
+		PfsScanFilter *filter = &scan->filters[i];
+		const PfsScanColumn *column = filter->column;
+		int64 min = column->missing_value;
+		int64 max = column->missing_value;
+		bool has_values = !column->missing_is_null;
+
+		filter->is_idle_in_unit = false;
+		if (column->position >= 0 && scan->input == NULL)
+			continue;
+		if (column->position >= 0)
+			has_values = pfs_reader_column_range(scan->reader, column->position, &min, &max);
+		if (!pfs_scan_filter_may_match(filter, has_values, min, max, column->may_be_null,
+									   &filter->is_idle_in_unit))
+			return false;
+	}
+	return true;
+}
+
+bool
+pfs_scan_is_key_of_sums(const PfsBlockScan *scan, AttrNumber attnum)
+{
+	AttrNumber second = scan->sums == PFS_PART_PAIRS ? scan->key.stack : scan->key.time;
+
+	return attnum != InvalidAttrNumber && (attnum == scan->key.series || attnum == second);
+}
+
+/* Whether the open segment's table of sums tells what is asked for. */
+static bool
+sums_suffice(PfsBlockScan *scan)
+{
+	const PfsSegmentReader *sums = pfs_segment_part_reader(scan->input, scan->sums);
+
+	if (sums == NULL || !pfs_summary_fits(scan->relation, sums, scan->sums))
+		return false;
+	for (int i = 0; i < scan->attribute_count; i++)
+		if (pfs_reader_find_column(sums, scan->attributes[i]->attnum) < 0)
+			return false;
+	for (int i = 0; i < scan->filter_count; i++)
+	{
+		const PfsScanFilter *filter = &scan->filters[i];
+
+		if (!filter->is_idle_in_unit && (!pfs_scan_is_key_of_sums(scan, filter->filter.attnum) ||
+										 pfs_reader_find_column(sums, filter->filter.attnum) < 0))
+			return false;
+	}
+	return true;
+}
+
+/* Where the part of the open unit that is read has a column, and whether it may be null there. */
+static void
+find_column(PfsBlockScan *scan, PfsScanColumn *column)
+{
+	int value_stream;
+	int null_stream;
+
+	if (scan->input == NULL)
+	{
+		column->position =
+			pfs_row_image_find_column(pfs_scan_current_unit(scan)->image, column->attnum);
+		column->may_be_null = column->position >= 0 || column->missing_is_null;
+		return;
+	}
+	column->position = pfs_reader_find_column(scan->reader, column->attnum);
+	column->may_be_null = column->missing_is_null;
+	if (column->position >= 0)
+	{
+		pfs_reader_column_streams(scan->reader, column->position, &value_stream, &null_stream);
+		column->may_be_null = null_stream >= 0;
+	}
+}
+
+static void
+choose_part(PfsBlockScan *scan, PfsSegmentPart part)
+{
+	scan->part = part;
+	scan->reader = pfs_segment_part_reader(scan->input, part);
+	scan->unit_rows = pfs_reader_row_count(scan->reader);
+	for (uint32 i = 0; i < scan->column_count; i++)
+		find_column(scan, scan->columns[i]);
+}
+
+void
+pfs_scan_set_block_end(PfsBlockScan *scan)
+{
+	int64 block_count = (scan->unit_rows + PFS_BLOCK_ROWS - 1) / PFS_BLOCK_ROWS;
+
+	if (scan->part == PFS_PART_ROWS)
+		return;
+	scan->block_end = scan->block < 0 ? block_count : scan->block;
+}
+
+/* Opens the segment that the scan stands on, and decides what of it to read. */
+static void
+open_segment(PfsBlockScan *scan, const PfsScanUnit *unit)
+{
+	MemoryContext outer = MemoryContextSwitchTo(scan->unit_context);
+
+	scan->input = pfs_segment_open(scan->relation, &unit->row);
+	MemoryContextSwitchTo(outer);
+	choose_part(scan, PFS_PART_ROWS);
+	if (unit->rolled_up > 0)
+	{
+		scan->unit_is_skipped = false;
+		for (int i = 0; i < scan->filter_count; i++)
+			scan->filters[i].is_idle_in_unit = true;
+		return;
+	}
+	scan->unit_is_skipped = !unit_may_match(scan);
+	if (!scan->unit_is_skipped && scan->sums != PFS_PART_ROWS && sums_suffice(scan))
+	{
+		choose_part(scan, scan->sums);
+		pfs_scan_set_block_end(scan);
+	}
+}
+
+static void
+open_image(PfsBlockScan *scan)
+{
+	scan->part = PFS_PART_ROWS;
+	scan->unit_rows = pfs_scan_current_unit(scan)->image->row_count;
+	for (uint32 i = 0; i < scan->column_count; i++)
+		find_column(scan, scan->columns[i]);
+	scan->unit_is_skipped = !unit_may_match(scan);
+}
+
+void
+pfs_scan_open_unit(PfsBlockScan *scan)
+{
+	const PfsScanUnit *unit = pfs_scan_current_unit(scan);
+	/* of those that share a unit, the process that has its first chunk counts it */
+	bool is_counted = scan->shared == NULL || scan->block < 0;
+
+	MemoryContextReset(scan->unit_context);
+	scan->unit_is_open = true;
+	scan->input = NULL;
+	if (unit->is_skipped)
+		scan->unit_is_skipped = true;
+	else if (unit->image != NULL)
+		open_image(scan);
+	else
+		open_segment(scan, unit);
+
+	if (!is_counted)
+		return;
+	if (scan->unit_is_skipped)
+		scan->counters.segments_skipped++;
+	else if (unit->rolled_up > 0)
+		scan->counters.segments_summed += unit->rolled_up;
+	else if (scan->part != PFS_PART_ROWS)
+		scan->counters.segments_summed++;
+	else
+		scan->counters.segments_read++;
+}

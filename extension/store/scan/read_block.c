@@ -1,0 +1,244 @@
+/*
+ * read_block.c
+ *		Filtering the rows of a block, and only then decoding what is asked for.
+ *
+ * 1. Ranges of the block rule it out, or make filters idle in it.
+ * 2. Columns that are filtered by are decoded, one after the other; each filter leaves fewer rows
+ *    in the selection.
+ * 3. The other columns are decoded, and the selected rows moved together.
+ */
+#include "store/scan/read_block.h"
+
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "base/arrays.h"
+#include "store/scan/block_filter.h"
+#include "store/scan/open_unit.h"
+#include "store/segment/codec_server.h"
+
+static void
+load_column(PfsBlockScan *scan, const PfsScanColumn *column)
+{
+	MemoryContext outer = MemoryContextSwitchTo(scan->unit_context);
+
+	scan->counters.bytes_read +=
+		pfs_segment_load_part_column(scan->input, scan->part, column->position);
+	MemoryContextSwitchTo(outer);
+}
+
+static void
+decode_missing(PfsScanColumn *column)
+{
+	for (int i = 0; i < PFS_BLOCK_ROWS; i++)
+		column->values[i] = column->missing_value;
+	memset(column->nulls, column->missing_is_null, sizeof(column->nulls));
+	column->block_values = column->values;
+	column->block_nulls = column->missing_is_null ? column->nulls : NULL;
+}
+
+/* Values from before a change of the column's type, as they are written now. */
+static void
+make_native(PfsScanColumn *column, uint32 row_count)
+{
+	for (uint32 row = 0; row < row_count; row++)
+		column->values[row] = pfs_value_native(column->kind, column->block_values[row]);
+	column->block_values = column->values;
+}
+
+static void
+decode_image(PfsBlockScan *scan, PfsScanColumn *column)
+{
+	const PfsRowImage *image = pfs_scan_current_unit(scan)->image;
+	Size first = (Size) scan->block * PFS_BLOCK_ROWS;
+
+	column->block_values = pfs_row_image_values(image, column->position) + first;
+	column->block_nulls = pfs_row_image_nulls(image, column->position) + first;
+	if (memchr(column->block_nulls, true, scan->block_rows) == NULL)
+		column->block_nulls = NULL;
+	make_native(column, scan->block_rows);
+}
+
+static void
+decode_segment(PfsBlockScan *scan, PfsScanColumn *column)
+{
+	PfsError error;
+	PfsStatus status;
+	bool has_nulls;
+	int64 min;
+	int64 max;
+
+	load_column(scan, column);
+	status = pfs_reader_block(scan->reader, column->position, (uint32) scan->block, column->values,
+							  column->nulls, &has_nulls, &error);
+	if (status != PFS_OK)
+	{
+		error.stream += (int) pfs_segment_first_stream(scan->input, scan->part);
+		pfs_segment_error(scan->relation, pfs_scan_current_unit(scan)->row.segment_no, status,
+						  &error);
+	}
+	column->block_values = column->values;
+	column->block_nulls = has_nulls ? column->nulls : NULL;
+	/* sums are wider than what they are sums of */
+	if ((scan->part == PFS_PART_ROWS || pfs_scan_is_key_of_sums(scan, column->attnum)) &&
+		pfs_reader_block_range(scan->reader, column->position, (uint32) scan->block, &min, &max) &&
+		!pfs_value_range_is_native(column->kind, min, max))
+		make_native(column, scan->block_rows);
+}
+
+static void
+decode_column(PfsBlockScan *scan, PfsScanColumn *column)
+{
+	if (column->is_decoded)
+		return;
+	if (column->position < 0)
+		decode_missing(column);
+	else if (scan->input == NULL)
+		decode_image(scan, column);
+	else
+		decode_segment(scan, column);
+	column->is_decoded = true;
+}
+
+/* Selects the rows of an image's block that the snapshot sees: those of commands before its own. */
+static void
+select_image_rows(PfsBlockScan *scan)
+{
+	const PfsRowImage *image = pfs_scan_current_unit(scan)->image;
+	const PfsRun *runs = pfs_row_image_runs(image);
+	uint32 first = (uint32) scan->block * PFS_BLOCK_ROWS;
+	uint32 run = 0;
+	uint32 end = image->run_count;
+
+	/* the last run that begins at or before the block */
+	PFS_BISECT(run, end, middle, runs[middle].first_row <= first);
+	run--;
+	scan->selected_count = 0;
+	for (uint32 row = 0; row < scan->block_rows; row++)
+	{
+		if (run + 1 < image->run_count && runs[run + 1].first_row <= first + row)
+			run++;
+		if (!IsMVCCSnapshot(scan->snapshot) || runs[run].command_id < scan->snapshot->curcid)
+			scan->selection[scan->selected_count++] = (uint16) row;
+	}
+}
+
+/* Whether the filters leave any row of the block, as far as the ranges of its columns tell. */
+static bool
+block_may_match(PfsBlockScan *scan)
+{
+	for (int i = 0; i < scan->filter_count; i++)
+	{
+		PfsScanFilter *filter = &scan->filters[i];
+		const PfsScanColumn *column = filter->column;
+		int64 min = 0;
+		int64 max = 0;
+		bool has_values;
+
+		filter->is_idle_in_block = filter->is_idle_in_unit;
+		if (filter->is_idle_in_unit || scan->input == NULL)
+			continue;
+		load_column(scan, column);
+		has_values = pfs_reader_block_range(scan->reader, column->position, (uint32) scan->block,
+											&min, &max);
+		if (!pfs_scan_filter_may_match(filter, has_values, min, max, column->may_be_null,
+									   &filter->is_idle_in_block))
+			return false;
+	}
+	return true;
+}
+
+/* The keys of a block's values; nulls have some. */
+static const int64 *
+block_keys(PfsBlockScan *scan, PfsScanFilter *filter)
+{
+	const PfsScanColumn *column = filter->column;
+
+	if (filter->keys == NULL)
+		return column->block_values;
+	for (uint32 row = 0; row < scan->block_rows; row++)
+		filter->keys[row] = pfs_value_key(column->kind, column->block_values[row]);
+	return filter->keys;
+}
+
+static void
+select_rows(PfsBlockScan *scan)
+{
+	bool is_selection_made = scan->input == NULL;
+
+	if (scan->input == NULL)
+		select_image_rows(scan);
+	else
+		scan->selected_count = scan->block_rows;
+
+	for (int i = 0; i < scan->filter_count && scan->selected_count > 0; i++)
+	{
+		PfsScanFilter *filter = &scan->filters[i];
+		uint32 (*select)(const PfsBlockFilter *, const int64 *, const bool *, uint16 *, uint32);
+
+		if (filter->is_idle_in_block)
+			continue;
+		decode_column(scan, filter->column);
+		select = is_selection_made ? pfs_filter_select : pfs_filter_select_of_all;
+		scan->selected_count =
+			select(&filter->filter, block_keys(scan, filter), filter->column->block_nulls,
+				   scan->selection, scan->selected_count);
+		is_selection_made = true;
+	}
+}
+
+/* Moves the selected rows of a column together, in its own arrays: row numbers only ever shrink. */
+static void
+gather_column(PfsBlockScan *scan, PfsScanColumn *column)
+{
+	for (uint32 i = 0; i < scan->selected_count; i++)
+		column->values[i] = column->block_values[scan->selection[i]];
+	column->block_values = column->values;
+	if (column->block_nulls != NULL)
+	{
+		for (uint32 i = 0; i < scan->selected_count; i++)
+			column->nulls[i] = column->block_nulls[scan->selection[i]];
+		column->block_nulls = column->nulls;
+	}
+}
+
+bool
+pfs_scan_read_block(PfsBlockScan *scan, PfsBlock *block)
+{
+	scan->block_rows = Min(PFS_BLOCK_ROWS, scan->unit_rows - (uint32) scan->block * PFS_BLOCK_ROWS);
+	for (uint32 i = 0; i < scan->column_count; i++)
+		scan->columns[i]->is_decoded = false;
+
+	scan->selected_count = 0;
+	if (block_may_match(scan))
+		select_rows(scan);
+	if (scan->selected_count == 0)
+	{
+		scan->counters.blocks_skipped++;
+		return false;
+	}
+
+	scan->counters.blocks_read++;
+	for (uint32 i = 0; i < scan->column_count; i++)
+	{
+		PfsScanColumn *column = scan->columns[i];
+
+		if (!column->is_wanted)
+			continue;
+		decode_column(scan, column);
+		if (scan->selected_count < scan->block_rows)
+			gather_column(scan, column);
+	}
+	for (int i = 0; i < scan->attribute_count; i++)
+	{
+		scan->result_values[i] = scan->attributes[i]->block_values;
+		scan->result_nulls[i] = scan->attributes[i]->block_nulls;
+	}
+	block->number = pfs_scan_current_unit(scan)->first_block + (uint64) scan->block;
+	block->row_count = scan->selected_count;
+	block->values = scan->result_values;
+	block->nulls = scan->result_nulls;
+	block->has_sums = scan->part != PFS_PART_ROWS || pfs_scan_current_unit(scan)->rolled_up > 0;
+	return true;
+}

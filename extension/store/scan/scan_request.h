@@ -1,0 +1,67 @@
+/*
+ * scan_request.h
+ *		What a block scan is asked for, and what it gives.
+ */
+#ifndef PFS_SCAN_REQUEST_H
+#define PFS_SCAN_REQUEST_H
+
+#include "profstore.h"
+
+#include "access/attnum.h"
+#include "utils/relcache.h"
+#include "utils/snapshot.h"
+
+#include "base/arrays.h"
+#include "store/scan/block_filter.h"
+#include "store/scan/shared_scan.h"
+#include "store/segment/summary.h"
+
+/*
+ * With sums, a row of the result stands for one or more rows of the table, by (series, stack) with
+ * PFS_PART_PAIRS, by (series, time) with PFS_PART_SCRAPES, or by part of it. Those columns are the
+ * same in all of them, every other that is asked for is their sum, and PFS_ROW_COUNT_ATTNUM, if
+ * asked for, is their number. They come from the tables of sums that segments carry where filters
+ * cut through no row of them, and else from rows. Filters may be on any column. Columns of types
+ * that are not summed are not to be asked for.
+ */
+typedef struct PfsScanRequest
+{
+	Relation relation;
+	Snapshot snapshot;
+	int attribute_count;
+	const AttrNumber *attnums;
+	int filter_count;
+	const PfsBlockFilter *filters; /* copied at begin, but for their keys */
+	PfsSegmentPart sums;		   /* PFS_PART_ROWS, which is 0: rows one by one */
+	int64 rollup_width;			   /* of pairs: takes roll-ups of buckets narrower than this */
+	const PfsNumbers *segments;	   /* these alone and no waiting rows; NULL: all there is */
+	PfsSharedScan *shared;		   /* NULL: this process reads alone */
+} PfsScanRequest;
+
+/* Rows that passed all filters; arrays belong to the scan and hold until the next call. */
+typedef struct PfsBlock
+{
+	uint64 number;		  /* of the block, counted from 0 over all that the scan covers */
+	uint32 row_count;	  /* 1 .. PFS_BLOCK_ROWS */
+	const int64 **values; /* values[i]: values of the i-th attribute asked for */
+	const bool **nulls;	  /* nulls[i]: flags of it, or NULL where the block has no null in it */
+	bool has_sums;		  /* rows stand for several of the table; else all row counts are 1 */
+} PfsBlock;
+
+/* What a scan touched, for EXPLAIN and tests. */
+typedef struct PfsScanCounters
+{
+	uint64 segments_total;
+	uint64 segments_skipped;
+	uint64 segments_summed; /* sums stood for their rows */
+	uint64 segments_read;
+	uint64 blocks_read;
+	uint64 blocks_skipped;
+	uint64 bytes_read;
+} PfsScanCounters;
+
+typedef struct PfsBlockScan PfsBlockScan;
+
+typedef struct PfsBlockScan PfsBlockScan;
+
+#endif

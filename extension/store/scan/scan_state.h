@@ -1,0 +1,88 @@
+/*
+ * scan_state.h
+ *		A block scan from within: what block_scan.c, open_unit.c and read_block.c work on.
+ *
+ * A scan stands on a block of a unit, before the first (unit -1) or behind the last (unit = count).
+ */
+#ifndef PFS_SCAN_STATE_H
+#define PFS_SCAN_STATE_H
+
+#include "profstore.h"
+
+#include "codec/segment.h"
+#include "store/scan/scan_request.h"
+#include "store/scan/scan_units.h"
+#include "store/segment/row_order.h"
+#include "store/segment/segment_input.h"
+#include "store/segment/value.h"
+
+/* A column that is asked for or filtered by. */
+typedef struct PfsScanColumn
+{
+	AttrNumber attnum;
+	PfsValueKind kind;
+	int64 missing_value; /* where a unit lacks the column */
+	bool missing_is_null;
+	bool is_wanted;			   /* false: a filter's alone */
+	int position;			   /* in the part of the current unit; -1: missing */
+	bool may_be_null;		   /* in the current unit */
+	bool is_decoded;		   /* for the current block */
+	const int64 *block_values; /* the current block */
+	const bool *block_nulls;   /* NULL: none */
+	int64 values[PFS_BLOCK_ROWS];
+	bool nulls[PFS_BLOCK_ROWS];
+} PfsScanColumn;
+
+/* A filter, and where it need not look at rows: all of the unit, or of the block, pass. */
+typedef struct PfsScanFilter
+{
+	PfsBlockFilter filter;
+	PfsScanColumn *column;
+	int64 *keys; /* of a block, where values are not their own keys; else NULL */
+	bool is_idle_in_unit;
+	bool is_idle_in_block;
+} PfsScanFilter;
+
+struct PfsBlockScan
+{
+	MemoryContext context;
+	MemoryContext unit_context; /* reset when the unit changes */
+	Relation relation;
+	Snapshot snapshot;
+	PfsScanCounters counters;
+
+	uint32 column_count;
+	PfsScanColumn **columns;
+	int attribute_count;
+	PfsScanColumn **attributes; /* the columns asked for, as asked for */
+	const int64 **result_values;
+	const bool **result_nulls;
+	int filter_count;
+	PfsScanFilter *filters;
+	PfsSegmentPart sums; /* PFS_PART_ROWS: rows are wanted one by one */
+	PfsRowKey key;
+
+	PfsScanUnits units;
+	PfsSharedScan *shared;
+	int64 unit;
+	int64 block;
+	int64 block_end; /* of the unit, or in a shared scan of those that have come to this process */
+	bool unit_is_open;
+	bool unit_is_skipped;	/* the open unit has no row for the filters */
+	PfsSegmentInput *input; /* NULL: the unit is an image */
+	PfsSegmentPart part;	/* what of the input is read … */
+	PfsSegmentReader *reader;
+	uint32 unit_rows; /* … and how many rows that has */
+
+	uint32 block_rows; /* of the current block, before filters */
+	uint32 selected_count;
+	uint16 selection[PFS_BLOCK_ROWS];
+};
+
+static inline const PfsScanUnit *
+pfs_scan_current_unit(const PfsBlockScan *scan)
+{
+	return &scan->units.units[scan->unit];
+}
+
+#endif

@@ -1,0 +1,99 @@
+/*
+ * frame_name.c
+ *		Names by granularity, and what stands in for those that are not known.
+ */
+#include "tree/frame_name.h"
+
+#include <inttypes.h>
+
+static const char UNKNOWN[] = "[unknown]";
+
+static const char *
+mapping_name_of(const PfsLocation *location)
+{
+	return pfs_base_name(pfs_mapping_get(location->mapping_id)->file);
+}
+
+/* The first text that says something. */
+static const char *
+first_known(const char *first, const char *second, const char *third)
+{
+	return *first ? first : *second ? second : third;
+}
+
+PfsFrameFacts
+pfs_frame_facts(const PfsLocation *location, uint32 line)
+{
+	PfsFrameFacts frame = { .location = location };
+
+	if (line < location->line_count)
+	{
+		frame.line = &location->lines[line];
+		frame.function = pfs_function_get(frame.line->function_id);
+		frame.name = first_known(frame.function->name, frame.function->system_name, UNKNOWN);
+	}
+	else
+	{
+		const char *mapping = mapping_name_of(location);
+
+		frame.name =
+			*mapping == '\0' && location->address == 0
+				? UNKNOWN
+				: psprintf("%s%s0x%" PRIx64, mapping, *mapping ? " " : "", location->address);
+	}
+	return frame;
+}
+
+/* Whether a path, if there is one, is the file, or ends in it after a slash. */
+static bool
+is_file(const char *path, const char *file)
+{
+	size_t path_length = strlen(path);
+	size_t file_length = strlen(file);
+
+	if (path_length == 0 || path_length < file_length ||
+		strcmp(path + path_length - file_length, file) != 0)
+		return false;
+	return path_length == file_length || path[path_length - file_length - 1] == '/';
+}
+
+const char *
+pfs_frame_name(const PfsFilters *filters, const PfsFrameFacts *frame)
+{
+	const char *mapping = mapping_name_of(frame->location);
+	const char *file = frame->function ? frame->function->filename : "";
+
+	switch (filters->granularity)
+	{
+		case PFS_BY_FUNCTION:
+			return frame->name;
+		case PFS_BY_LINE:
+			if (*file == '\0')
+				return frame->name;
+			return psprintf("%s %s:%d", frame->name, file, frame->line->line);
+		case PFS_BY_FILE:
+			return first_known(file, mapping, UNKNOWN);
+		case PFS_BY_MAPPING:
+			return first_known(mapping, "", UNKNOWN);
+		case PFS_BY_MAPPING_FUNCTION:
+			if (frame->function == NULL || *mapping == '\0')
+				return frame->name;
+			return psprintf("%s!%s", mapping, frame->name);
+		case PFS_BY_ADDRESS:
+			if (frame->function == NULL || frame->location->address == 0)
+				return frame->name;
+			return psprintf("%s %s%s0x%" PRIx64, frame->name, mapping, *mapping ? " " : "",
+							frame->location->address);
+		case PFS_BY_SOURCE_LINE:
+			return is_file(file, filters->source_file) ? psprintf("%d", frame->line->line) : "";
+	}
+	pg_unreachable();
+}
+
+int32
+pfs_frame_naming_id(PfsGranularity granularity, const PfsFrameFacts *frame)
+{
+	if (granularity == PFS_BY_FUNCTION)
+		return frame->function ? frame->function->id : 0;
+	return granularity == PFS_BY_MAPPING ? frame->location->mapping_id : 0;
+}

@@ -1,0 +1,29 @@
+/*
+ * callers.h
+ *		The query behind callers(), callees() and sandwich(): stacks that have a function.
+ */
+#ifndef PFS_CALLERS_H
+#define PFS_CALLERS_H
+
+#include "profstore.h"
+
+#include "fmgr.h"
+
+#include "merge/stack_stream.h"
+#include "tree/filters.h"
+
+typedef struct PfsFunctionQuery
+{
+	const char *function;
+	uint32 max_nodes;
+	PfsFilters filters;
+	PfsStackStream *stacks; /* the caller ends it */
+} PfsFunctionQuery;
+
+/*
+ * Reads the arguments selector, from_ts, to_ts, function, max_nodes, the filters and granularity,
+ * and sums up. Lives in CurrentMemoryContext.
+ */
+PfsFunctionQuery pfs_function_query(FunctionCallInfo fcinfo);
+
+#endif

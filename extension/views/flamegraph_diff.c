@@ -1,0 +1,98 @@
+/*
+ * flamegraph_diff.c
+ *		flamegraph_diff() and flamegraph_diff_of(): two selections in one tree.
+ */
+#include "views/flame_result.h"
+
+#include "fmgr.h"
+
+#include "merge/merged.h"
+#include "tree/comparison.h"
+#include "tree/flame_label.h"
+#include "views/view.h"
+
+PG_FUNCTION_INFO_V1(profstore_flamegraph_diff);
+PG_FUNCTION_INFO_V1(profstore_flamegraph_diff_of);
+
+/* Stands beside what is compared, so that both sides have the same total. */
+#define PADDING_LABEL "(padding)"
+
+/*
+ * The panel colours by shares of the totals. With a padding that makes the totals equal, the shares
+ * of equal values are equal, so the colours tell of the values themselves. The padding is one of
+ * max_nodes rows.
+ */
+static void
+put_padded(const PfsResult *result, PfsFrameTree *tree, uint32 max_nodes)
+{
+	PfsSides total = tree->nodes[0].total;
+	int64 larger = Max(total.value, total.base);
+	PfsSides padded = { larger, larger };
+	PfsSides padding = { pfs_clip((int128) larger - total.value),
+						 pfs_clip((int128) larger - total.base) };
+	PfsFlameScan *flame = pfs_flame_scan_begin(tree, max_nodes > 1 ? max_nodes - 1 : max_nodes);
+	PfsSourceTable *sources = pfs_source_table();
+	PfsFlameRow row;
+	int32 ord;
+
+	pfs_flame_scan_next(flame, &row);
+	row.total = padded;
+	if (max_nodes == 1)
+		row.self = padded;
+	pfs_flame_result_put(result, sources, 0, &row, true);
+	ord = pfs_flame_result_put_all(result, 1, flame, true);
+	if (max_nodes != 1)
+	{
+		row = pfs_flame_row(1, padding, pfs_text_with_zero(PADDING_LABEL), &tree->nodes[0]);
+		pfs_flame_result_put(result, sources, ord, &row, true);
+	}
+}
+
+/* Values as they are, or with a padding that makes the totals equal. */
+static void
+put_diff(const PfsResult *result, PfsFrameTree *tree, uint32 max_nodes, bool padded)
+{
+	PfsSides total = tree->nodes[0].total;
+
+	if (padded && total.value != total.base)
+		put_padded(result, tree, max_nodes);
+	else
+		pfs_flame_result_put_all(result, 0, pfs_flame_scan_begin(tree, max_nodes), true);
+}
+
+/*
+ * flamegraph_diff(selector, base_from, base_to, from_ts, to_ts, base_selector, absolute, max_nodes,
+ * focus, ignore, show, hide)
+ */
+PGDLLEXPORT Datum
+profstore_flamegraph_diff(PG_FUNCTION_ARGS)
+{
+	PfsResult result = pfs_result_begin(fcinfo);
+	uint32 max_nodes = pfs_max_nodes_get(fcinfo, PFS_COMPARISON_ARG_LIMIT);
+	PfsFilters filters = pfs_frame_filters_get(fcinfo, PFS_COMPARISON_ARG_FILTERS);
+	PfsComparison comparison = pfs_comparison_query(fcinfo);
+	PfsFrameTree *tree = pfs_comparison_tree(&comparison, &filters);
+
+	put_diff(&result, tree, max_nodes, pfs_comparison_is_absolute(fcinfo));
+	pfs_frame_tree_close(tree);
+	return (Datum) 0;
+}
+
+/*
+ * flamegraph_diff_of(before, after, max_nodes, focus, ignore, show, hide, granularity)
+ */
+PGDLLEXPORT Datum
+profstore_flamegraph_diff_of(PG_FUNCTION_ARGS)
+{
+	PfsResult result = pfs_result_begin(fcinfo);
+	uint32 max_nodes = pfs_max_nodes_get(fcinfo, 2);
+	PfsFilters filters = pfs_frame_filters_get(fcinfo, 3);
+	PfsStackSums before = pfs_merged_get(fcinfo, 0);
+	PfsStackSums after = pfs_merged_get(fcinfo, 1);
+	PfsFrameTree *tree =
+		pfs_frame_tree_take(pfs_stack_stream_join(&after, &before), &filters, false);
+
+	put_diff(&result, tree, max_nodes, true);
+	pfs_frame_tree_close(tree);
+	return (Datum) 0;
+}

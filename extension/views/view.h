@@ -1,0 +1,21 @@
+/*
+ * view.h
+ *		What views have in common: limits among their arguments, shares among their columns.
+ */
+#ifndef PFS_VIEW_H
+#define PFS_VIEW_H
+
+#include "profstore.h"
+
+#include "fmgr.h"
+
+/* An argument max_nodes; NULL is PFS_NO_ROW_LIMIT. Raises INVALID_PARAMETER_VALUE below 1. */
+uint32 pfs_max_nodes_get(FunctionCallInfo fcinfo, int argument);
+
+/* An argument max_rows; NULL is PG_INT64_MAX. Raises INVALID_PARAMETER_VALUE below 0. */
+int64 pfs_max_rows_get(FunctionCallInfo fcinfo, int argument);
+
+/* The part that a value is of a whole, as float8; sets *is_null where the whole is 0. */
+Datum pfs_share_or_null(double value, double whole, bool *is_null);
+
+#endif
