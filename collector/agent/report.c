@@ -74,6 +74,7 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "tables=%" PRIu64 "\n", report->unwinder.loaded);
 	fprintf(file, "tables_cached=%" PRIu64 "\n", report->unwinder.cached);
 	fprintf(file, "tables_unloaded=%" PRIu64 "\n", report->unwinder.unloaded);
+	fprintf(file, "probes_timed_out=%" PRIu64 "\n", report->processes.timeouts);
 	fprintf(file, "rereads_put_off=%" PRIu64 "\n", report->processes.put_off);
 	fprintf(file, "processes_evicted=%" PRIu64 "\n", report->processes.evicted);
 	fprintf(file, "rows_stored=%" PRIu64 "\n", report->writer.samples_written);
