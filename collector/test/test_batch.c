@@ -396,7 +396,7 @@ add_one_of_each(Batch *batch, uint32_t n)
 	BatchLocation location = { .address = n, .line_count = 1, .lines = &line };
 	BatchLabel label = { "comm", name };
 	BatchSeries series = { "p", 1, &label, 1 };
-	BatchSample sample = { .value = 0 };
+	BatchSample sample = { .value = n };
 	uint32_t frame;
 	int err;
 
@@ -458,6 +458,75 @@ test_out_of_memory(void **state)
 	}
 }
 
+/* Batches with things in common, and with indexes that differ, become one that holds each once. */
+static void
+test_batches_are_merged(void **state)
+{
+	Batch *parts[2] = { new_batch(BUDGET_BYTES), new_batch(BUDGET_BYTES) };
+	Batch *whole = new_batch(BUDGET_BYTES);
+	Batch *merged = new_batch(BUDGET_BYTES);
+	const BatchSample *samples;
+	const BatchStack *stacks;
+	const BatchLocation *locations;
+	const BatchMapping *mappings;
+	const BatchLoss *losses;
+
+	/* the second one's items are those of the first in reverse, and five more */
+	for (int i = 0; i < 10; i++)
+		assert_int_equal(add_one_of_each(parts[0], i), 0);
+	for (int i = 14; i >= 0; i--)
+		assert_int_equal(add_one_of_each(parts[1], i), 0);
+	for (int i = 0; i < 15; i++)
+		for (int times = i < 10 ? 2 : 1; times > 0; times--)
+			assert_int_equal(add_one_of_each(whole, i), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(batch_add_batch(merged, parts[i]), 0);
+	assert_int_equal(batch_samples(merged, &samples), 15);
+	for (int i = 0; i < 15; i++)
+		assert_int_equal(samples[i].value, i < 10 ? 2 * i : 24 - i);
+	assert_int_equal(batch_stacks(merged, &stacks), batch_stacks(whole, &stacks));
+	assert_int_equal(batch_locations(merged, &locations), batch_locations(whole, &locations));
+	assert_int_equal(batch_mappings(merged, &mappings), batch_mappings(whole, &mappings));
+	assert_int_equal(batch_losses(merged, &losses), batch_losses(whole, &losses));
+
+	/* what is there already adds nothing but its values */
+	assert_int_equal(batch_add_batch(whole, merged), 0);
+	assert_int_equal(batch_samples(whole, &samples), 15);
+	for (int i = 0; i < 15; i++)
+		assert_int_equal(samples[i].value, i < 10 ? 4 * i : 2 * i);
+	batch_free(parts[0]);
+	batch_free(parts[1]);
+	batch_free(merged);
+	batch_free(whole);
+}
+
+static void
+test_merging_without_memory(void **state)
+{
+	Batch *part = new_batch(BUDGET_BYTES);
+	bool failed = true;
+
+	for (int i = 0; i < 20; i++)
+		assert_int_equal(add_one_of_each(part, i), 0);
+	for (long n = 0; failed; n++)
+	{
+		Batch *merged = new_batch(BUDGET_BYTES);
+		const BatchSample *samples;
+		int err;
+
+		fail_countdown = n;
+		err = batch_add_batch(merged, part);
+		failed = fail_countdown < 0;
+		fail_countdown = -1;
+		if (err == 0) /* an arena can do with less than it asks for first */
+			assert_int_equal(batch_samples(merged, &samples), 20);
+		else
+			assert_int_equal(err, failed ? -ENOMEM : 0);
+		batch_free(merged);
+	}
+	batch_free(part);
+}
+
 int
 main(void)
 {
@@ -471,6 +540,8 @@ main(void)
 		cmocka_unit_test(test_sums_do_not_overflow),
 		cmocka_unit_test(test_budget),
 		cmocka_unit_test(test_out_of_memory),
+		cmocka_unit_test(test_batches_are_merged),
+		cmocka_unit_test(test_merging_without_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
