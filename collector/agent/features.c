@@ -166,6 +166,12 @@ probe_privileges(Feature *features, size_t *count)
 	add(features, count, "privilege", "CAP_SYS_NICE", FEATURE_WANTED,
 		has_capability(capabilities, CAP_SYS_NICE),
 		"On a busy machine samples come late, and processes end before they are looked at.");
+	/* needed of root alone, which the worker is else */
+	if (geteuid() == 0)
+		add(features, count, "privilege", "CAP_SETUID,SETGID,KILL", FEATURE_WANTED,
+			has_capability(capabilities, CAP_SETUID) && has_capability(capabilities, CAP_SETGID) &&
+				has_capability(capabilities, CAP_KILL),
+			"The symbol worker, which reads foreign files, remains root, or cannot be ended.");
 	add(features, count, "privilege", "CAP_SYSLOG", FEATURE_WANTED,
 		has_capability(capabilities, CAP_SYSLOG),
 		"Kernel addresses are hidden: kernel frames stay without names.");

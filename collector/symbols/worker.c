@@ -4,9 +4,9 @@
  *		harm.
  *
  * It starts with nothing but a socket as standard input, gives up every right (worker_sandbox.h),
- * and limits itself: a request that takes too much CPU time ends it by a signal, memory beyond the limit by failed
- * allocations. It ends by itself when the other end closes the socket or asks nothing for a while,
- * so an idle collector has no worker.
+ * and limits itself: a request that takes too much CPU time ends it by a signal, memory beyond the
+ * limit by failed allocations. It ends by itself when the other end closes the socket or asks
+ * nothing for a while, so an idle collector has no worker.
  */
 #include "symbols/worker.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/srf.h"
 #include "tree/flame_rows.h"
-#include "tree/source_texts.h"
+#include "tree/frame_source.h"
 
 /*
  * One row. In a comparison value and self are the base's, and what it is compared with stands in

@@ -174,7 +174,7 @@ load_and_walk(int fd, const uint8_t *data, size_t size)
 		abort();
 	if (unwinder_binary_load(unwinder, binary, fd, 0) == 0)
 	{
-		const UnwindSpan span = { BIAS, BIAS + CODE_BYTES, BIAS, binary };
+		const UnwindSpan span = { BIAS, BIAS + CODE_BYTES, BIAS, binary, false };
 
 		if (unwinder_process_set(unwinder, &process, &span, 1, 0) != 0)
 			abort();

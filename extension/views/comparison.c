@@ -2,7 +2,7 @@
  * comparison.c
  *		Two selections, one stream: stacks have the same ids on both sides.
  */
-#include "tree/comparison.h"
+#include "views/comparison.h"
 
 bool
 pfs_comparison_is_absolute(FunctionCallInfo fcinfo)
