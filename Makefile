@@ -18,7 +18,7 @@ export V PG_CONFIG BUILD WERROR
 EXTENSION_MAKE = $(MAKE) -C $(BUILD)/extension -f $(CURDIR)/extension/Makefile VPATH=$(CURDIR)/extension
 
 .DELETE_ON_ERROR:
-.PHONY: all extension bpf collector install uninstall deps demo demo-stop psql check installcheck bench fuzz \
+.PHONY: all extension bpf collector install uninstall deps demo demo-stop psql check installcheck bench fuzz soak \
         lint format format-check clean help
 
 all: extension collector ## Build extension and collector
@@ -67,6 +67,11 @@ fuzz: ## Fuzz for SECONDS (600) per target
 	$(QUIET)$(MAKE) -C collector/test fuzz SECONDS=$(SECONDS)
 	$(QUIET)PROFSTORE_TEST_SECONDS=$(SECONDS) .dev/check arguments
 
+soak: SECONDS := 1800
+soak: ## Let the agent run for SECONDS (1800) while all around it comes and goes, a CPU and the database too
+	$(QUIET).dev/deps build check
+	$(QUIET)$(MAKE) -C collector/test soak SECONDS=$(SECONDS)
+
 lint: ## clang-tidy and cppcheck
 	$(QUIET).dev/deps build lint
 	$(QUIET)$(MAKE) extension collector
@@ -77,8 +82,7 @@ format: ## Format every C file
 
 format-check: ## Tell which C files are not formatted, and which comments are too wide
 	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r clang-format --dry-run -Werror
-	$(QUIET)find collector bpf $(addprefix extension/,base codec store tableam admin test compat.h profstore.h) -name '*.[ch]' | \
-		xargs -r .dev/comment-width
+	$(QUIET)find extension collector bpf -name '*.[ch]' | xargs -r .dev/comment-width
 
 clean: ## Stop and remove the private clusters, remove build/
 	$(QUIET)for link in $(CURDIR)/build/cluster-*; do \

@@ -27,8 +27,9 @@ typedef union Options
 typedef struct Call
 {
 	Options options;
-	char **operands;
+	char **operands; /* of a command that takes some; else all arguments */
 	size_t operand_count;
+	int count; /* of all arguments */
 } Call;
 
 typedef struct Command
@@ -52,7 +53,7 @@ typedef struct Command
 		return name##_run(&call->options.member, ##__VA_ARGS__);      \
 	}
 
-COMMAND(agent, agent)
+COMMAND(agent, agent, call->operands, call->count)
 COMMAND(check, agent)
 COMMAND(health, health)
 COMMAND(import, exchange, call->operands, call->operand_count)
@@ -95,7 +96,7 @@ print_help(FILE *output)
 static ExitCode
 run_command(const Command *command, int count, char **arguments, Failure *failure)
 {
-	Call call = { .operands = arguments };
+	Call call = { .operands = arguments, .count = count };
 	Flag flags[FLAGS_MAX];
 	size_t flag_count = command->flags(&call.options, flags);
 	ExitCode code;

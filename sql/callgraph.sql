@@ -44,6 +44,11 @@ SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '{"node":
 SELECT profstore.callgraph_dot(:'cpu', '2026-01-05', '2026-01-06', 3);
 SELECT profstore.callgraph_dot(:'jobs', '2026-02-05', '2026-02-06');
 SELECT regexp_matches(profstore.callgraph_dot('heap:inuse:bytes:space:bytes', '2026-02-05', '2026-02-06'), 'total .*"');
+-- what is rounded up to the next scale has its unit
+SELECT put_scrape('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', '{"node": "scales"}', timestamptz '2026-01-05 12:00Z' + n * interval '1 hour', jsonb_build_object('main', value))
+FROM unnest('{999994999, 999995000, 59994999999, 59996000000}'::int8[]) WITH ORDINALITY AS v(value, n);
+SELECT string_agg(substring(profstore.callgraph_dot('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta{node="scales"}', timestamptz '2026-01-05 12:00Z' + n * interval '1 hour',
+	timestamptz '2026-01-05 13:00Z' + n * interval '1 hour') FROM 'total ([^"]*)"'), ', ' ORDER BY n) FROM generate_series(1, 4) AS n;
 \pset format aligned
 \pset tuples_only off
 

@@ -120,6 +120,10 @@ SELECT :names;
 -- in a terminal: values with their units, and the tree as text
 SELECT value, profstore.readable(value, 'nanoseconds') AS time, profstore.readable(value, 'bytes') AS bytes, profstore.readable(value, 'count') AS count, profstore.readable(value, 'cycles') AS cycles
 FROM unnest('{0,1,999,1000,1023,1024,9999,10000,12345678,-1500000,59999999999,60000000000,123456789012,9007199254740993,9223372036854775807}'::int8[]) AS value;
+-- what is rounded up to the next scale has its unit
+SELECT unit, string_agg(profstore.readable(value, unit), ', ' ORDER BY ord) AS around FROM (VALUES ('nanoseconds', '{999.4,999.5,999499,999500,999999,999499999,999500000,999999999,59949999999,59950000000,3596999999999,3597000000000}'::float8[]),
+	('bytes', '{1023.4,1023.5,1048063,1048064,1073217535,1073217536,1098974756863,1098974756864}'), ('count', '{9999.4,9999.5,999499,999500,999499999,999500000,-999500000}')) AS v(unit, list),
+	unnest(list) WITH ORDINALITY AS u(value, ord) GROUP BY unit ORDER BY unit;
 SELECT profstore.readable(0.25, 'count'), profstore.readable(1234.5678, 'bytes'), profstore.readable(7, ''), profstore.readable('NaN', 'bytes'), profstore.readable('Infinity', 'nanoseconds'),
 	profstore.readable(NULL, 'bytes') IS NULL AND profstore.readable(1, NULL) IS NULL AS nulls;
 SELECT profstore.import_folded(E'main;serve;read 1500000000\nmain;serve;parse 250000000\nmain;serve 7000000\nmain;a_name_that_is_longer_than_what_is_left_for_it::so_its_middle_goes::and_both_of_its_ends_stay 20000\n'

@@ -27,6 +27,7 @@
 #include "agent/health.h"
 #include "agent/losses.h"
 #include "agent/reader.h"
+#include "agent/reload.h"
 #include "agent/report.h"
 #include "agent/restraint.h"
 #include "agent/sampler.h"
@@ -66,7 +67,10 @@
 
 typedef struct Agent
 {
-	const AgentOptions *options;
+	AgentOptions own;
+	const AgentOptions *options; /* own */
+	AgentCall call;
+	FlagsFile config; /* what own points into */
 	Losses losses;
 	Report report;
 	FILE *summary; /* NULL: none asked for, or written */
@@ -91,8 +95,10 @@ typedef struct Agent
 } Agent;
 
 static volatile sig_atomic_t stop_signals; /* SIGTERM, SIGINT */
-static volatile sig_atomic_t hung_up;	   /* SIGHUP */
-static int stop_fd = -1; /* an eventfd, readable from the first signal on; -1: there is none */
+static volatile sig_atomic_t hung_up;	   /* SIGHUP, where it does not reload */
+static volatile sig_atomic_t reload_asked; /* SIGHUP, where there is a configuration */
+static bool reloads;
+static int stop_fd = -1; /* an eventfd, readable when a signal has come; -1: there is none */
 
 /*
  * The first signal asks to stop, the second does not wait for what is queued. SIGHUP insists on
@@ -106,7 +112,9 @@ on_stop_signal(int signal_number)
 	int error = errno;
 	ssize_t written;
 
-	if (signal_number == SIGHUP)
+	if (signal_number == SIGHUP && reloads)
+		reload_asked = 1;
+	else if (signal_number == SIGHUP)
 		hung_up = 1;
 	else
 		stop_signals++;
@@ -124,17 +132,18 @@ stop_asked(void)
 }
 
 static void
-catch_signals(void)
+catch_signals(bool sighup_reloads)
 {
 	struct sigaction action = { .sa_handler = on_stop_signal };
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 	struct sigaction before;
 
+	reloads = sighup_reloads;
 	stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
 	/* a terminal that is closed; nohup lets us go on */
-	if (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+	if (reloads || (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN))
 		sigaction(SIGHUP, &action, NULL);
 	sigaction(SIGPIPE, &ignore, NULL);
 }
@@ -525,6 +534,19 @@ wait_for_tick(const Agent *agent, int64_t end_ns)
 		(void) poll(&stopped, 1, (int) ((until_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS));
 }
 
+/* What SIGHUP asked for. A signal that comes meanwhile makes stop_fd readable again. */
+static void
+reload(Agent *agent)
+{
+	uint64_t signals;
+
+	if (read(stop_fd, &signals, sizeof(signals)) < 0)
+		return; /* the first to be told of it is on the way still */
+	reload_asked = 0;
+	agent_reload(&agent->own, &agent->call, agent->writer, agent->reader);
+	agent->flush_ns = next_flush(agent);
+}
+
 /* Samples until a signal, the end of the duration, or an error that will not go away. */
 static ExitCode
 run(Agent *agent)
@@ -549,6 +571,8 @@ run(Agent *agent)
 		}
 		if (now_ns >= end_ns)
 			break;
+		if (reload_asked)
+			reload(agent);
 		tick(agent, now_ns);
 		wait_for_tick(agent, end_ns);
 	}
@@ -587,6 +611,22 @@ kernel_bytes(const Agent *agent)
 	return sampler_kernel_bytes(agent->sampler) + reader_kernel_bytes(agent->reader);
 }
 
+/* Why the queue was not empty at the end. */
+static ExitCode
+tell_unstored(Agent *agent)
+{
+	Failure failure;
+	ExitCode code = writer_failure(agent->writer, &failure);
+
+	if (code == EXIT_OK)
+	{
+		code = failure_set(&failure, EXIT_IO, "could not store all samples before the end");
+		failure_hint(&failure, "The database did not answer in time; what was queued is lost.");
+	}
+	failure_log(&failure, "agent");
+	return code;
+}
+
 /* Stops in the order in which samples flow, so that none is left on the road. */
 static ExitCode
 stop(Agent *agent, ExitCode code)
@@ -606,12 +646,7 @@ stop(Agent *agent, ExitCode code)
 	if (agent->options->progress)
 		progress_end();
 	if (!writer_drain(agent->writer, drain_ms(agent, stopped_ns)) && code == EXIT_OK)
-	{
-		log_event(LOG_ERROR, "agent", "could not store all samples before the end",
-				  log_text("hint",
-						   "The database did not answer in time; what was queued is lost."));
-		code = EXIT_IO;
-	}
+		code = tell_unstored(agent);
 	writer_stats(agent->writer, &agent->report.writer);
 	agent->report.duration_ms = (stopped_ns - agent->attached_ns) / NS_PER_MS;
 	agent->report.frequency_hz = agent->options->frequency_hz;
@@ -652,22 +687,52 @@ fits_together(const AgentOptions *options, Failure *failure)
 	return false;
 }
 
+/* The options as they are with the configuration, where there is one. */
+static ExitCode
+read_options(Agent *agent, const AgentOptions *options, Failure *failure)
+{
+	ExitCode code = EXIT_OK;
+
+	agent->own = *options;
+	agent->options = &agent->own;
+	if (options->config_file != NULL)
+		code = agent_options_read(&agent->own, &agent->config, &agent->call, failure);
+	if (code == EXIT_OK && !fits_together(agent->options, failure))
+		code = failure->code;
+	if (code == EXIT_OK)
+		log_apply(&agent->options->log);
+	return code;
+}
+
+static void
+agent_free(Agent *agent)
+{
+	if (agent != NULL)
+		flags_file_fini(&agent->config);
+	free(agent);
+}
+
 ExitCode
-agent_run(const AgentOptions *options)
+agent_run(const AgentOptions *options, char **arguments, int count)
 {
 	Agent *agent = calloc(1, sizeof(*agent));
 	Failure failure;
 	ExitCode code;
 
-	if (agent == NULL || !fits_together(options, &failure))
+	if (agent == NULL)
+		code = out_of_memory(&failure);
+	else
 	{
-		code = agent == NULL ? out_of_memory(&failure) : failure.code;
+		agent->call = (AgentCall){ count, arguments };
+		code = read_options(agent, options, &failure);
+	}
+	if (code != EXIT_OK)
+	{
 		failure_log(&failure, "agent");
-		free(agent);
+		agent_free(agent);
 		return code;
 	}
-	agent->options = options;
-	catch_signals();
+	catch_signals(options->config_file != NULL);
 	keep_memory_small();
 	raise_descriptor_limit();
 	hurry(agent);
@@ -676,7 +741,7 @@ agent_run(const AgentOptions *options)
 	{
 		log_event(LOG_INFO, "agent", "sampling",
 				  log_number("cpus", sampler_cpu_count(agent->sampler)),
-				  log_number("frequency_hz", options->frequency_hz),
+				  log_number("frequency_hz", agent->options->frequency_hz),
 				  log_number("kernel_memory_bytes", (int64_t) kernel_bytes(agent)));
 		code = stop(agent, run(agent));
 	}
@@ -691,6 +756,6 @@ agent_run(const AgentOptions *options)
 			flusher_stop(agent->flusher, 0);
 	}
 	free_parts(agent);
-	free(agent);
+	agent_free(agent);
 	return code;
 }

@@ -8,8 +8,10 @@
 #include "agent/options.h"
 #include "base/exit_code.h"
 
-/* Runs to the end and logs why it ended; the process's exit code. */
-ExitCode agent_run(const AgentOptions *options);
+/*
+ * With the arguments that the options were read from. Runs to the end and logs why it ended; the process's exit code.
+ */
+ExitCode agent_run(const AgentOptions *options, char **arguments, int count);
 
 /*
  * The sub-command "check": a line for each feature, privilege and database object on standard

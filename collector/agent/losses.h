@@ -40,6 +40,7 @@ typedef enum LossKind
 	X(WALK_STALE, "stack_stale", LOSS_PARTIAL, "code that took another's place a moment before")   \
 	X(PROCESS_GONE, "process_gone", LOSS_PARTIAL, "the process ended before it was looked at")     \
 	X(PROCESS_UNREADABLE, "process_unreadable", LOSS_PARTIAL, "no right to read its mappings")     \
+	X(PROCESS_STUCK, "process_stuck", LOSS_PARTIAL, "the kernel did not answer about the process") \
 	X(ADDRESS_UNKNOWN, "address_unknown", LOSS_NOTE, "leaf frames in no code that is known")       \
 	X(SIDEBAND_FULL, "sideband_full", LOSS_NOTE, "executions and mappings that were not told")     \
 	X(PAST_FULL, "past_full", LOSS_NOTE, "processes whose mappings were forgotten to save memory") \

@@ -104,6 +104,8 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 		  "write totals as key=value lines at the end" },
 		{ "status", FLAG_TEXT, &options->status_file, "FILE",
 		  "write every 5 s what the command health judges" },
+		{ "config", FLAG_TEXT, &options->config_file, "FILE",
+		  "more flags, a line each: name=value; read again on SIGHUP" },
 	};
 	size_t count;
 

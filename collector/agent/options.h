@@ -58,6 +58,7 @@ typedef struct AgentOptions
 	bool progress;
 	const char *summary_file; /* NULL: none */
 	const char *status_file;  /* NULL: none */
+	const char *config_file;  /* NULL: none */
 	LogOptions log;
 	char host_name[256]; /* default of node */
 } AgentOptions;

@@ -188,6 +188,14 @@ reader_busy_ms(const Reader *reader, int64_t *ring_ms, int64_t *walker_ms)
 }
 
 void
+reader_set_window(Reader *reader, int64_t window_us)
+{
+	pthread_mutex_lock(&reader->mutex);
+	reader->options.window_us = window_us;
+	pthread_mutex_unlock(&reader->mutex);
+}
+
+void
 reader_learned_labels(Reader *reader)
 {
 	labeller_learned(reader->labeller);

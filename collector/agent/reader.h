@@ -83,6 +83,9 @@ Interval *reader_take(Reader *reader);
 /* Main thread. Call after sampler_stop: empties ring and queue, then ends the threads. */
 void reader_stop(Reader *reader);
 
+/* Samples are summed per window of this length from now on. Any thread. */
+void reader_set_window(Reader *reader, int64_t window_us);
+
 /* Main thread. How long each thread has been at its piece of work, 0: it waits. */
 void reader_busy_ms(const Reader *reader, int64_t *ring_ms, int64_t *walker_ms);
 

@@ -74,10 +74,14 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "tables=%" PRIu64 "\n", report->unwinder.loaded);
 	fprintf(file, "tables_cached=%" PRIu64 "\n", report->unwinder.cached);
 	fprintf(file, "tables_unloaded=%" PRIu64 "\n", report->unwinder.unloaded);
+	fprintf(file, "probes_timed_out=%" PRIu64 "\n", report->processes.timeouts);
 	fprintf(file, "rereads_put_off=%" PRIu64 "\n", report->processes.put_off);
 	fprintf(file, "processes_evicted=%" PRIu64 "\n", report->processes.evicted);
 	fprintf(file, "rows_stored=%" PRIu64 "\n", report->writer.samples_written);
 	fprintf(file, "batches_stored=%" PRIu64 "\n", report->writer.batches_written);
+	fprintf(file, "database_away=%" PRIu64 "\n", report->writer.away_count);
+	fprintf(file, "database_denied=%" PRIu64 "\n", report->writer.denied_count);
+	fprintf(file, "database_retries=%" PRIu64 "\n", report->writer.retries);
 	fprintf(file, "bpf_runs=%" PRIu64 "\n", report->bpf.runs);
 	fprintf(file, "bpf_time_us=%" PRIu64 "\n", report->bpf.time_ns / 1000);
 	fprintf(file, "bpf_instructions=%" PRIu32 "\n", report->bpf.instructions);

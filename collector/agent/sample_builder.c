@@ -83,6 +83,14 @@ went_by_frame_pointer(const Reader *reader, uint32_t frame, uint32_t count, Fram
 		   (reader->user_frames[frame + 1] & PFS_FRAME_BY_FRAME_POINTER) != 0;
 }
 
+static Loss
+loss_of_user_side(ProcessState state)
+{
+	if (state == PROCESS_UNREADABLE)
+		return LOSS_PROCESS_UNREADABLE;
+	return state == PROCESS_STUCK ? LOSS_PROCESS_STUCK : LOSS_PROCESS_GONE;
+}
+
 /* Appends the user side to the frames. */
 static int
 resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *process,
@@ -99,10 +107,7 @@ resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *pro
 	stack->walk = PFS_WALK_NO_PROCESS;
 	if (process_state(process) != PROCESS_LIVE)
 	{
-		losses_add(reader->losses,
-				   process_state(process) == PROCESS_UNREADABLE ? LOSS_PROCESS_UNREADABLE
-																: LOSS_PROCESS_GONE,
-				   1);
+		losses_add(reader->losses, loss_of_user_side(process_state(process)), 1);
 		reader->frames[stack->depth++] = (Frame){ 0, INTERVAL_NO_FILE, FRAME_GONE };
 		return 0;
 	}

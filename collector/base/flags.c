@@ -277,6 +277,31 @@ flags_parse(const Flag *flags, size_t flag_count, int count, char **arguments, F
 	return failure->code;
 }
 
+bool
+flag_values_equal(const Flag *a, const Flag *b)
+{
+	switch (a->kind)
+	{
+		case FLAG_SWITCH:
+			return *(const bool *) a->value == *(const bool *) b->value;
+		case FLAG_TEXT:
+		{
+			const char *left = *(const char *const *) a->value;
+			const char *right = *(const char *const *) b->value;
+
+			return left == right || (left != NULL && right != NULL && strcmp(left, right) == 0);
+		}
+		case FLAG_NUMBER:
+		case FLAG_DURATION:
+			return *(const int64_t *) a->value == *(const int64_t *) b->value;
+		case FLAG_SIZE:
+			return *(const size_t *) a->value == *(const size_t *) b->value;
+		case FLAG_CHOICE:
+			return *(const int *) a->value == *(const int *) b->value;
+	}
+	return true;
+}
+
 size_t
 flags_append(Flag *flags, size_t count, const Flag *table, size_t table_count)
 {

@@ -8,6 +8,7 @@
 #ifndef COLLECTOR_FLAGS_H
 #define COLLECTOR_FLAGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -51,6 +52,9 @@ ExitCode flags_parse_operands(const Flag *flags, size_t flag_count, int count, c
 							  size_t *operand_count, Failure *failure);
 /* Copies a table behind the first count flags; returns how many there are then. */
 size_t flags_append(Flag *flags, size_t count, const Flag *table, size_t table_count);
+
+/* Of the same flag in two tables. */
+bool flag_values_equal(const Flag *a, const Flag *b);
 
 void flags_help(const Flag *flags, size_t flag_count, FILE *output);
 

@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -43,8 +44,8 @@ typedef struct Repeat
 
 static const char *const level_names[] = { "debug", "info", "warning", "error" };
 
-static LogLevel log_threshold = LOG_INFO;
-static bool log_json = false;
+static _Atomic LogLevel log_threshold = LOG_INFO;
+static atomic_bool log_json = false;
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static Repeat repeats[REPEAT_SLOTS];
 

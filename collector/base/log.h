@@ -77,7 +77,7 @@ log_flag(const char *key, bool value)
 	return (LogField){ .key = key, .kind = LOG_KIND_FLAG, .number = value };
 }
 
-/* Before any thread starts. Until then: info and above, logfmt. */
+/* At any time. Before the first: info and above, logfmt. */
 void log_configure(LogLevel threshold, bool json);
 
 /* Any number of fields, in the order in which they shall stand. */

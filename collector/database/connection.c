@@ -62,6 +62,7 @@ connection_close(Connection *connection)
 {
 	PQfinish(connection->pg);
 	connection->pg = NULL;
+	connection->kept_count = 0;
 }
 
 bool
@@ -306,9 +307,55 @@ connection_recover(Connection *connection, DbOutcome failure)
 	return failure;
 }
 
+void
+connection_abandon(Connection *connection)
+{
+	(void) connection_recover(connection, DB_OK);
+}
+
+/* Which of the kept statements it is; CONNECTION_KEPT_MAX: none. */
+static uint32_t
+find_kept(const Connection *connection, const Statement *statement)
+{
+	for (uint32_t i = 0; statement->keep && i < connection->kept_count; i++)
+		if (connection->kept[i] == statement->sql)
+			return i;
+	return CONNECTION_KEPT_MAX;
+}
+
+/*
+ * Statements of one pipeline that are prepared in it: each has an answer of its own before that of
+ * its first execution. Where the pipeline fails nobody knows which of them the server has.
+ */
+typedef struct Preparing
+{
+	size_t at[CONNECTION_KEPT_MAX]; /* index of the statement */
+	uint32_t count;
+} Preparing;
+
+static bool
+prepare_statement(Connection *connection, const Statement *statement, size_t at,
+				  Preparing *preparing)
+{
+	Oid types[STATEMENT_MAX_PARAMS];
+	char name[16];
+
+	if (!statement->keep || connection->kept_count == CONNECTION_KEPT_MAX ||
+		find_kept(connection, statement) != CONNECTION_KEPT_MAX)
+		return true;
+	for (int i = 0; i < statement->param_count; i++)
+		types[i] = statement->params[i].type;
+	snprintf(name, sizeof(name), "pfs_%u", connection->kept_count);
+	connection->kept[connection->kept_count++] = statement->sql;
+	preparing->at[preparing->count++] = at;
+	return PQsendPrepare(connection->pg, name, statement->sql, statement->param_count, types);
+}
+
 static bool
 send_statement(Connection *connection, const Statement *statement)
 {
+	uint32_t kept = find_kept(connection, statement);
+	char name[16];
 	Oid types[STATEMENT_MAX_PARAMS];
 	const char *values[STATEMENT_MAX_PARAMS];
 	int lengths[STATEMENT_MAX_PARAMS];
@@ -322,38 +369,66 @@ send_statement(Connection *connection, const Statement *statement)
 		lengths[i] = (int) statement->params[i].value->length;
 		formats[i] = 1;
 	}
-	return PQsendQueryParams(connection->pg, statement->sql, statement->param_count, types, values,
-							 lengths, formats, 1);
+	if (kept == CONNECTION_KEPT_MAX)
+		return PQsendQueryParams(connection->pg, statement->sql, statement->param_count, types,
+								 values, lengths, formats, 1);
+	snprintf(name, sizeof(name), "pfs_%u", kept);
+	return PQsendQueryPrepared(connection->pg, name, statement->param_count, values, lengths,
+							   formats, 1);
+}
+
+/*
+ * Reads one result and the end behind it, into *result, which is the caller's in any case. The
+ * first failure of the pipeline goes to *first; what follows it only says that it was skipped.
+ */
+static DbOutcome
+read_one(Connection *connection, const char *failure, PGresult **result, DbOutcome *first,
+		 DbError *error)
+{
+	PGresult *end = NULL;
+	DbOutcome outcome = connection_result(connection, failure, result, error);
+
+	if (outcome != DB_OK)
+		return outcome;
+	if (*result == NULL)
+		return connection_lost(connection, failure, error);
+	if (*first == DB_OK && !result_is_good(*result))
+		*first = db_error_from_result(error, failure, *result);
+
+	/* a connection that broke has no end to be read */
+	if (PQstatus(connection->pg) == CONNECTION_BAD)
+		return *first != DB_OK ? *first : connection_lost(connection, failure, error);
+	outcome = connection_result(connection, failure, &end, error);
+	PQclear(end);
+	return outcome;
 }
 
 /* Reads one result for each statement, then the end of the pipeline. Keeps the first failure. */
 static DbOutcome
-read_pipeline(Connection *connection, const Statement *statements, size_t count, PGresult **results,
-			  DbError *error)
+read_pipeline(Connection *connection, const Statement *statements, size_t count,
+			  const Preparing *preparing, PGresult **results, DbError *error)
 {
 	DbOutcome first = DB_OK;
 	PGresult *result = NULL;
 	DbOutcome outcome;
+	uint32_t prepared = 0;
 
 	for (size_t i = 0; i < count; i++)
 	{
-		outcome = connection_result(connection, statements[i].failure, &result, error);
-		if (outcome != DB_OK)
-			return outcome;
-		results[i] = result;
-		if (result == NULL)
-			return connection_lost(connection, statements[i].failure, error);
-		if (first == DB_OK && !result_is_good(result))
-			first = db_error_from_result(error, statements[i].failure, result);
+		const char *failure = statements[i].failure;
 
-		/* a connection that broke has no end to be read */
-		if (PQstatus(connection->pg) == CONNECTION_BAD)
-			return first != DB_OK ? first
-								  : connection_lost(connection, statements[i].failure, error);
-		outcome = connection_result(connection, statements[i].failure, &result, error);
+		if (prepared < preparing->count && preparing->at[prepared] == i)
+		{
+			prepared++;
+			outcome = read_one(connection, failure, &result, &first, error);
+			PQclear(result);
+			result = NULL;
+			if (outcome != DB_OK)
+				return outcome;
+		}
+		outcome = read_one(connection, failure, &results[i], &first, error);
 		if (outcome != DB_OK)
 			return outcome;
-		PQclear(result);
 	}
 	outcome = connection_result(connection, statements[count - 1].failure, &result, error);
 	if (outcome != DB_OK)
@@ -369,6 +444,7 @@ connection_run(Connection *connection, const Statement *statements, size_t count
 			   PGresult **results, DbError *error)
 {
 	const char *failure = statements[0].failure;
+	Preparing preparing = { .count = 0 };
 	DbOutcome outcome;
 
 	memset(results, 0, count * sizeof(results[0]));
@@ -386,13 +462,14 @@ connection_run(Connection *connection, const Statement *statements, size_t count
 	if (!PQenterPipelineMode(connection->pg))
 		return connection_lost(connection, failure, error);
 	for (size_t i = 0; i < count; i++)
-		if (!send_statement(connection, &statements[i]))
+		if (!prepare_statement(connection, &statements[i], i, &preparing) ||
+			!send_statement(connection, &statements[i]))
 			return connection_lost(connection, statements[i].failure, error);
 	if (!PQpipelineSync(connection->pg))
 		return connection_lost(connection, failure, error);
 	outcome = connection_flush(connection, failure, error);
 	if (outcome == DB_OK)
-		outcome = read_pipeline(connection, statements, count, results, error);
+		outcome = read_pipeline(connection, statements, count, &preparing, results, error);
 	if (outcome == DB_OK)
 		return DB_OK;
 	for (size_t i = 0; i < count; i++)
@@ -400,6 +477,8 @@ connection_run(Connection *connection, const Statement *statements, size_t count
 		PQclear(results[i]);
 		results[i] = NULL;
 	}
+	if (preparing.count > 0)
+		connection_close(connection);
 	return connection_recover(connection, outcome);
 }
 

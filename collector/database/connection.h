@@ -17,11 +17,14 @@
 #include "database/wire.h"
 
 #define STATEMENT_MAX_PARAMS 7
+#define CONNECTION_KEPT_MAX	 16
 
 typedef struct Connection
 {
-	PGconn *pg;	 /* NULL: closed */
-	int wake_fd; /* an eventfd, not owned; readable: stop */
+	PGconn *pg;							   /* NULL: closed */
+	int wake_fd;						   /* an eventfd, not owned; readable: stop */
+	const char *kept[CONNECTION_KEPT_MAX]; /* statements that the server has prepared */
+	uint32_t kept_count;
 } Connection;
 
 /* A parameter in binary; its buffer is the caller's. */
@@ -35,6 +38,7 @@ typedef struct Statement
 {
 	const char *sql;
 	const char *failure; /* message where it fails: "could not intern stacks" */
+	bool keep;			 /* sql is a literal that comes again: prepared once a connection */
 	int param_count;
 	StatementParam params[STATEMENT_MAX_PARAMS];
 } Statement;
@@ -65,6 +69,9 @@ void connection_log_notices(Connection *connection, const char *module);
  */
 DbOutcome connection_run(Connection *connection, const Statement *statements, size_t count,
 						 Result **results, DbError *error);
+
+/* Leaves a transaction that may be open, for whoever cannot go on with it; else does nothing. */
+void connection_abandon(Connection *connection);
 
 /*
  * COPY FROM STDIN: begin, data in pieces, end. What follows the COPY in sql (such as "; COMMIT")

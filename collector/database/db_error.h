@@ -41,8 +41,9 @@ DbOutcome db_outcome_of(const char *sqlstate);
 DbOutcome db_error_from_result(DbError *error, const char *message, const PGresult *result);
 
 /*
- * From a connection that failed or got lost: DB_AWAY or DB_DENIED. The connection must have been opened with verbose
- * messages, since libpq tells the SQLSTATE of a refused connection nowhere else.
+ * From a connection that failed or got lost: DB_AWAY or DB_DENIED. The connection must have been
+ * opened with verbose messages, since libpq tells the SQLSTATE of a refused connection nowhere
+ * else.
  */
 DbOutcome db_error_from_connection(DbError *error, const char *message, PGconn *connection);
 

@@ -224,6 +224,16 @@ wire_timestamp(int64_t unix_us, int64_t *timestamp_us)
 }
 
 void
+wire_timestamp_param(Buffer *buffer, int64_t unix_us)
+{
+	int64_t timestamp_us;
+
+	if (!wire_timestamp(unix_us, &timestamp_us))
+		timestamp_us = unix_us < 0 ? INT64_MIN : INT64_MAX; /* -infinity, infinity */
+	buffer_put_int8(buffer, timestamp_us);
+}
+
+void
 wire_copy_header(Buffer *buffer)
 {
 	static const char signature[] = {

@@ -81,6 +81,9 @@ bool wire_ints(const char *bytes, size_t length, int32_t element_type, size_t co
 /* Microseconds since 1970 as PostgreSQL's, since 2000; false where that overflows. */
 bool wire_timestamp(int64_t unix_us, int64_t *timestamp_us);
 
+/* The same as a parameter; infinity, which the server refuses, where it overflows. */
+void wire_timestamp_param(Buffer *buffer, int64_t unix_us);
+
 void wire_copy_header(Buffer *buffer);
 void wire_copy_sample(char row[WIRE_SAMPLE_BYTES], int64_t timestamp_us, int32_t series_id,
 					  int64_t stack_id, int64_t value);

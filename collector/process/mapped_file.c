@@ -50,6 +50,7 @@ struct MappedFile
 	bool opened;		 /* its content was asked for; changed by the flusher thread */
 	void *content;		 /* flusher thread; NULL where unreadable */
 	void (*close_content)(void *content);
+	struct MappedFile *next_removed;
 	UT_hash_handle hh;
 	UT_hash_handle by_file; /* of the versions of one file the one that was met last */
 };
@@ -60,6 +61,7 @@ struct MappedFileTable
 	MappedFile *files;
 	MappedFile *by_file;
 	MappedFile *vdso;
+	uint32_t holders;
 	bool pending; /* the content of some file that was sampled was not asked for */
 	MappedFileStats stats;
 };
@@ -120,7 +122,6 @@ remove_file(MappedFileTable *table, MappedFile *file)
 	if (find_by_file(table, &file->key.file) == file)
 		HASH_DELETE(by_file, table->by_file, file);
 	table->stats.count--;
-	mapped_file_free(file);
 }
 
 /* Takes the descriptor of a regular file over, also on failure. Mutex not held. */
@@ -141,9 +142,7 @@ mapped_file_intern(MappedFileTable *table, int fd, const char *name, const char 
 
 	pthread_mutex_lock(&table->mutex);
 	HASH_FIND(hh, table->files, &key, sizeof(key), file);
-	if (file != NULL)
-		close(fd);
-	else
+	if (file == NULL)
 	{
 		file = calloc(1, sizeof(*file));
 		if (file != NULL)
@@ -166,6 +165,8 @@ mapped_file_intern(MappedFileTable *table, int fd, const char *name, const char 
 	}
 	file->references++;
 	pthread_mutex_unlock(&table->mutex);
+	if (file->fd != fd)
+		close(fd); /* which a file system may make wait */
 	*result = file;
 	return 0;
 }
@@ -212,16 +213,47 @@ mapped_file_table_create(MappedFileTable **result)
 	return 0;
 }
 
+MappedFileTable *
+mapped_file_table_hold(MappedFileTable *table)
+{
+	pthread_mutex_lock(&table->mutex);
+	table->holders++;
+	pthread_mutex_unlock(&table->mutex);
+	return table;
+}
+
+void
+mapped_file_table_let_go(MappedFileTable *table)
+{
+	pthread_mutex_lock(&table->mutex);
+	table->holders--;
+	pthread_mutex_unlock(&table->mutex);
+}
+
+static bool
+table_is_held(MappedFileTable *table)
+{
+	bool held;
+
+	pthread_mutex_lock(&table->mutex);
+	held = table->holders > 0;
+	pthread_mutex_unlock(&table->mutex);
+	return held;
+}
+
 void
 mapped_file_table_free(MappedFileTable *table)
 {
 	MappedFile *file;
 	MappedFile *next;
 
-	if (table == NULL)
+	if (table == NULL || table_is_held(table))
 		return;
 	HASH_ITER(hh, table->files, file, next)
+	{
 		remove_file(table, file);
+		mapped_file_free(file);
+	}
 	pthread_mutex_destroy(&table->mutex);
 	free(table);
 }
@@ -502,16 +534,27 @@ mapped_file_table_open_pending(MappedFileTable *table, const MappedFileOpener *o
 void
 mapped_file_table_sweep(MappedFileTable *table)
 {
+	MappedFile *removed = NULL;
 	MappedFile *file;
 	MappedFile *next;
 
 	pthread_mutex_lock(&table->mutex);
 	HASH_ITER(hh, table->files, file, next)
 	{
-		if (file->references == 0)
-			remove_file(table, file);
+		if (file->references > 0)
+			continue;
+		remove_file(table, file);
+		file->next_removed = removed;
+		removed = file;
 	}
 	pthread_mutex_unlock(&table->mutex);
+	/* closing may take a while, too, where file systems want to know of it */
+	while (removed != NULL)
+	{
+		file = removed;
+		removed = file->next_removed;
+		mapped_file_free(file);
+	}
 }
 
 size_t

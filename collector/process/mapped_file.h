@@ -44,6 +44,13 @@ int mapped_file_table_create(MappedFileTable **table);
 void mapped_file_table_free(MappedFileTable *table); /* accepts NULL; closes all contents */
 
 /*
+ * Any thread. While somebody holds the table who may never let it go, ending it does nothing: that
+ * is left to the end of this process.
+ */
+MappedFileTable *mapped_file_table_hold(MappedFileTable *table);
+void mapped_file_table_let_go(MappedFileTable *table);
+
+/*
  * The file behind a mapping of a process, or behind its executable, with a reference for the
  * caller. -errno where it cannot be opened any more. It is looked for under /proc/PID/map_files,
  * which also has deleted ones, then by name under /proc/PID/root with its inode compared.

@@ -314,16 +314,12 @@ mapping_list_find(const MappingList *list, uint64_t address)
 }
 
 MappedFile *
-mapping_open(MappedFileTable *files, uint32_t pid, Mapping *mapping)
+mapping_file(MappedFileTable *files, Mapping *mapping)
 {
-	if (!mapping->file_tried)
+	if (!mapping->file_tried && mapping->kind == MAPPING_VDSO)
 	{
 		mapping->file_tried = true;
-		if (mapping->kind == MAPPING_VDSO)
-			mapping->file = mapped_file_acquire_vdso(files);
-		else if (mapping->kind == MAPPING_FILE &&
-				 mapped_file_acquire_mapping(files, pid, &mapping->map, &mapping->file) != 0)
-			mapping->file = NULL;
+		mapping->file = mapped_file_acquire_vdso(files);
 	}
 	return mapping->file;
 }

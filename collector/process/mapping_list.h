@@ -66,7 +66,7 @@ Mapping *mapping_list_find(const MappingList *list, uint64_t address);
  */
 bool mapping_list_inherit(MappedFileTable *files, const MappingList *older, MappingList *list);
 
-/* Opens the file behind a mapping of a process that lives; tried once. NULL where there is none. */
-MappedFile *mapping_open(MappedFileTable *files, uint32_t pid, Mapping *mapping);
+/* The file behind a mapping, which the list holds; NULL: it was not opened, or there is none. */
+MappedFile *mapping_file(MappedFileTable *files, Mapping *mapping);
 
 #endif

@@ -47,8 +47,11 @@ process_table_create(MappedFileTable *files, size_t limit, ProcessTable **result
 {
 	ProcessTable *table = calloc(1, sizeof(*table));
 
-	if (table == NULL || cgroup_table_create(CGROUP_LIMIT, &table->cgroups) != 0)
+	if (table == NULL || cgroup_table_create(CGROUP_LIMIT, &table->cgroups) != 0 ||
+		prober_create(&table->prober) != 0)
 	{
+		if (table != NULL)
+			cgroup_table_free(table->cgroups);
 		free(table);
 		return -ENOMEM;
 	}
@@ -107,6 +110,7 @@ process_table_free(ProcessTable *table)
 		table->forgotten = process->next_forgotten;
 		free(process);
 	}
+	prober_free(table->prober);
 	cgroup_table_free(table->cgroups);
 	free(table);
 }
@@ -156,7 +160,8 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 		if (is_in_spite(sample, process->verdict))
 			tell_verdict(table, process);
 		process_follow_cgroup(table, process, sample, now_ns);
-		if (process->state == PROCESS_LIVE && now_ns - process->read_ns > PROCESS_REFRESH_NS)
+		if (process->state == PROCESS_STUCK ||
+			(process->state == PROCESS_LIVE && now_ns - process->read_ns > PROCESS_REFRESH_NS))
 			process_read(table, process, now_ns);
 		return process;
 	}
@@ -191,7 +196,7 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 	table->stats.created++;
 	/* whose mappings nobody knows, and will not, nobody walks */
 	process_set_verdict(table, process, PFS_VERDICT_NO_COPY,
-						process->state == PROCESS_UNREADABLE || process->state == PROCESS_GONE);
+						process->state != PROCESS_LIVE && process->state != PROCESS_KERNEL);
 	return process;
 }
 

@@ -29,6 +29,7 @@ typedef enum ProcessState
 	PROCESS_KERNEL,		/* kernel thread: there are none */
 	PROCESS_GONE,		/* ended, or executed another image, before they could be read */
 	PROCESS_UNREADABLE, /* no right to read them */
+	PROCESS_STUCK,		/* the kernel does not answer about it; asked again later */
 } ProcessState;
 
 typedef struct Process Process;
@@ -40,6 +41,7 @@ typedef struct ProcessTableStats
 	uint64_t created;
 	uint64_t evicted; /* table full, or the unwinder's */
 	uint64_t map_reads;
+	uint64_t timeouts;	 /* times that the kernel, or a file system, did not answer in time */
 	uint64_t put_off;	 /* readings that were due and not made, as there had been so many */
 	uint64_t remembered; /* gone from /proc, known from the side-band */
 } ProcessTableStats;

@@ -27,7 +27,7 @@ process_take_description(ProcessTable *table, Process *process, ProcessDescripti
 	for (size_t i = 0; i < list->count; i++)
 	{
 		Mapping *mapping = &list->mappings[i];
-		MappedFile *file = mapping_open(table->files, process->files_pid, mapping);
+		MappedFile *file = mapping_file(table->files, mapping);
 
 		if (mapping->kind == MAPPING_OTHER || (mapping->kind != MAPPING_ANONYMOUS && file == NULL))
 			continue;

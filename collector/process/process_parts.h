@@ -10,6 +10,7 @@
 
 #include <uthash.h>
 
+#include "process/probes.h"
 #include "process/process.h"
 
 #define NS_PER_S		   UINT64_C(1000000000)
@@ -59,6 +60,8 @@ struct Process
 	uint64_t checked_ns; /* when the sweep last looked whether it lives */
 	uint64_t read_ns;
 	uint64_t reread_delay_ns;
+	uint64_t stuck_until_ns; /* it did not answer: not to be asked before then */
+	uint64_t stuck_ns;		 /* for how long it was left alone the last time */
 	Allowance rereads;
 	uint32_t verdict;
 	MappingList mappings;
@@ -79,6 +82,8 @@ struct Process
 struct ProcessTable
 {
 	MappedFileTable *files;
+	Prober *prober;
+	Allowance stalls;
 	PastImages *past; /* NULL: none */
 	CgroupTable *cgroups;
 	uint32_t hierarchy; /* of controller_cgroup_id; 0: none */
@@ -91,6 +96,19 @@ struct ProcessTable
 	Process *processes;
 	ProcessTableStats stats;
 };
+
+/*
+ * How long anybody is waited for, as long as that does not add up; else. And for how long who did
+ * not answer is left alone, four times as long each time.
+ */
+#define PROBE_WAIT_NS	   (NS_PER_S / 20)
+#define PROBE_WAIT_LESS_NS (NS_PER_S / 200)
+#define STALL_COST_NS	   NS_PER_S
+#define STALL_BURST_NS	   (10 * STALL_COST_NS)
+#define STUCK_NS		   (10 * NS_PER_S)
+
+/* process_read.c: opens files, of which not all may be had. */
+void process_open(ProcessTable *table, uint32_t pid, WantedFile *wanted, size_t count);
 
 /* process_read.c: reads all about a process; what is known stays where it has ended since. */
 void process_read(ProcessTable *table, Process *process, uint64_t now_ns);
@@ -111,10 +129,10 @@ void process_follow_cgroup(ProcessTable *table, Process *process, const struct p
 void process_inherit(ProcessTable *table, Process *process);
 
 /*
- * Is /proc/PID still about the exec image that was sampled? Asked after reading: images never come
- * back.
+ * Is /proc/PID still about the exec image that was sampled? Images never come back. True also where
+ * the kernel does not answer.
  */
-bool process_executes_still(const ProcessTable *table, const Process *process);
+bool process_executes_still(ProcessTable *table, const Process *process);
 
 /* By whose root files may be looked up by name: the process's own, its parent's, or ours (0). */
 uint32_t process_root_pid(const Process *process);

@@ -18,64 +18,54 @@
 
 #include "base/clock.h"
 
-#define CGROUP_LIMIT_BYTES (64 * 1024)
-#define EXE_PATH_BYTES	   4096
+#define STALLS_OF_ONE 2 /* files that one process may make us wait for */
 
-/* What /proc tells about a process, until it is known to be about the image that was sampled. */
+/* What is known of a process, until it is known to be about the image that was sampled. */
 typedef struct Snapshot
 {
 	MappingList mappings;
 	char exe[EXE_PATH_BYTES]; /* "" where not known */
+	bool exe_deleted;
 	MappedFile *executable;
 	CgroupLabels cgroup;
 	uint64_t cgroup_ns; /* when /proc told it; 0: it did not */
-	uint32_t proc_id;	/* that /proc was asked by */
+	uint32_t files_pid; /* by whom files are opened … */
+	WantedKind kind;	/* … and how */
 } Snapshot;
 
-static int
-read_mappings(ProcessTable *table, uint32_t pid, Snapshot *snapshot)
-{
-	table->stats.map_reads++;
-	return mapping_list_read(pid, &snapshot->mappings);
-}
-
-/* The executable's file, which is one of those that are mapped, and known by now, as a rule. */
-static void
-read_executable(ProcessTable *table, uint32_t pid, bool deleted, Snapshot *snapshot)
-{
-	MappingList *list = &snapshot->mappings;
-
-	for (size_t i = 0; i < list->count && !deleted; i++)
-	{
-		Mapping *mapping = &list->mappings[i];
-
-		if (mapping->kind != MAPPING_FILE || mapping->map.deleted ||
-			strcmp(mapping->map.name, snapshot->exe) != 0)
-			continue;
-		snapshot->executable = mapping_open(table->files, pid, mapping);
-		if (snapshot->executable == NULL)
-			break;
-		mapped_file_retain(table->files, snapshot->executable);
-		return;
-	}
-	if (mapped_file_acquire_executable(table->files, pid, snapshot->exe, &snapshot->executable) !=
-		0)
-		snapshot->executable = NULL;
-}
-
-/* When it was read; 0: it cannot be. */
+/* Waits for less where much was waited for already. */
 static uint64_t
-read_cgroup(uint32_t pid, CgroupLabels *cgroup)
+probe_wait(const ProcessTable *table, uint64_t now_ns)
 {
-	char path[64];
-	char *text;
+	return table->stalls.paid_ns > now_ns + STALL_BURST_NS ? PROBE_WAIT_LESS_NS : PROBE_WAIT_NS;
+}
 
-	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
-	if (proc_file_read(path, CGROUP_LIMIT_BYTES, &text, NULL) != 0)
-		return 0;
-	cgroup_parse(text, cgroup);
-	free(text);
-	return (uint64_t) clock_ns(CLOCK_MONOTONIC);
+static void
+note_stall(ProcessTable *table, uint64_t now_ns)
+{
+	table->stats.timeouts++;
+	(void) allowance_take(&table->stalls, now_ns, STALL_COST_NS, STALL_BURST_NS + STALL_COST_NS);
+}
+
+/* Those behind one that does not answer are tried without it, but no more than twice. */
+void
+process_open(ProcessTable *table, uint32_t pid, WantedFile *wanted, size_t count)
+{
+	size_t done = 0;
+
+	for (int stalls = 0; done < count && stalls < STALLS_OF_ONE; stalls++)
+	{
+		uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+		size_t tried;
+
+		probe_files(table->prober, table->files, pid, wanted + done, count - done,
+					probe_wait(table, now_ns), &tried);
+		done += tried;
+		if (done == count)
+			return;
+		note_stall(table, now_ns);
+		done++;
+	}
 }
 
 /* The group of a process that is gone: what others said of it, else its parent's. */
@@ -83,7 +73,7 @@ static void
 guess_cgroup(ProcessTable *table, const Process *process, CgroupLabels *cgroup)
 {
 	if (!cgroup_table_find(table->cgroups, &process->cgroup_key, cgroup))
-		(void) read_cgroup(process->parent_pid, cgroup);
+		(void) process_read_cgroup(process->parent_pid, cgroup);
 }
 
 CgroupKey
@@ -128,21 +118,43 @@ process_follow_cgroup(ProcessTable *table, Process *process, const struct pfs_sa
 	{
 		if (!may_reread(table, process, now_ns))
 			return;
-		process->cgroup_read_ns = read_cgroup((uint32_t) process->key.pid, &process->cgroup);
+		process->cgroup_read_ns =
+			process_read_cgroup((uint32_t) process->key.pid, &process->cgroup);
 	}
 	process->cgroup_key = key;
 	process->labels.stale = true;
 }
 
-bool
-process_executes_still(const ProcessTable *table, const Process *process)
+static bool
+is_of_image(const ProcessTable *table, const Process *process, const ProcStat *stat)
 {
-	ProcStat stat;
 	uint64_t ticks = process->key.start_time_ns / (NS_PER_S / table->ticks_per_s);
 
-	if (proc_stat_read((uint32_t) process->key.pid, &stat) != 0 || stat.start_ticks != ticks)
+	if (stat->start_ticks != ticks)
 		return false;
-	return stat.arg_start == 0 || process->arg_start == 0 || stat.arg_start == process->arg_start;
+	return stat->arg_start == 0 || process->arg_start == 0 || stat->arg_start == process->arg_start;
+}
+
+static int
+read_stat(ProcessTable *table, uint32_t pid, ProcStat *stat)
+{
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	int result = process_look_stat(table->prober, pid, probe_wait(table, now_ns), stat);
+
+	if (result == -ETIMEDOUT)
+		note_stall(table, now_ns);
+	return result;
+}
+
+bool
+process_executes_still(ProcessTable *table, const Process *process)
+{
+	ProcStat stat;
+	int result = read_stat(table, (uint32_t) process->key.pid, &stat);
+
+	if (result == -ENOENT || result == -ESRCH)
+		return false;
+	return result != 0 || is_of_image(table, process, &stat);
 }
 
 /*
@@ -152,30 +164,31 @@ process_executes_still(const ProcessTable *table, const Process *process)
 static int
 take_snapshot(ProcessTable *table, const Process *process, Snapshot *snapshot)
 {
-	uint32_t pid = (uint32_t) process->key.pid;
-	bool deleted;
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	ProcessLook *look;
 	int result;
 
 	memset(snapshot, 0, sizeof(*snapshot));
-	result = read_mappings(table, pid, snapshot);
-	if (result == 0 && snapshot->mappings.count == 0 && process->tid != pid)
-	{
-		/* the first thread has ended: /proc shows the process by any other one, too */
-		pid = process->tid;
-		mapping_list_release(table->files, &snapshot->mappings);
-		result = read_mappings(table, pid, snapshot);
-	}
-	if (result == 0 && snapshot->mappings.count == 0)
-		result = -ESRCH; /* it has given up its memory and waits for its parent */
-	snapshot->proc_id = pid;
+	table->stats.map_reads++;
+	result = process_look(table->prober, (uint32_t) process->key.pid, process->tid,
+						  probe_wait(table, now_ns), &look);
+	if (result == -ETIMEDOUT)
+		note_stall(table, now_ns);
 	if (result != 0)
 		return result;
-	snapshot->cgroup_ns = read_cgroup(pid, &snapshot->cgroup);
-	if (proc_exe_read(pid, snapshot->exe, sizeof(snapshot->exe), &deleted) != 0)
-		snapshot->exe[0] = '\0';
-	else if (process->executable == NULL)
-		read_executable(table, pid, deleted, snapshot);
-	return process_executes_still(table, process) ? 0 : -ESRCH;
+	result = look->error;
+	if (result == 0 && (look->stat_error != 0 || !is_of_image(table, process, &look->stat)))
+		result = -ESRCH;
+	snapshot->mappings = look->mappings;
+	look->mappings = (MappingList){ 0 };
+	memcpy(snapshot->exe, look->exe, sizeof(snapshot->exe));
+	snapshot->exe_deleted = look->exe_deleted;
+	snapshot->cgroup = look->cgroup;
+	snapshot->cgroup_ns = look->cgroup_ns;
+	snapshot->files_pid = look->proc_id;
+	snapshot->kind = WANTED_MAPPING;
+	process_look_free(look);
+	return result;
 }
 
 static void
@@ -187,10 +200,61 @@ discard_snapshot(ProcessTable *table, Snapshot *snapshot)
 
 /* Files are opened while the process lives; their unwind tables may come later. */
 static void
-open_files(ProcessTable *table, Process *process)
+open_files(ProcessTable *table, Process *process, const Snapshot *snapshot)
 {
-	for (size_t i = 0; i < process->mappings.count; i++)
-		(void) mapping_open(table->files, process->files_pid, &process->mappings.mappings[i]);
+	MappingList *list = &process->mappings;
+	WantedFile *wanted = calloc(list->count + 1, sizeof(*wanted));
+	size_t count = 0;
+
+	if (wanted == NULL)
+		return;
+	for (size_t i = 0; i < list->count; i++)
+	{
+		const Mapping *mapping = &list->mappings[i];
+
+		if (mapping->kind == MAPPING_FILE && !mapping->file_tried)
+			wanted[count++] = (WantedFile){ snapshot->kind, mapping->map, NULL };
+	}
+	process_open(table, snapshot->files_pid, wanted, count);
+	count = 0;
+	for (size_t i = 0; i < list->count; i++)
+	{
+		Mapping *mapping = &list->mappings[i];
+
+		if (mapping->kind != MAPPING_FILE || mapping->file_tried)
+			continue;
+		mapping->file_tried = true;
+		mapping->file = wanted[count++].file;
+	}
+	free(wanted);
+}
+
+/* The executable's file is one of those that are mapped, as a rule. */
+static void
+open_executable(ProcessTable *table, Process *process, const Snapshot *snapshot)
+{
+	WantedFile wanted = { .kind = WANTED_EXECUTABLE, .map = { .name = snapshot->exe } };
+	const MappingList *list = &process->mappings;
+
+	if (process->executable != NULL || snapshot->exe[0] == '\0')
+		return;
+	for (size_t i = 0; i < list->count && !snapshot->exe_deleted; i++)
+	{
+		const Mapping *mapping = &list->mappings[i];
+
+		if (mapping->kind != MAPPING_FILE || mapping->map.deleted ||
+			strcmp(mapping->map.name, snapshot->exe) != 0)
+			continue;
+		/* what could not be had a moment ago cannot be had now */
+		if (mapping->file != NULL)
+			mapped_file_retain(table->files, mapping->file);
+		process->executable = mapping->file;
+		return;
+	}
+	if (snapshot->kind != WANTED_MAPPING)
+		return;
+	process_open(table, snapshot->files_pid, &wanted, 1);
+	process->executable = wanted.file;
 }
 
 static void
@@ -214,7 +278,10 @@ install_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 		process->executable = snapshot->executable;
 	process->state = PROCESS_LIVE;
 	process->described = false;
-	open_files(table, process);
+	process->stuck_ns = 0;
+	process->files_pid = snapshot->files_pid;
+	open_files(table, process, snapshot);
+	open_executable(table, process, snapshot);
 }
 
 uint32_t
@@ -233,7 +300,6 @@ static int
 take_past_snapshot(ProcessTable *table, const Process *process, Snapshot *snapshot)
 {
 	uint32_t pid = (uint32_t) process->key.pid;
-	uint32_t root = process_root_pid(process);
 	MappingList *list = &snapshot->mappings;
 	const ProcMapping *executable;
 	const ProcMapping *maps;
@@ -254,41 +320,53 @@ take_past_snapshot(ProcessTable *table, const Process *process, Snapshot *snapsh
 		return result;
 	list->begin_ns = last_ns;
 	list->end_ns = last_ns;
-	for (size_t i = 0; i < list->count; i++)
-	{
-		Mapping *mapping = &list->mappings[i];
-
-		mapping->file_tried = mapping->kind == MAPPING_FILE;
-		if (mapping->file_tried &&
-			mapped_file_acquire_past(table->files, root, &mapping->map, &mapping->file) != 0)
-			mapping->file = NULL;
-	}
+	snapshot->files_pid = process_root_pid(process);
+	snapshot->kind = WANTED_PAST;
 	snprintf(snapshot->exe, sizeof(snapshot->exe), "%s", executable->name);
-	if (process->executable == NULL &&
-		mapped_file_acquire_past(table->files, root, executable, &snapshot->executable) != 0)
-		snapshot->executable = NULL;
 	guess_cgroup(table, process, &snapshot->cgroup);
 	return 0;
+}
+
+/* Whoever did not answer is left alone for a while, and a thread is left to wait. */
+static void
+leave_alone(Process *process, uint64_t now_ns)
+{
+	process->stuck_ns = process->stuck_ns == 0 ? STUCK_NS : 4 * process->stuck_ns;
+	process->stuck_until_ns = now_ns + process->stuck_ns;
+}
+
+/* What the process is where nothing was read of it. */
+static ProcessState
+state_without(int error)
+{
+	if (error == -EACCES || error == -EPERM)
+		return PROCESS_UNREADABLE;
+	return error == -ETIMEDOUT || error == -EBUSY ? PROCESS_STUCK : PROCESS_GONE;
 }
 
 void
 process_read(ProcessTable *table, Process *process, uint64_t now_ns)
 {
 	Snapshot snapshot;
-	int result = take_snapshot(table, process, &snapshot);
+	int result;
 
+	if (now_ns < process->stuck_until_ns)
+		return;
+	result = take_snapshot(table, process, &snapshot);
 	/* what was mapped while we read is known before what we read is used */
 	if (table->past != NULL)
 		past_images_update(table->past);
 	process->read_ns = now_ns;
 	if (result == 0)
 	{
-		process->files_pid = snapshot.proc_id;
 		install_snapshot(table, process, &snapshot);
 		return;
 	}
 	discard_snapshot(table, &snapshot);
-	if (result == -ESRCH || result == -ENOENT)
+	if (state_without(result) == PROCESS_STUCK)
+		leave_alone(process, now_ns);
+	if (result == -ESRCH || result == -ENOENT ||
+		(state_without(result) == PROCESS_STUCK && process->state != PROCESS_LIVE))
 	{
 		if (take_past_snapshot(table, process, &snapshot) == 0)
 		{
@@ -299,7 +377,7 @@ process_read(ProcessTable *table, Process *process, uint64_t now_ns)
 		discard_snapshot(table, &snapshot);
 	}
 	if (process->state != PROCESS_LIVE)
-		process->state = result == -EACCES || result == -EPERM ? PROCESS_UNREADABLE : PROCESS_GONE;
+		process->state = state_without(result);
 }
 
 void
@@ -321,7 +399,7 @@ inherit_unsampled(ProcessTable *table, Process *process)
 	Snapshot snapshot;
 	ProcStat stat;
 
-	if (proc_stat_read(process->parent_pid, &stat) != 0 || process->arg_start == 0 ||
+	if (read_stat(table, process->parent_pid, &stat) != 0 || process->arg_start == 0 ||
 		stat.arg_start != process->arg_start)
 		return;
 	parent.key.start_time_ns = stat.start_ticks * (NS_PER_S / table->ticks_per_s);
@@ -332,7 +410,6 @@ inherit_unsampled(ProcessTable *table, Process *process)
 	}
 	snapshot.cgroup = process->cgroup;
 	snapshot.cgroup_ns = 0; /* its parent's may be another one */
-	process->files_pid = process->parent_pid;
 	install_snapshot(table, process, &snapshot);
 }
 
@@ -355,10 +432,11 @@ process_inherit(ProcessTable *table, Process *process)
 		inherit_unsampled(table, process);
 		return;
 	}
-	process->files_pid = parent->files_pid;
 	if (parent->arg_start != process->arg_start || parent->key.exec_id != process->key.exec_id)
 		return;
 	memset(&snapshot, 0, sizeof(snapshot));
+	snapshot.files_pid = parent->files_pid;
+	snapshot.kind = WANTED_MAPPING;
 	if (mapping_list_copy(table->files, &parent->mappings, &snapshot.mappings) != 0)
 	{
 		discard_snapshot(table, &snapshot);

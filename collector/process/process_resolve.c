@@ -64,9 +64,13 @@ get_told(ProcessTable *table, Process *process, const ProcMapping *map)
 		return NULL;
 	told->kind = mapping_kind(map);
 	told->file_tried = true;
-	if (told->kind == MAPPING_FILE &&
-		mapped_file_acquire_past(table->files, process_root_pid(process), map, &told->file) != 0)
-		told->file = NULL;
+	if (told->kind == MAPPING_FILE)
+	{
+		WantedFile wanted = { .kind = WANTED_PAST, .map = told->map };
+
+		process_open(table, process_root_pid(process), &wanted, 1);
+		told->file = wanted.file;
+	}
 	return told;
 }
 
@@ -143,7 +147,7 @@ process_resolve(ProcessTable *table, Process *process, uint64_t address, uint64_
 	if (mapping == NULL)
 		return false;
 	result->kind = mapping->kind;
-	result->file = mapping_open(table->files, process->files_pid, mapping);
+	result->file = mapping_file(table->files, mapping);
 	result->address = address;
 	if (mapping->file != NULL)
 		result->address = address - mapping->map.start + mapping->map.file_offset;

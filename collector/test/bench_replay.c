@@ -5,8 +5,8 @@
  *
  *		bench_replay RECORDED TARGET		connection strings; the target has an empty extension
  *
- * Prints transactions, round trips and the processor time of the backend, for each interval. Where
- * the target has pg_stat_statements, statements too.
+ * Prints the processor time of the backend for each interval and, where the target has
+ * pg_stat_statements, transactions and statements.
  */
 #include <libpq-fe.h>
 #include <stdio.h>
@@ -239,23 +239,21 @@ backend_cpu_ms(PGconn *connection)
 	return (double) nanoseconds / 1e6;
 }
 
+/* Calls of top-level statements that begin so, by pg_stat_statements; 0 where it is not there. */
 static double
-transactions(PGconn *connection)
+calls(PGconn *connection, const char *prefix)
 {
-	return number_of(connection, "SELECT sum(xact_commit + xact_rollback) FROM pg_stat_database"
-								 " WHERE datname = current_database()");
-}
+	char sql[512];
 
-static double
-statements(PGconn *connection)
-{
 	if (number_of(connection, "SELECT count(*) FROM pg_extension"
 							  " WHERE extname = 'pg_stat_statements'") == 0)
 		return 0;
-	return number_of(connection,
-					 "SELECT coalesce(sum(calls), 0) FROM pg_stat_statements AS s"
-					 " JOIN pg_database AS d ON d.oid = s.dbid WHERE d.datname = current_database()"
-					 "   AND s.toplevel");
+	snprintf(sql, sizeof(sql),
+			 "SELECT coalesce(sum(s.calls), 0) FROM pg_stat_statements AS s"
+			 " JOIN pg_database AS d ON d.oid = s.dbid WHERE d.datname = current_database()"
+			 "   AND s.toplevel AND starts_with(s.query, '%s')",
+			 prefix);
+	return number_of(connection, sql);
 }
 
 static void
@@ -270,32 +268,25 @@ wait_until_stored(Writer *writer, uint64_t batches)
 	} while (stats.batches_written < batches);
 }
 
-/* What the next intervals cost, which are submitted one by one. */
+/* What the intervals cost, which are submitted one by one. */
 static void
 replay(Writer *writer, PGconn *observer, const Recording *recording, const char *what, int *stored)
 {
-	double begun_statements = statements(observer);
-	double begun_transactions;
-	double begun_ms = 0;
+	double begun_statements = calls(observer, "");
+	double begun_commits = calls(observer, "COMMIT");
+	double begun_ms = *stored > 0 ? backend_cpu_ms(observer) : 0;
+	double ms;
 	int intervals = 0;
-	int own = 0;
 
-	sleep(1); /* a backend tells of its transactions once a second */
-	begun_transactions = transactions(observer);
-	if (*stored > 0)
-		begun_ms = backend_cpu_ms(observer);
 	for (int row = 0; row < PQntuples(recording->samples); intervals++)
 	{
 		writer_submit_newest(writer, read_interval(recording, row, &row));
 		wait_until_stored(writer, (uint64_t)++ * stored);
 	}
-	own = 6; /* transactions of the observer until it asks the last time */
-	begun_ms = backend_cpu_ms(observer) - begun_ms;
-	sleep(1);
-	printf("%-28s %6.1f ms of the backend, %5.1f transactions, %5.1f statements an interval\n",
-		   what, begun_ms / intervals,
-		   (transactions(observer) - begun_transactions - own) / intervals,
-		   (statements(observer) - begun_statements) / intervals);
+	ms = backend_cpu_ms(observer) - begun_ms;
+	printf("%-24s%8.2f ms of the backend,%5.1f transactions,%6.1f statements an interval\n", what,
+		   ms / intervals, (calls(observer, "COMMIT") - begun_commits) / intervals,
+		   (calls(observer, "") - begun_statements) / intervals);
 }
 
 int

@@ -5,6 +5,7 @@
 #ifndef COLLECTOR_TEST_STOP_EVENTS_H
 #define COLLECTOR_TEST_STOP_EVENTS_H
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>

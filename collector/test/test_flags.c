@@ -10,9 +10,11 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "agent/options.h"
+#include "agent/reload.h"
 #include "base/log.h"
 
 static AgentOptions options;
@@ -110,6 +112,111 @@ test_value_errors(void **state)
 	assert_int_equal(PARSE("--label-pid=yes"), EXIT_CONFIG);
 }
 
+/* A file of these lines; its name holds until the next. */
+static const char *
+write_config(const char *lines)
+{
+	static char path[32];
+	int file;
+
+	snprintf(path, sizeof(path), "/tmp/flags-XXXXXX");
+	file = mkstemp(path);
+	assert_true(file >= 0);
+	assert_int_equal(write(file, lines, strlen(lines)), strlen(lines));
+	close(file);
+	return path;
+}
+
+/* The agent's options by a configuration of these lines and one more argument. */
+static ExitCode
+read_config(const char *lines, const char *argument, FlagsFile *file)
+{
+	const char *path = write_config(lines);
+	const char *arguments[] = { "--config", path, argument };
+	AgentCall call = { 3, (char **) (uintptr_t) arguments };
+	ExitCode code;
+
+	memset(&failure, 0, sizeof(failure));
+	code = agent_options_read(&options, file, &call, &failure);
+	unlink(path);
+	return code;
+}
+
+static void
+test_configuration(void **state)
+{
+	FlagsFile file;
+
+	assert_int_equal(read_config("# of this host\n\n  interval = 1m30s \r\n"
+								 "db = host=db.example dbname=profiles\nexclude-self\n"
+								 "frequency=97\ncache-directory=",
+								 "--frequency=29", &file),
+					 EXIT_OK);
+	assert_int_equal(options.interval_ms, 90000);
+	assert_string_equal(options.database, "host=db.example dbname=profiles");
+	assert_true(options.exclude_self);
+	assert_string_equal(options.cache_directory, "");
+	assert_int_equal(options.frequency_hz, 29); /* the command line has the last word */
+	flags_file_fini(&file);
+}
+
+static void
+assert_config_fails(const char *lines, ExitCode code, const char *detail)
+{
+	FlagsFile file;
+
+	assert_int_equal(read_config(lines, "--exclude-self", &file), code);
+	if (strstr(failure.detail, detail) == NULL)
+		fail_msg("\"%s\" is not in \"%s\"", detail, failure.detail);
+	flags_file_fini(&file);
+}
+
+static void
+test_configuration_that_is_wrong(void **state)
+{
+	FlagsFile file;
+	char argument[] = "--config=/nonexistent";
+	AgentCall call = { 1, (char *[]){ argument } };
+
+	assert_config_fails("interval=10s\nintervall=10s\n", EXIT_USAGE, ", line 2: ");
+	assert_config_fails("\n\ninterval=10", EXIT_CONFIG, ", line 3: ");
+	assert_config_fails("exclude-self=yes", EXIT_CONFIG, ", line 1: ");
+	assert_config_fails("= 1", EXIT_USAGE, ", line 1: ");
+	assert_config_fails("config=/etc/passwd", EXIT_CONFIG, "names a configuration itself");
+	assert_int_equal(agent_options_read(&options, &file, &call, &failure), EXIT_IO);
+	assert_string_equal(failure.detail, "\"/nonexistent\": No such file or directory.");
+	flags_file_fini(&file);
+}
+
+static void
+test_values_are_compared(void **state)
+{
+	AgentOptions other;
+	Flag flags[2][AGENT_FLAGS_MAX];
+	size_t count = agent_flags(&options, flags[0]);
+
+	assert_int_equal(agent_flags(&other, flags[1]), count);
+	for (size_t i = 0; i < count; i++)
+		assert_true(flag_values_equal(&flags[0][i], &flags[1][i]));
+	other.exclude_self = true;
+	other.frequency_hz++;
+	other.queue_bytes++;
+	other.database = "x";
+	other.summary_file = "x";
+	other.log.level = LOG_ERROR;
+	for (size_t i = 0; i < count; i++)
+	{
+		static const char *const changed[] = { "exclude-self", "frequency", "queue-size",
+											   "db",		   "summary",	"log-level" };
+		bool is_changed = false;
+
+		for (size_t j = 0; j < sizeof(changed) / sizeof(changed[0]); j++)
+			is_changed = is_changed || strcmp(flags[0][i].name, changed[j]) == 0;
+		if (flag_values_equal(&flags[0][i], &flags[1][i]) == is_changed)
+			fail_msg("%s", flags[0][i].name);
+	}
+}
+
 int
 main(void)
 {
@@ -118,6 +225,9 @@ main(void)
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_usage_errors),
 		cmocka_unit_test(test_value_errors),
+		cmocka_unit_test(test_configuration),
+		cmocka_unit_test(test_configuration_that_is_wrong),
+		cmocka_unit_test(test_values_are_compared),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

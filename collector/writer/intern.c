@@ -6,9 +6,8 @@
  *		2. locations, which name mappings and functions
  *		3. stacks, which name locations
  *
- * A round looks its items up in the cache and asks the database for the rest, all in one round
- * trip. Where the caches know everything, which is the rule after some intervals, nothing is sent
- * at all.
+ * A round looks its items up in the cache and asks the database for the rest. Where the caches know
+ * everything nothing is sent at all.
  */
 #include "writer/intern.h"
 
@@ -17,7 +16,6 @@
 #include "base/hash.h"
 #include "writer/intern_keys.h"
 #include "writer/intern_params.h"
-#include "writer/trip.h"
 
 /* Budgets of the caches: room for about 65,000 stacks, 50,000 locations, 8,000 functions twice. */
 #define SERIES_CACHE_BYTES	 ((size_t) 1 << 20)
@@ -67,15 +65,14 @@ static const InternRule rules[KIND_COUNT] = {
 };
 
 static DbOutcome
-out_of_memory(const InternWork *work)
+out_of_memory(DbError *error)
 {
-	db_error_set(work->error, NULL, "could not intern a batch", "Out of memory.", NULL);
+	db_error_set(error, NULL, "could not intern a batch", "Out of memory.", NULL);
 	return DB_REFUSED;
 }
 
-static void
-work_init(InternWork *work, Interner *interner, Session *session, const Batch *batch,
-		  DbError *error)
+void
+intern_begin(InternWork *work, Interner *interner, const Batch *batch)
 {
 	IdCache *const caches[KIND_COUNT] = {
 		[KIND_SERIES] = &interner->series,		[KIND_MAPPING] = &interner->mappings,
@@ -83,10 +80,7 @@ work_init(InternWork *work, Interner *interner, Session *session, const Batch *b
 		[KIND_STACK] = &interner->stacks,
 	};
 
-	*work = (InternWork){ .session = session,
-						  .error = error,
-						  .stack_seeds = interner->stack_seeds,
-						  .key = &interner->key };
+	*work = (InternWork){ .stack_seeds = interner->stack_seeds, .key = &interner->key };
 	for (int i = 0; i < KIND_COUNT; i++)
 		work->kinds[i] = (InternKind){ .rule = &rules[i], .cache = caches[i] };
 	work->kinds[KIND_SERIES].count = batch_series(batch, &work->series);
@@ -96,8 +90,8 @@ work_init(InternWork *work, Interner *interner, Session *session, const Batch *b
 	work->kinds[KIND_STACK].count = batch_stacks(batch, &work->stacks);
 }
 
-static void
-work_fini(InternWork *work)
+void
+intern_end(InternWork *work)
 {
 	for (int i = 0; i < KIND_COUNT; i++)
 	{
@@ -131,7 +125,6 @@ look_up(InternWork *work, InternKind *kind)
 	return true;
 }
 
-/* Remembers what was interned, once it is committed. */
 static void
 remember(InternWork *work, const InternKind *kind)
 {
@@ -156,41 +149,57 @@ compare_partitions(const void *a, const void *b, void *stacks)
 	return (left > right) - (left < right);
 }
 
-/* One round trip for these kinds; the last round commits what was begun. */
-static DbOutcome
-intern_kinds(InternWork *work, int first_kind, int last_kind, bool last_round)
+static bool
+look_up_all(InternWork *work, int first_kind, int last_kind)
 {
-	size_t missing_count = 0;
-	InternRound round;
+	for (int i = first_kind; i <= last_kind; i++)
+		if (!look_up(work, &work->kinds[i]))
+			return false;
+	return true;
+}
+
+DbOutcome
+intern_names(InternWork *work, Trip *trip, Connection *connection, DbError *error)
+{
+	bool is_missing = false;
+
+	if (!look_up_all(work, KIND_SERIES, KIND_FUNCTION))
+		return out_of_memory(error);
+	for (int i = KIND_SERIES; i <= KIND_FUNCTION; i++)
+	{
+		is_missing = is_missing || work->kinds[i].missing_count > 0;
+		trip_add_kind(trip, work, &work->kinds[i]);
+	}
+	return is_missing ? trip_run(trip, connection, error) : DB_OK;
+}
+
+DbOutcome
+intern_stacks(InternWork *work, Trip *trip, Connection *connection, DbError *error)
+{
+	InternKind *locations = &work->kinds[KIND_LOCATION];
+	InternKind *stacks = &work->kinds[KIND_STACK];
 	DbOutcome outcome = DB_OK;
 
-	for (int i = first_kind; i <= last_kind; i++)
-	{
-		if (!look_up(work, &work->kinds[i]))
-			return out_of_memory(work);
-		missing_count += work->kinds[i].missing_count;
-	}
-	if (missing_count == 0 && !(last_round && work->begun))
-		return DB_OK;
-	if (work->kinds[KIND_STACK].missing_count > 0)
-		qsort_r(work->kinds[KIND_STACK].missing, work->kinds[KIND_STACK].missing_count,
-				sizeof(uint32_t), compare_partitions, (void *) (uintptr_t) work->stacks);
+	if (!look_up(work, locations))
+		return out_of_memory(error);
+	trip_add_kind(trip, work, locations);
+	if (locations->missing_count > 0)
+		outcome = trip_run(trip, connection, error);
+	if (outcome != DB_OK)
+		return outcome;
+	if (!look_up(work, stacks))
+		return out_of_memory(error);
+	qsort_r(stacks->missing, stacks->missing_count, sizeof(uint32_t), compare_partitions,
+			(void *) (uintptr_t) work->stacks);
+	trip_add_kind(trip, work, stacks);
+	return stacks->missing_count > 0 ? trip_run(trip, connection, error) : DB_OK;
+}
 
-	if (!intern_round_init(&round, intern_request_count(work, first_kind, last_kind) + 3))
-		outcome = out_of_memory(work);
-	else
-	{
-		if (!work->begun)
-			intern_round_add_begin(&round, work);
-		for (int i = first_kind; i <= last_kind; i++)
-			intern_round_add_kind(&round, work, &work->kinds[i]);
-		if (last_round)
-			intern_round_add_command(&round, "COMMIT", "could not commit interned ids");
-		outcome = intern_round_run(&round, work);
-		work->begun = true;
-	}
-	intern_round_fini(&round);
-	return outcome;
+void
+intern_remember(InternWork *work)
+{
+	for (int i = 0; i < KIND_COUNT; i++)
+		remember(work, &work->kinds[i]);
 }
 
 void
@@ -221,38 +230,4 @@ interner_fini(Interner *interner)
 {
 	interner_clear(interner);
 	buffer_fini(&interner->key);
-}
-
-void
-batch_ids_fini(BatchIds *ids)
-{
-	free(ids->series);
-	free(ids->stacks);
-	*ids = (BatchIds){ NULL };
-}
-
-DbOutcome
-intern_batch(Interner *interner, Session *session, const Batch *batch, BatchIds *ids,
-			 DbError *error)
-{
-	InternWork work;
-	DbOutcome outcome;
-
-	work_init(&work, interner, session, batch, error);
-	outcome = intern_kinds(&work, KIND_SERIES, KIND_FUNCTION, false);
-	if (outcome == DB_OK)
-		outcome = intern_kinds(&work, KIND_LOCATION, KIND_LOCATION, false);
-	if (outcome == DB_OK)
-		outcome = intern_kinds(&work, KIND_STACK, KIND_STACK, true);
-	if (outcome == DB_OK)
-	{
-		for (int i = 0; i < KIND_COUNT; i++)
-			remember(&work, &work.kinds[i]);
-		ids->series = work.kinds[KIND_SERIES].ids;
-		ids->stacks = work.kinds[KIND_STACK].ids;
-		work.kinds[KIND_SERIES].ids = NULL;
-		work.kinds[KIND_STACK].ids = NULL;
-	}
-	work_fini(&work);
-	return outcome;
 }

@@ -2,13 +2,16 @@
  * intern.h
  *		From a batch's own indexes to the database's ids, through caches of what was interned
  *		before.
+ *
+ * Interning is part of the transaction that stores the batch. The steps for one batch:
+ *
+ *		intern_begin, intern_names, intern_stacks ► COMMIT ► intern_remember; intern_end in any case
  */
 #ifndef COLLECTOR_INTERN_H
 #define COLLECTOR_INTERN_H
 
-#include "batch/batch.h"
-#include "database/session.h"
-#include "writer/id_cache.h"
+#include "writer/intern_items.h"
+#include "writer/trip.h"
 
 typedef struct Interner
 {
@@ -21,27 +24,24 @@ typedef struct Interner
 	Buffer key; /* scratch */
 } Interner;
 
-/* Ids of a batch's items, by index. */
-typedef struct BatchIds
-{
-	int64_t *series;
-	int64_t *stacks;
-} BatchIds;
-
 void interner_init(Interner *interner); /* must not move afterwards */
 void interner_fini(Interner *interner);
 
 /* Forgets all ids: they are another database's, or their epoch is over. */
 void interner_clear(Interner *interner);
 
+/* The batch must stay until intern_end. */
+void intern_begin(InternWork *work, Interner *interner, const Batch *batch);
+
 /*
- * Finds the ids of all of a batch's series and stacks. What the caches lack is interned in one
- * transaction of its own, which is committed when this returns DB_OK, and only then are its ids
- * remembered. DB_EPOCH where the epoch of what is remembered is over. The ids are the caller's, to
- * be freed with batch_ids_fini.
+ * Finds the ids of series, mappings and functions; then of locations and stacks. What the caches
+ * lack is added to the trip; both send it where ids are needed, and leave in it what is not.
  */
-DbOutcome intern_batch(Interner *interner, Session *session, const Batch *batch, BatchIds *ids,
-					   DbError *error);
-void batch_ids_fini(BatchIds *ids); /* accepts a zeroed one */
+DbOutcome intern_names(InternWork *work, Trip *trip, Connection *connection, DbError *error);
+DbOutcome intern_stacks(InternWork *work, Trip *trip, Connection *connection, DbError *error);
+
+/* Puts into the caches what was interned. Only what is committed may be. */
+void intern_remember(InternWork *work);
+void intern_end(InternWork *work);
 
 #endif

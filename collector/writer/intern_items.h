@@ -9,7 +9,7 @@
 #define COLLECTOR_INTERN_ITEMS_H
 
 #include "batch/batch.h"
-#include "database/session.h"
+#include "database/connection.h"
 #include "writer/id_cache.h"
 
 typedef struct InternWork InternWork;
@@ -53,9 +53,6 @@ enum
 
 struct InternWork
 {
-	Session *session;
-	DbError *error;
-	bool begun; /* the transaction is open */
 	InternKind kinds[KIND_COUNT];
 	const uint64_t *stack_seeds; /* two */
 	Buffer *key;				 /* scratch */

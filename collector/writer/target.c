@@ -15,6 +15,7 @@ target_init(Target *target, const char *conninfo, const char *node, const char *
 
 	*target = (Target){ .session.connection.wake_fd = wake_fd };
 	interner_init(&target->interner);
+	partitions_init(&target->partitions);
 	err = store_init(&target->store, node, uuid);
 	if (err != 0)
 		return err;
@@ -28,6 +29,7 @@ target_fini(Target *target)
 	connection_close(&target->session.connection);
 	interner_fini(&target->interner);
 	store_fini(&target->store);
+	partitions_forget(&target->partitions);
 	free(target->conninfo);
 }
 
@@ -35,7 +37,7 @@ static void
 forget_ids(Target *target)
 {
 	interner_clear(&target->interner);
-	store_forget(&target->store);
+	partitions_forget(&target->partitions);
 }
 
 static bool
@@ -64,17 +66,13 @@ DbOutcome
 target_write(Target *target, const Batch *batch, uint64_t number, DbError *error)
 {
 	Session *session = &target->session;
-	BatchIds ids = { NULL };
 	DbOutcome outcome = target_open(target, error);
 
 	if (outcome != DB_OK)
 		return outcome;
-	outcome = store_ensure_partitions(&target->store, &session->connection, batch, error);
+	outcome = partitions_ensure(&target->partitions, &session->connection, batch, error);
 	if (outcome == DB_OK)
-		outcome = intern_batch(&target->interner, session, batch, &ids, error);
-	if (outcome == DB_OK)
-		outcome = store_batch(&target->store, session, batch, number, &ids, error);
-	batch_ids_fini(&ids);
+		outcome = store_batch(&target->store, &target->interner, session, batch, number, error);
 	return outcome;
 }
 

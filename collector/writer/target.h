@@ -8,6 +8,7 @@
 #define COLLECTOR_TARGET_H
 
 #include "writer/intern.h"
+#include "writer/partitions.h"
 #include "writer/store.h"
 
 typedef struct Target
@@ -16,6 +17,7 @@ typedef struct Target
 	Session session;
 	Interner interner;
 	Store store;
+	Partitions partitions;
 	Identity interned_under;
 } Target;
 

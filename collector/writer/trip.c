@@ -1,79 +1,91 @@
 /*
  * trip.c
- *		Statements of a round trip, and ids from their answers.
+ *		Gathering statements, and taking their answers apart.
  */
 #include "writer/trip.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /*
  * Items that one call interns: keeps statements short, and parameters far below PostgreSQL's 1 GB.
  */
 #define REQUEST_MAX_ITEMS 20000
 
-bool
-intern_round_init(InternRound *round, size_t capacity)
+#define CAPACITY_MIN 32
+
+static void
+trip_empty(Trip *trip)
 {
-	*round = (InternRound){ 0 };
-	round->requests = calloc(capacity, sizeof(InternRequest));
-	round->statements = calloc(capacity, sizeof(Statement));
-	round->results = calloc(capacity, sizeof(Result *));
-	return round->requests != NULL && round->statements != NULL && round->results != NULL;
+	for (size_t i = 0; i < trip->count; i++)
+	{
+		for (int j = 0; trip->requests[i].buffers != NULL && j < STATEMENT_MAX_PARAMS; j++)
+			buffer_fini(&trip->requests[i].buffers[j]);
+		free(trip->requests[i].buffers);
+	}
+	trip->count = 0;
 }
 
 void
-intern_round_fini(InternRound *round)
+trip_fini(Trip *trip)
 {
-	for (size_t i = 0; round->requests != NULL && i < round->count; i++)
-		for (int j = 0; j < STATEMENT_MAX_PARAMS; j++)
-			buffer_fini(&round->requests[i].buffers[j]);
-	for (size_t i = 0; round->results != NULL && i < round->count; i++)
-		result_free(round->results[i]);
-	free(round->requests);
-	free(round->statements);
-	free(round->results);
+	trip_empty(trip);
+	free(trip->requests);
+	free(trip->statements);
+	*trip = (Trip){ 0 };
+}
+
+static bool
+trip_reserve(Trip *trip)
+{
+	size_t capacity = trip->capacity ? trip->capacity * 2 : CAPACITY_MIN;
+	TripRequest *requests;
+	Statement *statements;
+
+	if (trip->failed || trip->count < trip->capacity)
+		return !trip->failed;
+	requests = realloc(trip->requests, capacity * sizeof(requests[0]));
+	trip->requests = requests ? requests : trip->requests;
+	statements = realloc(trip->statements, capacity * sizeof(statements[0]));
+	trip->statements = statements ? statements : trip->statements;
+	trip->failed = requests == NULL || statements == NULL;
+	if (!trip->failed)
+		trip->capacity = capacity;
+	return !trip->failed;
 }
 
 void
-intern_round_add_command(InternRound *round, const char *sql, const char *failure)
+trip_add(Trip *trip, const Statement *statement, bool *is_true)
 {
-	round->statements[round->count++] = (Statement){ .sql = sql, .failure = failure };
-}
-
-/*
- * Ids that are known from earlier transactions stay valid until this one ends; where their epoch is
- * over, it fails.
- */
-void
-intern_round_add_begin(InternRound *round, const InternWork *work)
-{
-	InternRequest *request;
-
-	intern_round_add_command(round, "BEGIN", "could not begin a transaction");
-	request = &round->requests[round->count];
-	buffer_put_int8(&request->buffers[0], work->session->identity.epoch);
-	round->statements[round->count++] =
-		(Statement){ .sql = "SELECT profstore.pin_epoch($1)",
-					 .failure = "could not pin the epoch of ids",
-					 .param_count = 1,
-					 .params = { { WIRE_INT8, &request->buffers[0] } } };
+	if (!trip_reserve(trip))
+		return;
+	trip->requests[trip->count] = (TripRequest){ .is_true = is_true };
+	trip->statements[trip->count++] = *statement;
 }
 
 static void
-round_add_request(InternRound *round, const InternWork *work, InternKind *kind, uint32_t first,
-				  uint32_t count)
+add_request(Trip *trip, const InternWork *work, InternKind *kind, uint32_t first, uint32_t count)
 {
 	const InternRule *rule = kind->rule;
-	InternRequest *request = &round->requests[round->count];
-	Statement *statement = &round->statements[round->count++];
+	Statement statement = {
+		.sql = rule->sql, .failure = rule->failure, .keep = true, .param_count = rule->param_count
+	};
+	Buffer *buffers;
 
-	*request = (InternRequest){ .kind = kind, .first = first, .count = count };
-	rule->encode(work, kind->missing + first, count, request->buffers);
-	*statement =
-		(Statement){ .sql = rule->sql, .failure = rule->failure, .param_count = rule->param_count };
+	if (!trip_reserve(trip))
+		return;
+	buffers = calloc(STATEMENT_MAX_PARAMS, sizeof(Buffer));
+	if (buffers == NULL)
+	{
+		trip->failed = true;
+		return;
+	}
+	rule->encode(work, kind->missing + first, count, buffers);
 	for (int i = 0; i < rule->param_count; i++)
-		statement->params[i] =
-			(StatementParam){ .type = rule->param_types[i], .value = &request->buffers[i] };
+		statement.params[i] = (StatementParam){ rule->param_types[i], &buffers[i] };
+	trip->requests[trip->count] =
+		(TripRequest){ .kind = kind, .first = first, .count = count, .buffers = buffers };
+	trip->statements[trip->count++] = statement;
 }
 
 /* How many of the missing items from first on go into one request: stacks of one partition. */
@@ -93,33 +105,23 @@ request_length(const InternWork *work, const InternKind *kind, uint32_t first)
 	return count;
 }
 
-size_t
-intern_request_count(const InternWork *work, int first_kind, int last_kind)
-{
-	size_t count = 0;
-
-	for (int i = first_kind; i <= last_kind; i++)
-		for (uint32_t at = 0; at < work->kinds[i].missing_count; count++)
-			at += request_length(work, &work->kinds[i], at);
-	return count;
-}
-
 void
-intern_round_add_kind(InternRound *round, const InternWork *work, InternKind *kind)
+trip_add_kind(Trip *trip, const InternWork *work, InternKind *kind)
 {
 	uint32_t length;
 
 	for (uint32_t first = 0; first < kind->missing_count; first += length)
 	{
 		length = request_length(work, kind, first);
-		round_add_request(round, work, kind, first, length);
+		add_request(trip, work, kind, first, length);
 	}
 }
 
 /* False where the answer is not an array with an id for each item of the request. */
 static bool
-ids_from_result(const InternKind *kind, const InternRequest *request, const Result *result)
+ids_from_result(const TripRequest *request, const Result *result)
 {
+	const InternKind *kind = request->kind;
 	const uint32_t *indexes = kind->missing + request->first;
 	size_t count = request->count;
 	int64_t *ids = calloc(count, sizeof(int64_t));
@@ -138,26 +140,47 @@ ids_from_result(const InternKind *kind, const InternRequest *request, const Resu
 	return good;
 }
 
-DbOutcome
-intern_round_run(InternRound *round, InternWork *work)
+static DbOutcome
+take_answers(const Trip *trip, Result *const *results, Connection *connection, DbError *error)
 {
-	DbOutcome outcome = connection_run(&work->session->connection, round->statements, round->count,
-									   round->results, work->error);
-
-	for (size_t i = 0; outcome == DB_OK && i < round->count; i++)
+	for (size_t i = 0; i < trip->count; i++)
 	{
-		const InternRequest *request = &round->requests[i];
-		InternKind *kind = request->kind;
+		const TripRequest *request = &trip->requests[i];
 
-		if (kind == NULL)
-			continue;
-		if (!ids_from_result(kind, request, round->results[i]))
+		if (request->is_true != NULL)
+			*request->is_true = result_is(results[i], 0, true);
+		if (request->kind != NULL && !ids_from_result(request, results[i]))
 		{
-			db_error_set(work->error, NULL, kind->rule->failure,
+			db_error_set(error, NULL, trip->statements[i].failure,
 						 "The answer is not an array with an id for each item.", NULL);
-			connection_close(&work->session->connection);
+			connection_close(connection);
 			return DB_REFUSED;
 		}
 	}
+	return DB_OK;
+}
+
+DbOutcome
+trip_run(Trip *trip, Connection *connection, DbError *error)
+{
+	Result **results;
+	DbOutcome outcome;
+
+	if (trip->count == 0 && !trip->failed)
+		return DB_OK;
+	results = trip->failed ? NULL : calloc(trip->count, sizeof(Result *));
+	if (results == NULL)
+	{
+		db_error_set(error, NULL, "could not store a batch", "Out of memory.", NULL);
+		connection_close(connection); /* a transaction may be open */
+		return DB_REFUSED;
+	}
+	outcome = connection_run(connection, trip->statements, trip->count, results, error);
+	if (outcome == DB_OK)
+		outcome = take_answers(trip, results, connection, error);
+	for (size_t i = 0; i < trip->count; i++)
+		result_free(results[i]);
+	free(results);
+	trip_empty(trip);
 	return outcome;
 }

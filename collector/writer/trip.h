@@ -1,44 +1,42 @@
 /*
  * trip.h
- *		One round trip of interning: statements for what the caches lack, ids from the answers.
+ *		Statements that go to the database in one round trip, and what their answers are for.
+ *
+ * They are gathered until somebody needs an answer.
  */
 #ifndef COLLECTOR_TRIP_H
 #define COLLECTOR_TRIP_H
 
 #include "writer/intern_items.h"
 
-/* A statement that interns knows for which of a kind's missing items it does. */
-typedef struct InternRequest
+/* Whose answer a statement's is, and its parameters where the trip owns them. */
+typedef struct TripRequest
 {
-	InternKind *kind; /* NULL: BEGIN, pin_epoch or COMMIT */
+	InternKind *kind; /* ids of some of its missing items; NULL: none */
 	uint32_t first;
 	uint32_t count;
-	Buffer buffers[STATEMENT_MAX_PARAMS];
-} InternRequest;
+	Buffer *buffers; /* NULL, or STATEMENT_MAX_PARAMS of them */
+	bool *is_true;	 /* the answer itself; NULL: not asked for */
+} TripRequest;
 
-typedef struct InternRound
+typedef struct Trip
 {
 	size_t count;
-	InternRequest *requests;
+	size_t capacity;
+	TripRequest *requests;
 	Statement *statements;
-	Result **results;
-} InternRound;
+	bool failed; /* memory is out */
+} Trip;
 
-/* How many requests these kinds' missing items make. */
-size_t intern_request_count(const InternWork *work, int first_kind, int last_kind);
+void trip_fini(Trip *trip); /* a zeroed Trip is empty */
 
-/* Room for so many statements; false where memory is out. To be given back in either case. */
-bool intern_round_init(InternRound *round, size_t capacity);
-void intern_round_fini(InternRound *round);
-
-/* Begins the transaction, and pins the epoch of the ids that are known. Two statements. */
-void intern_round_add_begin(InternRound *round, const InternWork *work);
+/* The values must stay until the trip is over. is_true, where given, is the answer then. */
+void trip_add(Trip *trip, const Statement *statement, bool *is_true);
 
 /* Requests for all that a kind misses; its missing stacks stand in order of partition. */
-void intern_round_add_kind(InternRound *round, const InternWork *work, InternKind *kind);
-void intern_round_add_command(InternRound *round, const char *sql, const char *failure);
+void trip_add_kind(Trip *trip, const InternWork *work, InternKind *kind);
 
-/* Sends the round, fills in the ids. */
-DbOutcome intern_round_run(InternRound *round, InternWork *work);
+/* Sends what was gathered, if anything, and empties the trip; ids and answers are there then. */
+DbOutcome trip_run(Trip *trip, Connection *connection, DbError *error);
 
 #endif

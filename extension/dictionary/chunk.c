@@ -2,6 +2,10 @@
  * chunk.c
  *		Packs nodes of the stack tree into bytes and back.
  *
+ * 1. Packing: parts are written one behind the other, then their lengths before them; zstd where it
+ *    saves a tenth; the header with the checksum comes last.
+ * 2. Unpacking: checksum, version and counts; the body; numbers, parents, locations.
+ *
  * Decoding trusts nothing: a cursor knows its end, and every number is checked against what a tree
  * allows before it is used. zstd contexts are made and freed within one call of the library, so
  * that no error of ours can leak one.

@@ -121,10 +121,9 @@ uint32 pfs_tree_find(const PfsTree *tree, int64 stack_id, uint32 from);
 #define PFS_MAX_SHAPES 40
 
 /*
- * The shapes that the cache has of a tree, of which each of its nodes stands in one at most:
- * returns their number, 0 where there are none. They are made, or extended by nodes that they
- * lack, when so many stacks that are wanted of these have asked in vain that it pays. There are
- * none while the cache is full.
+ * The number of shapes that the cache has of a tree; 0 where there are none, as while the cache is
+ * full. Each node stands in one at most. They are made, or extended by nodes that they lack, when
+ * enough of the stacks that are wanted have asked in vain: indexes are those that this call wants.
  */
 uint32 pfs_tree_shapes(const PfsTree *tree, const uint32 *indexes, uint32 count);
 
@@ -153,8 +152,8 @@ const PfsFunction *pfs_function_get(int32 id);
 const PfsMapping *pfs_mapping_get(int32 id); /* id 0: an empty mapping */
 
 /*
- * For what others keep about names: memory that goes when they do, and counts as theirs, and a
- * number that is another one afterwards.
+ * Memory that goes when names do, and counts as theirs, and a number that is another one
+ * afterwards: what others store about names lives there.
  */
 MemoryContext pfs_names_context(void);
 uint64 pfs_names_generation(void);

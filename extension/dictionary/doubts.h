@@ -22,11 +22,13 @@ typedef enum PfsDoubt
 	PFS_DOUBT_COUNT
 } PfsDoubt;
 
+/* Counts what was found; 0 is nothing. Raises no error. */
 void pfs_doubt(PfsDoubt doubt, uint64 count);
 
-/* For who begins again: what has been counted so far will be met again. */
+/* Takes back what was counted: a pass begins again, and will meet it again. */
 void pfs_doubts_forget(PfsDoubt doubt);
 
+/* The nearest int8 of a sum that has no room in one, and a doubt. */
 int64 pfs_clip_doubtful(int128 sum);
 
 /* The sum as an int8: where it does not fit, the nearest there is, and a doubt. */
@@ -36,6 +38,7 @@ pfs_clip(int128 sum)
 	return likely(sum == (int64) sum) ? (int64) sum : pfs_clip_doubtful(sum);
 }
 
+/* Called once when the module is loaded. */
 void pfs_doubts_init(void);
 
 #endif

@@ -23,13 +23,16 @@ typedef struct PfsEpoch
 	bool own; /* written by the transaction that reads it */
 } PfsEpoch;
 
+/* The row as a snapshot sees it. Raises DATA_CORRUPTED where it is not there. */
 PfsEpoch pfs_epoch_read(Snapshot snapshot);
 
 /*
  * Call before ids are given out, or taken, that the transaction may store: they stay valid until
- * it ends. Raises OBJECT_NOT_IN_PREREQUISITE_STATE (T_R_SERIALIZATION_FAILURE under REPEATABLE
- * READ and SERIALIZABLE) where the active snapshot is older than the present epoch, so that it
- * cannot tell which ids are about to go.
+ * it ends. Waits for nobody.
+ *
+ * An active snapshot older than the present epoch cannot tell which ids are about to go. Then it
+ * raises OBJECT_NOT_IN_PREREQUISITE_STATE, or T_R_SERIALIZATION_FAILURE under REPEATABLE READ and
+ * SERIALIZABLE.
  */
 void pfs_epoch_pin(void);
 

@@ -14,8 +14,8 @@
 void pfs_intern_init(void);
 
 /*
- * Id of a dictionary partition, stored if it is not there. Runs SQL: with the owner's privileges,
- * in SPI.
+ * Id of a dictionary partition, stored if it is not there. Runs SQL in SPI, so whoever calls has
+ * the owner's privileges. Raises INVALID_PARAMETER_VALUE for a key without bytes, or with too many.
  */
 int32 pfs_partition_intern(const char *key);
 

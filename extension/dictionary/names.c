@@ -2,6 +2,11 @@
  * names.c
  *		Cached locations, functions and mappings, by id.
  *
+ * 1. Arrays of pages, and what of them goes when a call begins.
+ * 2. A row of a table becomes a struct that is one allocation, texts behind it.
+ * 3. Many at once: locations that are not cached, then the functions and mappings that they name.
+ * 4. One by one. What has no row gets one that says so, until the next call looks again.
+ *
  * Ids come from sequences and are dense, so a cache is an array of pages of pointers: a lookup is
  * two loads and no comparison. Rows of a transaction that aborts may stay: nothing refers to their
  * ids, which are never given out again.

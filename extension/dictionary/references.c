@@ -3,8 +3,13 @@
  *		What tables with samples, the stack tree and its locations refer to: bitmaps for
  *		collect_dictionary().
  *
+ * 1. Tables and all their descendants are locked, then looked at by one snapshot: partitions and
+ *    series of their rows.
+ * 2. Nodes of the stack tree name locations.
+ * 3. Locations name functions and mappings.
+ *
  * A bitmap is a bytea: bit i % 8 of byte i / 8 stands for id i, as in get_bit(). It reaches to the
- * greatest id that a row has now: what has a row later is neither condemned nor in doubt, and what
+ * greatest id that a row has now. What has a row later is neither condemned nor in doubt, and what
  * has none is not asked for.
  */
 #include "profstore.h"

@@ -7,6 +7,7 @@
 
 #include "profstore.h"
 
+/* Called once when the module is loaded. */
 void pfs_series_classes_init(void);
 
 #endif

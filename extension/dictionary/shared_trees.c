@@ -1,6 +1,13 @@
 /*
  * shared_trees.c
  *		Trees in shared memory: a hash of entries, and their arrays in an area of fixed size.
+ *
+ * 1. A key names a tree: database, extension, partition. Trees under an epoch of the own
+ *    transaction have none.
+ * 2. Copying: an entry of the same epoch is copied under the shared lock.
+ * 3. Putting in: what tells more than the entry takes its place. Where there is no room, entries
+ *    that were not used for long go; else the tree is refused.
+ * 4. Setting up, in the postmaster; counters for shared_cache().
  */
 #include "profstore.h"
 

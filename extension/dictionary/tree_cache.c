@@ -30,7 +30,7 @@ static Size tree_bytes;							  /* of all trees */
 static bool some_are_own; /* some may hold nodes of the running transaction */
 static uint64 call;		  /* of pfs_dictionary_begin */
 
-/* What a stack without a shape costs, in nodes: about the length of its way to the root. */
+/* What a stack without a shape costs, in nodes: about the length of its path. */
 #define STACK_COST 16
 
 /* What shapes take, per node, and the place of a node. */

@@ -9,10 +9,7 @@
 
 #include "dictionary/tree.h"
 
-/*
- * The rendezvous variable in which the module of the tests (test/module) finds the list of cached
- * trees, by "use".
- */
+/* The rendezvous variable with the list of cached trees, by "use", for the tests' module. */
 #define PFS_CACHED_TREES "profstore_cached_trees"
 
 /* Registers the trees as a part of the caches. */

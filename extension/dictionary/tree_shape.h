@@ -3,12 +3,13 @@
  *		Nodes of a tree depth first: a shape of some of them, and the shapes that a cached tree
  *		keeps.
  *
- * A cached tree keeps its nodes in several shapes. The first holds most nodes; those that came
- * later stand in shapes of their own, together with copies of their ancestors, so that new nodes
- * cost what they are, and not what was there. A shape that is at most twice as large as what comes
- * is put together with it, so that a tree of n nodes has about log n shapes at most, and a node
- * has been placed so often at most. Nodes that move to other indexes, since ids came late, keep
- * their places.
+ * A cached tree keeps its nodes in several shapes. The first holds most nodes. Those that came
+ * later stand in shapes of their own, together with copies of their ancestors. So new nodes cost
+ * what they are, and not what was there.
+ *
+ * A shape that is at most twice as large as what comes is put together with it. So a tree of n
+ * nodes has about log n shapes at most, and a node has been placed so often at most. Nodes that
+ * move to other indexes, since ids came late, keep their places.
  */
 #ifndef PFS_TREE_SHAPE_H
 #define PFS_TREE_SHAPE_H

@@ -15,9 +15,9 @@
 typedef void (*PfsExportFn)(void *argument, const int32 *location_ids, uint32 count, int64 value);
 
 /*
- * In the order of stack ids. The locations are in the dictionary's cache; the function is called
- * in CurrentMemoryContext, which has nothing else of the stream's parts when this returns.
- * pfs_dictionary_begin has been called.
+ * Calls the function for each stack, in the order of stack ids and in CurrentMemoryContext, which
+ * has nothing else of the stream's parts when this returns. The locations are in the dictionary's
+ * cache. pfs_dictionary_begin has been called.
  */
 void pfs_export_stacks(PfsStackStream *stream, PfsSymbols *symbols, PfsExportFn function,
 					   void *argument);

@@ -4,10 +4,10 @@
  */
 #include "profstore.h"
 
-#include "tree/frame_source.h"
 #include "utils/json.h"
 
 #include "export/flame_json.h"
+#include "tree/frame_source.h"
 
 void
 pfs_json_append_text(StringInfo json, const char *key, const char *text, bool first)

@@ -10,7 +10,7 @@
 #include "export/flame_json.h"
 #include "export/page_template.h"
 #include "export/view_text.h"
-#include "tree/comparison.h"
+#include "views/comparison.h"
 #include "views/flamegraph.h"
 #include "views/view.h"
 

@@ -21,7 +21,7 @@ typedef struct PfsPprofWriter PfsPprofWriter;
 /* Lives in CurrentMemoryContext. The frames of locations are those that symbols leaves. */
 PfsPprofWriter *pfs_pprof_begin(PfsSymbols *symbols);
 
-/* One sample: ids of locations, leaf first, which symbols has loaded. */
+/* Adds a sample. Locations are ids, leaf first, which symbols has loaded. */
 void pfs_pprof_add(PfsPprofWriter *writer, const int32 *location_ids, uint32 count, int64 value,
 				   const PfsSampleLabel *labels, uint32 label_count);
 

@@ -20,12 +20,9 @@ typedef struct PfsLineReader
 	size_t begin; /* of the line that was read last */
 } PfsLineReader;
 
-/*
- * Sets the error, at the line that was read last, and returns the status; refused: what a refusal
- * of memory means.
- */
+/* Set the error, at the line that was read last, and return the status. */
 PfsReadStatus pfs_line_fail(const PfsLineReader *reader, PfsReadStatus status, const char *message);
-PfsReadStatus pfs_line_refused(const PfsLineReader *reader);
+PfsReadStatus pfs_line_refused(const PfsLineReader *reader); /* of memory */
 
 /*
  * The next line without its end (LF or CR LF); false behind the last. A line of 4 GB or more is

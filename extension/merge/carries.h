@@ -1,7 +1,6 @@
 /*
  * carries.h
- *		Sums of int8 that are exact whatever the order of their parts: what does not fit is kept
- *		beside them.
+ *		Sums of int8 that are exact whatever the order of their parts.
  *
  * A sum is added up modulo 2^64, which costs no more than looking whether it fits. Each time that
  * it leaves int8, its carry, in units of 2^64, goes to a table that is made then. So sums that come

@@ -2,10 +2,12 @@
  * merge_stacks.c
  *		The aggregate merge_stacks: sums per stack over any rows, or over sums that were kept.
  *
- * The state is a hash table in the aggregate's memory. What does not fit a part of work_mem is
- * packed, as the bytes of a stack_sums, and what has come to the table since is merged with it when
- * the table is full again: a table may be as large as what is packed, so that merging stays rare.
- * Between processes it travels as such bytes.
+ * 1. The state is a hash table in the aggregate's memory (add_stack).
+ * 2. What does not fit a part of work_mem is packed, as the bytes of a stack_sums. When the table
+ *    is full again, both are merged (pack). A table may be as large as what is packed, so that
+ *    merging stays rare.
+ * 3. Between processes a state travels as such bytes, its carries before them (SentHead).
+ * 4. The result is the same bytes, sums cut to what int8 holds (encode_state).
  */
 #include "merge/merged.h"
 

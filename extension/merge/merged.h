@@ -6,7 +6,9 @@
  *
  *	1 byte	format version
  *	varint	number of stacks
- *	then for each, by ascending stack id: varint, the id less the one before (the first: less 0); zigzag varint, the value
+ *	then for each, by ascending stack id:
+ *		varint, the id less the one before (the first: less 0)
+ *		zigzag varint, the value
  *
  * No value is 0. As text: {stack id:value,…}. The ids mean what they mean in the stack dictionary
  * of the same database.

@@ -1,7 +1,6 @@
 /*
  * scrapes.h
- *		The scrapes of instant types: how many there are of a series, or which one stands for a
- *		range.
+ *		Scrapes of instant types: how many a series has, or which one stands for a range.
  */
 #ifndef PFS_SCRAPES_H
 #define PFS_SCRAPES_H

@@ -83,14 +83,14 @@ pfs_series_sums_add_wide(PfsSeriesSums *sums, int32 series, int64 id, int128 val
 void pfs_series_sums_sort(PfsSeriesSums *sums);
 
 /*
- * After the last addition: the next key and its exact sum, in no particular order unless they were
- * sorted; false at the end.
+ * After the last addition: the next key and its exact sum; false at the end. The order is that of
+ * pfs_series_sums_sort, else none in particular.
  */
 bool pfs_series_sums_next(PfsSeriesSums *sums, PfsSeriesKey *key, int128 *value);
 
 /*
- * After the last addition, for who neither sorts the keys nor reads them: the sum of a key; false
- * where there is none. Each key is asked for once, by id, then series.
+ * After the last addition, in place of the two above: the sum of a key; false where there is none.
+ * Each key is asked for once, by id, then series.
  */
 bool pfs_series_sums_find(PfsSeriesSums *sums, const PfsSeriesKey *key, int128 *value);
 

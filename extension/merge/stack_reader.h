@@ -23,9 +23,7 @@ typedef struct PfsScale
 
 #define PFS_NO_SCALE ((PfsScale){ 1, 1 })
 
-/*
- * Ends the additions to a table, which is the reader's from here on. Lives in CurrentMemoryContext.
- */
+/* Ends the additions to a table, which becomes the reader's. Lives in CurrentMemoryContext. */
 PfsStackReader *pfs_stack_reader_begin(PfsStackTable *values, PfsScale scale);
 
 /* The same with bases beside the values; before the first stack is read. */
@@ -35,8 +33,8 @@ void pfs_stack_reader_add_base(PfsStackReader *reader, PfsStackTable *bases, Pfs
 Size pfs_stack_reader_count(const PfsStackReader *reader);
 
 /*
- * Gives the next stacks that do not sum to 0 on both sides, as many as there are and there is room
- * for: less than room at the end alone.
+ * The next stacks that do not sum to 0 on both sides, so many as there is room for; less at the end
+ * alone.
  */
 uint32 pfs_stack_reader_next(PfsStackReader *reader, PfsStackSum *sums, uint32 room);
 

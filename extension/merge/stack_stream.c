@@ -1,7 +1,6 @@
 /*
  * stack_stream.c
- *		Parts of sums: from a table, from two side by side, from a file that keeps them, or from
- *		memory.
+ *		Parts of sums: from tables, from a file that keeps them, or from memory.
  */
 #include "merge/stack_stream.h"
 

@@ -41,8 +41,8 @@ PfsStackStream *pfs_stack_stream_of(const PfsStackSums *sums);
 PfsStackStream *pfs_stack_stream_join(const PfsStackSums *values, const PfsStackSums *bases);
 
 /*
- * For who reads a stream more than once, before its first part: what does not come as one part is
- * kept on disk.
+ * Before the first part of a stream that is to be read more than once: what does not come as one
+ * part is kept on disk.
  */
 void pfs_stack_stream_keep(PfsStackStream *stream);
 

@@ -1,11 +1,14 @@
 /*
  * stack_table.c
- *		Pages of sums, which become a sorted list where they grow too large, which becomes a sort.
+ *		Sums of stacks in three steps, each taken where the one before does not do.
  *
- * What is added goes to pages, which are quick but take much. Full, they are merged into a list of
- * sums by id, which takes little; where the list would grow too large, it goes to the sort, and the
- * pages with it. So a query of few stacks never leaves the pages, and each of the steps is taken
- * where the one before does not do.
+ * 1. Values go to pages, each of neighbouring stacks, in a hash table (turn_to_stack, insert_sum).
+ *    A query of few stacks never leaves them.
+ * 2. When pages have come to their share of the memory, they are merged with a sorted list, and
+ *    begin anew (empty_pages, list_all). In the list a sum takes little.
+ * 3. Where the list would grow too large, it goes to a sort, and pages with it from then on
+ *    (sort_all).
+ * 4. What is read comes from the sort, or from pages and list side by side (next_sum), rounded.
  */
 #include "merge/stack_table.h"
 

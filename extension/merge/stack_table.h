@@ -38,8 +38,8 @@ void pfs_stack_table_add_rows(PfsStackTable *table, const int64 *stacks, const i
 Size pfs_stack_table_finish(PfsStackTable *table);
 
 /*
- * Gives the next stacks by id that do not sum to 0, as many as there are and there is room for:
- * less than room at the end alone. Sums are exact, but for those that do not fit int8 (pfs_clip).
+ * The next stacks by id that do not sum to 0, so many as there is room for; less at the end alone.
+ * Sums are exact, but for those that do not fit int8 (pfs_clip).
  */
 uint32 pfs_stack_table_read(PfsStackTable *table, PfsStackSum *sums, uint32 room);
 

@@ -1,7 +1,8 @@
 /*
  * last_scan.h
- *		What the session's last statement that scanned samples has read, for last_scan(). A
- *		statement may scan several times.
+ *		What the last statement that scanned samples has read, for last_scan().
+ *
+ * A statement may scan several times.
  */
 #ifndef PFS_LAST_SCAN_H
 #define PFS_LAST_SCAN_H

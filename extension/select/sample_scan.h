@@ -50,17 +50,17 @@ typedef struct PfsSampleBlock
 typedef struct PfsSampleScan PfsSampleScan;
 
 /*
- * Checks that the caller may read profstore.samples, and tiers that the range meets: SELECT on the
- * table, and no row security, which a scan of blocks would bypass (INSUFFICIENT_PRIVILEGE). Uses
- * the active snapshot; takes AccessShareLock on what it reads, until the end of the transaction. A
- * NOTICE tells of each tier that has rows to read.
+ * Uses the active snapshot. Takes AccessShareLock on what it reads, until the end of the
+ * transaction. A NOTICE tells of each tier that has rows to read. Raises INSUFFICIENT_PRIVILEGE
+ * unless the caller may SELECT from profstore.samples, and from the tiers that the range meets, or
+ * where row security is on, which a scan of blocks would bypass.
  */
 PfsSampleScan *pfs_sample_scan_begin(const PfsSelection *selection, int columns);
 
 /*
- * The same for who adds up values by (series, stack) or by (series, time), or by part of it: a row
- * of the result may stand for many samples, whose values it adds up. PFS_PART_PAIRS leaves times
- * out, PFS_PART_SCRAPES stacks.
+ * The same where values are added up by series and stack (PFS_PART_PAIRS) or by series and time
+ * (PFS_PART_SCRAPES), or by one of them. A row may stand for many samples, whose values it adds up.
+ * The other column is not to be asked for.
  */
 PfsSampleScan *pfs_sample_scan_begin_sums(const PfsSelection *selection, int columns,
 										  PfsSegmentPart sums);
@@ -68,6 +68,7 @@ PfsSampleScan *pfs_sample_scan_begin_sums(const PfsSelection *selection, int col
 /* The end of the last bucket of a tier in the partitions that the range meets, or DT_NOBEGIN. */
 TimestampTz pfs_sample_scan_tier_end(const PfsSampleScan *scan, int tier);
 
+/* The next block, which is not empty; false at the end. */
 bool pfs_sample_scan_next(PfsSampleScan *scan, PfsSampleBlock *block);
 void pfs_sample_scan_end(PfsSampleScan *scan);
 

@@ -1,7 +1,6 @@
 /*
  * scan_support.c
- *		The planner support function of everything that reads samples: rows and costs that follow
- *		the arguments.
+ *		The planner support function of all that reads samples: rows and costs by the arguments.
  *
  * Ranges and limits are found by the names of arguments, which all these functions have in common.
  * What cannot be told when a query is planned (a parameter, a column) leaves the constants of
@@ -108,25 +107,25 @@ estimate_range(TimestampTz from, TimestampTz to)
 		TimestampTz from;
 		TimestampTz to;
 		PfsScanEstimate estimate;
-	} kept[2];
+	} answers[2];
 	static int oldest = 0;
 	TimestampTz statement = GetCurrentStatementStartTimestamp();
 	CommandId command = GetCurrentCommandId(false);
 	int place;
 
-	for (int i = 0; i < (int) lengthof(kept); i++)
-		if (kept[i].statement == statement && kept[i].command == command && kept[i].from == from &&
-			kept[i].to == to)
-			return kept[i].estimate;
+	for (int i = 0; i < (int) lengthof(answers); i++)
+		if (answers[i].statement == statement && answers[i].command == command &&
+			answers[i].from == from && answers[i].to == to)
+			return answers[i].estimate;
 	place = oldest;
-	oldest = (oldest + 1) % (int) lengthof(kept);
-	kept[place].statement = 0;
-	kept[place].estimate = pfs_sample_scan_estimate(from, to);
-	kept[place].command = command;
-	kept[place].from = from;
-	kept[place].to = to;
-	kept[place].statement = statement;
-	return kept[place].estimate;
+	oldest = (oldest + 1) % (int) lengthof(answers);
+	answers[place].statement = 0;
+	answers[place].estimate = pfs_sample_scan_estimate(from, to);
+	answers[place].command = command;
+	answers[place].from = from;
+	answers[place].to = to;
+	answers[place].statement = statement;
+	return answers[place].estimate;
 }
 
 /* Adds the range between two arguments; false where it is not known. */

@@ -42,10 +42,11 @@ typedef struct PfsSelection
 /*
  * Reads the arguments selector, from_ts and to_ts, which every view has at first_argument and
  * after, and finds the series. Unknown types and labels give no series, the former with a NOTICE.
- * Raises NULL_VALUE_NOT_ALLOWED for NULL arguments, INVALID_PARAMETER_VALUE for a range that ends
- * before it begins, a selector without a profile type, with the beginning of several, or one that
- * asks a delta type what stands for a range; and what pfs_selector_parse raises. The result lives
- * in CurrentMemoryContext.
+ * Lives in CurrentMemoryContext.
+ *
+ * Raises NULL_VALUE_NOT_ALLOWED for NULL arguments, and what pfs_selector_parse raises. Raises
+ * INVALID_PARAMETER_VALUE for a range that ends before it begins, for a selector without a profile
+ * type or with the beginning of several, and for a delta type that is asked for one scrape.
  */
 PfsSelection *pfs_selection_get(FunctionCallInfo fcinfo, int first_argument);
 

@@ -11,7 +11,7 @@
  *		matcher  := label ( '=' | '!=' | '=~' | '!~' ) value
  *		label    := [A-Za-z_][A-Za-z0-9_]*
  *		value    := quoted
- *		quoted   := "…" or '…' with the escapes of PromQL (\n \t \\ \" \' \xHH \ooo \uHHHH …), `…` without
+ *		quoted   := "…" or '…' with the escapes of PromQL (\n \t \\ \" \' \xHH …), or `…` without
  *
  * A profile type is any run of characters but blanks, control characters, braces, quotes and
  * commas; within parentheses, of them neither. The rules of PromQL hold: a label that a series

@@ -1,7 +1,6 @@
 /*
  * selector_tokens.h
- *		What selectors are made of: blanks, labels, quoted texts; and errors that show where they
- *		stand.
+ *		What selectors are made of, and errors that show where they stand.
  */
 #ifndef PFS_SELECTOR_TOKENS_H
 #define PFS_SELECTOR_TOKENS_H

@@ -13,8 +13,8 @@
 
 typedef struct PfsSeriesGroup
 {
-	const char *
-		metric; /* name of the line: the label's value; label="value", … of several; the type where by is empty */
+	/* the label's value; label="value", … of several; the type where by is empty */
+	const char *metric;
 	Jsonb *labels; /* those of the labels asked for that the series have */
 } PfsSeriesGroup;
 

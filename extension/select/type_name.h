@@ -1,7 +1,9 @@
 /*
  * type_name.h
- *		Profile types by their first parts: process_cpu stands for
- *		process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta where no other type begins with that part.
+ *		Profile types by their first parts.
+ *
+ * process_cpu stands for process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta, where no other type
+ * begins with that part.
  *
  * A name of five parts, or six with "delta", is full and stands for itself. Types count that have a
  * series which the caller sees, whatever the labels asked for: what others may see changes no

@@ -25,11 +25,10 @@
 typedef struct PfsWindows
 {
 	int32 series_count; /* of PfsSeries.index */
-	TimestampTz *
-		times; /* of each series: some time of it, from which its windows count; DT_NOBEGIN: it has no sample */
-	TimestampTz latest; /* of all samples */
-	TimestampTz
-		tier_ends[PFS_TIER_COUNT]; /* up to where windows are those of the tier, or DT_NOBEGIN */
+	/* of each series some time, from which its windows count; DT_NOBEGIN: it has no sample */
+	TimestampTz *times;
+	TimestampTz latest;					   /* of all samples */
+	TimestampTz tier_ends[PFS_TIER_COUNT]; /* up to these, windows are the tiers'; or DT_NOBEGIN */
 
 	/* what tells the length: the times of some series */
 	bool *is_watched;

@@ -1,7 +1,11 @@
 /*
  * filters.c
- *		Matchers of frames. What depends on a function or a mapping alone is decided once for each
- *		of them.
+ *		Matchers of frames.
+ *
+ * 1. Arguments are parsed into matchers of fields (get_filter).
+ * 2. What matchers say of a function or a mapping is remembered by its id, for this query and
+ *    later ones of the session (recall_answers, memory_of). So each is asked once.
+ * 3. A frame is judged by all filters together (pfs_filters_judge).
  */
 #include "tree/filters.h"
 

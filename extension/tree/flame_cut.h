@@ -1,7 +1,8 @@
 /*
  * flame_cut.h
- *		Which nodes of a frame tree are shown where rows are limited: the largest, the older among
- *		equals.
+ *		Which nodes of a frame tree are shown where rows are limited.
+ *
+ * The largest are, the older ones among equals.
  */
 #ifndef PFS_FLAME_CUT_H
 #define PFS_FLAME_CUT_H
@@ -12,8 +13,8 @@
 
 typedef struct PfsFlameCut
 {
-	uint32 *
-		cut_children; /* by node: so many children of a kept node are cut; NOT_KEPT of others. NULL: all are kept */
+	/* of a kept node how many children are cut, else PFS_NODE_NOT_KEPT; NULL: all are kept */
+	uint32 *cut_children;
 } PfsFlameCut;
 
 #define PFS_NODE_NOT_KEPT PG_UINT32_MAX

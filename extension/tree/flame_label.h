@@ -8,9 +8,9 @@
 #include "profstore.h"
 
 /*
- * A name as a label of a flame graph: not empty, on one line, no longer than PFS_LABEL_MAX_BYTES,
- * and none of the names that JavaScript objects are born with, which break viewers that keep labels
- * as keys; nor "other", which they read as cut. Returns name itself where nothing is to be done.
+ * A name as a label of a flame graph: not empty, on one line, no longer than PFS_LABEL_MAX_BYTES.
+ * Names that JavaScript objects are born with get (), since they break viewers that keep labels as
+ * keys; so does "other", which is read as cut. Returns name itself where nothing is to be done.
  */
 #define PFS_LABEL_MAX_BYTES 1024
 const char *pfs_flame_label(const char *name);

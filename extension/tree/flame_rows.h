@@ -18,8 +18,8 @@ typedef struct PfsFlameRow
 	PfsSides self;
 	const char *label;
 	const text *label_text; /* the same as a datum */
-	const PfsFrameNode
-		*node; /* NULL: stands in for cut children of the row's parent, label "other" */
+	/* NULL: stands in for cut children of the row's parent, label "other" */
+	const PfsFrameNode *node;
 } PfsFlameRow;
 
 /* A row whose self is its total, so far; the label has a zero byte behind it. */
@@ -28,13 +28,15 @@ PfsFlameRow pfs_flame_row(int32 level, PfsSides total, const text *label, const 
 typedef struct PfsFlameScan PfsFlameScan;
 
 /*
- * Rows one after the other, depth first; siblings by falling total, then label. At most max_rows
- * rows (or PFS_NO_ROW_LIMIT): the largest nodes stay, the older node among equals, and what is cut
- * below a node is one row "other", so that total = self + the totals of the children everywhere.
- * With one row alone, the root's self is its total. In a comparison the size of a node is both its
- * sides together. Expands what it needs of the tree, which is the scan's from here on. Without a
- * limit, nodes go when they and all below have been shown: no more are there than those on the path
- * to a row, and their siblings. Lives in CurrentMemoryContext.
+ * Rows one after the other, depth first; siblings by falling total, then label.
+ *
+ * There are max_rows at most. The largest nodes stay, the older one among equals; in a comparison
+ * both sides together are a node's size. What is cut below a node is one row "other", so that
+ * total = self + the totals of the children everywhere. With one row alone, the root's self is its
+ * total. Without a limit (PFS_NO_ROW_LIMIT) nodes go when they and all below have been shown, so
+ * there are no more than those on the path to a row, and their siblings.
+ *
+ * The tree is the scan's from here on, which expands what it needs. Lives in CurrentMemoryContext.
  */
 PfsFlameScan *pfs_flame_scan_begin(PfsFrameTree *tree, uint32 max_rows);
 

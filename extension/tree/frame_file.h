@@ -1,7 +1,8 @@
 /*
  * frame_file.h
- *		The nodes of a merged tree in a temporary file, for stacks whose walkers do not fit
- *		work_mem.
+ *		The nodes of a merged tree in a temporary file.
+ *
+ * For stacks whose walkers do not fit work_mem.
  *
  * Nodes are written as they end, a node behind all below it. So the children of a node are found
  * from the last one on, without an index.

@@ -1,6 +1,8 @@
 /*
  * frame_source.h
- *		Where a frame comes from, for people.
+ *		Where frames come from, for people: as texts, and as datums of result rows.
+ *
+ * Datums are made once, and stay in the session cache from query to query.
  */
 #ifndef PFS_FRAME_SOURCE_H
 #define PFS_FRAME_SOURCE_H
@@ -17,5 +19,24 @@ typedef struct PfsFrameSource
 
 /* Of a location, 0: none, and the index of one of its lines. */
 PfsFrameSource pfs_frame_source(int32 location_id, uint32 line_index);
+
+/* As PfsFrameSource has it. */
+typedef struct PfsSourceTexts
+{
+	const text *file; /* NULL: not known; so the mapping */
+	const text *mapping;
+	int32 line; /* 0: not known */
+} PfsSourceTexts;
+
+typedef struct PfsSourceTable PfsSourceTable;
+
+/*
+ * Holds until the next pfs_dictionary_begin, after which, and pfs_session_cache_begin, it is
+ * called.
+ */
+PfsSourceTable *pfs_source_table(void);
+
+/* Of a location, 0: none, and the index of one of its lines. */
+PfsSourceTexts pfs_source_texts(PfsSourceTable *table, int32 location_id, uint32 line);
 
 #endif

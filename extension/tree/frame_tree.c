@@ -1,10 +1,14 @@
 /*
  * frame_tree.c
- *		From walkers to the merged tree.
+ *		From walkers, or from nodes in a file, to the merged tree.
  *
- * Expanding a node takes its walkers one frame further. Those that come to the same name meet in
- * one child, which is found without hashing: the latest node of a name is the child, if it was made
- * since the expansion began.
+ * 1. A tree begins with its root. Stacks that fit work_mem give it walkers; others are sorted by
+ *    their paths and become nodes in a file (frame_paths.h). So it is for series by groups, which
+ *    turn to paths when they do not fit together (pfs_frame_tree_query_groups).
+ * 2. Expanding a node takes its walkers one frame further, or reads its children from the file.
+ *    Walkers that come to the same name meet in one child. It is found without hashing: the latest
+ *    node of a name is the child, if it was made since the expansion began (add_step).
+ * 3. Who is done with nodes releases them (pfs_frame_tree_release), or retains some of a file's.
  */
 #include "tree/frame_tree.h"
 

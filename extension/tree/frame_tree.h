@@ -23,8 +23,7 @@ typedef struct PfsFrameNode
 	int32 location; /* the oldest location that became this node; 0 for the root */
 	uint32 line;	/* index among its lines */
 	uint64 oldest;	/* orders nodes by the age of their stacks */
-	uint32
-		walkers; /* those that have come here, or the number in the file; PFS_NO_WALKER once expanded */
+	uint32 walkers; /* a list, or the number in the file; PFS_NO_WALKER once expanded */
 	uint32 first_child;
 	uint32 child_count; /* children are neighbours; meaningful once expanded */
 	PfsSides self;		/* meaningful once expanded */
@@ -81,8 +80,7 @@ void pfs_frame_tree_expand(PfsFrameTree *tree, uint32 node);
 void pfs_frame_tree_retain(PfsFrameTree *tree, const bool *stays, uint32 *places);
 
 /*
- * For who is done with nodes: what the tree had at a time, and back to that. Nodes that were there
- * must not be expanded again.
+ * What the tree had at a time, and back to that. Nodes that were there must not be expanded again.
  */
 typedef struct PfsFrameMark
 {

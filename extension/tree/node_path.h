@@ -1,6 +1,6 @@
 /*
  * node_path.h
- *		The path from the root to a leaf of a shape, for who goes from leaf to leaf.
+ *		The path from the root to a leaf of a shape, from leaf to leaf.
  */
 #ifndef PFS_NODE_PATH_H
 #define PFS_NODE_PATH_H

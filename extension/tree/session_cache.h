@@ -1,7 +1,8 @@
 /*
  * session_cache.h
- *		What a session keeps from query to query about names: symbols, and what filters said of
- *		them.
+ *		What a session keeps about names from query to query.
+ *
+ * That is symbols, and what filters said of functions, mappings and locations.
  *
  * Things are found by a key. They go with the names that they are about, whose memory they share
  * (dictionary.h), and the one that was used longest ago goes where there are too many.

@@ -1,8 +1,9 @@
 /*
  * stack_filter.h
- *		Whether a stack passes the filters, for who reads samples one by one: each stack is judged
- *		when it is first met, so one scan is enough. Verdicts take a quarter of work_mem at most;
- *		beyond, they are forgotten, and made again.
+ *		Whether a stack passes the filters, while samples are read.
+ *
+ * Each stack is judged when it is first met, so one scan is enough. Verdicts take a quarter of
+ * work_mem at most; beyond, they are forgotten, and made again.
  */
 #ifndef PFS_STACK_FILTER_H
 #define PFS_STACK_FILTER_H

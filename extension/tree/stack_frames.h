@@ -1,7 +1,8 @@
 /*
  * stack_frames.h
- *		The frames of many stacks by stack id: in memory up to so many bytes, in a temporary file
- *		beyond them.
+ *		The frames of many stacks by stack id.
+ *
+ * In memory up to so many bytes, in a temporary file beyond them, which goes with the transaction.
  */
 #ifndef PFS_STACK_FRAMES_H
 #define PFS_STACK_FRAMES_H

@@ -1,7 +1,8 @@
 /*
  * stack_part.h
- *		Stacks of a dictionary partition by the places of their leaves, so that those below a node
- *		are neighbours; and the sums of any that are.
+ *		Stacks by the places of their leaves, and sums of neighbours.
+ *
+ * They are those of a dictionary partition, or some of them. Stacks below a node are neighbours.
  */
 #ifndef PFS_STACK_PART_H
 #define PFS_STACK_PART_H

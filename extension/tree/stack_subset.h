@@ -1,7 +1,6 @@
 /*
  * stack_subset.h
- *		Some stacks of one dictionary partition, and the nodes from the root to their leaves, depth
- *		first.
+ *		Some stacks of a dictionary partition, and the nodes from the root to their leaves.
  *
  * Nodes stand at the places of a shape (dictionary.h): one of the partition's where the cache has
  * it, else one of these nodes alone, made for the query. So work costs by the stacks, not by the

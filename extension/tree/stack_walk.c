@@ -1,6 +1,15 @@
 /*
  * stack_walk.c
- *		Walkers over the subset nodes of all dictionary partitions.
+ *		Walkers over the nodes of all dictionary partitions that stacks come to.
+ *
+ * 1. Stacks are added part by part (stack_part.h): those of a dictionary partition whose leaves
+ *    stand in one shape. Filters drop some. Walkers begin at the root, at leaves, or at the
+ *    outermost frame of a function (add_start).
+ * 2. A walker gives the frames of its node's location one by one (pfs_stack_walk_next). Behind the
+ *    last it goes on: root first, walkers of the children share its stacks (go_down); leaf first,
+ *    it moves to the parent (go_up).
+ * 3. A visit does without walkers: it goes from leaf to leaf, leaves the nodes that the next path
+ *    has no more, and enters those that it adds (visit_part).
  */
 #include "tree/stack_walk.h"
 
@@ -39,10 +48,9 @@ struct PfsStackWalk
 	uint32 part_capacity;
 	int32 partition; /* of the last part */
 	uint64 age;		 /* of it */
-	bool
-		continues; /* stacks follow others that have been forgotten, whose last partition may be theirs */
-	bool is_wide;	/* some part is */
-	bool has_names; /* those that were not cached have been loaded */
+	bool continues;	 /* after a part whose stacks are forgotten, but perhaps not their partition */
+	bool is_wide;	 /* some part is */
+	bool has_names;	 /* those that were not cached have been loaded */
 	Walker *walkers;
 	uint32 walker_count;
 	uint32 walker_capacity;

@@ -2,12 +2,11 @@
  * stack_walk.h
  *		Stacks frame by frame, from the root or from the leaf.
  *
- * A walker stands for some stacks that have the same path behind them; it carries their values.
- * Root first it stands for all stacks below a node, and makes walkers for the node's children when
- * it goes on. Leaf first there is one per stack. Lists of walkers are chained through them, so that
- * a walker is in one list at a time, and splitting a list by the next frame costs nothing but the
- * walk. So nodes that no list comes to cost nothing: what is below a node is known by the range of
- * its stacks, and their values by sums that run through all stacks.
+ * A walker stands for some stacks that have the same path behind them. Root first these are all
+ * stacks below a node, and walkers of the node's children take over when it goes on. Leaf first
+ * there is one per stack. Lists are chained through walkers, so a walker is in one list at a time,
+ * and splitting a list by the next frame costs nothing but the walk. Nodes that no list comes to
+ * cost nothing: stacks below a node are a range, whose sum is a difference.
  */
 #ifndef PFS_STACK_WALK_H
 #define PFS_STACK_WALK_H

@@ -1,12 +1,13 @@
 /*
  * symbols.h
- *		Names of frames for a query: every location becomes a run of frames, every name a small
- *		number.
+ *		Names of frames for a query.
  *
- * Views merge by function name, whatever the mapping, build or address, since that is what makes
- * two deploys comparable; unless the filters' granularity names frames otherwise. A symbol is a
- * distinct name. The filters judge a location's frames once, when it is met. A frame without a
- * function is named after its mapping and address, as in "libfoo.so 0x1a2b".
+ * A location becomes a run of frames, a distinct name a small number, a symbol.
+ *
+ * Views merge by function name, whatever the mapping, build or address: that makes two deploys
+ * comparable. The filters' granularity may name frames otherwise. A frame without a function is
+ * named after its mapping and address, as in "libfoo.so 0x1a2b". The filters judge a location's
+ * frames once, when it is met.
  */
 #ifndef PFS_SYMBOLS_H
 #define PFS_SYMBOLS_H
@@ -43,15 +44,14 @@ typedef enum PfsLocationVerdict
 typedef struct PfsSymbols PfsSymbols;
 
 /*
- * Lives in CurrentMemoryContext; symbols and verdicts stay for later queries that can use them as
- * well. filters must outlive it. pfs_dictionary_begin has been called.
+ * pfs_dictionary_begin has been called; filters must outlive the symbols. Lives in
+ * CurrentMemoryContext; what later queries can use stays in the session cache.
  */
 PfsSymbols *pfs_symbols_create(const PfsFilters *filters);
 
 /*
- * The frames of a location; what it points to holds until the next call. One that is met for the
- * first time is resolved, and read from its table if it is not cached, by itself: who knows which
- * will be met loads them before (dictionary.h).
+ * The frames of a location, which hold until the next call. A location that is not cached is read
+ * from its table by itself; many are loaded at once before (pfs_locations_load).
  */
 PfsFrames pfs_symbols_frames(PfsSymbols *symbols, int32 location_id);
 
@@ -59,8 +59,8 @@ PfsFrames pfs_symbols_frames(PfsSymbols *symbols, int32 location_id);
 bool pfs_symbols_find(const PfsSymbols *symbols, int32 location_id, PfsFrames *frames);
 
 /*
- * Judges a location, which costs less than its frames, and remembers the verdict. It is read from
- * its table if it is not cached, by itself.
+ * Judges a location and remembers the verdict, bits of PfsLocationVerdict. Costs less than its
+ * frames. A location that is not cached is read from its table by itself.
  */
 uint32 pfs_symbols_judge(PfsSymbols *symbols, int32 location_id);
 

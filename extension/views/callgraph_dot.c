@@ -1,7 +1,8 @@
 /*
  * callgraph_dot.c
- *		callgraph_dot(): a call graph as text for Graphviz. Boxes grow with a function's own value,
- *		colours and arrows with totals.
+ *		callgraph_dot(): a call graph as text for Graphviz.
+ *
+ * Boxes grow with a function's own value, colours and arrows with totals.
  */
 #include "views/callgraph.h"
 
@@ -39,7 +40,11 @@ append_value(StringInfo dot, int64 value, const char *unit)
 	{
 		const Scale *scale = &SCALES[i];
 
-		if (strcmp(scale->unit, unit) != 0 || (size < scale->least && scale->least != 1))
+		if (strcmp(scale->unit, unit) != 0)
+			continue;
+		/* a scale begins where the finer one would print as much: 999.995 ms is 1 s */
+		if (scale->least != 1 &&
+			size < scale->least - (scale[1].least > 1 ? scale[1].least / 200 : 0))
 			continue;
 		if (scale->least == 1)
 			appendStringInfo(dot, INT64_FORMAT "%s", value, scale->suffix);

@@ -21,10 +21,10 @@ PfsTracks *pfs_tracks_create(void);
 void pfs_tracks_reset(PfsTracks *tracks, int64 width_us);
 
 /*
- * The number of a sample's track, for samples by ascending time: the one whose latest sample began
- * closest to a width before, and between half and one and a half; else the least that is free, else
- * a new one. Of tracks that are as good the least. Takes time that grows with the logarithm of the
- * number of tracks. Raises PROGRAM_LIMIT_EXCEEDED beyond PFS_MAX_TRACKS.
+ * The number of a sample's track; samples come by ascending time. It is the track whose latest
+ * sample began closest to a width before, and between half and one and a half widths; else the
+ * least that is free; else a new one. Of equally good tracks the least is taken. Costs the
+ * logarithm of the number of tracks. Raises PROGRAM_LIMIT_EXCEEDED beyond PFS_MAX_TRACKS.
  */
 int32 pfs_tracks_choose(PfsTracks *tracks, TimestampTz time);
 

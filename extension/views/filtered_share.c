@@ -1,7 +1,6 @@
 /*
  * filtered_share.c
- *		filtered_share(): how much of a selection the filters keep, and which of them drops the
- *		rest.
+ *		filtered_share(): what the filters keep, and which of them drops the rest.
  */
 #include "profstore.h"
 

@@ -1,7 +1,6 @@
 /*
  * flame_result.h
- *		Nodes as rows of Grafana's flame-graph panel: the columns of flamegraph() and
- *		flamegraph_diff().
+ *		Nodes as rows of Grafana's flame-graph panel.
  */
 #ifndef PFS_FLAME_RESULT_H
 #define PFS_FLAME_RESULT_H
@@ -10,7 +9,7 @@
 
 #include "base/srf.h"
 #include "tree/flame_rows.h"
-#include "tree/source_texts.h"
+#include "tree/frame_source.h"
 
 /*
  * One row. In a comparison value and self are the base's, and what it is compared with stands in

@@ -7,8 +7,8 @@
 #include "fmgr.h"
 
 #include "merge/merged.h"
-#include "tree/comparison.h"
 #include "tree/flame_label.h"
+#include "views/comparison.h"
 #include "views/view.h"
 
 PG_FUNCTION_INFO_V1(profstore_flamegraph_diff);

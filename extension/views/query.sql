@@ -226,18 +226,18 @@ CREATE FUNCTION profstore.short_name(name text, width int4 DEFAULT 60)
 	AS 'MODULE_PATHNAME', 'profstore_short_name';
 COMMENT ON FUNCTION profstore.short_name(text, int4) IS 'a name of a function in at most width characters, for people: one that is longer loses the hash of Rust, then what stands in brackets behind names (arguments of templates, generics, functions), then its middle';
 
--- The scales of the HTML pages (format.js), in ASCII.
+-- The scales of the HTML pages (format.js), in ASCII. Each begins where the finer one would print as much: 999.5 ms is 1 s.
 CREATE FUNCTION profstore.readable(value float8, unit text)
 	RETURNS text
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 BEGIN ATOMIC
 SELECT trim_scale(round(n.number::numeric, CASE WHEN abs(n.number) >= 100 THEN 0 WHEN abs(n.number) >= 10 THEN 1 ELSE 2 END)) || s.name ||
 	CASE WHEN s.unit = '' AND readable.unit NOT IN ('', 'count') THEN ' ' || readable.unit ELSE '' END
-FROM (VALUES ('nanoseconds', 36e11, 36e11, ' h'), ('nanoseconds', 6e10, 6e10, ' min'), ('nanoseconds', 1e9, 1e9, ' s'),
-	('nanoseconds', 1e6, 1e6, ' ms'), ('nanoseconds', 1e3, 1e3, ' us'), ('nanoseconds', 0, 1, ' ns'),
-	('bytes', 2 ^ 40, 2 ^ 40, ' TiB'), ('bytes', 2 ^ 30, 2 ^ 30, ' GiB'), ('bytes', 2 ^ 20, 2 ^ 20, ' MiB'),
-	('bytes', 2 ^ 10, 2 ^ 10, ' KiB'), ('bytes', 0, 1, ' B'),
-	('', 1e9, 1e9, ' G'), ('', 1e6, 1e6, ' M'), ('', 1e4, 1e3, ' k'), ('', 0, 1, '')) s(unit, least, divisor, name)
+FROM (VALUES ('nanoseconds', 36e11 - 3e9, 36e11, ' h'), ('nanoseconds', 6e10 - 5e7, 6e10, ' min'), ('nanoseconds', 1e9 - 5e5, 1e9, ' s'),
+	('nanoseconds', 1e6 - 500, 1e6, ' ms'), ('nanoseconds', 1e3 - 0.5, 1e3, ' us'), ('nanoseconds', 0, 1, ' ns'),
+	('bytes', 2 ^ 40 - 2 ^ 29, 2 ^ 40, ' TiB'), ('bytes', 2 ^ 30 - 2 ^ 19, 2 ^ 30, ' GiB'), ('bytes', 2 ^ 20 - 2 ^ 9, 2 ^ 20, ' MiB'),
+	('bytes', 2 ^ 10 - 0.5, 2 ^ 10, ' KiB'), ('bytes', 0, 1, ' B'),
+	('', 1e9 - 5e5, 1e9, ' G'), ('', 1e6 - 500, 1e6, ' M'), ('', 1e4 - 0.5, 1e3, ' k'), ('', 0, 1, '')) s(unit, least, divisor, name)
 CROSS JOIN LATERAL (SELECT value / s.divisor) n(number)
 WHERE s.unit = CASE WHEN readable.unit IN ('nanoseconds', 'bytes') THEN readable.unit ELSE '' END AND abs(value) >= s.least
 ORDER BY s.least DESC

@@ -2,12 +2,15 @@
  * timeseries.c
  *		timeseries(): rates over time, one line per group of series.
  *
- * Delta types: sums per (bucket, group), divided by the seconds of the windows that begin in the
- * bucket and the range, since a sample stands for its whole window. Instant types: sums per
- * (bucket, series), divided by the scrapes of that series in the bucket, then added up per group;
- * or the sum of one of these scrapes. Series are numbered by their groups, so sums that are read in
- * order of bucket and number are in order of rows, and averages add up in an order that depends on
- * nothing else.
+ * 1. Series are numbered by their groups, so that sums read in order of bucket and number are in
+ *    order of rows, and averages add up in an order that depends on nothing else (rank_series).
+ * 2. One scan adds up values by number and bucket (sum_rows).
+ * 3. What the sums are divided by:
+ *    delta types: the seconds of the windows that begin in the bucket and the range, since a sample
+ *    stands for its whole window (tell_windows, cover_bucket);
+ *    instant types: the scrapes of the series in the bucket (count_scrapes), unless one of them
+ *    stands for all (pick_scrapes).
+ * 4. Sums of one bucket and group become a row (put_points).
  */
 #include "select/series_groups.h"
 

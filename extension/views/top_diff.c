@@ -5,8 +5,8 @@
 #include "tree/function_totals.h"
 
 #include "base/srf.h"
-#include "tree/comparison.h"
 #include "tree/frame_source.h"
+#include "views/comparison.h"
 #include "views/view.h"
 
 enum

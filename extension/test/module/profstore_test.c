@@ -1,7 +1,6 @@
 /*
  * profstore_test.c
- *		What tests ask of the module in their session: how much memory its queries had, how its
- *		trees of stacks lie.
+ *		What tests ask in their session: the memory that queries had, how trees of stacks lie.
  *
  * Nothing but the clusters of the tests has this module. It meets the other one in rendezvous
  * variables, whichever is loaded first.

@@ -1,9 +1,8 @@
 /*
  * comparison.c
- *		Two selections, one stream: stacks have the same ids on both sides, so nothing needs to be
- *		aligned.
+ *		Two selections, one stream: stacks have the same ids on both sides.
  */
-#include "tree/comparison.h"
+#include "views/comparison.h"
 
 bool
 pfs_comparison_is_absolute(FunctionCallInfo fcinfo)

@@ -1,0 +1,235 @@
+/*
+ * probes.c
+ *		Probes that read /proc, and that open files.
+ */
+#include "process/probes.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+#define CGROUP_LIMIT_BYTES (64 * 1024)
+
+uint64_t
+process_read_cgroup(uint32_t pid, CgroupLabels *cgroup)
+{
+	char path[64];
+	char *text;
+
+	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
+	if (proc_file_read(path, CGROUP_LIMIT_BYTES, &text, NULL) != 0)
+		return 0;
+	cgroup_parse(text, cgroup);
+	free(text);
+	return (uint64_t) clock_ns(CLOCK_MONOTONIC);
+}
+
+static void
+run_look(Probe *probe)
+{
+	ProcessLook *look = (ProcessLook *) probe;
+
+	look->proc_id = look->pid;
+	look->error = mapping_list_read(look->pid, &look->mappings);
+	if (look->error == 0 && look->mappings.count == 0 && look->tid != look->pid)
+	{
+		/* the first thread has ended: /proc shows the process by any other one, too */
+		look->proc_id = look->tid;
+		mapping_list_release(NULL, &look->mappings); /* no file is opened yet */
+		look->error = mapping_list_read(look->tid, &look->mappings);
+	}
+	if (look->error == 0 && look->mappings.count == 0)
+		look->error = -ESRCH; /* it has given up its memory and waits for its parent */
+	if (look->error != 0)
+		return;
+	look->cgroup_ns = process_read_cgroup(look->proc_id, &look->cgroup);
+	if (proc_exe_read(look->proc_id, look->exe, sizeof(look->exe), &look->exe_deleted) != 0)
+		look->exe[0] = '\0';
+	look->stat_error = proc_stat_read(look->pid, &look->stat);
+}
+
+void
+process_look_free(ProcessLook *look)
+{
+	mapping_list_release(NULL, &look->mappings);
+	free(look);
+}
+
+static void
+discard_look(Probe *probe)
+{
+	process_look_free((ProcessLook *) probe);
+}
+
+int
+process_look(Prober *prober, uint32_t pid, uint32_t tid, uint64_t wait_ns, ProcessLook **result)
+{
+	ProcessLook *look = calloc(1, sizeof(*look));
+	int error;
+
+	if (look == NULL)
+		return -ENOMEM;
+	look->probe = (Probe){ .run = run_look, .discard = discard_look };
+	look->pid = pid;
+	look->tid = tid;
+	error = prober_run(prober, &look->probe, wait_ns);
+	if (error == 0)
+		*result = look;
+	return error;
+}
+
+typedef struct StatProbe
+{
+	Probe probe;
+	uint32_t pid;
+	int error;
+	ProcStat stat;
+} StatProbe;
+
+static void
+run_stat(Probe *probe)
+{
+	StatProbe *stat = (StatProbe *) probe;
+
+	stat->error = proc_stat_read(stat->pid, &stat->stat);
+}
+
+static void
+discard_stat(Probe *probe)
+{
+	free((StatProbe *) probe);
+}
+
+int
+process_look_stat(Prober *prober, uint32_t pid, uint64_t wait_ns, ProcStat *stat)
+{
+	StatProbe *probe = calloc(1, sizeof(*probe));
+	int error;
+
+	if (probe == NULL)
+		return -ENOMEM;
+	probe->probe = (Probe){ .run = run_stat, .discard = discard_stat };
+	probe->pid = pid;
+	error = prober_run(prober, &probe->probe, wait_ns);
+	if (error != 0)
+		return error;
+	error = probe->error;
+	*stat = probe->stat;
+	free(probe);
+	return error;
+}
+
+/* Names are copies: who asked may be gone before the answer. */
+typedef struct FilesProbe
+{
+	Probe probe;
+	MappedFileTable *files; /* held */
+	uint32_t pid;
+	WantedFile *answer; /* the caller's, until salvage; as is … */
+	size_t *answered;	/* … how many of them were tried */
+	size_t count;
+	_Atomic size_t tried;
+	WantedFile wanted[];
+} FilesProbe;
+
+static void
+run_files(Probe *probe)
+{
+	FilesProbe *files = (FilesProbe *) probe;
+
+	for (size_t i = 0; i < files->count; i++)
+	{
+		WantedFile *wanted = &files->wanted[i];
+		int error;
+
+		if (wanted->kind == WANTED_MAPPING)
+			error =
+				mapped_file_acquire_mapping(files->files, files->pid, &wanted->map, &wanted->file);
+		else if (wanted->kind == WANTED_EXECUTABLE)
+			error = mapped_file_acquire_executable(files->files, files->pid, wanted->map.name,
+												   &wanted->file);
+		else
+			error = mapped_file_acquire_past(files->files, files->pid, &wanted->map, &wanted->file);
+		if (error != 0)
+			wanted->file = NULL;
+		atomic_store(&files->tried, i + 1);
+	}
+}
+
+/* The caller gets what is there; the one that is waited for, and those after it, are given back. */
+static void
+salvage_files(Probe *probe)
+{
+	FilesProbe *files = (FilesProbe *) probe;
+	size_t tried = atomic_load(&files->tried);
+
+	for (size_t i = 0; i < tried; i++)
+	{
+		files->answer[i].file = files->wanted[i].file;
+		files->wanted[i].file = NULL;
+	}
+	*files->answered = tried;
+}
+
+static void
+free_files(Probe *probe)
+{
+	FilesProbe *files = (FilesProbe *) probe;
+
+	for (size_t i = 0; i < files->count; i++)
+	{
+		mapped_file_release(files->files, files->wanted[i].file);
+		free((void *) (uintptr_t) files->wanted[i].map.name);
+	}
+	mapped_file_table_let_go(files->files);
+	free(files);
+}
+
+static FilesProbe *
+make_files(MappedFileTable *files, uint32_t pid, WantedFile *wanted, size_t count, size_t *answered)
+{
+	FilesProbe *probe = calloc(1, sizeof(*probe) + count * sizeof(*wanted));
+
+	if (probe == NULL)
+		return NULL;
+	probe->probe = (Probe){ .run = run_files, .salvage = salvage_files, .discard = free_files };
+	probe->files = mapped_file_table_hold(files);
+	probe->pid = pid;
+	probe->answer = wanted;
+	probe->answered = answered;
+	for (; probe->count < count; probe->count++)
+	{
+		WantedFile *copy = &probe->wanted[probe->count];
+
+		*copy = wanted[probe->count];
+		copy->file = NULL;
+		copy->map.name = strdup(copy->map.name);
+		if (copy->map.name == NULL)
+		{
+			free_files(&probe->probe);
+			return NULL;
+		}
+	}
+	return probe;
+}
+
+void
+probe_files(Prober *prober, MappedFileTable *files, uint32_t pid, WantedFile *wanted, size_t count,
+			uint64_t wait_ns, size_t *tried)
+{
+	FilesProbe *probe = make_files(files, pid, wanted, count, tried);
+
+	*tried = 0;
+	for (size_t i = 0; i < count; i++)
+		wanted[i].file = NULL;
+	if (probe == NULL)
+		return;
+	if (prober_run(prober, &probe->probe, wait_ns) != 0)
+		return; /* what it had found by then is in the answer */
+	salvage_files(&probe->probe);
+	free_files(&probe->probe);
+}

@@ -1,0 +1,72 @@
+/*
+ * probes.h
+ *		What is asked of the kernel about a process, with a deadline: what /proc tells, and the
+ *		files that it maps.
+ */
+#ifndef COLLECTOR_PROBES_H
+#define COLLECTOR_PROBES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "labels/cgroup.h"
+#include "process/mapped_file.h"
+#include "process/mapping_list.h"
+#include "process/prober.h"
+#include "process/proc_file.h"
+
+#define EXE_PATH_BYTES 4096
+
+/* What /proc tells about a process. */
+typedef struct ProcessLook
+{
+	Probe probe;
+	uint32_t pid;
+	uint32_t tid;	  /* of a thread of it */
+	int error;		  /* why it tells nothing about the mappings; 0 */
+	uint32_t proc_id; /* that /proc was asked by: the first thread may have ended */
+	MappingList mappings;
+	char exe[EXE_PATH_BYTES]; /* "" where not known */
+	bool exe_deleted;
+	CgroupLabels cgroup;
+	uint64_t cgroup_ns; /* when /proc told it; 0: it did not */
+	int stat_error;
+	ProcStat stat; /* read last of all */
+} ProcessLook;
+
+/*
+ * 0: the look is to be ended by process_look_free. -ETIMEDOUT, -EBUSY, -ENOMEM: there is none.
+ */
+int process_look(Prober *prober, uint32_t pid, uint32_t tid, uint64_t wait_ns, ProcessLook **look);
+void process_look_free(ProcessLook *look);
+
+/* /proc/PID/stat alone, which waits for an exec to be over, too. As proc_stat_read, and as above. */
+int process_look_stat(Prober *prober, uint32_t pid, uint64_t wait_ns, ProcStat *stat);
+
+/* When the control group was read; 0: it cannot be. Without a deadline: the kernel answers. */
+uint64_t process_read_cgroup(uint32_t pid, CgroupLabels *cgroup);
+
+typedef enum WantedKind
+{
+	WANTED_MAPPING,	   /* of a process that lives */
+	WANTED_EXECUTABLE, /* its own, which is known by map.name */
+	WANTED_PAST,	   /* of one that is gone: by name in the root of pid, or in ours (0) */
+} WantedKind;
+
+/* A file to be opened. */
+typedef struct WantedFile
+{
+	WantedKind kind;
+	ProcMapping map;
+	MappedFile *file; /* held; NULL: it cannot be had */
+} WantedFile;
+
+/*
+ * Opens them in order. *tried are done with; where that is not all, the next one did not answer in
+ * time, or memory or threads are out.
+ */
+void probe_files(Prober *prober, MappedFileTable *files, uint32_t pid, WantedFile *wanted,
+				 size_t count, uint64_t wait_ns, size_t *tried);
+
+#endif

@@ -1,0 +1,183 @@
+/*
+ * fuse_file.h
+ *		A file system in user space with one file, that stops answering when it is told to.
+ *
+ * It speaks the kernel's protocol itself, so that no library is needed. Requests of a kind that is
+ * held are kept, and answered when it is let go.
+ */
+#ifndef COLLECTOR_TEST_FUSE_FILE_H
+#define COLLECTOR_TEST_FUSE_FILE_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <linux/fuse.h>
+
+#define FUSE_FILE_BYTES	  8192
+#define FUSE_FILE_NODE	  2
+#define FUSE_REQUEST_SIZE (1 << 17)
+#define FUSE_HELD_MAX	  16
+#define FUSE_VALID_S	  3600
+
+typedef struct FuseFile
+{
+	char directory[64];
+	char path[80];
+	int fd;
+	pthread_t thread;
+	atomic_uint held_opcode; /* 0: none is held */
+	atomic_uint held_count;
+	uint64_t held[FUSE_HELD_MAX];
+	char request[FUSE_REQUEST_SIZE];
+} FuseFile;
+
+static inline void
+fuse_answer(const FuseFile *file, uint64_t unique, int error, const void *body, size_t length)
+{
+	struct fuse_out_header header = { .len = (uint32_t) (sizeof(header) + length),
+									  .error = error,
+									  .unique = unique };
+	char answer[sizeof(header) + FUSE_FILE_BYTES];
+	ssize_t written;
+
+	memcpy(answer, &header, sizeof(header));
+	if (length > 0)
+		memcpy(answer + sizeof(header), body, length);
+	written = write(file->fd, answer, header.len);
+	(void) written; /* whoever asked may be gone */
+}
+
+static inline struct fuse_attr
+fuse_attributes(uint64_t node)
+{
+	if (node == FUSE_FILE_NODE)
+		return (struct fuse_attr){
+			.ino = node, .size = FUSE_FILE_BYTES, .mode = S_IFREG | 0755, .nlink = 1
+		};
+	return (struct fuse_attr){ .ino = node, .mode = S_IFDIR | 0755, .nlink = 2 };
+}
+
+static inline void
+fuse_serve(FuseFile *file, const struct fuse_in_header *header)
+{
+	static const char data[FUSE_FILE_BYTES];
+
+	if (header->opcode == FUSE_INIT)
+	{
+		const struct fuse_init_out init = {
+			.major = FUSE_KERNEL_VERSION, .minor = 31, .max_write = 4096, .time_gran = 1
+		};
+
+		fuse_answer(file, header->unique, 0, &init, sizeof(init));
+	}
+	else if (header->opcode == FUSE_LOOKUP)
+	{
+		const struct fuse_entry_out entry = { .nodeid = FUSE_FILE_NODE,
+											  .entry_valid = FUSE_VALID_S,
+											  .attr_valid = FUSE_VALID_S,
+											  .attr = fuse_attributes(FUSE_FILE_NODE) };
+
+		fuse_answer(file, header->unique, 0, &entry, sizeof(entry));
+	}
+	else if (header->opcode == FUSE_GETATTR)
+	{
+		const struct fuse_attr_out attributes = { .attr_valid = FUSE_VALID_S,
+												  .attr = fuse_attributes(header->nodeid) };
+
+		fuse_answer(file, header->unique, 0, &attributes, sizeof(attributes));
+	}
+	else if (header->opcode == FUSE_OPEN)
+	{
+		const struct fuse_open_out opened = { .fh = 1 };
+
+		fuse_answer(file, header->unique, 0, &opened, sizeof(opened));
+	}
+	else if (header->opcode == FUSE_READ)
+	{
+		const struct fuse_read_in *read_in = (const void *) (header + 1);
+		size_t left = read_in->offset < FUSE_FILE_BYTES ? FUSE_FILE_BYTES - read_in->offset : 0;
+
+		fuse_answer(file, header->unique, 0, data, read_in->size < left ? read_in->size : left);
+	}
+	else if (header->opcode == FUSE_FLUSH || header->opcode == FUSE_RELEASE)
+		fuse_answer(file, header->unique, 0, NULL, 0);
+	else if (header->opcode != FUSE_FORGET && header->opcode != FUSE_INTERRUPT)
+		fuse_answer(file, header->unique, -ENOSYS, NULL, 0);
+}
+
+static inline void *
+fuse_run(void *argument)
+{
+	FuseFile *file = argument;
+	const struct fuse_in_header *header = (const void *) file->request;
+
+	while (read(file->fd, file->request, sizeof(file->request)) >= (ssize_t) sizeof(*header))
+	{
+		if (header->opcode == atomic_load(&file->held_opcode) &&
+			atomic_load(&file->held_count) < FUSE_HELD_MAX)
+			file->held[atomic_fetch_add(&file->held_count, 1)] = header->unique;
+		else
+			fuse_serve(file, header);
+	}
+	return NULL;
+}
+
+/* Mounts it, in a mount namespace of this process. False where this machine does not let us. */
+static inline bool
+fuse_file_open(FuseFile *file)
+{
+	char options[64];
+
+	memset(file, 0, sizeof(*file));
+	snprintf(file->directory, sizeof(file->directory), "/tmp/pfs-fuse-%d", getpid());
+	snprintf(file->path, sizeof(file->path), "%s/file", file->directory);
+	file->fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", file->fd);
+	if (file->fd < 0 || unshare(CLONE_NEWNS) != 0 ||
+		mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
+		return false;
+	(void) mkdir(file->directory, 0755);
+	if (mount("pfs", file->directory, "fuse", 0, options) != 0)
+		return false;
+	return pthread_create(&file->thread, NULL, fuse_run, file) == 0;
+}
+
+/* From now on requests of this kind wait. */
+static inline void
+fuse_file_hold(FuseFile *file, unsigned int opcode)
+{
+	atomic_store(&file->held_opcode, opcode);
+}
+
+static inline void
+fuse_file_let_go(FuseFile *file)
+{
+	const struct fuse_open_out opened = { .fh = 1 };
+	unsigned int opcode = atomic_exchange(&file->held_opcode, 0);
+
+	for (unsigned int i = 0; i < atomic_load(&file->held_count); i++)
+		fuse_answer(file, file->held[i], 0, &opened, opcode == FUSE_OPEN ? sizeof(opened) : 0);
+	atomic_store(&file->held_count, 0);
+}
+
+/* What waits still fails. */
+static inline void
+fuse_file_close(FuseFile *file)
+{
+	(void) umount2(file->directory, MNT_FORCE | MNT_DETACH);
+	(void) rmdir(file->directory);
+	pthread_join(file->thread, NULL);
+	close(file->fd);
+}
+
+#endif

@@ -1,0 +1,297 @@
+/*
+ * test_stuck.c
+ *		Processes and files about which the kernel does not answer: nobody waits for them for long.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "fuse_file.h"
+#include "process/prober.h"
+#include "process/process.h"
+
+#define NS_PER_S UINT64_C(1000000000)
+
+/* What waits for ever does so until this kills the test. */
+#define PATIENCE_S 20
+
+static FuseFile fuse;
+static bool have_fuse;
+
+typedef struct Fixture
+{
+	MappedFileTable *files;
+	ProcessTable *processes;
+} Fixture;
+
+static int
+setup(void **state)
+{
+	Fixture *fixture = calloc(1, sizeof(*fixture));
+
+	assert_int_equal(mapped_file_table_create(&fixture->files), 0);
+	assert_int_equal(process_table_create(fixture->files, 4, &fixture->processes), 0);
+	*state = fixture;
+	alarm(PATIENCE_S);
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	Fixture *fixture = *state;
+
+	fuse_file_let_go(&fuse);
+	process_table_free(fixture->processes);
+	mapped_file_table_free(fixture->files);
+	free(fixture);
+	return 0;
+}
+
+static struct pfs_sample
+sample_of(pid_t pid)
+{
+	struct pfs_sample sample = { .pid = (uint32_t) pid, .tid = (uint32_t) pid };
+	ProcStat stat;
+
+	assert_int_equal(proc_stat_read((uint32_t) pid, &stat), 0);
+	sample.start_time_ns = stat.start_ticks * (NS_PER_S / (uint64_t) sysconf(_SC_CLK_TCK));
+	return sample;
+}
+
+static void
+wait_until_held(void)
+{
+	while (atomic_load(&fuse.held_count) == 0)
+		usleep(1000);
+}
+
+/* A process that maps the file, and executes another program once *go is written to. */
+static pid_t
+start_child(int *go)
+{
+	int fds[2];
+	char byte = 0;
+	pid_t pid;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
+	pid = fork();
+	if (pid == 0)
+	{
+		int fd = open(fuse.path, O_RDONLY | O_CLOEXEC);
+		const volatile char *code =
+			mmap(NULL, FUSE_FILE_BYTES, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
+
+		if (fd < 0 || code == MAP_FAILED || code[0] != 0 || write(fds[1], &byte, 1) != 1)
+			_exit(1);
+		/* the file is closed by exec, while the kernel holds what /proc needs */
+		if (read(fds[1], &byte, 1) == 1)
+			execl("/bin/sleep", "sleep", "100", (char *) NULL);
+		_exit(1);
+	}
+	assert_int_equal(read(fds[0], &byte, 1), 1);
+	close(fds[1]);
+	*go = fds[0];
+	return pid;
+}
+
+/* Till the program that the child executes has its arguments, which are the last that it gets. */
+static void
+wait_for_arguments(pid_t pid)
+{
+	char path[64];
+	char arguments[16] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	while (strcmp(arguments, "sleep") != 0)
+	{
+		FILE *file = fopen(path, "re");
+
+		assert_non_null(file);
+		if (fread(arguments, 1, sizeof(arguments) - 1, file) == 0)
+			arguments[0] = '\0';
+		fclose(file);
+	}
+}
+
+static void
+stop_child(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* A file of a file system that does not answer is left out; all others of the process are there. */
+static void
+test_file(void **state)
+{
+	Fixture *fixture = *state;
+	uint64_t begin_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	ProcessTableStats stats;
+	ProcessDescription description;
+	struct pfs_sample sample;
+	Process *process;
+	pid_t pid;
+	int go;
+
+	if (!have_fuse)
+		skip();
+	pid = start_child(&go);
+	sample = sample_of(pid);
+	fuse_file_hold(&fuse, FUSE_OPEN);
+	process = process_table_get(fixture->processes, &sample, begin_ns);
+	process_table_stats(fixture->processes, &stats);
+	assert_int_equal(process_state(process), PROCESS_LIVE);
+	assert_non_null(process_executable(process));
+	assert_int_equal(stats.timeouts, 1);
+	assert_true(process_take_description(fixture->processes, process, &description));
+	assert_true(description.count >= 3); /* the program, its loader, the C library */
+	process_description_fini(fixture->files, &description);
+	assert_int_equal(atomic_load(&fuse.held_count), 1);
+	assert_true((uint64_t) clock_ns(CLOCK_MONOTONIC) - begin_ns < 5 * NS_PER_S);
+	fuse_file_let_go(&fuse);
+	stop_child(pid);
+	close(go);
+}
+
+/* /proc of a process in exec answers when a file is closed whose file system does not. */
+static void
+test_process(void **state)
+{
+	Fixture *fixture = *state;
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	ProcessTableStats stats;
+	struct pfs_sample sample;
+	Process *process;
+	pid_t pid;
+	int go;
+
+	if (!have_fuse)
+		skip();
+	fuse_file_hold(&fuse, FUSE_FLUSH);
+	pid = start_child(&go);
+	sample = sample_of(pid);
+	assert_int_equal(write(go, "", 1), 1);
+	wait_until_held();
+	process = process_table_get(fixture->processes, &sample, now_ns);
+	assert_int_equal(process_state(process), PROCESS_STUCK);
+	/* nobody asks again at once */
+	for (int i = 0; i < 100; i++)
+		process = process_table_get(fixture->processes, &sample, now_ns + (uint64_t) i);
+	process_table_stats(fixture->processes, &stats);
+	assert_int_equal(stats.timeouts, 1);
+	assert_int_equal(process_state(process), PROCESS_STUCK);
+	/* whether it lives cannot be said either: it is kept */
+	process_table_sweep(fixture->processes, now_ns + 70 * NS_PER_S);
+	process_table_stats(fixture->processes, &stats);
+	assert_int_equal(stats.timeouts, 2);
+	assert_int_equal(stats.count, 1);
+	fuse_file_let_go(&fuse);
+	wait_for_arguments(pid);
+	process = process_table_get(fixture->processes, &sample, now_ns + 10 * NS_PER_S);
+	assert_int_equal(process_state(process), PROCESS_LIVE);
+	stop_child(pid);
+	close(go);
+}
+
+typedef struct Sleep
+{
+	Probe probe;
+	atomic_bool *let_go;
+	atomic_int *discarded;
+	bool ran;
+} Sleep;
+
+static void
+run_sleep(Probe *probe)
+{
+	Sleep *asleep = (Sleep *) probe;
+
+	while (!atomic_load(asleep->let_go))
+		usleep(1000);
+	asleep->ran = true;
+}
+
+static void
+discard_sleep(Probe *probe)
+{
+	Sleep *asleep = (Sleep *) probe;
+
+	atomic_fetch_add(asleep->discarded, 1);
+	free(asleep);
+}
+
+static int
+run_one(Prober *prober, atomic_bool *let_go, atomic_int *discarded, uint64_t wait_ns)
+{
+	Sleep *asleep = calloc(1, sizeof(*asleep));
+	int result;
+
+	asleep->probe = (Probe){ .run = run_sleep, .discard = discard_sleep };
+	asleep->let_go = let_go;
+	asleep->discarded = discarded;
+	result = prober_run(prober, &asleep->probe, wait_ns);
+	if (result == 0)
+	{
+		assert_true(asleep->ran);
+		free(asleep);
+	}
+	return result;
+}
+
+/* Threads that are left behind are so many at most, come back when they can, and hold up nobody. */
+static void
+test_prober(void **state)
+{
+	atomic_bool never = false;
+	atomic_bool at_once = true;
+	atomic_int discarded = 0;
+	Prober *prober;
+	int stuck = 0;
+	int result;
+
+	assert_int_equal(prober_create(&prober), 0);
+	assert_int_equal(run_one(prober, &at_once, &discarded, PATIENCE_S * NS_PER_S), 0);
+	do
+	{
+		result = run_one(prober, &never, &discarded, NS_PER_S / 1000);
+		stuck += result == -ETIMEDOUT;
+	} while (result == -ETIMEDOUT);
+	assert_int_equal(result, -EBUSY);
+	/* those whose thread had not begun are not stuck */
+	assert_int_equal(prober_stuck(prober), 256);
+	assert_int_equal(atomic_load(&discarded), stuck - 256 + 1);
+	atomic_store(&never, true);
+	while (prober_stuck(prober) > 0)
+		usleep(1000);
+	assert_int_equal(atomic_load(&discarded), stuck + 1);
+	assert_int_equal(run_one(prober, &at_once, &discarded, PATIENCE_S * NS_PER_S), 0);
+	prober_free(prober);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_file, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_process, setup, teardown),
+		cmocka_unit_test(test_prober),
+	};
+	int failed;
+
+	have_fuse = fuse_file_open(&fuse);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	if (have_fuse)
+		fuse_file_close(&fuse);
+	return failed;
+}

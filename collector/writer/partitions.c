@@ -1,0 +1,118 @@
+/*
+ * partitions.c
+ *		A set of days, and ensure_partitions for those that are not in it.
+ */
+#include "writer/partitions.h"
+
+#include "base/clock.h"
+#include "base/hash.h"
+
+#define DAY_US		   (INT64_C(24) * 60 * 60 * 1000000)
+#define DAYS_MAX_BYTES (64 * 1024)
+
+void
+partitions_init(Partitions *partitions)
+{
+	partitions->budget = (Budget){ .limit_bytes = DAYS_MAX_BYTES };
+	table_init(&partitions->days, &partitions->budget, sizeof(int64_t));
+}
+
+void
+partitions_forget(Partitions *partitions)
+{
+	table_fini(&partitions->days);
+}
+
+static int64_t
+day_of(int64_t time_us)
+{
+	return time_us >= 0 ? time_us / DAY_US : -((-(time_us + 1)) / DAY_US) - 1;
+}
+
+static bool
+day_equal(const void *item, const void *key)
+{
+	return *(const int64_t *) item == *(const int64_t *) key;
+}
+
+static bool
+day_is_known(const Partitions *partitions, int64_t day)
+{
+	uint32_t position;
+
+	return table_find(&partitions->days, hash_word(partitions->days.seed, (uint64_t) day),
+					  day_equal, &day, &position);
+}
+
+static void
+day_remember(Partitions *partitions, int64_t day)
+{
+	/* full of days: begin anew, what is asked for twice is cheap */
+	if (table_reserve(&partitions->days) != 0)
+	{
+		table_fini(&partitions->days);
+		if (table_reserve(&partitions->days) != 0)
+			return;
+	}
+	*(int64_t *) table_append(&partitions->days, hash_word(partitions->days.seed, (uint64_t) day)) =
+		day;
+}
+
+static DbOutcome
+ensure_day(Partitions *partitions, Connection *connection, int64_t day, DbError *error)
+{
+	Buffer from = { NULL };
+	Buffer to = { NULL };
+	Statement statement = { .sql = "SELECT profstore.ensure_partitions($1, $2)",
+							.failure = "could not make a partition",
+							.keep = true,
+							.param_count = 2,
+							.params = { { WIRE_TIMESTAMPTZ, &from }, { WIRE_TIMESTAMPTZ, &to } } };
+	Result *result;
+	DbOutcome outcome;
+	int64_t start_us;
+
+	if (day_is_known(partitions, day))
+		return DB_OK;
+	if (__builtin_mul_overflow(day, DAY_US, &start_us))
+		start_us = day < 0 ? INT64_MIN : INT64_MAX;
+	wire_timestamp_param(&from, start_us);
+	wire_timestamp_param(&to, start_us);
+	outcome = connection_run(connection, &statement, 1, &result, error);
+	if (outcome == DB_OK)
+	{
+		result_free(result);
+		day_remember(partitions, day);
+	}
+	buffer_fini(&from);
+	buffer_fini(&to);
+	return outcome;
+}
+
+DbOutcome
+partitions_ensure(Partitions *partitions, Connection *connection, const Batch *batch,
+				  DbError *error)
+{
+	const BatchSample *samples;
+	size_t count = batch_samples(batch, &samples);
+	int64_t today = day_of(clock_ns(CLOCK_REALTIME) / 1000);
+	int64_t last_day = INT64_MIN;
+
+	for (size_t i = 0; i < count; i++)
+	{
+		int64_t day = day_of(samples[i].time_us);
+		DbOutcome outcome;
+
+		if (day == last_day)
+			continue;
+		last_day = day;
+		outcome = ensure_day(partitions, connection, day, error);
+
+		/* made ahead, so that midnight waits for nobody */
+		if (outcome == DB_OK && day == today)
+			outcome = ensure_day(partitions, connection, day + 1, error);
+		if (outcome != DB_OK)
+			return outcome;
+	}
+	return DB_OK;
+}
