@@ -9,7 +9,8 @@
 #include "base/exit_code.h"
 
 /*
- * With the arguments that the options were read from. Runs to the end and logs why it ended; the process's exit code.
+ * With the arguments that the options were read from. Runs to the end and logs why it ended; the
+ * process's exit code.
  */
 ExitCode agent_run(const AgentOptions *options, char **arguments, int count);
 
