@@ -43,9 +43,10 @@
 struct Flusher
 {
 	FlusherParts parts;
-	ResolveStats stats;	 /* this and what follows: of the thread */
-	Interval *interval;	 /* in work, or NULL */
-	uint32_t next_stack; /* of it */
+	ResolveStats stats;		 /* this and what follows: of the thread */
+	Interval *interval;		 /* in work, or NULL */
+	uint32_t next_stack;	 /* of it */
+	uint64_t kernel_changes; /* that the symbolizer was told of */
 	UnwindCounts unwind_counts;
 	int64_t sweep_ns; /* when it is due, as all that follows */
 	int64_t trim_ns;
@@ -140,6 +141,17 @@ give_up_interval(Flusher *flusher)
 	flusher->interval = NULL;
 }
 
+/* BPF programs and trampolines come and go, and their addresses are used again. */
+static void
+follow_kernel_code(Flusher *flusher)
+{
+	uint64_t changes = reader_kernel_changes(flusher->parts.reader);
+
+	if (changes != flusher->kernel_changes)
+		kernel_symbols_outdate(flusher->parts.symbolizer);
+	flusher->kernel_changes = changes;
+}
+
 /*
  * Adds to the batch what can be symbolized until the deadline; everything that does not fit is
  * counted.
@@ -157,6 +169,7 @@ fill_batch(Flusher *flusher, Batch *batch, int64_t deadline_ns, bool addresses_o
 	ResolveStats stats = { 0 };
 	Losses *losses = flusher->parts.losses;
 
+	follow_kernel_code(flusher);
 	if (resolve_interval(&context, flusher->interval, &flusher->next_stack, batch, &stats) != 0)
 		give_up_interval(flusher);
 	losses_add(losses, LOSS_BATCH_FULL, stats.samples_failed);

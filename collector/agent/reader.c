@@ -148,6 +148,12 @@ reader_shrink(Reader *reader)
 	atomic_store(&reader->shrinking, true);
 }
 
+uint64_t
+reader_kernel_changes(Reader *reader)
+{
+	return atomic_load(&reader->kernel_changes);
+}
+
 Interval *
 reader_take(Reader *reader)
 {

@@ -100,4 +100,7 @@ uint64_t reader_dropped(const Reader *reader);
 void reader_process_stats(const Reader *reader, ProcessTableStats *stats);
 void reader_unwind_stats(const Reader *reader, UnwinderStats *stats);
 
+/* Any thread. Counts when code of the kernel came or went, so that its names may be others. */
+uint64_t reader_kernel_changes(Reader *reader);
+
 #endif

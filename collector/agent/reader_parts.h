@@ -40,6 +40,7 @@ struct Reader
 	atomic_bool stopping;
 	atomic_bool refusing;
 	atomic_bool shrinking;
+	_Atomic uint64_t kernel_changes;
 	Heartbeat ring_heartbeat;
 	Heartbeat walker_heartbeat;
 	/* of the walker thread: records that wait for unwind tables, in any order */

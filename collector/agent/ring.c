@@ -136,6 +136,7 @@ reader_ring_run(void *argument)
 		}
 		losses_add(reader->losses, LOSS_SIDEBAND_FULL, past_images_take_lost(reader->past));
 		losses_add(reader->losses, LOSS_SIDEBAND_GAP, past_images_take_gaps(reader->past));
+		atomic_store(&reader->kernel_changes, past_images_kernel_changes(reader->past));
 		losses_add(reader->losses, LOSS_PAST_FULL, past_images_take_pushed_out(reader->past));
 		queued = reader->queue != NULL;
 		reader_unlock(reader);

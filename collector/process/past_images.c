@@ -58,6 +58,7 @@ struct PastImages
 	uint64_t updated_ns;		 /* what was told up to here is taken in */
 	uint64_t lost;
 	uint64_t gaps;
+	uint64_t kernel_changes;
 	PastProcess *processes;
 	bool found_valid; /* the last process that was looked for: often the next one as well */
 	uint32_t found_pid;
@@ -265,7 +266,11 @@ past_images_note(void *context, const SidebandEvent *event)
 		case SIDEBAND_MAP:
 			note_map(images, event);
 			break;
+		case SIDEBAND_KERNEL_CODE:
+			images->kernel_changes++;
+			break;
 		case SIDEBAND_LOST:
+			images->kernel_changes++;
 			remove_all(images);
 			images->forgotten_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
 			images->lost += event->lost;
@@ -475,6 +480,12 @@ past_images_take_gaps(PastImages *images)
 
 	images->gaps = 0;
 	return gaps;
+}
+
+uint64_t
+past_images_kernel_changes(const PastImages *images)
+{
+	return images->kernel_changes;
 }
 
 uint64_t

@@ -103,6 +103,9 @@ uint64_t past_images_untold_ns(PastImages *images, uint32_t pid);
  */
 uint64_t past_images_take_lost(PastImages *images);
 uint64_t past_images_take_gaps(PastImages *images);
+
+/* Counts when code of the kernel came or went: BPF programs, trampolines. */
+uint64_t past_images_kernel_changes(const PastImages *images);
 uint64_t past_images_take_pushed_out(PastImages *images);
 
 #endif

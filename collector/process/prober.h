@@ -35,7 +35,8 @@ int prober_create(Prober **prober);
 void prober_free(Prober *prober);
 
 /*
- * Runs the probe, and waits for it so long. 0: it has run, and stays the caller's. -ETIMEDOUT: it
+ * Runs the probe, and waits for it so long; longer, up to a second, where the thread does not get a
+ * processor. 0: it has run, and stays the caller's. -ETIMEDOUT: it
  * is the prober's, and will be discarded. -EBUSY: likewise, since too many threads are left behind.
  * One caller at a time.
  */

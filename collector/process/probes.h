@@ -41,7 +41,7 @@ typedef struct ProcessLook
 int process_look(Prober *prober, uint32_t pid, uint32_t tid, uint64_t wait_ns, ProcessLook **look);
 void process_look_free(ProcessLook *look);
 
-/* /proc/PID/stat alone, which waits for an exec to be over, too. As proc_stat_read, and as above. */
+/* /proc/PID/stat alone, which waits for the end of an exec, too. As proc_stat_read, or as above. */
 int process_look_stat(Prober *prober, uint32_t pid, uint64_t wait_ns, ProcStat *stat);
 
 /* When the control group was read; 0: it cannot be. Without a deadline: the kernel answers. */

@@ -98,7 +98,7 @@ bool process_is_generated(const Process *process, uint64_t address);
 
 /*
  * Each reads the mappings again, if there is a reason to, and as long as there is not always one:
- * 64 times at once, ten times a second in the long run, and a process with thousands of mappings
+ * 64 times at once, twenty times a second in the long run, and a process with thousands of mappings
  * less often. What is not read by then is read later.
  *
  * _seek: they do not cover the address. At most every 10 ms; the pause doubles, up to 10 s, while

@@ -18,7 +18,7 @@
 #define PROCESS_REFRESH_NS (60 * NS_PER_S)	/* a mapping may be replaced unnoticed */
 
 /* What a reading again costs of the time that a process has, and what it may spend at once. */
-#define REREAD_COST_NS	   (NS_PER_S / 10)
+#define REREAD_COST_NS	   (NS_PER_S / 20)
 #define REREAD_BURST_NS	   (64 * REREAD_COST_NS)
 #define REREAD_AT_ONE_COST 256 /* mappings; more cost more */
 

@@ -124,6 +124,7 @@ open_buffer(const Sideband *sideband, uint32_t cpu, Buffer *buffer)
 		.comm = 1,
 		.comm_exec = 1,
 		.task = 1,
+		.ksymbol = 1, /* from 5.1 */
 		.watermark = 1,
 		/* told between two wakeups: the other half is for the way there */
 		.wakeup_watermark = (uint32_t) (sideband->buffer_bytes / 2),
@@ -388,6 +389,11 @@ handle(const Sideband *sideband, size_t size, uint64_t time_ns)
 	{
 		event.kind = SIDEBAND_EXEC;
 		event.pid = comm->pid;
+		sideband->handler(sideband->context, &event);
+	}
+	else if (header->type == PERF_RECORD_KSYMBOL)
+	{
+		event.kind = SIDEBAND_KERNEL_CODE;
 		sideband->handler(sideband->context, &event);
 	}
 	else if (header->type == PERF_RECORD_LOST && size >= sizeof(*lost))

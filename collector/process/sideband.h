@@ -20,9 +20,10 @@ typedef enum SidebandKind
 {
 	SIDEBAND_FORK, /* of a process; threads are none */
 	SIDEBAND_THREAD,
-	SIDEBAND_EXIT, /* of a thread, the first one or another */
-	SIDEBAND_EXEC, /* a new image begins, without mappings */
-	SIDEBAND_MAP,  /* executable memory; that it is unmapped is not told */
+	SIDEBAND_EXIT,		  /* of a thread, the first one or another */
+	SIDEBAND_EXEC,		  /* a new image begins, without mappings */
+	SIDEBAND_MAP,		  /* executable memory; that it is unmapped is not told */
+	SIDEBAND_KERNEL_CODE, /* a BPF program or a trampoline came or went */
 	SIDEBAND_LOST, /* a buffer was full, or a CPU was not listened to: anything may have happened */
 } SidebandKind;
 

@@ -40,6 +40,7 @@ struct Kallsyms
 {
 	char *path;
 	bool loaded;
+	bool outdated;
 	int64_t loaded_ns; /* CLOCK_MONOTONIC */
 	int64_t reload_min_ns;
 	int64_t reload_ns; /* after which it may be read again */
@@ -295,6 +296,7 @@ load(Kallsyms *kallsyms)
 
 	discard(kallsyms);
 	kallsyms->loaded = true;
+	kallsyms->outdated = false;
 	kallsyms->loaded_ns = clock_ns(CLOCK_MONOTONIC);
 	if (file == NULL)
 		return;
@@ -394,16 +396,25 @@ find_loaded(const Kallsyms *kallsyms, uint64_t address, KernelSymbol *symbol)
 	return true;
 }
 
+void
+kallsyms_outdate(Kallsyms *kallsyms)
+{
+	kallsyms->outdated = true;
+}
+
 bool
 kallsyms_find(Kallsyms *kallsyms, uint64_t address, KernelSymbol *symbol)
 {
+	int64_t age_ns;
 	bool found;
 
 	if (!kallsyms->loaded)
 		load(kallsyms);
-	if (find_loaded(kallsyms, address, symbol))
+	found = find_loaded(kallsyms, address, symbol);
+	if (found && (!kallsyms->outdated || strcmp(symbol->module, "bpf") != 0))
 		return true;
-	if (clock_ns(CLOCK_MONOTONIC) - kallsyms->loaded_ns < kallsyms->reload_ns)
+	age_ns = clock_ns(CLOCK_MONOTONIC) - kallsyms->loaded_ns;
+	if (age_ns < (kallsyms->outdated ? kallsyms->reload_min_ns : kallsyms->reload_ns))
 		return false;
 	load(kallsyms);
 	found = find_loaded(kallsyms, address, symbol);

@@ -42,6 +42,12 @@ bool kallsyms_find(Kallsyms *kallsyms, uint64_t address, KernelSymbol *symbol);
  */
 bool kallsyms_has_addresses(Kallsyms *kallsyms);
 
+/*
+ * Code of the kernel came or went since. Symbols of BPF programs, whose addresses are used again,
+ * are then not believed until all are read again, which their next question does.
+ */
+void kallsyms_outdate(Kallsyms *kallsyms);
+
 size_t kallsyms_bytes(const Kallsyms *kallsyms);
 
 #endif

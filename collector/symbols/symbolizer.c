@@ -233,6 +233,12 @@ kernel_symbolize(Symbolizer *symbolizer, uint64_t address, const char **name, co
 	return true;
 }
 
+void
+kernel_symbols_outdate(Symbolizer *symbolizer)
+{
+	kallsyms_outdate(symbolizer->kallsyms);
+}
+
 bool
 kallsyms_readable(Symbolizer *symbolizer)
 {

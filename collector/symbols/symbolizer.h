@@ -79,6 +79,8 @@ int binary_symbolize(Binary *binary, uint64_t address, SymbolLines *lines);
  */
 bool kernel_symbolize(Symbolizer *symbolizer, uint64_t address, const char **name,
 					  const char **module, uint64_t *start);
+/* Code of the kernel came or went: kallsyms.h. */
+void kernel_symbols_outdate(Symbolizer *symbolizer);
 bool kallsyms_readable(Symbolizer *symbolizer);
 
 #endif

@@ -7,7 +7,7 @@
 
 /*
  * Call it first in main(): where this process was started as a worker it serves and never returns.
- * A program that leaves it out has no worker.
+ * A program that leaves it out and symbolizes would start itself again.
  */
 void symbolizer_worker_main(int argc, char **argv);
 

@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "memory_tables.h"
 #include "process/proc_file.h"
+#include "symbols/worker.h"
 
 #define WINDOW_US INT64_C(10000000)
 
@@ -836,7 +837,7 @@ test_given_back(void **state)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_sums, setup, teardown),
@@ -861,5 +862,6 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_given_back, setup, teardown),
 	};
 
+	symbolizer_worker_main(argc, argv);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -268,7 +268,6 @@ test_prober(void **state)
 		stuck += result == -ETIMEDOUT;
 	} while (result == -ETIMEDOUT);
 	assert_int_equal(result, -EBUSY);
-	/* those whose thread had not begun are not stuck */
 	assert_int_equal(prober_stuck(prober), 256);
 	assert_int_equal(atomic_load(&discarded), stuck - 256 + 1);
 	atomic_store(&never, true);

@@ -114,6 +114,30 @@ tells_hidden_addresses(void **state)
 	kallsyms_free(kallsyms);
 }
 
+/* A BPF program whose place another one has by now, as the kernel tells. */
+static void
+reads_again_what_changed(void **state)
+{
+	Kallsyms *eager;
+	Kallsyms *patient;
+	KernelSymbol symbol;
+
+	write_file("ffffffff81000000 T _text\nffffffffc0000000 t bpf_prog_old\t[bpf]\n");
+	assert_int_equal(kallsyms_create(path, 1, &eager), 0);
+	assert_int_equal(kallsyms_create(path, KALLSYMS_RELOAD_MIN_NS, &patient), 0);
+	expect(eager, 0xffffffffc0000001, "bpf_prog_old", "bpf", 0xffffffffc0000000);
+	expect(patient, 0xffffffffc0000001, "bpf_prog_old", "bpf", 0xffffffffc0000000);
+	write_file("ffffffff81000000 T _text\nffffffffc0000000 t bpf_prog_new\t[bpf]\n");
+	kallsyms_outdate(eager);
+	kallsyms_outdate(patient);
+	expect(eager, 0xffffffffc0000001, "bpf_prog_new", "bpf", 0xffffffffc0000000);
+	/* better no name than that of another one */
+	assert_false(kallsyms_find(patient, 0xffffffffc0000001, &symbol));
+	expect(patient, 0xffffffff81000001, "_text", "", 0xffffffff81000000);
+	kallsyms_free(eager);
+	kallsyms_free(patient);
+}
+
 /* A module that was loaded since is found, but not before the time to read again. */
 static void
 reads_again_what_is_missing(void **state)
@@ -184,6 +208,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(finds_the_covering_symbol, make_path, remove_path),
 		cmocka_unit_test_setup_teardown(tells_hidden_addresses, make_path, remove_path),
+		cmocka_unit_test_setup_teardown(reads_again_what_changed, make_path, remove_path),
 		cmocka_unit_test_setup_teardown(reads_again_what_is_missing, make_path, remove_path),
 		cmocka_unit_test(agrees_with_the_kernel),
 	};

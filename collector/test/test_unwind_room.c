@@ -39,6 +39,7 @@ typedef struct World
 	UnwindTables *tables;
 	ExecImage process;
 	DescribedMapping mappings[BINARIES];
+	bool same; /* the copies are equal */
 } World;
 
 static int
@@ -58,6 +59,29 @@ find_own_code(struct dl_phdr_info *info, size_t size, void *context)
 	return 1; /* the program comes first */
 }
 
+/* Makes a copy another program: its code ends some bytes later, which no row of it speaks of. */
+static void
+make_different(const char *path, int number)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	Elf64_Ehdr header;
+
+	assert_true(fd >= 0);
+	assert_int_equal(pread(fd, &header, sizeof(header), 0), sizeof(header));
+	for (int i = 0; i < header.e_phnum; i++)
+	{
+		off_t place = (off_t) (header.e_phoff + (size_t) i * sizeof(Elf64_Phdr));
+		Elf64_Phdr segment;
+
+		assert_int_equal(pread(fd, &segment, sizeof(segment), place), sizeof(segment));
+		if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0)
+			continue;
+		segment.p_filesz += (Elf64_Xword) number;
+		assert_int_equal(pwrite(fd, &segment, sizeof(segment), place), sizeof(segment));
+	}
+	close(fd);
+}
+
 static void
 map_copy(World *world, int number, const DescribedMapping *code)
 {
@@ -69,6 +93,8 @@ map_copy(World *world, int number, const DescribedMapping *code)
 	snprintf(path, sizeof(path), "%s/%d", world->directory, number);
 	snprintf(command, sizeof(command), "cp /proc/%d/exe %s", (int) getpid(), path);
 	assert_int_equal(system(command), 0);
+	if (!world->same)
+		make_different(path, number);
 	assert_int_equal(stat(path, &file), 0);
 	map.inode = file.st_ino;
 	map.device = file.st_dev;
@@ -84,12 +110,13 @@ map_copy(World *world, int number, const DescribedMapping *code)
 
 /* The kernel's tables have room for this many of the copies. */
 static void
-set_up(World *world, uint32_t room)
+set_up(World *world, uint32_t room, bool same)
 {
 	DescribedMapping code = { 0 };
 	UnwinderStats one;
 
 	memset(world, 0, sizeof(*world));
+	world->same = same;
 	world->process = (ExecImage){ (uint32_t) getpid(), 1, 1 };
 	strcpy(world->directory, "/tmp/unwind_full_XXXXXX");
 	assert_non_null(mkdtemp(world->directory));
@@ -159,7 +186,7 @@ test_full_tables(void **state)
 	UnwinderStats stats;
 
 	(void) state;
-	set_up(&world, 5);
+	set_up(&world, 5, false);
 	for (int i = 0; i < BINARIES; i++)
 	{
 		for (int tries = 0; !is_walked_by_table(&world, i, now_ns); tries++)
@@ -193,6 +220,47 @@ test_full_tables(void **state)
 	tear_down(&world);
 }
 
+/*
+ * Files of containers of one image: each is another file, and there is one table. It goes with the
+ * last that uses it.
+ */
+static void
+test_shared_tables(void **state)
+{
+	World world;
+	UnwinderStats stats;
+	uint64_t lines;
+
+	(void) state;
+	/* the eighth part of what they would take each for itself, and a quarter at most for one */
+	set_up(&world, 4, true);
+	for (int i = 0; i < BINARIES; i++)
+	{
+		assert_false(is_walked_by_table(&world, i, 0));
+		assert_true(is_walked_by_table(&world, i, 0));
+	}
+	unwind_tables_stats(world.tables, &stats);
+	assert_int_equal(stats.loaded, BINARIES);
+	assert_int_equal(stats.shared, BINARIES - 1);
+	assert_int_equal(stats.load_failures, 0);
+	assert_int_equal(stats.unloaded, 0);
+	lines = stats.lines;
+	assert_int_equal(lines, world.kernel->line_limit / 4);
+
+	/* all but one are mapped no more */
+	assert_int_equal(unwind_tables_describe(world.tables, &world.process, world.mappings, 1, 0), 0);
+	unwind_tables_sweep(world.tables, 2 * UNWIND_TABLES_KEEP_NS, UNWIND_TABLES_KEEP_NS);
+	unwind_tables_stats(world.tables, &stats);
+	assert_int_equal(stats.binaries, 1);
+	assert_int_equal(stats.lines, lines);
+	assert_true(is_walked_by_table(&world, 0, 2 * UNWIND_TABLES_KEEP_NS));
+	unwind_tables_forget(world.tables, &world.process, 2 * UNWIND_TABLES_KEEP_NS);
+	unwind_tables_sweep(world.tables, 4 * UNWIND_TABLES_KEEP_NS, UNWIND_TABLES_KEEP_NS);
+	unwind_tables_stats(world.tables, &stats);
+	assert_int_equal(stats.lines, 0);
+	tear_down(&world);
+}
+
 /* One that would take more than its share is not tried again, and leaves the others alone. */
 static void
 test_too_large_table(void **state)
@@ -201,7 +269,7 @@ test_too_large_table(void **state)
 	UnwinderStats stats;
 
 	(void) state;
-	set_up(&world, 3);
+	set_up(&world, 3, false);
 	assert_false(is_walked_by_table(&world, 0, 0));
 	assert_false(is_walked_by_table(&world, 0, 100 * EXTENT_GRACE_NS));
 	unwind_tables_stats(world.tables, &stats);
@@ -447,9 +515,13 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_full_tables),	  cmocka_unit_test(test_too_large_table),
-		cmocka_unit_test(test_full_mappings), cmocka_unit_test(test_generated_code_is_bounded),
-		cmocka_unit_test(test_full_rules),	  cmocka_unit_test(test_sparse_program),
+		cmocka_unit_test(test_full_tables),
+		cmocka_unit_test(test_shared_tables),
+		cmocka_unit_test(test_too_large_table),
+		cmocka_unit_test(test_full_mappings),
+		cmocka_unit_test(test_generated_code_is_bounded),
+		cmocka_unit_test(test_full_rules),
+		cmocka_unit_test(test_sparse_program),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,4 +29,10 @@ typedef struct CfiInput
 	uint64_t *steps_left; /* entries and instructions that may be read; NULL: as the size allows */
 } CfiInput;
 
+/*
+ * Inputs that make the same table have the same hash, and others have another one, unless whoever
+ * made them knows the seed.
+ */
+uint64_t cfi_input_hash(uint64_t seed, const CfiInput *input);
+
 #endif

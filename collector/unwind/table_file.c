@@ -44,31 +44,6 @@ _Static_assert(sizeof(FileHeader) == 64, "the header has no hidden padding");
 _Static_assert(sizeof(FilePage) == 16, "pages have no hidden padding");
 
 /*
- * Which bytes the table was made of. Nobody but us sees the seed, so nobody can make others with
- * the same hash.
- */
-static uint64_t
-hash_input(uint64_t seed, const CfiInput *input)
-{
-	uint64_t hash = hash_word(seed, input->machine);
-
-	hash = hash_word(hash, input->got_address);
-	hash = hash_word(hash, input->code_start);
-	hash = hash_word(hash, input->code_end);
-	hash = hash_word(hash, input->eh_frame.address);
-	hash = hash_word(hash, input->go_text);
-	hash = hash_word(hash, input->pclntab.address);
-	hash = hash_bytes(hash, input->eh_frame.data, input->eh_frame.length);
-	hash = hash_bytes(hash, input->pclntab.data, input->pclntab.length);
-	for (size_t i = 0; i < sizeof(input->init) / sizeof(input->init[0]); i++)
-	{
-		hash = hash_word(hash, input->init[i].address);
-		hash = hash_bytes(hash, input->init[i].data, input->init[i].length);
-	}
-	return hash_bytes(hash, input->debug_frame.data, input->debug_frame.length);
-}
-
-/*
  * The rules that a table uses, numbered by first use; numbers holds place + 1, 0: not used. Their
  * count.
  */
@@ -141,7 +116,7 @@ table_file_encode(const CfiInput *input, const RuleSet *rules, const PackedTable
 	if (file != NULL)
 	{
 		memcpy(header.magic, MAGIC, sizeof(header.magic));
-		header.check = hash_input(header.seed, input);
+		header.check = cfi_input_hash(header.seed, input);
 		header.page_count = (uint32_t) packed->page_count;
 		header.line_count = (uint32_t) packed->line_count;
 		header.rows_unsupported = stats->rows_unsupported;
@@ -173,7 +148,7 @@ header_is_valid(const FileHeader *header, const uint8_t *bytes, size_t length,
 		   header->rule_count <= PFS_UNWIND_RULES && header->page_count > 0 &&
 		   header->line_count > 0 && expected == length &&
 		   header->crc == lzma_crc32(bytes + CRC_END, length - CRC_END, 0) &&
-		   header->check == hash_input(header->seed, input);
+		   header->check == cfi_input_hash(header->seed, input);
 }
 
 /* The file's rules as the set numbers them. */

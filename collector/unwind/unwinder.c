@@ -22,11 +22,24 @@
 #include "unwind/cfi_sections.h"
 #include "unwind/table_store.h"
 
+/*
+ * A table in the kernel, of all binaries that have the same CFI: containers of one image map files
+ * of their own. A build ID alone is for anybody to claim.
+ */
+typedef struct SharedTable
+{
+	uint64_t hash; /* of the CFI, under the unwinder's seed */
+	uint32_t users;
+	TablePlace place;
+	UT_hash_handle hh;
+} SharedTable;
+
 struct UnwindBinary
 {
+	SharedTable *shared; /* NULL: it has none, or one of generated code */
 	uint32_t references;
-	uint32_t kind; /* enum pfs_mapping_kind */
-	TablePlace place;
+	uint32_t kind;	  /* enum pfs_mapping_kind */
+	TablePlace place; /* of its table, shared or not */
 };
 
 typedef struct Described
@@ -45,6 +58,8 @@ struct Unwinder
 	TableStore store;
 	ExtentPool mappings;
 	Described *processes;
+	SharedTable *shared;
+	uint64_t seed;
 	UnwinderStats stats;
 };
 
@@ -62,6 +77,7 @@ unwinder_create(KernelTables *tables, Unwinder **result)
 		return -ENOMEM;
 	}
 	unwinder->tables = tables;
+	unwinder->seed = unwinder->store.rules.rules.seed;
 	extent_pool_init(&unwinder->mappings, tables->mapping_limit);
 	*result = unwinder;
 	return 0;
@@ -109,12 +125,62 @@ unwinder_binary_is_shared(const UnwindBinary *binary)
 	return binary->references > 1;
 }
 
+/* What leads to the binary's table is gone. */
+static void
+give_table(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
+{
+	SharedTable *shared = binary->shared;
+
+	if (shared == NULL)
+	{
+		table_store_give(&unwinder->store, &binary->place, now_ns);
+		return;
+	}
+	binary->shared = NULL;
+	binary->place = (TablePlace){ 0 };
+	if (--shared->users > 0)
+		return;
+	HASH_DEL(unwinder->shared, shared);
+	table_store_give(&unwinder->store, &shared->place, now_ns);
+	free(shared);
+}
+
+/* Makes the binary a user of the table that others with the same CFI have. */
+static bool
+use_shared(Unwinder *unwinder, UnwindBinary *binary, uint64_t hash)
+{
+	SharedTable *shared;
+
+	HASH_FIND(hh, unwinder->shared, &hash, sizeof(hash), shared);
+	if (shared == NULL)
+		return false;
+	shared->users++;
+	binary->shared = shared;
+	binary->place = shared->place;
+	binary->kind = PFS_MAPPING_TABLE;
+	unwinder->stats.shared++;
+	return true;
+}
+
+/* Lets others use the binary's table; without memory it remains its own. */
+static void
+share(Unwinder *unwinder, UnwindBinary *binary, uint64_t hash)
+{
+	SharedTable *shared = calloc(1, sizeof(*shared));
+
+	if (shared == NULL)
+		return;
+	*shared = (SharedTable){ .hash = hash, .users = 1, .place = binary->place };
+	HASH_ADD(hh, unwinder->shared, hash, sizeof(shared->hash), shared);
+	binary->shared = shared;
+}
+
 void
 unwinder_binary_release(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
 {
 	if (binary == NULL || --binary->references > 0)
 		return;
-	table_store_give(&unwinder->store, &binary->place, now_ns);
+	give_table(unwinder, binary, now_ns);
 	free(binary);
 	unwinder->stats.binaries--;
 }
@@ -174,10 +240,14 @@ static int
 load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *sections, uint64_t now_ns)
 {
 	uint64_t refused = unwinder->store.rules.refused;
+	uint64_t hash = cfi_input_hash(unwinder->seed, &sections->input);
 	PackedTable packed;
 	CfiStats stats;
-	int err = table_store_begin(&unwinder->store, now_ns);
+	int err;
 
+	if (use_shared(unwinder, binary, hash))
+		return 0;
+	err = table_store_begin(&unwinder->store, now_ns);
 	if (err == 0)
 		err = make_table(unwinder, sections, &packed, &stats);
 	if (err != 0)
@@ -196,7 +266,10 @@ load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *sections
 	{
 		err = table_store_write(&unwinder->store, &binary->place, &packed, now_ns);
 		if (err == 0)
+		{
 			binary->kind = PFS_MAPPING_TABLE;
+			share(unwinder, binary, hash);
+		}
 	}
 	packed_table_free(&packed);
 	return err;
@@ -266,7 +339,7 @@ static void
 take_table_back(Unwinder *unwinder, UnwindBinary *binary, uint64_t now_ns)
 {
 	binary->kind = PFS_MAPPING_PENDING;
-	table_store_give(&unwinder->store, &binary->place, now_ns);
+	give_table(unwinder, binary, now_ns);
 	unwinder->stats.unloaded++;
 }
 

@@ -2,10 +2,10 @@
  * unwinder.h
  *		What the walker knows: unwind tables of binaries, mappings of processes.
  *
- * A binary's table is compiled once, whichever processes map it, and lies in the kernel's tables
- * while anybody holds the binary. A process may be described before the tables of its binaries are
- * there: walks then end at such a binary (PFS_WALK_NO_TABLE) until unwinder_binary_load has run.
- * Not thread-safe: the caller serializes.
+ * A binary's table is compiled once, whichever processes map it and whichever files hold the same
+ * CFI, and lies in the kernel's tables while anybody holds one of the binaries. A process may be
+ * described before the tables of its binaries are there: walks then end at such a binary
+ * (PFS_WALK_NO_TABLE) until unwinder_binary_load has run. Not thread-safe: the caller serializes.
  */
 #ifndef COLLECTOR_UNWINDER_H
 #define COLLECTOR_UNWINDER_H
@@ -32,6 +32,7 @@ typedef struct UnwinderStats
 	uint64_t rules;			   /* in the kernel now, of 16 bytes */
 	uint64_t loaded;		   /* binaries whose table was compiled, or read from the cache */
 	uint64_t cached;		   /* those of them that were read from the cache */
+	uint64_t shared;		   /* those of them whose table others with the same CFI had */
 	uint64_t cache_failures;   /* tables that the cache could not keep */
 	int cache_error;		   /* -errno of the last of these */
 	uint64_t load_failures;	   /* binaries whose CFI could not be read, or had no room */

@@ -7,8 +7,9 @@
 
 #include "profstore.h"
 
-#include "store/compact/verify.h"
 #include "utils/relcache.h"
+
+#include "store/compact/verify.h"
 
 /*
  * NULL for tables that do not hold samples. Begins the use of the dictionary; lives in

@@ -8,8 +8,9 @@
 
 #include "profstore.h"
 
-#include "base/hash.h"
 #include "utils/memutils.h"
+
+#include "base/hash.h"
 
 #define PFS_SERIES_TABLE_INITIAL 1024
 

@@ -74,14 +74,24 @@ table_free(Table *table)
 	}
 }
 
-/*
- * Compares rows [start, start + rows) of a column with what the reader says; the naive oracle for
- * ranges.
- */
-static void
-check_rows(const Table *table, uint32_t column, uint32_t start, uint32_t rows,
-		   const int64_t *values, const bool *nulls, int64_t *least, int64_t *greatest, bool *found)
+/* Of values that are not null. */
+typedef struct Range
 {
+	bool found;
+	int64_t least;
+	int64_t greatest;
+} Range;
+
+/*
+ * Compares rows [start, start + rows) of a column with what the reader says; returns their range,
+ * as the naive oracle.
+ */
+static Range
+check_rows(const Table *table, uint32_t column, uint32_t start, uint32_t rows,
+		   const int64_t *values, const bool *nulls)
+{
+	Range range = { 0 };
+
 	for (uint32_t i = 0; i < rows; i++)
 	{
 		bool is_null = table->columns[column].nulls != NULL && table->nulls[column][start + i];
@@ -93,10 +103,11 @@ check_rows(const Table *table, uint32_t column, uint32_t start, uint32_t rows,
 		if (values[i] != value)
 			fail_msg("column %u row %u: %lld instead of %lld", column, start + i,
 					 (long long) values[i], (long long) value);
-		*least = !*found || value < *least ? value : *least;
-		*greatest = !*found || value > *greatest ? value : *greatest;
-		*found = true;
+		range.least = !range.found || value < range.least ? value : range.least;
+		range.greatest = !range.found || value > range.greatest ? value : range.greatest;
+		range.found = true;
 	}
+	return range;
 }
 
 static bool
@@ -116,9 +127,7 @@ check_block(const Table *table, PfsSegmentReader *reader, uint32_t column, uint3
 	int64_t values[PFS_BLOCK_ROWS];
 	bool nulls[PFS_BLOCK_ROWS];
 	bool has_nulls;
-	int64_t oracle_least = 0;
-	int64_t oracle_greatest = 0;
-	bool oracle_found = false;
+	Range oracle;
 	int64_t least;
 	int64_t greatest;
 	PfsError error = { 0 };
@@ -130,19 +139,18 @@ check_block(const Table *table, PfsSegmentReader *reader, uint32_t column, uint3
 					 PFS_OK);
 	for (uint32_t i = rows; i < PFS_BLOCK_ROWS; i++)
 		assert_int_equal(values[i], 0x5a5a5a5a5a5a5a5a);
-	check_rows(table, column, start, rows, values, has_nulls ? nulls : NULL, &oracle_least,
-			   &oracle_greatest, &oracle_found);
+	oracle = check_rows(table, column, start, rows, values, has_nulls ? nulls : NULL);
 	assert_int_equal(pfs_reader_block_range(reader, (int) column, block, &least, &greatest),
-					 oracle_found);
-	if (oracle_found && pfs_reader_range_is_bounds(reader, (int) column))
+					 oracle.found);
+	if (oracle.found && pfs_reader_range_is_bounds(reader, (int) column))
 	{
-		assert_true(least <= oracle_least);
-		assert_true(greatest >= oracle_greatest);
+		assert_true(least <= oracle.least);
+		assert_true(greatest >= oracle.greatest);
 	}
-	else if (oracle_found)
+	else if (oracle.found)
 	{
-		assert_int_equal(least, oracle_least);
-		assert_int_equal(greatest, oracle_greatest);
+		assert_int_equal(least, oracle.least);
+		assert_int_equal(greatest, oracle.greatest);
 	}
 }
 
