@@ -70,6 +70,7 @@ typedef struct MemoryUse
 } MemoryUse;
 
 static int statm_fd = -1; /* /proc/self/statm, opened while files can be */
+static bool can_serve;	  /* the program passed through symbolizer_worker_main */
 
 static MemoryUse
 memory_use(void)
@@ -446,9 +447,16 @@ serve(void)
 	return EXIT_SUCCESS;
 }
 
+bool
+symbolizer_worker_can_start(void)
+{
+	return can_serve && getenv(WORKER_MARK) == NULL;
+}
+
 void
 symbolizer_worker_main(int argc, char **argv)
 {
+	can_serve = true;
 	if (argc != 2 || strcmp(argv[1], WORKER_ARGUMENT) != 0)
 		return;
 	/*

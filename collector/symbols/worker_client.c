@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/log.h"
+#include "symbols/worker.h"
 #include "symbols/worker_protocol.h"
 
 #define ANSWER_TIMEOUT_MS	  10000 /* the worker's own limit is one of CPU time */
@@ -111,7 +113,8 @@ spawn(WorkerClient *client, int socket)
 	char name[] = "profstore-collector";
 	char argument[] = WORKER_ARGUMENT;
 	char *arguments[] = { name, argument, NULL };
-	char *environment[] = { NULL };
+	char mark[] = WORKER_MARK "=1";
+	char *environment[] = { mark, NULL };
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
 	sigset_t none;
@@ -160,6 +163,20 @@ count_failure(WorkerClient *client, bool timed_out)
 	client->pause_until_ns = clock_ns(CLOCK_MONOTONIC) + pause_ns;
 }
 
+/* An error of the program, not of the machine it runs on: told once. */
+static bool
+may_start(void)
+{
+	static atomic_flag told = ATOMIC_FLAG_INIT;
+
+	if (symbolizer_worker_can_start())
+		return true;
+	if (!atomic_flag_test_and_set(&told))
+		log_event(LOG_ERROR, "symbols", "could not start the symbol worker",
+				  log_text("detail", "The program would not serve as one."));
+	return false;
+}
+
 /* A worker, if there is none; -EAGAIN where none can be had now. */
 static int
 start_worker(WorkerClient *client)
@@ -170,6 +187,8 @@ start_worker(WorkerClient *client)
 
 	if (client->socket >= 0)
 		return 0;
+	if (!may_start())
+		return -EAGAIN;
 	if (client->pause_until_ns > clock_ns(CLOCK_MONOTONIC) || !reap(client, &status))
 		return -EAGAIN;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)

@@ -25,7 +25,8 @@
 
 #include "symbols/symbol_line.h"
 
-#define WORKER_ARGUMENT		 "symbol-worker" /* argv[1] of a worker */
+#define WORKER_ARGUMENT		 "symbol-worker"		   /* argv[1] of a worker */
+#define WORKER_MARK			 "PROFSTORE_SYMBOL_WORKER" /* in the environment of a worker */
 #define WORKER_FRAMES_MAX	 64 /* of one address; the outermost and the innermost stay */
 #define WORKER_FILES_MAX	 3	/* descriptors of a request */
 /* bytes of a string in a reply, NUL included; longer ones are cut */

@@ -1,0 +1,75 @@
+/*
+ * test_worker_start.c
+ *		A program that would not serve as a worker starts none, and so never itself again.
+ *
+ * This is such a program: it calls symbolizer_worker_main late, and not where it was started again.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "symbols/worker.h"
+#include "symbols/worker_client.h"
+#include "symbols/worker_protocol.h"
+
+/* A question's answer: -EAGAIN where no worker was started, -EIO where one was and ended at once. */
+static int
+ask(void)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	WorkerClient *client;
+	int err;
+
+	assert_true(fd >= 0);
+	assert_int_equal(worker_client_create(&client), 0);
+	err = worker_client_checksum(client, fd, 0);
+	worker_client_free(client);
+	close(fd);
+	return err;
+}
+
+static void
+starts_none_unless_ready(void **state)
+{
+	assert_int_equal(ask(), -EAGAIN);
+}
+
+static void
+starts_one_when_ready(void **state)
+{
+	char name[] = "test";
+	char *arguments[] = { name, NULL };
+
+	symbolizer_worker_main(1, arguments);
+	assert_int_equal(ask(), -EIO);
+}
+
+static void
+starts_none_as_a_worker(void **state)
+{
+	assert_int_equal(setenv(WORKER_MARK, "1", 1), 0);
+	assert_int_equal(ask(), -EAGAIN);
+	assert_int_equal(unsetenv(WORKER_MARK), 0);
+}
+
+int
+main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(starts_none_unless_ready),
+		cmocka_unit_test(starts_one_when_ready),
+		cmocka_unit_test(starts_none_as_a_worker),
+	};
+
+	if (argc > 1) /* started again: not a third time */
+		_exit(EXIT_FAILURE);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
