@@ -5,6 +5,7 @@
 #include "symbols/worker_sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <linux/audit.h>
 #include <linux/capability.h>
@@ -16,6 +17,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -49,6 +51,20 @@ static const uint16_t allowed_calls[] = {
 /* clang-format on */
 
 #define ALLOWED_CALLS (sizeof(allowed_calls) / sizeof(allowed_calls[0]))
+
+/*
+ * Some of these calls can do harm to others, too, who are nobody as well: they are allowed with one
+ * value of an argument alone.
+ */
+typedef struct Narrowed
+{
+	uint16_t call;
+	uint8_t argument;
+	uint32_t value;
+} Narrowed;
+
+#define NARROWED_CALLS	  4
+#define NARROWED_COMMANDS 5 /* of the filter, each */
 
 /*
  * In a user namespace that does not map nobody (EINVAL) root is none outside of it, and stays. 0 or
@@ -100,11 +116,35 @@ drop_capabilities(void)
 	return syscall(SYS_capset, &header, none) == 0;
 }
 
+/* The call fails with EPERM unless its argument has the value. How many commands that takes. */
+static unsigned short
+narrow(struct sock_filter program[NARROWED_COMMANDS], const Narrowed *narrowed)
+{
+	const struct sock_filter commands[NARROWED_COMMANDS] = {
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, narrowed->call, 0, 4),
+		/* its low half, which is all that the kernel takes of an int */
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+				 offsetof(struct seccomp_data, args) + 8U * narrowed->argument),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, narrowed->value, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	};
+
+	memcpy(program, commands, sizeof(commands));
+	return NARROWED_COMMANDS;
+}
+
 /* Any other call fails with EPERM. False where the kernel has filters, but takes not this one. */
 static bool
 filter_calls(void)
 {
-	struct sock_filter program[5 + 2 * ALLOWED_CALLS];
+	const Narrowed narrowed[NARROWED_CALLS] = {
+		{ SYS_tgkill, 0, (uint32_t) getpid() },
+		{ SYS_setpriority, 0, PRIO_PROCESS },
+		{ SYS_setpriority, 1, 0 },
+		{ SYS_fcntl, 1, F_GETFD }, /* libelf; F_SETOWN and F_SETSIG would send signals */
+	};
+	struct sock_filter program[5 + NARROWED_CALLS * NARROWED_COMMANDS + 2 * ALLOWED_CALLS];
 	struct sock_fprog filter = { .filter = program };
 	unsigned short at = 0;
 
@@ -115,6 +155,8 @@ filter_calls(void)
 	program[at++] = (struct sock_filter) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
 	program[at++] =
 		(struct sock_filter) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	for (size_t i = 0; i < NARROWED_CALLS; i++)
+		at += narrow(&program[at], &narrowed[i]);
 	for (size_t i = 0; i < ALLOWED_CALLS; i++)
 	{
 		program[at++] =
