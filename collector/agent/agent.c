@@ -525,23 +525,22 @@ wait_for_tick(const Agent *agent, int64_t end_ns)
 	int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	int64_t until_ns = now_ns + (shows ? PROGRESS_NS : TICK_NS);
 	struct pollfd stopped = { .fd = stop_fd, .events = POLLIN };
+	eventfd_t signals;
 
 	if (until_ns > agent->flush_ns)
 		until_ns = agent->flush_ns;
 	if (until_ns > end_ns)
 		until_ns = end_ns;
-	if (until_ns > now_ns)
-		(void) poll(&stopped, 1, (int) ((until_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS));
+	/* what a signal asks for is set before it makes stop_fd readable */
+	if (until_ns > now_ns &&
+		poll(&stopped, 1, (int) ((until_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS)) > 0)
+		(void) eventfd_read(stop_fd, &signals);
 }
 
-/* What SIGHUP asked for. A signal that comes meanwhile makes stop_fd readable again. */
+/* What SIGHUP asked for. One that comes meanwhile asks for another reload. */
 static void
 reload(Agent *agent)
 {
-	uint64_t signals;
-
-	if (read(stop_fd, &signals, sizeof(signals)) < 0)
-		return; /* the first to be told of it is on the way still */
 	reload_asked = 0;
 	agent_reload(&agent->own, &agent->call, agent->writer, agent->reader);
 	agent->flush_ns = next_flush(agent);
