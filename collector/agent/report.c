@@ -44,7 +44,7 @@ report_own_cost(Report *report)
 int
 report_write(FILE *file, const Report *report, Losses *losses)
 {
-	uint64_t lost = report->writer.samples_dropped;
+	uint64_t lost = report->writer.samples_dropped + report->writer.samples_refused;
 	int failed;
 
 	for (Loss loss = 0; loss < LOSS_COUNT; loss++)
@@ -65,6 +65,7 @@ report_write(FILE *file, const Report *report, Losses *losses)
 		fprintf(file, "%s.%s=%" PRIu64 "\n", loss_kind(loss) == LOSS_LOST ? "lost" : "incomplete",
 				loss_reason(loss), losses_total(losses, loss));
 	fprintf(file, "lost.queue_full=%" PRIu64 "\n", report->writer.samples_dropped);
+	fprintf(file, "lost.database_refused=%" PRIu64 "\n", report->writer.samples_refused);
 	fprintf(file, "stacks=%" PRIu64 "\n", report->resolved.user_samples);
 	fprintf(file, "stacks_complete=%" PRIu64 "\n", report->resolved.complete);
 	fprintf(file, "processes=%" PRIu64 "\n", report->processes.created);
