@@ -284,12 +284,19 @@ install_snapshot(ProcessTable *table, Process *process, Snapshot *snapshot)
 	open_executable(table, process, snapshot);
 }
 
+/* We may have no right to signal it (CAP_KILL), which is told of those that are there alone. */
+static bool
+is_there(uint32_t pid)
+{
+	return kill((pid_t) pid, 0) == 0 || errno == EPERM;
+}
+
 uint32_t
 process_root_pid(const Process *process)
 {
-	if (kill((pid_t) process->key.pid, 0) == 0)
+	if (is_there((uint32_t) process->key.pid))
 		return (uint32_t) process->key.pid;
-	return kill((pid_t) process->parent_pid, 0) == 0 ? process->parent_pid : 0;
+	return is_there(process->parent_pid) ? process->parent_pid : 0;
 }
 
 /*

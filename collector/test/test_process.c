@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "process/proc_file.h"
 #include "process/process.h"
+#include "process/process_parts.h"
 
 #define MS UINT64_C(1000000)
 
@@ -682,6 +683,34 @@ test_verdicts(void **state)
 	process_description_fini(fixture->files, &description);
 }
 
+/* Who may not signal a process looks its files up in its root all the same. Exit code: 0. */
+static int
+find_root_as_nobody(pid_t parent)
+{
+	Process process = { .key = { .pid = (uint64_t) parent }, .parent_pid = 0 };
+
+	if (setresuid(65534, 65534, 65534) != 0 || kill(parent, 0) == 0)
+		return 1;
+	return process_root_pid(&process) == (uint32_t) parent ? 0 : 2;
+}
+
+static void
+test_root_without_right_to_signal(void **state)
+{
+	pid_t parent = getpid();
+	int status;
+	pid_t child;
+
+	if (geteuid() != 0)
+		skip();
+	child = fork();
+	if (child == 0)
+		_exit(find_root_as_nobody(parent));
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int
 main(void)
 {
@@ -703,6 +732,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_verdicts, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_room, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_no_room_beside_large_one, setup, teardown),
+		cmocka_unit_test(test_root_without_right_to_signal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
