@@ -13,6 +13,7 @@
 #define ELF_SEGMENTS_MAX	4096
 #define ELF_SECTIONS_MAX	8192 /* each costs two reads */
 #define ELF_NOTES_MAX_BYTES 65536
+#define ELF_NOTES_MAX		4096 /* of a file, in which many sections may be the same bytes */
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define ELF_NATIVE_DATA ELFDATA2LSB
@@ -213,12 +214,14 @@ elf_build_id_read(ElfBuildId *id, const ElfSource *source, const ElfExtent *note
 		notes->size_bytes < ELF_NOTES_MAX_BYTES ? notes->size_bytes : ELF_NOTES_MAX_BYTES;
 	uint64_t at = 0;
 
-	while (id->size_bytes == 0 && at + sizeof(Elf64_Nhdr) <= size_bytes)
+	while (id->size_bytes == 0 && id->notes < ELF_NOTES_MAX &&
+		   at + sizeof(Elf64_Nhdr) <= size_bytes)
 	{
 		Elf64_Nhdr note;
 		uint64_t description;
 		char name[4];
 
+		id->notes++;
 		if (!elf_source_read(source, notes->offset + at, &note, sizeof(note)))
 			return;
 		description = at + sizeof(note) + ((note.n_namesz + mask) & ~mask);

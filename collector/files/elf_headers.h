@@ -39,6 +39,7 @@ typedef struct ElfBuildId
 {
 	uint32_t size_bytes; /* 0: absent */
 	uint8_t bytes[ELF_BUILD_ID_MAX_BYTES];
+	uint32_t notes; /* that were looked at for it */
 } ElfBuildId;
 
 typedef struct ElfHeaders
@@ -78,7 +79,10 @@ bool elf_headers_section(const ElfHeaders *headers, uint32_t index, Elf64_Shdr *
 bool elf_headers_name(const ElfHeaders *headers, const Elf64_Shdr *section,
 					  char name[ELF_NAME_BYTES]);
 
-/* Looks for NT_GNU_BUILD_ID among notes, where none was found before. */
+/*
+ * Looks for NT_GNU_BUILD_ID among notes, where none was found before. Of a file's notes, in all
+ * calls with its id together, some thousand are looked at.
+ */
 void elf_build_id_read(ElfBuildId *id, const ElfSource *source, const ElfExtent *notes,
 					   uint64_t alignment);
 

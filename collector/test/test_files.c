@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "files/elf_headers.h"
 #include "files/open_file.h"
 
 static char directory[64];
@@ -251,6 +252,41 @@ follows_links_in_the_root_of_a_process(void **state)
 	waitpid(child, NULL, 0);
 }
 
+/*
+ * Notes that say nothing, then one with a build ID, in a section of its own; was that found? A file
+ * of thousands of sections with the same notes would else be read for a minute.
+ */
+static bool
+finds_build_id_behind(uint32_t notes)
+{
+	static const struct
+	{
+		Elf64_Nhdr header;
+		char name[4];
+		uint8_t id[4];
+	} last = { { 4, 4, NT_GNU_BUILD_ID }, "GNU", { 1, 2, 3, 4 } };
+	uint8_t bytes[5000 * sizeof(Elf64_Nhdr) + sizeof(last)] = { 0 };
+	const ElfExtent before = { 0, notes * sizeof(Elf64_Nhdr) };
+	const ElfExtent behind = { before.size_bytes, sizeof(last) };
+	const ElfSource source = { .fd = -1,
+							   .memory = bytes,
+							   .size_bytes = before.size_bytes + behind.size_bytes };
+	ElfBuildId id = { 0 };
+
+	memcpy(bytes + before.size_bytes, &last, sizeof(last));
+	elf_build_id_read(&id, &source, &before, 4);
+	elf_build_id_read(&id, &source, &behind, 4);
+	return id.size_bytes == sizeof(last.id) && memcmp(id.bytes, last.id, sizeof(last.id)) == 0;
+}
+
+static void
+looks_at_few_notes(void **state)
+{
+	assert_true(finds_build_id_behind(0));
+	assert_true(finds_build_id_behind(1000));
+	assert_false(finds_build_id_behind(5000));
+}
+
 int
 main(void)
 {
@@ -259,6 +295,7 @@ main(void)
 		cmocka_unit_test(bounds_paths),
 		cmocka_unit_test(never_opens_what_is_no_file),
 		cmocka_unit_test(follows_links_in_the_root_of_a_process),
+		cmocka_unit_test(looks_at_few_notes),
 	};
 
 	return cmocka_run_group_tests(tests, make_files, remove_files);

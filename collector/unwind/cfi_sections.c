@@ -44,6 +44,7 @@ typedef struct Reader
 	const ElfHeaders *headers;
 	CfiSections *sections;
 	CfiSection found[CFI_SECTIONS];
+	ElfBuildId build_id;
 } Reader;
 
 /* Charges what a buffer takes to the file's budget. NULL where that, or memory, is out. */
@@ -182,14 +183,14 @@ read_build_id(Reader *reader, const Elf64_Shdr *section)
 {
 	static const char digits[] = "0123456789abcdef";
 	const ElfExtent notes = { section->sh_offset, section->sh_size };
-	ElfBuildId id = { 0 };
+	ElfBuildId *id = &reader->build_id;
 	char *text = reader->sections->build_id;
 
-	elf_build_id_read(&id, &reader->headers->source, &notes, section->sh_addralign);
-	for (uint32_t i = 0; i < id.size_bytes; i++)
+	elf_build_id_read(id, &reader->headers->source, &notes, section->sh_addralign);
+	for (uint32_t i = 0; i < id->size_bytes; i++)
 	{
-		*text++ = digits[id.bytes[i] >> 4];
-		*text++ = digits[id.bytes[i] & 15];
+		*text++ = digits[id->bytes[i] >> 4];
+		*text++ = digits[id->bytes[i] & 15];
 	}
 	*text = '\0';
 }
