@@ -9,7 +9,7 @@
 
 #include "admin/module.h"
 #include "admin/worker.h"
-#include "dictionary/dictionary.h"
+#include "dictionary/cache/dictionary.h"
 #include "import/import_settings.h"
 #include "store/write/write_buffer.h"
 #include "tableam/access.h"
