@@ -10,7 +10,7 @@
  *
  * The clock is the software CPU clock: it exists in every virtual machine, and its period is exact.
  */
-#include "agent/sampler.h"
+#include "kernel/sampler.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -24,10 +24,10 @@
 #include <bpf/libbpf.h>
 #include <linux/perf_event.h>
 
-#include "agent/bpf_tables.h"
-#include "agent/features.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "kernel/bpf_tables.h"
+#include "kernel/features.h"
 #include "process/cpu_event.h"
 #include "process/cpu_list.h"
 #include "process/proc_file.h"

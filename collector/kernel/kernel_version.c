@@ -2,7 +2,7 @@
  * kernel_version.c
  *		What uname and the distribution say.
  */
-#include "agent/kernel_version.h"
+#include "kernel/kernel_version.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  * capabilities.c
  *		Dropping of capabilities: the bounding set first, for which one of them is needed.
  */
-#include "agent/capabilities.h"
+#include "kernel/capabilities.h"
 
 #include <errno.h>
 #include <linux/capability.h>

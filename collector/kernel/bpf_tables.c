@@ -5,7 +5,7 @@
  * Runs of slots are handed out from the low end (extent_pool.h), so that the arrays are as long as
  * was needed at most.
  */
-#include "agent/bpf_tables.h"
+#include "kernel/bpf_tables.h"
 
 #include <errno.h>
 #include <stdatomic.h>

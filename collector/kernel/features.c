@@ -2,7 +2,7 @@
  * features.c
  *		Probes of the kernel and of the process's capabilities.
  */
-#include "agent/features.h"
+#include "kernel/features.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@
 #include <linux/capability.h>
 #include <linux/perf_event.h>
 
-#include "agent/kernel_version.h"
+#include "kernel/kernel_version.h"
 
 #define BTF_FILE "/sys/kernel/btf/vmlinux"
 
