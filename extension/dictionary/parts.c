@@ -12,7 +12,6 @@
 #include "dictionary/intern.h"
 #include "dictionary/names.h"
 #include "dictionary/series_classes.h"
-#include "dictionary/series_seen.h"
 #include "dictionary/shared_trees.h"
 #include "dictionary/tree_cache.h"
 
@@ -26,5 +25,4 @@ pfs_dictionary_init(void)
 	pfs_doubts_init();
 	pfs_shared_trees_init();
 	pfs_series_classes_init();
-	pfs_series_seen_init();
 }
