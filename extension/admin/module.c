@@ -9,8 +9,8 @@
 
 #include "admin/module.h"
 #include "admin/worker.h"
-#include "dictionary/dictionary.h"
-#include "dictionary/series_seen.h"
+#include "dictionary/cache/dictionary.h"
+#include "dictionary/intern/series_seen.h"
 #include "import/import_settings.h"
 #include "store/write/write_buffer.h"
 #include "tableam/access.h"
