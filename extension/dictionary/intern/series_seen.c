@@ -76,8 +76,8 @@ pfs_series_seen(int32 series_id, TimestampTz first, TimestampTz last)
 {
 	check_times(first, last);
 	PFS_RESERVE_IN(TopTransactionContext, told, told_capacity, told_count + 1);
-	told[told_count++] = (Seen){ pfs_relation_oid("series"), series_id,
-								 GetCurrentSubTransactionId(), first, last };
+	told[told_count++] =
+		(Seen){ pfs_relation_oid("series"), series_id, GetCurrentSubTransactionId(), first, last };
 }
 
 static void
