@@ -12,7 +12,6 @@
 #include "dictionary/cache/names.h"
 #include "dictionary/intern/intern.h"
 #include "dictionary/intern/series_classes.h"
-#include "dictionary/intern/series_seen.h"
 #include "dictionary/tree/shared_trees.h"
 #include "dictionary/tree/tree_cache.h"
 
@@ -26,5 +25,4 @@ pfs_dictionary_init(void)
 	pfs_doubts_init();
 	pfs_shared_trees_init();
 	pfs_series_classes_init();
-	pfs_series_seen_init();
 }

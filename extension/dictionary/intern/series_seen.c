@@ -14,6 +14,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
+#include "utils/syscache.h"
 #include "utils/timestamp.h"
 
 #include "base/arrays.h"
@@ -29,6 +30,7 @@ PG_FUNCTION_INFO_V1(profstore_note_seen);
 
 typedef struct Seen
 {
+	Oid table; /* the extension may be made anew before the transaction commits */
 	int32 series_id;
 	SubTransactionId told_in;
 	TimestampTz first;
@@ -74,7 +76,8 @@ pfs_series_seen(int32 series_id, TimestampTz first, TimestampTz last)
 {
 	check_times(first, last);
 	PFS_RESERVE_IN(TopTransactionContext, told, told_capacity, told_count + 1);
-	told[told_count++] = (Seen){ series_id, GetCurrentSubTransactionId(), first, last };
+	told[told_count++] =
+		(Seen){ pfs_relation_oid("series"), series_id, GetCurrentSubTransactionId(), first, last };
 }
 
 static void
@@ -83,6 +86,18 @@ forget(void)
 	told = NULL;
 	told_count = 0;
 	told_capacity = 0;
+}
+
+/* Series of an extension that the transaction has dropped are not those of one that it made. */
+static void
+forget_dropped(void)
+{
+	uint32 left = 0;
+
+	for (uint32 i = 0; i < told_count; i++)
+		if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(told[i].table)))
+			told[left++] = told[i];
+	told_count = left;
 }
 
 static int
@@ -141,6 +156,9 @@ widen_series(void)
 	Oid user;
 	int context;
 
+	forget_dropped();
+	if (told_count == 0)
+		return;
 	merge_told();
 	PushActiveSnapshot(GetTransactionSnapshot());
 	series = pfs_table_open("series", RowExclusiveLock);

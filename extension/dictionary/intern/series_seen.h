@@ -14,7 +14,7 @@
 
 #include "datatype/timestamp.h"
 
-/* Called once when the module is loaded. */
+/* Called once when the module is loaded, before the write buffer: it commits after that. */
 void pfs_series_seen_init(void);
 
 /*
