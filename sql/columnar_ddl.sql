@@ -162,3 +162,18 @@ CREATE TABLE anew (a int4) USING profstore;
 INSERT INTO anew VALUES (5);
 COMMIT;
 SELECT * FROM anew;
+
+-- Nor are its series those of the old one, of which the transaction has told; and where there is none, nothing is left to tell.
+BEGIN;
+SELECT profstore.intern_series('{a:b:c::}', '{"{}"}', '{0}');
+SELECT profstore.touch_series('{1}', '2020-01-01', '2020-01-02');
+DROP EXTENSION profstore CASCADE;
+CREATE EXTENSION profstore;
+SELECT profstore.intern_series('{a:b:c::}', '{"{}"}', '{0}');
+COMMIT;
+SELECT id, first_seen FROM profstore.series;
+BEGIN;
+SELECT profstore.touch_series('{1}', '2020-01-01', '2020-01-02');
+DROP EXTENSION profstore CASCADE;
+COMMIT;
+SELECT count(*) FROM pg_extension WHERE extname = 'profstore';

@@ -22,7 +22,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "agent/capabilities.h"
 #include "agent/flusher.h"
 #include "agent/health.h"
 #include "agent/losses.h"
@@ -30,10 +29,11 @@
 #include "agent/reload.h"
 #include "agent/report.h"
 #include "agent/restraint.h"
-#include "agent/sampler.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "kernel/capabilities.h"
+#include "kernel/sampler.h"
 #include "labels/cgroup_table.h"
 #include "process/mapped_file.h"
 #include "process/proc_file.h"

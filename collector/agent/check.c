@@ -8,9 +8,9 @@
 #include <stdio.h>
 
 #include "agent/agent.h"
-#include "agent/features.h"
-#include "agent/sampler.h"
 #include "database/session.h"
+#include "kernel/features.h"
+#include "kernel/sampler.h"
 #include "symbols/symbolizer.h"
 
 static void

@@ -15,8 +15,8 @@
 
 #include "agent/interval.h"
 #include "agent/losses.h"
-#include "agent/sampler.h"
 #include "agent/unwind_tables.h"
+#include "kernel/sampler.h"
 #include "labels/labeller.h"
 #include "process/mapped_file.h"
 #include "process/process.h"

@@ -11,7 +11,7 @@
 #include "agent/flusher.h"
 #include "agent/governor.h"
 #include "agent/reader.h"
-#include "agent/sampler.h"
+#include "kernel/sampler.h"
 #include "symbols/symbolizer.h"
 
 typedef struct RestraintStats

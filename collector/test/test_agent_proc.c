@@ -23,7 +23,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "agent/kernel_version.h"
+#include "kernel/kernel_version.h"
 #include "process/cpu_list.h"
 #include "process/mapping_list.h"
 #include "process/proc_file.h"

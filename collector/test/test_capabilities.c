@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/capabilities.h"
+#include "kernel/capabilities.h"
 
 /* A set of capabilities out of our status. */
 static uint64_t

@@ -27,10 +27,10 @@
 
 #include <linux/io_uring.h>
 
-#include "agent/bpf_tables.h"
-#include "agent/features.h"
-#include "agent/sampler.h"
 #include "base/clock.h"
+#include "kernel/bpf_tables.h"
+#include "kernel/features.h"
+#include "kernel/sampler.h"
 #include "process/proc_file.h"
 #include "process/sideband.h"
 #include "stop_events.h"

@@ -24,7 +24,7 @@
 #include "base/progress.h"
 #include "base/relations.h"
 #include "base/version.h"
-#include "dictionary/chunk_merge.h"
+#include "dictionary/tree/chunk_merge.h"
 #include "store/compact/compaction.h"
 #include "tableam/table_am.h"
 

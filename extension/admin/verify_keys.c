@@ -17,7 +17,7 @@
 #include "base/arrays.h"
 #include "base/relations.h"
 #include "base/series_table.h"
-#include "dictionary/dictionary.h"
+#include "dictionary/cache/dictionary.h"
 #include "select/tiers.h"
 
 #define SETS 2

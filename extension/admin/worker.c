@@ -35,7 +35,7 @@
 #include "admin/bounded_waits.h"
 #include "admin/compact.h"
 #include "base/version.h"
-#include "dictionary/chunk_merge.h"
+#include "dictionary/tree/chunk_merge.h"
 
 #define NAPTIME_DEFAULT_S 60
 #define NAPTIME_MAX_S	  86400

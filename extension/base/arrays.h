@@ -10,8 +10,8 @@
 #include "utils/memutils.h"
 
 /*
- * An array of count elements in CurrentMemoryContext, never NULL. Raises INVALID_PARAMETER_VALUE
- * beyond MaxAllocHugeSize.
+ * An array of count elements in CurrentMemoryContext, never NULL. Raises INTERNAL_ERROR beyond
+ * MaxAllocHugeSize.
  */
 #define PFS_ARRAY(type, count) \
 	((type *) palloc_extended((Size) (count) * sizeof(type) + 1, MCXT_ALLOC_HUGE))

@@ -183,7 +183,7 @@ COMMENT ON COLUMN profstore.stack_chunks.node_count IS 'number of nodes in it';
 COMMENT ON COLUMN profstore.stack_chunks.first_node IS 'smallest node number in it';
 COMMENT ON COLUMN profstore.stack_chunks.last_node IS 'largest node number in it';
 COMMENT ON COLUMN profstore.stack_chunks.xid IS 'transaction that stored it here: caches re-read only what may have been in progress when they looked last';
-COMMENT ON COLUMN profstore.stack_chunks.payload IS 'packed nodes; the format stands in dictionary/chunk_format.h';
+COMMENT ON COLUMN profstore.stack_chunks.payload IS 'packed nodes; the format stands in dictionary/tree/chunk_format.h';
 
 -- A restored row is new to this server's caches, whatever transaction wrote it elsewhere.
 CREATE FUNCTION profstore_internal.stamp_chunk() RETURNS trigger

@@ -11,8 +11,8 @@
 #include "utils/timestamp.h"
 
 #include "base/arrays.h"
-#include "dictionary/arrays.h"
-#include "dictionary/dictionary.h"
+#include "dictionary/cache/dictionary.h"
+#include "dictionary/intern/arrays.h"
 #include "export/export_samples.h"
 #include "export/file_notes.h"
 #include "export/pprof_write.h"

@@ -9,7 +9,7 @@
 
 #include "base/arrays.h"
 #include "base/id_map.h"
-#include "dictionary/dictionary.h"
+#include "dictionary/cache/dictionary.h"
 #include "export/pprof_write.h"
 #include "export/text_numbers.h"
 #include "formats/profile.pb-c.h"

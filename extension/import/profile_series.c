@@ -13,7 +13,7 @@
 #include "utils/json.h"
 
 #include "base/arrays.h"
-#include "dictionary/arrays.h"
+#include "dictionary/intern/arrays.h"
 #include "import/profile_series.h"
 #include "import/profile_text.h"
 #include "import/sample_labels.h"

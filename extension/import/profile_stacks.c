@@ -8,7 +8,7 @@
 #include "utils/builtins.h"
 
 #include "base/arrays.h"
-#include "dictionary/arrays.h"
+#include "dictionary/intern/arrays.h"
 #include "import/profile_stacks.h"
 #include "import/profile_text.h"
 #include "import/sample_labels.h"

@@ -19,8 +19,8 @@
 #include "utils/timestamp.h"
 
 #include "base/arrays.h"
-#include "dictionary/arrays.h"
-#include "dictionary/series_seen.h"
+#include "dictionary/intern/arrays.h"
+#include "dictionary/intern/series_seen.h"
 #include "import/insert_samples.h"
 #include "import/profile_series.h"
 #include "import/profile_stacks.h"

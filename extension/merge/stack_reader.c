@@ -4,7 +4,7 @@
  */
 #include "merge/stack_reader.h"
 
-#include "dictionary/doubts.h"
+#include "dictionary/cache/doubts.h"
 
 /* Stacks of a side that are there at a time. */
 #define SIDE_STACKS 64

@@ -8,7 +8,7 @@
 #include "profstore.h"
 
 #include "base/sides.h"
-#include "dictionary/doubts.h"
+#include "dictionary/cache/doubts.h"
 
 typedef struct PfsStackSum
 {

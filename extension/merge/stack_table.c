@@ -21,7 +21,7 @@
 #include "base/hash.h"
 #include "base/memory_peak.h"
 #include "base/row_sorter.h"
-#include "dictionary/doubts.h"
+#include "dictionary/cache/doubts.h"
 #include "merge/carries.h"
 
 #define INITIAL_PAGES 256

@@ -17,7 +17,7 @@
 #include "utils/builtins.h"
 
 #include "base/id_map.h"
-#include "dictionary/dictionary.h"
+#include "dictionary/cache/dictionary.h"
 #include "select/selector.h"
 #include "tree/session_cache.h"
 

@@ -24,7 +24,7 @@
 
 #include "fmgr.h"
 
-#include "dictionary/dictionary.h"
+#include "dictionary/cache/dictionary.h"
 
 /* What frames are called, and so what merges. */
 typedef enum PfsGranularity

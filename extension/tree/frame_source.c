@@ -8,7 +8,7 @@
 
 #include "base/arrays.h"
 #include "base/id_map.h"
-#include "dictionary/dictionary.h"
+#include "dictionary/cache/dictionary.h"
 #include "tree/session_cache.h"
 
 static const char *

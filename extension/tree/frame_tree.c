@@ -16,7 +16,7 @@
 
 #include "base/arrays.h"
 #include "base/memory_peak.h"
-#include "dictionary/dictionary.h"
+#include "dictionary/cache/dictionary.h"
 #include "select/selection.h"
 #include "tree/frame_paths.h"
 

@@ -7,7 +7,7 @@
 #include "lib/binaryheap.h"
 
 #include "base/arrays.h"
-#include "dictionary/dictionary.h"
+#include "dictionary/cache/dictionary.h"
 #include "merge/carries.h"
 
 typedef struct Function

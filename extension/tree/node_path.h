@@ -7,7 +7,7 @@
 
 #include "profstore.h"
 
-#include "dictionary/dictionary.h"
+#include "dictionary/cache/dictionary.h"
 
 typedef struct PfsNodePath
 {

@@ -6,7 +6,7 @@
 
 #include "utils/memutils.h"
 
-#include "dictionary/dictionary.h"
+#include "dictionary/cache/dictionary.h"
 
 #define SLOT_COUNT 32
 

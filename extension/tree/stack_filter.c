@@ -8,7 +8,7 @@
 
 #include "base/arrays.h"
 #include "base/series_table.h"
-#include "dictionary/dictionary.h"
+#include "dictionary/cache/dictionary.h"
 #include "tree/stack_verdicts.h"
 
 struct PfsStackFilter

@@ -5,8 +5,8 @@
 #include "tree/stack_subset.h"
 
 #include "base/arrays.h"
-#include "dictionary/doubts.h"
-#include "dictionary/tree_shape.h"
+#include "dictionary/cache/doubts.h"
+#include "dictionary/tree/tree_shape.h"
 #include "tree/node_path.h"
 
 /* Digits that stacks are sorted by. */

@@ -13,7 +13,7 @@
 
 #include "profstore.h"
 
-#include "dictionary/dictionary.h"
+#include "dictionary/cache/dictionary.h"
 #include "merge/stack_sums.h"
 
 /* The shapes of a tree, and one that is made for what has no place in them. */

@@ -9,7 +9,7 @@
 
 #include "base/arrays.h"
 #include "base/id_map.h"
-#include "dictionary/dictionary.h"
+#include "dictionary/cache/dictionary.h"
 #include "tree/flame_label.h"
 #include "tree/frame_name.h"
 #include "tree/session_cache.h"

@@ -13,7 +13,7 @@
 #include "base/arrays.h"
 #include "base/hash.h"
 #include "base/srf.h"
-#include "dictionary/dictionary.h"
+#include "dictionary/cache/dictionary.h"
 #include "merge/merged.h"
 #include "select/selection.h"
 #include "tree/flame_rows.h"

@@ -8,7 +8,7 @@
 
 #include "base/arrays.h"
 #include "base/memory_peak.h"
-#include "dictionary/doubts.h"
+#include "dictionary/cache/doubts.h"
 #include "views/chart_tracks.h"
 
 typedef struct Span

@@ -8,8 +8,8 @@
 #include "funcapi.h"
 #include "utils/memutils.h"
 
-#include "dictionary/dictionary.h"
-#include "dictionary/doubts.h"
+#include "dictionary/cache/dictionary.h"
+#include "dictionary/cache/doubts.h"
 #include "merge/stack_stream.h"
 #include "tree/stack_verdicts.h"
 #include "views/view.h"

@@ -8,7 +8,7 @@
 #include "utils/timestamp.h"
 
 #include "base/srf.h"
-#include "dictionary/doubts.h"
+#include "dictionary/cache/doubts.h"
 #include "merge/series_sums.h"
 #include "select/buckets.h"
 #include "select/sample_scan.h"

@@ -62,6 +62,4 @@ typedef struct PfsScanCounters
 
 typedef struct PfsBlockScan PfsBlockScan;
 
-typedef struct PfsBlockScan PfsBlockScan;
-
 #endif

@@ -6,7 +6,7 @@
  * variables, whichever is loaded first.
  */
 #include "base/memory_peak.h"
-#include "dictionary/tree_cache.h"
+#include "dictionary/tree/tree_cache.h"
 
 #include "fmgr.h"
 #include "funcapi.h"

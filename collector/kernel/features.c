@@ -1,0 +1,225 @@
+/*
+ * features.c
+ *		Probes of the kernel and of the process's capabilities.
+ */
+#include "kernel/features.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/libbpf.h>
+#include <linux/capability.h>
+#include <linux/perf_event.h>
+
+#include "kernel/kernel_version.h"
+
+#define BTF_FILE "/sys/kernel/btf/vmlinux"
+
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
+#ifndef CAP_CHECKPOINT_RESTORE
+#define CAP_CHECKPOINT_RESTORE 40
+#endif
+
+/* Inode of the initial pid namespace in every kernel (PROC_PID_INIT_INO). */
+#define INITIAL_PID_NAMESPACE 0xEFFFFFFCu
+
+static uint64_t
+effective_capabilities(void)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[2] = { 0 };
+
+	if (syscall(SYS_capget, &header, data) != 0)
+		return 0;
+	return (uint64_t) data[1].effective << 32 | data[0].effective;
+}
+
+static bool
+has_capability(uint64_t capabilities, int capability)
+{
+	return (capabilities >> capability & 1) != 0;
+}
+
+/* CAP_SYS_ADMIN stands for those that were split off from it later. */
+static bool
+has_capability_or_admin(uint64_t capabilities, int capability)
+{
+	return has_capability(capabilities, capability) || has_capability(capabilities, CAP_SYS_ADMIN);
+}
+
+static Feature *
+add(Feature *features, size_t *count, const char *group, const char *name, FeatureNeed need,
+	bool present, const char *consequence)
+{
+	Feature *feature = &features[(*count)++];
+
+	feature->group = group;
+	feature->name = name;
+	feature->need = need;
+	feature->present = present;
+	feature->consequence = consequence;
+	feature->hint = NULL;
+	feature->detail[0] = '\0';
+	return feature;
+}
+
+static bool
+probe_perf_event(int *error)
+{
+	struct perf_event_attr attributes = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attributes),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_freq = 1,
+		.freq = 1,
+		.disabled = 1,
+	};
+	int fd = (int) syscall(SYS_perf_event_open, &attributes, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+
+	*error = fd < 0 ? errno : 0;
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static bool
+in_initial_pid_namespace(void)
+{
+	struct stat status;
+
+	return stat("/proc/self/ns/pid", &status) == 0 && status.st_ino == INITIAL_PID_NAMESPACE;
+}
+
+static void
+probe_version(bool allow_unsafe_kernel, Feature *features, size_t *count)
+{
+	char text[128];
+	bool locks_up = kernel_locks_up(text, sizeof(text));
+	Feature *feature =
+		add(features, count, "kernel", "user_copy_in_interrupt",
+			allow_unsafe_kernel ? FEATURE_WANTED : FEATURE_REQUIRED, !locks_up,
+			"This kernel can lock up when user stacks are read in interrupts, as 5.19, 6.0, 6.1 "
+			"before 6.1.36, 6.2, and 6.3 before 6.3.10 do.");
+
+	feature->hint = "Update the kernel. Where the distribution has mended it (\"mm: Fix "
+					"copy_from_user_nofault()\"), give --allow-unsafe-kernel.";
+	if (!locks_up)
+		memcpy(feature->detail, text, sizeof(text));
+}
+
+static void
+probe_kernel(Feature *features, size_t *count)
+{
+	Feature *feature;
+	int error;
+
+	feature = add(features, count, "kernel", "btf", FEATURE_REQUIRED, access(BTF_FILE, R_OK) == 0,
+				  "The kernel must be built with CONFIG_DEBUG_INFO_BTF.");
+	snprintf(feature->detail, sizeof(feature->detail), BTF_FILE);
+	add(features, count, "kernel", "bpf_perf_event", FEATURE_REQUIRED,
+		libbpf_probe_bpf_prog_type(BPF_PROG_TYPE_PERF_EVENT, NULL) > 0,
+		"BPF programs on perf events need CONFIG_BPF_EVENTS and the right to load BPF.");
+	add(features, count, "kernel", "bpf_ring_buffer", FEATURE_REQUIRED,
+		libbpf_probe_bpf_map_type(BPF_MAP_TYPE_RINGBUF, NULL) > 0,
+		"BPF ring buffers need kernel 5.8 and the right to load BPF.");
+	feature =
+		add(features, count, "kernel", "perf_event", FEATURE_REQUIRED, probe_perf_event(&error),
+			"perf events on all processes need CAP_PERFMON; see kernel.perf_event_paranoid.");
+	if (error != 0)
+		snprintf(feature->detail, sizeof(feature->detail), "%s", strerror(error));
+	add(features, count, "kernel", "host_pid_namespace", FEATURE_REQUIRED,
+		in_initial_pid_namespace(),
+		"Processes are looked up under /proc by the host's pids: run the container with the "
+		"host's pid namespace (hostPID: true).");
+}
+
+static void
+probe_privileges(Feature *features, size_t *count)
+{
+	uint64_t capabilities = effective_capabilities();
+
+	add(features, count, "privilege", "CAP_BPF", FEATURE_REQUIRED,
+		has_capability_or_admin(capabilities, CAP_BPF), "BPF programs cannot be loaded.");
+	add(features, count, "privilege", "CAP_PERFMON", FEATURE_REQUIRED,
+		has_capability_or_admin(capabilities, CAP_PERFMON),
+		"Perf events cannot be opened, kernel memory cannot be read by BPF.");
+	add(features, count, "privilege", "CAP_SYS_PTRACE", FEATURE_WANTED,
+		has_capability(capabilities, CAP_SYS_PTRACE),
+		"Mappings of other users' processes cannot be read: their frames stay unknown.");
+	add(features, count, "privilege", "CAP_DAC_READ_SEARCH", FEATURE_WANTED,
+		has_capability(capabilities, CAP_DAC_READ_SEARCH) ||
+			has_capability(capabilities, CAP_DAC_OVERRIDE),
+		"Executables that others may not read stay without symbols.");
+	add(features, count, "privilege", "CAP_CHECKPOINT_RESTORE", FEATURE_WANTED,
+		has_capability_or_admin(capabilities, CAP_CHECKPOINT_RESTORE),
+		"Mapped files that were deleted stay without symbols.");
+	add(features, count, "privilege", "CAP_SYS_NICE", FEATURE_WANTED,
+		has_capability(capabilities, CAP_SYS_NICE),
+		"On a busy machine samples come late, and processes end before they are looked at.");
+	/* needed of root alone, which the worker is else */
+	if (geteuid() == 0)
+		add(features, count, "privilege", "CAP_SETUID,SETGID,KILL", FEATURE_WANTED,
+			has_capability(capabilities, CAP_SETUID) && has_capability(capabilities, CAP_SETGID) &&
+				has_capability(capabilities, CAP_KILL),
+			"The symbol worker, which reads foreign files, remains root, or cannot be ended.");
+	add(features, count, "privilege", "CAP_SYSLOG", FEATURE_WANTED,
+		has_capability(capabilities, CAP_SYSLOG),
+		"Kernel addresses are hidden: kernel frames stay without names.");
+}
+
+size_t
+features_probe(bool allow_unsafe_kernel, Feature features[FEATURES_MAX])
+{
+	size_t count = 0;
+
+	probe_version(allow_unsafe_kernel, features, &count);
+	probe_kernel(features, &count);
+	probe_privileges(features, &count);
+	return count;
+}
+
+ExitCode
+features_check(bool allow_unsafe_kernel, Failure *failure)
+{
+	Feature features[FEATURES_MAX];
+	size_t count = features_probe(allow_unsafe_kernel, features);
+	const char *hint = NULL;
+	char missing[sizeof(failure->detail) - 32] = "";
+	const char *consequence = NULL;
+
+	for (size_t i = 0; i < count; i++)
+	{
+		size_t used = strlen(missing);
+
+		if (features[i].need != FEATURE_REQUIRED || features[i].present)
+			continue;
+		snprintf(missing + used, sizeof(missing) - used, "%s%s", used > 0 ? ", " : "",
+				 features[i].name);
+		/* without the right nothing else can be found out: then it is the right that is missing */
+		if (consequence == NULL || strncmp(features[i].name, "CAP_", 4) == 0)
+		{
+			consequence = features[i].consequence;
+			hint = features[i].hint;
+		}
+	}
+	if (consequence == NULL)
+		return EXIT_OK;
+	failure_set(failure, EXIT_PRIVILEGE, "cannot sample on this host");
+	failure_detail(failure, "Missing: %s. %s", missing, consequence);
+	failure_hint(failure, "%s",
+				 hint != NULL
+					 ? hint
+					 : "Run as root, or with CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_SYSLOG and "
+					   "CAP_CHECKPOINT_RESTORE; \"profstore-collector check\" tells more.");
+	return failure->code;
+}

@@ -1,0 +1,167 @@
+/*
+ * cache.c
+ *		Lifecycle of the dictionary's caches: when they are dropped, and who may look.
+ */
+#include "profstore.h"
+
+#include <limits.h>
+
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "base/privileges.h"
+#include "base/relations.h"
+#include "dictionary/cache/cache.h"
+#include "dictionary/cache/dictionary.h"
+
+static int cache_size_mb = 256;
+
+static PfsCachePart *parts;
+static MemoryContext cache_context;
+static Oid cached_for; /* OID of profstore.epoch when the caches were filled */
+static PfsEpoch cached_epoch;
+
+MemoryContext
+pfs_cache_context(void)
+{
+	if (cache_context == NULL)
+		cache_context =
+			AllocSetContextCreate(TopMemoryContext, "profstore dictionary", ALLOCSET_DEFAULT_SIZES);
+	return cache_context;
+}
+
+const PfsEpoch *
+pfs_cache_epoch(void)
+{
+	return &cached_epoch;
+}
+
+Oid
+pfs_cache_made_for(void)
+{
+	return cached_for;
+}
+
+Size
+pfs_cache_bytes(void)
+{
+	return (Size) cache_size_mb * 1024 * 1024;
+}
+
+void
+pfs_cache_register(PfsCachePart *part)
+{
+	PfsCachePart **end = &parts;
+
+	while (*end != NULL)
+		end = &(*end)->next;
+	*end = part;
+}
+
+static void
+begin_parts(bool names_changed)
+{
+	for (const PfsCachePart *part = parts; part != NULL; part = part->next)
+		if (part->begin != NULL)
+			part->begin(names_changed);
+}
+
+static void
+forget_parts(void)
+{
+	for (const PfsCachePart *part = parts; part != NULL; part = part->next)
+		part->forget();
+	if (cache_context != NULL)
+		MemoryContextReset(cache_context);
+}
+
+static void
+commit_parts(void)
+{
+	cached_epoch.own = false;
+	pfs_epoch_unpin();
+	for (const PfsCachePart *part = parts; part != NULL; part = part->next)
+		if (part->commit != NULL)
+			part->commit();
+}
+
+/*
+ * An epoch that is rolled back comes again with other content when the next transaction counts it
+ * up: what was cached under it must not pass for that.
+ */
+static void
+abort_parts(void)
+{
+	if (cached_epoch.own)
+		cached_for = InvalidOid;
+	cached_epoch.own = false;
+	pfs_epoch_unpin();
+	for (const PfsCachePart *part = parts; part != NULL; part = part->next)
+		if (part->abort != NULL)
+			part->abort();
+}
+
+void
+pfs_dictionary_begin(void)
+{
+	Oid epoch_oid = pfs_relation_oid("epoch");
+	PfsEpoch epoch;
+
+	/* the caches are read behind the executor's back */
+	pfs_require_all_rows(pfs_relation_oid("stack_chunks"), ACL_SELECT);
+	pfs_require_all_rows(pfs_relation_oid("locations"), ACL_SELECT);
+	pfs_require_all_rows(pfs_relation_oid("functions"), ACL_SELECT);
+	pfs_require_all_rows(pfs_relation_oid("mappings"), ACL_SELECT);
+
+	epoch = pfs_epoch_read(GetActiveSnapshot());
+	if (epoch_oid != cached_for || epoch.ids != cached_epoch.ids ||
+		epoch.removals != cached_epoch.removals)
+		forget_parts();
+	begin_parts(epoch.names != cached_epoch.names);
+	cached_for = epoch_oid;
+	cached_epoch = epoch;
+}
+
+static void
+end_transaction(XactEvent event, void *arg)
+{
+	switch (event)
+	{
+		case XACT_EVENT_COMMIT:
+		case XACT_EVENT_PARALLEL_COMMIT:
+			commit_parts();
+			break;
+		case XACT_EVENT_ABORT:
+		case XACT_EVENT_PARALLEL_ABORT:
+		case XACT_EVENT_PREPARE: /* committed or not later, by whoever: read again then */
+			abort_parts();
+			break;
+		case XACT_EVENT_PRE_COMMIT:
+		case XACT_EVENT_PARALLEL_PRE_COMMIT:
+		case XACT_EVENT_PRE_PREPARE:
+			break;
+	}
+}
+
+static void
+end_subtransaction(SubXactEvent event, SubTransactionId subid, SubTransactionId parent_subid,
+				   void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		abort_parts();
+}
+
+void
+pfs_cache_init(void)
+{
+	DefineCustomIntVariable(
+		"profstore.dictionary_cache_size",
+		"Sets how much of the stack dictionary a session keeps in memory.",
+		"Beyond it, the partitions that were not used for the longest time go, and are read again when they are needed.",
+		&cache_size_mb, 256, 16, INT_MAX, PGC_USERSET, GUC_UNIT_MB, NULL, NULL, NULL);
+	RegisterXactCallback(end_transaction, NULL);
+	RegisterSubXactCallback(end_subtransaction, NULL);
+}

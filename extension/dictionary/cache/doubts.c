@@ -1,0 +1,136 @@
+/*
+ * doubts.c
+ *		Counters of this backend, and when they are told.
+ */
+#include "profstore.h"
+
+#include "access/xact.h"
+#include "executor/executor.h"
+#include "utils/timestamp.h"
+
+#include "dictionary/cache/doubts.h"
+
+static uint64 counts[PFS_DOUBT_COUNT];
+static bool has_doubts;
+static TimestampTz told[PFS_DOUBT_COUNT]; /* in the statement that began then */
+
+static ExecutorRun_hook_type previous_run = NULL;
+
+void
+pfs_doubt(PfsDoubt doubt, uint64 count)
+{
+	counts[doubt] += count;
+	has_doubts |= count > 0;
+}
+
+void
+pfs_doubts_forget(PfsDoubt doubt)
+{
+	counts[doubt] = 0;
+}
+
+int64
+pfs_clip_doubtful(int128 sum)
+{
+	pfs_doubt(PFS_DOUBT_SUMS, 1);
+	return sum < 0 ? PG_INT64_MIN : PG_INT64_MAX;
+}
+
+static void
+tell(PfsDoubt doubt, uint64 count)
+{
+	switch (doubt)
+	{
+		case PFS_DOUBT_STACKS:
+			ereport(WARNING,
+					(errcode(ERRCODE_DATA_CORRUPTED),
+					 errmsg_plural(UINT64_FORMAT " stack is not in the dictionary",
+								   UINT64_FORMAT " stacks are not in the dictionary",
+								   (unsigned long) count, count),
+					 errdetail("Their values are shown under \"%s\".", PFS_UNKNOWN_STACK),
+					 errhint("profstore.verify() tells which segments have such stacks.")));
+			break;
+		case PFS_DOUBT_PARENTS:
+			ereport(WARNING, (errcode(ERRCODE_DATA_CORRUPTED),
+							  errmsg_plural(UINT64_FORMAT " node of the dictionary has no parent",
+											UINT64_FORMAT " nodes of the dictionary have no parent",
+											(unsigned long) count, count),
+							  errdetail("The callers that stacks lack are shown as \"%s\".",
+										PFS_UNKNOWN_STACK),
+							  errhint("Restore profstore.stack_chunks from a backup.")));
+			break;
+		case PFS_DOUBT_NAMES:
+			ereport(
+				WARNING,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg_plural(UINT64_FORMAT
+							   " location, function or mapping is not in the dictionary",
+							   UINT64_FORMAT
+							   " locations, functions or mappings are not in the dictionary",
+							   (unsigned long) count, count),
+				 errhint(
+					 "Restore the dictionary tables from the backup that the samples are from.")));
+			break;
+		case PFS_DOUBT_SUMS:
+			ereport(WARNING, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+							  errmsg("sums of sample values are out of range for bigint"),
+							  errdetail("The nearest bigint is shown in their place."),
+							  errhint("Take a shorter time range or fewer series.")));
+			break;
+		case PFS_DOUBT_COUNT:
+			pg_unreachable();
+	}
+}
+
+static void
+tell_all(void)
+{
+	TimestampTz statement = GetCurrentStatementStartTimestamp();
+
+	has_doubts = false;
+	for (int doubt = 0; doubt < PFS_DOUBT_COUNT; doubt++)
+	{
+		uint64 count = counts[doubt];
+
+		counts[doubt] = 0;
+		if (count == 0 || told[doubt] == statement)
+			continue;
+		told[doubt] = statement;
+		tell((PfsDoubt) doubt, count);
+	}
+}
+
+static void
+executor_run(QueryDesc *query, ScanDirection direction, uint64 count PFS_EXECUTE_ONCE_PARAMETER)
+{
+	if (previous_run != NULL)
+		previous_run(query, direction, count PFS_EXECUTE_ONCE);
+	else
+		standard_ExecutorRun(query, direction, count PFS_EXECUTE_ONCE);
+	if (has_doubts)
+		tell_all();
+}
+
+/*
+ * What a function found that no query has called is told at the end of the transaction; what
+ * failed told enough.
+ */
+static void
+on_transaction_event(XactEvent event, void *arg)
+{
+	if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE)
+	{
+		if (has_doubts)
+			tell_all();
+	}
+	else if (event == XACT_EVENT_ABORT)
+		memset(counts, 0, sizeof(counts));
+}
+
+void
+pfs_doubts_init(void)
+{
+	previous_run = ExecutorRun_hook;
+	ExecutorRun_hook = executor_run;
+	RegisterXactCallback(on_transaction_event, NULL);
+}

@@ -1,0 +1,146 @@
+/*
+ * epoch.c
+ *		Reading and pinning the epoch.
+ *
+ * A pin is taken in the order lock, then look: whoever comes after the commit of a new epoch sees
+ * it when he looks, and lets go; whoever looked before it is found by his lock. The look is at the
+ * latest committed row, whatever snapshot the transaction works with, so it holds under every
+ * isolation level.
+ */
+#include "profstore.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "fmgr.h"
+#include "storage/lmgr.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "base/relations.h"
+#include "dictionary/cache/epoch.h"
+
+PG_FUNCTION_INFO_V1(profstore_epoch);
+PG_FUNCTION_INFO_V1(profstore_pin_epoch);
+
+/* Columns of profstore.epoch. */
+#define EPOCH_IDS	   2
+#define EPOCH_NAMES	   3
+#define EPOCH_REMOVALS 4
+
+/* The epoch that this transaction has pinned last; spares it the lock and the look. */
+static bool is_pinned;
+static int64 pinned_ids;
+
+PfsEpoch
+pfs_epoch_read(Snapshot snapshot)
+{
+	Relation table = pfs_table_open("epoch", AccessShareLock);
+	TupleDesc descriptor = RelationGetDescr(table);
+	SysScanDesc scan = systable_beginscan(table, InvalidOid, false, snapshot, 0, NULL);
+	HeapTuple tuple = systable_getnext(scan);
+	PfsEpoch epoch;
+	bool is_null;
+
+	if (!HeapTupleIsValid(tuple))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED), errmsg("table \"profstore.epoch\" is empty"),
+				 errhint("Run INSERT INTO profstore.epoch DEFAULT VALUES.")));
+	epoch.ids = DatumGetInt64(heap_getattr(tuple, EPOCH_IDS, descriptor, &is_null));
+	epoch.names = DatumGetInt64(heap_getattr(tuple, EPOCH_NAMES, descriptor, &is_null));
+	epoch.removals = DatumGetInt64(heap_getattr(tuple, EPOCH_REMOVALS, descriptor, &is_null));
+	epoch.own = TransactionIdIsCurrentTransactionId(HeapTupleHeaderGetXmin(tuple->t_data));
+	systable_endscan(scan);
+	table_close(table, NoLock);
+	return epoch;
+}
+
+static int64
+latest_ids(void)
+{
+	Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
+	int64 ids = pfs_epoch_read(snapshot).ids;
+
+	UnregisterSnapshot(snapshot);
+	return ids;
+}
+
+/* False where that is not the present epoch. */
+static bool
+pin(int64 ids)
+{
+	Oid table = pfs_relation_oid("epoch");
+
+	if (is_pinned && pinned_ids == ids)
+		return true;
+	LockDatabaseObject(table, (Oid) ids, 0, RowShareLock);
+	if (latest_ids() != ids)
+	{
+		UnlockDatabaseObject(table, (Oid) ids, 0, RowShareLock);
+		return false;
+	}
+	is_pinned = true;
+	pinned_ids = ids;
+	return true;
+}
+
+void
+pfs_epoch_pin(void)
+{
+	if (!pin(pfs_epoch_read(GetActiveSnapshot()).ids))
+		ereport(ERROR,
+				(errcode(IsolationUsesXactSnapshot() ? ERRCODE_T_R_SERIALIZATION_FAILURE
+													 : ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("a new epoch of the dictionary began meanwhile"),
+				 errdetail(
+					 "The snapshot is from before it, and cannot tell which ids are about to go."),
+				 errhint("Forget all ids and repeat the transaction.")));
+}
+
+void
+pfs_epoch_unpin(void)
+{
+	is_pinned = false;
+}
+
+/*
+ * A standby that takes over may lack the last commits of its primary, and would give their ids out
+ * again: writers must not go on with what they know.
+ */
+static int64
+with_timeline(int64 ids)
+{
+	TimeLineID timeline;
+
+	if (RecoveryInProgress())
+		GetXLogReplayRecPtr(&timeline);
+	else
+		timeline = GetWALInsertionTimeLine();
+	return ids * 65536 + timeline % 65536;
+}
+
+/* epoch(): the stored epoch, and below it the timeline */
+PGDLLEXPORT Datum
+profstore_epoch(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64(with_timeline(pfs_epoch_read(GetActiveSnapshot()).ids));
+}
+
+/* pin_epoch(epoch): ids of that epoch stay valid until the transaction ends */
+PGDLLEXPORT Datum
+profstore_pin_epoch(PG_FUNCTION_ARGS)
+{
+	int64 epoch = PG_GETARG_INT64(0);
+	int64 ids = epoch >> 16;
+
+	if (with_timeline(ids) != epoch || !pin(ids))
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("epoch " INT64_FORMAT " is over", epoch),
+						errdetail("The present epoch is " INT64_FORMAT
+								  ": ids that were interned earlier may have gone.",
+								  with_timeline(latest_ids())),
+						errhint("Forget all ids, intern again, and repeat the batch.")));
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,383 @@
+/*
+ * names.c
+ *		Cached locations, functions and mappings, by id.
+ *
+ * 1. Arrays of pages, and what of them goes when a call begins.
+ * 2. A row of a table becomes a struct that is one allocation, texts behind it.
+ * 3. Many at once: locations that are not cached, then the functions and mappings that they name.
+ * 4. One by one. What has no row gets one that says so, until the next call looks again.
+ *
+ * Ids come from sequences and are dense, so a cache is an array of pages of pointers: a lookup is
+ * two loads and no comparison. Rows of a transaction that aborts may stay: nothing refers to their
+ * ids, which are never given out again.
+ */
+#include "profstore.h"
+
+#include "catalog/pg_type.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "base/arrays.h"
+#include "dictionary/cache/cache.h"
+#include "dictionary/cache/dictionary.h"
+#include "dictionary/cache/doubts.h"
+#include "dictionary/cache/names.h"
+#include "dictionary/cache/rows.h"
+
+#define PAGE_BITS 10
+#define PAGE_SIZE (1 << PAGE_BITS)
+
+/* Rows of one table, each made into a struct of dictionary.h. */
+typedef struct NameCache
+{
+	const char *table;
+	PfsRowFn keep;
+	void ***pages;
+	uint32 page_count;
+} NameCache;
+
+static void keep_location(TupleTableSlot *slot, void *cache);
+static void keep_function(TupleTableSlot *slot, void *cache);
+static void keep_mapping(TupleTableSlot *slot, void *cache);
+
+static NameCache locations = { "locations", keep_location };
+static NameCache functions = { "functions", keep_function };
+static NameCache mappings = { "mappings", keep_mapping };
+
+/* Holds all pages and rows; child of the cache context. */
+static MemoryContext name_context;
+static uint64 generation; /* counts how often names went */
+static bool has_unknown;  /* rows stand in for others that were not there, but may be by now */
+
+/* Functions that no row has: their ids are the greatest, which no sequence comes to. */
+enum
+{
+	NO_ID = PG_INT32_MAX - 2, /* of a location whose row names a function that cannot be */
+	NO_LOCATION,
+	NO_STACK
+};
+
+static const PfsFunction made_functions[] = {
+	{ NO_ID, PFS_UNKNOWN_FUNCTION, PFS_UNKNOWN_FUNCTION, "", 0 },
+	{ NO_LOCATION, PFS_UNKNOWN_LOCATION, PFS_UNKNOWN_LOCATION, "", 0 },
+	{ NO_STACK, PFS_UNKNOWN_STACK, PFS_UNKNOWN_STACK, "", 0 },
+};
+static const PfsLine no_location_line = { NO_LOCATION, 0 };
+static const PfsLine no_stack_line = { NO_STACK, 0 };
+static const PfsLocation no_stack_location = { PFS_NO_STACK_LOCATION, 0, 0, 1, &no_stack_line };
+
+static void
+clear(NameCache *cache)
+{
+	cache->pages = NULL;
+	cache->page_count = 0;
+}
+
+static void
+forget_names(void)
+{
+	clear(&locations);
+	clear(&functions);
+	clear(&mappings);
+	if (name_context != NULL)
+		MemoryContextDelete(name_context);
+	name_context = NULL;
+	has_unknown = false;
+	generation++;
+}
+
+Size
+pfs_names_bytes(void)
+{
+	return name_context == NULL ? 0 : MemoryContextMemAllocated(name_context, true);
+}
+
+/* Unknown rows may be there by now. */
+static void
+begin_call(bool names_changed)
+{
+	if (names_changed || has_unknown || pfs_names_bytes() > pfs_cache_bytes() / 2)
+		forget_names();
+}
+
+void
+pfs_names_init(void)
+{
+	static PfsCachePart part = { .begin = begin_call, .forget = forget_names };
+
+	pfs_cache_register(&part);
+}
+
+uint64
+pfs_names_generation(void)
+{
+	return generation;
+}
+
+MemoryContext
+pfs_names_context(void)
+{
+	if (name_context == NULL)
+		name_context = AllocSetContextCreate(pfs_cache_context(), "profstore dictionary names",
+											 ALLOCSET_DEFAULT_SIZES);
+	return name_context;
+}
+
+static inline const void *
+look_up(const NameCache *cache, int32 id)
+{
+	uint32 page = (uint32) id >> PAGE_BITS;
+
+	if (id < 0 || page >= cache->page_count || cache->pages[page] == NULL)
+		return NULL;
+	return cache->pages[page][id & (PAGE_SIZE - 1)];
+}
+
+static void
+keep(NameCache *cache, int32 id, void *row)
+{
+	uint32 page = (uint32) id >> PAGE_BITS;
+
+	uint32 known = cache->page_count;
+
+	PFS_RESERVE_IN(pfs_names_context(), cache->pages, cache->page_count, page + 1);
+	memset(cache->pages + known, 0, (cache->page_count - known) * sizeof(void **));
+	if (cache->pages[page] == NULL)
+		cache->pages[page] =
+			MemoryContextAllocZero(pfs_names_context(), PAGE_SIZE * sizeof(void *));
+	cache->pages[page][id & (PAGE_SIZE - 1)] = row;
+}
+
+/* Copies a text behind a row that is being made; *at moves on. */
+static const char *
+put_text(char **at, const struct varlena *text)
+{
+	char *start = *at;
+	Size length = VARSIZE_ANY_EXHDR(text);
+
+	memcpy(start, VARDATA_ANY(text), length);
+	start[length] = '\0';
+	*at += length + 1;
+	return start;
+}
+
+/* Elements of an int4[] column that holds one dimension and no null. */
+static const int32 *
+get_ids(Datum datum, uint32 *count)
+{
+	ArrayType *array = DatumGetArrayTypeP(datum);
+
+	if (ARR_NDIM(array) > 1 || ARR_HASNULL(array) || ARR_ELEMTYPE(array) != INT4OID)
+		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+						errmsg("table \"profstore.locations\" holds an array of unexpected form")));
+	*count = ARR_NDIM(array) == 0 ? 0 : (uint32) ARR_DIMS(array)[0];
+	return (const int32 *) ARR_DATA_PTR(array);
+}
+
+static void
+keep_location(TupleTableSlot *slot, void *cache)
+{
+	uint32 function_count;
+	uint32 line_count;
+	const int32 *function_ids = get_ids(slot->tts_values[3], &function_count);
+	const int32 *lines = get_ids(slot->tts_values[4], &line_count);
+	PfsLocation *location;
+	PfsLine *copies;
+
+	if (function_count != line_count)
+		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+						errmsg("location %d has %u functions and %u lines",
+							   DatumGetInt32(slot->tts_values[0]), function_count, line_count)));
+	location =
+		MemoryContextAlloc(pfs_names_context(), sizeof(PfsLocation) + line_count * sizeof(PfsLine));
+	copies = (PfsLine *) (location + 1);
+	for (uint32 i = 0; i < line_count; i++)
+		copies[i] = (PfsLine){ function_ids[i] > 0 ? function_ids[i] : NO_ID, lines[i] };
+	location->id = DatumGetInt32(slot->tts_values[0]);
+	location->mapping_id = Max(DatumGetInt32(slot->tts_values[1]), 0);
+	location->address = (uint64) DatumGetInt64(slot->tts_values[2]);
+	location->line_count = line_count;
+	location->lines = copies;
+	keep(cache, location->id, location);
+}
+
+static void
+keep_function(TupleTableSlot *slot, void *cache)
+{
+	const struct varlena *name = DatumGetTextPP(slot->tts_values[1]);
+	const struct varlena *system_name = DatumGetTextPP(slot->tts_values[2]);
+	const struct varlena *filename = DatumGetTextPP(slot->tts_values[3]);
+	PfsFunction *function;
+	char *at;
+
+	function =
+		MemoryContextAlloc(pfs_names_context(), sizeof(PfsFunction) + VARSIZE_ANY_EXHDR(name) +
+													VARSIZE_ANY_EXHDR(system_name) +
+													VARSIZE_ANY_EXHDR(filename) + 3);
+	at = (char *) (function + 1);
+	function->id = DatumGetInt32(slot->tts_values[0]);
+	function->name = put_text(&at, name);
+	function->system_name = put_text(&at, system_name);
+	function->filename = put_text(&at, filename);
+	function->start_line = DatumGetInt32(slot->tts_values[4]);
+	keep(cache, function->id, function);
+}
+
+static void
+keep_mapping(TupleTableSlot *slot, void *cache)
+{
+	const struct varlena *build_id = DatumGetTextPP(slot->tts_values[1]);
+	const struct varlena *file = DatumGetTextPP(slot->tts_values[2]);
+	PfsMapping *mapping;
+	char *at;
+
+	mapping =
+		MemoryContextAlloc(pfs_names_context(), sizeof(PfsMapping) + VARSIZE_ANY_EXHDR(build_id) +
+													VARSIZE_ANY_EXHDR(file) + 2);
+	at = (char *) (mapping + 1);
+	mapping->id = DatumGetInt32(slot->tts_values[0]);
+	mapping->build_id = put_text(&at, build_id);
+	mapping->file = put_text(&at, file);
+	keep(cache, mapping->id, mapping);
+}
+
+/* Reads rows that are not cached; sorts ids in place. */
+static void
+load(NameCache *cache, int32 *ids, uint32 count)
+{
+	pfs_rows_read(cache->table, ids, pfs_ids_sort(ids, count), cache->keep, cache);
+}
+
+/* Those of ids that are not cached, in CurrentMemoryContext, sorted and distinct. */
+static int32 *
+missing_locations(const int32 *ids, uint32 count, uint32 *missing_count)
+{
+	int32 *missing = PFS_ARRAY(int32, count);
+
+	*missing_count = 0;
+	for (uint32 i = 0; i < count; i++)
+		if (look_up(&locations, ids[i]) == NULL)
+			missing[(*missing_count)++] = ids[i];
+	*missing_count = pfs_ids_sort(missing, *missing_count);
+	return missing;
+}
+
+void
+pfs_locations_load(const int32 *ids, uint32 count)
+{
+	uint32 missing_count;
+	int32 *missing = missing_locations(ids, count, &missing_count);
+	Size line_count = 0;
+	uint32 function_count = 0;
+	uint32 mapping_count = 0;
+	int32 *function_ids;
+	int32 *mapping_ids;
+
+	load(&locations, missing, missing_count);
+	for (uint32 i = 0; i < missing_count; i++)
+	{
+		const PfsLocation *location = look_up(&locations, missing[i]);
+
+		line_count += location == NULL ? 0 : location->line_count;
+	}
+
+	function_ids = PFS_ARRAY(int32, line_count);
+	mapping_ids = PFS_ARRAY(int32, missing_count);
+	for (uint32 i = 0; i < missing_count; i++)
+	{
+		const PfsLocation *location = look_up(&locations, missing[i]);
+
+		if (location == NULL)
+			continue;
+		for (uint32 j = 0; j < location->line_count; j++)
+			if (look_up(&functions, location->lines[j].function_id) == NULL)
+				function_ids[function_count++] = location->lines[j].function_id;
+		if (location->mapping_id != 0 && look_up(&mappings, location->mapping_id) == NULL)
+			mapping_ids[mapping_count++] = location->mapping_id;
+	}
+	load(&functions, function_ids, function_count);
+	load(&mappings, mapping_ids, mapping_count);
+	pfree(function_ids);
+	pfree(mapping_ids);
+	pfree(missing);
+}
+
+bool
+pfs_location_is_cached(int32 id)
+{
+	return id == PFS_NO_STACK_LOCATION || look_up(&locations, id) != NULL;
+}
+
+/* What is not there may be by the next query, which looks again. */
+static void
+note_unknown(void)
+{
+	has_unknown = true;
+	pfs_doubt(PFS_DOUBT_NAMES, 1);
+}
+
+/* Makes a row for an id that has none. */
+static void
+keep_unknown(NameCache *cache, int32 id)
+{
+	MemoryContext context = pfs_names_context();
+	void *row;
+
+	if (cache == &locations)
+	{
+		row = MemoryContextAlloc(context, sizeof(PfsLocation));
+		*(PfsLocation *) row = (PfsLocation){ id, 0, 0, 1, &no_location_line };
+	}
+	else if (cache == &functions)
+	{
+		row = MemoryContextAlloc(context, sizeof(PfsFunction));
+		*(PfsFunction *) row =
+			(PfsFunction){ id, PFS_UNKNOWN_FUNCTION, PFS_UNKNOWN_FUNCTION, "", 0 };
+	}
+	else
+	{
+		row = MemoryContextAlloc(context, sizeof(PfsMapping));
+		*(PfsMapping *) row = (PfsMapping){ id, "", PFS_UNKNOWN_MAPPING };
+	}
+	keep(cache, id, row);
+	note_unknown();
+}
+
+static const void *
+get(NameCache *cache, int32 id)
+{
+	const void *row = look_up(cache, id);
+
+	if (row == NULL)
+	{
+		load(cache, &id, 1);
+		row = look_up(cache, id);
+	}
+	if (row == NULL)
+	{
+		keep_unknown(cache, id);
+		row = look_up(cache, id);
+	}
+	return row;
+}
+
+const PfsLocation *
+pfs_location_get(int32 id)
+{
+	return id == PFS_NO_STACK_LOCATION ? &no_stack_location : get(&locations, id);
+}
+
+const PfsFunction *
+pfs_function_get(int32 id)
+{
+	return id >= NO_ID ? &made_functions[id - NO_ID] : get(&functions, id);
+}
+
+const PfsMapping *
+pfs_mapping_get(int32 id)
+{
+	static const PfsMapping none = { 0, "", "" };
+
+	return id == 0 ? &none : get(&mappings, id);
+}

@@ -1,0 +1,120 @@
+/*
+ * arrays.c
+ *		Arrays that writers pass: checked once, here, before anything is stored.
+ */
+#include "profstore.h"
+
+#include "access/xact.h"
+#include "fmgr.h"
+#include "storage/shmem.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "dictionary/cache/epoch.h"
+#include "dictionary/intern/arrays.h"
+
+PG_FUNCTION_INFO_V1(profstore_begin_interning);
+
+uint32
+pfs_array_check(const char *caller, const ArrayType *array)
+{
+	if (ARR_NDIM(array) > 1)
+		ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+						errmsg("%s: arrays must have one dimension", caller)));
+	if (array_contains_nulls(unconstify(ArrayType *, array)))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("%s: arrays must not contain nulls", caller)));
+	return ARR_NDIM(array) == 0 ? 0 : (uint32) ARR_DIMS(array)[0];
+}
+
+uint32
+pfs_arrays_check(const char *caller, FunctionCallInfo fcinfo, int first, int end)
+{
+	uint32 expected = 0;
+
+	for (int i = first; i < end; i++)
+	{
+		uint32 count = pfs_array_check(caller, PG_GETARG_ARRAYTYPE_P(i));
+
+		if (i > first && count != expected)
+			ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+							errmsg("%s: arrays must be of one length", caller),
+							errdetail("One has %u elements, another has %u.", expected, count)));
+		expected = count;
+	}
+	return expected;
+}
+
+void
+pfs_counts_check(const char *caller, const int32 *counts, uint32 count, uint32 total)
+{
+	uint64 sum = 0;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		if (counts[i] < 0)
+			ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+							errmsg("%s: count %d is negative", caller, counts[i]),
+							errdetail("It is element %u.", i + 1)));
+		sum += (uint32) counts[i];
+	}
+	if (sum != total)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("%s: counts add up to " UINT64_FORMAT ", but %u elements are given",
+							   caller, sum, total)));
+}
+
+ArrayType *
+pfs_array_make(uint32 count, Oid element_type, Size element_bytes)
+{
+	Size bytes = ARR_OVERHEAD_NONULLS(1) + mul_size(count, element_bytes);
+	ArrayType *array;
+
+	if (count == 0)
+		return construct_empty_array(element_type);
+	array = palloc0(bytes);
+	SET_VARSIZE(array, bytes);
+	array->ndim = 1;
+	array->elemtype = element_type;
+	ARR_DIMS(array)[0] = (int) count;
+	ARR_LBOUND(array)[0] = 1;
+	return array;
+}
+
+/* Whoever calls with VARIADIC "any" may pass what is no array, or nothing. */
+static void
+check_arguments_are_arrays(const char *caller, FunctionCallInfo fcinfo, int first)
+{
+	for (int i = first; i < PG_NARGS(); i++)
+	{
+		if (!OidIsValid(get_base_element_type(get_fn_expr_argtype(fcinfo->flinfo, i))))
+			ereport(ERROR, (errcode(ERRCODE_DATATYPE_MISMATCH),
+							errmsg("%s: argument %d must be an array", caller, i + 1)));
+		if (PG_ARGISNULL(i))
+			ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+							errmsg("%s: argument %d must not be null", caller, i + 1)));
+	}
+}
+
+/*
+ * begin_interning(caller, VARIADIC arrays): arrays of one length, of any types. Pins the epoch.
+ *
+ * A writer keeps the ids that it gets once its transaction has committed. So that a crash cannot
+ * take back such a commit and give its ids to other content, the commit waits for the disk even
+ * under synchronous_commit = off.
+ */
+PGDLLEXPORT Datum
+profstore_begin_interning(PG_FUNCTION_ARGS)
+{
+	char *caller;
+
+	if (PG_ARGISNULL(0))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+						errmsg("begin_interning: argument 1 must not be null")));
+	caller = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	check_arguments_are_arrays(caller, fcinfo, 1);
+	pfs_arrays_check(caller, fcinfo, 1, PG_NARGS());
+	ForceSyncCommit();
+	pfs_epoch_pin();
+	PG_RETURN_VOID();
+}

@@ -1,0 +1,50 @@
+/*
+ * calling_role.c
+ *		The role that a writer's rows belong to.
+ *
+ * It is kept by its name: that is what a dump has.
+ */
+#include "profstore.h"
+
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+
+#include "dictionary/intern/calling_role.h"
+
+PG_FUNCTION_INFO_V1(profstore_calling_role);
+
+/*
+ * ANALYZE, REINDEX, REFRESH and their like run code of a table's owner, as that role, on behalf of
+ * whoever gave the command, or of autovacuum: that one does not call. Below a function that runs
+ * as its own owner it is not known who does.
+ */
+static Oid
+caller(void)
+{
+	Oid user;
+	int context;
+
+	GetUserIdAndSecContext(&user, &context);
+	if ((context & SECURITY_RESTRICTED_OPERATION) == 0)
+		return GetOuterUserId();
+	if ((context & SECURITY_LOCAL_USERID_CHANGE) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("cannot tell which role calls within a security-restricted operation"),
+				 errhint("Store profiles from outside of indexes and materialized views.")));
+	return user;
+}
+
+char *
+pfs_calling_role(void)
+{
+	return GetUserNameFromId(caller(), false);
+}
+
+/* calling_role() -> text */
+PGDLLEXPORT Datum
+profstore_calling_role(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_TEXT_P(cstring_to_text(pfs_calling_role()));
+}

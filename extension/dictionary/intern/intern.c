@@ -1,0 +1,234 @@
+/*
+ * intern.c
+ *		intern_stacks: stack traces in, ids out.
+ *
+ * 1. Every stack is walked down the cached tree from its root. Stacks that are known end here,
+ *    and no table was read.
+ * 2. If some are not known, the tree is brought up to date and those are walked again; nodes
+ *    that are still missing are appended. They get numbers greater than their parents'.
+ * 3. The new nodes are stored as chunks.
+ *
+ * Two transactions may add the same nodes: neither sees the other's. That costs space, never an
+ * answer.
+ */
+#include "profstore.h"
+
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "common/hashfn.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+#include "base/arrays.h"
+#include "dictionary/cache/dictionary.h"
+#include "dictionary/cache/epoch.h"
+#include "dictionary/cache/rows.h"
+#include "dictionary/intern/arrays.h"
+#include "dictionary/intern/intern.h"
+#include "dictionary/tree/tree_cache.h"
+
+PG_FUNCTION_INFO_V1(profstore_intern_stacks);
+
+#define CALLER "intern_stacks"
+
+/* Distinct locations. */
+typedef struct LocationEntry
+{
+	int32 id;
+	char status;
+} LocationEntry;
+
+#define SH_PREFIX		   location_set
+#define SH_ELEMENT_TYPE	   LocationEntry
+#define SH_KEY_TYPE		   int32
+#define SH_KEY			   id
+#define SH_HASH_KEY(tb, k) murmurhash32((uint32) (k))
+#define SH_EQUAL(tb, a, b) ((a) == (b))
+#define SH_SCOPE		   static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+/* The stack that was walked last: the next one often shares its outer frames. */
+typedef struct Path
+{
+	uint32 *nodes;			/* indexes, root first */
+	const int32 *locations; /* leaf first */
+	uint32 depth;
+	uint32 valid; /* nodes of these many outer frames are known */
+} Path;
+
+typedef struct Interning
+{
+	PfsTreeCache *cache;
+	const int32 *locations; /* all stacks' frames, leaf first */
+	const int32 *depths;
+	uint32 stack_count;
+	int64 *ids; /* results; -1 where not known yet */
+	Path path;
+} Interning;
+
+/* Location of the frame at a distance from the root. */
+static inline int32
+frame(const int32 *locations, uint32 depth, uint32 from_root)
+{
+	return locations[depth - 1 - from_root];
+}
+
+/* Walks a stack as far as it is known; path->valid tells how far. */
+static void
+walk(Interning *interning, const int32 *locations, uint32 depth)
+{
+	Path *path = &interning->path;
+	uint32 common = 0;
+	uint32 limit = Min(path->valid, depth);
+	uint32 parent;
+
+	while (common < limit &&
+		   frame(path->locations, path->depth, common) == frame(locations, depth, common))
+		common++;
+	parent = common == 0 ? 0 : path->nodes[common - 1];
+	path->locations = locations;
+	path->depth = depth;
+	for (path->valid = common; path->valid < depth; path->valid++)
+	{
+		parent = pfs_tree_child(interning->cache, parent, frame(locations, depth, path->valid));
+		if (parent == 0)
+			break;
+		path->nodes[path->valid] = parent;
+	}
+}
+
+/* Appends the frames of the path that are not known. */
+static void
+append_rest(Interning *interning)
+{
+	const PfsTreeCache *cache = interning->cache;
+	int64 partition = (int64) cache->partition_id << PFS_NODE_BITS;
+	Path *path = &interning->path;
+	uint32 parent = path->valid == 0 ? 0 : path->nodes[path->valid - 1];
+
+	for (; path->valid < path->depth; path->valid++)
+	{
+		int64 parent_number = parent == 0 ? 0 : cache->ids[parent] - partition;
+		int32 location = frame(path->locations, path->depth, path->valid);
+
+		parent = pfs_tree_append(interning->cache, partition | pfs_node_number_next(parent_number),
+								 parent, location);
+		path->nodes[path->valid] = parent;
+	}
+}
+
+/* Step 1 (and, with add, step 2): returns how many stacks are not known. */
+static uint32
+intern_all(Interning *interning, bool add)
+{
+	const int32 *locations = interning->locations;
+	uint32 unknown = 0;
+
+	interning->path.valid = 0;
+	for (uint32 i = 0; i < interning->stack_count; i++)
+	{
+		uint32 depth = (uint32) interning->depths[i];
+
+		if (depth == 0)
+			interning->ids[i] = 0;
+		else if (interning->ids[i] < 0)
+		{
+			walk(interning, locations, depth);
+			if (interning->path.valid < depth && add)
+				append_rest(interning);
+			if (interning->path.valid == depth)
+				interning->ids[i] = interning->cache->ids[interning->path.nodes[depth - 1]];
+			else
+				unknown++;
+		}
+		locations += depth;
+		if (i % 1024 == 0)
+			CHECK_FOR_INTERRUPTS();
+	}
+	return unknown;
+}
+
+/* Locations of the stacks that are not known must be stored ones. */
+static void
+check_locations(const Interning *interning)
+{
+	location_set_hash *set = location_set_create(CurrentMemoryContext, 1024, NULL);
+	const int32 *locations = interning->locations;
+	location_set_iterator iterator;
+	LocationEntry *entry;
+	uint32 count = 0;
+	int32 *ids;
+
+	for (uint32 i = 0; i < interning->stack_count; i++)
+	{
+		uint32 depth = (uint32) interning->depths[i];
+		bool found;
+
+		for (uint32 j = 0; interning->ids[i] < 0 && j < depth; j++)
+			location_set_insert(set, locations[j], &found);
+		locations += depth;
+	}
+	ids = PFS_ARRAY(int32, set->members);
+	location_set_start_iterate(set, &iterator);
+	while ((entry = location_set_iterate(set, &iterator)) != NULL)
+		ids[count++] = entry->id;
+	location_set_destroy(set);
+	pfs_locations_require(ids, pfs_ids_sort(ids, count));
+	pfree(ids);
+}
+
+static void
+add_unknown(Interning *interning)
+{
+	PfsTreeCache *cache = interning->cache;
+	uint32 first;
+
+	pfs_tree_refresh(cache);
+	if (intern_all(interning, false) == 0)
+		return;
+	check_locations(interning);
+
+	/* As begin_interning does for the others: ids that a writer keeps must outlive a crash. */
+	ForceSyncCommit();
+	first = cache->tree.node_count + 1;
+	pfs_tree_begin_append(cache);
+	intern_all(interning, true);
+	pfs_tree_end_append(cache, first);
+}
+
+/* intern_stacks(partition text, depths int4[], location_ids int4[]) -> int8[] */
+PGDLLEXPORT Datum
+profstore_intern_stacks(PG_FUNCTION_ARGS)
+{
+	char *partition = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	ArrayType *depths = PG_GETARG_ARRAYTYPE_P(1);
+	ArrayType *locations = PG_GETARG_ARRAYTYPE_P(2);
+	uint32 stack_count = pfs_array_check(CALLER, depths);
+	uint32 location_count = pfs_array_check(CALLER, locations);
+	ArrayType *result = pfs_array_make(stack_count, INT8OID, sizeof(int64));
+	Interning interning = { 0 };
+	int32 max_depth = 0;
+
+	interning.depths = (const int32 *) ARR_DATA_PTR(depths);
+	interning.locations = (const int32 *) ARR_DATA_PTR(locations);
+	interning.stack_count = stack_count;
+	interning.ids = (int64 *) ARR_DATA_PTR(result);
+	pfs_counts_check(CALLER, interning.depths, stack_count, location_count);
+	for (uint32 i = 0; i < stack_count; i++)
+	{
+		max_depth = Max(max_depth, interning.depths[i]);
+		interning.ids[i] = -1;
+	}
+
+	pfs_epoch_pin();
+	pfs_dictionary_begin();
+	interning.cache = pfs_tree_cached(pfs_partition_intern(partition));
+	interning.path.nodes = PFS_ARRAY(uint32, max_depth);
+	if (intern_all(&interning, false) > 0)
+		add_unknown(&interning);
+	PG_RETURN_ARRAYTYPE_P(result);
+}

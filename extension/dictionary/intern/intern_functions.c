@@ -1,0 +1,180 @@
+/*
+ * intern_functions.c
+ *		intern_functions: functions in, ids out.
+ *
+ * Each distinct function is one probe of the index on a hash of its content; of equal ones that
+ * are stored the smallest id stands for all. What is not found is stored. Condemned functions are
+ * as good as gone.
+ */
+#include "profstore.h"
+
+#include "access/genam.h"
+#include "access/stratnum.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+
+#include "base/arrays.h"
+#include "dictionary/intern/arrays.h"
+#include "dictionary/intern/content_rows.h"
+
+PG_FUNCTION_INFO_V1(profstore_intern_functions);
+
+#define CALLER "intern_functions"
+
+/* Columns of profstore.functions. */
+enum
+{
+	COL_ID,
+	COL_NAME,
+	COL_SYSTEM_NAME,
+	COL_FILENAME,
+	COL_START_LINE,
+	COL_CONDEMNED
+};
+
+#define TEXT_COUNT 3
+
+/* A function as it is given; its texts are in the arguments. The hash is as in the index. */
+typedef struct Wanted
+{
+	PfsContentItem item;
+	Datum texts[TEXT_COUNT]; /* name, system name, file name */
+	int32 start_line;
+} Wanted;
+
+static bool
+texts_are_equal(Datum left, Datum right)
+{
+	struct varlena *a = (struct varlena *) DatumGetPointer(left);
+	struct varlena *b = (struct varlena *) DatumGetPointer(right);
+
+	return VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
+		   memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
+}
+
+static bool
+is_same(const PfsContentItem *a, const PfsContentItem *b)
+{
+	const Wanted *left = (const Wanted *) a;
+	const Wanted *right = (const Wanted *) b;
+	bool is_equal = left->start_line == right->start_line;
+
+	for (int i = 0; is_equal && i < TEXT_COUNT; i++)
+		is_equal = texts_are_equal(left->texts[i], right->texts[i]);
+	return is_equal;
+}
+
+/* As content_hash() has it. */
+static uint64
+hash_content(const Wanted *wanted)
+{
+	int64 hash = wanted->start_line;
+
+	for (int i = TEXT_COUNT; i-- > 0;)
+		hash = DatumGetInt64(DirectFunctionCall2Coll(hashtextextended, DEFAULT_COLLATION_OID,
+													 wanted->texts[i], Int64GetDatum(hash)));
+	return (uint64) hash;
+}
+
+/* The functions as they are given. */
+static Wanted *
+get_wanted(FunctionCallInfo fcinfo, uint32 count)
+{
+	const int32 *start_lines = (const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(TEXT_COUNT));
+	Wanted *wanted = PFS_ARRAY(Wanted, count);
+	Datum *texts[TEXT_COUNT];
+
+	for (int i = 0; i < TEXT_COUNT; i++)
+	{
+		int text_count;
+
+		deconstruct_array(PG_GETARG_ARRAYTYPE_P(i), TEXTOID, -1, false, TYPALIGN_INT, &texts[i],
+						  NULL, &text_count);
+	}
+	for (uint32 i = 0; i < count; i++)
+	{
+		for (int j = 0; j < TEXT_COUNT; j++)
+			wanted[i].texts[j] = texts[j][i];
+		wanted[i].start_line = start_lines[i];
+		wanted[i].item.hash = hash_content(&wanted[i]);
+	}
+	return wanted;
+}
+
+/* Whether a stored text holds these bytes. */
+static bool
+stored_text_is(Datum stored, Datum text)
+{
+	struct varlena *plain = PG_DETOAST_DATUM_PACKED(stored);
+	bool is_equal = texts_are_equal(PointerGetDatum(plain), text);
+
+	if ((Pointer) plain != DatumGetPointer(stored))
+		pfree(plain);
+	return is_equal;
+}
+
+/* Id of the stored function, the smallest of equal ones; 0 where there is none. */
+static int32
+find_function(IndexScanDesc scan, TupleTableSlot *slot, const PfsContentItem *item, void *context)
+{
+	const Wanted *wanted = (const Wanted *) item;
+	const Datum *values = slot->tts_values;
+	int32 best = 0;
+	ScanKeyData key;
+
+	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum((int64) item->hash));
+	index_rescan(scan, &key, 1, NULL, 0);
+	while (index_getnext_slot(scan, ForwardScanDirection, slot))
+	{
+		int32 id;
+
+		slot_getallattrs(slot);
+		id = DatumGetInt32(values[COL_ID]);
+		if (!DatumGetBool(values[COL_CONDEMNED]) && (best == 0 || id < best) &&
+			DatumGetInt32(values[COL_START_LINE]) == wanted->start_line &&
+			stored_text_is(values[COL_NAME], wanted->texts[0]) &&
+			stored_text_is(values[COL_SYSTEM_NAME], wanted->texts[1]) &&
+			stored_text_is(values[COL_FILENAME], wanted->texts[2]))
+			best = id;
+	}
+	return best;
+}
+
+static void
+fill_row(Datum *values, const PfsContentItem *item)
+{
+	const Wanted *wanted = (const Wanted *) item;
+
+	for (int i = 0; i < TEXT_COUNT; i++)
+		values[COL_NAME + i] = wanted->texts[i];
+	values[COL_START_LINE] = Int32GetDatum(wanted->start_line);
+	values[COL_CONDEMNED] = BoolGetDatum(false);
+}
+
+static const PfsContentKind functions = { .table = "functions",
+										  .key_count = 1,
+										  .item_bytes = sizeof(Wanted),
+										  .is_same = is_same,
+										  .find = find_function,
+										  .fill = fill_row };
+
+/*
+ * intern_functions(names text[], system_names text[], filenames text[], start_lines int4[])
+ * -> int4[]
+ */
+PGDLLEXPORT Datum
+profstore_intern_functions(PG_FUNCTION_ARGS)
+{
+	uint32 count = pfs_arrays_check(CALLER, fcinfo, 0, TEXT_COUNT + 1);
+	ArrayType *result = pfs_array_make(count, INT4OID, sizeof(int32));
+
+	pfs_interning_begin();
+	pfs_content_intern(&functions, get_wanted(fcinfo, count), count,
+					   (int32 *) ARR_DATA_PTR(result));
+	pfs_interning_end();
+	PG_RETURN_ARRAYTYPE_P(result);
+}

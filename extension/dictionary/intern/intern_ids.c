@@ -1,0 +1,236 @@
+/*
+ * intern_ids.c
+ *		Ids that interning gives out and accepts: partitions by key, node numbers, locations known
+ *		to exist.
+ */
+#include "profstore.h"
+
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "commands/sequence.h"
+#include "executor/spi.h"
+#include "utils/builtins.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "base/arrays.h"
+#include "base/relations.h"
+#include "dictionary/cache/cache.h"
+#include "dictionary/cache/rows.h"
+#include "dictionary/intern/intern.h"
+
+/* INCREMENT BY of profstore.node_numbers. */
+#define NODE_NUMBER_RUN 64
+
+/* Column of profstore.locations. */
+#define LOCATION_CONDEMNED 7
+
+/* Locations are marked in words of a page each. */
+#define PAGE_BITS  15
+#define PAGE_WORDS ((1 << PAGE_BITS) / 64)
+
+typedef struct KnownPartition
+{
+	char key[PFS_PARTITION_KEY_MAX + 1];
+	int32 id;
+	TimestampTz until; /* start of a statement that looks again */
+} KnownPartition;
+
+/*
+ * How long the id of a key is taken from memory. Two transactions may have stored one key under
+ * two ids; everybody moves to the smaller one after this time, so that writers of one program
+ * share its stacks.
+ */
+#define KEY_SECONDS 60
+
+/*
+ * Keys and locations seen in the running transaction: an abort may take them back, so it drops the
+ * lot.
+ */
+static bool some_are_own;
+
+static MemoryContext intern_context;
+static HTAB *partition_keys;
+static uint64 **known_pages; /* bits of locations that exist */
+static uint32 known_page_count;
+
+/*
+ * The rest of this backend's run. Numbers are never given out twice, so it outlives transactions.
+ */
+static int64 next_number;
+static int64 numbers_end;
+
+static void
+forget_seen(void)
+{
+	if (intern_context != NULL)
+		MemoryContextDelete(intern_context);
+	intern_context = NULL;
+	partition_keys = NULL;
+	known_pages = NULL;
+	known_page_count = 0;
+	some_are_own = false;
+}
+
+static void
+forget_all(void)
+{
+	forget_seen();
+	next_number = numbers_end = 0;
+}
+
+static void
+abort_own(void)
+{
+	if (some_are_own)
+		forget_seen();
+}
+
+static void
+commit_own(void)
+{
+	some_are_own = false;
+}
+
+void
+pfs_intern_init(void)
+{
+	static PfsCachePart part = { .forget = forget_all, .abort = abort_own, .commit = commit_own };
+
+	pfs_cache_register(&part);
+}
+
+static MemoryContext
+context(void)
+{
+	if (intern_context == NULL)
+		intern_context = AllocSetContextCreate(pfs_cache_context(), "profstore interning",
+											   ALLOCSET_DEFAULT_SIZES);
+	return intern_context;
+}
+
+static int32
+partition_id_by_sql(const char *sql, const char *key)
+{
+	Oid types[] = { TEXTOID };
+	Datum values[] = { CStringGetTextDatum(key) };
+	bool is_null;
+	Datum id;
+
+	if (SPI_execute_with_args(sql, 1, types, values, NULL, false, 0) < 0 || SPI_processed != 1)
+		elog(ERROR, "could not look up dictionary partition \"%s\"", key);
+	id = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
+	return is_null ? 0 : DatumGetInt32(id);
+}
+
+int32
+pfs_partition_intern(const char *key)
+{
+	TimestampTz now = GetCurrentStatementStartTimestamp();
+	KnownPartition *entry;
+	int32 id;
+
+	if (key[0] == '\0' || strlen(key) > PFS_PARTITION_KEY_MAX)
+		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+						errmsg("key of a dictionary partition must have 1 to %d bytes",
+							   PFS_PARTITION_KEY_MAX)));
+	if (partition_keys == NULL)
+	{
+		HASHCTL control = { .keysize = sizeof(((KnownPartition *) NULL)->key),
+							.entrysize = sizeof(KnownPartition),
+							.hcxt = context() };
+
+		partition_keys = hash_create("profstore dictionary partitions", 64, &control,
+									 HASH_ELEM | HASH_STRINGS | HASH_CONTEXT);
+	}
+	entry = hash_search(partition_keys, key, HASH_FIND, NULL);
+	if (entry != NULL && now < entry->until)
+		return entry->id;
+
+	SPI_connect();
+	id = partition_id_by_sql(
+		"SELECT pg_catalog.min(p.id) FROM profstore.dictionary_partitions AS p "
+		"WHERE pg_catalog.hashtextextended(p.key, 0) OPERATOR(pg_catalog.=) "
+		"pg_catalog.hashtextextended($1, 0) AND p.key OPERATOR(pg_catalog.=) $1 "
+		"AND NOT p.condemned",
+		key);
+	if (id == 0)
+	{
+		id = partition_id_by_sql(
+			"INSERT INTO profstore.dictionary_partitions (key) VALUES ($1) RETURNING id", key);
+		SPI_finish();
+		return id;
+	}
+	SPI_finish();
+
+	some_are_own = true;
+	entry = hash_search(partition_keys, key, HASH_ENTER, NULL);
+	entry->id = id;
+	entry->until = TimestampTzPlusMilliseconds(now, KEY_SECONDS * 1000);
+	return id;
+}
+
+int64
+pfs_node_number_next(int64 parent_number)
+{
+	if (next_number == numbers_end || next_number <= parent_number)
+	{
+		next_number = nextval_internal(pfs_relation_oid("node_numbers"), false);
+		numbers_end = next_number + NODE_NUMBER_RUN;
+	}
+	return next_number++;
+}
+
+static bool
+is_known(int32 id)
+{
+	uint32 page = (uint32) id >> PAGE_BITS;
+	uint32 bit = (uint32) id & ((1 << PAGE_BITS) - 1);
+
+	return page < known_page_count && known_pages[page] != NULL &&
+		   (known_pages[page][bit / 64] >> (bit % 64) & 1) != 0;
+}
+
+static void
+mark_known(TupleTableSlot *slot, void *argument)
+{
+	int32 id = DatumGetInt32(slot->tts_values[0]);
+	uint32 page = (uint32) id >> PAGE_BITS;
+	uint32 bit = (uint32) id & ((1 << PAGE_BITS) - 1);
+	uint32 known = known_page_count;
+
+	if (DatumGetBool(slot->tts_values[LOCATION_CONDEMNED - 1]))
+		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+						errmsg("location with id %d is about to be collected", id),
+						errdetail("It was interned under an epoch that is over."),
+						errhint("Forget all ids and repeat the transaction.")));
+	PFS_RESERVE_IN(context(), known_pages, known_page_count, page + 1);
+	memset(known_pages + known, 0, (known_page_count - known) * sizeof(uint64 *));
+	if (known_pages[page] == NULL)
+		known_pages[page] = MemoryContextAllocZero(context(), PAGE_WORDS * sizeof(uint64));
+	known_pages[page][bit / 64] |= UINT64CONST(1) << (bit % 64);
+}
+
+void
+pfs_locations_require(const int32 *ids, uint32 count)
+{
+	int32 *wanted = PFS_ARRAY(int32, count);
+	uint32 wanted_count = 0;
+
+	for (uint32 i = 0; i < count; i++)
+		if (!is_known(ids[i]))
+			wanted[wanted_count++] = ids[i];
+	if (wanted_count > 0)
+	{
+		some_are_own = true;
+		pfs_rows_read("locations", wanted, wanted_count, mark_known, NULL);
+	}
+	for (uint32 i = 0; i < wanted_count; i++)
+		if (!is_known(wanted[i]))
+			ereport(ERROR,
+					(errcode(ERRCODE_FOREIGN_KEY_VIOLATION),
+					 errmsg("location with id %d does not exist", wanted[i]),
+					 errhint("Intern it first, in this database and under its present epoch.")));
+	pfree(wanted);
+}

@@ -1,0 +1,113 @@
+/*
+ * series_classes.c
+ *		The classes of series that roll-ups add up: their delta profile types.
+ *
+ * Reads the tables themselves, whoever runs the compaction: no row of them is shown to anybody.
+ */
+#include "profstore.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/partition.h"
+#include "nodes/pg_list.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "base/relations.h"
+#include "dictionary/intern/series_classes.h"
+#include "store/scan/rollup.h"
+#include "store/segment/storage.h"
+
+/* Calls back for each row that the active snapshot sees, with the values of two columns. */
+static void
+for_each_row(const char *table, const char *first, const char *second,
+			 void (*visit)(void *arg, Datum first, Datum second), void *arg)
+{
+	Oid relation_id = pfs_relation_oid(table);
+	Relation relation = table_open(relation_id, AccessShareLock);
+	AttrNumber attnums[2] = { get_attnum(relation_id, first), get_attnum(relation_id, second) };
+	SysScanDesc scan =
+		systable_beginscan(relation, InvalidOid, false, GetActiveSnapshot(), 0, NULL);
+	HeapTuple tuple;
+
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Datum values[2];
+		bool nulls[2];
+
+		for (int i = 0; i < 2; i++)
+			values[i] = heap_getattr(tuple, attnums[i], RelationGetDescr(relation), &nulls[i]);
+		if (!nulls[0] && !nulls[1])
+			visit(arg, values[0], values[1]);
+	}
+	systable_endscan(scan);
+	table_close(relation, AccessShareLock);
+}
+
+typedef struct Classes
+{
+	PfsNumbers series;
+	int32 *classes;
+	List *delta_types;
+} Classes;
+
+static void
+visit_type(void *arg, Datum id, Datum delta)
+{
+	Classes *classes = arg;
+
+	if (DatumGetBool(delta))
+		classes->delta_types = lappend_int(classes->delta_types, DatumGetInt32(id));
+}
+
+static void
+visit_series(void *arg, Datum id, Datum profile_type)
+{
+	Classes *classes = arg;
+	int64 position = pfs_numbers_find(classes->series, DatumGetInt32(id));
+
+	if (position >= 0 && list_member_int(classes->delta_types, DatumGetInt32(profile_type)))
+		classes->classes[position] = DatumGetInt32(profile_type);
+}
+
+/*
+ * Whether series_id of the table is an id of profstore.series: in partitions of samples and its
+ * tiers.
+ */
+static bool
+has_our_series(Relation relation)
+{
+	static const char *const parents[] = { "samples", "samples_minute", "samples_hour" };
+	List *ancestors;
+
+	if (!relation->rd_rel->relispartition)
+		return false;
+	ancestors = get_partition_ancestors(RelationGetRelid(relation));
+	for (size_t i = 0; i < lengthof(parents); i++)
+		if (list_member_oid(ancestors, pfs_relation_find(parents[i])))
+			return true;
+	return false;
+}
+
+static bool
+classify(Relation relation, const int64 *series, uint32 count, int32 *classes)
+{
+	Classes found = { { count, series }, classes, NIL };
+
+	if (!has_our_series(relation))
+		return false;
+	if (count == 0)
+		return true;
+	memset(classes, -1, sizeof(int32) * count);
+	for_each_row("profile_types", "id", "delta", visit_type, &found);
+	for_each_row("series", "id", "profile_type", visit_series, &found);
+	return true;
+}
+
+void
+pfs_series_classes_init(void)
+{
+	pfs_classify_series = classify;
+}

@@ -1,0 +1,215 @@
+/*
+ * series_seen.c
+ *		Ranges that a transaction has told, and the statement that widens rows by them.
+ */
+#include "profstore.h"
+
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+#include "utils/timestamp.h"
+
+#include "base/arrays.h"
+#include "base/relations.h"
+#include "dictionary/intern/arrays.h"
+#include "dictionary/intern/series_seen.h"
+
+PG_FUNCTION_INFO_V1(profstore_note_seen);
+
+/* The year 1970, and how far a clock may be ahead. */
+#define TIME_MIN   ((UNIX_EPOCH_JDATE - POSTGRES_EPOCH_JDATE) * USECS_PER_DAY)
+#define DAYS_AHEAD 7
+
+typedef struct Seen
+{
+	Oid table; /* the extension may be made anew before the transaction commits */
+	int32 series_id;
+	SubTransactionId told_in;
+	TimestampTz first;
+	TimestampTz last;
+} Seen;
+
+/* Of the running transaction, in TopTransactionContext. */
+static Seen *told;
+static uint32 told_count;
+static uint32 told_capacity;
+
+/* last_seen may be a minute old, so that rows are not written with every batch. */
+static const char widen[] =
+	"UPDATE profstore.series AS s "
+	"SET first_seen = least(s.first_seen, n.first), last_seen = greatest(s.last_seen, n.last) "
+	"FROM (SELECT k.id, t.first, t.last "
+	"FROM unnest($1, $2, $3) AS t(id, first, last) "
+	"JOIN profstore.series AS k ON k.id OPERATOR(pg_catalog.=) t.id "
+	"WHERE (k.first_seen OPERATOR(pg_catalog.<=) t.first AND k.last_seen OPERATOR(pg_catalog.>=) "
+	"(t.last OPERATOR(pg_catalog.-) '1 minute'::pg_catalog.interval)) IS NOT TRUE "
+	"ORDER BY k.id FOR NO KEY UPDATE OF k) AS n "
+	"WHERE s.id OPERATOR(pg_catalog.=) n.id";
+
+static char *
+time_text(TimestampTz time)
+{
+	return DatumGetCString(DirectFunctionCall1(timestamptz_out, TimestampTzGetDatum(time)));
+}
+
+static void
+check_times(TimestampTz first, TimestampTz last)
+{
+	if (first < TIME_MIN || first > last ||
+		last > GetCurrentTransactionStartTimestamp() + DAYS_AHEAD * USECS_PER_DAY)
+		ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+						errmsg("times of samples out of range: from %s to %s", time_text(first),
+							   time_text(last)),
+						errdetail("Samples lie between the year 1970 and seven days from now.")));
+}
+
+void
+pfs_series_seen(int32 series_id, TimestampTz first, TimestampTz last)
+{
+	check_times(first, last);
+	PFS_RESERVE_IN(TopTransactionContext, told, told_capacity, told_count + 1);
+	told[told_count++] =
+		(Seen){ pfs_relation_oid("series"), series_id, GetCurrentSubTransactionId(), first, last };
+}
+
+static void
+forget(void)
+{
+	told = NULL;
+	told_count = 0;
+	told_capacity = 0;
+}
+
+/* Series of an extension that the transaction has dropped are not those of one that it made. */
+static void
+forget_dropped(void)
+{
+	uint32 left = 0;
+
+	for (uint32 i = 0; i < told_count; i++)
+		if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(told[i].table)))
+			told[left++] = told[i];
+	told_count = left;
+}
+
+static int
+compare_seen(const void *a, const void *b)
+{
+	int32 left = ((const Seen *) a)->series_id;
+	int32 right = ((const Seen *) b)->series_id;
+
+	return (left > right) - (left < right);
+}
+
+/* One range for each series, in the order of ids. */
+static void
+merge_told(void)
+{
+	uint32 merged = 0;
+
+	qsort(told, told_count, sizeof(Seen), compare_seen);
+	for (uint32 i = 1; i < told_count; i++)
+	{
+		if (told[i].series_id != told[merged].series_id)
+			told[++merged] = told[i];
+		told[merged].first = Min(told[merged].first, told[i].first);
+		told[merged].last = Max(told[merged].last, told[i].last);
+	}
+	told_count = merged + 1;
+}
+
+static void
+run_widen(void)
+{
+	ArrayType *ids = pfs_array_make(told_count, INT4OID, sizeof(int32));
+	ArrayType *firsts = pfs_array_make(told_count, TIMESTAMPTZOID, sizeof(TimestampTz));
+	ArrayType *lasts = pfs_array_make(told_count, TIMESTAMPTZOID, sizeof(TimestampTz));
+	Oid types[] = { INT4ARRAYOID, TIMESTAMPTZARRAYOID, TIMESTAMPTZARRAYOID };
+	Datum values[] = { PointerGetDatum(ids), PointerGetDatum(firsts), PointerGetDatum(lasts) };
+
+	for (uint32 i = 0; i < told_count; i++)
+	{
+		((int32 *) ARR_DATA_PTR(ids))[i] = told[i].series_id;
+		((TimestampTz *) ARR_DATA_PTR(firsts))[i] = told[i].first;
+		((TimestampTz *) ARR_DATA_PTR(lasts))[i] = told[i].last;
+	}
+	SPI_connect();
+	if (SPI_execute_with_args(widen, lengthof(types), types, values, NULL, false, 0) !=
+		SPI_OK_UPDATE)
+		elog(ERROR, "could not tell when series were seen");
+	SPI_finish();
+}
+
+/* As the owner of the table: the role that committed may be another one than that which told. */
+static void
+widen_series(void)
+{
+	Relation series;
+	Oid user;
+	int context;
+
+	forget_dropped();
+	if (told_count == 0)
+		return;
+	merge_told();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	series = pfs_table_open("series", RowExclusiveLock);
+	GetUserIdAndSecContext(&user, &context);
+	SetUserIdAndSecContext(series->rd_rel->relowner, context | SECURITY_LOCAL_USERID_CHANGE);
+	run_widen();
+	SetUserIdAndSecContext(user, context);
+	RelationClose(series);
+	PopActiveSnapshot();
+}
+
+static void
+on_transaction_event(XactEvent event, void *arg)
+{
+	if (told_count > 0 && (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE))
+		widen_series();
+	/* their memory goes with the transaction, also where a subtransaction took them all back */
+	forget();
+}
+
+/* What was told since the subtransaction began was told in it, or below it. */
+static void
+on_subtransaction_event(SubXactEvent event, SubTransactionId subid, SubTransactionId parent_subid,
+						void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		while (told_count > 0 && told[told_count - 1].told_in >= subid)
+			told_count--;
+}
+
+void
+pfs_series_seen_init(void)
+{
+	RegisterXactCallback(on_transaction_event, NULL);
+	RegisterSubXactCallback(on_subtransaction_event, NULL);
+}
+
+/* note_seen(series_ids int4[], first_time timestamptz, last_time timestamptz) */
+PGDLLEXPORT Datum
+profstore_note_seen(PG_FUNCTION_ARGS)
+{
+	Datum *ids;
+	bool *nulls;
+	int count;
+
+	PreventCommandIfReadOnly("profstore.touch_series()");
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(0), INT4OID, sizeof(int32), true, TYPALIGN_INT, &ids,
+					  &nulls, &count);
+	for (int i = 0; i < count; i++)
+		if (!nulls[i])
+			pfs_series_seen(DatumGetInt32(ids[i]), PG_GETARG_TIMESTAMPTZ(1),
+							PG_GETARG_TIMESTAMPTZ(2));
+	PG_RETURN_VOID();
+}

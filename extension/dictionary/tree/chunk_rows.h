@@ -1,0 +1,51 @@
+/*
+ * chunk_rows.h
+ *		Rows of profstore.stack_chunks; internal to the room.
+ *
+ * A row's xid is that of the youngest transaction that added a node in it. Compaction merges only
+ * rows of transactions that are over for every snapshot that will see the merged row: in those
+ * snapshots its xid lies before the horizon.
+ */
+#ifndef PFS_CHUNK_ROWS_H
+#define PFS_CHUNK_ROWS_H
+
+#include "profstore.h"
+
+#include "access/htup.h"
+#include "utils/relcache.h"
+#include "utils/snapshot.h"
+
+#include "dictionary/tree/chunk.h"
+
+/* Columns of profstore.stack_chunks. */
+enum
+{
+	PFS_CHUNK_PARTITION_ID = 1,
+	PFS_CHUNK_NODE_COUNT,
+	PFS_CHUNK_FIRST_NODE,
+	PFS_CHUNK_LAST_NODE,
+	PFS_CHUNK_XID,
+	PFS_CHUNK_PAYLOAD,
+	PFS_CHUNK_COLUMNS = PFS_CHUNK_PAYLOAD
+};
+
+typedef struct PfsStoredChunk
+{
+	PfsChunkRow row;
+	uint64 xid;
+	Datum payload; /* points into the tuple */
+} PfsStoredChunk;
+
+/* Chunks of transactions before this one are all visible to the snapshot, or never will be. */
+uint64 pfs_chunk_horizon(Snapshot snapshot);
+
+void pfs_stored_chunk_read(HeapTuple tuple, TupleDesc descriptor, PfsStoredChunk *chunk);
+
+/* As pfs_chunk_decode; makes room in nodes where they hold less than the chunk. */
+void pfs_stored_chunk_decode(const PfsStoredChunk *chunk, PfsChunkNodes *nodes);
+
+/* Adds a row; the table is open with RowExclusiveLock. */
+void pfs_stored_chunk_insert(Relation table, int32 partition_id, uint64 xid,
+							 const PfsChunkNodes *nodes);
+
+#endif

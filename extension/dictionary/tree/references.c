@@ -1,0 +1,423 @@
+/*
+ * references.c
+ *		What tables with samples, the stack tree and its locations refer to: bitmaps for
+ *		collect_dictionary().
+ *
+ * 1. Tables and all their descendants are locked, then looked at by one snapshot: partitions and
+ *    series of their rows.
+ * 2. Nodes of the stack tree name locations.
+ * 3. Locations name functions and mappings.
+ *
+ * A bitmap is a bytea: bit i % 8 of byte i / 8 stands for id i, as in get_bit(). It reaches to the
+ * greatest id that a row has now. What has a row later is neither condemned nor in doubt, and what
+ * has none is not asked for.
+ */
+#include "profstore.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/sdir.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "nodes/pg_list.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "base/relations.h"
+#include "dictionary/cache/cache.h"
+#include "dictionary/cache/dictionary.h"
+#include "dictionary/tree/chunk_format.h"
+#include "dictionary/tree/chunk_rows.h"
+#include "store/scan/block_scan.h"
+
+PG_FUNCTION_INFO_V1(profstore_referenced_by_tables);
+PG_FUNCTION_INFO_V1(profstore_referenced_by_stacks);
+PG_FUNCTION_INFO_V1(profstore_referenced_by_locations);
+
+#define SERIES_COLUMN "series_id"
+
+/* Columns of profstore.locations. */
+#define LOCATION_MAPPING	  2
+#define LOCATION_FUNCTION_IDS 4
+
+typedef struct Bitmap
+{
+	bytea *bytes;
+	uint32 capacity; /* ids 0 .. capacity - 1 have a bit */
+} Bitmap;
+
+/* What the tables refer to. */
+typedef struct References
+{
+	Bitmap partitions;
+	Bitmap series;
+	int64 last_stack; /* most rows repeat the one before */
+	int64 last_series;
+} References;
+
+/* The greatest id that a row of a dictionary table has; 0 where there is none. */
+static int32
+greatest_id(const char *table)
+{
+	Relation relation = pfs_table_open(table, AccessShareLock);
+	Relation index = index_open(pfs_relation_oid(psprintf("%s_pkey", table)), AccessShareLock);
+	SysScanDesc scan = systable_beginscan_ordered(relation, index, GetActiveSnapshot(), 0, NULL);
+	HeapTuple tuple = systable_getnext_ordered(scan, BackwardScanDirection);
+	bool is_null;
+	int32 id = HeapTupleIsValid(tuple)
+				   ? DatumGetInt32(heap_getattr(tuple, 1, RelationGetDescr(relation), &is_null))
+				   : 0;
+
+	systable_endscan_ordered(scan);
+	index_close(index, AccessShareLock);
+	table_close(relation, NoLock);
+	return Max(id, 0);
+}
+
+/*
+ * A bit for each id that a row of the table may have. Its size must not follow from what samples
+ * say, which may be anything.
+ */
+static void
+bitmap_init(Bitmap *bitmap, const char *table)
+{
+	Size bytes = (Size) greatest_id(table) / 8 + 1;
+
+	bitmap->capacity = (uint32) bytes * 8;
+	bitmap->bytes = palloc0(VARHDRSZ + bytes);
+	SET_VARSIZE(bitmap->bytes, VARHDRSZ + bytes);
+}
+
+/* Ids below 0 are nobody's, nor are those without a row. */
+static inline void
+bitmap_add(Bitmap *bitmap, int32 id)
+{
+	if (id >= 0 && (uint32) id < bitmap->capacity)
+		((uint8 *) VARDATA(bitmap->bytes))[id / 8] |= (uint8) (1 << id % 8);
+}
+
+static inline void
+add_stack(References *references, int64 stack_id)
+{
+	if (stack_id == references->last_stack)
+		return;
+	references->last_stack = stack_id;
+	bitmap_add(&references->partitions, pfs_stack_partition(stack_id));
+}
+
+static inline void
+add_series(References *references, int64 series_id)
+{
+	if (series_id == references->last_series)
+		return;
+	references->last_series = series_id;
+	if (series_id <= PG_INT32_MAX)
+		bitmap_add(&references->series, (int32) series_id);
+}
+
+/* Columns of a table that refer to the dictionary. */
+typedef struct Columns
+{
+	AttrNumber attnums[2];
+	int count;
+} Columns;
+
+static Columns
+find_columns(Relation relation, const char *stack_column)
+{
+	Oid relid = RelationGetRelid(relation);
+	Columns columns = { { get_attnum(relid, stack_column), get_attnum(relid, SERIES_COLUMN) }, 1 };
+
+	if (columns.attnums[0] == InvalidAttrNumber ||
+		get_atttype(relid, columns.attnums[0]) != INT8OID)
+		ereport(ERROR, (errcode(ERRCODE_UNDEFINED_COLUMN),
+						errmsg("table \"%s\" has no column \"%s\" of type bigint",
+							   RelationGetRelationName(relation), stack_column)));
+	if (columns.attnums[1] != InvalidAttrNumber &&
+		get_atttype(relid, columns.attnums[1]) == INT4OID)
+		columns.count = 2;
+	return columns;
+}
+
+static void
+scan_blocks(Relation relation, Snapshot snapshot, const Columns *columns, References *references)
+{
+	PfsBlockScan *scan = pfs_block_scan_begin(&(PfsScanRequest){ .relation = relation,
+																 .snapshot = snapshot,
+																 .attribute_count = columns->count,
+																 .attnums = columns->attnums });
+	PfsBlock block;
+
+	while (pfs_block_scan_next(scan, &block))
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (uint32 i = 0; i < block.row_count; i++)
+			if (block.nulls[0] == NULL || !block.nulls[0][i])
+				add_stack(references, block.values[0][i]);
+		for (uint32 i = 0; i < block.row_count && columns->count > 1; i++)
+			if (block.nulls[1] == NULL || !block.nulls[1][i])
+				add_series(references, block.values[1][i]);
+	}
+	pfs_block_scan_end(scan);
+}
+
+static void
+scan_rows(Relation relation, Snapshot snapshot, const Columns *columns, References *references)
+{
+	TableScanDesc scan = table_beginscan(relation, snapshot, 0, NULL);
+	TupleTableSlot *slot = table_slot_create(relation, NULL);
+
+	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
+	{
+		bool is_null;
+		Datum datum = slot_getattr(slot, columns->attnums[0], &is_null);
+
+		CHECK_FOR_INTERRUPTS();
+		if (!is_null)
+			add_stack(references, DatumGetInt64(datum));
+		if (columns->count == 1)
+			continue;
+		datum = slot_getattr(slot, columns->attnums[1], &is_null);
+		if (!is_null)
+			add_series(references, DatumGetInt32(datum));
+	}
+	ExecDropSingleTupleTableSlot(slot);
+	table_endscan(scan);
+}
+
+static void
+scan_table(Oid relid, const char *stack_column, Snapshot snapshot, References *references)
+{
+	Relation relation = table_open(relid, NoLock);
+	Columns columns;
+
+	if (relation->rd_rel->relkind != RELKIND_PARTITIONED_TABLE)
+	{
+		if (relation->rd_rel->relkind != RELKIND_RELATION &&
+			relation->rd_rel->relkind != RELKIND_MATVIEW)
+			ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+							errmsg("\"%s\" is not a table", RelationGetRelationName(relation)),
+							errdetail("Its references to stacks cannot be found."),
+							errhint("Detach it from its parent, or track it no more.")));
+		columns = find_columns(relation, stack_column);
+		if (relation->rd_rel->relam == get_table_am_oid("profstore", true))
+			scan_blocks(relation, snapshot, &columns, references);
+		else
+			scan_rows(relation, snapshot, &columns, references);
+	}
+	table_close(relation, NoLock);
+}
+
+/*
+ * Locks a table, then its descendants, each before its own are looked for: what is locked is not
+ * dropped meanwhile. What is not there any more is left out. False where a lock is not to be had.
+ */
+static bool
+lock_family(Oid relid, List **family)
+{
+	ListCell *cell;
+
+	check_stack_depth();
+	if (list_member_oid(*family, relid))
+		return true;
+	if (!pfs_lock_or_skip(relid, AccessShareLock, "the collection of the dictionary"))
+		return false;
+	if (get_rel_name(relid) == NULL)
+		return true;
+	*family = lappend_oid(*family, relid);
+	foreach(cell, find_inheritance_children(relid, NoLock))
+		if (!lock_family(lfirst_oid(cell), family))
+			return false;
+	return true;
+}
+
+/*
+ * The tables and all their descendants, locked: a list for each. False where a lock is not to be
+ * had: somebody who forgets to commit shall not hold up whoever tends the dictionary.
+ */
+static bool
+lock_tables(const Oid *relids, int count, List **families)
+{
+	*families = NIL;
+	for (int i = 0; i < count; i++)
+	{
+		List *family = NIL;
+
+		if (!lock_family(relids[i], &family))
+			return false;
+		*families = lappend(*families, family);
+	}
+	return true;
+}
+
+static void
+deconstruct(FunctionCallInfo fcinfo, int number, Oid type, int16 length, Datum **values, int *count)
+{
+	ArrayType *array = PG_GETARG_ARRAYTYPE_P(number);
+
+	deconstruct_array(array, type, length, type == OIDOID, type == OIDOID ? 'i' : 'c', values, NULL,
+					  count);
+}
+
+/*
+ * referenced_by_tables(tables oid[], stack_columns name[], OUT partitions bytea, OUT series bytea)
+ *
+ * Rows move between tables: retention sums samples up in a tier and drops them in one transaction.
+ * A snapshot sees either, if both tables are looked at. So it is taken when all tables are locked,
+ * which keeps them from being dropped, and taken again if tables have come meanwhile, which it
+ * might see rows of. NULL where a lock is not to be had.
+ */
+PGDLLEXPORT Datum
+profstore_referenced_by_tables(PG_FUNCTION_ARGS)
+{
+	References references = { .last_stack = -1, .last_series = -1 };
+	TupleDesc descriptor;
+	Datum *tables;
+	Datum *columns;
+	int table_count;
+	int column_count;
+	Oid *relids;
+	List *families;
+	List *families_before;
+	Snapshot snapshot = NULL;
+	bool nulls[2] = { false };
+	Datum values[2];
+
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "referenced_by_tables must return a row");
+	deconstruct(fcinfo, 0, OIDOID, sizeof(Oid), &tables, &table_count);
+	deconstruct(fcinfo, 1, NAMEOID, NAMEDATALEN, &columns, &column_count);
+	if (table_count != column_count)
+		ereport(ERROR,
+				(errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("arrays must be of one length")));
+	relids = palloc(sizeof(Oid) * (Size) Max(table_count, 1));
+	for (int i = 0; i < table_count; i++)
+		relids[i] = DatumGetObjectId(tables[i]);
+
+	if (!lock_tables(relids, table_count, &families))
+		PG_RETURN_NULL();
+	do
+	{
+		if (snapshot != NULL)
+			UnregisterSnapshot(snapshot);
+		snapshot = RegisterSnapshot(GetLatestSnapshot());
+		families_before = families;
+		if (!lock_tables(relids, table_count, &families))
+		{
+			UnregisterSnapshot(snapshot);
+			PG_RETURN_NULL();
+		}
+	} while (!equal(families, families_before));
+
+	PushActiveSnapshot(snapshot);
+	bitmap_init(&references.partitions, "dictionary_partitions");
+	bitmap_init(&references.series, "series");
+	for (int i = 0; i < table_count; i++)
+	{
+		ListCell *cell;
+
+		foreach(cell, (List *) list_nth(families, i))
+			scan_table(lfirst_oid(cell), NameStr(*DatumGetName(columns[i])), snapshot, &references);
+	}
+	PopActiveSnapshot();
+	UnregisterSnapshot(snapshot);
+
+	values[0] = PointerGetDatum(references.partitions.bytes);
+	values[1] = PointerGetDatum(references.series.bytes);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+}
+
+/* referenced_by_stacks() -> bytea: locations that nodes of the stack tree name */
+PGDLLEXPORT Datum
+profstore_referenced_by_stacks(PG_FUNCTION_ARGS)
+{
+	Relation table = pfs_table_open("stack_chunks", AccessShareLock);
+	SysScanDesc scan = systable_beginscan(table, InvalidOid, false, GetActiveSnapshot(), 0, NULL);
+	MemoryContext scratch = AllocSetContextCreate(CurrentMemoryContext, "profstore stack chunk",
+												  ALLOCSET_DEFAULT_SIZES);
+	Bitmap locations;
+	PfsChunkNodes nodes = { 0 };
+	HeapTuple tuple;
+
+	bitmap_init(&locations, "locations");
+	pfs_chunk_nodes_reserve(&nodes, PFS_CHUNK_MAX_NODES);
+	while ((tuple = systable_getnext(scan)) != NULL)
+	{
+		MemoryContext caller = MemoryContextSwitchTo(scratch);
+		PfsStoredChunk chunk;
+
+		CHECK_FOR_INTERRUPTS();
+		pfs_stored_chunk_read(tuple, RelationGetDescr(table), &chunk);
+		pfs_stored_chunk_decode(&chunk, &nodes);
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(scratch);
+		for (uint32 i = 0; i < nodes.node_count; i++)
+			bitmap_add(&locations, nodes.locations[i]);
+	}
+	systable_endscan(scan);
+	MemoryContextDelete(scratch);
+	table_close(table, NoLock);
+	PG_RETURN_BYTEA_P(locations.bytes);
+}
+
+static void
+add_location_row(HeapTuple tuple, TupleDesc descriptor, Bitmap *functions, Bitmap *mappings)
+{
+	bool is_null;
+	ArrayType *ids =
+		DatumGetArrayTypeP(heap_getattr(tuple, LOCATION_FUNCTION_IDS, descriptor, &is_null));
+	int count = ArrayGetNItems(ARR_NDIM(ids), ARR_DIMS(ids));
+
+	if (ARR_HASNULL(ids) || ARR_ELEMTYPE(ids) != INT4OID)
+		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+						errmsg("table \"profstore.locations\" holds an array of unexpected form")));
+	for (int i = 0; i < count; i++)
+		bitmap_add(functions, ((const int32 *) ARR_DATA_PTR(ids))[i]);
+	bitmap_add(mappings,
+			   DatumGetInt32(heap_getattr(tuple, LOCATION_MAPPING, descriptor, &is_null)));
+}
+
+/* referenced_by_locations(OUT functions bytea, OUT mappings bytea) */
+PGDLLEXPORT Datum
+profstore_referenced_by_locations(PG_FUNCTION_ARGS)
+{
+	Relation table = pfs_table_open("locations", AccessShareLock);
+	SysScanDesc scan = systable_beginscan(table, InvalidOid, false, GetActiveSnapshot(), 0, NULL);
+	MemoryContext scratch =
+		AllocSetContextCreate(CurrentMemoryContext, "profstore location", ALLOCSET_SMALL_SIZES);
+	TupleDesc descriptor;
+	Bitmap functions;
+	Bitmap mappings;
+	HeapTuple tuple;
+	bool nulls[2] = { false };
+	Datum values[2];
+
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "referenced_by_locations must return a row");
+	bitmap_init(&functions, "functions");
+	bitmap_init(&mappings, "mappings");
+	while ((tuple = systable_getnext(scan)) != NULL)
+	{
+		MemoryContext caller = MemoryContextSwitchTo(scratch);
+
+		CHECK_FOR_INTERRUPTS();
+		add_location_row(tuple, RelationGetDescr(table), &functions, &mappings);
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(scratch);
+	}
+	systable_endscan(scan);
+	MemoryContextDelete(scratch);
+	table_close(table, NoLock);
+	values[0] = PointerGetDatum(functions.bytes);
+	values[1] = PointerGetDatum(mappings.bytes);
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+}

@@ -1,0 +1,261 @@
+/*
+ * tree.c
+ *		One dictionary partition in memory: nodes in id order, and a hash to find children.
+ */
+#include "profstore.h"
+
+#include "port/pg_bitutils.h"
+#include "utils/memutils.h"
+
+#include "base/arrays.h"
+#include "dictionary/tree/tree.h"
+
+#define MIN_CAPACITY 64
+
+void
+pfs_tree_init(PfsTreeCache *cache, int32 partition_id, MemoryContext context)
+{
+	memset(cache, 0, sizeof(*cache));
+	cache->partition_id = partition_id;
+	cache->context = context;
+	cache->tree.partition_id = partition_id;
+	cache->first_unplaced = 1;
+}
+
+#define RESIZE(cache, array, capacity) \
+	pfs_array_resize((cache)->context, array, (Size) (capacity) * sizeof(*(array)))
+
+static void
+set_capacity(PfsTreeCache *cache, uint32 capacity)
+{
+	cache->tree.ids = cache->ids = RESIZE(cache, cache->ids, capacity);
+	cache->tree.parents = cache->parents = RESIZE(cache, cache->parents, capacity);
+	cache->tree.locations = cache->locations = RESIZE(cache, cache->locations, capacity);
+	if (cache->canonical != NULL)
+		cache->canonical = RESIZE(cache, cache->canonical, capacity);
+	if (cache->places != NULL)
+	{
+		cache->places = RESIZE(cache, cache->places, capacity);
+		cache->shape_of = RESIZE(cache, cache->shape_of, capacity);
+	}
+	if (cache->capacity == 0)
+	{
+		cache->ids[0] = 0;
+		cache->parents[0] = 0;
+		cache->locations[0] = 0;
+	}
+	cache->capacity = capacity;
+}
+
+static void
+reserve(PfsTreeCache *cache)
+{
+	if (cache->capacity > PG_UINT32_MAX / 2)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("dictionary partition %d has too many nodes", cache->partition_id)));
+	set_capacity(cache, Max(MIN_CAPACITY, cache->capacity * 2));
+}
+
+void
+pfs_tree_fill(PfsTreeCache *cache, uint32 node_count, const int64 *ids, const uint32 *parents,
+			  const int32 *locations)
+{
+	set_capacity(cache, Max(MIN_CAPACITY, node_count + 1));
+	memcpy(cache->ids + 1, ids, node_count * sizeof(int64));
+	memcpy(cache->parents + 1, parents, node_count * sizeof(uint32));
+	memcpy(cache->locations + 1, locations, node_count * sizeof(int32));
+	cache->tree.node_count = node_count;
+}
+
+uint32
+pfs_tree_append(PfsTreeCache *cache, int64 id, uint32 parent, int32 location)
+{
+	uint32 index;
+
+	if (cache->tree.node_count + 1 >= cache->capacity)
+		reserve(cache);
+	index = ++cache->tree.node_count;
+	cache->ids[index] = id;
+	cache->parents[index] = parent;
+	cache->locations[index] = location;
+	if (cache->places != NULL)
+		cache->shape_of[index] = PFS_NO_SHAPE;
+	return index;
+}
+
+uint32
+pfs_tree_search(const PfsTreeCache *cache, uint32 node_count, int64 id)
+{
+	uint32 index = pfs_lower_bound(cache->ids, 1, node_count + 1, id);
+
+	return index <= node_count && cache->ids[index] == id ? index : 0;
+}
+
+/*
+ * Ids differ by 1 at least, so an id is no further off than it is larger, and mostly it is just
+ * there. Else it is looked for in ever longer steps.
+ */
+uint32
+pfs_tree_search_from(const PfsTreeCache *cache, uint32 from, int64 id)
+{
+	uint32 last = cache->tree.node_count;
+	uint32 low = from + 1;
+	uint32 step = 1;
+
+	if (from > 0)
+	{
+		uint64 distance = (uint64) (id - cache->ids[from]);
+
+		if (distance <= last - from && cache->ids[from + distance] == id)
+			return from + (uint32) distance;
+	}
+	while (low <= last && step <= last - low && cache->ids[low + step - 1] < id)
+	{
+		low += step;
+		step = step > PG_UINT32_MAX / 2 ? step : step * 2;
+	}
+	low =
+		pfs_lower_bound(cache->ids, low, (uint32) Min((uint64) low + step, (uint64) last + 1), id);
+	return low <= last && cache->ids[low] == id ? low : 0;
+}
+
+/* Hash of children */
+
+/* Multiplicative hashing: the upper half of the product depends on every bit of the key. */
+static inline uint32
+child_home(const PfsTreeCache *cache, uint32 parent, int32 location)
+{
+	uint64 key = (uint64) parent << 32 | (uint32) location;
+
+	key = (key ^ key >> 32) * UINT64CONST(0x9E3779B97F4A7C15);
+	return (uint32) (key >> 32) & (cache->slot_count - 1);
+}
+
+static inline PfsChildSlot *
+find_slot(const PfsTreeCache *cache, uint32 parent, int32 location)
+{
+	uint32 at = child_home(cache, parent, location);
+
+	while (cache->slots[at].index != 0 &&
+		   (cache->slots[at].parent != parent || cache->slots[at].location != location))
+		at = (at + 1) & (cache->slot_count - 1);
+	return &cache->slots[at];
+}
+
+static void
+drop_hash(PfsTreeCache *cache)
+{
+	if (cache->slots != NULL)
+		pfree(cache->slots);
+	cache->slots = NULL;
+	cache->slot_count = 0;
+	cache->hashed = 0;
+	cache->taken = 0;
+}
+
+/* Frees a slot and moves up what probing would no longer find. */
+static void
+free_slot(PfsTreeCache *cache, uint32 hole)
+{
+	uint32 mask = cache->slot_count - 1;
+	uint32 at = hole;
+
+	for (;;)
+	{
+		uint32 home;
+
+		at = (at + 1) & mask;
+		if (cache->slots[at].index == 0)
+			break;
+		home = child_home(cache, cache->slots[at].parent, cache->slots[at].location);
+		if (((at - home) & mask) >= ((at - hole) & mask))
+		{
+			cache->slots[hole] = cache->slots[at];
+			hole = at;
+		}
+	}
+	cache->slots[hole].index = 0;
+	cache->taken--;
+}
+
+/* Where the nodes are many, the hash goes as a whole. */
+void
+pfs_tree_unhash(PfsTreeCache *cache, uint32 first)
+{
+	if (cache->hashed < first)
+		return;
+	if (cache->hashed - first > cache->hashed / 2)
+	{
+		drop_hash(cache);
+		return;
+	}
+	for (uint32 index = cache->hashed; index >= first; index--)
+		if (cache->canonical[index] == index)
+		{
+			uint32 parent = cache->canonical[cache->parents[index]];
+
+			free_slot(cache,
+					  (uint32) (find_slot(cache, parent, cache->locations[index]) - cache->slots));
+		}
+	cache->hashed = first - 1;
+}
+
+/*
+ * Makes the hash, or a larger one, with no node in it, for all the nodes that there are now and
+ * some to come.
+ */
+static void
+make_hash(PfsTreeCache *cache)
+{
+	uint64 wanted = pg_nextpower2_64(Max((uint64) cache->tree.node_count * 2, 1024));
+
+	if (wanted > PG_UINT32_MAX)
+		ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+						errmsg("dictionary partition %d has too many nodes", cache->partition_id)));
+	drop_hash(cache);
+	cache->slots = MemoryContextAllocExtended(cache->context, wanted * sizeof(PfsChildSlot),
+											  MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	cache->slot_count = (uint32) wanted;
+	if (cache->canonical == NULL)
+		cache->canonical = RESIZE(cache, cache->canonical, cache->capacity);
+	cache->canonical[0] = 0;
+}
+
+/* Brings the hash up to date: nodes hashed + 1 .. node_count. */
+static void
+hash_rest(PfsTreeCache *cache)
+{
+	if (cache->slot_count == 0 || (uint64) cache->taken + (cache->tree.node_count - cache->hashed) >
+									  (uint64) cache->slot_count / 4 * 3)
+		make_hash(cache);
+	while (cache->hashed < cache->tree.node_count)
+	{
+		uint32 index = ++cache->hashed;
+		uint32 parent = cache->canonical[cache->parents[index]];
+		PfsChildSlot *slot = find_slot(cache, parent, cache->locations[index]);
+
+		if (slot->index != 0)
+			cache->canonical[index] = slot->index;
+		else
+		{
+			slot->parent = parent;
+			slot->location = cache->locations[index];
+			slot->index = cache->canonical[index] = index;
+			cache->taken++;
+		}
+	}
+}
+
+uint32
+pfs_tree_child(PfsTreeCache *cache, uint32 parent, int32 location)
+{
+	/* the node that stands in for what is not known is nobody's */
+	if (parent >= cache->tree.node_count || location == PFS_NO_STACK_LOCATION)
+		return 0;
+	/* what was interned together stands together; of equal children this is the first */
+	if (cache->parents[parent + 1] == parent && cache->locations[parent + 1] == location)
+		return parent + 1;
+	if (cache->hashed < cache->tree.node_count)
+		hash_rest(cache);
+	return find_slot(cache, cache->canonical[parent], location)->index;
+}

@@ -1,0 +1,306 @@
+/*
+ * tree_cache.c
+ *		The trees that this backend has in memory.
+ *
+ * 1. A part of the caches: what goes when a call begins, a transaction ends, or all is forgotten.
+ * 2. A tree is looked for, and loaded where it is not there; then brought up to date.
+ * 3. Its shapes, which are made when it pays.
+ * 4. Interning appends nodes to it.
+ */
+#include "profstore.h"
+
+#include "access/htup_details.h"
+#include "access/xact.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+
+#include "dictionary/cache/cache.h"
+#include "dictionary/cache/names.h"
+#include "dictionary/tree/shared_trees.h"
+#include "dictionary/tree/tree_cache.h"
+#include "dictionary/tree/tree_chunks.h"
+#include "dictionary/tree/tree_shape.h"
+
+/* All trees of this backend, by partition. */
+static HTAB *trees;
+static dlist_head uses = DLIST_STATIC_INIT(uses); /* latest used first */
+static Size tree_bytes;							  /* of all trees */
+static bool some_are_own; /* some may hold nodes of the running transaction */
+static uint64 call;		  /* of pfs_dictionary_begin */
+
+/* What a stack without a shape costs, in nodes: about the length of its path. */
+#define STACK_COST 16
+
+/* What shapes take, per node, and the place of a node. */
+#define SHAPE_BYTES (4 * sizeof(uint32) + sizeof(int32) + sizeof(uint8))
+
+static void
+drop_tree(PfsTreeCache *cache)
+{
+	tree_bytes -= cache->bytes;
+	dlist_delete(&cache->use);
+	MemoryContextDelete(cache->context);
+	hash_search(trees, &cache->partition_id, HASH_REMOVE, NULL);
+}
+
+/* Counts what a tree takes by now. */
+static void
+count_bytes(PfsTreeCache *cache)
+{
+	Size bytes = MemoryContextMemAllocated(cache->context, true);
+
+	tree_bytes = tree_bytes - cache->bytes + bytes;
+	cache->bytes = bytes;
+}
+
+/* Bytes that trees may take beside the names. */
+static Size
+bytes_limit(void)
+{
+	return pfs_cache_bytes() - Min(pfs_names_bytes(), pfs_cache_bytes() / 2);
+}
+
+/*
+ * Frees trees until the others fit, those first that were not used for the longest time. Trees that
+ * hold nodes of this transaction stay: the snapshot may not see their chunks yet. So do those whose
+ * shapes are in use.
+ */
+static void
+evict(void)
+{
+	Size limit = bytes_limit();
+	dlist_node *at = trees == NULL || dlist_is_empty(&uses) ? NULL : dlist_tail_node(&uses);
+
+	while (tree_bytes > limit && at != NULL)
+	{
+		PfsTreeCache *cache = dlist_container(PfsTreeCache, use, at);
+
+		at = dlist_has_prev(&uses, at) ? dlist_prev_node(&uses, at) : NULL;
+		if (!cache->own && cache->held_by != call)
+			drop_tree(cache);
+	}
+}
+
+/* Shapes that the last call used may go. */
+static void
+begin_call(bool names_changed)
+{
+	call++;
+	evict();
+}
+
+static void
+forget_trees(void)
+{
+	trees = NULL;
+	tree_bytes = 0;
+	dlist_init(&uses);
+	some_are_own = false;
+}
+
+/* A transaction ends: trees with nodes of its own go, or have nodes like any other. */
+static void
+end_own(bool has_committed)
+{
+	HASH_SEQ_STATUS status;
+	PfsTreeCache *cache;
+
+	if (!some_are_own)
+		return;
+	hash_seq_init(&status, trees);
+	while ((cache = hash_seq_search(&status)) != NULL)
+		if (cache->own && !has_committed)
+			drop_tree(cache);
+		else
+			cache->own = false;
+	some_are_own = false;
+}
+
+static void
+abort_own(void)
+{
+	end_own(false);
+}
+
+static void
+commit_own(void)
+{
+	end_own(true);
+}
+
+void
+pfs_trees_init(void)
+{
+	static PfsCachePart part = {
+		.begin = begin_call, .forget = forget_trees, .abort = abort_own, .commit = commit_own
+	};
+
+	pfs_cache_register(&part);
+}
+
+/* Finding and loading */
+
+static void
+make_trees(void)
+{
+	HASHCTL control = { .keysize = sizeof(int32),
+						.entrysize = sizeof(PfsTreeCache),
+						.hcxt = pfs_cache_context() };
+
+	trees =
+		hash_create("profstore stack trees", 64, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	*find_rendezvous_variable(PFS_CACHED_TREES) = &uses;
+}
+
+/* A transaction without an id has stored no nodes. */
+void
+pfs_tree_refresh(PfsTreeCache *cache)
+{
+	some_are_own |= TransactionIdIsValid(GetTopTransactionIdIfAny());
+	cache->changing = true;
+	pfs_tree_load(cache);
+	cache->changing = false;
+	count_bytes(cache);
+	pfs_shared_tree_offer(cache);
+}
+
+/* What was not there may be there by now; shapes that are in use have to stay. */
+static bool
+is_outdated(const PfsTreeCache *cache)
+{
+	return cache->orphans > 0 && !cache->own && cache->read_by != call;
+}
+
+/* The cached tree of a partition. Loads it and sets *loaded if it was not there. */
+static PfsTreeCache *
+find_tree(int32 partition_id, bool *loaded)
+{
+	PfsTreeCache *cache;
+
+	if (trees == NULL)
+		make_trees();
+	cache = hash_search(trees, &partition_id, HASH_FIND, NULL);
+	if (cache != NULL && (cache->changing || is_outdated(cache)))
+	{
+		drop_tree(cache);
+		cache = NULL;
+	}
+	*loaded = cache == NULL;
+	if (*loaded)
+	{
+		MemoryContext context;
+
+		evict();
+		context = AllocSetContextCreate(pfs_cache_context(), "profstore stack tree",
+										ALLOCSET_SMALL_SIZES);
+		cache = hash_search(trees, &partition_id, HASH_ENTER, NULL);
+		pfs_tree_init(cache, partition_id, context);
+		dlist_push_head(&uses, &cache->use);
+		cache->changing = true;
+		cache->read_by = call;
+		pfs_shared_tree_copy(cache);
+		pfs_tree_refresh(cache);
+	}
+	else
+	{
+		count_bytes(cache);
+		dlist_move_head(&uses, &cache->use);
+	}
+	return cache;
+}
+
+PfsTreeCache *
+pfs_tree_cached(int32 partition_id)
+{
+	bool loaded;
+
+	return find_tree(partition_id, &loaded);
+}
+
+const PfsTree *
+pfs_tree_get(int32 partition_id)
+{
+	bool loaded;
+	PfsTreeCache *cache = find_tree(partition_id, &loaded);
+
+	if (!loaded)
+		pfs_tree_refresh(cache);
+	return &cache->tree;
+}
+
+/* The cache whose member a tree is: see find_tree. */
+static PfsTreeCache *
+cache_of(const PfsTree *tree)
+{
+	return (PfsTreeCache *) (unconstify(char *, (const char *) tree) -
+							 offsetof(PfsTreeCache, tree));
+}
+
+uint32
+pfs_tree_find(const PfsTree *tree, int64 stack_id, uint32 from)
+{
+	return pfs_tree_search_from(cache_of(tree), from, stack_id);
+}
+
+/* Shapes */
+
+uint32
+pfs_tree_shapes(const PfsTree *tree, const uint32 *indexes, uint32 count)
+{
+	PfsTreeCache *cache = cache_of(tree);
+	bool is_held = cache->held_by == call;
+	uint32 lacking = tree->node_count - cache->placed_count;
+
+	if (lacking > 0)
+		for (uint32 i = 0; i < count; i++)
+			if (indexes[i] >= cache->first_unplaced &&
+				(cache->places == NULL || cache->shape_of[indexes[i]] == PFS_NO_SHAPE))
+				cache->shape_debt += STACK_COST;
+	if (cache->shape_debt > lacking && lacking > 0 && !is_held &&
+		tree_bytes + lacking * SHAPE_BYTES <= bytes_limit())
+	{
+		pfs_tree_shapes_extend(cache);
+		cache->shape_debt = 0;
+		count_bytes(cache);
+	}
+	if (tree_bytes > bytes_limit() && !is_held)
+		return 0;
+	if (cache->shape_count > 0)
+		cache->held_by = call;
+	return cache->shape_count;
+}
+
+PfsTreeShape
+pfs_tree_shape(const PfsTree *tree, uint32 number)
+{
+	return cache_of(tree)->shapes[number];
+}
+
+uint8
+pfs_tree_place(const PfsTree *tree, uint32 index, uint32 *place)
+{
+	const PfsTreeCache *cache = cache_of(tree);
+
+	*place = cache->places[index];
+	return cache->shape_of[index];
+}
+
+/* Adding nodes */
+
+void
+pfs_tree_begin_append(PfsTreeCache *cache)
+{
+	PreventCommandIfReadOnly("profstore.intern_stacks()");
+	cache->changing = true;
+	cache->own = true;
+	some_are_own = true;
+}
+
+void
+pfs_tree_end_append(PfsTreeCache *cache, uint32 first)
+{
+	pfs_tree_store(cache, first);
+	cache->changing = false;
+}

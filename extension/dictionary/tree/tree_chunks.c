@@ -1,0 +1,249 @@
+/*
+ * tree_chunks.c
+ *		A tree and its rows in profstore.stack_chunks: reading what is new, storing what was added.
+ *
+ * Reading takes only chunks of transactions that may have been in progress at the last time. The
+ * horizon is the xmin of the snapshot that was read then: every transaction before it had ended,
+ * so its chunks were all visible, or never will be. This holds whatever the order in which
+ * transactions commit, and on a standby as well, whose snapshots have such an xmin too. Chunks
+ * that were seen already are told by their first node, except merged ones, which are read once,
+ * see load_row.
+ *
+ * A chunk's nodes may hang on nodes of a chunk that is read later, since its writer may have begun
+ * earlier. So parents outside a chunk are looked up when all chunks are in and settled. Their
+ * writer saw them committed, so whoever sees the child sees them.
+ */
+#include "profstore.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "utils/fmgroids.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/xid8.h"
+
+#include "base/arrays.h"
+#include "base/relations.h"
+#include "dictionary/cache/doubts.h"
+#include "dictionary/tree/chunk_format.h"
+#include "dictionary/tree/chunk_rows.h"
+#include "dictionary/tree/tree_chunks.h"
+#include "dictionary/tree/tree_settle.h"
+
+#define NODE_NUMBER_MASK ((INT64CONST(1) << PFS_NODE_BITS) - 1)
+
+/* Loading */
+
+/* A node whose parent is not in its chunk. */
+typedef struct External
+{
+	uint32 index;
+	int64 parent; /* node number */
+} External;
+
+/* What a refresh gathers before it settles the tree. */
+typedef struct Loading
+{
+	PfsTreeCache *cache;
+	uint32 known;		 /* nodes that were there before */
+	uint64 horizon;		 /* of the snapshot */
+	PfsChunkNodes nodes; /* of one chunk */
+	uint32 *indexes;	 /* where they are in the tree */
+	uint32 index_capacity;
+	External *externals;
+	uint32 external_count;
+	uint32 external_capacity;
+} Loading;
+
+static void
+add_external(Loading *loading, uint32 index, int64 parent)
+{
+	PFS_RESERVE(loading->externals, loading->external_capacity, loading->external_count + 1);
+	loading->externals[loading->external_count++] = (External){ index, parent };
+}
+
+/* Appends those nodes of a chunk that are not there. */
+static void
+append_nodes(Loading *loading, int32 partition_id)
+{
+	PfsTreeCache *cache = loading->cache;
+	const PfsChunkNodes *nodes = &loading->nodes;
+	int64 partition = (int64) partition_id << PFS_NODE_BITS;
+	int64 last_known = cache->ids == NULL ? 0 : cache->ids[loading->known];
+
+	PFS_RESERVE(loading->indexes, loading->index_capacity, nodes->node_count);
+	for (uint32 i = 0; i < nodes->node_count; i++)
+	{
+		int64 id = partition | nodes->numbers[i];
+		uint32 index = id <= last_known ? pfs_tree_search(cache, loading->known, id) : 0;
+
+		if (index == 0)
+		{
+			index = pfs_tree_append(cache, id, 0, nodes->locations[i]);
+			if (nodes->distances[i] != 0)
+				cache->parents[index] = loading->indexes[i - nodes->distances[i]];
+			else if (nodes->parents[i] != 0)
+				add_external(loading, index, partition | nodes->parents[i]);
+		}
+		loading->indexes[i] = index;
+	}
+}
+
+static void
+load_row(Loading *loading, HeapTuple tuple, TupleDesc descriptor)
+{
+	PfsTreeCache *cache = loading->cache;
+	PfsStoredChunk chunk;
+
+	pfs_stored_chunk_read(tuple, descriptor, &chunk);
+
+	/*
+	 * one that was merged from several lies before the horizon, and some of them may not be known
+	 */
+	if (chunk.xid >= loading->horizon &&
+		pfs_tree_search(cache, loading->known,
+						(int64) chunk.row.partition_id << PFS_NODE_BITS | chunk.row.first_node) !=
+			0)
+		return;
+	if (chunk.xid == U64FromFullTransactionId(GetTopFullTransactionIdIfAny()))
+		cache->own = true;
+	pfs_stored_chunk_decode(&chunk, &loading->nodes);
+	append_nodes(loading, chunk.row.partition_id);
+}
+
+/*
+ * Hangs the nodes without parents below one that stands in for what is not known. It comes before
+ * all others, which moves these by one place.
+ */
+static void
+adopt(PfsTreeCache *cache, const uint32 *orphans, uint32 count)
+{
+	int64 id = (int64) cache->partition_id << PFS_NODE_BITS;
+	uint32 shift = cache->orphans == 0;
+	uint32 *moved_to;
+
+	if (count == 0)
+		return;
+	pfs_doubt(PFS_DOUBT_PARENTS, count);
+	if (cache->orphans == 0)
+	{
+		pfs_tree_append(cache, id, 0, PFS_NO_STACK_LOCATION);
+		pfs_tree_settle(cache, cache->tree.node_count, &moved_to);
+	}
+	for (uint32 i = 0; i < count; i++)
+		cache->parents[orphans[i] + shift] = 1;
+	cache->orphans += count;
+}
+
+static void
+resolve_externals(const Loading *loading, uint32 start, const uint32 *moved_to)
+{
+	PfsTreeCache *cache = loading->cache;
+	uint32 *orphans = PFS_ARRAY(uint32, loading->external_count);
+	uint32 count = 0;
+
+	for (uint32 i = 0; i < loading->external_count; i++)
+	{
+		External external = loading->externals[i];
+		uint32 index = moved_to == NULL ? external.index : moved_to[external.index - start];
+		uint32 parent = pfs_tree_search(cache, cache->tree.node_count, external.parent);
+
+		if (parent == 0)
+			orphans[count++] = index;
+		else
+			cache->parents[index] = parent;
+	}
+	adopt(cache, orphans, count);
+	pfree(orphans);
+}
+
+static void
+read_chunks(Loading *loading, Snapshot snapshot)
+{
+	PfsTreeCache *cache = loading->cache;
+	Relation table = pfs_table_open("stack_chunks", AccessShareLock);
+	ScanKeyData keys[2];
+	SysScanDesc scan;
+	HeapTuple tuple;
+
+	ScanKeyInit(&keys[0], PFS_CHUNK_PARTITION_ID, BTEqualStrategyNumber, F_INT4EQ,
+				Int32GetDatum(cache->partition_id));
+	ScanKeyInit(&keys[1], PFS_CHUNK_XID, BTGreaterEqualStrategyNumber, F_XID8GE,
+				FullTransactionIdGetDatum(FullTransactionIdFromU64(cache->horizon)));
+	scan = systable_beginscan(table, pfs_relation_oid("stack_chunks_partition"), true, snapshot, 2,
+							  keys);
+	while ((tuple = systable_getnext(scan)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		load_row(loading, tuple, RelationGetDescr(table));
+	}
+	systable_endscan(scan);
+	table_close(table, NoLock);
+}
+
+void
+pfs_tree_load(PfsTreeCache *cache)
+{
+	MemoryContext scratch =
+		AllocSetContextCreate(CurrentMemoryContext, "profstore stack tree loading",
+							  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(scratch);
+	Snapshot snapshot = GetActiveSnapshot();
+	Loading loading = { .cache = cache,
+						.known = cache->tree.node_count,
+						.horizon = pfs_chunk_horizon(snapshot) };
+	uint32 start;
+	uint32 *moved_to;
+
+	read_chunks(&loading, snapshot);
+	if (cache->tree.node_count > loading.known)
+	{
+		start = pfs_tree_settle(cache, loading.known + 1, &moved_to);
+		resolve_externals(&loading, start, moved_to);
+	}
+	cache->horizon = Max(cache->horizon, loading.horizon);
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(scratch);
+}
+
+/* Storing */
+
+static void
+store_chunk(PfsTreeCache *cache, Relation table, uint32 first, uint32 node_count,
+			PfsChunkNodes *nodes)
+{
+	nodes->node_count = node_count;
+	for (uint32 i = 0; i < node_count; i++)
+	{
+		uint32 parent = cache->parents[first + i];
+
+		nodes->numbers[i] = cache->ids[first + i] & NODE_NUMBER_MASK;
+		nodes->parents[i] = cache->ids[parent] & NODE_NUMBER_MASK;
+		nodes->distances[i] = parent >= first ? first + i - parent : 0;
+		nodes->locations[i] = cache->locations[first + i];
+	}
+	pfs_stored_chunk_insert(table, cache->partition_id,
+							U64FromFullTransactionId(GetTopFullTransactionId()), nodes);
+}
+
+void
+pfs_tree_store(PfsTreeCache *cache, uint32 first)
+{
+	Relation table = pfs_table_open("stack_chunks", RowExclusiveLock);
+	PfsChunkNodes nodes = { 0 };
+	uint32 *moved_to;
+
+	pfs_chunk_nodes_reserve(&nodes, Min(cache->tree.node_count - first + 1, PFS_CHUNK_MAX_NODES));
+	for (uint32 at = first; at <= cache->tree.node_count; at += PFS_CHUNK_MAX_NODES)
+		store_chunk(cache, table, at, Min(cache->tree.node_count - at + 1, PFS_CHUNK_MAX_NODES),
+					&nodes);
+	table_close(table, NoLock);
+
+	pfs_tree_settle(cache, first, &moved_to);
+	if (moved_to != NULL)
+		pfree(moved_to);
+}
