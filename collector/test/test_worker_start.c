@@ -20,7 +20,7 @@
 #include "symbols/worker_client.h"
 #include "symbols/worker_protocol.h"
 
-/* A question's answer: -EAGAIN where no worker was started, -EIO where one was and ended at once. */
+/* A question's answer: -EAGAIN where no worker was started; -EIO where one was, and ended. */
 static int
 ask(void)
 {
