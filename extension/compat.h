@@ -1,6 +1,6 @@
 /*
  * compat.h
- *		The one place that knows PG_VERSION_NUM: differences of PostgreSQL 14 to 18.
+ *		Differences of PostgreSQL 14 to 18 that more than one file would know.
  */
 #ifndef PFS_COMPAT_H
 #define PFS_COMPAT_H

@@ -5,6 +5,7 @@
 #include "base/flags.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 #define NEAREST_LENGTH	 64
 #define NEAREST_DISTANCE 3
 #define FLAGS_MAX		 64
+#define FIRST_FLAG		 256 /* what getopt_long returns for the first one: no character */
 
 static size_t
 smallest(size_t a, size_t b, size_t c)
@@ -59,7 +61,8 @@ const char *
 flags_nearest(const char *text, const char *const *names)
 {
 	const char *nearest = NULL;
-	size_t least = NEAREST_DISTANCE + 1;
+	/* something of it must be left */
+	size_t least = smallest(NEAREST_DISTANCE + 1, strlen(text), NEAREST_LENGTH);
 
 	for (; *names != NULL; names++)
 	{
@@ -74,19 +77,20 @@ flags_nearest(const char *text, const char *const *names)
 	return nearest;
 }
 
+/* argument: as it was typed, dashes and value included. */
 static ExitCode
-unrecognized(const Flag *flags, size_t flag_count, const char *name, Failure *failure)
+unrecognized(const Flag *flags, size_t flag_count, const char *argument, Failure *failure)
 {
-	const char *names[FLAGS_MAX + 1];
+	const char *names[FLAGS_MAX + 1] = { NULL };
+	char name[NEAREST_LENGTH];
 	const char *nearest;
-	size_t count = 0;
 
-	for (; count < flag_count && count < FLAGS_MAX; count++)
-		names[count] = flags[count].name;
-	names[count] = NULL;
-	nearest = flags_nearest(name, names);
+	for (size_t i = 0; i < flag_count; i++)
+		names[i] = flags[i].name;
+	snprintf(name, sizeof(name), "%.*s", (int) strcspn(argument, "="), argument);
+	nearest = flags_nearest(name + strspn(name, "-"), names);
 	failure_set(failure, EXIT_USAGE, "unrecognized flag");
-	failure_detail(failure, "There is no flag --%s.", name);
+	failure_detail(failure, "There is no flag %s.", name);
 	if (nearest != NULL)
 		failure_hint(failure, "Perhaps you meant --%s; --help lists all flags.", nearest);
 	else
@@ -194,11 +198,15 @@ read_choice(const Flag *flag, const char *text, Failure *failure)
 	return failure->code;
 }
 
+/* Takes a value; NULL where none was given, which only switches allow. */
 static ExitCode
-read_value(const Flag *flag, const char *text, Failure *failure)
+take_value(const Flag *flag, const char *text, Failure *failure)
 {
 	switch (flag->kind)
 	{
+		case FLAG_SWITCH:
+			*(bool *) flag->value = true;
+			return EXIT_OK;
 		case FLAG_TEXT:
 			*(const char **) flag->value = text;
 			return EXIT_OK;
@@ -210,56 +218,67 @@ read_value(const Flag *flag, const char *text, Failure *failure)
 			return read_size(flag, text, failure);
 		case FLAG_CHOICE:
 			return read_choice(flag, text, failure);
-		case FLAG_SWITCH:
-			break;
 	}
-	return unusable(flag, text, failure);
+	return EXIT_OK;
+}
+
+/* What getopt_long did not take: of a flag that it knows its value, or else the name. */
+static ExitCode
+mistake(const Flag *flags, size_t flag_count, const char *argument, Failure *failure)
+{
+	const char *value = strchr(argument, '=');
+	const Flag *flag;
+
+	if (optopt < FIRST_FLAG)
+		return unrecognized(flags, flag_count, argument, failure);
+	flag = &flags[optopt - FIRST_FLAG];
+	if (flag->kind == FLAG_SWITCH)
+		return unusable(flag, value != NULL ? value + 1 : "", failure);
+	failure_set(failure, EXIT_USAGE, "a flag's value is missing");
+	failure_detail(failure, "--%s takes %s.", flag->name, flag->argument);
+	return failure->code;
+}
+
+/* vector[0] stands for the program. What is no flag is sorted behind the flags, from optind on. */
+static ExitCode
+parse_vector(const Flag *flags, size_t flag_count, int count, char **vector, Failure *failure)
+{
+	struct option options[FLAGS_MAX + 1] = { { NULL, 0, NULL, 0 } };
+	ExitCode code = EXIT_OK;
+	int found;
+
+	for (size_t i = 0; i < flag_count; i++)
+		options[i] =
+			(struct option){ flags[i].name,
+							 flags[i].kind == FLAG_SWITCH ? no_argument : required_argument, NULL,
+							 FIRST_FLAG + (int) i };
+	optind = 0; /* from the beginning */
+	opterr = 0;
+	while (code == EXIT_OK && (found = getopt_long(count, vector, ":", options, NULL)) != -1)
+		code = found >= FIRST_FLAG ? take_value(&flags[found - FIRST_FLAG], optarg, failure)
+								   : mistake(flags, flag_count, vector[optind - 1], failure);
+	return code;
 }
 
 ExitCode
 flags_parse_operands(const Flag *flags, size_t flag_count, int count, char **arguments,
 					 size_t *operand_count, Failure *failure)
 {
-	*operand_count = 0;
-	for (int i = 0; i < count; i++)
-	{
-		const char *name = arguments[i] + 2;
-		const char *value = strchr(arguments[i], '=');
-		const Flag *flag = NULL;
-		char bare[NEAREST_LENGTH];
-		ExitCode code;
+	char **vector = calloc((size_t) count + 2, sizeof(*vector));
+	char program[] = "";
+	ExitCode code;
 
-		if (strncmp(arguments[i], "--", 2) != 0)
-		{
-			arguments[(*operand_count)++] = arguments[i];
-			continue;
-		}
-		snprintf(bare, sizeof(bare), "%.*s",
-				 (int) (value != NULL ? value - name : (ptrdiff_t) strlen(name)), name);
-		for (size_t j = 0; j < flag_count && flag == NULL; j++)
-			flag = strcmp(flags[j].name, bare) == 0 ? &flags[j] : NULL;
-		if (flag == NULL)
-			return unrecognized(flags, flag_count, bare, failure);
-		if (flag->kind == FLAG_SWITCH && value == NULL)
-		{
-			*(bool *) flag->value = true;
-			continue;
-		}
-		if (value != NULL)
-			value++;
-		else if (i + 1 < count)
-			value = arguments[++i];
-		else
-		{
-			failure_set(failure, EXIT_USAGE, "a flag's value is missing");
-			failure_detail(failure, "--%s takes %s.", flag->name, flag->argument);
-			return failure->code;
-		}
-		code = read_value(flag, value, failure);
-		if (code != EXIT_OK)
-			return code;
-	}
-	return EXIT_OK;
+	*operand_count = 0;
+	if (vector == NULL)
+		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+	vector[0] = program;
+	if (count > 0)
+		memcpy(&vector[1], arguments, (size_t) count * sizeof(*vector));
+	code = parse_vector(flags, flag_count, count + 1, vector, failure);
+	for (int i = optind; code == EXIT_OK && i <= count; i++)
+		arguments[(*operand_count)++] = vector[i];
+	free(vector);
+	return code;
 }
 
 ExitCode

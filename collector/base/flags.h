@@ -2,8 +2,9 @@
  * flags.h
  *		Command-line flags: one table says what there is, how it is read and what the help prints.
  *
- * "--name value" and "--name=value" are the same; a switch takes no value. There are no short flags
- * and no abbreviations. A flag that is given twice counts as given last.
+ * Read by getopt_long: "--name value" and "--name=value" are the same, a name may be cut where no
+ * other begins like that, "--" ends the flags. A switch takes no value; there are no short flags. A
+ * flag that is given twice counts as given last.
  */
 #ifndef COLLECTOR_FLAGS_H
 #define COLLECTOR_FLAGS_H
@@ -50,6 +51,7 @@ ExitCode flags_parse(const Flag *flags, size_t flag_count, int count, char **arg
  */
 ExitCode flags_parse_operands(const Flag *flags, size_t flag_count, int count, char **arguments,
 							  size_t *operand_count, Failure *failure);
+
 /* Copies a table behind the first count flags; returns how many there are then. */
 size_t flags_append(Flag *flags, size_t count, const Flag *table, size_t table_count);
 

@@ -68,6 +68,8 @@ test_values(void **state)
 	assert_string_equal(options.summary_file, "/tmp/s");
 	assert_int_equal(PARSE("--frequency", "5", "--frequency", "7"), EXIT_OK);
 	assert_int_equal(options.frequency_hz, 7);
+	assert_int_equal(PARSE("--freq", "11"), EXIT_OK);
+	assert_int_equal(options.frequency_hz, 11);
 	/* a value may look like a flag, and may hold '=' */
 	assert_int_equal(PARSE("--db=host=/tmp port=1", "--node", "--x"), EXIT_OK);
 	assert_string_equal(options.database, "host=/tmp port=1");
@@ -88,8 +90,13 @@ test_usage_errors(void **state)
 	assert_int_equal(PARSE("stray"), EXIT_USAGE);
 	assert_string_equal(failure.message, "unexpected argument");
 	assert_int_equal(PARSE("-f"), EXIT_USAGE);
-	assert_int_equal(PARSE("--"), EXIT_USAGE);
-	assert_int_equal(PARSE("--freq", "3"), EXIT_USAGE);
+	assert_string_equal(failure.detail, "There is no flag -f.");
+	assert_null(strstr(failure.hint, "Perhaps"));
+	assert_int_equal(PARSE("--", "--frequency"), EXIT_USAGE);
+	assert_string_equal(failure.message, "unexpected argument");
+	/* of two it is neither */
+	assert_int_equal(PARSE("--label", "3"), EXIT_USAGE);
+	assert_string_equal(failure.message, "unrecognized flag");
 }
 
 static void

@@ -15,7 +15,7 @@ INSERT INTO profstore.epoch DEFAULT VALUES;
 COMMENT ON TABLE profstore.epoch IS 'one row: tells caches, here and on standbys, that what they hold is out of date';
 COMMENT ON COLUMN profstore.epoch.one IS 'keeps it at one row';
 COMMENT ON COLUMN profstore.epoch.ids IS 'grows when ids are about to go; starts at the second of creation, so that a new database never repeats the epoch of an old one';
-COMMENT ON COLUMN profstore.epoch.names IS 'grows when functions, lines or files of stored locations change';
+COMMENT ON COLUMN profstore.epoch.names IS 'grows when names, lines or files of stored locations, functions or mappings change';
 COMMENT ON COLUMN profstore.epoch.removals IS 'grows when rows of the dictionary are removed';
 COMMENT ON COLUMN profstore.epoch.condemned_by IS 'transaction that condemned rows of the dictionary; NULL: none are';
 COMMENT ON COLUMN profstore.epoch.collected IS 'when collect_dictionary() ran last';

@@ -227,7 +227,7 @@ CREATE FUNCTION profstore.bump_names() RETURNS void
 BEGIN ATOMIC
 	UPDATE profstore.epoch SET names = names + 1;
 END;
-COMMENT ON FUNCTION profstore.bump_names() IS 'makes caches forget names; call it in the transaction that changes stored locations or functions';
+COMMENT ON FUNCTION profstore.bump_names() IS 'makes caches forget names; call it in the transaction that changes stored locations, functions or mappings';
 REVOKE EXECUTE ON FUNCTION profstore.bump_names() FROM PUBLIC;
 
 CREATE FUNCTION profstore.begin_batch(writer uuid, batch int8, epoch int8) RETURNS bool
