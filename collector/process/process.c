@@ -163,6 +163,12 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 		if (process->state == PROCESS_STUCK ||
 			(process->state == PROCESS_LIVE && now_ns - process->read_ns > PROCESS_REFRESH_NS))
 			process_read(table, process, now_ns);
+		else if (process->state == PROCESS_GONE && sample->time_ns > process->read_ns)
+		{
+			/* it ran after that: we had looked in the midst of its exec, say */
+			process->arg_start = sample->arg_start;
+			process_reread(table, process, now_ns);
+		}
 		return process;
 	}
 	process = calloc(1, sizeof(*process));

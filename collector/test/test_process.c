@@ -221,6 +221,29 @@ test_ended(void **state)
 	assert_false(process_resolve(fixture->processes, process, 0x1000, 0, true, 1, &where));
 }
 
+/* One that nothing could be read of is not gone if it is sampled after that. */
+static void
+test_sampled_after_gone(void **state)
+{
+	Fixture *fixture = *state;
+	struct pfs_sample sample = sample_of(getpid());
+	uint64_t now_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	uint64_t arg_start = sample.arg_start;
+	Process *process;
+
+	sample.time_ns = now_ns;
+	sample.arg_start -= 4096;
+	process = process_table_get(fixture->processes, &sample, now_ns + 1);
+	assert_int_equal(process_state(process), PROCESS_GONE);
+	sample.arg_start = arg_start;
+	/* taken before that look, and only now read */
+	assert_int_equal(process_state(process_table_get(fixture->processes, &sample, now_ns + 2)),
+					 PROCESS_GONE);
+	sample.time_ns = now_ns + 3;
+	assert_ptr_equal(process_table_get(fixture->processes, &sample, now_ns + 4), process);
+	assert_int_equal(process_state(process), PROCESS_LIVE);
+}
+
 /* A child that executed nothing and ended has its parent's mappings; one that did has not. */
 static void
 test_inherits(void **state)
@@ -719,6 +742,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_pid_used_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_exec, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ended, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_sampled_after_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_inherits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ends_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_outlived_leader, setup, teardown),
