@@ -140,8 +140,8 @@ make_answer(BatchFunction *functions, const int32_t *lines, uint32_t line_count)
 }
 
 /*
- * Two writers see the same address, by no symbols, by a symbol table and by DWARF: one location, one
- * stack, the best lines, whoever comes when.
+ * Two writers see the same address, by no symbols, by a symbol table and by DWARF: one location,
+ * one stack, the best lines, whoever comes when.
  */
 static void
 test_better_answers(void **state)

@@ -210,7 +210,7 @@ best_answer(const Finding *finding, const Wanted *wanted)
 	return best;
 }
 
-/* Tells the best answer to the stored ones that have a poorer one. Returns the smallest id of it. */
+/* Tells the best answer to stored ones that have a poorer one. Returns the smallest id of it. */
 static int32
 find_at_place(const Finding *finding, Wanted *wanted)
 {
