@@ -234,10 +234,17 @@ enum pfs_walk_status {
 	PFS_WALK_STATUS_COUNT
 };
 
-/* User frames carry what is known of them in their top byte, which no user address reaches. */
-#define PFS_FRAME_ADDRESS(frame)   ((frame) &0x00ffffffffffffffULL)
-#define PFS_FRAME_RETURN_ADDRESS   (1ULL << 56) /* points behind a call */
-#define PFS_FRAME_BY_FRAME_POINTER (1ULL << 57) /* found by frame pointer, not by a rule */
+/*
+ * User frames carry what is known of them in their top byte, which no user address reaches. In the
+ * upper half of it stands how many more words belong to the frame. One of machine code has none. A
+ * frame with more is interpreted code's: its address is what the interpreter knows the code by, and
+ * the lower half says whose it is.
+ */
+#define PFS_FRAME_ADDRESS(frame)	 ((frame) &0x00ffffffffffffffULL)
+#define PFS_FRAME_RETURN_ADDRESS	 (1ULL << 56) /* points behind a call */
+#define PFS_FRAME_BY_FRAME_POINTER	 (1ULL << 57) /* found by frame pointer, not by a rule */
+#define PFS_FRAME_MORE(frame)		 ((__u32) ((frame) >> 60)) /* words that follow */
+#define PFS_FRAME_INTERPRETER(frame) ((__u32) ((frame) >> 56 & 15))
 
 #ifndef __bpf__
 _Static_assert(sizeof(struct pfs_unwind_rule) == 16,

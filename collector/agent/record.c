@@ -11,7 +11,7 @@ record_parse(const void *bytes, size_t length_bytes, Record *record)
 	size_t frame_bytes;
 
 	if (length_bytes < sizeof(*sample) || sample->kernel_count > PFS_MAX_FRAMES ||
-		sample->user_count > PFS_MAX_USER_FRAMES)
+		sample->user_count > PFS_MAX_USER_FRAMES || sample->kind >= PFS_KIND_COUNT)
 		return false;
 	frame_bytes = ((size_t) sample->kernel_count + sample->user_count) * sizeof(uint64_t);
 	if (length_bytes < sizeof(*sample) + frame_bytes)
@@ -19,7 +19,10 @@ record_parse(const void *bytes, size_t length_bytes, Record *record)
 	record->sample = sample;
 	record->kernel_frames = (const uint64_t *) (const void *) (sample + 1);
 	record->user_frames = record->kernel_frames + sample->kernel_count;
+	record->last_frame = 0;
 	record->late = NULL;
+	if (!user_frames_whole(record->user_frames, sample->user_count, &record->last_frame))
+		return false;
 	if (sample->flags & PFS_SAMPLE_LATE)
 	{
 		size_t late_bytes = length_bytes - sizeof(*sample) - frame_bytes;

@@ -19,7 +19,6 @@
 
 #include <uthash.h>
 
-#include "agent/record.h"
 #include "base/log.h"
 #include "symbols/elf_file.h"
 #include "unwind/extent_pool.h"
@@ -264,9 +263,9 @@ unwind_tables_walk(const UnwindTables *tables, const ExecImage *process,
 }
 
 uint64_t
-unwind_tables_want(UnwindTables *tables, const ExecImage *process, uint64_t frame, uint64_t now_ns)
+unwind_tables_want(UnwindTables *tables, const ExecImage *process, uint64_t address,
+				   uint64_t now_ns)
 {
-	uint64_t address = record_frame_code(frame);
 	const UnwindBinary *binary = unwinder_pending(tables->unwinder, process, address);
 	Entry *entry;
 	Entry *next;
