@@ -264,7 +264,7 @@ set_up(void **state)
 	for (int i = 0; i < FRAMES; i++)
 	{
 		world.stack[2 * i] = i + 1 < FRAMES ? (uintptr_t) (world.stack + 2 * i + 2) : 0;
-		world.stack[2 * i + 1] = i + 1 < FRAMES ? CODE + 0x100 * (__u64) i : 0;
+		world.stack[2 * i + 1] = i + 1 < FRAMES ? CODE + 0x100 * (__u64) (i + 1) : 0;
 	}
 	set_registers(&world.user, CODE + 0x10, true);
 	/* the clock finds the kernel at work for the task */
@@ -290,7 +290,7 @@ assert_walked(int number, enum pfs_kind kind, __u64 value)
 	assert_int_equal(PFS_FRAME_ADDRESS(world.records[number].words[KERNEL_DEPTH]), CODE + 0x10);
 	for (__u64 i = 1; i < FRAMES; i++)
 		assert_int_equal(PFS_FRAME_ADDRESS(world.records[number].words[KERNEL_DEPTH + i]),
-						 CODE + 0x100 * (i - 1));
+						 CODE + 0x100 * i);
 }
 
 static void
