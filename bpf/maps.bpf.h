@@ -76,9 +76,9 @@ pfs_get_scratch(__u32 slot)
 }
 
 /*
- * One of this CPU's that no event has, to be given back; NULL: more events came into each other than
- * there are levels. Programs do not migrate, and who interrupts us ends before we go on: so nobody
- * comes between the look and the taking.
+ * One of this CPU's that no event has, to be given back; NULL: more events came into each other
+ * than there are levels. Programs do not migrate, and who interrupts us ends before we go on: so
+ * nobody comes between the look and the taking.
  */
 static __always_inline struct pfs_scratch *
 pfs_take_scratch(void)

@@ -4,8 +4,8 @@
  *
  * The reader thread fills one interval while the flusher thread works off the one before, so an
  * interval has one owner at a time and no lock. It holds the files and code objects that its frames
- * name, and the labels of its series. Functions that add return 0, -ENOMEM where memory or the byte budget is out,
- * or -EOVERFLOW where a sum leaves its type; the interval stays as it was.
+ * name, and the labels of its series. Functions that add return 0, -ENOMEM where memory or the byte
+ * budget is out, or -EOVERFLOW where a sum leaves its type; the interval stays as it was.
  */
 #ifndef COLLECTOR_INTERVAL_H
 #define COLLECTOR_INTERVAL_H

@@ -14,6 +14,7 @@
 #include "agent/heartbeat.h"
 #include "agent/reader.h"
 #include "agent/record.h"
+#include "code/user_frame.h"
 
 /* one may stand for a process that is gone */
 #define MAX_FRAMES (PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES + 1)

@@ -19,10 +19,7 @@ record_parse(const void *bytes, size_t length_bytes, Record *record)
 	record->sample = sample;
 	record->kernel_frames = (const uint64_t *) (const void *) (sample + 1);
 	record->user_frames = record->kernel_frames + sample->kernel_count;
-	record->last_frame = 0;
 	record->late = NULL;
-	if (!user_frames_whole(record->user_frames, sample->user_count, &record->last_frame))
-		return false;
 	if (sample->flags & PFS_SAMPLE_LATE)
 	{
 		size_t late_bytes = length_bytes - sizeof(*sample) - frame_bytes;

@@ -9,7 +9,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "code/user_frame.h"
 #include "events.h"
 
 /* Points into the record's bytes. */
@@ -17,8 +16,7 @@ typedef struct Record
 {
 	const struct pfs_sample *sample;
 	const uint64_t *kernel_frames;
-	const uint64_t *user_frames; /* whole ones, sample->user_count words */
-	uint32_t last_frame;		 /* place of the last one's first word */
+	const uint64_t *user_frames; /* words; see user_frame.h */
 	const struct pfs_late *late; /* NULL: none */
 } Record;
 

@@ -4,8 +4,9 @@
  *
  * Each distinct frame is looked up once. Frames without a file have address 0 and are told apart
  * by name: kernel functions (so that neither a reboot nor another kernel build makes new
- * locations of them), generated and interpreted code, and the placeholders in brackets. A stack that does not reach a root hangs
- * under the frame "[incomplete]", never under a function that did not call it.
+ * locations of them), generated and interpreted code, and the placeholders in brackets. A stack
+ * that does not reach a root hangs under the frame "[incomplete]", never under a function that did
+ * not call it.
  */
 #include "agent/resolve.h"
 

@@ -25,13 +25,13 @@ static bool
 failed_in_generated_code(const Record *record, const Process *process)
 {
 	const struct pfs_sample *sample = record->sample;
-	uint32_t at = record->last_frame;
-	UserFrame frame;
+	uint64_t frame;
 
-	if (sample->user_status != PFS_WALK_BAD_FRAME && sample->user_status != PFS_WALK_READ_FAILED)
+	if (sample->user_count == 0 ||
+		(sample->user_status != PFS_WALK_BAD_FRAME && sample->user_status != PFS_WALK_READ_FAILED))
 		return false;
-	return user_frame_next(record->user_frames, sample->user_count, &at, &frame) &&
-		   frame.more_count == 0 && process_is_generated(process, frame.code);
+	frame = record->user_frames[sample->user_count - 1];
+	return PFS_FRAME_MORE(frame) == 0 && process_is_generated(process, user_frame_code(frame));
 }
 
 void

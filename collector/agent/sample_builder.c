@@ -42,7 +42,7 @@ sample_labels(Reader *reader, const struct pfs_sample *sample, Process *process)
 	return labels;
 }
 
-/* Code that no file names becomes what it was called then; it stays what it is where nobody knows. */
+/* Code that no file names becomes what it was called then, if somebody knows. */
 static int
 name_code(Reader *reader, Process *process, const UserFrame *user, uint64_t time_ns, Frame *frame)
 {
@@ -127,7 +127,6 @@ static int
 resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *process,
 				   const UserWalk *walk, IntervalStack *stack)
 {
-	uint32_t at = 0;
 	uint32_t next = 0;
 	UserFrame user;
 	int result = 0;
@@ -146,19 +145,19 @@ resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *pro
 		return 0;
 	}
 	stack->walk = walk->status;
-	for (; result == 0 && user_frame_next(reader->user_frames, walk->count, &next, &user);
-		 at = next)
+	while (result == 0 && user_frame_next(reader->user_frames, walk->count, &next, &user))
 	{
 		Frame *frame = &reader->frames[stack->depth];
 
-		result = resolve_user_frame(reader, process, &user, sample->time_ns, at == 0, frame);
+		result =
+			resolve_user_frame(reader, process, &user, sample->time_ns, user.place == 0, frame);
 		if (result == 0 && frame->kind == FRAME_UNKNOWN)
 		{
 			/*
 			 * no caller there: a frame pointer that was none led astray, and all beyond is as
 			 * wrong
 			 */
-			if (at > 0)
+			if (user.place > 0)
 			{
 				stack->walk = PFS_WALK_NO_MAPPING;
 				break;
@@ -170,7 +169,7 @@ resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *pro
 		if (walked_by_rules(stack->walk) &&
 			went_by_its_rules(reader, &user, frame->kind, next, walk->count) &&
 			!process_walk_held(reader->processes, process, user.code, sample->time_ns,
-							   at >= walk->late_from))
+							   user.place >= walk->late_from))
 		{
 			stack->walk = PFS_WALK_STALE;
 			break;

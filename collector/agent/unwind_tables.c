@@ -20,6 +20,7 @@
 #include <uthash.h>
 
 #include "base/log.h"
+#include "code/user_frame.h"
 #include "symbols/elf_file.h"
 #include "unwind/extent_pool.h"
 #include "unwind/jit_frames.h"
@@ -263,9 +264,9 @@ unwind_tables_walk(const UnwindTables *tables, const ExecImage *process,
 }
 
 uint64_t
-unwind_tables_want(UnwindTables *tables, const ExecImage *process, uint64_t address,
-				   uint64_t now_ns)
+unwind_tables_want(UnwindTables *tables, const ExecImage *process, uint64_t frame, uint64_t now_ns)
 {
+	uint64_t address = user_frame_code(frame);
 	const UnwindBinary *binary = unwinder_pending(tables->unwinder, process, address);
 	Entry *entry;
 	Entry *next;

@@ -41,11 +41,11 @@ size_t unwind_tables_walk(const UnwindTables *tables, const ExecImage *process,
 						  size_t capacity, int *status);
 
 /*
- * A walk ended with PFS_WALK_NO_TABLE at the code of a frame. Where that is because a table is not
+ * A walk ended with PFS_WALK_NO_TABLE at a frame, as recorded. Where that is because a table is not
  * loaded yet, its number: the table is wanted once more, and the walk is worth repeating when it
  * was loaded. Else 0.
  */
-uint64_t unwind_tables_want(UnwindTables *tables, const ExecImage *process, uint64_t address,
+uint64_t unwind_tables_want(UnwindTables *tables, const ExecImage *process, uint64_t frame,
 							uint64_t now_ns);
 
 /*

@@ -38,18 +38,6 @@ jit_is_as_sampled(Reader *reader, const struct pfs_sample *sample, const Process
 	return mapped_ns < sample->time_ns && mapped_ns < process_read_ns(process);
 }
 
-/* The code that a walk of so many words ended at. */
-static uint64_t
-last_code(const uint64_t *words, uint32_t count)
-{
-	UserFrame frame = { 0 };
-	uint32_t at = 0;
-
-	while (user_frame_next(words, count, &at, &frame))
-		;
-	return frame.code;
-}
-
 /*
  * The user side as walked: by the kernel, and from where it could not go on by us. The frame at
  * which the kernel stopped is walked again. Returns the number of the table that the walk has to
@@ -73,15 +61,14 @@ walk_user_stack(Reader *reader, const Record *record, const Process *process, Us
 	{
 		/* nothing to go on with, but whoever comes next is to have the table */
 		if (walk->status == PFS_WALK_NO_TABLE && first > 0 &&
-			unwind_tables_want(reader->unwind, &identity, last_code(frames, first),
-							   reader->now_ns) != 0)
+			unwind_tables_want(reader->unwind, &identity, frames[first - 1], reader->now_ns) != 0)
 			reader->tables_wanted = true;
 		return 0;
 	}
 
-	if (first > 0 && PFS_FRAME_MORE(frames[record->last_frame]) == 0 &&
-		PFS_FRAME_ADDRESS(frames[record->last_frame]) == late->at.pc)
-		first = record->last_frame;
+	if (first > 0 && PFS_FRAME_MORE(frames[first - 1]) == 0 &&
+		PFS_FRAME_ADDRESS(frames[first - 1]) == late->at.pc)
+		first--;
 	walked = unwind_tables_walk(reader->unwind, &identity, late,
 								jit_is_as_sampled(reader, record->sample, process), frames + first,
 								PFS_MAX_USER_FRAMES - first, &status);
@@ -91,7 +78,7 @@ walk_user_stack(Reader *reader, const Record *record, const Process *process, Us
 	if (status != PFS_WALK_NO_PROCESS)
 		walk->count = first + (uint32_t) walked;
 	return status == PFS_WALK_NO_TABLE && walked > 0
-			   ? unwind_tables_want(reader->unwind, &identity, last_code(frames, walk->count),
+			   ? unwind_tables_want(reader->unwind, &identity, frames[walk->count - 1],
 									reader->now_ns)
 			   : 0;
 }

@@ -5,7 +5,8 @@
  * Whoever reads such names adds them while the process lives and its code is what was sampled. From
  * then on the object stands for the frame, and its address for name, file and line: processes come
  * and go, and so does their code. An object is counted by those who hold it (who reads names, and
- * intervals whose frames it is), and goes with the last of them. Any thread may call these functions.
+ * intervals whose frames it is), and goes with the last of them. Any thread may call these
+ * functions.
  */
 #ifndef COLLECTOR_CODE_OBJECT_H
 #define COLLECTOR_CODE_OBJECT_H

@@ -12,59 +12,56 @@
 
 typedef struct UserFrame
 {
-	/* what executes: inside the call, where it was a return address; of interpreted code what its
-	   interpreter knows it by */
+	uint32_t place; /* of its first word */
+	/* what executes; of interpreted code what its interpreter knows it by */
 	uint64_t code;
 	bool by_frame_pointer;
 	uint8_t interpreter;  /* whose it is, if more_count is not 0 */
 	uint32_t more_count;  /* 0: machine code */
-	const uint64_t *more; /* what else the interpreter's walk recorded */
+	const uint64_t *more; /* what else the interpreter's walk recorded: PFS_FRAME_PAYLOAD */
 } UserFrame;
 
+/* The machine code that a frame executes: inside the call, where it is a return address. */
+static inline uint64_t
+user_frame_code(uint64_t word)
+{
+	return PFS_FRAME_ADDRESS(word) - ((word & PFS_FRAME_RETURN_ADDRESS) != 0);
+}
+
 /*
- * The frame that begins at words[*at], and *at behind it. False at the end, and where more words
- * would belong to the frame than there are.
+ * The first frame that is whole from words[*at] on, and *at behind it; false at the end. Where
+ * frames were cut out words are left of those at the edges, which are passed over.
  */
 static inline bool
 user_frame_next(const uint64_t *words, uint32_t count, uint32_t *at, UserFrame *frame)
 {
-	uint64_t word;
-	uint32_t more;
-
-	if (*at >= count)
-		return false;
-	word = words[*at];
-	more = PFS_FRAME_MORE(word);
-	if (more >= count - *at)
-		return false;
-	*frame =
-		(UserFrame){ .code = PFS_FRAME_ADDRESS(word), .more_count = more, .more = words + *at + 1 };
-	if (more > 0)
-		frame->interpreter = PFS_FRAME_INTERPRETER(word);
-	else
+	while (*at < count)
 	{
-		frame->code -= (word & PFS_FRAME_RETURN_ADDRESS) != 0;
-		frame->by_frame_pointer = (word & PFS_FRAME_BY_FRAME_POINTER) != 0;
+		uint32_t place = (*at)++;
+		uint64_t word = words[place];
+		uint32_t more = 0;
+
+		while (*at < count && PFS_FRAME_CONTINUES(words[*at]))
+		{
+			more++;
+			(*at)++;
+		}
+		if (PFS_FRAME_CONTINUES(word) || more != PFS_FRAME_MORE(word))
+			continue;
+		*frame = (UserFrame){ .place = place,
+							  .code = PFS_FRAME_ADDRESS(word),
+							  .more_count = more,
+							  .more = words + place + 1 };
+		if (more > 0)
+			frame->interpreter = PFS_FRAME_INTERPRETER(word);
+		else
+		{
+			frame->code = user_frame_code(word);
+			frame->by_frame_pointer = (word & PFS_FRAME_BY_FRAME_POINTER) != 0;
+		}
+		return true;
 	}
-	*at += 1 + more;
-	return true;
-}
-
-/* True where the words are whole frames; *last is the place of the last one, if there is any. */
-static inline bool
-user_frames_whole(const uint64_t *words, uint32_t count, uint32_t *last)
-{
-	uint32_t at = 0;
-
-	while (at < count)
-	{
-		UserFrame frame;
-
-		*last = at;
-		if (!user_frame_next(words, count, &at, &frame))
-			return false;
-	}
-	return true;
+	return false;
 }
 
 #endif

@@ -42,7 +42,7 @@ assert_empty(CodeTable *table)
 	assert_int_equal(stats.bytes, 0);
 }
 
-/* Each part of a name tells objects apart, and equal names are one object, as long as it is held. */
+/* Each part of a name tells objects apart; equal names are one object as long as it is held. */
 static void
 test_each_once(void **state)
 {
@@ -188,6 +188,7 @@ test_threads(void **state)
 
 #define INTERPRETED(code, interpreter, more) \
 	((uint64_t) (code) | (uint64_t) (interpreter) << 56 | (uint64_t) (more) << 60)
+#define MORE(payload) ((uint64_t) (payload) | UINT64_C(15) << 60)
 
 /* Frames of one word and of several, each with what belongs to it. */
 static void
@@ -196,44 +197,74 @@ test_frames(void **state)
 	const uint64_t words[] = {
 		0x1000,
 		INTERPRETED(0x7fff00001234, 3, 2),
-		PFS_FRAME_RETURN_ADDRESS | 5, /* no frames: words of the one before */
+		MORE(5),
 		UINT64_MAX,
 		0x2000 | PFS_FRAME_RETURN_ADDRESS | PFS_FRAME_BY_FRAME_POINTER,
-		INTERPRETED(0x10, 15, 1),
-		7,
+		INTERPRETED(0x10, 15, 14),
+		MORE(1),
+		MORE(2),
+		MORE(3),
+		MORE(4),
+		MORE(5),
+		MORE(6),
+		MORE(7),
+		MORE(8),
+		MORE(9),
+		MORE(10),
+		MORE(11),
+		MORE(12),
+		MORE(13),
+		MORE(14),
 	};
 	const uint32_t count = sizeof(words) / sizeof(words[0]);
 	UserFrame frame;
-	uint32_t last = 0;
 	uint32_t at = 0;
 
 	assert_true(user_frame_next(words, count, &at, &frame));
 	assert_int_equal(frame.code, 0x1000);
+	assert_int_equal(frame.place, 0);
 	assert_int_equal(frame.more_count, 0);
 	assert_false(frame.by_frame_pointer);
 	assert_true(user_frame_next(words, count, &at, &frame));
 	assert_int_equal(frame.code, 0x7fff00001234);
+	assert_int_equal(frame.place, 1);
 	assert_int_equal(frame.interpreter, 3);
 	assert_int_equal(frame.more_count, 2);
-	assert_ptr_equal(frame.more, &words[2]);
+	assert_int_equal(PFS_FRAME_PAYLOAD(frame.more[0]), 5);
+	assert_int_equal(PFS_FRAME_PAYLOAD(frame.more[1]), UINT64_MAX >> 4);
 	assert_false(frame.by_frame_pointer);
 	assert_true(user_frame_next(words, count, &at, &frame));
 	assert_int_equal(frame.code, 0x1fff);
+	assert_int_equal(frame.place, 4);
 	assert_true(frame.by_frame_pointer);
 	assert_true(user_frame_next(words, count, &at, &frame));
 	assert_int_equal(frame.interpreter, 15);
+	assert_int_equal(frame.more_count, 14);
 	assert_int_equal(at, count);
 	assert_false(user_frame_next(words, count, &at, &frame));
+}
 
-	assert_true(user_frames_whole(words, count, &last));
-	assert_int_equal(last, 5);
-	assert_true(user_frames_whole(words, 0, &last));
-	/* a frame that is cut off is none */
-	assert_false(user_frames_whole(words, count - 1, &last));
-	assert_false(user_frames_whole(words, 2, &last));
-	assert_false(user_frames_whole(words, 3, &last));
-	assert_true(user_frames_whole(words, 4, &last));
-	assert_int_equal(last, 1);
+/* What is left of a frame at an edge is no frame, and does not hide those that are whole. */
+static void
+test_cut_frames(void **state)
+{
+	const uint64_t words[] = {
+		MORE(1), MORE(2), 0x1000, INTERPRETED(0x10, 1, 2), MORE(3), 0x2000, INTERPRETED(0x20, 1, 1),
+		MORE(4), MORE(5), 0x3000, INTERPRETED(0x30, 1, 1)
+	};
+	const uint64_t expected[] = { 0x1000, 0x2000, 0x3000 };
+	UserFrame frame;
+	uint32_t at = 0;
+
+	for (int i = 0; i < 3; i++)
+	{
+		assert_true(user_frame_next(words, sizeof(words) / sizeof(words[0]), &at, &frame));
+		assert_int_equal(frame.code, expected[i]);
+		assert_int_equal(frame.place, at - 1);
+	}
+	assert_false(user_frame_next(words, sizeof(words) / sizeof(words[0]), &at, &frame));
+	at = 0;
+	assert_false(user_frame_next(words, 2, &at, &frame));
 }
 
 int
@@ -242,7 +273,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_each_once), cmocka_unit_test(test_bounded),
 		cmocka_unit_test(test_cut),		  cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_frames),	  cmocka_unit_test(test_cut_frames),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,8 +3,8 @@
  *		The BPF programs in plain memory: samples of more than one kind, and events that come while
  *		another one is half done.
  *
- * The second entry point is this test's own. It stands for one at a tracepoint: it has no registers,
- * and the clock's interrupt comes into it.
+ * The second entry point is this test's own. It stands for one at a tracepoint: it has no
+ * registers, and the clock's interrupt comes into it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -417,7 +417,7 @@ test_left_out(void **state)
 	assert_all_given_back();
 }
 
-/* Nobody has described the process: what comes has all that a walk needs later, whatever kind it is. */
+/* Nobody has described the process: what comes has all that a walk of any kind needs later. */
 static void
 test_late(void **state)
 {
