@@ -678,8 +678,8 @@ test_kinds(void **state)
 	record.sample.kind = PFS_KIND_OFF_CPU;
 	record.sample.value = UINT64_C(9) << 32;
 	send(fixture, &record);
-	record.sample.value = 1;
 	send(fixture, &record);
+	record.sample.value = 1;
 	send(fixture, &record);
 	record.sample.kind = PFS_KIND_ON_CPU;
 	record.sample.value = 1000;
@@ -693,7 +693,7 @@ test_kinds(void **state)
 	assert_int_equal(samples[0].value, 2000);
 	assert_string_equal(series[samples[1].series].profile_type,
 						"wallclock:wall:nanoseconds:wall:nanoseconds:delta");
-	assert_int_equal(samples[1].value, (INT64_C(9) << 32) + 2);
+	assert_int_equal(samples[1].value, (INT64_C(18) << 32) + 1);
 	assert_int_equal(series[samples[1].series].period, 1000);
 	assert_int_equal(fixture->stats.samples, 5);
 	assert_int_equal(fixture->stats.complete, 5);
