@@ -152,6 +152,21 @@ END;
 COMMENT ON FUNCTION profstore.touch_series(int4[], timestamptz, timestamptz) IS 'tells that series have samples between these times: series that the caller has interned; seen when the transaction has committed, and waits for nobody until then';
 REVOKE EXECUTE ON FUNCTION profstore.touch_series(int4[], timestamptz, timestamptz) FROM PUBLIC;
 
+CREATE FUNCTION profstore_internal.note_each_seen(series_ids int4[], first_times timestamptz[], last_times timestamptz[]) RETURNS void
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'profstore_note_each_seen';
+COMMENT ON FUNCTION profstore_internal.note_each_seen(int4[], timestamptz[], timestamptz[]) IS 'as note_seen, with times of each series';
+REVOKE EXECUTE ON FUNCTION profstore_internal.note_each_seen(int4[], timestamptz[], timestamptz[]) FROM PUBLIC;
+
+CREATE FUNCTION profstore.touch_each_series(series_ids int4[], first_times timestamptz[], last_times timestamptz[]) RETURNS void
+	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+BEGIN ATOMIC
+	SELECT profstore_internal.note_each_seen(series_ids, first_times, last_times);
+	SELECT profstore_internal.check_series(series_ids);
+END;
+COMMENT ON FUNCTION profstore.touch_each_series(int4[], timestamptz[], timestamptz[]) IS 'as touch_series, with times of each series';
+REVOKE EXECUTE ON FUNCTION profstore.touch_each_series(int4[], timestamptz[], timestamptz[]) FROM PUBLIC;
+
 CREATE FUNCTION profstore.intern_mappings(build_ids text[], files text[]) RETURNS int4[]
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC

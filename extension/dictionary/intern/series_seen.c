@@ -24,6 +24,7 @@
 #include "dictionary/intern/series_seen.h"
 
 PG_FUNCTION_INFO_V1(profstore_note_seen);
+PG_FUNCTION_INFO_V1(profstore_note_each_seen);
 
 /* The year 1970, and how far a clock may be ahead. */
 #define TIME_MIN   ((UNIX_EPOCH_JDATE - POSTGRES_EPOCH_JDATE) * USECS_PER_DAY)
@@ -200,5 +201,20 @@ profstore_note_seen(PG_FUNCTION_ARGS)
 		if (!nulls[i])
 			pfs_series_seen(DatumGetInt32(ids[i]), PG_GETARG_TIMESTAMPTZ(1),
 							PG_GETARG_TIMESTAMPTZ(2));
+	PG_RETURN_VOID();
+}
+
+/* note_each_seen(series_ids int4[], first_times timestamptz[], last_times timestamptz[]) */
+PGDLLEXPORT Datum
+profstore_note_each_seen(PG_FUNCTION_ARGS)
+{
+	uint32 count = pfs_arrays_check("touch_each_series", fcinfo, 0, 3);
+	const int32 *ids = (const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(0));
+	const TimestampTz *first = (const TimestampTz *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(1));
+	const TimestampTz *last = (const TimestampTz *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(2));
+
+	PreventCommandIfReadOnly("profstore.touch_each_series()");
+	for (uint32 i = 0; i < count; i++)
+		pfs_series_seen(ids[i], first[i], last[i]);
 	PG_RETURN_VOID();
 }
