@@ -170,6 +170,28 @@ CREATE VIEW named AS SELECT c.*, labels->>'service' AS service FROM c JOIN names
 EXPLAIN (COSTS OFF) SELECT service, sum(value) FROM named GROUP BY service;
 WITH sums AS MATERIALIZED (SELECT service, sum(value) FROM named GROUP BY service) SELECT count(*), sum(sum) FROM sums;
 
+-- Samples, their series by function, and tables of labels or times, as README.md has them.
+SELECT profstore.ensure_partitions('2026-01-01Z', '2026-01-03Z') > 0 AS made;
+SELECT profstore.intern_series(array_fill('process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta'::text, ARRAY[3]),
+	ARRAY['{"service": "s0", "node": "n0"}', '{"service": "s1", "node": "n0"}', '{"service": "s1", "node": "n1"}']::jsonb[], '{1,1,1}') AS ids \gset
+INSERT INTO profstore.samples SELECT timestamptz '2026-01-01Z' + g / 60 * interval '10 min', (:'ids'::int4[])[1 + g % 3], g % 20, g FROM generate_series(1, 10000) AS g;
+ANALYZE profstore.samples;
+CREATE TABLE hosts (node text PRIMARY KEY, team text);
+INSERT INTO hosts VALUES ('n0', 'a'), ('n2', 'b');
+CREATE TABLE readme (query text);
+INSERT INTO readme VALUES
+	($$SELECT team, sum(value) FROM profstore.samples JOIN profstore.series('process_cpu') USING (series_id) LEFT JOIN hosts ON hosts.node = labels->>'node'
+	   WHERE time > timestamptz '2026-01-01 02:00Z' GROUP BY team ORDER BY team$$),
+	($$SELECT date_trunc('day', time, 'UTC') AS day, version, sum(value) FROM profstore.samples JOIN profstore.series('process_cpu') USING (series_id)
+	   JOIN (SELECT service, version, tstzrange(since, till) AS live FROM deploys WHERE version < 'v4') AS d ON d.service = labels->>'service' AND time <@ live
+	   GROUP BY day, version ORDER BY day, version$$),
+	($$SELECT sum(value) FROM profstore.samples JOIN profstore.series('process_cpu{service="s1"}') USING (series_id) WHERE time >= (SELECT min(since) FROM deploys)$$);
+SELECT is_below(query) FROM readme;
+SELECT query FROM readme \gexec
+SET profstore.enable_agg = off;
+SELECT query FROM readme \gexec
+RESET profstore.enable_agg;
+
 -- A join that comes again reads nothing again.
 SET enable_hashjoin = off;
 SET enable_mergejoin = off;
