@@ -132,7 +132,7 @@ pfs_stack_stream_keep(PfsStackStream *stream)
 {
 	MemoryContext caller = MemoryContextSwitchTo(stream->context);
 
-	if (stream->reader != NULL)
+	if (stream->reader != NULL && stream->file == NULL)
 	{
 		stream->file = BufFileCreateTemp(false);
 		keep_sums(stream);
