@@ -2,9 +2,9 @@
  * frame_tree.c
  *		From walkers, or from nodes in a file, to the merged tree.
  *
- * 1. A tree begins with its root. Stacks whose walkers fit work_mem give it walkers; others are sorted
- *    by their paths and become nodes in a file (frame_paths.h). So it is for series by groups, which
- *    turn to paths when they do not fit together (pfs_frame_tree_query_groups).
+ * 1. A tree begins with its root. Stacks whose walkers fit work_mem give it walkers; others are
+ *    sorted by their paths and become nodes in a file (frame_paths.h). So it is for series by
+ *    groups, which turn to paths when they do not fit together (pfs_frame_tree_query_groups).
  * 2. Expanding a node takes its walkers one frame further, or reads its children from the file.
  *    Walkers that come to the same name meet in one child. It is found without hashing: the latest
  *    node of a name is the child, if it was made since the expansion began (add_step).
@@ -314,8 +314,8 @@ pfs_frame_tree_query_groups(const PfsStackGroup *groups, int32 count, const PfsF
 }
 
 /*
- * Whether walkers of all stacks fit work_mem, though the stacks, which take more, do not come as one
- * part. Leaves the stream at its beginning.
+ * Whether walkers of all stacks fit work_mem, though the stacks, which take more, do not come as
+ * one part. Leaves the stream at its beginning.
  */
 static bool
 walkers_fit(PfsStackStream *stream, bool inverted, uint32 function)
