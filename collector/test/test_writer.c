@@ -111,6 +111,71 @@ test_interns_once(void **state)
 	assert_string_equal(sql_in("interns", "SELECT count(*) FROM profstore.writers"), "2");
 }
 
+/* A batch with one sample, whose stack is at one address and has these lines. */
+static Batch *
+make_answer(BatchFunction *functions, const int32_t *lines, uint32_t line_count)
+{
+	BatchLine batch_lines[2];
+	BatchLocation location = { .address = 4096, .line_count = line_count, .lines = batch_lines };
+	BatchStack stack = { .partition = "abcd", .depth = 1 };
+	BatchSample sample = { .time_us = START_US, .value = 1 };
+	Batch *batch = NULL;
+	uint32_t frame;
+
+	assert_int_equal(batch_create(BATCH_BYTES, &batch), 0);
+	assert_int_equal(batch_add_mapping(batch, &(BatchMapping){ "abcd", "/bin/x" },
+									   &location.mapping),
+					 0);
+	for (uint32_t i = 0; i < line_count; i++)
+	{
+		assert_int_equal(batch_add_function(batch, &functions[i], &batch_lines[i].function), 0);
+		batch_lines[i].line = lines[i];
+	}
+	assert_int_equal(batch_add_location(batch, &location, &frame), 0);
+	stack.locations = &frame;
+	sample.series = add_series(batch, "answers");
+	assert_int_equal(batch_add_stack(batch, &stack, &sample.stack), 0);
+	assert_int_equal(batch_add_sample(batch, &sample), 0);
+	return batch;
+}
+
+/*
+ * Two writers see the same address, by no symbols, by a symbol table and by DWARF: one location,
+ * one stack, the best lines, whoever comes when.
+ */
+static void
+test_better_answers(void **state)
+{
+	BatchFunction symbol[] = { { "f", "f", "", 0 } };
+	BatchFunction source[] = { { "inlined", "inlined", "f.c", 1 }, { "f", "f", "f.c", 7 } };
+	Writer *first;
+	Writer *second;
+
+	create_database("answers");
+	first = open_writer("dbname=answers", QUEUE_BYTES);
+	second = open_writer("dbname=answers", QUEUE_BYTES);
+	writer_submit_newest(first, make_answer(symbol, (int32_t[]){ 0 }, 0));
+	wait_until_done(first, 1);
+	writer_submit_newest(second, make_answer(symbol, (int32_t[]){ 0 }, 1));
+	wait_until_done(second, 1);
+	writer_submit_newest(first, make_answer(source, (int32_t[]){ 3, 9 }, 2));
+	wait_until_done(first, 2);
+	for (uint32_t i = 0; i < 2; i++)
+		writer_submit_newest(second, make_answer(symbol, (int32_t[]){ 0 }, i));
+	drain_and_free(first);
+	drain_and_free(second);
+	assert_string_equal(
+		sql_in("answers", "SELECT format('%s %s %s %s', string_agg(f.name || ':' || u.line, ' '"
+						  "   ORDER BY u.ord), (SELECT count(*) FROM profstore.locations),"
+						  "   (SELECT count(*) FROM profstore.stacks),"
+						  "   (SELECT count(DISTINCT stack_id) || ' ' || sum(value)"
+						  "    FROM profstore.samples))"
+						  " FROM profstore.locations AS l, unnest(l.function_ids, l.lines)"
+						  "   WITH ORDINALITY AS u(id, line, ord)"
+						  " JOIN profstore.functions AS f USING (id)"),
+		"inlined:3 f:9 1 1 1 5");
+}
+
 /*
  * Ends the writer's backend again and again, each time at a moment drawn from a seed after some
  * progress.
@@ -761,6 +826,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stores_a_batch),
 		cmocka_unit_test(test_interns_once),
+		cmocka_unit_test(test_better_answers),
 		cmocka_unit_test(test_exactly_once_when_backends_end),
 		cmocka_unit_test(test_commit_without_an_answer),
 		cmocka_unit_test(test_crash_of_the_server),
