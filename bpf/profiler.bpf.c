@@ -220,7 +220,7 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 {
 	const struct pfs_sample *sample = &scratch->sample;
 	__u64 waiting_bytes = bpf_ringbuf_query(&pfs_ring, BPF_RB_AVAIL_DATA);
-	__u64 words = (__u64) sample->kernel_count + sample->user_count;
+	__u64 words = (__u64) sample->kernel_count + pfs_walk_kept(sample->user_count);
 	__u64 flags = BPF_RB_NO_WAKEUP;
 	__u64 frame_bytes;
 

@@ -207,9 +207,34 @@ struct pfs_walk {
 	struct pfs_walk_state at;
 	struct pfs_unwind_mapping mapping; /* of the current pc */
 	struct pfs_unwind_process process;
-	__u16 count; /* frames recorded */
+	__u16 count; /* frames found */
 	__u8 status; /* enum pfs_walk_status */
 };
+
+/*
+ * Deep recursion: of the frames that a walk finds so many are kept. The innermost stay, and the
+ * outermost as well, so that the stack keeps its root; the middle is cut out.
+ */
+#define PFS_MAX_USER_FRAMES	 512
+#define PFS_ROOT_FRAMES		 128
+#define PFS_LEAF_FRAMES		 (PFS_MAX_USER_FRAMES - PFS_ROOT_FRAMES)
+#define PFS_MAX_WALK_FRAMES	 2048 /* found: what one tick may take is bounded */
+
+/* How many frames are kept of so many. */
+static inline __u32
+pfs_walk_kept(__u32 count)
+{
+	return count < PFS_MAX_USER_FRAMES ? count : PFS_MAX_USER_FRAMES;
+}
+
+/* Where the frame of this number is kept, until another one takes its place. */
+static inline __u32
+pfs_walk_place(__u32 number)
+{
+	if (number < PFS_LEAF_FRAMES)
+		return number;
+	return PFS_LEAF_FRAMES + (number - PFS_LEAF_FRAMES) % PFS_ROOT_FRAMES;
+}
 
 /* How a walk ended. */
 #define PFS_WALK_STATUSES(X)                                                                 \
@@ -217,7 +242,7 @@ struct pfs_walk {
 	X(END_OF_STACK, "end_of_stack", "at a frame whose return address is undefined: whole")   \
 	X(END_OF_FRAMES, "end_of_frames",                                                        \
 	  "at a zero frame pointer or return address in code with frame pointers: whole")        \
-	X(TOO_DEEP, "too_deep", "after PFS_MAX_USER_FRAMES frames")                              \
+	X(TOO_DEEP, "too_deep", "after PFS_MAX_WALK_FRAMES frames")                              \
 	X(NO_PROCESS, "no_process", "the collector has not described this process yet")          \
 	X(NO_MAPPING, "no_mapping", "no executable mapping is known at the address")             \
 	X(NO_TABLE, "no_table", "the table of the binary is not loaded yet")                     \

@@ -163,7 +163,7 @@ pfs_user_step(__u32 first)
 
 	if (!scratch)
 		return 1;
-	at = first + scratch->walk.count;
+	at = first + pfs_walk_place(scratch->walk.count);
 	if (at >= PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES)
 		return 1;
 	return pfs_walk_step(&scratch->walk, &scratch->words[at]);
@@ -307,7 +307,7 @@ pfs_walk_user(struct bpf_perf_event_data *context, struct task_struct *task,
 	else
 	{
 		walk->process = *process;
-		for (int i = 0; i < PFS_MAX_USER_FRAMES; i++)
+		for (int i = 0; i < PFS_MAX_WALK_FRAMES; i++)
 		{
 			if (pfs_user_step(sample->kernel_count))
 				break;

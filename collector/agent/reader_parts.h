@@ -15,7 +15,7 @@
 #include "agent/reader.h"
 #include "agent/record.h"
 
-/* one may stand for a process that is gone */
+/* one may stand for those that were cut out, or for a process that is gone */
 #define MAX_FRAMES (PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES + 1)
 
 /* A record that was read out of the ring and waits to be handled. */
@@ -60,7 +60,7 @@ struct Reader
 	uint64_t dropped;			/* records of processes that are not to be sampled */
 	uint64_t now_ns;			/* CLOCK_MONOTONIC, when the lock was taken */
 	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
-	uint64_t user_frames[PFS_MAX_USER_FRAMES];
+	uint64_t user_frames[PFS_MAX_USER_FRAMES + PFS_MAX_WALK_FRAMES]; /* kept ones, and a late walk's */
 	Frame frames[MAX_FRAMES];
 };
 
@@ -68,6 +68,7 @@ struct Reader
 typedef struct UserWalk
 {
 	uint32_t count;
+	uint32_t cut;		/* frames that are missing before number PFS_LEAF_FRAMES */
 	uint32_t late_from; /* frames from here on went by our rules */
 	uint8_t status;		/* enum pfs_walk_status */
 } UserWalk;

@@ -91,6 +91,15 @@ loss_of_user_side(ProcessState state)
 	return state == PROCESS_STUCK ? LOSS_PROCESS_STUCK : LOSS_PROCESS_GONE;
 }
 
+/* Stands where frames are missing, so that nobody seems to have called who did not. */
+static void
+mark_cut(Reader *reader, uint32_t cut, IntervalStack *stack)
+{
+	reader->frames[stack->depth++] = (Frame){ 0, INTERVAL_NO_FILE, FRAME_CUT };
+	losses_add(reader->losses, LOSS_STACK_CUT, 1);
+	losses_add(reader->losses, LOSS_FRAMES_CUT, cut);
+}
+
 /* Appends the user side to the frames. */
 static int
 resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *process,
@@ -117,6 +126,8 @@ resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *pro
 		uint64_t frame = reader->user_frames[i];
 		uint64_t address = record_frame_code(frame);
 
+		if (i == PFS_LEAF_FRAMES && walk->cut > 0)
+			mark_cut(reader, walk->cut, stack);
 		result = resolve_user_frame(reader, process, address, sample->time_ns, i == 0,
 									&reader->frames[stack->depth]);
 		if (result == 0 && reader->frames[stack->depth].kind == FRAME_UNKNOWN)

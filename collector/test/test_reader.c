@@ -42,7 +42,7 @@ typedef struct Fixture
 typedef struct Record
 {
 	struct pfs_sample sample;
-	uint64_t stack[2 * PFS_MAX_FRAMES];
+	uint64_t stack[PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES];
 } Record;
 
 static int
@@ -104,7 +104,8 @@ own_record(void)
 static void
 send(Fixture *fixture, const Record *record)
 {
-	size_t frames = (size_t) record->sample.kernel_count + record->sample.user_count;
+	size_t frames =
+		(size_t) record->sample.kernel_count + pfs_walk_kept(record->sample.user_count);
 
 	if (fixture->reader == NULL)
 		assert_int_equal(reader_create(&fixture->options, fixture->files, &fixture->losses,
@@ -306,6 +307,35 @@ test_deepest(void **state)
 	batch_stacks(fixture->batch, &stacks);
 	assert_int_equal(stacks[samples[0].stack].depth, PFS_MAX_FRAMES + 1);
 	assert_int_equal(fixture->stats.complete, 0);
+}
+
+/* Of deep recursion the record has the innermost frames, and, going round, the outermost. */
+static void
+test_cut(void **state)
+{
+	const uint32_t found = 1000;
+	Fixture *fixture = *state;
+	Record record = own_record();
+	const BatchSample *samples;
+	const BatchStack *stacks;
+	char text[16384];
+
+	record.sample.user_count = (uint16_t) found;
+	for (uint32_t i = 0; i < found; i++)
+		record.stack[pfs_walk_place(i)] = address_of(test_leaf) + 1;
+	record.stack[pfs_walk_place(found - 1)] = address_of(start_thread) + 1;
+	send(fixture, &record);
+	finish(fixture);
+	assert_int_equal(batch_samples(fixture->batch, &samples), 1);
+	batch_stacks(fixture->batch, &stacks);
+	assert_int_equal(stacks[samples[0].stack].depth, PFS_MAX_USER_FRAMES + 1);
+	stack_text(fixture->batch, samples[0].stack, text, sizeof(text));
+	assert_memory_equal(text + PFS_LEAF_FRAMES * strlen("test_leaf;"), "[frames cut];", 13);
+	assert_string_equal(text + strlen(text) - strlen(";test_leaf;start_thread"),
+						";test_leaf;start_thread");
+	assert_int_equal(fixture->stats.complete, 1);
+	assert_int_equal(losses_total(&fixture->losses, LOSS_STACK_CUT), 1);
+	assert_int_equal(losses_total(&fixture->losses, LOSS_FRAMES_CUT), found - PFS_MAX_USER_FRAMES);
 }
 
 /* Start code keeps no frame pointers: what a walk finds beyond a root is not its caller. */
@@ -612,7 +642,7 @@ test_malformed(void **state)
 	send(fixture, &record);
 	reader_handle_record(fixture->reader, &record, sizeof(record.sample) + 4 * sizeof(uint64_t));
 	reader_handle_record(fixture->reader, &record, 10);
-	record.sample.user_count = PFS_MAX_USER_FRAMES + 1;
+	record.sample.user_count = PFS_MAX_WALK_FRAMES + 1;
 	reader_handle_record(fixture->reader, &record, sizeof(record));
 	/* a stack's copy that is said to follow, and does not */
 	record.sample.user_count = 5;
@@ -843,6 +873,7 @@ main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_sums, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_incomplete, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_deepest, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cut, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_beyond_root, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_name_of_root, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_process_gone, setup, teardown),
