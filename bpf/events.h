@@ -66,10 +66,10 @@ struct pfs_sample {
 	__u32 parent_pid;
 	__u32 cpu;
 	__u16 kernel_count; /* frames */
-	__u16 user_count; /* found; pfs_walk_kept() of them are in the record */
-	__u8 kernel_error; /* errno of the walk, 0 where it went well */
-	__u8 user_status;  /* enum pfs_walk_status */
-	__u8 flags;		   /* PFS_SAMPLE_* */
+	__u16 user_count;	/* found; pfs_walk_kept() of them are in the record */
+	__u8 kernel_error;	/* errno of the walk, 0 where it went well */
+	__u8 user_status;	/* enum pfs_walk_status */
+	__u8 flags;			/* PFS_SAMPLE_* */
 	__u8 unused;
 	char comm[PFS_COMM_BYTES];		   /* of the thread */
 	char process_comm[PFS_COMM_BYTES]; /* of the thread group's leader */

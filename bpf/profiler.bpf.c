@@ -206,7 +206,7 @@ pfs_emit_with_stack(struct pfs_scratch *scratch, struct task_struct *task, __u64
 	if (late_bytes == 0 || late_bytes > sizeof(struct pfs_late))
 		return 0;
 	scratch->sample.flags |= PFS_SAMPLE_LATE;
-	if (!bpf_ringbuf_output(&pfs_ring, scratch, frame_bytes + late_bytes, flags))
+	if (!bpf_ringbuf_output(&pfs_ring, &scratch->sample, frame_bytes + late_bytes, flags))
 		return 1;
 	scratch->sample.flags &= (__u8) ~PFS_SAMPLE_LATE;
 	return 0;
@@ -246,7 +246,7 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 		}
 		pfs_count(PFS_COUNTER_LATE_SKIPPED);
 	}
-	if (bpf_ringbuf_output(&pfs_ring, scratch, frame_bytes, flags))
+	if (bpf_ringbuf_output(&pfs_ring, &scratch->sample, frame_bytes, flags))
 		pfs_count(PFS_COUNTER_RING_FULL);
 	else
 		pfs_count(PFS_COUNTER_SAMPLES);

@@ -286,8 +286,8 @@ pfs_walk_user(struct bpf_perf_event_data *context, struct task_struct *task,
 
 	walk->count = 0;
 	walk->status = PFS_WALK_RUNNING;
-	walk->mapping.start = 0;
 	walk->mapping.end = 0;
+	walk->before.end = 0;
 	if (!pfs_innermost_frame(context, task, walk))
 	{
 		sample->user_status = PFS_WALK_NO_REGISTERS;

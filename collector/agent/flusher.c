@@ -52,7 +52,7 @@ struct Flusher
 	int64_t sweep_ns; /* when it is due, as all that follows */
 	int64_t trim_ns;
 	int64_t unwind_counts_ns;
-	int64_t rested_ns; /* the next slice, if it has to rest */
+	int64_t rested_ns;	   /* the next slice, if it has to rest */
 	atomic_bool submitted; /* some batch */
 	pthread_t thread;
 	bool started;

@@ -60,7 +60,8 @@ struct Reader
 	uint64_t dropped;			/* records of processes that are not to be sampled */
 	uint64_t now_ns;			/* CLOCK_MONOTONIC, when the lock was taken */
 	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
-	uint64_t user_frames[PFS_MAX_USER_FRAMES + PFS_MAX_WALK_FRAMES]; /* kept ones, and a late walk's */
+	uint64_t
+		user_frames[PFS_MAX_USER_FRAMES + PFS_MAX_WALK_FRAMES]; /* kept ones, and a late walk's */
 	Frame frames[MAX_FRAMES];
 };
 

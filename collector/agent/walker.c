@@ -107,8 +107,8 @@ walk_user_stack(Reader *reader, const Record *record, const Process *process, Us
 	if (status != PFS_WALK_NO_PROCESS)
 		walk->count = first + (uint32_t) walked;
 	if (status == PFS_WALK_NO_TABLE && walked > 0)
-		table = unwind_tables_want(reader->unwind, &identity, frames[walk->count - 1],
-								   reader->now_ns);
+		table =
+			unwind_tables_want(reader->unwind, &identity, frames[walk->count - 1], reader->now_ns);
 	cut_frames(walk, frames);
 	return table;
 }

@@ -104,8 +104,7 @@ own_record(void)
 static void
 send(Fixture *fixture, const Record *record)
 {
-	size_t frames =
-		(size_t) record->sample.kernel_count + pfs_walk_kept(record->sample.user_count);
+	size_t frames = (size_t) record->sample.kernel_count + pfs_walk_kept(record->sample.user_count);
 
 	if (fixture->reader == NULL)
 		assert_int_equal(reader_create(&fixture->options, fixture->files, &fixture->losses,
