@@ -30,6 +30,7 @@ typedef enum FrameKind
 	FRAME_INTERPRETED,
 	FRAME_UNKNOWN, /* no code is mapped there, or its file cannot be opened */
 	FRAME_GONE,	   /* stands for the user side of a process that ended before it was looked at */
+	FRAME_CUT,	   /* stands for those between the innermost and the outermost ones of many */
 } FrameKind;
 
 /*
