@@ -261,7 +261,7 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 static __always_inline struct pfs_scratch *
 pfs_begin_sample(struct task_struct *task)
 {
-	struct pfs_scratch *scratch = 0;
+	struct pfs_scratch *scratch;
 
 	pfs_count(PFS_COUNTER_EVENTS);
 	if (!(__u32) bpf_get_current_pid_tgid())

@@ -53,10 +53,9 @@ typedef enum StackSide
 
 typedef struct IntervalStack
 {
-	uint32_t
-		executable; /* file, or INTERVAL_NO_ITEM; its build ID names the dictionary partition */
-	uint8_t side;	/* StackSide */
-	uint8_t walk;	/* enum pfs_walk_status: how the user side's walk ended */
+	uint32_t executable; /* file, whose build ID names the partition; or INTERVAL_NO_ITEM */
+	uint8_t side;		 /* StackSide */
+	uint8_t walk;		 /* enum pfs_walk_status: how the user side's walk ended */
 	uint16_t depth;
 	const Frame *frames; /* leaf first */
 } IntervalStack;
