@@ -32,6 +32,7 @@
 #define FRAME_NAME_INTERPRETED "[interpreted]"
 #define FRAME_NAME_UNKNOWN	   "[unknown]"
 #define FRAME_NAME_GONE		   "[process gone]"
+#define FRAME_NAME_CUT		   "[frames cut]"
 #define FRAME_NAME_KERNEL	   "[kernel]"
 
 #define MAX_LINES	 64 /* inlined calls at one address */
@@ -195,10 +196,9 @@ static int
 resolve_frame(Resolution *resolution, const Frame *frame, Resolved *result)
 {
 	static const char *const names[] = {
-		[FRAME_JIT] = FRAME_NAME_JIT,
-		[FRAME_INTERPRETED] = FRAME_NAME_INTERPRETED,
-		[FRAME_UNKNOWN] = FRAME_NAME_UNKNOWN,
-		[FRAME_GONE] = FRAME_NAME_GONE,
+		[FRAME_JIT] = FRAME_NAME_JIT,		  [FRAME_INTERPRETED] = FRAME_NAME_INTERPRETED,
+		[FRAME_UNKNOWN] = FRAME_NAME_UNKNOWN, [FRAME_GONE] = FRAME_NAME_GONE,
+		[FRAME_CUT] = FRAME_NAME_CUT,
 	};
 	Table *table = &resolution->frames;
 	uint64_t hash = hash_bytes(table->seed, frame, sizeof(*frame));

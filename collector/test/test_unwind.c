@@ -10,9 +10,12 @@
 
 #include <cmocka.h>
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
+#include <inttypes.h>
 #include <link.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -602,6 +605,113 @@ test_frame_pointers(void **state)
 	assert_int_equal(count, 2);
 }
 
+/* The code of the object that is loaded there. */
+static const UnwindSpan *
+span_of(const World *world, uint64_t bias)
+{
+	for (uint32_t i = 0; i < world->span_count; i++)
+	{
+		if (world->spans[i].bias == bias)
+			return &world->spans[i];
+	}
+	fail_msg("no object at %#" PRIx64, bias);
+	return NULL;
+}
+
+/* A stack whose words are return addresses that tell where they stood. */
+#define TOLD_START UINT64_C(0x10000000)
+#define TOLD_WORDS 4096
+
+/* Which word of the stack the rule at the address takes for the return address; 0: none. */
+static uint64_t
+told_caller(const Unwinder *unwinder, const ExecImage *process, uint64_t pc)
+{
+	static uint64_t stack[TOLD_WORDS];
+	const uint64_t sp = 0x7000;
+	LateMemory memory = { (const uint8_t *) stack, sizeof(stack), sp, UINT64_MAX, 0, 0 };
+	struct pfs_walk_state at = { .pc = pc, .sp = sp, .fp = sp + 1024, .innermost = 1 };
+	uint64_t frames[2];
+	int status;
+
+	for (uint64_t i = 0; i < TOLD_WORDS; i++)
+		stack[i] = TOLD_START + 16 * i;
+	if (late_walk(unwinder, &(LateWalk){ process, &at, late_memory_read, &memory, false }, frames,
+				  2, &status) < 2)
+		return 0;
+	return frames[1];
+}
+
+/* Gives a binary of the unwinder's own the span, and the return addresses a mapping. */
+static UnwindBinary *
+load_span(Unwinder *unwinder, const ExecImage *process, const UnwindSpan *span, const char *path,
+		  uint64_t now_ns)
+{
+	UnwindBinary *binary = unwinder_binary_create(unwinder);
+	UnwindSpan spans[] = { { .start = TOLD_START, .end = TOLD_START + 16 * TOLD_WORDS },
+						   { span->start, span->end, span->bias, binary } };
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	assert_int_equal(unwinder_binary_load(unwinder, binary, fd, now_ns), 0);
+	assert_int_equal(unwinder_process_set(unwinder, process, spans, 2, now_ns), 0);
+	close(fd);
+	return binary;
+}
+
+/* Sum over the code, by which two tables of it can be told apart. */
+static uint64_t
+told_callers(const Unwinder *unwinder, const ExecImage *process, const UnwindSpan *span)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t pc = span->start; pc < span->end; pc += 4)
+		sum = sum * 31 + told_caller(unwinder, process, pc);
+	return sum;
+}
+
+/* What was found by a table is not believed of the one that takes its place in the arrays. */
+static void
+test_place_of_another_table(void **state)
+{
+	const World *world = *state;
+	const ExecImage process = { 1, 1, 1 };
+	Dl_info libc;
+	Dl_info loader;
+	KernelTables *tables[2] = { memory_tables_create(), memory_tables_create() };
+	Unwinder *unwinders[2];
+	const UnwindSpan *spans[2];
+	struct pfs_unwind_process entry;
+	UnwindBinary *first;
+	UnwindBinary *second[2];
+	uint32_t directory;
+
+	assert_int_not_equal(dladdr((const void *) gnu_get_libc_version, &libc), 0);
+	assert_int_not_equal(dladdr((const void *) getauxval(AT_BASE), &loader), 0);
+	spans[0] = span_of(world, (uint64_t) (uintptr_t) libc.dli_fbase);
+	spans[1] = span_of(world, (uint64_t) (uintptr_t) loader.dli_fbase);
+	assert_int_equal(unwinder_create(tables[0], &unwinders[0]), 0);
+	assert_int_equal(unwinder_create(tables[1], &unwinders[1]), 0);
+
+	first = load_span(unwinders[0], &process, spans[0], libc.dli_fname, 0);
+	(void) told_callers(unwinders[0], &process, spans[0]);
+	assert_true(unwinder_find_process(unwinders[0], &process, &entry));
+	directory = unwinder_mapping(unwinders[0], entry.first + 1)->directory;
+	unwinder_binary_unload(unwinders[0], first, 1);
+	for (int i = 0; i < 2; i++)
+		second[i] =
+			load_span(unwinders[i], &process, spans[1], loader.dli_fname, 2 * EXTENT_GRACE_NS);
+	assert_true(unwinder_find_process(unwinders[0], &process, &entry));
+	assert_int_equal(unwinder_mapping(unwinders[0], entry.first + 1)->directory, directory);
+	assert_int_equal(told_callers(unwinders[0], &process, spans[1]),
+					 told_callers(unwinders[1], &process, spans[1]));
+	unwinder_binary_release(unwinders[0], first, 0);
+	for (int i = 0; i < 2; i++)
+	{
+		unwinder_binary_release(unwinders[i], second[i], 0);
+		unwinder_free(unwinders[i]);
+		memory_tables_free(tables[i]);
+	}
+}
+
 /*
  * Code in a file that is no program, as JIT compilers keep it in shared memory, is walked like
  * their private memory.
@@ -882,6 +992,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_walk_over_signal, setup_world, teardown_world),
 		cmocka_unit_test_setup_teardown(test_read_failures, setup_world, teardown_world),
 		cmocka_unit_test_setup_teardown(test_frame_pointers, setup_world, teardown_world),
+		cmocka_unit_test_setup_teardown(test_place_of_another_table, setup_world, teardown_world),
 		cmocka_unit_test(test_shared_memory),
 		cmocka_unit_test(test_generated_code),
 		cmocka_unit_test(test_many_sections),
