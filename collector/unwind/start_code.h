@@ -1,24 +1,28 @@
 /*
- * init_section.h
- *		Unwind rules of .init and .fini: linkers put them together from pieces that have no CFI.
+ * start_code.h
+ *		Unwind rules of the code that every program and library begins and ends with: pieces of the
+ *		C library's and the compiler's start files, which have no CFI.
  *
- * They stand at the start of a page as a rule, so a program that starts is found in them whenever
- * the page must be fetched.
+ * That is .init and .fini, and the functions that run before the first constructor and after the
+ * last destructor. They touch pages that nobody has touched yet, or that a child process has to
+ * copy, so a program that starts or ends is found in them again and again.
  */
-#ifndef COLLECTOR_INIT_SECTION_H
-#define COLLECTOR_INIT_SECTION_H
-
-#include <stdbool.h>
+#ifndef COLLECTOR_START_CODE_H
+#define COLLECTOR_START_CODE_H
 
 #include "unwind/cfi_program.h"
 
-/*
- * True where the section is, byte by byte, what the C library's crti.o and crtn.o make of it on
- * x86-64.
- */
-bool init_section_is_known(const CfiSection *section);
+/* No such function is longer. */
+#define START_CODE_BYTES 96
 
-/* The rows of such a section, as cfi_program_run gives them. */
-int init_section_rows(const CfiSection *section, CfiRowSink sink, void *context);
+/*
+ * Bytes of the function that begins with the section, where each of its instructions is one that
+ * start files of x86-64 are made of; 0: another function. *callee is the one of the same kind that
+ * it calls or goes on in, 0: none.
+ */
+size_t start_code_length(const CfiSection *section, uint64_t *callee);
+
+/* The rows of such a function, as cfi_program_run gives them. */
+int start_code_rows(const CfiSection *section, CfiRowSink sink, void *context);
 
 #endif
