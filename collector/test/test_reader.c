@@ -554,6 +554,62 @@ test_inside_exec(void **state)
 	assert_int_equal(losses_total(&fixture->losses, LOSS_PROCESS_GONE), 0);
 }
 
+/* Address of a function of the running kernel; 0: it has none, or we may not see it. */
+static uint64_t
+kernel_address(const char *name)
+{
+	FILE *file = fopen("/proc/kallsyms", "re");
+	uint64_t address;
+	uint64_t found = 0;
+	char type;
+	char symbol[512];
+
+	while (file != NULL && found == 0 &&
+		   fscanf(file, "%" SCNx64 " %c %511s%*[^\n]", &address, &type, symbol) == 3)
+		found = strcmp(symbol, name) == 0 ? address : 0;
+	if (file != NULL)
+		fclose(file);
+	return found;
+}
+
+/* A tick that waited for an interrupt to end is the interrupted code's, one in a fault is not. */
+static void
+test_tick_behind_interrupt(void **state)
+{
+	Fixture *fixture = *state;
+	Record record = own_record();
+	uint64_t leaving = kernel_address("irqentry_exit_to_user_mode");
+	uint64_t interrupt = kernel_address("asm_sysvec_apic_timer_interrupt");
+	uint64_t fault = kernel_address("asm_exc_page_fault");
+	const BatchSample *samples;
+	const BatchStack *stacks;
+	char text[256];
+
+	if (leaving == 0 || interrupt == 0 || fault == 0)
+		skip();
+	record.sample.kernel_count = 2;
+	record.sample.user_count = 2;
+	record.stack[0] = leaving + 1;
+	record.stack[1] = interrupt + 2;
+	record.stack[2] = address_of(test_leaf);
+	record.stack[3] = address_of(start_thread) + 1;
+	send(fixture, &record);
+	record.stack[1] = fault + 2;
+	send(fixture, &record);
+	record.stack[0] = interrupt + 2; /* anything else, below an interrupt */
+	record.stack[1] = interrupt + 2;
+	send(fixture, &record);
+	finish(fixture);
+	assert_int_equal(batch_samples(fixture->batch, &samples), 3);
+	batch_stacks(fixture->batch, &stacks);
+	stack_text(fixture->batch, samples[0].stack, text, sizeof(text));
+	assert_string_equal(text, "test_leaf;start_thread");
+	stack_text(fixture->batch, samples[1].stack, text, sizeof(text));
+	assert_string_equal(text,
+						"irqentry_exit_to_user_mode;asm_exc_page_fault;test_leaf;start_thread");
+	assert_int_equal(stacks[samples[2].stack].depth, 4);
+}
+
 static void
 test_labels(void **state)
 {
@@ -1244,6 +1300,7 @@ main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_names_in_a_loop, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_relabelled, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_inside_exec, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tick_behind_interrupt, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_labels, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_windows, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_clock_set_back, setup, teardown),

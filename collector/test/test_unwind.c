@@ -605,16 +605,15 @@ test_frame_pointers(void **state)
 	assert_int_equal(count, 2);
 }
 
-/* The code of the object that is loaded there. */
 static const UnwindSpan *
-span_of(const World *world, uint64_t bias)
+span_at(const World *world, uint64_t address)
 {
 	for (uint32_t i = 0; i < world->span_count; i++)
 	{
-		if (world->spans[i].bias == bias)
+		if (address >= world->spans[i].start && address < world->spans[i].end)
 			return &world->spans[i];
 	}
-	fail_msg("no object at %#" PRIx64, bias);
+	fail_msg("no code at %#" PRIx64, address);
 	return NULL;
 }
 
@@ -622,7 +621,9 @@ span_of(const World *world, uint64_t bias)
 #define TOLD_START UINT64_C(0x10000000)
 #define TOLD_WORDS 4096
 
-/* Which word of the stack the rule at the address takes for the return address; 0: none. */
+void *__tls_get_addr(void *); /* of the dynamic loader */
+
+/* Which word of the stack, from 1 on, the rule at the address takes for the return address; 0: none. */
 static uint64_t
 told_caller(const Unwinder *unwinder, const ExecImage *process, uint64_t pc)
 {
@@ -634,11 +635,11 @@ told_caller(const Unwinder *unwinder, const ExecImage *process, uint64_t pc)
 	int status;
 
 	for (uint64_t i = 0; i < TOLD_WORDS; i++)
-		stack[i] = TOLD_START + 16 * i;
+		stack[i] = TOLD_START + 16 * i + 8; /* a call lies before it */
 	if (late_walk(unwinder, &(LateWalk){ process, &at, late_memory_read, &memory, false }, frames,
 				  2, &status) < 2)
 		return 0;
-	return frames[1];
+	return (PFS_FRAME_ADDRESS(frames[1]) - TOLD_START) / 16 + 1;
 }
 
 /* Gives a binary of the unwinder's own the span, and the return addresses a mapping. */
@@ -685,9 +686,9 @@ test_place_of_another_table(void **state)
 	uint32_t directory;
 
 	assert_int_not_equal(dladdr((const void *) gnu_get_libc_version, &libc), 0);
-	assert_int_not_equal(dladdr((const void *) getauxval(AT_BASE), &loader), 0);
-	spans[0] = span_of(world, (uint64_t) (uintptr_t) libc.dli_fbase);
-	spans[1] = span_of(world, (uint64_t) (uintptr_t) loader.dli_fbase);
+	assert_int_not_equal(dladdr((const void *) __tls_get_addr, &loader), 0);
+	spans[0] = span_at(world, (uint64_t) (uintptr_t) gnu_get_libc_version);
+	spans[1] = span_at(world, (uint64_t) (uintptr_t) __tls_get_addr);
 	assert_int_equal(unwinder_create(tables[0], &unwinders[0]), 0);
 	assert_int_equal(unwinder_create(tables[1], &unwinders[1]), 0);
 
@@ -710,6 +711,34 @@ test_place_of_another_table(void **state)
 		unwinder_free(unwinders[i]);
 		memory_tables_free(tables[i]);
 	}
+}
+
+extern void (*const __init_array_start[])(void);
+extern void (*const __fini_array_start[])(void);
+
+/* What start files put before the first constructor and behind the last destructor has no CFI. */
+static void
+test_start_code(void **state)
+{
+	static const uint8_t enter[] = { 0x48, 0x89, 0xe5 }; /* mov %rsp, %rbp */
+	const World *world = *state;
+	const ExecImage process = { 1, 1, 1 };
+	uint64_t first = (uint64_t) (uintptr_t) __init_array_start[0];
+	uint64_t last = (uint64_t) (uintptr_t) __fini_array_start[0];
+	const uint8_t *entered = memmem(__fini_array_start[0], 64, enter, sizeof(enter));
+	KernelTables *tables = memory_tables_create();
+	Unwinder *unwinder;
+	UnwindBinary *binary;
+
+	assert_non_null(entered);
+	assert_int_equal(unwinder_create(tables, &unwinder), 0);
+	binary = load_span(unwinder, &process, span_at(world, first), "/proc/self/exe", 0);
+	assert_int_equal(told_caller(unwinder, &process, first), 1);
+	assert_int_equal(told_caller(unwinder, &process, last), 1);
+	assert_int_equal(told_caller(unwinder, &process, (uint64_t) (uintptr_t) entered), 2);
+	unwinder_binary_release(unwinder, binary, 0);
+	unwinder_free(unwinder);
+	memory_tables_free(tables);
 }
 
 /*
@@ -993,6 +1022,7 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_read_failures, setup_world, teardown_world),
 		cmocka_unit_test_setup_teardown(test_frame_pointers, setup_world, teardown_world),
 		cmocka_unit_test_setup_teardown(test_place_of_another_table, setup_world, teardown_world),
+		cmocka_unit_test_setup_teardown(test_start_code, setup_world, teardown_world),
 		cmocka_unit_test(test_shared_memory),
 		cmocka_unit_test(test_generated_code),
 		cmocka_unit_test(test_many_sections),
