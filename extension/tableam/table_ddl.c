@@ -146,8 +146,8 @@ visible_streams(int64 storage_id, Snapshot snapshot)
 	HASHCTL control = { .keysize = sizeof(Oid),
 						.entrysize = sizeof(Oid),
 						.hcxt = CurrentMemoryContext };
-	HTAB *streams = hash_create("profstore streams", 1024, &control,
-								HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	HTAB *streams =
+		hash_create("profstore streams", 1024, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	PfsDirectoryScan *scan = pfs_directory_scan_begin(storage_id, snapshot);
 	PfsSegmentRow row;
 
