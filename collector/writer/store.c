@@ -315,7 +315,7 @@ store_batch(Store *store, Interner *interner, Session *session, const Batch *bat
 	bool is_new;
 	DbOutcome outcome;
 
-	intern_begin(&ids, interner, batch);
+	intern_begin(&ids, interner, batch, session->protocol);
 	opening_init(&opening, store, session, batch, number);
 	outcome = prepare_rows(&opening, &ids, connection, batch, &is_new, error);
 	if (outcome == DB_OK && !is_new)
