@@ -11,7 +11,7 @@ record_parse(const void *bytes, size_t length_bytes, Record *record)
 	size_t frame_bytes;
 
 	if (length_bytes < sizeof(*sample) || sample->kernel_count > PFS_MAX_FRAMES ||
-		sample->user_count > PFS_MAX_USER_FRAMES)
+		sample->user_count > PFS_MAX_USER_FRAMES || sample->kind >= PFS_KIND_COUNT)
 		return false;
 	frame_bytes = ((size_t) sample->kernel_count + sample->user_count) * sizeof(uint64_t);
 	if (length_bytes < sizeof(*sample) + frame_bytes)

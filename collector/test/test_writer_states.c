@@ -585,8 +585,10 @@ test_older_protocol(void **state)
 
 	create_database("older");
 	serve_protocols("older", "1, 1");
-	sql_in("older", "ALTER EXTENSION profstore DROP FUNCTION profstore.intern_stacks_by_partition;"
-					"DROP FUNCTION profstore.intern_stacks_by_partition");
+	sql_in("older",
+		   "ALTER EXTENSION profstore DROP FUNCTION profstore.intern_stacks_by_partition;"
+		   "ALTER EXTENSION profstore DROP FUNCTION profstore.touch_each_series;"
+		   "DROP FUNCTION profstore.intern_stacks_by_partition, profstore.touch_each_series");
 	writer = open_writer("dbname=older", QUEUE_BYTES);
 	for (int i = 0; i < 3; i++)
 		writer_submit_newest(writer, make_batch(i));

@@ -84,6 +84,12 @@ CREATE FUNCTION profstore.touch_series(series_ids int4[], first_time timestamptz
 COMMENT ON FUNCTION profstore.touch_series(int4[], timestamptz, timestamptz) IS 'tells that series have samples between these times: series that the caller has interned; seen when the transaction has committed, and waits for nobody until then';
 REVOKE EXECUTE ON FUNCTION profstore.touch_series(int4[], timestamptz, timestamptz) FROM PUBLIC;
 
+CREATE FUNCTION profstore.touch_each_series(series_ids int4[], first_times timestamptz[], last_times timestamptz[]) RETURNS void
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'profstore_touch_each_series';
+COMMENT ON FUNCTION profstore.touch_each_series(int4[], timestamptz[], timestamptz[]) IS 'as touch_series, with times of each series';
+REVOKE EXECUTE ON FUNCTION profstore.touch_each_series(int4[], timestamptz[], timestamptz[]) FROM PUBLIC;
+
 CREATE FUNCTION profstore.intern_mappings(build_ids text[], files text[]) RETURNS int4[]
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'profstore_intern_mappings';
@@ -179,8 +185,8 @@ COMMENT ON FUNCTION profstore.begin_batch(uuid, int8, int8) IS 'first in the tra
 REVOKE EXECUTE ON FUNCTION profstore.begin_batch(uuid, int8, int8) FROM PUBLIC;
 
 -- A protocol is what a writer calls, with which arguments and in which order. A change that older writers would stumble over
--- makes a new one; what served an older one is kept as long as it is named here. Protocol 2 calls intern_stacks_by_partition where
--- protocol 1 called intern_stacks.
+-- makes a new one; what served an older one is kept as long as it is named here. Protocol 2 calls intern_stacks_by_partition
+-- and touch_each_series where protocol 1 called intern_stacks and touch_series.
 CREATE FUNCTION profstore.writer_protocols(OUT oldest int4, OUT newest int4)
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC

@@ -139,6 +139,35 @@ copy_streams(Relation old_table, Relation new_table, const PfsSegmentRow *row)
 	}
 }
 
+/* A moved segment's old and new row have the same number, but not the same address. */
+static int64
+address_number(const PfsSegmentRow *row)
+{
+	return (int64) ItemPointerGetBlockNumber(&row->address) << 16 |
+		   ItemPointerGetOffsetNumber(&row->address);
+}
+
+/* Where rows of the directory that the snapshot sees lie, ascending. */
+static PfsNumbers
+visible_addresses(int64 storage_id, Snapshot snapshot)
+{
+	PfsDirectoryScan *scan = pfs_directory_scan_begin(storage_id, snapshot);
+	int64 *addresses = NULL;
+	uint32 capacity = 0;
+	uint32 count = 0;
+	PfsSegmentRow row;
+
+	while (pfs_directory_scan_next(scan, &row))
+	{
+		PFS_RESERVE(addresses, capacity, count + 1);
+		addresses[count++] = address_number(&row);
+	}
+	pfs_directory_scan_end(scan);
+	if (count > 1)
+		qsort(addresses, count, sizeof(int64), pfs_compare_int64);
+	return (PfsNumbers){ count, addresses };
+}
+
 /* Rows of the directory, for later. */
 typedef struct KeptRows
 {
@@ -184,7 +213,7 @@ pfs_relation_copy_for_cluster(Relation old_table, Relation new_table, Relation o
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "profstore rewrite", ALLOCSET_DEFAULT_SIZES);
 	Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
-	PfsNumbers visible = pfs_visible_segments(old_table, snapshot);
+	PfsNumbers visible = visible_addresses(storage_id, snapshot);
 	KeptRows deleted = { 0 };
 	MemoryContext outer;
 	PfsDirectoryScan *scan;
@@ -205,7 +234,7 @@ pfs_relation_copy_for_cluster(Relation old_table, Relation new_table, Relation o
 			pfs_segment_row_copy(&copy, &row);
 			copy_streams(old_table, new_table, &copy);
 			MemoryContextSwitchTo(outer);
-			if (!pfs_numbers_contain(visible, row.segment_no))
+			if (!pfs_numbers_contain(visible, address_number(&row)))
 				keep_row(&deleted, &copy);
 		}
 		*row_count += row.row_count;

@@ -29,6 +29,7 @@
 PG_FUNCTION_INFO_V1(profstore_intern_series);
 PG_FUNCTION_INFO_V1(profstore_check_series);
 PG_FUNCTION_INFO_V1(profstore_touch_series);
+PG_FUNCTION_INFO_V1(profstore_touch_each_series);
 
 #define CALLER "intern_series"
 
@@ -230,6 +231,16 @@ profstore_check_series(PG_FUNCTION_ARGS)
 	PG_RETURN_VOID();
 }
 
+/* As a statement of its own it sees what the running one has interned. */
+static void
+check_touched(const int32 *ids, uint32 count)
+{
+	CommandCounterIncrement();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	check_owners(ids, count);
+	PopActiveSnapshot();
+}
+
 /* touch_series(series_ids int4[], first_time timestamptz, last_time timestamptz) */
 PGDLLEXPORT Datum
 profstore_touch_series(PG_FUNCTION_ARGS)
@@ -240,10 +251,24 @@ profstore_touch_series(PG_FUNCTION_ARGS)
 	PreventCommandIfReadOnly("profstore.touch_series()");
 	for (uint32 i = 0; i < count; i++)
 		pfs_series_seen(ids[i], PG_GETARG_TIMESTAMPTZ(1), PG_GETARG_TIMESTAMPTZ(2));
-	/* as a statement of its own it sees what the running one has interned */
-	CommandCounterIncrement();
-	PushActiveSnapshot(GetTransactionSnapshot());
-	check_owners(ids, count);
-	PopActiveSnapshot();
+	check_touched(ids, count);
+	PG_RETURN_VOID();
+}
+
+/* touch_each_series(series_ids int4[], first_times timestamptz[], last_times timestamptz[]) */
+PGDLLEXPORT Datum
+profstore_touch_each_series(PG_FUNCTION_ARGS)
+{
+	uint32 count = pfs_arrays_check("touch_each_series", fcinfo, 0, 3);
+	const int32 *series = (const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(0));
+	const TimestampTz *first = (const TimestampTz *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(1));
+	const TimestampTz *last = (const TimestampTz *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(2));
+	int32 *ids;
+
+	PreventCommandIfReadOnly("profstore.touch_each_series()");
+	for (uint32 i = 0; i < count; i++)
+		pfs_series_seen(series[i], first[i], last[i]);
+	ids = get_ids(PG_GETARG_ARRAYTYPE_P(0), &count);
+	check_touched(ids, count);
 	PG_RETURN_VOID();
 }

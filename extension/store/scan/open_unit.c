@@ -13,6 +13,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "store/scan/rollup.h"
 #include "store/segment/segment_input.h"
 
 bool
@@ -132,6 +133,25 @@ pfs_scan_set_block_end(PfsBlockScan *scan)
 	scan->block_end = scan->block < 0 ? block_count : scan->block;
 }
 
+/* A roll-up's sums have passed all filters; but some parts of the stacks may not be wanted. */
+static void
+set_rollup_filters(PfsBlockScan *scan, const PfsScanUnit *unit)
+{
+	scan->unit_is_skipped = false;
+	for (int i = 0; i < scan->filter_count; i++)
+		scan->filters[i].is_idle_in_unit = true;
+	if (unit->parts.numbers == NULL)
+		return;
+	scan->filters[scan->unit_filter_count++] =
+		(PfsScanFilter){ .filter = { .attnum = scan->part_column->attnum,
+									 .low = PG_INT64_MIN,
+									 .high = PG_INT64_MAX,
+									 .keys = unit->parts.numbers,
+									 .key_count = unit->parts.count,
+									 .key_shift = PFS_STACK_PART_BITS },
+						 .column = scan->part_column };
+}
+
 /* Opens the segment that the scan stands on, and decides what of it to read. */
 static void
 open_segment(PfsBlockScan *scan, const PfsScanUnit *unit)
@@ -143,9 +163,7 @@ open_segment(PfsBlockScan *scan, const PfsScanUnit *unit)
 	choose_part(scan, PFS_PART_ROWS);
 	if (unit->rolled_up > 0)
 	{
-		scan->unit_is_skipped = false;
-		for (int i = 0; i < scan->filter_count; i++)
-			scan->filters[i].is_idle_in_unit = true;
+		set_rollup_filters(scan, unit);
 		return;
 	}
 	scan->unit_is_skipped = !unit_may_match(scan);
@@ -175,6 +193,7 @@ pfs_scan_open_unit(PfsBlockScan *scan)
 
 	MemoryContextReset(scan->unit_context);
 	scan->unit_is_open = true;
+	scan->unit_filter_count = scan->filter_count;
 	scan->input = NULL;
 	if (unit->is_skipped)
 		scan->unit_is_skipped = true;

@@ -128,7 +128,7 @@ select_image_rows(PfsBlockScan *scan)
 static bool
 block_may_match(PfsBlockScan *scan)
 {
-	for (int i = 0; i < scan->filter_count; i++)
+	for (int i = 0; i < scan->unit_filter_count; i++)
 	{
 		PfsScanFilter *filter = &scan->filters[i];
 		const PfsScanColumn *column = filter->column;
@@ -172,7 +172,7 @@ select_rows(PfsBlockScan *scan)
 	else
 		scan->selected_count = scan->block_rows;
 
-	for (int i = 0; i < scan->filter_count && scan->selected_count > 0; i++)
+	for (int i = 0; i < scan->unit_filter_count && scan->selected_count > 0; i++)
 	{
 		PfsScanFilter *filter = &scan->filters[i];
 		uint32 (*select)(const PfsBlockFilter *, const int64 *, const bool *, uint16 *, uint32);
