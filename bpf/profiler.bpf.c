@@ -208,7 +208,7 @@ pfs_emit_with_stack(struct pfs_scratch *scratch, struct task_struct *task, __u64
 	if (late_bytes == 0 || late_bytes > sizeof(struct pfs_late))
 		return 0;
 	scratch->sample.flags |= PFS_SAMPLE_LATE;
-	if (!bpf_ringbuf_output(&pfs_ring, scratch, frame_bytes + late_bytes, flags))
+	if (!bpf_ringbuf_output(&pfs_ring, &scratch->sample, frame_bytes + late_bytes, flags))
 		return 1;
 	scratch->sample.flags &= (__u8) ~PFS_SAMPLE_LATE;
 	return 0;
@@ -222,7 +222,7 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 {
 	const struct pfs_sample *sample = &scratch->sample;
 	__u64 waiting_bytes = bpf_ringbuf_query(&pfs_ring, BPF_RB_AVAIL_DATA);
-	__u64 words = (__u64) sample->kernel_count + sample->user_count;
+	__u64 words = (__u64) sample->kernel_count + pfs_walk_kept(sample->user_count);
 	__u64 flags = BPF_RB_NO_WAKEUP;
 	__u64 frame_bytes;
 
@@ -248,7 +248,7 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 		}
 		pfs_count(PFS_COUNTER_LATE_SKIPPED);
 	}
-	if (bpf_ringbuf_output(&pfs_ring, scratch, frame_bytes, flags))
+	if (bpf_ringbuf_output(&pfs_ring, &scratch->sample, frame_bytes, flags))
 		pfs_count(PFS_COUNTER_RING_FULL);
 	else
 		pfs_count(PFS_COUNTER_SAMPLES);
@@ -261,7 +261,7 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 static __always_inline struct pfs_scratch *
 pfs_begin_sample(struct task_struct *task)
 {
-	struct pfs_scratch *scratch = 0;
+	struct pfs_scratch *scratch;
 
 	pfs_count(PFS_COUNTER_EVENTS);
 	if (!(__u32) bpf_get_current_pid_tgid())

@@ -138,8 +138,8 @@ pfs_begin_walk(struct pfs_walk *walk, const pfs_registers *registers)
 {
 	walk->count = 0;
 	walk->status = PFS_WALK_NO_REGISTERS;
-	walk->mapping.start = 0;
 	walk->mapping.end = 0;
+	walk->before.end = 0;
 	if (!pfs_is_64_bit(registers))
 		return;
 	pfs_number_registers(&walk->at, registers);
@@ -175,7 +175,7 @@ pfs_user_step(__u32 slot, __u32 first)
 
 	if (!scratch)
 		return 1;
-	at = first + scratch->walk.count;
+	at = first + pfs_walk_place(scratch->walk.count);
 	if (at >= PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES)
 		return 1;
 	return pfs_walk_step(&scratch->walk, &scratch->words[at]);
@@ -326,7 +326,7 @@ pfs_walk_user(struct pfs_scratch *scratch)
 	else
 	{
 		walk->process = *process;
-		for (int i = 0; i < PFS_MAX_USER_FRAMES; i++)
+		for (int i = 0; i < PFS_MAX_WALK_FRAMES; i++)
 		{
 			if (pfs_user_step(scratch->slot, sample->kernel_count))
 				break;

@@ -202,6 +202,7 @@ map_tables(Sampler *sampler, Failure *failure)
 		.entries = bpf_map__fd(sampler->skeleton->maps.pfs_entries),
 		.mappings = bpf_map__fd(sampler->skeleton->maps.pfs_mappings),
 		.rules = bpf_map__fd(sampler->skeleton->maps.pfs_rules),
+		.recent = bpf_map__fd(sampler->skeleton->maps.pfs_recent),
 		.processes = bpf_map__fd(sampler->skeleton->maps.pfs_processes),
 	};
 	int result = bpf_tables_create(&maps, &sampler->table_limits, &sampler->tables);

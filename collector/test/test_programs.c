@@ -184,7 +184,7 @@ long
 bpf_ringbuf_output(void *ring, void *data, __u64 size, __u64 flags)
 {
 	assert_ptr_equal(ring, &pfs_ring);
-	assert_in_range(size, sizeof(struct pfs_sample), offsetof(struct pfs_scratch, walk));
+	assert_in_range(size, sizeof(struct pfs_sample), sizeof(world.records[0]) - sizeof(__u64));
 	assert_in_range(world.record_count, 0, RECORDS - 1);
 	memcpy(&world.records[world.record_count].sample, data, size);
 	world.records[world.record_count++].bytes = size;

@@ -69,10 +69,11 @@ typedef struct TimeRange
 	int64_t last_us;
 } TimeRange;
 
+#define NO_TIMES ((TimeRange){ INT64_MAX, INT64_MIN })
+
 /* Parameters of the statements that are not about interning. */
 typedef struct Opening
 {
-	TimeRange range; /* of the batch */
 	Buffer writer;
 	Buffer number;
 	Buffer epoch;
@@ -141,7 +142,7 @@ opening_init(Opening *opening, const Store *store, const Session *session, const
 		first_us = MIN(first_us, samples[i].time_us);
 		last_us = MAX(last_us, samples[i].time_us);
 	}
-	*opening = (Opening){ .range = { first_us, last_us } };
+	*opening = (Opening){ { NULL } };
 	buffer_put_bytes(&opening->writer, store->writer, sizeof(store->writer));
 	buffer_put_int8(&opening->number, (int64_t) number);
 	buffer_put_int8(&opening->epoch, session->identity.epoch);
@@ -223,34 +224,37 @@ add_opening(Trip *trip, Opening *opening, const Batch *batch, bool *is_new)
 		trip_add(trip, &target, NULL);
 }
 
-/* The first and the last sample of each series, which has some; the batch's where it has none. */
+/* When each series has samples; those without any are left out. */
 static bool
-put_times(Opening *opening, const Batch *batch, size_t series_count)
+put_times(Opening *opening, const InternKind *series, const Batch *batch)
 {
-	TimeRange *ranges = calloc(series_count + 1, sizeof(TimeRange));
+	TimeRange *ranges = calloc(series->count + 1, sizeof(TimeRange));
 	const BatchSample *samples;
 	size_t sample_count = batch_samples(batch, &samples);
+	size_t count = 0;
 
 	if (ranges == NULL)
 		return false;
-	for (size_t i = 0; i < series_count; i++)
-		ranges[i] = (TimeRange){ INT64_MAX, INT64_MIN };
+	for (size_t i = 0; i < series->count; i++)
+		ranges[i] = NO_TIMES;
 	for (size_t i = 0; i < sample_count; i++)
 	{
 		TimeRange *range = &ranges[samples[i].series];
 
+		count += range->last_us < range->first_us;
 		range->first_us = MIN(range->first_us, samples[i].time_us);
 		range->last_us = MAX(range->last_us, samples[i].time_us);
 	}
-	wire_array(&opening->first_times, WIRE_TIMESTAMPTZ, series_count);
-	wire_array(&opening->last_times, WIRE_TIMESTAMPTZ, series_count);
-	for (size_t i = 0; i < series_count; i++)
+	wire_array(&opening->series_ids, WIRE_INT4, count);
+	wire_array(&opening->first_times, WIRE_TIMESTAMPTZ, count);
+	wire_array(&opening->last_times, WIRE_TIMESTAMPTZ, count);
+	for (size_t i = 0; i < series->count; i++)
 	{
-		const TimeRange *range =
-			ranges[i].first_us <= ranges[i].last_us ? &ranges[i] : &opening->range;
-
-		wire_timestamp_element(&opening->first_times, range->first_us);
-		wire_timestamp_element(&opening->last_times, range->last_us);
+		if (ranges[i].last_us < ranges[i].first_us)
+			continue;
+		wire_int4_element(&opening->series_ids, (int32_t) series->ids[i]);
+		wire_timestamp_element(&opening->first_times, ranges[i].first_us);
+		wire_timestamp_element(&opening->last_times, ranges[i].last_us);
 	}
 	free(ranges);
 	return true;
@@ -275,11 +279,8 @@ add_touch(Trip *trip, Opening *opening, const InternKind *series, const Batch *b
 										  { WIRE_TIMESTAMPTZ_ARRAY, &opening->first_times },
 										  { WIRE_TIMESTAMPTZ_ARRAY, &opening->last_times } } };
 
-	wire_array(&opening->series_ids, WIRE_INT4, series->count);
-	for (size_t i = 0; i < series->count; i++)
-		wire_int4_element(&opening->series_ids, (int32_t) series->ids[i]);
 	trip_add(trip, &touch, NULL);
-	return put_times(opening, batch, series->count);
+	return put_times(opening, series, batch);
 }
 
 static DbOutcome

@@ -51,7 +51,7 @@
 #define OPEN_INPUTS 32
 
 /* So many steps leave room in the directory that the next ones should find. */
-#define STEPS_BETWEEN_VACUUMS 16
+#define STEPS_BETWEEN_VACUUMS 4
 
 /* Dictionary partitions whose chunks are merged in one transaction. */
 #define DICTIONARY_PARTITIONS 64
