@@ -1,13 +1,13 @@
 /*
- * shared_trees.c
- *		Trees in shared memory: a hash of entries, and their arrays in an area of fixed size.
+ * shared_area.c
+ *		A hash of entries, and their things in an area of fixed size.
  *
- * 1. A key names a tree: database, extension, partition. Trees under an epoch of the own
- *    transaction have none.
- * 2. Borrowing: an entry of the same epoch is pinned, and its arrays are the tree's. Pins are given
- *    back when the tree goes, at the latest when the process ends.
- * 3. Putting in: what tells more than the entry takes its place. Where there is no room, entries
- *    that were not used for long go; else the tree is refused.
+ * 1. A key names a thing: database, extension, number. Things under an epoch of the own transaction
+ *    have none.
+ * 2. Borrowing: an entry of the same epoch is pinned. Pins are given back one by one, at the latest
+ *    when the process ends.
+ * 3. Putting in: what is better than the entry takes its place. Where there is no room, entries
+ *    that were not used for long go; else it is refused.
  * 4. Setting up, in the postmaster; counters for shared_cache().
  */
 #include "profstore.h"
@@ -30,22 +30,16 @@
 #include "base/arrays.h"
 #include "dictionary/cache/cache.h"
 #include "dictionary/cache/epoch.h"
-#include "dictionary/tree/shared_trees.h"
+#include "dictionary/cache/shared_area.h"
 
 PG_FUNCTION_INFO_V1(profstore_shared_cache);
 
 #define NAME "profstore shared trees"
 
-/* A smaller tree is read sooner than it is found here. */
-#define LEAST_NODES 256
-
 /* Entries for which there is room in the hash: of trees of 4 kB. */
 #define ENTRY_BYTES_EXPECTED 4096
 
-/* Share of its nodes by which a tree must have grown to be offered again. */
-#define GROWTH_DIVISOR 8
-
-/* One tree may take so much of the area. */
+/* One thing may take so much of the area. */
 #define SHARE_DIVISOR 2
 
 /*
@@ -59,7 +53,7 @@ typedef struct EntryKey
 {
 	Oid database;
 	Oid table; /* profstore.epoch: another one when the extension was made anew */
-	int32 partition_id;
+	int32 number;
 } EntryKey;
 
 typedef struct Entry
@@ -67,15 +61,24 @@ typedef struct Entry
 	EntryKey key;
 	int64 ids_epoch;
 	int64 removals_epoch;
-	uint64 horizon;
-	uint32 node_count;
-	bool has_shape;
-	dsa_pointer nodes;			  /* SharedNodes */
+	PfsSharedFacts facts;
+	Size bytes;
+	dsa_pointer block;
 	pg_atomic_uint64 last_use_no; /* by the clock */
 } Entry;
 
+/* Before a thing. */
+typedef struct Block
+{
+	pg_atomic_uint32 pins; /* of sessions that read it */
+	bool is_removed;	   /* its entry is gone: it goes with the last pin */
+	dsa_pointer self;
+} Block;
+
+#define BLOCK_BYTES MAXALIGN(sizeof(Block))
+
 /* In shared memory, before the area. */
-typedef struct SharedTrees
+typedef struct SharedArea
 {
 	pg_atomic_uint64 clock; /* counts uses, and offers that were refused */
 	pg_atomic_uint64 copies;
@@ -83,44 +86,19 @@ typedef struct SharedTrees
 	pg_atomic_uint64 evictions;
 	pg_atomic_uint64 refusals;
 	Size used_bytes; /* under the lock, as what follows */
+	uint64 tree_count;
 	uint64 node_count;
-} SharedTrees;
-
-/* Before the arrays of an entry. */
-typedef struct SharedNodes
-{
-	pg_atomic_uint32 pins; /* trees that read it */
-	uint32 node_count;
-	bool has_shape;
-	bool is_removed; /* its entry is gone: it goes with the last pin */
-} SharedNodes;
-
-/* The arrays, of node_count + 1 elements each, as a tree has them. */
-typedef struct NodeArrays
-{
-	int64 *ids;
-	uint32 *parents;
-	int32 *locations;
-	uint32 *shape_indexes; /* of the shape of all nodes, as the rest: NULL where there is none */
-	uint32 *shape_parents;
-	uint32 *shape_ends;
-	int32 *shape_locations;
-	uint32 *places;
-	uint8 *shape_of;
-} NodeArrays;
-
-#define NODE_BYTES	(sizeof(int64) + sizeof(uint32) + sizeof(int32))
-#define SHAPE_BYTES (4 * sizeof(uint32) + sizeof(int32) + sizeof(uint8))
+} SharedArea;
 
 static int cache_size_mb = 64;
 
-static SharedTrees *shared; /* NULL where there is no shared memory */
+static SharedArea *shared; /* NULL where there is no shared memory */
 static HTAB *entries;
 static LWLock *lock;
 static dsa_area *area; /* attached to on first use */
 
 /* What this process has pinned. */
-static dsa_pointer *pins;
+static Block **pins;
 static uint32 pin_count;
 static uint32 pin_capacity;
 
@@ -142,44 +120,16 @@ entry_capacity(void)
 static char *
 area_place(void)
 {
-	return (char *) shared + MAXALIGN(sizeof(SharedTrees));
-}
-
-static Size
-nodes_bytes(uint32 node_count, bool has_shape)
-{
-	return MAXALIGN(sizeof(SharedNodes)) +
-		   ((Size) node_count + 1) * (NODE_BYTES + (has_shape ? SHAPE_BYTES : 0));
-}
-
-static NodeArrays
-nodes_of(SharedNodes *nodes)
-{
-	Size count = (Size) nodes->node_count + 1;
-	NodeArrays arrays = { .ids = (int64 *) ((char *) nodes + MAXALIGN(sizeof(SharedNodes))) };
-
-	arrays.parents = (uint32 *) (arrays.ids + count);
-	arrays.locations = (int32 *) (arrays.parents + count);
-	if (!nodes->has_shape)
-		return arrays;
-	arrays.shape_indexes = (uint32 *) (arrays.locations + count);
-	arrays.shape_parents = arrays.shape_indexes + count;
-	arrays.shape_ends = arrays.shape_parents + count;
-	arrays.shape_locations = (int32 *) (arrays.shape_ends + count);
-	arrays.places = (uint32 *) (arrays.shape_locations + count);
-	arrays.shape_of = (uint8 *) (arrays.places + count);
-	return arrays;
+	return (char *) shared + MAXALIGN(sizeof(SharedArea));
 }
 
 /* Gives a pin back; what nobody can find goes with the last. */
 static void
-unpin(dsa_pointer pointer)
+unpin(Block *block)
 {
-	SharedNodes *nodes = dsa_get_address(area, pointer);
-
 	LWLockAcquire(lock, LW_EXCLUSIVE);
-	if (pg_atomic_sub_fetch_u32(&nodes->pins, 1) == 0 && nodes->is_removed)
-		dsa_free(area, pointer);
+	if (pg_atomic_sub_fetch_u32(&block->pins, 1) == 0 && block->is_removed)
+		dsa_free(area, block->self);
 	LWLockRelease(lock);
 }
 
@@ -206,16 +156,16 @@ attach(void)
 	return true;
 }
 
-/* Under which key the caches' trees are shared; false where they are not. */
+/* Under which key a thing of the caches is shared; false where it is not. */
 static bool
-make_key(const PfsTreeCache *cache, const PfsEpoch *epoch, EntryKey *key)
+make_key(int32 number, EntryKey *key)
 {
 	memset(key, 0, sizeof(*key));
 	key->database = MyDatabaseId;
 	key->table = pfs_cache_made_for();
-	key->partition_id = cache->partition_id;
+	key->number = number;
 	/* an epoch that is rolled back comes again with other content */
-	return OidIsValid(key->table) && !epoch->own && attach();
+	return OidIsValid(key->table) && !pfs_cache_epoch()->own && attach();
 }
 
 static void
@@ -230,113 +180,109 @@ touch(Entry *entry)
 	pg_atomic_write_u64(&entry->last_use_no, pg_atomic_add_fetch_u64(&shared->clock, 1));
 }
 
+bool
+pfs_shared_has_room(Size bytes)
+{
+	return shared != NULL && bytes + BLOCK_BYTES <= area_bytes() / SHARE_DIVISOR;
+}
+
 /* Borrowing */
 
 static bool
-is_of_epoch(const Entry *entry, const PfsEpoch *epoch)
-{
-	return entry->ids_epoch == epoch->ids && entry->removals_epoch == epoch->removals;
-}
-
-/* Lets an empty tree read the arrays of an entry, which is pinned. */
-static void
-share_arrays(PfsTreeCache *cache, SharedNodes *nodes)
-{
-	NodeArrays arrays = nodes_of(nodes);
-	uint32 count = nodes->node_count;
-
-	cache->tree.ids = cache->ids = arrays.ids;
-	cache->tree.parents = cache->parents = arrays.parents;
-	cache->tree.locations = cache->locations = arrays.locations;
-	cache->tree.node_count = cache->shared_nodes = count;
-	cache->capacity = count + 1;
-	cache->shares_nodes = true;
-	cache->shared_shape = cache->shares_places = cache->shares_shape = nodes->has_shape;
-	if (!nodes->has_shape)
-		return;
-	cache->shapes[0] = (PfsTreeShape){ count + 1, arrays.shape_indexes, arrays.shape_parents,
-									   arrays.shape_ends, arrays.shape_locations };
-	cache->own_counts[0] = cache->placed_count = count;
-	cache->shape_count = 1;
-	cache->shape_of = arrays.shape_of;
-	cache->places = arrays.places;
-	cache->first_unplaced = count + 1;
-}
-
-void
-pfs_shared_tree_borrow(PfsTreeCache *cache)
+is_of_epoch(const Entry *entry)
 {
 	const PfsEpoch *epoch = pfs_cache_epoch();
-	EntryKey key;
-	Entry *entry;
 
-	if (!make_key(cache, epoch, &key))
-		return;
-	PFS_RESERVE_IN(TopMemoryContext, pins, pin_capacity, (uint64) pin_count + 1);
-	LWLockAcquire(lock, LW_SHARED);
-	entry = hash_search(entries, &key, HASH_FIND, NULL);
-	if (entry != NULL && is_of_epoch(entry, epoch))
-	{
-		SharedNodes *nodes = dsa_get_address(area, entry->nodes);
-
-		pg_atomic_fetch_add_u32(&nodes->pins, 1);
-		cache->shared = pins[pin_count++] = entry->nodes;
-		cache->horizon = entry->horizon;
-		share_arrays(cache, nodes);
-		touch(entry);
-		count(&shared->copies);
-	}
-	else
-		count(&shared->misses);
-	LWLockRelease(lock);
+	return entry->ids_epoch == epoch->ids && entry->removals_epoch == epoch->removals &&
+		   (entry->key.number != PFS_SHARED_NAMES || entry->facts.names_epoch == epoch->names);
 }
 
-void
-pfs_shared_tree_release(PfsTreeCache *cache)
+/* The entry of a key, if it is of the epoch; the lock is held. */
+static Entry *
+find_entry(const EntryKey *key)
 {
-	uint32 at = 0;
+	Entry *entry = hash_search(entries, key, HASH_FIND, NULL);
 
-	if (cache->shared == 0)
-		return;
-	while (pins[at] != cache->shared)
-		at++;
-	pins[at] = pins[--pin_count];
-	unpin(cache->shared);
-	cache->shared = 0;
+	return entry != NULL && is_of_epoch(entry) ? entry : NULL;
 }
 
 bool
-pfs_shared_tree_is_there(const PfsTreeCache *cache)
+pfs_shared_look(int32 number, PfsSharedFacts *facts)
 {
-	const PfsEpoch *epoch = pfs_cache_epoch();
-	EntryKey key;
 	const Entry *entry;
-	bool is_there;
+	EntryKey key;
 
-	if (!make_key(cache, epoch, &key))
+	if (!make_key(number, &key))
 		return false;
 	LWLockAcquire(lock, LW_SHARED);
-	entry = hash_search(entries, &key, HASH_FIND, NULL);
-	is_there = entry != NULL && is_of_epoch(entry, epoch) &&
-			   entry->node_count >= cache->tree.node_count &&
-			   entry->has_shape >= (cache->shape_count > 0);
+	entry = find_entry(&key);
+	if (entry != NULL)
+		*facts = entry->facts;
 	LWLockRelease(lock);
-	return is_there;
+	return entry != NULL;
+}
+
+void *
+pfs_shared_borrow(int32 number, PfsSharedFacts *facts)
+{
+	Block *block = NULL;
+	EntryKey key;
+	Entry *entry;
+
+	if (!make_key(number, &key))
+		return NULL;
+	PFS_RESERVE_IN(TopMemoryContext, pins, pin_capacity, (uint64) pin_count + 1);
+	LWLockAcquire(lock, LW_SHARED);
+	entry = find_entry(&key);
+	if (entry != NULL)
+	{
+		block = dsa_get_address(area, entry->block);
+		pg_atomic_fetch_add_u32(&block->pins, 1);
+		pins[pin_count++] = block;
+		*facts = entry->facts;
+		touch(entry);
+	}
+	if (number >= 0)
+		count(entry != NULL ? &shared->copies : &shared->misses);
+	LWLockRelease(lock);
+	return block == NULL ? NULL : (char *) block + BLOCK_BYTES;
+}
+
+void
+pfs_shared_release(void *thing)
+{
+	Block *block = (Block *) ((char *) thing - BLOCK_BYTES);
+	uint32 at = 0;
+
+	while (pins[at] != block)
+		at++;
+	pins[at] = pins[--pin_count];
+	unpin(block);
 }
 
 /* Putting in */
+
+/* Counts an entry that comes, or goes; the lock is held exclusively. */
+static void
+count_entry(const Entry *entry, int sign)
+{
+	shared->used_bytes += (Size) sign * entry->bytes;
+	if (entry->key.number < 0)
+		return;
+	shared->tree_count += (uint64) sign;
+	shared->node_count += (uint64) sign * entry->facts.count;
+}
 
 /* Takes an entry out; the lock is held exclusively. */
 static void
 remove_entry(Entry *entry)
 {
-	SharedNodes *nodes = dsa_get_address(area, entry->nodes);
+	Block *block = dsa_get_address(area, entry->block);
 
-	shared->used_bytes -= nodes_bytes(entry->node_count, entry->has_shape);
-	shared->node_count -= entry->node_count;
-	nodes->is_removed = true;
-	if (pg_atomic_read_u32(&nodes->pins) == 0)
-		dsa_free(area, entry->nodes);
+	count_entry(entry, -1);
+	block->is_removed = true;
+	if (pg_atomic_read_u32(&block->pins) == 0)
+		dsa_free(area, entry->block);
 	hash_search(entries, &entry->key, HASH_REMOVE, NULL);
 }
 
@@ -365,151 +311,87 @@ evict_one(void)
 }
 
 /*
- * Memory for nodes, made free if need be; invalid where there is none. The lock is held
- * exclusively.
+ * Memory for a thing, made free if need be; NULL where there is none. The lock is held exclusively.
  */
-static dsa_pointer
+static Block *
 allocate(Size bytes)
 {
-	dsa_pointer nodes;
+	dsa_pointer self;
+	Block *block;
 
 	do
-		nodes = dsa_allocate_extended(area, bytes, DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
-	while (!DsaPointerIsValid(nodes) && evict_one());
-	return nodes;
+		self = dsa_allocate_extended(area, bytes, DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
+	while (!DsaPointerIsValid(self) && evict_one());
+	if (!DsaPointerIsValid(self))
+		return NULL;
+	block = dsa_get_address(area, self);
+	pg_atomic_init_u32(&block->pins, 0);
+	block->is_removed = false;
+	block->self = self;
+	return block;
 }
 
-/* Whether all nodes of the tree stand in its first shape. */
+/* Makes an entry where there is none; false where it has no room. The lock is held exclusively. */
 static bool
-has_whole_shape(const PfsTreeCache *cache)
+make_entry(const EntryKey *key, const PfsSharedOffer *offer)
 {
-	return cache->shape_count == 1 && cache->own_counts[0] == cache->tree.node_count;
-}
-
-/*
- * Whether the tree tells others more than the entry does. An older epoch is that of an older
- * snapshot.
- */
-static bool
-is_better(const PfsTreeCache *cache, const PfsEpoch *epoch, const Entry *entry)
-{
-	uint32 node_count = cache->tree.node_count;
-
-	if (!is_of_epoch(entry, epoch))
-		return epoch->ids >= entry->ids_epoch && epoch->removals >= entry->removals_epoch;
-	return node_count > (uint64) entry->node_count + entry->node_count / GROWTH_DIVISOR ||
-		   (node_count >= entry->node_count && has_whole_shape(cache) && !entry->has_shape);
-}
-
-/*
- * The arrays of a tree in shared memory, with its shape if that has room; invalid where they have
- * none. The lock is held exclusively.
- */
-static dsa_pointer
-copy_nodes(const PfsTreeCache *cache, bool *has_shape)
-{
-	uint32 node_count = cache->tree.node_count;
-	Size count = (Size) node_count + 1;
-	dsa_pointer pointer;
-	SharedNodes *nodes;
-	NodeArrays arrays;
-
-	*has_shape =
-		has_whole_shape(cache) && nodes_bytes(node_count, true) <= area_bytes() / SHARE_DIVISOR;
-	if (nodes_bytes(node_count, false) > area_bytes() / SHARE_DIVISOR)
-		return InvalidDsaPointer;
-	pointer = allocate(nodes_bytes(node_count, *has_shape));
-	if (!DsaPointerIsValid(pointer) && *has_shape)
-	{
-		*has_shape = false;
-		pointer = allocate(nodes_bytes(node_count, false));
-	}
-	if (!DsaPointerIsValid(pointer))
-		return pointer;
-	nodes = dsa_get_address(area, pointer);
-	pg_atomic_init_u32(&nodes->pins, 0);
-	nodes->node_count = node_count;
-	nodes->has_shape = *has_shape;
-	nodes->is_removed = false;
-	arrays = nodes_of(nodes);
-	memcpy(arrays.ids, cache->ids, count * sizeof(int64));
-	memcpy(arrays.parents, cache->parents, count * sizeof(uint32));
-	memcpy(arrays.locations, cache->locations, count * sizeof(int32));
-	if (!*has_shape)
-		return pointer;
-	memcpy(arrays.shape_indexes, cache->shapes[0].indexes, count * sizeof(uint32));
-	memcpy(arrays.shape_parents, cache->shapes[0].parents, count * sizeof(uint32));
-	memcpy(arrays.shape_ends, cache->shapes[0].ends, count * sizeof(uint32));
-	memcpy(arrays.shape_locations, cache->shapes[0].locations, count * sizeof(int32));
-	memcpy(arrays.places, cache->places, count * sizeof(uint32));
-	memcpy(arrays.shape_of, cache->shape_of, count * sizeof(uint8));
-	return pointer;
-}
-
-/*
- * Makes an entry of the tree where there is none; false where it has no room. The lock is held
- * exclusively.
- */
-static bool
-make_entry(const PfsTreeCache *cache, const EntryKey *key, const PfsEpoch *epoch)
-{
-	bool has_shape;
-	dsa_pointer nodes;
+	Size bytes = BLOCK_BYTES + offer->bytes;
+	Block *block;
 	Entry *entry;
 
-	if (hash_get_num_entries(entries) >= entry_capacity() && !evict_one())
+	if (!pfs_shared_has_room(offer->bytes) ||
+		(hash_get_num_entries(entries) >= entry_capacity() && !evict_one()))
 		return false;
-	nodes = copy_nodes(cache, &has_shape);
-	if (!DsaPointerIsValid(nodes))
+	block = allocate(bytes);
+	if (block == NULL)
 		return false;
+	offer->fill((char *) block + BLOCK_BYTES, offer->argument);
 	entry = hash_search(entries, key, HASH_ENTER, NULL);
-	entry->ids_epoch = epoch->ids;
-	entry->removals_epoch = epoch->removals;
-	entry->horizon = cache->horizon;
-	entry->node_count = cache->tree.node_count;
-	entry->has_shape = has_shape;
-	entry->nodes = nodes;
+	entry->ids_epoch = pfs_cache_epoch()->ids;
+	entry->removals_epoch = pfs_cache_epoch()->removals;
+	entry->facts = offer->facts;
+	entry->bytes = bytes;
+	entry->block = block->self;
 	pg_atomic_init_u64(&entry->last_use_no, 0);
 	touch(entry);
-	shared->used_bytes += nodes_bytes(entry->node_count, has_shape);
-	shared->node_count += entry->node_count;
+	count_entry(entry, 1);
 	return true;
 }
 
-/* Whether the tree is there afterwards. The lock is held exclusively. */
+/* Whether what is there may stay: an older epoch is that of an older snapshot. */
 static bool
-put_in(const PfsTreeCache *cache, const EntryKey *key, const PfsEpoch *epoch)
+may_stay(const Entry *entry, const PfsSharedOffer *offer)
 {
-	Entry *entry = hash_search(entries, key, HASH_FIND, NULL);
+	const PfsEpoch *epoch = pfs_cache_epoch();
 
-	if (entry != NULL && !is_better(cache, epoch, entry))
-		return false;
-	if (entry != NULL)
-		remove_entry(entry);
-	if (make_entry(cache, key, epoch))
-		return true;
-	count(&shared->clock);
-	count(&shared->refusals);
-	return false;
+	if (is_of_epoch(entry))
+		return !offer->is_better(&offer->facts, &entry->facts);
+	return epoch->ids < entry->ids_epoch || epoch->removals < entry->removals_epoch ||
+		   offer->facts.names_epoch < entry->facts.names_epoch;
 }
 
 bool
-pfs_shared_tree_offer(PfsTreeCache *cache)
+pfs_shared_put(const PfsSharedOffer *offer)
 {
-	const PfsEpoch *epoch = pfs_cache_epoch();
-	uint32 node_count = cache->tree.node_count;
-	bool has_grown = node_count - cache->shared_nodes > cache->shared_nodes / GROWTH_DIVISOR;
-	bool has_shape = has_whole_shape(cache) && !cache->shared_shape;
 	EntryKey key;
-	bool done;
+	Entry *entry;
+	bool done = false;
 
-	if (shared == NULL || cache->own || cache->orphans > 0 || node_count < LEAST_NODES ||
-		!(has_grown || has_shape) || !make_key(cache, epoch, &key))
+	if (!make_key(offer->number, &key))
 		return false;
-	cache->shared_nodes = node_count;
-	cache->shared_shape = has_shape;
 	LWLockAcquire(lock, LW_EXCLUSIVE);
-	done = put_in(cache, &key, epoch);
+	entry = hash_search(entries, &key, HASH_FIND, NULL);
+	if (entry == NULL || !may_stay(entry, offer))
+	{
+		if (entry != NULL)
+			remove_entry(entry);
+		done = make_entry(&key, offer);
+		if (!done)
+		{
+			count(&shared->clock);
+			count(&shared->refusals);
+		}
+	}
 	LWLockRelease(lock);
 	return done;
 }
@@ -521,7 +403,7 @@ request_memory(void)
 {
 	if (previous_request_hook != NULL)
 		previous_request_hook();
-	RequestAddinShmemSpace(MAXALIGN(sizeof(SharedTrees)) + area_bytes());
+	RequestAddinShmemSpace(MAXALIGN(sizeof(SharedArea)) + area_bytes());
 	RequestAddinShmemSpace(hash_estimate_size(entry_capacity(), sizeof(Entry)));
 	RequestNamedLWLockTranche(NAME, 1);
 }
@@ -541,7 +423,7 @@ make_area(void)
 	pg_atomic_init_u64(&shared->evictions, 0);
 	pg_atomic_init_u64(&shared->refusals, 0);
 	shared->used_bytes = 0;
-	shared->node_count = 0;
+	shared->tree_count = shared->node_count = 0;
 }
 
 static void
@@ -553,7 +435,7 @@ start_up(void)
 	if (previous_startup_hook != NULL)
 		previous_startup_hook();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	shared = ShmemInitStruct(NAME, MAXALIGN(sizeof(SharedTrees)) + area_bytes(), &found);
+	shared = ShmemInitStruct(NAME, MAXALIGN(sizeof(SharedArea)) + area_bytes(), &found);
 	lock = &GetNamedLWLockTranche(NAME)->lock;
 	entries = ShmemInitHash("profstore shared tree entries", entry_capacity(), entry_capacity(),
 							&control, HASH_ELEM | HASH_BLOBS);
@@ -563,7 +445,7 @@ start_up(void)
 }
 
 void
-pfs_shared_trees_init(void)
+pfs_shared_area_init(void)
 {
 	DefineCustomIntVariable("profstore.shared_cache_size",
 							"Sets how much of the stack dictionary sessions share in memory.",
@@ -595,7 +477,7 @@ profstore_shared_cache(PG_FUNCTION_ARGS)
 	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "shared_cache must return a row");
 	LWLockAcquire(lock, LW_SHARED);
-	values[0] = Int64GetDatum(hash_get_num_entries(entries));
+	values[0] = Int64GetDatum((int64) shared->tree_count);
 	values[1] = Int64GetDatum((int64) shared->node_count);
 	values[2] = Int64GetDatum((int64) shared->used_bytes);
 	LWLockRelease(lock);
