@@ -50,6 +50,25 @@ utf8_valid(const char *text)
 	return true;
 }
 
+bool
+utf8_valid_bytes(const char *bytes, size_t length)
+{
+	while (length > 0)
+	{
+		char last[5] = { 0 }; /* a character that the end cuts in two meets a zero */
+		size_t character;
+
+		if (length < 4)
+			memcpy(last, bytes, length);
+		character = utf8_length(length < 4 ? last : bytes);
+		if (character == 0)
+			return false;
+		bytes += character;
+		length -= character;
+	}
+	return true;
+}
+
 char *
 utf8_replace_invalid(const char *text)
 {

@@ -20,6 +20,9 @@ size_t utf8_length(const char *text);
 /* True where the whole string is valid. */
 bool utf8_valid(const char *text);
 
+/* The same of bytes that need not end with a NUL. */
+bool utf8_valid_bytes(const char *bytes, size_t length);
+
 /*
  * A copy, to be freed by the caller, with U+FFFD for each byte of no character; NULL without
  * memory.
