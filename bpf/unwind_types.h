@@ -222,14 +222,25 @@ struct pfs_walk_state {
 	__u8 unused[4];
 };
 
+/* A piece of the stack that was read at once. */
+#define PFS_WINDOW_WORDS  32
+#define PFS_NO_WINDOW	  (~0ULL)
+#define PFS_WINDOW_BEFORE 56 /* bytes in front of what was asked for: where registers are saved */
+struct pfs_stack_window {
+	__u64 start;
+	__u64 words[PFS_WINDOW_WORDS];
+};
+
 /* A walk under way. */
 struct pfs_walk {
 	struct pfs_walk_state at;
 	struct pfs_unwind_mapping mapping; /* of the current pc */
 	struct pfs_unwind_mapping before;  /* the one before it: calls go there and back */
 	struct pfs_unwind_process process;
-	__u16 count; /* frames found */
-	__u8 status; /* enum pfs_walk_status */
+	struct pfs_stack_window window; /* of the walk in the kernel, as what follows */
+	__u64 word;						/* that was read */
+	__u16 count;					/* frames found */
+	__u8 status;					/* enum pfs_walk_status */
 };
 
 /*

@@ -274,6 +274,19 @@ pfs_hand_over(struct pfs_scratch *scratch, struct task_struct *task, __u32 words
 	return sizeof(*late) - sizeof(late->bytes) + late->length;
 }
 
+/* What the collector has told of the sample's image; NULL: nothing yet. */
+static __always_inline const struct pfs_unwind_process *
+pfs_described(const struct pfs_sample *sample)
+{
+	__u32 pid = sample->pid;
+	const struct pfs_unwind_process *process = bpf_map_lookup_elem(&pfs_processes, &pid);
+
+	return process && process->start_time_ns == sample->start_time_ns &&
+				   process->exec_id == sample->exec_id
+			   ? process
+			   : 0;
+}
+
 /* Walks the user stack into the scratch, behind the kernel's frames. */
 static __always_inline void
 pfs_walk_user(struct bpf_perf_event_data *context, struct task_struct *task,
@@ -282,21 +295,20 @@ pfs_walk_user(struct bpf_perf_event_data *context, struct task_struct *task,
 	struct pfs_sample *sample = &scratch->sample;
 	struct pfs_walk *walk = &scratch->walk;
 	const struct pfs_unwind_process *process;
-	__u32 pid = sample->pid;
 
 	walk->count = 0;
 	walk->status = PFS_WALK_RUNNING;
 	walk->mapping.end = 0;
 	walk->before.end = 0;
+	walk->window.start = PFS_NO_WINDOW;
 	if (!pfs_innermost_frame(context, task, walk))
 	{
 		sample->user_status = PFS_WALK_NO_REGISTERS;
 		return;
 	}
 
-	process = bpf_map_lookup_elem(&pfs_processes, &pid);
-	if (!process || process->start_time_ns != sample->start_time_ns ||
-		process->exec_id != sample->exec_id)
+	process = pfs_described(sample);
+	if (!process)
 	{
 		/* whoever cannot go on has the innermost frame at least */
 		if (sample->kernel_count < PFS_FRAME_WORDS)
