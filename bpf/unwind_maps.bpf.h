@@ -139,9 +139,9 @@ pfs_trusts_jit(void)
  * that is there. A global function: the kernel verifies it once, whoever calls it.
  */
 __attribute__((noinline)) int
-pfs_find_word(__u64 address)
+pfs_find_word(__u32 slot, __u64 address)
 {
-	struct pfs_scratch *scratch = pfs_get_scratch();
+	struct pfs_scratch *scratch = pfs_get_scratch(slot);
 	struct pfs_stack_window *window;
 	__u64 offset;
 
@@ -169,7 +169,8 @@ pfs_find_word(__u64 address)
 static __always_inline int
 pfs_read_stack(struct pfs_walk *walk, __u64 address, __u64 *value)
 {
-	int failed = pfs_find_word(address);
+	/* a walk is the first part of its scratch */
+	int failed = pfs_find_word(((struct pfs_scratch *) walk)->slot, address);
 
 	if (!failed)
 		*value = walk->word;

@@ -291,10 +291,21 @@ enum pfs_walk_status {
 	PFS_WALK_STATUS_COUNT
 };
 
-/* User frames carry what is known of them in their top byte, which no user address reaches. */
-#define PFS_FRAME_ADDRESS(frame)   ((frame) &0x00ffffffffffffffULL)
-#define PFS_FRAME_RETURN_ADDRESS   (1ULL << 56) /* points behind a call */
-#define PFS_FRAME_BY_FRAME_POINTER (1ULL << 57) /* found by frame pointer, not by a rule */
+/*
+ * User frames carry what is known of them in their top byte, which no user address reaches. In the
+ * upper half of it stands how many more words belong to the frame, 14 at most. One of machine code
+ * has none. A frame with more is interpreted code's: its address is what the interpreter knows the
+ * code by, and the lower half says whose it is. The words that follow have 15 in their upper half,
+ * and 60 bits for whatever that interpreter's walk and who names its code agree on. So frames are
+ * found again wherever some were cut out.
+ */
+#define PFS_FRAME_ADDRESS(frame)	 ((frame) &0x00ffffffffffffffULL)
+#define PFS_FRAME_RETURN_ADDRESS	 (1ULL << 56) /* points behind a call */
+#define PFS_FRAME_BY_FRAME_POINTER	 (1ULL << 57) /* found by frame pointer, not by a rule */
+#define PFS_FRAME_MORE(frame)		 ((__u32) ((frame) >> 60))
+#define PFS_FRAME_INTERPRETER(frame) ((__u32) ((frame) >> 56 & 15))
+#define PFS_FRAME_CONTINUES(word)	 ((word) >> 60 == 15)
+#define PFS_FRAME_PAYLOAD(word)		 ((word) &0x0fffffffffffffffULL)
 
 #ifndef __bpf__
 _Static_assert(sizeof(struct pfs_unwind_rule) == 16,

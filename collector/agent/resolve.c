@@ -4,8 +4,9 @@
  *
  * Each distinct frame is looked up once. Frames without a file have address 0 and are told apart
  * by name: kernel functions (so that neither a reboot nor another kernel build makes new
- * locations of them) and the placeholders in brackets. A stack that does not reach a root hangs
- * under the frame "[incomplete]", never under a function that did not call it.
+ * locations of them), generated and interpreted code, and the placeholders in brackets. A stack
+ * that does not reach a root hangs under the frame "[incomplete]", never under a function that did
+ * not call it.
  */
 #include "agent/resolve.h"
 
@@ -22,18 +23,17 @@
 #include "events.h"
 #include "unwind/roots.h"
 
-#define PROFILE_TYPE "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta"
-
 #define KERNEL_FILE		 "[kernel.kallsyms]"
 #define KERNEL_PARTITION "kernel"
 #define NO_PARTITION	 "unknown"
 
-#define FRAME_NAME_INCOMPLETE "[incomplete]"
-#define FRAME_NAME_JIT		  "[jit]"
-#define FRAME_NAME_UNKNOWN	  "[unknown]"
-#define FRAME_NAME_GONE		  "[process gone]"
-#define FRAME_NAME_CUT		  "[frames cut]"
-#define FRAME_NAME_KERNEL	  "[kernel]"
+#define FRAME_NAME_INCOMPLETE  "[incomplete]"
+#define FRAME_NAME_JIT		   "[jit]"
+#define FRAME_NAME_INTERPRETED "[interpreted]"
+#define FRAME_NAME_UNKNOWN	   "[unknown]"
+#define FRAME_NAME_GONE		   "[process gone]"
+#define FRAME_NAME_CUT		   "[frames cut]"
+#define FRAME_NAME_KERNEL	   "[kernel]"
 
 #define MAX_LINES	 64 /* inlined calls at one address */
 #define MAX_FRAMES	 (PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES + 2)
@@ -123,6 +123,28 @@ add_kernel_location(const Resolution *resolution, uint64_t address, Resolved *re
 	return add_named_location(resolution->batch, mapping_index, name, &resolved->location);
 }
 
+/* Code that has no address in any file: its runtime is the mapping, its line the place. */
+static int
+add_code_location(const Resolution *resolution, const Frame *frame, Resolved *resolved)
+{
+	const CodeName *code = code_object_name(interval_code(resolution->interval, frame->item));
+	BatchMapping mapping = { .build_id = "", .file = code->runtime };
+	BatchFunction function = { .name = code->name,
+							   .system_name = code->name,
+							   .filename = code->file,
+							   .start_line = code->start_line };
+	BatchLine line = { .line = code->line };
+	BatchLocation location = { .line_count = 1, .lines = &line };
+	int result = batch_add_mapping(resolution->batch, &mapping, &location.mapping);
+
+	if (result == 0)
+		result = batch_add_function(resolution->batch, &function, &line.function);
+	if (result == 0)
+		result = batch_add_location(resolution->batch, &location, &resolved->location);
+	resolved->named = true;
+	return result;
+}
+
 /* Functions and lines of the symbolizer into the batch; what they tell of the frame. */
 static int
 add_lines(Batch *batch, const SymbolLines *symbols, BatchLine lines[MAX_LINES],
@@ -160,7 +182,7 @@ static int
 add_file_location(Resolution *resolution, const Frame *frame, Resolved *resolved)
 {
 	const ResolveContext *context = resolution->context;
-	MappedFile *file = interval_file(resolution->interval, frame->file);
+	MappedFile *file = interval_file(resolution->interval, frame->item);
 	Binary *binary = file_binary(context->files, file, context->symbolizer);
 	BatchLine lines[MAX_LINES];
 	BatchMapping mapping = { .build_id = "", .file = mapped_file_name(file) };
@@ -201,9 +223,8 @@ static int
 resolve_frame(Resolution *resolution, const Frame *frame, Resolved *result)
 {
 	static const char *const names[] = {
-		[FRAME_JIT] = FRAME_NAME_JIT,
-		[FRAME_UNKNOWN] = FRAME_NAME_UNKNOWN,
-		[FRAME_GONE] = FRAME_NAME_GONE,
+		[FRAME_JIT] = FRAME_NAME_JIT,		  [FRAME_INTERPRETED] = FRAME_NAME_INTERPRETED,
+		[FRAME_UNKNOWN] = FRAME_NAME_UNKNOWN, [FRAME_GONE] = FRAME_NAME_GONE,
 		[FRAME_CUT] = FRAME_NAME_CUT,
 	};
 	Table *table = &resolution->frames;
@@ -221,6 +242,8 @@ resolve_frame(Resolution *resolution, const Frame *frame, Resolved *result)
 		error = add_kernel_location(resolution, frame->address, &resolved);
 	else if (frame->kind == FRAME_FILE)
 		error = add_file_location(resolution, frame, &resolved);
+	else if (frame->kind == FRAME_CODE)
+		error = add_code_location(resolution, frame, &resolved);
 	else
 		error = add_named_location(resolution->batch, BATCH_NO_MAPPING, names[frame->kind],
 								   &resolved.location);
@@ -241,7 +264,7 @@ stack_partition(const Resolution *resolution, const IntervalStack *stack)
 	MappedFile *file;
 	Binary *binary;
 
-	if (stack->executable == INTERVAL_NO_FILE)
+	if (stack->executable == INTERVAL_NO_ITEM)
 		return stack->side == STACK_NO_USER_SIDE ? KERNEL_PARTITION : NO_PARTITION;
 	file = interval_file(resolution->interval, stack->executable);
 	binary = file_binary(context->files, file, context->symbolizer);
@@ -339,16 +362,22 @@ resolve_stack(Resolution *resolution, const IntervalStack *stack, uint32_t *inde
 	return batch_add_stack(resolution->batch, &added, index);
 }
 
-/* Database indexes of an interval's series, all of them. */
+/* Indexes of an interval's series in the batch, all of them. */
 static int
 resolve_series(Resolution *resolution, uint32_t *indexes)
 {
+	static const char *const profile_types[PFS_KIND_COUNT] = {
+#define PROFILE_TYPE(identifier, profile_type) profile_type,
+		PFS_KINDS(PROFILE_TYPE)
+#undef PROFILE_TYPE
+	};
 	const IntervalSeries *series;
 	uint32_t count = interval_series(resolution->interval, &series);
 
 	for (uint32_t i = 0; i < count; i++)
 	{
-		BatchSeries added = { .profile_type = PROFILE_TYPE, .period = series[i].period_ns };
+		BatchSeries added = { .profile_type = profile_types[series[i].kind],
+							  .period = series[i].period };
 		int result;
 
 		added.label_count = label_set_labels(series[i].labels, &added.labels);
@@ -386,7 +415,7 @@ resolve_samples(Resolution *resolution, const uint32_t *series, const StackResul
 			.time_us = samples[i].time_us,
 			.series = series[samples[i].series],
 			.stack = stack->index,
-			.value = (int64_t) samples[i].count * all_series[samples[i].series].period_ns,
+			.value = (int64_t) samples[i].value,
 		};
 
 		if (samples[i].stack < first || samples[i].stack >= end)

@@ -96,7 +96,8 @@ walk_user_stack(Reader *reader, const Record *record, const Process *process, Us
 		return 0;
 	}
 
-	if (first > 0 && PFS_FRAME_ADDRESS(frames[first - 1]) == late->at.pc)
+	if (first > 0 && PFS_FRAME_MORE(frames[first - 1]) == 0 &&
+		PFS_FRAME_ADDRESS(frames[first - 1]) == late->at.pc)
 		first--;
 	walked = unwind_tables_walk(reader->unwind, &identity, late,
 								jit_is_as_sampled(reader, record->sample, process), frames + first,
