@@ -373,6 +373,12 @@ pfs_rule_cfa(struct pfs_walk *walk, const struct pfs_unwind_rule *rule, __u64 *c
 		*cfa += 8;
 	if (rule->flags & PFS_UNWIND_CFA_DEREF)
 	{
+		if (PFS_UNWIND_INDEX(rule->flags))
+		{
+			if (!pfs_register(walk, PFS_UNWIND_INDEX(rule->flags), &base))
+				return PFS_WALK_NO_RULE;
+			*cfa += 8 * base;
+		}
 		if (pfs_read_stack(walk, *cfa, cfa))
 			return PFS_WALK_READ_FAILED;
 		*cfa += (__u64) (__s64) rule->cfa_add;

@@ -25,6 +25,7 @@
  *
  *		CFA       = value(cfa_register) + cfa_offset               for PFS_UNWIND_CFI
  *		CFA       = *(value(cfa_register) + cfa_offset) + cfa_add   with PFS_UNWIND_CFA_DEREF
+ *		            likewise, 8 * value(index register) further   with PFS_UNWIND_INDEX too
  *		caller pc = *(CFA + ra_offset), or ra_register with PFS_UNWIND_RA_IN_REGISTER
  *		caller fp = fp (PFS_FP_SAME), *(CFA + fp_offset) (PFS_FP_AT_CFA),
  *		            *(fp + fp_offset) (PFS_FP_AT_FP)
@@ -61,6 +62,9 @@ enum pfs_unwind_fp {
 #define PFS_UNWIND_RA_IN_REGISTER 0x02
 /* the caller's frame may lie anywhere (Go's system stacks) */
 #define PFS_UNWIND_OTHER_STACK	  0x04
+/* the upper half of the flags: an index register's number (a frame kept behind an array); 0: none */
+#define PFS_UNWIND_INDEX_MASK	  0xf0
+#define PFS_UNWIND_INDEX(flags)	  ((flags) >> 4)
 
 /*
  * What offsets of saved registers count, in bytes. AArch64 code keeps them at the low end of its
