@@ -124,6 +124,20 @@ table_reserve(Table *table)
 	return 0;
 }
 
+int
+table_reserve_many(Table *table, size_t count)
+{
+	int err = 0;
+
+	if (count > TABLE_MAX_ITEMS - table->count)
+		return -ENOMEM;
+	while (err == 0 && table->capacity - table->count < count)
+		err = grow_items(table);
+	while (err == 0 && table->count + count > table->slot_count / 3 * 2)
+		err = grow_slots(table);
+	return err;
+}
+
 void *
 table_append(Table *table, uint64_t hash)
 {

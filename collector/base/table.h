@@ -47,6 +47,9 @@ bool table_find(const Table *table, uint64_t hash, TableEqual equal, const void 
 /* Makes room for one more item. -ENOMEM, and nothing changed, where memory or budget is out. */
 int table_reserve(Table *table);
 
+/* The same for count items. */
+int table_reserve_many(Table *table, size_t count);
+
 /* A new item at position count - 1, to be filled in by the caller. Room must have been reserved. */
 void *table_append(Table *table, uint64_t hash);
 

@@ -29,6 +29,7 @@ struct Batch
 	Table samples;
 	Table losses;
 	Table unwound;
+	Table notes;
 };
 
 int
@@ -53,6 +54,7 @@ batch_create(size_t budget_bytes, Batch **batch)
 	table_init(&self->samples, &self->budget, sizeof(BatchSample));
 	table_init(&self->losses, &self->budget, sizeof(BatchLoss));
 	table_init(&self->unwound, &self->budget, sizeof(BatchUnwound));
+	table_init(&self->notes, &self->budget, sizeof(BatchNote));
 	*batch = self;
 	return 0;
 }
@@ -71,6 +73,7 @@ batch_free(Batch *batch)
 	table_fini(&batch->samples);
 	table_fini(&batch->losses);
 	table_fini(&batch->unwound);
+	table_fini(&batch->notes);
 	arena_fini(&batch->arena);
 	free(batch);
 }
@@ -94,42 +97,61 @@ find_or_append(Table *table, uint64_t hash, TableEqual equal, const void *item, 
 	return 0;
 }
 
+/* Bytes that are looked up; they need not end with a zero. */
+typedef struct StringKey
+{
+	const char *bytes;
+	size_t length;
+} StringKey;
+
 static bool
 string_equal(const void *item, const void *key)
 {
-	return strcmp(*(const char *const *) item, key) == 0;
+	const char *own = *(const char *const *) item;
+	const StringKey *wanted = key;
+
+	return strncmp(own, wanted->bytes, wanted->length) == 0 && own[wanted->length] == '\0';
 }
 
-/*
- * The batch's own copy of a string: equal strings give the same pointer. NULL where out of memory.
- * Only text that is UTF-8 is ever in the table, so what is found there needs no check.
- */
+/* Text that is no UTF-8, as it is with U+FFFD in the place of what is none. */
 static const char *
-intern_string(Batch *batch, const char *text)
+replaced_text(Batch *batch, const char *text)
 {
-	size_t length = strlen(text);
-	uint64_t hash = hash_bytes(batch->strings.seed, text, length);
+	char *replaced = utf8_replace_invalid(text);
+	const char *own = replaced ? batch_text(batch, replaced, strlen(replaced)) : NULL;
+
+	free(replaced);
+	return own;
+}
+
+/* Only text that is UTF-8 is ever in the table, so what is found there needs no check. */
+const char *
+batch_text(Batch *batch, const char *bytes, size_t length)
+{
+	uint64_t hash = hash_bytes(batch->strings.seed, bytes, length);
+	StringKey key = { bytes, length };
 	uint32_t position;
 	char *copy;
 
-	if (table_find(&batch->strings, hash, string_equal, text, &position))
+	if (table_find(&batch->strings, hash, string_equal, &key, &position))
 		return *(const char **) table_item(&batch->strings, position);
-	if (!utf8_valid(text))
-	{
-		char *replaced = utf8_replace_invalid(text);
-		const char *interned = replaced ? intern_string(batch, replaced) : NULL;
-
-		free(replaced);
-		return interned;
-	}
 	if (table_reserve(&batch->strings) != 0)
 		return NULL;
 	copy = arena_alloc(&batch->arena, length + 1);
 	if (copy == NULL)
 		return NULL;
-	memcpy(copy, text, length + 1);
+	memcpy(copy, bytes, length);
+	copy[length] = '\0';
+	if (!utf8_valid(copy))
+		return replaced_text(batch, copy);
 	*(const char **) table_append(&batch->strings, hash) = copy;
 	return copy;
+}
+
+static const char *
+intern_string(Batch *batch, const char *text)
+{
+	return batch_text(batch, text, strlen(text));
 }
 
 static uint64_t
@@ -172,20 +194,26 @@ function_equal(const void *item, const void *key)
 }
 
 int
+batch_add_own_function(Batch *batch, const BatchFunction *function, uint32_t *index)
+{
+	uint64_t hash = hash_pointer(batch->functions.seed, function->name);
+
+	hash = hash_pointer(hash_pointer(hash, function->system_name), function->filename);
+	hash = hash_word(hash, (uint32_t) function->start_line);
+	return find_or_append(&batch->functions, hash, function_equal, function, index);
+}
+
+int
 batch_add_function(Batch *batch, const BatchFunction *function, uint32_t *index)
 {
-	BatchFunction own;
-	uint64_t hash;
+	BatchFunction own = { .name = intern_string(batch, function->name),
+						  .system_name = intern_string(batch, function->system_name),
+						  .filename = intern_string(batch, function->filename),
+						  .start_line = function->start_line };
 
-	own.name = intern_string(batch, function->name);
-	own.system_name = intern_string(batch, function->system_name);
-	own.filename = intern_string(batch, function->filename);
-	own.start_line = function->start_line;
 	if (own.name == NULL || own.system_name == NULL || own.filename == NULL)
 		return -ENOMEM;
-	hash = hash_pointer(hash_pointer(batch->functions.seed, own.name), own.system_name);
-	hash = hash_word(hash_pointer(hash, own.filename), (uint32_t) own.start_line);
-	return find_or_append(&batch->functions, hash, function_equal, &own, index);
+	return batch_add_own_function(batch, &own, index);
 }
 
 static bool
@@ -360,22 +388,27 @@ sample_equal(const void *item, const void *key)
 	return a->time_us == b->time_us && a->series == b->series && a->stack == b->stack;
 }
 
+static uint64_t
+hash_sample(const Batch *batch, const BatchSample *sample)
+{
+	uint64_t hash = hash_word(batch->samples.seed, (uint64_t) sample->time_us);
+
+	return hash_word(hash, (uint64_t) sample->series << 32 | sample->stack);
+}
+
 int
 batch_add_sample(Batch *batch, const BatchSample *sample)
 {
 	BatchSample empty = *sample;
 	BatchSample *own;
-	uint64_t hash;
 	uint32_t index;
 	int64_t sum;
 	int err;
 
 	if (sample->series >= batch->series.count || sample->stack >= batch->stacks.count)
 		return -EINVAL;
-	hash = hash_word(batch->samples.seed, (uint64_t) sample->time_us);
-	hash = hash_word(hash, (uint64_t) sample->series << 32 | sample->stack);
 	empty.value = 0;
-	err = find_or_append(&batch->samples, hash, sample_equal, &empty, &index);
+	err = find_or_append(&batch->samples, hash_sample(batch, sample), sample_equal, &empty, &index);
 	if (err != 0)
 		return err;
 	own = table_item(&batch->samples, index);
@@ -383,6 +416,36 @@ batch_add_sample(Batch *batch, const BatchSample *sample)
 		return -EOVERFLOW;
 	own->value = sum;
 	return 0;
+}
+
+/* Whether there is room for one more sample, and its sum with an equal one that is there. */
+static int
+check_sample(const Batch *batch, const BatchSample *sample)
+{
+	uint32_t index;
+	int64_t sum;
+
+	if (sample->series >= batch->series.count || sample->stack >= batch->stacks.count)
+		return -EINVAL;
+	if (table_find(&batch->samples, hash_sample(batch, sample), sample_equal, sample, &index) &&
+		__builtin_add_overflow(((BatchSample *) table_item(&batch->samples, index))->value,
+							   sample->value, &sum))
+		return -EOVERFLOW;
+	return 0;
+}
+
+int
+batch_add_samples(Batch *batch, const BatchSample *samples, size_t count)
+{
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < count; i++)
+		err = check_sample(batch, &samples[i]);
+	if (err == 0)
+		err = table_reserve_many(&batch->samples, count);
+	for (size_t i = 0; err == 0 && i < count; i++)
+		err = batch_add_sample(batch, &samples[i]);
+	return err;
 }
 
 static bool
@@ -446,6 +509,56 @@ batch_add_unwound(Batch *batch, const BatchUnwound *unwound)
 	return 0;
 }
 
+static bool
+note_equal(const void *item, const void *key)
+{
+	const BatchNote *a = item;
+	const BatchNote *b = key;
+
+	return a->series == b->series && a->default_type == b->default_type &&
+		   a->doc_url == b->doc_url && a->drop_frames == b->drop_frames &&
+		   a->keep_frames == b->keep_frames && a->comment_count == b->comment_count &&
+		   (a->comment_count == 0 ||
+			memcmp(a->comments, b->comments, a->comment_count * sizeof(a->comments[0])) == 0);
+}
+
+/* The batch's own copies of comments, or NULL. */
+static const char *const *
+own_comments(Batch *batch, const BatchNote *note)
+{
+	const char **own = arena_alloc(&batch->arena, note->comment_count * sizeof(own[0]));
+
+	for (uint32_t i = 0; own != NULL && i < note->comment_count; i++)
+	{
+		own[i] = intern_string(batch, note->comments[i]);
+		if (own[i] == NULL)
+			return NULL;
+	}
+	return own;
+}
+
+int
+batch_add_note(Batch *batch, const BatchNote *note)
+{
+	BatchNote own = { .series = note->series,
+					  .comment_count = note->comment_count,
+					  .comments = own_comments(batch, note),
+					  .default_type = intern_string(batch, note->default_type),
+					  .doc_url = intern_string(batch, note->doc_url),
+					  .drop_frames = intern_string(batch, note->drop_frames),
+					  .keep_frames = intern_string(batch, note->keep_frames) };
+	uint64_t hash = hash_pointer(hash_word(batch->notes.seed, own.series), own.default_type);
+	uint32_t index;
+
+	if (note->series >= batch->series.count)
+		return -EINVAL;
+	if (own.comments == NULL || own.default_type == NULL || own.doc_url == NULL ||
+		own.drop_frames == NULL || own.keep_frames == NULL)
+		return -ENOMEM;
+	hash = hash_bytes(hash, own.comments, own.comment_count * sizeof(own.comments[0]));
+	return find_or_append(&batch->notes, hash, note_equal, &own, &index);
+}
+
 static size_t
 items_of(const Table *table, const void **items)
 {
@@ -499,6 +612,12 @@ size_t
 batch_unwound(const Batch *batch, const BatchUnwound **items)
 {
 	return items_of(&batch->unwound, (const void **) items);
+}
+
+size_t
+batch_notes(const Batch *batch, const BatchNote **items)
+{
+	return items_of(&batch->notes, (const void **) items);
 }
 
 size_t

@@ -94,15 +94,35 @@ typedef struct BatchUnwound
 	uint64_t complete;
 } BatchUnwound;
 
+/* What an imported file says beside its samples, for one of its series; "" for nothing. */
+typedef struct BatchNote
+{
+	uint32_t series; /* index */
+	uint32_t comment_count;
+	const char *const *comments;
+	const char *default_type;
+	const char *doc_url;
+	const char *drop_frames;
+	const char *keep_frames;
+} BatchNote;
+
 #define BATCH_NO_MAPPING UINT32_MAX
 #define BATCH_MAX_LABELS 64
 
 int batch_create(size_t budget_bytes, Batch **batch);
 void batch_free(Batch *batch); /* accepts NULL */
 
+/*
+ * The batch's own copy of a text without zero bytes; NULL where out of memory. What is UTF-8 stays
+ * as it is. Equal texts give the same pointer, which holds as long as the batch.
+ */
+const char *batch_text(Batch *batch, const char *bytes, size_t length);
+
 /* Each returns 0 and the index, or -errno. Labels may come in any order; the batch sorts them. */
 int batch_add_mapping(Batch *batch, const BatchMapping *mapping, uint32_t *index);
 int batch_add_function(Batch *batch, const BatchFunction *function, uint32_t *index);
+/* The same for a function whose strings batch_text gave. */
+int batch_add_own_function(Batch *batch, const BatchFunction *function, uint32_t *index);
 int batch_add_location(Batch *batch, const BatchLocation *location, uint32_t *index);
 int batch_add_stack(Batch *batch, const BatchStack *stack, uint32_t *index);
 int batch_add_series(Batch *batch, const BatchSeries *series, uint32_t *index);
@@ -111,6 +131,11 @@ int batch_add_loss(Batch *batch, const char *reason, uint64_t count);
 /* Each adds to what is equal: in time, series and stack; in exe. 0 or -errno. */
 int batch_add_sample(Batch *batch, const BatchSample *sample);
 int batch_add_unwound(Batch *batch, const BatchUnwound *unwound);
+
+/* All of them or none; no two are equal in time, series and stack. 0 or -errno. */
+int batch_add_samples(Batch *batch, const BatchSample *samples, size_t count);
+
+int batch_add_note(Batch *batch, const BatchNote *note);
 
 /*
  * Adds all of another batch, equal items once. 0 or -errno as above; part of it may be there then.
@@ -126,6 +151,7 @@ size_t batch_series(const Batch *batch, const BatchSeries **items);
 size_t batch_samples(const Batch *batch, const BatchSample **items);
 size_t batch_losses(const Batch *batch, const BatchLoss **items);
 size_t batch_unwound(const Batch *batch, const BatchUnwound **items);
+size_t batch_notes(const Batch *batch, const BatchNote **items);
 size_t batch_bytes(const Batch *batch); /* memory held, what growth has set aside included */
 
 #endif

@@ -158,6 +158,23 @@ add_samples(Merge *merge)
 }
 
 static int
+add_notes(Merge *merge)
+{
+	const BatchNote *items;
+	size_t count = batch_notes(merge->from, &items);
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < count; i++)
+	{
+		BatchNote note = items[i];
+
+		note.series = merge->series[note.series];
+		err = batch_add_note(merge->to, &note);
+	}
+	return err;
+}
+
+static int
 add_counts(Merge *merge)
 {
 	const BatchLoss *losses;
@@ -176,8 +193,9 @@ add_counts(Merge *merge)
 int
 batch_add_batch(Batch *batch, const Batch *other)
 {
-	static int (*const steps[])(Merge *) = { add_mappings, add_functions, add_locations, add_stacks,
-											 add_series,   add_samples,	  add_counts };
+	static int (*const steps[])(
+		Merge *) = { add_mappings, add_functions, add_locations, add_stacks,
+					 add_series,   add_samples,	  add_notes,	 add_counts };
 	Merge merge = { .to = batch, .from = other };
 	int err = 0;
 

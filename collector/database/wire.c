@@ -223,14 +223,26 @@ wire_timestamp(int64_t unix_us, int64_t *timestamp_us)
 	return !__builtin_sub_overflow(unix_us, POSTGRES_EPOCH_US, timestamp_us);
 }
 
-void
-wire_timestamp_param(Buffer *buffer, int64_t unix_us)
+static int64_t
+timestamp_or_infinity(int64_t unix_us)
 {
 	int64_t timestamp_us;
 
 	if (!wire_timestamp(unix_us, &timestamp_us))
-		timestamp_us = unix_us < 0 ? INT64_MIN : INT64_MAX; /* -infinity, infinity */
-	buffer_put_int8(buffer, timestamp_us);
+		timestamp_us = unix_us < 0 ? INT64_MIN : INT64_MAX;
+	return timestamp_us;
+}
+
+void
+wire_timestamp_param(Buffer *buffer, int64_t unix_us)
+{
+	buffer_put_int8(buffer, timestamp_or_infinity(unix_us));
+}
+
+void
+wire_timestamp_element(Buffer *buffer, int64_t unix_us)
+{
+	wire_int8_element(buffer, timestamp_or_infinity(unix_us));
 }
 
 void

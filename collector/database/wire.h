@@ -31,6 +31,7 @@
 #define WIRE_INT4_ARRAY		   1007
 #define WIRE_INT8_ARRAY		   1016
 #define WIRE_TIMESTAMPTZ	   1184
+#define WIRE_TIMESTAMPTZ_ARRAY 1185
 #define WIRE_UUID			   2950
 #define WIRE_JSONB			   3802
 #define WIRE_JSONB_ARRAY	   3807
@@ -83,6 +84,9 @@ bool wire_timestamp(int64_t unix_us, int64_t *timestamp_us);
 
 /* The same as a parameter; infinity, which the server refuses, where it overflows. */
 void wire_timestamp_param(Buffer *buffer, int64_t unix_us);
+
+/* And as an element of an array. */
+void wire_timestamp_element(Buffer *buffer, int64_t unix_us);
 
 void wire_copy_header(Buffer *buffer);
 void wire_copy_sample(char row[WIRE_SAMPLE_BYTES], int64_t timestamp_us, int32_t series_id,

@@ -17,12 +17,14 @@
 #include "writer/intern_keys.h"
 #include "writer/intern_params.h"
 
-/* Budgets of the caches: room for about 65,000 stacks, 50,000 locations, 8,000 functions twice. */
-#define SERIES_CACHE_BYTES	 ((size_t) 1 << 20)
-#define MAPPING_CACHE_BYTES	 ((size_t) 1 << 19)
-#define FUNCTION_CACHE_BYTES ((size_t) 4 << 20)
-#define LOCATION_CACHE_BYTES ((size_t) 6 << 20)
-#define STACK_CACHE_BYTES	 ((size_t) 8 << 20)
+/* How the caches share their bytes, in fortieths. */
+#define CACHE_SHARES	40
+#define SERIES_SHARES	2
+#define MAPPING_SHARES	1
+#define FUNCTION_SHARES 8
+#define LOCATION_SHARES 12
+#define STACK_SHARES	16
+#define NOTE_SHARES		1
 
 static const InternRule rules[KIND_COUNT] = {
 	[KIND_SERIES] = { .sql = "SELECT profstore.intern_series($1, $2, $3)",
@@ -203,13 +205,16 @@ intern_remember(InternWork *work)
 }
 
 void
-interner_init(Interner *interner)
+interner_init(Interner *interner, size_t cache_bytes)
 {
-	id_cache_init(&interner->series, SERIES_CACHE_BYTES);
-	id_cache_init(&interner->mappings, MAPPING_CACHE_BYTES);
-	id_cache_init(&interner->functions, FUNCTION_CACHE_BYTES);
-	id_cache_init(&interner->locations, LOCATION_CACHE_BYTES);
-	id_cache_init(&interner->stacks, STACK_CACHE_BYTES);
+	size_t share = cache_bytes / CACHE_SHARES;
+
+	id_cache_init(&interner->series, share * SERIES_SHARES);
+	id_cache_init(&interner->mappings, share * MAPPING_SHARES);
+	id_cache_init(&interner->functions, share * FUNCTION_SHARES);
+	id_cache_init(&interner->locations, share * LOCATION_SHARES);
+	id_cache_init(&interner->stacks, share * STACK_SHARES);
+	id_cache_init(&interner->notes, share * NOTE_SHARES);
 	interner->key = (Buffer){ NULL };
 	interner->stack_seeds[0] = hash_seed();
 	interner->stack_seeds[1] = hash_word(hash_seed(), 1);
@@ -223,6 +228,7 @@ interner_clear(Interner *interner)
 	id_cache_clear(&interner->functions);
 	id_cache_clear(&interner->locations);
 	id_cache_clear(&interner->stacks);
+	id_cache_clear(&interner->notes);
 }
 
 void

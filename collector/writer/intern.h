@@ -20,11 +20,13 @@ typedef struct Interner
 	IdCache functions;
 	IdCache locations;
 	IdCache stacks;
+	IdCache notes; /* what is stored: 1 */
 	uint64_t stack_seeds[2];
 	Buffer key; /* scratch */
 } Interner;
 
-void interner_init(Interner *interner); /* must not move afterwards */
+/* The caches together take cache_bytes at most. Must not move afterwards. */
+void interner_init(Interner *interner, size_t cache_bytes);
 void interner_fini(Interner *interner);
 
 /* Forgets all ids: they are another database's, or their epoch is over. */

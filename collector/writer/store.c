@@ -14,10 +14,13 @@
 #include "writer/store.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "writer/notes.h"
 
 /*
  * What goes to libpq at once: large enough for few calls, small enough for the processor's cache.
@@ -60,6 +63,14 @@ now_us(void)
 	return clock_ns(CLOCK_REALTIME) / 1000;
 }
 
+typedef struct TimeRange
+{
+	int64_t first_us;
+	int64_t last_us;
+} TimeRange;
+
+#define NO_TIMES ((TimeRange){ INT64_MAX, INT64_MIN })
+
 /* Parameters of the statements that are not about interning. */
 typedef struct Opening
 {
@@ -67,6 +78,8 @@ typedef struct Opening
 	Buffer number;
 	Buffer epoch;
 	Buffer series_ids;
+	Buffer first_times; /* by series */
+	Buffer last_times;
 	Buffer first_time;
 	Buffer last_time;
 	Buffer node;
@@ -84,6 +97,8 @@ opening_fini(Opening *opening)
 	buffer_fini(&opening->number);
 	buffer_fini(&opening->epoch);
 	buffer_fini(&opening->series_ids);
+	buffer_fini(&opening->first_times);
+	buffer_fini(&opening->last_times);
 	buffer_fini(&opening->first_time);
 	buffer_fini(&opening->last_time);
 	buffer_fini(&opening->node);
@@ -122,12 +137,12 @@ opening_init(Opening *opening, const Store *store, const Session *session, const
 	int64_t first_us = sample_count ? samples[0].time_us : now_us();
 	int64_t last_us = first_us;
 
-	*opening = (Opening){ { NULL } };
 	for (size_t i = 0; i < sample_count; i++)
 	{
-		first_us = samples[i].time_us < first_us ? samples[i].time_us : first_us;
-		last_us = samples[i].time_us > last_us ? samples[i].time_us : last_us;
+		first_us = MIN(first_us, samples[i].time_us);
+		last_us = MAX(last_us, samples[i].time_us);
 	}
+	*opening = (Opening){ { NULL } };
 	buffer_put_bytes(&opening->writer, store->writer, sizeof(store->writer));
 	buffer_put_int8(&opening->number, (int64_t) number);
 	buffer_put_int8(&opening->epoch, session->identity.epoch);
@@ -205,24 +220,59 @@ add_opening(Trip *trip, Opening *opening, const Batch *batch, bool *is_new)
 		trip_add(trip, &losses, NULL);
 	if (batch_unwound(batch, &unwound_items) > 0)
 		trip_add(trip, &unwound, NULL);
-	trip_add(trip, &target, NULL);
+	if (opening->node.length > 0)
+		trip_add(trip, &target, NULL);
 }
 
-static void
-add_touch(Trip *trip, Opening *opening, const InternKind *series)
+/* When each series has samples; those without any are left out. */
+static bool
+put_times(Opening *opening, const InternKind *series, const Batch *batch)
 {
-	const Statement touch = { .sql = "SELECT profstore.touch_series($1, $2, $3)",
+	TimeRange *ranges = calloc(series->count + 1, sizeof(TimeRange));
+	const BatchSample *samples;
+	size_t sample_count = batch_samples(batch, &samples);
+	size_t count = 0;
+
+	if (ranges == NULL)
+		return false;
+	for (size_t i = 0; i < series->count; i++)
+		ranges[i] = NO_TIMES;
+	for (size_t i = 0; i < sample_count; i++)
+	{
+		TimeRange *range = &ranges[samples[i].series];
+
+		count += range->last_us < range->first_us;
+		range->first_us = MIN(range->first_us, samples[i].time_us);
+		range->last_us = MAX(range->last_us, samples[i].time_us);
+	}
+	wire_array(&opening->series_ids, WIRE_INT4, count);
+	wire_array(&opening->first_times, WIRE_TIMESTAMPTZ, count);
+	wire_array(&opening->last_times, WIRE_TIMESTAMPTZ, count);
+	for (size_t i = 0; i < series->count; i++)
+	{
+		if (ranges[i].last_us < ranges[i].first_us)
+			continue;
+		wire_int4_element(&opening->series_ids, (int32_t) series->ids[i]);
+		wire_timestamp_element(&opening->first_times, ranges[i].first_us);
+		wire_timestamp_element(&opening->last_times, ranges[i].last_us);
+	}
+	free(ranges);
+	return true;
+}
+
+static bool
+add_touch(Trip *trip, Opening *opening, const InternKind *series, const Batch *batch)
+{
+	const Statement touch = { .sql = "SELECT profstore.touch_each_series($1, $2, $3)",
 							  .failure = "could not store the times of series",
 							  .keep = true,
 							  .param_count = 3,
 							  .params = { { WIRE_INT4_ARRAY, &opening->series_ids },
-										  { WIRE_TIMESTAMPTZ, &opening->first_time },
-										  { WIRE_TIMESTAMPTZ, &opening->last_time } } };
+										  { WIRE_TIMESTAMPTZ_ARRAY, &opening->first_times },
+										  { WIRE_TIMESTAMPTZ_ARRAY, &opening->last_times } } };
 
-	wire_array(&opening->series_ids, WIRE_INT4, series->count);
-	for (size_t i = 0; i < series->count; i++)
-		wire_int4_element(&opening->series_ids, (int32_t) series->ids[i]);
 	trip_add(trip, &touch, NULL);
+	return put_times(opening, series, batch);
 }
 
 static DbOutcome
@@ -282,21 +332,41 @@ copy_samples(Store *store, Connection *connection, const Batch *batch, const Int
 	return outcome == DB_OK ? connection_copy_end(connection, error) : outcome;
 }
 
-/* All but COPY and COMMIT. *is_new false: the batch is stored already. */
 static DbOutcome
-prepare_rows(Opening *opening, InternWork *ids, Connection *connection, const Batch *batch,
-			 bool *is_new, DbError *error)
+out_of_memory(DbError *error)
 {
+	db_error_set(error, NULL, "could not store a batch", "Out of memory.", NULL);
+	return DB_REFUSED;
+}
+
+/* What one batch becomes on its way. */
+typedef struct Storing
+{
+	const Batch *batch;
+	Opening opening;
+	InternWork ids;
+	NotesWork notes;
+	bool is_new; /* false: the batch is stored already */
+} Storing;
+
+/* All but COPY and COMMIT. */
+static DbOutcome
+prepare_rows(Storing *storing, Interner *interner, Connection *connection, DbError *error)
+{
+	const InternKind *series = &storing->ids.kinds[KIND_SERIES];
 	Trip trip = { 0 };
 	DbOutcome outcome;
 
-	*is_new = true;
-	add_opening(&trip, opening, batch, is_new);
-	outcome = intern_names(ids, &trip, connection, error);
-	if (outcome == DB_OK && *is_new)
+	storing->is_new = true;
+	add_opening(&trip, &storing->opening, storing->batch, &storing->is_new);
+	outcome = intern_names(&storing->ids, &trip, connection, error);
+	if (outcome == DB_OK && storing->is_new)
 	{
-		add_touch(&trip, opening, &ids->kinds[KIND_SERIES]);
-		outcome = intern_stacks(ids, &trip, connection, error);
+		if (!add_touch(&trip, &storing->opening, series, storing->batch) ||
+			!notes_begin(&storing->notes, interner, &storing->ids, storing->batch, &trip))
+			outcome = out_of_memory(error);
+		else
+			outcome = intern_stacks(&storing->ids, &trip, connection, error);
 	}
 	if (outcome == DB_OK)
 		outcome = trip_run(&trip, connection, error);
@@ -309,28 +379,30 @@ store_batch(Store *store, Interner *interner, Session *session, const Batch *bat
 			DbError *error)
 {
 	Connection *connection = &session->connection;
+	Storing storing = { .batch = batch };
 	const BatchSample *samples;
-	InternWork ids;
-	Opening opening;
-	bool is_new;
 	DbOutcome outcome;
 
-	intern_begin(&ids, interner, batch);
-	opening_init(&opening, store, session, batch, number);
-	outcome = prepare_rows(&opening, &ids, connection, batch, &is_new, error);
-	if (outcome == DB_OK && !is_new)
+	intern_begin(&storing.ids, interner, batch);
+	opening_init(&storing.opening, store, session, batch, number);
+	outcome = prepare_rows(&storing, interner, connection, error);
+	if (outcome == DB_OK && !storing.is_new)
 		outcome = end_transaction(connection, "ROLLBACK", error);
 	else if (outcome == DB_OK)
 	{
 		outcome = batch_samples(batch, &samples) == 0
 					  ? end_transaction(connection, "COMMIT", error)
-					  : copy_samples(store, connection, batch, &ids, error);
+					  : copy_samples(store, connection, batch, &storing.ids, error);
 		if (outcome == DB_OK)
-			intern_remember(&ids);
+		{
+			intern_remember(&storing.ids);
+			notes_remember(&storing.notes);
+		}
 	}
 	if (outcome != DB_OK)
 		connection_abandon(connection);
-	opening_fini(&opening);
-	intern_end(&ids);
+	opening_fini(&storing.opening);
+	notes_end(&storing.notes);
+	intern_end(&storing.ids);
 	return outcome;
 }

@@ -9,12 +9,13 @@
 #include <string.h>
 
 int
-target_init(Target *target, const char *conninfo, const char *node, const char *uuid, int wake_fd)
+target_init(Target *target, const char *conninfo, const char *node, const char *uuid,
+			size_t cache_bytes, int wake_fd)
 {
 	int err;
 
 	*target = (Target){ .session.connection.wake_fd = wake_fd };
-	interner_init(&target->interner);
+	interner_init(&target->interner, cache_bytes);
 	partitions_init(&target->partitions);
 	err = store_init(&target->store, node, uuid);
 	if (err != 0)

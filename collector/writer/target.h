@@ -21,9 +21,12 @@ typedef struct Target
 	Identity interned_under;
 } Target;
 
-/* uuid NULL: one drawn at random. 0 or -errno; to be given back in either case. Must not move. */
+/*
+ * uuid NULL: one drawn at random. cache_bytes: of known ids. 0 or -errno; to be given back in either
+ * case. Must not move.
+ */
 int target_init(Target *target, const char *conninfo, const char *node, const char *uuid,
-				int wake_fd);
+				size_t cache_bytes, int wake_fd);
 void target_fini(Target *target);
 
 /* Connects where there is no connection. */

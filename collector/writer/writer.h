@@ -32,8 +32,9 @@ typedef struct WriterOptions
 {
 	const char *target;	  /* tells writers apart in the log; NULL where there is but one */
 	const char *conninfo; /* libpq connection string; "" for PG* environment alone */
-	const char *node;	  /* name of this host, stored with losses */
+	const char *node;	  /* name of this host, stored with losses; "": it is no target */
 	size_t queue_bytes;	  /* budget of the queue */
+	size_t cache_bytes;	  /* budget of known ids; 0: 20 MB */
 	int64_t denied_ms;	  /* 0: WRITER_DENIED_MS */
 
 	/*

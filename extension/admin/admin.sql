@@ -22,7 +22,7 @@ BEGIN
 	EXECUTE format('GRANT INSERT ON profstore.samples, profstore.losses TO %s', role);
 	EXECUTE format('GRANT SELECT, INSERT, UPDATE ON profstore.targets, profstore.unwind_counts TO %s', role);
 	EXECUTE format('GRANT EXECUTE ON FUNCTION profstore.intern_profile_types, profstore.intern_series,
-		profstore.touch_series, profstore.intern_mappings, profstore.intern_functions, profstore.intern_locations,
+		profstore.touch_series, profstore.touch_each_series, profstore.intern_mappings, profstore.intern_functions, profstore.intern_locations,
 		profstore.intern_stacks, profstore.keep_file_notes, profstore.epoch, profstore.pin_epoch, profstore.begin_batch, profstore.ensure_partitions TO %s', role);
 END
 $$;

@@ -2,23 +2,23 @@
  * pprof_read.c
  *		Bytes of the pprof format to a profile.
  *
- * The profile's fields may come in any order, and refer to each other by index and id. So it is
- * passed over several times; a pass skips what is not its own by its length.
+ * The profile's fields may come in any order, and refer to each other by index and id. So they are
+ * listed once, and read in this order:
  *
- * 1. Strings are listed.
+ * 1. Strings, while all fields are listed.
  * 2. Sample types, mappings, functions and what stands beside samples refer to strings alone.
  * 3. Locations refer to mappings and functions.
  * 4. Samples refer to locations.
  *
- * One message at a time becomes an object, in scratch memory that the next one reuses
- * (pprof_wire.h).
+ * Messages are read field by field, straight into the profile's arrays.
  */
 #include <string.h>
 
+#include "formats/clean_text.h"
 #include "formats/id_index.h"
+#include "formats/pprof_fields.h"
 #include "formats/pprof_wire.h"
 #include "formats/profile.h"
-#include "formats/profile.pb-c.h"
 
 /* What a mapping needs beside its texts while locations are read. */
 typedef struct MemoryRange
@@ -27,6 +27,13 @@ typedef struct MemoryRange
 	uint64_t limit;
 	uint64_t offset;
 } MemoryRange;
+
+/* Where fields of a kind begin. */
+typedef struct FieldList
+{
+	uint32_t *begins;
+	uint32_t count;
+} FieldList;
 
 typedef struct Reader
 {
@@ -37,13 +44,21 @@ typedef struct Reader
 	PfsReadError *error;
 	PfsText *strings;
 	uint32_t string_count;
+	FieldList location_fields;
+	FieldList sample_fields;
+	FieldList other_fields;
 	MemoryRange *ranges;
 	PfsIdIndex mappings;
 	PfsIdIndex functions;
 	PfsIdIndex locations;
 	size_t offset; /* of the tag of the field that is being read */
 	uint64_t default_type;
-	PfsMessageArena arena;
+
+	/* of the location or sample that is being read */
+	uint64_t numbers[LOCATION_LINE]; /* a location's, by field */
+	uint32_t lines_read;			 /* so the other two: more than are kept */
+	uint32_t values_read;
+	uint32_t labels_read;
 } Reader;
 
 static PfsReadStatus
@@ -68,8 +83,52 @@ refused(Reader *reader)
 
 typedef PfsReadStatus (*FieldFn)(Reader *reader, const PfsWireField *field);
 
+/* First: strings, and where fields are */
+
 static PfsReadStatus
-pass_over(Reader *reader, FieldFn function)
+read_string(Reader *reader, const PfsWireField *field)
+{
+	if (field->wire_type != PFS_WIRE_BYTES)
+		return malformed(reader, "string has no length");
+	if (reader->string_count == 0 && field->length != 0)
+		return malformed(reader, "first string is not empty");
+	if (!PFS_GROW(reader->budget, reader->strings, reader->string_count))
+		return refused(reader);
+	reader->strings[reader->string_count] =
+		(PfsText){ (const char *) field->bytes, (uint32_t) field->length };
+	return pfs_text_clean(reader->profile, &reader->strings[reader->string_count++])
+			   ? PFS_READ_OK
+			   : refused(reader);
+}
+
+/* Adds a field to the list of those that are read later. */
+static PfsReadStatus
+keep_field(Reader *reader, FieldList *list, size_t begin)
+{
+	if (!PFS_GROW(reader->budget, list->begins, list->count))
+		return refused(reader);
+	list->begins[list->count++] = (uint32_t) begin;
+	return PFS_READ_OK;
+}
+
+static PfsReadStatus
+list_field(Reader *reader, const PfsWireField *field, size_t begin)
+{
+	switch (field->number)
+	{
+		case PFS_PPROF_STRING_TABLE:
+			return read_string(reader, field);
+		case PFS_PPROF_LOCATION:
+			return keep_field(reader, &reader->location_fields, begin);
+		case PFS_PPROF_SAMPLE:
+			return keep_field(reader, &reader->sample_fields, begin);
+		default:
+			return keep_field(reader, &reader->other_fields, begin);
+	}
+}
+
+static PfsReadStatus
+list_fields(Reader *reader)
 {
 	PfsReadStatus status = PFS_READ_OK;
 
@@ -81,28 +140,79 @@ pass_over(Reader *reader, FieldFn function)
 		pfs_pause(reader->budget->pause);
 		reader->offset = at;
 		problem = pfs_wire_field(reader->bytes, reader->length, &at, &field);
-		status = problem == NULL ? function(reader, &field) : malformed(reader, problem);
+		status = problem == NULL ? list_field(reader, &field, reader->offset)
+								 : malformed(reader, problem);
 	}
 	return status;
 }
 
-/* The object of a message, which lives until the next call; NULL with the reason in *status. */
-static void *
-unpack(Reader *reader, const PfsWireField *field, const ProtobufCMessageDescriptor *descriptor,
-	   PfsReadStatus *status)
+static PfsReadStatus
+read_fields(Reader *reader, const FieldList *list, FieldFn function)
 {
-	bool is_refused;
-	void *message;
+	PfsReadStatus status = PFS_READ_OK;
 
-	if (field->wire_type != PFS_WIRE_BYTES)
+	for (uint32_t i = 0; status == PFS_READ_OK && i < list->count; i++)
 	{
-		*status = malformed(reader, "field is no message");
-		return NULL;
+		size_t at = reader->offset = list->begins[i];
+		PfsWireField field;
+
+		pfs_pause(reader->budget->pause);
+		/* it was one when it was listed */
+		pfs_wire_field(reader->bytes, reader->length, &at, &field);
+		status = function(reader, &field);
 	}
-	message = pfs_wire_message(&reader->arena, field, descriptor, &is_refused);
-	if (message == NULL)
-		*status = is_refused ? refused(reader) : malformed(reader, "message cannot be decoded");
-	return message;
+	return status;
+}
+
+/* The numbers of a message that has nothing else, by the numbers of their fields. */
+static PfsReadStatus
+read_numbers(Reader *reader, const PfsWireField *field, uint64_t *numbers, uint32_t count)
+{
+	if (field->wire_type != PFS_WIRE_BYTES)
+		return malformed(reader, "field is no message");
+	return pfs_wire_numbers(field, numbers, count) ? PFS_READ_OK
+												   : malformed(reader, "message cannot be decoded");
+}
+
+/* Reads the fields of a message one by one. */
+static PfsReadStatus
+read_message(Reader *reader, const PfsWireField *message, FieldFn function)
+{
+	PfsReadStatus status = PFS_READ_OK;
+
+	if (message->wire_type != PFS_WIRE_BYTES)
+		return malformed(reader, "field is no message");
+	for (size_t at = 0; status == PFS_READ_OK && at < message->length;)
+	{
+		PfsWireField field;
+
+		if (pfs_wire_field(message->bytes, message->length, &at, &field) != NULL)
+			return malformed(reader, "message cannot be decoded");
+		status = function(reader, &field);
+	}
+	return status;
+}
+
+/* A list of numbers comes as one run of bytes, or as a field for each. */
+static PfsReadStatus
+read_list(Reader *reader, const PfsWireField *field,
+		  PfsReadStatus (*add)(Reader *reader, uint64_t number))
+{
+	PfsReadStatus status = PFS_READ_OK;
+
+	if (field->wire_type == PFS_WIRE_VARINT)
+		return add(reader, field->value);
+	if (field->wire_type != PFS_WIRE_BYTES)
+		return malformed(reader, "invalid number");
+	for (size_t at = 0; status == PFS_READ_OK && at < field->length;)
+	{
+		uint64_t number;
+
+		if (!pfs_wire_varint(field->bytes, field->length, &at, &number))
+			return malformed(reader, "invalid number");
+		status = add(reader, number);
+	}
+	return status;
 }
 
 static PfsReadStatus
@@ -117,24 +227,6 @@ add_id(Reader *reader, PfsIdIndex *index, uint64_t id)
 	if (!pfs_id_add(index, reader->budget, id))
 		return refused(reader);
 	return id == 0 ? malformed(reader, "id is zero") : PFS_READ_OK;
-}
-
-/* First pass: strings */
-
-static PfsReadStatus
-read_string(Reader *reader, const PfsWireField *field)
-{
-	if (field->number != PFS__PPROF__FIELD__STRING_TABLE)
-		return PFS_READ_OK;
-	if (field->wire_type != PFS_WIRE_BYTES)
-		return malformed(reader, "string has no length");
-	if (reader->string_count == 0 && field->length != 0)
-		return malformed(reader, "first string is not empty");
-	if (!PFS_GROW(reader->budget, reader->strings, reader->string_count))
-		return refused(reader);
-	reader->strings[reader->string_count++] =
-		(PfsText){ (const char *) field->bytes, (uint32_t) field->length };
-	return PFS_READ_OK;
 }
 
 /*
@@ -153,19 +245,18 @@ get_string(Reader *reader, uint64_t index, PfsText *text)
 	return PFS_READ_OK;
 }
 
-/* Second pass: what refers to strings alone */
+/* Second: what refers to strings alone */
 
 static PfsReadStatus
 read_value_type(Reader *reader, const PfsWireField *field, PfsValueType *type)
 {
-	PfsReadStatus status = PFS_READ_OK;
-	const Pfs__Pprof__ValueType *message =
-		unpack(reader, field, &pfs__pprof__value_type__descriptor, &status);
+	uint64_t numbers[VALUE_TYPE_END];
+	PfsReadStatus status = read_numbers(reader, field, numbers, VALUE_TYPE_END);
 
-	if (message != NULL)
-		status = get_string(reader, (uint64_t) message->type, &type->type);
 	if (status == PFS_READ_OK)
-		status = get_string(reader, (uint64_t) message->unit, &type->unit);
+		status = get_string(reader, numbers[VALUE_TYPE_TYPE], &type->type);
+	if (status == PFS_READ_OK)
+		status = get_string(reader, numbers[VALUE_TYPE_UNIT], &type->unit);
 	return status;
 }
 
@@ -185,32 +276,31 @@ static PfsReadStatus
 read_mapping(Reader *reader, const PfsWireField *field)
 {
 	PfsProfile *profile = reader->profile;
-	PfsReadStatus status = PFS_READ_OK;
-	const Pfs__Pprof__Mapping *message =
-		unpack(reader, field, &pfs__pprof__mapping__descriptor, &status);
+	uint64_t numbers[MAPPING_END];
+	PfsReadStatus status = read_numbers(reader, field, numbers, MAPPING_END);
 	PfsProfileMapping *mapping;
 
-	if (message == NULL)
+	if (status != PFS_READ_OK)
 		return status;
 	if (!PFS_GROW(reader->budget, profile->mappings, profile->mapping_count) ||
 		!PFS_GROW(reader->budget, reader->ranges, profile->mapping_count))
 		return refused(reader);
 	reader->ranges[profile->mapping_count] =
-		(MemoryRange){ message->memory_start, message->memory_limit, message->file_offset };
+		(MemoryRange){ numbers[MAPPING_START], numbers[MAPPING_LIMIT], numbers[MAPPING_OFFSET] };
 	mapping = &profile->mappings[profile->mapping_count++];
-	status = add_id(reader, &reader->mappings, message->id);
+	status = add_id(reader, &reader->mappings, numbers[MAPPING_ID]);
 	if (status == PFS_READ_OK)
-		status = get_string(reader, (uint64_t) message->filename, &mapping->file);
+		status = get_string(reader, numbers[MAPPING_FILENAME], &mapping->file);
 	if (status == PFS_READ_OK)
-		status = get_string(reader, (uint64_t) message->build_id, &mapping->build_id);
+		status = get_string(reader, numbers[MAPPING_BUILD_ID], &mapping->build_id);
 	return status;
 }
 
 /* Line numbers have room for 31 bits. */
 static PfsReadStatus
-get_line(Reader *reader, int64_t line, int32_t *result)
+get_line(Reader *reader, uint64_t line, int32_t *result)
 {
-	if (line < 0 || line > INT32_MAX)
+	if (line > INT32_MAX)
 		return fail(reader, PFS_READ_OUT_OF_RANGE, "line number is out of range");
 	*result = (int32_t) line;
 	return PFS_READ_OK;
@@ -220,26 +310,25 @@ static PfsReadStatus
 read_function(Reader *reader, const PfsWireField *field)
 {
 	PfsProfile *profile = reader->profile;
-	PfsReadStatus status = PFS_READ_OK;
-	const Pfs__Pprof__Function *message =
-		unpack(reader, field, &pfs__pprof__function__descriptor, &status);
+	uint64_t numbers[FUNCTION_END];
+	PfsReadStatus status = read_numbers(reader, field, numbers, FUNCTION_END);
 	PfsProfileFunction *function;
 
-	if (message == NULL)
+	if (status != PFS_READ_OK)
 		return status;
 	if (!PFS_GROW(reader->budget, profile->functions, profile->function_count))
 		return refused(reader);
 	function = &profile->functions[profile->function_count++];
 	*function = (PfsProfileFunction){ 0 };
-	status = add_id(reader, &reader->functions, message->id);
+	status = add_id(reader, &reader->functions, numbers[FUNCTION_ID]);
 	if (status == PFS_READ_OK)
-		status = get_string(reader, (uint64_t) message->name, &function->name);
+		status = get_string(reader, numbers[FUNCTION_NAME], &function->name);
 	if (status == PFS_READ_OK)
-		status = get_string(reader, (uint64_t) message->system_name, &function->system_name);
+		status = get_string(reader, numbers[FUNCTION_SYSTEM_NAME], &function->system_name);
 	if (status == PFS_READ_OK)
-		status = get_string(reader, (uint64_t) message->filename, &function->filename);
+		status = get_string(reader, numbers[FUNCTION_FILENAME], &function->filename);
 	if (status == PFS_READ_OK)
-		status = get_line(reader, message->start_line, &function->start_line);
+		status = get_line(reader, numbers[FUNCTION_START_LINE], &function->start_line);
 	if (function->name.length == 0)
 		function->name = function->system_name;
 	return status;
@@ -255,26 +344,6 @@ add_comment(Reader *reader, uint64_t index)
 	return get_string(reader, index, &profile->comments[profile->comment_count++]);
 }
 
-/* A list of numbers comes as one run of bytes, or as a field for each. */
-static PfsReadStatus
-read_comments(Reader *reader, const PfsWireField *field)
-{
-	PfsReadStatus status = PFS_READ_OK;
-	size_t at = 0;
-
-	if (field->wire_type == PFS_WIRE_VARINT)
-		return add_comment(reader, field->value);
-	while (status == PFS_READ_OK && at < field->length)
-	{
-		uint64_t index;
-
-		if (!pfs_wire_varint(field->bytes, field->length, &at, &index))
-			return malformed(reader, "invalid number");
-		status = add_comment(reader, index);
-	}
-	return status;
-}
-
 static PfsReadStatus
 read_number(Reader *reader, const PfsWireField *field)
 {
@@ -284,11 +353,11 @@ read_number(Reader *reader, const PfsWireField *field)
 		return malformed(reader, "field is no number");
 	switch (field->number)
 	{
-		case PFS__PPROF__FIELD__DROP_FRAMES:
+		case PFS_PPROF_DROP_FRAMES:
 			return get_string(reader, field->value, &profile->drop_frames);
-		case PFS__PPROF__FIELD__KEEP_FRAMES:
+		case PFS_PPROF_KEEP_FRAMES:
 			return get_string(reader, field->value, &profile->keep_frames);
-		case PFS__PPROF__FIELD__TIME_NANOS:
+		case PFS_PPROF_TIME_NANOS:
 			/*
 			 * Profiles that follow each other in one file would be read as one with wrong strings.
 			 */
@@ -296,13 +365,13 @@ read_number(Reader *reader, const PfsWireField *field)
 				return malformed(reader, "second profile in one file");
 			profile->time_ns = (int64_t) field->value;
 			break;
-		case PFS__PPROF__FIELD__DURATION_NANOS:
+		case PFS_PPROF_DURATION_NANOS:
 			profile->duration_ns = (int64_t) field->value;
 			break;
-		case PFS__PPROF__FIELD__PERIOD:
+		case PFS_PPROF_PERIOD:
 			profile->period = (int64_t) field->value;
 			break;
-		case PFS__PPROF__FIELD__DEFAULT_SAMPLE_TYPE:
+		case PFS_PPROF_DEFAULT_SAMPLE_TYPE:
 			reader->default_type = field->value;
 			break;
 		default:
@@ -316,58 +385,87 @@ read_plain(Reader *reader, const PfsWireField *field)
 {
 	switch (field->number)
 	{
-		case PFS__PPROF__FIELD__SAMPLE_TYPE:
+		case PFS_PPROF_SAMPLE_TYPE:
 			return read_sample_type(reader, field);
-		case PFS__PPROF__FIELD__MAPPING:
+		case PFS_PPROF_MAPPING:
 			return read_mapping(reader, field);
-		case PFS__PPROF__FIELD__FUNCTION:
+		case PFS_PPROF_FUNCTION:
 			return read_function(reader, field);
-		case PFS__PPROF__FIELD__PERIOD_TYPE:
+		case PFS_PPROF_PERIOD_TYPE:
 			return read_value_type(reader, field, &reader->profile->period_type);
-		case PFS__PPROF__FIELD__COMMENT:
-			return read_comments(reader, field);
-		case PFS__PPROF__FIELD__DROP_FRAMES:
-		case PFS__PPROF__FIELD__KEEP_FRAMES:
-		case PFS__PPROF__FIELD__TIME_NANOS:
-		case PFS__PPROF__FIELD__DURATION_NANOS:
-		case PFS__PPROF__FIELD__PERIOD:
-		case PFS__PPROF__FIELD__DEFAULT_SAMPLE_TYPE:
-		case PFS__PPROF__FIELD__DOC_URL:
+		case PFS_PPROF_COMMENT:
+			return read_list(reader, field, add_comment);
+		case PFS_PPROF_DROP_FRAMES:
+		case PFS_PPROF_KEEP_FRAMES:
+		case PFS_PPROF_TIME_NANOS:
+		case PFS_PPROF_DURATION_NANOS:
+		case PFS_PPROF_PERIOD:
+		case PFS_PPROF_DEFAULT_SAMPLE_TYPE:
+		case PFS_PPROF_DOC_URL:
 			return read_number(reader, field);
 		default:
 			return PFS_READ_OK;
 	}
 }
 
-/* Third pass: locations */
+/* Third: locations */
 
 /* A line without a function says nothing and is left out. */
 static PfsReadStatus
-read_lines(Reader *reader, const Pfs__Pprof__Location *message, PfsProfileLocation *location)
+read_line(Reader *reader, const PfsWireField *field)
 {
 	PfsProfile *profile = reader->profile;
+	uint64_t numbers[LINE_END];
+	PfsReadStatus status = read_numbers(reader, field, numbers, LINE_END);
+	PfsProfileLine line;
 
-	if (message->n_line > PFS_PROFILE_MAX_LINES)
+	if (status != PFS_READ_OK)
+		return status;
+	if (++reader->lines_read > PFS_PROFILE_MAX_LINES)
 		return fail(reader, PFS_READ_TOO_LARGE, "location has too many lines");
-	location->first_line = profile->line_count;
-	for (size_t i = 0; i < message->n_line; i++)
-	{
-		PfsProfileLine line;
-		PfsReadStatus status;
+	if (numbers[LINE_FUNCTION_ID] == 0)
+		return PFS_READ_OK;
+	line.function = pfs_id_find(&reader->functions, numbers[LINE_FUNCTION_ID]);
+	if (line.function == PFS_NONE)
+		return malformed(reader, "location refers to a function that is not there");
+	status = get_line(reader, numbers[LINE_LINE], &line.line);
+	if (status != PFS_READ_OK)
+		return status;
+	if (!PFS_GROW(reader->budget, profile->lines, profile->line_count))
+		return refused(reader);
+	profile->lines[profile->line_count++] = line;
+	return PFS_READ_OK;
+}
 
-		if (!PFS_GROW(reader->budget, profile->lines, profile->line_count))
-			return refused(reader);
-		if (message->line[i]->function_id == 0)
-			continue;
-		line.function = pfs_id_find(&reader->functions, message->line[i]->function_id);
-		if (line.function == PFS_NONE)
-			return malformed(reader, "location refers to a function that is not there");
-		status = get_line(reader, message->line[i]->line, &line.line);
-		if (status != PFS_READ_OK)
-			return status;
-		profile->lines[profile->line_count++] = line;
-	}
-	location->line_count = profile->line_count - location->first_line;
+static PfsReadStatus
+read_location_field(Reader *reader, const PfsWireField *field)
+{
+	if (field->number == LOCATION_LINE)
+		return read_line(reader, field);
+	if (field->number > LOCATION_LINE)
+		return PFS_READ_OK;
+	if (field->wire_type != PFS_WIRE_VARINT)
+		return malformed(reader, "message cannot be decoded");
+	reader->numbers[field->number] = field->value;
+	return PFS_READ_OK;
+}
+
+/* Finds the mapping of a location, and its address in the mapping's file. */
+static PfsReadStatus
+place_location(Reader *reader, PfsProfileLocation *location)
+{
+	uint64_t address = reader->numbers[LOCATION_ADDRESS];
+	const MemoryRange *range;
+
+	location->address = address;
+	location->mapping = PFS_NONE;
+	if (reader->numbers[LOCATION_MAPPING_ID] == 0)
+		return PFS_READ_OK;
+	location->mapping = pfs_id_find(&reader->mappings, reader->numbers[LOCATION_MAPPING_ID]);
+	if (location->mapping == PFS_NONE)
+		return malformed(reader, "location refers to a mapping that is not there");
+	range = &reader->ranges[location->mapping];
+	location->address = pfs_file_address(address, range->start, range->limit, range->offset);
 	return PFS_READ_OK;
 }
 
@@ -375,127 +473,122 @@ static PfsReadStatus
 read_location(Reader *reader, const PfsWireField *field)
 {
 	PfsProfile *profile = reader->profile;
-	PfsReadStatus status = PFS_READ_OK;
-	const Pfs__Pprof__Location *message;
 	PfsProfileLocation *location;
+	PfsReadStatus status;
 
-	if (field->number != PFS__PPROF__FIELD__LOCATION)
-		return PFS_READ_OK;
-	message = unpack(reader, field, &pfs__pprof__location__descriptor, &status);
-	if (message == NULL)
-		return status;
 	if (!PFS_GROW(reader->budget, profile->locations, profile->location_count))
 		return refused(reader);
-	location = &profile->locations[profile->location_count];
-	status = add_id(reader, &reader->locations, message->id);
+	location = &profile->locations[profile->location_count++];
+	*location = (PfsProfileLocation){ .first_line = profile->line_count };
+	memset(reader->numbers, 0, sizeof(reader->numbers));
+	reader->lines_read = 0;
+	status = read_message(reader, field, read_location_field);
+	location->line_count = profile->line_count - location->first_line;
+	if (status == PFS_READ_OK)
+		status = add_id(reader, &reader->locations, reader->numbers[LOCATION_ID]);
+	return status == PFS_READ_OK ? place_location(reader, location) : status;
+}
+
+/* Fourth: samples. Fields go to the last one. */
+
+static PfsReadStatus
+add_frame(Reader *reader, uint64_t id)
+{
+	PfsProfile *profile = reader->profile;
+	PfsProfileSample *sample = &profile->samples[profile->sample_count - 1];
+	uint32_t location = pfs_id_find(&reader->locations, id);
+
+	if (location == PFS_NONE)
+		return malformed(reader, "sample refers to a location that is not there");
+	if (sample->location_count == PFS_PROFILE_MAX_DEPTH)
+		return fail(reader, PFS_READ_TOO_LARGE, "stack has too many frames");
+	if (!PFS_GROW(reader->budget, profile->location_indexes, profile->location_index_count))
+		return refused(reader);
+	profile->location_indexes[profile->location_index_count++] = location;
+	sample->location_count++;
+	return PFS_READ_OK;
+}
+
+static PfsReadStatus
+add_value(Reader *reader, uint64_t value)
+{
+	PfsProfile *profile = reader->profile;
+	size_t at = (size_t) (profile->sample_count - 1) * profile->type_count + reader->values_read;
+
+	if (reader->values_read == profile->type_count)
+		return malformed(reader, "sample does not have one value for each sample type");
+	if (!PFS_GROW(reader->budget, profile->values, at))
+		return refused(reader);
+	profile->values[at] = (int64_t) value;
+	reader->values_read++;
+	return PFS_READ_OK;
+}
+
+static PfsReadStatus
+add_label(Reader *reader, const PfsWireField *field)
+{
+	PfsProfile *profile = reader->profile;
+	PfsProfileSample *sample = &profile->samples[profile->sample_count - 1];
+	uint64_t numbers[LABEL_END];
+	PfsReadStatus status = read_numbers(reader, field, numbers, LABEL_END);
+	PfsProfileLabel *label;
+
 	if (status != PFS_READ_OK)
 		return status;
-	*location = (PfsProfileLocation){ .mapping = PFS_NONE, .address = message->address };
-	if (message->mapping_id != 0)
-	{
-		const MemoryRange *range;
-
-		location->mapping = pfs_id_find(&reader->mappings, message->mapping_id);
-		if (location->mapping == PFS_NONE)
-			return malformed(reader, "location refers to a mapping that is not there");
-		range = &reader->ranges[location->mapping];
-		location->address =
-			pfs_file_address(message->address, range->start, range->limit, range->offset);
-	}
-	profile->location_count++;
-	return read_lines(reader, message, location);
-}
-
-/* Fourth pass: samples */
-
-static PfsReadStatus
-read_stack(Reader *reader, const Pfs__Pprof__Sample *message, PfsProfileSample *sample)
-{
-	PfsProfile *profile = reader->profile;
-
-	if (message->n_location_id > PFS_PROFILE_MAX_DEPTH)
-		return fail(reader, PFS_READ_TOO_LARGE, "stack has too many frames");
-	sample->first_location = profile->location_index_count;
-	sample->location_count = (uint32_t) message->n_location_id;
-	for (size_t i = 0; i < message->n_location_id; i++)
-	{
-		uint32_t location = pfs_id_find(&reader->locations, message->location_id[i]);
-
-		if (location == PFS_NONE)
-			return malformed(reader, "sample refers to a location that is not there");
-		if (!PFS_GROW(reader->budget, profile->location_indexes, profile->location_index_count))
-			return refused(reader);
-		profile->location_indexes[profile->location_index_count++] = location;
-	}
-	return PFS_READ_OK;
-}
-
-static PfsReadStatus
-read_labels(Reader *reader, const Pfs__Pprof__Sample *message, PfsProfileSample *sample)
-{
-	PfsProfile *profile = reader->profile;
-
-	if (message->n_label > PFS_PROFILE_MAX_LABELS)
+	if (++reader->labels_read > PFS_PROFILE_MAX_LABELS)
 		return fail(reader, PFS_READ_TOO_LARGE, "sample has too many labels");
-	sample->first_label = profile->label_count;
-	sample->label_count = 0;
-	for (size_t i = 0; i < message->n_label; i++)
-	{
-		const Pfs__Pprof__Label *from = message->label[i];
-		PfsProfileLabel *label;
-		PfsReadStatus status;
+	/* neither a text nor a number */
+	if (numbers[LABEL_STR] == 0 && numbers[LABEL_NUM] == 0 && numbers[LABEL_NUM_UNIT] == 0)
+		return PFS_READ_OK;
+	if (!PFS_GROW(reader->budget, profile->labels, profile->label_count))
+		return refused(reader);
+	label = &profile->labels[profile->label_count++];
+	label->numeric = numbers[LABEL_STR] == 0;
+	label->number = label->numeric ? (int64_t) numbers[LABEL_NUM] : 0;
+	sample->label_count++;
+	status = get_string(reader, numbers[LABEL_KEY], &label->key);
+	return status == PFS_READ_OK
+			   ? get_string(reader, numbers[label->numeric ? LABEL_NUM_UNIT : LABEL_STR],
+							&label->text)
+			   : status;
+}
 
-		if (!PFS_GROW(reader->budget, profile->labels, profile->label_count))
-			return refused(reader);
-		/* neither a text nor a number */
-		if (from->str == 0 && from->num == 0 && from->num_unit == 0)
-			continue;
-		label = &profile->labels[profile->label_count];
-		label->numeric = from->str == 0;
-		label->number = label->numeric ? from->num : 0;
-		status = get_string(reader, (uint64_t) from->key, &label->key);
-		if (status == PFS_READ_OK)
-			status = get_string(reader, (uint64_t) (label->numeric ? from->num_unit : from->str),
-								&label->text);
-		if (status != PFS_READ_OK)
-			return status;
-		profile->label_count++;
-		sample->label_count++;
+static PfsReadStatus
+read_sample_field(Reader *reader, const PfsWireField *field)
+{
+	switch (field->number)
+	{
+		case SAMPLE_LOCATION_ID:
+			return read_list(reader, field, add_frame);
+		case SAMPLE_VALUE:
+			return read_list(reader, field, add_value);
+		case SAMPLE_LABEL:
+			return add_label(reader, field);
+		default:
+			return PFS_READ_OK;
 	}
-	return PFS_READ_OK;
 }
 
 static PfsReadStatus
 read_sample(Reader *reader, const PfsWireField *field)
 {
 	PfsProfile *profile = reader->profile;
-	PfsReadStatus status = PFS_READ_OK;
-	const Pfs__Pprof__Sample *message;
-	PfsProfileSample *sample;
-	size_t value_count = (size_t) profile->sample_count * profile->type_count;
+	PfsReadStatus status;
 
-	if (field->number != PFS__PPROF__FIELD__SAMPLE)
-		return PFS_READ_OK;
-	message = unpack(reader, field, &pfs__pprof__sample__descriptor, &status);
-	if (message == NULL)
-		return status;
-	if (message->n_value != profile->type_count)
-		return malformed(reader, "sample does not have one value for each sample type");
 	if (!PFS_GROW(reader->budget, profile->samples, profile->sample_count))
 		return refused(reader);
-	for (size_t i = 0; i < message->n_value; i++)
-	{
-		if (!PFS_GROW(reader->budget, profile->values, value_count + i))
-			return refused(reader);
-		profile->values[value_count + i] = message->value[i];
-	}
-	sample = &profile->samples[profile->sample_count++];
-	sample->time_offset_ns = 0;
-	status = read_stack(reader, message, sample);
-	return status == PFS_READ_OK ? read_labels(reader, message, sample) : status;
+	profile->samples[profile->sample_count++] =
+		(PfsProfileSample){ .first_location = profile->location_index_count,
+							.first_label = profile->label_count };
+	reader->values_read = 0;
+	reader->labels_read = 0;
+	status = read_message(reader, field, read_sample_field);
+	if (status == PFS_READ_OK && reader->values_read != profile->type_count)
+		status = malformed(reader, "sample does not have one value for each sample type");
+	return status;
 }
 
-/* All passes */
+/* All of it */
 
 static PfsReadStatus
 find_default_type(Reader *reader)
@@ -518,10 +611,10 @@ find_default_type(Reader *reader)
 static PfsReadStatus
 read_all(Reader *reader)
 {
-	PfsReadStatus status = pass_over(reader, read_string);
+	PfsReadStatus status = list_fields(reader);
 
 	if (status == PFS_READ_OK)
-		status = pass_over(reader, read_plain);
+		status = read_fields(reader, &reader->other_fields, read_plain);
 	if (status == PFS_READ_OK)
 		status = finish_ids(reader, &reader->mappings, "two mappings have the same id");
 	if (status == PFS_READ_OK)
@@ -531,11 +624,11 @@ read_all(Reader *reader)
 	if (status == PFS_READ_OK)
 		status = find_default_type(reader);
 	if (status == PFS_READ_OK)
-		status = pass_over(reader, read_location);
+		status = read_fields(reader, &reader->location_fields, read_location);
 	if (status == PFS_READ_OK)
 		status = finish_ids(reader, &reader->locations, "two locations have the same id");
 	if (status == PFS_READ_OK)
-		status = pass_over(reader, read_sample);
+		status = read_fields(reader, &reader->sample_fields, read_sample);
 	return status;
 }
 
@@ -553,8 +646,7 @@ pfs_pprof_read(const uint8_t *bytes, size_t length, PfsProfile *profile, PfsRead
 					  .length = length,
 					  .profile = profile,
 					  .budget = profile->budget,
-					  .error = error,
-					  .arena = { .budget = profile->budget } };
+					  .error = error };
 	PfsReadStatus status;
 
 	*error = (PfsReadError){ NULL, 0 };
@@ -564,10 +656,12 @@ pfs_pprof_read(const uint8_t *bytes, size_t length, PfsProfile *profile, PfsRead
 	else
 		status = read_all(&reader);
 	release(reader.budget, reader.strings);
+	release(reader.budget, reader.location_fields.begins);
+	release(reader.budget, reader.sample_fields.begins);
+	release(reader.budget, reader.other_fields.begins);
 	release(reader.budget, reader.ranges);
 	release(reader.budget, reader.mappings.entries);
 	release(reader.budget, reader.functions.entries);
 	release(reader.budget, reader.locations.entries);
-	release(reader.budget, reader.arena.memory);
 	return status;
 }

@@ -1,16 +1,16 @@
 /*
  * pprof_wire.c
- *		Fields of a protobuf message, and objects in scratch memory.
+ *		Fields of a protobuf message.
  */
+#include <string.h>
+
 #include "formats/pprof_wire.h"
 
 /* The number of a field is shifted by this in its tag. */
 #define TAG_SHIFT 3
 
-#define ARENA_ALIGNMENT 16
-
 bool
-pfs_wire_varint(const uint8_t *bytes, size_t length, size_t *at, uint64_t *value)
+pfs_wire_long_varint(const uint8_t *bytes, size_t length, size_t *at, uint64_t *value)
 {
 	*value = 0;
 	for (unsigned shift = 0; shift < 64 && *at < length; shift += 7)
@@ -60,64 +60,39 @@ pfs_wire_field(const uint8_t *bytes, size_t length, size_t *at, PfsWireField *fi
 	return NULL;
 }
 
-static void *
-arena_alloc(void *context, size_t bytes)
-{
-	PfsMessageArena *arena = context;
-	size_t aligned = (bytes + ARENA_ALIGNMENT) & ~(size_t) (ARENA_ALIGNMENT - 1);
-	uint8_t *memory;
-
-	if (aligned < bytes || aligned > arena->size - arena->used)
-	{
-		arena->wanted = aligned;
-		return NULL;
-	}
-	memory = arena->memory + arena->used;
-	arena->used += aligned;
-	return memory;
-}
-
-static void
-arena_free(void *context, void *memory)
-{
-}
-
-/* At least doubles the memory. */
+/* Passes over a field that is no number, and is none of those that are wanted. */
 static bool
-widen(PfsMessageArena *arena)
+pass_over(const PfsWireField *message, size_t *at, uint32_t count)
 {
-	PfsBudget *budget = arena->budget;
-	size_t added = arena->size + arena->wanted;
-	uint8_t *memory;
+	PfsWireField field;
 
-	if (added > budget->left)
-	{
-		budget->exhausted = true;
-		return false;
-	}
-	memory =
-		budget->allocator.realloc(budget->allocator.context, arena->memory, arena->size + added);
-	if (memory == NULL)
-		return false;
-	budget->left -= added;
-	arena->memory = memory;
-	arena->size += added;
-	return true;
+	return pfs_wire_field(message->bytes, message->length, at, &field) == NULL &&
+		   field.number >= count;
 }
 
-void *
-pfs_wire_message(PfsMessageArena *arena, const PfsWireField *field,
-				 const ProtobufCMessageDescriptor *descriptor, bool *is_refused)
+bool
+pfs_wire_numbers(const PfsWireField *message, uint64_t *numbers, uint32_t count)
 {
-	ProtobufCAllocator allocator = { arena_alloc, arena_free, arena };
-	void *message;
-
-	do
+	memset(numbers, 0, count * sizeof(numbers[0]));
+	for (size_t at = 0; at < message->length;)
 	{
-		arena->used = 0;
-		arena->wanted = 0;
-		message = protobuf_c_message_unpack(descriptor, &allocator, field->length, field->bytes);
-	} while (message == NULL && arena->wanted != 0 && widen(arena));
-	*is_refused = message == NULL && arena->wanted != 0;
-	return message;
+		size_t begin = at;
+		uint64_t tag;
+		uint64_t value;
+
+		if (!pfs_wire_varint(message->bytes, message->length, &at, &tag))
+			return false;
+		if ((tag & ((1 << TAG_SHIFT) - 1)) != PFS_WIRE_VARINT || tag >> TAG_SHIFT == 0)
+		{
+			at = begin;
+			if (!pass_over(message, &at, count))
+				return false;
+			continue;
+		}
+		if (!pfs_wire_varint(message->bytes, message->length, &at, &value))
+			return false;
+		if (tag >> TAG_SHIFT < count)
+			numbers[tag >> TAG_SHIFT] = value;
+	}
+	return true;
 }

@@ -1,14 +1,11 @@
 /*
  * pprof_wire.h
- *		Fields of a protobuf message, one after the other, and objects made of those that are
- *		messages themselves. Knows no server header.
+ *		Fields of a protobuf message, one after the other. Knows no server header.
  *
  * Every length is checked before what it spans is looked at. Errors are static texts.
  */
 #ifndef PFS_PPROF_WIRE_H
 #define PFS_PPROF_WIRE_H
-
-#include <protobuf-c/protobuf-c.h>
 
 #include "formats/profile.h"
 
@@ -27,29 +24,30 @@ typedef struct PfsWireField
 	size_t length;
 } PfsWireField;
 
+/* The varint at *at where it has more than one byte; see pfs_wire_varint. */
+bool pfs_wire_long_varint(const uint8_t *bytes, size_t length, size_t *at, uint64_t *value);
+
 /* Reads a varint at *at; false at the end of the bytes, or beyond 64 bits. */
-bool pfs_wire_varint(const uint8_t *bytes, size_t length, size_t *at, uint64_t *value);
+static inline bool
+pfs_wire_varint(const uint8_t *bytes, size_t length, size_t *at, uint64_t *value)
+{
+	if (*at < length && bytes[*at] < 0x80)
+	{
+		*value = bytes[(*at)++];
+		return true;
+	}
+	return pfs_wire_long_varint(bytes, length, at, value);
+}
 
 /*
  * Reads the field at *at, which moves behind it; returns what is wrong with it, NULL for nothing.
  */
 const char *pfs_wire_field(const uint8_t *bytes, size_t length, size_t *at, PfsWireField *field);
 
-/* Memory for the object of one message, which the next one reuses. Zeroed: none yet. */
-typedef struct PfsMessageArena
-{
-	PfsBudget *budget;
-	uint8_t *memory;
-	size_t size;
-	size_t used;
-	size_t wanted; /* what a message needed beyond it */
-} PfsMessageArena;
-
 /*
- * The object of a message, which lives until the next call; NULL where the bytes are none, or where
- * memory or budget are out, which sets *is_refused.
+ * Reads a message whose fields are numbers: those numbered below count, 0 where one is not there.
+ * False for what is no such message.
  */
-void *pfs_wire_message(PfsMessageArena *arena, const PfsWireField *field,
-					   const ProtobufCMessageDescriptor *descriptor, bool *is_refused);
+bool pfs_wire_numbers(const PfsWireField *message, uint64_t *numbers, uint32_t count);
 
 #endif

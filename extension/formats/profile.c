@@ -5,30 +5,18 @@
 #include <string.h>
 
 #include "formats/profile.h"
-
-#define FIRST_CAPACITY 8
+#include "formats/scratch.h"
 
 /* The loader puts nothing below, programs with fixed addresses lie there; the kernel lies above. */
 #define LOADER_FIRST (UINT64_C(1) << 32)
 #define LOADER_LAST	 (UINT64_C(1) << 63)
 
-/*
- * Capacities are powers of two from FIRST_CAPACITY on, so an array is full where its count is one.
- */
-static bool
-is_full(size_t count)
-{
-	return count == 0 || (count >= FIRST_CAPACITY && (count & (count - 1)) == 0);
-}
-
 void *
 pfs_grow(PfsBudget *budget, void *array, size_t count, size_t element_bytes)
 {
-	size_t added = (count == 0 ? FIRST_CAPACITY : count) * element_bytes;
+	size_t added = (count == 0 ? PFS_FIRST_CAPACITY : count) * element_bytes;
 	void *grown;
 
-	if (!is_full(count))
-		return array;
 	if (added > budget->left)
 	{
 		budget->exhausted = true;
@@ -54,6 +42,7 @@ pfs_profile_init(PfsProfile *profile, PfsBudget *budget)
 {
 	memset(profile, 0, sizeof(*profile));
 	profile->budget = budget;
+	profile->replacement = PFS_REPLACEMENT;
 	profile->default_type = PFS_NONE;
 }
 
@@ -70,6 +59,7 @@ pfs_profile_fini(PfsProfile *profile)
 	for (size_t i = 0; i < sizeof(arrays) / sizeof(arrays[0]); i++)
 		if (arrays[i] != NULL)
 			allocator.realloc(allocator.context, arrays[i], 0);
+	pfs_scratch_free(&profile->texts, profile->budget);
 	pfs_profile_init(profile, profile->budget);
 }
 

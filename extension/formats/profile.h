@@ -5,8 +5,9 @@
  *
  * The room (profile, gunzip, *_read) knows no server header, so that it is tested and fuzzed
  * alone. Memory comes from the caller's allocator and is counted against a budget: a small file
- * cannot ask for much. Texts are neither terminated nor checked; they point into the bytes that
- * were read, which must outlive the profile.
+ * cannot ask for much. Texts are not terminated; they point into the bytes that were read, which
+ * must outlive the profile, or into copies of its own. Those of pprof are clean (clean_text.h),
+ * those of text formats are what they are.
  */
 #ifndef PFS_PROFILE_H
 #define PFS_PROFILE_H
@@ -55,6 +56,16 @@ typedef struct PfsBudget
 	bool exhausted; /* memory was refused because of the budget */
 } PfsBudget;
 
+/*
+ * Memory that the objects of a profile of so many bytes may take: of dense real ones they take 2 to
+ * 8 times its bytes.
+ */
+static inline size_t
+pfs_profile_budget_bytes(size_t length)
+{
+	return (size_t) 4 * 1024 * 1024 + length * 16;
+}
+
 static inline void
 pfs_pause(PfsPauseFn pause)
 {
@@ -67,6 +78,15 @@ typedef struct PfsText
 	const char *data;
 	uint32_t length;
 } PfsText;
+
+/* Small pieces of memory that go all at once: scratch.h. Zeroed: empty. */
+typedef struct PfsScratchChunk PfsScratchChunk;
+
+typedef struct PfsScratch
+{
+	PfsScratchChunk *chunks; /* newest first */
+	size_t free_bytes;		 /* at the end of the newest */
+} PfsScratch;
 
 typedef struct PfsProfileMapping
 {
@@ -119,12 +139,17 @@ typedef struct PfsValueType
 	PfsText unit;
 } PfsValueType;
 
+/* U+FFFD: stands for what is no text. */
+#define PFS_REPLACEMENT "\xEF\xBF\xBD"
+
 /* Counts beside the arrays; capacities are the readers' own. */
 typedef struct PfsProfile
 {
 	PfsBudget *budget;
-	int64_t time_ns;	 /* since 1970; 0: not known */
-	int64_t duration_ns; /* 0: not known */
+	const char *replacement; /* for bytes that are no text: PFS_REPLACEMENT, or the caller's */
+	PfsScratch texts;		 /* those that were replaced */
+	int64_t time_ns;		 /* since 1970; 0: not known */
+	int64_t duration_ns;	 /* 0: not known */
 	int64_t period;
 	PfsValueType period_type;
 	PfsText drop_frames; /* regular expressions on function names, "" for none */
@@ -157,15 +182,25 @@ typedef struct PfsProfile
  * Makes room for one more element of an array, which doubles; false where memory or budget are out,
  * with the array as it was. Arrays of a profile are grown by this alone.
  */
-#define PFS_GROW(budget, array, count)                                   \
-	({                                                                   \
-		void *grown_ = pfs_grow(budget, array, count, sizeof(*(array))); \
-                                                                         \
-		if (grown_ != NULL)                                              \
-			(array) = grown_;                                            \
-		grown_ != NULL;                                                  \
+#define PFS_GROW(budget, array, count)                                                       \
+	({                                                                                       \
+		void *grown_ = pfs_is_full(count) ? pfs_grow(budget, array, count, sizeof(*(array))) \
+										  : (void *) (array);                                \
+                                                                                             \
+		if (grown_ != NULL)                                                                  \
+			(array) = grown_;                                                                \
+		grown_ != NULL;                                                                      \
 	})
 void *pfs_grow(PfsBudget *budget, void *array, size_t count, size_t element_bytes);
+
+/* Capacities are powers of two from this on, so an array is full where its count is one. */
+#define PFS_FIRST_CAPACITY 8
+
+static inline bool
+pfs_is_full(size_t count)
+{
+	return count == 0 || (count >= PFS_FIRST_CAPACITY && (count & (count - 1)) == 0);
+}
 
 /* What a refusal means: PFS_READ_TOO_LARGE or PFS_READ_NO_MEMORY. */
 PfsReadStatus pfs_budget_status(const PfsBudget *budget, PfsReadError *error);

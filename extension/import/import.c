@@ -17,13 +17,6 @@
 #include "import/store_profile.h"
 #include "store/segment/codec_server.h"
 
-/*
- * Memory that the objects of a profile may take: of dense real ones they take 2 to 8 times its
- * bytes.
- */
-#define BUDGET_BASE		((Size) 4 * 1024 * 1024)
-#define BUDGET_PER_BYTE 16
-
 void
 pfs_import_check(const PfsImportCall *call, PfsReadStatus status)
 {
@@ -95,10 +88,17 @@ pfs_import_begin(FunctionCallInfo fcinfo)
 
 	call->budget.allocator = allocator;
 	call->budget.pause = pfs_server_pause;
-	call->budget.left = BUDGET_BASE + call->bytes.length * BUDGET_PER_BYTE;
+	call->budget.left = pfs_profile_budget_bytes(call->bytes.length);
 	pfs_profile_init(&call->profile, &call->budget);
+	/* most other encodings lack U+FFFD */
+	if (GetDatabaseEncoding() != PG_UTF8)
+		call->profile.replacement = "?";
+	/* what becomes of a profile is bounded by what was read of it */
+	call->making_budget = (PfsBudget){ .allocator = allocator, .left = SIZE_MAX };
+	call->making.budget = &call->making_budget;
+	call->import.making = &call->making;
 	call->import.profile = &call->profile;
-	call->import.bytes = (const char *) call->bytes.data;
+	call->import.bytes = call->bytes;
 	call->import.labels = PG_GETARG_JSONB_P(PFS_IMPORT_ARG_LABELS);
 	if (!JB_ROOT_IS_OBJECT(call->import.labels))
 		ereport(ERROR,

@@ -25,6 +25,8 @@ typedef struct PfsImportCall
 {
 	PfsBytes bytes; /* unpacked */
 	PfsBudget budget;
+	PfsBudget making_budget;
+	PfsMaking making;
 	PfsProfile profile;
 	PfsReadError error;
 	PfsImport import; /* the caller sets delta, default_name, an encoding other than UTF-8 */

@@ -11,19 +11,6 @@
 
 PG_FUNCTION_INFO_V1(profstore_import_pprof);
 
-/* Profile types that are known by what they measure; the first sample type names the others. */
-static const char *
-default_name(const PfsProfile *profile)
-{
-	if (pfs_text_equals(profile->period_type.type, "cpu"))
-		return "process_cpu";
-	if (pfs_text_equals(profile->period_type.type, "space"))
-		return "memory";
-	if (pfs_text_equals(profile->period_type.type, "contentions"))
-		return "contention";
-	return NULL;
-}
-
 /*
  * import_pprof(profile bytea, labels jsonb, at timestamptz, sample_labels text[], prune bool) ->
  * int8
@@ -39,9 +26,7 @@ profstore_import_pprof(PG_FUNCTION_ARGS)
 										  &call->error));
 	if (!PG_ARGISNULL(ARG_PRUNE) && PG_GETARG_BOOL(ARG_PRUNE))
 		pfs_profile_prune(&call->import, &call->profile);
-	/* What was sampled over a time adds up, and so does processor time without one. */
-	call->import.delta =
-		profile->duration_ns > 0 || pfs_text_equals(profile->period_type.type, "cpu");
-	call->import.default_name = default_name(profile);
+	call->import.delta = pfs_pprof_is_delta(profile);
+	call->import.default_name = pfs_pprof_default_name(profile);
 	PG_RETURN_INT64(pfs_import_finish(call, fcinfo));
 }

@@ -11,12 +11,13 @@
 #include "utils/array.h"
 #include "utils/jsonb.h"
 
-#include "formats/profile.h"
+#include "formats/series_names.h"
 
 typedef struct PfsImport
 {
 	const PfsProfile *profile;
-	const char *bytes;		  /* that texts point into: offsets in errors count from here */
+	PfsBytes bytes;			  /* that texts point into: offsets in errors count from here */
+	PfsMaking *making;		  /* memory for what the profile becomes */
 	int encoding;			  /* of its texts */
 	const char *default_name; /* of the profile type where the labels do not name it */
 	Jsonb *labels;			  /* of all series; __name__ is the name of the profile type */

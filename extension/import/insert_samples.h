@@ -7,15 +7,7 @@
 
 #include "profstore.h"
 
-#include "datatype/timestamp.h"
-
-typedef struct PfsSampleRow
-{
-	TimestampTz time;
-	int64 stack_id;
-	int64 value;
-	int32 series_id;
-} PfsSampleRow;
+#include "formats/profile_rows.h"
 
 /*
  * Stores the rows as the current user, whose partitions must be there. Raises

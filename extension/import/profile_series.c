@@ -1,234 +1,181 @@
 /*
  * profile_series.c
- *		Samples are grouped by their labels: a series for each label set and sample type.
+ *		Label sets and profile types to the ids of series: known ones from memory, others by
+ *		interning.
  */
 #include "profstore.h"
 
 #include "catalog/pg_type.h"
-#include "common/hashfn.h"
-#include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
-#include "miscadmin.h"
 #include "utils/builtins.h"
-#include "utils/json.h"
 
 #include "base/arrays.h"
 #include "dictionary/intern/arrays.h"
+#include "import/known_ids.h"
 #include "import/profile_series.h"
 #include "import/profile_text.h"
 #include "import/sample_labels.h"
+#include "import/server.h"
 #include "import/writer_calls.h"
 
-/* Longest part of a profile type, in bytes. */
-#define TYPE_PART_MAX 255
-
-/* Label sets that are met, by their text form. */
-typedef struct LabelSet
-{
-	const char *key;
-	uint32 index;
-	char status;
-} LabelSet;
-
-#define SH_PREFIX		   label_sets
-#define SH_ELEMENT_TYPE	   LabelSet
-#define SH_KEY_TYPE		   const char *
-#define SH_KEY			   key
-#define SH_HASH_KEY(tb, k) string_hash(k, strlen(k) + 1)
-#define SH_EQUAL(tb, a, b) (strcmp(a, b) == 0)
-#define SH_SCOPE		   static inline
-#define SH_DECLARE
-#define SH_DEFINE
-#include "lib/simplehash.h"
-
-typedef struct Grouping
+typedef struct SeriesNames
 {
 	const PfsImport *import;
-	label_sets_hash *sets;
-	uint32 set_count;
-	Jsonb **labels; /* of series, by set */
-	uint32 label_capacity;
-	uint32 *set_of_sample;
-} Grouping;
+	const char **types; /* by sample type */
+	Jsonb **labels;		/* by set */
+} SeriesNames;
 
-static bool
-is_kept(const PfsImport *import, const char *key)
+/* A text[] as texts; nulls are left out. */
+static PfsText *
+get_texts(ArrayType *array, uint32 *text_count)
 {
-	Datum *keys;
+	Datum *elements;
 	bool *nulls;
 	int count;
+	PfsText *texts;
 
-	if (import->sample_labels == NULL)
-		return true;
-	deconstruct_array(import->sample_labels, TEXTOID, -1, false, TYPALIGN_INT, &keys, &nulls,
-					  &count);
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &elements, &nulls, &count);
+	texts = PFS_ARRAY(PfsText, count);
+	*text_count = 0;
 	for (int i = 0; i < count; i++)
-		if (!nulls[i] && strcmp(TextDatumGetCString(keys[i]), key) == 0)
-			return true;
-	return false;
+		if (!nulls[i])
+		{
+			char *key = TextDatumGetCString(elements[i]);
+
+			texts[(*text_count)++] = (PfsText){ key, (uint32) strlen(key) };
+		}
+	return texts;
 }
 
-static int
-compare_labels(const void *a, const void *b)
+static PfsProfileSets
+group_samples(const PfsImport *import)
 {
-	const PfsSampleLabel *left = a;
-	const PfsSampleLabel *right = b;
-	int order = strcmp(left->key, right->key);
+	PfsSeriesRules rules = { .own = pfs_labels_own(import->labels),
+							 .keeps_all = import->sample_labels == NULL };
+	PfsProfileSets sets;
+	PfsReadError error;
 
-	if (order == 0)
-		order = (left->numeric > right->numeric) - (left->numeric < right->numeric);
-	if (order == 0)
-		order = (left->number > right->number) - (left->number < right->number);
-	return order != 0 ? order : strcmp(left->text, right->text);
+	if (!rules.keeps_all)
+		rules.kept = get_texts(import->sample_labels, &rules.kept_count);
+	if (pfs_profile_sets(import->making, import->profile, &rules, &sets, &error) != PFS_READ_OK)
+		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+	return sets;
 }
 
-/* Labels of a sample in a fixed order, those that are kept; returns their number. */
-static uint32
-get_labels(const PfsImport *import, const PfsProfileSample *sample, PfsSampleLabel *labels)
+/* A part of a profile type in the server's encoding, cut between characters. */
+static PfsText
+type_part(const PfsImport *import, PfsText text)
 {
-	uint32 count = 0;
+	const char *part = pfs_import_text(import, text);
 
-	for (uint32 i = 0; i < sample->label_count; i++)
-	{
-		const PfsProfileLabel *from = &import->profile->labels[sample->first_label + i];
-		PfsSampleLabel label = { pfs_import_text(import, from->key),
-								 pfs_import_text(import, from->text), from->number, from->numeric };
-
-		/* a series has no empty labels */
-		if ((label.numeric || *label.text != '\0') && is_kept(import, label.key))
-			labels[count++] = label;
-	}
-	qsort(labels, count, sizeof(PfsSampleLabel), compare_labels);
-	return count;
+	return (PfsText){ part, (uint32) pg_mbcliplen(part, (int) strlen(part), PFS_TYPE_PART_MAX) };
 }
 
-/* The set of a sample's labels, a new one where they were not met yet. */
-static uint32
-find_set(Grouping *grouping, const PfsProfileSample *sample, StringInfo key)
+static PfsText
+profile_name(const PfsImport *import)
 {
-	PfsSampleLabel labels[PFS_PROFILE_MAX_LABELS];
-	uint32 count = get_labels(grouping->import, sample, labels);
-	LabelSet *set;
-	bool found;
-
-	resetStringInfo(key);
-	for (uint32 i = 0; i < count; i++)
-	{
-		escape_json(key, labels[i].key);
-		escape_json(key, labels[i].text);
-		appendStringInfo(key, "%d" INT64_FORMAT, labels[i].numeric, labels[i].number);
-	}
-	set = label_sets_lookup(grouping->sets, key->data);
-	if (set != NULL)
-		return set->index;
-	set = label_sets_insert(grouping->sets, pstrdup(key->data), &found);
-	set->index = grouping->set_count++;
-	PFS_RESERVE(grouping->labels, grouping->label_capacity, grouping->set_count);
-	grouping->labels[set->index] = pfs_series_labels(grouping->import->labels, labels, count);
-	return set->index;
-}
-
-static Grouping
-group_by_labels(const PfsImport *import)
-{
-	const PfsProfile *profile = import->profile;
-	PfsProfileSample no_labels = { 0 };
-	Grouping grouping = { .import = import,
-						  .sets = label_sets_create(CurrentMemoryContext, 64, NULL),
-						  .set_of_sample = PFS_ARRAY(uint32, profile->sample_count) };
-	StringInfoData key;
-	uint32 without = PFS_NONE;
-
-	initStringInfo(&key);
-	for (uint32 i = 0; i < profile->sample_count; i++)
-	{
-		const PfsProfileSample *sample = &profile->samples[i];
-
-		CHECK_FOR_INTERRUPTS();
-		if (sample->label_count == 0 && without == PFS_NONE)
-			without = find_set(&grouping, &no_labels, &key);
-		grouping.set_of_sample[i] =
-			sample->label_count == 0 ? without : find_set(&grouping, sample, &key);
-	}
-	/* An empty scrape is one, too. */
-	if (grouping.set_count == 0)
-		find_set(&grouping, &no_labels, &key);
-	return grouping;
-}
-
-/* A part of a profile type without the characters that it may not have. */
-static char *
-type_part(const char *text, const char *instead)
-{
-	char *part;
-
-	if (*text == '\0')
-		return pstrdup(instead);
-	part = pnstrdup(text, pg_mbcliplen(text, (int) strlen(text), TYPE_PART_MAX));
-	for (char *c = part; *c != '\0'; c++)
-		if ((unsigned char) *c <= ' ' || *c == 0x7f || strchr(":{}\",", *c) != NULL)
-			*c = '_';
-	return part;
-}
-
-static Datum
-profile_type(const PfsImport *import, uint32 type)
-{
-	const PfsProfile *profile = import->profile;
 	const char *name = pfs_label_value(import->labels, PFS_NAME_LABEL);
 
 	if (name == NULL)
 		name = import->default_name;
 	if (name == NULL)
-		name = pfs_import_text(import, profile->types[0].type);
-	return CStringGetTextDatum(
-		psprintf("%s:%s:%s:%s:%s%s", type_part(name, "unknown"),
-				 type_part(pfs_import_text(import, profile->types[type].type), "unknown"),
-				 type_part(pfs_import_text(import, profile->types[type].unit), "unknown"),
-				 type_part(pfs_import_text(import, profile->period_type.type), ""),
-				 type_part(pfs_import_text(import, profile->period_type.unit), ""),
-				 import->delta ? ":delta" : ""));
+		name = pfs_import_text(import, import->profile->types[0].type);
+	return (PfsText){ name, (uint32) pg_mbcliplen(name, (int) strlen(name), PFS_TYPE_PART_MAX) };
+}
+
+static const char **
+name_types(const PfsImport *import)
+{
+	const PfsProfile *profile = import->profile;
+	const char **names = PFS_ARRAY(const char *, profile->type_count);
+	PfsTypeParts parts = { .name = profile_name(import),
+						   .period_type = type_part(import, profile->period_type.type),
+						   .period_unit = type_part(import, profile->period_type.unit),
+						   .delta = import->delta };
+
+	for (uint32 i = 0; i < profile->type_count; i++)
+	{
+		char name[PFS_PROFILE_TYPE_MAX];
+
+		parts.sample_type = type_part(import, profile->types[i].type);
+		parts.sample_unit = type_part(import, profile->types[i].unit);
+		pfs_profile_type_name(&parts, name);
+		names[i] = pstrdup(name);
+		for (uint32 j = 0; j < i; j++)
+			if (strcmp(names[j], names[i]) == 0)
+				ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+								errmsg("profile has two sample types of the same name"),
+								errdetail("Both are \"%s\".", names[i])));
+	}
+	return names;
+}
+
+/* Series i is of sample type i % type_count and set i / type_count. */
+static const char *
+type_of(const SeriesNames *names, uint32 series)
+{
+	return names->types[series % names->import->profile->type_count];
+}
+
+static const Jsonb *
+labels_of(const SeriesNames *names, uint32 series)
+{
+	return names->labels[series / names->import->profile->type_count];
 }
 
 static void
-check_types_differ(const Datum *profile_types, uint32 count)
+put_content(StringInfo content, const void *context, uint32 series)
 {
+	const SeriesNames *names = context;
+	const char *type = type_of(names, series);
+	const Jsonb *labels = labels_of(names, series);
+
+	appendBinaryStringInfo(content, (const char *) &names->import->profile->period, sizeof(int64));
+	appendBinaryStringInfo(content, type, (int) strlen(type) + 1);
+	appendBinaryStringInfo(content, VARDATA(labels), (int) (VARSIZE(labels) - VARHDRSZ));
+}
+
+static const int32 *
+intern(const void *context, const uint32 *series, uint32 count)
+{
+	const SeriesNames *names = context;
+	Datum *types = PFS_ARRAY(Datum, count);
+	Datum *labels = PFS_ARRAY(Datum, count);
+	ArrayType *periods = pfs_array_make(count, INT8OID, sizeof(int64));
+	Oid argument_types[] = { TEXTARRAYOID, JSONBARRAYOID, INT8ARRAYOID };
+	Datum values[3];
+
 	for (uint32 i = 0; i < count; i++)
-		for (uint32 j = 0; j < i; j++)
-			if (strcmp(TextDatumGetCString(profile_types[i]),
-					   TextDatumGetCString(profile_types[j])) == 0)
-				ereport(ERROR,
-						(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-						 errmsg("profile has two sample types of the same name"),
-						 errdetail("Both are \"%s\".", TextDatumGetCString(profile_types[i]))));
+	{
+		types[i] = CStringGetTextDatum(type_of(names, series[i]));
+		labels[i] = PointerGetDatum(labels_of(names, series[i]));
+		((int64 *) ARR_DATA_PTR(periods))[i] = names->import->profile->period;
+	}
+	values[0] = pfs_varlena_array(types, count, TEXTOID);
+	values[1] = pfs_varlena_array(labels, count, JSONBOID);
+	values[2] = PointerGetDatum(periods);
+	return pfs_writer_ids("SELECT profstore.intern_series($1, $2, $3)", lengthof(argument_types),
+						  argument_types, values, count);
 }
 
 PfsProfileSeries
 pfs_profile_series(const PfsImport *import)
 {
-	const PfsProfile *profile = import->profile;
-	Grouping grouping = group_by_labels(import);
-	uint32 count = grouping.set_count * profile->type_count;
-	Datum *profile_types = PFS_ARRAY(Datum, count);
-	Datum *labels = PFS_ARRAY(Datum, count);
-	ArrayType *periods = pfs_array_make(count, INT8OID, sizeof(int64));
-	Oid types[] = { TEXTARRAYOID, JSONBARRAYOID, INT8ARRAYOID };
-	Datum values[3];
+	PfsProfileSeries series = { .sets = group_samples(import) };
+	SeriesNames names = { .import = import,
+						  .types = name_types(import),
+						  .labels = PFS_ARRAY(Jsonb *, series.sets.count) };
 
-	for (uint32 i = 0; i < profile->type_count; i++)
-		profile_types[i] = profile_type(import, i);
-	check_types_differ(profile_types, profile->type_count);
-	for (uint32 i = 0; i < count; i++)
+	for (uint32 i = 0; i < series.sets.count; i++)
 	{
-		profile_types[i] = profile_types[i % profile->type_count];
-		labels[i] = JsonbPGetDatum(grouping.labels[i / profile->type_count]);
-		((int64 *) ARR_DATA_PTR(periods))[i] = profile->period;
+		pfs_server_pause();
+		names.labels[i] = pfs_series_labels(import, &series.sets.labels[i]);
 	}
-	values[0] = pfs_varlena_array(profile_types, count, TEXTOID);
-	values[1] = pfs_varlena_array(labels, count, JSONBOID);
-	values[2] = PointerGetDatum(periods);
-	return (PfsProfileSeries){ count,
-							   pfs_writer_ids("SELECT profstore.intern_series($1, $2, $3)",
-											  lengthof(types), types, values, count),
-							   grouping.set_of_sample };
+	series.count = series.sets.count * import->profile->type_count;
+	series.ids = pfs_known_ids(&(PfsKnownItems){ .kind = PFS_KNOWN_SERIES,
+												 .count = series.count,
+												 .context = &names,
+												 .put_content = put_content,
+												 .intern = intern });
+	return series;
 }

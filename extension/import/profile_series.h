@@ -14,12 +14,12 @@ typedef struct PfsProfileSeries
 {
 	uint32 count; /* at least one for each sample type */
 	const int32 *ids;
-	const uint32 *set_of_sample;
+	PfsProfileSets sets;
 } PfsProfileSeries;
 
 /*
- * SPI is connected; the arrays live until it is finished. Raises what interning raises, and
- * INVALID_PARAMETER_VALUE for two sample types of one name.
+ * SPI is connected, and known ids have begun; the arrays live until it is finished. Raises what
+ * interning raises, and INVALID_PARAMETER_VALUE for two sample types of one name.
  */
 PfsProfileSeries pfs_profile_series(const PfsImport *import);
 

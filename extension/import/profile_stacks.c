@@ -9,31 +9,21 @@
 
 #include "base/arrays.h"
 #include "dictionary/intern/arrays.h"
+#include "import/known_ids.h"
 #include "import/profile_stacks.h"
 #include "import/profile_text.h"
 #include "import/sample_labels.h"
 #include "import/writer_calls.h"
 
-static const int32 *
-intern_mappings(const PfsImport *import)
+/* What a kind's ids are made of. */
+typedef struct Stacks
 {
-	uint32 count = import->profile->mapping_count;
-	Datum *build_ids = PFS_ARRAY(Datum, count);
-	Datum *files = PFS_ARRAY(Datum, count);
-	Oid types[] = { TEXTARRAYOID, TEXTARRAYOID };
-
-	if (count == 0)
-		return NULL;
-	for (uint32 i = 0; i < count; i++)
-	{
-		build_ids[i] = pfs_import_text_datum(import, import->profile->mappings[i].build_id);
-		files[i] = pfs_import_text_datum(import, import->profile->mappings[i].file);
-	}
-	return pfs_writer_ids("SELECT profstore.intern_mappings($1, $2)", lengthof(types), types,
-						  (Datum[]){ pfs_varlena_array(build_ids, count, TEXTOID),
-									 pfs_varlena_array(files, count, TEXTOID) },
-						  count);
-}
+	const PfsImport *import;
+	const PfsProfile *profile;
+	const int32 *mapping_ids;
+	const int32 *function_ids;
+	const int32 *location_ids;
+} Stacks;
 
 /* An int4[] of count zeros; *elements points into it. */
 static Datum
@@ -50,27 +40,83 @@ make_int4_array(Size count, int32 **elements)
 	return PointerGetDatum(array);
 }
 
-static const int32 *
-intern_functions(const PfsImport *import)
+static void
+put_text(StringInfo content, PfsText text)
 {
-	uint32 count = import->profile->function_count;
+	appendBinaryStringInfo(content, (const char *) &text.length, sizeof(text.length));
+	appendBinaryStringInfo(content, text.data, (int) text.length);
+}
+
+static void
+put_int(StringInfo content, int32 number)
+{
+	appendBinaryStringInfo(content, (const char *) &number, sizeof(number));
+}
+
+/* Mappings */
+
+static void
+put_mapping(StringInfo content, const void *context, uint32 item)
+{
+	const PfsProfileMapping *mapping = &((const Stacks *) context)->profile->mappings[item];
+
+	put_text(content, mapping->build_id);
+	put_text(content, mapping->file);
+}
+
+static const int32 *
+intern_mappings(const void *context, const uint32 *items, uint32 count)
+{
+	const Stacks *stacks = context;
+	Datum *build_ids = PFS_ARRAY(Datum, count);
+	Datum *files = PFS_ARRAY(Datum, count);
+	Oid types[] = { TEXTARRAYOID, TEXTARRAYOID };
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		const PfsProfileMapping *mapping = &stacks->profile->mappings[items[i]];
+
+		build_ids[i] = pfs_import_text_datum(stacks->import, mapping->build_id);
+		files[i] = pfs_import_text_datum(stacks->import, mapping->file);
+	}
+	return pfs_writer_ids("SELECT profstore.intern_mappings($1, $2)", lengthof(types), types,
+						  (Datum[]){ pfs_varlena_array(build_ids, count, TEXTOID),
+									 pfs_varlena_array(files, count, TEXTOID) },
+						  count);
+}
+
+/* Functions */
+
+static void
+put_function(StringInfo content, const void *context, uint32 item)
+{
+	const PfsProfileFunction *function = &((const Stacks *) context)->profile->functions[item];
+
+	put_int(content, function->start_line);
+	put_text(content, function->name);
+	put_text(content, function->system_name);
+	put_text(content, function->filename);
+}
+
+static const int32 *
+intern_functions(const void *context, const uint32 *items, uint32 count)
+{
+	const Stacks *stacks = context;
 	Datum *texts[3];
 	int32 *start_lines;
 	Oid types[] = { TEXTARRAYOID, TEXTARRAYOID, TEXTARRAYOID, INT4ARRAYOID };
 	Datum values[4];
 
-	if (count == 0)
-		return NULL;
 	for (int i = 0; i < 3; i++)
 		texts[i] = PFS_ARRAY(Datum, count);
 	values[3] = make_int4_array(count, &start_lines);
 	for (uint32 i = 0; i < count; i++)
 	{
-		const PfsProfileFunction *function = &import->profile->functions[i];
+		const PfsProfileFunction *function = &stacks->profile->functions[items[i]];
 
-		texts[0][i] = pfs_import_text_datum(import, function->name);
-		texts[1][i] = pfs_import_text_datum(import, function->system_name);
-		texts[2][i] = pfs_import_text_datum(import, function->filename);
+		texts[0][i] = pfs_import_text_datum(stacks->import, function->name);
+		texts[1][i] = pfs_import_text_datum(stacks->import, function->system_name);
+		texts[2][i] = pfs_import_text_datum(stacks->import, function->filename);
 		start_lines[i] = function->start_line;
 	}
 	for (int i = 0; i < 3; i++)
@@ -79,68 +125,95 @@ intern_functions(const PfsImport *import)
 						  types, values, count);
 }
 
-/* Locations have their lines one after the other, in the order of locations. */
-static const int32 *
-intern_locations(const PfsImport *import, const int32 *mapping_ids, const int32 *function_ids)
+/* Locations */
+
+static int32
+mapping_id(const Stacks *stacks, const PfsProfileLocation *location)
 {
-	const PfsProfile *profile = import->profile;
-	uint32 count = profile->location_count;
-	ArrayType *addresses;
+	return location->mapping == PFS_NONE ? 0 : stacks->mapping_ids[location->mapping];
+}
+
+static void
+put_location(StringInfo content, const void *context, uint32 item)
+{
+	const Stacks *stacks = context;
+	const PfsProfileLocation *location = &stacks->profile->locations[item];
+	const PfsProfileLine *lines = &stacks->profile->lines[location->first_line];
+
+	put_int(content, mapping_id(stacks, location));
+	appendBinaryStringInfo(content, (const char *) &location->address, sizeof(location->address));
+	for (uint32 i = 0; i < location->line_count; i++)
+	{
+		put_int(content, stacks->function_ids[lines[i].function]);
+		put_int(content, lines[i].line);
+	}
+}
+
+static Size
+count_lines(const PfsProfile *profile, const uint32 *items, uint32 count)
+{
+	Size line_count = 0;
+
+	for (uint32 i = 0; i < count; i++)
+		line_count += profile->locations[items[i]].line_count;
+	return line_count;
+}
+
+static const int32 *
+intern_locations(const void *context, const uint32 *items, uint32 count)
+{
+	const Stacks *stacks = context;
+	Size line_count = count_lines(stacks->profile, items, count);
+	ArrayType *addresses = pfs_array_make(count, INT8OID, sizeof(int64));
 	int32 *mappings;
 	int32 *line_counts;
-	int32 *line_functions;
+	int32 *functions;
 	int32 *lines;
 	Oid types[] = { INT4ARRAYOID, INT8ARRAYOID, INT4ARRAYOID, INT4ARRAYOID, INT4ARRAYOID };
 	Datum values[5];
 
-	if (count == 0)
-		return NULL;
-	addresses = pfs_array_make(count, INT8OID, sizeof(int64));
 	values[0] = make_int4_array(count, &mappings);
 	values[1] = PointerGetDatum(addresses);
 	values[2] = make_int4_array(count, &line_counts);
-	values[3] = make_int4_array(profile->line_count, &line_functions);
-	values[4] = make_int4_array(profile->line_count, &lines);
+	values[3] = make_int4_array(line_count, &functions);
+	values[4] = make_int4_array(line_count, &lines);
 	for (uint32 i = 0; i < count; i++)
 	{
-		const PfsProfileLocation *location = &profile->locations[i];
+		const PfsProfileLocation *location = &stacks->profile->locations[items[i]];
+		const PfsProfileLine *from = &stacks->profile->lines[location->first_line];
 
-		mappings[i] = location->mapping == PFS_NONE ? 0 : mapping_ids[location->mapping];
+		mappings[i] = mapping_id(stacks, location);
 		((int64 *) ARR_DATA_PTR(addresses))[i] = (int64) location->address;
 		line_counts[i] = (int32) location->line_count;
-	}
-	for (uint32 i = 0; i < profile->line_count; i++)
-	{
-		line_functions[i] = function_ids[profile->lines[i].function];
-		lines[i] = profile->lines[i].line;
+		for (uint32 j = 0; j < location->line_count; j++)
+		{
+			*functions++ = stacks->function_ids[from[j].function];
+			*lines++ = from[j].line;
+		}
 	}
 	return pfs_writer_ids("SELECT profstore.intern_locations($1, $2, $3, $4, $5)", lengthof(types),
 						  types, values, count);
 }
 
+/* Stacks */
+
 /* Build ID of the program, else the service, else what names the profile. */
 static const char *
 choose_partition(const PfsImport *import)
 {
-	static const char *const labels[] = { "service", "service_name" };
 	const PfsProfile *profile = import->profile;
+	PfsLabels own = pfs_labels_own(import->labels);
+	PfsText partition = pfs_labels_partition(&own);
 
 	if (profile->mapping_count > 0 && profile->mappings[0].build_id.length > 0)
 		return pfs_import_text(import, profile->mappings[0].build_id);
-	for (int i = 0; i < (int) lengthof(labels); i++)
-	{
-		const char *value = pfs_label_value(import->labels, labels[i]);
-
-		if (value != NULL && *value != '\0')
-			return value;
-	}
-	return "import";
+	return pnstrdup(partition.data, partition.length);
 }
 
 static const int64 *
-intern_stacks(const PfsImport *import, const int32 *location_ids)
+intern_stacks(const Stacks *stacks)
 {
-	const PfsProfile *profile = import->profile;
+	const PfsProfile *profile = stacks->profile;
 	int32 *depths;
 	int32 *frames;
 	Oid types[] = { TEXTOID, INT4ARRAYOID, INT4ARRAYOID };
@@ -148,13 +221,13 @@ intern_stacks(const PfsImport *import, const int32 *location_ids)
 
 	if (profile->sample_count == 0)
 		return NULL;
-	values[0] = CStringGetTextDatum(choose_partition(import));
+	values[0] = CStringGetTextDatum(choose_partition(stacks->import));
 	values[1] = make_int4_array(profile->sample_count, &depths);
 	values[2] = make_int4_array(profile->location_index_count, &frames);
 	for (uint32 i = 0; i < profile->sample_count; i++)
 		depths[i] = (int32) profile->samples[i].location_count;
 	for (size_t i = 0; i < profile->location_index_count; i++)
-		frames[i] = location_ids[profile->location_indexes[i]];
+		frames[i] = stacks->location_ids[profile->location_indexes[i]];
 	return pfs_writer_ids("SELECT profstore.intern_stacks($1, $2, $3)", lengthof(types), types,
 						  values, profile->sample_count);
 }
@@ -162,8 +235,25 @@ intern_stacks(const PfsImport *import, const int32 *location_ids)
 const int64 *
 pfs_profile_stacks(const PfsImport *import)
 {
-	const int32 *mapping_ids = intern_mappings(import);
-	const int32 *function_ids = intern_functions(import);
+	Stacks stacks = { .import = import, .profile = import->profile };
+	PfsKnownItems items = { .encoding = import->encoding, .context = &stacks };
 
-	return intern_stacks(import, intern_locations(import, mapping_ids, function_ids));
+	items.kind = PFS_KNOWN_MAPPING;
+	items.count = import->profile->mapping_count;
+	items.put_content = put_mapping;
+	items.intern = intern_mappings;
+	stacks.mapping_ids = pfs_known_ids(&items);
+
+	items.kind = PFS_KNOWN_FUNCTION;
+	items.count = import->profile->function_count;
+	items.put_content = put_function;
+	items.intern = intern_functions;
+	stacks.function_ids = pfs_known_ids(&items);
+
+	items.kind = PFS_KNOWN_LOCATION;
+	items.count = import->profile->location_count;
+	items.put_content = put_location;
+	items.intern = intern_locations;
+	stacks.location_ids = pfs_known_ids(&items);
+	return intern_stacks(&stacks);
 }

@@ -10,9 +10,8 @@
 #include "import/import_request.h"
 
 /*
- * A text of the profile, terminated, in CurrentMemoryContext. Bytes that are no UTF-8, and zero
- * bytes, become U+FFFD, or "?" where the server's encoding is another one. Raises
- * CHARACTER_NOT_IN_REPERTOIRE, with the place in the file, for what the server's encoding lacks.
+ * A text of the profile, terminated, in CurrentMemoryContext. Raises CHARACTER_NOT_IN_REPERTOIRE,
+ * with the place in the file, for what the server's encoding lacks.
  */
 char *pfs_import_text(const PfsImport *import, PfsText text);
 

@@ -1,15 +1,14 @@
 /*
  * sample_labels.c
- *		Names are made legal and unique; what that changed is kept beside them.
+ *		Labels as jsonb.
  */
 #include "profstore.h"
 
 #include "catalog/pg_type.h"
-#include "mb/pg_wchar.h"
 #include "utils/builtins.h"
-#include "utils/json.h"
 
 #include "base/arrays.h"
+#include "import/profile_text.h"
 #include "import/sample_labels.h"
 
 static JsonbValue
@@ -52,87 +51,33 @@ pfs_label_value(Jsonb *labels, const char *name)
 			   : pnstrdup(value->val.string.val, value->val.string.len);
 }
 
-/* The key with every character that a label's name may not have replaced. */
-static char *
-legal_name(const char *key)
-{
-	StringInfoData name;
-
-	initStringInfo(&name);
-	if (*key == '\0' || (*key >= '0' && *key <= '9'))
-		appendStringInfoChar(&name, '_');
-	for (const char *c = key; *c != '\0'; c += pg_mblen(c))
-	{
-		bool legal = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
-					 (*c >= '0' && *c <= '9') || *c == '_';
-
-		appendStringInfoChar(&name, legal ? *c : '_');
-	}
-	return name.data;
-}
-
 static bool
-is_taken(Jsonb *base, const char *const *names, uint32 count, const char *name)
+is_name_label(const JsonbValue *key)
 {
-	for (uint32 i = 0; i < count; i++)
-		if (strcmp(names[i], name) == 0)
-			return true;
-	return find(base, name) != NULL || strcmp(name, PFS_LABEL_KINDS) == 0;
+	return key->val.string.len == strlen(PFS_NAME_LABEL) &&
+		   memcmp(key->val.string.val, PFS_NAME_LABEL, strlen(PFS_NAME_LABEL)) == 0;
 }
 
-/* A name of its own for each label. */
-static const char **
-choose_names(Jsonb *base, const PfsSampleLabel *labels, uint32 count)
+PfsLabels
+pfs_labels_own(Jsonb *labels)
 {
-	const char **names = PFS_ARRAY(const char *, count);
+	PfsLabels own = { PFS_ARRAY(PfsLabel, JB_ROOT_COUNT(labels)), 0 };
+	JsonbIterator *iterator = JsonbIteratorInit(&labels->root);
+	JsonbIteratorToken token;
+	JsonbValue value;
 
-	for (uint32 i = 0; i < count; i++)
+	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
 	{
-		char *name = legal_name(labels[i].key);
-		char *candidate;
-
-		if (find(base, name) != NULL)
-			name = psprintf("exported_%s", name);
-		candidate = name;
-		for (uint32 n = 2; is_taken(base, names, i, candidate); n++)
-			candidate = psprintf("%s_%u", name, n);
-		names[i] = candidate;
+		if (token == WJB_KEY && !is_name_label(&value))
+			own.labels[own.count++] =
+				(PfsLabel){ { value.val.string.val, (uint32) value.val.string.len }, { "", 0 } };
+		else if (token == WJB_KEY)
+			JsonbIteratorNext(&iterator, &value, true);
+		else if (token == WJB_VALUE && value.type == jbvString)
+			own.labels[own.count - 1].value =
+				(PfsText){ value.val.string.val, (uint32) value.val.string.len };
 	}
-	return names;
-}
-
-/* What pfs_labels_of_series needs to know beside names and values; NULL where nothing. */
-static char *
-describe_kinds(const PfsSampleLabel *labels, const char *const *names, uint32 count)
-{
-	StringInfoData kinds;
-
-	initStringInfo(&kinds);
-	for (uint32 i = 0; i < count; i++)
-	{
-		bool renamed = strcmp(labels[i].key, names[i]) != 0;
-
-		if (!renamed && !labels[i].numeric)
-			continue;
-		appendStringInfoChar(&kinds, kinds.len == 0 ? '{' : ',');
-		escape_json(&kinds, names[i]);
-		appendStringInfoString(&kinds, ":{");
-		if (renamed)
-		{
-			appendStringInfoString(&kinds, "\"key\":");
-			escape_json(&kinds, labels[i].key);
-		}
-		if (labels[i].numeric)
-		{
-			appendStringInfoString(&kinds, renamed ? ",\"unit\":" : "\"unit\":");
-			escape_json(&kinds, labels[i].text);
-		}
-		appendStringInfoChar(&kinds, '}');
-	}
-	if (kinds.len == 0)
-		return NULL;
-	appendStringInfoChar(&kinds, '}');
-	return kinds.data;
+	return own;
 }
 
 /*
@@ -149,31 +94,26 @@ push_base(JsonbParseState **state, Jsonb *base)
 	while ((token = JsonbIteratorNext(&iterator, &value, true)) != WJB_DONE)
 	{
 		if (token == WJB_KEY)
-			skip = value.val.string.len == strlen(PFS_NAME_LABEL) &&
-				   memcmp(value.val.string.val, PFS_NAME_LABEL, strlen(PFS_NAME_LABEL)) == 0;
+			skip = is_name_label(&value);
 		if ((token == WJB_KEY || token == WJB_VALUE) && !skip)
 			pushJsonbValue(state, token, &value);
 	}
 }
 
 Jsonb *
-pfs_series_labels(Jsonb *base, const PfsSampleLabel *labels, uint32 count)
+pfs_series_labels(const PfsImport *import, const PfsLabels *of_sample)
 {
 	JsonbParseState *state = NULL;
-	const char **names = choose_names(base, labels, count);
-	char *kinds = describe_kinds(labels, names, count);
 
 	pushJsonbValue(&state, WJB_BEGIN_OBJECT, NULL);
-	push_base(&state, base);
-	for (uint32 i = 0; i < count; i++)
-		push_pair(&state, names[i],
-				  labels[i].numeric ? psprintf(INT64_FORMAT, labels[i].number) : labels[i].text);
-	if (kinds != NULL)
-		push_pair(&state, PFS_LABEL_KINDS, kinds);
+	push_base(&state, import->labels);
+	for (uint32 i = 0; i < of_sample->count; i++)
+		push_pair(&state, pfs_import_text(import, of_sample->labels[i].name),
+				  pfs_import_text(import, of_sample->labels[i].value));
 	return JsonbValueToJsonb(pushJsonbValue(&state, WJB_END_OBJECT, NULL));
 }
 
-/* Undoes what describe_kinds tells of one label. */
+/* Undoes what PFS_LABEL_KINDS tells of one label. */
 static void
 restore_kind(Jsonb *kinds, const char *name, PfsSampleLabel *label)
 {

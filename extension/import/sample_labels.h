@@ -1,13 +1,7 @@
 /*
  * sample_labels.h
- *		Labels of samples in files, and labels of series: one to the other and back.
- *
- * A series has texts under names of [A-Za-z_][A-Za-z0-9_]*. In files a key is any text, may come
- * twice, and values may be numbers with units. So a key's other characters become "_", the second
- * value of a key goes to key_2, a key that the importer's own labels have to exported_key, and a
- * number becomes its digits. The label PFS_LABEL_KINDS tells what of this was done, as JSON:
- * {"name": {"key": "what it was", "unit": "bytes"}}, where unit says that it was a number. It is
- * there only where something was done.
+ *		Labels of series as the server has them, and what they were in files: the way back from
+ *		formats/series_labels.h.
  */
 #ifndef PFS_SAMPLE_LABELS_H
 #define PFS_SAMPLE_LABELS_H
@@ -16,9 +10,7 @@
 
 #include "utils/jsonb.h"
 
-#include "formats/profile.h"
-
-#define PFS_LABEL_KINDS "__pprof__"
+#include "import/import_request.h"
 
 /* A label in the server's encoding. */
 typedef struct PfsSampleLabel
@@ -29,9 +21,13 @@ typedef struct PfsSampleLabel
 	bool numeric;
 } PfsSampleLabel;
 
-/* base without its label PFS_NAME_LABEL, and the labels of a sample. */
-#define PFS_NAME_LABEL "__name__"
-Jsonb *pfs_series_labels(Jsonb *base, const PfsSampleLabel *labels, uint32 count);
+/*
+ * What the importer's labels are called, all but PFS_NAME_LABEL; values that are no text are empty.
+ */
+PfsLabels pfs_labels_own(Jsonb *labels);
+
+/* The importer's labels but PFS_NAME_LABEL, and those of a sample, whose texts are the profile's. */
+Jsonb *pfs_series_labels(const PfsImport *import, const PfsLabels *of_sample);
 
 /* What a series' labels were in a file, in the order of their names; returns the number. */
 uint32 pfs_labels_of_series(Jsonb *series_labels, PfsSampleLabel **labels);

@@ -13,7 +13,6 @@
 #include "profstore.h"
 
 #include "catalog/pg_type.h"
-#include "common/int.h"
 #include "executor/spi.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
@@ -22,6 +21,7 @@
 #include "dictionary/intern/arrays.h"
 #include "dictionary/intern/series_seen.h"
 #include "import/insert_samples.h"
+#include "import/known_ids.h"
 #include "import/profile_series.h"
 #include "import/profile_stacks.h"
 #include "import/profile_text.h"
@@ -36,7 +36,6 @@ typedef struct Storing
 {
 	const PfsImport *import;
 	const PfsProfile *profile;
-	const int64 *stack_ids; /* of samples */
 	PfsProfileSeries series;
 	PfsSampleRow *rows; /* until they are stored, series_id is the index of the series */
 	uint32 row_count;
@@ -44,81 +43,24 @@ typedef struct Storing
 
 /* Step 3: rows */
 
-static int
-compare_rows(const void *a, const void *b)
-{
-	const PfsSampleRow *left = a;
-	const PfsSampleRow *right = b;
-
-	if (left->series_id != right->series_id)
-		return left->series_id < right->series_id ? -1 : 1;
-	if (left->stack_id != right->stack_id)
-		return left->stack_id < right->stack_id ? -1 : 1;
-	return (left->time > right->time) - (left->time < right->time);
-}
-
-/* Adds up neighbours that are of one series, time and stack, as far as sums fit; sums of 0 go. */
 static void
-merge_rows(Storing *storing)
+make_rows(Storing *storing, const int64 *stack_ids)
 {
-	uint32 merged = 0;
+	const PfsImport *import = storing->import;
+	PfsSampleRows rows;
+	PfsReadError error;
+	PfsReadStatus status = pfs_profile_rows(import->making, import->profile, &storing->series.sets,
+											stack_ids, import->time, &rows, &error);
 
-	qsort(storing->rows, storing->row_count, sizeof(PfsSampleRow), compare_rows);
-	for (uint32 i = 0; i < storing->row_count;)
-	{
-		PfsSampleRow row = storing->rows[i];
-		int64 sum;
-
-		for (i++; i < storing->row_count && compare_rows(&storing->rows[i], &row) == 0 &&
-				  !pg_add_s64_overflow(row.value, storing->rows[i].value, &sum);
-			 i++)
-			row.value = sum;
-		if (row.value != 0)
-			storing->rows[merged++] = row;
-	}
-	storing->row_count = merged;
-}
-
-static TimestampTz
-time_of(const Storing *storing, const PfsProfileSample *sample)
-{
-	TimestampTz time;
-
-	if (pg_add_s64_overflow(storing->import->time, sample->time_offset_ns / PFS_NS_PER_US, &time))
-		ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
-						errmsg("time of samples out of range")));
-	return time;
-}
-
-static void
-make_rows(Storing *storing)
-{
-	const PfsProfile *profile = storing->profile;
-	Size value_count = (Size) profile->sample_count * profile->type_count;
-	bool *has_row = PFS_ARRAY0(bool, storing->series.count);
-
-	if (value_count + storing->series.count >= PG_INT32_MAX)
+	if (status == PFS_READ_NO_MEMORY)
+		ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
+	if (status != PFS_READ_OK)
 		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED), errmsg("profile has too many values")));
-	storing->rows = PFS_ARRAY(PfsSampleRow, value_count + storing->series.count);
-	for (Size i = 0; i < value_count; i++)
-	{
-		uint32 sample = (uint32) (i / profile->type_count);
-		uint32 series = storing->series.set_of_sample[sample] * profile->type_count +
-						(uint32) (i % profile->type_count);
-
-		if (profile->values[i] != 0)
-			storing->rows[storing->row_count++] =
-				(PfsSampleRow){ time_of(storing, &profile->samples[sample]),
-								storing->stack_ids[sample], profile->values[i], (int32) series };
-	}
-	merge_rows(storing);
-	for (uint32 i = 0; i < storing->row_count; i++)
-		has_row[storing->rows[i].series_id] = true;
-	for (uint32 i = 0; i < storing->series.count; i++)
-		if (!has_row[i])
-			storing->rows[storing->row_count++] =
-				(PfsSampleRow){ storing->import->time, 0, 0, (int32) i };
+				(errcode(status == PFS_READ_OUT_OF_RANGE ? ERRCODE_DATETIME_VALUE_OUT_OF_RANGE
+														 : ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("%s", error.message)));
+	storing->rows = rows.rows;
+	storing->row_count = rows.count;
 }
 
 /* Step 4: samples */
@@ -212,6 +154,13 @@ insert_rows(Storing *storing)
 
 /* Step 5: notes */
 
+static void
+put_text(StringInfo content, PfsText text)
+{
+	appendBinaryStringInfo(content, (const char *) &text.length, sizeof(text.length));
+	appendBinaryStringInfo(content, text.data, (int) text.length);
+}
+
 static Datum
 int4_array(const int32 *elements, uint32 count)
 {
@@ -221,41 +170,73 @@ int4_array(const int32 *elements, uint32 count)
 	return PointerGetDatum(array);
 }
 
+/* All that a file says beside its samples, and whose it is. */
 static void
-keep_notes(const Storing *storing)
+put_notes(StringInfo content, const void *context, uint32 item)
 {
+	const Storing *storing = context;
+	const PfsProfile *profile = storing->profile;
+	PfsText texts[3] = { profile->doc_url, profile->drop_frames, profile->keep_frames };
+
+	appendBinaryStringInfo(content, (const char *) storing->series.ids,
+						   (int) (storing->series.count * sizeof(int32)));
+	appendBinaryStringInfo(content, (const char *) &profile->default_type, sizeof(uint32));
+	for (int i = 0; i < 3; i++)
+		put_text(content, texts[i]);
+	for (uint32 i = 0; i < profile->comment_count; i++)
+		put_text(content, profile->comments[i]);
+}
+
+static const int32 *
+store_notes(const void *context, const uint32 *items, uint32 count)
+{
+	static const int32 stored = 1;
+	const Storing *storing = context;
 	const PfsProfile *profile = storing->profile;
 	PfsText texts[4] = { { "", 0 }, profile->doc_url, profile->drop_frames, profile->keep_frames };
 	Oid types[6] = { INT4ARRAYOID, TEXTARRAYOID, TEXTOID, TEXTOID, TEXTOID, TEXTOID };
 	Datum *comments = PFS_ARRAY(Datum, profile->comment_count);
 	Datum values[6];
-	bool any = profile->comment_count > 0;
 
 	if (profile->default_type != PFS_NONE)
 		texts[0] = profile->types[profile->default_type].type;
 	for (int i = 0; i < 4; i++)
-	{
 		values[2 + i] = pfs_import_text_datum(storing->import, texts[i]);
-		any |= texts[i].length > 0;
-	}
-	if (!any)
-		return;
 	for (uint32 i = 0; i < profile->comment_count; i++)
 		comments[i] = pfs_import_text_datum(storing->import, profile->comments[i]);
 	values[0] = int4_array(storing->series.ids, storing->series.count);
 	values[1] = pfs_varlena_array(comments, profile->comment_count, TEXTOID);
 	pfs_writer_call("SELECT profstore.keep_file_notes($1, $2, $3, $4, $5, $6)", 6, types, values);
+	return &stored;
+}
+
+static void
+keep_notes(const Storing *storing)
+{
+	const PfsProfile *profile = storing->profile;
+
+	if (profile->default_type != PFS_NONE || profile->doc_url.length > 0 ||
+		profile->drop_frames.length > 0 || profile->keep_frames.length > 0 ||
+		profile->comment_count > 0)
+		pfs_known_ids(&(PfsKnownItems){ .kind = PFS_KNOWN_NOTES,
+										.encoding = storing->import->encoding,
+										.count = 1,
+										.context = storing,
+										.put_content = put_notes,
+										.intern = store_notes });
 }
 
 int64
 pfs_profile_store(const PfsImport *import)
 {
 	Storing storing = { .import = import, .profile = import->profile };
+	const int64 *stack_ids;
 
 	SPI_connect();
-	storing.stack_ids = pfs_profile_stacks(import);
+	pfs_known_ids_begin();
+	stack_ids = pfs_profile_stacks(import);
 	storing.series = pfs_profile_series(import);
-	make_rows(&storing);
+	make_rows(&storing, stack_ids);
 	insert_rows(&storing);
 	keep_notes(&storing);
 	SPI_finish();

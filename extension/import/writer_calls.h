@@ -2,7 +2,8 @@
  * writer_calls.h
  *		The SQL functions that every writer calls, called from C.
  *
- * SPI is connected. Results live until it is finished.
+ * SPI is connected. Results live until it is finished. Statements are literals: each is planned
+ * once a session.
  */
 #ifndef PFS_WRITER_CALLS_H
 #define PFS_WRITER_CALLS_H

@@ -84,6 +84,7 @@ BEGIN
 		('writing', 'intern_locations', E'SELECT profstore.intern_locations(\n  ''{0}'', ''{4096}'', ''{0}'', ''{}'', ''{}'')'),
 		('writing', 'intern_stacks', E'SELECT profstore.intern_stacks(''tool'', ''{0}'', ''{}'')'),
 		('writing', 'touch_series', E'SELECT profstore.touch_series(\n  ''{7}'', now() - interval ''10 s'', now())'),
+		('writing', 'touch_each_series', E'SELECT profstore.touch_each_series(\n  ''{7}'', ARRAY[now() - interval ''10 s''], ARRAY[now()])'),
 		('writing', 'keep_file_notes', E'SELECT profstore.keep_file_notes(\n  ''{7}'', ''{note}'', '''', '''', '''', '''')'),
 		('writing', 'writer_protocols', E'SELECT * FROM profstore.writer_protocols()'),
 		('writing', 'calling_role', E'SELECT profstore.calling_role()'),

@@ -20,9 +20,11 @@
 #include "base/arrays.h"
 #include "base/relations.h"
 #include "dictionary/intern/arrays.h"
+#include "dictionary/intern/owner.h"
 #include "dictionary/intern/series_seen.h"
 
 PG_FUNCTION_INFO_V1(profstore_note_seen);
+PG_FUNCTION_INFO_V1(profstore_note_each_seen);
 
 /* The year 1970, and how far a clock may be ahead. */
 #define TIME_MIN   ((UNIX_EPOCH_JDATE - POSTGRES_EPOCH_JDATE) * USECS_PER_DAY)
@@ -148,26 +150,14 @@ run_widen(void)
 	SPI_finish();
 }
 
-/* As the owner of the table: the role that committed may be another one than that which told. */
 static void
 widen_series(void)
 {
-	Relation series;
-	Oid user;
-	int context;
-
 	forget_dropped();
 	if (told_count == 0)
 		return;
 	merge_told();
-	PushActiveSnapshot(GetTransactionSnapshot());
-	series = pfs_table_open("series", RowExclusiveLock);
-	GetUserIdAndSecContext(&user, &context);
-	SetUserIdAndSecContext(series->rd_rel->relowner, context | SECURITY_LOCAL_USERID_CHANGE);
-	run_widen();
-	SetUserIdAndSecContext(user, context);
-	RelationClose(series);
-	PopActiveSnapshot();
+	pfs_run_as_owner("series", run_widen);
 }
 
 static void
@@ -211,5 +201,20 @@ profstore_note_seen(PG_FUNCTION_ARGS)
 		if (!nulls[i])
 			pfs_series_seen(DatumGetInt32(ids[i]), PG_GETARG_TIMESTAMPTZ(1),
 							PG_GETARG_TIMESTAMPTZ(2));
+	PG_RETURN_VOID();
+}
+
+/* note_each_seen(series_ids int4[], first_times timestamptz[], last_times timestamptz[]) */
+PGDLLEXPORT Datum
+profstore_note_each_seen(PG_FUNCTION_ARGS)
+{
+	uint32 count = pfs_arrays_check("touch_each_series", fcinfo, 0, 3);
+	const int32 *ids = (const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(0));
+	const TimestampTz *first = (const TimestampTz *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(1));
+	const TimestampTz *last = (const TimestampTz *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(2));
+
+	PreventCommandIfReadOnly("profstore.touch_each_series()");
+	for (uint32 i = 0; i < count; i++)
+		pfs_series_seen(ids[i], first[i], last[i]);
 	PG_RETURN_VOID();
 }

@@ -1,13 +1,17 @@
 /*
  * fuzz_profile.c
  *		The readers of foreign profiles, on any bytes: the first one picks the format. What is
- *		accepted must be whole: every index is checked. Memory must stay within the budget.
+ *		accepted must be whole: every index is checked. Memory must stay within the budget. Its
+ *		series and rows are made, too, which must not fail.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/clean_text.h"
 #include "formats/gunzip.h"
 #include "formats/lines.h"
+#include "formats/profile_rows.h"
+#include "formats/scratch.h"
 
 #define MAX_UNPACKED (1 << 20)
 
@@ -37,25 +41,31 @@ require(bool condition)
 		abort();
 }
 
+/* Every byte can be read; texts of pprof are clean. */
 static void
-require_text(PfsText text, const uint8_t *bytes, size_t length)
+require_text(PfsText text, bool is_clean)
 {
-	/* constants of the readers lie elsewhere, and are short */
-	if (text.length > 32)
-		require((const uint8_t *) text.data >= bytes &&
-				(const uint8_t *) text.data + text.length <= bytes + length);
+	for (uint32_t at = 0; at < text.length;)
+	{
+		uint32_t length = pfs_character_bytes((PfsText){ text.data + at, text.length - at });
+
+		require(length > 0 || !is_clean);
+		at += length > 0 ? length : 1;
+	}
 }
 
 static void
-require_whole(const PfsProfile *profile, const uint8_t *bytes, size_t length)
+require_whole(const PfsProfile *profile, bool is_clean)
 {
 	uint32_t lines = 0;
 
 	require(profile->type_count > 0);
 	for (uint32_t i = 0; i < profile->mapping_count; i++)
-		require_text(profile->mappings[i].file, bytes, length);
+		require_text(profile->mappings[i].file, is_clean);
 	for (uint32_t i = 0; i < profile->function_count; i++)
-		require_text(profile->functions[i].name, bytes, length);
+		require_text(profile->functions[i].name, is_clean);
+	for (uint32_t i = 0; i < profile->label_count; i++)
+		require_text(profile->labels[i].key, is_clean);
 	for (uint32_t i = 0; i < profile->line_count; i++)
 		require(profile->lines[i].function < profile->function_count &&
 				profile->lines[i].line >= 0);
@@ -77,6 +87,34 @@ require_whole(const PfsProfile *profile, const uint8_t *bytes, size_t length)
 		require(sample->first_location + sample->location_count <= profile->location_index_count);
 		require(sample->first_label + sample->label_count <= profile->label_count);
 	}
+}
+
+/* What is stored of a profile: a row for each series at least, no row twice but for its value. */
+static void
+require_rows(const PfsProfile *profile, PfsAllocator allocator)
+{
+	PfsBudget budget = { .allocator = allocator, .left = SIZE_MAX };
+	PfsMaking making = { .budget = &budget };
+	PfsLabel own = { { "service", 7 }, { "fuzz", 4 } };
+	const PfsSeriesRules rules = { .own = { &own, 1 }, .keeps_all = true };
+	int64_t *stacks = calloc(profile->sample_count + 1, sizeof(int64_t));
+	PfsProfileSets sets;
+	PfsSampleRows rows;
+	PfsReadError error;
+	PfsReadStatus status;
+
+	for (uint32_t i = 0; i < profile->sample_count; i++)
+		stacks[i] = profile->samples[i].location_count;
+	require(pfs_profile_sets(&making, profile, &rules, &sets, &error) == PFS_READ_OK);
+	require(sets.count > 0);
+	for (uint32_t i = 0; i < profile->sample_count; i++)
+		require(sets.set_of_sample[i] < sets.count);
+	status = pfs_profile_rows(&making, profile, &sets, stacks, 0, &rows, &error);
+	require(status == PFS_READ_OK && rows.count >= sets.count * profile->type_count);
+	for (uint32_t i = 0; i < rows.count; i++)
+		require((uint32_t) rows.rows[i].series_id < sets.count * profile->type_count);
+	pfs_scratch_free(&making.scratch, &budget);
+	free(stacks);
 }
 
 static PfsReadStatus
@@ -127,7 +165,10 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	status = read_profile(format, bytes, length, &profile, &error);
 	require(status != PFS_READ_NO_MEMORY);
 	if (status == PFS_READ_OK)
-		require_whole(&profile, bytes, length);
+	{
+		require_whole(&profile, format == FORMAT_PPROF);
+		require_rows(&profile, allocator);
+	}
 	else
 		require(error.message != NULL && error.offset <= length);
 	pfs_profile_fini(&profile);

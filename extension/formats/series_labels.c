@@ -1,0 +1,209 @@
+/*
+ * series_labels.c
+ *		Names are made legal and unique; what that changed is told beside them.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "formats/scratch.h"
+#include "formats/series_labels.h"
+
+#define TAKEN_PREFIX "exported_"
+
+/* Room for "_" and a number, and for the digits of a value with its sign. */
+#define SUFFIX_BYTES 12
+#define DIGITS_BYTES 24
+
+/* A byte of text as JSON takes up to so many. */
+#define JSON_BYTES 6
+
+void *
+pfs_making_alloc(PfsMaking *making, size_t bytes)
+{
+	return pfs_scratch_alloc(&making->scratch, making->budget, bytes);
+}
+
+static bool
+equal(PfsText a, PfsText b)
+{
+	return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
+}
+
+const PfsText *
+pfs_label_find(const PfsLabels *labels, const char *name)
+{
+	for (uint32_t i = 0; i < labels->count; i++)
+		if (pfs_text_equals(labels->labels[i].name, name))
+			return &labels->labels[i].value;
+	return NULL;
+}
+
+static bool
+has_name(const PfsLabels *labels, PfsText name)
+{
+	for (uint32_t i = 0; i < labels->count; i++)
+		if (equal(labels->labels[i].name, name))
+			return true;
+	return false;
+}
+
+static bool
+is_continuation(char c)
+{
+	return ((uint8_t) c & 0xC0) == 0x80;
+}
+
+static bool
+is_legal(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+/* The key with "_" for every character that a label's name may not have, at name; its length. */
+static uint32_t
+put_legal(char *name, PfsText key)
+{
+	uint32_t length = 0;
+
+	if (key.length == 0 || (key.data[0] >= '0' && key.data[0] <= '9'))
+		name[length++] = '_';
+	for (uint32_t i = 0; i < key.length; i++)
+		if (!is_continuation(key.data[i]))
+			name[length++] = is_legal(key.data[i]) ? key.data[i] : '_';
+	return length;
+}
+
+/* A name that neither the importer's labels nor those before it have. */
+static bool
+choose_name(PfsMaking *making, const PfsLabels *own, const PfsLabels *before, PfsText key,
+			PfsText *name)
+{
+	char *text = pfs_making_alloc(making, strlen(TAKEN_PREFIX) + 1 + key.length + SUFFIX_BYTES);
+	uint32_t prefix = (uint32_t) strlen(TAKEN_PREFIX);
+	uint32_t length;
+
+	if (text == NULL)
+		return false;
+	length = put_legal(text, key);
+	if (has_name(own, (PfsText){ text, length }))
+	{
+		memcpy(text, TAKEN_PREFIX, prefix);
+		length = prefix + put_legal(text + prefix, key);
+	}
+	*name = (PfsText){ text, length };
+	for (uint32_t n = 2;
+		 has_name(before, *name) || has_name(own, *name) || pfs_text_equals(*name, PFS_LABEL_KINDS);
+		 n++)
+		name->length = length + (uint32_t) snprintf(text + length, SUFFIX_BYTES, "_%u", n);
+	return true;
+}
+
+static bool
+digits_of(PfsMaking *making, int64_t number, PfsText *text)
+{
+	char *digits = pfs_making_alloc(making, DIGITS_BYTES);
+
+	if (digits == NULL)
+		return false;
+	*text = (PfsText){ digits, (uint32_t) snprintf(digits, DIGITS_BYTES, "%" PRId64, number) };
+	return true;
+}
+
+static char *
+put(char *at, const char *text)
+{
+	return (char *) memcpy(at, text, strlen(text)) + strlen(text);
+}
+
+/* A text as PostgreSQL writes it in JSON. */
+static char *
+put_json(char *at, PfsText text)
+{
+	static const char escaped[] = "\b\f\n\r\t\"\\";
+	static const char letters[] = "bfnrt\"\\";
+
+	*at++ = '"';
+	for (uint32_t i = 0; i < text.length; i++)
+	{
+		char c = text.data[i];
+		const char *found = memchr(escaped, c, sizeof(escaped) - 1);
+
+		if (found != NULL)
+		{
+			*at++ = '\\';
+			*at++ = letters[found - escaped];
+		}
+		else if ((uint8_t) c < ' ')
+			at += sprintf(at, "\\u%04x", (unsigned) c);
+		else
+			*at++ = c;
+	}
+	*at++ = '"';
+	return at;
+}
+
+/* What PFS_LABEL_KINDS says of one label; nothing where its name and text say all. */
+static char *
+put_kind(char *at, bool is_first, PfsText name, const PfsProfileLabel *label)
+{
+	bool renamed = !equal(label->key, name);
+
+	if (!renamed && !label->numeric)
+		return at;
+	*at++ = is_first ? '{' : ',';
+	at = put(put_json(at, name), ":{");
+	if (renamed)
+		at = put_json(put(at, "\"key\":"), label->key);
+	if (label->numeric)
+		at = put_json(put(at, renamed ? ",\"unit\":" : "\"unit\":"), label->text);
+	*at++ = '}';
+	return at;
+}
+
+/* Adds PFS_LABEL_KINDS where there is something to tell. */
+static bool
+add_kinds(PfsMaking *making, const PfsProfileLabel *labels, uint32_t count, PfsLabels *result)
+{
+	static const char frame[] = ",\"\":{\"key\":\"\",\"unit\":\"\"}";
+	size_t room = 1;
+	char *begin;
+	char *at;
+
+	for (uint32_t i = 0; i < count; i++)
+		room += sizeof(frame) + result->labels[i].name.length +
+				JSON_BYTES * ((size_t) labels[i].key.length + labels[i].text.length);
+	begin = at = pfs_making_alloc(making, room);
+	if (begin == NULL)
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		at = put_kind(at, at == begin, result->labels[i].name, &labels[i]);
+	if (at == begin)
+		return true;
+	*at++ = '}';
+	result->labels[result->count++] =
+		(PfsLabel){ { PFS_LABEL_KINDS, (uint32_t) strlen(PFS_LABEL_KINDS) },
+					{ begin, (uint32_t) (at - begin) } };
+	return true;
+}
+
+bool
+pfs_labels_of_sample(PfsMaking *making, const PfsLabels *own, const PfsProfileLabel *labels,
+					 uint32_t count, PfsLabels *result)
+{
+	*result = (PfsLabels){ pfs_making_alloc(making, (count + 1) * sizeof(PfsLabel)), 0 };
+	if (result->labels == NULL)
+		return false;
+	while (result->count < count)
+	{
+		const PfsProfileLabel *from = &labels[result->count];
+		PfsLabel *label = &result->labels[result->count];
+
+		label->value = from->text;
+		if (!choose_name(making, own, result, from->key, &label->name) ||
+			(from->numeric && !digits_of(making, from->number, &label->value)))
+			return false;
+		result->count++;
+	}
+	return add_kinds(making, labels, count, result);
+}

@@ -1,0 +1,312 @@
+/*
+ * series_names.c
+ *		Samples are grouped by their labels; names of profile types.
+ *
+ * A sample's labels that are kept are put in a fixed order, and looked up by content among the sets
+ * that were met.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "formats/series_names.h"
+
+#define FIRST_SLOTS 64
+
+/* A set as its samples have it. */
+typedef struct SampleSet
+{
+	uint64_t hash;
+	uint32_t count;
+	const PfsProfileLabel *labels; /* in order */
+} SampleSet;
+
+typedef struct Grouping
+{
+	PfsMaking *making;
+	const PfsProfile *profile;
+	const PfsSeriesRules *rules;
+	PfsProfileSets *result;
+	SampleSet *sets;
+	uint32_t capacity;
+	uint32_t *slots; /* numbers of sets, plus one; 0: free */
+	uint32_t slot_count;
+} Grouping;
+
+static int
+compare_texts(PfsText a, PfsText b)
+{
+	uint32_t common = a.length < b.length ? a.length : b.length;
+	int order = common == 0 ? 0 : memcmp(a.data, b.data, common);
+
+	return order != 0 ? order : (a.length > b.length) - (a.length < b.length);
+}
+
+static int
+compare_labels(const void *a, const void *b)
+{
+	const PfsProfileLabel *left = a;
+	const PfsProfileLabel *right = b;
+	int order = compare_texts(left->key, right->key);
+
+	if (order == 0)
+		order = (left->numeric > right->numeric) - (left->numeric < right->numeric);
+	if (order == 0)
+		order = (left->number > right->number) - (left->number < right->number);
+	return order != 0 ? order : compare_texts(left->text, right->text);
+}
+
+static bool
+is_kept(const PfsSeriesRules *rules, PfsText key)
+{
+	bool kept = rules->keeps_all;
+
+	for (uint32_t i = 0; !kept && i < rules->kept_count; i++)
+		kept = compare_texts(rules->kept[i], key) == 0;
+	return kept;
+}
+
+/* Labels of a sample in order, those that are kept; returns their number. */
+static uint32_t
+get_labels(const Grouping *grouping, const PfsProfileSample *sample, PfsProfileLabel *labels)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < sample->label_count; i++)
+	{
+		const PfsProfileLabel *label = &grouping->profile->labels[sample->first_label + i];
+
+		/* a series has no empty labels */
+		if ((label->numeric || label->text.length > 0) && is_kept(grouping->rules, label->key))
+			labels[count++] = *label;
+	}
+	if (count > 1)
+		qsort(labels, count, sizeof(PfsProfileLabel), compare_labels);
+	return count;
+}
+
+static uint64_t
+hash_step(uint64_t hash, const char *bytes, size_t length)
+{
+	for (size_t i = 0; i < length; i++)
+		hash = (hash ^ (uint8_t) bytes[i]) * UINT64_C(0x100000001B3);
+	return hash ^ hash >> 29;
+}
+
+static uint64_t
+hash_labels(const PfsProfileLabel *labels, uint32_t count)
+{
+	uint64_t hash = UINT64_C(0xCBF29CE484222325) ^ count;
+
+	for (uint32_t i = 0; i < count; i++)
+	{
+		hash = hash_step(hash, labels[i].key.data, labels[i].key.length);
+		hash = hash_step(hash, labels[i].text.data, labels[i].text.length);
+		hash = hash_step(hash, (const char *) &labels[i].number, sizeof(labels[i].number));
+	}
+	return hash;
+}
+
+static bool
+is_set(const SampleSet *set, uint64_t hash, const PfsProfileLabel *labels, uint32_t count)
+{
+	if (set->hash != hash || set->count != count)
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		if (compare_labels(&set->labels[i], &labels[i]) != 0)
+			return false;
+	return true;
+}
+
+/* Where the set is, or where it may be put. */
+static uint32_t *
+find_slot(const Grouping *grouping, uint64_t hash, const PfsProfileLabel *labels, uint32_t count)
+{
+	uint32_t mask = grouping->slot_count - 1;
+	uint32_t at = (uint32_t) hash & mask;
+
+	while (grouping->slots[at] != 0 &&
+		   !is_set(&grouping->sets[grouping->slots[at] - 1], hash, labels, count))
+		at = (at + 1) & mask;
+	return &grouping->slots[at];
+}
+
+/* Room for twice as many sets; what was there is left behind in the scratch. */
+static bool
+widen(Grouping *grouping)
+{
+	uint32_t capacity = grouping->capacity == 0 ? FIRST_SLOTS / 2 : grouping->capacity * 2;
+	SampleSet *sets = pfs_making_alloc(grouping->making, capacity * sizeof(SampleSet));
+	PfsLabels *labels = pfs_making_alloc(grouping->making, capacity * sizeof(PfsLabels));
+	uint32_t *slots = pfs_making_alloc(grouping->making, 2 * capacity * sizeof(uint32_t));
+	uint32_t count = grouping->result->count;
+
+	if (sets == NULL || labels == NULL || slots == NULL)
+		return false;
+	if (count > 0)
+	{
+		memcpy(sets, grouping->sets, count * sizeof(SampleSet));
+		memcpy(labels, grouping->result->labels, count * sizeof(PfsLabels));
+	}
+	memset(slots, 0, 2 * capacity * sizeof(uint32_t));
+	grouping->sets = sets;
+	grouping->result->labels = labels;
+	grouping->slots = slots;
+	grouping->slot_count = 2 * capacity;
+	grouping->capacity = capacity;
+	for (uint32_t i = 0; i < count; i++)
+		*find_slot(grouping, sets[i].hash, sets[i].labels, sets[i].count) = i + 1;
+	return true;
+}
+
+static bool
+add_set(Grouping *grouping, uint64_t hash, const PfsProfileLabel *labels, uint32_t count)
+{
+	PfsProfileLabel *copy = pfs_making_alloc(grouping->making, count * sizeof(PfsProfileLabel));
+	uint32_t number = grouping->result->count;
+
+	if (copy == NULL || !pfs_labels_of_sample(grouping->making, &grouping->rules->own, labels,
+											  count, &grouping->result->labels[number]))
+		return false;
+	if (count > 0)
+		memcpy(copy, labels, count * sizeof(PfsProfileLabel));
+	grouping->sets[number] = (SampleSet){ hash, count, copy };
+	grouping->result->count++;
+	return true;
+}
+
+/* The set of a sample's labels, a new one where they were not met yet; PFS_NONE without memory. */
+static uint32_t
+find_set(Grouping *grouping, const PfsProfileSample *sample)
+{
+	PfsProfileLabel labels[PFS_PROFILE_MAX_LABELS];
+	uint32_t count = get_labels(grouping, sample, labels);
+	uint64_t hash = hash_labels(labels, count);
+	uint32_t *slot;
+
+	if (grouping->result->count == grouping->capacity && !widen(grouping))
+		return PFS_NONE;
+	slot = find_slot(grouping, hash, labels, count);
+	if (*slot == 0)
+	{
+		if (!add_set(grouping, hash, labels, count))
+			return PFS_NONE;
+		*slot = grouping->result->count;
+	}
+	return *slot - 1;
+}
+
+/* Neighbours often have no labels, or the very same ones. */
+static bool
+group(Grouping *grouping)
+{
+	const PfsProfile *profile = grouping->profile;
+	const PfsProfileSample no_labels = { 0 };
+	uint32_t without = PFS_NONE;
+
+	for (uint32_t i = 0; i < profile->sample_count; i++)
+	{
+		const PfsProfileSample *sample = &profile->samples[i];
+		uint32_t set = sample->label_count == 0 ? without : PFS_NONE;
+
+		pfs_pause(profile->budget->pause);
+		if (set == PFS_NONE)
+			set = find_set(grouping, sample);
+		if (set == PFS_NONE)
+			return false;
+		if (sample->label_count == 0)
+			without = set;
+		grouping->result->set_of_sample[i] = set;
+	}
+	/* an empty scrape is one, too */
+	return grouping->result->count > 0 || find_set(grouping, &no_labels) != PFS_NONE;
+}
+
+PfsReadStatus
+pfs_profile_sets(PfsMaking *making, const PfsProfile *profile, const PfsSeriesRules *rules,
+				 PfsProfileSets *sets, PfsReadError *error)
+{
+	Grouping grouping = { .making = making, .profile = profile, .rules = rules, .result = sets };
+
+	*sets = (PfsProfileSets){ 0 };
+	sets->set_of_sample =
+		pfs_making_alloc(making, (size_t) profile->sample_count * sizeof(uint32_t));
+	if (sets->set_of_sample != NULL && group(&grouping))
+		return PFS_READ_OK;
+	return pfs_budget_status(making->budget, error);
+}
+
+const char *
+pfs_pprof_default_name(const PfsProfile *profile)
+{
+	if (pfs_text_equals(profile->period_type.type, "cpu"))
+		return "process_cpu";
+	if (pfs_text_equals(profile->period_type.type, "space"))
+		return "memory";
+	if (pfs_text_equals(profile->period_type.type, "contentions"))
+		return "contention";
+	return NULL;
+}
+
+bool
+pfs_pprof_is_delta(const PfsProfile *profile)
+{
+	return profile->duration_ns > 0 || pfs_text_equals(profile->period_type.type, "cpu");
+}
+
+/* Length of a text that is cut, but within no character of UTF-8. */
+static uint32_t
+cut_length(PfsText text)
+{
+	uint32_t length = PFS_TYPE_PART_MAX;
+
+	if (text.length <= PFS_TYPE_PART_MAX)
+		return text.length;
+	while (length > 0 && ((uint8_t) text.data[length] & 0xC0) == 0x80)
+		length--;
+	return length;
+}
+
+static char *
+put_part(char *at, PfsText text, const char *instead)
+{
+	uint32_t length;
+
+	if (text.length == 0)
+		text = (PfsText){ instead, (uint32_t) strlen(instead) };
+	length = cut_length(text);
+	for (uint32_t i = 0; i < length; i++)
+	{
+		char c = text.data[i];
+
+		*at++ = (uint8_t) c <= ' ' || c == 0x7f || strchr(":{}\",", c) != NULL ? '_' : c;
+	}
+	*at++ = ':';
+	return at;
+}
+
+void
+pfs_profile_type_name(const PfsTypeParts *parts, char result[PFS_PROFILE_TYPE_MAX])
+{
+	char *at = put_part(result, parts->name, "unknown");
+
+	at = put_part(at, parts->sample_type, "unknown");
+	at = put_part(at, parts->sample_unit, "unknown");
+	at = put_part(at, parts->period_type, "");
+	at = put_part(at, parts->period_unit, "");
+	strcpy(parts->delta ? at : at - 1, parts->delta ? "delta" : "");
+}
+
+PfsText
+pfs_labels_partition(const PfsLabels *labels)
+{
+	static const char *const names[] = { "service", "service_name" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+	{
+		const PfsText *value = pfs_label_find(labels, names[i]);
+
+		if (value != NULL && value->length > 0)
+			return *value;
+	}
+	return (PfsText){ "import", (uint32_t) strlen("import") };
+}
