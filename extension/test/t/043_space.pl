@@ -133,6 +133,7 @@ sql('DROP TABLE halves');
 sql('VACUUM');
 
 # the worker does all of it, without autovacuum
+load_halves('halves');
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'profstore'\nprofstore.compaction_naptime = 1s\n");
 $node->restart;
 create('unattended');
@@ -143,5 +144,7 @@ my $small = q(
 	FROM profstore.segments WHERE storage_id = profstore.storage_id('unattended'));
 ok($node->poll_query_until('postgres', $small), 'the worker compacts, and gives the space back') or diag(overhead('unattended'));
 is(sql('SELECT count(*) FROM unattended'), '600000', 'the rows are there');
+ok($node->poll_query_until('postgres', "SELECT ($pages) < $before * 0.6"), 'and moves streams to the front');
+is(sql($digest), $rows, 'the rows are there');
 $node->stop;
 done_testing();
