@@ -15,7 +15,7 @@ const roadTime = "2024-01-01 00:00Z"
 // Rows, or notes, of a road: all but its name.
 func ofRoad(name, what string) string {
 	rows := fmt.Sprintf(`SELECT substr(s.profile_type, %d), s.labels, k.period, k.first_seen, k.last_seen, %%s
-		FROM profstore.matching_series('{__name__="%s"}') s JOIN profstore.series k ON k.id = s.series_id %%s`, len(name)+1, name)
+		FROM profstore.matching_series(NULL) s JOIN profstore.series k ON k.id = s.series_id %%s WHERE starts_with(s.profile_type, '%s:')`, len(name)+1, name)
 	if what == "notes" {
 		return fmt.Sprintf(rows, "n.default_type, n.comments, n.doc_url, n.drop_frames, n.keep_frames", "LEFT JOIN profstore.file_notes n ON n.series_id = k.id")
 	}
@@ -44,7 +44,7 @@ func checkRoads(files []file) {
 		rows := query(`SELECT (SELECT count(*) FROM (%s EXCEPT ALL %s) AS d), (SELECT count(*) FROM (%s EXCEPT ALL %s) AS d), (SELECT count(*) FROM (%s) AS r)`,
 			server, client, client, server, server)
 		var problems []string
-		if rows[0][0] != "0" || rows[0][1] != "0" {
+		if rows[0][2] == "0" || rows[0][0] != "0" || rows[0][1] != "0" {
 			problems = []string{fmt.Sprintf("of %s %s: %s by the server alone, %s by the collector alone", rows[0][2], what, rows[0][0], rows[0][1])}
 		}
 		compared += int(integer(rows[0][2]))
