@@ -5,12 +5,15 @@
  *
  * One ring buffer record is a struct pfs_sample followed by its stack, leaf first:
  *
- *		| struct pfs_sample (112 bytes) | kernel_count × u64 | user_count × u64 | struct pfs_late |
+ *		| struct pfs_sample (120 bytes) | kernel_count × u64 | user words × u64 | struct pfs_late |
  *
  * Addresses are absolute, in the kernel's and the process's address space; those of user frames
- * carry PFS_FRAME_* bits. A stack that could not be walked to its end leaves the frames found so
- * far and the reason; the sample is sent all the same. With PFS_SAMPLE_LATE the walk ended because
- * the kernel's tables lacked something: pfs_late has what the collector needs to go on with it.
+ * carry PFS_FRAME_* bits, and a frame of interpreted code is several words. Of a user stack of more
+ * than PFS_MAX_USER_FRAMES words the record holds as many (pfs_walk_place): the innermost, and the
+ * outermost, which go round in the places behind them. A stack that could not be walked to its end
+ * leaves the frames found so far and the reason; the sample is sent all the same. With
+ * PFS_SAMPLE_LATE the walk ended because the kernel's tables lacked something: pfs_late has what
+ * the collector needs to go on with it.
  */
 #ifndef PFS_EVENTS_H
 #define PFS_EVENTS_H
@@ -20,9 +23,8 @@
 #include "unwind_types.h"
 
 /* Per half of the stack: kernel.perf_event_max_stack's default, and so bpf_get_stack's limit. */
-#define PFS_MAX_FRAMES		127
-#define PFS_MAX_USER_FRAMES 512
-#define PFS_COMM_BYTES		16
+#define PFS_MAX_FRAMES 127
+#define PFS_COMM_BYTES 16
 
 /*
  * Copies of user stacks, a page at a time: the first that are resident of so many from the stack
@@ -44,6 +46,21 @@ enum pfs_controller {
 	PFS_CONTROLLER_CPU
 };
 
+/*
+ * What a sample's value counts; the sums of each kind are a profile type of their own:
+ * X(identifier, profile type)
+ */
+#define PFS_KINDS(X)                                               \
+	X(ON_CPU, "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta") \
+	X(OFF_CPU, "wallclock:wall:nanoseconds:wall:nanoseconds:delta")
+
+enum pfs_kind {
+#define PFS_KIND_ID(identifier, profile_type) PFS_KIND_##identifier,
+	PFS_KINDS(PFS_KIND_ID)
+#undef PFS_KIND_ID
+	PFS_KIND_COUNT
+};
+
 /* struct pfs_sample.flags */
 #define PFS_SAMPLE_KERNEL_THREAD 0x01 /* no user side by nature */
 #define PFS_SAMPLE_NO_IMAGE \
@@ -54,7 +71,8 @@ enum pfs_controller {
 
 struct pfs_sample {
 	__u64 time_ns;				/* CLOCK_MONOTONIC */
-	__u64 period_ns;			/* CPU time that the sample stands for */
+	__u64 value;				/* that the sample stands for, in the unit of its kind */
+	__u64 period;				/* of sampling, in the same unit */
 	__u64 cgroup_id;			/* in the unified hierarchy */
 	__u64 controller_cgroup_id; /* in that of the chosen controller; 0: none was chosen */
 	__u64 start_time_ns;		/* of the process, since boot */
@@ -64,12 +82,12 @@ struct pfs_sample {
 	__u32 tid;
 	__u32 parent_pid;
 	__u32 cpu;
-	__u16 kernel_count; /* frames */
-	__u16 user_count;
-	__u8 kernel_error; /* errno of the walk, 0 where it went well */
-	__u8 user_status;  /* enum pfs_walk_status */
-	__u8 flags;		   /* PFS_SAMPLE_* */
-	__u8 unused;
+	__u16 kernel_count;				   /* frames */
+	__u16 user_count;				   /* words found; pfs_walk_kept() of them are in the record */
+	__u8 kernel_error;				   /* errno of the walk, 0 where it went well */
+	__u8 user_status;				   /* enum pfs_walk_status */
+	__u8 flags;						   /* PFS_SAMPLE_* */
+	__u8 kind;						   /* enum pfs_kind */
 	char comm[PFS_COMM_BYTES];		   /* of the thread */
 	char process_comm[PFS_COMM_BYTES]; /* of the thread group's leader */
 };
@@ -98,12 +116,13 @@ struct pfs_late {
 	/* the same of the stack that frame pointers lead to, if that is another one */
 	__u64 other_address;
 	__u64 other_chunks;
-	__u64 length; /* of bytes: the pages that were copied, and no room for others */
+	__u64 thread_pointer; /* register that leads to the thread's own variables */
+	__u64 length;		  /* of bytes: the pages that were copied, and no room for others */
 	__u8 bytes[(PFS_LATE_CHUNKS + PFS_LATE_OTHER_CHUNKS) * PFS_LATE_CHUNK_BYTES];
 };
 
 #ifndef __bpf__
-_Static_assert(sizeof(struct pfs_sample) == 112, "the ring buffer record has no hidden padding");
+_Static_assert(sizeof(struct pfs_sample) == 120, "the ring buffer record has no hidden padding");
 #endif
 
 /*
@@ -117,7 +136,7 @@ _Static_assert(sizeof(struct pfs_sample) == 112, "the ring buffer record has no 
 	X(DROPPED, "dropped", "ticks of processes that are not to be sampled")              \
 	X(SAMPLES, "samples", "samples put into the ring buffer")                           \
 	X(RING_FULL, "ring_full", "samples lost because the ring buffer was full")          \
-	X(NO_SCRATCH, "no_scratch", "samples lost because the per-CPU scratch was missing") \
+	X(NO_SCRATCH, "no_scratch", "samples lost because the CPU had no scratch left")     \
 	X(KERNEL_STACK_FAILED, "kernel_stack_failed", "samples without their kernel stack") \
 	X(LATE, "late", "stacks handed over to be walked in user space")                    \
 	X(LATE_SKIPPED, "late_skipped", "stacks that were not, as the ring was filling up") \

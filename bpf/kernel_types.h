@@ -48,6 +48,17 @@ struct mm_struct {
 	unsigned long arg_start;   /* of the image's arguments, near the random top of its stack */
 };
 
+/* Where a thread's own variables are found from. */
+struct thread_struct {
+#if defined(__TARGET_ARCH_arm64)
+	struct {
+		unsigned long tp_value;
+	} uw;
+#else
+	unsigned long fsbase;
+#endif
+};
+
 struct task_struct {
 	unsigned int flags; /* PF_* */
 	int pid;
@@ -60,6 +71,7 @@ struct task_struct {
 	__u64 self_exec_id;	  /* + 1 for each exec, copied by fork */
 	struct css_set *cgroups;
 	char comm[16];
+	struct thread_struct thread;
 };
 
 /*

@@ -17,14 +17,26 @@
 #define PFS_LATE_WORDS	((sizeof(struct pfs_late) + 7) / 8)
 
 struct pfs_scratch {
+	struct pfs_walk walk; /* beside what else each sample writes */
+	__u32 verdict;		  /* on the image: PFS_VERDICT_* */
+	__u32 young;		  /* one of the image's first samples */
+	__u32 slot;			  /* its own number */
+	__u32 taken;		  /* by an event that is not at its end yet */
 	struct pfs_sample sample;
 	__u64 words[PFS_FRAME_WORDS + PFS_LATE_WORDS]; /* frames, and the hand-over behind them */
-	struct pfs_walk walk;
-	__u32 verdict; /* on the image: PFS_VERDICT_* */
-	__u32 young;   /* one of the image's first samples */
 };
 
-/* By CPU, as many as the collector sets before loading: a per-CPU map's values end at 32 KiB. */
+/*
+ * How many programs one CPU may be inside of at once: an event that comes in an interrupt meets
+ * those of tasks half done. Set before loading.
+ */
+#define PFS_MAX_LEVELS 4
+const volatile __u32 pfs_levels = 1;
+
+/*
+ * So many for each CPU, one after the other. The collector sets how many CPUs there are before
+ * loading: a per-CPU map's values end at 32 KiB.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -57,13 +69,42 @@ struct {
 	__type(value, struct pfs_image);
 } pfs_images SEC(".maps");
 
-/* This CPU's: a perf event's program neither migrates nor meets itself there. */
 static __always_inline struct pfs_scratch *
-pfs_get_scratch(void)
+pfs_get_scratch(__u32 slot)
 {
-	__u32 cpu = bpf_get_smp_processor_id();
+	return bpf_map_lookup_elem(&pfs_scratches, &slot);
+}
 
-	return bpf_map_lookup_elem(&pfs_scratches, &cpu);
+/*
+ * One of this CPU's that no event has, to be given back; NULL: more events came into each other
+ * than there are levels. Programs do not migrate, and who interrupts us ends before we go on: so
+ * nobody comes between the look and the taking.
+ */
+static __always_inline struct pfs_scratch *
+pfs_take_scratch(void)
+{
+	__u32 slot = bpf_get_smp_processor_id() * pfs_levels;
+
+	for (__u32 level = 0; level < PFS_MAX_LEVELS && level < pfs_levels; level++)
+	{
+		struct pfs_scratch *scratch = pfs_get_scratch(slot + level);
+
+		if (scratch && !scratch->taken)
+		{
+			scratch->taken = 1;
+			scratch->slot = slot + level;
+			barrier();
+			return scratch;
+		}
+	}
+	return 0;
+}
+
+static __always_inline void
+pfs_give_scratch(struct pfs_scratch *scratch)
+{
+	barrier();
+	scratch->taken = 0;
 }
 
 static __always_inline void

@@ -3,14 +3,19 @@
  * profiler.bpf.c
  *		On-CPU sampling: one perf event per CPU runs pfs_on_cpu at every tick of its clock.
  *
- * Each tick becomes one ring buffer record with the raw stack: nothing is hashed, deduplicated or
- * resolved here. A tick ends in exactly one of the counters IDLE, SELF, DROPPED, SAMPLES,
- * RING_FULL and NO_SCRATCH, so these add up to EVENTS.
+ * Each event becomes one ring buffer record with the raw stack: nothing is hashed, deduplicated or
+ * resolved here. It ends in exactly one of the counters IDLE, SELF, DROPPED, SAMPLES, RING_FULL and
+ * NO_SCRATCH, so these add up to EVENTS.
+ *
+ * An entry point takes a scratch and begins the sample (pfs_begin_sample), says what it counts,
+ * adds the kernel side, begins the walk of the user side, and lets the sample go
+ * (pfs_finish_sample). What it was called with is its own affair.
  *
  * Runs on kernels from 5.10: bpf_get_current_task instead of its BTF twin, no bpf_task_pt_regs, no
  * kprobes.
  */
 #include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
 #include <linux/types.h>
 
 #include <bpf/bpf_core_read.h>
@@ -128,24 +133,21 @@ pfs_describe_task(struct pfs_sample *sample, struct task_struct *task)
 	sample->user_count = 0;
 	sample->kernel_error = 0;
 	sample->user_status = 0;
-	sample->unused = 0;
 	pfs_describe_image(sample, task);
 	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
 	BPF_CORE_READ_INTO(&sample->process_comm, leader, comm);
 }
 
 /*
- * Walks the kernel side of the stack into the scratch, if there is one: the helper would clear all
- * the room it is given.
+ * Walks the kernel side of the stack into the scratch: not where there is none, as the helper would
+ * clear all the room it is given. The context is that of the program, of whatever type.
  */
 static __always_inline void
-pfs_walk_kernel(struct bpf_perf_event_data *context, struct pfs_scratch *scratch)
+pfs_walk_kernel(void *context, struct pfs_scratch *scratch)
 {
 	struct pfs_sample *sample = &scratch->sample;
 	long length;
 
-	if (pfs_in_user_mode(&context->regs))
-		return;
 	length = bpf_get_stack(context, scratch->words, PFS_MAX_FRAMES * sizeof(__u64), 0);
 	if (length < 0)
 	{
@@ -206,7 +208,7 @@ pfs_emit_with_stack(struct pfs_scratch *scratch, struct task_struct *task, __u64
 	if (late_bytes == 0 || late_bytes > sizeof(struct pfs_late))
 		return 0;
 	scratch->sample.flags |= PFS_SAMPLE_LATE;
-	if (!bpf_ringbuf_output(&pfs_ring, scratch, frame_bytes + late_bytes, flags))
+	if (!bpf_ringbuf_output(&pfs_ring, &scratch->sample, frame_bytes + late_bytes, flags))
 		return 1;
 	scratch->sample.flags &= (__u8) ~PFS_SAMPLE_LATE;
 	return 0;
@@ -220,7 +222,7 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 {
 	const struct pfs_sample *sample = &scratch->sample;
 	__u64 waiting_bytes = bpf_ringbuf_query(&pfs_ring, BPF_RB_AVAIL_DATA);
-	__u64 words = (__u64) sample->kernel_count + sample->user_count;
+	__u64 words = (__u64) sample->kernel_count + pfs_walk_kept(sample->user_count);
 	__u64 flags = BPF_RB_NO_WAKEUP;
 	__u64 frame_bytes;
 
@@ -246,17 +248,19 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 		}
 		pfs_count(PFS_COUNTER_LATE_SKIPPED);
 	}
-	if (bpf_ringbuf_output(&pfs_ring, scratch, frame_bytes, flags))
+	if (bpf_ringbuf_output(&pfs_ring, &scratch->sample, frame_bytes, flags))
 		pfs_count(PFS_COUNTER_RING_FULL);
 	else
 		pfs_count(PFS_COUNTER_SAMPLES);
 }
 
-SEC("perf_event")
-int
-pfs_on_cpu(struct bpf_perf_event_data *context)
+/*
+ * Begins a sample of the current task in a scratch. NULL where there is none to be taken, and the
+ * counters say why.
+ */
+static __always_inline struct pfs_scratch *
+pfs_begin_sample(struct task_struct *task)
 {
-	struct task_struct *task;
 	struct pfs_scratch *scratch;
 
 	pfs_count(PFS_COUNTER_EVENTS);
@@ -265,30 +269,57 @@ pfs_on_cpu(struct bpf_perf_event_data *context)
 		pfs_count(PFS_COUNTER_IDLE);
 		return 0;
 	}
-	scratch = pfs_get_scratch();
+	scratch = pfs_take_scratch();
 	if (!scratch)
 	{
 		pfs_count(PFS_COUNTER_NO_SCRATCH);
 		return 0;
 	}
-	task = (struct task_struct *) bpf_get_current_task();
 	pfs_describe_task(&scratch->sample, task);
 	if (pfs_is_excluded(&scratch->sample))
-	{
 		pfs_count(PFS_COUNTER_SELF);
-		return 0;
-	}
-	pfs_know_image(scratch);
-	if (scratch->verdict & PFS_VERDICT_DROP)
+	else
 	{
+		pfs_know_image(scratch);
+		if (!(scratch->verdict & PFS_VERDICT_DROP))
+			return scratch;
 		pfs_count(PFS_COUNTER_DROPPED);
-		return 0;
 	}
-	scratch->sample.period_ns = context->sample_period;
-	pfs_walk_kernel(context, scratch);
+	pfs_give_scratch(scratch);
+	return 0;
+}
+
+/* Walks the user side, which has begun where there is one, sends all, gives the scratch back. */
+static __always_inline void
+pfs_finish_sample(struct pfs_scratch *scratch, struct task_struct *task)
+{
 	if (!scratch->sample.flags)
-		pfs_walk_user(context, task, scratch);
+		pfs_walk_user(scratch);
 	pfs_emit(scratch, task);
 	pfs_add(PFS_COUNTER_TIME_NS, bpf_ktime_get_ns() - scratch->sample.time_ns);
+	pfs_give_scratch(scratch);
+}
+
+SEC("perf_event")
+int
+pfs_on_cpu(struct bpf_perf_event_data *context)
+{
+	struct task_struct *task = (struct task_struct *) bpf_get_current_task();
+	struct pfs_scratch *scratch = pfs_begin_sample(task);
+
+	if (!scratch)
+		return 0;
+	scratch->sample.kind = PFS_KIND_ON_CPU;
+	scratch->sample.value = context->sample_period;
+	scratch->sample.period = scratch->sample.value;
+	if (pfs_in_user_mode(&context->regs))
+		pfs_begin_walk(&scratch->walk, &context->regs);
+	else
+	{
+		pfs_walk_kernel(context, scratch);
+		if (!scratch->sample.flags)
+			pfs_begin_walk_of_task(&scratch->walk, task);
+	}
+	pfs_finish_sample(scratch, task);
 	return 0;
 }

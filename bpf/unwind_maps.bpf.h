@@ -70,6 +70,14 @@ struct {
 	__type(value, struct pfs_unwind_rule);
 } pfs_rules SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1 << PFS_RECENT_SLOT_BITS);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__type(key, __u32);
+	__type(value, __u64);
+} pfs_recent SEC(".maps");
+
 /* Preallocated: before 6.1 the kernel wants that of maps that a perf event program uses. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -110,6 +118,12 @@ static __always_inline const struct pfs_unwind_rule *
 pfs_get_rule(__u32 number)
 {
 	return bpf_map_lookup_elem(&pfs_rules, &number);
+}
+
+static __always_inline __u64 *
+pfs_get_recent(__u32 slot)
+{
+	return bpf_map_lookup_elem(&pfs_recent, &slot);
 }
 
 static __always_inline int

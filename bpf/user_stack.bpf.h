@@ -3,12 +3,16 @@
  * user_stack.bpf.h
  *		The user side of a sample: registers, the walk, and what is handed over where the walk
  *		cannot go on.
+ *
+ * The walk knows neither the event nor the kind of program: an entry point takes a scratch, begins
+ * the walk with registers, its own or those that the task left user mode with, and the rest works
+ * on the scratch alone.
  */
 #ifndef PFS_USER_STACK_BPF_H
 #define PFS_USER_STACK_BPF_H
 
 #include <linux/bpf.h>
-#include <linux/bpf_perf_event.h>
+#include <linux/ptrace.h>
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
@@ -128,45 +132,64 @@ pfs_in_system_call(const pfs_registers *registers)
 #endif
 }
 
-/* The innermost user frame; false where its registers cannot be had. */
-static __always_inline int
-pfs_innermost_frame(struct bpf_perf_event_data *context, struct task_struct *task,
-					struct pfs_walk *walk)
+/* Begins the walk at the registers of user mode. */
+static __always_inline void
+pfs_begin_walk(struct pfs_walk *walk, const pfs_registers *registers)
+{
+	walk->count = 0;
+	walk->status = PFS_WALK_NO_REGISTERS;
+	walk->mapping.end = 0;
+	walk->before.end = 0;
+	if (!pfs_is_64_bit(registers))
+		return;
+	pfs_number_registers(&walk->at, registers);
+	pfs_walk_enter_innermost(walk);
+	walk->status = PFS_WALK_RUNNING;
+}
+
+/* Begins it where the task, which is in the kernel, left user mode. */
+static __always_inline void
+pfs_begin_walk_of_task(struct pfs_walk *walk, struct task_struct *task)
 {
 	pfs_registers saved;
 
-	if (pfs_in_user_mode(&context->regs))
+	if (pfs_saved_registers(task, &saved))
 	{
-		if (!pfs_is_64_bit(&context->regs))
-			return 0;
-		pfs_number_registers(&walk->at, &context->regs);
-		pfs_walk_enter_innermost(walk);
-		return 1;
+		walk->count = 0;
+		walk->status = PFS_WALK_NO_REGISTERS;
+		return;
 	}
-	if (pfs_saved_registers(task, &saved) || !pfs_is_64_bit(&saved))
-		return 0;
-	pfs_number_registers(&walk->at, &saved);
-	pfs_walk_enter_innermost(walk);
+	pfs_begin_walk(walk, &saved);
 	walk->at.is_return = (__u8) pfs_in_system_call(&saved);
-	return 1;
 }
 
 /*
- * One step of the walk in the scratch. A global function: the kernel verifies it once, whatever
- * loop calls it. first is the number of stack words in front of the user frames.
+ * One step of the walk in a scratch. A global function: the kernel verifies it once, whatever loop
+ * calls it. first is the number of stack words in front of the user frames.
  */
 __attribute__((noinline)) int
-pfs_user_step(__u32 first)
+pfs_user_step(__u32 slot, __u32 first)
 {
-	struct pfs_scratch *scratch = pfs_get_scratch();
+	struct pfs_scratch *scratch = pfs_get_scratch(slot);
 	__u32 at;
 
 	if (!scratch)
 		return 1;
-	at = first + scratch->walk.count;
+	at = first + pfs_walk_place(scratch->walk.count);
 	if (at >= PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES)
 		return 1;
 	return pfs_walk_step(&scratch->walk, &scratch->words[at]);
+}
+
+/* Where thread-local variables are found from: what interpreters know of the thread. */
+static __always_inline __u64
+pfs_thread_pointer(struct task_struct *task)
+{
+#ifdef PFS_ARM64
+	return BPF_CORE_READ(task, thread.uw.tp_value);
+#else
+	return BPF_CORE_READ(task, thread.fsbase);
+#endif
 }
 
 /*
@@ -208,9 +231,9 @@ pfs_other_stack(__u64 fp, __u64 low, __u64 high)
  * is; the loops that call it would else be walked through for every number of copies.
  */
 __attribute__((noinline)) int
-pfs_copy_page(__u32 words, __u32 page)
+pfs_copy_page(__u32 slot, __u32 words, __u32 page)
 {
-	struct pfs_scratch *scratch = pfs_get_scratch();
+	struct pfs_scratch *scratch = pfs_get_scratch(slot);
 	struct pfs_late *late;
 	__u64 address;
 	__u64 length;
@@ -254,6 +277,7 @@ pfs_hand_over(struct pfs_scratch *scratch, struct task_struct *task, __u32 words
 	other = pfs_other_stack(scratch->walk.at.fp, low, low + PFS_LATE_SPAN * PFS_LATE_CHUNK_BYTES);
 	late = (struct pfs_late *) &scratch->words[words];
 	late->at = scratch->walk.at;
+	late->thread_pointer = pfs_thread_pointer(task);
 	late->address = low;
 	late->chunks = 0;
 	late->other_address = other & page_mask;
@@ -261,12 +285,12 @@ pfs_hand_over(struct pfs_scratch *scratch, struct task_struct *task, __u32 words
 	late->length = 0;
 	for (__u32 i = 0; i < PFS_LATE_SPAN && low + i * PFS_LATE_CHUNK_BYTES < end; i++)
 	{
-		if (pfs_copy_page(words, i))
+		if (pfs_copy_page(scratch->slot, words, i))
 			break;
 	}
 	for (__u32 i = 0; i < PFS_LATE_OTHER_CHUNKS && other; i++)
 	{
-		if (pfs_copy_page(words, PFS_LATE_SPAN + i))
+		if (pfs_copy_page(scratch->slot, words, PFS_LATE_SPAN + i))
 			break;
 	}
 	if (late->length > sizeof(late->bytes))
@@ -274,23 +298,18 @@ pfs_hand_over(struct pfs_scratch *scratch, struct task_struct *task, __u32 words
 	return sizeof(*late) - sizeof(late->bytes) + late->length;
 }
 
-/* Walks the user stack into the scratch, behind the kernel's frames. */
+/* Walks the user stack into the scratch, behind the kernel's frames. The walk has begun. */
 static __always_inline void
-pfs_walk_user(struct bpf_perf_event_data *context, struct task_struct *task,
-			  struct pfs_scratch *scratch)
+pfs_walk_user(struct pfs_scratch *scratch)
 {
 	struct pfs_sample *sample = &scratch->sample;
 	struct pfs_walk *walk = &scratch->walk;
 	const struct pfs_unwind_process *process;
 	__u32 pid = sample->pid;
 
-	walk->count = 0;
-	walk->status = PFS_WALK_RUNNING;
-	walk->mapping.start = 0;
-	walk->mapping.end = 0;
-	if (!pfs_innermost_frame(context, task, walk))
+	if (walk->status != PFS_WALK_RUNNING)
 	{
-		sample->user_status = PFS_WALK_NO_REGISTERS;
+		sample->user_status = walk->status;
 		return;
 	}
 
@@ -307,9 +326,9 @@ pfs_walk_user(struct bpf_perf_event_data *context, struct task_struct *task,
 	else
 	{
 		walk->process = *process;
-		for (int i = 0; i < PFS_MAX_USER_FRAMES; i++)
+		for (int i = 0; i < PFS_MAX_WALK_FRAMES; i++)
 		{
-			if (pfs_user_step(sample->kernel_count))
+			if (pfs_user_step(scratch->slot, sample->kernel_count))
 				break;
 		}
 		if (walk->status == PFS_WALK_RUNNING)

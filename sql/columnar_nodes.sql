@@ -120,6 +120,8 @@ SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 EXPLAIN (COSTS OFF) SELECT series_id, sum(value), avg(value) FROM c WHERE i4 > 5 GROUP BY series_id HAVING count(*) > 3 ORDER BY 1;
 EXPLAIN (COSTS OFF) SELECT time FROM c WHERE i4 > 5 AND i4 % 7 = 0;
+EXPLAIN (COSTS OFF) SELECT series_id % 3 * 2, sum(value) FROM c GROUP BY series_id % 3 ORDER BY 1;
+SELECT series_id % 3 * 2, sum(value) FROM c GROUP BY series_id % 3 ORDER BY 1;
 SELECT r.* FROM (SELECT array_agg(query ORDER BY query) AS list FROM queries WHERE query ~ 'series_id|f8') AS q, same(q.list) AS r;
 SELECT checked, differing FROM (SELECT array_agg(query ORDER BY query) AS list FROM aggregates) AS q, same(q.list) AS r;
 RESET parallel_setup_cost;

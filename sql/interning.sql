@@ -134,3 +134,53 @@ SELECT intern_locations('{1}', '{16}', '{1}', '{1}', '{5}') AS smallest;
 UPDATE locations SET condemned = true WHERE id > 1000;
 SELECT (intern_locations('{1}', '{16}', '{1}', '{1}', '{5}'))[1] <> ALL (array[(:'first'::int4[])[1], 1001, 1002]) AS new;
 ROLLBACK;
+
+-- of answers to what is at an address the better one counts, in place, once the transaction has committed
+SELECT names AS names_before FROM epoch \gset
+SELECT (intern_functions('{sym,inl}', '{sym,inl}', '{"",a.c}', '{0,3}')) AS answers \gset
+SELECT intern_locations('{1}', '{4096}', '{0}', '{}', '{}') AS place \gset
+SELECT id AS place_id FROM unnest(:'place'::int4[]) AS id \gset
+-- none, then a symbol, then a line, then inlined calls: one location
+SELECT intern_locations('{1}', '{4096}', '{1}', (:'answers'::int4[])[1:1], '{0}') = :'place' AS same;
+SELECT function_ids = (:'answers'::int4[])[1:1] AS changed, lines, symbolization FROM locations WHERE id = :place_id;
+SELECT intern_locations('{1}', '{4096}', '{2}', ARRAY[(:'answers'::int4[])[2], (:'answers'::int4[])[1]], '{11,12}') = :'place' AS same;
+SELECT function_ids = ARRAY[(:'answers'::int4[])[2], (:'answers'::int4[])[1]] AS changed, lines, symbolization FROM locations WHERE id = :place_id;
+SELECT names - :names_before AS changes FROM epoch;
+-- what is poorer is the stored one, and changes nothing
+SELECT intern_locations('{1,1,1}', '{4096,4096,4096}', '{0,1,1}', ARRAY[(:'answers'::int4[])[1], (:'answers'::int4[])[2]], '{0,0}')
+	= array_fill(:place_id, ARRAY[3]) AS same;
+SELECT lines FROM locations WHERE id = :place_id;
+SELECT names - :names_before AS changes FROM epoch;
+-- what is as good and not equal is a location of its own
+SELECT (intern_locations('{1}', '{4096}', '{1}', (:'answers'::int4[])[1:1], '{99}'))[1] > :place_id AS another;
+-- the better of two that come at once, in any order
+SELECT intern_locations('{1,1,1}', '{8192,8192,8192}', '{1,1,0}', ARRAY[(:'answers'::int4[])[1], (:'answers'::int4[])[1]], '{0,7}') AS at_once \gset
+SELECT count(DISTINCT id), max(l.lines) AS lines FROM unnest(:'at_once'::int4[]) AS id JOIN locations AS l USING (id);
+-- two stored before, a symbol beside a line: the symbol's location has the line, too, and stands for both
+INSERT INTO locations (id, mapping, address, function_ids, lines, symbolization)
+	VALUES (2001, 1, 12288, (:'answers'::int4[])[1:1], '{0}', 's'), (2002, 1, 12288, (:'answers'::int4[])[1:1], '{5}', 's');
+SELECT intern_locations('{1}', '{12288}', '{1}', (:'answers'::int4[])[1:1], '{0}');
+SELECT id, lines FROM locations WHERE address = 12288 ORDER BY id;
+-- without a build ID answers to an address may be about different files: better than none is all that counts
+SELECT (intern_mappings('{""}', '{/bin/unidentified}'))[1] AS path \gset
+SELECT intern_locations(ARRAY[:path], '{16}', '{0}', '{}', '{}') AS first \gset
+SELECT intern_locations(ARRAY[:path], '{16}', '{1}', (:'answers'::int4[])[1:1], '{0}') = :'first' AS same;
+SELECT intern_locations(ARRAY[:path], '{16}', '{1}', (:'answers'::int4[])[2:2], '{3}') = :'first' AS same;
+SELECT count(*), min(lines), max(lines) FROM locations WHERE mapping = :path;
+-- what is rolled back, to a savepoint too, changes nothing; of several the best is kept
+SELECT intern_locations('{1}', '{20480}', '{1}', (:'answers'::int4[])[1:1], '{0}') AS kept \gset
+BEGIN;
+SAVEPOINT s;
+SELECT intern_locations('{1}', '{20480}', '{1}', (:'answers'::int4[])[1:1], '{1}') = :'kept' AS same;
+ROLLBACK TO s;
+SAVEPOINT s;
+SELECT intern_locations('{1}', '{20480}', '{1}', (:'answers'::int4[])[1:1], '{2}') = :'kept' AS same;
+RELEASE s;
+SELECT intern_locations('{1}', '{20480}', '{1}', (:'answers'::int4[])[1:1], '{3}') = :'kept' AS same;
+SELECT lines AS not_yet FROM locations WHERE address = 20480;
+COMMIT;
+SELECT lines FROM locations WHERE address = 20480;
+-- a function that is not there
+SELECT (intern_locations('{1}', '{24576}', '{0}', '{}', '{}')) IS NOT NULL AS stored;
+SELECT intern_locations('{1}', '{24576}', '{1}', '{99999}', '{1}');
+SELECT function_ids, symbolization FROM locations WHERE address = 24576;

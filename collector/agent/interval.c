@@ -1,6 +1,6 @@
 /*
  * interval.c
- *		Tables of series, files, stacks and samples under one byte budget.
+ *		Tables of series, files, code objects, stacks and samples under one byte budget.
  */
 #include "agent/interval.h"
 
@@ -19,6 +19,7 @@ struct Interval
 	Arena arena;   /* frames */
 	Table series;  /* of IntervalSeries */
 	Table files;   /* of MappedFile * */
+	Table codes;   /* of CodeObject * */
 	Table stacks;  /* of IntervalStack */
 	Table samples; /* of IntervalSample */
 };
@@ -35,6 +36,7 @@ interval_create(MappedFileTable *files, size_t budget_bytes, Interval **result)
 	arena_init(&interval->arena, &interval->budget);
 	table_init(&interval->series, &interval->budget, sizeof(IntervalSeries));
 	table_init(&interval->files, &interval->budget, sizeof(MappedFile *));
+	table_init(&interval->codes, &interval->budget, sizeof(CodeObject *));
 	table_init(&interval->stacks, &interval->budget, sizeof(IntervalStack));
 	table_init(&interval->samples, &interval->budget, sizeof(IntervalSample));
 	*result = interval;
@@ -48,10 +50,13 @@ interval_free(Interval *interval)
 		return;
 	for (uint32_t i = 0; i < interval->files.count; i++)
 		mapped_file_release(interval->file_table, interval_file(interval, i));
+	for (uint32_t i = 0; i < interval->codes.count; i++)
+		code_object_release(interval_code(interval, i));
 	for (uint32_t i = 0; i < interval->series.count; i++)
 		label_set_release(((IntervalSeries *) table_item(&interval->series, i))->labels);
 	table_fini(&interval->series);
 	table_fini(&interval->files);
+	table_fini(&interval->codes);
 	table_fini(&interval->stacks);
 	table_fini(&interval->samples);
 	arena_fini(&interval->arena);
@@ -64,16 +69,16 @@ series_equal(const void *item, const void *key)
 	const IntervalSeries *a = item;
 	const IntervalSeries *b = key;
 
-	return a->labels == b->labels && a->period_ns == b->period_ns;
+	return a->labels == b->labels && a->period == b->period && a->kind == b->kind;
 }
 
 int
 interval_add_series(Interval *interval, IntervalSeries series, uint32_t *index)
 {
 	Table *table = &interval->series;
-	uint64_t hash = hash_word(table->seed, (uint64_t) series.period_ns);
+	uint64_t hash = hash_word(table->seed, (uint64_t) series.period);
 
-	hash = hash_word(hash, (uintptr_t) series.labels);
+	hash = hash_word(hash_word(hash, series.kind), (uintptr_t) series.labels);
 	if (table_find(table, hash, series_equal, &series, index))
 		return 0;
 	if (table_reserve(table) != 0)
@@ -85,25 +90,48 @@ interval_add_series(Interval *interval, IntervalSeries series, uint32_t *index)
 }
 
 static bool
-file_equal(const void *item, const void *key)
+pointer_equal(const void *item, const void *key)
 {
-	return *(MappedFile *const *) item == key;
+	return *(const void *const *) item == key;
+}
+
+/* Adds a pointer to a table of such; *is_new where it was not there. 0 or -ENOMEM. */
+static int
+add_pointer(Table *table, void *pointer, uint32_t *index, bool *is_new)
+{
+	uint64_t hash = hash_word(table->seed, (uintptr_t) pointer);
+
+	*is_new = false;
+	if (table_find(table, hash, pointer_equal, pointer, index))
+		return 0;
+	if (table_reserve(table) != 0)
+		return -ENOMEM;
+	*(void **) table_append(table, hash) = pointer;
+	*index = table->count - 1;
+	*is_new = true;
+	return 0;
 }
 
 int
 interval_add_file(Interval *interval, MappedFile *file, uint32_t *index)
 {
-	Table *table = &interval->files;
-	uint64_t hash = hash_word(table->seed, (uintptr_t) file);
+	bool is_new;
+	int result = add_pointer(&interval->files, file, index, &is_new);
 
-	if (table_find(table, hash, file_equal, file, index))
-		return 0;
-	if (table_reserve(table) != 0)
-		return -ENOMEM;
-	mapped_file_retain_sampled(interval->file_table, file);
-	*(MappedFile **) table_append(table, hash) = file;
-	*index = table->count - 1;
-	return 0;
+	if (is_new)
+		mapped_file_retain_sampled(interval->file_table, file);
+	return result;
+}
+
+int
+interval_add_code(Interval *interval, CodeObject *code, uint32_t *index)
+{
+	bool is_new;
+	int result = add_pointer(&interval->codes, code, index, &is_new);
+
+	if (is_new)
+		(void) code_object_retain(code);
+	return result;
 }
 
 static bool
@@ -150,6 +178,16 @@ sample_equal(const void *item, const void *key)
 	return a->time_us == b->time_us && a->series == b->series && a->stack == b->stack;
 }
 
+static int
+sum_samples(IntervalSample *sum, const IntervalSample *added)
+{
+	if (added->value > INT64_MAX - sum->value)
+		return -EOVERFLOW;
+	sum->value += added->value;
+	sum->count += added->count;
+	return 0;
+}
+
 int
 interval_add_sample(Interval *interval, const IntervalSample *sample)
 {
@@ -159,10 +197,9 @@ interval_add_sample(Interval *interval, const IntervalSample *sample)
 
 	hash = hash_word(hash, (uint64_t) sample->time_us);
 	if (table_find(table, hash, sample_equal, sample, &position))
-	{
-		((IntervalSample *) table_item(table, position))->count += sample->count;
-		return 0;
-	}
+		return sum_samples(table_item(table, position), sample);
+	if (sample->value > INT64_MAX)
+		return -EOVERFLOW;
 	if (table_reserve(table) != 0)
 		return -ENOMEM;
 	*(IntervalSample *) table_append(table, hash) = *sample;
@@ -212,4 +249,10 @@ MappedFile *
 interval_file(const Interval *interval, uint32_t index)
 {
 	return *(MappedFile **) table_item(&interval->files, index);
+}
+
+CodeObject *
+interval_code(const Interval *interval, uint32_t index)
+{
+	return *(CodeObject **) table_item(&interval->codes, index);
 }

@@ -1,11 +1,11 @@
 /*
  * interval.h
- *		What was sampled between two flushes: equal stacks once, counted, not symbolized yet.
+ *		What was sampled between two flushes: equal stacks once, summed, not symbolized yet.
  *
  * The reader thread fills one interval while the flusher thread works off the one before, so an
- * interval has one owner at a time and no lock. It holds the files that its frames name, and the
- * labels of its series. Functions that add return 0 or -ENOMEM where memory or the byte budget is
- * out; the interval stays as it was.
+ * interval has one owner at a time and no lock. It holds the files and code objects that its frames
+ * name, and the labels of its series. Functions that add return 0, -ENOMEM where memory or the byte
+ * budget is out, or -EOVERFLOW where a sum leaves its type; the interval stays as it was.
  */
 #ifndef COLLECTOR_INTERVAL_H
 #define COLLECTOR_INTERVAL_H
@@ -14,19 +14,23 @@
 #include <stdint.h>
 
 #include "batch/batch.h"
+#include "code/code_object.h"
 #include "events.h"
 #include "labels/label_set.h"
 #include "process/mapped_file.h"
 
-#define INTERVAL_NO_FILE UINT32_MAX
+#define INTERVAL_NO_ITEM UINT32_MAX
 
 typedef enum FrameKind
 {
-	FRAME_KERNEL,  /* address: in the kernel */
-	FRAME_FILE,	   /* address: offset in the file */
-	FRAME_JIT,	   /* code without a file; address: 0 */
-	FRAME_UNKNOWN, /* no code is mapped there, or its file cannot be opened; address: 0 */
+	FRAME_KERNEL, /* address: in the kernel */
+	FRAME_FILE,	  /* address: offset in the file */
+	FRAME_CODE,	  /* generated or interpreted code whose name is known; address of these: 0 */
+	FRAME_JIT,	  /* generated code */
+	FRAME_INTERPRETED,
+	FRAME_UNKNOWN, /* no code is mapped there, or its file cannot be opened */
 	FRAME_GONE,	   /* stands for the user side of a process that ended before it was looked at */
+	FRAME_CUT,	   /* stands for those between the innermost and the outermost ones of many */
 } FrameKind;
 
 /*
@@ -36,7 +40,7 @@ typedef enum FrameKind
 typedef struct Frame
 {
 	uint64_t address;
-	uint32_t file; /* index, or INTERVAL_NO_FILE */
+	uint32_t item; /* index of the file, or of the code object; else INTERVAL_NO_ITEM */
 	uint32_t kind; /* FrameKind; 32 bits, so that frames compare as bytes */
 } Frame;
 
@@ -49,18 +53,19 @@ typedef enum StackSide
 
 typedef struct IntervalStack
 {
-	uint32_t executable; /* file; its build ID names the dictionary partition */
+	uint32_t executable; /* file, whose build ID names the partition; or INTERVAL_NO_ITEM */
 	uint8_t side;		 /* StackSide */
 	uint8_t walk;		 /* enum pfs_walk_status: how the user side's walk ended */
 	uint16_t depth;
 	const Frame *frames; /* leaf first */
 } IntervalStack;
 
-/* Samples of one period and one set of labels: their value is their count times the period. */
+/* Samples of one kind, one period and one set of labels. */
 typedef struct IntervalSeries
 {
 	LabelSet *labels;
-	int64_t period_ns; /* CPU time that one sample stands for */
+	int64_t period;		/* in the kind's unit */
+	enum pfs_kind kind; /* what values are */
 } IntervalSeries;
 
 typedef struct IntervalSample
@@ -68,17 +73,19 @@ typedef struct IntervalSample
 	int64_t time_us; /* start of the window, or its own; microseconds since 1970 UTC */
 	uint32_t series;
 	uint32_t stack;
-	uint64_t count;
+	uint64_t count; /* of samples that were summed */
+	uint64_t value; /* their sum, INT64_MAX at most */
 } IntervalSample;
 
 typedef struct Interval Interval;
 
 int interval_create(MappedFileTable *files, size_t budget_bytes, Interval **interval);
-void interval_free(Interval *interval); /* accepts NULL; gives files and labels back */
+void interval_free(Interval *interval); /* accepts NULL; gives back what it holds */
 
 /* Each finds an equal item or adds a copy, and returns its index. */
 int interval_add_series(Interval *interval, IntervalSeries series, uint32_t *index);
 int interval_add_file(Interval *interval, MappedFile *file, uint32_t *index);
+int interval_add_code(Interval *interval, CodeObject *code, uint32_t *index);
 int interval_add_stack(Interval *interval, const IntervalStack *stack, uint32_t *index);
 int interval_add_sample(Interval *interval, const IntervalSample *sample);
 
@@ -90,5 +97,6 @@ uint32_t interval_stack_count(const Interval *interval);
 /* Sum of the counts of all samples whose stack is first_stack or a later one. */
 uint64_t interval_sample_count(const Interval *interval, uint32_t first_stack);
 MappedFile *interval_file(const Interval *interval, uint32_t index);
+CodeObject *interval_code(const Interval *interval, uint32_t index);
 
 #endif

@@ -154,12 +154,26 @@ reader_kernel_changes(Reader *reader)
 	return atomic_load(&reader->kernel_changes);
 }
 
+/* Names that the table of code objects had no room for, since the last time. */
+static void
+count_refused_names(Reader *reader)
+{
+	CodeTableStats stats;
+
+	if (reader->options.namer.table == NULL)
+		return;
+	code_table_stats(reader->options.namer.table, &stats);
+	losses_add(reader->losses, LOSS_CODE_FULL, stats.refused - reader->names_refused);
+	reader->names_refused = stats.refused;
+}
+
 Interval *
 reader_take(Reader *reader)
 {
 	Interval *fresh = NULL;
 	Interval *taken;
 
+	count_refused_names(reader);
 	if (interval_create(reader->files, reader->options.interval_bytes, &fresh) != 0)
 		fresh = NULL;
 	pthread_mutex_lock(&reader->mutex);

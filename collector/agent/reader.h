@@ -16,6 +16,7 @@
 #include "agent/interval.h"
 #include "agent/losses.h"
 #include "agent/unwind_tables.h"
+#include "code/code_namer.h"
 #include "kernel/sampler.h"
 #include "labels/labeller.h"
 #include "process/mapped_file.h"
@@ -35,6 +36,7 @@ typedef struct ReaderOptions
 	size_t past_bytes;		 /* that what the side-band told may take */
 	size_t sideband_bytes;	 /* that its buffers in the kernel may take */
 	TableCache *table_cache; /* NULL: none; outlives the reader */
+	CodeNamer namer;		 /* of generated and interpreted code */
 } ReaderOptions;
 
 /* Pointers must outlive the reader. */

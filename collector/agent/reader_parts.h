@@ -14,8 +14,9 @@
 #include "agent/heartbeat.h"
 #include "agent/reader.h"
 #include "agent/record.h"
+#include "code/user_frame.h"
 
-/* one may stand for a process that is gone */
+/* one may stand for those that were cut out, or for a process that is gone */
 #define MAX_FRAMES (PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES + 1)
 
 /* A record that was read out of the ring and waits to be handled. */
@@ -47,6 +48,8 @@ struct Reader
 	QueuedRecord *parked;
 	bool tables_wanted; /* likewise: some walk waits, or was cut short, for want of a table */
 
+	uint64_t names_refused; /* of the flusher thread: as far as they were told as losses */
+
 	pthread_mutex_t mutex; /* guards all that follows */
 	pthread_cond_t queued;
 	QueuedRecord *queue; /* oldest first */
@@ -60,15 +63,17 @@ struct Reader
 	uint64_t dropped;			/* records of processes that are not to be sampled */
 	uint64_t now_ns;			/* CLOCK_MONOTONIC, when the lock was taken */
 	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
-	uint64_t user_frames[PFS_MAX_USER_FRAMES];
+	/* words of frames: kept ones, and a late walk's */
+	uint64_t user_frames[PFS_MAX_USER_FRAMES + PFS_MAX_WALK_FRAMES];
 	Frame frames[MAX_FRAMES];
 };
 
 /* The user side of a record as walked; its frames are the reader's. */
 typedef struct UserWalk
 {
-	uint32_t count;
-	uint32_t late_from; /* frames from here on went by our rules */
+	uint32_t count;		/* words */
+	uint32_t cut;		/* words that are missing before number PFS_LEAF_FRAMES */
+	uint32_t late_from; /* those from here on went by our rules */
 	uint8_t status;		/* enum pfs_walk_status */
 } UserWalk;
 

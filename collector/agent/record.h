@@ -16,21 +16,14 @@ typedef struct Record
 {
 	const struct pfs_sample *sample;
 	const uint64_t *kernel_frames;
-	const uint64_t *user_frames;
+	const uint64_t *user_frames; /* words; see user_frame.h */
 	const struct pfs_late *late; /* NULL: none */
 } Record;
 
-/* False where the size does not fit what the record says. */
+/* False where the size does not fit what the record says, or where that cannot be. */
 bool record_parse(const void *bytes, size_t length_bytes, Record *record);
 
 /* Kernel threads, threads that work for the kernel, and processes inside exec or exit have none. */
 bool record_has_user_side(const struct pfs_sample *sample);
-
-/* The code that a recorded user frame executes: inside the call, where it is a return address. */
-static inline uint64_t
-record_frame_code(uint64_t frame)
-{
-	return PFS_FRAME_ADDRESS(frame) - ((frame & PFS_FRAME_RETURN_ADDRESS) != 0 ? 1 : 0);
-}
 
 #endif

@@ -35,9 +35,9 @@ typedef struct ResolveContext
 } ResolveContext;
 
 /*
- * Adds the samples of the interval's stacks from *next_stack on to the batch, as nanoseconds of
- * CPU time, and moves *next_stack: to the end, or to the stack at which the deadline passed. What
- * does not fit is left out and counted. -ENOMEM, and *next_stack as it was, where not even the
+ * Adds the samples of the interval's stacks from *next_stack on to the batch, each kind as its own
+ * profile type, and moves *next_stack: to the end, or to the stack at which the deadline passed.
+ * What does not fit is left out and counted. -ENOMEM, and *next_stack as it was, where not even the
  * tables that this needs can be had.
  */
 int resolve_interval(const ResolveContext *context, const Interval *interval, uint32_t *next_stack,

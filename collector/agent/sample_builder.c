@@ -4,6 +4,7 @@
  */
 #include "agent/reader_parts.h"
 
+#include <errno.h>
 #include <string.h>
 
 #define NS_PER_US 1000
@@ -41,28 +42,51 @@ sample_labels(Reader *reader, const struct pfs_sample *sample, Process *process)
 	return labels;
 }
 
+/* Code that no file names becomes what it was called then, if somebody knows. */
+static int
+name_code(Reader *reader, Process *process, const UserFrame *user, uint64_t time_ns, Frame *frame)
+{
+	const CodeNamer *namer = &reader->options.namer;
+	ExecImage image = process_identity(process);
+	CodeObject *code =
+		namer->name != NULL ? namer->name(namer->context, &image, user, time_ns) : NULL;
+	int result;
+
+	if (code == NULL)
+		return 0;
+	result = interval_add_code(reader->interval, code, &frame->item);
+	code_object_release(code);
+	if (result == 0)
+		frame->kind = FRAME_CODE;
+	return result;
+}
+
 /* One user frame, as it was when it was sampled. -ENOMEM where the interval is full. */
 static int
-resolve_user_frame(Reader *reader, Process *process, uint64_t address, uint64_t time_ns,
+resolve_user_frame(Reader *reader, Process *process, const UserFrame *user, uint64_t time_ns,
 				   bool is_leaf, Frame *frame)
 {
 	ProcessAddress where;
 
-	frame->file = INTERVAL_NO_FILE;
-	frame->address = 0;
-	frame->kind = FRAME_UNKNOWN;
-	if (!process_resolve(reader->processes, process, address, time_ns, is_leaf, reader->now_ns,
+	*frame = (Frame){ 0, INTERVAL_NO_ITEM, FRAME_UNKNOWN };
+	if (user->more_count > 0)
+	{
+		frame->kind = FRAME_INTERPRETED;
+		return name_code(reader, process, user, time_ns, frame);
+	}
+	if (!process_resolve(reader->processes, process, user->code, time_ns, is_leaf, reader->now_ns,
 						 &where))
 		return 0;
 	if (where.kind == MAPPING_ANONYMOUS)
-		frame->kind = FRAME_JIT;
-	else if (where.file != NULL)
 	{
-		frame->kind = FRAME_FILE;
-		frame->address = where.address;
-		return interval_add_file(reader->interval, where.file, &frame->file);
+		frame->kind = FRAME_JIT;
+		return name_code(reader, process, user, time_ns, frame);
 	}
-	return 0;
+	if (where.file == NULL)
+		return 0;
+	frame->kind = FRAME_FILE;
+	frame->address = where.address;
+	return interval_add_file(reader->interval, where.file, &frame->item);
 }
 
 /* Did more than the registers go into the walk? */
@@ -73,14 +97,21 @@ walked_by_rules(uint8_t status)
 }
 
 /*
- * Generated code whose caller frame pointers led to: no rule had a part in it, so it does not
- * matter whose rules were known.
+ * Is it code whose rules have to be those of the time? Not interpreted code, which has none; nor
+ * generated code whose caller frame pointers led to, since no rule had a part in that. next is the
+ * place of the frame behind it.
  */
 static bool
-went_by_frame_pointer(const Reader *reader, uint32_t frame, uint32_t count, FrameKind kind)
+went_by_its_rules(const Reader *reader, const UserFrame *user, FrameKind kind, uint32_t next,
+				  uint32_t count)
 {
-	return kind == FRAME_JIT && frame + 1 < count &&
-		   (reader->user_frames[frame + 1] & PFS_FRAME_BY_FRAME_POINTER) != 0;
+	UserFrame caller;
+
+	if (user->more_count > 0)
+		return false;
+	return !((kind == FRAME_JIT || kind == FRAME_CODE) &&
+			 user_frame_next(reader->user_frames, count, &next, &caller) &&
+			 caller.by_frame_pointer);
 }
 
 static Loss
@@ -91,11 +122,38 @@ loss_of_user_side(ProcessState state)
 	return state == PROCESS_STUCK ? LOSS_PROCESS_STUCK : LOSS_PROCESS_GONE;
 }
 
+/* Stands where frames are missing, so that nobody seems to have called who did not. */
+static void
+mark_cut(Reader *reader, uint32_t cut, IntervalStack *stack)
+{
+	reader->frames[stack->depth++] = (Frame){ 0, INTERVAL_NO_ITEM, FRAME_CUT };
+	losses_add(reader->losses, LOSS_STACK_CUT, 1);
+	losses_add(reader->losses, LOSS_FRAMES_CUT, cut);
+}
+
+/* The next frame of a walk; *cut is what is still to be marked of a deep one. */
+static bool
+next_user_frame(Reader *reader, const UserWalk *walk, uint32_t *cut, uint32_t *next,
+				UserFrame *user, IntervalStack *stack)
+{
+	if (*cut > 0)
+	{
+		if (user_frame_next(reader->user_frames, PFS_LEAF_FRAMES, next, user))
+			return true;
+		mark_cut(reader, *cut, stack);
+		*cut = 0;
+	}
+	return user_frame_next(reader->user_frames, walk->count, next, user);
+}
+
 /* Appends the user side to the frames. */
 static int
 resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *process,
 				   const UserWalk *walk, IntervalStack *stack)
 {
+	uint32_t cut = walk->cut;
+	uint32_t next = 0;
+	UserFrame user;
 	int result = 0;
 
 	if (!record_has_user_side(sample))
@@ -108,24 +166,23 @@ resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *pro
 	if (process_state(process) != PROCESS_LIVE)
 	{
 		losses_add(reader->losses, loss_of_user_side(process_state(process)), 1);
-		reader->frames[stack->depth++] = (Frame){ 0, INTERVAL_NO_FILE, FRAME_GONE };
+		reader->frames[stack->depth++] = (Frame){ 0, INTERVAL_NO_ITEM, FRAME_GONE };
 		return 0;
 	}
 	stack->walk = walk->status;
-	for (uint32_t i = 0; i < walk->count && result == 0; i++)
+	while (result == 0 && next_user_frame(reader, walk, &cut, &next, &user, stack))
 	{
-		uint64_t frame = reader->user_frames[i];
-		uint64_t address = record_frame_code(frame);
+		Frame *frame = &reader->frames[stack->depth];
 
-		result = resolve_user_frame(reader, process, address, sample->time_ns, i == 0,
-									&reader->frames[stack->depth]);
-		if (result == 0 && reader->frames[stack->depth].kind == FRAME_UNKNOWN)
+		result =
+			resolve_user_frame(reader, process, &user, sample->time_ns, user.place == 0, frame);
+		if (result == 0 && frame->kind == FRAME_UNKNOWN)
 		{
 			/*
 			 * no caller there: a frame pointer that was none led astray, and all beyond is as
 			 * wrong
 			 */
-			if (i > 0)
+			if (user.place > 0)
 			{
 				stack->walk = PFS_WALK_NO_MAPPING;
 				break;
@@ -135,9 +192,9 @@ resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *pro
 		stack->depth++;
 		/* the caller was found by rules of other code: whatever it is, it did not call */
 		if (walked_by_rules(stack->walk) &&
-			!went_by_frame_pointer(reader, i, walk->count, reader->frames[stack->depth - 1].kind) &&
-			!process_walk_held(reader->processes, process, address, sample->time_ns,
-							   i >= walk->late_from))
+			went_by_its_rules(reader, &user, frame->kind, next, walk->count) &&
+			!process_walk_held(reader->processes, process, user.code, sample->time_ns,
+							   user.place >= walk->late_from))
 		{
 			stack->walk = PFS_WALK_STALE;
 			break;
@@ -151,13 +208,13 @@ add_stack(Reader *reader, const Record *record, Process *process, const UserWalk
 		  uint32_t *index)
 {
 	const uint64_t *addresses = record->kernel_frames;
-	IntervalStack stack = { .executable = INTERVAL_NO_FILE, .frames = reader->frames };
+	IntervalStack stack = { .executable = INTERVAL_NO_ITEM, .frames = reader->frames };
 	MappedFile *executable = process_executable(process);
 	int result;
 
 	for (uint32_t i = 0; i < record->sample->kernel_count; i++)
 		reader->frames[stack.depth++] =
-			(Frame){ i == 0 ? addresses[i] : addresses[i] - 1, INTERVAL_NO_FILE, FRAME_KERNEL };
+			(Frame){ i == 0 ? addresses[i] : addresses[i] - 1, INTERVAL_NO_ITEM, FRAME_KERNEL };
 	result = resolve_user_stack(reader, record->sample, process, walk, &stack);
 	if (result == 0 && executable != NULL)
 		result = interval_add_file(reader->interval, executable, &stack.executable);
@@ -186,8 +243,9 @@ void
 sample_build(Reader *reader, const Record *record, Process *process, const UserWalk *walk)
 {
 	const struct pfs_sample *sample = record->sample;
-	IntervalSeries series = { .period_ns = (int64_t) sample->period_ns };
-	IntervalSample added = { .count = 1 };
+	IntervalSeries series = { .period = (int64_t) sample->period, .kind = sample->kind };
+	IntervalSample added = { .count = 1, .value = sample->value };
+	int result;
 
 	if (process != NULL)
 		series.labels = sample_labels(reader, sample, process);
@@ -204,6 +262,8 @@ sample_build(Reader *reader, const Record *record, Process *process, const UserW
 		return;
 	}
 	added.time_us = stored_time(reader, sample->time_ns);
-	if (interval_add_sample(reader->interval, &added) != 0)
-		losses_add(reader->losses, LOSS_INTERVAL_FULL, 1);
+	result = interval_add_sample(reader->interval, &added);
+	if (result != 0)
+		losses_add(reader->losses, result == -EOVERFLOW ? LOSS_VALUE_OVERFLOW : LOSS_INTERVAL_FULL,
+				   1);
 }

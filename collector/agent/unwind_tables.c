@@ -19,8 +19,8 @@
 
 #include <uthash.h>
 
-#include "agent/record.h"
 #include "base/log.h"
+#include "code/user_frame.h"
 #include "symbols/elf_file.h"
 #include "unwind/extent_pool.h"
 #include "unwind/jit_frames.h"
@@ -266,7 +266,7 @@ unwind_tables_walk(const UnwindTables *tables, const ExecImage *process,
 uint64_t
 unwind_tables_want(UnwindTables *tables, const ExecImage *process, uint64_t frame, uint64_t now_ns)
 {
-	uint64_t address = record_frame_code(frame);
+	uint64_t address = user_frame_code(frame);
 	const UnwindBinary *binary = unwinder_pending(tables->unwinder, process, address);
 	Entry *entry;
 	Entry *next;

@@ -12,11 +12,9 @@ typedef enum ExitCode
 	EXIT_CONFIG = 3,	/* a value that cannot be used */
 	EXIT_PRIVILEGE = 4, /* the kernel lacks a feature, or the process a capability */
 	EXIT_BPF = 5,		/* a BPF program could not be loaded or attached */
-	EXIT_DATABASE =
-		/* permanent: no such database, wrong password, extension missing or of another version */
-		6,
-	EXIT_IO = 7,	  /* files, spool */
-	EXIT_INTERNAL = 8 /* out of memory, broken invariant */
+	EXIT_DATABASE = 6,	/* permanent: no such one, wrong password, extension missing or unfit */
+	EXIT_IO = 7,		/* files; samples not stored before the end */
+	EXIT_INTERNAL = 8	/* out of memory, broken invariant */
 } ExitCode;
 
 #endif

@@ -36,6 +36,7 @@
 #define NS_PER_S		   UINT64_C(1000000000)
 #define FDINFO_LIMIT_BYTES 4096
 #define SPREAD_MOST_NS	   INT64_C(100000000)
+#define SCRATCH_LEVELS	   1 /* programs that may meet on a CPU: the clock's alone */
 #define ONLINE_CPUS_FILE   "/sys/devices/system/cpu/online"
 
 /* The ring holds one second of samples of this size each, more than the mean of real stacks. */
@@ -174,12 +175,13 @@ load_program(Sampler *sampler, const SamplerOptions *options, Failure *failure)
 	sampler->skeleton->rodata->pfs_late_limit_bytes = bytes / 2;
 	sampler->skeleton->rodata->pfs_excluded_pid = options->exclude_self ? (uint32_t) getpid() : 0;
 	sampler->skeleton->rodata->pfs_controller = options->controller;
+	sampler->skeleton->rodata->pfs_levels = SCRATCH_LEVELS;
 	bpf_table_limits(options->memory_bytes / 4, options->max_mappings, options->max_code_bytes,
 					 &sampler->table_limits);
 	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_lines, sampler->table_limits.chunks);
 	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_ring, bytes);
 	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_scratches,
-							 (uint32_t) sampler->possible_cpus);
+							 (uint32_t) sampler->possible_cpus * SCRATCH_LEVELS);
 	result = profiler__load(sampler->skeleton);
 	if (result == 0)
 		return EXIT_OK;
@@ -200,6 +202,7 @@ map_tables(Sampler *sampler, Failure *failure)
 		.entries = bpf_map__fd(sampler->skeleton->maps.pfs_entries),
 		.mappings = bpf_map__fd(sampler->skeleton->maps.pfs_mappings),
 		.rules = bpf_map__fd(sampler->skeleton->maps.pfs_rules),
+		.recent = bpf_map__fd(sampler->skeleton->maps.pfs_recent),
 		.processes = bpf_map__fd(sampler->skeleton->maps.pfs_processes),
 	};
 	int result = bpf_tables_create(&maps, &sampler->table_limits, &sampler->tables);

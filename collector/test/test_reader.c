@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,7 +43,7 @@ typedef struct Fixture
 typedef struct Record
 {
 	struct pfs_sample sample;
-	uint64_t stack[2 * PFS_MAX_FRAMES];
+	uint64_t stack[PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES];
 } Record;
 
 static int
@@ -81,8 +82,9 @@ teardown(void **state)
 static Record
 record_of(pid_t pid)
 {
-	Record record = { .sample = {
-						  .pid = (uint32_t) pid, .tid = (uint32_t) pid, .period_ns = 1000 } };
+	Record record = {
+		.sample = { .pid = (uint32_t) pid, .tid = (uint32_t) pid, .value = 1000, .period = 1000 }
+	};
 	ProcStat stat;
 
 	assert_int_equal(proc_stat_read((uint32_t) pid, &stat), 0);
@@ -104,7 +106,7 @@ own_record(void)
 static void
 send(Fixture *fixture, const Record *record)
 {
-	size_t frames = (size_t) record->sample.kernel_count + record->sample.user_count;
+	size_t frames = (size_t) record->sample.kernel_count + pfs_walk_kept(record->sample.user_count);
 
 	if (fixture->reader == NULL)
 		assert_int_equal(reader_create(&fixture->options, fixture->files, &fixture->losses,
@@ -306,6 +308,35 @@ test_deepest(void **state)
 	batch_stacks(fixture->batch, &stacks);
 	assert_int_equal(stacks[samples[0].stack].depth, PFS_MAX_FRAMES + 1);
 	assert_int_equal(fixture->stats.complete, 0);
+}
+
+/* Of deep recursion the record has the innermost frames, and, going round, the outermost. */
+static void
+test_cut(void **state)
+{
+	const uint32_t found = 1000;
+	Fixture *fixture = *state;
+	Record record = own_record();
+	const BatchSample *samples;
+	const BatchStack *stacks;
+	char text[16384];
+
+	record.sample.user_count = (uint16_t) found;
+	for (uint32_t i = 0; i < found; i++)
+		record.stack[pfs_walk_place(i)] = address_of(test_leaf) + 1;
+	record.stack[pfs_walk_place(found - 1)] = address_of(start_thread) + 1;
+	send(fixture, &record);
+	finish(fixture);
+	assert_int_equal(batch_samples(fixture->batch, &samples), 1);
+	batch_stacks(fixture->batch, &stacks);
+	assert_int_equal(stacks[samples[0].stack].depth, PFS_MAX_USER_FRAMES + 1);
+	stack_text(fixture->batch, samples[0].stack, text, sizeof(text));
+	assert_memory_equal(text + PFS_LEAF_FRAMES * strlen("test_leaf;"), "[frames cut];", 13);
+	assert_string_equal(text + strlen(text) - strlen(";test_leaf;start_thread"),
+						";test_leaf;start_thread");
+	assert_int_equal(fixture->stats.complete, 1);
+	assert_int_equal(losses_total(&fixture->losses, LOSS_STACK_CUT), 1);
+	assert_int_equal(losses_total(&fixture->losses, LOSS_FRAMES_CUT), found - PFS_MAX_USER_FRAMES);
 }
 
 /* Start code keeps no frame pointers: what a walk finds beyond a root is not its caller. */
@@ -523,6 +554,62 @@ test_inside_exec(void **state)
 	assert_int_equal(losses_total(&fixture->losses, LOSS_PROCESS_GONE), 0);
 }
 
+/* Address of a function of the running kernel; 0: it has none, or we may not see it. */
+static uint64_t
+kernel_address(const char *name)
+{
+	FILE *file = fopen("/proc/kallsyms", "re");
+	uint64_t address;
+	uint64_t found = 0;
+	char type;
+	char symbol[512];
+
+	while (file != NULL && found == 0 &&
+		   fscanf(file, "%" SCNx64 " %c %511s%*[^\n]", &address, &type, symbol) == 3)
+		found = strcmp(symbol, name) == 0 ? address : 0;
+	if (file != NULL)
+		fclose(file);
+	return found;
+}
+
+/* A tick that waited for an interrupt to end is the interrupted code's, one in a fault is not. */
+static void
+test_tick_behind_interrupt(void **state)
+{
+	Fixture *fixture = *state;
+	Record record = own_record();
+	uint64_t leaving = kernel_address("irqentry_exit_to_user_mode");
+	uint64_t interrupt = kernel_address("asm_sysvec_apic_timer_interrupt");
+	uint64_t fault = kernel_address("asm_exc_page_fault");
+	const BatchSample *samples;
+	const BatchStack *stacks;
+	char text[256];
+
+	if (leaving == 0 || interrupt == 0 || fault == 0)
+		skip();
+	record.sample.kernel_count = 2;
+	record.sample.user_count = 2;
+	record.stack[0] = leaving + 1;
+	record.stack[1] = interrupt + 2;
+	record.stack[2] = address_of(test_leaf);
+	record.stack[3] = address_of(start_thread) + 1;
+	send(fixture, &record);
+	record.stack[1] = fault + 2;
+	send(fixture, &record);
+	record.stack[0] = interrupt + 2; /* anything else, below an interrupt */
+	record.stack[1] = interrupt + 2;
+	send(fixture, &record);
+	finish(fixture);
+	assert_int_equal(batch_samples(fixture->batch, &samples), 3);
+	batch_stacks(fixture->batch, &stacks);
+	stack_text(fixture->batch, samples[0].stack, text, sizeof(text));
+	assert_string_equal(text, "test_leaf;start_thread");
+	stack_text(fixture->batch, samples[1].stack, text, sizeof(text));
+	assert_string_equal(text,
+						"irqentry_exit_to_user_mode;asm_exc_page_fault;test_leaf;start_thread");
+	assert_int_equal(stacks[samples[2].stack].depth, 4);
+}
+
 static void
 test_labels(void **state)
 {
@@ -612,13 +699,17 @@ test_malformed(void **state)
 	send(fixture, &record);
 	reader_handle_record(fixture->reader, &record, sizeof(record.sample) + 4 * sizeof(uint64_t));
 	reader_handle_record(fixture->reader, &record, 10);
-	record.sample.user_count = PFS_MAX_USER_FRAMES + 1;
+	record.sample.user_count = PFS_MAX_WALK_FRAMES + 1;
 	reader_handle_record(fixture->reader, &record, sizeof(record));
 	/* a stack's copy that is said to follow, and does not */
 	record.sample.user_count = 5;
 	record.sample.flags = PFS_SAMPLE_LATE;
 	reader_handle_record(fixture->reader, &record, sizeof(record.sample) + 5 * sizeof(uint64_t));
-	assert_int_equal(losses_total(&fixture->losses, LOSS_RECORD_MALFORMED), 4);
+	record.sample.flags = 0;
+	/* a kind that there is not */
+	record.sample.kind = PFS_KIND_COUNT;
+	send(fixture, &record);
+	assert_int_equal(losses_total(&fixture->losses, LOSS_RECORD_MALFORMED), 5);
 }
 
 /*
@@ -634,10 +725,12 @@ test_periods(void **state)
 	int64_t sum = 0;
 
 	add_frame(&record, address_of(start_thread));
-	record.sample.period_ns = 52631578;
+	record.sample.period = 52631578;
+	record.sample.value = 52631578;
 	for (int i = 0; i < 7; i++)
 		send(fixture, &record);
-	record.sample.period_ns = 111111111;
+	record.sample.period = 111111111;
+	record.sample.value = 111111111;
 	for (int i = 0; i < 5; i++)
 		send(fixture, &record);
 	finish(fixture);
@@ -650,6 +743,361 @@ test_periods(void **state)
 	}
 	assert_int_equal(series[0].period + series[1].period, 52631578 + 111111111);
 	assert_int_equal(sum, 7 * 52631578 + 5 * 111111111);
+}
+
+/*
+ * Samples of two kinds on one stack are two profile types, whose values are summed as they come, in
+ * 63 bits.
+ */
+static void
+test_kinds(void **state)
+{
+	Fixture *fixture = *state;
+	Record record = own_record();
+	const BatchSample *samples;
+	const BatchSeries *series;
+	const BatchStack *stacks;
+
+	add_frame(&record, address_of(start_thread));
+	send(fixture, &record);
+	record.sample.kind = PFS_KIND_OFF_CPU;
+	record.sample.value = UINT64_C(9) << 32;
+	send(fixture, &record);
+	send(fixture, &record);
+	record.sample.value = 1;
+	send(fixture, &record);
+	record.sample.kind = PFS_KIND_ON_CPU;
+	record.sample.value = 1000;
+	send(fixture, &record);
+	finish(fixture);
+	assert_int_equal(batch_series(fixture->batch, &series), 2);
+	assert_int_equal(batch_stacks(fixture->batch, &stacks), 1);
+	assert_int_equal(batch_samples(fixture->batch, &samples), 2);
+	assert_string_equal(series[samples[0].series].profile_type,
+						"process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta");
+	assert_int_equal(samples[0].value, 2000);
+	assert_string_equal(series[samples[1].series].profile_type,
+						"wallclock:wall:nanoseconds:wall:nanoseconds:delta");
+	assert_int_equal(samples[1].value, (INT64_C(18) << 32) + 1);
+	assert_int_equal(series[samples[1].series].period, 1000);
+	assert_int_equal(fixture->stats.samples, 5);
+	assert_int_equal(fixture->stats.complete, 5);
+}
+
+/* A sum that leaves 63 bits is refused; what was summed before stays. */
+static void
+test_value_overflow(void **state)
+{
+	Fixture *fixture = *state;
+	Record record = own_record();
+	const BatchSample *samples;
+
+	record.sample.kind = PFS_KIND_OFF_CPU;
+	record.sample.value = INT64_MAX;
+	send_leaf(fixture, &record);
+	record.sample.value = 1;
+	send(fixture, &record);
+	record.sample.value = UINT64_MAX;
+	send(fixture, &record);
+	record.sample.time_ns -= 10 * (uint64_t) WINDOW_US * 1000; /* nothing there to add to */
+	send(fixture, &record);
+	finish(fixture);
+	assert_int_equal(batch_samples(fixture->batch, &samples), 1);
+	assert_int_equal(samples[0].value, INT64_MAX);
+	assert_int_equal(losses_total(&fixture->losses, LOSS_VALUE_OVERFLOW), 3);
+	assert_int_equal(losses_total(&fixture->losses, LOSS_INTERVAL_FULL), 0);
+	assert_int_equal(fixture->stats.samples, 1);
+}
+
+/*
+ * Who names code: a function for a place, from a moment on. Interpreted code goes by its word, and
+ * its line by the word that follows.
+ */
+typedef struct NamedCode
+{
+	uint64_t code;
+	uint64_t born_ns;
+	const char *name;
+} NamedCode;
+
+typedef struct Names
+{
+	CodeTable *table;
+	NamedCode codes[8]; /* oldest first */
+	int count;
+	int asked;
+} Names;
+
+static CodeObject *
+name_code(void *context, const ExecImage *image, const UserFrame *frame, uint64_t time_ns)
+{
+	Names *names = context;
+	CodeName name = { .runtime = "[jit]", .file = "" };
+
+	names->asked++;
+	assert_int_equal(image->pid, getpid());
+	for (int i = 0; i < names->count; i++)
+	{
+		if (names->codes[i].code == frame->code && names->codes[i].born_ns <= time_ns)
+			name.name = names->codes[i].name;
+	}
+	if (name.name == NULL)
+		return NULL;
+	if (frame->more_count > 0)
+	{
+		assert_int_equal(frame->interpreter, 2);
+		name.runtime = "[python]";
+		name.file = "/app/view.py";
+		name.start_line = 10;
+		name.line = (int32_t) PFS_FRAME_PAYLOAD(frame->more[0]);
+	}
+	return code_table_add(names->table, &name);
+}
+
+static void
+use_names(Fixture *fixture, Names *names, size_t bytes)
+{
+	assert_int_equal(code_table_create(bytes, &names->table), 0);
+	fixture->options.namer = (CodeNamer){ name_code, names, names->table };
+}
+
+static void
+add_name(Names *names, uint64_t code, uint64_t born_ns, const char *name)
+{
+	names->codes[names->count++] = (NamedCode){ code, born_ns, name };
+}
+
+/* Nothing holds a code object any more. */
+static void
+end_names(Names *names)
+{
+	CodeTableStats stats;
+
+	code_table_stats(names->table, &stats);
+	assert_int_equal(stats.count, 0);
+	code_table_free(names->table);
+}
+
+static uint64_t
+map_generated_code(void)
+{
+	void *code = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_ptr_not_equal(code, MAP_FAILED);
+	return (uintptr_t) code;
+}
+
+/* Two functions that have one place in turn keep their names, that of the time of the sample. */
+static void
+test_generated_code(void **state)
+{
+	Fixture *fixture = *state;
+	Names names = { 0 };
+	uint64_t code = map_generated_code();
+	Record record = own_record();
+	uint64_t now_ns = record.sample.time_ns;
+	const BatchLocation *locations;
+	const BatchMapping *mappings;
+	const BatchSample *samples;
+	const BatchStack *stacks;
+	char text[256];
+
+	use_names(fixture, &names, 1 << 20);
+	add_name(&names, code + 16, 1, "first");
+	add_name(&names, code + 16, now_ns, "second");
+	add_frame(&record, code + 16);
+	add_frame(&record, code + 32 + 1); /* nobody knows it */
+	add_frame(&record, address_of(start_thread) + 1);
+	send(fixture, &record);
+	send(fixture, &record);
+	record.sample.time_ns = now_ns - 1;
+	send(fixture, &record);
+	finish(fixture);
+	assert_int_equal(batch_stacks(fixture->batch, &stacks), 2);
+	stack_text(fixture->batch, 0, text, sizeof(text));
+	assert_string_equal(text, "second;[jit];start_thread");
+	stack_text(fixture->batch, 1, text, sizeof(text));
+	assert_string_equal(text, "first;[jit];start_thread");
+	assert_int_equal(names.asked, 6); /* not of code that a file has */
+	batch_samples(fixture->batch, &samples);
+	assert_int_equal(samples[0].value, 2000);
+	assert_int_equal(fixture->stats.complete, 3);
+
+	/* a location without address, which its mapping, function and line tell from others */
+	batch_locations(fixture->batch, &locations);
+	batch_mappings(fixture->batch, &mappings);
+	assert_int_equal(locations[stacks[0].locations[0]].address, 0);
+	assert_string_equal(mappings[locations[stacks[0].locations[0]].mapping].file, "[jit]");
+	assert_string_equal(mappings[locations[stacks[0].locations[0]].mapping].build_id, "");
+	end_names(&names);
+	munmap((void *) (uintptr_t) code, 4096);
+}
+
+/* One frame of interpreted code, of two words more. */
+static void
+add_interpreted_frame(Record *record, uint64_t code, uint64_t line)
+{
+	add_frame(record, code | UINT64_C(2) << 56 | UINT64_C(2) << 60);
+	add_frame(record, line | UINT64_C(15) << 60);
+	add_frame(record, UINT64_MAX);
+}
+
+/* Interpreted code stands between the frames of its interpreter, with file and line. */
+static void
+test_interpreted_code(void **state)
+{
+	Fixture *fixture = *state;
+	Names names = { 0 };
+	Record record = own_record();
+	const BatchFunction *functions;
+	const BatchLocation *locations;
+	const BatchMapping *mappings;
+	const BatchStack *stacks;
+	const BatchLocation *inner;
+	const BatchLocation *outer;
+
+	use_names(fixture, &names, 1 << 20);
+	add_name(&names, 0x7f0000001000, 0, "render");
+	add_frame(&record, address_of(test_leaf));
+	add_interpreted_frame(&record, 0x7f0000001000, 12);
+	add_interpreted_frame(&record, 0x7f0000001000, 15);
+	add_interpreted_frame(&record, 0x7f0000002000, 1);
+	add_frame(&record, address_of(start_thread) + 1);
+	send(fixture, &record);
+	send(fixture, &record);
+	finish(fixture);
+	assert_only_stack(fixture, "test_leaf;render;render;[interpreted];start_thread");
+	assert_int_equal(fixture->stats.complete, 2);
+	batch_stacks(fixture->batch, &stacks);
+	batch_locations(fixture->batch, &locations);
+	batch_functions(fixture->batch, &functions);
+	batch_mappings(fixture->batch, &mappings);
+	inner = &locations[stacks[0].locations[1]];
+	outer = &locations[stacks[0].locations[2]];
+	assert_int_equal(inner->line_count, 1);
+	assert_int_equal(inner->lines[0].line, 12);
+	assert_int_equal(outer->lines[0].line, 15);
+	assert_int_equal(inner->lines[0].function, outer->lines[0].function);
+	assert_string_equal(functions[inner->lines[0].function].filename, "/app/view.py");
+	assert_int_equal(functions[inner->lines[0].function].start_line, 10);
+	assert_string_equal(mappings[inner->mapping].file, "[python]");
+	end_names(&names);
+}
+
+/*
+ * Of deep recursion of interpreted code words are cut out, and at the edges parts of frames are
+ * left: these are no frames, and do not hide those that are whole.
+ */
+static void
+test_interpreted_code_cut(void **state)
+{
+	Fixture *fixture = *state;
+	Names names = { 0 };
+	Record record = own_record();
+	const uint32_t found = PFS_MAX_USER_FRAMES + 200; /* words, in the middle of a frame */
+	const BatchStack *stacks;
+	char text[16384];
+
+	use_names(fixture, &names, 1 << 20);
+	add_name(&names, 0x7f0000001000, 0, "recurse");
+	record.sample.user_status = PFS_WALK_END_OF_STACK;
+	record.sample.user_count = (uint16_t) found;
+	for (uint32_t i = 0; i < found; i++)
+	{
+		uint64_t *word = &record.stack[pfs_walk_place(i)];
+
+		if (i == found - 1)
+			*word = address_of(start_thread) + 1;
+		else if (i % 3 == 0)
+			*word = UINT64_C(0x7f0000001000) | UINT64_C(2) << 56 | UINT64_C(2) << 60;
+		else
+			*word = 1 | UINT64_C(15) << 60;
+	}
+	send(fixture, &record);
+	finish(fixture);
+	batch_stacks(fixture->batch, &stacks);
+	/* 384 words are 128 frames; of the last 128 the first word ends a frame, the last is the root */
+	assert_int_equal(stacks[0].depth, 128 + 1 + (PFS_ROOT_FRAMES - 2) / 3 + 1);
+	stack_text(fixture->batch, 0, text, sizeof(text));
+	assert_non_null(strstr(text, "recurse;[frames cut];recurse;recurse"));
+	assert_null(strstr(text, "[interpreted]"));
+	assert_non_null(strstr(text, "recurse;start_thread"));
+	assert_int_equal(losses_total(&fixture->losses, LOSS_STACK_CUT), 1);
+	assert_int_equal(fixture->stats.complete, 1);
+	end_names(&names);
+}
+
+/*
+ * A walk that we go on with keeps what an interpreter's walk had recorded before; the frame at which
+ * the kernel stopped is walked again.
+ */
+static void
+test_interpreted_code_late(void **state)
+{
+	Fixture *fixture = *state;
+	Names names = { 0 };
+	KernelTables *tables = memory_tables_create();
+	const size_t head_bytes = offsetof(struct pfs_late, bytes);
+	struct
+	{
+		struct pfs_sample sample;
+		uint64_t stack[4];
+		struct pfs_late late;
+	} *record = calloc(1, sizeof(*record));
+
+	assert_non_null(tables);
+	assert_non_null(record);
+	use_names(fixture, &names, 1 << 20);
+	add_name(&names, 0x7f0000001000, 0, "render");
+	record->sample = own_record().sample;
+	record->sample.flags = PFS_SAMPLE_LATE;
+	record->sample.user_status = PFS_WALK_NO_TABLE;
+	record->sample.user_count = 4;
+	record->stack[0] = UINT64_C(0x7f0000001000) | UINT64_C(2) << 56 | UINT64_C(2) << 60;
+	record->stack[1] = 7 | UINT64_C(15) << 60;
+	record->stack[2] = UINT64_MAX;
+	record->stack[3] = address_of(test_leaf);
+	record->late.at.pc = address_of(test_leaf);
+	record->late.at.sp = 8; /* nothing of the stack was copied */
+	record->late.at.innermost = 1;
+	assert_int_equal(reader_create(&fixture->options, fixture->files, &fixture->losses,
+								   &fixture->reader),
+					 0);
+	assert_int_equal(reader_use_tables(fixture->reader, tables), 0);
+	reader_handle_record(fixture->reader, record, offsetof(typeof(*record), late) + head_bytes);
+	finish(fixture);
+	assert_only_stack(fixture, "render;test_leaf;[incomplete]");
+	assert_int_equal(fixture->stats.incomplete[PFS_WALK_READ_FAILED], 1);
+	reader_free(fixture->reader);
+	fixture->reader = NULL;
+	memory_tables_free(tables);
+	free(record);
+	end_names(&names);
+}
+
+/* Without room for a name the frame goes without one; that is counted, and no sample lost. */
+static void
+test_names_full(void **state)
+{
+	Fixture *fixture = *state;
+	Names names = { 0 };
+	uint64_t code = map_generated_code();
+	Record record = own_record();
+
+	use_names(fixture, &names, 16);
+	add_name(&names, code, 0, "first");
+	add_frame(&record, code);
+	add_frame(&record, address_of(start_thread) + 1);
+	send(fixture, &record);
+	send(fixture, &record);
+	finish(fixture);
+	assert_only_stack(fixture, "[jit];start_thread");
+	assert_int_equal(fixture->stats.samples, 2);
+	assert_int_equal(losses_total(&fixture->losses, LOSS_CODE_FULL), 2);
+	interval_free(reader_take(fixture->reader));
+	assert_int_equal(losses_total(&fixture->losses, LOSS_CODE_FULL), 2);
+	end_names(&names);
+	munmap((void *) (uintptr_t) code, 4096);
 }
 
 /* Over the ceiling of memory samples are dropped by count, and taken again below it. */
@@ -843,6 +1291,7 @@ main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_sums, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_incomplete, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_deepest, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cut, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_beyond_root, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_name_of_root, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_process_gone, setup, teardown),
@@ -851,12 +1300,20 @@ main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_names_in_a_loop, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_relabelled, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_inside_exec, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tick_behind_interrupt, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_labels, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_windows, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_clock_set_back, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_own_times, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_malformed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_periods, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_kinds, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_value_overflow, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_generated_code, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_interpreted_code, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_interpreted_code_cut, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_interpreted_code_late, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_names_full, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refuses, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_budget, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_given_back, setup, teardown),

@@ -92,18 +92,18 @@ on_record(void *context, const void *record, size_t length_bytes)
 	uint64_t begin = (uint64_t) (uintptr_t) spin;
 
 	seen->records++;
-	seen->of_period += sample->period_ns == UINT64_C(1000000000) / FREQUENCY_HZ;
-	seen->of_other_period += sample->period_ns == UINT64_C(1000000000) / OTHER_FREQUENCY_HZ;
-	assert_true(length_bytes >=
-				sizeof(*sample) +
-					((size_t) sample->kernel_count + sample->user_count) * sizeof(uint64_t));
+	seen->of_period += sample->period == UINT64_C(1000000000) / FREQUENCY_HZ;
+	seen->of_other_period += sample->period == UINT64_C(1000000000) / OTHER_FREQUENCY_HZ;
+	assert_true(length_bytes >= sizeof(*sample) + ((size_t) sample->kernel_count +
+												   pfs_walk_kept(sample->user_count)) *
+													  sizeof(uint64_t));
 	assert_int_not_equal(sample->tid, 0);
 	seen->of_parent += sample->parent_pid == (uint32_t) getpid();
 	seen->of_comm += strcmp(sample->process_comm, "test_sampler") == 0;
 	for (int i = 0; i < 2; i++)
 	{
 		double phase =
-			2 * M_PI * (double) (sample->time_ns % sample->period_ns) / (double) sample->period_ns;
+			2 * M_PI * (double) (sample->time_ns % sample->period) / (double) sample->period;
 
 		if (sample->cpu != seen->phase_cpus[i])
 			continue;
@@ -129,7 +129,7 @@ on_record(void *context, const void *record, size_t length_bytes)
 	if (sample->pid != (uint32_t) getpid())
 		return;
 	seen->own++;
-	seen->own_of_other_period += sample->period_ns == UINT64_C(1000000000) / OTHER_FREQUENCY_HZ;
+	seen->own_of_other_period += sample->period == UINT64_C(1000000000) / OTHER_FREQUENCY_HZ;
 	seen->last_own = *sample;
 	seen->own_walked += sample->user_count > 0 && !(sample->flags & PFS_SAMPLE_LATE) &&
 						sample->user_status != PFS_WALK_NO_PROCESS;

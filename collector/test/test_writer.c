@@ -80,6 +80,86 @@ test_stores_a_batch(void **state)
 						"11");
 }
 
+/* A frame of code that no file names: its mapping is the runtime, its address 0. */
+static uint32_t
+add_code(Batch *batch, const char *name, int32_t line_number)
+{
+	BatchLine line = { .line = line_number };
+	BatchLocation location = { .line_count = 1, .lines = &line };
+	uint32_t index;
+
+	assert_int_equal(batch_add_mapping(batch, &(BatchMapping){ "", "[python]" }, &location.mapping),
+					 0);
+	assert_int_equal(batch_add_function(batch, &(BatchFunction){ name, name, "/app/view.py", 10 },
+										&line.function),
+					 0);
+	assert_int_equal(batch_add_location(batch, &location, &index), 0);
+	return index;
+}
+
+/*
+ * Samples of two kinds on one stack are two profile types of the same batch. Frames without an
+ * address are told apart by function and line, and known again.
+ */
+static void
+test_kinds_and_code(void **state)
+{
+	static const char *const types[] = { PROFILE_TYPE,
+										 "wallclock:wall:nanoseconds:wall:nanoseconds:delta" };
+	BatchLabel labels[] = { { "node", "test-node" } };
+	Writer *writer;
+
+	create_database("kinds");
+	for (int round = 0; round < 2; round++)
+	{
+		Batch *batch = NULL;
+		uint32_t frames[3];
+		BatchStack stack = { "abcd", 3, frames };
+		BatchSample sample = { .time_us = START_US + round };
+
+		assert_int_equal(batch_create(BATCH_BYTES, &batch), 0);
+		frames[0] = add_code(batch, "render", 12);
+		frames[1] = add_code(batch, "render", 15);
+		frames[2] = add_code(batch, "serve", 40);
+		assert_int_equal(batch_add_stack(batch, &stack, &sample.stack), 0);
+		for (int i = 0; i < 2; i++)
+		{
+			BatchSeries series = { types[i], 1, labels, 1000 };
+
+			assert_int_equal(batch_add_series(batch, &series, &sample.series), 0);
+			sample.value = i == 0 ? 7 : INT64_C(1) << 40;
+			assert_int_equal(batch_add_sample(batch, &sample), 0);
+		}
+		writer = open_writer("dbname=kinds", QUEUE_BYTES); /* which knows no ids */
+		writer_submit_newest(writer, batch);
+		(void) drain_and_free(writer);
+	}
+	assert_string_equal(sql_in("kinds", "SELECT count(*)::text FROM profstore.locations"), "3");
+	assert_string_equal(sql_in("kinds",
+							   "SELECT string_agg(format('%s %s', profile_type, unit), ', '"
+							   " ORDER BY profile_type) FROM profstore.profile_types()"),
+						"process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta nanoseconds, "
+						"wallclock:wall:nanoseconds:wall:nanoseconds:delta nanoseconds");
+	assert_string_equal(
+		sql_in("kinds",
+			   "SELECT string_agg(format('%s %s %s', stack, value / (1::bigint << 40),"
+			   "   value), ', ')"
+			   " FROM profstore.stacks_of('wallclock:wall:nanoseconds:wall:nanoseconds:delta',"
+			   "   '-infinity', 'infinity')"),
+		"{serve,render,render} 2 2199023255552");
+	assert_string_equal(
+		sql_in("kinds",
+			   "SELECT string_agg(format('%s %s %s', line, self, total), ', ' ORDER BY line)"
+			   " FROM profstore.source('" PROFILE_TYPE "', '-infinity', 'infinity',"
+			   "   '/app/view.py')"),
+		"12 14 14, 15 0 14, 40 0 14");
+	assert_string_equal(sql_in("kinds",
+							   "SELECT string_agg(format('%s %s %s', function, file, mapping), ', '"
+							   "   ORDER BY function)"
+							   " FROM profstore.top('" PROFILE_TYPE "', '-infinity', 'infinity')"),
+						"render /app/view.py [python], serve /app/view.py [python]");
+}
+
 /* The same content again costs no new row anywhere; another writer finds the same ids. */
 static void
 test_interns_once(void **state)
@@ -109,6 +189,71 @@ test_interns_once(void **state)
 	assert_string_equal(counts[0], "1 1 122 124 128");
 	assert_string_equal(counts[1], counts[0]);
 	assert_string_equal(sql_in("interns", "SELECT count(*) FROM profstore.writers"), "2");
+}
+
+/* A batch with one sample, whose stack is at one address and has these lines. */
+static Batch *
+make_answer(BatchFunction *functions, const int32_t *lines, uint32_t line_count)
+{
+	BatchLine batch_lines[2];
+	BatchLocation location = { .address = 4096, .line_count = line_count, .lines = batch_lines };
+	BatchStack stack = { .partition = "abcd", .depth = 1 };
+	BatchSample sample = { .time_us = START_US, .value = 1 };
+	Batch *batch = NULL;
+	uint32_t frame;
+
+	assert_int_equal(batch_create(BATCH_BYTES, &batch), 0);
+	assert_int_equal(batch_add_mapping(batch, &(BatchMapping){ "abcd", "/bin/x" },
+									   &location.mapping),
+					 0);
+	for (uint32_t i = 0; i < line_count; i++)
+	{
+		assert_int_equal(batch_add_function(batch, &functions[i], &batch_lines[i].function), 0);
+		batch_lines[i].line = lines[i];
+	}
+	assert_int_equal(batch_add_location(batch, &location, &frame), 0);
+	stack.locations = &frame;
+	sample.series = add_series(batch, "answers");
+	assert_int_equal(batch_add_stack(batch, &stack, &sample.stack), 0);
+	assert_int_equal(batch_add_sample(batch, &sample), 0);
+	return batch;
+}
+
+/*
+ * Two writers see the same address, by no symbols, by a symbol table and by DWARF: one location,
+ * one stack, the best lines, whoever comes when.
+ */
+static void
+test_better_answers(void **state)
+{
+	BatchFunction symbol[] = { { "f", "f", "", 0 } };
+	BatchFunction source[] = { { "inlined", "inlined", "f.c", 1 }, { "f", "f", "f.c", 7 } };
+	Writer *first;
+	Writer *second;
+
+	create_database("answers");
+	first = open_writer("dbname=answers", QUEUE_BYTES);
+	second = open_writer("dbname=answers", QUEUE_BYTES);
+	writer_submit_newest(first, make_answer(symbol, (int32_t[]){ 0 }, 0));
+	wait_until_done(first, 1);
+	writer_submit_newest(second, make_answer(symbol, (int32_t[]){ 0 }, 1));
+	wait_until_done(second, 1);
+	writer_submit_newest(first, make_answer(source, (int32_t[]){ 3, 9 }, 2));
+	wait_until_done(first, 2);
+	for (uint32_t i = 0; i < 2; i++)
+		writer_submit_newest(second, make_answer(symbol, (int32_t[]){ 0 }, i));
+	drain_and_free(first);
+	drain_and_free(second);
+	assert_string_equal(
+		sql_in("answers", "SELECT format('%s %s %s %s', string_agg(f.name || ':' || u.line, ' '"
+						  "   ORDER BY u.ord), (SELECT count(*) FROM profstore.locations),"
+						  "   (SELECT count(*) FROM profstore.stacks),"
+						  "   (SELECT count(DISTINCT stack_id) || ' ' || sum(value)"
+						  "    FROM profstore.samples))"
+						  " FROM profstore.locations AS l, unnest(l.function_ids, l.lines)"
+						  "   WITH ORDINALITY AS u(id, line, ord)"
+						  " JOIN profstore.functions AS f USING (id)"),
+		"inlined:3 f:9 1 1 1 5");
 }
 
 /*
@@ -760,7 +905,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stores_a_batch),
+		cmocka_unit_test(test_kinds_and_code),
 		cmocka_unit_test(test_interns_once),
+		cmocka_unit_test(test_better_answers),
 		cmocka_unit_test(test_exactly_once_when_backends_end),
 		cmocka_unit_test(test_commit_without_an_answer),
 		cmocka_unit_test(test_crash_of_the_server),

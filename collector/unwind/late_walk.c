@@ -53,6 +53,12 @@ pfs_get_line(__u32 number)
 	return unwinder_line(current.unwinder, number);
 }
 
+static __u64 *
+pfs_get_recent(__u32 slot)
+{
+	return unwinder_recent(current.unwinder, slot);
+}
+
 static const struct pfs_unwind_rule *
 pfs_get_rule(__u32 number)
 {

@@ -34,41 +34,63 @@ PG_FUNCTION_INFO_V1(profstore_compact_dictionary);
 /* Whoever calls the function wants all done that can be. */
 #define OPEN_INPUTS 2
 
-int64
-pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments, uint32 max_steps,
-				  bool *progressed)
+/* Tells why a table was left alone; returns what is to do now. */
+static PfsCompactionState
+state_after(PfsCompactionStep step, Relation relation)
 {
-	Relation relation = pfs_open_or_skip(relation_id, ShareUpdateExclusiveLock);
-	int64 merged = 0;
-
-	*progressed = false;
-	if (relation == NULL)
-		return 0;
-	pfs_progress_begin(relation_id);
-	while (pfs_is_profstore_table(relation) && merged < max_segments && max_steps-- > 0)
+	switch (step)
 	{
-		uint32 step_merged;
-		PfsCompactionStep step =
-			pfs_compaction_step(relation, open_inputs,
-								(uint32) Min(max_segments - merged, PG_INT32_MAX), &step_merged);
-
-		CHECK_FOR_INTERRUPTS();
-		if (step == PFS_COMPACTION_GIVEN_UP)
+		case PFS_COMPACTION_MERGED:
+		case PFS_COMPACTION_ROLLED_UP:
+		case PFS_COMPACTION_MOVED:
+			return PFS_TABLE_PROGRESSED;
+		case PFS_COMPACTION_AWAITS_VACUUM:
+			return PFS_TABLE_AWAITS_VACUUM;
+		case PFS_COMPACTION_GIVEN_UP:
 			ereport(NOTICE,
 					(errmsg("stopped compacting table \"%s\": another transaction has changed its "
 							"segments",
 							RelationGetRelationName(relation))));
-		if (step == PFS_COMPACTION_BLOCKED)
+			break;
+		case PFS_COMPACTION_BLOCKED:
 			pfs_tell_skipped(psprintf("table \"%s\"", RelationGetRelationName(relation)),
 							 "the lock of its directory is taken");
-		if (step != PFS_COMPACTION_MERGED && step != PFS_COMPACTION_ROLLED_UP)
 			break;
-		*progressed = true;
-		merged += step_merged;
+		case PFS_COMPACTION_IDLE:
+			break;
+	}
+	return PFS_TABLE_DONE;
+}
+
+PfsCompactionState
+pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments, uint32 max_steps,
+				  int64 *merged)
+{
+	Relation relation = pfs_open_or_skip(relation_id, ShareUpdateExclusiveLock);
+	PfsCompactionState state = PFS_TABLE_PROGRESSED;
+
+	if (relation == NULL)
+		return PFS_TABLE_DONE;
+	if (!pfs_is_profstore_table(relation))
+		state = PFS_TABLE_DONE;
+	pfs_progress_begin(relation_id);
+	while (state == PFS_TABLE_PROGRESSED && max_segments > 0 && max_steps-- > 0)
+	{
+		uint32 step_merged;
+
+		CHECK_FOR_INTERRUPTS();
+		state =
+			state_after(pfs_compaction_step(relation, open_inputs,
+											(uint32) Min(max_segments, PG_INT32_MAX), &step_merged),
+						relation);
+		if (state != PFS_TABLE_PROGRESSED)
+			break;
+		max_segments -= step_merged;
+		*merged += step_merged;
 	}
 	pfs_progress_end();
 	relation_close(relation, NoLock);
-	return merged;
+	return state;
 }
 
 /* Looks in the catalog alone: opening the table could wait for a lock. */
@@ -138,11 +160,10 @@ profstore_compact(PG_FUNCTION_ARGS)
 	foreach(cell, tables)
 	{
 		char kind = get_rel_relkind(lfirst_oid(cell));
-		bool progressed;
 
 		if ((kind == RELKIND_RELATION || kind == RELKIND_MATVIEW) && merged < max_segments)
-			merged += pfs_compact_table(lfirst_oid(cell), OPEN_INPUTS, max_segments - merged,
-										UINT32_MAX, &progressed);
+			pfs_compact_table(lfirst_oid(cell), OPEN_INPUTS, max_segments - merged, UINT32_MAX,
+							  &merged);
 	}
 	if (relation_id == pfs_relation_oid("samples"))
 		(void) pfs_chunks_merge(UINT32_MAX);

@@ -7,15 +7,22 @@
 
 #include "profstore.h"
 
+/* What more there is to do to a table. */
+typedef enum PfsCompactionState
+{
+	PFS_TABLE_DONE,			 /* nothing, or it is locked */
+	PFS_TABLE_AWAITS_VACUUM, /* VACUUM, which would make its files shorter */
+	PFS_TABLE_PROGRESSED	 /* perhaps another step */
+} PfsCompactionState;
+
 /*
  * Merges what can be merged of a table, in the current transaction, up to max_segments and in
  * max_steps merges. Takes ShareUpdateExclusiveLock until the transaction ends; where that is not to
  * be had at once it tells so in a NOTICE and does nothing, as where the table has gone or is none
- * of ours. Returns the number of segments merged; progressed is set where a merge or a roll-up was
- * made.
+ * of ours. Adds the number of segments merged to *merged.
  */
-int64 pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments, uint32 max_steps,
-						bool *progressed);
+PfsCompactionState pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments,
+									 uint32 max_steps, int64 *merged);
 
 /*
  * Raises an error in a transaction in which segments cannot be replaced or taken out: one that may

@@ -95,7 +95,7 @@ COMMENT ON COLUMN profstore.compaction_progress.datid IS 'OID of its database';
 COMMENT ON COLUMN profstore.compaction_progress.datname IS 'name of its database';
 COMMENT ON COLUMN profstore.compaction_progress.relid IS 'OID of the table';
 COMMENT ON COLUMN profstore.compaction_progress.relation IS 'the table, where it is one of this database';
-COMMENT ON COLUMN profstore.compaction_progress.phase IS 'planning: looks for something to merge; merging; summing: into a tier; removing: takes out what was merged or summed';
+COMMENT ON COLUMN profstore.compaction_progress.phase IS 'planning: looks for something to merge; merging; summing: into a tier; removing: takes out what was merged or summed; moving: into free room before it';
 COMMENT ON COLUMN profstore.compaction_progress.segments_total IS 'segments that the merge in progress reads';
 COMMENT ON COLUMN profstore.compaction_progress.segments_done IS 'those of them that are read to the end; when summing, those that are removed';
 COMMENT ON COLUMN profstore.compaction_progress.rows_total IS 'rows in them';

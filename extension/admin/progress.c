@@ -38,10 +38,9 @@ static const PfsProgressParam NUMBERS[] = {
 StaticAssertDecl(lengthof(NUMBERS) == COL_TIME_MIN - COL_NUMBERS, "a column for each number");
 
 static const char *const PHASES[] = {
-	[PFS_PHASE_PLANNING] = "planning",
-	[PFS_PHASE_MERGING] = "merging",
-	[PFS_PHASE_SUMMING] = "summing",
-	[PFS_PHASE_REMOVING] = "removing",
+	[PFS_PHASE_PLANNING] = "planning", [PFS_PHASE_MERGING] = "merging",
+	[PFS_PHASE_SUMMING] = "summing",   [PFS_PHASE_REMOVING] = "removing",
+	[PFS_PHASE_MOVING] = "moving",
 };
 
 static void

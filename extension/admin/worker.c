@@ -6,6 +6,8 @@
  *    other. One that is not done within PATIENCE_MS goes on beside the next. Then it sleeps.
  * 2. A worker compacts tables, a step in a transaction, then the dictionary, and does what
  *    retention asks for. What fails is told in the log and left alone until the next round.
+ * 3. It vacuums what its steps leave, the directory now and then and a table whose files would be
+ *    shorter, so that the next steps find the room.
  */
 #include "admin/worker.h"
 
@@ -34,6 +36,8 @@
 #include "admin/apply_retention.h"
 #include "admin/bounded_waits.h"
 #include "admin/compact.h"
+#include "admin/vacuum_table.h"
+#include "base/relations.h"
 #include "base/version.h"
 #include "dictionary/tree/chunk_merge.h"
 
@@ -45,6 +49,9 @@
 
 /* So many segments in a bucket that still grows are worth a merge. */
 #define OPEN_INPUTS 32
+
+/* So many steps leave room in the directory that the next ones should find. */
+#define STEPS_BETWEEN_VACUUMS 4
 
 /* Dictionary partitions whose chunks are merged in one transaction. */
 #define DICTIONARY_PARTITIONS 64
@@ -257,26 +264,61 @@ profstore_launcher_main(Datum unused)
 	}
 }
 
-/* One merge or roll-up in a transaction of its own; false where there was none to do. */
-static bool
+/* Steps since the directory was vacuumed. */
+static uint32 step_count = 0;
+
+static void
+vacuum_directory(Oid unused)
+{
+	static const char *const names[] = { "segments", "rollups", "row_ledger" };
+	Oid tables[lengthof(names)];
+
+	StartTransactionCommand();
+	for (size_t i = 0; i < lengthof(names); i++)
+		tables[i] = pfs_relation_find(names[i]);
+	CommitTransactionCommand();
+	for (size_t i = 0; i < lengthof(names); i++)
+		if (OidIsValid(tables[i]))
+			pfs_vacuum_table(tables[i]);
+	step_count = 0;
+}
+
+/* One step in a transaction of its own. */
+static PfsCompactionState
 compact_step(Oid table_id)
 {
-	bool progressed;
+	PfsCompactionState state;
+	int64 merged = 0;
 
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
 	PushActiveSnapshot(GetTransactionSnapshot());
-	pfs_compact_table(table_id, OPEN_INPUTS, PG_INT64_MAX, 1, &progressed);
+	state = pfs_compact_table(table_id, OPEN_INPUTS, PG_INT64_MAX, 1, &merged);
 	PopActiveSnapshot();
 	CommitTransactionCommand();
-	return progressed;
+	return state;
 }
 
+static PfsCompactionState
+compact_steps(Oid table_id)
+{
+	PfsCompactionState state;
+
+	while ((state = compact_step(table_id)) == PFS_TABLE_PROGRESSED)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (++step_count >= STEPS_BETWEEN_VACUUMS)
+			vacuum_directory(InvalidOid);
+	}
+	return state;
+}
+
+/* The first VACUUM tells where segments can move, the second cuts off what they have left. */
 static void
 compact_table(Oid table_id)
 {
-	while (compact_step(table_id))
-		CHECK_FOR_INTERRUPTS();
+	for (int i = 0; i < 2 && compact_steps(table_id) == PFS_TABLE_AWAITS_VACUUM; i++)
+		pfs_vacuum_table(table_id);
 }
 
 /* The same for chunks of the stack tree, a few partitions at a time. */
@@ -344,6 +386,7 @@ override_settings(void)
 	SetConfigOption("default_transaction_isolation", "read committed", PGC_SUSET, PGC_S_OVERRIDE);
 	SetConfigOption("default_transaction_read_only", "off", PGC_SUSET, PGC_S_OVERRIDE);
 	SetConfigOption("zero_damaged_pages", "off", PGC_SUSET, PGC_S_OVERRIDE);
+	SetConfigOption("vacuum_cost_delay", "2ms", PGC_SUSET, PGC_S_OVERRIDE);
 	SetConfigOption("search_path", "pg_catalog, pg_temp", PGC_SUSET, PGC_S_OVERRIDE);
 	bound_waits();
 }
@@ -363,6 +406,8 @@ profstore_worker_main(Datum database_id)
 		pgstat_report_activity(STATE_RUNNING, "compacting profstore tables");
 		foreach(cell, list_catalog(RelationRelationId, is_table))
 			attempt(compact_table, lfirst_oid(cell));
+		if (step_count > 0)
+			attempt(vacuum_directory, InvalidOid);
 		attempt(compact_dictionary, InvalidOid);
 	}
 	if (retention_enabled)

@@ -38,7 +38,8 @@ typedef enum PfsProgressPhase
 	PFS_PHASE_PLANNING,
 	PFS_PHASE_MERGING,
 	PFS_PHASE_SUMMING,
-	PFS_PHASE_REMOVING
+	PFS_PHASE_REMOVING,
+	PFS_PHASE_MOVING
 } PfsProgressPhase;
 
 void pfs_progress_begin(Oid relation_id);

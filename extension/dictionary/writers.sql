@@ -199,15 +199,19 @@ CREATE FUNCTION profstore.intern_functions(names text[], system_names text[], fi
 COMMENT ON FUNCTION profstore.intern_functions(text[], text[], text[], int4[]) IS 'ids of functions';
 REVOKE EXECUTE ON FUNCTION profstore.intern_functions(text[], text[], text[], int4[]) FROM PUBLIC;
 
--- A location that comes with a mapping and an address and without lines is any stored one there, a symbolized one where
--- there is one: what a symbolizer found out is not lost on a writer that sees less. Mappings are the caller's own, so
--- what it gets is what its own role has stored.
+CREATE FUNCTION profstore_internal.answer_rank(lines int4[], has_build_id bool) RETURNS int4
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+	AS 'MODULE_PATHNAME', 'profstore_answer_rank';
+COMMENT ON FUNCTION profstore_internal.answer_rank(int4[], bool) IS 'of two answers to what is at an address the one of the greater rank is better: 0 without lines, 1 a symbol, 2 lines or inlined calls';
+
+-- At a mapping and an address the best answer counts, of what is stored and what comes, see dictionary/intern/answers.h.
+-- Mappings are the caller's own, so what it gets, and changes, is what its own role has stored.
 CREATE FUNCTION profstore.intern_locations(mappings int4[], addresses int8[], line_counts int4[],
 										   function_ids int4[], lines int4[])
 	RETURNS int4[]
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'profstore_intern_locations';
-COMMENT ON FUNCTION profstore.intern_locations(int4[], int8[], int4[], int4[], int4[]) IS 'ids of locations in the caller''s mappings, or in none; function_ids and lines hold line_counts[i] elements for each, innermost first';
+COMMENT ON FUNCTION profstore.intern_locations(int4[], int8[], int4[], int4[], int4[]) IS 'ids of locations in the caller''s mappings, or in none; function_ids and lines hold line_counts[i] elements for each, innermost first; a stored one in a mapping gets a better answer as the transaction commits';
 REVOKE EXECUTE ON FUNCTION profstore.intern_locations(int4[], int8[], int4[], int4[], int4[]) FROM PUBLIC;
 
 CREATE FUNCTION profstore.intern_stacks(partition text, depths int4[], location_ids int4[]) RETURNS int8[]
@@ -242,7 +246,7 @@ CREATE FUNCTION profstore.bump_names() RETURNS void
 BEGIN ATOMIC
 	UPDATE profstore.epoch SET names = names + 1;
 END;
-COMMENT ON FUNCTION profstore.bump_names() IS 'makes caches forget names; call it in the transaction that changes stored locations, functions or mappings';
+COMMENT ON FUNCTION profstore.bump_names() IS 'makes caches forget names; call it first in the transaction that changes stored locations, functions or mappings';
 REVOKE EXECUTE ON FUNCTION profstore.bump_names() FROM PUBLIC;
 
 CREATE FUNCTION profstore.begin_batch(writer uuid, batch int8, epoch int8) RETURNS bool

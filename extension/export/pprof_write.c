@@ -6,6 +6,7 @@
 #include "profstore.h"
 
 #include "mb/pg_wchar.h"
+#include "port/pg_bitutils.h"
 
 #include "base/arrays.h"
 #include "base/id_map.h"
@@ -19,6 +20,11 @@
 #define TAG_SHIFT	3
 
 #define INITIAL_ENTRIES 256
+
+/* Fields of a sample, which are all short enough for tags of a byte. */
+#define SAMPLE_LOCATION_ID 1
+#define SAMPLE_VALUE	   2
+#define SAMPLE_LABEL	   3
 
 /* Numbers that things of the dictionary have in the file, from 1 on. */
 typedef struct Numbers
@@ -42,8 +48,9 @@ struct PfsPprofWriter
 	Pfs__Pprof__Mapping *mappings;
 	uint32 mapping_count;
 	uint32 mapping_capacity;
-	uint64 *location_numbers; /* of the sample that is being added */
+	uint32 *location_numbers; /* of the sample that is being added … */
 	uint32 location_capacity;
+	StringInfoData labels; /* … and its labels, as messages */
 };
 
 /* Bytes */
@@ -56,6 +63,28 @@ append_varint(StringInfo out, uint64 value)
 	appendStringInfoCharMacro(out, (char) value);
 }
 
+static inline uint32
+varint_length(uint64 value)
+{
+	return (uint32) pg_leftmost_one_pos64(value | 1) / 7 + 1;
+}
+
+/* Writes where there is room; returns the place behind. */
+static inline char *
+put_varint(char *at, uint64 value)
+{
+	for (; value >= 0x80; value >>= 7)
+		*at++ = (char) (value | 0x80);
+	*at++ = (char) value;
+	return at;
+}
+
+static inline char *
+put_tag(char *at, uint32 field, uint64 length)
+{
+	return put_varint(put_varint(at, (uint64) field << TAG_SHIFT | WIRE_BYTES), length);
+}
+
 static void
 append_number(StringInfo out, Pfs__Pprof__Field field, uint64 value)
 {
@@ -66,7 +95,7 @@ append_number(StringInfo out, Pfs__Pprof__Field field, uint64 value)
 }
 
 static void
-append_message(StringInfo out, Pfs__Pprof__Field field, const ProtobufCMessage *message)
+append_message(StringInfo out, uint32 field, const ProtobufCMessage *message)
 {
 	size_t length = protobuf_c_message_get_packed_size(message);
 
@@ -239,6 +268,7 @@ pfs_pprof_begin(PfsSymbols *symbols)
 	writer->symbols = symbols;
 	initStringInfo(&writer->messages);
 	initStringInfo(&writer->table);
+	initStringInfo(&writer->labels);
 	writer->strings = pfs_text_numbers_create(CurrentMemoryContext, INITIAL_ENTRIES, NULL);
 	writer->locations.of_ids.context = writer->functions.of_ids.context =
 		writer->mapping_numbers.of_ids.context = CurrentMemoryContext;
@@ -246,44 +276,77 @@ pfs_pprof_begin(PfsSymbols *symbols)
 	return writer;
 }
 
+/*
+ * The numbers of a sample's locations, leaf first, without those of which no frame is left; returns
+ * how many there are, and the bytes that they take. They are given out from the root on, so that
+ * the program itself is the first mapping.
+ */
+static uint32
+number_locations(PfsPprofWriter *writer, const int32 *location_ids, uint32 count, uint32 *bytes)
+{
+	uint32 *numbers;
+	uint32 left = 0;
+
+	PFS_RESERVE(writer->location_numbers, writer->location_capacity, count);
+	numbers = writer->location_numbers;
+	for (uint32 i = count; i-- > 0;)
+		numbers[i] = location_number(writer, location_ids[i]);
+	*bytes = 0;
+	for (uint32 i = 0; i < count; i++)
+	{
+		if (numbers[i] == 0)
+			continue;
+		*bytes += varint_length(numbers[i]);
+		numbers[left++] = numbers[i];
+	}
+	return left;
+}
+
+static void
+set_labels(PfsPprofWriter *writer, const PfsSampleLabel *labels, uint32 count)
+{
+	resetStringInfo(&writer->labels);
+	for (uint32 i = 0; i < count; i++)
+	{
+		Pfs__Pprof__Label message = PFS__PPROF__LABEL__INIT;
+
+		message.key = string_number(writer, labels[i].key);
+		if (labels[i].numeric)
+		{
+			message.num = labels[i].number;
+			message.num_unit = string_number(writer, labels[i].text);
+		}
+		else
+			message.str = string_number(writer, labels[i].text);
+		append_message(&writer->labels, SAMPLE_LABEL, &message.base);
+	}
+}
+
+/* Samples are most of a profile, so their bytes are put down without messages in memory. */
 void
 pfs_pprof_add(PfsPprofWriter *writer, const int32 *location_ids, uint32 count, int64 value,
 			  const PfsSampleLabel *labels, uint32 label_count)
 {
-	Pfs__Pprof__Sample message = PFS__PPROF__SAMPLE__INIT;
-	Pfs__Pprof__Label *messages = PFS_ARRAY(Pfs__Pprof__Label, label_count);
-	Pfs__Pprof__Label **pointers = PFS_ARRAY(Pfs__Pprof__Label *, label_count);
-	uint32 left = 0;
+	StringInfo out = &writer->messages;
+	uint32 location_bytes;
+	uint32 left = number_locations(writer, location_ids, count, &location_bytes);
+	uint32 value_bytes = varint_length((uint64) value);
+	uint32 length = 1 + varint_length(value_bytes) + value_bytes;
+	char *at;
 
-	PFS_RESERVE(writer->location_numbers, writer->location_capacity, count);
-	/* From the root on, so that the program itself is the first mapping. */
-	for (uint32 i = count; i-- > 0;)
-		writer->location_numbers[i] = location_number(writer, location_ids[i]);
-	for (uint32 i = 0; i < count; i++)
-		if (writer->location_numbers[i] != 0)
-			writer->location_numbers[left++] = writer->location_numbers[i];
-	message.n_location_id = left;
-	message.location_id = writer->location_numbers;
-	message.n_value = 1;
-	message.value = &value;
-	for (uint32 i = 0; i < label_count; i++)
-	{
-		pfs__pprof__label__init(&messages[i]);
-		messages[i].key = string_number(writer, labels[i].key);
-		if (labels[i].numeric)
-		{
-			messages[i].num = labels[i].number;
-			messages[i].num_unit = string_number(writer, labels[i].text);
-		}
-		else
-			messages[i].str = string_number(writer, labels[i].text);
-		pointers[i] = &messages[i];
-	}
-	message.n_label = label_count;
-	message.label = pointers;
-	append_message(&writer->messages, PFS__PPROF__FIELD__SAMPLE, &message.base);
-	pfree(messages);
-	pfree(pointers);
+	set_labels(writer, labels, label_count);
+	length += (uint32) writer->labels.len;
+	if (left > 0)
+		length += 1 + varint_length(location_bytes) + location_bytes;
+	enlargeStringInfo(out, (int) (1 + varint_length(length) + length));
+	at = put_tag(out->data + out->len, PFS__PPROF__FIELD__SAMPLE, length);
+	if (left > 0)
+		at = put_tag(at, SAMPLE_LOCATION_ID, location_bytes);
+	for (uint32 i = 0; i < left; i++)
+		at = put_varint(at, writer->location_numbers[i]);
+	at = put_varint(put_tag(at, SAMPLE_VALUE, value_bytes), (uint64) value);
+	memcpy(at, writer->labels.data, (Size) writer->labels.len);
+	out->len = (int) (at - out->data) + writer->labels.len;
 }
 
 static void

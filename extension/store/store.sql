@@ -70,6 +70,7 @@ CREATE TABLE profstore.rollups
 	segments int8[] NOT NULL,
 	series int8[] NOT NULL,
 	others int8[] NOT NULL,
+	stack_series int8[] NOT NULL,
 	header bytea,
 	payload bytea,
 	PRIMARY KEY (storage_id, width, bucket, class)
@@ -95,6 +96,7 @@ COMMENT ON COLUMN profstore.rollups.stack_count IS 'sums; 0: they would not be s
 COMMENT ON COLUMN profstore.rollups.segments IS 'segment_no of each segment that it stands for';
 COMMENT ON COLUMN profstore.rollups.series IS 'the series in these segments that are added up';
 COMMENT ON COLUMN profstore.rollups.others IS 'all other series in these segments';
+COMMENT ON COLUMN profstore.rollups.stack_series IS 'which series have stacks where: the upper 24 bits of stack ids << 32 | series; empty: not told';
 COMMENT ON COLUMN profstore.rollups.header IS 'encoding, lengths and checksums of the sums';
 COMMENT ON COLUMN profstore.rollups.payload IS 'the sums';
 

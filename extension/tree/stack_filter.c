@@ -1,22 +1,59 @@
 /*
  * stack_filter.c
- *		Verdicts by stack id.
+ *		Verdicts by stack id, as bits: stacks of a program have neighbouring ids.
  */
 #include "tree/stack_filter.h"
 
 #include "miscadmin.h"
 
 #include "base/arrays.h"
-#include "base/series_table.h"
+#include "base/hash.h"
 #include "dictionary/cache/dictionary.h"
 #include "tree/stack_verdicts.h"
+
+#define PAGE_BITS	  6
+#define PAGE_STACKS	  (1 << PAGE_BITS) /* as many as a word has bits */
+#define INITIAL_PAGES 1024
+
+/* Neighbouring stacks. */
+typedef struct VerdictPage
+{
+	int64 number; /* stack id >> PAGE_BITS */
+	uint64 judged;
+	uint64 passing;
+} VerdictPage;
+
+typedef struct PagePlace
+{
+	int64 number;
+	uint32 place;
+	char status;
+} PagePlace;
+
+#define SH_PREFIX		   page_places
+#define SH_ELEMENT_TYPE	   PagePlace
+#define SH_KEY_TYPE		   int64
+#define SH_KEY			   number
+#define SH_HASH_KEY(tb, k) pfs_hash64((uint64) (k))
+#define SH_EQUAL(tb, a, b) ((a) == (b))
+#define SH_SCOPE		   static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
 
 struct PfsStackFilter
 {
 	PfsSymbols *symbols;
-	pfs_series_table_hash *verdicts; /* by (0, stack id): 1 where it passes */
-	uint64 max_elements;
-	MemoryContext scratch; /* of one call that learns */
+	MemoryContext context;
+	VerdictPage *pages; /* as they came: mostly one series' after the other's, each ascending */
+	uint32 page_count;
+	uint32 page_capacity;
+	uint64 max_pages;
+	page_places_hash *places;
+	uint32 last;		   /* the page that was used last */
+	MemoryContext scratch; /* of one call */
+	uint32 capacity;
+	bool *passing; /* by row */
 };
 
 PfsStackFilter *
@@ -26,67 +63,123 @@ pfs_stack_filter_create(const PfsFilters *filters)
 
 	if (!pfs_filters_any(filters))
 		return NULL;
-	filter = palloc(sizeof(PfsStackFilter));
+	filter = palloc0(sizeof(PfsStackFilter));
 	pfs_dictionary_begin();
 	filter->symbols = pfs_symbols_create(filters);
-	filter->verdicts =
-		pfs_series_table_create(CurrentMemoryContext, PFS_SERIES_TABLE_INITIAL, NULL);
-	filter->max_elements =
-		Max(pfs_hash_memory_bytes() / 8 / sizeof(PfsSeriesEntry), PFS_SERIES_TABLE_INITIAL);
+	filter->context = CurrentMemoryContext;
+	filter->places = page_places_create(CurrentMemoryContext, INITIAL_PAGES, NULL);
+	filter->max_pages =
+		Max(pfs_hash_memory_bytes() / 8 / (sizeof(VerdictPage) + sizeof(PagePlace)), INITIAL_PAGES);
 	filter->scratch = AllocSetContextCreate(CurrentMemoryContext, "profstore stack filter",
 											ALLOCSET_DEFAULT_SIZES);
 	return filter;
 }
 
+static inline uint64
+bit_of(int64 stack_id)
+{
+	return UINT64CONST(1) << (stack_id & (PAGE_STACKS - 1));
+}
+
+static pg_noinline uint32
+find_page(PfsStackFilter *filter, int64 number)
+{
+	bool found;
+	PagePlace *entry = page_places_insert(filter->places, number, &found);
+
+	if (!found)
+	{
+		entry->place = filter->page_count;
+		PFS_RESERVE_IN(filter->context, filter->pages, filter->page_capacity,
+					   (uint64) filter->page_count + 1);
+		filter->pages[filter->page_count++] = (VerdictPage){ number, 0, 0 };
+	}
+	return entry->place;
+}
+
+/* A series meets the stacks of its program in the order in which another one did. */
+static inline VerdictPage *
+page_of(PfsStackFilter *filter, int64 stack_id)
+{
+	int64 number = stack_id >> PAGE_BITS;
+	uint32 last = filter->last;
+
+	if (last < filter->page_count && filter->pages[last].number == number)
+		return &filter->pages[last];
+	filter->last = last + 1 < filter->page_count && filter->pages[last + 1].number == number
+					   ? last + 1
+					   : find_page(filter, number);
+	return &filter->pages[filter->last];
+}
+
 static void
 judge(PfsStackFilter *filter, PfsStackSums *unknown)
 {
-	PfsStackSubsets subsets = pfs_stack_subsets_begin(unknown, false);
+	PfsStackSubsets subsets;
 	PfsStackSubset subset;
-	bool found;
 
 	pfs_stack_sums_sort(unknown);
+	subsets = pfs_stack_subsets_begin(unknown, false);
 	while (pfs_stack_subsets_next(&subsets, &subset))
 	{
 		const bool *passing = pfs_stacks_passing(&subset, filter->symbols);
 
 		for (uint32 i = 0; i < subset.stack_count; i++)
-			pfs_series_table_get(filter->verdicts, 0, subset.stacks[i].stack_id, &found)->value =
-				passing[i];
+			if (passing[i])
+				page_of(filter, subset.stacks[i].stack_id)->passing |=
+					bit_of(subset.stacks[i].stack_id);
 	}
 }
 
-void
-pfs_stack_filter_learn(PfsStackFilter *filter, const int64 *stacks, uint32 count)
+/*
+ * Looks the rows up, of which those of one stack mostly follow one another. Lists the stacks that
+ * have not been judged, each once.
+ */
+static void
+look_up(PfsStackFilter *filter, const int64 *stacks, uint32 count, PfsStackSums *unknown)
 {
-	MemoryContext caller = MemoryContextSwitchTo(filter->scratch);
-	PfsStackSums unknown = { 0, NULL };
-	bool found;
+	bool passes = false;
 
-	if (filter->verdicts->members > 0 &&
-		filter->verdicts->members + (uint64) count > filter->max_elements)
-		pfs_series_table_reset(filter->verdicts);
-	for (uint32 i = 0; i < count; i++)
+	for (uint32 row = 0; row < count; row++)
 	{
-		if (i > 0 && stacks[i] == stacks[i - 1])
-			continue;
-		pfs_series_table_get(filter->verdicts, 0, stacks[i], &found);
-		if (found)
-			continue;
-		if (unknown.sums == NULL)
-			unknown.sums = PFS_ARRAY(PfsStackSum, count);
-		unknown.sums[unknown.count++] = (PfsStackSum){ stacks[i], { 0, 0 } };
+		if (row == 0 || stacks[row] != stacks[row - 1])
+		{
+			VerdictPage *page = page_of(filter, stacks[row]);
+			uint64 bit = bit_of(stacks[row]);
+
+			passes = (page->passing & bit) != 0;
+			if (unlikely((page->judged & bit) == 0))
+			{
+				page->judged |= bit;
+				if (unknown->sums == NULL)
+					unknown->sums = PFS_ARRAY(PfsStackSum, count);
+				unknown->sums[unknown->count++] = (PfsStackSum){ stacks[row], { 0, 0 } };
+			}
+		}
+		filter->passing[row] = passes;
 	}
+}
+
+const bool *
+pfs_stack_filter_rows(PfsStackFilter *filter, const int64 *stacks, uint32 count)
+{
+	MemoryContext caller;
+	PfsStackSums unknown = { 0, NULL };
+
+	if (filter->page_count > 0 && filter->page_count + (uint64) count > filter->max_pages)
+	{
+		page_places_reset(filter->places);
+		filter->page_count = filter->last = 0;
+	}
+	PFS_RESERVE_IN(filter->context, filter->passing, filter->capacity, count);
+	caller = MemoryContextSwitchTo(filter->scratch);
+	look_up(filter, stacks, count, &unknown);
 	if (unknown.count > 0)
+	{
 		judge(filter, &unknown);
+		look_up(filter, stacks, count, &unknown);
+	}
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(filter->scratch);
-}
-
-bool
-pfs_stack_filter_passes(PfsStackFilter *filter, int64 stack_id)
-{
-	bool found;
-
-	return pfs_series_table_get(filter->verdicts, 0, stack_id, &found)->value != 0;
+	return filter->passing;
 }

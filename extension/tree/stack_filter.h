@@ -21,12 +21,9 @@ typedef struct PfsStackFilter PfsStackFilter;
 PfsStackFilter *pfs_stack_filter_create(const PfsFilters *filters);
 
 /*
- * Judges those of the stacks that are new, together; those of earlier calls may have been
- * forgotten.
+ * Of each row, whether its stack passes; until the next call. Stacks that are new are judged
+ * together.
  */
-void pfs_stack_filter_learn(PfsStackFilter *filter, const int64 *stacks, uint32 count);
-
-/* Whether a stack of the last call that learnt passes. */
-bool pfs_stack_filter_passes(PfsStackFilter *filter, int64 stack_id);
+const bool *pfs_stack_filter_rows(PfsStackFilter *filter, const int64 *stacks, uint32 count);
 
 #endif

@@ -47,13 +47,14 @@ sum_cells(const PfsSelection *selection, const PfsFilters *filters, int64 step_u
 
 	while (pfs_sample_scan_next(scan, &block))
 	{
-		if (filter != NULL)
-			pfs_stack_filter_learn(filter, block.stacks, block.row_count);
+		const bool *passing =
+			filter == NULL ? NULL : pfs_stack_filter_rows(filter, block.stacks, block.row_count);
+
 		for (uint32 row = 0; row < block.row_count; row++)
 		{
 			int64 offset = pfs_bucket_offset(block.times[row], step_us);
 
-			if (filter != NULL && !pfs_stack_filter_passes(filter, block.stacks[row]))
+			if (passing != NULL && !passing[row])
 				continue;
 			pfs_series_sums_add(cells, (int32) ((int128) offset * slices / step_us),
 								block.times[row] - offset, block.values[row]);

@@ -4,7 +4,8 @@
  *
  * 1. Series are numbered by their groups, so that sums read in order of bucket and number are in
  *    order of rows, and averages add up in an order that depends on nothing else (rank_series).
- * 2. One scan adds up values by number and bucket (sum_rows).
+ * 2. A scan adds up values by number and bucket. With filters it only tells what buckets there are,
+ *    and a second one adds what passes (sum_rows, sum_passing).
  * 3. What the sums are divided by:
  *    delta types: the seconds of the windows that begin in the bucket and the range, since a sample
  *    stands for its whole window (tell_windows, cover_bucket);
@@ -21,6 +22,7 @@
 
 #include "base/arrays.h"
 #include "base/srf.h"
+#include "merge/bucket_sums.h"
 #include "merge/scrapes.h"
 #include "merge/series_sums.h"
 #include "select/buckets.h"
@@ -225,12 +227,10 @@ add_to_run(Run *run, int64 value)
 	run->sum = sum;
 }
 
-/* A row of a stack that does not pass still makes its bucket exist, with nothing in it. */
 static void
 sum_block(const SeriesGraph *graph, const PfsSampleBlock *block, Run *run)
 {
 	const PfsSelection *selection = graph->selection;
-	PfsStackFilter *filter = graph->filter;
 	bool picks = pfs_picks_scrapes(selection);
 	bool counts = graph->counts != NULL && block->scrapes != NULL;
 	PfsWindows *windows = graph->windows;
@@ -268,22 +268,24 @@ sum_block(const SeriesGraph *graph, const PfsSampleBlock *block, Run *run)
 			place = run->scrape == time ? 0 : find_place(graph, run->scrape, run->bucket);
 			pfs_series_sums_add(graph->scrapes, key.series * PLACES + place, run->scrape, 0);
 		}
-		if (filter == NULL || pfs_stack_filter_passes(filter, block->stacks[row]))
+		if (block->values != NULL)
 			add_to_run(run, block->values[row]);
 	}
 }
 
-/* Adds all rows, or without filters all sums per scrape. */
+/*
+ * Adds all sums per scrape, or with filters nothing to each: a row of a stack that does not pass
+ * still makes its bucket exist.
+ */
 static void
 sum_rows(SeriesGraph *graph)
 {
 	const PfsSelection *selection = graph->selection;
-	bool filtered = graph->filter != NULL;
 	PfsSampleScan *scan =
 		pfs_sample_scan_begin_sums(selection,
-								   PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES | PFS_SAMPLE_VALUE |
-									   (filtered ? PFS_SAMPLE_STACK : 0),
-								   filtered ? PFS_PART_ROWS : PFS_PART_SCRAPES);
+								   PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES |
+									   (graph->filter == NULL ? PFS_SAMPLE_VALUE : 0),
+								   PFS_PART_SCRAPES);
 	Run run = { .sums = pfs_picks_scrapes(selection) ? graph->scrapes : graph->sums,
 				.key = { 0, NO_SERIES },
 				.bucket = pfs_bucket_start(0, graph->step_us) };
@@ -292,12 +294,54 @@ sum_rows(SeriesGraph *graph)
 	for (int i = 0; graph->windows != NULL && i < PFS_TIER_COUNT; i++)
 		graph->windows->tier_ends[i] = pfs_sample_scan_tier_end(scan, i);
 	while (pfs_sample_scan_next(scan, &block))
-	{
-		if (filtered)
-			pfs_stack_filter_learn(graph->filter, block.stacks, block.row_count);
 		sum_block(graph, &block, &run);
-	}
 	end_run(&run);
+	pfs_sample_scan_end(scan);
+}
+
+static void
+sum_passing_block(const SeriesGraph *graph, const PfsSampleBlock *block, PfsBucketSums *buckets)
+{
+	const bool *passing = pfs_stack_filter_rows(graph->filter, block->stacks, block->row_count);
+	bool picks = pfs_picks_scrapes(graph->selection);
+	const PfsSeries *series = NULL;
+
+	for (uint32 row = 0; row < block->row_count; row++)
+	{
+		TimestampTz time = block->times[row];
+		int32 rank;
+
+		if (!passing[row])
+			continue;
+		series = pfs_selection_next_series(graph->selection, series, block->series[row]);
+		rank = graph->ranks[series->index];
+		if (buckets != NULL)
+			pfs_bucket_sums_add(buckets, rank, time, block->values[row]);
+		else
+			pfs_series_sums_add(picks ? graph->scrapes : graph->sums, rank,
+								picks ? time : pfs_bucket_start(time, graph->step_us),
+								block->values[row]);
+	}
+}
+
+/* Adds the rows of stacks that pass. */
+static void
+sum_passing(SeriesGraph *graph)
+{
+	const PfsSelection *selection = graph->selection;
+	int32 rank_count = selection->delta ? graph->groups.count : selection->distinct_count;
+	PfsBucketSums *buckets = NULL;
+	PfsSampleScan *scan = pfs_sample_scan_begin(selection, PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES |
+															   PFS_SAMPLE_STACK | PFS_SAMPLE_VALUE);
+	PfsSampleBlock block;
+
+	if (!pfs_picks_scrapes(selection))
+		buckets = pfs_bucket_sums_begin(graph->sums, rank_count, selection->from, selection->to,
+										graph->step_us, pfs_hash_memory_bytes() / 8);
+	while (pfs_sample_scan_next(scan, &block))
+		sum_passing_block(graph, &block, buckets);
+	if (buckets != NULL)
+		pfs_bucket_sums_end(buckets);
 	pfs_sample_scan_end(scan);
 }
 
@@ -488,6 +532,8 @@ profstore_timeseries(PG_FUNCTION_ARGS)
 	pfs_require_scrapes(graph.selection);
 	begin_sums(&graph);
 	sum_rows(&graph);
+	if (graph.filter != NULL)
+		sum_passing(&graph);
 	if (pfs_picks_scrapes(graph.selection))
 		pick_scrapes(&graph);
 	else if (graph.selection->delta)

@@ -5,6 +5,7 @@
 #include "profstore.h"
 
 #include "access/xact.h"
+#include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "storage/shmem.h"
 #include "utils/builtins.h"
@@ -78,6 +79,15 @@ pfs_array_make(uint32 count, Oid element_type, Size element_bytes)
 	array->elemtype = element_type;
 	ARR_DIMS(array)[0] = (int) count;
 	ARR_LBOUND(array)[0] = 1;
+	return array;
+}
+
+ArrayType *
+pfs_int4_array(const int32 *elements, uint32 count)
+{
+	ArrayType *array = pfs_array_make(count, INT4OID, sizeof(int32));
+
+	memcpy(ARR_DATA_PTR(array), elements, count * sizeof(int32));
 	return array;
 }
 

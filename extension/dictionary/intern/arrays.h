@@ -25,4 +25,7 @@ void pfs_counts_check(const char *caller, const int32 *counts, uint32 count, uin
 /* One dimension of count elements of a type without padding, all zero. */
 ArrayType *pfs_array_make(uint32 count, Oid element_type, Size element_bytes);
 
+/* An int4[] of these elements. */
+ArrayType *pfs_int4_array(const int32 *elements, uint32 count);
+
 #endif

@@ -131,7 +131,7 @@ find_all(const PfsContentKind *kind, void *items, uint32 count)
 	Relation index =
 		index_open(pfs_relation_oid(psprintf("%s_content", kind->table)), AccessShareLock);
 	TupleTableSlot *slot = table_slot_create(table, NULL);
-	IndexScanDesc scan = pfs_index_beginscan(table, index, GetActiveSnapshot(), kind->key_count);
+	IndexScanDesc scan = pfs_index_beginscan(table, index, GetActiveSnapshot(), 1);
 	uint32 missing = 0;
 
 	for (uint32 i = 0; i < count; i++)
@@ -239,13 +239,12 @@ pfs_content_intern(const PfsContentKind *kind, void *items, uint32 count, int32 
 {
 	uint32 *places = PFS_ARRAY(uint32, count);
 	uint32 distinct_count = make_distinct(kind, items, count, places);
+	uint32 missing_count = find_all(kind, items, distinct_count);
 
-	if (find_all(kind, items, distinct_count) > 0)
-	{
-		if (kind->check_missing != NULL)
-			kind->check_missing(items, distinct_count);
+	if (kind->check != NULL)
+		kind->check(items, distinct_count);
+	if (missing_count > 0)
 		store_missing(kind, items, distinct_count);
-	}
 	for (uint32 i = 0; i < count; i++)
 		ids[i] = item_at(kind, items, places[i])->id;
 	pfree(places);

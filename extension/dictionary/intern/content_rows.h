@@ -21,18 +21,16 @@ typedef struct PfsContentItem
 	int32 id;	 /* 0: not stored */
 } PfsContentItem;
 
-/* A table of such rows, its index <table>_content, and what items of it are. */
+/* A table of such rows, its index <table>_content on the hash, and what items of it are. */
 typedef struct PfsContentKind
 {
 	const char *table;
-	int key_count; /* of the index */
 	Size item_bytes;
 	bool (*is_same)(const PfsContentItem *a, const PfsContentItem *b);
 	/* Id of the stored row that stands for the item; the scan is to be begun anew. 0: none. */
-	int32 (*find)(IndexScanDesc scan, TupleTableSlot *slot, const PfsContentItem *item,
-				  void *context);
-	/* Raises an error where items without an id must not be stored; may be NULL. */
-	void (*check_missing)(const void *items, uint32 count);
+	int32 (*find)(IndexScanDesc scan, TupleTableSlot *slot, PfsContentItem *item, void *context);
+	/* Raises an error where items must not be stored that were not found; may be NULL. */
+	void (*check)(const void *items, uint32 count);
 	/* The columns behind the id, none of them null; what they point to stays. */
 	void (*fill)(Datum *values, const PfsContentItem *item);
 	void *context; /* for find */

@@ -119,7 +119,7 @@ stored_text_is(Datum stored, Datum text)
 
 /* Id of the stored function, the smallest of equal ones; 0 where there is none. */
 static int32
-find_function(IndexScanDesc scan, TupleTableSlot *slot, const PfsContentItem *item, void *context)
+find_function(IndexScanDesc scan, TupleTableSlot *slot, PfsContentItem *item, void *context)
 {
 	const Wanted *wanted = (const Wanted *) item;
 	const Datum *values = slot->tts_values;
@@ -156,7 +156,6 @@ fill_row(Datum *values, const PfsContentItem *item)
 }
 
 static const PfsContentKind functions = { .table = "functions",
-										  .key_count = 1,
 										  .item_bytes = sizeof(Wanted),
 										  .is_same = is_same,
 										  .find = find_function,

@@ -2,21 +2,23 @@
  * intern_locations.c
  *		intern_locations: locations in, ids out.
  *
- * Each distinct location is one probe of the index on content; what is not found is stored. A
- * location that comes with a mapping and an address and without lines is any stored one there, a
- * symbolized one where there is one. Else the lines decide; of equal locations the smallest id
- * stands for all. Condemned locations are as good as gone.
+ * 1. Each distinct location is one probe of the index on a hash of its content; what is not found
+ *    is stored. Of equal locations the smallest id stands for all. Condemned ones are as good as
+ *    gone.
+ * 2. A location with a mapping and an address is a place, and its lines are an answer to what is
+ *    there. The best answer counts (answers.h), of those that are stored and those that come: one
+ *    that comes poorer is the stored location, and stored ones that are poorer get the better one.
+ *    Of two answers that are as good and not equal each is a location.
+ * 3. Elsewhere only equal lines make the same location: an address without a mapping means nothing
+ *    outside its process.
  *
  * Mappings must be the calling role's own, so that none plants symbols at an address of another's.
- * An address without a mapping means nothing outside its process: there, only equal lines make the
- * same location.
  */
 #include "profstore.h"
 
 #include "access/genam.h"
 #include "access/stratnum.h"
 #include "catalog/pg_type.h"
-#include "common/hashfn.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
@@ -24,6 +26,7 @@
 
 #include "base/arrays.h"
 #include "dictionary/cache/rows.h"
+#include "dictionary/intern/answers.h"
 #include "dictionary/intern/arrays.h"
 #include "dictionary/intern/calling_role.h"
 #include "dictionary/intern/content_rows.h"
@@ -46,6 +49,7 @@ enum
 
 /* Columns of profstore.functions and .mappings. */
 #define FUNCTION_CONDEMNED 6
+#define MAPPING_BUILD_ID   2
 #define MAPPING_CONDEMNED  4
 #define MAPPING_ROLE	   5
 
@@ -60,107 +64,198 @@ enum
 	ARG_COUNT
 };
 
-/* A location as it is given; its lines point into the arguments. */
+/* A location as it is given; its lines point into the arguments. The hash is as in the index. */
 typedef struct Wanted
 {
 	PfsContentItem item;
 	int32 mapping_id;
 	int64 address;
-	uint32 line_count;
-	const int32 *function_ids;
-	const int32 *lines;
+	PfsAnswer answer;
+	bool has_build_id; /* its mapping */
+	bool is_told;	   /* its answer, to a stored location */
 } Wanted;
+
+/* A location that is stored at the same place. */
+typedef struct Stored
+{
+	int32 id;
+	PfsAnswer answer;
+} Stored;
+
+/* What looking for locations works with. */
+typedef struct Finding
+{
+	MemoryContext memory; /* of one location that is looked for */
+	Stored *stored;
+	uint32 count;
+	uint32 capacity;
+} Finding;
+
+static inline bool
+is_place(const Wanted *wanted)
+{
+	return wanted->mapping_id != 0 && wanted->address != 0;
+}
+
+static inline bool
+are_at_one_place(const Wanted *a, const Wanted *b)
+{
+	return a->mapping_id == b->mapping_id && a->address == b->address;
+}
+
+static inline PfsAnswerRank
+rank(const Wanted *wanted)
+{
+	return pfs_answer_rank(&wanted->answer, wanted->has_build_id);
+}
+
+/* Places, by the index of a location that is there. */
+typedef struct Place
+{
+	uint32 index;
+	uint32 best; /* index of the location with the best answer */
+	char status;
+} Place;
+
+#define SH_PREFIX		   place
+#define SH_ELEMENT_TYPE	   Place
+#define SH_KEY_TYPE		   uint32
+#define SH_KEY			   index
+#define SH_HASH_KEY(tb, k) ((uint32) ((const Wanted *) (tb)->private_data)[k].item.hash)
+#define SH_EQUAL(tb, a, b)                                      \
+	are_at_one_place(&((const Wanted *) (tb)->private_data)[a], \
+					 &((const Wanted *) (tb)->private_data)[b])
+#define SH_SCOPE static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
 
 static bool
 is_same(const PfsContentItem *a, const PfsContentItem *b)
 {
 	const Wanted *left = (const Wanted *) a;
 	const Wanted *right = (const Wanted *) b;
-	Size bytes = left->line_count * sizeof(int32);
 
-	return left->mapping_id == right->mapping_id && left->address == right->address &&
-		   left->line_count == right->line_count &&
-		   memcmp(left->function_ids, right->function_ids, bytes) == 0 &&
-		   memcmp(left->lines, right->lines, bytes) == 0;
+	return are_at_one_place(left, right) && pfs_answers_are_equal(&left->answer, &right->answer);
 }
 
-/*
- * Whether a stored array holds these elements; one dimension and no nulls, as intern_locations
- * stores them.
- */
-static bool
-array_is(Datum datum, const int32 *ids, uint32 count)
+/* A stored answer, in CurrentMemoryContext. */
+static PfsAnswer
+get_answer(const Datum *values)
 {
-	ArrayType *array = DatumGetArrayTypeP(datum);
-	uint32 stored_count = ARR_NDIM(array) == 0 ? 0 : (uint32) ARR_DIMS(array)[0];
-	bool is_equal = ARR_NDIM(array) <= 1 && !ARR_HASNULL(array) && stored_count == count &&
-					memcmp(ARR_DATA_PTR(array), ids, count * sizeof(int32)) == 0;
+	const ArrayType *function_ids = DatumGetArrayTypePCopy(values[COL_FUNCTION_IDS]);
+	const ArrayType *lines = DatumGetArrayTypePCopy(values[COL_LINES]);
+	uint32 count = pfs_array_check(CALLER, function_ids);
 
-	if ((Pointer) array != DatumGetPointer(datum))
-		pfree(array);
-	return is_equal;
+	if (pfs_array_check(CALLER, lines) != count)
+		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
+						errmsg("location %d has %u functions, but not as many lines",
+							   DatumGetInt32(values[COL_ID]), count)));
+	return (PfsAnswer){ count, (const int32 *) ARR_DATA_PTR(function_ids),
+						(const int32 *) ARR_DATA_PTR(lines) };
 }
 
-static ArrayType *
-make_array(const int32 *elements, uint32 count)
+static void
+keep_stored(Finding *finding, const Datum *values)
 {
-	ArrayType *array = pfs_array_make(count, INT4OID, sizeof(int32));
+	MemoryContext caller = MemoryContextSwitchTo(finding->memory);
 
-	memcpy(ARR_DATA_PTR(array), elements, count * sizeof(int32));
-	return array;
+	PFS_RESERVE(finding->stored, finding->capacity, finding->count + 1);
+	finding->stored[finding->count++] =
+		(Stored){ DatumGetInt32(values[COL_ID]), get_answer(values) };
+	MemoryContextSwitchTo(caller);
 }
 
-/* As in the index. */
-static Datum
-hash_function_ids(FmgrInfo *hash_array, const Wanted *wanted)
+/* Lists what is stored where the location is. */
+static void
+read_stored(Finding *finding, IndexScanDesc scan, TupleTableSlot *slot, const Wanted *wanted)
 {
-	ArrayType *array = make_array(wanted->function_ids, wanted->line_count);
-	Datum hash = FunctionCall2(hash_array, PointerGetDatum(array), Int64GetDatum(0));
+	const Datum *values = slot->tts_values;
+	ScanKeyData key;
 
-	pfree(array);
-	return hash;
+	MemoryContextReset(finding->memory);
+	finding->stored = NULL;
+	finding->count = finding->capacity = 0;
+	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum((int64) wanted->item.hash));
+	index_rescan(scan, &key, 1, NULL, 0);
+	while (index_getnext_slot(scan, ForwardScanDirection, slot))
+	{
+		slot_getallattrs(slot);
+		if (!DatumGetBool(values[COL_CONDEMNED]) &&
+			DatumGetInt32(values[COL_MAPPING]) == wanted->mapping_id &&
+			DatumGetInt64(values[COL_ADDRESS]) == wanted->address)
+			keep_stored(finding, values);
+	}
+}
+
+/* The best answer at a place; of stored ones that are as good, that of the smallest id. */
+static const PfsAnswer *
+best_answer(const Finding *finding, const Wanted *wanted)
+{
+	const PfsAnswer *best = &wanted->answer;
+	int32 best_id = 0; /* the wanted one stands before stored ones */
+
+	for (uint32 i = 0; i < finding->count; i++)
+	{
+		const Stored *stored = &finding->stored[i];
+		PfsAnswerRank rank = pfs_answer_rank(&stored->answer, wanted->has_build_id);
+		PfsAnswerRank best_rank = pfs_answer_rank(best, wanted->has_build_id);
+
+		if (rank > best_rank || (rank == best_rank && stored->id < best_id))
+		{
+			best = &stored->answer;
+			best_id = stored->id;
+		}
+	}
+	return best;
+}
+
+/* Tells the best answer to stored ones that have a poorer one. Returns the smallest id of it. */
+static int32
+find_at_place(const Finding *finding, Wanted *wanted)
+{
+	const PfsAnswer *best = best_answer(finding, wanted);
+	PfsAnswerRank best_rank = pfs_answer_rank(best, wanted->has_build_id);
+	int32 smallest = 0;
+
+	for (uint32 i = 0; i < finding->count; i++)
+	{
+		const Stored *stored = &finding->stored[i];
+		bool is_poorer = pfs_answer_rank(&stored->answer, wanted->has_build_id) < best_rank;
+
+		if (is_poorer)
+		{
+			pfs_answer_tell(stored->id, best, wanted->has_build_id);
+			wanted->is_told |= best == &wanted->answer;
+		}
+		if ((is_poorer || pfs_answers_are_equal(&stored->answer, best)) &&
+			(smallest == 0 || stored->id < smallest))
+			smallest = stored->id;
+	}
+	return smallest;
+}
+
+static int32
+find_equal(const Finding *finding, const Wanted *wanted)
+{
+	int32 smallest = 0;
+
+	for (uint32 i = 0; i < finding->count; i++)
+		if (pfs_answers_are_equal(&finding->stored[i].answer, &wanted->answer) &&
+			(smallest == 0 || finding->stored[i].id < smallest))
+			smallest = finding->stored[i].id;
+	return smallest;
 }
 
 /* Id of the stored location that stands for this one; 0 where there is none. */
 static int32
-find_location(IndexScanDesc scan, TupleTableSlot *slot, const PfsContentItem *item, void *context)
+find_location(IndexScanDesc scan, TupleTableSlot *slot, PfsContentItem *item, void *context)
 {
-	const Wanted *wanted = (const Wanted *) item;
-	bool is_any = wanted->mapping_id != 0 && wanted->address != 0 && wanted->line_count == 0;
-	bool best_is_symbolized = false;
-	const Datum *values = slot->tts_values;
-	int32 best = 0;
-	ScanKeyData keys[3];
+	Wanted *wanted = (Wanted *) item;
+	Finding *finding = context;
 
-	ScanKeyInit(&keys[0], 1, BTEqualStrategyNumber, F_INT4EQ, Int32GetDatum(wanted->mapping_id));
-	ScanKeyInit(&keys[1], 2, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum(wanted->address));
-	/* where any will do the third lets all pass */
-	ScanKeyInit(&keys[2], 3, is_any ? BTGreaterEqualStrategyNumber : BTEqualStrategyNumber,
-				is_any ? F_INT8GE : F_INT8EQ,
-				is_any ? Int64GetDatum(PG_INT64_MIN) : hash_function_ids(context, wanted));
-	index_rescan(scan, keys, lengthof(keys), NULL, 0);
-	while (index_getnext_slot(scan, ForwardScanDirection, slot))
-	{
-		bool is_symbolized;
-		int32 id;
-
-		slot_getallattrs(slot);
-		if (DatumGetBool(values[COL_CONDEMNED]))
-			continue;
-		if (!is_any &&
-			!(array_is(values[COL_FUNCTION_IDS], wanted->function_ids, wanted->line_count) &&
-			  array_is(values[COL_LINES], wanted->lines, wanted->line_count)))
-			continue;
-		id = DatumGetInt32(values[COL_ID]);
-		is_symbolized = is_any && !array_is(values[COL_LINES], NULL, 0);
-		if (best == 0 || is_symbolized > best_is_symbolized ||
-			(is_symbolized == best_is_symbolized && id < best))
-		{
-			best = id;
-			best_is_symbolized = is_symbolized;
-		}
-	}
-	return best;
+	read_stored(finding, scan, slot, wanted);
+	return is_place(wanted) ? find_at_place(finding, wanted) : find_equal(finding, wanted);
 }
 
 /* Ids that a location to be stored names, and those of them that are stored. */
@@ -207,35 +302,52 @@ require(const char *kind, const char *table, References *references)
 	pfree(references->stored);
 }
 
-/* Raises INSUFFICIENT_PRIVILEGE for a mapping of another role; role is the calling one. */
-static void
-check_mapping(TupleTableSlot *slot, void *role)
+/* Mappings of locations, as they are read. */
+typedef struct Mappings
 {
-	const char *owner = TextDatumGetCString(slot->tts_values[MAPPING_ROLE - 1]);
+	char *role; /* the calling one */
+	uint32 identified_count;
+	int32 *identified; /* ids of those with a build ID */
+} Mappings;
 
-	if (strcmp(owner, role) != 0)
+/* Raises INSUFFICIENT_PRIVILEGE for a mapping of another role. */
+static void
+check_mapping(TupleTableSlot *slot, void *argument)
+{
+	Mappings *mappings = argument;
+	const char *owner = TextDatumGetCString(slot->tts_values[MAPPING_ROLE - 1]);
+	int32 id = DatumGetInt32(slot->tts_values[0]);
+
+	if (strcmp(owner, mappings->role) != 0)
 		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-						errmsg("mapping with id %d belongs to another role",
-							   DatumGetInt32(slot->tts_values[0])),
+						errmsg("mapping with id %d belongs to another role", id),
 						errhint("Intern mappings as the role that interns locations in them.")));
+	if (VARSIZE_ANY_EXHDR(DatumGetTextPP(slot->tts_values[MAPPING_BUILD_ID - 1])) > 0)
+		mappings->identified[mappings->identified_count++] = id;
 }
 
 /* Known locations too must lie in mappings that are the caller's. */
 static void
-check_mappings(const Wanted *wanted, uint32 count)
+check_mappings(Wanted *wanted, uint32 count)
 {
 	int32 *ids = PFS_ARRAY(int32, count);
+	Mappings mappings = { pfs_calling_role(), 0, PFS_ARRAY(int32, count) };
 	uint32 id_count = 0;
 
 	for (uint32 i = 0; i < count; i++)
 		if (wanted[i].mapping_id != 0 &&
 			(id_count == 0 || ids[id_count - 1] != wanted[i].mapping_id))
 			ids[id_count++] = wanted[i].mapping_id;
-	pfs_rows_read("mappings", ids, pfs_ids_sort(ids, id_count), check_mapping, pfs_calling_role());
+	pfs_rows_read("mappings", ids, pfs_ids_sort(ids, id_count), check_mapping, &mappings);
+	mappings.identified_count = pfs_ids_sort(mappings.identified, mappings.identified_count);
+	for (uint32 i = 0; i < count; i++)
+		wanted[i].has_build_id =
+			pfs_ids_have(mappings.identified, mappings.identified_count, wanted[i].mapping_id);
 	pfree(ids);
+	pfree(mappings.identified);
 }
 
-/* What locations without an id name must be stored. */
+/* What locations to be stored or changed name must be stored. */
 static void
 require_named(const void *items, uint32 count)
 {
@@ -247,17 +359,18 @@ require_named(const void *items, uint32 count)
 	mappings.ids = PFS_ARRAY(int32, count);
 	for (uint32 i = 0; i < count; i++)
 	{
-		uint32 line_count = wanted[i].line_count;
+		const PfsAnswer *answer = &wanted[i].answer;
 
-		if (wanted[i].item.id != 0)
+		if (wanted[i].item.id != 0 && !wanted[i].is_told)
 			continue;
 		if (wanted[i].mapping_id != 0)
 			mappings.ids[mappings.count++] = wanted[i].mapping_id;
-		if (line_count == 0)
+		if (answer->count == 0)
 			continue;
-		PFS_RESERVE(functions.ids, capacity, functions.count + line_count);
-		memcpy(functions.ids + functions.count, wanted[i].function_ids, line_count * sizeof(int32));
-		functions.count += line_count;
+		PFS_RESERVE(functions.ids, capacity, functions.count + answer->count);
+		memcpy(functions.ids + functions.count, answer->function_ids,
+			   answer->count * sizeof(int32));
+		functions.count += answer->count;
 	}
 	require("mapping", "mappings", &mappings);
 	require("function", "functions", &functions);
@@ -271,10 +384,31 @@ fill_row(Datum *values, const PfsContentItem *item)
 	values[COL_MAPPING] = Int32GetDatum(wanted->mapping_id);
 	values[COL_ADDRESS] = Int64GetDatum(wanted->address);
 	values[COL_FUNCTION_IDS] =
-		PointerGetDatum(make_array(wanted->function_ids, wanted->line_count));
-	values[COL_LINES] = PointerGetDatum(make_array(wanted->lines, wanted->line_count));
-	values[COL_SYMBOLIZATION] = CharGetDatum(wanted->line_count == 0 ? 'p' : 's');
+		PointerGetDatum(pfs_int4_array(wanted->answer.function_ids, wanted->answer.count));
+	values[COL_LINES] = PointerGetDatum(pfs_int4_array(wanted->answer.lines, wanted->answer.count));
+	values[COL_SYMBOLIZATION] = CharGetDatum(wanted->answer.count == 0 ? 'p' : 's');
 	values[COL_CONDEMNED] = BoolGetDatum(false);
+}
+
+/* As content_hash() has it. */
+static uint64
+hash_content(FmgrInfo *hash_array, const Wanted *wanted)
+{
+	Datum hash = DirectFunctionCall2(hashint8extended, Int64GetDatum(wanted->address),
+									 Int64GetDatum((int64) wanted->mapping_id));
+
+	if (!is_place(wanted))
+	{
+		const PfsAnswer *answer = &wanted->answer;
+		ArrayType *function_ids = pfs_int4_array(answer->function_ids, answer->count);
+		ArrayType *lines = pfs_int4_array(answer->lines, answer->count);
+
+		hash = FunctionCall2(hash_array, PointerGetDatum(function_ids), hash);
+		hash = FunctionCall2(hash_array, PointerGetDatum(lines), hash);
+		pfree(function_ids);
+		pfree(lines);
+	}
+	return (uint64) DatumGetInt64(hash);
 }
 
 /* The locations as they are given. */
@@ -289,25 +423,45 @@ get_wanted(FunctionCallInfo fcinfo, uint32 count)
 	const int32 *lines = (const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(ARG_LINES));
 	Wanted *wanted = PFS_ARRAY(Wanted, count);
 	uint32 line = 0;
+	FmgrInfo hash_array;
 
+	fmgr_info(F_HASH_ARRAY_EXTENDED, &hash_array);
 	for (uint32 i = 0; i < count; i++)
 	{
-		uint32 line_count = (uint32) line_counts[i];
-		uint32 hash;
-
-		hash = hash_combine(hash_bytes_uint32((uint32) mappings[i]),
-							hash_bytes((const unsigned char *) &addresses[i], sizeof(int64)));
-		for (uint32 j = line; j < line + line_count; j++)
-			hash = hash_combine(hash, murmurhash32((uint32) function_ids[j]) ^ (uint32) lines[j]);
-		wanted[i] = (Wanted){ .item.hash = hash,
-							  .mapping_id = mappings[i],
-							  .address = addresses[i],
-							  .line_count = line_count,
-							  .function_ids = function_ids + line,
-							  .lines = lines + line };
-		line += line_count;
+		wanted[i] =
+			(Wanted){ .mapping_id = mappings[i],
+					  .address = addresses[i],
+					  .answer = { (uint32) line_counts[i], function_ids + line, lines + line } };
+		wanted[i].item.hash = hash_content(&hash_array, &wanted[i]);
+		line += wanted[i].answer.count;
 	}
 	return wanted;
+}
+
+/* Of answers to one place that come together the best takes the place of those that are poorer. */
+static void
+take_best(Wanted *wanted, uint32 count)
+{
+	place_hash *table = place_create(CurrentMemoryContext, count, wanted);
+
+	for (uint32 i = 0; i < count; i++)
+		if (is_place(&wanted[i]))
+		{
+			bool found;
+			Place *place = place_insert(table, i, &found);
+
+			if (!found || rank(&wanted[i]) > rank(&wanted[place->best]))
+				place->best = i;
+		}
+	for (uint32 i = 0; i < count; i++)
+		if (is_place(&wanted[i]))
+		{
+			const Wanted *best = &wanted[place_lookup(table, i)->best];
+
+			if (rank(&wanted[i]) < rank(best))
+				wanted[i].answer = best->answer;
+		}
+	place_destroy(table);
 }
 
 /*
@@ -320,23 +474,23 @@ profstore_intern_locations(PG_FUNCTION_ARGS)
 	uint32 count = pfs_arrays_check(CALLER, fcinfo, ARG_MAPPINGS, ARG_FUNCTION_IDS);
 	uint32 line_count = pfs_arrays_check(CALLER, fcinfo, ARG_FUNCTION_IDS, ARG_COUNT);
 	ArrayType *result = pfs_array_make(count, INT4OID, sizeof(int32));
-	FmgrInfo hash_array;
+	Finding finding = { AllocSetContextCreate(CurrentMemoryContext, "profstore stored locations",
+											  ALLOCSET_SMALL_SIZES) };
 	PfsContentKind locations = { .table = "locations",
-								 .key_count = 3,
 								 .item_bytes = sizeof(Wanted),
 								 .is_same = is_same,
 								 .find = find_location,
-								 .check_missing = require_named,
+								 .check = require_named,
 								 .fill = fill_row,
-								 .context = &hash_array };
+								 .context = &finding };
 	Wanted *wanted;
 
 	pfs_counts_check(CALLER, (const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(ARG_LINE_COUNTS)),
 					 count, line_count);
-	fmgr_info(F_HASH_ARRAY_EXTENDED, &hash_array);
 	pfs_interning_begin();
 	wanted = get_wanted(fcinfo, count);
 	check_mappings(wanted, count);
+	take_best(wanted, count);
 	pfs_content_intern(&locations, wanted, count, (int32 *) ARR_DATA_PTR(result));
 	pfs_interning_end();
 	PG_RETURN_ARRAYTYPE_P(result);

@@ -20,6 +20,7 @@
 #include "base/arrays.h"
 #include "base/relations.h"
 #include "dictionary/intern/arrays.h"
+#include "dictionary/intern/owner.h"
 #include "dictionary/intern/series_seen.h"
 
 PG_FUNCTION_INFO_V1(profstore_note_seen);
@@ -149,26 +150,14 @@ run_widen(void)
 	SPI_finish();
 }
 
-/* As the owner of the table: the role that committed may be another one than that which told. */
 static void
 widen_series(void)
 {
-	Relation series;
-	Oid user;
-	int context;
-
 	forget_dropped();
 	if (told_count == 0)
 		return;
 	merge_told();
-	PushActiveSnapshot(GetTransactionSnapshot());
-	series = pfs_table_open("series", RowExclusiveLock);
-	GetUserIdAndSecContext(&user, &context);
-	SetUserIdAndSecContext(series->rd_rel->relowner, context | SECURITY_LOCAL_USERID_CHANGE);
-	run_widen();
-	SetUserIdAndSecContext(user, context);
-	RelationClose(series);
-	PopActiveSnapshot();
+	pfs_run_as_owner("series", run_widen);
 }
 
 static void

@@ -4,7 +4,8 @@
  *
  * 1. A key names a tree: database, extension, partition. Trees under an epoch of the own
  *    transaction have none.
- * 2. Copying: an entry of the same epoch is copied under the shared lock.
+ * 2. Borrowing: an entry of the same epoch is pinned, and its arrays are the tree's. Pins are given
+ *    back when the tree goes, at the latest when the process ends.
  * 3. Putting in: what tells more than the entry takes its place. Where there is no room, entries
  *    that were not used for long go; else the tree is refused.
  * 4. Setting up, in the postmaster; counters for shared_cache().
@@ -26,6 +27,7 @@
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 
+#include "base/arrays.h"
 #include "dictionary/cache/cache.h"
 #include "dictionary/cache/epoch.h"
 #include "dictionary/tree/shared_trees.h"
@@ -67,7 +69,8 @@ typedef struct Entry
 	int64 removals_epoch;
 	uint64 horizon;
 	uint32 node_count;
-	dsa_pointer nodes;			  /* arrays of node_count elements, see nodes_of */
+	bool has_shape;
+	dsa_pointer nodes;			  /* SharedNodes */
 	pg_atomic_uint64 last_use_no; /* by the clock */
 } Entry;
 
@@ -83,13 +86,31 @@ typedef struct SharedTrees
 	uint64 node_count;
 } SharedTrees;
 
-/* The elements of an entry's nodes: those of index 1 .. node_count of a tree. */
+/* Before the arrays of an entry. */
+typedef struct SharedNodes
+{
+	pg_atomic_uint32 pins; /* trees that read it */
+	uint32 node_count;
+	bool has_shape;
+	bool is_removed; /* its entry is gone: it goes with the last pin */
+} SharedNodes;
+
+/* The arrays, of node_count + 1 elements each, as a tree has them. */
 typedef struct NodeArrays
 {
 	int64 *ids;
 	uint32 *parents;
 	int32 *locations;
+	uint32 *shape_indexes; /* of the shape of all nodes, as the rest: NULL where there is none */
+	uint32 *shape_parents;
+	uint32 *shape_ends;
+	int32 *shape_locations;
+	uint32 *places;
+	uint8 *shape_of;
 } NodeArrays;
+
+#define NODE_BYTES	(sizeof(int64) + sizeof(uint32) + sizeof(int32))
+#define SHAPE_BYTES (4 * sizeof(uint32) + sizeof(int32) + sizeof(uint8))
 
 static int cache_size_mb = 64;
 
@@ -97,6 +118,11 @@ static SharedTrees *shared; /* NULL where there is no shared memory */
 static HTAB *entries;
 static LWLock *lock;
 static dsa_area *area; /* attached to on first use */
+
+/* What this process has pinned. */
+static dsa_pointer *pins;
+static uint32 pin_count;
+static uint32 pin_capacity;
 
 static shmem_startup_hook_type previous_startup_hook;
 static shmem_request_hook_type previous_request_hook;
@@ -120,20 +146,48 @@ area_place(void)
 }
 
 static Size
-nodes_bytes(uint32 node_count)
+nodes_bytes(uint32 node_count, bool has_shape)
 {
-	return (Size) node_count * (sizeof(int64) + sizeof(uint32) + sizeof(int32));
+	return MAXALIGN(sizeof(SharedNodes)) +
+		   ((Size) node_count + 1) * (NODE_BYTES + (has_shape ? SHAPE_BYTES : 0));
 }
 
 static NodeArrays
-nodes_of(dsa_pointer nodes, uint32 node_count)
+nodes_of(SharedNodes *nodes)
 {
-	NodeArrays arrays;
+	Size count = (Size) nodes->node_count + 1;
+	NodeArrays arrays = { .ids = (int64 *) ((char *) nodes + MAXALIGN(sizeof(SharedNodes))) };
 
-	arrays.ids = dsa_get_address(area, nodes);
-	arrays.parents = (uint32 *) (arrays.ids + node_count);
-	arrays.locations = (int32 *) (arrays.parents + node_count);
+	arrays.parents = (uint32 *) (arrays.ids + count);
+	arrays.locations = (int32 *) (arrays.parents + count);
+	if (!nodes->has_shape)
+		return arrays;
+	arrays.shape_indexes = (uint32 *) (arrays.locations + count);
+	arrays.shape_parents = arrays.shape_indexes + count;
+	arrays.shape_ends = arrays.shape_parents + count;
+	arrays.shape_locations = (int32 *) (arrays.shape_ends + count);
+	arrays.places = (uint32 *) (arrays.shape_locations + count);
+	arrays.shape_of = (uint8 *) (arrays.places + count);
 	return arrays;
+}
+
+/* Gives a pin back; what nobody can find goes with the last. */
+static void
+unpin(dsa_pointer pointer)
+{
+	SharedNodes *nodes = dsa_get_address(area, pointer);
+
+	LWLockAcquire(lock, LW_EXCLUSIVE);
+	if (pg_atomic_sub_fetch_u32(&nodes->pins, 1) == 0 && nodes->is_removed)
+		dsa_free(area, pointer);
+	LWLockRelease(lock);
+}
+
+static void
+unpin_all(int code, Datum arg)
+{
+	while (pin_count > 0)
+		unpin(pins[--pin_count]);
 }
 
 /* Once in a process; false where the module was not preloaded. */
@@ -147,6 +201,7 @@ attach(void)
 	caller = MemoryContextSwitchTo(TopMemoryContext);
 	area = dsa_attach_in_place(area_place(), NULL);
 	on_shmem_exit(dsa_on_shmem_exit_release_in_place, PointerGetDatum(area_place()));
+	before_shmem_exit(unpin_all, (Datum) 0);
 	MemoryContextSwitchTo(caller);
 	return true;
 }
@@ -175,7 +230,7 @@ touch(Entry *entry)
 	pg_atomic_write_u64(&entry->last_use_no, pg_atomic_add_fetch_u64(&shared->clock, 1));
 }
 
-/* Copying */
+/* Borrowing */
 
 static bool
 is_of_epoch(const Entry *entry, const PfsEpoch *epoch)
@@ -183,8 +238,33 @@ is_of_epoch(const Entry *entry, const PfsEpoch *epoch)
 	return entry->ids_epoch == epoch->ids && entry->removals_epoch == epoch->removals;
 }
 
+/* Lets an empty tree read the arrays of an entry, which is pinned. */
+static void
+share_arrays(PfsTreeCache *cache, SharedNodes *nodes)
+{
+	NodeArrays arrays = nodes_of(nodes);
+	uint32 count = nodes->node_count;
+
+	cache->tree.ids = cache->ids = arrays.ids;
+	cache->tree.parents = cache->parents = arrays.parents;
+	cache->tree.locations = cache->locations = arrays.locations;
+	cache->tree.node_count = cache->shared_nodes = count;
+	cache->capacity = count + 1;
+	cache->shares_nodes = true;
+	cache->shared_shape = cache->shares_places = cache->shares_shape = nodes->has_shape;
+	if (!nodes->has_shape)
+		return;
+	cache->shapes[0] = (PfsTreeShape){ count + 1, arrays.shape_indexes, arrays.shape_parents,
+									   arrays.shape_ends, arrays.shape_locations };
+	cache->own_counts[0] = cache->placed_count = count;
+	cache->shape_count = 1;
+	cache->shape_of = arrays.shape_of;
+	cache->places = arrays.places;
+	cache->first_unplaced = count + 1;
+}
+
 void
-pfs_shared_tree_copy(PfsTreeCache *cache)
+pfs_shared_tree_borrow(PfsTreeCache *cache)
 {
 	const PfsEpoch *epoch = pfs_cache_epoch();
 	EntryKey key;
@@ -192,15 +272,17 @@ pfs_shared_tree_copy(PfsTreeCache *cache)
 
 	if (!make_key(cache, epoch, &key))
 		return;
+	PFS_RESERVE_IN(TopMemoryContext, pins, pin_capacity, (uint64) pin_count + 1);
 	LWLockAcquire(lock, LW_SHARED);
 	entry = hash_search(entries, &key, HASH_FIND, NULL);
 	if (entry != NULL && is_of_epoch(entry, epoch))
 	{
-		NodeArrays arrays = nodes_of(entry->nodes, entry->node_count);
+		SharedNodes *nodes = dsa_get_address(area, entry->nodes);
 
-		pfs_tree_fill(cache, entry->node_count, arrays.ids, arrays.parents, arrays.locations);
+		pg_atomic_fetch_add_u32(&nodes->pins, 1);
+		cache->shared = pins[pin_count++] = entry->nodes;
 		cache->horizon = entry->horizon;
-		cache->shared_nodes = entry->node_count;
+		share_arrays(cache, nodes);
 		touch(entry);
 		count(&shared->copies);
 	}
@@ -209,15 +291,52 @@ pfs_shared_tree_copy(PfsTreeCache *cache)
 	LWLockRelease(lock);
 }
 
+void
+pfs_shared_tree_release(PfsTreeCache *cache)
+{
+	uint32 at = 0;
+
+	if (cache->shared == 0)
+		return;
+	while (pins[at] != cache->shared)
+		at++;
+	pins[at] = pins[--pin_count];
+	unpin(cache->shared);
+	cache->shared = 0;
+}
+
+bool
+pfs_shared_tree_is_there(const PfsTreeCache *cache)
+{
+	const PfsEpoch *epoch = pfs_cache_epoch();
+	EntryKey key;
+	const Entry *entry;
+	bool is_there;
+
+	if (!make_key(cache, epoch, &key))
+		return false;
+	LWLockAcquire(lock, LW_SHARED);
+	entry = hash_search(entries, &key, HASH_FIND, NULL);
+	is_there = entry != NULL && is_of_epoch(entry, epoch) &&
+			   entry->node_count >= cache->tree.node_count &&
+			   entry->has_shape >= (cache->shape_count > 0);
+	LWLockRelease(lock);
+	return is_there;
+}
+
 /* Putting in */
 
 /* Takes an entry out; the lock is held exclusively. */
 static void
 remove_entry(Entry *entry)
 {
-	dsa_free(area, entry->nodes);
-	shared->used_bytes -= nodes_bytes(entry->node_count);
+	SharedNodes *nodes = dsa_get_address(area, entry->nodes);
+
+	shared->used_bytes -= nodes_bytes(entry->node_count, entry->has_shape);
 	shared->node_count -= entry->node_count;
+	nodes->is_removed = true;
+	if (pg_atomic_read_u32(&nodes->pins) == 0)
+		dsa_free(area, entry->nodes);
 	hash_search(entries, &entry->key, HASH_REMOVE, NULL);
 }
 
@@ -260,6 +379,13 @@ allocate(Size bytes)
 	return nodes;
 }
 
+/* Whether all nodes of the tree stand in its first shape. */
+static bool
+has_whole_shape(const PfsTreeCache *cache)
+{
+	return cache->shape_count == 1 && cache->own_counts[0] == cache->tree.node_count;
+}
+
 /*
  * Whether the tree tells others more than the entry does. An older epoch is that of an older
  * snapshot.
@@ -267,78 +393,125 @@ allocate(Size bytes)
 static bool
 is_better(const PfsTreeCache *cache, const PfsEpoch *epoch, const Entry *entry)
 {
-	if (is_of_epoch(entry, epoch))
-		return cache->tree.node_count >
-			   (uint64) entry->node_count + entry->node_count / GROWTH_DIVISOR;
-	return epoch->ids >= entry->ids_epoch && epoch->removals >= entry->removals_epoch;
+	uint32 node_count = cache->tree.node_count;
+
+	if (!is_of_epoch(entry, epoch))
+		return epoch->ids >= entry->ids_epoch && epoch->removals >= entry->removals_epoch;
+	return node_count > (uint64) entry->node_count + entry->node_count / GROWTH_DIVISOR ||
+		   (node_count >= entry->node_count && has_whole_shape(cache) && !entry->has_shape);
 }
 
 /*
- * The arrays of a tree in shared memory; false where it has no room. The lock is held exclusively.
+ * The arrays of a tree in shared memory, with its shape if that has room; invalid where they have
+ * none. The lock is held exclusively.
  */
-static bool
-copy_nodes(const PfsTreeCache *cache, dsa_pointer *nodes)
+static dsa_pointer
+copy_nodes(const PfsTreeCache *cache, bool *has_shape)
 {
 	uint32 node_count = cache->tree.node_count;
+	Size count = (Size) node_count + 1;
+	dsa_pointer pointer;
+	SharedNodes *nodes;
 	NodeArrays arrays;
 
-	if (nodes_bytes(node_count) > area_bytes() / SHARE_DIVISOR)
-		return false;
-	*nodes = allocate(nodes_bytes(node_count));
-	if (!DsaPointerIsValid(*nodes))
-		return false;
-	arrays = nodes_of(*nodes, node_count);
-	memcpy(arrays.ids, cache->ids + 1, node_count * sizeof(int64));
-	memcpy(arrays.parents, cache->parents + 1, node_count * sizeof(uint32));
-	memcpy(arrays.locations, cache->locations + 1, node_count * sizeof(int32));
-	return true;
+	*has_shape =
+		has_whole_shape(cache) && nodes_bytes(node_count, true) <= area_bytes() / SHARE_DIVISOR;
+	if (nodes_bytes(node_count, false) > area_bytes() / SHARE_DIVISOR)
+		return InvalidDsaPointer;
+	pointer = allocate(nodes_bytes(node_count, *has_shape));
+	if (!DsaPointerIsValid(pointer) && *has_shape)
+	{
+		*has_shape = false;
+		pointer = allocate(nodes_bytes(node_count, false));
+	}
+	if (!DsaPointerIsValid(pointer))
+		return pointer;
+	nodes = dsa_get_address(area, pointer);
+	pg_atomic_init_u32(&nodes->pins, 0);
+	nodes->node_count = node_count;
+	nodes->has_shape = *has_shape;
+	nodes->is_removed = false;
+	arrays = nodes_of(nodes);
+	memcpy(arrays.ids, cache->ids, count * sizeof(int64));
+	memcpy(arrays.parents, cache->parents, count * sizeof(uint32));
+	memcpy(arrays.locations, cache->locations, count * sizeof(int32));
+	if (!*has_shape)
+		return pointer;
+	memcpy(arrays.shape_indexes, cache->shapes[0].indexes, count * sizeof(uint32));
+	memcpy(arrays.shape_parents, cache->shapes[0].parents, count * sizeof(uint32));
+	memcpy(arrays.shape_ends, cache->shapes[0].ends, count * sizeof(uint32));
+	memcpy(arrays.shape_locations, cache->shapes[0].locations, count * sizeof(int32));
+	memcpy(arrays.places, cache->places, count * sizeof(uint32));
+	memcpy(arrays.shape_of, cache->shape_of, count * sizeof(uint8));
+	return pointer;
 }
 
-/* The lock is held exclusively. */
-static void
-put_in(const PfsTreeCache *cache, const EntryKey *key, const PfsEpoch *epoch)
+/*
+ * Makes an entry of the tree where there is none; false where it has no room. The lock is held
+ * exclusively.
+ */
+static bool
+make_entry(const PfsTreeCache *cache, const EntryKey *key, const PfsEpoch *epoch)
 {
-	Entry *entry = hash_search(entries, key, HASH_FIND, NULL);
+	bool has_shape;
 	dsa_pointer nodes;
+	Entry *entry;
 
-	if (entry != NULL && !is_better(cache, epoch, entry))
-		return;
-	if (entry != NULL)
-		remove_entry(entry);
-	if ((hash_get_num_entries(entries) >= entry_capacity() && !evict_one()) ||
-		!copy_nodes(cache, &nodes))
-	{
-		count(&shared->clock);
-		count(&shared->refusals);
-		return;
-	}
+	if (hash_get_num_entries(entries) >= entry_capacity() && !evict_one())
+		return false;
+	nodes = copy_nodes(cache, &has_shape);
+	if (!DsaPointerIsValid(nodes))
+		return false;
 	entry = hash_search(entries, key, HASH_ENTER, NULL);
 	entry->ids_epoch = epoch->ids;
 	entry->removals_epoch = epoch->removals;
 	entry->horizon = cache->horizon;
 	entry->node_count = cache->tree.node_count;
+	entry->has_shape = has_shape;
 	entry->nodes = nodes;
 	pg_atomic_init_u64(&entry->last_use_no, 0);
 	touch(entry);
-	shared->used_bytes += nodes_bytes(entry->node_count);
+	shared->used_bytes += nodes_bytes(entry->node_count, has_shape);
 	shared->node_count += entry->node_count;
+	return true;
 }
 
-void
+/* Whether the tree is there afterwards. The lock is held exclusively. */
+static bool
+put_in(const PfsTreeCache *cache, const EntryKey *key, const PfsEpoch *epoch)
+{
+	Entry *entry = hash_search(entries, key, HASH_FIND, NULL);
+
+	if (entry != NULL && !is_better(cache, epoch, entry))
+		return false;
+	if (entry != NULL)
+		remove_entry(entry);
+	if (make_entry(cache, key, epoch))
+		return true;
+	count(&shared->clock);
+	count(&shared->refusals);
+	return false;
+}
+
+bool
 pfs_shared_tree_offer(PfsTreeCache *cache)
 {
 	const PfsEpoch *epoch = pfs_cache_epoch();
 	uint32 node_count = cache->tree.node_count;
+	bool has_grown = node_count - cache->shared_nodes > cache->shared_nodes / GROWTH_DIVISOR;
+	bool has_shape = has_whole_shape(cache) && !cache->shared_shape;
 	EntryKey key;
+	bool done;
 
 	if (shared == NULL || cache->own || cache->orphans > 0 || node_count < LEAST_NODES ||
-		node_count - cache->shared_nodes <= cache->shared_nodes / GROWTH_DIVISOR ||
-		!make_key(cache, epoch, &key))
-		return;
+		!(has_grown || has_shape) || !make_key(cache, epoch, &key))
+		return false;
 	cache->shared_nodes = node_count;
+	cache->shared_shape = has_shape;
 	LWLockAcquire(lock, LW_EXCLUSIVE);
-	put_in(cache, &key, epoch);
+	done = put_in(cache, &key, epoch);
 	LWLockRelease(lock);
+	return done;
 }
 
 /* Setting up, in the postmaster */

@@ -1,6 +1,7 @@
 /*
  * compaction.c
- *		One merge: plan, read, write, and delete what was read.
+ *		One step: a merge (plan, read, write, and delete what was read), else a roll-up, else
+ *		segments to the front.
  */
 #include "store/compact/compaction.h"
 
@@ -17,6 +18,7 @@
 #include "codec/segment.h"
 #include "store/compact/compaction_plan.h"
 #include "store/compact/merge.h"
+#include "store/compact/relocation.h"
 #include "store/compact/rollup_build.h"
 #include "store/scan/rollup.h"
 #include "store/segment/directory.h"
@@ -165,12 +167,25 @@ merge(Relation relation, Snapshot snapshot, const PfsPlan *plan, const PfsPlanLi
 	return done;
 }
 
-/* Plans and merges within a subtransaction, whose memory context is current. */
 static PfsCompactionStep
-plan_and_merge(Relation relation, uint32 open_inputs, uint32 max_inputs, uint32 *merged)
+relocate(Relation relation, Snapshot snapshot)
+{
+	static const PfsCompactionStep steps[] = {
+		[PFS_RELOCATION_NONE] = PFS_COMPACTION_IDLE,
+		[PFS_RELOCATION_MOVED] = PFS_COMPACTION_MOVED,
+		[PFS_RELOCATION_AWAITS_VACUUM] = PFS_COMPACTION_AWAITS_VACUUM,
+		[PFS_RELOCATION_GIVEN_UP] = PFS_COMPACTION_GIVEN_UP,
+	};
+
+	return steps[pfs_relocate_streams(relation, snapshot)];
+}
+
+/* Plans and works within a subtransaction, whose memory context is current. */
+static PfsCompactionStep
+plan_and_work(Relation relation, uint32 open_inputs, uint32 max_inputs, uint32 *merged)
 {
 	PfsPlanLimits limits = limits_for(relation, open_inputs, max_inputs);
-	PfsCompactionStep step = PFS_COMPACTION_IDLE;
+	PfsCompactionStep step;
 	PfsPlanSegment *segments;
 	PfsPlan plan;
 	uint32 count;
@@ -188,6 +203,8 @@ plan_and_merge(Relation relation, uint32 open_inputs, uint32 max_inputs, uint32 
 	}
 	else if (pfs_rollup_step(relation))
 		step = PFS_COMPACTION_ROLLED_UP;
+	else
+		step = relocate(relation, GetActiveSnapshot());
 	PopActiveSnapshot();
 	return step;
 }
@@ -201,7 +218,7 @@ pfs_compaction_step(Relation relation, uint32 open_inputs, uint32 max_inputs, ui
 
 	*merged = 0;
 	BeginInternalSubTransaction(NULL);
-	step = plan_and_merge(relation, open_inputs, max_inputs, merged);
+	step = plan_and_work(relation, open_inputs, max_inputs, merged);
 	if (step == PFS_COMPACTION_GIVEN_UP || step == PFS_COMPACTION_BLOCKED)
 		RollbackAndReleaseCurrentSubTransaction();
 	else
@@ -213,7 +230,6 @@ pfs_compaction_step(Relation relation, uint32 open_inputs, uint32 max_inputs, ui
 		pfs_progress_add(PFS_PROGRESS_MERGES_DONE, 1);
 		pfs_storage_cache(relation)->counted_at_us = 0;
 	}
-	if (step == PFS_COMPACTION_MERGED || step == PFS_COMPACTION_ROLLED_UP)
-		CommandCounterIncrement();
+	CommandCounterIncrement();
 	return step;
 }

@@ -14,15 +14,17 @@
 
 typedef enum PfsCompactionStep
 {
-	PFS_COMPACTION_IDLE,	  /* nothing to do */
-	PFS_COMPACTION_MERGED,	  /* one merge is done */
-	PFS_COMPACTION_ROLLED_UP, /* no merge is left to do; one roll-up was made */
-	PFS_COMPACTION_GIVEN_UP,  /* somebody else has changed a segment; no trace is left */
-	PFS_COMPACTION_BLOCKED	  /* the directory's lock is not to be had; no trace is left */
+	PFS_COMPACTION_IDLE,		  /* nothing to do */
+	PFS_COMPACTION_AWAITS_VACUUM, /* nothing to do but for VACUUM of the table (relocation.h) */
+	PFS_COMPACTION_MERGED,		  /* one merge is done */
+	PFS_COMPACTION_ROLLED_UP,	  /* no merge is left to do; one roll-up was made */
+	PFS_COMPACTION_MOVED,		  /* nor a roll-up; segments were moved to the front */
+	PFS_COMPACTION_GIVEN_UP,	  /* somebody else has changed a segment; no trace is left */
+	PFS_COMPACTION_BLOCKED		  /* the directory's lock is not to be had; no trace is left */
 } PfsCompactionStep;
 
 /*
- * Does the next merge that the table needs, in a subtransaction. The caller holds
+ * Does the next step that the table needs, in a subtransaction. The caller holds
  * ShareUpdateExclusiveLock on the table, so that nobody else compacts it, and is in no transaction
  * with a snapshot of its own: what is committed now is merged, and what is not stays. open_inputs:
  * so many segments make a merge worth while where rows still come in. max_inputs limits the

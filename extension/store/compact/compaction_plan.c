@@ -86,7 +86,10 @@ set_buckets(PfsPlanSegment *segments, uint32 count, int64 width)
 	}
 }
 
-/* Wide ones together at the end; else by bucket, the smallest segment first. */
+/*
+ * Wide ones together in front, since their parts belong into the buckets' merges; else by bucket,
+ * the smallest segment first.
+ */
 static int
 compare_segments(const void *a, const void *b)
 {
@@ -94,7 +97,7 @@ compare_segments(const void *a, const void *b)
 	const PfsPlanSegment *right = b;
 
 	if (left->is_wide != right->is_wide)
-		return left->is_wide ? 1 : -1;
+		return left->is_wide ? -1 : 1;
 	if (left->bucket != right->bucket)
 		return left->bucket < right->bucket ? -1 : 1;
 	if (left->row_count != right->row_count)
@@ -118,7 +121,6 @@ typedef struct Choice
 	PfsPlan *plan;
 	uint64 rows;
 	Size bytes;
-	bool is_cut; /* a limit has kept some out */
 } Choice;
 
 static void
@@ -139,10 +141,7 @@ choice_add(Choice *choice, const PfsPlanSegment *segment)
 
 	if (plan->count >= limits->max_inputs ||
 		(plan->count >= 2 && choice->bytes + segment->input_bytes > limits->input_bytes))
-	{
-		choice->is_cut = true;
 		return false;
-	}
 	plan->segment_nos[plan->count++] = segment->segment_no;
 	choice->rows += (uint64) segment->row_count;
 	choice->bytes += segment->input_bytes;
@@ -158,29 +157,28 @@ is_full(const PfsPlanSegment *segment, const PfsPlanLimits *limits)
 
 /*
  * All of a closed bucket becomes level 2. Of what is level 2 already, for late rows came, only that
- * is rewritten which is no larger than the rest.
+ * is rewritten which is no larger than the rest, as far as the limits allow.
  */
 static bool
 plan_closed(const PfsPlanSegment *segments, uint32 count, const PfsPlanLimits *limits,
 			PfsPlan *plan)
 {
 	Choice choice;
-	bool has_young = false;
 
 	choice_begin(&choice, limits, plan);
+	plan->level = 2;
 	for (uint32 i = 0; i < count; i++)
+		if (segments[i].level < 2 && !choice_add(&choice, &segments[i]))
+			return false;
+	for (uint32 i = 0; i < count && plan->count > 0; i++)
 	{
 		const PfsPlanSegment *segment = &segments[i];
 
-		if (segment->level >= 2 &&
-			(is_full(segment, limits) || (uint64) segment->row_count > choice.rows))
-			continue;
-		if (!choice_add(&choice, segment))
+		if (segment->level >= 2 && !is_full(segment, limits) &&
+			((uint64) segment->row_count > choice.rows || !choice_add(&choice, segment)))
 			break;
-		has_young |= segment->level < 2;
 	}
-	plan->level = 2;
-	return !choice.is_cut && (plan->count >= 2 || (plan->count == 1 && has_young));
+	return plan->count > 0;
 }
 
 /*

@@ -52,6 +52,7 @@ fill_rollup(Relation relation, Snapshot snapshot, PfsRollup *rollup)
 	if (rollup->series.count == 0 || !pfs_rollup_sums(relation, snapshot, rollup, limit, &rows))
 		return;
 	rollup->stack_count = (int32) rows.row_count;
+	rollup->stack_series = pfs_rollup_stack_series(relation, snapshot, rollup);
 	pfs_segment_encode_apart(relation, &rows, &rollup->header, &rollup->payload);
 }
 

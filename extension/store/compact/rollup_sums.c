@@ -17,6 +17,9 @@
 /* where the number of rows stands among the columns, behind the stack */
 #define ROW_COUNT_POSITION 1
 
+/* Where series have stacks in more parts than so many each, in the mean, that is not told. */
+#define MOST_PARTS_PER_SERIES 64
+
 typedef struct StackEntry
 {
 	int64 stack;
@@ -202,6 +205,69 @@ pfs_rollup_sums(Relation relation, Snapshot snapshot, const PfsRollup *rollup, u
 	return true;
 }
 
+/* The numbers of a set, ascending. */
+static PfsNumbers
+list_numbers(stacks_hash *set)
+{
+	int64 *numbers = PFS_ARRAY(int64, set->members);
+	PfsNumbers list = { 0, numbers };
+	stacks_iterator iterator;
+	StackEntry *entry;
+
+	stacks_start_iterate(set, &iterator);
+	while ((entry = stacks_iterate(set, &iterator)) != NULL)
+		numbers[list.count++] = entry->stack;
+	qsort(numbers, list.count, sizeof(int64), pfs_compare_int64);
+	return list;
+}
+
+/* Notes where the series of rows have stacks; false where ids are none that can be told. */
+static bool
+note_stack_series(const int64 *series, const int64 *stacks, uint32 row_count, stacks_hash *pairs)
+{
+	for (uint32 row = 0; row < row_count; row++)
+	{
+		int64 part = stacks[row] >> PFS_STACK_PART_BITS;
+		bool found;
+
+		if (row > 0 && series[row] == series[row - 1] &&
+			stacks[row - 1] >> PFS_STACK_PART_BITS == part)
+			continue;
+		if (part < 0 || series[row] < 0 || series[row] > PG_UINT32_MAX)
+			return false;
+		stacks_insert(pairs, part << PFS_STACK_SERIES_BITS | series[row], &found);
+	}
+	return true;
+}
+
+PfsNumbers
+pfs_rollup_stack_series(Relation relation, Snapshot snapshot, const PfsRollup *rollup)
+{
+	PfsRowKey key = pfs_row_key(relation);
+	AttrNumber attnums[] = { key.series, key.stack };
+	PfsBlockFilter filter = { key.series, PG_INT64_MIN, PG_INT64_MAX, rollup->series.numbers,
+							  rollup->series.count };
+	PfsBlockScan *scan =
+		pfs_block_scan_begin(&(PfsScanRequest){ .relation = relation,
+												.snapshot = snapshot,
+												.attribute_count = lengthof(attnums),
+												.attnums = attnums,
+												.filter_count = 1,
+												.filters = &filter,
+												.sums = PFS_PART_PAIRS,
+												.segments = &rollup->segments });
+	stacks_hash *pairs = stacks_create(CurrentMemoryContext, 1024, NULL);
+	uint64 most = (uint64) rollup->series.count * MOST_PARTS_PER_SERIES;
+	bool is_told = true;
+	PfsBlock block;
+
+	while (is_told && pfs_block_scan_next(scan, &block))
+		is_told = note_stack_series(block.values[0], block.values[1], block.row_count, pairs) &&
+				  pairs->members <= most;
+	pfs_block_scan_end(scan);
+	return is_told ? list_numbers(pairs) : (PfsNumbers){ 0, NULL };
+}
+
 PfsNumbers
 pfs_rollup_series(Relation relation, Snapshot snapshot, PfsNumbers segments)
 {
@@ -213,10 +279,6 @@ pfs_rollup_series(Relation relation, Snapshot snapshot, PfsNumbers segments)
 																 .sums = PFS_PART_PAIRS,
 																 .segments = &segments });
 	stacks_hash *distinct = stacks_create(CurrentMemoryContext, 1024, NULL);
-	stacks_iterator iterator;
-	StackEntry *entry;
-	PfsNumbers series = { 0, NULL };
-	int64 *numbers;
 	PfsBlock block;
 
 	while (pfs_block_scan_next(scan, &block))
@@ -228,11 +290,5 @@ pfs_rollup_series(Relation relation, Snapshot snapshot, PfsNumbers segments)
 				stacks_insert(distinct, block.values[0][row], &found);
 		}
 	pfs_block_scan_end(scan);
-	numbers = palloc_extended(sizeof(int64) * Max(distinct->members, 1), MCXT_ALLOC_HUGE);
-	stacks_start_iterate(distinct, &iterator);
-	while ((entry = stacks_iterate(distinct, &iterator)) != NULL)
-		numbers[series.count++] = entry->stack;
-	qsort(numbers, series.count, sizeof(int64), pfs_compare_int64);
-	series.numbers = numbers;
-	return series;
+	return list_numbers(distinct);
 }

@@ -21,6 +21,9 @@
 bool pfs_rollup_sums(Relation relation, Snapshot snapshot, const PfsRollup *rollup, uint32 limit,
 					 PfsRows *rows);
 
+/* Where its series have stacks; none where these are so scattered that it does not pay. */
+PfsNumbers pfs_rollup_stack_series(Relation relation, Snapshot snapshot, const PfsRollup *rollup);
+
 /* The distinct series of some segments. */
 PfsNumbers pfs_rollup_series(Relation relation, Snapshot snapshot, PfsNumbers segments);
 

@@ -59,6 +59,17 @@ equals_sums(Relation relation, const PfsRollup *rollup, const PfsRows *rows)
 	return true;
 }
 
+/* Whether it is told rightly where its series have stacks. */
+static bool
+equals_stack_series(Relation relation, Snapshot snapshot, const PfsRollup *rollup)
+{
+	PfsNumbers found = pfs_rollup_stack_series(relation, snapshot, rollup);
+
+	return found.count == rollup->stack_series.count &&
+		   (found.count == 0 ||
+			memcmp(found.numbers, rollup->stack_series.numbers, sizeof(int64) * found.count) == 0);
+}
+
 /* Rows that a roll-up's segments have; false where one is not there, or named twice. */
 static bool
 count_samples(const PfsRollup *rollup, PfsNumbers visible, const int64 *row_counts, int64 *count)
@@ -95,6 +106,9 @@ find_problem(Relation relation, Snapshot snapshot, const PfsRollup *rollup, PfsN
 		(!pfs_rollup_sums(relation, snapshot, rollup, PFS_SEGMENT_MAX_ROWS, &rows) ||
 		 !equals_sums(relation, rollup, &rows)))
 		return "is not the sum of its segments";
+	if (rollup->stack_count > 0 && pfs_rollup_fits(rollup, relation) &&
+		!equals_stack_series(relation, snapshot, rollup))
+		return "names other series of its stacks than its segments have";
 	return NULL;
 }
 

@@ -26,8 +26,8 @@ pfs_filter_overlaps(const PfsBlockFilter *filter, int64 min, int64 max)
 		return false;
 	if (filter->keys == NULL)
 		return true;
-	position = lower_bound(filter, min);
-	return position < filter->key_count && filter->keys[position] <= max;
+	position = lower_bound(filter, min >> filter->key_shift);
+	return position < filter->key_count && filter->keys[position] <= max >> filter->key_shift;
 }
 
 bool
@@ -39,13 +39,16 @@ pfs_filter_passes(const PfsBlockFilter *filter, int64 value)
 bool
 pfs_filter_contains(const PfsBlockFilter *filter, int64 min, int64 max)
 {
-	uint64 span = (uint64) max - (uint64) min;
+	uint64 span;
 	uint32 position;
 
 	if (filter->keeps_nulls || min < filter->low || max > filter->high)
 		return false;
 	if (filter->keys == NULL)
 		return true;
+	min >>= filter->key_shift;
+	max >>= filter->key_shift;
+	span = (uint64) max - (uint64) min;
 	/* keys are distinct and sorted: all numbers are there where the last one is so far off */
 	position = lower_bound(filter, min);
 	return span < filter->key_count - position && filter->keys[position] == min &&

@@ -20,6 +20,7 @@ typedef struct PfsBlockFilter
 	int64 high; /* inclusive */
 	const int64 *keys; /* sorted ascending, distinct, or NULL; must outlive the scan */
 	uint32 key_count;
+	uint8 key_shift; /* keys stand for all numbers that agree from this bit on; mostly 0 */
 	bool keeps_nulls;
 } PfsBlockFilter;
 

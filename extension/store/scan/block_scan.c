@@ -64,7 +64,7 @@ static void
 init_columns(PfsBlockScan *scan, const PfsScanRequest *request)
 {
 	Size attributes = (Size) Max(request->attribute_count, 1);
-	Size filter_slots = (Size) Max(request->filter_count, 1);
+	Size filter_slots = (Size) request->filter_count + 1;
 
 	scan->columns = palloc(sizeof(PfsScanColumn *) * (attributes + filter_slots));
 	scan->attribute_count = request->attribute_count;
@@ -85,6 +85,16 @@ init_columns(PfsBlockScan *scan, const PfsScanRequest *request)
 		if (!pfs_value_is_ordered(filter->column->kind))
 			filter->keys = palloc(sizeof(int64) * PFS_BLOCK_ROWS);
 	}
+}
+
+/* Roll-ups stand for segments, some of them in part, by a filter of their own. */
+static void
+roll_up(PfsBlockScan *scan, const PfsScanRequest *request)
+{
+	pfs_scan_units_roll_up(request, &scan->units);
+	for (uint32 i = 0; i < scan->units.count; i++)
+		if (scan->units.units[i].parts.numbers != NULL)
+			scan->part_column = add_column(scan, scan->key.stack, false);
 }
 
 PfsBlockScan *
@@ -112,7 +122,7 @@ pfs_block_scan_begin(const PfsScanRequest *request)
 	scan->counters.segments_skipped = scan->units.skipped_count;
 	/* processes that share a scan must come to the same units */
 	if (scan->sums == PFS_PART_PAIRS && request->shared == NULL)
-		pfs_scan_units_roll_up(request, &scan->units);
+		roll_up(scan, request);
 	MemoryContextSwitchTo(outer);
 	return scan;
 }

@@ -81,7 +81,8 @@ decode_segment(PfsBlockScan *scan, PfsScanColumn *column)
 	column->block_values = column->values;
 	column->block_nulls = has_nulls ? column->nulls : NULL;
 	/* sums are wider than what they are sums of */
-	if ((scan->part == PFS_PART_ROWS || pfs_scan_is_key_of_sums(scan, column->attnum)) &&
+	if ((scan->part == PFS_PART_ROWS ||
+		 pfs_scan_is_key_of_sums(scan, scan->part, column->attnum)) &&
 		pfs_reader_block_range(scan->reader, column->position, (uint32) scan->block, &min, &max) &&
 		!pfs_value_range_is_native(column->kind, min, max))
 		make_native(column, scan->block_rows);
@@ -128,7 +129,7 @@ select_image_rows(PfsBlockScan *scan)
 static bool
 block_may_match(PfsBlockScan *scan)
 {
-	for (int i = 0; i < scan->filter_count; i++)
+	for (int i = 0; i < scan->unit_filter_count; i++)
 	{
 		PfsScanFilter *filter = &scan->filters[i];
 		const PfsScanColumn *column = filter->column;
@@ -172,7 +173,7 @@ select_rows(PfsBlockScan *scan)
 	else
 		scan->selected_count = scan->block_rows;
 
-	for (int i = 0; i < scan->filter_count && scan->selected_count > 0; i++)
+	for (int i = 0; i < scan->unit_filter_count && scan->selected_count > 0; i++)
 	{
 		PfsScanFilter *filter = &scan->filters[i];
 		uint32 (*select)(const PfsBlockFilter *, const int64 *, const bool *, uint16 *, uint32);

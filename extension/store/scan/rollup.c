@@ -40,6 +40,7 @@ enum
 	COL_SEGMENTS,
 	COL_SERIES,
 	COL_OTHERS,
+	COL_STACK_SERIES,
 	COL_HEADER,
 	COL_PAYLOAD,
 	COL_COUNT = COL_PAYLOAD
@@ -93,6 +94,7 @@ pfs_rollup_insert(int64 storage_id, const PfsRollup *rollup)
 	values[COL_SEGMENTS - 1] = array_of(rollup->segments);
 	values[COL_SERIES - 1] = array_of(rollup->series);
 	values[COL_OTHERS - 1] = array_of(rollup->others);
+	values[COL_STACK_SERIES - 1] = array_of(rollup->stack_series);
 	values[COL_HEADER - 1] = PointerGetDatum(rollup->header);
 	values[COL_PAYLOAD - 1] = PointerGetDatum(rollup->payload);
 	nulls[COL_HEADER - 1] = nulls[COL_PAYLOAD - 1] = rollup->stack_count == 0;
@@ -139,6 +141,7 @@ pfs_rollup_load(PfsRollup *rollup)
 	heap_deform_tuple(rollup->tuple, RelationGetDescr(heap), values, nulls);
 	rollup->segments = numbers_of(values[COL_SEGMENTS - 1]);
 	rollup->others = numbers_of(values[COL_OTHERS - 1]);
+	rollup->stack_series = numbers_of(values[COL_STACK_SERIES - 1]);
 	rollup->series = numbers_of(values[COL_SERIES - 1]);
 	if (rollup->stack_count > 0)
 	{
@@ -223,13 +226,45 @@ series_suit(const PfsRollup *rollup, const PfsBlockFilter *filter)
 	return true;
 }
 
+/*
+ * Whether the filter passes all, or none, of the series in each part; lists the parts of which it
+ * passes all.
+ */
+static bool
+parts_suit(const PfsRollup *rollup, const PfsBlockFilter *filter, PfsNumbers *parts)
+{
+	PfsNumbers pairs = rollup->stack_series;
+	int64 *wanted = PFS_ARRAY(int64, pairs.count);
+	uint32 count = 0;
+	bool last_passes = false;
+
+	for (uint32 i = 0; i < rollup->others.count; i++)
+		if (pfs_filter_passes(filter, rollup->others.numbers[i]))
+			return false;
+	for (uint32 i = 0; i < pairs.count; i++)
+	{
+		int64 part = pairs.numbers[i] >> PFS_STACK_SERIES_BITS;
+		bool is_first = i == 0 || pairs.numbers[i - 1] >> PFS_STACK_SERIES_BITS != part;
+		bool passes = pfs_filter_passes(filter, (int64) (uint32) pairs.numbers[i]);
+
+		if (!is_first && passes != last_passes)
+			return false;
+		if (is_first && passes)
+			wanted[count++] = part;
+		last_passes = passes;
+	}
+	*parts = (PfsNumbers){ count, wanted };
+	return pairs.count > 0;
+}
+
 bool
 pfs_rollup_suits(const PfsRollup *rollup, Relation relation, int filter_count,
-				 const PfsBlockFilter *filters)
+				 const PfsBlockFilter *filters, PfsNumbers *parts)
 {
 	PfsRowKey key = pfs_row_key(relation);
 	bool is_filtered_by_series = false;
 
+	*parts = (PfsNumbers){ 0, NULL };
 	for (int i = 0; i < filter_count; i++)
 	{
 		if (filters[i].keeps_nulls)
@@ -239,7 +274,8 @@ pfs_rollup_suits(const PfsRollup *rollup, Relation relation, int filter_count,
 			if (!pfs_filter_contains(&filters[i], rollup->time_min, rollup->time_max))
 				return false;
 		}
-		else if (filters[i].attnum != key.series || !series_suit(rollup, &filters[i]))
+		else if (filters[i].attnum != key.series || is_filtered_by_series ||
+				 (!series_suit(rollup, &filters[i]) && !parts_suit(rollup, &filters[i], parts)))
 			return false;
 		is_filtered_by_series |= filters[i].attnum == key.series;
 	}

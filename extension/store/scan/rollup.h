@@ -7,7 +7,9 @@
  * stacks alone. It names the segments that it was made of, the series that it adds up, and the
  * other series in those segments. A scan takes it for these segments if its snapshot sees every one
  * of them, its time filter leaves all of their rows, and its series are just those of the roll-up
- * among those of the segments. Whoever takes a segment away (a merge, retention) deletes the
+ * among those of the segments. Or they are all, or none, of those that have stacks in each part of
+ * the stacks: then it takes the sums of some parts. So it is for the series of a service that has
+ * programs of its own. Whoever takes a segment away (a merge, retention) deletes the
  * roll-ups that name it in the same transaction, so that they do not gather; no query rests on
  * that, but verify does. It names the columns that were the table's key, too: one that has been
  * renamed since may have another part.
@@ -29,6 +31,13 @@
 #include "store/scan/block_filter.h"
 #include "store/segment/row_order.h"
 
+/*
+ * Stacks whose ids agree from this bit on are a part: a dictionary partition. Parts and series that
+ * are told have so many bits at most.
+ */
+#define PFS_STACK_PART_BITS	  40
+#define PFS_STACK_SERIES_BITS 32
+
 typedef struct PfsRollup
 {
 	ItemPointerData address; /* where it was read */
@@ -44,6 +53,8 @@ typedef struct PfsRollup
 	PfsNumbers segments;
 	PfsNumbers series;
 	PfsNumbers others;
+	/* part of the stacks << PFS_STACK_SERIES_BITS | series that has some there; none: not told */
+	PfsNumbers stack_series;
 	bytea *header; /* of columns stack, row count, sums, as in summary.h */
 	struct varlena *payload;
 } PfsRollup;
@@ -70,10 +81,11 @@ bool pfs_rollup_fits(const PfsRollup *rollup, Relation relation);
 
 /*
  * Whether a scan that filters so may take it, which fits and is loaded, for the segments that it
- * names, if it sees them.
+ * names, if it sees them; of the sums those in some parts of the stacks, or where numbers is NULL,
+ * all. In CurrentMemoryContext.
  */
 bool pfs_rollup_suits(const PfsRollup *rollup, Relation relation, int filter_count,
-					  const PfsBlockFilter *filters);
+					  const PfsBlockFilter *filters, PfsNumbers *parts);
 
 /*
  * Keeps roll-ups where they are until the transaction ends; comes before the listing of such as are

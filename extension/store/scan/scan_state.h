@@ -59,7 +59,9 @@ struct PfsBlockScan
 	const bool **result_nulls;
 	int filter_count;
 	PfsScanFilter *filters;
-	PfsSegmentPart sums; /* PFS_PART_ROWS: rows are wanted one by one */
+	int unit_filter_count;		/* of the open unit: one more where it is a part of a roll-up */
+	PfsScanColumn *part_column; /* what that filters; NULL: no unit does */
+	PfsSegmentPart sums;		/* PFS_PART_ROWS: rows are wanted one by one */
 	PfsRowKey key;
 
 	PfsScanUnits units;

@@ -318,7 +318,8 @@ pfs_scan_units_roll_up(const PfsScanRequest *request, PfsScanUnits *units)
 		unit.row.row_count = rollup->stack_count;
 		unit.row.header = rollup->header;
 		unit.row.payload = rollup->payload;
-		if (!pfs_rollup_suits(rollup, request->relation, request->filter_count, request->filters) ||
+		if (!pfs_rollup_suits(rollup, request->relation, request->filter_count, request->filters,
+							  &unit.parts) ||
 			!is_free(rollup, units, taken) || !has_attributes(request, &unit.row))
 			continue;
 		chosen = lappend(chosen, rollup);

@@ -27,6 +27,7 @@ typedef struct PfsScanUnit
 {
 	const PfsRowImage *image;
 	uint32 rolled_up;	/* > 0: a roll-up, and so many segments that it stands for */
+	PfsNumbers parts;	/* of it: the parts of the stacks that are wanted, where not all are */
 	uint64 first_block; /* blocks of the units before */
 	uint64 first_chunk; /* chunks of the units before */
 	bool is_skipped;	/* ruled out by the filters; row has no more than its row_count */

@@ -170,15 +170,14 @@ oid_array(const Oid *ids, uint32 count)
 		construct_array(elements, (int) count, OIDOID, sizeof(Oid), true, TYPALIGN_INT));
 }
 
-void
-pfs_directory_insert(PfsDirectoryWriter *writer, int64 storage_id, PfsSegmentRow *row,
-					 CommandId command_id)
+static void
+insert_row(PfsDirectoryWriter *writer, int64 storage_id, const PfsSegmentRow *row,
+		   CommandId command_id)
 {
 	Datum values[COL_COUNT] = { 0 };
 	bool nulls[COL_COUNT] = { 0 };
 	HeapTuple tuple;
 
-	row->segment_no = next_segment_no();
 	values[COL_STORAGE_ID - 1] = Int64GetDatum(storage_id);
 	values[COL_SEGMENT_NO - 1] = Int64GetDatum(row->segment_no);
 	values[COL_BYTE_COUNT - 1] = Int64GetDatum(row->byte_count);
@@ -203,6 +202,14 @@ pfs_directory_insert(PfsDirectoryWriter *writer, int64 storage_id, PfsSegmentRow
 	ResetPerTupleExprContext(writer->estate);
 	ExecClearTuple(writer->slot);
 	heap_freetuple(tuple);
+}
+
+void
+pfs_directory_insert(PfsDirectoryWriter *writer, int64 storage_id, PfsSegmentRow *row,
+					 CommandId command_id)
+{
+	row->segment_no = next_segment_no();
+	insert_row(writer, storage_id, row, command_id);
 }
 
 /* Whether the row at an address, which may be dead by now, is the one that was read there. */
@@ -235,6 +242,15 @@ pfs_directory_remove(PfsDirectoryWriter *writer, int64 storage_id, const PfsSegm
 			 row->segment_no, storage_id);
 	return heap_delete(writer->heap, &tid, GetCurrentCommandId(true), InvalidSnapshot, false,
 					   &failure, false) == TM_Ok;
+}
+
+bool
+pfs_directory_replace(PfsDirectoryWriter *writer, int64 storage_id, const PfsSegmentRow *row)
+{
+	if (!pfs_directory_remove(writer, storage_id, row))
+		return false;
+	insert_row(writer, storage_id, row, GetCurrentCommandId(true));
+	return true;
 }
 
 /* Without a snapshot: all rows that are not surely dead. */

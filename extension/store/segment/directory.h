@@ -61,6 +61,10 @@ void pfs_directory_insert(PfsDirectoryWriter *writer, int64 storage_id, PfsSegme
  * touched it. Raises an error where another row stands at its address.
  */
 bool pfs_directory_remove(PfsDirectoryWriter *writer, int64 storage_id, const PfsSegmentRow *row);
+/*
+ * The same, and inserts the row again under its number, with what the caller has changed in it.
+ */
+bool pfs_directory_replace(PfsDirectoryWriter *writer, int64 storage_id, const PfsSegmentRow *row);
 void pfs_directory_writer_close(PfsDirectoryWriter *writer); /* keeps the lock */
 
 typedef struct PfsDirectoryScan PfsDirectoryScan;

@@ -5,7 +5,7 @@
  * 1. pfs_segment_open reads the header of the rows, which the directory row carries, and checks
  *    that the two agree. Sums have headers of their own, which are read with the first part asked
  *    for that is not the rows.
- * 2. A column's streams are fetched with the column: from values of their own, or from a slice of
+ * 2. A column's streams are fetched with the column: from values of their own, or from slices of
  *    the one value that holds all streams.
  * 3. What the reader gets stays as long as the input: readers do not copy.
  */
@@ -24,7 +24,7 @@ typedef struct InputPart
 	PfsSegmentReader *reader; /* NULL: the segment lacks it */
 	uint32 first_stream;
 	bool *loaded;		 /* per stream of its own */
-	const uint8 *packed; /* all its streams, once fetched; NULL where each has a value of its own */
+	const uint8 *packed; /* all its streams, once they were fetched at once */
 } InputPart;
 
 struct PfsSegmentInput
@@ -152,14 +152,12 @@ part_length(const InputPart *part)
 	return length;
 }
 
-/* Brings in the bytes of one part alone: rows and sums are seldom read together. */
-static void
-fetch_packed(PfsSegmentInput *input, InputPart *part)
+/* Where a part begins in the one value of all, whose length is checked. */
+static size_t
+packed_offset(PfsSegmentInput *input, const InputPart *part)
 {
 	size_t offset = 0;
 	size_t total = 0;
-	size_t length = part_length(part);
-	struct varlena *value;
 
 	open_summary(input);
 	for (int i = 0; i < PFS_PART_COUNT; i++)
@@ -173,21 +171,32 @@ fetch_packed(PfsSegmentInput *input, InputPart *part)
 	if (total > MaxAllocSize ||
 		toast_raw_datum_size(PointerGetDatum(input->row->payload)) - VARHDRSZ != total)
 		row_error(input, "the payload has another length than its header says");
-	value = detoast_attr_slice(input->row->payload, (int32) offset, (int32) length);
-	part->packed = (const uint8 *) VARDATA_ANY(value);
-	if (VARSIZE_ANY_EXHDR(value) != length)
-		row_error(input, "the payload has another length than its header says");
+	return offset;
 }
 
+static const uint8 *
+fetch_slice(PfsSegmentInput *input, size_t offset, size_t length)
+{
+	struct varlena *value = detoast_attr_slice(input->row->payload, (int32) offset, (int32) length);
+
+	if (VARSIZE_ANY_EXHDR(value) != length)
+		row_error(input, "the payload has another length than its header says");
+	return (const uint8 *) VARDATA_ANY(value);
+}
+
+/* Of a small segment all streams of a part are brought in at once: rows and sums are seldom read together. */
 static const uint8 *
 packed_stream(PfsSegmentInput *input, InputPart *part, uint32 stream)
 {
 	size_t offset = 0;
 
-	if (part->packed == NULL)
-		fetch_packed(input, part);
 	for (uint32 i = 0; i < stream; i++)
 		offset += pfs_reader_stream_length(part->reader, i);
+	if (input->row->row_count > PFS_FETCHED_WHOLE_ROWS)
+		return fetch_slice(input, packed_offset(input, part) + offset,
+						   pfs_reader_stream_length(part->reader, stream));
+	if (part->packed == NULL)
+		part->packed = fetch_slice(input, packed_offset(input, part), part_length(part));
 	return part->packed + offset;
 }
 

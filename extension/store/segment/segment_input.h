@@ -14,6 +14,9 @@
 #include "store/segment/directory.h"
 #include "store/segment/summary.h"
 
+/* Of packed segments with more rows, streams are fetched one by one. */
+#define PFS_FETCHED_WHOLE_ROWS 16384
+
 /*
  * Deletes the values that a segment has in the table's TOAST relation; those of the directory go
  * with its row.

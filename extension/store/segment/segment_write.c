@@ -47,32 +47,48 @@ pack_streams(const PfsBytes *streams, uint32 count, size_t byte_count)
 	return value;
 }
 
-/*
- * Saves every stream in the table's TOAST relation; returns the values' ids, InvalidOid for an
- * empty stream.
- */
+/* Saves a value in the table's TOAST relation; returns its id. */
+static Oid
+save_value(Relation relation, struct varlena *value)
+{
+	Datum saved = toast_save_datum(relation, PointerGetDatum(value), NULL, 0);
+	struct varatt_external pointer;
+
+	VARATT_EXTERNAL_GET_POINTER(pointer, (struct varlena *) DatumGetPointer(saved));
+	pfree(DatumGetPointer(saved));
+	return pointer.va_valueid;
+}
+
+/* Saves every stream; InvalidOid stands for an empty one. */
 static Oid *
 save_streams(Relation relation, const PfsBytes *streams, uint32 count)
 {
-	Oid *ids = palloc(sizeof(Oid) * count);
+	Oid *ids = palloc0(sizeof(Oid) * count);
 
 	for (uint32 i = 0; i < count; i++)
 	{
 		struct varlena *value;
-		struct varatt_external pointer;
-		Datum saved;
 
-		ids[i] = InvalidOid;
 		if (streams[i].length == 0)
 			continue;
 		value = value_of(&streams[i]);
-		saved = toast_save_datum(relation, PointerGetDatum(value), NULL, 0);
-		VARATT_EXTERNAL_GET_POINTER(pointer, (struct varlena *) DatumGetPointer(saved));
-		ids[i] = pointer.va_valueid;
-		pfree(DatumGetPointer(saved));
+		ids[i] = save_value(relation, value);
 		pfree(value);
 	}
 	return ids;
+}
+
+Oid
+pfs_segment_move_stream(Relation relation, PfsSegmentInput *input, uint32 stream)
+{
+	struct varlena *pointer = pfs_segment_stream_pointer(input, stream);
+	struct varlena *value = detoast_external_attr(pointer);
+	Oid id = save_value(relation, value);
+
+	toast_delete_datum(relation, PointerGetDatum(pointer), false);
+	pfree(value);
+	pfree(pointer);
+	return id;
 }
 
 /* All parts of a segment, encoded. */
@@ -209,13 +225,14 @@ write_segment(Relation relation, int64 storage_id, PfsDirectoryWriter *writer, c
 	PfsSegmentRow row = { 0 };
 	PfsRows marked = *rows;
 	bool packed = manner.packed || !OidIsValid(relation->rd_rel->reltoastrelid);
+	/* parts that are fetched whole share nothing */
+	bool is_shared = !packed || rows->row_count > PFS_FETCHED_WHOLE_ROWS;
 
-	/* what lies in one value is fetched by parts, so they share nothing there */
-	if (has_summary && !packed)
+	if (has_summary && is_shared)
 		marked = mark_summed(relation, rows);
 	row.byte_count = encode_part(relation, &marked, manner.effort, PFS_PART_ROWS, &encoded);
 	if (has_summary)
-		encode_summary(relation, rows, !packed, manner.effort, &row, &encoded);
+		encode_summary(relation, rows, is_shared, manner.effort, &row, &encoded);
 	row.row_count = (int32) rows->row_count;
 	row.level = manner.level;
 	row.time = rows->time;
@@ -237,11 +254,11 @@ void
 pfs_segment_write(Relation relation, int64 storage_id, PfsDirectoryWriter *writer,
 				  const PfsRows *rows, CommandId command_id)
 {
-	bool small = rows->row_count <= PFS_PACKED_MAX_ROWS;
+	int16 level = rows->row_count <= PFS_SMALL_MAX_ROWS ? 0 : 1;
 
 	/* compaction encodes all rows once more: here the writer's time counts */
 	write_segment(relation, storage_id, writer, rows, command_id,
-				  (Manner){ small ? 0 : 1, PFS_EFFORT_FAST, small });
+				  (Manner){ level, PFS_EFFORT_FAST, true });
 }
 
 void

@@ -2,11 +2,12 @@
  * segment_write.h
  *		Writing a segment, and where its bytes lie.
  *
- * Up to PFS_PACKED_MAX_ROWS rows make a level 0 segment: all streams in one value beside the
- * directory row, in the row itself where it is small, else in the directory's TOAST relation, whose
- * space VACUUM recycles. More rows make a level 1 segment: one value per stream in the table's own
- * TOAST relation. A table without one (heap tables of fixed-width columns have none, and SET ACCESS
- * METHOD does not add it) packs at every level.
+ * What will be merged again, levels 0 and 1, has all streams in one value beside the directory row,
+ * in the row itself where it is small, else in the directory's TOAST relation: tables write there by
+ * turns, so VACUUM's room is used again. What stays, level 2, has a value for each stream in the
+ * table's own TOAST relation, which thus has nothing that goes soon. A table without one (heap
+ * tables of fixed-width columns have none, and SET ACCESS METHOD does not add it) packs at every
+ * level.
  *
  * From level 1 on, tables of sums (summary.h) stand beside the rows: their streams behind those of
  * the rows, numbered on, their headers in the directory row.
@@ -20,8 +21,10 @@
 
 #include "store/segment/directory.h"
 #include "store/segment/row_order.h"
+#include "store/segment/segment_input.h"
 
-#define PFS_PACKED_MAX_ROWS 16384
+/* Rows that a transaction brings make level 0, more of them level 1. */
+#define PFS_SMALL_MAX_ROWS 16384
 
 /* Encodes the rows and writes payload and directory row. Needs an active snapshot. */
 void pfs_segment_write(Relation relation, int64 storage_id, PfsDirectoryWriter *writer,
@@ -34,6 +37,12 @@ void pfs_segment_write(Relation relation, int64 storage_id, PfsDirectoryWriter *
  */
 void pfs_segment_write_merged(Relation relation, int64 storage_id, PfsDirectoryWriter *writer,
 							  const PfsRows *rows, CommandId command_id, int16 level);
+
+/*
+ * Saves a stream of the table's own TOAST relation once more, wherever that has room, and deletes
+ * the old one. Returns the new value's id.
+ */
+Oid pfs_segment_move_stream(Relation relation, PfsSegmentInput *input, uint32 stream);
 
 /* Encodes rows to be kept elsewhere, in two values of CurrentMemoryContext. */
 void pfs_segment_encode_apart(Relation relation, const PfsRows *rows, bytea **header,

@@ -65,9 +65,18 @@ $primary->safe_psql('postgres', "
 	SELECT profstore.bump_names();");
 standby_sees('a a;b a;renamed a;renamed;d', 'names change with the epoch of names');
 
+$primary->safe_psql('postgres', q{
+	SELECT profstore.intern_mappings('{aa}', '{/bin/a}');
+	SELECT profstore.intern_functions('{symbol,source,inlined}', '{s,s,i}', '{"",s.c,s.c}', '{0,0,0}');
+	SELECT profstore.intern_locations('{1}', '{16}', '{1}', '{5}', '{0}');
+	INSERT INTO profstore.samples SELECT '2026-03-01 00:00Z', 1, (profstore.intern_stacks('other', '{1}', '{5}'))[1], 1;
+});
+standby_sees('a a;b a;renamed a;renamed;d symbol', 'a stack by symbols');
+$primary->safe_psql('postgres', "SELECT profstore.intern_locations('{1}', '{16}', '{2}', '{7,6}', '{3,4}')");
+standby_sees('a a;b a;renamed a;renamed;d source;inlined', 'its location has got a better answer');
 $primary->safe_psql('postgres', "INSERT INTO profstore.samples SELECT '2026-03-01 00:00Z', 1, (profstore.intern_stacks('exe', array[2], array[1, g]))[1], 1 FROM generate_series(1, 4) AS g");
 cmp_ok($primary->safe_psql('postgres', 'SELECT profstore.compact_dictionary()'), '>=', 8, 'chunks are merged');
-my $many = 'a a;a a;b a;renamed a;renamed;d b;a d;a renamed;a';
+my $many = 'a a;a a;b a;renamed a;renamed;d b;a d;a renamed;a source;inlined';
 standby_sees($many, 'a warm cache reads a merged chunk for what it lacks');
 
 $primary->safe_psql('postgres', "SELECT profstore.intern_stacks('nobody', '{2}', '{1,2}')");
@@ -75,12 +84,12 @@ $primary->wait_for_catchup($standby);
 $old = $standby->background_psql('postgres');
 $old->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ');
 my $partitions = 'SELECT count(*) FROM profstore.dictionary_partitions';
-is($old->query_safe($partitions), 2, 'a snapshot on the standby from before the collection');
+is($old->query_safe($partitions), 3, 'a snapshot on the standby from before the collection');
 $primary->safe_psql('postgres', "SELECT profstore.collect_dictionary('0')") for 1 .. 2;
 standby_sees($many, 'a collection takes nothing that is in use');
-is($standby->safe_psql('postgres', $partitions), 1, 'the unused partition is gone');
+is($standby->safe_psql('postgres', $partitions), 2, 'the unused partition is gone');
 is($old->query_safe($folded), $many, 'the older snapshot reads by what it sees');
-is($old->query_safe($partitions), 2, 'and sees what is gone');
+is($old->query_safe($partitions), 3, 'and sees what is gone');
 $old->quit;
 $old = $primary->background_psql('postgres');
 
@@ -98,7 +107,7 @@ isnt($reader->query_safe('SELECT profstore.epoch()'), $epoch, 'another epoch onc
 	"SELECT profstore.begin_batch('00000000-0000-0000-0000-00000000000a', 1, $epoch)", on_error_stop => 0);
 like($stderr, qr/epoch $epoch is over/, 'a batch of the old epoch is refused');
 $standby->safe_psql('postgres', sample(2));
-is($reader->query_safe($folded), 'a a;a a;b a;renamed a;renamed;d b b;a d;a renamed;a', 'the promoted standby stores and reads');
+is($reader->query_safe($folded), 'a a;a a;b a;renamed a;renamed;d b b;a d;a renamed;a source;inlined', 'the promoted standby stores and reads');
 $reader->quit;
 
 done_testing();

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * programs.h
+ *		The BPF programs in plain memory, for tests: include this, then profiler.bpf.c.
+ *
+ * It stands in the place of libbpf's headers. Fields of the kernel's structures are read where this
+ * program has them, and helpers are functions that the includer defines.
+ */
+#ifndef PFS_TEST_PROGRAMS_H
+#define PFS_TEST_PROGRAMS_H
+
+#include <string.h>
+
+#include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
+#include <linux/ptrace.h>
+#include <linux/types.h>
+
+#define __BPF_HELPERS__
+#define __BPF_CORE_READ_H__
+
+#define SEC(name)
+#define __uint(name, value)	 int(*name)[value]
+#define __type(name, value)	 __typeof__(value) *name
+#define __array(name, value) __typeof__(value) *name[1]
+#undef __always_inline
+#define __always_inline inline __attribute__((always_inline, unused))
+#define barrier()		__asm__ volatile("" ::: "memory")
+
+#define bpf_core_field_exists(...)				1
+#define bpf_core_enum_value_exists(type, value) 1
+#define bpf_core_enum_value(type, value)		value
+#define bpf_core_type_size(type)				sizeof(type)
+#ifndef __clang__
+#define __builtin_preserve_access_index(expression) (expression)
+#endif
+
+#define PFS_READ_1(from, a)					(from)->a
+#define PFS_READ_2(from, a, b)				(from)->a->b
+#define PFS_READ_3(from, a, b, c)			(from)->a->b->c
+#define PFS_READ_N(a, b, c, n, ...)			PFS_READ_##n
+#define PFS_READ_OF(...)					PFS_READ_N(__VA_ARGS__, 3, 2, 1, 0)
+#define BPF_CORE_READ(from, ...)			PFS_READ_OF(__VA_ARGS__)(from, __VA_ARGS__)
+#define BPF_CORE_READ_INTO(to, from, field) memcpy(to, &(from)->field, sizeof(*(to)))
+
+struct task_struct;
+
+void *bpf_map_lookup_elem(void *map, const void *key);
+long bpf_map_update_elem(void *map, const void *key, const void *value, __u64 flags);
+long bpf_probe_read_user(void *to, __u32 size, const void *from);
+long bpf_probe_read_kernel(void *to, __u32 size, const void *from);
+__u64 bpf_ktime_get_ns(void);
+__u32 bpf_get_smp_processor_id(void);
+__u64 bpf_get_current_pid_tgid(void);
+__u64 bpf_get_current_cgroup_id(void);
+long bpf_get_current_comm(void *to, __u32 size);
+__u64 bpf_get_current_task(void);
+struct task_struct *bpf_get_current_task_btf(void);
+long bpf_task_pt_regs(struct task_struct *task);
+long bpf_get_stack(void *context, void *to, __u32 size, __u64 flags);
+long bpf_ringbuf_output(void *ring, void *data, __u64 size, __u64 flags);
+__u64 bpf_ringbuf_query(void *ring, __u64 flags);
+
+#endif

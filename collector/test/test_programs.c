@@ -1,0 +1,452 @@
+/*
+ * test_programs.c
+ *		The BPF programs in plain memory: samples of more than one kind, and events that come while
+ *		another one is half done.
+ *
+ * The second entry point is this test's own. It stands for one at a tracepoint: it has no
+ * registers, and the clock's interrupt comes into it.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "programs.h"
+
+#pragma GCC diagnostic ignored "-Wunknown-pragmas"
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+#pragma GCC diagnostic ignored "-Wsign-compare"
+/* what a loader sets before loading is set by tests */
+#define const
+#include "profiler.bpf.c"
+#undef const
+
+#define PID			 4711
+#define CPU			 1
+#define LEVELS		 2
+#define FRAMES		 20
+#define KERNEL_DEPTH 3
+#define CODE		 UINT64_C(0x400000)
+#define CODE_BYTES	 UINT64_C(0x100000)
+#define PERIOD		 UINT64_C(52631578)
+#define BLOCKED_NS	 (UINT64_C(7) << 32)
+#define RECORDS		 8
+
+/* All that programs see of a machine; one task runs. */
+static struct World
+{
+	struct pfs_scratch scratches[2 * LEVELS];
+	__u64 counters[PFS_COUNTER_COUNT];
+	struct pfs_image image;
+	bool image_known;
+	struct pfs_unwind_process process;
+	bool process_known;
+	struct pfs_unwind_mapping mapping;
+	struct task_struct task;
+	struct mm_struct mm;
+	pfs_registers user; /* as user mode was left */
+	__u64 stack[2 * FRAMES];
+	__u64 now_ns;
+	const void *kernel_context; /* that the kernel's stack was asked for with */
+	int reads;					/* of the process's memory */
+	int interrupted_read;		/* the clock ticks in the course of this one; 0: of none */
+	struct
+	{
+		struct pfs_sample sample;
+		__u64 words[PFS_FRAME_WORDS + PFS_LATE_WORDS];
+		__u64 bytes;
+	} records[RECORDS];
+	int record_count;
+} world;
+
+static struct bpf_perf_event_data tick;
+
+void *
+bpf_map_lookup_elem(void *map, const void *key)
+{
+	__u32 number = *(const __u32 *) key;
+
+	if (map == &pfs_scratches)
+		return number < 2 * LEVELS ? &world.scratches[number] : NULL;
+	if (map == &pfs_counters)
+		return &world.counters[number];
+	if (map == &pfs_images)
+		return world.image_known ? &world.image : NULL;
+	if (map == &pfs_processes)
+		return world.process_known ? &world.process : NULL;
+	if (map == &pfs_mappings)
+		return &world.mapping;
+	if (map == &world.mapping)
+		return number == 0 ? &world.mapping : NULL;
+	return NULL;
+}
+
+long
+bpf_map_update_elem(void *map, const void *key, const void *value, __u64 flags)
+{
+	assert_ptr_equal(map, &pfs_images);
+	assert_int_equal(*(const __u32 *) key, PID);
+	world.image = *(const struct pfs_image *) value;
+	world.image_known = true;
+	return 0;
+}
+
+long
+bpf_probe_read_user(void *to, __u32 size, const void *from)
+{
+	uintptr_t address = (uintptr_t) from;
+	uintptr_t stack = (uintptr_t) world.stack;
+
+	if (++world.reads == world.interrupted_read)
+		assert_int_equal(pfs_on_cpu(&tick), 0);
+	if (address < stack || address > stack + sizeof(world.stack) - size)
+		return -14;
+	memcpy(to, from, size);
+	return 0;
+}
+
+long
+bpf_probe_read_kernel(void *to, __u32 size, const void *from)
+{
+	memcpy(to, from, size);
+	return 0;
+}
+
+__u64
+bpf_ktime_get_ns(void)
+{
+	return world.now_ns++;
+}
+
+__u32
+bpf_get_smp_processor_id(void)
+{
+	return CPU;
+}
+
+__u64
+bpf_get_current_pid_tgid(void)
+{
+	return (__u64) world.task.tgid << 32 | (__u32) world.task.pid;
+}
+
+__u64
+bpf_get_current_cgroup_id(void)
+{
+	return 1;
+}
+
+long
+bpf_get_current_comm(void *to, __u32 size)
+{
+	memcpy(to, world.task.comm, size);
+	return 0;
+}
+
+__u64
+bpf_get_current_task(void)
+{
+	return (uintptr_t) &world.task;
+}
+
+struct task_struct *
+bpf_get_current_task_btf(void)
+{
+	return &world.task;
+}
+
+long
+bpf_task_pt_regs(struct task_struct *task)
+{
+	assert_ptr_equal(task, &world.task);
+	return (long) (uintptr_t) &world.user;
+}
+
+long
+bpf_get_stack(void *context, void *to, __u32 size, __u64 flags)
+{
+	__u64 *frames = to;
+
+	world.kernel_context = context;
+	assert_true(size >= KERNEL_DEPTH * sizeof(__u64));
+	for (__u64 i = 0; i < KERNEL_DEPTH; i++)
+		frames[i] = 0xffffffff81000000 + i;
+	return KERNEL_DEPTH * sizeof(__u64);
+}
+
+long
+bpf_ringbuf_output(void *ring, void *data, __u64 size, __u64 flags)
+{
+	assert_ptr_equal(ring, &pfs_ring);
+	assert_in_range(size, sizeof(struct pfs_sample), sizeof(world.records[0]) - sizeof(__u64));
+	assert_in_range(world.record_count, 0, RECORDS - 1);
+	memcpy(&world.records[world.record_count].sample, data, size);
+	world.records[world.record_count++].bytes = size;
+	return 0;
+}
+
+__u64
+bpf_ringbuf_query(void *ring, __u64 flags)
+{
+	return 0;
+}
+
+/* An entry point at a tracepoint, of whatever arguments. */
+static void
+on_switch(void *context)
+{
+	struct task_struct *task = (struct task_struct *) (uintptr_t) bpf_get_current_task();
+	struct pfs_scratch *scratch = pfs_begin_sample(task);
+
+	if (!scratch)
+		return;
+	scratch->sample.kind = PFS_KIND_OFF_CPU;
+	scratch->sample.value = BLOCKED_NS;
+	scratch->sample.period = 10000000;
+	pfs_walk_kernel(context, scratch);
+	if (!scratch->sample.flags)
+		pfs_begin_walk_of_task(&scratch->walk, task);
+	pfs_finish_sample(scratch, task);
+}
+
+static void
+set_registers(pfs_registers *registers, __u64 pc, bool user_mode)
+{
+	__u64 frame = (uintptr_t) world.stack;
+
+	memset(registers, 0, sizeof(*registers));
+#ifdef PFS_ARM64
+	registers->pc = pc;
+	registers->sp = frame;
+	registers->regs[29] = frame;
+	registers->pstate = user_mode ? 0 : 5;
+#else
+	registers->rip = pc;
+	registers->rsp = frame;
+	registers->rbp = frame;
+	registers->cs = user_mode ? 0x33 : 0x10;
+	registers->orig_rax = 7; /* in the middle of a system call */
+#endif
+}
+
+static int
+set_up(void **state)
+{
+	memset(&world, 0, sizeof(world));
+	memset(&tick, 0, sizeof(tick));
+	pfs_levels = LEVELS;
+	pfs_excluded_pid = 0;
+	world.now_ns = 1000;
+	world.mm = (struct mm_struct){ 1, (uintptr_t) (world.stack + 2 * FRAMES), 77 };
+	world.task = (struct task_struct){ .pid = PID,
+									   .tgid = PID,
+									   .mm = &world.mm,
+									   .real_parent = &world.task,
+									   .group_leader = &world.task,
+									   .start_boottime = 5,
+									   .self_exec_id = 6,
+									   .comm = "blocked" };
+#ifdef PFS_ARM64
+	world.task.thread.uw.tp_value = 0x7007;
+#else
+	world.task.thread.fsbase = 0x7007;
+#endif
+	world.process = (struct pfs_unwind_process){ 5, 6, 0, 1 };
+	world.process_known = true;
+	world.mapping =
+		(struct pfs_unwind_mapping){ CODE, CODE + CODE_BYTES, 0, 0, PFS_MAPPING_FRAME_POINTER };
+	for (int i = 0; i < FRAMES; i++)
+	{
+		world.stack[2 * i] = i + 1 < FRAMES ? (uintptr_t) (world.stack + 2 * i + 2) : 0;
+		world.stack[2 * i + 1] = i + 1 < FRAMES ? CODE + 0x100 * (__u64) (i + 1) : 0;
+	}
+	set_registers(&world.user, CODE + 0x10, true);
+	/* the clock finds the kernel at work for the task */
+	set_registers(&tick.regs, 0, false);
+	tick.sample_period = PERIOD;
+	return 0;
+}
+
+static void
+assert_walked(int number, enum pfs_kind kind, __u64 value)
+{
+	const struct pfs_sample *sample = &world.records[number].sample;
+
+	assert_int_equal(sample->kind, kind);
+	assert_int_equal(sample->value, value);
+	assert_int_equal(sample->pid, PID);
+	assert_int_equal(sample->kernel_count, KERNEL_DEPTH);
+	assert_int_equal(sample->user_count, FRAMES);
+	assert_int_equal(sample->user_status, PFS_WALK_END_OF_FRAMES);
+	assert_int_equal(world.records[number].bytes,
+					 sizeof(*sample) + (KERNEL_DEPTH + FRAMES) * sizeof(__u64));
+	assert_int_equal(world.records[number].words[0], 0xffffffff81000000);
+	assert_int_equal(PFS_FRAME_ADDRESS(world.records[number].words[KERNEL_DEPTH]), CODE + 0x10);
+	for (__u64 i = 1; i < FRAMES; i++)
+		assert_int_equal(PFS_FRAME_ADDRESS(world.records[number].words[KERNEL_DEPTH + i]),
+						 CODE + 0x100 * i);
+}
+
+static void
+assert_all_given_back(void)
+{
+	for (int i = 0; i < 2 * LEVELS; i++)
+		assert_int_equal(world.scratches[i].taken, 0);
+}
+
+/* Events end in one counter each. */
+static void
+assert_adds_up(__u64 events)
+{
+	const __u64 *counters = world.counters;
+
+	assert_int_equal(counters[PFS_COUNTER_EVENTS], events);
+	assert_int_equal(counters[PFS_COUNTER_IDLE] + counters[PFS_COUNTER_SELF] +
+						 counters[PFS_COUNTER_DROPPED] + counters[PFS_COUNTER_SAMPLES] +
+						 counters[PFS_COUNTER_RING_FULL] + counters[PFS_COUNTER_NO_SCRATCH],
+					 events);
+}
+
+/* Two kinds by one walk: from the registers that the task left user mode with. */
+static void
+test_kinds(void **state)
+{
+	int context;
+
+	assert_int_equal(pfs_on_cpu(&tick), 0);
+	assert_ptr_equal(world.kernel_context, &tick);
+	on_switch(&context);
+	assert_ptr_equal(world.kernel_context, &context);
+	assert_int_equal(world.record_count, 2);
+	assert_walked(0, PFS_KIND_ON_CPU, PERIOD);
+	assert_int_equal(world.records[0].sample.period, PERIOD);
+	assert_walked(1, PFS_KIND_OFF_CPU, BLOCKED_NS);
+	assert_int_equal(world.records[1].sample.period, 10000000);
+	assert_adds_up(2);
+	assert_all_given_back();
+}
+
+/* In user mode the clock's own registers are the walk's, and there is no kernel side. */
+static void
+test_user_mode(void **state)
+{
+	const struct pfs_sample *sample = &world.records[0].sample;
+
+	set_registers(&tick.regs, CODE + 0x20, true);
+	assert_int_equal(pfs_on_cpu(&tick), 0);
+	assert_null(world.kernel_context);
+	assert_int_equal(world.record_count, 1);
+	assert_int_equal(sample->kernel_count, 0);
+	assert_int_equal(sample->user_count, FRAMES);
+	assert_int_equal(world.records[0].words[0], CODE + 0x20);
+}
+
+/* A tick comes at any point of another event's walk; neither sees anything of the other. */
+static void
+test_nested(void **state)
+{
+	int context;
+	int reads;
+
+	on_switch(&context);
+	reads = world.reads;
+	assert_true(reads >= 2 * FRAMES);
+	for (int i = 1; i <= reads; i++)
+	{
+		set_up(state);
+		world.interrupted_read = i;
+		on_switch(&context);
+		assert_int_equal(world.record_count, 2);
+		assert_walked(0, PFS_KIND_ON_CPU, PERIOD);
+		assert_walked(1, PFS_KIND_OFF_CPU, BLOCKED_NS);
+		assert_adds_up(2);
+		assert_all_given_back();
+	}
+}
+
+/* More events in each other than there are scratches: the inner one is lost and counted. */
+static void
+test_nested_too_deep(void **state)
+{
+	int context;
+
+	pfs_levels = 1;
+	world.interrupted_read = FRAMES;
+	on_switch(&context);
+	assert_int_equal(world.record_count, 1);
+	assert_walked(0, PFS_KIND_OFF_CPU, BLOCKED_NS);
+	assert_int_equal(world.counters[PFS_COUNTER_NO_SCRATCH], 1);
+	assert_adds_up(2);
+	assert_all_given_back();
+	/* the next one has it again */
+	assert_int_equal(pfs_on_cpu(&tick), 0);
+	assert_walked(1, PFS_KIND_ON_CPU, PERIOD);
+	assert_adds_up(3);
+}
+
+/* Whoever is left out gives the scratch back as well. */
+static void
+test_left_out(void **state)
+{
+	int context;
+
+	for (int i = 0; i < 3; i++)
+	{
+		pfs_excluded_pid = PID;
+		on_switch(&context);
+		pfs_excluded_pid = 0;
+		world.image = (struct pfs_image){ 5, 6, 1, PFS_VERDICT_DROP };
+		world.image_known = true;
+		on_switch(&context);
+		assert_int_equal(pfs_on_cpu(&tick), 0);
+	}
+	world.task.pid = 0;
+	world.task.tgid = 0;
+	on_switch(&context);
+	assert_int_equal(world.record_count, 0);
+	assert_int_equal(world.counters[PFS_COUNTER_SELF], 3);
+	assert_int_equal(world.counters[PFS_COUNTER_DROPPED], 6);
+	assert_int_equal(world.counters[PFS_COUNTER_IDLE], 1);
+	assert_adds_up(10);
+	assert_all_given_back();
+}
+
+/* Nobody has described the process: what comes has all that a walk of any kind needs later. */
+static void
+test_late(void **state)
+{
+	int context;
+	const struct pfs_sample *sample = &world.records[0].sample;
+	const struct pfs_late *late = (const void *) &world.records[0].words[KERNEL_DEPTH + 1];
+
+	world.process_known = false;
+	on_switch(&context);
+	assert_int_equal(world.record_count, 1);
+	assert_int_equal(sample->kind, PFS_KIND_OFF_CPU);
+	assert_int_equal(sample->user_count, 1);
+	assert_int_equal(sample->flags, PFS_SAMPLE_LATE);
+	assert_int_equal(late->at.pc, CODE + 0x10);
+	assert_int_equal(late->at.sp, (uintptr_t) world.stack);
+	assert_int_equal(late->thread_pointer, 0x7007);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_kinds, set_up),
+		cmocka_unit_test_setup(test_user_mode, set_up),
+		cmocka_unit_test_setup(test_nested, set_up),
+		cmocka_unit_test_setup(test_nested_too_deep, set_up),
+		cmocka_unit_test_setup(test_left_out, set_up),
+		cmocka_unit_test_setup(test_late, set_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,46 @@
+/*
+ * vacuum_table.c
+ *		VACUUM by a background worker, as autovacuum's workers do it.
+ */
+#include "admin/vacuum_table.h"
+
+#include "access/xact.h"
+#include "commands/vacuum.h"
+#include "nodes/makefuncs.h"
+#include "utils/memutils.h"
+
+#if PG_VERSION_NUM < 160000
+#define RUN_VACUUM(tables, params, context) vacuum(tables, params, NULL, true)
+#define OPTIONS								(VACOPT_VACUUM | VACOPT_SKIP_LOCKED | VACOPT_PROCESS_TOAST)
+#else
+#define RUN_VACUUM(tables, params, context) vacuum(tables, params, NULL, context, true)
+#define OPTIONS                                                                        \
+	(VACOPT_VACUUM | VACOPT_SKIP_LOCKED | VACOPT_PROCESS_MAIN | VACOPT_PROCESS_TOAST | \
+	 VACOPT_SKIP_DATABASE_STATS)
+#endif
+
+void
+pfs_vacuum_table(Oid table_id)
+{
+	VacuumParams params = { .options = OPTIONS,
+							.freeze_min_age = -1,
+							.freeze_table_age = -1,
+							.multixact_freeze_min_age = -1,
+							.multixact_freeze_table_age = -1,
+							.log_min_duration = -1,
+							.nworkers = -1 };
+	MemoryContext context =
+		AllocSetContextCreate(TopMemoryContext, "profstore vacuum", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext outer = MemoryContextSwitchTo(context);
+	List *tables = list_make1(makeVacuumRelation(NULL, table_id, NIL));
+
+	/* outlives the transactions; before 16 it is found here */
+	PortalContext = context;
+	SetCurrentStatementStartTimestamp();
+	StartTransactionCommand();
+	RUN_VACUUM(tables, &params, context);
+	CommitTransactionCommand();
+	PortalContext = NULL;
+	MemoryContextSwitchTo(outer);
+	MemoryContextDelete(context);
+}

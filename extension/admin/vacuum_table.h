@@ -1,0 +1,17 @@
+/*
+ * vacuum_table.h
+ *		VACUUM by a background worker.
+ */
+#ifndef PFS_VACUUM_TABLE_H
+#define PFS_VACUUM_TABLE_H
+
+#include "profstore.h"
+
+/*
+ * Vacuums a table and its TOAST relation in transactions of its own; the caller is in none. Leaves
+ * alone what is locked: by VACUUM, say. So that what compaction has left is free at once, whether
+ * or not autovacuum is on.
+ */
+void pfs_vacuum_table(Oid table_id);
+
+#endif

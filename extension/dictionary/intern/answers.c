@@ -1,0 +1,173 @@
+/*
+ * answers.c
+ *		Which answer is better, and the statement that changes locations that get one.
+ */
+#include "profstore.h"
+
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "base/arrays.h"
+#include "base/relations.h"
+#include "dictionary/intern/answers.h"
+#include "dictionary/intern/arrays.h"
+#include "dictionary/intern/owner.h"
+
+PG_FUNCTION_INFO_V1(profstore_answer_rank);
+
+typedef struct Told
+{
+	Oid table; /* the extension may be made anew before the transaction commits */
+	int32 location_id;
+	SubTransactionId told_in;
+	bool has_build_id;
+	ArrayType *function_ids;
+	ArrayType *lines;
+} Told;
+
+/* Of the running transaction, in TopTransactionContext. */
+static Told *told;
+static uint32 told_count;
+static uint32 told_capacity;
+
+static const char lock_epoch[] = "SELECT FROM profstore.epoch FOR NO KEY UPDATE";
+static const char bump_names[] =
+	"UPDATE profstore.epoch SET names = names OPERATOR(pg_catalog.+) 1";
+static const char improve[] =
+	"UPDATE profstore.locations AS l SET function_ids = $2, lines = $3, symbolization = 's' "
+	"WHERE l.id OPERATOR(pg_catalog.=) $1 AND profstore_internal.answer_rank(l.lines, $4) "
+	"OPERATOR(pg_catalog.<) profstore_internal.answer_rank($3, $4)";
+
+PfsAnswerRank
+pfs_answer_rank(const PfsAnswer *answer, bool has_build_id)
+{
+	if (answer->count == 0)
+		return PFS_ANSWER_NONE;
+	return has_build_id && (answer->count > 1 || answer->lines[0] != 0) ? PFS_ANSWER_SOURCE
+																		: PFS_ANSWER_SYMBOL;
+}
+
+bool
+pfs_answers_are_equal(const PfsAnswer *a, const PfsAnswer *b)
+{
+	Size bytes = a->count * sizeof(int32);
+
+	return a->count == b->count && memcmp(a->function_ids, b->function_ids, bytes) == 0 &&
+		   memcmp(a->lines, b->lines, bytes) == 0;
+}
+
+void
+pfs_answer_tell(int32 location_id, const PfsAnswer *answer, bool has_build_id)
+{
+	MemoryContext caller = MemoryContextSwitchTo(TopTransactionContext);
+
+	PFS_RESERVE(told, told_capacity, told_count + 1);
+	told[told_count++] =
+		(Told){ .table = pfs_relation_oid("locations"),
+				.location_id = location_id,
+				.told_in = GetCurrentSubTransactionId(),
+				.has_build_id = has_build_id,
+				.function_ids = pfs_int4_array(answer->function_ids, answer->count),
+				.lines = pfs_int4_array(answer->lines, answer->count) };
+	MemoryContextSwitchTo(caller);
+}
+
+static void
+forget(void)
+{
+	told = NULL;
+	told_count = 0;
+	told_capacity = 0;
+}
+
+/* Whether the row was there, and had no answer as good. */
+static bool
+run_improve(SPIPlanPtr plan, const Told *better)
+{
+	Datum values[] = { Int32GetDatum(better->location_id), PointerGetDatum(better->function_ids),
+					   PointerGetDatum(better->lines), BoolGetDatum(better->has_build_id) };
+
+	if (SPI_execute_plan(plan, values, NULL, false, 0) != SPI_OK_UPDATE)
+		elog(ERROR, "could not change a location");
+	return SPI_processed > 0;
+}
+
+/* One after the other: where a location was told two, the second is compared with the first. */
+static void
+improve_locations(void)
+{
+	Oid types[] = { INT4OID, INT4ARRAYOID, INT4ARRAYOID, BOOLOID };
+	SPIPlanPtr plan;
+	bool any = false;
+
+	SPI_connect();
+	if (SPI_execute(lock_epoch, false, 0) != SPI_OK_SELECT)
+		elog(ERROR, "could not lock the epoch");
+	plan = SPI_prepare(improve, lengthof(types), types);
+	if (plan == NULL)
+		elog(ERROR, "could not prepare a statement that changes locations");
+	for (uint32 i = 0; i < told_count; i++)
+		any |= run_improve(plan, &told[i]);
+	if (any && SPI_execute(bump_names, false, 0) != SPI_OK_UPDATE)
+		elog(ERROR, "could not count up the epoch of names");
+	SPI_finish();
+}
+
+/* Locations of an extension that the transaction has dropped are not those of one that it made. */
+static void
+forget_dropped(void)
+{
+	Oid locations = pfs_relation_find("locations");
+	uint32 left = 0;
+
+	for (uint32 i = 0; i < told_count; i++)
+		if (told[i].table == locations)
+			told[left++] = told[i];
+	told_count = left;
+}
+
+static void
+on_transaction_event(XactEvent event, void *arg)
+{
+	if (told_count > 0 && (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE))
+	{
+		forget_dropped();
+		if (told_count > 0)
+			pfs_run_as_owner("locations", improve_locations);
+	}
+	/* their memory goes with the transaction, also where a subtransaction took them all back */
+	forget();
+}
+
+/* What was told since the subtransaction began was told in it, or below it. */
+static void
+on_subtransaction_event(SubXactEvent event, SubTransactionId subid, SubTransactionId parent_subid,
+						void *arg)
+{
+	if (event == SUBXACT_EVENT_ABORT_SUB)
+		while (told_count > 0 && told[told_count - 1].told_in >= subid)
+			told_count--;
+}
+
+void
+pfs_answers_init(void)
+{
+	RegisterXactCallback(on_transaction_event, NULL);
+	RegisterSubXactCallback(on_subtransaction_event, NULL);
+}
+
+/* answer_rank(lines int4[], has_build_id bool) -> int4 */
+PGDLLEXPORT Datum
+profstore_answer_rank(PG_FUNCTION_ARGS)
+{
+	ArrayType *lines = PG_GETARG_ARRAYTYPE_P(0);
+	PfsAnswer answer = { .count = pfs_array_check("answer_rank", lines),
+						 .lines = (const int32 *) ARR_DATA_PTR(lines) };
+
+	PG_RETURN_INT32(pfs_answer_rank(&answer, PG_GETARG_BOOL(1)));
+}

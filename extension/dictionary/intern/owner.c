@@ -1,0 +1,29 @@
+/*
+ * owner.c
+ *		What a transaction does to our tables as it commits.
+ */
+#include "profstore.h"
+
+#include "miscadmin.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "base/relations.h"
+#include "dictionary/intern/owner.h"
+
+void
+pfs_run_as_owner(const char *table, void (*run)(void))
+{
+	Relation relation;
+	Oid user;
+	int context;
+
+	PushActiveSnapshot(GetTransactionSnapshot());
+	relation = pfs_table_open(table, RowExclusiveLock);
+	GetUserIdAndSecContext(&user, &context);
+	SetUserIdAndSecContext(relation->rd_rel->relowner, context | SECURITY_LOCAL_USERID_CHANGE);
+	run();
+	SetUserIdAndSecContext(user, context);
+	RelationClose(relation);
+	PopActiveSnapshot();
+}

@@ -1,0 +1,304 @@
+/*
+ * relocation.c
+ *		Moving streams into free room before them.
+ *
+ * What a table's TOAST relation holds stays, mostly: segments of level 2. But late rows have some
+ * of them merged again, and retention takes some out. While a day is written, its next segments
+ * take the room; later nobody would.
+ *
+ * 1. The bytes of the segments tell how many pages they need. A little behind lies the mark.
+ * 2. The index tells up to which page each stream reaches, without reading it.
+ * 3. Those that reach furthest behind the mark are chosen, as many as have room before it. Room is
+ *    what the free space map knows of: pages of streams that VACUUM has removed.
+ * 4. The pages behind the mark are struck from the map, so that nobody is sent there. It is a hint:
+ *    VACUUM puts them back, or cuts them off.
+ * 5. The chosen streams are saved again and deleted where they were, and the directory rows of
+ *    their segments replaced: a snapshot sees old rows and old streams, or new ones.
+ */
+#include "store/compact/relocation.h"
+
+#include "access/genam.h"
+#include "access/heaptoast.h"
+#include "access/table.h"
+#include "access/toast_internals.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/freespace.h"
+#include "storage/lmgr.h"
+#include "utils/fmgroids.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "base/arrays.h"
+#include "base/progress.h"
+#include "store/segment/directory.h"
+#include "store/segment/segment_input.h"
+#include "store/segment/segment_write.h"
+#include "store/segment/storage.h"
+
+/* More pages than these, and a quarter more than needed, are worth the work. */
+#define LEAST_SPARE_PAGES 32
+
+/* What one call moves: a transaction should be short. */
+#define MOST_MOVED_CHUNKS (32 * 1024 * 1024 / TOAST_MAX_CHUNK_SIZE)
+
+/* What the last chunk of a stream leaves free of its page, near enough. */
+#define STREAM_WASTE (TOAST_MAX_CHUNK_SIZE / 2)
+
+/* Room that a full chunk takes on a page. */
+#define CHUNK_ROOM (EXTERN_TUPLE_MAX_SIZE + sizeof(ItemIdData))
+
+#define TOAST_INDEX_VALUE_ID 1
+
+/* A stream that reaches behind the mark. */
+typedef struct FarStream
+{
+	uint32 segment; /* in segments */
+	uint32 stream;
+	BlockNumber last_page;
+	uint32 chunk_count;
+} FarStream;
+
+typedef struct Relocation
+{
+	Relation relation;
+	Relation toast;
+	Snapshot snapshot;
+	BlockNumber page_count;
+	BlockNumber mark;
+	uint32 segment_count;
+	uint32 segment_capacity;
+	PfsSegmentRow *segments; /* that have such streams */
+	uint32 count;
+	uint32 capacity;
+	FarStream *streams;
+} Relocation;
+
+/* Pages that the segments' streams need, near enough. */
+static BlockNumber
+needed_pages(const Relocation *relocation)
+{
+	PfsDirectoryScan *scan =
+		pfs_directory_scan_begin(pfs_storage_id(relocation->relation), relocation->snapshot);
+	double bytes = 0;
+	PfsSegmentRow row;
+
+	while (pfs_directory_scan_next(scan, &row))
+		if (row.stream_ids != NULL)
+			bytes += (double) (row.byte_count + row.summary_byte_count) +
+					 (double) row.stream_count * STREAM_WASTE;
+	pfs_directory_scan_end(scan);
+	return (BlockNumber) (bytes / (TOAST_MAX_CHUNK_SIZE * EXTERN_TUPLES_PER_PAGE)) + 1;
+}
+
+/* Up to where a value reaches, and in how many chunks. */
+static void
+locate(IndexScanDesc scan, Oid value_id, FarStream *stream)
+{
+	ScanKeyData key;
+	ItemPointer address;
+
+	stream->last_page = 0;
+	stream->chunk_count = 0;
+	ScanKeyInit(&key, TOAST_INDEX_VALUE_ID, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(value_id));
+	index_rescan(scan, &key, 1, NULL, 0);
+	while ((address = index_getnext_tid(scan, ForwardScanDirection)) != NULL)
+	{
+		stream->last_page = Max(stream->last_page, ItemPointerGetBlockNumber(address));
+		stream->chunk_count++;
+	}
+}
+
+static void
+list_far_streams(Relocation *relocation, IndexScanDesc values, const PfsSegmentRow *row)
+{
+	uint32 before = relocation->count;
+
+	for (uint32 i = 0; i < row->stream_count; i++)
+	{
+		FarStream stream = { relocation->segment_count, i };
+
+		CHECK_FOR_INTERRUPTS();
+		if (!OidIsValid(row->stream_ids[i]))
+			continue;
+		locate(values, row->stream_ids[i], &stream);
+		if (stream.last_page < relocation->mark)
+			continue;
+		PFS_RESERVE(relocation->streams, relocation->capacity, relocation->count + 1);
+		relocation->streams[relocation->count++] = stream;
+	}
+	if (relocation->count == before)
+		return;
+	PFS_RESERVE(relocation->segments, relocation->segment_capacity, relocation->segment_count + 1);
+	pfs_segment_row_copy(&relocation->segments[relocation->segment_count++], row);
+}
+
+static void
+list_segments(Relocation *relocation)
+{
+	PfsDirectoryScan *scan =
+		pfs_directory_scan_begin(pfs_storage_id(relocation->relation), relocation->snapshot);
+	Relation *indexes;
+	int index_count;
+	int valid = toast_open_indexes(relocation->toast, AccessShareLock, &indexes, &index_count);
+	IndexScanDesc values =
+		pfs_index_beginscan(relocation->toast, indexes[valid], relocation->snapshot, 1);
+	PfsSegmentRow row;
+
+	while (pfs_directory_scan_next(scan, &row))
+		list_far_streams(relocation, values, &row);
+	index_endscan(values);
+	toast_close_indexes(indexes, index_count, AccessShareLock);
+	pfs_directory_scan_end(scan);
+}
+
+/* Chunks for which there is room before the mark. */
+static uint64
+free_chunks(const Relocation *relocation)
+{
+	uint64 chunks = 0;
+
+	for (BlockNumber page = 0; page < relocation->mark; page++)
+		chunks += GetRecordedFreeSpace(relocation->toast, page) / CHUNK_ROOM;
+	return chunks;
+}
+
+static int
+compare_distance(const void *a, const void *b)
+{
+	BlockNumber left = ((const FarStream *) a)->last_page;
+	BlockNumber right = ((const FarStream *) b)->last_page;
+
+	return (left < right) - (left > right);
+}
+
+static int
+compare_segments(const void *a, const void *b)
+{
+	uint32 left = ((const FarStream *) a)->segment;
+	uint32 right = ((const FarStream *) b)->segment;
+
+	return (left > right) - (left < right);
+}
+
+/* Keeps of the list what has room, the furthest first; in the order of segments. */
+static void
+choose(Relocation *relocation)
+{
+	uint64 room = free_chunks(relocation);
+	uint64 chunks = 0;
+	uint32 count = 0;
+
+	if (relocation->count == 0)
+		return;
+	qsort(relocation->streams, relocation->count, sizeof(FarStream), compare_distance);
+	for (; count < relocation->count; count++)
+	{
+		chunks += relocation->streams[count].chunk_count;
+		if (chunks > room || (count > 0 && chunks > MOST_MOVED_CHUNKS))
+			break;
+	}
+	relocation->count = count;
+	qsort(relocation->streams, count, sizeof(FarStream), compare_segments);
+}
+
+/* Makes the free space map send nobody behind the mark, nor this session to its last page. */
+static void
+hide_end(const Relocation *relocation)
+{
+	for (BlockNumber page = relocation->mark; page < relocation->page_count; page++)
+		if (GetRecordedFreeSpace(relocation->toast, page) > 0)
+			RecordPageWithFreeSpace(relocation->toast, page, 0);
+	FreeSpaceMapVacuumRange(relocation->toast, relocation->mark, relocation->page_count);
+	RelationSetTargetBlock(relocation->toast, InvalidBlockNumber);
+}
+
+/* Moves chosen streams of one segment; false where somebody else has touched its row. */
+static bool
+move_streams(const Relocation *relocation, const FarStream *streams, uint32 count)
+{
+	PfsSegmentRow row = relocation->segments[streams[0].segment];
+	PfsSegmentInput *input = pfs_segment_open(relocation->relation, &row);
+	Oid *ids = memcpy(palloc(sizeof(Oid) * row.stream_count), row.stream_ids,
+					  sizeof(Oid) * row.stream_count);
+	PfsDirectoryWriter *writer = pfs_directory_writer_open();
+	bool done;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		ids[streams[i].stream] =
+			pfs_segment_move_stream(relocation->relation, input, streams[i].stream);
+	}
+	row.stream_ids = ids;
+	done = pfs_directory_replace(writer, pfs_storage_id(relocation->relation), &row);
+	pfs_directory_writer_close(writer);
+	return done;
+}
+
+static bool
+move_chosen(const Relocation *relocation)
+{
+	MemoryContext context =
+		AllocSetContextCreate(CurrentMemoryContext, "profstore relocation", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext outer = MemoryContextSwitchTo(context);
+	uint32 first = 0;
+	bool done = true;
+
+	while (first < relocation->count && done)
+	{
+		const FarStream *streams = &relocation->streams[first];
+		uint32 count = 1;
+
+		while (first + count < relocation->count && streams[count].segment == streams[0].segment)
+			count++;
+		done = move_streams(relocation, streams, count);
+		pfs_progress_add(PFS_PROGRESS_SEGMENTS_DONE, 1);
+		first += count;
+		MemoryContextReset(context);
+	}
+	MemoryContextSwitchTo(outer);
+	MemoryContextDelete(context);
+	return done;
+}
+
+static PfsRelocation
+relocate(Relocation *relocation)
+{
+	BlockNumber needed = needed_pages(relocation);
+
+	relocation->page_count = RelationGetNumberOfBlocks(relocation->toast);
+	if (relocation->page_count <= needed + needed / 4 + LEAST_SPARE_PAGES)
+		return PFS_RELOCATION_NONE;
+	relocation->mark = needed + needed / 16;
+	list_segments(relocation);
+	choose(relocation);
+	if (relocation->count == 0)
+		return PFS_RELOCATION_AWAITS_VACUUM;
+	pfs_progress_set(PFS_PROGRESS_PHASE, PFS_PHASE_MOVING);
+	pfs_progress_set(PFS_PROGRESS_SEGMENTS_TOTAL, relocation->segment_count);
+	pfs_progress_set(PFS_PROGRESS_SEGMENTS_DONE, 0);
+	hide_end(relocation);
+	if (!move_chosen(relocation))
+		return PFS_RELOCATION_GIVEN_UP;
+	/* where the map has promised too much, another call would do no better */
+	return RelationGetNumberOfBlocks(relocation->toast) > relocation->page_count
+			   ? PFS_RELOCATION_AWAITS_VACUUM
+			   : PFS_RELOCATION_MOVED;
+}
+
+PfsRelocation
+pfs_relocate_streams(Relation relation, Snapshot snapshot)
+{
+	Oid toast_id = relation->rd_rel->reltoastrelid;
+	Relocation relocation = { .relation = relation, .snapshot = snapshot };
+	PfsRelocation result;
+
+	if (!OidIsValid(toast_id) || !ConditionalLockRelationOid(toast_id, RowExclusiveLock))
+		return PFS_RELOCATION_NONE;
+	relocation.toast = table_open(toast_id, NoLock);
+	result = relocate(&relocation);
+	table_close(relocation.toast, NoLock);
+	return result;
+}
