@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Bytes of the longest character. */
+#define UTF8_BYTES_MAX 4
+
 size_t
 utf8_length(const char *text)
 {
@@ -50,23 +53,23 @@ utf8_valid(const char *text)
 	return true;
 }
 
+/* A character is looked at whole, so the last bytes are checked in a copy that ends. */
 bool
 utf8_valid_bytes(const char *bytes, size_t length)
 {
-	while (length > 0)
-	{
-		char last[5] = { 0 }; /* a character that the end cuts in two meets a zero */
-		size_t character;
+	char end[UTF8_BYTES_MAX] = "";
 
-		if (length < 4)
-			memcpy(last, bytes, length);
-		character = utf8_length(length < 4 ? last : bytes);
-		if (character == 0)
+	while (length >= UTF8_BYTES_MAX)
+	{
+		size_t step = utf8_length(bytes);
+
+		if (step == 0)
 			return false;
-		bytes += character;
-		length -= character;
+		bytes += step;
+		length -= step;
 	}
-	return true;
+	memcpy(end, bytes, length);
+	return strlen(end) == length && utf8_valid(end);
 }
 
 char *

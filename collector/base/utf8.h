@@ -17,10 +17,8 @@
  */
 size_t utf8_length(const char *text);
 
-/* True where the whole string is valid. */
+/* True where the whole string is valid; or all of some bytes, which need not end with a NUL. */
 bool utf8_valid(const char *text);
-
-/* The same of bytes that need not end with a NUL. */
 bool utf8_valid_bytes(const char *bytes, size_t length);
 
 /*

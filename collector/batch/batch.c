@@ -113,7 +113,7 @@ string_equal(const void *item, const void *key)
 	return strncmp(own, wanted->bytes, wanted->length) == 0 && own[wanted->length] == '\0';
 }
 
-/* Text that is no UTF-8, as it is with U+FFFD in the place of what is none. */
+/* Text that is no UTF-8, with U+FFFD in the place of what is none. */
 static const char *
 replaced_text(Batch *batch, const char *bytes, size_t length)
 {
