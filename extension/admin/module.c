@@ -15,6 +15,7 @@
 #include "import/import_settings.h"
 #include "store/write/write_buffer.h"
 #include "tableam/access.h"
+#include "views/flame_node.h"
 
 PG_MODULE_MAGIC;
 
@@ -31,6 +32,7 @@ _PG_init(void)
 	pfs_write_buffer_init();
 	pfs_access_init();
 	pfs_dictionary_init();
+	pfs_flame_node_init();
 	pfs_import_init();
 	pfs_worker_init();
 	MarkGUCPrefixReserved("profstore");

@@ -4,6 +4,8 @@
  */
 #include "base/privileges.h"
 
+#include "catalog/objectaccess.h"
+#include "catalog/pg_proc.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
@@ -35,4 +37,18 @@ pfs_require_all_rows(Oid relid, AclMode mode)
 				 errmsg("row-level security on table \"%s\" is not supported", get_rel_name(relid)),
 				 errhint(
 					 "Put policies on profstore.series: they decide which samples a role sees.")));
+}
+
+void
+pfs_require_execute(Oid function_id)
+{
+#if PG_VERSION_NUM >= 160000
+	AclResult result = object_aclcheck(ProcedureRelationId, function_id, GetUserId(), ACL_EXECUTE);
+#else
+	AclResult result = pg_proc_aclcheck(function_id, GetUserId(), ACL_EXECUTE);
+#endif
+
+	if (result != ACLCHECK_OK)
+		aclcheck_error(result, OBJECT_FUNCTION, get_func_name(function_id));
+	InvokeFunctionExecuteHook(function_id);
 }

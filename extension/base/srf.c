@@ -32,10 +32,15 @@ PfsResult
 pfs_result_begin(FunctionCallInfo fcinfo)
 {
 	ReturnSetInfo *info = (ReturnSetInfo *) fcinfo->resultinfo;
-	PfsResult result;
+	PfsResult result = { NULL, NULL, NULL };
 	MemoryContext caller;
 
 	pfs_extension_require_current();
+	if (info != NULL && IsA(info, ReturnSetInfo) && (info->allowedModes & PFS_SFRM_TAKER))
+	{
+		result.taker = ((PfsTakerInfo *) info)->taker;
+		return result;
+	}
 	if (info == NULL || !IsA(info, ReturnSetInfo) || !(info->allowedModes & SFRM_Materialize))
 		ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 						errmsg("set-valued function called in context that cannot accept a set")));

@@ -8,13 +8,27 @@
 #include "profstore.h"
 
 #include "fmgr.h"
+#include "nodes/execnodes.h"
 #include "utils/tuplestore.h"
 
 typedef struct PfsResult
 {
 	Tuplestorestate *store;
 	TupleDesc descriptor;
+	void *taker; /* NULL: rows go to the store */
 } PfsResult;
+
+/*
+ * In place of a ReturnSetInfo, for who calls a function and takes its rows in a way of his own,
+ * that the function knows. PFS_SFRM_TAKER among the modes tells it.
+ */
+typedef struct PfsTakerInfo
+{
+	ReturnSetInfo info;
+	void *taker;
+} PfsTakerInfo;
+
+#define PFS_SFRM_TAKER (1 << 16)
 
 /*
  * Prepares the result of the calling function, before which that looks at no argument: an extension

@@ -154,7 +154,7 @@ pfs_flame_scan_dropped(const PfsFlameScan *scan)
 PfsFlameRow
 pfs_flame_row(int32 level, PfsSides total, const text *label, const PfsFrameNode *node)
 {
-	return (PfsFlameRow){ level, total, total, VARDATA(label), label, node };
+	return (PfsFlameRow){ level, total, total, VARDATA(label), label, PFS_NO_SYMBOL, node };
 }
 
 static void
@@ -190,6 +190,7 @@ pfs_flame_scan_next(PfsFlameScan *scan, PfsFlameRow *row)
 	{
 		row->node = enter_node(scan, child.node);
 		row->self = row->node->self;
+		row->symbol = row->node->symbol;
 	}
 	return true;
 }

@@ -18,6 +18,7 @@ typedef struct PfsFlameRow
 	PfsSides self;
 	const char *label;
 	const text *label_text; /* the same as a datum */
+	uint32 symbol;			/* whose label it is; PFS_NO_SYMBOL: none's */
 	/* NULL: stands in for cut children of the row's parent, label "other" */
 	const PfsFrameNode *node;
 } PfsFlameRow;

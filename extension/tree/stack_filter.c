@@ -21,11 +21,17 @@ typedef struct VerdictPage
 	int64 number; /* stack id >> PAGE_BITS */
 	uint64 judged;
 	uint64 passing;
-	char status;
 } VerdictPage;
 
-#define SH_PREFIX		   verdict_table
-#define SH_ELEMENT_TYPE	   VerdictPage
+typedef struct PagePlace
+{
+	int64 number;
+	uint32 place;
+	char status;
+} PagePlace;
+
+#define SH_PREFIX		   page_places
+#define SH_ELEMENT_TYPE	   PagePlace
 #define SH_KEY_TYPE		   int64
 #define SH_KEY			   number
 #define SH_HASH_KEY(tb, k) pfs_hash64((uint64) (k))
@@ -38,12 +44,16 @@ typedef struct VerdictPage
 struct PfsStackFilter
 {
 	PfsSymbols *symbols;
-	verdict_table_hash *pages;
+	MemoryContext context;
+	VerdictPage *pages; /* as they came: mostly one series' after the other's, each ascending */
+	uint32 page_count;
+	uint32 page_capacity;
 	uint64 max_pages;
-	VerdictPage *last;	   /* the page that was used last; NULL: none yet */
+	page_places_hash *places;
+	uint32 last;		   /* the page that was used last */
 	MemoryContext scratch; /* of one call */
 	uint32 capacity;
-	bool *passing; /* by row */
+	PfsRowRange *ranges; /* of the call */
 };
 
 PfsStackFilter *
@@ -56,8 +66,10 @@ pfs_stack_filter_create(const PfsFilters *filters)
 	filter = palloc0(sizeof(PfsStackFilter));
 	pfs_dictionary_begin();
 	filter->symbols = pfs_symbols_create(filters);
-	filter->pages = verdict_table_create(CurrentMemoryContext, INITIAL_PAGES, NULL);
-	filter->max_pages = Max(pfs_hash_memory_bytes() / 8 / sizeof(VerdictPage), INITIAL_PAGES);
+	filter->context = CurrentMemoryContext;
+	filter->places = page_places_create(CurrentMemoryContext, INITIAL_PAGES, NULL);
+	filter->max_pages =
+		Max(pfs_hash_memory_bytes() / 8 / (sizeof(VerdictPage) + sizeof(PagePlace)), INITIAL_PAGES);
 	filter->scratch = AllocSetContextCreate(CurrentMemoryContext, "profstore stack filter",
 											ALLOCSET_DEFAULT_SIZES);
 	return filter;
@@ -69,18 +81,35 @@ bit_of(int64 stack_id)
 	return UINT64CONST(1) << (stack_id & (PAGE_STACKS - 1));
 }
 
+static pg_noinline uint32
+find_page(PfsStackFilter *filter, int64 number)
+{
+	bool found;
+	PagePlace *entry = page_places_insert(filter->places, number, &found);
+
+	if (!found)
+	{
+		entry->place = filter->page_count;
+		PFS_RESERVE_IN(filter->context, filter->pages, filter->page_capacity,
+					   (uint64) filter->page_count + 1);
+		filter->pages[filter->page_count++] = (VerdictPage){ number, 0, 0 };
+	}
+	return entry->place;
+}
+
+/* A series meets the stacks of its program in the order in which another one did. */
 static inline VerdictPage *
 page_of(PfsStackFilter *filter, int64 stack_id)
 {
 	int64 number = stack_id >> PAGE_BITS;
-	bool found;
+	uint32 last = filter->last;
 
-	if (filter->last != NULL && filter->last->number == number)
-		return filter->last;
-	filter->last = verdict_table_insert(filter->pages, number, &found);
-	if (!found)
-		filter->last->judged = filter->last->passing = 0;
-	return filter->last;
+	if (last < filter->page_count && filter->pages[last].number == number)
+		return &filter->pages[last];
+	filter->last = last + 1 < filter->page_count && filter->pages[last + 1].number == number
+					   ? last + 1
+					   : find_page(filter, number);
+	return &filter->pages[filter->last];
 }
 
 static void
@@ -102,55 +131,70 @@ judge(PfsStackFilter *filter, PfsStackSums *unknown)
 	}
 }
 
-/*
- * Looks the rows up, of which those of one stack mostly follow one another. Lists the stacks that
- * have not been judged, each once.
- */
-static void
-look_up(PfsStackFilter *filter, const int64 *stacks, uint32 count, PfsStackSums *unknown)
+/* The end of the rows from one on that have its stack; group is the next group, if these are known. */
+static inline uint32
+end_of_stack(const PfsSampleBlock *block, uint32 row, uint32 *group)
 {
-	bool passes = false;
+	uint32 end = row + 1;
 
-	for (uint32 row = 0; row < count; row++)
-	{
-		if (row == 0 || stacks[row] != stacks[row - 1])
-		{
-			VerdictPage *page = page_of(filter, stacks[row]);
-			uint64 bit = bit_of(stacks[row]);
-
-			passes = (page->passing & bit) != 0;
-			if (unlikely((page->judged & bit) == 0))
-			{
-				page->judged |= bit;
-				if (unknown->sums == NULL)
-					unknown->sums = PFS_ARRAY(PfsStackSum, count);
-				unknown->sums[unknown->count++] = (PfsStackSum){ stacks[row], { 0, 0 } };
-			}
-		}
-		filter->passing[row] = passes;
-	}
+	if (*group < block->group_count)
+		return end + (uint32) block->group_lengths[(*group)++];
+	while (end < block->row_count && block->stacks[end] == block->stacks[row])
+		end++;
+	return end;
 }
 
-const bool *
-pfs_stack_filter_rows(PfsStackFilter *filter, const int64 *stacks, uint32 count)
+/* Lists the rows that pass, as far as is known, and the stacks that have not been judged, once. */
+static uint32
+look_up(PfsStackFilter *filter, const PfsSampleBlock *block, PfsStackSums *unknown)
+{
+	PfsRowRange *ranges = filter->ranges;
+	uint32 group = 0;
+	uint32 count = 0;
+
+	for (uint32 row = 0, end; row < block->row_count; row = end)
+	{
+		int64 stack_id = block->stacks[row];
+		VerdictPage *page = page_of(filter, stack_id);
+		uint64 bit = bit_of(stack_id);
+
+		end = end_of_stack(block, row, &group);
+		ranges[count] = (PfsRowRange){ row, end };
+		count += (page->passing & bit) != 0;
+		if (likely(page->judged & bit))
+			continue;
+		page->judged |= bit;
+		if (unknown->sums == NULL)
+			unknown->sums = PFS_ARRAY(PfsStackSum, block->row_count);
+		unknown->sums[unknown->count++] = (PfsStackSum){ stack_id, { 0, 0 } };
+	}
+	return count;
+}
+
+uint32
+pfs_stack_filter_rows(PfsStackFilter *filter, const PfsSampleBlock *block,
+					  const PfsRowRange **ranges)
 {
 	MemoryContext caller;
 	PfsStackSums unknown = { 0, NULL };
+	uint32 count;
 
-	if (filter->pages->members > 0 && filter->pages->members + (uint64) count > filter->max_pages)
+	if (filter->page_count > 0 &&
+		filter->page_count + (uint64) block->row_count > filter->max_pages)
 	{
-		verdict_table_reset(filter->pages);
-		filter->last = NULL;
+		page_places_reset(filter->places);
+		filter->page_count = filter->last = 0;
 	}
-	PFS_RESERVE_IN(GetMemoryChunkContext(filter), filter->passing, filter->capacity, count);
+	PFS_RESERVE_IN(filter->context, filter->ranges, filter->capacity, block->row_count);
 	caller = MemoryContextSwitchTo(filter->scratch);
-	look_up(filter, stacks, count, &unknown);
+	count = look_up(filter, block, &unknown);
 	if (unknown.count > 0)
 	{
 		judge(filter, &unknown);
-		look_up(filter, stacks, count, &unknown);
+		count = look_up(filter, block, &unknown);
 	}
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(filter->scratch);
-	return filter->passing;
+	*ranges = filter->ranges;
+	return count;
 }

@@ -56,15 +56,33 @@ reserve(PfsTreeCache *cache)
 	set_capacity(cache, Max(MIN_CAPACITY, cache->capacity * 2));
 }
 
-void
-pfs_tree_fill(PfsTreeCache *cache, uint32 node_count, const int64 *ids, const uint32 *parents,
-			  const int32 *locations)
+static void *
+own_copy(const PfsTreeCache *cache, const void *array, Size bytes)
 {
-	set_capacity(cache, Max(MIN_CAPACITY, node_count + 1));
-	memcpy(cache->ids + 1, ids, node_count * sizeof(int64));
-	memcpy(cache->parents + 1, parents, node_count * sizeof(uint32));
-	memcpy(cache->locations + 1, locations, node_count * sizeof(int32));
-	cache->tree.node_count = node_count;
+	void *copy = MemoryContextAllocHuge(cache->context, bytes);
+
+	memcpy(copy, array, bytes);
+	return copy;
+}
+
+#define OWN(cache, array) own_copy(cache, array, (Size) (cache)->capacity * sizeof(*(array)))
+
+void
+pfs_tree_own_nodes(PfsTreeCache *cache)
+{
+	if (cache->shares_nodes)
+	{
+		cache->tree.ids = cache->ids = OWN(cache, cache->ids);
+		cache->tree.parents = cache->parents = OWN(cache, cache->parents);
+		cache->tree.locations = cache->locations = OWN(cache, cache->locations);
+	}
+	cache->shares_nodes = false;
+	if (cache->shares_places)
+	{
+		cache->places = OWN(cache, cache->places);
+		cache->shape_of = OWN(cache, cache->shape_of);
+	}
+	cache->shares_places = false;
 }
 
 uint32
@@ -72,6 +90,8 @@ pfs_tree_append(PfsTreeCache *cache, int64 id, uint32 parent, int32 location)
 {
 	uint32 index;
 
+	if (unlikely(cache->shares_nodes || cache->shares_places))
+		pfs_tree_own_nodes(cache);
 	if (cache->tree.node_count + 1 >= cache->capacity)
 		reserve(cache);
 	index = ++cache->tree.node_count;

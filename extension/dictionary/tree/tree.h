@@ -32,7 +32,20 @@ typedef struct PfsTreeCache
 	uint32 orphans;		 /* nodes whose parents no chunk holds: the next call reads all again */
 	uint64 read_by;		 /* the call that read it first: see pfs_trees_begin */
 	uint64 horizon;		 /* chunks of transactions before this one are all here */
-	uint32 shared_nodes; /* of the tree in shared memory when it was looked at last */
+	uint32 shared_nodes; /* of the tree in shared memory when it was looked at last; … */
+	bool shared_shape;	 /* … it has a shape */
+	uint64 offered_by; /* the call that put it there, and after which it may be read there; or 0 */
+
+	/*
+	 * The tree in shared memory that is read (shared_trees.h), or NULL, and what of it: the three
+	 * arrays of nodes, shape_of and places, the first shape. What is shared is never written:
+	 * before, it becomes the tree's own.
+	 */
+	void *shared;
+	bool shares_nodes;
+	bool shares_places;
+	bool shares_shape;
+
 	MemoryContext context;
 	Size bytes;		/* taken from context when it was looked at last */
 	dlist_node use; /* in the list of trees, latest used first */
@@ -71,9 +84,8 @@ typedef struct PfsTreeCache
 /* Sets up an empty tree; memory is taken from context. */
 void pfs_tree_init(PfsTreeCache *cache, int32 partition_id, MemoryContext context);
 
-/* Fills an empty tree with settled nodes 1 .. node_count; the arrays begin with that of index 1. */
-void pfs_tree_fill(PfsTreeCache *cache, uint32 node_count, const int64 *ids, const uint32 *parents,
-				   const int32 *locations);
+/* What of nodes and their places is shared becomes the tree's own, to be written. */
+void pfs_tree_own_nodes(PfsTreeCache *cache);
 
 /*
  * Appends a node, raising PROGRAM_LIMIT_EXCEEDED beyond 2^32 - 2 of them; its index holds until

@@ -40,6 +40,7 @@ static void
 drop_tree(PfsTreeCache *cache)
 {
 	tree_bytes -= cache->bytes;
+	pfs_shared_tree_release(cache);
 	dlist_delete(&cache->use);
 	MemoryContextDelete(cache->context);
 	hash_search(trees, &cache->partition_id, HASH_REMOVE, NULL);
@@ -94,6 +95,10 @@ begin_call(bool names_changed)
 static void
 forget_trees(void)
 {
+	dlist_iter at;
+
+	dlist_foreach(at, &uses)
+		pfs_shared_tree_release(dlist_container(PfsTreeCache, use, at.cur));
 	trees = NULL;
 	tree_bytes = 0;
 	dlist_init(&uses);
@@ -154,6 +159,13 @@ make_trees(void)
 	*find_rendezvous_variable(PFS_CACHED_TREES) = &uses;
 }
 
+static void
+offer_tree(PfsTreeCache *cache)
+{
+	if (pfs_shared_tree_offer(cache))
+		cache->offered_by = call;
+}
+
 /* A transaction without an id has stored no nodes. */
 void
 pfs_tree_refresh(PfsTreeCache *cache)
@@ -162,8 +174,10 @@ pfs_tree_refresh(PfsTreeCache *cache)
 	cache->changing = true;
 	pfs_tree_load(cache);
 	cache->changing = false;
+	if (!cache->shares_nodes && !cache->shares_places && !cache->shares_shape)
+		pfs_shared_tree_release(cache);
 	count_bytes(cache);
-	pfs_shared_tree_offer(cache);
+	offer_tree(cache);
 }
 
 /* What was not there may be there by now; shapes that are in use have to stay. */
@@ -171,6 +185,19 @@ static bool
 is_outdated(const PfsTreeCache *cache)
 {
 	return cache->orphans > 0 && !cache->own && cache->read_by != call;
+}
+
+/*
+ * Whether a tree that was put in shared memory by an earlier call can be read there, so that the
+ * session's own memory is free. Not that of who interns: its hash of children is no query's.
+ */
+static bool
+can_share(PfsTreeCache *cache)
+{
+	if (cache->offered_by == 0 || cache->offered_by == call || cache->own || cache->slot_count > 0)
+		return false;
+	cache->offered_by = 0;
+	return pfs_shared_tree_is_there(cache);
 }
 
 /* The cached tree of a partition. Loads it and sets *loaded if it was not there. */
@@ -182,7 +209,7 @@ find_tree(int32 partition_id, bool *loaded)
 	if (trees == NULL)
 		make_trees();
 	cache = hash_search(trees, &partition_id, HASH_FIND, NULL);
-	if (cache != NULL && (cache->changing || is_outdated(cache)))
+	if (cache != NULL && (cache->changing || is_outdated(cache) || can_share(cache)))
 	{
 		drop_tree(cache);
 		cache = NULL;
@@ -200,7 +227,7 @@ find_tree(int32 partition_id, bool *loaded)
 		dlist_push_head(&uses, &cache->use);
 		cache->changing = true;
 		cache->read_by = call;
-		pfs_shared_tree_copy(cache);
+		pfs_shared_tree_borrow(cache);
 		pfs_tree_refresh(cache);
 	}
 	else
@@ -264,6 +291,7 @@ pfs_tree_shapes(const PfsTree *tree, const uint32 *indexes, uint32 count)
 		pfs_tree_shapes_extend(cache);
 		cache->shape_debt = 0;
 		count_bytes(cache);
+		offer_tree(cache);
 	}
 	if (tree_bytes > bytes_limit() && !is_held)
 		return 0;

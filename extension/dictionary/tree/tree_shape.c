@@ -150,6 +150,34 @@ pfs_shape_make_of(PfsTreeShape *shape, MemoryContext context, const PfsTree *tre
 
 /* Shapes of a cached tree */
 
+/* Frees shapes from a number on; a shared one is another's. */
+static void
+free_shapes(PfsTreeCache *cache, uint32 first)
+{
+	for (uint32 i = first; i < cache->shape_count; i++)
+		if (i > 0 || !cache->shares_shape)
+			pfree(unconstify(uint32 *, cache->shapes[i].indexes));
+	cache->shares_shape &= first > 0;
+}
+
+/* The indexes of the first shape are about to change. */
+static void
+own_shape(PfsTreeCache *cache)
+{
+	PfsTreeShape *shape = &cache->shapes[0];
+	Size bytes = (Size) shape->count * sizeof(uint32);
+	char *arrays;
+
+	if (!cache->shares_shape)
+		return;
+	arrays = MemoryContextAllocHuge(cache->context, 4 * bytes);
+	shape->indexes = memcpy(arrays, shape->indexes, bytes);
+	shape->parents = memcpy(arrays + bytes, shape->parents, bytes);
+	shape->ends = memcpy(arrays + 2 * bytes, shape->ends, bytes);
+	shape->locations = memcpy(arrays + 3 * bytes, shape->locations, bytes);
+	cache->shares_shape = false;
+}
+
 /* The first shape, of all nodes; others go. */
 static void
 make_first(PfsTreeCache *cache)
@@ -167,8 +195,7 @@ make_first(PfsTreeCache *cache)
 	}
 	pfs_shape_make(&shape, cache->context, count, cache->parents, cache->locations, cache->places);
 	memset(cache->shape_of, 0, count);
-	for (uint32 i = 0; i < cache->shape_count; i++)
-		pfree(unconstify(uint32 *, cache->shapes[i].indexes));
+	free_shapes(cache, 0);
 	cache->shapes[0] = shape;
 	cache->own_counts[0] = count - 1;
 	cache->shape_count = 1;
@@ -241,8 +268,7 @@ pfs_tree_shapes_extend(PfsTreeCache *cache)
 			cache->shape_of[nodes[i]] = (uint8) number;
 			cache->places[nodes[i]] = places[i];
 		}
-		for (uint32 i = number; i < cache->shape_count; i++)
-			pfree(unconstify(uint32 *, cache->shapes[i].indexes));
+		free_shapes(cache, number);
 		cache->shapes[number] = shape;
 		cache->own_counts[number] = count;
 		cache->shape_count = number + 1;
@@ -276,6 +302,7 @@ pfs_tree_shapes_move(PfsTreeCache *cache, uint32 start, const uint32 *order, con
 	memcpy(cache->shape_of + start, shape_of, count * sizeof(uint8));
 
 	/* 2. the first shape holds each of its nodes once, the others have copies as well */
+	own_shape(cache);
 	for (uint32 i = 0; i < count; i++)
 		if (shape_of[i] == 0)
 			unconstify(uint32 *, cache->shapes[0].indexes)[places[i]] = start + i;
