@@ -5,13 +5,15 @@
  *
  * One ring buffer record is a struct pfs_sample followed by its stack, leaf first:
  *
- *		| struct pfs_sample (120 bytes) | kernel_count × u64 | user_count × u64 | struct pfs_late |
+ *		| struct pfs_sample (120 bytes) | kernel_count × u64 | user words × u64 | struct pfs_late |
  *
  * Addresses are absolute, in the kernel's and the process's address space; those of user frames
- * carry PFS_FRAME_* bits, and a frame of interpreted code is several words. A stack that could not
- * be walked to its end leaves the frames found so far and the reason; the sample is sent all the
- * same. With PFS_SAMPLE_LATE the walk ended because the kernel's tables lacked something: pfs_late
- * has what the collector needs to go on with it.
+ * carry PFS_FRAME_* bits, and a frame of interpreted code is several words. Of a user stack of more
+ * than PFS_MAX_USER_FRAMES words the record holds as many (pfs_walk_place): the innermost, and the
+ * outermost, which go round in the places behind them. A stack that could not be walked to its end
+ * leaves the frames found so far and the reason; the sample is sent all the same. With
+ * PFS_SAMPLE_LATE the walk ended because the kernel's tables lacked something: pfs_late has what
+ * the collector needs to go on with it.
  */
 #ifndef PFS_EVENTS_H
 #define PFS_EVENTS_H
@@ -21,9 +23,8 @@
 #include "unwind_types.h"
 
 /* Per half of the stack: kernel.perf_event_max_stack's default, and so bpf_get_stack's limit. */
-#define PFS_MAX_FRAMES		127
-#define PFS_MAX_USER_FRAMES 512
-#define PFS_COMM_BYTES		16
+#define PFS_MAX_FRAMES 127
+#define PFS_COMM_BYTES 16
 
 /*
  * Copies of user stacks, a page at a time: the first that are resident of so many from the stack
@@ -82,7 +83,7 @@ struct pfs_sample {
 	__u32 parent_pid;
 	__u32 cpu;
 	__u16 kernel_count;				   /* frames */
-	__u16 user_count;				   /* words */
+	__u16 user_count;				   /* words found; pfs_walk_kept() of them are in the record */
 	__u8 kernel_error;				   /* errno of the walk, 0 where it went well */
 	__u8 user_status;				   /* enum pfs_walk_status */
 	__u8 flags;						   /* PFS_SAMPLE_* */

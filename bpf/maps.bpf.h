@@ -17,13 +17,13 @@
 #define PFS_LATE_WORDS	((sizeof(struct pfs_late) + 7) / 8)
 
 struct pfs_scratch {
+	struct pfs_walk walk; /* beside what else each sample writes */
+	__u32 verdict;		  /* on the image: PFS_VERDICT_* */
+	__u32 young;		  /* one of the image's first samples */
+	__u32 slot;			  /* its own number */
+	__u32 taken;		  /* by an event that is not at its end yet */
 	struct pfs_sample sample;
 	__u64 words[PFS_FRAME_WORDS + PFS_LATE_WORDS]; /* frames, and the hand-over behind them */
-	struct pfs_walk walk;
-	__u32 verdict; /* on the image: PFS_VERDICT_* */
-	__u32 young;   /* one of the image's first samples */
-	__u32 slot;	   /* its own number */
-	__u32 taken;   /* by an event that is not at its end yet */
 };
 
 /*

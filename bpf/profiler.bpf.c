@@ -40,6 +40,9 @@ const volatile __u64 pfs_late_limit_bytes = 1 << 19;
  */
 const volatile __u32 pfs_excluded_pid = 0;
 
+/* Is there an image whose ticks are to be dropped? The collector sets it when it says so. */
+volatile __u32 pfs_drops = 0;
+
 /*
  * The controller whose hierarchy of control groups is told beside the unified one; set before
  * loading.
@@ -160,8 +163,8 @@ pfs_walk_kernel(void *context, struct pfs_scratch *scratch)
 
 /*
  * The verdict on the image, and whether it is young: true for its first sample, and for the 2nd,
- * 4th and 8th. It maps its libraries after it has begun to run, and may be gone before the
- * collector's timer next fires.
+ * 4th and 8th, until it is described. It maps its libraries after it has begun to run, and may be
+ * gone before the collector's timer next fires.
  */
 static __always_inline void
 pfs_know_image(struct pfs_scratch *scratch)
@@ -174,6 +177,9 @@ pfs_know_image(struct pfs_scratch *scratch)
 
 	scratch->verdict = 0;
 	scratch->young = 0;
+	/* what is described is waited for no more, and what its walk lacks it asks for */
+	if (!pfs_drops && pfs_described(sample))
+		return;
 	known = bpf_map_lookup_elem(&pfs_images, &pid);
 	if (known && known->start_time_ns == image.start_time_ns && known->exec_id == image.exec_id)
 	{
@@ -208,7 +214,7 @@ pfs_emit_with_stack(struct pfs_scratch *scratch, struct task_struct *task, __u64
 	if (late_bytes == 0 || late_bytes > sizeof(struct pfs_late))
 		return 0;
 	scratch->sample.flags |= PFS_SAMPLE_LATE;
-	if (!bpf_ringbuf_output(&pfs_ring, scratch, frame_bytes + late_bytes, flags))
+	if (!bpf_ringbuf_output(&pfs_ring, &scratch->sample, frame_bytes + late_bytes, flags))
 		return 1;
 	scratch->sample.flags &= (__u8) ~PFS_SAMPLE_LATE;
 	return 0;
@@ -222,7 +228,7 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 {
 	const struct pfs_sample *sample = &scratch->sample;
 	__u64 waiting_bytes = bpf_ringbuf_query(&pfs_ring, BPF_RB_AVAIL_DATA);
-	__u64 words = (__u64) sample->kernel_count + sample->user_count;
+	__u64 words = (__u64) sample->kernel_count + pfs_walk_kept(sample->user_count);
 	__u64 flags = BPF_RB_NO_WAKEUP;
 	__u64 frame_bytes;
 
@@ -248,7 +254,7 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 		}
 		pfs_count(PFS_COUNTER_LATE_SKIPPED);
 	}
-	if (bpf_ringbuf_output(&pfs_ring, scratch, frame_bytes, flags))
+	if (bpf_ringbuf_output(&pfs_ring, &scratch->sample, frame_bytes, flags))
 		pfs_count(PFS_COUNTER_RING_FULL);
 	else
 		pfs_count(PFS_COUNTER_SAMPLES);
@@ -261,7 +267,7 @@ pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
 static __always_inline struct pfs_scratch *
 pfs_begin_sample(struct task_struct *task)
 {
-	struct pfs_scratch *scratch = 0;
+	struct pfs_scratch *scratch;
 
 	pfs_count(PFS_COUNTER_EVENTS);
 	if (!(__u32) bpf_get_current_pid_tgid())

@@ -5,17 +5,19 @@
  *
  * This file is compiled twice: into the BPF programs, and into the collector (unwind/late_walk.c),
  * which walks what the kernel could not, and replays recorded processes in tests. What differs
- * stands behind six functions that the includer defines first: pfs_read_user for a word of the
- * process's memory (0 where it was read), and pfs_get_{mapping,entry,line,rule} for table entries,
- * which may answer NULL; and pfs_trusts_jit, whether the rules of generated code, which comes and
+ * stands behind seven functions that the includer defines first: pfs_read_stack for a word of the
+ * process's memory (0 where it was read), and pfs_get_{mapping,entry,line,rule,recent} for table
+ * entries, which may answer NULL; and pfs_trusts_jit, whether the rules of generated code, which comes and
  * goes, are those of the code that was sampled.
  *
  * One step, for the frame at walk->at.pc:
  *
- *	1. Find the mapping: the one of the frame before, else by halving the process's run.
+ *	1. Find the mapping: the one of the frame before, or before that, else by halving the process's
+ *	   run.
  *	2. Record the frame.
- *	3. Find the row: page by its number, line by halving, row by halving. A return address looks up
- *	   the byte before it, so that a call at the very end of a function finds its own function's
+ *	3. Find the row: as it was found for this place before, else page by its number, line by halving,
+ *	   row by halving: each of these reads memory that no cache of the processor's has, where the
+ *	   walker runs twenty times a second. A return address looks up the byte before it, so that a call at the very end of a function finds its own function's
  *	   rule.
  *	4. Apply the rule; where there is none, or the mapping says so, follow the frame pointer with
  *	   checks.
@@ -60,13 +62,27 @@ pfs_walk_end(struct pfs_walk *walk, enum pfs_walk_status status)
 }
 
 static __always_inline int
+pfs_holds(const struct pfs_unwind_mapping *mapping, __u64 address)
+{
+	return address >= mapping->start && address < mapping->end;
+}
+
+static __always_inline int
 pfs_find_mapping(struct pfs_walk *walk, __u64 address)
 {
 	__u32 low = walk->process.first;
 	__u32 high = low + walk->process.count;
+	struct pfs_unwind_mapping before;
 
-	if (address >= walk->mapping.start && address < walk->mapping.end)
+	if (pfs_holds(&walk->mapping, address))
 		return 1;
+	before = walk->before;
+	walk->before = walk->mapping;
+	if (pfs_holds(&before, address))
+	{
+		walk->mapping = before;
+		return 1;
+	}
 
 	/* 2^16 mappings are the kernel's default limit for a process */
 	for (int i = 0; i < 17 && low < high; i++)
@@ -134,10 +150,10 @@ pfs_find_page(const struct pfs_walk *walk, __u64 elf_address)
 	return entry && entry->page.line_count > 0 ? &entry->page : 0;
 }
 
-static __always_inline const struct pfs_unwind_rule *
-pfs_find_rule(const struct pfs_walk *walk, __u64 address)
+/* Number of the rule in the table; 0: none. */
+static __always_inline __u32
+pfs_look_up_rule(const struct pfs_walk *walk, __u64 elf_address)
 {
-	__u64 elf_address = address - walk->mapping.bias;
 	__u32 offset = (__u32) elf_address & ((1U << PFS_UNWIND_PAGE_BITS) - 1);
 	const struct pfs_unwind_page *page = pfs_find_page(walk, elf_address);
 	const struct pfs_unwind_line *line;
@@ -153,7 +169,33 @@ pfs_find_rule(const struct pfs_walk *walk, __u64 address)
 		if (line->rows[(at + step) & (PFS_UNWIND_LINE_ROWS - 1)].offset <= offset)
 			at += step;
 	}
-	return pfs_get_rule(line->rows[at & (PFS_UNWIND_LINE_ROWS - 1)].rule);
+	return line->rows[at & (PFS_UNWIND_LINE_ROWS - 1)].rule;
+}
+
+static __always_inline const struct pfs_unwind_rule *
+pfs_find_rule(const struct pfs_walk *walk, __u64 address)
+{
+	__u64 elf_address = address - walk->mapping.bias;
+	__u64 table = pfs_mapping_table(&walk->mapping);
+	__u64 place = (table << PFS_RECENT_ADDRESS_BITS | elf_address) * PFS_RECENT_FACTOR &
+				  ((1ULL << PFS_RECENT_PLACE_BITS) - 1);
+	__u64 tag = place & ((1ULL << PFS_RECENT_TAG_BITS) - 1);
+	volatile __u64 *recent = 0;
+	__u64 found = 0;
+	__u32 rule;
+
+	if (table != 0 && elf_address >> PFS_RECENT_ADDRESS_BITS == 0)
+		recent = pfs_get_recent((__u32) (place >> PFS_RECENT_TAG_BITS));
+	if (recent)
+		found = *recent;
+	rule = found & ((1U << PFS_RECENT_RULE_BITS) - 1);
+	if (rule == 0 || found >> PFS_RECENT_RULE_BITS != tag)
+	{
+		rule = pfs_look_up_rule(walk, elf_address);
+		if (recent && rule != 0)
+			*recent = tag << PFS_RECENT_RULE_BITS | rule;
+	}
+	return pfs_get_rule(rule);
 }
 
 /* Moves to the caller; pointer authentication codes of arm64 lie above the address bits. */
@@ -180,7 +222,7 @@ pfs_walk_to_caller(struct pfs_walk *walk, __u64 pc, __u64 sp, __u64 fp)
 static __always_inline int
 pfs_step_by_frame_pointer(struct pfs_walk *walk)
 {
-	int proven = walk->mapping.kind == PFS_MAPPING_FRAME_POINTER;
+	int proven = pfs_mapping_kind(&walk->mapping) == PFS_MAPPING_FRAME_POINTER;
 	__u64 fp = walk->at.fp;
 	__u64 caller_fp;
 	__u64 pc;
@@ -189,7 +231,7 @@ pfs_step_by_frame_pointer(struct pfs_walk *walk)
 		return pfs_walk_end(walk, proven ? PFS_WALK_END_OF_FRAMES : PFS_WALK_NO_RULE);
 	if (fp < walk->at.sp || fp - walk->at.sp > PFS_MAX_FP_FRAME_BYTES || (fp & 7))
 		return pfs_walk_end(walk, proven ? PFS_WALK_BAD_FRAME : PFS_WALK_NO_RULE);
-	if (pfs_read_user(fp, &caller_fp) || pfs_read_user(fp + 8, &pc))
+	if (pfs_read_stack(walk, fp, &caller_fp) || pfs_read_stack(walk, fp + 8, &pc))
 		return pfs_walk_end(walk, PFS_WALK_READ_FAILED);
 	if (pc == 0)
 		return pfs_walk_end(walk, proven ? PFS_WALK_END_OF_FRAMES : PFS_WALK_NO_RULE);
@@ -209,7 +251,7 @@ pfs_step_over_signal(struct pfs_walk *walk)
 #ifdef PFS_ARM64
 	for (int i = 0; i < PFS_REGISTER_COUNT; i++)
 	{
-		if (pfs_read_user(base + 8 * (__u64) i, &walk->at.registers[i]))
+		if (pfs_read_stack(walk, base + 8 * (__u64) i, &walk->at.registers[i]))
 			return pfs_walk_end(walk, PFS_WALK_READ_FAILED);
 	}
 #else
@@ -219,7 +261,7 @@ pfs_step_over_signal(struct pfs_walk *walk)
 
 	for (int i = 0; i < PFS_REGISTER_COUNT; i++)
 	{
-		if (pfs_read_user(base + 8 * (__u64) slots[i], &walk->at.registers[i]))
+		if (pfs_read_stack(walk, base + 8 * (__u64) slots[i], &walk->at.registers[i]))
 			return pfs_walk_end(walk, PFS_WALK_READ_FAILED);
 	}
 #endif
@@ -237,7 +279,8 @@ pfs_step_without_rule(struct pfs_walk *walk)
 #ifdef PFS_ARM64
 	__u64 instructions;
 
-	if (pfs_read_user(walk->at.pc, &instructions) == 0 && instructions == 0xd4000001d2801168ULL)
+	if (pfs_read_stack(walk, walk->at.pc, &instructions) == 0 &&
+		instructions == 0xd4000001d2801168ULL)
 		return pfs_step_over_signal(walk);
 #endif
 	return pfs_step_by_frame_pointer(walk);
@@ -245,18 +288,18 @@ pfs_step_without_rule(struct pfs_walk *walk)
 
 #ifndef PFS_ARM64
 static __always_inline int
-pfs_register_bx(const struct pfs_walk *walk, __u64 *value)
+pfs_register_bx(struct pfs_walk *walk, __u64 *value)
 {
 	*value = walk->at.registers[PFS_REGISTER_BX];
 	if (walk->at.bx_at == 0)
 		return 1;
-	return walk->at.bx_at != PFS_BX_LOST && !pfs_read_user(walk->at.bx_at, value);
+	return walk->at.bx_at != PFS_BX_LOST && !pfs_read_stack(walk, walk->at.bx_at, value);
 }
 #endif
 
 /* Value of a register in this frame; false where it is not known any more. */
 static __always_inline int
-pfs_register(const struct pfs_walk *walk, __u32 number, __u64 *value)
+pfs_register(struct pfs_walk *walk, __u32 number, __u64 *value)
 {
 #ifndef PFS_ARM64
 	if (number == PFS_REGISTER_BX)
@@ -307,7 +350,7 @@ pfs_lost_sp(const struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
 }
 
 static __always_inline int
-pfs_rule_cfa(const struct pfs_walk *walk, const struct pfs_unwind_rule *rule, __u64 *cfa)
+pfs_rule_cfa(struct pfs_walk *walk, const struct pfs_unwind_rule *rule, __u64 *cfa)
 {
 	__u64 limit = PFS_MAX_FRAME_BYTES;
 	__u64 base;
@@ -330,7 +373,13 @@ pfs_rule_cfa(const struct pfs_walk *walk, const struct pfs_unwind_rule *rule, __
 		*cfa += 8;
 	if (rule->flags & PFS_UNWIND_CFA_DEREF)
 	{
-		if (pfs_read_user(*cfa, cfa))
+		if (PFS_UNWIND_INDEX(rule->flags))
+		{
+			if (!pfs_register(walk, PFS_UNWIND_INDEX(rule->flags), &base))
+				return PFS_WALK_NO_RULE;
+			*cfa += 8 * base;
+		}
+		if (pfs_read_stack(walk, *cfa, cfa))
 			return PFS_WALK_READ_FAILED;
 		*cfa += (__u64) (__s64) rule->cfa_add;
 	}
@@ -366,7 +415,7 @@ pfs_step_by_rule(struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
 	{
 		__s64 offset = rule->kind == PFS_UNWIND_PLT ? -8 : rule->ra_offset * PFS_UNWIND_UNIT;
 
-		if (pfs_read_user(cfa + (__u64) offset, &pc))
+		if (pfs_read_stack(walk, cfa + (__u64) offset, &pc))
 			return pfs_walk_end(walk, PFS_WALK_READ_FAILED);
 	}
 
@@ -378,7 +427,7 @@ pfs_step_by_rule(struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
 
 		__s64 offset = rule->fp_offset * PFS_UNWIND_UNIT;
 
-		if (pfs_read_user(base + (__u64) offset, &fp))
+		if (pfs_read_stack(walk, base + (__u64) offset, &fp))
 			return pfs_walk_end(walk, PFS_WALK_READ_FAILED);
 	}
 	if (pc == 0)
@@ -410,6 +459,7 @@ pfs_walk_step(struct pfs_walk *walk, __u64 *frame)
 {
 	__u64 address = walk->at.pc - walk->at.is_return;
 	const struct pfs_unwind_rule *rule;
+	__u32 kind;
 
 	*frame = pfs_walk_frame(&walk->at);
 
@@ -423,10 +473,10 @@ pfs_walk_step(struct pfs_walk *walk, __u64 *frame)
 	}
 	walk->count++;
 
-	if (walk->mapping.kind == PFS_MAPPING_PENDING ||
-		(walk->mapping.kind == PFS_MAPPING_JIT && !pfs_trusts_jit()))
+	kind = pfs_mapping_kind(&walk->mapping);
+	if (kind == PFS_MAPPING_PENDING || (kind == PFS_MAPPING_JIT && !pfs_trusts_jit()))
 		return pfs_walk_end(walk, PFS_WALK_NO_TABLE);
-	if (walk->mapping.kind == PFS_MAPPING_FRAME_POINTER)
+	if (kind == PFS_MAPPING_FRAME_POINTER)
 		return pfs_step_without_rule(walk);
 
 	rule = pfs_find_rule(walk, address);

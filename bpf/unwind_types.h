@@ -25,6 +25,7 @@
  *
  *		CFA       = value(cfa_register) + cfa_offset               for PFS_UNWIND_CFI
  *		CFA       = *(value(cfa_register) + cfa_offset) + cfa_add   with PFS_UNWIND_CFA_DEREF
+ *		            likewise, 8 * value(index register) further   with PFS_UNWIND_INDEX too
  *		caller pc = *(CFA + ra_offset), or ra_register with PFS_UNWIND_RA_IN_REGISTER
  *		caller fp = fp (PFS_FP_SAME), *(CFA + fp_offset) (PFS_FP_AT_CFA),
  *		            *(fp + fp_offset) (PFS_FP_AT_FP)
@@ -61,6 +62,9 @@ enum pfs_unwind_fp {
 #define PFS_UNWIND_RA_IN_REGISTER 0x02
 /* the caller's frame may lie anywhere (Go's system stacks) */
 #define PFS_UNWIND_OTHER_STACK	  0x04
+/* the upper half of the flags: an index register's number (a frame kept behind an array); 0: none */
+#define PFS_UNWIND_INDEX_MASK	  0xf0
+#define PFS_UNWIND_INDEX(flags)	  ((flags) >> 4)
 
 /*
  * What offsets of saved registers count, in bytes. AArch64 code keeps them at the low end of its
@@ -158,8 +162,28 @@ struct pfs_unwind_mapping {
 	__u64 end;
 	__u64 bias;		 /* process address - bias = ELF virtual address */
 	__u32 directory; /* number of its first entry, with PFS_MAPPING_TABLE */
-	__u32 kind;		 /* enum pfs_mapping_kind */
+	/* enum pfs_mapping_kind; from PFS_MAPPING_KIND_BITS on the table's own number, 0: it has none */
+	__u32 kind;
 };
+
+/* One word, so that kind and number are always of the same table. */
+#define PFS_MAPPING_KIND_BITS	   8
+#define PFS_MAPPING_MOST_TABLES	   ((1U << (32 - PFS_MAPPING_KIND_BITS)) - 1)
+#define pfs_mapping_kind(mapping)  ((mapping)->kind & ((1U << PFS_MAPPING_KIND_BITS) - 1))
+#define pfs_mapping_table(mapping) ((mapping)->kind >> PFS_MAPPING_KIND_BITS)
+
+/*
+ * Rules that were found, by place: a shared array of words, each of which is read and written as a
+ * whole. A place is the table's number, which no other table ever bears, and an ELF address. Times
+ * an odd number it is another of so many bits, of which no two places share one: the upper bits are
+ * the slot, and the others stand in it, above the rule's number.
+ */
+#define PFS_RECENT_ADDRESS_BITS 36
+#define PFS_RECENT_PLACE_BITS	(PFS_RECENT_ADDRESS_BITS + 32 - PFS_MAPPING_KIND_BITS)
+#define PFS_RECENT_SLOT_BITS	15 /* 256 KiB */
+#define PFS_RECENT_TAG_BITS		(PFS_RECENT_PLACE_BITS - PFS_RECENT_SLOT_BITS)
+#define PFS_RECENT_RULE_BITS	16
+#define PFS_RECENT_FACTOR		0x9e3779b97f4a7c15ULL /* odd; 2^64 over the golden ratio */
 
 struct pfs_unwind_process {
 	__u64 start_time_ns; /* of the image described, as in struct pfs_sample */
@@ -202,14 +226,51 @@ struct pfs_walk_state {
 	__u8 unused[4];
 };
 
+/* A piece of the stack that was read at once. */
+#define PFS_WINDOW_WORDS  32
+#define PFS_NO_WINDOW	  (~0ULL)
+#define PFS_WINDOW_BEFORE 56 /* bytes in front of what was asked for: where registers are saved */
+struct pfs_stack_window {
+	__u64 start;
+	__u64 words[PFS_WINDOW_WORDS];
+};
+
 /* A walk under way. */
 struct pfs_walk {
 	struct pfs_walk_state at;
 	struct pfs_unwind_mapping mapping; /* of the current pc */
+	struct pfs_unwind_mapping before;  /* the one before it: calls go there and back */
 	struct pfs_unwind_process process;
-	__u16 count; /* frames recorded */
-	__u8 status; /* enum pfs_walk_status */
+	struct pfs_stack_window window; /* of the walk in the kernel, as what follows */
+	__u64 word;						/* that was read */
+	__u16 count;					/* frames found */
+	__u8 status;					/* enum pfs_walk_status */
 };
+
+/*
+ * Deep recursion: of the frames that a walk finds so many are kept. The innermost stay, and the
+ * outermost as well, so that the stack keeps its root; the middle is cut out.
+ */
+#define PFS_MAX_USER_FRAMES 512
+#define PFS_ROOT_FRAMES		128
+#define PFS_LEAF_FRAMES		(PFS_MAX_USER_FRAMES - PFS_ROOT_FRAMES)
+#define PFS_MAX_WALK_FRAMES 2048 /* found: what one tick may take is bounded */
+
+/* How many frames are kept of so many. */
+static inline __u32
+pfs_walk_kept(__u32 count)
+{
+	return count < PFS_MAX_USER_FRAMES ? count : PFS_MAX_USER_FRAMES;
+}
+
+/* Where the frame of this number is kept, until another one takes its place. */
+static inline __u32
+pfs_walk_place(__u32 number)
+{
+	if (number < PFS_LEAF_FRAMES)
+		return number;
+	return PFS_LEAF_FRAMES + (number - PFS_LEAF_FRAMES) % PFS_ROOT_FRAMES;
+}
 
 /* How a walk ended. */
 #define PFS_WALK_STATUSES(X)                                                                 \
@@ -217,7 +278,7 @@ struct pfs_walk {
 	X(END_OF_STACK, "end_of_stack", "at a frame whose return address is undefined: whole")   \
 	X(END_OF_FRAMES, "end_of_frames",                                                        \
 	  "at a zero frame pointer or return address in code with frame pointers: whole")        \
-	X(TOO_DEEP, "too_deep", "after PFS_MAX_USER_FRAMES frames")                              \
+	X(TOO_DEEP, "too_deep", "after PFS_MAX_WALK_FRAMES frames")                              \
 	X(NO_PROCESS, "no_process", "the collector has not described this process yet")          \
 	X(NO_MAPPING, "no_mapping", "no executable mapping is known at the address")             \
 	X(NO_TABLE, "no_table", "the table of the binary is not loaded yet")                     \

@@ -138,8 +138,9 @@ pfs_begin_walk(struct pfs_walk *walk, const pfs_registers *registers)
 {
 	walk->count = 0;
 	walk->status = PFS_WALK_NO_REGISTERS;
-	walk->mapping.start = 0;
 	walk->mapping.end = 0;
+	walk->before.end = 0;
+	walk->window.start = PFS_NO_WINDOW;
 	if (!pfs_is_64_bit(registers))
 		return;
 	pfs_number_registers(&walk->at, registers);
@@ -175,7 +176,7 @@ pfs_user_step(__u32 slot, __u32 first)
 
 	if (!scratch)
 		return 1;
-	at = first + scratch->walk.count;
+	at = first + pfs_walk_place(scratch->walk.count);
 	if (at >= PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES)
 		return 1;
 	return pfs_walk_step(&scratch->walk, &scratch->words[at]);
@@ -298,6 +299,19 @@ pfs_hand_over(struct pfs_scratch *scratch, struct task_struct *task, __u32 words
 	return sizeof(*late) - sizeof(late->bytes) + late->length;
 }
 
+/* What the collector has told of the sample's image; NULL: nothing yet. */
+static __always_inline const struct pfs_unwind_process *
+pfs_described(const struct pfs_sample *sample)
+{
+	__u32 pid = sample->pid;
+	const struct pfs_unwind_process *process = bpf_map_lookup_elem(&pfs_processes, &pid);
+
+	return process && process->start_time_ns == sample->start_time_ns &&
+				   process->exec_id == sample->exec_id
+			   ? process
+			   : 0;
+}
+
 /* Walks the user stack into the scratch, behind the kernel's frames. The walk has begun. */
 static __always_inline void
 pfs_walk_user(struct pfs_scratch *scratch)
@@ -305,7 +319,6 @@ pfs_walk_user(struct pfs_scratch *scratch)
 	struct pfs_sample *sample = &scratch->sample;
 	struct pfs_walk *walk = &scratch->walk;
 	const struct pfs_unwind_process *process;
-	__u32 pid = sample->pid;
 
 	if (walk->status != PFS_WALK_RUNNING)
 	{
@@ -313,9 +326,8 @@ pfs_walk_user(struct pfs_scratch *scratch)
 		return;
 	}
 
-	process = bpf_map_lookup_elem(&pfs_processes, &pid);
-	if (!process || process->start_time_ns != sample->start_time_ns ||
-		process->exec_id != sample->exec_id)
+	process = pfs_described(sample);
+	if (!process)
 	{
 		/* whoever cannot go on has the innermost frame at least */
 		if (sample->kernel_count < PFS_FRAME_WORDS)
@@ -326,7 +338,7 @@ pfs_walk_user(struct pfs_scratch *scratch)
 	else
 	{
 		walk->process = *process;
-		for (int i = 0; i < PFS_MAX_USER_FRAMES; i++)
+		for (int i = 0; i < PFS_MAX_WALK_FRAMES; i++)
 		{
 			if (pfs_user_step(scratch->slot, sample->kernel_count))
 				break;

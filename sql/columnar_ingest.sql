@@ -18,7 +18,7 @@ INSERT INTO t SELECT * FROM h LIMIT 10;
 COMMIT;
 TABLE layout;
 
--- Small segments pack their streams; large ones put each into the table's TOAST relation.
+-- What will be merged packs its streams, large segments too; what stays puts each into the table's TOAST relation.
 TRUNCATE t;
 INSERT INTO t SELECT * FROM h LIMIT 3000;
 INSERT INTO t SELECT * FROM h LIMIT 16384;
@@ -27,6 +27,8 @@ TABLE layout;
 SELECT time_min = extract(epoch FROM '2026-01-01Z'::timestamptz - '2000-01-01Z') * 1000000 AS time_min,
 	   time_max - time_min AS time_span, key_min, key_max, segment_no >> 48 AS epoch
 FROM profstore.segments ORDER BY segment_no DESC LIMIT 1;
+SELECT profstore.compact('t');
+TABLE layout;
 
 -- Rows lie sorted by (series_id, stack_id, time).
 TRUNCATE t;

@@ -90,6 +90,8 @@ SELECT profstore.compact('s') > 0;
 ANALYZE s;
 SELECT plan_of('SELECT stack_id, sum(value), count(*), avg(n) FROM s GROUP BY stack_id');
 SELECT plan_of('SELECT stack_id, sum(value) FROM s WHERE value > 100 GROUP BY stack_id');
+-- by series and time, if that is shorter
+SELECT plan_of('SELECT series_id, sum(value), count(*) FROM s WHERE time >= ''2026-01-01 00:00:30Z'' GROUP BY series_id');
 CREATE TABLE sums (query text);
 INSERT INTO sums VALUES
 	('SELECT stack_id, sum(value), count(*), avg(value), avg(n), count(n), min(stack_id) FROM s GROUP BY stack_id'),
@@ -98,6 +100,8 @@ INSERT INTO sums VALUES
 	('SELECT time, series_id, sum(value), count(*) FROM s WHERE time < ''2026-01-01 00:00:30Z'' GROUP BY time, series_id'),
 	('SELECT stack_id, sum(value) FROM s WHERE value > 100 GROUP BY stack_id'),
 	('SELECT stack_id, sum(series_id), max(value), sum(value) FILTER (WHERE value > 3) FROM s WHERE stack_id = 7 GROUP BY stack_id'),
+	('SELECT series_id, sum(stack_id), sum(value), count(*) FROM s GROUP BY series_id'),
+	('SELECT series_id, sum(value), avg(n) FROM s WHERE time >= ''2026-01-01 00:00:30Z'' GROUP BY series_id'),
 	('SELECT stack_id, max(time), sum(value) FROM s WHERE time >= ''2026-01-01 00:00:05Z'' GROUP BY stack_id');
 CREATE FUNCTION answers() RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE

@@ -46,6 +46,18 @@ SELECT count(DISTINCT stream_id) AS streams FROM profstore.segments, unnest(stre
 SELECT reltoastrelid::regclass AS toast FROM pg_class WHERE oid = 't'::regclass \gset
 SELECT count(DISTINCT chunk_id) = :streams AS no_orphans FROM :toast;
 
+-- also what is smaller than they, and a segment alone
+CREATE TABLE few (time timestamptz, series_id int4, stack_id int8) USING profstore;
+INSERT INTO few VALUES ('2026-01-01Z', 1, 1);
+SELECT profstore.compact('few');
+INSERT INTO few VALUES ('2026-01-01Z', 1, 2);
+SELECT profstore.compact('few');
+INSERT INTO few SELECT '2026-01-01Z', 1, g FROM generate_series(3, 20) AS g;
+SELECT profstore.compact('few');
+SELECT level, row_count FROM profstore.segments WHERE storage_id = profstore.storage_id('few');
+SELECT count(*), sum(stack_id) FROM few;
+DROP TABLE few;
+
 -- in the caller's transaction: a rollback leaves all as it was, cursors go on
 CALL fill(5, 100, '2026-01-01 00:50Z');
 BEGIN;
@@ -98,6 +110,7 @@ SELECT profstore.compact('wide') > 0 AS compacted;
 SELECT level, max(time_max - time_min) < 3600000000 AS narrow, count(DISTINCT time_min / 3600000000) AS hours, sum(row_count) AS rows
 FROM profstore.segments WHERE storage_id = :wide GROUP BY level;
 SELECT count(*), count(DISTINCT time), sum(stack_id) FROM wide;
+SELECT count(*) AS small_ones FROM profstore.segments WHERE storage_id = :wide AND row_count < 60000;
 
 -- tables without the order keep the order of insertion
 CREATE TABLE plain (a int8, f float8) USING profstore;

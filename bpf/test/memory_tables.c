@@ -17,6 +17,7 @@ typedef struct MemoryTables {
 	struct pfs_unwind_line *lines;
 	union pfs_unwind_entry *entries;
 	struct pfs_unwind_mapping *mappings;
+	__u64 *recent;
 } MemoryTables;
 
 static int
@@ -48,6 +49,12 @@ write_rule(KernelTables *tables, uint32_t number, const struct pfs_unwind_rule *
 	return 0;
 }
 
+static __u64 *
+recent(KernelTables *tables, uint32_t slot)
+{
+	return &((MemoryTables *) tables)->recent[slot];
+}
+
 static union pfs_unwind_entry *
 entry(KernelTables *tables, uint32_t slot)
 {
@@ -74,6 +81,7 @@ static const KernelTablesOps operations = {
 	.write_lines = write_lines,
 	.line = line,
 	.write_rule = write_rule,
+	.recent = recent,
 	.entry = entry,
 	.mapping = mapping,
 	.set_process = set_process,
@@ -91,7 +99,9 @@ memory_tables_create(void)
 	memory->lines = calloc(LINE_LIMIT, sizeof(*memory->lines));
 	memory->entries = calloc(ENTRY_LIMIT, sizeof(*memory->entries));
 	memory->mappings = calloc(MAPPING_LIMIT, sizeof(*memory->mappings));
-	if (memory->lines != NULL && memory->entries != NULL && memory->mappings != NULL)
+	memory->recent = calloc(1 << PFS_RECENT_SLOT_BITS, sizeof(*memory->recent));
+	if (memory->recent != NULL && memory->lines != NULL && memory->entries != NULL &&
+		memory->mappings != NULL)
 		return &memory->tables;
 	memory_tables_free(&memory->tables);
 	return NULL;
@@ -105,6 +115,7 @@ memory_tables_free(KernelTables *tables)
 	if (memory == NULL)
 		return;
 	free(memory->lines);
+	free(memory->recent);
 	free(memory->entries);
 	free(memory->mappings);
 	free(memory);

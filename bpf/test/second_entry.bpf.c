@@ -24,7 +24,10 @@ BPF_PROG(pfs_test_switch, _Bool preempt, struct task_struct *previous, struct ta
 
 	(void) preempt;
 	if (BPF_CORE_READ(next, pid) == (int) pfs_test_tid && left_ns)
-		away_ns = bpf_ktime_get_ns() - left_ns;
+	{
+		away_ns += bpf_ktime_get_ns() - left_ns;
+		left_ns = 0;
+	}
 	if (BPF_CORE_READ(previous, pid) != (int) pfs_test_tid)
 		return 0;
 	left_ns = bpf_ktime_get_ns();
@@ -33,6 +36,7 @@ BPF_PROG(pfs_test_switch, _Bool preempt, struct task_struct *previous, struct ta
 		return 0;
 	scratch->sample.kind = PFS_KIND_OFF_CPU;
 	scratch->sample.value = away_ns;
+	away_ns = 0;
 	scratch->sample.period = 1;
 	pfs_walk_kernel(ctx, scratch);
 	if (!scratch->sample.flags)

@@ -2,8 +2,8 @@
  * agent.c
  *		Life of the agent: start the parts, flush every interval, stop in the order of the flow.
  *
- * 1. Reader and sampler start first: samples come while the database is connected to. Then writer
- *    and flusher start.
+ * 1. Writer and flusher start first: the database is connected to, and the kernel's symbols are
+ *    read, while the BPF program is loaded. Then sampler and reader start.
  * 2. The main loop only keeps time, so that it is never late: CPUs, self-restraint, status file,
  *    progress, and a request to the flusher when a window is over.
  * 3. At the end each part is stopped after the one that feeds it: sampler, reader, flusher, writer.
@@ -45,7 +45,7 @@
 
 #define TICK_NS		   (500 * NS_PER_MS)
 #define PROGRESS_NS	   (100 * NS_PER_MS)
-#define FIRST_FLUSH_NS (500 * NS_PER_MS) /* the first samples are stored soon: all works */
+#define FIRST_FLUSH_NS (100 * NS_PER_MS) /* until samples are stored: to see that all works */
 #define FLUSH_GRACE_NS (200 * NS_PER_MS) /* after a window's end, for what is in the ring still */
 #define FOLLOW_CPUS_NS NS_PER_S
 #define DRAIN_MIN_MS   1000
@@ -348,8 +348,8 @@ choose_controller(uint32_t *hierarchy)
 }
 
 /*
- * The symbolizer comes first since it may fork. The writer connects to the database while the first
- * samples are taken, or whenever it comes.
+ * The symbolizer comes first since it may fork. What takes long goes on beside the loading of the
+ * BPF program; the writer connects to the database then, or whenever it comes.
  */
 static ExitCode
 start_parts(Agent *agent, Failure *failure)
@@ -394,6 +394,10 @@ start_parts(Agent *agent, Failure *failure)
 	if (code == EXIT_OK && capabilities_drop() != 0)
 		code = failure_set(failure, EXIT_PRIVILEGE, "could not drop capabilities");
 	if (code == EXIT_OK)
+		code = start_writer(agent, failure);
+	if (code == EXIT_OK)
+		code = start_flusher(agent, failure);
+	if (code == EXIT_OK)
 		code =
 			sampler_create(&sampler, reader_queue_record, agent->reader, &agent->sampler, failure);
 	if (code == EXIT_OK && reader_start(agent->reader, agent->sampler) != 0)
@@ -401,10 +405,6 @@ start_parts(Agent *agent, Failure *failure)
 	if (code == EXIT_OK)
 		code = sampler_attach(agent->sampler, failure);
 	agent->attached_ns = clock_ns(CLOCK_MONOTONIC);
-	if (code == EXIT_OK)
-		code = start_writer(agent, failure);
-	if (code == EXIT_OK)
-		code = start_flusher(agent, failure);
 	if (code == EXIT_OK)
 		code = open_health(agent, failure);
 	if (code == EXIT_OK)
@@ -505,7 +505,8 @@ tick(Agent *agent, int64_t now_ns)
 	{
 		take_kernel_losses(agent);
 		flusher_request(agent->flusher);
-		agent->flush_ns = next_flush(agent);
+		agent->flush_ns =
+			flusher_has_stored(agent->flusher) ? next_flush(agent) : now_ns + FIRST_FLUSH_NS;
 	}
 	if (agent->options->progress)
 	{

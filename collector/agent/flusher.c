@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,8 +52,8 @@ struct Flusher
 	int64_t sweep_ns; /* when it is due, as all that follows */
 	int64_t trim_ns;
 	int64_t unwind_counts_ns;
-	int64_t rested_ns; /* the next slice, if it has to rest */
-	bool submitted;	   /* some batch */
+	int64_t rested_ns;	   /* the next slice, if it has to rest */
+	atomic_bool submitted; /* some batch */
 	pthread_t thread;
 	bool started;
 	Heartbeat heartbeat;
@@ -388,6 +389,12 @@ void
 flusher_request(Flusher *flusher)
 {
 	wake(flusher, false);
+}
+
+bool
+flusher_has_stored(const Flusher *flusher)
+{
+	return flusher->submitted;
 }
 
 void

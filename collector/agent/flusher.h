@@ -40,6 +40,9 @@ int flusher_start(Flusher *flusher);
 /* Asks for a flush; returns at once. */
 void flusher_request(Flusher *flusher);
 
+/* Has a batch gone to the writer? */
+bool flusher_has_stored(const Flusher *flusher);
+
 /*
  * Flushes what is there for the last time, ends the thread. What is not symbolized when the
  * deadline (CLOCK_MONOTONIC) has passed is stored by binary and address.

@@ -30,6 +30,7 @@ typedef enum FrameKind
 	FRAME_INTERPRETED,
 	FRAME_UNKNOWN, /* no code is mapped there, or its file cannot be opened */
 	FRAME_GONE,	   /* stands for the user side of a process that ended before it was looked at */
+	FRAME_CUT,	   /* stands for those between the innermost and the outermost ones of many */
 } FrameKind;
 
 /*
@@ -52,10 +53,9 @@ typedef enum StackSide
 
 typedef struct IntervalStack
 {
-	uint32_t
-		executable; /* file, or INTERVAL_NO_ITEM; its build ID names the dictionary partition */
-	uint8_t side;	/* StackSide */
-	uint8_t walk;	/* enum pfs_walk_status: how the user side's walk ended */
+	uint32_t executable; /* file, whose build ID names the partition; or INTERVAL_NO_ITEM */
+	uint8_t side;		 /* StackSide */
+	uint8_t walk;		 /* enum pfs_walk_status: how the user side's walk ended */
 	uint16_t depth;
 	const Frame *frames; /* leaf first */
 } IntervalStack;

@@ -30,7 +30,7 @@ typedef enum LossKind
 	X(VALUE_OVERFLOW, "value_overflow", LOSS_LOST, "the sum of a series leaves 63 bits")           \
 	X(BATCH_FULL, "batch_full", LOSS_LOST, "memory of the batch is out")                           \
 	X(KERNEL_STACK_FAILED, "kernel_stack_failed", LOSS_PARTIAL, "no kernel frames")                \
-	X(WALK_TOO_DEEP, "stack_too_deep", LOSS_PARTIAL, "more user frames than are kept")             \
+	X(WALK_TOO_DEEP, "stack_too_deep", LOSS_PARTIAL, "more user frames than are walked")           \
 	X(WALK_NO_PROCESS, "stack_no_process", LOSS_PARTIAL, "sampled before it was looked at")        \
 	X(WALK_NO_MAPPING, "stack_no_mapping", LOSS_PARTIAL, "a caller outside of known code")         \
 	X(WALK_NO_TABLE, "stack_no_table", LOSS_PARTIAL, "a binary whose CFI could not be read")       \
@@ -39,6 +39,8 @@ typedef enum LossKind
 	X(WALK_BAD_FRAME, "stack_bad_frame", LOSS_PARTIAL, "CFI that led to no frame")                 \
 	X(WALK_NO_REGISTERS, "stack_no_registers", LOSS_PARTIAL, "32-bit code, or no registers")       \
 	X(WALK_STALE, "stack_stale", LOSS_PARTIAL, "code that took another's place a moment before")   \
+	X(STACK_CUT, "stack_cut", LOSS_PARTIAL, "deep recursion, whose middle is not kept")            \
+	X(FRAMES_CUT, "frames_cut", LOSS_NOTE, "frames in the middle of deep recursion")               \
 	X(PROCESS_GONE, "process_gone", LOSS_PARTIAL, "the process ended before it was looked at")     \
 	X(PROCESS_UNREADABLE, "process_unreadable", LOSS_PARTIAL, "no right to read its mappings")     \
 	X(PROCESS_STUCK, "process_stuck", LOSS_PARTIAL, "the kernel did not answer about the process") \

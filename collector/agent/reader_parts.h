@@ -16,7 +16,7 @@
 #include "agent/record.h"
 #include "code/user_frame.h"
 
-/* one may stand for a process that is gone */
+/* one may stand for those that were cut out, or for a process that is gone */
 #define MAX_FRAMES (PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES + 1)
 
 /* A record that was read out of the ring and waits to be handled. */
@@ -60,10 +60,11 @@ struct Reader
 	PastImages *past;
 	ProcessTable *processes;
 	Labeller *labeller;
-	uint64_t dropped;						   /* records of processes that are not to be sampled */
-	uint64_t now_ns;						   /* CLOCK_MONOTONIC, when the lock was taken */
-	int64_t realtime_offset_ns;				   /* CLOCK_REALTIME - CLOCK_MONOTONIC */
-	uint64_t user_frames[PFS_MAX_USER_FRAMES]; /* words */
+	uint64_t dropped;			/* records of processes that are not to be sampled */
+	uint64_t now_ns;			/* CLOCK_MONOTONIC, when the lock was taken */
+	int64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC */
+	/* words of frames: kept ones, and a late walk's */
+	uint64_t user_frames[PFS_MAX_USER_FRAMES + PFS_MAX_WALK_FRAMES];
 	Frame frames[MAX_FRAMES];
 };
 
@@ -71,6 +72,7 @@ struct Reader
 typedef struct UserWalk
 {
 	uint32_t count;		/* words */
+	uint32_t cut;		/* words that are missing before number PFS_LEAF_FRAMES */
 	uint32_t late_from; /* those from here on went by our rules */
 	uint8_t status;		/* enum pfs_walk_status */
 } UserWalk;

@@ -9,11 +9,13 @@ record_parse(const void *bytes, size_t length_bytes, Record *record)
 {
 	const struct pfs_sample *sample = bytes;
 	size_t frame_bytes;
+	uint32_t user_count;
 
 	if (length_bytes < sizeof(*sample) || sample->kernel_count > PFS_MAX_FRAMES ||
-		sample->user_count > PFS_MAX_USER_FRAMES || sample->kind >= PFS_KIND_COUNT)
+		sample->user_count > PFS_MAX_WALK_FRAMES || sample->kind >= PFS_KIND_COUNT)
 		return false;
-	frame_bytes = ((size_t) sample->kernel_count + sample->user_count) * sizeof(uint64_t);
+	user_count = pfs_walk_kept(sample->user_count);
+	frame_bytes = ((size_t) sample->kernel_count + user_count) * sizeof(uint64_t);
 	if (length_bytes < sizeof(*sample) + frame_bytes)
 		return false;
 	record->sample = sample;
@@ -24,7 +26,7 @@ record_parse(const void *bytes, size_t length_bytes, Record *record)
 	{
 		size_t late_bytes = length_bytes - sizeof(*sample) - frame_bytes;
 
-		record->late = (const void *) (record->user_frames + sample->user_count);
+		record->late = (const void *) (record->user_frames + user_count);
 		if (late_bytes < offsetof(struct pfs_late, bytes) ||
 			record->late->length > late_bytes - offsetof(struct pfs_late, bytes))
 			return false;

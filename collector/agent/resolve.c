@@ -32,11 +32,20 @@
 #define FRAME_NAME_INTERPRETED "[interpreted]"
 #define FRAME_NAME_UNKNOWN	   "[unknown]"
 #define FRAME_NAME_GONE		   "[process gone]"
+#define FRAME_NAME_CUT		   "[frames cut]"
 #define FRAME_NAME_KERNEL	   "[kernel]"
 
 #define MAX_LINES	 64 /* inlined calls at one address */
 #define MAX_FRAMES	 (PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES + 2)
 #define TABLES_BYTES (64 * 1024 * 1024)
+
+/* Functions of the kernel that tell how user mode was interrupted. */
+typedef enum KernelPlace
+{
+	KERNEL_ANYWHERE,
+	KERNEL_INTERRUPT, /* entry of an interrupt, which is no exception and no system call */
+	KERNEL_EXIT,	  /* on the way back to user mode */
+} KernelPlace;
 
 /* A frame that was looked up. */
 typedef struct Resolved
@@ -46,6 +55,7 @@ typedef struct Resolved
 	bool named;		   /* it has a function; of the outermost one: */
 	RootKind root;	   /* whether it is one */
 	bool is_main;
+	KernelPlace place; /* of a kernel frame */
 } Resolved;
 
 typedef struct Resolution
@@ -71,8 +81,25 @@ add_named_location(Batch *batch, uint32_t mapping, const char *name, uint32_t *l
 	return result != 0 ? result : batch_add_location(batch, &added, location);
 }
 
+static KernelPlace
+kernel_place(const char *name)
+{
+	static const char *const exits[] = { "irqentry_exit_to_user_mode", "exit_to_user_mode_loop",
+										 "exit_to_user_mode_prepare", "irqentry_exit" };
+
+	if (strncmp(name, "asm_sysvec_", strlen("asm_sysvec_")) == 0 ||
+		strcmp(name, "asm_common_interrupt") == 0)
+		return KERNEL_INTERRUPT;
+	for (size_t i = 0; i < sizeof(exits) / sizeof(exits[0]); i++)
+	{
+		if (strcmp(name, exits[i]) == 0)
+			return KERNEL_EXIT;
+	}
+	return KERNEL_ANYWHERE;
+}
+
 static int
-add_kernel_location(const Resolution *resolution, uint64_t address, uint32_t *location)
+add_kernel_location(const Resolution *resolution, uint64_t address, Resolved *resolved)
 {
 	const char *name;
 	const char *module;
@@ -92,7 +119,8 @@ add_kernel_location(const Resolution *resolution, uint64_t address, uint32_t *lo
 	result = batch_add_mapping(resolution->batch, &mapping, &mapping_index);
 	if (result != 0)
 		return result;
-	return add_named_location(resolution->batch, mapping_index, name, location);
+	resolved->place = kernel_place(name);
+	return add_named_location(resolution->batch, mapping_index, name, &resolved->location);
 }
 
 /* Code that has no address in any file: its runtime is the mapping, its line the place. */
@@ -195,10 +223,9 @@ static int
 resolve_frame(Resolution *resolution, const Frame *frame, Resolved *result)
 {
 	static const char *const names[] = {
-		[FRAME_JIT] = FRAME_NAME_JIT,
-		[FRAME_INTERPRETED] = FRAME_NAME_INTERPRETED,
-		[FRAME_UNKNOWN] = FRAME_NAME_UNKNOWN,
-		[FRAME_GONE] = FRAME_NAME_GONE,
+		[FRAME_JIT] = FRAME_NAME_JIT,		  [FRAME_INTERPRETED] = FRAME_NAME_INTERPRETED,
+		[FRAME_UNKNOWN] = FRAME_NAME_UNKNOWN, [FRAME_GONE] = FRAME_NAME_GONE,
+		[FRAME_CUT] = FRAME_NAME_CUT,
 	};
 	Table *table = &resolution->frames;
 	uint64_t hash = hash_bytes(table->seed, frame, sizeof(*frame));
@@ -212,7 +239,7 @@ resolve_frame(Resolution *resolution, const Frame *frame, Resolved *result)
 		return 0;
 	}
 	if (frame->kind == FRAME_KERNEL)
-		error = add_kernel_location(resolution, frame->address, &resolved.location);
+		error = add_kernel_location(resolution, frame->address, &resolved);
 	else if (frame->kind == FRAME_FILE)
 		error = add_file_location(resolution, frame, &resolved);
 	else if (frame->kind == FRAME_CODE)
@@ -247,6 +274,34 @@ stack_partition(const Resolution *resolution, const IntervalStack *stack)
 }
 
 /*
+ * Kernel frames that tell nothing. A tick that falls due while an interrupt is handled waits until
+ * interrupts are enabled again. That is the user's next instruction; but where the task is to make
+ * room for another one it is the kernel's last loop before. Both stand for the code that was
+ * interrupted.
+ */
+static int
+surplus_frames(Resolution *resolution, const IntervalStack *stack, uint16_t *count)
+{
+	Resolved resolved;
+	uint16_t frames = 0;
+	int error = 0;
+
+	*count = 0;
+	while (frames < stack->depth && stack->frames[frames].kind == FRAME_KERNEL)
+		frames++;
+	if (frames < 2 || frames == stack->depth || stack->side != STACK_USER_SIDE)
+		return 0;
+	for (uint16_t i = 0; i < frames; i++)
+	{
+		error = resolve_frame(resolution, &stack->frames[i], &resolved);
+		if (error != 0 || resolved.place != (i + 1 == frames ? KERNEL_INTERRUPT : KERNEL_EXIT))
+			return error;
+	}
+	*count = frames;
+	return 0;
+}
+
+/*
  * Adds one stack, -EAGAIN where time is over; *complete where its user side reaches a root, or
  * where it has none: the walk has proven it, or the frame is a function at which stacks begin. What
  * lies beyond such a function is cut off: start code keeps no frame pointers, and a register that
@@ -267,22 +322,26 @@ resolve_stack(Resolution *resolution, const IntervalStack *stack, uint32_t *inde
 	bool below_main = false;
 	bool by_rules = stack->side == STACK_USER_SIDE && stack->walk == PFS_WALK_END_OF_STACK;
 	uint32_t start_code = 0; /* frames at the end */
-	int result;
+	uint16_t at;			 /* of the stack's frames */
+	int result = surplus_frames(resolution, stack, &at);
+
+	if (result != 0)
+		return result;
 
 	*complete =
 		stack->side == STACK_NO_USER_SIDE || by_rules || stack->walk == PFS_WALK_END_OF_FRAMES;
-	while (added.depth < stack->depth)
+	while (at < stack->depth)
 	{
 		Resolved resolved;
 
-		result = resolve_frame(resolution, &stack->frames[added.depth], &resolved);
+		result = resolve_frame(resolution, &stack->frames[at++], &resolved);
 		if (result != 0)
 			return result;
 		locations[added.depth++] = resolved.location;
 		start_code = resolved.root != ROOT_NONE ? start_code + 1 : 0;
 		if (resolved.root == ROOT_RUNTIME || (resolved.root == ROOT_C && !by_rules) ||
 			(below_main && !resolved.named && resolved.frame.kind == FRAME_FILE &&
-			 added.depth == stack->depth && stack->walk == PFS_WALK_NO_RULE))
+			 at == stack->depth && stack->walk == PFS_WALK_NO_RULE))
 		{
 			*complete = true;
 			start_code = 0;

@@ -30,7 +30,7 @@ failed_in_generated_code(const Record *record, const Process *process)
 	if (sample->user_count == 0 ||
 		(sample->user_status != PFS_WALK_BAD_FRAME && sample->user_status != PFS_WALK_READ_FAILED))
 		return false;
-	frame = record->user_frames[sample->user_count - 1];
+	frame = record->user_frames[pfs_walk_place(sample->user_count - 1u)];
 	return PFS_FRAME_MORE(frame) == 0 && process_is_generated(process, user_frame_code(frame));
 }
 

@@ -122,11 +122,36 @@ loss_of_user_side(ProcessState state)
 	return state == PROCESS_STUCK ? LOSS_PROCESS_STUCK : LOSS_PROCESS_GONE;
 }
 
+/* Stands where frames are missing, so that nobody seems to have called who did not. */
+static void
+mark_cut(Reader *reader, uint32_t cut, IntervalStack *stack)
+{
+	reader->frames[stack->depth++] = (Frame){ 0, INTERVAL_NO_ITEM, FRAME_CUT };
+	losses_add(reader->losses, LOSS_STACK_CUT, 1);
+	losses_add(reader->losses, LOSS_FRAMES_CUT, cut);
+}
+
+/* The next frame of a walk; *cut is what is still to be marked of a deep one. */
+static bool
+next_user_frame(Reader *reader, const UserWalk *walk, uint32_t *cut, uint32_t *next,
+				UserFrame *user, IntervalStack *stack)
+{
+	if (*cut > 0)
+	{
+		if (user_frame_next(reader->user_frames, PFS_LEAF_FRAMES, next, user))
+			return true;
+		mark_cut(reader, *cut, stack);
+		*cut = 0;
+	}
+	return user_frame_next(reader->user_frames, walk->count, next, user);
+}
+
 /* Appends the user side to the frames. */
 static int
 resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *process,
 				   const UserWalk *walk, IntervalStack *stack)
 {
+	uint32_t cut = walk->cut;
 	uint32_t next = 0;
 	UserFrame user;
 	int result = 0;
@@ -145,7 +170,7 @@ resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *pro
 		return 0;
 	}
 	stack->walk = walk->status;
-	while (result == 0 && user_frame_next(reader->user_frames, walk->count, &next, &user))
+	while (result == 0 && next_user_frame(reader, walk, &cut, &next, &user, stack))
 	{
 		Frame *frame = &reader->frames[stack->depth];
 

@@ -38,6 +38,35 @@ jit_is_as_sampled(Reader *reader, const struct pfs_sample *sample, const Process
 	return mapped_ns < sample->time_ns && mapped_ns < process_read_ns(process);
 }
 
+/* The frames that the kernel found, innermost first. */
+static UserWalk
+kernel_walk(const Record *record, uint64_t *frames)
+{
+	uint32_t found = record->sample->user_count;
+	uint32_t kept = pfs_walk_kept(found);
+
+	for (uint32_t i = 0; i < kept; i++)
+		frames[i] = record->user_frames[i < PFS_LEAF_FRAMES ? i : pfs_walk_place(found - kept + i)];
+	return (UserWalk){ kept, found - kept, kept, record->sample->user_status };
+}
+
+/* Of a deep stack the frames between the innermost and the outermost ones are cut out. */
+static void
+cut_frames(UserWalk *walk, uint64_t *frames)
+{
+	uint32_t surplus = walk->count - pfs_walk_kept(walk->count);
+
+	if (surplus == 0)
+		return;
+	memmove(frames + PFS_LEAF_FRAMES, frames + PFS_LEAF_FRAMES + surplus,
+			PFS_ROOT_FRAMES * sizeof(*frames));
+	walk->count -= surplus;
+	walk->cut += surplus;
+	if (walk->late_from > PFS_LEAF_FRAMES)
+		walk->late_from = walk->late_from > PFS_LEAF_FRAMES + surplus ? walk->late_from - surplus
+																	  : PFS_LEAF_FRAMES;
+}
+
 /*
  * The user side as walked: by the kernel, and from where it could not go on by us. The frame at
  * which the kernel stopped is walked again. Returns the number of the table that the walk has to
@@ -49,12 +78,13 @@ walk_user_stack(Reader *reader, const Record *record, const Process *process, Us
 	const struct pfs_late *late = record->late;
 	ExecImage identity = process_identity(process);
 	uint64_t *frames = reader->user_frames;
-	uint32_t first = record->sample->user_count;
+	uint64_t table = 0;
+	uint32_t first;
 	size_t walked;
 	int status;
 
-	memcpy(frames, record->user_frames, first * sizeof(uint64_t));
-	*walk = (UserWalk){ first, first, record->sample->user_status };
+	*walk = kernel_walk(record, frames);
+	first = walk->count;
 	if (reader->unwind == NULL)
 		return 0;
 	if (late == NULL)
@@ -71,16 +101,17 @@ walk_user_stack(Reader *reader, const Record *record, const Process *process, Us
 		first--;
 	walked = unwind_tables_walk(reader->unwind, &identity, late,
 								jit_is_as_sampled(reader, record->sample, process), frames + first,
-								PFS_MAX_USER_FRAMES - first, &status);
+								PFS_MAX_WALK_FRAMES, &status);
 	walk->status = (uint8_t) status;
 	walk->late_from = first;
 	/* where there was no room to describe the process, what the kernel found is all there is */
 	if (status != PFS_WALK_NO_PROCESS)
 		walk->count = first + (uint32_t) walked;
-	return status == PFS_WALK_NO_TABLE && walked > 0
-			   ? unwind_tables_want(reader->unwind, &identity, frames[walk->count - 1],
-									reader->now_ns)
-			   : 0;
+	if (status == PFS_WALK_NO_TABLE && walked > 0)
+		table =
+			unwind_tables_want(reader->unwind, &identity, frames[walk->count - 1], reader->now_ns);
+	cut_frames(walk, frames);
+	return table;
 }
 
 /* The unwinder forgets what the process table has. Called with the lock. */

@@ -1,260 +1,323 @@
 /*
  * import.c
- *		"import FILE…": bytes of files to the functions that import them.
+ *		"import FILE…": from the command's flags to lanes, and what they report.
+ *
+ * The main thread draws the progress and takes signals; all others have them blocked.
  */
-#include "exchange/exchange.h"
+#include "exchange/import.h"
 
-#include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <time.h>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/progress.h"
-#include "database/connection.h"
-#include "database/wire.h"
+#include "database/session.h"
+#include "exchange/import_lane.h"
+#include "exchange/path_labels.h"
 
 #define MODULE "import"
 
-/* A parameter of a statement has room for 1 GB. */
-#define FILE_BYTES_MAX ((size_t) 1000 * 1000 * 1000)
-#define READ_BYTES	   ((size_t) 256 * 1024)
+/* How long a lane that was told to stop waits for what is under way. */
+#define STOP_NS (INT64_C(5) * 1000000000)
 
-/* How much of a file is looked at for its format. */
-#define PROBE_BYTES 4096
+#define WAIT_NS (INT64_C(200) * 1000000)
 
-/* By ImportFormat. A time that is missing comes as an empty text. */
-static const char *const statements[] = {
-	NULL,
-	"SELECT profstore.import_pprof($1, $2::jsonb, nullif($3, '')::timestamptz)",
-	"SELECT profstore.import_folded(convert_from($1, 'UTF8'), $2::jsonb, nullif($3, '')::timestamptz)",
-	"SELECT profstore.import_perf_script(convert_from($1, 'UTF8'), $2::jsonb, "
-	"nullif($3, '')::timestamptz)",
-};
-
-static const char *const format_names[] = { "auto", "pprof", "folded", "perf-script" };
-
-/* True for a line as folded stacks have it: something, a blank, a number. */
-static bool
-looks_folded(const char *line, size_t length)
+const char *
+import_format_name(ProfileFormat format)
 {
-	size_t digits = 0;
+	static const char *const names[] = { "pprof", "folded", "perf-script" };
 
-	while (length > 0 && (line[length - 1] == '\r' || line[length - 1] == ' '))
-		length--;
-	while (digits < length && line[length - 1 - digits] >= '0' && line[length - 1 - digits] <= '9')
-		digits++;
-	return digits > 0 && digits < length && line[length - 1 - digits] == ' ';
+	return names[format];
 }
 
-ImportFormat
-import_format_of(const char *bytes, size_t length)
+/* --- what lanes call --- */
+
+/* Gives a lane the second half of the longest range. Lock held. */
+static void
+share(Import *import, FileRange *own)
 {
-	size_t probed = length < PROBE_BYTES ? length : PROBE_BYTES;
+	FileRange *longest = own;
+	size_t half;
 
-	/* text has none of the control characters that gzip and protobuf begin with */
-	for (size_t i = 0; i < probed; i++)
+	for (int64_t i = 0; i < import->options->jobs; i++)
 	{
-		unsigned char c = (unsigned char) bytes[i];
+		FileRange *range = &import->left[i];
 
-		if (c < ' ' && c != '\t' && c != '\n' && c != '\r')
-			return IMPORT_PPROF;
+		if (range->end - range->next > longest->end - longest->next)
+			longest = range;
 	}
-	for (size_t begin = 0; begin < probed;)
-	{
-		const char *line = bytes + begin;
-		const char *end = memchr(line, '\n', length - begin);
-		size_t line_length = end == NULL ? length - begin : (size_t) (end - line);
-
-		if (line_length > 0 && line[0] != '#' && line[0] != '\r')
-			return looks_folded(line, line_length) ? IMPORT_FOLDED : IMPORT_PERF_SCRIPT;
-		begin += line_length + 1;
-	}
-	return IMPORT_FOLDED;
+	half = (longest->end - longest->next) / 2;
+	*own = (FileRange){ longest->end - half, longest->end };
+	longest->end -= half;
 }
+
+bool
+import_take(Import *import, size_t lane, size_t *file)
+{
+	FileRange *own = &import->left[lane];
+	bool taken;
+
+	pthread_mutex_lock(&import->lock);
+	if (own->next == own->end)
+		share(import, own);
+	taken = !import->stop && own->next < own->end;
+	if (taken)
+		*file = own->next++;
+	pthread_mutex_unlock(&import->lock);
+	return taken;
+}
+
+/* To each lane its part. */
+static void
+divide(Import *import)
+{
+	size_t lanes = (size_t) import->options->jobs;
+
+	for (size_t i = 0; i < lanes; i++)
+		import->left[i] =
+			(FileRange){ import->files.count * i / lanes, import->files.count * (i + 1) / lanes };
+}
+
+void
+import_stored(Import *import, size_t file, ProfileFormat format, int64_t samples)
+{
+	pthread_mutex_lock(&import->lock);
+	import->stored++;
+	import->samples += samples;
+	printf("%s: %s, %" PRId64 " samples\n", import->files.paths[file], import_format_name(format),
+		   samples);
+	pthread_mutex_unlock(&import->lock);
+}
+
+/* No file is taken any more; what is under way has a while. Lock held. */
+static void
+stop(Import *import)
+{
+	import->stop = true;
+	if (import->give_up_ns == 0)
+		import->give_up_ns = clock_ns(CLOCK_MONOTONIC) + STOP_NS;
+	pthread_cond_broadcast(&import->changed);
+}
+
+void
+import_failed(Import *import, size_t file, const Failure *why)
+{
+	failure_log(why, MODULE);
+	pthread_mutex_lock(&import->lock);
+	import->failed++;
+	if (import->options->stop_on_error)
+		stop(import);
+	pthread_mutex_unlock(&import->lock);
+}
+
+void
+import_end(Import *import, const Failure *why)
+{
+	pthread_mutex_lock(&import->lock);
+	if (import->failure.code == EXIT_OK)
+		import->failure = *why;
+	stop(import);
+	pthread_mutex_unlock(&import->lock);
+}
+
+void
+import_wait(Import *import)
+{
+	struct timespec until;
+	int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + WAIT_NS;
+
+	until.tv_sec = until_ns / 1000000000;
+	until.tv_nsec = until_ns % 1000000000;
+	pthread_cond_timedwait(&import->changed, &import->lock, &until);
+}
+
+/* --- the main thread --- */
 
 static void
-append_json(Buffer *json, const char *text, size_t length)
+draw(Import *import)
 {
-	buffer_put_bytes(json, "\"", 1);
-	for (size_t i = 0; i < length; i++)
-	{
-		char escaped[8];
-		unsigned char c = (unsigned char) text[i];
+	char text[96];
 
-		if (c == '"' || c == '\\' || c < ' ')
-		{
-			snprintf(escaped, sizeof(escaped), "\\u%04x", c);
-			buffer_put_bytes(json, escaped, strlen(escaped));
-		}
-		else
-			buffer_put_bytes(json, text + i, 1);
-	}
-	buffer_put_bytes(json, "\"", 1);
+	snprintf(text, sizeof(text), "%zu of %zu files, %" PRId64 " samples", import->stored,
+			 import->files.count, import->samples);
+	progress_draw((int64_t) import->stored, (int64_t) import->files.count, text);
 }
 
-char *
-import_labels_json(const char *labels, Failure *failure)
+/* Waits until all lanes have ended; true where a signal told them to. */
+static bool
+watch(Import *import, const sigset_t *signals)
 {
-	Buffer json = { 0 };
+	const struct timespec wait = { .tv_nsec = WAIT_NS };
+	bool interrupted = false;
+	bool is_done = false;
 
-	buffer_put_bytes(&json, "{", 1);
-	for (const char *at = labels; *at != '\0';)
+	while (!is_done)
 	{
-		size_t length = strcspn(at, ",");
-		const char *equals = memchr(at, '=', length);
-
-		if (equals == NULL || equals == at)
+		/* a second one ends the process */
+		if (sigtimedwait(signals, NULL, &wait) > 0)
 		{
-			failure_set(failure, EXIT_CONFIG, "a flag's value cannot be used");
-			failure_detail(failure, "--labels does not take \"%.*s\".", (int) length, at);
-			failure_hint(failure, "It takes a list such as service=api,version=1.2.");
-			buffer_fini(&json);
-			return NULL;
+			interrupted = true;
+			pthread_sigmask(SIG_UNBLOCK, signals, NULL);
 		}
-		if (json.length > 1)
-			buffer_put_bytes(&json, ",", 1);
-		append_json(&json, at, (size_t) (equals - at));
-		buffer_put_bytes(&json, ":", 1);
-		append_json(&json, equals + 1, length - (size_t) (equals + 1 - at));
-		at += length + (at[length] == ',');
+		pthread_mutex_lock(&import->lock);
+		if (interrupted)
+			stop(import);
+		draw(import);
+		is_done = import->lanes == 0;
+		pthread_mutex_unlock(&import->lock);
 	}
-	buffer_put_bytes(&json, "}", 2);
-	if (json.failed)
-	{
-		failure_set(failure, EXIT_INTERNAL, "out of memory");
-		buffer_fini(&json);
-		return NULL;
-	}
-	return json.bytes;
+	return interrupted;
 }
 
 static ExitCode
-read_failed(const char *file, const char *reason, Failure *failure)
+run_lanes(Import *import, bool *interrupted, Failure *failure)
 {
-	failure_set(failure, EXIT_IO, "could not read file");
-	failure_detail(failure, "%s: %s.", file, reason);
+	ImportLane *lanes[IMPORT_JOBS_MAX];
+	int64_t count = 0;
+	sigset_t signals;
+	sigset_t before;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	pthread_sigmask(SIG_BLOCK, &signals, &before);
+	divide(import);
+	while (count < import->options->jobs)
+	{
+		lanes[count] = import_lane_start(import, (size_t) count, failure);
+		if (lanes[count] == NULL)
+		{
+			import_end(import, failure);
+			break;
+		}
+		count++;
+	}
+	*interrupted = watch(import, &signals);
+	for (int64_t i = 0; i < count; i++)
+		import_lane_join(lanes[i]);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	draw(import);
+	progress_end();
+	fflush(stdout);
+	return import->failure.code;
+}
+
+static ExitCode
+sum_up(const Import *import, bool interrupted, Failure *failure)
+{
+	size_t left = import->files.count - import->stored - import->failed;
+
+	if (import->failure.code != EXIT_OK)
+	{
+		*failure = import->failure;
+		return failure->code;
+	}
+	if (left == 0 && import->failed == 0)
+		return EXIT_OK;
+	failure_set(failure, EXIT_IO,
+				interrupted ? "import was interrupted" : "could not import all files");
+	failure_detail(failure, "%zu of %zu files are stored, %zu failed, %zu are left.",
+				   import->stored, import->files.count, import->failed, left);
+	if (left > 0)
+		failure_hint(failure, "Standard output has the files that are stored.");
+	return failure->code;
+}
+
+/* Whether the database takes samples, and what it says of the flags. */
+static ExitCode
+ask_database(Import *import, Failure *failure)
+{
+	Connection connection = { .wake_fd = -1 };
+	DbError error;
+	DbOutcome outcome;
+	ExitCode code = session_check(import->options->database, failure);
+
+	if (code != EXIT_OK)
+		return code;
+	outcome = connection_open(&connection, import->options->database, &error);
+	if (outcome == DB_OK)
+		outcome = import_ask(&connection, import->options->at, &import->facts, &error);
+	connection_close(&connection);
+	if (outcome == DB_OK)
+		return EXIT_OK;
+	*failure = error.failure;
+	if (outcome == DB_REFUSED)
+		failure->code = EXIT_CONFIG; /* no time */
 	return failure->code;
 }
 
 static ExitCode
-read_file(const char *file, Buffer *content, Failure *failure)
+list_files(Import *import, char **operands, size_t count, Failure *failure)
 {
-	FILE *input = strcmp(file, "-") == 0 ? stdin : fopen(file, "re");
-	ExitCode code = EXIT_OK;
+	const char *pattern = import->options->path_labels;
+	ExitCode code = pattern == NULL ? EXIT_OK : path_pattern_check(pattern, failure);
 
-	if (input == NULL)
-		return read_failed(file, strerror(errno), failure);
-	buffer_reset(content);
-	while (code == EXIT_OK && !feof(input))
+	if (code == EXIT_OK)
+		code = given_labels_parse(&import->labels, import->options->labels, failure);
+	if (code == EXIT_OK && count == 0)
 	{
-		char *room = buffer_extend(content, READ_BYTES);
-		size_t got = room == NULL ? 0 : fread(room, 1, READ_BYTES, input);
-
-		if (room == NULL)
-			code = failure_set(failure, EXIT_INTERNAL, "out of memory");
-		else if (ferror(input))
-			code = read_failed(file, strerror(errno), failure);
-		content->length -= room == NULL ? 0 : READ_BYTES - got;
-		if (code == EXIT_OK && content->length > FILE_BYTES_MAX)
-			code = read_failed(file, "It is larger than 1 GB", failure);
+		code = failure_set(failure, EXIT_USAGE, "no file given");
+		failure_hint(failure, "Name files or directories after the flags; - is standard input.");
 	}
-	if (input != stdin)
-		fclose(input);
+	for (size_t i = 0; code == EXIT_OK && i < count; i++)
+		code = file_list_add(&import->files, operands[i], pattern, failure);
+	if (import->files.left_out > 0)
+		log_event(LOG_WARNING, MODULE, "left out files that do not fit the pattern",
+				  log_number("files", (int64_t) import->files.left_out));
+	if (code == EXIT_OK && import->files.count == 0)
+	{
+		code = failure_set(failure, EXIT_IO, "found no file");
+		failure_hint(failure, "Files whose names begin with a dot are left out, and those that do "
+							  "not fit --path-labels.");
+	}
 	return code;
 }
 
-static ExitCode
-import_file(Connection *connection, const ExchangeOptions *options, const char *labels,
-			const char *file, Buffer *content, int64_t *samples, Failure *failure)
+static void
+import_init(Import *import, const ExchangeOptions *options)
 {
-	Buffer labels_param = { 0 };
-	Buffer at_param = { 0 };
-	Result *result = NULL;
-	Statement statement = { .failure = "could not import file", .param_count = 3 };
-	DbError error;
-	DbOutcome outcome;
-	int format = options->format;
-	ExitCode code = read_file(file, content, failure);
+	pthread_condattr_t attributes;
 
-	if (code != EXIT_OK)
-		return code;
-	if (format == IMPORT_AUTO)
-		format = (int) import_format_of(content->bytes, content->length);
-	buffer_put_bytes(&labels_param, labels, strlen(labels));
-	buffer_put_bytes(&at_param, options->at ? options->at : "",
-					 options->at ? strlen(options->at) : 0);
-	statement.sql = statements[format];
-	statement.params[0] = (StatementParam){ WIRE_BYTEA, content };
-	statement.params[1] = (StatementParam){ WIRE_TEXT, &labels_param };
-	statement.params[2] = (StatementParam){ WIRE_TEXT, &at_param };
-	outcome = connection_run(connection, &statement, 1, &result, &error);
-	if (outcome == DB_OK)
-	{
-		*samples = result_int8(result, 0);
-		printf("%s: %s, %" PRId64 " samples\n", file, format_names[format], *samples);
-		result_free(result);
-	}
-	else
-	{
-		*failure = error.failure;
-		/* the file is at fault, not the database */
-		if (outcome == DB_REFUSED)
-			failure->code = EXIT_IO;
-		failure_detail(failure, "%s: %s", file, error.failure.detail);
-		if (options->format == IMPORT_AUTO && error.failure.hint[0] == '\0')
-			failure_hint(failure, "By its content it was taken for %s: --format says what it is.",
-						 format_names[format]);
-		code = failure->code;
-	}
-	buffer_fini(&labels_param);
-	buffer_fini(&at_param);
-	return code;
+	*import = (Import){ .options = options };
+	pthread_mutex_init(&import->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&import->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
+static void
+import_fini(Import *import)
+{
+	given_labels_free(&import->labels);
+	file_list_free(&import->files);
+	pthread_cond_destroy(&import->changed);
+	pthread_mutex_destroy(&import->lock);
 }
 
 ExitCode
-import_run(const ExchangeOptions *options, char **files, size_t file_count)
+import_run(const ExchangeOptions *options, char **operands, size_t count)
 {
-	Connection connection = { .wake_fd = -1 };
-	Buffer content = { 0 };
+	Import import;
 	Failure failure;
-	DbError error;
-	int64_t samples = 0;
-	ExitCode code = EXIT_OK;
-	char *labels = import_labels_json(options->labels, &failure);
+	bool interrupted = false;
+	ExitCode code;
 
-	if (file_count == 0)
-	{
-		code = failure_set(&failure, EXIT_USAGE, "no file given");
-		failure_hint(&failure, "Name the files after the flags; - is standard input.");
-	}
-	else if (labels == NULL)
-		code = failure.code;
-	else if (connection_open(&connection, options->database, &error) != DB_OK)
-	{
-		failure = error.failure;
-		code = failure.code;
-	}
-	else
-		connection_log_notices(&connection, MODULE);
-	for (size_t i = 0; code == EXIT_OK && i < file_count; i++)
-	{
-		int64_t added = 0;
-		char text[64];
-
-		code = import_file(&connection, options, labels, files[i], &content, &added, &failure);
-		samples += added;
-		snprintf(text, sizeof(text), "%zu of %zu files, %" PRId64 " samples", i + 1, file_count,
-				 samples);
-		progress_draw((int64_t) (i + 1), (int64_t) file_count, text);
-	}
-	if (file_count > 0)
-		progress_end();
+	import_init(&import, options);
+	code = list_files(&import, operands, count, &failure);
+	if (code == EXIT_OK)
+		code = ask_database(&import, &failure);
+	if (code == EXIT_OK)
+		code = run_lanes(&import, &interrupted, &failure);
+	if (code == EXIT_OK)
+		code = sum_up(&import, interrupted, &failure);
 	if (code != EXIT_OK)
 		failure_log(&failure, MODULE);
-	connection_close(&connection);
-	buffer_fini(&content);
-	free(labels);
+	import_fini(&import);
 	return code;
 }

@@ -52,6 +52,7 @@ typedef struct BpfTables
 	GrowingArray entries;
 	GrowingArray mappings;
 	struct pfs_unwind_rule *rules;
+	__u64 *recent;
 	_Atomic size_t bytes; /* of what was made here; any thread asks */
 } BpfTables;
 
@@ -228,6 +229,12 @@ write_rule(KernelTables *tables, uint32_t number, const struct pfs_unwind_rule *
 	return 0;
 }
 
+static __u64 *
+recent(KernelTables *tables, uint32_t slot)
+{
+	return &((BpfTables *) tables)->recent[slot];
+}
+
 static union pfs_unwind_entry *
 entry(KernelTables *tables, uint32_t slot)
 {
@@ -265,6 +272,7 @@ static const KernelTablesOps operations = {
 	.write_lines = write_lines,
 	.line = line,
 	.write_rule = write_rule,
+	.recent = recent,
 	.entry = entry,
 	.mapping = mapping,
 	.set_process = set_process,
@@ -332,6 +340,9 @@ bpf_tables_create(const BpfTableMaps *maps, const BpfTableLimits *limits, Kernel
 		err = replace_array(bpf, &bpf->mappings, PFS_UNWIND_MAPPINGS_FIRST);
 	if (err == 0)
 		err = map_array(maps->rules, PFS_UNWIND_RULES, sizeof(*bpf->rules), &bpf->rules);
+	if (err == 0)
+		err =
+			map_array(maps->recent, 1 << PFS_RECENT_SLOT_BITS, sizeof(*bpf->recent), &bpf->recent);
 	if (err != 0)
 	{
 		bpf_tables_free(&bpf->tables);
@@ -368,6 +379,7 @@ bpf_tables_free(KernelTables *tables)
 	free_array(bpf, &bpf->entries);
 	free_array(bpf, &bpf->mappings);
 	unmap(bpf->rules, PFS_UNWIND_RULES, sizeof(*bpf->rules));
+	unmap(bpf->recent, 1 << PFS_RECENT_SLOT_BITS, sizeof(*bpf->recent));
 	free(bpf->chunks);
 	free(bpf);
 }

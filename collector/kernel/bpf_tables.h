@@ -17,6 +17,7 @@ typedef struct BpfTableMaps
 	int entries;
 	int mappings;
 	int rules;
+	int recent;
 	int processes;
 } BpfTableMaps;
 

@@ -43,7 +43,7 @@ typedef struct Fixture
 typedef struct Record
 {
 	struct pfs_sample sample;
-	uint64_t stack[2 * PFS_MAX_FRAMES];
+	uint64_t stack[PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES];
 } Record;
 
 static int
@@ -106,7 +106,7 @@ own_record(void)
 static void
 send(Fixture *fixture, const Record *record)
 {
-	size_t frames = (size_t) record->sample.kernel_count + record->sample.user_count;
+	size_t frames = (size_t) record->sample.kernel_count + pfs_walk_kept(record->sample.user_count);
 
 	if (fixture->reader == NULL)
 		assert_int_equal(reader_create(&fixture->options, fixture->files, &fixture->losses,
@@ -308,6 +308,35 @@ test_deepest(void **state)
 	batch_stacks(fixture->batch, &stacks);
 	assert_int_equal(stacks[samples[0].stack].depth, PFS_MAX_FRAMES + 1);
 	assert_int_equal(fixture->stats.complete, 0);
+}
+
+/* Of deep recursion the record has the innermost frames, and, going round, the outermost. */
+static void
+test_cut(void **state)
+{
+	const uint32_t found = 1000;
+	Fixture *fixture = *state;
+	Record record = own_record();
+	const BatchSample *samples;
+	const BatchStack *stacks;
+	char text[16384];
+
+	record.sample.user_count = (uint16_t) found;
+	for (uint32_t i = 0; i < found; i++)
+		record.stack[pfs_walk_place(i)] = address_of(test_leaf) + 1;
+	record.stack[pfs_walk_place(found - 1)] = address_of(start_thread) + 1;
+	send(fixture, &record);
+	finish(fixture);
+	assert_int_equal(batch_samples(fixture->batch, &samples), 1);
+	batch_stacks(fixture->batch, &stacks);
+	assert_int_equal(stacks[samples[0].stack].depth, PFS_MAX_USER_FRAMES + 1);
+	stack_text(fixture->batch, samples[0].stack, text, sizeof(text));
+	assert_memory_equal(text + PFS_LEAF_FRAMES * strlen("test_leaf;"), "[frames cut];", 13);
+	assert_string_equal(text + strlen(text) - strlen(";test_leaf;start_thread"),
+						";test_leaf;start_thread");
+	assert_int_equal(fixture->stats.complete, 1);
+	assert_int_equal(losses_total(&fixture->losses, LOSS_STACK_CUT), 1);
+	assert_int_equal(losses_total(&fixture->losses, LOSS_FRAMES_CUT), found - PFS_MAX_USER_FRAMES);
 }
 
 /* Start code keeps no frame pointers: what a walk finds beyond a root is not its caller. */
@@ -525,6 +554,62 @@ test_inside_exec(void **state)
 	assert_int_equal(losses_total(&fixture->losses, LOSS_PROCESS_GONE), 0);
 }
 
+/* Address of a function of the running kernel; 0: it has none, or we may not see it. */
+static uint64_t
+kernel_address(const char *name)
+{
+	FILE *file = fopen("/proc/kallsyms", "re");
+	uint64_t address;
+	uint64_t found = 0;
+	char type;
+	char symbol[512];
+
+	while (file != NULL && found == 0 &&
+		   fscanf(file, "%" SCNx64 " %c %511s%*[^\n]", &address, &type, symbol) == 3)
+		found = strcmp(symbol, name) == 0 ? address : 0;
+	if (file != NULL)
+		fclose(file);
+	return found;
+}
+
+/* A tick that waited for an interrupt to end is the interrupted code's, one in a fault is not. */
+static void
+test_tick_behind_interrupt(void **state)
+{
+	Fixture *fixture = *state;
+	Record record = own_record();
+	uint64_t leaving = kernel_address("irqentry_exit_to_user_mode");
+	uint64_t interrupt = kernel_address("asm_sysvec_apic_timer_interrupt");
+	uint64_t fault = kernel_address("asm_exc_page_fault");
+	const BatchSample *samples;
+	const BatchStack *stacks;
+	char text[256];
+
+	if (leaving == 0 || interrupt == 0 || fault == 0)
+		skip();
+	record.sample.kernel_count = 2;
+	record.sample.user_count = 2;
+	record.stack[0] = leaving + 1;
+	record.stack[1] = interrupt + 2;
+	record.stack[2] = address_of(test_leaf);
+	record.stack[3] = address_of(start_thread) + 1;
+	send(fixture, &record);
+	record.stack[1] = fault + 2;
+	send(fixture, &record);
+	record.stack[0] = interrupt + 2; /* anything else, below an interrupt */
+	record.stack[1] = interrupt + 2;
+	send(fixture, &record);
+	finish(fixture);
+	assert_int_equal(batch_samples(fixture->batch, &samples), 3);
+	batch_stacks(fixture->batch, &stacks);
+	stack_text(fixture->batch, samples[0].stack, text, sizeof(text));
+	assert_string_equal(text, "test_leaf;start_thread");
+	stack_text(fixture->batch, samples[1].stack, text, sizeof(text));
+	assert_string_equal(text,
+						"irqentry_exit_to_user_mode;asm_exc_page_fault;test_leaf;start_thread");
+	assert_int_equal(stacks[samples[2].stack].depth, 4);
+}
+
 static void
 test_labels(void **state)
 {
@@ -614,7 +699,7 @@ test_malformed(void **state)
 	send(fixture, &record);
 	reader_handle_record(fixture->reader, &record, sizeof(record.sample) + 4 * sizeof(uint64_t));
 	reader_handle_record(fixture->reader, &record, 10);
-	record.sample.user_count = PFS_MAX_USER_FRAMES + 1;
+	record.sample.user_count = PFS_MAX_WALK_FRAMES + 1;
 	reader_handle_record(fixture->reader, &record, sizeof(record));
 	/* a stack's copy that is said to follow, and does not */
 	record.sample.user_count = 5;
@@ -899,6 +984,97 @@ test_interpreted_code(void **state)
 	end_names(&names);
 }
 
+/*
+ * Of deep recursion of interpreted code words are cut out, and at the edges parts of frames are
+ * left: these are no frames, and do not hide those that are whole.
+ */
+static void
+test_interpreted_code_cut(void **state)
+{
+	Fixture *fixture = *state;
+	Names names = { 0 };
+	Record record = own_record();
+	const uint32_t found = PFS_MAX_USER_FRAMES + 200; /* words, in the middle of a frame */
+	const BatchStack *stacks;
+	char text[16384];
+
+	use_names(fixture, &names, 1 << 20);
+	add_name(&names, 0x7f0000001000, 0, "recurse");
+	record.sample.user_status = PFS_WALK_END_OF_STACK;
+	record.sample.user_count = (uint16_t) found;
+	for (uint32_t i = 0; i < found; i++)
+	{
+		uint64_t *word = &record.stack[pfs_walk_place(i)];
+
+		if (i == found - 1)
+			*word = address_of(start_thread) + 1;
+		else if (i % 3 == 0)
+			*word = UINT64_C(0x7f0000001000) | UINT64_C(2) << 56 | UINT64_C(2) << 60;
+		else
+			*word = 1 | UINT64_C(15) << 60;
+	}
+	send(fixture, &record);
+	finish(fixture);
+	batch_stacks(fixture->batch, &stacks);
+	/* 384 words are 128 frames; of the last 128 the first word ends a frame, the last is the root */
+	assert_int_equal(stacks[0].depth, 128 + 1 + (PFS_ROOT_FRAMES - 2) / 3 + 1);
+	stack_text(fixture->batch, 0, text, sizeof(text));
+	assert_non_null(strstr(text, "recurse;[frames cut];recurse;recurse"));
+	assert_null(strstr(text, "[interpreted]"));
+	assert_non_null(strstr(text, "recurse;start_thread"));
+	assert_int_equal(losses_total(&fixture->losses, LOSS_STACK_CUT), 1);
+	assert_int_equal(fixture->stats.complete, 1);
+	end_names(&names);
+}
+
+/*
+ * A walk that we go on with keeps what an interpreter's walk had recorded before; the frame at which
+ * the kernel stopped is walked again.
+ */
+static void
+test_interpreted_code_late(void **state)
+{
+	Fixture *fixture = *state;
+	Names names = { 0 };
+	KernelTables *tables = memory_tables_create();
+	const size_t head_bytes = offsetof(struct pfs_late, bytes);
+	struct
+	{
+		struct pfs_sample sample;
+		uint64_t stack[4];
+		struct pfs_late late;
+	} *record = calloc(1, sizeof(*record));
+
+	assert_non_null(tables);
+	assert_non_null(record);
+	use_names(fixture, &names, 1 << 20);
+	add_name(&names, 0x7f0000001000, 0, "render");
+	record->sample = own_record().sample;
+	record->sample.flags = PFS_SAMPLE_LATE;
+	record->sample.user_status = PFS_WALK_NO_TABLE;
+	record->sample.user_count = 4;
+	record->stack[0] = UINT64_C(0x7f0000001000) | UINT64_C(2) << 56 | UINT64_C(2) << 60;
+	record->stack[1] = 7 | UINT64_C(15) << 60;
+	record->stack[2] = UINT64_MAX;
+	record->stack[3] = address_of(test_leaf);
+	record->late.at.pc = address_of(test_leaf);
+	record->late.at.sp = 8; /* nothing of the stack was copied */
+	record->late.at.innermost = 1;
+	assert_int_equal(reader_create(&fixture->options, fixture->files, &fixture->losses,
+								   &fixture->reader),
+					 0);
+	assert_int_equal(reader_use_tables(fixture->reader, tables), 0);
+	reader_handle_record(fixture->reader, record, offsetof(typeof(*record), late) + head_bytes);
+	finish(fixture);
+	assert_only_stack(fixture, "render;test_leaf;[incomplete]");
+	assert_int_equal(fixture->stats.incomplete[PFS_WALK_READ_FAILED], 1);
+	reader_free(fixture->reader);
+	fixture->reader = NULL;
+	memory_tables_free(tables);
+	free(record);
+	end_names(&names);
+}
+
 /* Without room for a name the frame goes without one; that is counted, and no sample lost. */
 static void
 test_names_full(void **state)
@@ -1115,6 +1291,7 @@ main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_sums, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_incomplete, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_deepest, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_cut, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_beyond_root, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_name_of_root, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_process_gone, setup, teardown),
@@ -1123,6 +1300,7 @@ main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_names_in_a_loop, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_relabelled, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_inside_exec, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_tick_behind_interrupt, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_labels, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_windows, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_clock_set_back, setup, teardown),
@@ -1133,6 +1311,8 @@ main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(test_value_overflow, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_generated_code, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_interpreted_code, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_interpreted_code_cut, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_interpreted_code_late, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_names_full, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refuses, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_budget, setup, teardown),

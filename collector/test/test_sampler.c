@@ -94,9 +94,9 @@ on_record(void *context, const void *record, size_t length_bytes)
 	seen->records++;
 	seen->of_period += sample->period == UINT64_C(1000000000) / FREQUENCY_HZ;
 	seen->of_other_period += sample->period == UINT64_C(1000000000) / OTHER_FREQUENCY_HZ;
-	assert_true(length_bytes >=
-				sizeof(*sample) +
-					((size_t) sample->kernel_count + sample->user_count) * sizeof(uint64_t));
+	assert_true(length_bytes >= sizeof(*sample) + ((size_t) sample->kernel_count +
+												   pfs_walk_kept(sample->user_count)) *
+													  sizeof(uint64_t));
 	assert_int_not_equal(sample->tid, 0);
 	seen->of_parent += sample->parent_pid == (uint32_t) getpid();
 	seen->of_comm += strcmp(sample->process_comm, "test_sampler") == 0;

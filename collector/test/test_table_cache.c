@@ -177,9 +177,9 @@ test_other_file(void **state)
 	assert_int_equal(load(world, BUILD_ID), -EBADMSG);
 	world->image.input.eh_frame = eh_frame;
 	assert_int_equal(load(world, BUILD_ID), 0);
-	world->image.input.init[1].address++;
+	world->image.input.start_code[1].address++;
 	assert_int_equal(load(world, BUILD_ID), -EBADMSG);
-	world->image.input.init[1].address--;
+	world->image.input.start_code[1].address--;
 	world->image.input.code_end++;
 	assert_int_equal(load(world, BUILD_ID), -EBADMSG);
 	free(changed);

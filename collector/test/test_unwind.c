@@ -10,9 +10,12 @@
 
 #include <cmocka.h>
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <gnu/libc-version.h>
+#include <inttypes.h>
 #include <link.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -602,6 +605,193 @@ test_frame_pointers(void **state)
 	assert_int_equal(count, 2);
 }
 
+static const UnwindSpan *
+span_at(const World *world, uint64_t address)
+{
+	for (uint32_t i = 0; i < world->span_count; i++)
+	{
+		if (address >= world->spans[i].start && address < world->spans[i].end)
+			return &world->spans[i];
+	}
+	fail_msg("no code at %#" PRIx64, address);
+	return NULL;
+}
+
+/* A stack whose words are return addresses that tell where they stood. */
+#define TOLD_START UINT64_C(0x10000000)
+#define TOLD_WORDS 4096
+
+void *__tls_get_addr(void *); /* of the dynamic loader */
+
+/* Which word of the stack, from 1 on, the rule at the address takes for the return address; 0: none. */
+static uint64_t
+told_caller(const Unwinder *unwinder, const ExecImage *process, uint64_t pc)
+{
+	static uint64_t stack[TOLD_WORDS];
+	const uint64_t sp = 0x7000;
+	LateMemory memory = { (const uint8_t *) stack, sizeof(stack), sp, UINT64_MAX, 0, 0 };
+	struct pfs_walk_state at = { .pc = pc, .sp = sp, .fp = sp + 1024, .innermost = 1 };
+	uint64_t frames[2];
+	int status;
+
+	for (uint64_t i = 0; i < TOLD_WORDS; i++)
+		stack[i] = TOLD_START + 16 * i + 8; /* a call lies before it */
+	if (late_walk(unwinder, &(LateWalk){ process, &at, late_memory_read, &memory, false }, frames,
+				  2, &status) < 2)
+		return 0;
+	return (PFS_FRAME_ADDRESS(frames[1]) - TOLD_START) / 16 + 1;
+}
+
+/* Gives a binary of the unwinder's own the span, and the return addresses a mapping. */
+static UnwindBinary *
+load_span(Unwinder *unwinder, const ExecImage *process, const UnwindSpan *span, const char *path,
+		  uint64_t now_ns)
+{
+	UnwindBinary *binary = unwinder_binary_create(unwinder);
+	UnwindSpan spans[] = { { .start = TOLD_START, .end = TOLD_START + 16 * TOLD_WORDS },
+						   { span->start, span->end, span->bias, binary } };
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	assert_int_equal(unwinder_binary_load(unwinder, binary, fd, now_ns), 0);
+	assert_int_equal(unwinder_process_set(unwinder, process, spans, 2, now_ns), 0);
+	close(fd);
+	return binary;
+}
+
+/* Sum over the code, by which two tables of it can be told apart. */
+static uint64_t
+told_callers(const Unwinder *unwinder, const ExecImage *process, const UnwindSpan *span)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t pc = span->start; pc < span->end; pc += 4)
+		sum = sum * 31 + told_caller(unwinder, process, pc);
+	return sum;
+}
+
+/* What was found by a table is not believed of the one that takes its place in the arrays. */
+static void
+test_place_of_another_table(void **state)
+{
+	const World *world = *state;
+	const ExecImage process = { 1, 1, 1 };
+	Dl_info libc;
+	Dl_info loader;
+	KernelTables *tables[2] = { memory_tables_create(), memory_tables_create() };
+	Unwinder *unwinders[2];
+	const UnwindSpan *spans[2];
+	struct pfs_unwind_process entry;
+	UnwindBinary *first;
+	UnwindBinary *second[2];
+	uint32_t directory;
+
+	assert_int_not_equal(dladdr((const void *) gnu_get_libc_version, &libc), 0);
+	assert_int_not_equal(dladdr((const void *) __tls_get_addr, &loader), 0);
+	spans[0] = span_at(world, (uint64_t) (uintptr_t) gnu_get_libc_version);
+	spans[1] = span_at(world, (uint64_t) (uintptr_t) __tls_get_addr);
+	assert_int_equal(unwinder_create(tables[0], &unwinders[0]), 0);
+	assert_int_equal(unwinder_create(tables[1], &unwinders[1]), 0);
+
+	first = load_span(unwinders[0], &process, spans[0], libc.dli_fname, 0);
+	(void) told_callers(unwinders[0], &process, spans[0]);
+	assert_true(unwinder_find_process(unwinders[0], &process, &entry));
+	directory = unwinder_mapping(unwinders[0], entry.first + 1)->directory;
+	unwinder_binary_unload(unwinders[0], first, 1);
+	for (int i = 0; i < 2; i++)
+		second[i] =
+			load_span(unwinders[i], &process, spans[1], loader.dli_fname, 2 * EXTENT_GRACE_NS);
+	assert_true(unwinder_find_process(unwinders[0], &process, &entry));
+	assert_int_equal(unwinder_mapping(unwinders[0], entry.first + 1)->directory, directory);
+	assert_int_equal(told_callers(unwinders[0], &process, spans[1]),
+					 told_callers(unwinders[1], &process, spans[1]));
+	unwinder_binary_release(unwinders[0], first, 0);
+	for (int i = 0; i < 2; i++)
+	{
+		unwinder_binary_release(unwinders[i], second[i], 0);
+		unwinder_free(unwinders[i]);
+		memory_tables_free(tables[i]);
+	}
+}
+
+#ifdef __x86_64__
+
+/*
+ * Multiplication by hand, as libcrypto has it: the frame lies behind an array of r9 words.
+ * DW_CFA_def_cfa_expression: breg7 8; breg9 0; lit8; mul; plus; deref; plus_uconst 8.
+ */
+extern const char behind_array[];
+__asm__(".pushsection .text\n"
+		"behind_array:\n"
+		".cfi_startproc\n"
+		".cfi_escape 0x0f, 10, 0x77, 8, 0x79, 0, 0x38, 0x1e, 0x22, 0x06, 0x23, 8\n"
+		"nop; nop; ret\n"
+		".cfi_endproc\n"
+		".popsection\n");
+
+static void
+test_frame_behind_array(void **state)
+{
+	const World *world = *state;
+	const ExecImage process = { 1, 1, 1 };
+	const uint64_t pc = (uint64_t) (uintptr_t) behind_array;
+	const uint64_t sp = 0x7000;
+	uint64_t stack[64] = { [1 + 5] = 0x7000 + 40 * 8, [40] = TOLD_START + 8 };
+	LateMemory memory = { (const uint8_t *) stack, sizeof(stack), sp, UINT64_MAX, 0, 0 };
+	struct pfs_walk_state at = { .pc = pc, .sp = sp, .registers[9] = 5, .innermost = 1 };
+	KernelTables *tables = memory_tables_create();
+	Unwinder *unwinder;
+	UnwindBinary *binary;
+	uint64_t frames[4];
+	int status;
+
+	assert_int_equal(unwinder_create(tables, &unwinder), 0);
+	binary = load_span(unwinder, &process, span_at(world, pc), "/proc/self/exe", 0);
+	assert_int_equal(late_walk(unwinder,
+							   &(LateWalk){ &process, &at, late_memory_read, &memory, false },
+							   frames, 4, &status),
+					 2);
+	assert_int_equal(PFS_FRAME_ADDRESS(frames[1]), TOLD_START + 8);
+	at.innermost = 0; /* r9 is not known in a caller */
+	assert_int_equal(late_walk(unwinder,
+							   &(LateWalk){ &process, &at, late_memory_read, &memory, false },
+							   frames, 4, &status),
+					 1);
+	assert_int_equal(status, PFS_WALK_NO_RULE);
+	unwinder_binary_release(unwinder, binary, 0);
+	unwinder_free(unwinder);
+	memory_tables_free(tables);
+}
+
+#endif
+
+extern void (*const __init_array_start[])(void);
+extern void (*const __fini_array_start[])(void);
+
+/* What start files put before the first constructor and behind the last destructor has no CFI. */
+static void
+test_start_code(void **state)
+{
+	static const uint8_t enter[] = { 0x48, 0x89, 0xe5 }; /* mov %rsp, %rbp */
+	const World *world = *state;
+	const ExecImage process = { 1, 1, 1 };
+	uint64_t first = (uint64_t) (uintptr_t) __init_array_start[0];
+	uint64_t last = (uint64_t) (uintptr_t) __fini_array_start[0];
+	const uint8_t *entered = memmem(__fini_array_start[0], 64, enter, sizeof(enter));
+	KernelTables *tables = memory_tables_create();
+	Unwinder *unwinder;
+	UnwindBinary *binary;
+
+	assert_non_null(entered);
+	assert_int_equal(unwinder_create(tables, &unwinder), 0);
+	binary = load_span(unwinder, &process, span_at(world, first), "/proc/self/exe", 0);
+	assert_int_equal(told_caller(unwinder, &process, first), 1);
+	assert_int_equal(told_caller(unwinder, &process, last), 1);
+	assert_int_equal(told_caller(unwinder, &process, (uint64_t) (uintptr_t) entered), 2);
+	unwinder_binary_release(unwinder, binary, 0);
+	unwinder_free(unwinder);
+	memory_tables_free(tables);
+}
+
 /*
  * Code in a file that is no program, as JIT compilers keep it in shared memory, is walked like
  * their private memory.
@@ -882,6 +1072,11 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_walk_over_signal, setup_world, teardown_world),
 		cmocka_unit_test_setup_teardown(test_read_failures, setup_world, teardown_world),
 		cmocka_unit_test_setup_teardown(test_frame_pointers, setup_world, teardown_world),
+		cmocka_unit_test_setup_teardown(test_place_of_another_table, setup_world, teardown_world),
+		cmocka_unit_test_setup_teardown(test_start_code, setup_world, teardown_world),
+#ifdef __x86_64__
+		cmocka_unit_test_setup_teardown(test_frame_behind_array, setup_world, teardown_world),
+#endif
 		cmocka_unit_test(test_shared_memory),
 		cmocka_unit_test(test_generated_code),
 		cmocka_unit_test(test_many_sections),

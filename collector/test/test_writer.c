@@ -80,6 +80,86 @@ test_stores_a_batch(void **state)
 						"11");
 }
 
+/* A frame of code that no file names: its mapping is the runtime, its address 0. */
+static uint32_t
+add_code(Batch *batch, const char *name, int32_t line_number)
+{
+	BatchLine line = { .line = line_number };
+	BatchLocation location = { .line_count = 1, .lines = &line };
+	uint32_t index;
+
+	assert_int_equal(batch_add_mapping(batch, &(BatchMapping){ "", "[python]" }, &location.mapping),
+					 0);
+	assert_int_equal(batch_add_function(batch, &(BatchFunction){ name, name, "/app/view.py", 10 },
+										&line.function),
+					 0);
+	assert_int_equal(batch_add_location(batch, &location, &index), 0);
+	return index;
+}
+
+/*
+ * Samples of two kinds on one stack are two profile types of the same batch. Frames without an
+ * address are told apart by function and line, and known again.
+ */
+static void
+test_kinds_and_code(void **state)
+{
+	static const char *const types[] = { PROFILE_TYPE,
+										 "wallclock:wall:nanoseconds:wall:nanoseconds:delta" };
+	BatchLabel labels[] = { { "node", "test-node" } };
+	Writer *writer;
+
+	create_database("kinds");
+	for (int round = 0; round < 2; round++)
+	{
+		Batch *batch = NULL;
+		uint32_t frames[3];
+		BatchStack stack = { "abcd", 3, frames };
+		BatchSample sample = { .time_us = START_US + round };
+
+		assert_int_equal(batch_create(BATCH_BYTES, &batch), 0);
+		frames[0] = add_code(batch, "render", 12);
+		frames[1] = add_code(batch, "render", 15);
+		frames[2] = add_code(batch, "serve", 40);
+		assert_int_equal(batch_add_stack(batch, &stack, &sample.stack), 0);
+		for (int i = 0; i < 2; i++)
+		{
+			BatchSeries series = { types[i], 1, labels, 1000 };
+
+			assert_int_equal(batch_add_series(batch, &series, &sample.series), 0);
+			sample.value = i == 0 ? 7 : INT64_C(1) << 40;
+			assert_int_equal(batch_add_sample(batch, &sample), 0);
+		}
+		writer = open_writer("dbname=kinds", QUEUE_BYTES); /* which knows no ids */
+		writer_submit_newest(writer, batch);
+		(void) drain_and_free(writer);
+	}
+	assert_string_equal(sql_in("kinds", "SELECT count(*)::text FROM profstore.locations"), "3");
+	assert_string_equal(sql_in("kinds",
+							   "SELECT string_agg(format('%s %s', profile_type, unit), ', '"
+							   " ORDER BY profile_type) FROM profstore.profile_types()"),
+						"process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta nanoseconds, "
+						"wallclock:wall:nanoseconds:wall:nanoseconds:delta nanoseconds");
+	assert_string_equal(
+		sql_in("kinds",
+			   "SELECT string_agg(format('%s %s %s', stack, value / (1::bigint << 40),"
+			   "   value), ', ')"
+			   " FROM profstore.stacks_of('wallclock:wall:nanoseconds:wall:nanoseconds:delta',"
+			   "   '-infinity', 'infinity')"),
+		"{serve,render,render} 2 2199023255552");
+	assert_string_equal(
+		sql_in("kinds",
+			   "SELECT string_agg(format('%s %s %s', line, self, total), ', ' ORDER BY line)"
+			   " FROM profstore.source('" PROFILE_TYPE "', '-infinity', 'infinity',"
+			   "   '/app/view.py')"),
+		"12 14 14, 15 0 14, 40 0 14");
+	assert_string_equal(sql_in("kinds",
+							   "SELECT string_agg(format('%s %s %s', function, file, mapping), ', '"
+							   "   ORDER BY function)"
+							   " FROM profstore.top('" PROFILE_TYPE "', '-infinity', 'infinity')"),
+						"render /app/view.py [python], serve /app/view.py [python]");
+}
+
 /* The same content again costs no new row anywhere; another writer finds the same ids. */
 static void
 test_interns_once(void **state)
@@ -715,7 +795,7 @@ test_extension_of_another_version(void **state)
 	assert_check_fails("dbname=version", EXIT_DATABASE,
 					   "extension \"profstore\" does not fit this collector",
 					   "Extension 1.0 in database \"version\" names no writer protocols;"
-					   " this collector, " COLLECTOR_VERSION ", speaks 1 to 1.",
+					   " this collector, " COLLECTOR_VERSION ", speaks 1 to 2.",
 					   "ALTER EXTENSION profstore UPDATE");
 	sql_in("version", "DROP EXTENSION profstore; CREATE EXTENSION profstore");
 	assert_check_passes("dbname=version");
@@ -825,6 +905,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stores_a_batch),
+		cmocka_unit_test(test_kinds_and_code),
 		cmocka_unit_test(test_interns_once),
 		cmocka_unit_test(test_better_answers),
 		cmocka_unit_test(test_exactly_once_when_backends_end),

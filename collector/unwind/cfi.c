@@ -4,7 +4,7 @@
  *
  * 1. Collect the FDEs of .eh_frame and .debug_frame, and the functions of Go's table, and sort them
  *    by start address. Where several speak of the same code .eh_frame goes first, then Go's table.
- *    And .init and .fini, of which none speaks.
+ *    And start files' code, of which none speaks.
  * 2. Run each and append its rows. One that starts in code which is covered already is dropped.
  * 3. Between two FDEs that do not touch, a row PFS_UNWIND_INVALID says that nothing is known,
  *    unless the gap is padding.
@@ -25,8 +25,8 @@
 
 #include "base/grow.h"
 #include "unwind/cfi_program.h"
-#include "unwind/init_section.h"
 #include "unwind/pclntab.h"
+#include "unwind/start_code.h"
 
 /*
  * Compilers align functions to 16 bytes: shorter gaps hold no code that runs, and no row is spent
@@ -45,7 +45,7 @@ typedef enum Source
 	SOURCE_EH_FRAME,
 	SOURCE_PCLNTAB,
 	SOURCE_DEBUG_FRAME,
-	SOURCE_INIT,
+	SOURCE_START_CODE,
 	SOURCES
 } Source;
 
@@ -53,7 +53,7 @@ typedef enum Source
 typedef struct FdePlace
 {
 	uint64_t start; /* of its code, ELF virtual address */
-	/* in its section; number of the function in Go's table, of the section in SOURCE_INIT */
+	/* in its section; number of the function in Go's table, or of start files' code */
 	uint32_t offset;
 	Source source;
 } FdePlace;
@@ -120,19 +120,21 @@ collect_functions(Builder *builder, FdeList *list)
 }
 
 static int
-collect_init(const Builder *builder, FdeList *list)
+collect_start_code(const Builder *builder, FdeList *list)
 {
 	const CfiInput *input = builder->input;
 	int err = 0;
 
-	for (size_t i = 0; err == 0 && i < 2; i++)
+	for (size_t i = 0; err == 0 && i < CFI_START_CODE; i++)
 	{
-		const CfiSection *section = &input->init[i];
+		const CfiSection *section = &input->start_code[i];
+		uint64_t callee;
 
-		if (input->machine == EM_X86_64 && init_section_is_known(section) &&
+		if (input->machine == EM_X86_64 && section->length > 0 &&
+			start_code_length(section, &callee) == section->length &&
 			section->address >= input->code_start && section->address < input->code_end &&
 			section->length <= input->code_end - section->address)
-			err = append_place(list, section->address, i, SOURCE_INIT);
+			err = append_place(list, section->address, i, SOURCE_START_CODE);
 	}
 	return err;
 }
@@ -325,13 +327,13 @@ append_place_rows(Builder *builder, const FdePlace *place, uint64_t covered, uin
 			return append_rule(builder, function.start, 0);
 		return run_function(builder, &function);
 	}
-	if (place->source == SOURCE_INIT)
+	if (place->source == SOURCE_START_CODE)
 	{
-		const CfiSection *section = &builder->input->init[place->offset];
+		const CfiSection *section = &builder->input->start_code[place->offset];
 
 		*end = section->address + section->length;
 		builder->limit = *end;
-		return init_section_rows(section, append_row, builder);
+		return start_code_rows(section, append_row, builder);
 	}
 	builder->entries[place->source].offset = place->offset;
 	if (cfi_entries_next(&builder->entries[place->source], &fde) != CFI_FDE)
@@ -392,7 +394,7 @@ cfi_compile(const CfiInput *input, RuleSet *rules, UnwindTable *table)
 	if (err == 0)
 		err = collect_fdes(&builder, SOURCE_DEBUG_FRAME, &list);
 	if (err == 0)
-		err = collect_init(&builder, &list);
+		err = collect_start_code(&builder, &list);
 	if (err == 0)
 	{
 		sort_places(&list);

@@ -19,10 +19,10 @@ cfi_input_hash(uint64_t seed, const CfiInput *input)
 	hash = hash_word(hash, input->pclntab.address);
 	hash = hash_bytes(hash, input->eh_frame.data, input->eh_frame.length);
 	hash = hash_bytes(hash, input->pclntab.data, input->pclntab.length);
-	for (size_t i = 0; i < sizeof(input->init) / sizeof(input->init[0]); i++)
+	for (size_t i = 0; i < CFI_START_CODE; i++)
 	{
-		hash = hash_word(hash, input->init[i].address);
-		hash = hash_bytes(hash, input->init[i].data, input->init[i].length);
+		hash = hash_word(hash, input->start_code[i].address);
+		hash = hash_bytes(hash, input->start_code[i].data, input->start_code[i].length);
 	}
 	return hash_bytes(hash, input->debug_frame.data, input->debug_frame.length);
 }

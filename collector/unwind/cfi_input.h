@@ -15,6 +15,9 @@ typedef struct CfiSection
 	uint64_t address; /* ELF virtual address (0 for .debug_frame, which is not loaded) */
 } CfiSection;
 
+/* .init, .fini, and functions that start files put to the program's or library's own. */
+#define CFI_START_CODE 6
+
 typedef struct CfiInput
 {
 	uint16_t machine; /* EM_X86_64 or EM_AARCH64 */
@@ -22,9 +25,9 @@ typedef struct CfiInput
 	CfiSection debug_frame; /* used where .eh_frame does not cover */
 	CfiSection pclntab;		/* Go's function table; used where .eh_frame does not cover */
 	uint64_t go_text;		/* ELF virtual address that its functions count from; 0: not known */
-	CfiSection init[2];		/* .init and .fini; used where nothing else covers */
-	uint64_t got_address;	/* base of DW_EH_PE_datarel pointers; 0 where there is none */
-	uint64_t code_start; /* ELF virtual addresses, half-open: FDEs that reach beyond are no CFI */
+	CfiSection start_code[CFI_START_CODE]; /* used where nothing else covers */
+	uint64_t got_address; /* base of DW_EH_PE_datarel pointers; 0 where there is none */
+	uint64_t code_start;  /* ELF virtual addresses, half-open: FDEs that reach beyond are no CFI */
 	uint64_t code_end;
 	uint64_t *steps_left; /* entries and instructions that may be read; NULL: as the size allows */
 } CfiInput;

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <zlib.h>
 
+#include "unwind/start_code.h"
+
 /*
  * Where Go says where its code starts: in its table's header up to 1.25, else in the description of
  * the module (1.26).
@@ -24,8 +26,11 @@ typedef enum SectionKind
 	SECTION_DEBUG_FRAME,
 	SECTION_INIT,
 	SECTION_FINI,
+	SECTION_INIT_ARRAY,
+	SECTION_FINI_ARRAY,
 	SECTION_PCLNTAB,
-	SECTION_GO_MODULE
+	SECTION_GO_MODULE,
+	SECTION_START_CODE /* no sections: first constructor, last destructor, and what each calls */
 } SectionKind;
 
 static const struct
@@ -33,9 +38,14 @@ static const struct
 	const char *name;
 	SectionKind kind;
 } section_names[] = {
-	{ ".eh_frame", SECTION_EH_FRAME },	 { ".debug_frame", SECTION_DEBUG_FRAME },
-	{ ".init", SECTION_INIT },			 { ".fini", SECTION_FINI },
-	{ ".gopclntab", SECTION_PCLNTAB },	 { ".data.rel.ro.gopclntab", SECTION_PCLNTAB },
+	{ ".eh_frame", SECTION_EH_FRAME },
+	{ ".debug_frame", SECTION_DEBUG_FRAME },
+	{ ".init", SECTION_INIT },
+	{ ".fini", SECTION_FINI },
+	{ ".init_array", SECTION_INIT_ARRAY },
+	{ ".fini_array", SECTION_FINI_ARRAY },
+	{ ".gopclntab", SECTION_PCLNTAB },
+	{ ".data.rel.ro.gopclntab", SECTION_PCLNTAB },
 	{ ".go.module", SECTION_GO_MODULE },
 };
 
@@ -178,6 +188,58 @@ read_address(const Reader *reader, const CfiSection *section, size_t offset)
 	return value != 0 ? value : relocation_at(reader->headers, section->address + offset);
 }
 
+/* The function of start files' at an address, if it is one. Returns the one that it calls, or 0. */
+static uint64_t
+read_start_function(Reader *reader, uint64_t address, SectionKind kind)
+{
+	CfiSection *function = &reader->found[kind];
+	uint64_t callee = 0;
+
+	for (uint32_t i = 0; address != 0 && i < reader->headers->segment_count; i++)
+	{
+		Elf64_Phdr segment;
+		uint64_t length;
+
+		if (!elf_headers_segment(reader->headers, i, &segment) || segment.p_type != PT_LOAD ||
+			!(segment.p_flags & PF_X) || address < segment.p_vaddr ||
+			address - segment.p_vaddr >= segment.p_filesz)
+			continue;
+		length = segment.p_filesz - (address - segment.p_vaddr);
+		if (length > START_CODE_BYTES)
+			length = START_CODE_BYTES;
+		function->data = read_bytes(reader, segment.p_offset + address - segment.p_vaddr, length);
+		if (function->data == NULL)
+			return 0;
+		reader->sections->buffers[kind] = (uint8_t *) (uintptr_t) function->data;
+		function->length = length;
+		function->address = address;
+		function->length = start_code_length(function, &callee);
+		return function->length > 0 ? callee : 0;
+	}
+	return 0;
+}
+
+/* Constructors and destructors that start files put to those of the program or library. */
+static void
+read_start_code(Reader *reader)
+{
+	static const SectionKind arrays[] = { SECTION_INIT_ARRAY, SECTION_FINI_ARRAY };
+	CfiInput *input = &reader->sections->input;
+
+	input->start_code[0] = reader->found[SECTION_INIT];
+	input->start_code[1] = reader->found[SECTION_FINI];
+	for (int i = 0; i < 2 && input->machine == EM_X86_64; i++)
+	{
+		SectionKind kind = SECTION_START_CODE + 2 * i;
+		uint64_t address = read_address(reader, &reader->found[arrays[i]], 0);
+		uint64_t callee = read_start_function(reader, address, kind);
+
+		(void) read_start_function(reader, callee, kind + 1);
+		input->start_code[2 + 2 * i] = reader->found[kind];
+		input->start_code[3 + 2 * i] = reader->found[kind + 1];
+	}
+}
+
 static void
 read_build_id(Reader *reader, const Elf64_Shdr *section)
 {
@@ -226,8 +288,7 @@ read_sections(Reader *reader)
 	input->eh_frame = reader->found[SECTION_EH_FRAME];
 	input->debug_frame = reader->found[SECTION_DEBUG_FRAME];
 	input->debug_frame.address = 0;
-	input->init[0] = reader->found[SECTION_INIT];
-	input->init[1] = reader->found[SECTION_FINI];
+	read_start_code(reader);
 	input->pclntab = reader->found[SECTION_PCLNTAB];
 	input->go_text = read_address(reader, &input->pclntab, PCLNTAB_TEXT);
 	if (input->go_text == 0)

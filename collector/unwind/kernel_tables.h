@@ -27,6 +27,8 @@ typedef struct KernelTablesOps
 	union pfs_unwind_entry *(*entry)(KernelTables *tables, uint32_t slot);
 	/* the shared memory of one mapping slot; NULL where it cannot be had */
 	struct pfs_unwind_mapping *(*mapping)(KernelTables *tables, uint32_t slot);
+	/* the shared memory of one rule that was found, of 1 << PFS_RECENT_SLOT_BITS */
+	__u64 *(*recent)(KernelTables *tables, uint32_t slot);
 	int (*set_process)(KernelTables *tables, uint32_t pid,
 					   const struct pfs_unwind_process *process);
 	void (*remove_process)(KernelTables *tables, uint32_t pid);

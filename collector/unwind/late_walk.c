@@ -19,11 +19,12 @@ static _Thread_local struct
 } current;
 
 static int
-pfs_read_user(__u64 address, __u64 *value)
+pfs_read_stack(struct pfs_walk *walk, __u64 address, __u64 *value)
 {
 	uint64_t word;
 	int result = current.read(current.context, address, &word);
 
+	(void) walk; /* memory is plain here, and read word by word */
 	if (result == 0)
 		*value = word;
 	return result;
@@ -51,6 +52,12 @@ static const struct pfs_unwind_line *
 pfs_get_line(__u32 number)
 {
 	return unwinder_line(current.unwinder, number);
+}
+
+static __u64 *
+pfs_get_recent(__u32 slot)
+{
+	return unwinder_recent(current.unwinder, slot);
 }
 
 static const struct pfs_unwind_rule *

@@ -53,6 +53,7 @@ table_store_give(TableStore *store, TablePlace *place, uint64_t now_ns)
 		store->generated_lines -= place->lines.count;
 		store->generated_entries -= place->directory.count;
 	}
+	place->number = 0;
 	place->directory = (Extent){ 0, 0 };
 	place->lines = (Extent){ 0, 0 };
 }
@@ -145,6 +146,8 @@ table_store_write(TableStore *store, TablePlace *place, const PackedTable *packe
 		err = write_directory(store, place, packed);
 	if (err != 0)
 		table_store_give(store, place, now_ns);
+	else if (!place->generated && store->last_number < PFS_MAPPING_MOST_TABLES)
+		place->number = ++store->last_number;
 	return err;
 }
 

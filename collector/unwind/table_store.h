@@ -29,6 +29,7 @@ typedef struct TableStore
 	ExtentPool entries;
 	RuleSet rules;
 	uint32_t rules_written;
+	uint32_t last_number; /* of tables */
 	uint64_t generated_lines;
 	uint64_t generated_entries;
 	uint32_t generated_rules; /* since the set began */
@@ -40,6 +41,8 @@ typedef struct TableStore
 typedef struct TablePlace
 {
 	bool generated; /* what it takes is counted with all other generated code */
+	/* no other table ever has it; 0: it has none, as those of generated code, which come and go */
+	uint32_t number;
 	Extent lines;
 	Extent directory;
 } TablePlace;

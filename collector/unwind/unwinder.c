@@ -275,6 +275,13 @@ load_table(Unwinder *unwinder, UnwindBinary *binary, const CfiSections *sections
 	return err;
 }
 
+/* A mapping's .kind. */
+static uint32_t
+kind_and_table(const UnwindBinary *binary)
+{
+	return binary->kind | binary->place.number << PFS_MAPPING_KIND_BITS;
+}
+
 /*
  * The kind is one aligned word, stored last: a walk sees a mapping without its table, or with all
  * of it.
@@ -297,7 +304,7 @@ publish_kind(Unwinder *unwinder, const UnwindBinary *binary)
 			if (slot != NULL)
 			{
 				slot->directory = binary->place.directory.first;
-				__atomic_store_n(&slot->kind, binary->kind, __ATOMIC_RELEASE);
+				__atomic_store_n(&slot->kind, kind_and_table(binary), __ATOMIC_RELEASE);
 			}
 		}
 	}
@@ -322,7 +329,7 @@ withdraw(Unwinder *unwinder, const UnwindBinary *binary)
 			if (process->binaries[i] == NULL || (binary != NULL && process->binaries[i] != binary))
 				continue;
 			slot = unwinder->tables->ops->mapping(unwinder->tables, process->entry.first + i);
-			if (slot != NULL && slot->kind != PFS_MAPPING_FRAME_POINTER)
+			if (slot != NULL && pfs_mapping_kind(slot) != PFS_MAPPING_FRAME_POINTER)
 				__atomic_store_n(&slot->kind, PFS_MAPPING_PENDING, __ATOMIC_RELEASE);
 		}
 	}
@@ -434,7 +441,7 @@ fill_slot(struct pfs_unwind_mapping *slot, const UnwindSpan *span)
 	slot->end = span->end;
 	slot->bias = span->bias;
 	slot->directory = span->binary != NULL ? span->binary->place.directory.first : 0;
-	slot->kind = span->binary != NULL ? span->binary->kind : PFS_MAPPING_FRAME_POINTER;
+	slot->kind = span->binary != NULL ? kind_and_table(span->binary) : PFS_MAPPING_FRAME_POINTER;
 }
 
 static int
@@ -609,7 +616,8 @@ unwinder_pending(const Unwinder *unwinder, const ExecImage *process, uint64_t ad
 		else if (address >= slot->end)
 			low = middle + 1;
 		else
-			return slot->kind == PFS_MAPPING_PENDING ? described->binaries[middle] : NULL;
+			return pfs_mapping_kind(slot) == PFS_MAPPING_PENDING ? described->binaries[middle]
+																 : NULL;
 	}
 	return NULL;
 }
@@ -618,6 +626,12 @@ const struct pfs_unwind_mapping *
 unwinder_mapping(const Unwinder *unwinder, uint32_t slot)
 {
 	return unwinder->tables->ops->mapping(unwinder->tables, slot);
+}
+
+__u64 *
+unwinder_recent(const Unwinder *unwinder, uint32_t slot)
+{
+	return unwinder->tables->ops->recent(unwinder->tables, slot);
 }
 
 const union pfs_unwind_entry *

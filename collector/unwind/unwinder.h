@@ -128,6 +128,7 @@ bool unwinder_find_process(const Unwinder *unwinder, const ExecImage *process,
 const struct pfs_unwind_mapping *unwinder_mapping(const Unwinder *unwinder, uint32_t slot);
 const union pfs_unwind_entry *unwinder_entry(const Unwinder *unwinder, uint32_t slot);
 const struct pfs_unwind_line *unwinder_line(const Unwinder *unwinder, uint32_t number);
+__u64 *unwinder_recent(const Unwinder *unwinder, uint32_t slot);
 const struct pfs_unwind_rule *unwinder_rule(const Unwinder *unwinder, uint32_t number);
 
 #endif

@@ -69,10 +69,11 @@ typedef struct TimeRange
 	int64_t last_us;
 } TimeRange;
 
+#define NO_TIMES ((TimeRange){ INT64_MAX, INT64_MIN })
+
 /* Parameters of the statements that are not about interning. */
 typedef struct Opening
 {
-	TimeRange range; /* of the batch */
 	Buffer writer;
 	Buffer number;
 	Buffer epoch;
@@ -141,7 +142,7 @@ opening_init(Opening *opening, const Store *store, const Session *session, const
 		first_us = MIN(first_us, samples[i].time_us);
 		last_us = MAX(last_us, samples[i].time_us);
 	}
-	*opening = (Opening){ .range = { first_us, last_us } };
+	*opening = (Opening){ { NULL } };
 	buffer_put_bytes(&opening->writer, store->writer, sizeof(store->writer));
 	buffer_put_int8(&opening->number, (int64_t) number);
 	buffer_put_int8(&opening->epoch, session->identity.epoch);
@@ -223,43 +224,54 @@ add_opening(Trip *trip, Opening *opening, const Batch *batch, bool *is_new)
 		trip_add(trip, &target, NULL);
 }
 
-/* The first and the last sample of each series, which has some; the batch's where it has none. */
+/* When each series has samples; those without any are left out. */
 static bool
-put_times(Opening *opening, const Batch *batch, size_t series_count)
+put_times(Opening *opening, const InternKind *series, const Batch *batch)
 {
-	TimeRange *ranges = calloc(series_count + 1, sizeof(TimeRange));
+	TimeRange *ranges = calloc(series->count + 1, sizeof(TimeRange));
 	const BatchSample *samples;
 	size_t sample_count = batch_samples(batch, &samples);
+	size_t count = 0;
 
 	if (ranges == NULL)
 		return false;
-	for (size_t i = 0; i < series_count; i++)
-		ranges[i] = (TimeRange){ INT64_MAX, INT64_MIN };
+	for (size_t i = 0; i < series->count; i++)
+		ranges[i] = NO_TIMES;
 	for (size_t i = 0; i < sample_count; i++)
 	{
 		TimeRange *range = &ranges[samples[i].series];
 
+		count += range->last_us < range->first_us;
 		range->first_us = MIN(range->first_us, samples[i].time_us);
 		range->last_us = MAX(range->last_us, samples[i].time_us);
 	}
-	wire_array(&opening->first_times, WIRE_TIMESTAMPTZ, series_count);
-	wire_array(&opening->last_times, WIRE_TIMESTAMPTZ, series_count);
-	for (size_t i = 0; i < series_count; i++)
+	wire_array(&opening->series_ids, WIRE_INT4, count);
+	wire_array(&opening->first_times, WIRE_TIMESTAMPTZ, count);
+	wire_array(&opening->last_times, WIRE_TIMESTAMPTZ, count);
+	for (size_t i = 0; i < series->count; i++)
 	{
-		const TimeRange *range =
-			ranges[i].first_us <= ranges[i].last_us ? &ranges[i] : &opening->range;
-
-		wire_timestamp_element(&opening->first_times, range->first_us);
-		wire_timestamp_element(&opening->last_times, range->last_us);
+		if (ranges[i].last_us < ranges[i].first_us)
+			continue;
+		wire_int4_element(&opening->series_ids, (int32_t) series->ids[i]);
+		wire_timestamp_element(&opening->first_times, ranges[i].first_us);
+		wire_timestamp_element(&opening->last_times, ranges[i].last_us);
 	}
 	free(ranges);
 	return true;
 }
 
+static const char touch_each_series[] = "SELECT profstore.touch_each_series($1, $2, $3)";
+
+/* Writer protocol 1: all get the range of all. */
+static const char touch_series[] = "SELECT profstore.touch_series($1,"
+								   " (SELECT pg_catalog.min(t) FROM pg_catalog.unnest($2) AS t),"
+								   " (SELECT pg_catalog.max(t) FROM pg_catalog.unnest($3) AS t))";
+
 static bool
-add_touch(Trip *trip, Opening *opening, const InternKind *series, const Batch *batch)
+add_touch(Trip *trip, Opening *opening, const InternKind *series, const Batch *batch,
+		  int64_t protocol)
 {
-	const Statement touch = { .sql = "SELECT profstore.touch_each_series($1, $2, $3)",
+	const Statement touch = { .sql = protocol < 2 ? touch_series : touch_each_series,
 							  .failure = "could not store the times of series",
 							  .keep = true,
 							  .param_count = 3,
@@ -267,11 +279,8 @@ add_touch(Trip *trip, Opening *opening, const InternKind *series, const Batch *b
 										  { WIRE_TIMESTAMPTZ_ARRAY, &opening->first_times },
 										  { WIRE_TIMESTAMPTZ_ARRAY, &opening->last_times } } };
 
-	wire_array(&opening->series_ids, WIRE_INT4, series->count);
-	for (size_t i = 0; i < series->count; i++)
-		wire_int4_element(&opening->series_ids, (int32_t) series->ids[i]);
 	trip_add(trip, &touch, NULL);
-	return put_times(opening, batch, series->count);
+	return put_times(opening, series, batch);
 }
 
 static DbOutcome
@@ -342,6 +351,7 @@ out_of_memory(DbError *error)
 typedef struct Storing
 {
 	const Batch *batch;
+	int64_t protocol;
 	Opening opening;
 	InternWork ids;
 	NotesWork notes;
@@ -361,7 +371,7 @@ prepare_rows(Storing *storing, Interner *interner, Connection *connection, DbErr
 	outcome = intern_names(&storing->ids, &trip, connection, error);
 	if (outcome == DB_OK && storing->is_new)
 	{
-		if (!add_touch(&trip, &storing->opening, series, storing->batch) ||
+		if (!add_touch(&trip, &storing->opening, series, storing->batch, storing->protocol) ||
 			!notes_begin(&storing->notes, interner, &storing->ids, storing->batch, &trip))
 			outcome = out_of_memory(error);
 		else
@@ -378,11 +388,11 @@ store_batch(Store *store, Interner *interner, Session *session, const Batch *bat
 			DbError *error)
 {
 	Connection *connection = &session->connection;
-	Storing storing = { .batch = batch };
+	Storing storing = { .batch = batch, .protocol = session->protocol };
 	const BatchSample *samples;
 	DbOutcome outcome;
 
-	intern_begin(&storing.ids, interner, batch);
+	intern_begin(&storing.ids, interner, batch, storing.protocol);
 	opening_init(&storing.opening, store, session, batch, number);
 	outcome = prepare_rows(&storing, interner, connection, error);
 	if (outcome == DB_OK && !storing.is_new)

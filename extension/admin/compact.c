@@ -83,6 +83,8 @@ pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments, uint3
 			state_after(pfs_compaction_step(relation, open_inputs,
 											(uint32) Min(max_segments, PG_INT32_MAX), &step_merged),
 						relation);
+		if (state != PFS_TABLE_PROGRESSED)
+			break;
 		max_segments -= step_merged;
 		*merged += step_merged;
 	}

@@ -2,10 +2,10 @@
  * pprof_read.c
  *		Bytes of the pprof format to a profile.
  *
- * The profile's fields may come in any order, and refer to each other by index and id. So it is
- * passed over several times; a pass skips what is not its own by its length.
+ * The profile's fields may come in any order, and refer to each other by index and id. So they are
+ * listed once, and read in this order:
  *
- * 1. Strings are listed.
+ * 1. Strings, while all fields are listed.
  * 2. Sample types, mappings, functions and what stands beside samples refer to strings alone.
  * 3. Locations refer to mappings and functions.
  * 4. Samples refer to locations.
@@ -28,6 +28,13 @@ typedef struct MemoryRange
 	uint64_t offset;
 } MemoryRange;
 
+/* Where fields of a kind begin. */
+typedef struct FieldList
+{
+	uint32_t *begins;
+	uint32_t count;
+} FieldList;
+
 typedef struct Reader
 {
 	const uint8_t *bytes;
@@ -37,6 +44,9 @@ typedef struct Reader
 	PfsReadError *error;
 	PfsText *strings;
 	uint32_t string_count;
+	FieldList location_fields;
+	FieldList sample_fields;
+	FieldList other_fields;
 	MemoryRange *ranges;
 	PfsIdIndex mappings;
 	PfsIdIndex functions;
@@ -73,8 +83,52 @@ refused(Reader *reader)
 
 typedef PfsReadStatus (*FieldFn)(Reader *reader, const PfsWireField *field);
 
+/* First: strings, and where fields are */
+
 static PfsReadStatus
-pass_over(Reader *reader, FieldFn function)
+read_string(Reader *reader, const PfsWireField *field)
+{
+	if (field->wire_type != PFS_WIRE_BYTES)
+		return malformed(reader, "string has no length");
+	if (reader->string_count == 0 && field->length != 0)
+		return malformed(reader, "first string is not empty");
+	if (!PFS_GROW(reader->budget, reader->strings, reader->string_count))
+		return refused(reader);
+	reader->strings[reader->string_count] =
+		(PfsText){ (const char *) field->bytes, (uint32_t) field->length };
+	return pfs_text_clean(reader->profile, &reader->strings[reader->string_count++])
+			   ? PFS_READ_OK
+			   : refused(reader);
+}
+
+/* Adds a field to the list of those that are read later. */
+static PfsReadStatus
+keep_field(Reader *reader, FieldList *list, size_t begin)
+{
+	if (!PFS_GROW(reader->budget, list->begins, list->count))
+		return refused(reader);
+	list->begins[list->count++] = (uint32_t) begin;
+	return PFS_READ_OK;
+}
+
+static PfsReadStatus
+list_field(Reader *reader, const PfsWireField *field, size_t begin)
+{
+	switch (field->number)
+	{
+		case PFS_PPROF_STRING_TABLE:
+			return read_string(reader, field);
+		case PFS_PPROF_LOCATION:
+			return keep_field(reader, &reader->location_fields, begin);
+		case PFS_PPROF_SAMPLE:
+			return keep_field(reader, &reader->sample_fields, begin);
+		default:
+			return keep_field(reader, &reader->other_fields, begin);
+	}
+}
+
+static PfsReadStatus
+list_fields(Reader *reader)
 {
 	PfsReadStatus status = PFS_READ_OK;
 
@@ -86,7 +140,26 @@ pass_over(Reader *reader, FieldFn function)
 		pfs_pause(reader->budget->pause);
 		reader->offset = at;
 		problem = pfs_wire_field(reader->bytes, reader->length, &at, &field);
-		status = problem == NULL ? function(reader, &field) : malformed(reader, problem);
+		status = problem == NULL ? list_field(reader, &field, reader->offset)
+								 : malformed(reader, problem);
+	}
+	return status;
+}
+
+static PfsReadStatus
+read_fields(Reader *reader, const FieldList *list, FieldFn function)
+{
+	PfsReadStatus status = PFS_READ_OK;
+
+	for (uint32_t i = 0; status == PFS_READ_OK && i < list->count; i++)
+	{
+		size_t at = reader->offset = list->begins[i];
+		PfsWireField field;
+
+		pfs_pause(reader->budget->pause);
+		/* it was one when it was listed */
+		pfs_wire_field(reader->bytes, reader->length, &at, &field);
+		status = function(reader, &field);
 	}
 	return status;
 }
@@ -156,26 +229,6 @@ add_id(Reader *reader, PfsIdIndex *index, uint64_t id)
 	return id == 0 ? malformed(reader, "id is zero") : PFS_READ_OK;
 }
 
-/* First pass: strings */
-
-static PfsReadStatus
-read_string(Reader *reader, const PfsWireField *field)
-{
-	if (field->number != PFS_PPROF_STRING_TABLE)
-		return PFS_READ_OK;
-	if (field->wire_type != PFS_WIRE_BYTES)
-		return malformed(reader, "string has no length");
-	if (reader->string_count == 0 && field->length != 0)
-		return malformed(reader, "first string is not empty");
-	if (!PFS_GROW(reader->budget, reader->strings, reader->string_count))
-		return refused(reader);
-	reader->strings[reader->string_count] =
-		(PfsText){ (const char *) field->bytes, (uint32_t) field->length };
-	return pfs_text_clean(reader->profile, &reader->strings[reader->string_count++])
-			   ? PFS_READ_OK
-			   : refused(reader);
-}
-
 /*
  * The string of an index; an index that is none fails the reader. Index 0 is "", with or without a
  * table.
@@ -192,7 +245,7 @@ get_string(Reader *reader, uint64_t index, PfsText *text)
 	return PFS_READ_OK;
 }
 
-/* Second pass: what refers to strings alone */
+/* Second: what refers to strings alone */
 
 static PfsReadStatus
 read_value_type(Reader *reader, const PfsWireField *field, PfsValueType *type)
@@ -355,7 +408,7 @@ read_plain(Reader *reader, const PfsWireField *field)
 	}
 }
 
-/* Third pass: locations */
+/* Third: locations */
 
 /* A line without a function says nothing and is left out. */
 static PfsReadStatus
@@ -423,8 +476,6 @@ read_location(Reader *reader, const PfsWireField *field)
 	PfsProfileLocation *location;
 	PfsReadStatus status;
 
-	if (field->number != PFS_PPROF_LOCATION)
-		return PFS_READ_OK;
 	if (!PFS_GROW(reader->budget, profile->locations, profile->location_count))
 		return refused(reader);
 	location = &profile->locations[profile->location_count++];
@@ -438,7 +489,7 @@ read_location(Reader *reader, const PfsWireField *field)
 	return status == PFS_READ_OK ? place_location(reader, location) : status;
 }
 
-/* Fourth pass: samples. Fields go to the last one. */
+/* Fourth: samples. Fields go to the last one. */
 
 static PfsReadStatus
 add_frame(Reader *reader, uint64_t id)
@@ -524,8 +575,6 @@ read_sample(Reader *reader, const PfsWireField *field)
 	PfsProfile *profile = reader->profile;
 	PfsReadStatus status;
 
-	if (field->number != PFS_PPROF_SAMPLE)
-		return PFS_READ_OK;
 	if (!PFS_GROW(reader->budget, profile->samples, profile->sample_count))
 		return refused(reader);
 	profile->samples[profile->sample_count++] =
@@ -539,7 +588,7 @@ read_sample(Reader *reader, const PfsWireField *field)
 	return status;
 }
 
-/* All passes */
+/* All of it */
 
 static PfsReadStatus
 find_default_type(Reader *reader)
@@ -562,10 +611,10 @@ find_default_type(Reader *reader)
 static PfsReadStatus
 read_all(Reader *reader)
 {
-	PfsReadStatus status = pass_over(reader, read_string);
+	PfsReadStatus status = list_fields(reader);
 
 	if (status == PFS_READ_OK)
-		status = pass_over(reader, read_plain);
+		status = read_fields(reader, &reader->other_fields, read_plain);
 	if (status == PFS_READ_OK)
 		status = finish_ids(reader, &reader->mappings, "two mappings have the same id");
 	if (status == PFS_READ_OK)
@@ -575,11 +624,11 @@ read_all(Reader *reader)
 	if (status == PFS_READ_OK)
 		status = find_default_type(reader);
 	if (status == PFS_READ_OK)
-		status = pass_over(reader, read_location);
+		status = read_fields(reader, &reader->location_fields, read_location);
 	if (status == PFS_READ_OK)
 		status = finish_ids(reader, &reader->locations, "two locations have the same id");
 	if (status == PFS_READ_OK)
-		status = pass_over(reader, read_sample);
+		status = read_fields(reader, &reader->sample_fields, read_sample);
 	return status;
 }
 
@@ -607,6 +656,9 @@ pfs_pprof_read(const uint8_t *bytes, size_t length, PfsProfile *profile, PfsRead
 	else
 		status = read_all(&reader);
 	release(reader.budget, reader.strings);
+	release(reader.budget, reader.location_fields.begins);
+	release(reader.budget, reader.sample_fields.begins);
+	release(reader.budget, reader.other_fields.begins);
 	release(reader.budget, reader.ranges);
 	release(reader.budget, reader.mappings.entries);
 	release(reader.budget, reader.functions.entries);

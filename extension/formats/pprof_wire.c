@@ -60,21 +60,39 @@ pfs_wire_field(const uint8_t *bytes, size_t length, size_t *at, PfsWireField *fi
 	return NULL;
 }
 
+/* Passes over a field that is no number, and is none of those that are wanted. */
+static bool
+pass_over(const PfsWireField *message, size_t *at, uint32_t count)
+{
+	PfsWireField field;
+
+	return pfs_wire_field(message->bytes, message->length, at, &field) == NULL &&
+		   field.number >= count;
+}
+
 bool
 pfs_wire_numbers(const PfsWireField *message, uint64_t *numbers, uint32_t count)
 {
 	memset(numbers, 0, count * sizeof(numbers[0]));
 	for (size_t at = 0; at < message->length;)
 	{
-		PfsWireField field;
+		size_t begin = at;
+		uint64_t tag;
+		uint64_t value;
 
-		if (pfs_wire_field(message->bytes, message->length, &at, &field) != NULL)
+		if (!pfs_wire_varint(message->bytes, message->length, &at, &tag))
 			return false;
-		if (field.number >= count)
+		if ((tag & ((1 << TAG_SHIFT) - 1)) != PFS_WIRE_VARINT || tag >> TAG_SHIFT == 0)
+		{
+			at = begin;
+			if (!pass_over(message, &at, count))
+				return false;
 			continue;
-		if (field.wire_type != PFS_WIRE_VARINT)
+		}
+		if (!pfs_wire_varint(message->bytes, message->length, &at, &value))
 			return false;
-		numbers[field.number] = field.value;
+		if (tag >> TAG_SHIFT < count)
+			numbers[tag >> TAG_SHIFT] = value;
 	}
 	return true;
 }

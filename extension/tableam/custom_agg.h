@@ -73,6 +73,7 @@ typedef struct BlockAggState
 	int next_table;				 /* to scan */
 	PfsBlockScan *blocks;		 /* NULL: none is being scanned */
 	bool is_filled;				 /* groups are returned */
+	bool is_whole;				 /* they are all, not those of a pass */
 	uint32 next_group;
 	int64 pass_count; /* times that the tables have been read, beyond the first */
 	PfsAggRuns runs;

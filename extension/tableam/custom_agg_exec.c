@@ -183,6 +183,7 @@ begin_groups(BlockAggState *state)
 	state->next_table = 0;
 	state->next_group = 1;
 	state->is_filled = false;
+	state->is_whole = true;
 }
 
 /* Reads into groups until all has been read, or a partial aggregation has no room left. */
@@ -228,6 +229,7 @@ begin_pass(BlockAggState *state)
 		state->next_table = 0;
 		state->pass_count++;
 	}
+	state->is_whole = false;
 	return true;
 }
 
@@ -316,11 +318,25 @@ execute(CustomScanState *node)
 	}
 }
 
+/* Whether the table has all groups, and they would be the same again. */
+static bool
+can_return_again(const BlockAggState *state)
+{
+	return state->css.ss.ps.chgParam == NULL && state->shared == NULL && state->groups != NULL &&
+		   state->is_filled && state->is_whole && state->blocks == NULL &&
+		   state->groups->pass.bits == 0;
+}
+
 static void
 rescan(CustomScanState *node)
 {
 	BlockAggState *state = (BlockAggState *) node;
 
+	if (can_return_again(state))
+	{
+		state->next_group = 1;
+		return;
+	}
 	end_blocks(state);
 	state->groups = NULL;
 	MemoryContextReset(state->table_context);

@@ -6,7 +6,7 @@
  * that come to it, and hands transition states to PostgreSQL's own Finalize Aggregate.
  *
  * A query is plain if it has nothing but tables of ours, or one partitioned, clauses that filters
- * can be made of, keys and aggregates that the node knows.
+ * can be made of, keys and aggregates that the node knows. Joins are agg_below_join.c's.
  */
 #include "tableam/custom_nodes.h"
 
@@ -16,6 +16,7 @@
 #include "optimizer/planner.h"
 #include "optimizer/tlist.h"
 
+#include "tableam/agg_below_join.h"
 #include "tableam/agg_path.h"
 
 static create_upper_paths_hook_type previous_hook = NULL;
@@ -113,7 +114,10 @@ create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input
 		parse->rowMarks != NIL || (parse->groupClause == NIL && !parse->hasAggs))
 		return;
 	having = (List *) ((const GroupPathExtraData *) extra)->havingQual;
-	add_paths(root, input, output, having);
+	if (input->reloptkind == RELOPT_JOINREL)
+		pfs_add_paths_below_join(root, input, output, having);
+	else
+		add_paths(root, input, output, having);
 }
 
 void

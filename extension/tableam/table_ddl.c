@@ -18,6 +18,7 @@
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "storage/procarray.h"
+#include "utils/hsearch.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -25,7 +26,6 @@
 
 #include "base/arrays.h"
 #include "store/scan/rollup.h"
-#include "store/scan/scan_units.h"
 #include "store/segment/directory.h"
 #include "store/segment/ledger.h"
 #include "store/segment/segment_input.h"
@@ -139,33 +139,46 @@ copy_streams(Relation old_table, Relation new_table, const PfsSegmentRow *row)
 	}
 }
 
-/* A moved segment's old and new row have the same number, but not the same address. */
-static int64
-address_number(const PfsSegmentRow *row)
+/* The streams that segments name which the snapshot sees. */
+static HTAB *
+visible_streams(int64 storage_id, Snapshot snapshot)
 {
-	return (int64) ItemPointerGetBlockNumber(&row->address) << 16 |
-		   ItemPointerGetOffsetNumber(&row->address);
-}
-
-/* Where rows of the directory that the snapshot sees lie, ascending. */
-static PfsNumbers
-visible_addresses(int64 storage_id, Snapshot snapshot)
-{
+	HASHCTL control = { .keysize = sizeof(Oid),
+						.entrysize = sizeof(Oid),
+						.hcxt = CurrentMemoryContext };
+	HTAB *streams =
+		hash_create("profstore streams", 1024, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	PfsDirectoryScan *scan = pfs_directory_scan_begin(storage_id, snapshot);
-	int64 *addresses = NULL;
-	uint32 capacity = 0;
-	uint32 count = 0;
 	PfsSegmentRow row;
 
 	while (pfs_directory_scan_next(scan, &row))
-	{
-		PFS_RESERVE(addresses, capacity, count + 1);
-		addresses[count++] = address_number(&row);
-	}
+		for (uint32 i = 0; i < row.stream_count; i++)
+			(void) hash_search(streams, &row.stream_ids[i], HASH_ENTER, NULL);
 	pfs_directory_scan_end(scan);
-	if (count > 1)
-		qsort(addresses, count, sizeof(int64), pfs_compare_int64);
-	return (PfsNumbers){ count, addresses };
+	return streams;
+}
+
+/*
+ * Strikes the streams from a copy of a row that others name, too: a moved segment's old row and its
+ * new one share what has stayed. Notes those that are left; false where none is.
+ */
+static bool
+strike_named(HTAB *named, PfsSegmentRow *row)
+{
+	Oid *ids = unconstify(Oid *, row->stream_ids);
+	bool any_left = false;
+
+	for (uint32 i = 0; i < row->stream_count; i++)
+	{
+		bool found = true;
+
+		if (OidIsValid(ids[i]))
+			(void) hash_search(named, &ids[i], HASH_ENTER, &found);
+		if (found)
+			ids[i] = InvalidOid;
+		any_left |= !found;
+	}
+	return any_left;
 }
 
 /* Rows of the directory, for later. */
@@ -213,7 +226,7 @@ pfs_relation_copy_for_cluster(Relation old_table, Relation new_table, Relation o
 	MemoryContext context =
 		AllocSetContextCreate(CurrentMemoryContext, "profstore rewrite", ALLOCSET_DEFAULT_SIZES);
 	Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
-	PfsNumbers visible = visible_addresses(storage_id, snapshot);
+	HTAB *named = visible_streams(storage_id, snapshot);
 	KeptRows deleted = { 0 };
 	MemoryContext outer;
 	PfsDirectoryScan *scan;
@@ -234,7 +247,7 @@ pfs_relation_copy_for_cluster(Relation old_table, Relation new_table, Relation o
 			pfs_segment_row_copy(&copy, &row);
 			copy_streams(old_table, new_table, &copy);
 			MemoryContextSwitchTo(outer);
-			if (!pfs_numbers_contain(visible, address_number(&row)))
+			if (strike_named(named, &copy))
 				keep_row(&deleted, &copy);
 		}
 		*row_count += row.row_count;
@@ -245,6 +258,7 @@ pfs_relation_copy_for_cluster(Relation old_table, Relation new_table, Relation o
 	MemoryContextDelete(context);
 	UnregisterSnapshot(snapshot);
 	delete_streams(new_table, &deleted);
+	hash_destroy(named);
 
 	pfs_storage_take_over(old_table, new_table);
 	moved_storage_id = storage_id;

@@ -112,6 +112,14 @@ main(int argc, char **argv)
 	for (size_t i = 0; i < table.count; i++)
 		print_row(sections.input.machine, unwind_row_address(&table, i),
 				  rule_set_get(&rules, table.rows[i].rule));
+	for (size_t i = 0; i < CFI_START_CODE; i++)
+	{
+		const CfiSection *code = &sections.input.start_code[i];
+
+		if (code->length > 0)
+			fprintf(stderr, "start code %" PRIx64 "..%" PRIx64 "\n", code->address,
+					code->address + code->length);
+	}
 	fprintf(stderr,
 			"fdes %" PRIu64 " malformed %" PRIu64 " overlapped %" PRIu64 " unsupported %" PRIu64
 			" cut %" PRIu64 " rows %zu\n",

@@ -15,7 +15,7 @@ use warnings;
 
 my $dump = shift or die "usage: compare_readelf.pl CFI_DUMP [--go] FILE...\n";
 my $go = @ARGV && $ARGV[0] eq '--go' && shift;
-my ($failed, $total_rows, $total_unexpressed, $runtime_rows, $init_rows) = (0, 0, 0, 0, 0);
+my ($failed, $total_rows, $total_unexpressed, $runtime_rows, $start_rows) = (0, 0, 0, 0, 0);
 
 sub read_ours
 {
@@ -83,15 +83,15 @@ sub read_oracle
 	return \@rows;
 }
 
-# Where .init and .fini stand, which have no CFI, and rules all the same: [start, end].
-sub read_init
+# Where start files' code stands, which has no CFI, and rules all the same: [start, end].
+sub read_start_code
 {
 	my ($file) = @_;
 	my @ranges;
-	open(my $out, '-|', "readelf -SW '$file' 2>/dev/null") or die "could not run readelf: $!\n";
+	open(my $out, '-|', "'$dump' '$file' 2>&1 >/dev/null") or die "could not run $dump: $!\n";
 	while (<$out>)
 	{
-		push @ranges, [ hex $1, hex($1) + hex $2 ] if /\] \.(?:init|fini) +PROGBITS +([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+)/;
+		push @ranges, [ hex $1, hex $2 ] if /^start code ([0-9a-f]+)\.\.([0-9a-f]+)$/;
 	}
 	close $out;
 	return @ranges;
@@ -165,13 +165,13 @@ sub compare
 			  if $differ++ < 5;
 		}
 	}
-	my @init = read_init($file);
+	my @start_code = read_start_code($file);
 	for my $address (@$addresses)
 	{
 		next if $starts{$address};
-		my ($range) = grep { $address >= $_->[0] && $address <= $_->[1] } @init;
+		my ($range) = grep { $address >= $_->[0] && $address <= $_->[1] } @start_code;
 		$unknown_start++ unless $range;
-		$init_rows++ if $range;
+		$start_rows++ if $range;
 	}
 	$total_rows += $rows;
 	$unknown_start = 0 if $go && $unknown_start <= $runtime_rows;
@@ -181,6 +181,6 @@ sub compare
 }
 
 compare($_) for @ARGV;
-printf("%d files, %d failed, %d rows compared, %d not expressed, %d of .init and .fini\n",
-	scalar @ARGV, $failed, $total_rows, $total_unexpressed, $init_rows);
+printf("%d files, %d failed, %d rows compared, %d not expressed, %d of start files\n",
+	scalar @ARGV, $failed, $total_rows, $total_unexpressed, $start_rows);
 exit($failed ? 1 : 0);

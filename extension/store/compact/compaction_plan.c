@@ -86,7 +86,10 @@ set_buckets(PfsPlanSegment *segments, uint32 count, int64 width)
 	}
 }
 
-/* Wide ones together at the end; else by bucket, the smallest segment first. */
+/*
+ * Wide ones together in front, since their parts belong into the buckets' merges; else by bucket,
+ * the smallest segment first.
+ */
 static int
 compare_segments(const void *a, const void *b)
 {
@@ -94,7 +97,7 @@ compare_segments(const void *a, const void *b)
 	const PfsPlanSegment *right = b;
 
 	if (left->is_wide != right->is_wide)
-		return left->is_wide ? 1 : -1;
+		return left->is_wide ? -1 : 1;
 	if (left->bucket != right->bucket)
 		return left->bucket < right->bucket ? -1 : 1;
 	if (left->row_count != right->row_count)

@@ -5,8 +5,8 @@
  * 1. The header tells the range of each column, and so whether the filters leave any row; a unit
  *    without one is skipped before a stream is fetched.
  * 2. A filter that all rows pass is idle in the unit.
- * 3. Where sums are asked for, and filters cut through none, the segment's table of sums is read in
- *    place of its rows.
+ * 3. Where sums are asked for, and filters cut through none, one of the segment's tables of sums is
+ *    read in place of its rows: the shortest that has what is asked for.
  */
 #include "store/scan/open_unit.h"
 
@@ -61,33 +61,60 @@ unit_may_match(PfsBlockScan *scan)
 }
 
 bool
-pfs_scan_is_key_of_sums(const PfsBlockScan *scan, AttrNumber attnum)
+pfs_scan_is_key_of_sums(const PfsBlockScan *scan, PfsSegmentPart part, AttrNumber attnum)
 {
-	AttrNumber second = scan->sums == PFS_PART_PAIRS ? scan->key.stack : scan->key.time;
+	AttrNumber second = part == PFS_PART_PAIRS ? scan->key.stack : scan->key.time;
 
 	return attnum != InvalidAttrNumber && (attnum == scan->key.series || attnum == second);
 }
 
-/* Whether the open segment's table of sums tells what is asked for. */
+/* Whether a table of sums of the open segment tells what is asked for. */
 static bool
-sums_suffice(PfsBlockScan *scan)
+sums_suffice(PfsBlockScan *scan, PfsSegmentPart part)
 {
-	const PfsSegmentReader *sums = pfs_segment_part_reader(scan->input, scan->sums);
+	const PfsSegmentReader *sums = pfs_segment_part_reader(scan->input, part);
 
-	if (sums == NULL || !pfs_summary_fits(scan->relation, sums, scan->sums))
+	if (sums == NULL || !pfs_summary_fits(scan->relation, sums, part))
 		return false;
 	for (int i = 0; i < scan->attribute_count; i++)
-		if (pfs_reader_find_column(sums, scan->attributes[i]->attnum) < 0)
+	{
+		AttrNumber attnum = scan->attributes[i]->attnum;
+
+		/* what is to be added up may be a key of this table */
+		if (pfs_reader_find_column(sums, attnum) < 0 ||
+			(pfs_scan_is_key_of_sums(scan, part, attnum) &&
+			 !pfs_scan_is_key_of_sums(scan, scan->sums, attnum)))
 			return false;
+	}
 	for (int i = 0; i < scan->filter_count; i++)
 	{
 		const PfsScanFilter *filter = &scan->filters[i];
 
-		if (!filter->is_idle_in_unit && (!pfs_scan_is_key_of_sums(scan, filter->filter.attnum) ||
-										 pfs_reader_find_column(sums, filter->filter.attnum) < 0))
+		if (!filter->is_idle_in_unit &&
+			(!pfs_scan_is_key_of_sums(scan, part, filter->filter.attnum) ||
+			 pfs_reader_find_column(sums, filter->filter.attnum) < 0))
 			return false;
 	}
 	return true;
+}
+
+/* The shortest part of the open segment that tells what is asked for. */
+static PfsSegmentPart
+shortest_part(PfsBlockScan *scan)
+{
+	PfsSegmentPart shortest = PFS_PART_ROWS;
+	uint32 row_count = pfs_reader_row_count(scan->reader);
+
+	for (PfsSegmentPart part = PFS_PART_ROWS + 1; part < PFS_PART_COUNT; part++)
+	{
+		const PfsSegmentReader *sums = pfs_segment_part_reader(scan->input, part);
+
+		if (!sums_suffice(scan, part) || pfs_reader_row_count(sums) > row_count)
+			continue;
+		shortest = part;
+		row_count = pfs_reader_row_count(sums);
+	}
+	return shortest;
 }
 
 /* Where the part of the open unit that is read has a column, and whether it may be null there. */
@@ -178,9 +205,9 @@ open_segment(PfsBlockScan *scan, const PfsScanUnit *unit)
 		return;
 	}
 	scan->unit_is_skipped = !unit_may_match(scan);
-	if (!scan->unit_is_skipped && scan->sums != PFS_PART_ROWS && sums_suffice(scan))
+	if (!scan->unit_is_skipped && scan->sums != PFS_PART_ROWS)
 	{
-		choose_part(scan, scan->sums);
+		choose_part(scan, shortest_part(scan));
 		pfs_scan_set_block_end(scan);
 	}
 }

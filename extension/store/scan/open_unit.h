@@ -26,6 +26,6 @@ bool pfs_scan_filter_may_match(const PfsScanFilter *filter, bool has_values, int
 							   bool may_be_null, bool *is_idle);
 
 /* Whether a table of sums has one row for all rows of the same value of the column. */
-bool pfs_scan_is_key_of_sums(const PfsBlockScan *scan, AttrNumber attnum);
+bool pfs_scan_is_key_of_sums(const PfsBlockScan *scan, PfsSegmentPart part, AttrNumber attnum);
 
 #endif

@@ -81,7 +81,8 @@ decode_segment(PfsBlockScan *scan, PfsScanColumn *column)
 	column->block_values = column->values;
 	column->block_nulls = has_nulls ? column->nulls : NULL;
 	/* sums are wider than what they are sums of */
-	if ((scan->part == PFS_PART_ROWS || pfs_scan_is_key_of_sums(scan, column->attnum)) &&
+	if ((scan->part == PFS_PART_ROWS ||
+		 pfs_scan_is_key_of_sums(scan, scan->part, column->attnum)) &&
 		pfs_reader_block_range(scan->reader, column->position, (uint32) scan->block, &min, &max) &&
 		!pfs_value_range_is_native(column->kind, min, max))
 		make_native(column, scan->block_rows);

@@ -37,14 +37,19 @@ END
 $$;
 SELECT format('CALL pg_temp.measure(%s, %L, %s)', n, query, runs) FROM bench_queries ORDER BY n \gexec
 
--- sums by stack alone in SQL, over a heap table of the first hour
+-- sums in SQL, over a heap table of the first hour
 CREATE TEMP TABLE heap AS SELECT * FROM profstore.samples WHERE time < '2026-01-01 01:00Z';
 ANALYZE heap;
 INSERT INTO bench_queries (what) VALUES ('sums by stack in SQL on heap, one hour') RETURNING n \gset
 CALL pg_temp.measure(:n, 'SELECT count(*) FROM (SELECT stack_id, sum(value) FROM heap GROUP BY stack_id) AS sums', 2);
+INSERT INTO bench_queries (what) VALUES ('sums by service in SQL on heap, joined, one hour') RETURNING n \gset
+CALL pg_temp.measure(:n, 'SELECT count(*) FROM (SELECT labels->>''service'', sum(value) FROM heap JOIN profstore.series ON series.id = series_id GROUP BY 1) AS sums', 2);
 
 \echo 'Milliseconds in one process: warm, least of several runs; cold, elapsed:'
 SELECT what, round(cpu_ms::numeric, 1) AS cpu, round(elapsed_ms::numeric, 1) AS elapsed, round(cold_ms, 1) AS cold, to_reach
 FROM results JOIN bench_queries USING (n) ORDER BY n;
 SELECT format('%s: %s %% of the CPU time without', what, round((cpu_ms / (SELECT cpu_ms FROM results WHERE n = 1) * 100)::numeric)) AS "Filters"
 FROM results JOIN bench_queries USING (n) WHERE to_reach = '+ 50 %' ORDER BY n;
+SELECT format('%s: %s times as fast as on heap (to reach: 50)', ours.what, round((theirs.cpu_ms / heap_rows / (ours.cpu_ms / :samples))::numeric)) AS "Joins"
+FROM (SELECT what, cpu_ms FROM results JOIN bench_queries USING (n) WHERE what LIKE '%joined with series') AS ours,
+	(SELECT cpu_ms FROM results JOIN bench_queries USING (n) WHERE what LIKE '%on heap, joined%') AS theirs, (SELECT count(*) FROM heap) AS h(heap_rows);

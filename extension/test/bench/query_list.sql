@@ -10,7 +10,8 @@ SELECT format('(%L, %L, %L', type || '{}', begin_ts, :'end_ts') AS all,
 	format('(%L, %L, %L', type || '{node="node3",service="service4"}', begin_ts, :'end_ts') AS one_series,
 	format('(%L, %L, %L', type || '{}', begin_ts + interval '7 min', begin_ts + interval '8 min') AS one_minute,
 	format('(%L, %L, %L, %L, %L', type || '{}', begin_ts, :'middle', :'middle', :'end_ts') AS halves,
-	format('%L', :hours * interval '10 s') AS step
+	format('%L', :hours * interval '10 s') AS step,
+	'SELECT labels->>''service'', sum(value) FROM profstore.samples JOIN profstore.series ON series.id = series_id GROUP BY 1' AS join
 FROM (SELECT 'process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta', timestamptz '2026-01-01 00:00Z') AS constants(type, begin_ts) \gset
 INSERT INTO bench_queries (what, query, runs, cold, one_hour, hours) VALUES
 	('flame graph of all', 'SELECT count(*) FROM profstore.flamegraph' || :'all' || ')', 6, true, '<= 50', '<= 100'),
@@ -21,6 +22,7 @@ INSERT INTO bench_queries (what, query, runs, cold, one_hour, hours) VALUES
 	('diff of the two halves', 'SELECT count(*) FROM profstore.flamegraph_diff' || :'halves' || ')', 6, true, '<= 60', '<= 100'),
 	('series graph by service, 360 steps', 'SELECT count(*) FROM profstore.timeseries' || :'all' || ', ' || :'step' || ', ''{service}'')', 6, true, '<= 30', ''),
 	('exact tree, not truncated', 'SELECT count(*) FROM profstore.flamegraph' || :'all' || ', NULL)', 3, false, '<= 500', ''),
+	('sums by service in SQL, joined with series', 'SELECT count(*) FROM (' || :'join' || ') AS sums', 6, true, '<= 60', '<= 60'),
 	('top', 'SELECT count(*) FROM profstore.top' || :'all' || ')', 3, true, '', ''),
 	('pprof', 'SELECT length(profstore.pprof' || :'all' || '))', 2, true, '', '');
 UPDATE bench_queries SET to_reach = CASE WHEN :hours > 1 THEN hours ELSE one_hour END;

@@ -53,6 +53,8 @@ $session->query_safe('COMMIT');
 $session->quit;
 compare('after ADD COLUMN and a rollback');
 
+$primary->safe_psql('postgres', q(SELECT profstore.compact('t')));
+compare('compacted');
 $primary->safe_psql('postgres', 'VACUUM FULL t; VACUUM t; VACUUM profstore.segments');
 compare('after VACUUM FULL');
 $primary->safe_psql('postgres', 'ALTER TABLE t ALTER COLUMN value TYPE float8; INSERT INTO t VALUES (NULL, 1, 1, 0.5, 1)');

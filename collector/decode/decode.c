@@ -1,0 +1,223 @@
+/*
+ * decode.c
+ *		Bytes to a profile in memory, and what is checked before it goes into a batch.
+ *
+ * What is not plain goes to the server, which has a message for each case: expressions that cut
+ * stacks, times that no sample can have, texts in other encodings.
+ */
+#include "decode/decode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "decode/profile_batch.h"
+#include "formats/clean_text.h"
+#include "formats/gunzip.h"
+#include "formats/lines.h"
+#include "formats/scratch.h"
+
+#define DAY_US	  (INT64_C(24) * 60 * 60 * 1000000)
+#define NS_PER_US 1000
+
+/* Times that the server takes, and the days that one file may span. */
+#define DAYS_AHEAD 7
+#define MAX_DAYS   366
+
+/* How much of a file is looked at for its format. */
+#define PROBE_BYTES 4096
+
+static void *
+plain_realloc(void *context, void *memory, size_t bytes)
+{
+	if (bytes > 0)
+		return realloc(memory, bytes);
+	free(memory);
+	return NULL;
+}
+
+static DecodeEnd
+end_of(PfsReadStatus status, const PfsReadError *error, DecodeResult *result)
+{
+	result->message = error->message;
+	result->offset = error->offset;
+	switch (status)
+	{
+		case PFS_READ_OK:
+			return DECODE_OK;
+		case PFS_READ_MALFORMED:
+		case PFS_READ_OUT_OF_RANGE:
+			return DECODE_INVALID;
+		case PFS_READ_TOO_LARGE: /* by our limits: the server may have others */
+			return DECODE_SERVER;
+		case PFS_READ_NO_MEMORY:
+			break;
+	}
+	return DECODE_NO_MEMORY;
+}
+
+static DecodeEnd
+only_server(DecodeResult *result, const char *message)
+{
+	result->message = message;
+	return DECODE_SERVER;
+}
+
+static bool
+is_text(PfsBytes bytes)
+{
+	for (size_t at = 0; at < bytes.length;)
+	{
+		PfsText rest = { (const char *) bytes.data + at, (uint32_t) (bytes.length - at) };
+		uint32_t length = pfs_character_bytes(rest);
+
+		if (length == 0)
+			return false;
+		at += length;
+	}
+	return true;
+}
+
+static PfsReadStatus
+read_profile(ProfileFormat format, PfsBytes bytes, PfsProfile *profile, PfsReadError *error)
+{
+	static const PfsValueType folded_type = { { "samples", 7 }, { "count", 5 } };
+	PfsReadStatus status;
+
+	switch (format)
+	{
+		case PROFILE_PPROF:
+			return pfs_pprof_read(bytes.data, bytes.length, profile, error);
+		case PROFILE_PERF_SCRIPT:
+			return pfs_perf_script_read((const char *) bytes.data, bytes.length, profile, error);
+		case PROFILE_FOLDED:
+			break;
+	}
+	status = pfs_folded_read((const char *) bytes.data, bytes.length, profile, error);
+	if (status == PFS_READ_OK)
+		profile->types[0] = folded_type;
+	return status;
+}
+
+/* Where the times of a profile's samples lie, from its own on, in microseconds. */
+static void
+get_offsets(const PfsProfile *profile, int64_t *first_us, int64_t *last_us)
+{
+	*first_us = *last_us = 0;
+	for (uint32_t i = 0; i < profile->sample_count; i++)
+	{
+		int64_t offset = profile->samples[i].time_offset_ns / NS_PER_US;
+
+		*first_us = offset < *first_us ? offset : *first_us;
+		*last_us = offset > *last_us ? offset : *last_us;
+	}
+}
+
+/* Sets the profile's time; false where samples have times that the server refuses. */
+static bool
+choose_time(const DecodeRequest *request, const PfsProfile *profile, int64_t *time_us)
+{
+	int64_t first_us;
+	int64_t last_us;
+
+	*time_us = request->now_us;
+	if (request->has_time)
+		*time_us = request->time_us;
+	else if (profile->time_ns != 0)
+		*time_us = profile->time_ns / NS_PER_US;
+	get_offsets(profile, &first_us, &last_us);
+	return last_us - first_us < MAX_DAYS * DAY_US &&
+		   !__builtin_add_overflow(*time_us, first_us, &first_us) && first_us >= 0 &&
+		   !__builtin_add_overflow(*time_us, last_us, &last_us) &&
+		   last_us < request->now_us + DAYS_AHEAD * DAY_US;
+}
+
+static DecodeEnd
+decode_bytes(const DecodeRequest *request, PfsBytes bytes, PfsBudget *budget, Batch *batch,
+			 DecodeResult *result)
+{
+	ProfileBatch to = { .request = request, .batch = batch, .result = result };
+	PfsProfile profile;
+	PfsReadError error = { NULL, 0 };
+	DecodeEnd end;
+
+	if (request->format != PROFILE_PPROF && !is_text(bytes))
+		return only_server(result, "the text is not in UTF-8");
+	pfs_profile_init(&profile, budget);
+	end = end_of(read_profile(request->format, bytes, &profile, &error), &error, result);
+	if (end == DECODE_OK && profile.drop_frames.length > 0)
+		end = only_server(result, "the profile says which frames to drop");
+	if (end == DECODE_OK && !choose_time(request, &profile, &to.time_us))
+		end = only_server(result, "times of samples are out of range");
+	if (end == DECODE_OK)
+		end = profile_to_batch(&to, &profile);
+	pfs_profile_fini(&profile);
+	return end;
+}
+
+DecodeEnd
+decode_profile(const DecodeRequest *request, const void *bytes, size_t length, Batch *batch,
+			   DecodeResult *result)
+{
+	PfsAllocator allocator = { plain_realloc, NULL };
+	PfsBytes content = { (uint8_t *) (uintptr_t) bytes, length };
+	PfsBytes unpacked = { NULL, 0 };
+	PfsBudget budget = { .allocator = allocator };
+	PfsReadError error = { "profile is too large", DECODE_MAX_BYTES };
+	PfsReadStatus status = PFS_READ_OK;
+	DecodeEnd end;
+
+	*result = (DecodeResult){ 0 };
+	if (pfs_is_gzip(content.data, content.length))
+	{
+		status = pfs_gunzip(content.data, content.length, DECODE_MAX_BYTES, allocator, NULL,
+							&unpacked, &error);
+		content = unpacked;
+	}
+	else if (length > DECODE_MAX_BYTES)
+		status = PFS_READ_TOO_LARGE;
+	end = end_of(status, &error, result);
+	budget.left = pfs_profile_budget_bytes(content.length);
+	if (end == DECODE_OK)
+		end = decode_bytes(request, content, &budget, batch, result);
+	free(unpacked.data);
+	return end;
+}
+
+/* True for a line as folded stacks have it: something, a blank, a number. */
+static bool
+looks_folded(const char *line, size_t length)
+{
+	size_t digits = 0;
+
+	while (length > 0 && (line[length - 1] == '\r' || line[length - 1] == ' '))
+		length--;
+	while (digits < length && line[length - 1 - digits] >= '0' && line[length - 1 - digits] <= '9')
+		digits++;
+	return digits > 0 && digits < length && line[length - 1 - digits] == ' ';
+}
+
+ProfileFormat
+profile_format_of(const char *bytes, size_t length)
+{
+	size_t probed = length < PROBE_BYTES ? length : PROBE_BYTES;
+
+	/* text has none of the control characters that gzip and protobuf begin with */
+	for (size_t i = 0; i < probed; i++)
+	{
+		unsigned char c = (unsigned char) bytes[i];
+
+		if (c < ' ' && c != '\t' && c != '\n' && c != '\r')
+			return PROFILE_PPROF;
+	}
+	for (size_t begin = 0; begin < probed;)
+	{
+		const char *line = bytes + begin;
+		const char *end = memchr(line, '\n', length - begin);
+		size_t line_length = end == NULL ? length - begin : (size_t) (end - line);
+
+		if (line_length > 0 && line[0] != '#' && line[0] != '\r')
+			return looks_folded(line, line_length) ? PROFILE_FOLDED : PROFILE_PERF_SCRIPT;
+		begin += line_length + 1;
+	}
+	return PROFILE_FOLDED;
+}

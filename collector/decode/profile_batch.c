@@ -1,0 +1,479 @@
+/*
+ * profile_batch.c
+ *		From a profile's own indexes to a batch's.
+ *
+ * 1. Mappings, functions, locations and stacks, each by those before it.
+ * 2. Label sets of samples; a series for each of them and each sample type.
+ * 3. Rows, added up as the server does, in one step: all of them or none.
+ * 4. What the file says beside its samples.
+ *
+ * What the batch cannot hold as it is (too many labels, sums beyond 64 bits) the server can, or has
+ * a message for.
+ */
+#include "decode/profile_batch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+
+#include "formats/profile_rows.h"
+#include "formats/scratch.h"
+
+/* Longest key of a dictionary partition. */
+#define PARTITION_BYTES_MAX 255
+
+typedef struct Adding
+{
+	const ProfileBatch *to;
+	const PfsProfile *profile;
+	Batch *batch;
+	PfsBudget budget;
+	PfsMaking making; /* all that follows */
+	PfsLabels own;	  /* labels of all series, those without a value too */
+	PfsText name;	  /* of the profile type; "" where the labels do not say */
+	const char *partition;
+	uint32_t *mappings; /* from the profile's indexes to the batch's; so the others */
+	uint32_t *functions;
+	uint32_t *locations;
+	int64_t *stacks; /* of samples: index plus one, 0 for the empty stack */
+	PfsProfileSets sets;
+	uint32_t *series;
+	PfsSampleRows rows;
+} Adding;
+
+static void *
+plain_realloc(void *context, void *memory, size_t bytes)
+{
+	if (bytes > 0)
+		return realloc(memory, bytes);
+	free(memory);
+	return NULL;
+}
+
+static void *
+make(Adding *adding, size_t count, size_t item_bytes)
+{
+	return pfs_making_alloc(&adding->making, (count + 1) * item_bytes);
+}
+
+static const char *
+own_text(Adding *adding, PfsText text)
+{
+	return batch_text(adding->batch, text.length > 0 ? text.data : "", text.length);
+}
+
+static PfsText
+text_of(const char *string)
+{
+	return (PfsText){ string, (uint32_t) strlen(string) };
+}
+
+/* --- 1. stacks --- */
+
+static int
+add_mappings(Adding *adding)
+{
+	const PfsProfile *profile = adding->profile;
+	int err = 0;
+
+	adding->mappings = make(adding, profile->mapping_count, sizeof(uint32_t));
+	if (adding->mappings == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; err == 0 && i < profile->mapping_count; i++)
+	{
+		const PfsProfileMapping *from = &profile->mappings[i];
+		BatchMapping mapping = { own_text(adding, from->build_id), own_text(adding, from->file) };
+
+		if (mapping.build_id == NULL || mapping.file == NULL)
+			return -ENOMEM;
+		err = batch_add_mapping(adding->batch, &mapping, &adding->mappings[i]);
+	}
+	return err;
+}
+
+/* The batch's copy of a text, which often is the very same as one that was copied just now. */
+static const char *
+known_text(Adding *adding, PfsText text, PfsText known, const char *known_copy)
+{
+	return known_copy != NULL && text.data == known.data && text.length == known.length
+			   ? known_copy
+			   : own_text(adding, text);
+}
+
+static int
+add_functions(Adding *adding)
+{
+	const PfsProfile *profile = adding->profile;
+	BatchFunction function = { NULL };
+	int err = 0;
+
+	adding->functions = make(adding, profile->function_count, sizeof(uint32_t));
+	if (adding->functions == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; err == 0 && i < profile->function_count; i++)
+	{
+		const PfsProfileFunction *from = &profile->functions[i];
+		const PfsProfileFunction *before = from - (i > 0);
+
+		function.name = own_text(adding, from->name);
+		function.system_name = known_text(adding, from->system_name, from->name, function.name);
+		function.filename = known_text(adding, from->filename, before->filename, function.filename);
+		function.start_line = from->start_line;
+		if (function.name == NULL || function.system_name == NULL || function.filename == NULL)
+			return -ENOMEM;
+		err = batch_add_own_function(adding->batch, &function, &adding->functions[i]);
+	}
+	return err;
+}
+
+static int
+add_location(Adding *adding, uint32_t index, BatchLine *lines)
+{
+	const PfsProfileLocation *from = &adding->profile->locations[index];
+	const PfsProfileLine *from_lines = &adding->profile->lines[from->first_line];
+	BatchLocation location = { .mapping = from->mapping == PFS_NONE
+											  ? BATCH_NO_MAPPING
+											  : adding->mappings[from->mapping],
+							   .address = from->address,
+							   .line_count = from->line_count,
+							   .lines = lines };
+
+	for (uint32_t i = 0; i < from->line_count; i++)
+		lines[i] = (BatchLine){ adding->functions[from_lines[i].function], from_lines[i].line };
+	return batch_add_location(adding->batch, &location, &adding->locations[index]);
+}
+
+static int
+add_locations(Adding *adding)
+{
+	uint32_t count = adding->profile->location_count;
+	uint32_t line_count = 0;
+	BatchLine *lines;
+	int err = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		line_count = MAX(line_count, adding->profile->locations[i].line_count);
+	lines = make(adding, line_count, sizeof(BatchLine));
+	adding->locations = make(adding, count, sizeof(uint32_t));
+	if (adding->locations == NULL || lines == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; err == 0 && i < count; i++)
+		err = add_location(adding, i, lines);
+	return err;
+}
+
+/* Build ID of the program, else the service, else what names the profile; -E2BIG: too long. */
+static int
+choose_partition(Adding *adding)
+{
+	const PfsProfile *profile = adding->profile;
+	PfsText partition = pfs_labels_partition(&adding->own);
+
+	if (profile->mapping_count > 0 && profile->mappings[0].build_id.length > 0)
+		partition = profile->mappings[0].build_id;
+	adding->partition = own_text(adding, partition);
+	if (adding->partition == NULL)
+		return -ENOMEM;
+	return strlen(adding->partition) > PARTITION_BYTES_MAX ? -E2BIG : 0;
+}
+
+static int
+add_stack(Adding *adding, uint32_t sample, uint32_t *frames)
+{
+	const PfsProfileSample *from = &adding->profile->samples[sample];
+	const uint32_t *indexes = &adding->profile->location_indexes[from->first_location];
+	BatchStack stack = { adding->partition, from->location_count, frames };
+	uint32_t index;
+	int err;
+
+	adding->stacks[sample] = 0;
+	if (from->location_count == 0)
+		return 0;
+	for (uint32_t i = 0; i < from->location_count; i++)
+		frames[i] = adding->locations[indexes[i]];
+	err = batch_add_stack(adding->batch, &stack, &index);
+	adding->stacks[sample] = (int64_t) index + 1;
+	return err;
+}
+
+static int
+add_stacks(Adding *adding)
+{
+	uint32_t count = adding->profile->sample_count;
+	uint32_t depth = 0;
+	uint32_t *frames;
+	int err = choose_partition(adding);
+
+	for (uint32_t i = 0; i < count; i++)
+		depth = MAX(depth, adding->profile->samples[i].location_count);
+	frames = make(adding, depth, sizeof(uint32_t));
+	adding->stacks = make(adding, count, sizeof(int64_t));
+	if (adding->stacks == NULL || frames == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; err == 0 && i < count; i++)
+		err = add_stack(adding, i, frames);
+	return err;
+}
+
+/* --- 2. series --- */
+
+static int
+take_labels(Adding *adding)
+{
+	const DecodeRequest *request = adding->to->request;
+
+	adding->own.labels = make(adding, request->label_count, sizeof(PfsLabel));
+	if (adding->own.labels == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < request->label_count; i++)
+	{
+		const BatchLabel *label = &request->labels[i];
+
+		if (strcmp(label->name, PFS_NAME_LABEL) == 0)
+			adding->name = text_of(label->value);
+		else
+			adding->own.labels[adding->own.count++] =
+				(PfsLabel){ text_of(label->name), text_of(label->value) };
+	}
+	return 0;
+}
+
+static bool
+is_delta(const Adding *adding)
+{
+	return adding->to->request->format != PROFILE_PPROF || pfs_pprof_is_delta(adding->profile);
+}
+
+static PfsText
+profile_name(const Adding *adding)
+{
+	const char *known = NULL;
+
+	if (adding->name.data != NULL)
+		return adding->name;
+	switch (adding->to->request->format)
+	{
+		case PROFILE_PPROF:
+			known = pfs_pprof_default_name(adding->profile);
+			break;
+		case PROFILE_FOLDED:
+			known = "folded";
+			break;
+		case PROFILE_PERF_SCRIPT:
+			known = "perf";
+			break;
+	}
+	return known != NULL ? text_of(known) : adding->profile->types[0].type;
+}
+
+static int
+append_labels(Adding *adding, const PfsLabels *from, BatchLabel *labels, uint32_t *count)
+{
+	for (uint32_t i = 0; i < from->count; i++)
+	{
+		const PfsLabel *label = &from->labels[i];
+
+		/* an empty value means that the label is absent */
+		if (label->value.length == 0)
+			continue;
+		if (*count == BATCH_MAX_LABELS)
+			return -E2BIG;
+		labels[*count] =
+			(BatchLabel){ own_text(adding, label->name), own_text(adding, label->value) };
+		if (labels[*count].name == NULL || labels[*count].value == NULL)
+			return -ENOMEM;
+		++*count;
+	}
+	return 0;
+}
+
+static int
+add_set(Adding *adding, uint32_t set)
+{
+	const PfsProfile *profile = adding->profile;
+	BatchLabel labels[BATCH_MAX_LABELS];
+	char type[PFS_PROFILE_TYPE_MAX];
+	BatchSeries series = { .profile_type = type, .labels = labels, .period = profile->period };
+	PfsTypeParts parts = { .name = profile_name(adding),
+						   .period_type = profile->period_type.type,
+						   .period_unit = profile->period_type.unit,
+						   .delta = is_delta(adding) };
+	int err = append_labels(adding, &adding->own, labels, &series.label_count);
+
+	if (err == 0)
+		err = append_labels(adding, &adding->sets.labels[set], labels, &series.label_count);
+	for (uint32_t i = 0; err == 0 && i < profile->type_count; i++)
+	{
+		parts.sample_type = profile->types[i].type;
+		parts.sample_unit = profile->types[i].unit;
+		pfs_profile_type_name(&parts, type);
+		err = batch_add_series(adding->batch, &series,
+							   &adding->series[set * profile->type_count + i]);
+	}
+	return err;
+}
+
+/* Two sample types of one name would be one series. */
+static bool
+types_differ(const Adding *adding)
+{
+	uint32_t count = adding->profile->type_count;
+
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t j = 0; j < i; j++)
+			if (adding->series[i] == adding->series[j])
+				return false;
+	return true;
+}
+
+static int
+add_series(Adding *adding)
+{
+	static const PfsText comm = { "comm", 4 };
+	const PfsSeriesRules rules = { .own = adding->own,
+								   .kept = &comm,
+								   .kept_count = 1,
+								   .keeps_all = adding->to->request->format == PROFILE_PPROF };
+	PfsReadError error;
+	int err = 0;
+
+	if (pfs_profile_sets(&adding->making, adding->profile, &rules, &adding->sets, &error) !=
+		PFS_READ_OK)
+		return -ENOMEM;
+	adding->series =
+		make(adding, (size_t) adding->sets.count * adding->profile->type_count, sizeof(uint32_t));
+	if (adding->series == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; err == 0 && i < adding->sets.count; i++)
+		err = add_set(adding, i);
+	return err == 0 && !types_differ(adding) ? -E2BIG : err;
+}
+
+/* --- 3. rows --- */
+
+static int
+empty_stack(Adding *adding, uint32_t *index)
+{
+	const BatchStack stack = { .partition = adding->partition };
+
+	return batch_add_stack(adding->batch, &stack, index);
+}
+
+/* Sums that leave 64 bits stay several rows, which one batch cannot hold. */
+static bool
+rows_differ(const PfsSampleRows *rows)
+{
+	for (uint32_t i = 1; i < rows->count; i++)
+	{
+		const PfsSampleRow *a = &rows->rows[i - 1];
+		const PfsSampleRow *b = &rows->rows[i];
+
+		if (a->series_id == b->series_id && a->stack_id == b->stack_id && a->time == b->time)
+			return false;
+	}
+	return true;
+}
+
+static int
+add_rows(Adding *adding)
+{
+	PfsReadError error;
+	uint32_t empty = 0;
+	BatchSample *samples;
+	PfsReadStatus status =
+		pfs_profile_rows(&adding->making, adding->profile, &adding->sets, adding->stacks,
+						 adding->to->time_us, &adding->rows, &error);
+	int err = 0;
+
+	if (status != PFS_READ_OK)
+		return status == PFS_READ_NO_MEMORY ? -ENOMEM : -E2BIG;
+	if (!rows_differ(&adding->rows))
+		return -E2BIG;
+	samples = make(adding, adding->rows.count, sizeof(BatchSample));
+	if (samples == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; err == 0 && i < adding->rows.count; i++)
+	{
+		const PfsSampleRow *row = &adding->rows.rows[i];
+
+		if (row->stack_id == 0)
+			err = empty_stack(adding, &empty);
+		samples[i] = (BatchSample){
+			.time_us = row->time,
+			.series = adding->series[row->series_id],
+			.stack = row->stack_id == 0 ? empty : (uint32_t) (row->stack_id - 1),
+			.value = row->value,
+		};
+	}
+	return err == 0 ? batch_add_samples(adding->batch, samples, adding->rows.count) : err;
+}
+
+/* --- 4. notes --- */
+
+static int
+add_notes(Adding *adding)
+{
+	const PfsProfile *profile = adding->profile;
+	const char **comments = make(adding, profile->comment_count, sizeof(const char *));
+	BatchNote note = { .comment_count = profile->comment_count, .comments = comments };
+	PfsText type = { "", 0 };
+	int err = 0;
+
+	if (profile->default_type != PFS_NONE)
+		type = profile->types[profile->default_type].type;
+	if (type.length + profile->doc_url.length + profile->keep_frames.length == 0 &&
+		profile->comment_count == 0)
+		return 0;
+	for (uint32_t i = 0; comments != NULL && i < profile->comment_count; i++)
+		comments[i] = own_text(adding, profile->comments[i]);
+	note.default_type = own_text(adding, type);
+	note.doc_url = own_text(adding, profile->doc_url);
+	note.drop_frames = own_text(adding, profile->drop_frames);
+	note.keep_frames = own_text(adding, profile->keep_frames);
+	if (comments == NULL || note.default_type == NULL || note.doc_url == NULL ||
+		note.drop_frames == NULL || note.keep_frames == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; err == 0 && i < adding->sets.count * profile->type_count; i++)
+	{
+		note.series = adding->series[i];
+		err = batch_add_note(adding->batch, &note);
+	}
+	return err;
+}
+
+static DecodeEnd
+end_of(int err, DecodeResult *result)
+{
+	switch (err)
+	{
+		case 0:
+			return DECODE_OK;
+		case -ENOMEM:
+		case -EOVERFLOW: /* a sum with what is there already */
+			return DECODE_NO_ROOM;
+		default:
+			result->message = "the profile does not fit into a batch";
+			return DECODE_SERVER;
+	}
+}
+
+DecodeEnd
+profile_to_batch(const ProfileBatch *to, const PfsProfile *profile)
+{
+	static int (*const steps[])(Adding *) = { take_labels,	 add_mappings, add_functions,
+											  add_locations, add_stacks,   add_series,
+											  add_notes,	 add_rows };
+	Adding adding = { .to = to,
+					  .profile = profile,
+					  .batch = to->batch,
+					  .budget = { .allocator = { plain_realloc, NULL }, .left = SIZE_MAX } };
+	int err = 0;
+
+	adding.making.budget = &adding.budget;
+	for (size_t i = 0; err == 0 && i < sizeof(steps) / sizeof(steps[0]); i++)
+		err = steps[i](&adding);
+	to->result->sample_count = adding.rows.count;
+	pfs_scratch_free(&adding.making.scratch, &adding.budget);
+	return end_of(err, to->result);
+}

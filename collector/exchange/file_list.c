@@ -1,0 +1,113 @@
+/*
+ * file_list.c
+ *		Directories are walked by fts.
+ */
+#include "exchange/file_list.h"
+
+#include <errno.h>
+#include <fts.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "exchange/path_labels.h"
+
+#define CAPACITY_MIN 64
+
+static ExitCode
+add_path(FileList *list, const char *path, Failure *failure)
+{
+	size_t capacity = list->capacity ? list->capacity * 2 : CAPACITY_MIN;
+
+	if (list->count == list->capacity)
+	{
+		char **paths = realloc(list->paths, capacity * sizeof(paths[0]));
+
+		if (paths == NULL)
+			return failure_set(failure, EXIT_INTERNAL, "out of memory");
+		list->paths = paths;
+		list->capacity = capacity;
+	}
+	list->paths[list->count] = strdup(path);
+	if (list->paths[list->count] == NULL)
+		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+	list->count++;
+	return EXIT_OK;
+}
+
+static ExitCode
+unreadable(const char *path, int error, Failure *failure)
+{
+	failure_set(failure, EXIT_IO, "could not read directory");
+	failure_detail(failure, "%s: %s.", path, strerror(error));
+	return failure->code;
+}
+
+static ExitCode
+take_entry(FileList *list, FTS *walk, FTSENT *entry, const char *pattern, Failure *failure)
+{
+	bool is_hidden = entry->fts_level > FTS_ROOTLEVEL && entry->fts_name[0] == '.';
+
+	switch (entry->fts_info)
+	{
+		case FTS_D:
+			if (is_hidden)
+				fts_set(walk, entry, FTS_SKIP);
+			return EXIT_OK;
+		case FTS_F:
+			if (is_hidden)
+				return EXIT_OK;
+			if (pattern == NULL || path_pattern_matches(pattern, entry->fts_path))
+				return add_path(list, entry->fts_path, failure);
+			list->left_out++;
+			return EXIT_OK;
+		case FTS_DNR:
+		case FTS_ERR:
+		case FTS_NS:
+			return unreadable(entry->fts_path, entry->fts_errno, failure);
+		default:
+			return EXIT_OK;
+	}
+}
+
+static int
+compare_names(const FTSENT **a, const FTSENT **b)
+{
+	return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+static ExitCode
+add_directory(FileList *list, const char *path, const char *pattern, Failure *failure)
+{
+	char *const roots[] = { (char *) (uintptr_t) path, NULL };
+	FTS *walk = fts_open(roots, FTS_LOGICAL | FTS_NOCHDIR, compare_names);
+	ExitCode code = EXIT_OK;
+	FTSENT *entry;
+
+	if (walk == NULL)
+		return unreadable(path, errno, failure);
+	while (code == EXIT_OK && (entry = fts_read(walk)) != NULL)
+		code = take_entry(list, walk, entry, pattern, failure);
+	fts_close(walk);
+	return code;
+}
+
+ExitCode
+file_list_add(FileList *list, const char *operand, const char *pattern, Failure *failure)
+{
+	struct stat status;
+
+	if (strcmp(operand, "-") != 0 && stat(operand, &status) == 0 && S_ISDIR(status.st_mode))
+		return add_directory(list, operand, pattern, failure);
+	return add_path(list, operand, failure);
+}
+
+void
+file_list_free(FileList *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->paths[i]);
+	free(list->paths);
+	*list = (FileList){ NULL };
+}

@@ -1,0 +1,555 @@
+/*
+ * import_lane.c
+ *		A thread of an import.
+ *
+ * 1. A file is read, decoded and added to the batch at hand.
+ * 2. A batch that is large enough goes to the writer; at most two of a lane are under way, so that
+ *    one is decoded while the other is stored, and none are merged.
+ * 3. The writer's callback tells which files are stored. Files of a batch that is refused are
+ *    imported again one by one, by the server, which says of each what is wrong with it.
+ * 4. So are files that only the server can decode.
+ */
+#include "exchange/import_lane.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "exchange/path_labels.h"
+#include "writer/writer.h"
+
+/* When a batch is large enough: its transaction's own cost does not count. */
+#define BATCH_BYTES		((size_t) 8 * 1024 * 1024)
+#define BATCH_SAMPLES	100000
+#define BATCH_BYTES_MAX ((size_t) 256 * 1024 * 1024)
+#define BATCHES_AT_ONCE 2
+#define QUEUE_BYTES		(2 * BATCHES_AT_ONCE * BATCH_BYTES_MAX)
+#define ID_CACHE_BYTES	((size_t) 128 * 1024 * 1024)
+#define FILES_MIN		64
+#define READ_BYTES		((size_t) 256 * 1024)
+
+/* A parameter of a statement has room for 1 GB. */
+#define FILE_BYTES_MAX ((size_t) 1000 * 1000 * 1000)
+
+typedef struct LaneFile
+{
+	size_t index;
+	ProfileFormat format;
+	size_t samples;
+} LaneFile;
+
+/* A batch and the files in it. */
+typedef struct LaneBatch
+{
+	struct LaneBatch *next; /* of those that were refused */
+	ImportLane *lane;
+	Batch *batch; /* until it is submitted */
+	LaneFile *files;
+	size_t count;
+	size_t capacity;
+} LaneBatch;
+
+struct ImportLane
+{
+	Import *import;
+	size_t number;
+	pthread_t thread;
+	Writer *writer;
+	Connection connection; /* for what the server decodes; opened when it is needed */
+	LaneBatch *filling;	   /* or NULL */
+	Buffer content;
+	Buffer json;
+	GivenLabels labels; /* of the file at hand */
+
+	/* under the import's lock */
+	unsigned under_way;
+	LaneBatch *refused;
+};
+
+/* --- batches --- */
+
+static void
+lane_batch_free(LaneBatch *batch)
+{
+	if (batch == NULL)
+		return;
+	batch_free(batch->batch);
+	free(batch->files);
+	free(batch);
+}
+
+static LaneBatch *
+lane_batch_create(ImportLane *lane)
+{
+	LaneBatch *batch = calloc(1, sizeof(LaneBatch));
+
+	if (batch != NULL && batch_create(BATCH_BYTES_MAX, &batch->batch) == 0)
+	{
+		batch->lane = lane;
+		return batch;
+	}
+	free(batch);
+	return NULL;
+}
+
+static bool
+add_file(LaneBatch *batch, const LaneFile *file)
+{
+	size_t capacity = batch->capacity ? batch->capacity * 2 : FILES_MIN;
+
+	if (batch->count == batch->capacity)
+	{
+		LaneFile *files = realloc(batch->files, capacity * sizeof(files[0]));
+
+		if (files == NULL)
+			return false;
+		batch->files = files;
+		batch->capacity = capacity;
+	}
+	batch->files[batch->count++] = *file;
+	return true;
+}
+
+static void
+out_of_memory(ImportLane *lane)
+{
+	Failure failure;
+
+	failure_set(&failure, EXIT_INTERNAL, "out of memory");
+	import_end(lane->import, &failure);
+}
+
+/* The writer's thread tells what became of a batch. */
+static void
+on_batch_end(void *context, const BatchResult *result)
+{
+	LaneBatch *batch = context;
+	ImportLane *lane = batch->lane;
+	Import *import = lane->import;
+
+	for (size_t i = 0; result->end == BATCH_STORED && i < batch->count; i++)
+		import_stored(import, batch->files[i].index, batch->files[i].format,
+					  (int64_t) batch->files[i].samples);
+	pthread_mutex_lock(&import->lock);
+	lane->under_way--;
+	if (result->end == BATCH_REFUSED)
+	{
+		batch->next = lane->refused;
+		lane->refused = batch;
+		batch = NULL;
+	}
+	pthread_cond_broadcast(&import->changed);
+	pthread_mutex_unlock(&import->lock);
+	lane_batch_free(batch);
+}
+
+/* The writer has ended by itself: so does the import. */
+static bool
+writer_has_ended(ImportLane *lane)
+{
+	Failure failure;
+
+	if (writer_failure(lane->writer, &failure) == EXIT_OK)
+		return false;
+	import_end(lane->import, &failure);
+	return true;
+}
+
+/* Waits until at most so many batches are under way; false where nothing is stored any more. */
+static bool
+wait_for_writer(ImportLane *lane, unsigned most)
+{
+	Import *import = lane->import;
+	bool may_go_on = true;
+	bool is_done = false;
+
+	while (may_go_on && !is_done)
+	{
+		may_go_on = !writer_has_ended(lane);
+		pthread_mutex_lock(&import->lock);
+		is_done = lane->under_way <= most;
+		if (may_go_on && !is_done)
+			import_wait(import);
+		if (import->give_up_ns != 0 && clock_ns(CLOCK_MONOTONIC) > import->give_up_ns)
+			may_go_on = false;
+		pthread_mutex_unlock(&import->lock);
+	}
+	return is_done;
+}
+
+/* Gives the batch at hand to the writer; false where nothing is stored any more. */
+static bool
+submit(ImportLane *lane)
+{
+	LaneBatch *batch = lane->filling;
+	const BatchCallback callback = { on_batch_end, batch };
+	Batch *content;
+	int err;
+
+	lane->filling = NULL;
+	if (batch == NULL || batch->count == 0)
+	{
+		lane_batch_free(batch);
+		return true;
+	}
+	if (!wait_for_writer(lane, BATCHES_AT_ONCE - 1))
+	{
+		lane_batch_free(batch);
+		return false;
+	}
+	pthread_mutex_lock(&lane->import->lock);
+	lane->under_way++;
+	pthread_mutex_unlock(&lane->import->lock);
+	content = batch->batch;
+	batch->batch = NULL; /* the writer's, with its callback */
+	err = writer_submit(lane->writer, content, &callback, NULL);
+	if (err == 0)
+		return true;
+	batch_free(content);
+	pthread_mutex_lock(&lane->import->lock);
+	lane->under_way--;
+	pthread_mutex_unlock(&lane->import->lock);
+	lane_batch_free(batch);
+	if (err == -ENOMEM)
+		out_of_memory(lane);
+	return false;
+}
+
+/* --- one file --- */
+
+static ExitCode
+read_failed(const char *file, const char *reason, Failure *failure)
+{
+	failure_set(failure, EXIT_IO, "could not read file");
+	failure_detail(failure, "%s: %s.", file, reason);
+	return failure->code;
+}
+
+static ExitCode
+read_file(const char *file, Buffer *content, Failure *failure)
+{
+	FILE *input = strcmp(file, "-") == 0 ? stdin : fopen(file, "re");
+	ExitCode code = EXIT_OK;
+
+	if (input == NULL)
+		return read_failed(file, strerror(errno), failure);
+	buffer_reset(content);
+	while (code == EXIT_OK && !feof(input))
+	{
+		char *room = buffer_extend(content, READ_BYTES);
+		size_t got = room == NULL ? 0 : fread(room, 1, READ_BYTES, input);
+
+		if (room == NULL)
+			code = failure_set(failure, EXIT_INTERNAL, "out of memory");
+		else if (ferror(input))
+			code = read_failed(file, strerror(errno), failure);
+		content->length -= room == NULL ? 0 : READ_BYTES - got;
+		if (code == EXIT_OK && content->length > FILE_BYTES_MAX)
+			code = read_failed(file, "It is larger than 1 GB", failure);
+	}
+	if (input != stdin)
+		fclose(input);
+	return code;
+}
+
+/* Labels of its path, then those that were given for all. */
+static bool
+find_labels(ImportLane *lane, const char *path)
+{
+	const ExchangeOptions *options = lane->import->options;
+
+	given_labels_reset(&lane->labels);
+	if (options->path_labels != NULL && !path_labels(options->path_labels, path, &lane->labels))
+		return false;
+	return given_labels_set_all(&lane->labels, &lane->import->labels);
+}
+
+static bool
+load_file(ImportLane *lane, size_t file, ProfileFormat *format)
+{
+	const ExchangeOptions *options = lane->import->options;
+	const char *path = lane->import->files.paths[file];
+	Failure failure;
+
+	if (options->path_labels != NULL && !path_pattern_matches(options->path_labels, path))
+	{
+		read_failed(path, "Its path does not fit the pattern of --path-labels", &failure);
+		import_failed(lane->import, file, &failure);
+		return false;
+	}
+	if (read_file(path, &lane->content, &failure) != EXIT_OK)
+	{
+		import_failed(lane->import, file, &failure);
+		return false;
+	}
+	if (!find_labels(lane, path))
+	{
+		out_of_memory(lane);
+		return false;
+	}
+	*format = options->format == IMPORT_AUTO
+				  ? profile_format_of(lane->content.bytes, lane->content.length)
+				  : (ProfileFormat) (options->format - IMPORT_PPROF);
+	return true;
+}
+
+static void
+tell_format(const ImportLane *lane, ProfileFormat format, Failure *failure)
+{
+	if (lane->import->options->format == IMPORT_AUTO && failure->hint[0] == '\0')
+		failure_hint(failure, "By its content it was taken for %s: --format says what it is.",
+					 import_format_name(format));
+}
+
+static bool
+open_connection(ImportLane *lane, DbError *error)
+{
+	if (lane->connection.pg != NULL)
+		return true;
+	if (connection_open(&lane->connection, lane->import->options->database, error) != DB_OK)
+		return false;
+	connection_log_notices(&lane->connection, "import");
+	return true;
+}
+
+/* The file that was loaded, by the server. */
+static void
+import_on_server(ImportLane *lane, size_t file, ProfileFormat format)
+{
+	Import *import = lane->import;
+	const ServerImport request = { .format = format,
+								   .content = &lane->content,
+								   .labels = &lane->json,
+								   .at = import->options->at };
+	DbOutcome outcome = DB_AWAY;
+	DbError error;
+	Failure failure;
+	int64_t samples = 0;
+
+	given_labels_json(&lane->labels, &lane->json);
+	if (open_connection(lane, &error))
+		outcome = import_by_server(&lane->connection, &request, &samples, &error);
+	if (outcome == DB_OK)
+	{
+		import_stored(import, file, format, samples);
+		return;
+	}
+	failure = error.failure;
+	failure_detail(&failure, "%s: %s", import->files.paths[file], error.failure.detail);
+	tell_format(lane, format, &failure);
+	if (outcome != DB_REFUSED)
+	{
+		import_end(import, &failure);
+		return;
+	}
+	failure.code = EXIT_IO; /* the file is at fault, not the database */
+	import_failed(import, file, &failure);
+}
+
+static void
+tell_invalid(ImportLane *lane, size_t file, ProfileFormat format, const DecodeResult *result)
+{
+	const char *path = lane->import->files.paths[file];
+	Failure failure;
+
+	failure_set(&failure, EXIT_IO, "could not import file");
+	failure_detail(&failure, "%s: invalid profile: %s, seen at byte %zu.", path, result->message,
+				   result->offset);
+	tell_format(lane, format, &failure);
+	import_failed(lane->import, file, &failure);
+}
+
+static DecodeEnd
+decode(ImportLane *lane, ProfileFormat format, DecodeResult *result)
+{
+	const Import *import = lane->import;
+	const DecodeRequest request = { .format = format,
+									.labels = lane->labels.labels,
+									.label_count = lane->labels.count,
+									.has_time = import->facts.has_time,
+									.time_us = import->facts.time_us,
+									.now_us = clock_ns(CLOCK_REALTIME) / 1000 };
+
+	if (!import->facts.takes_texts)
+		return DECODE_SERVER;
+	if (lane->filling == NULL)
+		lane->filling = lane_batch_create(lane);
+	return lane->filling == NULL
+			   ? DECODE_NO_MEMORY
+			   : decode_profile(&request, lane->content.bytes, lane->content.length,
+								lane->filling->batch, result);
+}
+
+static bool
+is_large(const LaneBatch *batch)
+{
+	const BatchSample *samples;
+
+	return batch_bytes(batch->batch) >= BATCH_BYTES ||
+		   batch_samples(batch->batch, &samples) >= BATCH_SAMPLES;
+}
+
+/* False where nothing is stored any more. */
+static bool
+import_file(ImportLane *lane, size_t file)
+{
+	LaneFile decoded = { .index = file };
+	DecodeResult result = { 0 };
+	DecodeEnd end;
+
+	if (!load_file(lane, file, &decoded.format))
+		return true;
+	if (strcmp(lane->import->files.paths[file], "-") == 0)
+	{
+		/* a batch that is refused is read once more, which standard input cannot be */
+		import_on_server(lane, file, decoded.format);
+		return true;
+	}
+	end = decode(lane, decoded.format, &result);
+	if (end == DECODE_NO_ROOM && lane->filling->count > 0)
+	{
+		if (!submit(lane))
+			return false;
+		end = decode(lane, decoded.format, &result);
+	}
+	decoded.samples = result.sample_count;
+	switch (end)
+	{
+		case DECODE_OK:
+			if (!add_file(lane->filling, &decoded))
+				out_of_memory(lane);
+			return !is_large(lane->filling) || submit(lane);
+		case DECODE_INVALID:
+			tell_invalid(lane, file, decoded.format, &result);
+			break;
+		case DECODE_NO_ROOM: /* not even in a batch of its own */
+			lane_batch_free(lane->filling);
+			lane->filling = NULL;
+			import_on_server(lane, file, decoded.format);
+			break;
+		case DECODE_SERVER:
+			import_on_server(lane, file, decoded.format);
+			break;
+		case DECODE_NO_MEMORY:
+			out_of_memory(lane);
+			return false;
+	}
+	return true;
+}
+
+/* --- the thread --- */
+
+/* Files of batches that were refused, one by one. */
+static void
+import_refused(ImportLane *lane)
+{
+	Import *import = lane->import;
+	LaneBatch *batch;
+
+	pthread_mutex_lock(&import->lock);
+	batch = lane->refused;
+	lane->refused = NULL;
+	pthread_mutex_unlock(&import->lock);
+	while (batch != NULL)
+	{
+		LaneBatch *next = batch->next;
+
+		for (size_t i = 0; i < batch->count; i++)
+			if (load_file(lane, batch->files[i].index, &batch->files[i].format))
+				import_on_server(lane, batch->files[i].index, batch->files[i].format);
+		lane_batch_free(batch);
+		batch = next;
+	}
+}
+
+static void *
+lane_main(void *argument)
+{
+	ImportLane *lane = argument;
+	Import *import = lane->import;
+	bool goes_on = true;
+	size_t file;
+
+	while (goes_on && import_take(import, lane->number, &file))
+	{
+		goes_on = import_file(lane, file);
+		import_refused(lane);
+	}
+	if (goes_on && submit(lane) && wait_for_writer(lane, 0))
+		import_refused(lane);
+	pthread_mutex_lock(&import->lock);
+	import->lanes--;
+	pthread_cond_broadcast(&import->changed);
+	pthread_mutex_unlock(&import->lock);
+	return NULL;
+}
+
+static void
+lane_free(ImportLane *lane)
+{
+	lane_batch_free(lane->filling);
+	writer_free(lane->writer); /* tells of what is left: before the rest goes */
+	while (lane->refused != NULL)
+	{
+		LaneBatch *next = lane->refused->next;
+
+		lane_batch_free(lane->refused);
+		lane->refused = next;
+	}
+	connection_close(&lane->connection);
+	buffer_fini(&lane->content);
+	buffer_fini(&lane->json);
+	given_labels_free(&lane->labels);
+	free(lane);
+}
+
+static ExitCode
+start(ImportLane *lane, Failure *failure)
+{
+	const WriterOptions options = { .conninfo = lane->import->options->database,
+									.node = "",
+									.queue_bytes = QUEUE_BYTES,
+									.cache_bytes = ID_CACHE_BYTES,
+									.denied_ms = 1 };
+
+	if (writer_create(&options, &lane->writer, failure) != EXIT_OK)
+		return failure->code;
+	if (writer_start(lane->writer) != 0 ||
+		pthread_create(&lane->thread, NULL, lane_main, lane) != 0)
+		return failure_set(failure, EXIT_INTERNAL, "could not start a thread");
+	return EXIT_OK;
+}
+
+ImportLane *
+import_lane_start(Import *import, size_t number, Failure *failure)
+{
+	ImportLane *lane = calloc(1, sizeof(ImportLane));
+
+	if (lane == NULL)
+	{
+		failure_set(failure, EXIT_INTERNAL, "out of memory");
+		return NULL;
+	}
+	lane->import = import;
+	lane->number = number;
+	lane->connection.wake_fd = -1;
+	pthread_mutex_lock(&import->lock);
+	import->lanes++;
+	pthread_mutex_unlock(&import->lock);
+	if (start(lane, failure) == EXIT_OK)
+		return lane;
+	pthread_mutex_lock(&import->lock);
+	import->lanes--;
+	pthread_mutex_unlock(&import->lock);
+	lane_free(lane);
+	return NULL;
+}
+
+void
+import_lane_join(ImportLane *lane)
+{
+	pthread_join(lane->thread, NULL);
+	lane_free(lane);
+}

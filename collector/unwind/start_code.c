@@ -1,0 +1,222 @@
+/*
+ * start_code.c
+ *		Recognizing start files' code, instruction by instruction.
+ *
+ * Their few functions hardly ever changed, but were put together in several ways. So what is known
+ * is not the functions but their instructions, and what each does to the stack; code that has any
+ * other is not taken for one of them.
+ */
+#include "unwind/start_code.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#define X86_64_SP 7
+
+typedef enum Effect
+{
+	EFFECT_NONE,
+	EFFECT_ENTER,	/* sub $8, %rsp */
+	EFFECT_LEAVE,	/* add $8, %rsp */
+	EFFECT_PUSH_FP, /* push %rbp */
+	EFFECT_POP_FP,	/* pop %rbp */
+	EFFECT_BRANCH,	/* forward, by its operand, on a condition */
+	EFFECT_CALL,	/* of a function by its operand, which it comes back from */
+	EFFECT_JUMP,	/* likewise, which it does not come back from */
+	EFFECT_END,
+} Effect;
+
+typedef struct Instruction
+{
+	uint8_t bytes[4];
+	uint8_t length;	 /* of the bytes */
+	uint8_t operand; /* bytes of any value behind them */
+	uint8_t effect;	 /* Effect */
+} Instruction;
+
+static const Instruction instructions[] = {
+	{ { 0xf3, 0x0f, 0x1e, 0xfa }, 4, 0, EFFECT_NONE }, /* endbr64 */
+	{ { 0x48, 0x83, 0xec, 0x08 }, 4, 0, EFFECT_ENTER },
+	{ { 0x48, 0x83, 0xc4, 0x08 }, 4, 0, EFFECT_LEAVE },
+	{ { 0x55 }, 1, 0, EFFECT_PUSH_FP },
+	{ { 0x5d }, 1, 0, EFFECT_POP_FP },
+	{ { 0x74 }, 1, 1, EFFECT_BRANCH },
+	{ { 0x75 }, 1, 1, EFFECT_BRANCH },
+	{ { 0xe8 }, 1, 4, EFFECT_CALL },
+	{ { 0xeb }, 1, 1, EFFECT_JUMP },
+	{ { 0xe9 }, 1, 4, EFFECT_JUMP },
+	{ { 0xff, 0xe0 }, 2, 0, EFFECT_END },			   /* jmp *%rax */
+	{ { 0xc3 }, 1, 0, EFFECT_END },					   /* ret */
+	{ { 0xf3, 0xc3 }, 2, 0, EFFECT_END },			   /* rep ret */
+	{ { 0xff, 0xd0 }, 2, 0, EFFECT_NONE },			   /* call *%rax */
+	{ { 0xff, 0x15 }, 2, 4, EFFECT_NONE },			   /* call *GOT(%rip) */
+	{ { 0x80, 0x3d }, 2, 5, EFFECT_NONE },			   /* cmpb $0, done(%rip) */
+	{ { 0x48, 0x83, 0x3d }, 3, 5, EFFECT_NONE },	   /* cmpq $0, GOT(%rip) */
+	{ { 0xc6, 0x05 }, 2, 5, EFFECT_NONE },			   /* movb $1, done(%rip) */
+	{ { 0x48, 0x89, 0xe5 }, 3, 0, EFFECT_NONE },	   /* mov %rsp, %rbp */
+	{ { 0x48, 0x89, 0xf0 }, 3, 0, EFFECT_NONE },	   /* mov %rsi, %rax */
+	{ { 0x48, 0x8b, 0x05 }, 3, 4, EFFECT_NONE },	   /* mov GOT(%rip), %rax */
+	{ { 0x48, 0x8b, 0x3d }, 3, 4, EFFECT_NONE },	   /* mov handle(%rip), %rdi */
+	{ { 0x48, 0x8d, 0x05 }, 3, 4, EFFECT_NONE },	   /* lea list(%rip), %rax */
+	{ { 0x48, 0x8d, 0x35 }, 3, 4, EFFECT_NONE },	   /* … %rsi */
+	{ { 0x48, 0x8d, 0x3d }, 3, 4, EFFECT_NONE },	   /* … %rdi */
+	{ { 0xb8 }, 1, 4, EFFECT_NONE },				   /* mov $list, %eax */
+	{ { 0xbe }, 1, 4, EFFECT_NONE },				   /* … %esi */
+	{ { 0xbf }, 1, 4, EFFECT_NONE },				   /* … %edi */
+	{ { 0x48, 0x3d }, 2, 4, EFFECT_NONE },			   /* cmp $list, %rax */
+	{ { 0x48, 0x39, 0xf8 }, 3, 0, EFFECT_NONE },	   /* cmp %rdi, %rax */
+	{ { 0x48, 0x29, 0xfe }, 3, 0, EFFECT_NONE },	   /* sub %rdi, %rsi */
+	{ { 0x48, 0x81, 0xee }, 3, 4, EFFECT_NONE },	   /* sub $list, %rsi */
+	{ { 0x48, 0xc1, 0xee, 0x3f }, 4, 0, EFFECT_NONE }, /* shr $63, %rsi */
+	{ { 0x48, 0xc1, 0xfe, 0x03 }, 4, 0, EFFECT_NONE }, /* sar $3, %rsi */
+	{ { 0x48, 0xc1, 0xf8, 0x03 }, 4, 0, EFFECT_NONE }, /* sar $3, %rax */
+	{ { 0x48, 0x01, 0xc6 }, 3, 0, EFFECT_NONE },	   /* add %rax, %rsi */
+	{ { 0x48, 0xd1, 0xfe }, 3, 0, EFFECT_NONE },	   /* sar %rsi */
+	{ { 0x48, 0x85, 0xc0 }, 3, 0, EFFECT_NONE },	   /* test %rax, %rax */
+};
+
+/* Where the reading of a function is. */
+typedef struct Cursor
+{
+	const CfiSection *section;
+	size_t at;
+	size_t reach;	 /* code goes on up to here at least, since branches lead there */
+	uint64_t callee; /* the last one */
+	unsigned depth;	 /* of the stack, with the return address */
+	bool fp_pushed;
+	bool ended;
+} Cursor;
+
+static const Instruction *
+instruction_at(const Cursor *cursor)
+{
+	const uint8_t *code = cursor->section->data + cursor->at;
+	size_t left = cursor->section->length - cursor->at;
+
+	for (size_t i = 0; i < sizeof(instructions) / sizeof(instructions[0]); i++)
+	{
+		const Instruction *known = &instructions[i];
+
+		if (left >= (size_t) known->length + known->operand &&
+			memcmp(code, known->bytes, known->length) == 0)
+			return known;
+	}
+	return NULL;
+}
+
+/* A displacement, which counts from the end of the instruction. */
+static int32_t
+displacement(const Cursor *cursor, const Instruction *known)
+{
+	const uint8_t *operand = cursor->section->data + cursor->at + known->length;
+	int32_t value;
+
+	if (known->operand == 1)
+		return (int8_t) *operand;
+	memcpy(&value, operand, sizeof(value));
+	return value;
+}
+
+/* Behind what ends a path the function goes on where a branch leads to, over padding. */
+static bool
+end_path(Cursor *cursor)
+{
+	cursor->ended = cursor->at >= cursor->reach;
+	if (!cursor->ended)
+		cursor->at = cursor->reach;
+	return cursor->depth == 8;
+}
+
+static bool
+branch(Cursor *cursor, int32_t by)
+{
+	if (by < 0 || cursor->at + (size_t) by >= cursor->section->length)
+		return false;
+	if (cursor->at + (size_t) by > cursor->reach)
+		cursor->reach = cursor->at + (size_t) by;
+	return true;
+}
+
+/* Goes on behind the next instruction. False where that is not known, or does not fit. */
+static bool
+step(Cursor *cursor)
+{
+	const Instruction *known = cursor->at < cursor->section->length ? instruction_at(cursor) : NULL;
+	int32_t by = 0;
+
+	if (known == NULL)
+		return false;
+	if (known->operand > 0)
+		by = displacement(cursor, known);
+	cursor->at += (size_t) known->length + known->operand;
+	switch ((Effect) known->effect)
+	{
+		case EFFECT_NONE:
+			return true;
+		case EFFECT_ENTER:
+		case EFFECT_PUSH_FP:
+			cursor->depth += 8;
+			cursor->fp_pushed = known->effect == EFFECT_PUSH_FP;
+			return cursor->depth == 16;
+		case EFFECT_LEAVE:
+		case EFFECT_POP_FP:
+			cursor->depth -= 8;
+			cursor->fp_pushed = false;
+			return cursor->depth == 8;
+		case EFFECT_BRANCH:
+			return branch(cursor, by);
+		case EFFECT_CALL:
+		case EFFECT_JUMP:
+			cursor->callee = cursor->section->address + cursor->at + (uint64_t) (int64_t) by;
+			return known->effect == EFFECT_CALL || end_path(cursor);
+		case EFFECT_END:
+			return end_path(cursor);
+	}
+	return false;
+}
+
+static Cursor
+begin(const CfiSection *section)
+{
+	return (Cursor){ .section = section, .depth = 8 };
+}
+
+size_t
+start_code_length(const CfiSection *section, uint64_t *callee)
+{
+	Cursor cursor = begin(section);
+
+	while (section->data != NULL && !cursor.ended && step(&cursor))
+		;
+	*callee = cursor.callee;
+	return cursor.ended ? cursor.at : 0;
+}
+
+int
+start_code_rows(const CfiSection *section, CfiRowSink sink, void *context)
+{
+	Cursor cursor = begin(section);
+	unsigned depth = 0;
+	int err = 0;
+
+	do
+	{
+		struct pfs_unwind_rule rule;
+
+		if (cursor.depth == depth)
+			continue;
+		depth = cursor.depth;
+		memset(&rule, 0, sizeof(rule));
+		rule.kind = PFS_UNWIND_CFI;
+		rule.cfa_register = X86_64_SP;
+		rule.cfa_offset = (int32_t) depth;
+		rule.ra_offset = -8 / PFS_UNWIND_UNIT_X86_64;
+		if (cursor.fp_pushed)
+		{
+			rule.fp = PFS_FP_AT_CFA;
+			rule.fp_offset = -16 / PFS_UNWIND_UNIT_X86_64;
+		}
+		err = sink(context, section->address + cursor.at, &rule);
+	} while (err == 0 && step(&cursor) && !cursor.ended);
+	return err;
+}
