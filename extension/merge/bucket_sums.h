@@ -35,8 +35,8 @@ PfsBucketSums *pfs_bucket_sums_begin(PfsSeriesSums *rest, int32 series_count, Ti
 void pfs_bucket_sums_end(PfsBucketSums *sums);
 
 /*
- * A sum that would not fit goes to the rest, and begins again. Divisions would cost the most. A half
- * more keeps beginnings of buckets, which most times are, out of reach of rounding; so what is
+ * A sum that would not fit goes to the rest, and begins again. Divisions would cost the most. A
+ * half more keeps beginnings of buckets, which most times are, out of reach of rounding; so what is
  * corrected is a range of decades.
  */
 static inline void
