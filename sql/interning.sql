@@ -17,6 +17,10 @@ SELECT now() + interval '1 day' AS tomorrow \gset
 SELECT touch_series('{1}', :'tomorrow', :'tomorrow');
 SELECT touch_series('{1}', :'tomorrow', :'tomorrow'::timestamptz + interval '59 s');
 SELECT last_seen = :'tomorrow' AS within_a_minute FROM series WHERE id = 1;
+SELECT touch_each_series('{1,2}', '{2019-01-01 00:00Z,2018-01-01 00:00Z}', '{2019-01-02 00:00Z,2018-01-02 00:00Z}');
+SELECT id, first_seen FROM series ORDER BY id;
+SELECT touch_each_series('{1,2}', '{2019-01-01 00:00Z}', '{2019-01-02 00:00Z}');
+SELECT touch_each_series('{1}', '{1969-01-01 00:00Z}', '{2019-01-02 00:00Z}');
 
 -- mappings, functions
 SELECT intern_mappings('{aa,bb,aa,""}', '{/bin/a,/bin/b,/bin/a,[vdso]}');

@@ -138,8 +138,7 @@ test_transient_errors(void **state)
 	static const char fail_each_time[] =
 		"CREATE SEQUENCE public.attempts; GRANT USAGE ON SEQUENCE public.attempts TO PUBLIC;"
 		"CREATE OR REPLACE FUNCTION profstore.touch_each_series(series_ids int4[],"
-		"   first_times timestamptz[], last_times timestamptz[])"
-		" RETURNS void LANGUAGE plpgsql AS $$"
+		"   first_times timestamptz[], last_times timestamptz[]) RETURNS void LANGUAGE plpgsql AS $$"
 		"DECLARE"
 		"   states text[] := '{08000,08006,25006,25P03,40001,40P01,53000,53100,53200,53300,55006,"
 		"                      55P03,57014,57P01,57P02,57P03,57P05,58000,58030}';"
