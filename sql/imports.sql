@@ -85,3 +85,26 @@ SELECT count(*), sum(value) FROM profstore.samples;
 SET client_min_messages = warning;
 SELECT stack, value FROM profstore.folded('folded:samples:count:::delta{kind="old"}', '2020-02-01 12:00Z', '2020-02-01 12:01Z');
 RESET client_min_messages;
+
+-- what a session remembers of its imports goes with what was rolled back, with rows that were collected, and is a role's
+BEGIN;
+SAVEPOINT before;
+SELECT profstore.import_folded('fresh;leaf 1', '{"kind": "remembered"}', '2021-01-01 12:00Z');
+ROLLBACK TO before;
+SELECT profstore.import_folded('fresh;leaf 2', '{"kind": "remembered"}', '2021-01-01 12:00Z');
+COMMIT;
+SELECT profstore.import_folded('fresh;leaf 3', '{"kind": "remembered"}', '2021-01-01 12:00Z');
+SELECT stack, value FROM profstore.folded('folded:samples:count:::delta{kind="remembered"}', '2021-01-01', '2021-01-02');
+TRUNCATE profstore.samples;
+UPDATE profstore.series SET interned = now() - interval '2 hours';
+SELECT condemned > 0 AS condemned FROM profstore.collect_dictionary() WHERE relation = 'profstore.series'::regclass;
+SELECT profstore.import_folded('fresh;leaf 4', '{"kind": "remembered"}', '2021-01-01 12:00Z');
+SELECT stack, value FROM profstore.folded('folded:samples:count:::delta{kind="remembered"}', '2021-01-01', '2021-01-02');
+CREATE ROLE regress_importer;
+SELECT profstore.grant_write('regress_importer');
+SET ROLE regress_importer;
+SELECT profstore.import_folded('fresh;leaf 5', '{"kind": "remembered"}', '2021-01-01 12:00Z');
+RESET ROLE;
+SELECT role, count(*) FROM profstore.series WHERE labels @> '{"kind": "remembered"}' GROUP BY role ORDER BY role;
+DROP OWNED BY regress_importer;
+DROP ROLE regress_importer;

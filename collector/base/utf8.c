@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Bytes of the longest character. */
+#define UTF8_BYTES_MAX 4
+
 size_t
 utf8_length(const char *text)
 {
@@ -48,6 +51,25 @@ utf8_valid(const char *text)
 		text += length;
 	}
 	return true;
+}
+
+/* A character is looked at whole, so the last bytes are checked in a copy that ends. */
+bool
+utf8_valid_bytes(const char *bytes, size_t length)
+{
+	char end[UTF8_BYTES_MAX] = "";
+
+	while (length >= UTF8_BYTES_MAX)
+	{
+		size_t step = utf8_length(bytes);
+
+		if (step == 0)
+			return false;
+		bytes += step;
+		length -= step;
+	}
+	memcpy(end, bytes, length);
+	return strlen(end) == length && utf8_valid(end);
 }
 
 char *

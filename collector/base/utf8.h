@@ -17,8 +17,9 @@
  */
 size_t utf8_length(const char *text);
 
-/* True where the whole string is valid. */
+/* True where the whole string is valid; or all of some bytes, which need not end with a NUL. */
 bool utf8_valid(const char *text);
+bool utf8_valid_bytes(const char *bytes, size_t length);
 
 /*
  * A copy, to be freed by the caller, with U+FFFD for each byte of no character; NULL without

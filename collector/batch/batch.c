@@ -113,13 +113,15 @@ string_equal(const void *item, const void *key)
 	return strncmp(own, wanted->bytes, wanted->length) == 0 && own[wanted->length] == '\0';
 }
 
-/* Text that is no UTF-8, as it is with U+FFFD in the place of what is none. */
+/* Text that is no UTF-8, with U+FFFD in the place of what is none. */
 static const char *
-replaced_text(Batch *batch, const char *text)
+replaced_text(Batch *batch, const char *bytes, size_t length)
 {
-	char *replaced = utf8_replace_invalid(text);
+	char *text = strndup(bytes, length);
+	char *replaced = text ? utf8_replace_invalid(text) : NULL;
 	const char *own = replaced ? batch_text(batch, replaced, strlen(replaced)) : NULL;
 
+	free(text);
 	free(replaced);
 	return own;
 }
@@ -135,6 +137,8 @@ batch_text(Batch *batch, const char *bytes, size_t length)
 
 	if (table_find(&batch->strings, hash, string_equal, &key, &position))
 		return *(const char **) table_item(&batch->strings, position);
+	if (!utf8_valid_bytes(bytes, length))
+		return replaced_text(batch, bytes, length);
 	if (table_reserve(&batch->strings) != 0)
 		return NULL;
 	copy = arena_alloc(&batch->arena, length + 1);
@@ -142,8 +146,6 @@ batch_text(Batch *batch, const char *bytes, size_t length)
 		return NULL;
 	memcpy(copy, bytes, length);
 	copy[length] = '\0';
-	if (!utf8_valid(copy))
-		return replaced_text(batch, copy);
 	*(const char **) table_append(&batch->strings, hash) = copy;
 	return copy;
 }

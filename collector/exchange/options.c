@@ -32,15 +32,16 @@ import_flags(ExchangeOptions *options, Flag flags[EXCHANGE_FLAGS_MAX])
 		  "labels from paths, such as {service}/{instance}/*.pb.gz" },
 		{ "at", FLAG_TEXT, &options->at, "TIME",
 		  "time of the samples; default: the file's own, else now" },
-		{ "jobs", FLAG_NUMBER, &options->jobs, "NUMBER", "connections that import; default: 2",
-		  .minimum = 1, .maximum = IMPORT_JOBS_MAX },
+		{ "jobs", FLAG_NUMBER, &options->jobs, "NUMBER",
+		  "connections that import at the same time; default: 1", .minimum = 1,
+		  .maximum = IMPORT_JOBS_MAX },
 		{ "stop-on-error", FLAG_SWITCH, &options->stop_on_error, NULL,
 		  "end at the first file that fails" },
 	};
 	size_t count = common_flags(options, flags);
 
 	options->labels = "";
-	options->jobs = 2;
+	options->jobs = 1;
 	return flags_append(flags, count, own, sizeof(own) / sizeof(own[0]));
 }
 

@@ -1,7 +1,8 @@
 /*
  * test_exchange.c
  *		What "import" makes of files and labels before the database sees them, operands between
- *		flags, and whose functions the statements run.
+ *		flags, whose functions the statements run; and that a file is stored as the database's own
+ *		functions store it, those that are none aside.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,43 +16,57 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <sys/stat.h>
+
+#include "decode/decode.h"
 #include "exchange/exchange.h"
+#include "exchange/given_labels.h"
+#include "exchange/path_labels.h"
 #include "private_server.h"
 
 static PrivateServer server;
 
 static void
-assert_format(const char *content, ImportFormat expected)
+assert_format(const char *content, ProfileFormat expected)
 {
-	assert_int_equal(import_format_of(content, strlen(content)), expected);
+	assert_int_equal(profile_format_of(content, strlen(content)), expected);
 }
 
 static void
 test_formats(void **state)
 {
-	assert_int_equal(import_format_of("\x1f\x8b\x08\x00", 4), IMPORT_PPROF);
-	assert_int_equal(import_format_of("\x0a\x04\x08\x01\x10\x02", 6), IMPORT_PPROF);
-	assert_format("main;work 12\n", IMPORT_FOLDED);
-	assert_format("# a comment\n\nmain;a b 12\r\n", IMPORT_FOLDED);
-	assert_format("main;work 12", IMPORT_FOLDED);
-	assert_format("java 1/2 [003]  1.5:  10 cycles:u:\n\t12 f (x)\n", IMPORT_PERF_SCRIPT);
-	assert_format("", IMPORT_FOLDED);
+	assert_int_equal(profile_format_of("\x1f\x8b\x08\x00", 4), PROFILE_PPROF);
+	assert_int_equal(profile_format_of("\x0a\x04\x08\x01\x10\x02", 6), PROFILE_PPROF);
+	assert_format("main;work 12\n", PROFILE_FOLDED);
+	assert_format("# a comment\n\nmain;a b 12\r\n", PROFILE_FOLDED);
+	assert_format("main;work 12", PROFILE_FOLDED);
+	assert_format("java 1/2 [003]  1.5:  10 cycles:u:\n\t12 f (x)\n", PROFILE_PERF_SCRIPT);
+	assert_format("", PROFILE_FOLDED);
 }
 
 static void
-assert_labels(const char *labels, const char *expected)
+assert_json(GivenLabels *labels, const char *expected)
 {
-	Failure failure;
-	char *json = import_labels_json(labels, &failure);
+	Buffer json = { NULL };
 
-	if (expected == NULL)
-	{
-		assert_null(json);
-		assert_int_equal(failure.code, EXIT_CONFIG);
-	}
-	else
-		assert_string_equal(json, expected);
-	free(json);
+	given_labels_json(labels, &json);
+	buffer_put_bytes(&json, "", 1);
+	assert_string_equal(json.bytes, expected);
+	buffer_fini(&json);
+	given_labels_free(labels);
+}
+
+static void
+assert_labels(const char *text, const char *expected)
+{
+	GivenLabels labels = { NULL };
+	Failure failure;
+	ExitCode code = given_labels_parse(&labels, text, &failure);
+
+	assert_int_equal(code, expected ? EXIT_OK : EXIT_CONFIG);
+	if (expected != NULL)
+		assert_json(&labels, expected);
+	given_labels_free(&labels);
 }
 
 static void
@@ -59,10 +74,49 @@ test_labels(void **state)
 {
 	assert_labels("", "{}");
 	assert_labels("a=b,c=d=e", "{\"a\":\"b\",\"c\":\"d=e\"}");
-	assert_labels("a=x\"y\\\n", "{\"a\":\"x\\u0022y\\u005c\\u000a\"}");
+	assert_labels("a=x\"y\\\n", "{\"a\":\"x\\\"y\\\\\\n\"}");
 	assert_labels("a=", "{\"a\":\"\"}");
+	assert_labels("a=1,b=2,a=3", "{\"a\":\"3\",\"b\":\"2\"}");
 	assert_labels("a", NULL);
 	assert_labels("a=b,=c", NULL);
+	assert_labels("a b=c", NULL);
+	assert_labels("1a=c", NULL);
+}
+
+/* expected NULL: the path does not fit */
+static void
+assert_path(const char *pattern, const char *path, const char *expected)
+{
+	GivenLabels labels = { NULL };
+	Failure failure;
+
+	assert_int_equal(path_pattern_check(pattern, &failure), EXIT_OK);
+	assert_int_equal(path_pattern_matches(pattern, path), expected != NULL);
+	if (expected == NULL)
+		return;
+	assert_true(path_labels(pattern, path, &labels));
+	assert_json(&labels, expected);
+}
+
+static void
+test_path_labels(void **state)
+{
+	static const char *const refused[] = { "", "*.pb", "{a", "{}", "{a b}", "{1}", "{a}/{a}" };
+	Failure failure;
+
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		assert_int_equal(path_pattern_check(refused[i], &failure), EXIT_CONFIG);
+	assert_path("{service}/{instance}/*.pb.gz", "/data/api/host-1/7.pb.gz",
+				"{\"instance\":\"host-1\",\"service\":\"api\"}");
+	assert_path("{service}/{instance}/*.pb.gz", "api/host-1/7.pb.gz",
+				"{\"instance\":\"host-1\",\"service\":\"api\"}");
+	assert_path("{service}/{instance}/*.pb.gz", "host-1/7.pb.gz", NULL);
+	assert_path("{service}/{instance}/*.pb.gz", "/data/api/host-1/7.pb", NULL);
+	/* what stands first is short, "*" may be nothing, "{}" may not */
+	assert_path("{a}-{b}.pb*", "x/1-2-3.pb", "{\"b\":\"2-3\",\"a\":\"1\"}");
+	assert_path("{a}-{b}", "-2", NULL);
+	assert_path("*{a}", "xyz", "{\"a\":\"xyz\"}");
+	assert_path("{a}*", "xyz", "{\"a\":\"x\"}");
 }
 
 static void
@@ -155,14 +209,267 @@ test_planted_functions(void **state)
 	server_control(&server, "purge", NULL);
 }
 
+/* --- both roads --- */
+
+static void
+put_varint(Buffer *to, uint64_t value)
+{
+	for (; value >= 0x80; value >>= 7)
+		buffer_put_bytes(to, &(char){ (char) (value | 0x80) }, 1);
+	buffer_put_bytes(to, &(char){ (char) value }, 1);
+}
+
+static void
+put_number(Buffer *to, unsigned field, int64_t value)
+{
+	put_varint(to, (uint64_t) field << 3);
+	put_varint(to, (uint64_t) value);
+}
+
+static void
+put_bytes(Buffer *to, unsigned field, const void *bytes, size_t length)
+{
+	put_varint(to, (uint64_t) field << 3 | 2);
+	put_varint(to, length);
+	buffer_put_bytes(to, bytes, length);
+}
+
+/* A message of numbers, by their fields 1, 2, 3 …; and one more message in it, or none. */
+static void
+put_message(Buffer *to, unsigned field, const int64_t *numbers, unsigned count,
+			unsigned inner_field, const Buffer *inner)
+{
+	Buffer message = { NULL };
+
+	for (unsigned i = 0; i < count; i++)
+		put_number(&message, i + 1, numbers[i]);
+	if (inner != NULL)
+		put_bytes(&message, inner_field, inner->bytes, inner->length);
+	put_bytes(to, field, message.bytes, message.length);
+	buffer_fini(&message);
+}
+
+#define MESSAGE(to, field, ...)                              \
+	put_message(to, field, (const int64_t[]){ __VA_ARGS__ }, \
+				sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t), 0, NULL)
+
+/* Texts of the odd profile by their index; lengths, since some have zero bytes. */
+static const struct
+{
+	const char *bytes;
+	size_t length;
+} odd_texts[] = {
+	{ "", 0 },
+	{ "samples", 7 },
+	{ "count", 5 },
+	{ "cpu", 3 },
+	{ "nano:sec\0s", 10 },
+	{ "main\xff", 5 },
+	{ "/bin/\xe4x", 7 },
+	{ "abcdef", 6 },
+	{ "thread id", 9 },
+	{ "service", 7 },
+	{ "b\"\\\n\xc3", 5 },
+	{ "bytes", 5 },
+	{ "a comment\0", 10 },
+	{ "h\xc3\xb6her", 6 },
+	{ "work", 4 },
+	{ "__pprof__", 9 },
+};
+
+static void
+put_sample(Buffer *to, const int64_t *locations, unsigned depth, int64_t count, int64_t cpu,
+		   const Buffer *labels)
+{
+	Buffer message = { NULL };
+
+	for (unsigned i = 0; i < depth; i++)
+		put_number(&message, 1, locations[i]);
+	put_number(&message, 2, count);
+	put_number(&message, 2, cpu);
+	if (labels != NULL)
+		buffer_put_bytes(&message, labels->bytes, labels->length);
+	put_bytes(to, 2, message.bytes, message.length);
+	buffer_fini(&message);
+}
+
+static void
+put_odd_samples(Buffer *to)
+{
+	Buffer labels = { NULL };
+
+	/* a key that is no name, one that the importer has, a number, a key twice, one that is taken */
+	MESSAGE(&labels, 3, 8, 10);
+	MESSAGE(&labels, 3, 9, 14);
+	MESSAGE(&labels, 3, 11, 0, -5, 11);
+	MESSAGE(&labels, 3, 13, 14);
+	MESSAGE(&labels, 3, 13, 10);
+	MESSAGE(&labels, 3, 15, 14);
+	put_sample(to, (const int64_t[]){ 70, 9 }, 2, 3, 30, NULL);
+	put_sample(to, (const int64_t[]){ 70, 9 }, 2, 4, 0, NULL); /* adds up */
+	put_sample(to, (const int64_t[]){ 9 }, 1, 5, -5, &labels); /* negative */
+	put_sample(to, (const int64_t[]){ 9, 9, 70 }, 3, 0, 7, &labels);
+	put_sample(to, NULL, 0, 2, 20, NULL); /* without a stack */
+	put_sample(to, (const int64_t[]){ 9 }, 1, 1, 1, NULL);
+	put_sample(to, (const int64_t[]){ 9 }, 1, -1, -1, NULL); /* to nothing */
+	buffer_fini(&labels);
+}
+
+/* A profile of all that is odd and allowed. time_s 0: it does not say. */
+static void
+write_odd_profile(const char *path, int64_t time_s)
+{
+	Buffer profile = { NULL };
+	Buffer line = { NULL };
+	FILE *file = fopen(path, "we");
+
+	MESSAGE(&profile, 1, 1, 2);
+	MESSAGE(&profile, 1, 3, 4);
+	MESSAGE(&profile, 3, 1, 0x7f0000000000, 0x7f0000100000, 0x1000, 6, 7);
+	MESSAGE(&profile, 3, 2, 0x400000, 0x500000, 0, 14, 0);
+	MESSAGE(&profile, 5, 4, 5, 0, 6, 17);
+	MESSAGE(&profile, 5, 5, 13, 14, 0, 0);
+	put_number(&line, 1, 5);
+	put_number(&line, 2, 12);
+	put_message(&profile, 4, (const int64_t[]){ 70, 1, 0x7f0000000123 }, 3, 4, &line);
+	put_message(&profile, 4, (const int64_t[]){ 9, 2, 0x400010 }, 3, 4, &line);
+	put_odd_samples(&profile);
+	for (size_t i = 0; i < sizeof(odd_texts) / sizeof(odd_texts[0]); i++)
+		put_bytes(&profile, 6, odd_texts[i].bytes, odd_texts[i].length);
+	put_number(&profile, 9, time_s * 1000000000 + 123456789);
+	if (time_s == 0)
+		put_number(&profile, 10, 5);
+	MESSAGE(&profile, 11, 13, 2);
+	put_number(&profile, 12, 7);
+	put_number(&profile, 13, 12);
+	put_number(&profile, 14, 3);
+	put_number(&profile, 15, 14);
+	assert_non_null(file);
+	assert_int_equal(fwrite(profile.bytes, 1, profile.length, file), profile.length);
+	fclose(file);
+	buffer_fini(&profile);
+	buffer_fini(&line);
+}
+
+/* What a road left: all but the name of its profile types, and the ids of series. */
+#define ROAD_ROWS 19
+#define ROWS_OF(road)                                                                           \
+	"SELECT substr(s.profile_type, 7), s.labels, k.period, k.first_seen, k.last_seen, p.time,"  \
+	" p.stack_id, p.value, n.default_type, n.comments, n.doc_url, n.drop_frames, n.keep_frames" \
+	" FROM profstore.matching_series(NULL) s"                                                   \
+	" JOIN profstore.series k ON k.id = s.series_id"                                            \
+	" LEFT JOIN profstore.samples p ON p.series_id = k.id"                                      \
+	" LEFT JOIN profstore.file_notes n ON n.series_id = k.id"                                   \
+	" WHERE starts_with(s.profile_type, '" road ":')"
+
+static void
+assert_roads_equal(int rows)
+{
+	char text[16];
+
+	snprintf(text, sizeof(text), "%d", rows);
+	assert_string_equal(sql_in("roads", "SELECT count(*) FROM (" ROWS_OF("client") ") AS r"), text);
+	assert_string_equal(sql_in("roads", "SELECT count(*) FROM (" ROWS_OF(
+											"server") " EXCEPT ALL " ROWS_OF("client") ") AS r"),
+						"0");
+	assert_string_equal(sql_in("roads", "SELECT count(*) FROM (" ROWS_OF(
+											"client") " EXCEPT ALL " ROWS_OF("server") ") AS r"),
+						"0");
+}
+
+static void
+import_all(const char *directory, const char *at, ExitCode expected)
+{
+	char *operands[] = { (char *) (uintptr_t) directory };
+	Flag flags[EXCHANGE_FLAGS_MAX];
+	ExchangeOptions options;
+
+	import_flags(&options, flags);
+	options.database = "dbname=roads";
+	options.labels = "__name__=client,zone=";
+	options.path_labels = "{service}/*";
+	options.at = at;
+	assert_int_equal(import_run(&options, operands, 1), expected);
+}
+
+static void
+import_by_sql(const char *function, const char *path, const char *service, const char *at)
+{
+	char sql[1024];
+	bool is_pprof = strcmp(function, "import_pprof") == 0;
+
+	snprintf(sql, sizeof(sql),
+			 "SELECT profstore.%s(%s(pg_read_binary_file('%s')%s), "
+			 "'{\"__name__\": \"server\", \"zone\": \"\", \"service\": \"%s\"}', %s)",
+			 function, is_pprof ? "" : "convert_from", path, is_pprof ? "" : ", 'UTF8'", service,
+			 at);
+	sql_in("roads", sql);
+}
+
+static const char perf_text[] = "early 1 100.0: 1 cycles:\n\t1 f (x)\n\nlate 1 200.5: 1 cycles:\n"
+								"\t1 f (x)\n\t2 g (y)\n\nearly 1 160.25: 1 cycles:\n\t1 f (x)\n";
+
+/* The same files by import_pprof and its relatives, and by the command. */
+static void
+test_roads(void **state)
+{
+	char directory[] = "/tmp/test_roads_XXXXXX";
+	char api[64];
+	char path[5][96];
+
+	assert_non_null(mkdtemp(directory));
+	snprintf(api, sizeof(api), "%s/api", directory);
+	for (int i = 0; i < 5; i++)
+		snprintf(path[i], sizeof(path[i]), "%s/%d", api, i);
+	assert_int_equal(chmod(directory, 0755) | mkdir(api, 0755), 0);
+	write_odd_profile(path[0], 1700000000);
+	write_odd_profile(path[1], 1700000100); /* last_seen moves by minutes */
+	write_text(path[2], "main;h\xc3\xb6her 12\nmain;work 3\nmain;work 4\n");
+	write_text(path[3], perf_text);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(chmod(path[i], 0644), 0);
+	server_start(&server, "exchange-test");
+	sql_in("postgres", "DROP DATABASE IF EXISTS roads (FORCE)");
+	sql_in("postgres", "CREATE DATABASE roads");
+	sql_in("roads", "CREATE EXTENSION profstore");
+
+	/* times of the files */
+	unlink(path[4]);
+	import_by_sql("import_pprof", path[0], "api", "NULL");
+	import_by_sql("import_pprof", path[1], "api", "NULL");
+	import_by_sql("import_folded", path[2], "api", "'2024-01-01 00:00Z'");
+	import_by_sql("import_perf_script", path[3], "api", "'2024-01-01 00:00Z'");
+	rename(path[2], "/tmp/test_roads_folded");
+	rename(path[3], "/tmp/test_roads_perf");
+	import_all(directory, NULL, EXIT_OK);
+	unlink(path[0]);
+	unlink(path[1]);
+	rename("/tmp/test_roads_folded", path[2]);
+	rename("/tmp/test_roads_perf", path[3]);
+	import_all(directory, "2024-01-01 00:00Z", EXIT_OK);
+	assert_roads_equal(ROAD_ROWS);
+
+	/* one that is none does not stop the others */
+	write_text(path[0], "\x1f\x8b no gzip");
+	write_text(path[4], "main;last 1\n");
+	import_all(directory, "2024-01-02 00:00Z", EXIT_IO);
+	assert_string_equal(sql_in("roads", "SELECT count(*) FROM profstore.samples "
+										"WHERE time >= '2024-01-02' AND time < '2024-01-03'"),
+						"6");
+	for (int i = 0; i < 5; i++)
+		unlink(path[i]);
+	rmdir(api);
+	rmdir(directory);
+	server_control(&server, "purge", NULL);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_formats),
-		cmocka_unit_test(test_labels),
-		cmocka_unit_test(test_operands),
-		cmocka_unit_test(test_planted_functions),
+		cmocka_unit_test(test_formats),			  cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_operands),		  cmocka_unit_test(test_path_labels),
+		cmocka_unit_test(test_planted_functions), cmocka_unit_test(test_roads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

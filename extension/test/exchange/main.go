@@ -428,10 +428,12 @@ func main() {
 	wanted := regexp.MustCompile(strings.Join(os.Args[3:], "|"))
 	programs := startPrograms(os.Args[2])
 	files := 0
+	var checked []file
 	check := func(f file) {
 		if wanted.MatchString(f.name) {
 			checkFile(files, f)
 			files++
+			checked = append(checked, f)
 		}
 	}
 	byName := map[string]file{}
@@ -448,5 +450,6 @@ func main() {
 			check(f)
 		}
 	}
+	checkRoads(checked)
 	fmt.Printf("# %d files, %d tests, %d values compared\n", files, tests, compared)
 }

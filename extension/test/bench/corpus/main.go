@@ -75,7 +75,7 @@ func newService(number int, seed string) *service {
 	for i := 0; i < stacks; i++ {
 		var stack []int
 		for j, own := 0, 5+r.below(21); j < own; j++ {
-			stack = append(stack, r.below(1+r.below(locations)))
+			stack = append(stack, r.below(1+r.below(1+r.below(locations))))
 		}
 		if i > 0 {
 			other := s.stacks[r.below(i)]
