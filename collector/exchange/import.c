@@ -109,7 +109,8 @@ sum_up(const Import *import, bool interrupted, Failure *failure)
 	failure_detail(failure, "%zu of %zu files are stored, %zu failed, %zu are left.",
 				   import->stored, import->files.count, import->failed, left);
 	if (left > 0)
-		failure_hint(failure, "Standard output has the files that are stored.");
+		failure_hint(failure, "Standard output has the files that are stored; --skip leaves them "
+							  "out the next time.");
 	return failure->code;
 }
 
@@ -136,21 +137,16 @@ ask_database(Import *import, Failure *failure)
 	return failure->code;
 }
 
+/* All files but those that were stored before; none may be left. */
 static ExitCode
 list_files(Import *import, char **operands, size_t count, Failure *failure)
 {
-	const char *pattern = import->options->path_labels;
-	ExitCode code = pattern == NULL ? EXIT_OK : path_pattern_check(pattern, failure);
+	const ExchangeOptions *options = import->options;
+	size_t skipped = 0;
+	ExitCode code = EXIT_OK;
 
-	if (code == EXIT_OK)
-		code = given_labels_parse(&import->labels, import->options->labels, failure);
-	if (code == EXIT_OK && count == 0)
-	{
-		code = failure_set(failure, EXIT_USAGE, "no file given");
-		failure_hint(failure, "Name files or directories after the flags; - is standard input.");
-	}
 	for (size_t i = 0; code == EXIT_OK && i < count; i++)
-		code = file_list_add(&import->files, operands[i], pattern, failure);
+		code = file_list_add(&import->files, operands[i], options->path_labels, failure);
 	if (import->files.left_out > 0)
 		log_event(LOG_WARNING, MODULE, "left out files that do not fit the pattern",
 				  log_number("files", (int64_t) import->files.left_out));
@@ -159,6 +155,27 @@ list_files(Import *import, char **operands, size_t count, Failure *failure)
 		code = failure_set(failure, EXIT_IO, "found no file");
 		failure_hint(failure, "Files whose names begin with a dot are left out, and those that do "
 							  "not fit --path-labels.");
+	}
+	if (code == EXIT_OK && options->skip != NULL)
+		code = file_list_skip(&import->files, options->skip, &skipped, failure);
+	if (skipped > 0)
+		log_event(LOG_INFO, MODULE, "left out files that are stored",
+				  log_number("files", (int64_t) skipped));
+	return code;
+}
+
+static ExitCode
+read_options(Import *import, size_t operand_count, Failure *failure)
+{
+	const char *pattern = import->options->path_labels;
+	ExitCode code = pattern == NULL ? EXIT_OK : path_pattern_check(pattern, failure);
+
+	if (code == EXIT_OK)
+		code = given_labels_parse(&import->labels, import->options->labels, failure);
+	if (code == EXIT_OK && operand_count == 0)
+	{
+		code = failure_set(failure, EXIT_USAGE, "no file given");
+		failure_hint(failure, "Name files or directories after the flags; - is standard input.");
 	}
 	return code;
 }
@@ -172,10 +189,12 @@ import_run(const ExchangeOptions *options, char **operands, size_t count)
 	ExitCode code;
 
 	import_init(&import, options);
-	code = list_files(&import, operands, count, &failure);
+	code = read_options(&import, count, &failure);
+	if (code == EXIT_OK)
+		code = list_files(&import, operands, count, &failure);
 	if (code == EXIT_OK)
 		code = ask_database(&import, &failure);
-	if (code == EXIT_OK)
+	if (code == EXIT_OK && import.files.count > 0)
 		code = run_lanes(&import, &interrupted, &failure);
 	if (code == EXIT_OK)
 		code = sum_up(&import, interrupted, &failure);
