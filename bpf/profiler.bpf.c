@@ -40,6 +40,9 @@ const volatile __u64 pfs_late_limit_bytes = 1 << 19;
  */
 const volatile __u32 pfs_excluded_pid = 0;
 
+/* Is there an image whose ticks are to be dropped? The collector sets it when it says so. */
+volatile __u32 pfs_drops = 0;
+
 /*
  * The controller whose hierarchy of control groups is told beside the unified one; set before
  * loading.
@@ -160,8 +163,8 @@ pfs_walk_kernel(void *context, struct pfs_scratch *scratch)
 
 /*
  * The verdict on the image, and whether it is young: true for its first sample, and for the 2nd,
- * 4th and 8th. It maps its libraries after it has begun to run, and may be gone before the
- * collector's timer next fires.
+ * 4th and 8th, until it is described. It maps its libraries after it has begun to run, and may be
+ * gone before the collector's timer next fires.
  */
 static __always_inline void
 pfs_know_image(struct pfs_scratch *scratch)
@@ -174,6 +177,9 @@ pfs_know_image(struct pfs_scratch *scratch)
 
 	scratch->verdict = 0;
 	scratch->young = 0;
+	/* what is described is waited for no more, and what its walk lacks it asks for */
+	if (!pfs_drops && pfs_described(sample))
+		return;
 	known = bpf_map_lookup_elem(&pfs_images, &pid);
 	if (known && known->start_time_ns == image.start_time_ns && known->exec_id == image.exec_id)
 	{

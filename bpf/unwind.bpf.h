@@ -5,7 +5,7 @@
  *
  * This file is compiled twice: into the BPF programs, and into the collector (unwind/late_walk.c),
  * which walks what the kernel could not, and replays recorded processes in tests. What differs
- * stands behind seven functions that the includer defines first: pfs_read_user for a word of the
+ * stands behind seven functions that the includer defines first: pfs_read_stack for a word of the
  * process's memory (0 where it was read), and pfs_get_{mapping,entry,line,rule,recent} for table
  * entries, which may answer NULL; and pfs_trusts_jit, whether the rules of generated code, which comes and
  * goes, are those of the code that was sampled.
@@ -231,7 +231,7 @@ pfs_step_by_frame_pointer(struct pfs_walk *walk)
 		return pfs_walk_end(walk, proven ? PFS_WALK_END_OF_FRAMES : PFS_WALK_NO_RULE);
 	if (fp < walk->at.sp || fp - walk->at.sp > PFS_MAX_FP_FRAME_BYTES || (fp & 7))
 		return pfs_walk_end(walk, proven ? PFS_WALK_BAD_FRAME : PFS_WALK_NO_RULE);
-	if (pfs_read_user(fp, &caller_fp) || pfs_read_user(fp + 8, &pc))
+	if (pfs_read_stack(walk, fp, &caller_fp) || pfs_read_stack(walk, fp + 8, &pc))
 		return pfs_walk_end(walk, PFS_WALK_READ_FAILED);
 	if (pc == 0)
 		return pfs_walk_end(walk, proven ? PFS_WALK_END_OF_FRAMES : PFS_WALK_NO_RULE);
@@ -251,7 +251,7 @@ pfs_step_over_signal(struct pfs_walk *walk)
 #ifdef PFS_ARM64
 	for (int i = 0; i < PFS_REGISTER_COUNT; i++)
 	{
-		if (pfs_read_user(base + 8 * (__u64) i, &walk->at.registers[i]))
+		if (pfs_read_stack(walk, base + 8 * (__u64) i, &walk->at.registers[i]))
 			return pfs_walk_end(walk, PFS_WALK_READ_FAILED);
 	}
 #else
@@ -261,7 +261,7 @@ pfs_step_over_signal(struct pfs_walk *walk)
 
 	for (int i = 0; i < PFS_REGISTER_COUNT; i++)
 	{
-		if (pfs_read_user(base + 8 * (__u64) slots[i], &walk->at.registers[i]))
+		if (pfs_read_stack(walk, base + 8 * (__u64) slots[i], &walk->at.registers[i]))
 			return pfs_walk_end(walk, PFS_WALK_READ_FAILED);
 	}
 #endif
@@ -279,7 +279,8 @@ pfs_step_without_rule(struct pfs_walk *walk)
 #ifdef PFS_ARM64
 	__u64 instructions;
 
-	if (pfs_read_user(walk->at.pc, &instructions) == 0 && instructions == 0xd4000001d2801168ULL)
+	if (pfs_read_stack(walk, walk->at.pc, &instructions) == 0 &&
+		instructions == 0xd4000001d2801168ULL)
 		return pfs_step_over_signal(walk);
 #endif
 	return pfs_step_by_frame_pointer(walk);
@@ -287,18 +288,18 @@ pfs_step_without_rule(struct pfs_walk *walk)
 
 #ifndef PFS_ARM64
 static __always_inline int
-pfs_register_bx(const struct pfs_walk *walk, __u64 *value)
+pfs_register_bx(struct pfs_walk *walk, __u64 *value)
 {
 	*value = walk->at.registers[PFS_REGISTER_BX];
 	if (walk->at.bx_at == 0)
 		return 1;
-	return walk->at.bx_at != PFS_BX_LOST && !pfs_read_user(walk->at.bx_at, value);
+	return walk->at.bx_at != PFS_BX_LOST && !pfs_read_stack(walk, walk->at.bx_at, value);
 }
 #endif
 
 /* Value of a register in this frame; false where it is not known any more. */
 static __always_inline int
-pfs_register(const struct pfs_walk *walk, __u32 number, __u64 *value)
+pfs_register(struct pfs_walk *walk, __u32 number, __u64 *value)
 {
 #ifndef PFS_ARM64
 	if (number == PFS_REGISTER_BX)
@@ -349,7 +350,7 @@ pfs_lost_sp(const struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
 }
 
 static __always_inline int
-pfs_rule_cfa(const struct pfs_walk *walk, const struct pfs_unwind_rule *rule, __u64 *cfa)
+pfs_rule_cfa(struct pfs_walk *walk, const struct pfs_unwind_rule *rule, __u64 *cfa)
 {
 	__u64 limit = PFS_MAX_FRAME_BYTES;
 	__u64 base;
@@ -372,7 +373,13 @@ pfs_rule_cfa(const struct pfs_walk *walk, const struct pfs_unwind_rule *rule, __
 		*cfa += 8;
 	if (rule->flags & PFS_UNWIND_CFA_DEREF)
 	{
-		if (pfs_read_user(*cfa, cfa))
+		if (PFS_UNWIND_INDEX(rule->flags))
+		{
+			if (!pfs_register(walk, PFS_UNWIND_INDEX(rule->flags), &base))
+				return PFS_WALK_NO_RULE;
+			*cfa += 8 * base;
+		}
+		if (pfs_read_stack(walk, *cfa, cfa))
 			return PFS_WALK_READ_FAILED;
 		*cfa += (__u64) (__s64) rule->cfa_add;
 	}
@@ -408,7 +415,7 @@ pfs_step_by_rule(struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
 	{
 		__s64 offset = rule->kind == PFS_UNWIND_PLT ? -8 : rule->ra_offset * PFS_UNWIND_UNIT;
 
-		if (pfs_read_user(cfa + (__u64) offset, &pc))
+		if (pfs_read_stack(walk, cfa + (__u64) offset, &pc))
 			return pfs_walk_end(walk, PFS_WALK_READ_FAILED);
 	}
 
@@ -420,7 +427,7 @@ pfs_step_by_rule(struct pfs_walk *walk, const struct pfs_unwind_rule *rule)
 
 		__s64 offset = rule->fp_offset * PFS_UNWIND_UNIT;
 
-		if (pfs_read_user(base + (__u64) offset, &fp))
+		if (pfs_read_stack(walk, base + (__u64) offset, &fp))
 			return pfs_walk_end(walk, PFS_WALK_READ_FAILED);
 	}
 	if (pc == 0)

@@ -14,6 +14,7 @@
 
 #include <bpf/bpf_helpers.h>
 
+#include "maps.bpf.h"
 #include "unwind_types.h"
 
 struct pfs_line_chunk {
@@ -130,6 +131,50 @@ static __always_inline int
 pfs_trusts_jit(void)
 {
 	return 0;
+}
+
+/*
+ * A word of the stack into walk.word. What a step reads lies close together, and the next step's
+ * behind it: a piece is read at once, from the registers below a return address on, where all of
+ * that is there. A global function: the kernel verifies it once, whoever calls it.
+ */
+__attribute__((noinline)) int
+pfs_find_word(__u32 slot, __u64 address)
+{
+	struct pfs_scratch *scratch = pfs_get_scratch(slot);
+	struct pfs_stack_window *window;
+	__u64 offset;
+
+	if (!scratch)
+		return 1;
+	window = &scratch->walk.window;
+	offset = address - window->start;
+	if (offset >= sizeof(window->words) || (offset & 7))
+	{
+		offset = PFS_WINDOW_BEFORE;
+		window->start = address - offset;
+		if (bpf_probe_read_user(window->words, sizeof(window->words), (void *) window->start))
+		{
+			window->start = PFS_NO_WINDOW;
+			return (int) bpf_probe_read_user(&scratch->walk.word, sizeof(scratch->walk.word),
+											 (void *) address);
+		}
+	}
+	/* the compiler knows the bounds, and would not tell the kernel */
+	__asm__ volatile("" : "+r"(offset));
+	scratch->walk.word = window->words[(offset / 8) & (PFS_WINDOW_WORDS - 1)];
+	return 0;
+}
+
+static __always_inline int
+pfs_read_stack(struct pfs_walk *walk, __u64 address, __u64 *value)
+{
+	/* a walk is the first part of its scratch */
+	int failed = pfs_find_word(((struct pfs_scratch *) walk)->slot, address);
+
+	if (!failed)
+		*value = walk->word;
+	return failed;
 }
 
 static __always_inline int

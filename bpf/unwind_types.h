@@ -25,6 +25,7 @@
  *
  *		CFA       = value(cfa_register) + cfa_offset               for PFS_UNWIND_CFI
  *		CFA       = *(value(cfa_register) + cfa_offset) + cfa_add   with PFS_UNWIND_CFA_DEREF
+ *		            likewise, 8 * value(index register) further   with PFS_UNWIND_INDEX too
  *		caller pc = *(CFA + ra_offset), or ra_register with PFS_UNWIND_RA_IN_REGISTER
  *		caller fp = fp (PFS_FP_SAME), *(CFA + fp_offset) (PFS_FP_AT_CFA),
  *		            *(fp + fp_offset) (PFS_FP_AT_FP)
@@ -61,6 +62,9 @@ enum pfs_unwind_fp {
 #define PFS_UNWIND_RA_IN_REGISTER 0x02
 /* the caller's frame may lie anywhere (Go's system stacks) */
 #define PFS_UNWIND_OTHER_STACK	  0x04
+/* the upper half of the flags: an index register's number (a frame kept behind an array); 0: none */
+#define PFS_UNWIND_INDEX_MASK	  0xf0
+#define PFS_UNWIND_INDEX(flags)	  ((flags) >> 4)
 
 /*
  * What offsets of saved registers count, in bytes. AArch64 code keeps them at the low end of its
@@ -222,14 +226,25 @@ struct pfs_walk_state {
 	__u8 unused[4];
 };
 
+/* A piece of the stack that was read at once. */
+#define PFS_WINDOW_WORDS  32
+#define PFS_NO_WINDOW	  (~0ULL)
+#define PFS_WINDOW_BEFORE 56 /* bytes in front of what was asked for: where registers are saved */
+struct pfs_stack_window {
+	__u64 start;
+	__u64 words[PFS_WINDOW_WORDS];
+};
+
 /* A walk under way. */
 struct pfs_walk {
 	struct pfs_walk_state at;
 	struct pfs_unwind_mapping mapping; /* of the current pc */
 	struct pfs_unwind_mapping before;  /* the one before it: calls go there and back */
 	struct pfs_unwind_process process;
-	__u16 count; /* frames found */
-	__u8 status; /* enum pfs_walk_status */
+	struct pfs_stack_window window; /* of the walk in the kernel, as what follows */
+	__u64 word;						/* that was read */
+	__u16 count;					/* frames found */
+	__u8 status;					/* enum pfs_walk_status */
 };
 
 /*

@@ -140,6 +140,7 @@ pfs_begin_walk(struct pfs_walk *walk, const pfs_registers *registers)
 	walk->status = PFS_WALK_NO_REGISTERS;
 	walk->mapping.end = 0;
 	walk->before.end = 0;
+	walk->window.start = PFS_NO_WINDOW;
 	if (!pfs_is_64_bit(registers))
 		return;
 	pfs_number_registers(&walk->at, registers);
@@ -298,6 +299,19 @@ pfs_hand_over(struct pfs_scratch *scratch, struct task_struct *task, __u32 words
 	return sizeof(*late) - sizeof(late->bytes) + late->length;
 }
 
+/* What the collector has told of the sample's image; NULL: nothing yet. */
+static __always_inline const struct pfs_unwind_process *
+pfs_described(const struct pfs_sample *sample)
+{
+	__u32 pid = sample->pid;
+	const struct pfs_unwind_process *process = bpf_map_lookup_elem(&pfs_processes, &pid);
+
+	return process && process->start_time_ns == sample->start_time_ns &&
+				   process->exec_id == sample->exec_id
+			   ? process
+			   : 0;
+}
+
 /* Walks the user stack into the scratch, behind the kernel's frames. The walk has begun. */
 static __always_inline void
 pfs_walk_user(struct pfs_scratch *scratch)
@@ -305,7 +319,6 @@ pfs_walk_user(struct pfs_scratch *scratch)
 	struct pfs_sample *sample = &scratch->sample;
 	struct pfs_walk *walk = &scratch->walk;
 	const struct pfs_unwind_process *process;
-	__u32 pid = sample->pid;
 
 	if (walk->status != PFS_WALK_RUNNING)
 	{
@@ -313,9 +326,8 @@ pfs_walk_user(struct pfs_scratch *scratch)
 		return;
 	}
 
-	process = bpf_map_lookup_elem(&pfs_processes, &pid);
-	if (!process || process->start_time_ns != sample->start_time_ns ||
-		process->exec_id != sample->exec_id)
+	process = pfs_described(sample);
+	if (!process)
 	{
 		/* whoever cannot go on has the innermost frame at least */
 		if (sample->kernel_count < PFS_FRAME_WORDS)

@@ -65,6 +65,7 @@ INSERT INTO calls (call) VALUES
 	($$intern_mappings('{a}', '{/bin/tool}')$$),
 	($$intern_locations('{1,1}', '{16,32}', '{1,1}', '{1,2}', '{1,2}')$$),
 	($$intern_stacks('tool', '{1,2}', '{1,2,1}')$$),
+	($$intern_stacks_by_partition('{tool,other}', '{1,1}', '{1,2}', '{1,2,1}')$$),
 	($$touch_series('{1,2}', '2026-03-01', '2026-03-01')$$),
 	($$touch_each_series('{1,2}', '{2026-03-01,2026-03-01}', '{2026-03-01,2026-03-01}')$$),
 	($$import_folded('f;g 3', '{"__name__": "cpu", "service": "x"}', '2026-03-01 12:00Z')$$),

@@ -51,14 +51,32 @@ SELECT intern_stacks('exe', '{3,1,2}', '{3,1,2,2,1,2}') = array[(:'ids'::int8[])
 SELECT array(SELECT unnest(intern_stacks('other', '{2}', '{1,2}')) >> 40) AS partition;
 SELECT id, key FROM dictionary_partitions ORDER BY id;
 
+-- several partitions in one call
+SELECT intern_stacks_by_partition('{exe,third,exe,other}', '{2,1,0,1}', '{2,0,1,2}', '{1,2,3,1,2}') AS several \gset
+SELECT (:'several'::int8[])[1] = (intern_stacks('exe', '{2}', '{1,2}'))[1] AS same, (:'several'::int8[])[2] AS empty,
+	(:'several'::int8[])[3] = (intern_stacks('third', '{1}', '{3}'))[1] AS same, (:'several'::int8[])[4] = (intern_stacks('other', '{2}', '{1,2}'))[1] AS same;
+SELECT intern_stacks_by_partition('{}', '{}', '{}', '{}');
+SELECT key FROM dictionary_partitions ORDER BY id;
+
 -- what is refused
 \set VERBOSITY terse
+SELECT intern_stacks_by_partition('{exe}', '{1,1}', '{1,1}', '{1,1}');
+SELECT intern_stacks_by_partition('{exe}', '{2}', '{1}', '{1}');
+SELECT intern_stacks_by_partition('{exe,NULL}', '{1,0}', '{1}', '{1}');
+SELECT intern_stacks_by_partition('{exe}', '{-1}', '{1}', '{1}');
+SELECT intern_stacks_by_partition('{exe}', '{1}', '{2}', '{1}');
+SELECT intern_stacks_by_partition('{exe,""}', '{1,0}', '{1}', '{1}');
 SELECT intern_profile_types('{a:b:c:d}');
 SELECT intern_profile_types('{a:b:c:d:e:f}');
 SELECT intern_profile_types('{"a:b{:c:d:e"}');
 SELECT intern_profile_types('{":b:c:d:e"}');
 SELECT intern_series('{a:b:c:d:e}', array['[]']::jsonb[], '{1}');
+SELECT intern_series('{a:b:c:d:e}', array['"a"']::jsonb[], '{1}');
 SELECT intern_series('{a:b:c:d:e}', array['{"0a": "x"}']::jsonb[], '{1}');
+SELECT intern_series('{a:b:c:d:e}', array['{"a-b": "x"}']::jsonb[], '{1}');
+SELECT intern_series('{a:b:c:d:e}', array['{"": "x"}']::jsonb[], '{1}');
+SELECT intern_series('{a:b:c:d:e}', array['{"a": {"b": "c"}}']::jsonb[], '{1}');
+SELECT intern_series('{a:b:c:d:e}', array['{"a": null}']::jsonb[], '{1}');
 SELECT intern_series('{a:b:c:d:e}', array['{"a": 1}']::jsonb[], '{1}');
 SELECT intern_series('{a:b:c:d:e}', array['{}', '{}']::jsonb[], '{1}');
 SELECT intern_mappings('{a,NULL}', '{b,c}');

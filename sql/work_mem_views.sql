@@ -75,6 +75,9 @@ SELECT query FROM asked WHERE few AND spills('SELECT FROM ' || query);
 SET work_mem = '64kB';
 SELECT query, answer(query) FROM (SELECT query FROM asked UNION ALL TABLE asked_of) AS a EXCEPT TABLE answers;
 SELECT query FROM asked WHERE few AND NOT spills('SELECT FROM ' || query);
+-- stacks in several parts, whose walkers fit
+SET work_mem = '160kB';
+SELECT query, answer(query) FROM (SELECT query FROM asked UNION ALL TABLE asked_of) AS a EXCEPT TABLE answers;
 
 -- merge_stacks: 100,000 stacks, twice; packed, their sums take little of what a table does
 CREATE TABLE numbers AS

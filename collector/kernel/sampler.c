@@ -360,6 +360,8 @@ sampler_set_verdict(const Sampler *sampler, const ExecImage *image, uint32_t ver
 	struct pfs_image record = { image->start_time_ns, image->exec_id, UINT32_MAX / 2, verdict };
 	uint32_t pid = image->pid;
 
+	if (verdict & PFS_VERDICT_DROP)
+		sampler->skeleton->bss->pfs_drops = 1;
 	if (bpf_map_update_elem(bpf_map__fd(sampler->skeleton->maps.pfs_images), &pid, &record,
 							BPF_ANY) != 0)
 		log_event(LOG_DEBUG, "sampler", "could not tell a verdict on a process",

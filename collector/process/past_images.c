@@ -360,6 +360,14 @@ find_image(PastImages *images, uint32_t pid, uint64_t time_ns)
 	return NULL;
 }
 
+uint64_t
+past_images_since_ns(PastImages *images, uint32_t pid, uint64_t time_ns)
+{
+	const PastImage *image = find_image(images, pid, time_ns);
+
+	return image != NULL ? image->since_ns : 0;
+}
+
 /* Its mappings, all of them; NULL: not known. */
 static const Layout *
 find_whole_layout(PastImages *images, uint32_t pid, uint64_t time_ns)

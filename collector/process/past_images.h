@@ -67,6 +67,9 @@ size_t past_images_find(PastImages *images, uint32_t pid, uint64_t time_ns,
  */
 const ProcMapping *past_images_executable(PastImages *images, uint32_t pid, uint64_t time_ns);
 
+/* When that image began, be it by a fork; 0 where it is not known. */
+uint64_t past_images_since_ns(PastImages *images, uint32_t pid, uint64_t time_ns);
+
 /* The last mapping that was told of an address up to that time; NULL: none. */
 const ProcMapping *past_images_at(PastImages *images, uint32_t pid, uint64_t address,
 								  uint64_t time_ns);

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 #define FORGET_UNSEEN_NS (300 * NS_PER_S)
 #define CGROUP_LIMIT	 1024 /* groups whose names are remembered, of 1.6 kB */
 
@@ -143,6 +145,17 @@ is_in_spite(const struct pfs_sample *sample, uint32_t verdict)
 		   ((verdict & PFS_VERDICT_NO_COPY) && (sample->flags & PFS_SAMPLE_LATE));
 }
 
+/* From since boot to CLOCK_MONOTONIC, which stands still while the host sleeps. */
+static uint64_t
+born_ns(const struct pfs_sample *sample)
+{
+	int64_t monotonic_ns = clock_ns(CLOCK_MONOTONIC); /* first: rather too early than too late */
+	int64_t asleep_ns = clock_ns(CLOCK_BOOTTIME) - monotonic_ns;
+	int64_t born_ns = (int64_t) sample->start_time_ns - asleep_ns;
+
+	return born_ns > 0 ? (uint64_t) born_ns : 0;
+}
+
 Process *
 process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t now_ns)
 {
@@ -176,6 +189,7 @@ process_table_get(ProcessTable *table, const struct pfs_sample *sample, uint64_t
 		return NULL;
 	process->key = key;
 	process->arg_start = sample->arg_start;
+	process->born_ns = born_ns(sample);
 	process->sampled_ns = sample->time_ns;
 	process->parent_pid = sample->parent_pid;
 	process->tid = sample->tid;

@@ -52,6 +52,7 @@ struct Process
 	size_t held;		  /* mappings that the unwinder has of it */
 	struct Process *next_forgotten;
 	uint64_t arg_start;
+	uint64_t born_ns;	 /* CLOCK_MONOTONIC, not later than it was */
 	uint64_t sampled_ns; /* when it was first sampled */
 	uint32_t parent_pid; /* then */
 	uint32_t tid;		 /* the thread that was sampled last */
@@ -133,6 +134,13 @@ void process_inherit(ProcessTable *table, Process *process);
  * the kernel does not answer.
  */
 bool process_executes_still(ProcessTable *table, const Process *process);
+
+/*
+ * Is what the side-band told of the pid at time_ns about this process? Not where the image began
+ * before the process did: then it is that of one that had the pid before, and this one's beginning
+ * was not told (a CPU that came, sideband_follow_cpus).
+ */
+bool process_owns_past(const ProcessTable *table, const Process *process, uint64_t time_ns);
 
 /* By whose root files may be looked up by name: the process's own, its parent's, or ours (0). */
 uint32_t process_root_pid(const Process *process);

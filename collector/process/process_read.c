@@ -318,9 +318,14 @@ take_past_snapshot(ProcessTable *table, const Process *process, Snapshot *snapsh
 	if (table->past == NULL)
 		return -ESRCH;
 	past_images_update(table->past);
+	if (!process_owns_past(table, process, process->sampled_ns))
+		return -ESRCH;
 	executable = past_images_executable(table->past, pid, process->sampled_ns);
 	count = past_images_find(table->past, pid, process->sampled_ns, &maps, &last_ns);
 	if (count == 0 || executable == NULL)
+		return -ESRCH;
+	/* no more than was read while it lived, or less where an exec was not told */
+	if (process->state == PROCESS_LIVE && last_ns <= process->mappings.begin_ns)
 		return -ESRCH;
 	result = mapping_list_make(maps, count, list);
 	if (result != 0)

@@ -22,14 +22,24 @@ process_release_told(ProcessTable *table, Mapping *told)
 	memset(told, 0, sizeof(*told));
 }
 
+bool
+process_owns_past(const ProcessTable *table, const Process *process, uint64_t time_ns)
+{
+	uint64_t since_ns = past_images_since_ns(table->past, (uint32_t) process->key.pid, time_ns);
+
+	return since_ns == 0 || since_ns >= process->born_ns;
+}
+
 PastChange
 process_code_changed(const ProcessTable *table, const Process *process, uint64_t address,
 					 uint64_t a_ns, uint64_t b_ns)
 {
-	if (table->past == NULL)
+	uint64_t from_ns = a_ns < b_ns ? a_ns : b_ns;
+	uint64_t to_ns = a_ns < b_ns ? b_ns : a_ns;
+
+	if (table->past == NULL || !process_owns_past(table, process, from_ns))
 		return PAST_UNTOLD;
-	return past_images_changed(table->past, (uint32_t) process->key.pid, address,
-							   a_ns < b_ns ? a_ns : b_ns, a_ns < b_ns ? b_ns : a_ns);
+	return past_images_changed(table->past, (uint32_t) process->key.pid, address, from_ns, to_ns);
 }
 
 /* Is what a list shows at the address what was there at time_ns? */
@@ -94,7 +104,7 @@ mapping_at(ProcessTable *table, Process *process, uint64_t address, uint64_t tim
 	if (table->past == NULL)
 		return mapping;
 	told = past_images_at(table->past, (uint32_t) process->key.pid, address, time_ns);
-	if (told != NULL)
+	if (told != NULL && process_owns_past(table, process, time_ns))
 		return get_told(table, process, told);
 	if (change != PAST_UNTOLD)
 		return NULL;

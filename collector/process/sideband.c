@@ -40,6 +40,7 @@ typedef struct Buffer
 {
 	uint32_t cpu;
 	int fd;
+	bool is_live; /* as was looked at last */
 	CpuEventClock clock;
 	struct perf_event_mmap_page *control; /* the data follow one page later */
 	uint64_t head;						  /* as it was when reading began */
@@ -273,19 +274,31 @@ sideband_free(Sideband *sideband)
 	free(sideband);
 }
 
+/* Is anything told on the buffer's CPU? */
+static bool
+is_live(Buffer *buffer, const CpuList *online)
+{
+	return cpu_list_has(online, buffer->cpu) && cpu_event_lives(buffer->fd, &buffer->clock);
+}
+
 void
 sideband_follow_cpus(Sideband *sideband)
 {
 	CpuList online;
+	uint32_t live = 0;
 	uint32_t kept = 0;
 
 	if (cpu_list_read(ONLINE_CPUS_FILE, &online) != 0)
 		return;
 	for (uint32_t i = 0; i < sideband->count; i++)
+		live += sideband->buffers[i].is_live = is_live(&sideband->buffers[i], &online);
+	if (live < sideband->count)
+		sideband_read(sideband); /* what the others told before they went */
+	for (uint32_t i = 0; i < sideband->count; i++)
 	{
 		Buffer *buffer = &sideband->buffers[i];
 
-		if (cpu_list_has(&online, buffer->cpu) && cpu_event_lives(buffer->fd, &buffer->clock))
+		if (buffer->is_live)
 			sideband->buffers[kept++] = *buffer;
 		else
 			close_buffer(sideband, buffer);

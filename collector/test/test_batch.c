@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "batch/batch.h"
 
 #define BUDGET_BYTES (8 * 1024 * 1024)
@@ -115,6 +116,24 @@ test_strings_are_copied(void **state)
 	assert_string_equal(mappings[1].build_id, "");
 	assert_ptr_equal(mappings[1].file, mappings[0].file);
 	batch_free(batch);
+}
+
+/* What stands behind the bytes does not count: a character that they cut in two is none. */
+static void
+test_bytes_are_utf8(void **state)
+{
+	static const char text[] = "caf\u00e9 \U0001F600!";
+	static const size_t whole[] = { 0, 1, 2, 3, 5, 6, 10, 11 };
+	size_t next = 0;
+
+	for (size_t length = 0; length < sizeof(text); length++)
+	{
+		bool is_whole = next < sizeof(whole) / sizeof(whole[0]) && whole[next] == length;
+
+		assert_int_equal(utf8_valid_bytes(text, length), is_whole);
+		next += is_whole;
+	}
+	assert_int_equal(next, sizeof(whole) / sizeof(whole[0]));
 }
 
 static void
@@ -532,6 +551,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_strings_are_copied),
+		cmocka_unit_test(test_bytes_are_utf8),
 		cmocka_unit_test(test_strings_are_utf8),
 		cmocka_unit_test(test_locations),
 		cmocka_unit_test(test_stacks),

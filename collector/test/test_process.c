@@ -292,6 +292,87 @@ test_ends_later(void **state)
 	assert_non_null(strstr(process_exe(process), "sleep"));
 }
 
+/* What the side-band tells of a program that executes a file which maps one piece of code. */
+static void
+tell_of_program(PastImages *past, pid_t pid, const char *file, uint64_t time_ns)
+{
+	char name[64];
+	SidebandEvent event = { .kind = SIDEBAND_EXEC, .pid = (uint32_t) pid, .time_ns = time_ns };
+
+	past_images_note(past, &event);
+	snprintf(name, sizeof(name), "%s", file);
+	event.kind = SIDEBAND_MAP;
+	event.map = (ProcMapping){ .start = 0x400000, .end = 0x500000, .inode = 7, .name = name };
+	past_images_note(past, &event);
+}
+
+/*
+ * A CPU that comes is not listened to at once. So the last that was told of a pid may be about the
+ * program that had it before.
+ */
+static void
+test_pid_used_again_untold(void **state)
+{
+	Fixture *fixture = *state;
+	uint64_t before_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC) - 100 * MS;
+	pid_t pid = start_sleeper("/bin/sleep");
+	struct pfs_sample sample = sample_of(pid);
+	PastImages *past;
+	Process *process;
+	ProcessAddress where;
+
+	assert_int_equal(past_images_create(8, 1 << 20, &past), 0);
+	process_table_remember(fixture->processes, past);
+	tell_of_program(past, pid, "/bin/before", before_ns);
+	sample.time_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	process = process_table_get(fixture->processes, &sample, sample.time_ns);
+	assert_int_equal(process_state(process), PROCESS_LIVE);
+	stop_child(pid);
+	process_read(fixture->processes, process, sample.time_ns + 1);
+	assert_int_equal(process_state(process), PROCESS_LIVE);
+	assert_non_null(strstr(process_exe(process), "sleep"));
+	assert_false(process_covers(process, 0x400000));
+	assert_false(process_resolve(fixture->processes, process, 0x400000, sample.time_ns, true,
+								 sample.time_ns + 2, &where));
+
+	/* another image of it, which nobody has read */
+	sample.exec_id++;
+	process = process_table_get(fixture->processes, &sample, sample.time_ns + 3);
+	assert_int_equal(process_state(process), PROCESS_GONE);
+	/* what is told of this one counts */
+	tell_of_program(past, pid, "/bin/after", sample.time_ns);
+	sample.exec_id++;
+	sample.time_ns++;
+	process = process_table_get(fixture->processes, &sample, sample.time_ns + 3);
+	assert_int_equal(process_state(process), PROCESS_LIVE);
+	assert_string_equal(process_exe(process), "/bin/after");
+	process_table_remember(fixture->processes, NULL);
+	past_images_free(past);
+}
+
+/* Nor is an exec: what is read while a process lives is not replaced by what it was before. */
+static void
+test_exec_untold(void **state)
+{
+	Fixture *fixture = *state;
+	pid_t pid = start_sleeper("/bin/sleep");
+	struct pfs_sample sample = sample_of(pid);
+	PastImages *past;
+	Process *process;
+
+	assert_int_equal(past_images_create(8, 1 << 20, &past), 0);
+	process_table_remember(fixture->processes, past);
+	tell_of_program(past, pid, "/bin/before", (uint64_t) clock_ns(CLOCK_MONOTONIC));
+	sample.time_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC);
+	process = process_table_get(fixture->processes, &sample, sample.time_ns);
+	assert_int_equal(process_state(process), PROCESS_LIVE);
+	stop_child(pid);
+	process_read(fixture->processes, process, sample.time_ns + 1);
+	assert_false(process_covers(process, 0x400000));
+	process_table_remember(fixture->processes, NULL);
+	past_images_free(past);
+}
+
 static void *
 outlive(void *done)
 {
@@ -743,6 +824,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_exec, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ended, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_sampled_after_gone, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_pid_used_again_untold, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_exec_untold, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_inherits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_ends_later, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_outlived_leader, setup, teardown),

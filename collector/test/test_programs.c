@@ -31,6 +31,7 @@
 #define CPU			 1
 #define LEVELS		 2
 #define FRAMES		 20
+#define FRAME_WORDS	 (2 * PFS_WINDOW_WORDS) /* so that no piece of the stack has two of them */
 #define KERNEL_DEPTH 3
 #define CODE		 UINT64_C(0x400000)
 #define CODE_BYTES	 UINT64_C(0x100000)
@@ -51,7 +52,7 @@ static struct World
 	struct task_struct task;
 	struct mm_struct mm;
 	pfs_registers user; /* as user mode was left */
-	__u64 stack[2 * FRAMES];
+	__u64 stack[FRAME_WORDS * FRAMES];
 	__u64 now_ns;
 	const void *kernel_context; /* that the kernel's stack was asked for with */
 	int reads;					/* of the process's memory */
@@ -243,7 +244,7 @@ set_up(void **state)
 	pfs_levels = LEVELS;
 	pfs_excluded_pid = 0;
 	world.now_ns = 1000;
-	world.mm = (struct mm_struct){ 1, (uintptr_t) (world.stack + 2 * FRAMES), 77 };
+	world.mm = (struct mm_struct){ 1, (uintptr_t) (world.stack + FRAME_WORDS * FRAMES), 77 };
 	world.task = (struct task_struct){ .pid = PID,
 									   .tgid = PID,
 									   .mm = &world.mm,
@@ -263,8 +264,10 @@ set_up(void **state)
 		(struct pfs_unwind_mapping){ CODE, CODE + CODE_BYTES, 0, 0, PFS_MAPPING_FRAME_POINTER };
 	for (int i = 0; i < FRAMES; i++)
 	{
-		world.stack[2 * i] = i + 1 < FRAMES ? (uintptr_t) (world.stack + 2 * i + 2) : 0;
-		world.stack[2 * i + 1] = i + 1 < FRAMES ? CODE + 0x100 * (__u64) (i + 1) : 0;
+		__u64 *frame = world.stack + FRAME_WORDS * i;
+
+		frame[0] = i + 1 < FRAMES ? (uintptr_t) (frame + FRAME_WORDS) : 0;
+		frame[1] = i + 1 < FRAMES ? CODE + 0x100 * (__u64) (i + 1) : 0;
 	}
 	set_registers(&world.user, CODE + 0x10, true);
 	/* the clock finds the kernel at work for the task */
@@ -356,7 +359,7 @@ test_nested(void **state)
 
 	on_switch(&context);
 	reads = world.reads;
-	assert_true(reads >= 2 * FRAMES);
+	assert_true(reads >= FRAMES);
 	for (int i = 1; i <= reads; i++)
 	{
 		set_up(state);
@@ -403,9 +406,11 @@ test_left_out(void **state)
 		pfs_excluded_pid = 0;
 		world.image = (struct pfs_image){ 5, 6, 1, PFS_VERDICT_DROP };
 		world.image_known = true;
+		pfs_drops = 1;
 		on_switch(&context);
 		assert_int_equal(pfs_on_cpu(&tick), 0);
 	}
+	pfs_drops = 0;
 	world.task.pid = 0;
 	world.task.tgid = 0;
 	on_switch(&context);

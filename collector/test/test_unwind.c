@@ -713,6 +713,57 @@ test_place_of_another_table(void **state)
 	}
 }
 
+#ifdef __x86_64__
+
+/*
+ * Multiplication by hand, as libcrypto has it: the frame lies behind an array of r9 words.
+ * DW_CFA_def_cfa_expression: breg7 8; breg9 0; lit8; mul; plus; deref; plus_uconst 8.
+ */
+extern const char behind_array[];
+__asm__(".pushsection .text\n"
+		"behind_array:\n"
+		".cfi_startproc\n"
+		".cfi_escape 0x0f, 10, 0x77, 8, 0x79, 0, 0x38, 0x1e, 0x22, 0x06, 0x23, 8\n"
+		"nop; nop; ret\n"
+		".cfi_endproc\n"
+		".popsection\n");
+
+static void
+test_frame_behind_array(void **state)
+{
+	const World *world = *state;
+	const ExecImage process = { 1, 1, 1 };
+	const uint64_t pc = (uint64_t) (uintptr_t) behind_array;
+	const uint64_t sp = 0x7000;
+	uint64_t stack[64] = { [1 + 5] = 0x7000 + 40 * 8, [40] = TOLD_START + 8 };
+	LateMemory memory = { (const uint8_t *) stack, sizeof(stack), sp, UINT64_MAX, 0, 0 };
+	struct pfs_walk_state at = { .pc = pc, .sp = sp, .registers[9] = 5, .innermost = 1 };
+	KernelTables *tables = memory_tables_create();
+	Unwinder *unwinder;
+	UnwindBinary *binary;
+	uint64_t frames[4];
+	int status;
+
+	assert_int_equal(unwinder_create(tables, &unwinder), 0);
+	binary = load_span(unwinder, &process, span_at(world, pc), "/proc/self/exe", 0);
+	assert_int_equal(late_walk(unwinder,
+							   &(LateWalk){ &process, &at, late_memory_read, &memory, false },
+							   frames, 4, &status),
+					 2);
+	assert_int_equal(PFS_FRAME_ADDRESS(frames[1]), TOLD_START + 8);
+	at.innermost = 0; /* r9 is not known in a caller */
+	assert_int_equal(late_walk(unwinder,
+							   &(LateWalk){ &process, &at, late_memory_read, &memory, false },
+							   frames, 4, &status),
+					 1);
+	assert_int_equal(status, PFS_WALK_NO_RULE);
+	unwinder_binary_release(unwinder, binary, 0);
+	unwinder_free(unwinder);
+	memory_tables_free(tables);
+}
+
+#endif
+
 extern void (*const __init_array_start[])(void);
 extern void (*const __fini_array_start[])(void);
 
@@ -1023,6 +1074,9 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_frame_pointers, setup_world, teardown_world),
 		cmocka_unit_test_setup_teardown(test_place_of_another_table, setup_world, teardown_world),
 		cmocka_unit_test_setup_teardown(test_start_code, setup_world, teardown_world),
+#ifdef __x86_64__
+		cmocka_unit_test_setup_teardown(test_frame_behind_array, setup_world, teardown_world),
+#endif
 		cmocka_unit_test(test_shared_memory),
 		cmocka_unit_test(test_generated_code),
 		cmocka_unit_test(test_many_sections),

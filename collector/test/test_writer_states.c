@@ -565,16 +565,35 @@ test_protocols(void **state)
 	serve_protocols("protocols", "1, 3");
 	assert_int_equal(session_check("dbname=protocols", &failure), EXIT_OK);
 
-	serve_protocols("protocols", "2, 3");
+	serve_protocols("protocols", "3, 4");
 	assert_int_equal(session_check("dbname=protocols", &failure), EXIT_DATABASE);
 	assert_string_equal(failure.message, "extension \"profstore\" does not fit this collector");
-	assert_non_null(strstr(failure.detail, "serves writer protocols 2 to 3; this collector"));
-	assert_non_null(strstr(failure.detail, "speaks 1 to 1."));
+	assert_non_null(strstr(failure.detail, "serves writer protocols 3 to 4; this collector"));
+	assert_non_null(strstr(failure.detail, "speaks 1 to 2."));
 	assert_string_equal(failure.hint, "Use a newer collector.");
 
 	serve_protocols("protocols", "0, 0");
 	assert_int_equal(session_check("dbname=protocols", &failure), EXIT_DATABASE);
 	assert_non_null(strstr(failure.hint, "ALTER EXTENSION profstore UPDATE"));
+}
+
+/* An extension that knows protocol 1 alone gets the same rows by its calls. */
+static void
+test_older_protocol(void **state)
+{
+	Writer *writer;
+
+	create_database("older");
+	serve_protocols("older", "1, 1");
+	sql_in("older",
+		   "ALTER EXTENSION profstore DROP FUNCTION profstore.intern_stacks_by_partition;"
+		   "ALTER EXTENSION profstore DROP FUNCTION profstore.touch_each_series;"
+		   "DROP FUNCTION profstore.intern_stacks_by_partition, profstore.touch_each_series");
+	writer = open_writer("dbname=older", QUEUE_BYTES);
+	for (int i = 0; i < 3; i++)
+		writer_submit_newest(writer, make_batch(i));
+	assert_int_equal(drain_and_free(writer).batches_written, 3);
+	assert_stored_once("older", 3);
 }
 
 /* --- kinds --- */
@@ -656,6 +675,7 @@ main(void)
 		cmocka_unit_test(test_reload),
 		cmocka_unit_test(test_reload_while_away),
 		cmocka_unit_test(test_protocols),
+		cmocka_unit_test(test_older_protocol),
 		cmocka_unit_test(test_several_profile_types),
 	};
 

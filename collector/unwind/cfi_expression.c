@@ -2,11 +2,13 @@
  * cfi_expression.c
  *		DWARF expressions that occur in CFI, told by their form.
  *
- * A walker in the kernel cannot run a stack machine, and need not: compilers and linkers emit three
+ * A walker in the kernel cannot run a stack machine, and need not: compilers and linkers emit four
  * forms.
  *
  *		breg R off                              a plain sum, as some assemblers write it
  *		breg R off; deref [; plus_uconst n]     realigned stacks (gcc's DRAP), crypto by hand
+ *		breg R off; breg I 0; lit8; mul; plus; deref; plus_uconst n
+ *		                                        frames behind an array (crypto by hand)
  *		breg sp 8; breg pc 0; lit15; and; litT; ge; lit3; shl; plus
  *		                                        the linker's lazy PLT entries
  */
@@ -87,6 +89,26 @@ recognize_plt(const uint8_t *expression, size_t length, struct pfs_unwind_rule *
 	return true;
 }
 
+/* "breg I 0; lit8; mul; plus", which adds eight times a register; none of it is no mistake. */
+static bool
+read_index(CfiCursor *cursor, uint16_t machine, struct pfs_unwind_rule *rule)
+{
+	static const uint8_t times_eight[] = { 0, DW_OP_lit8, DW_OP_mul, DW_OP_plus };
+	uint8_t number;
+
+	if (machine != EM_X86_64 || cursor->offset == cursor->end)
+		return true;
+	number = (uint8_t) (cursor->data[cursor->offset] - DW_OP_breg0);
+	if (number == 0 || number > 15)
+		return true;
+	if (cursor->end - cursor->offset < 1 + sizeof(times_eight) ||
+		memcmp(cursor->data + cursor->offset + 1, times_eight, sizeof(times_eight)) != 0)
+		return false;
+	cursor->offset += 1 + sizeof(times_eight);
+	rule->flags |= (uint8_t) (number << 4);
+	return true;
+}
+
 bool
 cfi_recognize_cfa(const uint8_t *expression, size_t length, uint16_t machine,
 				  struct pfs_unwind_rule *rule)
@@ -105,7 +127,7 @@ cfi_recognize_cfa(const uint8_t *expression, size_t length, uint16_t machine,
 	if (cursor.offset == length)
 		return true;
 
-	if (cfi_read_u8(&cursor) != DW_OP_deref)
+	if (!read_index(&cursor, machine, rule) || cfi_read_u8(&cursor) != DW_OP_deref)
 		return false;
 	rule->flags |= PFS_UNWIND_CFA_DEREF;
 	if (cursor.offset < length && (cfi_read_u8(&cursor) != DW_OP_plus_uconst ||

@@ -19,11 +19,12 @@ static _Thread_local struct
 } current;
 
 static int
-pfs_read_user(__u64 address, __u64 *value)
+pfs_read_stack(struct pfs_walk *walk, __u64 address, __u64 *value)
 {
 	uint64_t word;
 	int result = current.read(current.context, address, &word);
 
+	(void) walk; /* memory is plain here, and read word by word */
 	if (result == 0)
 		*value = word;
 	return result;

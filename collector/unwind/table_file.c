@@ -161,8 +161,8 @@ decode_rules(const uint8_t *bytes, uint32_t count, RuleSet *rules, uint16_t *num
 
 		memcpy(&rule, bytes + i * sizeof(rule), sizeof(rule));
 		if (rule.kind > PFS_UNWIND_SIGNAL || rule.fp > PFS_FP_LOST ||
-			(rule.flags &
-			 ~(PFS_UNWIND_CFA_DEREF | PFS_UNWIND_RA_IN_REGISTER | PFS_UNWIND_OTHER_STACK)) != 0)
+			(rule.flags & ~(PFS_UNWIND_CFA_DEREF | PFS_UNWIND_RA_IN_REGISTER |
+							PFS_UNWIND_OTHER_STACK | PFS_UNWIND_INDEX_MASK)) != 0)
 			return -EBADMSG;
 		numbers[i] = rule_set_add(rules, &rule);
 	}

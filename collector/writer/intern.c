@@ -57,13 +57,26 @@ static const InternRule rules[KIND_COUNT] = {
 										 WIRE_INT4_ARRAY, WIRE_INT4_ARRAY },
 						.make_key = intern_location_key,
 						.encode = intern_encode_locations },
-	[KIND_STACK] = { .sql = "SELECT profstore.intern_stacks($1, $2, $3)",
+	[KIND_STACK] = { .sql = "SELECT profstore.intern_stacks_by_partition($1, $2, $3, $4)",
 					 .failure = "could not intern stacks",
 					 .result_type = WIRE_INT8,
-					 .param_count = 3,
-					 .param_types = { WIRE_TEXT, WIRE_INT4_ARRAY, WIRE_INT4_ARRAY },
+					 .param_count = 4,
+					 .param_types = { WIRE_TEXT_ARRAY, WIRE_INT4_ARRAY, WIRE_INT4_ARRAY,
+									  WIRE_INT4_ARRAY },
 					 .make_key = intern_stack_key,
 					 .encode = intern_encode_stacks },
+};
+
+/* Writer protocol 1. */
+static const InternRule stacks_of_a_partition = {
+	.sql = "SELECT profstore.intern_stacks($1, $2, $3)",
+	.failure = "could not intern stacks",
+	.result_type = WIRE_INT8,
+	.param_count = 3,
+	.param_types = { WIRE_TEXT, WIRE_INT4_ARRAY, WIRE_INT4_ARRAY },
+	.one_partition = true,
+	.make_key = intern_stack_key,
+	.encode = intern_encode_partition,
 };
 
 static DbOutcome
@@ -74,7 +87,7 @@ out_of_memory(DbError *error)
 }
 
 void
-intern_begin(InternWork *work, Interner *interner, const Batch *batch)
+intern_begin(InternWork *work, Interner *interner, const Batch *batch, int64_t protocol)
 {
 	IdCache *const caches[KIND_COUNT] = {
 		[KIND_SERIES] = &interner->series,		[KIND_MAPPING] = &interner->mappings,
@@ -85,6 +98,8 @@ intern_begin(InternWork *work, Interner *interner, const Batch *batch)
 	*work = (InternWork){ .stack_seeds = interner->stack_seeds, .key = &interner->key };
 	for (int i = 0; i < KIND_COUNT; i++)
 		work->kinds[i] = (InternKind){ .rule = &rules[i], .cache = caches[i] };
+	if (protocol < 2)
+		work->kinds[KIND_STACK].rule = &stacks_of_a_partition;
 	work->kinds[KIND_SERIES].count = batch_series(batch, &work->series);
 	work->kinds[KIND_MAPPING].count = batch_mappings(batch, &work->mappings);
 	work->kinds[KIND_FUNCTION].count = batch_functions(batch, &work->functions);

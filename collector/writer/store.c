@@ -260,10 +260,18 @@ put_times(Opening *opening, const InternKind *series, const Batch *batch)
 	return true;
 }
 
+static const char touch_each_series[] = "SELECT profstore.touch_each_series($1, $2, $3)";
+
+/* Writer protocol 1: all get the range of all. */
+static const char touch_series[] = "SELECT profstore.touch_series($1,"
+								   " (SELECT pg_catalog.min(t) FROM pg_catalog.unnest($2) AS t),"
+								   " (SELECT pg_catalog.max(t) FROM pg_catalog.unnest($3) AS t))";
+
 static bool
-add_touch(Trip *trip, Opening *opening, const InternKind *series, const Batch *batch)
+add_touch(Trip *trip, Opening *opening, const InternKind *series, const Batch *batch,
+		  int64_t protocol)
 {
-	const Statement touch = { .sql = "SELECT profstore.touch_each_series($1, $2, $3)",
+	const Statement touch = { .sql = protocol < 2 ? touch_series : touch_each_series,
 							  .failure = "could not store the times of series",
 							  .keep = true,
 							  .param_count = 3,
@@ -343,6 +351,7 @@ out_of_memory(DbError *error)
 typedef struct Storing
 {
 	const Batch *batch;
+	int64_t protocol;
 	Opening opening;
 	InternWork ids;
 	NotesWork notes;
@@ -362,7 +371,7 @@ prepare_rows(Storing *storing, Interner *interner, Connection *connection, DbErr
 	outcome = intern_names(&storing->ids, &trip, connection, error);
 	if (outcome == DB_OK && storing->is_new)
 	{
-		if (!add_touch(&trip, &storing->opening, series, storing->batch) ||
+		if (!add_touch(&trip, &storing->opening, series, storing->batch, storing->protocol) ||
 			!notes_begin(&storing->notes, interner, &storing->ids, storing->batch, &trip))
 			outcome = out_of_memory(error);
 		else
@@ -379,11 +388,11 @@ store_batch(Store *store, Interner *interner, Session *session, const Batch *bat
 			DbError *error)
 {
 	Connection *connection = &session->connection;
-	Storing storing = { .batch = batch };
+	Storing storing = { .batch = batch, .protocol = session->protocol };
 	const BatchSample *samples;
 	DbOutcome outcome;
 
-	intern_begin(&storing.ids, interner, batch);
+	intern_begin(&storing.ids, interner, batch, storing.protocol);
 	opening_init(&storing.opening, store, session, batch, number);
 	outcome = prepare_rows(&storing, interner, connection, error);
 	if (outcome == DB_OK && !storing.is_new)

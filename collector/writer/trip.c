@@ -88,7 +88,7 @@ add_request(Trip *trip, const InternWork *work, InternKind *kind, uint32_t first
 	trip->statements[trip->count++] = statement;
 }
 
-/* How many of the missing items from first on go into one request: stacks of one partition. */
+/* How many of the missing items from first on go into one request. */
 static uint32_t
 request_length(const InternWork *work, const InternKind *kind, uint32_t first)
 {
@@ -96,9 +96,8 @@ request_length(const InternWork *work, const InternKind *kind, uint32_t first)
 
 	while (first + count < kind->missing_count && count < REQUEST_MAX_ITEMS)
 	{
-		if (kind == &work->kinds[KIND_STACK] &&
-			work->stacks[kind->missing[first]].partition !=
-				work->stacks[kind->missing[first + count]].partition)
+		if (kind->rule->one_partition && work->stacks[kind->missing[first]].partition !=
+											 work->stacks[kind->missing[first + count]].partition)
 			break;
 		count++;
 	}

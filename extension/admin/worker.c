@@ -299,25 +299,33 @@ compact_step(Oid table_id)
 	return state;
 }
 
+/* As many steps as there are; *stepped is set where there was one. */
 static PfsCompactionState
-compact_steps(Oid table_id)
+compact_steps(Oid table_id, bool *stepped)
 {
 	PfsCompactionState state;
 
+	*stepped = false;
 	while ((state = compact_step(table_id)) == PFS_TABLE_PROGRESSED)
 	{
 		CHECK_FOR_INTERRUPTS();
+		*stepped = true;
 		if (++step_count >= STEPS_BETWEEN_VACUUMS)
 			vacuum_directory(InvalidOid);
 	}
 	return state;
 }
 
-/* The first VACUUM tells where segments can move, the second cuts off what they have left. */
+/* A first VACUUM tells where segments can move, a second cuts off what they have left. */
 static void
 compact_table(Oid table_id)
 {
-	for (int i = 0; i < 2 && compact_steps(table_id) == PFS_TABLE_AWAITS_VACUUM; i++)
+	bool stepped;
+
+	if (compact_steps(table_id, &stepped) != PFS_TABLE_AWAITS_VACUUM)
+		return;
+	pfs_vacuum_table(table_id);
+	if (compact_steps(table_id, &stepped) == PFS_TABLE_AWAITS_VACUUM && stepped)
 		pfs_vacuum_table(table_id);
 }
 

@@ -183,6 +183,16 @@ bool pfs_reader_column_range(const PfsSegmentReader *reader, int column, int64_t
 PfsStatus pfs_reader_block(PfsSegmentReader *reader, int column, uint32_t block, int64_t *values,
 						   bool *nulls, bool *has_nulls, PfsError *error);
 
+/* Whether the rows of each group have one value in a column. */
+bool pfs_reader_is_by_group(const PfsSegmentReader *reader, int column);
+
+/*
+ * How the rows of a block are grouped, if decoding some column of it has told: how many rows each
+ * group has, minus 1, until another block is decoded. Returns the number of groups, 0: not known.
+ */
+uint32_t pfs_reader_block_groups(const PfsSegmentReader *reader, uint32_t block,
+								 const int64_t **lengths);
+
 /* Groups of the segment; 0 where rows are not grouped. */
 uint32_t pfs_reader_group_count(const PfsSegmentReader *reader);
 

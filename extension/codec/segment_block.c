@@ -246,6 +246,21 @@ pfs_reader_block(PfsSegmentReader *reader, int column, uint32_t block, int64_t *
 	return PFS_OK;
 }
 
+bool
+pfs_reader_is_by_group(const PfsSegmentReader *reader, int column)
+{
+	const PfsReaderColumn *source = &reader->columns[column];
+
+	return source->is_grouped ||
+		   (source->has_values && source->null_stream < 0 && source->least == source->greatest);
+}
+
+uint32_t
+pfs_reader_block_groups(const PfsSegmentReader *reader, uint32_t block, const int64_t **lengths)
+{
+	return reader->groups == NULL ? 0 : pfs_groups_known(reader->groups, block, lengths);
+}
+
 /* Whether groups first .. first+count-1 are there. */
 static bool
 has_groups(const PfsSegmentReader *reader, uint32_t first, uint32_t count)

@@ -124,9 +124,10 @@ COMMENT ON COLUMN profstore.functions.filename IS 'source file, empty where not 
 COMMENT ON COLUMN profstore.functions.start_line IS 'first line of the function, 0 where not known';
 COMMENT ON COLUMN profstore.functions.condemned IS 'nothing referred to it when collect_dictionary() looked last: it is no longer given out, and goes if that stays so';
 
--- At a place, a mapping and an address, lines do not count: they may change.
+-- At a place, a mapping and an address, lines do not count: they may change. Not STRICT, since CASE would keep the
+-- function from being inlined then, and each row of the index would be a call.
 CREATE FUNCTION profstore_internal.content_hash(mapping int4, address int8, function_ids int4[], lines int4[]) RETURNS int8
-	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+	LANGUAGE sql IMMUTABLE PARALLEL SAFE
 	RETURN CASE WHEN mapping <> 0 AND address <> 0 THEN hashint8extended(address, mapping)
 		ELSE hash_array_extended(lines, hash_array_extended(function_ids, hashint8extended(address, mapping))) END;
 COMMENT ON FUNCTION profstore_internal.content_hash(int4, int8, int4[], int4[]) IS 'hash by which a location is found';

@@ -33,35 +33,12 @@ $$;
 COMMENT ON FUNCTION profstore.parse_profile_type(text) IS 'parts of name:sample_type:sample_unit:period_type:period_unit[:delta]';
 
 CREATE FUNCTION profstore.normalize_labels(labels jsonb) RETURNS jsonb
-	LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS
-$$
-DECLARE
-	label record;
-BEGIN
-	IF jsonb_typeof(labels) <> 'object' THEN
-		RAISE invalid_parameter_value USING
-			MESSAGE = format('labels must be a JSON object, not %s', jsonb_typeof(labels));
-	END IF;
-	FOR label IN SELECT l.key, l.value FROM jsonb_each(labels) AS l LOOP
-		IF label.key !~ '^[a-zA-Z_][a-zA-Z0-9_]*$' THEN
-			RAISE invalid_parameter_value USING
-				MESSAGE = format('invalid label name: "%s"', label.key),
-				HINT = 'A label name has letters, digits and underscores, and does not begin with a digit.';
-		ELSIF jsonb_typeof(label.value) <> 'string' THEN
-			RAISE invalid_parameter_value USING
-				MESSAGE = format('value of label "%s" must be a string, not %s', label.key, jsonb_typeof(label.value));
-		ELSIF label.value = '""' THEN
-			labels := labels - label.key;
-		END IF;
-	END LOOP;
-	RETURN labels;
-END
-$$;
+	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
+	AS 'MODULE_PATHNAME', 'profstore_normalize_labels';
 COMMENT ON FUNCTION profstore.normalize_labels(jsonb) IS 'checks a label set; an empty value means the label is absent, so it goes';
 
--- Each of these works as one statement: known content is found by its hash, the rest is stored, and both are put
--- together in the order of the input. A commit of another transaction in between makes a second row of equal content.
--- What comes in tens of thousands, functions and locations, is C.
+-- One statement: known content is found, the rest is stored, and both are put together in the order of the input. A commit
+-- of another transaction in between makes a second row of equal content. What comes with every batch is C.
 
 CREATE FUNCTION profstore.intern_profile_types(profile_types text[]) RETURNS int4[]
 	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -89,106 +66,33 @@ END;
 COMMENT ON FUNCTION profstore.intern_profile_types(text[]) IS 'ids of profile types given in their string form';
 REVOKE EXECUTE ON FUNCTION profstore.intern_profile_types(text[]) FROM PUBLIC;
 
--- Each new row has its input, so that FULL finds what LEFT would, but is never a nested loop, which would take the square of
--- a number that is not known when the plan is made.
 CREATE FUNCTION profstore.intern_series(profile_types text[], labels jsonb[], periods int8[]) RETURNS int4[]
-	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-BEGIN ATOMIC
-	SELECT profstore_internal.begin_interning('intern_series', profile_types, labels, periods);
-
-	WITH input AS MATERIALIZED
-		(SELECT i.profile_type, n.labels, i.period, i.ord,
-			(SELECT min(k.id) FROM profstore.series AS k
-			 WHERE NOT k.condemned AND profstore_internal.content_hash(k.profile_type, k.labels, k.period)
-				 = profstore_internal.content_hash(i.profile_type, n.labels, i.period)
-				 AND k.role = profstore.calling_role()
-				 AND (k.profile_type, k.labels, k.period) = (i.profile_type, n.labels, i.period)) AS id
-		 FROM unnest(profstore.intern_profile_types(profile_types), labels, periods)
-				 WITH ORDINALITY AS i(profile_type, labels, period, ord),
-			 profstore.normalize_labels(i.labels) AS n(labels)),
-	added AS
-		(INSERT INTO profstore.series (profile_type, labels, period)
-		 SELECT i.profile_type, i.labels, i.period
-		 FROM input AS i WHERE i.id IS NULL
-		 GROUP BY i.profile_type, i.labels, i.period ORDER BY min(i.ord)
-		 RETURNING *)
-	SELECT coalesce(array_agg(coalesce(i.id, a.id) ORDER BY i.ord), '{}')
-	FROM input AS i
-		FULL JOIN added AS a ON (a.profile_type, a.labels, a.period) = (i.profile_type, i.labels, i.period);
-END;
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'profstore_intern_series';
 COMMENT ON FUNCTION profstore.intern_series(text[], jsonb[], int8[]) IS 'ids of the caller''s series: profile type in its string form, labels, period';
 REVOKE EXECUTE ON FUNCTION profstore.intern_series(text[], jsonb[], int8[]) FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.check_series(series_ids int4[]) RETURNS void
-	LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS
-$$
-DECLARE
-	id int4;
-BEGIN
-	SELECT s.id INTO id FROM profstore.series AS s
-	WHERE s.id = ANY (series_ids) AND s.role <> profstore.calling_role() LIMIT 1;
-	IF FOUND THEN
-		RAISE insufficient_privilege USING
-			MESSAGE = format('series %s belongs to another role', id),
-			HINT = 'Intern series as the role that stores their samples.';
-	END IF;
-END
-$$;
+	LANGUAGE c STABLE STRICT PARALLEL SAFE
+	AS 'MODULE_PATHNAME', 'profstore_check_series';
 COMMENT ON FUNCTION profstore_internal.check_series(int4[]) IS 'an error where one of these series was interned by another role than the caller''s';
 REVOKE EXECUTE ON FUNCTION profstore_internal.check_series(int4[]) FROM PUBLIC;
 
-CREATE FUNCTION profstore_internal.note_seen(series_ids int4[], first_time timestamptz, last_time timestamptz) RETURNS void
-	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
-	AS 'MODULE_PATHNAME', 'profstore_note_seen';
-COMMENT ON FUNCTION profstore_internal.note_seen(int4[], timestamptz, timestamptz) IS 'checks the times, and widens the rows of these series when the transaction commits';
-REVOKE EXECUTE ON FUNCTION profstore_internal.note_seen(int4[], timestamptz, timestamptz) FROM PUBLIC;
-
 CREATE FUNCTION profstore.touch_series(series_ids int4[], first_time timestamptz, last_time timestamptz) RETURNS void
-	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-BEGIN ATOMIC
-	SELECT profstore_internal.note_seen(series_ids, first_time, last_time);
-	SELECT profstore_internal.check_series(series_ids);
-END;
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'profstore_touch_series';
 COMMENT ON FUNCTION profstore.touch_series(int4[], timestamptz, timestamptz) IS 'tells that series have samples between these times: series that the caller has interned; seen when the transaction has committed, and waits for nobody until then';
 REVOKE EXECUTE ON FUNCTION profstore.touch_series(int4[], timestamptz, timestamptz) FROM PUBLIC;
 
-CREATE FUNCTION profstore_internal.note_each_seen(series_ids int4[], first_times timestamptz[], last_times timestamptz[]) RETURNS void
-	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
-	AS 'MODULE_PATHNAME', 'profstore_note_each_seen';
-COMMENT ON FUNCTION profstore_internal.note_each_seen(int4[], timestamptz[], timestamptz[]) IS 'as note_seen, with times of each series';
-REVOKE EXECUTE ON FUNCTION profstore_internal.note_each_seen(int4[], timestamptz[], timestamptz[]) FROM PUBLIC;
-
 CREATE FUNCTION profstore.touch_each_series(series_ids int4[], first_times timestamptz[], last_times timestamptz[]) RETURNS void
-	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-BEGIN ATOMIC
-	SELECT profstore_internal.note_each_seen(series_ids, first_times, last_times);
-	SELECT profstore_internal.check_series(series_ids);
-END;
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'profstore_touch_each_series';
 COMMENT ON FUNCTION profstore.touch_each_series(int4[], timestamptz[], timestamptz[]) IS 'as touch_series, with times of each series';
 REVOKE EXECUTE ON FUNCTION profstore.touch_each_series(int4[], timestamptz[], timestamptz[]) FROM PUBLIC;
 
 CREATE FUNCTION profstore.intern_mappings(build_ids text[], files text[]) RETURNS int4[]
-	LANGUAGE sql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
-BEGIN ATOMIC
-	SELECT profstore_internal.begin_interning('intern_mappings', build_ids, files);
-
-	WITH input AS MATERIALIZED
-		(SELECT i.*,
-			(SELECT min(k.id) FROM profstore.mappings AS k
-			 WHERE NOT k.condemned AND profstore_internal.content_hash(k.build_id, k.file) = profstore_internal.content_hash(i.build_id, i.file)
-				 AND k.role = profstore.calling_role()
-				 AND (k.build_id, k.file) = (i.build_id, i.file)) AS id
-		 FROM unnest(build_ids, files) WITH ORDINALITY AS i(build_id, file, ord)),
-	added AS
-		(INSERT INTO profstore.mappings (build_id, file)
-		 SELECT i.build_id, i.file
-		 FROM input AS i WHERE i.id IS NULL
-		 GROUP BY i.build_id, i.file ORDER BY min(i.ord)
-		 RETURNING *)
-	SELECT coalesce(array_agg(coalesce(i.id, a.id) ORDER BY i.ord), '{}')
-	FROM input AS i
-		FULL JOIN added AS a ON (a.build_id, a.file) = (i.build_id, i.file);
-END;
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'profstore_intern_mappings';
 COMMENT ON FUNCTION profstore.intern_mappings(text[], text[]) IS 'ids of the caller''s mappings';
 REVOKE EXECUTE ON FUNCTION profstore.intern_mappings(text[], text[]) FROM PUBLIC;
 
@@ -219,6 +123,13 @@ CREATE FUNCTION profstore.intern_stacks(partition text, depths int4[], location_
 	AS 'MODULE_PATHNAME', 'profstore_intern_stacks';
 COMMENT ON FUNCTION profstore.intern_stacks(text, int4[], int4[]) IS 'ids of stack traces in a dictionary partition; location_ids holds depths[i] elements for each, leaf first; depth 0 is stack 0';
 REVOKE EXECUTE ON FUNCTION profstore.intern_stacks(text, int4[], int4[]) FROM PUBLIC;
+
+CREATE FUNCTION profstore.intern_stacks_by_partition(partitions text[], stack_counts int4[], depths int4[], location_ids int4[])
+	RETURNS int8[]
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
+	AS 'MODULE_PATHNAME', 'profstore_intern_stacks_by_partition';
+COMMENT ON FUNCTION profstore.intern_stacks_by_partition(text[], int4[], int4[], int4[]) IS 'intern_stacks of several dictionary partitions: depths holds stack_counts[i] elements for each';
+REVOKE EXECUTE ON FUNCTION profstore.intern_stacks_by_partition(text[], int4[], int4[], int4[]) FROM PUBLIC;
 
 CREATE FUNCTION profstore.epoch() RETURNS int8
 	LANGUAGE c VOLATILE PARALLEL SAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -274,10 +185,11 @@ COMMENT ON FUNCTION profstore.begin_batch(uuid, int8, int8) IS 'first in the tra
 REVOKE EXECUTE ON FUNCTION profstore.begin_batch(uuid, int8, int8) FROM PUBLIC;
 
 -- A protocol is what a writer calls, with which arguments and in which order. A change that older writers would stumble over
--- makes a new one; what served an older one is kept as long as it is named here.
+-- makes a new one; what served an older one is kept as long as it is named here. Protocol 2 calls intern_stacks_by_partition
+-- and touch_each_series where protocol 1 called intern_stacks and touch_series.
 CREATE FUNCTION profstore.writer_protocols(OUT oldest int4, OUT newest int4)
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
-	SELECT 1, 1;
+	SELECT 1, 2;
 END;
 COMMENT ON FUNCTION profstore.writer_protocols() IS 'writer protocols that this version of the extension serves: a collector speaks the newest that both know, or says that there is none';

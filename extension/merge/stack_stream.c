@@ -22,6 +22,9 @@
 #define MIN_STREAM_STACKS  256
 #define MAX_STREAM_STACKS  (16 * 1024 * 1024)
 
+/* Of two sides, one after the other is summed; the first keeps less than a half of this. */
+#define SIDE_SHARE(bytes) ((bytes) / 4 * 3)
+
 /* Sums that are there, those of a reader, or those of a reader that have been kept. */
 struct PfsStackStream
 {
@@ -132,7 +135,7 @@ pfs_stack_stream_keep(PfsStackStream *stream)
 {
 	MemoryContext caller = MemoryContextSwitchTo(stream->context);
 
-	if (stream->reader != NULL)
+	if (stream->reader != NULL && stream->file == NULL)
 	{
 		stream->file = BufFileCreateTemp(false);
 		keep_sums(stream);
@@ -212,6 +215,8 @@ pfs_stack_stream_compare(const PfsSelection *selection, const PfsSelection *base
 	PfsScale value_scale = PFS_NO_SCALE;
 	PfsScale base_scale = PFS_NO_SCALE;
 	PfsStackStream *stream;
+	Size side_bytes = SIDE_SHARE(pfs_hash_memory_bytes());
+	PfsStackTable *values;
 	PfsStackReader *reader;
 	MemoryContext caller;
 
@@ -229,10 +234,10 @@ pfs_stack_stream_compare(const PfsSelection *selection, const PfsSelection *base
 	}
 	stream = create_stream();
 	caller = MemoryContextSwitchTo(stream->context);
-	reader = pfs_stack_reader_begin(pfs_selection_sum(selection, pfs_hash_memory_bytes() / 2),
-									value_scale);
-	pfs_stack_reader_add_base(reader, pfs_selection_sum(base, pfs_hash_memory_bytes() / 2),
-							  base_scale);
+	values = pfs_selection_sum(selection, side_bytes);
+	pfs_stack_table_settle(values);
+	reader = pfs_stack_reader_begin(values, value_scale);
+	pfs_stack_reader_add_base(reader, pfs_selection_sum(base, side_bytes), base_scale);
 	read_first(stream, reader);
 	MemoryContextSwitchTo(caller);
 	return stream;

@@ -1,14 +1,12 @@
 /*
  * stack_table.c
- *		Sums of stacks in three steps, each taken where the one before does not do.
+ *		Sums of stacks in memory, and on disk where they are too many.
  *
  * 1. Values go to pages, each of neighbouring stacks, in a hash table (turn_to_stack, insert_sum).
  *    A query of few stacks never leaves them.
- * 2. When pages have come to their share of the memory, they are merged with a sorted list, and
- *    begin anew (empty_pages, list_all). In the list a sum takes little.
- * 3. Where the list would grow too large, it goes to a sort, and pages with it from then on
- *    (sort_all).
- * 4. What is read comes from the sort, or from pages and list side by side (next_sum), rounded.
+ * 2. When pages have come to their share of the memory, they go to a sort and begin anew
+ *    (empty_pages).
+ * 3. What is read comes from pages, or all from the sort (next_sum), rounded.
  */
 #include "merge/stack_table.h"
 
@@ -36,13 +34,12 @@
 #define PAGE_STACKS	  (1 << PAGE_BITS) /* as many as a word has bits */
 #define PAGE_CAPACITY 8				   /* at first */
 
-/*
- * Shares of the memory: of pages, of the list, which is there twice when it is merged with them,
- * and of the sort.
- */
-#define PAGES_SHARE(bytes) ((bytes) / 8 * 3)
-#define LIST_SHARE(bytes)  ((bytes) / 4)
+/* Shares of the memory. */
+#define PAGES_SHARE(bytes) ((bytes) / 8 * 5)
 #define SORT_SHARE(bytes)  ((bytes) / 8 * 3)
+
+/* Pages that take more are not kept for reading. */
+#define SETTLED_SHARE(bytes) ((bytes) / 4)
 
 #define MIN_PAGES_BYTES (32 * 1024)
 
@@ -94,24 +91,21 @@ struct PfsStackTable
 {
 	uint32 max_fractions;
 	Size bytes;
-	MemoryContext context;		 /* of the list */
+	MemoryContext context;		 /* of the sort */
 	MemoryContext pages_context; /* of the pages alone, which go at once */
 	Size pages_bytes;
 	page_table_hash *pages;
-	bool is_full;	 /* pages have come to pages_bytes */
-	StackPage *last; /* the page that was used last; NULL: none yet */
-	Sum *list;		 /* by stack id */
-	Size list_count;
-	PfsRowSorter *sorter; /* NULL: all is in pages and list */
+	bool is_full;		  /* pages have come to pages_bytes */
+	StackPage *last;	  /* the page that was used last; NULL: none yet */
+	PfsRowSorter *sorter; /* NULL: all is in pages */
 	PfsCarries carries;	  /* of all of them, by (0, stack id) */
 
-	/* what is read: the sort, or pages and list */
+	/* what is read: the sort, or pages */
 	PageOrder *order;
 	uint32 next_page;
 	uint64 bits;	/* of the page before it, stacks that are yet to come */
 	int place;		/* of the next among its sums */
-	Size next;		/* in the list */
-	Sum ahead;		/* the next of the sort, or of the pages, … */
+	Sum ahead;		/* the next of the sort, … */
 	bool has_ahead; /* … where there is one */
 };
 
@@ -221,57 +215,6 @@ add_sum(PfsStackTable *table, Sum *sum, const Sum *more)
 	add_fraction(table, sum->stack_id, &sum->value, &sum->fraction, more->fraction);
 }
 
-/* Begins to read pages and list as one. */
-static void
-begin_merge(PfsStackTable *table)
-{
-	table->next = 0;
-	table->has_ahead = next_in_pages(table, &table->ahead);
-}
-
-static bool
-next_merged(PfsStackTable *table, Sum *sum)
-{
-	const Sum *listed = table->next < table->list_count ? &table->list[table->next] : NULL;
-
-	if (!table->has_ahead || (listed != NULL && listed->stack_id < table->ahead.stack_id))
-	{
-		if (listed == NULL)
-			return false;
-		*sum = *listed;
-		table->next++;
-		return true;
-	}
-	*sum = table->ahead;
-	if (listed != NULL && listed->stack_id == sum->stack_id)
-	{
-		add_sum(table, sum, listed);
-		table->next++;
-	}
-	table->has_ahead = next_in_pages(table, &table->ahead);
-	return true;
-}
-
-/* The number of stacks in pages and list. */
-static Size
-count_merged(PfsStackTable *table, Size page_stacks)
-{
-	Size count = table->list_count + page_stacks;
-	Size next = 0;
-	Sum sum;
-
-	while (next < table->list_count && next_in_pages(table, &sum))
-	{
-		while (next < table->list_count && table->list[next].stack_id < sum.stack_id)
-			next++;
-		if (next < table->list_count && table->list[next].stack_id == sum.stack_id)
-			count--;
-	}
-	table->next_page = 0;
-	table->bits = 0;
-	return count;
-}
-
 static void
 sort_sum(PfsStackTable *table, const Sum *sum)
 {
@@ -280,7 +223,7 @@ sort_sum(PfsStackTable *table, const Sum *sum)
 	pfs_row_sorter_put(table->sorter, row);
 }
 
-/* Moves sums from pages, which are in order, and the list to the sort. */
+/* Moves sums from pages, which are in order, to the sort. */
 static void
 sort_all(PfsStackTable *table)
 {
@@ -289,45 +232,20 @@ sort_all(PfsStackTable *table)
 	if (table->sorter == NULL)
 		table->sorter = pfs_row_sorter_begin(SUM_COLUMNS, SUM_KEYS,
 											 pfs_row_sorter_kb(SORT_SHARE(table->bytes)));
-	begin_merge(table);
-	while (next_merged(table, &sum))
+	while (next_in_pages(table, &sum))
 		sort_sum(table, &sum);
 	pfs_memory_look();
-	if (table->list != NULL)
-		pfree(table->list);
-	table->list = NULL;
-	table->list_count = 0;
-}
-
-/* Moves sums from pages, which are in order, into the list, which has room for so many. */
-static void
-list_all(PfsStackTable *table, Size count)
-{
-	Sum *merged = MemoryContextAllocHuge(table->context, count * sizeof(Sum));
-
-	begin_merge(table);
-	for (Size i = 0; i < count; i++)
-		next_merged(table, &merged[i]);
-	pfs_memory_look();
-	if (table->list != NULL)
-		pfree(table->list);
-	table->list = merged;
-	table->list_count = count;
+	MemoryContextReset(table->pages_context);
 }
 
 static pg_noinline void
 empty_pages(PfsStackTable *table)
 {
 	MemoryContext caller = MemoryContextSwitchTo(table->context);
-	Size count;
 
 	CHECK_FOR_INTERRUPTS();
-	count = count_merged(table, sort_pages(table));
-	if (table->sorter != NULL || count > LIST_SHARE(table->bytes) / sizeof(Sum))
-		sort_all(table);
-	else
-		list_all(table, count);
-	MemoryContextReset(table->pages_context);
+	sort_pages(table);
+	sort_all(table);
 	begin_pages(table);
 	MemoryContextSwitchTo(caller);
 }
@@ -414,6 +332,13 @@ turn_to_stack(PfsStackTable *table, int64 stack_id)
 	return place;
 }
 
+void
+pfs_stack_table_settle(PfsStackTable *table)
+{
+	if (MemoryContextMemAllocated(table->pages_context, false) > SETTLED_SHARE(table->bytes))
+		empty_pages(table);
+}
+
 static inline void
 add_whole(PfsStackTable *table, int64 stack_id, int64 value)
 {
@@ -472,15 +397,9 @@ pfs_stack_table_finish(PfsStackTable *table)
 	MemoryContext caller = MemoryContextSwitchTo(table->context);
 	Size count = sort_pages(table);
 
-	if (table->sorter == NULL)
-	{
-		count = count_merged(table, count);
-		begin_merge(table);
-	}
-	else
+	if (table->sorter != NULL)
 	{
 		sort_all(table);
-		MemoryContextReset(table->pages_context);
 		pfs_row_sorter_sort(table->sorter);
 		read_ahead(table);
 		count = PFS_COUNT_UNKNOWN;
@@ -493,7 +412,7 @@ static bool
 next_sum(PfsStackTable *table, Sum *sum)
 {
 	if (table->sorter == NULL)
-		return next_merged(table, sum);
+		return next_in_pages(table, sum);
 	if (!table->has_ahead)
 		return false;
 	*sum = table->ahead;
@@ -554,8 +473,6 @@ pfs_stack_table_end(PfsStackTable *table)
 {
 	pfs_memory_look();
 	MemoryContextDelete(table->pages_context);
-	if (table->list != NULL)
-		pfree(table->list);
 	if (table->sorter != NULL)
 		pfs_row_sorter_end(table->sorter);
 	if (table->carries.table != NULL)

@@ -30,6 +30,9 @@ void pfs_stack_table_add(PfsStackTable *table, int64 stack_id, int128 value, int
 void pfs_stack_table_add_rows(PfsStackTable *table, const int64 *stacks, const int64 *values,
 							  uint32 row_count);
 
+/* After the additions, for a table that is not read at once: it keeps at most half of the memory. */
+void pfs_stack_table_settle(PfsStackTable *table);
+
 /*
  * Ends the additions. Returns how many stacks there are at most, or PFS_COUNT_UNKNOWN where they
  * were sorted.

@@ -277,7 +277,7 @@ fill_from_table(PfsSampleScan *scan, const int64 **columns)
 }
 
 static uint32
-fill_from_blocks(PfsSampleScan *scan, const int64 **columns)
+fill_from_blocks(PfsSampleScan *scan, const int64 **columns, PfsSampleBlock *samples)
 {
 	PfsBlock block;
 
@@ -285,6 +285,8 @@ fill_from_blocks(PfsSampleScan *scan, const int64 **columns)
 		return 0;
 	for (int i = 0; i < COLUMN_COUNT; i++)
 		columns[i] = scan->positions[i] == NOT_READ ? NULL : block.values[scan->positions[i]];
+	samples->group_count = scan->has_scrapes ? 0 : block.group_count;
+	samples->group_lengths = block.group_lengths;
 	return block.row_count;
 }
 
@@ -338,6 +340,7 @@ give_scrapes(PfsSampleScan *scan, PfsSampleBlock *block)
 										   scan->zeros };
 
 	block->row_count = scan->scrape_count;
+	block->group_count = 0;
 	scan->scrape_count = 0;
 	give_block(scan, columns, scan->scrape_times, block);
 }
@@ -367,8 +370,9 @@ pfs_sample_scan_next(PfsSampleScan *scan, PfsSampleBlock *block)
 				return false;
 			open_partition(scan, list_nth_oid(scan->partitions, scan->next_partition++));
 		}
-		block->row_count =
-			scan->block_scan ? fill_from_blocks(scan, columns) : fill_from_table(scan, columns);
+		block->group_count = 0;
+		block->row_count = scan->block_scan ? fill_from_blocks(scan, columns, block)
+											: fill_from_table(scan, columns);
 		if (block->row_count == 0)
 		{
 			close_partition(scan);

@@ -45,6 +45,10 @@ typedef struct PfsSampleBlock
 	 */
 	const int64 *scrapes;
 	bool is_tier; /* times are starts of a tier's buckets */
+
+	/* rows, minus 1, of groups that agree in series and stack; 0 groups: not known */
+	uint32 group_count;
+	const int64 *group_lengths;
 } PfsSampleBlock;
 
 typedef struct PfsSampleScan PfsSampleScan;

@@ -2,9 +2,9 @@
  * frame_tree.c
  *		From walkers, or from nodes in a file, to the merged tree.
  *
- * 1. A tree begins with its root. Stacks that fit work_mem give it walkers; others are sorted by
- *    their paths and become nodes in a file (frame_paths.h). So it is for series by groups, which
- *    turn to paths when they do not fit together (pfs_frame_tree_query_groups).
+ * 1. A tree begins with its root. Stacks whose walkers fit work_mem give it walkers; others are
+ *    sorted by their paths and become nodes in a file (frame_paths.h). So it is for series by
+ *    groups, which turn to paths when they do not fit together (pfs_frame_tree_query_groups).
  * 2. Expanding a node takes its walkers one frame further, or reads its children from the file.
  *    Walkers that come to the same name meet in one child. It is found without hashing: the latest
  *    node of a name is the child, if it was made since the expansion began (add_step).
@@ -265,10 +265,12 @@ append_groups(PfsFrameTree *tree, GroupStacks *groups, int32 count, PfsFrameNode
 
 	for (int32 i = 0; i < count; i++)
 	{
-		PfsFrameNode node = { .symbol = groups->symbols[i], .oldest = (uint64) i };
-		PfsWideSides total;
+		PfsFrameNode node = { .symbol = groups->symbols[i],
+							  .oldest = (uint64) i,
+							  .walkers = PFS_NO_WALKER };
+		PfsWideSides total = { 0, 0 };
 
-		node.walkers = pfs_stack_walk_add(tree->walk, &groups->sums[i], &total);
+		pfs_stack_walk_add(tree->walk, &groups->sums[i], &node.walkers, &total);
 		pfree(groups->sums[i].sums);
 		if (node.walkers == PFS_NO_WALKER)
 			continue;
@@ -311,6 +313,23 @@ pfs_frame_tree_query_groups(const PfsStackGroup *groups, int32 count, const PfsF
 	return tree;
 }
 
+/*
+ * Whether walkers of all stacks fit work_mem, though the stacks, which take more, do not come as
+ * one part. Leaves the stream at its beginning.
+ */
+static bool
+walkers_fit(PfsStackStream *stream, bool inverted, uint32 function)
+{
+	Size count = 0;
+	PfsStackSums part;
+
+	pfs_stack_stream_keep(stream);
+	while (pfs_stack_stream_next(stream, &part))
+		count += part.count;
+	pfs_stack_stream_rewind(stream);
+	return count <= pfs_stack_walk_room(inverted, function);
+}
+
 PfsFrameTree *
 pfs_frame_tree_build(PfsStackStream *stream, const PfsFilters *filters, bool inverted,
 					 const char *function)
@@ -323,7 +342,7 @@ pfs_frame_tree_build(PfsStackStream *stream, const PfsFilters *filters, bool inv
 	if (function != NULL)
 		root.symbol = pfs_symbol_intern(tree->symbols, function);
 	tree->walk = pfs_stack_walk_create(tree->symbols, inverted, root.symbol);
-	if (!pfs_stack_stream_is_whole(stream))
+	if (!pfs_stack_stream_is_whole(stream) && !walkers_fit(stream, inverted, root.symbol))
 	{
 		PfsFramePaths *paths =
 			pfs_frame_paths_begin(tree->symbols, inverted, root.symbol, tree->folding);
@@ -333,8 +352,8 @@ pfs_frame_tree_build(PfsStackStream *stream, const PfsFilters *filters, bool inv
 	}
 	else
 	{
-		if (pfs_stack_stream_next(stream, &sums))
-			root.walkers = pfs_stack_walk_add(tree->walk, &sums, &total);
+		while (pfs_stack_stream_next(stream, &sums))
+			pfs_stack_walk_add(tree->walk, &sums, &root.walkers, &total);
 		root.total = pfs_clip_sides(&total);
 	}
 	append_node(tree, &root);

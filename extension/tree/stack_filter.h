@@ -10,6 +10,7 @@
 
 #include "profstore.h"
 
+#include "select/sample_scan.h"
 #include "tree/filters.h"
 
 typedef struct PfsStackFilter PfsStackFilter;
@@ -20,10 +21,18 @@ typedef struct PfsStackFilter PfsStackFilter;
  */
 PfsStackFilter *pfs_stack_filter_create(const PfsFilters *filters);
 
+/* Rows first .. end - 1 of a block. */
+typedef struct PfsRowRange
+{
+	uint32 first;
+	uint32 end;
+} PfsRowRange;
+
 /*
- * Of each row, whether its stack passes; until the next call. Stacks that are new are judged
- * together.
+ * The rows whose stacks pass, until the next call; returns the number of ranges, each of
+ * one stack. Stacks that are new are judged together.
  */
-const bool *pfs_stack_filter_rows(PfsStackFilter *filter, const int64 *stacks, uint32 count);
+uint32 pfs_stack_filter_rows(PfsStackFilter *filter, const PfsSampleBlock *block,
+							 const PfsRowRange **ranges);
 
 #endif

@@ -33,12 +33,13 @@ visit_whole(PfsStackVisit *visit, const PfsFrameVisitor *visitor, void *state)
 {
 	MemoryContext caller = MemoryContextSwitchTo(visit->context);
 	PfsStackSums sums;
+	uint32 list = PFS_NO_WALKER;
 
 	if (visit->whole == NULL)
 	{
 		visit->whole = pfs_stack_walk_create(visit->symbols, false, PFS_NO_SYMBOL);
 		if (pfs_stack_stream_next(visit->stream, &sums))
-			pfs_stack_walk_add(visit->whole, &sums, &visit->total);
+			pfs_stack_walk_add(visit->whole, &sums, &list, &visit->total);
 	}
 	MemoryContextSwitchTo(caller);
 	pfs_stack_walk_visit(visit->whole, visitor, state);
@@ -53,14 +54,14 @@ visit_parts(PfsStackVisit *visit, const PfsFrameVisitor *visitor, void *state)
 		AllocSetContextCreate(visit->context, "profstore part of a walk", ALLOCSET_DEFAULT_SIZES);
 	PfsStackWalk *walk = pfs_stack_walk_create(visit->symbols, false, PFS_NO_SYMBOL);
 	PfsStackSums sums;
-	PfsWideSides total;
 
 	visit->total = (PfsWideSides){ 0, 0 };
 	MemoryContextSwitchTo(context);
 	while (pfs_stack_stream_next(visit->stream, &sums))
 	{
-		pfs_stack_walk_add(walk, &sums, &total);
-		pfs_add_wide_sides(&visit->total, &total);
+		uint32 list = PFS_NO_WALKER;
+
+		pfs_stack_walk_add(walk, &sums, &list, &visit->total);
 		pfs_stack_walk_visit(walk, visitor, state);
 		pfs_stack_walk_clear(walk);
 		MemoryContextReset(context);

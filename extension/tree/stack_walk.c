@@ -24,6 +24,10 @@
 #define INITIAL_WALKERS 1024
 #define INITIAL_PARTS	16
 
+/* What the walk keeps of a stack: its leaf, and the sum of all before it. */
+#define STACK_BYTES			(sizeof(uint32) + sizeof(PfsSides))
+#define STACKS_SHARE(bytes) ((bytes) / 8 * 3)
+
 /* Ages are (partition, index of the node). */
 #define AGE_INDEX_BITS 32
 
@@ -201,15 +205,25 @@ pfs_stack_walk_create(PfsSymbols *symbols, bool inverted, uint32 function)
 	return walk;
 }
 
-uint32
-pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, PfsWideSides *total)
+Size
+pfs_stack_walk_room(bool inverted, uint32 function)
+{
+	Size bytes = STACK_BYTES;
+
+	if (inverted || function != PFS_NO_SYMBOL)
+		bytes += sizeof(Walker);
+	return STACKS_SHARE(pfs_hash_memory_bytes()) / bytes;
+}
+
+void
+pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, uint32 *list, PfsWideSides *total)
 {
 	PfsStackSubsets subsets = pfs_stack_subsets_begin(sums, false);
 	PfsStackSubset subset;
 
-	walk->start = PFS_NO_WALKER;
-	walk->start_total = (PfsWideSides){ 0, 0 };
-	if (!walk->continues)
+	walk->start = *list;
+	walk->start_total = *total;
+	if (!walk->continues && *list == PFS_NO_WALKER)
 		walk->partition = -1;
 	walk->continues = false;
 	walk->has_names = false;
@@ -225,8 +239,8 @@ pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, PfsWideSides *t
 		if (passing != NULL)
 			pfree(passing);
 	}
+	*list = walk->start;
 	*total = walk->start_total;
-	return walk->start;
 }
 
 void

@@ -39,10 +39,15 @@ typedef struct PfsStep
 PfsStackWalk *pfs_stack_walk_create(PfsSymbols *symbols, bool inverted, uint32 function);
 
 /*
- * Adds the stacks that the filters of symbols let pass. Returns the list of their walkers before
- * their first frame, and the sum of their values.
+ * Adds the stacks that the filters of symbols let pass: their walkers before their first frame to a
+ * list, the sum of their values to total. Stacks that are added to a list that is not empty have
+ * ids that follow. The sums may go.
  */
-uint32 pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, PfsWideSides *total);
+void pfs_stack_walk_add(PfsStackWalk *walk, const PfsStackSums *sums, uint32 *list,
+						PfsWideSides *total);
+
+/* So many stacks, in one direction, take what such a query may take for them. */
+Size pfs_stack_walk_room(bool inverted, uint32 function);
 
 /*
  * Whether sums of some of the stacks may not fit int8, and what the walkers of a list have

@@ -47,18 +47,18 @@ sum_cells(const PfsSelection *selection, const PfsFilters *filters, int64 step_u
 
 	while (pfs_sample_scan_next(scan, &block))
 	{
-		const bool *passing =
-			filter == NULL ? NULL : pfs_stack_filter_rows(filter, block.stacks, block.row_count);
+		PfsRowRange all = { 0, block.row_count };
+		const PfsRowRange *ranges = &all;
+		uint32 range_count = filter == NULL ? 1 : pfs_stack_filter_rows(filter, &block, &ranges);
 
-		for (uint32 row = 0; row < block.row_count; row++)
-		{
-			int64 offset = pfs_bucket_offset(block.times[row], step_us);
+		for (const PfsRowRange *range = ranges; range < ranges + range_count; range++)
+			for (uint32 row = range->first; row < range->end; row++)
+			{
+				int64 offset = pfs_bucket_offset(block.times[row], step_us);
 
-			if (passing != NULL && !passing[row])
-				continue;
-			pfs_series_sums_add(cells, (int32) ((int128) offset * slices / step_us),
-								block.times[row] - offset, block.values[row]);
-		}
+				pfs_series_sums_add(cells, (int32) ((int128) offset * slices / step_us),
+									block.times[row] - offset, block.values[row]);
+			}
 	}
 	pfs_sample_scan_end(scan);
 	return cells;

@@ -83,6 +83,7 @@ BEGIN
 		('writing', 'intern_mappings', E'SELECT profstore.intern_mappings(\n  ''{a1b2}'', ''{/usr/bin/tool}'')'),
 		('writing', 'intern_locations', E'SELECT profstore.intern_locations(\n  ''{0}'', ''{4096}'', ''{0}'', ''{}'', ''{}'')'),
 		('writing', 'intern_stacks', E'SELECT profstore.intern_stacks(''tool'', ''{0}'', ''{}'')'),
+		('writing', 'intern_stacks_by_partition', E'SELECT profstore.intern_stacks_by_partition(\n  ''{tool}'', ''{1}'', ''{0}'', ''{}'')'),
 		('writing', 'touch_series', E'SELECT profstore.touch_series(\n  ''{7}'', now() - interval ''10 s'', now())'),
 		('writing', 'touch_each_series', E'SELECT profstore.touch_each_series(\n  ''{7}'', ARRAY[now() - interval ''10 s''], ARRAY[now()])'),
 		('writing', 'keep_file_notes', E'SELECT profstore.keep_file_notes(\n  ''{7}'', ''{note}'', '''', '''', '''', '''')'),

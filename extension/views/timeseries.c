@@ -302,26 +302,26 @@ sum_rows(SeriesGraph *graph)
 static void
 sum_passing_block(const SeriesGraph *graph, const PfsSampleBlock *block, PfsBucketSums *buckets)
 {
-	const bool *passing = pfs_stack_filter_rows(graph->filter, block->stacks, block->row_count);
+	const PfsRowRange *ranges;
+	uint32 range_count = pfs_stack_filter_rows(graph->filter, block, &ranges);
 	bool picks = pfs_picks_scrapes(graph->selection);
 	const PfsSeries *series = NULL;
 
-	for (uint32 row = 0; row < block->row_count; row++)
-	{
-		TimestampTz time = block->times[row];
-		int32 rank;
+	for (const PfsRowRange *range = ranges; range < ranges + range_count; range++)
+		for (uint32 row = range->first; row < range->end; row++)
+		{
+			TimestampTz time = block->times[row];
+			int32 rank;
 
-		if (!passing[row])
-			continue;
-		series = pfs_selection_next_series(graph->selection, series, block->series[row]);
-		rank = graph->ranks[series->index];
-		if (buckets != NULL)
-			pfs_bucket_sums_add(buckets, rank, time, block->values[row]);
-		else
-			pfs_series_sums_add(picks ? graph->scrapes : graph->sums, rank,
-								picks ? time : pfs_bucket_start(time, graph->step_us),
-								block->values[row]);
-	}
+			series = pfs_selection_next_series(graph->selection, series, block->series[row]);
+			rank = graph->ranks[series->index];
+			if (buckets != NULL)
+				pfs_bucket_sums_add(buckets, rank, time, block->values[row]);
+			else
+				pfs_series_sums_add(picks ? graph->scrapes : graph->sums, rank,
+									picks ? time : pfs_bucket_start(time, graph->step_us),
+									block->values[row]);
+		}
 }
 
 /* Adds the rows of stacks that pass. */

@@ -6,6 +6,8 @@
  * 2. A row of a table becomes a struct that is one allocation, texts behind it.
  * 3. Many at once: locations that are not cached, then the functions and mappings that they name.
  * 4. One by one. What has no row gets one that says so, until the next call looks again.
+ * 5. What other sessions have read is found in shared memory (shared_names.h), and what this one
+ *    has is put there.
  *
  * Ids come from sequences and are dense, so a cache is an array of pages of pointers: a lookup is
  * two loads and no comparison. Rows of a transaction that aborts may stay: nothing refers to their
@@ -13,6 +15,7 @@
  */
 #include "profstore.h"
 
+#include "access/xact.h"
 #include "catalog/pg_type.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -24,26 +27,37 @@
 #include "dictionary/cache/doubts.h"
 #include "dictionary/cache/names.h"
 #include "dictionary/cache/rows.h"
+#include "dictionary/cache/shared_names.h"
 
-#define PAGE_BITS 10
-#define PAGE_SIZE (1 << PAGE_BITS)
+/* Fewer names are read sooner than they are shared. */
+#define LEAST_SHARED 256
+
+/* Share of the names that have been shared by which they must grow to be offered again. */
+#define GROWTH_DIVISOR 8
 
 /* Rows of one table, each made into a struct of dictionary.h. */
 typedef struct NameCache
 {
 	const char *table;
 	PfsRowFn keep;
-	void ***pages;
-	uint32 page_count;
+	PfsNameKind kind;
 } NameCache;
 
 static void keep_location(TupleTableSlot *slot, void *cache);
 static void keep_function(TupleTableSlot *slot, void *cache);
 static void keep_mapping(TupleTableSlot *slot, void *cache);
 
-static NameCache locations = { "locations", keep_location };
-static NameCache functions = { "functions", keep_function };
-static NameCache mappings = { "mappings", keep_mapping };
+static NameCache locations = { "locations", keep_location, PFS_LOCATIONS };
+static NameCache functions = { "functions", keep_function, PFS_FUNCTIONS };
+static NameCache mappings = { "mappings", keep_mapping, PFS_MAPPINGS };
+
+/* Rows of this session, and those that are shared, which it does not read again. */
+static PfsNamePages own[PFS_NAME_KINDS];
+static uint32 own_count;
+static const PfsNamePages *shared; /* NULL: none */
+static uint32 shared_count;
+static uint32 offered_count; /* names that were there, or put there, last */
+static bool has_looked;		 /* for shared ones, in this call */
 
 /* Holds all pages and rows; child of the cache context. */
 static MemoryContext name_context;
@@ -68,18 +82,12 @@ static const PfsLine no_stack_line = { NO_STACK, 0 };
 static const PfsLocation no_stack_location = { PFS_NO_STACK_LOCATION, 0, 0, 1, &no_stack_line };
 
 static void
-clear(NameCache *cache)
-{
-	cache->pages = NULL;
-	cache->page_count = 0;
-}
-
-static void
 forget_names(void)
 {
-	clear(&locations);
-	clear(&functions);
-	clear(&mappings);
+	memset(own, 0, sizeof(own));
+	pfs_shared_names_release(shared);
+	shared = NULL;
+	own_count = shared_count = offered_count = 0;
 	if (name_context != NULL)
 		MemoryContextDelete(name_context);
 	name_context = NULL;
@@ -99,6 +107,7 @@ begin_call(bool names_changed)
 {
 	if (names_changed || has_unknown || pfs_names_bytes() > pfs_cache_bytes() / 2)
 		forget_names();
+	has_looked = false;
 }
 
 void
@@ -124,29 +133,54 @@ pfs_names_context(void)
 	return name_context;
 }
 
+/* The epoch is known once the call has begun. */
+static pg_noinline void
+look_for_shared(void)
+{
+	has_looked = true;
+	if (shared != NULL || own_count > 0)
+		return;
+	shared = pfs_shared_names_borrow(&shared_count);
+	offered_count = shared_count;
+}
+
 static inline const void *
 look_up(const NameCache *cache, int32 id)
 {
-	uint32 page = (uint32) id >> PAGE_BITS;
+	const void *row = pfs_name_find(&own[cache->kind], id);
 
-	if (id < 0 || page >= cache->page_count || cache->pages[page] == NULL)
-		return NULL;
-	return cache->pages[page][id & (PAGE_SIZE - 1)];
+	if (unlikely(!has_looked))
+		look_for_shared();
+	return row != NULL || shared == NULL ? row : pfs_name_find(&shared[cache->kind], id);
 }
 
 static void
 keep(NameCache *cache, int32 id, void *row)
 {
-	uint32 page = (uint32) id >> PAGE_BITS;
+	PfsNamePages *names = &own[cache->kind];
+	uint32 page = (uint32) id >> PFS_NAME_PAGE_BITS;
+	uint32 known = names->page_count;
 
-	uint32 known = cache->page_count;
+	PFS_RESERVE_IN(pfs_names_context(), names->pages, names->page_count, page + 1);
+	memset(names->pages + known, 0, (names->page_count - known) * sizeof(void **));
+	if (names->pages[page] == NULL)
+		names->pages[page] =
+			MemoryContextAllocZero(pfs_names_context(), PFS_NAME_PAGE_SLOTS * sizeof(void *));
+	names->pages[page][id & (PFS_NAME_PAGE_SLOTS - 1)] = row;
+	own_count++;
+}
 
-	PFS_RESERVE_IN(pfs_names_context(), cache->pages, cache->page_count, page + 1);
-	memset(cache->pages + known, 0, (cache->page_count - known) * sizeof(void **));
-	if (cache->pages[page] == NULL)
-		cache->pages[page] =
-			MemoryContextAllocZero(pfs_names_context(), PAGE_SIZE * sizeof(void *));
-	cache->pages[page][id & (PAGE_SIZE - 1)] = row;
+/* A transaction that has an id may have read rows of its own. */
+static void
+offer_names(void)
+{
+	uint32 count = shared_count + own_count;
+
+	if (count < LEAST_SHARED || count - offered_count <= offered_count / GROWTH_DIVISOR ||
+		has_unknown || TransactionIdIsValid(GetTopTransactionIdIfAny()))
+		return;
+	offered_count = count;
+	pfs_shared_names_offer(own, shared, count);
 }
 
 /* Copies a text behind a row that is being made; *at moves on. */
@@ -298,6 +332,7 @@ pfs_locations_load(const int32 *ids, uint32 count)
 	}
 	load(&functions, function_ids, function_count);
 	load(&mappings, mapping_ids, mapping_count);
+	offer_names();
 	pfree(function_ids);
 	pfree(mapping_ids);
 	pfree(missing);

@@ -1,6 +1,6 @@
 /*
  * content_rows.c
- *		Functions and locations by content: known ones found, new ones stored, many in one call.
+ *		Rows of the dictionary by content: known ones found, new ones stored, many in one call.
  */
 #include "profstore.h"
 
@@ -9,9 +9,11 @@
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
+#include "catalog/pg_collation.h"
 #include "commands/sequence.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "utils/fmgrprotos.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
@@ -102,6 +104,37 @@ pfs_interning_end(void)
 	CommandCounterIncrement();
 }
 
+bool
+pfs_texts_are_equal(Datum left, Datum right)
+{
+	struct varlena *a = (struct varlena *) DatumGetPointer(left);
+	struct varlena *b = (struct varlena *) DatumGetPointer(right);
+
+	return VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
+		   memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
+}
+
+bool
+pfs_stored_text_is(Datum stored, Datum text)
+{
+	struct varlena *plain = PG_DETOAST_DATUM_PACKED(stored);
+	bool is_equal = pfs_texts_are_equal(PointerGetDatum(plain), text);
+
+	if ((Pointer) plain != DatumGetPointer(stored))
+		pfree(plain);
+	return is_equal;
+}
+
+uint64
+pfs_texts_hash(const Datum *texts, int count, int64 seed)
+{
+	Datum hash = Int64GetDatum(seed);
+
+	for (int i = count; i-- > 0;)
+		hash = DirectFunctionCall2Coll(hashtextextended, DEFAULT_COLLATION_OID, texts[i], hash);
+	return (uint64) DatumGetInt64(hash);
+}
+
 /* Moves the distinct items to the front, in their order; places has for each where it is there. */
 static uint32
 make_distinct(const PfsContentKind *kind, void *items, uint32 count, uint32 *places)
@@ -150,14 +183,12 @@ find_all(const PfsContentKind *kind, void *items, uint32 count)
 }
 
 static Writer *
-begin_writing(const char *table)
+begin_writing(const PfsContentKind *kind)
 {
 	Writer *writer = palloc0(sizeof(Writer));
-	int name_length = (int) strlen(table) - 1;
 
-	writer->table = pfs_table_open(table, RowExclusiveLock);
-	/* functions have function_ids */
-	writer->sequence = pfs_relation_oid(psprintf("%.*s_ids", name_length, table));
+	writer->table = pfs_table_open(kind->table, RowExclusiveLock);
+	writer->sequence = pfs_relation_oid(kind->sequence);
 	writer->command_id = GetCurrentCommandId(true);
 	writer->bulk = GetBulkInsertState();
 	writer->estate = CreateExecutorState();
@@ -187,9 +218,9 @@ flush(Writer *writer)
 	writer->count = 0;
 }
 
-/* An empty row with an id of its own in the first column. */
-static Datum *
-add_row(Writer *writer, int32 *id)
+/* Adds a row with an id of its own in the first column. */
+static void
+add_row(Writer *writer, const PfsContentKind *kind, PfsContentItem *item)
 {
 	TupleTableSlot *slot;
 
@@ -199,9 +230,9 @@ add_row(Writer *writer, int32 *id)
 		writer->slots[writer->count] = table_slot_create(writer->table, NULL);
 	slot = writer->slots[writer->count++];
 	memset(slot->tts_isnull, false, (size_t) slot->tts_tupleDescriptor->natts);
-	*id = (int32) nextval_internal(writer->sequence, false);
-	slot->tts_values[0] = Int32GetDatum(*id);
-	return slot->tts_values;
+	item->id = (int32) nextval_internal(writer->sequence, false);
+	slot->tts_values[0] = Int32GetDatum(item->id);
+	kind->fill(slot->tts_values, slot->tts_isnull, item, kind->context);
 }
 
 static void
@@ -222,14 +253,14 @@ end_writing(Writer *writer)
 static void
 store_missing(const PfsContentKind *kind, void *items, uint32 count)
 {
-	Writer *writer = begin_writing(kind->table);
+	Writer *writer = begin_writing(kind);
 
 	for (uint32 i = 0; i < count; i++)
 	{
 		PfsContentItem *item = item_at(kind, items, i);
 
 		if (item->id == 0)
-			kind->fill(add_row(writer, &item->id), item);
+			add_row(writer, kind, item);
 	}
 	end_writing(writer);
 }

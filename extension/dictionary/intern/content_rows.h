@@ -1,6 +1,6 @@
 /*
  * content_rows.h
- *		Functions and locations by content: known ones found, new ones stored, many in one call;
+ *		Rows of the dictionary by content: known ones found, new ones stored, many in one call;
  *		internal to the room.
  *
  * Each distinct item is one probe of an index on a hash of its content. What is not found is
@@ -25,15 +25,16 @@ typedef struct PfsContentItem
 typedef struct PfsContentKind
 {
 	const char *table;
+	const char *sequence; /* of its ids */
 	Size item_bytes;
 	bool (*is_same)(const PfsContentItem *a, const PfsContentItem *b);
 	/* Id of the stored row that stands for the item; the scan is to be begun anew. 0: none. */
 	int32 (*find)(IndexScanDesc scan, TupleTableSlot *slot, PfsContentItem *item, void *context);
 	/* Raises an error where items must not be stored that were not found; may be NULL. */
 	void (*check)(const void *items, uint32 count);
-	/* The columns behind the id, none of them null; what they point to stays. */
-	void (*fill)(Datum *values, const PfsContentItem *item);
-	void *context; /* for find */
+	/* The columns behind the id, not null so far; what they point to stays. */
+	void (*fill)(Datum *values, bool *nulls, const PfsContentItem *item, void *context);
+	void *context;
 } PfsContentKind;
 
 /*
@@ -45,6 +46,13 @@ void pfs_interning_begin(void);
 
 /* Ends it: the running statement sees what was stored. */
 void pfs_interning_end(void);
+
+/* Whether two texts hold the same bytes; the second function's first text is a stored one. */
+bool pfs_texts_are_equal(Datum left, Datum right);
+bool pfs_stored_text_is(Datum stored, Datum text);
+
+/* The texts' hash, the last one first, as the functions content_hash() have it. */
+uint64 pfs_texts_hash(const Datum *texts, int count, int64 seed);
 
 /* The ids of items, in their order; the items are moved. Locks the table ROW EXCLUSIVE. */
 void pfs_content_intern(const PfsContentKind *kind, void *items, uint32 count, int32 *ids);

@@ -1,6 +1,6 @@
 /*
  * intern.c
- *		intern_stacks: stack traces in, ids out.
+ *		intern_stacks, intern_stacks_by_partition: stack traces in, ids out.
  *
  * 1. Every stack is walked down the cached tree from its root. Stacks that are known end here,
  *    and no table was read.
@@ -30,8 +30,7 @@
 #include "dictionary/tree/tree_cache.h"
 
 PG_FUNCTION_INFO_V1(profstore_intern_stacks);
-
-#define CALLER "intern_stacks"
+PG_FUNCTION_INFO_V1(profstore_intern_stacks_by_partition);
 
 /* Distinct locations. */
 typedef struct LocationEntry
@@ -200,35 +199,100 @@ add_unknown(Interning *interning)
 	pfs_tree_end_append(cache, first);
 }
 
+static int32
+max_depth(const int32 *depths, uint32 count)
+{
+	int32 max = 0;
+
+	for (uint32 i = 0; i < count; i++)
+		max = Max(max, depths[i]);
+	return max;
+}
+
+static uint32
+sum_of(const int32 *depths, uint32 count)
+{
+	uint32 sum = 0;
+
+	for (uint32 i = 0; i < count; i++)
+		sum += (uint32) depths[i];
+	return sum;
+}
+
+/* The stacks' ids; those of one dictionary partition. */
+static void
+intern_partition(const char *partition, Interning *interning)
+{
+	for (uint32 i = 0; i < interning->stack_count; i++)
+		interning->ids[i] = -1;
+	interning->cache = pfs_tree_cached(pfs_partition_intern(partition));
+	interning->path.nodes = PFS_ARRAY(uint32, max_depth(interning->depths, interning->stack_count));
+	if (intern_all(interning, false) > 0)
+		add_unknown(interning);
+	pfree(interning->path.nodes);
+}
+
+static void
+begin_interning(void)
+{
+	pfs_epoch_pin();
+	pfs_dictionary_begin();
+}
+
 /* intern_stacks(partition text, depths int4[], location_ids int4[]) -> int8[] */
 PGDLLEXPORT Datum
 profstore_intern_stacks(PG_FUNCTION_ARGS)
 {
-	char *partition = text_to_cstring(PG_GETARG_TEXT_PP(0));
+	static const char caller[] = "intern_stacks";
 	ArrayType *depths = PG_GETARG_ARRAYTYPE_P(1);
 	ArrayType *locations = PG_GETARG_ARRAYTYPE_P(2);
-	uint32 stack_count = pfs_array_check(CALLER, depths);
-	uint32 location_count = pfs_array_check(CALLER, locations);
+	uint32 stack_count = pfs_array_check(caller, depths);
+	uint32 location_count = pfs_array_check(caller, locations);
 	ArrayType *result = pfs_array_make(stack_count, INT8OID, sizeof(int64));
-	Interning interning = { 0 };
-	int32 max_depth = 0;
+	Interning interning = { .depths = (const int32 *) ARR_DATA_PTR(depths),
+							.locations = (const int32 *) ARR_DATA_PTR(locations),
+							.stack_count = stack_count,
+							.ids = (int64 *) ARR_DATA_PTR(result) };
 
-	interning.depths = (const int32 *) ARR_DATA_PTR(depths);
-	interning.locations = (const int32 *) ARR_DATA_PTR(locations);
-	interning.stack_count = stack_count;
-	interning.ids = (int64 *) ARR_DATA_PTR(result);
-	pfs_counts_check(CALLER, interning.depths, stack_count, location_count);
-	for (uint32 i = 0; i < stack_count; i++)
+	pfs_counts_check(caller, interning.depths, stack_count, location_count);
+	begin_interning();
+	intern_partition(text_to_cstring(PG_GETARG_TEXT_PP(0)), &interning);
+	PG_RETURN_ARRAYTYPE_P(result);
+}
+
+/*
+ * intern_stacks_by_partition(partitions text[], stack_counts int4[], depths int4[],
+ * location_ids int4[]) -> int8[]
+ */
+PGDLLEXPORT Datum
+profstore_intern_stacks_by_partition(PG_FUNCTION_ARGS)
+{
+	static const char caller[] = "intern_stacks_by_partition";
+	uint32 partition_count = pfs_arrays_check(caller, fcinfo, 0, 2);
+	const int32 *stack_counts = (const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(1));
+	ArrayType *depths = PG_GETARG_ARRAYTYPE_P(2);
+	ArrayType *locations = PG_GETARG_ARRAYTYPE_P(3);
+	uint32 stack_count = pfs_array_check(caller, depths);
+	uint32 location_count = pfs_array_check(caller, locations);
+	ArrayType *result = pfs_array_make(stack_count, INT8OID, sizeof(int64));
+	Interning interning = { .depths = (const int32 *) ARR_DATA_PTR(depths),
+							.locations = (const int32 *) ARR_DATA_PTR(locations),
+							.ids = (int64 *) ARR_DATA_PTR(result) };
+	Datum *partitions;
+	int element_count;
+
+	pfs_counts_check(caller, stack_counts, partition_count, stack_count);
+	pfs_counts_check(caller, interning.depths, stack_count, location_count);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(0), TEXTOID, -1, false, TYPALIGN_INT, &partitions, NULL,
+					  &element_count);
+	begin_interning();
+	for (uint32 i = 0; i < partition_count; i++)
 	{
-		max_depth = Max(max_depth, interning.depths[i]);
-		interning.ids[i] = -1;
+		interning.stack_count = (uint32) stack_counts[i];
+		intern_partition(TextDatumGetCString(partitions[i]), &interning);
+		interning.locations += sum_of(interning.depths, interning.stack_count);
+		interning.depths += interning.stack_count;
+		interning.ids += interning.stack_count;
 	}
-
-	pfs_epoch_pin();
-	pfs_dictionary_begin();
-	interning.cache = pfs_tree_cached(pfs_partition_intern(partition));
-	interning.path.nodes = PFS_ARRAY(uint32, max_depth);
-	if (intern_all(&interning, false) > 0)
-		add_unknown(&interning);
 	PG_RETURN_ARRAYTYPE_P(result);
 }

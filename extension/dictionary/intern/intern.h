@@ -19,6 +19,9 @@ void pfs_intern_init(void);
  */
 int32 pfs_partition_intern(const char *key);
 
+/* The same of a profile type in its string form; the errors are intern_profile_types()'s. */
+int32 pfs_profile_type_intern(const char *profile_type);
+
 /* Next node number that is larger than a parent's, from this backend's run of them. */
 int64 pfs_node_number_next(int64 parent_number);
 

@@ -10,7 +10,6 @@
 
 #include "access/genam.h"
 #include "access/stratnum.h"
-#include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "fmgr.h"
 #include "miscadmin.h"
@@ -47,16 +46,6 @@ typedef struct Wanted
 } Wanted;
 
 static bool
-texts_are_equal(Datum left, Datum right)
-{
-	struct varlena *a = (struct varlena *) DatumGetPointer(left);
-	struct varlena *b = (struct varlena *) DatumGetPointer(right);
-
-	return VARSIZE_ANY_EXHDR(a) == VARSIZE_ANY_EXHDR(b) &&
-		   memcmp(VARDATA_ANY(a), VARDATA_ANY(b), VARSIZE_ANY_EXHDR(a)) == 0;
-}
-
-static bool
 is_same(const PfsContentItem *a, const PfsContentItem *b)
 {
 	const Wanted *left = (const Wanted *) a;
@@ -64,20 +53,8 @@ is_same(const PfsContentItem *a, const PfsContentItem *b)
 	bool is_equal = left->start_line == right->start_line;
 
 	for (int i = 0; is_equal && i < TEXT_COUNT; i++)
-		is_equal = texts_are_equal(left->texts[i], right->texts[i]);
+		is_equal = pfs_texts_are_equal(left->texts[i], right->texts[i]);
 	return is_equal;
-}
-
-/* As content_hash() has it. */
-static uint64
-hash_content(const Wanted *wanted)
-{
-	int64 hash = wanted->start_line;
-
-	for (int i = TEXT_COUNT; i-- > 0;)
-		hash = DatumGetInt64(DirectFunctionCall2Coll(hashtextextended, DEFAULT_COLLATION_OID,
-													 wanted->texts[i], Int64GetDatum(hash)));
-	return (uint64) hash;
 }
 
 /* The functions as they are given. */
@@ -100,21 +77,9 @@ get_wanted(FunctionCallInfo fcinfo, uint32 count)
 		for (int j = 0; j < TEXT_COUNT; j++)
 			wanted[i].texts[j] = texts[j][i];
 		wanted[i].start_line = start_lines[i];
-		wanted[i].item.hash = hash_content(&wanted[i]);
+		wanted[i].item.hash = pfs_texts_hash(wanted[i].texts, TEXT_COUNT, start_lines[i]);
 	}
 	return wanted;
-}
-
-/* Whether a stored text holds these bytes. */
-static bool
-stored_text_is(Datum stored, Datum text)
-{
-	struct varlena *plain = PG_DETOAST_DATUM_PACKED(stored);
-	bool is_equal = texts_are_equal(PointerGetDatum(plain), text);
-
-	if ((Pointer) plain != DatumGetPointer(stored))
-		pfree(plain);
-	return is_equal;
 }
 
 /* Id of the stored function, the smallest of equal ones; 0 where there is none. */
@@ -136,16 +101,16 @@ find_function(IndexScanDesc scan, TupleTableSlot *slot, PfsContentItem *item, vo
 		id = DatumGetInt32(values[COL_ID]);
 		if (!DatumGetBool(values[COL_CONDEMNED]) && (best == 0 || id < best) &&
 			DatumGetInt32(values[COL_START_LINE]) == wanted->start_line &&
-			stored_text_is(values[COL_NAME], wanted->texts[0]) &&
-			stored_text_is(values[COL_SYSTEM_NAME], wanted->texts[1]) &&
-			stored_text_is(values[COL_FILENAME], wanted->texts[2]))
+			pfs_stored_text_is(values[COL_NAME], wanted->texts[0]) &&
+			pfs_stored_text_is(values[COL_SYSTEM_NAME], wanted->texts[1]) &&
+			pfs_stored_text_is(values[COL_FILENAME], wanted->texts[2]))
 			best = id;
 	}
 	return best;
 }
 
 static void
-fill_row(Datum *values, const PfsContentItem *item)
+fill_row(Datum *values, bool *nulls, const PfsContentItem *item, void *context)
 {
 	const Wanted *wanted = (const Wanted *) item;
 
@@ -156,6 +121,7 @@ fill_row(Datum *values, const PfsContentItem *item)
 }
 
 static const PfsContentKind functions = { .table = "functions",
+										  .sequence = "function_ids",
 										  .item_bytes = sizeof(Wanted),
 										  .is_same = is_same,
 										  .find = find_function,

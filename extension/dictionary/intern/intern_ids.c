@@ -1,7 +1,7 @@
 /*
  * intern_ids.c
- *		Ids that interning gives out and accepts: partitions by key, node numbers, locations known
- *		to exist.
+ *		Ids that interning gives out and accepts: partitions and profile types by key, node numbers,
+ *		locations known to exist.
  */
 #include "profstore.h"
 
@@ -30,12 +30,13 @@
 #define PAGE_BITS  15
 #define PAGE_WORDS ((1 << PAGE_BITS) / 64)
 
-typedef struct KnownPartition
+/* Ids by texts: of dictionary partitions by their keys, of profile types by their string form. */
+typedef struct KnownKey
 {
 	char key[PFS_PARTITION_KEY_MAX + 1];
 	int32 id;
 	TimestampTz until; /* start of a statement that looks again */
-} KnownPartition;
+} KnownKey;
 
 /*
  * How long the id of a key is taken from memory. Two transactions may have stored one key under
@@ -51,7 +52,8 @@ typedef struct KnownPartition
 static bool some_are_own;
 
 static MemoryContext intern_context;
-static HTAB *partition_keys;
+static HTAB *known_partitions;
+static HTAB *known_profile_types;
 static uint64 **known_pages; /* bits of locations that exist */
 static uint32 known_page_count;
 
@@ -67,7 +69,8 @@ forget_seen(void)
 	if (intern_context != NULL)
 		MemoryContextDelete(intern_context);
 	intern_context = NULL;
-	partition_keys = NULL;
+	known_partitions = NULL;
+	known_profile_types = NULL;
 	known_pages = NULL;
 	known_page_count = 0;
 	some_are_own = false;
@@ -110,16 +113,52 @@ context(void)
 	return intern_context;
 }
 
+/* 0 where the id is not known, or too old. */
 static int32
-partition_id_by_sql(const char *sql, const char *key)
+known_id(HTAB *known, const char *key)
 {
-	Oid types[] = { TEXTOID };
-	Datum values[] = { CStringGetTextDatum(key) };
+	const KnownKey *entry = known == NULL ? NULL : hash_search(known, key, HASH_FIND, NULL);
+
+	return entry != NULL && GetCurrentStatementStartTimestamp() < entry->until ? entry->id : 0;
+}
+
+static void
+keep_id(HTAB **known, const char *key, int32 id)
+{
+	HASHCTL control = { .keysize = sizeof(((KnownKey *) NULL)->key),
+						.entrysize = sizeof(KnownKey),
+						.hcxt = context() };
+	KnownKey *entry;
+
+	if (*known == NULL)
+		*known = hash_create("profstore interned keys", 64, &control,
+							 HASH_ELEM | HASH_STRINGS | HASH_CONTEXT);
+	some_are_own = true;
+	entry = hash_search(*known, key, HASH_ENTER, NULL);
+	entry->id = id;
+	entry->until =
+		TimestampTzPlusMilliseconds(GetCurrentStatementStartTimestamp(), KEY_SECONDS * 1000);
+}
+
+/* A statement with a text as its argument, planned once a session. 0 where its result is null. */
+static int32
+id_by_sql(SPIPlanPtr *plan, const char *sql, const char *key)
+{
+	Datum value = CStringGetTextDatum(key);
+	Oid type = TEXTOID;
 	bool is_null;
 	Datum id;
 
-	if (SPI_execute_with_args(sql, 1, types, values, NULL, false, 0) < 0 || SPI_processed != 1)
-		elog(ERROR, "could not look up dictionary partition \"%s\"", key);
+	if (*plan == NULL)
+	{
+		SPIPlanPtr made = SPI_prepare(sql, 1, &type);
+
+		if (made == NULL || SPI_keepplan(made) != 0)
+			elog(ERROR, "could not prepare \"%s\"", sql);
+		*plan = made;
+	}
+	if (SPI_execute_plan(*plan, &value, NULL, false, 0) < 0 || SPI_processed != 1)
+		elog(ERROR, "could not look up \"%s\"", key);
 	id = SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &is_null);
 	return is_null ? 0 : DatumGetInt32(id);
 }
@@ -127,47 +166,49 @@ partition_id_by_sql(const char *sql, const char *key)
 int32
 pfs_partition_intern(const char *key)
 {
-	TimestampTz now = GetCurrentStatementStartTimestamp();
-	KnownPartition *entry;
+	static SPIPlanPtr find;
+	static SPIPlanPtr add;
 	int32 id;
 
 	if (key[0] == '\0' || strlen(key) > PFS_PARTITION_KEY_MAX)
 		ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 						errmsg("key of a dictionary partition must have 1 to %d bytes",
 							   PFS_PARTITION_KEY_MAX)));
-	if (partition_keys == NULL)
-	{
-		HASHCTL control = { .keysize = sizeof(((KnownPartition *) NULL)->key),
-							.entrysize = sizeof(KnownPartition),
-							.hcxt = context() };
-
-		partition_keys = hash_create("profstore dictionary partitions", 64, &control,
-									 HASH_ELEM | HASH_STRINGS | HASH_CONTEXT);
-	}
-	entry = hash_search(partition_keys, key, HASH_FIND, NULL);
-	if (entry != NULL && now < entry->until)
-		return entry->id;
-
-	SPI_connect();
-	id = partition_id_by_sql(
-		"SELECT pg_catalog.min(p.id) FROM profstore.dictionary_partitions AS p "
-		"WHERE pg_catalog.hashtextextended(p.key, 0) OPERATOR(pg_catalog.=) "
-		"pg_catalog.hashtextextended($1, 0) AND p.key OPERATOR(pg_catalog.=) $1 "
-		"AND NOT p.condemned",
-		key);
-	if (id == 0)
-	{
-		id = partition_id_by_sql(
-			"INSERT INTO profstore.dictionary_partitions (key) VALUES ($1) RETURNING id", key);
-		SPI_finish();
+	id = known_id(known_partitions, key);
+	if (id != 0)
 		return id;
-	}
+	SPI_connect();
+	id = id_by_sql(&find,
+				   "SELECT pg_catalog.min(p.id) FROM profstore.dictionary_partitions AS p "
+				   "WHERE pg_catalog.hashtextextended(p.key, 0) OPERATOR(pg_catalog.=) "
+				   "pg_catalog.hashtextextended($1, 0) AND p.key OPERATOR(pg_catalog.=) $1 "
+				   "AND NOT p.condemned",
+				   key);
+	if (id != 0)
+		keep_id(&known_partitions, key, id);
+	else
+		id = id_by_sql(&add,
+					   "INSERT INTO profstore.dictionary_partitions (key) VALUES ($1) RETURNING id",
+					   key);
 	SPI_finish();
+	return id;
+}
 
-	some_are_own = true;
-	entry = hash_search(partition_keys, key, HASH_ENTER, NULL);
-	entry->id = id;
-	entry->until = TimestampTzPlusMilliseconds(now, KEY_SECONDS * 1000);
+int32
+pfs_profile_type_intern(const char *profile_type)
+{
+	static SPIPlanPtr intern;
+	int32 id = 0;
+
+	if (strlen(profile_type) <= PFS_PARTITION_KEY_MAX)
+		id = known_id(known_profile_types, profile_type);
+	if (id != 0)
+		return id;
+	SPI_connect();
+	id = id_by_sql(&intern, "SELECT (profstore.intern_profile_types(ARRAY[$1]))[1]", profile_type);
+	SPI_finish();
+	if (strlen(profile_type) <= PFS_PARTITION_KEY_MAX)
+		keep_id(&known_profile_types, profile_type, id);
 	return id;
 }
 

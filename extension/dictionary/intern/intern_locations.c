@@ -377,7 +377,7 @@ require_named(const void *items, uint32 count)
 }
 
 static void
-fill_row(Datum *values, const PfsContentItem *item)
+fill_row(Datum *values, bool *nulls, const PfsContentItem *item, void *context)
 {
 	const Wanted *wanted = (const Wanted *) item;
 
@@ -477,6 +477,7 @@ profstore_intern_locations(PG_FUNCTION_ARGS)
 	Finding finding = { AllocSetContextCreate(CurrentMemoryContext, "profstore stored locations",
 											  ALLOCSET_SMALL_SIZES) };
 	PfsContentKind locations = { .table = "locations",
+								 .sequence = "location_ids",
 								 .item_bytes = sizeof(Wanted),
 								 .is_same = is_same,
 								 .find = find_location,

@@ -10,9 +10,9 @@
 #include "dictionary/cache/dictionary.h"
 #include "dictionary/cache/doubts.h"
 #include "dictionary/cache/names.h"
+#include "dictionary/cache/shared_area.h"
 #include "dictionary/intern/intern.h"
 #include "dictionary/intern/series_classes.h"
-#include "dictionary/tree/shared_trees.h"
 #include "dictionary/tree/tree_cache.h"
 
 void
@@ -23,6 +23,6 @@ pfs_dictionary_init(void)
 	pfs_trees_init();
 	pfs_intern_init();
 	pfs_doubts_init();
-	pfs_shared_trees_init();
+	pfs_shared_area_init();
 	pfs_series_classes_init();
 }

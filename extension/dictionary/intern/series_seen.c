@@ -23,9 +23,6 @@
 #include "dictionary/intern/owner.h"
 #include "dictionary/intern/series_seen.h"
 
-PG_FUNCTION_INFO_V1(profstore_note_seen);
-PG_FUNCTION_INFO_V1(profstore_note_each_seen);
-
 /* The year 1970, and how far a clock may be ahead. */
 #define TIME_MIN   ((UNIX_EPOCH_JDATE - POSTGRES_EPOCH_JDATE) * USECS_PER_DAY)
 #define DAYS_AHEAD 7
@@ -131,6 +128,7 @@ merge_told(void)
 static void
 run_widen(void)
 {
+	static SPIPlanPtr plan;
 	ArrayType *ids = pfs_array_make(told_count, INT4OID, sizeof(int32));
 	ArrayType *firsts = pfs_array_make(told_count, TIMESTAMPTZOID, sizeof(TimestampTz));
 	ArrayType *lasts = pfs_array_make(told_count, TIMESTAMPTZOID, sizeof(TimestampTz));
@@ -144,8 +142,15 @@ run_widen(void)
 		((TimestampTz *) ARR_DATA_PTR(lasts))[i] = told[i].last;
 	}
 	SPI_connect();
-	if (SPI_execute_with_args(widen, lengthof(types), types, values, NULL, false, 0) !=
-		SPI_OK_UPDATE)
+	if (plan == NULL)
+	{
+		SPIPlanPtr made = SPI_prepare(widen, lengthof(types), types);
+
+		if (made == NULL || SPI_keepplan(made) != 0)
+			elog(ERROR, "could not prepare a statement that widens series");
+		plan = made;
+	}
+	if (SPI_execute_plan(plan, values, NULL, false, 0) != SPI_OK_UPDATE)
 		elog(ERROR, "could not tell when series were seen");
 	SPI_finish();
 }
@@ -184,37 +189,4 @@ pfs_series_seen_init(void)
 {
 	RegisterXactCallback(on_transaction_event, NULL);
 	RegisterSubXactCallback(on_subtransaction_event, NULL);
-}
-
-/* note_seen(series_ids int4[], first_time timestamptz, last_time timestamptz) */
-PGDLLEXPORT Datum
-profstore_note_seen(PG_FUNCTION_ARGS)
-{
-	Datum *ids;
-	bool *nulls;
-	int count;
-
-	PreventCommandIfReadOnly("profstore.touch_series()");
-	deconstruct_array(PG_GETARG_ARRAYTYPE_P(0), INT4OID, sizeof(int32), true, TYPALIGN_INT, &ids,
-					  &nulls, &count);
-	for (int i = 0; i < count; i++)
-		if (!nulls[i])
-			pfs_series_seen(DatumGetInt32(ids[i]), PG_GETARG_TIMESTAMPTZ(1),
-							PG_GETARG_TIMESTAMPTZ(2));
-	PG_RETURN_VOID();
-}
-
-/* note_each_seen(series_ids int4[], first_times timestamptz[], last_times timestamptz[]) */
-PGDLLEXPORT Datum
-profstore_note_each_seen(PG_FUNCTION_ARGS)
-{
-	uint32 count = pfs_arrays_check("touch_each_series", fcinfo, 0, 3);
-	const int32 *ids = (const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(0));
-	const TimestampTz *first = (const TimestampTz *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(1));
-	const TimestampTz *last = (const TimestampTz *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(2));
-
-	PreventCommandIfReadOnly("profstore.touch_each_series()");
-	for (uint32 i = 0; i < count; i++)
-		pfs_series_seen(ids[i], first[i], last[i]);
-	PG_RETURN_VOID();
 }

@@ -37,11 +37,11 @@ typedef struct PfsTreeCache
 	uint64 offered_by; /* the call that put it there, and after which it may be read there; or 0 */
 
 	/*
-	 * The tree in shared memory that is read (shared_trees.h; 0: none), and what of it: the three
+	 * The tree in shared memory that is read (shared_trees.h), or NULL, and what of it: the three
 	 * arrays of nodes, shape_of and places, the first shape. What is shared is never written:
 	 * before, it becomes the tree's own.
 	 */
-	uint64 shared;
+	void *shared;
 	bool shares_nodes;
 	bool shares_places;
 	bool shares_shape;

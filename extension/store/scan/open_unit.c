@@ -140,6 +140,15 @@ find_column(PfsBlockScan *scan, PfsScanColumn *column)
 	}
 }
 
+/* Of a column that had another name when the segment was written, groups may tell nothing. */
+static bool
+is_by_group(const PfsBlockScan *scan, AttrNumber attnum)
+{
+	int column = attnum == InvalidAttrNumber ? -1 : pfs_reader_find_column(scan->reader, attnum);
+
+	return column >= 0 && pfs_reader_is_by_group(scan->reader, column);
+}
+
 static void
 choose_part(PfsBlockScan *scan, PfsSegmentPart part)
 {
@@ -148,6 +157,8 @@ choose_part(PfsBlockScan *scan, PfsSegmentPart part)
 	scan->unit_rows = pfs_reader_row_count(scan->reader);
 	for (uint32 i = 0; i < scan->column_count; i++)
 		find_column(scan, scan->columns[i]);
+	scan->has_groups = part == PFS_PART_ROWS && is_by_group(scan, scan->key.series) &&
+					   is_by_group(scan, scan->key.stack);
 }
 
 void

@@ -240,6 +240,10 @@ pfs_scan_read_block(PfsBlockScan *scan, PfsBlock *block)
 	block->row_count = scan->selected_count;
 	block->values = scan->result_values;
 	block->nulls = scan->result_nulls;
+	block->group_count = 0;
+	if (scan->input != NULL && scan->has_groups && scan->selected_count == scan->block_rows)
+		block->group_count =
+			pfs_reader_block_groups(scan->reader, (uint32) scan->block, &block->group_lengths);
 	block->has_sums = scan->part != PFS_PART_ROWS || pfs_scan_current_unit(scan)->rolled_up > 0;
 	return true;
 }

@@ -46,6 +46,9 @@ typedef struct PfsBlock
 	const int64 **values; /* values[i]: values of the i-th attribute asked for */
 	const bool **nulls;	  /* nulls[i]: flags of it, or NULL where the block has no null in it */
 	bool has_sums;		  /* rows stand for several of the table; else all row counts are 1 */
+	/* rows, minus 1, of groups that agree in series and stack, where that is known at no cost */
+	uint32 group_count;
+	const int64 *group_lengths;
 } PfsBlock;
 
 /* What a scan touched, for EXPLAIN and tests. */

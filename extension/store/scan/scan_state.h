@@ -75,6 +75,7 @@ struct PfsBlockScan
 	PfsSegmentPart part;	/* what of the input is read … */
 	PfsSegmentReader *reader;
 	uint32 unit_rows; /* … and how many rows that has */
+	bool has_groups;  /* rows, whose groups agree in series and stack */
 
 	uint32 block_rows; /* of the current block, before filters */
 	uint32 selected_count;

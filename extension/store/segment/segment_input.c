@@ -184,7 +184,10 @@ fetch_slice(PfsSegmentInput *input, size_t offset, size_t length)
 	return (const uint8 *) VARDATA_ANY(value);
 }
 
-/* Of a small segment all streams of a part are brought in at once: rows and sums are seldom read together. */
+/*
+ * Of a small segment all streams of a part are brought in at once: rows and sums are seldom read
+ * together.
+ */
 static const uint8 *
 packed_stream(PfsSegmentInput *input, InputPart *part, uint32 stream)
 {

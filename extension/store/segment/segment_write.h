@@ -3,11 +3,11 @@
  *		Writing a segment, and where its bytes lie.
  *
  * What will be merged again, levels 0 and 1, has all streams in one value beside the directory row,
- * in the row itself where it is small, else in the directory's TOAST relation: tables write there by
- * turns, so VACUUM's room is used again. What stays, level 2, has a value for each stream in the
- * table's own TOAST relation, which thus has nothing that goes soon. A table without one (heap
- * tables of fixed-width columns have none, and SET ACCESS METHOD does not add it) packs at every
- * level.
+ * in the row itself where it is small, else in the directory's TOAST relation: all tables write
+ * there by turns, so VACUUM's room is used again. What stays, level 2, has a value for each stream
+ * in the table's own TOAST relation, which thus has nothing that goes soon. A table without one
+ * (heap tables of fixed-width columns have none, and SET ACCESS METHOD does not add it) packs at
+ * every level.
  *
  * From level 1 on, tables of sums (summary.h) stand beside the rows: their streams behind those of
  * the rows, numbered on, their headers in the directory row.

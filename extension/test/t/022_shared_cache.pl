@@ -13,7 +13,7 @@ my $range = "'2026-03-01 00:00Z', '2026-03-02 00:00Z'";
 
 my $node = PostgreSQL::Test::Cluster->new('shared');
 $node->init(allows_streaming => 1);
-$node->append_conf('postgresql.conf', "shared_preload_libraries = 'profstore'\nprofstore.shared_cache_size = 2MB\nprofstore.compaction = off\nrestart_after_crash = on\nautovacuum = off\n");
+$node->append_conf('postgresql.conf', "shared_preload_libraries = 'profstore'\nprofstore.shared_cache_size = 3MB\nprofstore.compaction = off\nrestart_after_crash = on\nautovacuum = off\n");
 $node->start;
 
 # Locations 1 .. 200 are of functions f1 .. f200; prefix makes them differ from another database's.
@@ -60,7 +60,7 @@ sub tells_the_truth
 }
 
 install('postgres', 'f');
-is(shared('partitions, nodes, bytes, size'), '0|0|0|2097152', 'empty at first');
+is(shared('partitions, nodes, bytes, size'), '0|0|0|3145728', 'empty at first');
 $node->safe_psql('postgres', samples('exe', 1, 1000));
 tells_the_truth($node, 'postgres', 'the session that fills it');
 is(shared('partitions, nodes, copies'), '1|1006|0', 'it is filled'); # 1 root, 5 below it, 1,000 leaves
@@ -138,19 +138,40 @@ is($reader->query_safe($folded), $reader->query_safe($oracle), 'so what it adds 
 $reader->query_safe('ROLLBACK');
 is($reader->query_safe($folded), $reader->query_safe($oracle), 'and takes back');
 tells_the_truth($node, 'postgres', 'the others');
+
+# so are names, under the epoch of names
+my $name_bytes = "SELECT sum(total_bytes) FROM pg_backend_memory_contexts WHERE name = 'profstore dictionary names'";
+my $fresh = $node->background_psql('postgres');
+$fresh->query_safe($folded);
+cmp_ok($fresh->query_safe($name_bytes), '<', 16384, 'a session has no copy of names');
+my $rename = "UPDATE profstore.functions SET name = name || 'x'; SELECT profstore.bump_names()";
+$reader->query_safe("BEGIN; $rename");
+is($reader->query_safe($folded), $reader->query_safe($oracle), 'names that it has changed itself');
+tells_the_truth($node, 'postgres', 'which others do not see');
+$reader->query_safe('ROLLBACK');
+is($reader->query_safe($folded), $reader->query_safe($oracle), 'and taken back');
+$fresh->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ');
+my $named = $fresh->query_safe($oracle);
+$node->safe_psql('postgres', $rename);
+tells_the_truth($node, 'postgres', 'names that were changed') for 1 .. 2;
+is($reader->query_safe($folded), $reader->query_safe($oracle), 'so a session that had them');
+is($fresh->query_safe($folded), $named, 'but under an older snapshot they are what they were');
+$fresh->query_safe('COMMIT');
+is($fresh->query_safe($folded), $fresh->query_safe($oracle), 'until it ends');
+$fresh->quit;
 $reader->quit;
 
 # more than there is room for
 is(shared('evictions, refusals'), '0|0', 'there was room for all');
-$node->safe_psql('postgres', samples("exe$_", $_, 9000)) for 10 .. 18;
+$node->safe_psql('postgres', samples("exe$_", $_, 10000)) for 10 .. 18;
 $copies = shared('copies');
 tells_the_truth($node, 'postgres', 'more partitions than fit') for 1 .. 3;
 cmp_ok(shared('copies'), '>', $copies, 'those that fit are copied');
 $node->safe_psql('postgres', $folded) for 1 .. 8;
 cmp_ok(shared('evictions'), '>', 0, 'some made room for others');
 cmp_ok(shared('partitions'), '>', 2, 'and several are there');
-cmp_ok(shared('bytes'), '<=', 2097152, 'in the memory that there is');
-$node->safe_psql('postgres', samples('large', 20, 70000));
+cmp_ok(shared('bytes'), '<=', 3145728, 'in the memory that there is');
+$node->safe_psql('postgres', samples('large', $_, 36000)) for 20 .. 22;
 tells_the_truth($node, 'postgres', 'a partition that is too large') for 1 .. 2;
 cmp_ok(shared('refusals'), '>', 0, 'is not shared');
 
@@ -161,7 +182,7 @@ $standby->init_from_backup($node, 'backup', has_streaming => 1);
 $standby->append_conf('postgresql.conf', 'profstore.shared_cache_size = 8MB');
 $standby->start;
 tells_the_truth($standby, 'postgres', 'a standby') for 1 .. 2;
-$node->safe_psql('postgres', samples('exe', 21, 500));
+$node->safe_psql('postgres', samples('exe', 23, 500));
 $node->wait_for_catchup($standby);
 tells_the_truth($standby, 'postgres', 'a standby that reads what came later');
 cmp_ok($standby->safe_psql('postgres', 'SELECT copies FROM profstore.shared_cache()'), '>', 0, 'copies on the standby');

@@ -110,7 +110,7 @@ load_halves('halves');
 $node->backup('base');
 my $standby = PostgreSQL::Test::Cluster->new('space_standby');
 $standby->init_from_backup($node, 'base', has_streaming => 1);
-$standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nmax_standby_streaming_delay = -1\n");
+$standby->append_conf('postgresql.conf', "hot_standby_feedback = on\nmax_standby_streaming_delay = -1\nwal_receiver_status_interval = 1s\n");
 $standby->start;
 $node->wait_for_catchup($standby);
 my $reader = $standby->background_psql('postgres');
@@ -121,6 +121,8 @@ sql('VACUUM');
 is($reader->query_safe($digest), $rows, 'it reads what it read');
 $reader->query_safe('COMMIT');
 $reader->quit;
+my $xid = sql('SELECT pg_current_xact_id()::xid');
+ok($node->poll_query_until('postgres', "SELECT age(backend_xmin) <= age('$xid'::xid) FROM pg_stat_replication"), 'its snapshot has gone');
 sql('VACUUM');
 cmp_ok(sql($pages), '<', $before * 0.6, 'the end goes once nobody reads it');
 $node->wait_for_catchup($standby);
@@ -131,6 +133,7 @@ sql('DROP TABLE halves');
 sql('VACUUM');
 
 # the worker does all of it, without autovacuum
+load_halves('halves');
 $node->append_conf('postgresql.conf', "shared_preload_libraries = 'profstore'\nprofstore.compaction_naptime = 1s\n");
 $node->restart;
 create('unattended');
@@ -141,5 +144,7 @@ my $small = q(
 	FROM profstore.segments WHERE storage_id = profstore.storage_id('unattended'));
 ok($node->poll_query_until('postgres', $small), 'the worker compacts, and gives the space back') or diag(overhead('unattended'));
 is(sql('SELECT count(*) FROM unattended'), '600000', 'the rows are there');
+ok($node->poll_query_until('postgres', "SELECT ($pages) < $before * 0.6"), 'and moves streams to the front');
+is(sql($digest), $rows, 'the rows are there');
 $node->stop;
 done_testing();

@@ -1,0 +1,490 @@
+/*
+ * shared_area.c
+ *		A hash of entries, and their things in an area of fixed size.
+ *
+ * 1. A key names a thing: database, extension, number. Things under an epoch of the own transaction
+ *    have none.
+ * 2. Borrowing: an entry of the same epoch is pinned. Pins are given back one by one, at the latest
+ *    when the process ends.
+ * 3. Putting in: what is better than the entry takes its place. Where there is no room, entries
+ *    that were not used for long go; else it is refused.
+ * 4. Setting up, in the postmaster; counters for shared_cache().
+ */
+#include "profstore.h"
+
+#include <limits.h>
+
+#include "access/htup_details.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "port/atomics.h"
+#include "storage/ipc.h"
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+#include "utils/dsa.h"
+#include "utils/guc.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+
+#include "base/arrays.h"
+#include "dictionary/cache/cache.h"
+#include "dictionary/cache/epoch.h"
+#include "dictionary/cache/shared_area.h"
+
+PG_FUNCTION_INFO_V1(profstore_shared_cache);
+
+#define NAME "profstore shared trees"
+
+/* Entries for which there is room in the hash: of trees of 4 kB. */
+#define ENTRY_BYTES_EXPECTED 4096
+
+/* One thing may take so much of the area. */
+#define SHARE_DIVISOR 2
+
+/*
+ * An entry goes only if so many uses for each entry have passed since it was used. Where sessions
+ * read more, one partition after the other, than there is room for, what is there stays and serves
+ * them, instead of each pushing out what is wanted next.
+ */
+#define USES_BEFORE_EVICTION 4
+
+typedef struct EntryKey
+{
+	Oid database;
+	Oid table; /* profstore.epoch: another one when the extension was made anew */
+	int32 number;
+} EntryKey;
+
+typedef struct Entry
+{
+	EntryKey key;
+	int64 ids_epoch;
+	int64 removals_epoch;
+	PfsSharedFacts facts;
+	Size bytes;
+	dsa_pointer block;
+	pg_atomic_uint64 last_use_no; /* by the clock */
+} Entry;
+
+/* Before a thing. */
+typedef struct Block
+{
+	pg_atomic_uint32 pins; /* of sessions that read it */
+	bool is_removed;	   /* its entry is gone: it goes with the last pin */
+	dsa_pointer self;
+} Block;
+
+#define BLOCK_BYTES MAXALIGN(sizeof(Block))
+
+/* In shared memory, before the area. */
+typedef struct SharedArea
+{
+	pg_atomic_uint64 clock; /* counts uses, and offers that were refused */
+	pg_atomic_uint64 copies;
+	pg_atomic_uint64 misses;
+	pg_atomic_uint64 evictions;
+	pg_atomic_uint64 refusals;
+	Size used_bytes; /* under the lock, as what follows */
+	uint64 tree_count;
+	uint64 node_count;
+} SharedArea;
+
+static int cache_size_mb = 64;
+
+static SharedArea *shared; /* NULL where there is no shared memory */
+static HTAB *entries;
+static LWLock *lock;
+static dsa_area *area; /* attached to on first use */
+
+/* What this process has pinned. */
+static Block **pins;
+static uint32 pin_count;
+static uint32 pin_capacity;
+
+static shmem_startup_hook_type previous_startup_hook;
+static shmem_request_hook_type previous_request_hook;
+
+static Size
+area_bytes(void)
+{
+	return (Size) cache_size_mb * 1024 * 1024;
+}
+
+static long
+entry_capacity(void)
+{
+	return (long) (area_bytes() / ENTRY_BYTES_EXPECTED);
+}
+
+static char *
+area_place(void)
+{
+	return (char *) shared + MAXALIGN(sizeof(SharedArea));
+}
+
+/* Gives a pin back; what nobody can find goes with the last. */
+static void
+unpin(Block *block)
+{
+	LWLockAcquire(lock, LW_EXCLUSIVE);
+	if (pg_atomic_sub_fetch_u32(&block->pins, 1) == 0 && block->is_removed)
+		dsa_free(area, block->self);
+	LWLockRelease(lock);
+}
+
+static void
+unpin_all(int code, Datum arg)
+{
+	while (pin_count > 0)
+		unpin(pins[--pin_count]);
+}
+
+/* Once in a process; false where the module was not preloaded. */
+static bool
+attach(void)
+{
+	MemoryContext caller;
+
+	if (shared == NULL || area != NULL)
+		return shared != NULL;
+	caller = MemoryContextSwitchTo(TopMemoryContext);
+	area = dsa_attach_in_place(area_place(), NULL);
+	on_shmem_exit(dsa_on_shmem_exit_release_in_place, PointerGetDatum(area_place()));
+	before_shmem_exit(unpin_all, (Datum) 0);
+	MemoryContextSwitchTo(caller);
+	return true;
+}
+
+/* Under which key a thing of the caches is shared; false where it is not. */
+static bool
+make_key(int32 number, EntryKey *key)
+{
+	memset(key, 0, sizeof(*key));
+	key->database = MyDatabaseId;
+	key->table = pfs_cache_made_for();
+	key->number = number;
+	/* an epoch that is rolled back comes again with other content */
+	return OidIsValid(key->table) && !pfs_cache_epoch()->own && attach();
+}
+
+static void
+count(pg_atomic_uint64 *counter)
+{
+	pg_atomic_fetch_add_u64(counter, 1);
+}
+
+static void
+touch(Entry *entry)
+{
+	pg_atomic_write_u64(&entry->last_use_no, pg_atomic_add_fetch_u64(&shared->clock, 1));
+}
+
+bool
+pfs_shared_has_room(Size bytes)
+{
+	return shared != NULL && bytes + BLOCK_BYTES <= area_bytes() / SHARE_DIVISOR;
+}
+
+/* Borrowing */
+
+static bool
+is_of_epoch(const Entry *entry)
+{
+	const PfsEpoch *epoch = pfs_cache_epoch();
+
+	return entry->ids_epoch == epoch->ids && entry->removals_epoch == epoch->removals &&
+		   (entry->key.number != PFS_SHARED_NAMES || entry->facts.names_epoch == epoch->names);
+}
+
+/* The entry of a key, if it is of the epoch; the lock is held. */
+static Entry *
+find_entry(const EntryKey *key)
+{
+	Entry *entry = hash_search(entries, key, HASH_FIND, NULL);
+
+	return entry != NULL && is_of_epoch(entry) ? entry : NULL;
+}
+
+bool
+pfs_shared_look(int32 number, PfsSharedFacts *facts)
+{
+	const Entry *entry;
+	EntryKey key;
+
+	if (!make_key(number, &key))
+		return false;
+	LWLockAcquire(lock, LW_SHARED);
+	entry = find_entry(&key);
+	if (entry != NULL)
+		*facts = entry->facts;
+	LWLockRelease(lock);
+	return entry != NULL;
+}
+
+void *
+pfs_shared_borrow(int32 number, PfsSharedFacts *facts)
+{
+	Block *block = NULL;
+	EntryKey key;
+	Entry *entry;
+
+	if (!make_key(number, &key))
+		return NULL;
+	PFS_RESERVE_IN(TopMemoryContext, pins, pin_capacity, (uint64) pin_count + 1);
+	LWLockAcquire(lock, LW_SHARED);
+	entry = find_entry(&key);
+	if (entry != NULL)
+	{
+		block = dsa_get_address(area, entry->block);
+		pg_atomic_fetch_add_u32(&block->pins, 1);
+		pins[pin_count++] = block;
+		*facts = entry->facts;
+		touch(entry);
+	}
+	if (number >= 0)
+		count(entry != NULL ? &shared->copies : &shared->misses);
+	LWLockRelease(lock);
+	return block == NULL ? NULL : (char *) block + BLOCK_BYTES;
+}
+
+void
+pfs_shared_release(void *thing)
+{
+	Block *block = (Block *) ((char *) thing - BLOCK_BYTES);
+	uint32 at = 0;
+
+	while (pins[at] != block)
+		at++;
+	pins[at] = pins[--pin_count];
+	unpin(block);
+}
+
+/* Putting in */
+
+/* Counts an entry that comes, or goes; the lock is held exclusively. */
+static void
+count_entry(const Entry *entry, int sign)
+{
+	shared->used_bytes += (Size) sign * entry->bytes;
+	if (entry->key.number < 0)
+		return;
+	shared->tree_count += (uint64) sign;
+	shared->node_count += (uint64) sign * entry->facts.count;
+}
+
+/* Takes an entry out; the lock is held exclusively. */
+static void
+remove_entry(Entry *entry)
+{
+	Block *block = dsa_get_address(area, entry->block);
+
+	count_entry(entry, -1);
+	block->is_removed = true;
+	if (pg_atomic_read_u32(&block->pins) == 0)
+		dsa_free(area, entry->block);
+	hash_search(entries, &entry->key, HASH_REMOVE, NULL);
+}
+
+/*
+ * Takes out what was not used for the longest time, if that is long; the lock is held exclusively.
+ */
+static bool
+evict_one(void)
+{
+	HASH_SEQ_STATUS status;
+	Entry *entry;
+	Entry *oldest = NULL;
+	uint64 uses = (uint64) hash_get_num_entries(entries) * USES_BEFORE_EVICTION;
+
+	hash_seq_init(&status, entries);
+	while ((entry = hash_seq_search(&status)) != NULL)
+		if (oldest == NULL ||
+			pg_atomic_read_u64(&entry->last_use_no) < pg_atomic_read_u64(&oldest->last_use_no))
+			oldest = entry;
+	if (oldest == NULL ||
+		pg_atomic_read_u64(&shared->clock) - pg_atomic_read_u64(&oldest->last_use_no) <= uses)
+		return false;
+	remove_entry(oldest);
+	count(&shared->evictions);
+	return true;
+}
+
+/*
+ * Memory for a thing, made free if need be; NULL where there is none. The lock is held exclusively.
+ */
+static Block *
+allocate(Size bytes)
+{
+	dsa_pointer self;
+	Block *block;
+
+	do
+		self = dsa_allocate_extended(area, bytes, DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
+	while (!DsaPointerIsValid(self) && evict_one());
+	if (!DsaPointerIsValid(self))
+		return NULL;
+	block = dsa_get_address(area, self);
+	pg_atomic_init_u32(&block->pins, 0);
+	block->is_removed = false;
+	block->self = self;
+	return block;
+}
+
+/* Makes an entry where there is none; false where it has no room. The lock is held exclusively. */
+static bool
+make_entry(const EntryKey *key, const PfsSharedOffer *offer)
+{
+	Size bytes = BLOCK_BYTES + offer->bytes;
+	Block *block;
+	Entry *entry;
+
+	if (!pfs_shared_has_room(offer->bytes) ||
+		(hash_get_num_entries(entries) >= entry_capacity() && !evict_one()))
+		return false;
+	block = allocate(bytes);
+	if (block == NULL)
+		return false;
+	offer->fill((char *) block + BLOCK_BYTES, offer->argument);
+	entry = hash_search(entries, key, HASH_ENTER, NULL);
+	entry->ids_epoch = pfs_cache_epoch()->ids;
+	entry->removals_epoch = pfs_cache_epoch()->removals;
+	entry->facts = offer->facts;
+	entry->bytes = bytes;
+	entry->block = block->self;
+	pg_atomic_init_u64(&entry->last_use_no, 0);
+	touch(entry);
+	count_entry(entry, 1);
+	return true;
+}
+
+/* Whether what is there may stay: an older epoch is that of an older snapshot. */
+static bool
+may_stay(const Entry *entry, const PfsSharedOffer *offer)
+{
+	const PfsEpoch *epoch = pfs_cache_epoch();
+
+	if (is_of_epoch(entry))
+		return !offer->is_better(&offer->facts, &entry->facts);
+	return epoch->ids < entry->ids_epoch || epoch->removals < entry->removals_epoch ||
+		   offer->facts.names_epoch < entry->facts.names_epoch;
+}
+
+bool
+pfs_shared_put(const PfsSharedOffer *offer)
+{
+	EntryKey key;
+	Entry *entry;
+	bool done = false;
+
+	if (!make_key(offer->number, &key))
+		return false;
+	LWLockAcquire(lock, LW_EXCLUSIVE);
+	entry = hash_search(entries, &key, HASH_FIND, NULL);
+	if (entry == NULL || !may_stay(entry, offer))
+	{
+		if (entry != NULL)
+			remove_entry(entry);
+		done = make_entry(&key, offer);
+		if (!done)
+		{
+			count(&shared->clock);
+			count(&shared->refusals);
+		}
+	}
+	LWLockRelease(lock);
+	return done;
+}
+
+/* Setting up, in the postmaster */
+
+static void
+request_memory(void)
+{
+	if (previous_request_hook != NULL)
+		previous_request_hook();
+	RequestAddinShmemSpace(MAXALIGN(sizeof(SharedArea)) + area_bytes());
+	RequestAddinShmemSpace(hash_estimate_size(entry_capacity(), sizeof(Entry)));
+	RequestNamedLWLockTranche(NAME, 1);
+}
+
+static void
+make_area(void)
+{
+	dsa_area *made = dsa_create_in_place(area_place(), area_bytes(), lock->tranche, NULL);
+
+	/* what does not fit is not kept; so nothing depends on the room that /dev/shm has */
+	dsa_set_size_limit(made, area_bytes());
+	dsa_pin(made);
+	dsa_detach(made);
+	pg_atomic_init_u64(&shared->clock, 0);
+	pg_atomic_init_u64(&shared->copies, 0);
+	pg_atomic_init_u64(&shared->misses, 0);
+	pg_atomic_init_u64(&shared->evictions, 0);
+	pg_atomic_init_u64(&shared->refusals, 0);
+	shared->used_bytes = 0;
+	shared->tree_count = shared->node_count = 0;
+}
+
+static void
+start_up(void)
+{
+	HASHCTL control = { .keysize = sizeof(EntryKey), .entrysize = sizeof(Entry) };
+	bool found;
+
+	if (previous_startup_hook != NULL)
+		previous_startup_hook();
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	shared = ShmemInitStruct(NAME, MAXALIGN(sizeof(SharedArea)) + area_bytes(), &found);
+	lock = &GetNamedLWLockTranche(NAME)->lock;
+	entries = ShmemInitHash("profstore shared tree entries", entry_capacity(), entry_capacity(),
+							&control, HASH_ELEM | HASH_BLOBS);
+	if (!found)
+		make_area();
+	LWLockRelease(AddinShmemInitLock);
+}
+
+void
+pfs_shared_area_init(void)
+{
+	DefineCustomIntVariable("profstore.shared_cache_size",
+							"Sets how much of the stack dictionary sessions share in memory.",
+							"Needs profstore in shared_preload_libraries. 0 turns it off.",
+							&cache_size_mb, 64, 0, INT_MAX,
+							process_shared_preload_libraries_in_progress ? PGC_POSTMASTER
+																		 : PGC_SIGHUP,
+							GUC_UNIT_MB, NULL, NULL, NULL);
+	if (!process_shared_preload_libraries_in_progress || cache_size_mb == 0)
+		return;
+	pfs_when_shared_memory_is_requested(request_memory, previous_request_hook);
+	previous_startup_hook = shmem_startup_hook;
+	shmem_startup_hook = start_up;
+}
+
+/*
+ * shared_cache() -> partitions, nodes, bytes, size, copies, misses, evictions, refusals; no row
+ * without shared memory
+ */
+PGDLLEXPORT Datum
+profstore_shared_cache(PG_FUNCTION_ARGS)
+{
+	TupleDesc descriptor;
+	bool nulls[8] = { false };
+	Datum values[8];
+
+	if (!attach())
+		PG_RETURN_NULL();
+	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "shared_cache must return a row");
+	LWLockAcquire(lock, LW_SHARED);
+	values[0] = Int64GetDatum((int64) shared->tree_count);
+	values[1] = Int64GetDatum((int64) shared->node_count);
+	values[2] = Int64GetDatum((int64) shared->used_bytes);
+	LWLockRelease(lock);
+	values[3] = Int64GetDatum((int64) area_bytes());
+	values[4] = Int64GetDatum((int64) pg_atomic_read_u64(&shared->copies));
+	values[5] = Int64GetDatum((int64) pg_atomic_read_u64(&shared->misses));
+	values[6] = Int64GetDatum((int64) pg_atomic_read_u64(&shared->evictions));
+	values[7] = Int64GetDatum((int64) pg_atomic_read_u64(&shared->refusals));
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
+}

@@ -1,0 +1,128 @@
+/*
+ * intern_mappings.c
+ *		intern_mappings: mappings in, ids out.
+ */
+#include "profstore.h"
+
+#include "access/genam.h"
+#include "access/stratnum.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+
+#include "base/arrays.h"
+#include "dictionary/intern/arrays.h"
+#include "dictionary/intern/calling_role.h"
+#include "dictionary/intern/content_rows.h"
+
+PG_FUNCTION_INFO_V1(profstore_intern_mappings);
+
+#define CALLER "intern_mappings"
+
+/* Columns of profstore.mappings. */
+enum
+{
+	COL_ID,
+	COL_BUILD_ID,
+	COL_FILE,
+	COL_CONDEMNED,
+	COL_ROLE
+};
+
+#define TEXT_COUNT 2
+
+/* A mapping as it is given; its texts are in the arguments. The hash is as in the index. */
+typedef struct Wanted
+{
+	PfsContentItem item;
+	Datum texts[TEXT_COUNT]; /* build ID, file */
+} Wanted;
+
+static bool
+is_same(const PfsContentItem *a, const PfsContentItem *b)
+{
+	const Wanted *left = (const Wanted *) a;
+	const Wanted *right = (const Wanted *) b;
+
+	return pfs_texts_are_equal(left->texts[0], right->texts[0]) &&
+		   pfs_texts_are_equal(left->texts[1], right->texts[1]);
+}
+
+/* Id of the calling role's mapping, the smallest of equal ones; 0 where there is none. */
+static int32
+find_mapping(IndexScanDesc scan, TupleTableSlot *slot, PfsContentItem *item, void *role)
+{
+	const Wanted *wanted = (const Wanted *) item;
+	const Datum *values = slot->tts_values;
+	int32 best = 0;
+	ScanKeyData key;
+
+	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum((int64) item->hash));
+	index_rescan(scan, &key, 1, NULL, 0);
+	while (index_getnext_slot(scan, ForwardScanDirection, slot))
+	{
+		int32 id;
+
+		slot_getallattrs(slot);
+		id = DatumGetInt32(values[COL_ID]);
+		if (!DatumGetBool(values[COL_CONDEMNED]) && (best == 0 || id < best) &&
+			pfs_stored_text_is(values[COL_BUILD_ID], wanted->texts[0]) &&
+			pfs_stored_text_is(values[COL_FILE], wanted->texts[1]) &&
+			pfs_stored_text_is(values[COL_ROLE], PointerGetDatum(role)))
+			best = id;
+	}
+	return best;
+}
+
+static void
+fill_row(Datum *values, bool *nulls, const PfsContentItem *item, void *role)
+{
+	const Wanted *wanted = (const Wanted *) item;
+
+	values[COL_BUILD_ID] = wanted->texts[0];
+	values[COL_FILE] = wanted->texts[1];
+	values[COL_CONDEMNED] = BoolGetDatum(false);
+	values[COL_ROLE] = PointerGetDatum(role);
+}
+
+/* The mappings as they are given. */
+static Wanted *
+get_wanted(FunctionCallInfo fcinfo, uint32 count)
+{
+	Wanted *wanted = PFS_ARRAY(Wanted, count);
+	Datum *texts[TEXT_COUNT];
+
+	for (int i = 0; i < TEXT_COUNT; i++)
+	{
+		int text_count;
+
+		deconstruct_array(PG_GETARG_ARRAYTYPE_P(i), TEXTOID, -1, false, TYPALIGN_INT, &texts[i],
+						  NULL, &text_count);
+	}
+	for (uint32 i = 0; i < count; i++)
+		wanted[i] = (Wanted){ .item.hash = pfs_texts_hash((Datum[]){ texts[0][i], texts[1][i] },
+														  TEXT_COUNT, 0),
+							  .texts = { texts[0][i], texts[1][i] } };
+	return wanted;
+}
+
+/* intern_mappings(build_ids text[], files text[]) -> int4[] */
+PGDLLEXPORT Datum
+profstore_intern_mappings(PG_FUNCTION_ARGS)
+{
+	uint32 count = pfs_arrays_check(CALLER, fcinfo, 0, TEXT_COUNT);
+	ArrayType *result = pfs_array_make(count, INT4OID, sizeof(int32));
+	const PfsContentKind mappings = { .table = "mappings",
+									  .sequence = "mapping_ids",
+									  .item_bytes = sizeof(Wanted),
+									  .is_same = is_same,
+									  .find = find_mapping,
+									  .fill = fill_row,
+									  .context = cstring_to_text(pfs_calling_role()) };
+
+	pfs_interning_begin();
+	pfs_content_intern(&mappings, get_wanted(fcinfo, count), count, (int32 *) ARR_DATA_PTR(result));
+	pfs_interning_end();
+	PG_RETURN_ARRAYTYPE_P(result);
+}

@@ -1,0 +1,274 @@
+/*
+ * intern_series.c
+ *		intern_series: series in, ids out; and whose series are whose.
+ */
+#include "profstore.h"
+
+#include "access/genam.h"
+#include "access/stratnum.h"
+#include "access/xact.h"
+#include "catalog/pg_type.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "base/arrays.h"
+#include "dictionary/cache/dictionary.h"
+#include "dictionary/cache/rows.h"
+#include "dictionary/intern/arrays.h"
+#include "dictionary/intern/calling_role.h"
+#include "dictionary/intern/content_rows.h"
+#include "dictionary/intern/intern.h"
+#include "dictionary/intern/labels.h"
+#include "dictionary/intern/series_seen.h"
+
+PG_FUNCTION_INFO_V1(profstore_intern_series);
+PG_FUNCTION_INFO_V1(profstore_check_series);
+PG_FUNCTION_INFO_V1(profstore_touch_series);
+PG_FUNCTION_INFO_V1(profstore_touch_each_series);
+
+#define CALLER "intern_series"
+
+/* Columns of profstore.series. */
+enum
+{
+	COL_ID,
+	COL_PROFILE_TYPE,
+	COL_LABELS,
+	COL_PERIOD,
+	COL_FIRST_SEEN,
+	COL_LAST_SEEN,
+	COL_CONDEMNED,
+	COL_ROLE,
+	COL_INTERNED
+};
+
+/* Arguments. */
+enum
+{
+	ARG_PROFILE_TYPES,
+	ARG_LABELS,
+	ARG_PERIODS,
+	ARG_COUNT
+};
+
+/* A series as it is given, its labels normalized. The hash is as in the index. */
+typedef struct Wanted
+{
+	PfsContentItem item;
+	int32 profile_type;
+	Jsonb *labels;
+	int64 period;
+} Wanted;
+
+static bool
+labels_are_equal(Jsonb *a, Jsonb *b)
+{
+	return compareJsonbContainers(&a->root, &b->root) == 0;
+}
+
+static bool
+is_same(const PfsContentItem *a, const PfsContentItem *b)
+{
+	const Wanted *left = (const Wanted *) a;
+	const Wanted *right = (const Wanted *) b;
+
+	return left->profile_type == right->profile_type && left->period == right->period &&
+		   labels_are_equal(left->labels, right->labels);
+}
+
+/* Id of the calling role's series, the smallest of equal ones; 0 where there is none. */
+static int32
+find_series(IndexScanDesc scan, TupleTableSlot *slot, PfsContentItem *item, void *role)
+{
+	const Wanted *wanted = (const Wanted *) item;
+	const Datum *values = slot->tts_values;
+	int32 best = 0;
+	ScanKeyData key;
+
+	ScanKeyInit(&key, 1, BTEqualStrategyNumber, F_INT8EQ, Int64GetDatum((int64) item->hash));
+	index_rescan(scan, &key, 1, NULL, 0);
+	while (index_getnext_slot(scan, ForwardScanDirection, slot))
+	{
+		int32 id;
+
+		slot_getallattrs(slot);
+		id = DatumGetInt32(values[COL_ID]);
+		if (!DatumGetBool(values[COL_CONDEMNED]) && (best == 0 || id < best) &&
+			DatumGetInt32(values[COL_PROFILE_TYPE]) == wanted->profile_type &&
+			DatumGetInt64(values[COL_PERIOD]) == wanted->period &&
+			pfs_stored_text_is(values[COL_ROLE], PointerGetDatum(role)) &&
+			labels_are_equal(DatumGetJsonbP(values[COL_LABELS]), wanted->labels))
+			best = id;
+	}
+	return best;
+}
+
+static void
+fill_row(Datum *values, bool *nulls, const PfsContentItem *item, void *role)
+{
+	const Wanted *wanted = (const Wanted *) item;
+
+	values[COL_PROFILE_TYPE] = Int32GetDatum(wanted->profile_type);
+	values[COL_LABELS] = JsonbPGetDatum(wanted->labels);
+	values[COL_PERIOD] = Int64GetDatum(wanted->period);
+	nulls[COL_FIRST_SEEN] = nulls[COL_LAST_SEEN] = true;
+	values[COL_CONDEMNED] = BoolGetDatum(false);
+	values[COL_ROLE] = PointerGetDatum(role);
+	values[COL_INTERNED] = TimestampTzGetDatum(GetCurrentTransactionStartTimestamp());
+}
+
+/* As content_hash() has it. */
+static uint64
+hash_content(const Wanted *wanted)
+{
+	Datum hash = DirectFunctionCall2(hashint8extended, Int64GetDatum(wanted->period),
+									 Int64GetDatum((int64) wanted->profile_type));
+
+	return (uint64) DatumGetInt64(
+		DirectFunctionCall2(jsonb_hash_extended, JsonbPGetDatum(wanted->labels), hash));
+}
+
+/* The series as they are given. */
+static Wanted *
+get_wanted(FunctionCallInfo fcinfo, uint32 count)
+{
+	const int64 *periods = (const int64 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(ARG_PERIODS));
+	Wanted *wanted = PFS_ARRAY(Wanted, count);
+	Datum *profile_types;
+	Datum *labels;
+	int element_count;
+
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(ARG_PROFILE_TYPES), TEXTOID, -1, false, TYPALIGN_INT,
+					  &profile_types, NULL, &element_count);
+	deconstruct_array(PG_GETARG_ARRAYTYPE_P(ARG_LABELS), JSONBOID, -1, false, TYPALIGN_INT, &labels,
+					  NULL, &element_count);
+	for (uint32 i = 0; i < count; i++)
+	{
+		char *profile_type = TextDatumGetCString(profile_types[i]);
+
+		wanted[i].profile_type = pfs_profile_type_intern(profile_type);
+		wanted[i].labels = pfs_labels_normalize(DatumGetJsonbP(labels[i]));
+		wanted[i].period = periods[i];
+		wanted[i].item.hash = hash_content(&wanted[i]);
+		pfree(profile_type);
+	}
+	return wanted;
+}
+
+/* intern_series(profile_types text[], labels jsonb[], periods int8[]) -> int4[] */
+PGDLLEXPORT Datum
+profstore_intern_series(PG_FUNCTION_ARGS)
+{
+	uint32 count = pfs_arrays_check(CALLER, fcinfo, ARG_PROFILE_TYPES, ARG_COUNT);
+	ArrayType *result = pfs_array_make(count, INT4OID, sizeof(int32));
+	const PfsContentKind series = { .table = "series",
+									.sequence = "series_ids",
+									.item_bytes = sizeof(Wanted),
+									.is_same = is_same,
+									.find = find_series,
+									.fill = fill_row,
+									.context = cstring_to_text(pfs_calling_role()) };
+	Wanted *wanted;
+
+	pfs_interning_begin();
+	pfs_dictionary_begin(); /* ids of profile types are kept between calls */
+	wanted = get_wanted(fcinfo, count);
+	pfs_content_intern(&series, wanted, count, (int32 *) ARR_DATA_PTR(result));
+	pfs_interning_end();
+	PG_RETURN_ARRAYTYPE_P(result);
+}
+
+/* Raises INSUFFICIENT_PRIVILEGE for a series of another role; role is the calling one. */
+static void
+check_owner(TupleTableSlot *slot, void *role)
+{
+	if (!pfs_stored_text_is(slot->tts_values[COL_ROLE], PointerGetDatum(role)))
+		ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+						errmsg("series %d belongs to another role",
+							   DatumGetInt32(slot->tts_values[COL_ID])),
+						errhint("Intern series as the role that stores their samples.")));
+}
+
+static void
+check_owners(const int32 *ids, uint32 count)
+{
+	pfs_rows_read("series", ids, count, check_owner, cstring_to_text(pfs_calling_role()));
+}
+
+/* The ids in an array, sorted and distinct, without nulls. */
+static int32 *
+get_ids(ArrayType *array, uint32 *count)
+{
+	int32 *ids;
+	Datum *elements;
+	bool *nulls;
+	int element_count;
+
+	deconstruct_array(array, INT4OID, sizeof(int32), true, TYPALIGN_INT, &elements, &nulls,
+					  &element_count);
+	ids = PFS_ARRAY(int32, element_count);
+	*count = 0;
+	for (int i = 0; i < element_count; i++)
+		if (!nulls[i])
+			ids[(*count)++] = DatumGetInt32(elements[i]);
+	*count = pfs_ids_sort(ids, *count);
+	return ids;
+}
+
+/* check_series(series_ids int4[]) */
+PGDLLEXPORT Datum
+profstore_check_series(PG_FUNCTION_ARGS)
+{
+	uint32 count;
+	int32 *ids = get_ids(PG_GETARG_ARRAYTYPE_P(0), &count);
+
+	check_owners(ids, count);
+	PG_RETURN_VOID();
+}
+
+/* As a statement of its own it sees what the running one has interned. */
+static void
+check_touched(const int32 *ids, uint32 count)
+{
+	CommandCounterIncrement();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	check_owners(ids, count);
+	PopActiveSnapshot();
+}
+
+/* touch_series(series_ids int4[], first_time timestamptz, last_time timestamptz) */
+PGDLLEXPORT Datum
+profstore_touch_series(PG_FUNCTION_ARGS)
+{
+	uint32 count;
+	int32 *ids = get_ids(PG_GETARG_ARRAYTYPE_P(0), &count);
+
+	PreventCommandIfReadOnly("profstore.touch_series()");
+	for (uint32 i = 0; i < count; i++)
+		pfs_series_seen(ids[i], PG_GETARG_TIMESTAMPTZ(1), PG_GETARG_TIMESTAMPTZ(2));
+	check_touched(ids, count);
+	PG_RETURN_VOID();
+}
+
+/* touch_each_series(series_ids int4[], first_times timestamptz[], last_times timestamptz[]) */
+PGDLLEXPORT Datum
+profstore_touch_each_series(PG_FUNCTION_ARGS)
+{
+	uint32 count = pfs_arrays_check("touch_each_series", fcinfo, 0, 3);
+	const int32 *series = (const int32 *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(0));
+	const TimestampTz *first = (const TimestampTz *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(1));
+	const TimestampTz *last = (const TimestampTz *) ARR_DATA_PTR(PG_GETARG_ARRAYTYPE_P(2));
+	int32 *ids;
+
+	PreventCommandIfReadOnly("profstore.touch_each_series()");
+	for (uint32 i = 0; i < count; i++)
+		pfs_series_seen(series[i], first[i], last[i]);
+	ids = get_ids(PG_GETARG_ARRAYTYPE_P(0), &count);
+	check_touched(ids, count);
+	PG_RETURN_VOID();
+}
