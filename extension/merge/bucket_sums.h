@@ -34,19 +34,23 @@ PfsBucketSums *pfs_bucket_sums_begin(PfsSeriesSums *rest, int32 series_count, Ti
 /* Moves all sums to the rest, under the beginnings of their buckets. */
 void pfs_bucket_sums_end(PfsBucketSums *sums);
 
-/* A sum that would not fit goes to the rest, and begins again. Divisions would cost the most. */
+/*
+ * A sum that would not fit goes to the rest, and begins again. Divisions would cost the most. A
+ * half more keeps beginnings of buckets, which most times are, out of reach of rounding; so what is
+ * corrected is a range of decades.
+ */
 static inline void
 pfs_bucket_sums_add(PfsBucketSums *sums, int32 series, TimestampTz time, int64 value)
 {
 	uint64 offset = (uint64) time - (uint64) sums->first;
-	uint64 bucket = (uint64) ((double) offset * sums->per_us);
+	uint64 bucket = (uint64) (((double) offset + 0.5) * sums->per_us);
 	int64 *cell;
 	int64 sum;
 
-	if (offset < bucket * (uint64) sums->step_us)
+	if (unlikely(offset < bucket * (uint64) sums->step_us))
 		bucket--;
-	else
-		bucket += offset - bucket * (uint64) sums->step_us >= (uint64) sums->step_us;
+	else if (unlikely(offset - bucket * (uint64) sums->step_us >= (uint64) sums->step_us))
+		bucket++;
 	Assert(bucket < sums->bucket_count);
 	cell = &sums->cells[(Size) series * sums->bucket_count + bucket];
 	if (unlikely(__builtin_add_overflow(*cell, value, &sum)))

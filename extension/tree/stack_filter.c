@@ -131,7 +131,7 @@ judge(PfsStackFilter *filter, PfsStackSums *unknown)
 	}
 }
 
-/* The end of the rows from one on that have its stack; group is the next group, if these are known. */
+/* The end of the rows from one on that have its stack; group is the next, if these are known. */
 static inline uint32
 end_of_stack(const PfsSampleBlock *block, uint32 row, uint32 *group)
 {

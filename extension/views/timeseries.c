@@ -299,28 +299,41 @@ sum_rows(SeriesGraph *graph)
 	pfs_sample_scan_end(scan);
 }
 
+/* Adds rows of one series to buckets, or, where a scrape is to be chosen, by time. */
+static inline void
+sum_passing_rows(const SeriesGraph *graph, const PfsSampleBlock *block, uint32 first, uint32 end,
+				 int32 rank, PfsBucketSums *buckets)
+{
+	bool picks = pfs_picks_scrapes(graph->selection);
+
+	for (uint32 row = first; row < end; row++)
+	{
+		TimestampTz time = block->times[row];
+
+		if (buckets != NULL)
+			pfs_bucket_sums_add(buckets, rank, time, block->values[row]);
+		else
+			pfs_series_sums_add(picks ? graph->scrapes : graph->sums, rank,
+								picks ? time : pfs_bucket_start(time, graph->step_us),
+								block->values[row]);
+	}
+}
+
 static void
 sum_passing_block(const SeriesGraph *graph, const PfsSampleBlock *block, PfsBucketSums *buckets)
 {
 	const PfsRowRange *ranges;
 	uint32 range_count = pfs_stack_filter_rows(graph->filter, block, &ranges);
-	bool picks = pfs_picks_scrapes(graph->selection);
 	const PfsSeries *series = NULL;
 
-	for (const PfsRowRange *range = ranges; range < ranges + range_count; range++)
-		for (uint32 row = range->first; row < range->end; row++)
+	for (uint32 i = 0; i < range_count; i++)
+		for (uint32 row = ranges[i].first, end; row < ranges[i].end; row = end)
 		{
-			TimestampTz time = block->times[row];
-			int32 rank;
-
+			end = row + 1;
+			while (end < ranges[i].end && block->series[end] == block->series[row])
+				end++;
 			series = pfs_selection_next_series(graph->selection, series, block->series[row]);
-			rank = graph->ranks[series->index];
-			if (buckets != NULL)
-				pfs_bucket_sums_add(buckets, rank, time, block->values[row]);
-			else
-				pfs_series_sums_add(picks ? graph->scrapes : graph->sums, rank,
-									picks ? time : pfs_bucket_start(time, graph->step_us),
-									block->values[row]);
+			sum_passing_rows(graph, block, row, end, graph->ranks[series->index], buckets);
 		}
 }
 

@@ -7,6 +7,7 @@ CREATE TABLE bench_queries
 
 SELECT timestamptz '2026-01-01 00:00Z' + :minutes * interval '1 min' AS end_ts, timestamptz '2026-01-01 00:00Z' + :minutes / 2 * interval '1 min' AS middle \gset
 SELECT format('(%L, %L, %L', type || '{}', begin_ts, :'end_ts') AS all,
+	format('(%L, %L, %L', type || '{service="service4"}', begin_ts, :'end_ts') AS one_service,
 	format('(%L, %L, %L', type || '{node="node3",service="service4"}', begin_ts, :'end_ts') AS one_series,
 	format('(%L, %L, %L', type || '{}', begin_ts + interval '7 min', begin_ts + interval '8 min') AS one_minute,
 	format('(%L, %L, %L, %L, %L', type || '{}', begin_ts, :'middle', :'middle', :'end_ts') AS halves,
@@ -17,12 +18,14 @@ INSERT INTO bench_queries (what, query, runs, cold, one_hour, hours) VALUES
 	('flame graph of all', 'SELECT count(*) FROM profstore.flamegraph' || :'all' || ')', 6, true, '<= 50', '<= 100'),
 	('flame graph of all, one function in focus', 'SELECT count(*) FROM profstore.flamegraph' || :'all' || ', focus => ''function12'')', 6, true, '+ 50 %', '+ 50 %'),
 	('flame graph of all, one function hidden', 'SELECT count(*) FROM profstore.flamegraph' || :'all' || ', hide => ''function12'')', 6, false, '+ 50 %', '+ 50 %'),
+	('flame graph of one service', 'SELECT count(*) FROM profstore.flamegraph' || :'one_service' || ')', 6, false, '<= 12', ''),
 	('flame graph of one series', 'SELECT count(*) FROM profstore.flamegraph' || :'one_series' || ')', 6, false, '<= 5', ''),
-	('flame graph of all series, one minute', 'SELECT count(*) FROM profstore.flamegraph' || :'one_minute' || ')', 6, false, '<= 20', ''),
-	('diff of the two halves', 'SELECT count(*) FROM profstore.flamegraph_diff' || :'halves' || ')', 6, true, '<= 60', '<= 100'),
+	('flame graph of all series, one minute', 'SELECT count(*) FROM profstore.flamegraph' || :'one_minute' || ')', 6, false, '<= 15', ''),
+	('diff of the two halves', 'SELECT count(*) FROM profstore.flamegraph_diff' || :'halves' || ')', 6, true, '<= 30', '<= 100'),
 	('series graph by service, 360 steps', 'SELECT count(*) FROM profstore.timeseries' || :'all' || ', ' || :'step' || ', ''{service}'')', 6, true, '<= 30', ''),
-	('exact tree, not truncated', 'SELECT count(*) FROM profstore.flamegraph' || :'all' || ', NULL)', 3, false, '<= 500', ''),
+	('the same, one function in focus', 'SELECT count(*) FROM profstore.timeseries' || :'all' || ', ' || :'step' || ', ''{service}'', focus => ''function12'')', 3, false, '<= 60', ''),
+	('exact tree, not truncated', 'SELECT count(*) FROM profstore.flamegraph' || :'all' || ', NULL)', 3, false, '<= 300', ''),
 	('sums by service in SQL, joined with series', 'SELECT count(*) FROM (' || :'join' || ') AS sums', 6, true, '<= 60', '<= 60'),
 	('top', 'SELECT count(*) FROM profstore.top' || :'all' || ')', 3, true, '', ''),
-	('pprof', 'SELECT length(profstore.pprof' || :'all' || '))', 2, true, '', '');
+	('pprof', 'SELECT length(profstore.pprof' || :'all' || '))', 2, true, '<= 150', '');
 UPDATE bench_queries SET to_reach = CASE WHEN :hours > 1 THEN hours ELSE one_hour END;
