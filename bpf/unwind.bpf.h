@@ -7,23 +7,23 @@
  * which walks what the kernel could not, and replays recorded processes in tests. What differs
  * stands behind seven functions that the includer defines first: pfs_read_stack for a word of the
  * process's memory (0 where it was read), and pfs_get_{mapping,entry,line,rule,recent} for table
- * entries, which may answer NULL; and pfs_trusts_jit, whether the rules of generated code, which comes and
- * goes, are those of the code that was sampled.
+ * entries, which may answer NULL; and pfs_trusts_jit, whether the rules of generated code, which
+ * comes and goes, are those of the code that was sampled.
  *
  * One step, for the frame at walk->at.pc:
  *
- *	1. Find the mapping: the one of the frame before, or before that, else by halving the process's
- *	   run.
+ *	1. Find the mapping: the one of the frame before, or the one before that, else by halving the
+ *	   process's run.
  *	2. Record the frame.
- *	3. Find the row: as it was found for this place before, else page by its number, line by halving,
- *	   row by halving: each of these reads memory that no cache of the processor's has, where the
- *	   walker runs twenty times a second. A return address looks up the byte before it, so that a call at the very end of a function finds its own function's
- *	   rule.
+ *	3. Find the row: as it was found for this place before, else page by its number, line by
+ *	   halving, row by halving, each of which reads memory that is in no cache of the processor's.
+ *	   A return address looks up the byte before it, so that a call at the very end of a function
+ *	   finds its own function's rule.
  *	4. Apply the rule; where there is none, or the mapping says so, follow the frame pointer with
  *	   checks.
  *
- * The kernel verifies a step once, as a global function, and the loop around it is plain: no tail
- * calls, so nothing bounds the depth but the record's size.
+ * The kernel verifies a step once, as a global function, and the loops around it are plain: no tail
+ * calls, so nothing bounds the depth but PFS_MAX_WALK_FRAMES.
  */
 #ifndef PFS_UNWIND_BPF_H
 #define PFS_UNWIND_BPF_H

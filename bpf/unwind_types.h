@@ -62,7 +62,7 @@ enum pfs_unwind_fp {
 #define PFS_UNWIND_RA_IN_REGISTER 0x02
 /* the caller's frame may lie anywhere (Go's system stacks) */
 #define PFS_UNWIND_OTHER_STACK	  0x04
-/* the upper half of the flags: an index register's number (a frame kept behind an array); 0: none */
+/* upper half of the flags: an index register's number (frames behind an array); 0: none */
 #define PFS_UNWIND_INDEX_MASK	  0xf0
 #define PFS_UNWIND_INDEX(flags)	  ((flags) >> 4)
 
@@ -162,7 +162,7 @@ struct pfs_unwind_mapping {
 	__u64 end;
 	__u64 bias;		 /* process address - bias = ELF virtual address */
 	__u32 directory; /* number of its first entry, with PFS_MAPPING_TABLE */
-	/* enum pfs_mapping_kind; from PFS_MAPPING_KIND_BITS on the table's own number, 0: it has none */
+	/* enum pfs_mapping_kind; from PFS_MAPPING_KIND_BITS on the table's own number, 0: none */
 	__u32 kind;
 };
 

@@ -194,6 +194,23 @@ pfs_thread_pointer(struct task_struct *task)
 }
 
 /*
+ * Some steps of it; not 0 where the walk has ended. The kernel verifies loops turn by turn, which
+ * starts take: two short ones, one in the other, are verified in a fraction of that of a long one.
+ */
+#define PFS_STEPS 64
+
+__attribute__((noinline)) int
+pfs_user_steps(__u32 slot, __u32 first)
+{
+	for (int i = 0; i < PFS_STEPS; i++)
+	{
+		if (pfs_user_step(slot, first))
+			return 1;
+	}
+	return 0;
+}
+
+/*
  * Where the copy of a stack ends: at the end of the first thread's stack if it is that; else it is
  * a full one.
  */
@@ -338,9 +355,9 @@ pfs_walk_user(struct pfs_scratch *scratch)
 	else
 	{
 		walk->process = *process;
-		for (int i = 0; i < PFS_MAX_WALK_FRAMES; i++)
+		for (int i = 0; i < PFS_MAX_WALK_FRAMES / PFS_STEPS; i++)
 		{
-			if (pfs_user_step(scratch->slot, sample->kernel_count))
+			if (pfs_user_steps(scratch->slot, sample->kernel_count))
 				break;
 		}
 		if (walk->status == PFS_WALK_RUNNING)

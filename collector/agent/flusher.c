@@ -166,6 +166,7 @@ fill_batch(Flusher *flusher, Batch *batch, int64_t deadline_ns, bool addresses_o
 		.unwind_counts = &flusher->unwind_counts,
 		.deadline_ns = deadline_ns,
 		.addresses_only = addresses_only,
+		.one_at_least = !flusher->submitted,
 	};
 	ResolveStats stats = { 0 };
 	Losses *losses = flusher->parts.losses;

@@ -66,6 +66,7 @@ typedef struct Resolution
 	Budget budget;
 	Table frames;		 /* of Resolved */
 	uint64_t looked_up;	 /* addresses given to the symbolizer */
+	bool stacks;		 /* some stack was resolved */
 	uint64_t not_looked; /* addresses that were not, for want of time */
 } Resolution;
 
@@ -191,6 +192,7 @@ add_file_location(Resolution *resolution, const Frame *frame, Resolved *resolved
 	int result;
 
 	if (!context->addresses_only && resolution->looked_up > 0 &&
+		(resolution->stacks || !context->one_at_least) &&
 		clock_ns(CLOCK_MONOTONIC) >= context->deadline_ns)
 		return -EAGAIN;
 	if (binary != NULL)
@@ -472,6 +474,7 @@ resolve_interval(const ResolveContext *context, const Interval *interval, uint32
 				resolve_stack(&resolution, &stacks[*next_stack], &stack->index, &stack->complete);
 			if (stack->error == -EAGAIN)
 				break;
+			resolution.stacks = true;
 		}
 		resolve_samples(&resolution, series_indexes, results, first, *next_stack, stats);
 		stats->addresses_only += resolution.not_looked;

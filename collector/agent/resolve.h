@@ -31,6 +31,7 @@ typedef struct ResolveContext
 	UnwindCounts *unwind_counts;
 	/* CLOCK_MONOTONIC: nothing more is looked up then, after a first address */
 	int64_t deadline_ns;
+	bool one_at_least;	 /* stack, however long its symbols take */
 	bool addresses_only; /* look nothing up: frames are stored by binary and address */
 } ResolveContext;
 

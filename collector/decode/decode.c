@@ -14,7 +14,7 @@
 #include "formats/clean_text.h"
 #include "formats/gunzip.h"
 #include "formats/lines.h"
-#include "formats/scratch.h"
+#include "formats/memory.h"
 
 #define DAY_US	  (INT64_C(24) * 60 * 60 * 1000000)
 #define NS_PER_US 1000

@@ -17,8 +17,8 @@
 #include <string.h>
 #include <sys/param.h>
 
+#include "formats/memory.h"
 #include "formats/profile_rows.h"
-#include "formats/scratch.h"
 
 /* Longest key of a dictionary partition. */
 #define PARTITION_BYTES_MAX 255

@@ -5,7 +5,7 @@
 #ifndef COLLECTOR_PROFILE_BATCH_H
 #define COLLECTOR_PROFILE_BATCH_H
 
-#include "decode/decode.h"
+#include "decode/request.h"
 #include "formats/profile.h"
 
 typedef struct ProfileBatch

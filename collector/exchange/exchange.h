@@ -28,6 +28,7 @@ typedef struct ExchangeOptions
 	int format;				 /* ImportFormat, or index of an export's format */
 	const char *labels;		 /* import: name=value,… */
 	const char *path_labels; /* import: pattern of paths; NULL: none */
+	const char *skip;		 /* import: file with the names of those that are stored; NULL: none */
 	const char *at;			 /* import: time as PostgreSQL reads it; NULL: the file's own */
 	int64_t jobs;			 /* import: connections */
 	bool stop_on_error;		 /* import: the first file that fails ends it */

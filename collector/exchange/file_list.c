@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fts.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -101,6 +102,78 @@ file_list_add(FileList *list, const char *operand, const char *pattern, Failure 
 	if (strcmp(operand, "-") != 0 && stat(operand, &status) == 0 && S_ISDIR(status.st_mode))
 		return add_directory(list, operand, pattern, failure);
 	return add_path(list, operand, failure);
+}
+
+static int
+compare_paths(const void *a, const void *b)
+{
+	return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+/* Fills a list with the paths of lines that an import wrote. */
+static ExitCode
+read_stored(FileList *stored, FILE *input, Failure *failure)
+{
+	char *line = NULL;
+	size_t room = 0;
+	ExitCode code = EXIT_OK;
+
+	while (code == EXIT_OK && getline(&line, &room, input) >= 0)
+	{
+		char *end = NULL;
+
+		/* a path may have a colon, too: what follows has none */
+		for (char *at = line; (at = strstr(at, ": ")) != NULL; at++)
+			end = at;
+		if (end == NULL)
+			continue;
+		*end = '\0';
+		code = add_path(stored, line, failure);
+	}
+	free(line);
+	return code;
+}
+
+/* Keeps the paths that are not among the sorted ones of the other list. */
+static void
+take_out(FileList *list, const FileList *stored)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+	{
+		if (bsearch(&list->paths[i], stored->paths, stored->count, sizeof(char *), compare_paths))
+			free(list->paths[i]);
+		else
+			list->paths[kept++] = list->paths[i];
+	}
+	list->count = kept;
+}
+
+ExitCode
+file_list_skip(FileList *list, const char *file, size_t *skipped, Failure *failure)
+{
+	FileList stored = { NULL };
+	size_t before = list->count;
+	FILE *input = fopen(file, "re");
+	ExitCode code;
+
+	if (input == NULL)
+	{
+		code = failure_set(failure, EXIT_IO, "could not read file");
+		failure_detail(failure, "%s: %s.", file, strerror(errno));
+		return code;
+	}
+	code = read_stored(&stored, input, failure);
+	fclose(input);
+	if (code == EXIT_OK && stored.count > 0)
+	{
+		qsort(stored.paths, stored.count, sizeof(char *), compare_paths);
+		take_out(list, &stored);
+	}
+	*skipped = before - list->count;
+	file_list_free(&stored);
+	return code;
 }
 
 void

@@ -26,6 +26,12 @@ typedef struct FileList
  */
 ExitCode file_list_add(FileList *list, const char *operand, const char *pattern, Failure *failure);
 
+/*
+ * Takes those out that an import has told as stored: file has its standard output, "PATH: …" a
+ * line. *skipped tells how many. EXIT_OK, or EXIT_IO or EXIT_INTERNAL with *failure.
+ */
+ExitCode file_list_skip(FileList *list, const char *file, size_t *skipped, Failure *failure);
+
 void file_list_free(FileList *list);
 
 #endif

@@ -6,7 +6,7 @@
 #ifndef COLLECTOR_IMPORT_LANE_H
 #define COLLECTOR_IMPORT_LANE_H
 
-#include "exchange/import.h"
+#include "exchange/import_state.h"
 
 typedef struct ImportLane ImportLane;
 

@@ -30,6 +30,8 @@ import_flags(ExchangeOptions *options, Flag flags[EXCHANGE_FLAGS_MAX])
 		  "name=value,...: labels of all series; __name__ names the profile" },
 		{ "path-labels", FLAG_TEXT, &options->path_labels, "PATTERN",
 		  "labels from paths, such as {service}/{instance}/*.pb.gz" },
+		{ "skip", FLAG_TEXT, &options->skip, "FILE",
+		  "leave out files that are in FILE: the output of an import before" },
 		{ "at", FLAG_TEXT, &options->at, "TIME",
 		  "time of the samples; default: the file's own, else now" },
 		{ "jobs", FLAG_NUMBER, &options->jobs, "NUMBER",

@@ -409,6 +409,30 @@ import_by_sql(const char *function, const char *path, const char *service, const
 static const char perf_text[] = "early 1 100.0: 1 cycles:\n\t1 f (x)\n\nlate 1 200.5: 1 cycles:\n"
 								"\t1 f (x)\n\t2 g (y)\n\nearly 1 160.25: 1 cycles:\n\t1 f (x)\n";
 
+static void
+append_line(const char *directory, const char *rest)
+{
+	FILE *file = fopen("/tmp/test_roads_skip", "ae");
+
+	assert_non_null(file);
+	fprintf(file, "%s%s", directory, rest);
+	fclose(file);
+}
+
+static void
+import_skipping(const char *directory, ExitCode expected)
+{
+	char *operands[] = { (char *) (uintptr_t) directory };
+	Flag flags[EXCHANGE_FLAGS_MAX];
+	ExchangeOptions options;
+
+	import_flags(&options, flags);
+	options.database = "dbname=roads";
+	options.labels = "__name__=again";
+	options.skip = "/tmp/test_roads_skip";
+	assert_int_equal(import_run(&options, operands, 1), expected);
+}
+
 /* The same files by import_pprof and its relatives, and by the command. */
 static void
 test_roads(void **state)
@@ -448,6 +472,18 @@ test_roads(void **state)
 	rename("/tmp/test_roads_perf", path[3]);
 	import_all(directory, "2024-01-01 00:00Z", EXIT_OK);
 	assert_roads_equal(ROAD_ROWS);
+
+	/* what is told as stored is left out: all of it, then all but one */
+	write_text("/tmp/test_roads_skip", "");
+	append_line(directory, "/api/2: folded, 2 samples\n");
+	append_line(directory, "/api/3: perf-script, 3 samples\n");
+	import_skipping(directory, EXIT_OK);
+	assert_roads_equal(ROAD_ROWS);
+	write_text("/tmp/test_roads_skip", "");
+	append_line(directory, "/api/3: perf-script, 3 samples\n");
+	import_skipping(directory, EXIT_OK);
+	assert_string_equal(sql_in("roads", "SELECT count(*) FROM profstore.samples"), "40");
+	unlink("/tmp/test_roads_skip");
 
 	/* one that is none does not stop the others */
 	write_text(path[0], "\x1f\x8b no gzip");

@@ -1016,7 +1016,7 @@ test_interpreted_code_cut(void **state)
 	send(fixture, &record);
 	finish(fixture);
 	batch_stacks(fixture->batch, &stacks);
-	/* 384 words are 128 frames; of the last 128 the first word ends a frame, the last is the root */
+	/* 384 words are 128 frames; of the last 128 the first one ends a frame, the last is the root */
 	assert_int_equal(stacks[0].depth, 128 + 1 + (PFS_ROOT_FRAMES - 2) / 3 + 1);
 	stack_text(fixture->batch, 0, text, sizeof(text));
 	assert_non_null(strstr(text, "recurse;[frames cut];recurse;recurse"));
@@ -1028,8 +1028,8 @@ test_interpreted_code_cut(void **state)
 }
 
 /*
- * A walk that we go on with keeps what an interpreter's walk had recorded before; the frame at which
- * the kernel stopped is walked again.
+ * A walk that we go on with keeps what an interpreter's walk had recorded before; the frame at
+ * which the kernel stopped is walked again.
  */
 static void
 test_interpreted_code_late(void **state)

@@ -623,7 +623,7 @@ span_at(const World *world, uint64_t address)
 
 void *__tls_get_addr(void *); /* of the dynamic loader */
 
-/* Which word of the stack, from 1 on, the rule at the address takes for the return address; 0: none. */
+/* Which word of the stack, from 1 on, the rule takes for the return address; 0: none. */
 static uint64_t
 told_caller(const Unwinder *unwinder, const ExecImage *process, uint64_t pc)
 {

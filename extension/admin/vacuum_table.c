@@ -7,13 +7,14 @@
 #include "access/xact.h"
 #include "commands/vacuum.h"
 #include "nodes/makefuncs.h"
+#include "storage/bufmgr.h"
 #include "utils/memutils.h"
 
 #if PG_VERSION_NUM < 160000
-#define RUN_VACUUM(tables, params, context) vacuum(tables, params, NULL, true)
-#define OPTIONS								(VACOPT_VACUUM | VACOPT_SKIP_LOCKED | VACOPT_PROCESS_TOAST)
+#define RUN_VACUUM(tables, params, buffers, context) vacuum(tables, params, buffers, true)
+#define OPTIONS										 (VACOPT_VACUUM | VACOPT_SKIP_LOCKED | VACOPT_PROCESS_TOAST)
 #else
-#define RUN_VACUUM(tables, params, context) vacuum(tables, params, NULL, context, true)
+#define RUN_VACUUM(tables, params, buffers, context) vacuum(tables, params, buffers, context, true)
 #define OPTIONS                                                                        \
 	(VACOPT_VACUUM | VACOPT_SKIP_LOCKED | VACOPT_PROCESS_MAIN | VACOPT_PROCESS_TOAST | \
 	 VACOPT_SKIP_DATABASE_STATS)
@@ -33,12 +34,13 @@ pfs_vacuum_table(Oid table_id)
 		AllocSetContextCreate(TopMemoryContext, "profstore vacuum", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext outer = MemoryContextSwitchTo(context);
 	List *tables = list_make1(makeVacuumRelation(NULL, table_id, NIL));
+	BufferAccessStrategy buffers = GetAccessStrategy(BAS_VACUUM);
 
 	/* outlives the transactions; before 16 it is found here */
 	PortalContext = context;
 	SetCurrentStatementStartTimestamp();
 	StartTransactionCommand();
-	RUN_VACUUM(tables, &params, context);
+	RUN_VACUUM(tables, &params, buffers, context);
 	CommitTransactionCommand();
 	PortalContext = NULL;
 	MemoryContextSwitchTo(outer);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "formats/clean_text.h"
-#include "formats/scratch.h"
+#include "formats/memory.h"
 
 static PfsText
 rest_of(PfsText text, uint32_t at)

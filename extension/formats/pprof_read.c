@@ -28,12 +28,19 @@ typedef struct MemoryRange
 	uint64_t offset;
 } MemoryRange;
 
-/* Where fields of a kind begin. */
-typedef struct FieldList
+/* Where messages of a kind are. */
+typedef struct Message
 {
-	uint32_t *begins;
+	uint32_t begin;
+	uint32_t length;
+	uint32_t offset; /* of its tag */
+} Message;
+
+typedef struct MessageList
+{
+	Message *messages;
 	uint32_t count;
-} FieldList;
+} MessageList;
 
 typedef struct Reader
 {
@@ -44,9 +51,11 @@ typedef struct Reader
 	PfsReadError *error;
 	PfsText *strings;
 	uint32_t string_count;
-	FieldList location_fields;
-	FieldList sample_fields;
-	FieldList other_fields;
+	MessageList function_list;
+	MessageList location_list;
+	MessageList sample_list;
+	uint32_t *others; /* tags of all other fields */
+	uint32_t other_count;
 	MemoryRange *ranges;
 	PfsIdIndex mappings;
 	PfsIdIndex functions;
@@ -101,29 +110,45 @@ read_string(Reader *reader, const PfsWireField *field)
 			   : refused(reader);
 }
 
-/* Adds a field to the list of those that are read later. */
+/* Adds a message to a list, to be read later. */
 static PfsReadStatus
-keep_field(Reader *reader, FieldList *list, size_t begin)
+list_message(Reader *reader, MessageList *list, const PfsWireField *field)
 {
-	if (!PFS_GROW(reader->budget, list->begins, list->count))
+	if (field->wire_type != PFS_WIRE_BYTES)
+		return malformed(reader, "field is no message");
+	if (!PFS_GROW(reader->budget, list->messages, list->count))
 		return refused(reader);
-	list->begins[list->count++] = (uint32_t) begin;
+	list->messages[list->count++] =
+		(Message){ (uint32_t) (field->bytes - reader->bytes), (uint32_t) field->length,
+				   (uint32_t) reader->offset };
+	return PFS_READ_OK;
+}
+
+/* The same for a field of any kind, which is looked at once more. */
+static PfsReadStatus
+list_other(Reader *reader)
+{
+	if (!PFS_GROW(reader->budget, reader->others, reader->other_count))
+		return refused(reader);
+	reader->others[reader->other_count++] = (uint32_t) reader->offset;
 	return PFS_READ_OK;
 }
 
 static PfsReadStatus
-list_field(Reader *reader, const PfsWireField *field, size_t begin)
+list_field(Reader *reader, const PfsWireField *field)
 {
 	switch (field->number)
 	{
 		case PFS_PPROF_STRING_TABLE:
 			return read_string(reader, field);
+		case PFS_PPROF_FUNCTION:
+			return list_message(reader, &reader->function_list, field);
 		case PFS_PPROF_LOCATION:
-			return keep_field(reader, &reader->location_fields, begin);
+			return list_message(reader, &reader->location_list, field);
 		case PFS_PPROF_SAMPLE:
-			return keep_field(reader, &reader->sample_fields, begin);
+			return list_message(reader, &reader->sample_list, field);
 		default:
-			return keep_field(reader, &reader->other_fields, begin);
+			return list_other(reader);
 	}
 }
 
@@ -140,23 +165,40 @@ list_fields(Reader *reader)
 		pfs_pause(reader->budget->pause);
 		reader->offset = at;
 		problem = pfs_wire_field(reader->bytes, reader->length, &at, &field);
-		status = problem == NULL ? list_field(reader, &field, reader->offset)
-								 : malformed(reader, problem);
+		status = problem == NULL ? list_field(reader, &field) : malformed(reader, problem);
 	}
 	return status;
 }
 
 static PfsReadStatus
-read_fields(Reader *reader, const FieldList *list, FieldFn function)
+read_list_of(Reader *reader, const MessageList *list, FieldFn function)
 {
 	PfsReadStatus status = PFS_READ_OK;
 
 	for (uint32_t i = 0; status == PFS_READ_OK && i < list->count; i++)
 	{
-		size_t at = reader->offset = list->begins[i];
-		PfsWireField field;
+		const Message *message = &list->messages[i];
+		const PfsWireField field = { .wire_type = PFS_WIRE_BYTES,
+									 .bytes = reader->bytes + message->begin,
+									 .length = message->length };
 
 		pfs_pause(reader->budget->pause);
+		reader->offset = message->offset;
+		status = function(reader, &field);
+	}
+	return status;
+}
+
+static PfsReadStatus
+read_others(Reader *reader, FieldFn function)
+{
+	PfsReadStatus status = PFS_READ_OK;
+
+	for (uint32_t i = 0; status == PFS_READ_OK && i < reader->other_count; i++)
+	{
+		size_t at = reader->offset = reader->others[i];
+		PfsWireField field;
+
 		/* it was one when it was listed */
 		pfs_wire_field(reader->bytes, reader->length, &at, &field);
 		status = function(reader, &field);
@@ -389,8 +431,6 @@ read_plain(Reader *reader, const PfsWireField *field)
 			return read_sample_type(reader, field);
 		case PFS_PPROF_MAPPING:
 			return read_mapping(reader, field);
-		case PFS_PPROF_FUNCTION:
-			return read_function(reader, field);
 		case PFS_PPROF_PERIOD_TYPE:
 			return read_value_type(reader, field, &reader->profile->period_type);
 		case PFS_PPROF_COMMENT:
@@ -614,7 +654,9 @@ read_all(Reader *reader)
 	PfsReadStatus status = list_fields(reader);
 
 	if (status == PFS_READ_OK)
-		status = read_fields(reader, &reader->other_fields, read_plain);
+		status = read_others(reader, read_plain);
+	if (status == PFS_READ_OK)
+		status = read_list_of(reader, &reader->function_list, read_function);
 	if (status == PFS_READ_OK)
 		status = finish_ids(reader, &reader->mappings, "two mappings have the same id");
 	if (status == PFS_READ_OK)
@@ -624,11 +666,11 @@ read_all(Reader *reader)
 	if (status == PFS_READ_OK)
 		status = find_default_type(reader);
 	if (status == PFS_READ_OK)
-		status = read_fields(reader, &reader->location_fields, read_location);
+		status = read_list_of(reader, &reader->location_list, read_location);
 	if (status == PFS_READ_OK)
 		status = finish_ids(reader, &reader->locations, "two locations have the same id");
 	if (status == PFS_READ_OK)
-		status = read_fields(reader, &reader->sample_fields, read_sample);
+		status = read_list_of(reader, &reader->sample_list, read_sample);
 	return status;
 }
 
@@ -656,9 +698,10 @@ pfs_pprof_read(const uint8_t *bytes, size_t length, PfsProfile *profile, PfsRead
 	else
 		status = read_all(&reader);
 	release(reader.budget, reader.strings);
-	release(reader.budget, reader.location_fields.begins);
-	release(reader.budget, reader.sample_fields.begins);
-	release(reader.budget, reader.other_fields.begins);
+	release(reader.budget, reader.function_list.messages);
+	release(reader.budget, reader.location_list.messages);
+	release(reader.budget, reader.sample_list.messages);
+	release(reader.budget, reader.others);
 	release(reader.budget, reader.ranges);
 	release(reader.budget, reader.mappings.entries);
 	release(reader.budget, reader.functions.entries);

@@ -6,9 +6,6 @@
 
 #include "formats/pprof_wire.h"
 
-/* The number of a field is shifted by this in its tag. */
-#define TAG_SHIFT 3
-
 bool
 pfs_wire_long_varint(const uint8_t *bytes, size_t length, size_t *at, uint64_t *value)
 {
@@ -24,40 +21,6 @@ pfs_wire_long_varint(const uint8_t *bytes, size_t length, size_t *at, uint64_t *
 			return true;
 	}
 	return false;
-}
-
-const char *
-pfs_wire_field(const uint8_t *bytes, size_t length, size_t *at, PfsWireField *field)
-{
-	uint64_t tag;
-
-	if (!pfs_wire_varint(bytes, length, at, &tag) || tag >> TAG_SHIFT == 0)
-		return "invalid field tag";
-	*field =
-		(PfsWireField){ .number = tag >> TAG_SHIFT, .wire_type = tag & ((1 << TAG_SHIFT) - 1) };
-	switch (field->wire_type)
-	{
-		case PFS_WIRE_VARINT:
-			return pfs_wire_varint(bytes, length, at, &field->value) ? NULL : "invalid number";
-		case PFS_WIRE_BYTES:
-			if (!pfs_wire_varint(bytes, length, at, &field->value))
-				return "invalid length";
-			break;
-		case PFS_WIRE_64_BITS:
-			field->value = 8;
-			break;
-		case PFS_WIRE_32_BITS:
-			field->value = 4;
-			break;
-		default:
-			return "unknown wire type";
-	}
-	if (field->value > length - *at)
-		return "field extends beyond the end";
-	field->bytes = bytes + *at;
-	field->length = (size_t) field->value;
-	*at += field->length;
-	return NULL;
 }
 
 /* Passes over a field that is no number, and is none of those that are wanted. */
@@ -82,7 +45,8 @@ pfs_wire_numbers(const PfsWireField *message, uint64_t *numbers, uint32_t count)
 
 		if (!pfs_wire_varint(message->bytes, message->length, &at, &tag))
 			return false;
-		if ((tag & ((1 << TAG_SHIFT) - 1)) != PFS_WIRE_VARINT || tag >> TAG_SHIFT == 0)
+		if ((tag & ((1 << PFS_WIRE_TAG_SHIFT) - 1)) != PFS_WIRE_VARINT ||
+			tag >> PFS_WIRE_TAG_SHIFT == 0)
 		{
 			at = begin;
 			if (!pass_over(message, &at, count))
@@ -91,8 +55,8 @@ pfs_wire_numbers(const PfsWireField *message, uint64_t *numbers, uint32_t count)
 		}
 		if (!pfs_wire_varint(message->bytes, message->length, &at, &value))
 			return false;
-		if (tag >> TAG_SHIFT < count)
-			numbers[tag >> TAG_SHIFT] = value;
+		if (tag >> PFS_WIRE_TAG_SHIFT < count)
+			numbers[tag >> PFS_WIRE_TAG_SHIFT] = value;
 	}
 	return true;
 }

@@ -24,16 +24,28 @@ typedef struct PfsWireField
 	size_t length;
 } PfsWireField;
 
-/* The varint at *at where it has more than one byte; see pfs_wire_varint. */
+/* The number of a field is shifted by this in its tag. */
+#define PFS_WIRE_TAG_SHIFT 3
+
+/* The varint at *at, however many bytes it has; see pfs_wire_varint. */
 bool pfs_wire_long_varint(const uint8_t *bytes, size_t length, size_t *at, uint64_t *value);
 
 /* Reads a varint at *at; false at the end of the bytes, or beyond 64 bits. */
 static inline bool
 pfs_wire_varint(const uint8_t *bytes, size_t length, size_t *at, uint64_t *value)
 {
-	if (*at < length && bytes[*at] < 0x80)
+	const uint8_t *next = bytes + *at;
+
+	if (*at < length && next[0] < 0x80)
 	{
-		*value = bytes[(*at)++];
+		*value = next[0];
+		*at += 1;
+		return true;
+	}
+	if (length - *at >= 2 && *at < length && next[1] < 0x80)
+	{
+		*value = (uint64_t) (next[0] & 0x7f) | (uint64_t) next[1] << 7;
+		*at += 2;
 		return true;
 	}
 	return pfs_wire_long_varint(bytes, length, at, value);
@@ -42,7 +54,39 @@ pfs_wire_varint(const uint8_t *bytes, size_t length, size_t *at, uint64_t *value
 /*
  * Reads the field at *at, which moves behind it; returns what is wrong with it, NULL for nothing.
  */
-const char *pfs_wire_field(const uint8_t *bytes, size_t length, size_t *at, PfsWireField *field);
+static inline const char *
+pfs_wire_field(const uint8_t *bytes, size_t length, size_t *at, PfsWireField *field)
+{
+	uint64_t tag;
+
+	if (!pfs_wire_varint(bytes, length, at, &tag) || tag >> PFS_WIRE_TAG_SHIFT == 0)
+		return "invalid field tag";
+	*field = (PfsWireField){ .number = tag >> PFS_WIRE_TAG_SHIFT,
+							 .wire_type = tag & ((1 << PFS_WIRE_TAG_SHIFT) - 1) };
+	switch (field->wire_type)
+	{
+		case PFS_WIRE_VARINT:
+			return pfs_wire_varint(bytes, length, at, &field->value) ? NULL : "invalid number";
+		case PFS_WIRE_BYTES:
+			if (!pfs_wire_varint(bytes, length, at, &field->value))
+				return "invalid length";
+			break;
+		case PFS_WIRE_64_BITS:
+			field->value = 8;
+			break;
+		case PFS_WIRE_32_BITS:
+			field->value = 4;
+			break;
+		default:
+			return "unknown wire type";
+	}
+	if (field->value > length - *at)
+		return "field extends beyond the end";
+	field->bytes = bytes + *at;
+	field->length = (size_t) field->value;
+	*at += field->length;
+	return NULL;
+}
 
 /*
  * Reads a message whose fields are numbers: those numbered below count, 0 where one is not there.

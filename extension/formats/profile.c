@@ -5,29 +5,10 @@
 #include <string.h>
 
 #include "formats/profile.h"
-#include "formats/scratch.h"
 
 /* The loader puts nothing below, programs with fixed addresses lie there; the kernel lies above. */
 #define LOADER_FIRST (UINT64_C(1) << 32)
 #define LOADER_LAST	 (UINT64_C(1) << 63)
-
-void *
-pfs_grow(PfsBudget *budget, void *array, size_t count, size_t element_bytes)
-{
-	size_t added = (count == 0 ? PFS_FIRST_CAPACITY : count) * element_bytes;
-	void *grown;
-
-	if (added > budget->left)
-	{
-		budget->exhausted = true;
-		return NULL;
-	}
-	grown =
-		budget->allocator.realloc(budget->allocator.context, array, count * element_bytes + added);
-	if (grown != NULL)
-		budget->left -= added;
-	return grown;
-}
 
 PfsReadStatus
 pfs_budget_status(const PfsBudget *budget, PfsReadError *error)

@@ -12,7 +12,7 @@
 #ifndef PFS_PROFILE_H
 #define PFS_PROFILE_H
 
-#include "codec/segment.h"
+#include "formats/memory.h"
 
 #define PFS_NONE UINT32_MAX
 
@@ -38,25 +38,6 @@ typedef struct PfsReadError
 } PfsReadError;
 
 /*
- * Called again and again by what may take long: between pieces of compressed data, fields and
- * lines. It may leave by longjmp, since there is no memory but the allocator's. NULL: nobody wants
- * to be called.
- */
-typedef void (*PfsPauseFn)(void);
-
-/*
- * Memory of a reader: an allocator, and how much may still be asked for; and whom it calls in
- * between.
- */
-typedef struct PfsBudget
-{
-	PfsAllocator allocator;
-	PfsPauseFn pause;
-	size_t left;
-	bool exhausted; /* memory was refused because of the budget */
-} PfsBudget;
-
-/*
  * Memory that the objects of a profile of so many bytes may take: of dense real ones they take 2 to
  * 8 times its bytes.
  */
@@ -66,27 +47,11 @@ pfs_profile_budget_bytes(size_t length)
 	return (size_t) 4 * 1024 * 1024 + length * 16;
 }
 
-static inline void
-pfs_pause(PfsPauseFn pause)
-{
-	if (pause != NULL)
-		pause();
-}
-
 typedef struct PfsText
 {
 	const char *data;
 	uint32_t length;
 } PfsText;
-
-/* Small pieces of memory that go all at once: scratch.h. Zeroed: empty. */
-typedef struct PfsScratchChunk PfsScratchChunk;
-
-typedef struct PfsScratch
-{
-	PfsScratchChunk *chunks; /* newest first */
-	size_t free_bytes;		 /* at the end of the newest */
-} PfsScratch;
 
 typedef struct PfsProfileMapping
 {
@@ -177,30 +142,6 @@ typedef struct PfsProfile
 	PfsProfileSample *samples;
 	int64_t *values; /* type_count for each sample */
 } PfsProfile;
-
-/*
- * Makes room for one more element of an array, which doubles; false where memory or budget are out,
- * with the array as it was. Arrays of a profile are grown by this alone.
- */
-#define PFS_GROW(budget, array, count)                                                       \
-	({                                                                                       \
-		void *grown_ = pfs_is_full(count) ? pfs_grow(budget, array, count, sizeof(*(array))) \
-										  : (void *) (array);                                \
-                                                                                             \
-		if (grown_ != NULL)                                                                  \
-			(array) = grown_;                                                                \
-		grown_ != NULL;                                                                      \
-	})
-void *pfs_grow(PfsBudget *budget, void *array, size_t count, size_t element_bytes);
-
-/* Capacities are powers of two from this on, so an array is full where its count is one. */
-#define PFS_FIRST_CAPACITY 8
-
-static inline bool
-pfs_is_full(size_t count)
-{
-	return count == 0 || (count >= PFS_FIRST_CAPACITY && (count & (count - 1)) == 0);
-}
 
 /* What a refusal means: PFS_READ_TOO_LARGE or PFS_READ_NO_MEMORY. */
 PfsReadStatus pfs_budget_status(const PfsBudget *budget, PfsReadError *error);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "formats/scratch.h"
+#include "formats/memory.h"
 #include "formats/series_labels.h"
 
 #define TAKEN_PREFIX "exported_"

@@ -30,7 +30,7 @@ void pfs_stack_table_add(PfsStackTable *table, int64 stack_id, int128 value, int
 void pfs_stack_table_add_rows(PfsStackTable *table, const int64 *stacks, const int64 *values,
 							  uint32 row_count);
 
-/* After the additions, for a table that is not read at once: it keeps at most half of the memory. */
+/* After the additions, if the table is not read at once: it keeps at most half of the memory. */
 void pfs_stack_table_settle(PfsStackTable *table);
 
 /*

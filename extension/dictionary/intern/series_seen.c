@@ -19,6 +19,7 @@
 
 #include "base/arrays.h"
 #include "base/relations.h"
+#include "dictionary/cache/rows.h"
 #include "dictionary/intern/arrays.h"
 #include "dictionary/intern/owner.h"
 #include "dictionary/intern/series_seen.h"
@@ -34,6 +35,7 @@ typedef struct Seen
 	SubTransactionId told_in;
 	TimestampTz first;
 	TimestampTz last;
+	bool is_wide_enough; /* its row */
 } Seen;
 
 /* Of the running transaction, in TopTransactionContext. */
@@ -41,15 +43,19 @@ static Seen *told;
 static uint32 told_count;
 static uint32 told_capacity;
 
-/* last_seen may be a minute old, so that rows are not written with every batch. */
+/* Columns of profstore.series. */
+#define SERIES_FIRST_SEEN 5
+#define SERIES_LAST_SEEN  6
+
+/* last_seen may be so old, so that rows are not written with every batch. */
+#define LAST_SEEN_SLACK USECS_PER_MINUTE
+
 static const char widen[] =
 	"UPDATE profstore.series AS s "
 	"SET first_seen = least(s.first_seen, n.first), last_seen = greatest(s.last_seen, n.last) "
 	"FROM (SELECT k.id, t.first, t.last "
 	"FROM unnest($1, $2, $3) AS t(id, first, last) "
 	"JOIN profstore.series AS k ON k.id OPERATOR(pg_catalog.=) t.id "
-	"WHERE (k.first_seen OPERATOR(pg_catalog.<=) t.first AND k.last_seen OPERATOR(pg_catalog.>=) "
-	"(t.last OPERATOR(pg_catalog.-) '1 minute'::pg_catalog.interval)) IS NOT TRUE "
 	"ORDER BY k.id FOR NO KEY UPDATE OF k) AS n "
 	"WHERE s.id OPERATOR(pg_catalog.=) n.id";
 
@@ -75,8 +81,9 @@ pfs_series_seen(int32 series_id, TimestampTz first, TimestampTz last)
 {
 	check_times(first, last);
 	PFS_RESERVE_IN(TopTransactionContext, told, told_capacity, told_count + 1);
-	told[told_count++] =
-		(Seen){ pfs_relation_oid("series"), series_id, GetCurrentSubTransactionId(), first, last };
+	told[told_count++] = (Seen){
+		pfs_relation_oid("series"), series_id, GetCurrentSubTransactionId(), first, last, false
+	};
 }
 
 static void
@@ -125,6 +132,35 @@ merge_told(void)
 	told_count = merged + 1;
 }
 
+/* Marks a series whose row holds its range. */
+static void
+mark_wide_enough(TupleTableSlot *slot, void *argument)
+{
+	Seen wanted = { .series_id = DatumGetInt32(slot->tts_values[0]) };
+	Seen *seen = bsearch(&wanted, told, told_count, sizeof(Seen), compare_seen);
+
+	seen->is_wide_enough =
+		!slot->tts_isnull[SERIES_FIRST_SEEN - 1] && !slot->tts_isnull[SERIES_LAST_SEEN - 1] &&
+		DatumGetTimestampTz(slot->tts_values[SERIES_FIRST_SEEN - 1]) <= seen->first &&
+		DatumGetTimestampTz(slot->tts_values[SERIES_LAST_SEEN - 1]) >= seen->last - LAST_SEEN_SLACK;
+}
+
+static void
+forget_wide_enough(void)
+{
+	int32 *ids = PFS_ARRAY(int32, told_count);
+	uint32 left = 0;
+
+	for (uint32 i = 0; i < told_count; i++)
+		ids[i] = told[i].series_id;
+	pfs_rows_read("series", ids, told_count, mark_wide_enough, NULL);
+	for (uint32 i = 0; i < told_count; i++)
+		if (!told[i].is_wide_enough)
+			told[left++] = told[i];
+	told_count = left;
+	pfree(ids);
+}
+
 static void
 run_widen(void)
 {
@@ -156,13 +192,20 @@ run_widen(void)
 }
 
 static void
+widen_told(void)
+{
+	merge_told();
+	forget_wide_enough();
+	if (told_count > 0)
+		run_widen();
+}
+
+static void
 widen_series(void)
 {
 	forget_dropped();
-	if (told_count == 0)
-		return;
-	merge_told();
-	pfs_run_as_owner("series", run_widen);
+	if (told_count > 0)
+		pfs_run_as_owner("series", widen_told);
 }
 
 static void

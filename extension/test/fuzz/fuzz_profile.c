@@ -10,8 +10,8 @@
 #include "formats/clean_text.h"
 #include "formats/gunzip.h"
 #include "formats/lines.h"
+#include "formats/memory.h"
 #include "formats/profile_rows.h"
-#include "formats/scratch.h"
 
 #define MAX_UNPACKED (1 << 20)
 

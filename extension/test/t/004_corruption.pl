@@ -84,6 +84,7 @@ sub overwrite
 	close $handle;
 }
 
+$node->safe_psql('postgres', q(SELECT profstore.compact('large')));
 my $toast = $node->safe_psql('postgres', q(SELECT pg_relation_filepath(reltoastrelid) FROM pg_class WHERE relname = 'large'));
 my $main = $node->safe_psql('postgres', q(SELECT pg_relation_filepath('small')));
 $node->stop;

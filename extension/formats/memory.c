@@ -1,11 +1,29 @@
 /*
- * scratch.c
- *		A list of chunks, of which the newest is filled up.
+ * memory.c
+ *		Arrays double; a scratch is a list of chunks, of which the newest is filled up.
  */
-#include "formats/scratch.h"
+#include "formats/memory.h"
 
 #define CHUNK_BYTES ((size_t) 8 * 1024)
 #define ALIGNMENT	sizeof(int64_t)
+
+void *
+pfs_grow(PfsBudget *budget, void *array, size_t count, size_t element_bytes)
+{
+	size_t added = (count == 0 ? PFS_FIRST_CAPACITY : count) * element_bytes;
+	void *grown;
+
+	if (added > budget->left)
+	{
+		budget->exhausted = true;
+		return NULL;
+	}
+	grown =
+		budget->allocator.realloc(budget->allocator.context, array, count * element_bytes + added);
+	if (grown != NULL)
+		budget->left -= added;
+	return grown;
+}
 
 struct PfsScratchChunk
 {

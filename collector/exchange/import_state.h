@@ -1,11 +1,11 @@
 /*
- * import.h
+ * import_state.h
  *		What the lanes of an import share: which file is next, and what became of all.
  *
  * A lane takes files, decodes them and has a writer of its own store them, many in a transaction.
  */
-#ifndef COLLECTOR_IMPORT_H
-#define COLLECTOR_IMPORT_H
+#ifndef COLLECTOR_IMPORT_STATE_H
+#define COLLECTOR_IMPORT_STATE_H
 
 #include <pthread.h>
 
@@ -58,6 +58,16 @@ void import_failed(Import *import, size_t file, const Failure *why);
 
 /* No file can be stored any more. */
 void import_end(Import *import, const Failure *why);
+
+/* Files of all lanes; give it back in any case. */
+void import_init(Import *import, const ExchangeOptions *options);
+void import_fini(Import *import);
+
+/* To each lane its part of the files. */
+void import_divide(Import *import);
+
+/* No file is taken any more; what is under way has a while. */
+void import_stop(Import *import);
 
 /* Waits for a change, a fifth of a second at most. Lock held. */
 void import_wait(Import *import);

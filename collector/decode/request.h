@@ -1,0 +1,48 @@
+/*
+ * request.h
+ *		What is to be decoded, and how that ends.
+ */
+#ifndef COLLECTOR_DECODE_REQUEST_H
+#define COLLECTOR_DECODE_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "batch/batch.h"
+
+typedef enum ProfileFormat
+{
+	PROFILE_PPROF, /* gzip or not */
+	PROFILE_FOLDED,
+	PROFILE_PERF_SCRIPT
+} ProfileFormat;
+
+/* What is known of a profile beside its bytes. */
+typedef struct DecodeRequest
+{
+	ProfileFormat format;
+	const BatchLabel *labels; /* of all series; __name__ names the profile type */
+	size_t label_count;
+	bool has_time;
+	int64_t time_us; /* of the samples, since 1970; without: the profile's own */
+	int64_t now_us;	 /* for a profile that does not say */
+} DecodeRequest;
+
+typedef enum DecodeEnd
+{
+	DECODE_OK,
+	DECODE_NO_ROOM, /* store the batch, and decode again into an empty one */
+	DECODE_INVALID, /* no such profile: message and offset */
+	DECODE_SERVER,	/* only the server can tell what it is, or why it is refused: message */
+	DECODE_NO_MEMORY
+} DecodeEnd;
+
+typedef struct DecodeResult
+{
+	size_t sample_count; /* rows */
+	const char *message; /* static text */
+	size_t offset;		 /* of the byte, unpacked, at which it was seen */
+} DecodeResult;
+
+#endif

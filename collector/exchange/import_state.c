@@ -1,0 +1,154 @@
+/*
+ * import_state.c
+ *		Which file is next, and what became of all.
+ */
+#include "exchange/import_state.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "base/clock.h"
+
+#define MODULE "import"
+
+/* How long a lane that was told to stop waits for what is under way. */
+#define STOP_NS (INT64_C(5) * 1000000000)
+
+#define WAIT_NS (INT64_C(200) * 1000000)
+
+void
+import_init(Import *import, const ExchangeOptions *options)
+{
+	pthread_condattr_t attributes;
+
+	*import = (Import){ .options = options };
+	pthread_mutex_init(&import->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&import->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+}
+
+void
+import_fini(Import *import)
+{
+	given_labels_free(&import->labels);
+	file_list_free(&import->files);
+	pthread_cond_destroy(&import->changed);
+	pthread_mutex_destroy(&import->lock);
+}
+
+const char *
+import_format_name(ProfileFormat format)
+{
+	static const char *const names[] = { "pprof", "folded", "perf-script" };
+
+	return names[format];
+}
+
+/* Gives a lane the second half of the longest range. Lock held. */
+static void
+share(Import *import, FileRange *own)
+{
+	FileRange *longest = own;
+	size_t half;
+
+	for (int64_t i = 0; i < import->options->jobs; i++)
+	{
+		FileRange *range = &import->left[i];
+
+		if (range->end - range->next > longest->end - longest->next)
+			longest = range;
+	}
+	half = (longest->end - longest->next) / 2;
+	*own = (FileRange){ longest->end - half, longest->end };
+	longest->end -= half;
+}
+
+bool
+import_take(Import *import, size_t lane, size_t *file)
+{
+	FileRange *own = &import->left[lane];
+	bool taken;
+
+	pthread_mutex_lock(&import->lock);
+	if (own->next == own->end)
+		share(import, own);
+	taken = !import->stop && own->next < own->end;
+	if (taken)
+		*file = own->next++;
+	pthread_mutex_unlock(&import->lock);
+	return taken;
+}
+
+void
+import_divide(Import *import)
+{
+	size_t lanes = (size_t) import->options->jobs;
+
+	for (size_t i = 0; i < lanes; i++)
+		import->left[i] =
+			(FileRange){ import->files.count * i / lanes, import->files.count * (i + 1) / lanes };
+}
+
+void
+import_stored(Import *import, size_t file, ProfileFormat format, int64_t samples)
+{
+	pthread_mutex_lock(&import->lock);
+	import->stored++;
+	import->samples += samples;
+	printf("%s: %s, %" PRId64 " samples\n", import->files.paths[file], import_format_name(format),
+		   samples);
+	pthread_mutex_unlock(&import->lock);
+}
+
+/* No file is taken any more; what is under way has a while. Lock held. */
+static void
+stop(Import *import)
+{
+	import->stop = true;
+	if (import->give_up_ns == 0)
+		import->give_up_ns = clock_ns(CLOCK_MONOTONIC) + STOP_NS;
+	pthread_cond_broadcast(&import->changed);
+}
+
+void
+import_stop(Import *import)
+{
+	pthread_mutex_lock(&import->lock);
+	stop(import);
+	pthread_mutex_unlock(&import->lock);
+}
+
+void
+import_failed(Import *import, size_t file, const Failure *why)
+{
+	failure_log(why, MODULE);
+	pthread_mutex_lock(&import->lock);
+	import->failed++;
+	if (import->options->stop_on_error)
+		stop(import);
+	pthread_mutex_unlock(&import->lock);
+}
+
+void
+import_end(Import *import, const Failure *why)
+{
+	pthread_mutex_lock(&import->lock);
+	if (import->failure.code == EXIT_OK)
+		import->failure = *why;
+	stop(import);
+	pthread_mutex_unlock(&import->lock);
+}
+
+void
+import_wait(Import *import)
+{
+	struct timespec until;
+	int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + WAIT_NS;
+
+	until.tv_sec = until_ns / 1000000000;
+	until.tv_nsec = until_ns % 1000000000;
+	pthread_cond_timedwait(&import->changed, &import->lock, &until);
+}
