@@ -49,12 +49,13 @@ random_keys(Random *random, int64 *keys)
 static PfsBlockFilter
 random_filter(Random *random, int64 *keys)
 {
-	PfsBlockFilter filter = { 1, random_value(random), random_value(random), NULL, 0, false };
+	PfsBlockFilter filter = { 1, random_value(random), random_value(random), NULL, 0, 0, false };
 
 	if (random_below(random, 2) == 0)
 	{
 		filter.keys = keys;
 		filter.key_count = random_keys(random, keys);
+		filter.key_shift = (uint8) random_below(random, 4);
 	}
 	return filter;
 }
@@ -66,7 +67,7 @@ passes(const PfsBlockFilter *filter, int64 value)
 	bool is_key = filter->keys == NULL;
 
 	for (uint32 i = 0; i < filter->key_count; i++)
-		is_key |= filter->keys[i] == value;
+		is_key |= filter->keys[i] == value >> filter->key_shift;
 	return value >= filter->low && value <= filter->high && is_key;
 }
 
