@@ -22,7 +22,7 @@ take_facts(const Result *result, ImportFacts *facts)
 {
 	facts->has_time = !result_is_null(result, 0);
 	facts->takes_texts = result_is(result, 1, true);
-	/* infinities are the ends of int8: those before 1970 and far ahead are the server's to refuse */
+	/* infinities are the ends of int8: what is out of range the server refuses */
 	if (__builtin_add_overflow(result_int8(result, 0), EPOCH_DIFFERENCE_US, &facts->time_us))
 		facts->time_us = INT64_MAX;
 }

@@ -44,9 +44,9 @@ typedef struct Import
 const char *import_format_name(ProfileFormat format);
 
 /*
- * The next file of a lane; false: no more. Each begins with a part of its own, since neighbours have
- * much in common, and two lanes that store the same new stacks at once store them twice. Then it
- * takes half of what another has left.
+ * The next file of a lane; false: no more. Each begins with a part of its own, since neighbours
+ * have much in common, and two lanes that store the same new stacks at once store them twice. Then
+ * it takes half of what another has left.
  */
 bool import_take(Import *import, size_t lane, size_t *file);
 

@@ -22,8 +22,8 @@ typedef struct Target
 } Target;
 
 /*
- * uuid NULL: one drawn at random. cache_bytes: of known ids. 0 or -errno; to be given back in either
- * case. Must not move.
+ * uuid NULL: one drawn at random. cache_bytes: of known ids. 0 or -errno; to be given back in
+ * either case. Must not move.
  */
 int target_init(Target *target, const char *conninfo, const char *node, const char *uuid,
 				size_t cache_bytes, int wake_fd);

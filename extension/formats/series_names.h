@@ -64,7 +64,7 @@ typedef struct PfsTypeParts
  */
 void pfs_profile_type_name(const PfsTypeParts *parts, char result[PFS_PROFILE_TYPE_MAX]);
 
-/* Dictionary partition of stacks of a program whose build ID is not known: service, else "import". */
+/* Dictionary partition of stacks of a program without a build ID: service, else "import". */
 PfsText pfs_labels_partition(const PfsLabels *labels);
 
 #endif

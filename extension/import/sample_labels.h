@@ -26,7 +26,9 @@ typedef struct PfsSampleLabel
  */
 PfsLabels pfs_labels_own(Jsonb *labels);
 
-/* The importer's labels but PFS_NAME_LABEL, and those of a sample, whose texts are the profile's. */
+/*
+ * The importer's labels but PFS_NAME_LABEL, and those of a sample, whose texts are the profile's.
+ */
 Jsonb *pfs_series_labels(const PfsImport *import, const PfsLabels *of_sample);
 
 /* What a series' labels were in a file, in the order of their names; returns the number. */
