@@ -53,7 +53,7 @@ user_frame_next(const uint64_t *words, uint32_t count, uint32_t *at, UserFrame *
 							  .more_count = more,
 							  .more = words + place + 1 };
 		if (more > 0)
-			frame->interpreter = PFS_FRAME_INTERPRETER(word);
+			frame->interpreter = (uint8_t) PFS_FRAME_INTERPRETER(word);
 		else
 		{
 			frame->code = user_frame_code(word);

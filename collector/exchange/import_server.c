@@ -13,8 +13,8 @@
 static const char *const statements[] = {
 	"SELECT profstore.import_pprof($1, $2::jsonb, nullif($3, '')::timestamptz)",
 	"SELECT profstore.import_folded(convert_from($1, 'UTF8'), $2::jsonb, nullif($3, '')::timestamptz)",
-	"SELECT profstore.import_perf_script(convert_from($1, 'UTF8'), $2::jsonb, "
-	"nullif($3, '')::timestamptz)",
+	("SELECT profstore.import_perf_script(convert_from($1, 'UTF8'), $2::jsonb, "
+	 "nullif($3, '')::timestamptz)"),
 };
 
 static void
