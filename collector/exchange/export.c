@@ -102,10 +102,7 @@ run_export(Connection *connection, const ExchangeOptions *options, Failure *fail
 		*failure = error.failure;
 		/* a selector, time or expression that is none */
 		if (strncmp(error.sqlstate, "22", 2) == 0 || strcmp(error.sqlstate, "42601") == 0)
-		{
 			failure->code = EXIT_CONFIG;
-			failure_hint(failure, "%s", "");
-		}
 		code = failure->code;
 	}
 	for (int i = 0; i < PARAM_COUNT; i++)

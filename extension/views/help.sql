@@ -22,37 +22,37 @@ COMMENT ON FUNCTION profstore.help(text) IS 'the functions of profstore by topic
 DO $comments$
 DECLARE
 	type text := '''process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta''';
-	hottest text := E'(\n  SELECT function FROM profstore.top(''process_cpu'')\n  LIMIT 1)';
-	sums text := E'(SELECT profstore.merge_stacks(stack_id, value)\n   FROM profstore.samples\n   JOIN profstore.matching_series(''process_cpu'')\n   USING (series_id)\n   WHERE time >= now() - interval ''1 hour'')';
+	hottest text := E'(\n  SELECT function FROM profstore.top(''process_cpu:cpu'')\n  LIMIT 1)';
+	sums text := E'(SELECT profstore.merge_stacks(stack_id, value)\n   FROM profstore.samples\n   JOIN profstore.matching_series(''process_cpu:cpu'')\n   USING (series_id)\n   WHERE time >= now() - interval ''1 hour'')';
 	topic text;
 	function_name text;
 	example text;
 	oid_found oid;
 BEGIN
 	FOR topic, function_name, example IN VALUES
-		('graphs', 'flamegraph', E'SELECT level, value, self,\n  profstore.short_name(label) AS label\nFROM profstore.flamegraph(''process_cpu'')\nORDER BY ord'),
-		('graphs', 'flamegraph_text', $$SELECT * FROM profstore.flamegraph_text('process_cpu')$$),
-		('graphs', 'flamegraph_diff', E'SELECT level, value, "valueRight",\n  profstore.short_name(label) AS label\nFROM profstore.flamegraph_diff(''process_cpu'')\nORDER BY ord'),
-		('graphs', 'callers', E'SELECT level, total,\n  profstore.short_name(function) AS function\nFROM profstore.callers(\n  ''process_cpu'', function => {hottest})'),
-		('graphs', 'callees', E'SELECT level, total,\n  profstore.short_name(function) AS function\nFROM profstore.callees(\n  ''process_cpu'', function => (\n  SELECT function FROM profstore.top(''process_cpu'')\n  ORDER BY total DESC LIMIT 1))'),
-		('graphs', 'sandwich', E'SELECT side, level, value,\n  profstore.short_name(label) AS label\nFROM profstore.sandwich(\n  ''process_cpu'', function => {hottest})\nORDER BY ord'),
-		('graphs', 'callgraph', E'SELECT profstore.short_name(caller, 45) AS caller,\n  profstore.short_name(callee, 45) AS callee, value\nFROM profstore.callgraph(\n  ''process_cpu'', max_nodes => 20)'),
-		('graphs', 'callgraph_dot', E'SELECT profstore.callgraph_dot(''process_cpu'')\n\\g (tuples_only format=unaligned) calls.dot'),
-		('graphs', 'flamechart', E'SELECT lane, level, end_time - start_time AS length,\n  profstore.short_name(label) AS label\nFROM profstore.flamechart(''process_cpu'',\n  (SELECT max(last_seen) - interval ''20 s''\n   FROM profstore.series(''process_cpu'')))'),
-		('tables', 'top', E'SELECT profstore.short_name(function) AS function,\n  profstore.readable(self, ''nanoseconds'') AS self\nFROM profstore.top(''process_cpu'')'),
-		('tables', 'top_diff', E'SELECT profstore.short_name(function) AS function,\n  self, self_delta\nFROM profstore.top_diff(''process_cpu'')'),
-		('tables', 'timeseries', E'SELECT time::timestamptz(0), value,\n  profstore.short_name(metric) AS metric\nFROM profstore.timeseries(\n  ''process_cpu'', by => ''{comm}'')'),
-		('tables', 'source', E'SELECT line, self, total, left(text, 60) AS text\nFROM profstore.source(\n  ''process_cpu'', filename => (\n  SELECT file FROM profstore.top(''process_cpu'',\n    max_rows => NULL)\n  WHERE file <> '''' LIMIT 1))'),
-		('tables', 'filtered_share', E'SELECT * FROM profstore.filtered_share(\n  ''process_cpu'', ignore => ''{mapping="libc.so.6"}'')'),
-		('tables', 'folded', E'SELECT stack || '' '' || value\nFROM profstore.folded(''process_cpu'')\n\\g (tuples_only format=unaligned) cpu.folded'),
-		('tables', 'stacks_of', E'SELECT value, profstore.short_name(\n  array_to_string(stack, '' > ''), 90) AS stack\nFROM profstore.stacks_of(''process_cpu'')'),
-		('tables', 'heatmap', E'SELECT * FROM profstore.heatmap(''process_cpu'')'),
+		('graphs', 'flamegraph', E'SELECT level, value, self,\n  profstore.short_name(label) AS label\nFROM profstore.flamegraph(''process_cpu:cpu'')\nORDER BY ord'),
+		('graphs', 'flamegraph_text', $$SELECT * FROM profstore.flamegraph_text('process_cpu:cpu')$$),
+		('graphs', 'flamegraph_diff', E'SELECT level, value, "valueRight",\n  profstore.short_name(label) AS label\nFROM profstore.flamegraph_diff(''process_cpu:cpu'')\nORDER BY ord'),
+		('graphs', 'callers', E'SELECT level, total,\n  profstore.short_name(function) AS function\nFROM profstore.callers(\n  ''process_cpu:cpu'', function => {hottest})'),
+		('graphs', 'callees', E'SELECT level, total,\n  profstore.short_name(function) AS function\nFROM profstore.callees(\n  ''process_cpu:cpu'', function => (\n  SELECT function FROM profstore.top(''process_cpu:cpu'')\n  ORDER BY total DESC LIMIT 1))'),
+		('graphs', 'sandwich', E'SELECT side, level, value,\n  profstore.short_name(label) AS label\nFROM profstore.sandwich(\n  ''process_cpu:cpu'', function => {hottest})\nORDER BY ord'),
+		('graphs', 'callgraph', E'SELECT profstore.short_name(caller, 45) AS caller,\n  profstore.short_name(callee, 45) AS callee, value\nFROM profstore.callgraph(\n  ''process_cpu:cpu'', max_nodes => 20)'),
+		('graphs', 'callgraph_dot', E'SELECT profstore.callgraph_dot(''process_cpu:cpu'')\n\\g (tuples_only format=unaligned) calls.dot'),
+		('graphs', 'flamechart', E'SELECT lane, level, end_time - start_time AS length,\n  profstore.short_name(label) AS label\nFROM profstore.flamechart(''process_cpu:cpu'',\n  (SELECT max(last_seen) - interval ''20 s''\n   FROM profstore.series(''process_cpu:cpu'')))'),
+		('tables', 'top', E'SELECT profstore.short_name(function) AS function,\n  profstore.readable(self, ''nanoseconds'') AS self\nFROM profstore.top(''process_cpu:cpu'')'),
+		('tables', 'top_diff', E'SELECT profstore.short_name(function) AS function,\n  self, self_delta\nFROM profstore.top_diff(''process_cpu:cpu'')'),
+		('tables', 'timeseries', E'SELECT time::timestamptz(0), value,\n  profstore.short_name(metric) AS metric\nFROM profstore.timeseries(\n  ''process_cpu:cpu'', by => ''{comm}'')'),
+		('tables', 'source', E'SELECT line, self, total, left(text, 60) AS text\nFROM profstore.source(\n  ''process_cpu:cpu'', filename => (\n  SELECT file FROM profstore.top(''process_cpu:cpu'',\n    max_rows => NULL)\n  WHERE file <> '''' LIMIT 1))'),
+		('tables', 'filtered_share', E'SELECT * FROM profstore.filtered_share(\n  ''process_cpu:cpu'', ignore => ''{mapping="libc.so.6"}'')'),
+		('tables', 'folded', E'SELECT stack || '' '' || value\nFROM profstore.folded(''process_cpu:cpu'')\n\\g (tuples_only format=unaligned) cpu.folded'),
+		('tables', 'stacks_of', E'SELECT value, profstore.short_name(\n  array_to_string(stack, '' > ''), 90) AS stack\nFROM profstore.stacks_of(''process_cpu:cpu'')'),
+		('tables', 'heatmap', E'SELECT * FROM profstore.heatmap(''process_cpu:cpu'')'),
 		('series', 'profile_types', E'SELECT profile_type, unit, delta,\n  last_seen::timestamptz(0)\nFROM profstore.profile_types()'),
 		('series', 'label_names', $$SELECT * FROM profstore.label_names()$$),
 		('series', 'label_values', $$SELECT * FROM profstore.label_values('comm')$$),
 		('series', 'series', E'SELECT series_id, key,\n  profstore.short_name(value) AS value\nFROM profstore.series(), jsonb_each_text(labels)'),
-		('series', 'matching_series', E'SELECT series_id, period, last_seen::timestamptz(0)\nFROM profstore.matching_series(''process_cpu'')'),
-		('series', 'selector', E'SELECT profstore.selector(''process_cpu'',\n  ''{"node": "a"}'')'),
+		('series', 'matching_series', E'SELECT series_id, period, last_seen::timestamptz(0)\nFROM profstore.matching_series(''process_cpu:cpu'')'),
+		('series', 'selector', E'SELECT profstore.selector(''process_cpu:cpu'',\n  ''{"node": "a"}'')'),
 		('series', 'parse_selector', $$SELECT * FROM profstore.parse_selector('{node=~"a"}')$$),
 		('series', 'parse_profile_type', E'SELECT * FROM profstore.parse_profile_type(\n  {type})'),
 		('series', 'normalize_labels', $$SELECT profstore.normalize_labels('{"a": ""}')$$),
@@ -64,13 +64,13 @@ BEGIN
 		('merging', 'callgraph_of', E'SELECT profstore.short_name(caller, 45) AS caller,\n  profstore.short_name(callee, 45) AS callee, value\nFROM profstore.callgraph_of(\n  {sums})'),
 		('merging', 'folded_of', E'SELECT value, profstore.short_name(stack, 90) AS stack\nFROM profstore.folded_of(\n  {sums})'),
 		('merging', 'stacks_in', $$SELECT * FROM profstore.stacks_in('{0:12}')$$),
-		('exchange', 'flamegraph_html', E'SELECT profstore.flamegraph_html(''process_cpu'')\n\\g (tuples_only format=unaligned) cpu.html'),
-		('exchange', 'flamegraph_diff_html', E'SELECT profstore.flamegraph_diff_html(''process_cpu'')\n\\g (tuples_only format=unaligned) diff.html'),
-		('exchange', 'flamegraph_json', E'SELECT profstore.flamegraph_json(''process_cpu'')\n\\g (tuples_only format=unaligned) cpu.json'),
-		('exchange', 'pprof', E'SELECT encode(profstore.pprof(''process_cpu''),\n  ''base64'')\n\\g (tuples_only format=unaligned) | base64 -d >cpu.pb'),
-		('exchange', 'speedscope', E'SELECT profstore.speedscope(''process_cpu'')\n\\g (tuples_only format=unaligned) cpu.json'),
-		('exchange', 'firefox_profile', E'SELECT profstore.firefox_profile(''process_cpu'')\n\\g (tuples_only format=unaligned) cpu.json'),
-		('exchange', 'import_pprof', E'SELECT profstore.import_pprof(\n  profstore.pprof(''process_cpu''),\n  ''{"job": "copy"}'', at => now())'),
+		('exchange', 'flamegraph_html', E'SELECT profstore.flamegraph_html(''process_cpu:cpu'')\n\\g (tuples_only format=unaligned) cpu.html'),
+		('exchange', 'flamegraph_diff_html', E'SELECT profstore.flamegraph_diff_html(''process_cpu:cpu'')\n\\g (tuples_only format=unaligned) diff.html'),
+		('exchange', 'flamegraph_json', E'SELECT profstore.flamegraph_json(''process_cpu:cpu'')\n\\g (tuples_only format=unaligned) cpu.json'),
+		('exchange', 'pprof', E'SELECT encode(profstore.pprof(''process_cpu:cpu''),\n  ''base64'')\n\\g (tuples_only format=unaligned) | base64 -d >cpu.pb'),
+		('exchange', 'speedscope', E'SELECT profstore.speedscope(''process_cpu:cpu'')\n\\g (tuples_only format=unaligned) cpu.json'),
+		('exchange', 'firefox_profile', E'SELECT profstore.firefox_profile(''process_cpu:cpu'')\n\\g (tuples_only format=unaligned) cpu.json'),
+		('exchange', 'import_pprof', E'SELECT profstore.import_pprof(\n  profstore.pprof(''process_cpu:cpu''),\n  ''{"job": "copy"}'', at => now())'),
 		('exchange', 'import_folded', E'SELECT profstore.import_folded(\n  E''main;work 12\\nmain;rest 3'', at => now())'),
 		('exchange', 'import_perf_script', E'SELECT profstore.import_perf_script(\n  E''tool 7 1.5: 1 cycles:\\n\\t10 main (/bin/tool)\\n'',\n  at => now())'),
 		('writing', 'ensure_partitions', E'SELECT profstore.ensure_partitions(\n  now(), now() + interval ''1 day'')'),
@@ -112,7 +112,7 @@ BEGIN
 		('tools', 'help', $$SELECT * FROM profstore.help('graphs')$$),
 		('tools', 'readable', $$SELECT profstore.readable(12345678901, 'nanoseconds')$$),
 		('tools', 'short_name', E'SELECT profstore.short_name(\n  ''std::vector<std::pair<int, long>>::push_back(int)'',\n  30)'),
-		('tools', 'last_scan', E'SELECT count(*)\nFROM profstore.folded(''process_cpu'');\nSELECT * FROM profstore.last_scan()'),
+		('tools', 'last_scan', E'SELECT count(*)\nFROM profstore.folded(''process_cpu:cpu'');\nSELECT * FROM profstore.last_scan()'),
 		('tools', 'shared_cache', E'SELECT * FROM profstore.shared_cache()')
 	LOOP
 		oid_found := CASE WHEN function_name LIKE '%)' THEN ('profstore.' || function_name)::regprocedure::oid
