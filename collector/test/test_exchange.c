@@ -20,6 +20,7 @@
 
 #include "decode/decode.h"
 #include "exchange/exchange.h"
+#include "exchange/file_list.h"
 #include "exchange/given_labels.h"
 #include "exchange/path_labels.h"
 #include "private_server.h"
@@ -148,6 +149,22 @@ write_text(const char *path, const char *text)
 	assert_true(file >= 0);
 	assert_int_equal(write(file, text, strlen(text)), strlen(text));
 	close(file);
+}
+
+/* A list that cannot be read to its end says so: it is no list of nothing. */
+static void
+test_skip_unreadable(void **state)
+{
+	FileList list = { NULL };
+	Failure failure;
+	size_t skipped = 0;
+
+	assert_int_equal(file_list_add(&list, "/proc/version", NULL, &failure), EXIT_OK);
+	assert_int_equal(file_list_skip(&list, "/proc", &skipped, &failure), EXIT_IO);
+	assert_string_equal(failure.detail, "/proc: Is a directory.");
+	assert_int_equal(file_list_skip(&list, "/proc/self/mem", &skipped, &failure), EXIT_IO);
+	assert_int_equal(list.count, 1);
+	file_list_free(&list);
 }
 
 static void
@@ -505,7 +522,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_formats),			  cmocka_unit_test(test_labels),
 		cmocka_unit_test(test_operands),		  cmocka_unit_test(test_path_labels),
-		cmocka_unit_test(test_planted_functions), cmocka_unit_test(test_roads),
+		cmocka_unit_test(test_skip_unreadable),	  cmocka_unit_test(test_planted_functions),
+		cmocka_unit_test(test_roads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
