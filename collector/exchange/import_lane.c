@@ -132,7 +132,6 @@ on_batch_end(void *context, const BatchResult *result)
 	for (size_t i = 0; result->end == BATCH_STORED && i < batch->count; i++)
 		import_stored(import, batch->files[i].index, batch->files[i].format,
 					  (int64_t) batch->files[i].samples);
-	fflush(stdout); /* also for whoever is killed next */
 	pthread_mutex_lock(&import->lock);
 	lane->under_way--;
 	if (result->end == BATCH_REFUSED)

@@ -4,8 +4,10 @@
  */
 #include "exchange/import_state.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -92,17 +94,6 @@ import_divide(Import *import)
 			(FileRange){ import->files.count * i / lanes, import->files.count * (i + 1) / lanes };
 }
 
-void
-import_stored(Import *import, size_t file, ProfileFormat format, int64_t samples)
-{
-	pthread_mutex_lock(&import->lock);
-	import->stored++;
-	import->samples += samples;
-	printf("%s: %s, %" PRId64 " samples\n", import->files.paths[file], import_format_name(format),
-		   samples);
-	pthread_mutex_unlock(&import->lock);
-}
-
 /* No file is taken any more; what is under way has a while. Lock held. */
 static void
 stop(Import *import)
@@ -140,6 +131,35 @@ import_end(Import *import, const Failure *why)
 		import->failure = *why;
 	stop(import);
 	pthread_mutex_unlock(&import->lock);
+}
+
+/* At once, also for whoever is killed next. */
+static ExitCode
+tell_stored(const char *path, ProfileFormat format, int64_t samples, Failure *failure)
+{
+	if (printf("%s: %s, %" PRId64 " samples\n", path, import_format_name(format), samples) >= 0 &&
+		fflush(stdout) == 0)
+		return EXIT_OK;
+	failure_set(failure, EXIT_IO, "could not write to standard output");
+	failure_detail(failure, "%s: %s. This file is stored.", path, strerror(errno));
+	failure_hint(failure, "Files of the same moment may be stored without their line, too: --skip "
+						  "does not leave them out.");
+	return failure->code;
+}
+
+void
+import_stored(Import *import, size_t file, ProfileFormat format, int64_t samples)
+{
+	Failure failure;
+	ExitCode code;
+
+	pthread_mutex_lock(&import->lock);
+	import->stored++;
+	import->samples += samples;
+	code = tell_stored(import->files.paths[file], format, samples, &failure);
+	pthread_mutex_unlock(&import->lock);
+	if (code != EXIT_OK)
+		import_end(import, &failure);
 }
 
 void

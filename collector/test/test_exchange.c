@@ -450,6 +450,64 @@ import_skipping(const char *directory, ExitCode expected)
 	assert_int_equal(import_run(&options, operands, 1), expected);
 }
 
+/* Has a profile of ours say which frames to drop: only the server can tell. */
+static void
+drop_frames(const char *path)
+{
+	const char field[] = { 7 << 3, 14 };
+	int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+
+	assert_int_equal(write(file, field, sizeof(field)), sizeof(field));
+	close(file);
+}
+
+/* With standard output on a full disk. */
+static ExitCode
+import_to_full_disk(const ExchangeOptions *options, char **files, size_t count)
+{
+	int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	int before;
+	ExitCode code;
+
+	fflush(stdout);
+	before = dup(STDOUT_FILENO);
+	assert_true(before >= 0 && dup2(full, STDOUT_FILENO) >= 0);
+	code = import_run(options, files, count);
+	assert_true(dup2(before, STDOUT_FILENO) >= 0);
+	clearerr(stdout);
+	close(before);
+	close(full);
+	return code;
+}
+
+/* A list of files that are stored is whole, or the command fails: on both roads. */
+static void
+test_full_disk(void **state)
+{
+	char path[] = "/tmp/test_exchange_XXXXXX";
+	char *files[] = { path };
+	Flag flags[EXCHANGE_FLAGS_MAX];
+	ExchangeOptions options;
+	int file = mkstemp(path);
+
+	assert_true(file >= 0);
+	close(file);
+	server_start(&server, "exchange-test");
+	sql_in("postgres", "DROP DATABASE IF EXISTS full (FORCE)");
+	sql_in("postgres", "CREATE DATABASE full");
+	sql_in("full", "CREATE EXTENSION profstore");
+	import_flags(&options, flags);
+	options.database = "dbname=full";
+	options.at = "2026-01-01Z";
+	write_text(path, "main;work 12\n");
+	assert_int_equal(import_to_full_disk(&options, files, 1), EXIT_IO);
+	write_odd_profile(path, 1700000000);
+	drop_frames(path);
+	assert_int_equal(import_to_full_disk(&options, files, 1), EXIT_IO);
+	unlink(path);
+	server_control(&server, "purge", NULL);
+}
+
 /* The same files by import_pprof and its relatives, and by the command. */
 static void
 test_roads(void **state)
@@ -523,6 +581,7 @@ main(void)
 		cmocka_unit_test(test_formats),			  cmocka_unit_test(test_labels),
 		cmocka_unit_test(test_operands),		  cmocka_unit_test(test_path_labels),
 		cmocka_unit_test(test_skip_unreadable),	  cmocka_unit_test(test_planted_functions),
+		cmocka_unit_test(test_full_disk),
 		cmocka_unit_test(test_roads),
 	};
 
