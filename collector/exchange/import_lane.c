@@ -179,6 +179,22 @@ wait_for_writer(ImportLane *lane, unsigned most)
 	return is_done;
 }
 
+/* The import ends with a cause, whatever it is. */
+static void
+not_submitted(ImportLane *lane, int err)
+{
+	Failure failure;
+
+	if (err == -ENOMEM)
+		out_of_memory(lane);
+	else if (!writer_has_ended(lane))
+	{
+		failure_set(&failure, EXIT_INTERNAL, "could not queue a batch");
+		failure_detail(&failure, "%s.", strerror(-err));
+		import_end(lane->import, &failure);
+	}
+}
+
 /* Gives the batch at hand to the writer; false where nothing is stored any more. */
 static bool
 submit(ImportLane *lane)
@@ -212,8 +228,7 @@ submit(ImportLane *lane)
 	lane->under_way--;
 	pthread_mutex_unlock(&lane->import->lock);
 	lane_batch_free(batch);
-	if (err == -ENOMEM)
-		out_of_memory(lane);
+	not_submitted(lane, err);
 	return false;
 }
 
@@ -441,6 +456,15 @@ import_file(ImportLane *lane, size_t file)
 
 /* --- the thread --- */
 
+/* Until the import ends or is told to. */
+static void
+import_files_of(ImportLane *lane, LaneBatch *batch)
+{
+	for (size_t i = 0; i < batch->count && import_goes_on(lane->import); i++)
+		if (load_file(lane, batch->files[i].index, &batch->files[i].format))
+			import_on_server(lane, batch->files[i].index, batch->files[i].format);
+}
+
 /* Files of batches that were refused, one by one. */
 static void
 import_refused(ImportLane *lane)
@@ -456,9 +480,7 @@ import_refused(ImportLane *lane)
 	{
 		LaneBatch *next = batch->next;
 
-		for (size_t i = 0; i < batch->count; i++)
-			if (load_file(lane, batch->files[i].index, &batch->files[i].format))
-				import_on_server(lane, batch->files[i].index, batch->files[i].format);
+		import_files_of(lane, batch);
 		lane_batch_free(batch);
 		batch = next;
 	}

@@ -69,6 +69,17 @@ share(Import *import, FileRange *own)
 }
 
 bool
+import_goes_on(Import *import)
+{
+	bool goes_on;
+
+	pthread_mutex_lock(&import->lock);
+	goes_on = !import->stop;
+	pthread_mutex_unlock(&import->lock);
+	return goes_on;
+}
+
+bool
 import_take(Import *import, size_t lane, size_t *file)
 {
 	FileRange *own = &import->left[lane];
@@ -140,8 +151,8 @@ tell_stored(const char *path, ProfileFormat format, int64_t samples, Failure *fa
 	if (printf("%s: %s, %" PRId64 " samples\n", path, import_format_name(format), samples) >= 0 &&
 		fflush(stdout) == 0)
 		return EXIT_OK;
-	failure_set(failure, EXIT_IO, "could not write to standard output");
-	failure_detail(failure, "%s: %s. This file is stored.", path, strerror(errno));
+	failure_set(failure, EXIT_IO, "could not write file");
+	failure_detail(failure, "standard output: %s. %s is stored.", strerror(errno), path);
 	failure_hint(failure, "Files of the same moment may be stored without their line, too: --skip "
 						  "does not leave them out.");
 	return failure->code;
