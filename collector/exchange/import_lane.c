@@ -30,6 +30,9 @@
 #define FILES_MIN		64
 #define READ_BYTES		((size_t) 256 * 1024)
 
+/* How often the server is asked for a file while other sessions are in its way. */
+#define CONFLICT_ATTEMPTS 5
+
 /* A parameter of a statement has room for 1 GB. */
 #define FILE_BYTES_MAX ((size_t) 1000 * 1000 * 1000)
 
@@ -329,6 +332,40 @@ open_connection(ImportLane *lane, DbError *error)
 	return true;
 }
 
+/* Another session was in the way, and nothing is stored: it may go well the next time. */
+static bool
+is_conflict(const DbError *error)
+{
+	return strncmp(error->sqlstate, "40", 2) == 0 || strcmp(error->sqlstate, "55P03") == 0;
+}
+
+static void
+pause_lane(Import *import)
+{
+	pthread_mutex_lock(&import->lock);
+	import_wait(import);
+	pthread_mutex_unlock(&import->lock);
+}
+
+/* Asks again where another session was in the way. */
+static DbOutcome
+ask_server(ImportLane *lane, const ServerImport *request, int64_t *samples, DbError *error)
+{
+	DbOutcome outcome = DB_AWAY;
+
+	for (int attempt = 1; attempt <= CONFLICT_ATTEMPTS; attempt++)
+	{
+		if (attempt > 1)
+			pause_lane(lane->import);
+		if (!open_connection(lane, error))
+			return DB_AWAY;
+		outcome = import_by_server(&lane->connection, request, samples, error);
+		if (outcome == DB_OK || !is_conflict(error) || !import_goes_on(lane->import))
+			break;
+	}
+	return outcome;
+}
+
 /* The file that was loaded, by the server. */
 static void
 import_on_server(ImportLane *lane, size_t file, ProfileFormat format)
@@ -338,14 +375,13 @@ import_on_server(ImportLane *lane, size_t file, ProfileFormat format)
 								   .content = &lane->content,
 								   .labels = &lane->json,
 								   .at = import->options->at };
-	DbOutcome outcome = DB_AWAY;
+	DbOutcome outcome;
 	DbError error;
 	Failure failure;
 	int64_t samples = 0;
 
 	given_labels_json(&lane->labels, &lane->json);
-	if (open_connection(lane, &error))
-		outcome = import_by_server(&lane->connection, &request, &samples, &error);
+	outcome = ask_server(lane, &request, &samples, &error);
 	if (outcome == DB_OK)
 	{
 		import_stored(import, file, format, samples);
@@ -353,8 +389,9 @@ import_on_server(ImportLane *lane, size_t file, ProfileFormat format)
 	}
 	failure = error.failure;
 	failure_detail(&failure, "%s: %s", import->files.paths[file], error.failure.detail);
-	tell_format(lane, format, &failure);
-	if (outcome != DB_REFUSED)
+	if (outcome == DB_REFUSED)
+		tell_format(lane, format, &failure);
+	else if (outcome != DB_TIMEOUT && !is_conflict(&error))
 	{
 		import_end(import, &failure);
 		return;
