@@ -88,7 +88,8 @@ run_lanes(Import *import, bool *interrupted, Failure *failure)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	draw(import);
 	progress_end();
-	return import->failure.code;
+	*failure = import->failure;
+	return failure->code;
 }
 
 static ExitCode
@@ -96,11 +97,6 @@ sum_up(const Import *import, bool interrupted, Failure *failure)
 {
 	size_t left = import->files.count - import->stored - import->failed;
 
-	if (import->failure.code != EXIT_OK)
-	{
-		*failure = import->failure;
-		return failure->code;
-	}
 	if (left == 0 && import->failed == 0)
 		return EXIT_OK;
 	failure_set(failure, EXIT_IO,
