@@ -437,17 +437,13 @@ check_sample(const Batch *batch, const BatchSample *sample)
 }
 
 int
-batch_add_samples(Batch *batch, const BatchSample *samples, size_t count)
+batch_reserve_samples(Batch *batch, const BatchSample *samples, size_t count)
 {
 	int err = 0;
 
 	for (size_t i = 0; err == 0 && i < count; i++)
 		err = check_sample(batch, &samples[i]);
-	if (err == 0)
-		err = table_reserve_many(&batch->samples, count);
-	for (size_t i = 0; err == 0 && i < count; i++)
-		err = batch_add_sample(batch, &samples[i]);
-	return err;
+	return err == 0 ? table_reserve_many(&batch->samples, count) : err;
 }
 
 static bool
@@ -539,26 +535,45 @@ own_comments(Batch *batch, const BatchNote *note)
 	return own;
 }
 
-int
-batch_add_note(Batch *batch, const BatchNote *note)
+static uint64_t
+hash_note(const Batch *batch, const BatchNote *note)
 {
-	BatchNote own = { .series = note->series,
-					  .comment_count = note->comment_count,
+	uint64_t hash = hash_pointer(hash_word(batch->notes.seed, note->series), note->default_type);
+
+	return hash_bytes(hash, note->comments, note->comment_count * sizeof(note->comments[0]));
+}
+
+int
+batch_add_notes(Batch *batch, const BatchNote *note, const uint32_t *series, size_t count)
+{
+	BatchNote own = { .comment_count = note->comment_count,
 					  .comments = own_comments(batch, note),
 					  .default_type = intern_string(batch, note->default_type),
 					  .doc_url = intern_string(batch, note->doc_url),
 					  .drop_frames = intern_string(batch, note->drop_frames),
 					  .keep_frames = intern_string(batch, note->keep_frames) };
-	uint64_t hash = hash_pointer(hash_word(batch->notes.seed, own.series), own.default_type);
 	uint32_t index;
+	int err;
 
-	if (note->series >= batch->series.count)
-		return -EINVAL;
+	for (size_t i = 0; i < count; i++)
+		if (series[i] >= batch->series.count)
+			return -EINVAL;
 	if (own.comments == NULL || own.default_type == NULL || own.doc_url == NULL ||
 		own.drop_frames == NULL || own.keep_frames == NULL)
 		return -ENOMEM;
-	hash = hash_bytes(hash, own.comments, own.comment_count * sizeof(own.comments[0]));
-	return find_or_append(&batch->notes, hash, note_equal, &own, &index);
+	err = table_reserve_many(&batch->notes, count);
+	for (size_t i = 0; err == 0 && i < count; i++)
+	{
+		own.series = series[i];
+		err = find_or_append(&batch->notes, hash_note(batch, &own), note_equal, &own, &index);
+	}
+	return err;
+}
+
+int
+batch_add_note(Batch *batch, const BatchNote *note)
+{
+	return batch_add_notes(batch, note, &note->series, 1);
 }
 
 static size_t

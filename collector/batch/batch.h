@@ -132,10 +132,16 @@ int batch_add_loss(Batch *batch, const char *reason, uint64_t count);
 int batch_add_sample(Batch *batch, const BatchSample *sample);
 int batch_add_unwound(Batch *batch, const BatchUnwound *unwound);
 
-/* All of them or none; no two are equal in time, series and stack. 0 or -errno. */
-int batch_add_samples(Batch *batch, const BatchSample *samples, size_t count);
+/*
+ * Makes room for samples, of which no two are equal in time, series and stack. Where it is 0, all
+ * of them can be added next, and notes before them; else -errno.
+ */
+int batch_reserve_samples(Batch *batch, const BatchSample *samples, size_t count);
 
 int batch_add_note(Batch *batch, const BatchNote *note);
+
+/* The same note for these series in place of its own: for all of them or none. */
+int batch_add_notes(Batch *batch, const BatchNote *note, const uint32_t *series, size_t count);
 
 /*
  * Adds all of another batch, equal items once. 0 or -errno as above; part of it may be there then.

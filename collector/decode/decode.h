@@ -15,8 +15,8 @@
 #define DECODE_MAX_BYTES ((size_t) 64 * 1024 * 1024)
 
 /*
- * Adds all of a profile to a batch, or no sample of it. What is left behind by one that was not
- * added (functions, stacks) is harmless.
+ * Adds all of a profile to a batch, or no sample and no note of it. What is left behind by one that
+ * was not added (functions, stacks, where there was no room series, too) is harmless.
  */
 DecodeEnd decode_profile(const DecodeRequest *request, const void *bytes, size_t length,
 						 Batch *batch, DecodeResult *result);

@@ -3,9 +3,9 @@
  *		From a profile's own indexes to a batch's.
  *
  * 1. Mappings, functions, locations and stacks, each by those before it.
- * 2. Label sets of samples; a series for each of them and each sample type.
- * 3. Rows, added up as the server does, in one step: all of them or none.
- * 4. What the file says beside its samples.
+ * 2. Rows, added up as the server does, of label sets of samples and sample types.
+ * 3. A series for each set and type.
+ * 4. Room for the rows, what the file says beside them, and the rows: all of it or nothing.
  *
  * What the batch cannot hold as it is (too many labels, sums beyond 64 bits) the server can, or has
  * a message for.
@@ -22,6 +22,9 @@
 
 /* Longest key of a dictionary partition. */
 #define PARTITION_BYTES_MAX 255
+
+/* What the values of a profile may take while they become rows and samples, beside the batch. */
+#define ROWS_BYTES_MAX ((size_t) 256 * 1024 * 1024)
 
 typedef struct Adding
 {
@@ -40,6 +43,7 @@ typedef struct Adding
 	PfsProfileSets sets;
 	uint32_t *series;
 	PfsSampleRows rows;
+	BatchSample *samples; /* as many */
 } Adding;
 
 static void *
@@ -216,7 +220,15 @@ add_stacks(Adding *adding)
 	return err;
 }
 
-/* --- 2. series --- */
+/* --- 2. rows --- */
+
+static int
+check_values(Adding *adding)
+{
+	size_t values = (size_t) adding->profile->sample_count * adding->profile->type_count;
+
+	return values > ROWS_BYTES_MAX / (sizeof(PfsSampleRow) + sizeof(BatchSample)) ? -E2BIG : 0;
+}
 
 static int
 take_labels(Adding *adding)
@@ -238,6 +250,52 @@ take_labels(Adding *adding)
 	}
 	return 0;
 }
+
+static int
+make_sets(Adding *adding)
+{
+	static const PfsText comm = { "comm", 4 };
+	const PfsSeriesRules rules = { .own = adding->own,
+								   .kept = &comm,
+								   .kept_count = 1,
+								   .keeps_all = adding->to->request->format == PROFILE_PPROF };
+	PfsReadError error;
+
+	return pfs_profile_sets(&adding->making, adding->profile, &rules, &adding->sets, &error) ==
+				   PFS_READ_OK
+			   ? 0
+			   : -ENOMEM;
+}
+
+/* Sums that leave 64 bits stay several rows, which one batch cannot hold. */
+static bool
+rows_differ(const PfsSampleRows *rows)
+{
+	for (uint32_t i = 1; i < rows->count; i++)
+	{
+		const PfsSampleRow *a = &rows->rows[i - 1];
+		const PfsSampleRow *b = &rows->rows[i];
+
+		if (a->series_id == b->series_id && a->stack_id == b->stack_id && a->time == b->time)
+			return false;
+	}
+	return true;
+}
+
+static int
+make_rows(Adding *adding)
+{
+	PfsReadError error;
+	PfsReadStatus status =
+		pfs_profile_rows(&adding->making, adding->profile, &adding->sets, adding->stacks,
+						 adding->to->time_us, &adding->rows, &error);
+
+	if (status != PFS_READ_OK)
+		return status == PFS_READ_NO_MEMORY ? -ENOMEM : -E2BIG;
+	return rows_differ(&adding->rows) ? 0 : -E2BIG;
+}
+
+/* --- 3. series --- */
 
 static bool
 is_delta(const Adding *adding)
@@ -330,17 +388,8 @@ types_differ(const Adding *adding)
 static int
 add_series(Adding *adding)
 {
-	static const PfsText comm = { "comm", 4 };
-	const PfsSeriesRules rules = { .own = adding->own,
-								   .kept = &comm,
-								   .kept_count = 1,
-								   .keeps_all = adding->to->request->format == PROFILE_PPROF };
-	PfsReadError error;
 	int err = 0;
 
-	if (pfs_profile_sets(&adding->making, adding->profile, &rules, &adding->sets, &error) !=
-		PFS_READ_OK)
-		return -ENOMEM;
 	adding->series =
 		make(adding, (size_t) adding->sets.count * adding->profile->type_count, sizeof(uint32_t));
 	if (adding->series == NULL)
@@ -350,7 +399,7 @@ add_series(Adding *adding)
 	return err == 0 && !types_differ(adding) ? -E2BIG : err;
 }
 
-/* --- 3. rows --- */
+/* --- 4. samples --- */
 
 static int
 empty_stack(Adding *adding, uint32_t *index)
@@ -360,38 +409,14 @@ empty_stack(Adding *adding, uint32_t *index)
 	return batch_add_stack(adding->batch, &stack, index);
 }
 
-/* Sums that leave 64 bits stay several rows, which one batch cannot hold. */
-static bool
-rows_differ(const PfsSampleRows *rows)
-{
-	for (uint32_t i = 1; i < rows->count; i++)
-	{
-		const PfsSampleRow *a = &rows->rows[i - 1];
-		const PfsSampleRow *b = &rows->rows[i];
-
-		if (a->series_id == b->series_id && a->stack_id == b->stack_id && a->time == b->time)
-			return false;
-	}
-	return true;
-}
-
 static int
-add_rows(Adding *adding)
+reserve_samples(Adding *adding)
 {
-	PfsReadError error;
 	uint32_t empty = 0;
-	BatchSample *samples;
-	PfsReadStatus status =
-		pfs_profile_rows(&adding->making, adding->profile, &adding->sets, adding->stacks,
-						 adding->to->time_us, &adding->rows, &error);
 	int err = 0;
 
-	if (status != PFS_READ_OK)
-		return status == PFS_READ_NO_MEMORY ? -ENOMEM : -E2BIG;
-	if (!rows_differ(&adding->rows))
-		return -E2BIG;
-	samples = make(adding, adding->rows.count, sizeof(BatchSample));
-	if (samples == NULL)
+	adding->samples = make(adding, adding->rows.count, sizeof(BatchSample));
+	if (adding->samples == NULL)
 		return -ENOMEM;
 	for (uint32_t i = 0; err == 0 && i < adding->rows.count; i++)
 	{
@@ -399,17 +424,16 @@ add_rows(Adding *adding)
 
 		if (row->stack_id == 0)
 			err = empty_stack(adding, &empty);
-		samples[i] = (BatchSample){
+		adding->samples[i] = (BatchSample){
 			.time_us = row->time,
 			.series = adding->series[row->series_id],
 			.stack = row->stack_id == 0 ? empty : (uint32_t) (row->stack_id - 1),
 			.value = row->value,
 		};
 	}
-	return err == 0 ? batch_add_samples(adding->batch, samples, adding->rows.count) : err;
+	return err == 0 ? batch_reserve_samples(adding->batch, adding->samples, adding->rows.count)
+					: err;
 }
-
-/* --- 4. notes --- */
 
 static int
 add_notes(Adding *adding)
@@ -418,7 +442,6 @@ add_notes(Adding *adding)
 	const char **comments = make(adding, profile->comment_count, sizeof(const char *));
 	BatchNote note = { .comment_count = profile->comment_count, .comments = comments };
 	PfsText type = { "", 0 };
-	int err = 0;
 
 	if (profile->default_type != PFS_NONE)
 		type = profile->types[profile->default_type].type;
@@ -434,11 +457,17 @@ add_notes(Adding *adding)
 	if (comments == NULL || note.default_type == NULL || note.doc_url == NULL ||
 		note.drop_frames == NULL || note.keep_frames == NULL)
 		return -ENOMEM;
-	for (uint32_t i = 0; err == 0 && i < adding->sets.count * profile->type_count; i++)
-	{
-		note.series = adding->series[i];
-		err = batch_add_note(adding->batch, &note);
-	}
+	return batch_add_notes(adding->batch, &note, adding->series,
+						   (size_t) adding->sets.count * profile->type_count);
+}
+
+static int
+add_samples(Adding *adding)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; err == 0 && i < adding->rows.count; i++)
+		err = batch_add_sample(adding->batch, &adding->samples[i]);
 	return err;
 }
 
@@ -461,9 +490,10 @@ end_of(int err, DecodeResult *result)
 DecodeEnd
 profile_to_batch(const ProfileBatch *to, const PfsProfile *profile)
 {
-	static int (*const steps[])(Adding *) = { take_labels,	 add_mappings, add_functions,
-											  add_locations, add_stacks,   add_series,
-											  add_notes,	 add_rows };
+	static int (*const steps[])(Adding *) = { check_values,	   take_labels,	  add_mappings,
+											  add_functions,   add_locations, add_stacks,
+											  make_sets,	   make_rows,	  add_series,
+											  reserve_samples, add_notes,	  add_samples };
 	Adding adding = { .to = to,
 					  .profile = profile,
 					  .batch = to->batch,

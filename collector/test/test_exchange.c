@@ -333,12 +333,11 @@ put_odd_samples(Buffer *to)
 }
 
 /* A profile of all that is odd and allowed. time_s 0: it does not say. */
-static void
-write_odd_profile(const char *path, int64_t time_s)
+static Buffer
+odd_profile(int64_t time_s)
 {
 	Buffer profile = { NULL };
 	Buffer line = { NULL };
-	FILE *file = fopen(path, "we");
 
 	MESSAGE(&profile, 1, 1, 2);
 	MESSAGE(&profile, 1, 3, 4);
@@ -361,11 +360,117 @@ write_odd_profile(const char *path, int64_t time_s)
 	put_number(&profile, 13, 12);
 	put_number(&profile, 14, 3);
 	put_number(&profile, 15, 14);
+	buffer_fini(&line);
+	return profile;
+}
+
+static void
+write_odd_profile(const char *path, int64_t time_s)
+{
+	Buffer profile = odd_profile(time_s);
+	FILE *file = fopen(path, "we");
+
 	assert_non_null(file);
 	assert_int_equal(fwrite(profile.bytes, 1, profile.length, file), profile.length);
 	fclose(file);
 	buffer_fini(&profile);
-	buffer_fini(&line);
+}
+
+/* --- into a batch --- */
+
+static DecodeEnd
+decode_into(const Buffer *profile, size_t batch_bytes, Batch **batch)
+{
+	const DecodeRequest request = { .format = PROFILE_PPROF, .now_us = INT64_C(1700000000000000) };
+	DecodeResult result;
+
+	assert_int_equal(batch_create(batch_bytes, batch), 0);
+	return decode_profile(&request, profile->bytes, profile->length, *batch, &result);
+}
+
+/* Nothing of a profile that is not in the batch goes with it to the database. */
+static void
+assert_no_samples(Batch *batch)
+{
+	const BatchSample *samples;
+	const BatchNote *notes;
+
+	assert_int_equal(batch_samples(batch, &samples), 0);
+	assert_int_equal(batch_notes(batch, &notes), 0);
+	batch_free(batch);
+}
+
+/* Samples and notes, or neither of them, wherever a batch has no more room. */
+static void
+test_no_room(void **state)
+{
+	Buffer profile = odd_profile(1700000000);
+	const BatchNote *notes;
+	size_t bytes = 4096;
+	size_t in_vain = 0;
+	Batch *batch;
+	DecodeEnd end;
+
+	while ((end = decode_into(&profile, bytes, &batch)) == DECODE_NO_ROOM)
+	{
+		assert_no_samples(batch);
+		bytes += 8;
+		in_vain++;
+	}
+	assert_int_equal(end, DECODE_OK);
+	assert_true(in_vain > 100);
+	assert_true(batch_notes(batch, &notes) > 0);
+	batch_free(batch);
+	buffer_fini(&profile);
+}
+
+/* A sum that no batch can hold is found before anything of the profile is there to be stored. */
+static void
+test_sum_for_server(void **state)
+{
+	Buffer profile = odd_profile(1700000000);
+	const BatchSeries *series;
+	Batch *batch;
+
+	put_sample(&profile, (const int64_t[]){ 9 }, 1, INT64_MAX, 1, NULL);
+	put_sample(&profile, (const int64_t[]){ 9 }, 1, INT64_MAX, 1, NULL);
+	assert_int_equal(decode_into(&profile, 1 << 20, &batch), DECODE_SERVER);
+	assert_int_equal(batch_series(batch, &series), 0);
+	assert_no_samples(batch);
+	buffer_fini(&profile);
+}
+
+#define WIDE_TYPES	 64
+#define WIDE_SAMPLES 80000
+
+/* Few bytes, many values: their memory does not follow from the bytes, so it has a bound. */
+static void
+test_many_values(void **state)
+{
+	Buffer profile = { NULL };
+	Buffer sample = { NULL };
+	char values[WIDE_TYPES];
+	const BatchSeries *series;
+	Batch *batch;
+
+	memset(values, 1, sizeof(values));
+	put_bytes(&sample, 2, values, sizeof(values)); /* packed */
+	put_bytes(&profile, 6, "", 0);
+	for (int i = 1; i <= WIDE_TYPES; i++)
+	{
+		char name[8];
+
+		snprintf(name, sizeof(name), "type%d", i);
+		put_bytes(&profile, 6, name, strlen(name));
+		MESSAGE(&profile, 1, i, i);
+	}
+	for (int i = 0; i < WIDE_SAMPLES; i++)
+		put_bytes(&profile, 2, sample.bytes, sample.length);
+	assert_int_equal(decode_into(&profile, 1 << 20, &batch), DECODE_SERVER);
+	assert_int_equal(batch_series(batch, &series), 0);
+	assert_no_samples(batch);
+	buffer_fini(&sample);
+	buffer_fini(&profile);
 }
 
 /* What a road left: all but the name of its profile types, and the ids of series. */
@@ -677,9 +782,10 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_formats),			  cmocka_unit_test(test_labels),
 		cmocka_unit_test(test_operands),		  cmocka_unit_test(test_path_labels),
-		cmocka_unit_test(test_skip_unreadable),	  cmocka_unit_test(test_planted_functions),
-		cmocka_unit_test(test_full_disk),		  cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_roads),
+		cmocka_unit_test(test_no_room),			  cmocka_unit_test(test_sum_for_server),
+		cmocka_unit_test(test_many_values),		  cmocka_unit_test(test_skip_unreadable),
+		cmocka_unit_test(test_planted_functions), cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_refused),			  cmocka_unit_test(test_roads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
