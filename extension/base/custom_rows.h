@@ -1,6 +1,6 @@
 /*
  * custom_rows.h
- *		How a custom node that scans no table returns rows: filtered and projected as ExecScan would.
+ *		How a custom node that scans no table returns rows: filtered and projected as by ExecScan.
  *
  * ExecScan itself takes such a scan, before PostgreSQL 15.14, for a join that is to be checked
  * again, where a subquery runs anew for a row that an UPDATE has found changed (EvalPlanQual): it

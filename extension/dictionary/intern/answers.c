@@ -27,7 +27,7 @@ typedef struct Place
 	int32 location_id;
 } Place;
 
-/* What a place was told. A better answer stands behind it, so that an abort finds this one again. */
+/* What a place was told. A better answer comes behind it: its abort finds this one again. */
 typedef struct Told
 {
 	Place place;
