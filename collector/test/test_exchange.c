@@ -675,10 +675,10 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_formats),			  cmocka_unit_test(test_labels),
-		cmocka_unit_test(test_operands),		  cmocka_unit_test(test_path_labels),
-		cmocka_unit_test(test_skip_unreadable),	  cmocka_unit_test(test_planted_functions),
-		cmocka_unit_test(test_full_disk),		  cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_formats),			cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_operands),		cmocka_unit_test(test_path_labels),
+		cmocka_unit_test(test_skip_unreadable), cmocka_unit_test(test_planted_functions),
+		cmocka_unit_test(test_full_disk),		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_roads),
 	};
 
