@@ -38,11 +38,23 @@ add_path(FileList *list, const char *path, Failure *failure)
 }
 
 static ExitCode
-unreadable(const char *path, int error, Failure *failure)
+unreadable(const char *message, const char *path, int error, Failure *failure)
 {
-	failure_set(failure, EXIT_IO, "could not read directory");
+	failure_set(failure, EXIT_IO, message);
 	failure_detail(failure, "%s: %s.", path, strerror(error));
 	return failure->code;
+}
+
+static ExitCode
+unreadable_directory(const char *path, int error, Failure *failure)
+{
+	return unreadable("could not read directory", path, error, failure);
+}
+
+static ExitCode
+unreadable_file(const char *path, int error, Failure *failure)
+{
+	return unreadable("could not read file", path, error, failure);
 }
 
 static ExitCode
@@ -66,7 +78,7 @@ take_entry(FileList *list, FTS *walk, FTSENT *entry, const char *pattern, Failur
 		case FTS_DNR:
 		case FTS_ERR:
 		case FTS_NS:
-			return unreadable(entry->fts_path, entry->fts_errno, failure);
+			return unreadable_directory(entry->fts_path, entry->fts_errno, failure);
 		default:
 			return EXIT_OK;
 	}
@@ -87,9 +99,11 @@ add_directory(FileList *list, const char *path, const char *pattern, Failure *fa
 	FTSENT *entry;
 
 	if (walk == NULL)
-		return unreadable(path, errno, failure);
+		return unreadable_directory(path, errno, failure);
 	while (code == EXIT_OK && (entry = fts_read(walk)) != NULL)
 		code = take_entry(list, walk, entry, pattern, failure);
+	if (code == EXIT_OK && errno != 0) /* fts_read clears it at the end */
+		code = unreadable_directory(path, errno, failure);
 	fts_close(walk);
 	return code;
 }
@@ -110,9 +124,9 @@ compare_paths(const void *a, const void *b)
 	return strcmp(*(char *const *) a, *(char *const *) b);
 }
 
-/* Fills a list with the paths of lines that an import wrote. */
+/* Fills a list with the paths of lines that an import wrote into a file. */
 static ExitCode
-read_stored(FileList *stored, FILE *input, Failure *failure)
+read_stored(FileList *stored, const char *file, FILE *input, Failure *failure)
 {
 	char *line = NULL;
 	size_t room = 0;
@@ -130,6 +144,8 @@ read_stored(FileList *stored, FILE *input, Failure *failure)
 		*end = '\0';
 		code = add_path(stored, line, failure);
 	}
+	if (code == EXIT_OK && !feof(input))
+		code = unreadable_file(file, errno, failure);
 	free(line);
 	return code;
 }
@@ -159,12 +175,8 @@ file_list_skip(FileList *list, const char *file, size_t *skipped, Failure *failu
 	ExitCode code;
 
 	if (input == NULL)
-	{
-		code = failure_set(failure, EXIT_IO, "could not read file");
-		failure_detail(failure, "%s: %s.", file, strerror(errno));
-		return code;
-	}
-	code = read_stored(&stored, input, failure);
+		return unreadable_file(file, errno, failure);
+	code = read_stored(&stored, file, input, failure);
 	fclose(input);
 	if (code == EXIT_OK && stored.count > 0)
 	{

@@ -88,7 +88,6 @@ run_lanes(Import *import, bool *interrupted, Failure *failure)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	draw(import);
 	progress_end();
-	fflush(stdout);
 	return import->failure.code;
 }
 

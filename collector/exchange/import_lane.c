@@ -30,6 +30,9 @@
 #define FILES_MIN		64
 #define READ_BYTES		((size_t) 256 * 1024)
 
+/* How often the server is asked for a file while other sessions are in its way. */
+#define CONFLICT_ATTEMPTS 5
+
 /* A parameter of a statement has room for 1 GB. */
 #define FILE_BYTES_MAX ((size_t) 1000 * 1000 * 1000)
 
@@ -132,7 +135,6 @@ on_batch_end(void *context, const BatchResult *result)
 	for (size_t i = 0; result->end == BATCH_STORED && i < batch->count; i++)
 		import_stored(import, batch->files[i].index, batch->files[i].format,
 					  (int64_t) batch->files[i].samples);
-	fflush(stdout); /* also for whoever is killed next */
 	pthread_mutex_lock(&import->lock);
 	lane->under_way--;
 	if (result->end == BATCH_REFUSED)
@@ -180,6 +182,22 @@ wait_for_writer(ImportLane *lane, unsigned most)
 	return is_done;
 }
 
+/* The import ends with a cause, whatever it is. */
+static void
+not_submitted(ImportLane *lane, int err)
+{
+	Failure failure;
+
+	if (err == -ENOMEM)
+		out_of_memory(lane);
+	else if (!writer_has_ended(lane))
+	{
+		failure_set(&failure, EXIT_INTERNAL, "could not queue a batch");
+		failure_detail(&failure, "%s.", strerror(-err));
+		import_end(lane->import, &failure);
+	}
+}
+
 /* Gives the batch at hand to the writer; false where nothing is stored any more. */
 static bool
 submit(ImportLane *lane)
@@ -213,8 +231,7 @@ submit(ImportLane *lane)
 	lane->under_way--;
 	pthread_mutex_unlock(&lane->import->lock);
 	lane_batch_free(batch);
-	if (err == -ENOMEM)
-		out_of_memory(lane);
+	not_submitted(lane, err);
 	return false;
 }
 
@@ -315,6 +332,40 @@ open_connection(ImportLane *lane, DbError *error)
 	return true;
 }
 
+/* Another session was in the way, and nothing is stored: it may go well the next time. */
+static bool
+is_conflict(const DbError *error)
+{
+	return strncmp(error->sqlstate, "40", 2) == 0 || strcmp(error->sqlstate, "55P03") == 0;
+}
+
+static void
+pause_lane(Import *import)
+{
+	pthread_mutex_lock(&import->lock);
+	import_wait(import);
+	pthread_mutex_unlock(&import->lock);
+}
+
+/* Asks again where another session was in the way. */
+static DbOutcome
+ask_server(ImportLane *lane, const ServerImport *request, int64_t *samples, DbError *error)
+{
+	DbOutcome outcome = DB_AWAY;
+
+	for (int attempt = 1; attempt <= CONFLICT_ATTEMPTS; attempt++)
+	{
+		if (attempt > 1)
+			pause_lane(lane->import);
+		if (!open_connection(lane, error))
+			return DB_AWAY;
+		outcome = import_by_server(&lane->connection, request, samples, error);
+		if (outcome == DB_OK || !is_conflict(error) || !import_goes_on(lane->import))
+			break;
+	}
+	return outcome;
+}
+
 /* The file that was loaded, by the server. */
 static void
 import_on_server(ImportLane *lane, size_t file, ProfileFormat format)
@@ -324,14 +375,13 @@ import_on_server(ImportLane *lane, size_t file, ProfileFormat format)
 								   .content = &lane->content,
 								   .labels = &lane->json,
 								   .at = import->options->at };
-	DbOutcome outcome = DB_AWAY;
+	DbOutcome outcome;
 	DbError error;
 	Failure failure;
 	int64_t samples = 0;
 
 	given_labels_json(&lane->labels, &lane->json);
-	if (open_connection(lane, &error))
-		outcome = import_by_server(&lane->connection, &request, &samples, &error);
+	outcome = ask_server(lane, &request, &samples, &error);
 	if (outcome == DB_OK)
 	{
 		import_stored(import, file, format, samples);
@@ -339,8 +389,9 @@ import_on_server(ImportLane *lane, size_t file, ProfileFormat format)
 	}
 	failure = error.failure;
 	failure_detail(&failure, "%s: %s", import->files.paths[file], error.failure.detail);
-	tell_format(lane, format, &failure);
-	if (outcome != DB_REFUSED)
+	if (outcome == DB_REFUSED)
+		tell_format(lane, format, &failure);
+	else if (outcome != DB_TIMEOUT && !is_conflict(&error))
 	{
 		import_end(import, &failure);
 		return;
@@ -442,6 +493,15 @@ import_file(ImportLane *lane, size_t file)
 
 /* --- the thread --- */
 
+/* Until the import ends or is told to. */
+static void
+import_files_of(ImportLane *lane, LaneBatch *batch)
+{
+	for (size_t i = 0; i < batch->count && import_goes_on(lane->import); i++)
+		if (load_file(lane, batch->files[i].index, &batch->files[i].format))
+			import_on_server(lane, batch->files[i].index, batch->files[i].format);
+}
+
 /* Files of batches that were refused, one by one. */
 static void
 import_refused(ImportLane *lane)
@@ -457,9 +517,7 @@ import_refused(ImportLane *lane)
 	{
 		LaneBatch *next = batch->next;
 
-		for (size_t i = 0; i < batch->count; i++)
-			if (load_file(lane, batch->files[i].index, &batch->files[i].format))
-				import_on_server(lane, batch->files[i].index, batch->files[i].format);
+		import_files_of(lane, batch);
 		lane_batch_free(batch);
 		batch = next;
 	}

@@ -4,8 +4,10 @@
  */
 #include "exchange/import_state.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -67,6 +69,17 @@ share(Import *import, FileRange *own)
 }
 
 bool
+import_goes_on(Import *import)
+{
+	bool goes_on;
+
+	pthread_mutex_lock(&import->lock);
+	goes_on = !import->stop;
+	pthread_mutex_unlock(&import->lock);
+	return goes_on;
+}
+
+bool
 import_take(Import *import, size_t lane, size_t *file)
 {
 	FileRange *own = &import->left[lane];
@@ -90,17 +103,6 @@ import_divide(Import *import)
 	for (size_t i = 0; i < lanes; i++)
 		import->left[i] =
 			(FileRange){ import->files.count * i / lanes, import->files.count * (i + 1) / lanes };
-}
-
-void
-import_stored(Import *import, size_t file, ProfileFormat format, int64_t samples)
-{
-	pthread_mutex_lock(&import->lock);
-	import->stored++;
-	import->samples += samples;
-	printf("%s: %s, %" PRId64 " samples\n", import->files.paths[file], import_format_name(format),
-		   samples);
-	pthread_mutex_unlock(&import->lock);
 }
 
 /* No file is taken any more; what is under way has a while. Lock held. */
@@ -140,6 +142,35 @@ import_end(Import *import, const Failure *why)
 		import->failure = *why;
 	stop(import);
 	pthread_mutex_unlock(&import->lock);
+}
+
+/* At once, also for whoever is killed next. */
+static ExitCode
+tell_stored(const char *path, ProfileFormat format, int64_t samples, Failure *failure)
+{
+	if (printf("%s: %s, %" PRId64 " samples\n", path, import_format_name(format), samples) >= 0 &&
+		fflush(stdout) == 0)
+		return EXIT_OK;
+	failure_set(failure, EXIT_IO, "could not write file");
+	failure_detail(failure, "standard output: %s. %s is stored.", strerror(errno), path);
+	failure_hint(failure, "Files of the same moment may be stored without their line, too: --skip "
+						  "does not leave them out.");
+	return failure->code;
+}
+
+void
+import_stored(Import *import, size_t file, ProfileFormat format, int64_t samples)
+{
+	Failure failure;
+	ExitCode code;
+
+	pthread_mutex_lock(&import->lock);
+	import->stored++;
+	import->samples += samples;
+	code = tell_stored(import->files.paths[file], format, samples, &failure);
+	pthread_mutex_unlock(&import->lock);
+	if (code != EXIT_OK)
+		import_end(import, &failure);
 }
 
 void

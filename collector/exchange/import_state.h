@@ -50,7 +50,10 @@ const char *import_format_name(ProfileFormat format);
  */
 bool import_take(Import *import, size_t lane, size_t *file);
 
-/* A file is stored: says so. */
+/* False once no file is taken any more, nor one imported again. */
+bool import_goes_on(Import *import);
+
+/* A file is stored: says so at once. Where that cannot be written no file is taken any more. */
 void import_stored(Import *import, size_t file, ProfileFormat format, int64_t samples);
 
 /* A file is not stored: says why, and goes on to the others unless it was asked not to. */

@@ -20,6 +20,7 @@
 
 #include "decode/decode.h"
 #include "exchange/exchange.h"
+#include "exchange/file_list.h"
 #include "exchange/given_labels.h"
 #include "exchange/path_labels.h"
 #include "private_server.h"
@@ -148,6 +149,22 @@ write_text(const char *path, const char *text)
 	assert_true(file >= 0);
 	assert_int_equal(write(file, text, strlen(text)), strlen(text));
 	close(file);
+}
+
+/* A list that cannot be read to its end says so: it is no list of nothing. */
+static void
+test_skip_unreadable(void **state)
+{
+	FileList list = { NULL };
+	Failure failure;
+	size_t skipped = 0;
+
+	assert_int_equal(file_list_add(&list, "/proc/version", NULL, &failure), EXIT_OK);
+	assert_int_equal(file_list_skip(&list, "/proc", &skipped, &failure), EXIT_IO);
+	assert_string_equal(failure.detail, "/proc: Is a directory.");
+	assert_int_equal(file_list_skip(&list, "/proc/self/mem", &skipped, &failure), EXIT_IO);
+	assert_int_equal(list.count, 1);
+	file_list_free(&list);
 }
 
 static void
@@ -433,6 +450,161 @@ import_skipping(const char *directory, ExitCode expected)
 	assert_int_equal(import_run(&options, operands, 1), expected);
 }
 
+/* Has a profile of ours say which frames to drop: only the server can tell. */
+static void
+drop_frames(const char *path)
+{
+	const char field[] = { 7 << 3, 14 };
+	int file = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+
+	assert_int_equal(write(file, field, sizeof(field)), sizeof(field));
+	close(file);
+}
+
+/* With standard output on a full disk. */
+static ExitCode
+import_to_full_disk(const ExchangeOptions *options, char **files, size_t count)
+{
+	int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	int before;
+	ExitCode code;
+
+	fflush(stdout);
+	before = dup(STDOUT_FILENO);
+	assert_true(before >= 0 && dup2(full, STDOUT_FILENO) >= 0);
+	code = import_run(options, files, count);
+	assert_true(dup2(before, STDOUT_FILENO) >= 0);
+	clearerr(stdout);
+	close(before);
+	close(full);
+	return code;
+}
+
+/* A list of files that are stored is whole, or the command fails: on both roads. */
+static void
+test_full_disk(void **state)
+{
+	char path[] = "/tmp/test_exchange_XXXXXX";
+	char *files[] = { path };
+	Flag flags[EXCHANGE_FLAGS_MAX];
+	ExchangeOptions options;
+	int file = mkstemp(path);
+
+	assert_true(file >= 0);
+	close(file);
+	server_start(&server, "exchange-test");
+	sql_in("postgres", "DROP DATABASE IF EXISTS unwritable (FORCE)");
+	sql_in("postgres", "CREATE DATABASE unwritable");
+	sql_in("unwritable", "CREATE EXTENSION profstore");
+	import_flags(&options, flags);
+	options.database = "dbname=unwritable";
+	options.at = "2026-01-01Z";
+	write_text(path, "main;work 12\n");
+	assert_int_equal(import_to_full_disk(&options, files, 1), EXIT_IO);
+	write_odd_profile(path, 1700000000);
+	drop_frames(path);
+	assert_int_equal(import_to_full_disk(&options, files, 1), EXIT_IO);
+	unlink(path);
+	server_control(&server, "purge", NULL);
+}
+
+/* --- a server that refuses --- */
+
+/*
+ * Has whatever stores samples, on either road, come by "calls" and "error": a statement that may
+ * raise one.
+ */
+static void
+refuse_by(const char *error)
+{
+	char sql[1024];
+
+	sql_in("refused", "DROP SEQUENCE IF EXISTS public.calls; CREATE SEQUENCE public.calls");
+	snprintf(sql, sizeof(sql),
+			 "CREATE OR REPLACE FUNCTION profstore.ensure_partitions(from_ts timestamptz, "
+			 "to_ts timestamptz) RETURNS int4 LANGUAGE plpgsql VOLATILE STRICT SECURITY DEFINER "
+			 "SET search_path = pg_catalog AS $$ BEGIN PERFORM nextval('public.calls'); %s; "
+			 "RETURN 0; END $$",
+			 error);
+	sql_in("refused", sql);
+}
+
+static int
+refused_calls(void)
+{
+	return atoi(sql_in("refused", "SELECT last_value FROM public.calls"));
+}
+
+static ExitCode
+import_refused(char **files, size_t count, bool stop_on_error)
+{
+	Flag flags[EXCHANGE_FLAGS_MAX];
+	ExchangeOptions options;
+
+	import_flags(&options, flags);
+	options.database = "dbname=refused";
+	options.stop_on_error = stop_on_error;
+	return import_run(&options, files, count);
+}
+
+static void
+assert_samples(const char *expected)
+{
+	assert_string_equal(sql_in("refused", "SELECT count(*) FROM profstore.samples"), expected);
+}
+
+/* What becomes of the other files where the server refuses one. */
+static void
+test_refused(void **state)
+{
+	static const char refuse[] = "RAISE 'refused'";
+	char path[3][40];
+	char *files[] = { path[0], path[1], path[2] };
+	int calls;
+
+	for (int i = 0; i < 3; i++)
+	{
+		snprintf(path[i], sizeof(path[i]), "/tmp/test_exchange_refused_%d", i);
+		write_text(path[i], "main;work 1\n");
+	}
+	server_start(&server, "exchange-test");
+	sql_in("postgres", "DROP DATABASE IF EXISTS refused (FORCE)");
+	sql_in("postgres", "CREATE DATABASE refused");
+	sql_in("refused", "CREATE EXTENSION profstore");
+	sql_in("refused", "SELECT profstore.ensure_partitions(d, d) FROM (VALUES (now()), "
+					  "(to_timestamp(1700000000))) AS days (d)");
+
+	/* after the first failure no other file of the batch is asked for */
+	refuse_by(refuse);
+	assert_int_equal(import_refused(files, 1, true), EXIT_IO);
+	calls = refused_calls();
+	refuse_by(refuse);
+	assert_int_equal(import_refused(files, 3, true), EXIT_IO);
+	assert_int_equal(refused_calls(), calls);
+	refuse_by(refuse);
+	assert_int_equal(import_refused(files, 3, false), EXIT_IO);
+	assert_int_equal(refused_calls(), calls + 2);
+
+	/* one that only the server decodes: a deadlock is over the next time */
+	write_odd_profile(path[0], 1700000000);
+	drop_frames(path[0]);
+	refuse_by("IF (SELECT last_value FROM public.calls) < 3 THEN RAISE 'deadlock' "
+			  "USING ERRCODE = '40P01'; END IF");
+	assert_int_equal(import_refused(files, 1, false), EXIT_OK);
+	assert_int_equal(refused_calls(), 3);
+	assert_samples("7");
+
+	/* one that takes too long is left out, the others are stored */
+	refuse_by("IF from_ts < '2024-01-01' THEN RAISE 'too slow' USING ERRCODE = '57014'; END IF");
+	assert_int_equal(import_refused(files, 3, false), EXIT_IO);
+	assert_samples("9");
+	for (int i = 0; i < 3; i++)
+		unlink(path[i]);
+	server_control(&server, "purge", NULL);
+}
+
+/* --- both roads, the same --- */
+
 /* The same files by import_pprof and its relatives, and by the command. */
 static void
 test_roads(void **state)
@@ -503,9 +675,11 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_formats),			  cmocka_unit_test(test_labels),
-		cmocka_unit_test(test_operands),		  cmocka_unit_test(test_path_labels),
-		cmocka_unit_test(test_planted_functions), cmocka_unit_test(test_roads),
+		cmocka_unit_test(test_formats),			cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_operands),		cmocka_unit_test(test_path_labels),
+		cmocka_unit_test(test_skip_unreadable), cmocka_unit_test(test_planted_functions),
+		cmocka_unit_test(test_full_disk),		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_roads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

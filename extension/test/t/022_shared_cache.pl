@@ -163,7 +163,7 @@ $reader->quit;
 
 # sessions that end in the midst of a transaction with nodes of their own in a tree that they borrowed
 my $log_before = -s $node->logfile;
-my $own = "BEGIN; SELECT profstore.intern_stacks('exe1', '{3}', ARRAY[199, 198, 77])";
+my $own = "BEGIN; SELECT profstore.intern_stacks('exe', '{3}', ARRAY[199, 198, 77])";
 tells_the_truth($node, 'postgres', 'a tree to borrow') for 1 .. 2;
 my $gone = $node->background_psql('postgres');
 $gone->query_safe($folded);
