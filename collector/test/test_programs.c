@@ -350,7 +350,7 @@ test_user_mode(void **state)
 	assert_int_equal(world.records[0].words[0], CODE + 0x20);
 }
 
-/* What is no frame takes no frame's place, also where the outermost ones of a deep stack go round. */
+/* What is no frame takes no place, also where the outermost ones of a deep stack go round. */
 static void
 test_deep_and_astray(void **state)
 {

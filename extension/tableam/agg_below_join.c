@@ -86,7 +86,7 @@ query_allows(PlannerInfo *root, List *having)
 	int relations = bms_num_members(root->all_baserels);
 	ListCell *cell;
 
-	/* the search takes any order that is legal, and of full joins the list of joins alone knows it */
+	/* the search takes any legal order, and of full joins the list of joins alone knows it */
 	foreach(cell, root->join_info_list)
 		if (((SpecialJoinInfo *) lfirst(cell))->jointype == JOIN_FULL)
 			return false;

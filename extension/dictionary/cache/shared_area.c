@@ -150,7 +150,7 @@ attach(void)
 		return shared != NULL;
 	caller = MemoryContextSwitchTo(TopMemoryContext);
 	area = dsa_attach_in_place(area_place(), NULL);
-	/* the last that was registered runs first, and all after the transaction's abort, which unpins */
+	/* the last that was registered runs first, and all after the abort of the transaction */
 	on_shmem_exit(dsa_on_shmem_exit_release_in_place, PointerGetDatum(area_place()));
 	on_shmem_exit(unpin_all, (Datum) 0);
 	MemoryContextSwitchTo(caller);
