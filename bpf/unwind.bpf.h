@@ -453,25 +453,28 @@ pfs_walk_frame(const struct pfs_walk_state *at)
 	return frame;
 }
 
-/* One frame. Returns 0 to go on; else walk->status says how the walk ended. */
+/*
+ * One frame. Returns 0 to go on; else walk->status says how the walk ended. What is not counted is
+ * not written: of a deep stack the place has another frame.
+ */
 static __always_inline int
 pfs_walk_step(struct pfs_walk *walk, __u64 *frame)
 {
 	__u64 address = walk->at.pc - walk->at.is_return;
+	int is_code = pfs_find_mapping(walk, address);
 	const struct pfs_unwind_rule *rule;
 	__u32 kind;
-
-	*frame = pfs_walk_frame(&walk->at);
 
 	/*
 	 * an address outside of code is no frame; the innermost one is, wherever the CPU says it runs
 	 */
-	if (!pfs_find_mapping(walk, address))
+	if (is_code || walk->at.innermost)
 	{
-		walk->count += walk->at.innermost;
-		return pfs_walk_end(walk, PFS_WALK_NO_MAPPING);
+		*frame = pfs_walk_frame(&walk->at);
+		walk->count++;
 	}
-	walk->count++;
+	if (!is_code)
+		return pfs_walk_end(walk, PFS_WALK_NO_MAPPING);
 
 	kind = pfs_mapping_kind(&walk->mapping);
 	if (kind == PFS_MAPPING_PENDING || (kind == PFS_MAPPING_JIT && !pfs_trusts_jit()))

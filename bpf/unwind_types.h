@@ -228,7 +228,7 @@ struct pfs_walk_state {
 
 /* A piece of the stack that was read at once. */
 #define PFS_WINDOW_WORDS  32
-#define PFS_NO_WINDOW	  (~0ULL)
+#define PFS_NO_WINDOW	  (1ULL << 63 | 1) /* a start that lies behind no address of user space */
 #define PFS_WINDOW_BEFORE 56 /* bytes in front of what was asked for: where registers are saved */
 struct pfs_stack_window {
 	__u64 start;

@@ -109,6 +109,8 @@ SELECT checked, differing, cardinality(otherwise) AS otherwise FROM same(ARRAY[
 	$$SELECT s.labels->>'node', count(DISTINCT stack_id) FROM @ JOIN names AS s ON s.id = series_id GROUP BY 1$$,
 	$$SELECT s.labels->>'node', sum(value) FROM names AS s LEFT JOIN @ ON s.id = series_id GROUP BY 1$$,
 	$$SELECT s.labels->>'node', sum(value) FROM @ FULL JOIN names AS s ON s.id = series_id GROUP BY 1$$,
+	$$SELECT coalesce(a.id, w.id), sum(value) FROM @ JOIN (names AS a FULL JOIN generate_series(1, 50000) AS w(id) ON a.id = w.id) ON coalesce(a.id, w.id) = series_id GROUP BY 1$$,
+	$$SELECT a.id, sum(value) FROM @, names AS a FULL JOIN generate_series(3, 50000) AS w(id) USING (id) WHERE id = series_id GROUP BY 1$$,
 	$$SELECT s.labels->>'node', sum(value) FROM @ CROSS JOIN names AS s GROUP BY 1$$,
 	$$SELECT labels->>'node', count(*) FROM names WHERE EXISTS (SELECT FROM @ WHERE series_id = id) GROUP BY 1$$,
 	$$SELECT s.labels->>'node', sum(value) FROM @ JOIN names AS s ON s.id = series_id GROUP BY ROLLUP (1)$$,

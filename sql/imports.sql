@@ -100,6 +100,11 @@ UPDATE profstore.series SET interned = now() - interval '2 hours';
 SELECT condemned > 0 AS condemned FROM profstore.collect_dictionary() WHERE relation = 'profstore.series'::regclass;
 SELECT profstore.import_folded('fresh;leaf 4', '{"kind": "remembered"}', '2021-01-01 12:00Z');
 SELECT stack, value FROM profstore.folded('folded:samples:count:::delta{kind="remembered"}', '2021-01-01', '2021-01-02');
+-- it takes no more than 16 MB, of one import either
+SELECT profstore.import_folded(repeat('x', 4500000) || ';' || repeat('y', 4500000) || ' 1', '{"kind": "large"}', '2021-01-01 12:00Z');
+SELECT sum(total_bytes) BETWEEN 4500000 AND 16777216 AS bounded FROM pg_backend_memory_contexts WHERE name = 'profstore known ids';
+SELECT profstore.import_folded('fresh;leaf 4', '{"kind": "remembered"}', '2021-01-01 12:00Z');
+SELECT sum(total_bytes) < 1000000 AS anew FROM pg_backend_memory_contexts WHERE name = 'profstore known ids';
 CREATE ROLE regress_importer;
 SELECT profstore.grant_write('regress_importer');
 SET ROLE regress_importer;

@@ -198,6 +198,33 @@ SELECT intern_locations('{1}', '{20480}', '{1}', (:'answers'::int4[])[1:1], '{3}
 SELECT lines AS not_yet FROM locations WHERE address = 20480;
 COMMIT;
 SELECT lines FROM locations WHERE address = 20480;
+-- a better answer that a savepoint takes back leaves the one before it; what came at the same time counts again
+SELECT (:'answers'::int4[])[1] AS sym, (:'answers'::int4[])[2] AS inl \gset
+SELECT cardinality(intern_locations('{1,1,1,1,1}', '{28673,28674,28675,28676,28677}', '{0,0,0,0,0}', '{}', '{}')) AS places;
+BEGIN;
+SELECT intern_locations('{1,1,1}', '{28673,28674,28675}', '{1,1,1}', ARRAY[:sym, :sym, :sym], '{0,0,6}') IS NOT NULL AS told;
+SAVEPOINT s;
+SELECT intern_locations('{1,1,1,1,1}', '{28673,28674,28675,28676,28677}', '{1,1,1,1,1}', ARRAY[:inl, :inl, :inl, :inl, :inl], '{7,7,0,7,7}') IS NOT NULL AS told;
+SAVEPOINT t;
+SELECT intern_locations('{1,1}', '{28673,28677}', '{1,1}', ARRAY[:sym, :sym], '{8,8}') IS NOT NULL AS told;
+ROLLBACK TO t;
+ROLLBACK TO s;
+SELECT intern_locations('{1,1}', '{28674,28676}', '{1,1}', ARRAY[:sym, :inl], '{9,0}') IS NOT NULL AS told;
+COMMIT;
+SELECT address, function_ids = ARRAY[:sym] AS sym, lines FROM locations WHERE address BETWEEN 28673 AND 28677 ORDER BY address;
+BEGIN;
+SELECT intern_locations('{1}', '{28677}', '{1}', ARRAY[:sym], '{0}') IS NOT NULL AS told;
+SAVEPOINT s;
+SELECT intern_locations('{1,1}', '{28673,28677}', '{1,1}', ARRAY[:inl, :inl], '{7,7}') IS NOT NULL AS told;
+RELEASE s;
+COMMIT;
+SELECT address, function_ids = ARRAY[:sym] AS sym, lines FROM locations WHERE address IN (28673, 28677) ORDER BY address;
+-- told again and again, it is kept once
+BEGIN;
+SELECT count(intern_locations('{1,1}', '{20480,28676}', '{1,1}', ARRAY[:sym, :inl], ARRAY[3, 5 + n])) FROM generate_series(1, 10000) AS n;
+SELECT sum(used_bytes) < 100000 AS small FROM pg_backend_memory_contexts WHERE name = 'TopTransactionContext';
+COMMIT;
+SELECT lines FROM locations WHERE address = 28676;
 -- a function that is not there
 SELECT (intern_locations('{1}', '{24576}', '{0}', '{}', '{}')) IS NOT NULL AS stored;
 SELECT intern_locations('{1}', '{24576}', '{1}', '{99999}', '{1}');

@@ -192,7 +192,8 @@ resolve_user_stack(Reader *reader, const struct pfs_sample *sample, Process *pro
 		stack->depth++;
 		/* the caller was found by rules of other code: whatever it is, it did not call */
 		if (walked_by_rules(stack->walk) &&
-			went_by_its_rules(reader, &user, frame->kind, next, walk->count) &&
+			went_by_its_rules(reader, &user, frame->kind, next,
+							  cut > 0 ? PFS_LEAF_FRAMES : walk->count) &&
 			!process_walk_held(reader->processes, process, user.code, sample->time_ns,
 							   user.place >= walk->late_from))
 		{

@@ -1,6 +1,11 @@
 /*
  * worker_client.c
  *		Starts, asks and ends the worker process.
+ *
+ * 1. One process, started when it is first asked, from this very program, with one end of a socket
+ *    pair as standard input. After failures it is not started again for a while.
+ * 2. A request goes with the descriptors of its files; the answer is waited for within a time.
+ * 3. Whatever goes wrong ends the process: the next request has a new one.
  */
 #include "symbols/worker_client.h"
 

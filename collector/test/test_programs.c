@@ -350,6 +350,28 @@ test_user_mode(void **state)
 	assert_int_equal(world.records[0].words[0], CODE + 0x20);
 }
 
+/* What is no frame takes no place, also where the outermost ones of a deep stack go round. */
+static void
+test_deep_and_astray(void **state)
+{
+	const struct pfs_sample *sample = &world.records[0].sample;
+	const __u64 *words = world.records[0].words;
+	__u32 depth = 600; /* as two words each fit the stack */
+
+	for (__u32 i = 0; i < depth; i++)
+	{
+		world.stack[2 * i] = (uintptr_t) &world.stack[2 * i + 2];
+		world.stack[2 * i + 1] = CODE + 0x100 * (i + 1);
+	}
+	world.stack[2 * depth - 1] = UINT64_C(0x1234567000);
+	set_registers(&tick.regs, CODE, true);
+	assert_int_equal(pfs_on_cpu(&tick), 0);
+	assert_int_equal(sample->user_count, depth);
+	assert_int_equal(sample->user_status, PFS_WALK_NO_MAPPING);
+	for (__u32 i = depth - PFS_ROOT_FRAMES; i < depth; i++)
+		assert_int_equal(PFS_FRAME_ADDRESS(words[pfs_walk_place(i)]), CODE + 0x100 * i);
+}
+
 /* A tick comes at any point of another event's walk; neither sees anything of the other. */
 static void
 test_nested(void **state)
@@ -447,6 +469,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_kinds, set_up),
 		cmocka_unit_test_setup(test_user_mode, set_up),
+		cmocka_unit_test_setup(test_deep_and_astray, set_up),
 		cmocka_unit_test_setup(test_nested, set_up),
 		cmocka_unit_test_setup(test_nested_too_deep, set_up),
 		cmocka_unit_test_setup(test_left_out, set_up),

@@ -131,6 +131,7 @@ collect_start_code(const Builder *builder, FdeList *list)
 		uint64_t callee;
 
 		if (input->machine == EM_X86_64 && section->length > 0 &&
+			section->length <= START_CODE_BYTES &&
 			start_code_length(section, &callee) == section->length &&
 			section->address >= input->code_start && section->address < input->code_end &&
 			section->length <= input->code_end - section->address)

@@ -113,7 +113,7 @@ late_walk(const Unwinder *unwinder, const LateWalk *from, uint64_t *frames, size
 		  int *status)
 {
 	struct pfs_walk walk;
-	__u64 frame;
+	__u64 frame = 0;
 
 	memset(&walk, 0, sizeof(walk));
 	if (!unwinder_find_process(unwinder, from->process, &walk.process))

@@ -2,6 +2,12 @@
  * pprof_write.c
  *		Each message is appended as it is met; the string table and the mappings, which go on
  *		changing, come last.
+ *
+ * 1. Varints, tags and lengths are written here; whole messages, of which there are few, by
+ *    protobuf-c.
+ * 2. Strings, functions, mappings and locations get the numbers of their first use.
+ * 3. A sample, of which there are many, is measured and then written in one piece.
+ * 4. At the end: types, mappings, strings, and what the header says.
  */
 #include "profstore.h"
 

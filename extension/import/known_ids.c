@@ -16,7 +16,8 @@
 #include "dictionary/intern/calling_role.h"
 #include "import/known_ids.h"
 
-#define MAX_BYTES ((Size) 16 * 1024 * 1024)
+#define MAX_BYTES		((Size) 16 * 1024 * 1024)
+#define MAX_BLOCK_BYTES ((Size) 256 * 1024)
 
 /* What an entry is known by. */
 typedef struct Content
@@ -55,6 +56,7 @@ are_equal(const Content *a, const Content *b)
 
 static MemoryContext known_context;
 static known_hash *known_table;
+static bool is_full;	  /* something was not kept */
 static bool some_are_own; /* of the running transaction, which an abort takes back */
 
 /* What they are valid under. */
@@ -69,6 +71,7 @@ forget(void)
 		MemoryContextDelete(known_context);
 	known_context = NULL;
 	known_table = NULL;
+	is_full = false;
 	some_are_own = false;
 }
 
@@ -105,9 +108,8 @@ check_validity(void)
 	NameData role;
 
 	namestrcpy(&role, pfs_calling_role());
-	if (table != known_of || epoch.ids != known_epoch || epoch.own ||
-		strcmp(NameStr(role), NameStr(known_role)) != 0 ||
-		(known_context != NULL && MemoryContextMemAllocated(known_context, true) > MAX_BYTES))
+	if (table != known_of || epoch.ids != known_epoch || epoch.own || is_full ||
+		strcmp(NameStr(role), NameStr(known_role)) != 0)
 		forget();
 	known_of = table;
 	known_epoch = epoch.ids;
@@ -127,7 +129,8 @@ pfs_known_ids_begin(void)
 	if (known_context != NULL)
 		return;
 	known_context =
-		AllocSetContextCreate(TopMemoryContext, "profstore known ids", ALLOCSET_DEFAULT_SIZES);
+		AllocSetContextCreate(TopMemoryContext, "profstore known ids", ALLOCSET_DEFAULT_MINSIZE,
+							  ALLOCSET_DEFAULT_INITSIZE, MAX_BLOCK_BYTES);
 	known_table = known_create(known_context, 1024, NULL);
 }
 
@@ -154,10 +157,12 @@ static void
 remember(const PfsKnownItems *items, const StringInfoData *content, int32 id)
 {
 	Content key = make_content(items, content);
-	char *bytes = MemoryContextAlloc(known_context, (Size) content->len);
 	bool found;
 
-	key.bytes = memcpy(bytes, content->data, (Size) content->len);
+	is_full |= MemoryContextMemAllocated(known_context, true) + key.length > MAX_BYTES;
+	if (is_full)
+		return;
+	key.bytes = memcpy(MemoryContextAlloc(known_context, key.length), content->data, key.length);
 	some_are_own = true;
 	known_insert(known_table, key, &found)->id = id;
 }

@@ -4,7 +4,8 @@
  *
  * They are what interning gave to the role that calls, in transactions that committed or the one
  * that runs; an abort, also of a savepoint, drops the lot where some were its own. All go where the
- * epoch, the extension or the role is another one, and where they take more than 16 MB.
+ * epoch, the extension or the role is another one. What comes when
+ * they take 16 MB is not kept, and the next import begins with none.
  */
 #ifndef PFS_KNOWN_IDS_H
 #define PFS_KNOWN_IDS_H

@@ -84,7 +84,12 @@ query_allows(PlannerInfo *root, List *having)
 {
 	const Query *parse = root->parse;
 	int relations = bms_num_members(root->all_baserels);
+	ListCell *cell;
 
+	/* the search takes any legal order, and of full joins the list of joins alone knows it */
+	foreach(cell, root->join_info_list)
+		if (((SpecialJoinInfo *) lfirst(cell))->jointype == JOIN_FULL)
+			return false;
 	return relations <= RELATIONS_MAX && (!enable_geqo || relations < geqo_threshold) &&
 		   grouping_is_hashable(parse->groupClause) &&
 		   !contain_volatile_functions((Node *) parse->jointree) &&
@@ -103,8 +108,7 @@ is_kept_by_joins(const PlannerInfo *root, const RelOptInfo *rel)
 	{
 		const SpecialJoinInfo *join = lfirst(cell);
 
-		if (bms_is_member((int) rel->relid, join->syn_righthand) ||
-			(join->jointype == JOIN_FULL && bms_is_member((int) rel->relid, join->syn_lefthand)))
+		if (bms_is_member((int) rel->relid, join->syn_righthand))
 			return false;
 	}
 	return bms_is_empty(rel->lateral_relids) && bms_is_empty(rel->lateral_referencers);

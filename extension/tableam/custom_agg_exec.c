@@ -16,12 +16,12 @@
 #include "tableam/custom_agg.h"
 
 #include "executor/executor.h"
-#include "miscadmin.h"
 #include "pgstat.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
 
+#include "base/custom_rows.h"
 #include "store/scan/block_filter.h"
 #include "tableam/agg_result.h"
 
@@ -280,9 +280,10 @@ store_group(BlockAggState *state, TupleTableSlot *slot)
 }
 
 static TupleTableSlot *
-next_row(BlockAggState *state)
+next_group(CustomScanState *node)
 {
-	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+	BlockAggState *state = (BlockAggState *) node;
+	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 
 	ExecClearTuple(slot);
 	if (step_group(state))
@@ -290,32 +291,10 @@ next_row(BlockAggState *state)
 	return slot;
 }
 
-/*
- * Not by ExecScan, which before PostgreSQL 15.14 takes a scan without a table for a join that is to
- * be checked again, where a subquery runs anew for a row that an UPDATE has found changed
- * (EvalPlanQual).
- */
 static TupleTableSlot *
 execute(CustomScanState *node)
 {
-	ExprContext *context = node->ss.ps.ps_ExprContext;
-	ExprState *having = node->ss.ps.qual;
-	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
-
-	for (;;)
-	{
-		TupleTableSlot *slot;
-
-		CHECK_FOR_INTERRUPTS();
-		ResetExprContext(context);
-		slot = next_row((BlockAggState *) node);
-		if (TupIsNull(slot))
-			return projection != NULL ? ExecClearTuple(projection->pi_state.resultslot) : slot;
-		context->ecxt_scantuple = slot;
-		if (ExecQual(having, context))
-			return projection != NULL ? ExecProject(projection) : slot;
-		InstrCountFiltered1(node, 1);
-	}
+	return pfs_custom_next_row(node, next_group);
 }
 
 /* Whether the table has all groups, and they would be the same again. */

@@ -18,7 +18,6 @@
 #include "executor/executor.h"
 #include "fmgr.h"
 #include "funcapi.h"
-#include "miscadmin.h"
 #include "nodes/extensible.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -31,6 +30,7 @@
 #include "utils/memutils.h"
 #include "utils/ruleutils.h"
 
+#include "base/custom_rows.h"
 #include "base/privileges.h"
 #include "base/srf.h"
 #include "views/flame_table.h"
@@ -260,10 +260,10 @@ fill_table(FlameState *state)
 }
 
 static TupleTableSlot *
-next_row(ScanState *node)
+next_row(CustomScanState *node)
 {
 	FlameState *state = (FlameState *) node;
-	TupleTableSlot *slot = node->ss_ScanTupleSlot;
+	TupleTableSlot *slot = node->ss.ss_ScanTupleSlot;
 
 	if (state->table == NULL)
 		fill_table(state);
@@ -273,17 +273,10 @@ next_row(ScanState *node)
 	return ExecStoreVirtualTuple(slot);
 }
 
-/* A row that is locked is never asked for again. */
-static bool
-recheck(ScanState *node, TupleTableSlot *slot)
-{
-	return true;
-}
-
 static TupleTableSlot *
 execute(CustomScanState *node)
 {
-	return ExecScan(&node->ss, next_row, recheck);
+	return pfs_custom_next_row(node, next_row);
 }
 
 static void

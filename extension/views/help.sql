@@ -22,7 +22,7 @@ COMMENT ON FUNCTION profstore.help(text) IS 'the functions of profstore by topic
 DO $comments$
 DECLARE
 	type text := '''process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta''';
-	hottest text := E'(\n  SELECT function FROM profstore.top(''process_cpu:cpu'')\n  LIMIT 1)';
+	hottest text := E'(\n  SELECT function\n  FROM profstore.top(''process_cpu:cpu'') LIMIT 1)';
 	sums text := E'(SELECT profstore.merge_stacks(stack_id, value)\n   FROM profstore.samples\n   JOIN profstore.matching_series(''process_cpu:cpu'')\n   USING (series_id)\n   WHERE time >= now() - interval ''1 hour'')';
 	topic text;
 	function_name text;
@@ -31,10 +31,10 @@ DECLARE
 BEGIN
 	FOR topic, function_name, example IN VALUES
 		('graphs', 'flamegraph', E'SELECT level, value, self,\n  profstore.short_name(label) AS label\nFROM profstore.flamegraph(''process_cpu:cpu'')\nORDER BY ord'),
-		('graphs', 'flamegraph_text', $$SELECT * FROM profstore.flamegraph_text('process_cpu:cpu')$$),
+		('graphs', 'flamegraph_text', E'SELECT *\nFROM profstore.flamegraph_text(''process_cpu:cpu'')'),
 		('graphs', 'flamegraph_diff', E'SELECT level, value, "valueRight",\n  profstore.short_name(label) AS label\nFROM profstore.flamegraph_diff(''process_cpu:cpu'')\nORDER BY ord'),
 		('graphs', 'callers', E'SELECT level, total,\n  profstore.short_name(function) AS function\nFROM profstore.callers(\n  ''process_cpu:cpu'', function => {hottest})'),
-		('graphs', 'callees', E'SELECT level, total,\n  profstore.short_name(function) AS function\nFROM profstore.callees(\n  ''process_cpu:cpu'', function => (\n  SELECT function FROM profstore.top(''process_cpu:cpu'')\n  ORDER BY total DESC LIMIT 1))'),
+		('graphs', 'callees', E'SELECT level, total,\n  profstore.short_name(function) AS function\nFROM profstore.callees(\n  ''process_cpu:cpu'', function => (\n  SELECT function\n  FROM profstore.top(''process_cpu:cpu'')\n  ORDER BY total DESC LIMIT 1))'),
 		('graphs', 'sandwich', E'SELECT side, level, value,\n  profstore.short_name(label) AS label\nFROM profstore.sandwich(\n  ''process_cpu:cpu'', function => {hottest})\nORDER BY ord'),
 		('graphs', 'callgraph', E'SELECT profstore.short_name(caller, 45) AS caller,\n  profstore.short_name(callee, 45) AS callee, value\nFROM profstore.callgraph(\n  ''process_cpu:cpu'', max_nodes => 20)'),
 		('graphs', 'callgraph_dot', E'SELECT profstore.callgraph_dot(''process_cpu:cpu'')\n\\g (tuples_only format=unaligned) calls.dot'),
@@ -43,7 +43,7 @@ BEGIN
 		('tables', 'top_diff', E'SELECT profstore.short_name(function) AS function,\n  self, self_delta\nFROM profstore.top_diff(''process_cpu:cpu'')'),
 		('tables', 'timeseries', E'SELECT time::timestamptz(0), value,\n  profstore.short_name(metric) AS metric\nFROM profstore.timeseries(\n  ''process_cpu:cpu'', by => ''{comm}'')'),
 		('tables', 'source', E'SELECT line, self, total, left(text, 60) AS text\nFROM profstore.source(\n  ''process_cpu:cpu'', filename => (\n  SELECT file FROM profstore.top(''process_cpu:cpu'',\n    max_rows => NULL)\n  WHERE file <> '''' LIMIT 1))'),
-		('tables', 'filtered_share', E'SELECT * FROM profstore.filtered_share(\n  ''process_cpu:cpu'', ignore => ''{mapping="libc.so.6"}'')'),
+		('tables', 'filtered_share', E'SELECT * FROM profstore.filtered_share(\n  ''process_cpu:cpu'',\n  ignore => ''{mapping="libc.so.6"}'')'),
 		('tables', 'folded', E'SELECT stack || '' '' || value\nFROM profstore.folded(''process_cpu:cpu'')\n\\g (tuples_only format=unaligned) cpu.folded'),
 		('tables', 'stacks_of', E'SELECT value, profstore.short_name(\n  array_to_string(stack, '' > ''), 90) AS stack\nFROM profstore.stacks_of(''process_cpu:cpu'')'),
 		('tables', 'heatmap', E'SELECT * FROM profstore.heatmap(''process_cpu:cpu'')'),
@@ -65,7 +65,7 @@ BEGIN
 		('merging', 'folded_of', E'SELECT value, profstore.short_name(stack, 90) AS stack\nFROM profstore.folded_of(\n  {sums})'),
 		('merging', 'stacks_in', $$SELECT * FROM profstore.stacks_in('{0:12}')$$),
 		('exchange', 'flamegraph_html', E'SELECT profstore.flamegraph_html(''process_cpu:cpu'')\n\\g (tuples_only format=unaligned) cpu.html'),
-		('exchange', 'flamegraph_diff_html', E'SELECT profstore.flamegraph_diff_html(''process_cpu:cpu'')\n\\g (tuples_only format=unaligned) diff.html'),
+		('exchange', 'flamegraph_diff_html', E'SELECT profstore.flamegraph_diff_html(\n  ''process_cpu:cpu'')\n\\g (tuples_only format=unaligned) diff.html'),
 		('exchange', 'flamegraph_json', E'SELECT profstore.flamegraph_json(''process_cpu:cpu'')\n\\g (tuples_only format=unaligned) cpu.json'),
 		('exchange', 'pprof', E'SELECT encode(profstore.pprof(''process_cpu:cpu''),\n  ''base64'')\n\\g (tuples_only format=unaligned) | base64 -d >cpu.pb'),
 		('exchange', 'speedscope', E'SELECT profstore.speedscope(''process_cpu:cpu'')\n\\g (tuples_only format=unaligned) cpu.json'),

@@ -150,8 +150,9 @@ attach(void)
 		return shared != NULL;
 	caller = MemoryContextSwitchTo(TopMemoryContext);
 	area = dsa_attach_in_place(area_place(), NULL);
+	/* the last that was registered runs first, and all after the abort of the transaction */
 	on_shmem_exit(dsa_on_shmem_exit_release_in_place, PointerGetDatum(area_place()));
-	before_shmem_exit(unpin_all, (Datum) 0);
+	on_shmem_exit(unpin_all, (Datum) 0);
 	MemoryContextSwitchTo(caller);
 	return true;
 }
@@ -254,8 +255,13 @@ pfs_shared_release(void *thing)
 	Block *block = (Block *) ((char *) thing - BLOCK_BYTES);
 	uint32 at = 0;
 
-	while (pins[at] != block)
+	while (at < pin_count && pins[at] != block)
 		at++;
+	if (at == pin_count)
+	{
+		elog(WARNING, "a shared thing of the dictionary's caches is given back twice");
+		return;
+	}
 	pins[at] = pins[--pin_count];
 	unpin(block);
 }

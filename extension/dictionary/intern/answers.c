@@ -13,6 +13,7 @@
 #include "utils/memutils.h"
 
 #include "base/arrays.h"
+#include "base/hash.h"
 #include "base/relations.h"
 #include "dictionary/intern/answers.h"
 #include "dictionary/intern/arrays.h"
@@ -20,20 +21,47 @@
 
 PG_FUNCTION_INFO_V1(profstore_answer_rank);
 
-typedef struct Told
+typedef struct Place
 {
 	Oid table; /* the extension may be made anew before the transaction commits */
 	int32 location_id;
+} Place;
+
+/* What a place was told. A better answer comes behind it: its abort finds this one again. */
+typedef struct Told
+{
+	Place place;
+	uint32 poorer; /* number of the place's entry before this one, from 1; 0: none */
 	SubTransactionId told_in;
 	bool has_build_id;
+	PfsAnswerRank rank;
 	ArrayType *function_ids;
 	ArrayType *lines;
 } Told;
+
+typedef struct Best
+{
+	Place place;
+	uint32 number; /* of its entry, from 1 */
+	char status;
+} Best;
+
+#define SH_PREFIX		   best
+#define SH_ELEMENT_TYPE	   Best
+#define SH_KEY_TYPE		   Place
+#define SH_KEY			   place
+#define SH_HASH_KEY(tb, k) pfs_hash64((uint64) (k).table << 32 | (uint32) (k).location_id)
+#define SH_EQUAL(tb, a, b) ((a).table == (b).table && (a).location_id == (b).location_id)
+#define SH_SCOPE		   static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
 
 /* Of the running transaction, in TopTransactionContext. */
 static Told *told;
 static uint32 told_count;
 static uint32 told_capacity;
+static best_hash *best_of_place;
 
 static const char lock_epoch[] = "SELECT FROM profstore.epoch FOR NO KEY UPDATE";
 static const char bump_names[] =
@@ -64,17 +92,41 @@ pfs_answers_are_equal(const PfsAnswer *a, const PfsAnswer *b)
 void
 pfs_answer_tell(int32 location_id, const PfsAnswer *answer, bool has_build_id)
 {
+	Told entry = { .place = { pfs_relation_oid("locations"), location_id },
+				   .told_in = GetCurrentSubTransactionId(),
+				   .has_build_id = has_build_id,
+				   .rank = pfs_answer_rank(answer, has_build_id) };
 	MemoryContext caller = MemoryContextSwitchTo(TopTransactionContext);
+	const Best *best;
+	bool found;
 
-	PFS_RESERVE(told, told_capacity, told_count + 1);
-	told[told_count++] =
-		(Told){ .table = pfs_relation_oid("locations"),
-				.location_id = location_id,
-				.told_in = GetCurrentSubTransactionId(),
-				.has_build_id = has_build_id,
-				.function_ids = pfs_int4_array(answer->function_ids, answer->count),
-				.lines = pfs_int4_array(answer->lines, answer->count) };
+	if (best_of_place == NULL)
+		best_of_place = best_create(TopTransactionContext, 64, NULL);
+	best = best_lookup(best_of_place, entry.place);
+	entry.poorer = best == NULL ? 0 : best->number;
+	if (entry.poorer == 0 || told[entry.poorer - 1].rank < entry.rank)
+	{
+		entry.function_ids = pfs_int4_array(answer->function_ids, answer->count);
+		entry.lines = pfs_int4_array(answer->lines, answer->count);
+		PFS_RESERVE(told, told_capacity, told_count + 1);
+		best_insert(best_of_place, entry.place, &found)->number = told_count + 1;
+		told[told_count++] = entry;
+	}
 	MemoryContextSwitchTo(caller);
+}
+
+/* Takes back the last one. */
+static void
+untell(void)
+{
+	const Told *last = &told[--told_count];
+
+	if (last->poorer == 0)
+		best_delete(best_of_place, last->place);
+	else
+		best_lookup(best_of_place, last->place)->number = last->poorer;
+	pfree(last->function_ids);
+	pfree(last->lines);
 }
 
 static void
@@ -83,21 +135,22 @@ forget(void)
 	told = NULL;
 	told_count = 0;
 	told_capacity = 0;
+	best_of_place = NULL;
 }
 
 /* Whether the row was there, and had no answer as good. */
 static bool
 run_improve(SPIPlanPtr plan, const Told *better)
 {
-	Datum values[] = { Int32GetDatum(better->location_id), PointerGetDatum(better->function_ids),
-					   PointerGetDatum(better->lines), BoolGetDatum(better->has_build_id) };
+	Datum values[] = { Int32GetDatum(better->place.location_id),
+					   PointerGetDatum(better->function_ids), PointerGetDatum(better->lines),
+					   BoolGetDatum(better->has_build_id) };
 
 	if (SPI_execute_plan(plan, values, NULL, false, 0) != SPI_OK_UPDATE)
 		elog(ERROR, "could not change a location");
 	return SPI_processed > 0;
 }
 
-/* One after the other: where a location was told two, the second is compared with the first. */
 static void
 improve_locations(void)
 {
@@ -118,15 +171,19 @@ improve_locations(void)
 	SPI_finish();
 }
 
-/* Locations of an extension that the transaction has dropped are not those of one that it made. */
+/*
+ * Leaves the best of each place. Locations of an extension that the transaction has dropped are not
+ * those of one that it made.
+ */
 static void
-forget_dropped(void)
+forget_unneeded(void)
 {
 	Oid locations = pfs_relation_find("locations");
 	uint32 left = 0;
 
 	for (uint32 i = 0; i < told_count; i++)
-		if (told[i].table == locations)
+		if (told[i].place.table == locations &&
+			best_lookup(best_of_place, told[i].place)->number == i + 1)
 			told[left++] = told[i];
 	told_count = left;
 }
@@ -136,7 +193,7 @@ on_transaction_event(XactEvent event, void *arg)
 {
 	if (told_count > 0 && (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE))
 	{
-		forget_dropped();
+		forget_unneeded();
 		if (told_count > 0)
 			pfs_run_as_owner("locations", improve_locations);
 	}
@@ -151,7 +208,7 @@ on_subtransaction_event(SubXactEvent event, SubTransactionId subid, SubTransacti
 {
 	if (event == SUBXACT_EVENT_ABORT_SUB)
 		while (told_count > 0 && told[told_count - 1].told_in >= subid)
-			told_count--;
+			untell();
 }
 
 void

@@ -39,9 +39,9 @@ PfsAnswerRank pfs_answer_rank(const PfsAnswer *answer, bool has_build_id);
 bool pfs_answers_are_equal(const PfsAnswer *a, const PfsAnswer *b);
 
 /*
- * The location gets this answer unless it has one as good by then. What a subtransaction tells goes
- * with its abort. The commit raises, under REPEATABLE READ, T_R_SERIALIZATION_FAILURE where another
- * one came first.
+ * The location gets this answer unless it has one as good by then, or was told one as good by this
+ * transaction. What a subtransaction tells goes with its abort. The commit raises, under REPEATABLE
+ * READ, T_R_SERIALIZATION_FAILURE where another one came first.
  */
 void pfs_answer_tell(int32 location_id, const PfsAnswer *answer, bool has_build_id);
 

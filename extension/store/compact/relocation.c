@@ -50,6 +50,9 @@
 
 #define TOAST_INDEX_VALUE_ID 1
 
+/* After so many pages of the free space map a cancel is looked for. */
+#define PAGES_PER_CHECK 1024
+
 /* A stream that reaches behind the mark. */
 typedef struct FarStream
 {
@@ -153,14 +156,22 @@ list_segments(Relocation *relocation)
 	pfs_directory_scan_end(scan);
 }
 
-/* Chunks for which there is room before the mark. */
+static Size
+free_bytes(const Relocation *relocation, BlockNumber page)
+{
+	if (page % PAGES_PER_CHECK == 0)
+		CHECK_FOR_INTERRUPTS();
+	return GetRecordedFreeSpace(relocation->toast, page);
+}
+
+/* Chunks for which there is room before the mark; not counted further than to enough. */
 static uint64
-free_chunks(const Relocation *relocation)
+free_chunks(const Relocation *relocation, uint64 enough)
 {
 	uint64 chunks = 0;
 
-	for (BlockNumber page = 0; page < relocation->mark; page++)
-		chunks += GetRecordedFreeSpace(relocation->toast, page) / CHUNK_ROOM;
+	for (BlockNumber page = 0; page < relocation->mark && chunks < enough; page++)
+		chunks += free_bytes(relocation, page) / CHUNK_ROOM;
 	return chunks;
 }
 
@@ -186,13 +197,15 @@ compare_segments(const void *a, const void *b)
 static void
 choose(Relocation *relocation)
 {
-	uint64 room = free_chunks(relocation);
+	uint64 room;
 	uint64 chunks = 0;
 	uint32 count = 0;
 
 	if (relocation->count == 0)
 		return;
 	qsort(relocation->streams, relocation->count, sizeof(FarStream), compare_distance);
+	/* the first may be larger than what one call moves */
+	room = free_chunks(relocation, Max(relocation->streams[0].chunk_count, MOST_MOVED_CHUNKS));
 	for (; count < relocation->count; count++)
 	{
 		chunks += relocation->streams[count].chunk_count;
@@ -208,7 +221,7 @@ static void
 hide_end(const Relocation *relocation)
 {
 	for (BlockNumber page = relocation->mark; page < relocation->page_count; page++)
-		if (GetRecordedFreeSpace(relocation->toast, page) > 0)
+		if (free_bytes(relocation, page) > 0)
 			RecordPageWithFreeSpace(relocation->toast, page, 0);
 	FreeSpaceMapVacuumRange(relocation->toast, relocation->mark, relocation->page_count);
 	RelationSetTargetBlock(relocation->toast, InvalidBlockNumber);

@@ -1,6 +1,12 @@
 /*
  * rollup.c
  *		Rows of profstore.rollups, and when they stand for segments.
+ *
+ * 1. A row: written from a roll-up, read without its sums, which are loaded when they are wanted.
+ * 2. Listing: those of a table within a range of time that a snapshot sees.
+ * 3. Suiting: a roll-up stands for its segments where no filter divides what it has added up. Of a
+ *    filter on series it may be that all or none of each dictionary partition's are wanted.
+ * 4. Deleting: one, those of segments that are gone, all of a table.
  */
 #include "store/scan/rollup.h"
 

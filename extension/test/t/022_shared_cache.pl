@@ -161,6 +161,21 @@ is($fresh->query_safe($folded), $fresh->query_safe($oracle), 'until it ends');
 $fresh->quit;
 $reader->quit;
 
+# sessions that end in the midst of a transaction with nodes of their own in a tree that they borrowed
+my $log_before = -s $node->logfile;
+my $own = "BEGIN; SELECT profstore.intern_stacks('exe', '{3}', ARRAY[199, 198, 77])";
+tells_the_truth($node, 'postgres', 'a tree to borrow') for 1 .. 2;
+my $gone = $node->background_psql('postgres');
+$gone->query_safe($folded);
+$gone->query_safe($own);
+my $gone_pid = $gone->query_safe('SELECT pg_backend_pid()');
+$node->safe_psql('postgres', "SELECT pg_terminate_backend($gone_pid, 10000)");
+$node->safe_psql('postgres', "$folded; $own");
+$node->poll_query_until('postgres', "SELECT count(*) = 0 FROM pg_stat_activity WHERE pid = $gone_pid");
+tells_the_truth($node, 'postgres', 'who came after them');
+unlike(slurp_file($node->logfile, $log_before), qr/terminated by signal|given back twice/, 'they end in peace');
+eval { $gone->quit };
+
 # more than there is room for
 is(shared('evictions, refusals'), '0|0', 'there was room for all');
 $node->safe_psql('postgres', samples("exe$_", $_, 10000)) for 10 .. 18;
