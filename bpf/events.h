@@ -46,16 +46,22 @@ enum pfs_controller {
 	PFS_CONTROLLER_CPU
 };
 
+#define PFS_WALL "wallclock:wall:nanoseconds:wall:nanoseconds:delta"
+
 /*
- * What a sample's value counts; the sums of each kind are a profile type of their own:
- * X(identifier, profile type)
+ * What a sample's value counts; the sums of each kind are series of their own, of a profile type
+ * and, where a thread waited, with the reason as the label "wait": X(identifier, profile type,
+ * reason)
  */
-#define PFS_KINDS(X)                                               \
-	X(ON_CPU, "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta") \
-	X(OFF_CPU, "wallclock:wall:nanoseconds:wall:nanoseconds:delta")
+#define PFS_KINDS(X)                                                   \
+	X(ON_CPU, "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta", "") \
+	X(WAIT_SLEEP, PFS_WALL, "sleep")                                   \
+	X(WAIT_UNINTERRUPTIBLE, PFS_WALL, "uninterruptible")               \
+	X(WAIT_IO, PFS_WALL, "io")                                         \
+	X(WAIT_PREEMPTED, PFS_WALL, "preempted")
 
 enum pfs_kind {
-#define PFS_KIND_ID(identifier, profile_type) PFS_KIND_##identifier,
+#define PFS_KIND_ID(identifier, profile_type, reason) PFS_KIND_##identifier,
 	PFS_KINDS(PFS_KIND_ID)
 #undef PFS_KIND_ID
 	PFS_KIND_COUNT
@@ -130,7 +136,9 @@ _Static_assert(sizeof(struct pfs_sample) == 120, "the ring buffer record has no 
  * X(identifier, name, what)
  */
 #define PFS_COUNTERS(X)                                                                 \
-	X(EVENTS, "events", "timer ticks that reached the program")                         \
+	X(EVENTS, "events", "timer ticks that reached the program, and waits")              \
+	X(WAITS, "waits", "waits that were kept, as samples or lost ones")                  \
+	X(WAIT_NO_ROOM, "wait_no_room", "times that there was no memory for a thread")      \
 	X(IDLE, "idle", "ticks that found the CPU idle")                                    \
 	X(SELF, "self", "ticks that found the collector, which is left out")                \
 	X(DROPPED, "dropped", "ticks of processes that are not to be sampled")              \

@@ -28,6 +28,7 @@ struct cgroup_subsys_state {
 
 struct css_set {
 	struct cgroup_subsys_state *subsys[1]; /* by controller; more of them in truth */
+	struct cgroup *dfl_cgrp;			   /* in the unified hierarchy */
 };
 
 /* Numbers differ from kernel to kernel: only names count. */
@@ -59,6 +60,10 @@ struct thread_struct {
 #endif
 };
 
+struct sched_entity {
+	__u64 sum_exec_runtime; /* ns on a CPU, up to the last switch or tick */
+};
+
 struct task_struct {
 	unsigned int flags; /* PF_* */
 	int pid;
@@ -72,6 +77,12 @@ struct task_struct {
 	struct css_set *cgroups;
 	char comm[16];
 	struct thread_struct thread;
+	struct sched_entity se;
+	int on_cpu;
+	unsigned long nvcsw; /* switches by its own will, and others */
+	unsigned long nivcsw;
+	unsigned int sched_contributes_to_load : 1; /* its last sleep was uninterruptible */
+	unsigned int in_iowait : 1;
 };
 
 /*
@@ -80,6 +91,11 @@ struct task_struct {
  */
 struct pt_regs___saved {
 	__u64 sp;
+};
+
+/* What a program is called with that goes through all tasks. */
+struct bpf_iter__task {
+	struct task_struct *task; /* NULL at the end */
 };
 
 #pragma clang attribute pop

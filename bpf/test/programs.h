@@ -18,6 +18,7 @@
 
 #define __BPF_HELPERS__
 #define __BPF_CORE_READ_H__
+#define PFS_OFF_CPU_BPF_H /* needs a scheduler: test_off_cpu runs it in the kernel */
 
 #define SEC(name)
 #define __uint(name, value)	 int(*name)[value]

@@ -34,7 +34,7 @@ BPF_PROG(pfs_test_switch, _Bool preempt, struct task_struct *previous, struct ta
 	scratch = pfs_begin_sample(previous);
 	if (!scratch)
 		return 0;
-	scratch->sample.kind = PFS_KIND_OFF_CPU;
+	scratch->sample.kind = PFS_KIND_WAIT_SLEEP;
 	scratch->sample.value = away_ns;
 	away_ns = 0;
 	scratch->sample.period = 1;

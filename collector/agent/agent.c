@@ -43,16 +43,22 @@
 #define NS_PER_S  INT64_C(1000000000)
 #define NS_PER_MS INT64_C(1000000)
 
-#define TICK_NS		   (500 * NS_PER_MS)
-#define PROGRESS_NS	   (100 * NS_PER_MS)
-#define FIRST_FLUSH_NS (100 * NS_PER_MS) /* until samples are stored: to see that all works */
-#define FLUSH_GRACE_NS (200 * NS_PER_MS) /* after a window's end, for what is in the ring still */
-#define FOLLOW_CPUS_NS NS_PER_S
-#define DRAIN_MIN_MS   1000
+#define TICK_NS			(500 * NS_PER_MS)
+#define PROGRESS_NS		(100 * NS_PER_MS)
+#define FIRST_FLUSH_NS	(100 * NS_PER_MS) /* until samples are stored: to see that all works */
+#define FLUSH_GRACE_NS	(200 * NS_PER_MS) /* after a window's end, for what is in the ring still */
+#define FOLLOW_CPUS_NS	NS_PER_S
+#define TEND_EARLY_NS	(20 * NS_PER_MS) /* waits are closed so long before their window ends */
+#define TEND_AGAIN_NS	(50 * NS_PER_MS) /* where the ring was filling up */
+#define TEND_LAST_TIMES 20
+#define DRAIN_MIN_MS	1000
 
 /* On a busy machine the first samples would else take their turn behind everybody else's work. */
 #define START_NICE (-8)
 #define START_NS   (10 * NS_PER_S)
+
+/* Of these a second and CPU, looking at which takes a percent of it, all are looked at. */
+#define SWITCHES_PER_CPU 50000
 
 /* Of --max-memory: for what is remembered of processes that are gone, for what tells of them. */
 #define PAST_SHARE	   16
@@ -88,6 +94,7 @@ typedef struct Agent
 	int64_t started_ns;
 	int64_t flush_ns;
 	int64_t follow_cpus_ns;
+	int64_t tend_ns; /* INT64_MAX: waits are not sampled */
 	int64_t health_ns;
 	uint32_t cpus_not_sampled;
 	bool hurried; /* threads have START_NICE still, instead of … */
@@ -347,6 +354,17 @@ choose_controller(uint32_t *hierarchy)
 	return controller;
 }
 
+/* The kernel's way off a CPU is no part of a wait. */
+static void
+read_scheduler_code(const AgentOptions *options, SchedulerCode *code)
+{
+	int result = options->off_cpu_ms > 0 ? scheduler_code_read("/proc/kallsyms", code) : 0;
+
+	if (result != 0)
+		log_event(LOG_WARNING, "agent", "stacks of waits begin in the scheduler",
+				  log_text("detail", strerror(-result)));
+}
+
 /*
  * The symbolizer comes first since it may fork. What takes long goes on beside the loading of the
  * BPF program; the writer connects to the database then, or whenever it comes.
@@ -380,9 +398,14 @@ start_parts(Agent *agent, Failure *failure)
 		.max_mappings = (uint64_t) options->max_mappings,
 		.max_code_bytes = options->max_code_bytes,
 		.controller = choose_controller(&reader.cgroup_hierarchy),
+		.off_cpu_period_ns = (uint64_t) (options->off_cpu_ms * NS_PER_MS),
+		.off_cpu_rate = (uint32_t) options->off_cpu_rate,
+		.off_cpu_switches = (uint64_t) sysconf(_SC_NPROCESSORS_ONLN) * SWITCHES_PER_CPU,
+		.interval_ns = (uint64_t) (options->interval_ms * NS_PER_MS),
 	};
 	ExitCode code;
 
+	read_scheduler_code(options, &reader.scheduler);
 	open_table_cache(agent);
 	reader.table_cache = agent->table_cache;
 	if (symbolizer_create(&symbolizer, &agent->symbolizer) != 0 ||
@@ -451,6 +474,7 @@ take_kernel_losses(Agent *agent)
 		{ PFS_COUNTER_RING_FULL, LOSS_RING_FULL },
 		{ PFS_COUNTER_NO_SCRATCH, LOSS_NO_SCRATCH },
 		{ PFS_COUNTER_KERNEL_STACK_FAILED, LOSS_KERNEL_STACK_FAILED },
+		{ PFS_COUNTER_WAIT_NO_ROOM, LOSS_WAIT_NO_ROOM },
 	};
 	uint64_t *counters = agent->report.counters;
 
@@ -480,6 +504,26 @@ next_flush(const Agent *agent)
 	return clock_ns(CLOCK_MONOTONIC) + interval_ns - into_ns;
 }
 
+/* The end of the window that is running now, or a moment before. */
+static int64_t
+next_tending(const Agent *agent)
+{
+	int64_t interval_ns = agent->options->interval_ms * NS_PER_MS;
+	int64_t into_ns = (clock_ns(CLOCK_REALTIME) + TEND_EARLY_NS) % interval_ns;
+
+	return clock_ns(CLOCK_MONOTONIC) + interval_ns - into_ns;
+}
+
+/* Each window has its part of the waits that go on; how densely they are sampled. */
+static void
+tend_waits(Agent *agent, int64_t now_ns)
+{
+	sampler_pace_waits(agent->sampler, now_ns);
+	if (now_ns >= agent->tend_ns)
+		agent->tend_ns =
+			sampler_tend_waits(agent->sampler) ? next_tending(agent) : now_ns + TEND_AGAIN_NS;
+}
+
 /* What is due at this moment. */
 static void
 tick(Agent *agent, int64_t now_ns)
@@ -492,6 +536,8 @@ tick(Agent *agent, int64_t now_ns)
 	if (agent->hurried && now_ns - agent->started_ns > START_NS)
 		end_hurry(agent);
 	restraint_tick(&agent->restraint, now_ns);
+	if (agent->tend_ns != INT64_MAX)
+		tend_waits(agent, now_ns);
 	if (now_ns >= agent->health_ns)
 	{
 		int result = write_health(agent);
@@ -530,6 +576,8 @@ wait_for_tick(const Agent *agent, int64_t end_ns)
 
 	if (until_ns > agent->flush_ns)
 		until_ns = agent->flush_ns;
+	if (until_ns > agent->tend_ns)
+		until_ns = agent->tend_ns;
 	if (until_ns > end_ns)
 		until_ns = end_ns;
 	/* what a signal asks for is set before it makes stop_fd readable */
@@ -558,6 +606,7 @@ run(Agent *agent)
 	end_ns = duration_ns > 0 ? agent->started_ns + duration_ns : INT64_MAX;
 	agent->flush_ns = agent->started_ns + FIRST_FLUSH_NS;
 	agent->follow_cpus_ns = agent->started_ns + FOLLOW_CPUS_NS;
+	agent->tend_ns = agent->options->off_cpu_ms > 0 ? next_tending(agent) : INT64_MAX;
 	while (!stop_asked())
 	{
 		int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
@@ -627,6 +676,18 @@ tell_unstored(Agent *agent)
 	return code;
 }
 
+/* Waits that go on at the end count until here. The ring thread makes room meanwhile. */
+static void
+tend_last_waits(Agent *agent)
+{
+	const struct timespec pause = { 0, TEND_AGAIN_NS };
+
+	for (int i = 0; i < TEND_LAST_TIMES && !sampler_tend_waits(agent->sampler); i++)
+		(void) nanosleep(&pause, NULL);
+	agent->report.wait_period_ns = sampler_longest_wait_period_ns(agent->sampler);
+	agent->report.switches_one_in = sampler_fewest_switches(agent->sampler);
+}
+
 /* Stops in the order in which samples flow, so that none is left on the road. */
 static ExitCode
 stop(Agent *agent, ExitCode code)
@@ -638,6 +699,8 @@ stop(Agent *agent, ExitCode code)
 		(void) unlink(agent->options->status_file);
 	agent->report.cpus = sampler_cpu_count(agent->sampler);
 	agent->report.kernel_bytes = kernel_bytes(agent);
+	if (agent->options->off_cpu_ms > 0)
+		tend_last_waits(agent);
 	sampler_stop(agent->sampler);
 	reader_stop(agent->reader);
 	take_kernel_losses(agent);

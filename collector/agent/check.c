@@ -10,6 +10,7 @@
 #include "agent/agent.h"
 #include "database/session.h"
 #include "kernel/features.h"
+#include "kernel/off_cpu.h"
 #include "kernel/sampler.h"
 #include "symbols/symbolizer.h"
 
@@ -72,6 +73,16 @@ check_program(const AgentOptions *agent)
 }
 
 static void
+check_off_cpu(void)
+{
+	const char *how;
+	const char *missing = off_cpu_missing(&how);
+
+	print_line("kernel", "off_cpu", missing == NULL ? "ok" : "wanted",
+			   missing == NULL ? how : missing);
+}
+
+static void
 check_kallsyms(void)
 {
 	SymbolizerOptions options = { .cache_bytes = (size_t) 1 << 24, .debug_directory = "" };
@@ -114,6 +125,7 @@ check_run(const AgentOptions *options)
 
 	if (host == EXIT_OK)
 		host = check_program(options);
+	check_off_cpu();
 	check_kallsyms();
 	database = check_database(options);
 	return host != EXIT_OK ? host : database;

@@ -29,6 +29,7 @@ set_defaults(AgentOptions *options)
 	options->interval_ms = AGENT_INTERVAL_MS_DEFAULT;
 	options->stop_timeout_ms = AGENT_STOP_MS_DEFAULT;
 	options->max_memory_bytes = AGENT_MEMORY_BYTES_DEFAULT;
+	options->off_cpu_rate = AGENT_OFF_CPU_RATE_DEFAULT;
 	options->queue_bytes = AGENT_QUEUE_BYTES_DEFAULT;
 	options->debug_directory = "/usr/lib/debug";
 	options->cache_directory = default_cache_directory();
@@ -75,6 +76,12 @@ agent_flags(AgentOptions *options, Flag flags[AGENT_FLAGS_MAX])
 		{ "label-thread", FLAG_SWITCH, &options->label_thread, NULL, "add the label thread_name" },
 		{ "keep-times", FLAG_SWITCH, &options->keep_times, NULL,
 		  "store each sample with its own time, not sums per interval" },
+		{ "off-cpu", FLAG_DURATION, &options->off_cpu_ms, "TIME",
+		  "sample waits too: those of this length or more all, shorter ones in proportion", 1,
+		  AGENT_OFF_CPU_MS_MAX },
+		{ "off-cpu-rate", FLAG_NUMBER, &options->off_cpu_rate, "NUMBER",
+		  "of samples of waits a second, above which fewer are kept; default 1000", 1,
+		  AGENT_OFF_CPU_RATE_MAX },
 		{ "max-cpu", FLAG_NUMBER, &options->max_cpu_percent, "PERCENT",
 		  "of one CPU, for the collector itself; default 2 for each, more above 19 Hz", 1,
 		  AGENT_CPU_PERCENT_MAX },

@@ -18,6 +18,7 @@
 #include "agent/unwind_tables.h"
 #include "code/code_namer.h"
 #include "kernel/sampler.h"
+#include "kernel/scheduler_code.h"
 #include "labels/labeller.h"
 #include "process/mapped_file.h"
 #include "process/process.h"
@@ -37,6 +38,7 @@ typedef struct ReaderOptions
 	size_t sideband_bytes;	 /* that its buffers in the kernel may take */
 	TableCache *table_cache; /* NULL: none; outlives the reader */
 	CodeNamer namer;		 /* of generated and interpreted code */
+	SchedulerCode scheduler; /* left out of the stacks of threads that waited */
 } ReaderOptions;
 
 /* Pointers must outlive the reader. */

@@ -55,10 +55,14 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "duration_ms=%" PRId64 "\n", report->duration_ms);
 	fprintf(file, "frequency_hz=%" PRId64 "\n", report->frequency_hz);
 	fprintf(file, "cpus=%" PRIu32 "\n", report->cpus);
-	fprintf(file, "ticks=%" PRIu64 "\n", report->counters[PFS_COUNTER_EVENTS]);
+	fprintf(file, "ticks=%" PRIu64 "\n",
+			report->counters[PFS_COUNTER_EVENTS] - report->counters[PFS_COUNTER_WAITS]);
 	fprintf(file, "ticks_idle=%" PRIu64 "\n", report->counters[PFS_COUNTER_IDLE]);
 	fprintf(file, "ticks_self=%" PRIu64 "\n", report->counters[PFS_COUNTER_SELF]);
 	fprintf(file, "ticks_dropped=%" PRIu64 "\n", report->dropped);
+	fprintf(file, "waits=%" PRIu64 "\n", report->counters[PFS_COUNTER_WAITS]);
+	fprintf(file, "wait_period_us=%" PRIu64 "\n", report->wait_period_ns / 1000);
+	fprintf(file, "switches_one_in=%" PRIu32 "\n", report->switches_one_in);
 	fprintf(file, "samples=%" PRIu64 "\n", report->resolved.samples);
 	fprintf(file, "samples_lost=%" PRIu64 "\n", lost);
 	for (Loss loss = 0; loss < LOSS_COUNT; loss++)

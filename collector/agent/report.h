@@ -23,6 +23,8 @@ typedef struct Report
 	int64_t frequency_hz;
 	uint32_t cpus;
 	uint64_t counters[PFS_COUNTER_COUNT];
+	uint64_t wait_period_ns;  /* of the thinnest sampling of waits; 0: they were not sampled */
+	uint32_t switches_one_in; /* that were looked at, where they were fewest */
 	ResolveStats resolved;
 	ProcessTableStats processes;
 	UnwinderStats unwinder;

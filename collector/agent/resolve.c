@@ -21,6 +21,7 @@
 #include "base/hash.h"
 #include "base/table.h"
 #include "events.h"
+#include "labels/labeller.h"
 #include "unwind/roots.h"
 
 #define KERNEL_FILE		 "[kernel.kallsyms]"
@@ -368,21 +369,34 @@ resolve_stack(Resolution *resolution, const IntervalStack *stack, uint32_t *inde
 static int
 resolve_series(Resolution *resolution, uint32_t *indexes)
 {
-	static const char *const profile_types[PFS_KIND_COUNT] = {
-#define PROFILE_TYPE(identifier, profile_type) profile_type,
-		PFS_KINDS(PROFILE_TYPE)
-#undef PROFILE_TYPE
+	static const struct
+	{
+		const char *profile_type;
+		const char *reason; /* "": none */
+	} kinds[PFS_KIND_COUNT] = {
+#define KIND(identifier, profile_type, reason) { profile_type, reason },
+		PFS_KINDS(KIND)
+#undef KIND
 	};
 	const IntervalSeries *series;
 	uint32_t count = interval_series(resolution->interval, &series);
 
 	for (uint32_t i = 0; i < count; i++)
 	{
-		BatchSeries added = { .profile_type = profile_types[series[i].kind],
+		BatchSeries added = { .profile_type = kinds[series[i].kind].profile_type,
 							  .period = series[i].period };
+		LabelList with_reason;
 		int result;
 
 		added.label_count = label_set_labels(series[i].labels, &added.labels);
+		if (kinds[series[i].kind].reason[0] != '\0')
+		{
+			with_reason.count = added.label_count;
+			memcpy(with_reason.labels, added.labels, added.label_count * sizeof(*added.labels));
+			(void) label_list_set(&with_reason, "wait", kinds[series[i].kind].reason);
+			added.labels = with_reason.labels;
+			added.label_count = with_reason.count;
+		}
 		result = batch_add_series(resolution->batch, &added, &indexes[i]);
 		if (result != 0)
 			return result;

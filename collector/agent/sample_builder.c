@@ -211,9 +211,13 @@ add_stack(Reader *reader, const Record *record, Process *process, const UserWalk
 	const uint64_t *addresses = record->kernel_frames;
 	IntervalStack stack = { .executable = INTERVAL_NO_ITEM, .frames = reader->frames };
 	MappedFile *executable = process_executable(process);
+	uint32_t first = 0;
 	int result;
 
-	for (uint32_t i = 0; i < record->sample->kernel_count; i++)
+	if (record->sample->kind != PFS_KIND_ON_CPU)
+		first = (uint32_t) scheduler_code_depth(&reader->options.scheduler, addresses,
+												record->sample->kernel_count);
+	for (uint32_t i = first; i < record->sample->kernel_count; i++)
 		reader->frames[stack.depth++] =
 			(Frame){ i == 0 ? addresses[i] : addresses[i] - 1, INTERVAL_NO_ITEM, FRAME_KERNEL };
 	result = resolve_user_stack(reader, record->sample, process, walk, &stack);

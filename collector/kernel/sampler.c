@@ -28,6 +28,7 @@
 #include "base/log.h"
 #include "kernel/bpf_tables.h"
 #include "kernel/features.h"
+#include "kernel/off_cpu.h"
 #include "process/cpu_event.h"
 #include "process/cpu_list.h"
 #include "process/proc_file.h"
@@ -36,7 +37,10 @@
 #define NS_PER_S		   UINT64_C(1000000000)
 #define FDINFO_LIMIT_BYTES 4096
 #define SPREAD_MOST_NS	   INT64_C(100000000)
-#define SCRATCH_LEVELS	   1 /* programs that may meet on a CPU: the clock's alone */
+#define SCRATCH_LEVELS	   1 /* programs that may meet on a CPU: the clock's alone … */
+#define WITH_WAITS_LEVELS  2 /* … which comes into the one that sees waits */
+#define STAT_FILE		   "/proc/stat"
+#define STAT_LIMIT_BYTES   (1 << 20)
 #define ONLINE_CPUS_FILE   "/sys/devices/system/cpu/online"
 
 /* The ring holds one second of samples of this size each, more than the mean of real stacks. */
@@ -57,6 +61,7 @@ struct Sampler
 	SamplerHandler handler;
 	void *context;
 	struct profiler *skeleton;
+	OffCpu *off_cpu;
 	struct ring_buffer *ring;
 	KernelTables *tables;
 	BpfTableLimits table_limits;
@@ -162,6 +167,10 @@ load_program(Sampler *sampler, const SamplerOptions *options, Failure *failure)
 {
 	uint32_t bytes = sampler_ring_bytes(sampler->frequency_hz, (uint32_t) sampler->possible_cpus,
 										options->memory_bytes);
+	const OffCpuOptions off_cpu = { options->off_cpu_period_ns, options->off_cpu_rate,
+									options->interval_ns, options->off_cpu_switches };
+	uint32_t levels = off_cpu.period_ns > 0 ? WITH_WAITS_LEVELS : SCRATCH_LEVELS;
+	uint32_t scratches = (uint32_t) sampler->possible_cpus * levels;
 	int result;
 
 	sampler->skeleton = profiler__open();
@@ -175,13 +184,16 @@ load_program(Sampler *sampler, const SamplerOptions *options, Failure *failure)
 	sampler->skeleton->rodata->pfs_late_limit_bytes = bytes / 2;
 	sampler->skeleton->rodata->pfs_excluded_pid = options->exclude_self ? (uint32_t) getpid() : 0;
 	sampler->skeleton->rodata->pfs_controller = options->controller;
-	sampler->skeleton->rodata->pfs_levels = SCRATCH_LEVELS;
+	sampler->skeleton->rodata->pfs_levels = levels;
+	if (off_cpu_create(sampler->skeleton, &off_cpu, scratches, &sampler->off_cpu, failure) !=
+		EXIT_OK)
+		return failure->code;
 	bpf_table_limits(options->memory_bytes / 4, options->max_mappings, options->max_code_bytes,
 					 &sampler->table_limits);
 	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_lines, sampler->table_limits.chunks);
 	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_ring, bytes);
 	bpf_map__set_max_entries(sampler->skeleton->maps.pfs_scratches,
-							 (uint32_t) sampler->possible_cpus * SCRATCH_LEVELS);
+							 scratches + (off_cpu.period_ns > 0));
 	result = profiler__load(sampler->skeleton);
 	if (result == 0)
 		return EXIT_OK;
@@ -264,6 +276,7 @@ sampler_free(Sampler *sampler)
 	if (sampler == NULL)
 		return;
 	sampler_stop(sampler);
+	off_cpu_free(sampler->off_cpu);
 	ring_buffer__free(sampler->ring);
 	bpf_tables_free(sampler->tables);
 	profiler__destroy(sampler->skeleton);
@@ -374,7 +387,7 @@ sampler_attach(Sampler *sampler, Failure *failure)
 	uint32_t failed = sampler_follow_cpus(sampler);
 
 	if (sampler_cpu_count(sampler) > 0)
-		return EXIT_OK;
+		return off_cpu_attach(sampler->off_cpu, failure);
 	failure_set(failure, EXIT_BPF, "could not open a perf event on any CPU");
 	failure_detail(failure, "%u online CPUs were tried.", failed);
 	failure_hint(failure, "Run \"profstore-collector check\" to see what is missing.");
@@ -467,9 +480,55 @@ sampler_cpu_count(const Sampler *sampler)
 	return count;
 }
 
+bool
+sampler_tend_waits(Sampler *sampler)
+{
+	return off_cpu_tend(sampler->off_cpu);
+}
+
+/* Switches of all CPUs since the machine started; 0 where the kernel does not say. */
+static uint64_t
+count_switches(void)
+{
+	char *text;
+	const char *line;
+	uint64_t switches = 0;
+
+	if (proc_file_read(STAT_FILE, STAT_LIMIT_BYTES, &text, NULL) != 0)
+		return 0;
+	line = strstr(text, "\nctxt ");
+	if (line != NULL)
+		switches = strtoull(line + strlen("\nctxt "), NULL, 10);
+	free(text);
+	return switches;
+}
+
+void
+sampler_pace_waits(Sampler *sampler, int64_t now_ns)
+{
+	uint64_t counters[PFS_COUNTER_COUNT];
+
+	if (sampler_counters(sampler, counters) == 0)
+		off_cpu_pace(sampler->off_cpu, counters[PFS_COUNTER_WAITS], count_switches(), now_ns);
+}
+
+uint64_t
+sampler_longest_wait_period_ns(const Sampler *sampler)
+{
+	return off_cpu_longest_period_ns(sampler->off_cpu);
+}
+
+uint32_t
+sampler_fewest_switches(const Sampler *sampler)
+{
+	return off_cpu_fewest_switches(sampler->off_cpu);
+}
+
 void
 sampler_stop(Sampler *sampler)
 {
+	if (sampler->off_cpu != NULL)
+		off_cpu_detach(sampler->off_cpu);
 	for (uint32_t cpu = 0; cpu < CPU_LIST_MAX; cpu++)
 		detach_cpu(sampler, cpu);
 }

@@ -31,6 +31,10 @@ typedef struct SamplerOptions
 	uint64_t max_mappings;	  /* of processes, that can be walked; 0: by memory_bytes */
 	uint64_t max_code_bytes;  /* of binaries; 0: likewise */
 	enum pfs_controller controller; /* of pfs_sample.controller_cgroup_id */
+	uint64_t off_cpu_period_ns;		/* see off_cpu.h; 0: waits are not sampled */
+	uint32_t off_cpu_rate;			/* samples a second that lengthen it */
+	uint64_t off_cpu_switches;		/* a second; beyond, a part of them is looked at; 0: all are */
+	uint64_t interval_ns;			/* between two calls of sampler_tend_waits */
 } SamplerOptions;
 
 /*
@@ -71,7 +75,18 @@ void sampler_set_frequency(Sampler *sampler, uint32_t frequency_hz);
  */
 void sampler_set_verdict(const Sampler *sampler, const ExecImage *image, uint32_t verdict);
 
-/* Closes all perf events: no sample is taken from here on. */
+/*
+ * Closes the waits that go on at the end of an interval. False where some are left: to be called
+ * again in a moment.
+ */
+bool sampler_tend_waits(Sampler *sampler);
+
+/* Samples waits more thinly where they are too many; about twice a second. */
+void sampler_pace_waits(Sampler *sampler, int64_t now_ns);
+uint64_t sampler_longest_wait_period_ns(const Sampler *sampler);
+uint32_t sampler_fewest_switches(const Sampler *sampler); /* one in so many was looked at */
+
+/* Closes all perf events, and sees no more waits: no sample is taken from here on. */
 void sampler_stop(Sampler *sampler);
 
 /* Readable when sampler_poll would not wait. Valid as long as the sampler. */

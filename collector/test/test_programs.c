@@ -207,7 +207,7 @@ on_switch(void *context)
 
 	if (!scratch)
 		return;
-	scratch->sample.kind = PFS_KIND_OFF_CPU;
+	scratch->sample.kind = PFS_KIND_WAIT_SLEEP;
 	scratch->sample.value = BLOCKED_NS;
 	scratch->sample.period = 10000000;
 	pfs_walk_kernel(context, scratch);
@@ -329,7 +329,7 @@ test_kinds(void **state)
 	assert_int_equal(world.record_count, 2);
 	assert_walked(0, PFS_KIND_ON_CPU, PERIOD);
 	assert_int_equal(world.records[0].sample.period, PERIOD);
-	assert_walked(1, PFS_KIND_OFF_CPU, BLOCKED_NS);
+	assert_walked(1, PFS_KIND_WAIT_SLEEP, BLOCKED_NS);
 	assert_int_equal(world.records[1].sample.period, 10000000);
 	assert_adds_up(2);
 	assert_all_given_back();
@@ -389,7 +389,7 @@ test_nested(void **state)
 		on_switch(&context);
 		assert_int_equal(world.record_count, 2);
 		assert_walked(0, PFS_KIND_ON_CPU, PERIOD);
-		assert_walked(1, PFS_KIND_OFF_CPU, BLOCKED_NS);
+		assert_walked(1, PFS_KIND_WAIT_SLEEP, BLOCKED_NS);
 		assert_adds_up(2);
 		assert_all_given_back();
 	}
@@ -405,7 +405,7 @@ test_nested_too_deep(void **state)
 	world.interrupted_read = FRAMES;
 	on_switch(&context);
 	assert_int_equal(world.record_count, 1);
-	assert_walked(0, PFS_KIND_OFF_CPU, BLOCKED_NS);
+	assert_walked(0, PFS_KIND_WAIT_SLEEP, BLOCKED_NS);
 	assert_int_equal(world.counters[PFS_COUNTER_NO_SCRATCH], 1);
 	assert_adds_up(2);
 	assert_all_given_back();
@@ -455,7 +455,7 @@ test_late(void **state)
 	world.process_known = false;
 	on_switch(&context);
 	assert_int_equal(world.record_count, 1);
-	assert_int_equal(sample->kind, PFS_KIND_OFF_CPU);
+	assert_int_equal(sample->kind, PFS_KIND_WAIT_SLEEP);
 	assert_int_equal(sample->user_count, 1);
 	assert_int_equal(sample->flags, PFS_SAMPLE_LATE);
 	assert_int_equal(late->at.pc, CODE + 0x10);

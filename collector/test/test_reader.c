@@ -760,7 +760,7 @@ test_kinds(void **state)
 
 	add_frame(&record, address_of(start_thread));
 	send(fixture, &record);
-	record.sample.kind = PFS_KIND_OFF_CPU;
+	record.sample.kind = PFS_KIND_WAIT_SLEEP;
 	record.sample.value = UINT64_C(9) << 32;
 	send(fixture, &record);
 	send(fixture, &record);
@@ -792,7 +792,7 @@ test_value_overflow(void **state)
 	Record record = own_record();
 	const BatchSample *samples;
 
-	record.sample.kind = PFS_KIND_OFF_CPU;
+	record.sample.kind = PFS_KIND_WAIT_SLEEP;
 	record.sample.value = INT64_MAX;
 	send_leaf(fixture, &record);
 	record.sample.value = 1;

@@ -353,16 +353,16 @@ test_away(void **state)
 	stop(&world);
 	batch = take_batch(&world, &stats);
 	print_message("%d samples on the CPU, %d off; %.0f ms away and %.0f on the CPU of %.0f\n",
-				  (int) world.records[PFS_KIND_ON_CPU], (int) world.records[PFS_KIND_OFF_CPU],
+				  (int) world.records[PFS_KIND_ON_CPU], (int) world.records[PFS_KIND_WAIT_SLEEP],
 				  1e-6 * (double) value_of(batch, off_cpu, NULL, NULL), 1e-6 * (double) cpu_ns,
 				  1e-6 * (double) elapsed_ns);
-	assert_true(world.records[PFS_KIND_OFF_CPU] >= TURNS);
+	assert_true(world.records[PFS_KIND_WAIT_SLEEP] >= TURNS);
 	assert_true(value_of(batch, off_cpu, NULL, NULL) >= (TURNS - 1) * (int64_t) SLEEP_NS / 2);
 	assert_true(value_of(batch, off_cpu, NULL, NULL) + cpu_ns <= elapsed_ns + SLEEP_NS / 10);
 	assert_true(value_of(batch, off_cpu, "sleep_in_turns", "sleep_and_spin") > 0);
 	assert_true(value_of(batch, on_cpu, "spin_in_turns", "sleep_and_spin") > 0);
 	assert_int_equal(stats.samples,
-					 world.records[PFS_KIND_ON_CPU] + world.records[PFS_KIND_OFF_CPU]);
+					 world.records[PFS_KIND_ON_CPU] + world.records[PFS_KIND_WAIT_SLEEP]);
 	batch_free(batch);
 	tear_down(&world);
 }

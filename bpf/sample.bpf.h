@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * sample.bpf.h
+ *		What all entry points share: a sample from its begin to the ring buffer.
+ *
+ * An entry point takes a scratch and begins the sample (pfs_begin_sample), says what it counts,
+ * adds the kernel side, begins the walk of the user side, and lets the sample go
+ * (pfs_finish_sample). What it was called with is its own affair.
+ */
+#ifndef PFS_SAMPLE_BPF_H
+#define PFS_SAMPLE_BPF_H
+
+#include <linux/bpf.h>
+#include <linux/types.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "events.h"
+#include "kernel_types.h"
+#include "maps.bpf.h"
+#include "user_stack.bpf.h"
+
+/* Bytes in the ring above which the collector is woken; set before loading. */
+const volatile __u64 pfs_wakeup_bytes = 1 << 18;
+
+/* Bytes in the ring above which no more stacks are copied into it; set before loading. */
+const volatile __u64 pfs_late_limit_bytes = 1 << 19;
+
+/*
+ * The collector, whose ticks are left out, and its children's; 0: nobody's are. Set before loading.
+ */
+const volatile __u32 pfs_excluded_pid = 0;
+
+/* Is there an image whose ticks are to be dropped? The collector sets it when it says so. */
+volatile __u32 pfs_drops = 0;
+
+/*
+ * The controller whose hierarchy of control groups is told beside the unified one; set before
+ * loading.
+ */
+const volatile __u32 pfs_controller = PFS_CONTROLLER_NONE;
+
+/* True for the collector and for its symbol worker, which is its child. */
+static __always_inline int
+pfs_is_excluded(const struct pfs_sample *sample)
+{
+	return pfs_excluded_pid &&
+		   (sample->pid == pfs_excluded_pid || sample->parent_pid == pfs_excluded_pid);
+}
+
+/* A thread of a user process that was made by the kernel, for the kernel. */
+static __always_inline int
+pfs_is_worker(unsigned int task_flags)
+{
+	if (task_flags & PFS_PF_IO_WORKER)
+		return 1;
+	return bpf_core_field_exists(struct kernel_clone_args, user_worker) &&
+		   (task_flags & PFS_PF_USER_WORKER);
+}
+
+/* The task's control group in the hierarchy of one controller. */
+static __always_inline __u64
+pfs_group_of(struct task_struct *task, __u64 subsystem)
+{
+	struct css_set *set = BPF_CORE_READ(task, cgroups);
+	struct cgroup_subsys_state *state = 0;
+
+	bpf_probe_read_kernel(&state, sizeof(state),
+						  (char *) __builtin_preserve_access_index(&set->subsys[0]) +
+							  subsystem * sizeof(state));
+	return BPF_CORE_READ(state, cgroup, kn, id);
+}
+
+static __always_inline __u64
+pfs_controller_cgroup_id(struct task_struct *task)
+{
+	if (pfs_controller == PFS_CONTROLLER_MEMORY &&
+		bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id))
+		return pfs_group_of(task, bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id));
+	if (pfs_controller == PFS_CONTROLLER_PIDS &&
+		bpf_core_enum_value_exists(enum cgroup_subsys_id, pids_cgrp_id))
+		return pfs_group_of(task, bpf_core_enum_value(enum cgroup_subsys_id, pids_cgrp_id));
+	if (pfs_controller == PFS_CONTROLLER_CPU &&
+		bpf_core_enum_value_exists(enum cgroup_subsys_id, cpu_cgrp_id))
+		return pfs_group_of(task, bpf_core_enum_value(enum cgroup_subsys_id, cpu_cgrp_id));
+	return 0;
+}
+
+/* What kind of task it is, and its image's arguments. */
+static __always_inline void
+pfs_describe_image(struct pfs_sample *sample, struct task_struct *task)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	unsigned int flags = BPF_CORE_READ(task, flags);
+
+	sample->arg_start = 0;
+	sample->flags = 0;
+	if (flags & PFS_PF_KTHREAD)
+		sample->flags = PFS_SAMPLE_KERNEL_THREAD;
+	else if (!mm || !BPF_CORE_READ(mm, start_code))
+		sample->flags = PFS_SAMPLE_NO_IMAGE;
+	else
+	{
+		if (pfs_is_worker(flags))
+			sample->flags = PFS_SAMPLE_WORKER;
+		sample->arg_start = BPF_CORE_READ(mm, arg_start);
+	}
+}
+
+/* Fills in what is known of any task, whoever looks. */
+static __always_inline void
+pfs_describe_any(struct pfs_sample *sample, struct task_struct *task)
+{
+	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
+
+	sample->time_ns = bpf_ktime_get_ns();
+	sample->controller_cgroup_id = pfs_controller_cgroup_id(task);
+	sample->cpu = bpf_get_smp_processor_id();
+	sample->start_time_ns = BPF_CORE_READ(leader, start_boottime);
+	sample->exec_id = BPF_CORE_READ(leader, self_exec_id);
+	sample->parent_pid = (__u32) BPF_CORE_READ(leader, real_parent, tgid);
+	sample->kernel_count = 0;
+	sample->user_count = 0;
+	sample->kernel_error = 0;
+	sample->user_status = 0;
+	pfs_describe_image(sample, task);
+	BPF_CORE_READ_INTO(&sample->process_comm, leader, comm);
+}
+
+/* Fills in who is running. */
+static __always_inline void
+pfs_describe_task(struct pfs_sample *sample, struct task_struct *task)
+{
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+
+	pfs_describe_any(sample, task);
+	sample->cgroup_id = bpf_get_current_cgroup_id();
+	sample->pid = (__u32) (pid_tgid >> 32);
+	sample->tid = (__u32) pid_tgid;
+	bpf_get_current_comm(sample->comm, sizeof(sample->comm));
+}
+
+/*
+ * Walks the kernel side of the stack into the scratch: not where there is none, as the helper would
+ * clear all the room it is given. The context is that of the program, of whatever type.
+ */
+static __always_inline void
+pfs_walk_kernel(void *context, struct pfs_scratch *scratch)
+{
+	struct pfs_sample *sample = &scratch->sample;
+	long length;
+
+	length = bpf_get_stack(context, scratch->words, PFS_MAX_FRAMES * sizeof(__u64), 0);
+	if (length < 0)
+	{
+		sample->kernel_error = (__u8) -length;
+		pfs_count(PFS_COUNTER_KERNEL_STACK_FAILED);
+	}
+	else
+		sample->kernel_count = (__u16) ((__u64) length / sizeof(__u64));
+}
+
+/*
+ * The verdict on the image, and whether it is young: true for its first sample, and for the 2nd,
+ * 4th and 8th, until it is described. It maps its libraries after it has begun to run, and may be
+ * gone before the collector's timer next fires.
+ */
+static __always_inline void
+pfs_know_image(struct pfs_scratch *scratch)
+{
+	const struct pfs_sample *sample = &scratch->sample;
+	struct pfs_image image = { sample->start_time_ns, sample->exec_id, 1, 0 };
+	struct pfs_image *known;
+	__u32 pid = sample->pid;
+	__u32 samples;
+
+	scratch->verdict = 0;
+	scratch->young = 0;
+	/* what is described is waited for no more, and what its walk lacks it asks for */
+	if (!pfs_drops && pfs_described(sample))
+		return;
+	known = bpf_map_lookup_elem(&pfs_images, &pid);
+	if (known && known->start_time_ns == image.start_time_ns && known->exec_id == image.exec_id)
+	{
+		scratch->verdict = known->verdict;
+		if (sample->flags)
+			return;
+		/* threads of one process may miss each other's count: no matter */
+		samples = ++known->samples;
+		scratch->young = samples <= 8 && !(samples & (samples - 1));
+	}
+	else if (!sample->flags)
+	{
+		bpf_map_update_elem(&pfs_images, &pid, &image, BPF_ANY);
+		scratch->young = 1;
+	}
+}
+
+/*
+ * Sends the sample with a copy of its stack. False where the ring is filling up: samples matter
+ * more than copies, which leave half of it to them.
+ */
+static __always_inline int
+pfs_emit_with_stack(struct pfs_scratch *scratch, struct task_struct *task, __u64 frame_bytes,
+					__u64 waiting_bytes, __u64 flags)
+{
+	__u64 late_bytes;
+
+	if (waiting_bytes > pfs_late_limit_bytes)
+		return 0;
+	late_bytes = pfs_hand_over(scratch, task,
+							   (__u32) ((frame_bytes - sizeof(scratch->sample)) / sizeof(__u64)));
+	if (late_bytes == 0 || late_bytes > sizeof(struct pfs_late))
+		return 0;
+	scratch->sample.flags |= PFS_SAMPLE_LATE;
+	if (!bpf_ringbuf_output(&pfs_ring, &scratch->sample, frame_bytes + late_bytes, flags))
+		return 1;
+	scratch->sample.flags &= (__u8) ~PFS_SAMPLE_LATE;
+	return 0;
+}
+
+/*
+ * Sends the sample; the collector is woken only where waiting for its timer would lose something.
+ */
+static __always_inline void
+pfs_emit(struct pfs_scratch *scratch, struct task_struct *task)
+{
+	const struct pfs_sample *sample = &scratch->sample;
+	__u64 waiting_bytes = bpf_ringbuf_query(&pfs_ring, BPF_RB_AVAIL_DATA);
+	__u64 words = (__u64) sample->kernel_count + pfs_walk_kept(sample->user_count);
+	__u64 flags = BPF_RB_NO_WAKEUP;
+	__u64 frame_bytes;
+
+	if (words > PFS_FRAME_WORDS)
+		words = PFS_FRAME_WORDS;
+	frame_bytes = sizeof(*sample) + words * sizeof(__u64);
+	/* code that the collector does not know may be generated, and gone when its timer fires */
+	if (scratch->young || sample->user_status == PFS_WALK_NO_MAPPING ||
+		waiting_bytes > pfs_wakeup_bytes)
+	{
+		flags = BPF_RB_FORCE_WAKEUP;
+		pfs_count(PFS_COUNTER_WAKEUPS);
+	}
+	if (pfs_walk_is_late(sample) && (scratch->verdict & PFS_VERDICT_NO_COPY))
+		pfs_count(PFS_COUNTER_LATE_USELESS);
+	else if (pfs_walk_is_late(sample))
+	{
+		if (pfs_emit_with_stack(scratch, task, frame_bytes, waiting_bytes, flags))
+		{
+			pfs_count(PFS_COUNTER_LATE);
+			pfs_count(PFS_COUNTER_SAMPLES);
+			return;
+		}
+		pfs_count(PFS_COUNTER_LATE_SKIPPED);
+	}
+	if (bpf_ringbuf_output(&pfs_ring, &scratch->sample, frame_bytes, flags))
+		pfs_count(PFS_COUNTER_RING_FULL);
+	else
+		pfs_count(PFS_COUNTER_SAMPLES);
+}
+
+/*
+ * Begins a sample of the current task in a scratch. NULL where there is none to be taken, and the
+ * counters say why.
+ */
+static __always_inline struct pfs_scratch *
+pfs_begin_sample(struct task_struct *task)
+{
+	struct pfs_scratch *scratch;
+
+	pfs_count(PFS_COUNTER_EVENTS);
+	if (!(__u32) bpf_get_current_pid_tgid())
+	{
+		pfs_count(PFS_COUNTER_IDLE);
+		return 0;
+	}
+	scratch = pfs_take_scratch();
+	if (!scratch)
+	{
+		pfs_count(PFS_COUNTER_NO_SCRATCH);
+		return 0;
+	}
+	pfs_describe_task(&scratch->sample, task);
+	if (pfs_is_excluded(&scratch->sample))
+		pfs_count(PFS_COUNTER_SELF);
+	else
+	{
+		pfs_know_image(scratch);
+		if (!(scratch->verdict & PFS_VERDICT_DROP))
+			return scratch;
+		pfs_count(PFS_COUNTER_DROPPED);
+	}
+	pfs_give_scratch(scratch);
+	return 0;
+}
+
+/* Walks the user side, which has begun where there is one, sends all, gives the scratch back. */
+static __always_inline void
+pfs_finish_sample(struct pfs_scratch *scratch, struct task_struct *task)
+{
+	if (!scratch->sample.flags)
+		pfs_walk_user(scratch);
+	pfs_emit(scratch, task);
+	pfs_add(PFS_COUNTER_TIME_NS, bpf_ktime_get_ns() - scratch->sample.time_ns);
+	pfs_give_scratch(scratch);
+}
+
+#endif

@@ -1,0 +1,377 @@
+/*
+ * off_cpu.c
+ *		Which programs see waits, and how many of these are kept.
+ */
+#include "kernel/off_cpu.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "base/log.h"
+#include "profiler.skel.h"
+
+#define KPROBES_FILE "/sys/bus/event_source/devices/kprobe/type"
+#define SWITCH_NAME	 "finish_task_switch"
+#define NAME_BYTES	 128
+#define PACE_NS		 INT64_C(1000000000)
+#define FEWEST_MAX	 16 /* or an interval might see none */
+#define NS_PER_S	 UINT64_C(1000000000)
+
+struct OffCpu
+{
+	struct profiler *skeleton;
+	OffCpuOptions options;
+	char probed[NAME_BYTES]; /* "": the tracepoint */
+	struct bpf_link *switch_link;
+	struct bpf_link *birth_link;
+	struct bpf_link *tend_link;
+	uint64_t waits; /* when it was last looked … */
+	uint64_t switches;
+	int64_t paced_ns; /* … which was then */
+	uint64_t longest_ns;
+	uint32_t seconds; /* since switches began to be looked at, or not to */
+	uint32_t fewest;  /* see off_cpu_fewest_switches */
+};
+
+/* finish_task_switch as this kernel's compiler has called it. */
+static bool
+find_switch_function(char name[NAME_BYTES])
+{
+	FILE *file = fopen("/proc/kallsyms", "re");
+	char line[512];
+	bool found = false;
+
+	if (file == NULL)
+		return false;
+	while (!found && fgets(line, sizeof(line), file) != NULL)
+	{
+		char type;
+
+		/* compilers make clones, as .isra.0; those that are named .cold are not called */
+		found = sscanf(line, "%*s %c %127s", &type, name) == 2 && (type == 't' || type == 'T') &&
+				strncmp(name, SWITCH_NAME, strlen(SWITCH_NAME)) == 0 &&
+				strchr("." /* and the end */, name[strlen(SWITCH_NAME)]) != NULL &&
+				strstr(name, ".cold") == NULL;
+	}
+	fclose(file);
+	return found;
+}
+
+/* Does the kernel have all helpers that the programs call? By name, as their numbers are ours. */
+static bool
+has_helpers(void)
+{
+	static const char *const names[] = { "BPF_FUNC_task_storage_get", "BPF_FUNC_get_task_stack",
+										 "BPF_FUNC_task_pt_regs", "BPF_FUNC_copy_from_user_task" };
+	struct btf *btf = btf__load_vmlinux_btf();
+	int id = btf == NULL ? -1 : btf__find_by_name_kind(btf, "bpf_func_id", BTF_KIND_ENUM);
+	size_t found = 0;
+
+	if (id > 0)
+	{
+		const struct btf_type *type = btf__type_by_id(btf, (uint32_t) id);
+
+		for (int i = 0; i < btf_vlen(type); i++)
+		{
+			const char *name = btf__name_by_offset(btf, btf_enum(type)[i].name_off);
+
+			for (size_t wanted = 0; wanted < sizeof(names) / sizeof(names[0]); wanted++)
+				found += strcmp(name, names[wanted]) == 0;
+		}
+	}
+	btf__free(btf);
+	return found == sizeof(names) / sizeof(names[0]);
+}
+
+static bool
+has_tracepoint(void)
+{
+	return libbpf_find_vmlinux_btf_id("sched_exit_tp", BPF_TRACE_RAW_TP) > 0;
+}
+
+static const char *
+find_missing(char probed[NAME_BYTES])
+{
+	probed[0] = '\0';
+	if (!has_helpers())
+		return "Waits are sampled on kernels from 5.18 on.";
+	if (has_tracepoint() || (access(KPROBES_FILE, R_OK) == 0 && find_switch_function(probed)))
+		return NULL;
+	return "The kernel has neither the tracepoint sched_exit_tp (6.15) nor kprobes.";
+}
+
+const char *
+off_cpu_missing(const char **how)
+{
+	char probed[NAME_BYTES];
+	const char *missing = find_missing(probed);
+
+	*how = missing != NULL ? "" : probed[0] != '\0' ? "kprobe" : "sched_exit_tp";
+	return missing;
+}
+
+ExitCode
+off_cpu_create(struct profiler *skeleton, const OffCpuOptions *options, uint32_t slot,
+			   OffCpu **result, Failure *failure)
+{
+	OffCpu *off_cpu = calloc(1, sizeof(*off_cpu));
+	bool wanted = options->period_ns > 0;
+	const char *missing;
+
+	if (off_cpu == NULL)
+		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+	off_cpu->skeleton = skeleton;
+	off_cpu->options = *options;
+	off_cpu->longest_ns = options->period_ns;
+	off_cpu->fewest = 1;
+	missing = wanted ? find_missing(off_cpu->probed) : NULL;
+	if (missing != NULL)
+	{
+		free(off_cpu);
+		failure_set(failure, EXIT_PRIVILEGE, "cannot sample waits on this host");
+		failure_detail(failure, "%s", missing);
+		failure_hint(failure, "Leave --off-cpu out.");
+		return failure->code;
+	}
+	skeleton->rodata->pfs_tend_slot = slot;
+	skeleton->bss->pfs_wait_period = options->period_ns;
+	skeleton->bss->pfs_tend_one_in = 1;
+	skeleton->bss->pfs_watch_one_in = 1;
+	(void) bpf_map__set_autocreate(skeleton->maps.pfs_waits, wanted);
+	(void) bpf_program__set_autoload(skeleton->progs.pfs_switch_end,
+									 wanted && off_cpu->probed[0] == '\0');
+	(void) bpf_program__set_autoload(skeleton->progs.pfs_switch_probe,
+									 wanted && off_cpu->probed[0] != '\0');
+	(void) bpf_program__set_autoload(skeleton->progs.pfs_thread_born, wanted);
+	(void) bpf_program__set_autoload(skeleton->progs.pfs_tend_waits, wanted);
+	*result = off_cpu;
+	return EXIT_OK;
+}
+
+void
+off_cpu_detach(OffCpu *off_cpu)
+{
+	struct bpf_link **links[] = { &off_cpu->switch_link, &off_cpu->birth_link,
+								  &off_cpu->tend_link };
+
+	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
+	{
+		bpf_link__destroy(*links[i]);
+		*links[i] = NULL;
+	}
+}
+
+void
+off_cpu_free(OffCpu *off_cpu)
+{
+	if (off_cpu == NULL)
+		return;
+	off_cpu_detach(off_cpu);
+	free(off_cpu);
+}
+
+static ExitCode
+refused(Failure *failure, const char *what)
+{
+	int error = errno;
+
+	failure_set(failure, EXIT_BPF, "could not attach the BPF programs that see waits");
+	failure_detail(failure, "%s: %s.", what, strerror(error));
+	return failure->code;
+}
+
+/* Goes through all threads. False where that failed, which is logged. */
+static bool
+run_iterator(OffCpu *off_cpu)
+{
+	int fd = bpf_iter_create(bpf_link__fd(off_cpu->tend_link));
+	ssize_t length = fd < 0 ? -1 : 1;
+	char bytes[64];
+
+	while (length > 0 || (length < 0 && fd >= 0 && errno == EAGAIN))
+		length = read(fd, bytes, sizeof(bytes));
+	if (length < 0)
+		log_event(LOG_WARNING, "sampler", "could not go through the threads that wait",
+				  log_text("detail", strerror(errno)));
+	if (fd >= 0)
+		close(fd);
+	return length == 0;
+}
+
+/* Waits count from now on. */
+static ExitCode
+watch(OffCpu *off_cpu, Failure *failure)
+{
+	struct profiler *skeleton = off_cpu->skeleton;
+
+	skeleton->bss->pfs_tend_forgets = 1;
+	(void) run_iterator(off_cpu);
+	skeleton->bss->pfs_tend_forgets = 0;
+	if (off_cpu->probed[0] != '\0')
+		off_cpu->switch_link =
+			bpf_program__attach_kprobe(skeleton->progs.pfs_switch_probe, false, off_cpu->probed);
+	else
+		off_cpu->switch_link = bpf_program__attach(skeleton->progs.pfs_switch_end);
+	if (off_cpu->switch_link == NULL)
+		return refused(failure, off_cpu->probed[0] != '\0' ? off_cpu->probed : "sched_exit_tp");
+	return EXIT_OK;
+}
+
+/* Those that go on count until now. */
+static void
+look_away(OffCpu *off_cpu)
+{
+	(void) run_iterator(off_cpu);
+	bpf_link__destroy(off_cpu->switch_link);
+	off_cpu->switch_link = NULL;
+}
+
+ExitCode
+off_cpu_attach(OffCpu *off_cpu, Failure *failure)
+{
+	struct profiler *skeleton = off_cpu->skeleton;
+
+	if (off_cpu->options.period_ns == 0)
+		return EXIT_OK;
+	/* births first, then those that are there: a thread between the two is seen twice, not never */
+	off_cpu->birth_link = bpf_program__attach(skeleton->progs.pfs_thread_born);
+	if (off_cpu->birth_link == NULL)
+		return refused(failure, "task_newtask");
+	off_cpu->tend_link = bpf_program__attach(skeleton->progs.pfs_tend_waits);
+	if (off_cpu->tend_link == NULL)
+		return refused(failure, "iterator");
+	return watch(off_cpu, failure);
+}
+
+/* Of the waits that go on half of the samples may be, else one in so many is told of. */
+static void
+pace_tending(OffCpu *off_cpu)
+{
+	uint64_t allowed =
+		off_cpu->options.samples_a_second * off_cpu->options.interval_ns / NS_PER_S / 2 + 1;
+	uint64_t tended = off_cpu->skeleton->bss->pfs_waits_tended;
+	uint32_t one_in = (uint32_t) ((tended + allowed - 1) / allowed);
+
+	if (one_in < 1)
+		one_in = 1;
+	if (one_in != off_cpu->skeleton->bss->pfs_tend_one_in)
+		log_event(LOG_INFO, "sampler", "of waits that go on, one in so many is stored",
+				  log_number("one_in", one_in), log_number("waits", (int64_t) tended));
+	off_cpu->skeleton->bss->pfs_tend_one_in = one_in;
+}
+
+bool
+off_cpu_tend(OffCpu *off_cpu)
+{
+	struct profiler__bss *shared = off_cpu->skeleton->bss;
+
+	if (off_cpu->switch_link == NULL)
+		return true;
+	shared->pfs_waits_put_off = 0;
+	shared->pfs_waits_tended = 0;
+	if (!run_iterator(off_cpu))
+		return true;
+	if (shared->pfs_waits_put_off > 0)
+		return false;
+	pace_tending(off_cpu);
+	return true;
+}
+
+/* A second more or less of looking at switches, where looking at all would cost too much. */
+static void
+pace_switches(OffCpu *off_cpu, uint64_t a_second)
+{
+	uint64_t limit = off_cpu->options.switches_a_second;
+	uint64_t wanted = limit > 0 ? (a_second + limit - 1) / limit : 1;
+	uint32_t one_in = off_cpu->skeleton->bss->pfs_watch_one_in;
+	Failure failure;
+
+	off_cpu->seconds++;
+	if (off_cpu->switch_link == NULL && off_cpu->seconds + 1 >= one_in)
+	{
+		off_cpu->seconds = 0;
+		if (watch(off_cpu, &failure) != EXIT_OK)
+			failure_log(&failure, "sampler");
+		return;
+	}
+	if (off_cpu->switch_link == NULL)
+		return;
+	wanted = wanted < 1 ? 1 : wanted > FEWEST_MAX ? FEWEST_MAX : wanted;
+	if (wanted == 1 && one_in == 1)
+		return;
+	/* what was seen counts as often as it was to when we began to look */
+	look_away(off_cpu);
+	off_cpu->seconds = 0;
+	if (wanted != one_in)
+		log_event(LOG_INFO, "sampler", "switches are looked at for one second in so many",
+				  log_number("one_in", (int64_t) wanted),
+				  log_number("switches_a_second", (int64_t) a_second));
+	off_cpu->skeleton->bss->pfs_watch_one_in = (uint32_t) wanted;
+	if (wanted > off_cpu->fewest)
+		off_cpu->fewest = (uint32_t) wanted;
+	if (wanted == 1 && watch(off_cpu, &failure) != EXIT_OK)
+		failure_log(&failure, "sampler");
+}
+
+/* How densely waits are sampled while switches are looked at. */
+static void
+pace_waits(OffCpu *off_cpu, uint64_t a_second)
+{
+	uint64_t period_ns = off_cpu->skeleton->bss->pfs_wait_period;
+	uint64_t wanted_ns = period_ns;
+
+	if (a_second > off_cpu->options.samples_a_second)
+		wanted_ns = 2 * period_ns < OFF_CPU_PERIOD_NS_MAX ? 2 * period_ns : OFF_CPU_PERIOD_NS_MAX;
+	else if (a_second < off_cpu->options.samples_a_second / 4)
+		wanted_ns =
+			period_ns / 2 > off_cpu->options.period_ns ? period_ns / 2 : off_cpu->options.period_ns;
+	if (wanted_ns == period_ns)
+		return;
+	off_cpu->skeleton->bss->pfs_wait_period = wanted_ns;
+	if (wanted_ns > off_cpu->longest_ns)
+		off_cpu->longest_ns = wanted_ns;
+	log_event(LOG_INFO, "sampler", "waits are sampled at another period",
+			  log_number("period_us", (int64_t) (wanted_ns / 1000)),
+			  log_number("samples_a_second", (int64_t) a_second));
+}
+
+void
+off_cpu_pace(OffCpu *off_cpu, uint64_t waits, uint64_t switches, int64_t now_ns)
+{
+	uint64_t passed_ns = (uint64_t) (now_ns - off_cpu->paced_ns);
+	bool first = off_cpu->paced_ns == 0;
+	uint64_t waits_a_second;
+	uint64_t switches_a_second;
+
+	if (off_cpu->options.period_ns == 0 || passed_ns < PACE_NS)
+		return;
+	waits_a_second = (waits - off_cpu->waits) * NS_PER_S / passed_ns;
+	switches_a_second = (switches - off_cpu->switches) * NS_PER_S / passed_ns;
+	off_cpu->waits = waits;
+	off_cpu->switches = switches;
+	off_cpu->paced_ns = now_ns;
+	if (first)
+		return;
+	if (off_cpu->switch_link != NULL)
+		pace_waits(off_cpu, waits_a_second);
+	pace_switches(off_cpu, switches_a_second);
+}
+
+uint64_t
+off_cpu_longest_period_ns(const OffCpu *off_cpu)
+{
+	return off_cpu->longest_ns;
+}
+
+uint32_t
+off_cpu_fewest_switches(const OffCpu *off_cpu)
+{
+	return off_cpu->fewest;
+}

@@ -1,0 +1,544 @@
+/*
+ * test_off_cpu.c
+ *		Waits of this process's own threads, as this machine's kernel tells them: the time that a
+ *		thread waited and the time that it ran are the time that went by.
+ *
+ * What a thread ran is asked of its own clock, so nothing here depends on what else the machine
+ * does: whoever is kept from running waits, and that counts too.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "agent/record.h"
+#include "base/clock.h"
+#include "kernel/sampler.h"
+#include "kernel/scheduler_code.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+#define THREADS	  8
+
+/* What was told of a thread. */
+typedef struct Waits
+{
+	uint32_t tid;
+	uint64_t ns[PFS_KIND_COUNT];
+	uint64_t samples;
+	uint64_t late;		   /* with a copy of their stack */
+	uint64_t user_sides;   /* with an innermost frame */
+	uint64_t in_scheduler; /* whose kernel side begins in the scheduler once it was cut */
+	uint64_t without_kernel_side;
+} Waits;
+
+typedef struct World
+{
+	Sampler *sampler;
+	SchedulerCode scheduler;
+	pthread_t poller;
+	atomic_bool stopping;
+	uint32_t pid; /* whose threads are looked at */
+	Waits threads[THREADS];
+	size_t count;
+} World;
+
+static Waits *
+waits_of(World *world, uint32_t tid)
+{
+	for (size_t i = 0; i < world->count; i++)
+	{
+		if (world->threads[i].tid == tid)
+			return &world->threads[i];
+	}
+	assert_true(world->count < THREADS);
+	world->threads[world->count].tid = tid;
+	return &world->threads[world->count++];
+}
+
+static void
+on_record(void *context, const void *bytes, size_t length_bytes)
+{
+	World *world = context;
+	Record record;
+	Waits *waits;
+	size_t cut;
+
+	assert_true(record_parse(bytes, length_bytes, &record));
+	if (record.sample->pid != world->pid || record.sample->kind == PFS_KIND_ON_CPU)
+		return;
+	waits = waits_of(world, record.sample->tid);
+	waits->ns[record.sample->kind] += record.sample->value;
+	waits->samples++;
+	waits->late += record.late != NULL;
+	waits->user_sides += record.sample->user_count > 0;
+	cut =
+		scheduler_code_depth(&world->scheduler, record.kernel_frames, record.sample->kernel_count);
+	waits->in_scheduler += cut < record.sample->kernel_count &&
+						   record.kernel_frames[cut] >= world->scheduler.start &&
+						   record.kernel_frames[cut] < world->scheduler.end;
+	waits->without_kernel_side += record.sample->kernel_count == 0;
+	assert_true(record.sample->value >= record.sample->period);
+}
+
+static void *
+poll_until_stopped(void *argument)
+{
+	World *world = argument;
+	bool stopping;
+
+	do
+	{
+		stopping = atomic_load(&world->stopping);
+		while (sampler_poll(world->sampler, 0) > 0)
+			;
+		(void) usleep(2000);
+	} while (!stopping);
+	return NULL;
+}
+
+/* False where this kernel, or our rights, do not do. */
+static bool
+begin(World *world, uint64_t period_ns, uint32_t rate, uint64_t switches)
+{
+	const SamplerOptions options = { .frequency_hz = 1,
+									 .memory_bytes = (size_t) 96 << 20,
+									 .off_cpu_period_ns = period_ns,
+									 .off_cpu_rate = rate,
+									 .off_cpu_switches = switches,
+									 .interval_ns = 300 * NS_PER_MS };
+	Failure failure;
+
+	memset(world, 0, sizeof(*world));
+	world->pid = (uint32_t) getpid();
+	assert_int_equal(scheduler_code_read("/proc/kallsyms", &world->scheduler), 0);
+	if (sampler_create(&options, on_record, world, &world->sampler, &failure) != EXIT_OK)
+	{
+		print_message("skipped: %s: %s\n", failure.message, failure.detail);
+		assert_int_equal(failure.code, EXIT_PRIVILEGE);
+		return false;
+	}
+	assert_int_equal(sampler_attach(world->sampler, &failure), EXIT_OK);
+	assert_int_equal(pthread_create(&world->poller, NULL, poll_until_stopped, world), 0);
+	return true;
+}
+
+static void
+tend(World *world)
+{
+	while (!sampler_tend_waits(world->sampler))
+		(void) usleep(2000);
+}
+
+static void
+end(World *world)
+{
+	uint64_t counters[PFS_COUNTER_COUNT];
+
+	sampler_stop(world->sampler);
+	atomic_store(&world->stopping, true);
+	pthread_join(world->poller, NULL);
+	assert_int_equal(sampler_counters(world->sampler, counters), 0);
+	assert_int_equal(counters[PFS_COUNTER_RING_FULL], 0);
+	assert_int_equal(counters[PFS_COUNTER_NO_SCRATCH], 0);
+	assert_int_equal(counters[PFS_COUNTER_WAIT_NO_ROOM], 0);
+	sampler_free(world->sampler);
+}
+
+static uint64_t
+sum(const Waits *waits)
+{
+	uint64_t ns = 0;
+
+	for (int kind = PFS_KIND_ON_CPU + 1; kind < PFS_KIND_COUNT; kind++)
+		ns += waits->ns[kind];
+	return ns;
+}
+
+/* What a thread does, between two looks at its clocks. */
+typedef struct Work
+{
+	void (*run)(void);
+	int cpu; /* that it is bound to; -1: to none */
+	uint32_t tid;
+	uint64_t waited_ns; /* time that went by, without that it ran */
+} Work;
+
+static void *
+run_work(void *argument)
+{
+	Work *work = argument;
+	int64_t wall_ns;
+	int64_t cpu_ns;
+
+	work->tid = (uint32_t) gettid();
+	if (work->cpu >= 0)
+	{
+		cpu_set_t set;
+
+		CPU_ZERO(&set);
+		CPU_SET((size_t) work->cpu, &set);
+		assert_int_equal(sched_setaffinity(0, sizeof(set), &set), 0);
+	}
+	wall_ns = clock_ns(CLOCK_MONOTONIC);
+	cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	work->run();
+	work->waited_ns = (uint64_t) (clock_ns(CLOCK_MONOTONIC) - wall_ns -
+								  (clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns));
+	return NULL;
+}
+
+static void
+run_all(Work *works, size_t count)
+{
+	pthread_t threads[THREADS];
+
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, run_work, &works[i]), 0);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+}
+
+static void
+spin(uint64_t ns)
+{
+	uint64_t until_ns = (uint64_t) clock_ns(CLOCK_THREAD_CPUTIME_ID) + ns;
+
+	while ((uint64_t) clock_ns(CLOCK_THREAD_CPUTIME_ID) < until_ns)
+		;
+}
+
+static void
+sleep_and_spin(void)
+{
+	for (int i = 0; i < 20; i++)
+	{
+		(void) usleep(30000);
+		spin(10 * NS_PER_MS);
+	}
+}
+
+static void
+spin_half_a_second(void)
+{
+	spin(500 * NS_PER_MS);
+}
+
+static void
+sleep_often(void)
+{
+	for (int i = 0; i < 2000; i++)
+		(void) usleep(1000);
+}
+
+/* The kernel lets a thread that forks so wait for its child, whatever signals come. */
+static void
+wait_for_children(void)
+{
+	for (int i = 0; i < 5; i++)
+	{
+		pid_t child = vfork();
+
+		if (child == 0)
+		{
+			(void) usleep(40000);
+			_exit(0);
+		}
+		(void) waitpid(child, NULL, 0);
+	}
+}
+
+/* All waits are kept: what is told is what the thread's clocks say. */
+static void
+test_all_is_the_wall(void **state)
+{
+	Work works[] = { { sleep_and_spin, -1 },
+					 { wait_for_children, -1 },
+					 { spin_half_a_second, 0 },
+					 { spin_half_a_second, 0 } };
+	static World world;
+
+	if (!begin(&world, 1, 1000000, 0))
+		skip();
+	run_all(works, 4);
+	end(&world);
+	for (size_t i = 0; i < 4; i++)
+	{
+		const Waits *waits = waits_of(&world, works[i].tid);
+		double told = (double) sum(waits);
+
+		print_message("thread %zu: waited %.3f ms, told %.3f ms in %llu samples\n", i,
+					  (double) works[i].waited_ns / 1e6, told / 1e6,
+					  (unsigned long long) waits->samples);
+		/* a percent, and what a thread waited before it first looked at its clock */
+		assert_true(fabs(told - (double) works[i].waited_ns) <
+					0.01 * (double) works[i].waited_ns + 5e6);
+		assert_int_equal(waits->in_scheduler, 0);
+		assert_int_equal(waits->without_kernel_side, 0);
+	}
+	assert_true(waits_of(&world, works[0].tid)->ns[PFS_KIND_WAIT_SLEEP] >=
+				UINT64_C(20) * 30 * NS_PER_MS);
+	assert_true(waits_of(&world, works[1].tid)->ns[PFS_KIND_WAIT_UNINTERRUPTIBLE] >=
+				UINT64_C(5) * 40 * NS_PER_MS);
+	/* two that want one CPU: one at least waits as long as the other runs */
+	assert_true(waits_of(&world, works[2].tid)->ns[PFS_KIND_WAIT_PREEMPTED] +
+					waits_of(&world, works[3].tid)->ns[PFS_KIND_WAIT_PREEMPTED] >=
+				500 * NS_PER_MS * 9 / 10);
+}
+
+/* Of short waits a part is kept, and stands for all: within four deviations of the estimate. */
+static void
+test_short_waits_count(void **state)
+{
+	const uint64_t period_ns = 2 * NS_PER_MS;
+	Work work = { sleep_often, -1 };
+	const Waits *waits;
+	double deviation;
+	static World world;
+
+	if (!begin(&world, period_ns, 1000000, 0))
+		skip();
+	run_all(&work, 1);
+	end(&world);
+	waits = waits_of(&world, work.tid);
+	/* each wait adds d (period - d) at most, which is largest at half the period */
+	deviation = sqrt(2000.0) * (double) period_ns / 2;
+	print_message("waited %.3f ms, told %.3f ms in %llu samples, deviation %.3f ms\n",
+				  (double) work.waited_ns / 1e6, (double) sum(waits) / 1e6,
+				  (unsigned long long) waits->samples, deviation / 1e6);
+	assert_true(fabs((double) sum(waits) - (double) work.waited_ns) < 4 * deviation);
+	assert_true(waits->samples < 2000);
+}
+
+static int block_pipe[2];
+static _Atomic uint32_t blocked_tid;
+
+static void *
+block(void *argument)
+{
+	char byte;
+
+	(void) argument;
+	atomic_store(&blocked_tid, (uint32_t) gettid());
+	assert_int_equal(read(block_pipe[0], &byte, 1), 1);
+	return NULL;
+}
+
+/* A wait that began before we looked, and goes on: each interval has its part, and the last one. */
+static void
+test_wait_that_goes_on(void **state)
+{
+	pthread_t thread;
+	int64_t attached_ns;
+	int64_t tended_ns;
+	const Waits *waits;
+	static World world;
+
+	assert_int_equal(pipe(block_pipe), 0);
+	assert_int_equal(pthread_create(&thread, NULL, block, NULL), 0);
+	while (atomic_load(&blocked_tid) == 0)
+		(void) usleep(1000);
+	(void) usleep(50000);
+	if (!begin(&world, 10 * NS_PER_MS, 1000000, 0))
+		skip();
+	attached_ns = clock_ns(CLOCK_MONOTONIC);
+	for (int i = 0; i < 3; i++)
+	{
+		(void) usleep(300000);
+		tend(&world);
+	}
+	tended_ns = clock_ns(CLOCK_MONOTONIC);
+	(void) usleep(20000); /* for the ring */
+	waits = waits_of(&world, blocked_tid);
+	assert_int_equal(waits->samples, 3);
+	assert_int_equal(waits->late, 3);
+	assert_int_equal(waits->user_sides, 3);
+	assert_int_equal(waits->in_scheduler, 0);
+	assert_int_equal(waits->without_kernel_side, 0);
+	assert_int_equal(write(block_pipe[1], "x", 1), 1);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	end(&world);
+	/* attaching and the last look take a moment, on a busy machine a longer one */
+	print_message("told %.3f ms of %.3f ms\n", (double) waits->ns[PFS_KIND_WAIT_SLEEP] / 1e6,
+				  (double) (tended_ns - attached_ns) / 1e6);
+	assert_true(sum(waits) == waits->ns[PFS_KIND_WAIT_SLEEP]);
+	assert_true(waits->ns[PFS_KIND_WAIT_SLEEP] >= 900 * NS_PER_MS);
+	assert_true(waits->samples >= 4);
+	close(block_pipe[0]);
+	close(block_pipe[1]);
+}
+
+/* Who is killed in the middle of a wait has waited until then. */
+static void
+test_killed_while_waiting(void **state)
+{
+	int64_t begin_ns;
+	uint64_t lived_ns;
+	pid_t child;
+	static World world;
+
+	if (!begin(&world, 10 * NS_PER_MS, 1000000, 0))
+		skip();
+	begin_ns = clock_ns(CLOCK_MONOTONIC);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0)
+	{
+		(void) pause();
+		_exit(0);
+	}
+	world.pid = (uint32_t) child;
+	(void) usleep(300000);
+	assert_int_equal(kill(child, SIGKILL), 0);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	lived_ns = (uint64_t) (clock_ns(CLOCK_MONOTONIC) - begin_ns);
+	end(&world);
+	assert_in_range(sum(waits_of(&world, (uint32_t) child)), 290 * NS_PER_MS, lived_ns);
+}
+
+/* Too many waits: a longer period, and the same sum. */
+static void
+test_paced(void **state)
+{
+	Work works[] = { { sleep_often, -1 }, { sleep_often, -1 }, { sleep_often, -1 } };
+	const uint32_t rate = 50;
+	pthread_t threads[3];
+	uint64_t longest_ns;
+	double waited = 0;
+	double told = 0;
+	static World world;
+
+	if (!begin(&world, NS_PER_MS, rate, 0))
+		skip();
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, run_work, &works[i]), 0);
+	for (int i = 0; i < 5; i++)
+	{
+		(void) usleep(500000);
+		sampler_pace_waits(world.sampler, clock_ns(CLOCK_MONOTONIC));
+	}
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	longest_ns = sampler_longest_wait_period_ns(world.sampler);
+	end(&world);
+	for (size_t i = 0; i < 3; i++)
+	{
+		waited += (double) works[i].waited_ns;
+		told += (double) sum(waits_of(&world, works[i].tid));
+	}
+	print_message("waited %.3f ms, told %.3f ms, period %.3f ms\n", waited / 1e6, told / 1e6,
+				  (double) longest_ns / 1e6);
+	assert_true(longest_ns >= 2 * NS_PER_MS);
+	assert_true(fabs(told - waited) < 4 * sqrt(3 * 2000.0) * (double) longest_ns / 2);
+}
+
+/* Too many switches: a part of the time stands for the whole. */
+static void
+test_looks_away(void **state)
+{
+	static World world;
+	Work works[] = { { sleep_often, -1 }, { sleep_often, -1 } };
+	pthread_t threads[2];
+	double waited = 0;
+	double told = 0;
+	uint32_t one_in;
+
+	if (!begin(&world, 1, 1000000, 1))
+		skip();
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, run_work, &works[i]), 0);
+	for (int i = 0; i < 3; i++)
+	{
+		sampler_pace_waits(world.sampler, clock_ns(CLOCK_MONOTONIC));
+		(void) usleep(1000000);
+	}
+	for (size_t i = 0; i < 2; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	one_in = sampler_fewest_switches(world.sampler);
+	end(&world);
+	for (size_t i = 0; i < 2; i++)
+	{
+		waited += (double) works[i].waited_ns;
+		told += (double) sum(waits_of(&world, works[i].tid));
+	}
+	print_message("waited %.3f ms, told %.3f ms, one in %u\n", waited / 1e6, told / 1e6, one_in);
+	assert_int_equal(one_in, 16);
+	/* all of the first second, and nothing of those that follow it */
+	assert_true(told > 0 && told < 0.8 * waited);
+}
+
+/* Where waits are not asked for nothing of this is loaded. */
+static void
+test_off(void **state)
+{
+	static World world;
+	uint64_t counters[PFS_COUNTER_COUNT];
+
+	if (!begin(&world, 0, 0, 0))
+		skip();
+	(void) usleep(50000);
+	tend(&world);
+	assert_int_equal(sampler_counters(world.sampler, counters), 0);
+	assert_int_equal(counters[PFS_COUNTER_WAITS], 0);
+	end(&world);
+	assert_int_equal(world.count, 0);
+}
+
+/* The run of frames in the section goes, with what stands before it; a stack is never cut whole. */
+static void
+test_scheduler_code(void **state)
+{
+	const uint64_t stack[] = { 0x1005, 0x2005, 0x3010, 0x4001, 0x2010 };
+	const uint64_t born[] = { 0x1005, 0x180, 0x210 };
+	SchedulerCode code;
+	char path[] = "/tmp/profstore-kallsyms-XXXXXX";
+	int fd = mkstemp(path);
+	FILE *file = fdopen(fd, "w");
+
+	assert_non_null(file);
+	fputs("0000000000000100 T schedule_tail\n0000000000000200 T wake\n"
+		  "0000000000001000 t bpf_prog_run\n0000000000002000 T __sched_text_start\n"
+		  "0000000000002000 T __schedule\n0000000000003000 T schedule\n"
+		  "0000000000004000 T __sched_text_end\n0000000000004000 t pipe_read\n",
+		  file);
+	fclose(file);
+	assert_int_equal(scheduler_code_read(path, &code), 0);
+	unlink(path);
+	assert_int_equal(scheduler_code_depth(&code, stack, 5), 3);
+	assert_int_equal(scheduler_code_depth(&code, stack, 3), 2);
+	assert_int_equal(scheduler_code_depth(&code, born, 3), 2);
+	assert_int_equal(scheduler_code_depth(&code, stack + 3, 1), 0);
+	assert_int_equal(scheduler_code_depth(&code, stack, 1), 0);
+	assert_int_equal(scheduler_code_depth(&code, stack, 0), 0);
+	assert_int_equal(scheduler_code_read("/dev/null", &code), -ENOENT);
+	assert_int_equal(scheduler_code_read("/nonexistent", &code), -ENOENT);
+	assert_int_equal(scheduler_code_depth(&code, stack, 5), 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_scheduler_code),	  cmocka_unit_test(test_off),
+		cmocka_unit_test(test_all_is_the_wall),	  cmocka_unit_test(test_short_waits_count),
+		cmocka_unit_test(test_wait_that_goes_on), cmocka_unit_test(test_paced),
+		cmocka_unit_test(test_looks_away),		  cmocka_unit_test(test_killed_while_waiting),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
