@@ -19,13 +19,29 @@ table_init(Table *table, Budget *budget, size_t item_bytes)
 }
 
 void
+table_init_keyed(Table *table, Budget *budget, size_t item_bytes)
+{
+	table_init(table, budget, item_bytes);
+	table->is_keyed = true;
+}
+
+/* Bytes of an item and its key. */
+static size_t
+entry_bytes(const Table *table)
+{
+	return table->item_bytes + (table->is_keyed ? sizeof(ContentKey) : 0);
+}
+
+void
 table_fini(Table *table)
 {
-	budget_release(table->budget, (size_t) table->capacity * table->item_bytes +
+	budget_release(table->budget, (size_t) table->capacity * entry_bytes(table) +
 									  (size_t) table->slot_count * sizeof(TableSlot));
 	free(table->items);
+	free(table->keys);
 	free(table->slots);
 	table->items = NULL;
+	table->keys = NULL;
 	table->slots = NULL;
 	table->count = table->capacity = table->slot_count = 0;
 }
@@ -57,6 +73,27 @@ table_find(const Table *table, uint64_t hash, TableEqual equal, const void *key,
 	return false;
 }
 
+bool
+table_find_key(const Table *table, ContentKey key, uint32_t *position)
+{
+	uint32_t folded = fold(key.words[0]);
+	uint32_t mask = table->slot_count - 1;
+
+	if (table->slot_count == 0)
+		return false;
+	for (uint32_t i = folded & mask; table->slots[i].position != 0; i = (i + 1) & mask)
+	{
+		const TableSlot *slot = &table->slots[i];
+
+		if (slot->hash == folded && content_keys_equal(table->keys[slot->position - 1], key))
+		{
+			*position = slot->position - 1;
+			return true;
+		}
+	}
+	return false;
+}
+
 static void
 slots_insert(TableSlot *slots, uint32_t slot_count, TableSlot slot)
 {
@@ -68,22 +105,38 @@ slots_insert(TableSlot *slots, uint32_t slot_count, TableSlot slot)
 	slots[i] = slot;
 }
 
+/* Makes both arrays longer; where only one of them can be it may be longer than its capacity. */
+static bool
+grow_arrays(Table *table, size_t capacity)
+{
+	char *items = realloc(table->items, capacity * table->item_bytes);
+	ContentKey *keys;
+
+	if (items == NULL)
+		return false;
+	table->items = items;
+	if (!table->is_keyed)
+		return true;
+	keys = realloc(table->keys, capacity * sizeof(ContentKey));
+	if (keys == NULL)
+		return false;
+	table->keys = keys;
+	return true;
+}
+
 static int
 grow_items(Table *table)
 {
 	size_t added = table->capacity ? table->capacity / 2 : TABLE_MIN_ITEMS;
-	char *items;
 
 	if (table->capacity >= TABLE_MAX_ITEMS ||
-		!budget_charge(table->budget, added * table->item_bytes))
+		!budget_charge(table->budget, added * entry_bytes(table)))
 		return -ENOMEM;
-	items = realloc(table->items, (table->capacity + added) * table->item_bytes);
-	if (items == NULL)
+	if (!grow_arrays(table, table->capacity + added))
 	{
-		budget_release(table->budget, added * table->item_bytes);
+		budget_release(table->budget, added * entry_bytes(table));
 		return -ENOMEM;
 	}
-	table->items = items;
 	table->capacity += (uint32_t) added;
 	return 0;
 }
@@ -145,4 +198,11 @@ table_append(Table *table, uint64_t hash)
 
 	slots_insert(table->slots, table->slot_count, slot);
 	return table_item(table, table->count - 1);
+}
+
+void *
+table_append_key(Table *table, ContentKey key)
+{
+	table->keys[table->count] = key;
+	return table_append(table, key.words[0]);
 }

@@ -4,8 +4,9 @@
  *		which they came, a hash index over them finds equal ones. Items are never removed singly.
  *
  * The index holds 8 bytes a slot (a hash, a position) and no pointer, so the array may move when it
- * grows. A library's table of linked entries (uthash) costs 56 bytes an item, and its items cannot
- * lie in an array that grows.
+ * grows. In a keyed table items are found by the keys of their contents, which lie side by side,
+ * too: what is known costs two places in memory, and its content none. A library's table of linked
+ * entries (uthash) costs 56 bytes an item, and its items cannot lie in an array that grows.
  */
 #ifndef COLLECTOR_TABLE_H
 #define COLLECTOR_TABLE_H
@@ -15,6 +16,7 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/content_key.h"
 
 typedef struct TableSlot
 {
@@ -28,6 +30,8 @@ typedef struct Table
 	size_t item_bytes;
 	uint64_t seed; /* begin every hash of this table with it */
 	char *items;
+	ContentKey *keys; /* of items that are known by theirs; else NULL */
+	bool is_keyed;
 	uint32_t count;
 	uint32_t capacity;
 	TableSlot *slots;
@@ -38,11 +42,15 @@ typedef struct Table
 typedef bool (*TableEqual)(const void *item, const void *key);
 
 void table_init(Table *table, Budget *budget, size_t item_bytes);
+void table_init_keyed(Table *table, Budget *budget, size_t item_bytes);
 void table_fini(Table *table); /* gives the memory, and its charge, back; the table is then empty */
 
 /* The position of the item that equals key, if there is one. */
 bool table_find(const Table *table, uint64_t hash, TableEqual equal, const void *key,
 				uint32_t *position);
+
+/* The same in a keyed table. */
+bool table_find_key(const Table *table, ContentKey key, uint32_t *position);
 
 /* Makes room for one more item. -ENOMEM, and nothing changed, where memory or budget is out. */
 int table_reserve(Table *table);
@@ -52,6 +60,7 @@ int table_reserve_many(Table *table, size_t count);
 
 /* A new item at position count - 1, to be filled in by the caller. Room must have been reserved. */
 void *table_append(Table *table, uint64_t hash);
+void *table_append_key(Table *table, ContentKey key);
 
 static inline void *
 table_item(const Table *table, uint32_t position)

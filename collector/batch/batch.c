@@ -2,8 +2,10 @@
  * batch.c
  *		A batch: one table for each kind of item, one arena for strings and arrays.
  *
- * Strings are interned first, so that items are hashed and compared by pointer. An add that fails
- * later leaves its strings behind; they serve the next add and go with the batch.
+ * Functions, locations and stacks, the many, are known by the keys of their contents: what is there
+ * already is found without its strings and arrays. Of the others strings are interned first, so
+ * that items are hashed and compared by pointer. An add that fails later leaves its strings behind;
+ * they serve the next add and go with the batch.
  */
 #include "batch/batch.h"
 
@@ -12,6 +14,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/content_key.h"
 #include "base/hash.h"
 #include "base/table.h"
 #include "base/utf8.h"
@@ -20,9 +23,10 @@ struct Batch
 {
 	Budget budget;
 	Arena arena;
+	ContentSecret secret;
 	Table strings; /* const char * */
 	Table mappings;
-	Table functions;
+	Table functions; /* so the next two: known by the keys of their contents */
 	Table locations;
 	Table stacks;
 	Table series;
@@ -44,12 +48,13 @@ batch_create(size_t budget_bytes, Batch **batch)
 		return -ENOMEM;
 	self->budget.limit_bytes = budget_bytes;
 	self->budget.used_bytes = sizeof(Batch);
+	self->secret = content_secret();
 	arena_init(&self->arena, &self->budget);
 	table_init(&self->strings, &self->budget, sizeof(const char *));
 	table_init(&self->mappings, &self->budget, sizeof(BatchMapping));
-	table_init(&self->functions, &self->budget, sizeof(BatchFunction));
-	table_init(&self->locations, &self->budget, sizeof(BatchLocation));
-	table_init(&self->stacks, &self->budget, sizeof(BatchStack));
+	table_init_keyed(&self->functions, &self->budget, sizeof(BatchFunction));
+	table_init_keyed(&self->locations, &self->budget, sizeof(BatchLocation));
+	table_init_keyed(&self->stacks, &self->budget, sizeof(BatchStack));
 	table_init(&self->series, &self->budget, sizeof(BatchSeries));
 	table_init(&self->samples, &self->budget, sizeof(BatchSample));
 	table_init(&self->losses, &self->budget, sizeof(BatchLoss));
@@ -185,49 +190,101 @@ batch_add_mapping(Batch *batch, const BatchMapping *mapping, uint32_t *index)
 	return find_or_append(&batch->mappings, hash, mapping_equal, &own, index);
 }
 
-static bool
-function_equal(const void *item, const void *key)
+static BatchText
+text_of(const char *string)
 {
-	const BatchFunction *a = item;
-	const BatchFunction *b = key;
+	return (BatchText){ string, strlen(string) };
+}
 
-	return a->name == b->name && a->system_name == b->system_name && a->filename == b->filename &&
-		   a->start_line == b->start_line;
+static bool
+texts_equal(BatchText a, BatchText b)
+{
+	return a.length == b.length &&
+		   (a.bytes == b.bytes || a.length == 0 || memcmp(a.bytes, b.bytes, a.length) == 0);
+}
+
+static ContentKey
+add_text(const Batch *batch, ContentKey key, BatchText text)
+{
+	return content_add_bytes(&batch->secret, key, text.bytes, text.length);
+}
+
+/* The two names are often the same. */
+static ContentKey
+key_of_function(const Batch *batch, const BatchFunctionTexts *texts)
+{
+	bool is_same = texts_equal(texts->name, texts->system_name);
+	ContentKey key = add_text(batch, CONTENT_BEGIN, texts->name);
+
+	key = content_add(&batch->secret, key, is_same);
+	if (!is_same)
+		key = add_text(batch, key, texts->system_name);
+	key = add_text(batch, key, texts->filename);
+	return content_key(content_add(&batch->secret, key, (uint32_t) texts->start_line));
+}
+
+/* A function that is not there, unless it is the same as another once its texts are UTF-8. */
+static int
+append_function(Batch *batch, const BatchFunctionTexts *texts, ContentKey key, uint32_t *index)
+{
+	BatchFunction own = {
+		.name = batch_text(batch, texts->name.bytes, texts->name.length),
+		.system_name = batch_text(batch, texts->system_name.bytes, texts->system_name.length),
+		.filename = batch_text(batch, texts->filename.bytes, texts->filename.length),
+		.start_line = texts->start_line
+	};
+	int err;
+
+	if (own.name == NULL || own.system_name == NULL || own.filename == NULL)
+		return -ENOMEM;
+	if (!texts_equal(texts->name, text_of(own.name)) ||
+		!texts_equal(texts->system_name, text_of(own.system_name)) ||
+		!texts_equal(texts->filename, text_of(own.filename)))
+		return batch_add_function(batch, &own, index);
+	err = table_reserve(&batch->functions);
+	if (err != 0)
+		return err;
+	*(BatchFunction *) table_append_key(&batch->functions, key) = own;
+	*index = batch->functions.count - 1;
+	return 0;
 }
 
 int
-batch_add_own_function(Batch *batch, const BatchFunction *function, uint32_t *index)
+batch_add_function_texts(Batch *batch, const BatchFunctionTexts *texts, uint32_t *index)
 {
-	uint64_t hash = hash_pointer(batch->functions.seed, function->name);
+	ContentKey key = key_of_function(batch, texts);
 
-	hash = hash_pointer(hash_pointer(hash, function->system_name), function->filename);
-	hash = hash_word(hash, (uint32_t) function->start_line);
-	return find_or_append(&batch->functions, hash, function_equal, function, index);
+	return table_find_key(&batch->functions, key, index)
+			   ? 0
+			   : append_function(batch, texts, key, index);
 }
 
 int
 batch_add_function(Batch *batch, const BatchFunction *function, uint32_t *index)
 {
-	BatchFunction own = { .name = intern_string(batch, function->name),
-						  .system_name = intern_string(batch, function->system_name),
-						  .filename = intern_string(batch, function->filename),
-						  .start_line = function->start_line };
+	const BatchFunctionTexts texts = { .name = text_of(function->name),
+									   .system_name = text_of(function->system_name),
+									   .filename = text_of(function->filename),
+									   .start_line = function->start_line };
 
-	if (own.name == NULL || own.system_name == NULL || own.filename == NULL)
-		return -ENOMEM;
-	return batch_add_own_function(batch, &own, index);
+	return batch_add_function_texts(batch, &texts, index);
 }
 
-static bool
-location_equal(const void *item, const void *key)
+/* Mapping and functions are there once, so their indexes stand for them. */
+static ContentKey
+key_of_location(const Batch *batch, const BatchLocation *location)
 {
-	const BatchLocation *a = item;
-	const BatchLocation *b = key;
+	const ContentSecret *secret = &batch->secret;
+	ContentKey key = content_add(secret, CONTENT_BEGIN, location->line_count);
 
-	/* field by field would do as well: a BatchLine has no padding */
-	return a->mapping == b->mapping && a->address == b->address && a->line_count == b->line_count &&
-		   (a->line_count == 0 ||
-			memcmp(a->lines, b->lines, a->line_count * sizeof(BatchLine)) == 0);
+	key = content_add(secret, key, location->mapping);
+	key = content_add_number(secret, key, location->address);
+	for (uint32_t i = 0; i < location->line_count; i++)
+	{
+		key = content_add(secret, key, location->lines[i].function);
+		key = content_add(secret, key, (uint32_t) location->lines[i].line);
+	}
+	return content_key(key);
 }
 
 int
@@ -236,7 +293,7 @@ batch_add_location(Batch *batch, const BatchLocation *location, uint32_t *index)
 	BatchLocation own = *location;
 	size_t lines_bytes = location->line_count * sizeof(BatchLine);
 	BatchLine *lines;
-	uint64_t hash;
+	ContentKey key;
 	int err;
 
 	if (location->mapping != BATCH_NO_MAPPING && location->mapping >= batch->mappings.count)
@@ -245,9 +302,8 @@ batch_add_location(Batch *batch, const BatchLocation *location, uint32_t *index)
 		if (location->lines[i].function >= batch->functions.count)
 			return -EINVAL;
 
-	hash = hash_word(hash_word(batch->locations.seed, location->mapping), location->address);
-	hash = hash_bytes(hash, location->lines, lines_bytes);
-	if (table_find(&batch->locations, hash, location_equal, location, index))
+	key = key_of_location(batch, location);
+	if (table_find_key(&batch->locations, key, index))
 		return 0;
 	err = table_reserve(&batch->locations);
 	if (err != 0)
@@ -258,19 +314,20 @@ batch_add_location(Batch *batch, const BatchLocation *location, uint32_t *index)
 	if (lines_bytes > 0)
 		memcpy(lines, location->lines, lines_bytes);
 	own.lines = lines;
-	*(BatchLocation *) table_append(&batch->locations, hash) = own;
+	*(BatchLocation *) table_append_key(&batch->locations, key) = own;
 	*index = batch->locations.count - 1;
 	return 0;
 }
 
-static bool
-stack_equal(const void *item, const void *key)
+static ContentKey
+key_of_stack(const Batch *batch, const BatchStack *stack)
 {
-	const BatchStack *a = item;
-	const BatchStack *b = key;
+	ContentKey key = add_text(batch, CONTENT_BEGIN, text_of(stack->partition));
 
-	return a->partition == b->partition && a->depth == b->depth &&
-		   (a->depth == 0 || memcmp(a->locations, b->locations, a->depth * sizeof(uint32_t)) == 0);
+	key = content_add(&batch->secret, key, stack->depth);
+	for (uint32_t i = 0; i < stack->depth; i++)
+		key = content_add(&batch->secret, key, stack->locations[i]);
+	return content_key(key);
 }
 
 int
@@ -279,20 +336,20 @@ batch_add_stack(Batch *batch, const BatchStack *stack, uint32_t *index)
 	BatchStack own = *stack;
 	size_t locations_bytes = stack->depth * sizeof(uint32_t);
 	uint32_t *locations;
-	uint64_t hash;
+	ContentKey key;
 	int err;
 
 	for (uint32_t i = 0; i < stack->depth; i++)
 		if (stack->locations[i] >= batch->locations.count)
 			return -EINVAL;
+	key = key_of_stack(batch, stack);
+	if (table_find_key(&batch->stacks, key, index))
+		return 0;
 	own.partition = intern_string(batch, stack->partition);
 	if (own.partition == NULL)
 		return -ENOMEM;
-
-	hash = hash_pointer(batch->stacks.seed, own.partition);
-	hash = hash_bytes(hash, stack->locations, locations_bytes);
-	if (table_find(&batch->stacks, hash, stack_equal, &own, index))
-		return 0;
+	if (strcmp(own.partition, stack->partition) != 0)
+		return batch_add_stack(batch, &own, index); /* it was no text */
 	err = table_reserve(&batch->stacks);
 	if (err != 0)
 		return err;
@@ -302,7 +359,7 @@ batch_add_stack(Batch *batch, const BatchStack *stack, uint32_t *index)
 	if (locations_bytes > 0)
 		memcpy(locations, stack->locations, locations_bytes);
 	own.locations = locations;
-	*(BatchStack *) table_append(&batch->stacks, hash) = own;
+	*(BatchStack *) table_append_key(&batch->stacks, key) = own;
 	*index = batch->stacks.count - 1;
 	return 0;
 }

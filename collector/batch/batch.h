@@ -43,6 +43,21 @@ typedef struct BatchFunction
 	int32_t start_line;
 } BatchFunction;
 
+/* Bytes that need not end with a zero; none may be in them. */
+typedef struct BatchText
+{
+	const char *bytes; /* may be NULL where there are none */
+	size_t length;
+} BatchText;
+
+typedef struct BatchFunctionTexts
+{
+	BatchText name;
+	BatchText system_name;
+	BatchText filename;
+	int32_t start_line;
+} BatchFunctionTexts;
+
 typedef struct BatchLine
 {
 	uint32_t function; /* index */
@@ -121,8 +136,7 @@ const char *batch_text(Batch *batch, const char *bytes, size_t length);
 /* Each returns 0 and the index, or -errno. Labels may come in any order; the batch sorts them. */
 int batch_add_mapping(Batch *batch, const BatchMapping *mapping, uint32_t *index);
 int batch_add_function(Batch *batch, const BatchFunction *function, uint32_t *index);
-/* The same for a function whose strings batch_text gave. */
-int batch_add_own_function(Batch *batch, const BatchFunction *function, uint32_t *index);
+int batch_add_function_texts(Batch *batch, const BatchFunctionTexts *texts, uint32_t *index);
 int batch_add_location(Batch *batch, const BatchLocation *location, uint32_t *index);
 int batch_add_stack(Batch *batch, const BatchStack *stack, uint32_t *index);
 int batch_add_series(Batch *batch, const BatchSeries *series, uint32_t *index);

@@ -96,20 +96,16 @@ add_mappings(Adding *adding)
 	return err;
 }
 
-/* The batch's copy of a text, which often is the very same as one that was copied just now. */
-static const char *
-known_text(Adding *adding, PfsText text, PfsText known, const char *known_copy)
+static BatchText
+batch_text_of(PfsText text)
 {
-	return known_copy != NULL && text.data == known.data && text.length == known.length
-			   ? known_copy
-			   : own_text(adding, text);
+	return (BatchText){ text.data, text.length };
 }
 
 static int
 add_functions(Adding *adding)
 {
 	const PfsProfile *profile = adding->profile;
-	BatchFunction function = { NULL };
 	int err = 0;
 
 	adding->functions = make(adding, profile->function_count, sizeof(uint32_t));
@@ -118,15 +114,12 @@ add_functions(Adding *adding)
 	for (uint32_t i = 0; err == 0 && i < profile->function_count; i++)
 	{
 		const PfsProfileFunction *from = &profile->functions[i];
-		const PfsProfileFunction *before = from - (i > 0);
+		const BatchFunctionTexts texts = { .name = batch_text_of(from->name),
+										   .system_name = batch_text_of(from->system_name),
+										   .filename = batch_text_of(from->filename),
+										   .start_line = from->start_line };
 
-		function.name = own_text(adding, from->name);
-		function.system_name = known_text(adding, from->system_name, from->name, function.name);
-		function.filename = known_text(adding, from->filename, before->filename, function.filename);
-		function.start_line = from->start_line;
-		if (function.name == NULL || function.system_name == NULL || function.filename == NULL)
-			return -ENOMEM;
-		err = batch_add_own_function(adding->batch, &function, &adding->functions[i]);
+		err = batch_add_function_texts(adding->batch, &texts, &adding->functions[i]);
 	}
 	return err;
 }

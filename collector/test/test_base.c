@@ -142,6 +142,50 @@ test_table_budget(void **state)
 	assert_int_equal(budget.used_bytes, 0);
 }
 
+/* Keys are what the plain rule says of their words; contents that are alike have different ones. */
+static void
+test_content_keys(void **state)
+{
+	static const char text[] = "0123456789abcdefghij";
+	const ContentSecret secret = content_secret();
+	Budget budget = { .limit_bytes = 1 << 24 };
+	ContentKey sum = CONTENT_BEGIN;
+	unsigned __int128 naive = 0;
+	Table table;
+	uint32_t position;
+
+	assert_true(secret.points[0] != secret.points[1]);
+	for (uint64_t word = 0; word < 1000; word++)
+	{
+		sum = content_add(&secret, sum, word << 51);
+		naive = (naive + (word << 51)) * secret.points[1] % CONTENT_PRIME;
+		assert_true(content_key(sum).words[1] == (uint64_t) naive);
+	}
+
+	/* all pieces of a text, cut in two at all places, and as many zeros */
+	table_init_keyed(&table, &budget, sizeof(int));
+	for (size_t length = 0; length < sizeof(text); length++)
+		for (size_t cut = 0; cut <= length; cut++)
+			for (int zeros = 0; zeros < 2; zeros++)
+			{
+				static const char nothing[sizeof(text)];
+				const char *bytes = zeros ? nothing : text;
+				ContentKey key = content_add_bytes(&secret, CONTENT_BEGIN, bytes, cut);
+
+				key = content_key(content_add_bytes(&secret, key, bytes + cut, length - cut));
+				if (zeros && length == 0)
+					continue;
+				assert_false(table_find_key(&table, key, &position));
+				assert_int_equal(table_reserve(&table), 0);
+				*(int *) table_append_key(&table, key) = zeros;
+				assert_true(table_find_key(&table, key, &position));
+				assert_int_equal(position, table.count - 1);
+			}
+	assert_true(budget.used_bytes >= table.count * (sizeof(int) + sizeof(ContentKey)));
+	table_fini(&table);
+	assert_int_equal(budget.used_bytes, 0);
+}
+
 /* A hash must spread inputs that differ in few bits: more than half of 4,096 buckets get hit. */
 static void
 test_hash_spreads(void **state)
@@ -361,12 +405,12 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_durations),	 cmocka_unit_test(test_sizes),
-		cmocka_unit_test(test_table),		 cmocka_unit_test(test_table_budget),
-		cmocka_unit_test(test_hash_spreads), cmocka_unit_test(test_arena),
-		cmocka_unit_test(test_log_logfmt),	 cmocka_unit_test(test_log_json),
-		cmocka_unit_test(test_log_repeats),	 cmocka_unit_test(test_log_truncates),
-		cmocka_unit_test(test_log_threads),
+		cmocka_unit_test(test_durations),	  cmocka_unit_test(test_sizes),
+		cmocka_unit_test(test_table),		  cmocka_unit_test(test_table_budget),
+		cmocka_unit_test(test_hash_spreads),  cmocka_unit_test(test_content_keys),
+		cmocka_unit_test(test_arena),		  cmocka_unit_test(test_log_logfmt),
+		cmocka_unit_test(test_log_json),	  cmocka_unit_test(test_log_repeats),
+		cmocka_unit_test(test_log_truncates), cmocka_unit_test(test_log_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -85,6 +85,23 @@ add_function(Batch *batch, const char *name, int32_t start_line)
 	return index;
 }
 
+/* Names that are the same once they are text are one function, whichever came first. */
+static void
+test_functions_by_bytes(void **state)
+{
+	static const char *const names[] = { "f\xff", "f\xfe", "f\xEF\xBF\xBD", "f" };
+	Batch *batch = new_batch(BUDGET_BYTES);
+	const BatchFunction *functions;
+
+	for (int round = 0; round < 2; round++)
+		for (uint32_t i = 0; i < 4; i++)
+			assert_int_equal(add_function(batch, names[i], 1), i / 3);
+	assert_int_equal(add_function(batch, "f", 2), 2);
+	assert_int_equal(batch_functions(batch, &functions), 3);
+	assert_string_equal(functions[0].name, "f\xEF\xBF\xBD");
+	batch_free(batch);
+}
+
 static uint32_t
 add_series(Batch *batch, uint32_t label_count, const BatchLabel *labels)
 {
@@ -551,6 +568,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_strings_are_copied),
+		cmocka_unit_test(test_functions_by_bytes),
 		cmocka_unit_test(test_bytes_are_utf8),
 		cmocka_unit_test(test_strings_are_utf8),
 		cmocka_unit_test(test_locations),
