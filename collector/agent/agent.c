@@ -14,11 +14,9 @@
 #include <errno.h>
 #include <malloc.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -32,6 +30,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/progress.h"
+#include "base/stop_signals.h"
 #include "kernel/capabilities.h"
 #include "kernel/sampler.h"
 #include "labels/cgroup_table.h"
@@ -100,60 +99,6 @@ typedef struct Agent
 	bool hurried; /* threads have START_NICE still, instead of … */
 	int own_nice; /* … what we were started with */
 } Agent;
-
-static volatile sig_atomic_t stop_signals; /* SIGTERM, SIGINT */
-static volatile sig_atomic_t hung_up;	   /* SIGHUP, where it does not reload */
-static volatile sig_atomic_t reload_asked; /* SIGHUP, where there is a configuration */
-static bool reloads;
-static int stop_fd = -1; /* an eventfd, readable when a signal has come; -1: there is none */
-
-/*
- * The first signal asks to stop, the second does not wait for what is queued. SIGHUP insists on
- * nothing: the shell and the kernel send one each where a terminal is closed, and service managers
- * send it along with SIGTERM.
- */
-static void
-on_stop_signal(int signal_number)
-{
-	const uint64_t one = 1;
-	int error = errno;
-	ssize_t written;
-
-	if (signal_number == SIGHUP && reloads)
-		reload_asked = 1;
-	else if (signal_number == SIGHUP)
-		hung_up = 1;
-	else
-		stop_signals++;
-	if (stop_signals > 1)
-		_exit(EXIT_IO);
-	written = write(stop_fd, &one, sizeof(one));
-	(void) written; /* without it whoever waits does so for as long as ever */
-	errno = error;
-}
-
-static bool
-stop_asked(void)
-{
-	return stop_signals > 0 || hung_up;
-}
-
-static void
-catch_signals(bool sighup_reloads)
-{
-	struct sigaction action = { .sa_handler = on_stop_signal };
-	struct sigaction ignore = { .sa_handler = SIG_IGN };
-	struct sigaction before;
-
-	reloads = sighup_reloads;
-	stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGINT, &action, NULL);
-	/* a terminal that is closed; nohup lets us go on */
-	if (reloads || (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN))
-		sigaction(SIGHUP, &action, NULL);
-	sigaction(SIGPIPE, &ignore, NULL);
-}
 
 /* Every mapped file with samples has a descriptor for a moment. */
 static void
@@ -571,8 +516,7 @@ wait_for_tick(const Agent *agent, int64_t end_ns)
 	bool shows = agent->options->progress && agent->options->duration_ms > 0;
 	int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	int64_t until_ns = now_ns + (shows ? PROGRESS_NS : TICK_NS);
-	struct pollfd stopped = { .fd = stop_fd, .events = POLLIN };
-	eventfd_t signals;
+	struct pollfd stopped = { .fd = stop_signals_fd(), .events = POLLIN };
 
 	if (until_ns > agent->flush_ns)
 		until_ns = agent->flush_ns;
@@ -580,17 +524,15 @@ wait_for_tick(const Agent *agent, int64_t end_ns)
 		until_ns = agent->tend_ns;
 	if (until_ns > end_ns)
 		until_ns = end_ns;
-	/* what a signal asks for is set before it makes stop_fd readable */
 	if (until_ns > now_ns &&
 		poll(&stopped, 1, (int) ((until_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS)) > 0)
-		(void) eventfd_read(stop_fd, &signals);
+		stop_signals_seen();
 }
 
 /* What SIGHUP asked for. One that comes meanwhile asks for another reload. */
 static void
 reload(Agent *agent)
 {
-	reload_asked = 0;
 	agent_reload(&agent->own, &agent->call, agent->writer, agent->reader);
 	agent->flush_ns = next_flush(agent);
 }
@@ -620,7 +562,7 @@ run(Agent *agent)
 		}
 		if (now_ns >= end_ns)
 			break;
-		if (reload_asked)
+		if (reload_asked())
 			reload(agent);
 		tick(agent, now_ns);
 		wait_for_tick(agent, end_ns);
@@ -795,7 +737,7 @@ agent_run(const AgentOptions *options, char **arguments, int count)
 		agent_free(agent);
 		return code;
 	}
-	catch_signals(options->config_file != NULL);
+	stop_signals_catch(options->config_file != NULL);
 	keep_memory_small();
 	raise_descriptor_limit();
 	hurry(agent);

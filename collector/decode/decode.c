@@ -131,6 +131,49 @@ choose_time(const DecodeRequest *request, const PfsProfile *profile, int64_t *ti
 		   last_us < request->now_us + DAYS_AHEAD * DAY_US;
 }
 
+static bool
+is_kept(const DecodeRequest *request, const PfsValueType *type)
+{
+	for (size_t i = 0; i < request->kept_type_count; i++)
+		if (pfs_text_equals(type->type, request->kept_types[i].type) &&
+			pfs_text_equals(type->unit, request->kept_types[i].unit))
+			return true;
+	return request->kept_type_count == 0;
+}
+
+/* Leaves the sample types that are wanted, and their values. */
+static void
+keep_types(const DecodeRequest *request, PfsProfile *profile)
+{
+	uint32_t kept[PFS_PROFILE_MAX_SAMPLE_TYPES];
+	uint32_t default_type = PFS_NONE;
+	uint32_t count = 0;
+	size_t to = 0;
+
+	for (uint32_t i = 0; i < profile->type_count; i++)
+	{
+		if (!is_kept(request, &profile->types[i]))
+			continue;
+		if (i == profile->default_type)
+			default_type = count;
+		kept[count++] = i;
+	}
+	for (uint32_t i = 0; i < profile->sample_count; i++)
+		for (uint32_t j = 0; j < count; j++)
+			profile->values[to++] = profile->values[(size_t) i * profile->type_count + kept[j]];
+	for (uint32_t j = 0; j < count; j++)
+		profile->types[j] = profile->types[kept[j]];
+	profile->type_count = count;
+	profile->default_type = default_type;
+}
+
+static DecodeEnd
+no_type_left(DecodeResult *result)
+{
+	result->message = "it has none of the sample types that are kept";
+	return DECODE_INVALID;
+}
+
 static DecodeEnd
 decode_bytes(const DecodeRequest *request, PfsBytes bytes, PfsBudget *budget, Batch *batch,
 			 DecodeResult *result)
@@ -144,6 +187,10 @@ decode_bytes(const DecodeRequest *request, PfsBytes bytes, PfsBudget *budget, Ba
 		return only_server(result, "the text is not in UTF-8");
 	pfs_profile_init(&profile, budget);
 	end = end_of(read_profile(request->format, bytes, &profile, &error), &error, result);
+	if (end == DECODE_OK)
+		keep_types(request, &profile);
+	if (end == DECODE_OK && profile.type_count == 0)
+		end = no_type_left(result);
 	if (end == DECODE_OK && profile.drop_frames.length > 0)
 		end = only_server(result, "the profile says which frames to drop");
 	if (end == DECODE_OK && !choose_time(request, &profile, &to.time_us))
@@ -162,18 +209,21 @@ decode_profile(const DecodeRequest *request, const void *bytes, size_t length, B
 	PfsBytes content = { (uint8_t *) (uintptr_t) bytes, length };
 	PfsBytes unpacked = { NULL, 0 };
 	PfsBudget budget = { .allocator = allocator };
-	PfsReadError error = { "profile is too large", DECODE_MAX_BYTES };
+	size_t bytes_max = request->bytes_max > 0 && request->bytes_max < DECODE_MAX_BYTES
+						   ? request->bytes_max
+						   : DECODE_MAX_BYTES;
+	PfsReadError error = { "profile is too large", bytes_max };
 	PfsReadStatus status = PFS_READ_OK;
 	DecodeEnd end;
 
 	*result = (DecodeResult){ 0 };
 	if (pfs_is_gzip(content.data, content.length))
 	{
-		status = pfs_gunzip(content.data, content.length, DECODE_MAX_BYTES, allocator, NULL,
-							&unpacked, &error);
+		status =
+			pfs_gunzip(content.data, content.length, bytes_max, allocator, NULL, &unpacked, &error);
 		content = unpacked;
 	}
-	else if (length > DECODE_MAX_BYTES)
+	else if (length > bytes_max)
 		status = PFS_READ_TOO_LARGE;
 	end = end_of(status, &error, result);
 	budget.left = pfs_profile_budget_bytes(content.length);

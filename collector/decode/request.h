@@ -18,6 +18,13 @@ typedef enum ProfileFormat
 	PROFILE_PERF_SCRIPT
 } ProfileFormat;
 
+/* A sample type of a profile. */
+typedef struct DecodeType
+{
+	const char *type;
+	const char *unit;
+} DecodeType;
+
 /* What is known of a profile beside its bytes. */
 typedef struct DecodeRequest
 {
@@ -25,8 +32,11 @@ typedef struct DecodeRequest
 	const BatchLabel *labels; /* of all series; __name__ names the profile type */
 	size_t label_count;
 	bool has_time;
-	int64_t time_us; /* of the samples, since 1970; without: the profile's own */
-	int64_t now_us;	 /* for a profile that does not say */
+	int64_t time_us;			  /* of the samples, since 1970; without: the profile's own */
+	int64_t now_us;				  /* for a profile that does not say */
+	const DecodeType *kept_types; /* sample types that are stored; of count 0: all */
+	size_t kept_type_count;
+	size_t bytes_max; /* unpacked; 0, or more than DECODE_MAX_BYTES: that */
 } DecodeRequest;
 
 typedef enum DecodeEnd

@@ -66,15 +66,21 @@ CREATE TABLE profstore.targets
 	last_error text,
 	last_seen  timestamptz NOT NULL DEFAULT now(),
 	role       text COLLATE "C" NOT NULL DEFAULT current_user,
+	last_scrape timestamptz,
+	duration   interval,
+	samples    int8,
 	PRIMARY KEY (name, role)
 ) WITH (fillfactor = 70);
 COMMENT ON TABLE profstore.targets IS 'what is being profiled or scraped';
-COMMENT ON COLUMN profstore.targets.name IS 'host of an agent, or address of a scrape target';
+COMMENT ON COLUMN profstore.targets.name IS 'host of an agent, or job and URL of a scrape target';
 COMMENT ON COLUMN profstore.targets.labels IS 'labels of all its series';
 COMMENT ON COLUMN profstore.targets.health IS 'up, down, or unknown before the first attempt';
 COMMENT ON COLUMN profstore.targets.last_error IS 'why it is down';
 COMMENT ON COLUMN profstore.targets.last_seen IS 'last time that it answered';
 COMMENT ON COLUMN profstore.targets.role IS 'role that stored it';
+COMMENT ON COLUMN profstore.targets.last_scrape IS 'when the last scrape began; null where none did, and for agents';
+COMMENT ON COLUMN profstore.targets.duration IS 'how long its answer took';
+COMMENT ON COLUMN profstore.targets.samples IS 'rows of samples in it';
 
 CREATE TABLE profstore.unwind_counts
 (

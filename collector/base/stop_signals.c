@@ -1,0 +1,85 @@
+/*
+ * stop_signals.c
+ *		The handler, and what it leaves for the main loop.
+ */
+#include "base/stop_signals.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/exit_code.h"
+
+static volatile sig_atomic_t stops; /* SIGTERM, SIGINT */
+static volatile sig_atomic_t hung_up;
+static volatile sig_atomic_t reload;
+static bool reloads;
+static int wake_fd = -1;
+
+static void
+on_signal(int signal_number)
+{
+	const uint64_t one = 1;
+	int error = errno;
+	ssize_t written;
+
+	if (signal_number == SIGHUP && reloads)
+		reload = 1;
+	else if (signal_number == SIGHUP)
+		hung_up = 1;
+	else
+		stops++;
+	if (stops > 1)
+		_exit(EXIT_IO);
+	written = write(wake_fd, &one, sizeof(one));
+	(void) written; /* without it whoever waits does so for as long as ever */
+	errno = error;
+}
+
+void
+stop_signals_catch(bool sighup_reloads)
+{
+	struct sigaction action = { .sa_handler = on_signal };
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	struct sigaction before;
+
+	reloads = sighup_reloads;
+	wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	sigaction(SIGTERM, &action, NULL);
+	sigaction(SIGINT, &action, NULL);
+	/* a terminal that is closed; nohup lets us go on */
+	if (reloads || (sigaction(SIGHUP, NULL, &before) == 0 && before.sa_handler != SIG_IGN))
+		sigaction(SIGHUP, &action, NULL);
+	sigaction(SIGPIPE, &ignore, NULL);
+}
+
+int
+stop_signals_fd(void)
+{
+	return wake_fd;
+}
+
+void
+stop_signals_seen(void)
+{
+	eventfd_t signals;
+
+	(void) eventfd_read(wake_fd, &signals);
+}
+
+bool
+stop_asked(void)
+{
+	return stops > 0 || hung_up;
+}
+
+bool
+reload_asked(void)
+{
+	bool asked = reload;
+
+	reload = 0;
+	return asked;
+}

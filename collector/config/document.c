@@ -1,0 +1,486 @@
+/*
+ * document.c
+ *		libyaml's events into a tree.
+ *
+ * An alias is the very node that it names, so a document is a graph without circles: an anchor
+ * counts from the end of its node on. What a walk would meet is counted as nodes are made.
+ */
+#include "config/document.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "base/grow.h"
+
+#define ARENA_BYTES_MAX ((size_t) 192 * 1024 * 1024)
+#define ANCHORS_MAX		256 /* each alias is looked for among them */
+
+typedef struct Anchor
+{
+	const char *name;
+	Node *node;
+} Anchor;
+
+typedef struct Builder
+{
+	Document *document;
+	yaml_parser_t parser;
+	Failure *failure;
+	Anchor *anchors;
+	size_t anchor_count;
+	size_t anchor_capacity;
+} Builder;
+
+typedef struct Items
+{
+	Node **items;
+	size_t count;
+	size_t capacity;
+} Items;
+
+static bool
+fail_at(Builder *builder, size_t line, size_t column, const char *reason)
+{
+	failure_set(builder->failure, EXIT_CONFIG, "could not read the configuration");
+	failure_detail(builder->failure, "\"%s\", line %zu, column %zu: %s.", builder->document->path,
+				   line, column, reason);
+	return false;
+}
+
+static bool
+fail(Builder *builder, yaml_mark_t mark, const char *reason)
+{
+	return fail_at(builder, mark.line + 1, mark.column + 1, reason);
+}
+
+static bool
+out_of_memory(Builder *builder)
+{
+	failure_set(builder->failure, EXIT_CONFIG, "could not read the configuration");
+	failure_detail(builder->failure, "\"%s\": It takes too much memory.", builder->document->path);
+	return false;
+}
+
+static bool
+next_event(Builder *builder, yaml_event_t *event)
+{
+	const yaml_parser_t *parser = &builder->parser;
+	char reason[200];
+
+	if (yaml_parser_parse(&builder->parser, event))
+		return true;
+	if (parser->error == YAML_MEMORY_ERROR)
+		return out_of_memory(builder);
+	snprintf(reason, sizeof(reason), "%s%s%s", parser->context != NULL ? parser->context : "",
+			 parser->context != NULL ? ", " : "",
+			 parser->problem != NULL ? parser->problem : "no YAML");
+	return fail(builder, parser->problem_mark, reason);
+}
+
+static void *
+copy(Builder *builder, const void *bytes, size_t length)
+{
+	char *copied = arena_alloc(&builder->document->arena, length + 1);
+
+	if (copied == NULL)
+		return NULL;
+	if (length > 0)
+		memcpy(copied, bytes, length);
+	copied[length] = '\0';
+	return copied;
+}
+
+static Node *
+make_node(Builder *builder, NodeKind kind, yaml_mark_t mark)
+{
+	Node *node = arena_alloc(&builder->document->arena, sizeof(Node));
+
+	if (node == NULL)
+	{
+		out_of_memory(builder);
+		return NULL;
+	}
+	*node = (Node){ .kind = kind,
+					.line = (uint32_t) mark.line + 1,
+					.column = (uint32_t) mark.column + 1,
+					.weight = 1,
+					.text = "" };
+	return node;
+}
+
+static bool
+add_weight(Builder *builder, Node *to, const Node *of)
+{
+	to->weight += of->weight;
+	return to->weight <= DOCUMENT_NODES_MAX ||
+		   fail_at(builder, to->line, to->column, "There is too much in it");
+}
+
+static bool
+add_item(Builder *builder, Items *items, Node *node)
+{
+	if (grow_array(&items->items, &items->capacity, items->count, sizeof(Node *)) != 0)
+		return out_of_memory(builder);
+	items->items[items->count++] = node;
+	return true;
+}
+
+static bool
+remember_anchor(Builder *builder, const yaml_char_t *name, Node *node)
+{
+	Anchor anchor = { .node = node };
+
+	if (name == NULL)
+		return true;
+	if (builder->anchor_count == ANCHORS_MAX)
+		return fail_at(builder, node->line, node->column, "There are too many anchors");
+	anchor.name = copy(builder, name, strlen((const char *) name));
+	if (anchor.name == NULL || grow_array(&builder->anchors, &builder->anchor_capacity,
+										  builder->anchor_count, sizeof(Anchor)) != 0)
+		return out_of_memory(builder);
+	builder->anchors[builder->anchor_count++] = anchor;
+	return true;
+}
+
+/* The latest of that name, as YAML has it. */
+static Node *
+find_anchor(Builder *builder, const yaml_event_t *event)
+{
+	const char *name = (const char *) event->data.alias.anchor;
+
+	for (size_t i = builder->anchor_count; i > 0; i--)
+		if (strcmp(builder->anchors[i - 1].name, name) == 0)
+			return builder->anchors[i - 1].node;
+	fail(builder, event->start_mark, "There is no anchor of that name before it");
+	return NULL;
+}
+
+static Node *
+make_scalar(Builder *builder, const yaml_event_t *event)
+{
+	Node *node = make_node(builder, NODE_SCALAR, event->start_mark);
+	size_t length = event->data.scalar.length;
+
+	if (node == NULL)
+		return NULL;
+	if (memchr(event->data.scalar.value, '\0', length) != NULL)
+	{
+		fail(builder, event->start_mark, "A text has a zero byte");
+		return NULL;
+	}
+	node->plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+	node->text = copy(builder, event->data.scalar.value, length);
+	if (node->text == NULL)
+	{
+		out_of_memory(builder);
+		return NULL;
+	}
+	return node;
+}
+
+static Node *build(Builder *builder, yaml_event_t *event, int depth);
+
+static bool
+build_items(Builder *builder, yaml_event_type_t end, Node *of, Items *items, int depth)
+{
+	for (;;)
+	{
+		yaml_event_t event;
+		bool ends;
+		Node *node = NULL;
+
+		if (!next_event(builder, &event))
+			return false;
+		ends = event.type == end;
+		if (!ends)
+			node = build(builder, &event, depth);
+		yaml_event_delete(&event);
+		if (ends)
+			return true;
+		if (node == NULL || !add_item(builder, items, node) || !add_weight(builder, of, node))
+			return false;
+	}
+}
+
+/* --- mappings --- */
+
+typedef struct Key
+{
+	const Node *node;
+	size_t place;
+} Key;
+
+static int
+compare_keys(const void *a, const void *b)
+{
+	const Key *left = a;
+	const Key *right = b;
+	int order = strcmp(left->node->text, right->node->text);
+
+	return order != 0 ? order : (left->place > right->place) - (left->place < right->place);
+}
+
+static bool
+is_merge(const Node *key)
+{
+	return key->plain && strcmp(key->text, "<<") == 0;
+}
+
+/*
+ * Of equal keys the first one stays. Those of the mapping itself come first and must differ; what
+ * is merged comes after them.
+ */
+static bool
+drop_repeated(Builder *builder, Items *items, size_t own)
+{
+	size_t pairs = items->count / 2;
+	Key *keys = reallocarray(NULL, pairs + 1, sizeof(Key));
+	size_t left = 0;
+	bool result = keys != NULL || out_of_memory(builder);
+
+	for (size_t i = 0; result && i < pairs; i++)
+		keys[i] = (Key){ items->items[2 * i], i };
+	if (result)
+		qsort(keys, pairs, sizeof(Key), compare_keys);
+	for (size_t i = 1; result && i < pairs; i++)
+	{
+		if (strcmp(keys[i - 1].node->text, keys[i].node->text) != 0)
+			continue;
+		if (keys[i].place * 2 < own)
+			result = fail_at(builder, keys[i].node->line, keys[i].node->column,
+							 "The key is there already");
+		items->items[keys[i].place * 2] = NULL;
+	}
+	for (size_t i = 0; result && i < pairs; i++)
+	{
+		if (items->items[2 * i] == NULL)
+			continue;
+		items->items[left++] = items->items[2 * i];
+		items->items[left++] = items->items[2 * i + 1];
+	}
+	items->count = left;
+	free(keys);
+	return result;
+}
+
+static bool
+merge_mapping(Builder *builder, const Node *from, Items *to, Node *of)
+{
+	if (from->kind != NODE_MAPPING)
+		return fail_at(builder, from->line, from->column, "Only mappings can be merged");
+	for (size_t i = 0; i < from->count * 2; i++)
+		if (!add_item(builder, to, from->items[i]) || !add_weight(builder, of, from->items[i]))
+			return false;
+	return true;
+}
+
+static bool
+merge(Builder *builder, const Node *from, Items *to, Node *of)
+{
+	if (from->kind != NODE_SEQUENCE)
+		return merge_mapping(builder, from, to, of);
+	for (size_t i = 0; i < from->count; i++)
+		if (!merge_mapping(builder, from->items[i], to, of))
+			return false;
+	return true;
+}
+
+/* Keys are scalars; "<<" gives way to what it merges. */
+static bool
+finish_mapping(Builder *builder, Node *node, const Items *raw, Items *items)
+{
+	size_t own;
+
+	for (size_t i = 0; i < raw->count; i += 2)
+	{
+		Node *key = raw->items[i];
+
+		if (key->kind != NODE_SCALAR)
+			return fail_at(builder, key->line, key->column, "A key must be a text");
+		if (!is_merge(key) &&
+			(!add_item(builder, items, key) || !add_item(builder, items, raw->items[i + 1])))
+			return false;
+	}
+	own = items->count;
+	for (size_t i = 0; i < raw->count; i += 2)
+		if (is_merge(raw->items[i]) && !merge(builder, raw->items[i + 1], items, node))
+			return false;
+	return drop_repeated(builder, items, own);
+}
+
+static Node *
+make_collection(Builder *builder, const yaml_event_t *event, int depth)
+{
+	bool maps = event->type == YAML_MAPPING_START_EVENT;
+	Node *node = make_node(builder, maps ? NODE_MAPPING : NODE_SEQUENCE, event->start_mark);
+	Items raw = { NULL };
+	Items items = { NULL };
+	bool made;
+
+	if (node == NULL)
+		return NULL;
+	made = build_items(builder, maps ? YAML_MAPPING_END_EVENT : YAML_SEQUENCE_END_EVENT, node, &raw,
+					   depth + 1);
+	if (made && maps)
+		made = finish_mapping(builder, node, &raw, &items);
+	if (made)
+	{
+		const Items *from = maps ? &items : &raw;
+
+		node->count = maps ? from->count / 2 : from->count;
+		node->items = copy(builder, from->items, from->count * sizeof(Node *));
+		made = node->items != NULL || out_of_memory(builder);
+	}
+	free(raw.items);
+	free(items.items);
+	return made ? node : NULL;
+}
+
+static Node *
+build(Builder *builder, yaml_event_t *event, int depth)
+{
+	const yaml_char_t *anchor = NULL;
+	Node *node = NULL;
+
+	if (depth > DOCUMENT_DEPTH_MAX)
+	{
+		fail(builder, event->start_mark, "It is nested too deeply");
+		return NULL;
+	}
+	switch ((int) event->type)
+	{
+		case YAML_ALIAS_EVENT:
+			return find_anchor(builder, event);
+		case YAML_SCALAR_EVENT:
+			anchor = event->data.scalar.anchor;
+			node = make_scalar(builder, event);
+			break;
+		case YAML_SEQUENCE_START_EVENT:
+			anchor = event->data.sequence_start.anchor;
+			node = make_collection(builder, event, depth);
+			break;
+		case YAML_MAPPING_START_EVENT:
+			anchor = event->data.mapping_start.anchor;
+			node = make_collection(builder, event, depth);
+			break;
+		default:
+			fail(builder, event->start_mark, "The document is not whole");
+			return NULL;
+	}
+	return node != NULL && remember_anchor(builder, anchor, node) ? node : NULL;
+}
+
+/* One document, or none. */
+static bool
+build_document(Builder *builder)
+{
+	bool in_stream = true;
+	bool good = true;
+
+	while (in_stream && good)
+	{
+		yaml_event_t event;
+
+		if (!next_event(builder, &event))
+			return false;
+		switch ((int) event.type)
+		{
+			case YAML_STREAM_START_EVENT:
+			case YAML_DOCUMENT_END_EVENT:
+				break;
+			case YAML_DOCUMENT_START_EVENT:
+				if (builder->document->root != NULL)
+					good = fail(builder, event.start_mark, "There is a second document");
+				break;
+			case YAML_STREAM_END_EVENT:
+				in_stream = false;
+				break;
+			default:
+				builder->document->root = build(builder, &event, 0);
+				good = builder->document->root != NULL;
+		}
+		yaml_event_delete(&event);
+	}
+	return good;
+}
+
+ExitCode
+document_parse(Document *document, const char *path, const char *bytes, size_t length,
+			   Failure *failure)
+{
+	Builder builder = { .document = document, .failure = failure };
+	bool good;
+
+	*document = (Document){ .budget.limit_bytes = ARENA_BYTES_MAX, .path = path };
+	arena_init(&document->arena, &document->budget);
+	if (length > DOCUMENT_BYTES_MAX)
+	{
+		failure_set(failure, EXIT_CONFIG, "could not read the configuration");
+		failure_detail(failure, "\"%s\": It is larger than 16 MB.", path);
+		return failure->code;
+	}
+	if (!yaml_parser_initialize(&builder.parser))
+	{
+		out_of_memory(&builder);
+		return failure->code;
+	}
+	yaml_parser_set_input_string(&builder.parser, (const unsigned char *) bytes, length);
+	good = build_document(&builder);
+	yaml_parser_delete(&builder.parser);
+	free(builder.anchors);
+	return good ? EXIT_OK : failure->code;
+}
+
+static ExitCode
+unreadable(const char *path, Failure *failure)
+{
+	failure_set(failure, EXIT_IO, "could not read the configuration");
+	failure_detail(failure, "\"%s\": %s.", path, strerror(errno));
+	return failure->code;
+}
+
+ExitCode
+document_read(Document *document, const char *path, Failure *failure)
+{
+	FILE *file = fopen(path, "re");
+	char *bytes;
+	size_t length;
+	ExitCode code;
+
+	*document = (Document){ .path = path };
+	if (file == NULL)
+		return unreadable(path, failure);
+	bytes = malloc(DOCUMENT_BYTES_MAX + 1);
+	length = bytes == NULL ? 0 : fread(bytes, 1, DOCUMENT_BYTES_MAX + 1, file);
+	if (bytes == NULL || ferror(file))
+		code = unreadable(path, failure);
+	else
+		code = document_parse(document, path, bytes, length, failure);
+	free(bytes);
+	fclose(file);
+	return code;
+}
+
+void
+document_free(Document *document)
+{
+	if (document->arena.budget != NULL)
+		arena_fini(&document->arena);
+	document->root = NULL;
+}
+
+bool
+node_is_null(const Node *node)
+{
+	static const char *const words[] = { "", "~", "null", "Null", "NULL" };
+
+	if (node->kind != NODE_SCALAR || !node->plain)
+		return false;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (strcmp(node->text, words[i]) == 0)
+			return true;
+	return false;
+}

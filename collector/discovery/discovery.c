@@ -1,0 +1,61 @@
+/*
+ * discovery.c
+ *		What all kinds share.
+ */
+#include "discovery/discovery.h"
+
+#include <string.h>
+
+#include "base/log.h"
+
+const DiscoveryKind *const discovery_kinds[] = { &static_discovery, NULL };
+
+void
+discovery_update(Discovery *discovery, TargetGroup *group)
+{
+	if (group != NULL && !group->failed)
+	{
+		discovery->parts.sink.update(discovery->parts.sink.context, group);
+		return;
+	}
+	discovery_warn(discovery, group == NULL ? "" : group->source,
+				   "It takes more memory than a group of targets may have.");
+	target_group_free(group);
+}
+
+void
+discovery_warn(const Discovery *discovery, const char *where, const char *detail)
+{
+	log_event(LOG_WARNING, "discovery", "could not discover targets",
+			  log_text("job", discovery->parts.job), log_text("kind", discovery->kind->key),
+			  log_text("source", where), log_text("detail", detail));
+}
+
+bool
+discovery_read_group(ConfigReader *reader, const Node *node, void *group_settings)
+{
+	static const ConfigField fields[] = {
+		{ "targets", config_read_texts, offsetof(GroupSettings, targets) },
+		{ "labels", config_read_pairs, offsetof(GroupSettings, labels) },
+	};
+
+	return config_read_fields(reader, node, CONFIG_FIELDS(fields), group_settings);
+}
+
+TargetGroup *
+discovery_make_group(const GroupSettings *settings, const char *source, const BatchLabel *meta)
+{
+	const char *const *targets = settings->targets.items;
+	const ConfigPair *labels = settings->labels.items;
+	TargetGroup *group = target_group_create(source);
+
+	if (group == NULL)
+		return NULL;
+	for (size_t i = 0; i < settings->targets.count; i++)
+		target_group_label(group, target_group_add(group), "__address__", targets[i]);
+	for (size_t i = 0; i < settings->labels.count; i++)
+		target_group_label(group, &group->labels, labels[i].name, labels[i].value);
+	if (meta != NULL)
+		target_group_label(group, &group->labels, meta->name, meta->value);
+	return group;
+}

@@ -1,0 +1,47 @@
+/*
+ * static.c
+ *		static_configs: targets that stand in the configuration.
+ */
+#include <stdlib.h>
+
+#include "discovery/discovery.h"
+
+typedef struct StaticDiscovery
+{
+	Discovery base;
+	const GroupSettings *settings;
+} StaticDiscovery;
+
+static Discovery *
+start(const void *settings, const DiscoveryParts *parts)
+{
+	StaticDiscovery *discovery = calloc(1, sizeof(StaticDiscovery));
+
+	if (discovery == NULL)
+		return NULL;
+	discovery->base = (Discovery){ .kind = &static_discovery, .parts = *parts };
+	discovery->settings = settings;
+	return &discovery->base;
+}
+
+static void
+tick(Discovery *base, int64_t now_ns)
+{
+	StaticDiscovery *discovery = (StaticDiscovery *) base;
+
+	base->due_ns = INT64_MAX;
+	discovery_update(base, discovery_make_group(discovery->settings, "", NULL));
+}
+
+static void
+stop(Discovery *base)
+{
+	free(base);
+}
+
+const DiscoveryKind static_discovery = { .key = "static_configs",
+										 .read = discovery_read_group,
+										 .settings_bytes = sizeof(GroupSettings),
+										 .start = start,
+										 .tick = tick,
+										 .stop = stop };

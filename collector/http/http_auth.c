@@ -1,0 +1,331 @@
+/*
+ * http_auth.c
+ *		From settings to libcurl's options.
+ */
+#include "http/http_auth.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECRET_BYTES_MAX 65536
+
+typedef struct Applying
+{
+	HttpAuth *auth;
+	CURL *easy;
+	const HttpRequest *request;
+	char *error; /* HTTP_ERROR_BYTES */
+} Applying;
+
+static bool
+fail(Applying *applying, const char *path, const char *reason)
+{
+	snprintf(applying->error, HTTP_ERROR_BYTES, "Could not read \"%s\": %s", path, reason);
+	return false;
+}
+
+static bool
+out_of_memory(Applying *applying)
+{
+	snprintf(applying->error, HTTP_ERROR_BYTES, "Out of memory");
+	return false;
+}
+
+/* The whole file; blanks at its ends are none of the secret's. */
+static char *
+read_secret_file(Applying *applying, const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char *text = malloc(SECRET_BYTES_MAX + 1);
+	size_t length;
+	bool whole;
+
+	if (file == NULL || text == NULL)
+	{
+		fail(applying, path, strerror(errno));
+		if (file != NULL)
+			fclose(file);
+		free(text);
+		return NULL;
+	}
+	length = fread(text, 1, SECRET_BYTES_MAX + 1, file);
+	whole = !ferror(file) && length <= SECRET_BYTES_MAX;
+	fclose(file);
+	if (!whole || memchr(text, '\0', length) != NULL)
+	{
+		fail(applying, path, "it is no text of a size that can be used");
+		free(text);
+		return NULL;
+	}
+	while (length > 0 && strchr(" \t\r\n", text[length - 1]) != NULL)
+		length--;
+	text[length] = '\0';
+	memmove(text, text + strspn(text, " \t\r\n"), strlen(text + strspn(text, " \t\r\n")) + 1);
+	return text;
+}
+
+static bool
+is_given(const HttpSecret *secret)
+{
+	return secret->text != NULL || secret->file != NULL;
+}
+
+/* To be freed by the caller; NULL where it cannot be had. */
+static char *
+get_secret(Applying *applying, const HttpSecret *secret)
+{
+	char *text;
+
+	if (secret->file != NULL)
+		return read_secret_file(applying, secret->file);
+	text = strdup(secret->text != NULL ? secret->text : "");
+	if (text == NULL)
+		out_of_memory(applying);
+	return text;
+}
+
+static bool
+add_line(Applying *applying, struct curl_slist **list, const char *name, const char *value)
+{
+	size_t bytes = strlen(name) + strlen(value) + 3;
+	char *line = malloc(bytes);
+	struct curl_slist *longer = NULL;
+
+	if (strpbrk(value, "\r\n") != NULL)
+	{
+		snprintf(applying->error, HTTP_ERROR_BYTES, "Header \"%s\" has more than one line", name);
+		free(line);
+		return false;
+	}
+	if (line != NULL)
+	{
+		snprintf(line, bytes, "%s: %s", name, value);
+		longer = curl_slist_append(*list, line);
+	}
+	free(line);
+	if (longer == NULL)
+		return out_of_memory(applying);
+	*list = longer;
+	return true;
+}
+
+static bool
+add_headers(Applying *applying, const ConfigList *headers, struct curl_slist **list)
+{
+	const HttpHeader *header = headers->items;
+
+	for (size_t i = 0; i < headers->count; i++, header++)
+	{
+		const char *const *values = header->values.items;
+		const char *const *secrets = header->secrets.items;
+		const char *const *files = header->files.items;
+
+		for (size_t j = 0; j < header->values.count; j++)
+			if (!add_line(applying, list, header->name, values[j]))
+				return false;
+		for (size_t j = 0; j < header->secrets.count; j++)
+			if (!add_line(applying, list, header->name, secrets[j]))
+				return false;
+		for (size_t j = 0; j < header->files.count; j++)
+		{
+			char *text = read_secret_file(applying, files[j]);
+			bool added = text != NULL && add_line(applying, list, header->name, text);
+
+			free(text);
+			if (!added)
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool
+apply_basic(Applying *applying, const HttpBasicAuth *basic)
+{
+	char *username = get_secret(applying, &basic->username);
+	char *password = username != NULL ? get_secret(applying, &basic->password) : NULL;
+
+	if (password != NULL)
+	{
+		curl_easy_setopt(applying->easy, CURLOPT_HTTPAUTH, (long) CURLAUTH_BASIC);
+		curl_easy_setopt(applying->easy, CURLOPT_USERNAME, username);
+		curl_easy_setopt(applying->easy, CURLOPT_PASSWORD, password);
+	}
+	free(username);
+	free(password);
+	return password != NULL;
+}
+
+static bool
+apply_credentials(Applying *applying, const char *type, const HttpSecret *credentials)
+{
+	char *secret = get_secret(applying, credentials);
+	char *value = NULL;
+	bool added = false;
+
+	if (secret == NULL)
+		return false;
+	if (asprintf(&value, "%s %s", type, secret) < 0)
+		out_of_memory(applying);
+	else
+		added = add_line(applying, &applying->auth->headers, "Authorization", value);
+	free(value);
+	free(secret);
+	return added;
+}
+
+static bool
+apply_identity(Applying *applying)
+{
+	const HttpSettings *settings = applying->request->settings;
+
+	if (settings->basic_auth != NULL)
+		return apply_basic(applying, settings->basic_auth);
+	if (settings->authorization != NULL)
+		return apply_credentials(applying, settings->authorization->type,
+								 &settings->authorization->credentials);
+	if (is_given(&settings->bearer))
+		return apply_credentials(applying, "Bearer", &settings->bearer);
+	return true;
+}
+
+/* --- TLS --- */
+
+static bool
+apply_pem(Applying *applying, const HttpSecret *secret, CURLoption option)
+{
+	struct curl_blob blob = { .flags = CURL_BLOB_COPY };
+	char *text;
+	CURLcode code;
+
+	if (!is_given(secret))
+		return true;
+	text = get_secret(applying, secret);
+	if (text == NULL)
+		return false;
+	blob.data = text;
+	blob.len = strlen(text);
+	code = curl_easy_setopt(applying->easy, option, &blob);
+	free(text);
+	return code == CURLE_OK || out_of_memory(applying);
+}
+
+static long
+tls_version(const char *name, const long versions[4])
+{
+	return versions[name[4] - '0'];
+}
+
+/*
+ * Another name than the URL's is asked for and checked: the request goes to it, but by way of the
+ * URL's host, whose name stays in the header Host.
+ */
+static bool
+apply_server_name(Applying *applying, const char *name)
+{
+	CURLU *parts = curl_url();
+	char *host = NULL;
+	char *port = NULL;
+	char *connect_to = NULL;
+	char *header = NULL;
+	char *url = NULL;
+	bool good = false;
+
+	if (parts != NULL &&
+		curl_url_set(parts, CURLUPART_URL, applying->request->url, 0) == CURLUE_OK &&
+		curl_url_get(parts, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+		curl_url_get(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK &&
+		curl_url_set(parts, CURLUPART_HOST, name, 0) == CURLUE_OK &&
+		curl_url_get(parts, CURLUPART_URL, &url, 0) == CURLUE_OK &&
+		asprintf(&connect_to, "%s:%s:%s:%s", name, port, host, port) >= 0 &&
+		asprintf(&header, "%s:%s", host, port) >= 0)
+	{
+		applying->auth->connect_to = curl_slist_append(NULL, connect_to);
+		curl_easy_setopt(applying->easy, CURLOPT_CONNECT_TO, applying->auth->connect_to);
+		curl_easy_setopt(applying->easy, CURLOPT_URL, url);
+		good = applying->auth->connect_to != NULL &&
+			   add_line(applying, &applying->auth->headers, "Host", header);
+	}
+	curl_free(host);
+	curl_free(port);
+	curl_free(url);
+	free(connect_to);
+	free(header);
+	curl_url_cleanup(parts);
+	if (!good && applying->error[0] == '\0')
+		snprintf(applying->error, HTTP_ERROR_BYTES, "The server's name cannot be asked for");
+	return good;
+}
+
+static bool
+apply_tls(Applying *applying)
+{
+	static const long least[] = { CURL_SSLVERSION_TLSv1_0, CURL_SSLVERSION_TLSv1_1,
+								  CURL_SSLVERSION_TLSv1_2, CURL_SSLVERSION_TLSv1_3 };
+	static const long most[] = { CURL_SSLVERSION_MAX_TLSv1_0, CURL_SSLVERSION_MAX_TLSv1_1,
+								 CURL_SSLVERSION_MAX_TLSv1_2, CURL_SSLVERSION_MAX_TLSv1_3 };
+	const HttpTls *tls = &applying->request->settings->tls;
+	CURL *easy = applying->easy;
+	long versions = 0;
+
+	if (tls->min_version != NULL)
+		versions |= tls_version(tls->min_version, least);
+	if (tls->max_version != NULL)
+		versions |= tls_version(tls->max_version, most);
+	if (versions != 0)
+		curl_easy_setopt(easy, CURLOPT_SSLVERSION, versions);
+	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYPEER, tls->insecure_skip_verify ? 0L : 1L);
+	curl_easy_setopt(easy, CURLOPT_SSL_VERIFYHOST, tls->insecure_skip_verify ? 0L : 2L);
+	return apply_pem(applying, &tls->ca, CURLOPT_CAINFO_BLOB) &&
+		   apply_pem(applying, &tls->cert, CURLOPT_SSLCERT_BLOB) &&
+		   apply_pem(applying, &tls->key, CURLOPT_SSLKEY_BLOB) &&
+		   (tls->server_name == NULL || apply_server_name(applying, tls->server_name));
+}
+
+static bool
+apply_proxy(Applying *applying)
+{
+	const HttpSettings *settings = applying->request->settings;
+	CURL *easy = applying->easy;
+
+	if (settings->proxy_url != NULL)
+		curl_easy_setopt(easy, CURLOPT_PROXY, settings->proxy_url);
+	else if (!settings->proxy_from_environment)
+		curl_easy_setopt(easy, CURLOPT_PROXY, "");
+	if (settings->proxy_url != NULL)
+		curl_easy_setopt(easy, CURLOPT_NOPROXY,
+						 settings->no_proxy != NULL ? settings->no_proxy : "");
+	curl_easy_setopt(easy, CURLOPT_HEADEROPT, (long) CURLHEADER_SEPARATE);
+	if (!add_headers(applying, &settings->proxy_headers, &applying->auth->proxy_headers))
+		return false;
+	curl_easy_setopt(easy, CURLOPT_PROXYHEADER, applying->auth->proxy_headers);
+	return true;
+}
+
+bool
+http_auth_apply(HttpAuth *auth, CURL *easy, const HttpRequest *request,
+				char error[HTTP_ERROR_BYTES])
+{
+	Applying applying = { auth, easy, request, error };
+
+	if (!apply_identity(&applying) || !apply_tls(&applying) || !apply_proxy(&applying) ||
+		!add_headers(&applying, &request->settings->headers, &auth->headers))
+		return false;
+	for (size_t i = 0; i < request->header_count; i++)
+		if (!add_line(&applying, &auth->headers, request->headers[i].name,
+					  request->headers[i].value))
+			return false;
+	curl_easy_setopt(easy, CURLOPT_HTTPHEADER, auth->headers);
+	return true;
+}
+
+void
+http_auth_fini(HttpAuth *auth)
+{
+	curl_slist_free_all(auth->headers);
+	curl_slist_free_all(auth->proxy_headers);
+	curl_slist_free_all(auth->connect_to);
+	*auth = (HttpAuth){ NULL };
+}

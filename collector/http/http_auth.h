@@ -1,0 +1,28 @@
+/*
+ * http_auth.h
+ *		Who we are and whom we trust: TLS, credentials, headers, proxy of one request.
+ */
+#ifndef COLLECTOR_HTTP_AUTH_H
+#define COLLECTOR_HTTP_AUTH_H
+
+#include <curl/curl.h>
+
+#include "http/http_request.h"
+
+/* What libcurl keeps pointers to. */
+typedef struct HttpAuth
+{
+	struct curl_slist *headers;
+	struct curl_slist *proxy_headers;
+	struct curl_slist *connect_to;
+} HttpAuth;
+
+/*
+ * Sets all of it, with secrets read from their files now. False, and why in error, where one cannot
+ * be read. To be given back in either case, after the handle.
+ */
+bool http_auth_apply(HttpAuth *auth, CURL *easy, const HttpRequest *request,
+					 char error[HTTP_ERROR_BYTES]);
+void http_auth_fini(HttpAuth *auth);
+
+#endif

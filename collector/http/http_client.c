@@ -1,0 +1,371 @@
+/*
+ * http_client.c
+ *		libcurl's multi interface.
+ *
+ * Compressed bodies are not asked for: profiles are compressed already, and what a few bytes become
+ * is nobody's to choose. The connection cache is libcurl's own.
+ */
+#include "http/http_client.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+
+#include "base/clock.h"
+#include "http/http_auth.h"
+
+#define CONNECT_MS_MAX	 10000
+#define REDIRECTS_MAX	 10
+#define CONNECTIONS_MAX	 512 /* that stay open for the next request */
+#define KEEPALIVE_S		 30
+#define CA_CACHE_S		 60
+#define FIRST_BODY_BYTES 4096
+
+struct HttpTransfer
+{
+	HttpClient *client;
+	HttpTransfer *next; /* of the client's */
+	HttpTransfer **link;
+	CURL *easy;
+	HttpAuth auth;
+	HttpRequest request; /* url is not kept */
+	HttpAnswer answer;
+	char message[CURL_ERROR_SIZE];
+	int64_t started_ns;
+	bool failed; /* before it began: told in the next step */
+	bool in_multi;
+	bool stopped; /* by on_data or a bound, which has set the error */
+};
+
+struct HttpClient
+{
+	CURLM *multi;
+	HttpTransfer *transfers;
+	size_t held_max;
+	atomic_size_t held;
+};
+
+int
+http_client_create(size_t held_max, HttpClient **client)
+{
+	*client = calloc(1, sizeof(HttpClient));
+	if (*client == NULL || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
+	{
+		free(*client);
+		return -ENOMEM;
+	}
+	(*client)->held_max = held_max;
+	(*client)->multi = curl_multi_init();
+	if ((*client)->multi == NULL)
+	{
+		free(*client);
+		return -ENOMEM;
+	}
+	curl_multi_setopt((*client)->multi, CURLMOPT_MAXCONNECTS, (long) CONNECTIONS_MAX);
+	return 0;
+}
+
+void
+http_body_free(HttpBody *body)
+{
+	if (body->held != NULL)
+		atomic_fetch_sub(body->held, body->capacity);
+	free(body->bytes);
+	*body = (HttpBody){ NULL };
+}
+
+void
+http_transfer_cancel(HttpTransfer *transfer)
+{
+	if (transfer->in_multi)
+		curl_multi_remove_handle(transfer->client->multi, transfer->easy);
+	curl_easy_cleanup(transfer->easy);
+	http_auth_fini(&transfer->auth);
+	http_body_free(&transfer->answer.body);
+	*transfer->link = transfer->next;
+	if (transfer->next != NULL)
+		transfer->next->link = transfer->link;
+	free(transfer);
+}
+
+/* --- what comes --- */
+
+static bool
+stop(HttpTransfer *transfer, const char *reason)
+{
+	transfer->stopped = true;
+	snprintf(transfer->answer.error, sizeof(transfer->answer.error), "%s", reason);
+	return false;
+}
+
+/* Room for more bytes, within both bounds. */
+static bool
+reserve_body(HttpTransfer *transfer, size_t length)
+{
+	HttpBody *body = &transfer->answer.body;
+	size_t wanted = MAX(MAX(body->capacity * 2, FIRST_BODY_BYTES), body->length + length);
+	size_t more;
+	char *grown;
+
+	if (body->length + length <= body->capacity)
+		return true;
+	wanted = MIN(wanted, MAX(transfer->request.body_max, body->length + length));
+	more = wanted - body->capacity;
+	if (atomic_fetch_add(body->held, more) + more > transfer->client->held_max)
+	{
+		atomic_fetch_sub(body->held, more);
+		return stop(transfer, "Too many bytes of answers wait to be read");
+	}
+	grown = realloc(body->bytes, wanted);
+	if (grown == NULL)
+	{
+		atomic_fetch_sub(body->held, more);
+		return stop(transfer, "Out of memory");
+	}
+	body->bytes = grown;
+	body->capacity = wanted;
+	return true;
+}
+
+static size_t
+on_bytes(char *bytes, size_t size, size_t count, void *context)
+{
+	HttpTransfer *transfer = context;
+	HttpBody *body = &transfer->answer.body;
+	size_t length = size * count;
+	long status = 0;
+
+	if (transfer->request.on_data != NULL &&
+		curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status) == CURLE_OK &&
+		status == 200)
+	{
+		if (transfer->request.on_data(transfer->request.context, bytes, length))
+			return length;
+		stop(transfer, "What the server sent was not understood");
+		return CURL_WRITEFUNC_ERROR;
+	}
+	if (length > transfer->request.body_max - body->length)
+	{
+		stop(transfer, "The answer is larger than allowed");
+		return CURL_WRITEFUNC_ERROR;
+	}
+	if (!reserve_body(transfer, length))
+		return CURL_WRITEFUNC_ERROR;
+	memcpy(body->bytes + body->length, bytes, length);
+	body->length += length;
+	return length;
+}
+
+/* --- what is asked for --- */
+
+static void
+set_limits(HttpTransfer *transfer, const HttpRequest *request)
+{
+	CURL *easy = transfer->easy;
+	const HttpSettings *settings = request->settings;
+
+	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long) request->timeout_ms);
+	curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+					 (long) MIN(request->timeout_ms, CONNECT_MS_MAX));
+	curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, settings->no_redirects ? 0L : 1L);
+	curl_easy_setopt(easy, CURLOPT_MAXREDIRS, (long) REDIRECTS_MAX);
+	if (settings->no_http2)
+		curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long) CURL_HTTP_VERSION_1_1);
+	if (request->keeps_alive)
+	{
+		curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+		curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, (long) KEEPALIVE_S);
+		curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, (long) KEEPALIVE_S);
+	}
+	curl_easy_setopt(easy, CURLOPT_CA_CACHE_TIMEOUT, (long) CA_CACHE_S);
+}
+
+static bool
+prepare(HttpTransfer *transfer, const HttpRequest *request)
+{
+	CURL *easy = transfer->easy;
+
+	curl_easy_setopt(easy, CURLOPT_URL, request->url);
+	curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer);
+	curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, transfer->message);
+	curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_bytes);
+	curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
+	curl_easy_setopt(easy, CURLOPT_USERAGENT, "profstore-collector");
+	set_limits(transfer, request);
+	return http_auth_apply(&transfer->auth, easy, request, transfer->answer.error);
+}
+
+HttpTransfer *
+http_client_start(HttpClient *client, const HttpRequest *request)
+{
+	HttpTransfer *transfer = calloc(1, sizeof(HttpTransfer));
+	CURL *easy = curl_easy_init();
+
+	if (transfer == NULL || easy == NULL)
+	{
+		free(transfer);
+		curl_easy_cleanup(easy);
+		return NULL;
+	}
+	transfer->client = client;
+	transfer->easy = easy;
+	transfer->request = *request;
+	transfer->answer.body.held = &client->held;
+	transfer->started_ns = clock_ns(CLOCK_MONOTONIC);
+	transfer->next = client->transfers;
+	transfer->link = &client->transfers;
+	if (client->transfers != NULL)
+		client->transfers->link = &transfer->next;
+	client->transfers = transfer;
+	transfer->failed = !prepare(transfer, request);
+	if (!transfer->failed)
+		transfer->in_multi = curl_multi_add_handle(client->multi, easy) == CURLM_OK;
+	if (!transfer->failed && !transfer->in_multi)
+		transfer->failed = !stop(transfer, "Out of memory");
+	if (transfer->failed)
+		curl_multi_wakeup(client->multi);
+	return transfer;
+}
+
+/* --- how it ends --- */
+
+static const char *
+get_header(CURL *easy, const char *name)
+{
+	struct curl_header *header;
+
+	return curl_easy_header(easy, name, 0, CURLH_HEADER, -1, &header) == CURLHE_OK ? header->value
+																				   : "";
+}
+
+/* Sets the error, unless there is one; libcurl's words may name the host, but no secret. */
+static void
+tell_failure(HttpTransfer *transfer, CURLcode code)
+{
+	HttpAnswer *answer = &transfer->answer;
+
+	if (code == CURLE_OK || transfer->stopped)
+		return;
+	if (code == CURLE_OPERATION_TIMEDOUT && answer->started)
+		snprintf(answer->error, sizeof(answer->error), "No whole answer came within %lld ms",
+				 (long long) transfer->request.timeout_ms);
+	else
+		snprintf(answer->error, sizeof(answer->error), "%s",
+				 transfer->message[0] != '\0' ? transfer->message : curl_easy_strerror(code));
+}
+
+static void
+end(HttpTransfer *transfer, CURLcode code)
+{
+	HttpAnswer *answer = &transfer->answer;
+	char *type = NULL;
+
+	answer->started = !transfer->failed;
+	answer->duration_ns = clock_ns(CLOCK_MONOTONIC) - transfer->started_ns;
+	answer->index = "";
+	if (answer->started)
+	{
+		tell_failure(transfer, code);
+		curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &answer->status);
+		curl_easy_getinfo(transfer->easy, CURLINFO_CONTENT_TYPE, &type);
+		answer->index = get_header(transfer->easy, "X-Consul-Index");
+	}
+	answer->content_type = type != NULL ? type : "";
+	transfer->request.on_end(transfer->request.context, answer);
+	http_transfer_cancel(transfer);
+}
+
+void
+http_client_free(HttpClient *client)
+{
+	if (client == NULL)
+		return;
+	while (client->transfers != NULL)
+	{
+		stop(client->transfers, "It was given up at the end");
+		end(client->transfers, CURLE_ABORTED_BY_CALLBACK);
+	}
+	curl_multi_cleanup(client->multi);
+	curl_global_cleanup();
+	free(client);
+}
+
+static void
+end_finished(HttpClient *client)
+{
+	const CURLMsg *message;
+	int left;
+
+	while ((message = curl_multi_info_read(client->multi, &left)) != NULL)
+	{
+		HttpTransfer *transfer = NULL;
+		CURLcode code = message->data.result;
+
+		if (message->msg != CURLMSG_DONE)
+			continue;
+		curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **) &transfer);
+		end(transfer, code);
+	}
+}
+
+/* Callbacks may start and cancel others: the search begins anew after each. */
+static bool
+end_failed(HttpClient *client)
+{
+	for (HttpTransfer *transfer = client->transfers; transfer != NULL; transfer = transfer->next)
+	{
+		if (!transfer->failed)
+			continue;
+		end(transfer, CURLE_OK);
+		return true;
+	}
+	return false;
+}
+
+void
+http_client_step(HttpClient *client, int64_t wait_ms, int fd)
+{
+	struct curl_waitfd extra = { .fd = fd, .events = CURL_WAIT_POLLIN };
+	int running;
+
+	curl_multi_poll(client->multi, &extra, fd >= 0 ? 1 : 0, (int) MIN(MAX(wait_ms, 0), 60000),
+					NULL);
+	curl_multi_perform(client->multi, &running);
+	end_finished(client);
+	while (end_failed(client))
+		;
+}
+
+void
+http_client_wake(HttpClient *client)
+{
+	curl_multi_wakeup(client->multi);
+}
+
+size_t
+http_client_held(const HttpClient *client)
+{
+	return atomic_load(&client->held);
+}
+
+char *
+http_url_public(const char *url)
+{
+	CURLU *parts = curl_url();
+	char *text = NULL;
+	char *copy = NULL;
+
+	if (parts != NULL && curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK &&
+		curl_url_set(parts, CURLUPART_PASSWORD, NULL, 0) == CURLUE_OK &&
+		curl_url_get(parts, CURLUPART_URL, &text, 0) == CURLUE_OK)
+		copy = strdup(text);
+	curl_free(text);
+	curl_url_cleanup(parts);
+	return copy != NULL ? copy : strdup("[malformed URL]");
+}

@@ -1,0 +1,98 @@
+/*
+ * http_settings.h
+ *		How a server is talked to: what Prometheus' configuration says of HTTP clients.
+ *
+ * Secrets and certificates in files are read anew for each request, since they rotate.
+ */
+#ifndef COLLECTOR_HTTP_SETTINGS_H
+#define COLLECTOR_HTTP_SETTINGS_H
+
+#include "config/reader.h"
+
+/* A secret as it stands in the configuration, or the file that has it. */
+typedef struct HttpSecret
+{
+	const char *text; /* NULL: not given; so file */
+	const char *file;
+} HttpSecret;
+
+typedef struct HttpBasicAuth
+{
+	HttpSecret username;
+	HttpSecret password;
+} HttpBasicAuth;
+
+typedef struct HttpAuthorization
+{
+	const char *type;
+	HttpSecret credentials;
+} HttpAuthorization;
+
+typedef struct HttpTls
+{
+	HttpSecret ca; /* PEM */
+	HttpSecret cert;
+	HttpSecret key;
+	const char *server_name; /* in place of the URL's; NULL: that one */
+	const char *min_version; /* "TLS12"; NULL: the library's */
+	const char *max_version;
+	bool insecure_skip_verify;
+} HttpTls;
+
+typedef struct HttpHeader
+{
+	const char *name;
+	ConfigList values;	/* of const char * */
+	ConfigList secrets; /* the same */
+	ConfigList files;	/* the same */
+} HttpHeader;
+
+typedef struct HttpSettings
+{
+	HttpBasicAuth *basic_auth; /* NULL: none */
+	HttpAuthorization *authorization;
+	HttpSecret bearer; /* older names of it */
+	HttpTls tls;
+	const char *proxy_url; /* NULL: none */
+	const char *no_proxy;
+	ConfigList proxy_headers; /* of HttpHeader */
+	ConfigList headers;		  /* of HttpHeader */
+	bool proxy_from_environment;
+	bool no_redirects;
+	bool no_http2;
+} HttpSettings;
+
+bool http_read_basic_auth(ConfigReader *reader, const Node *node, void *field);
+bool http_read_authorization(ConfigReader *reader, const Node *node, void *field);
+bool http_read_tls(ConfigReader *reader, const Node *node, void *field);
+bool http_read_headers(ConfigReader *reader, const Node *node, void *field);
+bool http_read_proxy_headers(ConfigReader *reader, const Node *node, void *field);
+bool http_read_not(ConfigReader *reader, const Node *node, void *field); /* bool, negated */
+bool http_refuse_oauth2(ConfigReader *reader, const Node *node, void *field);
+
+/* The keys, among those of whatever has HttpSettings as a member. */
+#define HTTP_SETTING(type, member, key, read, field) \
+	{                                                \
+		key, read, offsetof(type, member.field)      \
+	}
+#define HTTP_SETTING_FIELDS(type, member)                                                    \
+	HTTP_SETTING(type, member, "basic_auth", http_read_basic_auth, basic_auth),              \
+		HTTP_SETTING(type, member, "authorization", http_read_authorization, authorization), \
+		HTTP_SETTING(type, member, "bearer_token", config_read_text, bearer.text),           \
+		HTTP_SETTING(type, member, "bearer_token_file", config_read_path, bearer.file),      \
+		HTTP_SETTING(type, member, "oauth2", http_refuse_oauth2, bearer),                    \
+		HTTP_SETTING(type, member, "tls_config", http_read_tls, tls),                        \
+		HTTP_SETTING(type, member, "proxy_url", config_read_text, proxy_url),                \
+		HTTP_SETTING(type, member, "no_proxy", config_read_text, no_proxy),                  \
+		HTTP_SETTING(type, member, "proxy_from_environment", config_read_bool,               \
+					 proxy_from_environment),                                                \
+		HTTP_SETTING(type, member, "proxy_connect_header", http_read_proxy_headers,          \
+					 proxy_headers),                                                         \
+		HTTP_SETTING(type, member, "http_headers", http_read_headers, headers),              \
+		HTTP_SETTING(type, member, "follow_redirects", http_read_not, no_redirects),         \
+		HTTP_SETTING(type, member, "enable_http2", http_read_not, no_http2)
+
+/* What must not stand together; node is where they stand. */
+bool http_settings_check(ConfigReader *reader, const Node *node, const HttpSettings *settings);
+
+#endif

@@ -1,0 +1,116 @@
+/*
+ * label_builder.c
+ *		A small array: sets have some dozens of labels.
+ */
+#include "labels/label_builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+/* Of texts that rules make for one target. */
+#define BYTES_MAX ((size_t) 16 * 1024 * 1024)
+
+void
+label_builder_init(LabelBuilder *builder)
+{
+	*builder = (LabelBuilder){ .budget.limit_bytes = BYTES_MAX };
+	arena_init(&builder->arena, &builder->budget);
+}
+
+void
+label_builder_reset(LabelBuilder *builder)
+{
+	arena_fini(&builder->arena);
+	builder->count = 0;
+	builder->failed = false;
+}
+
+void
+label_builder_fini(LabelBuilder *builder)
+{
+	arena_fini(&builder->arena);
+	free(builder->labels);
+	builder->labels = NULL;
+}
+
+static size_t
+find(const LabelBuilder *builder, const char *name)
+{
+	size_t at = 0;
+
+	while (at < builder->count && strcmp(builder->labels[at].name, name) != 0)
+		at++;
+	return at;
+}
+
+const char *
+label_builder_get(const LabelBuilder *builder, const char *name)
+{
+	size_t at = find(builder, name);
+
+	return at < builder->count ? builder->labels[at].value : "";
+}
+
+void
+label_builder_remove(LabelBuilder *builder, const char *name)
+{
+	size_t at = find(builder, name);
+
+	if (at < builder->count)
+		builder->labels[at] = builder->labels[--builder->count];
+}
+
+void
+label_builder_set(LabelBuilder *builder, const char *name, const char *value)
+{
+	size_t at = find(builder, name);
+
+	if (value[0] == '\0')
+	{
+		label_builder_remove(builder, name);
+		return;
+	}
+	if (at == builder->count)
+	{
+		if (grow_array(&builder->labels, &builder->capacity, builder->count, sizeof(BatchLabel)) !=
+			0)
+		{
+			builder->failed = true;
+			return;
+		}
+		builder->count++;
+	}
+	builder->labels[at] = (BatchLabel){ name, value };
+}
+
+char *
+label_builder_alloc(LabelBuilder *builder, size_t bytes)
+{
+	char *memory = arena_alloc(&builder->arena, bytes);
+
+	builder->failed |= memory == NULL;
+	return memory;
+}
+
+char *
+label_builder_copy(LabelBuilder *builder, const char *text)
+{
+	char *copy = label_builder_alloc(builder, strlen(text) + 1);
+
+	return copy == NULL ? NULL : strcpy(copy, text);
+}
+
+static int
+compare(const void *a, const void *b)
+{
+	return strcmp(((const BatchLabel *) a)->name, ((const BatchLabel *) b)->name);
+}
+
+void
+label_builder_sort(LabelBuilder *builder)
+{
+	if (builder->count > 1)
+		qsort(builder->labels, builder->count, sizeof(BatchLabel), compare);
+}

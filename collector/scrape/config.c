@@ -1,0 +1,94 @@
+/*
+ * config.c
+ *		The file as a whole.
+ */
+#include "scrape/config.h"
+
+#include <errno.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool
+read_jobs(ConfigReader *reader, const Node *node, void *field)
+{
+	return config_read_items(reader, node, sizeof(ScrapeJob), scrape_job_read, field);
+}
+
+static bool
+check_names(ConfigReader *reader, const Node *root, const ScrapeConfig *config)
+{
+	const ScrapeJob *jobs = config->jobs.items;
+	const Node *list = config_find(root, "scrape_configs");
+
+	for (size_t i = 0; i < config->jobs.count; i++)
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(jobs[i].name, jobs[j].name) == 0)
+				return config_fail(reader, list->items[i], "There is a job named \"%s\" before it",
+								   jobs[i].name);
+	return true;
+}
+
+static bool
+read_config(ScrapeConfig *config, Failure *failure)
+{
+	/* Parca's own storage, and where its scraper sends to: here that is --db */
+	static const ConfigField fields[] = {
+		{ "object_storage", NULL },
+		{ "scrape_configs", read_jobs, offsetof(ScrapeConfig, jobs) },
+	};
+	ConfigReader reader = { &config->document, failure, config->directory };
+	const Node *root = config->document.root;
+
+	return root == NULL || node_is_null(root) ||
+		   (config_read_fields(&reader, root, CONFIG_FIELDS(fields), config) &&
+			check_names(&reader, root, config));
+}
+
+static bool
+set_paths(ScrapeConfig *config, const char *path)
+{
+	char *copy = strdup(path);
+
+	config->path = strdup(path);
+	config->directory = copy == NULL ? NULL : strdup(dirname(copy));
+	free(copy);
+	return config->path != NULL && config->directory != NULL;
+}
+
+ScrapeConfig *
+scrape_config_read(const char *path, Failure *failure)
+{
+	ScrapeConfig *config = calloc(1, sizeof(ScrapeConfig));
+
+	if (config == NULL || !set_paths(config, path))
+	{
+		failure_set(failure, EXIT_INTERNAL, "out of memory");
+		scrape_config_release(config);
+		return NULL;
+	}
+	config->references = 1;
+	if (document_read(&config->document, config->path, failure) == EXIT_OK &&
+		read_config(config, failure))
+		return config;
+	scrape_config_release(config);
+	return NULL;
+}
+
+ScrapeConfig *
+scrape_config_retain(ScrapeConfig *config)
+{
+	config->references++;
+	return config;
+}
+
+void
+scrape_config_release(ScrapeConfig *config)
+{
+	if (config == NULL || config->references-- > 1)
+		return;
+	document_free(&config->document);
+	free(config->path);
+	free(config->directory);
+	free(config);
+}

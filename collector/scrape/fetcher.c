@@ -1,0 +1,212 @@
+/*
+ * fetcher.c
+ *		One scrape: request, answer, decoded.
+ *
+ * A target has one scrape at a time, from the request to the end of decoding. One that is due
+ * meanwhile begins when it ends, as long as that is within the interval.
+ */
+#include "scrape/fetcher.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+
+#define NS_PER_MS INT64_C(1000000)
+#define NS_PER_US 1000
+
+/* How soon to look again where all requests are in use, or a target is still busy. */
+#define AGAIN_NS (50 * NS_PER_MS)
+
+typedef struct Scrape
+{
+	Fetcher *fetcher;
+	ScrapeTarget *target;
+} Scrape;
+
+static void begin_or_tell(Fetcher *fetcher, ScrapeTarget *target);
+
+/* Sets what became of a scrape, and logs a target that goes down or comes back. */
+static void
+set_state(ScrapeTarget *target, const ScrapedProfile *profile)
+{
+	TargetHealth health = profile->error[0] == '\0' ? TARGET_UP : TARGET_DOWN;
+
+	if (health == TARGET_DOWN && target->state.health != TARGET_DOWN)
+		log_event(LOG_WARNING, "scrape", "could not scrape a target",
+				  log_text("target", target->name), log_text("detail", profile->error));
+	else if (health == TARGET_UP && target->state.health == TARGET_DOWN)
+		log_event(LOG_INFO, "scrape", "a target can be scraped again",
+				  log_text("target", target->name));
+	target->state = (TargetState){ .health = health,
+								   .time_us = profile->time_us,
+								   .duration_us = profile->duration_us,
+								   .samples = profile->samples };
+	snprintf(target->state.error, sizeof(target->state.error), "%s", profile->error);
+	target->changed = true;
+}
+
+/* Begins what was due meanwhile, unless the target is none any more. */
+static void
+begin_late(Fetcher *fetcher, ScrapeTarget *target)
+{
+	bool late = target->late;
+
+	target->late = false;
+	if (late && target->heap_at != SIZE_MAX && fetcher->running < fetcher->concurrency)
+		begin_or_tell(fetcher, target);
+	else if (late)
+		fetcher->stats.skipped++;
+}
+
+static void
+finish(Fetcher *fetcher, ScrapedProfile *profile)
+{
+	ScrapeTarget *target = profile->target;
+
+	fetcher->stats.scrapes++;
+	fetcher->stats.failed += profile->error[0] != '\0';
+	fetcher->stats.samples += (uint64_t) profile->samples;
+	target->busy = false;
+	set_state(target, profile);
+	http_body_free(&profile->body);
+	begin_late(fetcher, target);
+	scrape_target_release(target);
+	free(profile);
+}
+
+static void
+judge_answer(ScrapedProfile *profile, const HttpAnswer *answer)
+{
+	if (answer->error[0] != '\0')
+		snprintf(profile->error, sizeof(profile->error), "%s", answer->error);
+	else if (answer->status != 200)
+		snprintf(profile->error, sizeof(profile->error), "The server answered %ld", answer->status);
+	else if (answer->body.length == 0)
+		snprintf(profile->error, sizeof(profile->error), "The answer is empty");
+}
+
+static void
+on_answer(void *context, HttpAnswer *answer)
+{
+	Scrape *scrape = context;
+	Fetcher *fetcher = scrape->fetcher;
+	ScrapedProfile *profile = calloc(1, sizeof(ScrapedProfile));
+	ScrapeTarget *target = scrape->target;
+
+	free(scrape);
+	fetcher->running--;
+	if (profile == NULL)
+	{
+		target->busy = false;
+		fetcher->stats.failed++;
+		log_event(LOG_ERROR, "scrape", "out of memory");
+		scrape_target_release(target);
+		return;
+	}
+	profile->target = target;
+	profile->time_us = target->started_us;
+	profile->duration_us = answer->duration_ns / NS_PER_US;
+	judge_answer(profile, answer);
+	if (profile->error[0] != '\0')
+	{
+		finish(fetcher, profile);
+		return;
+	}
+	profile->body = answer->body;
+	answer->body = (HttpBody){ NULL };
+	storer_put(fetcher->storer, profile);
+}
+
+static bool
+begin(Fetcher *fetcher, ScrapeTarget *target)
+{
+	Scrape *scrape = malloc(sizeof(Scrape));
+	const HttpRequest request = { .url = target->url,
+								  .settings = &target->job->http,
+								  .timeout_ms = target->job->timeout_ms,
+								  .body_max = fetcher->body_max,
+								  .on_end = on_answer,
+								  .context = scrape };
+
+	if (scrape == NULL || http_client_start(fetcher->client, &request) == NULL)
+	{
+		free(scrape);
+		return false;
+	}
+	*scrape = (Scrape){ fetcher, target };
+	target->references++;
+	target->busy = true;
+	target->started_us = clock_ns(CLOCK_REALTIME) / NS_PER_US;
+	fetcher->running++;
+	return true;
+}
+
+static void
+begin_or_tell(Fetcher *fetcher, ScrapeTarget *target)
+{
+	if (begin(fetcher, target))
+		return;
+	fetcher->stats.failed++;
+	log_event(LOG_ERROR, "scrape", "could not begin a scrape", log_text("target", target->name),
+			  log_text("detail", "Out of memory."));
+}
+
+static void
+move_due(Fetcher *fetcher, ScrapeTarget *target, int64_t due_ns)
+{
+	schedule_remove(fetcher->schedule, target);
+	target->due_ns = due_ns;
+	(void) schedule_add(fetcher->schedule, target); /* there is room: it was in it */
+}
+
+/* The next moment of the target's rhythm; what was missed is counted. */
+static void
+move_on(Fetcher *fetcher, ScrapeTarget *target, int64_t now_ns)
+{
+	int64_t interval_ns = target->job->interval_ms * NS_PER_MS;
+	int64_t missed = (now_ns - target->due_ns) / interval_ns;
+
+	fetcher->stats.skipped += (uint64_t) missed;
+	move_due(fetcher, target, target->due_ns + (missed + 1) * interval_ns);
+}
+
+int64_t
+fetcher_tick(Fetcher *fetcher, int64_t now_ns)
+{
+	ScrapeTarget *target;
+
+	while ((target = schedule_first(fetcher->schedule)) != NULL && target->due_ns <= now_ns)
+	{
+		if (fetcher->running >= fetcher->concurrency)
+		{
+			fetcher->stats.waited++;
+			return now_ns + AGAIN_NS;
+		}
+		if (!target->busy)
+			begin_or_tell(fetcher, target);
+		else
+		{
+			fetcher->stats.skipped += target->late;
+			target->late = true;
+		}
+		move_on(fetcher, target, now_ns);
+	}
+	return target == NULL ? INT64_MAX : target->due_ns;
+}
+
+void
+fetcher_collect(Fetcher *fetcher)
+{
+	ScrapedProfile *profile = storer_take(fetcher->storer);
+
+	while (profile != NULL)
+	{
+		ScrapedProfile *next = profile->next;
+
+		finish(fetcher, profile);
+		profile = next;
+	}
+}

@@ -1,0 +1,32 @@
+/*
+ * schedule.h
+ *		Which target is next: a heap by the time at which each is due.
+ */
+#ifndef COLLECTOR_SCRAPE_SCHEDULE_H
+#define COLLECTOR_SCRAPE_SCHEDULE_H
+
+#include "scrape/target.h"
+
+typedef struct Schedule
+{
+	ScrapeTarget **heap;
+	size_t count;
+	size_t capacity;
+} Schedule;
+
+void schedule_fini(Schedule *schedule);
+
+/* Adds a target that is not in it. 0 or -ENOMEM. */
+int schedule_add(Schedule *schedule, ScrapeTarget *target);
+void schedule_remove(Schedule *schedule, ScrapeTarget *target); /* also one that is not in it */
+
+/* The one that is due first, NULL where there is none. */
+ScrapeTarget *schedule_first(const Schedule *schedule);
+
+/*
+ * A moment for a target's first scrape: within its interval from now on, by its name, so that
+ * targets are spread, and one keeps its place over restarts.
+ */
+int64_t schedule_first_due(const ScrapeTarget *target, int64_t now_ns, int64_t wall_ns);
+
+#endif

@@ -1,0 +1,278 @@
+/*
+ * scrape.c
+ *		Life of the command: start the parts, go round, stop in the order of the flow.
+ *
+ * One thread does all that waits for others: requests, discovery, schedule. Decoding, samples and
+ * rows of targets have a thread each.
+ */
+#include "scrape/scrape.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/stop_signals.h"
+#include "scrape/scraper.h"
+
+#define NS_PER_MS	 INT64_C(1000000)
+#define LOOK_NS		 (1000 * NS_PER_MS) /* at the configuration's file */
+#define WAIT_MS		 500				/* at most, between two rounds */
+#define DRAIN_MIN_MS 1000
+
+/* What tells one version of a file from another; of what a link leads to. */
+typedef struct FileMark
+{
+	struct timespec changed;
+	ino_t inode;
+	off_t size;
+} FileMark;
+
+static FileMark
+look_at(const char *path)
+{
+	struct stat info;
+
+	if (stat(path, &info) != 0)
+		return (FileMark){ { 0 } };
+	return (FileMark){ info.st_mtim, info.st_ino, info.st_size };
+}
+
+static bool
+marks_equal(const FileMark *a, const FileMark *b)
+{
+	return a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec &&
+		   a->inode == b->inode && a->size == b->size;
+}
+
+static void
+tell_config(const ScrapeConfig *config, const char *message)
+{
+	log_event(LOG_INFO, "scrape", message, log_text("file", config->path),
+			  log_number("jobs", (int64_t) config->jobs.count));
+}
+
+/* A file that is wrong changes nothing. */
+static void
+reload(Scraper *scraper)
+{
+	Failure failure;
+	ScrapeConfig *config = scrape_config_read(scraper->options->config_file, &failure);
+
+	if (config != NULL && scraper_adopt(scraper, config, clock_ns(CLOCK_MONOTONIC)))
+	{
+		tell_config(config, "reloaded the configuration");
+		return;
+	}
+	if (config != NULL)
+		failure_set(&failure, EXIT_INTERNAL, "out of memory");
+	scrape_config_release(config);
+	log_event(LOG_ERROR, "scrape", "could not reload the configuration and keeps the old one",
+			  log_text("reason", failure.message), log_text("detail", failure.detail),
+			  log_text("hint", failure.hint));
+}
+
+/* --- start --- */
+
+static void
+raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max)
+	{
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static void
+on_result(void *context)
+{
+	http_client_wake(context);
+}
+
+static ExitCode
+no_thread(Failure *failure)
+{
+	return failure_set(failure, EXIT_INTERNAL, "could not start a thread");
+}
+
+static ExitCode
+start_parts(Scraper *scraper, Failure *failure)
+{
+	const ScrapeOptions *options = scraper->options;
+	const WriterOptions writer = { .conninfo = options->database,
+								   .node = options->node,
+								   .queue_bytes = options->queue_bytes };
+	StorerOptions storer = { .profile_max = options->profile_max, .wake = on_result };
+
+	if (http_client_create(options->held_max, &scraper->client) != 0)
+		return failure_set(failure, EXIT_INTERNAL, "out of memory");
+	if (writer_create(&writer, &scraper->writer, failure) != EXIT_OK)
+		return failure->code;
+	storer.writer = scraper->writer;
+	storer.context = scraper->client;
+	if (writer_start(scraper->writer) != 0 || storer_create(&storer, &scraper->storer) != 0 ||
+		target_store_create(options->database, &scraper->store) != 0)
+		return no_thread(failure);
+	scraper->fetcher = (Fetcher){ .client = scraper->client,
+								  .storer = scraper->storer,
+								  .schedule = &scraper->schedule,
+								  .concurrency = (size_t) options->concurrency,
+								  .body_max = options->body_max };
+	return EXIT_OK;
+}
+
+static ExitCode
+start(Scraper *scraper, Failure *failure)
+{
+	ScrapeConfig *config;
+	ExitCode code;
+
+	if (scraper->options->config_file == NULL)
+	{
+		code = failure_set(failure, EXIT_USAGE, "no configuration given");
+		failure_hint(failure, "Give --config FILE.");
+		return code;
+	}
+	config = scrape_config_read(scraper->options->config_file, failure);
+	if (config == NULL)
+		return failure->code;
+	code = start_parts(scraper, failure);
+	if (code == EXIT_OK && !scraper_adopt(scraper, config, clock_ns(CLOCK_MONOTONIC)))
+		code = failure_set(failure, EXIT_INTERNAL, "out of memory");
+	if (code == EXIT_OK)
+		tell_config(config, "scraping");
+	else
+		scrape_config_release(config);
+	return code;
+}
+
+/* --- the loop --- */
+
+/* What is due now; when the next is. */
+static int64_t
+tick(Scraper *scraper, int64_t now_ns)
+{
+	int64_t due_ns = INT64_MAX;
+
+	for (size_t i = 0; i < scraper->run_count; i++)
+		due_ns = MIN(due_ns, job_run_tick(scraper->runs[i], now_ns));
+	fetcher_collect(&scraper->fetcher);
+	due_ns = MIN(due_ns, fetcher_tick(&scraper->fetcher, now_ns));
+	scraper_store_rows(scraper, now_ns);
+	return due_ns;
+}
+
+static ExitCode
+run(Scraper *scraper)
+{
+	FileMark mark = look_at(scraper->options->config_file);
+	int64_t look_ns = 0;
+
+	while (!stop_asked())
+	{
+		int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+		int64_t due_ns;
+		bool changed = reload_asked();
+		Failure failure;
+		ExitCode code = writer_failure(scraper->writer, &failure);
+
+		if (code != EXIT_OK)
+		{
+			failure_log(&failure, "writer");
+			return code;
+		}
+		if (now_ns >= look_ns)
+		{
+			FileMark seen = look_at(scraper->options->config_file);
+
+			changed |= !marks_equal(&mark, &seen);
+			mark = seen;
+			look_ns = now_ns + LOOK_NS;
+		}
+		if (changed)
+			reload(scraper);
+		due_ns = tick(scraper, now_ns);
+		http_client_step(scraper->client,
+						 MIN((due_ns - now_ns + NS_PER_MS - 1) / NS_PER_MS, WAIT_MS),
+						 stop_signals_fd());
+		stop_signals_seen();
+	}
+	return EXIT_OK;
+}
+
+/* --- stop --- */
+
+static ExitCode
+drain(Scraper *scraper, int64_t stopped_ns)
+{
+	int64_t spent_ms = (clock_ns(CLOCK_MONOTONIC) - stopped_ns) / NS_PER_MS;
+	int64_t left_ms = MAX(scraper->options->stop_timeout_ms - spent_ms, DRAIN_MIN_MS);
+	Failure failure;
+
+	if (writer_drain(scraper->writer, (int) left_ms))
+		return EXIT_OK;
+	failure_set(&failure, EXIT_IO, "could not store all samples before the end");
+	failure_log(&failure, "scrape");
+	return EXIT_IO;
+}
+
+/* What was fetched is stored; requests that still run are given up. */
+static ExitCode
+stop(Scraper *scraper, ExitCode code)
+{
+	int64_t stopped_ns = clock_ns(CLOCK_MONOTONIC);
+	const FetcherStats *stats = &scraper->fetcher.stats;
+	ExitCode drained;
+
+	storer_stop(scraper->storer);
+	fetcher_collect(&scraper->fetcher);
+	drained = drain(scraper, stopped_ns);
+	scraper->rows_ns = 0;
+	scraper_store_rows(scraper, stopped_ns);
+	target_store_free(scraper->store, DRAIN_MIN_MS);
+	scraper->store = NULL;
+	log_event(LOG_INFO, "scrape", "stopped", log_number("scrapes", (int64_t) stats->scrapes),
+			  log_number("failed", (int64_t) stats->failed),
+			  log_number("skipped", (int64_t) stats->skipped),
+			  log_number("samples", (int64_t) stats->samples));
+	return code != EXIT_OK ? code : drained;
+}
+
+static void
+free_parts(Scraper *scraper)
+{
+	target_store_free(scraper->store, 0);
+	storer_free(scraper->storer);
+	writer_free(scraper->writer);
+	http_client_free(scraper->client);
+}
+
+ExitCode
+scrape_run(const ScrapeOptions *options)
+{
+	Scraper *scraper = calloc(1, sizeof(Scraper));
+	Failure failure;
+	ExitCode code;
+
+	if (scraper == NULL)
+		return EXIT_INTERNAL;
+	scraper->options = options;
+	stop_signals_catch(true);
+	raise_descriptor_limit();
+	code = start(scraper, &failure);
+	if (code == EXIT_OK)
+		code = stop(scraper, run(scraper));
+	else
+		failure_log(&failure, "scrape");
+	scraper->fetcher.concurrency = 0; /* what ends from here on begins nothing */
+	scraper_fini(scraper);
+	free_parts(scraper);
+	free(scraper);
+	return code;
+}

@@ -1,0 +1,299 @@
+/*
+ * storer.c
+ *		Bodies in, batches out.
+ *
+ * A batch goes to the writer when it is large, or after a second.
+ */
+#include "scrape/storer.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "decode/decode.h"
+
+#define BATCH_BUDGET_BYTES ((size_t) 64 * 1024 * 1024)
+#define BATCH_LARGE_BYTES  ((size_t) 8 * 1024 * 1024)
+#define BATCH_AGE_NS	   INT64_C(1000000000)
+
+typedef struct ProfileList
+{
+	ScrapedProfile *first;
+	ScrapedProfile **last;
+} ProfileList;
+
+struct Storer
+{
+	StorerOptions options;
+	pthread_t thread;
+	bool started;
+	pthread_mutex_t lock; /* guards all but filling */
+	pthread_cond_t changed;
+	ProfileList waiting;
+	ProfileList done;
+	bool stops;
+	int64_t busy_since_ns; /* 0: it waits */
+	Batch *filling;		   /* of the thread; NULL: none */
+	int64_t filling_since_ns;
+};
+
+static void
+append(ProfileList *list, ScrapedProfile *profile)
+{
+	profile->next = NULL;
+	*list->last = profile;
+	list->last = &profile->next;
+}
+
+static ScrapedProfile *
+take_all(ProfileList *list)
+{
+	ScrapedProfile *first = list->first;
+
+	list->first = NULL;
+	list->last = &list->first;
+	return first;
+}
+
+static void
+submit(Storer *storer)
+{
+	if (storer->filling == NULL)
+		return;
+	writer_submit_newest(storer->options.writer, storer->filling);
+	storer->filling = NULL;
+}
+
+static DecodeEnd
+decode_into_batch(Storer *storer, ScrapedProfile *profile, DecodeResult *result)
+{
+	const ScrapeTarget *target = profile->target;
+	const DecodeRequest request = {
+		.format = PROFILE_PPROF,
+		.labels = target->labels,
+		.label_count = target->label_count,
+		.now_us = profile->time_us,
+		.kept_types = target->profile->keep_types.items,
+		.kept_type_count = target->profile->keep_types.count,
+		.bytes_max = storer->options.profile_max,
+	};
+
+	if (storer->filling == NULL)
+	{
+		if (batch_create(BATCH_BUDGET_BYTES, &storer->filling) != 0)
+			return DECODE_NO_MEMORY;
+		storer->filling_since_ns = clock_ns(CLOCK_MONOTONIC);
+	}
+	return decode_profile(&request, profile->body.bytes, profile->body.length, storer->filling,
+						  result);
+}
+
+static void
+tell(ScrapedProfile *profile, DecodeEnd end, const DecodeResult *result)
+{
+	switch (end)
+	{
+		case DECODE_OK:
+			profile->samples = (int64_t) result->sample_count;
+			return;
+		case DECODE_INVALID:
+			snprintf(profile->error, sizeof(profile->error),
+					 "Invalid profile: %s, seen at byte %zu", result->message, result->offset);
+			return;
+		case DECODE_SERVER:
+			snprintf(profile->error, sizeof(profile->error),
+					 "The profile cannot be stored as it is: %s",
+					 result->message != NULL ? result->message : "beyond a limit");
+			return;
+		case DECODE_NO_ROOM:
+			snprintf(profile->error, sizeof(profile->error),
+					 "The profile is larger than a batch can be");
+			return;
+		case DECODE_NO_MEMORY:
+			break;
+	}
+	snprintf(profile->error, sizeof(profile->error), "Out of memory");
+}
+
+static void
+decode(Storer *storer, ScrapedProfile *profile)
+{
+	DecodeResult result = { 0 };
+	DecodeEnd end = decode_into_batch(storer, profile, &result);
+
+	if (end == DECODE_NO_ROOM)
+	{
+		submit(storer);
+		end = decode_into_batch(storer, profile, &result);
+	}
+	tell(profile, end, &result);
+	http_body_free(&profile->body);
+	if (storer->filling != NULL && batch_bytes(storer->filling) >= BATCH_LARGE_BYTES)
+		submit(storer);
+}
+
+/* A batch may hold nothing but what profiles left that were not taken. */
+static void
+submit_old(Storer *storer)
+{
+	const BatchSample *samples;
+
+	if (storer->filling == NULL ||
+		clock_ns(CLOCK_MONOTONIC) - storer->filling_since_ns < BATCH_AGE_NS)
+		return;
+	if (batch_samples(storer->filling, &samples) > 0)
+	{
+		submit(storer);
+		return;
+	}
+	batch_free(storer->filling);
+	storer->filling = NULL;
+}
+
+/* Waits for a profile, an order to stop, or the batch's time. Called and returns locked. */
+static void
+wait_for_work(Storer *storer)
+{
+	struct timespec until;
+	int64_t wall_ns;
+
+	if (storer->waiting.first != NULL || storer->stops)
+		return;
+	if (storer->filling == NULL)
+	{
+		pthread_cond_wait(&storer->changed, &storer->lock);
+		return;
+	}
+	wall_ns = clock_ns(CLOCK_MONOTONIC) + BATCH_AGE_NS / 4;
+	until = (struct timespec){ wall_ns / 1000000000, wall_ns % 1000000000 };
+	pthread_cond_timedwait(&storer->changed, &storer->lock, &until);
+}
+
+static void
+store_next(Storer *storer)
+{
+	ScrapedProfile *profile = storer->waiting.first;
+
+	storer->waiting.first = profile->next;
+	if (storer->waiting.first == NULL)
+		storer->waiting.last = &storer->waiting.first;
+	storer->busy_since_ns = clock_ns(CLOCK_MONOTONIC);
+	pthread_mutex_unlock(&storer->lock);
+	decode(storer, profile);
+	pthread_mutex_lock(&storer->lock);
+	storer->busy_since_ns = 0;
+	append(&storer->done, profile);
+	storer->options.wake(storer->options.context);
+}
+
+static void *
+storer_main(void *argument)
+{
+	Storer *storer = argument;
+
+	pthread_mutex_lock(&storer->lock);
+	while (storer->waiting.first != NULL || !storer->stops)
+	{
+		wait_for_work(storer);
+		if (storer->waiting.first != NULL)
+			store_next(storer);
+		pthread_mutex_unlock(&storer->lock);
+		submit_old(storer);
+		pthread_mutex_lock(&storer->lock);
+	}
+	pthread_mutex_unlock(&storer->lock);
+	submit(storer);
+	return NULL;
+}
+
+static int
+init_lock(Storer *storer)
+{
+	pthread_condattr_t attributes;
+	int err = -pthread_mutex_init(&storer->lock, NULL);
+
+	if (err != 0)
+		return err;
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	err = -pthread_cond_init(&storer->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	return err;
+}
+
+int
+storer_create(const StorerOptions *options, Storer **result)
+{
+	Storer *storer = calloc(1, sizeof(Storer));
+	int err = storer == NULL ? -ENOMEM : init_lock(storer);
+
+	if (err == 0)
+	{
+		storer->options = *options;
+		storer->waiting.last = &storer->waiting.first;
+		storer->done.last = &storer->done.first;
+		err = -pthread_create(&storer->thread, NULL, storer_main, storer);
+		storer->started = err == 0;
+	}
+	*result = storer;
+	return err;
+}
+
+void
+storer_put(Storer *storer, ScrapedProfile *profile)
+{
+	pthread_mutex_lock(&storer->lock);
+	append(&storer->waiting, profile);
+	pthread_cond_signal(&storer->changed);
+	pthread_mutex_unlock(&storer->lock);
+}
+
+ScrapedProfile *
+storer_take(Storer *storer)
+{
+	ScrapedProfile *profiles;
+
+	pthread_mutex_lock(&storer->lock);
+	profiles = take_all(&storer->done);
+	pthread_mutex_unlock(&storer->lock);
+	return profiles;
+}
+
+int64_t
+storer_busy_ms(Storer *storer)
+{
+	int64_t since_ns;
+
+	pthread_mutex_lock(&storer->lock);
+	since_ns = storer->busy_since_ns;
+	pthread_mutex_unlock(&storer->lock);
+	return since_ns == 0 ? 0 : (clock_ns(CLOCK_MONOTONIC) - since_ns) / 1000000;
+}
+
+void
+storer_stop(Storer *storer)
+{
+	if (storer == NULL || !storer->started)
+		return;
+	pthread_mutex_lock(&storer->lock);
+	storer->stops = true;
+	pthread_cond_signal(&storer->changed);
+	pthread_mutex_unlock(&storer->lock);
+	pthread_join(storer->thread, NULL);
+	storer->started = false;
+}
+
+void
+storer_free(Storer *storer)
+{
+	if (storer == NULL)
+		return;
+	storer_stop(storer);
+	batch_free(storer->filling);
+	pthread_cond_destroy(&storer->changed);
+	pthread_mutex_destroy(&storer->lock);
+	free(storer);
+}

@@ -1,0 +1,192 @@
+/*
+ * target.c
+ *		From discovered labels to a URL and the labels of series.
+ *
+ * 1. Labels: the target's, its group's, the job's; what describes the request stands in labels that
+ *    begin with "__", so that rules may change it.
+ * 2. Rules.
+ * 3. The URL from what they left; labels that begin with "__" go, but for the profile's name.
+ */
+#include "scrape/target.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "scrape/url.h"
+
+#define META_PREFIX	 "__"
+#define PARAM_PREFIX "__param_"
+
+static void
+set_params(LabelBuilder *builder, const ScrapeJob *job)
+{
+	const ScrapeParam *params = job->params.items;
+
+	for (size_t i = 0; i < job->params.count; i++)
+	{
+		size_t bytes = sizeof(PARAM_PREFIX) + strlen(params[i].name);
+		char *name;
+
+		if (params[i].values.count == 0)
+			continue;
+		name = label_builder_alloc(builder, bytes);
+		if (name == NULL)
+			return;
+		snprintf(name, bytes, PARAM_PREFIX "%s", params[i].name);
+		label_builder_set(builder, name, ((const char *const *) params[i].values.items)[0]);
+	}
+}
+
+static void
+set_labels(LabelBuilder *builder, const ScrapeJob *job, const ProfileKind *profile,
+		   const TargetGroup *group, const TargetLabels *labels)
+{
+	char *path;
+
+	label_builder_reset(builder);
+	label_builder_set(builder, "job", job->name);
+	label_builder_set(builder, "__scheme__", job->scheme);
+	label_builder_set(builder, "__name__", profile->name);
+	path = scrape_join_path(builder, job->path_prefix, profile->path);
+	if (path != NULL)
+		label_builder_set(builder, "__profile_path__", path);
+	set_params(builder, job);
+	for (size_t i = 0; i < group->labels.count; i++)
+		label_builder_set(builder, group->labels.labels[i].name, group->labels.labels[i].value);
+	for (size_t i = 0; i < labels->count; i++)
+		label_builder_set(builder, labels->labels[i].name, labels->labels[i].value);
+}
+
+static bool
+is_meta(const char *name)
+{
+	return strncmp(name, META_PREFIX, strlen(META_PREFIX)) == 0 && strcmp(name, "__name__") != 0;
+}
+
+/* What a series cannot have in a name becomes "_". */
+static char *
+series_name(const char *name)
+{
+	char *copy = strdup(name);
+
+	for (char *at = copy; at != NULL && *at != '\0'; at++)
+		if (!isalnum((unsigned char) *at) && *at != '_')
+			*at = '_';
+	if (copy != NULL && isdigit((unsigned char) copy[0]))
+		copy[0] = '_';
+	return copy;
+}
+
+/* Labels of series: names that become one in the end are an error, since no label shall go. */
+static bool
+take_labels(ScrapeTarget *target, const LabelBuilder *builder, char error[HTTP_ERROR_BYTES])
+{
+	target->labels = calloc(builder->count + 1, sizeof(BatchLabel));
+	for (size_t i = 0; target->labels != NULL && i < builder->count; i++)
+	{
+		const BatchLabel *from = &builder->labels[i];
+		BatchLabel *to = &target->labels[target->label_count];
+
+		if (is_meta(from->name))
+			continue;
+		*to = (BatchLabel){ series_name(from->name), strdup(from->value) };
+		target->label_count++;
+		if (to->name == NULL || to->value == NULL)
+			return false;
+		for (BatchLabel *other = target->labels; other < to; other++)
+			if (strcmp(other->name, to->name) == 0)
+			{
+				snprintf(error, HTTP_ERROR_BYTES, "Two labels become one: \"%.200s\"", to->name);
+				return false;
+			}
+	}
+	if (target->label_count > BATCH_MAX_LABELS)
+	{
+		snprintf(error, HTTP_ERROR_BYTES, "There are more than %d labels", BATCH_MAX_LABELS);
+		return false;
+	}
+	return target->labels != NULL;
+}
+
+static bool
+set_name(ScrapeTarget *target)
+{
+	char *url = http_url_public(target->url);
+	int length = url == NULL ? -1 : asprintf(&target->name, "%s %s", target->job->name, url);
+
+	free(url);
+	if (length < 0)
+		target->name = NULL;
+	return length >= 0;
+}
+
+static TargetMade
+make(ScrapeTarget *target, LabelBuilder *builder, char error[HTTP_ERROR_BYTES])
+{
+	error[0] = '\0';
+	target->url = scrape_make_url(builder, target->job, target->profile, error);
+	if (target->url == NULL || builder->failed)
+		return error[0] != '\0' ? TARGET_INVALID : TARGET_NO_MEMORY;
+	if (label_builder_get(builder, "__name__")[0] == '\0')
+		label_builder_set(builder, "__name__", target->profile->name);
+	label_builder_sort(builder);
+	if (!take_labels(target, builder, error))
+		return error[0] != '\0' ? TARGET_INVALID : TARGET_NO_MEMORY;
+	return set_name(target) && !builder->failed ? TARGET_MADE : TARGET_NO_MEMORY;
+}
+
+TargetMade
+scrape_target_make(ScrapeConfig *config, const ScrapeJob *job, const ProfileKind *profile,
+				   const TargetGroup *group, const TargetLabels *labels, LabelBuilder *scratch,
+				   ScrapeTarget **result, char error[HTTP_ERROR_BYTES])
+{
+	ScrapeTarget *target = calloc(1, sizeof(ScrapeTarget));
+	TargetMade made;
+
+	if (target == NULL)
+		return TARGET_NO_MEMORY;
+	*target = (ScrapeTarget){ .config = scrape_config_retain(config),
+							  .job = job,
+							  .profile = profile,
+							  .references = 1,
+							  .heap_at = SIZE_MAX };
+	set_labels(scratch, job, profile, group, labels);
+	made = make(target, scratch, error);
+	if (made == TARGET_MADE)
+		*result = target;
+	else
+		scrape_target_release(target);
+	return made;
+}
+
+void
+scrape_target_release(ScrapeTarget *target)
+{
+	if (target == NULL || --target->references > 0)
+		return;
+	for (size_t i = 0; i < target->label_count; i++)
+	{
+		free((char *) (uintptr_t) target->labels[i].name);
+		free((char *) (uintptr_t) target->labels[i].value);
+	}
+	free(target->labels);
+	free(target->name);
+	free(target->url);
+	scrape_config_release(target->config);
+	free(target);
+}
+
+bool
+scrape_target_equals(const ScrapeTarget *a, const ScrapeTarget *b)
+{
+	if (a->config != b->config || a->job != b->job || a->profile != b->profile ||
+		a->label_count != b->label_count || strcmp(a->url, b->url) != 0)
+		return false;
+	for (size_t i = 0; i < a->label_count; i++)
+		if (strcmp(a->labels[i].name, b->labels[i].name) != 0 ||
+			strcmp(a->labels[i].value, b->labels[i].value) != 0)
+			return false;
+	return true;
+}

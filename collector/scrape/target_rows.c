@@ -1,0 +1,279 @@
+/*
+ * target_rows.c
+ *		Rows of targets into the database.
+ */
+#include "scrape/target_rows.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "database/session.h"
+
+struct TargetStore
+{
+	char *conninfo;
+	Session session; /* of the thread */
+	int stop_fd;
+	pthread_t thread;
+	pthread_mutex_t lock; /* guards what follows */
+	pthread_cond_t changed;
+	TargetRows rows;
+	bool has_rows;
+	bool failed;
+	bool stops;
+};
+
+/* --- rows --- */
+
+void
+target_rows_begin(TargetRows *rows, size_t count)
+{
+	*rows = (TargetRows){ .count = count };
+	wire_array(&rows->names, WIRE_TEXT, count);
+	wire_array(&rows->labels, WIRE_TEXT, count);
+	wire_array(&rows->healths, WIRE_TEXT, count);
+	wire_array(&rows->errors, WIRE_TEXT, count);
+	wire_array(&rows->times, WIRE_TIMESTAMPTZ, count);
+	wire_array(&rows->durations, WIRE_INT8, count);
+	wire_array(&rows->samples, WIRE_INT8, count);
+}
+
+static void
+put_json_text(Buffer *buffer, const char *text)
+{
+	buffer_put_bytes(buffer, "\"", 1);
+	for (; *text != '\0'; text++)
+	{
+		char escape[JSON_ESCAPE_BYTES];
+
+		if (json_escape((unsigned char) *text, escape))
+			buffer_put_bytes(buffer, escape, strlen(escape));
+		else
+			buffer_put_bytes(buffer, text, 1);
+	}
+	buffer_put_bytes(buffer, "\"", 1);
+}
+
+static void
+put_labels(Buffer *buffer, const ScrapeTarget *target)
+{
+	size_t begun = wire_begin(buffer);
+
+	buffer_put_bytes(buffer, "{", 1);
+	for (size_t i = 0; i < target->label_count; i++)
+	{
+		if (i > 0)
+			buffer_put_bytes(buffer, ",", 1);
+		put_json_text(buffer, target->labels[i].name);
+		buffer_put_bytes(buffer, ":", 1);
+		put_json_text(buffer, target->labels[i].value);
+	}
+	buffer_put_bytes(buffer, "}", 1);
+	wire_end(buffer, begun);
+}
+
+void
+target_rows_add(TargetRows *rows, const ScrapeTarget *target)
+{
+	static const char *const healths[] = {
+		[TARGET_UNKNOWN] = "unknown",
+		[TARGET_UP] = "up",
+		[TARGET_DOWN] = "down",
+	};
+	const TargetState *state = &target->state;
+
+	wire_text_element(&rows->names, target->name);
+	put_labels(&rows->labels, target);
+	wire_text_element(&rows->healths, healths[state->health]);
+	wire_text_element(&rows->errors, state->error);
+	wire_timestamp_element(&rows->times, state->time_us);
+	wire_int8_element(&rows->durations, state->duration_us);
+	wire_int8_element(&rows->samples, state->samples);
+}
+
+void
+target_rows_fini(TargetRows *rows)
+{
+	buffer_fini(&rows->names);
+	buffer_fini(&rows->labels);
+	buffer_fini(&rows->healths);
+	buffer_fini(&rows->errors);
+	buffer_fini(&rows->times);
+	buffer_fini(&rows->durations);
+	buffer_fini(&rows->samples);
+	*rows = (TargetRows){ 0 };
+}
+
+/* --- the thread --- */
+
+/* Times of 1970 stand for targets that were not scraped yet. */
+static DbOutcome
+store_rows(TargetStore *store, const TargetRows *rows, DbError *error)
+{
+	const Statement statement = {
+		.sql = "INSERT INTO profstore.targets AS t"
+			   " (name, labels, health, last_error, last_seen, last_scrape, duration, samples)"
+			   " SELECT r.name, r.labels::jsonb, r.health, NULLIF(r.error, ''),"
+			   " COALESCE(s.scraped, pg_catalog.now()), s.scraped,"
+			   " pg_catalog.make_interval(secs => r.duration / 1e6), r.samples"
+			   " FROM ROWS FROM (pg_catalog.unnest($1), pg_catalog.unnest($2),"
+			   " pg_catalog.unnest($3), pg_catalog.unnest($4), pg_catalog.unnest($5),"
+			   " pg_catalog.unnest($6), pg_catalog.unnest($7))"
+			   " AS r(name, labels, health, error, time, duration, samples),"
+			   " LATERAL (SELECT NULLIF(r.time, '1970-01-01 00:00:00+00') AS scraped) AS s"
+			   " ORDER BY r.name"
+			   " ON CONFLICT (name, role) DO UPDATE SET labels = excluded.labels,"
+			   " health = excluded.health, last_error = excluded.last_error,"
+			   " last_seen = CASE excluded.health WHEN 'up' THEN excluded.last_seen"
+			   " ELSE t.last_seen END,"
+			   " last_scrape = COALESCE(excluded.last_scrape, t.last_scrape),"
+			   " duration = excluded.duration, samples = excluded.samples",
+		.failure = "could not store the state of targets",
+		.keep = true,
+		.param_count = 7,
+		.params = { { WIRE_TEXT_ARRAY, &rows->names },
+					{ WIRE_TEXT_ARRAY, &rows->labels },
+					{ WIRE_TEXT_ARRAY, &rows->healths },
+					{ WIRE_TEXT_ARRAY, &rows->errors },
+					{ WIRE_TIMESTAMPTZ_ARRAY, &rows->times },
+					{ WIRE_INT8_ARRAY, &rows->durations },
+					{ WIRE_INT8_ARRAY, &rows->samples } }
+	};
+	DbOutcome outcome = session_open(&store->session, store->conninfo, error);
+	Result *result;
+
+	if (outcome != DB_OK)
+		return outcome;
+	outcome = connection_run(&store->session.connection, &statement, 1, &result, error);
+	if (outcome == DB_OK)
+		result_free(result);
+	return outcome;
+}
+
+static void *
+store_main(void *argument)
+{
+	TargetStore *store = argument;
+	DbError error;
+
+	pthread_mutex_lock(&store->lock);
+	while (store->has_rows || !store->stops)
+	{
+		DbOutcome outcome;
+
+		if (!store->has_rows)
+		{
+			pthread_cond_wait(&store->changed, &store->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&store->lock);
+		outcome = store_rows(store, &store->rows, &error);
+		if (outcome != DB_OK && outcome != DB_STOPPED)
+			log_event(LOG_WARNING, "scrape", "could not store the state of targets",
+					  log_text("detail", error.failure.detail));
+		pthread_mutex_lock(&store->lock);
+		target_rows_fini(&store->rows);
+		store->failed = outcome != DB_OK;
+		store->has_rows = false;
+		pthread_cond_broadcast(&store->changed);
+	}
+	pthread_mutex_unlock(&store->lock);
+	return NULL;
+}
+
+static int
+start(TargetStore *store)
+{
+	store->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	store->session.connection.wake_fd = store->stop_fd;
+	if (store->conninfo == NULL || store->stop_fd < 0)
+		return -ENOMEM;
+	return -pthread_create(&store->thread, NULL, store_main, store);
+}
+
+static void
+destroy(TargetStore *store)
+{
+	connection_close(&store->session.connection);
+	target_rows_fini(&store->rows);
+	pthread_cond_destroy(&store->changed);
+	pthread_mutex_destroy(&store->lock);
+	if (store->stop_fd >= 0)
+		close(store->stop_fd);
+	free(store->conninfo);
+	free(store);
+}
+
+int
+target_store_create(const char *conninfo, TargetStore **result)
+{
+	TargetStore *store = calloc(1, sizeof(TargetStore));
+	pthread_condattr_t attributes;
+	int err;
+
+	if (store == NULL)
+		return -ENOMEM;
+	pthread_mutex_init(&store->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&store->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
+	store->conninfo = strdup(conninfo);
+	err = start(store);
+	if (err != 0)
+		destroy(store);
+	else
+		*result = store;
+	return err;
+}
+
+bool
+target_store_is_idle(TargetStore *store, bool *failed)
+{
+	bool idle;
+
+	pthread_mutex_lock(&store->lock);
+	idle = !store->has_rows;
+	*failed = idle && store->failed;
+	if (idle)
+		store->failed = false;
+	pthread_mutex_unlock(&store->lock);
+	return idle;
+}
+
+void
+target_store_put(TargetStore *store, TargetRows *rows)
+{
+	pthread_mutex_lock(&store->lock);
+	store->rows = *rows;
+	store->has_rows = true;
+	pthread_cond_broadcast(&store->changed);
+	pthread_mutex_unlock(&store->lock);
+}
+
+void
+target_store_free(TargetStore *store, int64_t deadline_ms)
+{
+	int64_t end_ns = clock_ns(CLOCK_MONOTONIC) + deadline_ms * 1000000;
+	const struct timespec until = { end_ns / 1000000000, end_ns % 1000000000 };
+	int err = 0;
+
+	if (store == NULL)
+		return;
+	pthread_mutex_lock(&store->lock);
+	store->stops = true;
+	pthread_cond_broadcast(&store->changed);
+	while (store->has_rows && err == 0)
+		err = pthread_cond_timedwait(&store->changed, &store->lock, &until);
+	pthread_mutex_unlock(&store->lock);
+	(void) eventfd_write(store->stop_fd, 1); /* ends a statement that still runs */
+	pthread_join(store->thread, NULL);
+	destroy(store);
+}

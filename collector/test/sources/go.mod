@@ -1,0 +1,3 @@
+module profstore/sources
+
+go 1.19
