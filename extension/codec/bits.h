@@ -35,6 +35,7 @@ pfs_store_bits(uint8_t *bytes, uint32_t bit, uint64_t value)
 typedef struct PfsGroupList
 {
 	uint32_t count;
+	bool wanted[PFS_BLOCK_ROWS + 1];
 	uint16_t rows[PFS_BLOCK_ROWS + 1];
 	uint16_t starts[PFS_BLOCK_ROWS + 1]; /* and the end of the last group */
 } PfsGroupList;

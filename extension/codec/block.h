@@ -44,6 +44,7 @@ typedef struct PfsBlockGroups
 	const int64_t *lengths; /* rows of each, minus 1; they add up to the block's rows */
 	bool has_value_each;	/* the block's values are the groups' */
 	const int64_t *sums;	/* of each: values minus least, in units; NULL: not known */
+	const bool *wanted;		/* groups whose rows are to be decoded; NULL: all */
 	int64_t least;			/* of sums */
 	uint64_t unit;
 } PfsBlockGroups;

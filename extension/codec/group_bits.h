@@ -20,6 +20,7 @@ typedef struct PfsRisingPlan
 	uint64_t range; /* 0: not planned yet */
 	uint32_t most_rows;
 	uint8_t modes[PFS_BLOCK_ROWS + 1];
+	uint16_t bits[PFS_BLOCK_ROWS + 1]; /* of the group bits */
 } PfsRisingPlan;
 
 /*
@@ -34,7 +35,8 @@ bool pfs_parted_draft(const uint64_t *units, const PfsBlockGroups *groups, PfsBl
 /*
  * Units from symbols[] and group bits. group_bits has PFS_GROUP_BITS_MAX_BYTES and 16 bytes more,
  * of which the first are the block's; units has room for the block's rows and
- * PFS_GROUP_SLACK_VALUES. False: groups and bits do not fit together.
+ * PFS_GROUP_SLACK_VALUES; those of rows that are not wanted may be any. False: groups and bits do
+ * not fit together.
  */
 bool pfs_rising_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
 						const uint64_t *symbols, const uint8_t *group_bits, PfsRisingPlan *plan,

@@ -102,6 +102,35 @@ unpack_parts(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t count, 
 	return true;
 }
 
+/* Moves *bit behind the parts of so many rows; false where they exceed the bits. */
+static inline bool
+skip_parts(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t count, unsigned low)
+{
+	uint32_t at = *bit + count * low;
+
+	for (uint32_t left = count; left > 0; at += PFS_WORD_BITS)
+	{
+		uint64_t word;
+		uint32_t ones;
+
+		if (at >= end)
+			return false;
+		word = pfs_load_word(bytes, at);
+		ones = (uint32_t) __builtin_popcountll(word);
+		if (ones < left)
+		{
+			left -= ones;
+			continue;
+		}
+		while (--left > 0)
+			word &= word - 1;
+		at += (uint32_t) __builtin_ctzll(word) + 1;
+		break;
+	}
+	*bit = at;
+	return true;
+}
+
 /* Restores the rows of a group; false where the bits do not part its sum. */
 static inline bool
 restore_group(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t rows, uint64_t sum,
@@ -117,12 +146,14 @@ restore_group(const uint8_t *bytes, uint32_t *bit, uint32_t end, uint32_t rows, 
 	return total <= sum;
 }
 
-bool
-pfs_parted_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
-				   const uint8_t *group_bits, uint64_t *units)
+/* Made twice, so that nothing is asked of each group where all are wanted (NULL). */
+static inline __attribute__((always_inline)) bool
+restore(const PfsBlockShape *shape, const PfsBlockGroups *groups, const bool *wanted,
+		const uint8_t *group_bits, uint64_t *units)
 {
 	uint16_t parted[PFS_BLOCK_ROWS]; /* groups that have a sum, and where their rows begin */
 	uint16_t starts[PFS_BLOCK_ROWS];
+	bool is_wanted[PFS_BLOCK_ROWS];
 	uint32_t parted_count = 0;
 	uint32_t row = 0;
 	uint32_t bit = 0;
@@ -131,6 +162,8 @@ pfs_parted_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
 	{
 		parted[parted_count] = (uint16_t) group;
 		starts[parted_count] = (uint16_t) row;
+		if (wanted != NULL)
+			is_wanted[parted_count] = wanted[group];
 		parted_count += groups->sums[group] != 0;
 		row += (uint32_t) groups->lengths[group] + 1;
 	}
@@ -139,10 +172,21 @@ pfs_parted_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
 	{
 		uint32_t rows = (uint32_t) groups->lengths[parted[i]] + 1;
 		uint64_t sum = (uint64_t) groups->sums[parted[i]];
+		uint32_t end = shape->group_bytes * 8;
 
 		if (sum > rows * shape->range ||
-			!restore_group(group_bits, &bit, shape->group_bytes * 8, rows, sum, units + starts[i]))
+			!(wanted == NULL || is_wanted[i]
+				  ? restore_group(group_bits, &bit, end, rows, sum, units + starts[i])
+				  : skip_parts(group_bits, &bit, end, rows - 1, low_bits_of(sum, rows))))
 			return false;
 	}
 	return pfs_bytes_of_bits(bit) == shape->group_bytes;
+}
+
+bool
+pfs_parted_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
+				   const uint8_t *group_bits, uint64_t *units)
+{
+	return groups->wanted == NULL ? restore(shape, groups, NULL, group_bits, units)
+								  : restore(shape, groups, groups->wanted, group_bits, units);
 }

@@ -39,6 +39,7 @@ plan_rising(PfsRisingPlan *plan, uint64_t range)
 			plan->modes[rows] = MODE_SYMBOLS;
 		else
 			plan->modes[rows] = most <= apart ? MODE_BITMAP : (uint8_t) low;
+		plan->bits[rows] = (uint16_t) best;
 	}
 }
 
@@ -147,21 +148,19 @@ unpack_places(const uint8_t *bytes, uint32_t bit, uint32_t bits, uint32_t rows, 
 }
 
 /*
- * Reads a group's bits, and moves *bit behind them; false where not just `rows` bits are set.
- * Places in a bitmap are the numbers themselves.
+ * Reads a group's bits; false where not just `rows` bits are set. Places in a bitmap are the
+ * numbers themselves.
  */
 static inline bool
-unpack_rising(const uint8_t *bytes, uint32_t *bit, uint32_t rows, uint64_t range, uint8_t mode,
+unpack_rising(const uint8_t *bytes, uint32_t bit, uint32_t rows, uint64_t range, uint8_t mode,
 			  uint64_t *units)
 {
 	unsigned low = mode == MODE_BITMAP ? 0 : mode;
-	uint32_t start = *bit;
 	uint32_t bits = mode == MODE_BITMAP ? (uint32_t) range + 1 : rows + (uint32_t) (range >> low);
 
-	*bit += bits + rows * low;
 	if (low > 0)
-		return unpack_places(bytes, start, bits, rows, low, units);
-	if (!unpack_places(bytes, start, bits, rows, 0, units))
+		return unpack_places(bytes, bit, bits, rows, low, units);
+	if (!unpack_places(bytes, bit, bits, rows, 0, units))
 		return false;
 	for (uint32_t row = 0; mode == 0 && row < rows; row++)
 		units[row] -= row;
@@ -172,8 +171,9 @@ unpack_rising(const uint8_t *bytes, uint32_t *bit, uint32_t rows, uint64_t range
  * Lists the groups whose rows are not symbols; returns the rows of the others. A branch would cost
  * more than the stores.
  */
-static inline uint32_t
-list_apart(const PfsBlockGroups *groups, const PfsRisingPlan *plan, PfsGroupList *list)
+static inline __attribute__((always_inline)) uint32_t
+list_apart(const PfsBlockGroups *groups, const bool *wanted, const PfsRisingPlan *plan,
+		   PfsGroupList *list)
 {
 	uint32_t count = 0;
 	uint32_t rows_apart = 0;
@@ -186,6 +186,8 @@ list_apart(const PfsBlockGroups *groups, const PfsRisingPlan *plan, PfsGroupList
 
 		list->rows[count] = (uint16_t) rows;
 		list->starts[count] = (uint16_t) row;
+		if (wanted != NULL)
+			list->wanted[count] = wanted[group];
 		count += is_apart;
 		rows_apart += is_apart ? rows : 0;
 		row += rows;
@@ -195,18 +197,17 @@ list_apart(const PfsBlockGroups *groups, const PfsRisingPlan *plan, PfsGroupList
 	return row - rows_apart;
 }
 
-bool
-pfs_rising_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
-				   const uint64_t *symbols, const uint8_t *group_bits, PfsRisingPlan *plan,
-				   uint64_t *units)
+/* Made twice, so that nothing is asked of each group where all are wanted (NULL). */
+static inline __attribute__((always_inline)) bool
+restore(const PfsBlockShape *shape, const PfsBlockGroups *groups, const bool *wanted,
+		const uint64_t *symbols, const uint8_t *group_bits, const PfsRisingPlan *plan,
+		uint64_t *units)
 {
 	PfsGroupList apart;
 	uint32_t row = 0; /* behind the last group apart */
 	uint32_t bit = 0;
 
-	if (plan->range != shape->range)
-		plan_rising(plan, shape->range);
-	if (list_apart(groups, plan, &apart) != shape->symbols.count)
+	if (list_apart(groups, wanted, plan, &apart) != shape->symbols.count)
 		return false;
 	for (uint32_t i = 0; i <= apart.count; i++)
 	{
@@ -220,9 +221,24 @@ pfs_rising_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
 		if (i == apart.count)
 			break;
 		row = start + rows;
-		if (rows > plan->most_rows ||
-			!unpack_rising(group_bits, &bit, rows, shape->range, plan->modes[rows], units + start))
+		if (rows > plan->most_rows)
 			return false;
+		if ((wanted == NULL || apart.wanted[i]) &&
+			!unpack_rising(group_bits, bit, rows, shape->range, plan->modes[rows], units + start))
+			return false;
+		bit += plan->bits[rows];
 	}
 	return pfs_bytes_of_bits(bit) == shape->group_bytes;
+}
+
+bool
+pfs_rising_restore(const PfsBlockShape *shape, const PfsBlockGroups *groups,
+				   const uint64_t *symbols, const uint8_t *group_bits, PfsRisingPlan *plan,
+				   uint64_t *units)
+{
+	if (plan->range != shape->range)
+		plan_rising(plan, shape->range);
+	if (groups->wanted == NULL)
+		return restore(shape, groups, NULL, symbols, group_bits, plan, units);
+	return restore(shape, groups, groups->wanted, symbols, group_bits, plan, units);
 }

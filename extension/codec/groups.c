@@ -338,18 +338,6 @@ pfs_groups_place(const PfsGroupsDecoder *decoder, uint32_t block, uint32_t *firs
 	*count = decoder->firsts[block + 1] - *first;
 }
 
-uint32_t
-pfs_groups_known(const PfsGroupsDecoder *decoder, uint32_t block, const int64_t **lengths)
-{
-	uint32_t first;
-	uint32_t count = 0;
-
-	*lengths = decoder->block_lengths;
-	if (decoder->block == block)
-		pfs_groups_place(decoder, block, &first, &count);
-	return count;
-}
-
 PfsStreamDecoder *
 pfs_groups_lengths_stream(PfsGroupsDecoder *decoder)
 {

@@ -67,12 +67,6 @@ void pfs_groups_close(PfsGroupsDecoder *decoder); /* accepts NULL */
 PfsStatus pfs_groups_block(PfsGroupsDecoder *decoder, uint32_t block, PfsBlockGroups *groups,
 						   uint32_t *first, PfsError *error);
 
-/*
- * Lengths, minus 1, of the groups of the block of rows that was read last, if it is this one;
- * returns how many there are, 0 if it is not.
- */
-uint32_t pfs_groups_known(const PfsGroupsDecoder *decoder, uint32_t block, const int64_t **lengths);
-
 /* The first group of a block of rows, and how many there are. */
 void pfs_groups_place(const PfsGroupsDecoder *decoder, uint32_t block, uint32_t *first,
 					  uint32_t *count);

@@ -182,16 +182,20 @@ bool pfs_reader_column_range(const PfsSegmentReader *reader, int column, int64_t
  */
 PfsStatus pfs_reader_block(PfsSegmentReader *reader, int column, uint32_t block, int64_t *values,
 						   bool *nulls, bool *has_nulls, PfsError *error);
+/* The same, but rows of the block's groups that are not wanted may get any value. */
+PfsStatus pfs_reader_block_of_groups(PfsSegmentReader *reader, int column, uint32_t block,
+									 const bool *wanted, int64_t *values, bool *nulls,
+									 bool *has_nulls, PfsError *error);
 
 /* Whether the rows of each group have one value in a column. */
 bool pfs_reader_is_by_group(const PfsSegmentReader *reader, int column);
 
 /*
- * How the rows of a block are grouped, if decoding some column of it has told: how many rows each
- * group has, minus 1, until another block is decoded. Returns the number of groups, 0: not known.
+ * How the rows of a block are grouped: its first group, how many there are, and how many rows each
+ * has, minus 1, until another block is decoded. The groups' stream must be loaded.
  */
-uint32_t pfs_reader_block_groups(const PfsSegmentReader *reader, uint32_t block,
-								 const int64_t **lengths);
+PfsStatus pfs_reader_block_groups(PfsSegmentReader *reader, uint32_t block, uint32_t *first,
+								  uint32_t *count, const int64_t **lengths, PfsError *error);
 
 /* Groups of the segment; 0 where rows are not grouped. */
 uint32_t pfs_reader_group_count(const PfsSegmentReader *reader);

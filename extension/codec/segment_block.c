@@ -42,6 +42,7 @@ read_block_groups(PfsSegmentReader *reader, uint32_t block, PfsBlockGroups *grou
 {
 	PfsStatus status;
 
+	*groups = (PfsBlockGroups){ 0 };
 	if (reader->groups == NULL)
 		return pfs_reader_fail(error, PFS_CORRUPT, "block rests on groups that the segment lacks",
 							   0);
@@ -187,7 +188,7 @@ read_sums(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t firs
 /* Decodes a block that rests on groups, and perhaps on their sums. */
 static PfsStatus
 read_beside_groups(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t block,
-				   int64_t *values, PfsError *error)
+				   const bool *wanted, int64_t *values, PfsError *error)
 {
 	int64_t sums[PFS_BLOCK_ROWS];
 	PfsBlockGroups groups;
@@ -201,6 +202,7 @@ read_beside_groups(PfsSegmentReader *reader, const PfsReaderColumn *column, uint
 	}
 	if (status != PFS_OK)
 		return status;
+	groups.wanted = wanted;
 	error->stream = column->value_stream;
 	return pfs_stream_block(reader->streams[column->value_stream].decoder, block, &groups, values,
 							error);
@@ -209,7 +211,7 @@ read_beside_groups(PfsSegmentReader *reader, const PfsReaderColumn *column, uint
 /* Decodes a block of a column's value stream, of whatever kind. */
 static PfsStatus
 read_values(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t block,
-			int64_t *values, PfsError *error)
+			const bool *wanted, int64_t *values, PfsError *error)
 {
 	PfsStreamDecoder *decoder = reader->streams[column->value_stream].decoder;
 
@@ -219,13 +221,20 @@ read_values(PfsSegmentReader *reader, const PfsReaderColumn *column, uint32_t bl
 	if (column->is_above || column->measure >= 0)
 		return read_above(reader, column, block, values, error);
 	if (pfs_stream_block_needs_groups(decoder, block))
-		return read_beside_groups(reader, column, block, values, error);
+		return read_beside_groups(reader, column, block, wanted, values, error);
 	return pfs_stream_block(decoder, block, NULL, values, error);
 }
 
 PfsStatus
 pfs_reader_block(PfsSegmentReader *reader, int column, uint32_t block, int64_t *values, bool *nulls,
 				 bool *has_nulls, PfsError *error)
+{
+	return pfs_reader_block_of_groups(reader, column, block, NULL, values, nulls, has_nulls, error);
+}
+
+PfsStatus
+pfs_reader_block_of_groups(PfsSegmentReader *reader, int column, uint32_t block, const bool *wanted,
+						   int64_t *values, bool *nulls, bool *has_nulls, PfsError *error)
 {
 	const PfsReaderColumn *source = &reader->columns[column];
 	uint32_t rows = pfs_block_rows(reader->row_count, block);
@@ -241,7 +250,7 @@ pfs_reader_block(PfsSegmentReader *reader, int column, uint32_t block, int64_t *
 	if (source->is_shared)
 		return read_base(reader, source, block, values, error);
 	if (reader->streams[source->value_stream].length > 0)
-		return read_values(reader, source, block, values, error);
+		return read_values(reader, source, block, wanted, values, error);
 	fill(values, source->least, rows);
 	return PFS_OK;
 }
@@ -255,10 +264,16 @@ pfs_reader_is_by_group(const PfsSegmentReader *reader, int column)
 		   (source->has_values && source->null_stream < 0 && source->least == source->greatest);
 }
 
-uint32_t
-pfs_reader_block_groups(const PfsSegmentReader *reader, uint32_t block, const int64_t **lengths)
+PfsStatus
+pfs_reader_block_groups(PfsSegmentReader *reader, uint32_t block, uint32_t *first, uint32_t *count,
+						const int64_t **lengths, PfsError *error)
 {
-	return reader->groups == NULL ? 0 : pfs_groups_known(reader->groups, block, lengths);
+	PfsBlockGroups groups;
+	PfsStatus status = read_block_groups(reader, block, &groups, first, error);
+
+	*count = groups.count;
+	*lengths = groups.lengths;
+	return status;
 }
 
 /* Whether groups first .. first+count-1 are there. */

@@ -302,7 +302,9 @@ read_values_block(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t
 				  int64_t *values, PfsError *error)
 {
 	int64_t block_lengths[PFS_BLOCK_ROWS];
-	PfsBlockGroups groups = { decoder->shapes[block].row_count, block_lengths, true, NULL, 0, 0 };
+	PfsBlockGroups groups = { .count = decoder->shapes[block].row_count,
+							  .lengths = block_lengths,
+							  .has_value_each = true };
 	PfsStatus status;
 
 	if (lengths == NULL || !pfs_stream_block_needs_groups(decoder, block))

@@ -14,12 +14,14 @@ pfs_bucket_sums_begin(PfsSeriesSums *rest, int32 series_count, TimestampTz from,
 	PfsBucketSums *sums;
 	TimestampTz first;
 	uint64 bucket_count;
+	uint64 span;
 
 	if (TIMESTAMP_NOT_FINITE(from) || TIMESTAMP_NOT_FINITE(to) || from >= to)
 		return NULL;
 	first = pfs_bucket_start(from, step_us);
-	bucket_count = ((uint64) (to - 1) - (uint64) first) / (uint64) step_us + 1;
-	if (bucket_count > bytes / sizeof(int64) / (Size) Max(series_count, 1))
+	span = (uint64) (to - 1) - (uint64) first;
+	bucket_count = span / (uint64) step_us + 1;
+	if (span > PG_INT64_MAX || bucket_count > bytes / sizeof(int64) / (Size) Max(series_count, 1))
 		return NULL;
 	sums = palloc(sizeof(PfsBucketSums));
 	*sums = (PfsBucketSums){ .rest = rest,

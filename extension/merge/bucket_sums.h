@@ -37,13 +37,13 @@ void pfs_bucket_sums_end(PfsBucketSums *sums);
 /*
  * A sum that would not fit goes to the rest, and begins again. Divisions would cost the most. A
  * half more keeps beginnings of buckets, which most times are, out of reach of rounding; so what is
- * corrected is a range of decades.
+ * corrected is a range of decades. Signed numbers become doubles, and back, by one instruction.
  */
 static inline void
 pfs_bucket_sums_add(PfsBucketSums *sums, int32 series, TimestampTz time, int64 value)
 {
 	uint64 offset = (uint64) time - (uint64) sums->first;
-	uint64 bucket = (uint64) (((double) offset + 0.5) * sums->per_us);
+	uint64 bucket = (uint64) (int64) (((double) (int64) offset + 0.5) * sums->per_us);
 	int64 *cell;
 	int64 sum;
 

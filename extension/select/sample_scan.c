@@ -8,6 +8,7 @@
  *    row into arrays of the scan.
  * 3. Of a tier of an instant type, rows below stack 0 are scrapes: they are put aside and come as a
  *    block of their own, before the next block of sums is read.
+ * 4. Stacks are judged by the block scan, or here where it cannot.
  */
 #include "select/sample_scan.h"
 
@@ -56,6 +57,7 @@ struct PfsSampleScan
 	int asked;					 /* columns that the caller wants, of those that are read */
 	int positions[COLUMN_COUNT]; /* of a column among those asked for, or NOT_READ */
 	int column_count;
+	PfsVerdicts verdicts; /* judge is NULL where all stacks pass */
 
 	/* the open partition */
 	Relation relation;
@@ -70,6 +72,7 @@ struct PfsSampleScan
 
 	/* sums of instant types: the scrapes beside them */
 	bool has_scrapes; /* the open partition's rows are such */
+	bool judges;	  /* its stacks are judged here, in rows */
 	uint32 scrape_count;
 	int64 *scrape_buckets; /* ROWS_PER_BLOCK values each */
 	int64 *scrape_series;
@@ -107,14 +110,8 @@ prepare_scrapes(PfsSampleScan *scan)
 	scan->zeros = palloc0(ROWS_PER_BLOCK * sizeof(int64));
 }
 
-PfsSampleScan *
-pfs_sample_scan_begin(const PfsSelection *selection, int columns)
-{
-	return pfs_sample_scan_begin_sums(selection, columns, PFS_PART_ROWS);
-}
-
-PfsSampleScan *
-pfs_sample_scan_begin_sums(const PfsSelection *selection, int columns, PfsSegmentPart sums)
+static PfsSampleScan *
+begin(const PfsSelection *selection, int columns, PfsSegmentPart sums, PfsVerdicts verdicts)
 {
 	PfsSampleScan *scan = palloc0(sizeof(PfsSampleScan));
 	Oid relid = pfs_relation_find("samples");
@@ -123,6 +120,7 @@ pfs_sample_scan_begin_sums(const PfsSelection *selection, int columns, PfsSegmen
 	pfs_last_scan_begin();
 	scan->selection = selection;
 	scan->sums = sums;
+	scan->verdicts = verdicts;
 	scan->snapshot = GetActiveSnapshot();
 	scan->asked = columns;
 	for (int i = 0; i < PFS_TIER_COUNT; i++)
@@ -143,6 +141,26 @@ pfs_sample_scan_begin_sums(const PfsSelection *selection, int columns, PfsSegmen
 	return scan;
 }
 
+PfsSampleScan *
+pfs_sample_scan_begin(const PfsSelection *selection, int columns)
+{
+	return pfs_sample_scan_begin_sums(selection, columns, PFS_PART_ROWS);
+}
+
+PfsSampleScan *
+pfs_sample_scan_begin_sums(const PfsSelection *selection, int columns, PfsSegmentPart sums)
+{
+	return begin(selection, columns, sums, (PfsVerdicts){ 0 });
+}
+
+PfsSampleScan *
+pfs_sample_scan_begin_judged(const PfsSelection *selection, int columns, PfsJudgeStacks judge,
+							 void *state)
+{
+	return begin(selection, columns, PFS_PART_ROWS,
+				 (PfsVerdicts){ .judge = judge, .state = state });
+}
+
 static void
 open_block_scan(PfsSampleScan *scan)
 {
@@ -160,6 +178,9 @@ open_block_scan(PfsSampleScan *scan)
 	bool from_rows =
 		scan->has_scrapes && (scan->sums == PFS_PART_SCRAPES || scan->positions[TIME] != NOT_READ);
 
+	bool judged = scan->verdicts.judge != NULL && !scan->judges;
+
+	scan->verdicts.attnum = scan->attnums[STACK];
 	for (int i = 0; i < COLUMN_COUNT; i++)
 	{
 		if (scan->positions[i] != NOT_READ)
@@ -172,6 +193,7 @@ open_block_scan(PfsSampleScan *scan)
 												.attnums = attnums,
 												.filter_count = lengthof(filters),
 												.filters = filters,
+												.verdicts = judged ? &scan->verdicts : NULL,
 												.sums = from_rows ? PFS_PART_ROWS : scan->sums,
 												.rollup_width = PG_INT64_MAX });
 }
@@ -192,6 +214,8 @@ open_table_scan(PfsSampleScan *scan)
 static void
 open_partition(PfsSampleScan *scan, Oid relid)
 {
+	bool is_columnar;
+
 	/* locked by pfs_partitions_collect */
 	scan->relation = table_open(relid, NoLock);
 	if (scan->relation->rd_rel->relkind != RELKIND_RELATION)
@@ -203,7 +227,9 @@ open_partition(PfsSampleScan *scan, Oid relid)
 		scan->attnums[i] = get_attnum(relid, COLUMN_NAMES[i]);
 	scan->is_tier = scan->next_partition > list_length(scan->partitions) - scan->tier_partitions;
 	scan->has_scrapes = scan->is_tier && !scan->selection->delta;
-	if (scan->relation->rd_rel->relam == get_table_am_oid("profstore", true))
+	is_columnar = scan->relation->rd_rel->relam == get_table_am_oid("profstore", true);
+	scan->judges = scan->verdicts.judge != NULL && (!is_columnar || scan->has_scrapes);
+	if (is_columnar)
 		open_block_scan(scan);
 	else
 		open_table_scan(scan);
@@ -277,7 +303,7 @@ fill_from_table(PfsSampleScan *scan, const int64 **columns)
 }
 
 static uint32
-fill_from_blocks(PfsSampleScan *scan, const int64 **columns, PfsSampleBlock *samples)
+fill_from_blocks(PfsSampleScan *scan, const int64 **columns)
 {
 	PfsBlock block;
 
@@ -285,8 +311,6 @@ fill_from_blocks(PfsSampleScan *scan, const int64 **columns, PfsSampleBlock *sam
 		return 0;
 	for (int i = 0; i < COLUMN_COUNT; i++)
 		columns[i] = scan->positions[i] == NOT_READ ? NULL : block.values[scan->positions[i]];
-	samples->group_count = scan->has_scrapes ? 0 : block.group_count;
-	samples->group_lengths = block.group_lengths;
 	return block.row_count;
 }
 
@@ -321,6 +345,23 @@ split_scrapes(PfsSampleScan *scan, const int64 **columns, uint32 row_count)
 	return sum_count;
 }
 
+/* Leaves the rows of stacks that pass; returns how many. */
+static uint32
+judge_rows(PfsSampleScan *scan, uint32 row_count)
+{
+	bool passes[ROWS_PER_BLOCK];
+	uint32 kept = 0;
+
+	scan->verdicts.judge(scan->verdicts.state, scan->rows[STACK], row_count, passes);
+	for (uint32 row = 0; row < row_count; row++)
+	{
+		for (int i = 0; i < COLUMN_COUNT; i++)
+			scan->rows[i][kept] = scan->rows[i][row];
+		kept += passes[row];
+	}
+	return kept;
+}
+
 static void
 give_block(const PfsSampleScan *scan, const int64 **columns, const int64 *scrapes,
 		   PfsSampleBlock *block)
@@ -340,7 +381,6 @@ give_scrapes(PfsSampleScan *scan, PfsSampleBlock *block)
 										   scan->zeros };
 
 	block->row_count = scan->scrape_count;
-	block->group_count = 0;
 	scan->scrape_count = 0;
 	give_block(scan, columns, scan->scrape_times, block);
 }
@@ -370,9 +410,8 @@ pfs_sample_scan_next(PfsSampleScan *scan, PfsSampleBlock *block)
 				return false;
 			open_partition(scan, list_nth_oid(scan->partitions, scan->next_partition++));
 		}
-		block->group_count = 0;
-		block->row_count = scan->block_scan ? fill_from_blocks(scan, columns, block)
-											: fill_from_table(scan, columns);
+		block->row_count =
+			scan->block_scan ? fill_from_blocks(scan, columns) : fill_from_table(scan, columns);
 		if (block->row_count == 0)
 		{
 			close_partition(scan);
@@ -380,6 +419,8 @@ pfs_sample_scan_next(PfsSampleScan *scan, PfsSampleBlock *block)
 		}
 		if (scan->has_scrapes)
 			block->row_count = split_scrapes(scan, columns, block->row_count);
+		if (scan->judges)
+			block->row_count = judge_rows(scan, block->row_count);
 		if (block->row_count > 0)
 			break;
 	}

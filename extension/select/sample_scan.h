@@ -45,10 +45,6 @@ typedef struct PfsSampleBlock
 	 */
 	const int64 *scrapes;
 	bool is_tier; /* times are starts of a tier's buckets */
-
-	/* rows, minus 1, of groups that agree in series and stack; 0 groups: not known */
-	uint32 group_count;
-	const int64 *group_lengths;
 } PfsSampleBlock;
 
 typedef struct PfsSampleScan PfsSampleScan;
@@ -60,6 +56,15 @@ typedef struct PfsSampleScan PfsSampleScan;
  * where row security is on, which a scan of blocks would bypass.
  */
 PfsSampleScan *pfs_sample_scan_begin(const PfsSelection *selection, int columns);
+
+/*
+ * The same of stacks that pass alone. judge tells of so many stacks which do; it is asked in no
+ * particular order, and may be asked again. NULL: all pass.
+ */
+typedef void (*PfsJudgeStacks)(void *state, const int64 *stacks, uint32 count, bool *passes);
+
+PfsSampleScan *pfs_sample_scan_begin_judged(const PfsSelection *selection, int columns,
+											PfsJudgeStacks judge, void *state);
 
 /*
  * The same where values are added up by series and stack (PFS_PART_PAIRS) or by series and time

@@ -52,8 +52,6 @@ struct PfsStackFilter
 	page_places_hash *places;
 	uint32 last;		   /* the page that was used last */
 	MemoryContext scratch; /* of one call */
-	uint32 capacity;
-	PfsRowRange *ranges; /* of the call */
 };
 
 PfsStackFilter *
@@ -131,70 +129,45 @@ judge(PfsStackFilter *filter, PfsStackSums *unknown)
 	}
 }
 
-/* The end of the rows from one on that have its stack; group is the next, if these are known. */
-static inline uint32
-end_of_stack(const PfsSampleBlock *block, uint32 row, uint32 *group)
+/* Tells of the stacks what is known, and lists those that have not been judged, once. */
+static void
+look_up(PfsStackFilter *filter, const int64 *stacks, uint32 count, bool *passes,
+		PfsStackSums *unknown)
 {
-	uint32 end = row + 1;
-
-	if (*group < block->group_count)
-		return end + (uint32) block->group_lengths[(*group)++];
-	while (end < block->row_count && block->stacks[end] == block->stacks[row])
-		end++;
-	return end;
-}
-
-/* Lists the rows that pass, as far as is known, and the stacks that have not been judged, once. */
-static uint32
-look_up(PfsStackFilter *filter, const PfsSampleBlock *block, PfsStackSums *unknown)
-{
-	PfsRowRange *ranges = filter->ranges;
-	uint32 group = 0;
-	uint32 count = 0;
-
-	for (uint32 row = 0, end; row < block->row_count; row = end)
+	for (uint32 i = 0; i < count; i++)
 	{
-		int64 stack_id = block->stacks[row];
-		VerdictPage *page = page_of(filter, stack_id);
-		uint64 bit = bit_of(stack_id);
+		VerdictPage *page = page_of(filter, stacks[i]);
+		uint64 bit = bit_of(stacks[i]);
 
-		end = end_of_stack(block, row, &group);
-		ranges[count] = (PfsRowRange){ row, end };
-		count += (page->passing & bit) != 0;
+		passes[i] = (page->passing & bit) != 0;
 		if (likely(page->judged & bit))
 			continue;
 		page->judged |= bit;
 		if (unknown->sums == NULL)
-			unknown->sums = PFS_ARRAY(PfsStackSum, block->row_count);
-		unknown->sums[unknown->count++] = (PfsStackSum){ stack_id, { 0, 0 } };
+			unknown->sums = PFS_ARRAY(PfsStackSum, count);
+		unknown->sums[unknown->count++] = (PfsStackSum){ stacks[i], { 0, 0 } };
 	}
-	return count;
 }
 
-uint32
-pfs_stack_filter_rows(PfsStackFilter *filter, const PfsSampleBlock *block,
-					  const PfsRowRange **ranges)
+void
+pfs_stack_filter_judge(void *state, const int64 *stacks, uint32 count, bool *passes)
 {
+	PfsStackFilter *filter = state;
 	MemoryContext caller;
 	PfsStackSums unknown = { 0, NULL };
-	uint32 count;
 
-	if (filter->page_count > 0 &&
-		filter->page_count + (uint64) block->row_count > filter->max_pages)
+	if (filter->page_count > 0 && filter->page_count + (uint64) count > filter->max_pages)
 	{
 		page_places_reset(filter->places);
 		filter->page_count = filter->last = 0;
 	}
-	PFS_RESERVE_IN(filter->context, filter->ranges, filter->capacity, block->row_count);
 	caller = MemoryContextSwitchTo(filter->scratch);
-	count = look_up(filter, block, &unknown);
+	look_up(filter, stacks, count, passes, &unknown);
 	if (unknown.count > 0)
 	{
 		judge(filter, &unknown);
-		count = look_up(filter, block, &unknown);
+		look_up(filter, stacks, count, passes, &unknown);
 	}
 	MemoryContextSwitchTo(caller);
 	MemoryContextReset(filter->scratch);
-	*ranges = filter->ranges;
-	return count;
 }

@@ -10,7 +10,6 @@
 
 #include "profstore.h"
 
-#include "select/sample_scan.h"
 #include "tree/filters.h"
 
 typedef struct PfsStackFilter PfsStackFilter;
@@ -21,18 +20,10 @@ typedef struct PfsStackFilter PfsStackFilter;
  */
 PfsStackFilter *pfs_stack_filter_create(const PfsFilters *filters);
 
-/* Rows first .. end - 1 of a block. */
-typedef struct PfsRowRange
-{
-	uint32 first;
-	uint32 end;
-} PfsRowRange;
-
 /*
- * The rows whose stacks pass, until the next call; returns the number of ranges, each of
- * one stack. Stacks that are new are judged together.
+ * Which of so many stacks pass; those that are new are judged together. filter is a PfsStackFilter,
+ * so that this can be the PfsJudgeStacks of a scan of samples.
  */
-uint32 pfs_stack_filter_rows(PfsStackFilter *filter, const PfsSampleBlock *block,
-							 const PfsRowRange **ranges);
+void pfs_stack_filter_judge(void *filter, const int64 *stacks, uint32 count, bool *passes);
 
 #endif

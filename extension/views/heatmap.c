@@ -41,25 +41,18 @@ sum_cells(const PfsSelection *selection, const PfsFilters *filters, int64 step_u
 	PfsStackFilter *filter = pfs_stack_filter_create(filters);
 	PfsSeriesSums *cells = pfs_series_sums_begin(pfs_hash_memory_bytes());
 	PfsSampleScan *scan =
-		pfs_sample_scan_begin(selection, PFS_SAMPLE_TIME | PFS_SAMPLE_VALUE |
-											 (filter != NULL ? PFS_SAMPLE_STACK : 0));
+		pfs_sample_scan_begin_judged(selection, PFS_SAMPLE_TIME | PFS_SAMPLE_VALUE,
+									 filter == NULL ? NULL : pfs_stack_filter_judge, filter);
 	PfsSampleBlock block;
 
 	while (pfs_sample_scan_next(scan, &block))
-	{
-		PfsRowRange all = { 0, block.row_count };
-		const PfsRowRange *ranges = &all;
-		uint32 range_count = filter == NULL ? 1 : pfs_stack_filter_rows(filter, &block, &ranges);
+		for (uint32 row = 0; row < block.row_count; row++)
+		{
+			int64 offset = pfs_bucket_offset(block.times[row], step_us);
 
-		for (const PfsRowRange *range = ranges; range < ranges + range_count; range++)
-			for (uint32 row = range->first; row < range->end; row++)
-			{
-				int64 offset = pfs_bucket_offset(block.times[row], step_us);
-
-				pfs_series_sums_add(cells, (int32) ((int128) offset * slices / step_us),
-									block.times[row] - offset, block.values[row]);
-			}
-	}
+			pfs_series_sums_add(cells, (int32) ((int128) offset * slices / step_us),
+								block.times[row] - offset, block.values[row]);
+		}
 	pfs_sample_scan_end(scan);
 	return cells;
 }

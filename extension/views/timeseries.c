@@ -322,19 +322,16 @@ sum_passing_rows(const SeriesGraph *graph, const PfsSampleBlock *block, uint32 f
 static void
 sum_passing_block(const SeriesGraph *graph, const PfsSampleBlock *block, PfsBucketSums *buckets)
 {
-	const PfsRowRange *ranges;
-	uint32 range_count = pfs_stack_filter_rows(graph->filter, block, &ranges);
 	const PfsSeries *series = NULL;
 
-	for (uint32 i = 0; i < range_count; i++)
-		for (uint32 row = ranges[i].first, end; row < ranges[i].end; row = end)
-		{
-			end = row + 1;
-			while (end < ranges[i].end && block->series[end] == block->series[row])
-				end++;
-			series = pfs_selection_next_series(graph->selection, series, block->series[row]);
-			sum_passing_rows(graph, block, row, end, graph->ranks[series->index], buckets);
-		}
+	for (uint32 row = 0, end; row < block->row_count; row = end)
+	{
+		end = row + 1;
+		while (end < block->row_count && block->series[end] == block->series[row])
+			end++;
+		series = pfs_selection_next_series(graph->selection, series, block->series[row]);
+		sum_passing_rows(graph, block, row, end, graph->ranks[series->index], buckets);
+	}
 }
 
 /* Adds the rows of stacks that pass. */
@@ -344,8 +341,10 @@ sum_passing(SeriesGraph *graph)
 	const PfsSelection *selection = graph->selection;
 	int32 rank_count = selection->delta ? graph->groups.count : selection->distinct_count;
 	PfsBucketSums *buckets = NULL;
-	PfsSampleScan *scan = pfs_sample_scan_begin(selection, PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES |
-															   PFS_SAMPLE_STACK | PFS_SAMPLE_VALUE);
+	PfsSampleScan *scan =
+		pfs_sample_scan_begin_judged(selection,
+									 PFS_SAMPLE_TIME | PFS_SAMPLE_SERIES | PFS_SAMPLE_VALUE,
+									 pfs_stack_filter_judge, graph->filter);
 	PfsSampleBlock block;
 
 	if (!pfs_picks_scrapes(selection))

@@ -13,6 +13,22 @@ lower_bound(const PfsBlockFilter *filter, int64 value)
 	return pfs_lower_bound(filter->keys, 0, filter->key_count, value);
 }
 
+static bool
+is_range(const PfsBlockFilter *filter)
+{
+	return filter->keys == NULL && !filter->keeps_nulls;
+}
+
+bool
+pfs_filter_narrow(PfsBlockFilter *filter, const PfsBlockFilter *other)
+{
+	if (filter->attnum != other->attnum || !is_range(filter) || !is_range(other))
+		return false;
+	filter->low = Max(filter->low, other->low);
+	filter->high = Min(filter->high, other->high);
+	return true;
+}
+
 bool
 pfs_filter_overlaps(const PfsBlockFilter *filter, int64 min, int64 max)
 {

@@ -24,6 +24,9 @@ typedef struct PfsBlockFilter
 	bool keeps_nulls;
 } PfsBlockFilter;
 
+/* Takes in another filter of the same column, if both are ranges; false where it does not. */
+bool pfs_filter_narrow(PfsBlockFilter *filter, const PfsBlockFilter *other);
+
 /* On keys of values: whether any value in [min, max] can pass. */
 bool pfs_filter_overlaps(const PfsBlockFilter *filter, int64 min, int64 max);
 bool pfs_filter_passes(const PfsBlockFilter *filter, int64 value);

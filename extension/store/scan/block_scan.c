@@ -60,11 +60,27 @@ add_column(PfsBlockScan *scan, AttrNumber attnum, bool is_wanted)
 	return column;
 }
 
+/* Ranges of one column become one. */
+static void
+add_filter(PfsBlockScan *scan, const PfsBlockFilter *added)
+{
+	PfsScanFilter *filter;
+
+	for (int i = 0; i < scan->filter_count; i++)
+		if (pfs_filter_narrow(&scan->filters[i].filter, added))
+			return;
+	filter = &scan->filters[scan->filter_count++];
+	filter->filter = *added;
+	filter->column = add_column(scan, added->attnum, false);
+	if (!pfs_value_is_ordered(filter->column->kind))
+		filter->keys = palloc(sizeof(int64) * PFS_BLOCK_ROWS);
+}
+
 static void
 init_columns(PfsBlockScan *scan, const PfsScanRequest *request)
 {
 	Size attributes = (Size) Max(request->attribute_count, 1);
-	Size filter_slots = (Size) request->filter_count + 1;
+	Size filter_slots = (Size) request->filter_count + 2;
 
 	scan->columns = palloc(sizeof(PfsScanColumn *) * (attributes + filter_slots));
 	scan->attribute_count = request->attribute_count;
@@ -74,17 +90,12 @@ init_columns(PfsBlockScan *scan, const PfsScanRequest *request)
 	for (int i = 0; i < request->attribute_count; i++)
 		scan->attributes[i] = add_column(scan, request->attnums[i], true);
 
-	scan->filter_count = request->filter_count;
 	scan->filters = palloc0(sizeof(PfsScanFilter) * filter_slots);
 	for (int i = 0; i < request->filter_count; i++)
-	{
-		PfsScanFilter *filter = &scan->filters[i];
-
-		filter->filter = request->filters[i];
-		filter->column = add_column(scan, request->filters[i].attnum, false);
-		if (!pfs_value_is_ordered(filter->column->kind))
-			filter->keys = palloc(sizeof(int64) * PFS_BLOCK_ROWS);
-	}
+		add_filter(scan, &request->filters[i]);
+	scan->verdicts = request->verdicts;
+	if (request->verdicts != NULL)
+		scan->judged = add_column(scan, request->verdicts->attnum, false);
 }
 
 /* Roll-ups stand for segments, some of them in part, by a filter of their own. */

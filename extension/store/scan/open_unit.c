@@ -14,6 +14,7 @@
 #include "utils/rel.h"
 
 #include "store/scan/rollup.h"
+#include "store/segment/codec_server.h"
 #include "store/segment/segment_input.h"
 
 bool
@@ -140,15 +141,6 @@ find_column(PfsBlockScan *scan, PfsScanColumn *column)
 	}
 }
 
-/* Of a column that had another name when the segment was written, groups may tell nothing. */
-static bool
-is_by_group(const PfsBlockScan *scan, AttrNumber attnum)
-{
-	int column = attnum == InvalidAttrNumber ? -1 : pfs_reader_find_column(scan->reader, attnum);
-
-	return column >= 0 && pfs_reader_is_by_group(scan->reader, column);
-}
-
 static void
 choose_part(PfsBlockScan *scan, PfsSegmentPart part)
 {
@@ -157,8 +149,7 @@ choose_part(PfsBlockScan *scan, PfsSegmentPart part)
 	scan->unit_rows = pfs_reader_row_count(scan->reader);
 	for (uint32 i = 0; i < scan->column_count; i++)
 		find_column(scan, scan->columns[i]);
-	scan->has_groups = part == PFS_PART_ROWS && is_by_group(scan, scan->key.series) &&
-					   is_by_group(scan, scan->key.stack);
+	scan->has_groups = part == PFS_PART_ROWS && pfs_reader_group_count(scan->reader) > 0;
 }
 
 void
@@ -250,4 +241,11 @@ pfs_scan_open_unit(PfsBlockScan *scan)
 		scan->counters.segments_summed++;
 	else
 		scan->counters.segments_read++;
+}
+
+void
+pfs_scan_block_error(PfsBlockScan *scan, PfsStatus status, PfsError *error)
+{
+	error->stream += (int) pfs_segment_first_stream(scan->input, scan->part);
+	pfs_segment_error(scan->relation, pfs_scan_current_unit(scan)->row.segment_no, status, error);
 }

@@ -28,4 +28,7 @@ bool pfs_scan_filter_may_match(const PfsScanFilter *filter, bool has_values, int
 /* Whether a table of sums has one row for all rows of the same value of the column. */
 bool pfs_scan_is_key_of_sums(const PfsBlockScan *scan, PfsSegmentPart part, AttrNumber attnum);
 
+/* Raises the error that the open segment's reader has found in the current block. */
+pg_noreturn void pfs_scan_block_error(PfsBlockScan *scan, PfsStatus status, PfsError *error);
+
 #endif

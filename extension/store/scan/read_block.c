@@ -5,7 +5,8 @@
  * 1. Ranges of the block rule it out, or make filters idle in it.
  * 2. Columns that are filtered by are decoded, one after the other; each filter leaves fewer rows
  *    in the selection.
- * 3. The other columns are decoded, and the selected rows moved together.
+ * 3. Verdicts are asked for, once a group where rows are grouped.
+ * 4. The other columns are decoded, of wanted groups alone, and the selected rows moved together.
  */
 #include "store/scan/read_block.h"
 
@@ -15,6 +16,7 @@
 
 #include "base/arrays.h"
 #include "store/scan/block_filter.h"
+#include "store/scan/group_rows.h"
 #include "store/scan/open_unit.h"
 #include "store/segment/codec_server.h"
 
@@ -70,14 +72,11 @@ decode_segment(PfsBlockScan *scan, PfsScanColumn *column)
 	int64 max;
 
 	load_column(scan, column);
-	status = pfs_reader_block(scan->reader, column->position, (uint32) scan->block, column->values,
-							  column->nulls, &has_nulls, &error);
+	status = pfs_reader_block_of_groups(scan->reader, column->position, (uint32) scan->block,
+										scan->groups.are_found ? scan->groups.wanted : NULL,
+										column->values, column->nulls, &has_nulls, &error);
 	if (status != PFS_OK)
-	{
-		error.stream += (int) pfs_segment_first_stream(scan->input, scan->part);
-		pfs_segment_error(scan->relation, pfs_scan_current_unit(scan)->row.segment_no, status,
-						  &error);
-	}
+		pfs_scan_block_error(scan, status, &error);
 	column->block_values = column->values;
 	column->block_nulls = has_nulls ? column->nulls : NULL;
 	/* sums are wider than what they are sums of */
@@ -189,6 +188,39 @@ select_rows(PfsBlockScan *scan)
 	}
 }
 
+/* Keeps the selected rows that verdicts let pass. */
+static void
+judge_rows(PfsBlockScan *scan)
+{
+	PfsScanColumn *column = scan->judged;
+	int64 values[PFS_BLOCK_ROWS];
+	bool passes[PFS_BLOCK_ROWS];
+	uint32 kept = 0;
+
+	if (column->position >= 0 && scan->input != NULL)
+		load_column(scan, column);
+	if (pfs_scan_has_groups(scan) && pfs_scan_is_by_group(scan, column))
+	{
+		pfs_scan_judge_groups(scan);
+		return;
+	}
+	decode_column(scan, column);
+	if (scan->selected_count == scan->block_rows)
+		for (uint32 row = 0; row < scan->block_rows; row++)
+			scan->selection[row] = (uint16) row;
+	for (uint32 i = 0; i < scan->selected_count; i++)
+		values[i] = column->block_values[scan->selection[i]];
+	scan->verdicts->judge(scan->verdicts->state, values, scan->selected_count, passes);
+	for (uint32 i = 0; i < scan->selected_count; i++)
+	{
+		uint16 row = scan->selection[i];
+
+		scan->selection[kept] = row;
+		kept += passes[i] && (column->block_nulls == NULL || !column->block_nulls[row]);
+	}
+	scan->selected_count = kept;
+}
+
 /* Moves the selected rows of a column together, in its own arrays: row numbers only ever shrink. */
 static void
 gather_column(PfsBlockScan *scan, PfsScanColumn *column)
@@ -204,6 +236,22 @@ gather_column(PfsBlockScan *scan, PfsScanColumn *column)
 	}
 }
 
+/* Decodes a column that is asked for, and leaves the selected rows of it. */
+static void
+read_selected(PfsBlockScan *scan, PfsScanColumn *column)
+{
+	if (scan->groups.are_found && !column->is_decoded && pfs_scan_is_by_group(scan, column))
+	{
+		load_column(scan, column);
+		pfs_scan_group_values(scan, column);
+		column->is_decoded = true;
+		return;
+	}
+	decode_column(scan, column);
+	if (scan->selected_count < scan->block_rows)
+		gather_column(scan, column);
+}
+
 bool
 pfs_scan_read_block(PfsBlockScan *scan, PfsBlock *block)
 {
@@ -212,8 +260,11 @@ pfs_scan_read_block(PfsBlockScan *scan, PfsBlock *block)
 		scan->columns[i]->is_decoded = false;
 
 	scan->selected_count = 0;
+	scan->groups.are_found = false;
 	if (block_may_match(scan))
 		select_rows(scan);
+	if (scan->verdicts != NULL && scan->selected_count > 0)
+		judge_rows(scan);
 	if (scan->selected_count == 0)
 	{
 		scan->counters.blocks_skipped++;
@@ -225,11 +276,8 @@ pfs_scan_read_block(PfsBlockScan *scan, PfsBlock *block)
 	{
 		PfsScanColumn *column = scan->columns[i];
 
-		if (!column->is_wanted)
-			continue;
-		decode_column(scan, column);
-		if (scan->selected_count < scan->block_rows)
-			gather_column(scan, column);
+		if (column->is_wanted)
+			read_selected(scan, column);
 	}
 	for (int i = 0; i < scan->attribute_count; i++)
 	{
@@ -240,10 +288,6 @@ pfs_scan_read_block(PfsBlockScan *scan, PfsBlock *block)
 	block->row_count = scan->selected_count;
 	block->values = scan->result_values;
 	block->nulls = scan->result_nulls;
-	block->group_count = 0;
-	if (scan->input != NULL && scan->has_groups && scan->selected_count == scan->block_rows)
-		block->group_count =
-			pfs_reader_block_groups(scan->reader, (uint32) scan->block, &block->group_lengths);
 	block->has_sums = scan->part != PFS_PART_ROWS || pfs_scan_current_unit(scan)->rolled_up > 0;
 	return true;
 }

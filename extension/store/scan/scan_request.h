@@ -17,6 +17,17 @@
 #include "store/segment/summary.h"
 
 /*
+ * Tells of so many values of a column which of their rows are kept. Of neighbouring rows with one
+ * value it may be asked once. Rows without a value are not kept.
+ */
+typedef struct PfsVerdicts
+{
+	AttrNumber attnum;
+	void (*judge)(void *state, const int64 *values, uint32 count, bool *passes);
+	void *state;
+} PfsVerdicts;
+
+/*
  * With sums, a row of the result stands for one or more rows of the table, by (series, stack) with
  * PFS_PART_PAIRS, by (series, time) with PFS_PART_SCRAPES, or by part of it. Those columns are the
  * same in all of them, every other that is asked for is their sum, and PFS_ROW_COUNT_ATTNUM, if
@@ -32,6 +43,7 @@ typedef struct PfsScanRequest
 	const AttrNumber *attnums;
 	int filter_count;
 	const PfsBlockFilter *filters; /* copied at begin, but for their keys */
+	const PfsVerdicts *verdicts;   /* NULL: none; with PFS_PART_ROWS alone; must outlive the scan */
 	PfsSegmentPart sums;		   /* PFS_PART_ROWS, which is 0: rows one by one */
 	int64 rollup_width;			   /* of pairs: takes roll-ups of buckets narrower than this */
 	const PfsNumbers *segments;	   /* these alone and no waiting rows; NULL: all there is */
@@ -46,9 +58,6 @@ typedef struct PfsBlock
 	const int64 **values; /* values[i]: values of the i-th attribute asked for */
 	const bool **nulls;	  /* nulls[i]: flags of it, or NULL where the block has no null in it */
 	bool has_sums;		  /* rows stand for several of the table; else all row counts are 1 */
-	/* rows, minus 1, of groups that agree in series and stack, where that is known at no cost */
-	uint32 group_count;
-	const int64 *group_lengths;
 } PfsBlock;
 
 /* What a scan touched, for EXPLAIN and tests. */

@@ -43,6 +43,20 @@ typedef struct PfsScanFilter
 	bool is_idle_in_block;
 } PfsScanFilter;
 
+/* numbers of rows may be written so many past the last */
+#define PFS_SELECTION_SLACK 8
+
+/* The groups of the current block. */
+typedef struct PfsScanGroups
+{
+	uint32 count;
+	const int64 *lengths;		 /* rows of each, minus 1 */
+	bool are_found;				 /* those of the selected rows, so what follows is set */
+	bool wanted[PFS_BLOCK_ROWS]; /* by group: it has selected rows */
+	uint16 of_selected[PFS_BLOCK_ROWS + PFS_SELECTION_SLACK];
+	int64 values[PFS_BLOCK_ROWS]; /* scratch */
+} PfsScanGroups;
+
 struct PfsBlockScan
 {
 	MemoryContext context;
@@ -61,7 +75,9 @@ struct PfsBlockScan
 	PfsScanFilter *filters;
 	int unit_filter_count;		/* of the open unit: one more where it is a part of a roll-up */
 	PfsScanColumn *part_column; /* what that filters; NULL: no unit does */
-	PfsSegmentPart sums;		/* PFS_PART_ROWS: rows are wanted one by one */
+	const PfsVerdicts *verdicts;
+	PfsScanColumn *judged; /* by verdicts */
+	PfsSegmentPart sums;   /* PFS_PART_ROWS: rows are wanted one by one */
 	PfsRowKey key;
 
 	PfsScanUnits units;
@@ -75,11 +91,12 @@ struct PfsBlockScan
 	PfsSegmentPart part;	/* what of the input is read … */
 	PfsSegmentReader *reader;
 	uint32 unit_rows; /* … and how many rows that has */
-	bool has_groups;  /* rows, whose groups agree in series and stack */
+	bool has_groups;  /* it has rows, and these are grouped */
 
 	uint32 block_rows; /* of the current block, before filters */
 	uint32 selected_count;
-	uint16 selection[PFS_BLOCK_ROWS];
+	uint16 selection[PFS_BLOCK_ROWS + PFS_SELECTION_SLACK];
+	PfsScanGroups groups;
 };
 
 static inline const PfsScanUnit *

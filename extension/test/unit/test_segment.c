@@ -154,6 +154,44 @@ check_block(const Table *table, PfsSegmentReader *reader, uint32_t column, uint3
 	}
 }
 
+/* Of groups of which every other, or every third, is wanted, the rows are as in the whole block. */
+static void
+check_wanted(const Table *table, PfsSegmentReader *reader, uint32_t column, uint32_t block)
+{
+	uint32_t start = block * PFS_BLOCK_ROWS;
+	int64_t values[PFS_BLOCK_ROWS];
+	bool nulls[PFS_BLOCK_ROWS];
+	bool wanted[PFS_BLOCK_ROWS];
+	bool has_nulls;
+	const int64_t *lengths;
+	uint32_t first;
+	uint32_t count;
+	uint32_t row = 0;
+	PfsError error = { 0 };
+
+	assert_int_equal(pfs_reader_block_groups(reader, block, &first, &count, &lengths, &error),
+					 PFS_OK);
+	for (uint32_t group = 0; group < count; group++)
+		wanted[group] = (first + group) % (2 + block % 2) == 0;
+	assert_int_equal(pfs_reader_block_of_groups(reader, (int) column, block, wanted, values, nulls,
+												&has_nulls, &error),
+					 PFS_OK);
+	assert_int_equal(pfs_reader_block_groups(reader, block, &first, &count, &lengths, &error),
+					 PFS_OK);
+	for (uint32_t group = 0; group < count; group++)
+	{
+		uint32_t rows = (uint32_t) lengths[group] + 1;
+
+		if (wanted[group])
+			check_rows(table, column, start + row, rows, values + row,
+					   has_nulls ? nulls + row : NULL);
+		row += rows;
+	}
+	assert_int_equal(start + row, table->row_count < start + PFS_BLOCK_ROWS
+									  ? table->row_count
+									  : start + PFS_BLOCK_ROWS);
+}
+
 /* Compares the sum that the reader says a group has. */
 static void
 check_sum(const Table *table, PfsSegmentReader *reader, uint32_t column, uint32_t group,
@@ -230,7 +268,11 @@ round_trip(const Table *table, PfsEffort effort)
 		assert_int_equal(pfs_reader_find_column(reader, table->columns[column].attnum), column);
 		/* backwards, so that groups and blocks are met out of order */
 		for (uint32_t block = pfs_reader_block_count(reader); block-- > 0;)
+		{
 			check_block(table, reader, column, block);
+			if (pfs_reader_group_count(reader) > 0)
+				check_wanted(table, reader, column, block);
+		}
 	}
 	check_groups(table, reader);
 	pfs_reader_close(reader);

@@ -1,0 +1,66 @@
+-- Filters over samples: rows of grouped blocks, of small segments, of this transaction and of a heap partition are judged by
+-- their stacks, and only what passes is decoded. Against plain SQL over heap.
+\i sql/fixtures/preamble.sql
+
+-- 30 stacks of three series, 1,500 windows over midnight: many rows a stack, values of one unit and of several
+SELECT profstore.ensure_partitions('2026-01-02', '2026-01-03');
+CREATE TABLE samples_20260103 PARTITION OF profstore.samples FOR VALUES FROM ('2026-01-03 00:00Z') TO ('2026-01-04 00:00Z') USING heap;
+CREATE TABLE judged_series AS
+SELECT n, (profstore.intern_series(ARRAY[:'jobs'], ARRAY[jsonb_build_object('n', n::text)], '{0}'))[1] AS series_id FROM generate_series(1, 3) AS n;
+CREATE TABLE judged_stacks AS
+SELECT n, format('main;f%s;g%s', n % 7, n) AS stack, put_stack(format('main;f%s;g%s', n % 7, n)) AS stack_id FROM generate_series(1, 30) AS n;
+CREATE TABLE judged_rows AS
+SELECT timestamptz '2026-01-02 23:30Z' + w * interval '2 s' AS "time", series_id, stack_id,
+	CASE WHEN r.n % 5 = 0 THEN hashint8(w * 31 + t.n) % 90 ELSE 7 END::int8 AS value
+FROM generate_series(0, 1499) AS w, judged_series AS r, judged_stacks AS t, generate_series(1, CASE r.n WHEN 3 THEN 2 ELSE 1 END) AS twice
+WHERE hashint8(w * 1000 + r.n * 100 + t.n + twice) % (t.n + 1) IN (0, 1);
+INSERT INTO profstore.samples SELECT * FROM judged_rows WHERE "time" < '2026-01-02 23:57Z' ORDER BY hashint8(stack_id), "time";
+SELECT profstore.compact() > 0 AS compacted;
+INSERT INTO profstore.samples SELECT * FROM judged_rows WHERE "time" >= '2026-01-02 23:57Z';
+SELECT profstore.touch_series(array_agg(series_id), '2026-01-02', '2026-01-04') FROM judged_series;
+SELECT level, sum(rows) AS rows FROM profstore.segment_stats WHERE relation = 'profstore.samples_20260102'::regclass GROUP BY level ORDER BY level;
+
+-- ranges that cut blocks and partitions, one series and all, filters that keep few, many, all, none
+CREATE TABLE asked AS
+SELECT row_number() OVER () AS ord, *
+FROM (VALUES (timestamptz '2026-01-02', timestamptz '2026-01-05'), ('2026-01-02 23:40Z', '2026-01-03 00:10Z'), ('2026-01-02 23:50:20Z', '2026-01-02 23:50:40Z')) AS r(from_ts, to_ts),
+	(VALUES (NULL), ('2')) AS s(n), (VALUES ('g7$', NULL), ('f[12]', NULL), ('main', 'f3'), (NULL, 'g1'), ('nowhere', NULL)) AS f(focus, ignore);
+CREATE TABLE sums AS
+SELECT ord, date_bin('20 s', "time", '2026-01-01') AS "time", sum(value) AS value
+FROM asked AS a JOIN judged_rows ON "time" >= from_ts AND "time" < to_ts JOIN judged_stacks USING (stack_id) JOIN judged_series AS r USING (series_id)
+WHERE (a.n IS NULL OR a.n = r.n::text) AND (focus IS NULL OR stack ~ focus) AND (ignore IS NULL OR stack !~ ignore) GROUP BY 1, 2;
+CREATE VIEW graphs AS
+SELECT ord, t.time, round((t.value * 20)::numeric, 3) AS value
+FROM asked AS a, LATERAL profstore.timeseries(:'jobs' || CASE WHEN n IS NULL THEN '' ELSE format('{n="%s"}', n) END, from_ts, to_ts, '20 s', focus => focus, ignore => ignore) AS t;
+CREATE VIEW maps AS
+SELECT ord, m.time, m.value
+FROM asked AS a, LATERAL profstore.heatmap(:'jobs' || CASE WHEN n IS NULL THEN '' ELSE format('{n="%s"}', n) END, from_ts, to_ts, '20 s', 1, focus => focus, ignore => ignore) AS m;
+CREATE VIEW compared AS
+SELECT (SELECT count(*) FROM sums WHERE value <> 0) AS points,
+	(SELECT count(*) FROM (SELECT * FROM sums WHERE value <> 0 EXCEPT SELECT * FROM graphs) AS d) + (SELECT count(*) FROM (SELECT * FROM graphs WHERE value <> 0 EXCEPT SELECT * FROM sums) AS d) AS other_graphs,
+	(SELECT count(*) FROM (SELECT * FROM sums WHERE value <> 0 EXCEPT SELECT * FROM maps) AS d) + (SELECT count(*) FROM (SELECT * FROM maps EXCEPT SELECT * FROM sums) AS d) AS other_maps;
+TABLE compared;
+SET profstore.enable_summaries = off;
+TABLE compared;
+RESET profstore.enable_summaries;
+
+-- verdicts that are forgotten; rows that wait, twice as many of each
+SET work_mem = '64kB';
+TABLE compared;
+RESET work_mem;
+BEGIN;
+INSERT INTO profstore.samples SELECT * FROM judged_rows;
+UPDATE sums SET value = 2 * value;
+TABLE compared;
+ROLLBACK;
+SELECT profstore.compact() >= 0 AS compacted;
+TABLE compared;
+
+-- two ranges of one column are one
+CREATE TABLE judged_heap AS TABLE judged_rows;
+SELECT count(*) AS different
+FROM (SELECT n, (SELECT row(count(*), sum(value)) FROM profstore.samples WHERE "time" >= least AND "time" < most AND "time" > also AND series_id = ANY (ids)) AS ours,
+	(SELECT row(count(*), sum(value)) FROM judged_heap WHERE "time" >= least AND "time" < most AND "time" > also AND series_id = ANY (ids)) AS theirs
+	FROM (SELECT n, '2026-01-02 23:30Z'::timestamptz + n * interval '97 s' AS least, '2026-01-03 00:10Z'::timestamptz - n * interval '13 s' AS most,
+			'2026-01-02 23:20Z'::timestamptz + n * interval '2 min' AS also, (SELECT array_agg(series_id) FROM judged_series WHERE judged_series.n <> q.n % 3) AS ids
+		FROM generate_series(1, 25) AS q(n)) AS ranges) AS both_ways WHERE ours IS DISTINCT FROM theirs;
