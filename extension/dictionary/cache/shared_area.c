@@ -7,7 +7,8 @@
  * 2. Borrowing: an entry of the same epoch is pinned. Pins are given back one by one, at the latest
  *    when the process ends.
  * 3. Putting in: what is better than the entry takes its place. Where there is no room, entries
- *    that were not used for long go; else it is refused.
+ *    that were not used for long go; else it is refused. Memory is taken under the lock (reserve),
+ *    filled without it, and made known under it (publish), if nothing better has come meanwhile.
  * 4. Setting up, in the postmaster; counters for shared_cache().
  */
 #include "profstore.h"
@@ -268,6 +269,13 @@ pfs_shared_release(void *thing)
 
 /* Putting in */
 
+static void
+refuse(void)
+{
+	count(&shared->clock);
+	count(&shared->refusals);
+}
+
 /* Counts an entry that comes, or goes; the lock is held exclusively. */
 static void
 count_entry(const Entry *entry, int sign)
@@ -337,33 +345,6 @@ allocate(Size bytes)
 	return block;
 }
 
-/* Makes an entry where there is none; false where it has no room. The lock is held exclusively. */
-static bool
-make_entry(const EntryKey *key, const PfsSharedOffer *offer)
-{
-	Size bytes = BLOCK_BYTES + offer->bytes;
-	Block *block;
-	Entry *entry;
-
-	if (!pfs_shared_has_room(offer->bytes) ||
-		(hash_get_num_entries(entries) >= entry_capacity() && !evict_one()))
-		return false;
-	block = allocate(bytes);
-	if (block == NULL)
-		return false;
-	offer->fill((char *) block + BLOCK_BYTES, offer->argument);
-	entry = hash_search(entries, key, HASH_ENTER, NULL);
-	entry->ids_epoch = pfs_cache_epoch()->ids;
-	entry->removals_epoch = pfs_cache_epoch()->removals;
-	entry->facts = offer->facts;
-	entry->bytes = bytes;
-	entry->block = block->self;
-	pg_atomic_init_u64(&entry->last_use_no, 0);
-	touch(entry);
-	count_entry(entry, 1);
-	return true;
-}
-
 /* Whether what is there may stay: an older epoch is that of an older snapshot. */
 static bool
 may_stay(const Entry *entry, const PfsSharedOffer *offer)
@@ -376,30 +357,93 @@ may_stay(const Entry *entry, const PfsSharedOffer *offer)
 		   offer->facts.names_epoch < entry->facts.names_epoch;
 }
 
+/* The entry of a key, in *entry; false where it is to stay. The lock is held. */
+static bool
+may_replace(const EntryKey *key, const PfsSharedOffer *offer, Entry **entry)
+{
+	*entry = hash_search(entries, key, HASH_FIND, NULL);
+	return *entry == NULL || !may_stay(*entry, offer);
+}
+
+/*
+ * Memory for what is offered, beside what it is to replace, or else in its place; NULL where there
+ * is none, or nothing is to be put in.
+ */
+static Block *
+reserve(const EntryKey *key, const PfsSharedOffer *offer)
+{
+	Block *block = NULL;
+	Entry *entry;
+
+	LWLockAcquire(lock, LW_EXCLUSIVE);
+	if (may_replace(key, offer, &entry))
+	{
+		Size bytes = BLOCK_BYTES + offer->bytes;
+		bool fits = pfs_shared_has_room(offer->bytes);
+
+		block = fits ? allocate(bytes) : NULL;
+		/* making room may have taken the entry out */
+		entry = hash_search(entries, key, HASH_FIND, NULL);
+		if (block == NULL && entry != NULL)
+		{
+			remove_entry(entry);
+			block = fits ? allocate(bytes) : NULL;
+		}
+		if (block == NULL)
+			refuse();
+	}
+	LWLockRelease(lock);
+	return block;
+}
+
+/* Makes a block that is filled the thing of a key; false where others were quicker. */
+static bool
+publish(const EntryKey *key, const PfsSharedOffer *offer, const Block *block)
+{
+	Entry *entry;
+	bool done;
+
+	LWLockAcquire(lock, LW_EXCLUSIVE);
+	done = may_replace(key, offer, &entry);
+	if (done && entry != NULL)
+		remove_entry(entry);
+	if (done && hash_get_num_entries(entries) >= entry_capacity() && !evict_one())
+	{
+		refuse();
+		done = false;
+	}
+	if (done)
+	{
+		entry = hash_search(entries, key, HASH_ENTER, NULL);
+		entry->ids_epoch = pfs_cache_epoch()->ids;
+		entry->removals_epoch = pfs_cache_epoch()->removals;
+		entry->facts = offer->facts;
+		entry->bytes = BLOCK_BYTES + offer->bytes;
+		entry->block = block->self;
+		pg_atomic_init_u64(&entry->last_use_no, 0);
+		touch(entry);
+		count_entry(entry, 1);
+	}
+	else
+		dsa_free(area, block->self);
+	LWLockRelease(lock);
+	return done;
+}
+
 bool
 pfs_shared_put(const PfsSharedOffer *offer)
 {
 	EntryKey key;
-	Entry *entry;
-	bool done = false;
+	Block *block;
 
 	if (!make_key(offer->number, &key))
 		return false;
-	LWLockAcquire(lock, LW_EXCLUSIVE);
-	entry = hash_search(entries, &key, HASH_FIND, NULL);
-	if (entry == NULL || !may_stay(entry, offer))
-	{
-		if (entry != NULL)
-			remove_entry(entry);
-		done = make_entry(&key, offer);
-		if (!done)
-		{
-			count(&shared->clock);
-			count(&shared->refusals);
-		}
-	}
-	LWLockRelease(lock);
-	return done;
+	block = reserve(&key, offer);
+	if (block == NULL)
+		return false;
+	/* nobody else knows of the block, and no error or interrupt comes in between */
+	offer->fill((char *) block + BLOCK_BYTES, offer->argument);
+	return publish(&key, offer, block);
 }
 
 /* Setting up, in the postmaster */

@@ -9,8 +9,9 @@
  * that were not used for long make room for others. It lies at the same address in all processes,
  * so it may hold pointers into itself.
  *
- * Locks: one LWLock, shared while a thing is looked for, exclusive while one is put in, taken out
- * or given back. No errors are raised but OUT_OF_MEMORY, and nothing is waited for but the lock.
+ * Locks: one LWLock, shared while a thing is looked for, exclusive while room is made for one, or
+ * it is made known, taken out or given back; it is filled without. No errors are raised but
+ * OUT_OF_MEMORY, and nothing is waited for but the lock.
  */
 #ifndef PFS_SHARED_AREA_H
 #define PFS_SHARED_AREA_H
@@ -46,8 +47,8 @@ void pfs_shared_release(void *thing);
 
 /*
  * Puts in a thing of so many bytes, unless one is there of this epoch than which it is not better,
- * or of a later epoch. fill writes it to its place, under the lock; it raises no error. Whether the
- * thing is there.
+ * or of a later epoch. fill writes it to its place, under no lock; it raises no error and handles
+ * no interrupt. Whether the thing is there.
  */
 typedef struct PfsSharedOffer
 {
