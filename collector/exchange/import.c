@@ -183,8 +183,9 @@ import_run(const ExchangeOptions *options, char **operands, size_t count)
 	bool interrupted = false;
 	ExitCode code;
 
-	import_init(&import, options);
-	code = read_options(&import, count, &failure);
+	code = import_init(&import, options, &failure);
+	if (code == EXIT_OK)
+		code = read_options(&import, count, &failure);
 	if (code == EXIT_OK)
 		code = list_files(&import, operands, count, &failure);
 	if (code == EXIT_OK)

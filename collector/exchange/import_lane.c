@@ -571,7 +571,8 @@ start(ImportLane *lane, Failure *failure)
 									.node = "",
 									.queue_bytes = QUEUE_BYTES,
 									.cache_bytes = ID_CACHE_BYTES,
-									.denied_ms = 1 };
+									.denied_ms = 1,
+									.gate = &lane->import->gate };
 
 	if (writer_create(&options, &lane->writer, failure) != EXIT_OK)
 		return failure->code;

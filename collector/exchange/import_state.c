@@ -19,8 +19,8 @@
 
 #define WAIT_NS (INT64_C(200) * 1000000)
 
-void
-import_init(Import *import, const ExchangeOptions *options)
+ExitCode
+import_init(Import *import, const ExchangeOptions *options, Failure *failure)
 {
 	pthread_condattr_t attributes;
 
@@ -30,6 +30,9 @@ import_init(Import *import, const ExchangeOptions *options)
 	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
 	pthread_cond_init(&import->changed, &attributes);
 	pthread_condattr_destroy(&attributes);
+	if (gate_open(&import->gate) == 0)
+		return EXIT_OK;
+	return failure_set(failure, EXIT_INTERNAL, "could not set up the import");
 }
 
 void
@@ -37,6 +40,7 @@ import_fini(Import *import)
 {
 	given_labels_free(&import->labels);
 	file_list_free(&import->files);
+	gate_close(&import->gate);
 	pthread_cond_destroy(&import->changed);
 	pthread_mutex_destroy(&import->lock);
 }

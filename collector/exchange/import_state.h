@@ -13,6 +13,7 @@
 #include "exchange/file_list.h"
 #include "exchange/given_labels.h"
 #include "exchange/import_server.h"
+#include "writer/gate.h"
 
 /* Files from next up to end. */
 typedef struct FileRange
@@ -28,6 +29,7 @@ typedef struct Import
 	GivenLabels labels; /* of all series */
 	FileList files;
 	ImportFacts facts;
+	Gate gate; /* of the lanes' writers */
 
 	pthread_mutex_t lock;			 /* guards what follows */
 	pthread_cond_t changed;			 /* any of it; waits by the monotonic clock */
@@ -45,8 +47,8 @@ const char *import_format_name(ProfileFormat format);
 
 /*
  * The next file of a lane; false: no more. Each begins with a part of its own, since neighbours
- * have much in common, and two lanes that store the same new stacks at once store them twice. Then
- * it takes half of what another has left.
+ * have much in common, and what is in a batch already costs least. Then it takes half of what
+ * another has left.
  */
 bool import_take(Import *import, size_t lane, size_t *file);
 
@@ -62,8 +64,8 @@ void import_failed(Import *import, size_t file, const Failure *why);
 /* No file can be stored any more. */
 void import_end(Import *import, const Failure *why);
 
-/* Files of all lanes; give it back in any case. */
-void import_init(Import *import, const ExchangeOptions *options);
+/* Files of all lanes; EXIT_OK or EXIT_INTERNAL; give it back in any case. */
+ExitCode import_init(Import *import, const ExchangeOptions *options, Failure *failure);
 void import_fini(Import *import);
 
 /* To each lane its part of the files. */

@@ -776,16 +776,72 @@ test_roads(void **state)
 	server_control(&server, "purge", NULL);
 }
 
+#define JOBS	   8
+#define JOB_STACKS 3000
+
+/* Lanes that store the same new content at once store it once. */
+static void
+test_jobs(void **state)
+{
+	char directory[] = "/tmp/test_jobs_XXXXXX";
+	char *operands[] = { directory };
+	char *text = calloc(JOB_STACKS, 32);
+	char path[JOBS][64];
+	size_t length = 0;
+	char expected[32];
+	Flag flags[EXCHANGE_FLAGS_MAX];
+	ExchangeOptions options;
+
+	assert_non_null(mkdtemp(directory));
+	assert_non_null(text);
+	for (int i = 0; i < JOB_STACKS; i++)
+		length += (size_t) sprintf(text + length, "main;work %d 1\n", i);
+	for (int i = 0; i < JOBS; i++)
+	{
+		snprintf(path[i], sizeof(path[i]), "%s/%d", directory, i);
+		write_text(path[i], text);
+	}
+	server_start(&server, "exchange-test");
+	sql_in("postgres", "DROP DATABASE IF EXISTS jobs (FORCE)");
+	sql_in("postgres", "CREATE DATABASE jobs");
+	sql_in("jobs", "CREATE EXTENSION profstore");
+	import_flags(&options, flags);
+	options.database = "dbname=jobs";
+	options.jobs = JOBS;
+	assert_int_equal(import_run(&options, operands, 1), EXIT_OK);
+
+	snprintf(expected, sizeof(expected), "%d", JOBS * JOB_STACKS);
+	assert_string_equal(sql_in("jobs", "SELECT sum(value) FROM profstore.samples"), expected);
+	snprintf(expected, sizeof(expected), "%d %d 1", JOB_STACKS + 1, JOB_STACKS + 1);
+	assert_string_equal(sql_in("jobs",
+							   "SELECT concat_ws(' ', (SELECT count(*) FROM profstore.stacks),"
+							   " (SELECT count(*) FROM profstore.locations),"
+							   " (SELECT count(*) FROM profstore.matching_series(NULL)))"),
+						expected);
+	for (int i = 0; i < JOBS; i++)
+		unlink(path[i]);
+	rmdir(directory);
+	free(text);
+	server_control(&server, "purge", NULL);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_formats),			  cmocka_unit_test(test_labels),
-		cmocka_unit_test(test_operands),		  cmocka_unit_test(test_path_labels),
-		cmocka_unit_test(test_no_room),			  cmocka_unit_test(test_sum_for_server),
-		cmocka_unit_test(test_many_values),		  cmocka_unit_test(test_skip_unreadable),
-		cmocka_unit_test(test_planted_functions), cmocka_unit_test(test_full_disk),
-		cmocka_unit_test(test_refused),			  cmocka_unit_test(test_roads),
+		cmocka_unit_test(test_formats),
+		cmocka_unit_test(test_labels),
+		cmocka_unit_test(test_operands),
+		cmocka_unit_test(test_path_labels),
+		cmocka_unit_test(test_no_room),
+		cmocka_unit_test(test_sum_for_server),
+		cmocka_unit_test(test_many_values),
+		cmocka_unit_test(test_skip_unreadable),
+		cmocka_unit_test(test_planted_functions),
+		cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_roads),
+		cmocka_unit_test(test_jobs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -117,12 +117,14 @@ intern_end(InternWork *work)
 	}
 }
 
-/* Ids from the cache; lists what it does not know. */
+/* Ids from the cache, once; lists what it does not know. */
 static bool
 look_up(InternWork *work, InternKind *kind)
 {
 	Buffer *key = work->key;
 
+	if (kind->ids != NULL)
+		return true;
 	kind->ids = calloc(kind->count + 1, sizeof(kind->ids[0]));
 	kind->missing = calloc(kind->count + 1, sizeof(kind->missing[0]));
 	if (kind->ids == NULL || kind->missing == NULL)
@@ -172,6 +174,19 @@ look_up_all(InternWork *work, int first_kind, int last_kind)
 	for (int i = first_kind; i <= last_kind; i++)
 		if (!look_up(work, &work->kinds[i]))
 			return false;
+	return true;
+}
+
+bool
+intern_look_up(InternWork *work, bool *all)
+{
+	*all = true;
+	for (int i = 0; *all && i < KIND_COUNT; i++)
+	{
+		if (!look_up(work, &work->kinds[i]))
+			return false;
+		*all = work->kinds[i].missing_count == 0;
+	}
 	return true;
 }
 

@@ -36,6 +36,11 @@ void interner_clear(Interner *interner);
 void intern_begin(InternWork *work, Interner *interner, const Batch *batch, int64_t protocol);
 
 /*
+ * Looks up what can be without the database; *all: nothing will be asked for. False: no memory.
+ */
+bool intern_look_up(InternWork *work, bool *all);
+
+/*
  * Finds the ids of series, mappings and functions; then of locations and stacks. What the caches
  * lack is added to the trip; both send it where ids are needed, and leave in it what is not.
  */

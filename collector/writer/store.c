@@ -40,9 +40,9 @@ draw_uuid(char uuid[WRITER_UUID_BYTES])
 }
 
 int
-store_init(Store *store, const char *node, const char *uuid)
+store_init(Store *store, const char *node, const char *uuid, const Gate *gate)
 {
-	*store = (Store){ .node = "" };
+	*store = (Store){ .gate = gate };
 	if (uuid != NULL)
 		memcpy(store->writer, uuid, sizeof(store->writer));
 	else if (draw_uuid(store->writer) != 0)
@@ -383,6 +383,24 @@ prepare_rows(Storing *storing, Interner *interner, Connection *connection, DbErr
 	return outcome;
 }
 
+/* Through the gate, where something will be asked for. */
+static DbOutcome
+enter_gate(const Store *store, InternWork *ids, int wake_fd, bool *is_inside, DbError *error)
+{
+	bool knows_all;
+
+	*is_inside = false;
+	if (store->gate == NULL)
+		return DB_OK;
+	if (!intern_look_up(ids, &knows_all))
+		return out_of_memory(error);
+	*is_inside = !knows_all && gate_enter(store->gate, wake_fd);
+	if (knows_all || *is_inside)
+		return DB_OK;
+	db_error_set(error, NULL, "stopped", NULL, NULL);
+	return DB_STOPPED;
+}
+
 DbOutcome
 store_batch(Store *store, Interner *interner, Session *session, const Batch *batch, uint64_t number,
 			DbError *error)
@@ -390,9 +408,16 @@ store_batch(Store *store, Interner *interner, Session *session, const Batch *bat
 	Connection *connection = &session->connection;
 	Storing storing = { .batch = batch, .protocol = session->protocol };
 	const BatchSample *samples;
+	bool is_inside;
 	DbOutcome outcome;
 
 	intern_begin(&storing.ids, interner, batch, storing.protocol);
+	outcome = enter_gate(store, &storing.ids, connection->wake_fd, &is_inside, error);
+	if (outcome != DB_OK)
+	{
+		intern_end(&storing.ids);
+		return outcome;
+	}
 	opening_init(&storing.opening, store, session, batch, number);
 	outcome = prepare_rows(&storing, interner, connection, error);
 	if (outcome == DB_OK && !storing.is_new)
@@ -410,6 +435,8 @@ store_batch(Store *store, Interner *interner, Session *session, const Batch *bat
 	}
 	if (outcome != DB_OK)
 		connection_abandon(connection);
+	if (is_inside)
+		gate_leave(store->gate);
 	opening_fini(&storing.opening);
 	notes_end(&storing.notes);
 	intern_end(&storing.ids);

@@ -11,6 +11,7 @@
 
 #include "batch/batch.h"
 #include "database/session.h"
+#include "writer/gate.h"
 #include "writer/intern.h"
 
 #define WRITER_UUID_BYTES 16
@@ -19,11 +20,12 @@ typedef struct Store
 {
 	char writer[WRITER_UUID_BYTES]; /* who writes */
 	char node[256];					/* stored with losses */
+	const Gate *gate;				/* of writers that may store the same; NULL: none */
 	Buffer rows;					/* scratch */
 } Store;
 
-/* uuid NULL: drawn at random; -errno where no random number can be had. */
-int store_init(Store *store, const char *node, const char *uuid);
+/* uuid NULL: drawn at random; -errno where no random number can be had. gate: may be NULL. */
+int store_init(Store *store, const char *node, const char *uuid, const Gate *gate);
 void store_fini(Store *store);
 
 /*

@@ -9,18 +9,17 @@
 #include <string.h>
 
 int
-target_init(Target *target, const char *conninfo, const char *node, const char *uuid,
-			size_t cache_bytes, int wake_fd)
+target_init(Target *target, const TargetOptions *options)
 {
 	int err;
 
-	*target = (Target){ .session.connection.wake_fd = wake_fd };
-	interner_init(&target->interner, cache_bytes);
+	*target = (Target){ .session.connection.wake_fd = options->wake_fd };
+	interner_init(&target->interner, options->cache_bytes);
 	partitions_init(&target->partitions);
-	err = store_init(&target->store, node, uuid);
+	err = store_init(&target->store, options->node, options->uuid, options->gate);
 	if (err != 0)
 		return err;
-	target->conninfo = strdup(conninfo);
+	target->conninfo = strdup(options->conninfo);
 	return target->conninfo ? 0 : -ENOMEM;
 }
 

@@ -21,12 +21,18 @@ typedef struct Target
 	Identity interned_under;
 } Target;
 
-/*
- * uuid NULL: one drawn at random. cache_bytes: of known ids. 0 or -errno; to be given back in
- * either case. Must not move.
- */
-int target_init(Target *target, const char *conninfo, const char *node, const char *uuid,
-				size_t cache_bytes, int wake_fd);
+typedef struct TargetOptions
+{
+	const char *conninfo;
+	const char *node;
+	const char *uuid;	/* NULL: one drawn at random */
+	size_t cache_bytes; /* of known ids */
+	const Gate *gate;	/* NULL: none */
+	int wake_fd;		/* readable: stop */
+} TargetOptions;
+
+/* 0 or -errno; to be given back in either case. Must not move. */
+int target_init(Target *target, const TargetOptions *options);
 void target_fini(Target *target);
 
 /* Connects where there is no connection. */

@@ -436,6 +436,12 @@ writer_main(void *arg)
 static int
 writer_init(Writer *writer, const WriterOptions *options)
 {
+	TargetOptions target = { .conninfo = options->conninfo,
+							 .node = options->node,
+							 .uuid = options->uuid,
+							 .cache_bytes =
+								 options->cache_bytes > 0 ? options->cache_bytes : CACHE_BYTES,
+							 .gate = options->gate };
 	pthread_condattr_t attributes;
 	int err;
 
@@ -451,9 +457,8 @@ writer_init(Writer *writer, const WriterOptions *options)
 			   options->denied_ms > 0 ? options->denied_ms : WRITER_DENIED_MS);
 	writer->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	err = writer->wake_fd < 0 ? -errno : 0;
-	if (target_init(&writer->target, options->conninfo, options->node, options->uuid,
-					options->cache_bytes > 0 ? options->cache_bytes : CACHE_BYTES,
-					writer->wake_fd) != 0)
+	target.wake_fd = writer->wake_fd;
+	if (target_init(&writer->target, &target) != 0)
 		err = -ENOMEM;
 	return err;
 }

@@ -21,6 +21,7 @@
 #include "base/failure.h"
 #include "batch/batch.h"
 #include "writer/completion.h"
+#include "writer/gate.h"
 #include "writer/retry.h"
 
 /* How long the writer goes on where a password, role, database or extension is wrong. */
@@ -36,6 +37,7 @@ typedef struct WriterOptions
 	size_t queue_bytes;	  /* budget of the queue */
 	size_t cache_bytes;	  /* budget of known ids; 0: 20 MB */
 	int64_t denied_ms;	  /* 0: WRITER_DENIED_MS */
+	const Gate *gate;	  /* of writers that may store the same; not owned; NULL: none */
 
 	/*
 	 * Who writes, and the number of its first batch: what was stored before under the same two is
