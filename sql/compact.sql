@@ -142,6 +142,18 @@ SELECT count(*), sum(stack_id), count(DISTINCT (time, series_id, stack_id)) FROM
 SELECT tableoid::regclass, count(*) FROM p GROUP BY 1 ORDER BY 1;
 SELECT profstore.compact() AS samples;
 
+-- in steps: a worker's, and what it could not do is the caller's, with its notices and errors
+CALL fill(5, 100, '2026-01-01 01:50Z');
+CALL profstore.compact_in_steps('t');
+SELECT profstore.compact('t') AS nothing_left;
+CALL profstore.compact_in_steps('p');
+CALL profstore.compact_in_steps();
+BEGIN;
+CALL profstore.compact_in_steps('t');
+ROLLBACK;
+CALL profstore.compact_in_steps('h');
+CALL profstore.compact_in_steps(NULL);
+
 -- refusals
 SELECT profstore.compact('h');
 SELECT profstore.compact('levels');
@@ -158,6 +170,7 @@ GRANT USAGE ON SCHEMA profstore TO compact_other;
 SET ROLE compact_other;
 SELECT profstore.compact('t');
 SELECT profstore.compact();
+CALL profstore.compact_in_steps('t');
 RESET ROLE;
 REVOKE USAGE ON SCHEMA profstore FROM compact_other;
 DROP ROLE compact_other;

@@ -120,6 +120,7 @@ INSERT INTO calls (call) VALUES
 	($$shared_cache()$$),
 	($$storage_id('profstore.samples')$$),
 	($$compact()$$),
+	($$compact_in_steps()$$),
 	($$verify()$$),
 	($$remove_samples('profstore.samples', 'value OPERATOR(pg_catalog.<) 0')$$),
 	($$compact_dictionary()$$),
@@ -138,7 +139,7 @@ INSERT INTO calls (call) VALUES
 	($$grant_read('regress_pfs_hostile')$$),
 	($$grant_write('regress_pfs_hostile')$$),
 	($$grant_maintain('regress_pfs_hostile')$$);
-UPDATE calls SET call = CASE WHEN call LIKE 'apply_retention%' THEN 'CALL profstore.' ELSE 'SELECT * FROM profstore.' END || call;
+UPDATE calls SET call = CASE WHEN call ~ '^(apply_retention|compact_in_steps)' THEN 'CALL profstore.' ELSE 'SELECT * FROM profstore.' END || call;
 CREATE ROLE regress_pfs_hostile;
 CREATE TABLE tracked (stack int8);
 

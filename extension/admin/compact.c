@@ -31,9 +31,6 @@
 PG_FUNCTION_INFO_V1(profstore_compact);
 PG_FUNCTION_INFO_V1(profstore_compact_dictionary);
 
-/* Whoever calls the function wants all done that can be. */
-#define OPEN_INPUTS 2
-
 /* Tells why a table was left alone; returns what is to do now. */
 static PfsCompactionState
 state_after(PfsCompactionStep step, Relation relation)
@@ -93,9 +90,8 @@ pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments, uint3
 	return state;
 }
 
-/* Looks in the catalog alone: opening the table could wait for a lock. */
-static void
-check_relation(Oid relation_id)
+void
+pfs_check_compactable(Oid relation_id)
 {
 	HeapTuple tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(relation_id));
 	Form_pg_class class;
@@ -131,15 +127,46 @@ pfs_check_maintenance_transaction(const char *function)
 						errmsg("cannot execute %s during VACUUM", function)));
 }
 
+List *
+pfs_compactable_tables(Oid relation_id)
+{
+	List *tables = get_rel_relkind(relation_id) == RELKIND_PARTITIONED_TABLE
+					   ? find_all_inheritors(relation_id, NoLock, NULL)
+					   : list_make1_oid(relation_id);
+	ListCell *cell;
+
+	foreach(cell, tables)
+	{
+		char kind = get_rel_relkind(lfirst_oid(cell));
+
+		if (kind != RELKIND_RELATION && kind != RELKIND_MATVIEW)
+			tables = foreach_delete_current(tables, cell);
+	}
+	return tables;
+}
+
+int64
+pfs_compact_all(Oid relation_id, int64 max_segments)
+{
+	int64 merged = 0;
+	int level = pfs_bounded_waits_begin();
+	ListCell *cell;
+
+	foreach(cell, pfs_compactable_tables(relation_id))
+		if (merged < max_segments)
+			pfs_compact_table(lfirst_oid(cell), PFS_LEAST_OPEN_INPUTS, max_segments - merged,
+							  UINT32_MAX, &merged);
+	if (relation_id == pfs_relation_oid("samples"))
+		(void) pfs_chunks_merge(UINT32_MAX);
+	pfs_bounded_waits_end(level);
+	return merged;
+}
+
 PGDLLEXPORT Datum
 profstore_compact(PG_FUNCTION_ARGS)
 {
 	Oid relation_id;
 	int64 max_segments = PG_INT64_MAX;
-	int64 merged = 0;
-	List *tables;
-	ListCell *cell;
-	int level;
 
 	if (PG_ARGISNULL(0))
 		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("rel must not be null")));
@@ -151,24 +178,9 @@ profstore_compact(PG_FUNCTION_ARGS)
 						errmsg("max_segments must be at least 1")));
 	pfs_extension_require_current();
 	pfs_check_maintenance_transaction("profstore.compact()");
-	check_relation(relation_id);
+	pfs_check_compactable(relation_id);
 
-	tables = get_rel_relkind(relation_id) == RELKIND_PARTITIONED_TABLE
-				 ? find_all_inheritors(relation_id, NoLock, NULL)
-				 : list_make1_oid(relation_id);
-	level = pfs_bounded_waits_begin();
-	foreach(cell, tables)
-	{
-		char kind = get_rel_relkind(lfirst_oid(cell));
-
-		if ((kind == RELKIND_RELATION || kind == RELKIND_MATVIEW) && merged < max_segments)
-			pfs_compact_table(lfirst_oid(cell), OPEN_INPUTS, max_segments - merged, UINT32_MAX,
-							  &merged);
-	}
-	if (relation_id == pfs_relation_oid("samples"))
-		(void) pfs_chunks_merge(UINT32_MAX);
-	pfs_bounded_waits_end(level);
-	PG_RETURN_INT64(merged);
+	PG_RETURN_INT64(pfs_compact_all(relation_id, max_segments));
 }
 
 /* compact_dictionary(max_partitions) -> int8, chunks merged */

@@ -7,6 +7,8 @@
 
 #include "profstore.h"
 
+#include "nodes/pg_list.h"
+
 /* What more there is to do to a table. */
 typedef enum PfsCompactionState
 {
@@ -23,6 +25,24 @@ typedef enum PfsCompactionState
  */
 PfsCompactionState pfs_compact_table(Oid relation_id, uint32 open_inputs, int64 max_segments,
 									 uint32 max_steps, int64 *merged);
+
+/* Whoever asks for compaction wants all done that can be. */
+#define PFS_LEAST_OPEN_INPUTS 2
+
+/*
+ * Raises an error unless the caller owns the relation, and it is partitioned or a table of ours.
+ * Looks in the catalog alone: opening the table could wait for a lock.
+ */
+void pfs_check_compactable(Oid relation_id);
+
+/* A table, or those partitions of one that hold rows, in CurrentMemoryContext. */
+List *pfs_compactable_tables(Oid relation_id);
+
+/*
+ * The same for these, and for chunks of the stack tree where it is "samples"; returns how many
+ * segments it merged. What is locked is skipped with a NOTICE.
+ */
+int64 pfs_compact_all(Oid relation_id, int64 max_segments);
 
 /*
  * Raises an error in a transaction in which segments cannot be replaced or taken out: one that may

@@ -5,6 +5,10 @@ CREATE FUNCTION profstore.compact(rel regclass DEFAULT 'profstore.samples', max_
 	AS 'MODULE_PATHNAME', 'profstore_compact';
 COMMENT ON FUNCTION profstore.compact(regclass, int4) IS 'merges the segments of a table, or of all partitions of one, inside buckets of time; returns how many it merged';
 
+CREATE PROCEDURE profstore.compact_in_steps(rel regclass DEFAULT 'profstore.samples')
+	LANGUAGE c AS 'MODULE_PATHNAME', 'profstore_compact_in_steps';
+COMMENT ON PROCEDURE profstore.compact_in_steps(regclass) IS 'compact() in short transactions with VACUUM between them, by a background worker that it waits for: after a large load this takes little more room than what is left in the end';
+
 CREATE FUNCTION profstore.verify(rel regclass DEFAULT 'profstore.samples')
 	RETURNS TABLE (relation regclass, segment int8, stream int4, problem text)
 	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE ROWS 10

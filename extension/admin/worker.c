@@ -6,8 +6,6 @@
  *    other. One that is not done within PATIENCE_MS goes on beside the next. Then it sleeps.
  * 2. A worker compacts tables, a step in a transaction, then the dictionary, and does what
  *    retention asks for. What fails is told in the log and left alone until the next round.
- * 3. It vacuums what its steps leave, the directory now and then and a table whose files would be
- *    shorter, so that the next steps find the room.
  */
 #include "admin/worker.h"
 
@@ -34,9 +32,8 @@
 #include "utils/wait_event.h"
 
 #include "admin/apply_retention.h"
-#include "admin/bounded_waits.h"
-#include "admin/compact.h"
-#include "admin/vacuum_table.h"
+#include "admin/compact_in_steps.h"
+#include "admin/worker_process.h"
 #include "base/relations.h"
 #include "base/version.h"
 #include "dictionary/tree/chunk_merge.h"
@@ -50,9 +47,6 @@
 /* So many segments in a bucket that still grows are worth a merge. */
 #define OPEN_INPUTS 32
 
-/* So many steps leave room in the directory that the next ones should find. */
-#define STEPS_BETWEEN_VACUUMS 4
-
 /* Dictionary partitions whose chunks are merged in one transaction. */
 #define DICTIONARY_PARTITIONS 64
 
@@ -62,14 +56,6 @@ PGDLLEXPORT void profstore_worker_main(Datum database_id);
 static bool compaction_enabled = true;
 static bool retention_enabled = true;
 static int naptime_s = NAPTIME_DEFAULT_S;
-
-static void
-setup_process(void)
-{
-	pqsignal(SIGHUP, SignalHandlerForConfigReload);
-	pqsignal(SIGTERM, die);
-	BackgroundWorkerUnblockSignals();
-}
 
 /* Ids of a catalog's rows that pass, in the context that is current at the call. */
 static List *
@@ -223,12 +209,6 @@ run_worker(List **running, Oid database_id)
 	*running = lappend(*running, worker);
 }
 
-static void
-bound_waits(void)
-{
-	SetConfigOption("lock_timeout", PFS_LONGEST_WAIT, PGC_SUSET, PGC_S_OVERRIDE);
-}
-
 void
 profstore_launcher_main(Datum unused)
 {
@@ -236,9 +216,9 @@ profstore_launcher_main(Datum unused)
 		AllocSetContextCreate(TopMemoryContext, "profstore launcher", ALLOCSET_DEFAULT_SIZES);
 	List *running = NIL;
 
-	setup_process();
+	pfs_worker_setup();
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
-	bound_waits();
+	pfs_worker_bound_waits();
 	for (;;)
 	{
 		List *databases = NIL;
@@ -264,72 +244,7 @@ profstore_launcher_main(Datum unused)
 	}
 }
 
-/* Steps since the directory was vacuumed. */
-static uint32 step_count = 0;
-
-static void
-vacuum_directory(Oid unused)
-{
-	static const char *const names[] = { "segments", "rollups", "row_ledger" };
-	Oid tables[lengthof(names)];
-
-	StartTransactionCommand();
-	for (size_t i = 0; i < lengthof(names); i++)
-		tables[i] = pfs_relation_find(names[i]);
-	CommitTransactionCommand();
-	for (size_t i = 0; i < lengthof(names); i++)
-		if (OidIsValid(tables[i]))
-			pfs_vacuum_table(tables[i]);
-	step_count = 0;
-}
-
-/* One step in a transaction of its own. */
-static PfsCompactionState
-compact_step(Oid table_id)
-{
-	PfsCompactionState state;
-	int64 merged = 0;
-
-	SetCurrentStatementStartTimestamp();
-	StartTransactionCommand();
-	PushActiveSnapshot(GetTransactionSnapshot());
-	state = pfs_compact_table(table_id, OPEN_INPUTS, PG_INT64_MAX, 1, &merged);
-	PopActiveSnapshot();
-	CommitTransactionCommand();
-	return state;
-}
-
-/* As many steps as there are; *stepped is set where there was one. */
-static PfsCompactionState
-compact_steps(Oid table_id, bool *stepped)
-{
-	PfsCompactionState state;
-
-	*stepped = false;
-	while ((state = compact_step(table_id)) == PFS_TABLE_PROGRESSED)
-	{
-		CHECK_FOR_INTERRUPTS();
-		*stepped = true;
-		if (++step_count >= STEPS_BETWEEN_VACUUMS)
-			vacuum_directory(InvalidOid);
-	}
-	return state;
-}
-
-/* A first VACUUM tells where segments can move, a second cuts off what they have left. */
-static void
-compact_table(Oid table_id)
-{
-	bool stepped;
-
-	if (compact_steps(table_id, &stepped) != PFS_TABLE_AWAITS_VACUUM)
-		return;
-	pfs_vacuum_table(table_id);
-	if (compact_steps(table_id, &stepped) == PFS_TABLE_AWAITS_VACUUM && stepped)
-		pfs_vacuum_table(table_id);
-}
-
-/* The same for chunks of the stack tree, a few partitions at a time. */
+/* Chunks of the stack tree, a few partitions at a time. */
 static void
 compact_dictionary(Oid unused)
 {
@@ -345,6 +260,12 @@ compact_dictionary(Oid unused)
 		PopActiveSnapshot();
 		CommitTransactionCommand();
 	} while (merged > 0);
+}
+
+static void
+compact_table(Oid table_id)
+{
+	pfs_compact_in_steps(table_id, OPEN_INPUTS);
 }
 
 /* What fails is reported, and left alone until the next round. */
@@ -384,38 +305,17 @@ retain(Oid unused)
 	CommitTransactionCommand();
 }
 
-/*
- * What the database or the worker's role may have been given as default for sessions, and what is
- * not meant for us.
- */
-static void
-override_settings(void)
-{
-	SetConfigOption("default_transaction_isolation", "read committed", PGC_SUSET, PGC_S_OVERRIDE);
-	SetConfigOption("default_transaction_read_only", "off", PGC_SUSET, PGC_S_OVERRIDE);
-	SetConfigOption("zero_damaged_pages", "off", PGC_SUSET, PGC_S_OVERRIDE);
-	SetConfigOption("vacuum_cost_delay", "2ms", PGC_SUSET, PGC_S_OVERRIDE);
-	SetConfigOption("search_path", "pg_catalog, pg_temp", PGC_SUSET, PGC_S_OVERRIDE);
-	bound_waits();
-}
-
 void
 profstore_worker_main(Datum database_id)
 {
 	ListCell *cell;
 
-	setup_process();
-	BackgroundWorkerInitializeConnectionByOid(DatumGetObjectId(database_id), InvalidOid, 0);
-	MemoryContextSwitchTo(
-		AllocSetContextCreate(TopMemoryContext, "profstore worker", ALLOCSET_DEFAULT_SIZES));
-	override_settings();
+	pfs_worker_begin(DatumGetObjectId(database_id));
 	if (compaction_enabled)
 	{
 		pgstat_report_activity(STATE_RUNNING, "compacting profstore tables");
 		foreach(cell, list_catalog(RelationRelationId, is_table))
 			attempt(compact_table, lfirst_oid(cell));
-		if (step_count > 0)
-			attempt(vacuum_directory, InvalidOid);
 		attempt(compact_dictionary, InvalidOid);
 	}
 	if (retention_enabled)

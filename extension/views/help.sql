@@ -92,6 +92,7 @@ BEGIN
 		('writing', 'bump_names', E'SELECT profstore.bump_names()'),
 		('writing', 'bump_epoch', E'SELECT profstore.bump_epoch()'),
 		('upkeep', 'compact', E'SELECT profstore.compact()'),
+		('upkeep', 'compact_in_steps', E'CALL profstore.compact_in_steps()'),
 		('upkeep', 'verify', E'SELECT * FROM profstore.verify()'),
 		('upkeep', 'remove_samples', E'SELECT profstore.remove_samples(\n  ''profstore.samples'', ''value < 0'')'),
 		('upkeep', 'set_retention', E'SELECT profstore.set_retention(interval ''14 days'')'),

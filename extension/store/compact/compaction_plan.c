@@ -87,8 +87,9 @@ set_buckets(PfsPlanSegment *segments, uint32 count, int64 width)
 }
 
 /*
- * Wide ones together in front, since their parts belong into the buckets' merges; else by bucket,
- * the smallest segment first.
+ * By bucket, the latest first: after a large load it lies at the end of the directory's file, which
+ * VACUUM can cut off. Wide ones come in front of the bucket that they end in, so that all parts of
+ * a bucket are there when it is merged, and few of others; then the smallest segment.
  */
 static int
 compare_segments(const void *a, const void *b)
@@ -96,10 +97,10 @@ compare_segments(const void *a, const void *b)
 	const PfsPlanSegment *left = a;
 	const PfsPlanSegment *right = b;
 
+	if (left->bucket != right->bucket)
+		return left->bucket > right->bucket ? -1 : 1;
 	if (left->is_wide != right->is_wide)
 		return left->is_wide ? -1 : 1;
-	if (left->bucket != right->bucket)
-		return left->bucket < right->bucket ? -1 : 1;
 	if (left->row_count != right->row_count)
 		return left->row_count < right->row_count ? -1 : 1;
 	return left->segment_no < right->segment_no ? -1 : left->segment_no > right->segment_no;
@@ -276,7 +277,7 @@ pfs_plan_compaction(PfsPlanSegment *segments, uint32 count, Oid time_type,
 		bool is_wide = segments[first].is_wide;
 
 		while (end < count && segments[end].is_wide == is_wide &&
-			   (is_wide || segments[end].bucket == segments[first].bucket))
+			   segments[end].bucket == segments[first].bucket)
 			end++;
 		found = (is_wide ? plan_wide : plan_bucket)(&segments[first], end - first, width, time_type,
 													limits, plan);

@@ -1,4 +1,4 @@
-# Space comes back by itself: after COPY, compact() and plain VACUUM, or by the worker alone; and what moves streams survives
+# Space comes back by itself: after COPY, compact() and plain VACUUM, by compact_in_steps(), or by the worker alone; and what moves streams survives
 # kill -9, PREPARE TRANSACTION and a standby that reads.
 use strict;
 use warnings;
@@ -31,13 +31,14 @@ sub create { my ($table) = @_; sql("CREATE TABLE $table (time timestamptz, serie
 # Rows of an hour long past, in transactions of a size; values are noise, so that bytes are many.
 sub load
 {
-	my ($table, $rows, $size) = @_;
+	my ($table, $rows, $size, $begin) = @_;
 	$size //= $rows;
+	$begin //= '2026-01-01Z';
 	sql(qq(
 		DO \$\$
 		BEGIN
 			FOR n IN 0 .. $rows - 1 BY $size LOOP
-				INSERT INTO $table SELECT '2026-01-01Z'::timestamptz + g * interval '1 ms', g % 10, g % 1000, hashint4(g)
+				INSERT INTO $table SELECT '$begin'::timestamptz + g * interval '1 ms', g % 10, g % 1000, hashint4(g)
 				FROM generate_series(n, least(n + $size, $rows) - 1) AS g;
 				COMMIT;
 			END LOOP;
@@ -130,6 +131,69 @@ is($standby->safe_psql('postgres', $digest), $rows, 'a new one reads the same');
 is($standby->safe_psql('postgres', q(SELECT * FROM profstore.verify('halves'))), '', 'verify is silent there');
 $standby->stop;
 sql('DROP TABLE halves');
+sql('VACUUM');
+
+# compact_in_steps() gives the room back by itself, without the worker and autovacuum; days are merged one by one
+sub load_days
+{
+	sql('DROP TABLE IF EXISTS days');
+	sql('CREATE TABLE days (time timestamptz, series_id int4, stack_id int8, value int8) PARTITION BY RANGE (time)');
+	for my $day (1 .. 6)
+	{
+		sql(qq(CREATE TABLE days_$day PARTITION OF days FOR VALUES FROM ('2026-01-0$day') TO ('2026-01-0@{[ $day + 1 ]}') USING profstore));
+		load("days_$day", 120_000, 3000, "2026-01-0${day}Z");
+	}
+}
+my $days = 'SELECT count(*), sum(value), sum(hashint8(stack_id # value)) FROM days';
+my $workers = q(SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'profstore compaction');
+my $done = q(SELECT min(level) = 2 AND count(*) = 6 FROM profstore.segments WHERE storage_id IN
+	(SELECT profstore.storage_id(inhrelid) FROM pg_inherits WHERE inhparent = 'days'::regclass));
+load_days();
+my $day_rows = sql($days);
+my $day_bytes = sql(q(SELECT pg_total_relation_size('profstore.segments')));
+
+# where somebody works on a day, it is left alone and the caller told
+my $holder = $node->background_psql('postgres');
+$holder->query_safe('BEGIN; LOCK TABLE days_3 IN SHARE UPDATE EXCLUSIVE MODE');
+my (undef, undef, $told) = $node->psql('postgres', 'CALL profstore.compact_in_steps(\'days\')');
+like($told, qr/NOTICE:.*"days_3"/, 'a day that is locked is skipped, with a notice');
+$holder->query_safe('COMMIT');
+sql(q(CALL profstore.compact_in_steps('days')));
+is(sql($done), 't', 'each day is a segment');
+is(sql($days), $day_rows, 'the rows are there');
+cmp_ok(sql(q(SELECT pg_total_relation_size('profstore.segments'))), '<', $day_bytes / 4, 'the room in the directory is given back');
+is(sql(q(SELECT count(*) FROM profstore.verify('days'))), '0', 'verify is silent');
+
+# a cancel ends the worker, and leaves days as they were or merged
+load_days();
+$session = $node->background_psql('postgres', on_error_stop => 0);
+$pid = $session->query_safe('SELECT pg_backend_pid()');
+$session->query_until(qr/called/, "\\echo called\nCALL profstore.compact_in_steps('days');\n");
+ok($node->poll_query_until('postgres', "SELECT ($workers) = 1"), 'a worker compacts');
+sql("SELECT pg_cancel_backend($pid)");
+ok($node->poll_query_until('postgres', "SELECT ($workers) = 0"), 'and ends with the call');
+isnt(sql($done), 't', 'before it was done');
+is(sql($days), $day_rows, 'the rows are there');
+$session->quit;
+
+# a kill of the worker
+load_days();
+my $snapshot = $node->background_psql('postgres');
+$session = $node->background_psql('postgres', on_error_stop => 0);
+$session->query_until(qr/called/, "\\echo called\nCALL profstore.compact_in_steps('days');\n");
+ok($node->poll_query_until('postgres', "SELECT ($workers) = 1"), 'a worker compacts');
+is($snapshot->query_safe("BEGIN ISOLATION LEVEL REPEATABLE READ; $days"), $day_rows, 'an old snapshot');
+ok($node->poll_query_until('postgres', q(SELECT EXISTS (SELECT FROM profstore.segments WHERE level = 2))), 'a day is merged');
+is($snapshot->query_safe($days), $day_rows, 'which reads what it read');
+kill_process(sql(q(SELECT pid FROM pg_stat_activity WHERE backend_type = 'profstore compaction')));
+wait_for_server($node) or die 'the server does not come back';
+eval { $session->quit };
+eval { $snapshot->quit };
+is(sql($days), $day_rows, 'killed: the rows are there');
+sql(q(CALL profstore.compact_in_steps('days')));
+is(sql($done), 't', 'and the next call goes on');
+is(sql(q(SELECT count(*) FROM profstore.verify('days'))), '0', 'verify is silent');
+sql('DROP TABLE days');
 sql('VACUUM');
 
 # the worker does all of it, without autovacuum

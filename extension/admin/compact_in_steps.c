@@ -1,0 +1,205 @@
+/*
+ * compact_in_steps.c
+ *		Steps of compaction with VACUUM between them, and the procedure compact_in_steps().
+ *
+ * A transaction cannot free what it deletes, nor can it vacuum. So the procedure asks for a
+ * background worker, which needs no preloading and may vacuum the directory, whoever owns that:
+ *
+ * 1. It checks its caller's rights and ends its transaction, whose snapshot would keep the room.
+ * 2. The worker does one step after the other, and ends. What fails is in the log.
+ * 3. In a transaction of the caller the rest is compacted: nothing, mostly; else the caller learns
+ *    of what was locked, or failed.
+ */
+#include "admin/compact_in_steps.h"
+
+#include "access/xact.h"
+#include "executor/spi.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "postmaster/bgworker.h"
+#include "storage/ipc.h"
+#include "tcop/pquery.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "admin/compact.h"
+#include "admin/vacuum_table.h"
+#include "admin/worker_process.h"
+#include "base/relations.h"
+#include "base/version.h"
+
+PG_FUNCTION_INFO_V1(profstore_compact_in_steps);
+PGDLLEXPORT void profstore_steps_main(Datum unused);
+
+/* What the worker is told. */
+typedef struct Request
+{
+	Oid database_id;
+	Oid relation_id;
+	int maintenance_work_mem_kb; /* the caller's */
+} Request;
+
+StaticAssertDecl(sizeof(Request) <= BGW_EXTRALEN, "the request fits");
+
+/* --- steps --- */
+
+static void
+vacuum_directory(void)
+{
+	static const char *const names[] = { "segments", "rollups", "row_ledger" };
+	Oid tables[lengthof(names)];
+
+	StartTransactionCommand();
+	for (size_t i = 0; i < lengthof(names); i++)
+		tables[i] = pfs_relation_find(names[i]);
+	CommitTransactionCommand();
+	for (size_t i = 0; i < lengthof(names); i++)
+		if (OidIsValid(tables[i]))
+			pfs_vacuum_table(tables[i]);
+}
+
+/* One step in a transaction of its own. */
+static PfsCompactionState
+compact_step(Oid table_id, uint32 open_inputs)
+{
+	PfsCompactionState state;
+	int64 merged = 0;
+
+	SetCurrentStatementStartTimestamp();
+	StartTransactionCommand();
+	PushActiveSnapshot(GetTransactionSnapshot());
+	state = pfs_compact_table(table_id, open_inputs, PG_INT64_MAX, 1, &merged);
+	PopActiveSnapshot();
+	CommitTransactionCommand();
+	return state;
+}
+
+/* As many steps as there are; *stepped is set where there was one. */
+static PfsCompactionState
+compact_steps(Oid table_id, uint32 open_inputs, bool *stepped)
+{
+	PfsCompactionState state;
+
+	*stepped = false;
+	while ((state = compact_step(table_id, open_inputs)) == PFS_TABLE_PROGRESSED)
+	{
+		CHECK_FOR_INTERRUPTS();
+		*stepped = true;
+		vacuum_directory();
+	}
+	return state;
+}
+
+/* A first VACUUM tells where segments can move, a second cuts off what they have left. */
+void
+pfs_compact_in_steps(Oid table_id, uint32 open_inputs)
+{
+	bool stepped;
+
+	if (compact_steps(table_id, open_inputs, &stepped) != PFS_TABLE_AWAITS_VACUUM)
+		return;
+	pfs_vacuum_table(table_id);
+	if (compact_steps(table_id, open_inputs, &stepped) == PFS_TABLE_AWAITS_VACUUM && stepped)
+		pfs_vacuum_table(table_id);
+}
+
+/* --- the procedure's worker --- */
+
+static List *
+list_tables(Oid relation_id)
+{
+	MemoryContext outer = CurrentMemoryContext;
+	List *tables = NIL;
+
+	StartTransactionCommand();
+	MemoryContextSwitchTo(outer);
+	if (pfs_extension_is_current())
+		tables = pfs_compactable_tables(relation_id);
+	CommitTransactionCommand();
+	MemoryContextSwitchTo(outer);
+	return tables;
+}
+
+void
+profstore_steps_main(Datum unused)
+{
+	char memory[32];
+	Request request;
+	ListCell *cell;
+
+	memcpy(&request, MyBgworkerEntry->bgw_extra, sizeof(request));
+	pfs_worker_begin(request.database_id);
+	snprintf(memory, sizeof(memory), "%d", request.maintenance_work_mem_kb);
+	SetConfigOption("maintenance_work_mem", memory, PGC_SUSET, PGC_S_OVERRIDE);
+	foreach(cell, list_tables(request.relation_id))
+		pfs_compact_in_steps(lfirst_oid(cell), PFS_LEAST_OPEN_INPUTS);
+	proc_exit(0);
+}
+
+static BackgroundWorkerHandle *
+start_worker(const Request *request)
+{
+	BackgroundWorker worker = { 0 };
+	BackgroundWorkerHandle *handle;
+
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker.bgw_start_time = BgWorkerStart_RecoveryFinished;
+	worker.bgw_restart_time = BGW_NEVER_RESTART;
+	worker.bgw_notify_pid = MyProcPid;
+	strlcpy(worker.bgw_library_name, "profstore", sizeof(worker.bgw_library_name));
+	strlcpy(worker.bgw_function_name, "profstore_steps_main", sizeof(worker.bgw_function_name));
+	snprintf(worker.bgw_name, BGW_MAXLEN, "profstore compaction for process %d", MyProcPid);
+	strlcpy(worker.bgw_type, "profstore compaction", BGW_MAXLEN);
+	memcpy(worker.bgw_extra, request, sizeof(*request));
+	if (!RegisterDynamicBackgroundWorker(&worker, &handle))
+		ereport(ERROR, (errcode(ERRCODE_CONFIGURATION_LIMIT_EXCEEDED),
+						errmsg("no slot is free for a compaction worker"),
+						errhint("You might need to increase max_worker_processes.")));
+	return handle;
+}
+
+/* Waits for the worker's end; an error, such as a cancel, ends it. */
+static void
+await_worker(BackgroundWorkerHandle *handle)
+{
+	PG_TRY();
+	{
+		if (WaitForBackgroundWorkerShutdown(handle) == BGWH_POSTMASTER_DIED)
+			proc_exit(1);
+	}
+	PG_CATCH();
+	{
+		TerminateBackgroundWorker(handle);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+}
+
+PGDLLEXPORT Datum
+profstore_compact_in_steps(PG_FUNCTION_ARGS)
+{
+	Request request = { MyDatabaseId, PG_ARGISNULL(0) ? InvalidOid : PG_GETARG_OID(0),
+						maintenance_work_mem };
+
+	if (fcinfo->context == NULL || !IsA(fcinfo->context, CallContext) ||
+		castNode(CallContext, fcinfo->context)->atomic)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_TERMINATION),
+				 errmsg("profstore.compact_in_steps() cannot run inside a transaction block"),
+				 errdetail("It commits after each step.")));
+	if (!OidIsValid(request.relation_id))
+		ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("rel must not be null")));
+	pfs_extension_require_current();
+	pfs_check_maintenance_transaction("profstore.compact_in_steps()");
+	pfs_check_compactable(request.relation_id);
+
+	SPI_connect_ext(SPI_OPT_NONATOMIC);
+	SPI_commit();
+	await_worker(start_worker(&request));
+	EnsurePortalSnapshotExists();
+	pfs_check_compactable(request.relation_id);
+	(void) pfs_compact_all(request.relation_id, PG_INT64_MAX);
+	SPI_finish();
+	PG_RETURN_VOID();
+}
