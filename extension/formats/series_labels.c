@@ -74,14 +74,37 @@ put_legal(char *name, PfsText key)
 	return length;
 }
 
+/* How much of a name is its key's, and the first number that is free behind it. */
+typedef struct Numbered
+{
+	uint32_t length;
+	uint32_t next;
+} Numbered;
+
+/*
+ * The first label whose name was made of the same, or the one that comes. Many keys may become one
+ * name, and each of them is not to try the numbers of all before it.
+ */
+static Numbered *
+find_numbered(const PfsLabels *before, Numbered *numbered, PfsText name)
+{
+	uint32_t i = 0;
+
+	while (i < before->count && (numbered[i].length != name.length ||
+								 memcmp(before->labels[i].name.data, name.data, name.length) != 0))
+		i++;
+	return &numbered[i];
+}
+
 /* A name that neither the importer's labels nor those before it have. */
 static bool
-choose_name(PfsMaking *making, const PfsLabels *own, const PfsLabels *before, PfsText key,
-			PfsText *name)
+choose_name(PfsMaking *making, const PfsLabels *own, const PfsLabels *before, Numbered *numbered,
+			PfsText key, PfsText *name)
 {
 	char *text = pfs_making_alloc(making, strlen(TAKEN_PREFIX) + 1 + key.length + SUFFIX_BYTES);
 	uint32_t prefix = (uint32_t) strlen(TAKEN_PREFIX);
 	uint32_t length;
+	Numbered *same;
 
 	if (text == NULL)
 		return false;
@@ -92,10 +115,12 @@ choose_name(PfsMaking *making, const PfsLabels *own, const PfsLabels *before, Pf
 		length = prefix + put_legal(text + prefix, key);
 	}
 	*name = (PfsText){ text, length };
-	for (uint32_t n = 2;
-		 has_name(before, *name) || has_name(own, *name) || pfs_text_equals(*name, PFS_LABEL_KINDS);
-		 n++)
-		name->length = length + (uint32_t) snprintf(text + length, SUFFIX_BYTES, "_%u", n);
+	numbered[before->count] = (Numbered){ length, 2 };
+	same = find_numbered(before, numbered, *name);
+	while (has_name(before, *name) || has_name(own, *name) ||
+		   pfs_text_equals(*name, PFS_LABEL_KINDS))
+		name->length =
+			length + (uint32_t) snprintf(text + length, SUFFIX_BYTES, "_%u", same->next++);
 	return true;
 }
 
@@ -191,8 +216,10 @@ bool
 pfs_labels_of_sample(PfsMaking *making, const PfsLabels *own, const PfsProfileLabel *labels,
 					 uint32_t count, PfsLabels *result)
 {
+	Numbered *numbered = pfs_making_alloc(making, (count + 1) * sizeof(Numbered));
+
 	*result = (PfsLabels){ pfs_making_alloc(making, (count + 1) * sizeof(PfsLabel)), 0 };
-	if (result->labels == NULL)
+	if (result->labels == NULL || numbered == NULL)
 		return false;
 	while (result->count < count)
 	{
@@ -200,7 +227,7 @@ pfs_labels_of_sample(PfsMaking *making, const PfsLabels *own, const PfsProfileLa
 		PfsLabel *label = &result->labels[result->count];
 
 		label->value = from->text;
-		if (!choose_name(making, own, result, from->key, &label->name) ||
+		if (!choose_name(making, own, result, numbered, from->key, &label->name) ||
 			(from->numeric && !digits_of(making, from->number, &label->value)))
 			return false;
 		result->count++;

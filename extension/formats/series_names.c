@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "formats/seeded_hash.h"
 #include "formats/series_names.h"
 
 #define FIRST_SLOTS 64
@@ -26,6 +27,7 @@ typedef struct Grouping
 	const PfsProfile *profile;
 	const PfsSeriesRules *rules;
 	PfsProfileSets *result;
+	uint64_t seed;
 	SampleSet *sets;
 	uint32_t capacity;
 	uint32_t *slots; /* numbers of sets, plus one; 0: free */
@@ -85,23 +87,15 @@ get_labels(const Grouping *grouping, const PfsProfileSample *sample, PfsProfileL
 }
 
 static uint64_t
-hash_step(uint64_t hash, const char *bytes, size_t length)
+hash_labels(const Grouping *grouping, const PfsProfileLabel *labels, uint32_t count)
 {
-	for (size_t i = 0; i < length; i++)
-		hash = (hash ^ (uint8_t) bytes[i]) * UINT64_C(0x100000001B3);
-	return hash ^ hash >> 29;
-}
-
-static uint64_t
-hash_labels(const PfsProfileLabel *labels, uint32_t count)
-{
-	uint64_t hash = UINT64_C(0xCBF29CE484222325) ^ count;
+	uint64_t hash = grouping->seed;
 
 	for (uint32_t i = 0; i < count; i++)
 	{
-		hash = hash_step(hash, labels[i].key.data, labels[i].key.length);
-		hash = hash_step(hash, labels[i].text.data, labels[i].text.length);
-		hash = hash_step(hash, (const char *) &labels[i].number, sizeof(labels[i].number));
+		hash = pfs_hash_text(hash, labels[i].key);
+		hash = pfs_hash_text(hash, labels[i].text);
+		hash = pfs_hash_number(hash, (uint64_t) labels[i].number);
 	}
 	return hash;
 }
@@ -180,7 +174,7 @@ find_set(Grouping *grouping, const PfsProfileSample *sample)
 {
 	PfsProfileLabel labels[PFS_PROFILE_MAX_LABELS];
 	uint32_t count = get_labels(grouping, sample, labels);
-	uint64_t hash = hash_labels(labels, count);
+	uint64_t hash = hash_labels(grouping, labels, count);
 	uint32_t *slot;
 
 	if (grouping->result->count == grouping->capacity && !widen(grouping))
@@ -225,7 +219,11 @@ PfsReadStatus
 pfs_profile_sets(PfsMaking *making, const PfsProfile *profile, const PfsSeriesRules *rules,
 				 PfsProfileSets *sets, PfsReadError *error)
 {
-	Grouping grouping = { .making = making, .profile = profile, .rules = rules, .result = sets };
+	Grouping grouping = { .making = making,
+						  .profile = profile,
+						  .rules = rules,
+						  .result = sets,
+						  .seed = pfs_hash_seed() };
 
 	*sets = (PfsProfileSets){ 0 };
 	sets->set_of_sample =

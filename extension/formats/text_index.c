@@ -4,26 +4,17 @@
  */
 #include <string.h>
 
+#include "formats/seeded_hash.h"
 #include "formats/text_index.h"
 
 #define FIRST_SLOTS 64
-
-/* FNV-1a, 64 bits, folded. */
-static uint32_t
-hash_text(PfsText text)
-{
-	uint64_t hash = UINT64_C(14695981039346656037);
-
-	for (uint32_t i = 0; i < text.length; i++)
-		hash = (hash ^ (uint8_t) text.data[i]) * UINT64_C(1099511628211);
-	return (uint32_t) (hash ^ hash >> 32);
-}
 
 void
 pfs_text_index_init(PfsTextIndex *index, PfsBudget *budget)
 {
 	memset(index, 0, sizeof(*index));
 	index->budget = budget;
+	index->seed = pfs_hash_seed();
 }
 
 void
@@ -44,7 +35,7 @@ find_slot(const PfsTextIndex *index, PfsText text)
 {
 	uint32_t mask = index->slot_count - 1;
 
-	for (uint32_t at = hash_text(text) & mask;; at = (at + 1) & mask)
+	for (uint32_t at = (uint32_t) pfs_hash_text(index->seed, text) & mask;; at = (at + 1) & mask)
 	{
 		uint32_t *slot = &index->slots[at];
 		const PfsText *other;

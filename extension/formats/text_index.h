@@ -11,6 +11,7 @@ typedef struct PfsTextIndex
 {
 	PfsBudget *budget;
 	PfsText *texts; /* texts[number]; the bytes are not copied */
+	uint64_t seed;
 	uint32_t count;
 	uint32_t *slots; /* a hash table of numbers + 1; 0 is free */
 	uint32_t slot_count;
