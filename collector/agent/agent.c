@@ -31,6 +31,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "base/stop_signals.h"
+#include "jit/jit_names.h"
 #include "kernel/capabilities.h"
 #include "kernel/sampler.h"
 #include "labels/cgroup_table.h"
@@ -61,6 +62,7 @@
 
 /* Of --max-memory: for what is remembered of processes that are gone, for what tells of them. */
 #define PAST_SHARE	   16
+#define NAMES_SHARE	   16 /* for names of generated code, and as much for where it lay */
 #define SIDEBAND_SHARE 8
 
 #define INTERVAL_BYTES	   ((size_t) 32 * 1024 * 1024)
@@ -84,6 +86,7 @@ typedef struct Agent
 	Symbolizer *symbolizer;
 	MappedFileTable *files;
 	TableCache *table_cache; /* NULL: none */
+	JitNames *jit_names;
 	Writer *writer;
 	Sampler *sampler;
 	Reader *reader;
@@ -353,6 +356,9 @@ start_parts(Agent *agent, Failure *failure)
 	read_scheduler_code(options, &reader.scheduler);
 	open_table_cache(agent);
 	reader.table_cache = agent->table_cache;
+	if (jit_names_create(options->max_memory_bytes / NAMES_SHARE, &agent->jit_names) != 0)
+		return out_of_memory(failure);
+	reader.namer = jit_names_namer(agent->jit_names);
 	if (symbolizer_create(&symbolizer, &agent->symbolizer) != 0 ||
 		mapped_file_table_create(&agent->files) != 0 ||
 		reader_create(&reader, agent->files, &agent->losses, &agent->reader) != 0)
@@ -386,12 +392,16 @@ free_middle(Agent *agent)
 {
 	flusher_free(agent->flusher);
 	reader_free(agent->reader);
+	if (agent->jit_names != NULL)
+		jit_names_stats(agent->jit_names, &agent->report.names);
+	jit_names_free(agent->jit_names);
 	if (agent->files != NULL)
 		agent->report.binaries_leaked = mapped_file_table_referenced(agent->files);
 	mapped_file_table_free(agent->files);
 	symbolizer_free(agent->symbolizer);
 	agent->flusher = NULL;
 	agent->reader = NULL;
+	agent->jit_names = NULL;
 	agent->files = NULL;
 	agent->symbolizer = NULL;
 }

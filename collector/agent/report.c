@@ -79,6 +79,12 @@ report_write(FILE *file, const Report *report, Losses *losses)
 	fprintf(file, "tables=%" PRIu64 "\n", report->unwinder.loaded);
 	fprintf(file, "tables_cached=%" PRIu64 "\n", report->unwinder.cached);
 	fprintf(file, "tables_unloaded=%" PRIu64 "\n", report->unwinder.unloaded);
+	fprintf(file, "perf_maps=%" PRIu64 "\n", report->names.maps);
+	fprintf(file, "perf_maps_refused=%" PRIu64 "\n", report->names.refused);
+	fprintf(file, "perf_map_lines=%" PRIu64 "\n", report->names.lines);
+	fprintf(file, "perf_map_lines_bad=%" PRIu64 "\n", report->names.bad_lines);
+	fprintf(file, "perf_maps_timed_out=%" PRIu64 "\n", report->names.timeouts);
+	fprintf(file, "generated_frames_unnamed=%" PRIu64 "\n", report->names.unnamed);
 	fprintf(file, "probes_timed_out=%" PRIu64 "\n", report->processes.timeouts);
 	fprintf(file, "rereads_put_off=%" PRIu64 "\n", report->processes.put_off);
 	fprintf(file, "processes_evicted=%" PRIu64 "\n", report->processes.evicted);

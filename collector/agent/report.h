@@ -12,6 +12,7 @@
 #include "agent/resolve.h"
 #include "agent/restraint.h"
 #include "events.h"
+#include "jit/jit_names.h"
 #include "kernel/sampler.h"
 #include "process/process.h"
 #include "unwind/unwinder.h"
@@ -23,6 +24,7 @@ typedef struct Report
 	int64_t frequency_hz;
 	uint32_t cpus;
 	uint64_t counters[PFS_COUNTER_COUNT];
+	JitNamesStats names;
 	uint64_t wait_period_ns;  /* of the thinnest sampling of waits; 0: they were not sampled */
 	uint32_t switches_one_in; /* that were looked at, where they were fewest */
 	ResolveStats resolved;

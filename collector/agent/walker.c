@@ -161,6 +161,39 @@ describe_process(Reader *reader, const Record *record)
 		process_described(reader->processes, process, result == 0 ? described : 0, reader->now_ns);
 }
 
+/* Does the walk lead through code that no file names? */
+static bool
+is_generated(const Reader *reader, const Process *process, const UserWalk *walk)
+{
+	uint32_t next = 0;
+	UserFrame user;
+
+	while (user_frame_next(reader->user_frames, walk->count, &next, &user))
+	{
+		if (user.more_count > 0 || process_is_generated(process, user.code))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Lets the namer read what it needs, where the stack is to be named. Called with the lock, which is
+ * given back meanwhile. The process, or NULL.
+ */
+static Process *
+prepare_names(Reader *reader, const Record *record, Process *process, const UserWalk *walk)
+{
+	const CodeNamer *namer = &reader->options.namer;
+	ExecImage image = process_identity(process);
+
+	if (namer->prepare == NULL || !is_generated(reader, process, walk))
+		return process;
+	reader_unlock(reader);
+	namer->prepare(namer->context, &image, record->sample->time_ns);
+	reader_lock(reader);
+	return process_table_get(reader->processes, record->sample, reader->now_ns);
+}
+
 /* Adds a record to the interval, or returns the number of the table that has to be loaded first. */
 static uint64_t
 handle_record(Reader *reader, const Record *record)
@@ -179,6 +212,8 @@ handle_record(Reader *reader, const Record *record)
 												? process_read_ns(process)
 												: record->sample->time_ns);
 		table = walk_user_stack(reader, record, process, &walk);
+		if (table == 0)
+			process = prepare_names(reader, record, process, &walk);
 	}
 	if (table == 0)
 		sample_build(reader, record, process, &walk);
@@ -283,6 +318,8 @@ reader_sweep(Reader *reader, uint64_t now_ns, uint64_t keep_ns)
 	labeller_sweep(reader->labeller, now_ns);
 	reader_unlock(reader);
 	unwind_tables_sweep(reader->unwind, now_ns, keep_ns);
+	if (reader->options.namer.sweep != NULL)
+		reader->options.namer.sweep(reader->options.namer.context, now_ns);
 }
 
 void *

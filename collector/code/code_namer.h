@@ -19,10 +19,21 @@
 typedef CodeObject *(*CodeNamerName)(void *context, const ExecImage *image, const UserFrame *frame,
 									 uint64_t time_ns);
 
+/*
+ * A frame of the image at time_ns is about to be named. Called by the walker thread without the
+ * lock, so files may be read; now or never.
+ */
+typedef void (*CodeNamerPrepare)(void *context, const ExecImage *image, uint64_t time_ns);
+
+/* Forgets images that were not asked about for long: a few times a minute, as prepare is called. */
+typedef void (*CodeNamerSweep)(void *context, uint64_t now_ns);
+
 /* Zeroed: nobody. */
 typedef struct CodeNamer
 {
 	CodeNamerName name;
+	CodeNamerPrepare prepare; /* NULL: it needs none */
+	CodeNamerSweep sweep;	  /* likewise */
 	void *context;
 	CodeTable *table; /* that its objects come from; outlives all intervals */
 } CodeNamer;

@@ -1,0 +1,282 @@
+/*
+ * code_map.c
+ *		Regions of generated code: two sorted arrays, and those that are gone.
+ */
+#include "jit/code_map.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define YOUNG_MIN 256
+
+void
+code_map_init(CodeMap *map, Budget *budget)
+{
+	*map = (CodeMap){ .budget = budget };
+}
+
+static void
+release_all(CodeRegion *regions, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		code_object_release(regions[i].code); /* NULL where it was taken out */
+}
+
+void
+code_map_fini(CodeMap *map)
+{
+	release_all(map->old, map->old_count);
+	release_all(map->young, map->young_count);
+	for (size_t i = 0; i < map->gone_count; i++)
+		code_object_release(map->gone[i].region.code);
+	budget_release(map->budget, (map->old_capacity + map->young_capacity) * sizeof(CodeRegion) +
+									map->gone_capacity * sizeof(GoneRegion));
+	free(map->old);
+	free(map->young);
+	free(map->gone);
+	*map = (CodeMap){ .budget = map->budget };
+}
+
+/* Makes room for wanted items in an array of the map. */
+static int
+reserve(CodeMap *map, void *array, size_t *capacity, size_t wanted, size_t item_bytes)
+{
+	void **items = array;
+	size_t grown = *capacity;
+	void *moved;
+
+	if (wanted <= *capacity)
+		return 0;
+	while (grown < wanted)
+		grown = grown == 0 ? 64 : 2 * grown;
+	if (!budget_charge(map->budget, (grown - *capacity) * item_bytes))
+		return -ENOMEM;
+	moved = reallocarray(*items, grown, item_bytes);
+	if (moved == NULL)
+	{
+		budget_release(map->budget, (grown - *capacity) * item_bytes);
+		return -ENOMEM;
+	}
+	*items = moved;
+	*capacity = grown;
+	return 0;
+}
+
+/* The first region that ends behind the address. */
+static size_t
+first_behind(const CodeRegion *regions, size_t count, uint64_t address)
+{
+	size_t low = 0;
+
+	while (low < count)
+	{
+		size_t middle = low + (count - low) / 2;
+
+		if (regions[middle].end <= address)
+			low = middle + 1;
+		else
+			count = middle;
+	}
+	return low;
+}
+
+/* Remembers it for late samples; without room it is forgotten at once. */
+static void
+bury(CodeMap *map, const CodeRegion *region)
+{
+	if (map->gone_count >= CODE_MAP_REGIONS_MAX ||
+		reserve(map, &map->gone, &map->gone_capacity, map->gone_count + 1, sizeof(GoneRegion)) != 0)
+	{
+		code_object_release(region->code);
+		return;
+	}
+	map->gone[map->gone_count++] = (GoneRegion){ *region, map->looked_ns };
+}
+
+/* Takes all young regions out that overlap [start, end). */
+static void
+bury_young(CodeMap *map, uint64_t start, uint64_t end)
+{
+	size_t first = first_behind(map->young, map->young_count, start);
+	size_t behind = first;
+
+	while (behind < map->young_count && map->young[behind].start < end)
+		bury(map, &map->young[behind++]);
+	if (behind == first)
+		return;
+	memmove(&map->young[first], &map->young[behind],
+			(map->young_count - behind) * sizeof(CodeRegion));
+	map->young_count -= behind - first;
+}
+
+/* An old region that was taken out leaves its place: code is NULL, and seen_ns … */
+static bool
+is_empty(const CodeRegion *region)
+{
+	return region->code == NULL;
+}
+
+/* … how many places from here on are so, as far as it is known. */
+static void
+set_empty(CodeRegion *region, size_t places)
+{
+	region->code = NULL;
+	region->seen_ns = places;
+}
+
+/*
+ * Takes all old regions out that overlap [start, end). Places that are empty are gone over once:
+ * from then on each knows the end of their row, so that no order of lines costs more than others.
+ */
+static void
+bury_old(CodeMap *map, uint64_t start, uint64_t end)
+{
+	size_t first = first_behind(map->old, map->old_count, start);
+	size_t behind = first;
+
+	while (behind < map->old_count && map->old[behind].start < end)
+	{
+		if (!is_empty(&map->old[behind]))
+		{
+			bury(map, &map->old[behind]);
+			set_empty(&map->old[behind], 1);
+		}
+		behind += map->old[behind].seen_ns;
+	}
+	while (first < behind)
+	{
+		size_t next = first + map->old[first].seen_ns;
+
+		set_empty(&map->old[first], behind - first);
+		first = next;
+	}
+}
+
+/*
+ * The young ones take their places among the old, which close their ranks. From the end, so that
+ * nothing is in the way.
+ */
+static int
+merge_young(CodeMap *map)
+{
+	size_t old = 0;
+	size_t young = map->young_count;
+	size_t to;
+
+	for (size_t i = 0; i < map->old_count; i++)
+	{
+		if (!is_empty(&map->old[i]))
+			map->old[old++] = map->old[i];
+	}
+	map->old_count = old;
+	to = old + young;
+	if (reserve(map, &map->old, &map->old_capacity, to, sizeof(CodeRegion)) != 0)
+		return -ENOMEM;
+	map->old_count = to;
+	map->young_count = 0;
+	while (young > 0)
+	{
+		if (old > 0 && map->old[old - 1].start > map->young[young - 1].start)
+			map->old[--to] = map->old[--old];
+		else
+			map->old[--to] = map->young[--young];
+	}
+	return 0;
+}
+
+/* So few that adding costs about as much as merging them does for each. */
+static bool
+young_are_many(const CodeMap *map)
+{
+	return map->young_count >= YOUNG_MIN &&
+		   map->young_count * map->young_count >= map->old_count + map->young_count;
+}
+
+void
+code_map_look(CodeMap *map, uint64_t now_ns)
+{
+	size_t forgotten = 0;
+
+	map->looked_before_ns = map->looked_ns;
+	map->looked_ns = now_ns;
+	while (forgotten < map->gone_count && map->gone[forgotten].gone_ns + CODE_MAP_KEEP_NS < now_ns)
+		code_object_release(map->gone[forgotten++].region.code);
+	if (forgotten == 0)
+		return;
+	map->gone_count -= forgotten;
+	memmove(map->gone, map->gone + forgotten, map->gone_count * sizeof(GoneRegion));
+}
+
+int
+code_map_add(CodeMap *map, uint64_t start, uint64_t end, CodeObject *code)
+{
+	const CodeRegion added = { start, end, code, map->looked_before_ns, map->looked_ns };
+	size_t at;
+
+	bury_old(map, start, end);
+	bury_young(map, start, end);
+	if (map->old_count + map->young_count >= CODE_MAP_REGIONS_MAX ||
+		(young_are_many(map) && merge_young(map) != 0) ||
+		reserve(map, &map->young, &map->young_capacity, map->young_count + 1, sizeof(CodeRegion)) !=
+			0)
+	{
+		code_object_release(code);
+		return -ENOMEM;
+	}
+	at = first_behind(map->young, map->young_count, start);
+	memmove(&map->young[at + 1], &map->young[at], (map->young_count - at) * sizeof(CodeRegion));
+	map->young[at] = added;
+	map->young_count++;
+	return 0;
+}
+
+void
+code_map_void(CodeMap *map)
+{
+	bury_old(map, 0, UINT64_MAX);
+	for (size_t i = 0; i < map->young_count; i++)
+		bury(map, &map->young[i]);
+	map->old_count = 0;
+	map->young_count = 0;
+}
+
+static const CodeRegion *
+find_in(const CodeRegion *regions, size_t count, uint64_t address)
+{
+	size_t at = first_behind(regions, count, address);
+
+	return at < count && regions[at].start <= address ? &regions[at] : NULL;
+}
+
+CodeObject *
+code_map_find(const CodeMap *map, uint64_t address, uint64_t time_ns)
+{
+	const CodeRegion *now = find_in(map->young, map->young_count, address);
+	CodeObject *found = NULL;
+
+	if (now == NULL)
+		now = find_in(map->old, map->old_count, address);
+	if (now != NULL && is_empty(now))
+		now = NULL;
+	/* it came after a look that did not see it, which was before the sample */
+	if (now != NULL && now->unseen_ns < time_ns)
+		found = now->code;
+	/* those that may have been there then: gone since, and not seen for the first time later */
+	for (size_t i = map->gone_count; i > 0 && map->gone[i - 1].gone_ns > time_ns; i--)
+	{
+		const GoneRegion *gone = &map->gone[i - 1];
+
+		if (address < gone->region.start || address >= gone->region.end ||
+			gone->region.unseen_ns >= time_ns)
+			continue;
+		/* of one look the last line is right; what came and went within it is nobody's name */
+		if (gone->region.seen_ns == gone->gone_ns)
+			continue;
+		if (found != NULL && found != gone->region.code)
+			return NULL;
+		found = gone->region.code;
+	}
+	return found == NULL ? NULL : code_object_retain(found);
+}

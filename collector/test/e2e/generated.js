@@ -1,0 +1,20 @@
+// generated.js SECONDS: functions whose code is generated, and which share the CPU time 60 : 30 : 10.
+'use strict';
+
+// One function each, or the tiers would share what they know of it.
+const bodies = { sixty: 60000, thirty: 30000, ten: 10000 };
+const functions = Object.entries(bodies).map(([name, rounds]) =>
+	new Function(`return function js_${name}() {
+		let value = 1;
+		for (let i = 0; i < ${rounds}; i++)
+			value = (Math.imul(value, 1664525) + 1013904223) | 0;
+		return value;
+	}`)());
+
+const until = process.cpuUsage().user + Number(process.argv[2]) * 1e6;
+let sum = 0;
+while (process.cpuUsage().user < until)
+	for (let i = 0; i < 100; i++)
+		for (const f of functions)
+			sum ^= f();
+console.log(sum & 1);

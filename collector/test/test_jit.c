@@ -1,0 +1,417 @@
+/*
+ * test_jit.c
+ *		Perf maps: lines, what lay where when, and maps of a process that writes, rewrites and fakes
+ *		them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "jit/code_map.h"
+#include "jit/jit_names.h"
+#include "jit/perf_map.h"
+
+#define LIMIT_BYTES ((size_t) 16 << 20)
+
+static void
+test_lines(void **state)
+{
+	static const struct
+	{
+		const char *line;
+		uint64_t start;
+		uint64_t end;
+		const char *name; /* NULL: it is no line */
+	} cases[] = {
+		{ "7f0000001000 20 foo", 0x7f0000001000, 0x7f0000001020, "foo" },
+		{ "0x00007f0000001000 0x0000000000000020 a b, c", 0x7f0000001000, 0x7f0000001020,
+		  "a b, c" },
+		{ "  10\t20   x\r", 0x10, 0x30, "x" },
+		{ "AbC 1 x", 0xabc, 0xabd, "x" },
+		{ "0 1 x", 0, 1, "x" },
+		{ "", 0, 0, NULL },
+		{ "10", 0, 0, NULL },
+		{ "10 20", 0, 0, NULL },
+		{ "10 20 ", 0, 0, NULL },
+		{ "10 20 \r", 0, 0, NULL },
+		{ "10 0 x", 0, 0, NULL },
+		{ "g 10 x", 0, 0, NULL },
+		{ "0x 10 x", 0, 0, NULL },
+		{ "-1 10 x", 0, 0, NULL },
+		{ "10 1g x", 0, 0, NULL },
+		{ "ffffffffffffffff 10 x", 0, 0, NULL },
+		{ "10 ffffffffffffffff x", 0, 0, NULL },
+		{ "10000000000000000 1 x", 0, 0, NULL },
+		{ "ffffffffffffff 10 x", 0, 0, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		char line[128];
+		PerfMapLine parsed;
+
+		strcpy(line, cases[i].line);
+		assert_int_equal(perf_map_parse_line(line, &parsed), cases[i].name != NULL);
+		if (cases[i].name == NULL)
+			continue;
+		assert_int_equal(parsed.start, cases[i].start);
+		assert_int_equal(parsed.end, cases[i].end);
+		assert_string_equal(parsed.name, cases[i].name);
+	}
+}
+
+static void
+test_marks(void **state)
+{
+	static const struct
+	{
+		const char *text;
+		CodeName name;
+	} cases[] = {
+		{ "JS:*f /app/x.js:12:7", { "[javascript]", "f", "/app/x.js", 12, 12 } },
+		{ "JS:~ node:internal/x:3:1", { "[javascript]", "(anonymous)", "node:internal/x", 3, 3 } },
+		{ "JS:^g file:///a b.js:4", { "[javascript]", "g", "file:///a b.js", 4, 4 } },
+		{ "LazyCompile:h x:1:2", { "[javascript]", "h", "x", 1, 1 } },
+		{ "JS:*", { "[javascript]", "(anonymous)", "", 0, 0 } },
+		{ "JS:f x:99999999999:1", { "[javascript]", "f", "x:99999999999", 1, 1 } },
+		{ "py::Class.method:/app/y.py", { "[python]", "Class.method", "/app/y.py", 0, 0 } },
+		{ "py::", { "[python]", "(anonymous)", "", 0, 0 } },
+		{ "void [a] B::c()[Tier0]", { "[jit]", "void [a] B::c()", "", 0, 0 } },
+		{ "[Tier0]", { "[jit]", "[Tier0]", "", 0, 0 } },
+		{ "java.lang.String::hashCode", { "[jit]", "java.lang.String::hashCode", "", 0, 0 } },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		char text[128];
+		CodeName name;
+
+		strcpy(text, cases[i].text);
+		name = perf_map_name(text);
+		assert_string_equal(name.runtime, cases[i].name.runtime);
+		assert_string_equal(name.name, cases[i].name.name);
+		assert_string_equal(name.file, cases[i].name.file);
+		assert_int_equal(name.start_line, cases[i].name.start_line);
+		assert_int_equal(name.line, cases[i].name.line);
+	}
+}
+
+/* What was told, in order, for an answer that is slow and plain. */
+typedef struct Told
+{
+	uint64_t start;
+	uint64_t end;
+	CodeObject *code;
+	size_t look;
+} Told;
+
+#define LOOKS	   40
+#define TOLD_MAX   4000
+#define ADDRESSES  400
+#define LOOK_NS(i) (1000 + 100 * (uint64_t) (i))
+
+static CodeObject *
+plain_answer(const Told *told, size_t count, uint64_t address, uint64_t time_ns)
+{
+	CodeObject *found = NULL;
+
+	for (size_t i = 0; i < count; i++)
+	{
+		size_t gone = LOOKS; /* the look that saw it gone */
+
+		if (address < told[i].start || address >= told[i].end)
+			continue;
+		for (size_t later = i + 1; later < count && gone == LOOKS; later++)
+		{
+			if (told[later].start < told[i].end && told[i].start < told[later].end)
+				gone = told[later].look;
+		}
+		if (gone == told[i].look || (gone < LOOKS && LOOK_NS(gone) <= time_ns))
+			continue;
+		if (told[i].look > 0 && LOOK_NS(told[i].look - 1) >= time_ns)
+			continue;
+		if (found != NULL && found != told[i].code)
+			return NULL;
+		found = told[i].code;
+	}
+	return found;
+}
+
+/* Whatever comes and goes, and when it is asked about: the answer is the plain one's. */
+static void
+test_code_map(void **state)
+{
+	Budget budget = { .limit_bytes = LIMIT_BYTES };
+	Told *told = calloc(TOLD_MAX, sizeof(*told));
+	CodeTable *table;
+	CodeObject *codes[8];
+	size_t answers = 0;
+
+	assert_non_null(told);
+	assert_int_equal(code_table_create(LIMIT_BYTES, &table), 0);
+	for (size_t i = 0; i < 8; i++)
+	{
+		const char letters[] = { (char) ('a' + i), '\0' };
+
+		codes[i] = code_table_add(table, &(CodeName){ "[jit]", letters, "", 0, 0 });
+		assert_non_null(codes[i]);
+	}
+	srandom(20261122);
+	for (int round = 0; round < 12; round++)
+	{
+		CodeMap map;
+		size_t count = 0;
+		/* sizes from crowded to sparse, so that rows of empty places come and go */
+		uint64_t most = (uint64_t) 1 << (round % 6);
+
+		code_map_init(&map, &budget);
+		for (size_t at = 0; at < LOOKS; at++)
+		{
+			size_t added = (size_t) random() % 100;
+
+			code_map_look(&map, LOOK_NS(at));
+			for (size_t i = 0; i < added; i++)
+			{
+				uint64_t start = (uint64_t) random() % ADDRESSES;
+				uint64_t end = start + 1 + (uint64_t) random() % most;
+				CodeObject *code = codes[random() % 8];
+
+				told[count++] = (Told){ start, end, code, at };
+				assert_int_equal(code_map_add(&map, start, end, code_object_retain(code)), 0);
+			}
+			for (int i = 0; i < 50; i++)
+			{
+				uint64_t address = (uint64_t) random() % (ADDRESSES + 40);
+				uint64_t time_ns = LOOK_NS(at) - (uint64_t) random() % 1000;
+				CodeObject *answer = code_map_find(&map, address, time_ns);
+
+				assert_ptr_equal(answer, plain_answer(told, count, address, time_ns));
+				answers += answer != NULL;
+				code_object_release(answer);
+			}
+		}
+		code_map_fini(&map);
+	}
+	assert_true(answers > 5000);
+	assert_int_equal(budget.used_bytes, 0);
+	for (size_t i = 0; i < 8; i++)
+		code_object_release(codes[i]);
+	code_table_free(table);
+	free(told);
+}
+
+/* Lines that would cost the square of their number, did each go over what others left. */
+static void
+test_code_map_cost(void **state)
+{
+	const uint64_t count = 100000;
+	Budget budget = { .limit_bytes = (size_t) 64 << 20 };
+	CodeTable *table;
+	CodeObject *code;
+	CodeMap map;
+	clock_t begin = clock();
+
+	assert_int_equal(code_table_create(LIMIT_BYTES, &table), 0);
+	code = code_table_add(table, &(CodeName){ "[jit]", "f", "", 0, 0 });
+	code_map_init(&map, &budget);
+	code_map_look(&map, 1);
+	for (uint64_t i = 0; i < count; i++)
+		assert_int_equal(code_map_add(&map, 16 * i, 16 * i + 16, code_object_retain(code)), 0);
+	/* half of them goes, then line after line looks at the places that are left */
+	assert_int_equal(code_map_add(&map, 0, 8 * count, code_object_retain(code)), 0);
+	for (uint64_t i = 0; i < count; i++)
+		assert_int_equal(code_map_add(&map, 16 * (i % 1000), 8 * count, code_object_retain(code)),
+						 0);
+	print_message("%.2f s\n", (double) (clock() - begin) / CLOCKS_PER_SEC);
+	assert_true(clock() - begin < 20 * CLOCKS_PER_SEC);
+	code_map_fini(&map);
+	code_object_release(code);
+	code_table_free(table);
+}
+
+/* A map of this very process, as a runtime in it would write it. */
+typedef struct World
+{
+	char path[64];
+	JitNames *names;
+	CodeNamer namer;
+	ExecImage image;
+} World;
+
+static void
+begin(World *world)
+{
+	*world = (World){ .image = { .pid = (uint32_t) getpid(), .start_time_ns = 1, .exec_id = 1 } };
+	snprintf(world->path, sizeof(world->path), "/tmp/perf-%d.map", getpid());
+	(void) unlink(world->path);
+	assert_int_equal(jit_names_create(LIMIT_BYTES, &world->names), 0);
+	world->namer = jit_names_namer(world->names);
+}
+
+static void
+end(World *world)
+{
+	jit_names_free(world->names);
+	(void) unlink(world->path);
+}
+
+static void
+write_map(const World *world, const char *mode, const char *text)
+{
+	FILE *file = fopen(world->path, mode);
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static uint64_t
+now(void)
+{
+	/* beyond the pause between two readings */
+	const struct timespec pause = { 0, 12000000 };
+
+	(void) nanosleep(&pause, NULL);
+	return (uint64_t) clock_ns(CLOCK_MONOTONIC);
+}
+
+/* What the frame of a sample of time_ns is called; "" where nobody knows. */
+static const char *
+name_at(World *world, uint64_t address, uint64_t time_ns)
+{
+	static char name[64];
+	const UserFrame frame = { .code = address };
+	CodeObject *code;
+
+	world->namer.prepare(world->namer.context, &world->image, time_ns);
+	code = world->namer.name(world->namer.context, &world->image, &frame, time_ns);
+	snprintf(name, sizeof(name), "%s", code != NULL ? code_object_name(code)->name : "");
+	code_object_release(code);
+	return name;
+}
+
+static void
+test_growing_map(void **state)
+{
+	World world;
+	uint64_t before_ns;
+	uint64_t after_ns;
+
+	begin(&world);
+	write_map(&world, "w", "1000 10 first\n2000 10 sec");
+	assert_string_equal(name_at(&world, 0x1008, now()), "first");
+	assert_string_equal(name_at(&world, 0x2008, now()), "");
+	write_map(&world, "a", "ond\n1000 10 third\n");
+	/* nobody knows whether the third was there yet when the first had been seen last */
+	before_ns = now();
+	after_ns = now();
+	assert_string_equal(name_at(&world, 0x1008, before_ns), "");
+	assert_string_equal(name_at(&world, 0x2008, before_ns), "second");
+	after_ns = now();
+	assert_string_equal(name_at(&world, 0x1008, after_ns), "third");
+	assert_string_equal(name_at(&world, 0x1010, after_ns), "");
+	end(&world);
+}
+
+/* Snapshots: shorter, longer, of another file, and empty for a moment. */
+static void
+test_rewritten_map(void **state)
+{
+	char other[80];
+	World world;
+
+	begin(&world);
+	write_map(&world, "w", "1000 10 first\n2000 10 second\n");
+	assert_string_equal(name_at(&world, 0x2008, now()), "second");
+	write_map(&world, "w", "");
+	assert_string_equal(name_at(&world, 0x2008, now()), "second");
+	write_map(&world, "w", "2000 10 new\n");
+	assert_string_equal(name_at(&world, 0x2008, now()), "");
+	assert_string_equal(name_at(&world, 0x2008, now()), "new");
+	assert_string_equal(name_at(&world, 0x1008, now()), "");
+	write_map(&world, "w", "1000 10 first\n2000 10 longer than what it was\n3000 1 x\n");
+	assert_string_equal(name_at(&world, 0x2008, now()), "");
+	assert_string_equal(name_at(&world, 0x2008, now()), "longer than what it was");
+	/* the same again is as sure as ever */
+	write_map(&world, "w", "2000 10 longer than what it was\n");
+	assert_string_equal(name_at(&world, 0x2008, now()), "longer than what it was");
+	snprintf(other, sizeof(other), "%s.other", world.path);
+	assert_int_equal(rename(world.path, other), 0);
+	write_map(&world, "w", "2000 10 another file\n");
+	assert_int_equal(unlink(other), 0);
+	(void) usleep(1000000); /* it is looked for once a second */
+	(void) name_at(&world, 0x2008, now());
+	assert_string_equal(name_at(&world, 0x2008, now()), "another file");
+	end(&world);
+}
+
+/* What is no map, or not the process's: nothing of it counts, and nobody waits for it. */
+static void
+test_false_maps(void **state)
+{
+	JitNamesStats stats;
+	World world;
+	char line[20000];
+
+	begin(&world);
+	assert_int_equal(mkfifo(world.path, 0600), 0);
+	assert_string_equal(name_at(&world, 0x1008, now()), "");
+	end(&world);
+
+	begin(&world);
+	assert_int_equal(symlink("/dev/zero", world.path), 0);
+	assert_string_equal(name_at(&world, 0x1008, now()), "");
+	end(&world);
+
+	begin(&world);
+	write_map(&world, "w", "1000 10 planted\n");
+	if (geteuid() == 0 && chown(world.path, 12345, 12345) == 0)
+	{
+		assert_string_equal(name_at(&world, 0x1008, now()), "");
+		jit_names_stats(world.names, &stats);
+		assert_int_equal(stats.refused, 1);
+		assert_int_equal(stats.maps, 0);
+	}
+	end(&world);
+
+	begin(&world);
+	memset(line, 'x', sizeof(line));
+	memcpy(line, "1000 10 ", 8);
+	strcpy(line + sizeof(line) - 16, "\n2000 10 short\n");
+	write_map(&world, "w", line);
+	write_map(&world, "a", "nonsense\n\n3000 10 last\n");
+	assert_string_equal(name_at(&world, 0x2008, now()), "short");
+	assert_string_equal(name_at(&world, 0x3008, now()), "last");
+	assert_string_equal(name_at(&world, 0x1008, now()), "");
+	jit_names_stats(world.names, &stats);
+	assert_int_equal(stats.lines, 5);
+	assert_int_equal(stats.bad_lines, 3);
+	assert_int_equal(stats.maps, 1);
+	end(&world);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lines),		cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_code_map),	cmocka_unit_test(test_code_map_cost),
+		cmocka_unit_test(test_growing_map), cmocka_unit_test(test_rewritten_map),
+		cmocka_unit_test(test_false_maps),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
