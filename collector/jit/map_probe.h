@@ -46,8 +46,7 @@ MapProbe *map_probe_create(uint32_t pid);
 void map_probe_free(MapProbe *probe); /* accepts NULL */
 
 /*
- * Reads on into bytes. As prober_run: but for 0 neither the probe nor the bytes are the caller's any
- * more.
+ * Reads on into bytes. As prober_run: but for 0 neither probe nor bytes are the caller's any more.
  */
 int map_probe_read(Prober *prober, MapProbe *probe, char *bytes, uint64_t wait_ns);
 

@@ -858,7 +858,8 @@ static void
 use_names(Fixture *fixture, Names *names, size_t bytes)
 {
 	assert_int_equal(code_table_create(bytes, &names->table), 0);
-	fixture->options.namer = (CodeNamer){ name_code, names, names->table };
+	fixture->options.namer =
+		(CodeNamer){ .name = name_code, .context = names, .table = names->table };
 }
 
 static void

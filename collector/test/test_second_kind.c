@@ -211,12 +211,14 @@ detach(World *world)
 static void
 set_up(World *world)
 {
-	const ReaderOptions options = { .labels = { .node = "host" },
-									.window_us = INT64_C(600000000),
-									.interval_bytes = 1 << 20,
-									.process_limit = 16,
-									.past_bytes = 1 << 20,
-									.namer = { name_generated, world, world->codes } };
+	const ReaderOptions options = {
+		.labels = { .node = "host" },
+		.window_us = INT64_C(600000000),
+		.interval_bytes = 1 << 20,
+		.process_limit = 16,
+		.past_bytes = 1 << 20,
+		.namer = { .name = name_generated, .context = world, .table = world->codes }
+	};
 	const SymbolizerOptions symbolizer = { .cache_bytes = 16 << 20, .debug_directory = "" };
 
 	assert_int_equal(mapped_file_table_create(&world->files), 0);
