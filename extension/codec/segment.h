@@ -210,4 +210,14 @@ PfsStatus pfs_reader_group_rows(PfsSegmentReader *reader, uint32_t first, uint32
 PfsStatus pfs_reader_group_values(PfsSegmentReader *reader, int column, uint32_t first,
 								  uint32_t count, int64_t *values, PfsError *error);
 
+/*
+ * How many distinct values a grouped column, whose stream is loaded, tells in a dictionary; 0: it
+ * has none. Of groups it tells ranks, which are places in it, and of a rank the value.
+ */
+uint32_t pfs_reader_distinct_count(const PfsSegmentReader *reader, int column);
+PfsStatus pfs_reader_group_ranks(PfsSegmentReader *reader, int column, uint32_t first,
+								 uint32_t count, int64_t *ranks, PfsError *error);
+PfsStatus pfs_reader_distinct(PfsSegmentReader *reader, int column, uint32_t rank, int64_t *value,
+							  PfsError *error);
+
 #endif

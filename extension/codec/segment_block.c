@@ -343,3 +343,35 @@ pfs_reader_group_values(PfsSegmentReader *reader, int column, uint32_t first, ui
 	fill(values, source->least, count);
 	return PFS_OK;
 }
+
+uint32_t
+pfs_reader_distinct_count(const PfsSegmentReader *reader, int column)
+{
+	const PfsReaderColumn *source = &reader->columns[column];
+	const PfsStreamDecoder *decoder =
+		source->is_grouped ? reader->streams[source->value_stream].decoder : NULL;
+
+	return decoder == NULL ? 0 : pfs_stream_distinct_count(decoder);
+}
+
+PfsStatus
+pfs_reader_group_ranks(PfsSegmentReader *reader, int column, uint32_t first, uint32_t count,
+					   int64_t *ranks, PfsError *error)
+{
+	int stream = reader->columns[column].value_stream;
+
+	if (!has_groups(reader, first, count))
+		return pfs_reader_fail(error, PFS_CORRUPT, "segment lacks the groups", 0);
+	error->stream = stream;
+	return pfs_stream_ranks(reader->streams[stream].decoder, first, count, ranks, error);
+}
+
+PfsStatus
+pfs_reader_distinct(PfsSegmentReader *reader, int column, uint32_t rank, int64_t *value,
+					PfsError *error)
+{
+	int stream = reader->columns[column].value_stream;
+
+	error->stream = stream;
+	return pfs_stream_distinct(reader->streams[stream].decoder, rank, value, error);
+}

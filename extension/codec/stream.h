@@ -41,6 +41,17 @@ bool pfs_stream_needs_groups(const PfsStreamDecoder *decoder);
 PfsStatus pfs_stream_block(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *groups,
 						   int64_t *values, PfsError *error);
 
+/* How many distinct values the stream tells in a dictionary, ascending; 0: it has none. */
+uint32_t pfs_stream_distinct_count(const PfsStreamDecoder *decoder);
+
+/* The value of a rank: a place in the dictionary, less than their number. */
+PfsStatus pfs_stream_distinct(PfsStreamDecoder *decoder, uint32_t rank, int64_t *value,
+							  PfsError *error);
+
+/* The same as pfs_stream_values, but ranks in the place of values, of a stream that has these. */
+PfsStatus pfs_stream_ranks(PfsStreamDecoder *decoder, uint32_t first, uint32_t count,
+						   int64_t *ranks, PfsError *error);
+
 /*
  * Copies up to PFS_BLOCK_ROWS values from any place on. The stream must not need groups, or have a
  * value for each: then lengths is the stream of their rows, minus 1; else it is NULL.

@@ -212,22 +212,32 @@ read_group_bits(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups 
 				: pfs_stream_fail(error, PFS_CORRUPT, "block does not fit its groups", offset);
 }
 
+/* The least and the greatest of some ranks, which are to lie in the dictionary. */
+static PfsStatus
+range_of_ranks(const PfsStreamDecoder *decoder, const int64_t *ranks, uint32_t count,
+			   uint64_t *least, uint64_t *most, PfsError *error)
+{
+	*least = *most = (uint64_t) ranks[0];
+	for (uint32_t i = 1; i < count; i++)
+	{
+		*least = (uint64_t) ranks[i] < *least ? (uint64_t) ranks[i] : *least;
+		*most = (uint64_t) ranks[i] > *most ? (uint64_t) ranks[i] : *most;
+	}
+	return *most < decoder->distinct_count
+			   ? PFS_OK
+			   : pfs_stream_fail(error, PFS_CORRUPT, "rank lies outside the dictionary", 0);
+}
+
 /* Puts the values in the place of their ranks. */
 static PfsStatus
 look_up(PfsStreamDecoder *decoder, uint32_t row_count, int64_t *values, PfsError *error)
 {
-	uint64_t least = (uint64_t) values[0];
-	uint64_t most = (uint64_t) values[0];
-	PfsStatus status;
+	uint64_t least;
+	uint64_t most;
+	PfsStatus status = range_of_ranks(decoder, values, row_count, &least, &most, error);
 
-	for (uint32_t i = 1; i < row_count; i++)
-	{
-		least = (uint64_t) values[i] < least ? (uint64_t) values[i] : least;
-		most = (uint64_t) values[i] > most ? (uint64_t) values[i] : most;
-	}
-	if (most >= decoder->distinct_count)
-		return pfs_stream_fail(error, PFS_CORRUPT, "rank lies outside the dictionary", 0);
-	status = need_distinct(decoder, least, most, error);
+	if (status == PFS_OK)
+		status = need_distinct(decoder, least, most, error);
 	for (uint32_t i = 0; status == PFS_OK && i < row_count; i++)
 		values[i] = decoder->dictionary[values[i]];
 	return status;
@@ -269,9 +279,10 @@ read_symbols(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *gr
 	return status;
 }
 
-PfsStatus
-pfs_stream_block(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *groups,
-				 int64_t *values, PfsError *error)
+/* Decodes a block of values, or of ranks where there is a dictionary. */
+static PfsStatus
+decode_block(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *groups,
+			 int64_t *values, PfsError *error)
 {
 	const PfsBlockShape *shape = &decoder->shapes[block];
 	bool aside = pfs_block_has_runs(shape) || restores_aside(shape);
@@ -282,7 +293,18 @@ pfs_stream_block(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups
 		return status;
 	if (!pfs_block_restore(shape, units, decoder->lengths, values))
 		return pfs_stream_fail(error, PFS_CORRUPT, "run lengths do not add up", 0);
-	return decoder->distinct == NULL ? PFS_OK : look_up(decoder, shape->row_count, values, error);
+	return PFS_OK;
+}
+
+PfsStatus
+pfs_stream_block(PfsStreamDecoder *decoder, uint32_t block, const PfsBlockGroups *groups,
+				 int64_t *values, PfsError *error)
+{
+	PfsStatus status = decode_block(decoder, block, groups, values, error);
+
+	if (status == PFS_OK && decoder->distinct != NULL)
+		status = look_up(decoder, decoder->shapes[block].row_count, values, error);
+	return status;
 }
 
 /* Whether all are the rows of a group of one block, minus 1. */
@@ -296,7 +318,9 @@ lengths_fit(const int64_t *lengths, uint32_t count)
 	return most < PFS_BLOCK_ROWS;
 }
 
-/* Decodes a block of values, beside the lengths of their groups if they are needed. */
+/*
+ * Decodes a block of values, or ranks, beside the lengths of their groups if they are needed.
+ */
 static PfsStatus
 read_values_block(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t block,
 				  int64_t *values, PfsError *error)
@@ -308,18 +332,19 @@ read_values_block(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t
 	PfsStatus status;
 
 	if (lengths == NULL || !pfs_stream_block_needs_groups(decoder, block))
-		return pfs_stream_block(decoder, block, NULL, values, error);
+		return decode_block(decoder, block, NULL, values, error);
 	status = pfs_stream_block(lengths, block, NULL, block_lengths, error);
 	if (status != PFS_OK)
 		return status;
 	if (!lengths_fit(block_lengths, groups.count))
 		return pfs_stream_fail(error, PFS_CORRUPT, "number of rows of a group is out of range", 0);
-	return pfs_stream_block(decoder, block, &groups, values, error);
+	return decode_block(decoder, block, &groups, values, error);
 }
 
-PfsStatus
-pfs_stream_values(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t first,
-				  uint32_t count, int64_t *values, PfsError *error)
+/* Copies values, or ranks where there is a dictionary. */
+static PfsStatus
+copy_values(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t first, uint32_t count,
+			int64_t *values, PfsError *error)
 {
 	if (decoder->values == NULL)
 		decoder->values = pfs_stream_allocate(decoder, PFS_BLOCK_ROWS * sizeof(*decoder->values));
@@ -352,4 +377,44 @@ pfs_stream_values(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t
 		count -= part;
 	}
 	return PFS_OK;
+}
+
+PfsStatus
+pfs_stream_values(PfsStreamDecoder *decoder, PfsStreamDecoder *lengths, uint32_t first,
+				  uint32_t count, int64_t *values, PfsError *error)
+{
+	PfsStatus status = copy_values(decoder, lengths, first, count, values, error);
+
+	if (status == PFS_OK && decoder->distinct != NULL && count > 0)
+		status = look_up(decoder, count, values, error);
+	return status;
+}
+
+uint32_t
+pfs_stream_distinct_count(const PfsStreamDecoder *decoder)
+{
+	return decoder->distinct == NULL ? 0 : decoder->distinct_count;
+}
+
+PfsStatus
+pfs_stream_distinct(PfsStreamDecoder *decoder, uint32_t rank, int64_t *value, PfsError *error)
+{
+	PfsStatus status = need_distinct(decoder, rank, rank, error);
+
+	if (status == PFS_OK)
+		*value = decoder->dictionary[rank];
+	return status;
+}
+
+PfsStatus
+pfs_stream_ranks(PfsStreamDecoder *decoder, uint32_t first, uint32_t count, int64_t *ranks,
+				 PfsError *error)
+{
+	uint64_t least;
+	uint64_t most;
+	PfsStatus status = copy_values(decoder, NULL, first, count, ranks, error);
+
+	if (status == PFS_OK && count > 0)
+		status = range_of_ranks(decoder, ranks, count, &least, &most, error);
+	return status;
 }

@@ -34,6 +34,47 @@ pfs_bucket_sums_begin(PfsSeriesSums *rest, int32 series_count, TimestampTz from,
 	return sums;
 }
 
+/* Moves the sum of a bucket to the rest. */
+static pg_noinline void
+make_room(PfsBucketSums *sums, int32 series, uint64 bucket, int64 *cell)
+{
+	pfs_series_sums_add(sums->rest, series, sums->first + (int64) bucket * sums->step_us, *cell);
+	*cell = 0;
+}
+
+/*
+ * Divisions would cost the most. A half more keeps beginnings of buckets, which most times are, out
+ * of reach of rounding; so what is corrected is a range of decades. Signed numbers become doubles,
+ * and back, by one instruction.
+ */
+void
+pfs_bucket_sums_add(PfsBucketSums *sums, int32 series, const TimestampTz *times,
+					const int64 *values, uint32 count)
+{
+	int64 *cells = sums->cells + (Size) series * sums->bucket_count;
+	uint64 first = (uint64) sums->first;
+	uint64 step_us = (uint64) sums->step_us;
+	double per_us = sums->per_us;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		uint64 offset = (uint64) times[i] - first;
+		uint64 bucket = (uint64) (int64) (((double) (int64) offset + 0.5) * per_us);
+
+		if (unlikely(offset < bucket * step_us))
+			bucket--;
+		else if (unlikely(offset - bucket * step_us >= step_us))
+			bucket++;
+		Assert(bucket < sums->bucket_count);
+		if (unlikely(__builtin_add_overflow(cells[bucket], values[i], &cells[bucket])))
+		{
+			cells[bucket] = (int64) ((uint64) cells[bucket] - (uint64) values[i]);
+			make_room(sums, series, bucket, &cells[bucket]);
+			cells[bucket] = values[i];
+		}
+	}
+}
+
 void
 pfs_bucket_sums_end(PfsBucketSums *sums)
 {

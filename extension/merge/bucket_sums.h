@@ -35,31 +35,10 @@ PfsBucketSums *pfs_bucket_sums_begin(PfsSeriesSums *rest, int32 series_count, Ti
 void pfs_bucket_sums_end(PfsBucketSums *sums);
 
 /*
- * A sum that would not fit goes to the rest, and begins again. Divisions would cost the most. A
- * half more keeps beginnings of buckets, which most times are, out of reach of rounding; so what is
- * corrected is a range of decades. Signed numbers become doubles, and back, by one instruction.
+ * Adds so many values of one series, at times that lie in [from, to). A sum that would not fit goes
+ * to the rest, and begins again.
  */
-static inline void
-pfs_bucket_sums_add(PfsBucketSums *sums, int32 series, TimestampTz time, int64 value)
-{
-	uint64 offset = (uint64) time - (uint64) sums->first;
-	uint64 bucket = (uint64) (int64) (((double) (int64) offset + 0.5) * sums->per_us);
-	int64 *cell;
-	int64 sum;
-
-	if (unlikely(offset < bucket * (uint64) sums->step_us))
-		bucket--;
-	else if (unlikely(offset - bucket * (uint64) sums->step_us >= (uint64) sums->step_us))
-		bucket++;
-	Assert(bucket < sums->bucket_count);
-	cell = &sums->cells[(Size) series * sums->bucket_count + bucket];
-	if (unlikely(__builtin_add_overflow(*cell, value, &sum)))
-	{
-		pfs_series_sums_add(sums->rest, series, sums->first + (int64) bucket * sums->step_us,
-							*cell);
-		sum = value;
-	}
-	*cell = sum;
-}
+void pfs_bucket_sums_add(PfsBucketSums *sums, int32 series, const TimestampTz *times,
+						 const int64 *values, uint32 count);
 
 #endif

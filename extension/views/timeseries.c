@@ -300,22 +300,25 @@ sum_rows(SeriesGraph *graph)
 }
 
 /* Adds rows of one series to buckets, or, where a scrape is to be chosen, by time. */
-static inline void
+static void
 sum_passing_rows(const SeriesGraph *graph, const PfsSampleBlock *block, uint32 first, uint32 end,
 				 int32 rank, PfsBucketSums *buckets)
 {
 	bool picks = pfs_picks_scrapes(graph->selection);
 
+	if (buckets != NULL)
+	{
+		pfs_bucket_sums_add(buckets, rank, block->times + first, block->values + first,
+							end - first);
+		return;
+	}
 	for (uint32 row = first; row < end; row++)
 	{
 		TimestampTz time = block->times[row];
 
-		if (buckets != NULL)
-			pfs_bucket_sums_add(buckets, rank, time, block->values[row]);
-		else
-			pfs_series_sums_add(picks ? graph->scrapes : graph->sums, rank,
-								picks ? time : pfs_bucket_start(time, graph->step_us),
-								block->values[row]);
+		pfs_series_sums_add(picks ? graph->scrapes : graph->sums, rank,
+							picks ? time : pfs_bucket_start(time, graph->step_us),
+							block->values[row]);
 	}
 }
 

@@ -124,14 +124,18 @@ select_wanted(PfsBlockScan *scan)
 	scan->selected_count = selected;
 }
 
-/* Lets verdicts decide which of the wanted groups stay so; others may be of no use to them. */
+/*
+ * Lets verdicts decide which of the wanted groups stay so. They are not asked about others: these
+ * may be of series whose stacks mean something else.
+ */
 static void
-judge_wanted(PfsBlockScan *scan)
+judge_values(PfsBlockScan *scan)
 {
 	PfsScanGroups *groups = &scan->groups;
 	bool passes[PFS_BLOCK_ROWS];
 	uint32 count = 0;
 
+	read_values(scan, scan->judged, groups->values);
 	for (uint32 group = 0; group < groups->count; group++)
 	{
 		groups->values[count] = groups->values[group];
@@ -144,23 +148,79 @@ judge_wanted(PfsBlockScan *scan)
 			groups->wanted[group] = passes[count++];
 }
 
+/* Asks for the verdicts on so many ranks, and keeps them. */
+static void
+judge_ranks(PfsBlockScan *scan, const int64 *ranks, uint32 count)
+{
+	const PfsScanColumn *column = scan->judged;
+	int64 values[PFS_BLOCK_ROWS];
+	bool passes[PFS_BLOCK_ROWS];
+	PfsError error;
+
+	for (uint32 i = 0; i < count; i++)
+	{
+		check(scan,
+			  pfs_reader_distinct(scan->reader, column->position, (uint32) ranks[i], &values[i],
+								  &error),
+			  &error);
+		values[i] = pfs_value_native(column->kind, values[i]);
+	}
+	scan->verdicts->judge(scan->verdicts->state, values, count, passes);
+	for (uint32 i = 0; i < count; i++)
+		scan->groups.verdicts[ranks[i]] = passes[i] ? PFS_VERDICT_PASSES : PFS_VERDICT_FAILS;
+}
+
+/* The same where the column has a dictionary: a value is judged once in a unit. */
+static void
+judge_by_rank(PfsBlockScan *scan, uint32 distinct_count)
+{
+	PfsScanGroups *groups = &scan->groups;
+	int64 *ranks = groups->values;
+	int64 unknown[PFS_BLOCK_ROWS];
+	uint32 unknown_count = 0;
+	uint32 first;
+	PfsError error;
+
+	if (groups->verdicts == NULL)
+		groups->verdicts = MemoryContextAllocZero(scan->unit_context, distinct_count);
+	read_groups(scan, &first);
+	check(scan,
+		  pfs_reader_group_ranks(scan->reader, scan->judged->position, first, groups->count, ranks,
+								 &error),
+		  &error);
+	for (uint32 group = 0; group < groups->count; group++)
+	{
+		unknown[unknown_count] = ranks[group];
+		unknown_count +=
+			groups->wanted[group] && groups->verdicts[ranks[group]] == PFS_VERDICT_NONE;
+	}
+	if (unknown_count > 0)
+		judge_ranks(scan, unknown, unknown_count);
+	for (uint32 group = 0; group < groups->count; group++)
+		groups->wanted[group] &= groups->verdicts[ranks[group]] == PFS_VERDICT_PASSES;
+}
+
 void
 pfs_scan_judge_groups(PfsBlockScan *scan)
 {
 	PfsScanGroups *groups = &scan->groups;
+	bool all = scan->selected_count == scan->block_rows;
+	uint32 distinct_count = pfs_reader_distinct_count(scan->reader, scan->judged->position);
+	uint32 first;
 
-	read_values(scan, scan->judged, groups->values);
-	if (scan->selected_count == scan->block_rows)
-	{
-		scan->verdicts->judge(scan->verdicts->state, groups->values, groups->count, groups->wanted);
-		select_wanted(scan);
-	}
+	read_groups(scan, &first);
+	if (all)
+		memset(groups->wanted, true, groups->count);
 	else
-	{
 		find_groups(scan);
-		judge_wanted(scan);
+	if (distinct_count > 0)
+		judge_by_rank(scan, distinct_count);
+	else
+		judge_values(scan);
+	if (all)
+		select_wanted(scan);
+	else
 		keep_wanted(scan);
-	}
 	groups->are_found = true;
 }
 

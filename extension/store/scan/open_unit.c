@@ -224,6 +224,7 @@ pfs_scan_open_unit(PfsBlockScan *scan)
 	scan->unit_is_open = true;
 	scan->unit_filter_count = scan->filter_count;
 	scan->input = NULL;
+	scan->groups.verdicts = NULL;
 	if (unit->is_skipped)
 		scan->unit_is_skipped = true;
 	else if (unit->image != NULL)

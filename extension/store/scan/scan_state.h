@@ -46,6 +46,14 @@ typedef struct PfsScanFilter
 /* numbers of rows may be written so many past the last */
 #define PFS_SELECTION_SLACK 8
 
+/* What is known of a value that may be judged. */
+enum
+{
+	PFS_VERDICT_NONE,
+	PFS_VERDICT_FAILS,
+	PFS_VERDICT_PASSES
+};
+
 /* The groups of the current block. */
 typedef struct PfsScanGroups
 {
@@ -55,6 +63,7 @@ typedef struct PfsScanGroups
 	bool wanted[PFS_BLOCK_ROWS]; /* by group: it has selected rows */
 	uint16 of_selected[PFS_BLOCK_ROWS + PFS_SELECTION_SLACK];
 	int64 values[PFS_BLOCK_ROWS]; /* scratch */
+	uint8 *verdicts; /* in the open unit, by rank of the judged column: PFS_VERDICT_…; NULL: none */
 } PfsScanGroups;
 
 struct PfsBlockScan

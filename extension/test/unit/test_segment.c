@@ -19,6 +19,8 @@
 
 #define MAX_COLUMNS 4
 
+static uint32_t ranks_checked; /* in grouped columns that have a dictionary */
+
 /* Columns of test data, and what a reader must say about them. */
 typedef struct Table
 {
@@ -208,6 +210,25 @@ check_sum(const Table *table, PfsSegmentReader *reader, uint32_t column, uint32_
 	assert_int_equal(value, sum);
 }
 
+/* Compares the value of a group's rank with the group's. */
+static void
+check_rank(const Table *table, PfsSegmentReader *reader, uint32_t column, uint32_t group,
+		   uint32_t first)
+{
+	int64_t rank;
+	int64_t value;
+	PfsError error = { 0 };
+
+	if (pfs_reader_distinct_count(reader, (int) column) == 0)
+		return;
+	assert_int_equal(pfs_reader_group_ranks(reader, (int) column, group, 1, &rank, &error), PFS_OK);
+	assert_true(rank >= 0 && rank < pfs_reader_distinct_count(reader, (int) column));
+	assert_int_equal(pfs_reader_distinct(reader, (int) column, (uint32_t) rank, &value, &error),
+					 PFS_OK);
+	assert_int_equal(value, table->values[column][first]);
+	ranks_checked++;
+}
+
 /* The naive groups: compares rows, values and sums of each with what the reader says. */
 static void
 check_groups(const Table *table, PfsSegmentReader *reader)
@@ -235,6 +256,7 @@ check_groups(const Table *table, PfsSegmentReader *reader)
 														 &error),
 								 PFS_OK);
 				assert_int_equal(value, table->values[column][row]);
+				check_rank(table, reader, column, group, row);
 			}
 			else if (pfs_reader_sums_stream(reader, (int) column) >= 0)
 				check_sum(table, reader, column, group, row, end);
@@ -427,6 +449,29 @@ test_round_trip_of_odd_keys(void **state)
 		round_trip(&table, round % 2 == 0 ? PFS_EFFORT_DENSE : PFS_EFFORT_FAST);
 		table_free(&table);
 	}
+}
+
+/* A key of few values that lie far apart gets a dictionary, if there are some thousand groups. */
+static void
+test_round_trip_of_ranks(void **state)
+{
+	Random random = { 9 };
+
+	(void) state;
+	ranks_checked = 0;
+	for (int round = 0; round < 4; round++)
+	{
+		Table table;
+
+		table_make(&table, &random, 4, 60000);
+		table_fill_groups(&table, &random, 60, 12, false);
+		for (uint32_t row = 0; row < table.row_count; row++)
+			table.values[1][row] =
+				(int64_t) ((uint64_t) table.values[1][row] % 50 * UINT64_C(0x9e3779b97f4a7c15));
+		round_trip(&table, round % 2 == 0 ? PFS_EFFORT_DENSE : PFS_EFFORT_FAST);
+		table_free(&table);
+	}
+	assert_true(ranks_checked > 0);
 }
 
 static void
@@ -844,6 +889,7 @@ main(void)
 		cmocka_unit_test(test_round_trip_with_nulls),
 		cmocka_unit_test(test_round_trip_of_groups),
 		cmocka_unit_test(test_round_trip_of_odd_keys),
+		cmocka_unit_test(test_round_trip_of_ranks),
 		cmocka_unit_test(test_sums_share_the_groups_of_their_base),
 		cmocka_unit_test(test_sums_above_another_column),
 		cmocka_unit_test(test_one_row_is_small),
