@@ -39,6 +39,7 @@
 #define MAX_LINES	 64 /* inlined calls at one address */
 #define MAX_FRAMES	 (PFS_MAX_FRAMES + PFS_MAX_USER_FRAMES + 2)
 #define TABLES_BYTES (64 * 1024 * 1024)
+#define WANTED_MAX	 (8 * MAX_FRAMES) /* addresses that are asked for together */
 
 /* Functions of the kernel that tell how user mode was interrupted. */
 typedef enum KernelPlace
@@ -216,6 +217,13 @@ add_file_location(Resolution *resolution, const Frame *frame, Resolved *resolved
 	return batch_add_location(resolution->batch, &location, &resolved->location);
 }
 
+/* A frame whose address is to be asked for. */
+typedef struct WantedAddress
+{
+	uint32_t item; /* file of the interval */
+	uint64_t address;
+} WantedAddress;
+
 static bool
 frame_equal(const void *item, const void *key)
 {
@@ -365,6 +373,94 @@ resolve_stack(Resolution *resolution, const IntervalStack *stack, uint32_t *inde
 	return batch_add_stack(resolution->batch, &added, index);
 }
 
+static int
+compare_wanted(const void *a, const void *b)
+{
+	const WantedAddress *left = a;
+	const WantedAddress *right = b;
+
+	if (left->item != right->item)
+		return left->item < right->item ? -1 : 1;
+	return (left->address > right->address) - (left->address < right->address);
+}
+
+/*
+ * Collects the frames of files in the stacks from first on that were not looked up yet, until there
+ * is no room for all of another stack's. Returns the stack after the last one.
+ */
+static uint32_t
+collect_wanted(const Resolution *resolution, uint32_t first, WantedAddress wanted[WANTED_MAX],
+			   size_t *count)
+{
+	const Table *table = &resolution->frames;
+	const IntervalStack *stacks;
+	uint32_t end = interval_stacks(resolution->interval, &stacks);
+	uint32_t stack;
+
+	*count = 0;
+	for (stack = first; stack < end && *count + MAX_FRAMES <= WANTED_MAX; stack++)
+	{
+		for (uint16_t i = 0; i < stacks[stack].depth; i++)
+		{
+			const Frame *frame = &stacks[stack].frames[i];
+			uint32_t position;
+
+			if (frame->kind == FRAME_FILE &&
+				!table_find(table, hash_bytes(table->seed, frame, sizeof(*frame)), frame_equal,
+							frame, &position))
+				wanted[(*count)++] = (WantedAddress){ frame->item, frame->address };
+		}
+	}
+	return stack;
+}
+
+/* Asks for the addresses of one file's frames, each once; they are sorted. */
+static void
+prepare_file(const Resolution *resolution, const WantedAddress *wanted, size_t count)
+{
+	const ResolveContext *context = resolution->context;
+	MappedFile *file = interval_file(resolution->interval, wanted[0].item);
+	Binary *binary = file_binary(context->files, file, context->symbolizer);
+	uint64_t *addresses = malloc(count * sizeof(*addresses));
+	uint32_t known = 0;
+
+	for (size_t i = 0; binary != NULL && addresses != NULL && i < count; i++)
+	{
+		if ((i == 0 || wanted[i].address != wanted[i - 1].address) &&
+			binary_address(binary, wanted[i].address, &addresses[known]))
+			known++;
+	}
+	if (known > 0)
+		binary_prepare(binary, addresses, known, context->deadline_ns);
+	free(addresses);
+}
+
+/*
+ * Has the addresses of the next stacks looked up together, file by file: the answers wait in the
+ * symbolizer's cache. Returns the stack after the last one; what was not done in time or for want
+ * of memory is looked up one by one.
+ */
+static uint32_t
+prepare_stacks(const Resolution *resolution, uint32_t first)
+{
+	WantedAddress *wanted = malloc(WANTED_MAX * sizeof(*wanted));
+	uint32_t end = UINT32_MAX;
+	size_t count;
+
+	if (wanted == NULL)
+		return end;
+	end = collect_wanted(resolution, first, wanted, &count);
+	qsort(wanted, count, sizeof(*wanted), compare_wanted);
+	for (size_t i = 0, next; i < count; i = next)
+	{
+		for (next = i + 1; next < count && wanted[next].item == wanted[i].item;)
+			next++;
+		prepare_file(resolution, wanted + i, next - i);
+	}
+	free(wanted);
+	return end;
+}
+
 /* Indexes of an interval's series in the batch, all of them. */
 static int
 resolve_series(Resolution *resolution, uint32_t *indexes)
@@ -479,11 +575,14 @@ resolve_interval(const ResolveContext *context, const Interval *interval, uint32
 	if (error == 0)
 	{
 		uint32_t first = *next_stack;
+		uint32_t prepared = context->addresses_only ? stack_count : first;
 
 		for (; *next_stack < stack_count; ++*next_stack)
 		{
 			StackResult *stack = &results[*next_stack];
 
+			if (*next_stack == prepared)
+				prepared = prepare_stacks(&resolution, prepared);
 			stack->error =
 				resolve_stack(&resolution, &stacks[*next_stack], &stack->index, &stack->complete);
 			if (stack->error == -EAGAIN)

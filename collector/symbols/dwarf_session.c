@@ -5,7 +5,7 @@
  * libdw can find scopes by itself, but walks a whole unit for each address and trusts
  * .debug_aranges, which objects of some compilers lack. So two indexes of ranges are made here:
  * units of a file when it is opened, functions of a unit when it is first asked for. Only the
- * inlined calls of one function are then walked.
+ * inlined calls of one function are then walked. Line tables are read by dwarf_lines.
  */
 #include "symbols/dwarf_session.h"
 
@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "symbols/address_ranges.h"
+#include "symbols/dwarf_lines.h"
 
 #define DIE_DEPTH_MAX	 128 /* nested scopes; deeper ones are left out */
 #define INLINE_DEPTH_MAX 256
@@ -41,8 +42,10 @@ struct DwarfSession
 	Elf *alt_elf;
 	Dwarf *dwarf;
 	Dwarf *alt;
-	AddressRanges code;	  /* executable sections */
-	AddressRanges ranges; /* of units; values: indexes of units */
+	DwarfLines *lines;
+	DwarfLines *alt_lines; /* NULL: no supplement */
+	AddressRanges code;	   /* executable sections */
+	AddressRanges ranges;  /* of units; values: indexes of units */
 	Unit *units;
 	size_t unit_count;
 	size_t unit_room;
@@ -232,7 +235,11 @@ dwarf_session_open(int fd, int alt_fd, DwarfSession **session)
 	{
 		if (made->alt != NULL)
 			dwarf_setalt(made->dwarf, made->alt);
-		err = index_code(made);
+		err = dwarf_lines_create(made->elf, &made->lines);
+		if (err == 0 && made->alt != NULL)
+			err = dwarf_lines_create(made->alt_elf, &made->alt_lines);
+		if (err == 0)
+			err = index_code(made);
 		if (err == 0)
 			err = index_units(made);
 	}
@@ -253,6 +260,8 @@ dwarf_session_close(DwarfSession *session)
 	free(session->units);
 	address_ranges_fini(&session->ranges);
 	address_ranges_fini(&session->code);
+	dwarf_lines_free(session->lines);
+	dwarf_lines_free(session->alt_lines);
 	dwarf_end(session->dwarf);
 	dwarf_end(session->alt);
 	elf_end(session->elf);
@@ -283,8 +292,7 @@ dwarf_session_give_back(DwarfSession *session)
 }
 
 /*
- * Sets a frame's path, which libdw leaves relative where the unit's line table does; unit is its
- * DIE.
+ * Sets a frame's path, which is relative where the unit's line table has it so; unit is its DIE.
  */
 static void
 set_path(DwarfFrame *frame, Dwarf_Die *unit, const char *path)
@@ -292,7 +300,7 @@ set_path(DwarfFrame *frame, Dwarf_Die *unit, const char *path)
 	Dwarf_Attribute attribute;
 	const char *directory = NULL;
 
-	frame->filename = path != NULL ? path : "";
+	frame->filename = path;
 	frame->directory = "";
 	if (frame->filename[0] == '/' || frame->filename[0] == '\0')
 		return;
@@ -308,17 +316,22 @@ set_path(DwarfFrame *frame, Dwarf_Die *unit, const char *path)
  * optimization). dwarf_decl_file does as much, but aborts on split units.
  */
 static void
-set_path_by_number(DwarfFrame *frame, Dwarf_Attribute *attribute)
+set_path_by_number(const DwarfSession *session, DwarfFrame *frame, Dwarf_Attribute *attribute)
 {
+	Dwarf *dwarf = dwarf_cu_getdwarf(attribute->cu);
+	DwarfLines *lines = dwarf == session->dwarf ? session->lines : NULL;
 	Dwarf_Die unit;
-	Dwarf_Files *files;
 	Dwarf_Word number;
-	size_t count;
+	const char *path;
 
-	if (dwarf_formudata(attribute, &number) == 0 &&
-		dwarf_cu_die(attribute->cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) != NULL &&
-		dwarf_getsrcfiles(&unit, &files, &count) == 0 && number < count)
-		set_path(frame, &unit, dwarf_filesrc(files, number, NULL, NULL));
+	if (dwarf == session->alt)
+		lines = session->alt_lines;
+	if (lines == NULL || dwarf_formudata(attribute, &number) != 0 ||
+		dwarf_cu_die(attribute->cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) == NULL)
+		return;
+	path = dwarf_lines_path(lines, dwarf_dieoffset(&unit), number);
+	if (path != NULL)
+		set_path(frame, &unit, path);
 }
 
 static const char *
@@ -362,7 +375,7 @@ is_mangling_language(Dwarf_Die *die)
  * already.
  */
 static void
-describe_function(Dwarf_Die *die, DwarfFrame *frame)
+describe_function(const DwarfSession *session, Dwarf_Die *die, DwarfFrame *frame)
 {
 	const char *name = attribute_string(die, DW_AT_name);
 	DwarfFrame declared = no_frame;
@@ -381,7 +394,7 @@ describe_function(Dwarf_Die *die, DwarfFrame *frame)
 	 * function
 	 */
 	if (dwarf_attr_integrate(die, DW_AT_decl_file, &attribute) != NULL)
-		set_path_by_number(&declared, &attribute);
+		set_path_by_number(session, &declared, &attribute);
 	if (dwarf_decl_line(die, &line) == 0 &&
 		(frame->filename[0] == '\0' || (strcmp(declared.filename, frame->filename) == 0 &&
 										strcmp(declared.directory, frame->directory) == 0)))
@@ -453,7 +466,7 @@ dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames
 	InlineWalk walk = { .address = address };
 	DwarfFrame frame = no_frame;
 	Dwarf_Die function;
-	Dwarf_Line *line;
+	const char *path;
 	uint64_t value;
 	Unit *unit;
 	int count = 0;
@@ -463,12 +476,8 @@ dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames
 	unit = &session->units[value];
 	if (index_unit(session, unit) != 0)
 		return -ENOMEM;
-	line = dwarf_getsrc_die(&unit->die, address);
-	if (line != NULL)
-	{
-		set_path(&frame, &unit->die, dwarf_linesrc(line, NULL, NULL));
-		(void) dwarf_lineno(line, &frame.line);
-	}
+	if (dwarf_lines_find(session->lines, dwarf_dieoffset(&unit->die), address, &path, &frame.line))
+		set_path(&frame, &unit->die, path);
 	if (!address_ranges_find(&unit->functions, address, &value) ||
 		dwarf_offdie(dwarf_cu_getdwarf(unit->content.cu), value, &function) == NULL)
 	{
@@ -487,17 +496,17 @@ dwarf_session_lookup(DwarfSession *session, uint64_t address, DwarfFrame *frames
 		Dwarf_Attribute attribute;
 		Dwarf_Word number;
 
-		describe_function(&walk.calls[i], &frame);
+		describe_function(session, &walk.calls[i], &frame);
 		if (count < max - 1)
 			frames[count++] = frame;
 		frame = no_frame;
 		if (dwarf_attr(&walk.calls[i], DW_AT_call_file, &attribute) != NULL)
-			set_path_by_number(&frame, &attribute);
+			set_path_by_number(session, &frame, &attribute);
 		if (dwarf_attr(&walk.calls[i], DW_AT_call_line, &attribute) != NULL &&
 			dwarf_formudata(&attribute, &number) == 0 && number <= INT32_MAX)
 			frame.line = (int32_t) number;
 	}
-	describe_function(&function, &frame);
+	describe_function(session, &function, &frame);
 	frames[count++] = frame;
 	return count;
 }

@@ -28,6 +28,10 @@ void lookup_fini(Lookup *lookup);
 /* As binary_symbolize. */
 int lookup_symbolize(Lookup *lookup, Binary *binary, uint64_t address, SymbolLines *lines);
 
+/* As binary_prepare. */
+void lookup_prepare(Lookup *lookup, Binary *binary, const uint64_t *addresses, uint32_t count,
+					int64_t deadline_ns);
+
 /* Gives back what is not in use. */
 void lookup_shrink(Lookup *lookup);
 

@@ -219,6 +219,12 @@ binary_symbolize(Binary *binary, uint64_t address, SymbolLines *lines)
 	return lookup_symbolize(&binary->symbolizer->lookup, binary, address, lines);
 }
 
+void
+binary_prepare(Binary *binary, const uint64_t *addresses, uint32_t count, int64_t deadline_ns)
+{
+	lookup_prepare(&binary->symbolizer->lookup, binary, addresses, count, deadline_ns);
+}
+
 bool
 kernel_symbolize(Symbolizer *symbolizer, uint64_t address, const char **name, const char **module,
 				 uint64_t *start)

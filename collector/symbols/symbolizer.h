@@ -73,6 +73,12 @@ bool binary_address(const Binary *binary, uint64_t file_offset, uint64_t *addres
 int binary_symbolize(Binary *binary, uint64_t address, SymbolLines *lines);
 
 /*
+ * Asks about many addresses at once what binary_symbolize then knows; those that are not told by
+ * the deadline (CLOCK_MONOTONIC) are asked for by it one by one, as ever.
+ */
+void binary_prepare(Binary *binary, const uint64_t *addresses, uint32_t count, int64_t deadline_ns);
+
+/*
  * Kernel symbols of /proc/kallsyms. module is "" for the kernel proper, without brackets otherwise;
  * start is the symbol's own address. False where unknown, or where the kernel hides addresses
  * (kallsyms_readable).

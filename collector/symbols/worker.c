@@ -27,6 +27,7 @@
 
 #include <libiberty/demangle.h>
 
+#include "base/clock.h"
 #include "files/elf_headers.h"
 #include "symbols/symbol_session.h"
 #include "symbols/worker_protocol.h"
@@ -36,12 +37,13 @@
 #define WORKER_SESSIONS		   64 /* binaries open at a time */
 #define WORKER_IDLE_TRIM_MS	   1000
 #define WORKER_IDLE_EXIT_MS	   120000
-#define WORKER_CPU_MS		   4000 /* CPU time of one request */
+#define WORKER_CPU_MS		   4000 /* CPU time of one file or address */
 #define WORKER_CPU_DEMANGLE_MS 250
+#define WORKER_ANSWER_NS	   INT64_C(20000000) /* of one message */
 #define WORKER_DATA_BYTES	   (512UL << 20)
 #define WORKER_PRIVATE_BUSY	   (64UL << 20) /* from here on binaries are closed to open others */
 #define WORKER_PRIVATE_GROWTH  (32UL << 20) /* of caches since the last binary was opened */
-#define WORKER_PRIVATE_KEPT	   (48UL << 20) /* what an idle worker may hold */
+#define WORKER_PRIVATE_KEPT	   (40UL << 20) /* what an idle worker may hold */
 #define WORKER_NICE			   2			/* gives way, but a busy machine must not starve it */
 #define WORKER_CHECKSUM_MAX	   (1ULL << 30) /* bytes of a file that is read through */
 
@@ -60,7 +62,7 @@ typedef struct Worker
 	/* bytes; over it all binaries are closed, and open again when asked for */
 	size_t private_limit;
 	char paths[WORKER_FRAMES_MAX][WORKER_STRING_MAX];
-	char message[WORKER_MESSAGE_BYTES];
+	char message[2 * WORKER_MESSAGE_BYTES]; /* answers that fit, and one that may not */
 } Worker;
 
 typedef struct MemoryUse
@@ -228,11 +230,11 @@ open_session(Worker *worker, const WorkerRequest *request, const int fds[WORKER_
 	return 0;
 }
 
-/* Now and then: caches of libdw only grow. */
+/* Caches of libdw only grow. */
 static void
 limit_private(Worker *worker)
 {
-	if (worker->clock % 64 == 0 && memory_use().private > worker->private_limit)
+	if (memory_use().private > worker->private_limit)
 		close_sessions(worker);
 }
 
@@ -250,6 +252,7 @@ give_back(Worker *worker)
 		if (worker->sessions[i].used != 0)
 			symbol_session_give_back(worker->sessions[i].symbols);
 	}
+	malloc_trim(0); /* what reading took lies between what is kept */
 }
 
 /* Allocated, or NULL where the name is not a mangled one. A stub keeps its mark: f(int)@plt. */
@@ -293,27 +296,51 @@ make_line(Worker *worker, int index, const DwarfFrame *frame, bool raw_name, Sym
 	return demangled;
 }
 
+/* Answers about one address; returns the size of what it wrote. */
 static size_t
-answer_lookup(Worker *worker, const WorkerRequest *request)
+answer_address(Worker *worker, Session *session, uint64_t address, char *reply)
 {
-	Session *session = find_session(worker, request->binary);
 	DwarfFrame frames[WORKER_FRAMES_MAX];
 	SymbolLine lines[WORKER_FRAMES_MAX];
 	char *demangled[WORKER_FRAMES_MAX];
 	size_t size_bytes;
 	int count;
 
-	if (session == NULL)
-		return worker_reply_encode(worker->message, -ESTALE, NULL, 0);
-	count = symbol_session_lookup(session->symbols, request->argument, frames, WORKER_FRAMES_MAX);
+	limit_cpu_time(WORKER_CPU_MS);
+	count = symbol_session_lookup(session->symbols, address, frames, WORKER_FRAMES_MAX);
 	if (count < 0)
-		return worker_reply_encode(worker->message, count, NULL, 0);
+		return worker_reply_encode(reply, count, NULL, 0);
 	limit_cpu_time(WORKER_CPU_DEMANGLE_MS);
 	for (int i = 0; i < count; i++)
 		demangled[i] = make_line(worker, i, &frames[i], session->raw_names, &lines[i]);
-	size_bytes = worker_reply_encode(worker->message, 0, lines, (uint32_t) count);
+	size_bytes = worker_reply_encode(reply, 0, lines, (uint32_t) count);
 	for (int i = 0; i < count; i++)
 		free(demangled[i]);
+	return size_bytes;
+}
+
+/* Answers about addresses, one at least and as many as fit and come soon. */
+static size_t
+answer_lookup(Worker *worker, const WorkerRequest *request)
+{
+	Session *session = find_session(worker, request->binary);
+	int64_t until_ns = clock_ns(CLOCK_MONOTONIC) + WORKER_ANSWER_NS;
+	uint64_t addresses[WORKER_ADDRESSES_MAX];
+	size_t size_bytes = 0;
+
+	if (session == NULL)
+		return worker_reply_encode(worker->message, -ESTALE, NULL, 0);
+	memcpy(addresses, worker->message + sizeof(*request), request->argument * sizeof(*addresses));
+	for (uint64_t i = 0; i < request->argument; i++)
+	{
+		size_t more = answer_address(worker, session, addresses[i], worker->message + size_bytes);
+
+		if (i > 0 && size_bytes + more > WORKER_MESSAGE_BYTES)
+			break;
+		size_bytes += more;
+		if (clock_ns(CLOCK_MONOTONIC) >= until_ns)
+			break;
+	}
 	return size_bytes;
 }
 
@@ -356,7 +383,9 @@ answer(Worker *worker, size_t size_bytes, const int fds[WORKER_FILES_MAX])
 		err = open_session(worker, &request, fds);
 	else if (size_bytes == sizeof(request) && request.kind == WORKER_CHECKSUM)
 		err = compare_checksum(fds[0], (uint32_t) request.argument);
-	else if (size_bytes == sizeof(request) && request.kind == WORKER_LOOKUP)
+	else if (request.kind == WORKER_LOOKUP && request.argument > 0 &&
+			 request.argument <= WORKER_ADDRESSES_MAX &&
+			 size_bytes == sizeof(request) + request.argument * sizeof(uint64_t))
 		return answer_lookup(worker, &request);
 	else
 		close_fds(fds);
@@ -384,7 +413,7 @@ receive(Worker *worker, int fds[WORKER_FILES_MAX])
 		struct cmsghdr header;
 		char bytes[CMSG_SPACE(WORKER_FILES_MAX * sizeof(int))];
 	} control;
-	struct iovec part = { worker->message, sizeof(worker->message) };
+	struct iovec part = { worker->message, WORKER_MESSAGE_BYTES };
 	struct msghdr message = { .msg_iov = &part,
 							  .msg_iovlen = 1,
 							  .msg_control = control.bytes,

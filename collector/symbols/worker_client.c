@@ -44,8 +44,18 @@ struct WorkerClient
 	uint32_t failures_in_row;
 	int64_t pause_until_ns; /* CLOCK_MONOTONIC */
 	SymbolLine lines[WORKER_FRAMES_MAX];
+	uint32_t answers;	 /* in the message */
+	size_t answer_bytes; /* of it that were not taken yet … */
+	size_t taken_bytes;	 /* … and that were */
 	char message[WORKER_MESSAGE_BYTES];
 };
+
+/* What is sent: addresses follow the head of a lookup. */
+typedef struct Question
+{
+	WorkerRequest head;
+	uint64_t addresses[WORKER_ADDRESSES_MAX];
+} Question;
 
 int
 worker_client_create(WorkerClient **client)
@@ -211,15 +221,16 @@ start_worker(WorkerClient *client)
 }
 
 static int
-send_request(WorkerClient *client, const WorkerRequest *request, const int *fds, size_t fd_count)
+send_question(WorkerClient *client, const Question *question, const int *fds, size_t fd_count)
 {
+	size_t address_count = question->head.kind == WORKER_LOOKUP ? question->head.argument : 0;
 	union
 	{
 		struct cmsghdr header;
 		char bytes[CMSG_SPACE(WORKER_FILES_MAX * sizeof(int))];
 	} control;
-	WorkerRequest head = *request;
-	struct iovec part = { &head, sizeof(head) };
+	Question sent = *question;
+	struct iovec part = { &sent, sizeof(sent.head) + address_count * sizeof(sent.addresses[0]) };
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
 
 	if (fd_count > 0)
@@ -255,28 +266,63 @@ wait_for_answer(const WorkerClient *client)
 	return false;
 }
 
+int
+worker_client_take(WorkerClient *client, SymbolLines *lines)
+{
+	size_t reply_bytes;
+	uint32_t count;
+	int status;
+
+	if (client->answer_bytes == 0)
+		return -EPROTO;
+	status = worker_reply_decode(client->message + client->taken_bytes, client->answer_bytes,
+								 client->lines, &count, &reply_bytes);
+	if (status == -EPROTO)
+		return status;
+	client->taken_bytes += reply_bytes;
+	client->answer_bytes -= reply_bytes;
+	*lines = (SymbolLines){ status == 0 ? count : 0, client->lines };
+	return status;
+}
+
+static void
+rewind_answers(WorkerClient *client)
+{
+	client->answer_bytes += client->taken_bytes;
+	client->taken_bytes = 0;
+}
+
 /*
- * Waits for the answer and decodes it; -EPIPE where the worker has gone, -ETIMEDOUT where it did
- * not answer, -EPROTO where it answered nonsense.
+ * Waits for the answers, one at least and limit at most, and checks them. The first one's status;
+ * -EPIPE where the worker has gone, -ETIMEDOUT where it did not answer, -EPROTO where it answered
+ * nonsense.
  */
 static int
-receive_reply(WorkerClient *client, SymbolLines *lines)
+receive_answers(WorkerClient *client, uint32_t limit)
 {
+	SymbolLines lines;
+	int first = 0;
 	ssize_t got;
-	uint32_t count;
-	int err;
 
 	if (!wait_for_answer(client))
 		return -ETIMEDOUT;
 	got = recv(client->socket, client->message, sizeof(client->message), MSG_DONTWAIT);
 	if (got <= 0)
 		return -EPIPE;
-	err = worker_reply_decode(client->message, (size_t) got, client->lines, &count);
-	if (err == -EPROTO || err == -EPIPE)
-		return -EPROTO;
-	if (err == 0)
-		*lines = (SymbolLines){ count, client->lines };
-	return err;
+	client->answers = 0;
+	client->answer_bytes = (size_t) got;
+	client->taken_bytes = 0;
+	while (client->answer_bytes > 0)
+	{
+		int status = worker_client_take(client, &lines);
+
+		if (status == -EPROTO || status == -EPIPE || client->answers == limit)
+			return -EPROTO;
+		if (client->answers++ == 0)
+			first = status;
+	}
+	rewind_answers(client);
+	return first;
 }
 
 /*
@@ -284,9 +330,11 @@ receive_reply(WorkerClient *client, SymbolLines *lines)
  * our signal while it ended) is replaced once, without counting.
  */
 static int
-ask(WorkerClient *client, const WorkerRequest *request, const int *fds, size_t fd_count,
-	SymbolLines *lines)
+ask(WorkerClient *client, const Question *question, const int *fds, size_t fd_count)
 {
+	uint32_t limit = question->head.kind == WORKER_LOOKUP ? (uint32_t) question->head.argument : 1;
+
+	client->answer_bytes = 0;
 	for (int attempt = 0;; attempt++)
 	{
 		int err = start_worker(client);
@@ -294,9 +342,9 @@ ask(WorkerClient *client, const WorkerRequest *request, const int *fds, size_t f
 
 		if (err != 0)
 			return err;
-		err = send_request(client, request, fds, fd_count);
+		err = send_question(client, question, fds, fd_count);
 		if (err == 0)
-			err = receive_reply(client, lines);
+			err = receive_answers(client, limit);
 		if (err != -EPIPE && err != -ETIMEDOUT && err != -EPROTO)
 		{
 			client->failures_in_row = 0;
@@ -314,51 +362,74 @@ ask(WorkerClient *client, const WorkerRequest *request, const int *fds, size_t f
 
 /* Opens a binary in the worker. */
 static int
-open_binary(WorkerClient *client, uint64_t binary, const WorkerFiles *files, SymbolLines *lines)
+open_binary(WorkerClient *client, uint64_t binary, const WorkerFiles *files)
 {
-	WorkerRequest open = { .kind = WORKER_OPEN, .binary = binary };
+	Question open = { .head = { .kind = WORKER_OPEN, .binary = binary } };
 	int fds[WORKER_FILES_MAX] = { files->binary };
 	size_t count = 1;
 
 	if (files->no_dwarf)
-		open.argument |= WORKER_NO_DWARF;
+		open.head.argument |= WORKER_NO_DWARF;
 	if (files->raw_names)
-		open.argument |= WORKER_RAW_NAMES;
+		open.head.argument |= WORKER_RAW_NAMES;
 	if (files->debug >= 0)
 	{
-		open.argument |= WORKER_WITH_DEBUG;
+		open.head.argument |= WORKER_WITH_DEBUG;
 		fds[count++] = files->debug;
 	}
 	if (files->alternative >= 0)
 	{
-		open.argument |= WORKER_WITH_ALTERNATIVE;
+		open.head.argument |= WORKER_WITH_ALTERNATIVE;
 		fds[count++] = files->alternative;
 	}
-	return ask(client, &open, fds, count, lines);
+	return ask(client, &open, fds, count);
+}
+
+/* An error of the worker itself; one of an address is its answer. */
+static bool
+is_no_answer(int err)
+{
+	return err == -EAGAIN || err == -EIO || err == -ESTALE;
+}
+
+int
+worker_client_ask(WorkerClient *client, uint64_t binary, const WorkerFiles *files,
+				  const uint64_t *addresses, uint32_t count, uint32_t *answered)
+{
+	Question lookup = { .head = { .kind = WORKER_LOOKUP, .binary = binary, .argument = count } };
+	int err;
+
+	memcpy(lookup.addresses, addresses, count * sizeof(*addresses));
+	err = ask(client, &lookup, NULL, 0);
+	if (err == -ESTALE)
+	{
+		err = open_binary(client, binary, files);
+		if (err != 0)
+			return err;
+		err = ask(client, &lookup, NULL, 0);
+	}
+	if (is_no_answer(err))
+		return err == -ESTALE ? -EIO : err;
+	*answered = client->answers;
+	return 0;
 }
 
 int
 worker_client_lookup(WorkerClient *client, uint64_t binary, const WorkerFiles *files,
 					 uint64_t address, SymbolLines *lines)
 {
-	WorkerRequest lookup = { .kind = WORKER_LOOKUP, .binary = binary, .argument = address };
-	int err = ask(client, &lookup, NULL, 0, lines);
+	uint32_t answered;
+	int err = worker_client_ask(client, binary, files, &address, 1, &answered);
 
-	if (err != -ESTALE)
-		return err;
-	err = open_binary(client, binary, files, lines);
-	if (err == 0)
-		err = ask(client, &lookup, NULL, 0, lines);
-	return err == -ESTALE ? -EIO : err;
+	return err != 0 ? err : worker_client_take(client, lines);
 }
 
 int
 worker_client_checksum(WorkerClient *client, int fd, uint32_t checksum)
 {
-	WorkerRequest request = { .kind = WORKER_CHECKSUM, .argument = checksum };
-	SymbolLines none;
+	Question question = { .head = { .kind = WORKER_CHECKSUM, .argument = checksum } };
 
-	return ask(client, &request, &fd, 1, &none);
+	return ask(client, &question, &fd, 1);
 }
 
 uint64_t

@@ -33,14 +33,25 @@ typedef struct WorkerFiles
 } WorkerFiles;
 
 /*
- * Frames at an address of a binary, whose number changes with its files. count 0 where nothing
- * covers it. Lines hold until the next call. 0; -EAGAIN while no worker can be had; -EIO where the
- * worker failed with this question; another -errno that the worker answered.
+ * Asks about addresses of a binary, whose number changes with its files, at most
+ * WORKER_ADDRESSES_MAX. 0, and *answered tells of how many of them, from the first on and one
+ * at least, there is an answer to take; -EAGAIN while no worker can be had; -EIO where the worker
+ * failed with this question; another -errno that the worker answered.
  */
+int worker_client_ask(WorkerClient *client, uint64_t binary, const WorkerFiles *files,
+					  const uint64_t *addresses, uint32_t count, uint32_t *answered);
+
+/*
+ * The next answer of the last question: frames at the address, count 0 where nothing covers it.
+ * Lines hold until the next call. 0, or an -errno that the worker answered.
+ */
+int worker_client_take(WorkerClient *client, SymbolLines *lines);
+
+/* Asks about one address and takes the answer. */
 int worker_client_lookup(WorkerClient *client, uint64_t binary, const WorkerFiles *files,
 						 uint64_t address, SymbolLines *lines);
 
-/* 0 where the file has this CRC-32, -EBADMSG where it has another; else as worker_client_lookup. */
+/* 0 where the file has this CRC-32, -EBADMSG where it has another; else as worker_client_ask. */
 int worker_client_checksum(WorkerClient *client, int fd, uint32_t checksum);
 
 void worker_client_end(WorkerClient *client); /* the next question starts another worker */

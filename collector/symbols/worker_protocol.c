@@ -48,17 +48,19 @@ worker_reply_encode(void *message, int32_t status, const SymbolLine *lines, uint
 }
 
 int
-worker_reply_decode(void *message, size_t size_bytes, SymbolLine *lines, uint32_t *count)
+worker_reply_decode(void *message, size_t size_bytes, SymbolLine *lines, uint32_t *count,
+					size_t *reply_bytes)
 {
 	WorkerReply reply;
+	uint64_t needed_bytes;
 	char *text;
 
 	if (size_bytes < sizeof(reply))
 		return -EPROTO;
 	memcpy(&reply, message, sizeof(reply));
-	if (reply.status > 0 || reply.frame_count > WORKER_FRAMES_MAX ||
-		size_bytes - sizeof(reply) !=
-			(uint64_t) reply.frame_count * sizeof(WorkerFrame) + reply.text_bytes)
+	needed_bytes =
+		sizeof(reply) + (uint64_t) reply.frame_count * sizeof(WorkerFrame) + reply.text_bytes;
+	if (reply.status > 0 || reply.frame_count > WORKER_FRAMES_MAX || size_bytes < needed_bytes)
 		return -EPROTO;
 	text = (char *) message + sizeof(reply) + reply.frame_count * sizeof(WorkerFrame);
 	if (reply.frame_count > 0 && (reply.text_bytes == 0 || text[reply.text_bytes - 1] != '\0'))
@@ -80,5 +82,6 @@ worker_reply_decode(void *message, size_t size_bytes, SymbolLine *lines, uint32_
 		};
 	}
 	*count = reply.frame_count;
+	*reply_bytes = needed_bytes;
 	return reply.status;
 }

@@ -8,10 +8,15 @@
  *
  *		request					reply
  *		open: files, fds		0, or why not
- *		lookup: address			frames, innermost first; -ESTALE: the binary is not open (any more)
+ *		lookup: addresses		of each its frames, innermost first; -ESTALE: the binary is not open
+ *								(any more)
  *		checksum: CRC-32, fd	0, or -EBADMSG where the file has another
  *
- *		reply	OFFSET				SIZE		DESCRIPTION
+ * A lookup is followed by its addresses, 8 bytes each. Its answers follow each other in one
+ * message, in the order of the addresses: at least one, and fewer than were asked for where they do
+ * not fit or take long.
+ *
+ *		answer	OFFSET				SIZE		DESCRIPTION
  *				0					12			WorkerReply
  *				12					20 * n		WorkerFrames
  *				12 + 20 * n			text_bytes	strings, each ended by NUL, where frames tell
@@ -29,6 +34,7 @@
 #define WORKER_MARK			 "PROFSTORE_SYMBOL_WORKER" /* in the environment of a worker */
 #define WORKER_FRAMES_MAX	 64 /* of one address; the outermost and the innermost stay */
 #define WORKER_FILES_MAX	 3	/* descriptors of a request */
+#define WORKER_ADDRESSES_MAX 64 /* of a lookup */
 /* bytes of a string in a reply, NUL included; longer ones are cut */
 #define WORKER_STRING_MAX	 2048
 #define WORKER_MESSAGE_BYTES 98304 /* of a whole message; fits into a socket's default buffer */
@@ -50,7 +56,7 @@ typedef struct WorkerRequest
 {
 	uint64_t kind;
 	uint64_t binary;   /* number by which open and lookup agree */
-	uint64_t argument; /* address of a lookup, CRC-32 */
+	uint64_t argument; /* addresses that follow, CRC-32 */
 } WorkerRequest;
 
 typedef struct WorkerReply
@@ -80,9 +86,10 @@ static_assert(sizeof(WorkerFrame) == 20, "frames have no padding");
 size_t worker_reply_encode(void *message, int32_t status, const SymbolLine *lines, uint32_t count);
 
 /*
- * Checks a reply and points lines (WORKER_FRAMES_MAX) into it. The reply's status, -EPROTO where
- * the message is not a reply.
+ * Checks the reply at the beginning of some bytes, points lines (WORKER_FRAMES_MAX) into it and
+ * tells its size. The reply's status, -EPROTO where the bytes do not begin with a reply.
  */
-int worker_reply_decode(void *message, size_t size_bytes, SymbolLine *lines, uint32_t *count);
+int worker_reply_decode(void *message, size_t size_bytes, SymbolLine *lines, uint32_t *count,
+						size_t *reply_bytes);
 
 #endif

@@ -372,9 +372,11 @@ refuses_lying_replies(void **state)
 	static char spoilt[WORKER_MESSAGE_BYTES];
 	SymbolLine lines[WORKER_FRAMES_MAX];
 	size_t size_bytes = worker_reply_encode(message, 0, told, 2);
+	size_t used_bytes;
 	uint32_t count;
 
-	assert_int_equal(worker_reply_decode(message, size_bytes, lines, &count), 0);
+	assert_int_equal(worker_reply_decode(message, size_bytes, lines, &count, &used_bytes), 0);
+	assert_int_equal(used_bytes, size_bytes);
 	assert_int_equal(count, 2);
 	assert_string_equal(lines[0].name, "inner(int)");
 	assert_string_equal(lines[0].system_name, "_Z5inneri");
@@ -383,13 +385,13 @@ refuses_lying_replies(void **state)
 	assert_int_equal(lines[0].line, 5);
 	assert_string_equal(lines[1].system_name, "outer");
 	for (size_t cut = 0; cut < size_bytes; cut++)
-		assert_int_equal(worker_reply_decode(message, cut, lines, &count), -EPROTO);
+		assert_int_equal(worker_reply_decode(message, cut, lines, &count, &used_bytes), -EPROTO);
 	for (uint32_t i = 0; i < 100000; i++)
 	{
 		memcpy(spoilt, message, size_bytes);
 		spoilt[next_random() % size_bytes] = (char) next_random();
 		spoilt[next_random() % size_bytes] = (char) next_random();
-		if (worker_reply_decode(spoilt, size_bytes, lines, &count) != 0)
+		if (worker_reply_decode(spoilt, size_bytes, lines, &count, &used_bytes) != 0)
 			continue;
 		assert_true(count <= WORKER_FRAMES_MAX);
 		for (uint32_t j = 0; j < count; j++)
@@ -408,6 +410,7 @@ cuts_long_names(void **state)
 	SymbolLine told[WORKER_FRAMES_MAX];
 	SymbolLine lines[WORKER_FRAMES_MAX];
 	size_t size_bytes;
+	size_t used_bytes;
 	uint32_t count;
 
 	memset(name, 'x', sizeof(name) - 1);
@@ -415,11 +418,11 @@ cuts_long_names(void **state)
 		told[i] = (SymbolLine){ name, name + 1, name + 2, 0, (int32_t) i };
 	size_bytes = worker_reply_encode(message, 0, told, WORKER_FRAMES_MAX);
 	assert_in_range(size_bytes, 1, WORKER_MESSAGE_BYTES);
-	assert_int_equal(worker_reply_decode(message, size_bytes, lines, &count), 0);
+	assert_int_equal(worker_reply_decode(message, size_bytes, lines, &count, &used_bytes), 0);
 	assert_int_equal(count, WORKER_FRAMES_MAX);
 	assert_in_range(strlen(lines[63].name), 100, WORKER_STRING_MAX - 1);
 	size_bytes = worker_reply_encode(message, 0, told, 1);
-	assert_int_equal(worker_reply_decode(message, size_bytes, lines, &count), 0);
+	assert_int_equal(worker_reply_decode(message, size_bytes, lines, &count, &used_bytes), 0);
 	assert_int_equal(strlen(lines[0].name), WORKER_STRING_MAX - 1);
 }
 

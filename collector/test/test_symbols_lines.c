@@ -769,6 +769,111 @@ survives_its_worker(void **state)
 	assert_int_equal(worker_pid(), 0);
 }
 
+/* A number that /proc tells of the worker. */
+static long
+worker_status(const char *key)
+{
+	char path[64];
+	char line[256];
+	long value = -1;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int) worker_pid());
+	file = fopen(path, "r");
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file) != NULL)
+	{
+		if (strncmp(line, key, strlen(key)) == 0 && line[strlen(key)] == ':')
+			value = strtol(line + strlen(key) + 1, NULL, 10);
+	}
+	fclose(file);
+	assert_true(value >= 0);
+	return value;
+}
+
+static long
+worker_switches(void)
+{
+	return worker_status("voluntary_ctxt_switches") + worker_status("nonvoluntary_ctxt_switches");
+}
+
+/* The answers are those to single questions, and the worker does not wait before each. */
+static void
+answers_many_at_once(void **state)
+{
+	enum
+	{
+		COUNT = 2000
+	};
+	Symbolizer *asks_many = create();
+	Symbolizer *asks_each = create();
+	uint64_t addresses[COUNT];
+	Binary *many;
+	Binary *each;
+	SymbolizerStats stats;
+	uint64_t end;
+	long switches;
+
+	run("cd %s && g++ -O2 -g -o program program.cpp", directory);
+	find_text("program", &addresses[0], &end);
+	for (size_t i = 1; i < COUNT; i++)
+		addresses[i] = addresses[i - 1] + 1 < end ? addresses[i - 1] + 1 : addresses[0];
+	many = open_binary(asks_many, "program");
+	assert_int_equal(binary_symbolize(many, addresses[0], &(SymbolLines){ 0 }), 0);
+	switches = worker_switches();
+	binary_prepare(many, addresses, COUNT, INT64_MAX);
+	switches = worker_switches() - switches;
+	symbolizer_stats(asks_many, &stats);
+	assert_int_equal(stats.addresses_resolved + stats.addresses_unknown,
+					 end - addresses[0] < COUNT ? end - addresses[0] : COUNT);
+	assert_in_range(switches, 0, COUNT / 8);
+	each = open_binary(asks_each, "program");
+	for (size_t i = 0; i < COUNT; i++)
+	{
+		SymbolLines ours;
+		SymbolLines single;
+
+		assert_int_equal(binary_symbolize(many, addresses[i], &ours), 0);
+		assert_int_equal(binary_symbolize(each, addresses[i], &single), 0);
+		assert_int_equal(ours.count, single.count);
+		for (uint32_t j = 0; j < ours.count; j++)
+		{
+			assert_string_equal(ours.lines[j].name, single.lines[j].name);
+			assert_string_equal(ours.lines[j].filename, single.lines[j].filename);
+			assert_int_equal(ours.lines[j].line, single.lines[j].line);
+		}
+	}
+	binary_release(each);
+	binary_release(many);
+	symbolizer_free(asks_each);
+	symbolizer_free(asks_many);
+}
+
+/* 120,000 rows of libdw are 12 MB. */
+static void
+keeps_lines_in_little_memory(void **state)
+{
+	Symbolizer *symbolizer = create();
+	Binary *binary;
+	long before_kb;
+
+	run("cd %s && gcc -O0 -g -o program program.c && "
+		"{ echo 'volatile int v; int main(void) {'; seq 120000 | sed 's/$/; /;s/^/v = /'; "
+		"echo 'return 0; }'; } > long.c && gcc -O0 -g -o long long.c",
+		directory);
+	binary = open_binary(symbolizer, "program");
+	expect_main(binary, main_address(), true);
+	before_kb = worker_status("RssAnon");
+	binary_release(binary);
+	run("cd %s && mv long program", directory);
+	binary = open_binary(symbolizer, "program");
+	expect_main(binary, main_address(), true);
+	usleep(1500000); /* it was idle, and gave back what it does not keep */
+	assert_in_range(worker_status("RssAnon") - before_kb, 500, 5000);
+	binary_release(binary);
+	symbolizer_free(symbolizer);
+}
+
 /* The worker runs as nobody, holds no capability, and no descriptor of this process. */
 static void
 worker_has_no_privilege(void **state)
@@ -827,6 +932,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(names_files_without_build_id),
 		cmocka_unit_test(shares_binaries),
 		cmocka_unit_test(survives_its_worker),
+		cmocka_unit_test(answers_many_at_once),
+		cmocka_unit_test(keeps_lines_in_little_memory),
 		cmocka_unit_test(worker_has_no_privilege),
 	};
 

@@ -16,13 +16,14 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	SymbolLine lines[WORKER_FRAMES_MAX];
 	size_t length = 0;
+	size_t used_bytes;
 	uint32_t count;
 	char *message = malloc(size > 0 ? size : 1); /* no byte too many, for the sanitizer to see */
 
 	if (message == NULL)
 		return 0;
 	memcpy(message, data, size);
-	if (worker_reply_decode(message, size, lines, &count) == 0)
+	if (worker_reply_decode(message, size, lines, &count, &used_bytes) == 0)
 		for (uint32_t i = 0; i < count; i++)
 			length +=
 				strlen(lines[i].name) + strlen(lines[i].system_name) + strlen(lines[i].filename);
