@@ -376,9 +376,10 @@ test_wait_that_goes_on(void **state)
 	tended_ns = clock_ns(CLOCK_MONOTONIC);
 	(void) usleep(20000); /* for the ring */
 	waits = waits_of(&world, blocked_tid);
-	assert_int_equal(waits->samples, 3);
-	assert_int_equal(waits->late, 3);
-	assert_int_equal(waits->user_sides, 3);
+	/* more of them where the ring was filling up, and it was gone through again */
+	assert_true(waits->samples >= 3);
+	assert_int_equal(waits->late, waits->samples);
+	assert_int_equal(waits->user_sides, waits->samples);
 	assert_int_equal(waits->in_scheduler, 0);
 	assert_int_equal(waits->without_kernel_side, 0);
 	assert_int_equal(write(block_pipe[1], "x", 1), 1);
@@ -400,20 +401,28 @@ test_killed_while_waiting(void **state)
 {
 	int64_t begin_ns;
 	uint64_t lived_ns;
+	int ready[2];
+	char byte = 0;
 	pid_t child;
 	static World world;
 
-	if (!begin(&world, 10 * NS_PER_MS, 1000000, 0))
+	if (!begin(&world, 1, 1000000, 0))
 		skip();
+	assert_int_equal(pipe(ready), 0);
 	begin_ns = clock_ns(CLOCK_MONOTONIC);
 	child = fork();
 	assert_true(child >= 0);
 	if (child == 0)
 	{
-		(void) pause();
+		if (write(ready[1], &byte, 1) == 1)
+			(void) pause();
 		_exit(0);
 	}
 	world.pid = (uint32_t) child;
+	/* from here on it waits, whatever for */
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	close(ready[1]);
 	(void) usleep(300000);
 	assert_int_equal(kill(child, SIGKILL), 0);
 	assert_int_equal(waitpid(child, NULL, 0), child);
