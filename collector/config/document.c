@@ -464,9 +464,27 @@ document_read(Document *document, const char *path, Failure *failure)
 	return code;
 }
 
+bool
+document_own(Document *document, void (*free_object)(void *object), void *object)
+{
+	DocumentEnd *end = arena_alloc(&document->arena, sizeof(DocumentEnd));
+
+	if (end == NULL)
+	{
+		free_object(object);
+		return false;
+	}
+	*end = (DocumentEnd){ document->ends, free_object, object };
+	document->ends = end;
+	return true;
+}
+
 void
 document_free(Document *document)
 {
+	for (DocumentEnd *end = document->ends; end != NULL; end = end->next)
+		end->free(end->object);
+	document->ends = NULL;
 	if (document->arena.budget != NULL)
 		arena_fini(&document->arena);
 	document->root = NULL;

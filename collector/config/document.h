@@ -39,12 +39,21 @@ typedef struct Node
 	struct Node **items; /* of a mapping: key, value, key, value … */
 } Node;
 
+/* What has to be given back with a document, beside its memory. */
+typedef struct DocumentEnd
+{
+	struct DocumentEnd *next;
+	void (*free)(void *object);
+	void *object;
+} DocumentEnd;
+
 typedef struct Document
 {
 	Budget budget;
 	Arena arena; /* of all that it holds; whoever reads it may take from it, too */
 	const char *path;
 	Node *root; /* NULL: nothing but comments */
+	DocumentEnd *ends;
 } Document;
 
 /*
@@ -57,6 +66,9 @@ ExitCode document_parse(Document *document, const char *path, const char *bytes,
 /* The same of a file; EXIT_IO where it cannot be read. */
 ExitCode document_read(Document *document, const char *path, Failure *failure);
 void document_free(Document *document); /* a zeroed one, too */
+
+/* Has an object freed with the document, or at once, and false, where memory is out. */
+bool document_own(Document *document, void (*free)(void *object), void *object);
 
 /* True for "~", "null" and nothing at all. */
 bool node_is_null(const Node *node);

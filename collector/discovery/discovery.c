@@ -8,7 +8,8 @@
 
 #include "base/log.h"
 
-const DiscoveryKind *const discovery_kinds[] = { &static_discovery, NULL };
+const DiscoveryKind *const discovery_kinds[] = { &static_discovery, &file_discovery,
+												 &http_discovery, &dns_discovery, NULL };
 
 void
 discovery_update(Discovery *discovery, TargetGroup *group)
@@ -29,6 +30,12 @@ discovery_warn(const Discovery *discovery, const char *where, const char *detail
 	log_event(LOG_WARNING, "discovery", "could not discover targets",
 			  log_text("job", discovery->parts.job), log_text("kind", discovery->kind->key),
 			  log_text("source", where), log_text("detail", detail));
+}
+
+void
+discovery_remove(Discovery *discovery, const char *source)
+{
+	discovery_update(discovery, target_group_create(source));
 }
 
 bool

@@ -53,6 +53,9 @@ struct Discovery
 };
 
 extern const DiscoveryKind static_discovery;
+extern const DiscoveryKind file_discovery;
+extern const DiscoveryKind http_discovery;
+extern const DiscoveryKind dns_discovery;
 
 /* All kinds, ends with NULL. */
 extern const DiscoveryKind *const discovery_kinds[];
@@ -63,7 +66,10 @@ void discovery_update(Discovery *discovery, TargetGroup *group);
 /* Why something was not found, in the log. */
 void discovery_warn(const Discovery *discovery, const char *where, const char *detail);
 
-/* What static, file and HTTP discovery have in common: targets and their labels, as they stand. */
+/* A group without targets, which removes the one of that source. */
+void discovery_remove(Discovery *discovery, const char *source);
+
+/* What static and file discovery have in common: targets and their labels, as they stand. */
 typedef struct GroupSettings
 {
 	ConfigList targets; /* of const char *: addresses */

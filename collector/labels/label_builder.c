@@ -24,6 +24,7 @@ label_builder_reset(LabelBuilder *builder)
 {
 	arena_fini(&builder->arena);
 	builder->count = 0;
+	builder->sorted_count = 0;
 	builder->failed = false;
 }
 
@@ -53,13 +54,22 @@ label_builder_get(const LabelBuilder *builder, const char *name)
 	return at < builder->count ? builder->labels[at].value : "";
 }
 
+static void
+remove_at(LabelBuilder *builder, size_t at)
+{
+	builder->count--;
+	builder->sorted_count -= at < builder->sorted_count;
+	memmove(&builder->labels[at], &builder->labels[at + 1],
+			(builder->count - at) * sizeof(BatchLabel));
+}
+
 void
 label_builder_remove(LabelBuilder *builder, const char *name)
 {
 	size_t at = find(builder, name);
 
 	if (at < builder->count)
-		builder->labels[at] = builder->labels[--builder->count];
+		remove_at(builder, at);
 }
 
 void
@@ -67,11 +77,13 @@ label_builder_set(LabelBuilder *builder, const char *name, const char *value)
 {
 	size_t at = find(builder, name);
 
-	if (value[0] == '\0')
+	if (at < builder->count && (at < builder->sorted_count || value[0] == '\0'))
 	{
-		label_builder_remove(builder, name);
-		return;
+		remove_at(builder, at);
+		at = builder->count;
 	}
+	if (value[0] == '\0')
+		return;
 	if (at == builder->count)
 	{
 		if (grow_array(&builder->labels, &builder->capacity, builder->count, sizeof(BatchLabel)) !=
@@ -113,4 +125,5 @@ label_builder_sort(LabelBuilder *builder)
 {
 	if (builder->count > 1)
 		qsort(builder->labels, builder->count, sizeof(BatchLabel), compare);
+	builder->sorted_count = builder->count;
 }

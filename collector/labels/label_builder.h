@@ -16,6 +16,7 @@ typedef struct LabelBuilder
 {
 	BatchLabel *labels;
 	size_t count;
+	size_t sorted_count; /* the first ones, as they were when they were sorted */
 	size_t capacity;
 	Budget budget;
 	Arena arena;
@@ -37,7 +38,7 @@ void label_builder_remove(LabelBuilder *builder, const char *name);
 char *label_builder_alloc(LabelBuilder *builder, size_t bytes);
 char *label_builder_copy(LabelBuilder *builder, const char *text);
 
-/* By name, bytes as they are. */
+/* By name, bytes as they are. Those that are set from then on stand behind them in that order. */
 void label_builder_sort(LabelBuilder *builder);
 
 #endif

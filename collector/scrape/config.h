@@ -7,6 +7,7 @@
 
 #include "discovery/discovery.h"
 #include "http/http_settings.h"
+#include "labels/relabel.h"
 
 typedef struct ProfileKind
 {
@@ -41,6 +42,7 @@ typedef struct ScrapeJob
 	ConfigList params;		/* of ScrapeParam */
 	ConfigList profiles;	/* of ProfileKind, enabled ones */
 	ConfigList discoveries; /* of DiscoverySettings */
+	ConfigList rules;		/* of RelabelRule * */
 	HttpSettings http;
 } ScrapeJob;
 
@@ -63,5 +65,8 @@ bool scrape_job_read(ConfigReader *reader, const Node *node, void *job);
 
 /* profiling_config of a job, and what a job has without it. */
 bool scrape_profiles_read(ConfigReader *reader, const Node *node, ScrapeJob *job);
+
+/* relabel_configs into a list of rules, which the document owns. */
+bool scrape_rules_read(ConfigReader *reader, const Node *node, void *list);
 
 #endif

@@ -28,12 +28,14 @@ typedef struct Scrape
 
 static void begin_or_tell(Fetcher *fetcher, ScrapeTarget *target);
 
-/* Sets what became of a scrape, and logs a target that goes down or comes back. */
+/* Notes what became of a scrape, and logs a target that goes down or comes back. */
 static void
 set_state(ScrapeTarget *target, const ScrapedProfile *profile)
 {
 	TargetHealth health = profile->error[0] == '\0' ? TARGET_UP : TARGET_DOWN;
 
+	if (target->gone)
+		return;
 	if (health == TARGET_DOWN && target->state.health != TARGET_DOWN)
 		log_event(LOG_WARNING, "scrape", "could not scrape a target",
 				  log_text("target", target->name), log_text("detail", profile->error));

@@ -74,6 +74,7 @@ remove_target(JobRun *run, ScrapeTarget *target)
 {
 	HASH_DEL(run->targets, target);
 	schedule_remove(run->host.schedule, target);
+	target->gone = true;
 	run->host.gone(run->host.context, target);
 	scrape_target_release(target);
 }
@@ -140,6 +141,7 @@ replace_target(JobRun *run, ScrapeTarget *old, ScrapeTarget *target, int64_t now
 	target->state = old->state;
 	HASH_DEL(run->targets, old);
 	schedule_remove(run->host.schedule, old);
+	old->gone = true;
 	scrape_target_release(old);
 	add_target(run, target, now_ns);
 }
@@ -307,6 +309,7 @@ void
 job_run_inherit(JobRun *run, JobRun *older, int64_t now_ns)
 {
 	run->targets = older->targets;
+	run->rebuilds = older->rebuilds; /* so that what the older one has seen is not taken for seen */
 	older->targets = NULL;
 	run->keep_until_ns = now_ns + INHERIT_NS;
 }

@@ -11,42 +11,17 @@
 #include <string.h>
 #include <sys/param.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/stop_signals.h"
+#include "config/file_mark.h"
 #include "scrape/scraper.h"
 
 #define NS_PER_MS	 INT64_C(1000000)
 #define LOOK_NS		 (1000 * NS_PER_MS) /* at the configuration's file */
 #define WAIT_MS		 500				/* at most, between two rounds */
 #define DRAIN_MIN_MS 1000
-
-/* What tells one version of a file from another; of what a link leads to. */
-typedef struct FileMark
-{
-	struct timespec changed;
-	ino_t inode;
-	off_t size;
-} FileMark;
-
-static FileMark
-look_at(const char *path)
-{
-	struct stat info;
-
-	if (stat(path, &info) != 0)
-		return (FileMark){ { 0 } };
-	return (FileMark){ info.st_mtim, info.st_ino, info.st_size };
-}
-
-static bool
-marks_equal(const FileMark *a, const FileMark *b)
-{
-	return a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec &&
-		   a->inode == b->inode && a->size == b->size;
-}
 
 static void
 tell_config(const ScrapeConfig *config, const char *message)
@@ -171,7 +146,7 @@ tick(Scraper *scraper, int64_t now_ns)
 static ExitCode
 run(Scraper *scraper)
 {
-	FileMark mark = look_at(scraper->options->config_file);
+	FileMark mark = file_mark(scraper->options->config_file);
 	int64_t look_ns = 0;
 
 	while (!stop_asked())
@@ -189,9 +164,9 @@ run(Scraper *scraper)
 		}
 		if (now_ns >= look_ns)
 		{
-			FileMark seen = look_at(scraper->options->config_file);
+			FileMark seen = file_mark(scraper->options->config_file);
 
-			changed |= !marks_equal(&mark, &seen);
+			changed |= !file_marks_equal(&mark, &seen);
 			mark = seen;
 			look_ns = now_ns + LOOK_NS;
 		}

@@ -5,7 +5,8 @@
  * 1. Labels: the target's, its group's, the job's; what describes the request stands in labels that
  *    begin with "__", so that rules may change it.
  * 2. Rules.
- * 3. The URL from what they left; labels that begin with "__" go, but for the profile's name.
+ * 3. The URL from what they left; labels that begin with "__" go, but for the profile's name, and
+ *    one that a rule left without a name.
  */
 #include "scrape/target.h"
 
@@ -59,6 +60,29 @@ set_labels(LabelBuilder *builder, const ScrapeJob *job, const ProfileKind *profi
 		label_builder_set(builder, labels->labels[i].name, labels->labels[i].value);
 }
 
+static TargetMade
+apply_rules(const ScrapeJob *job, LabelBuilder *builder, char error[HTTP_ERROR_BYTES])
+{
+	RelabelRule *const *rules = job->rules.items;
+
+	label_builder_sort(builder);
+	for (size_t i = 0; i < job->rules.count; i++)
+	{
+		switch (relabel_apply(rules[i], builder))
+		{
+			case RELABEL_KEPT:
+				break;
+			case RELABEL_DROPPED:
+				return TARGET_DROPPED;
+			case RELABEL_FAILED:
+				snprintf(error, HTTP_ERROR_BYTES, "Rule %zu of relabel_configs takes too much",
+						 i + 1);
+				return TARGET_INVALID;
+		}
+	}
+	return TARGET_MADE;
+}
+
 static bool
 is_meta(const char *name)
 {
@@ -89,7 +113,7 @@ take_labels(ScrapeTarget *target, const LabelBuilder *builder, char error[HTTP_E
 		const BatchLabel *from = &builder->labels[i];
 		BatchLabel *to = &target->labels[target->label_count];
 
-		if (is_meta(from->name))
+		if (is_meta(from->name) || from->name[0] == '\0')
 			continue;
 		*to = (BatchLabel){ series_name(from->name), strdup(from->value) };
 		target->label_count++;
@@ -153,7 +177,9 @@ scrape_target_make(ScrapeConfig *config, const ScrapeJob *job, const ProfileKind
 							  .references = 1,
 							  .heap_at = SIZE_MAX };
 	set_labels(scratch, job, profile, group, labels);
-	made = make(target, scratch, error);
+	made = apply_rules(job, scratch, error);
+	if (made == TARGET_MADE)
+		made = make(target, scratch, error);
 	if (made == TARGET_MADE)
 		*result = target;
 	else

@@ -48,6 +48,7 @@ typedef struct ScrapeTarget
 	bool busy;			/* a request, or a profile that is being decoded */
 	bool late;			/* it was due while busy: begins when that ends */
 	bool changed;		/* state is to be stored */
+	bool gone;			/* it is no target any more: its state is the last one */
 	int64_t started_us; /* of the request, CLOCK_REALTIME */
 } ScrapeTarget;
 

@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +22,9 @@ type scraper struct {
 	log     *lockedBuffer
 	ended   chan error
 }
+
+// Those that have not been stopped yet: none outlives the tests.
+var running = map[*scraper]bool{}
 
 type lockedBuffer struct {
 	lock   sync.Mutex
@@ -53,12 +59,14 @@ func startScraper(name, config string, flags ...string) *scraper {
 	if err := s.command.Start(); err != nil {
 		fatal("%v", err)
 	}
+	running[s] = true
 	go func() { s.ended <- s.command.Wait() }()
 	return s
 }
 
 // Ends it by SIGTERM; its exit code.
 func (s *scraper) stop() int {
+	delete(running, s)
 	_ = s.command.Process.Signal(syscall.SIGTERM)
 	select {
 	case <-s.ended:
@@ -74,11 +82,25 @@ func refused(name, config string) (int, string) {
 	s := startScraper(name, config)
 	select {
 	case <-s.ended:
+		delete(running, s)
 		return s.command.ProcessState.ExitCode(), s.log.String()
 	case <-time.After(10 * time.Second):
 		s.stop()
 		return -1, "it was not refused: " + s.log.String()
 	}
+}
+
+// A server on all addresses of this host: each of 127.0.0.0/8 is a target of its own.
+func serveEverywhere(handler http.Handler) (server *httptest.Server, port string) {
+	listener, err := net.Listen("tcp", "0.0.0.0:0")
+	if err != nil {
+		fatal("%v", err)
+	}
+	server = httptest.NewUnstartedServer(handler)
+	server.Listener.Close()
+	server.Listener = listener
+	server.Start()
+	return server, server.URL[strings.LastIndex(server.URL, ":")+1:]
 }
 
 // Waits until a condition holds.
@@ -112,9 +134,12 @@ func query(sql string, arguments ...any) (rows [][]string) {
 	return rows
 }
 
-// The only field of the only row.
+// The only field of the only row; "" where there is none.
 func value(sql string, arguments ...any) string {
 	rows := query(sql, arguments...)
+	if len(rows) == 0 {
+		return ""
+	}
 	if len(rows) != 1 || len(rows[0]) != 1 {
 		return fmt.Sprint(rows)
 	}

@@ -1,3 +1,3 @@
 module profstore/sources
 
-go 1.19
+go 1.21

@@ -29,6 +29,9 @@ func ok(good bool, name string, notes ...any) {
 
 func fatal(format string, arguments ...any) {
 	fmt.Printf("not ok - "+format+"\n", arguments...)
+	for s := range running {
+		s.stop()
+	}
 	os.Exit(1)
 }
 
@@ -43,6 +46,11 @@ func main() {
 		run  func()
 	}{
 		{"values", testValues},
+		{"config", testConfig},
+		{"relabel", testRelabel},
+		{"discovery", testDiscovery},
+		{"secure", testSecure},
+		{"hostile", testHostile},
 	} {
 		if wanted.MatchString(one.name) {
 			one.run()

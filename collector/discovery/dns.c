@@ -1,0 +1,368 @@
+/*
+ * dns.c
+ *		dns_sd_configs: addresses from records of names, a group for each.
+ *
+ * The resolver waits, so it does that in a thread of its own, which nobody waits for: whoever ends
+ * first leaves what they share to the other. A name that does not exist has no targets; where a
+ * server does not answer the old ones stay.
+ */
+#include <arpa/inet.h>
+#include <arpa/nameser.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <resolv.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "discovery/discovery.h"
+
+#define REFRESH_MS_DEFAULT 30000
+#define LOOK_NS			   INT64_C(100000000) /* at the thread, while it works */
+#define ANSWER_BYTES	   65535
+#define RETRY_S			   3
+#define TRIES			   2
+
+typedef struct DnsSettings
+{
+	ConfigList names; /* of const char * */
+	const char *type;
+	int64_t port; /* 0: not given */
+	int64_t refresh_ms;
+} DnsSettings;
+
+/* What the thread has, and leaves. It never looks at settings, which may go. */
+typedef struct Lookup
+{
+	pthread_mutex_t lock;
+	int holders; /* guarded by lock, as the next two */
+	bool done;
+	char **names;
+	TargetGroup **groups; /* by name; NULL: it failed */
+	char **errors;
+	size_t count;
+	int type; /* ns_t_… */
+	int port;
+} Lookup;
+
+typedef struct DnsDiscovery
+{
+	Discovery base;
+	const DnsSettings *settings;
+	Lookup *lookup; /* NULL: none runs */
+	int64_t next_ns;
+} DnsDiscovery;
+
+static int
+record_type(const char *name)
+{
+	static const struct
+	{
+		const char *name;
+		int type;
+	} types[] = { { "SRV", ns_t_srv },
+				  { "A", ns_t_a },
+				  { "AAAA", ns_t_aaaa },
+				  { "MX", ns_t_mx },
+				  { "NS", ns_t_ns } };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if (strcasecmp(types[i].name, name) == 0)
+			return types[i].type;
+	return -1;
+}
+
+static bool
+read_settings(ConfigReader *reader, const Node *node, void *field)
+{
+	static const ConfigField fields[] = {
+		{ "names", config_read_texts, offsetof(DnsSettings, names) },
+		{ "type", config_read_text, offsetof(DnsSettings, type) },
+		{ "port", config_read_number, offsetof(DnsSettings, port) },
+		{ "refresh_interval", config_read_duration, offsetof(DnsSettings, refresh_ms) },
+	};
+	DnsSettings *settings = field;
+
+	*settings = (DnsSettings){ .type = "SRV", .refresh_ms = REFRESH_MS_DEFAULT };
+	if (!config_read_fields(reader, node, CONFIG_FIELDS(fields), settings))
+		return false;
+	if (settings->names.count == 0)
+		return config_fail(reader, node, "There are no names");
+	if (record_type(settings->type) < 0)
+		return config_fail(reader, node, "The type is none of SRV, A, AAAA, MX, NS");
+	if (settings->port > 65535 || (settings->port == 0 && record_type(settings->type) != ns_t_srv))
+		return config_fail(reader, node, "A port is needed for all types but SRV");
+	return settings->refresh_ms > 0 ||
+		   config_fail(reader, node, "The interval must be longer than 0");
+}
+
+static Discovery *
+start(const void *settings, const DiscoveryParts *parts)
+{
+	DnsDiscovery *discovery = calloc(1, sizeof(DnsDiscovery));
+
+	if (discovery == NULL)
+		return NULL;
+	discovery->base = (Discovery){ .kind = &dns_discovery, .parts = *parts };
+	discovery->settings = settings;
+	return &discovery->base;
+}
+
+/* --- the thread --- */
+
+static void
+release(Lookup *lookup)
+{
+	int left;
+
+	pthread_mutex_lock(&lookup->lock);
+	left = --lookup->holders;
+	pthread_mutex_unlock(&lookup->lock);
+	if (left > 0)
+		return;
+	for (size_t i = 0; i < lookup->count; i++)
+	{
+		free(lookup->names[i]);
+		free(lookup->errors[i]);
+		target_group_free(lookup->groups[i]);
+	}
+	pthread_mutex_destroy(&lookup->lock);
+	free(lookup->names);
+	free(lookup->groups);
+	free(lookup->errors);
+	free(lookup);
+}
+
+static void
+add_target(TargetGroup *group, const char *name, const char *host, int port, const char *meta)
+{
+	TargetLabels *target = target_group_add(group);
+	char address[NS_MAXDNAME + 16];
+	char number[8];
+
+	snprintf(address, sizeof(address), strchr(host, ':') != NULL ? "[%s]:%d" : "%s:%d", host, port);
+	snprintf(number, sizeof(number), "%d", port);
+	target_group_label(group, target, "__address__", address);
+	target_group_label(group, target, "__meta_dns_name", name);
+	target_group_meta(group, target, "__meta_dns_", meta, meta[0] == '\0' ? NULL : host);
+	if (strcmp(meta, "srv_record_target") == 0)
+		target_group_label(group, target, "__meta_dns_srv_record_port", number);
+}
+
+/* A name inside an answer, after some bytes of a record's data. */
+static bool
+read_name(const ns_msg *message, const ns_rr *record, size_t skip, char host[NS_MAXDNAME])
+{
+	const unsigned char *data = ns_rr_rdata(*record);
+
+	return ns_rr_rdlen(*record) > skip && dn_expand(ns_msg_base(*message), ns_msg_end(*message),
+													data + skip, host, NS_MAXDNAME) > 0;
+}
+
+static void
+take_record(const Lookup *lookup, const char *name, const ns_msg *message, const ns_rr *record,
+			TargetGroup *group)
+{
+	const unsigned char *data = ns_rr_rdata(*record);
+	char host[NS_MAXDNAME];
+
+	switch (lookup->type)
+	{
+		case ns_t_a:
+		case ns_t_aaaa:
+			if (ns_rr_rdlen(*record) == (lookup->type == ns_t_a ? 4 : 16) &&
+				inet_ntop(lookup->type == ns_t_a ? AF_INET : AF_INET6, data, host, sizeof(host)))
+				add_target(group, name, host, lookup->port, "");
+			break;
+		case ns_t_srv:
+			if (read_name(message, record, 6, host))
+				add_target(group, name, host, ns_get16(data + 4), "srv_record_target");
+			break;
+		case ns_t_mx:
+			if (read_name(message, record, 2, host))
+				add_target(group, name, host, lookup->port, "mx_record_target");
+			break;
+		case ns_t_ns:
+			if (read_name(message, record, 0, host))
+				add_target(group, name, host, lookup->port, "ns_record_target");
+			break;
+		default:
+			break;
+	}
+}
+
+static void
+take_answer(const Lookup *lookup, const char *name, const unsigned char *bytes, int length,
+			TargetGroup *group)
+{
+	ns_msg message;
+	ns_rr record;
+
+	if (ns_initparse(bytes, length, &message) != 0)
+		return;
+	for (int i = 0; i < ns_msg_count(message, ns_s_an); i++)
+		if (ns_parserr(&message, ns_s_an, i, &record) == 0 &&
+			(int) ns_rr_type(record) == lookup->type)
+			take_record(lookup, name, &message, &record, group);
+}
+
+static void
+look_up(Lookup *lookup, struct __res_state *resolver, size_t i)
+{
+	unsigned char *bytes = malloc(ANSWER_BYTES);
+	TargetGroup *group = bytes == NULL ? NULL : target_group_create(lookup->names[i]);
+	int length = group == NULL ? -1
+							   : res_nsearch(resolver, lookup->names[i], ns_c_in, lookup->type,
+											 bytes, ANSWER_BYTES);
+
+	if (length >= 0)
+		take_answer(lookup, lookup->names[i], bytes, length, group);
+	if (length >= 0 || (group != NULL && (resolver->res_h_errno == HOST_NOT_FOUND ||
+										  resolver->res_h_errno == NO_DATA)))
+		lookup->groups[i] = group;
+	else
+	{
+		target_group_free(group);
+		lookup->errors[i] = strdup(group == NULL ? "Out of memory." : "No server answers.");
+	}
+	free(bytes);
+}
+
+static void *
+lookup_main(void *argument)
+{
+	Lookup *lookup = argument;
+	struct __res_state resolver;
+
+	memset(&resolver, 0, sizeof(resolver));
+	if (res_ninit(&resolver) == 0)
+	{
+		resolver.retrans = RETRY_S;
+		resolver.retry = TRIES;
+		for (size_t i = 0; i < lookup->count; i++)
+			look_up(lookup, &resolver, i);
+		res_nclose(&resolver);
+	}
+	pthread_mutex_lock(&lookup->lock);
+	lookup->done = true;
+	pthread_mutex_unlock(&lookup->lock);
+	release(lookup);
+	return NULL;
+}
+
+/* --- the discovery --- */
+
+static Lookup *
+make_lookup(const DnsSettings *settings)
+{
+	const char *const *names = settings->names.items;
+	Lookup *lookup = calloc(1, sizeof(Lookup));
+
+	if (lookup == NULL)
+		return NULL;
+	pthread_mutex_init(&lookup->lock, NULL);
+	lookup->holders = 1;
+	lookup->type = record_type(settings->type);
+	lookup->port = (int) settings->port;
+	lookup->names = calloc(settings->names.count, sizeof(char *));
+	lookup->groups = calloc(settings->names.count, sizeof(TargetGroup *));
+	lookup->errors = calloc(settings->names.count, sizeof(char *));
+	for (size_t i = 0; lookup->names != NULL && lookup->groups != NULL && lookup->errors != NULL &&
+					   i < settings->names.count;
+		 i++)
+	{
+		lookup->names[i] = strdup(names[i]);
+		if (lookup->names[i] == NULL)
+			break;
+		lookup->count++;
+	}
+	if (lookup->count == settings->names.count)
+		return lookup;
+	release(lookup);
+	return NULL;
+}
+
+static void
+begin(DnsDiscovery *discovery)
+{
+	Lookup *lookup = make_lookup(discovery->settings);
+	pthread_t thread;
+
+	if (lookup == NULL)
+	{
+		discovery_warn(&discovery->base, "", "Out of memory.");
+		return;
+	}
+	lookup->holders++;
+	if (pthread_create(&thread, NULL, lookup_main, lookup) != 0)
+	{
+		discovery_warn(&discovery->base, "", "No thread could be started.");
+		release(lookup);
+		release(lookup);
+		return;
+	}
+	pthread_detach(thread);
+	discovery->lookup = lookup;
+}
+
+static bool
+is_done(Lookup *lookup)
+{
+	bool done;
+
+	pthread_mutex_lock(&lookup->lock);
+	done = lookup->done;
+	pthread_mutex_unlock(&lookup->lock);
+	return done;
+}
+
+static void
+take_results(DnsDiscovery *discovery)
+{
+	Lookup *lookup = discovery->lookup;
+
+	for (size_t i = 0; i < lookup->count; i++)
+	{
+		if (lookup->groups[i] != NULL)
+			discovery_update(&discovery->base, lookup->groups[i]);
+		else
+			discovery_warn(&discovery->base, lookup->names[i],
+						   lookup->errors[i] != NULL ? lookup->errors[i] : "No server answers.");
+		lookup->groups[i] = NULL;
+	}
+	release(lookup);
+	discovery->lookup = NULL;
+}
+
+static void
+tick(Discovery *base, int64_t now_ns)
+{
+	DnsDiscovery *discovery = (DnsDiscovery *) base;
+
+	if (discovery->lookup != NULL && is_done(discovery->lookup))
+		take_results(discovery);
+	else if (discovery->lookup == NULL && now_ns >= discovery->next_ns)
+	{
+		discovery->next_ns = now_ns + discovery->settings->refresh_ms * 1000000;
+		begin(discovery);
+	}
+	base->due_ns = discovery->lookup != NULL ? now_ns + LOOK_NS : discovery->next_ns;
+}
+
+static void
+stop(Discovery *base)
+{
+	DnsDiscovery *discovery = (DnsDiscovery *) base;
+
+	if (discovery->lookup != NULL)
+		release(discovery->lookup);
+	free(discovery);
+}
+
+const DiscoveryKind dns_discovery = { .key = "dns_sd_configs",
+									  .read = read_settings,
+									  .settings_bytes = sizeof(DnsSettings),
+									  .start = start,
+									  .tick = tick,
+									  .stop = stop };

@@ -1,0 +1,221 @@
+/*
+ * http_sd.c
+ *		http_sd_configs: groups of targets in JSON from a URL. A failure keeps the old ones.
+ */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "discovery/discovery.h"
+
+#define REFRESH_MS_DEFAULT 60000
+#define BODY_BYTES_MAX	   ((size_t) 16 * 1024 * 1024)
+
+typedef struct HttpSdSettings
+{
+	const char *url;
+	int64_t refresh_ms;
+	HttpSettings http;
+} HttpSdSettings;
+
+typedef struct HttpSd
+{
+	Discovery base;
+	const HttpSdSettings *settings;
+	HttpTransfer *transfer; /* that runs; NULL: none */
+	char *public_url;
+	size_t group_count;
+} HttpSd;
+
+static bool
+read_settings(ConfigReader *reader, const Node *node, void *field)
+{
+	static const ConfigField fields[] = {
+		{ "url", config_read_text, offsetof(HttpSdSettings, url) },
+		{ "refresh_interval", config_read_duration, offsetof(HttpSdSettings, refresh_ms) },
+		HTTP_SETTING_FIELDS(HttpSdSettings, http),
+	};
+	HttpSdSettings *settings = field;
+
+	settings->refresh_ms = REFRESH_MS_DEFAULT;
+	if (!config_read_fields(reader, node, CONFIG_FIELDS(fields), settings))
+		return false;
+	if (settings->url == NULL || (strncasecmp(settings->url, "http://", 7) != 0 &&
+								  strncasecmp(settings->url, "https://", 8) != 0))
+		return config_fail(reader, node, "A url of http or https is expected");
+	if (settings->refresh_ms <= 0)
+		return config_fail(reader, node, "The interval must be longer than 0");
+	return http_settings_check(reader, node, &settings->http);
+}
+
+static Discovery *
+start(const void *settings, const DiscoveryParts *parts)
+{
+	HttpSd *discovery = calloc(1, sizeof(HttpSd));
+
+	if (discovery == NULL)
+		return NULL;
+	discovery->base = (Discovery){ .kind = &http_discovery, .parts = *parts };
+	discovery->settings = settings;
+	discovery->public_url = http_url_public(discovery->settings->url);
+	return &discovery->base;
+}
+
+/* --- the answer --- */
+
+static bool
+is_group(const json_t *group)
+{
+	const json_t *targets = json_object_get(group, "targets");
+	const json_t *labels = json_object_get(group, "labels");
+	const char *name;
+	json_t *label;
+	json_t *target;
+	size_t i;
+
+	if (!json_is_object(group) || (targets != NULL && !json_is_array(targets)) ||
+		(labels != NULL && !json_is_object(labels)))
+		return false;
+	json_array_foreach(targets, i, target)
+	{
+		if (!json_is_string(target))
+			return false;
+	}
+	json_object_foreach((json_t *) (uintptr_t) labels, name, label)
+	{
+		if (!json_is_string(label))
+			return false;
+	}
+	return true;
+}
+
+static void
+tell_group(HttpSd *discovery, const json_t *from, size_t number)
+{
+	char source[32];
+	TargetGroup *group;
+	const char *name;
+	json_t *label;
+	json_t *target;
+	size_t i;
+
+	snprintf(source, sizeof(source), "%zu", number);
+	group = target_group_create(source);
+	if (group != NULL)
+	{
+		json_array_foreach(json_object_get(from, "targets"), i, target)
+		{
+			target_group_label(group, target_group_add(group), "__address__",
+							   json_string_value(target));
+		}
+		json_object_foreach(json_object_get(from, "labels"), name, label)
+		{
+			target_group_label(group, &group->labels, name, json_string_value(label));
+		}
+		target_group_label(group, &group->labels, "__meta_url", discovery->public_url);
+	}
+	discovery_update(&discovery->base, group);
+}
+
+/* All groups or none. */
+static const char *
+take_groups(HttpSd *discovery, const json_t *groups)
+{
+	json_t *group;
+	size_t i;
+	size_t count = json_array_size(groups);
+
+	if (!json_is_array(groups))
+		return "The answer is no list of groups in JSON.";
+	json_array_foreach(groups, i, group)
+	{
+		if (!is_group(group))
+			return "A group of the answer has other things than targets and labels of text.";
+	}
+	json_array_foreach(groups, i, group)
+	{
+		tell_group(discovery, group, i);
+	}
+	for (i = count; i < discovery->group_count; i++)
+	{
+		char source[32];
+
+		snprintf(source, sizeof(source), "%zu", i);
+		discovery_remove(&discovery->base, source);
+	}
+	discovery->group_count = count;
+	return NULL;
+}
+
+static void
+on_answer(void *context, HttpAnswer *answer)
+{
+	HttpSd *discovery = context;
+	char status[64];
+	const char *wrong = NULL;
+	json_t *groups;
+
+	discovery->transfer = NULL;
+	snprintf(status, sizeof(status), "The server answered %ld.", answer->status);
+	if (answer->error[0] != '\0')
+		wrong = answer->error;
+	else if (answer->status != 200)
+		wrong = status;
+	else if (strncasecmp(answer->content_type, "application/json", 16) != 0)
+		wrong = "The answer is not application/json.";
+	if (wrong == NULL)
+	{
+		groups = json_loadb(answer->body.bytes != NULL ? answer->body.bytes : "",
+							answer->body.length, JSON_REJECT_DUPLICATES, NULL);
+		wrong = take_groups(discovery, groups);
+		json_decref(groups);
+	}
+	if (wrong != NULL)
+		discovery_warn(&discovery->base, discovery->public_url, wrong);
+}
+
+static void
+tick(Discovery *base, int64_t now_ns)
+{
+	HttpSd *discovery = (HttpSd *) base;
+	const HttpSdSettings *settings = discovery->settings;
+	char seconds[24];
+	const ConfigPair headers[] = { { "Accept", "application/json" },
+								   { "X-Prometheus-Refresh-Interval-Seconds", seconds } };
+	const HttpRequest request = { .url = settings->url,
+								  .settings = &settings->http,
+								  .headers = headers,
+								  .header_count = 2,
+								  .timeout_ms = settings->refresh_ms,
+								  .body_max = BODY_BYTES_MAX,
+								  .on_end = on_answer,
+								  .context = discovery };
+
+	base->due_ns = now_ns + settings->refresh_ms * 1000000;
+	if (discovery->transfer != NULL)
+		return;
+	snprintf(seconds, sizeof(seconds), "%g", (double) settings->refresh_ms / 1000);
+	discovery->transfer = http_client_start(base->parts.client, &request);
+	if (discovery->transfer == NULL)
+		discovery_warn(base, discovery->public_url, "Out of memory.");
+}
+
+static void
+stop(Discovery *base)
+{
+	HttpSd *discovery = (HttpSd *) base;
+
+	if (discovery->transfer != NULL)
+		http_transfer_cancel(discovery->transfer);
+	free(discovery->public_url);
+	free(discovery);
+}
+
+const DiscoveryKind http_discovery = { .key = "http_sd_configs",
+									   .read = read_settings,
+									   .settings_bytes = sizeof(HttpSdSettings),
+									   .start = start,
+									   .tick = tick,
+									   .stop = stop };
