@@ -103,7 +103,7 @@ pfs_merge_input_bytes(const PfsSegmentRow *row, uint32 column_count)
 
 	if (row->byte_count > 0)
 		column += DECODER_BYTES + rows / PFS_BLOCK_ROWS * DECODER_BLOCK_BYTES;
-	if (rows > PFS_SMALL_MAX_ROWS && row->level != 1)
+	if (rows > (row->level == 1 ? PFS_QUICK_MAX_ROWS : PFS_SMALL_MAX_ROWS))
 		column += DECODER_PLANES_BYTES;
 	return INPUT_BYTES + (Size) row->byte_count + column * column_count;
 }

@@ -265,10 +265,10 @@ void
 pfs_segment_write_merged(Relation relation, int64 storage_id, PfsDirectoryWriter *writer,
 						 const PfsRows *rows, CommandId command_id, int16 level)
 {
-	bool final = level >= 2;
+	bool dense = level >= 2 || rows->row_count > PFS_QUICK_MAX_ROWS;
 
 	write_segment(relation, storage_id, writer, rows, command_id,
-				  (Manner){ level, final ? PFS_EFFORT_DENSE : PFS_EFFORT_FAST, !final });
+				  (Manner){ level, dense ? PFS_EFFORT_DENSE : PFS_EFFORT_FAST, level < 2 });
 }
 
 void

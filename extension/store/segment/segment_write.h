@@ -26,14 +26,18 @@
 /* Rows that a transaction brings make level 0, more of them level 1. */
 #define PFS_SMALL_MAX_ROWS 16384
 
+/* No segment of level 1 that a writer made has more rows, nor is a larger one encoded quickly. */
+#define PFS_QUICK_MAX_ROWS 131072
+
 /* Encodes the rows and writes payload and directory row. Needs an active snapshot. */
 void pfs_segment_write(Relation relation, int64 storage_id, PfsDirectoryWriter *writer,
 					   const PfsRows *rows, CommandId command_id);
 
 /*
  * The same for rows that a merge has brought together. Level 1 will be merged again, so it is
- * packed, with little effort; level 2 stays, so it is encoded densely and lies in the table's own
- * TOAST relation.
+ * packed, and encoded with little effort where it is small: much of it, in buckets that are open,
+ * would be most of a young table. Level 2 stays, so it is encoded densely and lies in the table's
+ * own TOAST relation.
  */
 void pfs_segment_write_merged(Relation relation, int64 storage_id, PfsDirectoryWriter *writer,
 							  const PfsRows *rows, CommandId command_id, int16 level);

@@ -22,7 +22,7 @@
 #include "store/segment/row_buffer.h"
 
 /* Rows of one segment that an insert fills before it writes it. */
-#define PFS_BUFFER_MAX_ROWS 131072
+#define PFS_BUFFER_MAX_ROWS PFS_QUICK_MAX_ROWS
 
 void pfs_write_buffer_append(Relation relation, TupleTableSlot **slots, uint32 count,
 							 CommandId command_id);
