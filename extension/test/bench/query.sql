@@ -53,6 +53,10 @@ SELECT what, round(cpu_ms::numeric, 1) AS cpu, round(elapsed_ms::numeric, 1) AS 
 FROM results JOIN bench_queries USING (n),
 	(SELECT cpu_ms FROM results JOIN bench_queries USING (n) WHERE what LIKE 'sums by stack in SQL on heap%') AS heap(of_heap)
 ORDER BY n;
+\echo 'First query of a session, the flame graph of all, and the memory that the session then has more; least of several sessions:'
+SELECT what, round(min(cpu_ms)::numeric, 1) AS cpu, cpu_to_reach AS to_reach, round(min(memory_mb)::numeric, 1) AS "MB", memory_to_reach AS "MB to reach",
+	round((SELECT cpu_ms FROM results JOIN bench_queries USING (n) WHERE what LIKE '%by stack in SQL on heap%')::numeric, 1) AS "heap's sums by stack of one hour"
+FROM bench_first GROUP BY what, cpu_to_reach, memory_to_reach ORDER BY what;
 SELECT format('%s: %s %% of the CPU time without', what, round((cpu_ms / (SELECT cpu_ms FROM results WHERE n = 1) * 100)::numeric)) AS "Filters"
 FROM results JOIN bench_queries USING (n) WHERE to_reach = '+ 50 %' ORDER BY n;
 SELECT format('%s: %s times as fast as on heap (to reach: 50)', ours.what, round((theirs.cpu_ms / heap_rows / (ours.cpu_ms / :samples))::numeric)) AS "Joins"

@@ -2,6 +2,7 @@
 --
 --   psql -v minutes=60 -v hours=1 -f query_list.sql
 \set ON_ERROR_STOP 1
+CREATE TABLE bench_first (what text, cpu_ms float8, memory_mb float8, cpu_to_reach text, memory_to_reach text);
 CREATE TABLE bench_queries
 	(n serial, what text, query text, runs int4, cold bool DEFAULT false, one_hour text DEFAULT '', hours text DEFAULT '', month text DEFAULT '', to_reach text, cold_ms numeric);
 
