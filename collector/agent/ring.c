@@ -12,7 +12,9 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-#define POLL_MS				100
+#define POLL_FIRST_MS		100 /* while most is new, and records carry copies of stacks */
+#define POLL_MS				250 /* two threads wake each time; what cannot wait wakes them itself */
+#define FIRST_NS			UINT64_C(30000000000)
 #define QUEUE_BYTES			((size_t) 64 * 1024 * 1024)
 #define REREAD_GENERATED_NS UINT64_C(10000000)
 #define FOLLOW_CPUS_NS		UINT64_C(1000000000)
@@ -77,6 +79,7 @@ reader_queue_record(void *context, const void *record, size_t length_bytes)
 {
 	Reader *reader = context;
 	QueuedRecord *queued = malloc(sizeof(*queued) + length_bytes);
+	bool wake = false;
 	Record parsed;
 
 	reader_lock(reader);
@@ -96,17 +99,22 @@ reader_queue_record(void *context, const void *record, size_t length_bytes)
 		queued->table = 0;
 		queued->length_bytes = length_bytes;
 		memcpy(queued->bytes, record, length_bytes);
+		/* at first each record may bring a process to be read, and the walker has tables to make */
+		wake = !reader->settled && reader->queue == NULL;
 		*reader->queue_end = queued;
 		reader->queue_end = &queued->next;
 		reader->queue_bytes += length_bytes;
 	}
 	reader_unlock(reader);
+	if (wake)
+		pthread_cond_signal(&reader->queued);
 }
 
 void *
 reader_ring_run(void *argument)
 {
 	Reader *reader = argument;
+	uint64_t first_until_ns = (uint64_t) clock_ns(CLOCK_MONOTONIC) + FIRST_NS;
 	uint64_t followed_ns = 0;
 	bool stopping;
 	bool queued;
@@ -122,12 +130,14 @@ reader_ring_run(void *argument)
 		 * the clock
 		 */
 		if (!stopping)
-			past_images_wait(reader->past, sampler_descriptor(reader->sampler), POLL_MS);
+			past_images_wait(reader->past, sampler_descriptor(reader->sampler),
+							 reader->settled ? POLL_MS : POLL_FIRST_MS);
 		result = sampler_poll(reader->sampler, 0);
 		if (result < 0)
 			log_event(LOG_WARNING, "reader", "could not read the ring buffer",
 					  log_text("detail", strerror(-result)));
 		reader_lock(reader);
+		reader->settled = reader->now_ns >= first_until_ns;
 		past_images_update(reader->past);
 		if (reader->now_ns - followed_ns >= FOLLOW_CPUS_NS)
 		{
