@@ -154,6 +154,17 @@ ROLLBACK;
 CALL profstore.compact_in_steps('h');
 CALL profstore.compact_in_steps(NULL);
 
+-- an error ends the statement, and no more
+CREATE TABLE damaged (LIKE t) USING profstore;
+INSERT INTO damaged SELECT FROM generate_series(1, 2);
+INSERT INTO damaged SELECT FROM generate_series(1, 2);
+UPDATE profstore.segments SET header = '' WHERE storage_id = profstore.storage_id('damaged');
+\set VERBOSITY sqlstate
+SELECT profstore.compact('damaged');
+CALL profstore.compact_in_steps('damaged');
+\set VERBOSITY default
+DROP TABLE damaged;
+
 -- refusals
 SELECT profstore.compact('h');
 SELECT profstore.compact('levels');

@@ -209,16 +209,40 @@ plan_and_work(Relation relation, uint32 open_inputs, uint32 max_inputs, uint32 *
 	return step;
 }
 
+/* Ends the subtransaction and raises its error again, in the caller's one. */
+static void
+roll_back_and_throw(MemoryContext outer, ResourceOwner owner)
+{
+	ErrorData *error;
+
+	MemoryContextSwitchTo(outer);
+	error = CopyErrorData();
+	FlushErrorState();
+	RollbackAndReleaseCurrentSubTransaction();
+	MemoryContextSwitchTo(outer);
+	CurrentResourceOwner = owner;
+	ReThrowError(error);
+}
+
 PfsCompactionStep
 pfs_compaction_step(Relation relation, uint32 open_inputs, uint32 max_inputs, uint32 *merged)
 {
 	MemoryContext outer = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
-	PfsCompactionStep step;
+	PfsCompactionStep step = PFS_COMPACTION_IDLE;
 
 	*merged = 0;
 	BeginInternalSubTransaction(NULL);
-	step = plan_and_work(relation, open_inputs, max_inputs, merged);
+	PG_TRY();
+	{
+		step = plan_and_work(relation, open_inputs, max_inputs, merged);
+	}
+	PG_CATCH();
+	{
+		/* left open it would keep the session in a failed transaction block */
+		roll_back_and_throw(outer, owner);
+	}
+	PG_END_TRY();
 	if (step == PFS_COMPACTION_GIVEN_UP || step == PFS_COMPACTION_BLOCKED)
 		RollbackAndReleaseCurrentSubTransaction();
 	else
