@@ -8,8 +8,15 @@
 
 #include "base/log.h"
 
-const DiscoveryKind *const discovery_kinds[] = { &static_discovery, &file_discovery,
-												 &http_discovery, &dns_discovery, NULL };
+const DiscoveryKind *const discovery_kinds[] = {
+	&static_discovery,
+	&file_discovery,
+	&http_discovery,
+	&dns_discovery,
+	&kubernetes_discovery,
+	&consul_discovery,
+	NULL,
+};
 
 void
 discovery_update(Discovery *discovery, TargetGroup *group)

@@ -56,6 +56,8 @@ extern const DiscoveryKind static_discovery;
 extern const DiscoveryKind file_discovery;
 extern const DiscoveryKind http_discovery;
 extern const DiscoveryKind dns_discovery;
+extern const DiscoveryKind kubernetes_discovery;
+extern const DiscoveryKind consul_discovery;
 
 /* All kinds, ends with NULL. */
 extern const DiscoveryKind *const discovery_kinds[];

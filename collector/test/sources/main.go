@@ -49,6 +49,8 @@ func main() {
 		{"config", testConfig},
 		{"relabel", testRelabel},
 		{"discovery", testDiscovery},
+		{"kubernetes", testKubernetes},
+		{"consul", testConsul},
 		{"secure", testSecure},
 		{"hostile", testHostile},
 	} {

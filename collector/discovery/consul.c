@@ -1,0 +1,501 @@
+/*
+ * consul.c
+ *		consul_sd_configs: instances of services that Consul knows of.
+ *
+ * Blocking queries: each waits at the server until something has changed, and says from which index
+ * on the next one is to wait. One is for the list of services, one for the instances of each.
+ */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+#include <uthash.h>
+
+#include "base/clock.h"
+#include "discovery/discovery.h"
+
+#define NS_PER_MS	   INT64_C(1000000)
+#define WAIT_S		   120
+#define TIMEOUT_MS	   ((WAIT_S + 15) * 1000)
+#define RETRY_NS	   (15000 * NS_PER_MS)
+#define SOON_NS		   (1000 * NS_PER_MS) /* between two answers of one query */
+#define BODY_BYTES_MAX ((size_t) 32 * 1024 * 1024)
+#define META		   "__meta_consul_"
+
+typedef struct ConsulSettings
+{
+	const char *server;
+	const char *token;
+	const char *datacenter;
+	const char *space;
+	const char *partition;
+	const char *scheme;
+	const char *filter;
+	const char *health_filter;
+	const char *separator;
+	ConfigList services;  /* of const char *; empty: all */
+	ConfigList tags;	  /* the same: all must be there */
+	ConfigList node_meta; /* of ConfigPair */
+	int64_t refresh_ms;
+	bool not_stale;
+	HttpSettings http;
+} ConsulSettings;
+
+struct ConsulDiscovery;
+
+/* A query that is asked again and again. */
+typedef struct ConsulQuery
+{
+	UT_hash_handle hh; /* by name, in the discovery */
+	struct ConsulDiscovery *discovery;
+	char *name; /* of the service; "" for their list */
+	HttpTransfer *transfer;
+	char index[32]; /* "": not known */
+	int64_t due_ns;
+	bool listed; /* in the latest list of services */
+} ConsulQuery;
+
+typedef struct ConsulDiscovery
+{
+	Discovery base;
+	const ConsulSettings *settings;
+	ConsulQuery list;
+	ConsulQuery *services;
+} ConsulDiscovery;
+
+static bool
+read_settings(ConfigReader *reader, const Node *node, void *field)
+{
+	static const ConfigField fields[] = {
+		{ "server", config_read_text, offsetof(ConsulSettings, server) },
+		{ "token", config_read_text, offsetof(ConsulSettings, token) },
+		{ "datacenter", config_read_text, offsetof(ConsulSettings, datacenter) },
+		{ "namespace", config_read_text, offsetof(ConsulSettings, space) },
+		{ "partition", config_read_text, offsetof(ConsulSettings, partition) },
+		{ "scheme", config_read_text, offsetof(ConsulSettings, scheme) },
+		{ "services", config_read_texts, offsetof(ConsulSettings, services) },
+		{ "tags", config_read_texts, offsetof(ConsulSettings, tags) },
+		{ "node_meta", config_read_pairs, offsetof(ConsulSettings, node_meta) },
+		{ "filter", config_read_text, offsetof(ConsulSettings, filter) },
+		{ "health_filter", config_read_text, offsetof(ConsulSettings, health_filter) },
+		{ "tag_separator", config_read_text, offsetof(ConsulSettings, separator) },
+		{ "allow_stale", http_read_not, offsetof(ConsulSettings, not_stale) },
+		{ "refresh_interval", config_read_duration, offsetof(ConsulSettings, refresh_ms) },
+		HTTP_SETTING_FIELDS(ConsulSettings, http),
+	};
+	ConsulSettings *settings = field;
+
+	*settings = (ConsulSettings){ .server = "localhost:8500", .scheme = "http", .separator = "," };
+	if (!config_read_fields(reader, node, CONFIG_FIELDS(fields), settings))
+		return false;
+	if (strcmp(settings->scheme, "http") != 0 && strcmp(settings->scheme, "https") != 0)
+		return config_fail(reader, node, "The scheme is neither http nor https");
+	if (strpbrk(settings->server, "/?#@ ") != NULL)
+		return config_fail(reader, node, "The server is no host and port");
+	return http_settings_check(reader, node, &settings->http);
+}
+
+/* --- queries --- */
+
+static void
+put_encoded(FILE *out, const char *text)
+{
+	for (; *text != '\0'; text++)
+	{
+		bool plain = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z') ||
+					 (*text >= '0' && *text <= '9') || strchr("-_.~", *text) != NULL;
+
+		fprintf(out, plain ? "%c" : "%%%02X", (unsigned char) *text);
+	}
+}
+
+static void
+put_param(FILE *out, const char *name, const char *value)
+{
+	if (value == NULL || value[0] == '\0')
+		return;
+	fprintf(out, "&%s=", name);
+	put_encoded(out, value);
+}
+
+static char *
+make_url(const ConsulQuery *query)
+{
+	const ConsulSettings *settings = query->discovery->settings;
+	const ConfigPair *meta = settings->node_meta.items;
+	const char *const *tags = settings->tags.items;
+	bool is_list = query->name[0] == '\0';
+	char *url = NULL;
+	size_t length;
+	FILE *out = open_memstream(&url, &length);
+
+	if (out == NULL)
+		return NULL;
+	fprintf(out, "%s://%s/v1/%s", settings->scheme, settings->server,
+			is_list ? "catalog/services" : "health/service/");
+	put_encoded(out, query->name);
+	fprintf(out, "?wait=%ds", WAIT_S);
+	put_param(out, "index", query->index);
+	put_param(out, "dc", settings->datacenter);
+	put_param(out, "ns", settings->space);
+	put_param(out, "partition", settings->partition);
+	put_param(out, "filter", is_list ? settings->filter : settings->health_filter);
+	if (!settings->not_stale)
+		fputs("&stale=", out);
+	for (size_t i = 0; !is_list && i < settings->tags.count; i++)
+		put_param(out, "tag", tags[i]);
+	for (size_t i = 0; i < settings->node_meta.count; i++)
+	{
+		fputs("&node-meta=", out);
+		put_encoded(out, meta[i].name);
+		fputc(':', out);
+		put_encoded(out, meta[i].value);
+	}
+	if (fclose(out) == 0)
+		return url;
+	free(url);
+	return NULL;
+}
+
+static void on_answer(void *context, HttpAnswer *answer);
+
+static void
+ask(ConsulQuery *query)
+{
+	ConsulDiscovery *discovery = query->discovery;
+	char *url = make_url(query);
+	const ConfigPair token = { "X-Consul-Token", discovery->settings->token };
+	const HttpRequest request = { .url = url,
+								  .settings = &discovery->settings->http,
+								  .headers = &token,
+								  .header_count = token.value != NULL ? 1 : 0,
+								  .timeout_ms = TIMEOUT_MS,
+								  .body_max = BODY_BYTES_MAX,
+								  .keeps_alive = true,
+								  .on_end = on_answer,
+								  .context = query };
+
+	if (url != NULL)
+		query->transfer = http_client_start(discovery->base.parts.client, &request);
+	if (query->transfer == NULL)
+	{
+		discovery_warn(&discovery->base, query->name, "Out of memory.");
+		query->due_ns = clock_ns(CLOCK_MONOTONIC) + RETRY_NS;
+	}
+	free(url);
+}
+
+/* --- instances of a service --- */
+
+static const char *
+text(const json_t *object, const char *name)
+{
+	const char *value = json_string_value(json_object_get(object, name));
+
+	return value == NULL || value[0] == '\0' ? NULL : value;
+}
+
+static void
+set_map(TargetGroup *group, TargetLabels *target, const char *prefix, const json_t *map)
+{
+	const char *key;
+	json_t *value;
+
+	json_object_foreach((json_t *) (uintptr_t) map, key, value)
+	{
+		/* an address has a place of its own */
+		target_group_meta(group, target, prefix, key,
+						  json_is_object(value) ? text(value, "Address")
+												: json_string_value(value));
+	}
+}
+
+/* With the separator at both ends, so that one is found by ",tag,". */
+static char *
+join_tags(const json_t *tags, const char *separator)
+{
+	char *joined = NULL;
+	size_t length;
+	FILE *out = json_array_size(tags) == 0 ? NULL : open_memstream(&joined, &length);
+	json_t *tag;
+	size_t i;
+
+	if (out == NULL)
+		return NULL;
+	fputs(separator, out);
+	json_array_foreach(tags, i, tag)
+	{
+		fprintf(out, "%s%s", json_is_string(tag) ? json_string_value(tag) : "", separator);
+	}
+	fclose(out);
+	return joined;
+}
+
+static const char *
+health_of(const json_t *checks)
+{
+	static const char *const states[] = { "maintenance", "critical", "warning" };
+	json_t *check;
+	size_t j;
+
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+		json_array_foreach(checks, j, check)
+		{
+			const char *id = text(check, "CheckID");
+			const char *status = text(check, "Status");
+			bool maintenance = id != NULL && (strcmp(id, "_node_maintenance") == 0 ||
+											  strncmp(id, "_service_maintenance:", 21) == 0);
+
+			if (maintenance ? i == 0 : status != NULL && strcmp(status, states[i]) == 0)
+				return states[i];
+		}
+	return "passing";
+}
+
+static void
+add_instance(const ConsulDiscovery *discovery, TargetGroup *group, const json_t *instance)
+{
+	const json_t *node = json_object_get(instance, "Node");
+	const json_t *service = json_object_get(instance, "Service");
+	const char *host =
+		text(service, "Address") != NULL ? text(service, "Address") : text(node, "Address");
+	long long port = json_integer_value(json_object_get(service, "Port"));
+	char *tags = join_tags(json_object_get(service, "Tags"), discovery->settings->separator);
+	TargetLabels *target;
+	char number[24];
+	char address[300];
+
+	if (host == NULL)
+	{
+		free(tags);
+		return;
+	}
+	snprintf(address, sizeof(address), strchr(host, ':') != NULL ? "[%s]:%lld" : "%s:%lld", host,
+			 port);
+	snprintf(number, sizeof(number), "%lld", port);
+	target = target_group_add(group);
+	target_group_label(group, target, "__address__", address);
+	target_group_label(group, target, META "address", text(node, "Address"));
+	target_group_label(group, target, META "node", text(node, "Node"));
+	target_group_label(group, target, META "dc", text(node, "Datacenter"));
+	target_group_label(group, target, META "namespace", text(service, "Namespace"));
+	target_group_label(group, target, META "partition", text(service, "Partition"));
+	target_group_label(group, target, META "service", text(service, "Service"));
+	target_group_label(group, target, META "service_id", text(service, "ID"));
+	target_group_label(group, target, META "service_address", text(service, "Address"));
+	target_group_label(group, target, META "service_port", number);
+	target_group_label(group, target, META "tags", tags);
+	target_group_label(group, target, META "health",
+					   health_of(json_object_get(instance, "Checks")));
+	set_map(group, target, META "metadata_", json_object_get(node, "Meta"));
+	set_map(group, target, META "service_metadata_", json_object_get(service, "Meta"));
+	set_map(group, target, META "tagged_address_", json_object_get(node, "TaggedAddresses"));
+	free(tags);
+}
+
+static const char *
+take_instances(ConsulDiscovery *discovery, const ConsulQuery *query, const json_t *instances)
+{
+	TargetGroup *group;
+	json_t *instance;
+	size_t i;
+
+	if (!json_is_array(instances))
+		return "The answer is no list of instances.";
+	group = target_group_create(query->name);
+	if (group != NULL)
+		json_array_foreach(instances, i, instance)
+		{
+			add_instance(discovery, group, instance);
+		}
+	discovery_update(&discovery->base, group);
+	return NULL;
+}
+
+/* --- the list of services --- */
+
+static void
+end_query(ConsulDiscovery *discovery, ConsulQuery *query)
+{
+	if (query->transfer != NULL)
+		http_transfer_cancel(query->transfer);
+	HASH_DEL(discovery->services, query);
+	free(query->name);
+	free(query);
+}
+
+static bool
+is_wanted(const ConsulSettings *settings, const char *name, const json_t *tags)
+{
+	const char *const *names = settings->services.items;
+	const char *const *wanted = settings->tags.items;
+	bool found = settings->services.count == 0;
+	json_t *tag;
+	size_t j;
+
+	for (size_t i = 0; i < settings->services.count; i++)
+		found |= strcmp(names[i], name) == 0;
+	for (size_t i = 0; found && i < settings->tags.count; i++)
+	{
+		found = false;
+		json_array_foreach(tags, j, tag)
+		{
+			found |= json_is_string(tag) && strcmp(json_string_value(tag), wanted[i]) == 0;
+		}
+	}
+	return found;
+}
+
+static void
+list_service(ConsulDiscovery *discovery, const char *name)
+{
+	ConsulQuery *query;
+
+	HASH_FIND_STR(discovery->services, name, query);
+	if (query == NULL)
+	{
+		query = calloc(1, sizeof(ConsulQuery));
+		if (query == NULL || (query->name = strdup(name)) == NULL)
+		{
+			free(query);
+			discovery_warn(&discovery->base, name, "Out of memory.");
+			return;
+		}
+		query->discovery = discovery;
+		HASH_ADD_KEYPTR(hh, discovery->services, query->name, strlen(query->name), query);
+	}
+	query->listed = true;
+}
+
+static const char *
+take_services(ConsulDiscovery *discovery, const json_t *services)
+{
+	ConsulQuery *query;
+	ConsulQuery *next;
+	const char *name;
+	json_t *tags;
+
+	if (!json_is_object(services))
+		return "The answer is no list of services.";
+	for (query = discovery->services; query != NULL; query = query->hh.next)
+		query->listed = false;
+	json_object_foreach((json_t *) (uintptr_t) services, name, tags)
+	{
+		if (name[0] != '\0' && is_wanted(discovery->settings, name, tags))
+			list_service(discovery, name);
+	}
+	HASH_ITER(hh, discovery->services, query, next)
+	{
+		if (query->listed)
+			continue;
+		discovery_remove(&discovery->base, query->name);
+		end_query(discovery, query);
+	}
+	return NULL;
+}
+
+/* --- answers --- */
+
+static const char *
+take_answer(ConsulQuery *query, const HttpAnswer *answer)
+{
+	ConsulDiscovery *discovery = query->discovery;
+	json_t *body = json_loadb(answer->body.bytes != NULL ? answer->body.bytes : "",
+							  answer->body.length, 0, NULL);
+	const char *wrong = query->name[0] == '\0' ? take_services(discovery, body)
+											   : take_instances(discovery, query, body);
+
+	json_decref(body);
+	return wrong;
+}
+
+/* An index that goes back means that the server began anew; 0 is none. */
+static void
+take_index(ConsulQuery *query, const char *index)
+{
+	bool back = strtoull(index, NULL, 10) < strtoull(query->index, NULL, 10) ||
+				strtoull(index, NULL, 10) == 0;
+
+	snprintf(query->index, sizeof(query->index), "%s", back ? "" : index);
+}
+
+static void
+on_answer(void *context, HttpAnswer *answer)
+{
+	ConsulQuery *query = context;
+	char status[64];
+	const char *wrong = NULL;
+
+	query->transfer = NULL;
+	snprintf(status, sizeof(status), "The server answered %ld.", answer->status);
+	if (answer->error[0] != '\0')
+		wrong = answer->error;
+	else if (answer->status != 200)
+		wrong = status;
+	else if (query->index[0] == '\0' || strcmp(query->index, answer->index) != 0)
+		wrong = take_answer(query, answer);
+	query->due_ns = clock_ns(CLOCK_MONOTONIC) + (wrong != NULL ? RETRY_NS : SOON_NS);
+	if (wrong == NULL)
+		take_index(query, answer->index);
+	else
+	{
+		query->index[0] = '\0';
+		discovery_warn(&query->discovery->base, query->name, wrong);
+	}
+}
+
+static int64_t
+tick_query(ConsulQuery *query, int64_t now_ns)
+{
+	if (query->transfer == NULL && now_ns >= query->due_ns)
+		ask(query);
+	return query->transfer != NULL ? INT64_MAX : query->due_ns;
+}
+
+static void
+tick(Discovery *base, int64_t now_ns)
+{
+	ConsulDiscovery *discovery = (ConsulDiscovery *) base;
+
+	base->due_ns = MIN(now_ns + SOON_NS, tick_query(&discovery->list, now_ns));
+	for (ConsulQuery *query = discovery->services; query != NULL; query = query->hh.next)
+		base->due_ns = MIN(base->due_ns, tick_query(query, now_ns));
+}
+
+static Discovery *
+start(const void *settings, const DiscoveryParts *parts)
+{
+	static char no_name[] = "";
+	ConsulDiscovery *discovery = calloc(1, sizeof(ConsulDiscovery));
+
+	if (discovery == NULL)
+		return NULL;
+	discovery->base = (Discovery){ .kind = &consul_discovery, .parts = *parts };
+	discovery->settings = settings;
+	discovery->list = (ConsulQuery){ .discovery = discovery, .name = no_name };
+	return &discovery->base;
+}
+
+static void
+stop(Discovery *base)
+{
+	ConsulDiscovery *discovery = (ConsulDiscovery *) base;
+	ConsulQuery *query;
+	ConsulQuery *next;
+
+	if (discovery->list.transfer != NULL)
+		http_transfer_cancel(discovery->list.transfer);
+	HASH_ITER(hh, discovery->services, query, next)
+	{
+		end_query(discovery, query);
+	}
+	free(discovery);
+}
+
+const DiscoveryKind consul_discovery = { .key = "consul_sd_configs",
+										 .read = read_settings,
+										 .settings_bytes = sizeof(ConsulSettings),
+										 .start = start,
+										 .tick = tick,
+										 .stop = stop };

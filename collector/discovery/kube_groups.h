@@ -1,0 +1,28 @@
+/*
+ * kube_groups.h
+ *		From Kubernetes' objects to groups of targets, with the labels that Prometheus gives them.
+ */
+#ifndef COLLECTOR_KUBE_GROUPS_H
+#define COLLECTOR_KUBE_GROUPS_H
+
+#include <jansson.h>
+
+#include "discovery/target_group.h"
+
+/* What else is known, by "namespace/name"; NULL where it is not. */
+typedef struct KubeKnown
+{
+	json_t *(*pod)(void *context, const char *key);
+	json_t *(*service)(void *context, const char *key);
+	void *context;
+} KubeKnown;
+
+/* Each: the object's group, of that source; NULL where memory is out. */
+TargetGroup *kube_pod_group(const char *source, const json_t *pod);
+TargetGroup *kube_service_group(const char *source, const json_t *service);
+TargetGroup *kube_node_group(const char *source, const json_t *node);
+TargetGroup *kube_endpoints_group(const char *source, const json_t *endpoints,
+								  const KubeKnown *known);
+TargetGroup *kube_slice_group(const char *source, const json_t *slice, const KubeKnown *known);
+
+#endif

@@ -1,0 +1,441 @@
+/*
+ * kube_watch.c
+ *		One request at a time: a page of a list, or a watch.
+ *
+ * Lists are read in pages of PAGE objects, so that an answer stays bounded; a watch's lines are
+ * read as they come. Resource versions are texts that are sent back as they came.
+ */
+#include "discovery/kube_watch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+#include <uthash.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+
+#define NS_PER_MS		INT64_C(1000000)
+#define PAGE			"500"
+#define LIST_MS			60000
+#define LIST_BYTES_MAX	((size_t) 64 * 1024 * 1024)
+#define LINE_BYTES_MAX	((size_t) 8 * 1024 * 1024)
+#define WATCH_S_MIN		300 /* and as much again at random: watches of many do not end together */
+#define WATCH_MS_MORE	30000
+#define BACK_OFF_MS		800
+#define BACK_OFF_MS_MAX 30000
+#define SOON_MS			1000 /* between two watches, whatever the server does */
+
+#define GONE 410
+
+typedef struct KnownKey
+{
+	UT_hash_handle hh;
+	char *key;
+	uint64_t list; /* number of the list that it was in, or came after */
+} KnownKey;
+
+struct KubeWatch
+{
+	KubeWatchOptions options;
+	char *server;
+	char *path;
+	char *labels;
+	char *fields;
+	HttpTransfer *transfer;
+	KnownKey *known;
+	uint64_t lists;
+	bool listing; /* or watching */
+	bool synced;
+	bool expired;	 /* the watch said so: list again */
+	char *version;	 /* of the resource; NULL: not known */
+	char *next_page; /* token of the list's next page; NULL: the first one is next */
+	char *line;		 /* that has not ended yet */
+	size_t line_length;
+	size_t line_capacity;
+	int64_t back_off_ms; /* 0: the last request was good */
+	int64_t due_ns;
+};
+
+static char *
+copy_or_null(const char *text)
+{
+	return text == NULL ? NULL : strdup(text);
+}
+
+KubeWatch *
+kube_watch_create(const KubeWatchOptions *options)
+{
+	KubeWatch *watch = calloc(1, sizeof(KubeWatch));
+
+	if (watch == NULL)
+		return NULL;
+	watch->options = *options;
+	watch->listing = true;
+	watch->server = strdup(options->server);
+	watch->path = strdup(options->path);
+	watch->labels = copy_or_null(options->labels);
+	watch->fields = copy_or_null(options->fields);
+	if (watch->server != NULL && watch->path != NULL)
+		return watch;
+	kube_watch_free(watch);
+	return NULL;
+}
+
+static void
+forget_key(KubeWatch *watch, KnownKey *known)
+{
+	HASH_DEL(watch->known, known);
+	free(known->key);
+	free(known);
+}
+
+void
+kube_watch_free(KubeWatch *watch)
+{
+	KnownKey *known;
+	KnownKey *next;
+
+	if (watch == NULL)
+		return;
+	if (watch->transfer != NULL)
+		http_transfer_cancel(watch->transfer);
+	HASH_ITER(hh, watch->known, known, next)
+	{
+		forget_key(watch, known);
+	}
+	free(watch->server);
+	free(watch->path);
+	free(watch->labels);
+	free(watch->fields);
+	free(watch->version);
+	free(watch->next_page);
+	free(watch->line);
+	free(watch);
+}
+
+bool
+kube_watch_is_synced(const KubeWatch *watch)
+{
+	return watch->synced;
+}
+
+/* --- objects --- */
+
+static const char *
+text_of(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text != NULL ? text : "";
+}
+
+static void
+set_text(char **to, const char *text)
+{
+	free(*to);
+	*to = text[0] == '\0' ? NULL : strdup(text);
+}
+
+static char *
+make_key(const json_t *object)
+{
+	const json_t *meta = json_object_get(object, "metadata");
+	const char *name = text_of(meta, "name");
+	char *key;
+
+	if (name[0] == '\0' || asprintf(&key, "%s/%s", text_of(meta, "namespace"), name) < 0)
+		return NULL;
+	return key;
+}
+
+static void
+take_object(KubeWatch *watch, json_t *object, bool is_gone)
+{
+	char *key = make_key(object);
+	KnownKey *known = NULL;
+
+	if (key == NULL)
+		return;
+	HASH_FIND_STR(watch->known, key, known);
+	if (is_gone && known != NULL)
+		forget_key(watch, known);
+	if (!is_gone && known == NULL && (known = calloc(1, sizeof(KnownKey))) != NULL)
+	{
+		known->key = strdup(key);
+		if (known->key == NULL)
+		{
+			free(known);
+			known = NULL;
+		}
+		else
+			HASH_ADD_KEYPTR(hh, watch->known, known->key, strlen(known->key), known);
+	}
+	if (!is_gone && known != NULL)
+		known->list = watch->lists;
+	watch->options.on_object(watch->options.context, key, is_gone ? NULL : object);
+	free(key);
+}
+
+static void
+end_list(KubeWatch *watch)
+{
+	KnownKey *known;
+	KnownKey *next;
+
+	HASH_ITER(hh, watch->known, known, next)
+	{
+		if (known->list == watch->lists)
+			continue;
+		watch->options.on_object(watch->options.context, known->key, NULL);
+		forget_key(watch, known);
+	}
+	watch->listing = false;
+	watch->synced = true;
+}
+
+/* --- what comes --- */
+
+static void
+take_page(KubeWatch *watch, const json_t *page)
+{
+	const json_t *meta = json_object_get(page, "metadata");
+	json_t *object;
+	size_t i;
+
+	if (watch->next_page == NULL)
+		watch->lists++;
+	json_array_foreach(json_object_get(page, "items"), i, object)
+	{
+		take_object(watch, object, false);
+	}
+	set_text(&watch->next_page, text_of(meta, "continue"));
+	set_text(&watch->version, text_of(meta, "resourceVersion"));
+	if (watch->next_page == NULL)
+		end_list(watch);
+}
+
+static bool
+take_event(KubeWatch *watch, const char *line, size_t length)
+{
+	json_t *event = json_loadb(line, length, 0, NULL);
+	json_t *object = json_object_get(event, "object");
+	const char *type = text_of(event, "type");
+	bool good = object != NULL;
+
+	if (strcmp(type, "ERROR") == 0)
+	{
+		watch->expired = true;
+		good = false;
+	}
+	else if (strcmp(type, "ADDED") == 0 || strcmp(type, "MODIFIED") == 0)
+		take_object(watch, object, false);
+	else if (strcmp(type, "DELETED") == 0)
+		take_object(watch, object, true);
+	else if (strcmp(type, "BOOKMARK") != 0)
+		good = false;
+	if (good)
+		set_text(&watch->version, text_of(json_object_get(object, "metadata"), "resourceVersion"));
+	json_decref(event);
+	return good;
+}
+
+static bool
+add_to_line(KubeWatch *watch, const char *bytes, size_t length)
+{
+	size_t wanted = watch->line_length + length;
+	char *grown;
+
+	if (wanted > LINE_BYTES_MAX)
+		return false;
+	if (wanted > watch->line_capacity)
+	{
+		wanted = MAX(wanted, watch->line_capacity * 2);
+		grown = realloc(watch->line, wanted);
+		if (grown == NULL)
+			return false;
+		watch->line = grown;
+		watch->line_capacity = wanted;
+	}
+	memcpy(watch->line + watch->line_length, bytes, length);
+	watch->line_length += length;
+	return true;
+}
+
+static bool
+on_data(void *context, const char *bytes, size_t length)
+{
+	KubeWatch *watch = context;
+
+	while (length > 0)
+	{
+		const char *end = memchr(bytes, '\n', length);
+		size_t part = end == NULL ? length : (size_t) (end - bytes);
+
+		if (!add_to_line(watch, bytes, part))
+			return false;
+		if (end == NULL)
+			return true;
+		if (watch->line_length > 0 && !take_event(watch, watch->line, watch->line_length))
+			return false;
+		watch->line_length = 0;
+		bytes += part + 1;
+		length -= part + 1;
+	}
+	return true;
+}
+
+/* --- requests --- */
+
+static void
+fail(KubeWatch *watch, const char *detail)
+{
+	watch->options.on_failure(watch->options.context, watch->path, detail);
+	watch->back_off_ms =
+		watch->back_off_ms == 0 ? BACK_OFF_MS : MIN(watch->back_off_ms * 2, BACK_OFF_MS_MAX);
+	watch->due_ns =
+		clock_ns(CLOCK_MONOTONIC) +
+		(watch->back_off_ms / 2 + (int64_t) (hash_seed() % (uint64_t) (watch->back_off_ms / 2))) *
+			NS_PER_MS;
+}
+
+static void
+list_again(KubeWatch *watch)
+{
+	watch->listing = true;
+	set_text(&watch->next_page, "");
+	watch->due_ns = clock_ns(CLOCK_MONOTONIC) + SOON_MS * NS_PER_MS;
+}
+
+static void
+on_list(KubeWatch *watch, const HttpAnswer *answer)
+{
+	json_t *page = json_loadb(answer->body.bytes != NULL ? answer->body.bytes : "",
+							  answer->body.length, 0, NULL);
+
+	if (!json_is_array(json_object_get(page, "items")) &&
+		!json_is_null(json_object_get(page, "items")))
+		fail(watch, "The answer is no list of objects.");
+	else
+	{
+		watch->back_off_ms = 0;
+		watch->due_ns = 0;
+		take_page(watch, page);
+	}
+	json_decref(page);
+}
+
+/* A watch ends by itself after its time; what it told is taken already. */
+static void
+on_watch_end(KubeWatch *watch, const HttpAnswer *answer)
+{
+	if (watch->expired)
+		list_again(watch);
+	else if (answer->error[0] != '\0')
+		fail(watch, answer->error);
+	else
+	{
+		watch->back_off_ms = 0;
+		watch->due_ns = clock_ns(CLOCK_MONOTONIC) + SOON_MS * NS_PER_MS;
+	}
+}
+
+static void
+on_end(void *context, HttpAnswer *answer)
+{
+	KubeWatch *watch = context;
+	char status[64];
+
+	watch->transfer = NULL;
+	snprintf(status, sizeof(status), "The server answered %ld.", answer->status);
+	if (answer->status == GONE)
+		list_again(watch);
+	else if (answer->status != 200)
+		fail(watch, answer->error[0] != '\0' ? answer->error : status);
+	else if (!watch->listing)
+		on_watch_end(watch, answer);
+	else if (answer->error[0] != '\0')
+		fail(watch, answer->error);
+	else
+		on_list(watch, answer);
+}
+
+static void
+put_query(FILE *out, const char *name, const char *value)
+{
+	if (value == NULL)
+		return;
+	fprintf(out, "&%s=", name);
+	for (; *value != '\0'; value++)
+	{
+		bool plain = (*value >= 'a' && *value <= 'z') || (*value >= 'A' && *value <= 'Z') ||
+					 (*value >= '0' && *value <= '9') || strchr("-_.~", *value) != NULL;
+
+		fprintf(out, plain ? "%c" : "%%%02X", (unsigned char) *value);
+	}
+}
+
+/* A watch is asked to last so long. */
+static char *
+make_url(const KubeWatch *watch, uint32_t watch_s)
+{
+	char *url = NULL;
+	size_t length;
+	FILE *out = open_memstream(&url, &length);
+
+	if (out == NULL)
+		return NULL;
+	fprintf(out, "%s%s?", watch->server, watch->path);
+	if (watch->listing)
+		fprintf(out, "limit=" PAGE);
+	else
+		fprintf(out, "watch=1&allowWatchBookmarks=true&timeoutSeconds=%u", watch_s);
+	put_query(out, "labelSelector", watch->labels);
+	put_query(out, "fieldSelector", watch->fields);
+	if (watch->listing)
+		put_query(out, "continue", watch->next_page);
+	else
+		put_query(out, "resourceVersion", watch->version);
+	if (fclose(out) == 0)
+		return url;
+	free(url);
+	return NULL;
+}
+
+static void
+begin(KubeWatch *watch)
+{
+	uint32_t watch_s = 0;
+	char *url;
+	HttpRequest request = { .settings = watch->options.settings,
+							.timeout_ms = LIST_MS,
+							.body_max = LIST_BYTES_MAX,
+							.on_end = on_end,
+							.context = watch };
+
+	watch_s = WATCH_S_MIN + (uint32_t) (hash_seed() % WATCH_S_MIN);
+	url = make_url(watch, watch_s);
+	request.url = url;
+	if (!watch->listing)
+	{
+		request.timeout_ms = (int64_t) watch_s * 1000 + WATCH_MS_MORE;
+		request.keeps_alive = true;
+		request.on_data = on_data;
+		watch->line_length = 0;
+		watch->expired = false;
+	}
+	if (url != NULL)
+		watch->transfer = http_client_start(watch->options.client, &request);
+	if (watch->transfer == NULL)
+		fail(watch, "Out of memory.");
+	free(url);
+}
+
+int64_t
+kube_watch_tick(KubeWatch *watch, int64_t now_ns)
+{
+	if (watch->transfer == NULL && now_ns >= watch->due_ns)
+		begin(watch);
+	return watch->transfer != NULL ? INT64_MAX : watch->due_ns;
+}

@@ -1,0 +1,448 @@
+/*
+ * kubernetes.c
+ *		kubernetes_sd_configs: targets that the API of Kubernetes knows of.
+ *
+ * A watch for each resource that the role needs, in each namespace. Pods, services and nodes are
+ * groups by themselves; endpoints and slices of them need pods and services, which may come later:
+ * their groups are made again, at most once a second, when any of these has changed.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+#include <uthash.h>
+
+#include "discovery/discovery.h"
+#include "discovery/kube_groups.h"
+#include "discovery/kube_watch.h"
+
+#define ACCOUNT	  "/var/run/secrets/kubernetes.io/serviceaccount/"
+#define SOON_NS	  INT64_C(1000000000)
+#define KINDS_MAX 3
+
+typedef enum KubeKind
+{
+	KUBE_POD,
+	KUBE_SERVICE,
+	KUBE_ENDPOINTS,
+	KUBE_SLICE,
+	KUBE_NODE,
+	KUBE_KIND_COUNT
+} KubeKind;
+
+static const struct
+{
+	const char *role;
+	const char *api;
+	const char *resource;
+} kinds[KUBE_KIND_COUNT] = {
+	[KUBE_POD] = { "pod", "/api/v1", "pods" },
+	[KUBE_SERVICE] = { "service", "/api/v1", "services" },
+	[KUBE_ENDPOINTS] = { "endpoints", "/api/v1", "endpoints" },
+	[KUBE_SLICE] = { "endpointslice", "/apis/discovery.k8s.io/v1", "endpointslices" },
+	[KUBE_NODE] = { "node", "/api/v1", "nodes" },
+};
+
+typedef struct KubeSelector
+{
+	const char *role;
+	const char *label;
+	const char *field;
+} KubeSelector;
+
+typedef struct KubeSettings
+{
+	const char *role;
+	const char *server; /* NULL: the cluster that we run in */
+	ConfigList namespaces;
+	bool own_namespace;
+	ConfigList selectors; /* of KubeSelector */
+	HttpSettings http;
+} KubeSettings;
+
+typedef struct KubeObject
+{
+	UT_hash_handle hh; /* by key */
+	char *key;
+	json_t *object;
+} KubeObject;
+
+struct KubeDiscovery;
+
+/* One resource in one namespace, or in all. */
+typedef struct KubePart
+{
+	struct KubeDiscovery *discovery;
+	KubeKind kind;
+	KubeWatch *watch;
+} KubePart;
+
+typedef struct KubeDiscovery
+{
+	Discovery base;
+	const KubeSettings *settings;
+	KubeKind role;
+	HttpSettings http; /* as it is used: with the account's token in a cluster */
+	KubePart *parts;
+	size_t part_count;
+	KubeObject *objects[KUBE_KIND_COUNT]; /* of endpoints' and slices' roles */
+	bool dirty;
+	int64_t remade_ns;
+} KubeDiscovery;
+
+/* --- settings --- */
+
+static bool
+read_namespaces(ConfigReader *reader, const Node *node, void *field)
+{
+	static const ConfigField fields[] = {
+		{ "own_namespace", config_read_bool, offsetof(KubeSettings, own_namespace) },
+		{ "names", config_read_texts, offsetof(KubeSettings, namespaces) },
+	};
+
+	return config_read_fields(reader, node, CONFIG_FIELDS(fields), field);
+}
+
+static bool
+read_selector(ConfigReader *reader, const Node *node, void *field)
+{
+	static const ConfigField fields[] = {
+		{ "role", config_read_text, offsetof(KubeSelector, role) },
+		{ "label", config_read_text, offsetof(KubeSelector, label) },
+		{ "field", config_read_text, offsetof(KubeSelector, field) },
+	};
+	const KubeSelector *selector = field;
+
+	return config_read_fields(reader, node, CONFIG_FIELDS(fields), field) &&
+		   (selector->role != NULL || config_fail(reader, node, "role is missing"));
+}
+
+static bool
+read_selectors(ConfigReader *reader, const Node *node, void *field)
+{
+	return config_read_items(reader, node, sizeof(KubeSelector), read_selector, field);
+}
+
+static bool
+refuse(ConfigReader *reader, const Node *node, void *field)
+{
+	return config_fail(reader, node, "The setting is not supported");
+}
+
+static KubeKind
+find_role(const char *role)
+{
+	KubeKind kind = KUBE_POD;
+
+	while (kind < KUBE_KIND_COUNT && strcmp(kinds[kind].role, role) != 0)
+		kind++;
+	return kind;
+}
+
+static bool
+read_settings(ConfigReader *reader, const Node *node, void *field)
+{
+	static const ConfigField fields[] = {
+		{ "role", config_read_text, offsetof(KubeSettings, role) },
+		{ "api_server", config_read_text, offsetof(KubeSettings, server) },
+		{ "kubeconfig_file", refuse, 0 },
+		{ "attach_metadata", refuse, 0 },
+		{ "namespaces", read_namespaces, 0 },
+		{ "selectors", read_selectors, offsetof(KubeSettings, selectors) },
+		HTTP_SETTING_FIELDS(KubeSettings, http),
+	};
+	KubeSettings *settings = field;
+
+	settings->role = "";
+	if (!config_read_fields(reader, node, CONFIG_FIELDS(fields), settings))
+		return false;
+	if (find_role(settings->role) == KUBE_KIND_COUNT)
+		return config_fail(reader, node,
+						   "The role is none of pod, service, endpoints, endpointslice, node");
+	if (settings->own_namespace && settings->server != NULL)
+		return config_fail(reader, node, "own_namespace excludes api_server");
+	return http_settings_check(reader, node, &settings->http);
+}
+
+/* --- objects --- */
+
+static json_t *
+find_object(const KubeDiscovery *discovery, KubeKind kind, const char *key)
+{
+	KubeObject *found;
+
+	HASH_FIND_STR(discovery->objects[kind], key, found);
+	return found != NULL ? found->object : NULL;
+}
+
+static json_t *
+find_pod(void *context, const char *key)
+{
+	return find_object(context, KUBE_POD, key);
+}
+
+static json_t *
+find_service(void *context, const char *key)
+{
+	return find_object(context, KUBE_SERVICE, key);
+}
+
+static void
+forget_object(KubeDiscovery *discovery, KubeKind kind, KubeObject *object)
+{
+	HASH_DEL(discovery->objects[kind], object);
+	json_decref(object->object);
+	free(object->key);
+	free(object);
+}
+
+static void
+keep_object(KubeDiscovery *discovery, KubeKind kind, const char *key, json_t *object)
+{
+	KubeObject *kept;
+
+	HASH_FIND_STR(discovery->objects[kind], key, kept);
+	if (kept != NULL)
+		forget_object(discovery, kind, kept);
+	if (object == NULL)
+		return;
+	kept = calloc(1, sizeof(KubeObject));
+	if (kept == NULL || (kept->key = strdup(key)) == NULL)
+	{
+		free(kept);
+		discovery_warn(&discovery->base, key, "Out of memory.");
+		return;
+	}
+	/* most of an object, which no label is made of */
+	json_object_del(json_object_get(object, "metadata"), "managedFields");
+	kept->object = json_incref(object);
+	HASH_ADD_KEYPTR(hh, discovery->objects[kind], kept->key, strlen(kept->key), kept);
+}
+
+static TargetGroup *
+make_group(KubeDiscovery *discovery, KubeKind kind, const char *key, const json_t *object)
+{
+	const KubeKnown known = { find_pod, find_service, discovery };
+
+	switch (kind)
+	{
+		case KUBE_POD:
+			return kube_pod_group(key, object);
+		case KUBE_SERVICE:
+			return kube_service_group(key, object);
+		case KUBE_ENDPOINTS:
+			return kube_endpoints_group(key, object, &known);
+		case KUBE_SLICE:
+			return kube_slice_group(key, object, &known);
+		case KUBE_NODE:
+			return kube_node_group(key, object);
+		case KUBE_KIND_COUNT:
+			break;
+	}
+	return NULL;
+}
+
+static void
+on_object(void *context, const char *key, json_t *object)
+{
+	KubePart *part = context;
+	KubeDiscovery *discovery = part->discovery;
+	bool joins = discovery->role == KUBE_ENDPOINTS || discovery->role == KUBE_SLICE;
+
+	if (object == NULL && part->kind == discovery->role)
+		discovery_remove(&discovery->base, key);
+	if (joins)
+	{
+		keep_object(discovery, part->kind, key, object);
+		discovery->dirty = true;
+	}
+	else if (object != NULL)
+		discovery_update(&discovery->base, make_group(discovery, part->kind, key, object));
+}
+
+static void
+on_failure(void *context, const char *path, const char *detail)
+{
+	const KubePart *part = context;
+
+	discovery_warn(&part->discovery->base, path, detail);
+}
+
+static void
+remake_groups(KubeDiscovery *discovery)
+{
+	for (KubeObject *kept = discovery->objects[discovery->role]; kept != NULL; kept = kept->hh.next)
+		discovery_update(&discovery->base,
+						 make_group(discovery, discovery->role, kept->key, kept->object));
+	discovery->dirty = false;
+}
+
+/* --- begin and end --- */
+
+static const KubeSelector *
+find_selector(const KubeSettings *settings, KubeKind kind)
+{
+	const KubeSelector *selectors = settings->selectors.items;
+
+	for (size_t i = 0; i < settings->selectors.count; i++)
+		if (strcmp(selectors[i].role, kinds[kind].role) == 0)
+			return &selectors[i];
+	return NULL;
+}
+
+static bool
+add_part(KubeDiscovery *discovery, KubeKind kind, const char *server, const char *space)
+{
+	KubePart *part = &discovery->parts[discovery->part_count];
+	const KubeSelector *selector = find_selector(discovery->settings, kind);
+	char path[600];
+	const KubeWatchOptions options = { .client = discovery->base.parts.client,
+									   .settings = &discovery->http,
+									   .server = server,
+									   .path = path,
+									   .labels = selector != NULL ? selector->label : NULL,
+									   .fields = selector != NULL ? selector->field : NULL,
+									   .on_object = on_object,
+									   .on_failure = on_failure,
+									   .context = part };
+
+	if (space == NULL || kind == KUBE_NODE)
+		snprintf(path, sizeof(path), "%s/%s", kinds[kind].api, kinds[kind].resource);
+	else
+		snprintf(path, sizeof(path), "%s/namespaces/%s/%s", kinds[kind].api, space,
+				 kinds[kind].resource);
+	*part = (KubePart){ discovery, kind, kube_watch_create(&options) };
+	discovery->part_count += part->watch != NULL;
+	return part->watch != NULL;
+}
+
+static bool
+add_parts(KubeDiscovery *discovery, const char *server, const char *space)
+{
+	bool joins = discovery->role == KUBE_ENDPOINTS || discovery->role == KUBE_SLICE;
+
+	return add_part(discovery, discovery->role, server, space) &&
+		   (!joins || (add_part(discovery, KUBE_POD, server, space) &&
+					   add_part(discovery, KUBE_SERVICE, server, space)));
+}
+
+/* What a pod is given to reach the API with. */
+static void
+use_account(KubeDiscovery *discovery, char server[600])
+{
+	const char *host = getenv("KUBERNETES_SERVICE_HOST");
+	const char *port = getenv("KUBERNETES_SERVICE_PORT");
+
+	if (host == NULL || port == NULL)
+	{
+		discovery_warn(&discovery->base, "",
+					   "There is no api_server, and this is no pod of a cluster.");
+		host = "kubernetes.default.svc";
+		port = "443";
+	}
+	snprintf(server, 600, strchr(host, ':') != NULL ? "https://[%s]:%s" : "https://%s:%s", host,
+			 port);
+	discovery->http =
+		(HttpSettings){ .bearer.file = ACCOUNT "token", .tls.ca.file = ACCOUNT "ca.crt" };
+}
+
+static bool
+read_own_namespace(char space[256])
+{
+	FILE *file = fopen(ACCOUNT "namespace", "re");
+	bool good = file != NULL && fgets(space, 256, file) != NULL;
+
+	if (file != NULL)
+		fclose(file);
+	if (good)
+		space[strcspn(space, "\r\n")] = '\0';
+	return good;
+}
+
+static bool
+start_parts(KubeDiscovery *discovery)
+{
+	const KubeSettings *settings = discovery->settings;
+	const char *const *names = settings->namespaces.items;
+	size_t count = settings->namespaces.count + (settings->own_namespace ? 1 : 0);
+	char server[600];
+	char own[256];
+	bool good = true;
+
+	snprintf(server, sizeof(server), "%s", settings->server != NULL ? settings->server : "");
+	if (settings->server == NULL)
+		use_account(discovery, server);
+	if (strlen(server) > 0 && server[strlen(server) - 1] == '/')
+		server[strlen(server) - 1] = '\0';
+	discovery->parts = calloc((MAX(count, 1)) * KINDS_MAX, sizeof(KubePart));
+	if (discovery->parts == NULL)
+		return false;
+	if (settings->own_namespace && !read_own_namespace(own))
+		discovery_warn(&discovery->base, ACCOUNT "namespace", "It cannot be read.");
+	else if (settings->own_namespace)
+		good = add_parts(discovery, server, own);
+	for (size_t i = 0; good && i < settings->namespaces.count; i++)
+		good = add_parts(discovery, server, names[i]);
+	return good && (count > 0 || add_parts(discovery, server, NULL));
+}
+
+static void
+stop(Discovery *base)
+{
+	KubeDiscovery *discovery = (KubeDiscovery *) base;
+	KubeObject *object;
+	KubeObject *next;
+
+	for (size_t i = 0; i < discovery->part_count; i++)
+		kube_watch_free(discovery->parts[i].watch);
+	for (KubeKind kind = KUBE_POD; kind < KUBE_KIND_COUNT; kind++)
+		HASH_ITER(hh, discovery->objects[kind], object, next)
+		{
+			forget_object(discovery, kind, object);
+		}
+	free(discovery->parts);
+	free(discovery);
+}
+
+static Discovery *
+start(const void *settings, const DiscoveryParts *parts)
+{
+	KubeDiscovery *discovery = calloc(1, sizeof(KubeDiscovery));
+
+	if (discovery == NULL)
+		return NULL;
+	discovery->base = (Discovery){ .kind = &kubernetes_discovery, .parts = *parts };
+	discovery->settings = settings;
+	discovery->http = discovery->settings->http;
+	discovery->role = find_role(discovery->settings->role);
+	if (start_parts(discovery))
+		return &discovery->base;
+	stop(&discovery->base);
+	return NULL;
+}
+
+static void
+tick(Discovery *base, int64_t now_ns)
+{
+	KubeDiscovery *discovery = (KubeDiscovery *) base;
+
+	/* events come by themselves: what they change is looked at once a second */
+	base->due_ns = now_ns + SOON_NS;
+	for (size_t i = 0; i < discovery->part_count; i++)
+		base->due_ns = MIN(base->due_ns, kube_watch_tick(discovery->parts[i].watch, now_ns));
+	if (!discovery->dirty || now_ns < discovery->remade_ns + SOON_NS)
+		return;
+	for (size_t i = 0; i < discovery->part_count; i++)
+		if (!kube_watch_is_synced(discovery->parts[i].watch))
+			return;
+	discovery->remade_ns = now_ns;
+	remake_groups(discovery);
+}
+
+const DiscoveryKind kubernetes_discovery = { .key = "kubernetes_sd_configs",
+											 .read = read_settings,
+											 .settings_bytes = sizeof(KubeSettings),
+											 .start = start,
+											 .tick = tick,
+											 .stop = stop };
