@@ -45,3 +45,18 @@ SELECT node, reason, count FROM losses;
 INSERT INTO losses (node, reason, count) VALUES ('n1', 'negative', -1);
 INSERT INTO targets (name, labels) VALUES ('n1', '[]');
 INSERT INTO targets (name, health) VALUES ('n1', 'fine');
+
+-- receipts: of what was sent twice one is stored; a transaction that stores nothing leaves none; each role has its own
+SELECT take_receipts('{00000000-0000-0000-0000-0000000000a1,00000000-0000-0000-0000-0000000000a2}');
+BEGIN;
+SELECT take_receipts('{00000000-0000-0000-0000-0000000000a3}');
+ROLLBACK;
+SELECT take_receipts('{00000000-0000-0000-0000-0000000000a3}');
+BEGIN;
+SELECT take_receipts('{00000000-0000-0000-0000-0000000000a4,00000000-0000-0000-0000-0000000000a1}');
+ROLLBACK;
+SELECT take_receipts('{00000000-0000-0000-0000-0000000000a5,00000000-0000-0000-0000-0000000000a5}');
+SELECT take_receipts('{}');
+UPDATE receipts SET stored_at = now() - interval '2 hours', role = 'somebody' WHERE receipt < '00000000-0000-0000-0000-0000000000a3';
+SELECT take_receipts('{00000000-0000-0000-0000-0000000000a1}');
+SELECT right(receipt::text, 2) AS receipt, role = calling_role() AS own FROM receipts ORDER BY 1;

@@ -58,6 +58,7 @@ INSERT INTO calls (call) VALUES
 	($$apply_policies()$$),
 	($$epoch()$$),
 	($$begin_batch('00000000-0000-0000-0000-00000000000a', 1, profstore.epoch())$$),
+	($$take_receipts('{00000000-0000-0000-0000-00000000000a}')$$),
 	($$pin_epoch(profstore.epoch())$$),
 	($$intern_profile_types('{cpu:a:b:c:d:delta}')$$),
 	($$intern_series('{cpu:a:b:c:d:delta,heap:a:bytes:c:d}', '{"{\"node\": \"x\", \"comm\": \"y\"}","{\"node\": \"x\"}"}', '{1,1}')$$),

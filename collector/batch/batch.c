@@ -34,6 +34,7 @@ struct Batch
 	Table losses;
 	Table unwound;
 	Table notes;
+	Table receipts; /* found by nobody */
 };
 
 int
@@ -60,6 +61,7 @@ batch_create(size_t budget_bytes, Batch **batch)
 	table_init(&self->losses, &self->budget, sizeof(BatchLoss));
 	table_init(&self->unwound, &self->budget, sizeof(BatchUnwound));
 	table_init(&self->notes, &self->budget, sizeof(BatchNote));
+	table_init(&self->receipts, &self->budget, sizeof(BatchReceipt));
 	*batch = self;
 	return 0;
 }
@@ -79,6 +81,7 @@ batch_free(Batch *batch)
 	table_fini(&batch->losses);
 	table_fini(&batch->unwound);
 	table_fini(&batch->notes);
+	table_fini(&batch->receipts);
 	arena_fini(&batch->arena);
 	free(batch);
 }
@@ -633,6 +636,20 @@ batch_add_note(Batch *batch, const BatchNote *note)
 	return batch_add_notes(batch, note, &note->series, 1);
 }
 
+int
+batch_add_receipt(Batch *batch, const uint8_t bytes[BATCH_RECEIPT_BYTES])
+{
+	int err = table_reserve(&batch->receipts);
+	BatchReceipt *receipt;
+
+	if (err != 0)
+		return err;
+	receipt =
+		table_append(&batch->receipts, hash_word(batch->receipts.seed, batch->receipts.count));
+	memcpy(receipt->bytes, bytes, sizeof(receipt->bytes));
+	return 0;
+}
+
 static size_t
 items_of(const Table *table, const void **items)
 {
@@ -692,6 +709,12 @@ size_t
 batch_notes(const Batch *batch, const BatchNote **items)
 {
 	return items_of(&batch->notes, (const void **) items);
+}
+
+size_t
+batch_receipts(const Batch *batch, const BatchReceipt **items)
+{
+	return items_of(&batch->receipts, (const void **) items);
 }
 
 size_t

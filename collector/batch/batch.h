@@ -121,6 +121,17 @@ typedef struct BatchNote
 	const char *keep_frames;
 } BatchNote;
 
+/*
+ * What a batch says, in few bytes: of several batches with the same receipt one is stored, whoever
+ * stores them.
+ */
+#define BATCH_RECEIPT_BYTES 16
+
+typedef struct BatchReceipt
+{
+	uint8_t bytes[BATCH_RECEIPT_BYTES];
+} BatchReceipt;
+
 #define BATCH_NO_MAPPING UINT32_MAX
 #define BATCH_MAX_LABELS 64
 
@@ -154,6 +165,9 @@ int batch_reserve_samples(Batch *batch, const BatchSample *samples, size_t count
 
 int batch_add_note(Batch *batch, const BatchNote *note);
 
+/* One more, equal to another or not: a batch that has one twice is not stored as it is. */
+int batch_add_receipt(Batch *batch, const uint8_t bytes[BATCH_RECEIPT_BYTES]);
+
 /* The same note for these series in place of its own: for all of them or none. */
 int batch_add_notes(Batch *batch, const BatchNote *note, const uint32_t *series, size_t count);
 
@@ -172,6 +186,7 @@ size_t batch_samples(const Batch *batch, const BatchSample **items);
 size_t batch_losses(const Batch *batch, const BatchLoss **items);
 size_t batch_unwound(const Batch *batch, const BatchUnwound **items);
 size_t batch_notes(const Batch *batch, const BatchNote **items);
+size_t batch_receipts(const Batch *batch, const BatchReceipt **items);
 size_t batch_bytes(const Batch *batch); /* memory held, what growth has set aside included */
 
 #endif

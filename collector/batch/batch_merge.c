@@ -158,6 +158,18 @@ add_samples(Merge *merge)
 }
 
 static int
+add_receipts(Merge *merge)
+{
+	const BatchReceipt *items;
+	size_t count = batch_receipts(merge->from, &items);
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < count; i++)
+		err = batch_add_receipt(merge->to, items[i].bytes);
+	return err;
+}
+
+static int
 add_notes(Merge *merge)
 {
 	const BatchNote *items;
@@ -193,9 +205,9 @@ add_counts(Merge *merge)
 int
 batch_add_batch(Batch *batch, const Batch *other)
 {
-	static int (*const steps[])(
-		Merge *) = { add_mappings, add_functions, add_locations, add_stacks,
-					 add_series,   add_samples,	  add_notes,	 add_counts };
+	static int (*const steps[])(Merge *) = { add_mappings, add_functions, add_locations,
+											 add_stacks,   add_series,	  add_samples,
+											 add_notes,	   add_receipts,  add_counts };
 	Merge merge = { .to = batch, .from = other };
 	int err = 0;
 

@@ -13,12 +13,13 @@
 typedef enum DbOutcome
 {
 	DB_OK,
-	DB_AWAY,	/* comes back by itself, nobody is at fault: try again */
-	DB_TIMEOUT, /* the same, but it may be what was asked for that takes too long */
-	DB_DENIED,	/* nothing works until somebody changes something */
-	DB_EPOCH,	/* ids were interned under an epoch that is over */
-	DB_REFUSED, /* the batch is at fault, or what we remember */
-	DB_STOPPED	/* the writer was told to stop */
+	DB_AWAY,	 /* comes back by itself, nobody is at fault: try again */
+	DB_TIMEOUT,	 /* the same, but it may be what was asked for that takes too long */
+	DB_DENIED,	 /* nothing works until somebody changes something */
+	DB_EPOCH,	 /* ids were interned under an epoch that is over */
+	DB_REFUSED,	 /* the batch is at fault, or what we remember */
+	DB_REPEATED, /* stored before, under a receipt: nothing is wrong */
+	DB_STOPPED	 /* the writer was told to stop */
 } DbOutcome;
 
 typedef struct DbError

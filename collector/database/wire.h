@@ -33,6 +33,7 @@
 #define WIRE_TIMESTAMPTZ	   1184
 #define WIRE_TIMESTAMPTZ_ARRAY 1185
 #define WIRE_UUID			   2950
+#define WIRE_UUID_ARRAY		   2951
 #define WIRE_JSONB			   3802
 #define WIRE_JSONB_ARRAY	   3807
 #define WIRE_SAMPLE_BYTES	   46 /* one row of COPY: time, series_id, stack_id, value */

@@ -795,7 +795,7 @@ test_extension_of_another_version(void **state)
 	assert_check_fails("dbname=version", EXIT_DATABASE,
 					   "extension \"profstore\" does not fit this collector",
 					   "Extension 1.0 in database \"version\" names no writer protocols;"
-					   " this collector, " COLLECTOR_VERSION ", speaks 1 to 2.",
+					   " this collector, " COLLECTOR_VERSION ", speaks 1 to 3.",
 					   "ALTER EXTENSION profstore UPDATE");
 	sql_in("version", "DROP EXTENSION profstore; CREATE EXTENSION profstore");
 	assert_check_passes("dbname=version");

@@ -562,14 +562,14 @@ test_protocols(void **state)
 	Failure failure;
 
 	create_database("protocols");
-	serve_protocols("protocols", "1, 3");
+	serve_protocols("protocols", "1, 4");
 	assert_int_equal(session_check("dbname=protocols", &failure), EXIT_OK);
 
-	serve_protocols("protocols", "3, 4");
+	serve_protocols("protocols", "4, 5");
 	assert_int_equal(session_check("dbname=protocols", &failure), EXIT_DATABASE);
 	assert_string_equal(failure.message, "extension \"profstore\" does not fit this collector");
-	assert_non_null(strstr(failure.detail, "serves writer protocols 3 to 4; this collector"));
-	assert_non_null(strstr(failure.detail, "speaks 1 to 2."));
+	assert_non_null(strstr(failure.detail, "serves writer protocols 4 to 5; this collector"));
+	assert_non_null(strstr(failure.detail, "speaks 1 to 3."));
 	assert_string_equal(failure.hint, "Use a newer collector.");
 
 	serve_protocols("protocols", "0, 0");

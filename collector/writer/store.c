@@ -27,6 +27,9 @@
  */
 #define COPY_PIECE_BYTES (64 * 1024)
 
+/* The first writer protocol with receipts. */
+#define PROTOCOL_RECEIPTS 3
+
 static int
 draw_uuid(char uuid[WRITER_UUID_BYTES])
 {
@@ -88,6 +91,7 @@ typedef struct Opening
 	Buffer exes;
 	Buffer stacks;
 	Buffer complete;
+	Buffer receipts;
 } Opening;
 
 static void
@@ -107,6 +111,7 @@ opening_fini(Opening *opening)
 	buffer_fini(&opening->exes);
 	buffer_fini(&opening->stacks);
 	buffer_fini(&opening->complete);
+	buffer_fini(&opening->receipts);
 }
 
 static void
@@ -123,6 +128,22 @@ put_unwound(Opening *opening, const Batch *batch)
 		wire_text_element(&opening->exes, unwound[i].exe);
 		wire_int8_element(&opening->stacks, (int64_t) unwound[i].stacks);
 		wire_int8_element(&opening->complete, (int64_t) unwound[i].complete);
+	}
+}
+
+static void
+put_receipts(Opening *opening, const Batch *batch)
+{
+	const BatchReceipt *receipts;
+	size_t count = batch_receipts(batch, &receipts);
+
+	wire_array(&opening->receipts, WIRE_UUID, count);
+	for (size_t i = 0; i < count; i++)
+	{
+		size_t begun = wire_begin(&opening->receipts);
+
+		buffer_put_bytes(&opening->receipts, receipts[i].bytes, sizeof(receipts[i].bytes));
+		wire_end(&opening->receipts, begun);
 	}
 }
 
@@ -158,6 +179,7 @@ opening_init(Opening *opening, const Store *store, const Session *session, const
 		wire_int8_element(&opening->counts, (int64_t) losses[i].count);
 	}
 	put_unwound(opening, batch);
+	put_receipts(opening, batch);
 }
 
 /* BEGIN, and what is stored without ids. *is_new is told when the trip was made. */
@@ -222,6 +244,19 @@ add_opening(Trip *trip, Opening *opening, const Batch *batch, bool *is_new)
 		trip_add(trip, &unwound, NULL);
 	if (opening->node.length > 0)
 		trip_add(trip, &target, NULL);
+}
+
+/* Whoever sent it may have sent it before. *is_first is told when the trip was made. */
+static void
+add_receipts(Trip *trip, Opening *opening, bool *is_first)
+{
+	const Statement take = { .sql = "SELECT profstore.take_receipts($1)",
+							 .failure = "could not store receipts",
+							 .keep = true,
+							 .param_count = 1,
+							 .params = { { WIRE_UUID_ARRAY, &opening->receipts } } };
+
+	trip_add(trip, &take, is_first);
 }
 
 /* When each series has samples; those without any are left out. */
@@ -355,7 +390,8 @@ typedef struct Storing
 	Opening opening;
 	InternWork ids;
 	NotesWork notes;
-	bool is_new; /* false: the batch is stored already */
+	bool is_new;   /* false: the batch is stored already */
+	bool is_first; /* false: what is in it is, or part of it, under a receipt */
 } Storing;
 
 /* All but COPY and COMMIT. */
@@ -363,13 +399,17 @@ static DbOutcome
 prepare_rows(Storing *storing, Interner *interner, Connection *connection, DbError *error)
 {
 	const InternKind *series = &storing->ids.kinds[KIND_SERIES];
+	const BatchReceipt *receipts;
 	Trip trip = { 0 };
 	DbOutcome outcome;
 
 	storing->is_new = true;
+	storing->is_first = true;
 	add_opening(&trip, &storing->opening, storing->batch, &storing->is_new);
+	if (batch_receipts(storing->batch, &receipts) > 0 && storing->protocol >= PROTOCOL_RECEIPTS)
+		add_receipts(&trip, &storing->opening, &storing->is_first);
 	outcome = intern_names(&storing->ids, &trip, connection, error);
-	if (outcome == DB_OK && storing->is_new)
+	if (outcome == DB_OK && storing->is_new && storing->is_first)
 	{
 		if (!add_touch(&trip, &storing->opening, series, storing->batch, storing->protocol) ||
 			!notes_begin(&storing->notes, interner, &storing->ids, storing->batch, &trip))
@@ -420,8 +460,12 @@ store_batch(Store *store, Interner *interner, Session *session, const Batch *bat
 	}
 	opening_init(&storing.opening, store, session, batch, number);
 	outcome = prepare_rows(&storing, interner, connection, error);
-	if (outcome == DB_OK && !storing.is_new)
+	if (outcome == DB_OK && (!storing.is_new || !storing.is_first))
+	{
 		outcome = end_transaction(connection, "ROLLBACK", error);
+		if (outcome == DB_OK && storing.is_new)
+			outcome = DB_REPEATED;
+	}
 	else if (outcome == DB_OK)
 	{
 		outcome = batch_samples(batch, &samples) == 0
@@ -433,7 +477,7 @@ store_batch(Store *store, Interner *interner, Session *session, const Batch *bat
 			notes_remember(&storing.notes);
 		}
 	}
-	if (outcome != DB_OK)
+	if (outcome != DB_OK && outcome != DB_REPEATED)
 		connection_abandon(connection);
 	if (is_inside)
 		gate_leave(store->gate);

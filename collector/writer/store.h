@@ -30,7 +30,7 @@ void store_fini(Store *store);
 
 /*
  * Stores the batch under that number, which ascends, and interns what it needs. DB_OK also where it
- * was there already.
+ * was there already; DB_REPEATED where one of its receipts was, and nothing of it is stored now.
  */
 DbOutcome store_batch(Store *store, Interner *interner, Session *session, const Batch *batch,
 					  uint64_t number, DbError *error);

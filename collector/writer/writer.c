@@ -43,6 +43,7 @@ struct Writer
 	Target target;
 	Retry retry;
 	const char *name; /* of the target, or NULL */
+	bool repeated;	  /* the flight, or part of it, was stored before under a receipt */
 
 	pthread_t thread;
 	bool started;
@@ -257,9 +258,14 @@ try_until_done(Writer *writer, const Flight *flight, DbError *error)
 		adopt_conninfo(writer);
 		outcome = flight ? target_write(&writer->target, flight->batch, flight->number, error)
 						 : target_open(&writer->target, error);
+		writer->repeated = outcome == DB_REPEATED;
+		if (writer->repeated)
+			outcome = DB_OK;
 		at_once = outcome != DB_OK && target_prepare_retry(&writer->target, outcome);
 		verdict = retry_judge(&writer->retry, outcome, error, at_once, clock_ns(CLOCK_MONOTONIC));
 		publish_state(writer);
+		if (writer->repeated && flight->merged != NULL)
+			return VERDICT_GIVE_UP; /* of all together: which one it is, is seen one by one */
 		if (verdict != VERDICT_AGAIN)
 			return verdict;
 		if (!wait_for_retry(writer))
@@ -367,8 +373,13 @@ apply_verdict(Writer *writer, RetryVerdict verdict, Flight *flight, Ended *ended
 
 	if (verdict == VERDICT_DONE)
 	{
-		writer->stats.transactions++;
-		writer->stats.samples_written += sample_count(flight->batch);
+		if (writer->repeated)
+			writer->stats.batches_repeated++;
+		else
+		{
+			writer->stats.transactions++;
+			writer->stats.samples_written += sample_count(flight->batch);
+		}
 		ended->end = BATCH_STORED;
 		end_flight(writer, BATCH_STORED, &ended->head);
 		return;

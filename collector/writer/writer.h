@@ -57,6 +57,7 @@ typedef struct WriterStats
 	/* the server did not take them: a fault in the batch or the database */
 	uint64_t batches_refused;
 	uint64_t samples_refused;
+	uint64_t batches_repeated; /* of those written: stored before, under their receipt */
 	uint64_t retries;
 	RetryState state;
 	uint64_t away_count; /* how often the database went away, or denied access */

@@ -23,7 +23,7 @@ BEGIN
 	EXECUTE format('GRANT SELECT, INSERT, UPDATE ON profstore.targets, profstore.unwind_counts TO %s', role);
 	EXECUTE format('GRANT EXECUTE ON FUNCTION profstore.intern_profile_types, profstore.intern_series,
 		profstore.touch_series, profstore.touch_each_series, profstore.intern_mappings, profstore.intern_functions, profstore.intern_locations,
-		profstore.intern_stacks, profstore.intern_stacks_by_partition, profstore.keep_file_notes, profstore.epoch, profstore.pin_epoch, profstore.begin_batch, profstore.ensure_partitions TO %s', role);
+		profstore.intern_stacks, profstore.intern_stacks_by_partition, profstore.keep_file_notes, profstore.epoch, profstore.pin_epoch, profstore.begin_batch, profstore.take_receipts, profstore.ensure_partitions TO %s', role);
 END
 $$;
 COMMENT ON FUNCTION profstore.grant_write(regrole) IS 'gives a role what it needs to store samples, and nothing to read them: for collectors';

@@ -42,6 +42,19 @@ COMMENT ON COLUMN profstore.writers.first_seen IS 'time of the first batch';
 COMMENT ON COLUMN profstore.writers.last_seen IS 'time of the last batch';
 COMMENT ON COLUMN profstore.writers.role IS 'role that it stores as, nobody else may';
 
+CREATE TABLE profstore.receipts
+(
+	role      text COLLATE "C" NOT NULL DEFAULT profstore.calling_role(),
+	receipt   uuid NOT NULL,
+	stored_at timestamptz NOT NULL DEFAULT now(),
+	PRIMARY KEY (role, receipt)
+);
+CREATE INDEX receipts_stored_at ON profstore.receipts (stored_at);
+COMMENT ON TABLE profstore.receipts IS 'what writers stored in the last hour for clients that may send it again: see take_receipts()';
+COMMENT ON COLUMN profstore.receipts.role IS 'role that stored it';
+COMMENT ON COLUMN profstore.receipts.receipt IS 'what was stored, in few bytes';
+COMMENT ON COLUMN profstore.receipts.stored_at IS 'when; an hour later it goes as others come';
+
 CREATE TABLE profstore.losses
 (
 	time   timestamptz NOT NULL DEFAULT now(),

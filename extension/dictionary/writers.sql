@@ -184,12 +184,32 @@ $$;
 COMMENT ON FUNCTION profstore.begin_batch(uuid, int8, int8) IS 'first in the transaction of a batch: false if the batch is stored already; SQLSTATE 55000 if the epoch under which its ids were interned is over; locks the writer''s row until the end of the transaction; a writer is its role''s alone';
 REVOKE EXECUTE ON FUNCTION profstore.begin_batch(uuid, int8, int8) FROM PUBLIC;
 
+-- Of several transactions that take a receipt one stores. Those that come at the same time wait for the first; each call takes its receipts in the same
+-- order, so that they never wait for each other. For each new receipt up to two old ones go.
+CREATE FUNCTION profstore.take_receipts(receipts uuid[]) RETURNS bool
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
+$$
+DECLARE
+	taken int8;
+BEGIN
+	DELETE FROM profstore.receipts WHERE ctid = ANY (ARRAY
+		(SELECT r.ctid FROM profstore.receipts AS r WHERE r.stored_at < now() - interval '1 hour' ORDER BY r.stored_at
+		 LIMIT 2 * cardinality(take_receipts.receipts) FOR UPDATE SKIP LOCKED));
+	INSERT INTO profstore.receipts (receipt) SELECT r FROM unnest(take_receipts.receipts) AS r ORDER BY r
+	ON CONFLICT ON CONSTRAINT receipts_pkey DO NOTHING;
+	GET DIAGNOSTICS taken = ROW_COUNT;
+	RETURN taken = cardinality(take_receipts.receipts);
+END
+$$;
+COMMENT ON FUNCTION profstore.take_receipts(uuid[]) IS 'in the transaction that stores what clients sent: false if any of it was stored before, by whichever writer of the caller''s role, and the transaction has to be rolled back';
+REVOKE EXECUTE ON FUNCTION profstore.take_receipts(uuid[]) FROM PUBLIC;
+
 -- A protocol is what a writer calls, with which arguments and in which order. A change that older writers would stumble over
 -- makes a new one; what served an older one is kept as long as it is named here. Protocol 2 calls intern_stacks_by_partition
--- and touch_each_series where protocol 1 called intern_stacks and touch_series.
+-- and touch_each_series where protocol 1 called intern_stacks and touch_series; protocol 3 calls take_receipts too.
 CREATE FUNCTION profstore.writer_protocols(OUT oldest int4, OUT newest int4)
 	LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 BEGIN ATOMIC
-	SELECT 1, 2;
+	SELECT 1, 3;
 END;
 COMMENT ON FUNCTION profstore.writer_protocols() IS 'writer protocols that this version of the extension serves: a collector speaks the newest that both know, or says that there is none';

@@ -76,6 +76,7 @@ BEGIN
 		('writing', 'ensure_partitions', E'SELECT profstore.ensure_partitions(\n  now(), now() + interval ''1 day'')'),
 		('writing', 'epoch', E'SELECT profstore.epoch()'),
 		('writing', 'begin_batch', E'SELECT profstore.begin_batch(\n  gen_random_uuid(), 1, profstore.epoch())'),
+		('writing', 'take_receipts', E'SELECT profstore.take_receipts(\n  ARRAY[gen_random_uuid()])'),
 		('writing', 'pin_epoch', E'SELECT profstore.pin_epoch(profstore.epoch())'),
 		('writing', 'intern_profile_types', E'SELECT profstore.intern_profile_types(ARRAY[\n  {type}\n])'),
 		('writing', 'intern_series', E'SELECT profstore.intern_series(ARRAY[\n  {type}\n], ARRAY[''{"node": "a"}''::jsonb], ''{52631579}'')'),
