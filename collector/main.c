@@ -43,6 +43,8 @@ static const Command commands[] = {
 	{ "agent", "", "sample what the CPUs of this host do", agent_command_flags, agent_command_run },
 	{ "scrape", "", "fetch profiles of pprof from targets, as Parca's configuration says",
 	  .program = "profstore-sources" },
+	{ "receive", "", "take profiles that others push: OTLP, Parca's writes",
+	  .program = "profstore-sources" },
 	{ "check", "", "say what this host and the database have, and what is missing",
 	  check_command_flags, check_command_run },
 	{ "health", "", "say by the exit code whether the agent is alive and stores: for probes",

@@ -4,12 +4,14 @@
  */
 #include "base/command.h"
 #include "database/session.h"
+#include "receive/receive.h"
 #include "scrape/scrape.h"
 
 /* Options of any command. */
 typedef union Options
 {
 	ScrapeOptions scrape;
+	ReceiveOptions receive;
 } Options;
 
 static size_t
@@ -27,9 +29,26 @@ scrape_command_run(const CommandCall *call)
 	return scrape_run(&options->scrape);
 }
 
+static size_t
+receive_command_flags(void *room, Flag *flags)
+{
+	return receive_flags(&((Options *) room)->receive, flags);
+}
+
+static ExitCode
+receive_command_run(const CommandCall *call)
+{
+	const Options *options = call->options;
+
+	log_apply(&options->receive.log);
+	return receive_run(&options->receive);
+}
+
 static const Command commands[] = {
 	{ "scrape", "", "fetch profiles of pprof from targets, as Parca's configuration says",
 	  scrape_command_flags, scrape_command_run },
+	{ "receive", "", "take profiles that others push: OTLP, Parca's writes", receive_command_flags,
+	  receive_command_run },
 };
 
 int

@@ -1,0 +1,702 @@
+/*
+ * decode.c
+ *		Resources, scopes, profiles, samples.
+ *
+ * 1. The layout is told from the whole request, see dialect.h.
+ * 2. Tables are placed, not read: an item is read when a sample refers to it.
+ * 3. A profile is looked through twice: for what all of its samples share, then sample by sample
+ *    into rows. The rows go into the batch when none of it was at fault.
+ *
+ * Work is paid for in steps that follow the bytes looked at, so that what refers to the same large
+ * item again and again ends: WORK_PER_BYTE and WORK_FREE are some seconds for the largest request.
+ */
+#include "otlp/decode.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "formats/series_names.h"
+#include "otlp/dialect.h"
+#include "otlp/dictionary.h"
+#include "otlp/fields.h"
+
+#define WORK_PER_BYTE 24
+#define WORK_FREE	  (INT64_C(64) * 1024 * 1024)
+
+#define NS_PER_US		1000
+#define PARTITION_MAX	255
+#define SERIES_MEMO		1024 /* a power of two */
+#define SERVICE_LABEL	"service_name"
+#define EXECUTABLE_NAME "process_executable_name"
+
+/* The series of samples with these attributes, of the profile at hand. */
+typedef struct SeriesMemo
+{
+	Span attributes;
+	uint32_t profile; /* counted from 1; else the entry is free */
+	uint32_t series;
+} SeriesMemo;
+
+typedef struct Decoding
+{
+	const OtlpRequest *request;
+	OtlpResult *result;
+	const Layout *layout;
+	Batch *batch;
+	Budget budget;
+	Arena arena;
+	OtlpDictionary dictionary;
+	const char *error; /* what the profile, or the request, is refused for */
+
+	LabelSet of_resource;
+	const char *partition; /* of the resource's stacks, a text of the batch */
+	LabelSet of_scope;
+	LabelSet of_profile;
+	LabelSet of_sample;
+
+	uint64_t seed;
+	uint32_t profile_number;
+	SeriesMemo memo[SERIES_MEMO];
+
+	BatchSample *rows; /* of the profile at hand */
+	size_t row_count;
+	size_t row_capacity;
+} Decoding;
+
+/* What all samples of a profile share. */
+typedef struct ProfileParts
+{
+	Span sample_type;
+	Span period_type;
+	int64_t time_ns;
+	int64_t period;
+	bool has_payload;
+	int64_t time_us; /* of rows that have none of their own */
+	char type[PFS_PROFILE_TYPE_MAX];
+} ProfileParts;
+
+typedef struct SampleParts
+{
+	uint64_t stack;
+	PfsWireField attributes;
+	size_t value_count;
+	size_t time_count;
+	uint64_t sum; /* of values, as two's complement */
+	bool overflows;
+} SampleParts;
+
+/* --- attributes --- */
+
+static OtlpFault
+put_label(Decoding *decoding, LabelSet *set, const OtlpAttribute *attribute)
+{
+	decoding->result->skipped_attributes += attribute->is_unfit;
+	if (attribute->is_kept &&
+		!label_set_put(set, &decoding->arena, attribute->name, attribute->value))
+		decoding->result->skipped_attributes++;
+	return dictionary_work(&decoding->dictionary, set->bytes / 4);
+}
+
+/* Attributes of a resource or a scope, beside those that the set has. */
+static OtlpFault
+put_attributes(Decoding *decoding, Span span, unsigned number, LabelSet *set)
+{
+	Message message = message_of(span);
+	OtlpFault fault = FAULT_NONE;
+
+	while (fault == FAULT_NONE && message_next(&message))
+	{
+		OtlpAttribute attribute;
+
+		if (!field_is_message(&message.field, number))
+			continue;
+		fault = dictionary_key_value(&decoding->dictionary, field_span(&message.field), &attribute,
+									 &decoding->error);
+		if (fault == FAULT_NONE)
+			fault = put_label(decoding, set, &attribute);
+	}
+	return fault;
+}
+
+static OtlpFault
+put_indexed(Decoding *decoding, uint64_t index, LabelSet *set)
+{
+	const OtlpAttribute *attribute;
+	OtlpFault fault =
+		dictionary_attribute(&decoding->dictionary, index, &attribute, &decoding->error);
+
+	return fault == FAULT_NONE ? put_label(decoding, set, attribute) : fault;
+}
+
+/* Attributes of the table, named by a list of indexes. */
+static OtlpFault
+put_all_indexed(Decoding *decoding, const PfsWireField *indexes, LabelSet *set)
+{
+	size_t at = 0;
+	uint64_t index;
+	OtlpFault fault = FAULT_NONE;
+	const char *error = NULL;
+
+	if (indexes->wire_type == PFS_WIRE_VARINT)
+		return put_indexed(decoding, indexes->value, set);
+	while (fault == FAULT_NONE && packed_next(indexes, false, &at, &index, &error))
+		fault = put_indexed(decoding, index, set);
+	if (fault != FAULT_NONE || error == NULL)
+		return fault;
+	decoding->error = error;
+	return FAULT_PROFILE;
+}
+
+/* --- series --- */
+
+static OtlpFault
+value_type_part(Decoding *decoding, Span value_type, unsigned number, PfsText *text)
+{
+	Message message = message_of(value_type);
+	OtlpFault fault = FAULT_NONE;
+
+	*text = (PfsText){ "", 0 };
+	while (fault == FAULT_NONE && message_next(&message))
+		if (field_is_number(&message.field, number))
+			fault = dictionary_string(&decoding->dictionary, message.field.value, text,
+									  &decoding->error);
+	return fault;
+}
+
+/* Of what there is at a time, in Go's words; all else adds up, as the protocol says. */
+static bool
+is_instant(PfsText sample_type)
+{
+	return pfs_text_equals(sample_type, "goroutine") ||
+		   (sample_type.length >= 6 && memcmp(sample_type.data, "inuse_", 6) == 0);
+}
+
+/* The name is by what was measured, as that of pprof files, else the sample type's. */
+static OtlpFault
+name_type(Decoding *decoding, ProfileParts *parts)
+{
+	PfsProfile like = { .period = parts->period };
+	PfsTypeParts type = { .name = { NULL, 0 } };
+	const char *known;
+	OtlpFault fault =
+		value_type_part(decoding, parts->sample_type, VALUE_TYPE_TYPE, &type.sample_type);
+
+	if (fault == FAULT_NONE)
+		fault = value_type_part(decoding, parts->sample_type, VALUE_TYPE_UNIT, &type.sample_unit);
+	if (fault == FAULT_NONE)
+		fault = value_type_part(decoding, parts->period_type, VALUE_TYPE_TYPE, &type.period_type);
+	if (fault == FAULT_NONE)
+		fault = value_type_part(decoding, parts->period_type, VALUE_TYPE_UNIT, &type.period_unit);
+	if (fault != FAULT_NONE)
+		return fault;
+	like.period_type = (PfsValueType){ type.period_type, type.period_unit };
+	known = pfs_pprof_default_name(&like);
+	type.name = known != NULL ? (PfsText){ known, (uint32_t) strlen(known) } : type.sample_type;
+	type.delta = !is_instant(type.sample_type);
+	pfs_profile_type_name(&type, parts->type);
+	return FAULT_NONE;
+}
+
+static OtlpFault
+add_series(Decoding *decoding, const ProfileParts *parts, const LabelSet *labels, uint32_t *index)
+{
+	const BatchSeries series = { .profile_type = parts->type,
+								 .label_count = labels->count,
+								 .labels = labels->labels,
+								 .period = parts->period };
+	OtlpFault fault = dictionary_work(&decoding->dictionary, 256 + 2 * labels->bytes);
+	int err;
+
+	if (fault != FAULT_NONE)
+		return fault;
+	err = batch_add_series(decoding->batch, &series, index);
+	if (err == 0)
+		return FAULT_NONE;
+	decoding->error = "labels cannot be stored";
+	return err == -ENOMEM ? FAULT_ROOM : FAULT_PROFILE;
+}
+
+/* Labels that the receiver gives; an empty value takes a name that nobody else may use. */
+static void
+fix_labels(Decoding *decoding, LabelSet *set)
+{
+	*set = (LabelSet){ 0 };
+	for (size_t i = 0; i < decoding->request->fixed_count; i++)
+		label_set_put(set, &decoding->arena, decoding->request->fixed[i].name,
+					  decoding->request->fixed[i].value);
+	set->fixed_count = set->count;
+}
+
+/* Without those that have no value. */
+static void
+copy_labels(LabelSet *to, const LabelSet *from)
+{
+	to->count = 0;
+	to->bytes = from->bytes;
+	for (uint32_t i = 0; i < from->count; i++)
+		if (from->labels[i].value[0] != '\0')
+			to->labels[to->count++] = from->labels[i];
+}
+
+static OtlpFault
+series_of(Decoding *decoding, const ProfileParts *parts, const PfsWireField *attributes,
+		  uint32_t *series)
+{
+	LabelSet labels;
+	OtlpFault fault = FAULT_NONE;
+
+	decoding->of_sample = decoding->of_profile;
+	if (attributes->number != 0)
+		fault = put_all_indexed(decoding, attributes, &decoding->of_sample);
+	if (fault != FAULT_NONE)
+		return fault;
+	copy_labels(&labels, &decoding->of_sample);
+	return add_series(decoding, parts, &labels, series);
+}
+
+/* The same, remembered by the bytes of the list. */
+static OtlpFault
+known_series_of(Decoding *decoding, const ProfileParts *parts, const PfsWireField *attributes,
+				uint32_t *series)
+{
+	const Span span = field_span(attributes);
+	uint64_t hash = hash_bytes(decoding->seed, span.bytes, span.length);
+	SeriesMemo *memo = &decoding->memo[hash & (SERIES_MEMO - 1)];
+	OtlpFault fault;
+
+	if (memo->profile == decoding->profile_number && memo->attributes.length == span.length &&
+		(span.length == 0 || memcmp(memo->attributes.bytes, span.bytes, span.length) == 0))
+	{
+		*series = memo->series;
+		return FAULT_NONE;
+	}
+	fault = series_of(decoding, parts, attributes, series);
+	if (fault == FAULT_NONE)
+		*memo = (SeriesMemo){ span, decoding->profile_number, *series };
+	return fault;
+}
+
+/* --- samples --- */
+
+static OtlpFault
+add_row(Decoding *decoding, int64_t time_us, uint32_t series, uint32_t stack, int64_t value)
+{
+	if (time_us < decoding->request->first_us || time_us > decoding->request->last_us)
+	{
+		decoding->error = "the time of a sample is too far from now";
+		return FAULT_PROFILE;
+	}
+	if (grow_array(&decoding->rows, &decoding->row_capacity, decoding->row_count,
+				   sizeof(decoding->rows[0])) != 0)
+		return FAULT_ROOM;
+	decoding->rows[decoding->row_count++] = (BatchSample){ time_us, series, stack, value };
+	return FAULT_NONE;
+}
+
+static void
+add_value(SampleParts *parts, uint64_t value)
+{
+	int64_t sum;
+
+	parts->overflows |= __builtin_add_overflow((int64_t) parts->sum, (int64_t) value, &sum);
+	parts->sum = (uint64_t) sum;
+	parts->value_count++;
+}
+
+static OtlpFault
+take_sample_field(Decoding *decoding, const PfsWireField *field, SampleParts *parts)
+{
+	const Layout *layout = decoding->layout;
+	const char *error = NULL;
+	size_t at = 0;
+	uint64_t value;
+
+	if (field_is_number(field, SAMPLE_STACK))
+		parts->stack = field->value;
+	else if (field->number == layout->sample_attributes &&
+			 (field->wire_type == PFS_WIRE_BYTES || field->wire_type == PFS_WIRE_VARINT))
+		parts->attributes = *field;
+	else if (field_is_number(field, layout->sample_values))
+		add_value(parts, field->value);
+	else if (field_is_message(field, layout->sample_values))
+		while (packed_next(field, false, &at, &value, &error))
+			add_value(parts, value);
+	else if (field_is_message(field, SAMPLE_TIMES))
+	{
+		parts->time_count += packed_count(field, true);
+		if (field->length % sizeof(uint64_t) != 0)
+			error = "a list of times ends within one";
+	}
+	else if (field->number == SAMPLE_TIMES && field->wire_type == PFS_WIRE_64_BITS)
+		parts->time_count++;
+	if (error == NULL)
+		return FAULT_NONE;
+	decoding->error = error;
+	return FAULT_PROFILE;
+}
+
+/* Values and times of a sample side by side: a list each, in one piece. */
+static OtlpFault
+add_timed_rows(Decoding *decoding, Span span, const SampleParts *parts, uint32_t series,
+			   uint32_t stack)
+{
+	Message message = message_of(span);
+	PfsWireField values = { 0 };
+	PfsWireField times = { 0 };
+	const char *error = NULL;
+	size_t value_at = 0;
+	size_t time_at = 0;
+	uint64_t value = 1;
+	uint64_t time_ns;
+	OtlpFault fault = FAULT_NONE;
+
+	while (message_next(&message))
+	{
+		if (field_is_message(&message.field, decoding->layout->sample_values))
+			values = message.field;
+		else if (field_is_message(&message.field, SAMPLE_TIMES))
+			times = message.field;
+	}
+	if (packed_count(&times, true) != parts->time_count)
+		error = "times of a sample are not in one list";
+	while (fault == FAULT_NONE && error == NULL &&
+		   packed_next(&times, true, &time_at, &time_ns, &error))
+	{
+		if (parts->value_count > 0 && !packed_next(&values, false, &value_at, &value, &error))
+			error = "values of a sample are not in one list";
+		else
+			fault =
+				add_row(decoding, (int64_t) (time_ns / NS_PER_US), series, stack, (int64_t) value);
+	}
+	if (error == NULL)
+		return fault;
+	decoding->error = error;
+	return FAULT_PROFILE;
+}
+
+static OtlpFault
+check_sample(Decoding *decoding, const SampleParts *parts)
+{
+	if (parts->overflows)
+		decoding->error = "values of a sample do not fit 64 bits together";
+	else if (parts->value_count == 0 && parts->time_count == 0)
+		decoding->error = "a sample has neither values nor times";
+	else if (parts->time_count == 0 && parts->value_count > 1)
+		decoding->error = "a sample has several values, but no times";
+	else if (parts->time_count > 0 && parts->value_count > 0 &&
+			 parts->value_count != parts->time_count)
+		decoding->error = "a sample has not as many values as times";
+	else
+		return FAULT_NONE;
+	return FAULT_PROFILE;
+}
+
+static OtlpFault
+add_sample(Decoding *decoding, const ProfileParts *profile, Span span)
+{
+	Message message = message_of(span);
+	SampleParts parts = { 0 };
+	OtlpFault fault = FAULT_NONE;
+	uint32_t series;
+	uint32_t stack;
+	int64_t value;
+
+	while (fault == FAULT_NONE && message_next(&message))
+		fault = take_sample_field(decoding, &message.field, &parts);
+	if (fault == FAULT_NONE)
+		fault = check_sample(decoding, &parts);
+	if (fault == FAULT_NONE)
+		fault = known_series_of(decoding, profile, &parts.attributes, &series);
+	if (fault == FAULT_NONE)
+		fault = dictionary_stack(&decoding->dictionary, parts.stack, decoding->partition, &stack,
+								 &decoding->error);
+	if (fault != FAULT_NONE)
+		return fault;
+	decoding->result->samples += MAX(parts.time_count, 1);
+	if (decoding->request->keep_times && parts.time_count > 0)
+		return add_timed_rows(decoding, span, &parts, series, stack);
+	value = parts.value_count > 0 ? (int64_t) parts.sum : (int64_t) parts.time_count;
+	return value == 0 ? FAULT_NONE : add_row(decoding, profile->time_us, series, stack, value);
+}
+
+/* --- profiles --- */
+
+/* The oldest time of the samples, for a profile that has none itself; INT64_MAX: none either. */
+static void
+oldest_time(Span sample, uint64_t *oldest_ns)
+{
+	Message message = message_of(sample);
+
+	while (message_next(&message))
+	{
+		const char *error = NULL;
+		size_t at = 0;
+		uint64_t time_ns;
+
+		if (field_is_message(&message.field, SAMPLE_TIMES))
+			while (packed_next(&message.field, true, &at, &time_ns, &error))
+				*oldest_ns = MIN(*oldest_ns, time_ns);
+	}
+}
+
+static void
+choose_time(Decoding *decoding, Span profile, ProfileParts *parts)
+{
+	Message message = message_of(profile);
+	uint64_t oldest_ns = INT64_MAX;
+
+	parts->time_us = parts->time_ns / NS_PER_US;
+	if (parts->time_ns != 0)
+		return;
+	while (message_next(&message))
+		if (field_is_message(&message.field, PROFILE_SAMPLES))
+			oldest_time(field_span(&message.field), &oldest_ns);
+	parts->time_us = (int64_t) (oldest_ns / NS_PER_US);
+	if (oldest_ns != INT64_MAX)
+		return;
+	parts->time_us = decoding->request->now_us;
+	decoding->result->has_times = false;
+}
+
+static OtlpFault
+read_profile_parts(Decoding *decoding, Span profile, ProfileParts *parts)
+{
+	const Layout *layout = decoding->layout;
+	Message message = message_of(profile);
+	OtlpFault fault = FAULT_NONE;
+
+	decoding->of_profile = decoding->of_scope;
+	while (fault == FAULT_NONE && message_next(&message))
+	{
+		const PfsWireField *field = &message.field;
+
+		if (field_is_message(field, PROFILE_SAMPLE_TYPE))
+			parts->sample_type = field_span(field);
+		else if (field->number == PROFILE_TIME && field->wire_type == PFS_WIRE_64_BITS)
+			parts->time_ns = (int64_t) little_endian_64(field->bytes);
+		else if (field_is_message(field, PROFILE_PERIOD_TYPE))
+			parts->period_type = field_span(field);
+		else if (field_is_number(field, PROFILE_PERIOD))
+			parts->period = (int64_t) field->value;
+		else if (field_is_message(field, layout->profile_payload))
+			parts->has_payload = true;
+		else if (field->number == layout->profile_attributes &&
+				 (field->wire_type == PFS_WIRE_BYTES || field->wire_type == PFS_WIRE_VARINT))
+			fault = put_all_indexed(decoding, field, &decoding->of_profile);
+	}
+	if (fault != FAULT_NONE || message.error == NULL)
+		return fault;
+	decoding->error = message.error;
+	return FAULT_PROFILE;
+}
+
+/* A time of the series all the same: an empty scrape. */
+static OtlpFault
+add_empty_row(Decoding *decoding, const ProfileParts *parts)
+{
+	const PfsWireField no_attributes = { 0 };
+	uint32_t series;
+	uint32_t stack;
+	OtlpFault fault = series_of(decoding, parts, &no_attributes, &series);
+
+	if (fault == FAULT_NONE)
+		fault = dictionary_stack(&decoding->dictionary, 0, decoding->partition, &stack,
+								 &decoding->error);
+	return fault == FAULT_NONE ? add_row(decoding, parts->time_us, series, stack, 0) : fault;
+}
+
+static OtlpFault
+read_rows(Decoding *decoding, Span profile)
+{
+	ProfileParts parts = { .period = 0 };
+	Message message = message_of(profile);
+	OtlpFault fault;
+
+	decoding->profile_number++;
+	decoding->row_count = 0;
+	fault = read_profile_parts(decoding, profile, &parts);
+	if (fault == FAULT_NONE)
+		fault = name_type(decoding, &parts);
+	if (fault != FAULT_NONE)
+		return fault;
+	choose_time(decoding, profile, &parts);
+	while (fault == FAULT_NONE && message_next(&message))
+		if (field_is_message(&message.field, PROFILE_SAMPLES))
+			fault = add_sample(decoding, &parts, field_span(&message.field));
+	if (fault == FAULT_NONE && decoding->row_count == 0)
+		fault = add_empty_row(decoding, &parts);
+	decoding->result->original_payloads += fault == FAULT_NONE && parts.has_payload;
+	return fault;
+}
+
+/* A sum beyond 64 bits leaves rows behind, so it is the whole request's fault. */
+static OtlpFault
+store_rows(Decoding *decoding)
+{
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < decoding->row_count; i++)
+		err = batch_add_sample(decoding->batch, &decoding->rows[i]);
+	if (err == -EOVERFLOW)
+	{
+		decoding->error = "values of equal samples do not fit 64 bits together";
+		return FAULT_WORK;
+	}
+	return err == 0 ? FAULT_NONE : FAULT_ROOM;
+}
+
+/* A profile at fault is counted, and the others go on. */
+static OtlpFault
+add_profile(Decoding *decoding, Span profile)
+{
+	OtlpResult *result = decoding->result;
+	const OtlpResult before = *result;
+	OtlpFault fault = read_rows(decoding, profile);
+
+	if (fault == FAULT_NONE)
+	{
+		result->profiles++;
+		return store_rows(decoding);
+	}
+	if (fault != FAULT_PROFILE)
+		return fault;
+	*result = before;
+	result->rejected_profiles++;
+	if (result->message == NULL)
+		result->message = decoding->error;
+	return FAULT_NONE;
+}
+
+/* --- resources and scopes --- */
+
+static OtlpFault
+read_scope(Decoding *decoding, Span span)
+{
+	Message message = message_of(span);
+	OtlpFault fault = FAULT_NONE;
+
+	decoding->of_scope = decoding->of_resource;
+	while (fault == FAULT_NONE && message_next(&message))
+		if (field_is_message(&message.field, SCOPE_PROFILES_SCOPE))
+			fault = put_attributes(decoding, field_span(&message.field), SCOPE_ATTRIBUTES,
+								   &decoding->of_scope);
+	message = message_of(span);
+	while (fault == FAULT_NONE && message_next(&message))
+		if (field_is_message(&message.field, SCOPE_PROFILES_PROFILES))
+			fault = add_profile(decoding, field_span(&message.field));
+	return fault;
+}
+
+/* Build ID of the program, else the service, else the program's name. */
+static OtlpFault
+choose_partition(Decoding *decoding)
+{
+	static const PfsText other = { "otlp", 4 };
+	const char *program = label_set_find(&decoding->of_resource, EXECUTABLE_NAME);
+	const char *service = label_set_find(&decoding->of_resource, SERVICE_LABEL);
+	PfsText partition;
+	OtlpFault fault =
+		dictionary_build_id(&decoding->dictionary, program, &partition, &decoding->error);
+
+	if (fault == FAULT_PROFILE) /* each profile that needs the mapping says so */
+		partition.length = 0;
+	else if (fault != FAULT_NONE)
+		return fault;
+	if (partition.length == 0)
+		partition.data = service[0] != '\0' ? service : program[0] != '\0' ? program : other.data;
+	if (partition.length == 0)
+		partition.length = (uint32_t) strlen(partition.data);
+	fault = dictionary_own(&decoding->dictionary, partition, &decoding->partition);
+	if (fault == FAULT_NONE && strlen(decoding->partition) > PARTITION_MAX)
+		fault = dictionary_own(&decoding->dictionary, other, &decoding->partition);
+	return fault;
+}
+
+static OtlpFault
+read_resource(Decoding *decoding, Span span)
+{
+	Message message = message_of(span);
+	OtlpFault fault = FAULT_NONE;
+
+	fix_labels(decoding, &decoding->of_resource);
+	while (fault == FAULT_NONE && message_next(&message))
+		if (field_is_message(&message.field, RESOURCE_PROFILES_RESOURCE))
+			fault = put_attributes(decoding, field_span(&message.field), RESOURCE_ATTRIBUTES,
+								   &decoding->of_resource);
+	if (fault == FAULT_NONE)
+		fault = choose_partition(decoding);
+	message = message_of(span);
+	while (fault == FAULT_NONE && message_next(&message))
+		if (field_is_message(&message.field, RESOURCE_PROFILES_SCOPES))
+			fault = read_scope(decoding, field_span(&message.field));
+	return fault;
+}
+
+static OtlpFault
+read_request(Decoding *decoding)
+{
+	const Span body = decoding->request->body;
+	Message message = message_of(body);
+	OtlpFault fault = dictionary_open(&decoding->dictionary, body, &decoding->error);
+
+	while (fault == FAULT_NONE && message_next(&message))
+		if (field_is_message(&message.field, REQUEST_RESOURCE_PROFILES))
+			fault = read_resource(decoding, field_span(&message.field));
+	return fault;
+}
+
+static OtlpEnd
+end_of(Decoding *decoding, OtlpFault fault)
+{
+	OtlpResult *result = decoding->result;
+
+	if (fault == FAULT_NONE)
+		return OTLP_OK;
+	result->message = decoding->error;
+	if (fault == FAULT_ROOM)
+		result->message = "the request is larger than what is held in memory at once";
+	else if (fault == FAULT_WORK && result->message == NULL)
+		result->message = "the request refers to large items too often";
+	return fault == FAULT_ROOM ? OTLP_TOO_LARGE : OTLP_INVALID;
+}
+
+OtlpEnd
+otlp_decode(const OtlpRequest *request, Batch *batch, OtlpResult *result)
+{
+	Decoding *decoding;
+	Dialect dialect;
+	const char *error;
+	OtlpEnd end;
+
+	*result = (OtlpResult){ .has_times = true };
+	if (!dialect_of_request(request->body, &dialect, &error))
+	{
+		result->message = error;
+		return OTLP_INVALID;
+	}
+	decoding = calloc(1, sizeof(Decoding));
+	if (decoding == NULL)
+		return OTLP_NO_MEMORY;
+	decoding->request = request;
+	decoding->result = result;
+	decoding->batch = batch;
+	decoding->layout = dialect_layout(dialect);
+	decoding->seed = hash_seed();
+	decoding->budget.limit_bytes = OTLP_MEMORY_BYTES;
+	arena_init(&decoding->arena, &decoding->budget);
+	decoding->dictionary =
+		(OtlpDictionary){ .batch = batch,
+						  .arena = &decoding->arena,
+						  .rule = request->rule,
+						  .work_left = WORK_FREE + WORK_PER_BYTE * (int64_t) request->body.length };
+	result->version = decoding->layout->name;
+	end = end_of(decoding, read_request(decoding));
+	arena_fini(&decoding->arena);
+	free(decoding->rows);
+	free(decoding);
+	return end;
+}

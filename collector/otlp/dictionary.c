@@ -1,0 +1,865 @@
+/*
+ * dictionary.c
+ *		Tables of spans at first; an item is read when something refers to it.
+ */
+#include "otlp/dictionary.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/param.h>
+
+#include "otlp/fields.h"
+
+#define FRAME_TYPE_KEY	  "profile.frame.type"
+#define BUILD_ID_KEY	  "process.executable.build_id.gnu"
+#define BUILD_ID_GO_KEY	  "process.executable.build_id.go"
+#define BUILD_ID_HASH_KEY "process.executable.build_id.htlhash"
+#define NUMBER_TEXT_MAX	  32
+#define VALUE_DEPTH_MAX	  2 /* lists within lists become no labels */
+
+/* --- opening --- */
+
+typedef struct TableCounts
+{
+	size_t strings;
+	size_t functions;
+	size_t locations;
+	size_t mappings;
+	size_t stacks;
+	size_t attributes;
+} TableCounts;
+
+static void
+add_item(OtlpDictionary *dictionary, const PfsWireField *field, TableCounts *at, bool is_counting)
+{
+	Span span = field_span(field);
+
+	if (field->wire_type != PFS_WIRE_BYTES)
+		return;
+	switch (field->number)
+	{
+		case DICTIONARY_STRINGS:
+			if (!is_counting)
+				dictionary->strings[at->strings] =
+					(PfsText){ (const char *) span.bytes, (uint32_t) span.length };
+			at->strings++;
+			break;
+		case DICTIONARY_FUNCTIONS:
+			if (!is_counting)
+				dictionary->functions[at->functions] = (OtlpItem){ span, NOT_ADDED };
+			at->functions++;
+			break;
+		case DICTIONARY_LOCATIONS:
+			if (!is_counting)
+				dictionary->locations[at->locations] = (OtlpItem){ span, NOT_ADDED };
+			at->locations++;
+			break;
+		case DICTIONARY_MAPPINGS:
+			if (!is_counting)
+				dictionary->mappings[at->mappings] =
+					(OtlpMapping){ .span = span, .added = NOT_ADDED };
+			at->mappings++;
+			break;
+		case DICTIONARY_STACKS:
+			if (!is_counting)
+				dictionary->stacks[at->stacks] = (OtlpStack){ .span = span };
+			at->stacks++;
+			break;
+		case DICTIONARY_ATTRIBUTES:
+			if (!is_counting)
+				dictionary->attributes[at->attributes] = (OtlpAttribute){ .span = span };
+			at->attributes++;
+			break;
+		default:
+			break;
+	}
+}
+
+/* All items of all dictionaries: a protobuf message may come in pieces. */
+static const char *
+walk_items(OtlpDictionary *dictionary, Span request, TableCounts *counts, bool is_counting)
+{
+	Message message = message_of(request);
+
+	while (message_next(&message))
+	{
+		Message items;
+
+		if (!field_is_message(&message.field, REQUEST_DICTIONARY))
+			continue;
+		items = message_of(field_span(&message.field));
+		while (message_next(&items))
+			add_item(dictionary, &items.field, counts, is_counting);
+		if (items.error != NULL)
+			return items.error;
+	}
+	return message.error;
+}
+
+static void *
+table(OtlpDictionary *dictionary, size_t count, size_t item_bytes)
+{
+	size_t bytes;
+
+	if (count >= NOT_ADDED || __builtin_mul_overflow(count + 1, item_bytes, &bytes))
+		return NULL;
+	return arena_alloc(dictionary->arena, bytes);
+}
+
+static bool
+make_tables(OtlpDictionary *dictionary, const TableCounts *counts)
+{
+	dictionary->strings = table(dictionary, counts->strings, sizeof(PfsText));
+	dictionary->texts = table(dictionary, counts->strings, sizeof(char *));
+	dictionary->functions = table(dictionary, counts->functions, sizeof(OtlpItem));
+	dictionary->locations = table(dictionary, counts->locations, sizeof(OtlpItem));
+	dictionary->mappings = table(dictionary, counts->mappings, sizeof(OtlpMapping));
+	dictionary->stacks = table(dictionary, counts->stacks, sizeof(OtlpStack));
+	dictionary->attributes = table(dictionary, counts->attributes, sizeof(OtlpAttribute));
+	dictionary->frames = table(dictionary, OTLP_DEPTH_MAX, sizeof(uint32_t));
+	dictionary->lines = table(dictionary, OTLP_LINES_MAX, sizeof(BatchLine));
+	if (dictionary->strings == NULL || dictionary->texts == NULL || dictionary->functions == NULL ||
+		dictionary->locations == NULL || dictionary->mappings == NULL ||
+		dictionary->stacks == NULL || dictionary->attributes == NULL ||
+		dictionary->frames == NULL || dictionary->lines == NULL)
+		return false;
+	memset(dictionary->texts, 0, (counts->strings + 1) * sizeof(char *));
+	dictionary->string_count = (uint32_t) counts->strings;
+	dictionary->function_count = (uint32_t) counts->functions;
+	dictionary->location_count = (uint32_t) counts->locations;
+	dictionary->mapping_count = (uint32_t) counts->mappings;
+	dictionary->stack_count = (uint32_t) counts->stacks;
+	dictionary->attribute_count = (uint32_t) counts->attributes;
+	return true;
+}
+
+OtlpFault
+dictionary_open(OtlpDictionary *dictionary, Span request, const char **error)
+{
+	TableCounts counts = { 0 };
+	TableCounts at = { 0 };
+
+	*error = walk_items(dictionary, request, &counts, true);
+	if (*error != NULL)
+		return FAULT_PROFILE;
+	if (!make_tables(dictionary, &counts))
+		return FAULT_ROOM;
+	*error = walk_items(dictionary, request, &at, false);
+	return *error == NULL ? FAULT_NONE : FAULT_PROFILE;
+}
+
+OtlpFault
+dictionary_work(OtlpDictionary *dictionary, size_t steps)
+{
+	if (dictionary->work_left < (int64_t) steps)
+		return FAULT_WORK;
+	dictionary->work_left -= (int64_t) steps;
+	return FAULT_NONE;
+}
+
+/* --- texts --- */
+
+OtlpFault
+dictionary_string(const OtlpDictionary *dictionary, uint64_t index, PfsText *text,
+				  const char **error)
+{
+	*text = (PfsText){ "", 0 };
+	if (index >= dictionary->string_count && index != 0)
+	{
+		*error = "an index is beyond the string table";
+		return FAULT_PROFILE;
+	}
+	if (index < dictionary->string_count)
+		*text = dictionary->strings[index];
+	return FAULT_NONE;
+}
+
+/* Zero bytes become U+FFFD, as all that is no text. */
+static OtlpFault
+own_with_zeros(OtlpDictionary *dictionary, PfsText text, const char **own)
+{
+	static const char replacement[3] = PFS_REPLACEMENT;
+	char *copy = arena_alloc(dictionary->arena, (size_t) text.length * sizeof(replacement));
+	size_t length = 0;
+
+	if (copy == NULL)
+		return FAULT_ROOM;
+	for (uint32_t i = 0; i < text.length; i++)
+	{
+		if (text.data[i] != '\0')
+			copy[length++] = text.data[i];
+		else
+		{
+			memcpy(copy + length, replacement, sizeof(replacement));
+			length += sizeof(replacement);
+		}
+	}
+	*own = batch_text(dictionary->batch, copy, length);
+	return *own != NULL ? FAULT_NONE : FAULT_ROOM;
+}
+
+OtlpFault
+dictionary_own(OtlpDictionary *dictionary, PfsText text, const char **own)
+{
+	if (text.length > 0 && memchr(text.data, '\0', text.length) != NULL)
+		return own_with_zeros(dictionary, text, own);
+	*own = batch_text(dictionary->batch, text.length > 0 ? text.data : "", text.length);
+	return *own != NULL ? FAULT_NONE : FAULT_ROOM;
+}
+
+/* The batch's copy of the text of an index, made once. */
+static OtlpFault
+own_string(OtlpDictionary *dictionary, uint64_t index, const char **own, const char **error)
+{
+	PfsText text;
+	OtlpFault fault = dictionary_string(dictionary, index, &text, error);
+
+	if (fault == FAULT_NONE && dictionary->texts[index] == NULL)
+		fault = dictionary_own(dictionary, text, &dictionary->texts[index]);
+	*own = fault == FAULT_NONE ? dictionary->texts[index] : "";
+	return fault;
+}
+
+/* --- attributes --- */
+
+/* A value as text; "" for none, and for what is no scalar. */
+typedef struct ValueText
+{
+	PfsText text;
+	char number[NUMBER_TEXT_MAX];
+} ValueText;
+
+static OtlpFault
+scalar_text(const OtlpDictionary *dictionary, const PfsWireField *field, ValueText *value,
+			const char **error)
+{
+	int length = 0;
+	double real;
+
+	value->text = (PfsText){ "", 0 };
+	switch (field->number)
+	{
+		case ANY_STRING:
+			if (field->wire_type == PFS_WIRE_BYTES)
+				value->text = (PfsText){ (const char *) field->bytes, (uint32_t) field->length };
+			return FAULT_NONE;
+		case ANY_STRING_INDEX:
+			return field->wire_type == PFS_WIRE_VARINT
+					   ? dictionary_string(dictionary, field->value, &value->text, error)
+					   : FAULT_NONE;
+		case ANY_BOOL:
+			if (field->wire_type == PFS_WIRE_VARINT)
+				length = snprintf(value->number, sizeof(value->number), "%s",
+								  field->value != 0 ? "true" : "false");
+			break;
+		case ANY_INT:
+			if (field->wire_type == PFS_WIRE_VARINT)
+				length = snprintf(value->number, sizeof(value->number), "%lld",
+								  (long long) field->value);
+			break;
+		case ANY_DOUBLE:
+			if (field->wire_type == PFS_WIRE_64_BITS)
+			{
+				uint64_t bits = little_endian_64(field->bytes);
+
+				memcpy(&real, &bits, sizeof(real));
+				length = snprintf(value->number, sizeof(value->number), "%.15g", real);
+			}
+			break;
+		default:
+			break;
+	}
+	value->text = (PfsText){ value->number, (uint32_t) length };
+	return FAULT_NONE;
+}
+
+/* A growing value of a label, cut at its limit between characters. */
+typedef struct LabelText
+{
+	char bytes[LABEL_VALUE_MAX];
+	size_t length;
+	bool is_cut;
+} LabelText;
+
+static void
+put_text(LabelText *to, PfsText text)
+{
+	size_t room = sizeof(to->bytes) - to->length;
+	size_t length = text.length;
+
+	if (length > room)
+	{
+		length = room;
+		while (length > 0 && ((uint8_t) text.data[length] & 0xC0) == 0x80)
+			length--;
+		to->is_cut = true;
+	}
+	memcpy(to->bytes + to->length, text.data, length);
+	to->length += length;
+}
+
+static OtlpFault put_value(OtlpDictionary *dictionary, Span any, int depth, LabelText *to,
+						   const char **error);
+
+static OtlpFault
+put_list(OtlpDictionary *dictionary, Span list, int depth, LabelText *to, const char **error)
+{
+	Message message = message_of(list);
+	OtlpFault fault = FAULT_NONE;
+
+	while (fault == FAULT_NONE && !to->is_cut && message_next(&message))
+	{
+		if (!field_is_message(&message.field, ARRAY_VALUES))
+			continue;
+		if (to->length > 0)
+			put_text(to, (PfsText){ ",", 1 });
+		fault = put_value(dictionary, field_span(&message.field), depth + 1, to, error);
+	}
+	return fault;
+}
+
+static OtlpFault
+put_value(OtlpDictionary *dictionary, Span any, int depth, LabelText *to, const char **error)
+{
+	Message message = message_of(any);
+	OtlpFault fault = FAULT_NONE;
+	ValueText value;
+
+	while (fault == FAULT_NONE && message_next(&message))
+	{
+		if (field_is_message(&message.field, ANY_ARRAY) && depth + 1 < VALUE_DEPTH_MAX)
+			fault = put_list(dictionary, field_span(&message.field), depth, to, error);
+		else
+		{
+			fault = scalar_text(dictionary, &message.field, &value, error);
+			if (fault == FAULT_NONE)
+				put_text(to, value.text);
+		}
+	}
+	if (message.error == NULL)
+		return fault;
+	*error = message.error;
+	return FAULT_PROFILE;
+}
+
+/* Key and value become a label where the rule says so. */
+static OtlpFault
+read_label(OtlpDictionary *dictionary, Span value, OtlpAttribute *attribute, const char **error)
+{
+	LabelText text = { .length = 0 };
+	OtlpFault fault;
+
+	attribute->is_kept = false;
+	attribute->is_unfit = false;
+	if (!label_rule_keeps(dictionary->rule, attribute->key))
+		return FAULT_NONE;
+	fault = dictionary_work(dictionary, 4 * attribute->key.length + LABEL_VALUE_MAX / 4);
+	if (fault == FAULT_NONE)
+		fault = put_value(dictionary, value, 0, &text, error);
+	if (fault != FAULT_NONE)
+		return fault;
+	attribute->is_unfit = text.length == 0 || text.is_cut;
+	if (text.length == 0)
+		return FAULT_NONE;
+	attribute->name = label_name(dictionary->arena, attribute->key);
+	if (attribute->name == NULL)
+		return FAULT_ROOM;
+	attribute->is_kept = true;
+	return dictionary_own(dictionary, (PfsText){ text.bytes, (uint32_t) text.length },
+						  &attribute->value);
+}
+
+OtlpFault
+dictionary_attribute(OtlpDictionary *dictionary, uint64_t index, const OtlpAttribute **attribute,
+					 const char **error)
+{
+	OtlpAttribute *item;
+	Span value = { NULL, 0 };
+	Message message;
+	OtlpFault fault;
+
+	if (index >= dictionary->attribute_count)
+	{
+		*error = "an index is beyond the attribute table";
+		return FAULT_PROFILE;
+	}
+	*attribute = item = &dictionary->attributes[index];
+	if (item->is_read)
+		return FAULT_NONE;
+	fault = dictionary_work(dictionary, item->span.length);
+	message = message_of(item->span);
+	while (fault == FAULT_NONE && message_next(&message))
+	{
+		if (field_is_number(&message.field, ATTRIBUTE_KEY))
+			fault = dictionary_string(dictionary, message.field.value, &item->key, error);
+		else if (field_is_message(&message.field, ATTRIBUTE_VALUE))
+			value = field_span(&message.field);
+	}
+	if (fault == FAULT_NONE)
+		fault = read_label(dictionary, value, item, error);
+	item->is_read = fault == FAULT_NONE;
+	return fault;
+}
+
+OtlpFault
+dictionary_key_value(OtlpDictionary *dictionary, Span span, OtlpAttribute *attribute,
+					 const char **error)
+{
+	Message message = message_of(span);
+	Span value = { NULL, 0 };
+	uint64_t key_index = 0;
+	OtlpFault fault = FAULT_NONE;
+
+	*attribute = (OtlpAttribute){ .key = { "", 0 } };
+	while (message_next(&message))
+	{
+		if (field_is_message(&message.field, KEY_VALUE_KEY))
+			attribute->key =
+				(PfsText){ (const char *) message.field.bytes, (uint32_t) message.field.length };
+		else if (field_is_number(&message.field, KEY_VALUE_KEY_INDEX))
+			key_index = message.field.value;
+		else if (field_is_message(&message.field, KEY_VALUE_VALUE))
+			value = field_span(&message.field);
+	}
+	if (message.error != NULL)
+	{
+		*error = message.error;
+		return FAULT_PROFILE;
+	}
+	if (attribute->key.length == 0)
+		fault = dictionary_string(dictionary, key_index, &attribute->key, error);
+	return fault == FAULT_NONE ? read_label(dictionary, value, attribute, error) : fault;
+}
+
+/* The text value of the table's attribute, where it has that key; is_there tells. */
+static OtlpFault
+text_of_key(OtlpDictionary *dictionary, uint64_t index, const char *key, PfsText *text,
+			bool *is_there, const char **error)
+{
+	Message message;
+	PfsText found = { "", 0 };
+	ValueText value = { .text = { "", 0 } };
+	OtlpFault fault = FAULT_NONE;
+
+	*is_there = false;
+	if (index >= dictionary->attribute_count)
+	{
+		*error = "an index is beyond the attribute table";
+		return FAULT_PROFILE;
+	}
+	message = message_of(dictionary->attributes[index].span);
+	while (fault == FAULT_NONE && message_next(&message))
+	{
+		if (field_is_number(&message.field, ATTRIBUTE_KEY))
+			fault = dictionary_string(dictionary, message.field.value, &found, error);
+		else if (field_is_message(&message.field, ATTRIBUTE_VALUE))
+		{
+			Message any = message_of(field_span(&message.field));
+
+			while (fault == FAULT_NONE && message_next(&any))
+				if (any.field.number == ANY_STRING || any.field.number == ANY_STRING_INDEX)
+					fault = scalar_text(dictionary, &any.field, &value, error);
+		}
+	}
+	if (fault == FAULT_NONE && pfs_text_equals(found, key))
+	{
+		*text = value.text;
+		*is_there = true;
+	}
+	return fault;
+}
+
+/* Looks through the attributes that a list of indexes names. */
+static OtlpFault
+find_text(OtlpDictionary *dictionary, const PfsWireField *indexes, const char *key, PfsText *text,
+		  const char **error)
+{
+	const PfsWireField one = *indexes;
+	size_t at = 0;
+	uint64_t index = one.value;
+	bool is_there;
+	OtlpFault fault = FAULT_NONE;
+
+	if (one.wire_type == PFS_WIRE_VARINT)
+		return text_of_key(dictionary, index, key, text, &is_there, error);
+	while (fault == FAULT_NONE && packed_next(&one, false, &at, &index, error))
+	{
+		fault = dictionary_work(dictionary, 16);
+		if (fault == FAULT_NONE)
+			fault = text_of_key(dictionary, index, key, text, &is_there, error);
+	}
+	return fault;
+}
+
+/* --- mappings --- */
+
+static bool
+is_index_list(const PfsWireField *field, unsigned number)
+{
+	return field->number == number &&
+		   (field->wire_type == PFS_WIRE_BYTES || field->wire_type == PFS_WIRE_VARINT);
+}
+
+static OtlpFault
+read_mapping(OtlpDictionary *dictionary, OtlpMapping *mapping, const char **error)
+{
+	static const char *const keys[] = { BUILD_ID_HASH_KEY, BUILD_ID_GO_KEY, BUILD_ID_KEY };
+	Message message = message_of(mapping->span);
+	OtlpFault fault = dictionary_work(dictionary, mapping->span.length);
+
+	while (fault == FAULT_NONE && message_next(&message))
+	{
+		const PfsWireField *field = &message.field;
+
+		if (field_is_number(field, MAPPING_START))
+			mapping->start = field->value;
+		else if (field_is_number(field, MAPPING_LIMIT))
+			mapping->limit = field->value;
+		else if (field_is_number(field, MAPPING_OFFSET))
+			mapping->offset = field->value;
+		else if (field_is_number(field, MAPPING_FILENAME))
+			fault = dictionary_string(dictionary, field->value, &mapping->file, error);
+		else if (is_index_list(field, MAPPING_ATTRIBUTES))
+			for (size_t i = 0; fault == FAULT_NONE && i < sizeof(keys) / sizeof(keys[0]); i++)
+				fault = find_text(dictionary, field, keys[i], &mapping->build_id, error);
+	}
+	mapping->is_read = fault == FAULT_NONE;
+	return fault;
+}
+
+static OtlpFault
+find_mapping(OtlpDictionary *dictionary, uint64_t index, OtlpMapping **mapping, const char **error)
+{
+	if (index >= dictionary->mapping_count)
+	{
+		*error = "an index is beyond the mapping table";
+		return FAULT_PROFILE;
+	}
+	*mapping = &dictionary->mappings[index];
+	return (*mapping)->is_read ? FAULT_NONE : read_mapping(dictionary, *mapping, error);
+}
+
+static OtlpFault
+outcome(int err, const char **error)
+{
+	if (err == 0)
+		return FAULT_NONE;
+	if (err == -ENOMEM)
+		return FAULT_ROOM;
+	*error = "an item has more than the database can hold";
+	return FAULT_PROFILE;
+}
+
+static OtlpFault
+add_mapping(OtlpDictionary *dictionary, OtlpMapping *mapping, const char **error)
+{
+	BatchMapping item;
+	OtlpFault fault;
+
+	if (mapping->added != NOT_ADDED)
+		return FAULT_NONE;
+	fault = dictionary_own(dictionary, mapping->build_id, &item.build_id);
+	if (fault == FAULT_NONE)
+		fault = dictionary_own(dictionary, mapping->file, &item.file);
+	return fault == FAULT_NONE
+			   ? outcome(batch_add_mapping(dictionary->batch, &item, &mapping->added), error)
+			   : fault;
+}
+
+/*
+ * Frames of no file stand in a mapping that is called after their type, as [jvm]; those of the
+ * kernel in the one that the agent has for them.
+ */
+static OtlpFault
+add_type_mapping(OtlpDictionary *dictionary, PfsText type, uint32_t *added, const char **error)
+{
+	char file[64];
+	BatchMapping item = { .build_id = "" };
+	OtlpFault fault;
+	int length = pfs_text_equals(type, "kernel") ? snprintf(file, sizeof(file), "[kernel.kallsyms]")
+												 : snprintf(file, sizeof(file), "[%.*s]",
+															(int) MIN(type.length, 60), type.data);
+
+	fault = dictionary_own(dictionary, (PfsText){ file, (uint32_t) length }, &item.file);
+	return fault == FAULT_NONE ? outcome(batch_add_mapping(dictionary->batch, &item, added), error)
+							   : fault;
+}
+
+/* --- locations --- */
+
+static int32_t
+clamp(int64_t number)
+{
+	return (int32_t) (number < 0 ? 0 : number > INT32_MAX ? INT32_MAX : number);
+}
+
+static OtlpFault
+add_function(OtlpDictionary *dictionary, uint64_t index, uint32_t *added, const char **error)
+{
+	OtlpItem *item;
+	BatchFunction function = { "", "", "", 0 };
+	Message message;
+	OtlpFault fault;
+
+	if (index >= dictionary->function_count)
+	{
+		*error = "an index is beyond the function table";
+		return FAULT_PROFILE;
+	}
+	item = &dictionary->functions[index];
+	*added = item->added;
+	if (item->added != NOT_ADDED)
+		return FAULT_NONE;
+	fault = dictionary_work(dictionary, item->span.length);
+	message = message_of(item->span);
+	while (fault == FAULT_NONE && message_next(&message))
+	{
+		const PfsWireField *field = &message.field;
+
+		if (field_is_number(field, FUNCTION_NAME))
+			fault = own_string(dictionary, field->value, &function.name, error);
+		else if (field_is_number(field, FUNCTION_SYSTEM_NAME))
+			fault = own_string(dictionary, field->value, &function.system_name, error);
+		else if (field_is_number(field, FUNCTION_FILENAME))
+			fault = own_string(dictionary, field->value, &function.filename, error);
+		else if (field_is_number(field, FUNCTION_START_LINE))
+			function.start_line = clamp((int64_t) field->value);
+	}
+	if (fault == FAULT_NONE)
+	{
+		if (function.system_name[0] == '\0')
+			function.system_name = function.name;
+		fault = outcome(batch_add_function(dictionary->batch, &function, &item->added), error);
+	}
+	*added = item->added;
+	return fault;
+}
+
+static OtlpFault
+read_line(OtlpDictionary *dictionary, Span span, BatchLine *line, const char **error)
+{
+	Message message = message_of(span);
+	uint64_t function = 0;
+
+	*line = (BatchLine){ 0 };
+	while (message_next(&message))
+	{
+		if (field_is_number(&message.field, LINE_FUNCTION))
+			function = message.field.value;
+		else if (field_is_number(&message.field, LINE_LINE))
+			line->line = clamp((int64_t) message.field.value);
+	}
+	return add_function(dictionary, function, &line->function, error);
+}
+
+typedef struct LocationParts
+{
+	uint64_t mapping;
+	uint64_t address;
+	uint32_t line_count;
+	PfsText type;
+} LocationParts;
+
+static OtlpFault
+read_location(OtlpDictionary *dictionary, Span span, LocationParts *parts, const char **error)
+{
+	Message message = message_of(span);
+	OtlpFault fault = FAULT_NONE;
+
+	while (fault == FAULT_NONE && message_next(&message))
+	{
+		const PfsWireField *field = &message.field;
+
+		if (field_is_number(field, LOCATION_MAPPING))
+			parts->mapping = field->value;
+		else if (field_is_number(field, LOCATION_ADDRESS))
+			parts->address = field->value;
+		else if (is_index_list(field, LOCATION_ATTRIBUTES))
+			fault = find_text(dictionary, field, FRAME_TYPE_KEY, &parts->type, error);
+		else if (field_is_message(field, LOCATION_LINES))
+		{
+			if (parts->line_count == OTLP_LINES_MAX)
+			{
+				*error = "a location has too many lines";
+				return FAULT_PROFILE;
+			}
+			fault = read_line(dictionary, field_span(field),
+							  &dictionary->lines[parts->line_count++], error);
+		}
+	}
+	return fault;
+}
+
+/* Interpreters' frames have a line number where others have an address. */
+static bool
+has_machine_address(PfsText type)
+{
+	return type.length == 0 || pfs_text_equals(type, "native") || pfs_text_equals(type, "kernel") ||
+		   pfs_text_equals(type, "go") || pfs_text_equals(type, "rust");
+}
+
+static OtlpFault
+place_location(OtlpDictionary *dictionary, LocationParts *parts, BatchLocation *location,
+			   const char **error)
+{
+	OtlpMapping *mapping = NULL;
+	OtlpFault fault = FAULT_NONE;
+
+	location->mapping = BATCH_NO_MAPPING;
+	if (parts->mapping != 0)
+		fault = find_mapping(dictionary, parts->mapping, &mapping, error);
+	if (fault != FAULT_NONE)
+		return fault;
+	if (mapping != NULL && (mapping->file.length > 0 || mapping->build_id.length > 0))
+	{
+		fault = add_mapping(dictionary, mapping, error);
+		location->mapping = mapping->added;
+		location->address =
+			pfs_file_address(parts->address, mapping->start, mapping->limit, mapping->offset);
+	}
+	else
+	{
+		if (parts->type.length > 0)
+			fault = add_type_mapping(dictionary, parts->type, &location->mapping, error);
+		location->address = parts->address;
+	}
+	if (!has_machine_address(parts->type) && parts->line_count > 0)
+		location->address = 0;
+	return fault;
+}
+
+static OtlpFault
+add_location(OtlpDictionary *dictionary, uint64_t index, uint32_t *added, const char **error)
+{
+	OtlpItem *item;
+	LocationParts parts = { .type = { "", 0 } };
+	BatchLocation location = { .lines = dictionary->lines };
+	OtlpFault fault;
+
+	if (index >= dictionary->location_count)
+	{
+		*error = "an index is beyond the location table";
+		return FAULT_PROFILE;
+	}
+	item = &dictionary->locations[index];
+	if (item->added == NOT_ADDED)
+	{
+		fault = dictionary_work(dictionary, item->span.length);
+		if (fault == FAULT_NONE)
+			fault = read_location(dictionary, item->span, &parts, error);
+		location.line_count = parts.line_count;
+		if (fault == FAULT_NONE)
+			fault = place_location(dictionary, &parts, &location, error);
+		if (fault == FAULT_NONE)
+			fault = outcome(batch_add_location(dictionary->batch, &location, &item->added), error);
+		if (fault != FAULT_NONE)
+			return fault;
+	}
+	*added = item->added;
+	return FAULT_NONE;
+}
+
+/* --- stacks --- */
+
+static OtlpFault
+add_frame(OtlpDictionary *dictionary, uint64_t index, uint32_t *depth, const char **error)
+{
+	if (*depth == OTLP_DEPTH_MAX)
+	{
+		*error = "a stack is too deep";
+		return FAULT_PROFILE;
+	}
+	return add_location(dictionary, index, &dictionary->frames[(*depth)++], error);
+}
+
+static OtlpFault
+read_stack(OtlpDictionary *dictionary, Span span, uint32_t *depth, const char **error)
+{
+	Message message = message_of(span);
+	OtlpFault fault = FAULT_NONE;
+
+	while (fault == FAULT_NONE && message_next(&message))
+	{
+		PfsWireField list = message.field;
+		size_t at = 0;
+		uint64_t index;
+
+		if (field_is_number(&list, STACK_LOCATIONS))
+			fault = add_frame(dictionary, list.value, depth, error);
+		if (!field_is_message(&list, STACK_LOCATIONS))
+			continue;
+		*error = NULL;
+		while (fault == FAULT_NONE && packed_next(&list, false, &at, &index, error))
+			fault = add_frame(dictionary, index, depth, error);
+		if (fault == FAULT_NONE && *error != NULL)
+			fault = FAULT_PROFILE;
+	}
+	return fault;
+}
+
+OtlpFault
+dictionary_stack(OtlpDictionary *dictionary, uint64_t index, const char *partition, uint32_t *added,
+				 const char **error)
+{
+	OtlpStack empty = { .span = { NULL, 0 } };
+	OtlpStack *stack = &empty;
+	BatchStack item = { .partition = partition, .locations = dictionary->frames };
+	OtlpFault fault;
+
+	if (index >= dictionary->stack_count && index != 0)
+	{
+		*error = "an index is beyond the stack table";
+		return FAULT_PROFILE;
+	}
+	if (index < dictionary->stack_count)
+		stack = &dictionary->stacks[index];
+	if (stack->partition != partition)
+	{
+		fault = dictionary_work(dictionary, 64 + 4 * stack->span.length);
+		if (fault == FAULT_NONE)
+			fault = read_stack(dictionary, stack->span, &item.depth, error);
+		if (fault == FAULT_NONE)
+			fault = outcome(batch_add_stack(dictionary->batch, &item, &stack->added), error);
+		if (fault != FAULT_NONE)
+			return fault;
+		stack->partition = partition;
+	}
+	*added = stack->added;
+	return FAULT_NONE;
+}
+
+static PfsText
+last_part(PfsText path)
+{
+	for (uint32_t i = path.length; i > 0; i--)
+		if (path.data[i - 1] == '/')
+			return (PfsText){ path.data + i, path.length - i };
+	return path;
+}
+
+OtlpFault
+dictionary_build_id(OtlpDictionary *dictionary, const char *file, PfsText *build_id,
+					const char **error)
+{
+	OtlpFault fault = FAULT_NONE;
+
+	*build_id = (PfsText){ "", 0 };
+	if (file[0] == '\0')
+		return FAULT_NONE;
+	for (uint32_t i = 1; fault == FAULT_NONE && i < dictionary->mapping_count; i++)
+	{
+		OtlpMapping *mapping = &dictionary->mappings[i];
+
+		fault = dictionary_work(dictionary, 8);
+		if (fault == FAULT_NONE && !mapping->is_read)
+			fault = read_mapping(dictionary, mapping, error);
+		if (fault == FAULT_NONE && mapping->build_id.length > 0 &&
+			pfs_text_equals(last_part(mapping->file), file))
+		{
+			*build_id = mapping->build_id;
+			return FAULT_NONE;
+		}
+	}
+	return fault;
+}

@@ -1,0 +1,651 @@
+/*
+ * json.c
+ *		One pass over the text, which writes protobuf as it goes. A message's length stands in front
+ *		of it: five bytes are kept for it, which protobuf allows for any length.
+ */
+#include "otlp/json.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define LENGTH_BYTES   5
+#define NUMBER_BYTES   64 /* of a number's text */
+#define HEX_TRACE	   32
+#define HEX_SPAN	   16
+#define FIRST_CAPACITY 4096
+
+#define TOO_OLD_TEXT \
+	"the request is of OTLP 1.7 or before; versions 1.8 to 1.11 of the profiles signal are read"
+
+typedef struct Json
+{
+	const uint8_t *at;
+	const uint8_t *end;
+	int depth;
+	const char *error;
+	bool no_memory;
+
+	uint8_t *out;
+	size_t length;
+	size_t capacity;
+	size_t limit;
+} Json;
+
+static bool
+fail(Json *json, const char *error)
+{
+	if (json->error == NULL)
+		json->error = error;
+	return false;
+}
+
+/* --- output --- */
+
+static bool
+reserve(Json *json, size_t bytes)
+{
+	size_t capacity = json->capacity;
+	uint8_t *out;
+
+	if (json->capacity - json->length >= bytes)
+		return true;
+	if (bytes > json->limit - json->length)
+		return fail(json, "the text is larger than its limit allows");
+	while (capacity - json->length < bytes)
+		capacity = capacity == 0 ? FIRST_CAPACITY : capacity * 2;
+	out = realloc(json->out, capacity);
+	if (out == NULL)
+	{
+		json->no_memory = true;
+		return false;
+	}
+	json->out = out;
+	json->capacity = capacity;
+	return true;
+}
+
+static bool
+put_byte(Json *json, unsigned byte)
+{
+	if (!reserve(json, 1))
+		return false;
+	json->out[json->length++] = (uint8_t) byte;
+	return true;
+}
+
+static bool
+put_varint(Json *json, uint64_t value)
+{
+	while (value >= 0x80)
+	{
+		if (!put_byte(json, (unsigned) (value & 0x7f) | 0x80))
+			return false;
+		value >>= 7;
+	}
+	return put_byte(json, (unsigned) value);
+}
+
+static bool
+put_fixed64(Json *json, uint64_t value)
+{
+	value = htole64(value);
+	if (!reserve(json, sizeof(value)))
+		return false;
+	memcpy(json->out + json->length, &value, sizeof(value));
+	json->length += sizeof(value);
+	return true;
+}
+
+static bool
+put_tag(Json *json, const JsonField *field, unsigned wire_type)
+{
+	return put_varint(json, (uint64_t) field->number << PFS_WIRE_TAG_SHIFT | wire_type);
+}
+
+/* What is between them has a length in front. */
+static bool
+begin_bytes(Json *json, const JsonField *field, size_t *begun)
+{
+	if (!put_tag(json, field, PFS_WIRE_BYTES) || !reserve(json, LENGTH_BYTES))
+		return false;
+	json->length += LENGTH_BYTES;
+	*begun = json->length;
+	return true;
+}
+
+static void
+end_bytes(Json *json, size_t begun)
+{
+	size_t length = json->length - begun;
+
+	for (int i = 0; i < LENGTH_BYTES; i++)
+	{
+		json->out[begun - LENGTH_BYTES + i] =
+			(uint8_t) ((length & 0x7f) | (i < LENGTH_BYTES - 1 ? 0x80 : 0));
+		length >>= 7;
+	}
+}
+
+/* --- the text --- */
+
+static int
+peek(Json *json)
+{
+	while (json->at < json->end &&
+		   (*json->at == ' ' || *json->at == '\n' || *json->at == '\r' || *json->at == '\t'))
+		json->at++;
+	return json->at < json->end ? *json->at : -1;
+}
+
+static bool
+take(Json *json, int character, const char *error)
+{
+	if (peek(json) != character)
+		return fail(json, error);
+	json->at++;
+	return true;
+}
+
+static bool
+take_word(Json *json, const char *word)
+{
+	size_t length = strlen(word);
+
+	if ((size_t) (json->end - json->at) < length || memcmp(json->at, word, length) != 0)
+		return fail(json, "a value is expected");
+	json->at += length;
+	return true;
+}
+
+static int
+hex_digit(int c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool
+take_hex4(Json *json, uint32_t *unit)
+{
+	*unit = 0;
+	if (json->end - json->at < 4)
+		return fail(json, "a string does not end");
+	for (int i = 0; i < 4; i++)
+	{
+		int digit = hex_digit(*json->at++);
+
+		if (digit < 0)
+			return fail(json, "four hexadecimal digits are expected");
+		*unit = *unit << 4 | (uint32_t) digit;
+	}
+	return true;
+}
+
+static bool
+put_character(Json *json, uint32_t c)
+{
+	if (c < 0x80)
+		return put_byte(json, c);
+	if (c < 0x800)
+		return put_byte(json, 0xC0 | c >> 6) && put_byte(json, 0x80 | (c & 0x3F));
+	if (c < 0x10000)
+		return put_byte(json, 0xE0 | c >> 12) && put_byte(json, 0x80 | (c >> 6 & 0x3F)) &&
+			   put_byte(json, 0x80 | (c & 0x3F));
+	return put_byte(json, 0xF0 | c >> 18) && put_byte(json, 0x80 | (c >> 12 & 0x3F)) &&
+		   put_byte(json, 0x80 | (c >> 6 & 0x3F)) && put_byte(json, 0x80 | (c & 0x3F));
+}
+
+/* Behind "\u"; half a pair alone is no character. */
+static bool
+take_unicode(Json *json, bool is_kept)
+{
+	uint32_t unit;
+	uint32_t low;
+
+	if (!take_hex4(json, &unit))
+		return false;
+	if (unit >= 0xD800 && unit < 0xDC00 && json->end - json->at >= 6 && json->at[0] == '\\' &&
+		json->at[1] == 'u')
+	{
+		const uint8_t *before = json->at;
+
+		json->at += 2;
+		if (!take_hex4(json, &low))
+			return false;
+		if (low >= 0xDC00 && low < 0xE000)
+			unit = 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
+		else
+			json->at = before;
+	}
+	if (unit >= 0xD800 && unit < 0xE000)
+		unit = 0xFFFD;
+	return !is_kept || put_character(json, unit);
+}
+
+static bool
+take_escape(Json *json, bool is_kept)
+{
+	static const char letters[] = "\"\\/bfnrt";
+	static const char meant[] = "\"\\/\b\f\n\r\t";
+	const char *letter;
+	int c;
+
+	if (json->at >= json->end)
+		return fail(json, "a string does not end");
+	c = *json->at++;
+	if (c == 'u')
+		return take_unicode(json, is_kept);
+	letter = c != 0 ? strchr(letters, c) : NULL;
+	if (letter == NULL)
+		return fail(json, "there is no such escape");
+	return !is_kept || put_byte(json, (uint8_t) meant[letter - letters]);
+}
+
+/* A string, whose bytes go to the output where they are kept. */
+static bool
+take_string(Json *json, bool is_kept)
+{
+	if (!take(json, '"', "a string is expected"))
+		return false;
+	while (json->at < json->end)
+	{
+		const uint8_t *begin = json->at;
+
+		while (json->at < json->end && *json->at != '"' && *json->at != '\\' && *json->at >= 0x20)
+			json->at++;
+		if (is_kept)
+		{
+			size_t length = (size_t) (json->at - begin);
+
+			if (!reserve(json, length))
+				return false;
+			memcpy(json->out + json->length, begin, length);
+			json->length += length;
+		}
+		if (json->at == json->end)
+			break;
+		if (*json->at < 0x20)
+			return fail(json, "a control character stands in a string");
+		if (*json->at++ == '"')
+			return true;
+		if (!take_escape(json, is_kept))
+			return false;
+	}
+	return fail(json, "a string does not end");
+}
+
+/* The characters of a number, in quotes or not. */
+static bool
+take_number_text(Json *json, char text[NUMBER_BYTES])
+{
+	bool is_quoted = peek(json) == '"';
+	size_t length = 0;
+
+	json->at += is_quoted;
+	while (json->at < json->end && length < NUMBER_BYTES - 1 && *json->at != '\0' &&
+		   strchr("0123456789+-.eE", *json->at) != NULL)
+		text[length++] = (char) *json->at++;
+	text[length] = '\0';
+	if (length == 0)
+		return fail(json, "a number is expected");
+	return !is_quoted || take(json, '"', "a number ends with something else");
+}
+
+/* Integers as they are; those with a point or an exponent by way of a double, which must be one. */
+static bool
+take_integer(Json *json, uint64_t *value)
+{
+	char text[NUMBER_BYTES];
+	char *end;
+	double real;
+
+	if (!take_number_text(json, text))
+		return false;
+	errno = 0;
+	*value = text[0] == '-' ? (uint64_t) strtoll(text, &end, 10) : strtoull(text, &end, 10);
+	if (errno == 0 && *end == '\0')
+		return true;
+	real = strtod(text, &end);
+	if (*end != '\0' || !(real > -9.2e18 && real < 1.8e19))
+		return fail(json, "a number is not a 64-bit integer");
+	*value = real < 0 ? (uint64_t) (int64_t) real : (uint64_t) real;
+	return real < 0 ? (double) (int64_t) *value == real || fail(json, "a number is no integer")
+					: (double) *value == real || fail(json, "a number is no integer");
+}
+
+static bool skip_value(Json *json);
+
+static bool
+enter(Json *json)
+{
+	json->at++;
+	return ++json->depth <= JSON_DEPTH_MAX || fail(json, "values are nested too deeply");
+}
+
+/* Behind an element: true where another one follows, else the end was taken. */
+static bool
+more(Json *json, int closing, bool *goes_on)
+{
+	int c = peek(json);
+
+	*goes_on = c == ',';
+	if (c != ',' && c != closing)
+		return fail(json, "a comma or the end of a list is expected");
+	json->at++;
+	json->depth -= !*goes_on;
+	return true;
+}
+
+static bool
+skip_members(Json *json, int closing)
+{
+	bool goes_on = true;
+
+	if (!enter(json))
+		return false;
+	if (peek(json) == closing)
+	{
+		json->at++;
+		json->depth--;
+		return true;
+	}
+	while (goes_on)
+	{
+		if (closing == '}' &&
+			(!take_string(json, false) || !take(json, ':', "a colon is expected")))
+			return false;
+		if (!skip_value(json) || !more(json, closing, &goes_on))
+			return false;
+	}
+	return true;
+}
+
+static bool
+skip_value(Json *json)
+{
+	char text[NUMBER_BYTES];
+
+	switch (peek(json))
+	{
+		case '{':
+			return skip_members(json, '}');
+		case '[':
+			return skip_members(json, ']');
+		case '"':
+			return take_string(json, false);
+		case 't':
+			return take_word(json, "true");
+		case 'f':
+			return take_word(json, "false");
+		case 'n':
+			return take_word(json, "null");
+		default:
+			return take_number_text(json, text);
+	}
+}
+
+/* --- values --- */
+
+static bool take_message(Json *json, const JsonMessage *message);
+
+static int
+base64_digit(int c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	return c == '+' || c == '-' ? 62 : c == '/' || c == '_' ? 63 : -1;
+}
+
+/* The output from begun on, in place: both codes make it shorter. */
+static bool
+decode_base64(Json *json, size_t begun)
+{
+	size_t to = begun;
+	uint32_t bits = 0;
+	int count = 0;
+
+	for (size_t i = begun; i < json->length; i++)
+	{
+		int digit = base64_digit(json->out[i]);
+
+		if (json->out[i] == '=')
+			continue;
+		if (digit < 0)
+			return fail(json, "bytes are not in base64");
+		bits = bits << 6 | (uint32_t) digit;
+		count += 6;
+		if (count >= 8)
+		{
+			count -= 8;
+			json->out[to++] = (uint8_t) (bits >> count);
+		}
+	}
+	json->length = to;
+	return true;
+}
+
+static bool
+decode_hex(Json *json, size_t begun)
+{
+	size_t to = begun;
+
+	for (size_t i = begun; i + 1 < json->length; i += 2)
+	{
+		int high = hex_digit(json->out[i]);
+		int low = hex_digit(json->out[i + 1]);
+
+		if (high < 0 || low < 0)
+			return fail(json, "an id is not hexadecimal");
+		json->out[to++] = (uint8_t) (high << 4 | low);
+	}
+	json->length = to;
+	return true;
+}
+
+static bool
+take_bytes(Json *json, const JsonField *field)
+{
+	size_t begun;
+	size_t length;
+	bool good;
+
+	if (!begin_bytes(json, field, &begun) || !take_string(json, true))
+		return false;
+	length = json->length - begun;
+	if (field->kind == JSON_BASE64)
+		good = decode_base64(json, begun);
+	else if (field->kind == JSON_ID && (length == HEX_TRACE || length == HEX_SPAN))
+		good = decode_hex(json, begun);
+	else
+		good = field->kind != JSON_ID || decode_base64(json, begun);
+	if (good)
+		end_bytes(json, begun);
+	return good;
+}
+
+static bool
+take_bool(Json *json, const JsonField *field)
+{
+	bool value = peek(json) == 't';
+
+	return take_word(json, value ? "true" : "false") && put_tag(json, field, PFS_WIRE_VARINT) &&
+		   put_varint(json, value);
+}
+
+static bool
+take_double(Json *json, const JsonField *field)
+{
+	char text[NUMBER_BYTES];
+	char *end;
+	double value;
+	uint64_t bits;
+
+	if (peek(json) == '"' && json->end - json->at >= 2 && strchr("NI-", json->at[1]) != NULL)
+		return skip_value(json); /* "NaN", "Infinity" are no labels */
+	if (!take_number_text(json, text))
+		return false;
+	value = strtod(text, &end);
+	if (*end != '\0')
+		return fail(json, "a number is expected");
+	memcpy(&bits, &value, sizeof(bits));
+	return put_tag(json, field, PFS_WIRE_64_BITS) && put_fixed64(json, bits);
+}
+
+static bool
+take_number(Json *json, const JsonField *field)
+{
+	uint64_t value;
+
+	if (!take_integer(json, &value))
+		return false;
+	if (field->kind == JSON_FIXED64)
+		return (field->repeated || put_tag(json, field, PFS_WIRE_64_BITS)) &&
+			   put_fixed64(json, value);
+	return (field->repeated || put_tag(json, field, PFS_WIRE_VARINT)) && put_varint(json, value);
+}
+
+static bool
+take_submessage(Json *json, const JsonField *field)
+{
+	size_t begun;
+
+	if (!begin_bytes(json, field, &begun) || !take_message(json, field->message))
+		return false;
+	end_bytes(json, begun);
+	return true;
+}
+
+static bool
+take_one(Json *json, const JsonField *field)
+{
+	switch (field->kind)
+	{
+		case JSON_STRING:
+		case JSON_BASE64:
+		case JSON_ID:
+			return take_bytes(json, field);
+		case JSON_NUMBER:
+		case JSON_FIXED64:
+			return take_number(json, field);
+		case JSON_BOOL:
+			return take_bool(json, field);
+		case JSON_DOUBLE:
+			return take_double(json, field);
+		case JSON_MESSAGE:
+			return take_submessage(json, field);
+		case JSON_TOO_OLD:
+			break;
+	}
+	return fail(json, TOO_OLD_TEXT);
+}
+
+static bool
+take_list(Json *json, const JsonField *field)
+{
+	bool is_packed = field->kind == JSON_NUMBER || field->kind == JSON_FIXED64;
+	bool goes_on = true;
+	size_t begun = 0;
+
+	if (peek(json) != '[')
+		return fail(json, "a list is expected");
+	if (!enter(json) || (is_packed && !begin_bytes(json, field, &begun)))
+		return false;
+	if (peek(json) == ']')
+	{
+		json->at++;
+		json->depth--;
+		goes_on = false;
+	}
+	while (goes_on)
+		if (!take_one(json, field) || !more(json, ']', &goes_on))
+			return false;
+	if (is_packed)
+		end_bytes(json, begun);
+	return true;
+}
+
+/* lowerCamelCase, or the same with "_" and a small letter for each capital one. */
+static bool
+is_name(const uint8_t *key, size_t length, const char *name)
+{
+	for (size_t i = 0; i < length; i++)
+	{
+		char c = (char) key[i];
+
+		if (c == '_' && i + 1 < length && key[i + 1] >= 'a' && key[i + 1] <= 'z')
+			c = (char) (key[++i] - 'a' + 'A');
+		if (*name == '\0' || *name++ != c)
+			return false;
+	}
+	return *name == '\0';
+}
+
+static bool
+take_member(Json *json, const JsonMessage *message)
+{
+	const JsonField *field = message->fields;
+	const uint8_t *key;
+	size_t length;
+
+	peek(json);
+	key = json->at + 1;
+	if (!take_string(json, false))
+		return false;
+	length = (size_t) (json->at - key) - 1;
+	if (!take(json, ':', "a colon is expected"))
+		return false;
+	while (field->name != NULL && !is_name(key, length, field->name))
+		field++;
+	if (field->name == NULL)
+		return skip_value(json);
+	if (peek(json) == 'n')
+		return take_word(json, "null");
+	return field->repeated ? take_list(json, field) : take_one(json, field);
+}
+
+static bool
+take_message(Json *json, const JsonMessage *message)
+{
+	bool goes_on = true;
+
+	if (peek(json) != '{')
+		return fail(json, "an object is expected");
+	if (!enter(json))
+		return false;
+	if (peek(json) == '}')
+	{
+		json->at++;
+		json->depth--;
+		return true;
+	}
+	while (goes_on)
+		if (!take_member(json, message) || !more(json, '}', &goes_on))
+			return false;
+	return true;
+}
+
+uint8_t *
+json_to_protobuf(Span text, const JsonMessage *message, size_t *length, const char **error,
+				 size_t *offset)
+{
+	Json json = { .at = text.bytes,
+				  .end = text.bytes + text.length,
+				  .limit = FIRST_CAPACITY + JSON_GROWTH * text.length };
+	bool good = reserve(&json, 1) && take_message(&json, message);
+
+	if (good && peek(&json) >= 0)
+		good = fail(&json, "something follows the end");
+	*error = json.no_memory ? NULL : json.error;
+	*offset = (size_t) (json.at - text.bytes);
+	*length = json.length;
+	if (good)
+		return json.out;
+	free(json.out);
+	return NULL;
+}

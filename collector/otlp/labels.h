@@ -1,0 +1,56 @@
+/*
+ * labels.h
+ *		Attributes as labels of series.
+ *
+ * A label's name is the attribute's key with "_" for what is no letter, digit or "_" (service.name:
+ * service_name); numbers and truth values become text, a list its elements joined by commas. A
+ * later attribute replaces an earlier one of the same name: sample over profile over scope over
+ * resource. Names that the receiver sets itself, and those that begin with "__", get "exported_"
+ * in front.
+ */
+#ifndef COLLECTOR_OTLP_LABELS_H
+#define COLLECTOR_OTLP_LABELS_H
+
+#include "base/arena.h"
+#include "batch/batch.h"
+#include "formats/profile.h"
+
+#define LABEL_NAME_MAX	100
+#define LABEL_VALUE_MAX 1024
+
+/* Which attributes become labels: all but those of the list. */
+typedef struct LabelRule
+{
+	const char *dropped; /* keys, separated by commas; "process.command*" ends with a star */
+} LabelRule;
+
+/* What would make a series of each process, thread or call. */
+#define LABELS_DROPPED_DEFAULT                                                        \
+	"process.pid,process.parent_pid,process.command*,process.creation.time,"          \
+	"process.environment_variable.*,process.context.*,process.executable.build_id.*," \
+	"thread.id,cpu.logical_number,host.ip,host.mac,telemetry.*,"                      \
+	"trace_id,span_id,k8s.pod.uid"
+
+typedef struct LabelSet
+{
+	uint32_t count;
+	uint32_t fixed_count; /* the first ones: nobody replaces them */
+	size_t bytes;		  /* of names and values */
+	BatchLabel labels[BATCH_MAX_LABELS];
+} LabelSet;
+
+/* False where the rule leaves a key out. */
+bool label_rule_keeps(const LabelRule *rule, PfsText key);
+
+/* The name that a key becomes, in the arena; NULL without memory. */
+const char *label_name(Arena *arena, PfsText key);
+
+/*
+ * Adds a label, whose strings outlive the set, or replaces the value of one that is there; "": the
+ * label goes. False where there is no room for one more.
+ */
+bool label_set_put(LabelSet *set, Arena *arena, const char *name, const char *value);
+
+const char *label_set_find(const LabelSet *set, const char *name); /* "" where it is not there */
+
+#endif

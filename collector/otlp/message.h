@@ -1,0 +1,108 @@
+/*
+ * message.h
+ *		A protobuf message, field by field, and repeated numbers within it: over the reader that
+ *		pprof has.
+ */
+#ifndef COLLECTOR_OTLP_MESSAGE_H
+#define COLLECTOR_OTLP_MESSAGE_H
+
+#include <endian.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "formats/pprof_wire.h"
+
+/* Bytes of somebody else's; they outlive what points to them. */
+typedef struct Span
+{
+	const uint8_t *bytes;
+	size_t length;
+} Span;
+
+/* A walk over a message: while (message_next(&walk)) look at walk.field. */
+typedef struct Message
+{
+	Span span;
+	size_t at;
+	PfsWireField field;
+	const char *error; /* what is wrong with the bytes; NULL: nothing */
+} Message;
+
+static inline Message
+message_of(Span span)
+{
+	return (Message){ .span = span };
+}
+
+static inline bool
+message_next(Message *message)
+{
+	if (message->error != NULL || message->at >= message->span.length)
+		return false;
+	message->error =
+		pfs_wire_field(message->span.bytes, message->span.length, &message->at, &message->field);
+	return message->error == NULL;
+}
+
+static inline Span
+field_span(const PfsWireField *field)
+{
+	return (Span){ field->bytes, field->length };
+}
+
+static inline bool
+field_is_message(const PfsWireField *field, unsigned number)
+{
+	return field->number == number && field->wire_type == PFS_WIRE_BYTES;
+}
+
+static inline bool
+field_is_number(const PfsWireField *field, unsigned number)
+{
+	return field->number == number && field->wire_type == PFS_WIRE_VARINT;
+}
+
+static inline uint64_t
+little_endian_64(const uint8_t *bytes)
+{
+	uint64_t value;
+
+	memcpy(&value, bytes, sizeof(value));
+	return le64toh(value);
+}
+
+/*
+ * Numbers of one field, packed or each by itself; a walk as above. fixed: of 64 bits each, else
+ * varints. False at the end, or where *error says what is wrong.
+ */
+static inline bool
+packed_next(const PfsWireField *field, bool fixed, size_t *at, uint64_t *value, const char **error)
+{
+	if (*at >= field->length)
+		return false;
+	if (!fixed && pfs_wire_varint(field->bytes, field->length, at, value))
+		return true;
+	if (fixed && field->length - *at >= sizeof(uint64_t))
+	{
+		*value = little_endian_64(field->bytes + *at);
+		*at += sizeof(uint64_t);
+		return true;
+	}
+	*error = "a list of numbers ends within one";
+	return false;
+}
+
+/* How many numbers a packed field has, as far as its bytes tell without being read. */
+static inline size_t
+packed_count(const PfsWireField *field, bool fixed)
+{
+	size_t count = 0;
+
+	if (fixed)
+		return field->length / sizeof(uint64_t);
+	for (size_t i = 0; i < field->length; i++)
+		count += field->bytes[i] < 0x80;
+	return count;
+}
+
+#endif

@@ -1,0 +1,21 @@
+/*
+ * http2.h
+ *		HTTP/2 and gRPC over it, by nghttp2.
+ */
+#ifndef COLLECTOR_RECEIVE_HTTP2_H
+#define COLLECTOR_RECEIVE_HTTP2_H
+
+#include "receive/connection.h"
+
+/* False without memory. */
+bool http2_start(Connection *connection);
+void http2_read(Connection *connection, const uint8_t *bytes, size_t length);
+
+/* Moves frames into the connection's output, as far as there is room. */
+void http2_write(Connection *connection);
+void http2_answer(Connection *connection, Call *call);
+
+/* GOAWAY: no new streams. */
+void http2_stop(Connection *connection);
+
+#endif

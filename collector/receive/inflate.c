@@ -1,0 +1,111 @@
+/*
+ * inflate.c
+ *		gzip by the reader of pprof files; zstd in a stream, with its window bounded.
+ */
+#include "receive/inflate.h"
+
+#include <stdlib.h>
+#include <sys/param.h>
+#include <zstd.h>
+
+#include "formats/gunzip.h"
+
+#define ZSTD_WINDOW_LOG_MAX 23 /* 8 MiB */
+#define FIRST_BYTES			((size_t) 64 * 1024)
+
+static void *
+plain_realloc(void *context, void *memory, size_t bytes)
+{
+	if (bytes > 0)
+		return realloc(memory, bytes);
+	free(memory);
+	return NULL;
+}
+
+static InflateEnd
+gunzip(const uint8_t *bytes, size_t length, size_t max_bytes, uint8_t **result,
+	   size_t *result_length)
+{
+	const PfsAllocator allocator = { plain_realloc, NULL };
+	PfsBytes unpacked = { NULL, 0 };
+	PfsReadError error;
+
+	switch (pfs_gunzip(bytes, length, max_bytes, allocator, NULL, &unpacked, &error))
+	{
+		case PFS_READ_OK:
+			*result = unpacked.data;
+			*result_length = unpacked.length;
+			return INFLATE_OK;
+		case PFS_READ_TOO_LARGE:
+			return INFLATE_TOO_LARGE;
+		case PFS_READ_NO_MEMORY:
+			return INFLATE_NO_MEMORY;
+		case PFS_READ_MALFORMED:
+		case PFS_READ_OUT_OF_RANGE:
+			break;
+	}
+	return INFLATE_MALFORMED;
+}
+
+static InflateEnd
+unzstd_all(ZSTD_DCtx *context, ZSTD_inBuffer *input, ZSTD_outBuffer *output, size_t max_bytes)
+{
+	size_t left = 1;
+
+	while (input->pos < input->size || output->pos == output->size)
+	{
+		if (output->pos == output->size)
+		{
+			size_t size = MIN(MAX(output->size * 2, FIRST_BYTES), max_bytes + 1);
+			void *grown = output->pos > max_bytes ? NULL : realloc(output->dst, size);
+
+			if (output->pos > max_bytes)
+				return INFLATE_TOO_LARGE;
+			if (grown == NULL)
+				return INFLATE_NO_MEMORY;
+			output->dst = grown;
+			output->size = size;
+		}
+		left = ZSTD_decompressStream(context, output, input);
+		if (ZSTD_isError(left))
+			return INFLATE_MALFORMED;
+		if (left == 0 && input->pos == input->size)
+			break;
+	}
+	if (output->pos > max_bytes)
+		return INFLATE_TOO_LARGE;
+	return left == 0 ? INFLATE_OK : INFLATE_MALFORMED;
+}
+
+static InflateEnd
+unzstd(const uint8_t *bytes, size_t length, size_t max_bytes, uint8_t **result,
+	   size_t *result_length)
+{
+	ZSTD_DCtx *context = ZSTD_createDCtx();
+	ZSTD_inBuffer input = { bytes, length, 0 };
+	ZSTD_outBuffer output = { NULL, 0, 0 };
+	InflateEnd end = INFLATE_NO_MEMORY;
+
+	if (context != NULL)
+	{
+		ZSTD_DCtx_setParameter(context, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG_MAX);
+		end = unzstd_all(context, &input, &output, max_bytes);
+	}
+	ZSTD_freeDCtx(context);
+	if (end != INFLATE_OK)
+	{
+		free(output.dst);
+		return end;
+	}
+	*result = output.dst;
+	*result_length = output.pos;
+	return INFLATE_OK;
+}
+
+InflateEnd
+inflate_body(CallEncoding encoding, const uint8_t *bytes, size_t length, size_t max_bytes,
+			 uint8_t **result, size_t *result_length)
+{
+	return encoding == ENCODING_GZIP ? gunzip(bytes, length, max_bytes, result, result_length)
+									 : unzstd(bytes, length, max_bytes, result, result_length);
+}

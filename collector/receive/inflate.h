@@ -1,0 +1,25 @@
+/*
+ * inflate.h
+ *		Bodies of requests unpacked: gzip and zstd, within bounds.
+ */
+#ifndef COLLECTOR_RECEIVE_INFLATE_H
+#define COLLECTOR_RECEIVE_INFLATE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "receive/call.h"
+
+typedef enum InflateEnd
+{
+	INFLATE_OK,
+	INFLATE_MALFORMED,
+	INFLATE_TOO_LARGE,
+	INFLATE_NO_MEMORY
+} InflateEnd;
+
+/* The result is to be freed by the caller. encoding: gzip or zstd. */
+InflateEnd inflate_body(CallEncoding encoding, const uint8_t *bytes, size_t length,
+						size_t max_bytes, uint8_t **result, size_t *result_length);
+
+#endif

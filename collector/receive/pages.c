@@ -1,0 +1,92 @@
+/*
+ * pages.c
+ *		Health and numbers.
+ */
+#include <string.h>
+
+#include "otlp/message.h"
+#include "receive/services.h"
+
+#define PLAIN "text/plain; charset=utf-8"
+
+/* Of grpc.health.v1.HealthCheckResponse. */
+#define SERVING		1
+#define NOT_SERVING 2
+
+static void
+say(Call *call, int status, const char *text)
+{
+	call->answer.http_status = status;
+	call->answer.content = PLAIN;
+	buffer_put_bytes(&call->answer.body, text, strlen(text));
+}
+
+static bool
+is_ready(Receiver *receiver)
+{
+	WriterStats stats;
+
+	writer_stats(receiver->writer, &stats);
+	return stats.state == RETRY_READY;
+}
+
+void
+page_healthy(Receiver *receiver, Call *call)
+{
+	say(call, 200, "alive\n");
+}
+
+void
+page_ready(Receiver *receiver, Call *call)
+{
+	if (is_ready(receiver))
+		say(call, 200, "ready\n");
+	else
+		say(call, 503, "the database is away\n");
+}
+
+void
+page_metrics(Receiver *receiver, Call *call)
+{
+	WriterStats stats;
+
+	writer_stats(receiver->writer, &stats);
+	call->answer.http_status = 200;
+	call->answer.content = "text/plain; version=0.0.4; charset=utf-8";
+	metrics_print(&receiver->metrics, &stats, &call->answer.body);
+}
+
+/* The whole server is "", and each service that there is by its name. */
+static bool
+is_service(Span name)
+{
+	static const char *const names[] = {
+		"", "opentelemetry.proto.collector.profiles.v1development.ProfilesService",
+		"parca.profilestore.v1alpha1.ProfileStoreService"
+	};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (strlen(names[i]) == name.length && memcmp(names[i], name.bytes, name.length) == 0)
+			return true;
+	return false;
+}
+
+void
+health_check(Receiver *receiver, Call *call)
+{
+	Message message = message_of((Span){ call->body, call->body_length });
+	Span name = { (const uint8_t *) "", 0 };
+	char answer[2] = { 1 << PFS_WIRE_TAG_SHIFT, NOT_SERVING };
+
+	while (message_next(&message))
+		if (field_is_message(&message.field, 1))
+			name = field_span(&message.field);
+	if (!is_service(name))
+	{
+		call_fail(call, GRPC_NOT_FOUND, "there is no such service");
+		return;
+	}
+	if (is_ready(receiver))
+		answer[1] = SERVING;
+	buffer_put_bytes(&call->answer.body, answer, sizeof(answer));
+}

@@ -1,0 +1,107 @@
+/*
+ * receive.c
+ *		Life of a receiver: start, turns, stop.
+ *
+ * On the first signal nothing new is taken, and what is under way is stored and answered for
+ * STOP_MS; on the second one the process ends at once.
+ */
+#include "receive/receive.h"
+
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/stop_signals.h"
+#include "receive/server.h"
+#include "receive/workers.h"
+
+#define STOP_MS	  INT64_C(10000)
+#define NS_PER_MS INT64_C(1000000)
+
+static void
+reload(Server *server)
+{
+	Failure failure;
+
+	if (server_reload(server, &failure) == EXIT_OK)
+		log_event(LOG_INFO, "receive", "read certificates and tokens again");
+	else
+		failure_log(&failure, "receive");
+}
+
+/* Until a signal, or the database denies for good. */
+static ExitCode
+serve(Server *server, Failure *failure)
+{
+	ExitCode code = EXIT_OK;
+
+	while (!stop_asked() && code == EXIT_OK)
+	{
+		server_turn(server);
+		stop_signals_seen();
+		if (reload_asked())
+			reload(server);
+		code = writer_failure(server->receiver->writer, failure);
+	}
+	return code;
+}
+
+/* Answers what is under way. */
+static ExitCode
+finish(Server *server, Failure *failure)
+{
+	int64_t end_ns = clock_ns(CLOCK_MONOTONIC) + STOP_MS * NS_PER_MS;
+
+	server_stop(server);
+	while (server->away_count > 0 && clock_ns(CLOCK_MONOTONIC) < end_ns)
+		server_turn(server);
+	if (server->away_count == 0)
+		return EXIT_OK;
+	failure_set(failure, EXIT_IO, "stopped before all requests were stored");
+	failure_detail(failure, "Requests: %zu. Their clients were not told that they are.",
+				   server->away_count);
+	return failure->code;
+}
+
+static ExitCode
+run(Server *server, Receiver *receiver, const ReceiveOptions *options, Failure *failure)
+{
+	Workers workers = { .threads = NULL };
+	ExitCode code = receiver_init(receiver, options, failure);
+
+	if (code == EXIT_OK)
+		code = server_init(server, receiver, failure);
+	if (code == EXIT_OK && !workers_start(&workers, receiver, (size_t) options->workers))
+		code = failure_set(failure, EXIT_INTERNAL, "could not start a thread");
+	if (code == EXIT_OK)
+	{
+		stop_signals_catch(true);
+		code = serve(server, failure);
+	}
+	if (code == EXIT_OK)
+		code = finish(server, failure);
+	writer_drain(receiver->writer, 0);
+	workers_stop(&workers);
+	server_fini(server);
+	receiver_fini(receiver);
+	return code;
+}
+
+ExitCode
+receive_run(const ReceiveOptions *options)
+{
+	Receiver receiver;
+	Server *server = calloc(1, sizeof(Server));
+	Failure failure = { .code = EXIT_OK };
+	ExitCode code;
+
+	if (server == NULL)
+		code = failure_set(&failure, EXIT_INTERNAL, "out of memory");
+	else
+		code = run(server, &receiver, options, &failure);
+	free(server);
+	if (code != EXIT_OK)
+		failure_log(&failure, "receive");
+	log_flush();
+	return code;
+}

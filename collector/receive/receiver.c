@@ -1,0 +1,135 @@
+/*
+ * receiver.c
+ *		The two queues between threads.
+ */
+#include "receive/receiver.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+ExitCode
+receiver_init(Receiver *receiver, const ReceiveOptions *options, Failure *failure)
+{
+	const WriterOptions writer = { .conninfo = options->database,
+								   .node = "",
+								   .queue_bytes = options->queue_bytes,
+								   .cache_bytes = (size_t) 64 * 1024 * 1024 };
+
+	*receiver = (Receiver){ .options = options, .rule = { options->drop } };
+	pthread_mutex_init(&receiver->lock, NULL);
+	pthread_cond_init(&receiver->wanted, NULL);
+	repeats_init(&receiver->repeats);
+	receiver->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (receiver->wake_fd < 0)
+		return failure_set(failure, EXIT_INTERNAL, "could not set up the receiver");
+	if (writer_create(&writer, &receiver->writer, failure) != EXIT_OK)
+		return failure->code;
+	if (writer_start(receiver->writer) != 0)
+		return failure_set(failure, EXIT_INTERNAL, "could not start a thread");
+	return EXIT_OK;
+}
+
+void
+receiver_fini(Receiver *receiver)
+{
+	Call *call;
+
+	writer_free(receiver->writer); /* gives back what it has */
+	while ((call = receiver->first_wanted) != NULL)
+	{
+		receiver->first_wanted = call->next;
+		call_free(call);
+	}
+	while ((call = receiver->given_back) != NULL)
+	{
+		receiver->given_back = call->next;
+		call_free(call);
+	}
+	repeats_fini(&receiver->repeats);
+	if (receiver->wake_fd >= 0)
+		close(receiver->wake_fd);
+	pthread_cond_destroy(&receiver->wanted);
+	pthread_mutex_destroy(&receiver->lock);
+}
+
+void
+receiver_want(Receiver *receiver, Call *call)
+{
+	pthread_mutex_lock(&receiver->lock);
+	call->next = NULL;
+	if (receiver->first_wanted == NULL)
+		receiver->first_wanted = call;
+	else
+		receiver->last_wanted->next = call;
+	receiver->last_wanted = call;
+	pthread_cond_signal(&receiver->wanted);
+	pthread_mutex_unlock(&receiver->lock);
+}
+
+Call *
+receiver_take(Receiver *receiver)
+{
+	Call *call;
+
+	pthread_mutex_lock(&receiver->lock);
+	while (receiver->first_wanted == NULL && !receiver->is_stopping)
+		pthread_cond_wait(&receiver->wanted, &receiver->lock);
+	call = receiver->first_wanted;
+	if (call != NULL)
+		receiver->first_wanted = call->next;
+	pthread_mutex_unlock(&receiver->lock);
+	return call;
+}
+
+void
+receiver_give_back(Receiver *receiver, Call *call)
+{
+	const uint64_t one = 1;
+	bool is_first;
+
+	pthread_mutex_lock(&receiver->lock);
+	is_first = receiver->given_back == NULL;
+	call->next = receiver->given_back;
+	receiver->given_back = call;
+	pthread_mutex_unlock(&receiver->lock);
+
+	/* fails only where it is readable already */
+	if (is_first && write(receiver->wake_fd, &one, sizeof(one)) < 0)
+		return;
+}
+
+Call *
+receiver_collect(Receiver *receiver)
+{
+	Call *newest;
+	Call *oldest = NULL;
+	uint64_t count;
+
+	/* nothing to read: nothing was given back since */
+	if (read(receiver->wake_fd, &count, sizeof(count)) < 0)
+		count = 0;
+	pthread_mutex_lock(&receiver->lock);
+	newest = receiver->given_back;
+	receiver->given_back = NULL;
+	pthread_mutex_unlock(&receiver->lock);
+	while (newest != NULL)
+	{
+		Call *next = newest->next;
+
+		newest->next = oldest;
+		oldest = newest;
+		newest = next;
+	}
+	return oldest;
+}
+
+void
+receiver_stop_workers(Receiver *receiver)
+{
+	pthread_mutex_lock(&receiver->lock);
+	receiver->is_stopping = true;
+	pthread_cond_broadcast(&receiver->wanted);
+	pthread_mutex_unlock(&receiver->lock);
+}

@@ -1,0 +1,58 @@
+/*
+ * receiver.h
+ *		What all parts of a running receiver share.
+ *
+ * Threads: the loop (sockets, protocols, answers: server.c), workers (workers.c: unpack, decode),
+ * the writer's. A call goes from the loop to a worker, to the writer, and back to the loop by
+ * receiver_give_back, which any thread may call.
+ */
+#ifndef COLLECTOR_RECEIVE_RECEIVER_H
+#define COLLECTOR_RECEIVE_RECEIVER_H
+
+#include <pthread.h>
+
+#include "otlp/labels.h"
+#include "receive/call.h"
+#include "receive/clients.h"
+#include "receive/metrics.h"
+#include "receive/options.h"
+#include "receive/repeats.h"
+#include "writer/writer.h"
+
+typedef struct Receiver
+{
+	const ReceiveOptions *options;
+	LabelRule rule;
+	Writer *writer;
+	ReceiveMetrics metrics;
+	Repeats repeats;
+
+	pthread_mutex_t lock; /* guards what follows */
+	pthread_cond_t wanted;
+	Call *first_wanted; /* for workers, oldest first */
+	Call *last_wanted;
+	bool is_stopping;
+	Call *given_back; /* for the loop, newest first */
+
+	int wake_fd; /* eventfd: the loop has something given back */
+} Receiver;
+
+/* EXIT_OK, or with *failure. To be given back in either case. */
+ExitCode receiver_init(Receiver *receiver, const ReceiveOptions *options, Failure *failure);
+void receiver_fini(Receiver *receiver);
+
+/* Hands a call to the workers. */
+void receiver_want(Receiver *receiver, Call *call);
+
+/* The oldest one for a worker, who waits; NULL: stop. */
+Call *receiver_take(Receiver *receiver);
+
+/* The call has its answer. */
+void receiver_give_back(Receiver *receiver, Call *call);
+
+/* All that were given back, oldest first; for the loop. */
+Call *receiver_collect(Receiver *receiver);
+
+void receiver_stop_workers(Receiver *receiver);
+
+#endif

@@ -1,0 +1,115 @@
+/*
+ * repeats.c
+ *		A table by digest, in the order in which they came.
+ */
+#include "receive/repeats.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <uthash.h>
+
+struct Repeat
+{
+	UT_hash_handle hh;
+	uint8_t digest[REPEATS_DIGEST_BYTES];
+	bool is_stored;
+};
+
+void
+repeats_init(Repeats *repeats)
+{
+	*repeats = (Repeats){ .table = NULL };
+	pthread_mutex_init(&repeats->lock, NULL);
+}
+
+static void
+forget(Repeats *repeats, Repeat *repeat)
+{
+	repeats->untold -= repeat->is_stored;
+	HASH_DEL(repeats->table, repeat);
+	free(repeat);
+}
+
+void
+repeats_fini(Repeats *repeats)
+{
+	while (repeats->table != NULL)
+		forget(repeats, repeats->table);
+	pthread_mutex_destroy(&repeats->lock);
+}
+
+static Repeat *
+find(Repeats *repeats, const uint8_t *digest)
+{
+	Repeat *repeat;
+
+	HASH_FIND(hh, repeats->table, digest, REPEATS_DIGEST_BYTES, repeat);
+	return repeat;
+}
+
+RepeatState
+repeats_begin(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES])
+{
+	RepeatState state = REPEAT_NO_MEMORY;
+	Repeat *repeat;
+
+	pthread_mutex_lock(&repeats->lock);
+	repeat = find(repeats, digest);
+	if (repeat != NULL)
+		state = repeat->is_stored ? REPEAT_STORED : REPEAT_PENDING;
+	else if ((repeat = calloc(1, sizeof(Repeat))) != NULL)
+	{
+		memcpy(repeat->digest, digest, sizeof(repeat->digest));
+		HASH_ADD(hh, repeats->table, digest, REPEATS_DIGEST_BYTES, repeat);
+		state = REPEAT_NEW;
+	}
+	pthread_mutex_unlock(&repeats->lock);
+	return state;
+}
+
+/* The table keeps the order: the first that was stored is the oldest. */
+static void
+drop_oldest(Repeats *repeats)
+{
+	Repeat *repeat;
+	Repeat *next;
+
+	HASH_ITER(hh, repeats->table, repeat, next)
+	{
+		if (repeat->is_stored)
+		{
+			forget(repeats, repeat);
+			return;
+		}
+	}
+}
+
+void
+repeats_end(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES], bool is_stored)
+{
+	Repeat *repeat;
+
+	pthread_mutex_lock(&repeats->lock);
+	repeat = find(repeats, digest);
+	if (repeat != NULL && !is_stored)
+		forget(repeats, repeat);
+	else if (repeat != NULL)
+	{
+		repeat->is_stored = true;
+		if (++repeats->untold > REPEATS_MAX)
+			drop_oldest(repeats);
+	}
+	pthread_mutex_unlock(&repeats->lock);
+}
+
+void
+repeats_told(Repeats *repeats, const uint8_t digest[REPEATS_DIGEST_BYTES])
+{
+	Repeat *repeat;
+
+	pthread_mutex_lock(&repeats->lock);
+	repeat = find(repeats, digest);
+	if (repeat != NULL && repeat->is_stored)
+		forget(repeats, repeat);
+	pthread_mutex_unlock(&repeats->lock);
+}

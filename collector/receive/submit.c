@@ -1,0 +1,179 @@
+/*
+ * submit.c
+ *		From a body to the writer, and back.
+ */
+#include "receive/submit.h"
+
+#include <errno.h>
+#include <openssl/sha.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "receive/inflate.h"
+
+#define RETRY_S 1
+
+void
+submit_invalid(Receiver *receiver, Call *call, const char *text)
+{
+	metric_add(&receiver->metrics.requests_invalid_total, 1);
+	call_fail(call, GRPC_INVALID_ARGUMENT, text);
+}
+
+/* Parca's agents send again what exhausts resources, and so never what is just too large. */
+void
+submit_too_large(Receiver *receiver, Call *call, const char *text, bool is_parca)
+{
+	metric_add(&receiver->metrics.requests_too_large_total, 1);
+	call_fail(call, is_parca ? GRPC_INVALID_ARGUMENT : GRPC_RESOURCE_EXHAUSTED, text);
+	call->answer.http_status = 413;
+}
+
+static void
+unavailable(Receiver *receiver, Call *call, const char *text)
+{
+	metric_add(&receiver->metrics.requests_unavailable_total, 1);
+	call_retry(call, text, RETRY_S);
+}
+
+/* What it says, to whom: a client's bytes are its tenant's alone. */
+static void
+make_digest(Call *call)
+{
+	unsigned char body[SHA256_DIGEST_LENGTH];
+	unsigned char both[SHA256_DIGEST_LENGTH + IDENTITY_TENANT_MAX];
+	size_t tenant = strlen(call->tenant);
+
+	SHA256(call->body, call->body_length, body);
+	memcpy(both, body, sizeof(body));
+	memcpy(both + sizeof(body), call->tenant, tenant);
+	SHA256(both, sizeof(body) + tenant, call->digest);
+	call->has_digest = true;
+}
+
+static bool
+unpack(Receiver *receiver, Call *call)
+{
+	bool is_parca = strstr(call->path, "arca") != NULL || strncmp(call->path, "/api/", 5) == 0;
+	uint8_t *unpacked;
+	size_t length;
+
+	if (call->encoding == ENCODING_IDENTITY ||
+		(call->content == CONTENT_GRPC && !call->is_compressed))
+		return true;
+	switch (inflate_body(call->encoding, call->body, call->body_length,
+						 receiver->options->max_message, &unpacked, &length))
+	{
+		case INFLATE_OK:
+			free(call->body);
+			call->body = unpacked;
+			call->body_length = call->body_capacity = length;
+			return true;
+		case INFLATE_TOO_LARGE:
+			submit_too_large(receiver, call, "the unpacked request is larger than --max-message",
+							 is_parca);
+			return false;
+		case INFLATE_NO_MEMORY:
+			unavailable(receiver, call, "out of memory");
+			return false;
+		case INFLATE_MALFORMED:
+			break;
+	}
+	submit_invalid(receiver, call, "the request cannot be unpacked");
+	return false;
+}
+
+bool
+submit_unpack(Receiver *receiver, Call *call)
+{
+	if (!unpack(receiver, call))
+		return false;
+	make_digest(call);
+	return true;
+}
+
+static void
+on_batch_end(void *context, const BatchResult *result)
+{
+	Call *call = context;
+	Receiver *receiver = call->receiver;
+
+	repeats_end(&receiver->repeats, call->digest, result->end == BATCH_STORED);
+	if (result->end == BATCH_STORED)
+		metric_add(&receiver->metrics.requests_stored_total, 1);
+	else if (result->end == BATCH_REFUSED)
+	{
+		call_fail_with(call, GRPC_INVALID_ARGUMENT, "the database refused the request: %s",
+					   result->why != NULL ? result->why->detail : "no reason was given");
+		metric_add(&receiver->metrics.requests_invalid_total, 1);
+	}
+	else
+		unavailable(receiver, call, "the receiver stops");
+	receiver_give_back(receiver, call);
+}
+
+/* The writer has it then, and the call. */
+static int
+to_writer(Receiver *receiver, Call *call, Batch *batch)
+{
+	const BatchCallback callback = { on_batch_end, call };
+
+	/* packed once; what waits for the commit is the batch */
+	free(call->body);
+	call->body = NULL;
+	return writer_submit(receiver->writer, batch, &callback, NULL);
+}
+
+static void
+not_submitted(Receiver *receiver, Call *call, int err)
+{
+	repeats_end(&receiver->repeats, call->digest, false);
+	if (err == -EMSGSIZE)
+		submit_too_large(receiver, call, "the request is larger than --queue-size", false);
+	else if (err == -EAGAIN)
+		unavailable(receiver, call, "too much waits for the database");
+	else
+		unavailable(receiver, call, err == -EPIPE ? "the receiver stops" : "out of memory");
+}
+
+static bool
+is_first(Receiver *receiver, Call *call)
+{
+	switch (repeats_begin(&receiver->repeats, call->digest))
+	{
+		case REPEAT_NEW:
+			return true;
+		case REPEAT_STORED:
+			metric_add(&receiver->metrics.requests_repeated_total, 1);
+			return false;
+		case REPEAT_PENDING:
+			unavailable(receiver, call, "the same request is being stored");
+			return false;
+		case REPEAT_NO_MEMORY:
+			break;
+	}
+	unavailable(receiver, call, "out of memory");
+	return false;
+}
+
+void
+submit_batch(Receiver *receiver, Call *call, Batch *batch, bool is_same)
+{
+	const BatchSample *samples;
+	int err = 0;
+
+	if (batch_samples(batch, &samples) == 0)
+		metric_add(&receiver->metrics.requests_stored_total, 1);
+	else if (is_first(receiver, call))
+	{
+		if (is_same)
+			err = batch_add_receipt(batch, call->digest);
+		if (err == 0)
+			err = to_writer(receiver, call, batch);
+		if (err == 0)
+			return;
+		not_submitted(receiver, call, err);
+	}
+	batch_free(batch);
+	receiver_give_back(receiver, call);
+}

@@ -1,0 +1,29 @@
+/*
+ * submit.h
+ *		A worker's steps around decoding: unpacking the body before, and the way of the batch to the
+ *		writer and of its end to the client after.
+ */
+#ifndef COLLECTOR_RECEIVE_SUBMIT_H
+#define COLLECTOR_RECEIVE_SUBMIT_H
+
+#include "batch/batch.h"
+#include "receive/receiver.h"
+
+/* What a batch may hold. */
+#define SUBMIT_BATCH_BYTES ((size_t) 64 * 1024 * 1024)
+
+/* Replaces the body by what it says. False, with the answer, where it cannot be unpacked. */
+bool submit_unpack(Receiver *receiver, Call *call);
+
+/* Too large for us: in the words of the protocol. */
+void submit_too_large(Receiver *receiver, Call *call, const char *text, bool is_parca);
+void submit_invalid(Receiver *receiver, Call *call, const char *text);
+
+/*
+ * Gives the call to the writer with what it says, or back at once. The answer that is there is for
+ * the case that all goes well. is_same: sent once more it is the same, so that the database can
+ * know.
+ */
+void submit_batch(Receiver *receiver, Call *call, Batch *batch, bool is_same);
+
+#endif

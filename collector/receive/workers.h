@@ -1,0 +1,23 @@
+/*
+ * workers.h
+ *		Threads that decode.
+ */
+#ifndef COLLECTOR_RECEIVE_WORKERS_H
+#define COLLECTOR_RECEIVE_WORKERS_H
+
+#include "receive/receiver.h"
+
+typedef struct Workers
+{
+	pthread_t *threads;
+	size_t count;
+	Receiver *receiver;
+} Workers;
+
+/* False without threads or memory. */
+bool workers_start(Workers *workers, Receiver *receiver, size_t count);
+
+/* Ends them when all that was wanted is done. */
+void workers_stop(Workers *workers);
+
+#endif

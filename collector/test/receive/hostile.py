@@ -1,0 +1,336 @@
+"""Clients that mean harm, or just do it: nothing grows without bound, others are served meanwhile."""
+
+import gzip
+import random
+import socket
+import ssl
+import subprocess
+import time
+
+import grpc
+import h2.config
+import h2.connection
+import zstandard
+
+import otlp_requests
+import push
+from harness import Receiver, eventually, ok, same
+from push import EXPORT, PROTOBUF, SCRATCH, WRITE_RAW, call, message_field, now_ns, pprof, stored, write_raw_request
+
+
+def alive(receiver, name):
+    """It still takes what it should."""
+    body = otlp_requests.request_of("times", "alive", now_ns()).SerializeToString()
+    same(call(receiver, EXPORT, body)[0], grpc.StatusCode.OK, f"{name}: others are served")
+
+
+def raw_connection(receiver):
+    return socket.create_connection(("127.0.0.1", receiver.port), timeout=20)
+
+
+def closed(connection, seconds=20):
+    """The other side has closed it, whatever it said before."""
+    connection.settimeout(seconds)
+    try:
+        while connection.recv(65536):
+            pass
+        return True
+    except (ConnectionResetError, BrokenPipeError):
+        return True
+    except socket.timeout:
+        return False
+
+
+def http2(receiver):
+    client = h2.connection.H2Connection(h2.config.H2Configuration(validate_outbound_headers=False))
+    client.initiate_connection()
+    connection = raw_connection(receiver)
+    connection.sendall(client.data_to_send())
+    return client, connection
+
+
+HEADERS = [(":method", "POST"), (":scheme", "http"), (":authority", "x"), (":path", EXPORT),
+           ("content-type", "application/grpc"), ("te", "trailers")]
+
+
+def send_until_closed(connection, make, count):
+    """Sends pieces until the other side has enough; how many went."""
+    for i in range(count):
+        try:
+            connection.sendall(make(i))
+        except (ConnectionResetError, BrokenPipeError, socket.timeout):
+            return i
+    return count
+
+
+def test_floods():
+    receiver = Receiver()
+    receiver.ready()
+    ping = b"\x00\x00\x08\x06\x00\x00\x00\x00\x00" + b"12345678"
+    settings = b"\x00\x00\x00\x04\x00\x00\x00\x00\x00"
+    empty_data = b"\x00\x00\x00\x00\x00\x00\x00\x00\x01"
+    priority = b"\x00\x00\x05\x02\x00\x00\x00\x00\x01\x00\x00\x00\x00\x01"
+    for name, piece in (("PING", ping), ("SETTINGS", settings), ("PRIORITY", priority), ("empty DATA", empty_data)):
+        client, connection = http2(receiver)
+        if name == "empty DATA":
+            client.send_headers(1, HEADERS)
+            connection.sendall(client.data_to_send())
+        send_until_closed(connection, lambda _: piece * 100, 100)
+        ok(closed(connection), f"a flood of {name} ends the connection")
+    client, connection = http2(receiver)
+
+    def reset(i):
+        stream = 2 * i + 1
+        client.send_headers(stream, HEADERS)
+        client.reset_stream(stream)
+        return client.data_to_send()
+
+    send_until_closed(connection, reset, 3000)
+    ok(closed(connection), "rapid resets end the connection")
+    client, connection = http2(receiver)
+    continuation = b"\x00\x00\x01\x09\x00\x00\x00\x00\x01\x00"
+    send_until_closed(connection, lambda i: (b"\x00\x00\x01\x01\x00\x00\x00\x00\x01\x82" if i == 0 else continuation * 100), 100)
+    ok(closed(connection), "endless CONTINUATION ends the connection")
+    ok(receiver.metric("connections_flooded_total") >= 3, "floods are counted", receiver.get("/metrics")[2].decode())
+    ok("floods" in receiver.text(), "and logged")
+    alive(receiver, "after floods")
+    same(receiver.stop(), 0, "ends well")
+
+
+def test_unread_answers():
+    """Requests by the thousand, answers read by nobody."""
+    receiver = Receiver()
+    receiver.ready()
+    before = receiver.memory_kb()
+    connections = []
+    for _ in range(20):
+        connection = raw_connection(receiver)
+        connection.settimeout(0.2)
+        send_until_closed(connection, lambda _: b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 1000, 200)
+        connections.append(connection)
+    grown = receiver.memory_kb() - before
+    ok(grown < 30_000, f"20 connections that read nothing: {grown} kB more")
+    alive(receiver, "beside them")
+    for connection in connections:
+        connection.close()
+    same(receiver.stop(), 0, "ends well")
+
+
+def test_slow():
+    receiver = Receiver("--idle-timeout=1s")
+    receiver.ready()
+    waiting = []
+    for name, bytes_ in (("nothing", b""), ("half a request line", b"POST /v1/pro"), ("half the headers", b"POST / HTTP/1.1\r\nA: b\r\n"),
+                         ("half a preface", b"PRI * HTT")):
+        connection = raw_connection(receiver)
+        connection.sendall(bytes_)
+        waiting.append((name, connection))
+    client, connection = http2(receiver)
+    waiting.append(("HTTP/2 without calls", connection))
+    for name, connection in waiting:
+        ok(closed(connection), f"a connection that says {name} is closed")
+    ok(receiver.metric("connections_timed_out_total") >= 5, "and counted")
+    same(receiver.stop(), 0, "ends well")
+
+
+def test_limits():
+    receiver = Receiver("--max-message=1MB", "--max-memory=4MB", "--client-connections=30")
+    receiver.ready()
+    big = b"\x0a" + b"\x00" * (2 << 20)
+    same(call(receiver, EXPORT, big)[0], grpc.StatusCode.RESOURCE_EXHAUSTED, "gRPC, too large")
+    same(call(receiver, EXPORT, big, compression=grpc.Compression.Gzip)[0], grpc.StatusCode.RESOURCE_EXHAUSTED,
+         "gRPC, a gzip bomb")
+    same(call(receiver, WRITE_RAW, big)[0], grpc.StatusCode.INVALID_ARGUMENT, "WriteRaw, too large: not sent again by Parca's agents")
+    same(receiver.post("/v1/profiles", zstandard.compress(big), PROTOBUF, Content_Encoding="zstd")[0], 413, "HTTP, a zstd bomb")
+    same(receiver.post("/v1/profiles", gzip.compress(big[:9000])[:-9], PROTOBUF, Content_Encoding="gzip")[0], 400, "HTTP, half a gzip")
+    connection = raw_connection(receiver)
+    connection.sendall(b"POST /v1/profiles HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-protobuf\r\nContent-Length: 5000000\r\n\r\n")
+    ok(b" 413 " in connection.recv(4096), "HTTP, announced as too large: answered at once")
+    halves = []
+    for _ in range(6):  # each holds 1 MB, without an end
+        connection = raw_connection(receiver)
+        connection.sendall(b"POST /v1/profiles HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-protobuf\r\nContent-Length: 1000000\r\n\r\n")
+        send_until_closed(connection, lambda _: b"x" * 99_000, 10)
+        halves.append(connection)
+    ok(eventually(lambda: receiver.metric("requests_throttled_total") > 0), "one client holds half of the memory at most")
+    ok(receiver.metric("bytes_under_way") <= 2 << 20, "and no more", receiver.metric("bytes_under_way"))
+    many = [raw_connection(receiver) for _ in range(40)]
+    ok(closed(many[-1]), "connections beyond an address's share are closed")
+    for connection in halves + many:
+        connection.close()
+    time.sleep(0.5)
+    alive(receiver, "after that")
+    same(receiver.stop(), 0, "ends well")
+
+
+def test_bad_http():
+    for name, text in (
+            ("both lengths", b"POST /v1/profiles HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\nabc"),
+            ("two lengths", b"POST /v1/profiles HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabc"),
+            ("a negative length", b"POST /v1/profiles HTTP/1.1\r\nContent-Length: -3\r\n\r\nabc"),
+            ("a folded header", b"GET / HTTP/1.1\r\nA: b\r\n c: d\r\n\r\n"),
+            ("a chunk of no size", b"POST /v1/profiles HTTP/1.1\r\nContent-Type: application/x-protobuf\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n"),
+            ("headers of 40 kB", b"GET / HTTP/1.1\r\nA: " + b"b" * 40000),
+            ("gRPC over HTTP/1.1", b"POST /x HTTP/1.1\r\nContent-Type: application/grpc\r\n\r\n"),
+            ("garbage", b"\x00\x01\x02\r\n\r\n")):
+        connection = raw_connection(push.main)
+        connection.sendall(text)
+        answer = connection.recv(4096)
+        ok(answer.startswith(b"HTTP/1.1 4"), f"HTTP/1.1, {name}: refused", answer)
+        ok(closed(connection, 5), f"HTTP/1.1, {name}: and closed")
+    connection = raw_connection(push.main)
+    connection.sendall(b"POST /v1/profiles HTTP/1.1\r\nHost: x\r\nContent-Type: application/x-protobuf\r\nTransfer-Encoding: chunked\r\n"
+                       b"Expect: 100-continue\r\n\r\n0\r\nTrailer: x\r\n\r\nGET /-/healthy HTTP/1.1\r\n\r\n")
+    text = b""
+    while text.count(b"HTTP/1.1 200") < 2:
+        text += connection.recv(4096)
+    ok(text.startswith(b"HTTP/1.1 100"), "chunks, trailers, 100-continue, and a second request behind the first", text)
+    connection.close()
+    same(call(push.main, EXPORT, b"", timeout=5)[0], grpc.StatusCode.OK, "an empty message is a good one")
+
+
+def test_expensive():
+    """Small requests that refer to the same large things again and again."""
+    from opentelemetry.proto.collector.profiles.v1development import profiles_service_pb2 as service
+    request = service.ExportProfilesServiceRequest()
+    tables = otlp_requests.Tables(request)
+    deep = tables.stack([tables.location([("f", "f.c", 1)])] * 8000)
+    key = tables.attribute("long", string_value="x" * 1000)
+    for i in range(20000):
+        resource = otlp_requests.resource_of(request, {"service.name": f"s{i % 2}"})
+        profile = otlp_requests.profile_of(resource.scope_profiles.add(), tables, ("samples", "count"), ("cpu", "nanoseconds"), 1, now_ns())
+        sample = profile.samples.add()
+        sample.stack_index = deep
+        sample.attribute_indices.append(key)
+        sample.values.append(1)
+    body = request.SerializeToString()
+    before = push.main.cpu_s()
+    code, details, _ = call(push.main, EXPORT, body, timeout=60)
+    spent = push.main.cpu_s() - before
+    ok(code == grpc.StatusCode.INVALID_ARGUMENT and "too often" in details,
+       "one deep stack 20,000 times, of two services in turn, is refused", code, details)
+    ok(spent < 10, f"{len(body)} bytes cost {spent:.1f} s of processor time")
+    for name, text in (("a list within lists", b'{"resourceProfiles":' + b"[" * 5_000_000),
+                       ("unknown keys within others", b'{"x":' * 1_000_000),
+                       ("a number of a million digits", b'{"x":' + b"1" * 1_000_000 + b"}")):
+        status, _, answer = push.main.post("/v1/profiles", text, "application/json")
+        same(status, 400, f"JSON, {name}: refused", answer)
+    alive(push.main, "after these")
+
+
+def test_fuzzed():
+    """Requests with some bytes changed: an answer for each, and the receiver goes on."""
+    random.seed(7)
+    bodies = [(EXPORT, otlp_requests.request_of(shape, "fuzzed", now_ns()).SerializeToString()) for shape in ("times", "values", "both")]
+    bodies.append((WRITE_RAW, write_raw_request({"__name__": "process_cpu", "service_name": "fuzzed"}, pprof("f", 1, now_ns()))))
+    channel = grpc.insecure_channel(push.main.address)
+    codes = set()
+    for i in range(1500):
+        path, body = random.choice(bodies)
+        changed = bytearray(body)
+        for _ in range(random.randint(1, 6)):
+            changed[random.randrange(len(changed))] = random.choice((0, 1, 0x7F, 0x80, 0xFF, random.randrange(256)))
+        if random.random() < 0.2:
+            del changed[random.randrange(len(changed)):]
+        codes.add(call(push.main, path, bytes(changed), channel=channel)[0])
+    channel.close()
+    ok(codes <= {grpc.StatusCode.OK, grpc.StatusCode.INVALID_ARGUMENT}, "1,500 damaged requests: taken or refused", codes)
+    alive(push.main, "after them")
+
+
+# --- who may ask ---
+
+
+def openssl(*arguments):
+    subprocess.run(["openssl", *arguments], check=True, capture_output=True, cwd=SCRATCH)
+
+
+def make_certificates():
+    for authority in ("ca", "otherca"):
+        openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-keyout", f"{authority}.key",
+                "-out", f"{authority}.pem", "-subj", f"/CN={authority}")
+    for name, common, authority in (("server", "localhost", "ca"), ("client", "tenant-a", "ca"), ("stranger", "tenant-a", "otherca")):
+        openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr",
+                "-subj", f"/CN={common}")
+        with open(f"{SCRATCH}/{name}.ext", "w") as extensions:
+            extensions.write("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+        openssl("x509", "-req", "-in", f"{name}.csr", "-CA", f"{authority}.pem", "-CAkey", f"{authority}.key", "-CAcreateserial", "-days", "2",
+                "-out", f"{name}.pem", "-extfile", f"{name}.ext")
+
+
+def read(name):
+    with open(f"{SCRATCH}/{name}", "rb") as file:
+        return file.read()
+
+
+def secure(receiver, client=None, authority="ca"):
+    pair = (read(f"{client}.key"), read(f"{client}.pem")) if client else (None, None)
+    return grpc.secure_channel(f"localhost:{receiver.port}", grpc.ssl_channel_credentials(read(f"{authority}.pem"), *pair))
+
+
+def tenants_of(service):
+    from harness import sql
+    return {row[0] for row in sql(f"SELECT DISTINCT labels->>'tenant' FROM profstore.series WHERE labels->>'service_name' = '{service}'")}
+
+
+def test_tls():
+    make_certificates()
+    files = [f"--tls-cert={SCRATCH}/server.pem", f"--tls-key={SCRATCH}/server.key"]
+    receiver = Receiver(*files, f"--tls-client-ca={SCRATCH}/ca.pem")
+    make = lambda name: otlp_requests.request_of("times", name, now_ns()).SerializeToString()
+    channel = secure(receiver, "client")
+    ok(eventually(lambda: call(receiver, "/grpc.health.v1.Health/Check", b"", channel=channel)[2] == b"\x08\x01"), "mutual TLS: served")
+    same((call(receiver, EXPORT, make("tls"), channel=channel)[0], tenants_of("tls")), (grpc.StatusCode.OK, {"tenant-a"}),
+         "the tenant is the certificate's")
+    for name, client, authority in (("of another authority", "stranger", "ca"), ("none", None, "ca")):
+        code, _, _ = call(receiver, EXPORT, make("stranger"), channel=secure(receiver, client, authority), timeout=3)
+        ok(code != grpc.StatusCode.OK, f"a client's certificate, {name}: refused", code)
+    same(stored("stranger", "count(*)"), 0, "nothing of them is stored")
+    ok("TLS handshake failed" in receiver.text(), "it is logged")
+    connection = raw_connection(receiver)
+    connection.sendall(b"GET / HTTP/1.1\r\n\r\n")
+    ok(closed(connection), "clear text where TLS is spoken: closed")
+    context = ssl.create_default_context(cafile=f"{SCRATCH}/ca.pem")
+    context.load_cert_chain(f"{SCRATCH}/client.pem", f"{SCRATCH}/client.key")
+    for protocol in ("h2", "http/1.1"):
+        context.set_alpn_protocols([protocol])
+        with context.wrap_socket(raw_connection(receiver), server_hostname="localhost") as secured:
+            same(secured.selected_alpn_protocol(), protocol, f"ALPN offers {protocol}")
+    same(receiver.stop(), 0, "ends well")
+
+
+def test_tokens():
+    with open(f"{SCRATCH}/tokens", "w") as tokens:
+        tokens.write("# who\nteam-a secret-a\nteam-b secret-b\n")
+    receiver = Receiver(f"--tokens={SCRATCH}/tokens")
+    receiver.ready()
+    for name, token, expected in (("no token", None, None), ("a wrong token", "secret-c", None), ("a token", "secret-b", "team-b")):
+        metadata = (("authorization", f"Bearer {token}"),) if token else ()
+        service = f"token-{token}"
+        code, _, _ = call(receiver, EXPORT, otlp_requests.request_of("times", service, now_ns()).SerializeToString(), metadata=metadata)
+        same((code, tenants_of(service)), (grpc.StatusCode.OK, {expected}) if expected else (grpc.StatusCode.UNAUTHENTICATED, set()), f"gRPC, {name}")
+    same(receiver.get("/metrics")[0], 401, "/metrics needs a token too")
+    same(receiver.get("/-/ready")[0], 200, "/-/ready does not")
+    body = otlp_requests.request_of("times", "twice", now_ns()).SerializeToString()
+    for token in ("secret-a", "secret-b", "secret-a"):
+        receiver.post("/v1/profiles", body, PROTOBUF, Authorization=f"Bearer {token}")
+    same((stored("twice"), tenants_of("twice")), (10, {"team-a", "team-b"}), "the same bytes of two tenants are two requests")
+    with open(f"{SCRATCH}/tokens", "w") as tokens:
+        tokens.write("team-c secret-c\n")
+    receiver.process.send_signal(1)
+    ok(eventually(lambda: receiver.post("/v1/profiles", b"", PROTOBUF, Authorization="Bearer secret-c")[0] == 200), "SIGHUP reads them again")
+    with open(f"{SCRATCH}/tokens", "w") as tokens:
+        tokens.write("team-c\n")
+    receiver.process.send_signal(1)
+    ok(eventually(lambda: "line 1 is not" in receiver.text()), "a wrong file is told")
+    same(receiver.post("/v1/profiles", b"", PROTOBUF, Authorization="Bearer secret-c")[0], 200, "and the old ones stay")
+    same(receiver.stop(), 0, "ends well")
+
+
+def test_refused_to_start():
+    for flags, code in ((["--tls-cert=/nowhere"], 3), (["--tls-cert=/nowhere", "--tls-key=/nowhere"], 3), (["--tokens=/nowhere"], 7),
+                        (["--max-message=7"], 3), (["--frequenzy"], 2)):
+        receiver = Receiver(*flags, expect_start=False)
+        same(receiver.process.wait(20), code, f"{' '.join(flags)}: exit code {code}", receiver.text())
+    receiver = Receiver(listen="nowhere.invalid", expect_start=False)
+    same(receiver.process.wait(20), 3, "an address that is none: exit code 3", receiver.text())

@@ -1,0 +1,241 @@
+"""Tests of "receive", in the order of a request's life; see run."""
+
+import base64
+import gzip
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+import grpc
+import zstandard
+from google.protobuf import json_format
+
+import otlp_requests
+from harness import Receiver, eventually, number, ok, run, same, sql
+from opentelemetry.proto.collector.profiles.v1development import profiles_service_pb2 as service
+
+SCRATCH = sys.argv[1]
+EXPORT = "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
+WRITE_RAW = "/parca.profilestore.v1alpha1.ProfileStoreService/WriteRaw"
+PROTOBUF = "application/x-protobuf"
+CPU = "process_cpu:samples:count:cpu:nanoseconds:delta"
+
+
+def now_ns():
+    return time.time_ns() - 1_000_000_000
+
+
+def older(version, shape, name, time_ns):
+    """The bytes of a request as another version of the package makes it."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    environment = dict(os.environ, PYTHONPATH=f"{SCRATCH}/proto-{version}")
+    done = subprocess.run([sys.executable, f"{here}/otlp_requests.py", shape, name, str(time_ns)],
+                          capture_output=True, env=environment, check=True)
+    return base64.b64decode(done.stdout)
+
+
+def call(receiver, method, body, channel=None, metadata=(), timeout=20, compression=None):
+    """Status code, details, answer of a call of gRPC; bytes in, bytes out."""
+    own = channel or grpc.insecure_channel(receiver.address)
+    try:
+        answer = own.unary_unary(method)(body, timeout=timeout, metadata=metadata, compression=compression)
+        return grpc.StatusCode.OK, "", answer
+    except grpc.RpcError as error:
+        return error.code(), error.details(), dict(error.trailing_metadata() or ())
+    finally:
+        if channel is None:
+            own.close()
+
+
+def stored(name, column="sum(value)"):
+    return number(
+        f"SELECT coalesce({column}, 0) FROM profstore.samples AS s JOIN profstore.series AS r"
+        f" ON r.id = s.series_id WHERE r.labels->>'service_name' = '{name}'")
+
+
+def stacks(name, profile_type=CPU):
+    return sql(f"SELECT array_to_string(stack, ';'), value FROM profstore.stacks_of('{profile_type}"
+               f"{{service_name=\"{name}\"}}', now() - interval '1 hour', now() + interval '1 hour') ORDER BY 1")
+
+
+def message_field(number_, content):
+    """A field of protobuf with bytes in it."""
+    length, head = len(content), bytes([number_ << 3 | 2])
+    while length >= 0x80:
+        head, length = head + bytes([length & 0x7F | 0x80]), length >> 7
+    return head + bytes([length]) + content
+
+
+def write_raw_request(labels, *profiles):
+    pairs = b"".join(message_field(1, message_field(1, k.encode()) + message_field(2, v.encode()))
+                     for k, v in labels.items())
+    series = message_field(1, pairs) + b"".join(message_field(2, message_field(1, p)) for p in profiles)
+    return message_field(2, series)
+
+
+def pprof(function, value, time_ns):
+    """A small profile: one function, one sample."""
+    def field(number_, content):
+        if isinstance(content, bytes):
+            return message_field(number_, content)
+        out = bytes([number_ << 3])
+        while content >= 0x80:
+            out, content = out + bytes([content & 0x7F | 0x80]), content >> 7
+        return out + bytes([content])
+
+    texts = [b"", b"cpu", b"nanoseconds", function.encode(), b"prog.go", b"thread", b"one"]
+    return (field(1, field(1, 1) + field(2, 2)) +
+            field(2, field(1, 1) + field(2, value) + field(3, field(1, 5) + field(2, 6))) +
+            field(4, field(1, 1) + field(4, field(1, 1) + field(2, 12))) +
+            field(5, field(1, 1) + field(2, 3) + field(4, 4)) +
+            b"".join(field(6, text) for text in texts) +
+            field(9, time_ns) + field(11, field(1, 1) + field(2, 2)) + field(12, 10_000_000))
+
+
+# --- what is stored ---
+
+
+def test_shapes():
+    expected = {"times": [("main", "2"), ("main;handler;caller;leaf", "3")],
+                "values": [("main", "200"), ("main;handler;caller;leaf", "300")],
+                "both": [("main", "200"), ("main;handler;caller;leaf", "300")]}
+    for shape, rows in expected.items():
+        kind = "off_cpu:off_cpu:nanoseconds:::delta" if shape == "both" else CPU
+        for version, make in (("1.11", lambda n, t: otlp_requests.request_of(shape, n, t).SerializeToString()),
+                              ("1.9", lambda n, t: older("1.40.0", shape, n, t))):
+            name = f"{shape}-{version}"
+            code, details, _ = call(main, EXPORT, make(name, now_ns()))
+            same(code, grpc.StatusCode.OK, f"OTLP {version}, {shape}: taken over gRPC", details)
+            same([tuple(row) for row in stacks(name, kind)], rows, f"OTLP {version}, {shape}: values and stacks")
+
+
+def test_too_old():
+    code, details, _ = call(main, EXPORT, older("1.36.0", "values", "old", now_ns()))
+    same(code, grpc.StatusCode.INVALID_ARGUMENT, "OTLP 1.7 is refused")
+    ok("1.7" in details and "1.8 to 1.11" in details, "the message names both versions", details)
+    code, _, _ = call(main, EXPORT.replace("v1development", "v1experimental"), b"")
+    same(code, grpc.StatusCode.UNIMPLEMENTED, "v1experimental is not implemented")
+
+
+def test_labels():
+    call(main, EXPORT, otlp_requests.request_of("times", "labelled", now_ns()).SerializeToString())
+    rows = sql("SELECT labels - 'service_name' FROM profstore.series WHERE labels->>'service_name' = 'labelled' ORDER BY 1")
+    labels = sorted((json.loads(row[0]) for row in rows), key=len)
+    base = {"host_name": "web1", "process_executable_name": "prog", "exported_tenant": "somebody"}
+    same(labels, [base, dict(base, thread_name="worker")],
+         "attributes become labels; pid and thread id do not; the client does not say who its tenant is")
+    rows = sql("SELECT DISTINCT mapping FROM profstore.top('" + CPU + "{service_name=\"labelled\"}') ORDER BY 1")
+    same([row[0] for row in rows], ["/bin/prog", "[cpython]"], "frames of interpreters show their type")
+
+
+def test_http():
+    body = otlp_requests.request_of("times", "http", now_ns())
+    for name, path, content, headers in (
+            ("plain", "/v1development/profiles", body.SerializeToString(), {}),
+            ("gzip", "/v1/profiles", gzip.compress(body.SerializeToString()), {"Content_Encoding": "gzip"}),
+            ("zstd", "/v1development/profiles", zstandard.compress(body.SerializeToString()),
+             {"Content_Encoding": "zstd"})):
+        status, answer, text = main.post(path, content, PROTOBUF, **headers)
+        same((status, answer["Content-Type"], text), (200, PROTOBUF, b""), f"HTTP, {name}", text)
+    same(stored("http"), 5, "the same request three times is stored once")
+    body = otlp_requests.request_of("times", "json", now_ns())
+    status, answer, text = main.post("/v1development/profiles", json_format.MessageToJson(body).encode(),
+                                     "application/json; charset=utf-8")
+    same((status, answer["Content-Type"], text), (200, "application/json", b"{}"), "HTTP, JSON", text)
+    same([tuple(row) for row in stacks("json")], [("main", "2"), ("main;handler;caller;leaf", "3")], "JSON: values and stacks")
+    same(main.post("/v1/profiles", b"", "text/plain")[0], 415, "another content type: 415")
+    same(main.get("/v1/profiles")[0], 405, "another method: 405")
+    same(main.get("/nowhere")[0], 404, "another path: 404")
+    status, _, text = main.post("/v1/profiles", b"{\"resourceProfiles\": [", "application/json")
+    same(status, 400, "broken JSON: 400")
+    ok("invalid JSON" in json.loads(text)["message"], "the answer is a status in JSON", text)
+    same(main.post("/v1/profiles", b"", PROTOBUF)[0], 200, "an empty request is a good one")
+
+
+def test_grpc_compression():
+    body = otlp_requests.request_of("times", "grpcgzip", now_ns()).SerializeToString()
+    code, details, _ = call(main, EXPORT, body, compression=grpc.Compression.Gzip)
+    same((code, stored("grpcgzip")), (grpc.StatusCode.OK, 5), "gRPC, gzip", details)
+    code, _, _ = call(main, EXPORT, body, compression=grpc.Compression.Deflate)
+    same(code, grpc.StatusCode.UNIMPLEMENTED, "gRPC, deflate is not implemented")
+
+
+def test_partial_success():
+    request = otlp_requests.request_of("times", "partial", now_ns())
+    bad = request.resource_profiles[0].scope_profiles[0].profiles.add()
+    bad.CopyFrom(request.resource_profiles[0].scope_profiles[0].profiles[0])
+    bad.samples[0].stack_index = 999
+    code, _, answer = call(main, EXPORT, request.SerializeToString())
+    partial = service.ExportProfilesServiceResponse.FromString(answer).partial_success
+    same((code, partial.rejected_profiles), (grpc.StatusCode.OK, 1), "a profile at fault is rejected alone")
+    ok("stack table" in partial.error_message, "and the answer says why", partial.error_message)
+    same(stored("partial"), 5, "the other one is stored, nothing of the rejected one")
+    for what, change in (("negative index", lambda p: setattr(p.samples[0], "stack_index", -1)),
+                         ("more values than times", lambda p: p.samples[0].values.extend([1, 2])),
+                         ("neither values nor times", lambda p: p.samples[0].ClearField("timestamps_unix_nano")),
+                         ("a time long ago", lambda p: setattr(p, "time_unix_nano", 1000)),
+                         ("an attribute that is not there", lambda p: p.samples[0].attribute_indices.append(5000))):
+        request = otlp_requests.request_of("times", "rejected", now_ns())
+        for sample in request.resource_profiles[0].scope_profiles[0].profiles[0].samples:
+            sample.link_index = 1  # of this layout, whatever else is wrong
+        change(request.resource_profiles[0].scope_profiles[0].profiles[0])
+        code, _, answer = call(main, EXPORT, request.SerializeToString())
+        partial = service.ExportProfilesServiceResponse.FromString(answer).partial_success
+        same((code, partial.rejected_profiles), (grpc.StatusCode.OK, 1), f"{what}: rejected")
+    same(stored("rejected", "count(*)"), 0, "nothing of them is stored")
+
+
+def test_write_raw():
+    profile = gzip.compress(pprof("raw_work", 70, now_ns()))
+    request = write_raw_request({"__name__": "process_cpu", "service_name": "raw", "tenant": "me"}, profile, pprof("raw_rest", 5, now_ns()))
+    code, details, _ = call(main, WRITE_RAW, request)
+    same(code, grpc.StatusCode.OK, "WriteRaw is taken", details)
+    same(stored("raw"), 75, "and its samples are stored")
+    labels = json.loads(sql("SELECT labels FROM profstore.series WHERE labels->>'service_name' = 'raw'")[0][0])
+    same((labels.get("thread"), labels.get("tenant"), labels.get("exported_tenant")), ("one", None, "me"),
+         "with labels of samples, and no tenant of the client's choosing", labels)
+    body = {"series": [{"labels": {"labels": [{"name": "__name__", "value": "process_cpu"},
+                                              {"name": "service_name", "value": "rawjson"}]},
+                        "samples": [{"rawProfile": base64.b64encode(profile).decode()}]}]}
+    status, _, text = main.post("/api/profiles/writeraw", json.dumps(body).encode(), "application/json")
+    same((status, text, stored("rawjson")), (200, b"{}", 70), "its gateway takes JSON", text)
+    request = write_raw_request({"__name__": "process_cpu", "service_name": "half"}, profile, b"\x00garbage")
+    same(call(main, WRITE_RAW, request)[0], grpc.StatusCode.INVALID_ARGUMENT, "a request with one bad profile is refused")
+    same(stored("half", "count(*)"), 0, "and nothing of it is stored")
+    for what, labels in (("an empty name", {"": "x"}), ("a name with a blank", {"a b": "x"}),
+                         ("70 labels", {f"l{i}": "x" for i in range(70)}), ("a long value", {"a": "x" * 5000})):
+        same(call(main, WRITE_RAW, write_raw_request(labels, profile))[0], grpc.StatusCode.INVALID_ARGUMENT,
+             f"WriteRaw, {what}: refused")
+    code, _, answer = call(main, "/parca.debuginfo.v1alpha1.DebuginfoService/ShouldInitiateUpload", b"\x0a\x04abcd")
+    ok(code == grpc.StatusCode.OK and b"\x08\x01" not in answer[:2] and len(answer) > 2, "debug information is declined")
+
+
+def test_health():
+    same(main.get("/-/healthy")[0], 200, "alive")
+    same(main.get("/-/ready")[0], 200, "ready")
+    check = "/grpc.health.v1.Health/Check"
+    same(call(main, check, b"")[2], b"\x08\x01", "gRPC's health: SERVING")
+    same(call(main, check, message_field(1, b"nobody"))[0], grpc.StatusCode.NOT_FOUND, "of a service that is not there: NOT_FOUND")
+    same(call(main, "/nobody/Nothing", b"")[0], grpc.StatusCode.UNIMPLEMENTED, "a method that is not there: UNIMPLEMENTED")
+    ok(main.metric("requests_stored_total") > 0, "requests are counted")
+
+
+main = Receiver()  # that most tests share
+
+if __name__ == "__main__":
+    sys.modules["push"] = sys.modules["__main__"]  # what the others import
+    import hostile
+    import retries
+
+    main.ready()
+    tests = [(name, value) for module in (sys.modules[__name__], retries, hostile)
+             for name, value in list(vars(module).items())
+             if name.startswith("test_") and value.__module__ in (module.__name__, "__main__")]
+    failed = run(tests, sys.argv[2:])
+    same(main.stop(), 0, "the receiver that all of them used ends well", main.text())
+    sys.exit(1 if failed else 0)

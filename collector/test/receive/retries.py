@@ -1,0 +1,178 @@
+"""What is stored when receiver, database or client go away between a request and its answer."""
+
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+
+import grpc
+
+import otlp_requests
+import push
+from harness import Receiver, eventually, number, ok, same, sql
+from push import EXPORT, WRITE_RAW, call, now_ns, pprof, stored, write_raw_request
+
+
+class Held:
+    """Holds up every transaction of writers just before it stores, by a lock on the receipts."""
+
+    def __enter__(self):
+        self.session = subprocess.Popen(["psql", "-XAtq"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.session.stdin.write("BEGIN; LOCK TABLE profstore.receipts IN EXCLUSIVE MODE; SELECT 'held';\n")
+        self.session.stdin.flush()
+        self.session.stdout.readline()
+        return self
+
+    def __exit__(self, *_):
+        self.session.stdin.close()
+        self.session.wait()
+
+    @staticmethod
+    def waits():
+        return eventually(lambda: number("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'") > 0)
+
+
+def in_background(function):
+    result = []
+    thread = threading.Thread(target=lambda: result.append(function()))
+    thread.start()
+    return thread, result
+
+
+def test_not_before_commit():
+    body = otlp_requests.request_of("times", "commit", now_ns()).SerializeToString()
+    receiver = Receiver("--answer-timeout=30s")
+    receiver.ready()
+    with Held() as held:
+        thread, result = in_background(lambda: call(receiver, EXPORT, body))
+        ok(held.waits(), "the transaction waits")
+        time.sleep(0.5)
+        same(result, [], "no answer before the commit")
+    thread.join()
+    same((result[0][0], stored("commit")), (grpc.StatusCode.OK, 5), "the answer comes with it")
+    same(receiver.stop(), 0, "ends well")
+
+
+def test_answer_timeout():
+    body = otlp_requests.request_of("times", "late", now_ns()).SerializeToString()
+    receiver = Receiver("--answer-timeout=1s")
+    receiver.ready()
+    with Held() as held:
+        code, details, trailers = call(receiver, EXPORT, body)
+        same(code, grpc.StatusCode.UNAVAILABLE, "who waits too long is told to come again", details)
+        ok(b"google.rpc.RetryInfo" in trailers.get("grpc-status-details-bin", b""), "with RetryInfo", trailers)
+        status, headers, _ = receiver.post("/v1/profiles", body, push.PROTOBUF)
+        same((status, headers["Retry-After"]), (503, "1"), "the same request over HTTP, meanwhile: 503 and Retry-After")
+    ok(eventually(lambda: stored("late") == 5), "the first is stored all the same")
+    same(call(receiver, EXPORT, body)[0], grpc.StatusCode.OK, "its repetition is told that it is")
+    same(stored("late"), 5, "and is not stored beside it")
+    same(receiver.stop(), 0, "ends well")
+
+
+def test_kill_receiver():
+    """Killed in the middle: whatever the client was not told it sends again, to another receiver."""
+    for round_, service in enumerate(("killed0", "killed1", "killed2")):
+        receiver = Receiver()
+        receiver.ready()
+        bodies = [otlp_requests.request_of("times", service, now_ns() + i).SerializeToString() for i in range(40)]
+        bodies += [write_raw_request({"__name__": "process_cpu", "service_name": service}, pprof("work", 5, now_ns() + i))
+                   for i in range(40)]
+        told = []
+
+        def send():
+            for i, body in enumerate(bodies):
+                if call(receiver, EXPORT if i < 40 else WRITE_RAW, body, timeout=2)[0] == grpc.StatusCode.OK:
+                    told.append(i)
+
+        thread, _ = in_background(send)
+        eventually(lambda: len(told) > 10 + 20 * round_)
+        receiver.kill()
+        thread.join()
+        ok(0 < len(told) < len(bodies), f"killed after {len(told)} of {len(bodies)} requests were told")
+        before = stored(service)
+        ok(before >= 5 * len(told), "what was told is there", before)
+        other = Receiver()
+        other.ready()
+        answers = {call(other, EXPORT if i < 40 else WRITE_RAW, body)[0] for i, body in enumerate(bodies)}
+        same((answers, stored(service)), ({grpc.StatusCode.OK}, 5 * len(bodies)),
+             "all sent again to another receiver: each is there once")
+        other.stop()
+
+
+def restart_database():
+    """kill -9 of a backend: the server ends all others and recovers, as after a crash."""
+    backend = sql("SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+                  " AND application_name LIKE '%profstore%' OR backend_type = 'walwriter' LIMIT 1")[0][0]
+    os.kill(int(backend), signal.SIGKILL)
+
+
+def test_kill_database():
+    receiver = Receiver()
+    receiver.ready()
+    bodies = [otlp_requests.request_of("times", "crashed", now_ns() + i).SerializeToString() for i in range(60)]
+    told = []
+
+    def send():
+        for i, body in enumerate(bodies):
+            end = time.time() + 60
+            while call(receiver, EXPORT, body)[0] != grpc.StatusCode.OK and time.time() < end:
+                time.sleep(0.2)
+            told.append(i)
+
+    thread, _ = in_background(send)
+    eventually(lambda: len(told) > 10)
+    restart_database()
+    thread.join()
+    eventually(lambda: subprocess.run(["psql", "-Xqc", "SELECT 1"], capture_output=True).returncode == 0, 60)
+    same((len(told), stored("crashed")), (60, 300), "kill -9 of the database: the client tries again, all is there once")
+    ok("msg=\"database is away\"" in receiver.text() or "away" in receiver.text(), "the log says that it was away", receiver.text())
+    same(receiver.stop(), 0, "ends well")
+
+
+def test_database_away():
+    receiver = Receiver(db="host=/nowhere dbname=x")
+    eventually(lambda: "away" in receiver.text() or receiver.process.poll() is not None)
+    code, _, trailers = call(receiver, EXPORT, otlp_requests.request_of("times", "away", now_ns()).SerializeToString())
+    same(code, grpc.StatusCode.UNAVAILABLE, "without a database: UNAVAILABLE")
+    ok(b"RetryInfo" in trailers.get("grpc-status-details-bin", b""), "with RetryInfo")
+    same(receiver.get("/-/ready")[0], 503, "not ready")
+    same(call(receiver, "/grpc.health.v1.Health/Check", b"")[2], b"\x08\x02", "gRPC's health: NOT_SERVING")
+    same(receiver.get("/-/healthy")[0], 200, "but alive")
+    same(receiver.stop(), 0, "ends well")
+
+
+def test_stop_answers():
+    """SIGTERM with a request under way: it is stored and told."""
+    receiver = Receiver("--answer-timeout=30s")
+    receiver.ready()
+    with Held() as held:
+        thread, result = in_background(
+            lambda: call(receiver, EXPORT, otlp_requests.request_of("times", "stopped", now_ns()).SerializeToString()))
+        held.waits()
+        receiver.process.send_signal(signal.SIGTERM)
+        time.sleep(0.5)
+    thread.join()
+    same((result[0][0], stored("stopped")), (grpc.StatusCode.OK, 5), "stopped: what is under way is stored and told")
+    receiver.process.wait(20)
+    same(receiver.process.returncode, 0, "and it ends with 0", receiver.text())
+
+
+def test_merged_repeats():
+    """Requests that are stored together, one of them a repetition."""
+    again = otlp_requests.request_of("times", "merged", now_ns()).SerializeToString()
+    call(push.main, EXPORT, again)
+    receiver = Receiver("--answer-timeout=30s")
+    receiver.ready()
+    bodies = [otlp_requests.request_of("times", "merged", now_ns() + i).SerializeToString() for i in range(1, 6)]
+    with Held() as held:
+        threads = [in_background(lambda body=body: call(receiver, EXPORT, body)[0]) for body in [bodies[0], again, *bodies[1:]]]
+        held.waits()
+        time.sleep(1)
+    for thread, _ in threads:
+        thread.join()
+    same(({result[0] for _, result in threads}, stored("merged")), ({grpc.StatusCode.OK}, 30),
+         "six requests together, one of them stored before: each is there once")
+    ok(receiver.metric("receipts_met_total") == 1, "the repetition is counted")
+    same(receiver.stop(), 0, "ends well")
