@@ -451,7 +451,8 @@ prepare_stacks(const Resolution *resolution, uint32_t first)
 		return end;
 	end = collect_wanted(resolution, first, wanted, &count);
 	qsort(wanted, count, sizeof(*wanted), compare_wanted);
-	for (size_t i = 0, next; i < count; i = next)
+	for (size_t i = 0, next;
+		 i < count && clock_ns(CLOCK_MONOTONIC) < resolution->context->deadline_ns; i = next)
 	{
 		for (next = i + 1; next < count && wanted[next].item == wanted[i].item;)
 			next++;
@@ -575,7 +576,9 @@ resolve_interval(const ResolveContext *context, const Interval *interval, uint32
 	if (error == 0)
 	{
 		uint32_t first = *next_stack;
-		uint32_t prepared = context->addresses_only ? stack_count : first;
+		/* the very first batch is to be there soon: it asks for no more than it stores */
+		bool prepares = !context->addresses_only && !context->one_at_least;
+		uint32_t prepared = prepares ? first : stack_count;
 
 		for (; *next_stack < stack_count; ++*next_stack)
 		{

@@ -79,7 +79,6 @@ reader_queue_record(void *context, const void *record, size_t length_bytes)
 {
 	Reader *reader = context;
 	QueuedRecord *queued = malloc(sizeof(*queued) + length_bytes);
-	bool wake = false;
 	Record parsed;
 
 	reader_lock(reader);
@@ -99,15 +98,11 @@ reader_queue_record(void *context, const void *record, size_t length_bytes)
 		queued->table = 0;
 		queued->length_bytes = length_bytes;
 		memcpy(queued->bytes, record, length_bytes);
-		/* at first each record may bring a process to be read, and the walker has tables to make */
-		wake = !reader->settled && reader->queue == NULL;
 		*reader->queue_end = queued;
 		reader->queue_end = &queued->next;
 		reader->queue_bytes += length_bytes;
 	}
 	reader_unlock(reader);
-	if (wake)
-		pthread_cond_signal(&reader->queued);
 }
 
 void *
