@@ -11,7 +11,9 @@
 #include <string.h>
 #include <sys/param.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
+#include "agent/health.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/stop_signals.h"
@@ -48,6 +50,25 @@ reload(Scraper *scraper)
 	log_event(LOG_ERROR, "scrape", "could not reload the configuration and keeps the old one",
 			  log_text("reason", failure.message), log_text("detail", failure.detail),
 			  log_text("hint", failure.hint));
+}
+
+/* What the command "health" judges: the storer does what an agent's flusher does. 0 or -errno. */
+static int
+write_status(Scraper *scraper, int64_t now_ns)
+{
+	Health health = { .time_ns = now_ns, .flusher_busy_ms = storer_busy_ms(scraper->storer) };
+	WriterStats writer;
+
+	if (scraper->options->status_file == NULL || now_ns < scraper->status_ns)
+		return 0;
+	scraper->status_ns = now_ns + HEALTH_WRITE_NS;
+	writer_stats(scraper->writer, &writer);
+	if (writer.waiting_since_ns != 0)
+		health.unstored_ms = (now_ns - writer.waiting_since_ns) / NS_PER_MS;
+	health.rows_stored = writer.samples_written;
+	health.rows_dropped = writer.samples_dropped + writer.samples_refused;
+	health.queued_bytes = writer.queued_bytes;
+	return health_write(scraper->options->status_file, &health);
 }
 
 /* --- start --- */
@@ -102,6 +123,19 @@ start_parts(Scraper *scraper, Failure *failure)
 	return EXIT_OK;
 }
 
+/* The first status tells that all parts run; where it cannot be written a probe would wait on. */
+static ExitCode
+open_status(Scraper *scraper, Failure *failure)
+{
+	int result = write_status(scraper, clock_ns(CLOCK_MONOTONIC));
+
+	if (result == 0)
+		return EXIT_OK;
+	failure_set(failure, EXIT_IO, "could not write the status");
+	failure_detail(failure, "\"%s\": %s.", scraper->options->status_file, strerror(-result));
+	return failure->code;
+}
+
 static ExitCode
 start(Scraper *scraper, Failure *failure)
 {
@@ -120,11 +154,13 @@ start(Scraper *scraper, Failure *failure)
 	code = start_parts(scraper, failure);
 	if (code == EXIT_OK && !scraper_adopt(scraper, config, clock_ns(CLOCK_MONOTONIC)))
 		code = failure_set(failure, EXIT_INTERNAL, "out of memory");
-	if (code == EXIT_OK)
-		tell_config(config, "scraping");
-	else
+	if (code != EXIT_OK)
+	{
 		scrape_config_release(config);
-	return code;
+		return code;
+	}
+	tell_config(config, "scraping");
+	return open_status(scraper, failure);
 }
 
 /* --- the loop --- */
@@ -140,6 +176,9 @@ tick(Scraper *scraper, int64_t now_ns)
 	fetcher_collect(&scraper->fetcher);
 	due_ns = MIN(due_ns, fetcher_tick(&scraper->fetcher, now_ns));
 	scraper_store_rows(scraper, now_ns);
+	if (write_status(scraper, now_ns) != 0)
+		log_event(LOG_WARNING, "scrape", "could not write the status",
+				  log_text("file", scraper->options->status_file));
 	return due_ns;
 }
 
@@ -212,6 +251,8 @@ stop(Scraper *scraper, ExitCode code)
 	scraper_store_rows(scraper, stopped_ns);
 	target_store_free(scraper->store, DRAIN_MIN_MS);
 	scraper->store = NULL;
+	if (scraper->options->status_file != NULL)
+		(void) unlink(scraper->options->status_file); /* where it stays it grows old */
 	log_event(LOG_INFO, "scrape", "stopped", log_number("scrapes", (int64_t) stats->scrapes),
 			  log_number("failed", (int64_t) stats->failed),
 			  log_number("skipped", (int64_t) stats->skipped),

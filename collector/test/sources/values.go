@@ -167,6 +167,13 @@ func storedTop(profileType, job string) map[string][2]int64 {
 	return result
 }
 
+// The exit code of the command "health".
+func health(status string) int {
+	command := exec.Command(os.Getenv("COLLECTOR"), "health", "--status", status)
+	_ = command.Run()
+	return command.ProcessState.ExitCode()
+}
+
 const valuesConfig = `
 scrape_configs:
   - job_name: values
@@ -197,7 +204,9 @@ func testValues() {
 	server := httptest.NewServer(served)
 	defer server.Close()
 
-	s := startScraper("values", fmt.Sprintf(valuesConfig, strings.TrimPrefix(server.URL, "http://")))
+	status := filepath.Join(directory, "status")
+	s := startScraper("values", fmt.Sprintf(valuesConfig, strings.TrimPrefix(server.URL, "http://")), "--status", status)
+	ok(eventually(10, func() bool { return health(status) == 0 }), "values: the command health finds it well", s.log)
 	eventually(40, func() bool {
 		return value("SELECT count(*) FROM profstore.targets WHERE name LIKE 'values %%' AND health = 'up'") == "7" &&
 			len(served.of("/debug/pprof/profile")) > 2
@@ -208,6 +217,7 @@ func testValues() {
 
 	served.close()
 	ok(s.stop() == 0, "values: scrape ends with exit code 0", s.log)
+	ok(health(status) == 7, "values: health finds none that has ended")
 	for _, kind := range []struct{ path, profileType, kind, unit string }{
 		{"profile", "process_cpu:cpu:nanoseconds:cpu:nanoseconds:delta", "cpu", "ns"},
 		{"profile", "process_cpu:samples:count:cpu:nanoseconds:delta", "samples", "count"},
