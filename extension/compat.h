@@ -210,6 +210,14 @@ pfs_read_stream_skip(ReadStream *stream)
 #define pfs_heap_fetch(table, snapshot, tuple, buffer) heap_fetch(table, snapshot, tuple, buffer)
 #endif
 
+#if PG_VERSION_NUM >= 170000
+#define pfs_reindex_index(index_id, params) \
+	reindex_index(NULL, index_id, false, RELPERSISTENCE_PERMANENT, params)
+#else
+#define pfs_reindex_index(index_id, params) \
+	reindex_index(index_id, false, RELPERSISTENCE_PERMANENT, params)
+#endif
+
 /* The fourth argument of PostgreSQL 18 gathers counters for EXPLAIN. */
 #if PG_VERSION_NUM >= 180000
 #define pfs_index_beginscan(table, index, snapshot, key_count) \

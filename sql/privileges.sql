@@ -74,11 +74,11 @@ RESET ROLE;
 GRANT INSERT ON profstore.samples TO regress_pfs_writer;
 \set VERBOSITY terse
 GRANT SELECT ON profstore.functions TO regress_pfs_reader;
-ALTER TABLE profstore.locations ENABLE ROW LEVEL SECURITY;
+ALTER TABLE profstore.location_rows ENABLE ROW LEVEL SECURITY;
 SET ROLE regress_pfs_reader;
 SELECT stack, value FROM profstore.folded('a:b:c:d:e{}', '2026-03-01 00:00Z', '2026-03-02 00:00Z');
 RESET ROLE;
-ALTER TABLE profstore.locations DISABLE ROW LEVEL SECURITY;
+ALTER TABLE profstore.location_rows DISABLE ROW LEVEL SECURITY;
 
 -- policies on series narrow the functions, not the other tables; file_notes has its own where it is wanted
 SELECT profstore.intern_series('{a:b:c:d:e,a:b:c:d:e}', array['{"team": "x"}', '{"team": "y"}']::jsonb[], '{1,1}') AS teams \gset

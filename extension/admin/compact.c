@@ -24,6 +24,7 @@
 #include "base/progress.h"
 #include "base/relations.h"
 #include "base/version.h"
+#include "dictionary/seal/seal.h"
 #include "dictionary/tree/chunk_merge.h"
 #include "store/compact/compaction.h"
 #include "tableam/table_am.h"
@@ -127,6 +128,14 @@ pfs_check_maintenance_transaction(const char *function)
 						errmsg("cannot execute %s during VACUUM", function)));
 }
 
+/* A call leaves some where there are very many. */
+static void
+seal_all(void)
+{
+	while (pfs_names_seal() > 0)
+		CHECK_FOR_INTERRUPTS();
+}
+
 List *
 pfs_compactable_tables(Oid relation_id)
 {
@@ -157,7 +166,10 @@ pfs_compact_all(Oid relation_id, int64 max_segments)
 			pfs_compact_table(lfirst_oid(cell), PFS_LEAST_OPEN_INPUTS, max_segments - merged,
 							  UINT32_MAX, &merged);
 	if (relation_id == pfs_relation_oid("samples"))
+	{
 		(void) pfs_chunks_merge(UINT32_MAX);
+		seal_all();
+	}
 	pfs_bounded_waits_end(level);
 	return merged;
 }
@@ -197,6 +209,8 @@ profstore_compact_dictionary(PG_FUNCTION_ARGS)
 	pfs_check_maintenance_transaction("profstore.compact_dictionary()");
 	level = pfs_bounded_waits_begin();
 	merged = pfs_chunks_merge((uint32) max_partitions);
+	seal_all();
+	pfs_names_shrink();
 	pfs_bounded_waits_end(level);
 	PG_RETURN_INT64(merged);
 }

@@ -16,7 +16,9 @@
 #include "utils/snapmgr.h"
 
 #include "admin/verify_keys.h"
+#include "base/relations.h"
 #include "base/srf.h"
+#include "dictionary/seal/verify_names.h"
 #include "store/compact/verify.h"
 #include "store/segment/storage.h"
 #include "tableam/table_am.h"
@@ -93,6 +95,16 @@ check_relation(Oid relation_id)
 	relation_close(relation, AccessShareLock);
 }
 
+/* What is wrong with packed names; the row's number stands for a segment's. */
+static void
+put_name_problem(void *arg, const char *table, int64 row, const char *problem)
+{
+	Problems *problems = arg;
+
+	problems->relation_id = pfs_relation_oid(table);
+	put_problem(problems, row, -1, problem);
+}
+
 PGDLLEXPORT Datum
 profstore_verify(PG_FUNCTION_ARGS)
 {
@@ -114,6 +126,8 @@ profstore_verify(PG_FUNCTION_ARGS)
 		if (kind == RELKIND_RELATION || kind == RELKIND_MATVIEW)
 			verify_table(&problems, lfirst_oid(cell));
 	}
+	if (relation_id == pfs_relation_oid("samples"))
+		pfs_names_verify(put_name_problem, &problems);
 	return (Datum) 0;
 }
 

@@ -36,6 +36,7 @@
 #include "admin/worker_process.h"
 #include "base/relations.h"
 #include "base/version.h"
+#include "dictionary/seal/seal.h"
 #include "dictionary/tree/chunk_merge.h"
 
 #define NAPTIME_DEFAULT_S 60
@@ -268,6 +269,26 @@ compact_table(Oid table_id)
 	pfs_compact_in_steps(table_id, OPEN_INPUTS);
 }
 
+/* A transaction for each step, so that the epoch is not locked for long. */
+static void
+seal_names(Oid unused)
+{
+	int64 sealed;
+
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		SetCurrentStatementStartTimestamp();
+		StartTransactionCommand();
+		PushActiveSnapshot(GetTransactionSnapshot());
+		sealed = pfs_extension_is_current() ? pfs_names_seal() : 0;
+		if (sealed == 0 && pfs_extension_is_current())
+			pfs_names_shrink();
+		PopActiveSnapshot();
+		CommitTransactionCommand();
+	} while (sealed > 0);
+}
+
 /* What fails is reported, and left alone until the next round. */
 static void
 attempt(void (*work)(Oid), Oid table_id)
@@ -317,6 +338,7 @@ profstore_worker_main(Datum database_id)
 		foreach(cell, list_catalog(RelationRelationId, is_table))
 			attempt(compact_table, lfirst_oid(cell));
 		attempt(compact_dictionary, InvalidOid);
+		attempt(seal_names, InvalidOid);
 	}
 	if (retention_enabled)
 	{

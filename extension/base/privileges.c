@@ -31,6 +31,12 @@ void
 pfs_require_all_rows(Oid relid, AclMode mode)
 {
 	pfs_require_privilege(relid, mode);
+	pfs_refuse_row_security(relid);
+}
+
+void
+pfs_refuse_row_security(Oid relid)
+{
 	if (check_enable_rls(relid, InvalidOid, true) == RLS_ENABLED)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),

@@ -18,6 +18,9 @@ void pfs_require_privilege(Oid relid, AclMode mode);
 /* The same, and that no row policies are in force, which would go unseen. */
 void pfs_require_all_rows(Oid relid, AclMode mode);
 
+/* That no row policies are in force, alone. */
+void pfs_refuse_row_security(Oid relid);
+
 /* Raises INSUFFICIENT_PRIVILEGE unless the current user may call a function. */
 void pfs_require_execute(Oid function_id);
 

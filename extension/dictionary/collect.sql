@@ -20,6 +20,12 @@ CREATE FUNCTION profstore_internal.referenced_by_locations(OUT functions bytea, 
 COMMENT ON FUNCTION profstore_internal.referenced_by_locations() IS 'bitmaps of functions and mappings that locations name';
 REVOKE EXECUTE ON FUNCTION profstore_internal.referenced_by_locations() FROM PUBLIC;
 
+CREATE FUNCTION profstore_internal.condemn_sealed(names text, referenced bytea) RETURNS int8
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'profstore_condemn_sealed';
+COMMENT ON FUNCTION profstore_internal.condemn_sealed(text, bytea) IS 'makes packed functions or locations that a bitmap lacks young rows, condemned; how many; expects the lock on the row of the epoch';
+REVOKE EXECUTE ON FUNCTION profstore_internal.condemn_sealed(text, bytea) FROM PUBLIC;
+
 CREATE FUNCTION profstore_internal.has_id(ids bytea, id int4) RETURNS bool
 	LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 	RETURN CASE WHEN id < 8::int8 * octet_length(ids) THEN get_bit(ids, id::int8) = 1 ELSE false END;
@@ -34,7 +40,7 @@ REVOKE EXECUTE ON FUNCTION profstore_internal.begin_dictionary_upkeep() FROM PUB
 CREATE FUNCTION profstore.compact_dictionary(max_partitions int4 DEFAULT NULL) RETURNS int8
 	LANGUAGE c VOLATILE CALLED ON NULL INPUT PARALLEL UNSAFE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 	AS 'MODULE_PATHNAME', 'profstore_compact_dictionary';
-COMMENT ON FUNCTION profstore.compact_dictionary(int4) IS 'merges small chunks of the stack tree; returns how many it merged; compact() calls it for samples';
+COMMENT ON FUNCTION profstore.compact_dictionary(int4) IS 'merges small chunks of the stack tree, and packs functions and locations; returns how many chunks it merged; compact() calls it for samples';
 REVOKE EXECUTE ON FUNCTION profstore.compact_dictionary(int4) FROM PUBLIC;
 
 CREATE FUNCTION profstore_internal.is_epoch_pinned_before() RETURNS bool
@@ -59,6 +65,7 @@ DECLARE
 	-- what is young may still wait for its first sample: to condemn it would only make its writer intern it again
 	ages text[] := array['t.created < $2', 'greatest(t.last_seen, t.interned) < $2', 'true', 'true', 'true'];
 	bitmaps bytea[];
+	stored regclass; -- where rows of the kind that may be condemned are
 	gone int4[];
 	any_removed bool := false;
 	any_condemned bool := false;
@@ -97,6 +104,8 @@ BEGIN
 	END;
 	FOR kind IN 1 .. cardinality(kinds) LOOP
 		relation := 'profstore.' || kinds[kind];
+		stored := CASE kinds[kind] WHEN 'locations' THEN 'profstore.location_rows' WHEN 'functions' THEN 'profstore.function_rows'
+			ELSE relation END;
 		IF kinds[kind] = 'locations' THEN
 			bitmaps[kind] := profstore_internal.referenced_by_stacks();
 		ELSIF kinds[kind] = 'functions' THEN
@@ -104,7 +113,7 @@ BEGIN
 		END IF;
 
 		EXECUTE format('WITH gone AS (DELETE FROM %s AS t WHERE t.condemned AND NOT profstore_internal.has_id($1, t.id) RETURNING t.id) SELECT coalesce(array_agg(id), ''{}'') FROM gone',
-			relation) INTO gone USING bitmaps[kind];
+			stored) INTO gone USING bitmaps[kind];
 		removed := cardinality(gone);
 		IF kinds[kind] = 'dictionary_partitions' THEN
 			DELETE FROM profstore.stack_chunks AS c WHERE c.partition_id = ANY (gone);
@@ -112,11 +121,14 @@ BEGIN
 			DELETE FROM profstore.file_notes AS n WHERE n.series_id = ANY (gone);
 		END IF;
 		-- the others were stored by transactions that began before they were condemned
-		EXECUTE format('UPDATE %s SET condemned = false WHERE condemned', relation);
+		EXECUTE format('UPDATE %s SET condemned = false WHERE condemned', stored);
 
 		EXECUTE format('UPDATE %1$s SET condemned = true WHERE id IN (SELECT t.id FROM %1$s AS t WHERE NOT t.condemned AND %2$s AND NOT profstore_internal.has_id($1, t.id) FOR UPDATE SKIP LOCKED)',
-			relation, ages[kind]) USING bitmaps[kind], now() - min_age;
+			stored, ages[kind]) USING bitmaps[kind], now() - min_age;
 		GET DIAGNOSTICS condemned = ROW_COUNT;
+		IF kinds[kind] IN ('locations', 'functions') THEN
+			condemned := condemned + profstore_internal.condemn_sealed(kinds[kind], bitmaps[kind]);
+		END IF;
 		any_removed := any_removed OR removed > 0;
 		any_condemned := any_condemned OR condemned > 0;
 		RETURN NEXT;

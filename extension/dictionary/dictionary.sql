@@ -104,7 +104,7 @@ CREATE FUNCTION profstore_internal.content_hash(name text, system_name text, fil
 COMMENT ON FUNCTION profstore_internal.content_hash(text, text, text, int4) IS 'hash by which a function is found';
 
 CREATE SEQUENCE profstore.function_ids AS int4;
-CREATE TABLE profstore.functions
+CREATE TABLE profstore.function_rows
 (
 	id          int4 PRIMARY KEY DEFAULT nextval('profstore.function_ids'),
 	name        text NOT NULL,
@@ -113,16 +113,16 @@ CREATE TABLE profstore.functions
 	start_line  int4 NOT NULL,
 	condemned   bool NOT NULL DEFAULT false
 );
-CREATE INDEX functions_content ON profstore.functions
+CREATE INDEX function_rows_content ON profstore.function_rows
 	(profstore_internal.content_hash(name, system_name, filename, start_line));
 COMMENT ON SEQUENCE profstore.function_ids IS 'ids of functions';
-COMMENT ON TABLE profstore.functions IS 'functions of the profiled programs';
-COMMENT ON COLUMN profstore.functions.id IS 'number in locations.function_ids';
-COMMENT ON COLUMN profstore.functions.name IS 'for people: demangled';
-COMMENT ON COLUMN profstore.functions.system_name IS 'as the linker knows it';
-COMMENT ON COLUMN profstore.functions.filename IS 'source file, empty where not known';
-COMMENT ON COLUMN profstore.functions.start_line IS 'first line of the function, 0 where not known';
-COMMENT ON COLUMN profstore.functions.condemned IS 'nothing referred to it when collect_dictionary() looked last: it is no longer given out, and goes if that stays so';
+COMMENT ON TABLE profstore.function_rows IS 'functions that came lately, or were changed, or are about to go; the others are in function_chunks';
+COMMENT ON COLUMN profstore.function_rows.id IS 'number in locations.function_ids';
+COMMENT ON COLUMN profstore.function_rows.name IS 'for people: demangled';
+COMMENT ON COLUMN profstore.function_rows.system_name IS 'as the linker knows it';
+COMMENT ON COLUMN profstore.function_rows.filename IS 'source file, empty where not known';
+COMMENT ON COLUMN profstore.function_rows.start_line IS 'first line of the function, 0 where not known';
+COMMENT ON COLUMN profstore.function_rows.condemned IS 'nothing referred to it when collect_dictionary() looked last: it is no longer given out, and goes if that stays so';
 
 -- At a place, a mapping and an address, lines do not count: they may change. Not STRICT, since CASE would keep the
 -- function from being inlined then, and each row of the index would be a call.
@@ -133,7 +133,7 @@ CREATE FUNCTION profstore_internal.content_hash(mapping int4, address int8, func
 COMMENT ON FUNCTION profstore_internal.content_hash(int4, int8, int4[], int4[]) IS 'hash by which a location is found';
 
 CREATE SEQUENCE profstore.location_ids AS int4;
-CREATE TABLE profstore.locations
+CREATE TABLE profstore.location_rows
 (
 	id            int4 PRIMARY KEY DEFAULT nextval('profstore.location_ids'),
 	mapping       int4 NOT NULL,
@@ -144,10 +144,124 @@ CREATE TABLE profstore.locations
 	condemned     bool NOT NULL DEFAULT false,
 	CHECK (cardinality(function_ids) = cardinality(lines))
 );
-CREATE INDEX locations_content ON profstore.locations
+CREATE INDEX location_rows_content ON profstore.location_rows
 	(profstore_internal.content_hash(mapping, address, function_ids, lines));
 COMMENT ON SEQUENCE profstore.location_ids IS 'ids of locations';
-COMMENT ON TABLE profstore.locations IS 'frames of stack traces: places in programs';
+COMMENT ON TABLE profstore.location_rows IS 'locations that came lately, or were changed, or are about to go; the others are in location_chunks';
+COMMENT ON COLUMN profstore.location_rows.id IS 'number in stacks.location';
+COMMENT ON COLUMN profstore.location_rows.mapping IS 'id in mappings, 0 for none';
+COMMENT ON COLUMN profstore.location_rows.address IS 'ELF virtual address, the same on every host, as the bits of an unsigned number; 0 for a frame known by name only';
+COMMENT ON COLUMN profstore.location_rows.function_ids IS 'ids in functions, innermost inlined one first; empty where not symbolized';
+COMMENT ON COLUMN profstore.location_rows.lines IS 'line in the file of each of function_ids, 0 where not known';
+COMMENT ON COLUMN profstore.location_rows.symbolization IS 'p: pending, s: symbolized, x: no symbols to be found';
+COMMENT ON COLUMN profstore.location_rows.condemned IS 'nothing referred to it when collect_dictionary() looked last: it is no longer given out, and goes if that stays so';
+
+-- What is young is a row, with indexes. The rest is packed, and only C writes it (dictionary/seal): a row that is to be changed
+-- becomes a young one first. All of it changes under the lock on the row of the epoch.
+
+CREATE TABLE profstore.dictionary_key
+(
+	one bool PRIMARY KEY DEFAULT true CHECK (one),
+	key bytea NOT NULL
+);
+COMMENT ON TABLE profstore.dictionary_key IS 'one row, or none where nothing is packed yet';
+COMMENT ON COLUMN profstore.dictionary_key.one IS 'keeps it at one row';
+COMMENT ON COLUMN profstore.dictionary_key.key IS 'of the digests in function_hashes and location_hashes: who does not know it makes no equal ones';
+
+CREATE TABLE profstore.function_chunks
+(
+	number  int4 PRIMARY KEY,
+	present bytea NOT NULL,
+	payload bytea NOT NULL
+);
+ALTER TABLE profstore.function_chunks ALTER COLUMN payload SET STORAGE EXTERNAL;
+COMMENT ON TABLE profstore.function_chunks IS 'functions, 256 neighbouring ids packed in one row; read it through the view functions';
+COMMENT ON COLUMN profstore.function_chunks.number IS 'ids in it begin at number * 256';
+COMMENT ON COLUMN profstore.function_chunks.present IS 'bitmap of the ids that are in it';
+COMMENT ON COLUMN profstore.function_chunks.payload IS 'packed rows, by id; the format stands in codec/name_chunk.h';
+
+CREATE TABLE profstore.function_hashes
+(
+	lowest  int8 PRIMARY KEY,
+	entries bytea NOT NULL
+);
+ALTER TABLE profstore.function_hashes ALTER COLUMN entries SET STORAGE EXTERNAL;
+COMMENT ON TABLE profstore.function_hashes IS 'by which content of function_chunks is found';
+COMMENT ON COLUMN profstore.function_hashes.lowest IS 'first eight bytes of the least digest that belongs in it';
+COMMENT ON COLUMN profstore.function_hashes.entries IS 'digests and ids in order; the format stands in dictionary/cache/name_hashes.h';
+
+CREATE TABLE profstore.location_chunks
+(
+	number  int4 PRIMARY KEY,
+	present bytea NOT NULL,
+	payload bytea NOT NULL
+) WITH (toast_tuple_target = 8160);
+ALTER TABLE profstore.location_chunks ALTER COLUMN payload SET STORAGE EXTERNAL;
+COMMENT ON TABLE profstore.location_chunks IS 'locations, 256 neighbouring ids packed in one row; read it through the view locations';
+COMMENT ON COLUMN profstore.location_chunks.number IS 'ids in it begin at number * 256';
+COMMENT ON COLUMN profstore.location_chunks.present IS 'bitmap of the ids that are in it';
+COMMENT ON COLUMN profstore.location_chunks.payload IS 'packed rows, by id; the format stands in codec/name_chunk.h';
+
+CREATE TABLE profstore.location_hashes
+(
+	lowest  int8 PRIMARY KEY,
+	entries bytea NOT NULL
+);
+ALTER TABLE profstore.location_hashes ALTER COLUMN entries SET STORAGE EXTERNAL;
+COMMENT ON TABLE profstore.location_hashes IS 'by which content of location_chunks is found';
+COMMENT ON COLUMN profstore.location_hashes.lowest IS 'first eight bytes of the least digest that belongs in it';
+COMMENT ON COLUMN profstore.location_hashes.entries IS 'digests and ids in order; the format stands in dictionary/cache/name_hashes.h';
+
+CREATE FUNCTION profstore_internal.chunk_functions(number int4, present bytea, payload bytea,
+									  OUT id int4, OUT name text, OUT system_name text, OUT filename text, OUT start_line int4, OUT condemned bool)
+	RETURNS SETOF record
+	LANGUAGE c STABLE STRICT PARALLEL SAFE ROWS 256 COST 20000
+	AS 'MODULE_PATHNAME', 'profstore_chunk_functions';
+COMMENT ON FUNCTION profstore_internal.chunk_functions(int4, bytea, bytea) IS 'unpacks one row of function_chunks';
+
+CREATE FUNCTION profstore_internal.chunk_locations(number int4, present bytea, payload bytea,
+									  OUT id int4, OUT mapping int4, OUT address int8, OUT function_ids int4[], OUT lines int4[],
+									  OUT symbolization "char", OUT condemned bool)
+	RETURNS SETOF record
+	LANGUAGE c STABLE STRICT PARALLEL SAFE ROWS 256 COST 5000
+	AS 'MODULE_PATHNAME', 'profstore_chunk_locations';
+COMMENT ON FUNCTION profstore_internal.chunk_locations(int4, bytea, bytea) IS 'unpacks one row of location_chunks';
+
+CREATE FUNCTION profstore_internal.check_chunk() RETURNS trigger
+	LANGUAGE c
+	AS 'MODULE_PATHNAME', 'profstore_check_chunk';
+COMMENT ON FUNCTION profstore_internal.check_chunk() IS 'trigger: unpacks restored chunks of the kind that its argument names';
+REVOKE EXECUTE ON FUNCTION profstore_internal.check_chunk() FROM PUBLIC;
+CREATE TRIGGER check_functions BEFORE INSERT ON profstore.function_chunks
+	FOR EACH ROW EXECUTE FUNCTION profstore_internal.check_chunk('functions');
+ALTER TABLE profstore.function_chunks ENABLE ALWAYS TRIGGER check_functions;
+COMMENT ON TRIGGER check_functions ON profstore.function_chunks IS 'unpacks restored chunks';
+CREATE TRIGGER check_locations BEFORE INSERT ON profstore.location_chunks
+	FOR EACH ROW EXECUTE FUNCTION profstore_internal.check_chunk('locations');
+ALTER TABLE profstore.location_chunks ENABLE ALWAYS TRIGGER check_locations;
+COMMENT ON TRIGGER check_locations ON profstore.location_chunks IS 'unpacks restored chunks';
+
+CREATE VIEW profstore.functions AS
+	SELECT r.id, r.name, r.system_name, r.filename, r.start_line, r.condemned
+	FROM profstore.function_rows AS r
+	UNION ALL
+	SELECT f.id, f.name, f.system_name, f.filename, f.start_line, f.condemned
+	FROM profstore.function_chunks AS c, profstore_internal.chunk_functions(c.number, c.present, c.payload) AS f;
+COMMENT ON VIEW profstore.functions IS 'functions of the profiled programs';
+COMMENT ON COLUMN profstore.functions.id IS 'number in locations.function_ids';
+COMMENT ON COLUMN profstore.functions.name IS 'for people: demangled';
+COMMENT ON COLUMN profstore.functions.system_name IS 'as the linker knows it';
+COMMENT ON COLUMN profstore.functions.filename IS 'source file, empty where not known';
+COMMENT ON COLUMN profstore.functions.start_line IS 'first line of the function, 0 where not known';
+COMMENT ON COLUMN profstore.functions.condemned IS 'nothing referred to it when collect_dictionary() looked last: it is no longer given out, and goes if that stays so';
+
+CREATE VIEW profstore.locations AS
+	SELECT r.id, r.mapping, r.address, r.function_ids, r.lines, r.symbolization, r.condemned
+	FROM profstore.location_rows AS r
+	UNION ALL
+	SELECT l.id, l.mapping, l.address, l.function_ids, l.lines, l.symbolization, l.condemned
+	FROM profstore.location_chunks AS c, profstore_internal.chunk_locations(c.number, c.present, c.payload) AS l;
+COMMENT ON VIEW profstore.locations IS 'frames of stack traces: places in programs';
 COMMENT ON COLUMN profstore.locations.id IS 'number in stacks.location';
 COMMENT ON COLUMN profstore.locations.mapping IS 'id in mappings, 0 for none';
 COMMENT ON COLUMN profstore.locations.address IS 'ELF virtual address, the same on every host, as the bits of an unsigned number; 0 for a frame known by name only';
@@ -155,6 +269,87 @@ COMMENT ON COLUMN profstore.locations.function_ids IS 'ids in functions, innermo
 COMMENT ON COLUMN profstore.locations.lines IS 'line in the file of each of function_ids, 0 where not known';
 COMMENT ON COLUMN profstore.locations.symbolization IS 'p: pending, s: symbolized, x: no symbols to be found';
 COMMENT ON COLUMN profstore.locations.condemned IS 'nothing referred to it when collect_dictionary() looked last: it is no longer given out, and goes if that stays so';
+
+CREATE FUNCTION profstore_internal.unseal(names text, id int4) RETURNS bool
+	LANGUAGE c VOLATILE STRICT PARALLEL UNSAFE
+	AS 'MODULE_PATHNAME', 'profstore_unseal';
+COMMENT ON FUNCTION profstore_internal.unseal(text, int4) IS 'makes a packed function or location a young row; whether it was packed; expects the lock on the row of the epoch';
+REVOKE EXECUTE ON FUNCTION profstore_internal.unseal(text, int4) FROM PUBLIC;
+
+-- A view's row is read before its trigger can lock anything. So what has changed since is an error: no change is lost.
+CREATE FUNCTION profstore_internal.change_function() RETURNS trigger
+	LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	PERFORM FROM profstore.epoch FOR NO KEY UPDATE;
+	IF TG_OP = 'INSERT' THEN
+		NEW.id := coalesce(NEW.id, nextval('profstore.function_ids'));
+		NEW.condemned := coalesce(NEW.condemned, false);
+		PERFORM profstore_internal.unseal('functions', NEW.id);
+		INSERT INTO profstore.function_rows SELECT NEW.*;
+		RETURN NEW;
+	END IF;
+	PERFORM profstore_internal.unseal('functions', OLD.id);
+	IF TG_OP = 'UPDATE' THEN
+		UPDATE profstore.function_rows AS r
+		SET (id, name, system_name, filename, start_line, condemned) = (SELECT NEW.*)
+		WHERE r.id = OLD.id AND (r.name, r.system_name, r.filename, r.start_line, r.condemned)
+			= (OLD.name, OLD.system_name, OLD.filename, OLD.start_line, OLD.condemned);
+	ELSE
+		DELETE FROM profstore.function_rows AS r
+		WHERE r.id = OLD.id AND (r.name, r.system_name, r.filename, r.start_line, r.condemned)
+			= (OLD.name, OLD.system_name, OLD.filename, OLD.start_line, OLD.condemned);
+	END IF;
+	IF NOT FOUND THEN
+		RAISE serialization_failure USING
+			MESSAGE = format('function with id %s was changed by another transaction', OLD.id),
+			HINT = 'Repeat the transaction.';
+	END IF;
+	RETURN CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.change_function() IS 'trigger: changes a function where it is stored';
+REVOKE EXECUTE ON FUNCTION profstore_internal.change_function() FROM PUBLIC;
+CREATE TRIGGER change_function INSTEAD OF INSERT OR UPDATE OR DELETE ON profstore.functions
+	FOR EACH ROW EXECUTE FUNCTION profstore_internal.change_function();
+COMMENT ON TRIGGER change_function ON profstore.functions IS 'changes it where it is stored';
+
+CREATE FUNCTION profstore_internal.change_location() RETURNS trigger
+	LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS
+$$
+BEGIN
+	PERFORM FROM profstore.epoch FOR NO KEY UPDATE;
+	IF TG_OP = 'INSERT' THEN
+		NEW.id := coalesce(NEW.id, nextval('profstore.location_ids'));
+		NEW.condemned := coalesce(NEW.condemned, false);
+		PERFORM profstore_internal.unseal('locations', NEW.id);
+		INSERT INTO profstore.location_rows SELECT NEW.*;
+		RETURN NEW;
+	END IF;
+	PERFORM profstore_internal.unseal('locations', OLD.id);
+	IF TG_OP = 'UPDATE' THEN
+		UPDATE profstore.location_rows AS r
+		SET (id, mapping, address, function_ids, lines, symbolization, condemned) = (SELECT NEW.*)
+		WHERE r.id = OLD.id AND (r.mapping, r.address, r.function_ids, r.lines, r.symbolization, r.condemned)
+			= (OLD.mapping, OLD.address, OLD.function_ids, OLD.lines, OLD.symbolization, OLD.condemned);
+	ELSE
+		DELETE FROM profstore.location_rows AS r
+		WHERE r.id = OLD.id AND (r.mapping, r.address, r.function_ids, r.lines, r.symbolization, r.condemned)
+			= (OLD.mapping, OLD.address, OLD.function_ids, OLD.lines, OLD.symbolization, OLD.condemned);
+	END IF;
+	IF NOT FOUND THEN
+		RAISE serialization_failure USING
+			MESSAGE = format('location with id %s was changed by another transaction', OLD.id),
+			HINT = 'Repeat the transaction.';
+	END IF;
+	RETURN CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
+END
+$$;
+COMMENT ON FUNCTION profstore_internal.change_location() IS 'trigger: changes a location where it is stored';
+REVOKE EXECUTE ON FUNCTION profstore_internal.change_location() FROM PUBLIC;
+CREATE TRIGGER change_location INSTEAD OF INSERT OR UPDATE OR DELETE ON profstore.locations
+	FOR EACH ROW EXECUTE FUNCTION profstore_internal.change_location();
+COMMENT ON TRIGGER change_location ON profstore.locations IS 'changes it where it is stored';
 
 CREATE SEQUENCE profstore.dictionary_partition_ids AS int4 MAXVALUE 8388607;
 CREATE TABLE profstore.dictionary_partitions
@@ -237,8 +432,8 @@ $$
 DECLARE
 	name text;
 BEGIN
-	FOREACH name IN ARRAY '{profile_type_ids,profile_types,series_ids,series,mapping_ids,mappings,function_ids,functions,
-		location_ids,locations,dictionary_partition_ids,dictionary_partitions,node_numbers,stack_chunks}'::text[]
+	FOREACH name IN ARRAY '{profile_type_ids,profile_types,series_ids,series,mapping_ids,mappings,function_ids,function_rows,function_chunks,
+		function_hashes,location_ids,location_rows,location_chunks,location_hashes,dictionary_key,dictionary_partition_ids,dictionary_partitions,node_numbers,stack_chunks}'::text[]
 	LOOP
 		PERFORM pg_extension_config_dump('profstore.' || name, '');
 	END LOOP;

@@ -113,7 +113,7 @@ for my $i (0 .. $#new)
 		elsif (defined $old)
 		{
 			die "$ARGV[1] does not tell how $kind $object changes\n"
-			  if !$old_statement{$statement} && !grep { /^ALTER $kind \Q$object\E\s/ } @changes;
+			  if $old ne $statement && !$old_statement{$statement} && !grep { /^ALTER $kind \Q$object\E\s/ } @changes;
 			next;
 		}
 	}

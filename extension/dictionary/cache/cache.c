@@ -16,6 +16,7 @@
 #include "base/relations.h"
 #include "dictionary/cache/cache.h"
 #include "dictionary/cache/dictionary.h"
+#include "dictionary/cache/name_rows.h"
 
 static int cache_size_mb = 256;
 
@@ -115,6 +116,8 @@ pfs_dictionary_begin(void)
 	pfs_require_all_rows(pfs_relation_oid("locations"), ACL_SELECT);
 	pfs_require_all_rows(pfs_relation_oid("functions"), ACL_SELECT);
 	pfs_require_all_rows(pfs_relation_oid("mappings"), ACL_SELECT);
+	pfs_refuse_row_security(pfs_relation_oid(pfs_young_table(&pfs_location_names)));
+	pfs_refuse_row_security(pfs_relation_oid(pfs_young_table(&pfs_function_names)));
 
 	epoch = pfs_epoch_read(GetActiveSnapshot());
 	if (epoch_oid != cached_for || epoch.ids != cached_epoch.ids ||

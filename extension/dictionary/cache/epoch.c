@@ -12,6 +12,7 @@
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
+#include "access/tableam.h"
 #include "access/xact.h"
 #include "access/xlog.h"
 #include "fmgr.h"
@@ -55,6 +56,30 @@ pfs_epoch_read(Snapshot snapshot)
 	systable_endscan(scan);
 	table_close(table, NoLock);
 	return epoch;
+}
+
+bool
+pfs_epoch_lock_or_skip(void)
+{
+	Relation table = pfs_table_open("epoch", RowShareLock);
+	Snapshot snapshot = RegisterSnapshot(GetLatestSnapshot());
+	TableScanDesc scan = table_beginscan(table, snapshot, 0, NULL);
+	TupleTableSlot *slot = table_slot_create(table, NULL);
+	TM_FailureData failure;
+	ItemPointerData tid;
+	bool is_locked = false;
+
+	if (table_scan_getnextslot(scan, ForwardScanDirection, slot))
+	{
+		tid = slot->tts_tid;
+		is_locked = table_tuple_lock(table, &tid, snapshot, slot, GetCurrentCommandId(true),
+									 LockTupleNoKeyExclusive, LockWaitSkip, 0, &failure) == TM_Ok;
+	}
+	ExecDropSingleTupleTableSlot(slot);
+	table_endscan(scan);
+	UnregisterSnapshot(snapshot);
+	table_close(table, NoLock);
+	return is_locked;
 }
 
 static int64

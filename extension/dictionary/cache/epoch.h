@@ -36,6 +36,12 @@ PfsEpoch pfs_epoch_read(Snapshot snapshot);
  */
 void pfs_epoch_pin(void);
 
+/*
+ * Locks the latest row as who counts it up does, until the transaction ends; false, at once, where
+ * another one has it locked.
+ */
+bool pfs_epoch_lock_or_skip(void);
+
 /* At the end of a transaction, and where a subtransaction aborts: its locks are gone. */
 void pfs_epoch_unpin(void);
 

@@ -16,8 +16,6 @@
 #include "profstore.h"
 
 #include "access/xact.h"
-#include "catalog/pg_type.h"
-#include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
@@ -25,6 +23,7 @@
 #include "dictionary/cache/cache.h"
 #include "dictionary/cache/dictionary.h"
 #include "dictionary/cache/doubts.h"
+#include "dictionary/cache/name_reading.h"
 #include "dictionary/cache/names.h"
 #include "dictionary/cache/rows.h"
 #include "dictionary/cache/shared_names.h"
@@ -35,21 +34,21 @@
 /* Share of the names that have been shared by which they must grow to be offered again. */
 #define GROWTH_DIVISOR 8
 
-/* Rows of one table, each made into a struct of dictionary.h. */
+/* Rows of one kind, each made into a struct of dictionary.h. */
 typedef struct NameCache
 {
-	const char *table;
-	PfsRowFn keep;
 	PfsNameKind kind;
+	/* Reads those with these ids, ascending and distinct. */
+	void (*read)(const int32 *ids, uint32 count);
 } NameCache;
 
-static void keep_location(TupleTableSlot *slot, void *cache);
-static void keep_function(TupleTableSlot *slot, void *cache);
-static void keep_mapping(TupleTableSlot *slot, void *cache);
+static void read_locations(const int32 *ids, uint32 count);
+static void read_functions(const int32 *ids, uint32 count);
+static void read_mappings(const int32 *ids, uint32 count);
 
-static NameCache locations = { "locations", keep_location, PFS_LOCATIONS };
-static NameCache functions = { "functions", keep_function, PFS_FUNCTIONS };
-static NameCache mappings = { "mappings", keep_mapping, PFS_MAPPINGS };
+static NameCache locations = { PFS_LOCATIONS, read_locations };
+static NameCache functions = { PFS_FUNCTIONS, read_functions };
+static NameCache mappings = { PFS_MAPPINGS, read_mappings };
 
 /* Rows of this session, and those that are shared, which it does not read again. */
 static PfsNamePages own[PFS_NAME_KINDS];
@@ -185,81 +184,69 @@ offer_names(void)
 
 /* Copies a text behind a row that is being made; *at moves on. */
 static const char *
-put_text(char **at, const struct varlena *text)
+put_text(char **at, const char *text, Size length)
 {
 	char *start = *at;
-	Size length = VARSIZE_ANY_EXHDR(text);
 
-	memcpy(start, VARDATA_ANY(text), length);
+	memcpy(start, text, length);
 	start[length] = '\0';
 	*at += length + 1;
 	return start;
 }
 
-/* Elements of an int4[] column that holds one dimension and no null. */
-static const int32 *
-get_ids(Datum datum, uint32 *count)
-{
-	ArrayType *array = DatumGetArrayTypeP(datum);
-
-	if (ARR_NDIM(array) > 1 || ARR_HASNULL(array) || ARR_ELEMTYPE(array) != INT4OID)
-		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
-						errmsg("table \"profstore.locations\" holds an array of unexpected form")));
-	*count = ARR_NDIM(array) == 0 ? 0 : (uint32) ARR_DIMS(array)[0];
-	return (const int32 *) ARR_DATA_PTR(array);
-}
-
 static void
-keep_location(TupleTableSlot *slot, void *cache)
+keep_location(const PfsNameRow *row, void *argument)
 {
-	uint32 function_count;
-	uint32 line_count;
-	const int32 *function_ids = get_ids(slot->tts_values[3], &function_count);
-	const int32 *lines = get_ids(slot->tts_values[4], &line_count);
-	PfsLocation *location;
-	PfsLine *copies;
+	const PfsPackedLocation *read = &row->location;
+	PfsLocation *location =
+		MemoryContextAlloc(pfs_names_context(),
+						   sizeof(PfsLocation) + read->line_count * sizeof(PfsLine));
+	PfsLine *copies = (PfsLine *) (location + 1);
 
-	if (function_count != line_count)
-		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
-						errmsg("location %d has %u functions and %u lines",
-							   DatumGetInt32(slot->tts_values[0]), function_count, line_count)));
-	location =
-		MemoryContextAlloc(pfs_names_context(), sizeof(PfsLocation) + line_count * sizeof(PfsLine));
-	copies = (PfsLine *) (location + 1);
-	for (uint32 i = 0; i < line_count; i++)
-		copies[i] = (PfsLine){ function_ids[i] > 0 ? function_ids[i] : NO_ID, lines[i] };
-	location->id = DatumGetInt32(slot->tts_values[0]);
-	location->mapping_id = Max(DatumGetInt32(slot->tts_values[1]), 0);
-	location->address = (uint64) DatumGetInt64(slot->tts_values[2]);
-	location->line_count = line_count;
+	for (uint32 i = 0; i < read->line_count; i++)
+		copies[i] =
+			(PfsLine){ read->function_ids[i] > 0 ? read->function_ids[i] : NO_ID, read->lines[i] };
+	location->id = row->id;
+	location->mapping_id = Max(read->mapping, 0);
+	location->address = (uint64) read->address;
+	location->line_count = read->line_count;
 	location->lines = copies;
-	keep(cache, location->id, location);
+	keep(&locations, location->id, location);
 }
 
 static void
-keep_function(TupleTableSlot *slot, void *cache)
+read_locations(const int32 *ids, uint32 count)
 {
-	const struct varlena *name = DatumGetTextPP(slot->tts_values[1]);
-	const struct varlena *system_name = DatumGetTextPP(slot->tts_values[2]);
-	const struct varlena *filename = DatumGetTextPP(slot->tts_values[3]);
-	PfsFunction *function;
-	char *at;
-
-	function =
-		MemoryContextAlloc(pfs_names_context(), sizeof(PfsFunction) + VARSIZE_ANY_EXHDR(name) +
-													VARSIZE_ANY_EXHDR(system_name) +
-													VARSIZE_ANY_EXHDR(filename) + 3);
-	at = (char *) (function + 1);
-	function->id = DatumGetInt32(slot->tts_values[0]);
-	function->name = put_text(&at, name);
-	function->system_name = put_text(&at, system_name);
-	function->filename = put_text(&at, filename);
-	function->start_line = DatumGetInt32(slot->tts_values[4]);
-	keep(cache, function->id, function);
+	pfs_names_read(&pfs_location_names, ids, count, keep_location, NULL);
 }
 
 static void
-keep_mapping(TupleTableSlot *slot, void *cache)
+keep_function(const PfsNameRow *row, void *argument)
+{
+	const PfsPackedFunction *read = &row->function;
+	Size name = strlen(read->name);
+	Size system_name = strlen(read->system_name);
+	Size filename = strlen(read->filename);
+	PfsFunction *function = MemoryContextAlloc(pfs_names_context(), sizeof(PfsFunction) + name +
+																		system_name + filename + 3);
+	char *at = (char *) (function + 1);
+
+	function->id = row->id;
+	function->name = put_text(&at, read->name, name);
+	function->system_name = put_text(&at, read->system_name, system_name);
+	function->filename = put_text(&at, read->filename, filename);
+	function->start_line = read->start_line;
+	keep(&functions, function->id, function);
+}
+
+static void
+read_functions(const int32 *ids, uint32 count)
+{
+	pfs_names_read(&pfs_function_names, ids, count, keep_function, NULL);
+}
+
+static void
+keep_mapping(TupleTableSlot *slot, void *argument)
 {
 	const struct varlena *build_id = DatumGetTextPP(slot->tts_values[1]);
 	const struct varlena *file = DatumGetTextPP(slot->tts_values[2]);
@@ -271,16 +258,22 @@ keep_mapping(TupleTableSlot *slot, void *cache)
 													VARSIZE_ANY_EXHDR(file) + 2);
 	at = (char *) (mapping + 1);
 	mapping->id = DatumGetInt32(slot->tts_values[0]);
-	mapping->build_id = put_text(&at, build_id);
-	mapping->file = put_text(&at, file);
-	keep(cache, mapping->id, mapping);
+	mapping->build_id = put_text(&at, VARDATA_ANY(build_id), VARSIZE_ANY_EXHDR(build_id));
+	mapping->file = put_text(&at, VARDATA_ANY(file), VARSIZE_ANY_EXHDR(file));
+	keep(&mappings, mapping->id, mapping);
+}
+
+static void
+read_mappings(const int32 *ids, uint32 count)
+{
+	pfs_rows_read("mappings", ids, count, keep_mapping, NULL);
 }
 
 /* Reads rows that are not cached; sorts ids in place. */
 static void
 load(NameCache *cache, int32 *ids, uint32 count)
 {
-	pfs_rows_read(cache->table, ids, pfs_ids_sort(ids, count), cache->keep, cache);
+	cache->read(ids, pfs_ids_sort(ids, count));
 }
 
 /* Those of ids that are not cached, in CurrentMemoryContext, sorted and distinct. */

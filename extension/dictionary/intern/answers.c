@@ -15,9 +15,11 @@
 #include "base/arrays.h"
 #include "base/hash.h"
 #include "base/relations.h"
+#include "dictionary/cache/rows.h"
 #include "dictionary/intern/answers.h"
 #include "dictionary/intern/arrays.h"
 #include "dictionary/intern/owner.h"
+#include "dictionary/seal/unseal.h"
 
 PG_FUNCTION_INFO_V1(profstore_answer_rank);
 
@@ -67,7 +69,7 @@ static const char lock_epoch[] = "SELECT FROM profstore.epoch FOR NO KEY UPDATE"
 static const char bump_names[] =
 	"UPDATE profstore.epoch SET names = names OPERATOR(pg_catalog.+) 1";
 static const char improve[] =
-	"UPDATE profstore.locations AS l SET function_ids = $2, lines = $3, symbolization = 's' "
+	"UPDATE profstore.%s AS l SET function_ids = $2, lines = $3, symbolization = 's' "
 	"WHERE l.id OPERATOR(pg_catalog.=) $1 AND profstore_internal.answer_rank(l.lines, $4) "
 	"OPERATOR(pg_catalog.<) profstore_internal.answer_rank($3, $4)";
 
@@ -92,7 +94,7 @@ pfs_answers_are_equal(const PfsAnswer *a, const PfsAnswer *b)
 void
 pfs_answer_tell(int32 location_id, const PfsAnswer *answer, bool has_build_id)
 {
-	Told entry = { .place = { pfs_relation_oid("locations"), location_id },
+	Told entry = { .place = { pfs_relation_oid(pfs_young_table(&pfs_location_names)), location_id },
 				   .told_in = GetCurrentSubTransactionId(),
 				   .has_build_id = has_build_id,
 				   .rank = pfs_answer_rank(answer, has_build_id) };
@@ -151,6 +153,18 @@ run_improve(SPIPlanPtr plan, const Told *better)
 	return SPI_processed > 0;
 }
 
+/* Sealed ones can be changed where they are young. */
+static void
+unseal_told(void)
+{
+	int32 *ids = PFS_ARRAY(int32, told_count);
+
+	for (uint32 i = 0; i < told_count; i++)
+		ids[i] = told[i].place.location_id;
+	(void) pfs_names_unseal(&pfs_location_names, ids, pfs_ids_sort(ids, told_count), false);
+	pfree(ids);
+}
+
 static void
 improve_locations(void)
 {
@@ -161,7 +175,9 @@ improve_locations(void)
 	SPI_connect();
 	if (SPI_execute(lock_epoch, false, 0) != SPI_OK_SELECT)
 		elog(ERROR, "could not lock the epoch");
-	plan = SPI_prepare(improve, lengthof(types), types);
+	unseal_told();
+	plan = SPI_prepare(psprintf(improve, pfs_young_table(&pfs_location_names)), lengthof(types),
+					   types);
 	if (plan == NULL)
 		elog(ERROR, "could not prepare a statement that changes locations");
 	for (uint32 i = 0; i < told_count; i++)
@@ -178,7 +194,7 @@ improve_locations(void)
 static void
 forget_unneeded(void)
 {
-	Oid locations = pfs_relation_find("locations");
+	Oid locations = pfs_relation_find(pfs_young_table(&pfs_location_names));
 	uint32 left = 0;
 
 	for (uint32 i = 0; i < told_count; i++)
@@ -195,7 +211,7 @@ on_transaction_event(XactEvent event, void *arg)
 	{
 		forget_unneeded();
 		if (told_count > 0)
-			pfs_run_as_owner("locations", improve_locations);
+			pfs_run_as_owner(pfs_young_table(&pfs_location_names), improve_locations);
 	}
 	/* their memory goes with the transaction, also where a subtransaction took them all back */
 	forget();

@@ -5,13 +5,11 @@
 #include "profstore.h"
 
 #include "access/genam.h"
-#include "access/heapam.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "access/xact.h"
 #include "catalog/pg_collation.h"
 #include "commands/sequence.h"
-#include "executor/executor.h"
 #include "miscadmin.h"
 #include "utils/fmgrprotos.h"
 #include "utils/rel.h"
@@ -22,9 +20,7 @@
 #include "dictionary/cache/cache.h"
 #include "dictionary/cache/epoch.h"
 #include "dictionary/intern/content_rows.h"
-
-/* As many rows as COPY stores at once. */
-#define BATCH_ROWS 1000
+#include "dictionary/seal/row_writer.h"
 
 /* The distinct items, by their place. */
 typedef struct Distinct
@@ -74,19 +70,6 @@ are_same(const void *private_data, uint32 a, uint32 b)
 #define SH_DECLARE
 #define SH_DEFINE
 #include "lib/simplehash.h"
-
-/* Rows that go into a table together, and into its indexes. */
-typedef struct Writer
-{
-	Relation table;
-	Oid sequence;
-	CommandId command_id;
-	BulkInsertState bulk;
-	EState *estate;
-	ResultRelInfo *indexes;
-	int count; /* of slots that are filled */
-	TupleTableSlot *slots[BATCH_ROWS];
-} Writer;
 
 void
 pfs_interning_begin(void)
@@ -156,23 +139,34 @@ make_distinct(const PfsContentKind *kind, void *items, uint32 count, uint32 *pla
 	return distinct_count;
 }
 
+static const char *
+table_of(const PfsContentKind *kind)
+{
+	return kind->names == NULL ? kind->table : pfs_young_table(kind->names);
+}
+
 /* Returns how many are not stored. */
 static uint32
 find_all(const PfsContentKind *kind, void *items, uint32 count)
 {
-	Relation table = pfs_table_open(kind->table, AccessShareLock);
+	Relation table = pfs_table_open(table_of(kind), AccessShareLock);
 	Relation index =
-		index_open(pfs_relation_oid(psprintf("%s_content", kind->table)), AccessShareLock);
+		index_open(pfs_relation_oid(psprintf("%s_content", table_of(kind))), AccessShareLock);
 	TupleTableSlot *slot = table_slot_create(table, NULL);
 	IndexScanDesc scan = pfs_index_beginscan(table, index, GetActiveSnapshot(), 1);
 	uint32 missing = 0;
 
 	for (uint32 i = 0; i < count; i++)
+		item_at(kind, items, i)->id = 0;
+	if (kind->find_sealed != NULL)
+		kind->find_sealed(items, count, kind->context);
+	for (uint32 i = 0; i < count; i++)
 	{
 		PfsContentItem *item = item_at(kind, items, i);
 
 		CHECK_FOR_INTERRUPTS();
-		item->id = kind->find(scan, slot, item, kind->context);
+		if (item->id == 0)
+			item->id = kind->find(scan, slot, item, kind->context);
 		missing += item->id == 0;
 	}
 	index_endscan(scan);
@@ -182,87 +176,31 @@ find_all(const PfsContentKind *kind, void *items, uint32 count)
 	return missing;
 }
 
-static Writer *
-begin_writing(const PfsContentKind *kind)
-{
-	Writer *writer = palloc0(sizeof(Writer));
-
-	writer->table = pfs_table_open(kind->table, RowExclusiveLock);
-	writer->sequence = pfs_relation_oid(kind->sequence);
-	writer->command_id = GetCurrentCommandId(true);
-	writer->bulk = GetBulkInsertState();
-	writer->estate = CreateExecutorState();
-	writer->indexes = makeNode(ResultRelInfo);
-	InitResultRelInfo(writer->indexes, writer->table, 0, NULL, 0);
-	ExecOpenIndices(writer->indexes, false);
-	return writer;
-}
-
-static void
-flush(Writer *writer)
-{
-	MemoryContext caller = MemoryContextSwitchTo(GetPerTupleMemoryContext(writer->estate));
-
-	CHECK_FOR_INTERRUPTS();
-	for (int i = 0; i < writer->count; i++)
-		ExecStoreVirtualTuple(writer->slots[i]);
-	table_multi_insert(writer->table, writer->slots, writer->count, writer->command_id, 0,
-					   writer->bulk);
-	for (int i = 0; i < writer->count; i++)
-	{
-		pfs_insert_index_entries(writer->indexes, writer->slots[i], writer->estate);
-		ExecClearTuple(writer->slots[i]);
-	}
-	MemoryContextSwitchTo(caller);
-	ResetPerTupleExprContext(writer->estate);
-	writer->count = 0;
-}
-
 /* Adds a row with an id of its own in the first column. */
 static void
-add_row(Writer *writer, const PfsContentKind *kind, PfsContentItem *item)
+add_row(PfsRowWriter *writer, const PfsContentKind *kind, Oid sequence, PfsContentItem *item)
 {
-	TupleTableSlot *slot;
+	TupleTableSlot *slot = pfs_row_writer_add(writer);
 
-	if (writer->count == BATCH_ROWS)
-		flush(writer);
-	if (writer->slots[writer->count] == NULL)
-		writer->slots[writer->count] = table_slot_create(writer->table, NULL);
-	slot = writer->slots[writer->count++];
-	memset(slot->tts_isnull, false, (size_t) slot->tts_tupleDescriptor->natts);
-	item->id = (int32) nextval_internal(writer->sequence, false);
+	item->id = (int32) nextval_internal(sequence, false);
 	slot->tts_values[0] = Int32GetDatum(item->id);
 	kind->fill(slot->tts_values, slot->tts_isnull, item, kind->context);
 }
 
 static void
-end_writing(Writer *writer)
-{
-	if (writer->count > 0)
-		flush(writer);
-	for (int i = 0; i < BATCH_ROWS && writer->slots[i] != NULL; i++)
-		ExecDropSingleTupleTableSlot(writer->slots[i]);
-	FreeBulkInsertState(writer->bulk);
-	ExecCloseIndices(writer->indexes);
-	FreeExecutorState(writer->estate);
-	table_close(writer->table, NoLock);
-	pfree(writer->indexes);
-	pfree(writer);
-}
-
-static void
 store_missing(const PfsContentKind *kind, void *items, uint32 count)
 {
-	Writer *writer = begin_writing(kind);
+	PfsRowWriter *writer = pfs_row_writer_begin(table_of(kind));
+	Oid sequence = pfs_relation_oid(kind->sequence);
 
 	for (uint32 i = 0; i < count; i++)
 	{
 		PfsContentItem *item = item_at(kind, items, i);
 
 		if (item->id == 0)
-			add_row(writer, kind, item);
+			add_row(writer, kind, sequence, item);
 	}
-	end_writing(writer);
+	pfs_row_writer_end(writer);
 }
 
 void

@@ -14,6 +14,8 @@
 #include "access/genam.h"
 #include "executor/tuptable.h"
 
+#include "dictionary/cache/name_rows.h"
+
 /* What is looked for; the first member of an item. */
 typedef struct PfsContentItem
 {
@@ -25,9 +27,12 @@ typedef struct PfsContentItem
 typedef struct PfsContentKind
 {
 	const char *table;
-	const char *sequence; /* of its ids */
+	const PfsNameTable *names; /* in place of table: that of its young rows */
+	const char *sequence;	   /* of its ids */
 	Size item_bytes;
 	bool (*is_same)(const PfsContentItem *a, const PfsContentItem *b);
+	/* Looks among rows that are packed, and sets the ids of items that are found; may be NULL. */
+	void (*find_sealed)(void *items, uint32 count, void *context);
 	/* Id of the stored row that stands for the item; the scan is to be begun anew. 0: none. */
 	int32 (*find)(IndexScanDesc scan, TupleTableSlot *slot, PfsContentItem *item, void *context);
 	/* Raises an error where items must not be stored that were not found; may be NULL. */

@@ -2,9 +2,9 @@
  * intern_functions.c
  *		intern_functions: functions in, ids out.
  *
- * Each distinct function is one probe of the index on a hash of its content; of equal ones that
- * are stored the smallest id stands for all. What is not found is stored. Condemned functions are
- * as good as gone.
+ * Each distinct function is looked for by its digest among sealed ones, then, by one probe of the
+ * index on a hash of its content, among young ones; of equal ones that are stored in one place the
+ * smallest id stands for all. What is not found is stored. Condemned functions are as good as gone.
  */
 #include "profstore.h"
 
@@ -15,8 +15,11 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
 
 #include "base/arrays.h"
+#include "dictionary/cache/name_hashes.h"
 #include "dictionary/intern/arrays.h"
 #include "dictionary/intern/content_rows.h"
 
@@ -24,7 +27,7 @@ PG_FUNCTION_INFO_V1(profstore_intern_functions);
 
 #define CALLER "intern_functions"
 
-/* Columns of profstore.functions. */
+/* Columns of profstore.function_rows. */
 enum
 {
 	COL_ID,
@@ -109,6 +112,51 @@ find_function(IndexScanDesc scan, TupleTableSlot *slot, PfsContentItem *item, vo
 	return best;
 }
 
+/* Of functions with the same digest the smallest id counts. */
+static void
+note_sealed(uint32 item, int32 id, void *argument)
+{
+	Wanted *wanted = (Wanted *) argument + item;
+
+	if (wanted->item.id == 0 || id < wanted->item.id)
+		wanted->item.id = id;
+}
+
+static void
+find_sealed(void *items, uint32 count, void *context)
+{
+	const Wanted *wanted = items;
+	MemoryContext scratch =
+		AllocSetContextCreate(CurrentMemoryContext, "profstore digests", ALLOCSET_DEFAULT_SIZES);
+	PfsNameDigest *digests = PFS_ARRAY(PfsNameDigest, count);
+	uint32 digest_count = 0;
+	uint8 key[PFS_SIPHASH_KEY_BYTES];
+
+	if (pfs_name_key_read(GetActiveSnapshot(), key))
+	{
+		for (uint32 i = 0; i < count; i++)
+		{
+			MemoryContext caller = MemoryContextSwitchTo(scratch);
+			PfsNameRow row = { .function = { TextDatumGetCString(wanted[i].texts[0]),
+											 TextDatumGetCString(wanted[i].texts[1]),
+											 TextDatumGetCString(wanted[i].texts[2]),
+											 wanted[i].start_line } };
+			PfsNameRow utf8;
+
+			if (pfs_function_names.to_utf8(&row, &utf8))
+			{
+				pfs_function_names.digest(key, &utf8, digests[digest_count].bytes);
+				digests[digest_count++].item = i;
+			}
+			MemoryContextSwitchTo(caller);
+			MemoryContextReset(scratch);
+		}
+		pfs_name_hashes_find(&pfs_function_names, digests, digest_count, note_sealed, items);
+	}
+	MemoryContextDelete(scratch);
+	pfree(digests);
+}
+
 static void
 fill_row(Datum *values, bool *nulls, const PfsContentItem *item, void *context)
 {
@@ -120,10 +168,11 @@ fill_row(Datum *values, bool *nulls, const PfsContentItem *item, void *context)
 	values[COL_CONDEMNED] = BoolGetDatum(false);
 }
 
-static const PfsContentKind functions = { .table = "functions",
+static const PfsContentKind functions = { .names = &pfs_function_names,
 										  .sequence = "function_ids",
 										  .item_bytes = sizeof(Wanted),
 										  .is_same = is_same,
+										  .find_sealed = find_sealed,
 										  .find = find_function,
 										  .fill = fill_row };
 

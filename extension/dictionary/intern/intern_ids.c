@@ -17,14 +17,12 @@
 #include "base/arrays.h"
 #include "base/relations.h"
 #include "dictionary/cache/cache.h"
+#include "dictionary/cache/name_reading.h"
 #include "dictionary/cache/rows.h"
 #include "dictionary/intern/intern.h"
 
 /* INCREMENT BY of profstore.node_numbers. */
 #define NODE_NUMBER_RUN 64
-
-/* Column of profstore.locations. */
-#define LOCATION_CONDEMNED 7
 
 /* Locations are marked in words of a page each. */
 #define PAGE_BITS  15
@@ -234,14 +232,14 @@ is_known(int32 id)
 }
 
 static void
-mark_known(TupleTableSlot *slot, void *argument)
+mark_known(const PfsNameRow *row, void *argument)
 {
-	int32 id = DatumGetInt32(slot->tts_values[0]);
+	int32 id = row->id;
 	uint32 page = (uint32) id >> PAGE_BITS;
 	uint32 bit = (uint32) id & ((1 << PAGE_BITS) - 1);
 	uint32 known = known_page_count;
 
-	if (DatumGetBool(slot->tts_values[LOCATION_CONDEMNED - 1]))
+	if (row->is_condemned)
 		ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 						errmsg("location with id %d is about to be collected", id),
 						errdetail("It was interned under an epoch that is over."),
@@ -265,7 +263,7 @@ pfs_locations_require(const int32 *ids, uint32 count)
 	if (wanted_count > 0)
 	{
 		some_are_own = true;
-		pfs_rows_read("locations", wanted, wanted_count, mark_known, NULL);
+		pfs_names_read_ids(&pfs_location_names, wanted, wanted_count, mark_known, NULL);
 	}
 	for (uint32 i = 0; i < wanted_count; i++)
 		if (!is_known(wanted[i]))

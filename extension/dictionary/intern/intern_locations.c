@@ -2,8 +2,8 @@
  * intern_locations.c
  *		intern_locations: locations in, ids out.
  *
- * 1. Each distinct location is one probe of the index on a hash of its content; what is not found
- *    is stored. Of equal locations the smallest id stands for all. Condemned ones are as good as
+ * 1. Each distinct location is looked for by its digest among sealed ones, and by one probe of the
+ *    index on a hash of its content among young ones; what is not found is stored. Of equal locations the smallest id stands for all. Condemned ones are as good as
  *    gone.
  * 2. A location with a mapping and an address is a place, and its lines are an answer to what is
  *    there. The best answer counts (answers.h), of those that are stored and those that come: one
@@ -23,8 +23,11 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
+#include "utils/snapmgr.h"
 
 #include "base/arrays.h"
+#include "dictionary/cache/name_hashes.h"
+#include "dictionary/cache/name_reading.h"
 #include "dictionary/cache/rows.h"
 #include "dictionary/intern/answers.h"
 #include "dictionary/intern/arrays.h"
@@ -35,7 +38,7 @@ PG_FUNCTION_INFO_V1(profstore_intern_locations);
 
 #define CALLER "intern_locations"
 
-/* Columns of profstore.locations. */
+/* Columns of profstore.location_rows. */
 enum
 {
 	COL_ID,
@@ -47,11 +50,10 @@ enum
 	COL_CONDEMNED
 };
 
-/* Columns of profstore.functions and .mappings. */
-#define FUNCTION_CONDEMNED 6
-#define MAPPING_BUILD_ID   2
-#define MAPPING_CONDEMNED  4
-#define MAPPING_ROLE	   5
+/* Columns of profstore.mappings. */
+#define MAPPING_BUILD_ID  2
+#define MAPPING_CONDEMNED 4
+#define MAPPING_ROLE	  5
 
 /* Arguments. */
 enum
@@ -71,8 +73,9 @@ typedef struct Wanted
 	int32 mapping_id;
 	int64 address;
 	PfsAnswer answer;
-	bool has_build_id; /* its mapping */
-	bool is_told;	   /* its answer, to a stored location */
+	bool has_build_id;	   /* its mapping */
+	bool is_told;		   /* its answer, to a stored location */
+	struct Sealed *sealed; /* those that are where it is */
 } Wanted;
 
 /* A location that is stored at the same place. */
@@ -81,6 +84,13 @@ typedef struct Stored
 	int32 id;
 	PfsAnswer answer;
 } Stored;
+
+/* One that is sealed, of a list. */
+typedef struct Sealed
+{
+	Stored stored;
+	struct Sealed *next;
+} Sealed;
 
 /* What looking for locations works with. */
 typedef struct Finding
@@ -186,6 +196,139 @@ read_stored(Finding *finding, IndexScanDesc scan, TupleTableSlot *slot, const Wa
 			DatumGetInt64(values[COL_ADDRESS]) == wanted->address)
 			keep_stored(finding, values);
 	}
+	for (const Sealed *sealed = wanted->sealed; sealed != NULL; sealed = sealed->next)
+	{
+		PFS_RESERVE_IN(finding->memory, finding->stored, finding->capacity, finding->count + 1);
+		finding->stored[finding->count++] = sealed->stored;
+	}
+}
+
+/* An id that has the digest of a location. */
+typedef struct Candidate
+{
+	int32 id;
+	uint32 item;
+} Candidate;
+
+typedef struct Candidates
+{
+	Wanted *wanted;
+	Candidate *items; /* by id, once they are all there */
+	uint32 count;
+	uint32 capacity;
+	MemoryContext memory; /* of what is found */
+} Candidates;
+
+static void
+list_candidate(uint32 item, int32 id, void *argument)
+{
+	Candidates *candidates = argument;
+
+	PFS_RESERVE_IN(candidates->memory, candidates->items, candidates->capacity,
+				   candidates->count + 1);
+	candidates->items[candidates->count++] = (Candidate){ id, item };
+}
+
+static int
+compare_candidates(const void *a, const void *b)
+{
+	const Candidate *left = a;
+	const Candidate *right = b;
+
+	return left->id != right->id ? (left->id < right->id ? -1 : 1)
+								 : (left->item > right->item) - (left->item < right->item);
+}
+
+static int32 *
+copy_numbers(MemoryContext memory, const int32 *numbers, uint32 count)
+{
+	int32 *copy = MemoryContextAlloc(memory, sizeof(int32) * Max(count, 1));
+
+	memcpy(copy, numbers, sizeof(int32) * count);
+	return copy;
+}
+
+/* A sealed row, given to those that are in the same place: digests may be equal by chance. */
+static void
+note_sealed(const PfsNameRow *row, void *argument)
+{
+	const Candidates *candidates = argument;
+	const PfsPackedLocation *location = &row->location;
+	uint32 low = 0;
+	uint32 high = candidates->count;
+
+	while (low < high)
+	{
+		uint32 middle = (low + high) / 2;
+
+		if (candidates->items[middle].id < row->id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < candidates->count && candidates->items[low].id == row->id; low++)
+	{
+		Wanted *wanted = &candidates->wanted[candidates->items[low].item];
+		Sealed *sealed;
+
+		if (wanted->mapping_id != location->mapping || wanted->address != location->address)
+			continue;
+		sealed = MemoryContextAlloc(candidates->memory, sizeof(Sealed));
+		sealed->stored = (Stored){
+			row->id,
+			{ location->line_count,
+			  copy_numbers(candidates->memory, location->function_ids, location->line_count),
+			  copy_numbers(candidates->memory, location->lines, location->line_count) }
+		};
+		sealed->next = wanted->sealed;
+		wanted->sealed = sealed;
+	}
+}
+
+/* The ids that sealed locations with the digests of items have, listed. */
+static void
+list_candidates(Candidates *candidates, uint32 count)
+{
+	PfsNameDigest *digests = PFS_ARRAY(PfsNameDigest, count);
+	uint8 key[PFS_SIPHASH_KEY_BYTES];
+
+	if (pfs_name_key_read(GetActiveSnapshot(), key))
+	{
+		for (uint32 i = 0; i < count; i++)
+		{
+			const Wanted *wanted = &candidates->wanted[i];
+			PfsNameRow row = { .location = { .mapping = wanted->mapping_id,
+											 .address = wanted->address,
+											 .line_count = wanted->answer.count,
+											 .function_ids = wanted->answer.function_ids,
+											 .lines = wanted->answer.lines } };
+
+			pfs_location_names.digest(key, &row, digests[i].bytes);
+			digests[i].item = i;
+		}
+		pfs_name_hashes_find(&pfs_location_names, digests, count, list_candidate, candidates);
+	}
+	pfree(digests);
+}
+
+/* Sets which sealed locations are where items are. */
+static void
+find_sealed(void *items, uint32 count, void *context)
+{
+	Candidates candidates = { .wanted = items, .memory = CurrentMemoryContext };
+	int32 *ids;
+
+	list_candidates(&candidates, count);
+	if (candidates.count == 0)
+		return;
+	qsort(candidates.items, candidates.count, sizeof(Candidate), compare_candidates);
+	ids = PFS_ARRAY(int32, candidates.count);
+	for (uint32 i = 0; i < candidates.count; i++)
+		ids[i] = candidates.items[i].id;
+	pfs_names_read_sealed(&pfs_location_names, ids, pfs_ids_sort(ids, candidates.count),
+						  note_sealed, &candidates);
+	pfree(ids);
+	pfree(candidates.items);
 }
 
 /* The best answer at a place; of stored ones that are as good, that of the smallest id. */
@@ -263,23 +406,44 @@ typedef struct References
 {
 	uint32 count;
 	int32 *ids;
-	int condemned_column;
 	uint32 stored_count;
 	int32 *stored;
 } References;
 
 static void
-note_stored(TupleTableSlot *slot, void *argument)
+note_mapping(TupleTableSlot *slot, void *argument)
 {
 	References *references = argument;
 
-	if (!DatumGetBool(slot->tts_values[references->condemned_column - 1]))
+	if (!DatumGetBool(slot->tts_values[MAPPING_CONDEMNED - 1]))
 		references->stored[references->stored_count++] = DatumGetInt32(slot->tts_values[0]);
+}
+
+static void
+read_mappings(const int32 *ids, uint32 count, References *references)
+{
+	pfs_rows_read("mappings", ids, count, note_mapping, references);
+}
+
+static void
+note_function(const PfsNameRow *row, void *argument)
+{
+	References *references = argument;
+
+	if (!row->is_condemned)
+		references->stored[references->stored_count++] = row->id;
+}
+
+static void
+read_functions(const int32 *ids, uint32 count, References *references)
+{
+	pfs_names_read_ids(&pfs_function_names, ids, count, note_function, references);
 }
 
 /* Raises FOREIGN_KEY_VIOLATION, which names the first id that is not stored. */
 static void
-require(const char *kind, const char *table, References *references)
+require(const char *kind, void (*read)(const int32 *ids, uint32 count, References *references),
+		References *references)
 {
 	int32 *distinct;
 	uint32 distinct_count;
@@ -290,7 +454,7 @@ require(const char *kind, const char *table, References *references)
 	memcpy(distinct, references->ids, references->count * sizeof(int32));
 	distinct_count = pfs_ids_sort(distinct, references->count);
 	references->stored = PFS_ARRAY(int32, references->count);
-	pfs_rows_read(table, distinct, distinct_count, note_stored, references);
+	read(distinct, distinct_count, references);
 	references->stored_count = pfs_ids_sort(references->stored, references->stored_count);
 	for (uint32 i = 0; i < references->count; i++)
 		if (!pfs_ids_have(references->stored, references->stored_count, references->ids[i]))
@@ -352,8 +516,8 @@ static void
 require_named(const void *items, uint32 count)
 {
 	const Wanted *wanted = items;
-	References mappings = { .condemned_column = MAPPING_CONDEMNED };
-	References functions = { .condemned_column = FUNCTION_CONDEMNED };
+	References mappings = { 0 };
+	References functions = { 0 };
 	uint32 capacity = 0;
 
 	mappings.ids = PFS_ARRAY(int32, count);
@@ -372,8 +536,8 @@ require_named(const void *items, uint32 count)
 			   answer->count * sizeof(int32));
 		functions.count += answer->count;
 	}
-	require("mapping", "mappings", &mappings);
-	require("function", "functions", &functions);
+	require("mapping", read_mappings, &mappings);
+	require("function", read_functions, &functions);
 }
 
 static void
@@ -476,10 +640,11 @@ profstore_intern_locations(PG_FUNCTION_ARGS)
 	ArrayType *result = pfs_array_make(count, INT4OID, sizeof(int32));
 	Finding finding = { AllocSetContextCreate(CurrentMemoryContext, "profstore stored locations",
 											  ALLOCSET_SMALL_SIZES) };
-	PfsContentKind locations = { .table = "locations",
+	PfsContentKind locations = { .names = &pfs_location_names,
 								 .sequence = "location_ids",
 								 .item_bytes = sizeof(Wanted),
 								 .is_same = is_same,
+								 .find_sealed = find_sealed,
 								 .find = find_location,
 								 .check = require_named,
 								 .fill = fill_row,

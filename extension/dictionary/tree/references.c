@@ -35,6 +35,7 @@
 #include "base/relations.h"
 #include "dictionary/cache/cache.h"
 #include "dictionary/cache/dictionary.h"
+#include "dictionary/cache/name_reading.h"
 #include "dictionary/tree/chunk_format.h"
 #include "dictionary/tree/chunk_rows.h"
 #include "store/scan/block_scan.h"
@@ -44,10 +45,6 @@ PG_FUNCTION_INFO_V1(profstore_referenced_by_stacks);
 PG_FUNCTION_INFO_V1(profstore_referenced_by_locations);
 
 #define SERIES_COLUMN "series_id"
-
-/* Columns of profstore.locations. */
-#define LOCATION_MAPPING	  2
-#define LOCATION_FUNCTION_IDS 4
 
 typedef struct Bitmap
 {
@@ -88,9 +85,9 @@ greatest_id(const char *table)
  * say, which may be anything.
  */
 static void
-bitmap_init(Bitmap *bitmap, const char *table)
+bitmap_init(Bitmap *bitmap, int32 greatest)
 {
-	Size bytes = (Size) greatest_id(table) / 8 + 1;
+	Size bytes = (Size) greatest / 8 + 1;
 
 	bitmap->capacity = (uint32) bytes * 8;
 	bitmap->bytes = palloc0(VARHDRSZ + bytes);
@@ -319,8 +316,8 @@ profstore_referenced_by_tables(PG_FUNCTION_ARGS)
 	} while (!equal(families, families_before));
 
 	PushActiveSnapshot(snapshot);
-	bitmap_init(&references.partitions, "dictionary_partitions");
-	bitmap_init(&references.series, "series");
+	bitmap_init(&references.partitions, greatest_id("dictionary_partitions"));
+	bitmap_init(&references.series, greatest_id("series"));
 	for (int i = 0; i < table_count; i++)
 	{
 		ListCell *cell;
@@ -348,7 +345,7 @@ profstore_referenced_by_stacks(PG_FUNCTION_ARGS)
 	PfsChunkNodes nodes = { 0 };
 	HeapTuple tuple;
 
-	bitmap_init(&locations, "locations");
+	bitmap_init(&locations, pfs_names_greatest_id(&pfs_location_names));
 	pfs_chunk_nodes_reserve(&nodes, PFS_CHUNK_MAX_NODES);
 	while ((tuple = systable_getnext(scan)) != NULL)
 	{
@@ -369,55 +366,38 @@ profstore_referenced_by_stacks(PG_FUNCTION_ARGS)
 	PG_RETURN_BYTEA_P(locations.bytes);
 }
 
-static void
-add_location_row(HeapTuple tuple, TupleDesc descriptor, Bitmap *functions, Bitmap *mappings)
+/* What locations name. */
+typedef struct Named
 {
-	bool is_null;
-	ArrayType *ids =
-		DatumGetArrayTypeP(heap_getattr(tuple, LOCATION_FUNCTION_IDS, descriptor, &is_null));
-	int count = ArrayGetNItems(ARR_NDIM(ids), ARR_DIMS(ids));
+	Bitmap functions;
+	Bitmap mappings;
+} Named;
 
-	if (ARR_HASNULL(ids) || ARR_ELEMTYPE(ids) != INT4OID)
-		ereport(ERROR, (errcode(ERRCODE_DATA_CORRUPTED),
-						errmsg("table \"profstore.locations\" holds an array of unexpected form")));
-	for (int i = 0; i < count; i++)
-		bitmap_add(functions, ((const int32 *) ARR_DATA_PTR(ids))[i]);
-	bitmap_add(mappings,
-			   DatumGetInt32(heap_getattr(tuple, LOCATION_MAPPING, descriptor, &is_null)));
+static void
+add_location(const PfsNameRow *row, void *argument)
+{
+	Named *named = argument;
+
+	for (uint32 i = 0; i < row->location.line_count; i++)
+		bitmap_add(&named->functions, row->location.function_ids[i]);
+	bitmap_add(&named->mappings, row->location.mapping);
 }
 
 /* referenced_by_locations(OUT functions bytea, OUT mappings bytea) */
 PGDLLEXPORT Datum
 profstore_referenced_by_locations(PG_FUNCTION_ARGS)
 {
-	Relation table = pfs_table_open("locations", AccessShareLock);
-	SysScanDesc scan = systable_beginscan(table, InvalidOid, false, GetActiveSnapshot(), 0, NULL);
-	MemoryContext scratch =
-		AllocSetContextCreate(CurrentMemoryContext, "profstore location", ALLOCSET_SMALL_SIZES);
 	TupleDesc descriptor;
-	Bitmap functions;
-	Bitmap mappings;
-	HeapTuple tuple;
+	Named named;
 	bool nulls[2] = { false };
 	Datum values[2];
 
 	if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "referenced_by_locations must return a row");
-	bitmap_init(&functions, "functions");
-	bitmap_init(&mappings, "mappings");
-	while ((tuple = systable_getnext(scan)) != NULL)
-	{
-		MemoryContext caller = MemoryContextSwitchTo(scratch);
-
-		CHECK_FOR_INTERRUPTS();
-		add_location_row(tuple, RelationGetDescr(table), &functions, &mappings);
-		MemoryContextSwitchTo(caller);
-		MemoryContextReset(scratch);
-	}
-	systable_endscan(scan);
-	MemoryContextDelete(scratch);
-	table_close(table, NoLock);
-	values[0] = PointerGetDatum(functions.bytes);
-	values[1] = PointerGetDatum(mappings.bytes);
+	bitmap_init(&named.functions, pfs_names_greatest_id(&pfs_function_names));
+	bitmap_init(&named.mappings, greatest_id("mappings"));
+	pfs_names_read_all(&pfs_location_names, add_location, &named);
+	values[0] = PointerGetDatum(named.functions.bytes);
+	values[1] = PointerGetDatum(named.mappings.bytes);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(descriptor), values, nulls)));
 }

@@ -30,4 +30,17 @@ change('new function', qr/CREATE FUNCTION profstore_internal\.is_collection_due\
 CREATE FUNCTION profstore.forgotten() RETURNS int4 LANGUAGE sql RETURN 1;
 COMMENT ON FUNCTION profstore.forgotten() IS 'a function that the next version lacks';
 ));
+# Functions and locations were tables, and nothing was packed.
+for my $one ('function', 'location')
+{
+	change("table of $one rows", qr/profstore\.${one}_rows\n/, "profstore.${one}s\n");
+	change("index of $one rows", qr/INDEX ${one}_rows_content ON profstore\.${one}_rows\n/, "INDEX ${one}s_content ON profstore.${one}s\n");
+	$script =~ s/COMMENT ON (TABLE|COLUMN) profstore\.${one}_rows\b/COMMENT ON $1 profstore.${one}s/g;
+}
+change('packed names', qr/CREATE TABLE profstore\.dictionary_key\n.*?(?=CREATE SEQUENCE profstore\.dictionary_partition_ids)/s, '');
+change('dumps of functions', qr/function_rows,function_chunks,\s*function_hashes/, 'functions');
+change('dumps of locations', qr/location_rows,location_chunks,location_hashes,dictionary_key/, 'locations');
+change('packed names that are condemned', qr/CREATE FUNCTION profstore_internal\.condemn_sealed\(.*?REVOKE [^\n]*\n/s, '');
+change('rows that are condemned', qr/CASE kinds\[kind\] WHEN 'locations' .*?END;/s, 'relation;');
+change('condemning of packed names', qr/\t\tIF kinds\[kind\] IN \('locations', 'functions'\) THEN.*?END IF;\n/s, '');
 print $script;

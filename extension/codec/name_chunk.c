@@ -1,0 +1,433 @@
+/*
+ * name_chunk.c
+ *		Packing and unpacking of names.
+ *
+ * 1. Packing: the parts of the body, zstd, the header.
+ * 2. Unpacking: header and checksum, the body, then the parts through a checked cursor. One piece
+ *    of memory has what rows point to: the body, and behind it the lines of locations.
+ */
+#include "codec/name_chunk.h"
+
+#include <string.h>
+
+#include "codec/bytes.h"
+#include "codec/crc32c.h"
+#include "codec/zstd_context.h"
+
+#define FLAG_ZSTD 1
+
+/* Offsets in the header; the checksum comes first. */
+#define VERSION_AT	   4
+#define FLAGS_AT	   5
+#define KIND_AT		   6
+#define LAST_ROW_AT	   7
+#define BODY_LENGTH_AT 8
+
+/* Flags of a function. */
+#define SAME_NAME 1
+#define SAME_FILE 2
+
+/* Bytes of the longest varint. */
+#define MAX_VARINT 10
+
+enum
+{
+	KIND_FUNCTIONS = 1,
+	KIND_LOCATIONS
+};
+
+/* The longest bodies, which bounds what is asked for before a byte is unpacked. */
+#define MAX_FUNCTIONS_BODY (PFS_NAME_CHUNK_ROWS * (PFS_NAME_CHUNK_MAX_TEXT + 1 + MAX_VARINT + 3))
+#define MAX_LOCATIONS_BODY \
+	(PFS_NAME_CHUNK_ROWS * (1 + 3 * MAX_VARINT + PFS_NAME_CHUNK_MAX_LINES * 2 * MAX_VARINT))
+
+/* A signed number as the step from the one before. */
+static void
+put_step(PfsBuffer *buffer, int64_t value, int64_t *previous)
+{
+	pfs_buffer_put_varint(buffer, pfs_zigzag((int64_t) ((uint64_t) value - (uint64_t) *previous)));
+	*previous = value;
+}
+
+static void
+put_text(PfsBuffer *buffer, const char *text)
+{
+	pfs_buffer_put(buffer, text, strlen(text) + 1);
+}
+
+static uint8_t
+function_flags(const PfsPackedFunction *functions, uint32_t i)
+{
+	const PfsPackedFunction *function = &functions[i];
+	bool same_file = i > 0 && strcmp(function->filename, functions[i - 1].filename) == 0;
+
+	return (strcmp(function->name, function->system_name) == 0 ? SAME_NAME : 0) |
+		   (same_file ? SAME_FILE : 0);
+}
+
+static void
+put_functions(PfsBuffer *body, const PfsPackedFunction *functions, uint32_t count)
+{
+	int64_t previous = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		pfs_buffer_put_byte(body, function_flags(functions, i));
+	for (uint32_t i = 0; i < count; i++)
+		put_step(body, functions[i].start_line, &previous);
+	for (uint32_t i = 0; i < count; i++)
+		put_text(body, functions[i].name);
+	for (uint32_t i = 0; i < count; i++)
+		if ((function_flags(functions, i) & SAME_NAME) == 0)
+			put_text(body, functions[i].system_name);
+	for (uint32_t i = 0; i < count; i++)
+		if ((function_flags(functions, i) & SAME_FILE) == 0)
+			put_text(body, functions[i].filename);
+}
+
+static void
+put_locations(PfsBuffer *body, const PfsPackedLocation *locations, uint32_t count)
+{
+	int64_t mapping = 0;
+	int64_t address = 0;
+	int64_t function_id = 0;
+	int64_t line = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		pfs_buffer_put_byte(body, (uint8_t) locations[i].symbolization);
+	for (uint32_t i = 0; i < count; i++)
+		put_step(body, locations[i].mapping, &mapping);
+	for (uint32_t i = 0; i < count; i++)
+		put_step(body, locations[i].address, &address);
+	for (uint32_t i = 0; i < count; i++)
+		pfs_buffer_put_varint(body, locations[i].line_count);
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t j = 0; j < locations[i].line_count; j++)
+			put_step(body, locations[i].function_ids[j], &function_id);
+	for (uint32_t i = 0; i < count; i++)
+		for (uint32_t j = 0; j < locations[i].line_count; j++)
+			put_step(body, locations[i].lines[j], &line);
+}
+
+/* Of all behind the checksum. */
+static uint32_t
+checksum(const uint8_t *bytes, size_t length)
+{
+	return pfs_crc32c(bytes + VERSION_AT, length - VERSION_AT);
+}
+
+/* Behind a header that is still to be filled in. */
+static bool
+put_packed_body(PfsBuffer *packed, const PfsBuffer *body, uint8_t *flags)
+{
+	size_t capacity = body->length - body->length / 10;
+	uint8_t *at = pfs_buffer_extend(packed, PFS_NAME_CHUNK_HEADER_SIZE);
+	size_t written = 0;
+
+	*flags = 0;
+	if (at == NULL || (at = pfs_buffer_reserve(packed, body->length)) == NULL)
+		return false;
+	if (!pfs_zstd_compress(at, capacity, body->data, body->length, PFS_ZSTD_REPEATS, &written))
+		return false;
+	if (written > 0)
+		*flags = FLAG_ZSTD;
+	else
+	{
+		memcpy(at, body->data, body->length);
+		written = body->length;
+	}
+	return pfs_buffer_extend(packed, written) != NULL;
+}
+
+static PfsStatus
+finish(const PfsBuffer *body, uint8_t kind, uint32_t count, PfsAllocator allocator,
+	   PfsBytes *result)
+{
+	PfsBuffer packed;
+	uint8_t flags;
+	uint8_t *header;
+
+	pfs_buffer_init(&packed, allocator);
+	if (body->failed || !put_packed_body(&packed, body, &flags))
+	{
+		pfs_buffer_fini(&packed);
+		return PFS_NO_MEMORY;
+	}
+	header = packed.data;
+	header[VERSION_AT] = PFS_NAME_CHUNK_VERSION;
+	header[FLAGS_AT] = flags;
+	header[KIND_AT] = kind;
+	header[LAST_ROW_AT] = (uint8_t) (count - 1);
+	pfs_store32(header + BODY_LENGTH_AT, (uint32_t) body->length);
+	pfs_store32(header, checksum(header, packed.length));
+	*result = pfs_buffer_take(&packed);
+	return PFS_OK;
+}
+
+PfsStatus
+pfs_functions_pack(const PfsPackedFunction *functions, uint32_t count, PfsAllocator allocator,
+				   PfsBytes *packed)
+{
+	PfsStatus status;
+	PfsBuffer body;
+
+	pfs_buffer_init(&body, allocator);
+	put_functions(&body, functions, count);
+	status = finish(&body, KIND_FUNCTIONS, count, allocator, packed);
+	pfs_buffer_fini(&body);
+	return status;
+}
+
+PfsStatus
+pfs_locations_pack(const PfsPackedLocation *locations, uint32_t count, PfsAllocator allocator,
+				   PfsBytes *packed)
+{
+	PfsStatus status;
+	PfsBuffer body;
+
+	pfs_buffer_init(&body, allocator);
+	put_locations(&body, locations, count);
+	status = finish(&body, KIND_LOCATIONS, count, allocator, packed);
+	pfs_buffer_fini(&body);
+	return status;
+}
+
+static PfsStatus
+corrupt(PfsError *error, const char *message, size_t offset)
+{
+	*error = (PfsError){ message, -1, offset };
+	return PFS_CORRUPT;
+}
+
+static PfsStatus
+no_memory(PfsError *error)
+{
+	*error = (PfsError){ "out of memory", -1, 0 };
+	return PFS_NO_MEMORY;
+}
+
+/* What the header says, checked. */
+static PfsStatus
+check_header(const uint8_t *bytes, size_t length, uint8_t kind, uint32_t count, size_t max_body,
+			 PfsError *error)
+{
+	if (length < PFS_NAME_CHUNK_HEADER_SIZE)
+		return corrupt(error, "it is shorter than its header", length);
+	if (pfs_load32(bytes) != checksum(bytes, length))
+		return corrupt(error, "the checksum does not match", 0);
+	if (bytes[VERSION_AT] != PFS_NAME_CHUNK_VERSION)
+	{
+		*error = (PfsError){ "it has a newer format", -1, VERSION_AT };
+		return PFS_UNSUPPORTED;
+	}
+	if ((bytes[FLAGS_AT] & ~FLAG_ZSTD) != 0)
+		return corrupt(error, "a reserved bit is set", FLAGS_AT);
+	if (bytes[KIND_AT] != kind || bytes[LAST_ROW_AT] + 1u != count)
+		return corrupt(error, "it does not hold the rows that it should", KIND_AT);
+	if (pfs_load32(bytes + BODY_LENGTH_AT) > max_body)
+		return corrupt(error, "the body is too long", BODY_LENGTH_AT);
+	return PFS_OK;
+}
+
+/* Unpacks the body to the beginning of some memory. */
+static PfsStatus
+unpack_body(const uint8_t *bytes, size_t length, uint8_t *body, PfsError *error)
+{
+	const uint8_t *stored = bytes + PFS_NAME_CHUNK_HEADER_SIZE;
+	size_t stored_length = length - PFS_NAME_CHUNK_HEADER_SIZE;
+	size_t body_length = pfs_load32(bytes + BODY_LENGTH_AT);
+
+	if ((bytes[FLAGS_AT] & FLAG_ZSTD) == 0)
+	{
+		if (stored_length != body_length)
+			return corrupt(error, "the body has not the length that the header says",
+						   BODY_LENGTH_AT);
+		memcpy(body, stored, body_length);
+		return PFS_OK;
+	}
+	switch (pfs_zstd_decompress(body, body_length, stored, stored_length))
+	{
+		case PFS_ZSTD_OK:
+			return PFS_OK;
+		case PFS_ZSTD_NO_MEMORY:
+			return no_memory(error);
+		default:
+			return corrupt(error, "the body cannot be decompressed", PFS_NAME_CHUNK_HEADER_SIZE);
+	}
+}
+
+/* An int32; a step that leads elsewhere fails the cursor. */
+static int32_t
+get_step(PfsCursor *cursor, int64_t *previous)
+{
+	*previous =
+		(int64_t) ((uint64_t) *previous + (uint64_t) pfs_unzigzag(pfs_cursor_varint(cursor)));
+	if (*previous < INT32_MIN || *previous > INT32_MAX)
+	{
+		cursor->failed = true;
+		*previous = 0;
+	}
+	return (int32_t) *previous;
+}
+
+static const char *
+get_text(PfsCursor *cursor)
+{
+	const uint8_t *start = cursor->data + cursor->offset;
+	const uint8_t *end =
+		cursor->failed ? NULL : memchr(start, '\0', cursor->length - cursor->offset);
+
+	if (end == NULL)
+	{
+		cursor->failed = true;
+		return "";
+	}
+	cursor->offset += (size_t) (end - start) + 1;
+	return (const char *) start;
+}
+
+static bool
+get_functions(PfsCursor *cursor, uint32_t count, PfsPackedFunction *functions)
+{
+	const uint8_t *flags = pfs_cursor_take(cursor, count);
+	int64_t previous = 0;
+
+	if (flags == NULL || (flags[0] & SAME_FILE) != 0)
+		return false;
+	for (uint32_t i = 0; i < count; i++)
+		functions[i].start_line = get_step(cursor, &previous);
+	for (uint32_t i = 0; i < count; i++)
+		functions[i].name = get_text(cursor);
+	for (uint32_t i = 0; i < count; i++)
+		functions[i].system_name =
+			(flags[i] & SAME_NAME) != 0 ? functions[i].name : get_text(cursor);
+	for (uint32_t i = 0; i < count; i++)
+		functions[i].filename =
+			(flags[i] & SAME_FILE) != 0 ? functions[i - 1].filename : get_text(cursor);
+	return !cursor->failed && cursor->offset == cursor->length;
+}
+
+PfsStatus
+pfs_functions_unpack(const uint8_t *bytes, size_t length, uint32_t count, PfsAllocator allocator,
+					 PfsPackedFunction *functions, void **memory, PfsError *error)
+{
+	PfsStatus status =
+		check_header(bytes, length, KIND_FUNCTIONS, count, MAX_FUNCTIONS_BODY, error);
+	PfsCursor cursor;
+	size_t body_length;
+
+	*memory = NULL;
+	if (status != PFS_OK)
+		return status;
+	body_length = pfs_load32(bytes + BODY_LENGTH_AT);
+	*memory = allocator.realloc(allocator.context, NULL, body_length + 1);
+	if (*memory == NULL)
+		return no_memory(error);
+	status = unpack_body(bytes, length, *memory, error);
+	if (status != PFS_OK)
+		return status;
+	cursor = pfs_cursor(*memory, body_length);
+	if (!get_functions(&cursor, count, functions))
+		return corrupt(error, "a function cannot be read", cursor.offset);
+	return PFS_OK;
+}
+
+/* The columns before the lines. Returns how many lines there are; fails the cursor. */
+static uint32_t
+get_places(PfsCursor *cursor, uint32_t count, PfsPackedLocation *locations)
+{
+	const uint8_t *symbolization = pfs_cursor_take(cursor, count);
+	uint64_t address = 0;
+	int64_t mapping = 0;
+	uint32_t line_count = 0;
+
+	if (symbolization == NULL)
+		return 0;
+	for (uint32_t i = 0; i < count; i++)
+		locations[i] = (PfsPackedLocation){ .symbolization = (char) symbolization[i],
+											.mapping = get_step(cursor, &mapping) };
+	for (uint32_t i = 0; i < count; i++)
+	{
+		address += (uint64_t) pfs_unzigzag(pfs_cursor_varint(cursor));
+		locations[i].address = (int64_t) address;
+	}
+	for (uint32_t i = 0; i < count; i++)
+	{
+		uint64_t lines = pfs_cursor_varint(cursor);
+
+		if (lines > PFS_NAME_CHUNK_MAX_LINES)
+		{
+			cursor->failed = true;
+			lines = 0;
+		}
+		locations[i].line_count = (uint32_t) lines;
+		line_count += (uint32_t) lines;
+	}
+	return line_count;
+}
+
+/* Numbers of all lines, functions or line numbers. */
+static void
+get_lines(PfsCursor *cursor, uint32_t count, int32_t *numbers)
+{
+	int64_t previous = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		numbers[i] = get_step(cursor, &previous);
+}
+
+/* The lines go behind the body, where an int32 may stand. */
+static PfsStatus
+unpack_places(PfsCursor *cursor, uint32_t count, PfsAllocator allocator,
+			  PfsPackedLocation *locations, void **memory, PfsError *error)
+{
+	uint32_t line_count = get_places(cursor, count, locations);
+	size_t lines_at = (cursor->length + 3) / 4 * 4;
+	int32_t *numbers;
+	uint32_t line = 0;
+	void *grown;
+
+	/* each takes two bytes at least: no more memory than the body accounts for */
+	if (cursor->failed || line_count > (cursor->length - cursor->offset) / 2)
+		return corrupt(error, "a location cannot be read", cursor->offset);
+	grown = allocator.realloc(allocator.context, *memory,
+							  lines_at + 2 * sizeof(int32_t) * line_count + 1);
+	if (grown == NULL)
+		return no_memory(error);
+	*memory = grown;
+	cursor->data = grown;
+	numbers = (int32_t *) ((uint8_t *) grown + lines_at);
+	get_lines(cursor, line_count, numbers);
+	get_lines(cursor, line_count, numbers + line_count);
+	for (uint32_t i = 0; i < count; i++)
+	{
+		locations[i].function_ids = numbers + line;
+		locations[i].lines = numbers + line_count + line;
+		line += locations[i].line_count;
+	}
+	if (cursor->failed || cursor->offset != cursor->length)
+		return corrupt(error, "a location cannot be read", cursor->offset);
+	return PFS_OK;
+}
+
+PfsStatus
+pfs_locations_unpack(const uint8_t *bytes, size_t length, uint32_t count, PfsAllocator allocator,
+					 PfsPackedLocation *locations, void **memory, PfsError *error)
+{
+	PfsStatus status =
+		check_header(bytes, length, KIND_LOCATIONS, count, MAX_LOCATIONS_BODY, error);
+	PfsCursor cursor;
+	size_t body_length;
+
+	*memory = NULL;
+	if (status != PFS_OK)
+		return status;
+	body_length = pfs_load32(bytes + BODY_LENGTH_AT);
+	*memory = allocator.realloc(allocator.context, NULL, body_length + 1);
+	if (*memory == NULL)
+		return no_memory(error);
+	status = unpack_body(bytes, length, *memory, error);
+	if (status != PFS_OK)
+		return status;
+	cursor = pfs_cursor(*memory, body_length);
+	return unpack_places(&cursor, count, allocator, locations, memory, error);
+}

@@ -1,0 +1,296 @@
+/*
+ * leaves.c
+ *		Changing leaves.
+ *
+ * Entries to add and to remove are gone through in order. Those of one leaf, up to where the next
+ * one begins, are merged with it; what has become too long is cut in equal parts, and the first
+ * takes the old one's place.
+ */
+#include "profstore.h"
+
+#include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "access/tableam.h"
+#include "access/xact.h"
+#include "catalog/indexing.h"
+#include "miscadmin.h"
+#include "utils/fmgroids.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "base/arrays.h"
+#include "codec/bytes.h"
+#include "codec/crc32c.h"
+#include "dictionary/seal/leaves.h"
+
+/* Bytes of a leaf's entries: short enough to stay in the row, and for rows to fill a page. */
+#define LEAF_BYTES 1792
+
+/* A leaf to be changed, and where the next one begins. */
+typedef struct Leaf
+{
+	bool is_stored;
+	ItemPointerData tid;
+	PfsNameLeaf leaf;
+	bool is_last;
+	int64 end;
+} Leaf;
+
+void
+pfs_name_entries_add(PfsNameEntries *entries, const PfsNameTable *names, const uint8 *key,
+					 const PfsNameRow *utf8)
+{
+	PfsNameDigest *digest;
+
+	if (entries->digests == NULL)
+		PFS_RESERVE(entries->digests, entries->capacity, 64);
+	else
+		PFS_RESERVE_IN(GetMemoryChunkContext(entries->digests), entries->digests, entries->capacity,
+					   entries->count + 1);
+	digest = &entries->digests[entries->count++];
+	names->digest(key, utf8, digest->bytes);
+	digest->item = (uint32) utf8->id;
+}
+
+/* Finds where the leaf behind that one begins. */
+static void
+find_end(PfsNameLeafScan *scan, Leaf *leaf)
+{
+	Relation index = scan->index;
+	IndexScanDesc behind = pfs_index_beginscan(scan->table, index, scan->scan->xs_snapshot, 1);
+	TupleTableSlot *slot = table_slot_create(scan->table, NULL);
+	ScanKeyData more;
+
+	ScanKeyInit(&more, 1, BTGreaterStrategyNumber, F_INT8GT, Int64GetDatum(leaf->leaf.lowest));
+	index_rescan(behind, &more, 1, NULL, 0);
+	leaf->is_last = !index_getnext_slot(behind, ForwardScanDirection, slot);
+	if (!leaf->is_last)
+	{
+		bool is_null;
+
+		leaf->end = DatumGetInt64(slot_getattr(slot, PFS_NAME_LEAF_LOWEST, &is_null));
+	}
+	ExecDropSingleTupleTableSlot(slot);
+	index_endscan(behind);
+}
+
+static Leaf
+find_leaf(PfsNameLeafScan *scan, int64 key)
+{
+	Leaf leaf = { .leaf = { .lowest = PG_INT64_MIN } };
+
+	leaf.is_stored = pfs_name_leaves_find(scan, key, &leaf.leaf);
+	if (leaf.is_stored)
+		leaf.tid = scan->slot->tts_tid;
+	find_end(scan, &leaf);
+	return leaf;
+}
+
+/* How many of some digests, from the first on, belong in the leaf. */
+static uint32
+count_inside(const PfsNameTable *names, const Leaf *leaf, const PfsNameDigest *digests,
+			 uint32 count)
+{
+	uint32 inside = 0;
+
+	while (inside < count &&
+		   (leaf->is_last || pfs_name_digest_key(names, digests[inside].bytes) < leaf->end))
+		inside++;
+	return inside;
+}
+
+/* Writes an entry; entries are ordered by their digest's bytes, then by id. */
+static void
+put_entry(const PfsNameTable *names, uint8 *entry, const PfsNameDigest *digest)
+{
+	memcpy(entry, digest->bytes, names->digest_bytes);
+	pfs_store32(entry + names->digest_bytes, digest->item);
+}
+
+static bool
+is_removed(const PfsNameTable *names, const uint8 *entry, const PfsNameDigest *removed,
+		   uint32 count)
+{
+	for (uint32 i = 0; i < count; i++)
+		if (memcmp(entry, removed[i].bytes, names->digest_bytes) == 0 &&
+			pfs_load32(entry + names->digest_bytes) == removed[i].item)
+			return true;
+	return false;
+}
+
+/* The digests that begin as an entry does are the next of those to remove. */
+static uint32
+skip_smaller(const PfsNameTable *names, const uint8 *entry, const PfsNameDigest *digests,
+			 uint32 count)
+{
+	uint32 smaller = 0;
+
+	while (smaller < count && memcmp(digests[smaller].bytes, entry, names->digest_bytes) < 0)
+		smaller++;
+	return smaller;
+}
+
+static uint32
+count_equal(const PfsNameTable *names, const uint8 *entry, const PfsNameDigest *digests,
+			uint32 count)
+{
+	uint32 equal = 0;
+
+	while (equal < count && memcmp(digests[equal].bytes, entry, names->digest_bytes) == 0)
+		equal++;
+	return equal;
+}
+
+/* The entries that a leaf is to have. Returns how many. */
+static uint32
+merge(const PfsNameTable *names, const PfsNameLeaf *leaf, const PfsNameDigest *added,
+	  uint32 added_count, const PfsNameDigest *removed, uint32 removed_count, uint8 *merged)
+{
+	uint32 entry_bytes = pfs_name_entry_bytes(names);
+	uint32 count = 0;
+
+	for (uint32 i = 0; i < leaf->count; i++)
+	{
+		const uint8 *entry = leaf->entries + (Size) i * entry_bytes;
+		uint32 before = skip_smaller(names, entry, added, added_count);
+		uint32 gone = skip_smaller(names, entry, removed, removed_count);
+
+		for (uint32 j = 0; j < before; j++)
+			put_entry(names, merged + (Size) count++ * entry_bytes, &added[j]);
+		added += before;
+		added_count -= before;
+		removed += gone;
+		removed_count -= gone;
+		if (!is_removed(names, entry, removed, count_equal(names, entry, removed, removed_count)))
+			memcpy(merged + (Size) count++ * entry_bytes, entry, entry_bytes);
+	}
+	for (uint32 j = 0; j < added_count; j++)
+		put_entry(names, merged + (Size) count++ * entry_bytes, &added[j]);
+	return count;
+}
+
+static HeapTuple
+make_row(const PfsNameTable *names, Relation table, int64 lowest, const uint8 *entries,
+		 uint32 count)
+{
+	Size length = PFS_NAME_LEAF_HEADER_SIZE + (Size) count * pfs_name_entry_bytes(names);
+	bytea *stored = palloc0(VARHDRSZ + length);
+	uint8 *bytes = (uint8 *) VARDATA(stored);
+	Datum values[PFS_NAME_LEAF_COLUMNS];
+	bool nulls[PFS_NAME_LEAF_COLUMNS] = { false };
+
+	bytes[4] = PFS_NAME_LEAF_VERSION;
+	bytes[5] = (uint8) names->digest_bytes;
+	memcpy(bytes + PFS_NAME_LEAF_HEADER_SIZE, entries, length - PFS_NAME_LEAF_HEADER_SIZE);
+	pfs_store32(bytes, pfs_crc32c(bytes + 4, length - 4));
+	SET_VARSIZE(stored, VARHDRSZ + length);
+	values[PFS_NAME_LEAF_LOWEST - 1] = Int64GetDatum(lowest);
+	values[PFS_NAME_LEAF_ENTRIES - 1] = PointerGetDatum(stored);
+	return heap_form_tuple(RelationGetDescr(table), values, nulls);
+}
+
+/* Entries of one part from the first on; those of one key are not parted. */
+static uint32
+part_length(const PfsNameTable *names, const uint8 *entries, uint32 count, uint32 wanted)
+{
+	uint32 entry_bytes = pfs_name_entry_bytes(names);
+	uint32 length = Min(wanted, count);
+
+	while (length < count &&
+		   pfs_name_digest_key(names, entries + (Size) length * entry_bytes) ==
+			   pfs_name_digest_key(names, entries + (Size) (length - 1) * entry_bytes))
+		length++;
+	return length;
+}
+
+static void
+store(const PfsNameTable *names, Relation table, Leaf *leaf, const uint8 *entries, uint32 count)
+{
+	uint32 entry_bytes = pfs_name_entry_bytes(names);
+	uint32 most = LEAF_BYTES / entry_bytes;
+	uint32 wanted = most;
+
+	if (count == 0 && leaf->is_stored)
+		CatalogTupleDelete(table, &leaf->tid);
+	if (count > most)
+	{
+		uint32 parts = (count + most * 3 / 4 - 1) / (most * 3 / 4);
+
+		wanted = (count + parts - 1) / parts;
+	}
+	for (uint32 first = 0; first < count;)
+	{
+		const uint8 *part = entries + (Size) first * entry_bytes;
+		uint32 length = part_length(names, part, count - first, wanted);
+		int64 lowest = first == 0 ? leaf->leaf.lowest : pfs_name_digest_key(names, part);
+		HeapTuple tuple = make_row(names, table, lowest, part, length);
+
+		if (first == 0 && leaf->is_stored)
+			CatalogTupleUpdate(table, &leaf->tid, tuple);
+		else
+			CatalogTupleInsert(table, tuple);
+		first += length;
+	}
+}
+
+/* The next leaf that has some of the entries; they are taken off. */
+static void
+change_one(PfsNameLeafScan *scan, PfsNameEntries *added, PfsNameEntries *removed)
+{
+	const PfsNameTable *names = scan->names;
+	const uint8 *first = added->count == 0 ? removed->digests->bytes : added->digests->bytes;
+	Leaf leaf;
+	uint32 added_count;
+	uint32 removed_count;
+	uint8 *merged;
+	uint32 count;
+
+	if (removed->count > 0 &&
+		memcmp(removed->digests->bytes, first, sizeof(removed->digests->bytes)) < 0)
+		first = removed->digests->bytes;
+	leaf = find_leaf(scan, pfs_name_digest_key(names, first));
+	added_count = count_inside(names, &leaf, added->digests, added->count);
+	removed_count = count_inside(names, &leaf, removed->digests, removed->count);
+	merged =
+		palloc_extended(((Size) leaf.leaf.count + added_count + 1) * pfs_name_entry_bytes(names),
+						MCXT_ALLOC_HUGE);
+	count = merge(names, &leaf.leaf, added->digests, added_count, removed->digests, removed_count,
+				  merged);
+	store(names, scan->table, &leaf, merged, count);
+	added->digests += added_count;
+	added->count -= added_count;
+	removed->digests += removed_count;
+	removed->count -= removed_count;
+}
+
+void
+pfs_name_leaves_change(const PfsNameTable *names, PfsNameEntries *added, PfsNameEntries *removed)
+{
+	static PfsNameDigest none;
+	PfsNameEntries added_left = added == NULL ? (PfsNameEntries){ &none } : *added;
+	PfsNameEntries removed_left = removed == NULL ? (PfsNameEntries){ &none } : *removed;
+	MemoryContext scratch =
+		AllocSetContextCreate(CurrentMemoryContext, "profstore leaf", ALLOCSET_DEFAULT_SIZES);
+	PfsNameLeafScan scan;
+	Snapshot snapshot;
+
+	CommandCounterIncrement();
+	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	pfs_name_digests_sort(added_left.digests, added_left.count);
+	pfs_name_digests_sort(removed_left.digests, removed_left.count);
+	pfs_name_leaves_begin(&scan, names, snapshot, RowExclusiveLock);
+	while (added_left.count > 0 || removed_left.count > 0)
+	{
+		MemoryContext caller = MemoryContextSwitchTo(scratch);
+
+		CHECK_FOR_INTERRUPTS();
+		change_one(&scan, &added_left, &removed_left);
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(scratch);
+	}
+	pfs_name_leaves_end(&scan);
+	UnregisterSnapshot(snapshot);
+	MemoryContextDelete(scratch);
+	CommandCounterIncrement();
+}

@@ -1,0 +1,192 @@
+/*
+ * unseal.c
+ *		Sealed rows become young ones.
+ */
+#include "profstore.h"
+
+#include "access/htup_details.h"
+#include "access/xact.h"
+#include "catalog/indexing.h"
+#include "fmgr.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "base/arrays.h"
+#include "dictionary/cache/name_chunks.h"
+#include "dictionary/seal/leaves.h"
+#include "dictionary/seal/row_writer.h"
+#include "dictionary/seal/unseal.h"
+
+PG_FUNCTION_INFO_V1(profstore_unseal);
+PG_FUNCTION_INFO_V1(profstore_condemn_sealed);
+
+/* What is moved, and where to. */
+typedef struct Unsealing
+{
+	const PfsNameTable *names;
+	PfsNameChunkScan scan;
+	PfsRowWriter *writer;
+	uint8 key[PFS_SIPHASH_KEY_BYTES];
+	PfsNameEntries entries;
+	bool are_condemned;
+	uint32 count;
+} Unsealing;
+
+/* One row goes; what it points to stays until all have gone. */
+static void
+unseal_row(Unsealing *unsealing, const PfsNameRow *utf8)
+{
+	PfsNameRow row = *utf8;
+
+	pfs_name_entries_add(&unsealing->entries, unsealing->names, unsealing->key, utf8);
+	unsealing->names->from_utf8(&row);
+	row.is_condemned = unsealing->are_condemned;
+	unsealing->names->fill(&row, pfs_row_writer_add(unsealing->writer)->tts_values);
+	unsealing->count++;
+}
+
+static void
+store_rest(Unsealing *unsealing, ItemPointer tid, const PfsNameRow *rest, uint32 count)
+{
+	Relation table = unsealing->scan.table;
+	bool nulls[PFS_NAME_CHUNK_COLUMNS] = { false };
+	Datum values[PFS_NAME_CHUNK_COLUMNS];
+
+	if (count == 0)
+	{
+		CatalogTupleDelete(table, tid);
+		return;
+	}
+	pfs_name_chunk_fill(unsealing->names, rest, count, values);
+	CatalogTupleUpdate(table, tid, heap_form_tuple(RelationGetDescr(table), values, nulls));
+}
+
+/* Ids of one chunk. */
+static void
+unseal_of_chunk(Unsealing *unsealing, const int32 *ids, uint32 count)
+{
+	PfsNameRow rows[PFS_NAME_CHUNK_ROWS];
+	uint32 rest = 0;
+	uint32 next = 0;
+	PfsNameChunk chunk;
+	ItemPointerData tid;
+
+	if (!pfs_name_chunks_find(&unsealing->scan, pfs_name_chunk_of(ids[0]), &chunk, &tid))
+		return;
+	pfs_name_chunk_unpack(unsealing->names, &chunk, rows);
+	for (uint32 i = 0; i < chunk.count; i++)
+	{
+		while (next < count && ids[next] < rows[i].id)
+			next++;
+		if (next < count && ids[next] == rows[i].id)
+			unseal_row(unsealing, &rows[i]);
+		else
+			rows[rest++] = rows[i];
+	}
+	if (rest < chunk.count)
+		store_rest(unsealing, &tid, rows, rest);
+}
+
+uint32
+pfs_names_unseal(const PfsNameTable *names, const int32 *ids, uint32 count, bool are_condemned)
+{
+	Unsealing unsealing = { .names = names, .are_condemned = are_condemned };
+	MemoryContext scratch =
+		AllocSetContextCreate(CurrentMemoryContext, "profstore unsealing", ALLOCSET_DEFAULT_SIZES);
+	MemoryContext caller = MemoryContextSwitchTo(scratch);
+	Snapshot snapshot;
+	uint32 end;
+
+	CommandCounterIncrement();
+	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	if (pfs_name_key_read(snapshot, unsealing.key))
+	{
+		pfs_name_chunks_begin(&unsealing.scan, names, snapshot, RowExclusiveLock);
+		unsealing.writer = pfs_row_writer_begin(names->rows);
+		for (uint32 i = 0; i < count; i = end)
+		{
+			CHECK_FOR_INTERRUPTS();
+			for (end = i + 1;
+				 end < count && pfs_name_chunk_of(ids[end]) == pfs_name_chunk_of(ids[i]);)
+				end++;
+			unseal_of_chunk(&unsealing, ids + i, end - i);
+		}
+		pfs_row_writer_end(unsealing.writer);
+		pfs_name_chunks_end(&unsealing.scan);
+		pfs_name_leaves_change(names, NULL, &unsealing.entries);
+	}
+	UnregisterSnapshot(snapshot);
+	MemoryContextSwitchTo(caller);
+	MemoryContextDelete(scratch);
+	return unsealing.count;
+}
+
+/* unseal(names text, id int4) -> bool, whether it was sealed */
+PGDLLEXPORT Datum
+profstore_unseal(PG_FUNCTION_ARGS)
+{
+	const PfsNameTable *names = pfs_name_table(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	int32 id = PG_GETARG_INT32(1);
+
+	PG_RETURN_BOOL(pfs_names_unseal(names, &id, 1, false) > 0);
+}
+
+/* Sealed ids that a bitmap lacks. */
+typedef struct Unreferenced
+{
+	const uint8 *bits;
+	Size bytes;
+	int32 *ids;
+	uint32 count;
+	uint32 capacity;
+	MemoryContext context;
+} Unreferenced;
+
+static void
+list_unreferenced(const PfsNameChunk *chunk, void *argument)
+{
+	Unreferenced *unreferenced = argument;
+
+	for (int32 i = 0; i < PFS_NAME_CHUNK_ROWS; i++)
+	{
+		int32 id = chunk->number * PFS_NAME_CHUNK_ROWS + i;
+		Size byte = (Size) id / 8;
+
+		if (!pfs_name_chunk_has(chunk, i) ||
+			(byte < unreferenced->bytes && (unreferenced->bits[byte] >> id % 8 & 1) != 0))
+			continue;
+		PFS_RESERVE_IN(unreferenced->context, unreferenced->ids, unreferenced->capacity,
+					   unreferenced->count + 1);
+		unreferenced->ids[unreferenced->count++] = id;
+	}
+}
+
+static int
+compare_ids(const void *a, const void *b)
+{
+	int32 left = *(const int32 *) a;
+	int32 right = *(const int32 *) b;
+
+	return (left > right) - (left < right);
+}
+
+/* condemn_sealed(names text, referenced bytea) -> int8, how many were unsealed and condemned */
+PGDLLEXPORT Datum
+profstore_condemn_sealed(PG_FUNCTION_ARGS)
+{
+	const PfsNameTable *names = pfs_name_table(text_to_cstring(PG_GETARG_TEXT_PP(0)));
+	const bytea *referenced = PG_GETARG_BYTEA_PP(1);
+	Unreferenced unreferenced = { .bits = (const uint8 *) VARDATA_ANY(referenced),
+								  .bytes = VARSIZE_ANY_EXHDR(referenced),
+								  .context = CurrentMemoryContext };
+
+	PushActiveSnapshot(GetLatestSnapshot());
+	pfs_name_chunks_each(names, list_unreferenced, &unreferenced);
+	PopActiveSnapshot();
+	if (unreferenced.count > 0)
+		qsort(unreferenced.ids, unreferenced.count, sizeof(int32), compare_ids);
+	PG_RETURN_INT64(pfs_names_unseal(names, unreferenced.ids, unreferenced.count, true));
+}

@@ -1,0 +1,204 @@
+/*
+ * verify_names.c
+ *		What is damaged of packed functions and locations.
+ *
+ * 1. All leaves, in the order of the index: their entries make one array, in order.
+ * 2. All chunks: each row has its entry there, which is marked.
+ * 3. Entries that are not marked; young rows that are sealed as well.
+ */
+#include "profstore.h"
+
+#include "access/stratnum.h"
+#include "access/table.h"
+#include "access/tableam.h"
+#include "miscadmin.h"
+#include "utils/fmgroids.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "base/arrays.h"
+#include "base/relations.h"
+#include "dictionary/cache/name_chunks.h"
+#include "dictionary/cache/name_hashes.h"
+#include "dictionary/cache/rows.h"
+#include "dictionary/seal/verify_names.h"
+
+typedef struct Entry
+{
+	PfsNameDigest digest; /* its item is the id */
+	bool is_met;
+} Entry;
+
+typedef struct Verification
+{
+	const PfsNameTable *names;
+	PfsNameProblemFn function;
+	void *argument;
+	MemoryContext context;
+	uint8 key[PFS_SIPHASH_KEY_BYTES];
+	Entry *entries;
+	uint32 entry_count;
+	uint32 entry_capacity;
+	int32 *sealed;
+	uint32 sealed_count;
+	uint32 sealed_capacity;
+} Verification;
+
+static void
+tell(const Verification *verification, const char *table, int64 row, const char *problem)
+{
+	verification->function(verification->argument, table, row, problem);
+}
+
+static void
+add_entries(Verification *verification, const PfsNameLeaf *leaf)
+{
+	const PfsNameTable *names = verification->names;
+	uint32 entry_bytes = pfs_name_entry_bytes(names);
+	const char *problem = leaf->count == 0 ? "the row has no entries" : NULL;
+
+	PFS_RESERVE_IN(verification->context, verification->entries, verification->entry_capacity,
+				   verification->entry_count + leaf->count);
+	for (uint32 i = 0; i < leaf->count; i++)
+	{
+		Entry *entry = &verification->entries[verification->entry_count];
+		const uint8 *bytes = leaf->entries + (Size) i * entry_bytes;
+
+		*entry = (Entry){ .digest = { .item = (uint32) pfs_name_leaf_id(names, leaf, i) } };
+		memcpy(entry->digest.bytes, bytes, names->digest_bytes);
+		if (pfs_name_digest_key(names, bytes) < leaf->lowest ||
+			(verification->entry_count > 0 &&
+			 memcmp(entry[-1].digest.bytes, bytes, names->digest_bytes) > 0))
+			problem = "entries are out of order";
+		verification->entry_count++;
+	}
+	if (problem != NULL)
+		tell(verification, names->hashes, leaf->lowest, problem);
+}
+
+static void
+read_leaves(Verification *verification)
+{
+	const PfsNameTable *names = verification->names;
+	PfsNameLeafScan scan;
+	ScanKeyData any;
+
+	pfs_name_leaves_begin(&scan, names, GetActiveSnapshot(), AccessShareLock);
+	ScanKeyInit(&any, 1, BTGreaterEqualStrategyNumber, F_INT8GE, Int64GetDatum(PG_INT64_MIN));
+	index_rescan(scan.scan, &any, 1, NULL, 0);
+	while (index_getnext_slot(scan.scan, ForwardScanDirection, scan.slot))
+	{
+		PfsNameLeaf leaf;
+		int64 lowest;
+
+		CHECK_FOR_INTERRUPTS();
+		slot_getallattrs(scan.slot);
+		lowest = DatumGetInt64(scan.slot->tts_values[PFS_NAME_LEAF_LOWEST - 1]);
+		if (pfs_name_leaf_check(names, lowest,
+								PG_DETOAST_DATUM_PACKED(
+									scan.slot->tts_values[PFS_NAME_LEAF_ENTRIES - 1]),
+								&leaf))
+			add_entries(verification, &leaf);
+		else
+			tell(verification, names->hashes, lowest, "the row is damaged");
+	}
+	pfs_name_leaves_end(&scan);
+}
+
+/* Marks the entry of a row; false where it has none. */
+static bool
+meet(Verification *verification, const PfsNameRow *utf8)
+{
+	const PfsNameTable *names = verification->names;
+	uint8 digest[PFS_SIPHASH_BYTES];
+	uint32 low = 0;
+	uint32 high = verification->entry_count;
+
+	names->digest(verification->key, utf8, digest);
+	while (low < high)
+	{
+		uint32 middle = (low + high) / 2;
+
+		if (memcmp(verification->entries[middle].digest.bytes, digest, names->digest_bytes) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < verification->entry_count; low++)
+	{
+		Entry *entry = &verification->entries[low];
+
+		if (memcmp(entry->digest.bytes, digest, names->digest_bytes) != 0)
+			return false;
+		if ((int32) entry->digest.item == utf8->id && !entry->is_met)
+			return entry->is_met = true;
+	}
+	return false;
+}
+
+static void
+verify_chunk(const PfsNameChunk *chunk, void *argument)
+{
+	Verification *verification = argument;
+	const PfsNameTable *names = verification->names;
+	PfsNameRow rows[PFS_NAME_CHUNK_ROWS];
+	const char *problem = pfs_name_chunk_check(names, chunk, rows);
+	uint32 lost = 0;
+
+	if (problem != NULL)
+	{
+		tell(verification, names->chunks, chunk->number, problem);
+		return;
+	}
+	PFS_RESERVE_IN(verification->context, verification->sealed, verification->sealed_capacity,
+				   verification->sealed_count + chunk->count);
+	for (uint32 i = 0; i < chunk->count; i++)
+	{
+		verification->sealed[verification->sealed_count++] = rows[i].id;
+		lost += !meet(verification, &rows[i]);
+	}
+	if (lost > 0)
+		tell(verification, names->chunks, chunk->number,
+			 psprintf("%u names cannot be found by what they are", lost));
+}
+
+static void
+tell_young(TupleTableSlot *slot, void *argument)
+{
+	const Verification *verification = argument;
+
+	tell(verification, verification->names->rows, DatumGetInt32(slot->tts_values[0]),
+		 "the id is packed as well");
+}
+
+static void
+verify(const PfsNameTable *names, PfsNameProblemFn function, void *argument)
+{
+	Verification verification = { names, function, argument };
+	uint32 left = 0;
+
+	verification.context = AllocSetContextCreate(CurrentMemoryContext, "profstore verification",
+												 ALLOCSET_DEFAULT_SIZES);
+	(void) pfs_name_key_read(GetActiveSnapshot(), verification.key);
+	read_leaves(&verification);
+	pfs_name_chunks_each(names, verify_chunk, &verification);
+	for (uint32 i = 0; i < verification.entry_count; i++)
+		left += !verification.entries[i].is_met;
+	if (left > 0)
+		tell(&verification, names->hashes, 0, psprintf("%u entries name what is not packed", left));
+	if (verification.sealed_count > 0)
+		pfs_rows_read(names->rows, verification.sealed,
+					  pfs_ids_sort(verification.sealed, verification.sealed_count), tell_young,
+					  &verification);
+	MemoryContextDelete(verification.context);
+}
+
+void
+pfs_names_verify(PfsNameProblemFn function, void *argument)
+{
+	if (!pfs_names_are_packed())
+		return;
+	verify(&pfs_function_names, function, argument);
+	verify(&pfs_location_names, function, argument);
+}
