@@ -113,9 +113,10 @@ static bool
 function_to_utf8(const PfsNameRow *row, PfsNameRow *utf8)
 {
 	const PfsPackedFunction *function = &row->function;
+	Size growth = GetDatabaseEncoding() == PG_UTF8 ? 1 : MAX_CONVERSION_GROWTH;
 
 	if (strlen(function->name) + strlen(function->system_name) + strlen(function->filename) >
-		PFS_NAME_CHUNK_MAX_TEXT / MAX_CONVERSION_GROWTH)
+		PFS_NAME_CHUNK_MAX_TEXT / growth)
 		return false;
 	*utf8 = *row;
 	utf8->function.name = text_to_utf8(function->name);

@@ -36,7 +36,7 @@
 #include "dictionary/seal/seal.h"
 
 /* At most so many at once, which bounds how long the epoch is locked. */
-#define SEAL_ROWS 65536
+#define SEAL_ROWS 262144
 
 /* At least this share of what is sealed: writing a row writes no more than so many others. */
 #define SEAL_DIVISOR 64

@@ -11,7 +11,7 @@
 #include "profstore.h"
 
 /*
- * Seals rows of both kinds, as far as it is worth while: at most 65,536 of each. Does
+ * Seals rows of both kinds, as far as it is worth while: at most 262,144 of each. Does
  * nothing where another transaction tends the dictionary. Returns how many were sealed.
  */
 int64 pfs_names_seal(void);
