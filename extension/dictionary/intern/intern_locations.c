@@ -3,8 +3,8 @@
  *		intern_locations: locations in, ids out.
  *
  * 1. Each distinct location is looked for by its digest among sealed ones, and by one probe of the
- *    index on a hash of its content among young ones; what is not found is stored. Of equal locations the smallest id stands for all. Condemned ones are as good as
- *    gone.
+ *    index on a hash of its content among young ones; what is not found is stored. Of equal
+ *    locations the smallest id stands for all. Condemned ones are as good as gone.
  * 2. A location with a mapping and an address is a place, and its lines are an answer to what is
  *    there. The best answer counts (answers.h), of those that are stored and those that come: one
  *    that comes poorer is the stored location, and stored ones that are poorer get the better one.
