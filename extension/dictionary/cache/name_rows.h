@@ -49,7 +49,7 @@ typedef struct PfsNameTable
 	void (*read)(TupleTableSlot *slot, PfsNameRow *row);
 	/* Columns of one, all of them; none is null. */
 	void (*fill)(const PfsNameRow *row, Datum *values);
-	/* To what is packed and hashed. False: it cannot be sealed, since it is too long or no UTF-8. */
+	/* To what is packed and hashed. False: it cannot be sealed: it is too long, or no UTF-8. */
 	bool (*to_utf8)(const PfsNameRow *row, PfsNameRow *utf8);
 	void (*from_utf8)(PfsNameRow *row);
 	PfsStatus (*pack)(const PfsNameRow *rows, uint32 count, PfsAllocator allocator,
