@@ -71,6 +71,8 @@ profstore_check_chunk(PG_FUNCTION_ARGS)
 		trigger->tg_trigger->tgnargs != 1)
 		ereport(ERROR, (errcode(ERRCODE_E_R_I_E_TRIGGER_PROTOCOL_VIOLATED),
 						errmsg("check_chunk must be called as a trigger before INSERT")));
+	if (HeapTupleHasNulls(trigger->tg_trigtuple))
+		return PointerGetDatum(trigger->tg_trigtuple); /* the columns' constraints refuse it */
 	names = pfs_name_table(trigger->tg_trigger->tgargs[0]);
 	pfs_name_chunk_read(names, trigger->tg_trigtuple, RelationGetDescr(trigger->tg_relation),
 						&chunk);

@@ -125,6 +125,9 @@ is($primary->safe_psql('bytes', q(SELECT (SELECT string_agg(encode(name::bytea, 
 
 # --- damage -------------------------------------------------------------------------------------------------------------
 
+($status, $out, $err) = $primary->psql('sound', 'INSERT INTO profstore.function_chunks VALUES (1000, NULL, NULL)');
+like($err, qr/null value in column "present"/, 'a chunk without columns is refused');
+
 $primary->safe_psql('sound', 'UPDATE profstore.function_chunks SET payload = set_byte(payload, 100, get_byte(payload, 100) # 1) WHERE number = 1');
 $primary->safe_psql('sound', 'UPDATE profstore.location_hashes SET entries = set_byte(entries, 20, get_byte(entries, 20) # 1) WHERE lowest = (SELECT min(lowest) FROM profstore.location_hashes)');
 like($primary->safe_psql('sound', $verify), qr/profstore\.function_chunks\|1\|the checksum does not match\n(.*\n)*profstore\.location_hashes\|-9223372036854775808\|the row is damaged/, 'verify() tells of damage');
