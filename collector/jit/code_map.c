@@ -82,13 +82,32 @@ first_behind(const CodeRegion *regions, size_t count, uint64_t address)
 	return low;
 }
 
-/* Remembers it for late samples; without room it is forgotten at once. */
+/* The eldest that are gone: samples from before have no more answers. */
+static void
+forget_gone(CodeMap *map, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		code_object_release(map->gone[i].region.code);
+	map->forgot_ns = map->gone[count - 1].gone_ns;
+	map->gone_count -= count;
+	memmove(map->gone, map->gone + count, map->gone_count * sizeof(GoneRegion));
+}
+
+/* Remembers it for late samples, in place of elder ones where there are many. */
 static void
 bury(CodeMap *map, const CodeRegion *region)
 {
-	if (map->gone_count >= CODE_MAP_REGIONS_MAX ||
-		reserve(map, &map->gone, &map->gone_capacity, map->gone_count + 1, sizeof(GoneRegion)) != 0)
+	/* of one look the last line is right; what came and went within it is nobody's name */
+	if (region->seen_ns == map->looked_ns)
 	{
+		code_object_release(region->code);
+		return;
+	}
+	if (map->gone_count == CODE_MAP_GONE_MAX)
+		forget_gone(map, CODE_MAP_GONE_MAX / 2);
+	if (reserve(map, &map->gone, &map->gone_capacity, map->gone_count + 1, sizeof(GoneRegion)) != 0)
+	{
+		map->forgot_ns = map->looked_ns;
 		code_object_release(region->code);
 		return;
 	}
@@ -202,11 +221,9 @@ code_map_look(CodeMap *map, uint64_t now_ns)
 	map->looked_before_ns = map->looked_ns;
 	map->looked_ns = now_ns;
 	while (forgotten < map->gone_count && map->gone[forgotten].gone_ns + CODE_MAP_KEEP_NS < now_ns)
-		code_object_release(map->gone[forgotten++].region.code);
-	if (forgotten == 0)
-		return;
-	map->gone_count -= forgotten;
-	memmove(map->gone, map->gone + forgotten, map->gone_count * sizeof(GoneRegion));
+		forgotten++;
+	if (forgotten > 0)
+		forget_gone(map, forgotten);
 }
 
 int
@@ -256,6 +273,8 @@ code_map_find(const CodeMap *map, uint64_t address, uint64_t time_ns)
 	const CodeRegion *now = find_in(map->young, map->young_count, address);
 	CodeObject *found = NULL;
 
+	if (time_ns < map->forgot_ns)
+		return NULL;
 	if (now == NULL)
 		now = find_in(map->old, map->old_count, address);
 	if (now != NULL && is_empty(now))
@@ -270,9 +289,6 @@ code_map_find(const CodeMap *map, uint64_t address, uint64_t time_ns)
 
 		if (address < gone->region.start || address >= gone->region.end ||
 			gone->region.unseen_ns >= time_ns)
-			continue;
-		/* of one look the last line is right; what came and went within it is nobody's name */
-		if (gone->region.seen_ns == gone->gone_ns)
 			continue;
 		if (found != NULL && found != gone->region.code)
 			return NULL;

@@ -21,6 +21,9 @@
 /* Of one process: what says more is not believed. 40 bytes each. */
 #define CODE_MAP_REGIONS_MAX 262144
 
+/* That are gone: each answer about a moment before the last look goes over those since. */
+#define CODE_MAP_GONE_MAX 16384
+
 /* Code that has gone is remembered for as long as samples may come late. */
 #define CODE_MAP_KEEP_NS UINT64_C(60000000000)
 
@@ -55,8 +58,9 @@ typedef struct CodeMap
 	GoneRegion *gone; /* in the order of gone_ns */
 	size_t gone_count;
 	size_t gone_capacity;
-	uint64_t looked_ns; /* the last two looks that are complete */
+	uint64_t looked_ns; /* the last two looks */
 	uint64_t looked_before_ns;
+	uint64_t forgot_ns; /* what was gone by then is not all remembered: no answers for before */
 } CodeMap;
 
 /* Memory is charged to the budget, which outlives the map. */

@@ -26,6 +26,7 @@
 #define ABSENT_MAX_NS  (30 * NS_PER_S) /* where there is no map */
 #define LOOKS_A_SECOND 200
 #define LOOKS_AT_ONCE  64
+#define TIME_SHARE	   4		 /* of CPU time one part in so many, at most */
 #define LOOK_BYTES_MAX (4 << 20) /* read at once; the rest at the next look */
 #define UNUSED_NS	   (120 * NS_PER_S)
 #define LINE_BYTES	   8192 /* a longer one is none */
@@ -42,6 +43,7 @@ typedef struct JitProcess
 	uint64_t absent_ns;	 /* how long is waited where there is no map */
 	size_t line_length;	 /* of a line whose end has not come */
 	bool line_is_long;
+	bool is_behind; /* there is more in the map, which may say otherwise */
 	char line[LINE_BYTES];
 } JitProcess;
 
@@ -200,6 +202,15 @@ take_text(JitNames *names, JitProcess *process, const char *bytes, size_t length
 	}
 }
 
+/* What follows begins a map. */
+static void
+begin_anew(JitProcess *process)
+{
+	code_map_void(&process->map);
+	process->line_length = 0;
+	process->line_is_long = false;
+}
+
 /* A reading of the map: false where it tells nothing more now. */
 static bool
 read_on(JitNames *names, JitProcess *process)
@@ -212,18 +223,16 @@ read_on(JitNames *names, JitProcess *process)
 	if (map_probe_read(names->prober, process->probe, bytes, ANSWER_NS) != 0)
 	{
 		process->probe = NULL;
+		begin_anew(process); /* as the next probe does */
 		count_one(&names->timeouts);
 		return false;
 	}
 	names->bytes = bytes;
 	if (process->probe->rewritten)
-	{
-		code_map_void(&process->map);
-		process->line_length = 0;
-		process->line_is_long = false;
-	}
+		begin_anew(process);
 	take_text(names, process, bytes, process->probe->length);
-	return process->probe->error == 0 && process->probe->more;
+	process->is_behind = process->probe->error == 0 && process->probe->more;
+	return process->is_behind;
 }
 
 /* Without a map it is looked for less and less often. */
@@ -243,6 +252,8 @@ look(JitNames *names, JitProcess *process, uint64_t now_ns)
 {
 	bool known;
 	size_t bytes = 0;
+	uint64_t begun_ns = (uint64_t) clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t pause_ns;
 
 	if (process->probe == NULL)
 		process->probe = map_probe_create(process->image.pid);
@@ -256,12 +267,14 @@ look(JitNames *names, JitProcess *process, uint64_t now_ns)
 	process->looked_ns = now_ns;
 	while (read_on(names, process) && (bytes += MAP_PROBE_BYTES) < LOOK_BYTES_MAX)
 		process->probe->look_for_another = false;
+	pause_ns = TIME_SHARE * ((uint64_t) clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns);
+	names->looks.paid_ns += pause_ns;
 	if (process->probe == NULL || process->probe->error != 0)
 	{
 		note_absence(names, process, now_ns);
 		return;
 	}
-	process->again_ns = now_ns + LOOK_PAUSE_NS;
+	process->again_ns = now_ns + (pause_ns > LOOK_PAUSE_NS ? pause_ns : LOOK_PAUSE_NS);
 	process->absent_ns = ABSENT_MIN_NS;
 	if (!known)
 		count_one(&names->maps);
@@ -295,7 +308,7 @@ name_frame(void *context, const ExecImage *image, const UserFrame *frame, uint64
 {
 	JitNames *names = context;
 	const JitProcess *process = find_process(names, image);
-	CodeObject *code = process == NULL || frame->more_count > 0
+	CodeObject *code = process == NULL || process->is_behind || frame->more_count > 0
 						   ? NULL
 						   : code_map_find(&process->map, frame->code, time_ns);
 

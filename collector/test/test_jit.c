@@ -242,6 +242,36 @@ test_code_map_cost(void **state)
 	code_table_free(table);
 }
 
+/* More that goes at once than is remembered: no answer, rather than a wrong or a slow one. */
+static void
+test_much_gone(void **state)
+{
+	Budget budget = { .limit_bytes = LIMIT_BYTES };
+	CodeTable *table;
+	CodeObject *code;
+	CodeObject *found;
+	CodeMap map;
+
+	assert_int_equal(code_table_create(LIMIT_BYTES, &table), 0);
+	code = code_table_add(table, &(CodeName){ "[jit]", "f", "", 0, 0 });
+	code_map_init(&map, &budget);
+	code_map_look(&map, 100);
+	for (uint64_t i = 0; i <= CODE_MAP_GONE_MAX; i++)
+		assert_int_equal(code_map_add(&map, 16 * i, 16 * i + 16, code_object_retain(code)), 0);
+	code_map_look(&map, 200);
+	code_map_void(&map);
+	assert_true(map.gone_count <= CODE_MAP_GONE_MAX);
+	assert_int_equal(code_map_add(&map, 0, 16, code_object_retain(code)), 0);
+	assert_null(code_map_find(&map, 8, 150));
+	found = code_map_find(&map, 8, 201);
+	assert_ptr_equal(found, code);
+	code_object_release(found);
+	code_map_fini(&map);
+	assert_int_equal(budget.used_bytes, 0);
+	code_object_release(code);
+	code_table_free(table);
+}
+
 /* A map of this very process, as a runtime in it would write it. */
 typedef struct World
 {
@@ -358,6 +388,31 @@ test_rewritten_map(void **state)
 	end(&world);
 }
 
+/* A map that is not read to its end yet may say otherwise there. */
+static void
+test_long_map(void **state)
+{
+	const char *name;
+	World world;
+	FILE *file;
+
+	begin(&world);
+	file = fopen(world.path, "w");
+	assert_non_null(file);
+	fputs("1000 10 old\n", file);
+	for (int i = 0; i < 6 << 20; i += 64)
+		fprintf(file, "%63s\n", "no line");
+	fputs("1000 10 new\n", file);
+	assert_int_equal(fclose(file), 0);
+	do
+	{
+		name = name_at(&world, 0x1008, now());
+		assert_string_not_equal(name, "old");
+	} while (name[0] == '\0');
+	assert_string_equal(name, "new");
+	end(&world);
+}
+
 /* What is no map, or not the process's: nothing of it counts, and nobody waits for it. */
 static void
 test_false_maps(void **state)
@@ -410,7 +465,8 @@ main(void)
 		cmocka_unit_test(test_lines),		cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_code_map),	cmocka_unit_test(test_code_map_cost),
 		cmocka_unit_test(test_growing_map), cmocka_unit_test(test_rewritten_map),
-		cmocka_unit_test(test_false_maps),
+		cmocka_unit_test(test_false_maps),	cmocka_unit_test(test_much_gone),
+		cmocka_unit_test(test_long_map),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
