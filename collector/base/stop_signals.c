@@ -78,8 +78,9 @@ stop_asked(void)
 bool
 reload_asked(void)
 {
-	bool asked = reload;
-
+	/* one that comes between the two lines is not taken back */
+	if (!reload)
+		return false;
 	reload = 0;
-	return asked;
+	return true;
 }
