@@ -52,11 +52,11 @@ typedef struct Decoding
 	OtlpDictionary dictionary;
 	const char *error; /* what the profile, or the request, is refused for */
 
-	LabelSet of_resource;
+	AttributeLabels of_resource;
 	const char *partition; /* of the resource's stacks, a text of the batch */
-	LabelSet of_scope;
-	LabelSet of_profile;
-	LabelSet of_sample;
+	AttributeLabels of_scope;
+	AttributeLabels of_profile;
+	AttributeLabels of_sample;
 
 	uint64_t seed;
 	uint32_t profile_number;
@@ -92,18 +92,18 @@ typedef struct SampleParts
 /* --- attributes --- */
 
 static OtlpFault
-put_label(Decoding *decoding, LabelSet *set, const OtlpAttribute *attribute)
+put_label(Decoding *decoding, AttributeLabels *set, const OtlpAttribute *attribute)
 {
 	decoding->result->skipped_attributes += attribute->is_unfit;
 	if (attribute->is_kept &&
-		!label_set_put(set, &decoding->arena, attribute->name, attribute->value))
+		!attribute_labels_put(set, &decoding->arena, attribute->name, attribute->value))
 		decoding->result->skipped_attributes++;
 	return dictionary_work(&decoding->dictionary, set->bytes / 4);
 }
 
 /* Attributes of a resource or a scope, beside those that the set has. */
 static OtlpFault
-put_attributes(Decoding *decoding, Span span, unsigned number, LabelSet *set)
+put_attributes(Decoding *decoding, Span span, unsigned number, AttributeLabels *set)
 {
 	Message message = message_of(span);
 	OtlpFault fault = FAULT_NONE;
@@ -123,7 +123,7 @@ put_attributes(Decoding *decoding, Span span, unsigned number, LabelSet *set)
 }
 
 static OtlpFault
-put_indexed(Decoding *decoding, uint64_t index, LabelSet *set)
+put_indexed(Decoding *decoding, uint64_t index, AttributeLabels *set)
 {
 	const OtlpAttribute *attribute;
 	OtlpFault fault =
@@ -134,7 +134,7 @@ put_indexed(Decoding *decoding, uint64_t index, LabelSet *set)
 
 /* Attributes of the table, named by a list of indexes. */
 static OtlpFault
-put_all_indexed(Decoding *decoding, const PfsWireField *indexes, LabelSet *set)
+put_all_indexed(Decoding *decoding, const PfsWireField *indexes, AttributeLabels *set)
 {
 	size_t at = 0;
 	uint64_t index;
@@ -202,7 +202,8 @@ name_type(Decoding *decoding, ProfileParts *parts)
 }
 
 static OtlpFault
-add_series(Decoding *decoding, const ProfileParts *parts, const LabelSet *labels, uint32_t *index)
+add_series(Decoding *decoding, const ProfileParts *parts, const AttributeLabels *labels,
+		   uint32_t *index)
 {
 	const BatchSeries series = { .profile_type = parts->type,
 								 .label_count = labels->count,
@@ -222,18 +223,18 @@ add_series(Decoding *decoding, const ProfileParts *parts, const LabelSet *labels
 
 /* Labels that the receiver gives; an empty value takes a name that nobody else may use. */
 static void
-fix_labels(Decoding *decoding, LabelSet *set)
+fix_labels(Decoding *decoding, AttributeLabels *set)
 {
-	*set = (LabelSet){ 0 };
+	*set = (AttributeLabels){ 0 };
 	for (size_t i = 0; i < decoding->request->fixed_count; i++)
-		label_set_put(set, &decoding->arena, decoding->request->fixed[i].name,
-					  decoding->request->fixed[i].value);
+		attribute_labels_put(set, &decoding->arena, decoding->request->fixed[i].name,
+							 decoding->request->fixed[i].value);
 	set->fixed_count = set->count;
 }
 
 /* Without those that have no value. */
 static void
-copy_labels(LabelSet *to, const LabelSet *from)
+copy_labels(AttributeLabels *to, const AttributeLabels *from)
 {
 	to->count = 0;
 	to->bytes = from->bytes;
@@ -246,7 +247,7 @@ static OtlpFault
 series_of(Decoding *decoding, const ProfileParts *parts, const PfsWireField *attributes,
 		  uint32_t *series)
 {
-	LabelSet labels;
+	AttributeLabels labels;
 	OtlpFault fault = FAULT_NONE;
 
 	decoding->of_sample = decoding->of_profile;
@@ -596,8 +597,8 @@ static OtlpFault
 choose_partition(Decoding *decoding)
 {
 	static const PfsText other = { "otlp", 4 };
-	const char *program = label_set_find(&decoding->of_resource, EXECUTABLE_NAME);
-	const char *service = label_set_find(&decoding->of_resource, SERVICE_LABEL);
+	const char *program = attribute_labels_find(&decoding->of_resource, EXECUTABLE_NAME);
+	const char *service = attribute_labels_find(&decoding->of_resource, SERVICE_LABEL);
 	PfsText partition;
 	OtlpFault fault =
 		dictionary_build_id(&decoding->dictionary, program, &partition, &decoding->error);

@@ -17,9 +17,9 @@
 
 typedef struct OtlpRequest
 {
-	Span body;				 /* protobuf, unpacked */
-	const LabelRule *rule;	 /* which attributes become labels */
-	const BatchLabel *fixed; /* of all series, in place of what the client says; value "": none */
+	Span body;				   /* protobuf, unpacked */
+	const AttributeRule *rule; /* which attributes become labels */
+	const BatchLabel *fixed;   /* of all series, in place of what the client says; value "": none */
 	size_t fixed_count;
 	bool keep_times;  /* a row for each time of a sample, else one for the profile's window */
 	int64_t now_us;	  /* for profiles without any time */

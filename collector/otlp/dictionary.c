@@ -352,7 +352,7 @@ read_label(OtlpDictionary *dictionary, Span value, OtlpAttribute *attribute, con
 
 	attribute->is_kept = false;
 	attribute->is_unfit = false;
-	if (!label_rule_keeps(dictionary->rule, attribute->key))
+	if (!attribute_rule_keeps(dictionary->rule, attribute->key))
 		return FAULT_NONE;
 	fault = dictionary_work(dictionary, 4 * attribute->key.length + LABEL_VALUE_MAX / 4);
 	if (fault == FAULT_NONE)

@@ -60,7 +60,7 @@ typedef struct OtlpDictionary
 {
 	Batch *batch;
 	Arena *arena;
-	const LabelRule *rule;
+	const AttributeRule *rule;
 	int64_t work_left; /* steps, roughly bytes looked at, that the request may still cost */
 
 	uint32_t string_count;

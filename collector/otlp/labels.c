@@ -17,7 +17,7 @@ key_matches(PfsText key, const char *pattern, size_t length)
 }
 
 bool
-label_rule_keeps(const LabelRule *rule, PfsText key)
+attribute_rule_keeps(const AttributeRule *rule, PfsText key)
 {
 	const char *at = rule->dropped;
 
@@ -57,7 +57,7 @@ label_name(Arena *arena, PfsText key)
 }
 
 static int
-find(const LabelSet *set, const char *name)
+find(const AttributeLabels *set, const char *name)
 {
 	for (uint32_t i = 0; i < set->count; i++)
 		if (strcmp(set->labels[i].name, name) == 0)
@@ -66,7 +66,7 @@ find(const LabelSet *set, const char *name)
 }
 
 const char *
-label_set_find(const LabelSet *set, const char *name)
+attribute_labels_find(const AttributeLabels *set, const char *name)
 {
 	int at = find(set, name);
 
@@ -87,7 +87,7 @@ exported(Arena *arena, const char *name)
 }
 
 bool
-label_set_put(LabelSet *set, Arena *arena, const char *name, const char *value)
+attribute_labels_put(AttributeLabels *set, Arena *arena, const char *name, const char *value)
 {
 	int at = find(set, name);
 

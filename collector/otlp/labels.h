@@ -19,10 +19,10 @@
 #define LABEL_VALUE_MAX 1024
 
 /* Which attributes become labels: all but those of the list. */
-typedef struct LabelRule
+typedef struct AttributeRule
 {
 	const char *dropped; /* keys, separated by commas; "process.command*" ends with a star */
-} LabelRule;
+} AttributeRule;
 
 /* What would make a series of each process, thread or call. */
 #define LABELS_DROPPED_DEFAULT                                                        \
@@ -31,16 +31,16 @@ typedef struct LabelRule
 	"thread.id,cpu.logical_number,host.ip,host.mac,telemetry.*,"                      \
 	"trace_id,span_id,k8s.pod.uid"
 
-typedef struct LabelSet
+typedef struct AttributeLabels
 {
 	uint32_t count;
 	uint32_t fixed_count; /* the first ones: nobody replaces them */
 	size_t bytes;		  /* of names and values */
 	BatchLabel labels[BATCH_MAX_LABELS];
-} LabelSet;
+} AttributeLabels;
 
 /* False where the rule leaves a key out. */
-bool label_rule_keeps(const LabelRule *rule, PfsText key);
+bool attribute_rule_keeps(const AttributeRule *rule, PfsText key);
 
 /* The name that a key becomes, in the arena; NULL without memory. */
 const char *label_name(Arena *arena, PfsText key);
@@ -49,8 +49,9 @@ const char *label_name(Arena *arena, PfsText key);
  * Adds a label, whose strings outlive the set, or replaces the value of one that is there; "": the
  * label goes. False where there is no room for one more.
  */
-bool label_set_put(LabelSet *set, Arena *arena, const char *name, const char *value);
+bool attribute_labels_put(AttributeLabels *set, Arena *arena, const char *name, const char *value);
 
-const char *label_set_find(const LabelSet *set, const char *name); /* "" where it is not there */
+const char *attribute_labels_find(const AttributeLabels *set,
+								  const char *name); /* "" where it is not there */
 
 #endif

@@ -22,7 +22,7 @@
 typedef struct Receiver
 {
 	const ReceiveOptions *options;
-	LabelRule rule;
+	AttributeRule rule;
 	Writer *writer;
 	ReceiveMetrics metrics;
 	Repeats repeats;

@@ -79,8 +79,8 @@ $node->safe_psql('updated', q(SELECT profstore.grant_write('test_collector'); SE
 
 # What shows samples or tends them is refused, whatever its arguments; the rest works. (The example of what has other arguments now is one of
 # its next version; of merge_stacks, one asks stacks_in() for its result.)
-my @refused = qw(apply_retention callees callers callgraph callgraph_dot callgraph_of compact filtered_share firefox_profile
-	flamechart flamegraph flamegraph_diff flamegraph_diff_html flamegraph_diff_of flamegraph_html flamegraph_json
+my @refused = qw(apply_retention callees callers callgraph callgraph_dot callgraph_of compact compact_in_steps filtered_share
+	firefox_profile flamechart flamegraph flamegraph_diff flamegraph_diff_html flamegraph_diff_of flamegraph_html flamegraph_json
 	flamegraph_of flamegraph_text folded folded_of heatmap import_folded import_perf_script import_pprof last_scan
 	merge_stacks pprof remove_samples sandwich source speedscope stacks_in stacks_of timeseries top top_diff
 	top_of verify);
