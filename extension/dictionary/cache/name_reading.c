@@ -156,6 +156,15 @@ pfs_names_read_ids(const PfsNameTable *names, const int32 *ids, uint32 count, Pf
 	read_names(&reading, ids, count, true);
 }
 
+void
+pfs_names_read_sealed_ids(const PfsNameTable *names, const int32 *ids, uint32 count,
+						  PfsNameRowFn function, void *argument)
+{
+	Reading reading = { names, function, argument, .only_ids = true };
+
+	read_names(&reading, ids, count, false);
+}
+
 static void
 give_chunk(const PfsNameChunk *chunk, void *argument)
 {

@@ -24,6 +24,10 @@ void pfs_names_read_sealed(const PfsNameTable *names, const int32 *ids, uint32 c
 void pfs_names_read_ids(const PfsNameTable *names, const int32 *ids, uint32 count,
 						PfsNameRowFn function, void *argument);
 
+/* The same of sealed rows alone: which of the ids are such. */
+void pfs_names_read_sealed_ids(const PfsNameTable *names, const int32 *ids, uint32 count,
+							   PfsNameRowFn function, void *argument);
+
 /* Reads all rows; texts of sealed ones are UTF-8. */
 void pfs_names_read_all(const PfsNameTable *names, PfsNameRowFn function, void *argument);
 

@@ -20,6 +20,8 @@
 
 #include "base/arrays.h"
 #include "dictionary/cache/name_hashes.h"
+#include "dictionary/cache/name_reading.h"
+#include "dictionary/cache/rows.h"
 #include "dictionary/intern/arrays.h"
 #include "dictionary/intern/content_rows.h"
 
@@ -112,20 +114,69 @@ find_function(IndexScanDesc scan, TupleTableSlot *slot, PfsContentItem *item, vo
 	return best;
 }
 
+/* Sealed ids by digest. Those of a chunk that is lost are still listed, but stand for nothing. */
+typedef struct Candidate
+{
+	int32 id;
+	uint32 item;
+} Candidate;
+
+typedef struct Candidates
+{
+	Candidate *items;
+	uint32 count;
+	uint32 capacity;
+	int32 *packed; /* ids that are in chunks */
+	uint32 packed_count;
+} Candidates;
+
+static void
+list_candidate(uint32 item, int32 id, void *argument)
+{
+	Candidates *candidates = argument;
+
+	PFS_RESERVE(candidates->items, candidates->capacity, candidates->count + 1);
+	candidates->items[candidates->count++] = (Candidate){ id, item };
+}
+
+static void
+note_packed(const PfsNameRow *row, void *argument)
+{
+	Candidates *candidates = argument;
+
+	candidates->packed[candidates->packed_count++] = row->id;
+}
+
 /* Of functions with the same digest the smallest id counts. */
 static void
-note_sealed(uint32 item, int32 id, void *argument)
+take_smallest(Candidates *candidates, Wanted *wanted)
 {
-	Wanted *wanted = (Wanted *) argument + item;
+	int32 *ids = PFS_ARRAY(int32, candidates->count);
 
-	if (wanted->item.id == 0 || id < wanted->item.id)
-		wanted->item.id = id;
+	for (uint32 i = 0; i < candidates->count; i++)
+		ids[i] = candidates->items[i].id;
+	candidates->packed = PFS_ARRAY(int32, candidates->count);
+	pfs_names_read_sealed_ids(&pfs_function_names, ids, pfs_ids_sort(ids, candidates->count),
+							  note_packed, candidates);
+	candidates->packed_count = pfs_ids_sort(candidates->packed, candidates->packed_count);
+	for (uint32 i = 0; i < candidates->count; i++)
+	{
+		int32 id = candidates->items[i].id;
+		PfsContentItem *item = &wanted[candidates->items[i].item].item;
+
+		if ((item->id == 0 || id < item->id) &&
+			pfs_ids_have(candidates->packed, candidates->packed_count, id))
+			item->id = id;
+	}
+	pfree(candidates->packed);
+	pfree(ids);
 }
 
 static void
 find_sealed(void *items, uint32 count, void *context)
 {
 	const Wanted *wanted = items;
+	Candidates candidates = { 0 };
 	MemoryContext scratch =
 		AllocSetContextCreate(CurrentMemoryContext, "profstore digests", ALLOCSET_DEFAULT_SIZES);
 	PfsNameDigest *digests = PFS_ARRAY(PfsNameDigest, count);
@@ -151,7 +202,13 @@ find_sealed(void *items, uint32 count, void *context)
 			MemoryContextSwitchTo(caller);
 			MemoryContextReset(scratch);
 		}
-		pfs_name_hashes_find(&pfs_function_names, digests, digest_count, note_sealed, items);
+		pfs_name_hashes_find(&pfs_function_names, digests, digest_count, list_candidate,
+							 &candidates);
+	}
+	if (candidates.count > 0)
+	{
+		take_smallest(&candidates, items);
+		pfree(candidates.items);
 	}
 	MemoryContextDelete(scratch);
 	pfree(digests);

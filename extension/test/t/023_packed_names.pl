@@ -133,6 +133,9 @@ $primary->safe_psql('sound', 'UPDATE profstore.location_hashes SET entries = set
 like($primary->safe_psql('sound', $verify), qr/profstore\.function_chunks\|1\|the checksum does not match\n(.*\n)*profstore\.location_hashes\|-9223372036854775808\|the row is damaged/, 'verify() tells of damage');
 ($status, $out, $err) = $primary->psql('sound', '\set VERBOSITY verbose' . "\nSELECT count(*) FROM profstore.functions");
 like($err, qr/XX001: chunk 1 of "profstore.function_chunks" cannot be read: the checksum does not match/, 'reading it is an error');
+# what the hint says, where there is no backup: the names are lost, and stored again
+$primary->safe_psql('sound', 'DELETE FROM profstore.function_chunks WHERE number = 1');
+is($primary->safe_psql('sound', "SELECT min(i) > 1000 FROM unnest((SELECT profstore.intern_functions(array_agg('f' || i || $letter), array_agg('_Z' || i), array_agg('/src/' || i / 20 || '.cc'), array_agg(i % 50)) FROM generate_series(301, 400) AS i WHERE i % 3 > 0)) AS i"), 't', 'names of a chunk that was deleted are stored again');
 $standby->stop;
 $primary->stop;
 done_testing();
