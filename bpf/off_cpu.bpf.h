@@ -43,6 +43,9 @@ volatile __u32 pfs_watch_one_in = 0;
 /* Is what threads have waited until now forgotten, as nobody looked? */
 volatile __u32 pfs_tend_forgets = 0;
 
+/* Will nobody see the end of the waits that go on? Then short ones count, too. */
+volatile __u32 pfs_tend_ends = 0;
+
 /* Waits that pfs_tend_waits left, as the ring was filling up; and those it looked at. */
 volatile __u64 pfs_waits_put_off = 0;
 volatile __u64 pfs_waits_tended = 0;
@@ -266,8 +269,10 @@ pfs_close_wait(struct pfs_scratch *scratch, struct task_struct *task, struct pfs
 	__u64 bytes;
 	long length;
 
-	/* short ones end by themselves; the time of one that runs is on its way into the sum */
-	if ((__s64) (away - before) < (__s64) period || task->on_cpu)
+	/* the time of one that runs is on its way into the sum; short ones end by themselves */
+	if ((__s64) (away - before) <= 0 || task->on_cpu)
+		return;
+	if (away - before < period && (!pfs_tend_ends || !pfs_keeps_wait(away - before, period)))
 		return;
 	pfs_waits_tended++;
 	if (bpf_ringbuf_query(&pfs_ring, BPF_RB_AVAIL_DATA) > pfs_late_limit_bytes)
@@ -288,7 +293,7 @@ pfs_close_wait(struct pfs_scratch *scratch, struct task_struct *task, struct pfs
 	}
 	pfs_know_image(scratch);
 	sample->kind = pfs_kind_of_wait(task, involuntary != wait->involuntary);
-	sample->value = (away - before) * one_in * pfs_watch_one_in;
+	sample->value = (away - before > period ? away - before : period) * one_in * pfs_watch_one_in;
 	sample->period = period;
 	length = bpf_get_task_stack(task, scratch->words, PFS_MAX_FRAMES * sizeof(__u64), 0);
 	if (length < 0)

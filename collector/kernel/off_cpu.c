@@ -228,7 +228,9 @@ watch(OffCpu *off_cpu, Failure *failure)
 static void
 look_away(OffCpu *off_cpu)
 {
+	off_cpu->skeleton->bss->pfs_tend_ends = 1;
 	(void) run_iterator(off_cpu);
+	off_cpu->skeleton->bss->pfs_tend_ends = 0;
 	bpf_link__destroy(off_cpu->switch_link);
 	off_cpu->switch_link = NULL;
 }

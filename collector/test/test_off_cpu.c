@@ -33,7 +33,7 @@
 #include "kernel/scheduler_code.h"
 
 #define NS_PER_MS UINT64_C(1000000)
-#define THREADS	  8
+#define THREADS	  80
 
 /* What was told of a thread. */
 typedef struct Waits
@@ -500,6 +500,47 @@ test_looks_away(void **state)
 	assert_true(told > 0 && told < 0.8 * waited);
 }
 
+/* Waits that are shorter than the period when it looks away count in proportion. */
+static void
+test_short_when_it_looks_away(void **state)
+{
+	enum
+	{
+		BLOCKED = 64
+	};
+	const double period = 4e9;
+	pthread_t threads[BLOCKED];
+	static World world;
+	int64_t begin_ns;
+	double told = 0;
+	double wall;
+
+	assert_int_equal(pipe(block_pipe), 0);
+	for (int i = 0; i < BLOCKED; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, block, NULL), 0);
+	(void) usleep(100000);
+	begin_ns = clock_ns(CLOCK_MONOTONIC);
+	if (!begin(&world, (uint64_t) period, 1000000, 1))
+		skip();
+	sampler_pace_waits(world.sampler, clock_ns(CLOCK_MONOTONIC));
+	(void) usleep(1100000);
+	sampler_pace_waits(world.sampler, clock_ns(CLOCK_MONOTONIC));
+	wall = (double) (clock_ns(CLOCK_MONOTONIC) - begin_ns);
+	assert_int_equal(sampler_fewest_switches(world.sampler), 16);
+	assert_int_equal(write(block_pipe[1], &world, BLOCKED), BLOCKED);
+	for (int i = 0; i < BLOCKED; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	end(&world);
+	for (size_t i = 0; i < world.count; i++)
+		told += (double) sum(&world.threads[i]);
+	print_message("%d threads waited %.3f s each, told %.3f s\n", BLOCKED, wall / 1e9, told / 1e9);
+	/* each adds d (period - d) at most, which is largest at half the period */
+	assert_true(told > BLOCKED * 1.1e9 - 4 * sqrt(BLOCKED) * period / 2);
+	assert_true(told < BLOCKED * wall + 4 * sqrt(BLOCKED) * period / 2);
+	close(block_pipe[0]);
+	close(block_pipe[1]);
+}
+
 /* Where waits are not asked for nothing of this is loaded. */
 static void
 test_off(void **state)
@@ -552,10 +593,11 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_scheduler_code),	  cmocka_unit_test(test_off),
-		cmocka_unit_test(test_all_is_the_wall),	  cmocka_unit_test(test_short_waits_count),
-		cmocka_unit_test(test_wait_that_goes_on), cmocka_unit_test(test_paced),
-		cmocka_unit_test(test_looks_away),		  cmocka_unit_test(test_killed_while_waiting),
+		cmocka_unit_test(test_scheduler_code),			 cmocka_unit_test(test_off),
+		cmocka_unit_test(test_all_is_the_wall),			 cmocka_unit_test(test_short_waits_count),
+		cmocka_unit_test(test_wait_that_goes_on),		 cmocka_unit_test(test_paced),
+		cmocka_unit_test(test_short_when_it_looks_away), cmocka_unit_test(test_looks_away),
+		cmocka_unit_test(test_killed_while_waiting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
