@@ -23,6 +23,9 @@
 PG_FUNCTION_INFO_V1(profstore_unseal);
 PG_FUNCTION_INFO_V1(profstore_condemn_sealed);
 
+/* So many chunks are moved together: what their rows point to is kept until then. */
+#define BATCH_CHUNKS 16
+
 /* What is moved, and where to. */
 typedef struct Unsealing
 {
@@ -35,7 +38,7 @@ typedef struct Unsealing
 	uint32 count;
 } Unsealing;
 
-/* One row goes; what it points to stays until all have gone. */
+/* One row goes; what it points to stays until its batch has gone. */
 static void
 unseal_row(Unsealing *unsealing, const PfsNameRow *utf8)
 {
@@ -90,6 +93,47 @@ unseal_of_chunk(Unsealing *unsealing, const int32 *ids, uint32 count)
 		store_rest(unsealing, &tid, rows, rest);
 }
 
+/* Ids of up to BATCH_CHUNKS chunks. Returns how many of the ids are done. */
+static uint32
+unseal_batch(Unsealing *unsealing, const int32 *ids, uint32 count)
+{
+	uint32 done = 0;
+	uint32 end;
+
+	unsealing->writer = pfs_row_writer_begin(unsealing->names->rows);
+	for (int chunks = 0; chunks < BATCH_CHUNKS && done < count; chunks++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (end = done + 1;
+			 end < count && pfs_name_chunk_of(ids[end]) == pfs_name_chunk_of(ids[done]);)
+			end++;
+		unseal_of_chunk(unsealing, ids + done, end - done);
+		done = end;
+	}
+	pfs_row_writer_end(unsealing->writer);
+	return done;
+}
+
+static void
+unseal_all(Unsealing *unsealing, Snapshot snapshot, const int32 *ids, uint32 count)
+{
+	MemoryContext batch = AllocSetContextCreate(CurrentMemoryContext, "profstore unsealed rows",
+												ALLOCSET_DEFAULT_SIZES);
+
+	/* they stay, so they must not begin in a batch's memory */
+	PFS_RESERVE(unsealing->entries.digests, unsealing->entries.capacity, 64);
+	pfs_name_chunks_begin(&unsealing->scan, unsealing->names, snapshot, RowExclusiveLock);
+	for (uint32 i = 0; i < count;)
+	{
+		MemoryContext caller = MemoryContextSwitchTo(batch);
+
+		i += unseal_batch(unsealing, ids + i, count - i);
+		MemoryContextSwitchTo(caller);
+		MemoryContextReset(batch);
+	}
+	pfs_name_chunks_end(&unsealing->scan);
+}
+
 uint32
 pfs_names_unseal(const PfsNameTable *names, const int32 *ids, uint32 count, bool are_condemned)
 {
@@ -98,24 +142,12 @@ pfs_names_unseal(const PfsNameTable *names, const int32 *ids, uint32 count, bool
 		AllocSetContextCreate(CurrentMemoryContext, "profstore unsealing", ALLOCSET_DEFAULT_SIZES);
 	MemoryContext caller = MemoryContextSwitchTo(scratch);
 	Snapshot snapshot;
-	uint32 end;
 
 	CommandCounterIncrement();
 	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	if (pfs_name_key_read(snapshot, unsealing.key))
 	{
-		pfs_name_chunks_begin(&unsealing.scan, names, snapshot, RowExclusiveLock);
-		unsealing.writer = pfs_row_writer_begin(names->rows);
-		for (uint32 i = 0; i < count; i = end)
-		{
-			CHECK_FOR_INTERRUPTS();
-			for (end = i + 1;
-				 end < count && pfs_name_chunk_of(ids[end]) == pfs_name_chunk_of(ids[i]);)
-				end++;
-			unseal_of_chunk(&unsealing, ids + i, end - i);
-		}
-		pfs_row_writer_end(unsealing.writer);
-		pfs_name_chunks_end(&unsealing.scan);
+		unseal_all(&unsealing, snapshot, ids, count);
 		pfs_name_leaves_change(names, NULL, &unsealing.entries);
 	}
 	UnregisterSnapshot(snapshot);
