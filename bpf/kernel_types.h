@@ -78,6 +78,7 @@ struct task_struct {
 	char comm[16];
 	struct thread_struct thread;
 	struct sched_entity se;
+	unsigned int __state; /* 0: it would run; from 5.14 on by this name */
 	int on_cpu;
 	unsigned long nvcsw; /* switches by its own will, and others */
 	unsigned long nivcsw;
@@ -99,6 +100,9 @@ struct bpf_iter__task {
 };
 
 #pragma clang attribute pop
+
+/* TASK_NEW: between birth and the first time that it may run */
+#define PFS_TASK_NEW 0x00000800
 
 /* PF_KTHREAD, PF_IO_WORKER, PF_USER_WORKER of include/linux/sched.h */
 #define PFS_PF_KTHREAD	   0x00200000

@@ -82,6 +82,13 @@ pfs_waits_unseen(const struct task_struct *task)
 	return !task->pid || (task->flags & PFS_PF_KTHREAD);
 }
 
+/* 1 for a thread that is not on a CPU, and waits for one alone. */
+static __always_inline __u64
+pfs_would_run(const struct task_struct *task)
+{
+	return !task->on_cpu && (task->__state == 0 || (task->__state & PFS_TASK_NEW));
+}
+
 /* From now on. */
 static __always_inline void
 pfs_begin_waits(struct task_struct *task)
@@ -95,7 +102,8 @@ pfs_begin_waits(struct task_struct *task)
 		return;
 	}
 	wait->away_ns = pfs_away_ns(task);
-	wait->involuntary = task->nivcsw;
+	/* who would run, but was born just now or had to make room, waits for a CPU and nothing else */
+	wait->involuntary = task->nivcsw - pfs_would_run(task);
 	barrier();
 	wait->known = 1;
 }

@@ -43,15 +43,14 @@
 #define NS_PER_S  INT64_C(1000000000)
 #define NS_PER_MS INT64_C(1000000)
 
-#define TICK_NS			(500 * NS_PER_MS)
-#define PROGRESS_NS		(100 * NS_PER_MS)
-#define FIRST_FLUSH_NS	(100 * NS_PER_MS) /* until samples are stored: to see that all works */
-#define FLUSH_GRACE_NS	(200 * NS_PER_MS) /* after a window's end, for what is in the ring still */
-#define FOLLOW_CPUS_NS	NS_PER_S
-#define TEND_EARLY_NS	(20 * NS_PER_MS) /* waits are closed so long before their window ends */
-#define TEND_AGAIN_NS	(50 * NS_PER_MS) /* where the ring was filling up */
-#define TEND_LAST_TIMES 20
-#define DRAIN_MIN_MS	1000
+#define TICK_NS		   (500 * NS_PER_MS)
+#define PROGRESS_NS	   (100 * NS_PER_MS)
+#define FIRST_FLUSH_NS (100 * NS_PER_MS) /* until samples are stored: to see that all works */
+#define FLUSH_GRACE_NS (200 * NS_PER_MS) /* after a window's end, for what is in the ring still */
+#define FOLLOW_CPUS_NS NS_PER_S
+#define TEND_EARLY_NS  (20 * NS_PER_MS) /* waits are closed so long before their window ends */
+#define TEND_AGAIN_NS  (50 * NS_PER_MS) /* where the ring was filling up */
+#define DRAIN_MIN_MS   1000
 
 /* On a busy machine the first samples would else take their turn behind everybody else's work. */
 #define START_NICE (-8)
@@ -83,6 +82,7 @@ typedef struct Agent
 	FILE *summary; /* NULL: none asked for, or written */
 	uint64_t counters_taken[PFS_COUNTER_COUNT];
 	uint64_t reopened_taken;
+	uint64_t waits_taken; /* that were lost */
 	Symbolizer *symbolizer;
 	MappedFileTable *files;
 	TableCache *table_cache; /* NULL: none */
@@ -447,6 +447,9 @@ take_kernel_losses(Agent *agent)
 	losses_add(&agent->losses, LOSS_CPU_REOPENED,
 			   sampler_reopened(agent->sampler) - agent->reopened_taken);
 	agent->reopened_taken = sampler_reopened(agent->sampler);
+	losses_add(&agent->losses, LOSS_WAITS_CUT,
+			   sampler_lost_waits(agent->sampler) - agent->waits_taken);
+	agent->waits_taken = sampler_lost_waits(agent->sampler);
 }
 
 /* The next flush comes a little after the end of the window that is running now. */
@@ -628,18 +631,6 @@ tell_unstored(Agent *agent)
 	return code;
 }
 
-/* Waits that go on at the end count until here. The ring thread makes room meanwhile. */
-static void
-tend_last_waits(Agent *agent)
-{
-	const struct timespec pause = { 0, TEND_AGAIN_NS };
-
-	for (int i = 0; i < TEND_LAST_TIMES && !sampler_tend_waits(agent->sampler); i++)
-		(void) nanosleep(&pause, NULL);
-	agent->report.wait_period_ns = sampler_longest_wait_period_ns(agent->sampler);
-	agent->report.switches_one_in = sampler_fewest_switches(agent->sampler);
-}
-
 /* Stops in the order in which samples flow, so that none is left on the road. */
 static ExitCode
 stop(Agent *agent, ExitCode code)
@@ -652,10 +643,12 @@ stop(Agent *agent, ExitCode code)
 	agent->report.cpus = sampler_cpu_count(agent->sampler);
 	agent->report.kernel_bytes = kernel_bytes(agent);
 	if (agent->options->off_cpu_ms > 0)
-		tend_last_waits(agent);
+		sampler_end_waits(agent->sampler);
 	sampler_stop(agent->sampler);
 	reader_stop(agent->reader);
 	take_kernel_losses(agent);
+	agent->report.wait_period_ns = sampler_longest_wait_period_ns(agent->sampler);
+	agent->report.switches_one_in = sampler_fewest_switches(agent->sampler);
 	flusher_stop(agent->flusher, symbols_deadline(agent, stopped_ns));
 	flusher_stats(agent->flusher, &agent->report.resolved);
 	if (agent->options->progress)

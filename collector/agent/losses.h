@@ -51,6 +51,7 @@ typedef enum LossKind
 	X(SERIES_CAPPED, "series_capped", LOSS_NOTE, "samples under [other]: too many new series")     \
 	X(SIDEBAND_GAP, "sideband_gap", LOSS_NOTE, "times that a CPU had not been listened to")        \
 	X(WAIT_NO_ROOM, "wait_no_room", LOSS_NOTE, "threads whose waits there was no memory for")      \
+	X(WAITS_CUT, "waits_cut", LOSS_NOTE, "waits that went on, and found no room in the ring")      \
 	X(CPU_REOPENED, "cpu_reopened", LOSS_NOTE, "CPUs that had been away, and were not sampled")    \
 	X(CPU_NOT_SAMPLED, "cpu_not_sampled", LOSS_NOTE, "online CPUs without a clock, per interval")  \
 	X(SYMBOLS_LATE, "symbols_late", LOSS_NOTE, "frames stored by address: no time left at the end")

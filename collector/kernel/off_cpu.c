@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -24,6 +25,10 @@
 #define FEWEST_MAX	 16 /* or an interval might see none */
 #define NS_PER_S	 UINT64_C(1000000000)
 
+/* Where the ring is full, whoever empties it is waited for. */
+#define CLOSE_TIMES	   20
+#define CLOSE_AGAIN_NS 10000000
+
 struct OffCpu
 {
 	struct profiler *skeleton;
@@ -37,6 +42,7 @@ struct OffCpu
 	int64_t paced_ns; /* … which was then */
 	uint64_t longest_ns;
 	uint32_t seconds; /* since switches began to be looked at, or not to */
+	uint64_t lost;	  /* waits that went on, and found no room */
 	uint32_t fewest;  /* see off_cpu_fewest_switches */
 };
 
@@ -224,12 +230,64 @@ watch(OffCpu *off_cpu, Failure *failure)
 	return EXIT_OK;
 }
 
-/* Those that go on count until now. */
+/*
+ * Of the waits that go on half of the samples may be, else one in so many is told of: as many as
+ * there were in this round, until the next.
+ */
+static void
+pace_tending(OffCpu *off_cpu)
+{
+	const OffCpuOptions *options = &off_cpu->options;
+	struct profiler__bss *shared = off_cpu->skeleton->bss;
+	uint64_t round_ns = shared->pfs_watch_one_in * NS_PER_S;
+	uint64_t allowed;
+	uint32_t one_in;
+
+	if (shared->pfs_watch_one_in == 1 || round_ns > options->interval_ns)
+		round_ns = options->interval_ns;
+	allowed = options->samples_a_second * round_ns / NS_PER_S / 2 + 1;
+	one_in = (uint32_t) ((shared->pfs_waits_tended + allowed - 1) / allowed);
+	if (one_in < 1)
+		one_in = 1;
+	if (one_in != shared->pfs_tend_one_in)
+		log_event(LOG_INFO, "sampler", "of waits that go on, one in so many is stored",
+				  log_number("one_in", one_in),
+				  log_number("waits", (int64_t) shared->pfs_waits_tended));
+	shared->pfs_tend_one_in = one_in;
+}
+
+/* Waits that go on count until now. False where some are left, as the ring is filling up. */
+static bool
+close_waits(OffCpu *off_cpu)
+{
+	struct profiler__bss *shared = off_cpu->skeleton->bss;
+
+	shared->pfs_waits_put_off = 0;
+	shared->pfs_waits_tended = 0;
+	if (!run_iterator(off_cpu))
+		return true; /* it would not help to try again */
+	if (shared->pfs_waits_put_off > 0)
+		return false;
+	pace_tending(off_cpu);
+	return true;
+}
+
+/* The last that is seen of waits for a while. What finds no room in the ring is lost. */
 static void
 look_away(OffCpu *off_cpu)
 {
+	const struct timespec pause = { 0, CLOSE_AGAIN_NS };
+	bool closed = false;
+
 	off_cpu->skeleton->bss->pfs_tend_ends = 1;
-	(void) run_iterator(off_cpu);
+	for (int i = 0; i < CLOSE_TIMES && !closed; i++)
+	{
+		if (i > 0)
+			(void) nanosleep(&pause, NULL);
+		closed = close_waits(off_cpu);
+	}
+	if (!closed)
+		off_cpu->lost += off_cpu->skeleton->bss->pfs_waits_put_off;
 	off_cpu->skeleton->bss->pfs_tend_ends = 0;
 	bpf_link__destroy(off_cpu->switch_link);
 	off_cpu->switch_link = NULL;
@@ -252,38 +310,23 @@ off_cpu_attach(OffCpu *off_cpu, Failure *failure)
 	return watch(off_cpu, failure);
 }
 
-/* Of the waits that go on half of the samples may be, else one in so many is told of. */
-static void
-pace_tending(OffCpu *off_cpu)
-{
-	uint64_t allowed =
-		off_cpu->options.samples_a_second * off_cpu->options.interval_ns / NS_PER_S / 2 + 1;
-	uint64_t tended = off_cpu->skeleton->bss->pfs_waits_tended;
-	uint32_t one_in = (uint32_t) ((tended + allowed - 1) / allowed);
-
-	if (one_in < 1)
-		one_in = 1;
-	if (one_in != off_cpu->skeleton->bss->pfs_tend_one_in)
-		log_event(LOG_INFO, "sampler", "of waits that go on, one in so many is stored",
-				  log_number("one_in", one_in), log_number("waits", (int64_t) tended));
-	off_cpu->skeleton->bss->pfs_tend_one_in = one_in;
-}
-
 bool
 off_cpu_tend(OffCpu *off_cpu)
 {
-	struct profiler__bss *shared = off_cpu->skeleton->bss;
+	return off_cpu->switch_link == NULL || close_waits(off_cpu);
+}
 
-	if (off_cpu->switch_link == NULL)
-		return true;
-	shared->pfs_waits_put_off = 0;
-	shared->pfs_waits_tended = 0;
-	if (!run_iterator(off_cpu))
-		return true;
-	if (shared->pfs_waits_put_off > 0)
-		return false;
-	pace_tending(off_cpu);
-	return true;
+void
+off_cpu_end(OffCpu *off_cpu)
+{
+	if (off_cpu->switch_link != NULL)
+		look_away(off_cpu);
+}
+
+uint64_t
+off_cpu_lost(const OffCpu *off_cpu)
+{
+	return off_cpu->lost;
 }
 
 /* A second more or less of looking at switches, where looking at all would cost too much. */

@@ -47,6 +47,12 @@ ExitCode off_cpu_attach(OffCpu *off_cpu, Failure *failure);
  */
 bool off_cpu_tend(OffCpu *off_cpu);
 
+/* The same for the last time: waits for room in the ring, up to 0.2 s. */
+void off_cpu_end(OffCpu *off_cpu);
+
+/* Waits that went on when they were seen last, and found no room in the ring even so. */
+uint64_t off_cpu_lost(const OffCpu *off_cpu);
+
 /*
  * Looks whether so many waits, and so many switches of all CPUs, since ever, are too many; about
  * twice a second.

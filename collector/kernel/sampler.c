@@ -512,6 +512,18 @@ sampler_pace_waits(Sampler *sampler, int64_t now_ns)
 		off_cpu_pace(sampler->off_cpu, counters[PFS_COUNTER_WAITS], count_switches(), now_ns);
 }
 
+void
+sampler_end_waits(Sampler *sampler)
+{
+	off_cpu_end(sampler->off_cpu);
+}
+
+uint64_t
+sampler_lost_waits(const Sampler *sampler)
+{
+	return off_cpu_lost(sampler->off_cpu);
+}
+
 uint64_t
 sampler_longest_wait_period_ns(const Sampler *sampler)
 {

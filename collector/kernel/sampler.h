@@ -81,6 +81,12 @@ void sampler_set_verdict(const Sampler *sampler, const ExecImage *image, uint32_
  */
 bool sampler_tend_waits(Sampler *sampler);
 
+/* The same for the last time, while the ring is read still. */
+void sampler_end_waits(Sampler *sampler);
+
+/* Waits that were not stored, as the ring had no room for them when they were seen last. */
+uint64_t sampler_lost_waits(const Sampler *sampler);
+
 /* Samples waits more thinly where they are too many; about twice a second. */
 void sampler_pace_waits(Sampler *sampler, int64_t now_ns);
 uint64_t sampler_longest_wait_period_ns(const Sampler *sampler);
