@@ -30,7 +30,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			continue;
 		name = perf_map_name(parsed.name);
 		if (parsed.end <= parsed.start || name.name[0] == '\0' || name.start_line < 0 ||
-			name.line < 0 || strlen(name.name) + strlen(name.file) > size)
+			name.line < 0 || strlen(name.name) + strlen(name.file) > size + sizeof("(anonymous)"))
 			abort();
 	}
 	free(text);

@@ -29,7 +29,7 @@ my $most_failures = 10;
 my %roles = (fuzz_reader => ['read'], fuzz_writer => ['write'], fuzz_both => [ 'read', 'write' ], fuzz_maintainer => [ 'read', 'write', 'maintain' ], fuzz_nobody => []);
 my @nodes = map { make_node($_) } 0, 1;
 # What is told of a chunk's bytes is of stored ones, and nobody else calls the function with others.
-my $is_told_of_damage = qr/^stack chunk with first node -?\d+ of dictionary partition -?\d+ is damaged$/;
+my $is_told_of_damage = qr/^stack chunk with first node -?\d+ of dictionary partition -?\d+ is damaged$|^chunk -?\d+ of "profstore\.(function|location)_chunks" cannot be read: /;
 my %problem = (
 	'terminated' => qr/terminated by signal|PANIC:|TRAP:/,
 	'held' => qr/WARNING:.*(leak|not closed|left non-empty|still referenced|still active|problem in alloc|detected write past|you don't own)/);
