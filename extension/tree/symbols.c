@@ -167,9 +167,13 @@ uint32
 pfs_symbol_intern(PfsSymbols *symbols, const char *name)
 {
 	FrameTable *table = symbols->table;
-	MemoryContext caller = MemoryContextSwitchTo(table->context);
+	const NameEntry *known = name_table_lookup(table->names, name);
+	MemoryContext caller;
 	uint32 symbol;
 
+	if (known != NULL)
+		return known->symbol;
+	caller = MemoryContextSwitchTo(table->context);
 	table->changing = true;
 	symbol = intern_name(table, pstrdup(name));
 	table->changing = false;
