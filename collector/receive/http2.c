@@ -4,7 +4,7 @@
  *
  * A body is taken at once and charged to memory, or its call is answered early and the rest thrown
  * away: so windows are given back as bytes come. Frames that carry nothing (PING, SETTINGS,
- * RST_STREAM, PRIORITY, WINDOW_UPDATE, empty DATA) have an allowance.
+ * RST_STREAM, PRIORITY, WINDOW_UPDATE, empty DATA) have an allowance, which calls add to.
  */
 #include "receive/http2.h"
 
@@ -13,20 +13,21 @@
 
 #include "base/log.h"
 
-#define STREAMS_MAX		  100
-#define HEADER_BYTES_MAX  16384
-#define STREAM_WINDOW	  (1024 * 1024)
-#define CONNECTION_WINDOW (4 * 1024 * 1024)
-#define FRAME_BYTES		  (64 * 1024)
-#define CONTROL_BURST_NS  INT64_C(1000000000)
-#define CONTROL_FRAME_NS  INT64_C(1000000) /* a thousand a second */
-#define RESET_BURST		  200
-#define RESETS_PER_SECOND 20
-#define CONTINUATIONS_MAX 8
-#define ACKS_MAX		  200
-#define GRPC_MESSAGE_MAX  1024
-#define GRPC_STATUS_MAX	  2048
-#define GRPC_PREFIX_BYTES 5
+#define STREAMS_MAX			   100
+#define HEADER_BYTES_MAX	   16384
+#define STREAM_WINDOW		   (1024 * 1024)
+#define CONNECTION_WINDOW	   (4 * 1024 * 1024)
+#define FRAME_BYTES			   (64 * 1024)
+#define CONTROL_BURST_NS	   INT64_C(1000000000)
+#define CONTROL_FRAME_NS	   INT64_C(1000000) /* a thousand a second, and … */
+#define CONTROL_FRAMES_OF_CALL 8 /* … so many for each call: windows, pings, their answers */
+#define RESET_BURST			   200
+#define RESETS_PER_SECOND	   20
+#define CONTINUATIONS_MAX	   8
+#define ACKS_MAX			   200
+#define GRPC_MESSAGE_MAX	   1024
+#define GRPC_STATUS_MAX		   2048
+#define GRPC_PREFIX_BYTES	   5
 
 #define NV(name, value)                                                                \
 	{                                                                                  \
@@ -323,14 +324,27 @@ on_data(nghttp2_session *session, uint8_t flags, int32_t stream, const uint8_t *
 	return nghttp2_session_consume(session, stream, length) == 0 ? 0 : NGHTTP2_ERR_CALLBACK_FAILURE;
 }
 
+/* A call that was answered brings some with it, however fast calls follow each other. */
+static void
+earn_control_frames(Connection *connection)
+{
+	Allowance *control = &connection->control;
+	uint64_t earned_ns = CONTROL_FRAMES_OF_CALL * (uint64_t) CONTROL_FRAME_NS;
+
+	control->paid_ns -= control->paid_ns < earned_ns ? control->paid_ns : earned_ns;
+}
+
 static int
 on_close(nghttp2_session *session, int32_t stream, uint32_t error, void *context)
 {
 	Connection *connection = context;
 	Call *call = call_of(session, stream);
 
-	if (call != NULL)
-		connection_drop_call(connection, call);
+	if (call == NULL)
+		return 0;
+	if (error == NGHTTP2_NO_ERROR && call->is_whole)
+		earn_control_frames(connection);
+	connection_drop_call(connection, call);
 	return 0;
 }
 
