@@ -210,7 +210,9 @@ profstore_compact_dictionary(PG_FUNCTION_ARGS)
 	level = pfs_bounded_waits_begin();
 	merged = pfs_chunks_merge((uint32) max_partitions);
 	seal_all();
-	pfs_names_shrink();
+	/* its locks keep everybody from new names until the end, which must not be far */
+	if (!IsTransactionBlock())
+		pfs_names_shrink();
 	pfs_bounded_waits_end(level);
 	PG_RETURN_INT64(merged);
 }

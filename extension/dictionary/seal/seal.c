@@ -298,10 +298,13 @@ rebuild(Relation table, Oid index_id)
 	BlockNumber blocks = RelationGetNumberOfBlocks(index);
 
 	index_close(index, AccessShareLock);
-	if (blocks > RelationGetNumberOfBlocks(table) + SPARE_BLOCKS &&
-		ConditionalLockRelationOid(RelationGetRelid(table), ShareLock) &&
-		ConditionalLockRelationOid(index_id, AccessExclusiveLock))
+	if (blocks <= RelationGetNumberOfBlocks(table) + SPARE_BLOCKS ||
+		!ConditionalLockRelationOid(RelationGetRelid(table), ShareLock))
+		return;
+	if (ConditionalLockRelationOid(index_id, AccessExclusiveLock))
 		pfs_reindex_index(index_id, &params);
+	else
+		UnlockRelationOid(RelationGetRelid(table), ShareLock);
 }
 
 static void

@@ -83,6 +83,26 @@ $primary->safe_psql('postgres', 'SELECT profstore.compact_dictionary()') for 1 .
 is($primary->safe_psql('postgres', $rows), $expected, 'changes are packed again');
 is($primary->safe_psql('postgres', q(SELECT length(name) FROM profstore.function_rows WHERE system_name = 'y')), '20000', 'what is very long stays a row');
 
+# --- who waits -------------------------------------------------------------------------------------------------------
+
+# Emptied indexes are rebuilt, but not by a transaction that may go on for long.
+$primary->safe_psql('postgres', 'CREATE DATABASE busy');
+$primary->safe_psql('busy', q(CREATE EXTENSION profstore;
+	SELECT count(*) FROM unnest(profstore.intern_functions((SELECT array_agg('f' || i) FROM generate_series(1, 30000) AS i), array_fill(''::text, array[30000]), array_fill(''::text, array[30000]), array_fill(0, array[30000])))));
+$primary->safe_psql('busy', 'SELECT profstore.compact_dictionary()');
+$primary->safe_psql('busy', 'VACUUM profstore.function_rows');
+my $indexes = q(SELECT pg_indexes_size('profstore.function_rows'));
+my $before = $primary->safe_psql('busy', $indexes);
+my $session = $primary->background_psql('busy');
+$session->query_safe('BEGIN; SELECT profstore.compact_dictionary();');
+is($primary->safe_psql('busy', q(SET lock_timeout = '30s'; SELECT profstore.intern_functions('{f1}', '{""}', '{""}', '{0}'))), '{1}',
+	'names are known beside an open transaction that packs');
+$session->query_safe('COMMIT;');
+$session->quit;
+is($primary->safe_psql('busy', $indexes), $before, 'which left the indexes as they were');
+$primary->safe_psql('busy', 'SELECT profstore.compact_dictionary()');
+cmp_ok($primary->safe_psql('busy', $indexes), '<', $before / 2, 'by itself it makes them small');
+
 # --- dump and restore --------------------------------------------------------------------------------------------------
 
 my $file = PostgreSQL::Test::Utils::tempdir() . '/dump';
