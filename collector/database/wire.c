@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
+
 #define BUFFER_MIN_BYTES   256
 #define ARRAY_HEADER_BYTES 20
 
@@ -167,6 +169,22 @@ wire_text_element(Buffer *buffer, const char *text)
 
 	buffer_put_int4(buffer, (int32_t) length);
 	buffer_put_bytes(buffer, text, length);
+}
+
+void
+wire_json_string(Buffer *buffer, const char *text)
+{
+	char escape[JSON_ESCAPE_BYTES];
+
+	buffer_put_bytes(buffer, "\"", 1);
+	for (; *text != '\0'; text++)
+	{
+		if (json_escape((unsigned char) *text, escape))
+			buffer_put_bytes(buffer, escape, strlen(escape));
+		else
+			buffer_put_bytes(buffer, text, 1);
+	}
+	buffer_put_bytes(buffer, "\"", 1);
 }
 
 size_t

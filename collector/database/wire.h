@@ -67,6 +67,9 @@ void wire_int4_element(Buffer *buffer, int32_t value);
 void wire_int8_element(Buffer *buffer, int64_t value);
 void wire_text_element(Buffer *buffer, const char *text);
 
+/* A string of JSON, in its quotes: a part of an element. */
+void wire_json_string(Buffer *buffer, const char *text);
+
 /*
  * An element of an array whose length is known only afterwards: wire_end gets what wire_begin gave.
  */

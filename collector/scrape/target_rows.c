@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "database/session.h"
 
@@ -46,22 +45,6 @@ target_rows_begin(TargetRows *rows, size_t count)
 }
 
 static void
-put_json_text(Buffer *buffer, const char *text)
-{
-	buffer_put_bytes(buffer, "\"", 1);
-	for (; *text != '\0'; text++)
-	{
-		char escape[JSON_ESCAPE_BYTES];
-
-		if (json_escape((unsigned char) *text, escape))
-			buffer_put_bytes(buffer, escape, strlen(escape));
-		else
-			buffer_put_bytes(buffer, text, 1);
-	}
-	buffer_put_bytes(buffer, "\"", 1);
-}
-
-static void
 put_labels(Buffer *buffer, const ScrapeTarget *target)
 {
 	size_t begun = wire_begin(buffer);
@@ -71,9 +54,9 @@ put_labels(Buffer *buffer, const ScrapeTarget *target)
 	{
 		if (i > 0)
 			buffer_put_bytes(buffer, ",", 1);
-		put_json_text(buffer, target->labels[i].name);
+		wire_json_string(buffer, target->labels[i].name);
 		buffer_put_bytes(buffer, ":", 1);
-		put_json_text(buffer, target->labels[i].value);
+		wire_json_string(buffer, target->labels[i].value);
 	}
 	buffer_put_bytes(buffer, "}", 1);
 	wire_end(buffer, begun);

@@ -6,24 +6,6 @@
 
 #include <string.h>
 
-#include "base/json.h"
-
-static void
-put_json_string(Buffer *buffer, const char *text)
-{
-	char escape[JSON_ESCAPE_BYTES];
-
-	buffer_put_bytes(buffer, "\"", 1);
-	for (; *text != '\0'; text++)
-	{
-		if (json_escape((unsigned char) *text, escape))
-			buffer_put_bytes(buffer, escape, strlen(escape));
-		else
-			buffer_put_bytes(buffer, text, 1);
-	}
-	buffer_put_bytes(buffer, "\"", 1);
-}
-
 /* jsonb is sent as its version, 1, and text. */
 static void
 put_labels(Buffer *buffer, const BatchSeries *series)
@@ -35,9 +17,9 @@ put_labels(Buffer *buffer, const BatchSeries *series)
 	{
 		if (i > 0)
 			buffer_put_bytes(buffer, ",", 1);
-		put_json_string(buffer, series->labels[i].name);
+		wire_json_string(buffer, series->labels[i].name);
 		buffer_put_bytes(buffer, ":", 1);
-		put_json_string(buffer, series->labels[i].value);
+		wire_json_string(buffer, series->labels[i].value);
 	}
 	buffer_put_bytes(buffer, "}", 1);
 	wire_end(buffer, begun);
